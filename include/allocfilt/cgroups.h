@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_CGROUPS_H
+#define ALLOCFILT_CGROUPS_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+/*
+ * Paths of cgroups by the number that events carry (memcg_id): the inode number of the cgroup's
+ * directory on cgroup2.
+ */
+
+#define CGROUPS_MAX		64	/* paths that are remembered */
+#define CGROUP_PATH_MAX		256	/* bytes with the NUL; of a longer path the end is kept */
+
+struct cgroups;
+
+/**
+ * cgroups_new
+ * @mounts: "/proc/self/mounts" for a live run, NULL for a capture
+ * @saved: path of a capture's file `cgroups`, or NULL
+ *
+ * Returns NULL with errno ENOMEM. Without cgroup2, or the right to open a directory by its number
+ * (CAP_DAC_READ_SEARCH), no path is known.
+ */
+struct cgroups *cgroups_new(const char *mounts, const char *saved);
+void cgroups_free(struct cgroups *cgroups);
+
+/** cgroups_path - path below the mount ("/" for the root), "" where not known; never NULL */
+const char *cgroups_path(struct cgroups *cgroups, uint64_t id);
+
+/** cgroups_print - all cgroups that there are, as the lines of the file `cgroups` */
+void cgroups_print(FILE *stream, const char *mounts);
+
+#endif

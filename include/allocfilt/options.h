@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_OPTIONS_H
+#define ALLOCFILT_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "failure.h"
+
+enum options_format { FORMAT_TRACE, FORMAT_TREE, FORMAT_JSON, FORMAT_PERFETTO };
+
+enum options_task {
+	TASK_RUN,
+	TASK_RESTORE,		/* --restore */
+	TASK_PROBE,		/* --probe */
+	TASK_VERSION,		/* -V */
+	TASK_HELP,		/* -h */
+};
+
+#define OPTIONS_TOP_DEFAULT	10
+#define OPTIONS_BUFFER_DEFAULT	(4u << 20)	/* bytes per CPU */
+
+struct options {
+	enum options_task task;
+	bool threshold_given;
+	uint64_t threshold;	/* ns, whole microseconds */
+	char *source;		/* -s, NULL: where tracefs is mounted */
+	char *write;		/* -w, NULL: filter */
+	bool full;		/* --full: -w keeps all formats, symbols and functions */
+	uint64_t duration;	/* ns, 0: until stopped */
+	pid_t *pids;		/* -p: processes; 0 ends; NULL: all */
+	char **functions;	/* -F: names or globs; NULL ends; NULL: none */
+	char **events;		/* -e: SYSTEM:NAME; NULL ends; NULL: none */
+	uint64_t buffer;	/* -b: bytes per CPU */
+	enum options_format format;
+	unsigned int top;	/* --top: tasks and cgroups in the summary */
+	char *output;		/* -o, NULL: stdout */
+	char *config;		/* -c, NULL: /etc/allocfilt.conf */
+	bool stack;		/* --stack: the kernel stack that led into reclaim or compaction */
+	bool force;
+	bool verbose;		/* -v */
+	bool quiet;		/* -q */
+	uint64_t given;		/* set by options_parse(), for options_set() alone */
+};
+
+/**
+ * options_parse - the command line
+ * @options: filled with defaults first; release with options_free() in every case
+ *
+ * Nothing is opened or looked at: what needs the kernel or a file is checked later. Returns 0, or
+ * -errno with @failure (status 2), whose text names the option, its value and what is allowed.
+ */
+int options_parse(struct options *options, int argc, char **argv, struct failure *failure);
+void options_free(struct options *options);
+
+/**
+ * options_set - a setting of a configuration file, in the words of the command line
+ * @key: an option's long name; threshold, duration, pid, function, event, buffer and format
+ *
+ * What the command line gave stays, whatever @value is, as long as it is good; a list that is set
+ * again adds up. Returns 0, -ENOENT for another key, or -errno, each with @failure (status 2).
+ */
+int options_set(struct options *options, const char *key, const char *value,
+		struct failure *failure);
+
+/** options_usage - the text of -h, ended by a newline */
+const char *options_usage(void);
+
+/*
+ * Parsers of single values: 0 or -errno (-EINVAL: not of that form, -ERANGE: does not fit or is
+ * not allowed); the result is untouched on failure.
+ */
+int options_parse_time(const char *text, const char *default_unit, uint64_t *ret_ns);
+int options_parse_size(const char *text, uint64_t *ret_bytes);
+
+#endif

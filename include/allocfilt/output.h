@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_OUTPUT_H
+#define ALLOCFILT_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "losses.h"
+#include "options.h"
+#include "plan.h"
+#include "shrinker_names.h"
+#include "shrinkers.h"
+#include "summary.h"
+#include "task.h"
+#include "told.h"
+#include "writer.h"
+
+/*
+ * What is shown, in one of several forms. Each form takes of windows, pairs, stalls and the summary
+ * what it needs; who drives it need not know which form it is.
+ */
+
+#define OUTPUT_SCHEMA 1		/* of the JSON; counts up when a field changes or goes */
+
+/* A table that was full. */
+struct overflow {
+	const char *key;	/* for programs */
+	const char *text;	/* for people: "waiting events were dropped" */
+	uint64_t count;
+	bool harmless;		/* most likely nothing is missing: not said without being asked */
+};
+
+/* All that a summary is made of. */
+struct summary_view {
+	const struct plan *plan;
+	const struct namer *namer;
+	struct summary *summary;
+	struct shrinkers *shrinkers;
+	struct shrinker_names *shrinker_names;	/* of superblocks; NULL: none */
+	const struct losses *losses;
+	int cpus;
+	const struct overflow *overflows;
+	size_t nr_overflows;
+	unsigned int top;	/* how many tasks and cgroups */
+	uint64_t ts;		/* ns: newest time seen; 0: none */
+};
+
+struct output_setup {
+	enum options_format format;
+	struct writer *writer;
+	int fd;			/* of the writer: is it a terminal? -1: no */
+	int cpu_width;		/* columns of the highest possible CPU's number */
+	const struct plan *plan;
+	const struct namer *namer;	/* lives as long as the output */
+};
+
+struct output {
+	const struct output_ops *ops;
+	struct output_setup setup;
+	void *form;		/* what the form keeps */
+};
+
+/* A form. Members that are NULL have nothing to do; each returns 0, or -errno of the writer. */
+struct output_ops {
+	/* allocates what the form keeps; 0 or -ENOMEM */
+	int (*make)(struct output *output);
+	void (*release)(struct output *output);
+	int (*window)(struct output *output, const struct task_window *window);
+	/* slow ones only */
+	int (*pair)(struct output *output, const struct task_pair *pair);
+	int (*stall)(struct output *output, const struct told_stall *told);
+	/* the last call: nothing comes behind it */
+	int (*summary)(struct output *output, const struct summary_view *view);
+};
+
+extern const struct output_ops trace_form, tree_form, json_form, perfetto_form;
+
+/** output_new - the setup is copied; NULL with errno ENOMEM */
+struct output *output_new(const struct output_setup *setup);
+void output_free(struct output *output);
+
+/* Each returns 0, or -errno of the writer. */
+int output_window(struct output *output, const struct task_window *window);
+int output_pair(struct output *output, const struct task_pair *pair);
+int output_stall(struct output *output, const struct told_stall *told);
+int output_summary(struct output *output, const struct summary_view *view);
+
+/** summary_text - the summary for people, a blank line first; 0 or -errno of the writer */
+int summary_text(struct writer *writer, const struct summary_view *view);
+
+/** summary_json - the summary as one object on a line of its own; @final: the run is over */
+int summary_json(struct writer *writer, const struct summary_view *view, bool final);
+
+#endif

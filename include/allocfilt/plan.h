@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_PLAN_H
+#define ALLOCFILT_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "catalog.h"
+#include "failure.h"
+
+/*
+ * What this run traces and by which rule each event is shown, from the catalog, the options, and
+ * what a kernel or a capture has. Made once, before anything is changed; constant afterwards.
+ */
+
+#define PLAN_FUNCTIONS_MAX	1024
+#define PLAN_EVENTS_MAX		256
+
+enum event_rule {
+	RULE_OWNER,		/* shown with a window of one of the owners that contains it */
+	RULE_ANY_WINDOW,	/* shown with the innermost window that contains it */
+	RULE_PAIR,		/* shown when from begin to end it reaches the threshold */
+	RULE_NEVER,		/* nothing that could claim it can be traced */
+};
+
+struct plan_event {
+	char *system;
+	char *name;
+	enum event_id id;		/* EVENT_USER for one of -e */
+	enum event_side side;
+	int partner;			/* index into events, -1 for none */
+	enum event_rule rule;
+	uint32_t owners;		/* RULE_OWNER: ROLE_BIT()s */
+	bool repeats;			/* the owner may write it several times in one call */
+};
+
+struct plan_function {
+	char *name;			/* as available_filter_functions has it, suffix and all */
+	enum role role;
+};
+
+struct plan {
+	uint64_t threshold;		/* ns */
+	bool function_graph;		/* false: the fallback, pairs only */
+	struct plan_function functions[PLAN_FUNCTIONS_MAX];
+	int nr_functions;
+	struct plan_event events[PLAN_EVENTS_MAX];
+	int nr_events;
+	uint32_t roles;			/* ROLE_BIT()s that have a function */
+};
+
+/* What there is, as a kernel's tracing directory or a capture tells it. */
+struct plan_offer {
+	bool function_graph;
+	/*
+	 * Every function that could be traced: calls @visit for each name (no module's name behind
+	 * it) until it returns non-zero, and returns that, 0 or -errno.
+	 */
+	int (*functions)(void *context, int (*visit)(void *visitor, const char *name),
+			 void *visitor);
+	bool (*has_event)(void *context, const char *system, const char *name);
+	void *context;
+};
+
+/* What the user asks for beyond the catalog. */
+struct plan_request {
+	uint64_t threshold;		/* ns */
+	char *const *functions;		/* -F: names or globs, NULL ends; may be NULL */
+	char *const *events;		/* -e: SYSTEM:NAME, NULL ends; may be NULL */
+};
+
+/**
+ * plan_make - decide what to trace
+ *
+ * Frees nothing of request and offer. Returns 0, or -errno with @failure: status 2 for a function
+ * or event of the request that is not there (named), 5 where there is neither function_graph with
+ * a function nor any event pair. Release with plan_free().
+ */
+int plan_make(struct plan **plan, const struct plan_request *request,
+	      const struct plan_offer *offer, struct failure *failure);
+void plan_free(struct plan *plan);
+
+/** plan_role_missing - has a role no function here, and should that be said? */
+bool plan_role_missing(const struct plan *plan, enum role role);
+
+/**
+ * plan_likely_symbol - is the data likely to refer to a function of this name?
+ *
+ * What is traced, and shrinkers' callbacks, which are called so by custom.
+ */
+bool plan_likely_symbol(const struct plan *plan, const char *name);
+
+/** plan_event_of - index of a catalog event, -1 where this kernel lacks it */
+int plan_event_of(const struct plan *plan, enum event_id id);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_REPORT_H
+#define ALLOCFILT_REPORT_H
+
+#include "losses.h"
+#include "naming.h"
+#include "options.h"
+#include "output.h"
+#include "plan.h"
+#include "record.h"
+#include "task.h"
+#include "writer.h"
+
+/*
+ * From windows and pairs to what is shown: stalls, the output in its form, shrinkers, summary.
+ */
+
+struct report;
+
+struct report_setup {
+	const struct plan *plan;
+	struct naming *naming;
+	const struct losses *losses;
+	int cpus;
+	enum options_format format;
+	unsigned int top;
+	struct writer *writer;
+	int fd;			/* of the writer */
+};
+
+/** report_new - all that it will ever take is allocated here; NULL with errno ENOMEM */
+struct report *report_new(const struct report_setup *setup);
+void report_free(struct report *report);
+
+/** report_window, report_pair - the task stage's sink; the context is the report */
+int report_window(void *report, const struct task_window *window);
+int report_pair(void *report, const struct task_pair *pair);
+
+/** report_record - each record in order, before the task stage: time, and what was lost */
+int report_record(struct report *report, const struct record *record);
+
+/** report_flush - at the end of the data; 0 or -errno of the writer */
+int report_flush(struct report *report);
+
+/* The tables of the report that may have been full; the rest is the caller's. */
+#define REPORT_OVERFLOWS 7
+
+/** report_overflows - fills an array of at least REPORT_OVERFLOWS; returns how many */
+size_t report_overflows(const struct report *report, struct overflow *overflows);
+
+/** report_end - the summary at the end of the output; nothing comes behind it */
+int report_end(struct report *report, const struct overflow *overflows, size_t nr_overflows);
+
+/** report_so_far - the summary as it stands, to another writer, in JSON where that is the form */
+int report_so_far(struct report *report, struct writer *writer, const struct overflow *overflows,
+		  size_t nr_overflows);
+
+/** report_for_people - the summary as text, to another writer */
+int report_for_people(struct report *report, struct writer *writer,
+		      const struct overflow *overflows, size_t nr_overflows);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_SHRINKERS_H
+#define ALLOCFILT_SHRINKERS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shrinker_names.h"
+#include "task.h"
+
+/*
+ * Total and maximum latency of each shrinker, over all slab pairs, slow or not: by callback, and
+ * by superblock where one callback serves them all.
+ */
+
+#define SHRINKERS_MAX 512
+
+struct shrinker_total {
+	uint64_t callback;	/* address of its scan function */
+	uint64_t total;		/* ns */
+	uint64_t max;		/* ns */
+	uint64_t count;
+};
+
+struct shrinkers;
+
+/** shrinkers_new - NULL with errno ENOMEM; nothing is allocated later */
+struct shrinkers *shrinkers_new(void);
+void shrinkers_free(struct shrinkers *shrinkers);
+
+/** shrinkers_pair - count a slab pair */
+void shrinkers_pair(struct shrinkers *shrinkers, const struct task_pair *pair);
+
+/** shrinkers_superblock - count a slab pair of a superblock once more, by its number */
+void shrinkers_superblock(struct shrinkers *shrinkers, const struct task_pair *pair,
+			  int superblock);
+
+/**
+ * shrinkers_sorted - most total time first; equal times by address
+ *
+ * The array is valid until the next pair. Returns how many.
+ */
+size_t shrinkers_sorted(struct shrinkers *shrinkers, const struct shrinker_total **ret_totals);
+
+struct superblock_total {
+	int superblock;			/* as shrinker_names_superblock() gave it */
+	struct shrinker_total total;
+};
+
+/**
+ * shrinkers_superblocks - those of one callback, most total time first; equal times by number
+ *
+ * The array is valid until the next pair. Returns how many.
+ */
+size_t shrinkers_superblocks(struct shrinkers *shrinkers, uint64_t callback,
+			     const struct superblock_total **ret_totals);
+
+/** shrinkers_overflow - pairs of shrinkers that found no place in the table */
+uint64_t shrinkers_overflow(const struct shrinkers *shrinkers);
+
+#endif

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "allocfilt/failure.h"
+
+int failure_set(struct failure *failure, enum exit_status status, int error,
+		const char *format, ...)
+{
+	va_list arguments;
+
+	failure->status = status;
+	va_start(arguments, format);
+	vsnprintf(failure->text, sizeof(failure->text), format, arguments);
+	va_end(arguments);
+	return error ? -error : -EINVAL;
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "allocfilt/config.h"
+#include "allocfilt/failure.h"
+#include "allocfilt/kernel.h"
+#include "allocfilt/log.h"
+#include "allocfilt/loop.h"
+#include "allocfilt/options.h"
+#include "allocfilt/run.h"
+#include "allocfilt/session.h"
+
+/* A descriptor 0, 1 or 2 that is closed would become that of the next file we open. On one for
+ * reading only, a write fails as it does on a closed one. */
+static void fill_standard_descriptors(void)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+			(void)!open("/dev/null", O_RDONLY);
+}
+
+static void set_log_level(const struct options *options)
+{
+	if (options->quiet)
+		log_set_level(LOG_LEVEL_ERROR);
+	else if (options->verbose)
+		log_set_level(LOG_LEVEL_DEBUG);
+}
+
+static int open_output(const struct options *options, int *ret_fd, struct failure *failure)
+{
+	*ret_fd = STDOUT_FILENO;
+	if (!options->output)
+		return 0;
+	*ret_fd = open(options->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (*ret_fd < 0)
+		return failure_set(failure, EXIT_STATUS_USAGE, errno, "-o %s: %s",
+				   options->output, strerror(errno));
+	return 0;
+}
+
+/* A file system may tell of a full disk only here. */
+static int close_output(const struct options *options, int fd, int ret, struct failure *failure)
+{
+	if (!options->output || !close(fd) || ret)
+		return ret;
+	return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "-o %s: %s", options->output,
+			   strerror(errno));
+}
+
+static int check_threshold(const struct options *options, struct failure *failure)
+{
+	if (options->threshold_given)
+		return 0;
+	return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
+			   "no threshold: give one with -t TIME, as -t 134 for 134 us");
+}
+
+static int choose_source(const struct run_context *run, struct failure *failure)
+{
+	const struct options *options = run->options;
+	enum source_kind kind = SOURCE_TRACEFS;
+	int ret;
+
+	if (options->source) {
+		ret = kernel_source_kind(options->source, &kind, failure);
+		if (ret)
+			return ret;
+	}
+	if (kind == SOURCE_CAPTURE && options->write)
+		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
+				   "-w %s: %s is a capture already, -w keeps one of a running kernel",
+				   options->write, options->source);
+	if (kind == SOURCE_CAPTURE)
+		return replay_run(run, failure);
+	ret = check_threshold(options, failure);
+	return ret ? ret : live_run(run, failure);
+}
+
+static int run_with_output(const struct options *options, int signal_fd, int request_fd,
+			   struct failure *failure)
+{
+	struct run_context run = {
+		.options = options, .signal_fd = signal_fd, .request_fd = request_fd,
+	};
+	int ret = open_output(options, &run.output_fd, failure);
+
+	if (ret)
+		return ret;
+	run.output = writer_new(run.output_fd, signal_fd);
+	if (run.output)
+		ret = choose_source(&run, failure);
+	else
+		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+	writer_free(run.output);
+	return close_output(options, run.output_fd, ret, failure);
+}
+
+static int run(const struct options *options, struct failure *failure)
+{
+	int signal_fd = loop_block_signals();
+	int request_fd = signal_fd < 0 ? signal_fd : loop_block_requests();
+	int ret;
+
+	if (request_fd < 0)
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, -request_fd, "signals: %s",
+				   strerror(-request_fd));
+	ret = run_with_output(options, signal_fd, request_fd, failure);
+	close(request_fd);
+	close(signal_fd);
+	return ret;
+}
+
+static int print(const char *text, struct failure *failure)
+{
+	if (fputs(text, stdout) != EOF && fflush(stdout) != EOF)
+		return 0;
+	if (errno == EPIPE)
+		return 0;
+	return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "stdout: %s", strerror(errno));
+}
+
+static int do_task(const struct options *options, struct failure *failure)
+{
+	switch (options->task) {
+	case TASK_HELP:
+		return print(options_usage(), failure);
+	case TASK_VERSION:
+		return print("allocfilt " ALLOCFILT_VERSION "\n", failure);
+	case TASK_RESTORE:
+		return session_restore(SESSION_RUN_DIR, options->source, failure);
+	case TASK_PROBE:
+		return probe_run(options, failure);
+	default:
+		return run(options, failure);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct failure failure = { 0 };
+	struct options options;
+	int ret;
+
+	fill_standard_descriptors();
+	ret = options_parse(&options, argc, argv, &failure);
+	if (!ret && (options.task == TASK_RUN || options.task == TASK_PROBE))
+		ret = config_load(&options, options.config, CONFIG_DEFAULT, &failure);
+	if (!ret) {
+		set_log_level(&options);
+		ret = do_task(&options, &failure);
+	}
+	options_free(&options);
+	if (!ret)
+		return EXIT_STATUS_DONE;
+	log_error("%s", failure.text);
+	return failure.status;
+}

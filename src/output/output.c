@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdlib.h>
+
+#include "allocfilt/output.h"
+
+static const struct output_ops *const forms[] = {
+	[FORMAT_TRACE] = &trace_form,
+	[FORMAT_TREE] = &tree_form,
+	[FORMAT_JSON] = &json_form,
+	[FORMAT_PERFETTO] = &perfetto_form,
+};
+
+struct output *output_new(const struct output_setup *setup)
+{
+	struct output *output = calloc(1, sizeof(*output));
+
+	if (!output)
+		return NULL;
+	output->setup = *setup;
+	output->ops = forms[setup->format];
+	if (output->ops->make && output->ops->make(output)) {
+		free(output);
+		errno = ENOMEM;
+		return NULL;
+	}
+	return output;
+}
+
+void output_free(struct output *output)
+{
+	if (!output)
+		return;
+	if (output->ops->release)
+		output->ops->release(output);
+	free(output);
+}
+
+int output_window(struct output *output, const struct task_window *window)
+{
+	return output->ops->window ? output->ops->window(output, window) : 0;
+}
+
+int output_pair(struct output *output, const struct task_pair *pair)
+{
+	return output->ops->pair && pair->slow ? output->ops->pair(output, pair) : 0;
+}
+
+int output_stall(struct output *output, const struct told_stall *told)
+{
+	return output->ops->stall ? output->ops->stall(output, told) : 0;
+}
+
+int output_summary(struct output *output, const struct summary_view *view)
+{
+	return output->ops->summary(output, view);
+}

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "allocfilt/catalog.h"
+#include "allocfilt/clock.h"
+#include "allocfilt/line.h"
+#include "allocfilt/stall_text.h"
+#include "allocfilt/utf8.h"
+
+#define ROWS_MAX	96
+#define ROW_SHRINKERS	5	/* of a group; the others go into one row */
+#define ROW_SHARE	100	/* what is less than this part of the whole has no row of its own */
+#define TITLE_COLUMNS	44	/* with what is drawn before it */
+#define NAME_BYTES	512
+
+#define BOLD		"\033[1m"
+#define RED		"\033[1;31m"
+#define DIM		"\033[2m"
+#define PLAIN		"\033[0m"
+
+struct row {
+	int level;
+	uint64_t ns;
+	bool worst;
+	char title[160];
+};
+
+struct rows {
+	struct row row[ROWS_MAX];
+	size_t count;
+};
+
+struct drawing {
+	const char *branch;
+	const char *last;
+	const char *through;
+	const char *blank;
+};
+
+static const struct drawing boxes = { "├─ ", "└─ ", "│  ", "   " };
+static const struct drawing ascii = { "|- ", "`- ", "|  ", "   " };
+
+const char *stall_text_ms(char text[STALL_TEXT_MS], uint64_t ns)
+{
+	snprintf(text, STALL_TEXT_MS, "%" PRIu64 ".%03u ms", ns / 1000000,
+		 (unsigned int)(ns / 1000 % 1000));
+	return text;
+}
+
+static struct row *add_row(struct rows *rows, int level, uint64_t ns)
+{
+	struct row *row = &rows->row[rows->count < ROWS_MAX ? rows->count++ : ROWS_MAX - 1];
+
+	row->level = level;
+	row->ns = ns;
+	row->worst = false;
+	row->title[0] = '\0';
+	return row;
+}
+
+/* Without a label, shrinkers of one callback differ by their address only. */
+static bool shares_callback(const struct stall_shrinker *shrinkers, size_t count, size_t which)
+{
+	for (size_t i = 0; i < count; i++)
+		if (shrinkers[i].callback == shrinkers[which].callback &&
+		    shrinkers[i].shrinker != shrinkers[which].shrinker)
+			return true;
+	return false;
+}
+
+static void name_shrinker(struct row *row, const struct terminal *terminal,
+			  const struct namer *namer, const struct stall_shrinker *shrinkers,
+			  size_t count, size_t which)
+{
+	char name[NAME_BYTES / 2];
+	char text[NAME_BYTES];
+
+	told_shrinker(namer, shrinkers[which].shrinker, shrinkers[which].callback, name,
+		      sizeof(name));
+	utf8_printable(text, sizeof(text), name, terminal->ascii);
+	if (shares_callback(shrinkers, count, which) && !strchr(text, '['))
+		snprintf(row->title, sizeof(row->title), "%.100s 0x%" PRIx64, text,
+			 shrinkers[which].shrinker);
+	else
+		snprintf(row->title, sizeof(row->title), "%.150s", text);
+}
+
+static void add_shrinkers(struct rows *rows, const struct terminal *terminal,
+			  const struct namer *namer, enum phase_group group, uint64_t whole,
+			  const struct stall_shrinker *shrinkers, size_t count)
+{
+	uint64_t others = 0;
+	size_t nr_others = 0;
+	int shown = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (shrinkers[i].group != group || !shrinkers[i].ns)
+			continue;
+		if (shrinkers[i].ns >= whole / ROW_SHARE && shown++ < ROW_SHRINKERS) {
+			name_shrinker(add_row(rows, 2, shrinkers[i].ns), terminal, namer,
+				      shrinkers, count, i);
+		} else {
+			others += shrinkers[i].ns;
+			nr_others++;
+		}
+	}
+	if (nr_others)
+		snprintf(add_row(rows, 2, others)->title, sizeof(rows->row[0].title),
+			 "%zu%s shrinker%s", nr_others, shown ? " other" : "",
+			 nr_others == 1 ? "" : "s");
+}
+
+static void add_parts(struct rows *rows, const struct terminal *terminal,
+		      const struct namer *namer, const struct phases *phases,
+		      enum phase_group group, const struct stall_shrinker *shrinkers, size_t count)
+{
+	enum phase_group worst_group;
+	enum phase_part worst_part;
+
+	phases_largest(phases, &worst_group, &worst_part);
+	for (int part = PHASE_PARTS - 1; part >= 0; part--) {
+		struct row *row;
+
+		if (!phases->ns[group][part])
+			continue;
+		row = add_row(rows, 1, phases->ns[group][part]);
+		row->worst = worst_group == group && (int)worst_part == part;
+		snprintf(row->title, sizeof(row->title), "%s", phase_part_titles[part]);
+		if (part == PART_SLAB)
+			add_shrinkers(rows, terminal, namer, group, phases_total(phases),
+				      shrinkers, count);
+	}
+}
+
+static void add_group(struct rows *rows, const struct terminal *terminal,
+		      const struct namer *namer, const struct phases *phases,
+		      enum phase_group group, const struct stall_shrinker *shrinkers, size_t count)
+{
+	uint64_t ns = phases_group(phases, group);
+	struct row *row;
+
+	if (!ns)
+		return;
+	row = add_row(rows, 0, ns);
+	snprintf(row->title, sizeof(row->title), "%s", phase_group_titles[group]);
+	if (phases_is_reclaim(group))
+		add_parts(rows, terminal, namer, phases, group, shrinkers, count);
+}
+
+/* Does another row of this level follow, below the same row of the level above? */
+static bool goes_on(const struct rows *rows, size_t row, int level)
+{
+	for (size_t i = row + 1; i < rows->count && rows->row[i].level >= level; i++)
+		if (rows->row[i].level == level)
+			return true;
+	return false;
+}
+
+static void draw(struct line *line, const struct drawing *drawing, const struct rows *rows,
+		 size_t row)
+{
+	for (int level = 0; level < rows->row[row].level; level++)
+		line_add(line, "%s", goes_on(rows, row, level) ? drawing->through : drawing->blank);
+	line_add(line, "%s", goes_on(rows, row, rows->row[row].level) ? drawing->branch
+								      : drawing->last);
+}
+
+static int put_row(struct writer *writer, const struct terminal *terminal,
+		   const struct rows *rows, size_t which, uint64_t whole)
+{
+	const struct row *row = &rows->row[which];
+	int drawn = 3 * (row->level + 1);
+	char text[NAME_BYTES];
+	struct line line;
+	int columns;
+
+	line_clear(&line);
+	draw(&line, terminal->box ? &boxes : &ascii, rows, which);
+	columns = utf8_printable(text, sizeof(text), row->title, terminal->ascii);
+	line_add(&line, "%s%s%s", row->worst && terminal->colour ? RED : "", text,
+		 row->worst && terminal->colour ? PLAIN : "");
+	line_add(&line, "%*s", drawn + columns < TITLE_COLUMNS ? TITLE_COLUMNS - drawn - columns : 0,
+		 "");
+	line_add(&line, "%8" PRIu64 ".%03u ms %3u%%", row->ns / 1000000,
+		 (unsigned int)(row->ns / 1000 % 1000),
+		 whole ? (unsigned int)((row->ns * 100 + whole / 2) / whole) : 0);
+	return line_put(&line, writer);
+}
+
+int stall_text_phases(struct writer *writer, const struct terminal *terminal,
+		      const struct namer *namer, const struct phases *phases,
+		      const struct stall_shrinker *shrinkers, size_t nr_shrinkers)
+{
+	uint64_t whole = phases_total(phases);
+	struct rows rows = { .count = 0 };
+	int ret = 0;
+
+	for (int group = 0; group < PHASE_GROUPS; group++)
+		add_group(&rows, terminal, namer, phases, group, shrinkers, nr_shrinkers);
+	for (size_t i = 0; !ret && i < rows.count; i++)
+		ret = put_row(writer, terminal, &rows, i, whole);
+	return ret;
+}
+
+static void add_who(struct line *line, const struct terminal *terminal,
+		    const struct told_stall *told)
+{
+	const struct who_task *who = told->who;
+	char name[NAME_BYTES];
+
+	utf8_printable(name, sizeof(name), told->name, terminal->ascii);
+	line_add(line, "%s%s-%d%s", terminal->colour ? BOLD : "", name, told->stall->pid,
+		 terminal->colour ? PLAIN : "");
+	if (told->interrupt)
+		line_add(line, " (interrupt)");
+	if (*who->process && who->tgid != told->stall->pid) {
+		utf8_printable(name, sizeof(name), who->process, terminal->ascii);
+		line_add(line, " of %s-%d", name, who->tgid);
+	}
+	if (*who->cgroup) {
+		utf8_printable(name, sizeof(name), who->cgroup, terminal->ascii);
+		line_add(line, " %s%s%s", terminal->colour ? DIM : "", name,
+			 terminal->colour ? PLAIN : "");
+	}
+}
+
+static void add_what(struct line *line, const struct terminal *terminal,
+		     const struct told_stall *told)
+{
+	const struct stall *stall = told->stall;
+	char text[NAME_BYTES];
+
+	utf8_printable(text, sizeof(text), told->function, terminal->ascii);
+	line_add(line, "  %s", text);
+	if (stall->order >= 0)
+		line_add(line, "  order %d", stall->order);
+	if (*stall->gfp_names)
+		line_add(line, "  %s", stall->gfp_names);
+	if (stall->has_reclaimed)
+		line_add(line, "  %" PRIu64 " pages reclaimed", stall->nr_reclaimed);
+	if (*stall->compaction)
+		line_add(line, "  compaction %s", stall->compaction);
+	if (*told->memcg) {
+		utf8_printable(text, sizeof(text), told->memcg, terminal->ascii);
+		line_add(line, "  from %s", text);
+	}
+	if (stall->depth > 0)
+		line_add(line, "  (part of something longer that was not recorded)");
+	if (stall->incomplete)
+		line_add(line, "  (incomplete: records were lost)");
+}
+
+static int put_head(struct writer *writer, const struct terminal *terminal,
+		    const struct namer *namer, const struct told_stall *told)
+{
+	const struct stall *stall = told->stall;
+	char when[CLOCK_TEXT_MAX];
+	char ms[STALL_TEXT_MS];
+	struct line line;
+
+	line_clear(&line);
+	if (namer->time(namer->context, stall->start, when))
+		line_add(&line, "%s ", when);
+	else
+		line_add(&line, "%" PRIu64 ".%06u ", stall->start / 1000000000,
+			 (unsigned int)(stall->start / 1000 % 1000000));
+	add_who(&line, terminal, told);
+	line_add(&line, "  %s%s%s", terminal->colour ? BOLD : "",
+		 stall_text_ms(ms, stall->end - stall->start), terminal->colour ? PLAIN : "");
+	add_what(&line, terminal, told);
+	return line_put(&line, writer);
+}
+
+static int put_stack(struct writer *writer, const struct namer *namer, const struct stall *stall)
+{
+	const uint64_t *frames;
+	size_t count = told_frames(namer, stall, &frames);
+	int ret = 0;
+
+	for (size_t i = 0; !ret && i < count; i++) {
+		char name[TOLD_NAME_MAX];
+		struct line line;
+
+		namer->symbol(namer->context, frames[i], 's', name, sizeof(name));
+		line_clear(&line);
+		line_add(&line, "   => %s", name);
+		ret = line_put(&line, writer);
+	}
+	return ret;
+}
+
+int stall_text(struct writer *writer, const struct terminal *terminal, const struct namer *namer,
+	       const struct told_stall *told)
+{
+	const struct stall *stall = told->stall;
+	int ret = put_head(writer, terminal, namer, told);
+
+	if (ret)
+		return ret;
+	ret = stall_text_phases(writer, terminal, namer, &stall->phases, stall->shrinkers,
+				stall->nr_shrinkers);
+	return ret ? ret : put_stack(writer, namer, stall);
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+
+#include "allocfilt/output.h"
+#include "allocfilt/trace_output.h"
+
+/* The form `trace`: the kernel's own lines, then the summary for people. */
+
+static int put_line(void *context, const char *line, size_t length)
+{
+	struct output *output = context;
+
+	return writer_put(output->setup.writer, line, length);
+}
+
+static const char *task_name(void *context, int pid, uint64_t ts)
+{
+	const struct namer *namer = ((struct output *)context)->setup.namer;
+
+	return namer->task(namer->context, pid, ts);
+}
+
+static int symbol_text(void *context, uint64_t address, char style, char *text, size_t size)
+{
+	const struct namer *namer = ((struct output *)context)->setup.namer;
+
+	return namer->symbol(namer->context, address, style, text, size);
+}
+
+static size_t event_text(void *context, const struct record *record, char *text, size_t size)
+{
+	const struct namer *namer = ((struct output *)context)->setup.namer;
+
+	return namer->event(namer->context, record, text, size);
+}
+
+static size_t stack_frames(void *context, uint32_t number, const uint64_t **ret_frames)
+{
+	const struct namer *namer = ((struct output *)context)->setup.namer;
+
+	return namer->stack ? namer->stack(namer->context, number, ret_frames) : 0;
+}
+
+static int make(struct output *output)
+{
+	struct trace_output_setup setup = {
+		.cpu_width = output->setup.cpu_width,
+		.name = task_name,
+		.symbol = symbol_text,
+		.event = event_text,
+		.stack = stack_frames,
+		.migrate_column = output->setup.namer->migrate_column,
+		.line = put_line,
+		.context = output,
+	};
+
+	output->form = trace_output_new(&setup);
+	return output->form ? 0 : -ENOMEM;
+}
+
+static void release(struct output *output)
+{
+	trace_output_free(output->form);
+}
+
+static int window(struct output *output, const struct task_window *task_window)
+{
+	return trace_output_window(output->form, task_window);
+}
+
+static int pair(struct output *output, const struct task_pair *task_pair)
+{
+	return trace_output_pair(output->form, task_pair);
+}
+
+static int summary(struct output *output, const struct summary_view *view)
+{
+	return summary_text(output->setup.writer, view);
+}
+
+const struct output_ops trace_form = {
+	.make = make,
+	.release = release,
+	.window = window,
+	.pair = pair,
+	.summary = summary,
+};

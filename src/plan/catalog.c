@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <string.h>
+
+#include "allocfilt/catalog.h"
+
+const struct catalog_role catalog_roles[ROLE_COUNT] = {
+	/* From 6.15 on the second name only calls the first: the first that exists is it. */
+	[ROLE_PAGE_ALLOCATION] = {
+		"page allocation",
+		{ "__alloc_frozen_pages_noprof", "__alloc_pages_noprof", "__alloc_pages",
+		  "__alloc_pages_nodemask" },
+		ROLE_NONE,
+	},
+	[ROLE_DIRECT_RECLAIM] = { "direct reclaim", { "try_to_free_pages" }, ROLE_NONE },
+	[ROLE_MEMCG_RECLAIM] = { "memcg reclaim", { "try_to_free_mem_cgroup_pages" }, ROLE_NONE },
+	[ROLE_MEMORY_HIGH] = {
+		"memory.high",
+		{ "__mem_cgroup_handle_over_high", "mem_cgroup_handle_over_high" },
+		ROLE_NONE,
+	},
+	[ROLE_SOFT_LIMIT] = {
+		"soft limit reclaim",
+		{ "memcg1_soft_limit_reclaim", "mem_cgroup_soft_limit_reclaim" },
+		ROLE_NONE,
+	},
+	[ROLE_NODE] = { "one node's lists", { "shrink_node" }, ROLE_NONE },
+	[ROLE_NODE_RECLAIM] = { "node reclaim", { "node_reclaim" }, ROLE_NONE },
+	[ROLE_DIRECT_THROTTLE] = {
+		"direct reclaim throttled", { "throttle_direct_reclaim" }, ROLE_NONE,
+	},
+	[ROLE_LRUVEC] = {
+		"one memcg's lists", { "shrink_lruvec", "shrink_node_memcg" }, ROLE_NONE,
+	},
+	[ROLE_SLAB] = { "slab", { "shrink_slab" }, ROLE_NONE },
+	[ROLE_ACTIVE_LIST] = { "active list", { "shrink_active_list" }, ROLE_NONE },
+	[ROLE_INACTIVE_LIST] = {
+		"inactive list", { "shrink_inactive_list" }, ROLE_GENERATIONS,
+	},
+	[ROLE_GENERATIONS] = {
+		"inactive list (multi-gen LRU)", { "evict_folios" }, ROLE_INACTIVE_LIST,
+	},
+	[ROLE_RECLAIM_THROTTLE] = { "throttling in reclaim", { "reclaim_throttle" }, ROLE_NONE },
+	[ROLE_ZONE_COMPACTION] = {
+		"compaction of a zone", { "compact_zone", "compact_zone_order" }, ROLE_NONE,
+	},
+	[ROLE_DIRECT_COMPACTION] = {
+		"direct compaction", { "try_to_compact_pages" }, ROLE_NONE,
+	},
+};
+
+#define BEGIN(partner_id, owner_bits)						\
+	.side = EVENT_BEGIN, .partner = (partner_id), .owners = (owner_bits), .needs = ROLE_NONE
+#define END(partner_id, owner_bits)						\
+	.side = EVENT_END, .partner = (partner_id), .owners = (owner_bits), .needs = ROLE_NONE
+#define SINGLE(owner_bits)							\
+	.side = EVENT_SINGLE, .partner = EVENT_COUNT, .owners = (owner_bits)
+
+const struct catalog_event catalog_events[EVENT_COUNT] = {
+	[EVENT_DIRECT_RECLAIM_BEGIN] = {
+		"vmscan", "mm_vmscan_direct_reclaim_begin",
+		BEGIN(EVENT_DIRECT_RECLAIM_END, ROLE_BIT(ROLE_DIRECT_RECLAIM)),
+	},
+	[EVENT_DIRECT_RECLAIM_END] = {
+		"vmscan", "mm_vmscan_direct_reclaim_end",
+		END(EVENT_DIRECT_RECLAIM_BEGIN, ROLE_BIT(ROLE_DIRECT_RECLAIM)),
+	},
+	[EVENT_MEMCG_RECLAIM_BEGIN] = {
+		"vmscan", "mm_vmscan_memcg_reclaim_begin",
+		BEGIN(EVENT_MEMCG_RECLAIM_END, ROLE_BIT(ROLE_MEMCG_RECLAIM)),
+	},
+	[EVENT_MEMCG_RECLAIM_END] = {
+		"vmscan", "mm_vmscan_memcg_reclaim_end",
+		END(EVENT_MEMCG_RECLAIM_BEGIN, ROLE_BIT(ROLE_MEMCG_RECLAIM)),
+	},
+	[EVENT_SOFT_LIMIT_BEGIN] = {
+		"vmscan", "mm_vmscan_memcg_softlimit_reclaim_begin",
+		BEGIN(EVENT_SOFT_LIMIT_END, ROLE_BIT(ROLE_SOFT_LIMIT)), .repeats = true,
+	},
+	[EVENT_SOFT_LIMIT_END] = {
+		"vmscan", "mm_vmscan_memcg_softlimit_reclaim_end",
+		END(EVENT_SOFT_LIMIT_BEGIN, ROLE_BIT(ROLE_SOFT_LIMIT)), .repeats = true,
+	},
+	[EVENT_NODE_RECLAIM_BEGIN] = {
+		"vmscan", "mm_vmscan_node_reclaim_begin",
+		BEGIN(EVENT_NODE_RECLAIM_END, ROLE_BIT(ROLE_NODE_RECLAIM)),
+	},
+	[EVENT_NODE_RECLAIM_END] = {
+		"vmscan", "mm_vmscan_node_reclaim_end",
+		END(EVENT_NODE_RECLAIM_BEGIN, ROLE_BIT(ROLE_NODE_RECLAIM)),
+	},
+	[EVENT_COMPACTION_BEGIN] = {
+		"compaction", "mm_compaction_begin",
+		BEGIN(EVENT_COMPACTION_END, ROLE_BIT(ROLE_ZONE_COMPACTION)),
+	},
+	[EVENT_COMPACTION_END] = {
+		"compaction", "mm_compaction_end",
+		END(EVENT_COMPACTION_BEGIN, ROLE_BIT(ROLE_ZONE_COMPACTION)),
+	},
+	[EVENT_TRY_TO_COMPACT] = {
+		"compaction", "mm_compaction_try_to_compact_pages",
+		SINGLE(ROLE_BIT(ROLE_DIRECT_COMPACTION)), .needs = ROLE_NONE,
+	},
+	[EVENT_THROTTLED] = {
+		"vmscan", "mm_vmscan_throttled",
+		SINGLE(ROLE_BIT(ROLE_RECLAIM_THROTTLE)), .needs = ROLE_NONE, .any_window = true,
+	},
+	[EVENT_SHRINK_INACTIVE] = {
+		"vmscan", "mm_vmscan_lru_shrink_inactive",
+		SINGLE(ROLE_BIT(ROLE_INACTIVE_LIST) | ROLE_BIT(ROLE_GENERATIONS)),
+		.needs = ROLE_INACTIVE_LIST, .owners_without = ROLE_BIT(ROLE_LRUVEC),
+		.repeats = true,
+	},
+	[EVENT_SLAB_START] = {
+		"vmscan", "mm_shrink_slab_start", BEGIN(EVENT_SLAB_END, 0), .repeats = true,
+	},
+	[EVENT_SLAB_END] = {
+		"vmscan", "mm_shrink_slab_end", END(EVENT_SLAB_START, 0), .repeats = true,
+	},
+};
+
+bool catalog_name_matches(const char *function, const char *name)
+{
+	size_t length = strlen(name);
+
+	return !strncmp(function, name, length) &&
+	       (function[length] == '\0' || function[length] == '.');
+}
+
+static bool role_has_name(const struct catalog_role *role, const char *function)
+{
+	for (int i = 0; i < CATALOG_NAMES_MAX && role->names[i]; i++)
+		if (catalog_name_matches(function, role->names[i]))
+			return true;
+	return false;
+}
+
+enum role catalog_role_of(const char *function)
+{
+	for (int role = 0; role < ROLE_COUNT; role++)
+		if (role_has_name(&catalog_roles[role], function))
+			return role;
+	return ROLE_NONE;
+}

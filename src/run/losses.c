@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "allocfilt/log.h"
+#include "allocfilt/losses.h"
+#include "allocfilt/record.h"
+
+#define SAY_INTERVAL 1000000000u	/* ns */
+
+struct cpu_loss {
+	uint64_t records;
+	uint64_t unknown;
+	bool unsaid;
+};
+
+struct losses {
+	int cpus;
+	bool said;
+	bool unsaid;
+	uint64_t said_at;
+	struct cpu_loss cpu[];
+};
+
+struct losses *losses_new(int cpus)
+{
+	struct losses *losses = calloc(1, sizeof(*losses) + cpus * sizeof(losses->cpu[0]));
+
+	if (losses)
+		losses->cpus = cpus;
+	return losses;
+}
+
+void losses_free(struct losses *losses)
+{
+	free(losses);
+}
+
+void losses_add(struct losses *losses, int cpu, int64_t count)
+{
+	struct cpu_loss *loss;
+
+	if (cpu < 0 || cpu >= losses->cpus)
+		return;
+	loss = &losses->cpu[cpu];
+	if (count < 0)
+		loss->unknown++;
+	else
+		loss->records += count;
+	loss->unsaid = true;
+	losses->unsaid = true;
+}
+
+uint64_t losses_of(const struct losses *losses, int cpu, uint64_t *ret_unknown)
+{
+	*ret_unknown = losses->cpu[cpu].unknown;
+	return losses->cpu[cpu].records;
+}
+
+bool losses_any(const struct losses *losses)
+{
+	for (int cpu = 0; cpu < losses->cpus; cpu++)
+		if (losses->cpu[cpu].records || losses->cpu[cpu].unknown)
+			return true;
+	return false;
+}
+
+static void say_cpu(const struct cpu_loss *loss, int cpu, const char *when)
+{
+	char unknown[64] = "";
+
+	if (loss->unknown)
+		snprintf(unknown, sizeof(unknown), "%s%" PRIu64 " times an unknown number",
+			 loss->records ? " and " : "", loss->unknown);
+	if (loss->records)
+		log_warning("CPU %d lost %" PRIu64 " records%s %s (a larger -b helps)", cpu,
+			    loss->records, unknown, when);
+	else
+		log_warning("CPU %d lost %s of records %s (a larger -b helps)", cpu, unknown, when);
+}
+
+void losses_say(struct losses *losses, uint64_t now)
+{
+	if (!losses->unsaid || (losses->said && now - losses->said_at < SAY_INTERVAL))
+		return;
+	for (int cpu = 0; cpu < losses->cpus; cpu++) {
+		if (losses->cpu[cpu].unsaid)
+			say_cpu(&losses->cpu[cpu], cpu, "so far");
+		losses->cpu[cpu].unsaid = false;
+	}
+	losses->said = true;
+	losses->unsaid = false;
+	losses->said_at = now;
+}
+
+void losses_say_all(const struct losses *losses)
+{
+	if (!losses_any(losses))
+		log_notice("no records lost");
+	for (int cpu = 0; cpu < losses->cpus; cpu++)
+		if (losses->cpu[cpu].records || losses->cpu[cpu].unknown)
+			say_cpu(&losses->cpu[cpu], cpu, "in all");
+}

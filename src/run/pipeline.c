@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "allocfilt/decode.h"
+#include "allocfilt/kernel.h"
+#include "allocfilt/log.h"
+#include "allocfilt/losses.h"
+#include "allocfilt/merge.h"
+#include "allocfilt/naming.h"
+#include "allocfilt/page.h"
+#include "allocfilt/pipeline.h"
+#include "allocfilt/probes.h"
+#include "allocfilt/processes.h"
+#include "allocfilt/report.h"
+#include "allocfilt/task.h"
+
+/* How far a window's edges may be off where its times are of another clock than the events'. */
+#define FOREIGN_CLOCK_EDGE 50000	/* ns */
+
+#define RECORD_BYTES_MIN 12		/* header and common fields */
+
+struct pipeline {
+	struct pipeline_setup setup;
+	struct naming *naming;
+	struct processes *processes;	/* NULL: all */
+	struct page_reader *pages;
+	struct decode *decode;
+	struct merge *merge;
+	struct tasks *tasks;
+	struct report *report;
+	struct losses *losses;
+	size_t page_records;		/* at most, in one page */
+	bool left_with_data;
+	bool said_ragged_end;
+	uint64_t *newest;		/* ns, per CPU: where a damaged page's loss is put */
+	uint64_t damaged_pages;
+	int first_damaged;		/* CPU */
+	uint64_t bad_formats;
+	char first_bad_format[160];
+};
+
+static bool is_asked_for(struct pipeline *pipeline, const struct record *record)
+{
+	if (pipeline->setup.own && record->pid == pipeline->setup.own)
+		return false;
+	if (!pipeline->processes)
+		return true;
+	return !record_in_interrupt(record) &&
+	       processes_have(pipeline->processes, record->pid, record->ts);
+}
+
+static int record_in_order(void *context, const struct record *record)
+{
+	struct pipeline *pipeline = context;
+	int ret = report_record(pipeline->report, record);
+
+	if (ret)
+		return ret;
+	if (record->kind == RECORD_SUPERBLOCK)
+		return 0;
+	if (record->kind == RECORD_LOST)
+		losses_add(pipeline->losses, record->cpu, record->lost);
+	else if (!is_asked_for(pipeline, record))
+		return 0;
+	return tasks_record(pipeline->tasks, record);
+}
+
+/* A task may be gone by the time its record is in order, so its name is noted here. */
+static int record_decoded(void *context, const struct record *record)
+{
+	struct pipeline *pipeline = context;
+
+	pipeline->newest[record->cpu] = record->ts;
+	naming_see(pipeline->naming, record);
+	return merge_put(pipeline->merge, record);
+}
+
+static bool cpu_ready(void *context, int cpu)
+{
+	struct pipeline *pipeline = context;
+
+	return merge_has_room(pipeline->merge, cpu, pipeline->page_records);
+}
+
+static void cpu_left_with_data(void *context, int cpu)
+{
+	struct pipeline *pipeline = context;
+
+	pipeline->left_with_data = true;
+	merge_left_with_data(pipeline->merge, cpu);
+}
+
+/* The last page of a file may be cut or of zeros: so copying a live buffer ends. */
+static int ragged_end(struct pipeline *pipeline, int cpu, enum page_state state)
+{
+	if (!pipeline->said_ragged_end)
+		log_warning("%s/per_cpu/cpu%d/trace_pipe_raw: the last page is %s, ignoring",
+			    pipeline->setup.dir, cpu, state == PAGE_CUT ? "cut" : "of zeros");
+	pipeline->said_ragged_end = true;
+	return 0;
+}
+
+static int damaged_page(struct pipeline *pipeline, int cpu)
+{
+	if (!pipeline->damaged_pages++)
+		pipeline->first_damaged = cpu;
+	return decode_lost(pipeline->decode, cpu, pipeline->newest[cpu], RECORD_LOST_UNKNOWN);
+}
+
+static int page_arrived(void *context, int cpu, const void *page, size_t length, bool last)
+{
+	struct pipeline *pipeline = context;
+	enum page_state state;
+	int ret = page_read(pipeline->pages, cpu, page, length, &state);
+
+	if (ret || state == PAGE_GOOD || state == PAGE_EMPTY)
+		return ret;
+	if (last && state != PAGE_DAMAGED)
+		return ragged_end(pipeline, cpu, state);
+	return damaged_page(pipeline, cpu);
+}
+
+void pipeline_source_sink(struct pipeline *pipeline, struct source_sink *sink)
+{
+	sink->context = pipeline;
+	sink->ready = cpu_ready;
+	sink->page = page_arrived;
+	sink->left_with_data = cpu_left_with_data;
+}
+
+static int add_format(struct pipeline *pipeline, int event, int id, const char *system,
+		      const char *name)
+{
+	char path[600];
+	size_t length;
+	char *text;
+	int ret;
+
+	snprintf(path, sizeof(path), "events/%s/%s/format", system, name);
+	text = kernel_read_file(pipeline->setup.dir, path, &length);
+	ret = text ? decode_add_format(pipeline->decode, event, id, system, text, length) : -errno;
+	free(text);
+	return ret;
+}
+
+static int add_event_formats(struct pipeline *pipeline, struct failure *failure)
+{
+	const struct plan *plan = pipeline->setup.plan;
+
+	for (int i = 0; i < plan->nr_events; i++) {
+		const struct plan_event *event = &plan->events[i];
+		int ret = add_format(pipeline, i, event->id, event->system, event->name);
+
+		if (ret == -ENOMEM)
+			return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+		if (ret && !pipeline->bad_formats++)
+			snprintf(pipeline->first_bad_format, sizeof(pipeline->first_bad_format),
+				 "events/%s/%s/format", event->system, event->name);
+	}
+	return 0;
+}
+
+void pipeline_read_probe(struct pipeline *pipeline)
+{
+	add_format(pipeline, DECODE_SUPERBLOCK, EVENT_USER, PROBE_SYSTEM, PROBE_NAME);
+}
+
+uint64_t pipeline_address(const struct pipeline *pipeline, const char *function)
+{
+	return naming_address(pipeline->naming, function);
+}
+
+static int add_formats(struct pipeline *pipeline, struct failure *failure)
+{
+	int ret = add_event_formats(pipeline, failure);
+
+	if (ret)
+		return ret;
+	add_format(pipeline, DECODE_PRINT, EVENT_USER, "ftrace", "print");
+	pipeline_read_probe(pipeline);
+	add_format(pipeline, DECODE_STACK, EVENT_USER, "ftrace", "kernel_stack");
+	if (!pipeline->setup.plan->function_graph)
+		return 0;
+	ret = add_format(pipeline, DECODE_FUNCGRAPH_EXIT, EVENT_USER, "ftrace", "funcgraph_exit");
+	if (ret)
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret,
+				   "%s/events/ftrace/funcgraph_exit/format: %s",
+				   pipeline->setup.dir, strerror(-ret));
+	return 0;
+}
+
+static bool make_record_stages(struct pipeline *pipeline)
+{
+	const struct pipeline_setup *setup = &pipeline->setup;
+	struct decode_setup decode = {
+		.layout = setup->layout,
+		.local_clock = setup->local_clock,
+		.role_of = naming_role,
+		.symbol = naming_symbol,
+		.context = pipeline->naming,
+		.stacks = naming_stacks(pipeline->naming),
+		.sink = record_decoded,
+		.sink_context = pipeline,
+	};
+	struct page_sink pages = { .record = decode_record, .lost = decode_lost };
+	size_t share = 2 * pipeline->page_records;
+
+	if (share < MERGE_CPU_RECORDS)
+		share = MERGE_CPU_RECORDS;
+	pipeline->decode = decode_new(&decode);
+	naming_set_decode(pipeline->naming, pipeline->decode);
+	pages.context = pipeline->decode;
+	pipeline->pages = page_reader_new(&setup->layout, &pages);
+	pipeline->merge = merge_new(setup->cpus, share * setup->cpus, record_in_order, pipeline);
+	return pipeline->decode && pipeline->pages && pipeline->merge;
+}
+
+static bool make_report(struct pipeline *pipeline)
+{
+	const struct pipeline_setup *setup = &pipeline->setup;
+	struct report_setup report = {
+		.plan = setup->plan,
+		.naming = pipeline->naming,
+		.losses = pipeline->losses,
+		.cpus = setup->cpus,
+		.format = setup->format,
+		.top = setup->top,
+		.writer = setup->writer,
+		.fd = setup->output_fd,
+	};
+
+	pipeline->report = report_new(&report);
+	return pipeline->report;
+}
+
+static bool make_task_stages(struct pipeline *pipeline)
+{
+	const struct pipeline_setup *setup = &pipeline->setup;
+	struct task_sink sink = { .window = report_window, .pair = report_pair };
+
+	pipeline->newest = calloc(setup->cpus, sizeof(*pipeline->newest));
+	pipeline->losses = losses_new(setup->cpus);
+	if (!pipeline->newest || !pipeline->losses || !make_report(pipeline))
+		return false;
+	sink.context = pipeline->report;
+	pipeline->tasks = tasks_new(setup->plan, setup->cpus,
+				    setup->local_clock ? 0 : FOREIGN_CLOCK_EDGE, &sink);
+	if (setup->pids)
+		pipeline->processes = processes_new(setup->pids, setup->proc);
+	return pipeline->tasks && (!setup->pids || pipeline->processes);
+}
+
+static int make_naming(struct pipeline *pipeline, struct failure *failure)
+{
+	const struct pipeline_setup *setup = &pipeline->setup;
+	struct naming_setup naming = {
+		.plan = setup->plan,
+		.dir = setup->dir,
+		.names_dir = setup->names_dir,
+		.symbols = setup->symbols,
+		.proc = setup->proc,
+		.mounts = setup->mounts,
+		.release = setup->release,
+		.stack = setup->stack,
+	};
+
+	return naming_new(&pipeline->naming, &naming, failure);
+}
+
+static int fill_pipeline(struct pipeline *pipeline, struct failure *failure)
+{
+	int ret = make_naming(pipeline, failure);
+
+	if (ret)
+		return ret;
+	pipeline->page_records = pipeline->setup.layout.size / RECORD_BYTES_MIN;
+	if (!make_record_stages(pipeline) || !make_task_stages(pipeline))
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+	return add_formats(pipeline, failure);
+}
+
+int pipeline_new(struct pipeline **ret_pipeline, const struct pipeline_setup *setup,
+		 struct failure *failure)
+{
+	struct pipeline *pipeline = calloc(1, sizeof(*pipeline));
+	int ret;
+
+	if (!pipeline)
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+	pipeline->setup = *setup;
+	ret = fill_pipeline(pipeline, failure);
+	if (ret) {
+		pipeline_free(pipeline);
+		return ret;
+	}
+	*ret_pipeline = pipeline;
+	return 0;
+}
+
+void pipeline_free(struct pipeline *pipeline)
+{
+	if (!pipeline)
+		return;
+	free(pipeline->newest);
+	tasks_free(pipeline->tasks);
+	report_free(pipeline->report);
+	losses_free(pipeline->losses);
+	merge_free(pipeline->merge);
+	decode_free(pipeline->decode);
+	page_reader_free(pipeline->pages);
+	processes_free(pipeline->processes);
+	naming_free(pipeline->naming);
+	free(pipeline);
+}
+
+int pipeline_end_round(struct pipeline *pipeline)
+{
+	bool left = pipeline->left_with_data;
+	int ret = merge_end_round(pipeline->merge);
+
+	pipeline->left_with_data = false;
+	return ret ? ret : left;
+}
+
+int pipeline_flush(struct pipeline *pipeline)
+{
+	int ret = merge_flush(pipeline->merge);
+
+	return ret ? ret : report_flush(pipeline->report);
+}
+
+#define OVERFLOWS (4 + REPORT_OVERFLOWS)
+
+static size_t list_overflows(const struct pipeline *pipeline, struct overflow overflows[OVERFLOWS])
+{
+	struct tasks_drops drops;
+
+	tasks_drops(pipeline->tasks, &drops);
+	overflows[0] = (struct overflow){ "tasks", "tasks with waiting events were forgotten",
+					  drops.tasks };
+	/* Nearly all of these are of fast calls, which nothing would have claimed. */
+	overflows[1] = (struct overflow){ "events", "events made room for newer ones",
+					  drops.events, true };
+	overflows[2] = (struct overflow){ "begins", "begins without an end were dropped",
+					  drops.pairs };
+	overflows[3] = (struct overflow){ "merge", "records went out before their turn",
+					  merge_forced(pipeline->merge) };
+	return 4 + report_overflows(pipeline->report, &overflows[4]);
+}
+
+int pipeline_end(struct pipeline *pipeline)
+{
+	struct overflow overflows[OVERFLOWS];
+	size_t count = list_overflows(pipeline, overflows);
+
+	return report_end(pipeline->report, overflows, count);
+}
+
+int pipeline_so_far(struct pipeline *pipeline, struct writer *writer)
+{
+	struct overflow overflows[OVERFLOWS];
+	size_t count = list_overflows(pipeline, overflows);
+
+	return report_so_far(pipeline->report, writer, overflows, count);
+}
+
+int pipeline_for_people(struct pipeline *pipeline, struct writer *writer)
+{
+	struct overflow overflows[OVERFLOWS];
+	size_t count = list_overflows(pipeline, overflows);
+
+	return report_for_people(pipeline->report, writer, overflows, count);
+}
+
+void pipeline_say_losses(struct pipeline *pipeline, uint64_t now)
+{
+	losses_say(pipeline->losses, now);
+}
+
+static void say_drops(const struct pipeline *pipeline)
+{
+	struct overflow overflows[OVERFLOWS];
+	size_t count = list_overflows(pipeline, overflows);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct overflow *overflow = &overflows[i];
+
+		if (overflow->count && overflow->harmless)
+			log_debug("%" PRIu64 " %s", overflow->count, overflow->text);
+		else if (overflow->count)
+			log_warning("a table was full: %" PRIu64 " %s", overflow->count,
+				    overflow->text);
+	}
+}
+
+void pipeline_say_end(const struct pipeline *pipeline)
+{
+	say_drops(pipeline);
+	if (pipeline->setup.proc || losses_any(pipeline->losses))
+		losses_say_all(pipeline->losses);
+	/* Of a running kernel it was said at the start. */
+	if (!pipeline->setup.proc &&
+	    shrinker_names_missing(naming_shrinkers(pipeline->naming)))
+		log_notice("superblocks have no names: the capture was taken without our probe");
+}
+
+struct flaw_text {
+	char *text;
+	size_t size;
+	size_t used;
+	uint64_t count;
+};
+
+__attribute__((format(printf, 3, 4)))
+static void add_flaw(struct flaw_text *flaws, uint64_t count, const char *format, ...)
+{
+	va_list arguments;
+
+	if (!count || flaws->used >= flaws->size)
+		return;
+	flaws->count += count;
+	if (flaws->used)
+		flaws->used += snprintf(flaws->text + flaws->used, flaws->size - flaws->used, ", ");
+	if (flaws->used >= flaws->size)
+		return;
+	va_start(arguments, format);
+	flaws->used += vsnprintf(flaws->text + flaws->used, flaws->size - flaws->used, format,
+				 arguments);
+	va_end(arguments);
+}
+
+uint64_t pipeline_flaws(const struct pipeline *pipeline, char *text, size_t size)
+{
+	struct flaw_text flaws = { .text = text, .size = size };
+	int type = 0;
+	uint64_t unknown = decode_unknown(pipeline->decode, &type);
+	uint64_t damaged = decode_damaged(pipeline->decode);
+
+	add_flaw(&flaws, pipeline->damaged_pages,
+		 "%" PRIu64 " damaged pages (the first of CPU %d) skipped and counted as lost",
+		 pipeline->damaged_pages, pipeline->first_damaged);
+	add_flaw(&flaws, pipeline->bad_formats, "%s cannot be read", pipeline->first_bad_format);
+	add_flaw(&flaws, unknown, "%" PRIu64 " records of a type without a format (the first: %d)",
+		 unknown, type);
+	add_flaw(&flaws, damaged, "%" PRIu64 " records shorter than their format says", damaged);
+	return flaws.count;
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "allocfilt/capture.h"
+#include "allocfilt/log.h"
+#include "allocfilt/pipeline.h"
+#include "allocfilt/run.h"
+
+static int choose_threshold(const struct run_context *run, const struct capture *capture,
+			    uint64_t *ret_threshold, struct failure *failure)
+{
+	uint64_t taken_with = capture_threshold(capture);
+
+	if (!run->options->threshold_given && !capture_has_description(capture))
+		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
+				   "%s: no threshold: a capture made by hand does not bring its own, give one with -t TIME",
+				   capture_dir(capture));
+	if (!run->options->threshold_given && !taken_with)
+		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
+				   "%s/capture: no threshold in it, give one with -t TIME",
+				   capture_dir(capture));
+	*ret_threshold = run->options->threshold_given ? run->options->threshold : taken_with;
+	if (*ret_threshold < taken_with)
+		log_warning("threshold %" PRIu64 " us is below the %" PRIu64 " us of the capture: shorter windows were never recorded",
+			    *ret_threshold / 1000, taken_with / 1000);
+	return 0;
+}
+
+static int make_plan(const struct run_context *run, struct capture *capture, struct plan **plan,
+		     struct failure *failure)
+{
+	struct plan_request request = {
+		.functions = NULL,	/* what was traced is in the capture already */
+		.events = run->options->events,
+	};
+	struct plan_offer offer;
+	int ret = choose_threshold(run, capture, &request.threshold, failure);
+
+	if (ret)
+		return ret;
+	capture_offer(capture, &offer);
+	return plan_make(plan, &request, &offer, failure);
+}
+
+static int make_pipeline(const struct run_context *run, const struct capture *capture,
+			 const struct plan *plan, struct pipeline **pipeline,
+			 struct failure *failure)
+{
+	char symbols[PATH_MAX], mounts[PATH_MAX];
+	struct pipeline_setup setup = {
+		.plan = plan,
+		.layout = *capture_layout(capture),
+		.dir = capture_dir(capture),
+		.names_dir = capture_dir(capture),
+		.symbols = symbols,
+		.mounts = mounts,
+		.release = capture_release(capture),
+		.stack = run->options->stack,
+		.pids = run->options->pids,
+		.cpus = capture_cpus(capture),
+		.local_clock = capture_local_clock(capture),
+		.format = run->options->format,
+		.top = run->options->top,
+		.writer = run->output,
+		.output_fd = run->output_fd,
+	};
+
+	snprintf(symbols, sizeof(symbols), "%s/kallsyms", capture_dir(capture));
+	snprintf(mounts, sizeof(mounts), "%s/mountinfo", capture_dir(capture));
+	return pipeline_new(pipeline, &setup, failure);
+}
+
+static bool stop_asked(const struct run_context *run)
+{
+	struct pollfd fd = { .fd = run->signal_fd, .events = POLLIN };
+
+	return poll(&fd, 1, 0) > 0;
+}
+
+static int read_all(const struct run_context *run, struct capture *capture,
+		    struct pipeline *pipeline)
+{
+	struct source_sink sink;
+	int more;
+	int ret;
+
+	pipeline_source_sink(pipeline, &sink);
+	do {
+		more = capture_round(capture, &sink);
+		if (more < 0)
+			return more;
+		ret = pipeline_end_round(pipeline);
+		if (ret < 0)
+			return ret;
+		summary_answer(run, pipeline);
+	} while (more && !stop_asked(run));
+	ret = pipeline_flush(pipeline);
+	if (!ret)
+		summary_answer(run, pipeline);
+	return ret;
+}
+
+static int check_flaws(const struct capture *capture, const struct pipeline *pipeline,
+		       struct failure *failure)
+{
+	const char *file_flaw;
+	char data_flaw[256];
+	uint64_t files = capture_flaws(capture, &file_flaw);
+	uint64_t data = pipeline_flaws(pipeline, data_flaw, sizeof(data_flaw));
+
+	if (!files && !data)
+		return 0;
+	return failure_set(failure, EXIT_STATUS_RUN_TIME, EBADMSG,
+			   "%s: damaged: %s%s%s; what could be read is shown",
+			   capture_dir(capture), files ? file_flaw : "", files && data ? ", " : "",
+			   data ? data_flaw : "");
+}
+
+static int replay(const struct run_context *run, struct capture *capture,
+		  struct pipeline *pipeline, struct failure *failure)
+{
+	int ret = read_all(run, capture, pipeline);
+
+	if (!ret)
+		ret = summary_print(run, pipeline);
+	pipeline_say_end(pipeline);
+	if (ret == -EPIPE)
+		return 0;
+	if (ret)
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "output: %s",
+				   strerror(-ret));
+	return check_flaws(capture, pipeline, failure);
+}
+
+int replay_run(const struct run_context *run, struct failure *failure)
+{
+	struct capture *capture = NULL;
+	struct pipeline *pipeline = NULL;
+	struct plan *plan = NULL;
+	int ret = capture_open(&capture, run->options->source, failure);
+
+	if (!ret)
+		ret = make_plan(run, capture, &plan, failure);
+	if (!ret)
+		ret = make_pipeline(run, capture, plan, &pipeline, failure);
+	if (!ret)
+		ret = replay(run, capture, pipeline, failure);
+	pipeline_free(pipeline);
+	plan_free(plan);
+	capture_close(capture);
+	return ret;
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "allocfilt/report.h"
+#include "allocfilt/shrinkers.h"
+#include "allocfilt/stall.h"
+#include "allocfilt/summary.h"
+
+struct report {
+	struct report_setup setup;
+	const struct namer *namer;
+	struct output *output;
+	struct shrinkers *shrinkers;
+	struct stalls *stalls;
+	struct summary *summary;
+	uint64_t newest;	/* ns: time of the newest record */
+};
+
+/* A name alone is no proof: any program may call itself so. */
+static bool is_background(const char *name, const struct who_task *who)
+{
+	static const char *const names[] = { "kswapd", "kcompactd" };
+
+	if (who->tgid && !who->kernel_thread)
+		return false;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		size_t length = strlen(names[i]);
+
+		if (!strncmp(name, names[i], length) && isdigit((unsigned char)name[length]))
+			return true;
+	}
+	return false;
+}
+
+static void name_function(const struct report *report, const struct stall *stall,
+			  char name[TOLD_NAME_MAX])
+{
+	if (stall->function)
+		report->namer->symbol(report->namer->context, stall->function, 's', name,
+				      TOLD_NAME_MAX);
+	else
+		snprintf(name, TOLD_NAME_MAX, "%s",
+			 stall->role == ROLE_NONE ? "" : catalog_roles[stall->role].title);
+}
+
+static int stall_ended(void *context, const struct stall *stall)
+{
+	struct report *report = context;
+	const struct namer *namer = report->namer;
+	struct told_stall told = {
+		.stall = stall,
+		.who = namer->who(namer->context, stall->pid, stall->end),
+		.name = namer->task(namer->context, stall->pid, stall->end),
+		.interrupt = stall->key.kind != OWNER_TASK && stall->key.kind != OWNER_IDLE,
+		.memcg = naming_memcg(report->setup.naming, stall->memcg_id),
+	};
+	char function[TOLD_NAME_MAX];
+
+	name_function(report, stall, function);
+	told.function = function;
+	told.background = !told.interrupt && is_background(told.name, told.who);
+	summary_stall(report->summary, &told);
+	return output_stall(report->output, &told);
+}
+
+int report_window(void *context, const struct task_window *window)
+{
+	struct report *report = context;
+	int ret = output_window(report->output, window);
+
+	summary_window(report->summary, window);
+	return ret ? ret : stalls_window(report->stalls, window);
+}
+
+static void count_shrinker(struct report *report, const struct task_pair *pair)
+{
+	struct shrinker_names *names = naming_shrinkers(report->setup.naming);
+
+	shrinkers_pair(report->shrinkers, pair);
+	shrinkers_superblock(report->shrinkers, pair, shrinker_names_superblock(names, pair->end));
+}
+
+int report_pair(void *context, const struct task_pair *pair)
+{
+	struct report *report = context;
+	int ret = output_pair(report->output, pair);
+
+	if (report->setup.plan->events[pair->end->event].id == EVENT_SLAB_END)
+		count_shrinker(report, pair);
+	summary_pair(report->summary, pair);
+	return ret ? ret : stalls_pair(report->stalls, pair);
+}
+
+int report_record(struct report *report, const struct record *record)
+{
+	if (record->ts > report->newest)
+		report->newest = record->ts;
+	if (record->kind == RECORD_LOST)
+		stalls_lost(report->stalls, record->ts);
+	if (record->kind == RECORD_SUPERBLOCK)
+		naming_superblock(report->setup.naming, record);
+	if (record->kind == RECORD_CLOCK)
+		naming_mark(report->setup.naming, record->ts, record->realtime);
+	return stalls_time(report->stalls, record->ts);
+}
+
+int report_flush(struct report *report)
+{
+	return stalls_flush(report->stalls);
+}
+
+static size_t event_text(void *context, const struct record *record, char *text, size_t size)
+{
+	const struct report *report = context;
+
+	return report->namer->event(report->namer->context, record, text, size);
+}
+
+static bool make_stages(struct report *report)
+{
+	const struct report_setup *setup = &report->setup;
+	struct output_setup output = {
+		.format = setup->format,
+		.writer = setup->writer,
+		.fd = setup->fd,
+		.cpu_width = snprintf(NULL, 0, "%d", setup->cpus - 1),
+		.plan = setup->plan,
+		.namer = report->namer,
+	};
+	struct stalls_setup stalls = {
+		.plan = setup->plan,
+		.event = event_text,
+		.stall = stall_ended,
+		.context = report,
+	};
+
+	report->output = output_new(&output);
+	report->shrinkers = shrinkers_new();
+	report->stalls = stalls_new(&stalls);
+	report->summary = summary_new(setup->plan);
+	return report->output && report->shrinkers && report->stalls && report->summary;
+}
+
+struct report *report_new(const struct report_setup *setup)
+{
+	struct report *report = calloc(1, sizeof(*report));
+
+	if (!report)
+		return NULL;
+	report->setup = *setup;
+	report->namer = naming_namer(setup->naming);
+	if (make_stages(report))
+		return report;
+	report_free(report);
+	errno = ENOMEM;
+	return NULL;
+}
+
+void report_free(struct report *report)
+{
+	if (!report)
+		return;
+	summary_free(report->summary);
+	stalls_free(report->stalls);
+	shrinkers_free(report->shrinkers);
+	output_free(report->output);
+	free(report);
+}
+
+size_t report_overflows(const struct report *report, struct overflow *overflows)
+{
+	const struct shrinker_names *names = naming_shrinkers(report->setup.naming);
+	const struct stacks *stacks = naming_stacks(report->setup.naming);
+	struct stalls_drops drops;
+
+	stalls_drops(report->stalls, &drops);
+	overflows[0] = (struct overflow){ "slab_pairs", "slab pairs are not in the summary",
+					  shrinkers_overflow(report->shrinkers) };
+	overflows[1] = (struct overflow){ "stall_tasks", "tasks had their stalls cut short",
+					  drops.owners };
+	overflows[2] = (struct overflow){ "stall_windows", "slow windows are in no stall",
+					  drops.spans };
+	overflows[3] = (struct overflow){ "stall_shrinkers",
+					  "shares of slab are not told by shrinker",
+					  drops.shrinkers };
+	overflows[4] = (struct overflow){ "summary",
+					  "functions, tasks or cgroups are not in the summary",
+					  summary_overflow(report->summary) };
+	overflows[5] = (struct overflow){ "superblocks", "times a superblock had no line of its own",
+					  shrinker_names_overflow(names) };
+	overflows[6] = (struct overflow){ "stacks", "stacks are not shown",
+					  stacks ? stacks_overflow(stacks) : 0 };
+	return REPORT_OVERFLOWS;
+}
+
+static void fill_view(const struct report *report, struct summary_view *view,
+		      const struct overflow *overflows, size_t nr_overflows)
+{
+	*view = (struct summary_view){
+		.plan = report->setup.plan,
+		.namer = report->namer,
+		.summary = report->summary,
+		.shrinkers = report->shrinkers,
+		.shrinker_names = naming_shrinkers(report->setup.naming),
+		.losses = report->setup.losses,
+		.cpus = report->setup.cpus,
+		.overflows = overflows,
+		.nr_overflows = nr_overflows,
+		.top = report->setup.top,
+		.ts = report->newest,
+	};
+}
+
+int report_end(struct report *report, const struct overflow *overflows, size_t nr_overflows)
+{
+	struct summary_view view;
+
+	fill_view(report, &view, overflows, nr_overflows);
+	return output_summary(report->output, &view);
+}
+
+int report_so_far(struct report *report, struct writer *writer, const struct overflow *overflows,
+		  size_t nr_overflows)
+{
+	struct summary_view view;
+
+	if (report->setup.format != FORMAT_JSON)
+		return report_for_people(report, writer, overflows, nr_overflows);
+	fill_view(report, &view, overflows, nr_overflows);
+	return summary_json(writer, &view, false);
+}
+
+int report_for_people(struct report *report, struct writer *writer,
+		      const struct overflow *overflows, size_t nr_overflows)
+{
+	struct summary_view view;
+
+	fill_view(report, &view, overflows, nr_overflows);
+	return summary_text(writer, &view);
+}

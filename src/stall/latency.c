@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "allocfilt/latency.h"
+
+#define STEP_BITS	3
+#define NS_PER_US	1000
+
+/* Below 8 us a bucket is a microsecond; above, the power and the three bits behind the first. */
+static unsigned int bucket_of(uint64_t us)
+{
+	unsigned int power;
+
+	if (us < LATENCY_STEPS)
+		return us;
+	power = 63 - __builtin_clzll(us);
+	if (power >= LATENCY_POWERS)
+		return LATENCY_BUCKETS - 1;
+	return (power - STEP_BITS + 1) * LATENCY_STEPS +
+	       ((us >> (power - STEP_BITS)) & (LATENCY_STEPS - 1));
+}
+
+static unsigned int bucket_power(unsigned int bucket)
+{
+	if (bucket >= LATENCY_STEPS)
+		return bucket / LATENCY_STEPS + STEP_BITS - 1;
+	return bucket < 2 ? 0 : 31 - __builtin_clz(bucket);
+}
+
+/* ns: the last that is in it */
+static uint64_t bucket_last(unsigned int bucket)
+{
+	uint64_t step = LATENCY_STEPS + bucket % LATENCY_STEPS;
+
+	if (bucket < LATENCY_STEPS)
+		return (bucket + 1) * NS_PER_US - 1;
+	return ((step + 1) << (bucket_power(bucket) - STEP_BITS)) * NS_PER_US - 1;
+}
+
+void latency_add(struct latency *latency, uint64_t ns)
+{
+	latency->count++;
+	latency->total += ns;
+	if (ns > latency->max)
+		latency->max = ns;
+	latency->buckets[bucket_of(ns / NS_PER_US)]++;
+}
+
+uint64_t latency_percentile(const struct latency *latency, unsigned int percent)
+{
+	uint64_t wanted = (latency->count * percent + 99) / 100;
+	uint64_t seen = 0;
+
+	if (!latency->count)
+		return 0;
+	for (unsigned int i = 0; i < LATENCY_BUCKETS; i++) {
+		seen += latency->buckets[i];
+		/* The last one has all that is longer. */
+		if (seen >= wanted && i < LATENCY_BUCKETS - 1 && bucket_last(i) < latency->max)
+			return bucket_last(i);
+		if (seen >= wanted)
+			break;
+	}
+	return latency->max;
+}
+
+uint32_t latency_power(const struct latency *latency, unsigned int power)
+{
+	uint32_t count = 0;
+
+	for (unsigned int i = 0; i < LATENCY_BUCKETS; i++)
+		if (bucket_power(i) == power)
+			count += latency->buckets[i];
+	return count;
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdlib.h>
+
+#include "allocfilt/shrinkers.h"
+
+struct shrinkers {
+	struct shrinker_total totals[SHRINKERS_MAX];
+	size_t nr_totals;
+	uint64_t overflow;
+	struct shrinker_total superblocks[SHRINKER_NAMES_MAX];	/* by number */
+	struct superblock_total sorted[SHRINKER_NAMES_MAX];	/* of one callback */
+};
+
+struct shrinkers *shrinkers_new(void)
+{
+	return calloc(1, sizeof(struct shrinkers));
+}
+
+void shrinkers_free(struct shrinkers *shrinkers)
+{
+	free(shrinkers);
+}
+
+static struct shrinker_total *total_of(struct shrinkers *shrinkers, uint64_t callback)
+{
+	for (size_t i = 0; i < shrinkers->nr_totals; i++)
+		if (shrinkers->totals[i].callback == callback)
+			return &shrinkers->totals[i];
+	if (shrinkers->nr_totals == SHRINKERS_MAX)
+		return NULL;
+	shrinkers->totals[shrinkers->nr_totals].callback = callback;
+	return &shrinkers->totals[shrinkers->nr_totals++];
+}
+
+static void count_pair(struct shrinker_total *total, const struct task_pair *pair)
+{
+	total->count++;
+	total->total += pair->duration;
+	if (pair->duration > total->max)
+		total->max = pair->duration;
+}
+
+void shrinkers_pair(struct shrinkers *shrinkers, const struct task_pair *pair)
+{
+	struct shrinker_total *total = total_of(shrinkers, pair->begin->fields.callback);
+
+	if (total)
+		count_pair(total, pair);
+	else
+		shrinkers->overflow++;
+}
+
+void shrinkers_superblock(struct shrinkers *shrinkers, const struct task_pair *pair,
+			  int superblock)
+{
+	if (superblock < 0 || superblock >= SHRINKER_NAMES_MAX)
+		return;
+	shrinkers->superblocks[superblock].callback = pair->begin->fields.callback;
+	count_pair(&shrinkers->superblocks[superblock], pair);
+}
+
+static int by_total(const void *left, const void *right)
+{
+	const struct shrinker_total *a = left;
+	const struct shrinker_total *b = right;
+
+	if (a->total != b->total)
+		return a->total < b->total ? 1 : -1;
+	return (a->callback > b->callback) - (a->callback < b->callback);
+}
+
+size_t shrinkers_sorted(struct shrinkers *shrinkers, const struct shrinker_total **ret_totals)
+{
+	qsort(shrinkers->totals, shrinkers->nr_totals, sizeof(shrinkers->totals[0]), by_total);
+	*ret_totals = shrinkers->totals;
+	return shrinkers->nr_totals;
+}
+
+static int superblock_by_total(const void *left, const void *right)
+{
+	const struct superblock_total *a = left;
+	const struct superblock_total *b = right;
+
+	if (a->total.total != b->total.total)
+		return a->total.total < b->total.total ? 1 : -1;
+	return a->superblock - b->superblock;
+}
+
+size_t shrinkers_superblocks(struct shrinkers *shrinkers, uint64_t callback,
+			     const struct superblock_total **ret_totals)
+{
+	struct superblock_total *sorted = shrinkers->sorted;
+	size_t count = 0;
+
+	for (int i = 0; i < SHRINKER_NAMES_MAX; i++)
+		if (shrinkers->superblocks[i].count &&
+		    shrinkers->superblocks[i].callback == callback)
+			sorted[count++] = (struct superblock_total){ i, shrinkers->superblocks[i] };
+	qsort(sorted, count, sizeof(*sorted), superblock_by_total);
+	*ret_totals = sorted;
+	return count;
+}
+
+uint64_t shrinkers_overflow(const struct shrinkers *shrinkers)
+{
+	return shrinkers->overflow;
+}
