@@ -1,0 +1,86 @@
+# shellcheck shell=bash
+# For the command-line tests: run allocfilt and look at exit status, stdout and stderr.
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+err=$scratch/err out=$scratch/out
+nr_cases=0
+
+# What the next case is to be run under: a list of words (setpriv, unshare, …).
+under=()
+program=$ALLOCFILT
+
+# Makes `under` that of a user without rights, who may not be able to reach the tree.
+as_nobody()
+{
+	chmod 755 "$scratch"
+	[ -x "$scratch/allocfilt" ] || install -m 755 "$ALLOCFILT" "$scratch/allocfilt"
+	under=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+	program=$scratch/allocfilt
+}
+
+as_before()
+{
+	under=()
+	program=$ALLOCFILT
+}
+
+run()
+{
+	status=0
+	timeout -k 1 "${limit:-20}" "${under[@]}" "$program" "$@" \
+		>"$out" 2>"$err" </dev/null || status=$?
+}
+
+pass()
+{
+	nr_cases=$((nr_cases + 1))
+	echo "ok $1"
+}
+
+fail()
+{
+	nr_cases=$((nr_cases + 1))
+	echo "not ok $1: $2"
+	sed 's/^/  stderr: /' "$err" | head -n 5
+}
+
+skip()
+{
+	nr_cases=$((nr_cases + 1))
+	echo "skip $1: $2"
+}
+
+# One line on stderr, that of this program, with each of the texts in it. Sets $why if not.
+one_line()
+{
+	local text
+
+	if [ "$(wc -l <"$err")" != 1 ]; then
+		why="$(wc -l <"$err") lines on stderr"
+		return 1
+	fi
+	grep -q '^allocfilt: ' "$err" || { why="a line without 'allocfilt: '"; return 1; }
+	for text; do
+		grep -qF -- "$text" "$err" || { why="no '$text' in: $(cat "$err")"; return 1; }
+	done
+}
+
+# refused NAME STATUS "TEXT|TEXT…" ARGS...: that status, one line with the texts, no output
+refused()
+{
+	local name=$1 expected=$2 texts=$3 why
+	shift 3
+
+	IFS='|' read -r -a texts <<<"$texts"
+	run "$@"
+	if [ "$status" != "$expected" ]; then
+		fail "$name" "exit status $status and not $expected"
+	elif [ -s "$out" ]; then
+		fail "$name" "$(wc -l <"$out") lines on stdout"
+	elif ! one_line "${texts[@]}"; then
+		fail "$name" "$why"
+	else
+		pass "$name"
+	fi
+}

@@ -1,0 +1,296 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# phases.pl TRACE.TXT THRESHOLD_US OUTPUT.JSON
+#
+# Holds the stalls of `-f json` against the kernel's own text of the same buffer. Where the time of
+# each outermost function went is computed here a second time and in another way: the tree of calls
+# is built from the depth at which the text shows each function, and walked from its root down.
+#
+#   every outermost function of the text is a stall, and no other
+#   phases add up to the stall's time, to the nanosecond
+#   each phase agrees (the text cuts long times, and has microseconds for events)
+#   shrinkers add up to what is said of slab, at most
+#   order, gfp flags and pages reclaimed are those of the events inside
+#
+# Prints what is wrong, a line each, and exits 1; prints counts and exits 0.
+
+use strict;
+use warnings;
+use JSON::PP;
+
+my ($text_file, $threshold, $output_file) = @ARGV;
+die "usage: phases.pl TRACE.TXT THRESHOLD_US OUTPUT.JSON\n" unless defined $output_file;
+
+my @wrong;
+
+sub wrong { push @wrong, join('', @_) if @wrong < 20; }
+
+# --- the tree of calls, from the text ---
+
+my %group_of = (
+	try_to_free_pages => 'direct_reclaim', try_to_free_mem_cgroup_pages => 'memcg_reclaim',
+	node_reclaim => 'node_reclaim', compact_zone => 'compaction',
+	compact_zone_order => 'compaction', try_to_compact_pages => 'compaction',
+	mem_cgroup_handle_over_high => 'memory_high', __mem_cgroup_handle_over_high => 'memory_high',
+);
+my %part_of = (
+	shrink_slab => 'slab', shrink_active_list => 'active_list',
+	shrink_inactive_list => 'inactive_list', evict_folios => 'inactive_list',
+	reclaim_throttle => 'throttle', throttle_direct_reclaim => 'throttle',
+	mem_cgroup_soft_limit_reclaim => 'soft_limit', memcg1_soft_limit_reclaim => 'soft_limit',
+);
+my %of_reclaim = map { $_ => 1 } qw(shrink_node shrink_lruvec shrink_node_memcg);
+my %has_parts = map { $_ => 1 } qw(direct_reclaim memcg_reclaim node_reclaim other_reclaim);
+
+my %pending;	# task => nodes without the one around them, in the order of the text
+my %open;	# task => begins of slab
+my %events;	# task => events that stand for themselves
+my @roots;
+
+# Takes what came since the node began: deeper functions, and pairs whose middle lies in it.
+sub adopt {
+	my ($node) = @_;
+	my $list = $pending{$node->{task}} //= [];
+
+	while (@$list) {
+		my $last = $list->[-1];
+
+		last if defined $last->{depth} && $last->{depth} <= $node->{depth};
+		last if !defined $last->{depth} && $last->{middle} < $node->{start};
+		last if defined $last->{depth} && $last->{us} < $node->{start};
+		unshift @{$node->{children}}, pop @$list;
+	}
+}
+
+sub take_function {
+	my ($task, $us, $duration, $digits, $depth, $name) = @_;
+	my $node = {
+		task => $task, us => $us, ns => $duration, depth => $depth, name => $name,
+		start => $us - $duration / 1000, children => [],
+		error => $digits == 3 ? 1 : $digits == 2 ? 10 : $digits == 1 ? 100 : 1000,
+	};
+
+	return if $duration + $node->{error} <= $threshold * 1000;
+	adopt($node);
+	take_facts($node);
+	if ($depth == 0) {
+		push @roots, @{$pending{$task}}, $node;
+		$pending{$task} = [];
+	} else {
+		push @{$pending{$task}}, $node;
+	}
+}
+
+# The latest events that the function itself writes, none older than its start.
+my %begin_of = (
+	try_to_free_pages => 'mm_vmscan_direct_reclaim', node_reclaim => 'mm_vmscan_node_reclaim',
+	try_to_free_mem_cgroup_pages => 'mm_vmscan_memcg_reclaim',
+	try_to_compact_pages => 'mm_compaction_try_to_compact_pages',
+);
+
+sub take_facts {
+	my ($node) = @_;
+	my $name = $begin_of{$node->{name} =~ s/\..*//r} or return;
+	my %seen;
+
+	for my $event (reverse @{$events{$node->{task}} // []}) {
+		last if $event->{us} < $node->{start} - 1;
+		next if $event->{name} !~ /^$name(?:_begin|_end)?$/ || $seen{$event->{name}}++;
+		if ($event->{fields} =~ /order=(\d+) gfp_\w+=(\S+)/) {
+			@{$node}{qw(order gfp asked)} = ($1, $2, $event->{us});
+		} elsif ($event->{fields} =~ /nr_reclaimed=(\d+)/) {
+			$node->{reclaimed} = $1;
+		}
+	}
+}
+
+# Of the tree: what was asked for first, and all pages.
+sub facts_of {
+	my ($node, $facts) = @_;
+
+	if (defined $node->{asked} && (!defined $facts->{asked} || $node->{asked} < $facts->{asked})) {
+		@{$facts}{qw(order gfp asked)} = @{$node}{qw(order gfp asked)};
+	}
+	$facts->{reclaimed} = ($facts->{reclaimed} // 0) + $node->{reclaimed}
+		if defined $node->{reclaimed};
+	facts_of($_, $facts) for @{$node->{children}};
+}
+
+sub take_slab {
+	my ($task, $us, $name, $fields) = @_;
+	my ($shrinker, $pointer) = $fields =~ /^(\S+?)(?:\+0x\S+)?(?: \[\w+\])? (\S+): nid/;
+	my $begins = $open{$task} //= [];
+
+	if ($name eq 'mm_shrink_slab_start') {
+		push @$begins, { us => $us, at => scalar @{$pending{$task} //= []}, pointer => $pointer };
+		return;
+	}
+	while (my $begin = pop @$begins) {
+		next if $begin->{pointer} ne $pointer;
+		my $list = $pending{$task};
+		my @children = splice @$list, $begin->{at} < @$list ? $begin->{at} : scalar @$list;
+
+		push @$list, {
+			task => $task, ns => ($us - $begin->{us}) * 1000, error => 1000,
+			middle => ($us + $begin->{us}) / 2, name => 'shrink_slab', pair => 1,
+			children => \@children,
+		};
+		return;
+	}
+}
+
+open my $in, '<:raw', $text_file or die "$text_file: $!\n";
+while (my $line = <$in>) {
+	chomp $line;
+	next unless $line =~ /^\s*(\d+)\.(\d{6}) \|\s+(\d+)\) .*?-(\d+)\s+\| (.*)$/s;
+	my ($us, $task, $rest) = ($1 * 1_000_000 + $2, $4 == 0 ? "idle$3" : $4, $5);
+
+	if ($rest =~ /^[\$\@*#!+ ] (\d+)(?:\.(\d+))? us\s+\|  ( *)\} \/\* (\S+)(?: \[\w+\])? \*\/$/) {
+		my $digits = length($2 // '');
+
+		take_function($task, $us, $1 * 1000 + substr(($2 // '') . '000', 0, 3), $digits,
+			      length($3) / 2, $4);
+	} elsif ($rest =~ /^\s+\|\s+\/\* (mm_shrink_slab_\w+): (.*) \*\/$/s) {
+		take_slab($task, $us, $1, $2);
+	} elsif ($rest =~ /^\s+\|\s+\/\* (\w+): (.*) \*\/$/s) {
+		push @{$events{$task}}, { us => $us, name => $1, fields => $2 };
+	}
+}
+close $in;
+push @roots, @{$pending{$_}} for keys %pending;
+@roots = grep { !$_->{pair} || $_->{ns} >= $threshold * 1000 } @roots;
+
+# --- where its time went, from the root down ---
+
+sub place_in {
+	my ($node, $group, $part) = @_;
+	my $name = $node->{name} =~ s/\..*//r;
+
+	return ($group_of{$name}, 'own') if $group_of{$name};
+	return ($has_parts{$group} ? $group : 'other_reclaim', $part_of{$name}) if $part_of{$name};
+	return ('other_reclaim', 'own') if $of_reclaim{$name} && !$has_parts{$group};
+	return ($group, $part);
+}
+
+sub spread {
+	my ($node, $group, $part, $sum) = @_;
+	my $own = $node->{ns};
+
+	($group, $part) = place_in($node, $group, $part);
+	$sum->{error} += $node->{error};
+	for my $child (@{$node->{children}}) {
+		$own -= $child->{ns};
+		spread($child, $group, $part, $sum);
+	}
+	$sum->{"$group/$part"} += $own;
+}
+
+# --- what the program says ---
+
+open my $json, '<:raw', $output_file or die "$output_file: $!\n";
+my @objects = map { decode_json($_) } <$json>;
+close $json;
+my $summary = pop @objects;
+wrong("the last line is no summary") unless $summary && $summary->{type} eq 'summary';
+
+my %stalls;	# pid => in the order of their ends
+push @{$stalls{$_->{task}{pid}}}, $_ for @objects;
+
+sub said {
+	my ($stall) = @_;
+	my %said;
+
+	for my $group (keys %{$stall->{phases}}) {
+		my $times = $stall->{phases}{$group};
+
+		if ($has_parts{$group}) {
+			for my $key (grep { $_ ne 'total_ns' } keys %$times) {
+				$said{"$group/" . $key =~ s/_ns$//r} = $times->{$key};
+			}
+		} else {
+			$said{"$group/own"} = $times->{total_ns};
+		}
+	}
+	return \%said;
+}
+
+sub check_sums {
+	my ($stall, $said, $what) = @_;
+	my %slab;
+	my $sum = 0;
+
+	$sum += $_ for values %$said;
+	wrong("$what: phases make $sum ns of $stall->{duration_ns}") if $sum != $stall->{duration_ns};
+	$slab{$_->{phase}} += $_->{total_ns} for @{$stall->{shrinkers}};
+	for my $group (keys %slab) {
+		wrong("$what: shrinkers of $group make $slab{$group} ns of slab " .
+		      $stall->{phases}{$group}{slab_ns})
+			if $slab{$group} > $stall->{phases}{$group}{slab_ns};
+	}
+}
+
+sub check_facts {
+	my ($root, $stall, $what) = @_;
+	my %facts;
+
+	facts_of($root, \%facts);
+	for (['order', $facts{order}, $stall->{order}], ['gfp', $facts{gfp}, $stall->{gfp}],
+	     ['nr_reclaimed', $facts{reclaimed}, $stall->{nr_reclaimed}]) {
+		my ($name, $own, $program) = map { $_ // 'null' } @$_;
+
+		wrong("$what: $name is $program, by the text $own") if $own ne $program;
+	}
+}
+
+my ($compared, $apart) = (0, 0);
+sub compare {
+	my ($root, $stall) = @_;
+	my $what = "$root->{name} of $root->{task} at " . $root->{us} / 1e6;
+	my %sum = (error => 0);
+	my $said = said($stall);
+
+	spread($root, 'rest', 'own', \%sum);
+	my $error = 100 + 2 * delete $sum{error};
+	check_sums($stall, $said, $what);
+	check_facts($root, $stall, $what);
+	for my $place (sort keys %{{ %sum, %$said }}) {
+		my ($own, $program) = ($sum{$place} // 0, $said->{$place} // 0);
+
+		wrong("$what: $place is $program ns, by the text $own (+-$error)")
+			if abs($own - $program) > $error;
+		$apart++ if $program && $place ne 'rest/own';
+	}
+	$compared++;
+}
+
+sub same {
+	my ($root, $stall) = @_;
+
+	return 0 if abs($root->{ns} - $stall->{duration_ns}) > $root->{error} + 1;
+	return 1 if $root->{pair};
+	# Between its return and its record another task may run for a while.
+	my $late = $root->{us} - ($stall->{ts_ns} + $stall->{duration_ns}) / 1000;
+	return $stall->{function} eq $root->{name} && $late > -2 && $late < 50_000;
+}
+
+for my $root (@roots) {
+	my $list = $stalls{$root->{task} =~ s/^idle.*/0/r} // [];
+	my ($at) = grep { same($root, $list->[$_]) } 0 .. $#$list;
+
+	if (!defined $at) {
+		wrong("no stall: $root->{name} of $root->{task} at ", $root->{us} / 1e6, ", $root->{ns} ns");
+		next;
+	}
+	compare($root, splice @$list, $at, 1);
+}
+for my $left (map { @$_ } values %stalls) {
+	wrong("the text has no such stall: ", encode_json($left));
+}
+
+if (@wrong) {
+	print "$_\n" for @wrong;
+	exit 1;
+}
+print "$compared stalls, $apart times in phases other than the rest agree\n";
+exit 0;

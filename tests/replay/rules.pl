@@ -1,0 +1,345 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# rules.pl TRACE.TXT SET_FTRACE_FILTER THRESHOLD_US OUTPUT [live]
+#
+# live: the output is of a run, not of the capture that the text was read with. It may begin before
+# the text's first line, with what had been read by then, and go on after the last, and it knows
+# names of tasks that the kernel's text had forgotten.
+#
+# Holds what allocfilt printed for a capture against the kernel's own text of the same buffer, by
+# the rules of what is shown, computed here a second time and in another way: from the order of the
+# text's lines, not from the records' times.
+#
+#   every printed line is one of the kernel's lines, and is printed once
+#   every line that the rules select is printed, and no other
+#   windows come in the order in which they end; what a window owns stands right before it
+#   the shrinkers' totals and maxima agree (the text has microseconds: 1 us for each pair)
+#   the lines of superblocks, indented below a shrinker's, add up to it
+#
+# Prints what is wrong, a line each, and exits 1; prints counts and exits 0.
+
+use strict;
+use warnings;
+
+my ($text_file, $filter_file, $threshold, $output_file, $live) = @ARGV;
+die "usage: rules.pl TRACE.TXT SET_FTRACE_FILTER THRESHOLD_US OUTPUT [live]\n"
+	unless defined $output_file;
+
+my @wrong;
+
+sub wrong { push @wrong, join('', @_) if @wrong < 20; }
+
+# A hashed pointer is known to the kernel only.
+sub masked {
+	my ($line) = @_;
+
+	$line =~ s/(\+0x[0-9a-f]+\/0x[0-9a-f]+(?: \[\w+\])?) (?:[0-9a-f]{8}|[0-9a-f]{16}|\(_+ptrval_+\)): /$1 PTR: /;
+	$line =~ s/^(\s*\S+ \|\s+\d+\)) .*?-(\d+)\s+\| /$1 $2 | / if $live;
+	return $line;
+}
+
+sub slurp_lines {
+	my ($file) = @_;
+
+	open my $in, '<:raw', $file or die "$file: $!\n";
+	my @lines = <$in>;
+	close $in;
+	chomp @lines;
+	return @lines;
+}
+
+# --- the kernel's text ---
+
+my @records;	# in the order of time: { line, cpu, task, us, kind => window|event, ... }
+
+sub parse_line {
+	my ($line) = @_;
+
+	return unless $line =~ /^\s*(\d+)\.(\d{6}) \|\s+(\d+)\) (.*?)-(\d+)\s+\| (.*)$/s;
+	my %record = (
+		line => $line, masked => masked($line), us => $1 * 1_000_000 + $2, cpu => $3,
+		task => $5 == 0 ? "idle$3" : $5,
+	);
+	my $rest = $6;
+
+	if ($rest =~ /^[\$\@*#!+ ] (\d+)(?:\.(\d+))? us\s+\|\s+\} \/\* (\S+)(?: \[\w+\])? \*\/$/) {
+		my $fraction = substr(($2 // '') . '000', 0, 3);
+
+		@record{qw(kind function ns digits)} = ('window', $3, $1 * 1000 + $fraction,
+							 length($2 // ''));
+	} elsif ($rest =~ /^\s+\|\s+\/\* (\w+): (.*) \*\/$/s) {
+		@record{qw(kind event fields)} = ('event', $1, $2);
+		if ($record{event} =~ /^mm_shrink_slab_/ &&
+		    $record{fields} =~ /^(\S+?)(?:\+0x\S+)?(?: \[\w+\])? (\S+): nid/) {
+			@record{qw(shrinker pointer)} = ($1, $2);
+		}
+	} else {
+		return;
+	}
+	return \%record;
+}
+
+for my $line (slurp_lines($text_file)) {
+	my $record = parse_line($line);
+
+	push @records, $record if $record;
+}
+die "$text_file: no record in it\n" unless @records;
+
+my %traced = map { /^(\w+)/ ? ($1 => 1) : () } slurp_lines($filter_file);
+
+# --- the rules ---
+
+my %owner_of = (	# what writes the event once a call: its latest events are those of the call
+	mm_vmscan_direct_reclaim_begin => ['try_to_free_pages'],
+	mm_vmscan_direct_reclaim_end => ['try_to_free_pages'],
+	mm_vmscan_memcg_reclaim_begin => ['try_to_free_mem_cgroup_pages'],
+	mm_vmscan_memcg_reclaim_end => ['try_to_free_mem_cgroup_pages'],
+	mm_vmscan_node_reclaim_begin => ['node_reclaim'],
+	mm_vmscan_node_reclaim_end => ['node_reclaim'],
+	mm_compaction_begin => ['compact_zone', 'compact_zone_order'],
+	mm_compaction_end => ['compact_zone', 'compact_zone_order'],
+	mm_compaction_try_to_compact_pages => ['try_to_compact_pages'],
+	mm_vmscan_throttled => ['reclaim_throttle'],
+);
+my @inactive = ('shrink_inactive_list', 'evict_folios');
+push @inactive, 'shrink_lruvec', 'shrink_node_memcg' unless $traced{shrink_inactive_list};
+
+my %owns;	# function => { event => 1 }
+for my $event (keys %owner_of) {
+	my @owners = grep { $traced{$_} } @{$owner_of{$event}};
+
+	$owns{$_}{$event} = 1 for @owners;
+	if (!@owners && $event eq 'mm_vmscan_throttled') {
+		$owns{$_}{$event} = 1 for keys %traced;
+	}
+}
+for (grep { $traced{$_} } @inactive) {
+	$owns{$_}{mm_vmscan_lru_shrink_inactive} = 1;
+}
+my %pair_without_owner;	# events whose owner is not traced, but which have a partner
+for my $event (keys %owner_of) {
+	next unless $event =~ /_(begin|end)$/;
+	$pair_without_owner{$event} = 1 unless grep { $traced{$_} } @{$owner_of{$event}};
+}
+
+sub slow { $_[0] >= $threshold * 1000 }
+
+# The text cuts a long duration; one that is cut to just the threshold's microsecond is slow still.
+my (%must, %may, %group_of);	# by index of @records
+my %waiting;	# task => [ indices of events, oldest first ]
+my %open;	# task => [ indices of begins ]
+my %shrinkers;	# name => { total, max, count } in us
+
+sub take_pair {
+	my ($begin, $end) = @_;
+	my $us = $records[$end]{us} - $records[$begin]{us};
+
+	if ($records[$end]{event} eq 'mm_shrink_slab_end') {
+		my $total = $shrinkers{$records[$end]{shrinker}} //= { total => 0, max => 0, count => 0 };
+
+		$total->{total} += $us;
+		$total->{max} = $us if $us > $total->{max};
+		$total->{count}++;
+	}
+	# both times are cut to microseconds
+	if ($us > $threshold) {
+		$must{$_} = 1 for $begin, $end;
+	} elsif ($us >= $threshold - 1) {
+		$may{$_} = 1 for $begin, $end;
+	}
+	$group_of{$begin} = $end;
+}
+
+sub take_end {
+	my ($index) = @_;
+	my $record = $records[$index];
+	my $stack = $open{$record->{task}} //= [];
+	my $begin_event = $record->{event} =~ s/_end$/_begin/r;
+
+	$begin_event = 'mm_shrink_slab_start' if $record->{event} eq 'mm_shrink_slab_end';
+	for (my $i = $#$stack; $i >= 0; $i--) {
+		my $begin = $records[$stack->[$i]];
+
+		next unless $begin->{event} eq $begin_event;
+		next if defined $record->{pointer} && $begin->{pointer} ne $record->{pointer};
+		take_pair($stack->[$i], $index);
+		$#$stack = $i - 1;
+		return;
+	}
+}
+
+# How long after its return a window's record was written at most, as far as the task's own next
+# line tells; under emulation that can be tens of microseconds.
+my $LATE = 300;
+
+sub take_window {
+	my ($index) = @_;
+	my $window = $records[$index];
+	my $events = $waiting{$window->{task}} //= [];
+	my $owned = $owns{$window->{function}} or return;
+	my $from = $window->{us} - $window->{ns} / 1000;
+	my (%seen, @keep);
+
+	for my $i (reverse @$events) {
+		my $event = $records[$i];
+		my $once = $event->{event} ne 'mm_vmscan_lru_shrink_inactive' &&
+			   $event->{event} !~ /softlimit/;
+
+		if (!$owned->{$event->{event}} || $event->{us} < $from - $LATE ||
+		    ($once && $seen{$event->{event}}++)) {
+			unshift @keep, $i;
+			next;
+		}
+		if ($once || $event->{us} >= $from + 1) {
+			$must{$i} = 1;
+			delete $may{$i};
+		} else {
+			$may{$i} = 1 unless $must{$i};
+			unshift @keep, $i;
+		}
+		$group_of{$i} = $index;
+	}
+	$waiting{$window->{task}} = \@keep;
+}
+
+for my $index (0 .. $#records) {
+	my $record = $records[$index];
+
+	if ($record->{kind} eq 'window') {
+		next unless slow($record->{ns});
+		$must{$index} = 1;
+		take_window($index);
+	} elsif ($record->{event} =~ /^mm_shrink_slab_/ || $pair_without_owner{$record->{event}}) {
+		if ($record->{event} =~ /_(start|begin)$/) {
+			push @{$open{$record->{task}}}, $index;
+		} else {
+			take_end($index);
+		}
+	} else {
+		push @{$waiting{$record->{task}}}, $index;
+	}
+}
+
+# --- what was printed ---
+
+my @output = slurp_lines($output_file);
+my @summary;
+for my $i (0 .. $#output) {
+	if ($output[$i] eq '') {
+		@summary = splice @output, $i;
+		shift @summary;
+		last;
+	}
+}
+
+if ($live) {
+	my $first = $records[0]{line} =~ /^\s*(\S+)/ ? $1 : 0;
+	my $last = $records[-1]{line} =~ /^\s*(\S+)/ ? $1 : 0;
+
+	@output = grep { /^\s*(\S+)/ && $1 >= $first && $1 <= $last } @output;
+	%shrinkers = ();
+}
+
+my %left;	# masked line => indices not printed yet
+push @{$left{$records[$_]{masked}}}, $_ for 0 .. $#records;
+
+my ($last_end, %printed, @group) = (-1);
+for my $line (@output) {
+	my $indices = $left{masked($line)};
+	my $index;
+
+	if (!$indices || !@$indices) {
+		wrong("not a line of the kernel's, or printed twice: $line");
+		next;
+	}
+	$index = shift @$indices;
+	$printed{$index} = 1;
+	wrong("not selected: $line") unless $must{$index} || $may{$index};
+	if ($records[$index]{kind} eq 'window' || $records[$index]{event} =~ /_end$/ &&
+	    ($records[$index]{event} =~ /slab/ || $pair_without_owner{$records[$index]{event}})) {
+		wrong("out of order: $line") if $index < $last_end;
+		$last_end = $index;
+		for (@group) {
+			wrong("stands with another window than its own: $records[$_]{line}")
+				if $must{$_} && defined $group_of{$_} && $group_of{$_} != $index;
+		}
+		@group = ();
+	} else {
+		push @group, $index;
+	}
+}
+wrong("events without a line behind them that owns them") if @group;
+for my $index (sort { $a <=> $b } keys %must) {
+	wrong("missing: $records[$index]{line}") unless $printed{$index};
+}
+
+# --- the summary ---
+
+# Exactly: both are ns, only the sum is held against the text.
+my $sum;	# the line of a shrinker and what its superblocks have not accounted for yet, in ns
+
+sub check_sum {
+	return unless $sum && $sum->{superblocks};
+	wrong("$sum->{left} ns of it are of no superblock: $sum->{line}") if $sum->{left};
+	wrong("no superblock has its maximum: $sum->{line}") if $sum->{max} != $sum->{largest};
+}
+
+sub take_superblock {
+	my ($line) = @_;
+
+	return unless $line =~
+		/^  \S+\[.+\] : total time = (\d+)\.(\d{6}) ms, max latency = (\d+)\.(\d{6}) ms$/;
+	if (!$sum) {
+		wrong("a superblock without a shrinker above it: $line");
+		return 1;
+	}
+	$sum->{superblocks}++;
+	$sum->{left} -= $1 * 1_000_000 + $2;
+	$sum->{largest} = $3 * 1_000_000 + $4 if $3 * 1_000_000 + $4 > $sum->{largest};
+	return 1;
+}
+
+my $last_total;
+for my $line (@summary) {
+	next if $line eq 'no shrinker ran' && !%shrinkers;
+	next if take_superblock($line);
+	check_sum();
+	undef $sum;
+	if ($line !~ /^(\S+) : total time = (\d+\.\d{6}) ms, max latency = (\d+\.\d{6}) ms$/) {
+		last if $line eq '' || !%shrinkers;	# what else the summary has
+		wrong("no line of the summary: $line");
+		next;
+	}
+	my ($name, $total, $max) = ($1, $2 * 1000, $3 * 1000);
+
+	$sum = {
+		line => $line, left => sprintf('%.0f', $2 * 1_000_000),
+		max => sprintf('%.0f', $3 * 1_000_000), largest => 0, superblocks => 0,
+	};
+	next if $live;
+	my $own = delete $shrinkers{$name};
+
+	if (!$own) {
+		wrong("the text has no such shrinker: $line");
+		next;
+	}
+	wrong("total of $name: $total us, by the text $own->{total} us in $own->{count} pairs")
+		if abs($total - $own->{total}) > $own->{count};
+	wrong("maximum of $name: $max us, by the text $own->{max} us")
+		if abs($max - $own->{max}) > 1;
+	wrong("not in the order of total time: $line") if defined $last_total && $total > $last_total;
+	$last_total = $total;
+}
+check_sum();
+wrong("the summary lacks $_") for sort keys %shrinkers;
+
+if (@wrong) {
+	print "$_\n" for @wrong;
+	exit 1;
+}
+my $windows = grep { $records[$_]{kind} eq 'window' } keys %printed;
+printf "%d records, %d windows and %d events shown\n", scalar @records, $windows,
+       scalar(keys %printed) - $windows;
+exit 0;

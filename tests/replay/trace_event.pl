@@ -1,0 +1,97 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# trace_event.pl OUTPUT.JSON OUTPUT.DAT
+#
+# Holds a file of `-f perfetto` against the rules of the trace-event format ("Trace Event Format",
+# the JSON object form: X, i and M events), and against the form `trace` of the same capture:
+#
+#   one JSON object; traceEvents is an array, displayTimeUnit is known
+#   each event has ph, name, pid, tid; X a ts and a dur, i a ts and a scope, M a name in its args
+#   each thread that has events has a name, and so has each process
+#   slices of a thread nest: none begins in another and ends outside
+#   as many function slices as functions in the form trace, as many slab slices as pairs
+
+use strict;
+use warnings;
+use JSON::PP;
+
+my ($file, $trace) = @ARGV;
+die "usage: trace_event.pl OUTPUT.JSON OUTPUT.DAT\n" unless defined $trace;
+
+my @wrong;
+
+sub wrong { push @wrong, join('', @_) if @wrong < 20; }
+
+local $/;
+open my $in, '<:raw', $file or die "$file: $!\n";
+my $object = JSON::PP->new->utf8->decode(<$in>);
+close $in;
+
+wrong("displayTimeUnit") unless $object->{displayTimeUnit} =~ /^(ms|ns)$/;
+wrong("traceEvents is no array") unless ref $object->{traceEvents} eq 'ARRAY';
+wrong("no summary") unless $object->{allocfilt}{type} eq 'summary';
+
+my (%count, %named, %slices);
+my $number = qr/^\d+(\.\d+)?$/;
+
+sub take_event {
+	my ($event) = @_;
+	my $what = JSON::PP->new->canonical->encode($event);
+
+	for my $key (qw(ph name pid tid)) {
+		return wrong("no $key: $what") unless defined $event->{$key};
+	}
+	return wrong("ids: $what") unless "$event->{pid} $event->{tid}" =~ /^\d+ \d+$/;
+	if ($event->{ph} eq 'M') {
+		wrong("no name: $what") unless defined $event->{args}{name};
+		$named{"$event->{name} $event->{pid}"} = 1 if $event->{name} eq 'process_name';
+		$named{"$event->{name} $event->{tid}"} = 1 if $event->{name} eq 'thread_name';
+		return;
+	}
+	wrong("no name before it: $what") unless $named{"process_name $event->{pid}"} &&
+						 $named{"thread_name $event->{tid}"};
+	wrong("ts: $what") unless ($event->{ts} // '') =~ $number;
+	wrong("args: $what") unless ref $event->{args} eq 'HASH';
+	$count{"$event->{ph} $event->{cat}"}++;
+	if ($event->{ph} eq 'X') {
+		wrong("dur: $what") unless ($event->{dur} // '') =~ $number;
+		push @{$slices{"$event->{pid} $event->{tid}"}}, $event;
+	} elsif ($event->{ph} eq 'i') {
+		wrong("scope: $what") unless $event->{s} =~ /^[gpt]$/;
+	} else {
+		wrong("ph: $what");
+	}
+}
+
+sub check_nesting {
+	my (@slices) = sort { $a->{ts} <=> $b->{ts} || $b->{dur} <=> $a->{dur} } @_;
+	my @around;
+
+	for my $slice (@slices) {
+		my $end = $slice->{ts} + $slice->{dur};
+
+		pop @around while @around && $around[-1] <= $slice->{ts};
+		wrong("$slice->{name} at $slice->{ts} of $slice->{tid} ends outside of what is around it")
+			if @around && $end > $around[-1] + 0.002;
+		push @around, $end;
+	}
+}
+
+take_event($_) for @{$object->{traceEvents}};
+check_nesting(@$_) for values %slices;
+
+open $in, '<:raw', $trace or die "$trace: $!\n";
+my $text = <$in> =~ s/\n\n.*//sr;
+close $in;
+my $functions = () = $text =~ m/ us +\|  +\} \/\* /g;
+my $slabs = () = $text =~ m/\/\* mm_shrink_slab_end: /g;
+wrong("functions: ", $count{'X function'} // 0, " of $functions")
+	if ($count{'X function'} // 0) != $functions;
+wrong("slab: ", $count{'X slab'} // 0, " of $slabs") if ($count{'X slab'} // 0) != $slabs;
+
+if (@wrong) {
+	print "$_\n" for @wrong;
+	exit 1;
+}
+print join(', ', map { "$count{$_} $_" } sort keys %count), "\n";

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "allocfilt/btf.h"
+
+#define KIND_INT	1
+#define KIND_PTR	2
+#define KIND_STRUCT	4
+#define KIND_UNION	5
+#define KIND_TYPEDEF	8
+#define KIND_CONST	10
+#define BIT_FIELDS	(1u << 31)
+
+/* BTF made by hand: types and strings are put one after the other. */
+struct made {
+	uint32_t types[256];
+	size_t nr_words;
+	char strings[512];
+	size_t strings_size;
+	unsigned char blob[4096];
+	size_t size;
+};
+
+static uint32_t string(struct made *made, const char *text)
+{
+	uint32_t offset = (uint32_t)made->strings_size;
+
+	if (!*text)
+		return 0;
+	strcpy(made->strings + offset, text);
+	made->strings_size += strlen(text) + 1;
+	return offset;
+}
+
+static void word(struct made *made, uint32_t value)
+{
+	made->types[made->nr_words++] = value;
+}
+
+static void type(struct made *made, const char *name, uint32_t kind, uint32_t members,
+		 uint32_t size_or_type)
+{
+	word(made, string(made, name));
+	word(made, (kind & BIT_FIELDS) | (kind & 0x1f) << 24 | members);
+	word(made, size_or_type);
+}
+
+static void member(struct made *made, const char *name, uint32_t of_type, uint32_t bits)
+{
+	word(made, string(made, name));
+	word(made, of_type);
+	word(made, bits);
+}
+
+static void start(struct made *made)
+{
+	memset(made, 0, sizeof(*made));
+	made->strings_size = 1;
+	type(made, "int", KIND_INT, 0, 4);	/* 1 */
+	word(made, 32);
+}
+
+static void finish(struct made *made)
+{
+	uint32_t types = (uint32_t)(made->nr_words * 4);
+	uint32_t header[6] = { 0x1eb9f, 24, 0, types, types, (uint32_t)made->strings_size };
+
+	memcpy(made->blob, header, sizeof(header));
+	memcpy(made->blob + 24, made->types, types);
+	memcpy(made->blob + 24 + types, made->strings, made->strings_size);
+	made->size = 24 + types + made->strings_size;
+}
+
+/* struct outer { int first; union { struct { int deep; const named_t { int under; }; }; }; int :3;
+ * int bit:5; int last; }, after a structure of its name that is only told of elsewhere. */
+static void make_outer(struct made *made)
+{
+	start(made);
+	type(made, "", KIND_STRUCT, 2, 8);		/* 2 */
+	member(made, "deep", 1, 0);
+	member(made, "", 5, 32);
+	type(made, "", KIND_UNION, 1, 8);		/* 3 */
+	member(made, "", 2, 0);
+	type(made, "named_t", KIND_TYPEDEF, 0, 6);	/* 4 */
+	type(made, "", KIND_CONST, 0, 4);		/* 5 */
+	type(made, "", KIND_STRUCT, 1, 4);		/* 6 */
+	member(made, "under", 1, 0);
+	type(made, "outer", KIND_PTR, 0, 1);		/* 7: of that name, but no structure */
+	type(made, "outer", KIND_STRUCT | BIT_FIELDS, 5, 20);	/* 8 */
+	member(made, "first", 1, 0);
+	member(made, "", 3, 32);
+	member(made, "", 1, 96 | 3u << 24);
+	member(made, "bit", 1, 99 | 5u << 24);
+	member(made, "last", 1, 128);
+	finish(made);
+}
+
+static int offset_of(const struct made *made, const char *structure, const char *name,
+		     uint32_t *offset)
+{
+	struct btf *btf;
+	int ret = btf_new(&btf, made->blob, made->size);
+
+	if (ret)
+		return ret;
+	ret = btf_member_offset(btf, structure, name, offset);
+	btf_free(btf);
+	return ret;
+}
+
+static void test_members(void **state)
+{
+	struct made made;
+	uint32_t offset;
+
+	(void)state;
+	make_outer(&made);
+	assert_int_equal(offset_of(&made, "outer", "first", &offset), 0);
+	assert_int_equal(offset, 0);
+	assert_int_equal(offset_of(&made, "outer", "last", &offset), 0);
+	assert_int_equal(offset, 16);
+}
+
+static void test_anonymous(void **state)
+{
+	struct made made;
+	uint32_t offset;
+
+	(void)state;
+	make_outer(&made);
+	assert_int_equal(offset_of(&made, "outer", "deep", &offset), 0);
+	assert_int_equal(offset, 4);
+	assert_int_equal(offset_of(&made, "outer", "under", &offset), 0);
+	assert_int_equal(offset, 8);
+}
+
+static void test_not_there(void **state)
+{
+	struct made made;
+	uint32_t offset = 7;
+
+	(void)state;
+	make_outer(&made);
+	assert_int_equal(offset_of(&made, "outer", "none", &offset), -ENOENT);
+	assert_int_equal(offset_of(&made, "oute", "first", &offset), -ENOENT);
+	assert_int_equal(offset_of(&made, "outer", "firs", &offset), -ENOENT);
+	assert_int_equal(offset_of(&made, "outer", "bit", &offset), -EINVAL);
+	assert_int_equal(offset, 7);
+}
+
+/* Each cut of the blob, in a block of its own so that a sanitizer sees the end. */
+static void test_cut(void **state)
+{
+	struct made made;
+
+	(void)state;
+	make_outer(&made);
+	for (size_t size = 0; size < made.size; size++) {
+		unsigned char *copy = malloc(size + !size);
+		struct btf *btf;
+		uint32_t offset;
+
+		assert_non_null(copy);
+		memcpy(copy, made.blob, size);
+		if (!btf_new(&btf, copy, size)) {
+			btf_member_offset(btf, "outer", "last", &offset);
+			btf_free(btf);
+		}
+		free(copy);
+	}
+}
+
+static void test_cut_sections(void **state)
+{
+	struct made made;
+	uint32_t offset, types;
+
+	(void)state;
+	make_outer(&made);
+	memcpy(&types, made.blob + 12, 4);
+	for (uint32_t size = 0; size < types; size++) {
+		memcpy(made.blob + 12, &size, 4);
+		assert_int_not_equal(offset_of(&made, "outer", "last", &offset), 0);
+	}
+	memcpy(made.blob + 12, &types, 4);
+	for (uint32_t size = 0; size < 8; size++) {
+		memcpy(made.blob + 20, &size, 4);
+		assert_int_not_equal(offset_of(&made, "outer", "last", &offset), 0);
+	}
+}
+
+static void test_no_btf(void **state)
+{
+	struct made made;
+	uint32_t offset;
+	struct btf *btf;
+
+	(void)state;
+	make_outer(&made);
+	made.blob[0] ^= 1;
+	assert_int_equal(offset_of(&made, "outer", "last", &offset), -EINVAL);
+	make_outer(&made);
+	made.blob[2] = 2;
+	assert_int_equal(offset_of(&made, "outer", "last", &offset), -EINVAL);
+	assert_int_equal(btf_open(&btf, "/nowhere"), -ENOENT);
+	assert_int_equal(btf_open(&btf, "/dev/null"), -EINVAL);
+}
+
+/* An anonymous structure that contains itself, and qualifiers in a ring. */
+static void test_endless(void **state)
+{
+	struct made made;
+	uint32_t offset;
+
+	(void)state;
+	start(&made);
+	type(&made, "ring", KIND_STRUCT, 2, 8);		/* 2 */
+	member(&made, "", 2, 0);
+	member(&made, "", 2, 32);
+	finish(&made);
+	assert_int_equal(offset_of(&made, "ring", "none", &offset), -EINVAL);
+	start(&made);
+	type(&made, "ring", KIND_STRUCT, 1, 8);		/* 2 */
+	member(&made, "", 3, 0);
+	type(&made, "", KIND_CONST, 0, 4);		/* 3 */
+	type(&made, "", KIND_CONST, 0, 3);		/* 4 */
+	finish(&made);
+	assert_int_equal(offset_of(&made, "ring", "none", &offset), -EINVAL);
+}
+
+/* What stands before a type of a kind that is not known yet can be found all the same. */
+static void test_new_kind(void **state)
+{
+	struct made made;
+	uint32_t offset;
+
+	(void)state;
+	make_outer(&made);
+	type(&made, "new", 31, 0, 0);
+	type(&made, "behind", KIND_STRUCT, 1, 4);
+	member(&made, "one", 1, 0);
+	finish(&made);
+	assert_int_equal(offset_of(&made, "outer", "last", &offset), 0);
+	assert_int_equal(offset_of(&made, "behind", "one", &offset), -ENOENT);
+}
+
+static uint32_t noise(uint32_t *seed)
+{
+	*seed = *seed * 1664525 + 1013904223;
+	return *seed >> 8;
+}
+
+static void test_noise(void **state)
+{
+	uint32_t seed = 1;
+	struct made made;
+	uint32_t offset;
+
+	(void)state;
+	for (int round = 0; round < 50000; round++) {
+		make_outer(&made);
+		for (uint32_t i = noise(&seed) % 8 + 1; i; i--)
+			made.blob[noise(&seed) % made.size] = (unsigned char)noise(&seed);
+		offset_of(&made, "outer", "none", &offset);
+	}
+	for (int round = 0; round < 5000; round++) {
+		for (size_t i = 24; i < sizeof(made.blob); i++)
+			made.blob[i] = (unsigned char)noise(&seed);
+		made.size = 24 + noise(&seed) % (sizeof(made.blob) - 24);
+		offset_of(&made, "outer", "", &offset);
+	}
+}
+
+static void test_file(void **state)
+{
+	char path[] = "/tmp/allocfilt-btf-XXXXXX";
+	int fd = mkstemp(path);
+	struct made made;
+	struct btf *btf;
+	uint32_t offset;
+
+	(void)state;
+	make_outer(&made);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, made.blob, made.size), made.size);
+	close(fd);
+	assert_int_equal(btf_open(&btf, path), 0);
+	assert_int_equal(btf_member_offset(btf, "outer", "last", &offset), 0);
+	assert_int_equal(offset, 16);
+	btf_free(btf);
+	btf_free(NULL);
+	unlink(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_members),
+		cmocka_unit_test(test_anonymous),
+		cmocka_unit_test(test_not_there),
+		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_cut_sections),
+		cmocka_unit_test(test_no_btf),
+		cmocka_unit_test(test_endless),
+		cmocka_unit_test(test_new_kind),
+		cmocka_unit_test(test_noise),
+		cmocka_unit_test(test_file),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

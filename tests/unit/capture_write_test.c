@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+
+#include <cmocka.h>
+
+#include "allocfilt/capture_write.h"
+#include "test_directory.h"
+
+#define PAGE 4096
+
+static struct capture_writer *create(void)
+{
+	struct capture_writer *writer = NULL;
+	struct failure failure = { .text = "" };
+
+	assert_int_equal(capture_create(&writer, test_path("new"), PAGE, &failure), 0);
+	assert_string_equal(capture_writer_dir(writer), test_path("new"));
+	return writer;
+}
+
+static void check_mode(const char *name, mode_t type, mode_t mode)
+{
+	struct stat status;
+
+	assert_int_equal(lstat(test_path(name), &status), 0);
+	assert_int_equal(status.st_mode & S_IFMT, type);
+	assert_int_equal(status.st_mode & 07777, mode);
+}
+
+static size_t read_back(const char *name, char *bytes, size_t size)
+{
+	FILE *file = fopen(test_path(name), "r");
+	size_t length;
+
+	assert_non_null(file);
+	length = fread(bytes, 1, size, file);
+	fclose(file);
+	return length;
+}
+
+static void check_text(const char *name, const char *expected)
+{
+	char text[256];
+
+	text[read_back(name, text, sizeof(text) - 1)] = '\0';
+	assert_string_equal(text, expected);
+}
+
+static off_t size_of(const char *name)
+{
+	struct stat status;
+
+	assert_int_equal(stat(test_path(name), &status), 0);
+	return status.st_size;
+}
+
+/* --- the directory --- */
+
+static void test_new_directory(void **state)
+{
+	mode_t mask = umask(0);
+	struct capture_writer *writer = create();
+
+	(void)state;
+	check_mode("new", S_IFDIR, 0700);
+	assert_int_equal(capture_put(writer, "a/b/c", "text", 4), 0);
+	assert_int_equal(capture_add_cpu(writer, 12), 0);
+	check_mode("new/a", S_IFDIR, 0700);
+	check_mode("new/a/b", S_IFDIR, 0700);
+	check_mode("new/a/b/c", S_IFREG, 0600);
+	check_mode("new/per_cpu/cpu12", S_IFDIR, 0700);
+	check_mode("new/per_cpu/cpu12/trace_pipe_raw", S_IFREG, 0600);
+	capture_writer_free(writer);
+	capture_writer_free(NULL);
+	umask(mask);
+}
+
+static void test_empty_directory_is_taken_and_closed_to_others(void **state)
+{
+	struct capture_writer *writer;
+
+	(void)state;
+	assert_int_equal(mkdir(test_path("new"), 0755), 0);
+	writer = create();
+	check_mode("new", S_IFDIR, 0700);
+	capture_writer_free(writer);
+}
+
+static void check_refused(const char *name, int error)
+{
+	struct capture_writer *writer = NULL;
+	struct failure failure = { .text = "" };
+
+	assert_int_equal(capture_create(&writer, test_path(name), PAGE, &failure), -error);
+	assert_int_equal(failure.status, EXIT_STATUS_USAGE);
+	assert_non_null(strstr(failure.text, test_path(name)));
+	assert_null(writer);
+}
+
+static void test_directory_that_is_refused(void **state)
+{
+	(void)state;
+	put_text("full/.hidden", "mine\n");
+	check_refused("full", EEXIST);
+	check_text("full/.hidden", "mine\n");
+	put_text("file", "mine\n");
+	check_refused("file", EEXIST);
+	check_text("file", "mine\n");
+	check_refused("no/such/parent", ENOENT);
+	check_refused("file/below", ENOTDIR);
+}
+
+/* --- files --- */
+
+static void test_put_replaces_whole_files(void **state)
+{
+	struct capture_writer *writer = create();
+
+	(void)state;
+	assert_int_equal(capture_put(writer, "capture", "first, and longer\n", 18), 0);
+	assert_int_equal(capture_put(writer, "capture", "second\n", 7), 0);
+	check_text("new/capture", "second\n");
+	assert_int_equal(capture_put(writer, "empty", "", 0), 0);
+	check_text("new/empty", "");
+	assert_int_not_equal(access(test_path("new/capture.new"), F_OK), 0);
+	capture_writer_free(writer);
+}
+
+/* On a full disk the older file is still whole, and nothing half written stays behind. */
+static void test_put_on_a_full_disk(void **state)
+{
+	struct capture_writer *writer = create();
+
+	(void)state;
+	assert_int_equal(capture_put(writer, "capture", "older\n", 6), 0);
+	assert_int_equal(symlink("/dev/full", test_path("new/capture.new")), 0);
+	assert_int_equal(capture_put(writer, "capture", "newer\n", 6), -ENOSPC);
+	check_text("new/capture", "older\n");
+	assert_int_not_equal(access(test_path("new/capture.new"), F_OK), 0);
+	capture_writer_free(writer);
+}
+
+static void test_put_where_a_folder_cannot_be(void **state)
+{
+	struct capture_writer *writer = create();
+
+	(void)state;
+	assert_int_equal(capture_put(writer, "a", "file", 4), 0);
+	assert_int_equal(capture_put(writer, "a/b", "text", 4), -ENOTDIR);
+	capture_writer_free(writer);
+}
+
+static void test_copy(void **state)
+{
+	struct capture_writer *writer = create();
+
+	(void)state;
+	put_text("from/events/vmscan/x/format", "ID: 3\n");
+	assert_int_equal(capture_copy(writer, test_path("from"), "events/vmscan/x/format"), 0);
+	check_text("new/events/vmscan/x/format", "ID: 3\n");
+	assert_int_equal(capture_copy(writer, test_path("from"), "trace_clock"), -ENOENT);
+	assert_int_not_equal(access(test_path("new/trace_clock"), F_OK), 0);
+	capture_writer_free(writer);
+}
+
+/* --- data --- */
+
+static void put_page(int fd, char letter)
+{
+	char page[PAGE];
+
+	memset(page, letter, sizeof(page));
+	assert_int_equal(write(fd, page, sizeof(page)), PAGE);
+}
+
+static void nonblocking_pipe(int fds[2])
+{
+	assert_int_equal(pipe2(fds, O_NONBLOCK), 0);
+}
+
+static void close_pipe(int fds[2])
+{
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static void test_take_from_a_pipe(void **state)
+{
+	struct capture_writer *writer = create();
+	char bytes[4 * PAGE];
+	int fds[2];
+
+	(void)state;
+	nonblocking_pipe(fds);
+	assert_int_equal(capture_add_cpu(writer, 3), 0);
+	assert_int_equal(capture_take(writer, 3, fds[0]), 0);
+	put_page(fds[1], 'a');
+	put_page(fds[1], 'b');
+	assert_int_equal(capture_take(writer, 3, fds[0]), 2 * PAGE);
+	put_page(fds[1], 'c');
+	assert_int_equal(capture_take(writer, 3, fds[0]), PAGE);
+	assert_int_equal(capture_take(writer, 3, fds[0]), 0);
+	assert_int_equal(capture_bytes(writer), 3 * PAGE);
+	capture_writer_free(writer);
+	assert_int_equal(read_back("new/per_cpu/cpu3/trace_pipe_raw", bytes, sizeof(bytes)),
+			 3 * PAGE);
+	assert_int_equal(bytes[0], 'a');
+	assert_int_equal(bytes[PAGE], 'b');
+	assert_int_equal(bytes[3 * PAGE - 1], 'c');
+	close_pipe(fds);
+}
+
+static void test_each_cpu_its_file(void **state)
+{
+	struct capture_writer *writer = create();
+	int fds[2];
+
+	(void)state;
+	nonblocking_pipe(fds);
+	assert_int_equal(capture_add_cpu(writer, 40), 0);
+	assert_int_equal(capture_add_cpu(writer, 0), 0);
+	put_page(fds[1], 'x');
+	assert_int_equal(capture_take(writer, 0, fds[0]), PAGE);
+	put_page(fds[1], 'y');
+	put_page(fds[1], 'y');
+	assert_int_equal(capture_take(writer, 40, fds[0]), 2 * PAGE);
+	assert_int_equal(size_of("new/per_cpu/cpu0/trace_pipe_raw"), PAGE);
+	assert_int_equal(size_of("new/per_cpu/cpu40/trace_pipe_raw"), 2 * PAGE);
+	/* one that was never added, or is not open */
+	put_page(fds[1], 'z');
+	assert_int_equal(capture_take(writer, 5, fds[0]), 0);
+	assert_int_equal(capture_take(writer, 41, fds[0]), 0);
+	assert_int_equal(capture_take(writer, -1, fds[0]), 0);
+	assert_int_equal(capture_take(writer, 0, -1), 0);
+	assert_int_equal(capture_bytes(writer), 3 * PAGE);
+	capture_writer_free(writer);
+	close_pipe(fds);
+}
+
+/* A page that is not full stands as a whole page in the file. */
+static void test_rest_is_padded(void **state)
+{
+	struct capture_writer *writer = create();
+	char bytes[2 * PAGE];
+	int fds[2];
+
+	(void)state;
+	nonblocking_pipe(fds);
+	assert_int_equal(capture_add_cpu(writer, 0), 0);
+	assert_int_equal(write(fds[1], "rest", 4), 4);
+	assert_int_equal(capture_take_rest(writer, 0, fds[0]), PAGE);
+	assert_int_equal(capture_take_rest(writer, 0, fds[0]), 0);
+	assert_int_equal(capture_take_rest(writer, 7, fds[0]), 0);
+	capture_writer_free(writer);
+	assert_int_equal(read_back("new/per_cpu/cpu0/trace_pipe_raw", bytes, sizeof(bytes)), PAGE);
+	assert_memory_equal(bytes, "rest\0\0\0", 7);
+	assert_int_equal(bytes[PAGE - 1], 0);
+	close_pipe(fds);
+}
+
+/* An eventfd has read and no splice; what it has comes with the first call all the same. */
+static void test_take_by_read(void **state)
+{
+	struct capture_writer *writer = create();
+	uint64_t value = 5;
+	char bytes[2 * PAGE];
+	int fd = eventfd(5, EFD_NONBLOCK);
+
+	(void)state;
+	assert_int_equal(capture_add_cpu(writer, 0), 0);
+	assert_int_equal(capture_take(writer, 0, fd), PAGE);
+	assert_int_equal(capture_take(writer, 0, fd), 0);
+	assert_int_equal(write(fd, &value, sizeof(value)), sizeof(value));
+	assert_int_equal(capture_take(writer, 0, fd), PAGE);
+	assert_int_equal(capture_bytes(writer), 2 * PAGE);
+	capture_writer_free(writer);
+	assert_int_equal(read_back("new/per_cpu/cpu0/trace_pipe_raw", bytes, sizeof(bytes)),
+			 2 * PAGE);
+	assert_memory_equal(bytes, &value, sizeof(value));
+	assert_memory_equal(bytes + PAGE, &value, sizeof(value));
+	close(fd);
+}
+
+/* The disk is full: said with its errno, and what is there so far can be read. */
+static void check_full(bool by_read)
+{
+	struct capture_writer *writer = create();
+	struct rlimit before, small;
+	int64_t ret;
+	int fds[2];
+
+	nonblocking_pipe(fds);
+	assert_int_equal(capture_add_cpu(writer, 0), 0);
+	put_page(fds[1], 'a');
+	assert_int_equal(capture_take(writer, 0, fds[0]), PAGE);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	small = before;
+	small.rlim_cur = PAGE;
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	put_page(fds[1], 'b');
+	ret = by_read ? capture_take_rest(writer, 0, fds[0]) : capture_take(writer, 0, fds[0]);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_int_equal(ret, -EFBIG);
+	assert_int_equal(capture_bytes(writer), PAGE);
+	assert_int_equal(size_of("new/per_cpu/cpu0/trace_pipe_raw"), PAGE);
+	capture_writer_free(writer);
+	close_pipe(fds);
+}
+
+static void test_full_by_splice(void **state)
+{
+	(void)state;
+	check_full(false);
+}
+
+static void test_full_by_read(void **state)
+{
+	(void)state;
+	check_full(true);
+}
+
+static void test_cpu_file_that_is_there_is_not_overwritten(void **state)
+{
+	struct capture_writer *writer = create();
+
+	(void)state;
+	put_text("new/per_cpu/cpu0/trace_pipe_raw", "mine");
+	assert_int_equal(capture_add_cpu(writer, 0), -EEXIST);
+	check_text("new/per_cpu/cpu0/trace_pipe_raw", "mine");
+	capture_writer_free(writer);
+}
+
+#define RUN(test) \
+	cmocka_unit_test_setup_teardown(test, make_test_directory, remove_test_directory)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		RUN(test_new_directory),
+		RUN(test_empty_directory_is_taken_and_closed_to_others),
+		RUN(test_directory_that_is_refused),
+		RUN(test_put_replaces_whole_files),
+		RUN(test_put_on_a_full_disk),
+		RUN(test_put_where_a_folder_cannot_be),
+		RUN(test_copy),
+		RUN(test_take_from_a_pipe),
+		RUN(test_each_cpu_its_file),
+		RUN(test_rest_is_padded),
+		RUN(test_take_by_read),
+		RUN(test_full_by_splice),
+		RUN(test_full_by_read),
+		RUN(test_cpu_file_that_is_there_is_not_overwritten),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "allocfilt/cpu_buffers.h"
+#include "test_directory.h"
+
+#define PAGE 4096
+
+/* What came, as "CPU:FIRST-BYTE " of each page, "CPU+ " for one left with data. */
+struct run {
+	char out[4096];
+	size_t used;
+	int pages;
+	int refused;		/* this CPU has no room */
+	int fail_at;
+};
+
+static bool ready(void *context, int cpu)
+{
+	return cpu != ((struct run *)context)->refused;
+}
+
+static int got_page(void *context, int cpu, const void *page, size_t length, bool last)
+{
+	struct run *run = context;
+
+	assert_int_equal(length, PAGE);
+	assert_false(last);
+	if (++run->pages == run->fail_at)
+		return -EPIPE;
+	run->used += snprintf(run->out + run->used, sizeof(run->out) - run->used, "%d:%c ", cpu,
+			      *(const char *)page);
+	assert_true(run->used < sizeof(run->out));
+	return 0;
+}
+
+static void left_with_data(void *context, int cpu)
+{
+	struct run *run = context;
+
+	run->used += snprintf(run->out + run->used, sizeof(run->out) - run->used, "%d+ ", cpu);
+}
+
+static void sink_of(struct run *run, struct source_sink *sink)
+{
+	memset(run, 0, sizeof(*run));
+	run->refused = -1;
+	*sink = (struct source_sink){ .context = run, .ready = ready, .page = got_page,
+				      .left_with_data = left_with_data };
+}
+
+static const char *name_of(int cpu)
+{
+	static char name[64];
+
+	snprintf(name, sizeof(name), "per_cpu/cpu%d/trace_pipe_raw", cpu);
+	return name;
+}
+
+/* A file of so many pages, each full of its letter. */
+static void put_cpu(int cpu, int pages)
+{
+	char *bytes = malloc((size_t)pages * PAGE + 1);
+
+	for (int i = 0; i < pages; i++)
+		memset(bytes + i * PAGE, 'a' + i % 26, PAGE);
+	put_bytes(name_of(cpu), bytes, (size_t)pages * PAGE);
+	free(bytes);
+}
+
+static struct cpu_buffers *open_all(void)
+{
+	struct cpu_buffers *buffers = NULL;
+	struct failure failure;
+
+	assert_int_equal(cpu_buffers_open(&buffers, test_directory, PAGE, &failure), 0);
+	return buffers;
+}
+
+static void test_sparse_numbers_in_order(void **state)
+{
+	struct cpu_buffers *buffers;
+	struct source_sink sink;
+	struct run run;
+
+	(void)state;
+	put_cpu(10, 1);
+	put_cpu(2, 2);
+	put_cpu(0, 1);
+	put_text("per_cpu/cpu/trace_pipe_raw", "");
+	put_text("per_cpu/cpu3x/trace_pipe_raw", "");
+	put_text("per_cpu/cpu-1/trace_pipe_raw", "");
+	put_text("per_cpu/stats", "");
+	buffers = open_all();
+	assert_int_equal(cpu_buffers_count(buffers), 3);
+	assert_int_equal(cpu_buffers_cpus(buffers), 11);
+	assert_int_equal(cpu_buffers_cpu(buffers, 0), 0);
+	assert_int_equal(cpu_buffers_cpu(buffers, 1), 2);
+	assert_int_equal(cpu_buffers_cpu(buffers, 2), 10);
+	assert_true(cpu_buffers_fd(buffers, 2) >= 0);
+	sink_of(&run, &sink);
+	assert_int_equal(cpu_buffers_round(buffers, &sink), 4);
+	assert_string_equal(run.out, "0:a 2:a 2:b 10:a ");
+	assert_int_equal(cpu_buffers_round(buffers, &sink), 0);
+	assert_int_equal(cpu_buffers_errors(buffers), 0);
+	cpu_buffers_close(buffers);
+	cpu_buffers_close(NULL);
+}
+
+static void test_directories(void **state)
+{
+	int *cpus = NULL;
+
+	(void)state;
+	assert_int_equal(cpu_directories(test_directory, &cpus), -ENOENT);
+	make_test_folders("per_cpu/x");
+	assert_int_equal(cpu_directories(test_directory, &cpus), 0);
+	assert_null(cpus);
+	make_test_folders("per_cpu/cpu100/x");
+	make_test_folders("per_cpu/cpu9/x");
+	assert_int_equal(cpu_directories(test_directory, &cpus), 2);
+	assert_int_equal(cpus[0], 9);
+	assert_int_equal(cpus[1], 100);
+	free(cpus);
+}
+
+static void test_no_cpu(void **state)
+{
+	struct cpu_buffers *buffers = NULL;
+	struct failure failure;
+
+	(void)state;
+	assert_int_equal(cpu_buffers_open(&buffers, test_directory, PAGE, &failure), -ENOENT);
+	assert_int_equal(failure.status, EXIT_STATUS_RUN_TIME);
+	make_test_folders("per_cpu/cpu0/x");
+	assert_int_equal(cpu_buffers_open(&buffers, test_directory, PAGE, &failure), -ENOENT);
+	assert_int_equal(failure.status, EXIT_STATUS_RUN_TIME);
+	assert_null(buffers);
+}
+
+/* One that cannot be opened does not stop the rest, and may come back. */
+static void test_offline_cpu(void **state)
+{
+	struct cpu_buffers *buffers;
+	struct source_sink sink;
+	struct run run;
+
+	(void)state;
+	put_cpu(0, 1);
+	make_test_folders("per_cpu/cpu1/x");
+	put_cpu(2, 1);
+	buffers = open_all();
+	assert_int_equal(cpu_buffers_count(buffers), 3);
+	assert_int_equal(cpu_buffers_fd(buffers, 1), -1);
+	sink_of(&run, &sink);
+	assert_int_equal(cpu_buffers_round(buffers, &sink), 2);
+	assert_string_equal(run.out, "0:a 2:a ");
+	cpu_buffers_reopen(buffers);
+	assert_int_equal(cpu_buffers_fd(buffers, 1), -1);
+	put_cpu(1, 1);
+	cpu_buffers_reopen(buffers);
+	assert_true(cpu_buffers_fd(buffers, 1) >= 0);
+	assert_int_equal(cpu_buffers_round(buffers, &sink), 1);
+	assert_string_equal(run.out, "0:a 2:a 1:a ");
+	cpu_buffers_close(buffers);
+}
+
+/* A directory in its place opens but does not read. */
+static void test_cpu_that_fails_to_read(void **state)
+{
+	struct cpu_buffers *buffers;
+	struct source_sink sink;
+	struct run run;
+
+	(void)state;
+	make_test_folders("per_cpu/cpu0/trace_pipe_raw/x");
+	put_cpu(1, 1);
+	buffers = open_all();
+	sink_of(&run, &sink);
+	assert_int_equal(cpu_buffers_round(buffers, &sink), 1);
+	assert_string_equal(run.out, "1:a ");
+	assert_int_equal(cpu_buffers_errors(buffers), 1);
+	cpu_buffers_close(buffers);
+}
+
+static void test_quota(void **state)
+{
+	struct cpu_buffers *buffers;
+	struct source_sink sink;
+	struct run run;
+
+	(void)state;
+	put_cpu(0, 2 * SOURCE_QUOTA);
+	put_cpu(1, 1);
+	buffers = open_all();
+	sink_of(&run, &sink);
+	assert_int_equal(cpu_buffers_round(buffers, &sink), SOURCE_QUOTA + 1);
+	assert_non_null(strstr(run.out, "0:f 0+ 1:a "));	/* the 32nd letter */
+	run.used = 0;
+	assert_int_equal(cpu_buffers_round(buffers, &sink), SOURCE_QUOTA);
+	assert_non_null(strstr(run.out, "0+ "));
+	assert_null(strstr(run.out, "1+ "));
+	run.used = 0;
+	run.out[0] = '\0';
+	assert_int_equal(cpu_buffers_round(buffers, &sink), 0);
+	assert_string_equal(run.out, "");
+	cpu_buffers_close(buffers);
+}
+
+/* Nobody is always first. */
+static void test_turns_rotate(void **state)
+{
+	struct cpu_buffers *buffers;
+	struct source_sink sink;
+	struct run run;
+
+	(void)state;
+	for (int cpu = 0; cpu < 3; cpu++)
+		put_cpu(cpu, 3 * SOURCE_QUOTA);
+	buffers = open_all();
+	for (int round = 0; round < 3; round++) {
+		sink_of(&run, &sink);
+		assert_int_equal(cpu_buffers_round(buffers, &sink), 3 * SOURCE_QUOTA);
+		assert_int_equal(run.out[0], '0' + round);
+	}
+	cpu_buffers_close(buffers);
+}
+
+/* Without room nothing is read, and what was not read counts as left. */
+static void test_no_room(void **state)
+{
+	struct cpu_buffers *buffers;
+	struct source_sink sink;
+	struct run run;
+
+	(void)state;
+	put_cpu(0, 1);
+	put_cpu(1, 1);
+	buffers = open_all();
+	sink_of(&run, &sink);
+	run.refused = 0;
+	assert_int_equal(cpu_buffers_round(buffers, &sink), 1);
+	assert_string_equal(run.out, "0+ 1:a ");
+	run.refused = -1;
+	assert_int_equal(cpu_buffers_round(buffers, &sink), 1);
+	assert_string_equal(run.out, "0+ 1:a 0:a ");
+	cpu_buffers_close(buffers);
+}
+
+static void test_sink_that_fails(void **state)
+{
+	struct cpu_buffers *buffers;
+	struct source_sink sink;
+	struct run run;
+
+	(void)state;
+	put_cpu(0, 3);
+	buffers = open_all();
+	sink_of(&run, &sink);
+	run.fail_at = 2;
+	assert_int_equal(cpu_buffers_round(buffers, &sink), -EPIPE);
+	cpu_buffers_close(buffers);
+}
+
+/* As the kernel's file: nothing there is EAGAIN and no error, and reading never waits. */
+static void test_fifo(void **state)
+{
+	static char page[PAGE];
+	struct cpu_buffers *buffers;
+	struct source_sink sink;
+	struct run run;
+	int fd;
+
+	(void)state;
+	make_test_folders(name_of(0));
+	assert_int_equal(mkfifo(test_path(name_of(0)), 0600), 0);
+	fd = open(test_path(name_of(0)), O_RDWR);
+	assert_true(fd >= 0);
+	buffers = open_all();
+	sink_of(&run, &sink);
+	assert_int_equal(cpu_buffers_round(buffers, &sink), 0);
+	memset(page, 'p', sizeof(page));
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(write(fd, page, sizeof(page)), PAGE);
+	assert_int_equal(cpu_buffers_round(buffers, &sink), 3);
+	assert_int_equal(cpu_buffers_round(buffers, &sink), 0);
+	assert_int_equal(cpu_buffers_errors(buffers), 0);
+	assert_string_equal(run.out, "0:p 0:p 0:p ");
+	cpu_buffers_close(buffers);
+	close(fd);
+}
+
+#define RUN(test) \
+	cmocka_unit_test_setup_teardown(test, make_test_directory, remove_test_directory)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		RUN(test_sparse_numbers_in_order),
+		RUN(test_directories),
+		RUN(test_no_cpu),
+		RUN(test_offline_cpu),
+		RUN(test_cpu_that_fails_to_read),
+		RUN(test_quota),
+		RUN(test_turns_rotate),
+		RUN(test_no_room),
+		RUN(test_sink_that_fails),
+		RUN(test_fifo),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

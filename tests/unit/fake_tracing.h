@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef FAKE_TRACING_H
+#define FAKE_TRACING_H
+
+/*
+ * A tracing directory of plain files that behaves as the kernel's does where that matters: a write
+ * replaces a value and only lists are emptied by O_TRUNC, set_ftrace_filter takes one name or
+ * number a write, sizes are rounded up, the clock stands in brackets, an instance comes with its
+ * files and goes with them, a dynamic event comes everywhere and cannot go while it is enabled.
+ *
+ * The system calls of the program are taken over here: a call can be made to fail, or be the last
+ * one before a kill. Include it first, in one file of a test.
+ */
+
+#undef _FORTIFY_SOURCE	/* its inline functions would be in the way */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define FAKE_FDS	1024
+
+struct fake {
+	char root[64];		/* scratch, removed at the end */
+	char dir[80];		/* the tracing directory */
+	char run_dir[80];
+	bool instance_graph;	/* instances can do function_graph */
+	bool tracer_busy;	/* somebody reads trace_pipe */
+	bool refuse_probe;	/* an older kernel: no such fetch in a dynamic event */
+	/* faults */
+	bool armed;
+	int calls;		/* since armed */
+	int fail_from, fail_to;	/* these calls fail, from 1 */
+	int error;
+	int kill_at;		/* the process ends before this call */
+	char last[PATH_MAX + 16];	/* what failed */
+};
+
+static struct fake fake;
+
+/* What is known of an open file of the directory. */
+static struct { bool value; char name[64]; } fake_fds[FAKE_FDS];
+
+static const char *const fake_functions[] = {
+	"vfs_read", "__alloc_pages", "try_to_free_pages", "shrink_slab", "compact_zone",
+};
+
+int __open_2(const char *path, int flags);
+ssize_t __read_chk(int fd, void *buffer, size_t size, size_t room);
+
+static bool fake_fault(const char *call, const char *path)
+{
+	if (!fake.armed)
+		return false;
+	fake.calls++;
+	if (fake.kill_at && fake.calls == fake.kill_at)
+		_exit(9);
+	if (fake.calls < fake.fail_from || fake.calls > fake.fail_to)
+		return false;
+	snprintf(fake.last, sizeof(fake.last), "%s %s", call, path);
+	errno = fake.error;
+	return true;
+}
+
+static bool fake_is_inside(const char *path)
+{
+	return fake.dir[0] && !strncmp(path, fake.dir, strlen(fake.dir));
+}
+
+static const char *fake_base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool fake_is_list(const char *name)
+{
+	return !strncmp(name, "set_", 4) || !strcmp(name, "dynamic_events") ||
+	       !strcmp(name, "trigger");
+}
+
+static int fake_open(const char *path, int flags, mode_t mode)
+{
+	bool value = fake_is_inside(path) && !fake_is_list(fake_base(path)) &&
+		     (flags & O_ACCMODE) != O_RDONLY;
+	int fd;
+
+	if (fake_fault("open", path))
+		return -1;
+	if (value)
+		flags &= ~O_TRUNC;
+	fd = syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+	if (fd >= 0 && fd < FAKE_FDS) {
+		fake_fds[fd].value = value;
+		snprintf(fake_fds[fd].name, sizeof(fake_fds[fd].name), "%s",
+			 fake_is_inside(path) ? fake_base(path) : "");
+	}
+	return fd;
+}
+
+int open(const char *path, int flags, ...)
+{
+	mode_t mode = 0;
+	va_list arguments;
+
+	if (flags & (O_CREAT | O_TMPFILE)) {
+		va_start(arguments, flags);
+		mode = va_arg(arguments, mode_t);
+		va_end(arguments);
+	}
+	return fake_open(path, flags, mode);
+}
+
+int __open_2(const char *path, int flags)
+{
+	return fake_open(path, flags, 0);
+}
+
+ssize_t read(int fd, void *buffer, size_t size)
+{
+	if (fake_fault("read", fd < FAKE_FDS ? fake_fds[fd].name : ""))
+		return -1;
+	return syscall(SYS_read, fd, buffer, size);
+}
+
+ssize_t __read_chk(int fd, void *buffer, size_t size, size_t room)
+{
+	return read(fd, buffer, size < room ? size : room);
+}
+
+static ssize_t fake_store(int fd, const char *text)
+{
+	size_t length = strlen(text);
+
+	if (ftruncate(fd, 0) < 0)
+		return -1;
+	return syscall(SYS_pwrite64, fd, text, length, 0) == (ssize_t)length ? 0 : -1;
+}
+
+/* As the kernel shows it afterwards. */
+static void fake_shown(const char *name, const char *value, char *shown, size_t size)
+{
+	long long number = atoll(value);
+
+	if (!strcmp(name, "trace_clock"))
+		snprintf(shown, size, "local [%s] mono\n", value);
+	else if (!strcmp(name, "buffer_size_kb"))
+		snprintf(shown, size, "%lld\n", (number * 1024 + 4079) / 4080 * 4080 / 1024);
+	else if (!strcmp(name, "filter"))
+		snprintf(shown, size, "%s\n", strcmp(value, "0") ? value : "none");
+	else
+		snprintf(shown, size, "%s\n", value);
+}
+
+static ssize_t fake_write_value(int fd, const void *buffer, size_t size)
+{
+	char value[4096], shown[4200];
+
+	snprintf(value, sizeof(value), "%.*s", (int)size, (const char *)buffer);
+	value[strcspn(value, "\n")] = '\0';
+	if (fake.tracer_busy && !strcmp(fake_fds[fd].name, "current_tracer")) {
+		errno = EBUSY;
+		return -1;
+	}
+	fake_shown(fake_fds[fd].name, value, shown, sizeof(shown));
+	return fake_store(fd, shown) ? -1 : (ssize_t)size;
+}
+
+/* One name, or the place of one, a write. */
+static ssize_t fake_write_function(int fd, const char *text, size_t size)
+{
+	size_t length = strcspn(text, "\n") + 1;
+	unsigned int index = atoi(text);
+	char line[256];
+
+	if (length > size)
+		length = size;
+	if (index > sizeof(fake_functions) / sizeof(fake_functions[0])) {
+		errno = EINVAL;
+		return -1;
+	}
+	if (index)
+		snprintf(line, sizeof(line), "%s\n", fake_functions[index - 1]);
+	else
+		snprintf(line, sizeof(line), "%.*s", (int)length, text);
+	return syscall(SYS_write, fd, line, strlen(line)) < 0 ? -1 : (ssize_t)length;
+}
+
+#define FAKE_PROBE "events/allocfilt/shrinker"
+
+static void fake_put(const char *dir, const char *name, const char *text);
+static void fake_remove_tree(const char *path);
+static char *fake_get(const char *name);
+
+static void fake_put_probe(const char *dir)
+{
+	fake_put(dir, FAKE_PROBE "/enable", "0\n");
+	fake_put(dir, FAKE_PROBE "/filter", "none\n");
+}
+
+static void fake_remove_probe(const char *place)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%sevents/allocfilt", fake.dir, place);
+	fake_remove_tree(path);
+}
+
+static bool fake_has(const char *name)
+{
+	return strcmp(fake_get(name), "(absent)");
+}
+
+/* Without the faults: this is the kernel's work. */
+static int fake_change_probe(bool add)
+{
+	char instance[PATH_MAX];
+
+	snprintf(instance, sizeof(instance), "%s/instances/allocfilt", fake.dir);
+	if (add && fake.refuse_probe)
+		return EINVAL;
+	if (add == fake_has(FAKE_PROBE "/enable"))
+		return add ? EEXIST : ENOENT;
+	if (add) {
+		fake_put_probe(fake.dir);
+		if (fake_has("instances/allocfilt/current_tracer"))
+			fake_put_probe(instance);
+		return 0;
+	}
+	if (fake_get(FAKE_PROBE "/enable")[0] == '1' ||
+	    fake_get("instances/allocfilt/" FAKE_PROBE "/enable")[0] == '1')
+		return EBUSY;
+	fake_remove_probe("");
+	fake_remove_probe("instances/allocfilt/");
+	return 0;
+}
+
+static ssize_t fake_write_dynamic(int fd, const char *text, size_t size)
+{
+	bool armed = fake.armed, add = *text != '-';
+
+	fake.armed = false;
+	errno = fake_change_probe(add);
+	fake.armed = armed;
+	if (errno)
+		return -1;
+	/* What others have there stays as it is. */
+	if (ftruncate(fd, strlen("p:others/probe do_unlinkat\n")) < 0)
+		return -1;
+	return add && syscall(SYS_write, fd, text, size) < 0 ? -1 : (ssize_t)size;
+}
+
+static ssize_t fake_write_trigger(int fd, const char *text, size_t size)
+{
+	static const char others[] = "traceoff:count=1\n", ours[] = "stacktrace:unlimited\n";
+
+	if (fake_store(fd, *text == '!' ? others : ours))
+		return -1;
+	if (*text != '!' && syscall(SYS_write, fd, others, strlen(others)) < 0)
+		return -1;
+	return (ssize_t)size;
+}
+
+ssize_t write(int fd, const void *buffer, size_t size)
+{
+	/* What is said is not a part of the work. */
+	if (fd == STDOUT_FILENO || fd == STDERR_FILENO)
+		return syscall(SYS_write, fd, buffer, size);
+	if (fake_fault("write", fd < FAKE_FDS ? fake_fds[fd].name : ""))
+		return -1;
+	if (fd < FAKE_FDS && !strcmp(fake_fds[fd].name, "dynamic_events"))
+		return fake_write_dynamic(fd, buffer, size);
+	if (fd < FAKE_FDS && !strcmp(fake_fds[fd].name, "trigger"))
+		return fake_write_trigger(fd, buffer, size);
+	if (fd < FAKE_FDS && fake_fds[fd].value)
+		return fake_write_value(fd, buffer, size);
+	if (fd < FAKE_FDS && !strcmp(fake_fds[fd].name, "set_ftrace_filter"))
+		return fake_write_function(fd, buffer, size);
+	return syscall(SYS_write, fd, buffer, size);
+}
+
+/* An error of close() leaves the file closed. */
+int close(int fd)
+{
+	bool fails = fake_fault("close", fd >= 0 && fd < FAKE_FDS ? fake_fds[fd].name : "");
+	int error = errno;
+
+	if (fd >= 0 && fd < FAKE_FDS)
+		memset(&fake_fds[fd], 0, sizeof(fake_fds[fd]));
+	if (syscall(SYS_close, fd) < 0)
+		return -1;
+	errno = error;
+	return fails ? -1 : 0;
+}
+
+int fsync(int fd)
+{
+	return fake_fault("fsync", "") ? -1 : (int)syscall(SYS_fsync, fd);
+}
+
+int rename(const char *from, const char *to)
+{
+	return fake_fault("rename", to) ? -1 : (int)syscall(SYS_rename, from, to);
+}
+
+int unlink(const char *path)
+{
+	return fake_fault("unlink", path) ? -1 : (int)syscall(SYS_unlink, path);
+}
+
+static void fake_put(const char *dir, const char *name, const char *text)
+{
+	char path[PATH_MAX];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	for (char *slash = path + strlen(dir) + 1; (slash = strchr(slash, '/')); slash++) {
+		*slash = '\0';
+		syscall(SYS_mkdir, path, 0700);
+		*slash = '/';
+	}
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+/* What both the top level and an instance have. */
+static void fake_put_own(const char *dir, bool graph)
+{
+	static const char *const files[][2] = {
+		{ "current_tracer", "nop\n" },
+		{ "trace_clock", "[local] global mono\n" },
+		{ "buffer_size_kb", "7 (expanded: 1408)\n" },
+		{ "buffer_percent", "50\n" },
+		{ "tracing_on", "1\n" },
+		{ "trace_marker", "" },
+		{ "set_ftrace_filter", "#### all functions enabled ####\n" },
+		{ "set_ftrace_notrace", "#### no functions disabled ####\n" },
+		{ "set_ftrace_pid", "no pid\n" },
+		{ "set_ftrace_notrace_pid", "no pid\n" },
+		{ "set_event", "" },
+		{ "set_event_pid", "" },
+		{ "set_event_notrace_pid", "" },
+		{ "options/record-cmd", "1\n" },
+		{ "options/stacktrace", "0\n" },
+		{ "options/sleep-time", "1\n" },
+		{ "options/event-fork", "0\n" },
+		{ "per_cpu/cpu0/buffer_size_kb", "1408\n" },
+		{ "per_cpu/cpu1/buffer_size_kb", "1408\n" },
+		{ "per_cpu/cpu0/stats", "entries: 0\noverrun: 0\n" },
+		{ "per_cpu/cpu1/stats", "entries: 0\noverrun: 0\n" },
+		{ "events/vmscan/mm_shrink_slab_start/enable", "0\n" },
+		{ "events/vmscan/mm_shrink_slab_start/filter", "none\n" },
+		{ "events/vmscan/mm_shrink_slab_end/enable", "0\n" },
+		{ "events/vmscan/mm_shrink_slab_end/filter", "none\n" },
+		{ "events/vmscan/mm_vmscan_direct_reclaim_begin/enable", "0\n" },
+		{ "events/vmscan/mm_vmscan_direct_reclaim_begin/filter", "none\n" },
+		{ "events/vmscan/mm_vmscan_direct_reclaim_begin/trigger", "traceoff:count=1\n" },
+	};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		fake_put(dir, files[i][0], files[i][1]);
+	fake_put(dir, "available_tracers", graph ? "function_graph function nop\n" :
+						   "function nop\n");
+}
+
+int mkdir(const char *path, mode_t mode)
+{
+	if (fake_fault("mkdir", path) || syscall(SYS_mkdir, path, mode) < 0)
+		return -1;
+	if (fake_is_inside(path)) {
+		bool armed = fake.armed;
+
+		fake.armed = false;
+		fake_put_own(path, fake.instance_graph);
+		if (fake_has(FAKE_PROBE "/enable"))
+			fake_put_probe(path);
+		fake.armed = armed;
+	}
+	return 0;
+}
+
+static int fake_remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)ftw;
+	return (int)syscall(type == FTW_DP ? SYS_rmdir : SYS_unlink, path);
+}
+
+static void fake_remove_tree(const char *path)
+{
+	bool armed = fake.armed;
+
+	fake.armed = false;
+	nftw(path, fake_remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+	fake.armed = armed;
+}
+
+int rmdir(const char *path)
+{
+	if (fake_fault("rmdir", path))
+		return -1;
+	if (!fake_is_inside(path))
+		return (int)syscall(SYS_rmdir, path);
+	fake_remove_tree(path);
+	return 0;
+}
+
+/* A directory as after the boot; @instances: of a kernel that has function_graph for them. */
+static void fake_make(bool instances)
+{
+	memset(&fake, 0, sizeof(fake));
+	/* In memory where that is possible: thousands of them are made. */
+	snprintf(fake.root, sizeof(fake.root), "%s/allocfilt-test-XXXXXX",
+		 access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
+	assert_non_null(mkdtemp(fake.root));
+	snprintf(fake.run_dir, sizeof(fake.run_dir), "%s/run", fake.root);
+	snprintf(fake.dir, sizeof(fake.dir), "%s/tracing", fake.root);
+	syscall(SYS_mkdir, fake.dir, 0700);
+	fake.instance_graph = instances;
+	fake_put_own(fake.dir, true);
+	if (instances)
+		fake_put(fake.dir, "buffer_subbuf_size_kb", "4\n");
+	fake_put(fake.dir, "tracing_thresh", "0\n");
+	fake_put(fake.dir, "max_graph_depth", "0\n");
+	fake_put(fake.dir, "set_graph_function", "#### all functions enabled ####\n");
+	fake_put(fake.dir, "set_graph_notrace", "#### no functions disabled ####\n");
+	fake_put(fake.dir, "instances/.keep", "");
+	fake_put(fake.dir, "dynamic_events", "p:others/probe do_unlinkat\n");
+}
+
+static void fake_remove(void)
+{
+	fake.armed = false;
+	if (fake.root[0])
+		fake_remove_tree(fake.root);
+	memset(&fake, 0, sizeof(fake));
+}
+
+static inline char *fake_get(const char *name)
+{
+	static char text[8192];
+	char path[PATH_MAX];
+	size_t length;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", fake.dir, name);
+	file = fopen(path, "r");
+	if (!file)
+		return strcpy(text, "(absent)");
+	length = fread(text, 1, sizeof(text) - 1, file);
+	fclose(file);
+	text[length] = '\0';
+	return text;
+}
+
+static FILE *fake_print;
+
+/* Text of a file as a person would compare it: without what the kernel itself does not give back
+ * literally, and without its comments on lists. */
+static void fake_print_file(const char *path)
+{
+	const char *name = path + strlen(fake.dir);
+	char text[4096];
+	FILE *file = fopen(path, "r");
+
+	fprintf(fake_print, "%s\n", name);
+	while (file && fgets(text, sizeof(text), file)) {
+		if (text[0] == '#' || !strcmp(text, "no pid\n"))
+			continue;
+		if (!strcmp(fake_base(path), "buffer_size_kb") && !strncmp(text, "7 ", 2))
+			strcpy(text, "1410\n");
+		if (!strcmp(text, "[local] global mono\n"))
+			strcpy(text, "local [local] mono\n");
+		fputs(text, fake_print);
+	}
+	if (file)
+		fclose(file);
+}
+
+static int fake_paths_compare(const void *one, const void *other)
+{
+	return strcmp(*(char *const *)one, *(char *const *)other);
+}
+
+static char *fake_paths[512];
+static int fake_nr_paths;
+
+static int fake_collect(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)ftw;
+	if (type == FTW_F && fake_nr_paths < 512 && strcmp(fake_base(path), "trace_marker"))
+		fake_paths[fake_nr_paths++] = strdup(path);
+	return 0;
+}
+
+/* All names and values, free() it. */
+static inline char *fake_fingerprint(void)
+{
+	char *text = NULL;
+	bool armed = fake.armed;
+	size_t length;
+
+	fake.armed = false;
+	fake_nr_paths = 0;
+	nftw(fake.dir, fake_collect, 8, FTW_PHYS);
+	qsort(fake_paths, fake_nr_paths, sizeof(fake_paths[0]), fake_paths_compare);
+	fake_print = open_memstream(&text, &length);
+	for (int i = 0; i < fake_nr_paths; i++) {
+		fake_print_file(fake_paths[i]);
+		free(fake_paths[i]);
+	}
+	fclose(fake_print);
+	fake.armed = armed;
+	return text;
+}
+
+#endif

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "allocfilt/json.h"
+#include "allocfilt/utf8.h"
+
+struct run {
+	int fd;
+	struct writer *writer;
+	struct json json;
+	char text[4096];
+};
+
+static int setup(void **state)
+{
+	struct run *run = calloc(1, sizeof(*run));
+
+	run->fd = memfd_create("json", MFD_CLOEXEC);
+	run->writer = writer_new(run->fd, -1);
+	json_init(&run->json, run->writer);
+	*state = run;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct run *run = *state;
+
+	writer_free(run->writer);
+	close(run->fd);
+	free(run);
+	return 0;
+}
+
+static const char *text_of(struct run *run)
+{
+	ssize_t length;
+
+	assert_int_equal(run->json.failed, 0);
+	assert_int_equal(writer_flush(run->writer), 0);
+	length = pread(run->fd, run->text, sizeof(run->text) - 1, 0);
+	assert_true(length >= 0);
+	run->text[length] = '\0';
+	return run->text;
+}
+
+static void test_values(void **state)
+{
+	struct run *run = *state;
+
+	json_open(&run->json, NULL, '{');
+	json_number(&run->json, "a", UINT64_MAX);
+	json_signed(&run->json, "b", -5);
+	json_microseconds(&run->json, "c", 1234567);
+	json_microseconds(&run->json, "d", 7);
+	json_address(&run->json, "e", 0xffff888012345678);
+	json_bool(&run->json, "f", true);
+	json_bool(&run->json, "g", false);
+	json_null(&run->json, "h");
+	json_string(&run->json, "i", NULL);
+	json_close(&run->json, '}');
+	assert_string_equal(text_of(run), "{\"a\":18446744073709551615,\"b\":-5,\"c\":1234.567,"
+			    "\"d\":0.007,\"e\":\"0xffff888012345678\",\"f\":true,\"g\":false,"
+			    "\"h\":null,\"i\":null}");
+}
+
+static void test_nesting(void **state)
+{
+	struct run *run = *state;
+
+	json_open(&run->json, NULL, '[');
+	json_open(&run->json, NULL, '{');
+	json_open(&run->json, "a", '[');
+	json_close(&run->json, ']');
+	json_open(&run->json, "b", '{');
+	json_close(&run->json, '}');
+	json_close(&run->json, '}');
+	json_number(&run->json, NULL, 1);
+	json_string(&run->json, NULL, "x");
+	json_close(&run->json, ']');
+	json_raw(&run->json, "\n");
+	json_open(&run->json, NULL, '{');
+	json_close(&run->json, '}');
+	assert_string_equal(text_of(run), "[{\"a\":[],\"b\":{}},1,\"x\"]\n{}");
+}
+
+static void string_is(struct run *run, const char *text, const char *expected)
+{
+	assert_int_equal(ftruncate(run->fd, 0), 0);
+	assert_int_equal(lseek(run->fd, 0, SEEK_SET), 0);
+	run->json.comma = false;
+	json_string(&run->json, NULL, text);
+	assert_string_equal(text_of(run), expected);
+}
+
+static void test_strings(void **state)
+{
+	struct run *run = *state;
+
+	string_is(run, "", "\"\"");
+	string_is(run, "a\"b\\c/d", "\"a\\\"b\\\\c/d\"");
+	string_is(run, "\n\t\033\001", "\"\\u000a\\u0009\\u001b\\u0001\"");
+	string_is(run, "\x7f", "\"\x7f\"");
+	string_is(run, "é€😀", "\"é€😀\"");
+	string_is(run, "a\xff", "\"a\\\\xff\"");
+	string_is(run, "\xc3", "\"\\\\xc3\"");
+	string_is(run, "\xc0\xaf", "\"\\\\xc0\\\\xaf\"");
+	string_is(run, "\xed\xa0\x80", "\"\\\\xed\\\\xa0\\\\x80\"");
+}
+
+static void test_error_is_kept(void **state)
+{
+	struct json json;
+	struct writer *writer;
+	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+
+	(void)state;
+	writer = writer_new(fd, -1);
+	json_init(&json, writer);
+	json_open(&json, NULL, '[');
+	for (int i = 0; i < 100000; i++)
+		json_number(&json, NULL, 12345);
+	assert_int_equal(json.failed, -ENOSPC);
+	writer_free(writer);
+	close(fd);
+}
+
+static void test_utf8_length(void **state)
+{
+	(void)state;
+	assert_int_equal(utf8_length("a"), 1);
+	assert_int_equal(utf8_length("\xc2\x80"), 2);
+	assert_int_equal(utf8_length("\xe0\xa0\x80"), 3);
+	assert_int_equal(utf8_length("\xf0\x90\x80\x80"), 4);
+	assert_int_equal(utf8_length("\xf4\x8f\xbf\xbf"), 4);
+	assert_int_equal(utf8_length("\x80"), 0);
+	assert_int_equal(utf8_length("\xc1\xbf"), 0);
+	assert_int_equal(utf8_length("\xe0\x9f\xbf"), 0);
+	assert_int_equal(utf8_length("\xf0\x8f\xbf\xbf"), 0);
+	assert_int_equal(utf8_length("\xf4\x90\x80\x80"), 0);
+	assert_int_equal(utf8_length("\xf5\x80\x80\x80"), 0);
+	assert_int_equal(utf8_length("\xed\xbf\xbf"), 0);
+	assert_int_equal(utf8_length("\xee\x80\x80"), 3);
+	assert_int_equal(utf8_length("\xe2\x82"), 0);
+}
+
+static void printable_is(const char *text, bool ascii, const char *expected, size_t columns)
+{
+	char to[64];
+
+	assert_int_equal(utf8_printable(to, sizeof(to), text, ascii), columns);
+	assert_string_equal(to, expected);
+}
+
+static void test_printable(void **state)
+{
+	char to[8];
+
+	(void)state;
+	printable_is("abc", false, "abc", 3);
+	printable_is("\033[31m", false, "\\x1b[31m", 8);
+	printable_is("é", false, "é", 1);
+	printable_is("é", true, "\\xc3\\xa9", 8);
+	printable_is("\xc2\x9b", false, "\\xc2\\x9b", 8);
+	printable_is("\x7f\xff", false, "\\x7f\\xff", 8);
+	assert_int_equal(utf8_printable(to, sizeof(to), "abcdef\xc3\xa9", false), 6);
+	assert_string_equal(to, "abcdef");
+	assert_int_equal(utf8_printable(to, sizeof(to), "abcd\n", false), 4);
+	assert_string_equal(to, "abcd");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_values, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_nesting, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_strings, setup, teardown),
+		cmocka_unit_test(test_error_is_kept),
+		cmocka_unit_test(test_utf8_length),
+		cmocka_unit_test(test_printable),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "fake_tracing.h"
+
+#include "allocfilt/kernel.h"
+
+static struct failure failure;
+
+static int setup(void **state)
+{
+	(void)state;
+	fake_make(false);
+	fake_put(fake.dir, "available_filter_functions",
+		 "vfs_read\nshrink_slab.constprop.0\n__alloc_pages\next4_sync_fs [ext4]\n"
+		 "shrink_nothing\ntry_to_free_pages\n__alloc_pages\n");
+	memset(&failure, 0, sizeof(failure));
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	fake_remove();
+	return 0;
+}
+
+static struct kernel *open_one(char *const *patterns)
+{
+	struct kernel *kernel;
+
+	if (kernel_open(&kernel, fake.dir, patterns, &failure))
+		fail_msg("%s", failure.text);
+	return kernel;
+}
+
+static void test_catalog_functions_with_their_places(void **state)
+{
+	static const char *const names[] = { "shrink_slab.constprop.0", "__alloc_pages",
+					     "try_to_free_pages", "__alloc_pages" };
+	static const unsigned int indexes[] = { 2, 3, 6, 7 };
+	struct kernel *kernel = open_one(NULL);
+
+	(void)state;
+	assert_true(kernel->function_graph);
+	assert_string_equal(kernel->dir, fake.dir);
+	assert_int_equal(kernel->nr_functions, 4);
+	for (int i = 0; i < 4; i++) {
+		assert_string_equal(kernel->functions[i], names[i]);
+		assert_int_equal(kernel->indexes[i], indexes[i]);
+	}
+	assert_null(kernel->functions[4]);
+	kernel_close(kernel);
+}
+
+static void test_patterns(void **state)
+{
+	static char vfs[] = "vfs_*", ext4[] = "ext4_sync_fs";
+	char *patterns[] = { vfs, ext4, NULL };
+	struct kernel *kernel = open_one(patterns);
+
+	(void)state;
+	assert_int_equal(kernel->nr_functions, 6);
+	assert_string_equal(kernel->functions[0], "vfs_read");
+	assert_string_equal(kernel->functions[3], "ext4_sync_fs");
+	assert_int_equal(kernel->indexes[3], 4);
+	kernel_close(kernel);
+}
+
+/* Longer than one read, so that names lie across the edges; the last one without a newline. */
+static void test_long_list(void **state)
+{
+	char *text = malloc(400000), *end = text;
+	struct kernel *kernel;
+
+	(void)state;
+	for (int i = 0; i < 9999; i++)
+		end += sprintf(end, "some_function_with_a_name_%d\n", i);
+	strcpy(end, "try_to_free_pages");
+	fake_put(fake.dir, "available_filter_functions", text);
+	free(text);
+	kernel = open_one(NULL);
+	assert_int_equal(kernel->nr_functions, 1);
+	assert_int_equal(kernel->indexes[0], 10000);
+	kernel_close(kernel);
+}
+
+static void test_line_without_end(void **state)
+{
+	char *text = malloc(200001);
+	struct kernel *kernel;
+
+	(void)state;
+	memset(text, 'x', 200000);
+	text[200000] = '\0';
+	fake_put(fake.dir, "available_filter_functions", text);
+	free(text);
+	assert_int_equal(kernel_open(&kernel, fake.dir, NULL, &failure), -EBADMSG);
+	assert_int_equal(failure.status, EXIT_STATUS_RUN_TIME);
+}
+
+static void test_without_function_graph(void **state)
+{
+	struct kernel *kernel;
+
+	(void)state;
+	fake_put(fake.dir, "available_tracers", "function_graph2 nop\n");
+	kernel = open_one(NULL);
+	assert_false(kernel->function_graph);
+	kernel_close(kernel);
+}
+
+static void test_offered_events(void **state)
+{
+	struct kernel *kernel = open_one(NULL);
+	struct plan_offer offer;
+
+	(void)state;
+	kernel_offer(kernel, &offer);
+	assert_true(offer.has_event(offer.context, "vmscan", "mm_shrink_slab_end"));
+	assert_false(offer.has_event(offer.context, "vmscan", "mm_shrink_slab"));
+	assert_false(offer.has_event(offer.context, "vmscan", ""));
+	assert_false(offer.has_event(offer.context, "..", "vmscan/mm_shrink_slab_end"));
+	kernel_close(kernel);
+}
+
+static void test_no_tracing_directory(void **state)
+{
+	struct kernel *kernel;
+
+	(void)state;
+	assert_int_equal(kernel_open(&kernel, fake.root, NULL, &failure), -ENOENT);
+	assert_int_equal(failure.status, EXIT_STATUS_NO_TRACEFS);
+}
+
+static void test_no_right(void **state)
+{
+	struct kernel *kernel;
+
+	(void)state;
+	fake.fail_from = fake.fail_to = 1;
+	fake.error = EPERM;
+	fake.armed = true;
+	assert_int_equal(kernel_open(&kernel, fake.dir, NULL, &failure), -EPERM);
+	fake.armed = false;
+	assert_int_equal(failure.status, EXIT_STATUS_NO_TRACEFS);
+	if (!geteuid())
+		assert_non_null(strstr(failure.text, "lock"));
+}
+
+static void test_source_kind(void **state)
+{
+	enum source_kind kind;
+	char file[PATH_MAX];
+
+	(void)state;
+	assert_int_equal(kernel_source_kind(fake.dir, &kind, &failure), 0);
+	assert_int_equal(kind, SOURCE_CAPTURE);
+	snprintf(file, sizeof(file), "%s/trace_clock", fake.dir);
+	assert_int_equal(kernel_source_kind(file, &kind, &failure), -ENOTDIR);
+	assert_int_equal(failure.status, EXIT_STATUS_USAGE);
+	assert_int_equal(kernel_source_kind("/nowhere", &kind, &failure), -ENOENT);
+	assert_int_equal(failure.status, EXIT_STATUS_USAGE);
+}
+
+static void test_words(void **state)
+{
+	(void)state;
+	assert_true(kernel_has_word("a bc d\n", "d"));
+	assert_true(kernel_has_word("a bc d", "bc"));
+	assert_true(kernel_has_word("aa a", "a"));
+	assert_false(kernel_has_word("abc", "b"));
+	assert_false(kernel_has_word("abc", ""));
+	assert_false(kernel_has_word("", "a"));
+}
+
+int main(void)
+{
+#define TEST(test)	cmocka_unit_test_setup_teardown(test, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_catalog_functions_with_their_places),
+		TEST(test_patterns),
+		TEST(test_long_list),
+		TEST(test_line_without_end),
+		TEST(test_without_function_graph),
+		TEST(test_offered_events),
+		TEST(test_no_tracing_directory),
+		TEST(test_no_right),
+		TEST(test_source_kind),
+		TEST(test_words),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "allocfilt/loop.h"
+
+#define MS 1000000ull
+
+struct run {
+	struct loop *loop;
+	int signals;		/* descriptor */
+	int ticks;
+	uint64_t last_tick;
+	int last_signal;
+	int last_fd;
+	uint32_t last_events;
+	int tick_returns;
+	int ticks_wanted;
+	int ready_returns;
+};
+
+static int got_tick(void *context, uint64_t now)
+{
+	struct run *run = context;
+
+	assert_true(now >= run->last_tick);
+	run->last_tick = now;
+	return ++run->ticks == run->ticks_wanted ? run->tick_returns : 0;
+}
+
+static int got_signal(void *context, int signal_number)
+{
+	((struct run *)context)->last_signal = signal_number;
+	return 1;
+}
+
+static int got_ready(void *context, int fd, uint32_t events)
+{
+	struct run *run = context;
+
+	run->last_fd = fd;
+	run->last_events = events;
+	return run->ready_returns;
+}
+
+static int set_up(void **state)
+{
+	static struct run run;
+	struct loop_setup setup = { .context = &run, .tick = got_tick, .signal = got_signal };
+
+	memset(&run, 0, sizeof(run));
+	run.tick_returns = 1;
+	run.ticks_wanted = 1;
+	run.signals = loop_block_signals();
+	assert_true(run.signals >= 0);
+	run.loop = loop_new(&setup, run.signals);
+	assert_non_null(run.loop);
+	*state = &run;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct run *run = *state;
+
+	loop_free(run->loop);
+	close(run->signals);
+	return 0;
+}
+
+static void test_tick(void **state)
+{
+	struct run *run = *state;
+	uint64_t before = loop_now();
+
+	run->ticks_wanted = 5;
+	assert_int_equal(loop_set_tick(run->loop, 10 * MS), 0);
+	assert_int_equal(loop_run(run->loop), 0);
+	assert_int_equal(run->ticks, 5);
+	assert_true(run->last_tick - before >= 50 * MS);
+	assert_true(run->last_tick <= loop_now());
+	assert_true(loop_wakeups(run->loop) >= 5);
+}
+
+static void test_tick_that_fails(void **state)
+{
+	struct run *run = *state;
+
+	run->tick_returns = -ENOSPC;
+	assert_int_equal(loop_set_tick(run->loop, MS), 0);
+	assert_int_equal(loop_run(run->loop), -ENOSPC);
+}
+
+static void test_no_tick_no_wakeup(void **state)
+{
+	struct run *run = *state;
+	uint64_t wakeups;
+
+	assert_int_equal(loop_set_tick(run->loop, MS), 0);
+	assert_int_equal(loop_set_tick(run->loop, 0), 0);
+	wakeups = loop_wakeups(run->loop);
+	if (!fork()) {
+		usleep(100000);
+		_exit(kill(getppid(), SIGTERM));
+	}
+	assert_int_equal(loop_run(run->loop), 0);
+	assert_int_equal(run->ticks, 0);
+	assert_int_equal(loop_wakeups(run->loop) - wakeups, 1);
+	assert_int_equal(run->last_signal, SIGTERM);
+	wait(NULL);
+}
+
+static void test_each_signal(void **state)
+{
+	static const int numbers[] = { SIGINT, SIGTERM, SIGQUIT, SIGHUP };
+	struct run *run = *state;
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		assert_int_equal(kill(getpid(), numbers[i]), 0);
+		assert_int_equal(loop_run(run->loop), 0);
+		assert_int_equal(run->last_signal, numbers[i]);
+	}
+}
+
+static void test_sigpipe_is_ignored(void **state)
+{
+	int fds[2];
+
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	close(fds[0]);
+	assert_int_equal(write(fds[1], "x", 1), -1);
+	assert_int_equal(errno, EPIPE);
+	close(fds[1]);
+}
+
+static void test_watch(void **state)
+{
+	struct run *run = *state;
+	int fd = eventfd(1, EFD_NONBLOCK);
+
+	run->ready_returns = 1;
+	assert_int_equal(loop_watch(run->loop, fd, EPOLLIN, got_ready), 0);
+	assert_int_equal(loop_run(run->loop), 0);
+	assert_int_equal(run->last_fd, fd);
+	assert_int_equal(run->last_events, EPOLLIN);
+	run->ready_returns = -EIO;
+	assert_int_equal(loop_run(run->loop), -EIO);
+	close(fd);
+}
+
+static void test_forget(void **state)
+{
+	struct run *run = *state;
+	int fd = eventfd(1, EFD_NONBLOCK);
+
+	assert_int_equal(loop_watch(run->loop, fd, EPOLLIN, got_ready), 0);
+	loop_forget(run->loop, fd);
+	loop_forget(run->loop, fd);
+	loop_forget(run->loop, -1);
+	loop_forget(run->loop, 60000);
+	assert_int_equal(loop_set_tick(run->loop, 10 * MS), 0);
+	assert_int_equal(loop_run(run->loop), 0);
+	assert_int_equal(run->last_fd, 0);
+	/* and it can be watched again */
+	run->ready_returns = 1;
+	assert_int_equal(loop_watch(run->loop, fd, EPOLLIN, got_ready), 0);
+	assert_int_equal(loop_run(run->loop), 0);
+	assert_int_equal(run->last_fd, fd);
+	close(fd);
+}
+
+static int forget_other(void *context, int fd, uint32_t events)
+{
+	struct run *run = context;
+
+	(void)events;
+	loop_forget(run->loop, run->last_fd);
+	run->last_fd = fd;
+	return 0;
+}
+
+/* Of two that are ready at once, the first one's callback forgets the second. */
+static void test_forget_from_a_callback(void **state)
+{
+	struct run *run = *state;
+	int fd = eventfd(1, EFD_NONBLOCK);
+	int other = eventfd(1, EFD_NONBLOCK);
+
+	assert_int_equal(loop_watch(run->loop, fd, EPOLLIN | EPOLLET, forget_other), 0);
+	assert_int_equal(loop_watch(run->loop, other, EPOLLIN | EPOLLET, forget_other), 0);
+	run->last_fd = other;
+	assert_int_equal(loop_set_tick(run->loop, 10 * MS), 0);
+	assert_int_equal(loop_run(run->loop), 0);
+	assert_int_equal(run->last_fd, fd);
+	close(fd);
+	close(other);
+}
+
+/* With no events asked for, the end of the other side still wakes. */
+static void test_watch_for_the_end(void **state)
+{
+	struct run *run = *state;
+	int fds[2];
+
+	assert_int_equal(pipe(fds), 0);
+	run->ready_returns = 1;
+	assert_int_equal(loop_watch(run->loop, fds[1], 0, got_ready), 0);
+	close(fds[0]);
+	assert_int_equal(loop_run(run->loop), 0);
+	assert_int_equal(run->last_fd, fds[1]);
+	assert_true(run->last_events & EPOLLERR);
+	close(fds[1]);
+}
+
+static void test_what_cannot_be_watched(void **state)
+{
+	struct run *run = *state;
+	char path[] = P_tmpdir "/allocfilt-test-XXXXXX";
+	int fd = mkstemp(path);
+
+	unlink(path);
+	assert_int_equal(loop_watch(run->loop, fd, EPOLLIN, got_ready), -EPERM);
+	close(fd);
+	assert_int_equal(loop_watch(run->loop, fd, EPOLLIN, got_ready), -EBADF);
+	assert_int_equal(loop_watch(run->loop, -1, EPOLLIN, got_ready), -EBADF);
+	assert_null(loop_new(&(struct loop_setup){ .context = run }, -1));
+}
+
+/* In a process of its own, because it cannot be undone. Gives its exit status. */
+static int in_child(int (*test)(void))
+{
+	pid_t child = fork();
+	int status;
+
+	if (!child)
+		_exit(test());
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static bool readable(int signals)
+{
+	char info[128];
+
+	return read(signals, info, sizeof(info)) > 0;
+}
+
+/* nohup: SIGHUP that is ignored stays ignored. */
+static int ignored_hangup(void)
+{
+	int signals;
+
+	signal(SIGHUP, SIG_IGN);
+	signals = loop_block_signals();
+	kill(getpid(), SIGHUP);
+	return signals < 0 || readable(signals);
+}
+
+/* A script's background job: SIGINT and SIGQUIT set to ignored by the shell count all the same. */
+static int ignored_interrupt(void)
+{
+	int signals;
+
+	signal(SIGINT, SIG_IGN);
+	signal(SIGQUIT, SIG_IGN);
+	signals = loop_block_signals();
+	kill(getpid(), SIGINT);
+	if (signals < 0 || !readable(signals))
+		return 1;
+	kill(getpid(), SIGQUIT);
+	return !readable(signals);
+}
+
+static void test_signals_that_were_ignored(void **state)
+{
+	sigset_t none;
+
+	(void)state;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	assert_int_equal(in_child(ignored_hangup), 0);
+	assert_int_equal(in_child(ignored_interrupt), 0);
+}
+
+#define RUN(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		RUN(test_tick),
+		RUN(test_tick_that_fails),
+		RUN(test_no_tick_no_wakeup),
+		RUN(test_each_signal),
+		RUN(test_sigpipe_is_ignored),
+		RUN(test_watch),
+		RUN(test_forget),
+		RUN(test_forget_from_a_callback),
+		RUN(test_watch_for_the_end),
+		RUN(test_what_cannot_be_watched),
+		cmocka_unit_test(test_signals_that_were_ignored),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "allocfilt/losses.h"
+#include "allocfilt/record.h"
+
+#define SECOND 1000000000ull
+
+/* What is said on stderr from capture_said() to said(). */
+static int kept_stderr;
+static int said_fd;
+
+static void capture_said(void)
+{
+	char path[] = P_tmpdir "/allocfilt-test-XXXXXX";
+
+	said_fd = mkstemp(path);
+	assert_true(said_fd >= 0);
+	unlink(path);
+	kept_stderr = dup(STDERR_FILENO);
+	dup2(said_fd, STDERR_FILENO);
+}
+
+static const char *said(void)
+{
+	static char text[2048];
+	ssize_t length;
+
+	dup2(kept_stderr, STDERR_FILENO);
+	close(kept_stderr);
+	length = pread(said_fd, text, sizeof(text) - 1, 0);
+	close(said_fd);
+	assert_true(length >= 0);
+	text[length] = '\0';
+	return text;
+}
+
+static int lines_of(const char *text)
+{
+	int lines = 0;
+
+	for (; *text; text++)
+		lines += *text == '\n';
+	return lines;
+}
+
+static const char *say(struct losses *losses, uint64_t now)
+{
+	capture_said();
+	losses_say(losses, now);
+	return said();
+}
+
+static const char *say_all(const struct losses *losses)
+{
+	capture_said();
+	losses_say_all(losses);
+	return said();
+}
+
+static void test_counts_per_cpu(void **state)
+{
+	struct losses *losses = losses_new(3);
+	uint64_t unknown;
+
+	(void)state;
+	assert_false(losses_any(losses));
+	losses_add(losses, 0, 5);
+	losses_add(losses, 2, 1);
+	losses_add(losses, 0, 7);
+	losses_add(losses, 2, RECORD_LOST_UNKNOWN);
+	assert_true(losses_any(losses));
+	assert_int_equal(losses_of(losses, 0, &unknown), 12);
+	assert_int_equal(unknown, 0);
+	assert_int_equal(losses_of(losses, 1, &unknown), 0);
+	assert_int_equal(unknown, 0);
+	assert_int_equal(losses_of(losses, 2, &unknown), 1);
+	assert_int_equal(unknown, 1);
+	losses_free(losses);
+}
+
+static void test_unknown_alone_is_a_loss(void **state)
+{
+	struct losses *losses = losses_new(1);
+	const char *text;
+
+	(void)state;
+	losses_add(losses, 0, RECORD_LOST_UNKNOWN);
+	assert_true(losses_any(losses));
+	text = say_all(losses);
+	assert_int_equal(lines_of(text), 1);
+	assert_non_null(strstr(text, "CPU 0"));
+	assert_non_null(strstr(text, "unknown"));
+	losses_free(losses);
+}
+
+static void test_cpu_out_of_bounds(void **state)
+{
+	struct losses *losses = losses_new(2);
+
+	(void)state;
+	losses_add(losses, 2, 5);
+	losses_add(losses, -1, 5);
+	assert_false(losses_any(losses));
+	losses_free(losses);
+}
+
+static void test_nothing_lost(void **state)
+{
+	struct losses *losses = losses_new(2);
+
+	(void)state;
+	assert_string_equal(say(losses, SECOND), "");
+	assert_string_equal(say_all(losses), "allocfilt: no records lost\n");
+	losses_free(losses);
+}
+
+static void test_said_at_most_once_a_second(void **state)
+{
+	struct losses *losses = losses_new(2);
+
+	(void)state;
+	losses_add(losses, 0, 5);
+	/* the first loss at once, whatever the clock says */
+	assert_int_equal(lines_of(say(losses, 10)), 1);
+	losses_add(losses, 0, 5);
+	assert_string_equal(say(losses, 11), "");
+	assert_string_equal(say(losses, SECOND + 9), "");
+	assert_non_null(strstr(say(losses, SECOND + 10), "CPU 0 lost 10 records"));
+	/* nothing new, nothing said */
+	assert_string_equal(say(losses, 9 * SECOND), "");
+	losses_free(losses);
+}
+
+static void test_only_cpus_with_new_losses(void **state)
+{
+	struct losses *losses = losses_new(3);
+	const char *text;
+
+	(void)state;
+	losses_add(losses, 0, 5);
+	losses_add(losses, 1, 6);
+	assert_int_equal(lines_of(say(losses, SECOND)), 2);
+	losses_add(losses, 1, 1);
+	text = say(losses, 3 * SECOND);
+	assert_int_equal(lines_of(text), 1);
+	assert_non_null(strstr(text, "CPU 1 lost 7 records"));
+	losses_free(losses);
+}
+
+static void test_final_lines(void **state)
+{
+	struct losses *losses = losses_new(3);
+	const char *text;
+
+	(void)state;
+	losses_add(losses, 0, 5);
+	losses_add(losses, 2, 6);
+	losses_add(losses, 2, RECORD_LOST_UNKNOWN);
+	text = say_all(losses);
+	assert_int_equal(lines_of(text), 2);
+	assert_non_null(strstr(text, "CPU 0 lost 5 records"));
+	assert_non_null(strstr(text, "CPU 2 lost 6 records and 1 times an unknown number"));
+	assert_null(strstr(text, "no records lost"));
+	losses_free(losses);
+	losses_free(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_counts_per_cpu),
+		cmocka_unit_test(test_unknown_alone_is_a_loss),
+		cmocka_unit_test(test_cpu_out_of_bounds),
+		cmocka_unit_test(test_nothing_lost),
+		cmocka_unit_test(test_said_at_most_once_a_second),
+		cmocka_unit_test(test_only_cpus_with_new_losses),
+		cmocka_unit_test(test_final_lines),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

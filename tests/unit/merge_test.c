@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "allocfilt/merge.h"
+
+/* What came out, as "TIME/CPU" or, where a record has a pid to tell it by, "TIME/CPU#PID". */
+struct run {
+	struct merge *merge;
+	char out[4096];
+	size_t used;
+	uint64_t last;
+	uint64_t count;
+	bool quiet;
+	bool sorted;
+	int fail;
+};
+
+static int got(void *context, const struct record *record)
+{
+	struct run *run = context;
+	int length;
+
+	run->count++;
+	if (record->ts < run->last)
+		run->sorted = false;
+	run->last = record->ts;
+	if (run->quiet)
+		return run->fail;
+	length = snprintf(run->out + run->used, sizeof(run->out) - run->used,
+			  record->pid ? "%s%" PRIu64 "/%d#%d" : "%s%" PRIu64 "/%d",
+			  run->used ? " " : "", record->ts, record->cpu, record->pid);
+	run->used += length;
+	assert_true(run->used < sizeof(run->out));
+	return run->fail;
+}
+
+static void start(struct run *run, int cpus, size_t records)
+{
+	memset(run, 0, sizeof(*run));
+	run->sorted = true;
+	run->merge = merge_new(cpus, records, got, run);
+	assert_non_null(run->merge);
+}
+
+static int put_numbered(struct run *run, int cpu, uint64_t ts, int number)
+{
+	struct record record = { .kind = RECORD_EVENT, .cpu = cpu, .ts = ts, .pid = number,
+				 .raw = "" };
+
+	return merge_put(run->merge, &record);
+}
+
+static void put(struct run *run, int cpu, uint64_t ts)
+{
+	assert_int_equal(put_numbered(run, cpu, ts, 0), 0);
+}
+
+static void end_round(struct run *run)
+{
+	assert_int_equal(merge_end_round(run->merge), 0);
+}
+
+static void test_bad_sizes(void **state)
+{
+	(void)state;
+	assert_null(merge_new(0, 10, got, NULL));
+	assert_int_equal(errno, EINVAL);
+	assert_null(merge_new(1, 0, got, NULL));
+	assert_int_equal(errno, EINVAL);
+	merge_free(NULL);
+}
+
+static void test_flush_gives_all_in_order(void **state)
+{
+	struct run run;
+
+	(void)state;
+	start(&run, 3, 30);
+	put(&run, 2, 10);
+	put(&run, 2, 40);
+	put(&run, 0, 20);
+	put(&run, 1, 30);
+	put(&run, 1, 50);
+	assert_int_equal(merge_held(run.merge), 5);
+	assert_int_equal(merge_flush(run.merge), 0);
+	assert_string_equal(run.out, "10/2 20/0 30/1 40/2 50/1");
+	assert_int_equal(merge_held(run.merge), 0);
+	merge_free(run.merge);
+}
+
+static void test_equal_times_lower_cpu_first(void **state)
+{
+	struct run run;
+
+	(void)state;
+	start(&run, 4, 40);
+	for (int cpu = 3; cpu >= 0; cpu--) {
+		assert_int_equal(put_numbered(&run, cpu, 10, 1), 0);
+		assert_int_equal(put_numbered(&run, cpu, 10, 2), 0);
+	}
+	assert_int_equal(merge_flush(run.merge), 0);
+	assert_string_equal(run.out,
+			    "10/0#1 10/0#2 10/1#1 10/1#2 10/2#1 10/2#2 10/3#1 10/3#2");
+	merge_free(run.merge);
+}
+
+/* What one round saw can go when the next one has ended, not before. */
+static void test_goes_a_round_later(void **state)
+{
+	struct run run;
+
+	(void)state;
+	start(&run, 2, 20);
+	put(&run, 0, 10);
+	put(&run, 0, 30);
+	end_round(&run);
+	assert_string_equal(run.out, "");
+	put(&run, 1, 20);
+	put(&run, 1, 40);
+	end_round(&run);
+	assert_string_equal(run.out, "10/0 20/1 30/0");
+	end_round(&run);
+	assert_string_equal(run.out, "10/0 20/1 30/0 40/1");
+	merge_free(run.merge);
+}
+
+static void test_cpu_left_with_data_holds_the_line(void **state)
+{
+	struct run run;
+
+	(void)state;
+	start(&run, 2, 20);
+	put(&run, 0, 100);
+	put(&run, 1, 10);
+	merge_left_with_data(run.merge, 1);
+	end_round(&run);
+	put(&run, 1, 20);
+	merge_left_with_data(run.merge, 1);
+	end_round(&run);
+	/* everything up to 100 was seen, but CPU 1 was read up to 20 only */
+	assert_string_equal(run.out, "10/1 20/1");
+	put(&run, 1, 90);
+	end_round(&run);
+	assert_string_equal(run.out, "10/1 20/1 90/1 100/0");
+	merge_free(run.merge);
+}
+
+static void test_cpu_never_read_holds_everything(void **state)
+{
+	struct run run;
+
+	(void)state;
+	start(&run, 2, 20);
+	put(&run, 0, 100);
+	end_round(&run);
+	merge_left_with_data(run.merge, 1);
+	end_round(&run);
+	assert_string_equal(run.out, "");
+	/* the mark is of one round */
+	end_round(&run);
+	assert_string_equal(run.out, "100/0");
+	merge_free(run.merge);
+}
+
+static void test_time_that_goes_back_is_put_at_the_newest(void **state)
+{
+	struct run run;
+
+	(void)state;
+	start(&run, 2, 20);
+	assert_int_equal(put_numbered(&run, 0, 100, 1), 0);
+	assert_int_equal(put_numbered(&run, 0, 50, 2), 0);
+	assert_int_equal(put_numbered(&run, 0, 110, 3), 0);
+	assert_int_equal(put_numbered(&run, 1, 60, 4), 0);
+	assert_int_equal(merge_flush(run.merge), 0);
+	assert_string_equal(run.out, "60/1#4 100/0#1 100/0#2 110/0#3");
+	merge_free(run.merge);
+}
+
+static void test_room_is_shared(void **state)
+{
+	struct run run;
+
+	(void)state;
+	start(&run, 2, 20);
+	assert_true(merge_has_room(run.merge, 0, 10));
+	assert_false(merge_has_room(run.merge, 0, 11));
+	for (int i = 0; i < 4; i++)
+		put(&run, 0, 10 + i);
+	assert_true(merge_has_room(run.merge, 0, 6));
+	assert_false(merge_has_room(run.merge, 0, 7));
+	assert_true(merge_has_room(run.merge, 1, 10));
+	assert_int_equal(merge_flush(run.merge), 0);
+	assert_true(merge_has_room(run.merge, 0, 10));
+	merge_free(run.merge);
+}
+
+static void test_full_gives_the_earliest_and_counts(void **state)
+{
+	struct run run;
+
+	(void)state;
+	start(&run, 2, 4);
+	put(&run, 0, 10);
+	put(&run, 0, 30);
+	put(&run, 1, 20);
+	put(&run, 1, 40);
+	assert_int_equal(merge_forced(run.merge), 0);
+	put(&run, 0, 50);
+	assert_int_equal(merge_forced(run.merge), 1);
+	assert_string_equal(run.out, "10/0");
+	put(&run, 0, 60);
+	assert_int_equal(merge_forced(run.merge), 2);
+	assert_int_equal(merge_held(run.merge), 4);
+	assert_int_equal(merge_flush(run.merge), 0);
+	assert_string_equal(run.out, "10/0 20/1 30/0 40/1 50/0 60/0");
+	merge_free(run.merge);
+}
+
+static void test_failing_sink(void **state)
+{
+	struct run run;
+
+	(void)state;
+	start(&run, 1, 2);
+	put(&run, 0, 10);
+	put(&run, 0, 20);
+	run.fail = -EPIPE;
+	assert_int_equal(put_numbered(&run, 0, 30, 0), -EPIPE);
+	put(&run, 0, 30);
+	end_round(&run);
+	assert_int_equal(merge_end_round(run.merge), -EPIPE);
+	put(&run, 0, 40);
+	assert_int_equal(merge_flush(run.merge), -EPIPE);
+	run.fail = 0;
+	assert_int_equal(merge_flush(run.merge), 0);
+	assert_string_equal(run.out, "10/0 20/0 30/0 40/0");
+	merge_free(run.merge);
+}
+
+static void test_cpu_out_of_bounds(void **state)
+{
+	struct run run;
+
+	(void)state;
+	start(&run, 2, 4);
+	assert_int_equal(put_numbered(&run, 2, 10, 0), -EINVAL);
+	assert_int_equal(put_numbered(&run, -1, 10, 0), -EINVAL);
+	assert_int_equal(merge_held(run.merge), 0);
+	merge_free(run.merge);
+}
+
+static int got_payload(void *context, const struct record *record)
+{
+	(void)context;
+	assert_int_equal(record->raw_size, RECORD_RAW_MAX + 8);
+	for (int i = 0; i < record->raw_size; i++)
+		assert_int_equal(((const char *)record->raw)[i], 'p');
+	return 0;
+}
+
+static void test_payload_outlives_its_page(void **state)
+{
+	char payload[RECORD_RAW_MAX + 8];
+	struct record record = { .cpu = 0, .ts = 10, .raw = payload, .raw_size = sizeof(payload) };
+	struct merge *merge = merge_new(1, 4, got_payload, NULL);
+
+	(void)state;
+	memset(payload, 'p', sizeof(payload));
+	assert_int_equal(merge_put(merge, &record), 0);
+	memset(payload, 'x', sizeof(payload));
+	assert_int_equal(merge_flush(merge), 0);
+	memset(payload, 'p', sizeof(payload));
+	assert_int_equal(merge_put(merge, &record), 0);
+	merge_free(merge);
+}
+
+/*
+ * A machine that writes all the time, read under a quota: each record's time is when it was
+ * written, and reading goes on while it is written.
+ */
+static void test_order_under_load(void **state)
+{
+	enum { SIM_CPUS = 5, ROUNDS = 2000, QUOTA = 7 };
+	uint64_t read_to[SIM_CPUS] = { 0 };
+	uint64_t now = 0;
+	uint64_t given = 0;
+	struct run run;
+
+	(void)state;
+	start(&run, SIM_CPUS, SIM_CPUS * 20);
+	run.quiet = true;
+	srandom(1);
+	for (int round = 0; round < ROUNDS; round++) {
+		for (int cpu = 0; cpu < SIM_CPUS; cpu++) {
+			int n = 0;
+
+			now += random() % 8;	/* while we read */
+			/* a CPU writes when time % its own number is 0 */
+			while (n < QUOTA && merge_has_room(run.merge, cpu, 1) &&
+			       read_to[cpu] + cpu + 2 <= now) {
+				read_to[cpu] += cpu + 2;
+				put(&run, cpu, read_to[cpu]);
+				given++;
+				n++;
+			}
+			if (read_to[cpu] + cpu + 2 <= now)
+				merge_left_with_data(run.merge, cpu);
+		}
+		end_round(&run);
+	}
+	assert_int_equal(merge_flush(run.merge), 0);
+	assert_true(run.sorted);
+	assert_int_equal(run.count, given);
+	assert_int_equal(merge_forced(run.merge), 0);
+	for (int cpu = 0; cpu < SIM_CPUS; cpu++)
+		assert_true(read_to[cpu] > now / 2);
+	merge_free(run.merge);
+}
+
+/* One that runs far ahead fills its own share only; the one behind gets on. */
+static void test_no_deadlock_when_one_runs_ahead(void **state)
+{
+	struct run run;
+	uint64_t behind = 1;
+
+	(void)state;
+	start(&run, 2, 20);
+	run.quiet = true;
+	while (merge_has_room(run.merge, 0, 1))
+		put(&run, 0, 1000000 + run.count + merge_held(run.merge));
+	for (int round = 0; round < 100; round++) {
+		int n = 0;
+
+		while (n++ < 8 && merge_has_room(run.merge, 1, 1))
+			put(&run, 1, behind++);
+		assert_true(n > 1);
+		merge_left_with_data(run.merge, 1);
+		merge_left_with_data(run.merge, 0);
+		end_round(&run);
+	}
+	assert_true(behind > 300);
+	assert_int_equal(merge_flush(run.merge), 0);
+	assert_true(run.sorted);
+	merge_free(run.merge);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_bad_sizes),
+		cmocka_unit_test(test_flush_gives_all_in_order),
+		cmocka_unit_test(test_equal_times_lower_cpu_first),
+		cmocka_unit_test(test_goes_a_round_later),
+		cmocka_unit_test(test_cpu_left_with_data_holds_the_line),
+		cmocka_unit_test(test_cpu_never_read_holds_everything),
+		cmocka_unit_test(test_time_that_goes_back_is_put_at_the_newest),
+		cmocka_unit_test(test_room_is_shared),
+		cmocka_unit_test(test_full_gives_the_earliest_and_counts),
+		cmocka_unit_test(test_failing_sink),
+		cmocka_unit_test(test_cpu_out_of_bounds),
+		cmocka_unit_test(test_payload_outlives_its_page),
+		cmocka_unit_test(test_order_under_load),
+		cmocka_unit_test(test_no_deadlock_when_one_runs_ahead),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,751 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "allocfilt/page.h"
+#include "allocfilt/record.h"
+#include "made_page.h"
+
+#define SEEN_MAX 512
+
+/* What came out of a page. */
+struct seen {
+	size_t records;
+	uint64_t ts[SEEN_MAX];
+	size_t size[SEEN_MAX];
+	unsigned char first[SEEN_MAX];	/* first byte of each payload */
+	size_t losses;
+	uint64_t lost_ts;
+	int64_t lost;
+	int cpu;
+	int stop_with;			/* what the sinks return */
+};
+
+static int see_record(void *context, int cpu, uint64_t ts, const void *data, size_t size)
+{
+	struct seen *seen = context;
+
+	assert_in_range(seen->records, 0, SEEN_MAX - 1);
+	seen->ts[seen->records] = ts;
+	seen->size[seen->records] = size;
+	seen->first[seen->records] = *(const unsigned char *)data;
+	seen->records++;
+	seen->cpu = cpu;
+	return seen->stop_with;
+}
+
+static int see_lost(void *context, int cpu, uint64_t ts, int64_t count)
+{
+	struct seen *seen = context;
+
+	seen->losses++;
+	seen->lost_ts = ts;
+	seen->lost = count;
+	seen->cpu = cpu;
+	return seen->stop_with;
+}
+
+/* The bytes lie at the very end of an allocation, so that ASan sees a read behind them. */
+static int read_bytes(const struct page_layout *layout, const void *bytes, size_t length,
+		      struct seen *seen, enum page_state *state)
+{
+	const struct page_sink sink = { .context = seen, .record = see_record, .lost = see_lost };
+	struct page_reader *reader = page_reader_new(layout, &sink);
+	unsigned char *copy = malloc(length ? length : 1);
+	int ret;
+
+	assert_non_null(reader);
+	assert_non_null(copy);
+	memcpy(copy, bytes, length);
+	ret = page_read(reader, 3, copy, length, state);
+	free(copy);
+	page_reader_free(reader);
+	return ret;
+}
+
+static enum page_state read_page(const struct made_page *page, size_t length, struct seen *seen)
+{
+	enum page_state state = -1;
+
+	memset(seen, 0, sizeof(*seen));
+	assert_int_equal(read_bytes(&page->layout, page->bytes, length, seen, &state), 0);
+	return state;
+}
+
+static void assert_damaged(const struct made_page *page)
+{
+	struct seen seen;
+
+	assert_int_equal(read_page(page, sizeof(page->bytes), &seen), PAGE_DAMAGED);
+	assert_int_equal(seen.records, 0);
+	assert_int_equal(seen.losses, 0);
+}
+
+/* ---- header_page ---- */
+
+static const char header_64[] =
+	"\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+	"\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
+	"\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
+	"\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n";
+
+static const char header_32[] =
+	"\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+	"\tfield: local_t commit;\toffset:8;\tsize:4;\tsigned:1;\n"
+	"\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
+	"\tfield: char data;\toffset:12;\tsize:4084;\tsigned:1;\n";
+
+static void layout_of_64_bit(void **state)
+{
+	struct page_layout layout;
+
+	(void)state;
+	assert_int_equal(page_layout_parse(&layout, header_64, strlen(header_64), true), 0);
+	assert_int_equal(layout.size, 4096);
+	assert_int_equal(layout.header, 16);
+	assert_int_equal(layout.long_size, 8);
+	assert_true(layout.big_endian);
+}
+
+static void layout_of_32_bit(void **state)
+{
+	struct page_layout layout;
+
+	(void)state;
+	assert_int_equal(page_layout_parse(&layout, header_32, strlen(header_32), false), 0);
+	assert_int_equal(layout.size, 4096);
+	assert_int_equal(layout.header, 12);
+	assert_int_equal(layout.long_size, 4);
+	assert_false(layout.big_endian);
+}
+
+static void layout_is_refused(void **state)
+{
+	static const char *const texts[] = {
+		"",
+		"\n",
+		"field: u64 timestamp;\toffset:0;\tsize:8;\n",
+		/* no data */
+		"field: u64 timestamp;\toffset:0;\tsize:8;\n"
+		"field: local_t commit;\toffset:8;\tsize:8;\n",
+		/* a long of two bytes */
+		"field: u64 timestamp;\toffset:0;\tsize:8;\n"
+		"field: local_t commit;\toffset:8;\tsize:2;\n"
+		"field: char data;\toffset:10;\tsize:4086;\n",
+		/* a page of 1 KiB, and one of more than 64 MiB */
+		"field: u64 timestamp;\toffset:0;\tsize:8;\n"
+		"field: local_t commit;\toffset:8;\tsize:8;\n"
+		"field: char data;\toffset:16;\tsize:1008;\n",
+		"field: u64 timestamp;\toffset:0;\tsize:8;\n"
+		"field: local_t commit;\toffset:8;\tsize:8;\n"
+		"field: char data;\toffset:16;\tsize:67108864;\n",
+		/* sizes that overflow */
+		"field: u64 timestamp;\toffset:0;\tsize:8;\n"
+		"field: local_t commit;\toffset:8;\tsize:8;\n"
+		"field: char data;\toffset:16;\tsize:18446744073709551615;\n",
+		/* a time stamp that is not at 0 */
+		"field: u64 timestamp;\toffset:4;\tsize:8;\n"
+		"field: local_t commit;\toffset:8;\tsize:8;\n"
+		"field: char data;\toffset:16;\tsize:4080;\n",
+	};
+	struct page_layout layout = { .size = 1 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		assert_int_equal(page_layout_parse(&layout, texts[i], strlen(texts[i]), false),
+				 -EINVAL);
+	assert_int_equal(layout.size, 1);
+	/* the text ends where its length says */
+	assert_int_equal(page_layout_parse(&layout, header_64, strlen(header_64) - 30, false),
+			 -EINVAL);
+}
+
+static void order_is_found_out(void **state)
+{
+	static const uint64_t commits[] = { 8, 0xff0, 0x100, 8 | MADE_MISSED,
+					    0xf00 | MADE_MISSED | MADE_STORED };
+	struct page_layout layout;
+	struct made_page page;
+
+	(void)state;
+	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
+		for (size_t j = 0; j < sizeof(commits) / sizeof(*commits); j++) {
+			made_begin(&page, &made_layouts[i], 0x0102030405060708);
+			made_commit(&page, commits[j]);
+			layout = made_layouts[i];
+			layout.big_endian = !layout.big_endian;
+			assert_int_equal(page_layout_guess_order(&layout, page.bytes,
+								 layout.header), 0);
+			assert_int_equal(layout.big_endian, made_layouts[i].big_endian);
+		}
+	}
+}
+
+static void order_stays_unknown(void **state)
+{
+	struct page_layout layout = made_layouts[0];
+	struct made_page page;
+
+	(void)state;
+	made_begin(&page, &layout, 1000);
+	assert_int_equal(page_layout_guess_order(&layout, page.bytes, 4096), -ENODATA);
+	assert_int_equal(page_layout_guess_order(&layout, page.bytes, 15), -ENODATA);
+	memset(page.bytes, 0x5a, sizeof(page.bytes));
+	assert_int_equal(page_layout_guess_order(&layout, page.bytes, 4096), -EBADMSG);
+	assert_false(layout.big_endian);
+}
+
+/* ---- good pages ---- */
+
+static void records_with_times_and_sizes(void **state)
+{
+	static const unsigned char payload[200] = { 0x11 };
+	struct made_page page;
+	struct seen seen;
+
+	(void)state;
+	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
+		made_begin(&page, &made_layouts[i], 1000000);
+		made_record(&page, 0, payload, 4);
+		made_record(&page, 5, payload, 112);
+		made_record(&page, 7, payload, 116);
+		made_record(&page, 0x7ffffff, payload, 200);
+		made_end(&page, 0);
+		assert_int_equal(read_page(&page, sizeof(page.bytes), &seen), PAGE_GOOD);
+		assert_int_equal(seen.records, 4);
+		assert_int_equal(seen.cpu, 3);
+		assert_int_equal(seen.ts[0], 1000000);
+		assert_int_equal(seen.ts[1], 1000005);
+		assert_int_equal(seen.ts[2], 1000012);
+		assert_int_equal(seen.ts[3], 1000012 + 134217727);
+		assert_int_equal(seen.size[0], 4);
+		assert_int_equal(seen.size[1], 112);
+		assert_int_equal(seen.size[2], 116);
+		assert_int_equal(seen.size[3], 200);
+		assert_int_equal(seen.first[0], 0x11);
+		assert_int_equal(seen.first[3], 0x11);
+		assert_int_equal(seen.losses, 0);
+	}
+}
+
+static void time_extends_add(void **state)
+{
+	static const unsigned char payload[8] = { 1 };
+	struct made_page page;
+	struct seen seen;
+
+	(void)state;
+	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
+		made_begin(&page, &made_layouts[i], 500);
+		made_time(&page, 30, 10000000000);
+		made_record(&page, 3, payload, 8);
+		made_time(&page, 30, 1ull << 40);
+		made_record(&page, 0, payload, 8);
+		made_end(&page, 0);
+		assert_int_equal(read_page(&page, sizeof(page.bytes), &seen), PAGE_GOOD);
+		assert_int_equal(seen.records, 2);
+		assert_int_equal(seen.ts[0], 10000000503);
+		assert_int_equal(seen.ts[1], 10000000503 + 1099511627776);
+	}
+}
+
+/* A stamp has 59 bits; the top five come from the page (trace_clock tai needs them). */
+static void time_stamps_are_absolute(void **state)
+{
+	static const unsigned char payload[8] = { 1 };
+	const uint64_t tai = 1763733305000000000;
+	struct made_page page;
+	struct seen seen;
+
+	(void)state;
+	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
+		made_begin(&page, &made_layouts[i], tai);
+		made_time(&page, 31, (tai + 900000000000) & ((1ull << 59) - 1));
+		made_record(&page, 0, payload, 8);
+		made_record(&page, 2, payload, 8);
+		made_end(&page, 0);
+		assert_int_equal(read_page(&page, sizeof(page.bytes), &seen), PAGE_GOOD);
+		assert_int_equal(seen.records, 2);
+		assert_int_equal(seen.ts[0], tai + 900000000000);
+		assert_int_equal(seen.ts[1], tai + 900000000002);
+	}
+}
+
+static void padding_is_stepped_over(void **state)
+{
+	static const unsigned char payload[8] = { 0x22 };
+	struct made_page page;
+	struct seen seen;
+
+	(void)state;
+	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
+		made_begin(&page, &made_layouts[i], 100);
+		made_padding(&page, 1, 8);
+		made_record(&page, 1, payload, 8);
+		made_padding(&page, 10, 64);
+		made_record(&page, 1, payload, 8);
+		made_padding(&page, 1, MADE_PAGE_SIZE - page.at);
+		made_end(&page, 0);
+		assert_int_equal(read_page(&page, sizeof(page.bytes), &seen), PAGE_GOOD);
+		assert_int_equal(seen.records, 2);
+		assert_int_equal(seen.ts[0], 102);
+		assert_int_equal(seen.ts[1], 113);
+		assert_int_equal(seen.first[1], 0x22);
+	}
+}
+
+/* Padding without a delta has no length; the last four bytes of a page can be such. */
+static void null_padding_ends_the_page(void **state)
+{
+	static const unsigned char payload[12] = { 1 };
+	struct made_page page;
+	struct seen seen;
+
+	(void)state;
+	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
+		made_begin(&page, &made_layouts[i], 100);
+		made_record(&page, 1, payload, 8);
+		made_word(&page, 29, 0);
+		made_record(&page, 1, payload, 8);
+		made_end(&page, 0);
+		assert_int_equal(read_page(&page, sizeof(page.bytes), &seen), PAGE_GOOD);
+		assert_int_equal(seen.records, 1);
+
+		made_begin(&page, &made_layouts[i], 100);
+		while (page.at + 24 <= MADE_PAGE_SIZE)
+			made_record(&page, 1, payload, 8);
+		made_record(&page, 1, payload, MADE_PAGE_SIZE - page.at - 8);
+		made_word(&page, 29, 0);
+		assert_int_equal(page.at, MADE_PAGE_SIZE);
+		made_end(&page, 0);
+		assert_int_equal(read_page(&page, sizeof(page.bytes), &seen), PAGE_GOOD);
+		assert_in_range(seen.records, 300, SEEN_MAX);
+		assert_int_equal(seen.ts[seen.records - 1], 100 + seen.records);
+	}
+}
+
+static void full_page_without_room(void **state)
+{
+	unsigned char payload[4080] = { 0x33 };
+	struct made_page page;
+	struct seen seen;
+
+	(void)state;
+	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
+		made_begin(&page, &made_layouts[i], 9);
+		made_record(&page, 1, payload, MADE_PAGE_SIZE - made_layouts[i].header - 8);
+		made_end(&page, 0);
+		assert_int_equal(read_page(&page, sizeof(page.bytes), &seen), PAGE_GOOD);
+		assert_int_equal(seen.records, 1);
+		assert_int_equal(seen.size[0], MADE_PAGE_SIZE - made_layouts[i].header - 8);
+		assert_int_equal(seen.first[0], 0x33);
+	}
+}
+
+/* A page that ends where its commit does is whole, however short. */
+static void short_but_whole(void **state)
+{
+	static const unsigned char payload[8] = { 1 };
+	struct made_page page;
+	struct seen seen;
+
+	(void)state;
+	made_begin(&page, &made_layouts[0], 100);
+	made_record(&page, 1, payload, 8);
+	made_end(&page, 0);
+	assert_int_equal(read_page(&page, page.at, &seen), PAGE_GOOD);
+	assert_int_equal(seen.records, 1);
+}
+
+/* ---- lost records ---- */
+
+static void lost_with_a_count(void **state)
+{
+	static const unsigned char payload[8] = { 1 };
+	struct made_page page;
+	struct seen seen;
+
+	(void)state;
+	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
+		made_begin(&page, &made_layouts[i], 7000);
+		made_record(&page, 1, payload, 8);
+		made_end(&page, MADE_MISSED | MADE_STORED);
+		made_put(&page, 123456, (size_t)made_layouts[i].long_size);
+		assert_int_equal(read_page(&page, sizeof(page.bytes), &seen), PAGE_GOOD);
+		assert_int_equal(seen.losses, 1);
+		assert_int_equal(seen.lost, 123456);
+		assert_int_equal(seen.lost_ts, 7000);
+		assert_int_equal(seen.records, 1);
+	}
+}
+
+static void lost_without_a_count(void **state)
+{
+	static const unsigned char payload[8] = { 1 };
+	struct made_page page;
+	struct seen seen;
+
+	(void)state;
+	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
+		made_begin(&page, &made_layouts[i], 7000);
+		made_record(&page, 1, payload, 8);
+		made_end(&page, MADE_MISSED);
+		made_put(&page, 123456, (size_t)made_layouts[i].long_size);
+		assert_int_equal(read_page(&page, sizeof(page.bytes), &seen), PAGE_GOOD);
+		assert_int_equal(seen.losses, 1);
+		assert_int_equal(seen.lost, RECORD_LOST_UNKNOWN);
+		assert_int_equal(seen.records, 1);
+	}
+}
+
+/* Up to 6.1 the bits are added as negative ints to a long of 8 bytes: its upper half is ones. */
+static void lost_in_a_negative_commit(void **state)
+{
+	static const unsigned char payload[8] = { 1 };
+	struct page_layout guessed;
+	struct made_page page;
+	struct seen seen;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		made_begin(&page, &made_layouts[i], 7000);
+		made_record(&page, 1, payload, 8);
+		made_end(&page, 0xffffffff00000000 | MADE_MISSED | MADE_STORED);
+		made_put(&page, 5, 8);
+		assert_int_equal(read_page(&page, sizeof(page.bytes), &seen), PAGE_GOOD);
+		assert_int_equal(seen.lost, 5);
+		assert_int_equal(seen.records, 1);
+		guessed = made_layouts[i];
+		guessed.big_endian = !guessed.big_endian;
+		assert_int_equal(page_layout_guess_order(&guessed, page.bytes, 4096), 0);
+		assert_int_equal(guessed.big_endian, made_layouts[i].big_endian);
+	}
+}
+
+static void lost_with_a_count_that_cannot_be(void **state)
+{
+	static const uint64_t counts[] = { 0, 0x8000000000000000 };
+	static const unsigned char payload[8] = { 1 };
+	struct made_page page;
+	struct seen seen;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		made_begin(&page, &made_layouts[i], 7000);
+		made_record(&page, 1, payload, 8);
+		made_end(&page, MADE_MISSED | MADE_STORED);
+		made_put(&page, counts[i], 8);
+		assert_int_equal(read_page(&page, sizeof(page.bytes), &seen), PAGE_GOOD);
+		assert_int_equal(seen.losses, 1);
+		assert_int_equal(seen.lost, RECORD_LOST_UNKNOWN);
+	}
+}
+
+/* A count for which there is no room, or that was cut off, is not read from behind the page. */
+static void lost_count_out_of_reach(void **state)
+{
+	unsigned char payload[4080] = { 1 };
+	struct made_page page;
+	struct seen seen;
+
+	(void)state;
+	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
+		made_begin(&page, &made_layouts[i], 9);
+		made_record(&page, 1, payload, MADE_PAGE_SIZE - made_layouts[i].header - 8);
+		made_end(&page, MADE_MISSED | MADE_STORED);
+		assert_int_equal(read_page(&page, sizeof(page.bytes), &seen), PAGE_GOOD);
+		assert_int_equal(seen.lost, RECORD_LOST_UNKNOWN);
+		assert_int_equal(seen.records, 1);
+
+		made_begin(&page, &made_layouts[i], 9);
+		made_record(&page, 1, payload, 8);
+		made_end(&page, MADE_MISSED | MADE_STORED);
+		assert_int_equal(read_page(&page, page.at + 3, &seen), PAGE_GOOD);
+		assert_int_equal(seen.lost, RECORD_LOST_UNKNOWN);
+	}
+}
+
+static void lost_before_an_empty_page(void **state)
+{
+	struct made_page page;
+	struct seen seen;
+
+	(void)state;
+	made_begin(&page, &made_layouts[0], 7000);
+	made_commit(&page, MADE_MISSED);
+	assert_int_equal(read_page(&page, sizeof(page.bytes), &seen), PAGE_EMPTY);
+	assert_int_equal(seen.losses, 1);
+	assert_int_equal(seen.lost, RECORD_LOST_UNKNOWN);
+}
+
+/* ---- pages that are not good ---- */
+
+static void empty_and_zeros(void **state)
+{
+	struct made_page page;
+	struct seen seen;
+
+	(void)state;
+	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
+		made_begin(&page, &made_layouts[i], 1);
+		assert_int_equal(read_page(&page, sizeof(page.bytes), &seen), PAGE_EMPTY);
+		made_begin(&page, &made_layouts[i], 0);
+		assert_int_equal(read_page(&page, sizeof(page.bytes), &seen), PAGE_ZEROS);
+		assert_int_equal(seen.records + seen.losses, 0);
+	}
+}
+
+static void cut_pages(void **state)
+{
+	static const unsigned char payload[64] = { 1 };
+	struct made_page page;
+	struct seen seen;
+
+	(void)state;
+	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
+		made_begin(&page, &made_layouts[i], 100);
+		made_record(&page, 1, payload, 64);
+		made_record(&page, 1, payload, 64);
+		made_end(&page, MADE_MISSED);
+		for (size_t length = 0; length < page.at; length++) {
+			assert_int_equal(read_page(&page, length, &seen), PAGE_CUT);
+			assert_int_equal(seen.records + seen.losses, 0);
+		}
+	}
+}
+
+static void commit_over_the_page(void **state)
+{
+	static const uint64_t bits[] = { 0, MADE_MISSED, MADE_MISSED | MADE_STORED };
+	struct made_page page;
+
+	(void)state;
+	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
+		for (size_t j = 0; j < 3; j++) {
+			made_begin(&page, &made_layouts[i], 100);
+			made_commit(&page, (4096 - made_layouts[i].header + 1) | bits[j]);
+			assert_damaged(&page);
+			made_commit(&page, 0xffff0 | bits[j]);
+			assert_damaged(&page);
+			made_commit(&page, 0x3fffffff | bits[j]);
+			assert_damaged(&page);
+		}
+	}
+	/* a long of 8 bytes whose upper half says something else than a sign */
+	made_begin(&page, &made_layouts[0], 100);
+	made_commit(&page, 0x100000008);
+	assert_damaged(&page);
+	made_commit(&page, 0xffffffff00000008);
+	assert_damaged(&page);
+}
+
+/* One good record, then one that does not fit. */
+static void begin_with_good_record(struct made_page *page, const struct page_layout *layout)
+{
+	static const unsigned char payload[8] = { 1 };
+
+	made_begin(page, layout, 100);
+	made_record(page, 1, payload, 8);
+}
+
+static void records_over_the_commit(void **state)
+{
+	struct made_page page;
+
+	(void)state;
+	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
+		/* 28 words of data, of which 27 are there */
+		begin_with_good_record(&page, &made_layouts[i]);
+		made_word(&page, 28, 0);
+		page.at += 27 * 4;
+		made_end(&page, 0);
+		assert_damaged(&page);
+
+		/* a stored length that is one word too long */
+		begin_with_good_record(&page, &made_layouts[i]);
+		made_word(&page, 0, 0);
+		made_put(&page, 24, 4);
+		page.at += 16;
+		made_end(&page, 0);
+		assert_damaged(&page);
+
+		/* time extend, time stamp, and long data without their second word */
+		for (uint32_t type = 30; type <= 32; type++) {
+			begin_with_good_record(&page, &made_layouts[i]);
+			made_word(&page, type % 32, 1);
+			made_end(&page, 0);
+			assert_damaged(&page);
+		}
+
+		/* half a word */
+		begin_with_good_record(&page, &made_layouts[i]);
+		made_put(&page, 0, 2);
+		made_end(&page, 0);
+		assert_damaged(&page);
+	}
+}
+
+static void stored_lengths_that_cannot_be(void **state)
+{
+	static const uint32_t types[] = { 0, 29 };
+	static const uint32_t lengths[] = { 0, 1, 3, 5, 0x7fffffff, 0xfffffffc, 0xffffffff };
+	struct made_page page;
+
+	(void)state;
+	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
+		for (size_t t = 0; t < 2; t++) {
+			for (size_t l = 0; l < sizeof(lengths) / sizeof(*lengths); l++) {
+				begin_with_good_record(&page, &made_layouts[i]);
+				made_word(&page, types[t], 1);
+				made_put(&page, lengths[l], 4);
+				page.at += 32;
+				made_end(&page, 0);
+				assert_damaged(&page);
+			}
+		}
+	}
+}
+
+/* Padding that ends the page would make the rest good, were the length taken. */
+static void lengths_that_are_no_words(void **state)
+{
+	static const uint32_t types[] = { 0, 29 };
+	struct made_page page;
+
+	(void)state;
+	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
+		for (size_t t = 0; t < 2; t++) {
+			begin_with_good_record(&page, &made_layouts[i]);
+			made_word(&page, types[t], 1);
+			made_put(&page, 6, 4);
+			made_put(&page, 0, 2);
+			made_word(&page, 29, 0);
+			made_put(&page, 0, 2);
+			made_end(&page, 0);
+			assert_damaged(&page);
+		}
+	}
+}
+
+static void more_than_a_page(void **state)
+{
+	unsigned char bytes[MADE_PAGE_SIZE + 1] = { 0 };
+	enum page_state page_state;
+	struct made_page page;
+	struct seen seen = { 0 };
+
+	(void)state;
+	begin_with_good_record(&page, &made_layouts[0]);
+	made_end(&page, 0);
+	memcpy(bytes, page.bytes, MADE_PAGE_SIZE);
+	assert_int_equal(read_bytes(&made_layouts[0], bytes, sizeof(bytes), &seen, &page_state), 0);
+	assert_int_equal(page_state, PAGE_DAMAGED);
+	assert_int_equal(seen.records, 0);
+}
+
+/* ---- the sink stops ---- */
+
+static void sink_stops_the_page(void **state)
+{
+	static const unsigned char payload[8] = { 1 };
+	enum page_state page_state;
+	struct made_page page;
+	struct seen seen = { .stop_with = -EPIPE };
+
+	(void)state;
+	made_begin(&page, &made_layouts[0], 100);
+	made_record(&page, 1, payload, 8);
+	made_record(&page, 1, payload, 8);
+	made_end(&page, 0);
+	assert_int_equal(read_bytes(&made_layouts[0], page.bytes, 4096, &seen, &page_state),
+			 -EPIPE);
+	assert_int_equal(seen.records, 1);
+
+	memset(&seen, 0, sizeof(seen));
+	seen.stop_with = -EPIPE;
+	made_end(&page, MADE_MISSED);
+	assert_int_equal(read_bytes(&made_layouts[0], page.bytes, 4096, &seen, &page_state),
+			 -EPIPE);
+	assert_int_equal(seen.losses, 1);
+	assert_int_equal(seen.records, 0);
+}
+
+/* ---- noise ---- */
+
+static uint64_t next_random(uint64_t *seed)
+{
+	*seed ^= *seed << 13;
+	*seed ^= *seed >> 7;
+	*seed ^= *seed << 17;
+	return *seed;
+}
+
+/* Whatever the bytes, records come only from a page that is good, and lie inside it. */
+static void noise_never_leaves_the_page(void **state)
+{
+	struct page_layout layout;
+	uint64_t seed = 88172645463325252;
+	size_t given = 0;
+	struct made_page page;
+	struct seen seen;
+	enum page_state found;
+
+	(void)state;
+	for (int round = 0; round < 20000; round++) {
+		layout = made_layouts[round % MADE_LAYOUTS];
+		made_begin(&page, &layout, next_random(&seed));
+		page.at = layout.header + next_random(&seed) % 128 * 4;
+		for (size_t at = layout.header; at < page.at; at++)
+			page.bytes[at] = (unsigned char)next_random(&seed);
+		made_end(&page, next_random(&seed) & (MADE_MISSED | MADE_STORED));
+		found = read_page(&page, sizeof(page.bytes), &seen);
+		if (found != PAGE_GOOD)
+			assert_int_equal(seen.records, 0);
+		for (size_t i = 0; i < seen.records; i++)
+			assert_in_range(seen.size[i], 0, page.at - layout.header - 4);
+		given += seen.records;
+	}
+	assert_in_range(given, 100, 2000000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(layout_of_64_bit),
+		cmocka_unit_test(layout_of_32_bit),
+		cmocka_unit_test(layout_is_refused),
+		cmocka_unit_test(order_is_found_out),
+		cmocka_unit_test(order_stays_unknown),
+		cmocka_unit_test(records_with_times_and_sizes),
+		cmocka_unit_test(time_extends_add),
+		cmocka_unit_test(time_stamps_are_absolute),
+		cmocka_unit_test(padding_is_stepped_over),
+		cmocka_unit_test(null_padding_ends_the_page),
+		cmocka_unit_test(full_page_without_room),
+		cmocka_unit_test(short_but_whole),
+		cmocka_unit_test(lost_with_a_count),
+		cmocka_unit_test(lost_without_a_count),
+		cmocka_unit_test(lost_in_a_negative_commit),
+		cmocka_unit_test(lost_with_a_count_that_cannot_be),
+		cmocka_unit_test(lost_count_out_of_reach),
+		cmocka_unit_test(lost_before_an_empty_page),
+		cmocka_unit_test(empty_and_zeros),
+		cmocka_unit_test(cut_pages),
+		cmocka_unit_test(commit_over_the_page),
+		cmocka_unit_test(records_over_the_commit),
+		cmocka_unit_test(stored_lengths_that_cannot_be),
+		cmocka_unit_test(lengths_that_are_no_words),
+		cmocka_unit_test(more_than_a_page),
+		cmocka_unit_test(sink_stops_the_page),
+		cmocka_unit_test(noise_never_leaves_the_page),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

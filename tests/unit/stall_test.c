@@ -1,0 +1,593 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "allocfilt/stall.h"
+
+/*
+ * What came out is a line of text: "7:100-300 direct.slab=50 rest=150" is a stall of task 7 with
+ * the phases that are not 0; "{0x5=50*2}" behind slab is a shrinker with time and runs; "?" is
+ * incomplete, "/2" a depth.
+ */
+
+enum {	/* the plan's events, in this order */
+	RECLAIM_BEGIN, RECLAIM_END, MEMCG_BEGIN, MEMCG_END, COMPACTION_BEGIN, COMPACTION_END,
+	TRY_TO_COMPACT, SLAB_START, SLAB_END, NR_EVENTS,
+};
+
+static const struct plan_event planned[NR_EVENTS] = {
+	[RECLAIM_BEGIN] = { .id = EVENT_DIRECT_RECLAIM_BEGIN, .side = EVENT_BEGIN },
+	[RECLAIM_END] = { .id = EVENT_DIRECT_RECLAIM_END, .side = EVENT_END },
+	[MEMCG_BEGIN] = { .id = EVENT_MEMCG_RECLAIM_BEGIN, .side = EVENT_BEGIN },
+	[MEMCG_END] = { .id = EVENT_MEMCG_RECLAIM_END, .side = EVENT_END },
+	[COMPACTION_BEGIN] = { .id = EVENT_COMPACTION_BEGIN, .side = EVENT_BEGIN },
+	[COMPACTION_END] = { .id = EVENT_COMPACTION_END, .side = EVENT_END },
+	[TRY_TO_COMPACT] = { .id = EVENT_TRY_TO_COMPACT },
+	[SLAB_START] = { .id = EVENT_SLAB_START, .side = EVENT_BEGIN },
+	[SLAB_END] = { .id = EVENT_SLAB_END, .side = EVENT_END },
+};
+
+struct run {
+	struct plan *plan;
+	struct stalls *stalls;
+	char out[8192];
+	size_t used;
+	char last[512];		/* facts of the last stall */
+	uint64_t count;
+	uint64_t time;
+	bool quiet;
+	int fail;
+};
+
+__attribute__((format(printf, 2, 3)))
+static void note(struct run *run, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	run->used += vsnprintf(run->out + run->used, sizeof(run->out) - run->used, format,
+			       arguments);
+	va_end(arguments);
+	assert_true(run->used < sizeof(run->out));
+}
+
+static void note_phases(struct run *run, const struct stall *stall)
+{
+	static const char *const groups[] = {
+		"direct", "memcg", "node", "reclaim", "compaction", "high", "rest",
+	};
+	static const char *const parts[] = {
+		"", ".slab", ".inactive", ".active", ".throttle", ".soft",
+	};
+
+	for (int group = 0; group < PHASE_GROUPS; group++)
+		for (int part = 0; part < PHASE_PARTS; part++)
+			if (stall->phases.ns[group][part])
+				note(run, " %s%s=%" PRIu64, groups[group], parts[part],
+				     stall->phases.ns[group][part]);
+	for (size_t i = 0; i < stall->nr_shrinkers; i++)
+		note(run, " {0x%" PRIx64 "=%" PRIu64 "*%" PRIu64 "}",
+		     stall->shrinkers[i].shrinker, stall->shrinkers[i].ns,
+		     stall->shrinkers[i].count);
+}
+
+static int got_stall(void *context, const struct stall *stall)
+{
+	struct run *run = context;
+
+	assert_int_equal(phases_total(&stall->phases), stall->end - stall->start);
+	run->count++;
+	run->time += stall->end - stall->start;
+	if (run->quiet)
+		return run->fail;
+	note(run, "%s%d:%" PRIu64 "-%" PRIu64, run->used ? " | " : "", stall->pid, stall->start,
+	     stall->end);
+	if (stall->depth)
+		note(run, "/%d", stall->depth);
+	if (stall->incomplete)
+		note(run, "?");
+	note_phases(run, stall);
+	snprintf(run->last, sizeof(run->last), "order %d gfp %s reclaimed %s%" PRIu64
+		 " compaction '%s' memcg %" PRIu64 " windows %u events %u", stall->order,
+		 stall->gfp_names, stall->has_reclaimed ? "" : "-", stall->nr_reclaimed,
+		 stall->compaction, stall->memcg_id, stall->nr_windows, stall->nr_events);
+	return run->fail;
+}
+
+static size_t event_text(void *context, const struct record *record, char *text, size_t size)
+{
+	(void)context;
+	return snprintf(text, size, "event: order=%d gfp_flags=GFP_%" PRIu64 " gfp_mask=MASK_%"
+			PRIu64 " mode=x status=outcome_%d", record->fields.order,
+			record->fields.gfp, record->fields.gfp, record->fields.status);
+}
+
+static void start(struct run *run, bool function_graph)
+{
+	struct stalls_setup setup = {
+		.event = event_text, .stall = got_stall, .context = run,
+	};
+
+	memset(run, 0, sizeof(*run));
+	run->plan = calloc(1, sizeof(*run->plan));
+	assert_non_null(run->plan);
+	memcpy(run->plan->events, planned, sizeof(planned));
+	run->plan->nr_events = NR_EVENTS;
+	run->plan->function_graph = function_graph;
+	setup.plan = run->plan;
+	run->stalls = stalls_new(&setup);
+	assert_non_null(run->stalls);
+}
+
+static int setup_run(void **state)
+{
+	struct run *run = malloc(sizeof(*run));
+
+	start(run, true);
+	*state = run;
+	return 0;
+}
+
+static int setup_pairs_only(void **state)
+{
+	struct run *run = malloc(sizeof(*run));
+
+	start(run, false);
+	*state = run;
+	return 0;
+}
+
+static int teardown_run(void **state)
+{
+	struct run *run = *state;
+
+	stalls_free(run->stalls);
+	free(run->plan);
+	free(run);
+	return 0;
+}
+
+static int give_window(struct run *run, struct task_key key, int depth, uint64_t from, uint64_t to,
+		       int role, const struct record *const *events, size_t nr_events)
+{
+	struct record exit = {
+		.ts = to, .pid = key.id, .kind = RECORD_WINDOW,
+		.window = { .function = 0xf00, .calltime = from, .rettime = to, .depth = depth,
+			    .role = role },
+	};
+	struct task_window window = {
+		.key = key, .exit = &exit, .events = events, .nr_events = nr_events,
+	};
+
+	return stalls_window(run->stalls, &window);
+}
+
+static void window(struct run *run, int pid, int depth, uint64_t from, uint64_t to, int role)
+{
+	assert_int_equal(give_window(run, (struct task_key){ pid, OWNER_TASK }, depth, from, to,
+				     role, NULL, 0), 0);
+}
+
+static int give_pair(struct run *run, int pid, uint64_t from, uint64_t to, int event,
+		     uint64_t shrinker, bool slow, bool within)
+{
+	struct record begin = {
+		.ts = from, .pid = pid, .kind = RECORD_EVENT, .event = event,
+		.fields = { .shrinker = shrinker, .callback = 0xca },
+	};
+	struct record end = begin;
+	struct task_pair pair = {
+		.key = { pid, OWNER_TASK }, .within = within, .begin = &begin, .end = &end,
+		.duration = to - from, .slow = slow,
+	};
+
+	end.ts = to;
+	end.event = event + 1;
+	return stalls_pair(run->stalls, &pair);
+}
+
+static void slab(struct run *run, int pid, uint64_t from, uint64_t to, uint64_t shrinker)
+{
+	assert_int_equal(give_pair(run, pid, from, to, SLAB_START, shrinker, to - from >= 100,
+				   false), 0);
+}
+
+static void test_alone(void **state)
+{
+	struct run *run = *state;
+
+	window(run, 7, 0, 100, 300, ROLE_PAGE_ALLOCATION);
+	assert_string_equal(run->out, "7:100-300 rest=200");
+}
+
+static void test_unknown_function(void **state)
+{
+	struct run *run = *state;
+
+	window(run, 7, 0, 100, 300, ROLE_NONE);
+	assert_string_equal(run->out, "7:100-300 rest=200");
+}
+
+static void test_nested_time_counts_once(void **state)
+{
+	struct run *run = *state;
+
+	window(run, 7, 4, 150, 250, ROLE_GENERATIONS);
+	window(run, 7, 3, 140, 260, ROLE_LRUVEC);
+	window(run, 7, 2, 130, 280, ROLE_NODE);
+	window(run, 7, 1, 120, 290, ROLE_DIRECT_RECLAIM);
+	assert_string_equal(run->out, "");
+	window(run, 7, 0, 100, 300, ROLE_PAGE_ALLOCATION);
+	assert_string_equal(run->out, "7:100-300 direct=70 direct.inactive=100 rest=30");
+}
+
+static void test_parts(void **state)
+{
+	struct run *run = *state;
+
+	window(run, 7, 2, 110, 120, ROLE_DIRECT_THROTTLE);
+	window(run, 7, 4, 132, 137, ROLE_RECLAIM_THROTTLE);
+	window(run, 7, 3, 130, 150, ROLE_INACTIVE_LIST);
+	window(run, 7, 3, 150, 180, ROLE_ACTIVE_LIST);
+	window(run, 7, 3, 180, 220, ROLE_SLAB);
+	window(run, 7, 3, 220, 270, ROLE_RECLAIM_THROTTLE);
+	window(run, 7, 2, 125, 275, ROLE_NODE);
+	window(run, 7, 3, 280, 290, ROLE_NODE);
+	window(run, 7, 2, 277, 292, ROLE_SOFT_LIMIT);
+	window(run, 7, 1, 105, 295, ROLE_MEMCG_RECLAIM);
+	window(run, 7, 0, 100, 300, ROLE_PAGE_ALLOCATION);
+	assert_string_equal(run->out, "7:100-300 memcg=25 memcg.slab=40 memcg.inactive=15 "
+			    "memcg.active=30 memcg.throttle=65 memcg.soft=15 rest=10");
+}
+
+static void test_groups(void **state)
+{
+	struct run *run = *state;
+
+	window(run, 7, 2, 110, 120, ROLE_ZONE_COMPACTION);
+	window(run, 7, 1, 105, 130, ROLE_DIRECT_COMPACTION);
+	window(run, 7, 1, 130, 150, ROLE_NODE_RECLAIM);
+	window(run, 7, 1, 150, 180, ROLE_DIRECT_RECLAIM);
+	window(run, 7, 0, 100, 200, ROLE_PAGE_ALLOCATION);
+	window(run, 7, 1, 310, 350, ROLE_MEMCG_RECLAIM);
+	window(run, 7, 0, 300, 400, ROLE_MEMORY_HIGH);
+	assert_string_equal(run->out, "7:100-200 direct=30 node=20 compaction=25 rest=25 | "
+			    "7:300-400 memcg=40 high=60");
+}
+
+/* An allocation in a shrinker is the shrinker's time, and one that compacts is compaction's. */
+static void test_allocation_inside(void **state)
+{
+	struct run *run = *state;
+
+	window(run, 7, 3, 130, 140, ROLE_PAGE_ALLOCATION);
+	slab(run, 7, 120, 150, 0x5);
+	window(run, 7, 4, 165, 170, ROLE_ZONE_COMPACTION);
+	window(run, 7, 3, 160, 180, ROLE_PAGE_ALLOCATION);
+	window(run, 7, 2, 110, 190, ROLE_SLAB);
+	window(run, 7, 1, 105, 195, ROLE_DIRECT_RECLAIM);
+	window(run, 7, 0, 100, 200, ROLE_PAGE_ALLOCATION);
+	assert_string_equal(run->out, "7:100-200 direct=10 direct.slab=75 compaction=5 rest=10 "
+			    "{0x5=30*1}");
+}
+
+static void test_shrinkers(void **state)
+{
+	struct run *run = *state;
+
+	slab(run, 7, 120, 130, 0x1);
+	slab(run, 7, 130, 150, 0x2);
+	slab(run, 7, 150, 155, 0x1);
+	window(run, 7, 3, 115, 160, ROLE_SLAB);
+	slab(run, 7, 170, 190, 0x2);
+	window(run, 7, 2, 110, 200, ROLE_NODE);
+	window(run, 7, 1, 105, 210, ROLE_DIRECT_RECLAIM);
+	window(run, 7, 0, 100, 220, ROLE_PAGE_ALLOCATION);
+	assert_string_equal(run->out, "7:100-220 direct=40 direct.slab=65 rest=15 "
+			    "{0x2=40*2} {0x1=15*2}");
+}
+
+static void test_own_reclaim(void **state)
+{
+	struct run *run = *state;
+
+	window(run, 7, 1, 120, 150, ROLE_INACTIVE_LIST);
+	window(run, 7, 0, 100, 200, ROLE_NODE);
+	window(run, 7, 0, 300, 400, ROLE_SLAB);
+	window(run, 7, 0, 500, 600, ROLE_ZONE_COMPACTION);
+	assert_string_equal(run->out, "7:100-200 reclaim=70 reclaim.inactive=30 | "
+			    "7:300-400 reclaim.slab=100 | 7:500-600 compaction=100");
+}
+
+static void test_tasks_are_apart(void **state)
+{
+	struct run *run = *state;
+	struct task_key softirq = { 7, OWNER_SOFTIRQ };
+
+	window(run, 7, 1, 120, 150, ROLE_DIRECT_RECLAIM);
+	window(run, 8, 1, 130, 160, ROLE_DIRECT_RECLAIM);
+	assert_int_equal(give_window(run, softirq, 0, 125, 135, ROLE_PAGE_ALLOCATION, NULL, 0), 0);
+	window(run, 8, 0, 110, 170, ROLE_PAGE_ALLOCATION);
+	window(run, 7, 0, 100, 200, ROLE_PAGE_ALLOCATION);
+	assert_string_equal(run->out, "7:125-135 rest=10 | 8:110-170 direct=30 rest=30 | "
+			    "7:100-200 direct=30 rest=70");
+}
+
+/* Siblings wait for what is around both, however many there are. */
+static void test_siblings(void **state)
+{
+	struct run *run = *state;
+
+	for (int i = 0; i < 1000; i++)
+		window(run, 7, 2, 1000 + i * 10, 1005 + i * 10, ROLE_LRUVEC);
+	window(run, 7, 1, 900, 12000, ROLE_MEMCG_RECLAIM);
+	window(run, 7, 0, 800, 12100, ROLE_PAGE_ALLOCATION);
+	assert_string_equal(run->out, "7:800-12100 memcg=11100 rest=200");
+}
+
+static void test_what_is_around_never_comes(void **state)
+{
+	struct run *run = *state;
+
+	window(run, 7, 2, 100, 200, ROLE_LRUVEC);
+	window(run, 7, 0, 300, 400, ROLE_PAGE_ALLOCATION);
+	assert_string_equal(run->out, "7:100-200/2 reclaim=100 | 7:300-400 rest=100");
+}
+
+static void test_patience(void **state)
+{
+	struct run *run = *state;
+
+	window(run, 7, 2, 100, 200, ROLE_LRUVEC);
+	assert_int_equal(stalls_time(run->stalls, 200 + STALL_PATIENCE), 0);
+	assert_string_equal(run->out, "");
+	assert_int_equal(stalls_time(run->stalls, 201 + STALL_PATIENCE), 0);
+	assert_string_equal(run->out, "7:100-200/2 reclaim=100");
+}
+
+/* A task that never stops does not hold back what waits for ever. */
+static void test_patience_with_a_busy_task(void **state)
+{
+	struct run *run = *state;
+	const uint64_t late = 300 + STALL_PATIENCE;
+
+	window(run, 7, 2, 100, 200, ROLE_LRUVEC);
+	window(run, 7, 2, late - 50, late, ROLE_LRUVEC);
+	assert_string_equal(run->out, "7:100-200/2 reclaim=100");
+	run->used = 0;
+	window(run, 7, 0, 50, late + 100, ROLE_PAGE_ALLOCATION);
+	assert_non_null(strstr(run->out, "? reclaim=50 rest="));
+}
+
+static void test_flush(void **state)
+{
+	struct run *run = *state;
+
+	window(run, 7, 2, 100, 200, ROLE_LRUVEC);
+	window(run, 8, 2, 110, 210, ROLE_LRUVEC);
+	assert_int_equal(stalls_flush(run->stalls), 0);
+	assert_string_equal(run->out, "7:100-200/2 reclaim=100 | 8:110-210/2 reclaim=100");
+	assert_int_equal(stalls_flush(run->stalls), 0);
+	assert_int_equal(run->count, 2);
+}
+
+static void test_fast_pair_alone_is_no_stall(void **state)
+{
+	struct run *run = *state;
+
+	slab(run, 7, 100, 150, 0x1);
+	window(run, 7, 0, 200, 300, ROLE_PAGE_ALLOCATION);
+	slab(run, 7, 400, 450, 0x1);
+	assert_int_equal(stalls_flush(run->stalls), 0);
+	assert_string_equal(run->out, "7:200-300 rest=100");
+}
+
+static void test_slow_pair_alone(void **state)
+{
+	struct run *run = *state;
+
+	slab(run, 7, 100, 250, 0x1);
+	assert_string_equal(run->out, "");
+	assert_int_equal(stalls_flush(run->stalls), 0);
+	assert_string_equal(run->out, "7:100-250/1 reclaim.slab=150 {0x1=150*1}");
+}
+
+static void test_pairs_without_function_graph(void **state)
+{
+	struct run *run = *state;
+
+	assert_int_equal(give_pair(run, 7, 120, 140, SLAB_START, 0x1, false, true), 0);
+	assert_int_equal(give_pair(run, 7, 150, 170, SLAB_START, 0x2, false, true), 0);
+	assert_int_equal(give_pair(run, 7, 100, 300, RECLAIM_BEGIN, 0, true, false), 0);
+	assert_string_equal(run->out, "7:100-300 direct=160 direct.slab=40 {0x1=20*1} {0x2=20*1}");
+	run->used = 0;
+	assert_int_equal(give_pair(run, 7, 400, 420, SLAB_START, 0x1, false, false), 0);
+	assert_int_equal(give_pair(run, 7, 430, 630, COMPACTION_BEGIN, 0, true, false), 0);
+	assert_string_equal(run->out, "7:430-630 compaction=200");
+}
+
+static void test_lost_records(void **state)
+{
+	struct run *run = *state;
+
+	window(run, 7, 0, 100, 200, ROLE_PAGE_ALLOCATION);
+	stalls_lost(run->stalls, 250);
+	window(run, 7, 0, 240, 300, ROLE_PAGE_ALLOCATION);
+	window(run, 7, 0, 260, 310, ROLE_PAGE_ALLOCATION);
+	assert_string_equal(run->out, "7:100-200 rest=100 | 7:240-300? rest=60 | "
+			    "7:260-310 rest=50");
+}
+
+static void test_facts(void **state)
+{
+	struct run *run = *state;
+	struct record try = {
+		.ts = 105, .kind = RECORD_EVENT, .event = TRY_TO_COMPACT,
+		.fields = { .order = 9, .gfp = 5 },
+	};
+	struct record zone = {
+		.ts = 115, .kind = RECORD_EVENT, .event = COMPACTION_END, .fields = { .status = 4 },
+	};
+	struct record begin = {
+		.ts = 125, .kind = RECORD_EVENT, .event = RECLAIM_BEGIN,
+		.fields = { .order = 3, .gfp = 6, .memcg_id = 42 },
+	};
+	struct record end = {
+		.ts = 135, .kind = RECORD_EVENT, .event = RECLAIM_END,
+		.fields = { .nr_reclaimed = 30 },
+	};
+	const struct record *of_zone[] = { &zone };
+	struct record again = {
+		.ts = 106, .kind = RECORD_EVENT, .event = TRY_TO_COMPACT,
+		.fields = { .order = 8, .gfp = 7 },
+	};
+	const struct record *of_try[] = { &try, &again };
+	const struct record *of_reclaim[] = { &begin, &end };
+	struct task_key key = { 7, OWNER_TASK };
+
+	give_window(run, key, 2, 110, 116, ROLE_ZONE_COMPACTION, of_zone, 1);
+	give_window(run, key, 1, 104, 120, ROLE_DIRECT_COMPACTION, of_try, 2);
+	give_window(run, key, 1, 124, 136, ROLE_DIRECT_RECLAIM, of_reclaim, 2);
+	end.ts = 155;
+	give_window(run, key, 1, 150, 160, ROLE_DIRECT_RECLAIM, of_reclaim + 1, 1);
+	give_window(run, key, 0, 100, 200, ROLE_PAGE_ALLOCATION, NULL, 0);
+	assert_string_equal(run->last, "order 9 gfp MASK_5 reclaimed 60 compaction 'outcome_4' "
+			    "memcg 42 windows 5 events 6");
+	window(run, 7, 0, 300, 400, ROLE_PAGE_ALLOCATION);
+	assert_string_equal(run->last, "order -1 gfp  reclaimed -0 compaction '' memcg 0 "
+			    "windows 1 events 0");
+}
+
+/* Where edges are uncertain, what is inside may seem longer than the whole. */
+static void test_uncertain_edges(void **state)
+{
+	struct run *run = *state;
+
+	window(run, 7, 1, 95, 150, ROLE_DIRECT_RECLAIM);
+	window(run, 7, 1, 150, 200, ROLE_DIRECT_COMPACTION);
+	window(run, 7, 0, 100, 200, ROLE_PAGE_ALLOCATION);
+	assert_string_equal(run->out, "7:100-200 direct=50 compaction=50");
+}
+
+static void test_sink_that_fails(void **state)
+{
+	struct run *run = *state;
+	struct task_key key = { 7, OWNER_TASK };
+
+	run->fail = -EPIPE;
+	assert_int_equal(give_window(run, key, 0, 100, 200, ROLE_PAGE_ALLOCATION, NULL, 0), -EPIPE);
+	window(run, 8, 1, 100, 200, ROLE_NODE);
+	assert_int_equal(stalls_flush(run->stalls), -EPIPE);
+}
+
+static void test_limit_of_owners(void **state)
+{
+	struct run *run = *state;
+	struct stalls_drops drops;
+
+	run->quiet = true;
+	for (int i = 0; i < STALLS_OWNERS_MAX + 10; i++)
+		window(run, 1 + i, 1, 100 + i, 200 + i, ROLE_NODE);
+	assert_int_equal(run->count, 10);
+	stalls_drops(run->stalls, &drops);
+	assert_int_equal(drops.owners, 10);
+	assert_int_equal(stalls_flush(run->stalls), 0);
+	assert_int_equal(run->count, STALLS_OWNERS_MAX + 10);
+}
+
+/* One task with very many spans loses its own oldest ones, and its stall says so. */
+static void test_limit_of_spans(void **state)
+{
+	struct run *run = *state;
+	struct stalls_drops drops;
+	const int count = STALLS_SPANS_MAX + 100;
+
+	window(run, 8, 1, 50, 150, ROLE_DIRECT_RECLAIM);
+	for (int i = 0; i < count; i++)
+		window(run, 7, 2, 1000 + i * 10, 1005 + i * 10, ROLE_LRUVEC);
+	window(run, 7, 1, 900, 2000 + count * 10, ROLE_DIRECT_RECLAIM);
+	window(run, 7, 0, 900, 2000 + count * 10, ROLE_PAGE_ALLOCATION);
+	assert_int_equal(strncmp(run->out, "7:900-", 6), 0);
+	assert_non_null(strstr(run->out, "? direct="));
+	run->used = 0;
+	window(run, 8, 0, 40, 160, ROLE_PAGE_ALLOCATION);
+	assert_string_equal(run->out, "8:40-160 direct=100 rest=20");
+	stalls_drops(run->stalls, &drops);
+	assert_in_range(drops.spans, 100, 110);
+}
+
+/* Very many fast pairs fold into each other: nothing is missing. */
+static void test_many_pairs(void **state)
+{
+	struct run *run = *state;
+	struct stalls_drops drops;
+	const int count = 3 * STALLS_SPANS_MAX;
+
+	for (int i = 0; i < count; i++)
+		slab(run, 7, 1000 + i * 10, 1009 + i * 10, 1 + i % 2);
+	window(run, 7, 1, 500, 1500 + count * 10, ROLE_MEMCG_RECLAIM);
+	window(run, 7, 0, 500, 1500 + count * 10, ROLE_PAGE_ALLOCATION);
+	assert_string_equal(run->out, "7:500-62940 memcg=7144 memcg.slab=55296 "
+			    "{0x1=27648*3072} {0x2=27648*3072}");
+	stalls_drops(run->stalls, &drops);
+	assert_int_equal(drops.spans, 0);
+}
+
+/* More shrinkers than there are pieces: slab has all the time, some of it without a name. */
+static void test_limit_of_shrinkers(void **state)
+{
+	struct run *run = *state;
+	struct stalls_drops drops;
+
+	run->quiet = true;
+	for (int i = 0; i < 2 * STALL_SHRINKERS_MAX; i++)
+		slab(run, 7, 1000 + i * 10, 1010 + i * 10, 0x1000 + i);
+	window(run, 7, 0, 900, 10000, ROLE_SLAB);
+	stalls_drops(run->stalls, &drops);
+	assert_int_equal(drops.shrinkers, STALL_SHRINKERS_MAX);
+	assert_int_equal(run->count, 1);
+	assert_int_equal(run->time, 9100);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup_run, teardown_run)
+		TEST(test_alone),
+		TEST(test_unknown_function),
+		TEST(test_nested_time_counts_once),
+		TEST(test_parts),
+		TEST(test_groups),
+		TEST(test_allocation_inside),
+		TEST(test_shrinkers),
+		TEST(test_own_reclaim),
+		TEST(test_tasks_are_apart),
+		TEST(test_siblings),
+		TEST(test_what_is_around_never_comes),
+		TEST(test_patience),
+		TEST(test_patience_with_a_busy_task),
+		TEST(test_flush),
+		TEST(test_fast_pair_alone_is_no_stall),
+		TEST(test_slow_pair_alone),
+		cmocka_unit_test_setup_teardown(test_pairs_without_function_graph,
+						setup_pairs_only, teardown_run),
+		TEST(test_lost_records),
+		TEST(test_facts),
+		TEST(test_uncertain_edges),
+		TEST(test_sink_that_fails),
+		TEST(test_limit_of_owners),
+		TEST(test_limit_of_spans),
+		TEST(test_many_pairs),
+		TEST(test_limit_of_shrinkers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "allocfilt/stall_text.h"
+
+static int symbol(void *context, uint64_t address, char style, char *text, size_t size)
+{
+	(void)context;
+	(void)style;
+	return snprintf(text, size, "scan_%x", (unsigned int)address);
+}
+
+static const char *label(void *context, uint64_t shrinker)
+{
+	(void)context;
+	return shrinker == 1 ? "vda" : NULL;
+}
+
+static bool no_time(void *context, uint64_t ts, char *text)
+{
+	(void)context;
+	(void)ts;
+	*text = '\0';
+	return false;
+}
+
+static const struct namer namer = { .symbol = symbol, .shrinker = label, .time = no_time };
+
+static const struct stall_shrinker shrinkers[] = {
+	{ .shrinker = 1, .callback = 0xa, .group = PHASE_DIRECT_RECLAIM, .ns = 3000000 },
+	{ .shrinker = 2, .callback = 0xa, .group = PHASE_DIRECT_RECLAIM, .ns = 1000000 },
+	{ .shrinker = 3, .callback = 0xb, .group = PHASE_DIRECT_RECLAIM, .ns = 10 },
+	{ .shrinker = 4, .callback = 0xc, .group = PHASE_MEMCG_RECLAIM, .ns = 500000 },
+};
+
+static struct stall make_stall(void)
+{
+	struct stall stall = {
+		.pid = 12, .start = 1000001000, .end = 1010001000, .order = 3,
+		.gfp_names = "GFP_KERNEL", .compaction = "success", .has_reclaimed = true,
+		.nr_reclaimed = 32, .shrinkers = shrinkers, .nr_shrinkers = 4,
+	};
+
+	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_SLAB] = 5000000;
+	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_OWN] = 1000000;
+	stall.phases.ns[PHASE_MEMCG_RECLAIM][PART_SLAB] = 500000;
+	stall.phases.ns[PHASE_COMPACTION][PART_OWN] = 2000000;
+	stall.phases.ns[PHASE_REST][PART_OWN] = 1500000;
+	return stall;
+}
+
+static void shown_is(const struct terminal *terminal, const char *expected)
+{
+	const struct stall stall = make_stall();
+	const struct who_task who = { .tgid = 10, .process = "server\033", .cgroup = "/a/é" };
+	const struct told_stall told = {
+		.stall = &stall, .name = "worker", .who = &who, .function = "alloc", .memcg = "/m",
+	};
+	int fd = memfd_create("text", MFD_CLOEXEC);
+	struct writer *writer = writer_new(fd, -1);
+	char text[4096];
+	ssize_t length;
+
+	assert_int_equal(stall_text(writer, terminal, &namer, &told), 0);
+	assert_int_equal(writer_flush(writer), 0);
+	length = pread(fd, text, sizeof(text) - 1, 0);
+	text[length > 0 ? length : 0] = '\0';
+	assert_string_equal(text, expected);
+	writer_free(writer);
+	close(fd);
+}
+
+static void test_plain(void **state)
+{
+	const struct terminal terminal = { 0 };
+
+	(void)state;
+	shown_is(&terminal,
+		 "1.000001 worker-12 of server\\x1b-10 /a/é  10.000 ms  alloc  order 3  GFP_KERNEL"
+		 "  32 pages reclaimed  compaction success  from /m\n"
+		 "|- direct reclaim                                  6.000 ms  60%\n"
+		 "|  |- slab                                         5.000 ms  50%\n"
+		 "|  |  |- scan_a[vda]                               3.000 ms  30%\n"
+		 "|  |  |- scan_a 0x2                                1.000 ms  10%\n"
+		 "|  |  `- 1 other shrinker                          0.000 ms   0%\n"
+		 "|  `- own time                                     1.000 ms  10%\n"
+		 "|- memcg reclaim                                   0.500 ms   5%\n"
+		 "|  `- slab                                         0.500 ms   5%\n"
+		 "|     `- scan_c                                    0.500 ms   5%\n"
+		 "|- compaction                                      2.000 ms  20%\n"
+		 "`- rest                                            1.500 ms  15%\n");
+}
+
+static void test_terminal(void **state)
+{
+	const struct terminal terminal = { .colour = true, .box = true, .ascii = false };
+
+	(void)state;
+	shown_is(&terminal,
+		 "1.000001 \033[1mworker-12\033[0m of server\\x1b-10 \033[2m/a/é\033[0m  "
+		 "\033[1m10.000 ms\033[0m  alloc  order 3  GFP_KERNEL"
+		 "  32 pages reclaimed  compaction success  from /m\n"
+		 "├─ direct reclaim                                  6.000 ms  60%\n"
+		 "│  ├─ \033[1;31mslab\033[0m                                         5.000 ms  50%\n"
+		 "│  │  ├─ scan_a[vda]                               3.000 ms  30%\n"
+		 "│  │  ├─ scan_a 0x2                                1.000 ms  10%\n"
+		 "│  │  └─ 1 other shrinker                          0.000 ms   0%\n"
+		 "│  └─ own time                                     1.000 ms  10%\n"
+		 "├─ memcg reclaim                                   0.500 ms   5%\n"
+		 "│  └─ slab                                         0.500 ms   5%\n"
+		 "│     └─ scan_c                                    0.500 ms   5%\n"
+		 "├─ compaction                                      2.000 ms  20%\n"
+		 "└─ rest                                            1.500 ms  15%\n");
+}
+
+static void test_nothing(void **state)
+{
+	const struct terminal terminal = { 0 };
+	const struct phases phases = { 0 };
+	int fd = memfd_create("text", MFD_CLOEXEC);
+	struct writer *writer = writer_new(fd, -1);
+
+	(void)state;
+	assert_int_equal(stall_text_phases(writer, &terminal, &namer, &phases, NULL, 0), 0);
+	assert_int_equal(writer_flush(writer), 0);
+	assert_int_equal(lseek(fd, 0, SEEK_END), 0);
+	writer_free(writer);
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_plain),
+		cmocka_unit_test(test_terminal),
+		cmocka_unit_test(test_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

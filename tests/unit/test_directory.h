@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_TEST_DIRECTORY_H
+#define ALLOCFILT_TEST_DIRECTORY_H
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A directory of a test's own, for files laid out as in a tracing directory. */
+static char test_directory[64];
+
+static inline int make_test_directory(void **state)
+{
+	(void)state;
+	strcpy(test_directory, P_tmpdir "/allocfilt-test-XXXXXX");
+	return mkdtemp(test_directory) ? 0 : -1;
+}
+
+static inline int remove_test_directory(void **state)
+{
+	char command[128];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf '%s'", test_directory);
+	return system(command);
+}
+
+static inline const char *test_path(const char *name)
+{
+	static char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", test_directory, name);
+	return path;
+}
+
+static inline void make_test_folders(const char *name)
+{
+	char path[PATH_MAX];
+	char *slash;
+
+	snprintf(path, sizeof(path), "%s", test_path(name));
+	for (slash = strchr(path + strlen(test_directory) + 1, '/'); slash;
+	     slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		mkdir(path, 0700);
+		*slash = '/';
+	}
+}
+
+/* Writes a file anew; its folders are made. */
+static inline void put_bytes(const char *name, const void *bytes, size_t length)
+{
+	FILE *file;
+
+	make_test_folders(name);
+	file = fopen(test_path(name), "w");
+	if (!file || fwrite(bytes, 1, length, file) != length || fclose(file)) {
+		perror(name);
+		abort();
+	}
+}
+
+static inline void put_text(const char *name, const char *text)
+{
+	put_bytes(name, text, strlen(text));
+}
+
+#endif

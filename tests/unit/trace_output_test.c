@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "allocfilt/trace_output.h"
+
+/*
+ * Expected lines are by the kernel's own format: "%5lu.%06lu |  ", " %*d) ", name and pid centred
+ * in 14 columns, " | ", mark, duration in 7 digits and 8 columns, "|  ", two blanks a depth.
+ */
+
+#define US 1000ull
+#define MS 1000000ull
+#define S  1000000000ull
+
+struct run {
+	struct trace_output *output;
+	const char *name;
+	const char *symbol;
+	const char *text;
+	char out[3 * TRACE_LINE_MAX];
+	size_t used;
+	int lines;
+	int fail_at;		/* the line that fails, from 1 */
+};
+
+static const char *name_of(void *context, int pid, uint64_t ts)
+{
+	(void)pid;
+	(void)ts;
+	return ((struct run *)context)->name;
+}
+
+static int symbol_of(void *context, uint64_t address, char style, char *text, size_t size)
+{
+	assert_int_equal(address, 0xf00);
+	assert_int_equal(style, 's');
+	return snprintf(text, size, "%s", ((struct run *)context)->symbol);
+}
+
+static size_t text_of(void *context, const struct record *record, char *text, size_t size)
+{
+	const struct run *run = context;
+	int length;
+
+	if (run->text)
+		length = snprintf(text, size, "%s", run->text);
+	else
+		length = snprintf(text, size, "event: ts=%" PRIu64, record->ts);
+	return (size_t)length < size ? (size_t)length : size - 1;
+}
+
+static int got_line(void *context, const char *line, size_t length)
+{
+	struct run *run = context;
+
+	assert_true(length <= TRACE_LINE_MAX);
+	assert_int_equal(line[length - 1], '\n');
+	if (++run->lines == run->fail_at)
+		return -ENOSPC;
+	assert_true(run->used + length < sizeof(run->out));
+	memcpy(run->out + run->used, line, length);
+	run->used += length;
+	run->out[run->used] = '\0';
+	return 0;
+}
+
+static void start(struct run *run, int cpu_width)
+{
+	struct trace_output_setup setup = {
+		.cpu_width = cpu_width, .name = name_of, .symbol = symbol_of, .event = text_of,
+		.line = got_line, .context = run,
+	};
+
+	memset(run, 0, sizeof(*run));
+	run->name = "sh";
+	run->symbol = "compact_zone";
+	run->output = trace_output_new(&setup);
+	assert_non_null(run->output);
+}
+
+static int set_up(void **state)
+{
+	static struct run run;
+
+	start(&run, 1);
+	*state = &run;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	trace_output_free(((struct run *)*state)->output);
+	return 0;
+}
+
+static struct record exit_of(uint64_t ts, uint64_t duration, int depth)
+{
+	return (struct record){
+		.kind = RECORD_WINDOW, .ts = ts, .pid = 209, .cpu = 1,
+		.window = { .function = 0xf00, .calltime = 5 * S, .rettime = 5 * S + duration,
+			    .depth = depth },
+	};
+}
+
+static const char *window_line(struct run *run, const struct record *exit)
+{
+	struct task_window window = { .exit = exit };
+
+	run->used = 0;
+	assert_int_equal(trace_output_window(run->output, &window), 0);
+	return run->out;
+}
+
+static const char *pair_lines(struct run *run, const struct record *begin,
+			      const struct record *end)
+{
+	struct task_pair pair = { .begin = begin, .end = end };
+
+	run->used = 0;
+	assert_int_equal(trace_output_pair(run->output, &pair), 0);
+	return run->out;
+}
+
+/* Both lines as a 6.1 kernel printed them. */
+static void test_lines_of_a_kernel(void **state)
+{
+	struct run *run = *state;
+	struct record exit = exit_of(7 * S + 550489 * US, 23948370, 0);
+	struct record event = { .kind = RECORD_EVENT, .ts = 7 * S + 550481 * US, .pid = 209,
+				.cpu = 1, .indent = 0 };
+	const struct record *events[] = { &event };
+	struct task_window window = { .exit = &exit, .events = events, .nr_events = 1 };
+
+	run->text = "mm_compaction_end: zone_start=0x1 migrate_pfn=0x220 free_pfn=0x200 zone_end=0x1000, mode=sync status=complete";
+	assert_int_equal(trace_output_window(run->output, &window), 0);
+	assert_string_equal(run->out,
+			    "    7.550481 |   1)     sh-209     |               |  /* mm_compaction_end: zone_start=0x1 migrate_pfn=0x220 free_pfn=0x200 zone_end=0x1000, mode=sync status=complete */\n"
+			    "    7.550489 |   1)     sh-209     | * 23948.37 us |  } /* compact_zone */\n");
+}
+
+static void check_duration(struct run *run, uint64_t duration, const char *column)
+{
+	struct record exit = exit_of(S, duration, 0);
+	char expected[256];
+
+	snprintf(expected, sizeof(expected),
+		 "    1.000000 |   1)     sh-209     | %s|  } /* compact_zone */\n", column);
+	assert_string_equal(window_line(run, &exit), expected);
+}
+
+/* Seven digits in all, and eight columns with the point. */
+static void test_duration_at_every_width(void **state)
+{
+	struct run *run = *state;
+
+	check_duration(run, 0, "  0.000 us    ");
+	check_duration(run, 123, "  0.123 us    ");
+	check_duration(run, 1234, "  1.234 us    ");
+	check_duration(run, 12345, "+ 12.345 us   ");
+	check_duration(run, 123456, "! 123.456 us  ");
+	check_duration(run, 1234567, "# 1234.567 us ");
+	check_duration(run, 12345678, "* 12345.67 us ");
+	check_duration(run, 123456789, "@ 123456.7 us ");
+	check_duration(run, 1234567890, "$ 1234567 us  ");
+	check_duration(run, 12345678901, "$ 12345678 us ");
+	check_duration(run, 123456789012, "$ 123456789 us ");
+	check_duration(run, 3600 * S, "$ 3600000000 us ");
+}
+
+/* Cut, not rounded. */
+static void test_duration_is_cut(void **state)
+{
+	struct run *run = *state;
+
+	check_duration(run, 99999999, "* 99999.99 us ");
+	check_duration(run, 999999999, "@ 999999.9 us ");
+	check_duration(run, 9999999999, "$ 9999999 us  ");
+	check_duration(run, 10000009, "* 10000.00 us ");
+}
+
+/* A mark is for what is over its border. */
+static void test_marks_at_their_borders(void **state)
+{
+	struct run *run = *state;
+
+	check_duration(run, 10 * US, "  10.000 us   ");
+	check_duration(run, 10 * US + 1, "+ 10.001 us   ");
+	check_duration(run, 100 * US, "+ 100.000 us  ");
+	check_duration(run, 100 * US + 1, "! 100.001 us  ");
+	check_duration(run, MS, "! 1000.000 us ");
+	check_duration(run, MS + 1, "# 1000.001 us ");
+	check_duration(run, 10 * MS, "# 10000.00 us ");
+	check_duration(run, 10 * MS + 1, "* 10000.00 us ");
+	check_duration(run, 100 * MS, "* 100000.0 us ");
+	check_duration(run, 100 * MS + 1, "@ 100000.0 us ");
+	check_duration(run, S, "@ 1000000 us  ");
+	check_duration(run, S + 1, "$ 1000000 us  ");
+}
+
+static void check_proc(struct run *run, const char *name, int pid, const char *column)
+{
+	struct record exit = exit_of(S, 5 * US, 0);
+	char expected[256];
+
+	run->name = name;
+	exit.pid = pid;
+	snprintf(expected, sizeof(expected),
+		 "    1.000000 |   1) %s |   5.000 us    |  } /* compact_zone */\n", column);
+	assert_string_equal(window_line(run, &exit), expected);
+}
+
+/* 14 columns; of an odd number of blanks the larger half comes behind. */
+static void test_task_is_centred(void **state)
+{
+	struct run *run = *state;
+
+	check_proc(run, "sh", 209, "    sh-209    ");
+	check_proc(run, "sort", 163, "   sort-163   ");
+	check_proc(run, "bash", 12, "   bash-12    ");
+	check_proc(run, "<idle>", 0, "   <idle>-0   ");
+	check_proc(run, "kswapd0", 55, "  kswapd0-55  ");
+	check_proc(run, "x", 1, "     x-1      ");
+	check_proc(run, "<...>", 4194304, "<...>-4194304 ");
+}
+
+static void test_long_names_are_cut_at_seven(void **state)
+{
+	struct run *run = *state;
+
+	check_proc(run, "kcompactd0", 31, "  kcompac-31  ");
+	check_proc(run, "kworker/u8:3", 4194303, "kworker-4194303");
+	check_proc(run, "kworker/u8:3", 123456, "kworker-123456");
+	check_proc(run, "kworker/u8:3", 12345, "kworker-12345 ");
+	check_proc(run, "", 7, "      -7      ");
+}
+
+static void test_names_with_odd_bytes(void **state)
+{
+	struct run *run = *state;
+
+	check_proc(run, "a b", 12, "    a b-12    ");
+	check_proc(run, "%s%n", 12, "   %s%n-12    ");
+	check_proc(run, "a-1|\x01", 12, "   a-1|\x01-12   ");
+	/* bytes are counted, and a character may be cut in two */
+	check_proc(run, "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4", 12,
+		   "  \xc3\xa4\xc3\xa4\xc3\xa4\xc3-12  ");
+}
+
+static void check_depth(struct run *run, int depth, int blanks, const char *rest)
+{
+	struct record exit = exit_of(S, 5 * US, depth);
+	char expected[512];
+
+	snprintf(expected, sizeof(expected),
+		 "    1.000000 |   1)     sh-209     |   5.000 us    |  %*s%s\n", blanks, "", rest);
+	assert_string_equal(window_line(run, &exit), expected);
+}
+
+static void test_indentation_by_depth(void **state)
+{
+	struct run *run = *state;
+
+	check_depth(run, 0, 0, "} /* compact_zone */");
+	check_depth(run, 1, 2, "} /* compact_zone */");
+	check_depth(run, 7, 14, "} /* compact_zone */");
+	check_depth(run, 49, 98, "} /* compact_zone */");
+	/* from FTRACE_RETFUNC_DEPTH on the kernel does not look whether it knows the entry */
+	check_depth(run, 50, 100, "}");
+	check_depth(run, 51, 102, "}");
+}
+
+static void test_indentation_of_events(void **state)
+{
+	static const struct {
+		int indent;
+		int blanks;
+	} cases[] = { { -1, 0 }, { 0, 0 }, { 1, 4 }, { 2, 6 }, { 10, 22 } };
+	struct run *run = *state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct record event = { .ts = 42, .pid = 209, .cpu = 1,
+					.indent = cases[i].indent };
+		char line[256];
+		char expected[512];
+
+		snprintf(line, sizeof(line),
+			 "    0.000000 |   1)     sh-209     |               |  %*s/* event: ts=42 */\n",
+			 cases[i].blanks, "");
+		snprintf(expected, sizeof(expected), "%s%s", line, line);
+		assert_string_equal(pair_lines(run, &event, &event), expected);
+	}
+}
+
+static void check_time(struct run *run, uint64_t ts, const char *text)
+{
+	struct record exit = exit_of(ts, 5 * US, 0);
+	char expected[256];
+
+	snprintf(expected, sizeof(expected),
+		 "%s |   1)     sh-209     |   5.000 us    |  } /* compact_zone */\n", text);
+	assert_string_equal(window_line(run, &exit), expected);
+}
+
+static void test_times(void **state)
+{
+	struct run *run = *state;
+
+	check_time(run, 0, "    0.000000");
+	check_time(run, 999, "    0.000000");
+	check_time(run, 1999, "    0.000001");
+	check_time(run, S - 1, "    0.999999");
+	check_time(run, 99999 * S + 5 * US, "99999.000005");
+	check_time(run, 1234567 * S, "1234567.000000");
+}
+
+static void test_cpu_column(void **state)
+{
+	struct record exit = exit_of(S, 5 * US, 0);
+	struct run run;
+
+	(void)state;
+	start(&run, 3);
+	exit.cpu = 7;
+	assert_string_equal(window_line(&run, &exit),
+			    "    1.000000 |     7)     sh-209     |   5.000 us    |  } /* compact_zone */\n");
+	exit.cpu = 128;
+	assert_string_equal(window_line(&run, &exit),
+			    "    1.000000 |   128)     sh-209     |   5.000 us    |  } /* compact_zone */\n");
+	trace_output_free(run.output);
+}
+
+static void test_pair_stands_around_what_it_claims(void **state)
+{
+	struct run *run = *state;
+	struct record begin = { .ts = 1 * US, .pid = 209, .cpu = 1 };
+	struct record inside = { .ts = 2 * US, .pid = 209, .cpu = 1 };
+	struct record end = { .ts = 3 * US, .pid = 209, .cpu = 1 };
+	const struct record *events[] = { &inside };
+	struct task_pair pair = { .begin = &begin, .end = &end, .events = events, .nr_events = 1 };
+
+	assert_int_equal(trace_output_pair(run->output, &pair), 0);
+	assert_string_equal(run->out,
+			    "    0.000001 |   1)     sh-209     |               |  /* event: ts=1000 */\n"
+			    "    0.000002 |   1)     sh-209     |               |  /* event: ts=2000 */\n"
+			    "    0.000003 |   1)     sh-209     |               |  /* event: ts=3000 */\n");
+}
+
+/* A text over the line's room is cut; the line still ends. */
+static void test_long_lines_are_cut(void **state)
+{
+	static char text[2 * TRACE_LINE_MAX];
+	struct run *run = *state;
+	struct record event = { .ts = 1, .pid = 209, .cpu = 1 };
+
+	memset(text, 'x', sizeof(text) - 1);
+	run->text = text;
+	pair_lines(run, &event, &event);
+	assert_int_equal(run->used, 2 * TRACE_LINE_MAX);
+	assert_int_equal(run->out[TRACE_LINE_MAX - 1], '\n');
+	assert_int_equal(run->out[TRACE_LINE_MAX - 2], 'x');
+	/* and around the border no length does any harm */
+	for (size_t length = TRACE_LINE_MAX - 80; length < TRACE_LINE_MAX; length++) {
+		memset(text, 'x', sizeof(text));
+		text[length] = '\0';
+		pair_lines(run, &event, &event);
+		assert_int_equal(run->out[run->used - 1], '\n');
+		assert_true(run->used <= 2 * TRACE_LINE_MAX);
+	}
+}
+
+static void test_depth_over_the_line(void **state)
+{
+	struct run *run = *state;
+	struct record exit = exit_of(S, 5 * US, 1 << 20);
+
+	window_line(run, &exit);
+	assert_int_equal(run->used, TRACE_LINE_MAX);
+}
+
+static void test_line_that_fails_stops(void **state)
+{
+	struct run *run = *state;
+	struct record exit = exit_of(S, 5 * US, 0);
+	struct record event = { .ts = 1, .pid = 209, .cpu = 1 };
+	const struct record *events[] = { &event, &event };
+	struct task_window window = { .exit = &exit, .events = events, .nr_events = 2 };
+	struct task_pair pair = { .begin = &event, .end = &event, .events = events,
+				  .nr_events = 2 };
+
+	for (int at = 1; at <= 3; at++) {
+		run->lines = 0;
+		run->fail_at = at;
+		assert_int_equal(trace_output_window(run->output, &window), -ENOSPC);
+		assert_int_equal(run->lines, at);
+	}
+	for (int at = 1; at <= 4; at++) {
+		run->lines = 0;
+		run->fail_at = at;
+		assert_int_equal(trace_output_pair(run->output, &pair), -ENOSPC);
+		assert_int_equal(run->lines, at);
+	}
+}
+
+#define RUN(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		RUN(test_lines_of_a_kernel),
+		RUN(test_duration_at_every_width),
+		RUN(test_duration_is_cut),
+		RUN(test_marks_at_their_borders),
+		RUN(test_task_is_centred),
+		RUN(test_long_names_are_cut_at_seven),
+		RUN(test_names_with_odd_bytes),
+		RUN(test_indentation_by_depth),
+		RUN(test_indentation_of_events),
+		RUN(test_times),
+		cmocka_unit_test(test_cpu_column),
+		RUN(test_pair_stands_around_what_it_claims),
+		RUN(test_long_lines_are_cut),
+		RUN(test_depth_over_the_line),
+		RUN(test_line_that_fails_stops),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

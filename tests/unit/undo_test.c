@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "fake_tracing.h"
+
+#include "allocfilt/undo.h"
+
+static struct failure failure;
+static char undo_path[PATH_MAX], new_path[PATH_MAX];
+
+static int setup(void **state)
+{
+	(void)state;
+	fake_make(false);
+	snprintf(undo_path, sizeof(undo_path), "%s/undo", fake.run_dir);
+	snprintf(new_path, sizeof(new_path), "%s/undo.new", fake.run_dir);
+	memset(&failure, 0, sizeof(failure));
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	fake_remove();
+	return 0;
+}
+
+static struct undo *open_one(void)
+{
+	struct undo *undo;
+
+	assert_int_equal(undo_open(&undo, fake.run_dir, &failure), 0);
+	return undo;
+}
+
+/* An undo file of two steps; returns its text. */
+static char *note_two(void)
+{
+	static char text[4096];
+	struct undo *undo = open_one();
+	struct steps steps;
+	size_t length;
+	FILE *file;
+
+	assert_int_equal(steps_init(&steps, fake.dir), 0);
+	assert_int_equal(steps_add(&steps, STEP_WORD, "trace_clock", "mono", "local", false), 0);
+	assert_int_equal(steps_add(&steps, STEP_LIST, "set_ftrace_filter", "a\tb\\n\nc\\\n", "", false),
+			 0);
+	steps.step[0].sure = true;
+	assert_int_equal(undo_note(undo, &steps), 0);
+	steps_free(&steps);
+	undo_close(undo);
+	file = fopen(undo_path, "r");
+	assert_non_null(file);
+	length = fread(text, 1, sizeof(text) - 1, file);
+	fclose(file);
+	text[length] = '\0';
+	return text;
+}
+
+static void write_undo(const char *text, size_t length)
+{
+	FILE *file = fopen(undo_path, "w");
+
+	assert_non_null(file);
+	assert_int_equal(fwrite(text, 1, length, file), length);
+	fclose(file);
+	chmod(undo_path, 0600);
+}
+
+static int load(void)
+{
+	struct undo *undo = open_one();
+	struct steps steps;
+	int pid, ret = undo_load(undo, &steps, &pid, &failure);
+
+	if (!ret)
+		steps_free(&steps);
+	undo_close(undo);
+	return ret;
+}
+
+static void assert_refused(const char *why)
+{
+	assert_int_equal(load(), -EPERM);
+	assert_int_equal(failure.status, EXIT_STATUS_RUN_TIME);
+	assert_non_null(strstr(failure.text, why));
+}
+
+static void test_comes_back_as_noted(void **state)
+{
+	struct steps steps;
+	struct undo *undo;
+	int pid;
+
+	(void)state;
+	note_two();
+	undo = open_one();
+	assert_int_equal(undo_load(undo, &steps, &pid, &failure), 0);
+	assert_int_equal(pid, getpid());
+	assert_string_equal(steps.dir, fake.dir);
+	assert_int_equal(steps.count, 2);
+	assert_true(steps.step[0].sure);
+	assert_false(steps.step[1].sure);
+	assert_string_equal(steps.step[0].path, "trace_clock");
+	assert_string_equal(steps.step[1].found, "a\tb\\n\nc\\\n");
+	assert_string_equal(steps.step[1].wrote, "");
+	steps_free(&steps);
+	assert_int_equal(undo_remove(undo), 0);
+	assert_int_equal(undo_load(undo, &steps, &pid, &failure), -ENOENT);
+	undo_close(undo);
+}
+
+static void test_done_and_inner_steps_are_not_noted(void **state)
+{
+	struct undo *undo = open_one();
+	struct steps steps;
+	int pid;
+
+	(void)state;
+	assert_int_equal(steps_init(&steps, fake.dir), 0);
+	steps_add(&steps, STEP_WORD, "done", "", "", false);
+	steps.step[0].done = true;
+	steps_add(&steps, STEP_WORD, "within", "", "", true);
+	steps_add(&steps, STEP_WORD, "kept", "", "", false);
+	assert_int_equal(undo_note(undo, &steps), 0);
+	steps_free(&steps);
+	assert_int_equal(undo_load(undo, &steps, &pid, &failure), 0);
+	assert_int_equal(steps.count, 1);
+	assert_string_equal(steps.step[0].path, "kept");
+	steps_free(&steps);
+	undo_close(undo);
+}
+
+/* A change of any byte, and any cut, is seen. */
+static void test_damage_is_seen(void **state)
+{
+	char *text = note_two();
+	size_t length = strlen(text);
+
+	(void)state;
+	for (size_t i = 0; i < length; i++) {
+		char kept = text[i];
+
+		text[i] ^= 1;
+		write_undo(text, length);
+		assert_int_equal(load(), -EPERM);
+		text[i] = kept;
+		write_undo(text, i);
+		assert_int_equal(load(), -EPERM);
+	}
+	write_undo(text, length);
+	assert_int_equal(load(), 0);
+}
+
+/* A whole file with a true checksum that says what none of ours would say. */
+static void write_signed(const char *body)
+{
+	unsigned long long sum = 0xcbf29ce484222325;
+	char text[4096];
+	int length;
+
+	for (const char *at = body; *at; at++)
+		sum = (sum ^ (unsigned char)*at) * 0x100000001b3;
+	length = snprintf(text, sizeof(text), "%send\t%016llx\n", body, sum);
+	write_undo(text, length);
+}
+
+static char *boot_id(void)
+{
+	static char id[64];
+	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
+
+	assert_non_null(file);
+	assert_non_null(fgets(id, sizeof(id), file));
+	fclose(file);
+	id[strcspn(id, "\n")] = '\0';
+	return id;
+}
+
+static void test_another_boot(void **state)
+{
+	char body[512];
+
+	(void)state;
+	undo_close(open_one());
+	snprintf(body, sizeof(body), "allocfilt-undo\t1\t%s\t1\t%s\n", boot_id(), fake.dir);
+	write_signed(body);
+	assert_int_equal(load(), 0);
+	snprintf(body, sizeof(body), "allocfilt-undo\t1\t%s\t1\t%s\n",
+		 "00000000-0000-0000-0000-000000000000", fake.dir);
+	write_signed(body);
+	assert_refused("another boot");
+}
+
+static void test_paths_stay_inside(void **state)
+{
+	static const char *const paths[] = { "/etc/passwd", "../x", "a/../../x", "a/..", "..", "" };
+	char body[512];
+
+	(void)state;
+	undo_close(open_one());
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		snprintf(body, sizeof(body), "allocfilt-undo\t1\t%s\t1\t%s\nstep\t0\t1\t%s\ta\tb\n",
+			 boot_id(), fake.dir, paths[i]);
+		write_signed(body);
+		assert_refused("is damaged");
+	}
+	snprintf(body, sizeof(body), "allocfilt-undo\t1\t%s\t1\t%s\nstep\t99\t1\tx\ta\tb\n",
+		 boot_id(), fake.dir);
+	write_signed(body);
+	assert_refused("is damaged");
+	snprintf(body, sizeof(body), "allocfilt-undo\t2\t%s\t1\t%s\n", boot_id(), fake.dir);
+	write_signed(body);
+	assert_refused("another version");
+}
+
+static void test_untrusted_files(void **state)
+{
+	char other[PATH_MAX];
+
+	(void)state;
+	snprintf(other, sizeof(other), "%s/other", fake.root);
+	note_two();
+	chmod(undo_path, 0622);
+	assert_refused("written by others");
+	chmod(undo_path, 0600);
+	assert_int_equal(link(undo_path, other), 0);
+	assert_refused("hard link");
+	syscall(SYS_unlink, undo_path);
+	assert_int_equal(symlink(other, undo_path), 0);
+	assert_refused("symbolic link");
+	syscall(SYS_unlink, undo_path);
+	assert_int_equal(mkfifo(undo_path, 0600), 0);
+	assert_refused("not a regular file");
+	syscall(SYS_unlink, undo_path);
+	syscall(SYS_mkdir, undo_path, 0700);
+	assert_refused("not a regular file");
+}
+
+static void test_untrusted_directory(void **state)
+{
+	struct undo *undo;
+	char other[PATH_MAX];
+
+	(void)state;
+	undo_close(open_one());
+	chmod(fake.run_dir, 0777);
+	assert_int_equal(undo_open(&undo, fake.run_dir, &failure), -EPERM);
+	assert_non_null(strstr(failure.text, "written by others"));
+	chmod(fake.run_dir, 0700);
+	snprintf(other, sizeof(other), "%s/link", fake.root);
+	assert_int_equal(symlink(fake.run_dir, other), 0);
+	assert_int_equal(undo_open(&undo, other, &failure), -EPERM);
+	assert_non_null(strstr(failure.text, "not a directory"));
+}
+
+static void test_another_users(void **state)
+{
+	(void)state;
+	if (geteuid())
+		skip();
+	note_two();
+	assert_int_equal(chown(undo_path, 1, 1), 0);
+	assert_refused("another user's");
+}
+
+/* In another process: a lock is its owner's as long as it lives. */
+static void test_lock_dies_with_its_process(void **state)
+{
+	int ready[2], status;
+	struct undo *undo;
+	char byte, expected[32];
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	if (!pid) {
+		open_one();
+		if (syscall(SYS_write, ready[1], "x", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	assert_int_equal(undo_open(&undo, fake.run_dir, &failure), -EBUSY);
+	assert_int_equal(failure.status, EXIT_STATUS_IN_USE);
+	snprintf(expected, sizeof(expected), "pid %d", pid);
+	assert_non_null(strstr(failure.text, expected));
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	undo_close(open_one());
+	close(ready[0]);
+	close(ready[1]);
+}
+
+/* The file is complete at each moment: a note that fails leaves the one before. */
+static void test_failed_note_leaves_the_old_one(void **state)
+{
+	char *text = strdup(note_two());
+	struct undo *undo = open_one();
+	struct steps steps;
+	int calls = 0;
+
+	(void)state;
+	assert_int_equal(steps_init(&steps, fake.dir), 0);
+	steps_add(&steps, STEP_WORD, "another", "", "", false);
+	for (int at = 1; ; at++) {
+		char now[4096] = "";
+		FILE *file;
+		int ret;
+
+		fake.fail_from = fake.fail_to = at;
+		fake.error = ENOSPC;
+		fake.calls = 0;
+		fake.armed = true;
+		ret = undo_note(undo, &steps);
+		fake.armed = false;
+		if (fake.calls < at) {
+			assert_int_equal(ret, 0);
+			break;
+		}
+		calls++;
+		assert_int_not_equal(ret, 0);
+		file = fopen(undo_path, "r");
+		assert_non_null(file);
+		now[fread(now, 1, sizeof(now) - 1, file)] = '\0';
+		fclose(file);
+		assert_string_equal(now, text);
+	}
+	assert_in_range(calls, 4, 20);
+	assert_int_not_equal(access(new_path, F_OK), 0);
+	steps_free(&steps);
+	undo_close(undo);
+	free(text);
+}
+
+static void test_no_room_at_the_start(void **state)
+{
+	struct undo *undo;
+
+	(void)state;
+	for (int at = 1; at < 12; at++) {
+		fake.fail_from = fake.fail_to = at;
+		fake.error = ENOSPC;
+		fake.calls = 0;
+		fake.armed = true;
+		if (!undo_open(&undo, fake.run_dir, &failure))
+			undo_close(undo);
+		else
+			assert_int_equal(failure.status, EXIT_STATUS_RUN_TIME);
+		fake.armed = false;
+	}
+}
+
+int main(void)
+{
+#define TEST(test)	cmocka_unit_test_setup_teardown(test, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_comes_back_as_noted),
+		TEST(test_done_and_inner_steps_are_not_noted),
+		TEST(test_damage_is_seen),
+		TEST(test_another_boot),
+		TEST(test_paths_stay_inside),
+		TEST(test_untrusted_files),
+		TEST(test_untrusted_directory),
+		TEST(test_another_users),
+		TEST(test_lock_dies_with_its_process),
+		TEST(test_failed_note_leaves_the_old_one),
+		TEST(test_no_room_at_the_start),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

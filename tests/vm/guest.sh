@@ -1,0 +1,125 @@
+# shellcheck shell=sh
+# Helpers for scripts that run inside the virtual machine: . /guest.sh
+
+# shellcheck disable=SC2034 # for the scripts that source this
+TRACING=/sys/kernel/tracing
+PRESSURE_PIDS=
+
+die()
+{
+	echo "FAIL: $*"
+	exit 1
+}
+
+skip()
+{
+	echo "SKIP: $*"
+	exit 77
+}
+
+# wait_for SECONDS COMMAND...: until it succeeds; false when time is up.
+wait_for()
+{
+	_tries=$(($1 * 10))
+	shift
+	until "$@"; do
+		_tries=$((_tries - 1))
+		[ "$_tries" -gt 0 ] || return 1
+		usleep 100000
+	done
+}
+
+_pressure()
+{
+	"$@" &
+	PRESSURE_PIDS="$PRESSURE_PIDS $!"
+}
+
+_huge_pages()
+{
+	while :; do
+		echo 40 >/proc/sys/vm/nr_hugepages
+		echo 1 >/proc/sys/vm/compact_memory
+		usleep 300000
+		echo 0 >/proc/sys/vm/nr_hugepages
+		usleep 300000
+	done
+}
+
+# Tasks that come and go.
+_spawn()
+{
+	while :; do
+		sort /etc/passwd >/dev/null
+		usleep 50000
+	done
+}
+
+_drop_caches()
+{
+	while :; do
+		sleep 2
+		echo 2 >/proc/sys/vm/drop_caches
+	done
+}
+
+# pressure_start [WHAT...]; without arguments memory and files.
+#   memory	two tasks that want 45 % of memory each, in huge pages
+#   some	one that wants 35 %
+#   files	files written and read back on both disks
+#   huge	pages for nr_hugepages, and compaction by hand
+#   slab	drop_caches every two seconds
+#   cgroup	files again, in a cgroup of 16 MiB
+#   spawn	short-lived tasks
+pressure_start()
+{
+	[ $# -gt 0 ] || set -- memory files
+	for _what; do
+		case $_what in
+		memory)
+			_pressure pressure memory 45
+			_pressure pressure memory 45
+			;;
+		some) _pressure pressure memory 35 ;;
+		files)
+			_pressure pressure files /mnt/a/pressure
+			_pressure pressure files /mnt/b/pressure
+			;;
+		huge) _pressure _huge_pages ;;
+		spawn) _pressure _spawn ;;
+		slab) _pressure _drop_caches ;;
+		cgroup)
+			cgroup_make /sys/fs/cgroup/pressure 16
+			cgroup_run /sys/fs/cgroup/pressure pressure files /mnt/a/cgroup &
+			PRESSURE_PIDS="$PRESSURE_PIDS $!"
+			;;
+		*) die "pressure_start: $_what" ;;
+		esac
+	done
+}
+
+pressure_stop()
+{
+	# shellcheck disable=SC2086 # a list of words
+	[ -z "$PRESSURE_PIDS" ] || kill -9 $PRESSURE_PIDS 2>/dev/null
+	# shellcheck disable=SC2086
+	wait $PRESSURE_PIDS 2>/dev/null
+	PRESSURE_PIDS=
+	echo 0 >/proc/sys/vm/nr_hugepages
+}
+
+# cgroup_make DIR MIB: a cgroup with that memory.max.
+cgroup_make()
+{
+	echo +memory >/sys/fs/cgroup/cgroup.subtree_control
+	mkdir -p "$1"
+	echo "$2M" >"$1/memory.max"
+}
+
+# cgroup_run DIR COMMAND...: in the cgroup; replaces the (sub)shell that calls it.
+cgroup_run()
+{
+	_cgroup=$1
+	shift
+	exec sh -c 'echo 0 >"$0/cgroup.procs" && exec "$@"' "$_cgroup" "$@"
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Memory pressure for the tests in a virtual machine; linked statically.
+ *
+ *   pressure memory PERCENT    map that share of memory, touch it, drop it, over and over
+ *   pressure files DIR         write, read back and remove files in DIR, over and over
+ *   pressure faults COUNT      fault in COUNT pages, print count and time
+ *
+ * The first two run until they are killed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CHUNK		(64 * 1024)
+#define BIG_FILES	6
+#define BIG_CHUNKS	128
+#define SMALL_FILES	400
+#define ROUND_PAGES	1024
+
+static void die(const char *what)
+{
+	fprintf(stderr, "pressure: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+/* The OOM killer has to find us before the program under test. */
+static void volunteer_for_oom(void)
+{
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY);
+
+	if (fd < 0 || write(fd, "1000", 4) != 4)
+		die("oom_score_adj");
+	close(fd);
+}
+
+static void touch(volatile char *map, size_t size, size_t page)
+{
+	for (size_t at = 0; at < size; at += page)
+		map[at]++;
+}
+
+static void memory_rounds(int percent)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	size_t size = sysconf(_SC_PHYS_PAGES) / 100 * percent * page;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	volunteer_for_oom();
+	for (;;) {
+		char *map = mmap(NULL, size, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (map == MAP_FAILED)
+			die("mmap");
+		madvise(map, size, MADV_HUGEPAGE);
+		for (int pass = 0; pass < 3; pass++)
+			touch(map, size, page);
+		munmap(map, size);
+	}
+}
+
+static void memory(int percent)
+{
+	if (percent < 1 || percent > 1000) {
+		errno = EINVAL;
+		die("PERCENT");
+	}
+	for (;;) {
+		pid_t pid = fork();
+
+		if (pid == 0)
+			memory_rounds(percent);
+		if (pid > 0)
+			waitpid(pid, NULL, 0);
+		usleep(10000);
+	}
+}
+
+/* A full disk is no error here: what counts is the page cache and the inodes. */
+static void write_file(const char *name, int chunks, size_t size, const char *data)
+{
+	int fd = open(name, O_CREAT | O_TRUNC | O_WRONLY, 0600);
+
+	if (fd < 0)
+		return;
+	while (chunks-- > 0 && write(fd, data, size) == (ssize_t)size)
+		;
+	close(fd);
+}
+
+static void read_file(const char *name, char *data)
+{
+	int fd = open(name, O_RDONLY);
+
+	if (fd < 0)
+		return;
+	while (read(fd, data, CHUNK) > 0)
+		;
+	close(fd);
+}
+
+static void files(const char *dir)
+{
+	static char data[CHUNK];
+	char name[64];
+
+	if (mkdir(dir, 0700) && errno != EEXIST)
+		die(dir);
+	if (chdir(dir))
+		die(dir);
+	for (unsigned int round = 0;; round++) {
+		memset(data, round, sizeof(data));
+		snprintf(name, sizeof(name), "big.%u", round % BIG_FILES);
+		write_file(name, BIG_CHUNKS, CHUNK, data);
+		for (int i = 0; i < SMALL_FILES; i++) {
+			snprintf(name, sizeof(name), "small.%u.%d", round % 4, i);
+			write_file(name, 1, 512, data);
+		}
+		for (int i = 0; i < BIG_FILES; i++) {
+			snprintf(name, sizeof(name), "big.%d", i);
+			read_file(name, data);
+		}
+		for (int i = 0; i < SMALL_FILES; i++) {
+			snprintf(name, sizeof(name), "small.%u.%d", (round + 1) % 4, i);
+			unlink(name);
+		}
+	}
+}
+
+static long long now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec * 1000000000LL + time.tv_nsec;
+}
+
+/* Times the faults alone: giving the pages back costs as much, and allocates nothing. */
+static void faults(unsigned long count)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	size_t size = ROUND_PAGES * page;
+	unsigned long done = 0;
+	long long spent = 0;
+	char *map;
+
+	map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (map == MAP_FAILED)
+		die("mmap");
+	madvise(map, size, MADV_NOHUGEPAGE);
+	while (done < count) {
+		long long start = now();
+
+		touch(map, size, page);
+		spent += now() - start;
+		madvise(map, size, MADV_DONTNEED);
+		done += ROUND_PAGES;
+	}
+	printf("%lu faults in %lld ns\n", done, spent);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 3 && !strcmp(argv[1], "memory"))
+		memory(atoi(argv[2]));
+	else if (argc == 3 && !strcmp(argv[1], "files"))
+		files(argv[2]);
+	else if (argc == 3 && !strcmp(argv[1], "faults"))
+		faults(strtoul(argv[2], NULL, 10));
+	else
+		fprintf(stderr, "usage: pressure memory PERCENT|files DIR|faults COUNT\n");
+	return argc == 3 ? 0 : 2;
+}
