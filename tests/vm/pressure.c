@@ -26,6 +26,7 @@
 #define BIG_CHUNKS	128
 #define SMALL_FILES	400
 #define ROUND_PAGES	1024
+#define DECOYS		4
 
 static void die(const char *what)
 {
@@ -69,19 +70,59 @@ static void memory_rounds(int percent)
 	}
 }
 
+/* While a victim's memory is on its way back, the OOM killer takes another one: of these rather than
+ * the program under test. */
+static void decoy(void)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	volunteer_for_oom();
+	for (;;)
+		pause();
+}
+
+static pid_t start_decoy(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		decoy();
+	return pid;
+}
+
+static void start_decoys(pid_t decoys[DECOYS])
+{
+	for (int i = 0; i < DECOYS; i++)
+		decoys[i] = start_decoy();
+}
+
+static void replace_decoy(pid_t decoys[DECOYS], pid_t gone)
+{
+	for (int i = 0; i < DECOYS; i++)
+		if (decoys[i] == gone || decoys[i] < 0)
+			decoys[i] = start_decoy();
+}
+
 static void memory(int percent)
 {
+	pid_t decoys[DECOYS], worker = -1;
+
 	if (percent < 1 || percent > 1000) {
 		errno = EINVAL;
 		die("PERCENT");
 	}
+	start_decoys(decoys);
 	for (;;) {
-		pid_t pid = fork();
+		pid_t gone;
 
-		if (pid == 0)
+		if (worker < 0)
+			worker = fork();
+		if (worker == 0)
 			memory_rounds(percent);
-		if (pid > 0)
-			waitpid(pid, NULL, 0);
+		gone = wait(NULL);
+		if (gone == worker)
+			worker = -1;
+		else
+			replace_decoy(decoys, gone);
 		usleep(10000);
 	}
 }
