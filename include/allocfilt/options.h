@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "failure.h"
+#include "limits.h"
 
 enum options_format { FORMAT_TRACE, FORMAT_TREE, FORMAT_JSON, FORMAT_PERFETTO };
 
@@ -15,12 +16,18 @@ enum options_task {
 	TASK_RUN,
 	TASK_RESTORE,		/* --restore */
 	TASK_PROBE,		/* --probe */
+	TASK_CHECK_CONFIG,	/* --check-config */
 	TASK_VERSION,		/* -V */
 	TASK_HELP,		/* -h */
 };
 
 #define OPTIONS_TOP_DEFAULT	10
 #define OPTIONS_BUFFER_DEFAULT	(4u << 20)	/* bytes per CPU */
+#define OPTIONS_WARNING_DEFAULT	(100ull * 1000 * 1000)		/* ns */
+#define OPTIONS_ERROR_DEFAULT	(1000ull * 1000 * 1000)		/* ns */
+#define OPTIONS_RATE_DEFAULT	20				/* entries a minute */
+#define OPTIONS_BURST_DEFAULT	50
+#define OPTIONS_STATUS_DEFAULT	(3600ull * 1000 * 1000 * 1000)	/* ns */
 
 struct options {
 	enum options_task task;
@@ -38,10 +45,24 @@ struct options {
 	unsigned int top;	/* --top: tasks and cgroups in the summary */
 	char *output;		/* -o, NULL: stdout */
 	char *config;		/* -c, NULL: /etc/allocfilt.conf */
+	bool journal;		/* --journal: entries in the journal, nothing on stdout */
+	char *metrics;		/* --metrics, NULL: none */
 	bool stack;		/* --stack: the kernel stack that led into reclaim or compaction */
 	bool force;
 	bool verbose;		/* -v */
 	bool quiet;		/* -q */
+
+	/* What only a configuration file has. */
+	bool page_allocation;	/* trace the function that every page passes through */
+	uint64_t warning;	/* ns: entries of stalls from here on are warnings */
+	uint64_t error;		/* ns: and errors from here on */
+	unsigned int rate;	/* entries of stalls a minute; 0: no limit */
+	unsigned int burst;	/* entries that may come at once */
+	uint64_t status_interval;	/* ns between entries on the run itself, 0: none */
+	bool oom_score_given;
+	int oom_score;		/* oom_score_adj of our own */
+	struct limits limits;
+
 	uint64_t given;		/* set by options_parse(), for options_set() alone */
 };
 

@@ -274,6 +274,11 @@ static int take_config(struct options *options, const char *value, struct failur
 	return take_text(&options->config, "-c", value, failure);
 }
 
+static int take_metrics(struct options *options, const char *value, struct failure *failure)
+{
+	return take_text(&options->metrics, "--metrics", value, failure);
+}
+
 static int take_format(struct options *options, const char *value, struct failure *failure)
 {
 	static const char *const names[] = {
@@ -444,17 +449,19 @@ static int take_task(struct options *options, enum options_task task, struct fai
 {
 	if (options->task != TASK_RUN && options->task != task)
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
-				   "--restore and --probe exclude each other");
+				   "--restore, --probe and --check-config exclude each other");
 	options->task = task;
 	return 0;
 }
 
 enum {
 	OPTION_FULL = UCHAR_MAX + 1, OPTION_RESTORE, OPTION_PROBE, OPTION_FORCE, OPTION_STACK,
+	OPTION_JOURNAL, OPTION_CHECK_CONFIG,
 };
 
-/* No option's letter, but with a bit in options.given as the letters have. */
+/* No options' letters, but with a bit in options.given as the letters have. */
 #define OPTION_TOP '_'
+#define OPTION_METRICS '`'
 
 static const struct option long_options[] = {
 	{ "threshold", required_argument, NULL, 't' },
@@ -469,6 +476,9 @@ static const struct option long_options[] = {
 	{ "format", required_argument, NULL, 'f' },
 	{ "output", required_argument, NULL, 'o' },
 	{ "top", required_argument, NULL, OPTION_TOP },
+	{ "journal", no_argument, NULL, OPTION_JOURNAL },
+	{ "metrics", required_argument, NULL, OPTION_METRICS },
+	{ "check-config", no_argument, NULL, OPTION_CHECK_CONFIG },
 	{ "restore", no_argument, NULL, OPTION_RESTORE },
 	{ "probe", no_argument, NULL, OPTION_PROBE },
 	{ "stack", no_argument, NULL, OPTION_STACK },
@@ -482,8 +492,8 @@ static const struct option long_options[] = {
 };
 
 /* Those that a configuration file may have. */
-#define SETTABLE	"tdpFebf_"
-#define SETTABLE_NAMES	"threshold, duration, pid, function, event, buffer, format, top"
+#define SETTABLE	"tdpFebf_`"
+#define SETTABLE_NAMES	"threshold, duration, pid, function, event, buffer, format, top, metrics"
 
 #define SHORT_OPTIONS	":t:s:w:d:p:F:e:b:f:o:c:vqVh"
 
@@ -501,6 +511,7 @@ static int (*const take_value[])(struct options *options, const char *value,
 	['o'] = take_output,
 	['c'] = take_config,
 	[OPTION_TOP] = take_top,
+	[OPTION_METRICS] = take_metrics,
 };
 
 /* Letters of options, a bit each. */
@@ -528,6 +539,11 @@ static int take_switch(struct options *options, int letter, struct failure *fail
 	case OPTION_FORCE:
 		options->force = true;
 		return 0;
+	case OPTION_JOURNAL:
+		options->journal = true;
+		return 0;
+	case OPTION_CHECK_CONFIG:
+		return take_task(options, TASK_CHECK_CONFIG, failure);
 	case OPTION_RESTORE:
 		return take_task(options, TASK_RESTORE, failure);
 	case OPTION_PROBE:
@@ -608,7 +624,11 @@ static int check_combinations(const struct options *options, struct failure *fai
 	else if (options->write && options->output)
 		text = "-w and -o exclude each other: with -w nothing is printed";
 	else if (options->write && options->task != TASK_RUN)
-		text = "-w keeps the data of a run: not with --restore or --probe";
+		text = "-w keeps the data of a run: not with --restore, --probe or --check-config";
+	else if (options->journal && (options->output || options->write))
+		text = "--journal writes to the journal: not with -o or -w";
+	else if (options->metrics && options->write)
+		text = "--metrics tells what was filtered: not with -w";
 	return text ? failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "%s", text) : 0;
 }
 
@@ -618,7 +638,15 @@ int options_parse(struct options *options, int argc, char **argv, struct failure
 	int error;
 
 	*options = (struct options){
-		.buffer = OPTIONS_BUFFER_DEFAULT, .top = OPTIONS_TOP_DEFAULT,
+		.buffer = OPTIONS_BUFFER_DEFAULT,
+		.top = OPTIONS_TOP_DEFAULT,
+		.page_allocation = true,
+		.warning = OPTIONS_WARNING_DEFAULT,
+		.error = OPTIONS_ERROR_DEFAULT,
+		.rate = OPTIONS_RATE_DEFAULT,
+		.burst = OPTIONS_BURST_DEFAULT,
+		.status_interval = OPTIONS_STATUS_DEFAULT,
+		.limits = LIMITS_DEFAULT,
 	};
 	error = parse_arguments(options, argc, argv, failure);
 	if (error || options->task == TASK_HELP || options->task == TASK_VERSION)
@@ -680,6 +708,7 @@ void options_free(struct options *options)
 	list_free(options->events);
 	free(options->output);
 	free(options->config);
+	free(options->metrics);
 	*options = (struct options){ 0 };
 }
 
@@ -707,6 +736,9 @@ const char *options_usage(void)
 "      --top=N            name so many tasks and cgroups in the summary\n"
 "                         (default 10)\n"
 "  -o, --output=FILE      write to FILE instead of the standard output\n"
+"      --journal          write entries to the system journal, nothing to stdout\n"
+"      --metrics=FILE     keep metrics for Prometheus in FILE\n"
+"      --check-config     check the configuration file, run nothing\n"
 "      --restore          put back what a killed run left behind\n"
 "      --probe            print what this kernel offers, change nothing\n"
 "      --force            go on where tracing is in use by somebody else\n"
