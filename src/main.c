@@ -11,8 +11,10 @@
 #include "allocfilt/kernel.h"
 #include "allocfilt/log.h"
 #include "allocfilt/loop.h"
+#include "allocfilt/oom_score.h"
 #include "allocfilt/options.h"
 #include "allocfilt/run.h"
+#include "allocfilt/service.h"
 #include "allocfilt/session.h"
 
 /* A descriptor 0, 1 or 2 that is closed would become that of the next file we open. On one for
@@ -76,43 +78,55 @@ static int choose_source(const struct run_context *run, struct failure *failure)
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
 				   "-w %s: %s is a capture already, -w keeps one of a running kernel",
 				   options->write, options->source);
+	if (kind == SOURCE_CAPTURE && options->journal)
+		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
+				   "--journal: %s is a capture, the journal is for a running kernel",
+				   options->source);
 	if (kind == SOURCE_CAPTURE)
 		return replay_run(run, failure);
 	ret = check_threshold(options, failure);
-	return ret ? ret : live_run(run, failure);
+	if (ret)
+		return ret;
+	return options->journal ? service_run(run, failure) : live_run(run, failure);
 }
 
-static int run_with_output(const struct options *options, int signal_fd, int request_fd,
-			   struct failure *failure)
+static int run_with_output(struct run_context *run, struct failure *failure)
 {
-	struct run_context run = {
-		.options = options, .signal_fd = signal_fd, .request_fd = request_fd,
-	};
-	int ret = open_output(options, &run.output_fd, failure);
+	int ret = open_output(run->options, &run->output_fd, failure);
 
 	if (ret)
 		return ret;
-	run.output = writer_new(run.output_fd, signal_fd);
-	if (run.output)
-		ret = choose_source(&run, failure);
+	run->output = writer_new(run->output_fd, run->signal_fd);
+	if (run->output)
+		ret = choose_source(run, failure);
 	else
 		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
-	writer_free(run.output);
-	return close_output(options, run.output_fd, ret, failure);
+	writer_free(run->output);
+	return close_output(run->options, run->output_fd, ret, failure);
 }
 
-static int run(const struct options *options, struct failure *failure)
+static void set_oom_score(const struct options *options)
 {
-	int signal_fd = loop_block_signals();
-	int request_fd = signal_fd < 0 ? signal_fd : loop_block_requests();
+	int ret = options->oom_score_given ? oom_score_set(options->oom_score) : 0;
+
+	if (ret)
+		log_warning("oom-score-adjust %d: %s, it stays as it is", options->oom_score,
+			    strerror(-ret));
+}
+
+static int run_with_signals(struct run_context *run, struct failure *failure)
+{
 	int ret;
 
-	if (request_fd < 0)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, -request_fd, "signals: %s",
-				   strerror(-request_fd));
-	ret = run_with_output(options, signal_fd, request_fd, failure);
-	close(request_fd);
-	close(signal_fd);
+	set_oom_score(run->options);
+	run->signal_fd = loop_block_signals();
+	run->request_fd = run->signal_fd < 0 ? run->signal_fd : loop_block_requests();
+	if (run->request_fd < 0)
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, -run->request_fd, "signals: %s",
+				   strerror(-run->request_fd));
+	ret = run_with_output(run, failure);
+	close(run->request_fd);
+	close(run->signal_fd);
 	return ret;
 }
 
@@ -125,8 +139,10 @@ static int print(const char *text, struct failure *failure)
 	return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "stdout: %s", strerror(errno));
 }
 
-static int do_task(const struct options *options, struct failure *failure)
+static int do_task(const struct options *options, int argc, char **argv, struct failure *failure)
 {
+	struct run_context run = { .options = options, .argc = argc, .argv = argv };
+
 	switch (options->task) {
 	case TASK_HELP:
 		return print(options_usage(), failure);
@@ -137,7 +153,7 @@ static int do_task(const struct options *options, struct failure *failure)
 	case TASK_PROBE:
 		return probe_run(options, failure);
 	default:
-		return run(options, failure);
+		return run_with_signals(&run, failure);
 	}
 }
 
@@ -148,12 +164,13 @@ int main(int argc, char **argv)
 	int ret;
 
 	fill_standard_descriptors();
+	log_look_for_journal();
 	ret = options_parse(&options, argc, argv, &failure);
 	if (!ret && (options.task == TASK_RUN || options.task == TASK_PROBE))
 		ret = config_load(&options, options.config, CONFIG_DEFAULT, &failure);
 	if (!ret) {
 		set_log_level(&options);
-		ret = do_task(&options, &failure);
+		ret = do_task(&options, argc, argv, &failure);
 	}
 	options_free(&options);
 	if (!ret)

@@ -16,6 +16,13 @@ enum log_level {
 
 void log_set_level(enum log_level level);
 
+/**
+ * log_look_for_journal - is stderr a stream of the journal? Then lines tell their priority
+ *
+ * JOURNAL_STREAM in systemd.exec(5), the prefixes in sd-daemon(3).
+ */
+void log_look_for_journal(void);
+
 void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_notice(const char *format, ...) __attribute__((format(printf, 1, 2)));

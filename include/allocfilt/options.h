@@ -86,6 +86,9 @@ void options_free(struct options *options);
 int options_set(struct options *options, const char *key, const char *value,
 		struct failure *failure);
 
+/** options_same_tracing - is what they trace, and how, the same? Then no new set-up is needed. */
+bool options_same_tracing(const struct options *a, const struct options *b);
+
 /** options_usage - the text of -h, ended by a newline */
 const char *options_usage(void);
 

@@ -10,6 +10,8 @@
 
 struct run_context {
 	const struct options *options;
+	int argc;		/* where the options came from, to read them again */
+	char **argv;
 	struct writer *output;
 	int output_fd;		/* watched for a reader that goes */
 	int signal_fd;		/* of loop_block_signals() */

@@ -712,6 +712,11 @@ void options_free(struct options *options)
 	*options = (struct options){ 0 };
 }
 
+bool options_same_tracing(const struct options *a, const struct options *b)
+{
+	return a->threshold == b->threshold && a->buffer == b->buffer;
+}
+
 const char *options_usage(void)
 {
 	return

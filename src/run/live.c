@@ -12,6 +12,7 @@
 #include "allocfilt/cpu_buffers.h"
 #include "allocfilt/keep.h"
 #include "allocfilt/kernel.h"
+#include "allocfilt/live.h"
 #include "allocfilt/log.h"
 #include "allocfilt/loop.h"
 #include "allocfilt/pipeline.h"
@@ -32,6 +33,7 @@
 
 struct live {
 	const struct run_context *run;
+	struct live_hooks hooks;
 	struct failure *failure;
 	struct kernel *kernel;
 	struct plan *plan;
@@ -44,6 +46,8 @@ struct live {
 	struct page_layout layout;
 	struct source_sink sink;
 	struct loop *loop;
+	bool has_traced;
+	bool broken;			/* the output is: nothing more is to be printed */
 	bool idle;
 	int empty_ticks;
 	uint64_t started;		/* ns */
@@ -52,7 +56,6 @@ struct live {
 	uint64_t next_second;
 	uint64_t next_mark;
 };
-
 
 static void say_missing_roles(const struct plan *plan)
 {
@@ -287,6 +290,8 @@ static int each_second(struct live *live, uint64_t now)
 		watch_buffers(live);
 	if (live->keep)
 		keep_names(live->keep, now);
+	if (live->hooks.second)
+		live->hooks.second(live->hooks.context, now);
 	if (now >= live->next_mark) {
 		session_mark_clock(live->session);
 		live->next_mark = now + MARK_INTERVAL;
@@ -308,7 +313,10 @@ static int on_tick(void *context, uint64_t now)
 
 static int on_signal(void *context, int signal_number)
 {
-	(void)context;
+	struct live *live = context;
+
+	if (live->hooks.signal)
+		return live->hooks.signal(live->hooks.context, signal_number, loop_now());
 	log_debug("%s: stopping", strsignal(signal_number));
 	return 1;
 }
@@ -351,7 +359,8 @@ static int make_loop(struct live *live)
 	if (!live->loop)
 		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, errno, "epoll: %s",
 				   strerror(errno));
-	loop_watch(live->loop, live->run->output_fd, 0, on_output);
+	if (!live->run->options->journal)
+		loop_watch(live->loop, live->run->output_fd, 0, on_output);
 	if (live->pipeline)
 		loop_watch(live->loop, live->run->request_fd, EPOLLIN, on_request);
 	return 0;
@@ -422,11 +431,15 @@ static int begin(struct live *live, uint64_t now)
 		  " us since the program's start", (loop_now() - live->set_up_from) / 1000,
 		  (loop_now() - live->started) / 1000);
 	session_mark_clock(live->session);
+	live->idle = false;
+	live->empty_ticks = 0;
 	live->deadline = duration ? now + duration : 0;
 	live->next_second = now + NS_PER_SECOND;
 	live->next_mark = now + MARK_INTERVAL;
 	log_notice("tracing in %s, threshold %" PRIu64 " us; Ctrl-C ends it",
 		   session_dir(live->session), live->plan->threshold / 1000);
+	if (live->hooks.tracing)
+		live->hooks.tracing(live->hooks.context, now);
 	return loop_set_tick(live->loop, BUSY_TICK);
 }
 
@@ -441,7 +454,7 @@ static int finish_filter(struct live *live)
 			return pages;
 	} while (pages);
 	ret = pipeline_flush(live->pipeline);
-	return ret ? ret : summary_print(live->run, live->pipeline);
+	return ret ? ret : writer_flush(live->run->output);
 }
 
 /* On a full disk what is written stays readable, so the rest is tried all the same. */
@@ -468,6 +481,7 @@ static int finish(struct live *live, int error)
 	int ret = error;
 
 	session_off(live->session);
+	live->broken = error && !taken;
 	if (live->keep)
 		ret = finish_keep(live, taken ? 0 : error);
 	else if (!error || taken)
@@ -521,33 +535,104 @@ static int end_session(struct live *live, int ret)
 	return end;
 }
 
-static void say_end(struct live *live)
+int live_new(struct live **ret_live, const struct run_context *run, const struct live_hooks *hooks,
+	     struct failure *failure)
 {
-	if (live->pipeline && live->loop)
-		pipeline_say_end(live->pipeline);
+	struct live *live = calloc(1, sizeof(*live));
+	int ret;
+
+	if (!live)
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+	live->run = run;
+	live->hooks = *hooks;
+	live->failure = failure;
+	live->started = loop_now();
+	ret = make_plan(live);
+	if (!ret)
+		ret = prepare(live);
+	if (ret)
+		live_free(live);
+	else
+		*ret_live = live;
+	return ret;
+}
+
+void live_free(struct live *live)
+{
+	if (!live)
+		return;
+	pipeline_free(live->pipeline);
+	keep_free(live->keep);
+	plan_free(live->plan);
+	kernel_close(live->kernel);
+	free(live);
+}
+
+int live_trace(struct live *live, struct failure *failure)
+{
+	int ret;
+
+	live->failure = failure;
+	ret = set_up(live);
+	if (!ret) {
+		if (!live->has_traced)
+			say_missing_roles(live->plan);
+		live->has_traced = true;
+		ret = run_loop(live);
+	}
+	ret = end_session(live, ret);
 	if (live->loop)
 		log_debug("woke up %" PRIu64 " times", loop_wakeups(live->loop));
+	loop_free(live->loop);
+	live->loop = NULL;
+	return ret;
+}
+
+int live_end(struct live *live, struct failure *failure)
+{
+	int ret = 0;
+
+	live->failure = failure;
+	if (!live->pipeline || !live->has_traced)
+		return 0;
+	if (!live->broken)
+		ret = summary_print(live->run, live->pipeline);
+	pipeline_say_end(live->pipeline);
+	return ret ? output_failed(live, ret) : 0;
+}
+
+void live_set_run(struct live *live, const struct run_context *run)
+{
+	live->run = run;
+}
+
+void live_tell(struct live *live, uint64_t now)
+{
+	(void)live;
+	(void)now;
+}
+
+void live_status(const struct live *live, char *text, size_t size)
+{
+	(void)live;
+	snprintf(text, size, "Tracing");
 }
 
 int live_run(const struct run_context *run, struct failure *failure)
 {
-	struct live live = { .run = run, .failure = failure, .started = loop_now() };
-	int ret = make_plan(&live);
+	static const struct live_hooks no_hooks;
+	struct failure end_failure = { 0 };
+	struct live *live = NULL;
+	int ret = live_new(&live, run, &no_hooks, failure);
+	int end = 0;
 
-	if (!ret)
-		ret = prepare(&live);
-	if (!ret)
-		ret = set_up(&live);
-	if (!ret) {
-		say_missing_roles(live.plan);
-		ret = run_loop(&live);
-	}
-	ret = end_session(&live, ret);
-	say_end(&live);
-	loop_free(live.loop);
-	pipeline_free(live.pipeline);
-	keep_free(live.keep);
-	plan_free(live.plan);
-	kernel_close(live.kernel);
-	return ret;
+	if (ret)
+		return ret;
+	ret = live_trace(live, failure);
+	end = live_end(live, &end_failure);
+	live_free(live);
+	if (ret || !end)
+		return ret;
+	*failure = end_failure;
+	return end;
 }
