@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "allocfilt/cpu_buffers.h"
+#include "allocfilt/drain.h"
 #include "allocfilt/keep.h"
 #include "allocfilt/kernel.h"
 #include "allocfilt/live.h"
@@ -22,14 +23,8 @@
 #include "allocfilt/session.h"
 #include "allocfilt/symbols.h"
 
-#define NS_PER_MS	1000000u
 #define NS_PER_SECOND	1000000000u
-#define BUSY_TICK	(110 * NS_PER_MS)
-#define IDLE_TICK	NS_PER_SECOND
-#define IDLE_AFTER	20		/* ticks without a page */
 #define MARK_INTERVAL	(60ull * NS_PER_SECOND)
-#define ROUNDS_A_TICK	64		/* then signals and timers are looked at */
-#define ALARM_PERCENT	50		/* of a buffer, while the tick drains it */
 
 struct live {
 	const struct run_context *run;
@@ -40,16 +35,13 @@ struct live {
 	struct probe probe;
 	bool has_probe;			/* its definition; session_has_probe() tells of itself */
 	struct session *session;
-	struct cpu_buffers *buffers;
+	struct drain *drain;
 	struct pipeline *pipeline;	/* NULL with -w */
 	struct keep *keep;		/* NULL without -w */
 	struct page_layout layout;
-	struct source_sink sink;
 	struct loop *loop;
 	bool has_traced;
 	bool broken;			/* the output is: nothing more is to be printed */
-	bool idle;
-	int empty_ticks;
 	uint64_t started;		/* ns */
 	uint64_t set_up_from;		/* ns */
 	uint64_t deadline;		/* ns, 0: none */
@@ -193,84 +185,8 @@ static int make_pipeline(struct live *live, int cpus)
 		.writer = live->run->output,
 		.output_fd = live->run->output_fd,
 	};
-	int ret = pipeline_new(&live->pipeline, &setup, live->failure);
 
-	if (!ret)
-		pipeline_source_sink(live->pipeline, &live->sink);
-	return ret;
-}
-
-/* Reads rounds until no CPU is left with data, and one more behind a round that read something: it
- * lets go what that one read. Returns pages read, or -errno of the output. */
-static int filter_rounds(struct live *live)
-{
-	int pages = 0;
-	int more = 1;
-
-	for (int round = 0; more && round < ROUNDS_A_TICK; round++) {
-		int read = cpu_buffers_round(live->buffers, &live->sink);
-
-		if (read < 0)
-			return read;
-		pages += read;
-		more = pipeline_end_round(live->pipeline);
-		if (more < 0)
-			return more;
-		more |= !round && read;
-	}
-	return pages;
-}
-
-/* Returns 0 when there was nothing, more when there was something, or -errno of the output. */
-static int drain(struct live *live)
-{
-	int64_t bytes;
-
-	if (!live->keep)
-		return filter_rounds(live);
-	bytes = keep_drain(live->keep, live->buffers);
-	return bytes < 0 ? (int)bytes : bytes > 0;
-}
-
-static int on_buffer(void *context, int fd, uint32_t events);
-
-/* A descriptor waits on the queue that buffer_percent named when it was added, so it is added anew
- * after each change. kernel/trace/ring_buffer.c: ring_buffer_poll_wait(). */
-static void watch_buffers(struct live *live)
-{
-	for (int i = 0; i < cpu_buffers_count(live->buffers); i++) {
-		int fd = cpu_buffers_fd(live->buffers, i);
-
-		loop_forget(live->loop, fd);
-		loop_watch(live->loop, fd, EPOLLIN, on_buffer);
-	}
-}
-
-static int be_idle(struct live *live, bool idle)
-{
-	if (live->idle == idle)
-		return 0;
-	live->idle = idle;
-	live->empty_ticks = 0;
-	session_set_buffer_percent(live->session, idle ? 0 : ALARM_PERCENT);
-	watch_buffers(live);
-	return loop_set_tick(live->loop, idle ? IDLE_TICK : BUSY_TICK);
-}
-
-static int drain_and_write(struct live *live, uint64_t now)
-{
-	int pages = drain(live);
-	int ret = pages < 0 ? pages : writer_flush(live->run->output);
-
-	if (ret)
-		return ret;
-	if (live->pipeline)
-		pipeline_say_losses(live->pipeline, now);
-	live->empty_ticks = pages ? 0 : live->empty_ticks + 1;
-	if (pages)
-		return be_idle(live, false);
-	/* One more round has to find nothing before all that is held has gone. */
-	return live->empty_ticks >= IDLE_AFTER ? be_idle(live, true) : 0;
+	return pipeline_new(&live->pipeline, &setup, live->failure);
 }
 
 static int check_taken(struct live *live)
@@ -286,8 +202,7 @@ static int check_taken(struct live *live)
 static int each_second(struct live *live, uint64_t now)
 {
 	live->next_second = now + NS_PER_SECOND;
-	if (cpu_buffers_reopen(live->buffers))
-		watch_buffers(live);
+	drain_reopen(live->drain);
 	if (live->keep)
 		keep_names(live->keep, now);
 	if (live->hooks.second)
@@ -302,7 +217,7 @@ static int each_second(struct live *live, uint64_t now)
 static int on_tick(void *context, uint64_t now)
 {
 	struct live *live = context;
-	int ret = drain_and_write(live, now);
+	int ret = drain_tick(live->drain, now);
 
 	if (!ret && now >= live->next_second)
 		ret = each_second(live, now);
@@ -324,12 +239,8 @@ static int on_signal(void *context, int signal_number)
 static int on_buffer(void *context, int fd, uint32_t events)
 {
 	struct live *live = context;
-	int ret = drain_and_write(live, loop_now());
 
-	/* An offline CPU's descriptor may be ready for ever with nothing to read. */
-	if (!ret && (events & (EPOLLERR | EPOLLHUP)))
-		loop_forget(live->loop, fd);
-	return ret;
+	return drain_ready(live->drain, fd, events, loop_now());
 }
 
 static int on_output(void *context, int fd, uint32_t events)
@@ -397,6 +308,19 @@ static int prepare(struct live *live)
 	return ret;
 }
 
+static int make_drain(struct live *live)
+{
+	struct drain_setup setup = {
+		.session = live->session,
+		.page_size = live->layout.size,
+		.pipeline = live->pipeline,
+		.keep = live->keep,
+		.writer = live->run->output,
+	};
+
+	return drain_new(&live->drain, &setup, live->failure);
+}
+
 static int set_up(struct live *live)
 {
 	int ret;
@@ -406,11 +330,10 @@ static int set_up(struct live *live)
 	if (!ret && live->pipeline && session_has_probe(live->session))
 		pipeline_read_probe(live->pipeline);
 	if (!ret)
-		ret = cpu_buffers_open(&live->buffers, session_dir(live->session),
-				       live->layout.size, live->failure);
+		ret = make_drain(live);
 	if (!ret && live->keep)
-		ret = keep_describe(live->keep, session_dir(live->session), live->buffers,
-				    live->failure);
+		ret = keep_describe(live->keep, session_dir(live->session),
+				    drain_buffers(live->drain), live->failure);
 	return ret ? ret : make_loop(live);
 }
 
@@ -422,8 +345,10 @@ static int begin(struct live *live, uint64_t now)
 	if (mlockall(MCL_CURRENT | MCL_FUTURE))
 		log_warning("cannot lock memory (%s): under memory pressure records may be lost, ignoring",
 			    strerror(errno));
-	session_set_buffer_percent(live->session, ALARM_PERCENT);
-	watch_buffers(live);
+	ret = drain_start(live->drain, live->loop, on_buffer);
+	if (ret)
+		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "epoll: %s",
+				   strerror(-ret));
 	ret = session_on(live->session, live->failure);
 	if (ret)
 		return ret;
@@ -431,8 +356,6 @@ static int begin(struct live *live, uint64_t now)
 		  " us since the program's start", (loop_now() - live->set_up_from) / 1000,
 		  (loop_now() - live->started) / 1000);
 	session_mark_clock(live->session);
-	live->idle = false;
-	live->empty_ticks = 0;
 	live->deadline = duration ? now + duration : 0;
 	live->next_second = now + NS_PER_SECOND;
 	live->next_mark = now + MARK_INTERVAL;
@@ -440,29 +363,16 @@ static int begin(struct live *live, uint64_t now)
 		   session_dir(live->session), live->plan->threshold / 1000);
 	if (live->hooks.tracing)
 		live->hooks.tracing(live->hooks.context, now);
-	return loop_set_tick(live->loop, BUSY_TICK);
-}
-
-static int finish_filter(struct live *live)
-{
-	int pages;
-	int ret;
-
-	do {
-		pages = drain(live);
-		if (pages < 0)
-			return pages;
-	} while (pages);
-	ret = pipeline_flush(live->pipeline);
-	return ret ? ret : writer_flush(live->run->output);
+	return 0;
 }
 
 /* On a full disk what is written stays readable, so the rest is tried all the same. */
 static int finish_keep(struct live *live, int error)
 {
 	struct failure failure = { 0 };
-	int ret = error ? error : keep_drain_rest(live->keep, live->buffers);
-	int end = keep_finish(live->keep, session_dir(live->session), live->buffers, &failure);
+	const struct cpu_buffers *buffers = drain_buffers(live->drain);
+	int ret = error ? error : keep_drain_rest(live->keep, buffers);
+	int end = keep_finish(live->keep, session_dir(live->session), buffers, &failure);
 
 	if (ret)
 		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "-w %s: %s",
@@ -485,7 +395,7 @@ static int finish(struct live *live, int error)
 	if (live->keep)
 		ret = finish_keep(live, taken ? 0 : error);
 	else if (!error || taken)
-		ret = finish_filter(live);
+		ret = drain_rest(live->drain);
 	if (!taken || (ret && ret != -EPIPE))
 		return ret;
 	*live->failure = failure;
@@ -518,11 +428,11 @@ static int end_session(struct live *live, int ret)
 	struct failure failure = { 0 };
 	int end;
 
-	if (live->buffers && cpu_buffers_errors(live->buffers))
+	if (live->drain && cpu_buffers_errors(drain_buffers(live->drain)))
 		log_warning("%" PRIu64 " reads of the raw buffers failed, ignoring",
-			    cpu_buffers_errors(live->buffers));
-	cpu_buffers_close(live->buffers);
-	live->buffers = NULL;
+			    cpu_buffers_errors(drain_buffers(live->drain)));
+	drain_free(live->drain);
+	live->drain = NULL;
 	if (!live->session)
 		return ret;
 	end = session_end(live->session, &failure);
