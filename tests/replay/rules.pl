@@ -171,7 +171,8 @@ sub take_end {
 }
 
 # How long after its return a window's record was written at most, as far as the task's own next
-# line tells; under emulation that can be tens of microseconds.
+# line tells; under emulation that can be tens of microseconds. On a busy machine an interrupt may
+# come in between, and of the task's line just before nobody can tell by the text.
 my $LATE = 300;
 
 sub take_window {
@@ -189,6 +190,10 @@ sub take_window {
 
 		if (!$owned->{$event->{event}} || $event->{us} < $from - $LATE ||
 		    ($once && $seen{$event->{event}}++)) {
+			if ($live && $owned->{$event->{event}} && $i == $window->{before}) {
+				$may{$i} = 1;
+				$group_of{$i} = $index;
+			}
 			unshift @keep, $i;
 			next;
 		}
@@ -204,9 +209,13 @@ sub take_window {
 	$waiting{$window->{task}} = \@keep;
 }
 
+my %newest;	# task => its newest record
+
 for my $index (0 .. $#records) {
 	my $record = $records[$index];
 
+	$record->{before} = $newest{$record->{task}} // -1;
+	$newest{$record->{task}} = $index;
 	if ($record->{kind} eq 'window') {
 		next unless slow($record->{ns});
 		$must{$index} = 1;

@@ -108,6 +108,26 @@ pressure_stop()
 	echo 0 >/proc/sys/vm/nr_hugepages
 }
 
+# How often tasks had to reclaim by themselves since boot.
+direct_reclaims()
+{
+	awk '/^allocstall/ { sum += $2 } END { print sum + 0 }' /proc/vmstat
+}
+
+_reclaimed_since()
+{
+	[ $(($(direct_reclaims) - $1)) -ge 20 ]
+}
+
+# pressure_lasts SECONDS: that long, and on until tasks had to reclaim by themselves: on a busy
+# machine it takes the emulator its time.
+pressure_lasts()
+{
+	_reclaims=$(direct_reclaims)
+	sleep "$1"
+	wait_for 60 _reclaimed_since "$_reclaims" || true
+}
+
 # cgroup_make DIR MIB: a cgroup with that memory.max.
 cgroup_make()
 {
