@@ -14,7 +14,7 @@
 
 struct journal_setup {
 	const char *path;	/* of journald's socket; NULL: JOURNAL_SOCKET_PATH */
-	const char *proc;	/* "/proc": who is still there; NULL: nobody is */
+	const char *proc;	/* "/proc": who is still there; NULL: nobody is; not copied */
 	uint64_t warning;	/* ns: stalls from here on are warnings */
 	uint64_t error;		/* ns: and errors from here on */
 	unsigned int rate;	/* entries of stalls a minute; 0: no limit */

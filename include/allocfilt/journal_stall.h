@@ -13,6 +13,7 @@
 
 #define JOURNAL_MESSAGE_MAX	1024	/* bytes with the NUL */
 #define JOURNAL_STACK_MAX	3072	/* bytes with the NUL; the outermost frames are left out */
+#define JOURNAL_FIELDS_MAX	6500	/* bytes: of all that journal_stall_fields() adds */
 
 /** journal_stall_priority - of syslog(3); @ns, @warning and @error in ns, the two inclusive */
 int journal_stall_priority(uint64_t ns, uint64_t warning, uint64_t error);
@@ -27,8 +28,7 @@ void journal_stall_message(char message[JOURNAL_MESSAGE_MAX], const struct told_
 /**
  * journal_stall_fields - append the ALLOCFILT_ fields of a stall
  *
- * In all at most 6 KiB, so that an entry has room for them and for its message. Times are in us,
- * rounded down. What is not known has no field, nor have parts of a phase that took no time.
+ * An entry has room for them and for its message. Times are in us, rounded down. What is not known has no field, nor have parts of a phase that took no time.
  */
 void journal_stall_fields(struct journal_entry *entry, const struct told_stall *told,
 			  const struct namer *namer);

@@ -222,9 +222,10 @@ static size_t run_message(char *message, size_t size, const struct summary_view 
 {
 	size_t used = status_line(message, size, view);
 
-	snprintf(message + used, size - used, ", %" PRIu64
-		 " stalls held back from the journal, %" PRIu64 " entries dropped",
-		 view->journal.held_back, view->journal.dropped);
+	snprintf(message + used, size - used,
+		 ", %" PRIu64 " stall%s held back from the journal, %" PRIu64 " entr%s dropped",
+		 view->journal.held_back, view->journal.held_back == 1 ? "" : "s",
+		 view->journal.dropped, view->journal.dropped == 1 ? "y" : "ies");
 	return strlen(message);
 }
 
