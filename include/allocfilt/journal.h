@@ -6,7 +6,7 @@
 
 /* What is written to the system journal, by which rules, and how it went. */
 
-/* MESSAGE_ID= of our entries, random and fixed for ever; systemd/allocfilt.catalog explains them. */
+/* MESSAGE_ID= of our entries, random and fixed for ever; explained in systemd/allocfilt.catalog. */
 #define JOURNAL_ID_STALL	"a07bd6a1052e48fa86bcebbbb4bf96b0"
 #define JOURNAL_ID_HELD_BACK	"fe3bd3503e624624a014405fa9cae19f"
 #define JOURNAL_ID_STATUS	"89fdb4c253ef4d4cb9e2424f1749c5cb"

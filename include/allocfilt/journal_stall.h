@@ -28,7 +28,8 @@ void journal_stall_message(char message[JOURNAL_MESSAGE_MAX], const struct told_
 /**
  * journal_stall_fields - append the ALLOCFILT_ fields of a stall
  *
- * An entry has room for them and for its message. Times are in us, rounded down. What is not known has no field, nor have parts of a phase that took no time.
+ * An entry has room for them and for its message. Times are in us, rounded down. What is not
+ * known has no field, nor have parts of a phase that took no time.
  */
 void journal_stall_fields(struct journal_entry *entry, const struct told_stall *told,
 			  const struct namer *namer);

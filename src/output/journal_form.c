@@ -33,7 +33,7 @@
 #define LAST_TRIES	10		/* at the end, for what still waits */
 #define LAST_WAIT	50		/* ms before each */
 #define IDENTIFIER	"allocfilt"
-#define FACILITY	(LOG_DAEMON >> 3)	/* of syslog: the number without the priority's bits */
+#define FACILITY	(LOG_DAEMON >> 3)	/* without the bits of the priority */
 
 /* What was held back since it was last told, and the longest stall of that, whole. */
 struct held {
