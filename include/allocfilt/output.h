@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "journal.h"
 #include "losses.h"
 #include "options.h"
 #include "plan.h"
@@ -44,10 +45,13 @@ struct summary_view {
 	size_t nr_overflows;
 	unsigned int top;	/* how many tasks and cgroups */
 	uint64_t ts;		/* ns: newest time seen; 0: none */
+	bool has_journal;	/* entries are written */
+	struct journal_counts journal;
 };
 
 struct output_setup {
 	enum options_format format;
+	const struct journal_setup *journal;	/* copied; NULL: the form of format */
 	struct writer *writer;
 	int fd;			/* of the writer: is it a terminal? -1: no */
 	int cpu_width;		/* columns of the highest possible CPU's number */
@@ -70,13 +74,16 @@ struct output_ops {
 	/* slow ones only */
 	int (*pair)(struct output *output, const struct task_pair *pair);
 	int (*stall)(struct output *output, const struct told_stall *told);
+	/* about once a second */
+	void (*tick)(struct output *output, uint64_t now, const struct summary_view *view);
+	void (*counts)(const struct output *output, struct journal_counts *ret_counts);
 	/* the last call: nothing comes behind it */
 	int (*summary)(struct output *output, const struct summary_view *view);
 };
 
-extern const struct output_ops trace_form, tree_form, json_form, perfetto_form;
+extern const struct output_ops trace_form, tree_form, json_form, perfetto_form, journal_form;
 
-/** output_new - the setup is copied; NULL with errno ENOMEM */
+/** output_new - the setup is copied; NULL with errno: ENOMEM, or that of journal_socket_new() */
 struct output *output_new(const struct output_setup *setup);
 void output_free(struct output *output);
 
@@ -85,6 +92,12 @@ int output_window(struct output *output, const struct task_window *window);
 int output_pair(struct output *output, const struct task_pair *pair);
 int output_stall(struct output *output, const struct told_stall *told);
 int output_summary(struct output *output, const struct summary_view *view);
+
+/** output_tick - about once a second; @now: ns of a clock that never goes back */
+void output_tick(struct output *output, uint64_t now, const struct summary_view *view);
+
+/** output_counts - how the journal went; false, and all 0, where no entries are written */
+bool output_counts(const struct output *output, struct journal_counts *ret_counts);
 
 /** summary_text - the summary for people, a blank line first; 0 or -errno of the writer */
 int summary_text(struct writer *writer, const struct summary_view *view);

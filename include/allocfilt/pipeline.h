@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "failure.h"
+#include "journal.h"
 #include "options.h"
 #include "page.h"
 #include "plan.h"
@@ -36,6 +37,7 @@ struct pipeline_setup {
 	int cpus;		/* CPUs are 0 … cpus-1 */
 	bool local_clock;
 	enum options_format format;
+	const struct journal_setup *journal;	/* copied; NULL: the form of format */
 	unsigned int top;	/* tasks and cgroups in the summary */
 	struct writer *writer;
 	int output_fd;		/* of the writer */
@@ -73,6 +75,15 @@ int pipeline_so_far(struct pipeline *pipeline, struct writer *writer);
 
 /** pipeline_for_people - the summary as text, to a writer of the caller's */
 int pipeline_for_people(struct pipeline *pipeline, struct writer *writer);
+
+/** pipeline_tick - about once a second; @now: ns of a clock that never goes back */
+void pipeline_tick(struct pipeline *pipeline, uint64_t now);
+
+/** pipeline_journal - how the journal went; false, and all 0, where no entries are written */
+bool pipeline_journal(const struct pipeline *pipeline, struct journal_counts *ret_counts);
+
+/** pipeline_status - a line on the run, for systemd's STATUS=; returns its length */
+size_t pipeline_status(const struct pipeline *pipeline, char *text, size_t size);
 
 /** pipeline_say_losses - at most once a second; @now: ns of a clock that never goes back */
 void pipeline_say_losses(struct pipeline *pipeline, uint64_t now);

@@ -2,6 +2,7 @@
 #ifndef ALLOCFILT_REPORT_H
 #define ALLOCFILT_REPORT_H
 
+#include "journal.h"
 #include "losses.h"
 #include "naming.h"
 #include "options.h"
@@ -23,6 +24,7 @@ struct report_setup {
 	const struct losses *losses;
 	int cpus;
 	enum options_format format;
+	const struct journal_setup *journal;	/* copied; NULL: the form of format */
 	unsigned int top;
 	struct writer *writer;
 	int fd;			/* of the writer */
@@ -54,6 +56,18 @@ int report_end(struct report *report, const struct overflow *overflows, size_t n
 /** report_so_far - the summary as it stands, to another writer, in JSON where that is the form */
 int report_so_far(struct report *report, struct writer *writer, const struct overflow *overflows,
 		  size_t nr_overflows);
+
+/**
+ * report_tick - about once a second, for what goes by time: entries of the journal that wait
+ * @now: ns of a clock that never goes back
+ */
+void report_tick(struct report *report, uint64_t now);
+
+/** report_journal - how the journal went; false, and all 0, where no entries are written */
+bool report_journal(const struct report *report, struct journal_counts *ret_counts);
+
+/** report_status - a line on the run, as status_line() has it; returns its length */
+size_t report_status(const struct report *report, char *text, size_t size);
 
 /** report_for_people - the summary as text, to another writer */
 int report_for_people(struct report *report, struct writer *writer,

@@ -14,17 +14,18 @@ static const struct output_ops *const forms[] = {
 struct output *output_new(const struct output_setup *setup)
 {
 	struct output *output = calloc(1, sizeof(*output));
+	int ret;
 
 	if (!output)
 		return NULL;
 	output->setup = *setup;
-	output->ops = forms[setup->format];
-	if (output->ops->make && output->ops->make(output)) {
-		free(output);
-		errno = ENOMEM;
-		return NULL;
-	}
-	return output;
+	output->ops = setup->journal ? &journal_form : forms[setup->format];
+	ret = output->ops->make ? output->ops->make(output) : 0;
+	if (!ret)
+		return output;
+	free(output);
+	errno = -ret;
+	return NULL;
 }
 
 void output_free(struct output *output)
@@ -54,4 +55,18 @@ int output_stall(struct output *output, const struct told_stall *told)
 int output_summary(struct output *output, const struct summary_view *view)
 {
 	return output->ops->summary(output, view);
+}
+
+void output_tick(struct output *output, uint64_t now, const struct summary_view *view)
+{
+	if (output->ops->tick)
+		output->ops->tick(output, now, view);
+}
+
+bool output_counts(const struct output *output, struct journal_counts *ret_counts)
+{
+	*ret_counts = (struct journal_counts){ .entries = 0 };
+	if (output->ops->counts)
+		output->ops->counts(output, ret_counts);
+	return output->ops->counts;
 }

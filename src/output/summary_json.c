@@ -170,6 +170,19 @@ static void put_overflows(struct json *json, const struct summary_view *view)
 	json_close(json, '}');
 }
 
+static void put_journal(struct json *json, const struct summary_view *view)
+{
+	if (!view->has_journal) {
+		json_null(json, "journal");
+		return;
+	}
+	json_open(json, "journal", '{');
+	json_number(json, "entries", view->journal.entries);
+	json_number(json, "held_back", view->journal.held_back);
+	json_number(json, "dropped", view->journal.dropped);
+	json_close(json, '}');
+}
+
 static void put_head(struct json *json, const struct summary_view *view, bool final)
 {
 	json_string(json, "type", "summary");
@@ -201,6 +214,7 @@ int summary_json(struct writer *writer, const struct summary_view *view, bool fi
 	json_number(&json, "incomplete", summary_incomplete(summary));
 	put_losses(&json, view);
 	put_overflows(&json, view);
+	put_journal(&json, view);
 	json_close(&json, '}');
 	json_raw(&json, "\n");
 	return json.failed ? json.failed : writer_flush(writer);

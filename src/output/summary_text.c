@@ -246,6 +246,19 @@ static int put_lost(struct writer *writer, const struct summary_view *view)
 	return ret;
 }
 
+static int put_journal(struct writer *writer, const struct summary_view *view)
+{
+	int ret = 0;
+
+	if (view->journal.held_back)
+		ret = put_line_of(writer, view->journal.held_back,
+				  "stalls have no entry of their own in the journal");
+	if (!ret && view->journal.dropped)
+		ret = put_line_of(writer, view->journal.dropped,
+				  "entries were not taken by the journal");
+	return ret;
+}
+
 static bool is_said(const struct overflow *overflow)
 {
 	return overflow->count && !overflow->harmless;
@@ -262,7 +275,7 @@ static int put_flaws(struct writer *writer, const struct summary_view *view)
 		if (is_said(&view->overflows[i]))
 			ret = put_line_of(writer, view->overflows[i].count,
 					  view->overflows[i].text);
-	return ret;
+	return ret ? ret : put_journal(writer, view);
 }
 
 /* A blank line before what there may be nothing of. */
@@ -271,7 +284,8 @@ static bool has_flaws(const struct summary_view *view)
 	for (size_t i = 0; i < view->nr_overflows; i++)
 		if (is_said(&view->overflows[i]))
 			return true;
-	return losses_any(view->losses) || summary_incomplete(view->summary);
+	return losses_any(view->losses) || summary_incomplete(view->summary) ||
+	       view->journal.held_back || view->journal.dropped;
 }
 
 static int put_who(struct writer *writer, const struct summary_view *view)

@@ -229,6 +229,7 @@ static bool make_report(struct pipeline *pipeline)
 		.losses = pipeline->losses,
 		.cpus = setup->cpus,
 		.format = setup->format,
+		.journal = setup->journal,
 		.top = setup->top,
 		.writer = setup->writer,
 		.fd = setup->output_fd,
@@ -377,6 +378,21 @@ int pipeline_for_people(struct pipeline *pipeline, struct writer *writer)
 	return report_for_people(pipeline->report, writer, overflows, count);
 }
 
+void pipeline_tick(struct pipeline *pipeline, uint64_t now)
+{
+	report_tick(pipeline->report, now);
+}
+
+bool pipeline_journal(const struct pipeline *pipeline, struct journal_counts *ret_counts)
+{
+	return report_journal(pipeline->report, ret_counts);
+}
+
+size_t pipeline_status(const struct pipeline *pipeline, char *text, size_t size)
+{
+	return report_status(pipeline->report, text, size);
+}
+
 void pipeline_say_losses(struct pipeline *pipeline, uint64_t now)
 {
 	losses_say(pipeline->losses, now);
@@ -398,9 +414,20 @@ static void say_drops(const struct pipeline *pipeline)
 	}
 }
 
+static void say_journal(const struct pipeline *pipeline)
+{
+	struct journal_counts counts;
+
+	pipeline_journal(pipeline, &counts);
+	if (counts.dropped)
+		log_warning("the journal did not take %" PRIu64 " entries, they are dropped",
+			    counts.dropped);
+}
+
 void pipeline_say_end(const struct pipeline *pipeline)
 {
 	say_drops(pipeline);
+	say_journal(pipeline);
 	if (pipeline->setup.proc || losses_any(pipeline->losses))
 		losses_say_all(pipeline->losses);
 	/* Of a running kernel it was said at the start. */

@@ -8,6 +8,7 @@
 #include "allocfilt/report.h"
 #include "allocfilt/shrinkers.h"
 #include "allocfilt/stall.h"
+#include "allocfilt/status_line.h"
 #include "allocfilt/summary.h"
 
 struct report {
@@ -125,6 +126,7 @@ static bool make_stages(struct report *report)
 	const struct report_setup *setup = &report->setup;
 	struct output_setup output = {
 		.format = setup->format,
+		.journal = setup->journal,
 		.writer = setup->writer,
 		.fd = setup->fd,
 		.cpu_width = snprintf(NULL, 0, "%d", setup->cpus - 1),
@@ -213,6 +215,28 @@ static void fill_view(const struct report *report, struct summary_view *view,
 		.top = report->setup.top,
 		.ts = report->newest,
 	};
+	view->has_journal = report_journal(report, &view->journal);
+}
+
+void report_tick(struct report *report, uint64_t now)
+{
+	struct summary_view view;
+
+	fill_view(report, &view, NULL, 0);
+	output_tick(report->output, now, &view);
+}
+
+bool report_journal(const struct report *report, struct journal_counts *ret_counts)
+{
+	return output_counts(report->output, ret_counts);
+}
+
+size_t report_status(const struct report *report, char *text, size_t size)
+{
+	struct summary_view view;
+
+	fill_view(report, &view, NULL, 0);
+	return status_line(text, size, &view);
 }
 
 int report_end(struct report *report, const struct overflow *overflows, size_t nr_overflows)

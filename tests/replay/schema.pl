@@ -56,9 +56,10 @@ my %schema = (
 		overflows => { map { $_ => 'i' } qw(tasks events begins merge slab_pairs stall_tasks
 						    stall_windows stall_shrinkers summary
 						    superblocks stacks) },
+		journal => { entries => 'i', held_back => 'i', dropped => 'i' },
 	},
 );
-my %may_be_null = map { $_ => 1 } qw(worst longest);
+my %may_be_null = map { $_ => 1 } qw(journal worst longest);
 
 my @wrong;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * After start-up nothing is allocated on the path of an event: calls of malloc() and its like are
- * counted while a whole capture goes from its pages to lines and stalls.
+ * counted while a whole capture goes from its pages to lines, stalls and entries of the journal.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -52,7 +52,8 @@ void *realloc(void *old, size_t size)
 #endif
 
 static struct pipeline *make_pipeline(struct capture *capture, const struct plan *plan,
-				      struct writer *writer, enum options_format format)
+				      struct writer *writer, enum options_format format,
+				      const struct journal_setup *journal)
 {
 	static char symbols[PATH_MAX], mounts[PATH_MAX];
 	struct pipeline_setup setup = {
@@ -60,6 +61,7 @@ static struct pipeline *make_pipeline(struct capture *capture, const struct plan
 		.names_dir = capture_dir(capture), .symbols = symbols, .mounts = mounts,
 		.release = capture_release(capture), .stack = true,
 		.cpus = capture_cpus(capture), .local_clock = true, .format = format, .top = 10,
+		.journal = journal,
 		.writer = writer, .output_fd = -1,
 	};
 	struct pipeline *pipeline = NULL;
@@ -71,7 +73,18 @@ static struct pipeline *make_pipeline(struct capture *capture, const struct plan
 	return pipeline;
 }
 
-static unsigned int count_in(const char *dir, enum options_format format)
+/* Entries were made and held back, or this test would count nothing. */
+static void check_journal(const struct pipeline *pipeline, const struct journal_setup *journal)
+{
+	struct journal_counts counts;
+
+	assert_true(pipeline_journal(pipeline, &counts));
+	assert_int_equal(counts.entries, 0);
+	assert_int_equal(counts.held_back > 0, journal->rate > 0);
+}
+
+static unsigned int count_in(const char *dir, enum options_format format,
+			     const struct journal_setup *journal)
 {
 	struct plan_request request = { .threshold = 50000 };
 	struct capture *capture = NULL;
@@ -82,21 +95,26 @@ static unsigned int count_in(const char *dir, enum options_format format)
 	struct writer *writer = writer_new(fd, -1);
 	struct pipeline *pipeline;
 	struct source_sink sink;
+	uint64_t now = 0;
 	int more;
 
 	assert_int_equal(capture_open(&capture, dir, &failure), 0);
 	capture_offer(capture, &offer);
 	assert_int_equal(plan_make(&plan, &request, &offer, &failure), 0);
-	pipeline = make_pipeline(capture, plan, writer, format);
+	pipeline = make_pipeline(capture, plan, writer, format, journal);
 	pipeline_source_sink(pipeline, &sink);
 	allocations = 0;
 	counting = true;
 	do {
 		more = capture_round(capture, &sink);
 		assert_true(pipeline_end_round(pipeline) >= 0);
+		pipeline_tick(pipeline, now += 1800000000000ull);
 	} while (more > 0);
 	assert_int_equal(pipeline_flush(pipeline), 0);
+	pipeline_tick(pipeline, now + 1800000000000ull);
 	counting = false;
+	if (journal)
+		check_journal(pipeline, journal);
 	pipeline_free(pipeline);
 	plan_free(plan);
 	capture_close(capture);
@@ -112,11 +130,18 @@ static void test_count(void **state)
 		"fixtures/s390x", "fixtures/kept",
 	};
 	static const enum options_format forms[] = { FORMAT_TRACE, FORMAT_TREE, FORMAT_JSON };
+	static const struct journal_setup journals[] = {
+		{ .path = "/does/not/exist", .rate = 0, .status_interval = 1 },
+		{ .path = "/does/not/exist", .rate = 1, .burst = 1, .proc = "/proc" },
+	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(captures) / sizeof(captures[0]); i++)
+	for (size_t i = 0; i < sizeof(captures) / sizeof(captures[0]); i++) {
 		for (size_t form = 0; form < sizeof(forms) / sizeof(forms[0]); form++)
-			assert_int_equal(count_in(captures[i], forms[form]), 0);
+			assert_int_equal(count_in(captures[i], forms[form], NULL), 0);
+		for (size_t which = 0; which < sizeof(journals) / sizeof(journals[0]); which++)
+			assert_int_equal(count_in(captures[i], FORMAT_TREE, &journals[which]), 0);
+	}
 }
 
 /* The counter does count. */

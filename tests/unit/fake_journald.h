@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_TEST_FAKE_JOURNALD_H
+#define ALLOCFILT_TEST_FAKE_JOURNALD_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "test_directory.h"
+
+/*
+ * The other side of journald's socket, and a strict reader of its native protocol, written from
+ * its documentation alone.
+ */
+
+struct fake_field {
+	char name[65];
+	const char *value;	/* into the entry's bytes; a NUL stands behind it */
+	size_t length;
+	bool with_length;	/* the form that has the length before the value */
+};
+
+struct fake_entry {
+	size_t length;
+	bool by_file;
+	int seals;
+	size_t nr_fields;
+	struct fake_field fields[256];
+	char bytes[1u << 20];
+};
+
+static inline const char *fake_path(void)
+{
+	return test_path("socket");
+}
+
+/* Binds the socket anew, with a new inode. */
+static inline int fake_listen(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	assert_true(strlen(fake_path()) < sizeof(address.sun_path));
+	strcpy(address.sun_path, fake_path());
+	unlink(address.sun_path);
+	assert_true(fd >= 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	return fd;
+}
+
+/* A descriptor that came along, -1 for none; more than one is a fault. */
+static inline int fake_descriptor(struct msghdr *message)
+{
+	struct cmsghdr *header = CMSG_FIRSTHDR(message);
+	int fd;
+
+	if (!header)
+		return -1;
+	assert_int_equal(header->cmsg_level, SOL_SOCKET);
+	assert_int_equal(header->cmsg_type, SCM_RIGHTS);
+	assert_int_equal(header->cmsg_len, CMSG_LEN(sizeof(int)));
+	assert_null(CMSG_NXTHDR(message, header));
+	memcpy(&fd, CMSG_DATA(header), sizeof(fd));
+	return fd;
+}
+
+/* A map of a sealed memfd, as journald makes one, sees its whole content. */
+static inline void fake_read_file(struct fake_entry *entry, int fd)
+{
+	off_t size = lseek(fd, 0, SEEK_END);
+	void *map;
+
+	assert_true(size > 0 && (size_t)size < sizeof(entry->bytes));
+	map = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+	assert_true(map != MAP_FAILED);
+	memcpy(entry->bytes, map, size);
+	munmap(map, size);
+	entry->length = size;
+	entry->by_file = true;
+	entry->seals = fcntl(fd, F_GET_SEALS);
+	close(fd);
+}
+
+static inline uint64_t fake_length(const char *bytes)
+{
+	uint64_t length = 0;
+
+	for (int i = 7; i >= 0; i--)
+		length = length << 8 | (unsigned char)bytes[i];
+	return length;
+}
+
+/* Returns where the next field begins. */
+static inline size_t fake_parse_field(struct fake_entry *entry, size_t at)
+{
+	struct fake_field *field = &entry->fields[entry->nr_fields++];
+	size_t name = strcspn(entry->bytes + at, "=\n");
+	size_t end;
+
+	assert_true(entry->nr_fields < 256);
+	assert_true(name > 0 && name < sizeof(field->name));
+	assert_int_equal(strspn(entry->bytes + at, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"), name);
+	assert_true(entry->bytes[at] >= 'A' && entry->bytes[at] <= 'Z');
+	memcpy(field->name, entry->bytes + at, name);
+	field->name[name] = '\0';
+	at += name + 1;
+	field->with_length = entry->bytes[at - 1] == '\n';
+	if (field->with_length) {
+		assert_true(at + 8 < entry->length);
+		field->length = fake_length(entry->bytes + at);
+		at += 8;
+	} else {
+		const char *newline = memchr(entry->bytes + at, '\n', entry->length - at);
+
+		assert_non_null(newline);
+		field->length = newline - (entry->bytes + at);
+	}
+	end = at + field->length;
+	assert_true(field->length < entry->length && end < entry->length);
+	assert_int_equal(entry->bytes[end], '\n');
+	entry->bytes[end] = '\0';
+	field->value = entry->bytes + at;
+	return end + 1;
+}
+
+static inline void fake_parse(struct fake_entry *entry)
+{
+	size_t at = 0;
+
+	entry->nr_fields = 0;
+	while (at < entry->length)
+		at = fake_parse_field(entry, at);
+	assert_int_equal(at, entry->length);
+}
+
+/* Takes the next datagram as it is; false where there is none. */
+static inline bool fake_take(int fd, struct fake_entry *entry)
+{
+	char control[CMSG_SPACE(4 * sizeof(int))];
+	struct iovec piece = { .iov_base = entry->bytes, .iov_len = sizeof(entry->bytes) - 1 };
+	struct msghdr message = {
+		.msg_iov = &piece, .msg_iovlen = 1,
+		.msg_control = control, .msg_controllen = sizeof(control),
+	};
+	ssize_t length = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	int file;
+
+	entry->nr_fields = 0;
+	if (length < 0)
+		return false;
+	assert_int_equal(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC), 0);
+	entry->length = length;
+	entry->by_file = false;
+	entry->bytes[length] = '\0';
+	file = fake_descriptor(&message);
+	if (file < 0)
+		return true;
+	assert_int_equal(length, 0);
+	fake_read_file(entry, file);
+	return true;
+}
+
+/* The same, and takes it apart. */
+static inline bool fake_receive(int fd, struct fake_entry *entry)
+{
+	if (!fake_take(fd, entry))
+		return false;
+	fake_parse(entry);
+	return true;
+}
+
+/* NULL where there is none; two of a name are a fault. */
+static inline const struct fake_field *fake_field(const struct fake_entry *entry, const char *name)
+{
+	const struct fake_field *found = NULL;
+
+	for (size_t i = 0; i < entry->nr_fields; i++) {
+		if (strcmp(entry->fields[i].name, name))
+			continue;
+		assert_null(found);
+		found = &entry->fields[i];
+	}
+	return found;
+}
+
+static inline const char *fake_value(const struct fake_entry *entry, const char *name)
+{
+	const struct fake_field *field = fake_field(entry, name);
+
+	return field ? field->value : "(no such field)";
+}
+
+static inline long long fake_number(const struct fake_entry *entry, const char *name)
+{
+	const struct fake_field *field = fake_field(entry, name);
+	char *end;
+	long long number;
+
+	assert_non_null(field);
+	number = strtoll(field->value, &end, 10);
+	assert_true(field->length && end == field->value + field->length);
+	return number;
+}
+
+#endif

@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "allocfilt/catalog.h"
+#include "allocfilt/duration.h"
+#include "allocfilt/journal_stall.h"
+#include "allocfilt/utf8.h"
+#include "fake_journald.h"
+
+#define US 1000ull
+#define MS 1000000ull
+
+static const uint64_t frames[400];
+
+static int symbol(void *context, uint64_t address, char style, char *text, size_t size)
+{
+	(void)context;
+	(void)style;
+	return snprintf(text, size, address == 0xa ? "super_cache_scan" : "scan_%x",
+			(unsigned int)address);
+}
+
+static const char *label(void *context, uint64_t shrinker)
+{
+	(void)context;
+	return shrinker == 1 ? "vda" : NULL;
+}
+
+static bool time_text(void *context, uint64_t ts, char *text)
+{
+	(void)context;
+	strcpy(text, "2026-11-21T20:00:00.000000001Z");
+	return ts;
+}
+
+static size_t stack(void *context, uint32_t number, const uint64_t **ret_frames)
+{
+	(void)context;
+	*ret_frames = frames;
+	return number;
+}
+
+static const struct namer namer = {
+	.symbol = symbol, .shrinker = label, .time = time_text, .stack = stack,
+};
+
+static const struct stall_shrinker shrinkers[] = {
+	{ .shrinker = 1, .callback = 0xa, .group = PHASE_DIRECT_RECLAIM, .ns = 2900 * US },
+	{ .shrinker = 2, .callback = 0xb, .group = PHASE_DIRECT_RECLAIM, .ns = 100 * US },
+	{ .shrinker = 3, .callback = 0xc, .group = PHASE_MEMCG_RECLAIM, .ns = 50 * US },
+};
+
+/* The one of which the wording was asked for. */
+static struct stall stall;
+static struct who_task who;
+static struct told_stall told;
+
+static int make_stall(void **state)
+{
+	(void)state;
+	stall = (struct stall){
+		.pid = 812, .cpu = 3, .start = 0, .end = 12800 * US, .order = 0,
+		.gfp_names = "GFP_KERNEL", .compaction = "", .shrinkers = shrinkers,
+		.nr_shrinkers = 3, .role = ROLE_PAGE_ALLOCATION,
+	};
+	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_OWN] = 8200 * US;
+	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_SLAB] = 3000 * US;
+	stall.phases.ns[PHASE_COMPACTION][PART_OWN] = 1100 * US;
+	stall.phases.ns[PHASE_REST][PART_OWN] = 500 * US;
+	who = (struct who_task){ .pid = 812, .tgid = 812, .process = "nginx",
+				 .cgroup = "/system.slice/nginx.service" };
+	told = (struct told_stall){ .stall = &stall, .name = "nginx", .who = &who,
+				    .function = "__alloc_pages", .memcg = "" };
+	return 0;
+}
+
+static void message_is(const char *expected)
+{
+	char message[JOURNAL_MESSAGE_MAX];
+
+	journal_stall_message(message, &told, &namer);
+	assert_string_equal(message, expected);
+}
+
+static void test_message(void **state)
+{
+	(void)state;
+	message_is("nginx[812]: page allocation stalled 12.8 ms: reclaim 11.2 ms "
+		   "(slab super_cache_scan[vda] 2.9 ms), compaction 1.1 ms; order 0 GFP_KERNEL");
+	stall.order = -1;
+	message_is("nginx[812]: page allocation stalled 12.8 ms: reclaim 11.2 ms "
+		   "(slab super_cache_scan[vda] 2.9 ms), compaction 1.1 ms; GFP_KERNEL");
+	stall.gfp_names = "";
+	stall.incomplete = true;
+	message_is("nginx[812]: page allocation stalled 12.8 ms: reclaim 11.2 ms "
+		   "(slab super_cache_scan[vda] 2.9 ms), compaction 1.1 ms; "
+		   "incomplete, records were lost");
+}
+
+/* Most time first, and what is less than a hundredth (of a phase, a tenth) not at all. */
+static void test_message_order(void **state)
+{
+	(void)state;
+	memset(&stall.phases, 0, sizeof(stall.phases));
+	stall.end = 1000 * MS;
+	stall.phases.ns[PHASE_COMPACTION][PART_OWN] = 10 * MS;
+	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_OWN] = 10 * MS - 1;
+	stall.phases.ns[PHASE_MEMCG_RECLAIM][PART_INACTIVE_LIST] = 500 * MS;
+	stall.phases.ns[PHASE_MEMCG_RECLAIM][PART_ACTIVE_LIST] = 90 * MS;
+	stall.phases.ns[PHASE_MEMCG_RECLAIM][PART_THROTTLE] = 40 * MS;
+	stall.phases.ns[PHASE_MEMCG_RECLAIM][PART_SLAB] = 270 * MS;
+	stall.phases.ns[PHASE_REST][PART_OWN] = 80 * MS + 1;
+	message_is("nginx[812]: page allocation stalled 1.0 s: memcg reclaim 900.0 ms "
+		   "(inactive lists 500.0 ms, slab scan_c 50 us, active lists 90.0 ms), "
+		   "compaction 10.0 ms; order 0 GFP_KERNEL");
+	stall.nr_shrinkers = 2;
+	stall.phases.ns[PHASE_MEMCG_RECLAIM][PART_ACTIVE_LIST] = 89 * MS;
+	stall.phases.ns[PHASE_REST][PART_OWN] += 1 * MS;
+	message_is("nginx[812]: page allocation stalled 1.0 s: memcg reclaim 899.0 ms "
+		   "(inactive lists 500.0 ms, slab 270.0 ms), "
+		   "compaction 10.0 ms; order 0 GFP_KERNEL");
+}
+
+static void test_message_of_the_rest(void **state)
+{
+	(void)state;
+	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_OWN] = 2000 * US;
+	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_SLAB] = 0;
+	stall.phases.ns[PHASE_REST][PART_OWN] = 9700 * US;
+	message_is("nginx[812]: page allocation stalled 12.8 ms: reclaim 2.0 ms, "
+		   "compaction 1.1 ms, rest 9.7 ms; order 0 GFP_KERNEL");
+	memset(&stall.phases, 0, sizeof(stall.phases));
+	stall.phases.ns[PHASE_REST][PART_OWN] = 12800 * US;
+	message_is("nginx[812]: page allocation stalled 12.8 ms: "
+		   "no slow reclaim or compaction inside; order 0 GFP_KERNEL");
+}
+
+static void test_message_of_others(void **state)
+{
+	(void)state;
+	memset(&stall.phases, 0, sizeof(stall.phases));
+	stall.phases.ns[PHASE_OTHER_RECLAIM][PART_OWN] = 12800 * US;
+	stall.order = -1;
+	stall.gfp_names = "";
+	stall.role = ROLE_NONE;
+	told.function = "my_function";
+	stall.pid = 815;
+	told.name = "worker";
+	message_is("worker[815] of nginx[812]: my_function stalled 12.8 ms: other reclaim 12.8 ms");
+	told.interrupt = true;
+	stall.role = ROLE_MEMORY_HIGH;
+	message_is("interrupt on CPU 3: memory.high stalled 12.8 ms: other reclaim 12.8 ms");
+}
+
+/* Whatever names hold: one line of valid UTF-8. */
+static void test_message_of_any_bytes(void **state)
+{
+	char message[JOURNAL_MESSAGE_MAX];
+	static char long_names[4000];
+
+	(void)state;
+	told.name = "a\n\x1b\xff\xc3\xa9";
+	message_is("a\\x0a\\x1b\\xff\xc3\xa9[812]: page allocation stalled 12.8 ms: "
+		   "reclaim 11.2 ms (slab super_cache_scan[vda] 2.9 ms), compaction 1.1 ms; "
+		   "order 0 GFP_KERNEL");
+	for (size_t i = 0; i + 3 < sizeof(long_names); i += 3)
+		memcpy(long_names + i, "\xe2\x82\xac", 4);
+	stall.gfp_names = long_names;
+	journal_stall_message(message, &told, &namer);
+	assert_in_range(strlen(message), JOURNAL_MESSAGE_MAX - 40, JOURNAL_MESSAGE_MAX - 1);
+	for (const char *at = message; *at; at += utf8_length(at))
+		assert_true(utf8_length(at) > 0);
+}
+
+static void test_priority(void **state)
+{
+	(void)state;
+	assert_int_equal(journal_stall_priority(10 * MS, 100 * MS, 1000 * MS), 5);
+	assert_int_equal(journal_stall_priority(100 * MS - 1, 100 * MS, 1000 * MS), 5);
+	assert_int_equal(journal_stall_priority(100 * MS, 100 * MS, 1000 * MS), 4);
+	assert_int_equal(journal_stall_priority(1000 * MS - 1, 100 * MS, 1000 * MS), 4);
+	assert_int_equal(journal_stall_priority(1000 * MS, 100 * MS, 1000 * MS), 3);
+	assert_int_equal(journal_stall_priority(~0ull, 100 * MS, 1000 * MS), 3);
+}
+
+static void duration_is(uint64_t ns, const char *expected)
+{
+	char text[DURATION_TEXT_MAX];
+
+	assert_string_equal(duration_text(text, ns), expected);
+}
+
+static void test_duration(void **state)
+{
+	(void)state;
+	duration_is(0, "0 us");
+	duration_is(499, "0 us");
+	duration_is(500, "1 us");
+	duration_is(134 * US, "134 us");
+	duration_is(999499, "999 us");
+	duration_is(999500, "1.0 ms");
+	duration_is(1 * MS, "1.0 ms");
+	duration_is(12849999, "12.8 ms");
+	duration_is(12850000, "12.9 ms");
+	duration_is(999949999, "999.9 ms");
+	duration_is(999950000, "1.0 s");
+	duration_is(1234 * MS, "1.2 s");
+	duration_is(75000 * MS, "75.0 s");
+	duration_is(UINT64_MAX, "18446744073.7 s");
+}
+
+static struct journal_entry entry;
+static struct fake_entry read_back;
+
+static void read_fields(void)
+{
+	journal_entry_clear(&entry);
+	journal_stall_fields(&entry, &told, &namer);
+	assert_int_equal(entry.left_out, 0);
+	memcpy(read_back.bytes, entry.bytes, entry.used);
+	read_back.length = entry.used;
+	read_back.bytes[entry.used] = '\0';
+	fake_parse(&read_back);
+}
+
+static void text_is(const char *name, const char *expected)
+{
+	assert_string_equal(fake_value(&read_back, name), expected);
+}
+
+static void number_is(const char *name, long long expected)
+{
+	assert_int_equal(fake_number(&read_back, name), expected);
+}
+
+static void has_not(const char *name)
+{
+	assert_null(fake_field(&read_back, name));
+}
+
+static void test_fields(void **state)
+{
+	(void)state;
+	stall.end += 999;
+	read_fields();
+	text_is("ALLOCFILT_FUNCTION", "__alloc_pages");
+	text_is("ALLOCFILT_ROLE", "page allocation");
+	number_is("ALLOCFILT_LATENCY_USEC", 12800);
+	number_is("ALLOCFILT_DIRECT_RECLAIM_USEC", 11200);
+	number_is("ALLOCFILT_DIRECT_RECLAIM_OWN_USEC", 8200);
+	number_is("ALLOCFILT_DIRECT_RECLAIM_SLAB_USEC", 3000);
+	has_not("ALLOCFILT_DIRECT_RECLAIM_THROTTLE_USEC");
+	number_is("ALLOCFILT_MEMCG_RECLAIM_USEC", 0);
+	number_is("ALLOCFILT_NODE_RECLAIM_USEC", 0);
+	number_is("ALLOCFILT_OTHER_RECLAIM_USEC", 0);
+	number_is("ALLOCFILT_COMPACTION_USEC", 1100);
+	number_is("ALLOCFILT_MEMORY_HIGH_USEC", 0);
+	number_is("ALLOCFILT_REST_USEC", 500);
+	has_not("ALLOCFILT_REST_OWN_USEC");
+	number_is("ALLOCFILT_ORDER", 0);
+	text_is("ALLOCFILT_GFP", "GFP_KERNEL");
+	text_is("ALLOCFILT_SHRINKER", "super_cache_scan[vda]");
+	number_is("ALLOCFILT_SHRINKER_USEC", 2900);
+	text_is("ALLOCFILT_COMM", "nginx");
+	number_is("ALLOCFILT_TID", 812);
+	number_is("ALLOCFILT_PID", 812);
+	text_is("ALLOCFILT_PROCESS", "nginx");
+	text_is("ALLOCFILT_CGROUP", "/system.slice/nginx.service");
+	number_is("ALLOCFILT_CPU", 3);
+	number_is("ALLOCFILT_INCOMPLETE", 0);
+	text_is("ALLOCFILT_SOURCE", "direct reclaim");
+	has_not("ALLOCFILT_TIME");
+	has_not("ALLOCFILT_STACK");
+	has_not("ALLOCFILT_MEMCG");
+	has_not("ALLOCFILT_INTERRUPT");
+	has_not("ALLOCFILT_RECLAIMED_PAGES");
+	has_not("ALLOCFILT_COMPACTION_OUTCOME");
+}
+
+static void test_fields_not_known(void **state)
+{
+	(void)state;
+	who = (struct who_task){ .pid = 0 };
+	stall.order = -1;
+	stall.gfp_names = "";
+	stall.role = ROLE_NONE;
+	stall.nr_shrinkers = 0;
+	stall.incomplete = true;
+	told.interrupt = true;
+	read_fields();
+	has_not("ALLOCFILT_PID");
+	has_not("ALLOCFILT_PROCESS");
+	has_not("ALLOCFILT_CGROUP");
+	has_not("ALLOCFILT_ORDER");
+	has_not("ALLOCFILT_GFP");
+	has_not("ALLOCFILT_ROLE");
+	has_not("ALLOCFILT_SHRINKER");
+	number_is("ALLOCFILT_INCOMPLETE", 1);
+	number_is("ALLOCFILT_INTERRUPT", 1);
+}
+
+static void test_fields_of_any_bytes(void **state)
+{
+	(void)state;
+	told.name = "\xff=\n\x01";
+	strcpy(who.cgroup, "/a\nMESSAGE=no\n");
+	stall.start = 1;
+	stall.stack = 3;
+	stall.has_reclaimed = true;
+	stall.nr_reclaimed = 77;
+	stall.compaction = "partial_skipped";
+	told.memcg = "/m";
+	read_fields();
+	text_is("ALLOCFILT_COMM", "\xff=\n\x01");
+	text_is("ALLOCFILT_CGROUP", "/a\nMESSAGE=no\n");
+	has_not("MESSAGE");
+	text_is("ALLOCFILT_STACK", "scan_0\nscan_0\nscan_0");
+	text_is("ALLOCFILT_TIME", "2026-11-21T20:00:00.000000001Z");
+	number_is("ALLOCFILT_RECLAIMED_PAGES", 77);
+	text_is("ALLOCFILT_COMPACTION_OUTCOME", "partial_skipped");
+	text_is("ALLOCFILT_MEMCG", "/m");
+}
+
+static int long_symbol(void *context, uint64_t address, char style, char *text, size_t size)
+{
+	(void)context;
+	(void)address;
+	(void)style;
+	memset(text, 'f', size - 1);
+	text[size - 1] = '\0';
+	return size - 1;
+}
+
+static const char *long_label(void *context, uint64_t shrinker)
+{
+	static char text[512];
+
+	(void)context;
+	(void)shrinker;
+	memset(text, 'l', sizeof(text) - 1);
+	return text;
+}
+
+/* The longest that there can be, so that a message still has its place. */
+static void test_longest(void **state)
+{
+	static const struct namer longest = {
+		.symbol = long_symbol, .shrinker = long_label, .time = time_text, .stack = stack,
+	};
+	char path[WHO_CGROUP_MAX];
+	char names[160];
+
+	(void)state;
+	memset(path, 'p', sizeof(path) - 1);
+	path[sizeof(path) - 1] = '\0';
+	memset(names, 'n', sizeof(names) - 1);
+	names[sizeof(names) - 1] = '\0';
+	for (int group = 0; group < PHASE_GROUPS; group++)
+		for (int part = 0; part < PHASE_PARTS; part++)
+			stall.phases.ns[group][part] = 100000000000 * MS;
+	stall.start = 1;
+	stall.end = UINT64_MAX;
+	stall.order = 10;
+	stall.gfp_names = names;
+	stall.compaction = names;
+	stall.has_reclaimed = true;
+	stall.nr_reclaimed = UINT64_MAX;
+	stall.stack = 400;
+	told.memcg = path;
+	told.function = names;
+	told.name = "0123456789abcde";
+	strcpy(who.process, "0123456789abcde");
+	strcpy(who.cgroup, path);
+	journal_entry_clear(&entry);
+	journal_stall_fields(&entry, &told, &longest);
+	assert_int_equal(entry.left_out, 0);
+	assert_in_range(entry.used, JOURNAL_STACK_MAX, JOURNAL_FIELDS_MAX);
+	memcpy(read_back.bytes, entry.bytes, entry.used);
+	read_back.length = entry.used;
+	fake_parse(&read_back);
+	/* Whole frames: of 95 bytes and a newline each. */
+	assert_int_equal((fake_field(&read_back, "ALLOCFILT_STACK")->length + 1) % 96, 0);
+}
+
+static void object_is(const char *proc, const char *name, const char *value)
+{
+	struct journal_object object;
+
+	journal_object_of(&object, &told);
+	journal_entry_clear(&entry);
+	journal_object_field(&entry, &object, proc);
+	if (name) {
+		char expected[300];
+		int length = snprintf(expected, sizeof(expected), "%s=%s\n", name, value);
+
+		assert_int_equal(entry.used, length);
+		assert_memory_equal(entry.bytes, expected, length);
+	} else {
+		assert_int_equal(entry.used, 0);
+	}
+}
+
+/* Of a process that is there its id, of one that has gone its unit, never both. */
+static void test_object(void **state)
+{
+	pid_t gone = fork();
+	char number[16];
+
+	(void)state;
+	if (!gone)
+		_exit(0);
+	assert_int_equal(waitpid(gone, NULL, 0), gone);
+	who.tgid = getpid();
+	snprintf(number, sizeof(number), "%d", getpid());
+	object_is("/proc", "OBJECT_PID", number);
+	object_is(NULL, "OBJECT_SYSTEMD_UNIT", "nginx.service");
+	who.tgid = gone;
+	object_is("/proc", "OBJECT_SYSTEMD_UNIT", "nginx.service");
+	strcpy(who.cgroup, "/system.slice");
+	object_is("/proc", NULL, NULL);
+	strcpy(who.cgroup, "/system.slice/nginx.service");
+	who.tgid = 0;
+	object_is("/proc", "OBJECT_SYSTEMD_UNIT", "nginx.service");
+	who.tgid = getpid();
+	told.interrupt = true;
+	object_is("/proc", NULL, NULL);
+}
+
+#define TEST(function) cmocka_unit_test_setup(function, make_stall)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_message),
+		TEST(test_message_order),
+		TEST(test_message_of_the_rest),
+		TEST(test_message_of_others),
+		TEST(test_message_of_any_bytes),
+		TEST(test_priority),
+		TEST(test_duration),
+		TEST(test_fields),
+		TEST(test_fields_not_known),
+		TEST(test_fields_of_any_bytes),
+		TEST(test_longest),
+		TEST(test_object),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

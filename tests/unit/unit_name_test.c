@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "allocfilt/unit_name.h"
+
+/* NULL: of no unit. What systemd itself says of such paths: its src/test/test-cgroup-util.c. */
+static const struct {
+	const char *cgroup;
+	const char *unit;
+} cases[] = {
+	{ "/system.slice/nginx.service", "nginx.service" },
+	{ "/system.slice/nginx.service/workers/a", "nginx.service" },
+	{ "/system.slice/system-getty.slice/getty@tty1.service", "getty@tty1.service" },
+	{ "/user.slice/user-1000.slice/user@1000.service/app.slice/foo.service",
+	  "user@1000.service" },
+	{ "/user.slice/user-1000.slice/session-2.scope", "session-2.scope" },
+	{ "/init.scope", "init.scope" },
+	{ "/system.slice/dev-hugepages.mount", "dev-hugepages.mount" },
+	{ "/system.slice/my\\x2dunit.service", "my\\x2dunit.service" },
+	{ "/machine.slice/machine-a.scope/payload/system.slice/b.service", "machine-a.scope" },
+	{ "/kubepods.slice/kubepods-burstable.slice/cri-containerd-0af1.scope",
+	  "cri-containerd-0af1.scope" },
+	{ "/system.slice/_cpu.service", "cpu.service" },
+	{ "/_memory.slice/x.service", "x.service" },
+	{ "//system.slice//nginx.service", "nginx.service" },
+	{ "/system.slice/nginx.service (deleted)", "nginx.service" },
+	{ "/nginx.service", "nginx.service" },
+
+	{ "/", NULL },
+	{ "", NULL },
+	{ "/system.slice", NULL },
+	{ "/system.slice/", NULL },
+	{ "/user.slice/user-1000.slice", NULL },
+	{ "/docker/0af1", NULL },
+	{ "/a/b.service", NULL },
+	{ "/system.slice/getty@.service", NULL },
+	{ "/system.slice/@tty1.service", NULL },
+	{ "/system.slice/.service", NULL },
+	{ "/system.slice/a b.service", NULL },
+	{ "/system.slice/a\n.service", NULL },
+	{ "/system.slice/\xff.service", NULL },
+	{ "/system.slice/a.unknown", NULL },
+	{ "/system.slice/_", NULL },
+	{ "/.slice/a.service", NULL },
+	{ "/a@b.slice/a.service", NULL },
+	/* Its beginning was cut: what is there may be inside of another unit. */
+	{ "@1000.service/app.slice/foo.service", NULL },
+	{ "slice/foo.service", NULL },
+};
+
+static void test_cases(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char unit[UNIT_NAME_BYTES];
+		bool found = unit_name_of_cgroup(cases[i].cgroup, unit);
+
+		if (found != !!cases[i].unit)
+			fail_msg("'%s': '%s'", cases[i].cgroup, unit);
+		assert_string_equal(unit, cases[i].unit ? cases[i].unit : "");
+	}
+}
+
+/* systemd.unit(5): at most 255 characters. */
+static void test_length(void **state)
+{
+	char cgroup[300] = "/";
+	char unit[UNIT_NAME_BYTES];
+
+	(void)state;
+	memset(cgroup + 1, 'a', 255 - 8);
+	strcpy(cgroup + 1 + 255 - 8, ".service");
+	assert_true(unit_name_of_cgroup(cgroup, unit));
+	assert_int_equal(strlen(unit), 255);
+	assert_string_equal(unit, cgroup + 1);
+	memset(cgroup + 1, 'a', 256 - 8);
+	strcpy(cgroup + 1 + 256 - 8, ".service");
+	assert_false(unit_name_of_cgroup(cgroup, unit));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_cases),
+		cmocka_unit_test(test_length),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
