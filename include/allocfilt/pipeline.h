@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "failure.h"
+#include "limits.h"
 #include "options.h"
 #include "page.h"
 #include "plan.h"
@@ -37,6 +38,7 @@ struct pipeline_setup {
 	bool local_clock;
 	enum options_format format;
 	unsigned int top;	/* tasks and cgroups in the summary */
+	struct limits limits;	/* sizes of tables, none of them 0; files is not looked at */
 	struct writer *writer;
 	int output_fd;		/* of the writer */
 };
@@ -73,6 +75,9 @@ int pipeline_so_far(struct pipeline *pipeline, struct writer *writer);
 
 /** pipeline_for_people - the summary as text, to a writer of the caller's */
 int pipeline_for_people(struct pipeline *pipeline, struct writer *writer);
+
+/** pipeline_unread - so many CPUs could not be opened for want of descriptors; the most is kept */
+void pipeline_unread(struct pipeline *pipeline, unsigned int cpus);
 
 /** pipeline_say_losses - at most once a second; @now: ns of a clock that never goes back */
 void pipeline_say_losses(struct pipeline *pipeline, uint64_t now);

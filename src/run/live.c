@@ -163,6 +163,7 @@ static int make_keep(struct live *live)
 		.plan = live->plan,
 		.layout = &live->layout,
 		.full = live->run->options->full,
+		.names = live->run->options->limits.names,
 		.probe = &live->probe,
 	};
 
@@ -187,6 +188,7 @@ static int make_pipeline(struct live *live, int cpus)
 		.local_clock = true,
 		.format = live->run->options->format,
 		.top = live->run->options->top,
+		.limits = live->run->options->limits,
 		.writer = live->run->output,
 		.output_fd = live->run->output_fd,
 	};

@@ -66,6 +66,7 @@ static int make_pipeline(const struct run_context *run, const struct capture *ca
 		.local_clock = capture_local_clock(capture),
 		.format = run->options->format,
 		.top = run->options->top,
+		.limits = run->options->limits,
 		.writer = run->output,
 		.output_fd = run->output_fd,
 	};
