@@ -14,6 +14,7 @@
 #include "allocfilt/kernel.h"
 #include "allocfilt/log.h"
 #include "allocfilt/loop.h"
+#include "allocfilt/open_files.h"
 #include "allocfilt/pipeline.h"
 #include "allocfilt/plan.h"
 #include "allocfilt/probes.h"
@@ -282,11 +283,19 @@ static int check_taken(struct live *live)
 			   "tracing was taken away by somebody else: %s", what);
 }
 
+/* What cannot be read is told: its records are as good as lost. */
+static void count_unread(struct live *live)
+{
+	if (live->pipeline)
+		pipeline_unread(live->pipeline, cpu_buffers_starved(live->buffers));
+}
+
 static int each_second(struct live *live, uint64_t now)
 {
 	live->next_second = now + NS_PER_SECOND;
 	if (cpu_buffers_reopen(live->buffers))
 		watch_buffers(live);
+	count_unread(live);
 	if (live->keep)
 		keep_names(live->keep, now);
 	if (now >= live->next_mark) {
@@ -375,6 +384,7 @@ static int count_cpus(const struct live *live)
 static int prepare(struct live *live)
 {
 	struct failure failure = { 0 };
+	const struct options *options = live->run->options;
 	int cpus = count_cpus(live);
 	int ret = read_layout(live);
 
@@ -383,8 +393,9 @@ static int prepare(struct live *live)
 	if (cpus <= 0)
 		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, ENOENT,
 				   "%s/per_cpu: no CPU to read", live->kernel->dir);
+	open_files_for_cpus(options->limits.files, live->kernel->dir, options->write ? 2 : 1);
 	find_probe(live, &failure);
-	ret = live->run->options->write ? make_keep(live) : make_pipeline(live, cpus);
+	ret = options->write ? make_keep(live) : make_pipeline(live, cpus);
 	if (!ret)
 		define_probe(live, &failure);
 	return ret;
@@ -417,6 +428,7 @@ static int begin(struct live *live, uint64_t now)
 			    strerror(errno));
 	session_set_buffer_percent(live->session, ALARM_PERCENT);
 	watch_buffers(live);
+	count_unread(live);
 	ret = session_on(live->session, live->failure);
 	if (ret)
 		return ret;

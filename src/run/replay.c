@@ -8,6 +8,7 @@
 
 #include "allocfilt/capture.h"
 #include "allocfilt/log.h"
+#include "allocfilt/open_files.h"
 #include "allocfilt/pipeline.h"
 #include "allocfilt/run.h"
 
@@ -143,8 +144,10 @@ int replay_run(const struct run_context *run, struct failure *failure)
 	struct capture *capture = NULL;
 	struct pipeline *pipeline = NULL;
 	struct plan *plan = NULL;
-	int ret = capture_open(&capture, run->options->source, failure);
+	int ret;
 
+	open_files_for_cpus(run->options->limits.files, run->options->source, 1);
+	ret = capture_open(&capture, run->options->source, failure);
 	if (!ret)
 		ret = make_plan(run, capture, &plan, failure);
 	if (!ret)
