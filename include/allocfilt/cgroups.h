@@ -2,6 +2,7 @@
 #ifndef ALLOCFILT_CGROUPS_H
 #define ALLOCFILT_CGROUPS_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -10,7 +11,6 @@
  * directory on cgroup2.
  */
 
-#define CGROUPS_MAX		64	/* paths that are remembered */
 #define CGROUP_PATH_MAX		256	/* bytes with the NUL; of a longer path the end is kept */
 
 struct cgroups;
@@ -19,15 +19,30 @@ struct cgroups;
  * cgroups_new
  * @mounts: "/proc/self/mounts" for a live run, NULL for a capture
  * @saved: path of a capture's file `cgroups`, or NULL
+ * @size: paths that are remembered, at least 1; the one unused for longest makes room
  *
  * Returns NULL with errno ENOMEM. Without cgroup2, or the right to open a directory by its number
  * (CAP_DAC_READ_SEARCH), no path is known.
  */
-struct cgroups *cgroups_new(const char *mounts, const char *saved);
+struct cgroups *cgroups_new(const char *mounts, const char *saved, size_t size);
 void cgroups_free(struct cgroups *cgroups);
 
-/** cgroups_path - path below the mount ("/" for the root), "" where not known; never NULL */
+/**
+ * cgroups_path - path below the mount ("/" for the root), "" where not known; never NULL
+ *
+ * Valid until the next call.
+ */
 const char *cgroups_path(struct cgroups *cgroups, uint64_t id);
+
+/** cgroups_evicted - paths that made room for others; one whose cgroup is there is read again */
+uint64_t cgroups_evicted(const struct cgroups *cgroups);
+
+/**
+ * cgroups_missed - times that a cgroup was gone when it was asked for and paths had made room
+ *
+ * Whether its path was among them, nobody knows. 0 with a capture, which is there to be read again.
+ */
+uint64_t cgroups_missed(const struct cgroups *cgroups);
 
 /** cgroups_print - all cgroups that there are, as the lines of the file `cgroups` */
 void cgroups_print(FILE *stream, const char *mounts);

@@ -34,6 +34,9 @@ void cpu_buffers_close(struct cpu_buffers *buffers);
  */
 int cpu_buffers_reopen(struct cpu_buffers *buffers);
 
+/** cpu_buffers_starved - CPUs that are not open for want of a descriptor (RLIMIT_NOFILE) */
+unsigned int cpu_buffers_starved(const struct cpu_buffers *buffers);
+
 /** cpu_buffers_cpus - the highest CPU's number and one */
 int cpu_buffers_cpus(const struct cpu_buffers *buffers);
 

@@ -23,6 +23,7 @@ struct keep_setup {
 	const struct page_layout *layout;
 	const struct probe *probe;	/* no definition: none */
 	bool full;			/* all formats, symbols and functions */
+	unsigned int names;		/* of tasks that are kept: names_new() */
 };
 
 /**

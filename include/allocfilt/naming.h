@@ -7,6 +7,7 @@
 
 #include "decode.h"
 #include "failure.h"
+#include "output.h"
 #include "plan.h"
 #include "record.h"
 #include "shrinker_names.h"
@@ -26,6 +27,8 @@ struct naming_setup {
 	const char *mounts;	/* path of a text of mountinfo; NULL: none */
 	const char *release;	/* of the kernel that wrote the data, "" or NULL: not known */
 	bool stack;		/* keep stacks */
+	unsigned int names;	/* of tasks that are kept: names_new() */
+	size_t cgroups;		/* paths that are kept: cgroups_new() */
 };
 
 /**
@@ -63,6 +66,12 @@ struct shrinker_names *naming_shrinkers(const struct naming *naming);
 
 /** naming_address - of a function that naming_new() looked for (shrinkers' are); 0: none */
 uint64_t naming_address(const struct naming *naming, const char *function);
+
+/* The tables of names that may have been full. */
+#define NAMING_OVERFLOWS 4
+
+/** naming_overflows - fills an array of at least NAMING_OVERFLOWS; returns how many */
+size_t naming_overflows(const struct naming *naming, struct overflow *overflows);
 
 /** naming_memcg - path of a cgroup by the number that events carry, "" where not known */
 const char *naming_memcg(struct naming *naming, uint64_t memcg_id);

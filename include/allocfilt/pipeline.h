@@ -9,6 +9,7 @@
 
 #include "failure.h"
 #include "journal.h"
+#include "limits.h"
 #include "options.h"
 #include "page.h"
 #include "plan.h"
@@ -39,6 +40,7 @@ struct pipeline_setup {
 	enum options_format format;
 	const struct journal_setup *journal;	/* copied; NULL: the form of format */
 	unsigned int top;	/* tasks and cgroups in the summary */
+	struct limits limits;	/* sizes of tables, none of them 0; files is not looked at */
 	struct writer *writer;
 	int output_fd;		/* of the writer */
 };
@@ -84,6 +86,9 @@ bool pipeline_journal(const struct pipeline *pipeline, struct journal_counts *re
 
 /** pipeline_status - a line on the run, for systemd's STATUS=; returns its length */
 size_t pipeline_status(const struct pipeline *pipeline, char *text, size_t size);
+
+/** pipeline_unread - so many CPUs could not be opened for want of descriptors; the most is kept */
+void pipeline_unread(struct pipeline *pipeline, unsigned int cpus);
 
 /** pipeline_say_losses - at most once a second; @now: ns of a clock that never goes back */
 void pipeline_say_losses(struct pipeline *pipeline, uint64_t now);

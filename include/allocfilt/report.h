@@ -26,6 +26,8 @@ struct report_setup {
 	enum options_format format;
 	const struct journal_setup *journal;	/* copied; NULL: the form of format */
 	unsigned int top;
+	size_t shrinkers;	/* with a total of their own */
+	size_t cgroups;		/* in the summary */
 	struct writer *writer;
 	int fd;			/* of the writer */
 };
@@ -45,7 +47,7 @@ int report_record(struct report *report, const struct record *record);
 int report_flush(struct report *report);
 
 /* The tables of the report that may have been full; the rest is the caller's. */
-#define REPORT_OVERFLOWS 7
+#define REPORT_OVERFLOWS 8
 
 /** report_overflows - fills an array of at least REPORT_OVERFLOWS; returns how many */
 size_t report_overflows(const struct report *report, struct overflow *overflows);

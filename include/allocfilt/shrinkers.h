@@ -13,8 +13,6 @@
  * by superblock where one callback serves them all.
  */
 
-#define SHRINKERS_MAX 512
-
 struct shrinker_total {
 	uint64_t callback;	/* address of its scan function */
 	uint64_t total;		/* ns */
@@ -24,8 +22,13 @@ struct shrinker_total {
 
 struct shrinkers;
 
-/** shrinkers_new - NULL with errno ENOMEM; nothing is allocated later */
-struct shrinkers *shrinkers_new(void);
+/**
+ * shrinkers_new - nothing is allocated later
+ * @size: callbacks that have a total of their own, at least 1
+ *
+ * Returns NULL with errno ENOMEM.
+ */
+struct shrinkers *shrinkers_new(size_t size);
 void shrinkers_free(struct shrinkers *shrinkers);
 
 /** shrinkers_pair - count a slab pair */

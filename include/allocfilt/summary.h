@@ -14,7 +14,6 @@
 
 #define SUMMARY_FUNCTIONS_MAX	64
 #define SUMMARY_TASKS_MAX	128	/* when full, the one that waited least makes room */
-#define SUMMARY_CGROUPS_MAX	64
 #define SUMMARY_KERNEL_MAX	32
 #define SUMMARY_WORST_SHRINKERS	8
 
@@ -46,8 +45,13 @@ struct summary_worst {
 
 struct summary;
 
-/** summary_new - all that it will ever take is allocated here; NULL with errno ENOMEM */
-struct summary *summary_new(const struct plan *plan);
+/**
+ * summary_new - all that it will ever take is allocated here
+ * @cgroups: those that are kept, at least 1; when full, the one that waited least makes room
+ *
+ * Returns NULL with errno ENOMEM.
+ */
+struct summary *summary_new(const struct plan *plan, size_t cgroups);
 void summary_free(struct summary *summary);
 
 /** summary_window, summary_pair, summary_stall - count what goes by */
@@ -85,7 +89,8 @@ const struct phases *summary_background_phases(const struct summary *summary);
 /** summary_incomplete - stalls during which records were lost */
 uint64_t summary_incomplete(const struct summary *summary);
 
-/** summary_overflow - functions, tasks and cgroups that found no place or lost theirs */
+/** summary_overflow - functions and tasks that found no place or lost theirs; _cgroups: cgroups */
 uint64_t summary_overflow(const struct summary *summary);
+uint64_t summary_cgroups_overflow(const struct summary *summary);
 
 #endif

@@ -15,8 +15,6 @@
  * interrupted.
  */
 
-#define TASKS_MAX		4096	/* the one without a record for longest goes first */
-#define TASKS_EVENTS_MAX	10240	/* waiting events, over all tasks */
 #define TASK_PAIRS_MAX		16	/* begins without their end, per task */
 
 /* Whose a record is: the task's own, the idle task's of a CPU, or an interrupt's of a CPU. */
@@ -57,16 +55,20 @@ struct task_sink {
 
 struct tasks;
 
-/**
- * tasks_new - all that it will ever take is allocated here
- * @cpus: CPUs are 0 … cpus-1
- * @edge: ns by which a window may have begun before its calltime: 0 with the local clock, else how
- *	uncertain its edges are (DESIGN 5.6)
- *
- * The plan has to live as long. Returns NULL with errno ENOMEM.
- */
-struct tasks *tasks_new(const struct plan *plan, int cpus, uint64_t edge,
-			const struct task_sink *sink);
+struct tasks_setup {
+	const struct plan *plan;	/* has to live as long */
+	int cpus;			/* CPUs are 0 … cpus-1 */
+	/* ns by which a window may have begun before its calltime: 0 with the local clock, else how
+	 * uncertain its edges are (DESIGN 5.6) */
+	uint64_t edge;
+	size_t tasks;			/* the one without a record for longest goes first */
+	size_t events;			/* that wait, over all tasks; the oldest goes first */
+	size_t task_events;		/* a task with more of them makes room before the others */
+	struct task_sink sink;
+};
+
+/** tasks_new - all that it will ever take is allocated here; NULL with errno ENOMEM */
+struct tasks *tasks_new(const struct tasks_setup *setup);
 void tasks_free(struct tasks *tasks);
 
 /** tasks_record - a record_sink: the next record in the order of time */
@@ -76,6 +78,7 @@ int tasks_record(void *tasks, const struct record *record);
 struct tasks_drops {
 	uint64_t tasks;		/* states of tasks that went before they were idle */
 	uint64_t events;	/* waiting events that went to make room */
+	uint64_t task_events;	/* those of a task that had more than its share */
 	uint64_t pairs;		/* begins that went to make room */
 };
 void tasks_drops(const struct tasks *tasks, struct tasks_drops *drops);

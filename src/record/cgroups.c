@@ -18,7 +18,8 @@
 #define PRINT_MAX	65536	/* cgroups in the file of a capture */
 
 struct known {
-	uint64_t id;		/* 0: empty */
+	uint64_t id;
+	uint64_t used;		/* when: a number that counts up */
 	char path[CGROUP_PATH_MAX];
 };
 
@@ -27,7 +28,12 @@ struct cgroups {
 	size_t mount_length;	/* of its path */
 	FILE *saved;		/* NULL: none */
 	char buffer[BUFSIZ];	/* of saved, which would allocate its own when it is first read */
-	struct known table[CGROUPS_MAX];
+	uint64_t uses;
+	uint64_t evicted;
+	uint64_t missed;
+	size_t size;
+	size_t count;
+	struct known table[];
 };
 
 /* Where cgroup2 is mounted; -ENOENT for nowhere. */
@@ -50,13 +56,14 @@ static int find_mount(const char *mounts, char mount[PATH_MAX])
 	return ret;
 }
 
-struct cgroups *cgroups_new(const char *mounts, const char *saved)
+struct cgroups *cgroups_new(const char *mounts, const char *saved, size_t size)
 {
-	struct cgroups *cgroups = calloc(1, sizeof(*cgroups));
+	struct cgroups *cgroups = calloc(1, sizeof(*cgroups) + size * sizeof(cgroups->table[0]));
 	char mount[PATH_MAX];
 
 	if (!cgroups)
 		return NULL;
+	cgroups->size = size;
 	cgroups->mount = -1;
 	if (mounts && !find_mount(mounts, mount)) {
 		cgroups->mount = open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -91,7 +98,7 @@ static void set_path(char path[CGROUP_PATH_MAX], const char *from)
 }
 
 /* kernfs takes the number of an inode for a handle, so that no tree has to be searched. */
-static void look_up_live(const struct cgroups *cgroups, struct known *known)
+static void look_up_live(const struct cgroups *cgroups, uint64_t id, char known[CGROUP_PATH_MAX])
 {
 	union {
 		struct file_handle handle;
@@ -102,7 +109,7 @@ static void look_up_live(const struct cgroups *cgroups, struct known *known)
 	ssize_t length;
 	int fd;
 
-	memcpy(of.handle.f_handle, &known->id, sizeof(known->id));
+	memcpy(of.handle.f_handle, &id, sizeof(id));
 	fd = open_by_handle_at(cgroups->mount, &of.handle, O_PATH | O_CLOEXEC);
 	if (fd < 0)
 		return;
@@ -112,10 +119,10 @@ static void look_up_live(const struct cgroups *cgroups, struct known *known)
 	if (length < (ssize_t)cgroups->mount_length)
 		return;
 	path[length] = '\0';
-	set_path(known->path, path + cgroups->mount_length);
+	set_path(known, path + cgroups->mount_length);
 }
 
-static void look_up_saved(const struct cgroups *cgroups, struct known *known)
+static void look_up_saved(const struct cgroups *cgroups, uint64_t id, char known[CGROUP_PATH_MAX])
 {
 	char line[4 * PATH_MAX];
 	char word[PATH_MAX];
@@ -124,29 +131,88 @@ static void look_up_saved(const struct cgroups *cgroups, struct known *known)
 	while (fgets(line, sizeof(line), cgroups->saved)) {
 		const char *at = line;
 
-		if (!word_take(&at, word, sizeof(word)) || strtoull(word, NULL, 10) != known->id)
+		if (!word_take(&at, word, sizeof(word)) || strtoull(word, NULL, 10) != id)
 			continue;
 		if (word_take(&at, word, sizeof(word)))
-			set_path(known->path, word);
+			set_path(known, word);
 		break;
 	}
+}
+
+static struct known *find(struct cgroups *cgroups, uint64_t id)
+{
+	for (size_t i = 0; i < cgroups->count; i++)
+		if (cgroups->table[i].id == id)
+			return &cgroups->table[i];
+	return NULL;
+}
+
+static struct known *least_recently_used(struct cgroups *cgroups)
+{
+	struct known *least = cgroups->table;
+
+	for (size_t i = 1; i < cgroups->count; i++)
+		if (cgroups->table[i].used < least->used)
+			least = &cgroups->table[i];
+	return least;
+}
+
+static struct known *add(struct cgroups *cgroups, uint64_t id, const char *path)
+{
+	struct known *known;
+
+	if (cgroups->count < cgroups->size) {
+		known = &cgroups->table[cgroups->count++];
+	} else {
+		known = least_recently_used(cgroups);
+		cgroups->evicted++;
+	}
+	known->id = id;
+	strcpy(known->path, path);
+	return known;
+}
+
+/* Where the path is not to be found, none makes room for it. */
+static struct known *look_up(struct cgroups *cgroups, uint64_t id)
+{
+	char path[CGROUP_PATH_MAX] = "";
+
+	if (cgroups->mount >= 0)
+		look_up_live(cgroups, id, path);
+	else if (cgroups->saved)
+		look_up_saved(cgroups, id, path);
+	if (*path)
+		return add(cgroups, id, path);
+	/* What a capture does not have now it did not have then. */
+	if (cgroups->evicted && cgroups->mount >= 0)
+		cgroups->missed++;
+	return NULL;
 }
 
 /* The number of a cgroup that is gone does not come back: it counts up. */
 const char *cgroups_path(struct cgroups *cgroups, uint64_t id)
 {
-	struct known *known = &cgroups->table[id % CGROUPS_MAX];
+	struct known *known;
 
 	if (!id)
 		return "";
-	if (known->id == id && *known->path)
-		return known->path;
-	*known = (struct known){ .id = id };
-	if (cgroups->mount >= 0)
-		look_up_live(cgroups, known);
-	else if (cgroups->saved)
-		look_up_saved(cgroups, known);
+	known = find(cgroups, id);
+	if (!known)
+		known = look_up(cgroups, id);
+	if (!known)
+		return "";
+	known->used = ++cgroups->uses;
 	return known->path;
+}
+
+uint64_t cgroups_evicted(const struct cgroups *cgroups)
+{
+	return cgroups->evicted;
+}
+
+uint64_t cgroups_missed(const struct cgroups *cgroups)
+{
+	return cgroups->missed;
 }
 
 /* nftw(3) hands on no context. */

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "allocfilt/hash.h"
 #include "allocfilt/names.h"
 
-#define BUCKETS		NAMES_MAX
 #define NONE		UINT16_MAX
 #define FRESH_NS	1000000000ull	/* exec may have changed an older name */
 #define PROC_COMM_MAX	64		/* /proc adds to the name of a worker what it works on */
@@ -29,33 +29,43 @@ struct entry {
 struct names {
 	int proc;		/* file descriptor of /proc; -1: a capture */
 	char *saved;
+	uint16_t size;		/* of the table */
 	uint16_t count;
 	uint16_t newest;
 	uint16_t oldest;
 	uint64_t evicted;
-	uint16_t buckets[BUCKETS];
-	struct entry table[NAMES_MAX];
+	uint64_t missed;
+	size_t nr_buckets;
+	uint16_t *buckets;
+	struct entry *table;
 };
 
 _Static_assert(NAMES_MAX < NONE, "an index has 16 bits");
 
-struct names *names_new(const char *proc, const char *saved)
+static bool allocate_tables(struct names *names, const char *saved)
+{
+	names->nr_buckets = hash_buckets(names->size);
+	names->buckets = malloc(names->nr_buckets * sizeof(*names->buckets));
+	names->table = calloc(names->size, sizeof(*names->table));
+	names->saved = saved ? strdup(saved) : NULL;
+	return names->buckets && names->table && (names->saved || !saved);
+}
+
+struct names *names_new(const char *proc, const char *saved, unsigned int size)
 {
 	struct names *names = calloc(1, sizeof(*names));
 
 	if (!names)
 		return NULL;
+	names->size = size < NAMES_MAX ? size : NAMES_MAX;
 	names->proc = proc ? open(proc, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 	names->newest = names->oldest = NONE;
-	memset(names->buckets, 0xff, sizeof(names->buckets));
-	if (saved) {
-		names->saved = strdup(saved);
-		if (!names->saved) {
-			names_free(names);
-			errno = ENOMEM;
-			return NULL;
-		}
+	if (!allocate_tables(names, saved)) {
+		names_free(names);
+		errno = ENOMEM;
+		return NULL;
 	}
+	memset(names->buckets, 0xff, names->nr_buckets * sizeof(*names->buckets));
 	return names;
 }
 
@@ -66,12 +76,19 @@ void names_free(struct names *names)
 	if (names->proc >= 0)
 		close(names->proc);
 	free(names->saved);
+	free(names->table);
+	free(names->buckets);
 	free(names);
 }
 
 uint64_t names_evicted(const struct names *names)
 {
 	return names->evicted;
+}
+
+uint64_t names_missed(const struct names *names)
+{
+	return names->missed;
 }
 
 /* ---- /proc/PID/comm ---- */
@@ -213,7 +230,7 @@ static bool read_saved(const struct names *names, int pid, char *name)
 
 static uint16_t *bucket_of(struct names *names, int pid)
 {
-	return &names->buckets[(uint32_t)pid * 2654435761u % BUCKETS];
+	return &names->buckets[hash_bucket((uint32_t)pid, names->nr_buckets)];
 }
 
 static void unlink_use(struct names *names, uint16_t index)
@@ -271,18 +288,21 @@ static uint16_t evict_oldest(struct names *names)
 	return index;
 }
 
-static void read_name(struct names *names, struct entry *entry, uint64_t ts)
+/* Returns false and leaves the name as it is where there is none to be read. */
+static bool read_name(struct names *names, struct entry *entry, uint64_t ts)
 {
 	char name[NAME_MAX_COMM];
 
 	entry->read_at = ts;
-	if (read_proc(names, entry->pid, name) || read_saved(names, entry->pid, name))
-		memcpy(entry->name, name, sizeof(name));
+	if (!read_proc(names, entry->pid, name) && !read_saved(names, entry->pid, name))
+		return false;
+	memcpy(entry->name, name, sizeof(name));
+	return true;
 }
 
-static struct entry *add(struct names *names, int pid, uint64_t ts)
+static bool add(struct names *names, int pid, uint64_t ts)
 {
-	uint16_t index = names->count < NAMES_MAX ? names->count++ : evict_oldest(names);
+	uint16_t index = names->count < names->size ? names->count++ : evict_oldest(names);
 	struct entry *entry = &names->table[index];
 	uint16_t *bucket = bucket_of(names, pid);
 
@@ -291,8 +311,7 @@ static struct entry *add(struct names *names, int pid, uint64_t ts)
 	*bucket = index;
 	link_newest(names, index);
 	set_name(entry->name, "<...>", 5);
-	read_name(names, entry, ts);
-	return entry;
+	return read_name(names, entry, ts);
 }
 
 void names_see(struct names *names, int pid, uint64_t ts)
@@ -307,6 +326,15 @@ static bool is_stale(const struct names *names, const struct entry *entry, uint6
 	return names->proc >= 0 && ts > entry->read_at && ts - entry->read_at > FRESH_NS;
 }
 
+/* All tasks are seen before they are asked for, so this one made room for another. What a capture
+ * does not have now it did not have then. */
+static const char *add_missed(struct names *names, int pid, uint64_t ts)
+{
+	if (!add(names, pid, ts) && names->evicted && names->proc >= 0)
+		names->missed++;
+	return names->table[names->newest].name;
+}
+
 const char *names_of(struct names *names, int pid, uint64_t ts)
 {
 	struct entry *entry;
@@ -316,7 +344,7 @@ const char *names_of(struct names *names, int pid, uint64_t ts)
 		return pid ? "<XXX>" : "<idle>";
 	entry = find(names, pid);
 	if (!entry)
-		return add(names, pid, ts)->name;
+		return add_missed(names, pid, ts);
 	if (is_stale(names, entry, ts))
 		read_name(names, entry, ts);
 	return entry->name;

@@ -48,7 +48,7 @@ int keep_new(struct keep **ret_keep, const struct keep_setup *setup, struct fail
 	keep->setup = *setup;
 	keep->date = time(NULL);
 	snprintf(saved, sizeof(saved), "%s/saved_cmdlines", setup->kernel->dir);
-	keep->names = names_new("/proc", saved);
+	keep->names = names_new("/proc", saved, setup->names);
 	keep->who = who_new("/proc", NULL);
 	if (keep->names && keep->who)
 		ret = capture_create(&keep->writer, setup->dir, setup->layout->size, failure);

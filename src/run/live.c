@@ -16,6 +16,7 @@
 #include "allocfilt/live.h"
 #include "allocfilt/log.h"
 #include "allocfilt/loop.h"
+#include "allocfilt/open_files.h"
 #include "allocfilt/pipeline.h"
 #include "allocfilt/plan.h"
 #include "allocfilt/probes.h"
@@ -158,6 +159,7 @@ static int make_keep(struct live *live)
 		.plan = live->plan,
 		.layout = &live->layout,
 		.full = live->run->options->full,
+		.names = live->run->options->limits.names,
 		.probe = &live->probe,
 	};
 
@@ -182,6 +184,7 @@ static int make_pipeline(struct live *live, int cpus)
 		.local_clock = true,
 		.format = live->run->options->format,
 		.top = live->run->options->top,
+		.limits = live->run->options->limits,
 		.writer = live->run->output,
 		.output_fd = live->run->output_fd,
 	};
@@ -199,10 +202,18 @@ static int check_taken(struct live *live)
 			   "tracing was taken away by somebody else: %s", what);
 }
 
+/* What cannot be read is told: its records are as good as lost. */
+static void count_unread(struct live *live)
+{
+	if (live->pipeline)
+		pipeline_unread(live->pipeline, cpu_buffers_starved(drain_buffers(live->drain)));
+}
+
 static int each_second(struct live *live, uint64_t now)
 {
 	live->next_second = now + NS_PER_SECOND;
 	drain_reopen(live->drain);
+	count_unread(live);
 	if (live->keep)
 		keep_names(live->keep, now);
 	if (live->hooks.second)
@@ -293,6 +304,7 @@ static int count_cpus(const struct live *live)
 static int prepare(struct live *live)
 {
 	struct failure failure = { 0 };
+	const struct options *options = live->run->options;
 	int cpus = count_cpus(live);
 	int ret = read_layout(live);
 
@@ -301,8 +313,9 @@ static int prepare(struct live *live)
 	if (cpus <= 0)
 		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, ENOENT,
 				   "%s/per_cpu: no CPU to read", live->kernel->dir);
+	open_files_for_cpus(options->limits.files, live->kernel->dir, options->write ? 2 : 1);
 	find_probe(live, &failure);
-	ret = live->run->options->write ? make_keep(live) : make_pipeline(live, cpus);
+	ret = options->write ? make_keep(live) : make_pipeline(live, cpus);
 	if (!ret)
 		define_probe(live, &failure);
 	return ret;
@@ -349,6 +362,7 @@ static int begin(struct live *live, uint64_t now)
 	if (ret)
 		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "epoll: %s",
 				   strerror(-ret));
+	count_unread(live);
 	ret = session_on(live->session, live->failure);
 	if (ret)
 		return ret;

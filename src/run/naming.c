@@ -131,9 +131,9 @@ static bool make_tables(struct naming *naming)
 	snprintf(tasks, sizeof(tasks), "%s/tasks", setup->dir);
 	snprintf(cgroups, sizeof(cgroups), "%s/cgroups", setup->dir);
 	naming->symbols = symbols_new(setup->symbols, is_wanted_symbol, naming);
-	naming->names = names_new(setup->proc, saved);
+	naming->names = names_new(setup->proc, saved, setup->names);
 	naming->who = who_new(setup->proc, setup->proc ? NULL : tasks);
-	naming->cgroups = cgroups_new(mounts, setup->proc ? NULL : cgroups);
+	naming->cgroups = cgroups_new(mounts, setup->proc ? NULL : cgroups, setup->cgroups);
 	naming->shrinkers = shrinker_names_new(&shrinkers);
 	if (setup->stack)
 		naming->stacks = stacks_new();
@@ -235,6 +235,22 @@ void naming_superblock(struct naming *naming, const struct record *record)
 struct shrinker_names *naming_shrinkers(const struct naming *naming)
 {
 	return naming->shrinkers;
+}
+
+/* What made room is read again where it is still there, so most of it was not missed. */
+size_t naming_overflows(const struct naming *naming, struct overflow *overflows)
+{
+	overflows[0] = (struct overflow){ "names", "names of tasks made room for newer ones",
+					  names_evicted(naming->names), true };
+	overflows[1] = (struct overflow){ "names_missed",
+					  "times the name of a task may have been forgotten",
+					  names_missed(naming->names) };
+	overflows[2] = (struct overflow){ "cgroups", "paths of cgroups made room for newer ones",
+					  cgroups_evicted(naming->cgroups), true };
+	overflows[3] = (struct overflow){ "cgroups_missed",
+					  "times the path of a cgroup may have been forgotten",
+					  cgroups_missed(naming->cgroups) };
+	return NAMING_OVERFLOWS;
 }
 
 uint64_t naming_address(const struct naming *naming, const char *function)

@@ -38,6 +38,7 @@ struct pipeline {
 	bool left_with_data;
 	bool said_ragged_end;
 	uint64_t *newest;		/* ns, per CPU: where a damaged page's loss is put */
+	uint64_t unread_cpus;
 	uint64_t damaged_pages;
 	int first_damaged;		/* CPU */
 	uint64_t bad_formats;
@@ -231,6 +232,8 @@ static bool make_report(struct pipeline *pipeline)
 		.format = setup->format,
 		.journal = setup->journal,
 		.top = setup->top,
+		.shrinkers = setup->limits.shrinkers,
+		.cgroups = setup->limits.cgroups,
 		.writer = setup->writer,
 		.fd = setup->output_fd,
 	};
@@ -242,15 +245,22 @@ static bool make_report(struct pipeline *pipeline)
 static bool make_task_stages(struct pipeline *pipeline)
 {
 	const struct pipeline_setup *setup = &pipeline->setup;
-	struct task_sink sink = { .window = report_window, .pair = report_pair };
+	struct tasks_setup tasks = {
+		.plan = setup->plan,
+		.cpus = setup->cpus,
+		.edge = setup->local_clock ? 0 : FOREIGN_CLOCK_EDGE,
+		.tasks = setup->limits.tasks,
+		.events = setup->limits.events,
+		.task_events = setup->limits.task_events,
+		.sink = { .window = report_window, .pair = report_pair },
+	};
 
 	pipeline->newest = calloc(setup->cpus, sizeof(*pipeline->newest));
 	pipeline->losses = losses_new(setup->cpus);
 	if (!pipeline->newest || !pipeline->losses || !make_report(pipeline))
 		return false;
-	sink.context = pipeline->report;
-	pipeline->tasks = tasks_new(setup->plan, setup->cpus,
-				    setup->local_clock ? 0 : FOREIGN_CLOCK_EDGE, &sink);
+	tasks.sink.context = pipeline->report;
+	pipeline->tasks = tasks_new(&tasks);
 	if (setup->pids)
 		pipeline->processes = processes_new(setup->pids, setup->proc);
 	return pipeline->tasks && (!setup->pids || pipeline->processes);
@@ -268,6 +278,8 @@ static int make_naming(struct pipeline *pipeline, struct failure *failure)
 		.mounts = setup->mounts,
 		.release = setup->release,
 		.stack = setup->stack,
+		.names = setup->limits.names,
+		.cgroups = setup->limits.cgroups,
 	};
 
 	return naming_new(&pipeline->naming, &naming, failure);
@@ -335,23 +347,43 @@ int pipeline_flush(struct pipeline *pipeline)
 	return ret ? ret : report_flush(pipeline->report);
 }
 
-#define OVERFLOWS (4 + REPORT_OVERFLOWS)
+#define TASK_OVERFLOWS	4
+#define OVERFLOWS	(TASK_OVERFLOWS + 2 + NAMING_OVERFLOWS + REPORT_OVERFLOWS)
 
-static size_t list_overflows(const struct pipeline *pipeline, struct overflow overflows[OVERFLOWS])
+static size_t task_overflows(const struct tasks *tasks, struct overflow *overflows)
 {
 	struct tasks_drops drops;
 
-	tasks_drops(pipeline->tasks, &drops);
+	tasks_drops(tasks, &drops);
 	overflows[0] = (struct overflow){ "tasks", "tasks with waiting events were forgotten",
 					  drops.tasks };
 	/* Nearly all of these are of fast calls, which nothing would have claimed. */
 	overflows[1] = (struct overflow){ "events", "events made room for newer ones",
 					  drops.events, true };
-	overflows[2] = (struct overflow){ "begins", "begins without an end were dropped",
+	overflows[2] = (struct overflow){ "task_events",
+					  "events of a task with very many made room for newer ones",
+					  drops.task_events, true };
+	overflows[3] = (struct overflow){ "begins", "begins without an end were dropped",
 					  drops.pairs };
-	overflows[3] = (struct overflow){ "merge", "records went out before their turn",
-					  merge_forced(pipeline->merge) };
-	return 4 + report_overflows(pipeline->report, &overflows[4]);
+	return TASK_OVERFLOWS;
+}
+
+static size_t list_overflows(const struct pipeline *pipeline, struct overflow overflows[OVERFLOWS])
+{
+	size_t count = task_overflows(pipeline->tasks, overflows);
+
+	overflows[count++] = (struct overflow){ "merge", "records went out before their turn",
+						merge_forced(pipeline->merge) };
+	overflows[count++] = (struct overflow){ "cpus", "CPUs were not read: too few open files",
+						pipeline->unread_cpus };
+	count += naming_overflows(pipeline->naming, &overflows[count]);
+	return count + report_overflows(pipeline->report, &overflows[count]);
+}
+
+void pipeline_unread(struct pipeline *pipeline, unsigned int cpus)
+{
+	if (cpus > pipeline->unread_cpus)
+		pipeline->unread_cpus = cpus;
 }
 
 int pipeline_end(struct pipeline *pipeline)
@@ -409,7 +441,7 @@ static void say_drops(const struct pipeline *pipeline)
 		if (overflow->count && overflow->harmless)
 			log_debug("%" PRIu64 " %s", overflow->count, overflow->text);
 		else if (overflow->count)
-			log_warning("a table was full: %" PRIu64 " %s", overflow->count,
+			log_warning("a limit was reached: %" PRIu64 " %s", overflow->count,
 				    overflow->text);
 	}
 }

@@ -8,6 +8,7 @@
 
 #include "allocfilt/capture.h"
 #include "allocfilt/log.h"
+#include "allocfilt/open_files.h"
 #include "allocfilt/pipeline.h"
 #include "allocfilt/run.h"
 
@@ -66,6 +67,7 @@ static int make_pipeline(const struct run_context *run, const struct capture *ca
 		.local_clock = capture_local_clock(capture),
 		.format = run->options->format,
 		.top = run->options->top,
+		.limits = run->options->limits,
 		.writer = run->output,
 		.output_fd = run->output_fd,
 	};
@@ -142,8 +144,10 @@ int replay_run(const struct run_context *run, struct failure *failure)
 	struct capture *capture = NULL;
 	struct pipeline *pipeline = NULL;
 	struct plan *plan = NULL;
-	int ret = capture_open(&capture, run->options->source, failure);
+	int ret;
 
+	open_files_for_cpus(run->options->limits.files, run->options->source, 1);
+	ret = capture_open(&capture, run->options->source, failure);
 	if (!ret)
 		ret = make_plan(run, capture, &plan, failure);
 	if (!ret)

@@ -141,9 +141,9 @@ static bool make_stages(struct report *report)
 	};
 
 	report->output = output_new(&output);
-	report->shrinkers = shrinkers_new();
+	report->shrinkers = shrinkers_new(setup->shrinkers);
 	report->stalls = stalls_new(&stalls);
-	report->summary = summary_new(setup->plan);
+	report->summary = summary_new(setup->plan, setup->cgroups);
 	return report->output && report->shrinkers && report->stalls && report->summary;
 }
 
@@ -190,11 +190,13 @@ size_t report_overflows(const struct report *report, struct overflow *overflows)
 					  "shares of slab are not told by shrinker",
 					  drops.shrinkers };
 	overflows[4] = (struct overflow){ "summary",
-					  "functions, tasks or cgroups are not in the summary",
+					  "functions or tasks are not in the summary",
 					  summary_overflow(report->summary) };
-	overflows[5] = (struct overflow){ "superblocks", "times a superblock had no line of its own",
+	overflows[5] = (struct overflow){ "summary_cgroups", "cgroups are not in the summary",
+					  summary_cgroups_overflow(report->summary) };
+	overflows[6] = (struct overflow){ "superblocks", "times a superblock had no line of its own",
 					  shrinker_names_overflow(names) };
-	overflows[6] = (struct overflow){ "stacks", "stacks are not shown",
+	overflows[7] = (struct overflow){ "stacks", "stacks are not shown",
 					  stacks ? stacks_overflow(stacks) : 0 };
 	return REPORT_OVERFLOWS;
 }

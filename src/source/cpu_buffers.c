@@ -10,10 +10,12 @@
 #include <unistd.h>
 
 #include "allocfilt/cpu_buffers.h"
+#include "allocfilt/open_files.h"
 
 struct cpu_buffer {
 	int cpu;
 	int fd;			/* -1: not open */
+	bool starved;		/* for want of a descriptor */
 };
 
 struct cpu_buffers {
@@ -97,10 +99,13 @@ int cpu_directories(const char *dir, int **ret_cpus)
 static int open_buffer(const struct cpu_buffers *buffers, struct cpu_buffer *buffer)
 {
 	char path[PATH_MAX];
+	int fd;
 
 	snprintf(path, sizeof(path), "%s/per_cpu/cpu%d/trace_pipe_raw", buffers->dir, buffer->cpu);
-	buffer->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	return buffer->fd < 0 ? -errno : 0;
+	fd = open_files_leave_spare(open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+	buffer->starved = fd == -EMFILE || fd == -ENFILE;
+	buffer->fd = fd < 0 ? -1 : fd;
+	return fd < 0 ? fd : 0;
 }
 
 static struct cpu_buffers *new_buffers(const char *dir, size_t page_size, const int *cpus,
@@ -188,6 +193,15 @@ int cpu_buffers_reopen(struct cpu_buffers *buffers)
 		if (buffers->buffers[i].fd < 0 && !open_buffer(buffers, &buffers->buffers[i]))
 			opened++;
 	return opened;
+}
+
+unsigned int cpu_buffers_starved(const struct cpu_buffers *buffers)
+{
+	unsigned int starved = 0;
+
+	for (int i = 0; i < buffers->count; i++)
+		starved += buffers->buffers[i].starved;
+	return starved;
 }
 
 int cpu_buffers_cpus(const struct cpu_buffers *buffers)

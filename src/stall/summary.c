@@ -10,6 +10,7 @@ struct waiters {
 	struct summary_waiter *table;
 	size_t room;
 	size_t count;
+	uint64_t overflow;
 };
 
 struct summary {
@@ -24,17 +25,16 @@ struct summary {
 	struct summary_worst worst;
 	struct summary_worst longest;
 	uint64_t incomplete;
-	uint64_t overflow;
+	uint64_t functions_overflow;
 };
 
-static const size_t waiters_room[SUMMARY_WHO_COUNT] = {
-	[SUMMARY_TASKS] = SUMMARY_TASKS_MAX,
-	[SUMMARY_CGROUPS] = SUMMARY_CGROUPS_MAX,
-	[SUMMARY_KERNEL_THREADS] = SUMMARY_KERNEL_MAX,
-};
-
-struct summary *summary_new(const struct plan *plan)
+struct summary *summary_new(const struct plan *plan, size_t cgroups)
 {
+	const size_t room[SUMMARY_WHO_COUNT] = {
+		[SUMMARY_TASKS] = SUMMARY_TASKS_MAX,
+		[SUMMARY_CGROUPS] = cgroups,
+		[SUMMARY_KERNEL_THREADS] = SUMMARY_KERNEL_MAX,
+	};
 	struct summary *summary = calloc(1, sizeof(*summary));
 
 	if (!summary)
@@ -43,7 +43,7 @@ struct summary *summary_new(const struct plan *plan)
 	for (int who = 0; who < SUMMARY_WHO_COUNT; who++) {
 		struct waiters *waiters = &summary->waiters[who];
 
-		waiters->room = waiters_room[who];
+		waiters->room = room[who];
 		waiters->table = calloc(waiters->room, sizeof(*waiters->table));
 		if (!waiters->table) {
 			summary_free(summary);
@@ -72,7 +72,7 @@ static void add_function(struct summary *summary, uint64_t function, int role, u
 		entry++;
 	if (entry == end) {
 		if (summary->nr_functions == SUMMARY_FUNCTIONS_MAX) {
-			summary->overflow++;
+			summary->functions_overflow++;
 			return;
 		}
 		summary->nr_functions++;
@@ -133,7 +133,7 @@ static void add_waiter(struct summary *summary, enum summary_who who, int pid, c
 			waiter = &waiters->table[waiters->count++];
 		} else {
 			waiter = least_waiter(waiters);
-			summary->overflow++;
+			waiters->overflow++;
 		}
 		memset(waiter, 0, sizeof(*waiter));
 		waiter->pid = pid;
@@ -305,5 +305,11 @@ uint64_t summary_incomplete(const struct summary *summary)
 
 uint64_t summary_overflow(const struct summary *summary)
 {
-	return summary->overflow;
+	return summary->functions_overflow + summary->waiters[SUMMARY_TASKS].overflow +
+	       summary->waiters[SUMMARY_KERNEL_THREADS].overflow;
+}
+
+uint64_t summary_cgroups_overflow(const struct summary *summary)
+{
+	return summary->waiters[SUMMARY_CGROUPS].overflow;
 }

@@ -3,11 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocfilt/hash.h"
 #include "allocfilt/list.h"
 #include "allocfilt/task.h"
 
-#define HASH_SIZE 4096			/* a power of two */
-#define OWN_SHARE (TASKS_EVENTS_MAX / 16) /* waiting events that a task may hold in hard times */
 #define SUPERSEDE_DEPTH 64		/* how far back a newer call looks for an older's events */
 
 struct task {
@@ -29,12 +28,10 @@ struct waiting_record {
 };
 
 struct tasks {
-	const struct plan *plan;
-	struct task_sink sink;
-	uint64_t edge;
-	int cpus;
+	struct tasks_setup setup;
+	size_t nr_buckets;
 	uint64_t *lost_at;		/* ns, per CPU: newest place where records were lost */
-	struct task *hash[HASH_SIZE];
+	struct task **buckets;
 	struct task *task_pool;
 	struct link free_tasks;
 	struct link by_age;
@@ -62,15 +59,18 @@ static struct waiting_record *record_of_age(struct link *link)
 	return list_entry(link, struct waiting_record, age);
 }
 
-static bool allocate_pools(struct tasks *tasks, int cpus)
+static bool allocate_pools(struct tasks *tasks)
 {
-	tasks->task_pool = calloc(TASKS_MAX, sizeof(*tasks->task_pool));
-	tasks->record_pool = calloc(TASKS_EVENTS_MAX, sizeof(*tasks->record_pool));
-	tasks->claimed = calloc(TASKS_EVENTS_MAX, sizeof(const struct record *));
-	tasks->claimed_from = calloc(TASKS_EVENTS_MAX, sizeof(*tasks->claimed_from));
-	tasks->lost_at = calloc(cpus, sizeof(*tasks->lost_at));
-	return tasks->task_pool && tasks->record_pool && tasks->claimed && tasks->claimed_from &&
-	       tasks->lost_at;
+	const struct tasks_setup *setup = &tasks->setup;
+
+	tasks->buckets = calloc(tasks->nr_buckets, sizeof(struct task *));
+	tasks->task_pool = calloc(setup->tasks, sizeof(*tasks->task_pool));
+	tasks->record_pool = calloc(setup->events, sizeof(*tasks->record_pool));
+	tasks->claimed = calloc(setup->events, sizeof(const struct record *));
+	tasks->claimed_from = calloc(setup->events, sizeof(*tasks->claimed_from));
+	tasks->lost_at = calloc(setup->cpus, sizeof(*tasks->lost_at));
+	return tasks->buckets && tasks->task_pool && tasks->record_pool && tasks->claimed &&
+	       tasks->claimed_from && tasks->lost_at;
 }
 
 static void fill_free_lists(struct tasks *tasks)
@@ -79,29 +79,26 @@ static void fill_free_lists(struct tasks *tasks)
 	list_init(&tasks->by_age);
 	list_init(&tasks->free_records);
 	list_init(&tasks->oldest);
-	for (int i = 0; i < TASKS_MAX; i++)
+	for (size_t i = 0; i < tasks->setup.tasks; i++)
 		list_append(&tasks->free_tasks, &tasks->task_pool[i].age);
-	for (int i = 0; i < TASKS_EVENTS_MAX; i++)
+	for (size_t i = 0; i < tasks->setup.events; i++)
 		list_append(&tasks->free_records, &tasks->record_pool[i].of_task);
 }
 
-struct tasks *tasks_new(const struct plan *plan, int cpus, uint64_t edge,
-			const struct task_sink *sink)
+struct tasks *tasks_new(const struct tasks_setup *setup)
 {
 	struct tasks *tasks = calloc(1, sizeof(*tasks));
 
 	if (!tasks)
 		return NULL;
-	if (!allocate_pools(tasks, cpus)) {
+	tasks->setup = *setup;
+	tasks->nr_buckets = hash_buckets(setup->tasks);
+	if (!allocate_pools(tasks)) {
 		tasks_free(tasks);
 		errno = ENOMEM;
 		return NULL;
 	}
 	fill_free_lists(tasks);
-	tasks->plan = plan;
-	tasks->cpus = cpus;
-	tasks->edge = edge;
-	tasks->sink = *sink;
 	return tasks;
 }
 
@@ -128,6 +125,7 @@ void tasks_free(struct tasks *tasks)
 	free(tasks->claimed);
 	free(tasks->record_pool);
 	free(tasks->task_pool);
+	free(tasks->buckets);
 	free(tasks);
 }
 
@@ -146,8 +144,8 @@ static struct task_key key_of(const struct record *record)
 
 static struct task **hash_slot(struct tasks *tasks, struct task_key key)
 {
-	uint32_t hash = ((uint32_t)key.id * 8 + key.kind) * 2654435761u;
-	struct task **slot = &tasks->hash[(hash >> 16) & (HASH_SIZE - 1)];
+	size_t bucket = hash_bucket((uint32_t)key.id * 8 + key.kind, tasks->nr_buckets);
+	struct task **slot = &tasks->buckets[bucket];
 
 	while (*slot && ((*slot)->key.id != key.id || (*slot)->key.kind != key.kind))
 		slot = &(*slot)->hash_next;
@@ -204,25 +202,36 @@ static struct task *task_of(struct tasks *tasks, const struct record *record)
 	return task;
 }
 
-/* A task with many waiting events makes the room, so that one busy kswapd does not push out what a
- * long reclaim elsewhere still has to claim. */
-static void make_room(struct tasks *tasks, struct task *task)
+static bool has_too_many(const struct tasks *tasks, const struct task *task)
 {
-	struct waiting_record *waiting;
+	return task->nr_waiting > 0 && (size_t)task->nr_waiting > tasks->setup.task_events;
+}
 
-	if (task->nr_waiting > OWN_SHARE)
-		tasks->busy = task;
-	if (!list_empty(&tasks->free_records))
-		return;
-	if (tasks->busy && tasks->busy->nr_waiting > OWN_SHARE)
-		waiting = record_of_task(tasks->busy->waiting.next);
-	else
-		waiting = record_of_age(tasks->oldest.next);
+static void drop_oldest(struct tasks *tasks)
+{
+	struct waiting_record *waiting = record_of_age(tasks->oldest.next);
+
 	if (waiting->open)
 		tasks->drops.pairs++;
 	else
 		tasks->drops.events++;
 	drop_record(tasks, waiting);
+}
+
+/* A task with many waiting events makes the room, so that one busy kswapd does not push out what a
+ * long reclaim elsewhere still has to claim. */
+static void make_room(struct tasks *tasks, struct task *task)
+{
+	if (has_too_many(tasks, task))
+		tasks->busy = task;
+	if (!list_empty(&tasks->free_records))
+		return;
+	if (!tasks->busy || !has_too_many(tasks, tasks->busy)) {
+		drop_oldest(tasks);
+		return;
+	}
+	tasks->drops.task_events++;
+	drop_record(tasks, record_of_task(tasks->busy->waiting.next));
 }
 
 static int keep_record(struct tasks *tasks, struct task *task, const struct record *record,
@@ -260,7 +269,7 @@ static bool may_claim(const struct plan_event *event, int role)
 static size_t claim(struct tasks *tasks, struct task *task, int role, uint64_t from, uint64_t to)
 {
 	struct link *link = task->waiting.prev;
-	size_t place = TASKS_EVENTS_MAX;
+	size_t place = tasks->setup.events;
 
 	for (; link != &task->waiting; link = link->prev) {
 		struct waiting_record *waiting = record_of_task(link);
@@ -268,7 +277,7 @@ static size_t claim(struct tasks *tasks, struct task *task, int role, uint64_t f
 
 		if (record->ts < from)
 			break;
-		if (record->ts > to || !may_claim(&tasks->plan->events[record->event], role))
+		if (record->ts > to || !may_claim(&tasks->setup.plan->events[record->event], role))
 			continue;
 		place--;
 		tasks->claimed[place] = record;
@@ -279,7 +288,7 @@ static size_t claim(struct tasks *tasks, struct task *task, int role, uint64_t f
 
 static void drop_claimed(struct tasks *tasks, size_t place)
 {
-	for (; place < TASKS_EVENTS_MAX; place++)
+	for (; place < tasks->setup.events; place++)
 		drop_record(tasks, tasks->claimed_from[place]);
 }
 
@@ -299,18 +308,18 @@ static void close_inside(struct tasks *tasks, struct task *task, uint64_t from)
 static int take_window(struct tasks *tasks, struct task *task, const struct record *record)
 {
 	const struct record_window *exit = &record->window;
-	uint64_t from = exit->calltime < tasks->edge ? 0 : exit->calltime - tasks->edge;
+	uint64_t from = exit->calltime < tasks->setup.edge ? 0 : exit->calltime - tasks->setup.edge;
 	struct task_window window = { .key = task->key, .exit = record };
 	size_t place;
 	int ret;
 
 	close_inside(tasks, task, exit->calltime);
-	if (exit->rettime - exit->calltime < tasks->plan->threshold)
+	if (exit->rettime - exit->calltime < tasks->setup.plan->threshold)
 		return 0;
 	place = claim(tasks, task, exit->role, from, exit->rettime);
 	window.events = tasks->claimed + place;
-	window.nr_events = TASKS_EVENTS_MAX - place;
-	ret = tasks->sink.window(tasks->sink.context, &window);
+	window.nr_events = tasks->setup.events - place;
+	ret = tasks->setup.sink.window(tasks->setup.sink.context, &window);
 	drop_claimed(tasks, place);
 	return ret;
 }
@@ -325,7 +334,7 @@ static bool same_pair(const struct record *begin, const struct record *end)
 static struct waiting_record *find_begin(struct tasks *tasks, struct task *task,
 					 const struct record *end)
 {
-	const struct plan_event *event = &tasks->plan->events[end->event];
+	const struct plan_event *event = &tasks->setup.plan->events[end->event];
 	struct link *link = task->open.prev;
 
 	for (; link != &task->open; link = link->prev) {
@@ -355,17 +364,17 @@ static int give_pair(struct tasks *tasks, struct task *task, const struct record
 		.end = end,
 		.duration = end->ts - begin->ts,
 	};
-	size_t place = TASKS_EVENTS_MAX;
+	size_t place = tasks->setup.events;
 	int ret;
 
-	pair.slow = pair.duration >= tasks->plan->threshold;
-	if (!pair.slow && tasks->plan->events[end->event].id != EVENT_SLAB_END)
+	pair.slow = pair.duration >= tasks->setup.plan->threshold;
+	if (!pair.slow && tasks->setup.plan->events[end->event].id != EVENT_SLAB_END)
 		return 0;
-	if (pair.slow && !tasks->plan->function_graph)
+	if (pair.slow && !tasks->setup.plan->function_graph)
 		place = claim(tasks, task, ROLE_NONE, begin->ts, end->ts);
 	pair.events = tasks->claimed + place;
-	pair.nr_events = TASKS_EVENTS_MAX - place;
-	ret = tasks->sink.pair(tasks->sink.context, &pair);
+	pair.nr_events = tasks->setup.events - place;
+	ret = tasks->setup.sink.pair(tasks->setup.sink.context, &pair);
 	drop_claimed(tasks, place);
 	return ret;
 }
@@ -400,7 +409,7 @@ static int begin_pair(struct tasks *tasks, struct task *task, const struct recor
  * next: what that one left unclaimed was fast. */
 static void drop_superseded(struct tasks *tasks, struct task *task, int event)
 {
-	const struct plan_event *plan_event = &tasks->plan->events[event];
+	const struct plan_event *plan_event = &tasks->setup.plan->events[event];
 	struct link *link = task->waiting.prev;
 
 	if (plan_event->rule != RULE_OWNER || plan_event->repeats || plan_event->side == EVENT_END)
@@ -417,7 +426,7 @@ static void drop_superseded(struct tasks *tasks, struct task *task, int event)
 
 static int take_event(struct tasks *tasks, struct task *task, const struct record *record)
 {
-	const struct plan_event *event = &tasks->plan->events[record->event];
+	const struct plan_event *event = &tasks->setup.plan->events[record->event];
 
 	switch (event->rule) {
 	case RULE_NEVER:
@@ -454,7 +463,7 @@ int tasks_record(void *context, const struct record *record)
 {
 	struct tasks *tasks = context;
 
-	if (record->cpu < 0 || record->cpu >= tasks->cpus)
+	if (record->cpu < 0 || record->cpu >= tasks->setup.cpus)
 		return -EINVAL;
 	switch (record->kind) {
 	case RECORD_WINDOW:

@@ -53,9 +53,10 @@ my %schema = (
 		kernel_threads => [{ pid => 'i', name => 's', @latency }],
 		incomplete => 'i',
 		lost => [{ cpu => 'i', records => 'i', times_unknown => 'i' }],
-		overflows => { map { $_ => 'i' } qw(tasks events begins merge slab_pairs stall_tasks
-						    stall_windows stall_shrinkers summary
-						    superblocks stacks) },
+		overflows => { map { $_ => 'i' } qw(tasks events task_events begins merge cpus names
+						    names_missed cgroups cgroups_missed slab_pairs
+						    stall_tasks stall_windows stall_shrinkers
+						    summary summary_cgroups superblocks stacks) },
 		journal => { entries => 'i', held_back => 'i', dropped => 'i' },
 	},
 );

@@ -61,7 +61,7 @@ static struct pipeline *make_pipeline(struct capture *capture, const struct plan
 		.names_dir = capture_dir(capture), .symbols = symbols, .mounts = mounts,
 		.release = capture_release(capture), .stack = true,
 		.cpus = capture_cpus(capture), .local_clock = true, .format = format, .top = 10,
-		.journal = journal,
+		.journal = journal, .limits = LIMITS_DEFAULT,
 		.writer = writer, .output_fd = -1,
 	};
 	struct pipeline *pipeline = NULL;

@@ -4,10 +4,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
 #include "allocfilt/cpu_buffers.h"
+#include "allocfilt/open_files.h"
 #include "test_directory.h"
 
 #define PAGE 4096
@@ -171,6 +173,55 @@ static void test_offline_cpu(void **state)
 	cpu_buffers_close(buffers);
 }
 
+static void set_soft_limit(rlim_t soft)
+{
+	struct rlimit limit;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	limit.rlim_cur = soft;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+/* The next descriptor that open(2) gives out. */
+static int next_descriptor(void)
+{
+	int fd = dup(0);
+
+	assert_true(fd >= 0);
+	close(fd);
+	return fd;
+}
+
+/* CPUs that find no descriptor are told from those that are offline, and leave some to others. */
+static void test_too_few_descriptors(void **state)
+{
+	struct cpu_buffers *buffers;
+	struct rlimit before;
+	int next = next_descriptor();
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	for (int cpu = 0; cpu < 6; cpu++)
+		put_cpu(cpu, 1);
+	make_test_folders("per_cpu/cpu6/x");
+	set_soft_limit((rlim_t)next + 4 + OPEN_FILES_SPARE);
+	buffers = open_all();
+	assert_int_equal(cpu_buffers_starved(buffers), 2);
+	assert_true(cpu_buffers_fd(buffers, 3) >= 0);
+	assert_int_equal(cpu_buffers_fd(buffers, 4), -1);
+	assert_int_equal(cpu_buffers_fd(buffers, 6), -1);
+	assert_int_equal(next_descriptor(), next + 4);
+	assert_int_equal(cpu_buffers_reopen(buffers), 0);
+	assert_int_equal(cpu_buffers_starved(buffers), 2);
+	set_soft_limit((rlim_t)next + 5 + OPEN_FILES_SPARE);
+	assert_int_equal(cpu_buffers_reopen(buffers), 1);
+	assert_int_equal(cpu_buffers_starved(buffers), 1);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(cpu_buffers_reopen(buffers), 1);
+	assert_int_equal(cpu_buffers_starved(buffers), 0);
+	cpu_buffers_close(buffers);
+}
+
 /* A directory in its place opens but does not read. */
 static void test_cpu_that_fails_to_read(void **state)
 {
@@ -306,6 +357,7 @@ int main(void)
 		RUN(test_directories),
 		RUN(test_no_cpu),
 		RUN(test_offline_cpu),
+		RUN(test_too_few_descriptors),
 		RUN(test_cpu_that_fails_to_read),
 		RUN(test_quota),
 		RUN(test_turns_rotate),

@@ -66,8 +66,8 @@ static int begin(void **state)
 		.rate = 20, .burst = 50, .status_interval = 60 * MINUTE,
 	};
 	view = (struct summary_view){
-		.plan = &plan, .namer = &namer, .summary = summary_new(&plan),
-		.shrinkers = shrinkers_new(), .losses = losses_new(2), .cpus = 2, .top = 10,
+		.plan = &plan, .namer = &namer, .summary = summary_new(&plan, 64),
+		.shrinkers = shrinkers_new(512), .losses = losses_new(2), .cpus = 2, .top = 10,
 	};
 	journald = fake_listen();
 	make_output();

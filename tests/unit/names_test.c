@@ -14,6 +14,7 @@
 #include "allocfilt/names.h"
 
 #define SECOND 1000000000ull
+#define SIZE 64
 
 /* A /proc and a saved_cmdlines of our own. */
 static char dir[64];
@@ -77,7 +78,7 @@ static void names_of_a_capture(void **state)
 	(void)state;
 	write_saved("1 systemd\n12 a b  c \n123 kworker/0:1\n4711 \n99 last");
 	write_comm(12, "from proc\n");
-	names = names_new(NULL, saved);
+	names = names_new(NULL, saved, SIZE);
 	assert_string_equal(names_of(names, 1, 5), "systemd");
 	assert_string_equal(names_of(names, 12, 5), "a b  c ");
 	assert_string_equal(names_of(names, 123, 5), "kworker/0:1");
@@ -95,7 +96,7 @@ static void names_with_any_bytes(void **state)
 
 	(void)state;
 	write_saved("5 new\nline\n6 \n\n7 \x01\xff\t\n8 12345\n678\n9 x\n10\n11 end\n3");
-	names = names_new(NULL, saved);
+	names = names_new(NULL, saved, SIZE);
 	assert_string_equal(names_of(names, 5, 1), "new\nline");
 	assert_string_equal(names_of(names, 6, 1), "\n");
 	assert_string_equal(names_of(names, 7, 1), "\x01\xff\t");
@@ -104,7 +105,7 @@ static void names_with_any_bytes(void **state)
 	assert_string_equal(names_of(names, 11, 1), "end\n3");
 	names_free(names);
 	write_saved("5 a name that is longer than any can be\n6 next\n");
-	names = names_new(NULL, saved);
+	names = names_new(NULL, saved, SIZE);
 	assert_string_equal(names_of(names, 5, 1), "a name that is ");
 	assert_string_equal(names_of(names, 6, 1), "next");
 	names_free(names);
@@ -121,7 +122,7 @@ static void saved_names_of_a_long_file(void **state)
 		at += sprintf(at, "%d task-%d\n", i, i);
 	write_saved(text);
 	free(text);
-	names = names_new(NULL, saved);
+	names = names_new(NULL, saved, SIZE);
 	for (int i = 1; i <= 7000; i += 333) {
 		snprintf(expected, sizeof(expected), "task-%d", i);
 		assert_string_equal(names_of(names, i, 1), expected);
@@ -132,12 +133,12 @@ static void saved_names_of_a_long_file(void **state)
 
 static void nothing_to_read_from(void **state)
 {
-	struct names *names = names_new(NULL, NULL);
+	struct names *names = names_new(NULL, NULL, SIZE);
 
 	(void)state;
 	assert_string_equal(names_of(names, 5, 1), "<...>");
 	names_free(names);
-	names = names_new("/nonexistent", "/nonexistent/saved_cmdlines");
+	names = names_new("/nonexistent", "/nonexistent/saved_cmdlines", SIZE);
 	assert_string_equal(names_of(names, 5, 1), "<...>");
 	names_free(names);
 	names_free(NULL);
@@ -152,7 +153,7 @@ static void task_that_has_gone(void **state)
 	write_saved("60 saved\n");
 	write_comm(50, "short-lived\n");
 	write_comm(51, "two\nlines\n");
-	names = names_new(dir, saved);
+	names = names_new(dir, saved, SIZE);
 	names_see(names, 50, 10 * SECOND);
 	names_see(names, 51, 10 * SECOND);
 	remove_comm(50);
@@ -173,7 +174,7 @@ static void exec_changes_a_name(void **state)
 	(void)state;
 	write_saved("");
 	write_comm(70, "sh\n");
-	names = names_new(dir, saved);
+	names = names_new(dir, saved, SIZE);
 	names_see(names, 70, 10 * SECOND);
 	write_comm(70, "sleep\n");
 	assert_string_equal(names_of(names, 70, 11 * SECOND), "sh");
@@ -211,7 +212,7 @@ static void names_of_workers(void **state)
 
 	(void)state;
 	write_saved("");
-	names = names_new(dir, saved);
+	names = names_new(dir, saved, SIZE);
 	for (int i = 0; i < (int)(sizeof(cases) / sizeof(*cases)); i++) {
 		write_comm(200 + i, cases[i].comm);
 		assert_string_equal(names_of(names, 200 + i, 1), cases[i].name);
@@ -228,23 +229,76 @@ static void table_that_is_full(void **state)
 	write_saved("");
 	write_comm(1000, "used\n");
 	write_comm(1001, "unused\n");
-	names = names_new(dir, saved);
-	for (int pid = 1000; pid < 1000 + NAMES_MAX; pid++)
+	names = names_new(dir, saved, SIZE);
+	for (int pid = 1000; pid < 1000 + SIZE; pid++) {
 		names_see(names, pid, SECOND);
-	assert_int_equal(names_evicted(names), 0);
+		assert_int_equal(names_evicted(names), 0);
+	}
 	remove_comm(1000);
 	remove_comm(1001);
 	assert_string_equal(names_of(names, 1000, SECOND), "used");
-	names_see(names, 1000 + NAMES_MAX, SECOND);
+	names_see(names, 1000 + SIZE, SECOND);
 	assert_int_equal(names_evicted(names), 1);
 	/* 1001 went, 1000 was used since */
 	assert_string_equal(names_of(names, 1000, SECOND), "used");
+	assert_int_equal(names_missed(names), 0);
 	assert_string_equal(names_of(names, 1001, SECOND), "<...>");
 	assert_int_equal(names_evicted(names), 2);
-	for (int pid = 100000; pid < 100000 + 3 * NAMES_MAX; pid++)
+	assert_int_equal(names_missed(names), 1);
+	for (int pid = 100000; pid < 100000 + 3 * SIZE; pid++)
 		names_see(names, pid, SECOND);
-	assert_int_equal(names_evicted(names), 2 + 3 * NAMES_MAX);
+	assert_int_equal(names_evicted(names), 2 + 3 * SIZE);
+	assert_int_equal(names_missed(names), 1);
 	assert_string_equal(names_of(names, 1000, SECOND), "<...>");
+	assert_int_equal(names_missed(names), 2);
+	names_free(names);
+}
+
+/* What made room and is still there is read again: nothing is missing. */
+static void evicted_name_that_is_read_again(void **state)
+{
+	struct names *names;
+
+	(void)state;
+	write_saved("");
+	write_comm(1, "here\n");
+	names = names_new(dir, saved, SIZE);
+	names_see(names, 1, SECOND);
+	for (int pid = 2000; pid < 2000 + SIZE; pid++)
+		names_see(names, pid, SECOND);
+	assert_int_equal(names_evicted(names), 1);
+	assert_string_equal(names_of(names, 1, SECOND), "here");
+	assert_int_equal(names_missed(names), 0);
+	names_free(names);
+}
+
+/* A capture that does not have a name did not have it before either. */
+static void capture_misses_no_name(void **state)
+{
+	struct names *names;
+
+	(void)state;
+	write_saved("7 seven\n");
+	names = names_new(NULL, saved, 1);
+	assert_string_equal(names_of(names, 7, SECOND), "seven");
+	assert_string_equal(names_of(names, 8, SECOND), "<...>");
+	assert_string_equal(names_of(names, 7, SECOND), "seven");
+	assert_int_equal(names_evicted(names), 2);
+	assert_int_equal(names_missed(names), 0);
+	names_free(names);
+}
+
+/* More than an index can count is not asked for by an option; it is not believed either. */
+static void largest_table(void **state)
+{
+	struct names *names = names_new(NULL, NULL, NAMES_MAX + 1);
+
+	(void)state;
+	for (int pid = 1; pid <= NAMES_MAX; pid++)
+		names_see(names, pid, SECOND);
+	assert_int_equal(names_evicted(names), 0);
+	names_see(names, NAMES_MAX + 1, SECOND);
+	assert_int_equal(names_evicted(names), 1);
 	names_free(names);
 }
 
@@ -259,6 +313,9 @@ int main(void)
 		cmocka_unit_test(exec_changes_a_name),
 		cmocka_unit_test(names_of_workers),
 		cmocka_unit_test(table_that_is_full),
+		cmocka_unit_test(evicted_name_that_is_read_again),
+		cmocka_unit_test(capture_misses_no_name),
+		cmocka_unit_test(largest_table),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);

@@ -87,7 +87,10 @@ static int pair_ended(void *context, const struct task_pair *pair)
 
 static void start(struct run *run, bool migrate_column)
 {
-	const struct task_sink sink = { run, window_ended, pair_ended };
+	struct tasks_setup tasks = {
+		.cpus = 2, .tasks = 8, .events = 64, .task_events = 64,
+		.sink = { run, window_ended, pair_ended },
+	};
 	const struct trace_output_setup setup = {
 		.cpu_width = 1, .name = name, .symbol = symbol, .event = event, .stack = stack,
 		.migrate_column = migrate_column, .line = line, .context = run,
@@ -113,7 +116,8 @@ static void start(struct run *run, bool migrate_column)
 	run->plan->events[3] = (struct plan_event){
 		.id = EVENT_NODE_RECLAIM_END, .side = EVENT_END, .partner = 2, .rule = RULE_PAIR,
 	};
-	run->tasks = tasks_new(run->plan, 2, 0, &sink);
+	tasks.plan = run->plan;
+	run->tasks = tasks_new(&tasks);
 	run->output = trace_output_new(&setup);
 }
 

@@ -10,6 +10,8 @@
 
 #include "allocfilt/summary.h"
 
+#define CGROUPS 8
+
 static void test_percentiles(void **state)
 {
 	struct latency *latency = calloc(1, sizeof(*latency));
@@ -95,7 +97,7 @@ static void stall(struct summary *summary, int pid, const char *name, uint64_t n
 
 static void test_who_waited(void **state)
 {
-	struct summary *summary = summary_new(NULL);
+	struct summary *summary = summary_new(NULL, CGROUPS);
 	const struct summary_waiter *waiters;
 
 	(void)state;
@@ -121,7 +123,7 @@ static void test_who_waited(void **state)
 
 static void test_worst(void **state)
 {
-	struct summary *summary = summary_new(NULL);
+	struct summary *summary = summary_new(NULL, CGROUPS);
 	const struct summary_worst *worst = summary_worst(summary);
 	const struct summary_worst *longest = summary_longest(summary);
 
@@ -143,7 +145,7 @@ static void test_worst(void **state)
 /* The one that waited least makes room. */
 static void test_limits(void **state)
 {
-	struct summary *summary = summary_new(NULL);
+	struct summary *summary = summary_new(NULL, CGROUPS);
 	const struct summary_waiter *waiters;
 	char name[16];
 
@@ -156,11 +158,14 @@ static void test_limits(void **state)
 	assert_int_equal(summary_waiters(summary, SUMMARY_TASKS, &waiters), SUMMARY_TASKS_MAX);
 	assert_int_equal(waiters[0].latency.total, 1000 + SUMMARY_TASKS_MAX);
 	assert_string_equal(waiters[SUMMARY_TASKS_MAX - 1].name, "new");
-	for (int i = 0; i < SUMMARY_CGROUPS_MAX + 5; i++) {
+	for (int i = 1; i <= CGROUPS + 5; i++) {
 		snprintf(name, sizeof(name), "/%d", i);
-		stall(summary, 1, "t", 10, 0, false, name);
+		stall(summary, 2, "t", 10, 0, false, name);
+		assert_int_equal(summary_waiters(summary, SUMMARY_CGROUPS, &waiters),
+				 i < CGROUPS ? i : CGROUPS);
+		assert_int_equal(summary_cgroups_overflow(summary), i < CGROUPS ? 0 : i - CGROUPS);
 	}
-	assert_int_equal(summary_waiters(summary, SUMMARY_CGROUPS, &waiters), SUMMARY_CGROUPS_MAX);
+	assert_int_equal(summary_overflow(summary), 1);
 	summary_free(summary);
 }
 
@@ -176,7 +181,7 @@ static void window(struct summary *summary, uint64_t function, uint64_t ns)
 
 static void test_functions(void **state)
 {
-	struct summary *summary = summary_new(NULL);
+	struct summary *summary = summary_new(NULL, CGROUPS);
 	const struct summary_function *functions;
 
 	(void)state;

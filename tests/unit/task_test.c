@@ -19,6 +19,9 @@
 
 #define CPUS		4
 #define THRESHOLD	100
+#define TASKS_MAX	300
+#define EVENTS_MAX	2048	/* a multiple of 256 */
+#define TASK_EVENTS_MAX	40
 
 enum {	/* the plan's events, in this order */
 	RECLAIM_BEGIN, RECLAIM_END, COMPACTION_BEGIN, COMPACTION_END, SOFT_BEGIN, SOFT_END,
@@ -126,7 +129,11 @@ static int got_pair(void *context, const struct task_pair *pair)
 
 static void start(struct run *run, bool function_graph, uint64_t edge)
 {
-	struct task_sink sink = { .context = run, .window = got_window, .pair = got_pair };
+	struct tasks_setup setup = {
+		.cpus = CPUS, .edge = edge, .tasks = TASKS_MAX, .events = EVENTS_MAX,
+		.task_events = TASK_EVENTS_MAX,
+		.sink = { .context = run, .window = got_window, .pair = got_pair },
+	};
 
 	memset(run, 0, sizeof(*run));
 	run->plan = calloc(1, sizeof(*run->plan));
@@ -135,7 +142,8 @@ static void start(struct run *run, bool function_graph, uint64_t edge)
 	run->plan->nr_events = NR_EVENTS;
 	run->plan->threshold = THRESHOLD;
 	run->plan->function_graph = function_graph;
-	run->tasks = tasks_new(run->plan, CPUS, edge, &sink);
+	setup.plan = run->plan;
+	run->tasks = tasks_new(&setup);
 	assert_non_null(run->tasks);
 }
 
@@ -411,7 +419,7 @@ static void test_begin_waits_past_many_others(void **state)
 	struct run *run = *state;
 
 	event(run, 7, 1000, RECLAIM_BEGIN);
-	for (int i = 0; i < 5000; i++)
+	for (int i = 0; i < EVENTS_MAX - 2; i++)
 		event(run, 7, 1001 + i, INACTIVE);
 	event(run, 7, 7000, RECLAIM_END);
 	window(run, 7, 900, 7100, ROLE_DIRECT_RECLAIM);
@@ -854,16 +862,16 @@ static void test_event_limit_takes_the_oldest(void **state)
 	struct run *run = *state;
 
 	/* spread over tasks, so that none is above its share */
-	for (int i = 0; i < TASKS_EVENTS_MAX; i++)
+	for (int i = 0; i < EVENTS_MAX; i++)
 		event(run, 1 + i % 256, 1000 + i, USER);
 	assert_int_equal(drops_of(run).events, 0);
 	event(run, 300, 20000, USER);
 	assert_int_equal(drops_of(run).events, 1);
 	run->quiet = true;
 	window(run, 1, 1000, 30000, ROLE_NODE);
-	assert_int_equal(run->events, TASKS_EVENTS_MAX / 256 - 1);
+	assert_int_equal(run->events, EVENTS_MAX / 256 - 1);
 	window(run, 2, 1000, 30000, ROLE_NODE);
-	assert_int_equal(run->events, 2 * (TASKS_EVENTS_MAX / 256) - 1);
+	assert_int_equal(run->events, 2 * (EVENTS_MAX / 256) - 1);
 }
 
 /* One busy task makes room by itself: what another one waits for stays. */
@@ -872,12 +880,45 @@ static void test_busy_task_does_not_push_out_others(void **state)
 	struct run *run = *state;
 
 	event(run, 7, 100, RECLAIM_BEGIN);
-	for (int i = 0; i < 3 * TASKS_EVENTS_MAX; i++)
+	for (int i = 0; i < 3 * EVENTS_MAX; i++)
 		event(run, 8, 200 + i, INACTIVE);
-	assert_int_equal(drops_of(run).events, 2 * TASKS_EVENTS_MAX + 1);
+	/* the one of the other task takes a place */
+	assert_int_equal(drops_of(run).task_events, 2 * EVENTS_MAX + 1);
+	assert_int_equal(drops_of(run).events, 0);
 	event(run, 7, 99000, RECLAIM_END);
 	window(run, 7, 90, 99100, ROLE_DIRECT_RECLAIM);
 	assert_string_equal(run->out, "W99100(100 99000)");
+}
+
+static void expect_drops(struct run *run, int of_task, uint64_t events, uint64_t task_events)
+{
+	int others = EVENTS_MAX - of_task;
+
+	for (int i = 0; i < others; i++)
+		event(run, 1000 + i % 256, 1000 + i, USER);
+	for (int i = 0; i < of_task; i++)
+		event(run, 7, 10000 + i, USER);
+	assert_int_equal(drops_of(run).events + drops_of(run).task_events, 0);
+	event(run, 300, 20000, USER);
+	assert_int_equal(drops_of(run).events, events);
+	assert_int_equal(drops_of(run).task_events, task_events);
+}
+
+static void test_task_below_its_share(void **state)
+{
+	expect_drops(*state, TASK_EVENTS_MAX - 1, 1, 0);
+}
+
+/* Up to its share a task is like the others: the oldest event of all makes room. */
+static void test_task_at_its_share(void **state)
+{
+	expect_drops(*state, TASK_EVENTS_MAX, 1, 0);
+}
+
+/* It is looked at when it takes one more. */
+static void test_task_above_its_share(void **state)
+{
+	expect_drops(*state, TASK_EVENTS_MAX + 2, 0, 1);
 }
 
 /* A single window may own all that can wait. */
@@ -886,12 +927,12 @@ static void test_window_with_all_events(void **state)
 	struct run *run = *state;
 
 	run->quiet = true;
-	for (int i = 0; i < TASKS_EVENTS_MAX; i++)
+	for (int i = 0; i < EVENTS_MAX; i++)
 		event(run, 7, 1000 + i, USER);
-	window(run, 7, 1000, 1000 + TASKS_EVENTS_MAX, ROLE_NODE);
-	assert_int_equal(run->events, TASKS_EVENTS_MAX);
+	window(run, 7, 1000, 1000 + EVENTS_MAX, ROLE_NODE);
+	assert_int_equal(run->events, EVENTS_MAX);
 	assert_int_equal(drops_of(run).events, 0);
-	for (int i = 0; i < TASKS_EVENTS_MAX; i++)
+	for (int i = 0; i < EVENTS_MAX; i++)
 		event(run, 7, 90000 + i, USER);
 	assert_int_equal(drops_of(run).events, 0);
 }
@@ -918,7 +959,7 @@ static void test_begin_that_makes_room_counts_as_pair(void **state)
 	struct run *run = *state;
 
 	slab(run, 7, 0, 100, SLAB_START, 0xa0);
-	for (int i = 0; i < TASKS_EVENTS_MAX; i++)
+	for (int i = 0; i < EVENTS_MAX; i++)
 		event(run, 1000 + i % 256, 1000 + i, USER);
 	assert_int_equal(drops_of(run).pairs, 1);
 	assert_int_equal(drops_of(run).events, 0);
@@ -1008,6 +1049,9 @@ int main(void)
 		RUN(test_million_tasks_that_leave_state),
 		RUN(test_event_limit_takes_the_oldest),
 		RUN(test_busy_task_does_not_push_out_others),
+		RUN(test_task_below_its_share),
+		RUN(test_task_at_its_share),
+		RUN(test_task_above_its_share),
 		RUN(test_window_with_all_events),
 		RUN(test_pair_limit),
 		RUN(test_begin_that_makes_room_counts_as_pair),

@@ -17,6 +17,7 @@
 #include "allocfilt/word.h"
 
 #define SECOND 1000000000ull
+#define CGROUPS 4
 
 static char dir[] = "/tmp/who_test.XXXXXX";
 
@@ -229,23 +230,64 @@ static void test_saved_cgroups(void **state)
 	stream = fopen(path, "w");
 	fputs("1 /\n42 /a\\040b\n43\nx\n", stream);
 	fclose(stream);
-	cgroups = cgroups_new(NULL, path);
+	cgroups = cgroups_new(NULL, path, CGROUPS);
 	assert_string_equal(cgroups_path(cgroups, 42), "/a b");
-	assert_string_equal(cgroups_path(cgroups, 42 + CGROUPS_MAX), "");
+	assert_string_equal(cgroups_path(cgroups, 42 + CGROUPS), "");
 	assert_string_equal(cgroups_path(cgroups, 42), "/a b");
 	assert_string_equal(cgroups_path(cgroups, 1), "/");
 	assert_string_equal(cgroups_path(cgroups, 43), "");
 	assert_string_equal(cgroups_path(cgroups, 0), "");
 	cgroups_free(cgroups);
-	cgroups = cgroups_new("/nonexistent", NULL);
+	cgroups = cgroups_new("/nonexistent", NULL, CGROUPS);
 	assert_string_equal(cgroups_path(cgroups, 42), "");
+	cgroups_free(cgroups);
+}
+
+static void expect_cgroups(struct cgroups *cgroups, int from, int to)
+{
+	for (int id = from; id <= to; id++) {
+		char path[16];
+
+		snprintf(path, sizeof(path), "/c%d", id);
+		assert_string_equal(cgroups_path(cgroups, (uint64_t)id), path);
+	}
+}
+
+/* The path unused for longest makes room; one that is not known takes nobody's place. */
+static void test_cgroups_limit(void **state)
+{
+	struct cgroups *cgroups;
+	char path[128];
+	FILE *stream;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/cgroups", dir);
+	stream = fopen(path, "w");
+	for (int id = 1; id <= CGROUPS + 1; id++)
+		fprintf(stream, "%d /c%d\n", id, id);
+	fclose(stream);
+	cgroups = cgroups_new(NULL, path, CGROUPS);
+	expect_cgroups(cgroups, 1, CGROUPS - 1);
+	expect_cgroups(cgroups, CGROUPS, CGROUPS);
+	assert_string_equal(cgroups_path(cgroups, 1000), "");
+	expect_cgroups(cgroups, 1, CGROUPS);
+	assert_int_equal(cgroups_evicted(cgroups), 0);
+	expect_cgroups(cgroups, 1, 1);
+	expect_cgroups(cgroups, CGROUPS + 1, CGROUPS + 1);
+	assert_int_equal(cgroups_evicted(cgroups), 1);
+	/* what is remembered needs no file */
+	unlink(path);
+	expect_cgroups(cgroups, 1, 1);
+	expect_cgroups(cgroups, 3, CGROUPS + 1);
+	assert_int_equal(cgroups_evicted(cgroups), 1);
+	assert_int_equal(cgroups_missed(cgroups), 0);
 	cgroups_free(cgroups);
 }
 
 /* The one whose number is that of the directory, where this machine has cgroup2 and the right. */
 static void test_live_cgroup(void **state)
 {
-	struct cgroups *cgroups = cgroups_new("/proc/self/mounts", NULL);
+	struct cgroups *cgroups = cgroups_new("/proc/self/mounts", NULL, CGROUPS);
 	struct stat status;
 
 	(void)state;
@@ -285,6 +327,7 @@ int main(void)
 		cmocka_unit_test(test_table_is_full),
 		cmocka_unit_test(test_words),
 		cmocka_unit_test(test_saved_cgroups),
+		cmocka_unit_test(test_cgroups_limit),
 		cmocka_unit_test(test_live_cgroup),
 		cmocka_unit_test(test_clock),
 	};
