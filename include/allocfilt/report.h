@@ -3,6 +3,7 @@
 #define ALLOCFILT_REPORT_H
 
 #include "losses.h"
+#include "metrics_text.h"
 #include "naming.h"
 #include "options.h"
 #include "output.h"
@@ -54,6 +55,10 @@ int report_end(struct report *report, const struct overflow *overflows, size_t n
 /** report_so_far - the summary as it stands, to another writer, in JSON where that is the form */
 int report_so_far(struct report *report, struct writer *writer, const struct overflow *overflows,
 		  size_t nr_overflows);
+
+/** report_metrics - the summary as metrics, to another writer; @process: metrics_text() */
+int report_metrics(struct report *report, struct writer *writer, const struct overflow *overflows,
+		   size_t nr_overflows, const struct metrics_process *process);
 
 /** report_for_people - the summary as text, to another writer */
 int report_for_people(struct report *report, struct writer *writer,
