@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * After start-up nothing is allocated on the path of an event: calls of malloc() and its like are
- * counted while a whole capture goes from its pages to lines and stalls.
+ * counted while a whole capture goes from its pages to lines and stalls, and to metrics in a file.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -16,7 +16,10 @@
 #include <cmocka.h>
 
 #include "allocfilt/capture.h"
+#include "allocfilt/metrics_run.h"
+#include "allocfilt/own_usage.h"
 #include "allocfilt/pipeline.h"
+#include "test_directory.h"
 
 static volatile bool counting;
 /* volatile: to a compiler malloc() has no effect on other memory */
@@ -71,6 +74,14 @@ static struct pipeline *make_pipeline(struct capture *capture, const struct plan
 	return pipeline;
 }
 
+static void write_metrics(struct metrics_file *file, struct pipeline *pipeline)
+{
+	struct metrics_process process = { .resident = own_resident(), .cpu = own_cpu() };
+
+	metrics_keep_up(file, pipeline, &process);
+	assert_false(metrics_file_changed(file));
+}
+
 static unsigned int count_in(const char *dir, enum options_format format)
 {
 	struct plan_request request = { .threshold = 50000 };
@@ -80,6 +91,7 @@ static unsigned int count_in(const char *dir, enum options_format format)
 	struct failure failure;
 	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	struct writer *writer = writer_new(fd, -1);
+	struct metrics_file *metrics = metrics_file_new(test_path("metrics.prom"));
 	struct pipeline *pipeline;
 	struct source_sink sink;
 	int more;
@@ -96,7 +108,9 @@ static unsigned int count_in(const char *dir, enum options_format format)
 		assert_true(pipeline_end_round(pipeline) >= 0);
 	} while (more > 0);
 	assert_int_equal(pipeline_flush(pipeline), 0);
+	write_metrics(metrics, pipeline);
 	counting = false;
+	metrics_file_free(metrics);
 	pipeline_free(pipeline);
 	plan_free(plan);
 	capture_close(capture);
@@ -140,5 +154,5 @@ int main(void)
 		cmocka_unit_test(test_counter),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }
