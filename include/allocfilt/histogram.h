@@ -17,7 +17,7 @@
 struct histogram {
 	uint64_t count;
 	uint64_t total;		/* ns */
-	uint64_t counts[HISTOGRAM_EDGES + 1];	/* up to each edge, above the one before; the rest */
+	uint64_t counts[HISTOGRAM_EDGES + 1];	/* from above the edge before; then the rest */
 };
 
 void histogram_add(struct histogram *histogram, uint64_t ns);

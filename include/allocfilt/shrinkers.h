@@ -45,7 +45,7 @@ size_t shrinkers_sorted(struct shrinkers *shrinkers, const struct shrinker_total
 /** shrinkers_all - in no order, for who must not wait for sorting or memory; returns how many */
 size_t shrinkers_all(const struct shrinkers *shrinkers, const struct shrinker_total **ret_totals);
 
-/** shrinkers_of_superblock - by its number, 0 … SHRINKER_NAMES_MAX-1; a count of 0: nothing ran */
+/** shrinkers_of_superblock - by its number, below SHRINKER_NAMES_MAX; count 0: nothing ran */
 const struct shrinker_total *shrinkers_of_superblock(const struct shrinkers *shrinkers,
 						     int superblock);
 
