@@ -10,6 +10,7 @@
 #include "failure.h"
 #include "journal.h"
 #include "limits.h"
+#include "metrics_text.h"
 #include "options.h"
 #include "page.h"
 #include "plan.h"
@@ -74,6 +75,10 @@ int pipeline_end(struct pipeline *pipeline);
 
 /** pipeline_so_far - the summary as it stands, to a writer of the caller's; JSON with -f json */
 int pipeline_so_far(struct pipeline *pipeline, struct writer *writer);
+
+/** pipeline_metrics - the summary as metrics, to a writer of the caller's; 0 or its -errno */
+int pipeline_metrics(struct pipeline *pipeline, struct writer *writer,
+		     const struct metrics_process *process);
 
 /** pipeline_for_people - the summary as text, to a writer of the caller's */
 int pipeline_for_people(struct pipeline *pipeline, struct writer *writer);

@@ -4,6 +4,7 @@
 
 #include "journal.h"
 #include "losses.h"
+#include "metrics_text.h"
 #include "naming.h"
 #include "options.h"
 #include "output.h"
@@ -70,6 +71,10 @@ bool report_journal(const struct report *report, struct journal_counts *ret_coun
 
 /** report_status - a line on the run, as status_line() has it; returns its length */
 size_t report_status(const struct report *report, char *text, size_t size);
+
+/** report_metrics - the summary as metrics, to another writer; @process: metrics_text() */
+int report_metrics(struct report *report, struct writer *writer, const struct overflow *overflows,
+		   size_t nr_overflows, const struct metrics_process *process);
 
 /** report_for_people - the summary as text, to another writer */
 int report_for_people(struct report *report, struct writer *writer,

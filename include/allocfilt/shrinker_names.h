@@ -52,6 +52,23 @@ int shrinker_names_superblock(struct shrinker_names *names, const struct record 
 size_t shrinker_names_label(struct shrinker_names *names, int superblock, char *text,
 			    size_t size);
 
+/* What tells a superblock from others, each for itself. */
+struct superblock_name {
+	const char *name;	/* "vda", "tmpfs" */
+	uint32_t major;
+	uint32_t minor;
+	const char *mount;	/* mount point when it was first seen; "": not known */
+};
+
+/**
+ * shrinker_names_parts - of a superblock by its number; false where no probe told a name
+ *
+ * Once there they stay the same for the run; two superblocks, one after the other, may have the
+ * same. Valid as long as the names.
+ */
+bool shrinker_names_parts(const struct shrinker_names *names, int superblock,
+			  struct superblock_name *ret_parts);
+
 /**
  * shrinker_names_of - what stands in the brackets of a label, "vda", "tmpfs 0:25 /run"
  *

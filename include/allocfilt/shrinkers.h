@@ -45,6 +45,13 @@ void shrinkers_superblock(struct shrinkers *shrinkers, const struct task_pair *p
  */
 size_t shrinkers_sorted(struct shrinkers *shrinkers, const struct shrinker_total **ret_totals);
 
+/** shrinkers_all - in no order, for who must not wait for sorting or memory; returns how many */
+size_t shrinkers_all(const struct shrinkers *shrinkers, const struct shrinker_total **ret_totals);
+
+/** shrinkers_of_superblock - by its number, below SHRINKER_NAMES_MAX; count 0: nothing ran */
+const struct shrinker_total *shrinkers_of_superblock(const struct shrinkers *shrinkers,
+						     int superblock);
+
 struct superblock_total {
 	int superblock;			/* as shrinker_names_superblock() gave it */
 	struct shrinker_total total;

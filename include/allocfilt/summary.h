@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "histogram.h"
 #include "latency.h"
 #include "stall.h"
 #include "task.h"
@@ -13,6 +14,7 @@
 /* What a run has seen: functions, who waited, the worst stall, where the time went. */
 
 #define SUMMARY_FUNCTIONS_MAX	64
+#define SUMMARY_OUTERMOST_MAX	64	/* functions; the stalls of all others are counted as one */
 #define SUMMARY_TASKS_MAX	128	/* when full, the one that waited least makes room */
 #define SUMMARY_KERNEL_MAX	32
 #define SUMMARY_WORST_SHRINKERS	8
@@ -21,6 +23,13 @@ struct summary_function {
 	uint64_t function;		/* address; 0: pairs of a role without a window */
 	int role;			/* enum role, or ROLE_NONE */
 	struct latency latency;
+};
+
+/* The stalls of which one function was the outermost. */
+struct summary_outermost {
+	uint64_t function;		/* address; 0: told by a pair of events alone */
+	int role;			/* enum role; ROLE_NONE, and no function: all others */
+	struct histogram histogram;
 };
 
 struct summary_waiter {
@@ -81,6 +90,16 @@ const struct summary_worst *summary_longest(const struct summary *summary);
 /** summary_stalls - how long the stalls of tasks that waited were; _background: of the others */
 const struct latency *summary_stalls(const struct summary *summary);
 const struct latency *summary_background(const struct summary *summary);
+
+/**
+ * summary_outermost - the stalls of tasks that waited by function; _background: of the others
+ *
+ * In the order in which they came; a function keeps its place. Returns how many.
+ */
+size_t summary_outermost(const struct summary *summary,
+			 const struct summary_outermost **ret_outermost);
+size_t summary_background_outermost(const struct summary *summary,
+				    const struct summary_outermost **ret_outermost);
 
 /** summary_phases - where the time of all stalls went; of tasks that waited, and of the others */
 const struct phases *summary_phases(const struct summary *summary);

@@ -25,6 +25,9 @@ struct writer;
 struct writer *writer_new(int fd, int stop_fd);
 void writer_free(struct writer *writer);
 
+/** writer_attach - begin anew on another descriptor: what is queued and what failed is forgotten */
+void writer_attach(struct writer *writer, int fd);
+
 /**
  * writer_put - queue bytes; writes when the buffer is full
  *

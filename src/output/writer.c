@@ -25,18 +25,24 @@ struct writer {
 struct writer *writer_new(int fd, int stop_fd)
 {
 	struct writer *writer = malloc(sizeof(*writer));
-	struct stat status;
 
 	if (!writer)
 		return NULL;
-	writer->fd = fd;
 	writer->stop_fd = stop_fd;
+	writer_attach(writer, fd);
+	return writer;
+}
+
+void writer_attach(struct writer *writer, int fd)
+{
+	struct stat status;
+
+	writer->fd = fd;
 	writer->always_ready = !fstat(fd, &status) &&
 			       (S_ISREG(status.st_mode) || S_ISBLK(status.st_mode));
 	writer->grace = WRITER_GRACE_MS;
 	writer->failed = 0;
 	writer->used = 0;
-	return writer;
 }
 
 void writer_free(struct writer *writer)

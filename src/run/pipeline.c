@@ -402,6 +402,15 @@ int pipeline_so_far(struct pipeline *pipeline, struct writer *writer)
 	return report_so_far(pipeline->report, writer, overflows, count);
 }
 
+int pipeline_metrics(struct pipeline *pipeline, struct writer *writer,
+		     const struct metrics_process *process)
+{
+	struct overflow overflows[OVERFLOWS];
+	size_t count = list_overflows(pipeline, overflows);
+
+	return report_metrics(pipeline->report, writer, overflows, count, process);
+}
+
 int pipeline_for_people(struct pipeline *pipeline, struct writer *writer)
 {
 	struct overflow overflows[OVERFLOWS];

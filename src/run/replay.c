@@ -8,6 +8,7 @@
 
 #include "allocfilt/capture.h"
 #include "allocfilt/log.h"
+#include "allocfilt/metrics_run.h"
 #include "allocfilt/open_files.h"
 #include "allocfilt/pipeline.h"
 #include "allocfilt/run.h"
@@ -123,19 +124,36 @@ static int check_flaws(const struct capture *capture, const struct pipeline *pip
 			   data ? data_flaw : "");
 }
 
+static int write_metrics(const struct run_context *run, struct pipeline *pipeline,
+			 struct failure *failure)
+{
+	struct metrics_file *file = NULL;
+	int ret;
+
+	if (!run->options->metrics)
+		return 0;
+	ret = metrics_start(&file, run->options->metrics, failure);
+	if (!ret)
+		ret = metrics_write(file, pipeline, NULL, failure);
+	metrics_file_free(file);
+	return ret;
+}
+
 static int replay(const struct run_context *run, struct capture *capture,
 		  struct pipeline *pipeline, struct failure *failure)
 {
 	int ret = read_all(run, capture, pipeline);
+	int metrics;
 
 	if (!ret)
 		ret = summary_print(run, pipeline);
 	pipeline_say_end(pipeline);
-	if (ret == -EPIPE)
-		return 0;
-	if (ret)
+	if (ret && ret != -EPIPE)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "output: %s",
 				   strerror(-ret));
+	metrics = write_metrics(run, pipeline, failure);
+	if (metrics || ret == -EPIPE)
+		return metrics;
 	return check_flaws(capture, pipeline, failure);
 }
 

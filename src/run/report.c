@@ -260,6 +260,15 @@ int report_so_far(struct report *report, struct writer *writer, const struct ove
 	return summary_json(writer, &view, false);
 }
 
+int report_metrics(struct report *report, struct writer *writer, const struct overflow *overflows,
+		   size_t nr_overflows, const struct metrics_process *process)
+{
+	struct summary_view view;
+
+	fill_view(report, &view, overflows, nr_overflows);
+	return metrics_text(writer, &view, process);
+}
+
 int report_for_people(struct report *report, struct writer *writer,
 		      const struct overflow *overflows, size_t nr_overflows)
 {

@@ -220,6 +220,22 @@ static int print_name(const struct superblock *superblock, char *text, size_t si
 			*superblock->mount ? " " : "", superblock->mount);
 }
 
+bool shrinker_names_parts(const struct shrinker_names *names, int superblock,
+			  struct superblock_name *ret_parts)
+{
+	const struct superblock *from = &names->superblocks[superblock];
+
+	if (superblock < 0 || superblock >= names->nr_superblocks || !from->named)
+		return false;
+	*ret_parts = (struct superblock_name){
+		.name = from->name,
+		.major = from->device >> DEVICE_MINOR_BITS,
+		.minor = from->device & ((1u << DEVICE_MINOR_BITS) - 1),
+		.mount = from->mount,
+	};
+	return true;
+}
+
 const char *shrinker_names_of(struct shrinker_names *names, uint64_t shrinker)
 {
 	const struct superblock *superblock = find(names, shrinker);

@@ -91,6 +91,18 @@ size_t shrinkers_sorted(struct shrinkers *shrinkers, const struct shrinker_total
 	return shrinkers->nr_totals;
 }
 
+size_t shrinkers_all(const struct shrinkers *shrinkers, const struct shrinker_total **ret_totals)
+{
+	*ret_totals = shrinkers->totals;
+	return shrinkers->nr_totals;
+}
+
+const struct shrinker_total *shrinkers_of_superblock(const struct shrinkers *shrinkers,
+						     int superblock)
+{
+	return &shrinkers->superblocks[superblock];
+}
+
 static int superblock_by_total(const void *left, const void *right)
 {
 	const struct superblock_total *a = left;

@@ -13,6 +13,12 @@ struct waiters {
 	uint64_t overflow;
 };
 
+/* The place behind the last is for the stalls of all functions that found none. */
+struct outermost {
+	struct summary_outermost table[SUMMARY_OUTERMOST_MAX + 1];
+	size_t count;
+};
+
 struct summary {
 	const struct plan *plan;
 	struct summary_function functions[SUMMARY_FUNCTIONS_MAX];
@@ -20,6 +26,8 @@ struct summary {
 	struct waiters waiters[SUMMARY_WHO_COUNT];
 	struct latency stalls;
 	struct latency background;
+	struct outermost outermost;
+	struct outermost background_outermost;
 	struct phases phases;
 	struct phases background_phases;
 	struct summary_worst worst;
@@ -142,6 +150,45 @@ static void add_waiter(struct summary *summary, enum summary_who who, int pid, c
 	latency_add(&waiter->latency, ns);
 }
 
+static struct summary_outermost *find_outermost(struct outermost *outermost,
+						const struct stall *stall)
+{
+	for (size_t i = 0; i < outermost->count; i++)
+		if (outermost->table[i].function == stall->function &&
+		    (stall->function || outermost->table[i].role == stall->role))
+			return &outermost->table[i];
+	return NULL;
+}
+
+static struct summary_outermost *add_outermost(struct summary *summary,
+					       struct outermost *outermost,
+					       const struct stall *stall)
+{
+	struct summary_outermost *entry;
+
+	if (outermost->count < SUMMARY_OUTERMOST_MAX) {
+		entry = &outermost->table[outermost->count++];
+		entry->function = stall->function;
+		entry->role = stall->role;
+		return entry;
+	}
+	summary->functions_overflow++;
+	outermost->count = SUMMARY_OUTERMOST_MAX + 1;
+	entry = &outermost->table[SUMMARY_OUTERMOST_MAX];
+	entry->role = ROLE_NONE;
+	return entry;
+}
+
+static void count_outermost(struct summary *summary, struct outermost *outermost,
+			    const struct stall *stall)
+{
+	struct summary_outermost *entry = find_outermost(outermost, stall);
+
+	if (!entry)
+		entry = add_outermost(summary, outermost, stall);
+	histogram_add(&entry->histogram, stall->end - stall->start);
+}
+
 static void keep_worst_shrinkers(struct summary_worst *worst)
 {
 	if (worst->stall.nr_shrinkers > SUMMARY_WORST_SHRINKERS)
@@ -176,6 +223,7 @@ static void keep_worst(struct summary_worst *worst, const struct told_stall *tol
 static void count_background(struct summary *summary, const struct told_stall *told, uint64_t ns)
 {
 	latency_add(&summary->background, ns);
+	count_outermost(summary, &summary->background_outermost, told->stall);
 	phases_add(&summary->background_phases, &told->stall->phases);
 	add_waiter(summary, SUMMARY_KERNEL_THREADS, told->stall->pid, told->name, ns);
 }
@@ -204,6 +252,7 @@ static void compare_with_worst(struct summary *summary, const struct told_stall 
 static void count_waiting(struct summary *summary, const struct told_stall *told, uint64_t ns)
 {
 	latency_add(&summary->stalls, ns);
+	count_outermost(summary, &summary->outermost, told->stall);
 	phases_add(&summary->phases, &told->stall->phases);
 	compare_with_worst(summary, told);
 	if (told->interrupt)
@@ -286,6 +335,20 @@ const struct latency *summary_stalls(const struct summary *summary)
 const struct latency *summary_background(const struct summary *summary)
 {
 	return &summary->background;
+}
+
+size_t summary_outermost(const struct summary *summary,
+			 const struct summary_outermost **ret_outermost)
+{
+	*ret_outermost = summary->outermost.table;
+	return summary->outermost.count;
+}
+
+size_t summary_background_outermost(const struct summary *summary,
+				    const struct summary_outermost **ret_outermost)
+{
+	*ret_outermost = summary->background_outermost.table;
+	return summary->background_outermost.count;
 }
 
 const struct phases *summary_phases(const struct summary *summary)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * After start-up nothing is allocated on the path of an event: calls of malloc() and its like are
- * counted while a whole capture goes from its pages to lines, stalls and entries of the journal.
+ * counted while a whole capture goes from its pages to lines, stalls and entries of the journal,
+ * and to metrics in a file.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -16,7 +17,10 @@
 #include <cmocka.h>
 
 #include "allocfilt/capture.h"
+#include "allocfilt/metrics_run.h"
+#include "allocfilt/own_usage.h"
 #include "allocfilt/pipeline.h"
+#include "test_directory.h"
 
 static volatile bool counting;
 /* volatile: to a compiler malloc() has no effect on other memory */
@@ -83,6 +87,14 @@ static void check_journal(const struct pipeline *pipeline, const struct journal_
 	assert_int_equal(counts.held_back > 0, journal->rate > 0);
 }
 
+static void write_metrics(struct metrics_file *file, struct pipeline *pipeline)
+{
+	struct metrics_process process = { .resident = own_resident(), .cpu = own_cpu() };
+
+	metrics_keep_up(file, pipeline, &process);
+	assert_false(metrics_file_changed(file));
+}
+
 static unsigned int count_in(const char *dir, enum options_format format,
 			     const struct journal_setup *journal)
 {
@@ -93,6 +105,7 @@ static unsigned int count_in(const char *dir, enum options_format format,
 	struct failure failure;
 	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	struct writer *writer = writer_new(fd, -1);
+	struct metrics_file *metrics = metrics_file_new(test_path("metrics.prom"));
 	struct pipeline *pipeline;
 	struct source_sink sink;
 	uint64_t now = 0;
@@ -112,9 +125,11 @@ static unsigned int count_in(const char *dir, enum options_format format,
 	} while (more > 0);
 	assert_int_equal(pipeline_flush(pipeline), 0);
 	pipeline_tick(pipeline, now + 1800000000000ull);
+	write_metrics(metrics, pipeline);
 	counting = false;
 	if (journal)
 		check_journal(pipeline, journal);
+	metrics_file_free(metrics);
 	pipeline_free(pipeline);
 	plan_free(plan);
 	capture_close(capture);
@@ -165,5 +180,5 @@ int main(void)
 		cmocka_unit_test(test_counter),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }

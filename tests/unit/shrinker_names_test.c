@@ -259,6 +259,37 @@ static void test_mounts(void **state)
 	mounts_free(mounts);
 }
 
+/* The same before and after another one has the name, which changes the label. */
+static void test_parts(void **state)
+{
+	struct shrinker_names *names = new_names();
+	struct superblock_name parts;
+	int first, unnamed;
+
+	(void)state;
+	see(names, 0x100, "tmpfs", 0, 23);
+	first = superblock(names, 0x100);
+	unnamed = superblock(names, 0x200);
+	for (int i = 0; i < 2; i++) {
+		assert_true(shrinker_names_parts(names, first, &parts));
+		assert_string_equal(parts.name, "tmpfs");
+		assert_int_equal(parts.major, 0);
+		assert_int_equal(parts.minor, 23);
+		assert_string_equal(parts.mount, "/with\\040space");
+		see(names, 0x300, "tmpfs", 0, 22);
+	}
+	see(names, 0x400, "vda", 254, 17);
+	assert_true(shrinker_names_parts(names, superblock(names, 0x400), &parts));
+	assert_int_equal(parts.major, 254);
+	assert_int_equal(parts.minor, 17);
+	assert_string_equal(parts.mount, "");
+	assert_false(shrinker_names_parts(names, unnamed, &parts));
+	assert_false(shrinker_names_parts(names, -1, &parts));
+	assert_false(shrinker_names_parts(names, 4, &parts));
+	assert_false(shrinker_names_parts(names, SHRINKER_NAMES_MAX, &parts));
+	shrinker_names_free(names);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -271,6 +302,7 @@ int main(void)
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_mounts),
+		cmocka_unit_test(test_parts),
 	};
 
 	return cmocka_run_group_tests(tests, make_mounts, remove_mounts);

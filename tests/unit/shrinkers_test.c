@@ -112,6 +112,37 @@ static void test_long_times(void **state)
 	shrinkers_free(shrinkers);
 }
 
+static void superblock(struct shrinkers *shrinkers, int number, uint64_t duration)
+{
+	struct record begin = { .fields = { .callback = 0x100 } };
+	struct task_pair task_pair = { .begin = &begin, .end = &begin, .duration = duration };
+
+	shrinkers_superblock(shrinkers, &task_pair, number);
+}
+
+static void test_one_by_one(void **state)
+{
+	struct shrinkers *shrinkers = shrinkers_new();
+	const struct shrinker_total *totals;
+
+	(void)state;
+	pair(shrinkers, 0x100, 1);
+	pair(shrinkers, 0x200, 20);
+	pair(shrinkers, 0x100, 3);
+	superblock(shrinkers, 7, 30);
+	superblock(shrinkers, 7, 50);
+	superblock(shrinkers, -1, 1000);
+	superblock(shrinkers, SHRINKER_NAMES_MAX - 1, 5);
+	superblock(shrinkers, SHRINKER_NAMES_MAX, 1000);
+	assert_int_equal(shrinkers_all(shrinkers, &totals), 2);
+	check(&totals[0], 0x100, 4, 3, 2);
+	check(&totals[1], 0x200, 20, 20, 1);
+	check(shrinkers_of_superblock(shrinkers, 7), 0x100, 80, 50, 2);
+	check(shrinkers_of_superblock(shrinkers, SHRINKER_NAMES_MAX - 1), 0x100, 5, 5, 1);
+	assert_int_equal(shrinkers_of_superblock(shrinkers, 0)->count, 0);
+	shrinkers_free(shrinkers);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -120,6 +151,7 @@ int main(void)
 		cmocka_unit_test(test_goes_on_after_sorting),
 		cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_long_times),
+		cmocka_unit_test(test_one_by_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

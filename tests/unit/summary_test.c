@@ -199,6 +199,74 @@ static void test_functions(void **state)
 	summary_free(summary);
 }
 
+static void outermost_stall(struct summary *summary, uint64_t function, int role, uint64_t ns,
+			    bool background)
+{
+	struct stall one = {
+		.start = 1000, .end = 1000 + ns, .function = function, .role = role,
+		.gfp_names = "", .compaction = "",
+	};
+	struct told_stall told = {
+		.stall = &one, .name = "t", .who = &nobody, .background = background,
+		.function = "f", .memcg = "",
+	};
+
+	summary_stall(summary, &told);
+}
+
+/* By address; without one, by role. Those of kswapd are apart. */
+static void test_outermost(void **state)
+{
+	struct summary *summary = summary_new(NULL);
+	const struct summary_outermost *outermost;
+
+	(void)state;
+	assert_int_equal(summary_outermost(summary, &outermost), 0);
+	outermost_stall(summary, 0xa, ROLE_PAGE_ALLOCATION, 20000, false);
+	outermost_stall(summary, 0, ROLE_DIRECT_RECLAIM, 30000, false);
+	outermost_stall(summary, 0, ROLE_MEMCG_RECLAIM, 40000, false);
+	outermost_stall(summary, 0xa, ROLE_PAGE_ALLOCATION, 50000, false);
+	outermost_stall(summary, 0xa, ROLE_PAGE_ALLOCATION, 60000, true);
+	assert_int_equal(summary_outermost(summary, &outermost), 3);
+	assert_int_equal(outermost[0].function, 0xa);
+	assert_int_equal(outermost[0].histogram.count, 2);
+	assert_int_equal(outermost[0].histogram.total, 70000);
+	assert_int_equal(outermost[1].role, ROLE_DIRECT_RECLAIM);
+	assert_int_equal(outermost[2].role, ROLE_MEMCG_RECLAIM);
+	assert_int_equal(outermost[2].histogram.total, 40000);
+	assert_int_equal(summary_background_outermost(summary, &outermost), 1);
+	assert_int_equal(outermost[0].histogram.total, 60000);
+	summary_free(summary);
+}
+
+/* The sums stay those of all stalls, and each without a place is counted. */
+static void test_outermost_limit(void **state)
+{
+	struct summary *summary = summary_new(NULL);
+	const struct summary_outermost *outermost;
+	uint64_t count = 0, total = 0;
+	size_t entries;
+
+	(void)state;
+	for (int i = 1; i <= SUMMARY_OUTERMOST_MAX + 10; i++)
+		outermost_stall(summary, i, ROLE_SLAB, 1000 * i, false);
+	outermost_stall(summary, 1, ROLE_SLAB, 1000, false);
+	entries = summary_outermost(summary, &outermost);
+	assert_int_equal(entries, SUMMARY_OUTERMOST_MAX + 1);
+	assert_int_equal(outermost[SUMMARY_OUTERMOST_MAX].function, 0);
+	assert_int_equal(outermost[SUMMARY_OUTERMOST_MAX].role, ROLE_NONE);
+	assert_int_equal(outermost[SUMMARY_OUTERMOST_MAX].histogram.count, 10);
+	assert_int_equal(outermost[0].histogram.count, 2);
+	for (size_t i = 0; i < entries; i++) {
+		count += outermost[i].histogram.count;
+		total += outermost[i].histogram.total;
+	}
+	assert_int_equal(count, summary_stalls(summary)->count);
+	assert_int_equal(total, summary_stalls(summary)->total);
+	assert_int_equal(summary_overflow(summary), 10);
+	summary_free(summary);
+}
+
 static int symbol(void *context, uint64_t address, char style, char *text, size_t size)
 {
 	(void)context;
@@ -256,6 +324,8 @@ int main(void)
 		cmocka_unit_test(test_worst),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_functions),
+		cmocka_unit_test(test_outermost),
+		cmocka_unit_test(test_outermost_limit),
 		cmocka_unit_test(test_source),
 	};
 

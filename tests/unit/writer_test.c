@@ -361,6 +361,30 @@ static void test_closed_descriptor(void **state)
 	writer_free(writer);
 }
 
+/* What is queued and what failed stays with the old descriptor. */
+static void test_attach(void **state)
+{
+	int full = open("/dev/full", O_WRONLY);
+	int fd = open_file();
+	struct writer *writer = writer_new(full, -1);
+	char text[16] = "";
+
+	(void)state;
+	assert_int_equal(writer_put(writer, "lost", 4), 0);
+	assert_int_equal(writer_flush(writer), -ENOSPC);
+	assert_int_equal(writer_put(writer, "lost", 4), -ENOSPC);
+	writer_attach(writer, full);
+	assert_int_equal(writer_put(writer, "queued", 6), 0);
+	writer_attach(writer, fd);
+	assert_int_equal(writer_put(writer, "new", 3), 0);
+	assert_int_equal(writer_flush(writer), 0);
+	assert_int_equal(pread(fd, text, sizeof(text), 0), 3);
+	assert_string_equal(text, "new");
+	writer_free(writer);
+	close(full);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -377,6 +401,7 @@ int main(void)
 		cmocka_unit_test(test_stop_with_room),
 		cmocka_unit_test(test_pipe_without_blocking),
 		cmocka_unit_test(test_closed_descriptor),
+		cmocka_unit_test(test_attach),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "allocfilt/metrics_file.h"
+#include "test_directory.h"
+
+#define NAME		"metrics.prom"
+#define TEMPORARY	".metrics.prom.allocfilt"
+
+struct text {
+	const char *line;
+	int lines;
+	int failed;	/* what fill() returns in the end */
+	bool looked;	/* at the directory, while the text is half written */
+};
+
+static bool is_there(const char *name)
+{
+	struct stat status;
+
+	return !lstat(test_path(name), &status);
+}
+
+static const char *contents(const char *name)
+{
+	static char text[1 << 20];
+	FILE *file = fopen(test_path(name), "r");
+	size_t length = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+
+	if (file)
+		fclose(file);
+	text[length] = '\0';
+	return text;
+}
+
+static int fill(void *context, struct writer *writer)
+{
+	struct text *text = context;
+
+	for (int i = 0; i < text->lines; i++) {
+		int ret = writer_put(writer, text->line, strlen(text->line));
+
+		if (ret)
+			return ret;
+	}
+	if (text->looked) {
+		assert_int_equal(writer_flush(writer), 0);
+		assert_true(is_there(TEMPORARY));
+		assert_string_equal(contents(NAME), "old\n");
+	}
+	return text->failed;
+}
+
+static struct metrics_file *new_file(void)
+{
+	struct metrics_file *file;
+
+	unlink(test_path(NAME));
+	unlink(test_path(TEMPORARY));
+	file = metrics_file_new(test_path(NAME));
+	assert_non_null(file);
+	return file;
+}
+
+static int put(struct metrics_file *file, const char *line)
+{
+	struct text text = { .line = line, .lines = 1 };
+	struct failure failure;
+
+	return metrics_file_write(file, fill, &text, &failure);
+}
+
+/* Only the file itself is there. */
+static void nothing_left(void)
+{
+	DIR *directory = opendir(test_directory);
+	struct dirent *entry;
+
+	while ((entry = readdir(directory)))
+		if (entry->d_name[0] != '.' || entry->d_name[1] > '.')
+			assert_string_equal(entry->d_name, NAME);
+	closedir(directory);
+}
+
+/* All that is read is whole: the old text while the new one is being written. */
+static void test_replaced_at_once(void **state)
+{
+	struct metrics_file *file = new_file();
+	struct text text = { .line = "new\n", .lines = 50000, .looked = true };
+	struct failure failure;
+	struct stat before, after;
+
+	(void)state;
+	assert_int_equal(put(file, "old\n"), 0);
+	assert_int_equal(stat(test_path(NAME), &before), 0);
+	assert_int_equal(metrics_file_write(file, fill, &text, &failure), 0);
+	assert_int_equal(stat(test_path(NAME), &after), 0);
+	assert_int_equal(after.st_size, 200000);
+	assert_true(before.st_ino != after.st_ino);
+	nothing_left();
+	metrics_file_free(file);
+}
+
+/* node_exporter runs as another user. */
+static void test_mode(void **state)
+{
+	static const mode_t masks[] = { 0, 022, 077, 0777 };
+	struct metrics_file *file = new_file();
+	struct stat status;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(masks) / sizeof(masks[0]); i++) {
+		mode_t mask = umask(masks[i]);
+		int ret = put(file, "x\n");
+
+		umask(mask);
+		assert_int_equal(ret, 0);
+		assert_int_equal(stat(test_path(NAME), &status), 0);
+		assert_int_equal(status.st_mode & 07777, 0644);
+	}
+	metrics_file_free(file);
+}
+
+/* What lies where the temporary file is to be: of a killed run, or a trap. */
+static void test_stale_temporary(void **state)
+{
+	struct metrics_file *file = new_file();
+
+	(void)state;
+	put_text(TEMPORARY, "of a run that was killed, and longer than what comes now\n");
+	assert_int_equal(put(file, "new\n"), 0);
+	assert_string_equal(contents(NAME), "new\n");
+	nothing_left();
+
+	put_text("victim", "keep\n");
+	assert_int_equal(symlink("victim", test_path(TEMPORARY)), 0);
+	assert_int_equal(put(file, "newer\n"), 0);
+	assert_string_equal(contents(NAME), "newer\n");
+	assert_string_equal(contents("victim"), "keep\n");
+	unlink(test_path("victim"));
+	nothing_left();
+	metrics_file_free(file);
+}
+
+/* A file that must not grow beyond 64 KiB, as on a full disk: in a flush on the way, and in the
+ * last one. */
+static void test_no_room(void **state)
+{
+	static const int lines[] = { 100000, 20000 };
+	struct rlimit old, limit;
+
+	(void)state;
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &old);
+	limit = old;
+	limit.rlim_cur = 64 << 10;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		struct metrics_file *file = new_file();
+		struct text text = { .line = "more\n", .lines = lines[i] };
+		struct failure failure;
+		int ret;
+
+		assert_int_equal(put(file, "old\n"), 0);
+		setrlimit(RLIMIT_FSIZE, &limit);
+		ret = metrics_file_write(file, fill, &text, &failure);
+		setrlimit(RLIMIT_FSIZE, &old);
+		assert_int_equal(ret, -EFBIG);
+		assert_int_equal(failure.status, EXIT_STATUS_RUN_TIME);
+		assert_non_null(strstr(failure.text, test_path(NAME)));
+		assert_non_null(strstr(failure.text, "room"));
+		assert_string_equal(contents(NAME), "old\n");
+		nothing_left();
+		assert_int_equal(put(file, "fine again\n"), 0);
+		assert_string_equal(contents(NAME), "fine again\n");
+		metrics_file_free(file);
+	}
+}
+
+static void test_who_fills_fails(void **state)
+{
+	struct metrics_file *file = new_file();
+	struct text text = { .line = "half\n", .lines = 1, .failed = -EIO };
+	struct failure failure;
+
+	(void)state;
+	assert_int_equal(put(file, "old\n"), 0);
+	assert_int_equal(metrics_file_write(file, fill, &text, &failure), -EIO);
+	assert_string_equal(contents(NAME), "old\n");
+	nothing_left();
+	metrics_file_free(file);
+}
+
+/* The file's name is that of a directory: found out by the rename, the last step. */
+static void test_rename_fails(void **state)
+{
+	struct metrics_file *file = new_file();
+	struct text text = { .line = "x\n", .lines = 1 };
+	struct failure failure;
+
+	(void)state;
+	assert_int_equal(mkdir(test_path(NAME), 0700), 0);
+	assert_int_equal(metrics_file_write(file, fill, &text, &failure), -EISDIR);
+	assert_non_null(strstr(failure.text, "Is a directory"));
+	assert_false(is_there(TEMPORARY));
+	assert_int_equal(rmdir(test_path(NAME)), 0);
+	metrics_file_free(file);
+}
+
+static void test_no_directory(void **state)
+{
+	struct metrics_file *file = metrics_file_new(test_path("none/" NAME));
+	struct text text = { .line = "x\n", .lines = 1 };
+	struct failure failure;
+
+	(void)state;
+	assert_int_equal(metrics_file_write(file, fill, &text, &failure), -ENOENT);
+	assert_non_null(strstr(failure.text, "its directory has to be there"));
+	metrics_file_free(file);
+}
+
+/* Said at the first failure, at another one, and when it works again. */
+static void test_said_once(void **state)
+{
+	struct metrics_file *file = new_file();
+	struct text other = { .line = "x\n", .lines = 1, .failed = -EIO };
+	struct failure failure;
+
+	(void)state;
+	assert_false(metrics_file_changed(file));
+	put(file, "x\n");
+	assert_false(metrics_file_changed(file));
+	unlink(test_path(NAME));
+	mkdir(test_path(NAME), 0700);
+	assert_int_equal(put(file, "x\n"), -EISDIR);
+	assert_true(metrics_file_changed(file));
+	assert_int_equal(put(file, "x\n"), -EISDIR);
+	assert_false(metrics_file_changed(file));
+	assert_int_equal(metrics_file_write(file, fill, &other, &failure), -EIO);
+	assert_true(metrics_file_changed(file));
+	rmdir(test_path(NAME));
+	assert_int_equal(put(file, "x\n"), 0);
+	assert_true(metrics_file_changed(file));
+	assert_int_equal(put(file, "x\n"), 0);
+	assert_false(metrics_file_changed(file));
+	metrics_file_free(file);
+}
+
+/* A path without a slash is in the working directory. */
+static void test_relative(void **state)
+{
+	int here = open(".", O_RDONLY | O_DIRECTORY);
+	struct metrics_file *file = new_file();
+
+	(void)state;
+	metrics_file_free(file);
+	file = metrics_file_new(NAME);
+	assert_int_equal(chdir(test_directory), 0);
+	assert_int_equal(put(file, "here\n"), 0);
+	assert_int_equal(fchdir(here), 0);
+	close(here);
+	assert_string_equal(contents(NAME), "here\n");
+	nothing_left();
+	metrics_file_free(file);
+}
+
+static void test_no_descriptor_left(void **state)
+{
+	struct metrics_file *file = new_file();
+	int before = dup(0);
+	int after;
+
+	(void)state;
+	close(before);
+	for (int i = 0; i < 10; i++)
+		put(file, "x\n");
+	unlink(test_path(NAME));
+	mkdir(test_path(NAME), 0700);
+	for (int i = 0; i < 10; i++)
+		put(file, "x\n");
+	rmdir(test_path(NAME));
+	after = dup(0);
+	close(after);
+	assert_int_equal(before, after);
+	metrics_file_free(file);
+}
+
+static void test_collected(void **state)
+{
+	(void)state;
+	assert_true(metrics_file_is_collected("/var/lib/prometheus/node-exporter/allocfilt.prom"));
+	assert_true(metrics_file_is_collected("a.prom"));
+	assert_false(metrics_file_is_collected("a.prom.txt"));
+	assert_false(metrics_file_is_collected("dir.prom/a"));
+	assert_false(metrics_file_is_collected("a"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_replaced_at_once),
+		cmocka_unit_test(test_mode),
+		cmocka_unit_test(test_stale_temporary),
+		cmocka_unit_test(test_no_room),
+		cmocka_unit_test(test_who_fills_fails),
+		cmocka_unit_test(test_rename_fails),
+		cmocka_unit_test(test_no_directory),
+		cmocka_unit_test(test_said_once),
+		cmocka_unit_test(test_relative),
+		cmocka_unit_test(test_no_descriptor_left),
+		cmocka_unit_test(test_collected),
+	};
+
+	return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
+}

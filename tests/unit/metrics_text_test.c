@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The text of a few stalls and shrinkers, whole: metrics.prom was added up by hand. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "allocfilt/catalog.h"
+#include "allocfilt/metrics_text.h"
+#include "test_directory.h"
+#include "written_text.h"
+
+#define SECOND		1000000000ull
+#define ALLOC		0xa1
+#define SHRINK_NODE	0xa2
+#define TWIN		0xa3	/* another function of the name of SHRINK_NODE */
+#define SCAN		0xb1
+#define EXT4_SCAN	0xb2
+#define UNKNOWN		0xffffffff81234567
+
+static int symbol(void *context, uint64_t address, char style, char *text, size_t size)
+{
+	(void)context;
+	assert_int_equal(style, 's');
+	switch (address) {
+	case ALLOC:
+		return snprintf(text, size, "__alloc_pages");
+	case SHRINK_NODE:
+	case TWIN:
+		return snprintf(text, size, "shrink_node");
+	case SCAN:
+		return snprintf(text, size, "super_cache_scan");
+	case EXT4_SCAN:
+		return snprintf(text, size, "ext4_es_scan [ext4]");
+	default:
+		return snprintf(text, size, "0x%llx", (unsigned long long)address);
+	}
+}
+
+static const struct namer namer = { .symbol = symbol };
+
+static struct plan plan = { .threshold = 10000 };
+
+/* All that metrics are made of. */
+static struct summary_view new_view(void)
+{
+	struct shrinker_names_setup names = { .mounts = test_path("mountinfo"), .symbol = symbol };
+
+	put_text("mountinfo", "28 1 0:22 / /a\"b\\134c rw - tmpfs tmpfs rw\n");
+	return (struct summary_view){
+		.plan = &plan,
+		.namer = &namer,
+		.summary = summary_new(&plan),
+		.shrinkers = shrinkers_new(),
+		.shrinker_names = shrinker_names_new(&names),
+		.losses = losses_new(2),
+		.cpus = 2,
+	};
+}
+
+static const char *text_of(struct summary_view *view, const struct metrics_process *process)
+{
+	struct losses *losses = (struct losses *)(uintptr_t)view->losses;
+	struct writer *writer = begin_text();
+
+	assert_int_equal(metrics_text(writer, view, process), 0);
+	summary_free(view->summary);
+	shrinkers_free(view->shrinkers);
+	shrinker_names_free(view->shrinker_names);
+	losses_free(losses);
+	return end_text(writer);
+}
+
+static void stall(struct summary_view *view, uint64_t function, uint64_t ns, enum phase_group group,
+		  enum phase_part part)
+{
+	static const struct who_task nobody;
+	struct stall one = {
+		.start = 1000, .end = 1000 + ns, .function = function,
+		.role = function ? ROLE_PAGE_ALLOCATION : ROLE_DIRECT_RECLAIM,
+		.incomplete = !function, .gfp_names = "", .compaction = "",
+	};
+	struct told_stall told = {
+		.stall = &one, .name = "", .who = &nobody, .function = "", .memcg = "",
+		.background = function == SHRINK_NODE || function == TWIN,
+	};
+
+	one.phases.ns[group][part] = ns;
+	summary_stall(view->summary, &told);
+}
+
+static void superblock(struct summary_view *view, uint64_t shrinker, const char *name,
+		       uint32_t minor)
+{
+	struct record record = { .kind = RECORD_SUPERBLOCK, .raw = name };
+
+	record.superblock.shrinker = shrinker;
+	record.superblock.callback = SCAN;
+	record.superblock.device = minor;
+	record.superblock.name_length = strlen(name);
+	shrinker_names_see(view->shrinker_names, &record);
+}
+
+static void slab(struct summary_view *view, uint64_t callback, uint64_t shrinker, uint64_t ns)
+{
+	struct record record = { .fields = { .shrinker = shrinker, .callback = callback } };
+	struct task_pair pair = { .begin = &record, .end = &record, .duration = ns };
+
+	shrinkers_pair(view->shrinkers, &pair);
+	shrinkers_superblock(view->shrinkers, &pair,
+			     shrinker_names_superblock(view->shrinker_names, &record));
+}
+
+/* One of tmpfs 0:22 goes, and comes back elsewhere: the same series. Shrinker 3 has no name. */
+static void fill_shrinkers(struct summary_view *view)
+{
+	superblock(view, 1, "tmpfs", 22);
+	slab(view, SCAN, 1, 1500);
+	superblock(view, 1, "tmpfs", 23);
+	slab(view, SCAN, 1, 800);
+	superblock(view, 2, "tmpfs", 22);
+	slab(view, SCAN, 2, 1000);
+	slab(view, SCAN, 3, 300);
+	slab(view, EXT4_SCAN, 4, 250);
+}
+
+/* The version is the only thing in it that moves. */
+static const char *golden(void)
+{
+	static char text[1 << 16];
+	FILE *file = fopen("tests/unit/metrics.prom", "r");
+	char line[512];
+	size_t used = 0;
+
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file)) {
+		char *version = strstr(line, "VERSION");
+
+		if (version)
+			used += snprintf(text + used, sizeof(text) - used, "%.*s" ALLOCFILT_VERSION
+					 "%s", (int)(version - line), line, version + 7);
+		else
+			used += snprintf(text + used, sizeof(text) - used, "%s", line);
+	}
+	fclose(file);
+	return text;
+}
+
+static void test_whole_text(void **state)
+{
+	static const struct overflow overflows[] = { { "tasks", "", 5 }, { "summary", "", 0 } };
+	const struct metrics_process process = {
+		.tracing = true, .uptime = 86400 * SECOND + SECOND / 2, .resident = 16 << 20,
+		.cpu = SECOND + SECOND / 4, .held_back = 31, .dropped = 2,
+	};
+	struct summary_view view = new_view();
+	struct losses *losses = (struct losses *)(uintptr_t)view.losses;
+
+	(void)state;
+	view.overflows = overflows;
+	view.nr_overflows = 2;
+	stall(&view, ALLOC, 16000, PHASE_DIRECT_RECLAIM, PART_SLAB);
+	stall(&view, ALLOC, 16001, PHASE_DIRECT_RECLAIM, PART_SLAB);
+	stall(&view, 0, 100 * SECOND, PHASE_DIRECT_RECLAIM, PART_SLAB);
+	stall(&view, ALLOC, 2 * SECOND, PHASE_REST, PART_OWN);
+	stall(&view, SHRINK_NODE, 1024000, PHASE_DIRECT_RECLAIM, PART_SLAB);
+	fill_shrinkers(&view);
+	losses_add(losses, 1, 12);
+	losses_add(losses, 0, RECORD_LOST_UNKNOWN);
+	losses_add(losses, 0, RECORD_LOST_UNKNOWN);
+	assert_string_equal(text_of(&view, &process), golden());
+}
+
+static void has(const char *text, const char *line)
+{
+	if (!strstr(text, line))
+		fail_msg("missing: %s", line);
+}
+
+static int count_of(const char *text, const char *what)
+{
+	int count = 0;
+
+	for (text = strstr(text, what); text; text = strstr(text + 1, what))
+		count++;
+	return count;
+}
+
+/* Prometheus refuses all when two series have the same labels. */
+static void test_one_name_for_two_functions(void **state)
+{
+	struct summary_view view = new_view();
+	const char *text;
+
+	(void)state;
+	stall(&view, SHRINK_NODE, 20000, PHASE_REST, PART_OWN);
+	stall(&view, ALLOC, 20000, PHASE_REST, PART_OWN);
+	stall(&view, TWIN, 40000, PHASE_REST, PART_OWN);
+	text = text_of(&view, NULL);
+	assert_int_equal(count_of(text, "_count{function=\"shrink_node\"}"), 1);
+	has(text, "\nallocfilt_background_duration_seconds_count{function=\"shrink_node\"} 2\n");
+	has(text, "\nallocfilt_background_duration_seconds_sum{function=\"shrink_node\"} 0.00006\n");
+	has(text, "{function=\"shrink_node\",le=\"0.000032\"} 1\n");
+	has(text, "{function=\"shrink_node\",le=\"0.000064\"} 2\n");
+}
+
+static void test_one_name_for_two_shrinkers(void **state)
+{
+	struct summary_view view = new_view();
+	const char *text;
+
+	(void)state;
+	slab(&view, SHRINK_NODE, 1, 500);
+	slab(&view, TWIN, 2, 700);
+	slab(&view, SHRINK_NODE, 1, 600);
+	text = text_of(&view, NULL);
+	assert_int_equal(count_of(text, "\nallocfilt_shrinker_runs_total{"), 1);
+	has(text, "\nallocfilt_shrinker_runs_total{shrinker=\"shrink_node\"} 3\n");
+	has(text, "\nallocfilt_shrinker_seconds_total{shrinker=\"shrink_node\"} 0.0000018\n");
+	has(text, "\nallocfilt_shrinker_max_seconds{shrinker=\"shrink_node\"} 0.0000007\n");
+}
+
+/* Two names that are the same once what is no UTF-8 is written as text. */
+static void test_labels_that_become_equal(void **state)
+{
+	struct summary_view view = new_view();
+	const char *text;
+
+	(void)state;
+	superblock(&view, 1, "x\xff", 40);
+	superblock(&view, 2, "x\\xff", 40);
+	slab(&view, SCAN, 1, 500);
+	slab(&view, SCAN, 2, 700);
+	text = text_of(&view, NULL);
+	assert_int_equal(count_of(text, "\nallocfilt_superblock_shrink_runs_total{"), 1);
+	has(text, "_runs_total{superblock=\"x\\\\xff\",device=\"0:40\"} 2\n");
+}
+
+/* A series keeps its labels when another superblock of that name comes. */
+static void test_labels_stay(void **state)
+{
+	struct summary_view alone = new_view();
+	struct summary_view two = new_view();
+	const char *line = "_runs_total{superblock=\"tmpfs\",device=\"0:23\"} 1\n";
+
+	(void)state;
+	superblock(&alone, 1, "tmpfs", 23);
+	slab(&alone, SCAN, 1, 500);
+	has(text_of(&alone, NULL), line);
+	superblock(&two, 1, "tmpfs", 23);
+	slab(&two, SCAN, 1, 500);
+	superblock(&two, 2, "tmpfs", 22);
+	slab(&two, SCAN, 2, 500);
+	has(text_of(&two, NULL), line);
+}
+
+/* The file is for everybody. */
+static void test_no_address(void **state)
+{
+	struct summary_view view = new_view();
+	const char *text;
+
+	(void)state;
+	stall(&view, UNKNOWN, 20000, PHASE_REST, PART_OWN);
+	slab(&view, UNKNOWN, 1, 500);
+	slab(&view, SCAN, 0xffff888012345678, 500);
+	text = text_of(&view, NULL);
+	assert_null(strstr(text, "0x"));
+	assert_null(strstr(text, "ffff"));
+	has(text, "_count{function=\"unknown\"} 1\n");
+	has(text, "_runs_total{shrinker=\"unknown\"} 1\n");
+	assert_int_equal(count_of(text, "\nallocfilt_superblock_shrink_runs_total{"), 0);
+}
+
+/* Over a capture there is no process to speak of; nor names of superblocks, perhaps. */
+static void test_what_is_left_out(void **state)
+{
+	struct metrics_process process = { .uptime = 1 };
+	struct summary_view view = new_view();
+	struct summary_view live = new_view();
+	const char *text;
+
+	(void)state;
+	shrinker_names_free(view.shrinker_names);
+	view.shrinker_names = NULL;
+	text = text_of(&view, NULL);
+	assert_null(strstr(text, "_process_"));
+	assert_null(strstr(text, "uptime"));
+	assert_null(strstr(text, "superblock="));
+	text = text_of(&live, &process);
+	assert_null(strstr(text, "resident"));
+	has(text, "\nallocfilt_tracing_active 0\n");
+}
+
+/* What found no place of its own: nothing is missing from the sums. */
+static void test_other_functions(void **state)
+{
+	struct summary_view view = new_view();
+	const char *text;
+
+	(void)state;
+	for (int i = 0; i < SUMMARY_OUTERMOST_MAX; i++)
+		stall(&view, ALLOC, 20000, PHASE_REST, PART_OWN);
+	for (int i = 1; i < SUMMARY_OUTERMOST_MAX; i++)
+		stall(&view, 0x1000 + i, 20000, PHASE_REST, PART_OWN);
+	assert_int_equal(summary_overflow(view.summary), 0);
+	stall(&view, 0x2000, 30000, PHASE_REST, PART_OWN);
+	stall(&view, 0x2001, 50000, PHASE_REST, PART_OWN);
+	stall(&view, ALLOC, 20000, PHASE_REST, PART_OWN);
+	assert_int_equal(summary_overflow(view.summary), 2);
+	text = text_of(&view, NULL);
+	has(text, "_stall_duration_seconds_count{function=\"other\"} 2\n");
+	has(text, "_stall_duration_seconds_sum{function=\"other\"} 0.00008\n");
+	has(text, "_stall_duration_seconds_count{function=\"__alloc_pages\"} 65\n");
+	has(text, "_stall_duration_seconds_count{function=\"unknown\"} 63\n");
+}
+
+static void test_writer_fails(void **state)
+{
+	int fd = open("/dev/full", O_WRONLY);
+	struct writer *writer = writer_new(fd, -1);
+	struct summary_view view = new_view();
+	int ret = 0;
+
+	(void)state;
+	for (int i = 0; i < 40 && !ret; i++)
+		ret = metrics_text(writer, &view, NULL);
+	assert_int_equal(ret, -ENOSPC);
+	text_of(&view, NULL);
+	writer_free(writer);
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_whole_text),
+		cmocka_unit_test(test_one_name_for_two_functions),
+		cmocka_unit_test(test_one_name_for_two_shrinkers),
+		cmocka_unit_test(test_labels_that_become_equal),
+		cmocka_unit_test(test_labels_stay),
+		cmocka_unit_test(test_no_address),
+		cmocka_unit_test(test_what_is_left_out),
+		cmocka_unit_test(test_other_functions),
+		cmocka_unit_test(test_writer_fails),
+	};
+
+	return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
+}
