@@ -7,13 +7,15 @@
  * the start; what finds no place is counted, and told in the summary.
  */
 
+#define LIMITS_SHRINKERS_LARGEST	4096	/* whoever keeps something for each relies on it */
+
 struct limits {
 	unsigned int tasks;	/* with something that waits */
 	unsigned int events;	/* that wait, over all tasks */
 	unsigned int task_events;	/* that wait, in one task while room is short */
 	unsigned int names;	/* of tasks */
 	unsigned int cgroups;	/* paths that are remembered, and those in the summary */
-	unsigned int shrinkers;
+	unsigned int shrinkers;	/* up to LIMITS_SHRINKERS_LARGEST */
 	unsigned int files;	/* open at a time: RLIMIT_NOFILE; 0: as it was found */
 };
 

@@ -4,12 +4,12 @@
 
 #include "allocfilt/catalog.h"
 #include "allocfilt/exposition.h"
+#include "allocfilt/limits.h"
 #include "allocfilt/metrics_text.h"
 
-#define SERIES_MAX	1024	/* of one family of shrinkers or superblocks */
+#define SERIES_MAX	LIMITS_SHRINKERS_LARGEST	/* of one family: shrinkers, superblocks */
 
-_Static_assert(SHRINKERS_MAX <= SERIES_MAX && SHRINKER_NAMES_MAX <= SERIES_MAX,
-	       "a key for each");
+_Static_assert(SHRINKER_NAMES_MAX <= SERIES_MAX, "a key for each");
 
 /* An address that no symbol names is not told: it would give away where the kernel lies. */
 static void label_symbol(const struct summary_view *view, struct exposition_labels *labels,

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "allocfilt/limits.h"
 #include "allocfilt/shrinkers.h"
 
 struct shrinkers {
@@ -15,8 +16,11 @@ struct shrinkers {
 
 struct shrinkers *shrinkers_new(size_t size)
 {
-	struct shrinkers *shrinkers = calloc(1, sizeof(*shrinkers));
+	struct shrinkers *shrinkers;
 
+	if (size > LIMITS_SHRINKERS_LARGEST)
+		size = LIMITS_SHRINKERS_LARGEST;
+	shrinkers = calloc(1, sizeof(*shrinkers));
 	if (!shrinkers)
 		return NULL;
 	shrinkers->size = size;

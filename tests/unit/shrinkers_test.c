@@ -122,7 +122,7 @@ static void superblock(struct shrinkers *shrinkers, int number, uint64_t duratio
 
 static void test_one_by_one(void **state)
 {
-	struct shrinkers *shrinkers = shrinkers_new();
+	struct shrinkers *shrinkers = shrinkers_new(SIZE);
 	const struct shrinker_total *totals;
 
 	(void)state;

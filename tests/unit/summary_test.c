@@ -217,7 +217,7 @@ static void outermost_stall(struct summary *summary, uint64_t function, int role
 /* By address; without one, by role. Those of kswapd are apart. */
 static void test_outermost(void **state)
 {
-	struct summary *summary = summary_new(NULL);
+	struct summary *summary = summary_new(NULL, CGROUPS);
 	const struct summary_outermost *outermost;
 
 	(void)state;
@@ -242,7 +242,7 @@ static void test_outermost(void **state)
 /* The sums stay those of all stalls, and each without a place is counted. */
 static void test_outermost_limit(void **state)
 {
-	struct summary *summary = summary_new(NULL);
+	struct summary *summary = summary_new(NULL, CGROUPS);
 	const struct summary_outermost *outermost;
 	uint64_t count = 0, total = 0;
 	size_t entries;
