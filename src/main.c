@@ -129,7 +129,7 @@ static int check_config(const struct options *options, struct failure *failure)
 {
 	int ret = config_check(options, failure);
 
-	if (ret)
+	if (ret || options->quiet)
 		return ret;
 	ret = print(options->config ? options->config : CONFIG_DEFAULT, failure);
 	return ret ? ret : print(": no mistake found\n", failure);

@@ -215,6 +215,27 @@ static void test_defaults_are_those_of_the_table(void **state)
 	options_free(&set);
 }
 
+/* The file that is installed shows each default, commented out; the tests run in the tree's root. */
+static void test_defaults_are_those_of_the_file(void **state)
+{
+	FILE *file = fopen("etc/allocfilt.conf", "r");
+	char text[32768], line[128];
+	size_t count;
+	const struct key *keys = keys_all(&count);
+
+	(void)state;
+	assert_non_null(file);
+	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+	fclose(file);
+	for (size_t i = 0; i < count; i++) {
+		if (!keys[i].otherwise)
+			continue;
+		snprintf(line, sizeof(line), "\n#%s = %s\n", keys[i].name, keys[i].otherwise);
+		if (!strstr(text, line))
+			fail_msg("etc/allocfilt.conf has no '%s'", line + 1);
+	}
+}
+
 /* For each key a value that is not the default, and whether it takes a new set-up of tracing. */
 static const struct {
 	const char *name, *value;
@@ -386,6 +407,7 @@ int main(void)
 		cmocka_unit_test(test_oom_score_is_unset_until_set),
 		cmocka_unit_test(test_message),
 		cmocka_unit_test(test_defaults_are_those_of_the_table),
+		cmocka_unit_test(test_defaults_are_those_of_the_file),
 		cmocka_unit_test(test_same_tracing),
 		cmocka_unit_test(test_no_key_is_forgotten),
 		cmocka_unit_test(test_no_field_is_forgotten),
