@@ -139,6 +139,16 @@ static int print(const char *text, struct failure *failure)
 	return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "stdout: %s", strerror(errno));
 }
 
+static int check_config(const struct options *options, struct failure *failure)
+{
+	int ret = config_check(options, failure);
+
+	if (ret || options->quiet)
+		return ret;
+	ret = print(options->config ? options->config : CONFIG_DEFAULT, failure);
+	return ret ? ret : print(": no mistake found\n", failure);
+}
+
 static int do_task(const struct options *options, int argc, char **argv, struct failure *failure)
 {
 	struct run_context run = { .options = options, .argc = argc, .argv = argv };
@@ -152,9 +162,17 @@ static int do_task(const struct options *options, int argc, char **argv, struct 
 		return session_restore(SESSION_RUN_DIR, options->source, failure);
 	case TASK_PROBE:
 		return probe_run(options, failure);
+	case TASK_CHECK_CONFIG:
+		return check_config(options, failure);
 	default:
 		return run_with_signals(&run, failure);
 	}
+}
+
+static bool reads_config(const struct options *options)
+{
+	return options->task == TASK_RUN || options->task == TASK_PROBE ||
+	       options->task == TASK_CHECK_CONFIG;
 }
 
 int main(int argc, char **argv)
@@ -166,7 +184,7 @@ int main(int argc, char **argv)
 	fill_standard_descriptors();
 	log_look_for_journal();
 	ret = options_parse(&options, argc, argv, &failure);
-	if (!ret && (options.task == TASK_RUN || options.task == TASK_PROBE))
+	if (!ret && reads_config(&options))
 		ret = config_load(&options, options.config, CONFIG_DEFAULT, &failure);
 	if (!ret) {
 		set_log_level(&options);

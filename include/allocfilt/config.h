@@ -6,8 +6,8 @@
 #include "options.h"
 
 /*
- * The configuration file: lines of `key = value`, where a key is the long name of an option and a
- * value is what that takes; empty lines, and lines that begin with #, are skipped.
+ * The configuration file: lines of `key = value`, with the keys of keys.h; empty lines, and lines
+ * that begin with #, are skipped.
  */
 
 #define CONFIG_DEFAULT	"/etc/allocfilt.conf"
@@ -16,9 +16,18 @@
  * config_load - take from a file what the command line left open
  * @path: -c; NULL: @fallback, which need not be there
  *
- * Returns 0, or -errno with @failure (status 2), which names file, line and what is allowed.
+ * Call it once for what options_parse() filled; for a reload do both again, into another struct
+ * options. Returns 0, or -errno with @failure (status 2), which names file, line and what is
+ * allowed.
  */
 int config_load(struct options *options, const char *path, const char *fallback,
 		struct failure *failure);
+
+/**
+ * config_check - is what was parsed and loaded enough for a live run?
+ *
+ * Returns 0, or -errno with @failure (status 2).
+ */
+int config_check(const struct options *options, struct failure *failure);
 
 #endif

@@ -18,8 +18,8 @@ struct kernel {
 	char *release;		/* uname -r */
 	bool function_graph;	/* in available_tracers */
 	bool function_enabled;	/* kernel.ftrace_enabled; true where there is no such sysctl */
-	char **functions;	/* of available_filter_functions those that the catalog or a -F
-				 * pattern names, NULL ends; several of one name stand as often */
+	char **functions;	/* of available_filter_functions those that the catalog or the
+				 * request names, NULL ends; several of one name stand as often */
 	unsigned int *indexes;	/* place of each in that file, from 1: what set_ftrace_filter takes
 				 * for a name at a hundredth of the time; 0: unknown */
 	int nr_functions;
@@ -41,12 +41,12 @@ int kernel_source_kind(const char *dir, enum source_kind *ret_kind, struct failu
 
 /**
  * kernel_open - find tracefs (dir NULL: /proc/self/mounts; nothing gets mounted) and read it
- * @patterns: -F, globs; NULL ends; may be NULL
+ * @request: what plan_make() will get; NULL: the catalog's functions alone
  *
  * Returns 0, or -errno with @failure: status 3 without a mount (names the mount command), without
  * the right to it (root; lockdown where EPERM as root). Release with kernel_close().
  */
-int kernel_open(struct kernel **kernel, const char *dir, char *const *patterns,
+int kernel_open(struct kernel **kernel, const char *dir, const struct plan_request *request,
 		struct failure *failure);
 void kernel_close(struct kernel *kernel);
 

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "definition.h"
 #include "failure.h"
 #include "limits.h"
 
@@ -53,6 +54,8 @@ struct options {
 	bool quiet;		/* -q */
 
 	/* What only a configuration file has. */
+	struct definition *definitions;	/* functions of the user's own, with their events */
+	size_t nr_definitions;
 	bool page_allocation;	/* trace the function that every page passes through */
 	uint64_t warning;	/* ns: entries of stalls from here on are warnings */
 	uint64_t error;		/* ns: and errors from here on */
@@ -63,7 +66,7 @@ struct options {
 	int oom_score;		/* oom_score_adj of our own */
 	struct limits limits;
 
-	uint64_t given;		/* set by options_parse(), for options_set() alone */
+	uint64_t given;		/* keys_bit()s, set by options_parse() for options_set() alone */
 };
 
 /**
@@ -77,26 +80,24 @@ int options_parse(struct options *options, int argc, char **argv, struct failure
 void options_free(struct options *options);
 
 /**
- * options_set - a setting of a configuration file, in the words of the command line
- * @key: an option's long name; threshold, duration, pid, function, event, buffer and format
+ * options_set - a setting of a configuration file
+ * @name: of a key (see keys.h)
  *
  * What the command line gave stays, whatever @value is, as long as it is good; a list that is set
  * again adds up. Returns 0, -ENOENT for another key, or -errno, each with @failure (status 2).
  */
-int options_set(struct options *options, const char *key, const char *value,
+int options_set(struct options *options, const char *name, const char *value,
 		struct failure *failure);
 
-/** options_same_tracing - is what they trace, and how, the same? Then no new set-up is needed. */
+/**
+ * options_same_tracing - would both have the same traced, and kept in the same tables?
+ *
+ * True where a reload from @a to @b only changes values that can change while a run goes on. Of
+ * the settings of the command line alone nothing is compared.
+ */
 bool options_same_tracing(const struct options *a, const struct options *b);
 
 /** options_usage - the text of -h, ended by a newline */
 const char *options_usage(void);
-
-/*
- * Parsers of single values: 0 or -errno (-EINVAL: not of that form, -ERANGE: does not fit or is
- * not allowed); the result is untouched on failure.
- */
-int options_parse_time(const char *text, const char *default_unit, uint64_t *ret_ns);
-int options_parse_size(const char *text, uint64_t *ret_bytes);
 
 #endif

@@ -38,11 +38,16 @@ struct namer {
 	const char *(*shrinker)(void *context, uint64_t shrinker);
 	/* frames of a stack, the innermost first; returns how many */
 	size_t (*stack)(void *context, uint32_t number, const uint64_t **ret_frames);
+	/* title of a role that is not the catalog's (enum role), but of the user's own */
+	const char *(*role)(void *context, int role);
 	bool migrate_column;	/* of the kernel's generic columns, from 5.15 */
 	/* RFC 3339; false where the data has no mark of time */
 	bool (*time)(void *context, uint64_t ts, char *text);
 	void *context;
 };
+
+/** told_role - title of what a function does ("page allocation"); NULL for ROLE_NONE */
+const char *told_role(const struct namer *namer, int role);
 
 /** told_shrinker - "super_cache_scan[vda]", "super_cache_scan"; any bytes */
 void told_shrinker(const struct namer *namer, uint64_t shrinker, uint64_t callback, char *text,

@@ -212,8 +212,8 @@ static int put_slice(struct output *output, struct track track, const struct rec
 	json_open(&json, "args", '{');
 	json_signed(&json, "cpu", exit->cpu);
 	json_signed(&json, "depth", times->depth);
-	if (times->role != ROLE_NONE)
-		json_string(&json, "role", catalog_roles[times->role].title);
+	if (told_role(namer, times->role))
+		json_string(&json, "role", told_role(namer, times->role));
 	json_close(&json, '}');
 	json_close(&json, '}');
 	return json.failed;

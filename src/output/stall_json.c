@@ -129,8 +129,7 @@ void stall_json_fields(struct json *json, const struct told_stall *told, const s
 	put_task(json, told);
 	json_signed(json, "cpu", stall->cpu);
 	json_string(json, "function", told->function);
-	json_string(json, "role",
-		    stall->role == ROLE_NONE ? NULL : catalog_roles[stall->role].title);
+	json_string(json, "role", told_role(namer, stall->role));
 	json_signed(json, "depth", stall->depth);
 	put_request(json, told);
 	stall_json_phases(json, "phases", &stall->phases);

@@ -80,8 +80,7 @@ static void put_histogram(struct json *json, const struct latency *latency)
 static void put_function(struct json *json, const struct namer *namer,
 			 const struct summary_function *function)
 {
-	const char *title = function->role == ROLE_NONE ? NULL
-							: catalog_roles[function->role].title;
+	const char *title = told_role(namer, function->role);
 	char name[TOLD_NAME_MAX];
 
 	json_open(json, NULL, '{');

@@ -93,8 +93,7 @@ static void add_latency(struct line *line, const struct latency *latency)
 static int put_function(struct writer *writer, const struct namer *namer,
 			const struct summary_function *function)
 {
-	const char *title = function->role == ROLE_NONE ? NULL
-							: catalog_roles[function->role].title;
+	const char *title = told_role(namer, function->role);
 	char name[TOLD_NAME_MAX];
 	struct line line;
 	int ret;

@@ -71,6 +71,19 @@ static int take_file(struct options *options, FILE *file, const char *path,
 	return 0;
 }
 
+/* Settings that say nothing, or the opposite, beside each other. */
+static int check_combinations(const struct options *options, const char *path,
+			      struct failure *failure)
+{
+	const char *text = NULL;
+
+	if (options->warning > options->error)
+		text = "warning is above error; allowed: up to error";
+	else if (options->rate && !options->burst)
+		text = "burst is 0, so no entry would ever be written; allowed: burst from 1, or rate = 0 for no limit";
+	return text ? failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "%s: %s", path, text) : 0;
+}
+
 int config_load(struct options *options, const char *path, const char *fallback,
 		struct failure *failure)
 {
@@ -85,5 +98,14 @@ int config_load(struct options *options, const char *path, const char *fallback,
 				   path ? "-c " : "", name, strerror(errno));
 	error = take_file(options, file, name, failure);
 	fclose(file);
-	return error;
+	return error ? error : check_combinations(options, name, failure);
+}
+
+int config_check(const struct options *options, struct failure *failure)
+{
+	if (options->threshold_given)
+		return 0;
+	return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
+			   "%s: no threshold: set one with threshold = TIME, as threshold = 10ms",
+			   options->config ? options->config : CONFIG_DEFAULT);
 }

@@ -54,17 +54,37 @@ static void say_missing_roles(const struct plan *plan)
 {
 	char text[512] = "";
 
-	for (int role = 0; role < ROLE_COUNT; role++) {
+	for (int role = 0; role < plan_roles_end(plan); role++) {
 		size_t used = strlen(text);
 
 		if (plan_role_missing(plan, role))
 			snprintf(text + used, sizeof(text) - used, "%s%s", used ? ", " : "",
-				 catalog_roles[role].title);
+				 plan_role_title(plan, role));
 	}
 	if (*text)
 		log_notice("not to be traced on this kernel, left out: %s", text);
 	if (!plan->function_graph)
 		log_warning("this kernel has no function_graph: only reclaim, compaction and slab are timed, from their pairs of events");
+}
+
+static void say_missing_events(const struct plan *plan)
+{
+	char text[512] = "";
+
+	for (int i = 0; plan->missing_events && plan->missing_events[i]; i++) {
+		size_t used = strlen(text);
+
+		snprintf(text + used, sizeof(text) - used, "%s%s", used ? ", " : "",
+			 plan->missing_events[i]);
+	}
+	if (*text)
+		log_notice("no such events on this kernel, left out: %s", text);
+}
+
+static void say_missing(const struct plan *plan)
+{
+	say_missing_roles(plan);
+	say_missing_events(plan);
 }
 
 static int make_plan(struct live *live)
@@ -74,9 +94,12 @@ static int make_plan(struct live *live)
 		.threshold = options->threshold,
 		.functions = options->functions,
 		.events = options->events,
+		.definitions = options->definitions,
+		.nr_definitions = options->nr_definitions,
+		.no_page_allocation = !options->page_allocation,
 	};
 	struct plan_offer offer;
-	int ret = kernel_open(&live->kernel, options->source, options->functions, live->failure);
+	int ret = kernel_open(&live->kernel, options->source, &request, live->failure);
 
 	if (ret)
 		return ret;
@@ -500,7 +523,7 @@ int live_trace(struct live *live, struct failure *failure)
 	ret = set_up(live);
 	if (!ret) {
 		if (!live->has_traced)
-			say_missing_roles(live->plan);
+			say_missing(live->plan);
 		live->has_traced = true;
 		ret = run_loop(live);
 	}

@@ -39,7 +39,7 @@ int naming_role(void *context, uint64_t function)
 	struct naming *naming = context;
 	const struct symbol *symbol = symbols_find(naming->symbols, function);
 
-	return symbol ? catalog_role_of(symbol->name) : ROLE_NONE;
+	return symbol ? plan_role_of(naming->setup.plan, symbol->name) : ROLE_NONE;
 }
 
 int naming_symbol(void *context, uint64_t address, char style, char *text, size_t size)
@@ -91,6 +91,13 @@ static size_t stack_frames(void *context, uint32_t number, const uint64_t **ret_
 	return naming->stacks ? stacks_of(naming->stacks, number, ret_frames) : 0;
 }
 
+static const char *role_title(void *context, int role)
+{
+	const struct naming *naming = context;
+
+	return plan_role_title(naming->setup.plan, role);
+}
+
 /* From 5.15 the kernel's text has a column for migration being off. */
 static bool has_migrate_column(const char *release)
 {
@@ -111,6 +118,7 @@ static void make_namer(struct naming *naming)
 		.time = time_text,
 		.shrinker = shrinker_of,
 		.stack = stack_frames,
+		.role = role_title,
 		.migrate_column = has_migrate_column(naming->setup.release),
 		.context = naming,
 	};

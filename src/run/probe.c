@@ -9,18 +9,40 @@
 #include "allocfilt/probes.h"
 #include "allocfilt/run.h"
 
-static void print_role(const struct plan *plan, enum role role)
+static void print_titles(const struct plan *plan, uint32_t roles, const char *before)
+{
+	for (int role = 0; role < plan_roles_end(plan); role++) {
+		if (!(roles & ROLE_BIT(role)))
+			continue;
+		printf("%s%s", before, plan_role_title(plan, role));
+		before = " or ";
+	}
+}
+
+static void print_no_function(const struct plan *plan, int role)
+{
+	if (plan->left_out & ROLE_BIT(role))
+		printf("left out: page-allocation = no");
+	else if (role >= ROLE_COUNT && plan->definitions[role - ROLE_COUNT].owners)
+		print_titles(plan, plan->definitions[role - ROLE_COUNT].owners, "as ");
+	else
+		putchar('-');
+}
+
+static void print_role(const struct plan *plan, int role)
 {
 	const char *separator = "";
 
-	printf("  %-30s ", catalog_roles[role].title);
+	printf("  %-30s ", plan_role_title(plan, role));
 	for (int i = 0; i < plan->nr_functions; i++) {
 		if (plan->functions[i].role != role)
 			continue;
 		printf("%s%s", separator, plan->functions[i].name);
 		separator = ", ";
 	}
-	printf("%s\n", *separator ? "" : "-");
+	if (!*separator)
+		print_no_function(plan, role);
+	putchar('\n');
 }
 
 static void print_more_functions(const struct plan *plan)
@@ -30,25 +52,13 @@ static void print_more_functions(const struct plan *plan)
 			printf("  %-30s %s\n", "asked for with -F", plan->functions[i].name);
 }
 
-static void print_owners(const struct plan_event *event)
-{
-	const char *separator = "with a slow ";
-
-	for (int role = 0; role < ROLE_COUNT; role++) {
-		if (!(event->owners & ROLE_BIT(role)))
-			continue;
-		printf("%s%s", separator, catalog_roles[role].title);
-		separator = " or ";
-	}
-	putchar('\n');
-}
-
-static void print_event(const struct plan_event *event)
+static void print_event(const struct plan *plan, const struct plan_event *event)
 {
 	printf("  %s:%-*s ", event->system, 40 - (int)strlen(event->system), event->name);
 	switch (event->rule) {
 	case RULE_OWNER:
-		print_owners(event);
+		print_titles(plan, event->owners, "with a slow ");
+		putchar('\n');
 		return;
 	case RULE_ANY_WINDOW:
 		puts("with the innermost slow function");
@@ -99,13 +109,15 @@ static void print_kernel(const struct kernel *kernel)
 static void print_plan(const struct plan *plan)
 {
 	puts("functions");
-	for (int role = 0; role < ROLE_COUNT; role++)
+	for (int role = 0; role < plan_roles_end(plan); role++)
 		print_role(plan, role);
 	print_more_functions(plan);
 	puts("events");
 	for (int i = 0; i < plan->nr_events; i++)
-		print_event(&plan->events[i]);
+		print_event(plan, &plan->events[i]);
 	print_missing_events(plan);
+	for (int i = 0; plan->missing_events && plan->missing_events[i]; i++)
+		printf("  %-40s  -\n", plan->missing_events[i]);
 }
 
 int probe_run(const struct options *options, struct failure *failure)
@@ -114,11 +126,14 @@ int probe_run(const struct options *options, struct failure *failure)
 		.threshold = options->threshold,
 		.functions = options->functions,
 		.events = options->events,
+		.definitions = options->definitions,
+		.nr_definitions = options->nr_definitions,
+		.no_page_allocation = !options->page_allocation,
 	};
 	struct plan_offer offer;
 	struct kernel *kernel;
 	struct plan *plan;
-	int ret = kernel_open(&kernel, options->source, options->functions, failure);
+	int ret = kernel_open(&kernel, options->source, &request, failure);
 
 	if (ret)
 		return ret;

@@ -39,6 +39,8 @@ static int make_plan(const struct run_context *run, struct capture *capture, str
 	struct plan_request request = {
 		.functions = NULL,	/* what was traced is in the capture already */
 		.events = run->options->events,
+		.definitions = run->options->definitions,
+		.nr_definitions = run->options->nr_definitions,
 	};
 	struct plan_offer offer;
 	int ret = choose_threshold(run, capture, &request.threshold, failure);

@@ -40,12 +40,13 @@ static bool is_background(const char *name, const struct who_task *who)
 static void name_function(const struct report *report, const struct stall *stall,
 			  char name[TOLD_NAME_MAX])
 {
+	const char *title = told_role(report->namer, stall->role);
+
 	if (stall->function)
 		report->namer->symbol(report->namer->context, stall->function, 's', name,
 				      TOLD_NAME_MAX);
 	else
-		snprintf(name, TOLD_NAME_MAX, "%s",
-			 stall->role == ROLE_NONE ? "" : catalog_roles[stall->role].title);
+		snprintf(name, TOLD_NAME_MAX, "%s", title ? title : "");
 }
 
 static int stall_ended(void *context, const struct stall *stall)

@@ -59,8 +59,8 @@ static struct orders *orders_read(const struct run_context *run, struct failure 
 	if (!ret)
 		ret = config_load(&orders->options, orders->options.config, CONFIG_DEFAULT,
 				  failure);
-	if (!ret && !orders->options.threshold_given)
-		ret = failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "no threshold");
+	if (!ret)
+		ret = config_check(&orders->options, failure);
 	if (!ret)
 		return orders;
 	orders_free(orders);

@@ -3,7 +3,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "allocfilt/catalog.h"
 #include "allocfilt/told.h"
+
+const char *told_role(const struct namer *namer, int role)
+{
+	if (role < 0)
+		return NULL;
+	if (role < ROLE_COUNT)
+		return catalog_roles[role].title;
+	return namer->role ? namer->role(namer->context, role) : NULL;
+}
 
 void told_shrinker(const struct namer *namer, uint64_t shrinker, uint64_t callback, char *text,
 		   size_t size)

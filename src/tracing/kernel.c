@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <limits.h>
 #include <linux/magic.h>
 #include <mntent.h>
@@ -191,7 +190,7 @@ static bool read_function_enabled(void)
  */
 struct function_scan {
 	struct kernel *kernel;
-	char *const *patterns;
+	const struct plan_request *request;
 	unsigned char starts[256 * 256 / 8];
 	unsigned int index;
 	size_t room;
@@ -218,10 +217,7 @@ static bool is_wanted(const struct function_scan *scan, const char *name)
 
 	if (scan->starts[two / 8] & 1 << two % 8 && catalog_role_of(name) != ROLE_NONE)
 		return true;
-	for (int i = 0; scan->patterns && scan->patterns[i]; i++)
-		if (!fnmatch(scan->patterns[i], name, 0))
-			return true;
-	return false;
+	return scan->request && plan_names(scan->request, name);
 }
 
 /* Keeps room for the NULL that ends the list. */
@@ -303,9 +299,10 @@ static int scan_functions(struct function_scan *scan, int fd)
 	return kept ? scan_line(scan, text) : 0;
 }
 
-static int read_functions(struct kernel *kernel, char *const *patterns, struct failure *failure)
+static int read_functions(struct kernel *kernel, const struct plan_request *request,
+			  struct failure *failure)
 {
-	struct function_scan scan = { .kernel = kernel, .patterns = patterns };
+	struct function_scan scan = { .kernel = kernel, .request = request };
 	char path[PATH_MAX];
 	int fd, ret;
 
@@ -330,8 +327,8 @@ static int read_functions(struct kernel *kernel, char *const *patterns, struct f
 	return 0;
 }
 
-static int read_kernel(struct kernel *kernel, const char *dir, char *const *patterns,
-		       struct failure *failure)
+static int read_kernel(struct kernel *kernel, const char *dir,
+		       const struct plan_request *request, struct failure *failure)
 {
 	struct utsname name;
 	int ret;
@@ -346,10 +343,10 @@ static int read_kernel(struct kernel *kernel, const char *dir, char *const *patt
 	if (ret)
 		return ret;
 	kernel->function_enabled = read_function_enabled();
-	return read_functions(kernel, patterns, failure);
+	return read_functions(kernel, request, failure);
 }
 
-int kernel_open(struct kernel **ret_kernel, const char *dir, char *const *patterns,
+int kernel_open(struct kernel **ret_kernel, const char *dir, const struct plan_request *request,
 		struct failure *failure)
 {
 	struct kernel *kernel = calloc(1, sizeof(*kernel));
@@ -357,7 +354,7 @@ int kernel_open(struct kernel **ret_kernel, const char *dir, char *const *patter
 
 	if (!kernel)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "%s", strerror(ENOMEM));
-	ret = read_kernel(kernel, dir, patterns, failure);
+	ret = read_kernel(kernel, dir, request, failure);
 	if (ret) {
 		kernel_close(kernel);
 		return ret;

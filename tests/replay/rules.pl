@@ -1,11 +1,12 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# rules.pl TRACE.TXT SET_FTRACE_FILTER THRESHOLD_US OUTPUT [live]
+# rules.pl TRACE.TXT SET_FTRACE_FILTER THRESHOLD_US OUTPUT [live | FUNCTION:EVENT...]
 #
 # live: the output is of a run, not of the capture that the text was read with. It may begin before
 # the text's first line, with what had been read by then, and go on after the last, and it knows
 # names of tasks that the kernel's text had forgotten.
+# FUNCTION:EVENT: the configuration gave the event that owner besides.
 #
 # Holds what allocfilt printed for a capture against the kernel's own text of the same buffer, by
 # the rules of what is shown, computed here a second time and in another way: from the order of the
@@ -22,9 +23,10 @@
 use strict;
 use warnings;
 
-my ($text_file, $filter_file, $threshold, $output_file, $live) = @ARGV;
-die "usage: rules.pl TRACE.TXT SET_FTRACE_FILTER THRESHOLD_US OUTPUT [live]\n"
+my ($text_file, $filter_file, $threshold, $output_file, @more) = @ARGV;
+die "usage: rules.pl TRACE.TXT SET_FTRACE_FILTER THRESHOLD_US OUTPUT [live | FUNCTION:EVENT...]\n"
 	unless defined $output_file;
+my $live = grep { $_ eq 'live' } @more;
 
 my @wrong;
 
@@ -118,6 +120,10 @@ for my $event (keys %owner_of) {
 for (grep { $traced{$_} } @inactive) {
 	$owns{$_}{mm_vmscan_lru_shrink_inactive} = 1;
 }
+my %given;	# events of which nobody knows how often such an owner writes them in one call
+for (@more) {
+	$owns{$1}{$2} = $given{$2} = 1 if /^(\w+):(\w+)$/;
+}
 my %pair_without_owner;	# events whose owner is not traced, but which have a partner
 for my $event (keys %owner_of) {
 	next unless $event =~ /_(begin|end)$/;
@@ -186,7 +192,7 @@ sub take_window {
 	for my $i (reverse @$events) {
 		my $event = $records[$i];
 		my $once = $event->{event} ne 'mm_vmscan_lru_shrink_inactive' &&
-			   $event->{event} !~ /softlimit/;
+			   $event->{event} !~ /softlimit/ && !$given{$event->{event}};
 
 		if (!$owned->{$event->{event}} || $event->{us} < $from - $LATE ||
 		    ($once && $seen{$event->{event}}++)) {

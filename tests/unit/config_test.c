@@ -125,6 +125,156 @@ static void test_mistakes(void **state)
 	load_bad("buffer =\n", ":1: buffer '' is empty; allowed: ");
 	load_bad("format = xml\n", ":1: format 'xml' is no known form");
 	load_bad("top = 0\n", ":1: top '0' is zero");
+	load_bad("journal = yes\n", ":1: unknown key 'journal'");
+	load_bad("stack\n", ":1: not of the form key = value");
+}
+
+static void test_combinations(void **state)
+{
+	struct options options;
+
+	(void)state;
+	load_good(&options, NULL, "warning = 1s\nerror = 1s\n");
+	options_free(&options);
+	load_bad("warning = 1001ms\nerror = 1s\n", ": warning is above error; allowed: ");
+	load_bad("warning = 2s\n", ": warning is above error; allowed: ");
+	load_bad("error = 99ms\n", ": warning is above error; allowed: ");
+	load_good(&options, NULL, "rate = 0\nburst = 0\n");
+	options_free(&options);
+	load_good(&options, NULL, "rate = 1\nburst = 1\n");
+	options_free(&options);
+	load_bad("burst = 0\n", ": burst is 0, so no entry would ever be written; allowed: ");
+}
+
+static void test_definitions(void **state)
+{
+	struct options options;
+
+	(void)state;
+	load_good(&options, NULL,
+		  "function = vfs_read,vfs_w*\n"
+		  "function = swap-out: swap_writepage swap_writeout; events vmscan:mm_vmscan_write_folio\n"
+		  "function = wait: io_schedule\n");
+	assert_string_equal(options.functions[1], "vfs_w*");
+	assert_null(options.functions[2]);
+	assert_int_equal(options.nr_definitions, 2);
+	assert_string_equal(options.definitions[0].title, "swap-out");
+	assert_string_equal(options.definitions[0].functions[1], "swap_writeout");
+	assert_string_equal(options.definitions[0].events[0], "vmscan:mm_vmscan_write_folio");
+	assert_string_equal(options.definitions[1].title, "wait");
+	assert_null(options.definitions[1].events);
+	options_free(&options);
+}
+
+static void test_bad_definitions(void **state)
+{
+	(void)state;
+	load_bad("function = a:\n", ":1: function 'a:' has no kernel function; allowed: TITLE: ");
+	load_bad("function = a: b; c:d\n", ":1: function 'a: b; c:d' has no 'events'");
+	load_bad("function = a: b\nfunction = a: c\n", ":2: function 'a: c' has a title that is in use");
+	load_bad("function = slab: b\n", ":1: function 'slab: b' has a title that is in use");
+}
+
+static void test_definition_limit(void **state)
+{
+	struct options options;
+	char text[1024] = "", expected[64];
+	size_t used = 0;
+
+	(void)state;
+	for (int i = 1; i <= 16; i++)
+		used += sprintf(text + used, "function = t%d: f%d\n", i, i);
+	load_good(&options, NULL, text);
+	assert_int_equal(options.nr_definitions, 16);
+	options_free(&options);
+	sprintf(text + used, "function = t17: f17\n");
+	sprintf(expected, ":17: function 't17: f17' is one too many; allowed: 16");
+	load_bad(text, expected);
+}
+
+/* -F stands for the whole key; a definition that is ignored is read all the same. */
+static void test_command_line_beats_definitions(void **state)
+{
+	struct failure failure = { 0 };
+	char function[] = "-Fvfs_read";
+	struct options options;
+	const char *text = "function = a:\n";
+
+	(void)state;
+	load_good(&options, function, "function = vfs_write\nfunction = a: b; events c:d\n");
+	assert_int_equal(options.nr_definitions, 0);
+	assert_string_equal(options.functions[0], "vfs_read");
+	assert_null(options.functions[1]);
+	options_free(&options);
+	assert_int_equal(load(&options, function, text, strlen(text), &failure), -EINVAL);
+	options_free(&options);
+}
+
+static void test_switch_of_the_command_line(void **state)
+{
+	char stack[] = "--stack", metrics[] = "--metrics=/a";
+	struct options options;
+
+	(void)state;
+	load_good(&options, stack, "stack = no\n");
+	assert_true(options.stack);
+	options_free(&options);
+	load_good(&options, NULL, "stack = yes\n");
+	assert_true(options.stack);
+	options_free(&options);
+	load_good(&options, metrics, "metrics = /b\n");
+	assert_string_equal(options.metrics, "/a");
+	options_free(&options);
+}
+
+static void test_check(void **state)
+{
+	char threshold[] = "-t5";
+	struct failure failure = { 0 };
+	struct options options;
+
+	(void)state;
+	load_good(&options, NULL, "threshold = 10ms\n");
+	assert_int_equal(config_check(&options, &failure), 0);
+	options_free(&options);
+	load_good(&options, threshold, "");
+	assert_int_equal(config_check(&options, &failure), 0);
+	options_free(&options);
+	load_good(&options, NULL, "");
+	assert_int_equal(config_check(&options, &failure), -EINVAL);
+	assert_int_equal(failure.status, EXIT_STATUS_USAGE);
+	assert_non_null(strstr(failure.text, "/etc/allocfilt.conf: no threshold"));
+	options_free(&options);
+}
+
+/* A reload parses the same words again beside what holds, good or bad. */
+static void test_reload(void **state)
+{
+	const char *bad = "function = a: b\nmetrics = /m\npid = 1\nevent = a:b\nrate = x\n";
+	const char *text = "function = a: b; events c:d\nfunction = e\nmetrics = /m\npid = 7\n"
+			   "event = kmem:kfree\nrate = 7\n";
+	struct options current, fresh;
+	char threshold[] = "-t5";
+
+	(void)state;
+	load_good(&current, threshold, text);
+	for (int i = 0; i < 3; i++) {
+		struct failure failure = { 0 };
+
+		load_good(&fresh, threshold, text);
+		assert_true(options_same_tracing(&current, &fresh));
+		assert_int_equal(fresh.threshold, 5000);
+		assert_int_equal(fresh.rate, 7);
+		assert_string_equal(fresh.definitions[0].events[0], "c:d");
+		options_free(&fresh);
+		assert_int_equal(load(&fresh, threshold, bad, strlen(bad), &failure), -EINVAL);
+		options_free(&fresh);
+	}
+	assert_string_equal(current.definitions[0].title, "a");
+	load_good(&fresh, threshold, "rate = 8\n");
+	assert_false(options_same_tracing(&current, &fresh));
+	options_free(&fresh);
+	options_free(&current);
 }
 
 /* A mistake is one, also where the command line has its own value. */
@@ -174,6 +324,14 @@ int main(void)
 		cmocka_unit_test(test_command_line_beats_file),
 		cmocka_unit_test(test_file_beats_default),
 		cmocka_unit_test(test_mistakes),
+		cmocka_unit_test(test_combinations),
+		cmocka_unit_test(test_definitions),
+		cmocka_unit_test(test_bad_definitions),
+		cmocka_unit_test(test_definition_limit),
+		cmocka_unit_test(test_command_line_beats_definitions),
+		cmocka_unit_test(test_switch_of_the_command_line),
+		cmocka_unit_test(test_check),
+		cmocka_unit_test(test_reload),
 		cmocka_unit_test(test_mistake_beside_command_line),
 		cmocka_unit_test(test_no_text),
 		cmocka_unit_test(test_missing_file),

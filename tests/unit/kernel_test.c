@@ -23,11 +23,11 @@ static int teardown(void **state)
 	return 0;
 }
 
-static struct kernel *open_one(char *const *patterns)
+static struct kernel *open_one(const struct plan_request *request)
 {
 	struct kernel *kernel;
 
-	if (kernel_open(&kernel, fake.dir, patterns, &failure))
+	if (kernel_open(&kernel, fake.dir, request, &failure))
 		fail_msg("%s", failure.text);
 	return kernel;
 }
@@ -55,13 +55,29 @@ static void test_patterns(void **state)
 {
 	static char vfs[] = "vfs_*", ext4[] = "ext4_sync_fs";
 	char *patterns[] = { vfs, ext4, NULL };
-	struct kernel *kernel = open_one(patterns);
+	struct plan_request request = { .functions = patterns };
+	struct kernel *kernel = open_one(&request);
 
 	(void)state;
 	assert_int_equal(kernel->nr_functions, 6);
 	assert_string_equal(kernel->functions[0], "vfs_read");
 	assert_string_equal(kernel->functions[3], "ext4_sync_fs");
 	assert_int_equal(kernel->indexes[3], 4);
+	kernel_close(kernel);
+}
+
+static void test_functions_of_a_definition(void **state)
+{
+	static char nothing[] = "shrink_nothing", none[] = "no_such_function", vfs[] = "vfs";
+	char *functions[] = { none, nothing, vfs, NULL };
+	struct definition definition = { .functions = functions };
+	struct plan_request request = { .definitions = &definition, .nr_definitions = 1 };
+	struct kernel *kernel = open_one(&request);
+
+	(void)state;
+	assert_int_equal(kernel->nr_functions, 5);
+	assert_string_equal(kernel->functions[2], "shrink_nothing");
+	assert_int_equal(kernel->indexes[2], 5);
 	kernel_close(kernel);
 }
 
@@ -178,6 +194,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_catalog_functions_with_their_places),
 		TEST(test_patterns),
+		TEST(test_functions_of_a_definition),
 		TEST(test_long_list),
 		TEST(test_line_without_end),
 		TEST(test_without_function_graph),

@@ -56,8 +56,8 @@ static struct summary_view new_view(void)
 	return (struct summary_view){
 		.plan = &plan,
 		.namer = &namer,
-		.summary = summary_new(&plan),
-		.shrinkers = shrinkers_new(),
+		.summary = summary_new(&plan, 64),
+		.shrinkers = shrinkers_new(512),
 		.shrinker_names = shrinker_names_new(&names),
 		.losses = losses_new(2),
 		.cpus = 2,

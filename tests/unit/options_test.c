@@ -273,7 +273,7 @@ static void test_tasks(void **state)
 	task_is("allocfilt -V", TASK_VERSION);
 	task_is("allocfilt --help", TASK_HELP);
 	task_is("allocfilt -h -t nonsense", TASK_HELP);
-	parse_bad("allocfilt --restore --probe", "--restore and --probe");
+	parse_bad("allocfilt --restore --probe", "--restore, --probe and --check-config");
 }
 
 static void format_is(const char *line, enum options_format format)
@@ -349,41 +349,6 @@ static void test_long_value(void **state)
 	options_free(&options);
 }
 
-static void test_parse_time(void **state)
-{
-	uint64_t ns = 7;
-
-	(void)state;
-	assert_int_equal(options_parse_time("3", "ms", &ns), 0);
-	assert_int_equal(ns, 3000000);
-	assert_int_equal(options_parse_time("1h", "s", &ns), 0);
-	assert_int_equal(ns, 3600000000000);
-	assert_int_equal(options_parse_time("18446744073709551615ns", "s", &ns), 0);
-	assert_int_equal(ns, UINT64_MAX);
-	ns = 7;
-	assert_int_equal(options_parse_time("18446744073709551616ns", "s", &ns), -ERANGE);
-	assert_int_equal(options_parse_time("5124096h", "s", &ns), -ERANGE);
-	assert_int_equal(options_parse_time("-1", "s", &ns), -ERANGE);
-	assert_int_equal(options_parse_time("", "s", &ns), -EINVAL);
-	assert_int_equal(options_parse_time("5 s", "s", &ns), -EINVAL);
-	assert_int_equal(options_parse_time("5S", "s", &ns), -EINVAL);
-	assert_int_equal(ns, 7);
-}
-
-static void test_parse_size(void **state)
-{
-	uint64_t bytes = 7;
-
-	(void)state;
-	assert_int_equal(options_parse_size("1M", &bytes), 0);
-	assert_int_equal(bytes, 1 << 20);
-	assert_int_equal(options_parse_size("4", &bytes), 0);
-	assert_int_equal(bytes, 4096);
-	assert_int_equal(options_parse_size("4kb", &bytes), -EINVAL);
-	assert_int_equal(options_parse_size("18014398509481984", &bytes), -ERANGE);
-	assert_int_equal(bytes, 4096);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -401,8 +366,6 @@ int main(void)
 		cmocka_unit_test(test_top),
 		cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_long_value),
-		cmocka_unit_test(test_parse_time),
-		cmocka_unit_test(test_parse_size),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
