@@ -77,6 +77,8 @@ struct output_ops {
 	/* about once a second */
 	void (*tick)(struct output *output, uint64_t now, const struct summary_view *view);
 	void (*counts)(const struct output *output, struct journal_counts *ret_counts);
+	/* other rules from now on; the socket stays */
+	void (*change)(struct output *output, const struct journal_setup *setup);
 	/* the last call: nothing comes behind it */
 	int (*summary)(struct output *output, const struct summary_view *view);
 };
@@ -95,6 +97,9 @@ int output_summary(struct output *output, const struct summary_view *view);
 
 /** output_tick - about once a second; @now: ns of a clock that never goes back */
 void output_tick(struct output *output, uint64_t now, const struct summary_view *view);
+
+/** output_change - other rules for entries of the journal from now on, at another path never */
+void output_change(struct output *output, const struct journal_setup *setup);
 
 /** output_counts - how the journal went; false, and all 0, where no entries are written */
 bool output_counts(const struct output *output, struct journal_counts *ret_counts);

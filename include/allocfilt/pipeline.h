@@ -86,6 +86,10 @@ int pipeline_for_people(struct pipeline *pipeline, struct writer *writer);
 /** pipeline_tick - about once a second; @now: ns of a clock that never goes back */
 void pipeline_tick(struct pipeline *pipeline, uint64_t now);
 
+/** pipeline_change - what a new configuration may change while a run goes on */
+void pipeline_change(struct pipeline *pipeline, const struct journal_setup *journal,
+		     unsigned int top);
+
 /** pipeline_journal - how the journal went; false, and all 0, where no entries are written */
 bool pipeline_journal(const struct pipeline *pipeline, struct journal_counts *ret_counts);
 

@@ -66,6 +66,9 @@ int report_so_far(struct report *report, struct writer *writer, const struct ove
  */
 void report_tick(struct report *report, uint64_t now);
 
+/** report_change - other rules for entries of the journal, and as many tasks and cgroups */
+void report_change(struct report *report, const struct journal_setup *journal, unsigned int top);
+
 /** report_journal - how the journal went; false, and all 0, where no entries are written */
 bool report_journal(const struct report *report, struct journal_counts *ret_counts);
 

@@ -96,6 +96,21 @@ static void counts(const struct output *output, struct journal_counts *ret_count
 	};
 }
 
+static void change(struct output *output, const struct journal_setup *setup)
+{
+	struct journal *journal = output->form;
+	const struct journal_setup old = journal->setup;
+
+	journal->setup = *setup;
+	journal->setup.path = old.path;
+	if (setup->rate != old.rate || setup->burst != old.burst) {
+		token_bucket_init(&journal->bucket, setup->rate, setup->burst);
+		token_bucket_time(&journal->bucket, journal->now);
+	}
+	if (setup->status_interval != old.status_interval)
+		journal->next_status = journal->now + setup->status_interval;
+}
+
 /* What every entry has, but for the message of the summary. */
 static struct journal_entry *begin(struct journal *journal, const char *id, int priority)
 {
@@ -341,5 +356,6 @@ const struct output_ops journal_form = {
 	.stall = stall,
 	.tick = tick,
 	.counts = counts,
+	.change = change,
 	.summary = summary,
 };

@@ -87,11 +87,12 @@ static const struct key keys[] = {
 	LIMIT("limit-task-events", task_events, 16, 65536, "640"),
 	LIMIT("limit-names", names, 256, 32000, "8192"),
 	LIMIT("limit-cgroups", cgroups, 8, 4096, "64"),
-	LIMIT("limit-shrinkers", shrinkers, 16, LIMITS_SHRINKERS_LARGEST, "512"),
+	LIMIT("limit-shrinkers", shrinkers, 16, 4096, "512"),
 	{ "limit-files", NULL, KEY_NUMBER, KEY_CHANGE_TRACING, FIELD(limits.files),
 	  .or_zero = true, .otherwise = "0", WHOLE(64, 1048576) ", or 0 for what it is" },
 };
 
+_Static_assert(LIMITS_SHRINKERS_LARGEST == 4096, "as limit-shrinkers says");
 _Static_assert(ARRAY_SIZE(keys) <= 64, "options.given has a bit for each key");
 
 const struct key *keys_all(size_t *ret_count)

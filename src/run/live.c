@@ -16,7 +16,10 @@
 #include "allocfilt/live.h"
 #include "allocfilt/log.h"
 #include "allocfilt/loop.h"
+#include "allocfilt/metrics_run.h"
+#include "allocfilt/missing.h"
 #include "allocfilt/open_files.h"
+#include "allocfilt/own_usage.h"
 #include "allocfilt/pipeline.h"
 #include "allocfilt/plan.h"
 #include "allocfilt/probes.h"
@@ -25,6 +28,7 @@
 #include "allocfilt/symbols.h"
 
 #define NS_PER_SECOND	1000000000u
+#define METRICS_INTERVAL (15ull * NS_PER_SECOND)
 #define MARK_INTERVAL	(60ull * NS_PER_SECOND)
 
 struct live {
@@ -45,47 +49,12 @@ struct live {
 	bool broken;			/* the output is: nothing more is to be printed */
 	uint64_t started;		/* ns */
 	uint64_t set_up_from;		/* ns */
-	uint64_t deadline;		/* ns, 0: none */
+	uint64_t began;			/* ns: tracing on */
+	struct metrics_file *metrics;	/* NULL: none */
+	uint64_t next_metrics;		/* ns */
 	uint64_t next_second;
 	uint64_t next_mark;
 };
-
-static void say_missing_roles(const struct plan *plan)
-{
-	char text[512] = "";
-
-	for (int role = 0; role < plan_roles_end(plan); role++) {
-		size_t used = strlen(text);
-
-		if (plan_role_missing(plan, role))
-			snprintf(text + used, sizeof(text) - used, "%s%s", used ? ", " : "",
-				 plan_role_title(plan, role));
-	}
-	if (*text)
-		log_notice("not to be traced on this kernel, left out: %s", text);
-	if (!plan->function_graph)
-		log_warning("this kernel has no function_graph: only reclaim, compaction and slab are timed, from their pairs of events");
-}
-
-static void say_missing_events(const struct plan *plan)
-{
-	char text[512] = "";
-
-	for (int i = 0; plan->missing_events && plan->missing_events[i]; i++) {
-		size_t used = strlen(text);
-
-		snprintf(text + used, sizeof(text) - used, "%s%s", used ? ", " : "",
-			 plan->missing_events[i]);
-	}
-	if (*text)
-		log_notice("no such events on this kernel, left out: %s", text);
-}
-
-static void say_missing(const struct plan *plan)
-{
-	say_missing_roles(plan);
-	say_missing_events(plan);
-}
 
 static int make_plan(struct live *live)
 {
@@ -189,8 +158,21 @@ static int make_keep(struct live *live)
 	return keep_new(&live->keep, &setup, live->failure);
 }
 
+static void journal_rules(const struct options *options, struct journal_setup *setup)
+{
+	*setup = (struct journal_setup){
+		.proc = "/proc",
+		.warning = options->warning,
+		.error = options->error,
+		.rate = options->rate,
+		.burst = options->burst,
+		.status_interval = options->status_interval,
+	};
+}
+
 static int make_pipeline(struct live *live, int cpus)
 {
+	struct journal_setup journal;
 	struct pipeline_setup setup = {
 		.plan = live->plan,
 		.layout = live->layout,
@@ -212,6 +194,9 @@ static int make_pipeline(struct live *live, int cpus)
 		.output_fd = live->run->output_fd,
 	};
 
+	journal_rules(live->run->options, &journal);
+	if (live->run->options->journal)
+		setup.journal = &journal;
 	return pipeline_new(&live->pipeline, &setup, live->failure);
 }
 
@@ -239,6 +224,7 @@ static int each_second(struct live *live, uint64_t now)
 	count_unread(live);
 	if (live->keep)
 		keep_names(live->keep, now);
+	live_tell(live, now);
 	if (live->hooks.second)
 		live->hooks.second(live->hooks.context, now);
 	if (now >= live->next_mark) {
@@ -251,13 +237,14 @@ static int each_second(struct live *live, uint64_t now)
 static int on_tick(void *context, uint64_t now)
 {
 	struct live *live = context;
+	uint64_t duration = live->run->options->duration;
 	int ret = drain_tick(live->drain, now);
 
 	if (!ret && now >= live->next_second)
 		ret = each_second(live, now);
 	if (ret)
 		return ret;
-	return live->deadline && now >= live->deadline;
+	return duration && now - live->began >= duration;
 }
 
 static int on_signal(void *context, int signal_number)
@@ -341,6 +328,8 @@ static int prepare(struct live *live)
 	ret = options->write ? make_keep(live) : make_pipeline(live, cpus);
 	if (!ret)
 		define_probe(live, &failure);
+	if (!ret && live->run->options->metrics)
+		ret = metrics_start(&live->metrics, live->run->options->metrics, live->failure);
 	return ret;
 }
 
@@ -375,7 +364,6 @@ static int set_up(struct live *live)
 
 static int begin(struct live *live, uint64_t now)
 {
-	uint64_t duration = live->run->options->duration;
 	int ret;
 
 	if (mlockall(MCL_CURRENT | MCL_FUTURE))
@@ -393,7 +381,7 @@ static int begin(struct live *live, uint64_t now)
 		  " us since the program's start", (loop_now() - live->set_up_from) / 1000,
 		  (loop_now() - live->started) / 1000);
 	session_mark_clock(live->session);
-	live->deadline = duration ? now + duration : 0;
+	live->began = now;
 	live->next_second = now + NS_PER_SECOND;
 	live->next_mark = now + MARK_INTERVAL;
 	log_notice("tracing in %s, threshold %" PRIu64 " us; Ctrl-C ends it",
@@ -508,6 +496,7 @@ void live_free(struct live *live)
 {
 	if (!live)
 		return;
+	metrics_file_free(live->metrics);
 	pipeline_free(live->pipeline);
 	keep_free(live->keep);
 	plan_free(live->plan);
@@ -523,7 +512,7 @@ int live_trace(struct live *live, struct failure *failure)
 	ret = set_up(live);
 	if (!ret) {
 		if (!live->has_traced)
-			say_missing(live->plan);
+			missing_say(live->plan);
 		live->has_traced = true;
 		ret = run_loop(live);
 	}
@@ -535,6 +524,25 @@ int live_trace(struct live *live, struct failure *failure)
 	return ret;
 }
 
+static void write_metrics(struct live *live, uint64_t now)
+{
+	struct metrics_process process = {
+		.tracing = live->session != NULL,
+		.uptime = now - live->started,
+		.resident = own_resident(),
+		.cpu = own_cpu(),
+	};
+	struct journal_counts journal;
+
+	if (!live->metrics)
+		return;
+	pipeline_journal(live->pipeline, &journal);
+	process.held_back = journal.held_back;
+	process.dropped = journal.dropped;
+	live->next_metrics = now + METRICS_INTERVAL;
+	metrics_keep_up(live->metrics, live->pipeline, &process);
+}
+
 int live_end(struct live *live, struct failure *failure)
 {
 	int ret = 0;
@@ -544,25 +552,49 @@ int live_end(struct live *live, struct failure *failure)
 		return 0;
 	if (!live->broken)
 		ret = summary_print(live->run, live->pipeline);
+	write_metrics(live, loop_now());
 	pipeline_say_end(live->pipeline);
 	return ret ? output_failed(live, ret) : 0;
 }
 
+/* Another file is begun at once; without one the old file stays, as node_exporter tells its age. */
+static void change_metrics(struct live *live, const char *old)
+{
+	const char *path = live->run->options->metrics;
+	struct failure failure;
+
+	if (old && path && !strcmp(old, path))
+		return;
+	metrics_file_free(live->metrics);
+	live->metrics = NULL;
+	live->next_metrics = 0;
+	if (path && metrics_start(&live->metrics, path, &failure))
+		log_error("%s", failure.text);
+}
+
 void live_set_run(struct live *live, const struct run_context *run)
 {
+	const char *old = live->run->options->metrics;
+	struct journal_setup journal;
+
 	live->run = run;
+	journal_rules(run->options, &journal);
+	pipeline_change(live->pipeline, &journal, run->options->top);
+	change_metrics(live, old);
 }
 
 void live_tell(struct live *live, uint64_t now)
 {
-	(void)live;
-	(void)now;
+	if (!live->pipeline)
+		return;
+	pipeline_tick(live->pipeline, now);
+	if (now >= live->next_metrics)
+		write_metrics(live, now);
 }
 
 void live_status(const struct live *live, char *text, size_t size)
 {
-	(void)live;
-	snprintf(text, size, "Tracing");
+	pipeline_status(live->pipeline, text, size);
 }
 
 int live_run(const struct run_context *run, struct failure *failure)

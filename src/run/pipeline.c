@@ -424,6 +424,12 @@ void pipeline_tick(struct pipeline *pipeline, uint64_t now)
 	report_tick(pipeline->report, now);
 }
 
+void pipeline_change(struct pipeline *pipeline, const struct journal_setup *journal,
+		     unsigned int top)
+{
+	report_change(pipeline->report, journal, top);
+}
+
 bool pipeline_journal(const struct pipeline *pipeline, struct journal_counts *ret_counts)
 {
 	return report_journal(pipeline->report, ret_counts);

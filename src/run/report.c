@@ -229,6 +229,12 @@ void report_tick(struct report *report, uint64_t now)
 	output_tick(report->output, now, &view);
 }
 
+void report_change(struct report *report, const struct journal_setup *journal, unsigned int top)
+{
+	report->setup.top = top;
+	output_change(report->output, journal);
+}
+
 bool report_journal(const struct report *report, struct journal_counts *ret_counts)
 {
 	return output_counts(report->output, ret_counts);

@@ -90,7 +90,6 @@ static void second(void *context, uint64_t now)
 	struct service *service = context;
 
 	notify_tick(service->notify, now);
-	live_tell(service->live, now);
 	if (!service->waiting && now >= service->next_status)
 		tell_status(service, now);
 }
@@ -159,6 +158,7 @@ static int wait_tick(void *context, uint64_t now)
 {
 	struct service *service = context;
 
+	live_tell(service->live, now);
 	second(service, now);
 	return now >= service->next_try;
 }

@@ -24,7 +24,9 @@ static int print_to_stderr(const struct run_context *run, struct pipeline *pipel
 /* `> out.dat` leaves a person at the terminal something to read. */
 static bool is_for_stderr(const struct run_context *run)
 {
-	return !run->options->quiet && !isatty(run->output_fd) && isatty(STDERR_FILENO);
+	if (run->options->quiet || !isatty(STDERR_FILENO))
+		return false;
+	return run->options->journal || !isatty(run->output_fd);
 }
 
 int summary_print(const struct run_context *run, struct pipeline *pipeline)
