@@ -195,6 +195,7 @@ static int stall(struct output *output, const struct told_stall *told)
 static void tell_held_back(struct journal *journal)
 {
 	struct held *held = &journal->held;
+	uint64_t seconds = (journal->now - held->since + 500000000) / 1000000000;
 	char message[JOURNAL_MESSAGE_MAX + 128];
 	char time[DURATION_TEXT_MAX];
 	struct journal_entry *entry;
@@ -204,8 +205,7 @@ static void tell_held_back(struct journal *journal)
 	entry = begin(journal, JOURNAL_ID_HELD_BACK, priority_of(journal, held->longest));
 	snprintf(message, sizeof(message),
 		 "%" PRIu64 " more stall%s in the last %" PRIu64 " s, of %s in all, held back; the worst: %s",
-		 held->count, held->count == 1 ? "" : "s",
-		 (journal->now - held->since + 500000000) / 1000000000,
+		 held->count, held->count == 1 ? "" : "s", seconds ? seconds : 1,
 		 duration_text(time, held->total), held->message);
 	journal_entry_text(entry, "MESSAGE", message);
 	journal_entry_number(entry, "ALLOCFILT_HELD_BACK", held->count);

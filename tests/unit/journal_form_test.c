@@ -409,7 +409,7 @@ static void test_summary(void **state)
 	view.has_journal = output_counts(output, &view.journal);
 	assert_int_equal(output_summary(output, &view), 0);
 	receive(JOURNAL_ID_HELD_BACK);
-	assert_non_null(strstr(fake_value(&entry, "MESSAGE"), "1 more stall in the last 0 s"));
+	assert_non_null(strstr(fake_value(&entry, "MESSAGE"), "1 more stall in the last 1 s"));
 	receive(JOURNAL_ID_SUMMARY);
 	assert_true(entry.by_file);
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_STALLS"), 3);

@@ -53,6 +53,7 @@ static const struct {
 	/* Its beginning was cut: what is there may be inside of another unit. */
 	{ "@1000.service/app.slice/foo.service", NULL },
 	{ "slice/foo.service", NULL },
+	{ "app.slice/foo.service", NULL },
 };
 
 static void test_cases(void **state)
