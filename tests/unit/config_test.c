@@ -247,6 +247,32 @@ static void test_check(void **state)
 	options_free(&options);
 }
 
+static void differs(const struct options *current, const char *text)
+{
+	struct options fresh;
+
+	load_good(&fresh, NULL, text);
+	assert_false(options_same_tracing(current, &fresh));
+	assert_false(options_same_tracing(&fresh, current));
+	options_free(&fresh);
+}
+
+static void test_other_lists_are_other_tracing(void **state)
+{
+	struct options current;
+
+	(void)state;
+	load_good(&current, NULL, "function = a: b; events c:d\nfunction = e,f\nevent = g:h\n"
+		  "pid = 1,2\n");
+	differs(&current, "function = a: b; events c:e\nfunction = e,f\nevent = g:h\npid = 1,2\n");
+	differs(&current, "function = a: b c; events c:d\nfunction = e,f\nevent = g:h\npid = 1,2\n");
+	differs(&current, "function = a: b; events c:d\nfunction = e,g\nevent = g:h\npid = 1,2\n");
+	differs(&current, "function = a: b; events c:d\nfunction = e,f\nevent = g:i\npid = 1,2\n");
+	differs(&current, "function = a: b; events c:d\nfunction = e,f\nevent = g:h\npid = 1,3\n");
+	differs(&current, "function = a: b; events c:d\nfunction = e,f\nevent = g:h\npid = 1\n");
+	options_free(&current);
+}
+
 /* A reload parses the same words again beside what holds, good or bad. */
 static void test_reload(void **state)
 {
@@ -331,6 +357,7 @@ int main(void)
 		cmocka_unit_test(test_command_line_beats_definitions),
 		cmocka_unit_test(test_switch_of_the_command_line),
 		cmocka_unit_test(test_check),
+		cmocka_unit_test(test_other_lists_are_other_tracing),
 		cmocka_unit_test(test_reload),
 		cmocka_unit_test(test_mistake_beside_command_line),
 		cmocka_unit_test(test_no_text),
