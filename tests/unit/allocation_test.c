@@ -159,6 +159,44 @@ static void test_count(void **state)
 	}
 }
 
+static int symbol(void *context, uint64_t address, char style, char *text, size_t size)
+{
+	(void)context;
+	(void)style;
+	return snprintf(text, size, "scan_%llx", (unsigned long long)address);
+}
+
+/* qsort(3) allocates for more than a few, which no capture has. */
+static void test_metrics_of_many_shrinkers(void **state)
+{
+	const struct namer namer = { .symbol = symbol };
+	struct plan *plan = calloc(1, sizeof(*plan));
+	struct summary_view view = {
+		.plan = plan, .namer = &namer, .summary = summary_new(plan),
+		.shrinkers = shrinkers_new(),
+	};
+	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	struct writer *writer = writer_new(fd, -1);
+
+	(void)state;
+	for (uint64_t i = 0; i < SHRINKERS_MAX; i++) {
+		struct record record = { .fields = { .callback = i } };
+		struct task_pair pair = { .begin = &record, .end = &record, .duration = i };
+
+		shrinkers_pair(view.shrinkers, &pair);
+	}
+	allocations = 0;
+	counting = true;
+	assert_int_equal(metrics_text(writer, &view, NULL), 0);
+	counting = false;
+	assert_int_equal(allocations, 0);
+	writer_free(writer);
+	close(fd);
+	shrinkers_free(view.shrinkers);
+	summary_free(view.summary);
+	free(plan);
+}
+
 /* The counter does count. */
 static void test_counter(void **state)
 {
@@ -177,6 +215,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_count),
+		cmocka_unit_test(test_metrics_of_many_shrinkers),
 		cmocka_unit_test(test_counter),
 	};
 
