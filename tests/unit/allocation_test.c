@@ -172,14 +172,14 @@ static void test_metrics_of_many_shrinkers(void **state)
 	const struct namer namer = { .symbol = symbol };
 	struct plan *plan = calloc(1, sizeof(*plan));
 	struct summary_view view = {
-		.plan = plan, .namer = &namer, .summary = summary_new(plan),
-		.shrinkers = shrinkers_new(),
+		.plan = plan, .namer = &namer, .summary = summary_new(plan, 64),
+		.shrinkers = shrinkers_new(LIMITS_SHRINKERS_LARGEST),
 	};
 	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	struct writer *writer = writer_new(fd, -1);
 
 	(void)state;
-	for (uint64_t i = 0; i < SHRINKERS_MAX; i++) {
+	for (uint64_t i = 0; i < LIMITS_SHRINKERS_LARGEST; i++) {
 		struct record record = { .fields = { .callback = i } };
 		struct task_pair pair = { .begin = &record, .end = &record, .duration = i };
 
