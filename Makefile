@@ -4,7 +4,9 @@
 # make check       all tests; installs what they need (root), boots VMs
 # make check-unit  the tests that need no network, no root, no VM and install nothing
 # make demo        allocfilt at work on a real kernel in a VM
-# make install     PREFIX, DESTDIR
+# make install     PREFIX, DESTDIR; nothing is started
+# make uninstall   with the same PREFIX and DESTDIR
+# make deb         a Debian package, in build/
 # SAN=address,undefined, CC=clang, WERROR=1, V=1
 
 VERSION := 0.1.0
@@ -13,6 +15,9 @@ PREFIX ?= /usr/local
 SBINDIR ?= $(PREFIX)/sbin
 MANDIR ?= $(PREFIX)/share/man
 SYSCONFDIR ?= /etc
+UNITDIR ?= $(PREFIX)/lib/systemd/system
+CATALOGDIR ?= $(PREFIX)/lib/systemd/catalog
+COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
 
 PKG_CONFIG ?= pkg-config
 BUILD ?= build$(if $(SAN),-san)
@@ -24,7 +29,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpo
 HARDENING := -fstack-protector-strong $(if $(SAN),,-D_FORTIFY_SOURCE=2)
 SANITIZE := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 
-ifeq ($(filter clean check demo,$(MAKECMDGOALS)),)
+ifeq ($(filter clean check demo uninstall deb,$(MAKECMDGOALS)),)
 # NAME VERSION DEBIAN-PACKAGE
 define need
 ifneq ($$(shell command -v $(PKG_CONFIG) >/dev/null && echo yes),yes)
@@ -50,6 +55,14 @@ OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
 STAGES := $(filter-out $(BUILD)/src/main.o,$(OBJECTS))
 UNIT_SOURCES := $(sort $(wildcard tests/unit/*_test.c))
 UNIT_TESTS := $(UNIT_SOURCES:tests/unit/%.c=$(BUILD)/tests/unit/%)
+
+UNIT := $(UNITDIR)/allocfilt.service
+COMPLETION := $(COMPLETIONDIR)/allocfilt
+MAN_PAGES := $(sort $(wildcard man/*.[1-8]))
+man_path = $(MANDIR)/man$(subst .,,$(suffix $(1)))/$(notdir $(1))
+CATALOG := $(wildcard systemd/allocfilt.catalog)
+CONF := $(wildcard etc/allocfilt.conf)
+DEB_TREE := build/deb/allocfilt-$(VERSION)
 
 Q := $(if $(V),,@)
 
@@ -85,13 +98,38 @@ check:
 demo:
 	$(Q)tests/demo
 
+# Nothing is enabled or started. A configuration that is there already is somebody's own.
 install: all
 	install -D -m 755 $(BUILD)/allocfilt $(DESTDIR)$(SBINDIR)/allocfilt
-	install -D -m 644 man/allocfilt.8 $(DESTDIR)$(MANDIR)/man8/allocfilt.8
+	install -d $(DESTDIR)$(UNITDIR)
+	sed 's,@SBINDIR@,$(SBINDIR),' systemd/allocfilt.service >$(DESTDIR)$(UNIT)
+	chmod 644 $(DESTDIR)$(UNIT)
+	install -D -m 644 etc/allocfilt.bash-completion $(DESTDIR)$(COMPLETION)
+	$(foreach page,$(MAN_PAGES),install -D -m 644 $(page) $(DESTDIR)$(call man_path,$(page)) && ):
+	$(if $(CATALOG),install -D -m 644 $(CATALOG) $(DESTDIR)$(CATALOGDIR)/$(notdir $(CATALOG)))
+	$(if $(CONF),[ -e $(DESTDIR)$(SYSCONFDIR)/allocfilt.conf ] || \
+		install -D -m 644 $(CONF) $(DESTDIR)$(SYSCONFDIR)/allocfilt.conf)
+
+# The configuration goes only as it came.
+uninstall:
+	rm -f $(DESTDIR)$(SBINDIR)/allocfilt $(DESTDIR)$(UNIT) $(DESTDIR)$(COMPLETION) \
+		$(foreach page,$(MAN_PAGES),$(DESTDIR)$(call man_path,$(page))) \
+		$(if $(CATALOG),$(DESTDIR)$(CATALOGDIR)/$(notdir $(CATALOG)))
+	$(if $(CONF),! cmp -s $(CONF) $(DESTDIR)$(SYSCONFDIR)/allocfilt.conf || \
+		rm $(DESTDIR)$(SYSCONFDIR)/allocfilt.conf)
+
+# A copy, as debian/ has to be at the top of the tree that is built.
+deb:
+	rm -rf build/deb build/allocfilt*_*
+	mkdir -p $(DEB_TREE)
+	tar -c --exclude=./build --exclude=./build-san --exclude=./.git . | tar -x -C $(DEB_TREE)
+	cp -R etc/debian $(DEB_TREE)/debian
+	cd $(DEB_TREE) && env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS -u BUILD dpkg-buildpackage -b -us -uc
+	mv build/deb/allocfilt*_* build/
 
 clean:
 	rm -rf build build-san
 
-.PHONY: all unit-tests check check-unit demo install clean
+.PHONY: all unit-tests check check-unit demo install uninstall deb clean
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -1,0 +1,126 @@
+# shellcheck shell=sh
+# For scripts that run inside the virtual machine, under systemd: . /lib.sh
+#
+# What `make install PREFIX=/usr` places is in /installed, and gets into the system by installed().
+
+# shellcheck source=tests/vm/restore.sh
+. /restore.sh
+
+UNIT=allocfilt.service
+DROP_INS=/run/systemd/system/$UNIT.d
+CURSOR=/tmp/cursor
+
+# installed: the program, its unit and what goes with them, as they come.
+installed()
+{
+	cp -a /installed/. /
+	systemctl daemon-reload
+}
+
+# configure LINE...: /etc/allocfilt.conf of these lines alone
+configure()
+{
+	printf '%s\n' "$@" >/etc/allocfilt.conf
+}
+
+# override NAME LINE...: a drop-in of that name for the unit, in section [Service]
+override()
+{
+	mkdir -p "$DROP_INS"
+	_drop_in=$DROP_INS/$1.conf
+	shift
+	printf '%s\n' '[Service]' "$@" >"$_drop_in"
+	systemctl daemon-reload
+}
+
+# override_end NAME
+override_end()
+{
+	rm -f "$DROP_INS/$1.conf"
+	systemctl daemon-reload
+}
+
+# service VERB: systemctl; what it says goes to /tmp/err, which check() shows.
+service()
+{
+	timeout 120 systemctl "$1" $UNIT >/tmp/err 2>&1
+}
+
+# property NAME: of the unit, as systemctl show knows it (MainPID, SubState, Result, NRestarts)
+property()
+{
+	systemctl show -P "$1" $UNIT
+}
+
+# is NAME VALUE: the property has that value
+is()
+{
+	[ "$(property "$1")" = "$2" ]
+}
+
+# is_other NAME VALUE: another one
+is_other()
+{
+	! is "$1" "$2"
+}
+
+# In the unit's cgroup (memory.peak, memory.events): service_memory FILE
+service_memory()
+{
+	cat "/sys/fs/cgroup/system.slice/$UNIT/$1"
+}
+
+# journal_mark: what is in the journal before does not count for journal() and the like.
+journal_mark()
+{
+	journalctl --sync
+	journalctl -q -n 0 --show-cursor | sed -n 's/^-- cursor: //p' >$CURSOR
+}
+
+# journal ARGS...: journalctl over the entries since journal_mark()
+journal()
+{
+	journalctl --sync
+	if [ -s $CURSOR ]; then
+		set -- --after-cursor="$(cat $CURSOR)" "$@"
+	fi
+	journalctl -q --no-pager "$@"
+}
+
+# journal_has MATCH...: is there such an entry (FIELD=VALUE, or -u UNIT)?
+journal_has()
+{
+	[ -n "$(journal -n 1 -o json "$@")" ]
+}
+
+# journal_says TEXT [MATCH...]: is there an entry of the unit, or of MATCH, with that text?
+journal_says()
+{
+	_text=$1
+	shift
+	[ $# -gt 0 ] || set -- -u $UNIT
+	journal -o cat "$@" | grep -qF -- "$_text"
+}
+
+# journal_field FIELD MATCH...: its values, a line each
+journal_field()
+{
+	_field=$1
+	shift
+	journal -o cat --output-fields="$_field" "$@"
+}
+
+# pressure_unit NAME ARGS...: `pressure` as a unit NAME.service, so that its stalls are that unit's
+pressure_unit()
+{
+	_name=$1
+	shift
+	systemd-run -q --unit="$_name" --slice=system.slice /usr/local/bin/pressure "$@"
+}
+
+# keep NAME: what the unit said, for a look from outside
+keep()
+{
+	mkdir -p /out
+	journal -u $UNIT >"/out/$1.log"
+}
