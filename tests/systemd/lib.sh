@@ -110,12 +110,20 @@ journal_field()
 	journal -o cat --output-fields="$_field" "$@"
 }
 
-# pressure_unit NAME ARGS...: `pressure` as a unit NAME.service, so that its stalls are that unit's
+# pressure_unit NAME MIB ARGS...: `pressure ARGS` as NAME.service with that MemoryMax=: the stalls
+# are those of that unit, and the rest of the machine stays quick
 pressure_unit()
 {
-	_name=$1
-	shift
-	systemd-run -q --unit="$_name" --slice=system.slice /usr/local/bin/pressure "$@"
+	_name=$1 _most=$2
+	shift 2
+	systemd-run -q --unit="$_name" --slice=system.slice -p "MemoryMax=${_most}M" \
+		/usr/local/bin/pressure "$@"
+}
+
+# lacks COMMAND...: succeeds if it fails
+lacks()
+{
+	! "$@"
 }
 
 # limited_unit NAME MIB ARGS...: the same, with so much memory: it stalls, and the system does not
