@@ -74,8 +74,8 @@ static void memory_rounds(int percent)
 	}
 }
 
-/* While a victim's memory is on its way back, the OOM killer takes another one: of these rather than
- * the program under test. */
+/* While a victim's memory is on its way back, the OOM killer takes another one: of these rather
+ * than the program under test. */
 static void decoy(void)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
