@@ -94,7 +94,9 @@ struct plan_request {
  * A function of a definition that has a role already keeps it, and so its phase; the definition's
  * events are then owned by that role. A definition's event that is there anyhow gets one owner
  * more, but where a pair decides by its own time it stays so. What is not there of a definition is
- * no failure: see plan_role_missing() and missing_events. Frees nothing of request and offer. Returns 0, or -errno with @failure: status 2 for a function
+ * no failure: see plan_role_missing() and missing_events.
+ *
+ * Frees nothing of request and offer. Returns 0, or -errno with @failure: status 2 for a function
  * or event of the request that is not there (named), 5 where there is neither function_graph with
  * a function nor any event pair. Release with plan_free().
  */

@@ -101,6 +101,15 @@ static int send_file(struct journal_socket *journal, int fd)
 	return send_message(journal, &message);
 }
 
+static int seal(int fd)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+
+	if (seals >= 0 && (seals & ALL_SEALS) == ALL_SEALS)
+		return 0;
+	return fcntl(fd, F_ADD_SEALS, ALL_SEALS) ? -errno : 0;
+}
+
 static int fill_file(int fd, const char *bytes, size_t length)
 {
 	while (length) {
@@ -113,7 +122,7 @@ static int fill_file(int fd, const char *bytes, size_t length)
 			length -= written;
 		}
 	}
-	return fcntl(fd, F_ADD_SEALS, ALL_SEALS) ? -errno : 0;
+	return seal(fd);
 }
 
 static int send_by_file(struct journal_socket *journal, const char *entry, size_t length)
@@ -186,10 +195,9 @@ void journal_socket_put(struct journal_socket *journal, const char *entry, size_
 int journal_socket_put_file(struct journal_socket *journal, int fd)
 {
 	int ret = journal_socket_flush(journal) ? -EAGAIN : 0;
-	int seals = fcntl(fd, F_GET_SEALS);
 
-	if (!ret && (seals & ALL_SEALS) != ALL_SEALS && fcntl(fd, F_ADD_SEALS, ALL_SEALS))
-		ret = -errno;
+	if (!ret)
+		ret = seal(fd);
 	if (!ret)
 		ret = send_file(journal, fd);
 	if (!ret)

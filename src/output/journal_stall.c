@@ -151,11 +151,11 @@ void journal_stall_who(struct line *line, const struct told_stall *told)
 		line_add(line, " of %s[%d]", who->process, who->tgid);
 }
 
-static const char *what(const struct told_stall *told)
+static const char *what(const struct told_stall *told, const struct namer *namer)
 {
-	if (told->stall->role == ROLE_NONE)
-		return told->function;
-	return catalog_roles[told->stall->role].title;
+	const char *title = told_role(namer, told->stall->role);
+
+	return title ? title : told->function;
 }
 
 /* Names hold any bytes, and a long line may be cut inside a character: all is made printable. */
@@ -168,7 +168,7 @@ void journal_stall_message(char message[JOURNAL_MESSAGE_MAX], const struct told_
 
 	line_clear(&line);
 	journal_stall_who(&line, told);
-	line_add(&line, ": %s stalled %s", what(told),
+	line_add(&line, ": %s stalled %s", what(told, namer),
 		 duration_text(time, stall->end - stall->start));
 	add_phases(&line, stall, namer);
 	add_request(&line, stall);
@@ -291,8 +291,8 @@ void journal_stall_fields(struct journal_entry *entry, const struct told_stall *
 		journal_entry_text(entry, "ALLOCFILT_TIME", time);
 	put_us(entry, "ALLOCFILT_LATENCY_USEC", stall->end - stall->start);
 	journal_entry_text(entry, "ALLOCFILT_FUNCTION", told->function);
-	if (stall->role != ROLE_NONE)
-		journal_entry_text(entry, "ALLOCFILT_ROLE", catalog_roles[stall->role].title);
+	if (told_role(namer, stall->role))
+		journal_entry_text(entry, "ALLOCFILT_ROLE", told_role(namer, stall->role));
 	put_task(entry, told);
 	journal_entry_number(entry, "ALLOCFILT_CPU", stall->cpu);
 	put_request(entry, told);

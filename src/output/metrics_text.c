@@ -55,12 +55,13 @@ static void label_outermost(const struct summary_view *view,
 			    const struct summary_outermost *outermost,
 			    struct exposition_labels *labels)
 {
+	const char *title = told_role(view->namer, outermost->role);
+
 	labels->used = 0;
 	if (outermost->function)
 		label_symbol(view, labels, "function", outermost->function);
 	else
-		exposition_label(labels, "function", outermost->role == ROLE_NONE ? "other" :
-				 catalog_roles[outermost->role].title);
+		exposition_label(labels, "function", title ? title : "other");
 }
 
 static void put_outermost(struct exposition *exposition, const struct summary_view *view,

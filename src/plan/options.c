@@ -226,8 +226,9 @@ int options_set(struct options *options, const char *name, const char *value,
 
 	if (!key)
 		return refuse_unknown(name, failure);
-	error = key_value_take(options->given & keys_bit(key) ? &ignored : options, key, KEY_FROM_FILE,
-			  value, failure);
+	if (options->given & keys_bit(key))
+		options = &ignored;
+	error = key_value_take(options, key, KEY_FROM_FILE, value, failure);
 	options_free(&ignored);
 	return error;
 }

@@ -328,7 +328,8 @@ static int prepare(struct live *live)
 	ret = options->write ? make_keep(live) : make_pipeline(live, cpus);
 	if (!ret)
 		define_probe(live, &failure);
-	if (!ret && live->run->options->metrics)
+	/* The configuration may have metrics, where -w keeps a capture and nothing is filtered. */
+	if (!ret && live->pipeline && live->run->options->metrics)
 		ret = metrics_start(&live->metrics, live->run->options->metrics, live->failure);
 	return ret;
 }

@@ -223,9 +223,12 @@ static int print_name(const struct superblock *superblock, char *text, size_t si
 bool shrinker_names_parts(const struct shrinker_names *names, int superblock,
 			  struct superblock_name *ret_parts)
 {
-	const struct superblock *from = &names->superblocks[superblock];
+	const struct superblock *from;
 
-	if (superblock < 0 || superblock >= names->nr_superblocks || !from->named)
+	if (superblock < 0 || superblock >= names->nr_superblocks)
+		return false;
+	from = &names->superblocks[superblock];
+	if (!from->named)
 		return false;
 	*ret_parts = (struct superblock_name){
 		.name = from->name,

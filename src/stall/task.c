@@ -220,10 +220,8 @@ static void drop_oldest(struct tasks *tasks)
 
 /* A task with many waiting events makes the room, so that one busy kswapd does not push out what a
  * long reclaim elsewhere still has to claim. */
-static void make_room(struct tasks *tasks, struct task *task)
+static void make_room(struct tasks *tasks)
 {
-	if (has_too_many(tasks, task))
-		tasks->busy = task;
 	if (!list_empty(&tasks->free_records))
 		return;
 	if (!tasks->busy || !has_too_many(tasks, tasks->busy)) {
@@ -240,7 +238,7 @@ static int keep_record(struct tasks *tasks, struct task *task, const struct reco
 	struct waiting_record *waiting;
 	int ret;
 
-	make_room(tasks, task);
+	make_room(tasks);
 	waiting = record_of_task(tasks->free_records.next);
 	ret = record_store(&waiting->stored, record);
 	if (ret)
@@ -254,6 +252,8 @@ static int keep_record(struct tasks *tasks, struct task *task, const struct reco
 		task->nr_open++;
 	else
 		task->nr_waiting++;
+	if (has_too_many(tasks, task))
+		tasks->busy = task;
 	return 0;
 }
 

@@ -1,4 +1,6 @@
 #!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
 # Check a file of metrics against the JSON of the same run, which is added up here once more, and
 # against the rules of Prometheus' text format that promtool does not look at.
 #

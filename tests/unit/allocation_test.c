@@ -20,40 +20,8 @@
 #include "allocfilt/metrics_run.h"
 #include "allocfilt/own_usage.h"
 #include "allocfilt/pipeline.h"
+#include "counted_malloc.h"
 #include "test_directory.h"
-
-static volatile bool counting;
-/* volatile: to a compiler malloc() has no effect on other memory */
-static volatile unsigned int allocations;
-
-/* The sanitizers have an allocator of their own, which must not be taken over. */
-#ifndef __SANITIZE_ADDRESS__
-#define COUNTED 1
-
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t count, size_t size);
-void *__libc_realloc(void *old, size_t size);
-
-void *malloc(size_t size)
-{
-	allocations += counting;
-	return __libc_malloc(size);
-}
-
-void *calloc(size_t count, size_t size)
-{
-	allocations += counting;
-	return __libc_calloc(count, size);
-}
-
-void *realloc(void *old, size_t size)
-{
-	allocations += counting;
-	return __libc_realloc(old, size);
-}
-#else
-#define COUNTED 0
-#endif
 
 static struct pipeline *make_pipeline(struct capture *capture, const struct plan *plan,
 				      struct writer *writer, enum options_format format,

@@ -278,6 +278,23 @@ static void test_file(void **state)
 	close(fd);
 }
 
+/* What is no memfd cannot be sealed, and journald would have to trust it. */
+static void test_no_memfd(void **state)
+{
+	struct journal_socket *journal = new_socket();
+	int fd = fake_listen();
+	int file = open(test_path("file"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	(void)state;
+	assert_int_equal(write(file, "NUMBER=1\n", 9), 9);
+	assert_int_equal(journal_socket_put_file(journal, file), -EINVAL);
+	assert_false(fake_take(fd, &entry));
+	assert_int_equal(journal_socket_sent(journal), 0);
+	close(file);
+	journal_socket_free(journal);
+	close(fd);
+}
+
 static void test_give_up(void **state)
 {
 	struct journal_socket *journal = new_socket();
@@ -320,6 +337,7 @@ int main(void)
 		TEST(test_stopped),
 		TEST(test_too_long_to_wait),
 		TEST(test_file),
+		TEST(test_no_memfd),
 		TEST(test_give_up),
 		TEST(test_path_too_long),
 	};

@@ -49,7 +49,14 @@ static size_t stack(void *context, uint32_t number, const uint64_t **ret_frames)
 	return number;
 }
 
+static const char *own_role(void *context, int role)
+{
+	(void)context;
+	return role == ROLE_COUNT + 15 ? "swap-out" : NULL;
+}
+
 static const struct namer namer = {
+	.role = own_role,
 	.symbol = symbol, .shrinker = label, .time = time_text, .stack = stack,
 };
 
@@ -156,6 +163,8 @@ static void test_message_of_others(void **state)
 	stall.pid = 815;
 	told.name = "worker";
 	message_is("worker[815] of nginx[812]: my_function stalled 12.8 ms: other reclaim 12.8 ms");
+	stall.role = ROLE_COUNT + 15;
+	message_is("worker[815] of nginx[812]: swap-out stalled 12.8 ms: other reclaim 12.8 ms");
 	told.interrupt = true;
 	stall.role = ROLE_MEMORY_HIGH;
 	message_is("interrupt on CPU 3: memory.high stalled 12.8 ms: other reclaim 12.8 ms");
@@ -245,6 +254,15 @@ static void number_is(const char *name, long long expected)
 static void has_not(const char *name)
 {
 	assert_null(fake_field(&read_back, name));
+}
+
+/* A role of the configuration stands behind those of the catalog. */
+static void test_role_of_the_configuration(void **state)
+{
+	(void)state;
+	stall.role = ROLE_COUNT + 15;
+	read_fields();
+	text_is("ALLOCFILT_ROLE", "swap-out");
 }
 
 static void test_fields(void **state)
@@ -447,6 +465,7 @@ int main(void)
 		TEST(test_message_of_any_bytes),
 		TEST(test_priority),
 		TEST(test_duration),
+		TEST(test_role_of_the_configuration),
 		TEST(test_fields),
 		TEST(test_fields_not_known),
 		TEST(test_fields_of_any_bytes),

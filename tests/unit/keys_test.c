@@ -215,7 +215,7 @@ static void test_defaults_are_those_of_the_table(void **state)
 	options_free(&set);
 }
 
-/* The file that is installed shows each default, commented out; the tests run in the tree's root. */
+/* The file that is installed shows each default, commented out; tests run in the tree's root. */
 static void test_defaults_are_those_of_the_file(void **state)
 {
 	FILE *file = fopen("etc/allocfilt.conf", "r");

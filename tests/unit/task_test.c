@@ -915,10 +915,9 @@ static void test_task_at_its_share(void **state)
 	expect_drops(*state, TASK_EVENTS_MAX, 1, 0);
 }
 
-/* It is looked at when it takes one more. */
 static void test_task_above_its_share(void **state)
 {
-	expect_drops(*state, TASK_EVENTS_MAX + 2, 0, 1);
+	expect_drops(*state, TASK_EVENTS_MAX + 1, 0, 1);
 }
 
 /* A single window may own all that can wait. */

@@ -17,14 +17,19 @@ skip()
 	exit 77
 }
 
+# seconds: since boot
+seconds()
+{
+	cut -d . -f 1 /proc/uptime
+}
+
 # wait_for SECONDS COMMAND...: until it succeeds; false when time is up.
 wait_for()
 {
-	_tries=$(($1 * 10))
+	_until=$(($(seconds) + $1))
 	shift
 	until "$@"; do
-		_tries=$((_tries - 1))
-		[ "$_tries" -gt 0 ] || return 1
+		[ "$(seconds)" -lt "$_until" ] || return 1
 		usleep 100000
 	done
 }

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef COUNTED_MALLOC_H
+#define COUNTED_MALLOC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Counts calls of malloc() and its like, of the whole program: included once, by the test. */
+
+static volatile bool counting;
+/* volatile: to a compiler malloc() has no effect on other memory */
+static volatile unsigned int allocations;
+
+/* The sanitizers have an allocator of their own, which must not be taken over. */
+#ifndef __SANITIZE_ADDRESS__
+#define COUNTED 1
+
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *old, size_t size);
+
+void *malloc(size_t size)
+{
+	allocations += counting;
+	return __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+	allocations += counting;
+	return __libc_calloc(count, size);
+}
+
+void *realloc(void *old, size_t size)
+{
+	allocations += counting;
+	return __libc_realloc(old, size);
+}
+#else
+#define COUNTED 0
+#define HEAP_BYTES() __sanitizer_get_current_allocated_bytes()
+#endif
+
+#endif
