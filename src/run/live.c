@@ -13,6 +13,7 @@
 #include "allocfilt/drain.h"
 #include "allocfilt/keep.h"
 #include "allocfilt/kernel.h"
+#include "allocfilt/kernel_plan.h"
 #include "allocfilt/live.h"
 #include "allocfilt/log.h"
 #include "allocfilt/loop.h"
@@ -55,26 +56,6 @@ struct live {
 	uint64_t next_second;
 	uint64_t next_mark;
 };
-
-static int make_plan(struct live *live)
-{
-	const struct options *options = live->run->options;
-	struct plan_request request = {
-		.threshold = options->threshold,
-		.functions = options->functions,
-		.events = options->events,
-		.definitions = options->definitions,
-		.nr_definitions = options->nr_definitions,
-		.no_page_allocation = !options->page_allocation,
-	};
-	struct plan_offer offer;
-	int ret = kernel_open(&live->kernel, options->source, &request, live->failure);
-
-	if (ret)
-		return ret;
-	kernel_offer(live->kernel, &offer);
-	return plan_make(&live->plan, &request, &offer, live->failure);
-}
 
 static int is_probed(void *context, const char *name)
 {
@@ -483,7 +464,7 @@ int live_new(struct live **ret_live, const struct run_context *run, const struct
 	live->hooks = *hooks;
 	live->failure = failure;
 	live->started = loop_now();
-	ret = make_plan(live);
+	ret = kernel_plan(&live->kernel, &live->plan, run->options, failure);
 	if (!ret)
 		ret = prepare(live);
 	if (ret)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "allocfilt/kernel.h"
+#include "allocfilt/kernel_plan.h"
 #include "allocfilt/log.h"
 #include "allocfilt/plan.h"
 #include "allocfilt/probes.h"
@@ -116,29 +117,14 @@ static void print_plan(const struct plan *plan)
 	for (int i = 0; i < plan->nr_events; i++)
 		print_event(plan, &plan->events[i]);
 	print_missing_events(plan);
-	for (int i = 0; plan->missing_events && plan->missing_events[i]; i++)
-		printf("  %-40s  -\n", plan->missing_events[i]);
 }
 
 int probe_run(const struct options *options, struct failure *failure)
 {
-	struct plan_request request = {
-		.threshold = options->threshold,
-		.functions = options->functions,
-		.events = options->events,
-		.definitions = options->definitions,
-		.nr_definitions = options->nr_definitions,
-		.no_page_allocation = !options->page_allocation,
-	};
-	struct plan_offer offer;
-	struct kernel *kernel;
-	struct plan *plan;
-	int ret = kernel_open(&kernel, options->source, &request, failure);
+	struct kernel *kernel = NULL;
+	struct plan *plan = NULL;
+	int ret = kernel_plan(&kernel, &plan, options, failure);
 
-	if (ret)
-		return ret;
-	kernel_offer(kernel, &offer);
-	ret = plan_make(&plan, &request, &offer, failure);
 	if (!ret) {
 		print_kernel(kernel);
 		print_plan(plan);

@@ -196,6 +196,18 @@ static void test_instance(void **state)
 	free(after);
 }
 
+/* "7 (expanded: 1408)" is no buffer of 1408 KiB until somebody writes it. */
+static void test_unused_buffer_is_expanded(void **state)
+{
+	struct session *session;
+
+	(void)state;
+	request.buffer = 1408 << 10;
+	assert_int_equal(session_start(&session, &request, &failure), 0);
+	assert_value("buffer_size_kb", "1410");
+	assert_int_equal(session_end(session, &failure), 0);
+}
+
 static void test_unusual_values_come_back(void **state)
 {
 	char *before, *after;
@@ -660,6 +672,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		AT_TOP(test_top_level),
 		IN_INSTANCE(test_instance),
+		AT_TOP(test_unused_buffer_is_expanded),
 		AT_TOP(test_unusual_values_come_back),
 		AT_TOP(test_what_others_change_stays),
 		cmocka_unit_test(test_in_use),

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "fake_tracing.h"
 
+#include <sys/prctl.h>
+
 #include "allocfilt/undo.h"
 
 static struct failure failure;
@@ -275,6 +277,7 @@ static void test_lock_dies_with_its_process(void **state)
 	assert_int_equal(pipe(ready), 0);
 	pid = fork();
 	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		open_one();
 		if (syscall(SYS_write, ready[1], "x", 1) == 1)
 			pause();

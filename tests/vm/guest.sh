@@ -5,6 +5,10 @@
 TRACING=/sys/kernel/tracing
 PRESSURE_PIDS=
 
+# Scripts and what they start come last for the OOM killer, `pressure` first: an OOM kill of the
+# program under test says nothing of it. Not -1000: with nobody left to kill the kernel panics.
+echo -900 >/proc/$$/oom_score_adj
+
 die()
 {
 	echo "FAIL: $*"

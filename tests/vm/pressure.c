@@ -34,12 +34,16 @@ static void die(const char *what)
 	exit(1);
 }
 
-/* The OOM killer has to find us before the program under test. */
-static void volunteer_for_oom(void)
+/* The OOM killer has to find us before the program under test: first those whose death costs
+ * nothing, then those who start them. */
+#define OOM_FIRST	"1000"
+#define OOM_NEXT	"500"
+
+static void volunteer_for_oom(const char *score)
 {
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY);
 
-	if (fd < 0 || write(fd, "1000", 4) != 4)
+	if (fd < 0 || write(fd, score, strlen(score)) != (ssize_t)strlen(score))
 		die("oom_score_adj");
 	close(fd);
 }
@@ -56,7 +60,7 @@ static void memory_rounds(int percent)
 	size_t size = sysconf(_SC_PHYS_PAGES) / 100 * percent * page;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	volunteer_for_oom();
+	volunteer_for_oom(OOM_FIRST);
 	for (;;) {
 		char *map = mmap(NULL, size, PROT_READ | PROT_WRITE,
 				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -75,7 +79,7 @@ static void memory_rounds(int percent)
 static void decoy(void)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	volunteer_for_oom();
+	volunteer_for_oom(OOM_FIRST);
 	for (;;)
 		pause();
 }
@@ -110,6 +114,7 @@ static void memory(int percent)
 		errno = EINVAL;
 		die("PERCENT");
 	}
+	volunteer_for_oom(OOM_NEXT);
 	start_decoys(decoys);
 	for (;;) {
 		pid_t gone;
@@ -155,6 +160,7 @@ static void files(const char *dir)
 	static char data[CHUNK];
 	char name[64];
 
+	volunteer_for_oom(OOM_NEXT);
 	if (mkdir(dir, 0700) && errno != EEXIST)
 		die(dir);
 	if (chdir(dir))

@@ -56,7 +56,8 @@ run()
 	_expected=$1
 	shift
 	_status=0
-	timeout 60 allocfilt "$@" >"$_out" 2>/tmp/err || _status=$?
+	# SIGTERM would only be one more way to end well.
+	timeout -s KILL 60 allocfilt "$@" >"$_out" 2>/tmp/err || _status=$?
 	[ "$_status" = "$_expected" ] && return
 	echo "    allocfilt $*: status $_status, not $_expected: $(tail -n 1 /tmp/err)" >&2
 	return 1
