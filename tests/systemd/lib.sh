@@ -126,16 +126,6 @@ lacks()
 	! "$@"
 }
 
-# limited_unit NAME MIB ARGS...: the same, with so much memory: it stalls, and the system does not
-limited_unit()
-{
-	_name=$1
-	_limit=$2
-	shift 2
-	systemd-run -q --unit="$_name" --slice=system.slice -p "MemoryMax=${_limit}M" \
-		/usr/local/bin/pressure "$@"
-}
-
 # keep NAME: what the unit said, for a look from outside
 keep()
 {
