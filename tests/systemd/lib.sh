@@ -8,7 +8,7 @@
 
 UNIT=allocfilt.service
 DROP_INS=/run/systemd/system/$UNIT.d
-CURSOR=/tmp/cursor
+MARK=/tmp/mark
 
 # installed: the program, its unit and what goes with them, as they come.
 installed()
@@ -70,20 +70,19 @@ service_memory()
 	cat "/sys/fs/cgroup/system.slice/$UNIT/$1"
 }
 
-# journal_mark: what is in the journal before does not count for journal() and the like.
+# journal_mark: what is in the journal before does not count for journal() and the like. By time:
+# --after-cursor= leaves out one entry too many where the cursor's own is of another unit.
 journal_mark()
 {
 	journalctl --sync
-	journalctl -q -n 0 --show-cursor | sed -n 's/^-- cursor: //p' >$CURSOR
+	date +@%s.%6N >$MARK
 }
 
 # journal ARGS...: journalctl over the entries since journal_mark()
 journal()
 {
 	journalctl --sync
-	if [ -s $CURSOR ]; then
-		set -- --after-cursor="$(cat $CURSOR)" "$@"
-	fi
+	[ ! -s $MARK ] || set -- --since="$(cat $MARK)" "$@"
 	journalctl -q --no-pager "$@"
 }
 
