@@ -80,6 +80,8 @@ static void print_missing_events(const struct plan *plan)
 			printf("  %s:%-*s -\n", catalog_events[id].system,
 			       40 - (int)strlen(catalog_events[id].system),
 			       catalog_events[id].name);
+	for (int i = 0; plan->missing_events && plan->missing_events[i]; i++)
+		printf("  %-40s  -\n", plan->missing_events[i]);
 }
 
 static void print_superblocks(const struct kernel *kernel)
