@@ -425,7 +425,11 @@ static int run_loop(struct live *live)
 
 	if (ret)
 		return ret;
-	ret = finish(live, loop_run(live->loop));
+	ret = loop_run(live->loop);
+	/* One that came just before the end would go unanswered. */
+	if (live->pipeline)
+		summary_answer(live->run, live->pipeline);
+	ret = finish(live, ret);
 	return ret ? output_failed(live, ret) : 0;
 }
 
