@@ -15,7 +15,7 @@
 #define BUSY_TICK	(110 * NS_PER_MS)
 #define IDLE_TICK	(1000 * NS_PER_MS)
 #define IDLE_AFTER	20		/* ticks without a page */
-#define ROUNDS_A_TICK	64		/* then signals and timers are looked at */
+#define LONGEST_TICK	(100 * NS_PER_MS)	/* then signals and timers are looked at */
 #define ALARM_PERCENT	50		/* of a buffer, while the tick drains it */
 
 struct drain {
@@ -64,10 +64,11 @@ const struct cpu_buffers *drain_buffers(const struct drain *drain)
  * lets go what that one read. Returns pages read, or -errno of the output. */
 static int filter_rounds(struct drain *drain)
 {
+	uint64_t start = loop_now();
 	int pages = 0;
 	int more = 1;
 
-	for (int round = 0; more && round < ROUNDS_A_TICK; round++) {
+	for (int round = 0; more && (round < 2 || loop_now() - start < LONGEST_TICK); round++) {
 		int read = cpu_buffers_round(drain->buffers, &drain->sink);
 
 		if (read < 0)
