@@ -151,7 +151,9 @@ static int check_config(const struct options *options, struct failure *failure)
 
 static int do_task(const struct options *options, int argc, char **argv, struct failure *failure)
 {
-	struct run_context run = { .options = options, .argc = argc, .argv = argv };
+	struct run_context run = {
+		.options = options, .argc = argc, .argv = argv, .started = loop_now(),
+	};
 
 	switch (options->task) {
 	case TASK_HELP:

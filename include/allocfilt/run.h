@@ -2,6 +2,8 @@
 #ifndef ALLOCFILT_RUN_H
 #define ALLOCFILT_RUN_H
 
+#include <stdint.h>
+
 #include "failure.h"
 #include "options.h"
 #include "writer.h"
@@ -12,6 +14,7 @@ struct run_context {
 	const struct options *options;
 	int argc;		/* where the options came from, to read them again */
 	char **argv;
+	uint64_t started;	/* ns, CLOCK_MONOTONIC: of the program; a reload is no start */
 	struct writer *output;
 	int output_fd;		/* watched for a reader that goes */
 	int signal_fd;		/* of loop_block_signals() */

@@ -48,7 +48,6 @@ struct live {
 	struct loop *loop;
 	bool has_traced;
 	bool broken;			/* the output is: nothing more is to be printed */
-	uint64_t started;		/* ns */
 	uint64_t set_up_from;		/* ns */
 	uint64_t began;			/* ns: tracing on */
 	struct metrics_file *metrics;	/* NULL: none */
@@ -361,7 +360,7 @@ static int begin(struct live *live, uint64_t now)
 		return ret;
 	log_debug("set up in %" PRIu64 " us, from the first step to tracing on; %" PRIu64
 		  " us since the program's start", (loop_now() - live->set_up_from) / 1000,
-		  (loop_now() - live->started) / 1000);
+		  (loop_now() - live->run->started) / 1000);
 	session_mark_clock(live->session);
 	live->began = now;
 	live->next_second = now + NS_PER_SECOND;
@@ -467,7 +466,6 @@ int live_new(struct live **ret_live, const struct run_context *run, const struct
 	live->run = run;
 	live->hooks = *hooks;
 	live->failure = failure;
-	live->started = loop_now();
 	ret = kernel_plan(&live->kernel, &live->plan, run->options, failure);
 	if (!ret)
 		ret = prepare(live);
@@ -514,7 +512,7 @@ static void write_metrics(struct live *live, uint64_t now)
 {
 	struct metrics_process process = {
 		.tracing = live->session != NULL,
-		.uptime = now - live->started,
+		.uptime = now - live->run->started,
 		.resident = own_resident(),
 		.cpu = own_cpu(),
 	};
