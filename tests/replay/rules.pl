@@ -177,9 +177,12 @@ sub take_end {
 }
 
 # How long after its return a window's record was written at most, as far as the task's own next
-# line tells; under emulation that can be tens of microseconds. On a busy machine an interrupt may
-# come in between, and of the task's line just before nobody can tell by the text.
+# line tells; under emulation that can be tens of microseconds. On a busy machine it can be any
+# time, as the emulated CPU stands still in between: a run's output may have what lies further back
+# by up to $STOOD_STILL, and where all that a window may own lies before the time at which the text
+# lets it begin, nobody can tell by the text whether it is its own.
 my $LATE = 300;
+my $STOOD_STILL = 1_000_000;
 
 sub take_window {
 	my ($index) = @_;
@@ -187,6 +190,8 @@ sub take_window {
 	my $events = $waiting{$window->{task}} //= [];
 	my $owned = $owns{$window->{function}} or return;
 	my $from = $window->{us} - $window->{ns} / 1000;
+	my ($newest) = grep { $owned->{$records[$_]{event}} } reverse @$events;
+	my $unsure = $live && defined $newest && $records[$newest]{us} < $from;
 	my (%seen, @keep);
 
 	for my $i (reverse @$events) {
@@ -194,16 +199,13 @@ sub take_window {
 		my $once = $event->{event} ne 'mm_vmscan_lru_shrink_inactive' &&
 			   $event->{event} !~ /softlimit/ && !$given{$event->{event}};
 
-		if (!$owned->{$event->{event}} || $event->{us} < $from - $LATE ||
-		    ($once && $seen{$event->{event}}++)) {
-			if ($live && $owned->{$event->{event}} && $i == $window->{before}) {
-				$may{$i} = 1;
-				$group_of{$i} = $index;
-			}
+		if (!$owned->{$event->{event}} || ($once && $seen{$event->{event}}++) ||
+		    $event->{us} < $from - ($live ? $STOOD_STILL : $LATE)) {
 			unshift @keep, $i;
 			next;
 		}
-		if ($once || $event->{us} >= $from + 1) {
+		if (!$unsure && $event->{us} >= $from - $LATE &&
+		    ($once || $event->{us} >= $from + 1)) {
 			$must{$i} = 1;
 			delete $may{$i};
 		} else {
@@ -215,13 +217,9 @@ sub take_window {
 	$waiting{$window->{task}} = \@keep;
 }
 
-my %newest;	# task => its newest record
-
 for my $index (0 .. $#records) {
 	my $record = $records[$index];
 
-	$record->{before} = $newest{$record->{task}} // -1;
-	$newest{$record->{task}} = $index;
 	if ($record->{kind} eq 'window') {
 		next unless slow($record->{ns});
 		$must{$index} = 1;
