@@ -13,6 +13,7 @@
 #include "allocfilt/loop.h"
 #include "allocfilt/oom_score.h"
 #include "allocfilt/options.h"
+#include "allocfilt/output_file.h"
 #include "allocfilt/run.h"
 #include "allocfilt/service.h"
 #include "allocfilt/session.h"
@@ -32,27 +33,6 @@ static void set_log_level(const struct options *options)
 		log_set_level(LOG_LEVEL_ERROR);
 	else if (options->verbose)
 		log_set_level(LOG_LEVEL_DEBUG);
-}
-
-static int open_output(const struct options *options, int *ret_fd, struct failure *failure)
-{
-	*ret_fd = STDOUT_FILENO;
-	if (!options->output)
-		return 0;
-	*ret_fd = open(options->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	if (*ret_fd < 0)
-		return failure_set(failure, EXIT_STATUS_USAGE, errno, "-o %s: %s",
-				   options->output, strerror(errno));
-	return 0;
-}
-
-/* A file system may tell of a full disk only here. */
-static int close_output(const struct options *options, int fd, int ret, struct failure *failure)
-{
-	if (!options->output || !close(fd) || ret)
-		return ret;
-	return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "-o %s: %s", options->output,
-			   strerror(errno));
 }
 
 static int check_threshold(const struct options *options, struct failure *failure)
@@ -92,7 +72,7 @@ static int choose_source(const struct run_context *run, struct failure *failure)
 
 static int run_with_output(struct run_context *run, struct failure *failure)
 {
-	int ret = open_output(run->options, &run->output_fd, failure);
+	int ret = output_file_open(&run->output_fd, run->options->output, failure);
 
 	if (ret)
 		return ret;
@@ -102,7 +82,7 @@ static int run_with_output(struct run_context *run, struct failure *failure)
 	else
 		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	writer_free(run->output);
-	return close_output(run->options, run->output_fd, ret, failure);
+	return output_file_close(run->output_fd, run->options->output, ret, failure);
 }
 
 static void set_oom_score(const struct options *options)

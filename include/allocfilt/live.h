@@ -49,6 +49,9 @@ void live_set_run(struct live *live, const struct run_context *run);
 /** live_tell - about once a second, tracing or not: what goes out by itself */
 void live_tell(struct live *live, uint64_t now);
 
+/** live_answer - SIGUSR1, where one has come: the summary so far, tracing or not */
+void live_answer(struct live *live);
+
 /** live_status - a line on what was seen so far */
 void live_status(const struct live *live, char *text, size_t size);
 

@@ -20,6 +20,7 @@
 #include "allocfilt/metrics_run.h"
 #include "allocfilt/missing.h"
 #include "allocfilt/open_files.h"
+#include "allocfilt/output_file.h"
 #include "allocfilt/own_usage.h"
 #include "allocfilt/pipeline.h"
 #include "allocfilt/plan.h"
@@ -254,12 +255,9 @@ static int on_output(void *context, int fd, uint32_t events)
 
 static int on_request(void *context, int fd, uint32_t events)
 {
-	struct live *live = context;
-
 	(void)fd;
 	(void)events;
-	if (live->pipeline)
-		summary_answer(live->run, live->pipeline);
+	live_answer(context);
 	return 0;
 }
 
@@ -358,6 +356,10 @@ static int begin(struct live *live, uint64_t now)
 	ret = session_on(live->session, live->failure);
 	if (ret)
 		return ret;
+	ret = output_file_begin(live->run->output_fd, live->run->options->output);
+	if (ret)
+		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "-o %s: %s",
+				   live->run->options->output, strerror(-ret));
 	log_debug("set up in %" PRIu64 " us, from the first step to tracing on; %" PRIu64
 		  " us since the program's start", (loop_now() - live->set_up_from) / 1000,
 		  (loop_now() - live->run->started) / 1000);
@@ -426,8 +428,7 @@ static int run_loop(struct live *live)
 		return ret;
 	ret = loop_run(live->loop);
 	/* One that came just before the end would go unanswered. */
-	if (live->pipeline)
-		summary_answer(live->run, live->pipeline);
+	live_answer(live);
 	ret = finish(live, ret);
 	return ret ? output_failed(live, ret) : 0;
 }
@@ -574,6 +575,12 @@ void live_tell(struct live *live, uint64_t now)
 	pipeline_tick(live->pipeline, now);
 	if (now >= live->next_metrics)
 		write_metrics(live, now);
+}
+
+void live_answer(struct live *live)
+{
+	if (live->pipeline)
+		summary_answer(live->run, live->pipeline);
 }
 
 void live_status(const struct live *live, char *text, size_t size)

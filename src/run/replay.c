@@ -10,6 +10,7 @@
 #include "allocfilt/log.h"
 #include "allocfilt/metrics_run.h"
 #include "allocfilt/open_files.h"
+#include "allocfilt/output_file.h"
 #include "allocfilt/pipeline.h"
 #include "allocfilt/run.h"
 
@@ -47,6 +48,8 @@ static int make_plan(const struct run_context *run, struct capture *capture, str
 
 	if (ret)
 		return ret;
+	if (run->options->functions)
+		log_notice("what -F or the configuration names is not looked for: a capture has the functions that were traced");
 	capture_offer(capture, &offer);
 	return plan_make(plan, &request, &offer, failure);
 }
@@ -144,9 +147,11 @@ static int write_metrics(const struct run_context *run, struct pipeline *pipelin
 static int replay(const struct run_context *run, struct capture *capture,
 		  struct pipeline *pipeline, struct failure *failure)
 {
-	int ret = read_all(run, capture, pipeline);
+	int ret = output_file_begin(run->output_fd, run->options->output);
 	int metrics;
 
+	if (!ret)
+		ret = read_all(run, capture, pipeline);
 	if (!ret)
 		ret = summary_print(run, pipeline);
 	pipeline_say_end(pipeline);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 
 #include "allocfilt/config.h"
 #include "allocfilt/live.h"
@@ -168,6 +169,16 @@ static int wait_signal(void *context, int number)
 	return take_signal(context, number, loop_now());
 }
 
+static int wait_request(void *context, int fd, uint32_t events)
+{
+	struct service *service = context;
+
+	(void)fd;
+	(void)events;
+	live_answer(service->live);
+	return 0;
+}
+
 /* Returns 0 when it is time to try again or to stop, or -errno. */
 static int wait_a_minute(struct service *service)
 {
@@ -178,6 +189,8 @@ static int wait_a_minute(struct service *service)
 	int ret = loop ? loop_set_tick(loop, NS_PER_SECOND) : -errno;
 
 	service->next_try = loop_now() + TRY_AGAIN;
+	if (!ret)
+		ret = loop_watch(loop, service->orders->run.request_fd, EPOLLIN, wait_request);
 	if (!ret)
 		ret = loop_run(loop);
 	loop_free(loop);
