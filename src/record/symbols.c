@@ -51,9 +51,10 @@ static const char *parse_address(const char *at, const char *end, uint64_t *addr
 {
 	const char *start = at;
 	uint64_t value = 0;
+	int digit;
 
-	for (; at < end && hex_digit(*at) >= 0; at++)
-		value = value << 4 | (uint64_t)hex_digit(*at);
+	for (; at < end && (digit = hex_digit(*at)) >= 0; at++)
+		value = value << 4 | (uint64_t)digit;
 	*address = value;
 	return at > start && at - start <= 16 ? at : NULL;
 }

@@ -184,40 +184,17 @@ static bool read_function_enabled(void)
 	return enabled;
 }
 
-/*
- * available_filter_functions has tens of thousands of names: those that no catalog name begins
- * like are dropped at the first two letters.
- */
 struct function_scan {
 	struct kernel *kernel;
 	const struct plan_request *request;
-	unsigned char starts[256 * 256 / 8];
 	unsigned int index;
 	size_t room;
 };
 
-static unsigned int first_two(const char *name)
-{
-	return (unsigned char)name[0] << 8 | (name[0] ? (unsigned char)name[1] : 0);
-}
-
-static void note_starts(struct function_scan *scan)
-{
-	for (int role = 0; role < ROLE_COUNT; role++)
-		for (int i = 0; i < CATALOG_NAMES_MAX && catalog_roles[role].names[i]; i++) {
-			unsigned int two = first_two(catalog_roles[role].names[i]);
-
-			scan->starts[two / 8] |= 1 << two % 8;
-		}
-}
-
 static bool is_wanted(const struct function_scan *scan, const char *name)
 {
-	unsigned int two = first_two(name);
-
-	if (scan->starts[two / 8] & 1 << two % 8 && catalog_role_of(name) != ROLE_NONE)
-		return true;
-	return scan->request && plan_names(scan->request, name);
+	return catalog_role_of(name) != ROLE_NONE ||
+	       (scan->request && plan_names(scan->request, name));
 }
 
 /* Keeps room for the NULL that ends the list. */
@@ -306,7 +283,6 @@ static int read_functions(struct kernel *kernel, const struct plan_request *requ
 	char path[PATH_MAX];
 	int fd, ret;
 
-	note_starts(&scan);
 	if (grow(&scan))
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "%s", strerror(ENOMEM));
 	kernel->functions[0] = NULL;
