@@ -9,12 +9,12 @@ INSTANCE=$TRACING/instances/allocfilt
 # remember: what every same() compares with.
 remember()
 {
-	/fingerprint.sh >/tmp/before
+	fingerprint >/tmp/before
 }
 
 differences()
 {
-	/fingerprint.sh >/tmp/after
+	fingerprint >/tmp/after
 	cmp -s /tmp/before /tmp/after && return
 	diff -U 2 /tmp/before /tmp/after | sed -n '3,$s/^/    /p' | head -n 12 >&2
 	diff -U 0 /tmp/before /tmp/after | sed -n '4p'
@@ -30,6 +30,22 @@ same()
 		echo "not ok $1: an undo file is left"
 	else
 		echo "ok $1"
+	fi
+}
+
+# remember_all, same_all NAME: once in a script, as it takes seconds; every file
+remember_all()
+{
+	fingerprint -a >/tmp/before.all
+}
+
+same_all()
+{
+	fingerprint -a >/tmp/after.all
+	if cmp -s /tmp/before.all /tmp/after.all; then
+		echo "ok $1: $(wc -l </tmp/after.all) files"
+	else
+		echo "not ok $1: $(diff -U 0 /tmp/before.all /tmp/after.all | sed -n '4p')"
 	fi
 }
 
