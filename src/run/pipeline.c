@@ -493,7 +493,7 @@ void pipeline_say_end(const struct pipeline *pipeline)
 	say_drops(pipeline);
 	say_journal(pipeline);
 	if (pipeline->setup.proc || losses_any(pipeline->losses))
-		losses_say_all(pipeline->losses);
+		losses_say_all(pipeline->losses, pipeline->setup.proc != NULL);
 	/* Of a running kernel it was said at the start. */
 	if (!pipeline->setup.proc &&
 	    shrinker_names_missing(naming_shrinkers(pipeline->naming)))
