@@ -45,7 +45,7 @@ const char *capture_release(const struct capture *capture);
 bool capture_local_clock(const struct capture *capture);
 
 /**
- * capture_flaws - files that were damaged or missing so far
+ * capture_flaws - files that were damaged, missing or not to be read so far
  * @ret_first: "" or the first of them
  */
 uint64_t capture_flaws(const struct capture *capture, const char **ret_first);

@@ -28,7 +28,9 @@ struct decode_setup {
 	void *context;			/* of role_of and symbol */
 	struct stacks *stacks;		/* where frames go; NULL: stacks are left out */
 	record_sink sink;
-	void *sink_context;
+	/* asked once, at the first type without a format: may add some; NULL: there are no more */
+	void (*more_formats)(void *sink_context);
+	void *sink_context;		/* of sink and more_formats */
 };
 
 /* events/ftrace/{funcgraph_exit,print} and what the plan lists */
@@ -45,7 +47,7 @@ void decode_free(struct decode *decode);
  * decode_add_format - teach one event
  * @event: index into the plan's events, or DECODE_…
  * @id: which fields to bind: enum event_id of the catalog, EVENT_USER for none
- * @text: the format file
+ * @text: the format file; for DECODE_IGNORE it is not parsed but for its end and its number
  *
  * Returns 0, -EINVAL for a text that is no format or lacks a field that the event cannot do
  * without (funcgraph_exit: func, calltime, rettime, depth; our probe: shr, id; kernel_stack:

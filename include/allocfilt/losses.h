@@ -25,10 +25,15 @@ bool losses_any(const struct losses *losses);
 /**
  * losses_say - log_warning() for each CPU with new losses, but not within a second of the last time
  * @now: ns of a clock that never goes back
+ *
+ * Of a live run: it says what helps.
  */
 void losses_say(struct losses *losses, uint64_t now);
 
-/** losses_say_all - the final lines: one for each CPU that lost any, or that nothing was lost */
-void losses_say_all(const struct losses *losses);
+/**
+ * losses_say_all - the final lines: one for each CPU that lost any, or that nothing was lost
+ * @live: say what helps; what a capture has lost is lost
+ */
+void losses_say_all(const struct losses *losses, bool live);
 
 #endif

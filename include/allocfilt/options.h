@@ -66,7 +66,7 @@ struct options {
 	int oom_score;		/* oom_score_adj of our own */
 	struct limits limits;
 
-	uint64_t given;		/* keys_bit()s, set by options_parse() for options_set() alone */
+	uint64_t given;		/* keys_bit()s of the command line, see options_on_command_line() */
 };
 
 /**
@@ -88,6 +88,14 @@ void options_free(struct options *options);
  */
 int options_set(struct options *options, const char *name, const char *value,
 		struct failure *failure);
+
+/**
+ * options_on_command_line - is a setting there because of the command line?
+ * @name: of a key (see keys.h)
+ *
+ * False where it is a configuration file's, or the default.
+ */
+bool options_on_command_line(const struct options *options, const char *name);
 
 /**
  * options_same_tracing - would both have the same traced, and kept in the same tables?

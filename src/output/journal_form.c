@@ -16,14 +16,14 @@
 #include "allocfilt/output.h"
 #include "allocfilt/status_line.h"
 #include "allocfilt/token_bucket.h"
+#include "allocfilt/unit_name.h"
 
 /*
  * The form `journal`: an entry in the system journal for each stall of a task that waited. What
  * kswapd and kcompactd do by themselves has none, as nobody waited; the summary counts it.
  *
- * An entry makes journald allocate memory, which may stall, which makes an entry. The bucket ends
- * that: it lets so many go in a minute whoever's stalls they are, and what is held back makes one.
- * Our own stalls never come here.
+ * An entry makes journald allocate memory, which may stall, so a stall of journald has no entry:
+ * it would make the next one. Summary, status and metrics count it. Our own stalls never come here.
  *
  * The bucket goes by the time of the ticks, and not by the trace clock: it is the journal that is
  * spared, so what counts is when entries are written. A backlog that is read late is a burst.
@@ -177,11 +177,21 @@ static void hold_back(struct journal *journal, const struct told_stall *told,
 	journal->held_back++;
 }
 
+/* Any instance: that of a namespace has a service of its own, see systemd-journald.service(8). */
+static bool is_of_journald(const struct told_stall *told)
+{
+	char unit[UNIT_NAME_BYTES];
+
+	return unit_name_of_cgroup(told->who->cgroup, unit) &&
+	       (!strcmp(unit, "systemd-journald.service") ||
+		!strncmp(unit, "systemd-journald@", strlen("systemd-journald@")));
+}
+
 static int stall(struct output *output, const struct told_stall *told)
 {
 	struct journal *journal = output->form;
 
-	if (told->background)
+	if (told->background || is_of_journald(told))
 		return 0;
 	if (token_bucket_take(&journal->bucket))
 		tell_stall(journal, told, output->setup.namer);

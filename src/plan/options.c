@@ -233,6 +233,13 @@ int options_set(struct options *options, const char *name, const char *value,
 	return error;
 }
 
+bool options_on_command_line(const struct options *options, const char *name)
+{
+	const struct key *key = keys_find(name);
+
+	return key && (options->given & keys_bit(key));
+}
+
 bool options_same_tracing(const struct options *a, const struct options *b)
 {
 	size_t count;

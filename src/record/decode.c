@@ -14,6 +14,7 @@
 #include "allocfilt/stacks.h"
 
 #define TYPES_MAX	65536	/* common_type has 16 bits */
+#define TYPE_IGNORED	UINT16_MAX	/* in place of an index */
 #define CPUS_MAX	8192	/* CONFIG_NR_CPUS goes no higher */
 #define ROLES_MAX	4096	/* addresses whose role is kept; a power of two */
 
@@ -118,10 +119,11 @@ struct decode {
 	struct field type;		/* common_type, the same in all formats */
 	struct format *formats;
 	size_t nr_formats;
-	uint16_t *by_type;		/* TYPES_MAX: index into formats plus one */
+	uint16_t *by_type;		/* TYPES_MAX: index into formats plus one; 0: unknown */
 	int16_t *indent;		/* CPUS_MAX */
 	struct role_entry *roles;	/* ROLES_MAX */
 	size_t nr_roles;
+	bool asked;			/* for more formats */
 	uint64_t unknown;
 	int first_unknown;
 	uint64_t damaged;
@@ -253,7 +255,7 @@ static int bind_fields(struct format *format, int id)
 {
 	int ret = bind_common(format);
 
-	if (ret || format->event == DECODE_IGNORE)
+	if (ret)
 		return ret;
 	if (format->event == DECODE_FUNCGRAPH_EXIT)
 		return bind_window(format);
@@ -394,6 +396,10 @@ int decode_add_format(struct decode *decode, int event, int id, const char *syst
 		return -EEXIST;
 	if (!is_whole_format(text, length))
 		return -EINVAL;
+	if (event == DECODE_IGNORE) {
+		decode->by_type[type] = TYPE_IGNORED;
+		return 0;
+	}
 	ret = parse_text(decode, system, text, length, &format.parsed);
 	if (!ret && format.parsed->id != type)
 		ret = -EINVAL;
@@ -638,6 +644,15 @@ static void count_unknown(struct decode *decode, int type)
 		decode->first_unknown = type;
 }
 
+static uint16_t index_of(struct decode *decode, uint16_t type)
+{
+	if (!decode->by_type[type] && !decode->asked && decode->setup.more_formats) {
+		decode->asked = true;
+		decode->setup.more_formats(decode->setup.sink_context);
+	}
+	return decode->by_type[type];
+}
+
 /* The format of a record, or NULL for one that is to be left out, which is counted here. */
 static const struct format *format_of(struct decode *decode, const void *data, size_t size)
 {
@@ -649,14 +664,12 @@ static const struct format *format_of(struct decode *decode, const void *data, s
 		return NULL;
 	}
 	type = (uint16_t)read_field(decode, &decode->type, data);
-	index = decode->by_type[type];
-	if (!index) {
+	index = index_of(decode, type);
+	if (!index)
 		count_unknown(decode, type);
+	if (!index || index == TYPE_IGNORED)
 		return NULL;
-	}
 	format = &decode->formats[index - 1];
-	if (format->event == DECODE_IGNORE)
-		return NULL;
 	if (size < format->minimum || size > UINT16_MAX) {
 		decode->damaged++;
 		return NULL;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,6 +10,7 @@
 #include "allocfilt/capture.h"
 #include "allocfilt/capture_write.h"
 #include "allocfilt/cgroups.h"
+#include "allocfilt/event_directories.h"
 #include "allocfilt/kallsyms_cut.h"
 #include "allocfilt/keep.h"
 #include "allocfilt/log.h"
@@ -83,8 +83,9 @@ static int copy_if_there(struct keep *keep, const char *dir, const char *name)
 	return ret == -ENOSPC || ret == -EDQUOT || ret == -EIO ? ret : 0;
 }
 
-static int copy_event(struct keep *keep, const char *system, const char *name)
+static int copy_event(void *context, const char *system, const char *name)
 {
+	struct keep *keep = context;
 	char path[600];
 	int ret;
 
@@ -92,41 +93,6 @@ static int copy_event(struct keep *keep, const char *system, const char *name)
 	ret = copy_if_there(keep, keep->setup.kernel->dir, path);
 	snprintf(path, sizeof(path), "events/%s/%s/id", system, name);
 	return ret ? ret : copy_if_there(keep, keep->setup.kernel->dir, path);
-}
-
-static int copy_system(struct keep *keep, const char *system)
-{
-	char path[4096];
-	DIR *directory;
-	struct dirent *entry;
-	int ret = 0;
-
-	snprintf(path, sizeof(path), "%s/events/%s", keep->setup.kernel->dir, system);
-	directory = opendir(path);
-	while (directory && !ret && (entry = readdir(directory)))
-		if (entry->d_name[0] != '.' && entry->d_type == DT_DIR)
-			ret = copy_event(keep, system, entry->d_name);
-	if (directory)
-		closedir(directory);
-	return ret;
-}
-
-static int copy_all_formats(struct keep *keep)
-{
-	char path[4096];
-	DIR *directory;
-	struct dirent *entry;
-	int ret = 0;
-
-	snprintf(path, sizeof(path), "%s/events", keep->setup.kernel->dir);
-	directory = opendir(path);
-	if (!directory)
-		return -errno;
-	while (!ret && (entry = readdir(directory)))
-		if (entry->d_name[0] != '.' && entry->d_type == DT_DIR)
-			ret = copy_system(keep, entry->d_name);
-	closedir(directory);
-	return ret;
 }
 
 static int copy_formats(struct keep *keep)
@@ -138,7 +104,7 @@ static int copy_formats(struct keep *keep)
 	int ret = copy_event(keep, PROBE_SYSTEM, PROBE_NAME);
 
 	if (!ret && keep->setup.full)
-		return copy_all_formats(keep);
+		return event_directories(keep->setup.kernel->dir, copy_event, keep);
 	for (size_t i = 0; !ret && i < sizeof(own) / sizeof(own[0]); i++)
 		ret = copy_event(keep, "ftrace", own[i]);
 	for (int i = 0; !ret && i < plan->nr_events; i++)

@@ -9,6 +9,8 @@
 
 #define SAY_INTERVAL 1000000000u	/* ns */
 
+static const char larger_buffer[] = " (a larger -b helps)";
+
 struct cpu_loss {
 	uint64_t records;
 	uint64_t unknown;
@@ -66,7 +68,7 @@ bool losses_any(const struct losses *losses)
 	return false;
 }
 
-static void say_cpu(const struct cpu_loss *loss, int cpu, const char *when)
+static void say_cpu(const struct cpu_loss *loss, int cpu, const char *when, const char *advice)
 {
 	char unknown[64] = "";
 
@@ -74,10 +76,10 @@ static void say_cpu(const struct cpu_loss *loss, int cpu, const char *when)
 		snprintf(unknown, sizeof(unknown), "%s%" PRIu64 " times an unknown number",
 			 loss->records ? " and " : "", loss->unknown);
 	if (loss->records)
-		log_warning("CPU %d lost %" PRIu64 " records%s %s (a larger -b helps)", cpu,
-			    loss->records, unknown, when);
+		log_warning("CPU %d lost %" PRIu64 " records%s %s%s", cpu, loss->records, unknown,
+			    when, advice);
 	else
-		log_warning("CPU %d lost %s of records %s (a larger -b helps)", cpu, unknown, when);
+		log_warning("CPU %d lost %s of records %s%s", cpu, unknown, when, advice);
 }
 
 void losses_say(struct losses *losses, uint64_t now)
@@ -86,7 +88,7 @@ void losses_say(struct losses *losses, uint64_t now)
 		return;
 	for (int cpu = 0; cpu < losses->cpus; cpu++) {
 		if (losses->cpu[cpu].unsaid)
-			say_cpu(&losses->cpu[cpu], cpu, "so far");
+			say_cpu(&losses->cpu[cpu], cpu, "so far", larger_buffer);
 		losses->cpu[cpu].unsaid = false;
 	}
 	losses->said = true;
@@ -94,11 +96,11 @@ void losses_say(struct losses *losses, uint64_t now)
 	losses->said_at = now;
 }
 
-void losses_say_all(const struct losses *losses)
+void losses_say_all(const struct losses *losses, bool live)
 {
 	if (!losses_any(losses))
 		log_notice("no records lost");
 	for (int cpu = 0; cpu < losses->cpus; cpu++)
 		if (losses->cpu[cpu].records || losses->cpu[cpu].unknown)
-			say_cpu(&losses->cpu[cpu], cpu, "in all");
+			say_cpu(&losses->cpu[cpu], cpu, "in all", live ? larger_buffer : "");
 }

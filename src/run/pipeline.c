@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "allocfilt/decode.h"
+#include "allocfilt/event_directories.h"
 #include "allocfilt/kernel.h"
 #include "allocfilt/log.h"
 #include "allocfilt/losses.h"
@@ -195,6 +196,21 @@ static int add_formats(struct pipeline *pipeline, struct failure *failure)
 	return 0;
 }
 
+static int ignore_format(void *context, const char *system, const char *name)
+{
+	add_format(context, DECODE_IGNORE, EVENT_USER, system, name);
+	return 0;
+}
+
+/* A capture may have events that its reader did not ask for: those are no damage. There may be
+ * thousands of formats, so they are looked at where such an event is met. */
+static void ignore_other_formats(void *context)
+{
+	struct pipeline *pipeline = context;
+
+	event_directories(pipeline->setup.dir, ignore_format, pipeline);
+}
+
 static bool make_record_stages(struct pipeline *pipeline)
 {
 	const struct pipeline_setup *setup = &pipeline->setup;
@@ -206,6 +222,7 @@ static bool make_record_stages(struct pipeline *pipeline)
 		.context = pipeline->naming,
 		.stacks = naming_stacks(pipeline->naming),
 		.sink = record_decoded,
+		.more_formats = setup->proc ? NULL : ignore_other_formats,
 		.sink_context = pipeline,
 	};
 	struct page_sink pages = { .record = decode_record, .lost = decode_lost };
@@ -476,7 +493,7 @@ void pipeline_say_end(const struct pipeline *pipeline)
 	say_drops(pipeline);
 	say_journal(pipeline);
 	if (pipeline->setup.proc || losses_any(pipeline->losses))
-		losses_say_all(pipeline->losses);
+		losses_say_all(pipeline->losses, pipeline->setup.proc != NULL);
 	/* Of a running kernel it was said at the start. */
 	if (!pipeline->setup.proc &&
 	    shrinker_names_missing(naming_shrinkers(pipeline->naming)))

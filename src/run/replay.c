@@ -14,20 +14,25 @@
 #include "allocfilt/pipeline.h"
 #include "allocfilt/run.h"
 
+/* The threshold of a configuration file is that of live runs: it serves where there is no other. */
 static int choose_threshold(const struct run_context *run, const struct capture *capture,
 			    uint64_t *ret_threshold, struct failure *failure)
 {
 	uint64_t taken_with = capture_threshold(capture);
+	bool described = capture_has_description(capture);
 
-	if (!run->options->threshold_given && !capture_has_description(capture))
+	*ret_threshold = taken_with;
+	if (described && taken_with && !options_on_command_line(run->options, "threshold"))
+		return 0;
+	if (!run->options->threshold_given && !described)
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
 				   "%s: no threshold: a capture made by hand does not bring its own, give one with -t TIME",
 				   capture_dir(capture));
-	if (!run->options->threshold_given && !taken_with)
+	if (!run->options->threshold_given)
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
 				   "%s/capture: no threshold in it, give one with -t TIME",
 				   capture_dir(capture));
-	*ret_threshold = run->options->threshold_given ? run->options->threshold : taken_with;
+	*ret_threshold = run->options->threshold;
 	if (*ret_threshold < taken_with)
 		log_warning("threshold %" PRIu64 " us is below the %" PRIu64 " us of the capture: shorter windows were never recorded",
 			    *ret_threshold / 1000, taken_with / 1000);
@@ -68,7 +73,7 @@ static int make_pipeline(const struct run_context *run, const struct capture *ca
 		.mounts = mounts,
 		.release = capture_release(capture),
 		.stack = run->options->stack,
-		.pids = run->options->pids,
+		.pids = options_on_command_line(run->options, "pid") ? run->options->pids : NULL,
 		.cpus = capture_cpus(capture),
 		.local_clock = capture_local_clock(capture),
 		.format = run->options->format,
@@ -135,7 +140,8 @@ static int write_metrics(const struct run_context *run, struct pipeline *pipelin
 	struct metrics_file *file = NULL;
 	int ret;
 
-	if (!run->options->metrics)
+	/* The file that a configuration names is that of the service, and of a live run. */
+	if (!options_on_command_line(run->options, "metrics"))
 		return 0;
 	ret = metrics_start(&file, run->options->metrics, failure);
 	if (!ret)

@@ -122,22 +122,39 @@ static int read_layout(struct capture *capture, struct failure *failure)
 	return 0;
 }
 
-static void open_cpu(struct capture *capture, struct capture_cpu *cpu)
+static void cpu_flaw(struct capture *capture, const struct capture_cpu *cpu, int error)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "per_cpu/cpu%d/trace_pipe_raw", cpu->cpu);
+	flaw(capture, name, strerror(error));
+}
+
+/* Returns 0 or -errno. A capture made by hand may have some CPUs only: that is no flaw. */
+static int open_cpu(struct capture *capture, struct capture_cpu *cpu)
 {
 	char path[PATH_MAX];
 	struct stat status;
+	int error;
 
 	snprintf(path, sizeof(path), "%s/per_cpu/cpu%d/trace_pipe_raw", capture->dir, cpu->cpu);
 	cpu->fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (cpu->fd >= 0 && !fstat(cpu->fd, &status))
-		cpu->left = status.st_size;
+	if (cpu->fd >= 0) {
+		if (!fstat(cpu->fd, &status))
+			cpu->left = status.st_size;
+		return 0;
+	}
+	error = errno;
+	if (error != ENOENT)
+		cpu_flaw(capture, cpu, error);
+	return -error;
 }
 
 static int open_cpus(struct capture *capture, struct failure *failure)
 {
 	int *cpus = NULL;
 	int count = cpu_directories(capture->dir, &cpus);
-	int opened = 0;
+	int opened = 0, ret = 0;
 
 	if (count <= 0)
 		return failure_set(failure, EXIT_STATUS_USAGE, ENOENT,
@@ -146,8 +163,8 @@ static int open_cpus(struct capture *capture, struct failure *failure)
 	capture->cpus = calloc(count, sizeof(*capture->cpus));
 	for (int i = 0; capture->cpus && i < count; i++) {
 		capture->cpus[i].cpu = cpus[i];
-		open_cpu(capture, &capture->cpus[i]);
-		opened += capture->cpus[i].fd >= 0;
+		ret = open_cpu(capture, &capture->cpus[i]);
+		opened += !ret;
 	}
 	free(cpus);
 	if (!capture->cpus)
@@ -156,7 +173,7 @@ static int open_cpus(struct capture *capture, struct failure *failure)
 	if (!opened)
 		return failure_set(failure, EXIT_STATUS_USAGE, ENOENT,
 				   "%s: none of per_cpu/cpu*/trace_pipe_raw can be read: %s",
-				   capture->dir, strerror(errno));
+				   capture->dir, strerror(-ret));
 	return 0;
 }
 
@@ -392,7 +409,7 @@ static int read_page(struct capture *capture, struct capture_cpu *cpu,
 	int ret;
 
 	if (length < 0)
-		flaw(capture, "per_cpu/cpu*/trace_pipe_raw", strerror(-length));
+		cpu_flaw(capture, cpu, -length);
 	if (length <= 0) {
 		end_cpu(cpu);
 		return 0;

@@ -101,6 +101,20 @@ static void test_command_line_beats_file(void **state)
 	options_free(&options);
 }
 
+static void test_on_command_line(void **state)
+{
+	char threshold[] = "-t5";
+	struct options options;
+
+	(void)state;
+	load_good(&options, threshold, "threshold = 10ms\npid = 3\n");
+	assert_true(options_on_command_line(&options, "threshold"));
+	assert_false(options_on_command_line(&options, "pid"));
+	assert_false(options_on_command_line(&options, "metrics"));
+	assert_false(options_on_command_line(&options, "no-such-key"));
+	options_free(&options);
+}
+
 static void test_file_beats_default(void **state)
 {
 	struct options options;
@@ -348,6 +362,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_command_line_beats_file),
+		cmocka_unit_test(test_on_command_line),
 		cmocka_unit_test(test_file_beats_default),
 		cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_combinations),

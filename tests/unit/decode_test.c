@@ -629,11 +629,48 @@ static void ignored_types_are_not(void **state)
 
 	(void)state;
 	start(&given, &made_layouts[0], true);
+	add(&given, DECODE_FUNCGRAPH_EXIT, EVENT_USER, exit_6_1);
 	add(&given, DECODE_IGNORE, EVENT_USER, reclaim_end);
 	begin_record(&made, &made_layouts[0], 504, 0, 1);
 	decode_made(&given, 0, 1, &made);
 	assert_int_equal(decode_unknown(given.decode, NULL), 0);
 	assert_int_equal(decode_damaged(given.decode), 0);
+	assert_int_equal(given.count, 0);
+	decode_free(given.decode);
+}
+
+static int times_asked;
+
+static void ignore_reclaim_end(void *sink_context)
+{
+	times_asked++;
+	add(sink_context, DECODE_IGNORE, EVENT_USER, reclaim_end);
+}
+
+static void more_formats_are_asked_for_once(void **state)
+{
+	struct made_page made;
+	struct given given = { 0 };
+	const struct decode_setup setup = {
+		.layout = made_layouts[0], .sink = take, .sink_context = &given,
+		.more_formats = ignore_reclaim_end,
+	};
+	int first = 0;
+
+	(void)state;
+	given.decode = decode_new(&setup);
+	add(&given, DECODE_FUNCGRAPH_EXIT, EVENT_USER, exit_6_1);
+	times_asked = 0;
+	begin_record(&made, &made_layouts[0], 504, 0, 1);
+	decode_made(&given, 0, 1, &made);
+	decode_made(&given, 0, 1, &made);
+	assert_int_equal(decode_unknown(given.decode, NULL), 0);
+	begin_record(&made, &made_layouts[0], 4711, 0, 1);
+	decode_made(&given, 0, 1, &made);
+	decode_made(&given, 0, 1, &made);
+	assert_int_equal(decode_unknown(given.decode, &first), 2);
+	assert_int_equal(first, 4711);
+	assert_int_equal(times_asked, 1);
 	assert_int_equal(given.count, 0);
 	decode_free(given.decode);
 }
@@ -938,6 +975,7 @@ int main(void)
 		cmocka_unit_test(marks_of_others),
 		cmocka_unit_test(unknown_types_are_counted),
 		cmocka_unit_test(ignored_types_are_not),
+		cmocka_unit_test(more_formats_are_asked_for_once),
 		cmocka_unit_test(short_records_are_damaged),
 		cmocka_unit_test(losses_are_handed_on),
 		cmocka_unit_test(sink_stops),

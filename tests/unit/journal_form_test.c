@@ -180,6 +180,35 @@ static void test_background(void **state)
 	nothing_more();
 }
 
+static void give_stall_in(const char *cgroup)
+{
+	snprintf(who.cgroup, sizeof(who.cgroup), "%s", cgroup);
+	give_stall(300, 5 * SECOND, false);
+}
+
+/* That of a namespace as systemd 252 has it, with the slice of its template. Counted all the same,
+ * and it takes no token. */
+static void test_journald(void **state)
+{
+	(void)state;
+	tick(START);
+	for (int i = 0; i < 100; i++) {
+		give_stall_in("/system.slice/systemd-journald.service");
+		give_stall_in("/system.slice/system-systemd\\x2djournald.slice/systemd-journald@a.service");
+	}
+	nothing_more();
+	assert_int_equal(summary_stalls(view.summary)->count, 200);
+	give_stall_in("/system.slice/systemd-journald-dev-log.socket");
+	receive(JOURNAL_ID_STALL);
+	give_stall_in("/system.slice/systemd-journal-upload.service");
+	receive(JOURNAL_ID_STALL);
+	give_stall_in("/system.slice/a.service/systemd-journald.service");
+	receive(JOURNAL_ID_STALL);
+	give_stall_in("");
+	receive(JOURNAL_ID_STALL);
+	nothing_more();
+}
+
 static void test_object(void **state)
 {
 	(void)state;
@@ -475,6 +504,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_stall),
 		TEST(test_background),
+		TEST(test_journald),
 		TEST(test_object),
 		TEST(test_held_back),
 		TEST(test_held_back_again),

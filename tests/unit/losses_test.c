@@ -60,10 +60,10 @@ static const char *say(struct losses *losses, uint64_t now)
 	return said();
 }
 
-static const char *say_all(const struct losses *losses)
+static const char *say_all(const struct losses *losses, bool live)
 {
 	capture_said();
-	losses_say_all(losses);
+	losses_say_all(losses, live);
 	return said();
 }
 
@@ -96,7 +96,7 @@ static void test_unknown_alone_is_a_loss(void **state)
 	(void)state;
 	losses_add(losses, 0, RECORD_LOST_UNKNOWN);
 	assert_true(losses_any(losses));
-	text = say_all(losses);
+	text = say_all(losses, true);
 	assert_int_equal(lines_of(text), 1);
 	assert_non_null(strstr(text, "CPU 0"));
 	assert_non_null(strstr(text, "unknown"));
@@ -120,7 +120,7 @@ static void test_nothing_lost(void **state)
 
 	(void)state;
 	assert_string_equal(say(losses, SECOND), "");
-	assert_string_equal(say_all(losses), "allocfilt: no records lost\n");
+	assert_string_equal(say_all(losses, true), "allocfilt: no records lost\n");
 	losses_free(losses);
 }
 
@@ -157,6 +157,20 @@ static void test_only_cpus_with_new_losses(void **state)
 	losses_free(losses);
 }
 
+/* A larger buffer would have helped when it was taken. */
+static void test_final_lines_of_a_capture(void **state)
+{
+	struct losses *losses = losses_new(2);
+
+	(void)state;
+	losses_add(losses, 0, 5);
+	losses_add(losses, 1, RECORD_LOST_UNKNOWN);
+	assert_string_equal(say_all(losses, false),
+			    "allocfilt: CPU 0 lost 5 records in all\n"
+			    "allocfilt: CPU 1 lost 1 times an unknown number of records in all\n");
+	losses_free(losses);
+}
+
 static void test_final_lines(void **state)
 {
 	struct losses *losses = losses_new(3);
@@ -166,11 +180,12 @@ static void test_final_lines(void **state)
 	losses_add(losses, 0, 5);
 	losses_add(losses, 2, 6);
 	losses_add(losses, 2, RECORD_LOST_UNKNOWN);
-	text = say_all(losses);
+	text = say_all(losses, true);
 	assert_int_equal(lines_of(text), 2);
 	assert_non_null(strstr(text, "CPU 0 lost 5 records"));
 	assert_non_null(strstr(text, "CPU 2 lost 6 records and 1 times an unknown number"));
 	assert_null(strstr(text, "no records lost"));
+	assert_non_null(strstr(text, "-b helps"));
 	losses_free(losses);
 	losses_free(NULL);
 }
@@ -185,6 +200,7 @@ int main(void)
 		cmocka_unit_test(test_said_at_most_once_a_second),
 		cmocka_unit_test(test_only_cpus_with_new_losses),
 		cmocka_unit_test(test_final_lines),
+		cmocka_unit_test(test_final_lines_of_a_capture),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
