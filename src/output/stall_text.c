@@ -87,29 +87,54 @@ static void name_shrinker(struct row *row, const struct terminal *terminal,
 		snprintf(row->title, sizeof(row->title), "%.150s", text);
 }
 
+static bool has_label(const struct namer *namer, const struct stall_shrinker *shrinker)
+{
+	return namer->shrinker && namer->shrinker(namer->context, shrinker->shrinker);
+}
+
+/* The one that took most in a group, or @count; a label is that of a superblock. */
+static size_t largest_in(const struct namer *namer, enum phase_group group, bool labelled,
+			 const struct stall_shrinker *shrinkers, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (shrinkers[i].group == group && shrinkers[i].ns &&
+		    (!labelled || has_label(namer, &shrinkers[i])))
+			return i;
+	return count;
+}
+
+static void add_other_shrinkers(struct rows *rows, uint64_t ns, size_t count)
+{
+	if (count)
+		snprintf(add_row(rows, 2, ns)->title, sizeof(rows->row[0].title),
+			 "%zu other shrinker%s", count, count == 1 ? "" : "s");
+}
+
+/* However little it was: which file system cost most is what people come for. */
 static void add_shrinkers(struct rows *rows, const struct terminal *terminal,
 			  const struct namer *namer, enum phase_group group, uint64_t whole,
 			  const struct stall_shrinker *shrinkers, size_t count)
 {
+	size_t largest = largest_in(namer, group, false, shrinkers, count);
+	size_t superblock = largest_in(namer, group, true, shrinkers, count);
 	uint64_t others = 0;
 	size_t nr_others = 0;
 	int shown = 0;
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = largest; i < count; i++) {
 		if (shrinkers[i].group != group || !shrinkers[i].ns)
 			continue;
-		if (shrinkers[i].ns >= whole / ROW_SHARE && shown++ < ROW_SHRINKERS) {
+		if (i == largest || i == superblock ||
+		    (shrinkers[i].ns >= whole / ROW_SHARE && shown < ROW_SHRINKERS)) {
 			name_shrinker(add_row(rows, 2, shrinkers[i].ns), terminal, namer,
 				      shrinkers, count, i);
+			shown++;
 		} else {
 			others += shrinkers[i].ns;
 			nr_others++;
 		}
 	}
-	if (nr_others)
-		snprintf(add_row(rows, 2, others)->title, sizeof(rows->row[0].title),
-			 "%zu%s shrinker%s", nr_others, shown ? " other" : "",
-			 nr_others == 1 ? "" : "s");
+	add_other_shrinkers(rows, others, nr_others);
 }
 
 static void add_parts(struct rows *rows, const struct terminal *terminal,

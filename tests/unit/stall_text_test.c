@@ -59,12 +59,21 @@ static struct stall make_stall(void)
 	return stall;
 }
 
-static void shown_is(const struct terminal *terminal, const char *expected)
+/* All of it below a hundredth of the whole. */
+static const struct stall_shrinker small_ones[] = {
+	{ .shrinker = 2, .callback = 0xb, .group = PHASE_DIRECT_RECLAIM, .ns = 5000 },
+	{ .shrinker = 3, .callback = 0xc, .group = PHASE_DIRECT_RECLAIM, .ns = 4000 },
+	{ .shrinker = 1, .callback = 0xa, .group = PHASE_DIRECT_RECLAIM, .ns = 3000 },
+	{ .shrinker = 1, .callback = 0xa, .group = PHASE_MEMCG_RECLAIM, .ns = 2000 },
+	{ .shrinker = 5, .callback = 0xd, .group = PHASE_DIRECT_RECLAIM, .ns = 2000 },
+};
+
+static void stall_is_shown(const struct stall *stall, const struct terminal *terminal,
+			   const char *expected)
 {
-	const struct stall stall = make_stall();
 	const struct who_task who = { .tgid = 10, .process = "server\033", .cgroup = "/a/é" };
 	const struct told_stall told = {
-		.stall = &stall, .name = "worker", .who = &who, .function = "alloc", .memcg = "/m",
+		.stall = stall, .name = "worker", .who = &who, .function = "alloc", .memcg = "/m",
 	};
 	int fd = memfd_create("text", MFD_CLOEXEC);
 	struct writer *writer = writer_new(fd, -1);
@@ -78,6 +87,13 @@ static void shown_is(const struct terminal *terminal, const char *expected)
 	assert_string_equal(text, expected);
 	writer_free(writer);
 	close(fd);
+}
+
+static void shown_is(const struct terminal *terminal, const char *expected)
+{
+	const struct stall stall = make_stall();
+
+	stall_is_shown(&stall, terminal, expected);
 }
 
 static void test_plain(void **state)
@@ -123,6 +139,32 @@ static void test_terminal(void **state)
 		 "└─ rest                                            1.500 ms  15%\n");
 }
 
+/* The largest of each group has a row, and its largest superblock; the others share one. */
+static void test_small_shrinkers(void **state)
+{
+	const struct terminal terminal = { 0 };
+	struct stall stall = {
+		.pid = 12, .start = 1000001000, .end = 1010001000, .order = -1,
+		.compaction = "", .gfp_names = "", .shrinkers = small_ones, .nr_shrinkers = 5,
+	};
+
+	(void)state;
+	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_SLAB] = 6000000;
+	stall.phases.ns[PHASE_MEMCG_RECLAIM][PART_SLAB] = 1000000;
+	stall.phases.ns[PHASE_REST][PART_OWN] = 3000000;
+	stall_is_shown(&stall, &terminal,
+		       "1.000001 worker-12 of server\\x1b-10 /a/é  10.000 ms  alloc  from /m\n"
+		       "|- direct reclaim                                  6.000 ms  60%\n"
+		       "|  `- slab                                         6.000 ms  60%\n"
+		       "|     |- scan_b                                    0.005 ms   0%\n"
+		       "|     |- scan_a[vda]                               0.003 ms   0%\n"
+		       "|     `- 2 other shrinkers                         0.006 ms   0%\n"
+		       "|- memcg reclaim                                   1.000 ms  10%\n"
+		       "|  `- slab                                         1.000 ms  10%\n"
+		       "|     `- scan_a[vda]                               0.002 ms   0%\n"
+		       "`- rest                                            3.000 ms  30%\n");
+}
+
 static void test_nothing(void **state)
 {
 	const struct terminal terminal = { 0 };
@@ -143,6 +185,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_plain),
 		cmocka_unit_test(test_terminal),
+		cmocka_unit_test(test_small_shrinkers),
 		cmocka_unit_test(test_nothing),
 	};
 

@@ -1,0 +1,139 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# worst.pl CAPTURE TREE
+#
+# Holds the worst stall, as the summary of `-f tree` shows it, against the kernel's own text of the
+# same buffer (CAPTURE/trace.txt): task, time, cgroup, order, gfp flags, phases that add up, and
+# the superblock whose shrinker took most, with its time. The worst by the text is the one with the
+# longest direct reclaim.
+#
+# Prints what is wrong, a line each, and exits 1; prints what it is and exits 0.
+
+use strict;
+use warnings;
+
+my ($capture, $tree) = @ARGV;
+die "usage: worst.pl CAPTURE TREE\n" unless defined $tree;
+
+my @wrong;
+
+sub lines_of {
+	my ($file) = @_;
+
+	open my $in, '<:raw', $file or die "$file: $!\n";
+	chomp(my @lines = <$in>);
+	return @lines;
+}
+
+# --- by the kernel's text ---
+
+my @records;	# [microseconds, task, what stands behind]
+my $longest = 0;
+my ($pid, $at, $start);
+my ($whole, $end);
+for my $line (lines_of("$capture/trace.txt")) {
+	next unless $line =~ /^\s*(\d+)\.(\d{6}) \|\s+\d+\) .*?-(\d+)\s+\| (.*)$/;
+	push @records, [$1 * 1_000_000 + $2, $3, $4];
+	next unless $4 =~ /^[\$\@*#!+ ] (\d+)(?:\.\d+)? us\s+\|  ( *)\} \/\* (\S+) \*\/$/;
+	my ($us, $depth, $name) = ($1, length $2, $3);
+	my ($now, $task) = @{$records[-1]};
+
+	if ($name eq 'try_to_free_pages' && $us > $longest) {
+		($longest, $pid, $whole) = ($us, $task);
+	} elsif (!$depth && defined $pid && $task == $pid && !defined $whole) {
+		($whole, $end) = ($us, $now);
+	}
+}
+die "$capture/trace.txt has no direct reclaim\n" unless defined $whole;
+$start = $end - $whole;
+
+my ($order, $gfp);
+my (%name_of, %took, %runs, %begun);
+for (@records) {
+	my ($us, $task, $what) = @$_;
+
+	$name_of{$1} = $2 if $what =~ / shr=0x([0-9a-f]+) .* id="([^"]*)"/;
+	next if $task != $pid || $us < $start || $us > $end;
+	($order, $gfp) = ($1, $2)
+		if $what =~ /mm_vmscan_direct_reclaim_begin: order=(\d+) gfp_flags=(\S+)/;
+	next unless $what =~ /mm_shrink_slab_(start|end): \S+ ([0-9a-f]+): /;
+	if ($1 eq 'start') {
+		$begun{$2} = $us;
+	} elsif (defined $begun{$2}) {
+		$took{$2} += $us - delete $begun{$2};
+		$runs{$2}++;
+	}
+}
+my ($most) = sort { $took{$b} <=> $took{$a} } grep { defined $name_of{$_} } keys %took;
+die "the worst stall of $capture shrank no superblock\n" unless defined $most;
+my ($cgroup) = map { /^$pid \d+ \S+ \S+ (\S+)$/ } lines_of("$capture/tasks");
+
+# --- by the summary ---
+
+my ($head, @rows, $inside);
+for my $line (lines_of($tree)) {
+	last if $inside && $line !~ /^[|` ]/ && defined $head;
+	$head = $line, next if $inside && !defined $head;
+	$inside = 1 if $line eq 'worst stall:';
+	next unless defined $head;
+	$line =~ /^([|` -]*?)[|`]- (.*?) +(\d+)\.(\d{3}) ms +\d+%$/ or push @wrong, "no row: $line";
+	push @rows, { level => length($1) / 3, title => $2, us => $3 * 1000 + $4 };
+}
+die "$tree has no worst stall\n" unless defined $head;
+
+sub head_has {
+	my ($what, $text) = @_;
+
+	push @wrong, "$what is not '$text': $head" if index(" $head ", " $text ") < 0;
+}
+
+head_has('task', "pressure-$pid $cgroup");
+head_has('time', sprintf('%d.%03d ms', $whole / 1000, $whole % 1000));
+head_has('order', "order $order");
+head_has('gfp', $gfp);
+
+# Rows are cut to microseconds, so a sum may fall short by one for each.
+sub adds_up {
+	my ($what, $sum, @parts) = @_;
+
+	$sum -= $_->{us} for @parts;
+	push @wrong, "$what: $sum us are missing" if $sum < 0 || $sum > @parts;
+}
+
+adds_up('phases', $whole, grep { $_->{level} == 0 } @rows);
+for my $i (0 .. $#rows) {
+	my @parts;
+
+	next if $rows[$i]{level} != 0;
+	for (my $j = $i + 1; $j < @rows && $rows[$j]{level}; $j++) {
+		push @parts, $rows[$j] if $rows[$j]{level} == 1;
+	}
+	adds_up($rows[$i]{title}, $rows[$i]{us}, @parts) if @parts;
+}
+my ($slab) = grep { $_->{title} eq 'slab' } @rows;
+my ($reclaim) = grep { $_->{title} eq 'direct reclaim' } @rows;
+push @wrong, "direct reclaim is not $longest us"
+	if !$reclaim || abs($reclaim->{us} - $longest) > 1;
+
+# The others share a row or have their own; together they are all that the text has.
+my @shrinkers = grep { $_->{level} == 2 } @rows;
+my ($first) = grep { $_->{title} =~ /^super_cache_scan\[/ } @shrinkers;
+if (!$first) {
+	push @wrong, "no superblock is named; by the text $name_of{$most} took $took{$most} us";
+} elsif ($first->{title} ne "super_cache_scan[$name_of{$most}]" ||
+	 abs($first->{us} - $took{$most}) > 2 * $runs{$most}) {
+	push @wrong, "$first->{title} took $first->{us} us, by the text $name_of{$most} $took{$most}";
+}
+my ($all, $all_runs, $shown) = (0, 0, 0);
+$all += $_ for values %took;
+$all_runs += $_ for values %runs;
+$shown += $_->{us} for @shrinkers;
+push @wrong, "shrinkers took $shown us, by the text $all"
+	if abs($shown - $all) > 2 * $all_runs + @shrinkers || $shown > $slab->{us};
+
+if (@wrong) {
+	print "$_\n" for @wrong;
+	exit 1;
+}
+print "$whole us of $pid in $cgroup, most in the superblock of $name_of{$most}\n";
