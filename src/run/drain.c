@@ -105,11 +105,18 @@ static void watch_buffers(struct drain *drain)
 	}
 }
 
+/* With -w whole pages are taken: at 0 the page that is being written makes its descriptor ready,
+ * and stays. The alarm of a buffer that fills up is all that is of use there. */
+static int percent_of(const struct drain *drain)
+{
+	return drain->idle && !drain->setup.keep ? 0 : ALARM_PERCENT;
+}
+
 static int set_idle(struct drain *drain, bool idle)
 {
 	drain->idle = idle;
 	drain->empty_ticks = 0;
-	session_set_buffer_percent(drain->setup.session, idle ? 0 : ALARM_PERCENT);
+	session_set_buffer_percent(drain->setup.session, percent_of(drain));
 	watch_buffers(drain);
 	return loop_set_tick(drain->loop, idle ? IDLE_TICK : BUSY_TICK);
 }
