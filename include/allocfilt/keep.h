@@ -29,8 +29,8 @@ struct keep_setup {
 /**
  * keep_new - make the directory, before anything of tracing is changed
  *
- * Returns 0, or -errno with @failure (status 2). The setup is copied; what it points to has to
- * live as long.
+ * Returns 0, or -errno with @failure (as capture_create()). The setup is copied; what it points to
+ * has to live as long.
  */
 int keep_new(struct keep **keep, const struct keep_setup *setup, struct failure *failure);
 
