@@ -166,6 +166,14 @@ void drain_reopen(struct drain *drain)
 		watch_buffers(drain);
 }
 
+/* Those that were overwritten stand in the pages. */
+static void add_dropped(struct drain *drain)
+{
+	for (int i = 0; i < cpu_buffers_count(drain->buffers); i++)
+		pipeline_dropped(drain->setup.pipeline, cpu_buffers_cpu(drain->buffers, i),
+				 cpu_buffers_dropped(drain->buffers, i));
+}
+
 int drain_rest(struct drain *drain)
 {
 	int pages;
@@ -176,6 +184,7 @@ int drain_rest(struct drain *drain)
 		if (pages < 0)
 			return pages;
 	} while (pages);
+	add_dropped(drain);
 	ret = pipeline_flush(drain->setup.pipeline);
 	return ret ? ret : writer_flush(drain->setup.writer);
 }
