@@ -16,3 +16,18 @@ int failure_set(struct failure *failure, enum exit_status status, int error,
 	va_end(arguments);
 	return error ? -error : -EINVAL;
 }
+
+enum exit_status failure_status_of_path(int error)
+{
+	switch (error) {
+	case ENOSPC:
+	case EDQUOT:
+	case EIO:
+	case ENOMEM:
+	case EMFILE:
+	case ENFILE:
+		return EXIT_STATUS_RUN_TIME;
+	default:
+		return EXIT_STATUS_USAGE;
+	}
+}

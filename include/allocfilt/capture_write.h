@@ -18,7 +18,8 @@ struct capture_writer;
 /**
  * capture_create - make the directory, or take an empty one
  *
- * Returns 0, or -errno with @failure (status 2: exists and is not empty, cannot be made).
+ * Returns 0, or -errno with @failure (status 2: exists and is not empty, cannot be made; 1 where
+ * that is not the path's fault, as on a full disk).
  */
 int capture_create(struct capture_writer **writer, const char *dir, size_t page_size,
 		   struct failure *failure);

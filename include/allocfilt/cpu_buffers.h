@@ -55,8 +55,16 @@ int cpu_buffers_cpu(const struct cpu_buffers *buffers, int i);
 int cpu_buffers_round(struct cpu_buffers *buffers, const struct source_sink *sink);
 uint64_t cpu_buffers_errors(const struct cpu_buffers *buffers);
 
-/** cpu_buffers_lost - records that a CPU lost since tracing began, by its stats file below @dir */
-uint64_t cpu_buffers_lost(const char *dir, int cpu);
+/**
+ * cpu_buffers_lost - records that the i-th CPU lost since cpu_buffers_open(), by its stats file
+ * cpu_buffers_dropped - of them, those of which no page tells
+ *
+ * 0 where there is no such file. The kernel overwrites the oldest page, and the next page that is
+ * read tells how many records that were; it drops new ones where options/overwrite is off, or where
+ * one interrupt fills the whole buffer.
+ */
+uint64_t cpu_buffers_lost(const struct cpu_buffers *buffers, int i);
+uint64_t cpu_buffers_dropped(const struct cpu_buffers *buffers, int i);
 
 /**
  * cpu_directories - numbers of the cpuN directories below @dir/per_cpu, ascending

@@ -11,8 +11,8 @@
 
 /*
  * When the raw buffers of a running kernel are read: by a tick while records come, and by the first
- * record on an idle machine. What is read goes through the pipeline to the output, or to the files
- * of a capture.
+ * record on an idle machine; with -w by a slower tick there, as only full pages are taken. What is
+ * read goes through the pipeline to the output, or to the files of a capture.
  */
 
 struct drain;

@@ -35,4 +35,12 @@ struct failure {
 int failure_set(struct failure *failure, enum exit_status status, int error,
 		const char *format, ...) __attribute__((format(printf, 4, 5)));
 
+/**
+ * failure_status_of_path - of a path of the command line that cannot be made or opened
+ * @error: a positive errno value
+ *
+ * A full disk, or no room for one more descriptor, is no mistake of who gave the path.
+ */
+enum exit_status failure_status_of_path(int error);
+
 #endif

@@ -29,8 +29,8 @@ struct keep_setup {
 /**
  * keep_new - make the directory, before anything of tracing is changed
  *
- * Returns 0, or -errno with @failure (status 2). The setup is copied; what it points to has to
- * live as long.
+ * Returns 0, or -errno with @failure (as capture_create()). The setup is copied; what it points to
+ * has to live as long.
  */
 int keep_new(struct keep **keep, const struct keep_setup *setup, struct failure *failure);
 
@@ -56,10 +56,16 @@ int keep_drain_rest(struct keep *keep, const struct cpu_buffers *buffers);
 void keep_names(struct keep *keep, uint64_t now);
 
 /**
+ * keep_say_losses - what each CPU lost since the last call, on stderr but not within a second of it
+ * @now: ns, about once a second
+ */
+void keep_say_losses(struct keep *keep, const struct cpu_buffers *buffers, uint64_t now);
+
+/**
  * keep_finish - write what only the end knows: names, symbols that the data refers to, losses
  *
  * Tracing need not be ours any more, but @dir has to be there (stats). Returns 0 or -errno with
- * @failure (status 1). Says bytes and losses on stderr.
+ * @failure (status 1). Says bytes and losses on stderr, the losses of each CPU as well.
  */
 int keep_finish(struct keep *keep, const char *dir, const struct cpu_buffers *buffers,
 		struct failure *failure);

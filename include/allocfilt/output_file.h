@@ -13,7 +13,7 @@
  * output_file_open - for writing, made if there is none
  * @path: NULL for stdout
  *
- * Returns 0 with the descriptor, or -errno with @failure (status 2).
+ * Returns 0 with the descriptor, or -errno with @failure (failure_status_of_path()).
  */
 int output_file_open(int *ret_fd, const char *path, struct failure *failure);
 

@@ -99,6 +99,9 @@ size_t pipeline_status(const struct pipeline *pipeline, char *text, size_t size)
 /** pipeline_unread - so many CPUs could not be opened for want of descriptors; the most is kept */
 void pipeline_unread(struct pipeline *pipeline, unsigned int cpus);
 
+/** pipeline_dropped - records that a CPU lost and that no page tells of; once, at the end */
+void pipeline_dropped(struct pipeline *pipeline, int cpu, uint64_t count);
+
 /** pipeline_say_losses - at most once a second; @now: ns of a clock that never goes back */
 void pipeline_say_losses(struct pipeline *pipeline, uint64_t now);
 

@@ -105,11 +105,18 @@ static void watch_buffers(struct drain *drain)
 	}
 }
 
+/* With -w whole pages are taken: at 0 the page that is being written makes its descriptor ready,
+ * and stays. The alarm of a buffer that fills up is all that is of use there. */
+static int percent_of(const struct drain *drain)
+{
+	return drain->idle && !drain->setup.keep ? 0 : ALARM_PERCENT;
+}
+
 static int set_idle(struct drain *drain, bool idle)
 {
 	drain->idle = idle;
 	drain->empty_ticks = 0;
-	session_set_buffer_percent(drain->setup.session, idle ? 0 : ALARM_PERCENT);
+	session_set_buffer_percent(drain->setup.session, percent_of(drain));
 	watch_buffers(drain);
 	return loop_set_tick(drain->loop, idle ? IDLE_TICK : BUSY_TICK);
 }
@@ -159,6 +166,14 @@ void drain_reopen(struct drain *drain)
 		watch_buffers(drain);
 }
 
+/* Those that were overwritten stand in the pages. */
+static void add_dropped(struct drain *drain)
+{
+	for (int i = 0; i < cpu_buffers_count(drain->buffers); i++)
+		pipeline_dropped(drain->setup.pipeline, cpu_buffers_cpu(drain->buffers, i),
+				 cpu_buffers_dropped(drain->buffers, i));
+}
+
 int drain_rest(struct drain *drain)
 {
 	int pages;
@@ -169,6 +184,7 @@ int drain_rest(struct drain *drain)
 		if (pages < 0)
 			return pages;
 	} while (pages);
+	add_dropped(drain);
 	ret = pipeline_flush(drain->setup.pipeline);
 	return ret ? ret : writer_flush(drain->setup.writer);
 }

@@ -14,6 +14,7 @@
 #include "allocfilt/kallsyms_cut.h"
 #include "allocfilt/keep.h"
 #include "allocfilt/log.h"
+#include "allocfilt/losses.h"
 #include "allocfilt/names.h"
 #include "allocfilt/referred.h"
 #include "allocfilt/who.h"
@@ -25,6 +26,7 @@ struct keep {
 	struct capture_writer *writer;
 	struct names *names;
 	struct who *who;
+	struct losses *losses;	/* NULL before keep_describe() */
 	bool described;
 	char *mounts;		/* text of mountinfo at the start */
 	time_t date;
@@ -69,6 +71,7 @@ void keep_free(struct keep *keep)
 	if (keep->writer && !keep->described)
 		capture_abandon(keep->writer);
 	capture_writer_free(keep->writer);
+	losses_free(keep->losses);
 	who_free(keep->who);
 	names_free(keep->names);
 	free(keep->mounts);
@@ -151,11 +154,20 @@ static int put_functions(struct keep *keep)
 	return text_put(&text, keep, "available_filter_functions");
 }
 
-static void print_losses(FILE *stream, const char *dir, const struct cpu_buffers *buffers)
+static uint64_t lost_by(const struct keep *keep, int cpu)
 {
-	for (int i = 0; i < cpu_buffers_count(buffers); i++)
-		fprintf(stream, "lost cpu%d %" PRIu64 "\n", cpu_buffers_cpu(buffers, i),
-			cpu_buffers_lost(dir, cpu_buffers_cpu(buffers, i)));
+	uint64_t unknown;
+
+	return losses_of(keep->losses, cpu, &unknown);
+}
+
+static void print_losses(FILE *stream, const struct keep *keep, const struct cpu_buffers *buffers)
+{
+	for (int i = 0; i < cpu_buffers_count(buffers); i++) {
+		int cpu = cpu_buffers_cpu(buffers, i);
+
+		fprintf(stream, "lost cpu%d %" PRIu64 "\n", cpu, lost_by(keep, cpu));
+	}
 }
 
 static void print_probe(FILE *stream, const struct probe *probe)
@@ -168,7 +180,7 @@ static void print_probe(FILE *stream, const struct probe *probe)
 		fprintf(stream, "btf super_block.s_shrink %" PRIu32 "\n", probe->s_shrink);
 }
 
-static int put_description(struct keep *keep, const char *dir, const struct cpu_buffers *buffers)
+static int put_description(struct keep *keep, const struct cpu_buffers *buffers)
 {
 	const struct page_layout *layout = keep->setup.layout;
 	struct text text;
@@ -186,7 +198,7 @@ static int put_description(struct keep *keep, const char *dir, const struct cpu_
 		keep->setup.plan->threshold / 1000, date);
 	if (*keep->setup.probe->definition)
 		print_probe(text.stream, keep->setup.probe);
-	print_losses(text.stream, dir, buffers);
+	print_losses(text.stream, keep, buffers);
 	return text_put(&text, keep, "capture");
 }
 
@@ -258,7 +270,7 @@ static int put_before_data(struct keep *keep, const char *dir, const struct cpu_
 		ret = put_likely_symbols(keep);
 	if (!ret)
 		ret = put_mounts(keep);
-	return ret ? ret : put_description(keep, dir, buffers);
+	return ret ? ret : put_description(keep, buffers);
 }
 
 int keep_describe(struct keep *keep, const char *dir, const struct cpu_buffers *buffers,
@@ -267,6 +279,9 @@ int keep_describe(struct keep *keep, const char *dir, const struct cpu_buffers *
 	int ret;
 
 	keep->described = true;
+	keep->losses = losses_new(cpu_buffers_cpus(buffers));
+	if (!keep->losses)
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	ret = put_before_data(keep, dir, buffers);
 	for (int i = 0; !ret && i < cpu_buffers_count(buffers); i++)
 		ret = capture_add_cpu(keep->writer, cpu_buffers_cpu(buffers, i));
@@ -325,6 +340,23 @@ void keep_names(struct keep *keep, uint64_t now)
 			line++;
 	}
 	free(text);
+}
+
+static void count_losses(struct keep *keep, const struct cpu_buffers *buffers)
+{
+	for (int i = 0; i < cpu_buffers_count(buffers); i++) {
+		int cpu = cpu_buffers_cpu(buffers, i);
+		uint64_t lost = cpu_buffers_lost(buffers, i), before = lost_by(keep, cpu);
+
+		if (lost > before)
+			losses_add(keep->losses, cpu, lost - before);
+	}
+}
+
+void keep_say_losses(struct keep *keep, const struct cpu_buffers *buffers, uint64_t now)
+{
+	count_losses(keep, buffers);
+	losses_say(keep->losses, now);
 }
 
 static int put_names(struct keep *keep, const struct referred *referred)
@@ -409,14 +441,16 @@ static int put_referred(struct keep *keep)
 	return ret;
 }
 
-static void say_kept(const struct keep *keep, const char *dir, const struct cpu_buffers *buffers)
+static void say_kept(const struct keep *keep, const struct cpu_buffers *buffers)
 {
 	uint64_t lost = 0;
 
 	for (int i = 0; i < cpu_buffers_count(buffers); i++)
-		lost += cpu_buffers_lost(dir, cpu_buffers_cpu(buffers, i));
+		lost += lost_by(keep, cpu_buffers_cpu(buffers, i));
 	log_notice("%s: %" PRIu64 " bytes of data kept, %" PRIu64 " records lost",
 		   keep->setup.dir, capture_bytes(keep->writer), lost);
+	if (lost)
+		losses_say_all(keep->losses);
 }
 
 static int put_stats(struct keep *keep, const char *dir, const struct cpu_buffers *buffers)
@@ -438,10 +472,11 @@ int keep_finish(struct keep *keep, const char *dir, const struct cpu_buffers *bu
 	int ret;
 
 	keep_names(keep, keep->now);
-	say_kept(keep, dir, buffers);
+	count_losses(keep, buffers);
+	say_kept(keep, buffers);
 	ret = put_stats(keep, dir, buffers);
 	if (!ret)
-		ret = put_description(keep, dir, buffers);
+		ret = put_description(keep, buffers);
 	if (!ret)
 		ret = put_mounts(keep);
 	if (!ret)

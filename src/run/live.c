@@ -203,8 +203,10 @@ static int each_second(struct live *live, uint64_t now)
 	live->next_second = now + NS_PER_SECOND;
 	drain_reopen(live->drain);
 	count_unread(live);
-	if (live->keep)
+	if (live->keep) {
 		keep_names(live->keep, now);
+		keep_say_losses(live->keep, drain_buffers(live->drain), now);
+	}
 	live_tell(live, now);
 	if (live->hooks.second)
 		live->hooks.second(live->hooks.context, now);

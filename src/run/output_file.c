@@ -14,8 +14,8 @@ int output_file_open(int *ret_fd, const char *path, struct failure *failure)
 		return 0;
 	*ret_fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 	if (*ret_fd < 0)
-		return failure_set(failure, EXIT_STATUS_USAGE, errno, "-o %s: %s", path,
-				   strerror(errno));
+		return failure_set(failure, failure_status_of_path(errno), errno, "-o %s: %s",
+				   path, strerror(errno));
 	return 0;
 }
 

@@ -457,6 +457,12 @@ size_t pipeline_status(const struct pipeline *pipeline, char *text, size_t size)
 	return report_status(pipeline->report, text, size);
 }
 
+void pipeline_dropped(struct pipeline *pipeline, int cpu, uint64_t count)
+{
+	if (count)
+		losses_add(pipeline->losses, cpu, count);
+}
+
 void pipeline_say_losses(struct pipeline *pipeline, uint64_t now)
 {
 	losses_say(pipeline->losses, now);

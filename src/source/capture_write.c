@@ -55,21 +55,23 @@ static bool is_empty(const char *dir)
 	return empty;
 }
 
+static int path_failed(const char *dir, int error, struct failure *failure)
+{
+	return failure_set(failure, failure_status_of_path(error), error, "-w %s: %s", dir,
+			   strerror(error));
+}
+
 static int make_directory(const char *dir, struct failure *failure)
 {
 	if (!mkdir(dir, 0700))
 		return 0;
 	if (errno != EEXIST)
-		return failure_set(failure, EXIT_STATUS_USAGE, errno, "-w %s: %s", dir,
-				   strerror(errno));
+		return path_failed(dir, errno, failure);
 	if (!is_empty(dir))
 		return failure_set(failure, EXIT_STATUS_USAGE, EEXIST,
 				   "-w %s: exists and is not an empty directory, name a new one",
 				   dir);
-	if (chmod(dir, 0700))
-		return failure_set(failure, EXIT_STATUS_USAGE, errno, "-w %s: %s", dir,
-				   strerror(errno));
-	return 0;
+	return chmod(dir, 0700) ? path_failed(dir, errno, failure) : 0;
 }
 
 static struct capture_writer *new_writer(const char *dir, size_t page_size)
@@ -105,8 +107,7 @@ int capture_create(struct capture_writer **ret_writer, const char *dir, size_t p
 	writer->can_splice = !pipe2(writer->pipe, O_CLOEXEC | O_NONBLOCK);
 	writer->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (writer->dir_fd < 0) {
-		ret = failure_set(failure, EXIT_STATUS_USAGE, errno, "-w %s: %s", dir,
-				  strerror(errno));
+		ret = path_failed(dir, errno, failure);
 		capture_writer_free(writer);
 		return ret;
 	}

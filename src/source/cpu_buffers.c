@@ -12,10 +12,17 @@
 #include "allocfilt/cpu_buffers.h"
 #include "allocfilt/open_files.h"
 
+/* What the kernel counted of a buffer since its last reset: records. */
+struct counts {
+	uint64_t lost;
+	uint64_t dropped;	/* of them, in no page's head */
+};
+
 struct cpu_buffer {
 	int cpu;
 	int fd;			/* -1: not open */
 	bool starved;		/* for want of a descriptor */
+	struct counts opened;	/* at cpu_buffers_open() */
 };
 
 struct cpu_buffers {
@@ -108,6 +115,40 @@ static int open_buffer(const struct cpu_buffers *buffers, struct cpu_buffer *buf
 	return fd < 0 ? fd : 0;
 }
 
+/* The number behind "KEY: " of a stats file. kernel/trace/trace.c: tracing_stats_read(). */
+static uint64_t stat_of(const char *text, const char *key)
+{
+	size_t length = strlen(key);
+
+	while (text) {
+		if (!strncmp(text, key, length) && text[length] == ':')
+			return strtoull(text + length + 1, NULL, 10);
+		text = strchr(text, '\n');
+		if (text)
+			text++;
+	}
+	return 0;
+}
+
+static void read_counts(const struct cpu_buffers *buffers, int cpu, struct counts *counts)
+{
+	char path[PATH_MAX];
+	char text[1024];
+	ssize_t length;
+	int fd;
+
+	*counts = (struct counts){ 0 };
+	snprintf(path, sizeof(path), "%s/per_cpu/cpu%d/stats", buffers->dir, cpu);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	length = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[length > 0 ? length : 0] = '\0';
+	counts->dropped = stat_of(text, "commit overrun") + stat_of(text, "dropped events");
+	counts->lost = stat_of(text, "overrun") + counts->dropped;
+}
+
 static struct cpu_buffers *new_buffers(const char *dir, size_t page_size, const int *cpus,
 				       int count)
 {
@@ -124,8 +165,10 @@ static struct cpu_buffers *new_buffers(const char *dir, size_t page_size, const 
 		return NULL;
 	}
 	buffers->count = count;
-	for (int i = 0; i < count; i++)
+	for (int i = 0; i < count; i++) {
 		buffers->buffers[i] = (struct cpu_buffer){ .cpu = cpus[i], .fd = -1 };
+		read_counts(buffers, cpus[i], &buffers->buffers[i].opened);
+	}
 	return buffers;
 }
 
@@ -284,35 +327,24 @@ uint64_t cpu_buffers_errors(const struct cpu_buffers *buffers)
 	return buffers->errors;
 }
 
-/* The number behind "KEY: " of a stats file. kernel/trace/trace.c: tracing_stats_read(). */
-static uint64_t stat_of(const char *text, const char *key)
+/* A reset by somebody else, as of writing to `trace`, begins at 0 again. */
+static uint64_t counted_since(uint64_t before, uint64_t now)
 {
-	size_t length = strlen(key);
-
-	while (text) {
-		if (!strncmp(text, key, length) && text[length] == ':')
-			return strtoull(text + length + 1, NULL, 10);
-		text = strchr(text, '\n');
-		if (text)
-			text++;
-	}
-	return 0;
+	return now < before ? now : now - before;
 }
 
-uint64_t cpu_buffers_lost(const char *dir, int cpu)
+uint64_t cpu_buffers_lost(const struct cpu_buffers *buffers, int i)
 {
-	char path[PATH_MAX];
-	char text[1024];
-	ssize_t length;
-	int fd;
+	struct counts now;
 
-	snprintf(path, sizeof(path), "%s/per_cpu/cpu%d/stats", dir, cpu);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	length = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[length > 0 ? length : 0] = '\0';
-	return stat_of(text, "overrun") + stat_of(text, "commit overrun") +
-	       stat_of(text, "dropped events");
+	read_counts(buffers, buffers->buffers[i].cpu, &now);
+	return counted_since(buffers->buffers[i].opened.lost, now.lost);
+}
+
+uint64_t cpu_buffers_dropped(const struct cpu_buffers *buffers, int i)
+{
+	struct counts now;
+
+	read_counts(buffers, buffers->buffers[i].cpu, &now);
+	return counted_since(buffers->buffers[i].opened.dropped, now.dropped);
 }

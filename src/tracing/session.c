@@ -162,6 +162,7 @@ static int set_options(struct session *session, bool with_pids, struct failure *
 	} options[] = {
 		{ "options/record-cmd", "1" },		/* fills saved_cmdlines */
 		{ "options/markers", "1" },		/* off, trace_marker takes nothing */
+		{ "options/overwrite", "1" },		/* off, no page tells what was lost */
 		{ "options/stacktrace", "0" },		/* a stack behind each of our events */
 		{ "options/userstacktrace", "0" },
 		{ "options/event-fork", "1", .pids_only = true },	/* new threads too */

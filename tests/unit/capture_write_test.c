@@ -94,13 +94,13 @@ static void test_empty_directory_is_taken_and_closed_to_others(void **state)
 	capture_writer_free(writer);
 }
 
-static void check_refused(const char *name, int error)
+static void check_refused(const char *name, int error, enum exit_status status)
 {
 	struct capture_writer *writer = NULL;
 	struct failure failure = { .text = "" };
 
 	assert_int_equal(capture_create(&writer, test_path(name), PAGE, &failure), -error);
-	assert_int_equal(failure.status, EXIT_STATUS_USAGE);
+	assert_int_equal(failure.status, status);
 	assert_non_null(strstr(failure.text, test_path(name)));
 	assert_null(writer);
 }
@@ -109,13 +109,27 @@ static void test_directory_that_is_refused(void **state)
 {
 	(void)state;
 	put_text("full/.hidden", "mine\n");
-	check_refused("full", EEXIST);
+	check_refused("full", EEXIST, EXIT_STATUS_USAGE);
 	check_text("full/.hidden", "mine\n");
 	put_text("file", "mine\n");
-	check_refused("file", EEXIST);
+	check_refused("file", EEXIST, EXIT_STATUS_USAGE);
 	check_text("file", "mine\n");
-	check_refused("no/such/parent", ENOENT);
-	check_refused("file/below", ENOTDIR);
+	check_refused("no/such/parent", ENOENT, EXIT_STATUS_USAGE);
+	check_refused("file/below", ENOTDIR, EXIT_STATUS_USAGE);
+}
+
+/* Nobody made a mistake there. */
+static void test_no_descriptor_left(void **state)
+{
+	struct rlimit before, none;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = before;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	check_refused("new", EMFILE, EXIT_STATUS_RUN_TIME);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 /* --- files --- */
@@ -348,6 +362,7 @@ int main(void)
 		RUN(test_new_directory),
 		RUN(test_empty_directory_is_taken_and_closed_to_others),
 		RUN(test_directory_that_is_refused),
+		RUN(test_no_descriptor_left),
 		RUN(test_put_replaces_whole_files),
 		RUN(test_put_on_a_full_disk),
 		RUN(test_put_where_a_folder_cannot_be),

@@ -173,6 +173,47 @@ static void test_offline_cpu(void **state)
 	cpu_buffers_close(buffers);
 }
 
+/* As tracing_stats_read() of the kernel prints it. */
+static void put_stats(int overrun, int commit_overrun, int dropped)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text), "entries: 7\noverrun: %d\ncommit overrun: %d\nbytes: 900\n"
+		 "oldest event ts:  5.1\nnow ts:  6.2\ndropped events: %d\nread events: 1000\n",
+		 overrun, commit_overrun, dropped);
+	put_text("per_cpu/cpu3/stats", text);
+}
+
+static void check_losses(const struct cpu_buffers *buffers, uint64_t lost, uint64_t dropped)
+{
+	assert_int_equal(cpu_buffers_lost(buffers, 1), lost);
+	assert_int_equal(cpu_buffers_dropped(buffers, 1), dropped);
+}
+
+/* The counters of a top-level buffer may come from somebody else's run. */
+static void test_losses_since_it_was_opened(void **state)
+{
+	struct cpu_buffers *buffers;
+
+	(void)state;
+	put_cpu(0, 1);
+	put_cpu(3, 1);
+	put_stats(1000, 10, 100);
+	buffers = open_all();
+	check_losses(buffers, 0, 0);
+	put_stats(1005, 10, 100);
+	check_losses(buffers, 5, 0);
+	put_stats(1005, 12, 140);
+	check_losses(buffers, 47, 42);
+	/* reset by somebody else */
+	put_stats(3, 1, 0);
+	check_losses(buffers, 4, 1);
+	unlink(test_path("per_cpu/cpu3/stats"));
+	check_losses(buffers, 0, 0);
+	assert_int_equal(cpu_buffers_lost(buffers, 0), 0);
+	cpu_buffers_close(buffers);
+}
+
 static void set_soft_limit(rlim_t soft)
 {
 	struct rlimit limit;
@@ -357,6 +398,7 @@ int main(void)
 		RUN(test_directories),
 		RUN(test_no_cpu),
 		RUN(test_offline_cpu),
+		RUN(test_losses_since_it_was_opened),
 		RUN(test_too_few_descriptors),
 		RUN(test_cpu_that_fails_to_read),
 		RUN(test_quota),

@@ -360,6 +360,7 @@ static void fake_put_own(const char *dir, bool graph)
 		{ "set_event_pid", "" },
 		{ "set_event_notrace_pid", "" },
 		{ "options/record-cmd", "1\n" },
+		{ "options/overwrite", "1\n" },
 		{ "options/stacktrace", "0\n" },
 		{ "options/sleep-time", "1\n" },
 		{ "options/event-fork", "0\n" },

@@ -221,6 +221,7 @@ static void test_unusual_values_come_back(void **state)
 	fake_put(fake.dir, "set_ftrace_notrace", "shrink_slab\n");
 	fake_put(fake.dir, "options/sleep-time", "0\n");
 	fake_put(fake.dir, "options/stacktrace", "1\n");
+	fake_put(fake.dir, "options/overwrite", "0\n");
 	fake_put(fake.dir, "tracing_on", "0\n");
 	fake_put(fake.dir, "set_event_pid", "1\n17\n");
 	fake_put(fake.dir, "events/vmscan/mm_shrink_slab_end/filter", "nid == 1\n");
@@ -235,6 +236,19 @@ static void test_unusual_values_come_back(void **state)
 	assert_string_equal(before, after);
 	free(before);
 	free(after);
+}
+
+/* With overwrite off the kernel drops new records, and no page tells of them. */
+static void test_losses_stand_in_the_pages(void **state)
+{
+	struct session *session;
+
+	(void)state;
+	fake_put(fake.dir, "options/overwrite", "0\n");
+	assert_int_equal(session_start(&session, &request, &failure), 0);
+	assert_value("options/overwrite", "1");
+	assert_int_equal(session_end(session, &failure), 0);
+	assert_value("options/overwrite", "0");
 }
 
 static void test_what_others_change_stays(void **state)
@@ -674,6 +688,7 @@ int main(void)
 		IN_INSTANCE(test_instance),
 		AT_TOP(test_unused_buffer_is_expanded),
 		AT_TOP(test_unusual_values_come_back),
+		AT_TOP(test_losses_stand_in_the_pages),
 		AT_TOP(test_what_others_change_stays),
 		cmocka_unit_test(test_in_use),
 		AT_TOP(test_entries_are_not_lost),
