@@ -9,6 +9,7 @@
 #include "allocfilt/config.h"
 #include "allocfilt/failure.h"
 #include "allocfilt/kernel.h"
+#include "allocfilt/kernel_plan.h"
 #include "allocfilt/log.h"
 #include "allocfilt/loop.h"
 #include "allocfilt/oom_score.h"
@@ -123,9 +124,11 @@ static int check_config(const struct options *options, struct failure *failure)
 {
 	int ret = config_check(options, failure);
 
+	if (!ret)
+		ret = kernel_plan_check(options, failure);
 	if (ret || options->quiet)
 		return ret;
-	ret = print(options->config ? options->config : CONFIG_DEFAULT, failure);
+	ret = print(config_path(options), failure);
 	return ret ? ret : print(": no mistake found\n", failure);
 }
 

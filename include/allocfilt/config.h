@@ -23,6 +23,20 @@
 int config_load(struct options *options, const char *path, const char *fallback,
 		struct failure *failure);
 
+/** config_path - the file of -c, or the default one */
+const char *config_path(const struct options *options);
+
+#define CONFIG_SAID_MAX	4128
+
+/**
+ * config_said - how a message names a setting: by its option, or by file and key
+ * @name: of a key that has an option
+ *
+ * Returns @text.
+ */
+const char *config_said(const struct options *options, const char *name,
+			char text[CONFIG_SAID_MAX]);
+
 /**
  * config_check - is what was parsed and loaded enough for a live run?
  *

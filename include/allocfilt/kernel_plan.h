@@ -16,4 +16,12 @@
 int kernel_plan(struct kernel **kernel, struct plan **plan, const struct options *options,
 		struct failure *failure);
 
+/**
+ * kernel_plan_check - is what the options ask for there?
+ *
+ * Changes nothing. Returns 0, also where the tracing directory cannot be read, or -errno with
+ * @failure as plan_make().
+ */
+int kernel_plan_check(const struct options *options, struct failure *failure);
+
 #endif

@@ -83,6 +83,8 @@ struct plan_request {
 	uint64_t threshold;		/* ns */
 	char *const *functions;		/* -F: names or globs, NULL ends; may be NULL */
 	char *const *events;		/* -e: SYSTEM:NAME, NULL ends; may be NULL */
+	const char *functions_said;	/* how a message names where they come from; NULL: "-F" */
+	const char *events_said;	/* NULL: "-e" */
 	const struct definition *definitions;	/* functions of the user's own */
 	size_t nr_definitions;
 	bool no_page_allocation;	/* leave out the function that every page passes through */

@@ -17,8 +17,11 @@ int plan_functions_choose(struct plan *plan, const struct plan_request *request,
 int plan_events_add_catalog(struct plan *plan, const struct plan_offer *offer);
 
 /** plan_functions_ask - the functions of -F */
-int plan_functions_ask(struct plan *plan, char *const *patterns, const struct plan_offer *offer,
-		       struct failure *failure);
+int plan_functions_ask(struct plan *plan, const struct plan_request *request,
+		       const struct plan_offer *offer, struct failure *failure);
+
+/** plan_functions_said - how a message names where they come from */
+const char *plan_functions_said(const struct plan_request *request);
 
 /** plan_events_set_rules - by which rule each event is shown, now that the functions are known */
 void plan_events_set_rules(struct plan *plan);
@@ -31,8 +34,8 @@ int plan_events_define(struct plan *plan, const struct plan_request *request,
 		       const struct plan_offer *offer, struct failure *failure);
 
 /** plan_events_ask - the events of -e: shown with any window, whoever else owns them */
-int plan_events_ask(struct plan *plan, char *const *events, const struct plan_offer *offer,
-		    struct failure *failure);
+int plan_events_ask(struct plan *plan, const struct plan_request *request,
+		    const struct plan_offer *offer, struct failure *failure);
 
 /** plan_functions_find - by the exact name; NULL: not traced */
 const struct plan_function *plan_functions_find(const struct plan *plan, const char *name);

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "allocfilt/keys.h"
+
 #define LINE_SIZE	4096
 
 static char *trim(char *text)
@@ -101,11 +103,26 @@ int config_load(struct options *options, const char *path, const char *fallback,
 	return error ? error : check_combinations(options, name, failure);
 }
 
+const char *config_path(const struct options *options)
+{
+	return options->config ? options->config : CONFIG_DEFAULT;
+}
+
+const char *config_said(const struct options *options, const char *name,
+			char text[CONFIG_SAID_MAX])
+{
+	if (options_on_command_line(options, name))
+		snprintf(text, CONFIG_SAID_MAX, "%s", keys_find(name)->option);
+	else
+		snprintf(text, CONFIG_SAID_MAX, "%s: %s", config_path(options), name);
+	return text;
+}
+
 int config_check(const struct options *options, struct failure *failure)
 {
 	if (options->threshold_given)
 		return 0;
 	return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
 			   "%s: no threshold: set one with threshold = TIME, as threshold = 10ms",
-			   options->config ? options->config : CONFIG_DEFAULT);
+			   config_path(options));
 }

@@ -21,9 +21,9 @@ static int fill_plan(struct plan *plan, const struct plan_request *request,
 				   "reading what can be traced: %s", strerror(-ret));
 	if (!offer->function_graph && request->functions && request->functions[0])
 		return failure_set(failure, EXIT_STATUS_NO_FEATURE, ENOENT,
-				   "-F %s: this kernel has no function_graph tracer",
-				   request->functions[0]);
-	ret = plan_functions_ask(plan, request->functions, offer, failure);
+				   "%s %s: this kernel has no function_graph tracer",
+				   plan_functions_said(request), request->functions[0]);
+	ret = plan_functions_ask(plan, request, offer, failure);
 	if (ret)
 		return ret;
 	plan->function_graph = offer->function_graph && plan->nr_functions;
@@ -32,7 +32,7 @@ static int fill_plan(struct plan *plan, const struct plan_request *request,
 		return failure_set(failure, EXIT_STATUS_NO_FEATURE, ENOENT,
 				   "neither function_graph nor the vmscan and compaction events are there: this kernel lacks what it takes (CONFIG_FUNCTION_GRAPH_TRACER)");
 	ret = plan_events_define(plan, request, offer, failure);
-	return ret ? ret : plan_events_ask(plan, request->events, offer, failure);
+	return ret ? ret : plan_events_ask(plan, request, offer, failure);
 }
 
 static int take_request(struct plan *plan, const struct plan_request *request)

@@ -94,8 +94,8 @@ static bool offer_has_event(const struct plan_offer *offer, const char *system, 
 	return has;
 }
 
-static int add_asked_event(struct plan *plan, const char *asked, const struct plan_offer *offer,
-			   struct failure *failure)
+static int add_asked_event(struct plan *plan, const char *said, const char *asked,
+			   const struct plan_offer *offer, struct failure *failure)
 {
 	const char *colon = strchr(asked, ':');
 	struct plan_event *event;
@@ -104,7 +104,7 @@ static int add_asked_event(struct plan *plan, const char *asked, const struct pl
 
 	if (!colon || colon == asked || !colon[1] || strchr(asked, '/'))
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
-				   "-e %s: not of the form SYSTEM:NAME", asked);
+				   "%s %s: not of the form SYSTEM:NAME", said, asked);
 	length = colon - asked;
 	event = find_event(plan, asked, length, colon + 1);
 	if (event) {
@@ -114,21 +114,23 @@ static int add_asked_event(struct plan *plan, const char *asked, const struct pl
 	}
 	if (!offer_has_event(offer, asked, length, colon + 1))
 		return failure_set(failure, EXIT_STATUS_USAGE, ENOENT,
-				   "-e %s: there is no such event here (see available_events)",
-				   asked);
+				   "%s %s: there is no such event here (see available_events)",
+				   said, asked);
 	ret = add_event(plan, asked, length, colon + 1, EVENT_USER);
 	if (ret)
 		return failure_set(failure, EXIT_STATUS_USAGE, -ret,
-				   "-e %s: more than %d events", asked, PLAN_EVENTS_MAX);
+				   "%s %s: more than %d events", said, asked, PLAN_EVENTS_MAX);
 	plan->events[plan->nr_events - 1].rule = RULE_ANY_WINDOW;
 	return 0;
 }
 
-int plan_events_ask(struct plan *plan, char *const *events, const struct plan_offer *offer,
-		    struct failure *failure)
+int plan_events_ask(struct plan *plan, const struct plan_request *request,
+		    const struct plan_offer *offer, struct failure *failure)
 {
-	for (int i = 0; events && events[i]; i++) {
-		int ret = add_asked_event(plan, events[i], offer, failure);
+	const char *said = request->events_said ? request->events_said : "-e";
+
+	for (int i = 0; request->events && request->events[i]; i++) {
+		int ret = add_asked_event(plan, said, request->events[i], offer, failure);
 
 		if (ret)
 			return ret;

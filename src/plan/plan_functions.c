@@ -136,7 +136,12 @@ static int take_match(void *visitor, const char *name)
 	return add_function(match->plan, name, catalog_role_of(name));
 }
 
-static int add_asked_function(struct plan *plan, const char *pattern,
+const char *plan_functions_said(const struct plan_request *request)
+{
+	return request->functions_said ? request->functions_said : "-F";
+}
+
+static int add_asked_function(struct plan *plan, const char *said, const char *pattern,
 			      const struct plan_offer *offer, struct failure *failure)
 {
 	struct pattern_match match = { .plan = plan, .pattern = pattern };
@@ -144,23 +149,26 @@ static int add_asked_function(struct plan *plan, const char *pattern,
 
 	if (ret == -E2BIG)
 		return failure_set(failure, EXIT_STATUS_USAGE, E2BIG,
-				   "-F %s: more than %d functions in all, use a narrower pattern",
-				   pattern, PLAN_FUNCTIONS_MAX);
+				   "%s %s: more than %d functions in all, use a narrower pattern",
+				   said, pattern, PLAN_FUNCTIONS_MAX);
 	if (ret)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret,
-				   "-F %s: list of functions: %s", pattern, strerror(-ret));
+				   "%s %s: list of functions: %s", said, pattern,
+				   strerror(-ret));
 	if (!match.matches)
 		return failure_set(failure, EXIT_STATUS_USAGE, ENOENT,
-				   "-F %s: no such function can be traced here (see available_filter_functions)",
-				   pattern);
+				   "%s %s: no such function can be traced here (see available_filter_functions)",
+				   said, pattern);
 	return 0;
 }
 
-int plan_functions_ask(struct plan *plan, char *const *patterns, const struct plan_offer *offer,
-		       struct failure *failure)
+int plan_functions_ask(struct plan *plan, const struct plan_request *request,
+		       const struct plan_offer *offer, struct failure *failure)
 {
-	for (int i = 0; patterns && patterns[i]; i++) {
-		int ret = add_asked_function(plan, patterns[i], offer, failure);
+	const char *said = plan_functions_said(request);
+
+	for (int i = 0; request->functions && request->functions[i]; i++) {
+		int ret = add_asked_function(plan, said, request->functions[i], offer, failure);
 
 		if (ret)
 			return ret;

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "allocfilt/kernel_plan.h"
 
+#include "allocfilt/config.h"
+
 int kernel_plan(struct kernel **kernel, struct plan **plan, const struct options *options,
 		struct failure *failure)
 {
+	char functions[CONFIG_SAID_MAX], events[CONFIG_SAID_MAX];
 	struct plan_request request = {
 		.threshold = options->threshold,
 		.functions = options->functions,
 		.events = options->events,
+		.functions_said = config_said(options, "function", functions),
+		.events_said = config_said(options, "event", events),
 		.definitions = options->definitions,
 		.nr_definitions = options->nr_definitions,
 		.no_page_allocation = !options->page_allocation,
@@ -19,4 +24,20 @@ int kernel_plan(struct kernel **kernel, struct plan **plan, const struct options
 		return ret;
 	kernel_offer(*kernel, &offer);
 	return plan_make(plan, &request, &offer, failure);
+}
+
+int kernel_plan_check(const struct options *options, struct failure *failure)
+{
+	struct kernel *kernel = NULL;
+	struct plan *plan = NULL;
+	struct failure reason = { 0 };
+	int ret = kernel_plan(&kernel, &plan, options, &reason);
+
+	if (!kernel)
+		return 0;
+	if (ret)
+		*failure = reason;
+	plan_free(plan);
+	kernel_close(kernel);
+	return ret;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "allocfilt/capture.h"
+#include "allocfilt/config.h"
 #include "allocfilt/log.h"
 #include "allocfilt/metrics_run.h"
 #include "allocfilt/open_files.h"
@@ -42,9 +43,11 @@ static int choose_threshold(const struct run_context *run, const struct capture 
 static int make_plan(const struct run_context *run, struct capture *capture, struct plan **plan,
 		     struct failure *failure)
 {
+	char events[CONFIG_SAID_MAX];
 	struct plan_request request = {
 		.functions = NULL,	/* what was traced is in the capture already */
 		.events = run->options->events,
+		.events_said = config_said(run->options, "event", events),
 		.definitions = run->options->definitions,
 		.nr_definitions = run->options->nr_definitions,
 	};

@@ -115,6 +115,21 @@ static void test_on_command_line(void **state)
 	options_free(&options);
 }
 
+static void test_said(void **state)
+{
+	char function[] = "-Fa", config[] = "-cb", text[CONFIG_SAID_MAX];
+	struct options options;
+
+	(void)state;
+	load_good(&options, function, "function = b\nevent = kmem:kfree\n");
+	assert_string_equal(config_said(&options, "function", text), "-F");
+	assert_string_equal(config_said(&options, "event", text), "/etc/allocfilt.conf: event");
+	options_free(&options);
+	load_good(&options, config, "event = kmem:kfree\n");
+	assert_string_equal(config_said(&options, "event", text), "b: event");
+	options_free(&options);
+}
+
 static void test_file_beats_default(void **state)
 {
 	struct options options;
@@ -363,6 +378,7 @@ int main(void)
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_command_line_beats_file),
 		cmocka_unit_test(test_on_command_line),
+		cmocka_unit_test(test_said),
 		cmocka_unit_test(test_file_beats_default),
 		cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_combinations),
