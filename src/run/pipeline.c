@@ -22,8 +22,6 @@
 /* How far a window's edges may be off where its times are of another clock than the events'. */
 #define FOREIGN_CLOCK_EDGE 50000	/* ns */
 
-#define RECORD_BYTES_MIN 12		/* header and common fields */
-
 struct pipeline {
 	struct pipeline_setup setup;
 	struct naming *naming;
@@ -34,7 +32,7 @@ struct pipeline {
 	struct tasks *tasks;
 	struct report *report;
 	struct losses *losses;
-	size_t page_records;		/* at most, in one page */
+	size_t page_bytes;		/* at most, of the records of a page in merge */
 	bool left_with_data;
 	bool said_ragged_end;
 	uint64_t *newest;		/* ns, per CPU: where a damaged page's loss is put */
@@ -85,7 +83,7 @@ static bool cpu_ready(void *context, int cpu)
 {
 	struct pipeline *pipeline = context;
 
-	return merge_has_room(pipeline->merge, cpu, pipeline->page_records);
+	return merge_has_room(pipeline->merge, cpu, pipeline->page_bytes);
 }
 
 static void cpu_left_with_data(void *context, int cpu)
@@ -209,15 +207,13 @@ static bool make_record_stages(struct pipeline *pipeline)
 		.sink_context = pipeline,
 	};
 	struct page_sink pages = { .record = decode_record, .lost = decode_lost };
-	size_t share = 2 * pipeline->page_records;
+	size_t share = merge_share(setup->cpus, setup->layout.size);
 
-	if (share < MERGE_CPU_RECORDS)
-		share = MERGE_CPU_RECORDS;
 	pipeline->decode = decode_new(&decode);
 	naming_set_decode(pipeline->naming, pipeline->decode);
 	pages.context = pipeline->decode;
 	pipeline->pages = page_reader_new(&setup->layout, &pages);
-	pipeline->merge = merge_new(setup->cpus, share * setup->cpus, record_in_order, pipeline);
+	pipeline->merge = merge_new(setup->cpus, share, record_in_order, pipeline);
 	return pipeline->decode && pipeline->pages && pipeline->merge;
 }
 
@@ -291,7 +287,7 @@ static int fill_pipeline(struct pipeline *pipeline, struct failure *failure)
 
 	if (ret)
 		return ret;
-	pipeline->page_records = pipeline->setup.layout.size / RECORD_BYTES_MIN;
+	pipeline->page_bytes = merge_page_bytes(pipeline->setup.layout.size);
 	if (!make_record_stages(pipeline) || !make_task_stages(pipeline))
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	return add_formats(pipeline, failure);
