@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cpu_list.h"
 #include "record.h"
 
 /*
@@ -28,12 +29,13 @@ size_t merge_share(int cpus, size_t page_size);
 
 /**
  * merge_new
- * @cpus: CPUs are 0 … cpus-1
+ * @cpus: the list is copied, its numbers are not
  * @share: bytes for the records of each CPU, all allocated here
  *
  * Returns NULL with errno ENOMEM or EINVAL.
  */
-struct merge *merge_new(int cpus, size_t share, record_sink sink, void *context);
+struct merge *merge_new(const struct cpu_list *cpus, size_t share, record_sink sink,
+			void *context);
 void merge_free(struct merge *merge);
 
 /**
@@ -42,7 +44,8 @@ void merge_free(struct merge *merge);
  * A record that goes back in time all the same (seen with damaged data) is put at the newest time
  * of its CPU. Full: the oldest records go out early, in order, and are counted in
  * merge_forced(): a source that asks merge_has_room() before each page never gets there. Returns
- * 0, -EMSGSIZE for a record larger than the share, or what the sink returned.
+ * 0, -EINVAL for a CPU that is not in the list, -EMSGSIZE for a record larger than the share, or
+ * what the sink returned.
  */
 int merge_put(void *merge, const struct record *record);
 

@@ -2,6 +2,7 @@
 #ifndef ALLOCFILT_REPORT_H
 #define ALLOCFILT_REPORT_H
 
+#include "cpu_list.h"
 #include "journal.h"
 #include "losses.h"
 #include "metrics_text.h"
@@ -23,7 +24,7 @@ struct report_setup {
 	const struct plan *plan;
 	struct naming *naming;
 	const struct losses *losses;
-	int cpus;
+	struct cpu_list cpus;	/* its numbers have to live as long */
 	enum options_format format;
 	const struct journal_setup *journal;	/* copied; NULL: the form of format */
 	unsigned int top;

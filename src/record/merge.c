@@ -14,10 +14,10 @@ struct cpu_queue {
 struct merge {
 	record_sink sink;
 	void *context;
-	int cpus;
+	struct cpu_list cpus;
 	size_t share;			/* bytes of a ring */
-	struct cpu_queue *queues;
-	int *heap;			/* CPUs with records, the one with the earliest on top */
+	struct cpu_queue *queues;	/* one for each place */
+	int *heap;			/* places with records, the one with the earliest on top */
 	int heap_size;
 	unsigned char *rings;
 	size_t held;
@@ -44,22 +44,23 @@ size_t merge_share(int cpus, size_t page_size)
 
 static bool allocate(struct merge *merge)
 {
-	merge->queues = calloc(merge->cpus, sizeof(*merge->queues));
-	merge->heap = calloc(merge->cpus, sizeof(*merge->heap));
-	merge->rings = calloc(merge->cpus, merge->share);
+	merge->queues = calloc(merge->cpus.count, sizeof(*merge->queues));
+	merge->heap = calloc(merge->cpus.count, sizeof(*merge->heap));
+	merge->rings = calloc(merge->cpus.count, merge->share);
 	if (!merge->queues || !merge->heap || !merge->rings)
 		return false;
-	for (int cpu = 0; cpu < merge->cpus; cpu++)
-		record_ring_init(&merge->queues[cpu].ring, merge->rings + cpu * merge->share,
+	for (int place = 0; place < merge->cpus.count; place++)
+		record_ring_init(&merge->queues[place].ring, merge->rings + place * merge->share,
 				 merge->share);
 	return true;
 }
 
-struct merge *merge_new(int cpus, size_t share, record_sink sink, void *context)
+struct merge *merge_new(const struct cpu_list *cpus, size_t share, record_sink sink,
+			void *context)
 {
 	struct merge *merge;
 
-	if (cpus < 1 || share < RECORD_RING_ALIGN) {
+	if (cpus->count < 1 || share < RECORD_RING_ALIGN) {
 		errno = EINVAL;
 		return NULL;
 	}
@@ -68,7 +69,7 @@ struct merge *merge_new(int cpus, size_t share, record_sink sink, void *context)
 		return NULL;
 	merge->sink = sink;
 	merge->context = context;
-	merge->cpus = cpus;
+	merge->cpus = *cpus;
 	merge->share = share / RECORD_RING_ALIGN * RECORD_RING_ALIGN;
 	if (!allocate(merge)) {
 		merge_free(merge);
@@ -88,9 +89,9 @@ void merge_free(struct merge *merge)
 	free(merge);
 }
 
-static uint64_t first_time(const struct merge *merge, int cpu)
+static uint64_t first_time(const struct merge *merge, int place)
 {
-	return record_ring_time(&merge->queues[cpu].ring);
+	return record_ring_time(&merge->queues[place].ring);
 }
 
 static bool heap_before(const struct merge *merge, int a, int b)
@@ -103,10 +104,10 @@ static bool heap_before(const struct merge *merge, int a, int b)
 
 static void heap_swap(struct merge *merge, int i, int k)
 {
-	int cpu = merge->heap[i];
+	int place = merge->heap[i];
 
 	merge->heap[i] = merge->heap[k];
-	merge->heap[k] = cpu;
+	merge->heap[k] = place;
 }
 
 static void heap_up(struct merge *merge, int i)
@@ -132,9 +133,9 @@ static void heap_down(struct merge *merge, int i)
 	}
 }
 
-static void heap_push(struct merge *merge, int cpu)
+static void heap_push(struct merge *merge, int place)
 {
-	merge->heap[merge->heap_size] = cpu;
+	merge->heap[merge->heap_size] = place;
 	heap_up(merge, merge->heap_size++);
 }
 
@@ -150,11 +151,11 @@ static void heap_settle_top(struct merge *merge)
 /* Hands on the earliest record of all. */
 static int give_first(struct merge *merge)
 {
-	int cpu = merge->heap[0];
+	int place = merge->heap[0];
 	struct record record;
 
-	record_ring_take(&merge->queues[cpu].ring, &record);
-	record.cpu = cpu;
+	record_ring_take(&merge->queues[place].ring, &record);
+	record.cpu = merge->cpus.numbers[place];
 	merge->held--;
 	heap_settle_top(merge);
 	return merge->sink(merge->context, &record);
@@ -187,30 +188,36 @@ int merge_put(void *context, const struct record *record)
 {
 	struct merge *merge = context;
 	struct record in_order = *record;
+	int place = cpu_list_place(&merge->cpus, record->cpu);
 	struct cpu_queue *queue;
 	int ret;
 
-	if (record->cpu < 0 || record->cpu >= merge->cpus)
+	if (place < 0)
 		return -EINVAL;
-	queue = &merge->queues[record->cpu];
+	queue = &merge->queues[place];
 	note_time(merge, queue, &in_order);
 	ret = append(merge, &queue->ring, &in_order);
 	if (ret)
 		return ret;
 	merge->held++;
 	if (queue->ring.held == 1)
-		heap_push(merge, record->cpu);
+		heap_push(merge, place);
 	return 0;
 }
 
 bool merge_has_room(const struct merge *merge, int cpu, size_t bytes)
 {
-	return record_ring_room(&merge->queues[cpu].ring) >= bytes;
+	int place = cpu_list_place(&merge->cpus, cpu);
+
+	return place >= 0 && record_ring_room(&merge->queues[place].ring) >= bytes;
 }
 
 void merge_left_with_data(struct merge *merge, int cpu)
 {
-	merge->queues[cpu].left_with_data = true;
+	int place = cpu_list_place(&merge->cpus, cpu);
+
+	if (place >= 0)
+		merge->queues[place].left_with_data = true;
 }
 
 /* Up to which time everything has been read, and forgets the marks of the round. */
@@ -218,8 +225,8 @@ static uint64_t end_line(struct merge *merge)
 {
 	uint64_t line = merge->newest_before;
 
-	for (int cpu = 0; cpu < merge->cpus; cpu++) {
-		struct cpu_queue *queue = &merge->queues[cpu];
+	for (int place = 0; place < merge->cpus.count; place++) {
+		struct cpu_queue *queue = &merge->queues[place];
 
 		if (queue->left_with_data && queue->newest < line)
 			line = queue->newest;

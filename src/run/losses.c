@@ -16,19 +16,19 @@ struct cpu_loss {
 };
 
 struct losses {
-	int cpus;
+	struct cpu_list cpus;
 	bool said;
 	bool unsaid;
 	uint64_t said_at;
-	struct cpu_loss cpu[];
+	struct cpu_loss cpu[];		/* by place */
 };
 
-struct losses *losses_new(int cpus)
+struct losses *losses_new(const struct cpu_list *cpus)
 {
-	struct losses *losses = calloc(1, sizeof(*losses) + cpus * sizeof(losses->cpu[0]));
+	struct losses *losses = calloc(1, sizeof(*losses) + cpus->count * sizeof(losses->cpu[0]));
 
 	if (losses)
-		losses->cpus = cpus;
+		losses->cpus = *cpus;
 	return losses;
 }
 
@@ -39,11 +39,12 @@ void losses_free(struct losses *losses)
 
 void losses_add(struct losses *losses, int cpu, int64_t count)
 {
+	int place = cpu_list_place(&losses->cpus, cpu);
 	struct cpu_loss *loss;
 
-	if (cpu < 0 || cpu >= losses->cpus)
+	if (place < 0)
 		return;
-	loss = &losses->cpu[cpu];
+	loss = &losses->cpu[place];
 	if (count < 0)
 		loss->unknown++;
 	else
@@ -54,14 +55,16 @@ void losses_add(struct losses *losses, int cpu, int64_t count)
 
 uint64_t losses_of(const struct losses *losses, int cpu, uint64_t *ret_unknown)
 {
-	*ret_unknown = losses->cpu[cpu].unknown;
-	return losses->cpu[cpu].records;
+	const struct cpu_loss *loss = &losses->cpu[cpu_list_place(&losses->cpus, cpu)];
+
+	*ret_unknown = loss->unknown;
+	return loss->records;
 }
 
 bool losses_any(const struct losses *losses)
 {
-	for (int cpu = 0; cpu < losses->cpus; cpu++)
-		if (losses->cpu[cpu].records || losses->cpu[cpu].unknown)
+	for (int place = 0; place < losses->cpus.count; place++)
+		if (losses->cpu[place].records || losses->cpu[place].unknown)
 			return true;
 	return false;
 }
@@ -84,10 +87,10 @@ void losses_say(struct losses *losses, uint64_t now)
 {
 	if (!losses->unsaid || (losses->said && now - losses->said_at < SAY_INTERVAL))
 		return;
-	for (int cpu = 0; cpu < losses->cpus; cpu++) {
-		if (losses->cpu[cpu].unsaid)
-			say_cpu(&losses->cpu[cpu], cpu, "so far");
-		losses->cpu[cpu].unsaid = false;
+	for (int place = 0; place < losses->cpus.count; place++) {
+		if (losses->cpu[place].unsaid)
+			say_cpu(&losses->cpu[place], losses->cpus.numbers[place], "so far");
+		losses->cpu[place].unsaid = false;
 	}
 	losses->said = true;
 	losses->unsaid = false;
@@ -98,7 +101,7 @@ void losses_say_all(const struct losses *losses)
 {
 	if (!losses_any(losses))
 		log_notice("no records lost");
-	for (int cpu = 0; cpu < losses->cpus; cpu++)
-		if (losses->cpu[cpu].records || losses->cpu[cpu].unknown)
-			say_cpu(&losses->cpu[cpu], cpu, "in all");
+	for (int place = 0; place < losses->cpus.count; place++)
+		if (losses->cpu[place].records || losses->cpu[place].unknown)
+			say_cpu(&losses->cpu[place], losses->cpus.numbers[place], "in all");
 }

@@ -35,7 +35,7 @@ struct pipeline {
 	size_t page_bytes;		/* at most, of the records of a page in merge */
 	bool left_with_data;
 	bool said_ragged_end;
-	uint64_t *newest;		/* ns, per CPU: where a damaged page's loss is put */
+	uint64_t *newest;		/* ns, by place: where a damaged page's loss is put */
 	uint64_t unread_cpus;
 	uint64_t damaged_pages;
 	int first_damaged;		/* CPU */
@@ -69,12 +69,17 @@ static int record_in_order(void *context, const struct record *record)
 	return tasks_record(pipeline->tasks, record);
 }
 
+static uint64_t *newest_of(struct pipeline *pipeline, int cpu)
+{
+	return &pipeline->newest[cpu_list_place(&pipeline->setup.cpus, cpu)];
+}
+
 /* A task may be gone by the time its record is in order, so its name is noted here. */
 static int record_decoded(void *context, const struct record *record)
 {
 	struct pipeline *pipeline = context;
 
-	pipeline->newest[record->cpu] = record->ts;
+	*newest_of(pipeline, record->cpu) = record->ts;
 	naming_see(pipeline->naming, record);
 	return merge_put(pipeline->merge, record);
 }
@@ -108,7 +113,7 @@ static int damaged_page(struct pipeline *pipeline, int cpu)
 {
 	if (!pipeline->damaged_pages++)
 		pipeline->first_damaged = cpu;
-	return decode_lost(pipeline->decode, cpu, pipeline->newest[cpu], RECORD_LOST_UNKNOWN);
+	return decode_lost(pipeline->decode, cpu, *newest_of(pipeline, cpu), RECORD_LOST_UNKNOWN);
 }
 
 static int page_arrived(void *context, int cpu, const void *page, size_t length, bool last)
@@ -207,13 +212,13 @@ static bool make_record_stages(struct pipeline *pipeline)
 		.sink_context = pipeline,
 	};
 	struct page_sink pages = { .record = decode_record, .lost = decode_lost };
-	size_t share = merge_share(setup->cpus, setup->layout.size);
+	size_t share = merge_share(setup->cpus.count, setup->layout.size);
 
 	pipeline->decode = decode_new(&decode);
 	naming_set_decode(pipeline->naming, pipeline->decode);
 	pages.context = pipeline->decode;
 	pipeline->pages = page_reader_new(&setup->layout, &pages);
-	pipeline->merge = merge_new(setup->cpus, share, record_in_order, pipeline);
+	pipeline->merge = merge_new(&setup->cpus, share, record_in_order, pipeline);
 	return pipeline->decode && pipeline->pages && pipeline->merge;
 }
 
@@ -251,8 +256,8 @@ static bool make_task_stages(struct pipeline *pipeline)
 		.sink = { .window = report_window, .pair = report_pair },
 	};
 
-	pipeline->newest = calloc(setup->cpus, sizeof(*pipeline->newest));
-	pipeline->losses = losses_new(setup->cpus);
+	pipeline->newest = calloc(setup->cpus.count, sizeof(*pipeline->newest));
+	pipeline->losses = losses_new(&setup->cpus);
 	if (!pipeline->newest || !pipeline->losses || !make_report(pipeline))
 		return false;
 	tasks.sink.context = pipeline->report;

@@ -130,7 +130,7 @@ static bool make_stages(struct report *report)
 		.journal = setup->journal,
 		.writer = setup->writer,
 		.fd = setup->fd,
-		.cpu_width = snprintf(NULL, 0, "%d", setup->cpus - 1),
+		.cpu_width = snprintf(NULL, 0, "%d", cpu_list_highest(&setup->cpus)),
 		.plan = setup->plan,
 		.namer = report->namer,
 	};

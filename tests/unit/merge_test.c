@@ -12,6 +12,7 @@
 
 #include "allocfilt/merge.h"
 #include "allocfilt/record_ring.h"
+#include "made_cpus.h"
 
 #define HELD	32	/* bytes of a record of this test: 24, and its one word of fields */
 
@@ -46,12 +47,19 @@ static int got(void *context, const struct record *record)
 	return run->fail;
 }
 
-static void start(struct run *run, int cpus, size_t share)
+static void start_with(struct run *run, const struct cpu_list *cpus, size_t share)
 {
 	memset(run, 0, sizeof(*run));
 	run->sorted = true;
 	run->merge = merge_new(cpus, share * HELD, got, run);
 	assert_non_null(run->merge);
+}
+
+static void start(struct run *run, int count, size_t share)
+{
+	struct cpu_list cpus = made_cpus(count);
+
+	start_with(run, &cpus, share);
 }
 
 static int put_numbered(struct run *run, int cpu, uint64_t ts, int number)
@@ -74,10 +82,13 @@ static void end_round(struct run *run)
 
 static void test_bad_sizes(void **state)
 {
+	struct cpu_list cpus = made_cpus(0);
+
 	(void)state;
-	assert_null(merge_new(0, 10, got, NULL));
+	assert_null(merge_new(&cpus, 1024, got, NULL));
 	assert_int_equal(errno, EINVAL);
-	assert_null(merge_new(1, 0, got, NULL));
+	cpus.count = 1;
+	assert_null(merge_new(&cpus, 0, got, NULL));
 	assert_int_equal(errno, EINVAL);
 	merge_free(NULL);
 }
@@ -264,6 +275,35 @@ static void test_cpu_out_of_bounds(void **state)
 	merge_free(run.merge);
 }
 
+/* What has to wait for whom is the same, whatever the CPUs are called. */
+static void test_numbers_with_gaps(void **state)
+{
+	static const int numbers[] = { 7, 6000, 65535 };
+	const struct cpu_list cpus = { numbers, 3 };
+	struct run run;
+
+	(void)state;
+	start_with(&run, &cpus, 10);
+	put(&run, 65535, 20);
+	put(&run, 7, 100);
+	put(&run, 6000, 10);
+	put(&run, 6000, 20);
+	merge_left_with_data(run.merge, 6000);
+	end_round(&run);
+	merge_left_with_data(run.merge, 6000);
+	end_round(&run);
+	assert_string_equal(run.out, "10/6000 20/6000 20/65535");
+	end_round(&run);
+	assert_string_equal(run.out, "10/6000 20/6000 20/65535 100/7");
+	assert_int_equal(put_numbered(&run, 0, 10, 0), -EINVAL);
+	assert_int_equal(put_numbered(&run, 5999, 10, 0), -EINVAL);
+	assert_int_equal(put_numbered(&run, 65536, 10, 0), -EINVAL);
+	assert_false(merge_has_room(run.merge, 0, HELD));
+	assert_true(merge_has_room(run.merge, 65535, 10 * HELD));
+	merge_left_with_data(run.merge, 0);
+	merge_free(run.merge);
+}
+
 static int got_payload(void *context, const struct record *record)
 {
 	(void)context;
@@ -277,7 +317,8 @@ static void test_payload_outlives_its_page(void **state)
 {
 	char payload[RECORD_RAW_MAX + 8];
 	struct record record = { .cpu = 0, .ts = 10, .raw = payload, .raw_size = sizeof(payload) };
-	struct merge *merge = merge_new(1, 1024, got_payload, NULL);
+	struct cpu_list cpus = made_cpus(1);
+	struct merge *merge = merge_new(&cpus, 1024, got_payload, NULL);
 
 	(void)state;
 	memset(payload, 'p', sizeof(payload));
@@ -435,6 +476,7 @@ int main(void)
 		cmocka_unit_test(test_full_gives_the_earliest_and_counts),
 		cmocka_unit_test(test_failing_sink),
 		cmocka_unit_test(test_cpu_out_of_bounds),
+		cmocka_unit_test(test_numbers_with_gaps),
 		cmocka_unit_test(test_payload_outlives_its_page),
 		cmocka_unit_test(test_record_above_the_share),
 		cmocka_unit_test(test_order_under_load),
