@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cpu_list.h"
 #include "failure.h"
 #include "page.h"
 #include "plan.h"
@@ -30,8 +31,8 @@ void capture_close(struct capture *capture);
 const char *capture_dir(const struct capture *capture);
 const struct page_layout *capture_layout(const struct capture *capture);
 
-/** capture_cpus - the highest CPU's number and one */
-int capture_cpus(const struct capture *capture);
+/** capture_cpus - those with a directory; the numbers live as long as the capture */
+struct cpu_list capture_cpus(const struct capture *capture);
 
 /** capture_threshold - ns that it was taken with; 0: not known */
 uint64_t capture_threshold(const struct capture *capture);

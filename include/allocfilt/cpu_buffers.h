@@ -37,9 +37,6 @@ int cpu_buffers_reopen(struct cpu_buffers *buffers);
 /** cpu_buffers_starved - CPUs that are not open for want of a descriptor (RLIMIT_NOFILE) */
 unsigned int cpu_buffers_starved(const struct cpu_buffers *buffers);
 
-/** cpu_buffers_cpus - the highest CPU's number and one */
-int cpu_buffers_cpus(const struct cpu_buffers *buffers);
-
 /** cpu_buffers_count, _fd - for epoll: descriptor of the i-th CPU, -1 for one that is not open */
 int cpu_buffers_count(const struct cpu_buffers *buffers);
 int cpu_buffers_fd(const struct cpu_buffers *buffers, int i);

@@ -48,8 +48,11 @@ void facts_event(struct facts *facts, struct fact_names *names, const struct rec
 /** facts_merge - add what is known of a part of the run; of order and gfp the earliest counts */
 void facts_merge(struct facts *facts, const struct facts *part);
 
-/** fact_names_gfp, _status - "" for a value that no event had */
-const char *fact_names_gfp(const struct fact_names *names, uint64_t gfp);
-const char *fact_names_status(const struct fact_names *names, int status);
+/** fact_names_gfp, _status - "" for a value that no event had, or whose name made room */
+const char *fact_names_gfp(struct fact_names *names, uint64_t gfp);
+const char *fact_names_status(struct fact_names *names, int status);
+
+/** fact_names_missed - times that a name was asked for and had made room */
+uint64_t fact_names_missed(const struct fact_names *names);
 
 #endif

@@ -5,18 +5,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cpu_list.h"
+
 /* Records that the kernel (or a damaged page) lost, per CPU, and when to speak of them. */
 
 struct losses;
 
-/** losses_new - CPUs are 0 … cpus-1; NULL with errno ENOMEM */
-struct losses *losses_new(int cpus);
+/** losses_new - the list is copied, its numbers are not; NULL with errno ENOMEM */
+struct losses *losses_new(const struct cpu_list *cpus);
 void losses_free(struct losses *losses);
 
-/** losses_add - count may be RECORD_LOST_UNKNOWN */
+/** losses_add - count may be RECORD_LOST_UNKNOWN; a CPU that is not in the list is ignored */
 void losses_add(struct losses *losses, int cpu, int64_t count);
 
-/** losses_of - records of a CPU; @ret_unknown: times that the kernel did not tell how many */
+/** losses_of - records of a CPU of the list; @ret_unknown: times that nobody knows how many */
 uint64_t losses_of(const struct losses *losses, int cpu, uint64_t *ret_unknown);
 
 /** losses_any - has anything been lost? */

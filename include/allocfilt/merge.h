@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cpu_list.h"
 #include "record.h"
 
 /*
@@ -15,18 +16,26 @@
  * that was read from it. Equal times: the lower CPU first; one CPU's records keep their order.
  */
 
-#define MERGE_CPU_RECORDS	4096	/* records held for a CPU, where a machine has few */
+#define MERGE_CPU_BYTES	(256u << 10)	/* held for a CPU, where a machine has few */
+#define MERGE_BYTES	(4u << 20)	/* for all of them, where that is a page or more for each */
 
 struct merge;
 
+/** merge_page_bytes - what the records of a page of @page_size bytes may take, at most */
+size_t merge_page_bytes(size_t page_size);
+
+/** merge_share - bytes for each of so many CPUs, merge_page_bytes() at least */
+size_t merge_share(int cpus, size_t page_size);
+
 /**
  * merge_new
- * @cpus: CPUs are 0 … cpus-1
- * @records: how many records it can hold, all allocated here; each CPU has an equal share
+ * @cpus: the list is copied, its numbers are not
+ * @share: bytes for the records of each CPU, all allocated here
  *
  * Returns NULL with errno ENOMEM or EINVAL.
  */
-struct merge *merge_new(int cpus, size_t records, record_sink sink, void *context);
+struct merge *merge_new(const struct cpu_list *cpus, size_t share, record_sink sink,
+			void *context);
 void merge_free(struct merge *merge);
 
 /**
@@ -35,17 +44,19 @@ void merge_free(struct merge *merge);
  * A record that goes back in time all the same (seen with damaged data) is put at the newest time
  * of its CPU. Full: the oldest records go out early, in order, and are counted in
  * merge_forced(): a source that asks merge_has_room() before each page never gets there. Returns
- * 0, -ENOMEM (a large payload), or what the sink returned.
+ * 0, -EINVAL for a CPU that is not in the list, -EMSGSIZE for a record larger than the share, or
+ * what the sink returned.
  */
 int merge_put(void *merge, const struct record *record);
 
 /**
- * merge_has_room - may @cpu put @records more?
+ * merge_has_room - may @cpu put records of @bytes in all more? See merge_page_bytes().
  *
  * Each CPU has its share, so that one that runs ahead in time cannot fill what the one that holds
- * the line needs to get on.
+ * the line needs to get on. A page for each is enough for that: what the one that holds the line
+ * has read goes out, at the latest a round later.
  */
-bool merge_has_room(const struct merge *merge, int cpu, size_t records);
+bool merge_has_room(const struct merge *merge, int cpu, size_t bytes);
 
 /** merge_left_with_data - in this round @cpu was not read to its end */
 void merge_left_with_data(struct merge *merge, int cpu);

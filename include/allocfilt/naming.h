@@ -68,7 +68,7 @@ struct shrinker_names *naming_shrinkers(const struct naming *naming);
 uint64_t naming_address(const struct naming *naming, const char *function);
 
 /* The tables of names that may have been full. */
-#define NAMING_OVERFLOWS 4
+#define NAMING_OVERFLOWS 6
 
 /** naming_overflows - fills an array of at least NAMING_OVERFLOWS; returns how many */
 size_t naming_overflows(const struct naming *naming, struct overflow *overflows);

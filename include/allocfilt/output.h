@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cpu_list.h"
 #include "journal.h"
 #include "losses.h"
 #include "options.h"
@@ -40,7 +41,7 @@ struct summary_view {
 	struct shrinkers *shrinkers;
 	struct shrinker_names *shrinker_names;	/* of superblocks; NULL: none */
 	const struct losses *losses;
-	int cpus;
+	struct cpu_list cpus;
 	const struct overflow *overflows;
 	size_t nr_overflows;
 	unsigned int top;	/* how many tasks and cgroups */

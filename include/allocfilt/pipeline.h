@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "cpu_list.h"
 #include "failure.h"
 #include "journal.h"
 #include "limits.h"
@@ -36,7 +37,7 @@ struct pipeline_setup {
 	const char *proc;	/* "/proc" for a live run, NULL for a capture */
 	const pid_t *pids;	/* -p, 0 ends; NULL: all */
 	pid_t own;		/* kept out of what is shown; 0: nobody */
-	int cpus;		/* CPUs are 0 … cpus-1 */
+	struct cpu_list cpus;	/* its numbers have to live as long */
 	bool local_clock;
 	enum options_format format;
 	const struct journal_setup *journal;	/* copied; NULL: the form of format */

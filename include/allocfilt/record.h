@@ -88,8 +88,9 @@ struct record {
 		struct record_superblock superblock;
 	};
 	struct record_stack stack;	/* RECORD_STACK, and the event that it belongs to */
-	const void *raw;	/* the record as the kernel wrote it, common fields first; valid as
-				 * long as the record itself (see record_store) */
+	const void *raw;	/* RECORD_EVENT, RECORD_SUPERBLOCK: as the kernel wrote it, common
+				 * fields first; valid as long as the record itself (see
+				 * record_store) */
 };
 
 /* A record that outlives the page it came from. */

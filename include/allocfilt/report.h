@@ -2,6 +2,7 @@
 #ifndef ALLOCFILT_REPORT_H
 #define ALLOCFILT_REPORT_H
 
+#include "cpu_list.h"
 #include "journal.h"
 #include "losses.h"
 #include "metrics_text.h"
@@ -23,7 +24,7 @@ struct report_setup {
 	const struct plan *plan;
 	struct naming *naming;
 	const struct losses *losses;
-	int cpus;
+	struct cpu_list cpus;	/* its numbers have to live as long */
 	enum options_format format;
 	const struct journal_setup *journal;	/* copied; NULL: the form of format */
 	unsigned int top;
@@ -48,7 +49,7 @@ int report_record(struct report *report, const struct record *record);
 int report_flush(struct report *report);
 
 /* The tables of the report that may have been full; the rest is the caller's. */
-#define REPORT_OVERFLOWS 8
+#define REPORT_OVERFLOWS 9
 
 /** report_overflows - fills an array of at least REPORT_OVERFLOWS; returns how many */
 size_t report_overflows(const struct report *report, struct overflow *overflows);

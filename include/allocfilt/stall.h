@@ -93,6 +93,7 @@ struct stalls_drops {
 	uint64_t owners;	/* tasks whose windows and pairs went out before their time */
 	uint64_t spans;		/* slow windows and pairs that went to make room */
 	uint64_t shrinkers;	/* shares that count as slab, but not for their shrinker */
+	uint64_t names;		/* times that names of gfp flags or an outcome had gone */
 };
 void stalls_drops(const struct stalls *stalls, struct stalls_drops *drops);
 

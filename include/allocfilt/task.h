@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cpu_list.h"
 #include "plan.h"
 #include "record.h"
 
@@ -57,7 +58,7 @@ struct tasks;
 
 struct tasks_setup {
 	const struct plan *plan;	/* has to live as long */
-	int cpus;			/* CPUs are 0 … cpus-1 */
+	struct cpu_list cpus;		/* its numbers have to live as long */
 	/* ns by which a window may have begun before its calltime: 0 with the local clock, else how
 	 * uncertain its edges are (DESIGN 5.6) */
 	uint64_t edge;

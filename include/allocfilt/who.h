@@ -53,6 +53,16 @@ void who_see(struct who *who, int pid, uint64_t ts);
  */
 const struct who_task *who_of(struct who *who, int pid, uint64_t ts);
 
+/** who_evicted - tasks that made room for others: most are never asked for again, or read again */
+uint64_t who_evicted(const struct who *who);
+
+/**
+ * who_missed - times that nothing was known of a task, and it may be one that had made room
+ *
+ * Of a live task that is still there all is read again, so it has to have gone.
+ */
+uint64_t who_missed(const struct who *who);
+
 /** who_print - a line of the file `tasks`; nothing for a task of which nothing is known */
 void who_print(FILE *stream, const struct who_task *task);
 

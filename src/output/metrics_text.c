@@ -281,7 +281,8 @@ static void put_lost(struct exposition *exposition, const struct summary_view *v
 {
 	exposition_family(exposition, "allocfilt_lost_records_total", "counter",
 			  "Records that the kernel's ring buffer of a CPU had no room for.");
-	for (int cpu = 0; cpu < view->cpus; cpu++) {
+	for (int i = 0; i < view->cpus.count; i++) {
+		int cpu = view->cpus.numbers[i];
 		struct exposition_labels labels = { .used = 0 };
 		uint64_t unknown;
 
@@ -294,7 +295,8 @@ static void put_unknown_losses(struct exposition *exposition, const struct summa
 {
 	exposition_family(exposition, "allocfilt_unknown_losses_total", "counter",
 			  "Times that records of a CPU were lost and nothing tells how many.");
-	for (int cpu = 0; cpu < view->cpus; cpu++) {
+	for (int i = 0; i < view->cpus.count; i++) {
+		int cpu = view->cpus.numbers[i];
 		struct exposition_labels labels = { .used = 0 };
 		uint64_t unknown;
 

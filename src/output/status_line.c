@@ -13,7 +13,8 @@ uint64_t status_lost(const struct summary_view *view, uint64_t *ret_times)
 	uint64_t records = 0;
 
 	*ret_times = 0;
-	for (int cpu = 0; cpu < view->cpus; cpu++) {
+	for (int i = 0; i < view->cpus.count; i++) {
+		int cpu = view->cpus.numbers[i];
 		uint64_t unknown;
 
 		records += losses_of(view->losses, cpu, &unknown);

@@ -146,7 +146,8 @@ static void put_stalls(struct json *json, const char *key, const struct latency 
 static void put_losses(struct json *json, const struct summary_view *view)
 {
 	json_open(json, "lost", '[');
-	for (int cpu = 0; cpu < view->cpus; cpu++) {
+	for (int i = 0; i < view->cpus.count; i++) {
+		int cpu = view->cpus.numbers[i];
 		uint64_t unknown;
 		uint64_t records = losses_of(view->losses, cpu, &unknown);
 

@@ -232,7 +232,8 @@ static int put_lost(struct writer *writer, const struct summary_view *view)
 	uint64_t times = 0;
 	int ret = 0;
 
-	for (int cpu = 0; cpu < view->cpus; cpu++) {
+	for (int i = 0; i < view->cpus.count; i++) {
+		int cpu = view->cpus.numbers[i];
 		uint64_t unknown;
 
 		records += losses_of(view->losses, cpu, &unknown);

@@ -495,6 +495,13 @@ static int give(const struct decode *decode, const struct record *record)
 	return decode->setup.sink(decode->setup.sink_context, record);
 }
 
+/* Of what is wholly in the record itself. */
+static void drop_payload(struct record *record)
+{
+	record->raw = NULL;
+	record->raw_size = 0;
+}
+
 static int give_window(struct decode *decode, const struct format *format, const void *data,
 		       struct record *record)
 {
@@ -517,6 +524,7 @@ static int give_window(struct decode *decode, const struct format *format, const
 	set_indent(decode, record->cpu, window->depth);
 	record->kind = RECORD_WINDOW;
 	record->indent = indent_of(decode, record->cpu);
+	drop_payload(record);
 	return give(decode, record);
 }
 
@@ -567,6 +575,7 @@ static int give_clock(struct decode *decode, const struct format *format, const 
 	if (!parse_clock((const char *)data + offset, size - offset, &record->realtime))
 		return 0;
 	record->kind = RECORD_CLOCK;
+	drop_payload(record);
 	return give(decode, record);
 }
 
@@ -628,8 +637,7 @@ static int give_stack(struct decode *decode, const struct format *format, const 
 		return 0;
 	count = read_frames(decode, format, data, size);
 	record->kind = RECORD_STACK;
-	record->raw = NULL;
-	record->raw_size = 0;
+	drop_payload(record);
 	stack->ts = record->ts;
 	stack->flags = record->flags;
 	stack->preempt_count = (uint8_t)read_field(decode, &format->common[COMMON_PREEMPT_COUNT],

@@ -3,16 +3,10 @@
 #include <stdlib.h>
 
 #include "allocfilt/merge.h"
-
-struct held_record {
-	struct stored_record stored;
-	struct held_record *next;	/* of the same CPU, or of the free list */
-};
+#include "allocfilt/record_ring.h"
 
 struct cpu_queue {
-	struct held_record *first;
-	struct held_record *last;
-	size_t held;
+	struct record_ring ring;
 	uint64_t newest;		/* ns: last time read from this CPU */
 	bool left_with_data;
 };
@@ -20,33 +14,53 @@ struct cpu_queue {
 struct merge {
 	record_sink sink;
 	void *context;
-	int cpus;
-	struct cpu_queue *queues;
-	int *heap;			/* CPUs with records, the one with the earliest on top */
+	struct cpu_list cpus;
+	size_t share;			/* bytes of a ring */
+	struct cpu_queue *queues;	/* one for each place */
+	int *heap;			/* places with records, the one with the earliest on top */
 	int heap_size;
-	struct held_record *pool;
-	struct held_record *free;
+	unsigned char *rings;
 	size_t held;
-	size_t records;
 	uint64_t newest;		/* ns: over all CPUs, this round */
 	uint64_t newest_before;		/* the same, up to the round before */
 	uint64_t forced;
 };
 
-static void fill_free_list(struct merge *merge, size_t records)
+size_t merge_page_bytes(size_t page_size)
 {
-	for (size_t i = records; i-- > 0;) {
-		merge->pool[i].next = merge->free;
-		merge->free = &merge->pool[i];
-	}
-	merge->records = records;
+	return RECORD_RING_PAGE_FACTOR * page_size;
 }
 
-struct merge *merge_new(int cpus, size_t records, record_sink sink, void *context)
+size_t merge_share(int cpus, size_t page_size)
+{
+	size_t share = MERGE_BYTES / cpus;
+
+	if (share > MERGE_CPU_BYTES)
+		share = MERGE_CPU_BYTES;
+	if (share < merge_page_bytes(page_size))
+		share = merge_page_bytes(page_size);
+	return share / RECORD_RING_ALIGN * RECORD_RING_ALIGN;
+}
+
+static bool allocate(struct merge *merge)
+{
+	merge->queues = calloc(merge->cpus.count, sizeof(*merge->queues));
+	merge->heap = calloc(merge->cpus.count, sizeof(*merge->heap));
+	merge->rings = calloc(merge->cpus.count, merge->share);
+	if (!merge->queues || !merge->heap || !merge->rings)
+		return false;
+	for (int place = 0; place < merge->cpus.count; place++)
+		record_ring_init(&merge->queues[place].ring, merge->rings + place * merge->share,
+				 merge->share);
+	return true;
+}
+
+struct merge *merge_new(const struct cpu_list *cpus, size_t share, record_sink sink,
+			void *context)
 {
 	struct merge *merge;
 
-	if (cpus < 1 || !records) {
+	if (cpus->count < 1 || share < RECORD_RING_ALIGN) {
 		errno = EINVAL;
 		return NULL;
 	}
@@ -55,46 +69,29 @@ struct merge *merge_new(int cpus, size_t records, record_sink sink, void *contex
 		return NULL;
 	merge->sink = sink;
 	merge->context = context;
-	merge->cpus = cpus;
-	merge->queues = calloc(cpus, sizeof(*merge->queues));
-	merge->heap = calloc(cpus, sizeof(*merge->heap));
-	merge->pool = calloc(records, sizeof(*merge->pool));
-	if (!merge->queues || !merge->heap || !merge->pool) {
+	merge->cpus = *cpus;
+	merge->share = share / RECORD_RING_ALIGN * RECORD_RING_ALIGN;
+	if (!allocate(merge)) {
 		merge_free(merge);
 		errno = ENOMEM;
 		return NULL;
 	}
-	fill_free_list(merge, records);
 	return merge;
-}
-
-static void release_held(struct merge *merge, struct held_record *held)
-{
-	record_store_release(&held->stored);
-	held->next = merge->free;
-	merge->free = held;
-	merge->held--;
 }
 
 void merge_free(struct merge *merge)
 {
 	if (!merge)
 		return;
-	for (int cpu = 0; merge->queues && cpu < merge->cpus; cpu++) {
-		struct held_record *held = merge->queues[cpu].first;
-
-		for (; held; held = held->next)
-			record_store_release(&held->stored);
-	}
-	free(merge->pool);
+	free(merge->rings);
 	free(merge->heap);
 	free(merge->queues);
 	free(merge);
 }
 
-static uint64_t first_time(const struct merge *merge, int cpu)
+static uint64_t first_time(const struct merge *merge, int place)
 {
-	return merge->queues[cpu].first->stored.record.ts;
+	return record_ring_time(&merge->queues[place].ring);
 }
 
 static bool heap_before(const struct merge *merge, int a, int b)
@@ -107,10 +104,10 @@ static bool heap_before(const struct merge *merge, int a, int b)
 
 static void heap_swap(struct merge *merge, int i, int k)
 {
-	int cpu = merge->heap[i];
+	int place = merge->heap[i];
 
 	merge->heap[i] = merge->heap[k];
-	merge->heap[k] = cpu;
+	merge->heap[k] = place;
 }
 
 static void heap_up(struct merge *merge, int i)
@@ -136,16 +133,16 @@ static void heap_down(struct merge *merge, int i)
 	}
 }
 
-static void heap_push(struct merge *merge, int cpu)
+static void heap_push(struct merge *merge, int place)
 {
-	merge->heap[merge->heap_size] = cpu;
+	merge->heap[merge->heap_size] = place;
 	heap_up(merge, merge->heap_size++);
 }
 
 /* After the first record of the CPU on top has changed or gone. */
 static void heap_settle_top(struct merge *merge)
 {
-	if (!merge->queues[merge->heap[0]].first)
+	if (!merge->queues[merge->heap[0]].ring.held)
 		merge->heap[0] = merge->heap[--merge->heap_size];
 	if (merge->heap_size)
 		heap_down(merge, 0);
@@ -154,41 +151,18 @@ static void heap_settle_top(struct merge *merge)
 /* Hands on the earliest record of all. */
 static int give_first(struct merge *merge)
 {
-	struct cpu_queue *queue = &merge->queues[merge->heap[0]];
-	struct held_record *held = queue->first;
-	int ret;
+	int place = merge->heap[0];
+	struct record record;
 
-	queue->first = held->next;
-	if (!queue->first)
-		queue->last = NULL;
-	queue->held--;
+	record_ring_take(&merge->queues[place].ring, &record);
+	record.cpu = merge->cpus.numbers[place];
+	merge->held--;
 	heap_settle_top(merge);
-	ret = merge->sink(merge->context, &held->stored.record);
-	release_held(merge, held);
-	return ret;
+	return merge->sink(merge->context, &record);
 }
 
-static void append(struct merge *merge, struct held_record *held, int cpu)
+static void note_time(struct merge *merge, struct cpu_queue *queue, struct record *record)
 {
-	struct cpu_queue *queue = &merge->queues[cpu];
-
-	held->next = NULL;
-	queue->held++;
-	merge->held++;
-	if (queue->last) {
-		queue->last->next = held;
-		queue->last = held;
-		return;
-	}
-	queue->first = held;
-	queue->last = held;
-	heap_push(merge, cpu);
-}
-
-static void note_time(struct merge *merge, struct record *record)
-{
-	struct cpu_queue *queue = &merge->queues[record->cpu];
-
 	if (record->ts < queue->newest)
 		record->ts = queue->newest;
 	queue->newest = record->ts;
@@ -196,38 +170,54 @@ static void note_time(struct merge *merge, struct record *record)
 		merge->newest = record->ts;
 }
 
-int merge_put(void *context, const struct record *record)
+/* A ring without room gets it by what goes out before its turn. */
+static int append(struct merge *merge, struct record_ring *ring, const struct record *record)
 {
-	struct merge *merge = context;
-	struct held_record *held;
 	int ret;
 
-	if (record->cpu < 0 || record->cpu >= merge->cpus)
-		return -EINVAL;
-	if (!merge->free) {
+	while ((ret = record_ring_put(ring, record)) == -ENOSPC) {
 		merge->forced++;
 		ret = give_first(merge);
 		if (ret)
 			return ret;
 	}
-	held = merge->free;
-	ret = record_store(&held->stored, record);
+	return ret;
+}
+
+int merge_put(void *context, const struct record *record)
+{
+	struct merge *merge = context;
+	struct record in_order = *record;
+	int place = cpu_list_place(&merge->cpus, record->cpu);
+	struct cpu_queue *queue;
+	int ret;
+
+	if (place < 0)
+		return -EINVAL;
+	queue = &merge->queues[place];
+	note_time(merge, queue, &in_order);
+	ret = append(merge, &queue->ring, &in_order);
 	if (ret)
 		return ret;
-	merge->free = held->next;
-	note_time(merge, &held->stored.record);
-	append(merge, held, record->cpu);
+	merge->held++;
+	if (queue->ring.held == 1)
+		heap_push(merge, place);
 	return 0;
 }
 
-bool merge_has_room(const struct merge *merge, int cpu, size_t records)
+bool merge_has_room(const struct merge *merge, int cpu, size_t bytes)
 {
-	return merge->queues[cpu].held + records <= merge->records / merge->cpus;
+	int place = cpu_list_place(&merge->cpus, cpu);
+
+	return place >= 0 && record_ring_room(&merge->queues[place].ring) >= bytes;
 }
 
 void merge_left_with_data(struct merge *merge, int cpu)
 {
-	merge->queues[cpu].left_with_data = true;
+	int place = cpu_list_place(&merge->cpus, cpu);
+
+	if (place >= 0)
+		merge->queues[place].left_with_data = true;
 }
 
 /* Up to which time everything has been read, and forgets the marks of the round. */
@@ -235,8 +225,8 @@ static uint64_t end_line(struct merge *merge)
 {
 	uint64_t line = merge->newest_before;
 
-	for (int cpu = 0; cpu < merge->cpus; cpu++) {
-		struct cpu_queue *queue = &merge->queues[cpu];
+	for (int place = 0; place < merge->cpus.count; place++) {
+		struct cpu_queue *queue = &merge->queues[place];
 
 		if (queue->left_with_data && queue->newest < line)
 			line = queue->newest;

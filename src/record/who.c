@@ -20,6 +20,8 @@ struct known {
 
 struct who {
 	int proc;			/* descriptor of /proc; -1: a capture */
+	uint64_t evicted;
+	uint64_t missed;
 	struct who_task unknown;	/* what is told of a task of which nothing is known */
 	size_t size;
 	struct known table[];
@@ -172,6 +174,7 @@ static struct known *add(struct who *who, const struct who_task *task, uint64_t 
 	for (size_t i = 1; i < PLACES; i++)
 		if (places[i].ts < oldest->ts)
 			oldest = &places[i];
+	who->evicted += oldest->task.pid != 0;
 	*oldest = (struct known){ .task = *task, .ts = ts };
 	return oldest;
 }
@@ -260,7 +263,19 @@ const struct who_task *who_of(struct who *who, int pid, uint64_t ts)
 {
 	const struct known *known = pid > 0 ? look(who, pid, ts, FRESH) : NULL;
 
+	if (!known && pid > 0 && who->evicted)
+		who->missed++;
 	return known ? &known->task : &who->unknown;
+}
+
+uint64_t who_evicted(const struct who *who)
+{
+	return who->evicted;
+}
+
+uint64_t who_missed(const struct who *who)
+{
+	return who->missed;
 }
 
 void who_print(FILE *stream, const struct who_task *task)

@@ -273,13 +273,28 @@ static int put_before_data(struct keep *keep, const char *dir, const struct cpu_
 	return ret ? ret : put_description(keep, buffers);
 }
 
+static struct losses *losses_by_cpu(const struct cpu_buffers *buffers)
+{
+	struct cpu_list cpus = { .count = cpu_buffers_count(buffers) };
+	int *numbers = calloc(cpus.count, sizeof(*numbers));
+	struct losses *losses = NULL;
+
+	for (int i = 0; numbers && i < cpus.count; i++)
+		numbers[i] = cpu_buffers_cpu(buffers, i);
+	cpus.numbers = numbers;
+	if (numbers)
+		losses = losses_new(&cpus);
+	free(numbers);
+	return losses;
+}
+
 int keep_describe(struct keep *keep, const char *dir, const struct cpu_buffers *buffers,
 		  struct failure *failure)
 {
 	int ret;
 
 	keep->described = true;
-	keep->losses = losses_new(cpu_buffers_cpus(buffers));
+	keep->losses = losses_by_cpu(buffers);
 	if (!keep->losses)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	ret = put_before_data(keep, dir, buffers);
@@ -450,7 +465,7 @@ static void say_kept(const struct keep *keep, const struct cpu_buffers *buffers)
 	log_notice("%s: %" PRIu64 " bytes of data kept, %" PRIu64 " records lost",
 		   keep->setup.dir, capture_bytes(keep->writer), lost);
 	if (lost)
-		losses_say_all(keep->losses);
+		losses_say_all(keep->losses, true);
 }
 
 static int put_stats(struct keep *keep, const char *dir, const struct cpu_buffers *buffers)

@@ -46,6 +46,8 @@ struct live {
 	struct pipeline *pipeline;	/* NULL with -w */
 	struct keep *keep;		/* NULL without -w */
 	struct page_layout layout;
+	struct cpu_list cpus;
+	int *cpu_numbers;
 	struct loop *loop;
 	bool has_traced;
 	bool broken;			/* the output is: nothing more is to be printed */
@@ -151,7 +153,7 @@ static void journal_rules(const struct options *options, struct journal_setup *s
 	};
 }
 
-static int make_pipeline(struct live *live, int cpus)
+static int make_pipeline(struct live *live)
 {
 	struct journal_setup journal;
 	struct pipeline_setup setup = {
@@ -166,7 +168,7 @@ static int make_pipeline(struct live *live, int cpus)
 		.stack = live->run->options->stack,
 		.pids = live->run->options->pids,
 		.own = getpid(),
-		.cpus = cpus,
+		.cpus = live->cpus,
 		.local_clock = true,
 		.format = live->run->options->format,
 		.top = live->run->options->top,
@@ -278,16 +280,16 @@ static int make_loop(struct live *live)
 	return 0;
 }
 
-/* The highest CPU's number and one; an instance has the same CPUs as the top level. */
-static int count_cpus(const struct live *live)
+/* An instance has the same CPUs as the top level. */
+static int list_cpus(struct live *live)
 {
-	int *cpus = NULL;
-	int count = cpu_directories(live->kernel->dir, &cpus);
+	int count = cpu_directories(live->kernel->dir, &live->cpu_numbers);
 
-	if (count > 0)
-		count = cpus[count - 1] + 1;
-	free(cpus);
-	return count;
+	if (count <= 0)
+		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, ENOENT,
+				   "%s/per_cpu: no CPU to read", live->kernel->dir);
+	live->cpus = (struct cpu_list){ live->cpu_numbers, count };
+	return 0;
 }
 
 /* All that takes long or may fail comes before the first change. */
@@ -295,17 +297,15 @@ static int prepare(struct live *live)
 {
 	struct failure failure = { 0 };
 	const struct options *options = live->run->options;
-	int cpus = count_cpus(live);
 	int ret = read_layout(live);
 
+	if (!ret)
+		ret = list_cpus(live);
 	if (ret)
 		return ret;
-	if (cpus <= 0)
-		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, ENOENT,
-				   "%s/per_cpu: no CPU to read", live->kernel->dir);
 	open_files_for_cpus(options->limits.files, live->kernel->dir, options->write ? 2 : 1);
 	find_probe(live, &failure);
-	ret = options->write ? make_keep(live) : make_pipeline(live, cpus);
+	ret = options->write ? make_keep(live) : make_pipeline(live);
 	if (!ret)
 		define_probe(live, &failure);
 	/* The configuration may have metrics, where -w keeps a capture and nothing is filtered. */
@@ -488,6 +488,7 @@ void live_free(struct live *live)
 	keep_free(live->keep);
 	plan_free(live->plan);
 	kernel_close(live->kernel);
+	free(live->cpu_numbers);
 	free(live);
 }
 

@@ -18,19 +18,19 @@ struct cpu_loss {
 };
 
 struct losses {
-	int cpus;
+	struct cpu_list cpus;
 	bool said;
 	bool unsaid;
 	uint64_t said_at;
-	struct cpu_loss cpu[];
+	struct cpu_loss cpu[];		/* by place */
 };
 
-struct losses *losses_new(int cpus)
+struct losses *losses_new(const struct cpu_list *cpus)
 {
-	struct losses *losses = calloc(1, sizeof(*losses) + cpus * sizeof(losses->cpu[0]));
+	struct losses *losses = calloc(1, sizeof(*losses) + cpus->count * sizeof(losses->cpu[0]));
 
 	if (losses)
-		losses->cpus = cpus;
+		losses->cpus = *cpus;
 	return losses;
 }
 
@@ -41,11 +41,12 @@ void losses_free(struct losses *losses)
 
 void losses_add(struct losses *losses, int cpu, int64_t count)
 {
+	int place = cpu_list_place(&losses->cpus, cpu);
 	struct cpu_loss *loss;
 
-	if (cpu < 0 || cpu >= losses->cpus)
+	if (place < 0)
 		return;
-	loss = &losses->cpu[cpu];
+	loss = &losses->cpu[place];
 	if (count < 0)
 		loss->unknown++;
 	else
@@ -56,14 +57,16 @@ void losses_add(struct losses *losses, int cpu, int64_t count)
 
 uint64_t losses_of(const struct losses *losses, int cpu, uint64_t *ret_unknown)
 {
-	*ret_unknown = losses->cpu[cpu].unknown;
-	return losses->cpu[cpu].records;
+	const struct cpu_loss *loss = &losses->cpu[cpu_list_place(&losses->cpus, cpu)];
+
+	*ret_unknown = loss->unknown;
+	return loss->records;
 }
 
 bool losses_any(const struct losses *losses)
 {
-	for (int cpu = 0; cpu < losses->cpus; cpu++)
-		if (losses->cpu[cpu].records || losses->cpu[cpu].unknown)
+	for (int place = 0; place < losses->cpus.count; place++)
+		if (losses->cpu[place].records || losses->cpu[place].unknown)
 			return true;
 	return false;
 }
@@ -86,10 +89,11 @@ void losses_say(struct losses *losses, uint64_t now)
 {
 	if (!losses->unsaid || (losses->said && now - losses->said_at < SAY_INTERVAL))
 		return;
-	for (int cpu = 0; cpu < losses->cpus; cpu++) {
-		if (losses->cpu[cpu].unsaid)
-			say_cpu(&losses->cpu[cpu], cpu, "so far", larger_buffer);
-		losses->cpu[cpu].unsaid = false;
+	for (int place = 0; place < losses->cpus.count; place++) {
+		if (losses->cpu[place].unsaid)
+			say_cpu(&losses->cpu[place], losses->cpus.numbers[place], "so far",
+				larger_buffer);
+		losses->cpu[place].unsaid = false;
 	}
 	losses->said = true;
 	losses->unsaid = false;
@@ -100,7 +104,8 @@ void losses_say_all(const struct losses *losses, bool live)
 {
 	if (!losses_any(losses))
 		log_notice("no records lost");
-	for (int cpu = 0; cpu < losses->cpus; cpu++)
-		if (losses->cpu[cpu].records || losses->cpu[cpu].unknown)
-			say_cpu(&losses->cpu[cpu], cpu, "in all", live ? larger_buffer : "");
+	for (int place = 0; place < losses->cpus.count; place++)
+		if (losses->cpu[place].records || losses->cpu[place].unknown)
+			say_cpu(&losses->cpu[place], losses->cpus.numbers[place], "in all",
+				live ? larger_buffer : "");
 }

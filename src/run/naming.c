@@ -258,6 +258,12 @@ size_t naming_overflows(const struct naming *naming, struct overflow *overflows)
 	overflows[3] = (struct overflow){ "cgroups_missed",
 					  "times the path of a cgroup may have been forgotten",
 					  cgroups_missed(naming->cgroups) };
+	overflows[4] = (struct overflow){ "processes",
+					  "processes of tasks made room for newer ones",
+					  who_evicted(naming->who), true };
+	overflows[5] = (struct overflow){ "processes_missed",
+					  "times the process of a task may have been forgotten",
+					  who_missed(naming->who) };
 	return NAMING_OVERFLOWS;
 }
 

@@ -23,8 +23,6 @@
 /* How far a window's edges may be off where its times are of another clock than the events'. */
 #define FOREIGN_CLOCK_EDGE 50000	/* ns */
 
-#define RECORD_BYTES_MIN 12		/* header and common fields */
-
 struct pipeline {
 	struct pipeline_setup setup;
 	struct naming *naming;
@@ -35,10 +33,10 @@ struct pipeline {
 	struct tasks *tasks;
 	struct report *report;
 	struct losses *losses;
-	size_t page_records;		/* at most, in one page */
+	size_t page_bytes;		/* at most, of the records of a page in merge */
 	bool left_with_data;
 	bool said_ragged_end;
-	uint64_t *newest;		/* ns, per CPU: where a damaged page's loss is put */
+	uint64_t *newest;		/* ns, by place: where a damaged page's loss is put */
 	uint64_t unread_cpus;
 	uint64_t damaged_pages;
 	int first_damaged;		/* CPU */
@@ -72,12 +70,17 @@ static int record_in_order(void *context, const struct record *record)
 	return tasks_record(pipeline->tasks, record);
 }
 
+static uint64_t *newest_of(struct pipeline *pipeline, int cpu)
+{
+	return &pipeline->newest[cpu_list_place(&pipeline->setup.cpus, cpu)];
+}
+
 /* A task may be gone by the time its record is in order, so its name is noted here. */
 static int record_decoded(void *context, const struct record *record)
 {
 	struct pipeline *pipeline = context;
 
-	pipeline->newest[record->cpu] = record->ts;
+	*newest_of(pipeline, record->cpu) = record->ts;
 	naming_see(pipeline->naming, record);
 	return merge_put(pipeline->merge, record);
 }
@@ -86,7 +89,7 @@ static bool cpu_ready(void *context, int cpu)
 {
 	struct pipeline *pipeline = context;
 
-	return merge_has_room(pipeline->merge, cpu, pipeline->page_records);
+	return merge_has_room(pipeline->merge, cpu, pipeline->page_bytes);
 }
 
 static void cpu_left_with_data(void *context, int cpu)
@@ -111,7 +114,7 @@ static int damaged_page(struct pipeline *pipeline, int cpu)
 {
 	if (!pipeline->damaged_pages++)
 		pipeline->first_damaged = cpu;
-	return decode_lost(pipeline->decode, cpu, pipeline->newest[cpu], RECORD_LOST_UNKNOWN);
+	return decode_lost(pipeline->decode, cpu, *newest_of(pipeline, cpu), RECORD_LOST_UNKNOWN);
 }
 
 static int page_arrived(void *context, int cpu, const void *page, size_t length, bool last)
@@ -226,15 +229,13 @@ static bool make_record_stages(struct pipeline *pipeline)
 		.sink_context = pipeline,
 	};
 	struct page_sink pages = { .record = decode_record, .lost = decode_lost };
-	size_t share = 2 * pipeline->page_records;
+	size_t share = merge_share(setup->cpus.count, setup->layout.size);
 
-	if (share < MERGE_CPU_RECORDS)
-		share = MERGE_CPU_RECORDS;
 	pipeline->decode = decode_new(&decode);
 	naming_set_decode(pipeline->naming, pipeline->decode);
 	pages.context = pipeline->decode;
 	pipeline->pages = page_reader_new(&setup->layout, &pages);
-	pipeline->merge = merge_new(setup->cpus, share * setup->cpus, record_in_order, pipeline);
+	pipeline->merge = merge_new(&setup->cpus, share, record_in_order, pipeline);
 	return pipeline->decode && pipeline->pages && pipeline->merge;
 }
 
@@ -272,8 +273,8 @@ static bool make_task_stages(struct pipeline *pipeline)
 		.sink = { .window = report_window, .pair = report_pair },
 	};
 
-	pipeline->newest = calloc(setup->cpus, sizeof(*pipeline->newest));
-	pipeline->losses = losses_new(setup->cpus);
+	pipeline->newest = calloc(setup->cpus.count, sizeof(*pipeline->newest));
+	pipeline->losses = losses_new(&setup->cpus);
 	if (!pipeline->newest || !pipeline->losses || !make_report(pipeline))
 		return false;
 	tasks.sink.context = pipeline->report;
@@ -308,7 +309,7 @@ static int fill_pipeline(struct pipeline *pipeline, struct failure *failure)
 
 	if (ret)
 		return ret;
-	pipeline->page_records = pipeline->setup.layout.size / RECORD_BYTES_MIN;
+	pipeline->page_bytes = merge_page_bytes(pipeline->setup.layout.size);
 	if (!make_record_stages(pipeline) || !make_task_stages(pipeline))
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	return add_formats(pipeline, failure);

@@ -130,7 +130,7 @@ static bool make_stages(struct report *report)
 		.journal = setup->journal,
 		.writer = setup->writer,
 		.fd = setup->fd,
-		.cpu_width = snprintf(NULL, 0, "%d", setup->cpus - 1),
+		.cpu_width = snprintf(NULL, 0, "%d", cpu_list_highest(&setup->cpus)),
 		.plan = setup->plan,
 		.namer = report->namer,
 	};
@@ -199,6 +199,9 @@ size_t report_overflows(const struct report *report, struct overflow *overflows)
 					  shrinker_names_overflow(names) };
 	overflows[7] = (struct overflow){ "stacks", "stacks are not shown",
 					  stacks ? stacks_overflow(stacks) : 0 };
+	overflows[8] = (struct overflow){ "stall_names",
+					  "times the names of gfp flags were forgotten",
+					  drops.names };
 	return REPORT_OVERFLOWS;
 }
 

@@ -30,6 +30,7 @@ struct capture {
 	uint64_t threshold;	/* ns */
 	char *functions;	/* text of the list of functions */
 	struct capture_cpu *cpus;
+	int *numbers;		/* of the cpus */
 	int count;
 	void *page;
 	uint64_t flaws;
@@ -152,8 +153,7 @@ static int open_cpu(struct capture *capture, struct capture_cpu *cpu)
 
 static int open_cpus(struct capture *capture, struct failure *failure)
 {
-	int *cpus = NULL;
-	int count = cpu_directories(capture->dir, &cpus);
+	int count = cpu_directories(capture->dir, &capture->numbers);
 	int opened = 0, ret = 0;
 
 	if (count <= 0)
@@ -162,11 +162,10 @@ static int open_cpus(struct capture *capture, struct failure *failure)
 				   capture->dir);
 	capture->cpus = calloc(count, sizeof(*capture->cpus));
 	for (int i = 0; capture->cpus && i < count; i++) {
-		capture->cpus[i].cpu = cpus[i];
+		capture->cpus[i].cpu = capture->numbers[i];
 		ret = open_cpu(capture, &capture->cpus[i]);
 		opened += !ret;
 	}
-	free(cpus);
 	if (!capture->cpus)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	capture->count = count;
@@ -294,6 +293,7 @@ void capture_close(struct capture *capture)
 		if (capture->cpus[i].fd >= 0)
 			close(capture->cpus[i].fd);
 	free(capture->cpus);
+	free(capture->numbers);
 	free(capture->page);
 	free(capture->functions);
 	free(capture->dir);
@@ -310,9 +310,9 @@ const struct page_layout *capture_layout(const struct capture *capture)
 	return &capture->layout;
 }
 
-int capture_cpus(const struct capture *capture)
+struct cpu_list capture_cpus(const struct capture *capture)
 {
-	return capture->cpus[capture->count - 1].cpu + 1;
+	return (struct cpu_list){ capture->numbers, capture->count };
 }
 
 uint64_t capture_threshold(const struct capture *capture)

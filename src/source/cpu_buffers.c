@@ -247,11 +247,6 @@ unsigned int cpu_buffers_starved(const struct cpu_buffers *buffers)
 	return starved;
 }
 
-int cpu_buffers_cpus(const struct cpu_buffers *buffers)
-{
-	return buffers->buffers[buffers->count - 1].cpu + 1;
-}
-
 int cpu_buffers_count(const struct cpu_buffers *buffers)
 {
 	return buffers->count;

@@ -11,12 +11,15 @@
 
 struct word {
 	uint64_t value;
+	uint64_t used;		/* of words.uses, when it was last looked for */
 	char text[WORD_MAX];
 };
 
 struct words {
 	struct word word[WORDS_MAX];
 	size_t count;
+	uint64_t uses;
+	uint64_t missed;
 };
 
 struct fact_names {
@@ -39,26 +42,58 @@ void fact_names_free(struct fact_names *names)
 	free(names);
 }
 
-static const char *word_of(const struct words *words, uint64_t value)
+static const char *word_of(struct words *words, uint64_t value)
 {
-	for (size_t i = 0; i < words->count; i++)
-		if (words->word[i].value == value)
-			return words->word[i].text;
+	for (size_t i = 0; i < words->count; i++) {
+		struct word *word = &words->word[i];
+
+		if (word->value != value)
+			continue;
+		word->used = ++words->uses;
+		return word->text;
+	}
 	return NULL;
 }
 
-const char *fact_names_gfp(const struct fact_names *names, uint64_t gfp)
+/* Each value had its word when its event came. */
+static const char *look_up(struct words *words, uint64_t value)
 {
-	const char *text = word_of(&names->gfp, gfp);
+	const char *text = word_of(words, value);
 
-	return text ? text : "";
+	if (text)
+		return text;
+	words->missed++;
+	return "";
 }
 
-const char *fact_names_status(const struct fact_names *names, int status)
+const char *fact_names_gfp(struct fact_names *names, uint64_t gfp)
 {
-	const char *text = word_of(&names->status, (uint64_t)status);
+	return look_up(&names->gfp, gfp);
+}
 
-	return text ? text : "";
+const char *fact_names_status(struct fact_names *names, int status)
+{
+	return look_up(&names->status, (uint64_t)status);
+}
+
+uint64_t fact_names_missed(const struct fact_names *names)
+{
+	return names->gfp.missed + names->status.missed;
+}
+
+/* A free one, or that which was not looked for for longest. */
+static struct word *new_word(struct words *words, uint64_t value)
+{
+	struct word *word = &words->word[0];
+
+	if (words->count < WORDS_MAX)
+		word = &words->word[words->count++];
+	else
+		for (size_t i = 1; i < WORDS_MAX; i++)
+			if (words->word[i].used < word->used)
+				word = &words->word[i];
+	*word = (struct word){ .value = value, .used = ++words->uses };
+	return word;
 }
 
 /* "… gfp_flags=GFP_KERNEL …": the text behind @key up to a blank. */
@@ -81,14 +116,11 @@ static void note_word(struct fact_names *names, struct words *words, uint64_t va
 		      const struct record *record, const char *key)
 {
 	char text[EVENT_TEXT_MAX];
-	struct word *word;
 
-	if (word_of(words, value) || words->count == WORDS_MAX)
+	if (word_of(words, value))
 		return;
-	word = &words->word[words->count++];
-	word->value = value;
 	names->setup.event(names->setup.context, record, text, sizeof(text));
-	cut(word->text, text, key);
+	cut(new_word(words, value)->text, text, key);
 }
 
 static void note_request(struct facts *facts, struct fact_names *names,

@@ -594,4 +594,5 @@ void stalls_drops(const struct stalls *stalls, struct stalls_drops *drops)
 {
 	*drops = stalls->drops;
 	drops->shrinkers += pieces_overflow(stalls->pieces);
+	drops->names = fact_names_missed(stalls->names);
 }

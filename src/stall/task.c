@@ -30,7 +30,7 @@ struct waiting_record {
 struct tasks {
 	struct tasks_setup setup;
 	size_t nr_buckets;
-	uint64_t *lost_at;		/* ns, per CPU: newest place where records were lost */
+	uint64_t *lost_at;		/* ns, by place of a CPU: newest time of a loss */
 	struct task **buckets;
 	struct task *task_pool;
 	struct link free_tasks;
@@ -68,7 +68,7 @@ static bool allocate_pools(struct tasks *tasks)
 	tasks->record_pool = calloc(setup->events, sizeof(*tasks->record_pool));
 	tasks->claimed = calloc(setup->events, sizeof(const struct record *));
 	tasks->claimed_from = calloc(setup->events, sizeof(*tasks->claimed_from));
-	tasks->lost_at = calloc(setup->cpus, sizeof(*tasks->lost_at));
+	tasks->lost_at = calloc(setup->cpus.count, sizeof(*tasks->lost_at));
 	return tasks->buckets && tasks->task_pool && tasks->record_pool && tasks->claimed &&
 	       tasks->claimed_from && tasks->lost_at;
 }
@@ -351,7 +351,10 @@ static struct waiting_record *find_begin(struct tasks *tasks, struct task *task,
 static bool lost_between(const struct tasks *tasks, const struct record *begin,
 			 const struct record *end)
 {
-	return tasks->lost_at[begin->cpu] > begin->ts || tasks->lost_at[end->cpu] > begin->ts;
+	const struct cpu_list *cpus = &tasks->setup.cpus;
+
+	return tasks->lost_at[cpu_list_place(cpus, begin->cpu)] > begin->ts ||
+	       tasks->lost_at[cpu_list_place(cpus, end->cpu)] > begin->ts;
 }
 
 static int give_pair(struct tasks *tasks, struct task *task, const struct record *begin,
@@ -462,8 +465,9 @@ static void take_stack(struct task *task, const struct record *record)
 int tasks_record(void *context, const struct record *record)
 {
 	struct tasks *tasks = context;
+	int place = cpu_list_place(&tasks->setup.cpus, record->cpu);
 
-	if (record->cpu < 0 || record->cpu >= tasks->setup.cpus)
+	if (place < 0)
 		return -EINVAL;
 	switch (record->kind) {
 	case RECORD_WINDOW:
@@ -474,7 +478,7 @@ int tasks_record(void *context, const struct record *record)
 		take_stack(task_of(tasks, record), record);
 		return 0;
 	case RECORD_LOST:
-		tasks->lost_at[record->cpu] = record->ts;
+		tasks->lost_at[place] = record->ts;
 		return 0;
 	default:
 		return 0;

@@ -54,8 +54,9 @@ my %schema = (
 		incomplete => 'i',
 		lost => [{ cpu => 'i', records => 'i', times_unknown => 'i' }],
 		overflows => { map { $_ => 'i' } qw(tasks events task_events begins merge cpus names
-						    names_missed cgroups cgroups_missed slab_pairs
-						    stall_tasks stall_windows stall_shrinkers
+						    names_missed cgroups cgroups_missed processes
+						    processes_missed slab_pairs
+						    stall_tasks stall_windows stall_shrinkers stall_names
 						    summary summary_cgroups superblocks stacks) },
 		journal => { entries => 'i', held_back => 'i', dropped => 'i' },
 	},

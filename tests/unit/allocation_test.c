@@ -21,18 +21,19 @@
 #include "allocfilt/own_usage.h"
 #include "allocfilt/pipeline.h"
 #include "counted_malloc.h"
+#include "made_cpus.h"
 #include "test_directory.h"
 
 static struct pipeline *make_pipeline(struct capture *capture, const struct plan *plan,
 				      struct writer *writer, enum options_format format,
-				      const struct journal_setup *journal)
+				      const struct journal_setup *journal, struct cpu_list cpus)
 {
 	static char symbols[PATH_MAX], mounts[PATH_MAX];
 	struct pipeline_setup setup = {
 		.plan = plan, .layout = *capture_layout(capture), .dir = capture_dir(capture),
 		.names_dir = capture_dir(capture), .symbols = symbols, .mounts = mounts,
 		.release = capture_release(capture), .stack = true,
-		.cpus = capture_cpus(capture), .local_clock = true, .format = format, .top = 10,
+		.cpus = cpus, .local_clock = true, .format = format, .top = 10,
 		.journal = journal, .limits = LIMITS_DEFAULT,
 		.writer = writer, .output_fd = -1,
 	};
@@ -82,7 +83,8 @@ static unsigned int count_in(const char *dir, enum options_format format,
 	assert_int_equal(capture_open(&capture, dir, &failure), 0);
 	capture_offer(capture, &offer);
 	assert_int_equal(plan_make(&plan, &request, &offer, &failure), 0);
-	pipeline = make_pipeline(capture, plan, writer, format, journal);
+	pipeline = make_pipeline(capture, plan, writer, format, journal,
+				 capture_cpus(capture));
 	pipeline_source_sink(pipeline, &sink);
 	allocations = 0;
 	counting = true;
@@ -125,6 +127,41 @@ static void test_count(void **state)
 		for (size_t which = 0; which < sizeof(journals) / sizeof(journals[0]); which++)
 			assert_int_equal(count_in(captures[i], FORMAT_TREE, &journals[which]), 0);
 	}
+}
+
+static size_t bytes_for(int cpus)
+{
+	struct plan_request request = { .threshold = 50000 };
+	struct writer *writer = writer_new(-1, -1);
+	struct capture *capture = NULL;
+	struct plan *plan = NULL;
+	struct plan_offer offer;
+	struct failure failure;
+
+	assert_int_equal(capture_open(&capture, "fixtures/7.3", &failure), 0);
+	capture_offer(capture, &offer);
+	assert_int_equal(plan_make(&plan, &request, &offer, &failure), 0);
+	allocated = 0;
+	counting = true;
+	pipeline_free(make_pipeline(capture, plan, writer, FORMAT_TRACE, NULL, made_cpus(cpus)));
+	counting = false;
+	plan_free(plan);
+	capture_close(capture);
+	writer_free(writer);
+	return allocated;
+}
+
+/* The service may have 64 MiB, and has two pipelines for the moment of a reload. */
+static void test_bytes_of_many_cpus(void **state)
+{
+	size_t two = bytes_for(2);
+	size_t many = bytes_for(256);
+
+	(void)state;
+	if (!COUNTED)
+		skip();
+	assert_in_range(two, 1 << 20, 14 << 20);
+	assert_in_range(many - two, 0, 4 << 20);
 }
 
 static int symbol(void *context, uint64_t address, char style, char *text, size_t size)
@@ -183,6 +220,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_count),
+		cmocka_unit_test(test_bytes_of_many_cpus),
 		cmocka_unit_test(test_metrics_of_many_shrinkers),
 		cmocka_unit_test(test_counter),
 	};

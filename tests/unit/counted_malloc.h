@@ -10,6 +10,8 @@
 static volatile bool counting;
 /* volatile: to a compiler malloc() has no effect on other memory */
 static volatile unsigned int allocations;
+/* bytes, also of what was freed again */
+__attribute__((unused)) static volatile size_t allocated;
 
 /* The sanitizers have an allocator of their own, which must not be taken over. */
 #ifndef __SANITIZE_ADDRESS__
@@ -19,21 +21,27 @@ void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *old, size_t size);
 
-void *malloc(size_t size)
+static void count(size_t size)
 {
 	allocations += counting;
+	allocated += counting ? size : 0;
+}
+
+void *malloc(size_t size)
+{
+	count(size);
 	return __libc_malloc(size);
 }
 
-void *calloc(size_t count, size_t size)
+void *calloc(size_t number, size_t size)
 {
-	allocations += counting;
-	return __libc_calloc(count, size);
+	count(number * size);
+	return __libc_calloc(number, size);
 }
 
 void *realloc(void *old, size_t size)
 {
-	allocations += counting;
+	count(size);
 	return __libc_realloc(old, size);
 }
 #else

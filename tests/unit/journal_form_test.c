@@ -14,6 +14,7 @@
 #include "allocfilt/output.h"
 #include "allocfilt/status_line.h"
 #include "fake_journald.h"
+#include "made_cpus.h"
 
 #define MS	1000000ull
 #define SECOND	1000000000ull
@@ -56,6 +57,7 @@ static void make_output(void)
 
 static int begin(void **state)
 {
+	struct cpu_list cpus = made_cpus(2);
 	static char path[128];
 	int ret = make_test_directory(state);
 
@@ -67,7 +69,8 @@ static int begin(void **state)
 	};
 	view = (struct summary_view){
 		.plan = &plan, .namer = &namer, .summary = summary_new(&plan, 64),
-		.shrinkers = shrinkers_new(512), .losses = losses_new(2), .cpus = 2, .top = 10,
+		.shrinkers = shrinkers_new(512), .losses = losses_new(&cpus), .cpus = cpus,
+		.top = 10,
 	};
 	journald = fake_listen();
 	make_output();

@@ -12,8 +12,16 @@
 
 #include "allocfilt/losses.h"
 #include "allocfilt/record.h"
+#include "made_cpus.h"
 
 #define SECOND 1000000000ull
+
+static struct losses *new_losses(int count)
+{
+	struct cpu_list cpus = made_cpus(count);
+
+	return losses_new(&cpus);
+}
 
 /* What is said on stderr from capture_said() to said(). */
 static int kept_stderr;
@@ -69,7 +77,7 @@ static const char *say_all(const struct losses *losses, bool live)
 
 static void test_counts_per_cpu(void **state)
 {
-	struct losses *losses = losses_new(3);
+	struct losses *losses = new_losses(3);
 	uint64_t unknown;
 
 	(void)state;
@@ -90,7 +98,7 @@ static void test_counts_per_cpu(void **state)
 
 static void test_unknown_alone_is_a_loss(void **state)
 {
-	struct losses *losses = losses_new(1);
+	struct losses *losses = new_losses(1);
 	const char *text;
 
 	(void)state;
@@ -105,7 +113,7 @@ static void test_unknown_alone_is_a_loss(void **state)
 
 static void test_cpu_out_of_bounds(void **state)
 {
-	struct losses *losses = losses_new(2);
+	struct losses *losses = new_losses(2);
 
 	(void)state;
 	losses_add(losses, 2, 5);
@@ -114,9 +122,33 @@ static void test_cpu_out_of_bounds(void **state)
 	losses_free(losses);
 }
 
+static void test_numbers_with_gaps(void **state)
+{
+	static const int numbers[] = { 3, 6000, 65535 };
+	const struct cpu_list cpus = { numbers, 3 };
+	struct losses *losses = losses_new(&cpus);
+	uint64_t unknown;
+	const char *text;
+
+	(void)state;
+	losses_add(losses, 6000, 5);
+	losses_add(losses, 65535, RECORD_LOST_UNKNOWN);
+	losses_add(losses, 1, 9);
+	losses_add(losses, 65536, 9);
+	assert_int_equal(losses_of(losses, 3, &unknown), 0);
+	assert_int_equal(losses_of(losses, 6000, &unknown), 5);
+	assert_int_equal(losses_of(losses, 65535, &unknown), 0);
+	assert_int_equal(unknown, 1);
+	text = say_all(losses, true);
+	assert_int_equal(lines_of(text), 2);
+	assert_non_null(strstr(text, "CPU 6000 lost 5 records"));
+	assert_non_null(strstr(text, "CPU 65535 lost"));
+	losses_free(losses);
+}
+
 static void test_nothing_lost(void **state)
 {
-	struct losses *losses = losses_new(2);
+	struct losses *losses = new_losses(2);
 
 	(void)state;
 	assert_string_equal(say(losses, SECOND), "");
@@ -126,7 +158,7 @@ static void test_nothing_lost(void **state)
 
 static void test_said_at_most_once_a_second(void **state)
 {
-	struct losses *losses = losses_new(2);
+	struct losses *losses = new_losses(2);
 
 	(void)state;
 	losses_add(losses, 0, 5);
@@ -143,7 +175,7 @@ static void test_said_at_most_once_a_second(void **state)
 
 static void test_only_cpus_with_new_losses(void **state)
 {
-	struct losses *losses = losses_new(3);
+	struct losses *losses = new_losses(3);
 	const char *text;
 
 	(void)state;
@@ -160,7 +192,7 @@ static void test_only_cpus_with_new_losses(void **state)
 /* A larger buffer would have helped when it was taken. */
 static void test_final_lines_of_a_capture(void **state)
 {
-	struct losses *losses = losses_new(2);
+	struct losses *losses = new_losses(2);
 
 	(void)state;
 	losses_add(losses, 0, 5);
@@ -173,7 +205,7 @@ static void test_final_lines_of_a_capture(void **state)
 
 static void test_final_lines(void **state)
 {
-	struct losses *losses = losses_new(3);
+	struct losses *losses = new_losses(3);
 	const char *text;
 
 	(void)state;
@@ -196,6 +228,7 @@ int main(void)
 		cmocka_unit_test(test_counts_per_cpu),
 		cmocka_unit_test(test_unknown_alone_is_a_loss),
 		cmocka_unit_test(test_cpu_out_of_bounds),
+		cmocka_unit_test(test_numbers_with_gaps),
 		cmocka_unit_test(test_nothing_lost),
 		cmocka_unit_test(test_said_at_most_once_a_second),
 		cmocka_unit_test(test_only_cpus_with_new_losses),

@@ -11,6 +11,10 @@
 #include <cmocka.h>
 
 #include "allocfilt/merge.h"
+#include "allocfilt/record_ring.h"
+#include "made_cpus.h"
+
+#define HELD	32	/* bytes of a record of this test: 24, and its one word of fields */
 
 /* What came out, as "TIME/CPU" or, where a record has a pid to tell it by, "TIME/CPU#PID". */
 struct run {
@@ -43,18 +47,25 @@ static int got(void *context, const struct record *record)
 	return run->fail;
 }
 
-static void start(struct run *run, int cpus, size_t records)
+static void start_with(struct run *run, const struct cpu_list *cpus, size_t share)
 {
 	memset(run, 0, sizeof(*run));
 	run->sorted = true;
-	run->merge = merge_new(cpus, records, got, run);
+	run->merge = merge_new(cpus, share * HELD, got, run);
 	assert_non_null(run->merge);
+}
+
+static void start(struct run *run, int count, size_t share)
+{
+	struct cpu_list cpus = made_cpus(count);
+
+	start_with(run, &cpus, share);
 }
 
 static int put_numbered(struct run *run, int cpu, uint64_t ts, int number)
 {
 	struct record record = { .kind = RECORD_EVENT, .cpu = cpu, .ts = ts, .pid = number,
-				 .raw = "" };
+				 .fields.order = 1 };
 
 	return merge_put(run->merge, &record);
 }
@@ -71,10 +82,13 @@ static void end_round(struct run *run)
 
 static void test_bad_sizes(void **state)
 {
+	struct cpu_list cpus = made_cpus(0);
+
 	(void)state;
-	assert_null(merge_new(0, 10, got, NULL));
+	assert_null(merge_new(&cpus, 1024, got, NULL));
 	assert_int_equal(errno, EINVAL);
-	assert_null(merge_new(1, 0, got, NULL));
+	cpus.count = 1;
+	assert_null(merge_new(&cpus, 0, got, NULL));
 	assert_int_equal(errno, EINVAL);
 	merge_free(NULL);
 }
@@ -84,7 +98,7 @@ static void test_flush_gives_all_in_order(void **state)
 	struct run run;
 
 	(void)state;
-	start(&run, 3, 30);
+	start(&run, 3, 10);
 	put(&run, 2, 10);
 	put(&run, 2, 40);
 	put(&run, 0, 20);
@@ -102,7 +116,7 @@ static void test_equal_times_lower_cpu_first(void **state)
 	struct run run;
 
 	(void)state;
-	start(&run, 4, 40);
+	start(&run, 4, 10);
 	for (int cpu = 3; cpu >= 0; cpu--) {
 		assert_int_equal(put_numbered(&run, cpu, 10, 1), 0);
 		assert_int_equal(put_numbered(&run, cpu, 10, 2), 0);
@@ -119,7 +133,7 @@ static void test_goes_a_round_later(void **state)
 	struct run run;
 
 	(void)state;
-	start(&run, 2, 20);
+	start(&run, 2, 10);
 	put(&run, 0, 10);
 	put(&run, 0, 30);
 	end_round(&run);
@@ -138,7 +152,7 @@ static void test_cpu_left_with_data_holds_the_line(void **state)
 	struct run run;
 
 	(void)state;
-	start(&run, 2, 20);
+	start(&run, 2, 10);
 	put(&run, 0, 100);
 	put(&run, 1, 10);
 	merge_left_with_data(run.merge, 1);
@@ -159,7 +173,7 @@ static void test_cpu_never_read_holds_everything(void **state)
 	struct run run;
 
 	(void)state;
-	start(&run, 2, 20);
+	start(&run, 2, 10);
 	put(&run, 0, 100);
 	end_round(&run);
 	merge_left_with_data(run.merge, 1);
@@ -176,7 +190,7 @@ static void test_time_that_goes_back_is_put_at_the_newest(void **state)
 	struct run run;
 
 	(void)state;
-	start(&run, 2, 20);
+	start(&run, 2, 10);
 	assert_int_equal(put_numbered(&run, 0, 100, 1), 0);
 	assert_int_equal(put_numbered(&run, 0, 50, 2), 0);
 	assert_int_equal(put_numbered(&run, 0, 110, 3), 0);
@@ -191,16 +205,16 @@ static void test_room_is_shared(void **state)
 	struct run run;
 
 	(void)state;
-	start(&run, 2, 20);
-	assert_true(merge_has_room(run.merge, 0, 10));
-	assert_false(merge_has_room(run.merge, 0, 11));
+	start(&run, 2, 10);
+	assert_true(merge_has_room(run.merge, 0, 10 * HELD));
+	assert_false(merge_has_room(run.merge, 0, 11 * HELD));
 	for (int i = 0; i < 4; i++)
 		put(&run, 0, 10 + i);
-	assert_true(merge_has_room(run.merge, 0, 6));
-	assert_false(merge_has_room(run.merge, 0, 7));
-	assert_true(merge_has_room(run.merge, 1, 10));
+	assert_true(merge_has_room(run.merge, 0, 6 * HELD));
+	assert_false(merge_has_room(run.merge, 0, 7 * HELD));
+	assert_true(merge_has_room(run.merge, 1, 10 * HELD));
 	assert_int_equal(merge_flush(run.merge), 0);
-	assert_true(merge_has_room(run.merge, 0, 10));
+	assert_true(merge_has_room(run.merge, 0, 10 * HELD));
 	merge_free(run.merge);
 }
 
@@ -209,7 +223,7 @@ static void test_full_gives_the_earliest_and_counts(void **state)
 	struct run run;
 
 	(void)state;
-	start(&run, 2, 4);
+	start(&run, 2, 2);
 	put(&run, 0, 10);
 	put(&run, 0, 30);
 	put(&run, 1, 20);
@@ -218,9 +232,11 @@ static void test_full_gives_the_earliest_and_counts(void **state)
 	put(&run, 0, 50);
 	assert_int_equal(merge_forced(run.merge), 1);
 	assert_string_equal(run.out, "10/0");
+	/* the other CPU's comes first, but does not make the room */
 	put(&run, 0, 60);
-	assert_int_equal(merge_forced(run.merge), 2);
-	assert_int_equal(merge_held(run.merge), 4);
+	assert_int_equal(merge_forced(run.merge), 3);
+	assert_string_equal(run.out, "10/0 20/1 30/0");
+	assert_int_equal(merge_held(run.merge), 3);
 	assert_int_equal(merge_flush(run.merge), 0);
 	assert_string_equal(run.out, "10/0 20/1 30/0 40/1 50/0 60/0");
 	merge_free(run.merge);
@@ -252,10 +268,39 @@ static void test_cpu_out_of_bounds(void **state)
 	struct run run;
 
 	(void)state;
-	start(&run, 2, 4);
+	start(&run, 2, 2);
 	assert_int_equal(put_numbered(&run, 2, 10, 0), -EINVAL);
 	assert_int_equal(put_numbered(&run, -1, 10, 0), -EINVAL);
 	assert_int_equal(merge_held(run.merge), 0);
+	merge_free(run.merge);
+}
+
+/* What has to wait for whom is the same, whatever the CPUs are called. */
+static void test_numbers_with_gaps(void **state)
+{
+	static const int numbers[] = { 7, 6000, 65535 };
+	const struct cpu_list cpus = { numbers, 3 };
+	struct run run;
+
+	(void)state;
+	start_with(&run, &cpus, 10);
+	put(&run, 65535, 20);
+	put(&run, 7, 100);
+	put(&run, 6000, 10);
+	put(&run, 6000, 20);
+	merge_left_with_data(run.merge, 6000);
+	end_round(&run);
+	merge_left_with_data(run.merge, 6000);
+	end_round(&run);
+	assert_string_equal(run.out, "10/6000 20/6000 20/65535");
+	end_round(&run);
+	assert_string_equal(run.out, "10/6000 20/6000 20/65535 100/7");
+	assert_int_equal(put_numbered(&run, 0, 10, 0), -EINVAL);
+	assert_int_equal(put_numbered(&run, 5999, 10, 0), -EINVAL);
+	assert_int_equal(put_numbered(&run, 65536, 10, 0), -EINVAL);
+	assert_false(merge_has_room(run.merge, 0, HELD));
+	assert_true(merge_has_room(run.merge, 65535, 10 * HELD));
+	merge_left_with_data(run.merge, 0);
 	merge_free(run.merge);
 }
 
@@ -272,7 +317,8 @@ static void test_payload_outlives_its_page(void **state)
 {
 	char payload[RECORD_RAW_MAX + 8];
 	struct record record = { .cpu = 0, .ts = 10, .raw = payload, .raw_size = sizeof(payload) };
-	struct merge *merge = merge_new(1, 4, got_payload, NULL);
+	struct cpu_list cpus = made_cpus(1);
+	struct merge *merge = merge_new(&cpus, 1024, got_payload, NULL);
 
 	(void)state;
 	memset(payload, 'p', sizeof(payload));
@@ -282,6 +328,19 @@ static void test_payload_outlives_its_page(void **state)
 	memset(payload, 'p', sizeof(payload));
 	assert_int_equal(merge_put(merge, &record), 0);
 	merge_free(merge);
+}
+
+static void test_record_above_the_share(void **state)
+{
+	static const char payload[4 * HELD];
+	struct record record = { .ts = 10, .raw = payload, .raw_size = sizeof(payload) };
+	struct run run;
+
+	(void)state;
+	start(&run, 1, 4);
+	assert_int_equal(merge_put(run.merge, &record), -EMSGSIZE);
+	assert_int_equal(merge_held(run.merge), 0);
+	merge_free(run.merge);
 }
 
 /*
@@ -297,7 +356,7 @@ static void test_order_under_load(void **state)
 	struct run run;
 
 	(void)state;
-	start(&run, SIM_CPUS, SIM_CPUS * 20);
+	start(&run, SIM_CPUS, 20);
 	run.quiet = true;
 	srandom(1);
 	for (int round = 0; round < ROUNDS; round++) {
@@ -306,7 +365,7 @@ static void test_order_under_load(void **state)
 
 			now += random() % 8;	/* while we read */
 			/* a CPU writes when time % its own number is 0 */
-			while (n < QUOTA && merge_has_room(run.merge, cpu, 1) &&
+			while (n < QUOTA && merge_has_room(run.merge, cpu, HELD) &&
 			       read_to[cpu] + cpu + 2 <= now) {
 				read_to[cpu] += cpu + 2;
 				put(&run, cpu, read_to[cpu]);
@@ -334,14 +393,14 @@ static void test_no_deadlock_when_one_runs_ahead(void **state)
 	uint64_t behind = 1;
 
 	(void)state;
-	start(&run, 2, 20);
+	start(&run, 2, 10);
 	run.quiet = true;
-	while (merge_has_room(run.merge, 0, 1))
+	while (merge_has_room(run.merge, 0, HELD))
 		put(&run, 0, 1000000 + run.count + merge_held(run.merge));
 	for (int round = 0; round < 100; round++) {
 		int n = 0;
 
-		while (n++ < 8 && merge_has_room(run.merge, 1, 1))
+		while (n++ < 8 && merge_has_room(run.merge, 1, HELD))
 			put(&run, 1, behind++);
 		assert_true(n > 1);
 		merge_left_with_data(run.merge, 1);
@@ -352,6 +411,55 @@ static void test_no_deadlock_when_one_runs_ahead(void **state)
 	assert_int_equal(merge_flush(run.merge), 0);
 	assert_true(run.sorted);
 	merge_free(run.merge);
+}
+
+/* The shares of many CPUs are small, yet a page for each; their pages go far ahead in turn. */
+static void test_many_cpus(void **state)
+{
+	enum { MANY = 256, PAGE = 4096, RECORDS = (PAGE - 16) / 12, PAGES = 8 };
+	size_t share = merge_share(MANY, PAGE);
+	uint64_t ts[MANY] = { 0 };
+	int pages[MANY] = { 0 };
+	int left = MANY * PAGES;
+	struct run run;
+
+	(void)state;
+	assert_in_range(MANY * share, MANY * merge_page_bytes(PAGE), 4 << 20);
+	start(&run, MANY, share / HELD);
+	run.quiet = true;
+	srandom(1);
+	for (int round = 0; left && round < 2 * MANY * PAGES; round++) {
+		for (int cpu = 0; cpu < MANY; cpu++) {
+			if (pages[cpu] == PAGES)
+				continue;
+			if (merge_has_room(run.merge, cpu, merge_page_bytes(PAGE))) {
+				for (int i = 0; i < RECORDS; i++)
+					put(&run, cpu, ts[cpu] += 1 + random() % (cpu + 1));
+				pages[cpu]++;
+				left--;
+			}
+			if (pages[cpu] < PAGES)
+				merge_left_with_data(run.merge, cpu);
+		}
+		end_round(&run);
+	}
+	assert_int_equal(left, 0);
+	assert_int_equal(merge_flush(run.merge), 0);
+	assert_true(run.sorted);
+	assert_int_equal(run.count, MANY * PAGES * RECORDS);
+	assert_int_equal(merge_forced(run.merge), 0);
+	merge_free(run.merge);
+}
+
+static void test_shares(void **state)
+{
+	(void)state;
+	assert_int_equal(merge_share(1, 4096), 256 << 10);
+	assert_int_equal(merge_share(16, 4096), 256 << 10);
+	assert_int_equal(merge_share(17, 4096), (4 << 20) / 17 / 8 * 8);
+	/* however many, and however large a page, it has room for one */
+	assert_int_equal(merge_share(8192, 4096), 3 * 4096);
+	assert_int_equal(merge_share(1, 1 << 20), 3 << 20);
 }
 
 int main(void)
@@ -368,9 +476,13 @@ int main(void)
 		cmocka_unit_test(test_full_gives_the_earliest_and_counts),
 		cmocka_unit_test(test_failing_sink),
 		cmocka_unit_test(test_cpu_out_of_bounds),
+		cmocka_unit_test(test_numbers_with_gaps),
 		cmocka_unit_test(test_payload_outlives_its_page),
+		cmocka_unit_test(test_record_above_the_share),
 		cmocka_unit_test(test_order_under_load),
 		cmocka_unit_test(test_no_deadlock_when_one_runs_ahead),
+		cmocka_unit_test(test_many_cpus),
+		cmocka_unit_test(test_shares),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

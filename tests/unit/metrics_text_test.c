@@ -13,6 +13,7 @@
 
 #include "allocfilt/catalog.h"
 #include "allocfilt/metrics_text.h"
+#include "made_cpus.h"
 #include "test_directory.h"
 #include "written_text.h"
 
@@ -51,6 +52,7 @@ static struct plan plan = { .threshold = 10000 };
 static struct summary_view new_view(void)
 {
 	struct shrinker_names_setup names = { .mounts = test_path("mountinfo"), .symbol = symbol };
+	struct cpu_list cpus = made_cpus(2);
 
 	put_text("mountinfo", "28 1 0:22 / /a\"b\\134c rw - tmpfs tmpfs rw\n");
 	return (struct summary_view){
@@ -59,8 +61,8 @@ static struct summary_view new_view(void)
 		.summary = summary_new(&plan, 64),
 		.shrinkers = shrinkers_new(512),
 		.shrinker_names = shrinker_names_new(&names),
-		.losses = losses_new(2),
-		.cpus = 2,
+		.losses = losses_new(&cpus),
+		.cpus = cpus,
 	};
 }
 

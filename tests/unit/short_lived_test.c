@@ -18,6 +18,7 @@
 #include "allocfilt/capture.h"
 #include "allocfilt/pipeline.h"
 #include "counted_malloc.h"
+#include "made_cpus.h"
 #include "made_page.h"
 #include "test_directory.h"
 
@@ -102,8 +103,9 @@ static void make_live_pipeline(struct flood *flood)
 	struct pipeline_setup setup = {
 		.plan = flood->plan, .layout = *capture_layout(flood->capture), .dir = FIXTURE,
 		.names_dir = test_directory, .symbols = FIXTURE "/kallsyms",
-		.proc = test_directory, .cpus = 2, .local_clock = true, .format = FORMAT_JSON,
-		.top = 10, .limits = LIMITS_DEFAULT, .writer = flood->writer, .output_fd = -1,
+		.proc = test_directory, .cpus = made_cpus(2), .local_clock = true,
+		.format = FORMAT_JSON, .top = 10, .limits = LIMITS_DEFAULT,
+		.writer = flood->writer, .output_fd = -1,
 	};
 	struct failure failure;
 

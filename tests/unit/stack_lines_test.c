@@ -10,6 +10,7 @@
 
 #include "allocfilt/task.h"
 #include "allocfilt/trace_output.h"
+#include "made_cpus.h"
 
 /* A stack on its way: to the event that it belongs to, and behind that event's line. */
 
@@ -88,7 +89,7 @@ static int pair_ended(void *context, const struct task_pair *pair)
 static void start(struct run *run, bool migrate_column)
 {
 	struct tasks_setup tasks = {
-		.cpus = 2, .tasks = 8, .events = 64, .task_events = 64,
+		.cpus = made_cpus(2), .tasks = 8, .events = 64, .task_events = 64,
 		.sink = { run, window_ended, pair_ended },
 	};
 	const struct trace_output_setup setup = {

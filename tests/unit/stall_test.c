@@ -466,6 +466,54 @@ static void test_facts(void **state)
 			    "windows 1 events 0");
 }
 
+static void asks(struct run *run, int pid, int depth, uint64_t from, uint64_t gfp)
+{
+	const struct record try = {
+		.ts = from + 1, .kind = RECORD_EVENT, .event = TRY_TO_COMPACT,
+		.fields = { .gfp = gfp },
+	};
+	const struct record *events[] = { &try };
+	struct task_key key = { pid, OWNER_TASK };
+
+	run->used = 0;
+	assert_int_equal(give_window(run, key, depth, from, from + 10, ROLE_DIRECT_COMPACTION,
+				     events, 1), 0);
+}
+
+/* However many values there are, those of late have their names. */
+static void test_many_gfp(void **state)
+{
+	enum { WORDS = 64 };
+	struct run *run = *state;
+	struct stalls_drops drops;
+
+	asks(run, 7, 0, 100, 1);
+	for (int i = 2; i <= 3 * WORDS; i++) {
+		char expected[64];
+
+		asks(run, 7, 0, 100 * i, i);
+		snprintf(expected, sizeof(expected), "order 0 gfp MASK_%d reclaimed", i);
+		assert_int_equal(strncmp(run->last, expected, strlen(expected)), 0);
+	}
+	stalls_drops(run->stalls, &drops);
+	assert_int_equal(drops.names, 0);
+	/* one that waits for the window around it, is looked for again, and then others come */
+	asks(run, 8, 1, 50000, 1000);
+	for (int i = 0; i < WORDS - 1; i++)
+		asks(run, 7, 0, 50100 + 100 * i, 2000 + i);
+	asks(run, 9, 1, 60000, 1000);
+	for (int i = 0; i < WORDS - 1; i++)
+		asks(run, 7, 0, 60100 + 100 * i, 3000 + i);
+	window(run, 9, 0, 59000, 90000, ROLE_PAGE_ALLOCATION);
+	assert_non_null(strstr(run->last, "gfp MASK_1000 reclaimed"));
+	for (int i = 0; i < WORDS; i++)
+		asks(run, 7, 0, 70100 + 100 * i, 4000 + i);
+	window(run, 8, 0, 49000, 90000, ROLE_PAGE_ALLOCATION);
+	assert_non_null(strstr(run->last, "gfp  reclaimed"));
+	stalls_drops(run->stalls, &drops);
+	assert_int_equal(drops.names, 1);
+}
+
 /* Where edges are uncertain, what is inside may seem longer than the whole. */
 static void test_uncertain_edges(void **state)
 {
@@ -581,6 +629,7 @@ int main(void)
 						setup_pairs_only, teardown_run),
 		TEST(test_lost_records),
 		TEST(test_facts),
+		TEST(test_many_gfp),
 		TEST(test_uncertain_edges),
 		TEST(test_sink_that_fails),
 		TEST(test_limit_of_owners),

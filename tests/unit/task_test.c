@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "allocfilt/task.h"
+#include "made_cpus.h"
 
 /*
  * What came out is a line of text: "W300(110 120)" is the window whose exit record is of 300 with
@@ -130,7 +131,7 @@ static int got_pair(void *context, const struct task_pair *pair)
 static void start(struct run *run, bool function_graph, uint64_t edge)
 {
 	struct tasks_setup setup = {
-		.cpus = CPUS, .edge = edge, .tasks = TASKS_MAX, .events = EVENTS_MAX,
+		.cpus = made_cpus(CPUS), .edge = edge, .tasks = TASKS_MAX, .events = EVENTS_MAX,
 		.task_events = TASK_EVENTS_MAX,
 		.sink = { .context = run, .window = got_window, .pair = got_pair },
 	};

@@ -165,6 +165,7 @@ static void test_saved(void **state)
 	for (int pid = 100; pid < 100000; pid++)
 		assert_int_equal(who_of(who, pid, 0)->tgid, 0);
 	assert_int_equal(who_of(who, 5, 0)->tgid, 4);
+	assert_int_equal(who_evicted(who) + who_missed(who), 0);
 	who_free(who);
 	who = who_new(NULL, "/nonexistent");
 	assert_int_equal(who_of(who, 5, 0)->tgid, 0);
@@ -192,6 +193,33 @@ static void test_table_is_full(void **state)
 		known += tgid == pid;
 	}
 	assert_in_range(known, WHO_SAVED_MAX / 2, WHO_SAVED_MAX);
+	assert_int_equal(who_evicted(who), 3 * WHO_SAVED_MAX - known);
+	assert_int_equal(who_missed(who), 3 * WHO_SAVED_MAX - known);
+	who_free(who);
+}
+
+/* One that made room is read again while it is there; then it is missed. */
+static void test_live_table_is_full(void **state)
+{
+	struct who *who = who_new(dir, NULL);
+	uint64_t evicted;
+
+	(void)state;
+	for (int pid = 1000; pid < 1000 + 2 * WHO_LIVE_MAX; pid++) {
+		put_task(pid, pid, "task", 0, "0::/a\n");
+		who_see(who, pid, SECOND);
+	}
+	evicted = who_evicted(who);
+	assert_in_range(evicted, WHO_LIVE_MAX, 2 * WHO_LIVE_MAX - 1);
+	assert_int_equal(who_of(who, 1000, SECOND)->tgid, 1000);
+	assert_int_equal(who_evicted(who), evicted + 1);
+	assert_int_equal(who_missed(who), 0);
+	remove_task(1001);
+	assert_int_equal(who_of(who, 1001, SECOND)->tgid, 0);
+	assert_int_equal(who_missed(who), 1);
+	for (int pid = 1000; pid < 1000 + 2 * WHO_LIVE_MAX; pid++)
+		if (pid != 1001)
+			remove_task(pid);
 	who_free(who);
 }
 
@@ -325,6 +353,7 @@ int main(void)
 		cmocka_unit_test(test_time),
 		cmocka_unit_test(test_saved),
 		cmocka_unit_test(test_table_is_full),
+		cmocka_unit_test(test_live_table_is_full),
 		cmocka_unit_test(test_words),
 		cmocka_unit_test(test_saved_cgroups),
 		cmocka_unit_test(test_cgroups_limit),

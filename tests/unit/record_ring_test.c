@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "allocfilt/record_ring.h"
+
+static struct record through(const struct record *record)
+{
+	static uint64_t bytes[64];
+	struct record_ring ring;
+	struct record taken;
+
+	record_ring_init(&ring, bytes, sizeof(bytes));
+	memset(bytes, 0xee, sizeof(bytes));
+	assert_int_equal(record_ring_put(&ring, record), 0);
+	assert_int_equal(record_ring_time(&ring), record->ts);
+	memset(&taken, 0xdd, sizeof(taken));
+	record_ring_take(&ring, &taken);
+	assert_int_equal(taken.ts, record->ts);
+	assert_int_equal(taken.pid, record->pid);
+	assert_int_equal(taken.cpu, 0);
+	assert_int_equal(taken.kind, record->kind);
+	assert_int_equal(taken.flags, record->flags);
+	assert_int_equal(taken.event, record->event);
+	assert_int_equal(taken.indent, record->indent);
+	assert_int_equal(taken.raw_size, record->raw_size);
+	if (record->raw_size)
+		assert_memory_equal(taken.raw, record->raw, record->raw_size);
+	assert_int_equal(taken.stack.number, record->stack.number);
+	return taken;
+}
+
+static void test_window(void **state)
+{
+	const struct record record = {
+		.ts = UINT64_MAX, .pid = -1, .cpu = 3, .kind = RECORD_WINDOW, .flags = 0xff,
+		.indent = -1,
+		.window = { 0xffffffff81000000, 0x100000000, 1, -7, INT32_MAX },
+	};
+	struct record taken = through(&record);
+
+	(void)state;
+	assert_memory_equal(&taken.window, &record.window, sizeof(taken.window));
+}
+
+static void test_event(void **state)
+{
+	const struct record record = {
+		.ts = 1, .pid = 70000, .kind = RECORD_EVENT, .event = 65535, .indent = 1023,
+		.fields = { 0xffff888000000000, UINT64_MAX, 0xcc0, 0, 1ull << 63, 5, 9, -1, 0,
+			    -1000 },
+		.raw = "0123456789abc", .raw_size = 13,
+	};
+	struct record taken = through(&record);
+
+	(void)state;
+	assert_memory_equal(&taken.fields, &record.fields, sizeof(taken.fields));
+}
+
+static void test_other_kinds(void **state)
+{
+	struct record record = { .ts = 9, .kind = RECORD_LOST, .lost = RECORD_LOST_UNKNOWN };
+	struct record taken = through(&record);
+
+	(void)state;
+	assert_int_equal(taken.lost, RECORD_LOST_UNKNOWN);
+	record = (struct record){ .kind = RECORD_CLOCK, .realtime = 1700000000000000001 };
+	taken = through(&record);
+	assert_int_equal(taken.realtime, record.realtime);
+	record = (struct record){
+		.kind = RECORD_SUPERBLOCK, .superblock = { 1, 2, 3, 4, 5 },
+		.raw = "superblock", .raw_size = 11,
+	};
+	taken = through(&record);
+	assert_memory_equal(&taken.superblock, &record.superblock, sizeof(taken.superblock));
+	record = (struct record){ .kind = RECORD_STACK, .stack = { 77, 8, 0x10, 1 } };
+	taken = through(&record);
+	assert_int_equal(taken.stack.ts, 77);
+	assert_int_equal(taken.stack.flags, 0x10);
+	assert_int_equal(taken.stack.preempt_count, 1);
+}
+
+static uint16_t size_of_number(int number)
+{
+	return (uint16_t)((unsigned int)number * 2654435761u >> 16) % 300;
+}
+
+/* Records of any size through a small ring, many times around. */
+static void test_around(void **state)
+{
+	enum { SIZE = 1024, NUMBER = 100000 };
+	static unsigned char bytes[SIZE + 8];
+	unsigned char payload[300];
+	struct record_ring ring;
+	struct record taken;
+	int put = 0, got = 0;
+
+	(void)state;
+	record_ring_init(&ring, bytes, SIZE);
+	memset(bytes + SIZE, 0xee, 8);
+	srandom(1);
+	while (got < NUMBER) {
+		struct record record = { .kind = RECORD_EVENT, .ts = put, .raw = payload };
+		int ret;
+
+		record.raw_size = size_of_number(put);
+		memset(payload, put % 251, record.raw_size);
+		ret = record_ring_put(&ring, &record);
+		put += !ret;
+		assert_true(!ret || (ret == -ENOSPC && ring.held));
+		if (!ret && random() % 2)
+			continue;
+		record_ring_take(&ring, &taken);
+		assert_int_equal(taken.ts, got);
+		assert_int_equal(taken.raw_size, size_of_number(got));
+		for (int i = 0; i < taken.raw_size; i++)
+			assert_int_equal(((const unsigned char *)taken.raw)[i], got % 251);
+		got++;
+	}
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(bytes[SIZE + i], 0xee);
+}
+
+/* What room there is, is there: records of that many bytes in all find their place. */
+static void test_room(void **state)
+{
+	static uint64_t bytes[32];
+	const struct record record = { .kind = RECORD_EVENT, .raw = "12345678", .raw_size = 8 };
+	struct record_ring ring;
+	struct record taken;
+
+	(void)state;
+	record_ring_init(&ring, bytes, sizeof(bytes));
+	for (int round = 0; round < 100; round++) {
+		size_t room = record_ring_room(&ring);
+
+		for (size_t put = 0; put + 32 <= room; put += 32)
+			assert_int_equal(record_ring_put(&ring, &record), 0);
+		/* what was free before and behind, is in two pieces */
+		while (!record_ring_put(&ring, &record))
+			continue;
+		assert_int_equal(ring.held, 8);
+		assert_int_equal(record_ring_room(&ring), 0);
+		for (int i = 0; i <= round % 8; i++)
+			record_ring_take(&ring, &taken);
+	}
+}
+
+/* A page of n bytes has room in a ring of RECORD_RING_PAGE_FACTOR * n, whatever it is full of. */
+static void test_page_of_the_worst(void **state)
+{
+	enum { PAGE = 4096, HEADER = 12, TAKES = 4 };
+	static uint64_t bytes[RECORD_RING_PAGE_FACTOR * PAGE / 8];
+	static const char raw[64];
+
+	(void)state;
+	for (int nr_fields = 0; nr_fields <= 4; nr_fields++) {
+		/* fields of 4 bytes, negative in a record's member of 8 */
+		struct record record = { .kind = RECORD_EVENT, .raw = raw };
+		uint64_t *members = &record.fields.shrinker;
+		struct record_ring ring;
+
+		record.raw_size = (uint16_t)(8 + 4 * nr_fields);
+		for (int i = 0; i < nr_fields; i++)
+			members[i] = UINT64_MAX;
+		record_ring_init(&ring, bytes, sizeof(bytes));
+		for (int at = HEADER; at + TAKES + record.raw_size <= PAGE;
+		     at += TAKES + record.raw_size)
+			assert_int_equal(record_ring_put(&ring, &record), 0);
+	}
+}
+
+static void test_too_large(void **state)
+{
+	static uint64_t bytes[8];
+	static const char raw[64];
+	struct record record = { .kind = RECORD_EVENT, .raw = raw, .raw_size = 40 };
+	struct record_ring ring;
+
+	(void)state;
+	record_ring_init(&ring, bytes, sizeof(bytes));
+	assert_int_equal(record_ring_put(&ring, &record), 0);
+	assert_int_equal(record_ring_put(&ring, &record), -ENOSPC);
+	record.raw_size = 41;
+	assert_int_equal(record_ring_put(&ring, &record), -EMSGSIZE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_window),
+		cmocka_unit_test(test_event),
+		cmocka_unit_test(test_other_kinds),
+		cmocka_unit_test(test_around),
+		cmocka_unit_test(test_room),
+		cmocka_unit_test(test_page_of_the_worst),
+		cmocka_unit_test(test_too_large),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
