@@ -35,6 +35,7 @@ struct pipeline_setup {
 	bool stack;		/* show stacks */
 	const char *proc;	/* "/proc" for a live run, NULL for a capture */
 	const pid_t *pids;	/* -p, 0 ends; NULL: all */
+	const pid_t *recorded;	/* a capture's -p, that the kernel went by; NULL: all */
 	pid_t own;		/* kept out of what is shown; 0: nobody */
 	int cpus;		/* CPUs are 0 … cpus-1 */
 	bool local_clock;

@@ -69,6 +69,7 @@ static int make_pipeline(const struct run_context *run, const struct capture *ca
 		.release = capture_release(capture),
 		.stack = run->options->stack,
 		.pids = run->options->pids,
+		.own = capture_own(capture),
 		.cpus = capture_cpus(capture),
 		.local_clock = capture_local_clock(capture),
 		.format = run->options->format,
@@ -78,6 +79,8 @@ static int make_pipeline(const struct run_context *run, const struct capture *ca
 		.output_fd = run->output_fd,
 	};
 
+	if (!setup.pids)
+		setup.recorded = capture_pids(capture);
 	snprintf(symbols, sizeof(symbols), "%s/kallsyms", capture_dir(capture));
 	snprintf(mounts, sizeof(mounts), "%s/mountinfo", capture_dir(capture));
 	return pipeline_new(pipeline, &setup, failure);
