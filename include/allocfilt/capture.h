@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "cpu_list.h"
 #include "failure.h"
@@ -42,6 +43,12 @@ bool capture_has_description(const struct capture *capture);
 
 /** capture_release - `uname -r` of the kernel that it was taken on, "" where it is not known */
 const char *capture_release(const struct capture *capture);
+
+/** capture_own - pid of the process that took it, 0: not known */
+pid_t capture_own(const struct capture *capture);
+
+/** capture_pids - processes of -p that it was taken with, 0 ends; NULL: all, or not known */
+const pid_t *capture_pids(const struct capture *capture);
 
 bool capture_local_clock(const struct capture *capture);
 

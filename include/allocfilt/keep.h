@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "cpu_buffers.h"
 #include "failure.h"
@@ -24,6 +25,8 @@ struct keep_setup {
 	const struct probe *probe;	/* no definition: none */
 	bool full;			/* all formats, symbols and functions */
 	unsigned int names;		/* of tasks that are kept: names_new() */
+	const pid_t *pids;		/* -p, 0 ends; NULL: all */
+	pid_t own;			/* our process */
 };
 
 /**

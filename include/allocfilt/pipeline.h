@@ -36,6 +36,7 @@ struct pipeline_setup {
 	bool stack;		/* show stacks */
 	const char *proc;	/* "/proc" for a live run, NULL for a capture */
 	const pid_t *pids;	/* -p, 0 ends; NULL: all */
+	const pid_t *recorded;	/* a capture's -p, that the kernel went by; NULL: all */
 	pid_t own;		/* kept out of what is shown; 0: nobody */
 	struct cpu_list cpus;	/* its numbers have to live as long */
 	bool local_clock;

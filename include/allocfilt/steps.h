@@ -25,8 +25,8 @@ enum step_kind {
 			 * kernel's '#' lines, modules ("name [module]") and function probes
 			 * ("name:traceoff:unlimited") are not part of it */
 	STEP_EVENTS,	/* set_event: as a list, but a line is system:name */
-	STEP_PIDS,	/* a list of numbers, which the kernel changes by itself as tasks fork and
-			 * exit where event-fork or function-fork is on: always taken for ours */
+	STEP_PIDS,	/* a list of numbers, from which the kernel takes those of tasks that have
+			 * exited: what is left of it is ours */
 	STEP_FILTER,	/* an event's filter, "none" without one: written as it reads, or as 0 */
 	STEP_ENABLE,	/* an event's enable: 0 or 1, and a * when somebody's trigger has it on */
 	STEP_TRACER,	/* current_tracer: nothing older is put back before it */
@@ -34,6 +34,8 @@ enum step_kind {
 	STEP_PROBE,	/* the directory of a dynamic event: "absent" or "present"; the text to make it
 			 * goes to dynamic_events */
 	STEP_TRIGGER,	/* an event's trigger: is "stacktrace" among them, "absent" or "present" */
+	STEP_THREADS,	/* as STEP_PIDS, but by event-fork and function-fork the kernel adds what
+			 * these fork: always taken for ours */
 	STEP_KINDS,
 };
 

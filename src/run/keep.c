@@ -170,6 +170,18 @@ static void print_losses(FILE *stream, const struct keep *keep, const struct cpu
 	}
 }
 
+/* Some kernels record the functions of tasks that set_ftrace_pid leaves out. */
+static void print_tasks(FILE *stream, const struct keep_setup *setup)
+{
+	fprintf(stream, "own %d\n", setup->own);
+	if (!setup->pids)
+		return;
+	fputs("pids", stream);
+	for (const pid_t *pid = setup->pids; *pid; pid++)
+		fprintf(stream, " %d", *pid);
+	fputc('\n', stream);
+}
+
 static void print_probe(FILE *stream, const struct probe *probe)
 {
 	fprintf(stream, "probe %s\nbtf super_block.s_id %" PRIu32 "\nbtf super_block.s_dev %" PRIu32
@@ -196,6 +208,7 @@ static int put_description(struct keep *keep, const struct cpu_buffers *buffers)
 	fprintf(text.stream, "clock local\ntracer %s\nthreshold_us %" PRIu64 "\ndate %s\n",
 		keep->setup.plan->function_graph ? "function_graph" : "nop",
 		keep->setup.plan->threshold / 1000, date);
+	print_tasks(text.stream, &keep->setup);
 	if (*keep->setup.probe->definition)
 		print_probe(text.stream, keep->setup.probe);
 	print_losses(text.stream, keep, buffers);

@@ -135,6 +135,8 @@ static int make_keep(struct live *live)
 		.layout = &live->layout,
 		.full = live->run->options->full,
 		.names = live->run->options->limits.names,
+		.pids = live->run->options->pids,
+		.own = getpid(),
 		.probe = &live->probe,
 	};
 

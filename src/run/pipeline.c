@@ -19,6 +19,7 @@
 #include "allocfilt/processes.h"
 #include "allocfilt/report.h"
 #include "allocfilt/task.h"
+#include "allocfilt/who.h"
 
 /* How far a window's edges may be off where its times are of another clock than the events'. */
 #define FOREIGN_CLOCK_EDGE 50000	/* ns */
@@ -27,6 +28,7 @@ struct pipeline {
 	struct pipeline_setup setup;
 	struct naming *naming;
 	struct processes *processes;	/* NULL: all */
+	struct processes *recorded;	/* NULL: all */
 	struct page_reader *pages;
 	struct decode *decode;
 	struct merge *merge;
@@ -44,9 +46,21 @@ struct pipeline {
 	char first_bad_format[160];
 };
 
+/* The kernel left others out, but for functions on some kernels: a task of which nothing is known
+ * is more likely a thread that soon ended. */
+static bool was_recorded(struct pipeline *pipeline, const struct record *record)
+{
+	const struct namer *namer = naming_namer(pipeline->naming);
+	const struct who_task *who = namer->who(namer->context, record->pid, record->ts);
+
+	return !who->tgid || processes_have(pipeline->recorded, who->tgid, record->ts);
+}
+
 static bool is_asked_for(struct pipeline *pipeline, const struct record *record)
 {
 	if (pipeline->setup.own && record->pid == pipeline->setup.own)
+		return false;
+	if (pipeline->recorded && !was_recorded(pipeline, record))
 		return false;
 	if (!pipeline->processes)
 		return true;
@@ -281,7 +295,10 @@ static bool make_task_stages(struct pipeline *pipeline)
 	pipeline->tasks = tasks_new(&tasks);
 	if (setup->pids)
 		pipeline->processes = processes_new(setup->pids, setup->proc);
-	return pipeline->tasks && (!setup->pids || pipeline->processes);
+	if (setup->recorded)
+		pipeline->recorded = processes_new(setup->recorded, NULL);
+	return pipeline->tasks && (!setup->pids || pipeline->processes) &&
+	       (!setup->recorded || pipeline->recorded);
 }
 
 static int make_naming(struct pipeline *pipeline, struct failure *failure)
@@ -344,6 +361,7 @@ void pipeline_free(struct pipeline *pipeline)
 	merge_free(pipeline->merge);
 	decode_free(pipeline->decode);
 	page_reader_free(pipeline->pages);
+	processes_free(pipeline->recorded);
 	processes_free(pipeline->processes);
 	naming_free(pipeline->naming);
 	free(pipeline);

@@ -56,8 +56,8 @@ static int make_plan(const struct run_context *run, struct capture *capture, str
 
 	if (ret)
 		return ret;
-	if (run->options->functions)
-		log_notice("what -F or the configuration names is not looked for: a capture has the functions that were traced");
+	if (options_on_command_line(run->options, "function"))
+		log_notice("what -F names is not looked for: a capture has the functions that were traced");
 	capture_offer(capture, &offer);
 	return plan_make(plan, &request, &offer, failure);
 }
@@ -77,6 +77,7 @@ static int make_pipeline(const struct run_context *run, const struct capture *ca
 		.release = capture_release(capture),
 		.stack = run->options->stack,
 		.pids = options_on_command_line(run->options, "pid") ? run->options->pids : NULL,
+		.own = capture_own(capture),
 		.cpus = capture_cpus(capture),
 		.local_clock = capture_local_clock(capture),
 		.format = run->options->format,
@@ -86,6 +87,8 @@ static int make_pipeline(const struct run_context *run, const struct capture *ca
 		.output_fd = run->output_fd,
 	};
 
+	if (!setup.pids)
+		setup.recorded = capture_pids(capture);
 	snprintf(symbols, sizeof(symbols), "%s/kallsyms", capture_dir(capture));
 	snprintf(mounts, sizeof(mounts), "%s/mountinfo", capture_dir(capture));
 	return pipeline_new(pipeline, &setup, failure);

@@ -28,6 +28,8 @@ struct capture {
 	bool described;
 	char release[65];
 	uint64_t threshold;	/* ns */
+	pid_t own;
+	pid_t *pids;		/* 0 ends; NULL: all */
 	char *functions;	/* text of the list of functions */
 	struct capture_cpu *cpus;
 	int *numbers;		/* of the cpus */
@@ -50,22 +52,63 @@ static void flaw(struct capture *capture, const char *name, const char *what)
 		snprintf(capture->first_flaw, sizeof(capture->first_flaw), "%s: %s", name, what);
 }
 
-/* The value behind "KEY " at the start of a line of the file `capture`, up to the line's end. */
-static bool described_value(const char *text, const char *key, char *value, size_t size)
+/* What stands behind "KEY " at the start of a line of the file `capture`; NULL: no such line. */
+static const char *described(const char *text, const char *key)
 {
 	size_t length = strlen(key);
 
 	while (text) {
-		if (!strncmp(text, key, length) && text[length] == ' ') {
-			snprintf(value, size, "%.*s", (int)strcspn(text + length + 1, "\n"),
-				 text + length + 1);
-			return true;
-		}
+		if (!strncmp(text, key, length) && text[length] == ' ')
+			return text + length + 1;
 		text = strchr(text, '\n');
 		if (text)
 			text++;
 	}
-	return false;
+	return NULL;
+}
+
+/* The same, up to the line's end. */
+static bool described_value(const char *text, const char *key, char *value, size_t size)
+{
+	const char *at = described(text, key);
+
+	if (at)
+		snprintf(value, size, "%.*s", (int)strcspn(at, "\n"), at);
+	return at;
+}
+
+/* Numbers with blanks between; a line that has anything else is as good as none. */
+static void take_pids(struct capture *capture, const char *line)
+{
+	size_t length = strcspn(line, "\n"), count = 0;
+	const char *end = line + length;
+
+	/* No number has less than a digit and a blank. */
+	capture->pids = calloc(length / 2 + 2, sizeof(*capture->pids));
+	while (capture->pids && line < end) {
+		char *behind;
+		long pid = strtol(line, &behind, 10);
+
+		if (behind == line || behind > end || pid <= 0 || pid > INT_MAX)
+			break;
+		capture->pids[count++] = pid;
+		line = behind + strspn(behind, " ");
+	}
+	if (line < end || !count) {
+		free(capture->pids);
+		capture->pids = NULL;
+	}
+}
+
+static void take_tasks(struct capture *capture, const char *text)
+{
+	const char *pids = described(text, "pids");
+	char value[64];
+
+	if (described_value(text, "own", value, sizeof(value)))
+		capture->own = atoi(value);
+	if (pids)
+		take_pids(capture, pids);
 }
 
 static void take_description(struct capture *capture, const char *text)
@@ -84,6 +127,7 @@ static void take_description(struct capture *capture, const char *text)
 		capture->local_clock = !strcmp(value, "local");
 	if (described_value(text, "tracer", value, sizeof(value)))
 		capture->function_graph = !strcmp(value, "function_graph");
+	take_tasks(capture, text);
 }
 
 /* Without the file `capture`: what the copied files of the tracing directory tell. */
@@ -296,6 +340,7 @@ void capture_close(struct capture *capture)
 	free(capture->numbers);
 	free(capture->page);
 	free(capture->functions);
+	free(capture->pids);
 	free(capture->dir);
 	free(capture);
 }
@@ -328,6 +373,16 @@ bool capture_has_description(const struct capture *capture)
 const char *capture_release(const struct capture *capture)
 {
 	return capture->release;
+}
+
+pid_t capture_own(const struct capture *capture)
+{
+	return capture->own;
+}
+
+const pid_t *capture_pids(const struct capture *capture)
+{
+	return capture->pids;
 }
 
 bool capture_local_clock(const struct capture *capture)

@@ -389,14 +389,16 @@ static char *thread_list(const pid_t *pids)
 static int set_tasks(struct session *session, struct failure *failure)
 {
 	char *threads = thread_list(session->request->pids), own[16];
+	enum step_kind kind;
 	int ret;
 
 	if (!threads)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "%s", strerror(ENOMEM));
+	kind = *threads ? STEP_THREADS : STEP_PIDS;
 	snprintf(own, sizeof(own), "%d\n", getpid());
-	ret = set_optional(session, STEP_PIDS, "set_event_pid", threads, failure);
+	ret = set_optional(session, kind, "set_event_pid", threads, failure);
 	if (!ret && session->graph)
-		ret = set_optional(session, STEP_PIDS, "set_ftrace_pid", threads, failure);
+		ret = set_optional(session, kind, "set_ftrace_pid", threads, failure);
 	if (!ret)
 		ret = set_optional(session, STEP_PIDS, "set_event_notrace_pid", own, failure);
 	if (!ret && session->graph)

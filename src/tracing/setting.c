@@ -52,6 +52,16 @@ static char *parse_enable(const char *text)
 	return value;
 }
 
+static bool is_pids(enum step_kind kind)
+{
+	return kind == STEP_PIDS || kind == STEP_THREADS;
+}
+
+static bool is_list(enum step_kind kind)
+{
+	return kind == STEP_LIST || kind == STEP_EVENTS || is_pids(kind);
+}
+
 /* A probe ("name:traceoff:unlimited") is a thing of its own, which no filter takes away; what
  * waits for a module ("name:mod:ext4") is a part of the filter. */
 static bool is_entry(enum step_kind kind, const char *line)
@@ -60,7 +70,7 @@ static bool is_entry(enum step_kind kind, const char *line)
 
 	if (!*line || *line == '#')
 		return false;
-	if (kind == STEP_PIDS)
+	if (is_pids(kind))
 		return isdigit((unsigned char)*line);
 	return kind == STEP_EVENTS || !colon || !strncmp(colon, ":mod:", 5);
 }
@@ -109,6 +119,7 @@ char *setting_parse(enum step_kind kind, const char *text)
 	case STEP_LIST:
 	case STEP_EVENTS:
 	case STEP_PIDS:
+	case STEP_THREADS:
 		return parse_list(kind, text);
 	case STEP_ENABLE:
 		return parse_enable(text);
@@ -198,6 +209,7 @@ bool setting_same(enum step_kind kind, const char *one, const char *other)
 	case STEP_LIST:
 	case STEP_EVENTS:
 	case STEP_PIDS:
+	case STEP_THREADS:
 		return same_list(one, other);
 	default:
 		return !strcmp(one, other);
@@ -213,36 +225,17 @@ static bool size_holds(const char *value, const char *now)
 
 bool setting_took(enum step_kind kind, const char *value, const char *now)
 {
-	if (kind == STEP_PIDS)
+	if (is_pids(kind))
 		return true;
 	if (kind == STEP_SIZE)
 		return size_holds(value, now);
 	return setting_same(kind, value, now);
 }
 
-bool setting_ours(enum step_kind kind, const char *wrote, const char *now)
-{
-	switch (kind) {
-	case STEP_PIDS:
-		return true;
-	case STEP_SIZE:
-		return size_holds(wrote, now);
-	case STEP_NUMBER:
-		return kernel_has_word(wrote, now);
-	default:
-		return setting_same(kind, wrote, now);
-	}
-}
-
 static bool has_entry(const struct entries *entries, const char *name)
 {
 	return entries->count && bsearch(&name, entries->entry, entries->count,
 					 sizeof(*entries->entry), compare_entries);
-}
-
-static bool is_list(enum step_kind kind)
-{
-	return kind == STEP_LIST || kind == STEP_EVENTS || kind == STEP_PIDS;
 }
 
 bool setting_part(enum step_kind kind, const char *one, const char *other, const char *now)
@@ -259,6 +252,22 @@ bool setting_part(enum step_kind kind, const char *one, const char *other, const
 	release_entries(&b);
 	release_entries(&c);
 	return part;
+}
+
+bool setting_ours(enum step_kind kind, const char *wrote, const char *now)
+{
+	switch (kind) {
+	case STEP_PIDS:
+		return setting_part(kind, wrote, "", now);
+	case STEP_THREADS:
+		return true;
+	case STEP_SIZE:
+		return size_holds(wrote, now);
+	case STEP_NUMBER:
+		return kernel_has_word(wrote, now);
+	default:
+		return setting_same(kind, wrote, now);
+	}
 }
 
 bool setting_always(enum step_kind kind)

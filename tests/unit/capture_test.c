@@ -140,6 +140,45 @@ static void test_described(void **state)
 	capture_close(capture);
 }
 
+static void test_whose_run_it_was(void **state)
+{
+	struct capture *capture = open_it();
+
+	(void)state;
+	assert_int_equal(capture_own(capture), 0);
+	assert_null(capture_pids(capture));
+	capture_close(capture);
+	put_text("capture", "byte_order little\nown 812\npids 1 4194304 77\nlost cpu0 5\n");
+	capture = open_it();
+	assert_int_equal(capture_own(capture), 812);
+	assert_memory_equal(capture_pids(capture), ((pid_t []){ 1, 4194304, 77, 0 }),
+			    4 * sizeof(pid_t));
+	capture_close(capture);
+}
+
+static void check_no_pids(const char *description)
+{
+	struct capture *capture;
+
+	put_text("capture", description);
+	capture = open_it();
+	assert_null(capture_pids(capture));
+	capture_close(capture);
+}
+
+/* Rather all than a wrong choice. */
+static void test_pids_that_are_none(void **state)
+{
+	(void)state;
+	check_no_pids("byte_order little\nown 812\n");
+	check_no_pids("pids \n812\n");
+	check_no_pids("pids 5 x\n");
+	check_no_pids("pids 5 0\n");
+	check_no_pids("pids -5\n");
+	check_no_pids("pids 5 99999999999\n");
+	check_no_pids("pids 5\t6,7");
+}
+
 static void test_foreign_clock(void **state)
 {
 	struct capture *capture;
@@ -521,6 +560,8 @@ int main(void)
 		RUN(test_made_by_hand),
 		RUN(test_least),
 		RUN(test_described),
+		RUN(test_whose_run_it_was),
+		RUN(test_pids_that_are_none),
 		RUN(test_foreign_clock),
 		RUN(test_byte_order_from_data),
 		RUN(test_byte_order_behind_empty_pages),

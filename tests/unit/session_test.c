@@ -261,8 +261,11 @@ static void test_what_others_change_stays(void **state)
 	fake_put(fake.dir, "trace_clock", "local [global] mono\n");
 	fake_put(fake.dir, "set_ftrace_filter", "vfs_read\n");
 	fake_put(fake.dir, "tracing_on", "0\n");
+	fake_put(fake.dir, "set_event_notrace_pid", "99\n");
 	assert_int_equal(session_end(session, &failure), 0);
 	assert_value("trace_clock", "local [global] mono");
+	assert_value("set_event_notrace_pid", "99");
+	assert_value("set_ftrace_notrace_pid", "");
 	assert_value("set_ftrace_filter", "vfs_read");
 	assert_value("tracing_on", "0");
 	assert_value("current_tracer", "nop");

@@ -66,6 +66,8 @@ static void test_lists(void **state)
 	assert_parsed(STEP_EVENTS, "sched:sched_switch\nvmscan:a\n", "sched:sched_switch\nvmscan:a\n");
 	assert_parsed(STEP_PIDS, "no pid\n", "");
 	assert_parsed(STEP_PIDS, "1\n17\n", "1\n17\n");
+	assert_parsed(STEP_THREADS, "no pid\n", "");
+	assert_parsed(STEP_THREADS, "1\n17\n", "1\n17\n");
 }
 
 static void test_text_to_write(void **state)
@@ -102,6 +104,7 @@ static void test_took(void **state)
 	assert_false(setting_took(STEP_NUMBER, "134", "0"));
 	assert_false(setting_took(STEP_LIST, "a\n", ""));
 	assert_true(setting_took(STEP_PIDS, "1\n2\n", "1\n"));
+	assert_true(setting_took(STEP_THREADS, "1\n2\n", "1\n3\n"));
 }
 
 static void test_ours(void **state)
@@ -113,7 +116,13 @@ static void test_ours(void **state)
 	assert_false(setting_ours(STEP_NUMBER, "134", "77"));
 	assert_true(setting_ours(STEP_SIZE, "4096", "4099"));
 	assert_false(setting_ours(STEP_SIZE, "4099", "1410"));
-	assert_true(setting_ours(STEP_PIDS, "1\n", "99\n"));
+	/* a task that has exited is gone from the list */
+	assert_true(setting_ours(STEP_PIDS, "1\n17\n", "17\n"));
+	assert_true(setting_ours(STEP_PIDS, "17\n", ""));
+	assert_false(setting_ours(STEP_PIDS, "1\n", "99\n"));
+	assert_false(setting_ours(STEP_PIDS, "1\n", "1\n99\n"));
+	assert_false(setting_ours(STEP_PIDS, "", "99\n"));
+	assert_true(setting_ours(STEP_THREADS, "1\n", "1\n99\n"));
 }
 
 /* A kill in the middle of a list. */
