@@ -32,6 +32,7 @@ struct task_window {
 	const struct record *exit;
 	const struct record *const *events;
 	size_t nr_events;
+	bool incomplete;		/* one that it may have owned made room for others */
 };
 
 /* A begin and an end of one task. */
@@ -44,6 +45,7 @@ struct task_pair {
 	bool slow;				/* reaches the threshold */
 	const struct record *const *events;	/* what it claims where there are no windows */
 	size_t nr_events;
+	bool incomplete;		/* as that of a window */
 };
 
 /* Each returns 0, or -errno to stop. What the records point to is valid during the call. */
@@ -81,6 +83,7 @@ struct tasks_drops {
 	uint64_t events;	/* waiting events that went to make room */
 	uint64_t task_events;	/* those of a task that had more than its share */
 	uint64_t pairs;		/* begins that went to make room */
+	uint64_t windows;	/* windows and pairs that were given as incomplete for all this */
 };
 void tasks_drops(const struct tasks *tasks, struct tasks_drops *drops);
 

@@ -383,7 +383,7 @@ int pipeline_flush(struct pipeline *pipeline)
 	return ret ? ret : report_flush(pipeline->report);
 }
 
-#define TASK_OVERFLOWS	4
+#define TASK_OVERFLOWS	5
 #define OVERFLOWS	(TASK_OVERFLOWS + 2 + NAMING_OVERFLOWS + REPORT_OVERFLOWS)
 
 static size_t task_overflows(const struct tasks *tasks, struct overflow *overflows)
@@ -393,7 +393,8 @@ static size_t task_overflows(const struct tasks *tasks, struct overflow *overflo
 	tasks_drops(tasks, &drops);
 	overflows[0] = (struct overflow){ "tasks", "tasks with waiting events were forgotten",
 					  drops.tasks };
-	/* Nearly all of these are of fast calls, which nothing would have claimed. */
+	/* Nearly all of these are of fast calls, which nothing would have claimed; else there is a
+	 * slow window that lacks them. */
 	overflows[1] = (struct overflow){ "events", "events made room for newer ones",
 					  drops.events, true };
 	overflows[2] = (struct overflow){ "task_events",
@@ -401,6 +402,9 @@ static size_t task_overflows(const struct tasks *tasks, struct overflow *overflo
 					  drops.task_events, true };
 	overflows[3] = (struct overflow){ "begins", "begins without an end were dropped",
 					  drops.pairs };
+	overflows[4] = (struct overflow){ "window_events",
+					  "slow windows lack events that made room for newer ones",
+					  drops.windows };
 	return TASK_OVERFLOWS;
 }
 

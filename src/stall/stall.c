@@ -506,6 +506,8 @@ int stalls_window(struct stalls *stalls, const struct task_window *window)
 	span->depth = exit->window.depth;
 	span->nr_windows = 1;
 	note_events(stalls, span, window->events, window->nr_events);
+	if (window->incomplete)
+		note_gone(owner, span);
 	absorb(stalls, owner, span, &own);
 	return append(stalls, owner, span);
 }
@@ -561,6 +563,8 @@ int stalls_pair(struct stalls *stalls, const struct task_pair *pair)
 		return ret;
 	span = new_span(stalls, owner);
 	fill_pair_span(stalls, span, pair);
+	if (pair->incomplete)
+		note_gone(owner, span);
 	absorb(stalls, owner, span, &own);
 	return append(stalls, owner, span);
 }

@@ -8,6 +8,7 @@
 #include "allocfilt/task.h"
 
 #define SUPERSEDE_DEPTH 64		/* how far back a newer call looks for an older's events */
+#define LEAST_DEPTH	64		/* how far a task looks for an event to do without */
 
 struct task {
 	struct link age;		/* of tasks.by_age: least recently seen first */
@@ -17,6 +18,9 @@ struct task {
 	struct link open;		/* begins without their end, oldest first */
 	int nr_waiting;
 	int nr_open;
+	uint64_t gone_at;		/* ns: time of the newest record that made room */
+	uint32_t gone_owners;		/* ROLE_BIT()s of those that might have claimed such */
+	bool gone_any;			/* any window might have */
 };
 
 struct waiting_record {
@@ -207,6 +211,37 @@ static bool has_too_many(const struct tasks *tasks, const struct task *task)
 	return task->nr_waiting > 0 && (size_t)task->nr_waiting > tasks->setup.task_events;
 }
 
+/* Most of these are of fast calls and nothing would ever have claimed them: the next slow window
+ * tells. */
+static void make_room_of(struct tasks *tasks, struct waiting_record *waiting)
+{
+	const struct record *record = &waiting->stored.record;
+	const struct plan_event *event = &tasks->setup.plan->events[record->event];
+	struct task *task = waiting->task;
+
+	if (record->ts > task->gone_at)
+		task->gone_at = record->ts;
+	if (!waiting->open && event->rule == RULE_OWNER)
+		task->gone_owners |= event->owners;
+	else
+		task->gone_any = true;
+	drop_record(tasks, waiting);
+}
+
+/* Might a window of this role that began at @from have had what made room? It is told once, with
+ * the innermost such window. */
+static bool lacks_records(struct tasks *tasks, struct task *task, int role, uint64_t from)
+{
+	bool owner = role != ROLE_NONE && (task->gone_owners & ROLE_BIT(role));
+
+	if (task->gone_at < from || !(owner || task->gone_any))
+		return false;
+	task->gone_owners = 0;
+	task->gone_any = false;
+	tasks->drops.windows++;
+	return true;
+}
+
 static void drop_oldest(struct tasks *tasks)
 {
 	struct waiting_record *waiting = record_of_age(tasks->oldest.next);
@@ -215,7 +250,23 @@ static void drop_oldest(struct tasks *tasks)
 		tasks->drops.pairs++;
 	else
 		tasks->drops.events++;
-	drop_record(tasks, waiting);
+	make_room_of(tasks, waiting);
+}
+
+/* One of many of its kind tells less than a begin that comes once, with order and gfp flags. */
+static struct waiting_record *least_of(const struct tasks *tasks, struct task *task)
+{
+	struct link *link = task->waiting.next;
+
+	for (int i = 0; i < LEAST_DEPTH && link != &task->waiting; i++, link = link->next) {
+		struct waiting_record *waiting = record_of_task(link);
+		int number = waiting->stored.record.event;
+		const struct plan_event *event = &tasks->setup.plan->events[number];
+
+		if (event->repeats || event->rule == RULE_ANY_WINDOW)
+			return waiting;
+	}
+	return record_of_task(task->waiting.next);
 }
 
 /* A task with many waiting events makes the room, so that one busy kswapd does not push out what a
@@ -229,7 +280,7 @@ static void make_room(struct tasks *tasks)
 		return;
 	}
 	tasks->drops.task_events++;
-	drop_record(tasks, record_of_task(tasks->busy->waiting.next));
+	make_room_of(tasks, least_of(tasks, tasks->busy));
 }
 
 static int keep_record(struct tasks *tasks, struct task *task, const struct record *record,
@@ -319,6 +370,7 @@ static int take_window(struct tasks *tasks, struct task *task, const struct reco
 	place = claim(tasks, task, exit->role, from, exit->rettime);
 	window.events = tasks->claimed + place;
 	window.nr_events = tasks->setup.events - place;
+	window.incomplete = lacks_records(tasks, task, exit->role, from);
 	ret = tasks->setup.sink.window(tasks->setup.sink.context, &window);
 	drop_claimed(tasks, place);
 	return ret;
@@ -373,8 +425,10 @@ static int give_pair(struct tasks *tasks, struct task *task, const struct record
 	pair.slow = pair.duration >= tasks->setup.plan->threshold;
 	if (!pair.slow && tasks->setup.plan->events[end->event].id != EVENT_SLAB_END)
 		return 0;
-	if (pair.slow && !tasks->setup.plan->function_graph)
+	if (pair.slow && !tasks->setup.plan->function_graph) {
 		place = claim(tasks, task, ROLE_NONE, begin->ts, end->ts);
+		pair.incomplete = lacks_records(tasks, task, ROLE_NONE, begin->ts);
+	}
 	pair.events = tasks->claimed + place;
 	pair.nr_events = tasks->setup.events - place;
 	ret = tasks->setup.sink.pair(tasks->setup.sink.context, &pair);
@@ -403,7 +457,7 @@ static int begin_pair(struct tasks *tasks, struct task *task, const struct recor
 {
 	if (task->nr_open == TASK_PAIRS_MAX) {
 		tasks->drops.pairs++;
-		drop_record(tasks, record_of_task(task->open.next));
+		make_room_of(tasks, record_of_task(task->open.next));
 	}
 	return keep_record(tasks, task, begin, true);
 }

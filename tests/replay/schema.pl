@@ -53,7 +53,8 @@ my %schema = (
 		kernel_threads => [{ pid => 'i', name => 's', @latency }],
 		incomplete => 'i',
 		lost => [{ cpu => 'i', records => 'i', times_unknown => 'i' }],
-		overflows => { map { $_ => 'i' } qw(tasks events task_events begins merge cpus names
+		overflows => { map { $_ => 'i' } qw(tasks events task_events begins window_events merge
+						    cpus names
 						    names_missed cgroups cgroups_missed processes
 						    processes_missed slab_pairs
 						    stall_tasks stall_windows stall_shrinkers stall_names

@@ -426,6 +426,27 @@ static void test_lost_records(void **state)
 			    "7:260-310 rest=50");
 }
 
+/* What a window lacks, the stall lacks, and nothing else does. */
+static void test_window_that_lacks_events(void **state)
+{
+	struct run *run = *state;
+	struct record exit = {
+		.ts = 250, .pid = 7, .kind = RECORD_WINDOW,
+		.window = { .calltime = 150, .rettime = 250, .depth = 1, .role = ROLE_NONE },
+	};
+	const struct task_window lacking = {
+		.key = { 7, OWNER_TASK }, .exit = &exit, .incomplete = true,
+	};
+
+	window(run, 7, 1, 110, 120, ROLE_NONE);
+	assert_int_equal(stalls_window(run->stalls, &lacking), 0);
+	window(run, 8, 0, 100, 300, ROLE_NONE);
+	window(run, 7, 0, 100, 300, ROLE_NONE);
+	window(run, 7, 0, 400, 500, ROLE_NONE);
+	assert_string_equal(run->out, "8:100-300 rest=200 | 7:100-300? rest=200 | "
+			    "7:400-500 rest=100");
+}
+
 static void test_facts(void **state)
 {
 	struct run *run = *state;
@@ -628,6 +649,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_pairs_without_function_graph,
 						setup_pairs_only, teardown_run),
 		TEST(test_lost_records),
+		TEST(test_window_that_lacks_events),
 		TEST(test_facts),
 		TEST(test_many_gfp),
 		TEST(test_uncertain_edges),

@@ -15,7 +15,8 @@
 
 /*
  * What came out is a line of text: "W300(110 120)" is the window whose exit record is of 300 with
- * the events of 110 and 120, "P100-200=100!(150)" a pair with its duration, ! where it is slow.
+ * the events of 110 and 120, "P100-200=100!(150)" a pair with its duration, ! where it is slow; ?
+ * is incomplete.
  */
 
 #define CPUS		4
@@ -109,7 +110,8 @@ static int got_window(void *context, const struct task_window *window)
 	run->events += window->nr_events;
 	if (run->quiet)
 		return run->fail;
-	note(run, "%sW%" PRIu64, run->used ? " " : "", window->exit->ts);
+	note(run, "%sW%" PRIu64 "%s", run->used ? " " : "", window->exit->ts,
+	     window->incomplete ? "?" : "");
 	note_events(run, window->events, window->nr_events);
 	return run->fail;
 }
@@ -122,8 +124,9 @@ static int got_pair(void *context, const struct task_pair *pair)
 	run->events += pair->nr_events;
 	if (run->quiet)
 		return run->fail;
-	note(run, "%sP%" PRIu64 "-%" PRIu64 "=%" PRIu64 "%s", run->used ? " " : "",
-	     pair->begin->ts, pair->end->ts, pair->duration, pair->slow ? "!" : "");
+	note(run, "%sP%" PRIu64 "-%" PRIu64 "=%" PRIu64 "%s%s", run->used ? " " : "",
+	     pair->begin->ts, pair->end->ts, pair->duration, pair->slow ? "!" : "",
+	     pair->incomplete ? "?" : "");
 	note_events(run, pair->events, pair->nr_events);
 	return run->fail;
 }
@@ -891,6 +894,63 @@ static void test_busy_task_does_not_push_out_others(void **state)
 	assert_string_equal(run->out, "W99100(100 99000)");
 }
 
+/* In one long reclaim what there is one of stays, and the windows that lack something say so. */
+static void test_long_reclaim_keeps_its_begin(void **state)
+{
+	struct run *run = *state;
+
+	event(run, 7, 100, RECLAIM_BEGIN);
+	event(run, 7, 110, COMPACTION_BEGIN);
+	for (int i = 0; i < EVENTS_MAX + 10; i++)
+		event(run, 7, 200 + i, INACTIVE);
+	event(run, 7, 9000, RECLAIM_END);
+	assert_int_equal(drops_of(run).task_events, 13);
+	assert_int_equal(drops_of(run).windows, 0);
+	/* not of its time, not its to own */
+	window(run, 7, 8000, 9100, ROLE_NODE);
+	window(run, 7, 90, 9200, ROLE_ZONE_COMPACTION);
+	assert_string_equal(run->out, "W9100() W9200(110)");
+	run->used = 0;
+	run->quiet = true;
+	window(run, 7, 300, 9300, ROLE_GENERATIONS);
+	run->quiet = false;
+	assert_int_equal(drops_of(run).windows, 0);
+	window(run, 7, 150, 9300, ROLE_LRUVEC);
+	window(run, 7, 90, 9400, ROLE_DIRECT_RECLAIM);
+	assert_int_equal(strncmp(run->out, "W9300?(213 214 ", 15), 0);
+	assert_non_null(strstr(run->out, " W9400(100 9000)"));
+	assert_int_equal(drops_of(run).windows, 1);
+}
+
+/* What fast calls left behind is nobody's, however much of it makes room. */
+static void test_harmless_drops_make_no_noise(void **state)
+{
+	struct run *run = *state;
+
+	for (int i = 0; i < 3 * EVENTS_MAX; i++)
+		event(run, 7, 1000 + i, INACTIVE);
+	event(run, 7, 50000, INACTIVE);
+	window(run, 7, 49900, 50100, ROLE_LRUVEC);
+	assert_string_equal(run->out, "W50100(50000)");
+	assert_int_equal(drops_of(run).windows, 0);
+}
+
+/* Where a task has nothing of which there are many, the oldest goes, and that is told as well. */
+static void test_begin_that_made_room(void **state)
+{
+	struct run *run = *state;
+
+	event(run, 7, 100, RECLAIM_BEGIN);
+	for (int i = 0; i < EVENTS_MAX; i++)
+		event(run, 1000 + i % 256, 1000 + i, USER);
+	assert_int_equal(drops_of(run).events, 1);
+	event(run, 7, 8000, RECLAIM_END);
+	window(run, 7, 90, 9000, ROLE_DIRECT_RECLAIM);
+	window(run, 7, 80, 9100, ROLE_PAGE_ALLOCATION);
+	assert_string_equal(run->out, "W9000?(8000) W9100()");
+	assert_int_equal(drops_of(run).windows, 1);
+}
+
 static void expect_drops(struct run *run, int of_task, uint64_t events, uint64_t task_events)
 {
 	int others = EVENTS_MAX - of_task;
@@ -1048,6 +1108,9 @@ int main(void)
 		RUN(test_million_short_lived_tasks),
 		RUN(test_million_tasks_that_leave_state),
 		RUN(test_event_limit_takes_the_oldest),
+		RUN(test_long_reclaim_keeps_its_begin),
+		RUN(test_harmless_drops_make_no_noise),
+		RUN(test_begin_that_made_room),
 		RUN(test_busy_task_does_not_push_out_others),
 		RUN(test_task_below_its_share),
 		RUN(test_task_at_its_share),
