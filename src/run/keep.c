@@ -26,6 +26,7 @@ struct keep {
 	struct capture_writer *writer;
 	struct names *names;
 	struct who *who;
+	int *cpus;		/* numbers, of which losses has a list */
 	struct losses *losses;	/* NULL before keep_describe() */
 	bool described;
 	char *mounts;		/* text of mountinfo at the start */
@@ -72,6 +73,7 @@ void keep_free(struct keep *keep)
 		capture_abandon(keep->writer);
 	capture_writer_free(keep->writer);
 	losses_free(keep->losses);
+	free(keep->cpus);
 	who_free(keep->who);
 	names_free(keep->names);
 	free(keep->mounts);
@@ -286,19 +288,19 @@ static int put_before_data(struct keep *keep, const char *dir, const struct cpu_
 	return ret ? ret : put_description(keep, buffers);
 }
 
-static struct losses *losses_by_cpu(const struct cpu_buffers *buffers)
+/* Returns 0 or -ENOMEM. */
+static int make_losses(struct keep *keep, const struct cpu_buffers *buffers)
 {
 	struct cpu_list cpus = { .count = cpu_buffers_count(buffers) };
-	int *numbers = calloc(cpus.count, sizeof(*numbers));
-	struct losses *losses = NULL;
 
-	for (int i = 0; numbers && i < cpus.count; i++)
-		numbers[i] = cpu_buffers_cpu(buffers, i);
-	cpus.numbers = numbers;
-	if (numbers)
-		losses = losses_new(&cpus);
-	free(numbers);
-	return losses;
+	keep->cpus = calloc(cpus.count, sizeof(*keep->cpus));
+	if (!keep->cpus)
+		return -ENOMEM;
+	for (int i = 0; i < cpus.count; i++)
+		keep->cpus[i] = cpu_buffers_cpu(buffers, i);
+	cpus.numbers = keep->cpus;
+	keep->losses = losses_new(&cpus);
+	return keep->losses ? 0 : -ENOMEM;
 }
 
 int keep_describe(struct keep *keep, const char *dir, const struct cpu_buffers *buffers,
@@ -307,8 +309,7 @@ int keep_describe(struct keep *keep, const char *dir, const struct cpu_buffers *
 	int ret;
 
 	keep->described = true;
-	keep->losses = losses_by_cpu(buffers);
-	if (!keep->losses)
+	if (make_losses(keep, buffers))
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	ret = put_before_data(keep, dir, buffers);
 	for (int i = 0; !ret && i < cpu_buffers_count(buffers); i++)
