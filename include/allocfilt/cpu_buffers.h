@@ -47,7 +47,8 @@ int cpu_buffers_cpu(const struct cpu_buffers *buffers, int i);
  *
  * Returns how many pages were read, or the -errno of the sink. Errors of a single CPU (an offline
  * one, short memory) end its turn and nothing else; cpu_buffers_errors() counts those that were
- * not EAGAIN.
+ * neither EAGAIN nor ENODEV, which is that of a CPU that was not online since the buffers were made
+ * (kernel/trace/ring_buffer.c: ring_buffer_alloc_read_page()).
  */
 int cpu_buffers_round(struct cpu_buffers *buffers, const struct source_sink *sink);
 uint64_t cpu_buffers_errors(const struct cpu_buffers *buffers);

@@ -273,7 +273,7 @@ static int read_page(struct cpu_buffers *buffers, const struct cpu_buffer *buffe
 		length = read(buffer->fd, buffers->page, buffers->page_size);
 	} while (length < 0 && errno == EINTR);
 	if (length <= 0) {
-		if (length < 0 && errno != EAGAIN)
+		if (length < 0 && errno != EAGAIN && errno != ENODEV)
 			buffers->errors++;
 		return 0;
 	}
