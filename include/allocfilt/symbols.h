@@ -46,6 +46,13 @@ int symbols_readable(const struct symbols *symbols);
  * result is then valid until the next call); symbols_overflow() counts that.
  */
 const struct symbol *symbols_find(struct symbols *symbols, uint64_t address);
+/**
+ * symbols_look_up - of several addresses that are about to be asked for, as those of a stack
+ *
+ * Those that the table does not have are looked up in one pass over the file, the first 32 of them.
+ */
+void symbols_look_up(struct symbols *symbols, const uint64_t *addresses, size_t count);
+
 /** symbols_address - where the first symbol of that name that symbols_new() kept begins; 0: none */
 uint64_t symbols_address(const struct symbols *symbols, const char *name);
 uint64_t symbols_overflow(const struct symbols *symbols);

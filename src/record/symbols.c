@@ -12,6 +12,20 @@
 
 #define BUFFER_SIZE	(32u << 10)	/* far longer than a line: KSYM_NAME_LEN is 512 */
 #define CODE_PAGE	4096u
+#define SYMBOLS_BATCH	32u		/* addresses that are searched in one pass */
+
+/*
+ * The symbol that contains an address is the one that begins nearest below it, the first by name
+ * where several do; it ends where the next one of its module begins. The lines of a module stand
+ * together, in any order: each such block is searched by itself.
+ */
+struct search {
+	uint64_t address;
+	struct symbol block;	/* the best of this block; no name: none */
+	uint64_t next;		/* the nearest above it in this block; 0: none */
+	bool next_is_code;
+	struct symbol best;
+};
 
 struct symbols {
 	int fd;
@@ -22,6 +36,8 @@ struct symbols {
 	/* An entry without a name is an address that the file does not have. */
 	struct symbol table[SYMBOLS_MAX];
 	struct symbol spare;		/* the answer when the table is full */
+	struct search batch[SYMBOLS_BATCH];
+	size_t nr_batch;
 	char buffer[BUFFER_SIZE];
 };
 
@@ -293,19 +309,6 @@ uint64_t symbols_overflow(const struct symbols *symbols)
 
 /* ---- looking up ---- */
 
-/*
- * The symbol that contains an address is the one that begins nearest below it, the first by name
- * where several do; it ends where the next one of its module begins. The lines of a module stand
- * together, in any order: each such block is searched by itself.
- */
-struct search {
-	uint64_t address;
-	struct symbol block;	/* the best of this block; no name: none */
-	uint64_t next;		/* the nearest above it in this block; 0: none */
-	bool next_is_code;
-	struct symbol best;
-};
-
 static bool is_code(char type)
 {
 	return type == 't' || type == 'T' || type == 'w' || type == 'W';
@@ -347,9 +350,8 @@ static void note_next(struct search *search, const struct line *line)
 	search->next_is_code = is_code(line->type);
 }
 
-static int search_line(void *context, const struct line *line)
+static void search_line(struct search *search, const struct line *line)
 {
-	struct search *search = context;
 	struct symbol *block = &search->block;
 
 	if (!same_module(block->module, line)) {
@@ -360,19 +362,63 @@ static int search_line(void *context, const struct line *line)
 		note_next(search, line);
 	else if (line->type != 'A' && (!block->name[0] || line->address > block->address))
 		take_line(block, line);
+}
+
+static int search_line_for_all(void *context, const struct line *line)
+{
+	struct symbols *symbols = context;
+
+	for (size_t i = 0; i < symbols->nr_batch; i++)
+		search_line(&symbols->batch[i], line);
 	return 0;
 }
 
-static struct symbol search_file(struct symbols *symbols, uint64_t address)
+static void add_search(struct symbols *symbols, uint64_t address)
 {
-	struct search search = { .address = address };
+	symbols->batch[symbols->nr_batch++] = (struct search){ .address = address };
+}
 
-	if (visit_file(symbols, search_line, &search))
-		return (struct symbol){ .address = address };
-	end_block(&search);
-	if (!search.best.name[0] || !contains(&search.best, address))
-		return (struct symbol){ .address = address };
-	return search.best;
+/* One pass over the file for the whole batch: it is the kernel that makes each line, slowly. */
+static void search_file(struct symbols *symbols)
+{
+	int ret = visit_file(symbols, search_line_for_all, symbols);
+
+	for (size_t i = 0; i < symbols->nr_batch; i++) {
+		struct search *search = &symbols->batch[i];
+
+		end_block(search);
+		if (ret || !search->best.name[0] || !contains(&search->best, search->address))
+			search->best = (struct symbol){ .address = search->address };
+	}
+}
+
+/* Several addresses of the batch may lie in one function. */
+static void keep_batch(struct symbols *symbols)
+{
+	for (size_t i = 0; i < symbols->nr_batch; i++) {
+		const struct search *search = &symbols->batch[i];
+		struct symbol *entry = NULL;
+
+		if (!find_entry(symbols, search->address))
+			entry = new_entry(symbols, search->best.address);
+		if (entry)
+			*entry = search->best;
+	}
+	symbols->nr_batch = 0;
+}
+
+void symbols_look_up(struct symbols *symbols, const uint64_t *addresses, size_t count)
+{
+	if (symbols->readable)
+		return;
+	symbols->nr_batch = 0;
+	for (size_t i = 0; i < count && symbols->nr_batch < SYMBOLS_BATCH; i++)
+		if (!find_entry(symbols, addresses[i]))
+			add_search(symbols, addresses[i]);
+	if (!symbols->nr_batch || symbols->count >= SYMBOLS_MAX)
+		return;
+	search_file(symbols);
+	keep_batch(symbols);
 }
 
 static const struct symbol *named(const struct symbol *symbol)
@@ -389,7 +435,10 @@ const struct symbol *symbols_find(struct symbols *symbols, uint64_t address)
 		return NULL;
 	if (known)
 		return named(known);
-	symbols->spare = search_file(symbols, address);
+	symbols->nr_batch = 0;
+	add_search(symbols, address);
+	search_file(symbols);
+	symbols->spare = symbols->batch[0].best;
 	entry = new_entry(symbols, symbols->spare.address);
 	if (!entry) {
 		symbols->overflow++;

@@ -86,9 +86,12 @@ static const char *shrinker_of(void *context, uint64_t shrinker)
 
 static size_t stack_frames(void *context, uint32_t number, const uint64_t **ret_frames)
 {
-	const struct naming *naming = context;
+	struct naming *naming = context;
+	size_t count = naming->stacks ? stacks_of(naming->stacks, number, ret_frames) : 0;
 
-	return naming->stacks ? stacks_of(naming->stacks, number, ret_frames) : 0;
+	if (count)
+		symbols_look_up(naming->symbols, *ret_frames, count);
+	return count;
 }
 
 static const char *role_title(void *context, int role)

@@ -173,6 +173,30 @@ static void answers_stay(void **state)
 	symbols_free(symbols);
 }
 
+/* Two of one function, one that no symbol has; then the file is emptied. */
+static void several_in_one_pass(void **state)
+{
+	static const uint64_t frames[] = {
+		0xffffffff81000044, 0xffffffff810000a8, 0xffffffff81000048, 0x10,
+	};
+	struct symbols *symbols;
+
+	(void)state;
+	write_file(kernel, strlen(kernel));
+	symbols = symbols_new(path, NULL, NULL);
+	assert_non_null(symbols);
+	symbols_look_up(symbols, frames, 4);
+	assert_int_equal(truncate(path, 0), 0);
+	unlink(path);
+	assert_text(symbols, frames[0], 'S', "first+0x4/0x60");
+	assert_text(symbols, frames[1], 'S', "second+0x8/0x160");
+	assert_text(symbols, frames[2], 'S', "first+0x8/0x60");
+	assert_text(symbols, frames[3], 'S', "0x10");
+	/* one that nobody asked for in time */
+	assert_text(symbols, 0xffffffff81000204, 'S', "0xffffffff81000204");
+	symbols_free(symbols);
+}
+
 static void addresses_of_32_bit(void **state)
 {
 	struct symbols *symbols = open_text("c1000000 T _stext\nc1000010 t small\n"
@@ -303,6 +327,7 @@ int main(void)
 		cmocka_unit_test(unknown_addresses),
 		cmocka_unit_test(wanted_symbols_need_no_file),
 		cmocka_unit_test(answers_stay),
+		cmocka_unit_test(several_in_one_pass),
 		cmocka_unit_test(addresses_of_32_bit),
 		cmocka_unit_test(table_that_is_full),
 		cmocka_unit_test(more_wanted_than_the_table_holds),
