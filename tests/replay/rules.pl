@@ -134,6 +134,7 @@ sub slow { $_[0] >= $threshold * 1000 }
 
 # The text cuts a long duration; one that is cut to just the threshold's microsecond is slow still.
 my (%must, %may, %group_of);	# by index of @records
+my %could;	# event => { windows that may own it besides }
 my %waiting;	# task => [ indices of events, oldest first ]
 my %open;	# task => [ indices of begins ]
 my %shrinkers;	# name => { total, max, count } in us
@@ -210,6 +211,7 @@ sub take_window {
 			delete $may{$i};
 		} else {
 			$may{$i} = 1 unless $must{$i};
+			$could{$i}{$index} = 1 if $live;
 			unshift @keep, $i;
 		}
 		$group_of{$i} = $index;
@@ -247,11 +249,23 @@ for my $i (0 .. $#output) {
 	}
 }
 
-if ($live) {
-	my $first = $records[0]{line} =~ /^\s*(\S+)/ ? $1 : 0;
-	my $last = $records[-1]{line} =~ /^\s*(\S+)/ ? $1 : 0;
+# CPU by CPU: of one more may have been read before the run was stopped than of another.
+sub is_of_the_text {
+	my ($line, $first, $last) = @_;
 
-	@output = grep { /^\s*(\S+)/ && $1 >= $first && $1 <= $last } @output;
+	return unless $line =~ /^\s*(\d+)\.(\d{6}) \|\s+(\d+)\) /;
+	my $us = $1 * 1_000_000 + $2;
+	return defined $first->{$3} && $us >= $first->{$3} && $us <= $last->{$3};
+}
+
+if ($live) {
+	my (%first, %last);
+
+	for (@records) {
+		$first{$_->{cpu}} //= $_->{us};
+		$last{$_->{cpu}} = $_->{us};
+	}
+	@output = grep { is_of_the_text($_, \%first, \%last) } @output;
 	%shrinkers = ();
 }
 
@@ -276,7 +290,8 @@ for my $line (@output) {
 		$last_end = $index;
 		for (@group) {
 			wrong("stands with another window than its own: $records[$_]{line}")
-				if $must{$_} && defined $group_of{$_} && $group_of{$_} != $index;
+				if $must{$_} && defined $group_of{$_} && $group_of{$_} != $index &&
+				   !$could{$_}{$index};
 		}
 		@group = ();
 	} else {
