@@ -46,7 +46,7 @@ endif
 LIB_CFLAGS := $(shell $(PKG_CONFIG) --cflags libtracefs libtraceevent 2>/dev/null)
 LIB_LIBS := $(shell $(PKG_CONFIG) --libs libtracefs libtraceevent 2>/dev/null)
 
-ALL_CFLAGS = -std=gnu11 $(WARNINGS) $(HARDENING) $(SANITIZE) -Iinclude -D_GNU_SOURCE \
+ALL_CFLAGS = -std=gnu11 $(WARNINGS) $(HARDENING) $(SANITIZE) -Iinclude -Isrc -D_GNU_SOURCE \
 	-DALLOCFILT_VERSION='"$(VERSION)"' $(patsubst -I%,-isystem %,$(LIB_CFLAGS)) $(CFLAGS) $(CPPFLAGS)
 ALL_LDFLAGS = $(SANITIZE) -Wl,-z,relro,-z,now $(LDFLAGS)
 

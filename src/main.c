@@ -6,18 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "allocfilt/base.h"
 #include "allocfilt/config.h"
-#include "allocfilt/failure.h"
-#include "allocfilt/kernel.h"
-#include "allocfilt/kernel_plan.h"
-#include "allocfilt/log.h"
-#include "allocfilt/loop.h"
-#include "allocfilt/oom_score.h"
-#include "allocfilt/options.h"
-#include "allocfilt/output_file.h"
+#include "allocfilt/output.h"
 #include "allocfilt/run.h"
-#include "allocfilt/service.h"
-#include "allocfilt/session.h"
+#include "allocfilt/tracing.h"
 
 /* A descriptor 0, 1 or 2 that is closed would become that of the next file we open. On one for
  * reading only, a write fails as it does on a closed one. */
@@ -56,13 +49,15 @@ static int choose_source(const struct run_context *run, struct failure *failure)
 			return ret;
 	}
 	if (kind == SOURCE_CAPTURE && options->write)
-		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
-				   "-w %s: %s is a capture already, -w keeps one of a running kernel",
-				   options->write, options->source);
+		return failure_set(
+			failure, EXIT_STATUS_USAGE, EINVAL,
+			"-w %s: %s is a capture already, -w keeps one of a running kernel",
+			options->write, options->source);
 	if (kind == SOURCE_CAPTURE && options->journal)
-		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
-				   "--journal: %s is a capture, the journal is for a running kernel",
-				   options->source);
+		return failure_set(
+			failure, EXIT_STATUS_USAGE, EINVAL,
+			"--journal: %s is a capture, the journal is for a running kernel",
+			options->source);
 	if (kind == SOURCE_CAPTURE)
 		return replay_run(run, failure);
 	ret = check_threshold(options, failure);
@@ -135,7 +130,10 @@ static int check_config(const struct options *options, struct failure *failure)
 static int do_task(const struct options *options, int argc, char **argv, struct failure *failure)
 {
 	struct run_context run = {
-		.options = options, .argc = argc, .argv = argv, .started = loop_now(),
+		.options = options,
+		.argc = argc,
+		.argv = argv,
+		.started = loop_now(),
 	};
 
 	switch (options->task) {

@@ -2,30 +2,59 @@
 #ifndef ALLOCFILT_JOURNAL_H
 #define ALLOCFILT_JOURNAL_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#include "allocfilt/output.h"
 
 /* What is written to the system journal, by which rules, and how it went. */
 
 /* MESSAGE_ID= of our entries, random and fixed for ever; explained in systemd/allocfilt.catalog. */
-#define JOURNAL_ID_STALL	"a07bd6a1052e48fa86bcebbbb4bf96b0"
-#define JOURNAL_ID_HELD_BACK	"fe3bd3503e624624a014405fa9cae19f"
-#define JOURNAL_ID_STATUS	"89fdb4c253ef4d4cb9e2424f1749c5cb"
-#define JOURNAL_ID_SUMMARY	"8319ab3bd5b242deab8a65e1edc464d2"
+#define JOURNAL_ID_STALL     "a07bd6a1052e48fa86bcebbbb4bf96b0"
+#define JOURNAL_ID_HELD_BACK "fe3bd3503e624624a014405fa9cae19f"
+#define JOURNAL_ID_STATUS    "89fdb4c253ef4d4cb9e2424f1749c5cb"
+#define JOURNAL_ID_SUMMARY   "8319ab3bd5b242deab8a65e1edc464d2"
 
-struct journal_setup {
-	const char *path;	/* of journald's socket; NULL: JOURNAL_SOCKET_PATH */
-	const char *proc;	/* "/proc": who is still there; NULL: nobody is; not copied */
-	uint64_t warning;	/* ns: stalls from here on are warnings */
-	uint64_t error;		/* ns: and errors from here on */
-	unsigned int rate;	/* entries of stalls a minute; 0: no limit */
-	unsigned int burst;	/* entries of stalls that may come at once */
-	uint64_t status_interval;	/* ns between entries on the run itself; 0: none */
-};
+/*
+ * What a service manager is told: readiness, status, signs of life. A datagram each, after
+ * sd_notify(3), to the socket that NOTIFY_SOCKET names. Without it nothing is sent.
+ */
 
-struct journal_counts {
-	uint64_t entries;	/* that the journal has taken */
-	uint64_t held_back;	/* stalls without an entry of their own */
-	uint64_t dropped;	/* entries that the journal did not take and that could not wait */
-};
+struct notify;
+
+/**
+ * notify_new - look at NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID
+ *
+ * The variables are taken out of the environment: no child is to speak for us. Returns NULL with
+ * errno ENOMEM.
+ */
+struct notify *notify_new(void);
+void notify_free(struct notify *notify);
+
+/** notify_wanted - is there a service manager that listens? */
+bool notify_wanted(const struct notify *notify);
+
+/**
+ * notify_state - say what we are at from now on; each is sent once, and again until it is taken
+ * @now: ns, CLOCK_MONOTONIC
+ */
+enum notify_state { NOTIFY_READY, NOTIFY_RELOADING, NOTIFY_STOPPING };
+void notify_state(struct notify *notify, enum notify_state state, uint64_t now);
+
+/** notify_status - a line for `systemctl status`; one that was said already is not sent again */
+void notify_status(struct notify *notify, const char *text);
+
+/** notify_tick - once a second or so: a sign of life when it is due, and what could not be sent */
+void notify_tick(struct notify *notify, uint64_t now);
+
+/** status_line - "312 stalls, worst 1.2 s (nginx[812]), 0 records lost": one printable line
+ *
+ * Stalls of tasks that waited, and the longest of them. Returns its length.
+ */
+size_t status_line(char *text, size_t size, const struct summary_view *view);
+
+/** status_lost - records lost on all CPUs; @ret_times: how often nobody knows how many */
+uint64_t status_lost(const struct summary_view *view, uint64_t *ret_times);
 
 #endif

@@ -6,64 +6,67 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cpu_list.h"
-#include "journal.h"
-#include "losses.h"
-#include "options.h"
-#include "plan.h"
-#include "shrinker_names.h"
-#include "shrinkers.h"
-#include "summary.h"
-#include "task.h"
-#include "told.h"
-#include "writer.h"
+#include "allocfilt/base.h"
+#include "allocfilt/config.h"
+#include "allocfilt/names.h"
+#include "allocfilt/plan.h"
+#include "allocfilt/record.h"
+#include "allocfilt/stall.h"
 
 /*
  * What is shown, in one of several forms. Each form takes of windows, pairs, stalls and the summary
  * what it needs; who drives it need not know which form it is.
  */
 
-#define OUTPUT_SCHEMA 1		/* of the JSON; counts up when a field changes or goes */
-
-/* A table that was full. */
-struct overflow {
-	const char *key;	/* for programs */
-	const char *text;	/* for people: "waiting events were dropped" */
-	uint64_t count;
-	bool harmless;		/* most likely nothing is missing: not said without being asked */
-};
+#define OUTPUT_SCHEMA 1 /* of the JSON; counts up when a field changes or goes */
 
 /* All that a summary is made of. */
+struct journal_setup {
+	const char *path;	  /* of journald's socket; NULL: JOURNAL_SOCKET_PATH */
+	const char *proc;	  /* "/proc": who is still there; NULL: nobody is; not copied */
+	uint64_t warning;	  /* ns: stalls from here on are warnings */
+	uint64_t error;		  /* ns: and errors from here on */
+	unsigned int rate;	  /* entries of stalls a minute; 0: no limit */
+	unsigned int burst;	  /* entries of stalls that may come at once */
+	uint64_t status_interval; /* ns between entries on the run itself; 0: none */
+};
+
+struct journal_counts {
+	uint64_t entries;   /* that the journal has taken */
+	uint64_t held_back; /* stalls without an entry of their own */
+	uint64_t dropped;   /* entries that the journal did not take and that could not wait */
+};
+
 struct summary_view {
 	const struct plan *plan;
-	const struct namer *namer;
+	struct resolver *resolver;
 	struct summary *summary;
 	struct shrinkers *shrinkers;
-	struct shrinker_names *shrinker_names;	/* of superblocks; NULL: none */
+	struct shrinker_names *shrinker_names; /* of superblocks; NULL: none */
 	const struct losses *losses;
 	struct cpu_list cpus;
 	const struct overflow *overflows;
 	size_t nr_overflows;
-	unsigned int top;	/* how many tasks and cgroups */
-	uint64_t ts;		/* ns: newest time seen; 0: none */
-	bool has_journal;	/* entries are written */
+	unsigned int top; /* how many tasks and cgroups */
+	uint64_t ts;	  /* ns: newest time seen; 0: none */
+	bool has_journal; /* entries are written */
 	struct journal_counts journal;
 };
 
 struct output_setup {
 	enum options_format format;
-	const struct journal_setup *journal;	/* copied; NULL: the form of format */
+	const struct journal_setup *journal; /* copied; NULL: the form of format */
 	struct writer *writer;
-	int fd;			/* of the writer: is it a terminal? -1: no */
-	int cpu_width;		/* columns of the highest possible CPU's number */
+	int fd;	       /* of the writer: is it a terminal? -1: no */
+	int cpu_width; /* columns of the highest possible CPU's number */
 	const struct plan *plan;
-	const struct namer *namer;	/* lives as long as the output */
+	struct resolver *resolver; /* lives as long as the output */
 };
 
 struct output {
 	const struct output_ops *ops;
 	struct output_setup setup;
-	void *form;		/* what the form keeps */
+	void *form; /* what the form keeps */
 };
 
 /* A form. Members that are NULL have nothing to do; each returns 0, or -errno of the writer. */
@@ -74,7 +77,7 @@ struct output_ops {
 	int (*window)(struct output *output, const struct task_window *window);
 	/* slow ones only */
 	int (*pair)(struct output *output, const struct task_pair *pair);
-	int (*stall)(struct output *output, const struct told_stall *told);
+	int (*stall)(struct output *output, const struct named_stall *named);
 	/* about once a second */
 	void (*tick)(struct output *output, uint64_t now, const struct summary_view *view);
 	void (*counts)(const struct output *output, struct journal_counts *ret_counts);
@@ -93,7 +96,7 @@ void output_free(struct output *output);
 /* Each returns 0, or -errno of the writer. */
 int output_window(struct output *output, const struct task_window *window);
 int output_pair(struct output *output, const struct task_pair *pair);
-int output_stall(struct output *output, const struct told_stall *told);
+int output_stall(struct output *output, const struct named_stall *named);
 int output_summary(struct output *output, const struct summary_view *view);
 
 /** output_tick - about once a second; @now: ns of a clock that never goes back */
@@ -110,5 +113,34 @@ int summary_text(struct writer *writer, const struct summary_view *view);
 
 /** summary_json - the summary as one object on a line of its own; @final: the run is over */
 int summary_json(struct writer *writer, const struct summary_view *view, bool final);
+
+/*
+ * The file of -o. Somebody may still want what an earlier run wrote there, so it stays until this
+ * run has something to say: a run that is refused loses nothing.
+ */
+
+/**
+ * output_file_open - for writing, made if there is none
+ * @path: NULL for stdout
+ *
+ * Returns 0 with the descriptor, or -errno with @failure (failure_status_of_path()).
+ */
+int output_file_open(int *ret_fd, const char *path, struct failure *failure);
+
+/**
+ * output_file_begin - what was in the file goes; to be called before the first write
+ *
+ * Does nothing where @path is NULL, or names something that is no regular file. Returns 0 or
+ * -errno.
+ */
+int output_file_begin(int fd, const char *path);
+
+/**
+ * output_file_close - a file system may tell of a full disk only here
+ * @ret: what the run came to, which is returned where it is a failure
+ *
+ * Returns @ret, or -errno with @failure.
+ */
+int output_file_close(int fd, const char *path, int ret, struct failure *failure);
 
 #endif

@@ -6,63 +6,148 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "catalog.h"
-#include "definition.h"
-#include "failure.h"
+#include "allocfilt/base.h"
+#include "allocfilt/config.h"
+
+/*
+ * The tables of what is traced: functions by role with the names that they have had, events with
+ * the roles that own them. Facts only; what this kernel has of it is the plan.
+ */
+
+enum role {
+	ROLE_NONE = -1,
+	ROLE_PAGE_ALLOCATION,
+	ROLE_DIRECT_RECLAIM,
+	ROLE_MEMCG_RECLAIM,
+	ROLE_MEMORY_HIGH,
+	ROLE_SOFT_LIMIT,
+	ROLE_NODE,
+	ROLE_NODE_RECLAIM,
+	ROLE_DIRECT_THROTTLE,
+	ROLE_LRUVEC,
+	ROLE_SLAB,
+	ROLE_ACTIVE_LIST,
+	ROLE_INACTIVE_LIST,
+	ROLE_GENERATIONS, /* evict_folios: the inactive list's work in the multi-gen LRU */
+	ROLE_RECLAIM_THROTTLE,
+	ROLE_ZONE_COMPACTION,
+	ROLE_DIRECT_COMPACTION,
+	ROLE_COUNT,
+};
+
+#define ROLE_BIT(role) (1u << (role))
+
+#define CATALOG_NAMES_MAX 5
+
+struct catalog_role {
+	const char *title;		      /* "page allocation" */
+	const char *names[CATALOG_NAMES_MAX]; /* first that exists; NULL ends */
+	enum role stands_in; /* not missed where that role has a function; ROLE_NONE: missed */
+};
+
+enum event_id {
+	EVENT_DIRECT_RECLAIM_BEGIN,
+	EVENT_DIRECT_RECLAIM_END,
+	EVENT_MEMCG_RECLAIM_BEGIN,
+	EVENT_MEMCG_RECLAIM_END,
+	EVENT_SOFT_LIMIT_BEGIN,
+	EVENT_SOFT_LIMIT_END,
+	EVENT_NODE_RECLAIM_BEGIN,
+	EVENT_NODE_RECLAIM_END,
+	EVENT_COMPACTION_BEGIN,
+	EVENT_COMPACTION_END,
+	EVENT_TRY_TO_COMPACT,
+	EVENT_THROTTLED,
+	EVENT_SHRINK_INACTIVE,
+	EVENT_SLAB_START,
+	EVENT_SLAB_END,
+	EVENT_COUNT,
+	EVENT_USER = EVENT_COUNT, /* asked for with -e */
+};
+
+enum event_side { EVENT_SINGLE, EVENT_BEGIN, EVENT_END };
+
+struct catalog_event {
+	const char *system;
+	const char *name;
+	enum event_side side;
+	enum event_id partner;	 /* of a begin its end and the other way round */
+	uint32_t owners;	 /* ROLE_BIT()s; 0: a pair, or any window */
+	uint32_t owners_without; /* of these too where no function of needs can be traced */
+	enum role needs;
+	bool repeats;	 /* the owner may write it several times in one call */
+	bool any_window; /* without an owner that can be traced: the innermost window */
+};
+
+extern const struct catalog_role catalog_roles[ROLE_COUNT];
+extern const struct catalog_event catalog_events[EVENT_COUNT];
+
+/**
+ * catalog_role_of - role of a function by name, compiler suffix (.isra.0, .part.0, …) or not
+ *
+ * Returns ROLE_NONE for a name that no table knows.
+ */
+enum role catalog_role_of(const char *function);
+
+/** catalog_role_title - "page allocation"; NULL for ROLE_NONE */
+const char *catalog_role_title(int role);
+
+/** catalog_name_matches - is @function @name, or @name with a compiler suffix? */
+bool catalog_name_matches(const char *function, const char *name);
 
 /*
  * What this run traces and by which rule each event is shown, from the catalog, the options, and
  * what a kernel or a capture has. Made once, before anything is changed; constant afterwards.
  */
 
-#define PLAN_FUNCTIONS_MAX	1024
-#define PLAN_EVENTS_MAX		256
+#define PLAN_FUNCTIONS_MAX 1024
+#define PLAN_EVENTS_MAX	   256
 
 enum event_rule {
-	RULE_OWNER,		/* shown with a window of one of the owners that contains it */
-	RULE_ANY_WINDOW,	/* shown with the innermost window that contains it */
-	RULE_PAIR,		/* shown when from begin to end it reaches the threshold */
-	RULE_NEVER,		/* nothing that could claim it can be traced */
+	RULE_OWNER,	 /* shown with a window of one of the owners that contains it */
+	RULE_ANY_WINDOW, /* shown with the innermost window that contains it */
+	RULE_PAIR,	 /* shown when from begin to end it reaches the threshold */
+	RULE_NEVER,	 /* nothing that could claim it can be traced */
 };
 
 struct plan_event {
 	char *system;
 	char *name;
-	enum event_id id;		/* EVENT_USER for one of -e, or of a definition */
+	enum event_id id; /* EVENT_USER for one of -e, or of a definition */
 	enum event_side side;
-	int partner;			/* index into events, -1 for none */
+	int partner; /* index into events, -1 for none */
 	enum event_rule rule;
-	uint32_t owners;		/* RULE_OWNER: ROLE_BIT()s */
-	bool repeats;			/* the owner may write it several times in one call */
+	uint32_t owners; /* RULE_OWNER: ROLE_BIT()s */
+	bool repeats;	 /* the owner may write it several times in one call */
 };
 
 struct plan_function {
-	char *name;			/* as available_filter_functions has it, suffix and all */
-	int role;			/* enum role, or a PLAN_ROLE() */
+	char *name; /* as available_filter_functions has it, suffix and all */
+	int role;   /* enum role, or a PLAN_ROLE() */
 };
 
 /* The role of the user's definition @number, behind those of the catalog. */
-#define PLAN_ROLE(number)	(ROLE_COUNT + (int)(number))
+#define PLAN_ROLE(number) (ROLE_COUNT + (int)(number))
 
 _Static_assert(PLAN_ROLE(DEFINITIONS_MAX) <= 32, "ROLE_BIT() fits into 32 bits");
 
 struct plan_definition {
 	char *title;
-	uint32_t owners;		/* ROLE_BIT()s of its functions, 0: there is none */
+	uint32_t owners; /* ROLE_BIT()s of its functions, 0: there is none */
 };
 
 struct plan {
-	uint64_t threshold;		/* ns */
-	bool function_graph;		/* false: the fallback, pairs only */
+	uint64_t threshold;  /* ns */
+	bool function_graph; /* false: the fallback, pairs only */
 	struct plan_function functions[PLAN_FUNCTIONS_MAX];
 	int nr_functions;
 	struct plan_event events[PLAN_EVENTS_MAX];
 	int nr_events;
-	uint32_t roles;			/* ROLE_BIT()s that have a function */
-	uint32_t left_out;		/* ROLE_BIT()s that the request leaves out */
+	uint32_t roles;	   /* ROLE_BIT()s that have a function */
+	uint32_t left_out; /* ROLE_BIT()s that the request leaves out */
 	struct plan_definition definitions[DEFINITIONS_MAX];
 	int nr_definitions;
-	char **missing_events;		/* of definitions: SYSTEM:NAME; NULL ends; NULL: none */
+	char **unavailable_events; /* of definitions: SYSTEM:NAME; NULL ends; NULL: none */
 };
 
 /* What there is, as a kernel's tracing directory or a capture tells it. */
@@ -80,14 +165,14 @@ struct plan_offer {
 
 /* What the user asks for beyond the catalog. */
 struct plan_request {
-	uint64_t threshold;		/* ns */
-	char *const *functions;		/* -F: names or globs, NULL ends; may be NULL */
-	char *const *events;		/* -e: SYSTEM:NAME, NULL ends; may be NULL */
-	const char *functions_said;	/* how a message names where they come from; NULL: "-F" */
-	const char *events_said;	/* NULL: "-e" */
-	const struct definition *definitions;	/* functions of the user's own */
+	uint64_t threshold;	    /* ns */
+	char *const *functions;	    /* -F: names or globs, NULL ends; may be NULL */
+	char *const *events;	    /* -e: SYSTEM:NAME, NULL ends; may be NULL */
+	const char *functions_said; /* how a message names where they come from; NULL: "-F" */
+	const char *events_said;    /* NULL: "-e" */
+	const struct definition *definitions; /* functions of the user's own */
 	size_t nr_definitions;
-	bool no_page_allocation;	/* leave out the function that every page passes through */
+	bool no_page_allocation; /* leave out the function that every page passes through */
 };
 
 /**
@@ -96,7 +181,7 @@ struct plan_request {
  * A function of a definition that has a role already keeps it, and so its phase; the definition's
  * events are then owned by that role. A definition's event that is there anyhow gets one owner
  * more, but where a pair decides by its own time it stays so. What is not there of a definition is
- * no failure: see plan_role_missing() and missing_events.
+ * no failure: see plan_role_unavailable() and unavailable_events.
  *
  * Frees nothing of request and offer. Returns 0, or -errno with @failure: status 2 for a function
  * or event of the request that is not there (named), 5 where there is neither function_graph with
@@ -118,8 +203,8 @@ int plan_role_of(const struct plan *plan, const char *function);
 /** plan_role_title - "page allocation"; NULL for ROLE_NONE; valid as long as the plan */
 const char *plan_role_title(const struct plan *plan, int role);
 
-/** plan_role_missing - has a role no function here, and should that be said? */
-bool plan_role_missing(const struct plan *plan, int role);
+/** plan_role_unavailable - has a role no function here, and should that be said? */
+bool plan_role_unavailable(const struct plan *plan, int role);
 
 /**
  * plan_likely_symbol - is the data likely to refer to a function of this name?

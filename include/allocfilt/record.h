@@ -6,89 +6,91 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "allocfilt/base.h"
+
 /*
  * The type that flows from decode through merge to stall: one record of a ring buffer with all
  * that the later stages ask of it, whatever kernel, byte order and size of a long it came from.
  */
 
 enum record_kind {
-	RECORD_WINDOW,		/* funcgraph_exit: a traced function returned */
-	RECORD_EVENT,		/* a tracepoint that the plan knows */
-	RECORD_LOST,		/* the kernel lost records of this CPU just before this place */
-	RECORD_CLOCK,		/* our own trace_marker: wall-clock time at this record */
-	RECORD_SUPERBLOCK,	/* our own probe: whose a superblock shrinker is */
-	RECORD_STACK,		/* the kernel stack of the event of this task just before it */
+	RECORD_WINDOW,	   /* funcgraph_exit: a traced function returned */
+	RECORD_EVENT,	   /* a tracepoint that the plan knows */
+	RECORD_LOST,	   /* the kernel lost records of this CPU just before this place */
+	RECORD_CLOCK,	   /* our own trace_marker: wall-clock time at this record */
+	RECORD_SUPERBLOCK, /* our own probe: whose a superblock shrinker is */
+	RECORD_STACK,	   /* the kernel stack of the event of this task just before it */
 };
 
 /* Bits of common_flags that tell interrupt context: TRACE_FLAG_* of linux/trace_events.h. */
-#define RECORD_FLAG_HARDIRQ	0x08
-#define RECORD_FLAG_SOFTIRQ	0x10
-#define RECORD_FLAG_NMI		0x40
-#define RECORD_FLAGS_INTERRUPT	(RECORD_FLAG_HARDIRQ | RECORD_FLAG_SOFTIRQ | RECORD_FLAG_NMI)
+#define RECORD_FLAG_HARDIRQ    0x08
+#define RECORD_FLAG_SOFTIRQ    0x10
+#define RECORD_FLAG_NMI	       0x40
+#define RECORD_FLAGS_INTERRUPT (RECORD_FLAG_HARDIRQ | RECORD_FLAG_SOFTIRQ | RECORD_FLAG_NMI)
 
 /* A lost count that the kernel did not tell: kbuffer_missed_events(3) gives -1. */
-#define RECORD_LOST_UNKNOWN	(-1)
+#define RECORD_LOST_UNKNOWN (-1)
 
 /* Payloads of catalog events are smaller on every kernel so far (104 bytes at most). */
-#define RECORD_RAW_MAX		112
+#define RECORD_RAW_MAX 112
 
 struct record_window {
-	uint64_t function;	/* address */
-	uint64_t calltime;	/* ns, local clock */
-	uint64_t rettime;	/* ns, local clock */
+	uint64_t function; /* address */
+	uint64_t calltime; /* ns, local clock */
+	uint64_t rettime;  /* ns, local clock */
 	int32_t depth;
-	int32_t role;		/* enum role, or ROLE_NONE for a function that no table knows */
+	int32_t role; /* enum role, or ROLE_NONE for a function that no table knows */
 };
 
 /* Fields of the catalog's events, by the meaning they share; what an event lacks is 0. */
 struct record_fields {
-	uint64_t shrinker;	/* struct shrinker *: shr */
-	uint64_t callback;	/* its scan function: shrink */
-	uint64_t gfp;		/* gfp_flags, gfp_mask */
-	uint64_t nr_reclaimed;	/* pages */
-	uint64_t nr_scanned;	/* pages */
-	uint64_t memcg_id;	/* inode number of the cgroup; 0 where the event has none */
+	uint64_t shrinker;     /* struct shrinker *: shr */
+	uint64_t callback;     /* its scan function: shrink */
+	uint64_t gfp;	       /* gfp_flags, gfp_mask */
+	uint64_t nr_reclaimed; /* pages */
+	uint64_t nr_scanned;   /* pages */
+	uint64_t memcg_id;     /* inode number of the cgroup; 0 where the event has none */
 	int32_t order;
 	int32_t nid;
-	int32_t status;		/* compaction's outcome; throttled's reason; slab's retval */
+	int32_t status; /* compaction's outcome; throttled's reason; slab's retval */
 	int32_t usec_delayed;
 };
 
 struct record_superblock {
-	uint64_t shrinker;	/* struct shrinker * */
-	uint64_t callback;	/* its scan function; 0: only super_cache_scan writes this record */
-	uint32_t device;	/* s_dev as the kernel keeps it: 12 bits major, 20 bits minor */
-	uint16_t name;		/* offset in raw of s_id, which ends with a NUL there */
-	uint16_t name_length;	/* 0: it could not be read */
+	uint64_t shrinker;    /* struct shrinker * */
+	uint64_t callback;    /* its scan function; 0: only super_cache_scan writes this record */
+	uint32_t device;      /* s_dev as the kernel keeps it: 12 bits major, 20 bits minor */
+	uint16_t name;	      /* offset in raw of s_id, which ends with a NUL there */
+	uint16_t name_length; /* 0: it could not be read */
 };
 
 /* A stack of --stack; its frames are in the table of stacks. */
 struct record_stack {
-	uint64_t ts;		/* ns */
-	uint32_t number;	/* of stacks_add(); 0: none */
-	uint8_t flags;		/* common_flags */
-	uint8_t preempt_count;	/* common_preempt_count */
+	uint64_t ts;	       /* ns */
+	uint32_t number;       /* of stacks_add(); 0: none */
+	uint8_t flags;	       /* common_flags */
+	uint8_t preempt_count; /* common_preempt_count */
 };
 
 struct record {
-	uint64_t ts;		/* ns, the trace clock */
-	int32_t pid;		/* common_pid */
+	uint64_t ts; /* ns, the trace clock */
+	int32_t pid; /* common_pid */
 	int32_t cpu;
-	uint8_t kind;		/* enum record_kind */
-	uint8_t flags;		/* common_flags */
-	uint16_t event;		/* RECORD_EVENT: index into the plan's events */
-	int16_t indent;		/* depth at which the kernel's text shows an event: that of the
+	uint8_t kind;	   /* enum record_kind */
+	uint8_t flags;	   /* common_flags */
+	uint16_t event;	   /* RECORD_EVENT: index into the plan's events */
+	int16_t indent;	   /* depth at which the kernel's text shows an event: that of the
 				 * last exit record of this CPU, less one; 0 before the first */
-	uint16_t raw_size;	/* bytes at raw */
+	uint16_t raw_size; /* bytes at raw */
 	union {
 		struct record_window window;
 		struct record_fields fields;
-		int64_t lost;		/* records, or RECORD_LOST_UNKNOWN */
-		uint64_t realtime;	/* ns since the epoch */
+		int64_t lost;	   /* records, or RECORD_LOST_UNKNOWN */
+		uint64_t realtime; /* ns since the epoch */
 		struct record_superblock superblock;
 	};
-	struct record_stack stack;	/* RECORD_STACK, and the event that it belongs to */
-	const void *raw;	/* RECORD_EVENT, RECORD_SUPERBLOCK: as the kernel wrote it, common
+	struct record_stack stack; /* RECORD_STACK, and the event that it belongs to */
+	const void *raw; /* RECORD_EVENT, RECORD_SUPERBLOCK: as the kernel wrote it, common
 				 * fields first; valid as long as the record itself (see
 				 * record_store) */
 };
@@ -117,5 +119,278 @@ static inline bool record_in_interrupt(const struct record *record)
 
 /* What a stage calls to hand a record on: 0, or -errno to stop (an output that failed). */
 typedef int (*record_sink)(void *context, const struct record *record);
+
+/*
+ * One page (sub-buffer) of a CPU's ring buffer, as a read of trace_pipe_raw gives it: header with
+ * time stamp and commit, then records. kernel/trace/ring_buffer.c;
+ * Documentation/trace/ring-buffer-*
+ */
+
+struct page_layout {
+	size_t size;   /* bytes of a whole page, header and data */
+	size_t header; /* bytes before the data: 16, or 12 where a long has 4 bytes */
+	int long_size; /* 4 or 8 */
+	bool big_endian;
+};
+
+/**
+ * page_layout_parse - read the text of events/header_page
+ * @big_endian: the text does not tell it; the caller knows (own host) or finds out
+ *
+ * Returns 0 or -EINVAL where a field is missing or a size is out of bounds (4 KiB … 64 MiB).
+ */
+int page_layout_parse(struct page_layout *layout, const char *text, size_t length, bool big_endian);
+
+/**
+ * page_layout_guess_order - find out the byte order from data
+ * @page: a page of the capture, of at least layout->header bytes
+ *
+ * The commit is never larger than a page, so only one order gives a plausible one (an empty page
+ * gives none). Sets layout->big_endian. Returns 0, -ENODATA where the page cannot tell, -EBADMSG
+ * where no order is plausible.
+ */
+int page_layout_guess_order(struct page_layout *layout, const void *page, size_t length);
+
+/* What a page is made of. Each returns 0, or -errno to stop. */
+struct page_sink {
+	void *context;
+	/* a data record; data is valid during the call only; ts in ns of the trace clock */
+	int (*record)(void *context, int cpu, uint64_t ts, const void *data, size_t size);
+	/* records lost just before the page; count or RECORD_LOST_UNKNOWN */
+	int (*lost)(void *context, int cpu, uint64_t ts, int64_t count);
+};
+
+struct page_reader;
+
+/** page_reader_new - NULL and errno on failure; the sink is copied */
+struct page_reader *page_reader_new(const struct page_layout *layout, const struct page_sink *sink);
+void page_reader_free(struct page_reader *reader);
+
+/* What page_read() found in a page that it could not give whole. */
+enum page_state {
+	PAGE_GOOD,
+	PAGE_EMPTY,   /* commit 0: nothing in it */
+	PAGE_CUT,     /* shorter than its header or its commit says */
+	PAGE_ZEROS,   /* of zeros only: time stamp and commit both 0 */
+	PAGE_DAMAGED, /* commit over the page, a record over the commit, … */
+};
+
+/**
+ * page_read - give all records of one page, in order
+ * @page: @length bytes, at most layout.size
+ * @state: what the page was; never NULL
+ *
+ * The whole page is checked (commit against the page, every record's length against the commit,
+ * every step forward) before kbuffer of libtraceevent gets it and before the first record is
+ * given, so a page that is not PAGE_GOOD gives none. Returns 0, or what a sink returned.
+ */
+int page_read(struct page_reader *reader, int cpu, const void *page, size_t length,
+	      enum page_state *state);
+
+/*
+ * Where pages come from: the buffers of a running kernel, or a capture. Both are read in rounds of
+ * a few pages a CPU, so that no CPU starves another and time can be merged between rounds.
+ */
+
+#define SOURCE_QUOTA 32 /* pages a CPU and round */
+
+struct source_sink {
+	void *context;
+	/* may a page of this CPU be read now? */
+	bool (*ready)(void *context, int cpu);
+	/* a page, valid during the call; @last: of a capture's file, nothing comes behind it */
+	int (*page)(void *context, int cpu, const void *page, size_t length, bool last);
+	/* this CPU was not read to its end in this round */
+	void (*left_with_data)(void *context, int cpu);
+};
+
+/*
+ * From a record's bytes to a struct record. The only place, with page, that calls libtraceevent:
+ * fields are bound by name once, when a format is added.
+ */
+
+struct decode;
+struct stacks;
+
+struct decode_setup {
+	struct page_layout layout; /* byte order and size of a long of the data */
+	bool local_clock;	   /* false: a window's edges are taken from its record's own
+					 * time: rettime = ts, calltime = ts - duration */
+	/* role of the function at an address: enum role, or ROLE_NONE; asked once an address */
+	int (*role_of)(void *context, uint64_t function);
+	/* text of an address, as the kernel's %ps ('s') and %pS ('S'); returns its length */
+	int (*symbol)(void *context, uint64_t address, char style, char *text, size_t size);
+	void *context;	       /* of role_of and symbol */
+	struct stacks *stacks; /* where frames go; NULL: stacks are left out */
+	record_sink sink;
+	/* asked once, at the first type without a format: may add some; NULL: there are no more */
+	void (*more_formats)(void *sink_context);
+	void *sink_context; /* of sink and more_formats */
+};
+
+/* events/ftrace/{funcgraph_exit,print} and what the plan lists */
+#define DECODE_FUNCGRAPH_EXIT (-1)
+#define DECODE_PRINT	      (-2)
+#define DECODE_IGNORE	      (-3) /* known and of no use here: dropped, not counted */
+#define DECODE_SUPERBLOCK     (-4) /* our probe, see probes.h */
+#define DECODE_STACK	      (-5) /* kernel_stack */
+
+struct decode *decode_new(const struct decode_setup *setup);
+void decode_free(struct decode *decode);
+
+/**
+ * decode_add_format - teach one event
+ * @event: index into the plan's events, or DECODE_…
+ * @id: which fields to bind: enum event_id of the catalog, EVENT_USER for none
+ * @text: the format file; for DECODE_IGNORE it is not parsed but for its end and its number
+ *
+ * Returns 0, -EINVAL for a text that is no format or lacks a field that the event cannot do
+ * without (funcgraph_exit: func, calltime, rettime, depth; our probe: shr, id; kernel_stack:
+ * caller), -ENOMEM, -EEXIST for a known id.
+ */
+int decode_add_format(struct decode *decode, int event, int id, const char *system,
+		      const char *text, size_t length);
+
+/**
+ * decode_record, decode_lost - the page stage's sinks
+ *
+ * A record of a type without a format is counted (decode_unknown) and dropped, one shorter than
+ * its fields is counted as damaged. Returns 0 or what the sink returned.
+ */
+int decode_record(void *decode, int cpu, uint64_t ts, const void *data, size_t size);
+int decode_lost(void *decode, int cpu, uint64_t ts, int64_t count);
+
+/** decode_unknown - records whose type has no format, and the type of the first of them */
+uint64_t decode_unknown(const struct decode *decode, int *first_type);
+/** decode_damaged - records shorter than the fields of their format */
+uint64_t decode_damaged(const struct decode *decode);
+
+/**
+ * decode_text - an event as the kernel prints it: "mm_vmscan_…: order=0 …", no newline
+ *
+ * Byte for byte the text of the event in `trace`, but for %p, whose hash only the kernel knows:
+ * the address itself stands there, in the same width. Allocates nothing for the catalog's events.
+ * Returns the length, cut to size - 1 and always ended by NUL.
+ */
+size_t decode_text(struct decode *decode, const struct record *record, char *text, size_t size);
+
+/*
+ * Records of all CPUs in one order of time. The buffers are read in rounds: what was written
+ * before a round began is read by its end, so when a round ends, all records up to the newest time
+ * seen in the round before can go. A CPU that was left with data holds the line at the newest time
+ * that was read from it. Equal times: the lower CPU first; one CPU's records keep their order.
+ */
+
+#define MERGE_CPU_BYTES (256u << 10) /* held for a CPU, where a machine has few */
+#define MERGE_BYTES	(4u << 20)   /* for all of them, where that is a page or more for each */
+
+struct merge;
+
+/** merge_page_bytes - what the records of a page of @page_size bytes may take, at most */
+size_t merge_page_bytes(size_t page_size);
+
+/** merge_share - bytes for each of so many CPUs, merge_page_bytes() at least */
+size_t merge_share(int cpus, size_t page_size);
+
+/**
+ * merge_new
+ * @cpus: the list is copied, its numbers are not
+ * @share: bytes for the records of each CPU, all allocated here
+ *
+ * Returns NULL with errno ENOMEM or EINVAL.
+ */
+struct merge *merge_new(const struct cpu_list *cpus, size_t share, record_sink sink, void *context);
+void merge_free(struct merge *merge);
+
+/**
+ * merge_put - take a record of record->cpu, whose times do not go back within a CPU
+ *
+ * A record that goes back in time all the same (seen with damaged data) is put at the newest time
+ * of its CPU. Full: the oldest records go out early, in order, and are counted in
+ * merge_forced(): a source that asks merge_has_room() before each page never gets there. Returns
+ * 0, -EINVAL for a CPU that is not in the list, -EMSGSIZE for a record larger than the share, or
+ * what the sink returned.
+ */
+int merge_put(void *merge, const struct record *record);
+
+/**
+ * merge_has_room - may @cpu put records of @bytes in all more? See merge_page_bytes().
+ *
+ * Each CPU has its share, so that one that runs ahead in time cannot fill what the one that holds
+ * the line needs to get on. A page for each is enough for that: what the one that holds the line
+ * has read goes out, at the latest a round later.
+ */
+bool merge_has_room(const struct merge *merge, int cpu, size_t bytes);
+
+/** merge_left_with_data - in this round @cpu was not read to its end */
+void merge_left_with_data(struct merge *merge, int cpu);
+
+/** merge_end_round - hand on what can go; returns 0 or what the sink returned */
+int merge_end_round(struct merge *merge);
+
+/** merge_flush - hand on all that is held, at the end of a run or a capture */
+int merge_flush(struct merge *merge);
+
+/** merge_held - records held now */
+size_t merge_held(const struct merge *merge);
+uint64_t merge_forced(const struct merge *merge);
+
+/* Records that the kernel (or a damaged page) lost, per CPU, and when to speak of them. */
+
+struct losses;
+
+/** losses_new - the list is copied, its numbers are not; NULL with errno ENOMEM */
+struct losses *losses_new(const struct cpu_list *cpus);
+void losses_free(struct losses *losses);
+
+/** losses_add - count may be RECORD_LOST_UNKNOWN; a CPU that is not in the list is ignored */
+void losses_add(struct losses *losses, int cpu, int64_t count);
+
+/** losses_of - records of a CPU of the list; @ret_unknown: times that nobody knows how many */
+uint64_t losses_of(const struct losses *losses, int cpu, uint64_t *ret_unknown);
+
+/** losses_any - has anything been lost? */
+bool losses_any(const struct losses *losses);
+
+/**
+ * losses_say - log_warning() for each CPU with new losses, but not within a second of the last time
+ * @now: ns of a clock that never goes back
+ *
+ * Of a live run: it says what helps.
+ */
+void losses_say(struct losses *losses, uint64_t now);
+
+/**
+ * losses_say_all - the final lines: one for each CPU that lost any, or that nothing was lost
+ * @live: say what helps; what a capture has lost is lost
+ */
+void losses_say_all(const struct losses *losses, bool live);
+
+/*
+ * Kernel stacks, each kept once under a number: many calls come the same way, and a number in a
+ * record costs less than its frames. All memory is allocated at the start.
+ */
+
+#define STACKS_MAX	  4096
+#define STACKS_FRAMES_MAX (STACKS_MAX * 24) /* over all stacks */
+#define STACK_DEPTH_MAX	  1024		    /* the kernel's own limit */
+
+struct stacks;
+
+/** stacks_new - NULL with errno ENOMEM */
+struct stacks *stacks_new(void);
+void stacks_free(struct stacks *stacks);
+
+/**
+ * stacks_add - the number of a stack, new or known; 0 for an empty one, or where the table is full
+ * @frames: return addresses, the innermost first; those after STACK_DEPTH_MAX are cut
+ */
+uint32_t stacks_add(struct stacks *stacks, const uint64_t *frames, size_t count);
+
+/** stacks_of - the frames of a stack; returns how many, 0 for a number that was never given */
+size_t stacks_of(const struct stacks *stacks, uint32_t number, const uint64_t **ret_frames);
+
+/** stacks_overflow - stacks that found no place */
+uint64_t stacks_overflow(const struct stacks *stacks);
 
 #endif

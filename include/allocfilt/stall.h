@@ -6,9 +6,193 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "phases.h"
-#include "plan.h"
-#include "task.h"
+#include "allocfilt/base.h"
+#include "allocfilt/names.h"
+#include "allocfilt/plan.h"
+#include "allocfilt/record.h"
+
+/*
+ * How many times took at most so long, with the same edges in every run and on every machine, so
+ * that histograms can be added up. An edge is a power of two of microseconds and belongs to what is
+ * below it, as Prometheus has it; struct latency counts it to what is above.
+ */
+
+#define HISTOGRAM_FIRST 4  /* 2^4 us: 16 us */
+#define HISTOGRAM_LAST	26 /* 2^26 us: 67 s */
+#define HISTOGRAM_EDGES (HISTOGRAM_LAST - HISTOGRAM_FIRST + 1)
+
+struct histogram {
+	uint64_t count;
+	uint64_t total;			      /* ns */
+	uint64_t counts[HISTOGRAM_EDGES + 1]; /* from above the edge before; then the rest */
+};
+
+void histogram_add(struct histogram *histogram, uint64_t ns);
+
+/** histogram_merge - add @more to @histogram */
+void histogram_merge(struct histogram *histogram, const struct histogram *more);
+
+/** histogram_edge - ns: the last time that the count of this number has */
+uint64_t histogram_edge(unsigned int edge);
+
+/*
+ * A distribution of times in little space: microseconds, in 8 steps for each power of two, so that
+ * a percentile is at most 1/8 above the true one, and never above the maximum.
+ */
+
+#define LATENCY_STEPS	8
+#define LATENCY_POWERS	35 /* of microseconds: 2^35 us is 9.5 hours */
+#define LATENCY_BUCKETS ((LATENCY_POWERS - 3) * LATENCY_STEPS + LATENCY_STEPS)
+
+struct latency {
+	uint64_t count;
+	uint64_t total; /* ns */
+	uint64_t max;	/* ns */
+	uint32_t buckets[LATENCY_BUCKETS];
+};
+
+void latency_add(struct latency *latency, uint64_t ns);
+
+/** latency_percentile - ns that @percent of the times do not exceed; 0 without any */
+uint64_t latency_percentile(const struct latency *latency, unsigned int percent);
+
+/** latency_power - how many times are in [2^power, 2^(power+1)) us; in [0, 2) for 0 */
+uint32_t latency_power(const struct latency *latency, unsigned int power);
+
+/*
+ * Where the time of a stall went. Each nanosecond stands in one place, that of the innermost slow
+ * run around it, so that the places add up to the whole.
+ */
+
+/* For whom or why; what is below PHASE_REST is named, the rest is what no slow run explains. */
+enum phase_group {
+	PHASE_DIRECT_RECLAIM,
+	PHASE_MEMCG_RECLAIM,
+	PHASE_NODE_RECLAIM,
+	PHASE_OTHER_RECLAIM, /* inside none of these: kswapd, drop_caches, … */
+	PHASE_COMPACTION,
+	PHASE_MEMORY_HIGH, /* own time of the function: its sleep, mostly */
+	PHASE_REST,
+	PHASE_GROUPS,
+};
+
+/* What reclaim did; compaction, memory.high and the rest have only their own time. */
+enum phase_part {
+	PART_OWN, /* of the group, in none of the following */
+	PART_SLAB,
+	PART_INACTIVE_LIST,
+	PART_ACTIVE_LIST,
+	PART_THROTTLE,
+	PART_SOFT_LIMIT, /* own time of soft limit reclaim */
+	PHASE_PARTS,
+};
+
+struct phases {
+	uint64_t ns[PHASE_GROUPS][PHASE_PARTS];
+};
+
+/** phases_group - time of a group with all its parts */
+uint64_t phases_group(const struct phases *phases, enum phase_group group);
+
+/** phases_total - the whole */
+uint64_t phases_total(const struct phases *phases);
+
+/** phases_add - add @more to @phases */
+void phases_add(struct phases *phases, const struct phases *more);
+
+/** phases_is_reclaim - has this group parts? */
+int phases_is_reclaim(enum phase_group group);
+
+/**
+ * phases_largest - the place that took most, the rest counted last among equals
+ *
+ * Returns its time; 0, and the rest, where all are 0.
+ */
+uint64_t phases_largest(const struct phases *phases, enum phase_group *ret_group,
+			enum phase_part *ret_part);
+
+/* For people ("direct reclaim") and for programs ("direct_reclaim"). */
+extern const char *const phase_group_titles[PHASE_GROUPS];
+extern const char *const phase_part_titles[PHASE_PARTS];
+extern const char *const phase_group_keys[PHASE_GROUPS];
+extern const char *const phase_part_keys[PHASE_PARTS];
+
+/*
+ * State per task: which events wait for a window to claim them, which pairs are open. The idle
+ * task is one per CPU; an interrupt is of its CPU and its kind, never of the task that it
+ * interrupted.
+ */
+
+#define TASK_PAIRS_MAX 16 /* begins without their end, per task */
+
+/* Whose a record is: the task's own, the idle task's of a CPU, or an interrupt's of a CPU. */
+enum owner_kind { OWNER_TASK, OWNER_IDLE, OWNER_SOFTIRQ, OWNER_HARDIRQ, OWNER_NMI };
+
+struct task_key {
+	int32_t id;   /* pid, or CPU */
+	int32_t kind; /* enum owner_kind */
+};
+
+/* A slow window and the events that it owns, in the order of their times. */
+struct task_window {
+	struct task_key key;
+	const struct record *exit;
+	const struct record *const *events;
+	size_t nr_events;
+	bool incomplete; /* one that it may have owned made room for others */
+};
+
+/* A begin and an end of one task. */
+struct task_pair {
+	struct task_key key;
+	bool within; /* another begin of this task is still open */
+	const struct record *begin;
+	const struct record *end;
+	uint64_t duration;		    /* ns */
+	bool slow;			    /* reaches the threshold */
+	const struct record *const *events; /* what it claims where there are no windows */
+	size_t nr_events;
+	bool incomplete; /* as that of a window */
+};
+
+/* Each returns 0, or -errno to stop. What the records point to is valid during the call. */
+struct task_sink {
+	void *context;
+	int (*window)(void *context, const struct task_window *window);
+	/* every slab pair; of others, those whose own time decides and is slow */
+	int (*pair)(void *context, const struct task_pair *pair);
+};
+
+struct tasks;
+
+struct tasks_setup {
+	const struct plan *plan; /* has to live as long */
+	struct cpu_list cpus;	 /* its numbers have to live as long */
+	/* ns by which a window may have begun before its calltime: 0 with the local clock, else how
+	 * uncertain its edges are (DESIGN 5.6) */
+	uint64_t edge;
+	size_t tasks;	    /* the one without a record for longest goes first */
+	size_t events;	    /* that wait, over all tasks; the oldest goes first */
+	size_t task_events; /* a task with more of them makes room before the others */
+	struct task_sink sink;
+};
+
+/** tasks_new - all that it will ever take is allocated here; NULL with errno ENOMEM */
+struct tasks *tasks_new(const struct tasks_setup *setup);
+void tasks_free(struct tasks *tasks);
+
+/** tasks_record - a record_sink: the next record in the order of time */
+int tasks_record(void *tasks, const struct record *record);
+
+/* What a limit dropped. */
+struct tasks_drops {
+	uint64_t tasks;	      /* states of tasks that went before they were idle */
+	uint64_t events;      /* waiting events that went to make room */
+	uint64_t task_events; /* those of a task that had more than its share */
+	uint64_t pairs;	      /* begins that went to make room */
+	uint64_t windows;     /* windows and pairs that were given as incomplete for all this */
+};
+void tasks_drops(const struct tasks *tasks, struct tasks_drops *drops);
 
 /*
  * Stalls: the outermost slow window of a task with all that happened inside, and where its time
@@ -19,41 +203,41 @@
  * STALL_PATIENCE, or with a window of depth 0 that does not contain it.
  */
 
-#define STALLS_OWNERS_MAX	1024	/* tasks with something that waits */
-#define STALLS_SPANS_MAX	2048	/* windows and pairs that wait, over all tasks */
-#define STALLS_PIECES_MAX	4096	/* shares of their time, over all tasks */
-#define STALL_SHRINKERS_MAX	256	/* named in one stall */
-#define STALL_PATIENCE		30000000000ull	/* ns of the trace clock */
+#define STALLS_OWNERS_MAX   1024	   /* tasks with something that waits */
+#define STALLS_SPANS_MAX    2048	   /* windows and pairs that wait, over all tasks */
+#define STALLS_PIECES_MAX   4096	   /* shares of their time, over all tasks */
+#define STALL_SHRINKERS_MAX 256		   /* named in one stall */
+#define STALL_PATIENCE	    30000000000ull /* ns of the trace clock */
 
 /* What a shrinker took in a stall. */
 struct stall_shrinker {
-	uint64_t shrinker;	/* struct shrinker * */
-	uint64_t callback;	/* its scan function */
+	uint64_t shrinker; /* struct shrinker * */
+	uint64_t callback; /* its scan function */
 	enum phase_group group;
 	uint64_t ns;
-	uint64_t count;		/* pairs */
+	uint64_t count; /* pairs */
 };
 
 struct stall {
-	struct task_key key;	/* an interrupt's stall is of its CPU */
-	int pid;		/* of the record that ended it */
+	struct task_key key; /* an interrupt's stall is of its CPU */
+	int pid;	     /* of the record that ended it */
 	int cpu;
-	uint64_t start;		/* ns, trace clock */
+	uint64_t start; /* ns, trace clock */
 	uint64_t end;
-	uint64_t function;	/* address; 0: told by a pair of events alone */
-	int role;		/* enum role, or ROLE_NONE */
-	int depth;		/* more than 0: what was around it is not known */
-	bool incomplete;	/* records were lost meanwhile, or a limit dropped something */
+	uint64_t function; /* address; 0: told by a pair of events alone */
+	int role;	   /* enum role, or ROLE_NONE */
+	int depth;	   /* more than 0: what was around it is not known */
+	bool incomplete;   /* records were lost meanwhile, or a limit dropped something */
 	struct phases phases;
-	const struct stall_shrinker *shrinkers;	/* most time first */
+	const struct stall_shrinker *shrinkers; /* most time first */
 	size_t nr_shrinkers;
-	int order;		/* -1: no event told it */
+	int order; /* -1: no event told it */
 	bool has_gfp;
 	uint64_t gfp;
-	const char *gfp_names;	/* "GFP_KERNEL|__GFP_COMP", "" where unknown */
+	const char *gfp_names; /* "GFP_KERNEL|__GFP_COMP", "" where unknown */
 	bool has_reclaimed;
 	uint64_t nr_reclaimed;	/* pages, by the end events inside */
-	const char *compaction;	/* outcome of the last zone, "" for none */
+	const char *compaction; /* outcome of the last zone, "" for none */
 	uint64_t memcg_id;	/* inode number of the cgroup that was reclaimed; 0: not told */
 	uint32_t stack;		/* number of the stack that led into it; 0: none */
 	unsigned int nr_windows;
@@ -90,11 +274,203 @@ int stalls_flush(struct stalls *stalls);
 
 /* What a limit dropped. */
 struct stalls_drops {
-	uint64_t owners;	/* tasks whose windows and pairs went out before their time */
-	uint64_t spans;		/* slow windows and pairs that went to make room */
-	uint64_t shrinkers;	/* shares that count as slab, but not for their shrinker */
-	uint64_t names;		/* times that names of gfp flags or an outcome had gone */
+	uint64_t owners;    /* tasks whose windows and pairs went out before their time */
+	uint64_t spans;	    /* slow windows and pairs that went to make room */
+	uint64_t shrinkers; /* shares that count as slab, but not for their shrinker */
+	uint64_t names;	    /* times that names of gfp flags or an outcome had gone */
 };
 void stalls_drops(const struct stalls *stalls, struct stalls_drops *drops);
+
+/*
+ * A stall with the names that belong to it: what the outputs and the summary take.
+ */
+
+#define STALL_FUNCTION_MAX 96
+
+struct named_stall {
+	const struct stall *stall;
+	const char *name; /* of the task, any bytes */
+	const struct task_info *who;
+	bool interrupt;	      /* of an interrupt: the task only happened to be there */
+	bool background;      /* kswapd, kcompactd: nobody waited */
+	const char *function; /* "__alloc_pages", or the role's title for a pair */
+	const char *memcg;    /* path of the cgroup that was reclaimed, "" where not known */
+};
+
+/** stall_frames - return addresses of a stall's stack, the innermost first; returns how many */
+size_t stall_frames(struct resolver *resolver, const struct stall *stall,
+		    const uint64_t **ret_frames);
+
+/**
+ * stall_source - what most probably made a stall slow, in a few words
+ *
+ * The place that took most; of slab the shrinker that took most.
+ */
+void stall_source(struct resolver *resolver, const struct phases *phases,
+		  const struct stall_shrinker *shrinkers, size_t nr_shrinkers, char *text,
+		  size_t size);
+
+/*
+ * Total and maximum latency of each shrinker, over all slab pairs, slow or not: by callback, and
+ * by superblock where one callback serves them all.
+ */
+
+#define SHRINKERS_MAX 4096 /* whoever keeps something for each relies on it */
+
+struct shrinker_total {
+	uint64_t callback; /* address of its scan function */
+	uint64_t total;	   /* ns */
+	uint64_t max;	   /* ns */
+	uint64_t count;
+};
+
+struct shrinkers;
+
+/**
+ * shrinkers_new - nothing is allocated later
+ * @size: callbacks that have a total of their own, at least 1
+ *
+ * Returns NULL with errno ENOMEM.
+ */
+struct shrinkers *shrinkers_new(size_t size);
+void shrinkers_free(struct shrinkers *shrinkers);
+
+/** shrinkers_pair - count a slab pair */
+void shrinkers_pair(struct shrinkers *shrinkers, const struct task_pair *pair);
+
+/** shrinkers_superblock - count a slab pair of a superblock once more, by its number */
+void shrinkers_superblock(struct shrinkers *shrinkers, const struct task_pair *pair,
+			  int superblock);
+
+/**
+ * shrinkers_sorted - most total time first; equal times by address
+ *
+ * The array is valid until the next pair. Returns how many.
+ */
+size_t shrinkers_sorted(struct shrinkers *shrinkers, const struct shrinker_total **ret_totals);
+
+/** shrinkers_all - in no order, for who must not wait for sorting or memory; returns how many */
+size_t shrinkers_all(const struct shrinkers *shrinkers, const struct shrinker_total **ret_totals);
+
+/** shrinkers_of_superblock - by its number, below SHRINKER_NAMES_MAX; count 0: nothing ran */
+const struct shrinker_total *shrinkers_of_superblock(const struct shrinkers *shrinkers,
+						     int superblock);
+
+struct superblock_total {
+	int superblock; /* as shrinker_names_superblock() gave it */
+	struct shrinker_total total;
+};
+
+/**
+ * shrinkers_superblocks - those of one callback, most total time first; equal times by number
+ *
+ * The array is valid until the next pair. Returns how many.
+ */
+size_t shrinkers_superblocks(struct shrinkers *shrinkers, uint64_t callback,
+			     const struct superblock_total **ret_totals);
+
+/** shrinkers_overflow - pairs of shrinkers that found no place in the table */
+uint64_t shrinkers_overflow(const struct shrinkers *shrinkers);
+
+/* What a run has seen: functions, who waited, the worst stall, where the time went. */
+
+#define SUMMARY_FUNCTIONS_MAX	64
+#define SUMMARY_OUTERMOST_MAX	64  /* functions; the stalls of all others are counted as one */
+#define SUMMARY_TASKS_MAX	128 /* when full, the one that waited least makes room */
+#define SUMMARY_KERNEL_MAX	32
+#define SUMMARY_WORST_SHRINKERS 8
+
+struct summary_function {
+	uint64_t function; /* address; 0: pairs of a role without a window */
+	int role;	   /* enum role, or ROLE_NONE */
+	struct latency latency;
+};
+
+/* The stalls of which one function was the outermost. */
+struct summary_outermost {
+	uint64_t function; /* address; 0: told by a pair of events alone */
+	int role;	   /* enum role; ROLE_NONE, and no function: all others */
+	struct histogram histogram;
+};
+
+struct summary_waiter {
+	int pid;		    /* of a task; 0 for a cgroup */
+	char name[TASK_CGROUP_MAX]; /* of a task or a path, any bytes */
+	struct latency latency;
+};
+
+/* One stall of a task that waited; its pointers point into the summary. */
+struct summary_worst {
+	bool any;
+	struct stall stall;
+	struct named_stall named;
+	struct stall_shrinker shrinkers[SUMMARY_WORST_SHRINKERS];
+	struct task_info who;
+	char name[TASK_COMM_MAX];
+	char function[STALL_FUNCTION_MAX];
+	char gfp_names[160];
+	char compaction[160];
+	char memcg[TASK_CGROUP_MAX];
+};
+
+struct summary;
+
+/**
+ * summary_new - all that it will ever take is allocated here
+ * @cgroups: those that are kept, at least 1; when full, the one that waited least makes room
+ *
+ * Returns NULL with errno ENOMEM.
+ */
+struct summary *summary_new(const struct plan *plan, size_t cgroups);
+void summary_free(struct summary *summary);
+
+/** summary_window, summary_pair, summary_stall - count what goes by */
+void summary_window(struct summary *summary, const struct task_window *window);
+void summary_pair(struct summary *summary, const struct task_pair *pair);
+void summary_stall(struct summary *summary, const struct named_stall *named);
+
+enum summary_who { SUMMARY_TASKS, SUMMARY_CGROUPS, SUMMARY_KERNEL_THREADS, SUMMARY_WHO_COUNT };
+
+/**
+ * summary_functions, summary_waiters - most total time first
+ *
+ * The array is valid until something is counted. Returns how many.
+ */
+size_t summary_functions(struct summary *summary, const struct summary_function **ret_functions);
+size_t summary_waiters(struct summary *summary, enum summary_who who,
+		       const struct summary_waiter **ret_waiters);
+
+/**
+ * summary_worst - the stall with most time that slow runs explain
+ *
+ * The longest stall may be one of a task that only waited for a CPU: summary_longest().
+ */
+const struct summary_worst *summary_worst(const struct summary *summary);
+const struct summary_worst *summary_longest(const struct summary *summary);
+
+/** summary_stalls - how long the stalls of tasks that waited were; _background: of the others */
+const struct latency *summary_stalls(const struct summary *summary);
+const struct latency *summary_background(const struct summary *summary);
+
+/**
+ * summary_outermost - the stalls of tasks that waited by function; _background: of the others
+ *
+ * In the order in which they came; a function keeps its place. Returns how many.
+ */
+size_t summary_outermost(const struct summary *summary,
+			 const struct summary_outermost **ret_outermost);
+size_t summary_background_outermost(const struct summary *summary,
+				    const struct summary_outermost **ret_outermost);
+
+/** summary_phases - where the time of all stalls went; of tasks that waited, and of the others */
+const struct phases *summary_phases(const struct summary *summary);
+const struct phases *summary_background_phases(const struct summary *summary);
+
+/** summary_incomplete - stalls during which records were lost */
+uint64_t summary_incomplete(const struct summary *summary);
+
+/** summary_overflow - functions and tasks that found no place or lost theirs; _cgroups: cgroups */
+uint64_t summary_overflow(const struct summary *summary);
+uint64_t summary_cgroups_overflow(const struct summary *summary);
 
 #endif

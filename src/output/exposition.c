@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "allocfilt/exposition.h"
-#include "allocfilt/utf8.h"
+#include "allocfilt/base.h"
+#include "output/exposition.h"
 
-#define NUMBER_MAX	32
-#define NS_PER_SECOND	1000000000u
+#define NUMBER_MAX    32
+#define NS_PER_SECOND 1000000000u
 
 void exposition_init(struct exposition *exposition, struct writer *writer)
 {

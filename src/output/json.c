@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "allocfilt/json.h"
-#include "allocfilt/utf8.h"
+#include "allocfilt/base.h"
+#include "output/json.h"
 
 void json_init(struct json *json, struct writer *writer)
 {
@@ -116,8 +116,8 @@ void json_microseconds(struct json *json, const char *key, uint64_t ns)
 	char text[32];
 
 	begin(json, key);
-	put(json, text, snprintf(text, sizeof(text), "%" PRIu64 ".%03u", ns / 1000,
-				 (unsigned int)(ns % 1000)));
+	put(json, text,
+	    snprintf(text, sizeof(text), "%" PRIu64 ".%03u", ns / 1000, (unsigned int)(ns % 1000)));
 }
 
 void json_address(struct json *json, const char *key, uint64_t address)

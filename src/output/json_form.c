@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/json.h"
 #include "allocfilt/output.h"
-#include "allocfilt/stall_json.h"
+#include "output/json.h"
+#include "output/stall_json.h"
 
 /* The form `json`: an object a line for each stall, the summary's object last. */
 
-static int stall(struct output *output, const struct told_stall *told)
+static int stall(struct output *output, const struct named_stall *named)
 {
 	struct json json;
 
@@ -13,7 +13,7 @@ static int stall(struct output *output, const struct told_stall *told)
 	json_open(&json, NULL, '{');
 	json_string(&json, "type", "stall");
 	json_number(&json, "schema", OUTPUT_SCHEMA);
-	stall_json_fields(&json, told, output->setup.namer);
+	stall_json_fields(&json, named, output->setup.resolver);
 	json_close(&json, '}');
 	json_raw(&json, "\n");
 	return json.failed;

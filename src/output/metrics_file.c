@@ -7,16 +7,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "allocfilt/metrics_file.h"
+#include "output/metrics_file.h"
 
-#define ENDING		".prom"	/* node_exporter reads no other */
-#define TEMPORARY_END	".allocfilt"
+#define ENDING	      ".prom" /* node_exporter reads no other */
+#define TEMPORARY_END ".allocfilt"
 
 struct metrics_file {
 	char *path;
-	char *temporary;	/* in the same directory, or it could not be renamed */
+	char *temporary; /* in the same directory, or it could not be renamed */
 	struct writer *writer;
-	int last;		/* -errno of the last write, or 0 */
+	int last; /* -errno of the last write, or 0 */
 	bool changed;
 };
 
@@ -138,9 +138,8 @@ static const char *way_out(int error)
 	}
 }
 
-int metrics_file_write(struct metrics_file *file,
-		       int (*fill)(void *context, struct writer *writer), void *context,
-		       struct failure *failure)
+int metrics_file_write(struct metrics_file *file, int (*fill)(void *context, struct writer *writer),
+		       void *context, struct failure *failure)
 {
 	int ret = replace(file, fill, context);
 
@@ -148,8 +147,8 @@ int metrics_file_write(struct metrics_file *file,
 	file->last = ret;
 	if (!ret)
 		return 0;
-	return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "--metrics %s: %s; %s",
-			   file->path, strerror(-ret), way_out(-ret));
+	return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "--metrics %s: %s; %s", file->path,
+			   strerror(-ret), way_out(-ret));
 }
 
 bool metrics_file_changed(const struct metrics_file *file)

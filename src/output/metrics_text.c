@@ -2,12 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "allocfilt/catalog.h"
-#include "allocfilt/exposition.h"
-#include "allocfilt/limits.h"
-#include "allocfilt/metrics_text.h"
+#include "allocfilt/plan.h"
+#include "output/exposition.h"
+#include "output/metrics_text.h"
 
-#define SERIES_MAX	LIMITS_SHRINKERS_LARGEST	/* of one family: shrinkers, superblocks */
+#define SERIES_MAX SHRINKERS_MAX /* of one family: shrinkers, superblocks */
 
 _Static_assert(SHRINKER_NAMES_MAX <= SERIES_MAX, "a key for each");
 
@@ -15,9 +14,9 @@ _Static_assert(SHRINKER_NAMES_MAX <= SERIES_MAX, "a key for each");
 static void label_symbol(const struct summary_view *view, struct exposition_labels *labels,
 			 const char *name, uint64_t address)
 {
-	char text[TOLD_NAME_MAX] = "";
+	char text[STALL_FUNCTION_MAX] = "";
 
-	view->namer->symbol(view->namer->context, address, 's', text, sizeof(text));
+	resolver_symbol(view->resolver, address, 's', text, sizeof(text));
 	exposition_label(labels, name, strncmp(text, "0x", 2) ? text : "unknown");
 }
 
@@ -55,7 +54,7 @@ static void label_outermost(const struct summary_view *view,
 			    const struct summary_outermost *outermost,
 			    struct exposition_labels *labels)
 {
-	const char *title = told_role(view->namer, outermost->role);
+	const char *title = catalog_role_title(outermost->role);
 
 	labels->used = 0;
 	if (outermost->function)
@@ -136,7 +135,7 @@ struct totals {
 	const struct shrinker_total *(*of)(const struct totals *totals, size_t place);
 	/* false: nothing to show */
 	bool (*label)(const struct totals *totals, size_t place, struct exposition_labels *labels);
-	uint64_t keys[SERIES_MAX];	/* of their labels, 0 for what is not shown */
+	uint64_t keys[SERIES_MAX]; /* of their labels, 0 for what is not shown */
 };
 
 enum totals_what { TOTALS_SECONDS, TOTALS_RUNS, TOTALS_MAX, TOTALS_WHAT_COUNT };
@@ -220,8 +219,7 @@ static void put_total(struct exposition *exposition, const struct totals *totals
 	if (what == TOTALS_RUNS)
 		exposition_number(exposition, &labels, sum.count);
 	else
-		exposition_seconds(exposition, &labels,
-				   what == TOTALS_MAX ? sum.max : sum.total);
+		exposition_seconds(exposition, &labels, what == TOTALS_MAX ? sum.max : sum.total);
 }
 
 static void put_totals(struct exposition *exposition, struct totals *totals,

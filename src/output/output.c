@@ -47,9 +47,9 @@ int output_pair(struct output *output, const struct task_pair *pair)
 	return output->ops->pair && pair->slow ? output->ops->pair(output, pair) : 0;
 }
 
-int output_stall(struct output *output, const struct told_stall *told)
+int output_stall(struct output *output, const struct named_stall *named)
 {
-	return output->ops->stall ? output->ops->stall(output, told) : 0;
+	return output->ops->stall ? output->ops->stall(output, named) : 0;
 }
 
 int output_summary(struct output *output, const struct summary_view *view)

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocfilt/catalog.h"
-#include "allocfilt/json.h"
 #include "allocfilt/output.h"
-#include "allocfilt/stall_json.h"
+#include "allocfilt/plan.h"
+#include "output/json.h"
+#include "output/stall_json.h"
 
 /*
  * The form `perfetto`: a JSON object in the trace-event format, for ui.perfetto.dev and
@@ -15,15 +15,15 @@
  * kind, in a process of its own with ids that no task has.
  */
 
-#define PIDS_MAX	(1 << 22)		/* PID_MAX_LIMIT of a 64-bit kernel */
-#define CPU_PROCESS	(PIDS_MAX + 1)
-#define CPU_TRACKS	65536			/* 8192 CPUs with up to 8 kinds */
-#define IDS_MAX		(CPU_PROCESS + 1 + CPU_TRACKS)
-#define TEXT_MAX	1024
+#define PIDS_MAX    (1 << 22) /* PID_MAX_LIMIT of a 64-bit kernel */
+#define CPU_PROCESS (PIDS_MAX + 1)
+#define CPU_TRACKS  65536 /* 8192 CPUs with up to 8 kinds */
+#define IDS_MAX	    (CPU_PROCESS + 1 + CPU_TRACKS)
+#define TEXT_MAX    1024
 
 struct perfetto {
-	bool any;				/* an event stands there already */
-	uint8_t named[2][IDS_MAX / 8 + 1];	/* bits: processes, threads that have their name */
+	bool any;			   /* an event stands there already */
+	uint8_t named[2][IDS_MAX / 8 + 1]; /* bits: processes, threads that have their name */
 };
 
 struct track {
@@ -94,8 +94,10 @@ static int name_track(struct output *output, struct track track, const char *pro
 static int cpu_track(struct output *output, struct task_key key, struct track *track)
 {
 	static const char *const kinds[] = {
-		[OWNER_IDLE] = "idle", [OWNER_SOFTIRQ] = "softirq",
-		[OWNER_HARDIRQ] = "hardirq", [OWNER_NMI] = "nmi",
+		[OWNER_IDLE] = "idle",
+		[OWNER_SOFTIRQ] = "softirq",
+		[OWNER_HARDIRQ] = "hardirq",
+		[OWNER_NMI] = "nmi",
 	};
 	char name[48];
 
@@ -107,15 +109,15 @@ static int cpu_track(struct output *output, struct task_key key, struct track *t
 
 static int track_of(struct output *output, struct task_key key, uint64_t ts, struct track *track)
 {
-	const struct namer *namer = output->setup.namer;
-	const struct who_task *who;
+	struct resolver *resolver = output->setup.resolver;
+	const struct task_info *who;
 	int pid = key.id & (PIDS_MAX - 1);
 	const char *name;
 
 	if (key.kind != OWNER_TASK)
 		return cpu_track(output, key, track);
-	who = namer->who(namer->context, pid, ts);
-	name = namer->task(namer->context, pid, ts);
+	who = resolver_task(resolver, pid, ts);
+	name = resolver_task_name(resolver, pid, ts);
 	track->thread = pid;
 	track->process = who->tgid > 0 && who->tgid < PIDS_MAX ? who->tgid : pid;
 	return name_track(output, *track, *who->process ? who->process : name, name);
@@ -158,10 +160,10 @@ static void put_fields(struct json *json, char *text)
 static char *event_text(const struct output *output, const struct record *record,
 			char text[TEXT_MAX])
 {
-	const struct namer *namer = output->setup.namer;
+	struct resolver *resolver = output->setup.resolver;
 	char *colon;
 
-	namer->event(namer->context, record, text, TEXT_MAX);
+	resolver_event(resolver, record, text, TEXT_MAX);
 	colon = strchr(text, ':');
 	if (!colon)
 		return text + strlen(text);
@@ -200,11 +202,11 @@ static int put_instants(struct output *output, struct track track,
 static int put_slice(struct output *output, struct track track, const struct record *exit)
 {
 	const struct record_window *times = &exit->window;
-	const struct namer *namer = output->setup.namer;
-	char name[TOLD_NAME_MAX];
+	struct resolver *resolver = output->setup.resolver;
+	char name[STALL_FUNCTION_MAX];
 	struct json json;
 
-	namer->symbol(namer->context, times->function, 's', name, sizeof(name));
+	resolver_symbol(resolver, times->function, 's', name, sizeof(name));
 	begin_event(output, &json, "X", name, track);
 	json_string(&json, "cat", "function");
 	json_microseconds(&json, "ts", times->calltime);
@@ -212,8 +214,8 @@ static int put_slice(struct output *output, struct track track, const struct rec
 	json_open(&json, "args", '{');
 	json_signed(&json, "cpu", exit->cpu);
 	json_signed(&json, "depth", times->depth);
-	if (told_role(namer, times->role))
-		json_string(&json, "role", told_role(namer, times->role));
+	if (catalog_role_title(times->role))
+		json_string(&json, "role", catalog_role_title(times->role));
 	json_close(&json, '}');
 	json_close(&json, '}');
 	return json.failed;
@@ -244,12 +246,12 @@ static int put_pair(struct output *output, struct track track, const struct task
 {
 	const struct record_fields *fields = &pair->begin->fields;
 	const struct plan_event *event = &output->setup.plan->events[pair->begin->event];
-	char name[2 * TOLD_NAME_MAX];
+	char name[2 * STALL_FUNCTION_MAX];
 	struct json json;
 
 	if (event->id == EVENT_SLAB_START)
-		told_shrinker(output->setup.namer, fields->shrinker, fields->callback, name,
-			      sizeof(name));
+		resolver_shrinker(output->setup.resolver, fields->shrinker, fields->callback, name,
+				  sizeof(name));
 	else
 		snprintf(name, sizeof(name), "%s", event->name);
 	begin_event(output, &json, "X", name, track);
@@ -276,20 +278,20 @@ static int pair(struct output *output, const struct task_pair *task_pair)
 }
 
 /* Where its time went stands at the end of the outermost slice, as that is when it is known. */
-static int stall(struct output *output, const struct told_stall *told)
+static int stall(struct output *output, const struct named_stall *named)
 {
 	struct track track;
 	struct json json;
-	int ret = track_of(output, told->stall->key, told->stall->end, &track);
+	int ret = track_of(output, named->stall->key, named->stall->end, &track);
 
 	if (ret)
 		return ret;
 	begin_event(output, &json, "i", "stall", track);
 	json_string(&json, "cat", "stall");
 	json_string(&json, "s", "t");
-	json_microseconds(&json, "ts", told->stall->end);
+	json_microseconds(&json, "ts", named->stall->end);
 	json_open(&json, "args", '{');
-	stall_json_fields(&json, told, output->setup.namer);
+	stall_json_fields(&json, named, output->setup.resolver);
 	json_close(&json, '}');
 	json_close(&json, '}');
 	return json.failed;

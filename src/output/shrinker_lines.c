@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "allocfilt/shrinker_lines.h"
+#include "output/shrinker_lines.h"
 
 #define MS "%" PRIu64 ".%06" PRIu64 " ms"
 
@@ -11,10 +11,10 @@ static int put_line(struct writer *writer, const char *indent, const char *name,
 		    const struct shrinker_total *total)
 {
 	char line[SHRINKER_LABEL_MAX + 128];
-	int length = snprintf(line, sizeof(line),
-			      "%s%s : total time = " MS ", max latency = " MS "\n", indent, name,
-			      total->total / 1000000, total->total % 1000000,
-			      total->max / 1000000, total->max % 1000000);
+	int length =
+		snprintf(line, sizeof(line), "%s%s : total time = " MS ", max latency = " MS "\n",
+			 indent, name, total->total / 1000000, total->total % 1000000,
+			 total->max / 1000000, total->max % 1000000);
 
 	return writer_put(writer, line, length);
 }
@@ -47,8 +47,8 @@ static int put_superblocks(const struct shrinker_lines_setup *setup, struct writ
 {
 	const struct superblock_total *totals;
 	size_t count = shrinkers_superblocks(setup->shrinkers, sum->callback, &totals);
-	size_t shown = count < SHRINKER_LINES_SUPERBLOCKS_MAX ? count :
-								SHRINKER_LINES_SUPERBLOCKS_MAX;
+	size_t shown =
+		count < SHRINKER_LINES_SUPERBLOCKS_MAX ? count : SHRINKER_LINES_SUPERBLOCKS_MAX;
 	struct shrinker_total rest = *sum;
 	int ret = 0;
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <stdio.h>
 
-#include "allocfilt/catalog.h"
-#include "allocfilt/clock.h"
+#include "allocfilt/names.h"
 #include "allocfilt/output.h"
-#include "allocfilt/stall_json.h"
+#include "allocfilt/plan.h"
+#include "output/stall_json.h"
 
-void stall_json_time(struct json *json, const struct namer *namer, uint64_t ts)
+void stall_json_time(struct json *json, struct resolver *resolver, uint64_t ts)
 {
 	char text[CLOCK_TEXT_MAX];
 
-	if (namer->time(namer->context, ts, text))
+	if (resolver_time(resolver, ts, text))
 		json_string(json, "time", text);
 	else
 		json_null(json, "time");
@@ -37,14 +37,15 @@ void stall_json_phases(struct json *json, const char *key, const struct phases *
 	json_close(json, '}');
 }
 
-static void put_shrinkers(struct json *json, const struct stall *stall, const struct namer *namer)
+static void put_shrinkers(struct json *json, const struct stall *stall, struct resolver *resolver)
 {
 	json_open(json, "shrinkers", '[');
 	for (size_t i = 0; i < stall->nr_shrinkers; i++) {
 		const struct stall_shrinker *shrinker = &stall->shrinkers[i];
-		char name[2 * TOLD_NAME_MAX];
+		char name[2 * STALL_FUNCTION_MAX];
 
-		told_shrinker(namer, shrinker->shrinker, shrinker->callback, name, sizeof(name));
+		resolver_shrinker(resolver, shrinker->shrinker, shrinker->callback, name,
+				  sizeof(name));
 		json_open(json, NULL, '{');
 		json_string(json, "phase", phase_group_keys[shrinker->group]);
 		json_string(json, "name", name);
@@ -62,25 +63,25 @@ static void put_text_or_null(struct json *json, const char *key, const char *tex
 	json_string(json, key, *text ? text : NULL);
 }
 
-static void put_task(struct json *json, const struct told_stall *told)
+static void put_task(struct json *json, const struct named_stall *named)
 {
 	json_open(json, "task", '{');
-	json_signed(json, "pid", told->stall->pid);
-	json_string(json, "name", told->name);
-	if (told->who->tgid)
-		json_signed(json, "tgid", told->who->tgid);
+	json_signed(json, "pid", named->stall->pid);
+	json_string(json, "name", named->name);
+	if (named->who->tgid)
+		json_signed(json, "tgid", named->who->tgid);
 	else
 		json_null(json, "tgid");
-	put_text_or_null(json, "process", told->who->process);
-	put_text_or_null(json, "cgroup", told->who->cgroup);
-	json_bool(json, "background", told->background);
-	json_bool(json, "interrupt", told->interrupt);
+	put_text_or_null(json, "process", named->who->process);
+	put_text_or_null(json, "cgroup", named->who->cgroup);
+	json_bool(json, "background", named->background);
+	json_bool(json, "interrupt", named->interrupt);
 	json_close(json, '}');
 }
 
-static void put_request(struct json *json, const struct told_stall *told)
+static void put_request(struct json *json, const struct named_stall *named)
 {
-	const struct stall *stall = told->stall;
+	const struct stall *stall = named->stall;
 
 	if (stall->order >= 0)
 		json_signed(json, "order", stall->order);
@@ -100,44 +101,45 @@ static void put_request(struct json *json, const struct told_stall *told)
 		json_number(json, "memcg_id", stall->memcg_id);
 	else
 		json_null(json, "memcg_id");
-	put_text_or_null(json, "memcg", told->memcg);
+	put_text_or_null(json, "memcg", named->memcg);
 }
 
-static void put_stack(struct json *json, const struct stall *stall, const struct namer *namer)
+static void put_stack(struct json *json, const struct stall *stall, struct resolver *resolver)
 {
 	const uint64_t *frames;
-	size_t count = told_frames(namer, stall, &frames);
+	size_t count = stall_frames(resolver, stall, &frames);
 
 	json_open(json, "stack", '[');
 	for (size_t i = 0; i < count; i++) {
-		char name[TOLD_NAME_MAX];
+		char name[STALL_FUNCTION_MAX];
 
-		namer->symbol(namer->context, frames[i], 's', name, sizeof(name));
+		resolver_symbol(resolver, frames[i], 's', name, sizeof(name));
 		json_string(json, NULL, name);
 	}
 	json_close(json, ']');
 }
 
-void stall_json_fields(struct json *json, const struct told_stall *told, const struct namer *namer)
+void stall_json_fields(struct json *json, const struct named_stall *named,
+		       struct resolver *resolver)
 {
-	const struct stall *stall = told->stall;
+	const struct stall *stall = named->stall;
 	char source[256];
 
-	stall_json_time(json, namer, stall->start);
+	stall_json_time(json, resolver, stall->start);
 	json_number(json, "ts_ns", stall->start);
 	json_number(json, "duration_ns", stall->end - stall->start);
-	put_task(json, told);
+	put_task(json, named);
 	json_signed(json, "cpu", stall->cpu);
-	json_string(json, "function", told->function);
-	json_string(json, "role", told_role(namer, stall->role));
+	json_string(json, "function", named->function);
+	json_string(json, "role", catalog_role_title(stall->role));
 	json_signed(json, "depth", stall->depth);
-	put_request(json, told);
+	put_request(json, named);
 	stall_json_phases(json, "phases", &stall->phases);
-	put_shrinkers(json, stall, namer);
-	told_source(namer, &stall->phases, stall->shrinkers, stall->nr_shrinkers, source,
-		    sizeof(source));
+	put_shrinkers(json, stall, resolver);
+	stall_source(resolver, &stall->phases, stall->shrinkers, stall->nr_shrinkers, source,
+		     sizeof(source));
 	json_string(json, "source", source);
-	put_stack(json, stall, namer);
+	put_stack(json, stall, resolver);
 	json_number(json, "windows", stall->nr_windows);
 	json_number(json, "events", stall->nr_events);
 	json_bool(json, "incomplete", stall->incomplete);

@@ -3,22 +3,21 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "allocfilt/catalog.h"
-#include "allocfilt/clock.h"
-#include "allocfilt/line.h"
-#include "allocfilt/stall_text.h"
-#include "allocfilt/utf8.h"
+#include "allocfilt/base.h"
+#include "allocfilt/names.h"
+#include "allocfilt/plan.h"
+#include "output/stall_text.h"
 
-#define ROWS_MAX	96
-#define ROW_SHRINKERS	5	/* of a group; the others go into one row */
-#define ROW_SHARE	100	/* what is less than this part of the whole has no row of its own */
-#define TITLE_COLUMNS	44	/* with what is drawn before it */
-#define NAME_BYTES	512
+#define ROWS_MAX      96
+#define ROW_SHRINKERS 5	  /* of a group; the others go into one row */
+#define ROW_SHARE     100 /* what is less than this part of the whole has no row of its own */
+#define TITLE_COLUMNS 44  /* with what is drawn before it */
+#define NAME_BYTES    512
 
-#define BOLD		"\033[1m"
-#define RED		"\033[1;31m"
-#define DIM		"\033[2m"
-#define PLAIN		"\033[0m"
+#define BOLD  "\033[1m"
+#define RED   "\033[1;31m"
+#define DIM   "\033[2m"
+#define PLAIN "\033[0m"
 
 struct row {
 	int level;
@@ -71,14 +70,14 @@ static bool shares_callback(const struct stall_shrinker *shrinkers, size_t count
 }
 
 static void name_shrinker(struct row *row, const struct terminal *terminal,
-			  const struct namer *namer, const struct stall_shrinker *shrinkers,
+			  struct resolver *resolver, const struct stall_shrinker *shrinkers,
 			  size_t count, size_t which)
 {
 	char name[NAME_BYTES / 2];
 	char text[NAME_BYTES];
 
-	told_shrinker(namer, shrinkers[which].shrinker, shrinkers[which].callback, name,
-		      sizeof(name));
+	resolver_shrinker(resolver, shrinkers[which].shrinker, shrinkers[which].callback, name,
+			  sizeof(name));
 	utf8_printable(text, sizeof(text), name, terminal->ascii);
 	if (shares_callback(shrinkers, count, which) && !strchr(text, '['))
 		snprintf(row->title, sizeof(row->title), "%.100s 0x%" PRIx64, text,
@@ -87,18 +86,18 @@ static void name_shrinker(struct row *row, const struct terminal *terminal,
 		snprintf(row->title, sizeof(row->title), "%.150s", text);
 }
 
-static bool has_label(const struct namer *namer, const struct stall_shrinker *shrinker)
+static bool has_label(struct resolver *resolver, const struct stall_shrinker *shrinker)
 {
-	return namer->shrinker && namer->shrinker(namer->context, shrinker->shrinker);
+	return resolver_shrinker_label(resolver, shrinker->shrinker);
 }
 
 /* The one that took most in a group, or @count; a label is that of a superblock. */
-static size_t largest_in(const struct namer *namer, enum phase_group group, bool labelled,
+static size_t largest_in(struct resolver *resolver, enum phase_group group, bool labelled,
 			 const struct stall_shrinker *shrinkers, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (shrinkers[i].group == group && shrinkers[i].ns &&
-		    (!labelled || has_label(namer, &shrinkers[i])))
+		    (!labelled || has_label(resolver, &shrinkers[i])))
 			return i;
 	return count;
 }
@@ -112,11 +111,11 @@ static void add_other_shrinkers(struct rows *rows, uint64_t ns, size_t count)
 
 /* However little it was: which file system cost most is what people come for. */
 static void add_shrinkers(struct rows *rows, const struct terminal *terminal,
-			  const struct namer *namer, enum phase_group group, uint64_t whole,
+			  struct resolver *resolver, enum phase_group group, uint64_t whole,
 			  const struct stall_shrinker *shrinkers, size_t count)
 {
-	size_t largest = largest_in(namer, group, false, shrinkers, count);
-	size_t superblock = largest_in(namer, group, true, shrinkers, count);
+	size_t largest = largest_in(resolver, group, false, shrinkers, count);
+	size_t superblock = largest_in(resolver, group, true, shrinkers, count);
 	uint64_t others = 0;
 	size_t nr_others = 0;
 	int shown = 0;
@@ -126,7 +125,7 @@ static void add_shrinkers(struct rows *rows, const struct terminal *terminal,
 			continue;
 		if (i == largest || i == superblock ||
 		    (shrinkers[i].ns >= whole / ROW_SHARE && shown < ROW_SHRINKERS)) {
-			name_shrinker(add_row(rows, 2, shrinkers[i].ns), terminal, namer,
+			name_shrinker(add_row(rows, 2, shrinkers[i].ns), terminal, resolver,
 				      shrinkers, count, i);
 			shown++;
 		} else {
@@ -137,9 +136,9 @@ static void add_shrinkers(struct rows *rows, const struct terminal *terminal,
 	add_other_shrinkers(rows, others, nr_others);
 }
 
-static void add_parts(struct rows *rows, const struct terminal *terminal,
-		      const struct namer *namer, const struct phases *phases,
-		      enum phase_group group, const struct stall_shrinker *shrinkers, size_t count)
+static void add_parts(struct rows *rows, const struct terminal *terminal, struct resolver *resolver,
+		      const struct phases *phases, enum phase_group group,
+		      const struct stall_shrinker *shrinkers, size_t count)
 {
 	enum phase_group worst_group;
 	enum phase_part worst_part;
@@ -154,14 +153,14 @@ static void add_parts(struct rows *rows, const struct terminal *terminal,
 		row->worst = worst_group == group && (int)worst_part == part;
 		snprintf(row->title, sizeof(row->title), "%s", phase_part_titles[part]);
 		if (part == PART_SLAB)
-			add_shrinkers(rows, terminal, namer, group, phases_total(phases),
+			add_shrinkers(rows, terminal, resolver, group, phases_total(phases),
 				      shrinkers, count);
 	}
 }
 
-static void add_group(struct rows *rows, const struct terminal *terminal,
-		      const struct namer *namer, const struct phases *phases,
-		      enum phase_group group, const struct stall_shrinker *shrinkers, size_t count)
+static void add_group(struct rows *rows, const struct terminal *terminal, struct resolver *resolver,
+		      const struct phases *phases, enum phase_group group,
+		      const struct stall_shrinker *shrinkers, size_t count)
 {
 	uint64_t ns = phases_group(phases, group);
 	struct row *row;
@@ -171,7 +170,7 @@ static void add_group(struct rows *rows, const struct terminal *terminal,
 	row = add_row(rows, 0, ns);
 	snprintf(row->title, sizeof(row->title), "%s", phase_group_titles[group]);
 	if (phases_is_reclaim(group))
-		add_parts(rows, terminal, namer, phases, group, shrinkers, count);
+		add_parts(rows, terminal, resolver, phases, group, shrinkers, count);
 }
 
 /* Does another row of this level follow, below the same row of the level above? */
@@ -188,12 +187,12 @@ static void draw(struct line *line, const struct drawing *drawing, const struct 
 {
 	for (int level = 0; level < rows->row[row].level; level++)
 		line_add(line, "%s", goes_on(rows, row, level) ? drawing->through : drawing->blank);
-	line_add(line, "%s", goes_on(rows, row, rows->row[row].level) ? drawing->branch
-								      : drawing->last);
+	line_add(line, "%s",
+		 goes_on(rows, row, rows->row[row].level) ? drawing->branch : drawing->last);
 }
 
-static int put_row(struct writer *writer, const struct terminal *terminal,
-		   const struct rows *rows, size_t which, uint64_t whole)
+static int put_row(struct writer *writer, const struct terminal *terminal, const struct rows *rows,
+		   size_t which, uint64_t whole)
 {
 	const struct row *row = &rows->row[which];
 	int drawn = 3 * (row->level + 1);
@@ -206,8 +205,8 @@ static int put_row(struct writer *writer, const struct terminal *terminal,
 	columns = utf8_printable(text, sizeof(text), row->title, terminal->ascii);
 	line_add(&line, "%s%s%s", row->worst && terminal->colour ? RED : "", text,
 		 row->worst && terminal->colour ? PLAIN : "");
-	line_add(&line, "%*s", drawn + columns < TITLE_COLUMNS ? TITLE_COLUMNS - drawn - columns : 0,
-		 "");
+	line_add(&line, "%*s",
+		 drawn + columns < TITLE_COLUMNS ? TITLE_COLUMNS - drawn - columns : 0, "");
 	line_add(&line, "%8" PRIu64 ".%03u ms %3u%%", row->ns / 1000000,
 		 (unsigned int)(row->ns / 1000 % 1000),
 		 whole ? (unsigned int)((row->ns * 100 + whole / 2) / whole) : 0);
@@ -215,7 +214,7 @@ static int put_row(struct writer *writer, const struct terminal *terminal,
 }
 
 int stall_text_phases(struct writer *writer, const struct terminal *terminal,
-		      const struct namer *namer, const struct phases *phases,
+		      struct resolver *resolver, const struct phases *phases,
 		      const struct stall_shrinker *shrinkers, size_t nr_shrinkers)
 {
 	uint64_t whole = phases_total(phases);
@@ -223,24 +222,24 @@ int stall_text_phases(struct writer *writer, const struct terminal *terminal,
 	int ret = 0;
 
 	for (int group = 0; group < PHASE_GROUPS; group++)
-		add_group(&rows, terminal, namer, phases, group, shrinkers, nr_shrinkers);
+		add_group(&rows, terminal, resolver, phases, group, shrinkers, nr_shrinkers);
 	for (size_t i = 0; !ret && i < rows.count; i++)
 		ret = put_row(writer, terminal, &rows, i, whole);
 	return ret;
 }
 
 static void add_who(struct line *line, const struct terminal *terminal,
-		    const struct told_stall *told)
+		    const struct named_stall *named)
 {
-	const struct who_task *who = told->who;
+	const struct task_info *who = named->who;
 	char name[NAME_BYTES];
 
-	utf8_printable(name, sizeof(name), told->name, terminal->ascii);
-	line_add(line, "%s%s-%d%s", terminal->colour ? BOLD : "", name, told->stall->pid,
+	utf8_printable(name, sizeof(name), named->name, terminal->ascii);
+	line_add(line, "%s%s-%d%s", terminal->colour ? BOLD : "", name, named->stall->pid,
 		 terminal->colour ? PLAIN : "");
-	if (told->interrupt)
+	if (named->interrupt)
 		line_add(line, " (interrupt)");
-	if (*who->process && who->tgid != told->stall->pid) {
+	if (*who->process && who->tgid != named->stall->pid) {
 		utf8_printable(name, sizeof(name), who->process, terminal->ascii);
 		line_add(line, " of %s-%d", name, who->tgid);
 	}
@@ -252,12 +251,12 @@ static void add_who(struct line *line, const struct terminal *terminal,
 }
 
 static void add_what(struct line *line, const struct terminal *terminal,
-		     const struct told_stall *told)
+		     const struct named_stall *named)
 {
-	const struct stall *stall = told->stall;
+	const struct stall *stall = named->stall;
 	char text[NAME_BYTES];
 
-	utf8_printable(text, sizeof(text), told->function, terminal->ascii);
+	utf8_printable(text, sizeof(text), named->function, terminal->ascii);
 	line_add(line, "  %s", text);
 	if (stall->order >= 0)
 		line_add(line, "  order %d", stall->order);
@@ -267,8 +266,8 @@ static void add_what(struct line *line, const struct terminal *terminal,
 		line_add(line, "  %" PRIu64 " pages reclaimed", stall->nr_reclaimed);
 	if (*stall->compaction)
 		line_add(line, "  compaction %s", stall->compaction);
-	if (*told->memcg) {
-		utf8_printable(text, sizeof(text), told->memcg, terminal->ascii);
+	if (*named->memcg) {
+		utf8_printable(text, sizeof(text), named->memcg, terminal->ascii);
 		line_add(line, "  from %s", text);
 	}
 	if (stall->depth > 0)
@@ -278,37 +277,37 @@ static void add_what(struct line *line, const struct terminal *terminal,
 }
 
 static int put_head(struct writer *writer, const struct terminal *terminal,
-		    const struct namer *namer, const struct told_stall *told)
+		    struct resolver *resolver, const struct named_stall *named)
 {
-	const struct stall *stall = told->stall;
+	const struct stall *stall = named->stall;
 	char when[CLOCK_TEXT_MAX];
 	char ms[STALL_TEXT_MS];
 	struct line line;
 
 	line_clear(&line);
-	if (namer->time(namer->context, stall->start, when))
+	if (resolver_time(resolver, stall->start, when))
 		line_add(&line, "%s ", when);
 	else
 		line_add(&line, "%" PRIu64 ".%06u ", stall->start / 1000000000,
 			 (unsigned int)(stall->start / 1000 % 1000000));
-	add_who(&line, terminal, told);
+	add_who(&line, terminal, named);
 	line_add(&line, "  %s%s%s", terminal->colour ? BOLD : "",
 		 stall_text_ms(ms, stall->end - stall->start), terminal->colour ? PLAIN : "");
-	add_what(&line, terminal, told);
+	add_what(&line, terminal, named);
 	return line_put(&line, writer);
 }
 
-static int put_stack(struct writer *writer, const struct namer *namer, const struct stall *stall)
+static int put_stack(struct writer *writer, struct resolver *resolver, const struct stall *stall)
 {
 	const uint64_t *frames;
-	size_t count = told_frames(namer, stall, &frames);
+	size_t count = stall_frames(resolver, stall, &frames);
 	int ret = 0;
 
 	for (size_t i = 0; !ret && i < count; i++) {
-		char name[TOLD_NAME_MAX];
+		char name[STALL_FUNCTION_MAX];
 		struct line line;
 
-		namer->symbol(namer->context, frames[i], 's', name, sizeof(name));
+		resolver_symbol(resolver, frames[i], 's', name, sizeof(name));
 		line_clear(&line);
 		line_add(&line, "   => %s", name);
 		ret = line_put(&line, writer);
@@ -316,15 +315,15 @@ static int put_stack(struct writer *writer, const struct namer *namer, const str
 	return ret;
 }
 
-int stall_text(struct writer *writer, const struct terminal *terminal, const struct namer *namer,
-	       const struct told_stall *told)
+int stall_text(struct writer *writer, const struct terminal *terminal, struct resolver *resolver,
+	       const struct named_stall *named)
 {
-	const struct stall *stall = told->stall;
-	int ret = put_head(writer, terminal, namer, told);
+	const struct stall *stall = named->stall;
+	int ret = put_head(writer, terminal, resolver, named);
 
 	if (ret)
 		return ret;
-	ret = stall_text_phases(writer, terminal, namer, &stall->phases, stall->shrinkers,
+	ret = stall_text_phases(writer, terminal, resolver, &stall->phases, stall->shrinkers,
 				stall->nr_shrinkers);
-	return ret ? ret : put_stack(writer, namer, stall);
+	return ret ? ret : put_stack(writer, resolver, stall);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <stdio.h>
 
-#include "allocfilt/catalog.h"
-#include "allocfilt/json.h"
 #include "allocfilt/output.h"
-#include "allocfilt/stall_json.h"
+#include "allocfilt/plan.h"
+#include "output/json.h"
+#include "output/stall_json.h"
 
 static void put_latency(struct json *json, const struct latency *latency)
 {
@@ -15,8 +15,7 @@ static void put_latency(struct json *json, const struct latency *latency)
 	json_number(json, "max_ns", latency->max);
 }
 
-static void put_superblocks(struct json *json, const struct summary_view *view,
-			    uint64_t callback)
+static void put_superblocks(struct json *json, const struct summary_view *view, uint64_t callback)
 {
 	const struct superblock_total *totals;
 	size_t count = shrinkers_superblocks(view->shrinkers, callback, &totals);
@@ -44,10 +43,9 @@ static void put_shrinkers(struct json *json, const struct summary_view *view)
 
 	json_open(json, "shrinkers", '[');
 	for (size_t i = 0; i < count; i++) {
-		char name[TOLD_NAME_MAX];
+		char name[STALL_FUNCTION_MAX];
 
-		view->namer->symbol(view->namer->context, totals[i].callback, 's', name,
-				    sizeof(name));
+		resolver_symbol(view->resolver, totals[i].callback, 's', name, sizeof(name));
 		json_open(json, NULL, '{');
 		json_string(json, "name", name);
 		json_address(json, "callback", totals[i].callback);
@@ -77,15 +75,15 @@ static void put_histogram(struct json *json, const struct latency *latency)
 	json_close(json, ']');
 }
 
-static void put_function(struct json *json, const struct namer *namer,
+static void put_function(struct json *json, struct resolver *resolver,
 			 const struct summary_function *function)
 {
-	const char *title = told_role(namer, function->role);
-	char name[TOLD_NAME_MAX];
+	const char *title = catalog_role_title(function->role);
+	char name[STALL_FUNCTION_MAX];
 
 	json_open(json, NULL, '{');
 	if (function->function)
-		namer->symbol(namer->context, function->function, 's', name, sizeof(name));
+		resolver_symbol(resolver, function->function, 's', name, sizeof(name));
 	json_string(json, "function", function->function ? name : NULL);
 	json_string(json, "role", title);
 	put_latency(json, &function->latency);
@@ -100,7 +98,7 @@ static void put_functions(struct json *json, const struct summary_view *view)
 
 	json_open(json, "functions", '[');
 	for (size_t i = 0; i < count; i++)
-		put_function(json, view->namer, &functions[i]);
+		put_function(json, view->resolver, &functions[i]);
 	json_close(json, ']');
 }
 
@@ -123,14 +121,14 @@ static void put_waiters(struct json *json, const char *key, const struct summary
 }
 
 static void put_worst(struct json *json, const char *key, const struct summary_worst *worst,
-		      const struct namer *namer)
+		      struct resolver *resolver)
 {
 	if (!worst->any) {
 		json_null(json, key);
 		return;
 	}
 	json_open(json, key, '{');
-	stall_json_fields(json, &worst->told, namer);
+	stall_json_fields(json, &worst->named, resolver);
 	json_close(json, '}');
 }
 
@@ -188,7 +186,7 @@ static void put_head(struct json *json, const struct summary_view *view, bool fi
 	json_string(json, "type", "summary");
 	json_number(json, "schema", OUTPUT_SCHEMA);
 	json_bool(json, "final", final);
-	stall_json_time(json, view->namer, view->ts);
+	stall_json_time(json, view->resolver, view->ts);
 	json_number(json, "ts_ns", view->ts);
 	json_number(json, "threshold_ns", view->plan->threshold);
 }
@@ -206,8 +204,8 @@ int summary_json(struct writer *writer, const struct summary_view *view, bool fi
 	put_stalls(&json, "stalls", summary_stalls(summary), summary_phases(summary));
 	put_stalls(&json, "background", summary_background(summary),
 		   summary_background_phases(summary));
-	put_worst(&json, "worst", summary_worst(summary), view->namer);
-	put_worst(&json, "longest", summary_longest(summary), view->namer);
+	put_worst(&json, "worst", summary_worst(summary), view->resolver);
+	put_worst(&json, "longest", summary_longest(summary), view->resolver);
 	put_waiters(&json, "tasks", view, SUMMARY_TASKS);
 	put_waiters(&json, "cgroups", view, SUMMARY_CGROUPS);
 	put_waiters(&json, "kernel_threads", view, SUMMARY_KERNEL_THREADS);

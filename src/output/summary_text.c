@@ -3,15 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "allocfilt/catalog.h"
-#include "allocfilt/line.h"
+#include "allocfilt/base.h"
 #include "allocfilt/output.h"
-#include "allocfilt/shrinker_lines.h"
-#include "allocfilt/stall_text.h"
-#include "allocfilt/utf8.h"
+#include "allocfilt/plan.h"
+#include "output/shrinker_lines.h"
+#include "output/stall_text.h"
 
-#define STARS		40	/* columns of the histogram's bar, as bcc has it */
-#define NAME_BYTES	(4 * WHO_CGROUP_MAX)
+#define STARS	   40 /* columns of the histogram's bar, as bcc has it */
+#define NAME_BYTES (4 * TASK_CGROUP_MAX)
 
 /* The summary is in ASCII but for names: it goes to files and terminals alike. */
 static const struct terminal plain;
@@ -26,8 +25,8 @@ static int put_shrinkers(struct writer *writer, const struct summary_view *view)
 	struct shrinker_lines_setup lines = {
 		.shrinkers = view->shrinkers,
 		.names = view->shrinker_names,
-		.symbol = view->namer->symbol,
-		.context = view->namer->context,
+		.symbol = resolver_symbol,
+		.context = view->resolver,
 	};
 	int ret = put_text(writer, "\n");
 
@@ -90,17 +89,17 @@ static void add_latency(struct line *line, const struct latency *latency)
 		 stall_text_ms(max, latency->max));
 }
 
-static int put_function(struct writer *writer, const struct namer *namer,
+static int put_function(struct writer *writer, struct resolver *resolver,
 			const struct summary_function *function)
 {
-	const char *title = told_role(namer, function->role);
-	char name[TOLD_NAME_MAX];
+	const char *title = catalog_role_title(function->role);
+	char name[STALL_FUNCTION_MAX];
 	struct line line;
 	int ret;
 
 	line_clear(&line);
 	if (function->function) {
-		namer->symbol(namer->context, function->function, 's', name, sizeof(name));
+		resolver_symbol(resolver, function->function, 's', name, sizeof(name));
 		line_add(&line, "%s", name);
 	}
 	if (title)
@@ -120,7 +119,7 @@ static int put_functions(struct writer *writer, const struct summary_view *view)
 	int ret = 0;
 
 	for (size_t i = 0; !ret && i < count; i++)
-		ret = put_function(writer, view->namer, &functions[i]);
+		ret = put_function(writer, view->resolver, &functions[i]);
 	return ret;
 }
 
@@ -132,11 +131,11 @@ static int put_one_stall(struct writer *writer, const struct summary_view *view,
 	int ret = put_text(writer, title);
 
 	if (!ret)
-		ret = stall_text(writer, &plain, view->namer, &worst->told);
+		ret = stall_text(writer, &plain, view->resolver, &worst->named);
 	if (ret)
 		return ret;
-	told_source(view->namer, &worst->stall.phases, worst->stall.shrinkers,
-		    worst->stall.nr_shrinkers, source, sizeof(source));
+	stall_source(view->resolver, &worst->stall.phases, worst->stall.shrinkers,
+		     worst->stall.nr_shrinkers, source, sizeof(source));
 	line_clear(&line);
 	line_add(&line, "most probable source: %s", source);
 	return line_put(&line, writer);
@@ -144,8 +143,7 @@ static int put_one_stall(struct writer *writer, const struct summary_view *view,
 
 static bool is_same(const struct summary_worst *a, const struct summary_worst *b)
 {
-	return a->any == b->any && a->stall.start == b->stall.start &&
-	       a->stall.pid == b->stall.pid;
+	return a->any == b->any && a->stall.start == b->stall.start && a->stall.pid == b->stall.pid;
 }
 
 static int put_worst(struct writer *writer, const struct summary_view *view)
@@ -181,8 +179,8 @@ static int put_waiter(struct writer *writer, const struct summary_waiter *waiter
 	return line_put(&line, writer);
 }
 
-static int put_waiters(struct writer *writer, const struct summary_view *view,
-		       enum summary_who who, const char *title)
+static int put_waiters(struct writer *writer, const struct summary_view *view, enum summary_who who,
+		       const char *title)
 {
 	const struct summary_waiter *waiters;
 	size_t count = summary_waiters(view->summary, who, &waiters);
@@ -214,7 +212,7 @@ static int put_where(struct writer *writer, const struct summary_view *view, con
 	line_add(&line, "\n%s: ", title);
 	add_latency(&line, latency);
 	ret = line_put(&line, writer);
-	return ret ? ret : stall_text_phases(writer, &plain, view->namer, phases, NULL, 0);
+	return ret ? ret : stall_text_phases(writer, &plain, view->resolver, phases, NULL, 0);
 }
 
 static int put_line_of(struct writer *writer, uint64_t count, const char *text)
@@ -303,8 +301,8 @@ static int put_who(struct writer *writer, const struct summary_view *view)
 static int put_where_all(struct writer *writer, const struct summary_view *view)
 {
 	struct summary *summary = view->summary;
-	int ret = put_where(writer, view, "where the time of stalls went",
-			    summary_stalls(summary), summary_phases(summary));
+	int ret = put_where(writer, view, "where the time of stalls went", summary_stalls(summary),
+			    summary_phases(summary));
 
 	if (!ret)
 		ret = put_where(writer, view, "where the time of kernel threads went",

@@ -6,7 +6,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "allocfilt/terminal.h"
+#include "output/terminal.h"
 
 /* The program itself stays in the "C" locale: only what the reader can see is asked. */
 static bool locale_has_utf8(void)

@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "allocfilt/output.h"
-#include "allocfilt/trace_output.h"
+#include "output/trace_output.h"
 
 /* The form `trace`: the kernel's own lines, then the summary for people. */
 
@@ -15,30 +15,30 @@ static int put_line(void *context, const char *line, size_t length)
 
 static const char *task_name(void *context, int pid, uint64_t ts)
 {
-	const struct namer *namer = ((struct output *)context)->setup.namer;
+	struct resolver *resolver = ((struct output *)context)->setup.resolver;
 
-	return namer->task(namer->context, pid, ts);
+	return resolver_task_name(resolver, pid, ts);
 }
 
 static int symbol_text(void *context, uint64_t address, char style, char *text, size_t size)
 {
-	const struct namer *namer = ((struct output *)context)->setup.namer;
+	struct resolver *resolver = ((struct output *)context)->setup.resolver;
 
-	return namer->symbol(namer->context, address, style, text, size);
+	return resolver_symbol(resolver, address, style, text, size);
 }
 
 static size_t event_text(void *context, const struct record *record, char *text, size_t size)
 {
-	const struct namer *namer = ((struct output *)context)->setup.namer;
+	struct resolver *resolver = ((struct output *)context)->setup.resolver;
 
-	return namer->event(namer->context, record, text, size);
+	return resolver_event(resolver, record, text, size);
 }
 
 static size_t stack_frames(void *context, uint32_t number, const uint64_t **ret_frames)
 {
-	const struct namer *namer = ((struct output *)context)->setup.namer;
+	struct resolver *resolver = ((struct output *)context)->setup.resolver;
 
-	return namer->stack ? namer->stack(namer->context, number, ret_frames) : 0;
+	return resolver_stack(resolver, number, ret_frames);
 }
 
 static int make(struct output *output)
@@ -49,7 +49,7 @@ static int make(struct output *output)
 		.symbol = symbol_text,
 		.event = event_text,
 		.stack = stack_frames,
-		.migrate_column = output->setup.namer->migrate_column,
+		.migrate_column = resolver_migrate_column(output->setup.resolver),
 		.line = put_line,
 		.context = output,
 	};

@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocfilt/trace_output.h"
+#include "output/trace_output.h"
 
-#define NS_PER_SECOND	1000000000u
-#define PROC_WIDTH	14	/* TRACE_GRAPH_PROCINFO_LENGTH */
-#define PROC_NAME	7	/* how much of a task's name the kernel shows there */
-#define DURATION_WIDTH	7	/* digits of a duration: no fraction where the whole has them all */
-#define FRACTION	4	/* characters of ".123" */
-#define NAMED_DEPTH	50	/* FTRACE_RETFUNC_DEPTH: deeper, the kernel leaves the name away */
+#define NS_PER_SECOND  1000000000u
+#define PROC_WIDTH     14 /* TRACE_GRAPH_PROCINFO_LENGTH */
+#define PROC_NAME      7  /* how much of a task's name the kernel shows there */
+#define DURATION_WIDTH 7  /* digits of a duration: no fraction where the whole has them all */
+#define FRACTION       4  /* characters of ".123" */
+#define NAMED_DEPTH    50 /* FTRACE_RETFUNC_DEPTH: deeper, the kernel leaves the name away */
 
 struct trace_output {
 	struct trace_output_setup setup;
@@ -44,8 +44,8 @@ static void advance(struct trace_output *output, size_t length)
 	output->used += length < room(output) ? length : room(output) - 1;
 }
 
-__attribute__((format(printf, 2, 3)))
-static void add(struct trace_output *output, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void add(struct trace_output *output,
+						      const char *format, ...)
 {
 	va_list arguments;
 	int length;
@@ -85,11 +85,11 @@ static void add_prologue(struct trace_output *output, const struct record *recor
 static char duration_mark(uint64_t duration)
 {
 	static const struct {
-		uint64_t over;	/* ns */
+		uint64_t over; /* ns */
 		char mark;
 	} marks[] = {
 		{ 1000000000, '$' }, { 100000000, '@' }, { 10000000, '*' },
-		{ 1000000, '#' }, { 100000, '!' }, { 10000, '+' },
+		{ 1000000, '#' },    { 100000, '!' },	 { 10000, '+' },
 	};
 
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
@@ -103,7 +103,8 @@ static void add_duration(struct trace_output *output, uint64_t duration)
 {
 	char text[32];
 	int whole = snprintf(text, sizeof(text), "%" PRIu64 ".%03" PRIu64, duration / 1000,
-			     duration % 1000) - FRACTION;
+			     duration % 1000) -
+		    FRACTION;
 	int length = whole;
 
 	if (whole < DURATION_WIDTH) {
@@ -151,14 +152,14 @@ static int event_line(struct trace_output *output, const struct record *record)
 }
 
 /* TRACE_FLAG_* that the lines of windows and events do not show. */
-#define FLAG_IRQS_OFF		0x01
-#define FLAG_RESCHED_LAZY	0x02	/* before 6.13: no support, which no kernel of today sets */
-#define FLAG_RESCHED		0x04
-#define FLAG_PREEMPT_RESCHED	0x20
-#define FLAG_BH_OFF		0x80
+#define FLAG_IRQS_OFF	     0x01
+#define FLAG_RESCHED_LAZY    0x02 /* before 6.13: no support, which no kernel of today sets */
+#define FLAG_RESCHED	     0x04
+#define FLAG_PREEMPT_RESCHED 0x20
+#define FLAG_BH_OFF	     0x80
 
 /* What the kernel puts in the place of a trampoline's address (trace.h), from 6.10. */
-#define TRAMPOLINE_MARKER	0x7fffffffu
+#define TRAMPOLINE_MARKER 0x7fffffffu
 
 static char irqs_mark(uint8_t flags)
 {

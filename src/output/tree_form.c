@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "allocfilt/output.h"
-#include "allocfilt/stall_text.h"
-#include "allocfilt/terminal.h"
+#include "output/stall_text.h"
+#include "output/terminal.h"
 
 /* The form `tree`: a block for each stall, for people. */
 
@@ -22,10 +22,10 @@ static void release(struct output *output)
 	free(output->form);
 }
 
-static int stall(struct output *output, const struct told_stall *told)
+static int stall(struct output *output, const struct named_stall *named)
 {
 	struct writer *writer = output->setup.writer;
-	int ret = stall_text(writer, output->form, output->setup.namer, told);
+	int ret = stall_text(writer, output->form, output->setup.resolver, named);
 
 	return ret ? ret : writer_put(writer, "\n", 1);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <string.h>
 
-#include "allocfilt/catalog.h"
+#include "allocfilt/plan.h"
 
 const struct catalog_role catalog_roles[ROLE_COUNT] = {
 	/* From 6.15 on the second name only calls the first: the first that exists is it. */
@@ -48,12 +48,11 @@ const struct catalog_role catalog_roles[ROLE_COUNT] = {
 	},
 };
 
-#define BEGIN(partner_id, owner_bits)						\
+#define BEGIN(partner_id, owner_bits)                                                              \
 	.side = EVENT_BEGIN, .partner = (partner_id), .owners = (owner_bits), .needs = ROLE_NONE
-#define END(partner_id, owner_bits)						\
+#define END(partner_id, owner_bits)                                                                \
 	.side = EVENT_END, .partner = (partner_id), .owners = (owner_bits), .needs = ROLE_NONE
-#define SINGLE(owner_bits)							\
-	.side = EVENT_SINGLE, .partner = EVENT_COUNT, .owners = (owner_bits)
+#define SINGLE(owner_bits) .side = EVENT_SINGLE, .partner = EVENT_COUNT, .owners = (owner_bits)
 
 const struct catalog_event catalog_events[EVENT_COUNT] = {
 	[EVENT_DIRECT_RECLAIM_BEGIN] = {
@@ -138,8 +137,8 @@ static bool role_has_name(const struct catalog_role *role, const char *function)
  * Asked of each of the kernel's symbols, 100,000 and more, before tracing begins: nearly all begin
  * with letters that no name here does, each of which is longer than that.
  */
-#define START_LENGTH	4
-#define STARTS		65536u
+#define START_LENGTH 4
+#define STARTS	     65536u
 
 static struct {
 	bool known;
@@ -183,4 +182,9 @@ enum role catalog_role_of(const char *function)
 		if (role_has_name(&catalog_roles[role], function))
 			return role;
 	return ROLE_NONE;
+}
+
+const char *catalog_role_title(int role)
+{
+	return role >= 0 && role < ROLE_COUNT ? catalog_roles[role].title : NULL;
 }

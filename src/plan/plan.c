@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocfilt/plan_parts.h"
-#include "allocfilt/texts.h"
+#include "allocfilt/base.h"
+#include "plan/plan_parts.h"
 
 static int fill_plan(struct plan *plan, const struct plan_request *request,
 		     const struct plan_offer *offer, struct failure *failure)
@@ -29,8 +29,9 @@ static int fill_plan(struct plan *plan, const struct plan_request *request,
 	plan->function_graph = offer->function_graph && plan->nr_functions;
 	plan_events_set_rules(plan);
 	if (!plan->function_graph && !plan_events_have_pair(plan))
-		return failure_set(failure, EXIT_STATUS_NO_FEATURE, ENOENT,
-				   "neither function_graph nor the vmscan and compaction events are there: this kernel lacks what it takes (CONFIG_FUNCTION_GRAPH_TRACER)");
+		return failure_set(
+			failure, EXIT_STATUS_NO_FEATURE, ENOENT,
+			"neither function_graph nor the vmscan and compaction events are there: this kernel lacks what it takes (CONFIG_FUNCTION_GRAPH_TRACER)");
 	ret = plan_events_define(plan, request, offer, failure);
 	return ret ? ret : plan_events_ask(plan, request, offer, failure);
 }
@@ -84,7 +85,7 @@ void plan_free(struct plan *plan)
 	}
 	for (int i = 0; i < plan->nr_definitions; i++)
 		free(plan->definitions[i].title);
-	texts_free(plan->missing_events);
+	string_list_free(plan->unavailable_events);
 	free(plan);
 }
 
@@ -127,7 +128,7 @@ static bool is_stood_in_for(const struct plan *plan, enum role role)
 	return other != ROLE_NONE && (plan->roles & ROLE_BIT(other));
 }
 
-bool plan_role_missing(const struct plan *plan, int role)
+bool plan_role_unavailable(const struct plan *plan, int role)
 {
 	if (!plan->function_graph || ((plan->roles | plan->left_out) & ROLE_BIT(role)))
 		return false;

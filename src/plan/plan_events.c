@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocfilt/plan_parts.h"
-#include "allocfilt/texts.h"
+#include "allocfilt/base.h"
+#include "plan/plan_parts.h"
 
-static int add_event(struct plan *plan, const char *system, size_t system_length,
-		     const char *name, enum event_id id)
+static int add_event(struct plan *plan, const char *system, size_t system_length, const char *name,
+		     enum event_id id)
 {
 	struct plan_event *event;
 
@@ -118,8 +118,8 @@ static int add_asked_event(struct plan *plan, const char *said, const char *aske
 				   said, asked);
 	ret = add_event(plan, asked, length, colon + 1, EVENT_USER);
 	if (ret)
-		return failure_set(failure, EXIT_STATUS_USAGE, -ret,
-				   "%s %s: more than %d events", said, asked, PLAN_EVENTS_MAX);
+		return failure_set(failure, EXIT_STATUS_USAGE, -ret, "%s %s: more than %d events",
+				   said, asked, PLAN_EVENTS_MAX);
 	plan->events[plan->nr_events - 1].rule = RULE_ANY_WINDOW;
 	return 0;
 }
@@ -150,7 +150,7 @@ static int defined_event(struct plan *plan, const char *name, const struct plan_
 	if (*ret_event)
 		return 0;
 	if (!offer_has_event(offer, name, length, colon + 1))
-		return texts_add(&plan->missing_events, name, SIZE_MAX);
+		return string_list_add(&plan->unavailable_events, name, SIZE_MAX);
 	ret = add_event(plan, name, length, colon + 1, EVENT_USER);
 	if (!ret)
 		*ret_event = &plan->events[plan->nr_events - 1];

@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "allocfilt/plan_parts.h"
+#include "plan/plan_parts.h"
 
 /* How well a function's name suits a role: the place in the role's list, an exact name before one
  * with a compiler suffix; both can exist where the compiler split a function. */
@@ -41,8 +41,7 @@ const struct plan_function *plan_functions_find(const struct plan *plan, const c
 {
 	for (int i = 0; i < plan->nr_functions; i++)
 		/* Each of the kernel's symbols comes by here. */
-		if (plan->functions[i].name[0] == name[0] &&
-		    !strcmp(plan->functions[i].name, name))
+		if (plan->functions[i].name[0] == name[0] && !strcmp(plan->functions[i].name, name))
 			return &plan->functions[i];
 	return NULL;
 }
@@ -153,12 +152,12 @@ static int add_asked_function(struct plan *plan, const char *said, const char *p
 				   said, pattern, PLAN_FUNCTIONS_MAX);
 	if (ret)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret,
-				   "%s %s: list of functions: %s", said, pattern,
-				   strerror(-ret));
+				   "%s %s: list of functions: %s", said, pattern, strerror(-ret));
 	if (!match.matches)
-		return failure_set(failure, EXIT_STATUS_USAGE, ENOENT,
-				   "%s %s: no such function can be traced here (see available_filter_functions)",
-				   said, pattern);
+		return failure_set(
+			failure, EXIT_STATUS_USAGE, ENOENT,
+			"%s %s: no such function can be traced here (see available_filter_functions)",
+			said, pattern);
 	return 0;
 }
 

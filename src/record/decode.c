@@ -8,18 +8,17 @@
 
 #include <event-parse.h>
 
-#include "allocfilt/catalog.h"
-#include "allocfilt/decode.h"
-#include "allocfilt/print_format.h"
-#include "allocfilt/stacks.h"
+#include "allocfilt/plan.h"
+#include "allocfilt/record.h"
+#include "record/print_format.h"
 
-#define TYPES_MAX	65536	/* common_type has 16 bits */
-#define TYPE_IGNORED	UINT16_MAX	/* in place of an index */
-#define CPUS_MAX	8192	/* CONFIG_NR_CPUS goes no higher */
-#define ROLES_MAX	4096	/* addresses whose role is kept; a power of two */
+#define TYPES_MAX    65536	/* common_type has 16 bits */
+#define TYPE_IGNORED UINT16_MAX /* in place of an index */
+#define CPUS_MAX     8192	/* CONFIG_NR_CPUS goes no higher */
+#define ROLES_MAX    4096	/* addresses whose role is kept; a power of two */
 
 /* Deeper than any kernel's return stack: such a record is damaged. */
-#define DEPTH_MAX	1024
+#define DEPTH_MAX 1024
 
 /* Where a field lies in a record; size 0: this event has none. */
 struct field {
@@ -98,12 +97,12 @@ static const struct {
 };
 
 struct format {
-	int event;			/* index into the plan's events, or DECODE_… */
-	size_t minimum;			/* bytes of a whole record */
+	int event;	/* index into the plan's events, or DECODE_… */
+	size_t minimum; /* bytes of a whole record */
 	struct field common[COMMON_COUNT];
 	struct field fields[FIELDS_MAX];
 	struct tep_event *parsed;
-	struct print_format *text;	/* NULL: libtraceevent has to print it */
+	struct print_format *text; /* NULL: libtraceevent has to print it */
 };
 
 struct role_entry {
@@ -116,18 +115,18 @@ struct decode {
 	struct decode_setup setup;
 	struct tep_handle *tep;
 	struct trace_seq seq;
-	struct field type;		/* common_type, the same in all formats */
+	struct field type; /* common_type, the same in all formats */
 	struct format *formats;
 	size_t nr_formats;
-	uint16_t *by_type;		/* TYPES_MAX: index into formats plus one; 0: unknown */
-	int16_t *indent;		/* CPUS_MAX */
-	struct role_entry *roles;	/* ROLES_MAX */
+	uint16_t *by_type;	  /* TYPES_MAX: index into formats plus one; 0: unknown */
+	int16_t *indent;	  /* CPUS_MAX */
+	struct role_entry *roles; /* ROLES_MAX */
 	size_t nr_roles;
-	bool asked;			/* for more formats */
+	bool asked; /* for more formats */
 	uint64_t unknown;
 	int first_unknown;
 	uint64_t damaged;
-	uint64_t frames[STACK_DEPTH_MAX];	/* of the stack that is being read */
+	uint64_t frames[STACK_DEPTH_MAX]; /* of the stack that is being read */
 };
 
 /* ---- set-up ---- */
@@ -372,8 +371,8 @@ static int check_type_field(struct decode *decode, const struct field *type)
 
 static int store_format(struct decode *decode, int type, const struct format *format)
 {
-	struct format *formats = reallocarray(decode->formats, decode->nr_formats + 1,
-					      sizeof(*formats));
+	struct format *formats =
+		reallocarray(decode->formats, decode->nr_formats + 1, sizeof(*formats));
 
 	if (!formats)
 		return -ENOMEM;
@@ -429,8 +428,7 @@ static uint64_t read_bytes(const unsigned char *at, int size, bool big_endian)
 	return value;
 }
 
-static uint64_t read_field(const struct decode *decode, const struct field *field,
-			   const void *data)
+static uint64_t read_field(const struct decode *decode, const struct field *field, const void *data)
 {
 	uint64_t value;
 	int unused = 64 - field->size * 8;
@@ -580,8 +578,8 @@ static int give_clock(struct decode *decode, const struct format *format, const 
 }
 
 /* A __data_loc: where a text is, and how long with its NUL. */
-static void locate_name(const struct decode *decode, const struct format *format,
-			const void *data, size_t size, struct record_superblock *superblock)
+static void locate_name(const struct decode *decode, const struct format *format, const void *data,
+			size_t size, struct record_superblock *superblock)
 {
 	uint64_t location = read_field(decode, &format->fields[SUPERBLOCK_NAME], data);
 	size_t offset = location & 0xffff, length = location >> 16 & 0xffff;
@@ -640,8 +638,8 @@ static int give_stack(struct decode *decode, const struct format *format, const 
 	drop_payload(record);
 	stack->ts = record->ts;
 	stack->flags = record->flags;
-	stack->preempt_count = (uint8_t)read_field(decode, &format->common[COMMON_PREEMPT_COUNT],
-						   data);
+	stack->preempt_count =
+		(uint8_t)read_field(decode, &format->common[COMMON_PREEMPT_COUNT], data);
 	stack->number = stacks_add(decode->setup.stacks, decode->frames, count);
 	return give(decode, record);
 }

@@ -2,12 +2,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "allocfilt/merge.h"
-#include "allocfilt/record_ring.h"
+#include "allocfilt/record.h"
+#include "record/record_ring.h"
 
 struct cpu_queue {
 	struct record_ring ring;
-	uint64_t newest;		/* ns: last time read from this CPU */
+	uint64_t newest; /* ns: last time read from this CPU */
 	bool left_with_data;
 };
 
@@ -15,14 +15,14 @@ struct merge {
 	record_sink sink;
 	void *context;
 	struct cpu_list cpus;
-	size_t share;			/* bytes of a ring */
-	struct cpu_queue *queues;	/* one for each place */
-	int *heap;			/* places with records, the one with the earliest on top */
+	size_t share;		  /* bytes of a ring */
+	struct cpu_queue *queues; /* one for each place */
+	int *heap;		  /* places with records, the one with the earliest on top */
 	int heap_size;
 	unsigned char *rings;
 	size_t held;
-	uint64_t newest;		/* ns: over all CPUs, this round */
-	uint64_t newest_before;		/* the same, up to the round before */
+	uint64_t newest;	/* ns: over all CPUs, this round */
+	uint64_t newest_before; /* the same, up to the round before */
 	uint64_t forced;
 };
 
@@ -55,8 +55,7 @@ static bool allocate(struct merge *merge)
 	return true;
 }
 
-struct merge *merge_new(const struct cpu_list *cpus, size_t share, record_sink sink,
-			void *context)
+struct merge *merge_new(const struct cpu_list *cpus, size_t share, record_sink sink, void *context)
 {
 	struct merge *merge;
 

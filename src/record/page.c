@@ -9,27 +9,26 @@
 
 #include <kbuffer.h>
 
-#include "allocfilt/page.h"
 #include "allocfilt/record.h"
 
-#define PAGE_SIZE_MIN	((size_t)4 << 10)
-#define PAGE_SIZE_MAX	((size_t)64 << 20)
+#define PAGE_SIZE_MIN ((size_t)4 << 10)
+#define PAGE_SIZE_MAX ((size_t)64 << 20)
 
 /* The top bits of a commit; kernel/trace/ring_buffer.c: RB_MISSED_EVENTS, RB_MISSED_STORED. */
-#define COMMIT_MISSED	(1u << 31)
-#define COMMIT_STORED	(1u << 30)
-#define COMMIT_SIZE	(COMMIT_STORED - 1)
+#define COMMIT_MISSED (1u << 31)
+#define COMMIT_STORED (1u << 30)
+#define COMMIT_SIZE   (COMMIT_STORED - 1)
 
 /* type_len of a record's first word; what is not one of these is data of that many words. */
 enum { TYPE_LONG_DATA = 0, TYPE_PADDING = 29, TYPE_TIME_EXTEND = 30, TYPE_TIME_STAMP = 31 };
 
-#define WORD		4	/* records are made of words of 4 bytes */
+#define WORD 4 /* records are made of words of 4 bytes */
 
 struct page_reader {
 	struct page_layout layout;
 	struct page_sink sink;
 	struct kbuffer *kbuffer;
-	unsigned char *copy;	/* kbuffer wants to be able to write, and our commit in it */
+	unsigned char *copy; /* kbuffer wants to be able to write, and our commit in it */
 };
 
 static uint32_t read_word(const struct page_layout *layout, const unsigned char *at)
@@ -75,7 +74,8 @@ static bool parse_field(const char *line, const char *name, struct header_field 
 	char found[32];
 
 	return sscanf(line, " field: %*s %31[^;]; offset:%zu; size:%zu;", found, &field->offset,
-		      &field->size) == 3 && !strcmp(found, name);
+		      &field->size) == 3 &&
+	       !strcmp(found, name);
 }
 
 static int find_field(const char *text, const char *name, struct header_field *field)
@@ -169,9 +169,9 @@ struct page_reader *page_reader_new(const struct page_layout *layout, const stru
 	reader->layout = *layout;
 	reader->sink = *sink;
 	reader->copy = malloc(layout->size);
-	reader->kbuffer = kbuffer_alloc(
-		layout->long_size == 8 ? KBUFFER_LSIZE_8 : KBUFFER_LSIZE_4,
-		layout->big_endian ? KBUFFER_ENDIAN_BIG : KBUFFER_ENDIAN_LITTLE);
+	reader->kbuffer =
+		kbuffer_alloc(layout->long_size == 8 ? KBUFFER_LSIZE_8 : KBUFFER_LSIZE_4,
+			      layout->big_endian ? KBUFFER_ENDIAN_BIG : KBUFFER_ENDIAN_LITTLE);
 	if (!reader->copy || !reader->kbuffer) {
 		page_reader_free(reader);
 		errno = ENOMEM;

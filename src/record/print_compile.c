@@ -7,9 +7,9 @@
 
 #include <event-parse.h>
 
-#include "print_program.h"
+#include "record/print_program.h"
 
-#define NESTING_MAX	64	/* of an expression; the kernel's own go to about 5 */
+#define NESTING_MAX 64 /* of an expression; the kernel's own go to about 5 */
 
 struct compiler {
 	struct print_format *format;
@@ -125,8 +125,8 @@ static struct node *compile_number_field(struct compiler *compiler,
 {
 	struct node *node;
 
-	if (!field || field->offset < 0 || (field->flags & (TEP_FIELD_IS_ARRAY |
-							    TEP_FIELD_IS_DYNAMIC)))
+	if (!field || field->offset < 0 ||
+	    (field->flags & (TEP_FIELD_IS_ARRAY | TEP_FIELD_IS_DYNAMIC)))
 		return unknown(compiler);
 	if (field->size != 1 && field->size != 2 && field->size != 4 && field->size != 8)
 		return unknown(compiler);
@@ -141,7 +141,7 @@ static struct node *compile_number_field(struct compiler *compiler,
 
 static const struct {
 	const char *name;
-	int size;		/* 0: a long of the kernel */
+	int size; /* 0: a long of the kernel */
 	bool is_signed;
 } types[] = {
 	{ "char", 1, true },
@@ -567,7 +567,8 @@ static const char *compile_piece(struct compiler *compiler, const char *at, stru
 	if (!at || !*arg)
 		return unknown(compiler);
 	piece->argument = piece->conversion == 's' && !print_is_symbol(piece) ?
-		compile_text(compiler, *arg) : compile_number(compiler, *arg);
+				  compile_text(compiler, *arg) :
+				  compile_number(compiler, *arg);
 	*arg = (*arg)->next;
 	return piece->argument ? at : NULL;
 }

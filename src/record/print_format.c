@@ -2,14 +2,14 @@
 
 #include <string.h>
 
-#include "print_program.h"
+#include "record/print_program.h"
 
-#define SYMBOL_TEXT_MAX	256
+#define SYMBOL_TEXT_MAX 256
 
 /* As with snprintf(), the length is that of the whole text, of which size bytes are there. */
 struct out {
 	char *text;
-	size_t size;		/* without the NUL */
+	size_t size; /* without the NUL */
 	size_t length;
 };
 
@@ -93,14 +93,16 @@ static void put_number(struct out *out, const struct piece *piece, uint64_t bits
 {
 	char digits[24], *end = digits + sizeof(digits), *first;
 	struct value value = print_value_wrap((struct value){
-		.bits = bits, .size = (uint8_t)piece->size, .is_signed = piece->conversion == 'd',
+		.bits = bits,
+		.size = (uint8_t)piece->size,
+		.is_signed = piece->conversion == 'd',
 	});
 	bool negative = value.is_signed && (int64_t)value.bits < 0;
 	const char *prefix = prefix_of(piece, negative, !value.bits);
 	int length, zeros, pad;
 
-	first = make_digits(end, negative ? 0 - value.bits : value.bits,
-			    base_of(piece->conversion), piece->conversion == 'X');
+	first = make_digits(end, negative ? 0 - value.bits : value.bits, base_of(piece->conversion),
+			    piece->conversion == 'X');
 	length = (int)(end - first);
 	zeros = piece->precision > length ? piece->precision - length : 0;
 	pad = piece->width - (int)strlen(prefix) - zeros - length;
@@ -195,8 +197,8 @@ static void put_text(struct out *out, const struct source *source, const struct 
 {
 	switch (node->kind) {
 	case NODE_OP:
-		put_text(out, source, print_value(source, node->condition).bits ? node->left :
-									       node->right);
+		put_text(out, source,
+			 print_value(source, node->condition).bits ? node->left : node->right);
 		break;
 	case NODE_FLAGS:
 		put_flags(out, source, node);

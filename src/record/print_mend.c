@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocfilt/print_format.h"
+#include "record/print_format.h"
 
 static const struct {
 	const char *from;

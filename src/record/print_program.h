@@ -6,33 +6,53 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "allocfilt/print_format.h"
+#include "record/print_format.h"
 
 /* What a print format is compiled to: between print_compile, print_value and print_format. */
 
 enum op {
-	OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_MOD, OP_SHL, OP_SHR, OP_AND, OP_OR, OP_XOR,
-	OP_EQ, OP_NE, OP_LT, OP_GT, OP_LE, OP_GE, OP_LOGIC_AND, OP_LOGIC_OR,
-	OP_NOT, OP_INVERT, OP_MINUS, OP_PLUS, OP_CHOOSE,
+	OP_ADD,
+	OP_SUB,
+	OP_MUL,
+	OP_DIV,
+	OP_MOD,
+	OP_SHL,
+	OP_SHR,
+	OP_AND,
+	OP_OR,
+	OP_XOR,
+	OP_EQ,
+	OP_NE,
+	OP_LT,
+	OP_GT,
+	OP_LE,
+	OP_GE,
+	OP_LOGIC_AND,
+	OP_LOGIC_OR,
+	OP_NOT,
+	OP_INVERT,
+	OP_MINUS,
+	OP_PLUS,
+	OP_CHOOSE,
 };
 
 /* A number as C has it: promoted, wrapped to its size, and sign-extended where it has a sign. */
 struct value {
 	uint64_t bits;
-	uint8_t size;		/* 1, 2, 4, 8 */
+	uint8_t size; /* 1, 2, 4, 8 */
 	bool is_signed;
 };
 
 enum node_kind {
-	NODE_NUMBER,		/* value */
-	NODE_FIELD,		/* offset, value's size and sign */
-	NODE_CAST,		/* left; value's size and sign */
-	NODE_OP,		/* op, left, right; OP_CHOOSE: condition, left, right */
-	NODE_FLAGS,		/* left, names, text is the delimiter */
-	NODE_SYMBOLS,		/* left, names */
-	NODE_TEXT,		/* text */
-	NODE_CHARS,		/* offset, length: a char array */
-	NODE_DYNAMIC,		/* offset, length of the field that tells where; relative */
+	NODE_NUMBER,  /* value */
+	NODE_FIELD,   /* offset, value's size and sign */
+	NODE_CAST,    /* left; value's size and sign */
+	NODE_OP,      /* op, left, right; OP_CHOOSE: condition, left, right */
+	NODE_FLAGS,   /* left, names, text is the delimiter */
+	NODE_SYMBOLS, /* left, names */
+	NODE_TEXT,    /* text */
+	NODE_CHARS,   /* offset, length: a char array */
+	NODE_DYNAMIC, /* offset, length of the field that tells where; relative */
 };
 
 struct name {
@@ -55,21 +75,21 @@ struct node {
 	const char *text;
 };
 
-#define FLAG_LEFT	0x01	/* - */
-#define FLAG_PLUS	0x02	/* + */
-#define FLAG_SPACE	0x04
-#define FLAG_ALTERNATE	0x08	/* # */
-#define FLAG_ZERO	0x10
+#define FLAG_LEFT      0x01 /* - */
+#define FLAG_PLUS      0x02 /* + */
+#define FLAG_SPACE     0x04
+#define FLAG_ALTERNATE 0x08 /* # */
+#define FLAG_ZERO      0x10
 
 /* Plain text, then at most one conversion. */
 struct piece {
 	const char *text;
 	size_t length;
-	char conversion;	/* d u x X o c s p, S and B for %pS and the like; 0: none */
+	char conversion; /* d u x X o c s p, S and B for %pS and the like; 0: none */
 	unsigned int flags;
-	int width;		/* -1: none */
-	int precision;		/* -1: none */
-	int size;		/* of the number in bytes */
+	int width;     /* -1: none */
+	int precision; /* -1: none */
+	int size;      /* of the number in bytes */
 	struct node *argument;
 };
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-#include "print_program.h"
+#include "record/print_program.h"
 
 struct value print_value_wrap(struct value value)
 {
 	int unused = 64 - value.size * 8;
 
 	value.bits <<= unused;
-	value.bits = value.is_signed ? (uint64_t)((int64_t)value.bits >> unused) :
-				       value.bits >> unused;
+	value.bits =
+		value.is_signed ? (uint64_t)((int64_t)value.bits >> unused) : value.bits >> unused;
 	return value;
 }
 
@@ -42,8 +42,9 @@ uint64_t print_value_read(const struct source *source, size_t offset, size_t siz
 	if (offset > source->size || size > source->size - offset)
 		return 0;
 	for (size_t i = 0; i < size; i++)
-		value = value << 8 | source->data[offset + (source->format->setup.big_endian ?
-							     i : size - 1 - i)];
+		value = value << 8 |
+			source->data[offset +
+				     (source->format->setup.big_endian ? i : size - 1 - i)];
 	return value;
 }
 
@@ -151,7 +152,7 @@ static struct value evaluate_op(const struct source *source, const struct node *
 
 	if (node->op == OP_CHOOSE)
 		return print_value(source, print_value(source, node->condition).bits ? node->left :
-										 node->right);
+										       node->right);
 	b = print_value(source, node->right);
 	if (!node->left)
 		return unary(node->op, b);

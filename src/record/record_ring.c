@@ -3,13 +3,13 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "allocfilt/record_ring.h"
+#include "record/record_ring.h"
 
 /* A record in a ring; behind it the words of its union that are not 0, its stack, its payload. */
 struct held_record {
 	uint64_t ts;
 	int32_t pid;
-	uint16_t words;			/* bit n: the n-th is not 0 */
+	uint16_t words; /* bit n: the n-th is not 0 */
 	uint16_t raw_size;
 	uint16_t event;
 	int16_t indent;
@@ -18,9 +18,9 @@ struct held_record {
 	bool has_stack;
 };
 
-#define UNION_OFFSET	offsetof(struct record, window)
-#define WORD		sizeof(uint32_t)
-#define WORDS_MAX	(sizeof(struct record_fields) / WORD)
+#define UNION_OFFSET offsetof(struct record, window)
+#define WORD	     sizeof(uint32_t)
+#define WORDS_MAX    (sizeof(struct record_fields) / WORD)
 
 _Static_assert(WORDS_MAX <= 16, "a bit for each word");
 _Static_assert(sizeof(struct held_record) == 24, "or RECORD_RING_PAGE_FACTOR is too little");

@@ -3,19 +3,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocfilt/stacks.h"
+#include "allocfilt/record.h"
 
-#define HASH_SIZE (2 * STACKS_MAX)	/* a power of two; never more than half full */
+#define HASH_SIZE (2 * STACKS_MAX) /* a power of two; never more than half full */
 
 struct stack {
-	uint32_t first;			/* index into frames */
+	uint32_t first; /* index into frames */
 	uint32_t count;
 };
 
 struct stacks {
 	struct stack stacks[STACKS_MAX];
 	uint32_t nr_stacks;
-	uint32_t hash[HASH_SIZE];	/* numbers; 0: free */
+	uint32_t hash[HASH_SIZE]; /* numbers; 0: free */
 	uint64_t frames[STACKS_FRAMES_MAX];
 	uint32_t nr_frames;
 	uint64_t overflow;

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/drain.h"
+#include "run/drain.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 
-#include "allocfilt/cpu_buffers.h"
-#include "allocfilt/keep.h"
-#include "allocfilt/pipeline.h"
-#include "allocfilt/session.h"
+#include "allocfilt/tracing.h"
+#include "run/pipeline.h"
+#include "run/recorder.h"
 
-#define NS_PER_MS	1000000u
-#define BUSY_TICK	(110 * NS_PER_MS)
-#define IDLE_TICK	(1000 * NS_PER_MS)
-#define IDLE_AFTER	20		/* ticks without a page */
-#define LONGEST_TICK	(100 * NS_PER_MS)	/* then signals and timers are looked at */
-#define ALARM_PERCENT	50		/* of a buffer, while the tick drains it */
+#define NS_PER_MS     1000000u
+#define BUSY_TICK     (110 * NS_PER_MS)
+#define IDLE_TICK     (1000 * NS_PER_MS)
+#define IDLE_AFTER    20		/* ticks without a page */
+#define LONGEST_TICK  (100 * NS_PER_MS) /* then signals and timers are looked at */
+#define ALARM_PERCENT 50		/* of a buffer, while the tick drains it */
 
 struct drain {
 	struct drain_setup setup;
@@ -87,9 +86,9 @@ static int read_once(struct drain *drain)
 {
 	int64_t bytes;
 
-	if (!drain->setup.keep)
+	if (!drain->setup.recorder)
 		return filter_rounds(drain);
-	bytes = keep_drain(drain->setup.keep, drain->buffers);
+	bytes = recorder_drain(drain->setup.recorder, drain->buffers);
 	return bytes < 0 ? (int)bytes : bytes > 0;
 }
 
@@ -109,7 +108,7 @@ static void watch_buffers(struct drain *drain)
  * and stays. The alarm of a buffer that fills up is all that is of use there. */
 static int percent_of(const struct drain *drain)
 {
-	return drain->idle && !drain->setup.keep ? 0 : ALARM_PERCENT;
+	return drain->idle && !drain->setup.recorder ? 0 : ALARM_PERCENT;
 }
 
 static int set_idle(struct drain *drain, bool idle)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/kernel_plan.h"
+#include "allocfilt/run.h"
 
 #include "allocfilt/config.h"
 

@@ -9,29 +9,23 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "allocfilt/cpu_buffers.h"
-#include "allocfilt/drain.h"
-#include "allocfilt/keep.h"
-#include "allocfilt/kernel.h"
-#include "allocfilt/kernel_plan.h"
-#include "allocfilt/live.h"
-#include "allocfilt/log.h"
-#include "allocfilt/loop.h"
-#include "allocfilt/metrics_run.h"
-#include "allocfilt/missing.h"
-#include "allocfilt/open_files.h"
-#include "allocfilt/output_file.h"
-#include "allocfilt/own_usage.h"
-#include "allocfilt/pipeline.h"
+#include "allocfilt/base.h"
+#include "allocfilt/names.h"
+#include "allocfilt/output.h"
 #include "allocfilt/plan.h"
-#include "allocfilt/probes.h"
 #include "allocfilt/run.h"
-#include "allocfilt/session.h"
-#include "allocfilt/symbols.h"
+#include "allocfilt/tracing.h"
+#include "run/drain.h"
+#include "run/live.h"
+#include "run/metrics_run.h"
+#include "run/own_usage.h"
+#include "run/pipeline.h"
+#include "run/recorder.h"
+#include "run/unavailable.h"
 
-#define NS_PER_SECOND	1000000000u
+#define NS_PER_SECOND	 1000000000u
 #define METRICS_INTERVAL (15ull * NS_PER_SECOND)
-#define MARK_INTERVAL	(60ull * NS_PER_SECOND)
+#define MARK_INTERVAL	 (60ull * NS_PER_SECOND)
 
 struct live {
 	const struct run_context *run;
@@ -40,21 +34,21 @@ struct live {
 	struct kernel *kernel;
 	struct plan *plan;
 	struct probe probe;
-	bool has_probe;			/* its definition; session_has_probe() tells of itself */
+	bool has_probe; /* its definition; session_has_probe() tells of itself */
 	struct session *session;
 	struct drain *drain;
-	struct pipeline *pipeline;	/* NULL with -w */
-	struct keep *keep;		/* NULL without -w */
+	struct pipeline *pipeline; /* NULL with -w */
+	struct recorder *recorder; /* NULL without -w */
 	struct page_layout layout;
 	struct cpu_list cpus;
 	int *cpu_numbers;
 	struct loop *loop;
 	bool has_traced;
-	bool broken;			/* the output is: nothing more is to be printed */
-	uint64_t set_up_from;		/* ns */
-	uint64_t began;			/* ns: tracing on */
-	struct metrics_file *metrics;	/* NULL: none */
-	uint64_t next_metrics;		/* ns */
+	bool broken;		      /* the output is: nothing more is to be printed */
+	uint64_t set_up_from;	      /* ns */
+	uint64_t began;		      /* ns: tracing on */
+	struct metrics_file *metrics; /* NULL: none */
+	uint64_t next_metrics;	      /* ns */
 	uint64_t next_second;
 	uint64_t next_mark;
 };
@@ -117,7 +111,8 @@ static int read_layout(struct live *live)
 	size_t length;
 	char *text = kernel_read_file(live->kernel->dir, "events/header_page", &length);
 	int ret = text ? page_layout_parse(&live->layout, text, length,
-					   __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) : -errno;
+					   __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) :
+			 -errno;
 
 	free(text);
 	if (ret)
@@ -126,9 +121,9 @@ static int read_layout(struct live *live)
 	return 0;
 }
 
-static int make_keep(struct live *live)
+static int make_recorder(struct live *live)
 {
-	struct keep_setup setup = {
+	struct recorder_setup setup = {
 		.dir = live->run->options->write,
 		.kernel = live->kernel,
 		.plan = live->plan,
@@ -140,7 +135,7 @@ static int make_keep(struct live *live)
 		.probe = &live->probe,
 	};
 
-	return keep_new(&live->keep, &setup, live->failure);
+	return recorder_new(&live->recorder, &setup, live->failure);
 }
 
 static void journal_rules(const struct options *options, struct journal_setup *setup)
@@ -207,9 +202,9 @@ static int each_second(struct live *live, uint64_t now)
 	live->next_second = now + NS_PER_SECOND;
 	drain_reopen(live->drain);
 	count_unread(live);
-	if (live->keep) {
-		keep_names(live->keep, now);
-		keep_say_losses(live->keep, drain_buffers(live->drain), now);
+	if (live->recorder) {
+		recorder_note_names(live->recorder, now);
+		recorder_report_losses(live->recorder, drain_buffers(live->drain), now);
 	}
 	live_tell(live, now);
 	if (live->hooks.second)
@@ -307,7 +302,7 @@ static int prepare(struct live *live)
 		return ret;
 	open_files_for_cpus(options->limits.files, live->kernel->dir, options->write ? 2 : 1);
 	find_probe(live, &failure);
-	ret = options->write ? make_keep(live) : make_pipeline(live);
+	ret = options->write ? make_recorder(live) : make_pipeline(live);
 	if (!ret)
 		define_probe(live, &failure);
 	/* The configuration may have metrics, where -w keeps a capture and nothing is filtered. */
@@ -322,7 +317,7 @@ static int make_drain(struct live *live)
 		.session = live->session,
 		.page_size = live->layout.size,
 		.pipeline = live->pipeline,
-		.keep = live->keep,
+		.recorder = live->recorder,
 		.writer = live->run->output,
 	};
 
@@ -339,9 +334,9 @@ static int set_up(struct live *live)
 		pipeline_read_probe(live->pipeline);
 	if (!ret)
 		ret = make_drain(live);
-	if (!ret && live->keep)
-		ret = keep_describe(live->keep, session_dir(live->session),
-				    drain_buffers(live->drain), live->failure);
+	if (!ret && live->recorder)
+		ret = recorder_describe(live->recorder, session_dir(live->session),
+					drain_buffers(live->drain), live->failure);
 	return ret ? ret : make_loop(live);
 }
 
@@ -350,8 +345,9 @@ static int begin(struct live *live, uint64_t now)
 	int ret;
 
 	if (mlockall(MCL_CURRENT | MCL_FUTURE))
-		log_warning("cannot lock memory (%s): under memory pressure records may be lost, ignoring",
-			    strerror(errno));
+		log_warning(
+			"cannot lock memory (%s): under memory pressure records may be lost, ignoring",
+			strerror(errno));
 	ret = drain_start(live->drain, live->loop, on_buffer);
 	if (ret)
 		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "epoll: %s",
@@ -365,7 +361,8 @@ static int begin(struct live *live, uint64_t now)
 		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "-o %s: %s",
 				   live->run->options->output, strerror(-ret));
 	log_debug("set up in %" PRIu64 " us, from the first step to tracing on; %" PRIu64
-		  " us since the program's start", (loop_now() - live->set_up_from) / 1000,
+		  " us since the program's start",
+		  (loop_now() - live->set_up_from) / 1000,
 		  (loop_now() - live->run->started) / 1000);
 	session_mark_clock(live->session);
 	live->began = now;
@@ -379,12 +376,12 @@ static int begin(struct live *live, uint64_t now)
 }
 
 /* On a full disk what is written stays readable, so the rest is tried all the same. */
-static int finish_keep(struct live *live, int error)
+static int finish_recorder(struct live *live, int error)
 {
 	struct failure failure = { 0 };
 	const struct cpu_buffers *buffers = drain_buffers(live->drain);
-	int ret = error ? error : keep_drain_rest(live->keep, buffers);
-	int end = keep_finish(live->keep, session_dir(live->session), buffers, &failure);
+	int ret = error ? error : recorder_drain_rest(live->recorder, buffers);
+	int end = recorder_finish(live->recorder, session_dir(live->session), buffers, &failure);
 
 	if (ret)
 		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "-w %s: %s",
@@ -404,8 +401,8 @@ static int finish(struct live *live, int error)
 
 	session_off(live->session);
 	live->broken = error && !taken;
-	if (live->keep)
-		ret = finish_keep(live, taken ? 0 : error);
+	if (live->recorder)
+		ret = finish_recorder(live, taken ? 0 : error);
 	else if (!error || taken)
 		ret = drain_rest(live->drain);
 	if (!taken || (ret && ret != -EPIPE))
@@ -487,7 +484,7 @@ void live_free(struct live *live)
 		return;
 	metrics_file_free(live->metrics);
 	pipeline_free(live->pipeline);
-	keep_free(live->keep);
+	recorder_free(live->recorder);
 	plan_free(live->plan);
 	kernel_close(live->kernel);
 	free(live->cpu_numbers);
@@ -502,7 +499,7 @@ int live_trace(struct live *live, struct failure *failure)
 	ret = set_up(live);
 	if (!ret) {
 		if (!live->has_traced)
-			missing_say(live->plan);
+			unavailable_report(live->plan);
 		live->has_traced = true;
 		ret = run_loop(live);
 	}

@@ -8,10 +8,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "allocfilt/loop.h"
+#include "allocfilt/run.h"
 
-#define NS_PER_SECOND	1000000000u
-#define EVENTS_MAX	16
+#define NS_PER_SECOND 1000000000u
+#define EVENTS_MAX    16
 
 typedef int (*ready_callback)(void *context, int fd, uint32_t events);
 
@@ -20,7 +20,7 @@ struct loop {
 	int epoll;
 	int timer;
 	int signals;
-	ready_callback *ready;		/* by descriptor */
+	ready_callback *ready; /* by descriptor */
 	int nr_ready;
 	uint64_t wakeups;
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 
-#include "allocfilt/log.h"
-#include "allocfilt/metrics_run.h"
+#include "allocfilt/base.h"
+#include "run/metrics_run.h"
 
 struct source {
 	struct pipeline *pipeline;

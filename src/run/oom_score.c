@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/oom_score.h"
+#include "allocfilt/run.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,9 +5,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "allocfilt/own_usage.h"
+#include "run/own_usage.h"
 
-#define STATM_MAX	128	/* seven numbers */
+#define STATM_MAX 128 /* seven numbers */
 
 /* Not by stdio: fopen(3) allocates. */
 static ssize_t read_statm(char text[STATM_MAX])

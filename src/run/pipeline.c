@@ -6,42 +6,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocfilt/decode.h"
-#include "allocfilt/event_directories.h"
-#include "allocfilt/kernel.h"
-#include "allocfilt/log.h"
-#include "allocfilt/losses.h"
-#include "allocfilt/merge.h"
-#include "allocfilt/naming.h"
-#include "allocfilt/page.h"
-#include "allocfilt/pipeline.h"
-#include "allocfilt/probes.h"
-#include "allocfilt/processes.h"
-#include "allocfilt/report.h"
-#include "allocfilt/task.h"
-#include "allocfilt/who.h"
+#include "allocfilt/base.h"
+#include "allocfilt/names.h"
+#include "allocfilt/record.h"
+#include "allocfilt/stall.h"
+#include "allocfilt/tracing.h"
+#include "run/pipeline.h"
+#include "run/report.h"
 
 /* How far a window's edges may be off where its times are of another clock than the events'. */
-#define FOREIGN_CLOCK_EDGE 50000	/* ns */
+#define FOREIGN_CLOCK_EDGE 50000 /* ns */
 
 struct pipeline {
 	struct pipeline_setup setup;
-	struct naming *naming;
-	struct processes *processes;	/* NULL: all */
-	struct processes *recorded;	/* NULL: all */
+	struct resolver *resolver;
+	struct processes *processes; /* NULL: all */
+	struct processes *recorded;  /* NULL: all */
 	struct page_reader *pages;
 	struct decode *decode;
 	struct merge *merge;
 	struct tasks *tasks;
 	struct report *report;
 	struct losses *losses;
-	size_t page_bytes;		/* at most, of the records of a page in merge */
+	size_t page_bytes; /* at most, of the records of a page in merge */
 	bool left_with_data;
 	bool said_ragged_end;
-	uint64_t *newest;		/* ns, by place: where a damaged page's loss is put */
+	uint64_t *newest; /* ns, by place: where a damaged page's loss is put */
 	uint64_t unread_cpus;
 	uint64_t damaged_pages;
-	int first_damaged;		/* CPU */
+	int first_damaged; /* CPU */
 	uint64_t bad_formats;
 	char first_bad_format[160];
 };
@@ -50,8 +43,7 @@ struct pipeline {
  * is more likely a thread that soon ended. */
 static bool was_recorded(struct pipeline *pipeline, const struct record *record)
 {
-	const struct namer *namer = naming_namer(pipeline->naming);
-	const struct who_task *who = namer->who(namer->context, record->pid, record->ts);
+	const struct task_info *who = resolver_task(pipeline->resolver, record->pid, record->ts);
 
 	return !who->tgid || processes_have(pipeline->recorded, who->tgid, record->ts);
 }
@@ -95,7 +87,7 @@ static int record_decoded(void *context, const struct record *record)
 	struct pipeline *pipeline = context;
 
 	*newest_of(pipeline, record->cpu) = record->ts;
-	naming_see(pipeline->naming, record);
+	resolver_see(pipeline->resolver, record);
 	return merge_put(pipeline->merge, record);
 }
 
@@ -191,7 +183,7 @@ void pipeline_read_probe(struct pipeline *pipeline)
 
 uint64_t pipeline_address(const struct pipeline *pipeline, const char *function)
 {
-	return naming_address(pipeline->naming, function);
+	return resolver_address(pipeline->resolver, function);
 }
 
 static int add_formats(struct pipeline *pipeline, struct failure *failure)
@@ -234,10 +226,10 @@ static bool make_record_stages(struct pipeline *pipeline)
 	struct decode_setup decode = {
 		.layout = setup->layout,
 		.local_clock = setup->local_clock,
-		.role_of = naming_role,
-		.symbol = naming_symbol,
-		.context = pipeline->naming,
-		.stacks = naming_stacks(pipeline->naming),
+		.role_of = resolver_role,
+		.symbol = resolver_symbol,
+		.context = pipeline->resolver,
+		.stacks = resolver_stacks(pipeline->resolver),
 		.sink = record_decoded,
 		.more_formats = setup->proc ? NULL : ignore_other_formats,
 		.sink_context = pipeline,
@@ -246,7 +238,7 @@ static bool make_record_stages(struct pipeline *pipeline)
 	size_t share = merge_share(setup->cpus.count, setup->layout.size);
 
 	pipeline->decode = decode_new(&decode);
-	naming_set_decode(pipeline->naming, pipeline->decode);
+	resolver_set_decode(pipeline->resolver, pipeline->decode);
 	pages.context = pipeline->decode;
 	pipeline->pages = page_reader_new(&setup->layout, &pages);
 	pipeline->merge = merge_new(&setup->cpus, share, record_in_order, pipeline);
@@ -258,7 +250,7 @@ static bool make_report(struct pipeline *pipeline)
 	const struct pipeline_setup *setup = &pipeline->setup;
 	struct report_setup report = {
 		.plan = setup->plan,
-		.naming = pipeline->naming,
+		.resolver = pipeline->resolver,
 		.losses = pipeline->losses,
 		.cpus = setup->cpus,
 		.format = setup->format,
@@ -304,7 +296,7 @@ static bool make_task_stages(struct pipeline *pipeline)
 static int make_naming(struct pipeline *pipeline, struct failure *failure)
 {
 	const struct pipeline_setup *setup = &pipeline->setup;
-	struct naming_setup naming = {
+	struct resolver_setup resolver = {
 		.plan = setup->plan,
 		.dir = setup->dir,
 		.names_dir = setup->names_dir,
@@ -317,7 +309,7 @@ static int make_naming(struct pipeline *pipeline, struct failure *failure)
 		.cgroups = setup->limits.cgroups,
 	};
 
-	return naming_new(&pipeline->naming, &naming, failure);
+	return resolver_new(&pipeline->resolver, &resolver, failure);
 }
 
 static int fill_pipeline(struct pipeline *pipeline, struct failure *failure)
@@ -363,7 +355,7 @@ void pipeline_free(struct pipeline *pipeline)
 	page_reader_free(pipeline->pages);
 	processes_free(pipeline->recorded);
 	processes_free(pipeline->processes);
-	naming_free(pipeline->naming);
+	resolver_free(pipeline->resolver);
 	free(pipeline);
 }
 
@@ -383,8 +375,8 @@ int pipeline_flush(struct pipeline *pipeline)
 	return ret ? ret : report_flush(pipeline->report);
 }
 
-#define TASK_OVERFLOWS	5
-#define OVERFLOWS	(TASK_OVERFLOWS + 2 + NAMING_OVERFLOWS + REPORT_OVERFLOWS)
+#define TASK_OVERFLOWS 5
+#define OVERFLOWS      (TASK_OVERFLOWS + 2 + RESOLVER_OVERFLOWS + REPORT_OVERFLOWS)
 
 static size_t task_overflows(const struct tasks *tasks, struct overflow *overflows)
 {
@@ -395,13 +387,14 @@ static size_t task_overflows(const struct tasks *tasks, struct overflow *overflo
 					  drops.tasks };
 	/* Nearly all of these are of fast calls, which nothing would have claimed; else there is a
 	 * slow window that lacks them. */
-	overflows[1] = (struct overflow){ "events", "events made room for newer ones",
-					  drops.events, true };
-	overflows[2] = (struct overflow){ "task_events",
-					  "events of a task with very many made room for newer ones",
-					  drops.task_events, true };
-	overflows[3] = (struct overflow){ "begins", "begins without an end were dropped",
-					  drops.pairs };
+	overflows[1] = (struct overflow){ "events", "events made room for newer ones", drops.events,
+					  true };
+	overflows[2] =
+		(struct overflow){ "task_events",
+				   "events of a task with very many made room for newer ones",
+				   drops.task_events, true };
+	overflows[3] =
+		(struct overflow){ "begins", "begins without an end were dropped", drops.pairs };
 	overflows[4] = (struct overflow){ "window_events",
 					  "slow windows lack events that made room for newer ones",
 					  drops.windows };
@@ -416,7 +409,7 @@ static size_t list_overflows(const struct pipeline *pipeline, struct overflow ov
 						merge_forced(pipeline->merge) };
 	overflows[count++] = (struct overflow){ "cpus", "CPUs were not read: too few open files",
 						pipeline->unread_cpus };
-	count += naming_overflows(pipeline->naming, &overflows[count]);
+	count += resolver_overflows(pipeline->resolver, &overflows[count]);
 	return count + report_overflows(pipeline->report, &overflows[count]);
 }
 
@@ -525,7 +518,7 @@ void pipeline_say_end(const struct pipeline *pipeline)
 		losses_say_all(pipeline->losses, pipeline->setup.proc != NULL);
 	/* Of a running kernel it was said at the start. */
 	if (!pipeline->setup.proc &&
-	    shrinker_names_missing(naming_shrinkers(pipeline->naming)))
+	    shrinker_names_missing(resolver_superblocks(pipeline->resolver)))
 		log_notice("superblocks have no names: the capture was taken without our probe");
 }
 
@@ -536,8 +529,8 @@ struct flaw_text {
 	uint64_t count;
 };
 
-__attribute__((format(printf, 3, 4)))
-static void add_flaw(struct flaw_text *flaws, uint64_t count, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void add_flaw(struct flaw_text *flaws, uint64_t count,
+							   const char *format, ...)
 {
 	va_list arguments;
 
@@ -549,8 +542,8 @@ static void add_flaw(struct flaw_text *flaws, uint64_t count, const char *format
 	if (flaws->used >= flaws->size)
 		return;
 	va_start(arguments, format);
-	flaws->used += vsnprintf(flaws->text + flaws->used, flaws->size - flaws->used, format,
-				 arguments);
+	flaws->used +=
+		vsnprintf(flaws->text + flaws->used, flaws->size - flaws->used, format, arguments);
 	va_end(arguments);
 }
 

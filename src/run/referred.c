@@ -4,11 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocfilt/decode.h"
-#include "allocfilt/kernel.h"
-#include "allocfilt/page.h"
-#include "allocfilt/referred.h"
-#include "allocfilt/stacks.h"
+#include "allocfilt/record.h"
+#include "allocfilt/tracing.h"
+#include "run/referred.h"
 
 #define TEXT_MAX 4096
 
@@ -25,7 +23,7 @@ struct reading {
 	struct decode *decode;
 	struct page_reader *pages;
 	struct stacks *stacks;
-	uint32_t nr_stacks;	/* whose frames are noted; the table may be full */
+	uint32_t nr_stacks; /* whose frames are noted; the table may be full */
 	int error;
 	char text[TEXT_MAX];
 };
@@ -140,13 +138,16 @@ static void add_format(struct reading *reading, const char *dir, int event, int 
 	free(text);
 }
 
-static int prepare(struct reading *reading, const struct capture *capture,
-		   const struct plan *plan)
+static int prepare(struct reading *reading, const struct capture *capture, const struct plan *plan)
 {
 	struct decode_setup decode = {
-		.layout = *capture_layout(capture), .local_clock = true,
-		.role_of = note_function, .symbol = note_symbol, .context = reading,
-		.sink = note_record, .sink_context = reading,
+		.layout = *capture_layout(capture),
+		.local_clock = true,
+		.role_of = note_function,
+		.symbol = note_symbol,
+		.context = reading,
+		.sink = note_record,
+		.sink_context = reading,
 	};
 	struct page_sink pages = { .record = decode_record, .lost = decode_lost };
 
@@ -193,7 +194,9 @@ static int read_page(void *context, int cpu, const void *page, size_t length, bo
 static int read_pages(struct reading *reading, struct capture *capture)
 {
 	struct source_sink sink = {
-		.context = reading, .ready = always_ready, .page = read_page,
+		.context = reading,
+		.ready = always_ready,
+		.page = read_page,
 		.left_with_data = left_with_data,
 	};
 	int more;

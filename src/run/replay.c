@@ -6,14 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "allocfilt/base.h"
 #include "allocfilt/capture.h"
 #include "allocfilt/config.h"
-#include "allocfilt/log.h"
-#include "allocfilt/metrics_run.h"
-#include "allocfilt/open_files.h"
-#include "allocfilt/output_file.h"
-#include "allocfilt/pipeline.h"
+#include "allocfilt/output.h"
 #include "allocfilt/run.h"
+#include "allocfilt/tracing.h"
+#include "run/metrics_run.h"
+#include "run/pipeline.h"
 
 /* The threshold of a configuration file is that of live runs: it serves where there is no other. */
 static int choose_threshold(const struct run_context *run, const struct capture *capture,
@@ -26,16 +26,18 @@ static int choose_threshold(const struct run_context *run, const struct capture 
 	if (described && taken_with && !options_on_command_line(run->options, "threshold"))
 		return 0;
 	if (!run->options->threshold_given && !described)
-		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
-				   "%s: no threshold: a capture made by hand does not bring its own, give one with -t TIME",
-				   capture_dir(capture));
+		return failure_set(
+			failure, EXIT_STATUS_USAGE, EINVAL,
+			"%s: no threshold: a capture made by hand does not bring its own, give one with -t TIME",
+			capture_dir(capture));
 	if (!run->options->threshold_given)
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
 				   "%s/capture: no threshold in it, give one with -t TIME",
 				   capture_dir(capture));
 	*ret_threshold = run->options->threshold;
 	if (*ret_threshold < taken_with)
-		log_warning("threshold %" PRIu64 " us is below the %" PRIu64 " us of the capture: shorter windows were never recorded",
+		log_warning("threshold %" PRIu64 " us is below the %" PRIu64
+			    " us of the capture: shorter windows were never recorded",
 			    *ret_threshold / 1000, taken_with / 1000);
 	return 0;
 }
@@ -45,7 +47,7 @@ static int make_plan(const struct run_context *run, struct capture *capture, str
 {
 	char events[CONFIG_SAID_MAX];
 	struct plan_request request = {
-		.functions = NULL,	/* what was traced is in the capture already */
+		.functions = NULL, /* what was traced is in the capture already */
 		.events = run->options->events,
 		.events_said = config_said(run->options, "event", events),
 		.definitions = run->options->definitions,
@@ -57,7 +59,8 @@ static int make_plan(const struct run_context *run, struct capture *capture, str
 	if (ret)
 		return ret;
 	if (options_on_command_line(run->options, "function"))
-		log_notice("what -F names is not looked for: a capture has the functions that were traced");
+		log_notice(
+			"what -F names is not looked for: a capture has the functions that were traced");
 	capture_offer(capture, &offer);
 	return plan_make(plan, &request, &offer, failure);
 }
@@ -135,8 +138,8 @@ static int check_flaws(const struct capture *capture, const struct pipeline *pip
 	if (!files && !data)
 		return 0;
 	return failure_set(failure, EXIT_STATUS_RUN_TIME, EBADMSG,
-			   "%s: damaged: %s%s%s; what could be read is shown",
-			   capture_dir(capture), files ? file_flaw : "", files && data ? ", " : "",
+			   "%s: damaged: %s%s%s; what could be read is shown", capture_dir(capture),
+			   files ? file_flaw : "", files && data ? ", " : "",
 			   data ? data_flaw : "");
 }
 
@@ -156,8 +159,8 @@ static int write_metrics(const struct run_context *run, struct pipeline *pipelin
 	return ret;
 }
 
-static int replay(const struct run_context *run, struct capture *capture,
-		  struct pipeline *pipeline, struct failure *failure)
+static int replay(const struct run_context *run, struct capture *capture, struct pipeline *pipeline,
+		  struct failure *failure)
 {
 	int ret = output_file_begin(run->output_fd, run->options->output);
 	int metrics;

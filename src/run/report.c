@@ -5,24 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocfilt/report.h"
-#include "allocfilt/shrinkers.h"
+#include "allocfilt/journal.h"
 #include "allocfilt/stall.h"
-#include "allocfilt/status_line.h"
-#include "allocfilt/summary.h"
+#include "run/report.h"
 
 struct report {
 	struct report_setup setup;
-	const struct namer *namer;
+	struct resolver *resolver;
 	struct output *output;
 	struct shrinkers *shrinkers;
 	struct stalls *stalls;
 	struct summary *summary;
-	uint64_t newest;	/* ns: time of the newest record */
+	uint64_t newest; /* ns: time of the newest record */
 };
 
 /* A name alone is no proof: any program may call itself so. */
-static bool is_background(const char *name, const struct who_task *who)
+static bool is_background(const char *name, const struct task_info *who)
 {
 	static const char *const names[] = { "kswapd", "kcompactd" };
 
@@ -38,35 +36,34 @@ static bool is_background(const char *name, const struct who_task *who)
 }
 
 static void name_function(const struct report *report, const struct stall *stall,
-			  char name[TOLD_NAME_MAX])
+			  char name[STALL_FUNCTION_MAX])
 {
-	const char *title = told_role(report->namer, stall->role);
+	const char *title = catalog_role_title(stall->role);
 
 	if (stall->function)
-		report->namer->symbol(report->namer->context, stall->function, 's', name,
-				      TOLD_NAME_MAX);
+		resolver_symbol(report->resolver, stall->function, 's', name, STALL_FUNCTION_MAX);
 	else
-		snprintf(name, TOLD_NAME_MAX, "%s", title ? title : "");
+		snprintf(name, STALL_FUNCTION_MAX, "%s", title ? title : "");
 }
 
 static int stall_ended(void *context, const struct stall *stall)
 {
 	struct report *report = context;
-	const struct namer *namer = report->namer;
-	struct told_stall told = {
+	struct resolver *resolver = report->resolver;
+	struct named_stall named = {
 		.stall = stall,
-		.who = namer->who(namer->context, stall->pid, stall->end),
-		.name = namer->task(namer->context, stall->pid, stall->end),
+		.who = resolver_task(resolver, stall->pid, stall->end),
+		.name = resolver_task_name(resolver, stall->pid, stall->end),
 		.interrupt = stall->key.kind != OWNER_TASK && stall->key.kind != OWNER_IDLE,
-		.memcg = naming_memcg(report->setup.naming, stall->memcg_id),
+		.memcg = resolver_memcg(report->setup.resolver, stall->memcg_id),
 	};
-	char function[TOLD_NAME_MAX];
+	char function[STALL_FUNCTION_MAX];
 
 	name_function(report, stall, function);
-	told.function = function;
-	told.background = !told.interrupt && is_background(told.name, told.who);
-	summary_stall(report->summary, &told);
-	return output_stall(report->output, &told);
+	named.function = function;
+	named.background = !named.interrupt && is_background(named.name, named.who);
+	summary_stall(report->summary, &named);
+	return output_stall(report->output, &named);
 }
 
 int report_window(void *context, const struct task_window *window)
@@ -80,7 +77,7 @@ int report_window(void *context, const struct task_window *window)
 
 static void count_shrinker(struct report *report, const struct task_pair *pair)
 {
-	struct shrinker_names *names = naming_shrinkers(report->setup.naming);
+	struct shrinker_names *names = resolver_superblocks(report->setup.resolver);
 
 	shrinkers_pair(report->shrinkers, pair);
 	shrinkers_superblock(report->shrinkers, pair, shrinker_names_superblock(names, pair->end));
@@ -104,9 +101,9 @@ int report_record(struct report *report, const struct record *record)
 	if (record->kind == RECORD_LOST)
 		stalls_lost(report->stalls, record->ts);
 	if (record->kind == RECORD_SUPERBLOCK)
-		naming_superblock(report->setup.naming, record);
+		resolver_see_superblock(report->setup.resolver, record);
 	if (record->kind == RECORD_CLOCK)
-		naming_mark(report->setup.naming, record->ts, record->realtime);
+		resolver_mark_clock(report->setup.resolver, record->ts, record->realtime);
 	return stalls_time(report->stalls, record->ts);
 }
 
@@ -119,7 +116,7 @@ static size_t event_text(void *context, const struct record *record, char *text,
 {
 	const struct report *report = context;
 
-	return report->namer->event(report->namer->context, record, text, size);
+	return resolver_event(report->resolver, record, text, size);
 }
 
 static bool make_stages(struct report *report)
@@ -132,7 +129,7 @@ static bool make_stages(struct report *report)
 		.fd = setup->fd,
 		.cpu_width = snprintf(NULL, 0, "%d", cpu_list_highest(&setup->cpus)),
 		.plan = setup->plan,
-		.namer = report->namer,
+		.resolver = report->resolver,
 	};
 	struct stalls_setup stalls = {
 		.plan = setup->plan,
@@ -155,7 +152,7 @@ struct report *report_new(const struct report_setup *setup)
 	if (!report)
 		return NULL;
 	report->setup = *setup;
-	report->namer = naming_namer(setup->naming);
+	report->resolver = setup->resolver;
 	if (make_stages(report))
 		return report;
 	report_free(report);
@@ -176,8 +173,8 @@ void report_free(struct report *report)
 
 size_t report_overflows(const struct report *report, struct overflow *overflows)
 {
-	const struct shrinker_names *names = naming_shrinkers(report->setup.naming);
-	const struct stacks *stacks = naming_stacks(report->setup.naming);
+	const struct shrinker_names *names = resolver_superblocks(report->setup.resolver);
+	const struct stacks *stacks = resolver_stacks(report->setup.resolver);
 	struct stalls_drops drops;
 
 	stalls_drops(report->stalls, &drops);
@@ -185,23 +182,23 @@ size_t report_overflows(const struct report *report, struct overflow *overflows)
 					  shrinkers_overflow(report->shrinkers) };
 	overflows[1] = (struct overflow){ "stall_tasks", "tasks had their stalls cut short",
 					  drops.owners };
-	overflows[2] = (struct overflow){ "stall_windows", "slow windows are in no stall",
-					  drops.spans };
-	overflows[3] = (struct overflow){ "stall_shrinkers",
-					  "shares of slab are not told by shrinker",
-					  drops.shrinkers };
-	overflows[4] = (struct overflow){ "summary",
-					  "functions or tasks are not in the summary",
+	overflows[2] =
+		(struct overflow){ "stall_windows", "slow windows are in no stall", drops.spans };
+	overflows[3] =
+		(struct overflow){ "stall_shrinkers", "shares of slab are not told by shrinker",
+				   drops.shrinkers };
+	overflows[4] = (struct overflow){ "summary", "functions or tasks are not in the summary",
 					  summary_overflow(report->summary) };
 	overflows[5] = (struct overflow){ "summary_cgroups", "cgroups are not in the summary",
 					  summary_cgroups_overflow(report->summary) };
-	overflows[6] = (struct overflow){ "superblocks", "times a superblock had no line of its own",
-					  shrinker_names_overflow(names) };
+	overflows[6] =
+		(struct overflow){ "superblocks", "times a superblock had no line of its own",
+				   shrinker_names_overflow(names) };
 	overflows[7] = (struct overflow){ "stacks", "stacks are not shown",
 					  stacks ? stacks_overflow(stacks) : 0 };
-	overflows[8] = (struct overflow){ "stall_names",
-					  "times the names of gfp flags were forgotten",
-					  drops.names };
+	overflows[8] =
+		(struct overflow){ "stall_names", "times the names of gfp flags were forgotten",
+				   drops.names };
 	return REPORT_OVERFLOWS;
 }
 
@@ -210,10 +207,10 @@ static void fill_view(const struct report *report, struct summary_view *view,
 {
 	*view = (struct summary_view){
 		.plan = report->setup.plan,
-		.namer = report->namer,
+		.resolver = report->resolver,
 		.summary = report->summary,
 		.shrinkers = report->shrinkers,
-		.shrinker_names = naming_shrinkers(report->setup.naming),
+		.shrinker_names = resolver_superblocks(report->setup.resolver),
 		.losses = report->setup.losses,
 		.cpus = report->setup.cpus,
 		.overflows = overflows,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/service.h"
+#include "allocfilt/run.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -8,16 +8,14 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "allocfilt/base.h"
 #include "allocfilt/config.h"
-#include "allocfilt/live.h"
-#include "allocfilt/log.h"
-#include "allocfilt/loop.h"
-#include "allocfilt/notify.h"
-#include "allocfilt/options.h"
+#include "allocfilt/journal.h"
+#include "run/live.h"
 
 #define NS_PER_SECOND	1000000000ull
-#define TRY_AGAIN	(60 * NS_PER_SECOND)	/* while tracing is in use */
-#define STATUS_INTERVAL	(10 * NS_PER_SECOND)
+#define TRY_AGAIN	(60 * NS_PER_SECOND) /* while tracing is in use */
+#define STATUS_INTERVAL (10 * NS_PER_SECOND)
 
 /* What a run was told to do; one replaces the other when the configuration is read again. */
 struct orders {
@@ -28,13 +26,13 @@ struct orders {
 struct service {
 	struct notify *notify;
 	struct orders *orders;
-	struct orders *next_orders;	/* to be followed when the present run has ended */
+	struct orders *next_orders; /* to be followed when the present run has ended */
 	struct live *live;
 	struct live *next;
 	bool stopping;
-	bool waiting;			/* tracing is in use by somebody else */
-	uint64_t next_try;		/* ns, while waiting */
-	uint64_t next_status;		/* ns */
+	bool waiting;	      /* tracing is in use by somebody else */
+	uint64_t next_try;    /* ns, while waiting */
+	uint64_t next_status; /* ns */
 };
 
 static void orders_free(struct orders *orders)
@@ -100,7 +98,10 @@ static int take_signal(void *context, int number, uint64_t now);
 static const struct live_hooks *hooks_of(struct service *service, struct live_hooks *hooks)
 {
 	*hooks = (struct live_hooks){
-		.tracing = tracing, .second = second, .signal = take_signal, .context = service,
+		.tracing = tracing,
+		.second = second,
+		.signal = take_signal,
+		.context = service,
 	};
 	return hooks;
 }
@@ -183,7 +184,9 @@ static int wait_request(void *context, int fd, uint32_t events)
 static int wait_a_minute(struct service *service)
 {
 	struct loop_setup setup = {
-		.context = service, .tick = wait_tick, .signal = wait_signal,
+		.context = service,
+		.tick = wait_tick,
+		.signal = wait_signal,
 	};
 	struct loop *loop = loop_new(&setup, service->orders->run.signal_fd);
 	int ret = loop ? loop_set_tick(loop, NS_PER_SECOND) : -errno;
@@ -239,8 +242,8 @@ static int serve_once(struct service *service, struct failure *failure)
 	say_waiting(service, failure);
 	*failure = (struct failure){ 0 };
 	ret = wait_a_minute(service);
-	return ret ? failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "epoll: %s", strerror(-ret))
-		   : 0;
+	return ret ? failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "epoll: %s", strerror(-ret)) :
+		     0;
 }
 
 static int serve(struct service *service, struct failure *failure)

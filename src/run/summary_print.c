@@ -4,9 +4,9 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "allocfilt/pipeline.h"
+#include "allocfilt/base.h"
 #include "allocfilt/run.h"
-#include "allocfilt/writer.h"
+#include "run/pipeline.h"
 
 static int print_to_stderr(const struct run_context *run, struct pipeline *pipeline,
 			   int (*print)(struct pipeline *pipeline, struct writer *writer))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/histogram.h"
+#include "allocfilt/stall.h"
 
-#define NS_PER_US	1000ull
+#define NS_PER_US 1000ull
 
 uint64_t histogram_edge(unsigned int edge)
 {

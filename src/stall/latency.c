@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/latency.h"
+#include "allocfilt/stall.h"
 
-#define STEP_BITS	3
-#define NS_PER_US	1000
+#define STEP_BITS 3
+#define NS_PER_US 1000
 
 /* Below 8 us a bucket is a microsecond; above, the power and the three bits behind the first. */
 static unsigned int bucket_of(uint64_t us)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/phases.h"
+#include "allocfilt/stall.h"
 
 const char *const phase_group_titles[PHASE_GROUPS] = {
 	[PHASE_DIRECT_RECLAIM] = "direct reclaim",

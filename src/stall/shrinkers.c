@@ -2,24 +2,23 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "allocfilt/limits.h"
-#include "allocfilt/shrinkers.h"
+#include "allocfilt/stall.h"
 
 struct shrinkers {
 	struct shrinker_total *totals;
 	size_t size;
 	size_t nr_totals;
 	uint64_t overflow;
-	struct shrinker_total superblocks[SHRINKER_NAMES_MAX];	/* by number */
-	struct superblock_total sorted[SHRINKER_NAMES_MAX];	/* of one callback */
+	struct shrinker_total superblocks[SHRINKER_NAMES_MAX]; /* by number */
+	struct superblock_total sorted[SHRINKER_NAMES_MAX];    /* of one callback */
 };
 
 struct shrinkers *shrinkers_new(size_t size)
 {
 	struct shrinkers *shrinkers;
 
-	if (size > LIMITS_SHRINKERS_LARGEST)
-		size = LIMITS_SHRINKERS_LARGEST;
+	if (size > SHRINKERS_MAX)
+		size = SHRINKERS_MAX;
 	shrinkers = calloc(1, sizeof(*shrinkers));
 	if (!shrinkers)
 		return NULL;
@@ -69,8 +68,7 @@ void shrinkers_pair(struct shrinkers *shrinkers, const struct task_pair *pair)
 		shrinkers->overflow++;
 }
 
-void shrinkers_superblock(struct shrinkers *shrinkers, const struct task_pair *pair,
-			  int superblock)
+void shrinkers_superblock(struct shrinkers *shrinkers, const struct task_pair *pair, int superblock)
 {
 	if (superblock < 0 || superblock >= SHRINKER_NAMES_MAX)
 		return;

@@ -6,14 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "allocfilt/btf.h"
+#include "tracing/btf.h"
 
-#define MAGIC		0xeb9f
-#define VERSION		1
-#define FILE_MAX	(256u << 20)	/* bytes; that of Debian's 7.3 has 5 MiB */
-#define READ_STEP	(1u << 20)
-#define DEPTH_MAX	32		/* anonymous members within each other, or qualifiers */
-#define MEMBERS_LOOKED_AT_MAX	65536	/* in one search: damaged data could ask for 2^32 */
+#define MAGIC		      0xeb9f
+#define VERSION		      1
+#define FILE_MAX	      (256u << 20) /* bytes; that of Debian's 7.3 has 5 MiB */
+#define READ_STEP	      (1u << 20)
+#define DEPTH_MAX	      32    /* anonymous members within each other, or qualifiers */
+#define MEMBERS_LOOKED_AT_MAX 65536 /* in one search: damaged data could ask for 2^32 */
 
 enum kind {
 	KIND_INT = 1,
@@ -43,7 +43,7 @@ struct header {
 	uint8_t version;
 	uint8_t flags;
 	uint32_t length;
-	uint32_t type_offset;	/* from the header's end, as the next ones */
+	uint32_t type_offset; /* from the header's end, as the next ones */
 	uint32_t type_length;
 	uint32_t string_offset;
 	uint32_t string_length;
@@ -58,7 +58,7 @@ struct type {
 struct member {
 	uint32_t name;
 	uint32_t type;
-	uint32_t offset;	/* bits; of a structure with bit fields the lower 24 bits of it */
+	uint32_t offset; /* bits; of a structure with bit fields the lower 24 bits of it */
 };
 
 /* What stands behind a type: so many bytes, or so many for each of its members. */
@@ -79,12 +79,12 @@ static const struct {
 };
 
 struct btf {
-	void *read;			/* of btf_open() */
+	void *read; /* of btf_open() */
 	const unsigned char *types;
 	size_t types_size;
 	const char *strings;
 	size_t strings_size;
-	uint32_t *places;		/* of each type in types; types count from 1 */
+	uint32_t *places; /* of each type in types; types count from 1 */
 	size_t nr_places;
 };
 
@@ -153,8 +153,8 @@ static int find_sections(struct btf *btf, const unsigned char *data, size_t size
 	if (size < sizeof(header) || size > FILE_MAX)
 		return size > FILE_MAX ? -EFBIG : -EINVAL;
 	memcpy(&header, data, sizeof(header));
-	if (header.magic != MAGIC || header.version != VERSION ||
-	    header.length < sizeof(header) || header.length > size)
+	if (header.magic != MAGIC || header.version != VERSION || header.length < sizeof(header) ||
+	    header.length > size)
 		return -EINVAL;
 	size -= header.length;
 	if (!section_fits(size, header.type_offset, header.type_length) ||
@@ -286,7 +286,7 @@ static bool read_type(const struct btf *btf, uint32_t id, struct type *type, siz
 struct member_search {
 	const struct btf *btf;
 	const char *wanted;
-	uint64_t found;			/* bits from the start of the structure */
+	uint64_t found; /* bits from the start of the structure */
 	unsigned int looked_at;
 };
 
@@ -301,15 +301,15 @@ static int find_in_anonymous(struct member_search *search, uint32_t id, uint64_t
 	if (depth >= DEPTH_MAX || !read_type(search->btf, id, &type, &place))
 		return -EINVAL;
 	if (kind_of(&type) != KIND_STRUCT && kind_of(&type) != KIND_UNION)
-		return -ENOENT;		/* a bit field that only fills */
+		return -ENOENT; /* a bit field that only fills */
 	return find_member(search, &type, place, start, depth + 1);
 }
 
 static int look_at_member(struct member_search *search, const struct type *type,
 			  const struct member *member, uint64_t start, int depth)
 {
-	uint64_t offset = start + (has_bit_fields(type) ? member->offset & 0xffffff :
-							  member->offset);
+	uint64_t offset =
+		start + (has_bit_fields(type) ? member->offset & 0xffffff : member->offset);
 
 	if (search->looked_at++ >= MEMBERS_LOOKED_AT_MAX)
 		return -EINVAL;

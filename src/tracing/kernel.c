@@ -13,10 +13,10 @@
 #include <tracefs.h>
 #include <unistd.h>
 
-#include "allocfilt/file.h"
-#include "allocfilt/kernel.h"
+#include "allocfilt/base.h"
+#include "allocfilt/tracing.h"
 
-#define READ_SIZE	65536
+#define READ_SIZE 65536
 
 char *kernel_read_file(const char *dir, const char *name, size_t *ret_length)
 {
@@ -67,11 +67,12 @@ static int refused(struct failure *failure, const char *what, int error)
 				   "%s: %s: the kernel is locked down (%s), see kernel_lockdown(7)",
 				   what, strerror(error), lockdown);
 	if (error == EPERM && !geteuid())
-		return failure_set(failure, EXIT_STATUS_NO_TRACEFS, error,
-				   "%s: %s, even to root: kernel lockdown or a container forbids it",
-				   what, strerror(error));
-	return failure_set(failure, EXIT_STATUS_NO_TRACEFS, error,
-			   "%s: %s: run as root", what, strerror(error));
+		return failure_set(
+			failure, EXIT_STATUS_NO_TRACEFS, error,
+			"%s: %s, even to root: kernel lockdown or a container forbids it", what,
+			strerror(error));
+	return failure_set(failure, EXIT_STATUS_NO_TRACEFS, error, "%s: %s: run as root", what,
+			   strerror(error));
 }
 
 static bool on_tracefs(const char *dir)
@@ -89,8 +90,8 @@ int kernel_source_kind(const char *dir, enum source_kind *ret_kind, struct failu
 		return failure_set(failure, EXIT_STATUS_USAGE, errno, "-s %s: %s", dir,
 				   strerror(errno));
 	if (!S_ISDIR(st.st_mode))
-		return failure_set(failure, EXIT_STATUS_USAGE, ENOTDIR,
-				   "-s %s: not a directory", dir);
+		return failure_set(failure, EXIT_STATUS_USAGE, ENOTDIR, "-s %s: not a directory",
+				   dir);
 	if (access(dir, R_OK | X_OK) < 0) {
 		if (on_tracefs(dir))
 			return refused(failure, dir, errno);
@@ -104,7 +105,8 @@ int kernel_source_kind(const char *dir, enum source_kind *ret_kind, struct failu
 	if (!has_file(dir, "instances") || !has_file(dir, "events"))
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
 				   "-s %s: not the top of the tracing directory (an instance has "
-				   "no function list of its own)", dir);
+				   "no function list of its own)",
+				   dir);
 	*ret_kind = SOURCE_TRACEFS;
 	return 0;
 }
@@ -303,8 +305,8 @@ static int read_functions(struct kernel *kernel, const struct plan_request *requ
 	return 0;
 }
 
-static int read_kernel(struct kernel *kernel, const char *dir,
-		       const struct plan_request *request, struct failure *failure)
+static int read_kernel(struct kernel *kernel, const char *dir, const struct plan_request *request,
+		       struct failure *failure)
 {
 	struct utsname name;
 	int ret;

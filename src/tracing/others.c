@@ -8,10 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "allocfilt/file.h"
-#include "allocfilt/kernel.h"
-#include "allocfilt/log.h"
-#include "allocfilt/others.h"
+#include "allocfilt/base.h"
+#include "allocfilt/tracing.h"
+#include "tracing/others.h"
 
 struct obstacle {
 	const char *path;
@@ -20,25 +19,22 @@ struct obstacle {
 };
 
 /* All of them act on every instance: trace.c has one tracing_thresh, ftrace.c one graph hash. */
-static const struct obstacle everywhere[] = {
-	{ "tracing_thresh", STEP_NUMBER, "0" },
-	{ "max_graph_depth", STEP_NUMBER, "0" },
-	{ "set_graph_function", STEP_LIST, "" },
-	{ "set_graph_notrace", STEP_LIST, "" },
-	{ NULL }
-};
+static const struct obstacle everywhere[] = { { "tracing_thresh", STEP_NUMBER, "0" },
+					      { "max_graph_depth", STEP_NUMBER, "0" },
+					      { "set_graph_function", STEP_LIST, "" },
+					      { "set_graph_notrace", STEP_LIST, "" },
+					      { NULL } };
 
-static const struct obstacle at_top[] = {
-	{ "current_tracer", STEP_TRACER, "nop" },
-	{ "set_event", STEP_EVENTS, "" },
-	{ NULL }
-};
+static const struct obstacle at_top[] = { { "current_tracer", STEP_TRACER, "nop" },
+					  { "set_event", STEP_EVENTS, "" },
+					  { NULL } };
 
 static int in_use(struct failure *failure, const char *path, const char *value)
 {
-	return failure_set(failure, EXIT_STATUS_IN_USE, EBUSY,
-			   "tracing is in use by somebody else: %s is %.*s (--force goes on and puts it back)",
-			   path, (int)strcspn(value, "\n"), value);
+	return failure_set(
+		failure, EXIT_STATUS_IN_USE, EBUSY,
+		"tracing is in use by somebody else: %s is %.*s (--force goes on and puts it back)",
+		path, (int)strcspn(value, "\n"), value);
 }
 
 static int clear(struct steps *steps, const struct obstacle *obstacle, bool force,
@@ -50,9 +46,10 @@ static int clear(struct steps *steps, const struct obstacle *obstacle, bool forc
 	if (ret == -ENOENT)
 		return 0;
 	if (ret)
-		return failure_set(failure, ret == -EPERM || ret == -EACCES ?
-				   EXIT_STATUS_NO_TRACEFS : EXIT_STATUS_RUN_TIME, -ret,
-				   "cannot read %s: %s", obstacle->path, strerror(-ret));
+		return failure_set(failure,
+				   ret == -EPERM || ret == -EACCES ? EXIT_STATUS_NO_TRACEFS :
+								     EXIT_STATUS_RUN_TIME,
+				   -ret, "cannot read %s: %s", obstacle->path, strerror(-ret));
 	if (!strcmp(now, obstacle->neutral))
 		ret = 0;
 	else if (force)
@@ -87,8 +84,7 @@ static bool reads_threshold(const struct steps *steps, const char *path)
 	return reads;
 }
 
-static int clear_tracer(struct steps *steps, const char *path, bool force,
-			struct failure *failure)
+static int clear_tracer(struct steps *steps, const char *path, bool force, struct failure *failure)
 {
 	struct obstacle tracer = { path, STEP_TRACER, "nop" };
 
@@ -188,12 +184,15 @@ static int check_contents(const struct steps *steps, bool force, struct failure 
 	if (force)
 		return 0;
 	if (entries)
-		return failure_set(failure, EXIT_STATUS_IN_USE, EBUSY,
-				   "tracing is in use by somebody else: the top-level buffer holds %lld entries, "
-				   "which would be lost (echo > trace clears it; --force)", entries);
-	return failure_set(failure, EXIT_STATUS_IN_USE, EBUSY,
-			   "tracing is in use by somebody else: a snapshot is taken, which would be lost "
-			   "(echo 0 > snapshot frees it; --force)");
+		return failure_set(
+			failure, EXIT_STATUS_IN_USE, EBUSY,
+			"tracing is in use by somebody else: the top-level buffer holds %lld entries, "
+			"which would be lost (echo > trace clears it; --force)",
+			entries);
+	return failure_set(
+		failure, EXIT_STATUS_IN_USE, EBUSY,
+		"tracing is in use by somebody else: a snapshot is taken, which would be lost "
+		"(echo 0 > snapshot frees it; --force)");
 }
 
 int others_at_top(struct steps *steps, bool force, struct failure *failure)

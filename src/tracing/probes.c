@@ -7,34 +7,33 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "allocfilt/btf.h"
-#include "allocfilt/file.h"
-#include "allocfilt/probes.h"
-
+#include "allocfilt/base.h"
+#include "allocfilt/tracing.h"
+#include "tracing/btf.h"
 
 /* The first argument of a function, as a kprobe event names it. */
 #if defined(__x86_64__)
-#define FIRST_ARGUMENT	"%di"
+#define FIRST_ARGUMENT "%di"
 #elif defined(__i386__)
-#define FIRST_ARGUMENT	"%ax"
+#define FIRST_ARGUMENT "%ax"
 #elif defined(__aarch64__)
-#define FIRST_ARGUMENT	"%x0"
+#define FIRST_ARGUMENT "%x0"
 #elif defined(__arm__)
-#define FIRST_ARGUMENT	"%r0"
+#define FIRST_ARGUMENT "%r0"
 #elif defined(__s390x__)
-#define FIRST_ARGUMENT	"%r2"
+#define FIRST_ARGUMENT "%r2"
 #elif defined(__riscv)
-#define FIRST_ARGUMENT	"%a0"
+#define FIRST_ARGUMENT "%a0"
 #elif defined(__powerpc64__)
-#define FIRST_ARGUMENT	"%gpr3"
+#define FIRST_ARGUMENT "%gpr3"
 #else
-#define FIRST_ARGUMENT	"$arg1"
+#define FIRST_ARGUMENT "$arg1"
 #endif
 
 enum event_probes {
 	EVENT_PROBES_NONE,
-	EVENT_PROBES_PLAIN,	/* from 5.15 */
-	EVENT_PROBES_FILTER,	/* from 6.0: with a filter that is looked at before anything else */
+	EVENT_PROBES_PLAIN,  /* from 5.15 */
+	EVENT_PROBES_FILTER, /* from 6.0: with a filter that is looked at before anything else */
 };
 
 static int read_offsets(struct probe *probe, const struct btf *btf)
@@ -76,7 +75,8 @@ static int find_offsets(struct probe *probe, struct failure *failure)
 	btf_free(btf);
 	if (ret)
 		return failure_set(failure, EXIT_STATUS_NO_FEATURE, -ret,
-				   BTF_VMLINUX ": it does not tell where superblocks have their names");
+				   BTF_VMLINUX
+				   ": it does not tell where superblocks have their names");
 	return 0;
 }
 
@@ -108,22 +108,21 @@ static const char *member_at(const struct probe *probe, uint32_t member, const c
 			     char *text, size_t size)
 {
 	if (probe->has_private_data)
-		snprintf(text, size, "+%" PRIu32 "(+%" PRIu32 "(%s))", member,
-			 probe->private_data, shrinker);
+		snprintf(text, size, "+%" PRIu32 "(+%" PRIu32 "(%s))", member, probe->private_data,
+			 shrinker);
 	else
-		snprintf(text, size, "%+" PRId64 "(%s)",
-			 (int64_t)member - (int64_t)probe->s_shrink, shrinker);
+		snprintf(text, size, "%+" PRId64 "(%s)", (int64_t)member - (int64_t)probe->s_shrink,
+			 shrinker);
 	return text;
 }
 
-#define MEMBER_AT(probe, member, shrinker) \
-	member_at(probe, member, shrinker, (char [64]){ 0 }, 64)
+#define MEMBER_AT(probe, member, shrinker) member_at(probe, member, shrinker, (char[64]){ 0 }, 64)
 
 static void define_kprobe(struct probe *probe)
 {
 	snprintf(probe->definition, sizeof(probe->definition),
-		 "p:" PROBE_EVENT " " PROBE_CALLBACK " shr=%s id=%s:string dev=%s:u32", FIRST_ARGUMENT,
-		 MEMBER_AT(probe, probe->s_id, FIRST_ARGUMENT),
+		 "p:" PROBE_EVENT " " PROBE_CALLBACK " shr=%s id=%s:string dev=%s:u32",
+		 FIRST_ARGUMENT, MEMBER_AT(probe, probe->s_id, FIRST_ARGUMENT),
 		 MEMBER_AT(probe, probe->s_dev, FIRST_ARGUMENT));
 }
 
@@ -134,7 +133,8 @@ static void define_event_probe(struct probe *probe, uint64_t callback)
 	if (callback)
 		snprintf(filter, sizeof(filter), "shrink == 0x%" PRIx64, callback);
 	snprintf(probe->definition, sizeof(probe->definition),
-		 "e:" PROBE_EVENT " vmscan/mm_shrink_slab_start shr=$shr shrink=$shrink id=%s:string dev=%s:u32%s%s",
+		 "e:" PROBE_EVENT
+		 " vmscan/mm_shrink_slab_start shr=$shr shrink=$shrink id=%s:string dev=%s:u32%s%s",
 		 MEMBER_AT(probe, probe->s_id, "$shr"), MEMBER_AT(probe, probe->s_dev, "$shr"),
 		 callback && probe->filtered ? " if " : "", probe->filtered ? filter : "");
 	if (!probe->filtered)
@@ -146,8 +146,7 @@ int probe_find(struct probe *probe, const struct kernel *kernel, struct failure 
 	enum event_probes probes = event_probes_of(kernel);
 
 	memset(probe, 0, sizeof(*probe));
-	if (!has_file(kernel, "dynamic_events") ||
-	    (!probes && !has_file(kernel, "kprobe_events")))
+	if (!has_file(kernel, "dynamic_events") || (!probes && !has_file(kernel, "kprobe_events")))
 		return failure_set(failure, EXIT_STATUS_NO_FEATURE, ENOENT,
 				   "this kernel has neither event probes nor kprobe events");
 	probe->on_event = probes != EVENT_PROBES_NONE;

@@ -9,30 +9,27 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "allocfilt/file.h"
-#include "allocfilt/kernel.h"
-#include "allocfilt/log.h"
-#include "allocfilt/others.h"
-#include "allocfilt/probes.h"
-#include "allocfilt/session.h"
-#include "allocfilt/steps.h"
-#include "allocfilt/undo.h"
+#include "allocfilt/base.h"
+#include "allocfilt/tracing.h"
+#include "tracing/others.h"
+#include "tracing/steps.h"
+#include "tracing/undo.h"
 
-#define INSTANCE_PATH	"instances/" SESSION_INSTANCE
-#define PROBE_PATH	"events/" PROBE_EVENT
+#define INSTANCE_PATH "instances/" SESSION_INSTANCE
+#define PROBE_PATH    "events/" PROBE_EVENT
 
 struct session {
-	const struct session_request *request;	/* during session_start() only */
+	const struct session_request *request; /* during session_start() only */
 	struct undo *undo;
 	struct steps steps;
-	const char *prefix;	/* of our files: "" or "instances/allocfilt/" */
+	const char *prefix; /* of our files: "" or "instances/allocfilt/" */
 	char *dir;
 	bool instance;
 	bool graph;
 	bool on;
-	bool probed;		/* the probe is in place */
-	long long threshold;	/* µs */
-	int marker;		/* trace_marker, -1: none */
+	bool probed;	     /* the probe is in place */
+	long long threshold; /* µs */
+	int marker;	     /* trace_marker, -1: none */
 };
 
 /* Path of one of our own files, in the instance or at the top level. */
@@ -42,7 +39,7 @@ static const char *own_path(const struct session *session, const char *name, cha
 	return buffer;
 }
 
-#define OWN(session, name) own_path(session, name, (char [PATH_MAX]){ 0 })
+#define OWN(session, name) own_path(session, name, (char[PATH_MAX]){ 0 })
 
 static bool has_own(const struct session *session, const char *name)
 {
@@ -54,8 +51,8 @@ static bool has_own(const struct session *session, const char *name)
 static int set_own(struct session *session, enum step_kind kind, const char *name,
 		   const char *value, struct failure *failure)
 {
-	return steps_set(&session->steps, kind, OWN(session, name), value, NULL,
-			 session->instance, failure);
+	return steps_set(&session->steps, kind, OWN(session, name), value, NULL, session->instance,
+			 failure);
 }
 
 /* Where the kernel has no such file there is nothing to be set. */
@@ -158,17 +155,17 @@ static int set_options(struct session *session, bool with_pids, struct failure *
 		const char *name;
 		const char *value;
 		bool pids_only;
-		bool shared;	/* a tracer's option: one for all instances up to 6.12 */
+		bool shared; /* a tracer's option: one for all instances up to 6.12 */
 	} options[] = {
-		{ "options/record-cmd", "1" },		/* fills saved_cmdlines */
-		{ "options/markers", "1" },		/* off, trace_marker takes nothing */
-		{ "options/overwrite", "1" },		/* off, no page tells what was lost */
-		{ "options/stacktrace", "0" },		/* a stack behind each of our events */
+		{ "options/record-cmd", "1" }, /* fills saved_cmdlines */
+		{ "options/markers", "1" },    /* off, trace_marker takes nothing */
+		{ "options/overwrite", "1" },  /* off, no page tells what was lost */
+		{ "options/stacktrace", "0" }, /* a stack behind each of our events */
 		{ "options/userstacktrace", "0" },
-		{ "options/event-fork", "1", .pids_only = true },	/* new threads too */
+		{ "options/event-fork", "1", .pids_only = true }, /* new threads too */
 		{ "options/function-fork", "1", .pids_only = true },
-		{ "options/sleep-time", "1", .shared = true },	/* off, calltime is moved */
-		{ "options/funcgraph-irqs", "1", .shared = true },	/* off, no interrupts */
+		{ "options/sleep-time", "1", .shared = true },	   /* off, calltime is moved */
+		{ "options/funcgraph-irqs", "1", .shared = true }, /* off, no interrupts */
 	};
 	int ret = 0;
 
@@ -518,7 +515,7 @@ static bool other_instance_tells(const struct session *session, bool *ret_graph)
  * buffer_subbuf_size_kb came with 6.8, function_graph for instances with 6.11: a kernel without
  * the first has not the second, any other is tried.
  */
-static bool instance_is_vain(const struct session *session)
+static bool instance_lacks_function_graph(const struct session *session)
 {
 	char path[PATH_MAX];
 	bool graph;
@@ -527,8 +524,7 @@ static bool instance_is_vain(const struct session *session)
 		return false;
 	if (other_instance_tells(session, &graph))
 		return !graph;
-	return file_path(path, session->steps.dir, "buffer_subbuf_size_kb") ||
-	       access(path, F_OK);
+	return file_path(path, session->steps.dir, "buffer_subbuf_size_kb") || access(path, F_OK);
 }
 
 /*
@@ -540,7 +536,7 @@ static int choose_place(struct session *session, struct failure *failure)
 {
 	int ret;
 
-	if (instance_is_vain(session))
+	if (instance_lacks_function_graph(session))
 		return use_dir(session, false, failure);
 	ret = steps_set(&session->steps, STEP_INSTANCE, INSTANCE_PATH, "present", NULL, false,
 			failure);
@@ -773,8 +769,8 @@ bool session_taken(struct session *session, char *what, size_t size)
 	char threshold[32];
 
 	snprintf(threshold, sizeof(threshold), "%lld", session->threshold);
-	if (differs(session, STEP_NUMBER, OWN(session, "tracing_on"), session->on ? "1" : "0",
-		    what, size))
+	if (differs(session, STEP_NUMBER, OWN(session, "tracing_on"), session->on ? "1" : "0", what,
+		    size))
 		return true;
 	if (!session->graph)
 		return false;

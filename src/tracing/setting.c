@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocfilt/kernel.h"
-#include "allocfilt/setting.h"
+#include "allocfilt/tracing.h"
+#include "tracing/setting.h"
 
 /* A buffer is a whole number of sub-buffers, of 64 KiB at most: ring_buffer_subbuf_order_set(). */
-#define SIZE_ROUNDING_KB	68
+#define SIZE_ROUNDING_KB 68
 
 static char *trimmed(const char *text)
 {
@@ -223,7 +223,7 @@ static bool size_holds(const char *value, const char *now)
 	return more >= 0 && more < SIZE_ROUNDING_KB;
 }
 
-bool setting_took(enum step_kind kind, const char *value, const char *now)
+bool setting_accepted(enum step_kind kind, const char *value, const char *now)
 {
 	if (is_pids(kind))
 		return true;

@@ -9,18 +9,17 @@
 #include <tracefs.h>
 #include <unistd.h>
 
-#include "allocfilt/file.h"
-#include "allocfilt/kernel.h"
-#include "allocfilt/log.h"
-#include "allocfilt/setting.h"
-#include "allocfilt/steps.h"
+#include "allocfilt/base.h"
+#include "allocfilt/tracing.h"
+#include "tracing/setting.h"
+#include "tracing/steps.h"
 
-#define BUSY_WAIT_MS	2000
-#define BUSY_PAUSE_MS	50
-#define SHOWN_MAX	60	/* bytes of a value in a message */
+#define BUSY_WAIT_MS  2000
+#define BUSY_PAUSE_MS 50
+#define SHOWN_MAX     60 /* bytes of a value in a message */
 
-#define DYNAMIC_EVENTS	"dynamic_events"
-#define EVENTS_DIR	"events/"
+#define DYNAMIC_EVENTS "dynamic_events"
+#define EVENTS_DIR     "events/"
 
 int steps_init(struct steps *steps, const char *dir)
 {
@@ -220,8 +219,8 @@ static const char *advice_of(enum step_kind kind, int error)
 	return "";
 }
 
-static int failed(struct failure *failure, const char *verb, enum step_kind kind,
-		  const char *path, int error)
+static int failed(struct failure *failure, const char *verb, enum step_kind kind, const char *path,
+		  int error)
 {
 	return failure_set(failure, status_of(error), error, "cannot %s %s: %s%s", verb, path,
 			   strerror(error), advice_of(kind, error));
@@ -251,7 +250,7 @@ static const char *shown(const char *value, char *buffer)
 	return buffer;
 }
 
-#define SHOWN(value)	shown(value, (char [SHOWN_MAX + 4]){ 0 })
+#define SHOWN(value) shown(value, (char[SHOWN_MAX + 4]){ 0 })
 
 static int note(struct steps *steps, struct failure *failure)
 {
@@ -280,7 +279,7 @@ static int read_back(struct steps *steps, struct step *step, const char *value,
 
 	if (ret)
 		return failed(failure, "read back", step->kind, step->path, -ret);
-	if (!setting_took(step->kind, value, now)) {
+	if (!setting_accepted(step->kind, value, now)) {
 		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, EIO,
 				  "%s did not take what was written: it reads %s, not %s",
 				  step->path, SHOWN(now), SHOWN(value));
@@ -404,10 +403,10 @@ static int write_found(struct steps *steps, struct step *step, const char *now,
 		return failure_set(failure, EXIT_STATUS_NOT_RESTORED, -ret,
 				   "%s was put back to %s but cannot be read: %s", step->path,
 				   SHOWN(step->found), strerror(-ret));
-	if (!setting_took(step->kind, step->found, after))
+	if (!setting_accepted(step->kind, step->found, after))
 		ret = failure_set(failure, EXIT_STATUS_NOT_RESTORED, EIO,
-				  "%s is %s and cannot be put back to %s", step->path,
-				  SHOWN(after), SHOWN(step->found));
+				  "%s is %s and cannot be put back to %s", step->path, SHOWN(after),
+				  SHOWN(step->found));
 	free(after);
 	return ret;
 }
@@ -437,8 +436,8 @@ static int put_back(struct steps *steps, struct step *step, const char *now,
 	}
 	if (!is_ours(step, now)) {
 		log_warning("%s is %s: neither what we wrote (%s) nor what was found (%s); "
-			    "somebody else changed it, leaving it", step->path, SHOWN(now),
-			    SHOWN(step->wrote), SHOWN(step->found));
+			    "somebody else changed it, leaving it",
+			    step->path, SHOWN(now), SHOWN(step->wrote), SHOWN(step->found));
 		leave_older(steps, step);
 		step->done = true;
 		return 0;

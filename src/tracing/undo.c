@@ -10,16 +10,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "allocfilt/file.h"
-#include "allocfilt/undo.h"
+#include "allocfilt/base.h"
+#include "tracing/undo.h"
 
-#define UNDO_MAGIC	"allocfilt-undo"
-#define UNDO_VERSION	"1"
-#define UNDO_FIELDS	6
-#define BOOT_ID		"/proc/sys/kernel/random/boot_id"
+#define UNDO_MAGIC   "allocfilt-undo"
+#define UNDO_VERSION "1"
+#define UNDO_FIELDS  6
+#define BOOT_ID	     "/proc/sys/kernel/random/boot_id"
 
 /* A filter of all functions of a kernel is 1 MiB. */
-#define UNDO_SIZE_MAX	(16 << 20)
+#define UNDO_SIZE_MAX (16 << 20)
 
 struct undo {
 	char *dir;
@@ -53,9 +53,10 @@ static int make_dir(struct undo *undo, struct failure *failure)
 	const char *why;
 
 	if (mkdir(undo->dir, 0700) < 0 && errno != EEXIST)
-		return failure_set(failure, errno == EACCES || errno == EPERM ?
-				   EXIT_STATUS_NO_TRACEFS : EXIT_STATUS_RUN_TIME, errno,
-				   "cannot make %s: %s", undo->dir, strerror(errno));
+		return failure_set(failure,
+				   errno == EACCES || errno == EPERM ? EXIT_STATUS_NO_TRACEFS :
+								       EXIT_STATUS_RUN_TIME,
+				   errno, "cannot make %s: %s", undo->dir, strerror(errno));
 	if (lstat(undo->dir, &st) < 0)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "%s: %s", undo->dir,
 				   strerror(errno));
@@ -77,8 +78,9 @@ static int open_trusted(struct undo *undo, const char *name, int flags, struct f
 	if (fd < 0 && errno == ELOOP)
 		return refuse(failure, path, "is a symbolic link");
 	if (fd < 0)
-		return failure_set(failure, errno == EACCES ? EXIT_STATUS_NO_TRACEFS :
-				   EXIT_STATUS_RUN_TIME, errno, "%s: %s", path, strerror(errno));
+		return failure_set(failure,
+				   errno == EACCES ? EXIT_STATUS_NO_TRACEFS : EXIT_STATUS_RUN_TIME,
+				   errno, "%s: %s", path, strerror(errno));
 	why = fstat(fd, &st) < 0 ? strerror(errno) : distrust(&st, S_IFREG);
 	if (!why)
 		return fd;
@@ -119,9 +121,10 @@ static int take_lock(struct undo *undo, struct failure *failure)
 	if (undo->lock < 0)
 		return undo->lock;
 	if (flock(undo->lock, LOCK_EX | LOCK_NB) < 0)
-		return errno == EWOULDBLOCK ? in_use(undo, failure) :
-			failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "%s/lock: %s",
-				    undo->dir, strerror(errno));
+		return errno == EWOULDBLOCK ?
+			       in_use(undo, failure) :
+			       failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "%s/lock: %s",
+					   undo->dir, strerror(errno));
 	errno = 0;
 	ret = write_pid(undo->lock);
 	if (ret)
@@ -252,8 +255,7 @@ static char *compose(const struct undo *undo, const struct steps *steps, size_t 
 		if (!steps->step[i].done && !steps->step[i].within)
 			put_step(file, &steps->step[i], !steps->restoring);
 	if (!fflush(file))
-		fprintf(file, "end\t%016llx\n",
-			(unsigned long long)checksum(text, *ret_length));
+		fprintf(file, "end\t%016llx\n", (unsigned long long)checksum(text, *ret_length));
 	if (fclose(file)) {
 		free(text);
 		return NULL;

@@ -17,11 +17,11 @@
 #include <cmocka.h>
 
 #include "allocfilt/capture.h"
-#include "allocfilt/metrics_run.h"
-#include "allocfilt/own_usage.h"
-#include "allocfilt/pipeline.h"
 #include "counted_malloc.h"
 #include "made_cpus.h"
+#include "run/metrics_run.h"
+#include "run/own_usage.h"
+#include "run/pipeline.h"
 #include "test_directory.h"
 
 static struct pipeline *make_pipeline(struct capture *capture, const struct plan *plan,
@@ -30,12 +30,22 @@ static struct pipeline *make_pipeline(struct capture *capture, const struct plan
 {
 	static char symbols[PATH_MAX], mounts[PATH_MAX];
 	struct pipeline_setup setup = {
-		.plan = plan, .layout = *capture_layout(capture), .dir = capture_dir(capture),
-		.names_dir = capture_dir(capture), .symbols = symbols, .mounts = mounts,
-		.release = capture_release(capture), .stack = true,
-		.cpus = cpus, .local_clock = true, .format = format, .top = 10,
-		.journal = journal, .limits = LIMITS_DEFAULT,
-		.writer = writer, .output_fd = -1,
+		.plan = plan,
+		.layout = *capture_layout(capture),
+		.dir = capture_dir(capture),
+		.names_dir = capture_dir(capture),
+		.symbols = symbols,
+		.mounts = mounts,
+		.release = capture_release(capture),
+		.stack = true,
+		.cpus = cpus,
+		.local_clock = true,
+		.format = format,
+		.top = 10,
+		.journal = journal,
+		.limits = LIMITS_DEFAULT,
+		.writer = writer,
+		.output_fd = -1,
 	};
 	struct pipeline *pipeline = NULL;
 	struct failure failure;
@@ -83,8 +93,7 @@ static unsigned int count_in(const char *dir, enum options_format format,
 	assert_int_equal(capture_open(&capture, dir, &failure), 0);
 	capture_offer(capture, &offer);
 	assert_int_equal(plan_make(&plan, &request, &offer, &failure), 0);
-	pipeline = make_pipeline(capture, plan, writer, format, journal,
-				 capture_cpus(capture));
+	pipeline = make_pipeline(capture, plan, writer, format, journal, capture_cpus(capture));
 	pipeline_source_sink(pipeline, &sink);
 	allocations = 0;
 	counting = true;
@@ -111,8 +120,8 @@ static unsigned int count_in(const char *dir, enum options_format format,
 static void test_count(void **state)
 {
 	static const char *const captures[] = {
-		"fixtures/5.10", "fixtures/6.1", "fixtures/6.12", "fixtures/7.3", "fixtures/i386",
-		"fixtures/s390x", "fixtures/kept",
+		"fixtures/5.10", "fixtures/6.1",   "fixtures/6.12", "fixtures/7.3",
+		"fixtures/i386", "fixtures/s390x", "fixtures/kept",
 	};
 	static const enum options_format forms[] = { FORMAT_TRACE, FORMAT_TREE, FORMAT_JSON };
 	static const struct journal_setup journals[] = {
@@ -164,27 +173,30 @@ static void test_bytes_of_many_cpus(void **state)
 	assert_in_range(many - two, 0, 4 << 20);
 }
 
-static int symbol(void *context, uint64_t address, char style, char *text, size_t size)
-{
-	(void)context;
-	(void)style;
-	return snprintf(text, size, "scan_%llx", (unsigned long long)address);
-}
-
 /* qsort(3) allocates for more than a few, which no capture has. */
 static void test_metrics_of_many_shrinkers(void **state)
 {
-	const struct namer namer = { .symbol = symbol };
 	struct plan *plan = calloc(1, sizeof(*plan));
+	struct resolver_setup setup = {
+		.plan = plan,
+		.dir = "/none",
+		.names_dir = "/none",
+		.symbols = "/none",
+		.names = 64,
+		.cgroups = 64,
+	};
+	struct failure failure;
 	struct summary_view view = {
-		.plan = plan, .namer = &namer, .summary = summary_new(plan, 64),
-		.shrinkers = shrinkers_new(LIMITS_SHRINKERS_LARGEST),
+		.plan = plan,
+		.summary = summary_new(plan, 64),
+		.shrinkers = shrinkers_new(SHRINKERS_MAX),
 	};
 	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	struct writer *writer = writer_new(fd, -1);
 
 	(void)state;
-	for (uint64_t i = 0; i < LIMITS_SHRINKERS_LARGEST; i++) {
+	assert_int_equal(resolver_new(&view.resolver, &setup, &failure), 0);
+	for (uint64_t i = 0; i < SHRINKERS_MAX; i++) {
 		struct record record = { .fields = { .callback = i } };
 		struct task_pair pair = { .begin = &record, .end = &record, .duration = i };
 
@@ -199,6 +211,7 @@ static void test_metrics_of_many_shrinkers(void **state)
 	close(fd);
 	shrinkers_free(view.shrinkers);
 	summary_free(view.summary);
+	resolver_free(view.resolver);
 	free(plan);
 }
 

@@ -11,15 +11,15 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/btf.h"
+#include "tracing/btf.h"
 
-#define KIND_INT	1
-#define KIND_PTR	2
-#define KIND_STRUCT	4
-#define KIND_UNION	5
-#define KIND_TYPEDEF	8
-#define KIND_CONST	10
-#define BIT_FIELDS	(1u << 31)
+#define KIND_INT     1
+#define KIND_PTR     2
+#define KIND_STRUCT  4
+#define KIND_UNION   5
+#define KIND_TYPEDEF 8
+#define KIND_CONST   10
+#define BIT_FIELDS   (1u << 31)
 
 /* BTF made by hand: types and strings are put one after the other. */
 struct made {
@@ -66,7 +66,7 @@ static void start(struct made *made)
 {
 	memset(made, 0, sizeof(*made));
 	made->strings_size = 1;
-	type(made, "int", KIND_INT, 0, 4);	/* 1 */
+	type(made, "int", KIND_INT, 0, 4); /* 1 */
 	word(made, 32);
 }
 
@@ -86,17 +86,17 @@ static void finish(struct made *made)
 static void make_outer(struct made *made)
 {
 	start(made);
-	type(made, "", KIND_STRUCT, 2, 8);		/* 2 */
+	type(made, "", KIND_STRUCT, 2, 8); /* 2 */
 	member(made, "deep", 1, 0);
 	member(made, "", 5, 32);
-	type(made, "", KIND_UNION, 1, 8);		/* 3 */
+	type(made, "", KIND_UNION, 1, 8); /* 3 */
 	member(made, "", 2, 0);
-	type(made, "named_t", KIND_TYPEDEF, 0, 6);	/* 4 */
-	type(made, "", KIND_CONST, 0, 4);		/* 5 */
-	type(made, "", KIND_STRUCT, 1, 4);		/* 6 */
+	type(made, "named_t", KIND_TYPEDEF, 0, 6); /* 4 */
+	type(made, "", KIND_CONST, 0, 4);	   /* 5 */
+	type(made, "", KIND_STRUCT, 1, 4);	   /* 6 */
 	member(made, "under", 1, 0);
-	type(made, "outer", KIND_PTR, 0, 1);		/* 7: of that name, but no structure */
-	type(made, "outer", KIND_STRUCT | BIT_FIELDS, 5, 20);	/* 8 */
+	type(made, "outer", KIND_PTR, 0, 1); /* 7: of that name, but no structure */
+	type(made, "outer", KIND_STRUCT | BIT_FIELDS, 5, 20); /* 8 */
 	member(made, "first", 1, 0);
 	member(made, "", 3, 32);
 	member(made, "", 1, 96 | 3u << 24);
@@ -224,16 +224,16 @@ static void test_endless(void **state)
 
 	(void)state;
 	start(&made);
-	type(&made, "ring", KIND_STRUCT, 2, 8);		/* 2 */
+	type(&made, "ring", KIND_STRUCT, 2, 8); /* 2 */
 	member(&made, "", 2, 0);
 	member(&made, "", 2, 32);
 	finish(&made);
 	assert_int_equal(offset_of(&made, "ring", "none", &offset), -EINVAL);
 	start(&made);
-	type(&made, "ring", KIND_STRUCT, 1, 8);		/* 2 */
+	type(&made, "ring", KIND_STRUCT, 1, 8); /* 2 */
 	member(&made, "", 3, 0);
-	type(&made, "", KIND_CONST, 0, 4);		/* 3 */
-	type(&made, "", KIND_CONST, 0, 3);		/* 4 */
+	type(&made, "", KIND_CONST, 0, 4); /* 3 */
+	type(&made, "", KIND_CONST, 0, 3); /* 4 */
 	finish(&made);
 	assert_int_equal(offset_of(&made, "ring", "none", &offset), -EINVAL);
 }
@@ -305,16 +305,11 @@ static void test_file(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_members),
-		cmocka_unit_test(test_anonymous),
-		cmocka_unit_test(test_not_there),
-		cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_cut_sections),
-		cmocka_unit_test(test_no_btf),
-		cmocka_unit_test(test_endless),
-		cmocka_unit_test(test_new_kind),
-		cmocka_unit_test(test_noise),
-		cmocka_unit_test(test_file),
+		cmocka_unit_test(test_members),	     cmocka_unit_test(test_anonymous),
+		cmocka_unit_test(test_not_there),    cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_cut_sections), cmocka_unit_test(test_no_btf),
+		cmocka_unit_test(test_endless),	     cmocka_unit_test(test_new_kind),
+		cmocka_unit_test(test_noise),	     cmocka_unit_test(test_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

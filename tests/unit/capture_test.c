@@ -13,16 +13,14 @@
 
 #define PAGE 4096
 
-static const char header_page[] =
-	"\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
-	"\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
-	"\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
-	"\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n";
-static const char header_page_32[] =
-	"\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
-	"\tfield: local_t commit;\toffset:8;\tsize:4;\tsigned:1;\n"
-	"\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
-	"\tfield: char data;\toffset:12;\tsize:4084;\tsigned:1;\n";
+static const char header_page[] = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+				  "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
+				  "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
+				  "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n";
+static const char header_page_32[] = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+				     "\tfield: local_t commit;\toffset:8;\tsize:4;\tsigned:1;\n"
+				     "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
+				     "\tfield: char data;\toffset:12;\tsize:4084;\tsigned:1;\n";
 static const char exit_format[] = "name: funcgraph_exit\nID: 10\nformat:\n";
 
 /* A page whose commit is 0x120, which no page has the other way round. */
@@ -151,7 +149,7 @@ static void test_whose_run_it_was(void **state)
 	put_text("capture", "byte_order little\nown 812\npids 1 4194304 77\nlost cpu0 5\n");
 	capture = open_it();
 	assert_int_equal(capture_own(capture), 812);
-	assert_memory_equal(capture_pids(capture), ((pid_t []){ 1, 4194304, 77, 0 }),
+	assert_memory_equal(capture_pids(capture), ((pid_t[]){ 1, 4194304, 77, 0 }),
 			    4 * sizeof(pid_t));
 	capture_close(capture);
 }
@@ -411,8 +409,8 @@ static void test_events(void **state)
 struct run {
 	int pages;
 	int left;
-	int last;		/* pages given as the last of their file */
-	size_t length;		/* of the last page */
+	int last;      /* pages given as the last of their file */
+	size_t length; /* of the last page */
 	int refused;
 	int fail_at;
 };
@@ -444,7 +442,9 @@ static void left_with_data(void *context, int cpu)
 static void sink_of(struct run *run, struct source_sink *sink)
 {
 	*run = (struct run){ .refused = -1 };
-	*sink = (struct source_sink){ .context = run, .ready = ready, .page = got_page,
+	*sink = (struct source_sink){ .context = run,
+				      .ready = ready,
+				      .page = got_page,
 				      .left_with_data = left_with_data };
 }
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/capture_write.h"
+#include "allocfilt/capture.h"
 #include "test_directory.h"
 
 #define PAGE 4096
@@ -353,8 +353,7 @@ static void test_cpu_file_that_is_there_is_not_overwritten(void **state)
 	capture_writer_free(writer);
 }
 
-#define RUN(test) \
-	cmocka_unit_test_setup_teardown(test, make_test_directory, remove_test_directory)
+#define RUN(test) cmocka_unit_test_setup_teardown(test, make_test_directory, remove_test_directory)
 
 int main(void)
 {

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/catalog.h"
+#include "allocfilt/plan.h"
 
 static void test_every_name_of_the_design(void **state)
 {

@@ -144,7 +144,8 @@ static void test_file_beats_default(void **state)
 static void test_mistakes(void **state)
 {
 	(void)state;
-	load_bad("\n# x\nthreshold = soon\n", ":3: threshold 'soon' is not a whole number; allowed: ");
+	load_bad("\n# x\nthreshold = soon\n",
+		 ":3: threshold 'soon' is not a whole number; allowed: ");
 	load_bad("threshold\n", ":1: not of the form key = value");
 	load_bad("color = red\n", ":1: unknown key 'color'; allowed: threshold, ");
 	load_bad("verbose = 1\n", ":1: unknown key 'verbose'");
@@ -180,10 +181,11 @@ static void test_definitions(void **state)
 	struct options options;
 
 	(void)state;
-	load_good(&options, NULL,
-		  "function = vfs_read,vfs_w*\n"
-		  "function = swap-out: swap_writepage swap_writeout; events vmscan:mm_vmscan_write_folio\n"
-		  "function = wait: io_schedule\n");
+	load_good(
+		&options, NULL,
+		"function = vfs_read,vfs_w*\n"
+		"function = swap-out: swap_writepage swap_writeout; events vmscan:mm_vmscan_write_folio\n"
+		"function = wait: io_schedule\n");
 	assert_string_equal(options.functions[1], "vfs_w*");
 	assert_null(options.functions[2]);
 	assert_int_equal(options.nr_definitions, 2);
@@ -200,7 +202,8 @@ static void test_bad_definitions(void **state)
 	(void)state;
 	load_bad("function = a:\n", ":1: function 'a:' has no kernel function; allowed: TITLE: ");
 	load_bad("function = a: b; c:d\n", ":1: function 'a: b; c:d' has no 'events'");
-	load_bad("function = a: b\nfunction = a: c\n", ":2: function 'a: c' has a title that is in use");
+	load_bad("function = a: b\nfunction = a: c\n",
+		 ":2: function 'a: c' has a title that is in use");
 	load_bad("function = slab: b\n", ":1: function 'slab: b' has a title that is in use");
 }
 
@@ -291,10 +294,12 @@ static void test_other_lists_are_other_tracing(void **state)
 	struct options current;
 
 	(void)state;
-	load_good(&current, NULL, "function = a: b; events c:d\nfunction = e,f\nevent = g:h\n"
+	load_good(&current, NULL,
+		  "function = a: b; events c:d\nfunction = e,f\nevent = g:h\n"
 		  "pid = 1,2\n");
 	differs(&current, "function = a: b; events c:e\nfunction = e,f\nevent = g:h\npid = 1,2\n");
-	differs(&current, "function = a: b c; events c:d\nfunction = e,f\nevent = g:h\npid = 1,2\n");
+	differs(&current,
+		"function = a: b c; events c:d\nfunction = e,f\nevent = g:h\npid = 1,2\n");
 	differs(&current, "function = a: b; events c:d\nfunction = e,g\nevent = g:h\npid = 1,2\n");
 	differs(&current, "function = a: b; events c:d\nfunction = e,f\nevent = g:i\npid = 1,2\n");
 	differs(&current, "function = a: b; events c:d\nfunction = e,f\nevent = g:h\npid = 1,3\n");

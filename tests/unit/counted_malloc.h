@@ -45,7 +45,7 @@ void *realloc(void *old, size_t size)
 	return __libc_realloc(old, size);
 }
 #else
-#define COUNTED 0
+#define COUNTED	     0
 #define HEAP_BYTES() __sanitizer_get_current_allocated_bytes()
 #endif
 

@@ -8,8 +8,7 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/cpu_buffers.h"
-#include "allocfilt/open_files.h"
+#include "allocfilt/tracing.h"
 #include "test_directory.h"
 
 #define PAGE 4096
@@ -19,7 +18,7 @@ struct run {
 	char out[4096];
 	size_t used;
 	int pages;
-	int refused;		/* this CPU has no room */
+	int refused; /* this CPU has no room */
 	int fail_at;
 };
 
@@ -53,7 +52,9 @@ static void sink_of(struct run *run, struct source_sink *sink)
 {
 	memset(run, 0, sizeof(*run));
 	run->refused = -1;
-	*sink = (struct source_sink){ .context = run, .ready = ready, .page = got_page,
+	*sink = (struct source_sink){ .context = run,
+				      .ready = ready,
+				      .page = got_page,
 				      .left_with_data = left_with_data };
 }
 
@@ -177,7 +178,8 @@ static void put_stats(int overrun, int commit_overrun, int dropped)
 {
 	char text[512];
 
-	snprintf(text, sizeof(text), "entries: 7\noverrun: %d\ncommit overrun: %d\nbytes: 900\n"
+	snprintf(text, sizeof(text),
+		 "entries: 7\noverrun: %d\ncommit overrun: %d\nbytes: 900\n"
 		 "oldest event ts:  5.1\nnow ts:  6.2\ndropped events: %d\nread events: 1000\n",
 		 overrun, commit_overrun, dropped);
 	put_text("per_cpu/cpu3/stats", text);
@@ -292,7 +294,7 @@ static void test_quota(void **state)
 	buffers = open_all();
 	sink_of(&run, &sink);
 	assert_int_equal(cpu_buffers_round(buffers, &sink), SOURCE_QUOTA + 1);
-	assert_non_null(strstr(run.out, "0:f 0+ 1:a "));	/* the 32nd letter */
+	assert_non_null(strstr(run.out, "0:f 0+ 1:a ")); /* the 32nd letter */
 	run.used = 0;
 	assert_int_equal(cpu_buffers_round(buffers, &sink), SOURCE_QUOTA);
 	assert_non_null(strstr(run.out, "0+ "));
@@ -387,8 +389,7 @@ static void test_fifo(void **state)
 	close(fd);
 }
 
-#define RUN(test) \
-	cmocka_unit_test_setup_teardown(test, make_test_directory, remove_test_directory)
+#define RUN(test) cmocka_unit_test_setup_teardown(test, make_test_directory, remove_test_directory)
 
 int main(void)
 {

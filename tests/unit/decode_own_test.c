@@ -8,17 +8,16 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/catalog.h"
-#include "allocfilt/decode.h"
-#include "allocfilt/stacks.h"
+#include "allocfilt/plan.h"
+#include "allocfilt/record.h"
 #include "made_page.h"
 
 /* Records that we have the kernel write: our probe's, and stacks behind events. */
 
-#define COMMON								\
-	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"		\
-	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"		\
-	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"	\
+#define COMMON                                                                                     \
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"                     \
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"                     \
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"             \
 	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
 
 static const char event_probe[] =
@@ -51,9 +50,9 @@ static const char kernel_stack_32[] =
 	"\tfield:unsigned long caller[8];\toffset:12;\tsize:32;\tsigned:0;\n"
 	"\nprint fmt: \"\\t=> %ps\\n\", (void *)REC->caller[0]\n";
 
-#define LITTLE_64	made_layouts[0]
-#define BIG_64		made_layouts[1]
-#define LITTLE_32	made_layouts[2]
+#define LITTLE_64 made_layouts[0]
+#define BIG_64	  made_layouts[1]
+#define LITTLE_32 made_layouts[2]
 
 struct given {
 	struct decode *decode;
@@ -86,7 +85,8 @@ static void start(struct given *given, const struct page_layout *layout, int eve
 	given->decode = decode_new(&setup);
 	assert_non_null(given->decode);
 	assert_int_equal(decode_add_format(given->decode, event, EVENT_USER, "system", format,
-					   strlen(format)), 0);
+					   strlen(format)),
+			 0);
 }
 
 static void end(struct given *given)
@@ -196,16 +196,16 @@ static void test_name_outside(void **state)
 
 static void test_probe_without_a_name(void **state)
 {
-	static const char text[] =
-		"name: shrinker\nID: 7\nformat:\n" COMMON
-		"\tfield:u64 shr;\toffset:8;\tsize:8;\tsigned:0;\n"
-		"\nprint fmt: \" shr=0x%Lx\", REC->shr\n";
+	static const char text[] = "name: shrinker\nID: 7\nformat:\n" COMMON
+				   "\tfield:u64 shr;\toffset:8;\tsize:8;\tsigned:0;\n"
+				   "\nprint fmt: \" shr=0x%Lx\", REC->shr\n";
 	struct given given;
 
 	(void)state;
 	start(&given, &LITTLE_64, DECODE_STACK, kernel_stack);
 	assert_int_equal(decode_add_format(given.decode, DECODE_SUPERBLOCK, EVENT_USER, "allocfilt",
-					   text, sizeof(text) - 1), -EINVAL);
+					   text, sizeof(text) - 1),
+			 -EINVAL);
 	end(&given);
 }
 
@@ -280,7 +280,8 @@ static void test_stacks_not_wanted(void **state)
 
 	(void)state;
 	assert_int_equal(decode_add_format(given.decode, DECODE_STACK, EVENT_USER, "ftrace",
-					   kernel_stack, sizeof(kernel_stack) - 1), 0);
+					   kernel_stack, sizeof(kernel_stack) - 1),
+			 0);
 	put_stack(&made, &LITTLE_64, 3);
 	decode_made(&given, &made, made.at);
 	assert_int_equal(decode_unknown(given.decode, NULL), 0);

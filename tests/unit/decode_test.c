@@ -9,14 +9,14 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/catalog.h"
-#include "allocfilt/decode.h"
+#include "allocfilt/plan.h"
+#include "allocfilt/record.h"
 #include "made_page.h"
 
-#define COMMON								\
-	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"		\
-	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"		\
-	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"	\
+#define COMMON                                                                                     \
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"                     \
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"                     \
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"             \
 	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
 
 /* The layouts of funcgraph_exit; all fields are packed. */
@@ -93,28 +93,25 @@ static const char slab_start_7_3[] =
 	"\nprint fmt: \"%pS %p: nid: %d pid: %d memcg_id: %llu\", REC->shrink, REC->shr, REC->nid, "
 	"REC->ent.pid, REC->memcg_id\n";
 
-static const char slab_end[] =
-	"name: mm_shrink_slab_end\nID: 501\nformat:\n" COMMON
-	"\tfield:struct shrinker * shr;\toffset:8;\tsize:8;\tsigned:0;\n"
-	"\tfield:int nid;\toffset:16;\tsize:4;\tsigned:1;\n"
-	"\tfield:void * shrink;\toffset:24;\tsize:8;\tsigned:0;\n"
-	"\tfield:int retval;\toffset:32;\tsize:4;\tsigned:1;\n"
-	"\nprint fmt: \"%d\", REC->retval\n";
+static const char slab_end[] = "name: mm_shrink_slab_end\nID: 501\nformat:\n" COMMON
+			       "\tfield:struct shrinker * shr;\toffset:8;\tsize:8;\tsigned:0;\n"
+			       "\tfield:int nid;\toffset:16;\tsize:4;\tsigned:1;\n"
+			       "\tfield:void * shrink;\toffset:24;\tsize:8;\tsigned:0;\n"
+			       "\tfield:int retval;\toffset:32;\tsize:4;\tsigned:1;\n"
+			       "\nprint fmt: \"%d\", REC->retval\n";
 
-static const char throttled[] =
-	"name: mm_vmscan_throttled\nID: 502\nformat:\n" COMMON
-	"\tfield:int nid;\toffset:8;\tsize:4;\tsigned:1;\n"
-	"\tfield:int usec_timeout;\toffset:12;\tsize:4;\tsigned:1;\n"
-	"\tfield:int usec_delayed;\toffset:16;\tsize:4;\tsigned:1;\n"
-	"\tfield:int reason;\toffset:20;\tsize:4;\tsigned:1;\n"
-	"\nprint fmt: \"nid=%d\", REC->nid\n";
+static const char throttled[] = "name: mm_vmscan_throttled\nID: 502\nformat:\n" COMMON
+				"\tfield:int nid;\toffset:8;\tsize:4;\tsigned:1;\n"
+				"\tfield:int usec_timeout;\toffset:12;\tsize:4;\tsigned:1;\n"
+				"\tfield:int usec_delayed;\toffset:16;\tsize:4;\tsigned:1;\n"
+				"\tfield:int reason;\toffset:20;\tsize:4;\tsigned:1;\n"
+				"\nprint fmt: \"nid=%d\", REC->nid\n";
 
 /* No kernel has it so: a field of two bytes with a sign. */
-static const char narrow[] =
-	"name: mm_vmscan_throttled\nID: 507\nformat:\n" COMMON
-	"\tfield:short nid;\toffset:8;\tsize:2;\tsigned:1;\n"
-	"\tfield:u16 order;\toffset:10;\tsize:2;\tsigned:0;\n"
-	"\nprint fmt: \"nid=%d\", REC->nid\n";
+static const char narrow[] = "name: mm_vmscan_throttled\nID: 507\nformat:\n" COMMON
+			     "\tfield:short nid;\toffset:8;\tsize:2;\tsigned:1;\n"
+			     "\tfield:u16 order;\toffset:10;\tsize:2;\tsigned:0;\n"
+			     "\nprint fmt: \"nid=%d\", REC->nid\n";
 
 static const char compact[] =
 	"name: mm_compaction_try_to_compact_pages\nID: 503\nformat:\n" COMMON
@@ -129,17 +126,15 @@ static const char reclaim_end[] =
 	"\tfield:unsigned long nr_reclaimed;\toffset:8;\tsize:8;\tsigned:0;\n"
 	"\nprint fmt: \"nr_reclaimed=%lu\", REC->nr_reclaimed\n";
 
-static const char print[] =
-	"name: print\nID: 5\nformat:\n" COMMON
-	"\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"
-	"\tfield:char buf[];\toffset:16;\tsize:0;\tsigned:1;\n"
-	"\nprint fmt: \"%ps: %s\", (void *)REC->ip, REC->buf\n";
+static const char print[] = "name: print\nID: 5\nformat:\n" COMMON
+			    "\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"
+			    "\tfield:char buf[];\toffset:16;\tsize:0;\tsigned:1;\n"
+			    "\nprint fmt: \"%ps: %s\", (void *)REC->ip, REC->buf\n";
 
 /* What libtraceevent alone can print: an array. */
-static const char with_array[] =
-	"name: of_a_user\nID: 505\nformat:\n" COMMON
-	"\tfield:u8 bytes[4];\toffset:8;\tsize:4;\tsigned:0;\n"
-	"\nprint fmt: \"bytes=%s\", __print_hex(REC->bytes, 4)\n";
+static const char with_array[] = "name: of_a_user\nID: 505\nformat:\n" COMMON
+				 "\tfield:u8 bytes[4];\toffset:8;\tsize:4;\tsigned:0;\n"
+				 "\nprint fmt: \"bytes=%s\", __print_hex(REC->bytes, 4)\n";
 
 #define GIVEN_MAX 64
 
@@ -315,8 +310,8 @@ static void role_is_asked_once(void **state)
 	start(&given, &made_layouts[0], true);
 	add(&given, DECODE_FUNCGRAPH_EXIT, EVENT_USER, exit_6_1);
 	for (int i = 0; i < 10; i++) {
-		put_exit(&made, &made_layouts[0], EXIT_6_1, i % 2 ? 0xffffffff81234560 :
-								     0xffffffff81999990, 0);
+		put_exit(&made, &made_layouts[0], EXIT_6_1,
+			 i % 2 ? 0xffffffff81234560 : 0xffffffff81999990, 0);
 		decode_made(&given, 0, 1, &made);
 	}
 	assert_int_equal(given.roles_asked, 2);
@@ -377,19 +372,19 @@ static void put_slab_start(struct made_page *made, const struct page_layout *lay
 	made_put(made, 0xffff888012345678, 8);
 	made_put(made, 0xffffffff81300000, 8);
 	if (!new) {
-		made_put(made, (uint64_t)-2, 4);	/* nid */
+		made_put(made, (uint64_t)-2, 4); /* nid */
 		made->at += 4;
 	}
-	made_put(made, 999, 8);				/* nr_objects_to_shrink */
+	made_put(made, 999, 8); /* nr_objects_to_shrink */
 	made_put(made, 0x80000cc0, new ? 8 : 4);
 	made->at += new ? 0 : 4;
 	made_put(made, 1, 8);
 	made_put(made, 2, 8);
 	made_put(made, 3, 8);
-	made_put(made, 12, 4);				/* priority */
+	made_put(made, 12, 4); /* priority */
 	if (new) {
-		made_put(made, (uint64_t)-2, 4);	/* nid */
-		made_put(made, 0x123456789abc, 8);	/* memcg_id */
+		made_put(made, (uint64_t)-2, 4);   /* nid */
+		made_put(made, 0x123456789abc, 8); /* memcg_id */
 	}
 }
 
@@ -521,11 +516,11 @@ static void indent_is_kept_by_cpu(void **state)
 	begin_record(&event, &made_layouts[0], 504, 0, 1);
 	made_put(&event, 5, 8);
 
-	decode_made(&given, 1, 1, &event);		/* before the first exit */
+	decode_made(&given, 1, 1, &event); /* before the first exit */
 	put_exit(&exit, &made_layouts[0], EXIT_6_1, 1, 3);
 	decode_made(&given, 1, 2, &exit);
 	decode_made(&given, 1, 3, &event);
-	decode_made(&given, 0, 4, &event);		/* another CPU */
+	decode_made(&given, 0, 4, &event); /* another CPU */
 	put_exit(&exit, &made_layouts[0], EXIT_6_1, 1, 0);
 	decode_made(&given, 1, 5, &exit);
 	decode_made(&given, 1, 6, &event);
@@ -564,7 +559,7 @@ static void mark_of_the_clock(void **state)
 	add(&given, DECODE_PRINT, EVENT_USER, print);
 	decode_print(&given, plain, sizeof(plain));
 	decode_print(&given, newline, sizeof(newline));
-	decode_print(&given, plain, sizeof(plain) - 1);		/* no NUL behind it */
+	decode_print(&given, plain, sizeof(plain) - 1); /* no NUL behind it */
 	assert_int_equal(given.count, 3);
 	assert_int_equal(given.records[0].kind, RECORD_CLOCK);
 	assert_int_equal(given.records[0].ts, 123);
@@ -578,10 +573,17 @@ static void mark_of_the_clock(void **state)
 static void marks_of_others(void **state)
 {
 	static const char *const texts[] = {
-		"", "hello", "allocfilt: ", "allocfilt: realtime ", "allocfilt: realtime 12",
-		"allocfilt: realtime 12.", "allocfilt: realtime 12.5",
-		"allocfilt: realtime 12.0000000001", "allocfilt: realtime 12.+12345678",
-		"allocfilt: realtime -1.000000000", "allocfilt: realtime 12 .00000000",
+		"",
+		"hello",
+		"allocfilt: ",
+		"allocfilt: realtime ",
+		"allocfilt: realtime 12",
+		"allocfilt: realtime 12.",
+		"allocfilt: realtime 12.5",
+		"allocfilt: realtime 12.0000000001",
+		"allocfilt: realtime 12.+12345678",
+		"allocfilt: realtime -1.000000000",
+		"allocfilt: realtime 12 .00000000",
 		"allocfilt: realtime 12.000000000 and more",
 		"allocfilt: realtime 99999999999.000000000",
 		"x allocfilt: realtime 12.000000000",
@@ -652,7 +654,9 @@ static void more_formats_are_asked_for_once(void **state)
 	struct made_page made;
 	struct given given = { 0 };
 	const struct decode_setup setup = {
-		.layout = made_layouts[0], .sink = take, .sink_context = &given,
+		.layout = made_layouts[0],
+		.sink = take,
+		.sink_context = &given,
 		.more_formats = ignore_reclaim_end,
 	};
 	int first = 0;
@@ -730,10 +734,16 @@ static void sink_stops(void **state)
 static void formats_that_are_none(void **state)
 {
 	static const char *const texts[] = {
-		"", "\n", "name: x\n", "ID: 5\n", "name: x\nID: \nformat:\n", "name: x\nID: -5\n",
+		"",
+		"\n",
+		"name: x\n",
+		"ID: 5\n",
+		"name: x\nID: \nformat:\n",
+		"name: x\nID: -5\n",
 		"name: x\nID: 65536\nformat:\n" COMMON "\nprint fmt: \"\"\n",
 		"name: x\nID: 99999999999999999999\nformat:\n",
-		"name: x\nID: 7\n", "name: x\nID: 7\nformat:\n",
+		"name: x\nID: 7\n",
+		"name: x\nID: 7\nformat:\n",
 		"<html><body>404</body></html>\n",
 		/* no common_pid */
 		"name: x\nID: 7\nformat:\n"
@@ -747,7 +757,8 @@ static void formats_that_are_none(void **state)
 	start(&given, &made_layouts[0], true);
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
 		assert_int_equal(decode_add_format(given.decode, 0, EVENT_USER, "system", texts[i],
-						   strlen(texts[i])), -EINVAL);
+						   strlen(texts[i])),
+				 -EINVAL);
 	decode_free(given.decode);
 }
 
@@ -764,7 +775,8 @@ static void exit_needs_its_fields(void **state)
 		snprintf(name, sizeof(name), " %s;", fields[i]);
 		strstr(text, name)[1] = 'z';
 		assert_int_equal(decode_add_format(given.decode, DECODE_FUNCGRAPH_EXIT, EVENT_USER,
-						   "ftrace", text, strlen(text)), -EINVAL);
+						   "ftrace", text, strlen(text)),
+				 -EINVAL);
 		decode_free(given.decode);
 	}
 }
@@ -777,7 +789,8 @@ static void formats_are_added_once(void **state)
 	start(&given, &made_layouts[0], true);
 	add(&given, 0, EVENT_DIRECT_RECLAIM_END, reclaim_end);
 	assert_int_equal(decode_add_format(given.decode, 1, EVENT_USER, "system", reclaim_end,
-					   strlen(reclaim_end)), -EEXIST);
+					   strlen(reclaim_end)),
+			 -EEXIST);
 	decode_free(given.decode);
 }
 

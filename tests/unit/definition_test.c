@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/definition.h"
-#include "allocfilt/texts.h"
-#include "allocfilt/traceable.h"
+#include "allocfilt/base.h"
+#include "allocfilt/config.h"
+#include "config/traceable.h"
 
 static void parse(struct definition *definition, const char *text)
 {
@@ -40,7 +40,7 @@ static void test_whole(void **state)
 
 	(void)state;
 	parse(&definition, " swap-out (mine) :  swap_writepage swap_writeout.isra.0 ; "
-	      "events  vmscan:mm_vmscan_write_folio\tblock:block_rq_issue ");
+			   "events  vmscan:mm_vmscan_write_folio\tblock:block_rq_issue ");
 	assert_string_equal(definition.title, "swap-out (mine)");
 	assert_string_equal(definition.functions[0], "swap_writepage");
 	assert_string_equal(definition.functions[1], "swap_writeout.isra.0");
@@ -102,14 +102,14 @@ static void test_list_limits(void **state)
 
 	(void)state;
 	parse(&definition, text);
-	assert_int_equal(texts_count(definition.functions), 8);
+	assert_int_equal(string_list_count(definition.functions), 8);
 	definition_free(&definition);
 	refused("t: a1 a2 a3 a4 a5 a6 a7 a8 a9", E2BIG, "has more than 8 kernel functions");
 	strcpy(text, "t: a; events");
 	for (int i = 0; i < 16; i++)
 		sprintf(text + strlen(text), " s:e%d", i);
 	parse(&definition, text);
-	assert_int_equal(texts_count(definition.events), 16);
+	assert_int_equal(string_list_count(definition.events), 16);
 	definition_free(&definition);
 	strcat(text, " s:e16");
 	refused(text, E2BIG, "has more than 16 events");
@@ -144,18 +144,18 @@ static void test_texts(void **state)
 	char **texts = NULL;
 
 	(void)state;
-	assert_int_equal(texts_count(NULL), 0);
-	assert_int_equal(texts_add(&texts, "a", 2), 0);
-	assert_int_equal(texts_add(&texts, "b", 2), 0);
-	assert_int_equal(texts_add(&texts, "a", 2), 0);
-	assert_int_equal(texts_add(&texts, "c", 2), -E2BIG);
-	assert_int_equal(texts_count(texts), 2);
-	assert_true(texts_have(texts, "b"));
-	assert_false(texts_have(texts, "c"));
-	assert_false(texts_same(texts, NULL));
-	assert_true(texts_same(NULL, NULL));
-	texts_free(texts);
-	texts_free(NULL);
+	assert_int_equal(string_list_count(NULL), 0);
+	assert_int_equal(string_list_add(&texts, "a", 2), 0);
+	assert_int_equal(string_list_add(&texts, "b", 2), 0);
+	assert_int_equal(string_list_add(&texts, "a", 2), 0);
+	assert_int_equal(string_list_add(&texts, "c", 2), -E2BIG);
+	assert_int_equal(string_list_count(texts), 2);
+	assert_true(string_list_contains(texts, "b"));
+	assert_false(string_list_contains(texts, "c"));
+	assert_false(string_list_equal(texts, NULL));
+	assert_true(string_list_equal(NULL, NULL));
+	string_list_free(texts);
+	string_list_free(NULL);
 }
 
 static void test_traceable(void **state)
@@ -180,14 +180,10 @@ static void test_traceable(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),
-		cmocka_unit_test(test_without_events),
-		cmocka_unit_test(test_mistakes),
-		cmocka_unit_test(test_title_limit),
-		cmocka_unit_test(test_list_limits),
-		cmocka_unit_test(test_same),
-		cmocka_unit_test(test_texts),
-		cmocka_unit_test(test_traceable),
+		cmocka_unit_test(test_whole),	    cmocka_unit_test(test_without_events),
+		cmocka_unit_test(test_mistakes),    cmocka_unit_test(test_title_limit),
+		cmocka_unit_test(test_list_limits), cmocka_unit_test(test_same),
+		cmocka_unit_test(test_texts),	    cmocka_unit_test(test_traceable),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

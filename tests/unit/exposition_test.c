@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/exposition.h"
-#include "allocfilt/utf8.h"
+#include "allocfilt/base.h"
+#include "output/exposition.h"
 #include "written_text.h"
 
 static void label_is(const char *value, const char *expected)
@@ -32,7 +32,8 @@ static void test_escapes(void **state)
 	label_is("say \"x\"", "a=\"say \\\"x\\\"\"");
 	label_is("two\nlines", "a=\"two\\nlines\"");
 	label_is("tab\there", "a=\"tab\there\"");
-	label_is("\xc3\xa4\xe2\x82\xac\xf0\x9f\x90\xa7", "a=\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x90\xa7\"");
+	label_is("\xc3\xa4\xe2\x82\xac\xf0\x9f\x90\xa7",
+		 "a=\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x90\xa7\"");
 	label_is("", "");
 }
 
@@ -117,17 +118,16 @@ static void test_samples(void **state)
 	exposition_seconds(&exposition, &labels, 7000000000);
 	exposition_seconds(&exposition, &labels, 10000000000);
 	assert_int_equal(exposition.failed, 0);
-	assert_string_equal(end_text(writer),
-			    "# HELP a_total Help for a.\n"
-			    "# TYPE a_total counter\n"
-			    "a_total 18446744073709551615\n"
-			    "# HELP b_seconds Help for b.\n"
-			    "# TYPE b_seconds gauge\n"
-			    "b_seconds 0\n"
-			    "b_seconds{x=\"y\"} 0.000000001\n"
-			    "b_seconds{x=\"y\"} 1.5\n"
-			    "b_seconds{x=\"y\"} 7\n"
-			    "b_seconds{x=\"y\"} 10\n");
+	assert_string_equal(end_text(writer), "# HELP a_total Help for a.\n"
+					      "# TYPE a_total counter\n"
+					      "a_total 18446744073709551615\n"
+					      "# HELP b_seconds Help for b.\n"
+					      "# TYPE b_seconds gauge\n"
+					      "b_seconds 0\n"
+					      "b_seconds{x=\"y\"} 0.000000001\n"
+					      "b_seconds{x=\"y\"} 1.5\n"
+					      "b_seconds{x=\"y\"} 7\n"
+					      "b_seconds{x=\"y\"} 10\n");
 }
 
 static uint64_t value_behind(const char *text, const char *what)

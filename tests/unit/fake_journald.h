@@ -23,9 +23,9 @@
 
 struct fake_field {
 	char name[65];
-	const char *value;	/* into the entry's bytes; a NUL stands behind it */
+	const char *value; /* into the entry's bytes; a NUL stands behind it */
 	size_t length;
-	bool with_length;	/* the form that has the length before the value */
+	bool with_length; /* the form that has the length before the value */
 };
 
 struct fake_entry {
@@ -145,10 +145,12 @@ static inline void fake_parse(struct fake_entry *entry)
 static inline bool fake_take(int fd, struct fake_entry *entry)
 {
 	char control[CMSG_SPACE(4 * sizeof(int))];
-	struct iovec piece = { .iov_base = entry->bytes, .iov_len = sizeof(entry->bytes) - 1 };
+	struct iovec slice = { .iov_base = entry->bytes, .iov_len = sizeof(entry->bytes) - 1 };
 	struct msghdr message = {
-		.msg_iov = &piece, .msg_iovlen = 1,
-		.msg_control = control, .msg_controllen = sizeof(control),
+		.msg_iov = &slice,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof(control),
 	};
 	ssize_t length = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	int file;

@@ -12,7 +12,7 @@
  * one before a kill. Include it first, in one file of a test.
  */
 
-#undef _FORTIFY_SOURCE	/* its inline functions would be in the way */
+#undef _FORTIFY_SOURCE /* its inline functions would be in the way */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,28 +34,31 @@
 
 #include <cmocka.h>
 
-#define FAKE_FDS	1024
+#define FAKE_FDS 1024
 
 struct fake {
-	char root[64];		/* scratch, removed at the end */
-	char dir[80];		/* the tracing directory */
+	char root[64]; /* scratch, removed at the end */
+	char dir[80];  /* the tracing directory */
 	char run_dir[80];
-	bool instance_graph;	/* instances can do function_graph */
-	bool tracer_busy;	/* somebody reads trace_pipe */
-	bool refuse_probe;	/* an older kernel: no such fetch in a dynamic event */
+	bool instance_graph; /* instances can do function_graph */
+	bool tracer_busy;    /* somebody reads trace_pipe */
+	bool refuse_probe;   /* an older kernel: no such fetch in a dynamic event */
 	/* faults */
 	bool armed;
 	int calls;		/* since armed */
-	int fail_from, fail_to;	/* these calls fail, from 1 */
+	int fail_from, fail_to; /* these calls fail, from 1 */
 	int error;
-	int kill_at;		/* the process ends before this call */
-	char last[PATH_MAX + 16];	/* what failed */
+	int kill_at;		  /* the process ends before this call */
+	char last[PATH_MAX + 16]; /* what failed */
 };
 
 static struct fake fake;
 
 /* What is known of an open file of the directory. */
-static struct { bool value; char name[64]; } fake_fds[FAKE_FDS];
+static struct {
+	bool value;
+	char name[64];
+} fake_fds[FAKE_FDS];
 
 static const char *const fake_functions[] = {
 	"vfs_read", "__alloc_pages", "try_to_free_pages", "shrink_slab", "compact_zone",
@@ -379,8 +382,8 @@ static void fake_put_own(const char *dir, bool graph)
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		fake_put(dir, files[i][0], files[i][1]);
-	fake_put(dir, "available_tracers", graph ? "function_graph function nop\n" :
-						   "function nop\n");
+	fake_put(dir, "available_tracers",
+		 graph ? "function_graph function nop\n" : "function nop\n");
 }
 
 int mkdir(const char *path, mode_t mode)
@@ -444,7 +447,7 @@ static void fake_make(bool instances)
 	fake_put(fake.dir, "max_graph_depth", "0\n");
 	fake_put(fake.dir, "set_graph_function", "#### all functions enabled ####\n");
 	fake_put(fake.dir, "set_graph_notrace", "#### no functions disabled ####\n");
-	fake_put(fake.dir, "instances/.keep", "");
+	fake_put(fake.dir, "instances/.recorder", "");
 	fake_put(fake.dir, "dynamic_events", "p:others/probe do_unlinkat\n");
 }
 

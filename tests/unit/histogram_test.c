@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/histogram.h"
+#include "allocfilt/stall.h"
 
 static void test_edges(void **state)
 {

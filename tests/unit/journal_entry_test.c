@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/journal_entry.h"
 #include "fake_journald.h"
+#include "journal/entry.h"
 
 static struct journal_entry entry;
 static struct fake_entry read_back;

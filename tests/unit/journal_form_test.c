@@ -12,14 +12,14 @@
 
 #include "allocfilt/journal.h"
 #include "allocfilt/output.h"
-#include "allocfilt/status_line.h"
 #include "fake_journald.h"
+#include "fake_resolver.h"
 #include "made_cpus.h"
 
-#define MS	1000000ull
-#define SECOND	1000000000ull
-#define MINUTE	(60 * SECOND)
-#define START	(7000 * SECOND)		/* where the clock of the ticks stands */
+#define MS     1000000ull
+#define SECOND 1000000000ull
+#define MINUTE (60 * SECOND)
+#define START  (7000 * SECOND) /* where the clock of the ticks stands */
 
 static int symbol(void *context, uint64_t address, char style, char *text, size_t size)
 {
@@ -36,7 +36,7 @@ static bool no_time(void *context, uint64_t ts, char *text)
 	return false;
 }
 
-static const struct namer namer = { .symbol = symbol, .time = no_time };
+static struct resolver resolver = { .symbol = symbol, .time = no_time };
 
 static struct plan plan;
 static struct journal_setup setup;
@@ -48,7 +48,10 @@ static struct fake_entry entry;
 static void make_output(void)
 {
 	struct output_setup output_setup = {
-		.journal = &setup, .fd = -1, .plan = &plan, .namer = &namer,
+		.journal = &setup,
+		.fd = -1,
+		.plan = &plan,
+		.resolver = &resolver,
 	};
 
 	output = output_new(&output_setup);
@@ -64,12 +67,21 @@ static int begin(void **state)
 	alarm(30);
 	snprintf(path, sizeof(path), "%.127s", fake_path());
 	setup = (struct journal_setup){
-		.path = path, .proc = "/proc", .warning = 100 * MS, .error = 1000 * MS,
-		.rate = 20, .burst = 50, .status_interval = 60 * MINUTE,
+		.path = path,
+		.proc = "/proc",
+		.warning = 100 * MS,
+		.error = 1000 * MS,
+		.rate = 20,
+		.burst = 50,
+		.status_interval = 60 * MINUTE,
 	};
 	view = (struct summary_view){
-		.plan = &plan, .namer = &namer, .summary = summary_new(&plan, 64),
-		.shrinkers = shrinkers_new(512), .losses = losses_new(&cpus), .cpus = cpus,
+		.plan = &plan,
+		.resolver = &resolver,
+		.summary = summary_new(&plan, 64),
+		.shrinkers = shrinkers_new(512),
+		.losses = losses_new(&cpus),
+		.cpus = cpus,
 		.top = 10,
 	};
 	journald = fake_listen();
@@ -94,23 +106,32 @@ static void tick(uint64_t now)
 	output_tick(output, now, &view);
 }
 
-static struct who_task who;
+static struct task_info who;
 
 /* A stall that took so long; both the summary and the output get it, as from the report. */
 static void give_stall(int pid, uint64_t ns, bool background)
 {
 	struct stall stall = {
-		.pid = pid, .start = 5 * SECOND, .end = 5 * SECOND + ns, .order = 2,
-		.gfp_names = "GFP_KERNEL", .compaction = "", .role = ROLE_PAGE_ALLOCATION,
+		.pid = pid,
+		.start = 5 * SECOND,
+		.end = 5 * SECOND + ns,
+		.order = 2,
+		.gfp_names = "GFP_KERNEL",
+		.compaction = "",
+		.role = ROLE_PAGE_ALLOCATION,
 	};
-	struct told_stall told = {
-		.stall = &stall, .name = "task", .who = &who, .function = "__alloc_pages",
-		.memcg = "", .background = background,
+	struct named_stall named = {
+		.stall = &stall,
+		.name = "task",
+		.who = &who,
+		.function = "__alloc_pages",
+		.memcg = "",
+		.background = background,
 	};
 
 	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_OWN] = ns;
-	summary_stall(view.summary, &told);
-	assert_int_equal(output_stall(output, &told), 0);
+	summary_stall(view.summary, &named);
+	assert_int_equal(output_stall(output, &named), 0);
 }
 
 static void give_stalls(int count, uint64_t ns)
@@ -197,7 +218,8 @@ static void test_journald(void **state)
 	tick(START);
 	for (int i = 0; i < 100; i++) {
 		give_stall_in("/system.slice/systemd-journald.service");
-		give_stall_in("/system.slice/system-systemd\\x2djournald.slice/systemd-journald@a.service");
+		give_stall_in(
+			"/system.slice/system-systemd\\x2djournald.slice/systemd-journald@a.service");
 	}
 	nothing_more();
 	assert_int_equal(summary_stalls(view.summary)->count, 200);
@@ -216,19 +238,19 @@ static void test_object(void **state)
 {
 	(void)state;
 	tick(START);
-	who = (struct who_task){ .tgid = getpid(), .cgroup = "/system.slice/a.service" };
+	who = (struct task_info){ .tgid = getpid(), .cgroup = "/system.slice/a.service" };
 	give_stall(812, MS, false);
 	receive(JOURNAL_ID_STALL);
 	assert_int_equal(fake_number(&entry, "OBJECT_PID"), getpid());
 	assert_null(fake_field(&entry, "OBJECT_SYSTEMD_UNIT"));
 	output_free(output);
-	setup.proc = test_path("proc");		/* nobody is there */
+	setup.proc = test_path("proc"); /* nobody is there */
 	make_output();
 	give_stall(812, MS, false);
 	receive(JOURNAL_ID_STALL);
 	assert_string_equal(fake_value(&entry, "OBJECT_SYSTEMD_UNIT"), "a.service");
 	assert_null(fake_field(&entry, "OBJECT_PID"));
-	who = (struct who_task){ .tgid = 0 };
+	who = (struct task_info){ .tgid = 0 };
 }
 
 /* Sixty at once: fifty have entries; the others one, a minute later, with the longest whole. */
@@ -239,10 +261,10 @@ static void test_held_back(void **state)
 	(void)state;
 	tick(START);
 	give_stalls(50, 10 * MS);
-	who = (struct who_task){ .tgid = 7777777, .cgroup = "/system.slice/slow.service" };
+	who = (struct task_info){ .tgid = 7777777, .cgroup = "/system.slice/slow.service" };
 	give_stall(1, 20 * MS, false);
 	give_stall(2, 1500 * MS, false);
-	who = (struct who_task){ .tgid = 0 };
+	who = (struct task_info){ .tgid = 0 };
 	give_stall(3, 1500 * MS, false);
 	give_stalls(7, 30 * MS);
 	assert_int_equal(drain(JOURNAL_ID_STALL), 50);
@@ -253,10 +275,11 @@ static void test_held_back(void **state)
 	nothing_more();
 	tick(START + MINUTE);
 	receive(JOURNAL_ID_HELD_BACK);
-	assert_string_equal(fake_value(&entry, "MESSAGE"),
-			    "10 more stalls in the last 60 s, of 3.2 s in all, held back; the worst: "
-			    "task[2]: page allocation stalled 1.5 s: reclaim 1.5 s; "
-			    "order 2 GFP_KERNEL");
+	assert_string_equal(
+		fake_value(&entry, "MESSAGE"),
+		"10 more stalls in the last 60 s, of 3.2 s in all, held back; the worst: "
+		"task[2]: page allocation stalled 1.5 s: reclaim 1.5 s; "
+		"order 2 GFP_KERNEL");
 	assert_string_equal(fake_value(&entry, "PRIORITY"), "3");
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_HELD_BACK"), 10);
 	/* 20 + 2 * 1500 + 7 * 30 ms */
@@ -286,7 +309,7 @@ static void test_held_back_again(void **state)
 	tick(START + MINUTE);
 	receive(JOURNAL_ID_HELD_BACK);
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_TID"), 2);
-	give_stall(3, MS, false);		/* a token of that minute */
+	give_stall(3, MS, false); /* a token of that minute */
 	receive(JOURNAL_ID_STALL);
 	tick(START + MINUTE + SECOND);
 	give_stall(4, 2 * MS, false);
@@ -418,7 +441,7 @@ static const char *text_of_summary(void)
 
 	assert_int_equal(summary_text(writer, &view), 0);
 	length = pread(fd, text, sizeof(text) - 1, 0);
-	text[length > 0 ? length - 1 : 0] = '\0';	/* without the last newline */
+	text[length > 0 ? length - 1 : 0] = '\0'; /* without the last newline */
 	writer_free(writer);
 	close(fd);
 	return text;
@@ -447,8 +470,11 @@ static void test_summary(void **state)
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_STALLS"), 3);
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_HELD_BACK"), 1);
 	message = fake_value(&entry, "MESSAGE");
-	assert_int_equal(strncmp(message, "3 stalls, worst 5.0 ms (task[1000]), 0 records lost, "
-				 "1 stall held back from the journal, 0 entries dropped\n", 106), 0);
+	assert_int_equal(strncmp(message,
+				 "3 stalls, worst 5.0 ms (task[1000]), 0 records lost, "
+				 "1 stall held back from the journal, 0 entries dropped\n",
+				 106),
+			 0);
 	text = text_of_summary();
 	assert_non_null(strstr(text, "\n1 stalls have no entry of their own in the journal"));
 	assert_string_equal(strchr(message, '\n'), text);
@@ -475,7 +501,7 @@ static void test_summary_for_nobody(void **state)
 /* Another form has no counts, and a tick is nothing to it. */
 static void test_other_forms(void **state)
 {
-	struct output_setup other = { .format = FORMAT_JSON, .fd = -1, .namer = &namer };
+	struct output_setup other = { .format = FORMAT_JSON, .fd = -1, .resolver = &resolver };
 	struct output *json = output_new(&other);
 	struct journal_counts counts = { .entries = 1 };
 
@@ -488,7 +514,7 @@ static void test_other_forms(void **state)
 
 static void test_bad_path(void **state)
 {
-	struct output_setup bad = { .journal = &setup, .fd = -1, .namer = &namer };
+	struct output_setup bad = { .journal = &setup, .fd = -1, .resolver = &resolver };
 	char path[300];
 
 	(void)state;

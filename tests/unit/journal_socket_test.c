@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/journal_socket.h"
 #include "fake_journald.h"
+#include "journal/socket.h"
 
 #define FOUR_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
@@ -21,7 +21,7 @@ static struct fake_entry entry;
 
 static int begin(void **state)
 {
-	alarm(20);	/* whatever blocks ends the program */
+	alarm(20); /* whatever blocks ends the program */
 	return make_test_directory(state);
 }
 
@@ -166,7 +166,7 @@ static void test_ring(void **state)
 	assert_int_equal(journal_socket_flush(journal), 64);
 	fd = fake_listen();
 	/* As many as its queue takes at a time (net.unix.max_dgram_qlen). */
-	for (unsigned int next = 0; next < 64; ) {
+	for (unsigned int next = 0; next < 64;) {
 		journal_socket_flush(journal);
 		next = take_numbers(fd, next);
 	}
@@ -328,18 +328,12 @@ static void test_path_too_long(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_datagram),
-		TEST(test_too_large_for_a_datagram),
-		TEST(test_nobody_there),
-		TEST(test_restarted),
-		TEST(test_ring),
-		TEST(test_ring_goes_round),
-		TEST(test_stopped),
-		TEST(test_too_long_to_wait),
-		TEST(test_file),
-		TEST(test_no_memfd),
-		TEST(test_give_up),
-		TEST(test_path_too_long),
+		TEST(test_datagram),	 TEST(test_too_large_for_a_datagram),
+		TEST(test_nobody_there), TEST(test_restarted),
+		TEST(test_ring),	 TEST(test_ring_goes_round),
+		TEST(test_stopped),	 TEST(test_too_long_to_wait),
+		TEST(test_file),	 TEST(test_no_memfd),
+		TEST(test_give_up),	 TEST(test_path_too_long),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,11 +10,11 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/catalog.h"
-#include "allocfilt/duration.h"
-#include "allocfilt/journal_stall.h"
-#include "allocfilt/utf8.h"
+#include "allocfilt/base.h"
+#include "allocfilt/plan.h"
 #include "fake_journald.h"
+#include "fake_resolver.h"
+#include "journal/stall_entry.h"
 
 #define US 1000ull
 #define MS 1000000ull
@@ -49,15 +49,11 @@ static size_t stack(void *context, uint32_t number, const uint64_t **ret_frames)
 	return number;
 }
 
-static const char *own_role(void *context, int role)
-{
-	(void)context;
-	return role == ROLE_COUNT + 15 ? "swap-out" : NULL;
-}
-
-static const struct namer namer = {
-	.role = own_role,
-	.symbol = symbol, .shrinker = label, .time = time_text, .stack = stack,
+static struct resolver resolver = {
+	.symbol = symbol,
+	.shrinker = label,
+	.time = time_text,
+	.stack = stack,
 };
 
 static const struct stall_shrinker shrinkers[] = {
@@ -68,25 +64,37 @@ static const struct stall_shrinker shrinkers[] = {
 
 /* The one of which the wording was asked for. */
 static struct stall stall;
-static struct who_task who;
-static struct told_stall told;
+static struct task_info who;
+static struct named_stall named;
 
 static int make_stall(void **state)
 {
 	(void)state;
 	stall = (struct stall){
-		.pid = 812, .cpu = 3, .start = 0, .end = 12800 * US, .order = 0,
-		.gfp_names = "GFP_KERNEL", .compaction = "", .shrinkers = shrinkers,
-		.nr_shrinkers = 3, .role = ROLE_PAGE_ALLOCATION,
+		.pid = 812,
+		.cpu = 3,
+		.start = 0,
+		.end = 12800 * US,
+		.order = 0,
+		.gfp_names = "GFP_KERNEL",
+		.compaction = "",
+		.shrinkers = shrinkers,
+		.nr_shrinkers = 3,
+		.role = ROLE_PAGE_ALLOCATION,
 	};
 	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_OWN] = 8200 * US;
 	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_SLAB] = 3000 * US;
 	stall.phases.ns[PHASE_COMPACTION][PART_OWN] = 1100 * US;
 	stall.phases.ns[PHASE_REST][PART_OWN] = 500 * US;
-	who = (struct who_task){ .pid = 812, .tgid = 812, .process = "nginx",
-				 .cgroup = "/system.slice/nginx.service" };
-	told = (struct told_stall){ .stall = &stall, .name = "nginx", .who = &who,
-				    .function = "__alloc_pages", .memcg = "" };
+	who = (struct task_info){ .pid = 812,
+				  .tgid = 812,
+				  .process = "nginx",
+				  .cgroup = "/system.slice/nginx.service" };
+	named = (struct named_stall){ .stall = &stall,
+				      .name = "nginx",
+				      .who = &who,
+				      .function = "__alloc_pages",
+				      .memcg = "" };
 	return 0;
 }
 
@@ -94,7 +102,7 @@ static void message_is(const char *expected)
 {
 	char message[JOURNAL_MESSAGE_MAX];
 
-	journal_stall_message(message, &told, &namer);
+	journal_stall_message(message, &named, &resolver);
 	assert_string_equal(message, expected);
 }
 
@@ -159,13 +167,11 @@ static void test_message_of_others(void **state)
 	stall.order = -1;
 	stall.gfp_names = "";
 	stall.role = ROLE_NONE;
-	told.function = "my_function";
+	named.function = "my_function";
 	stall.pid = 815;
-	told.name = "worker";
+	named.name = "worker";
 	message_is("worker[815] of nginx[812]: my_function stalled 12.8 ms: other reclaim 12.8 ms");
-	stall.role = ROLE_COUNT + 15;
-	message_is("worker[815] of nginx[812]: swap-out stalled 12.8 ms: other reclaim 12.8 ms");
-	told.interrupt = true;
+	named.interrupt = true;
 	stall.role = ROLE_MEMORY_HIGH;
 	message_is("interrupt on CPU 3: memory.high stalled 12.8 ms: other reclaim 12.8 ms");
 }
@@ -177,14 +183,14 @@ static void test_message_of_any_bytes(void **state)
 	static char long_names[4000];
 
 	(void)state;
-	told.name = "a\n\x1b\xff\xc3\xa9";
+	named.name = "a\n\x1b\xff\xc3\xa9";
 	message_is("a\\x0a\\x1b\\xff\xc3\xa9[812]: page allocation stalled 12.8 ms: "
 		   "reclaim 11.2 ms (slab super_cache_scan[vda] 2.9 ms), compaction 1.1 ms; "
 		   "order 0 GFP_KERNEL");
 	for (size_t i = 0; i + 3 < sizeof(long_names); i += 3)
 		memcpy(long_names + i, "\xe2\x82\xac", 4);
 	stall.gfp_names = long_names;
-	journal_stall_message(message, &told, &namer);
+	journal_stall_message(message, &named, &resolver);
 	assert_in_range(strlen(message), JOURNAL_MESSAGE_MAX - 40, JOURNAL_MESSAGE_MAX - 1);
 	for (const char *at = message; *at; at += utf8_length(at))
 		assert_true(utf8_length(at) > 0);
@@ -233,7 +239,7 @@ static struct fake_entry read_back;
 static void read_fields(void)
 {
 	journal_entry_clear(&entry);
-	journal_stall_fields(&entry, &told, &namer);
+	journal_stall_fields(&entry, &named, &resolver);
 	assert_int_equal(entry.left_out, 0);
 	memcpy(read_back.bytes, entry.bytes, entry.used);
 	read_back.length = entry.used;
@@ -254,15 +260,6 @@ static void number_is(const char *name, long long expected)
 static void has_not(const char *name)
 {
 	assert_null(fake_field(&read_back, name));
-}
-
-/* A role of the configuration stands behind those of the catalog. */
-static void test_role_of_the_configuration(void **state)
-{
-	(void)state;
-	stall.role = ROLE_COUNT + 15;
-	read_fields();
-	text_is("ALLOCFILT_ROLE", "swap-out");
 }
 
 static void test_fields(void **state)
@@ -307,13 +304,13 @@ static void test_fields(void **state)
 static void test_fields_not_known(void **state)
 {
 	(void)state;
-	who = (struct who_task){ .pid = 0 };
+	who = (struct task_info){ .pid = 0 };
 	stall.order = -1;
 	stall.gfp_names = "";
 	stall.role = ROLE_NONE;
 	stall.nr_shrinkers = 0;
 	stall.incomplete = true;
-	told.interrupt = true;
+	named.interrupt = true;
 	read_fields();
 	has_not("ALLOCFILT_PID");
 	has_not("ALLOCFILT_PROCESS");
@@ -329,14 +326,14 @@ static void test_fields_not_known(void **state)
 static void test_fields_of_any_bytes(void **state)
 {
 	(void)state;
-	told.name = "\xff=\n\x01";
+	named.name = "\xff=\n\x01";
 	strcpy(who.cgroup, "/a\nMESSAGE=no\n");
 	stall.start = 1;
 	stall.stack = 3;
 	stall.has_reclaimed = true;
 	stall.nr_reclaimed = 77;
 	stall.compaction = "partial_skipped";
-	told.memcg = "/m";
+	named.memcg = "/m";
 	read_fields();
 	text_is("ALLOCFILT_COMM", "\xff=\n\x01");
 	text_is("ALLOCFILT_CGROUP", "/a\nMESSAGE=no\n");
@@ -371,10 +368,13 @@ static const char *long_label(void *context, uint64_t shrinker)
 /* The longest that there can be, so that a message still has its place. */
 static void test_longest(void **state)
 {
-	static const struct namer longest = {
-		.symbol = long_symbol, .shrinker = long_label, .time = time_text, .stack = stack,
+	static struct resolver longest = {
+		.symbol = long_symbol,
+		.shrinker = long_label,
+		.time = time_text,
+		.stack = stack,
 	};
-	char path[WHO_CGROUP_MAX];
+	char path[TASK_CGROUP_MAX];
 	char names[160];
 
 	(void)state;
@@ -393,13 +393,13 @@ static void test_longest(void **state)
 	stall.has_reclaimed = true;
 	stall.nr_reclaimed = UINT64_MAX;
 	stall.stack = 400;
-	told.memcg = path;
-	told.function = names;
-	told.name = "0123456789abcde";
+	named.memcg = path;
+	named.function = names;
+	named.name = "0123456789abcde";
 	strcpy(who.process, "0123456789abcde");
 	strcpy(who.cgroup, path);
 	journal_entry_clear(&entry);
-	journal_stall_fields(&entry, &told, &longest);
+	journal_stall_fields(&entry, &named, &longest);
 	assert_int_equal(entry.left_out, 0);
 	assert_in_range(entry.used, JOURNAL_STACK_MAX, JOURNAL_FIELDS_MAX);
 	memcpy(read_back.bytes, entry.bytes, entry.used);
@@ -413,7 +413,7 @@ static void object_is(const char *proc, const char *name, const char *value)
 {
 	struct journal_object object;
 
-	journal_object_of(&object, &told);
+	journal_object_of(&object, &named);
 	journal_entry_clear(&entry);
 	journal_object_field(&entry, &object, proc);
 	if (name) {
@@ -449,7 +449,7 @@ static void test_object(void **state)
 	who.tgid = 0;
 	object_is("/proc", "OBJECT_SYSTEMD_UNIT", "nginx.service");
 	who.tgid = getpid();
-	told.interrupt = true;
+	named.interrupt = true;
 	object_is("/proc", NULL, NULL);
 }
 
@@ -465,7 +465,6 @@ int main(void)
 		TEST(test_message_of_any_bytes),
 		TEST(test_priority),
 		TEST(test_duration),
-		TEST(test_role_of_the_configuration),
 		TEST(test_fields),
 		TEST(test_fields_not_known),
 		TEST(test_fields_of_any_bytes),

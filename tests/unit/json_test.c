@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/json.h"
-#include "allocfilt/utf8.h"
+#include "allocfilt/base.h"
+#include "output/json.h"
 
 struct run {
 	int fd;
@@ -70,7 +70,8 @@ static void test_values(void **state)
 	json_null(&run->json, "h");
 	json_string(&run->json, "i", NULL);
 	json_close(&run->json, '}');
-	assert_string_equal(text_of(run), "{\"a\":18446744073709551615,\"b\":-5,\"c\":1234.567,"
+	assert_string_equal(text_of(run),
+			    "{\"a\":18446744073709551615,\"b\":-5,\"c\":1234.567,"
 			    "\"d\":0.007,\"e\":\"0xffff888012345678\",\"f\":true,\"g\":false,"
 			    "\"h\":null,\"i\":null}");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "fake_tracing.h"
 
-#include "allocfilt/kernel.h"
+#include "allocfilt/tracing.h"
 
 static struct failure failure;
 
@@ -190,7 +190,7 @@ static void test_words(void **state)
 
 int main(void)
 {
-#define TEST(test)	cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_catalog_functions_with_their_places),
 		TEST(test_patterns),

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/key_value.h"
+#include "config/key_value.h"
 
 static void defaults(struct options *options)
 {
@@ -82,9 +82,9 @@ static void number_is(const char *name, const char *value, int64_t expected)
 	options_free(&options);
 }
 
-#define MS	1000000ll
-#define SECOND	1000000000ll
-#define HOUR	(3600 * SECOND)
+#define MS     1000000ll
+#define SECOND 1000000000ll
+#define HOUR   (3600 * SECOND)
 
 /* Each key at its limits, and one beside them. */
 static void test_limits(void **state)
@@ -92,7 +92,7 @@ static void test_limits(void **state)
 	static const struct {
 		const char *name, *below, *lowest, *highest, *above;
 		int64_t least, most;
-		const char *reason;	/* of what is below */
+		const char *reason; /* of what is below */
 	} keys[] = {
 		{ "threshold", "0", "1", "9223372036854775us", "9223372036854776us", 1000,
 		  9223372036854775000, "is zero" },
@@ -182,14 +182,17 @@ static void test_message(void **state)
 	(void)state;
 	defaults(&options);
 	take(&options, "limit-tasks", "63", &failure);
-	assert_string_equal(failure.text,
-			    "limit-tasks '63' is too small; allowed: a whole number from 64 to 65536");
+	assert_string_equal(
+		failure.text,
+		"limit-tasks '63' is too small; allowed: a whole number from 64 to 65536");
 	take(&options, "limit-files", "1", &failure);
-	assert_string_equal(failure.text,
-			    "limit-files '1' is too small; allowed: a whole number from 64 to 1048576, or 0 for what it is");
+	assert_string_equal(
+		failure.text,
+		"limit-files '1' is too small; allowed: a whole number from 64 to 1048576, or 0 for what it is");
 	take(&options, "oom-score-adjust", "1001", &failure);
-	assert_string_equal(failure.text,
-			    "oom-score-adjust '1001' is too large; allowed: a whole number from -1000 to 1000");
+	assert_string_equal(
+		failure.text,
+		"oom-score-adjust '1001' is too large; allowed: a whole number from -1000 to 1000");
 	options_free(&options);
 }
 
@@ -301,7 +304,7 @@ static void test_no_key_is_forgotten(void **state)
 	for (size_t i = 0; i < count; i++) {
 		bool found = false;
 
-		if (keys[i].change == KEY_CHANGE_UNSAID)
+		if (keys[i].change == KEY_CHANGE_UNSET)
 			fail_msg("%s does not say what a change takes", keys[i].name);
 		assert_non_null(keys[i].allowed);
 		for (size_t j = 0; j < sizeof(changes) / sizeof(changes[0]); j++)
@@ -316,7 +319,7 @@ static void mark(bool *covered, size_t from, size_t size)
 	memset(covered + from, true, size);
 }
 
-#define MARK(covered, name) \
+#define MARK(covered, name)                                                                        \
 	mark(covered, offsetof(struct options, name), sizeof(((struct options *)NULL)->name))
 
 static size_t size_of(enum key_kind kind)

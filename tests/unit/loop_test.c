@@ -15,13 +15,13 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/loop.h"
+#include "allocfilt/run.h"
 
 #define MS 1000000ull
 
 struct run {
 	struct loop *loop;
-	int signals;		/* descriptor */
+	int signals; /* descriptor */
 	int ticks;
 	uint64_t last_tick;
 	int last_signal;

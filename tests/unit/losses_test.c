@@ -10,7 +10,6 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/losses.h"
 #include "allocfilt/record.h"
 #include "made_cpus.h"
 

@@ -2,9 +2,9 @@
 #ifndef MADE_CPUS_H
 #define MADE_CPUS_H
 
-#include "allocfilt/cpu_list.h"
+#include "allocfilt/base.h"
 
-#define MADE_CPUS_MAX	256
+#define MADE_CPUS_MAX 256
 
 /* The CPUs 0 … count-1. */
 static inline struct cpu_list made_cpus(int count)

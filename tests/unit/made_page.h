@@ -7,17 +7,17 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "allocfilt/page.h"
+#include "allocfilt/record.h"
 
 /* Pages made by hand, byte by byte, in any byte order and with any size of a long. */
 
-#define MADE_PAGE_SIZE	4096
-#define MADE_MISSED	(1ull << 31)
-#define MADE_STORED	(1ull << 30)
+#define MADE_PAGE_SIZE 4096
+#define MADE_MISSED    (1ull << 31)
+#define MADE_STORED    (1ull << 30)
 
 struct made_page {
 	struct page_layout layout;
-	size_t at;			/* end of what was put so far */
+	size_t at; /* end of what was put so far */
 	unsigned char bytes[MADE_PAGE_SIZE];
 };
 
@@ -47,8 +47,7 @@ static inline void made_put(struct made_page *page, uint64_t value, size_t size)
 	page->at += size;
 }
 
-static inline void made_begin(struct made_page *page, const struct page_layout *layout,
-			      uint64_t ts)
+static inline void made_begin(struct made_page *page, const struct page_layout *layout, uint64_t ts)
 {
 	memset(page, 0, sizeof(*page));
 	page->layout = *layout;

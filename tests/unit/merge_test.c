@@ -10,11 +10,11 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/merge.h"
-#include "allocfilt/record_ring.h"
+#include "allocfilt/record.h"
 #include "made_cpus.h"
+#include "record/record_ring.h"
 
-#define HELD	32	/* bytes of a record of this test: 24, and its one word of fields */
+#define HELD 32 /* bytes of a record of this test: 24, and its one word of fields */
 
 /* What came out, as "TIME/CPU" or, where a record has a pid to tell it by, "TIME/CPU#PID". */
 struct run {
@@ -64,7 +64,10 @@ static void start(struct run *run, int count, size_t share)
 
 static int put_numbered(struct run *run, int cpu, uint64_t ts, int number)
 {
-	struct record record = { .kind = RECORD_EVENT, .cpu = cpu, .ts = ts, .pid = number,
+	struct record record = { .kind = RECORD_EVENT,
+				 .cpu = cpu,
+				 .ts = ts,
+				 .pid = number,
 				 .fields.order = 1 };
 
 	return merge_put(run->merge, &record);
@@ -122,8 +125,7 @@ static void test_equal_times_lower_cpu_first(void **state)
 		assert_int_equal(put_numbered(&run, cpu, 10, 2), 0);
 	}
 	assert_int_equal(merge_flush(run.merge), 0);
-	assert_string_equal(run.out,
-			    "10/0#1 10/0#2 10/1#1 10/1#2 10/2#1 10/2#2 10/3#1 10/3#2");
+	assert_string_equal(run.out, "10/0#1 10/0#2 10/1#1 10/1#2 10/2#1 10/2#2 10/3#1 10/3#2");
 	merge_free(run.merge);
 }
 
@@ -363,7 +365,7 @@ static void test_order_under_load(void **state)
 		for (int cpu = 0; cpu < SIM_CPUS; cpu++) {
 			int n = 0;
 
-			now += random() % 8;	/* while we read */
+			now += random() % 8; /* while we read */
 			/* a CPU writes when time % its own number is 0 */
 			while (n < QUOTA && merge_has_room(run.merge, cpu, HELD) &&
 			       read_to[cpu] + cpu + 2 <= now) {

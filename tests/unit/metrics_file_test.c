@@ -14,17 +14,17 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/metrics_file.h"
+#include "output/metrics_file.h"
 #include "test_directory.h"
 
-#define NAME		"metrics.prom"
-#define TEMPORARY	".metrics.prom.allocfilt"
+#define NAME	  "metrics.prom"
+#define TEMPORARY ".metrics.prom.allocfilt"
 
 struct text {
 	const char *line;
 	int lines;
-	int failed;	/* what fill() returns in the end */
-	bool looked;	/* at the directory, while the text is half written */
+	int failed;  /* what fill() returns in the end */
+	bool looked; /* at the directory, while the text is half written */
 };
 
 static bool is_there(const char *name)
@@ -310,16 +310,11 @@ static void test_collected(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_replaced_at_once),
-		cmocka_unit_test(test_mode),
-		cmocka_unit_test(test_stale_temporary),
-		cmocka_unit_test(test_no_room),
-		cmocka_unit_test(test_who_fills_fails),
-		cmocka_unit_test(test_rename_fails),
-		cmocka_unit_test(test_no_directory),
-		cmocka_unit_test(test_said_once),
-		cmocka_unit_test(test_relative),
-		cmocka_unit_test(test_no_descriptor_left),
+		cmocka_unit_test(test_replaced_at_once), cmocka_unit_test(test_mode),
+		cmocka_unit_test(test_stale_temporary),	 cmocka_unit_test(test_no_room),
+		cmocka_unit_test(test_who_fills_fails),	 cmocka_unit_test(test_rename_fails),
+		cmocka_unit_test(test_no_directory),	 cmocka_unit_test(test_said_once),
+		cmocka_unit_test(test_relative),	 cmocka_unit_test(test_no_descriptor_left),
 		cmocka_unit_test(test_collected),
 	};
 

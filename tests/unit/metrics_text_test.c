@@ -11,19 +11,20 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/catalog.h"
-#include "allocfilt/metrics_text.h"
+#include "allocfilt/plan.h"
+#include "fake_resolver.h"
 #include "made_cpus.h"
+#include "output/metrics_text.h"
 #include "test_directory.h"
 #include "written_text.h"
 
-#define SECOND		1000000000ull
-#define ALLOC		0xa1
-#define SHRINK_NODE	0xa2
-#define TWIN		0xa3	/* another function of the name of SHRINK_NODE */
-#define SCAN		0xb1
-#define EXT4_SCAN	0xb2
-#define UNKNOWN		0xffffffff81234567
+#define SECOND	    1000000000ull
+#define ALLOC	    0xa1
+#define SHRINK_NODE 0xa2
+#define TWIN	    0xa3 /* another function of the name of SHRINK_NODE */
+#define SCAN	    0xb1
+#define EXT4_SCAN   0xb2
+#define UNKNOWN	    0xffffffff81234567
 
 static int symbol(void *context, uint64_t address, char style, char *text, size_t size)
 {
@@ -44,7 +45,7 @@ static int symbol(void *context, uint64_t address, char style, char *text, size_
 	}
 }
 
-static const struct namer namer = { .symbol = symbol };
+static struct resolver resolver = { .symbol = symbol };
 
 static struct plan plan = { .threshold = 10000 };
 
@@ -57,7 +58,7 @@ static struct summary_view new_view(void)
 	put_text("mountinfo", "28 1 0:22 / /a\"b\\134c rw - tmpfs tmpfs rw\n");
 	return (struct summary_view){
 		.plan = &plan,
-		.namer = &namer,
+		.resolver = &resolver,
 		.summary = summary_new(&plan, 64),
 		.shrinkers = shrinkers_new(512),
 		.shrinker_names = shrinker_names_new(&names),
@@ -82,19 +83,27 @@ static const char *text_of(struct summary_view *view, const struct metrics_proce
 static void stall(struct summary_view *view, uint64_t function, uint64_t ns, enum phase_group group,
 		  enum phase_part part)
 {
-	static const struct who_task nobody;
+	static const struct task_info nobody;
 	struct stall one = {
-		.start = 1000, .end = 1000 + ns, .function = function,
+		.start = 1000,
+		.end = 1000 + ns,
+		.function = function,
 		.role = function ? ROLE_PAGE_ALLOCATION : ROLE_DIRECT_RECLAIM,
-		.incomplete = !function, .gfp_names = "", .compaction = "",
+		.incomplete = !function,
+		.gfp_names = "",
+		.compaction = "",
 	};
-	struct told_stall told = {
-		.stall = &one, .name = "", .who = &nobody, .function = "", .memcg = "",
+	struct named_stall named = {
+		.stall = &one,
+		.name = "",
+		.who = &nobody,
+		.function = "",
+		.memcg = "",
 		.background = function == SHRINK_NODE || function == TWIN,
 	};
 
 	one.phases.ns[group][part] = ns;
-	summary_stall(view->summary, &told);
+	summary_stall(view->summary, &named);
 }
 
 static void superblock(struct summary_view *view, uint64_t shrinker, const char *name,
@@ -145,8 +154,9 @@ static const char *golden(void)
 		char *version = strstr(line, "VERSION");
 
 		if (version)
-			used += snprintf(text + used, sizeof(text) - used, "%.*s" ALLOCFILT_VERSION
-					 "%s", (int)(version - line), line, version + 7);
+			used += snprintf(text + used, sizeof(text) - used,
+					 "%.*s" ALLOCFILT_VERSION "%s", (int)(version - line), line,
+					 version + 7);
 		else
 			used += snprintf(text + used, sizeof(text) - used, "%s", line);
 	}
@@ -158,8 +168,12 @@ static void test_whole_text(void **state)
 {
 	static const struct overflow overflows[] = { { "tasks", "", 5 }, { "summary", "", 0 } };
 	const struct metrics_process process = {
-		.tracing = true, .uptime = 86400 * SECOND + SECOND / 2, .resident = 16 << 20,
-		.cpu = SECOND + SECOND / 4, .held_back = 31, .dropped = 2,
+		.tracing = true,
+		.uptime = 86400 * SECOND + SECOND / 2,
+		.resident = 16 << 20,
+		.cpu = SECOND + SECOND / 4,
+		.held_back = 31,
+		.dropped = 2,
 	};
 	struct summary_view view = new_view();
 	struct losses *losses = (struct losses *)(uintptr_t)view.losses;
@@ -207,7 +221,8 @@ static void test_one_name_for_two_functions(void **state)
 	text = text_of(&view, NULL);
 	assert_int_equal(count_of(text, "_count{function=\"shrink_node\"}"), 1);
 	has(text, "\nallocfilt_background_duration_seconds_count{function=\"shrink_node\"} 2\n");
-	has(text, "\nallocfilt_background_duration_seconds_sum{function=\"shrink_node\"} 0.00006\n");
+	has(text,
+	    "\nallocfilt_background_duration_seconds_sum{function=\"shrink_node\"} 0.00006\n");
 	has(text, "{function=\"shrink_node\",le=\"0.000032\"} 1\n");
 	has(text, "{function=\"shrink_node\",le=\"0.000064\"} 2\n");
 }

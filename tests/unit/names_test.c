@@ -14,7 +14,7 @@
 #include "allocfilt/names.h"
 
 #define SECOND 1000000000ull
-#define SIZE 64
+#define SIZE   64
 
 /* A /proc and a saved_cmdlines of our own. */
 static char dir[64];

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/notify.h"
+#include "allocfilt/journal.h"
 
 #define SECOND 1000000000ull
 
@@ -233,7 +233,8 @@ static void test_abstract_name(void **state)
 	memcpy(address.sun_path, name, length);
 	address.sun_path[0] = '\0';
 	assert_int_equal(bind(fd, (struct sockaddr *)&address,
-			      offsetof(struct sockaddr_un, sun_path) + length), 0);
+			      offsetof(struct sockaddr_un, sun_path) + length),
+			 0);
 	setenv("NOTIFY_SOCKET", name, 1);
 	notify = notify_new();
 	notify_state(notify, NOTIFY_READY, 0);

@@ -13,10 +13,10 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/open_files.h"
+#include "allocfilt/tracing.h"
 
 /* What it takes to raise a hard limit is kept out: a child of another user tries it. */
-#define NOBODY	65534
+#define NOBODY 65534
 
 struct given {
 	rlim_t soft;

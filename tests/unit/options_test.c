@@ -9,22 +9,22 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/options.h"
+#include "allocfilt/config.h"
 
-#define ARGUMENTS_MAX	16
+#define ARGUMENTS_MAX 16
 
 /* A command line in one string, split at blanks; "" behind a blank is an empty argument. */
-struct line {
+struct command_line {
 	char *text;
 	char *argv[ARGUMENTS_MAX + 1];
 	int argc;
 };
 
-static void line_split(struct line *line, const char *text)
+static void line_split(struct command_line *line, const char *text)
 {
 	char *word, *rest;
 
-	*line = (struct line){ .text = strdup(text) };
+	*line = (struct command_line){ .text = strdup(text) };
 	for (rest = line->text; (word = strsep(&rest, " ")); line->argc++) {
 		assert_true(line->argc < ARGUMENTS_MAX);
 		line->argv[line->argc] = word;
@@ -33,7 +33,7 @@ static void line_split(struct line *line, const char *text)
 
 static int parse(struct options *options, const char *text, struct failure *failure)
 {
-	struct line line;
+	struct command_line line;
 	int error;
 
 	line_split(&line, text);
@@ -184,7 +184,8 @@ static void test_lists(void **state)
 	struct options options;
 
 	(void)state;
-	parse_good(&options, "allocfilt -p 12,34 -F kswapd*,vm_[ab]? -p 56,12 -F do_x.isra.0,kswapd* "
+	parse_good(&options,
+		   "allocfilt -p 12,34 -F kswapd*,vm_[ab]? -p 56,12 -F do_x.isra.0,kswapd* "
 		   "-e kmem:mm_page_alloc");
 	assert_int_equal(options.pids[0], 12);
 	assert_int_equal(options.pids[1], 34);

@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/own_usage.h"
+#include "run/own_usage.h"
 
-#define MIB	(1u << 20)
+#define MIB (1u << 20)
 
 /* What the kernel counts page by page, in another file. */
 static uint64_t resident_by_smaps(void)
@@ -40,8 +40,8 @@ static uint64_t difference(uint64_t a, uint64_t b)
  * some pages for each CPU. */
 static void test_resident(void **state)
 {
-	char *memory = mmap(NULL, 128 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			    -1, 0);
+	char *memory =
+		mmap(NULL, 128 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uint64_t before = own_resident();
 	uint64_t after;
 

@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/page.h"
 #include "allocfilt/record.h"
 #include "made_page.h"
 
@@ -20,12 +19,12 @@ struct seen {
 	size_t records;
 	uint64_t ts[SEEN_MAX];
 	size_t size[SEEN_MAX];
-	unsigned char first[SEEN_MAX];	/* first byte of each payload */
+	unsigned char first[SEEN_MAX]; /* first byte of each payload */
 	size_t losses;
 	uint64_t lost_ts;
 	int64_t lost;
 	int cpu;
-	int stop_with;			/* what the sinks return */
+	int stop_with; /* what the sinks return */
 };
 
 static int see_record(void *context, int cpu, uint64_t ts, const void *data, size_t size)
@@ -90,17 +89,15 @@ static void assert_damaged(const struct made_page *page)
 
 /* ---- header_page ---- */
 
-static const char header_64[] =
-	"\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
-	"\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
-	"\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
-	"\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n";
+static const char header_64[] = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+				"\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
+				"\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
+				"\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n";
 
-static const char header_32[] =
-	"\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
-	"\tfield: local_t commit;\toffset:8;\tsize:4;\tsigned:1;\n"
-	"\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
-	"\tfield: char data;\toffset:12;\tsize:4084;\tsigned:1;\n";
+static const char header_32[] = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+				"\tfield: local_t commit;\toffset:8;\tsize:4;\tsigned:1;\n"
+				"\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
+				"\tfield: char data;\toffset:12;\tsize:4084;\tsigned:1;\n";
 
 static void layout_of_64_bit(void **state)
 {
@@ -181,8 +178,8 @@ static void order_is_found_out(void **state)
 			made_commit(&page, commits[j]);
 			layout = made_layouts[i];
 			layout.big_endian = !layout.big_endian;
-			assert_int_equal(page_layout_guess_order(&layout, page.bytes,
-								 layout.header), 0);
+			assert_int_equal(
+				page_layout_guess_order(&layout, page.bytes, layout.header), 0);
 			assert_int_equal(layout.big_endian, made_layouts[i].big_endian);
 		}
 	}

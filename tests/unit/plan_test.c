@@ -15,8 +15,8 @@
 struct offered {
 	const char *functions;
 	const char *events;
-	int many;		/* that many functions many_0, many_1, … besides */
-	int error;		/* of the list of functions */
+	int many;  /* that many functions many_0, many_1, … besides */
+	int error; /* of the list of functions */
 };
 
 #define OTHERS " schedule kmalloc_order shrink_dcache_sb __alloc_pages_bulk shrink_page_list"
@@ -42,21 +42,21 @@ static const char functions_7_3[] =
 	"compact_zone.isra.0 try_to_compact_pages __alloc_pages_noprof "
 	"__alloc_frozen_pages_noprof __mem_cgroup_handle_over_high" OTHERS;
 
-#define EVENTS_5_10						\
-	"vmscan:mm_vmscan_direct_reclaim_begin "		\
-	"vmscan:mm_vmscan_direct_reclaim_end "			\
-	"vmscan:mm_vmscan_memcg_reclaim_begin "			\
-	"vmscan:mm_vmscan_memcg_reclaim_end "			\
-	"vmscan:mm_vmscan_memcg_softlimit_reclaim_begin "	\
-	"vmscan:mm_vmscan_memcg_softlimit_reclaim_end "		\
-	"vmscan:mm_vmscan_node_reclaim_begin "			\
-	"vmscan:mm_vmscan_node_reclaim_end "			\
-	"compaction:mm_compaction_begin "			\
-	"compaction:mm_compaction_end "				\
-	"compaction:mm_compaction_try_to_compact_pages "	\
-	"vmscan:mm_vmscan_lru_shrink_inactive "			\
-	"vmscan:mm_shrink_slab_start "				\
-	"vmscan:mm_shrink_slab_end "				\
+#define EVENTS_5_10                                                                                \
+	"vmscan:mm_vmscan_direct_reclaim_begin "                                                   \
+	"vmscan:mm_vmscan_direct_reclaim_end "                                                     \
+	"vmscan:mm_vmscan_memcg_reclaim_begin "                                                    \
+	"vmscan:mm_vmscan_memcg_reclaim_end "                                                      \
+	"vmscan:mm_vmscan_memcg_softlimit_reclaim_begin "                                          \
+	"vmscan:mm_vmscan_memcg_softlimit_reclaim_end "                                            \
+	"vmscan:mm_vmscan_node_reclaim_begin "                                                     \
+	"vmscan:mm_vmscan_node_reclaim_end "                                                       \
+	"compaction:mm_compaction_begin "                                                          \
+	"compaction:mm_compaction_end "                                                            \
+	"compaction:mm_compaction_try_to_compact_pages "                                           \
+	"vmscan:mm_vmscan_lru_shrink_inactive "                                                    \
+	"vmscan:mm_shrink_slab_start "                                                             \
+	"vmscan:mm_shrink_slab_end "                                                               \
 	"sched:sched_switch "
 #define EVENTS_6_1 EVENTS_5_10 "vmscan:mm_vmscan_throttled "
 
@@ -113,13 +113,17 @@ static int make(struct plan **plan, struct offered *offered, bool function_graph
 		const char *functions, const char *events, struct failure *failure)
 {
 	struct plan_offer offer = {
-		.function_graph = function_graph, .functions = each_function,
-		.has_event = has_event, .context = offered,
+		.function_graph = function_graph,
+		.functions = each_function,
+		.has_event = has_event,
+		.context = offered,
 	};
 	char **asked_functions = split(functions);
 	char **asked_events = split(events);
 	struct plan_request request = {
-		.threshold = 134000, .functions = asked_functions, .events = asked_events,
+		.threshold = 134000,
+		.functions = asked_functions,
+		.events = asked_events,
 	};
 	int ret;
 
@@ -161,7 +165,7 @@ static void check_function(const struct plan *plan, enum role role, const char *
 	assert_non_null(function);
 	assert_string_equal(function->name, name);
 	assert_true(plan->roles & ROLE_BIT(role));
-	assert_false(plan_role_missing(plan, role));
+	assert_false(plan_role_unavailable(plan, role));
 }
 
 static const struct plan_event *event_of(const struct plan *plan, enum event_id id)
@@ -193,10 +197,10 @@ static void test_5_10(void **state)
 	check_function(plan, ROLE_MEMORY_HIGH, "mem_cgroup_handle_over_high");
 	check_function(plan, ROLE_SOFT_LIMIT, "mem_cgroup_soft_limit_reclaim");
 	check_function(plan, ROLE_INACTIVE_LIST, "shrink_inactive_list");
-	assert_true(plan_role_missing(plan, ROLE_DIRECT_THROTTLE));
-	assert_true(plan_role_missing(plan, ROLE_RECLAIM_THROTTLE));
+	assert_true(plan_role_unavailable(plan, ROLE_DIRECT_THROTTLE));
+	assert_true(plan_role_unavailable(plan, ROLE_RECLAIM_THROTTLE));
 	/* its work is done by shrink_inactive_list there */
-	assert_false(plan_role_missing(plan, ROLE_GENERATIONS));
+	assert_false(plan_role_unavailable(plan, ROLE_GENERATIONS));
 	assert_int_equal(plan->nr_functions, 13);
 	assert_int_equal(plan->nr_events, 14);
 	assert_int_equal(plan_event_of(plan, EVENT_THROTTLED), -1);
@@ -215,16 +219,15 @@ static void test_6_1(void **state)
 	check_function(plan, ROLE_ZONE_COMPACTION, "compact_zone");
 	check_function(plan, ROLE_GENERATIONS, "evict_folios");
 	assert_null(function_of(plan, ROLE_INACTIVE_LIST));
-	assert_false(plan_role_missing(plan, ROLE_INACTIVE_LIST));
+	assert_false(plan_role_unavailable(plan, ROLE_INACTIVE_LIST));
 	assert_int_equal(plan->nr_functions, 15);
 	for (int role = 0; role < ROLE_COUNT; role++)
-		assert_false(plan_role_missing(plan, role));
+		assert_false(plan_role_unavailable(plan, role));
 	assert_int_equal(event_of(plan, EVENT_SHRINK_INACTIVE)->rule, RULE_OWNER);
 	assert_int_equal(event_of(plan, EVENT_SHRINK_INACTIVE)->owners,
 			 ROLE_BIT(ROLE_GENERATIONS) | ROLE_BIT(ROLE_LRUVEC));
 	assert_int_equal(event_of(plan, EVENT_THROTTLED)->rule, RULE_OWNER);
-	assert_int_equal(event_of(plan, EVENT_THROTTLED)->owners,
-			 ROLE_BIT(ROLE_RECLAIM_THROTTLE));
+	assert_int_equal(event_of(plan, EVENT_THROTTLED)->owners, ROLE_BIT(ROLE_RECLAIM_THROTTLE));
 	plan_free(plan);
 }
 
@@ -236,7 +239,7 @@ static void test_6_12(void **state)
 	check_function(plan, ROLE_PAGE_ALLOCATION, "__alloc_pages_noprof");
 	check_function(plan, ROLE_MEMORY_HIGH, "__mem_cgroup_handle_over_high");
 	check_function(plan, ROLE_DIRECT_THROTTLE, "throttle_direct_reclaim.part.0");
-	assert_true(plan_role_missing(plan, ROLE_SOFT_LIMIT));
+	assert_true(plan_role_unavailable(plan, ROLE_SOFT_LIMIT));
 	/* without its owner a pair decides by its own time */
 	assert_int_equal(event_of(plan, EVENT_SOFT_LIMIT_BEGIN)->rule, RULE_PAIR);
 	assert_int_equal(event_of(plan, EVENT_SOFT_LIMIT_END)->rule, RULE_PAIR);
@@ -273,8 +276,8 @@ static void test_neither_inactive_list_function(void **state)
 
 	(void)state;
 	check_function(plan, ROLE_LRUVEC, "shrink_node_memcg");
-	assert_true(plan_role_missing(plan, ROLE_INACTIVE_LIST));
-	assert_true(plan_role_missing(plan, ROLE_GENERATIONS));
+	assert_true(plan_role_unavailable(plan, ROLE_INACTIVE_LIST));
+	assert_true(plan_role_unavailable(plan, ROLE_GENERATIONS));
 	assert_int_equal(event_of(plan, EVENT_SHRINK_INACTIVE)->owners, ROLE_BIT(ROLE_LRUVEC));
 	plan_free(plan);
 }
@@ -293,7 +296,8 @@ static void test_throttled_without_its_owner(void **state)
 static void test_suffixes(void **state)
 {
 	struct plan *plan = plan_for("shrink_slab.part.0 shrink_slab shrink_node.isra.0 "
-				     "shrink_node.constprop.0 shrink_node.isra.0", EVENTS_6_1);
+				     "shrink_node.constprop.0 shrink_node.isra.0",
+				     EVENTS_6_1);
 
 	(void)state;
 	/* the exact name where there is one; else all parts of it, each once */
@@ -355,7 +359,7 @@ static void test_fallback(void **state)
 	assert_int_equal(event_of(plan, EVENT_THROTTLED)->rule, RULE_NEVER);
 	/* the one line about function_graph says it all */
 	for (int role = 0; role < ROLE_COUNT; role++)
-		assert_false(plan_role_missing(plan, role));
+		assert_false(plan_role_unavailable(plan, role));
 	plan_free(plan);
 }
 
@@ -522,12 +526,16 @@ static struct plan *plan_with(const char *functions, const struct definition *de
 {
 	struct offered offered = { .functions = functions, .events = EVENTS_6_1 };
 	struct plan_offer offer = {
-		.function_graph = true, .functions = each_function,
-		.has_event = has_event, .context = &offered,
+		.function_graph = true,
+		.functions = each_function,
+		.has_event = has_event,
+		.context = &offered,
 	};
 	struct plan_request request = {
-		.threshold = 134000, .definitions = definitions,
-		.nr_definitions = nr_definitions, .events = events,
+		.threshold = 134000,
+		.definitions = definitions,
+		.nr_definitions = nr_definitions,
+		.events = events,
 	};
 	struct failure failure = { 0 };
 	struct plan *plan;
@@ -549,13 +557,13 @@ static void test_definition(void **state)
 	assert_int_equal(plan_role_of(plan, "schedule"), PLAN_ROLE(0));
 	assert_string_equal(plan_role_title(plan, PLAN_ROLE(0)), "waiting");
 	assert_int_equal(plan_roles_end(plan), ROLE_COUNT + 1);
-	assert_false(plan_role_missing(plan, PLAN_ROLE(0)));
+	assert_false(plan_role_unavailable(plan, PLAN_ROLE(0)));
 	assert_string_equal(event->name, "sched_switch");
 	assert_int_equal(event->rule, RULE_OWNER);
 	assert_int_equal(event->owners, ROLE_BIT(PLAN_ROLE(0)));
 	/* or an event that came before in the same call would be dropped */
 	assert_true(event->repeats);
-	assert_null(plan->missing_events);
+	assert_null(plan->unavailable_events);
 	plan_free(plan);
 }
 
@@ -578,8 +586,8 @@ static void test_first_name_of_a_definition(void **state)
 {
 	char *functions[] = { defined_a, defined_b, NULL };
 	struct definition definition = { title_waiting, functions, NULL };
-	struct plan *plan = plan_with("schedule my_old_name.isra.0 __alloc_pages", &definition, 1,
-				      NULL);
+	struct plan *plan =
+		plan_with("schedule my_old_name.isra.0 __alloc_pages", &definition, 1, NULL);
 
 	(void)state;
 	assert_int_equal(plan_role_of(plan, "my_old_name.isra.0"), PLAN_ROLE(0));
@@ -597,7 +605,7 @@ static void test_definition_of_a_catalog_function(void **state)
 	assert_int_equal(plan->nr_functions, 15);
 	assert_int_equal(plan_role_of(plan, "shrink_node"), ROLE_NODE);
 	assert_int_equal(event_of(plan, EVENT_USER)->owners, ROLE_BIT(ROLE_NODE));
-	assert_false(plan_role_missing(plan, PLAN_ROLE(0)));
+	assert_false(plan_role_unavailable(plan, PLAN_ROLE(0)));
 	plan_free(plan);
 }
 
@@ -629,7 +637,8 @@ static void test_definitions_that_share(void **state)
 	char *schedule[] = { defined_b, NULL }, *events[] = { event_switch, NULL };
 	char *node[] = { defined_c, NULL };
 	struct definition definitions[] = {
-		{ title_waiting, schedule, events }, { title_node, node, events },
+		{ title_waiting, schedule, events },
+		{ title_node, node, events },
 		{ defined_a, schedule, events },
 	};
 	struct plan *plan = plan_with(functions_6_1, definitions, 3, NULL);
@@ -639,7 +648,7 @@ static void test_definitions_that_share(void **state)
 	assert_int_equal(event_of(plan, EVENT_USER)->owners,
 			 ROLE_BIT(PLAN_ROLE(0)) | ROLE_BIT(ROLE_NODE));
 	assert_int_equal(plan->nr_events, EVENT_COUNT + 1);
-	assert_false(plan_role_missing(plan, PLAN_ROLE(2)));
+	assert_false(plan_role_unavailable(plan, PLAN_ROLE(2)));
 	plan_free(plan);
 }
 
@@ -648,15 +657,16 @@ static void test_missing_parts_of_a_definition(void **state)
 	char *none[] = { defined_none, NULL }, *schedule[] = { defined_b, NULL };
 	char *events[] = { event_none, event_switch, NULL }, *more[] = { event_switch, NULL };
 	struct definition definitions[] = {
-		{ title_node, none, more }, { title_waiting, schedule, events },
+		{ title_node, none, more },
+		{ title_waiting, schedule, events },
 	};
 	struct plan *plan = plan_with(functions_6_1, definitions, 2, NULL);
 
 	(void)state;
-	assert_true(plan_role_missing(plan, PLAN_ROLE(0)));
-	assert_false(plan_role_missing(plan, PLAN_ROLE(1)));
-	assert_string_equal(plan->missing_events[0], "sched:no_such_event");
-	assert_null(plan->missing_events[1]);
+	assert_true(plan_role_unavailable(plan, PLAN_ROLE(0)));
+	assert_false(plan_role_unavailable(plan, PLAN_ROLE(1)));
+	assert_string_equal(plan->unavailable_events[0], "sched:no_such_event");
+	assert_null(plan->unavailable_events[1]);
 	assert_int_equal(event_of(plan, EVENT_USER)->owners, ROLE_BIT(PLAN_ROLE(1)));
 	plan_free(plan);
 	/* nothing could show them: not traced */
@@ -706,7 +716,9 @@ static void test_names_of_a_request(void **state)
 	char glob[] = "vfs_*", *patterns[] = { glob, NULL };
 	struct definition definition = { title_waiting, functions, NULL };
 	struct plan_request request = {
-		.functions = patterns, .definitions = &definition, .nr_definitions = 1,
+		.functions = patterns,
+		.definitions = &definition,
+		.nr_definitions = 1,
 	};
 
 	(void)state;
@@ -723,8 +735,10 @@ static void test_without_page_allocation(void **state)
 {
 	struct offered offered = { .functions = functions_6_1, .events = EVENTS_6_1 };
 	struct plan_offer offer = {
-		.function_graph = true, .functions = each_function,
-		.has_event = has_event, .context = &offered,
+		.function_graph = true,
+		.functions = each_function,
+		.has_event = has_event,
+		.context = &offered,
 	};
 	char *patterns[] = { defined_page, NULL };
 	struct plan_request request = { .threshold = 134000, .no_page_allocation = true };
@@ -736,7 +750,7 @@ static void test_without_page_allocation(void **state)
 	assert_int_equal(plan->nr_functions, 14);
 	assert_false(has_function(plan, "__alloc_pages"));
 	assert_null(function_of(plan, ROLE_PAGE_ALLOCATION));
-	assert_false(plan_role_missing(plan, ROLE_PAGE_ALLOCATION));
+	assert_false(plan_role_unavailable(plan, ROLE_PAGE_ALLOCATION));
 	assert_true(plan->left_out & ROLE_BIT(ROLE_PAGE_ALLOCATION));
 	check_function(plan, ROLE_DIRECT_RECLAIM, "try_to_free_pages");
 	plan_free(plan);
@@ -751,7 +765,8 @@ static void test_without_page_allocation(void **state)
 
 static void test_function_limit(void **state)
 {
-	struct offered offered = { .functions = "__alloc_pages", .events = "",
+	struct offered offered = { .functions = "__alloc_pages",
+				   .events = "",
 				   .many = PLAN_FUNCTIONS_MAX - 1 };
 	const char *functions = "many_*";
 	struct failure failure;
@@ -777,8 +792,10 @@ static void test_event_limit(void **state)
 	enum { ASKED = PLAN_EVENTS_MAX - EVENT_COUNT };
 	struct offered offered = { .functions = "__alloc_pages", .events = "" };
 	struct plan_offer offer = {
-		.function_graph = true, .functions = each_function,
-		.has_event = has_any_event, .context = &offered,
+		.function_graph = true,
+		.functions = each_function,
+		.has_event = has_any_event,
+		.context = &offered,
 	};
 	static char names[ASKED + 1][32];
 	char *events[ASKED + 2] = { NULL };

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 #include <event-parse.h>
 
-#include "allocfilt/print_format.h"
 #include "made_page.h"
+#include "record/print_format.h"
 
 /* One event with a field of each kind; the print format comes from the test. */
 static const char head_64[] =
@@ -56,8 +56,8 @@ static int symbol(void *context, uint64_t address, char style, char *text, size_
 }
 
 /* As decode does it; returns what print_format_new() did. */
-static int compile(struct print_format **format, const struct page_layout *layout,
-		   const char *fmt, bool with_symbols)
+static int compile(struct print_format **format, const struct page_layout *layout, const char *fmt,
+		   bool with_symbols)
 {
 	const char *head = layout->long_size == 8 ? head_64 : head_32;
 	const struct print_setup setup = { layout->long_size, layout->big_endian,
@@ -95,16 +95,16 @@ static void make_record(struct made_page *made, const struct page_layout *layout
 	put_at(made, 2, 0x18, 1);
 	put_at(made, 3, 2, 1);
 	put_at(made, 4, 4711, 4);
-	put_at(made, 8, 0xfe, 1);		/* small = -2 */
-	put_at(made, 9, 0xfe, 1);		/* usmall = 254 */
-	put_at(made, 10, 0xabcd, 2);		/* half = 43981 */
-	put_at(made, 12, (uint64_t)-42, 4);	/* number */
-	put_at(made, 16, 0xfffffff6, 4);	/* unumber = 4294967286 */
+	put_at(made, 8, 0xfe, 1);	    /* small = -2 */
+	put_at(made, 9, 0xfe, 1);	    /* usmall = 254 */
+	put_at(made, 10, 0xabcd, 2);	    /* half = 43981 */
+	put_at(made, 12, (uint64_t)-42, 4); /* number */
+	put_at(made, 16, 0xfffffff6, 4);    /* unumber = 4294967286 */
 	memcpy(made->bytes + 20, "abcd", 4);
 	put_at(made, 24, (uint64_t)-5000000000, 8);
 	put_at(made, 32, 0xfedcba9876543210, 8);
-	put_at(made, 40, 6 << 16 | 72, 4);	/* 6 bytes at 72 */
-	put_at(made, 44, 5 << 16 | 30, 4);	/* 5 bytes at 44 + 4 + 30 */
+	put_at(made, 40, 6 << 16 | 72, 4); /* 6 bytes at 72 */
+	put_at(made, 44, 5 << 16 | 30, 4); /* 5 bytes at 44 + 4 + 30 */
 	put_at(made, 48, 0x8cc0, layout->long_size);
 	put_at(made, 56, 0xffffffff81000010, layout->long_size);
 	memcpy(made->bytes + 72, "hello\0near\0", 11);
@@ -143,7 +143,7 @@ static void assert_texts(const struct expectation *expectations, size_t count)
 	}
 }
 
-#define ASSERT_TEXTS(expectations) \
+#define ASSERT_TEXTS(expectations)                                                                 \
 	assert_texts(expectations, sizeof(expectations) / sizeof(*(expectations)))
 
 static void plain_text(void **state)
@@ -268,7 +268,8 @@ static void flags_and_symbols(void **state)
 	static const struct expectation texts[] = {
 		/* 0x8cc0: the first name that fits takes its bits away */
 		{ "\"%s\", __print_flags(REC->flags, \"|\", {0xcc0, \"KERNEL\"}, {0x40, \"IO\"}, "
-		  "{0x8000, \"NOFAIL\"})", "KERNEL|NOFAIL" },
+		  "{0x8000, \"NOFAIL\"})",
+		  "KERNEL|NOFAIL" },
 		{ "\"%s\", __print_flags(REC->flags, \"|\", {0x40, \"IO\"}, {0xcc0, \"KERNEL\"})",
 		  "IO|0x8c80" },
 		{ "\"%s\", __print_flags(REC->flags, \"\", {0xcc0, \"A\"}, {0x8000, \"B\"})",
@@ -281,7 +282,8 @@ static void flags_and_symbols(void **state)
 		  ": \"none\"",
 		  "RECLAIM|REST" },
 		{ "\"%s\", (REC->flags & 0) ? __print_flags(REC->flags, \"|\", {1, \"A\"}) : "
-		  "\"none\"", "none" },
+		  "\"none\"",
+		  "none" },
 		{ "\"[%-8s]\", __print_symbolic(REC->usmall, {0, \"Zero\"}, {254, \"Max\"})",
 		  "[Max     ]" },
 		{ "\"%s\", __print_symbolic(REC->usmall, {0, \"Zero\"}, {1 << 1, \"Two\"})",
@@ -383,13 +385,16 @@ static void mended_formats(void **state)
 {
 	static const struct expectation texts[] = {
 		{ "\"pid=%d %s\", REC->ent.pid, "
-		  "(REC->common_flags & 0x18) ? \"(in-irq)\" : \"\"", "pid=4711 (in-irq)" },
+		  "(REC->common_flags & 0x18) ? \"(in-irq)\" : \"\"",
+		  "pid=4711 (in-irq)" },
 		{ "\"%s\", (REC->ent.flags & (TRACE_FLAG_HARDIRQ | TRACE_FLAG_SOFTIRQ)) ? "
-		  "\"REC->ent.flags TRACE_FLAG_NMI\" : \"\"", "REC->ent.flags TRACE_FLAG_NMI" },
+		  "\"REC->ent.flags TRACE_FLAG_NMI\" : \"\"",
+		  "REC->ent.flags TRACE_FLAG_NMI" },
 		{ "\"%d %d\", REC->ent.type, REC->ent.preempt_count", "300 2" },
 		{ "\"%d\", TRACE_FLAG_NMI + TRACE_FLAG_BH_OFF", "192" },
 		{ "\"%s\", __print_flags(REC->flags & 0xf, \"|\", "
-		  "{(1 << VMSCAN_THROTTLE_WRITEBACK), \"VMSCAN_THROTTLE_WRITEBACK\"})", "" },
+		  "{(1 << VMSCAN_THROTTLE_WRITEBACK), \"VMSCAN_THROTTLE_WRITEBACK\"})",
+		  "" },
 		{ "\"%s\", __print_flags(REC->number & 0xf, \"|\", "
 		  "{(1 << VMSCAN_THROTTLE_WRITEBACK), \"VMSCAN_THROTTLE_WRITEBACK\"}, "
 		  "{(1 << VMSCAN_THROTTLE_ISOLATED), \"VMSCAN_THROTTLE_ISOLATED\"}, "
@@ -479,8 +484,9 @@ static void cut_records_and_texts(void **state)
 	for (size_t size = 1; size < sizeof(expected) + 2; size++) {
 		memset(text, '#', sizeof(text));
 		print_format_text(format, made.bytes, made.at, text, size);
-		assert_int_equal(strncmp(text, expected, size - 1 < strlen(expected) ?
-					 size - 1 : strlen(expected)), 0);
+		assert_int_equal(strncmp(text, expected,
+					 size - 1 < strlen(expected) ? size - 1 : strlen(expected)),
+				 0);
 		assert_non_null(memchr(text, '\0', size));
 		assert_int_equal(text[size], '#');
 	}

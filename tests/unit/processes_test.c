@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/processes.h"
+#include "allocfilt/names.h"
 
 #define SECOND 1000000000ull
 
@@ -46,7 +46,8 @@ static void task(int tid, const char *name, int process)
 	strcat(path, "/status");
 	file = fopen(path, "w");
 	assert_non_null(file);
-	fprintf(file, "Name:\t%s\nUmask:\t0022\nState:\tS (sleeping)\nTgid:\t%d\nNgid:\t0\nPid:\t%d\n",
+	fprintf(file,
+		"Name:\t%s\nUmask:\t0022\nState:\tS (sleeping)\nTgid:\t%d\nNgid:\t0\nPid:\t%d\n",
 		name, process, tid);
 	fclose(file);
 }

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/quantity.h"
+#include "config/quantity.h"
 
 static void value_is(const char *text, const struct quantity_units *units, uint64_t expected)
 {
@@ -125,12 +125,9 @@ static void test_errors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_short_time),
-		cmocka_unit_test(test_long_time),
-		cmocka_unit_test(test_size),
-		cmocka_unit_test(test_no_numbers),
-		cmocka_unit_test(test_signed),
-		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_short_time), cmocka_unit_test(test_long_time),
+		cmocka_unit_test(test_size),	   cmocka_unit_test(test_no_numbers),
+		cmocka_unit_test(test_signed),	   cmocka_unit_test(test_errors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

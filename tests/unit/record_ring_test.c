@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/record_ring.h"
+#include "record/record_ring.h"
 
 static struct record through(const struct record *record)
 {
@@ -40,7 +40,11 @@ static struct record through(const struct record *record)
 static void test_window(void **state)
 {
 	const struct record record = {
-		.ts = UINT64_MAX, .pid = -1, .cpu = 3, .kind = RECORD_WINDOW, .flags = 0xff,
+		.ts = UINT64_MAX,
+		.pid = -1,
+		.cpu = 3,
+		.kind = RECORD_WINDOW,
+		.flags = 0xff,
 		.indent = -1,
 		.window = { 0xffffffff81000000, 0x100000000, 1, -7, INT32_MAX },
 	};
@@ -53,10 +57,15 @@ static void test_window(void **state)
 static void test_event(void **state)
 {
 	const struct record record = {
-		.ts = 1, .pid = 70000, .kind = RECORD_EVENT, .event = 65535, .indent = 1023,
+		.ts = 1,
+		.pid = 70000,
+		.kind = RECORD_EVENT,
+		.event = 65535,
+		.indent = 1023,
 		.fields = { 0xffff888000000000, UINT64_MAX, 0xcc0, 0, 1ull << 63, 5, 9, -1, 0,
 			    -1000 },
-		.raw = "0123456789abc", .raw_size = 13,
+		.raw = "0123456789abc",
+		.raw_size = 13,
 	};
 	struct record taken = through(&record);
 
@@ -75,8 +84,10 @@ static void test_other_kinds(void **state)
 	taken = through(&record);
 	assert_int_equal(taken.realtime, record.realtime);
 	record = (struct record){
-		.kind = RECORD_SUPERBLOCK, .superblock = { 1, 2, 3, 4, 5 },
-		.raw = "superblock", .raw_size = 11,
+		.kind = RECORD_SUPERBLOCK,
+		.superblock = { 1, 2, 3, 4, 5 },
+		.raw = "superblock",
+		.raw_size = 11,
 	};
 	taken = through(&record);
 	assert_memory_equal(&taken.superblock, &record.superblock, sizeof(taken.superblock));
@@ -195,12 +206,9 @@ static void test_too_large(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_window),
-		cmocka_unit_test(test_event),
-		cmocka_unit_test(test_other_kinds),
-		cmocka_unit_test(test_around),
-		cmocka_unit_test(test_room),
-		cmocka_unit_test(test_page_of_the_worst),
+		cmocka_unit_test(test_window),	    cmocka_unit_test(test_event),
+		cmocka_unit_test(test_other_kinds), cmocka_unit_test(test_around),
+		cmocka_unit_test(test_room),	    cmocka_unit_test(test_page_of_the_worst),
 		cmocka_unit_test(test_too_large),
 	};
 

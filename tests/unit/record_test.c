@@ -12,9 +12,15 @@
 static struct record make(const void *raw, size_t size)
 {
 	return (struct record){
-		.ts = 1234, .pid = 77, .cpu = 3, .kind = RECORD_EVENT, .event = 5, .indent = -1,
+		.ts = 1234,
+		.pid = 77,
+		.cpu = 3,
+		.kind = RECORD_EVENT,
+		.event = 5,
+		.indent = -1,
 		.fields = { .shrinker = 0xffff888000000000, .order = 9 },
-		.raw = raw, .raw_size = (uint16_t)size,
+		.raw = raw,
+		.raw_size = (uint16_t)size,
 	};
 }
 
@@ -84,7 +90,7 @@ static void interrupt_by_its_flags(void **state)
 		bool interrupt;
 	} cases[] = {
 		{ 0x00, false }, { 0x01, false }, { 0x04, false }, { 0x80, false }, { 0x27, false },
-		{ 0x08, true }, { 0x10, true }, { 0x40, true }, { 0x19, true },
+		{ 0x08, true },	 { 0x10, true },  { 0x40, true },  { 0x19, true },
 	};
 	struct record record = { 0 };
 

@@ -3,18 +3,17 @@
 
 #include <tracefs.h>
 
-#include "allocfilt/log.h"
-#include "allocfilt/probes.h"
-#include "allocfilt/session.h"
+#include "allocfilt/base.h"
+#include "allocfilt/tracing.h"
 
 /* More calls than any session makes; a loop over all of them has to end before. */
-#define CALLS_MAX	5000
+#define CALLS_MAX 5000
 
 /* Every call has its turn; with the sanitizers, which make it ten times as slow, some of them. */
 #ifdef __SANITIZE_ADDRESS__
-#define STRIDE		9
+#define STRIDE 9
 #else
-#define STRIDE		1
+#define STRIDE 1
 #endif
 
 static char page_alloc[] = "__alloc_pages", reclaim[] = "try_to_free_pages", slab[] = "shrink_slab";
@@ -57,11 +56,17 @@ static void make_plan(void)
 static void make(bool instances)
 {
 	fake_make(instances);
-	kernel = (struct kernel){ .dir = fake.dir, .function_graph = true,
-				  .function_enabled = true, .functions = functions,
-				  .indexes = indexes, .nr_functions = 3 };
-	request = (struct session_request){ .kernel = &kernel, .plan = plan, .buffer = 4 << 20,
-					    .run_dir = fake.run_dir, .probe = &probe,
+	kernel = (struct kernel){ .dir = fake.dir,
+				  .function_graph = true,
+				  .function_enabled = true,
+				  .functions = functions,
+				  .indexes = indexes,
+				  .nr_functions = 3 };
+	request = (struct session_request){ .kernel = &kernel,
+					    .plan = plan,
+					    .buffer = 4 << 20,
+					    .run_dir = fake.run_dir,
+					    .probe = &probe,
 					    .stack = true };
 	tracefs_set_tracing_dir(fake.dir);
 	memset(&failure, 0, sizeof(failure));
@@ -570,8 +575,8 @@ static void every_call_fails(bool instances, int error, int length)
 		after = fake_fingerprint();
 		if (strcmp(before, after)) {
 			if (!ret || failure.status != EXIT_STATUS_NOT_RESTORED)
-				print_error("call %d (%s): changed, status %d, %s\n", at,
-					    fake.last, failure.status, failure.text);
+				print_error("call %d (%s): changed, status %d, %s\n", at, fake.last,
+					    failure.status, failure.text);
 			assert_int_not_equal(ret, 0);
 			assert_int_equal(failure.status, EXIT_STATUS_NOT_RESTORED);
 		}
@@ -684,8 +689,8 @@ static void test_every_kill_with_force(void **state)
 
 int main(void)
 {
-#define AT_TOP(test)		cmocka_unit_test_setup_teardown(test, at_top, teardown)
-#define IN_INSTANCE(test)	cmocka_unit_test_setup_teardown(test, in_instance, teardown)
+#define AT_TOP(test)	  cmocka_unit_test_setup_teardown(test, at_top, teardown)
+#define IN_INSTANCE(test) cmocka_unit_test_setup_teardown(test, in_instance, teardown)
 	const struct CMUnitTest tests[] = {
 		AT_TOP(test_top_level),
 		IN_INSTANCE(test_instance),

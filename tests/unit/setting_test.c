@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/setting.h"
+#include "tracing/setting.h"
 
 static void assert_parsed(enum step_kind kind, const char *text, const char *value)
 {
@@ -63,7 +63,8 @@ static void test_lists(void **state)
 	assert_parsed(STEP_LIST, "vfs_read\next4_sync_fs [ext4]\n", "vfs_read\next4_sync_fs\n");
 	assert_parsed(STEP_LIST, "vfs_read\nvfs_write:traceoff:unlimited\n", "vfs_read\n");
 	assert_parsed(STEP_LIST, "x:mod:ext4\n", "x:mod:ext4\n");
-	assert_parsed(STEP_EVENTS, "sched:sched_switch\nvmscan:a\n", "sched:sched_switch\nvmscan:a\n");
+	assert_parsed(STEP_EVENTS, "sched:sched_switch\nvmscan:a\n",
+		      "sched:sched_switch\nvmscan:a\n");
 	assert_parsed(STEP_PIDS, "no pid\n", "");
 	assert_parsed(STEP_PIDS, "1\n17\n", "1\n17\n");
 	assert_parsed(STEP_THREADS, "no pid\n", "");
@@ -97,14 +98,14 @@ static void test_same(void **state)
 static void test_took(void **state)
 {
 	(void)state;
-	assert_true(setting_took(STEP_SIZE, "4096", "4099"));
-	assert_true(setting_took(STEP_SIZE, "1408", "1410"));
-	assert_false(setting_took(STEP_SIZE, "4096", "1410"));
-	assert_false(setting_took(STEP_SIZE, "4096", "8198"));
-	assert_false(setting_took(STEP_NUMBER, "134", "0"));
-	assert_false(setting_took(STEP_LIST, "a\n", ""));
-	assert_true(setting_took(STEP_PIDS, "1\n2\n", "1\n"));
-	assert_true(setting_took(STEP_THREADS, "1\n2\n", "1\n3\n"));
+	assert_true(setting_accepted(STEP_SIZE, "4096", "4099"));
+	assert_true(setting_accepted(STEP_SIZE, "1408", "1410"));
+	assert_false(setting_accepted(STEP_SIZE, "4096", "1410"));
+	assert_false(setting_accepted(STEP_SIZE, "4096", "8198"));
+	assert_false(setting_accepted(STEP_NUMBER, "134", "0"));
+	assert_false(setting_accepted(STEP_LIST, "a\n", ""));
+	assert_true(setting_accepted(STEP_PIDS, "1\n2\n", "1\n"));
+	assert_true(setting_accepted(STEP_THREADS, "1\n2\n", "1\n3\n"));
 }
 
 static void test_ours(void **state)
@@ -139,14 +140,10 @@ static void test_part(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_single_values),
-		cmocka_unit_test(test_triggers),
-		cmocka_unit_test(test_lists),
-		cmocka_unit_test(test_text_to_write),
-		cmocka_unit_test(test_same),
-		cmocka_unit_test(test_took),
-		cmocka_unit_test(test_ours),
-		cmocka_unit_test(test_part),
+		cmocka_unit_test(test_single_values), cmocka_unit_test(test_triggers),
+		cmocka_unit_test(test_lists),	      cmocka_unit_test(test_text_to_write),
+		cmocka_unit_test(test_same),	      cmocka_unit_test(test_took),
+		cmocka_unit_test(test_ours),	      cmocka_unit_test(test_part),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

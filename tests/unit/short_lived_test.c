@@ -16,30 +16,30 @@
 #include <cmocka.h>
 
 #include "allocfilt/capture.h"
-#include "allocfilt/pipeline.h"
 #include "counted_malloc.h"
 #include "made_cpus.h"
 #include "made_page.h"
+#include "run/pipeline.h"
 #include "test_directory.h"
 
 /* With the sanitizers, which take five times as long, the heap's size is what is looked at. */
 #ifdef __SANITIZE_ADDRESS__
 size_t __sanitizer_get_current_allocated_bytes(void);
 
-#define TASKS		200000
-#define HEAP_BYTES()	__sanitizer_get_current_allocated_bytes()
+#define TASKS	     200000
+#define HEAP_BYTES() __sanitizer_get_current_allocated_bytes()
 #else
-#define TASKS		1000000
-#define HEAP_BYTES()	0u
+#define TASKS	     1000000
+#define HEAP_BYTES() 0u
 #endif
 
-#define TASK_TIME	300000		/* ns from one task to the next */
-#define WINDOW		200000		/* ns */
-#define CGROUPS		80
-#define CALLBACKS	1000
-#define FIXTURE		"fixtures/6.1"
-#define PAGE_ROOM	256		/* bytes: no task's records take more */
-#define RESIDENT_SLACK	2		/* pages */
+#define TASK_TIME      300000 /* ns from one task to the next */
+#define WINDOW	       200000 /* ns */
+#define CGROUPS	       80
+#define CALLBACKS      1000
+#define FIXTURE	       "fixtures/6.1"
+#define PAGE_ROOM      256 /* bytes: no task's records take more */
+#define RESIDENT_SLACK 2   /* pages */
 
 /* What a run is fed with. */
 struct flood {
@@ -50,9 +50,9 @@ struct flood {
 	struct source_sink sink;
 	struct made_page page;
 	int cpu;
-	uint64_t ts;			/* ns, of the page's last record */
-	uint64_t function;		/* address */
-	int reclaim_begin, reclaim_end, slab_start, slab_end, exit;	/* types of records */
+	uint64_t ts;	   /* ns, of the page's last record */
+	uint64_t function; /* address */
+	int reclaim_begin, reclaim_end, slab_start, slab_end, exit; /* types of records */
 };
 
 static int type_of(const char *event)
@@ -101,11 +101,19 @@ static void make_proc(void)
 static void make_live_pipeline(struct flood *flood)
 {
 	struct pipeline_setup setup = {
-		.plan = flood->plan, .layout = *capture_layout(flood->capture), .dir = FIXTURE,
-		.names_dir = test_directory, .symbols = FIXTURE "/kallsyms",
-		.proc = test_directory, .cpus = made_cpus(2), .local_clock = true,
-		.format = FORMAT_JSON, .top = 10, .limits = LIMITS_DEFAULT,
-		.writer = flood->writer, .output_fd = -1,
+		.plan = flood->plan,
+		.layout = *capture_layout(flood->capture),
+		.dir = FIXTURE,
+		.names_dir = test_directory,
+		.symbols = FIXTURE "/kallsyms",
+		.proc = test_directory,
+		.cpus = made_cpus(2),
+		.local_clock = true,
+		.format = FORMAT_JSON,
+		.top = 10,
+		.limits = LIMITS_DEFAULT,
+		.writer = flood->writer,
+		.output_fd = -1,
 	};
 	struct failure failure;
 
@@ -142,8 +150,7 @@ static void flood_end(struct flood *flood)
 	writer_free(flood->writer);
 }
 
-static void put_record(struct flood *flood, uint64_t ts, int type, int pid, void *data,
-		       size_t size)
+static void put_record(struct flood *flood, uint64_t ts, int type, int pid, void *data, size_t size)
 {
 	made_number(&flood->page.layout, data, (uint64_t)type, 2);
 	made_number(&flood->page.layout, (char *)data + 4, (uint64_t)pid, 4);
@@ -161,7 +168,7 @@ static void put_begins(struct flood *flood, int pid, uint64_t ts)
 {
 	unsigned char reclaim[24] = { 0 }, slab[80] = { 0 };
 
-	put_number(reclaim, 16, 0xcc0);		/* GFP_KERNEL */
+	put_number(reclaim, 16, 0xcc0); /* GFP_KERNEL */
 	put_record(flood, ts + 1000, flood->reclaim_begin, pid, reclaim, sizeof(reclaim));
 	put_number(slab, 8, 0x1000);
 	put_number(slab, 16, (uint64_t)(1 + pid % CALLBACKS));
@@ -187,7 +194,8 @@ static void send_page(struct flood *flood)
 	made_end(&flood->page, 0);
 	assert_true(flood->sink.ready(flood->sink.context, flood->cpu));
 	assert_int_equal(flood->sink.page(flood->sink.context, flood->cpu, flood->page.bytes,
-					  MADE_PAGE_SIZE, false), 0);
+					  MADE_PAGE_SIZE, false),
+			 0);
 	assert_true(pipeline_end_round(flood->pipeline) >= 0);
 	flood->cpu = !flood->cpu;
 	flood->page.at = 0;

@@ -10,21 +10,20 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/mounts.h"
-#include "allocfilt/shrinker_names.h"
+#include "allocfilt/names.h"
+#include "names/mounts.h"
 
-#define SUPERBLOCKS	0x1000	/* address of super_cache_scan */
-#define OTHER		0x2000
+#define SUPERBLOCKS 0x1000 /* address of super_cache_scan */
+#define OTHER	    0x2000
 
-static const char mountinfo[] =
-	"23 1 0:5 / /dev rw - devtmpfs devtmpfs rw\n"
-	"27 1 0:22 /part /bind rw shared:3 - tmpfs tmpfs rw\n"
-	"28 1 0:22 / /tmp rw shared:4 master:1 - tmpfs tmpfs rw\n"
-	"29 1 0:22 / /again rw - tmpfs tmpfs rw\n"
-	"30 1 0:23 / /with\\040space rw - tmpfs tmpfs rw\n"
-	"31 1 0:24 /only/part /part rw - tmpfs tmpfs rw\n"
-	"no mount at all\n"
-	"32 1 254:0 / /mnt/\x1b[2J rw - ext4 /dev/vda rw\n";
+static const char mountinfo[] = "23 1 0:5 / /dev rw - devtmpfs devtmpfs rw\n"
+				"27 1 0:22 /part /bind rw shared:3 - tmpfs tmpfs rw\n"
+				"28 1 0:22 / /tmp rw shared:4 master:1 - tmpfs tmpfs rw\n"
+				"29 1 0:22 / /again rw - tmpfs tmpfs rw\n"
+				"30 1 0:23 / /with\\040space rw - tmpfs tmpfs rw\n"
+				"31 1 0:24 /only/part /part rw - tmpfs tmpfs rw\n"
+				"no mount at all\n"
+				"32 1 254:0 / /mnt/\x1b[2J rw - ext4 /dev/vda rw\n";
 
 static int symbol(void *context, uint64_t address, char style, char *text, size_t size)
 {
@@ -76,8 +75,8 @@ static void see_as(struct shrinker_names *names, uint64_t shrinker, const char *
 	shrinker_names_see(names, &record);
 }
 
-static void see(struct shrinker_names *names, uint64_t shrinker, const char *name,
-		uint32_t major, uint32_t minor)
+static void see(struct shrinker_names *names, uint64_t shrinker, const char *name, uint32_t major,
+		uint32_t minor)
 {
 	see_as(names, shrinker, name, major, minor, SUPERBLOCKS);
 }
@@ -176,8 +175,7 @@ static void test_address_comes_back(void **state)
 	assert_string_equal(text, "super_cache_scan[sr0]");
 	see(names, 0x100, "vda", 254, 0);
 	assert_int_not_equal(superblock(names, 0x100), before);
-	expect(names, 0x100, SUPERBLOCKS,
-	       "super_cache_scan[vda 254:0 /mnt/?[2J]");
+	expect(names, 0x100, SUPERBLOCKS, "super_cache_scan[vda 254:0 /mnt/?[2J]");
 	shrinker_names_free(names);
 }
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/shrinkers.h"
+#include "allocfilt/stall.h"
 
 #define SIZE 16
 
@@ -18,8 +18,8 @@ static void pair(struct shrinkers *shrinkers, uint64_t callback, uint64_t durati
 	shrinkers_pair(shrinkers, &task_pair);
 }
 
-static void check(const struct shrinker_total *total, uint64_t callback, uint64_t sum,
-		  uint64_t max, uint64_t count)
+static void check(const struct shrinker_total *total, uint64_t callback, uint64_t sum, uint64_t max,
+		  uint64_t count)
 {
 	assert_int_equal(total->callback, callback);
 	assert_int_equal(total->total, sum);

@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/task.h"
-#include "allocfilt/trace_output.h"
+#include "allocfilt/stall.h"
 #include "made_cpus.h"
+#include "output/trace_output.h"
 
 /* A stack on its way: to the event that it belongs to, and behind that event's line. */
 
@@ -89,12 +89,21 @@ static int pair_ended(void *context, const struct task_pair *pair)
 static void start(struct run *run, bool migrate_column)
 {
 	struct tasks_setup tasks = {
-		.cpus = made_cpus(2), .tasks = 8, .events = 64, .task_events = 64,
+		.cpus = made_cpus(2),
+		.tasks = 8,
+		.events = 64,
+		.task_events = 64,
 		.sink = { run, window_ended, pair_ended },
 	};
 	const struct trace_output_setup setup = {
-		.cpu_width = 1, .name = name, .symbol = symbol, .event = event, .stack = stack,
-		.migrate_column = migrate_column, .line = line, .context = run,
+		.cpu_width = 1,
+		.name = name,
+		.symbol = symbol,
+		.event = event,
+		.stack = stack,
+		.migrate_column = migrate_column,
+		.line = line,
+		.context = run,
 	};
 
 	memset(run, 0, sizeof(*run));
@@ -104,18 +113,26 @@ static void start(struct run *run, bool migrate_column)
 	run->plan->function_graph = true;
 	run->plan->nr_events = 4;
 	run->plan->events[0] = (struct plan_event){
-		.id = EVENT_COMPACTION_BEGIN, .side = EVENT_BEGIN, .partner = 1,
-		.rule = RULE_OWNER, .owners = ROLE_BIT(ROLE_ZONE_COMPACTION),
+		.id = EVENT_COMPACTION_BEGIN,
+		.side = EVENT_BEGIN,
+		.partner = 1,
+		.rule = RULE_OWNER,
+		.owners = ROLE_BIT(ROLE_ZONE_COMPACTION),
 	};
 	run->plan->events[1] = run->plan->events[0];
 	run->plan->events[1].side = EVENT_END;
 	run->plan->events[1].partner = 0;
 	run->plan->events[2] = (struct plan_event){
-		.id = EVENT_NODE_RECLAIM_BEGIN, .side = EVENT_BEGIN, .partner = 3,
+		.id = EVENT_NODE_RECLAIM_BEGIN,
+		.side = EVENT_BEGIN,
+		.partner = 3,
 		.rule = RULE_PAIR,
 	};
 	run->plan->events[3] = (struct plan_event){
-		.id = EVENT_NODE_RECLAIM_END, .side = EVENT_END, .partner = 2, .rule = RULE_PAIR,
+		.id = EVENT_NODE_RECLAIM_END,
+		.side = EVENT_END,
+		.partner = 2,
+		.rule = RULE_PAIR,
 	};
 	tasks.plan = run->plan;
 	run->tasks = tasks_new(&tasks);
@@ -132,7 +149,11 @@ static void end(struct run *run)
 static void give_event(struct run *run, uint64_t ts, int pid, int cpu, int number)
 {
 	struct record record = {
-		.kind = RECORD_EVENT, .ts = ts, .pid = pid, .cpu = cpu, .event = (uint16_t)number,
+		.kind = RECORD_EVENT,
+		.ts = ts,
+		.pid = pid,
+		.cpu = cpu,
+		.event = (uint16_t)number,
 	};
 
 	assert_int_equal(tasks_record(run->tasks, &record), 0);
@@ -141,7 +162,11 @@ static void give_event(struct run *run, uint64_t ts, int pid, int cpu, int numbe
 static void give_stack(struct run *run, uint64_t ts, int pid, int cpu, int flags, int preempt)
 {
 	struct record record = {
-		.kind = RECORD_STACK, .ts = ts, .pid = pid, .cpu = cpu, .flags = 0,
+		.kind = RECORD_STACK,
+		.ts = ts,
+		.pid = pid,
+		.cpu = cpu,
+		.flags = 0,
 		.stack = { ts, 2, (uint8_t)flags, (uint8_t)preempt },
 	};
 
@@ -151,7 +176,9 @@ static void give_stack(struct run *run, uint64_t ts, int pid, int cpu, int flags
 static void give_window(struct run *run, uint64_t from, uint64_t to, int pid)
 {
 	struct record record = {
-		.kind = RECORD_WINDOW, .ts = to, .pid = pid,
+		.kind = RECORD_WINDOW,
+		.ts = to,
+		.pid = pid,
 		.window = { .calltime = from, .rettime = to, .role = ROLE_ZONE_COMPACTION },
 	};
 
@@ -214,7 +241,10 @@ static void test_of_an_open_pair(void **state)
 
 static void test_marks(void **state)
 {
-	static const struct { int flags, preempt; const char *marks; } cases[] = {
+	static const struct {
+		int flags, preempt;
+		const char *marks;
+	} cases[] = {
 		{ 0x01, 0x00, "d...." }, { 0x80, 0x00, "b...." }, { 0x81, 0x02, "D..2." },
 		{ 0x04, 0x10, ".n..1" }, { 0x24, 0xfa, ".N.af" }, { 0x20, 0x00, ".p..." },
 		{ 0x02, 0x00, ".l..." }, { 0x22, 0x00, ".L..." }, { 0x06, 0x00, ".b..." },
@@ -259,10 +289,8 @@ static void test_odd_frames(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_behind_its_event),
-		cmocka_unit_test(test_not_its_own),
-		cmocka_unit_test(test_of_an_open_pair),
-		cmocka_unit_test(test_marks),
+		cmocka_unit_test(test_behind_its_event), cmocka_unit_test(test_not_its_own),
+		cmocka_unit_test(test_of_an_open_pair),	 cmocka_unit_test(test_marks),
 		cmocka_unit_test(test_odd_frames),
 	};
 

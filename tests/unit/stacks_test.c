@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/stacks.h"
+#include "allocfilt/record.h"
 
 static void test_once(void **state)
 {

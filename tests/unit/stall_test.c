@@ -18,9 +18,17 @@
  * incomplete, "/2" a depth.
  */
 
-enum {	/* the plan's events, in this order */
-	RECLAIM_BEGIN, RECLAIM_END, MEMCG_BEGIN, MEMCG_END, COMPACTION_BEGIN, COMPACTION_END,
-	TRY_TO_COMPACT, SLAB_START, SLAB_END, NR_EVENTS,
+enum { /* the plan's events, in this order */
+       RECLAIM_BEGIN,
+       RECLAIM_END,
+       MEMCG_BEGIN,
+       MEMCG_END,
+       COMPACTION_BEGIN,
+       COMPACTION_END,
+       TRY_TO_COMPACT,
+       SLAB_START,
+       SLAB_END,
+       NR_EVENTS,
 };
 
 static const struct plan_event planned[NR_EVENTS] = {
@@ -40,21 +48,20 @@ struct run {
 	struct stalls *stalls;
 	char out[8192];
 	size_t used;
-	char last[512];		/* facts of the last stall */
+	char last[512]; /* facts of the last stall */
 	uint64_t count;
 	uint64_t time;
 	bool quiet;
 	int fail;
 };
 
-__attribute__((format(printf, 2, 3)))
-static void note(struct run *run, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void note(struct run *run, const char *format, ...)
 {
 	va_list arguments;
 
 	va_start(arguments, format);
-	run->used += vsnprintf(run->out + run->used, sizeof(run->out) - run->used, format,
-			       arguments);
+	run->used +=
+		vsnprintf(run->out + run->used, sizeof(run->out) - run->used, format, arguments);
 	va_end(arguments);
 	assert_true(run->used < sizeof(run->out));
 }
@@ -74,9 +81,8 @@ static void note_phases(struct run *run, const struct stall *stall)
 				note(run, " %s%s=%" PRIu64, groups[group], parts[part],
 				     stall->phases.ns[group][part]);
 	for (size_t i = 0; i < stall->nr_shrinkers; i++)
-		note(run, " {0x%" PRIx64 "=%" PRIu64 "*%" PRIu64 "}",
-		     stall->shrinkers[i].shrinker, stall->shrinkers[i].ns,
-		     stall->shrinkers[i].count);
+		note(run, " {0x%" PRIx64 "=%" PRIu64 "*%" PRIu64 "}", stall->shrinkers[i].shrinker,
+		     stall->shrinkers[i].ns, stall->shrinkers[i].count);
 }
 
 static int got_stall(void *context, const struct stall *stall)
@@ -95,25 +101,31 @@ static int got_stall(void *context, const struct stall *stall)
 	if (stall->incomplete)
 		note(run, "?");
 	note_phases(run, stall);
-	snprintf(run->last, sizeof(run->last), "order %d gfp %s reclaimed %s%" PRIu64
-		 " compaction '%s' memcg %" PRIu64 " windows %u events %u", stall->order,
-		 stall->gfp_names, stall->has_reclaimed ? "" : "-", stall->nr_reclaimed,
-		 stall->compaction, stall->memcg_id, stall->nr_windows, stall->nr_events);
+	snprintf(run->last, sizeof(run->last),
+		 "order %d gfp %s reclaimed %s%" PRIu64 " compaction '%s' memcg %" PRIu64
+		 " windows %u events %u",
+		 stall->order, stall->gfp_names, stall->has_reclaimed ? "" : "-",
+		 stall->nr_reclaimed, stall->compaction, stall->memcg_id, stall->nr_windows,
+		 stall->nr_events);
 	return run->fail;
 }
 
 static size_t event_text(void *context, const struct record *record, char *text, size_t size)
 {
 	(void)context;
-	return snprintf(text, size, "event: order=%d gfp_flags=GFP_%" PRIu64 " gfp_mask=MASK_%"
-			PRIu64 " mode=x status=outcome_%d", record->fields.order,
-			record->fields.gfp, record->fields.gfp, record->fields.status);
+	return snprintf(text, size,
+			"event: order=%d gfp_flags=GFP_%" PRIu64 " gfp_mask=MASK_%" PRIu64
+			" mode=x status=outcome_%d",
+			record->fields.order, record->fields.gfp, record->fields.gfp,
+			record->fields.status);
 }
 
 static void start(struct run *run, bool function_graph)
 {
 	struct stalls_setup setup = {
-		.event = event_text, .stall = got_stall, .context = run,
+		.event = event_text,
+		.stall = got_stall,
+		.context = run,
 	};
 
 	memset(run, 0, sizeof(*run));
@@ -159,12 +171,20 @@ static int give_window(struct run *run, struct task_key key, int depth, uint64_t
 		       int role, const struct record *const *events, size_t nr_events)
 {
 	struct record exit = {
-		.ts = to, .pid = key.id, .kind = RECORD_WINDOW,
-		.window = { .function = 0xf00, .calltime = from, .rettime = to, .depth = depth,
+		.ts = to,
+		.pid = key.id,
+		.kind = RECORD_WINDOW,
+		.window = { .function = 0xf00,
+			    .calltime = from,
+			    .rettime = to,
+			    .depth = depth,
 			    .role = role },
 	};
 	struct task_window window = {
-		.key = key, .exit = &exit, .events = events, .nr_events = nr_events,
+		.key = key,
+		.exit = &exit,
+		.events = events,
+		.nr_events = nr_events,
 	};
 
 	return stalls_window(run->stalls, &window);
@@ -173,20 +193,28 @@ static int give_window(struct run *run, struct task_key key, int depth, uint64_t
 static void window(struct run *run, int pid, int depth, uint64_t from, uint64_t to, int role)
 {
 	assert_int_equal(give_window(run, (struct task_key){ pid, OWNER_TASK }, depth, from, to,
-				     role, NULL, 0), 0);
+				     role, NULL, 0),
+			 0);
 }
 
 static int give_pair(struct run *run, int pid, uint64_t from, uint64_t to, int event,
 		     uint64_t shrinker, bool slow, bool within)
 {
 	struct record begin = {
-		.ts = from, .pid = pid, .kind = RECORD_EVENT, .event = event,
+		.ts = from,
+		.pid = pid,
+		.kind = RECORD_EVENT,
+		.event = event,
 		.fields = { .shrinker = shrinker, .callback = 0xca },
 	};
 	struct record end = begin;
 	struct task_pair pair = {
-		.key = { pid, OWNER_TASK }, .within = within, .begin = &begin, .end = &end,
-		.duration = to - from, .slow = slow,
+		.key = { pid, OWNER_TASK },
+		.within = within,
+		.begin = &begin,
+		.end = &end,
+		.duration = to - from,
+		.slow = slow,
 	};
 
 	end.ts = to;
@@ -196,8 +224,8 @@ static int give_pair(struct run *run, int pid, uint64_t from, uint64_t to, int e
 
 static void slab(struct run *run, int pid, uint64_t from, uint64_t to, uint64_t shrinker)
 {
-	assert_int_equal(give_pair(run, pid, from, to, SLAB_START, shrinker, to - from >= 100,
-				   false), 0);
+	assert_int_equal(
+		give_pair(run, pid, from, to, SLAB_START, shrinker, to - from >= 100, false), 0);
 }
 
 static void test_alone(void **state)
@@ -245,7 +273,7 @@ static void test_parts(void **state)
 	window(run, 7, 1, 105, 295, ROLE_MEMCG_RECLAIM);
 	window(run, 7, 0, 100, 300, ROLE_PAGE_ALLOCATION);
 	assert_string_equal(run->out, "7:100-300 memcg=25 memcg.slab=40 memcg.inactive=15 "
-			    "memcg.active=30 memcg.throttle=65 memcg.soft=15 rest=10");
+				      "memcg.active=30 memcg.throttle=65 memcg.soft=15 rest=10");
 }
 
 static void test_groups(void **state)
@@ -260,7 +288,7 @@ static void test_groups(void **state)
 	window(run, 7, 1, 310, 350, ROLE_MEMCG_RECLAIM);
 	window(run, 7, 0, 300, 400, ROLE_MEMORY_HIGH);
 	assert_string_equal(run->out, "7:100-200 direct=30 node=20 compaction=25 rest=25 | "
-			    "7:300-400 memcg=40 high=60");
+				      "7:300-400 memcg=40 high=60");
 }
 
 /* An allocation in a shrinker is the shrinker's time, and one that compacts is compaction's. */
@@ -276,7 +304,7 @@ static void test_allocation_inside(void **state)
 	window(run, 7, 1, 105, 195, ROLE_DIRECT_RECLAIM);
 	window(run, 7, 0, 100, 200, ROLE_PAGE_ALLOCATION);
 	assert_string_equal(run->out, "7:100-200 direct=10 direct.slab=75 compaction=5 rest=10 "
-			    "{0x5=30*1}");
+				      "{0x5=30*1}");
 }
 
 static void test_shrinkers(void **state)
@@ -292,7 +320,7 @@ static void test_shrinkers(void **state)
 	window(run, 7, 1, 105, 210, ROLE_DIRECT_RECLAIM);
 	window(run, 7, 0, 100, 220, ROLE_PAGE_ALLOCATION);
 	assert_string_equal(run->out, "7:100-220 direct=40 direct.slab=65 rest=15 "
-			    "{0x2=40*2} {0x1=15*2}");
+				      "{0x2=40*2} {0x1=15*2}");
 }
 
 static void test_own_reclaim(void **state)
@@ -304,7 +332,7 @@ static void test_own_reclaim(void **state)
 	window(run, 7, 0, 300, 400, ROLE_SLAB);
 	window(run, 7, 0, 500, 600, ROLE_ZONE_COMPACTION);
 	assert_string_equal(run->out, "7:100-200 reclaim=70 reclaim.inactive=30 | "
-			    "7:300-400 reclaim.slab=100 | 7:500-600 compaction=100");
+				      "7:300-400 reclaim.slab=100 | 7:500-600 compaction=100");
 }
 
 static void test_tasks_are_apart(void **state)
@@ -318,7 +346,7 @@ static void test_tasks_are_apart(void **state)
 	window(run, 8, 0, 110, 170, ROLE_PAGE_ALLOCATION);
 	window(run, 7, 0, 100, 200, ROLE_PAGE_ALLOCATION);
 	assert_string_equal(run->out, "7:125-135 rest=10 | 8:110-170 direct=30 rest=30 | "
-			    "7:100-200 direct=30 rest=70");
+				      "7:100-200 direct=30 rest=70");
 }
 
 /* Siblings wait for what is around both, however many there are. */
@@ -423,7 +451,7 @@ static void test_lost_records(void **state)
 	window(run, 7, 0, 240, 300, ROLE_PAGE_ALLOCATION);
 	window(run, 7, 0, 260, 310, ROLE_PAGE_ALLOCATION);
 	assert_string_equal(run->out, "7:100-200 rest=100 | 7:240-300? rest=60 | "
-			    "7:260-310 rest=50");
+				      "7:260-310 rest=50");
 }
 
 /* What a window lacks, the stall lacks, and nothing else does. */
@@ -431,11 +459,15 @@ static void test_window_that_lacks_events(void **state)
 {
 	struct run *run = *state;
 	struct record exit = {
-		.ts = 250, .pid = 7, .kind = RECORD_WINDOW,
+		.ts = 250,
+		.pid = 7,
+		.kind = RECORD_WINDOW,
 		.window = { .calltime = 150, .rettime = 250, .depth = 1, .role = ROLE_NONE },
 	};
 	const struct task_window lacking = {
-		.key = { 7, OWNER_TASK }, .exit = &exit, .incomplete = true,
+		.key = { 7, OWNER_TASK },
+		.exit = &exit,
+		.incomplete = true,
 	};
 
 	window(run, 7, 1, 110, 120, ROLE_NONE);
@@ -444,30 +476,41 @@ static void test_window_that_lacks_events(void **state)
 	window(run, 7, 0, 100, 300, ROLE_NONE);
 	window(run, 7, 0, 400, 500, ROLE_NONE);
 	assert_string_equal(run->out, "8:100-300 rest=200 | 7:100-300? rest=200 | "
-			    "7:400-500 rest=100");
+				      "7:400-500 rest=100");
 }
 
 static void test_facts(void **state)
 {
 	struct run *run = *state;
 	struct record try = {
-		.ts = 105, .kind = RECORD_EVENT, .event = TRY_TO_COMPACT,
+		.ts = 105,
+		.kind = RECORD_EVENT,
+		.event = TRY_TO_COMPACT,
 		.fields = { .order = 9, .gfp = 5 },
 	};
 	struct record zone = {
-		.ts = 115, .kind = RECORD_EVENT, .event = COMPACTION_END, .fields = { .status = 4 },
+		.ts = 115,
+		.kind = RECORD_EVENT,
+		.event = COMPACTION_END,
+		.fields = { .status = 4 },
 	};
 	struct record begin = {
-		.ts = 125, .kind = RECORD_EVENT, .event = RECLAIM_BEGIN,
+		.ts = 125,
+		.kind = RECORD_EVENT,
+		.event = RECLAIM_BEGIN,
 		.fields = { .order = 3, .gfp = 6, .memcg_id = 42 },
 	};
 	struct record end = {
-		.ts = 135, .kind = RECORD_EVENT, .event = RECLAIM_END,
+		.ts = 135,
+		.kind = RECORD_EVENT,
+		.event = RECLAIM_END,
 		.fields = { .nr_reclaimed = 30 },
 	};
 	const struct record *of_zone[] = { &zone };
 	struct record again = {
-		.ts = 106, .kind = RECORD_EVENT, .event = TRY_TO_COMPACT,
+		.ts = 106,
+		.kind = RECORD_EVENT,
+		.event = TRY_TO_COMPACT,
 		.fields = { .order = 8, .gfp = 7 },
 	};
 	const struct record *of_try[] = { &try, &again };
@@ -481,16 +524,18 @@ static void test_facts(void **state)
 	give_window(run, key, 1, 150, 160, ROLE_DIRECT_RECLAIM, of_reclaim + 1, 1);
 	give_window(run, key, 0, 100, 200, ROLE_PAGE_ALLOCATION, NULL, 0);
 	assert_string_equal(run->last, "order 9 gfp MASK_5 reclaimed 60 compaction 'outcome_4' "
-			    "memcg 42 windows 5 events 6");
+				       "memcg 42 windows 5 events 6");
 	window(run, 7, 0, 300, 400, ROLE_PAGE_ALLOCATION);
 	assert_string_equal(run->last, "order -1 gfp  reclaimed -0 compaction '' memcg 0 "
-			    "windows 1 events 0");
+				       "windows 1 events 0");
 }
 
 static void asks(struct run *run, int pid, int depth, uint64_t from, uint64_t gfp)
 {
 	const struct record try = {
-		.ts = from + 1, .kind = RECORD_EVENT, .event = TRY_TO_COMPACT,
+		.ts = from + 1,
+		.kind = RECORD_EVENT,
+		.event = TRY_TO_COMPACT,
 		.fields = { .gfp = gfp },
 	};
 	const struct record *events[] = { &try };
@@ -498,7 +543,8 @@ static void asks(struct run *run, int pid, int depth, uint64_t from, uint64_t gf
 
 	run->used = 0;
 	assert_int_equal(give_window(run, key, depth, from, from + 10, ROLE_DIRECT_COMPACTION,
-				     events, 1), 0);
+				     events, 1),
+			 0);
 }
 
 /* However many values there are, those of late have their names. */
@@ -605,7 +651,7 @@ static void test_many_pairs(void **state)
 	window(run, 7, 1, 500, 1500 + count * 10, ROLE_MEMCG_RECLAIM);
 	window(run, 7, 0, 500, 1500 + count * 10, ROLE_PAGE_ALLOCATION);
 	assert_string_equal(run->out, "7:500-62940 memcg=7144 memcg.slab=55296 "
-			    "{0x1=27648*3072} {0x2=27648*3072}");
+				      "{0x1=27648*3072} {0x2=27648*3072}");
 	stalls_drops(run->stalls, &drops);
 	assert_int_equal(drops.spans, 0);
 }
@@ -646,8 +692,8 @@ int main(void)
 		TEST(test_flush),
 		TEST(test_fast_pair_alone_is_no_stall),
 		TEST(test_slow_pair_alone),
-		cmocka_unit_test_setup_teardown(test_pairs_without_function_graph,
-						setup_pairs_only, teardown_run),
+		cmocka_unit_test_setup_teardown(test_pairs_without_function_graph, setup_pairs_only,
+						teardown_run),
 		TEST(test_lost_records),
 		TEST(test_window_that_lacks_events),
 		TEST(test_facts),

@@ -11,7 +11,8 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/stall_text.h"
+#include "fake_resolver.h"
+#include "output/stall_text.h"
 
 static int symbol(void *context, uint64_t address, char style, char *text, size_t size)
 {
@@ -34,7 +35,7 @@ static bool no_time(void *context, uint64_t ts, char *text)
 	return false;
 }
 
-static const struct namer namer = { .symbol = symbol, .shrinker = label, .time = no_time };
+static struct resolver resolver = { .symbol = symbol, .shrinker = label, .time = no_time };
 
 static const struct stall_shrinker shrinkers[] = {
 	{ .shrinker = 1, .callback = 0xa, .group = PHASE_DIRECT_RECLAIM, .ns = 3000000 },
@@ -46,9 +47,16 @@ static const struct stall_shrinker shrinkers[] = {
 static struct stall make_stall(void)
 {
 	struct stall stall = {
-		.pid = 12, .start = 1000001000, .end = 1010001000, .order = 3,
-		.gfp_names = "GFP_KERNEL", .compaction = "success", .has_reclaimed = true,
-		.nr_reclaimed = 32, .shrinkers = shrinkers, .nr_shrinkers = 4,
+		.pid = 12,
+		.start = 1000001000,
+		.end = 1010001000,
+		.order = 3,
+		.gfp_names = "GFP_KERNEL",
+		.compaction = "success",
+		.has_reclaimed = true,
+		.nr_reclaimed = 32,
+		.shrinkers = shrinkers,
+		.nr_shrinkers = 4,
 	};
 
 	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_SLAB] = 5000000;
@@ -71,16 +79,20 @@ static const struct stall_shrinker small_ones[] = {
 static void stall_is_shown(const struct stall *stall, const struct terminal *terminal,
 			   const char *expected)
 {
-	const struct who_task who = { .tgid = 10, .process = "server\033", .cgroup = "/a/é" };
-	const struct told_stall told = {
-		.stall = stall, .name = "worker", .who = &who, .function = "alloc", .memcg = "/m",
+	const struct task_info who = { .tgid = 10, .process = "server\033", .cgroup = "/a/é" };
+	const struct named_stall named = {
+		.stall = stall,
+		.name = "worker",
+		.who = &who,
+		.function = "alloc",
+		.memcg = "/m",
 	};
 	int fd = memfd_create("text", MFD_CLOEXEC);
 	struct writer *writer = writer_new(fd, -1);
 	char text[4096];
 	ssize_t length;
 
-	assert_int_equal(stall_text(writer, terminal, &namer, &told), 0);
+	assert_int_equal(stall_text(writer, terminal, &resolver, &named), 0);
 	assert_int_equal(writer_flush(writer), 0);
 	length = pread(fd, text, sizeof(text) - 1, 0);
 	text[length > 0 ? length : 0] = '\0';
@@ -122,21 +134,22 @@ static void test_terminal(void **state)
 	const struct terminal terminal = { .colour = true, .box = true, .ascii = false };
 
 	(void)state;
-	shown_is(&terminal,
-		 "1.000001 \033[1mworker-12\033[0m of server\\x1b-10 \033[2m/a/é\033[0m  "
-		 "\033[1m10.000 ms\033[0m  alloc  order 3  GFP_KERNEL"
-		 "  32 pages reclaimed  compaction success  from /m\n"
-		 "├─ direct reclaim                                  6.000 ms  60%\n"
-		 "│  ├─ \033[1;31mslab\033[0m                                         5.000 ms  50%\n"
-		 "│  │  ├─ scan_a[vda]                               3.000 ms  30%\n"
-		 "│  │  ├─ scan_a 0x2                                1.000 ms  10%\n"
-		 "│  │  └─ 1 other shrinker                          0.000 ms   0%\n"
-		 "│  └─ own time                                     1.000 ms  10%\n"
-		 "├─ memcg reclaim                                   0.500 ms   5%\n"
-		 "│  └─ slab                                         0.500 ms   5%\n"
-		 "│     └─ scan_c                                    0.500 ms   5%\n"
-		 "├─ compaction                                      2.000 ms  20%\n"
-		 "└─ rest                                            1.500 ms  15%\n");
+	shown_is(
+		&terminal,
+		"1.000001 \033[1mworker-12\033[0m of server\\x1b-10 \033[2m/a/é\033[0m  "
+		"\033[1m10.000 ms\033[0m  alloc  order 3  GFP_KERNEL"
+		"  32 pages reclaimed  compaction success  from /m\n"
+		"├─ direct reclaim                                  6.000 ms  60%\n"
+		"│  ├─ \033[1;31mslab\033[0m                                         5.000 ms  50%\n"
+		"│  │  ├─ scan_a[vda]                               3.000 ms  30%\n"
+		"│  │  ├─ scan_a 0x2                                1.000 ms  10%\n"
+		"│  │  └─ 1 other shrinker                          0.000 ms   0%\n"
+		"│  └─ own time                                     1.000 ms  10%\n"
+		"├─ memcg reclaim                                   0.500 ms   5%\n"
+		"│  └─ slab                                         0.500 ms   5%\n"
+		"│     └─ scan_c                                    0.500 ms   5%\n"
+		"├─ compaction                                      2.000 ms  20%\n"
+		"└─ rest                                            1.500 ms  15%\n");
 }
 
 /* The largest of each group has a row, and its largest superblock; the others share one. */
@@ -144,8 +157,14 @@ static void test_small_shrinkers(void **state)
 {
 	const struct terminal terminal = { 0 };
 	struct stall stall = {
-		.pid = 12, .start = 1000001000, .end = 1010001000, .order = -1,
-		.compaction = "", .gfp_names = "", .shrinkers = small_ones, .nr_shrinkers = 5,
+		.pid = 12,
+		.start = 1000001000,
+		.end = 1010001000,
+		.order = -1,
+		.compaction = "",
+		.gfp_names = "",
+		.shrinkers = small_ones,
+		.nr_shrinkers = 5,
 	};
 
 	(void)state;
@@ -173,7 +192,7 @@ static void test_nothing(void **state)
 	struct writer *writer = writer_new(fd, -1);
 
 	(void)state;
-	assert_int_equal(stall_text_phases(writer, &terminal, &namer, &phases, NULL, 0), 0);
+	assert_int_equal(stall_text_phases(writer, &terminal, &resolver, &phases, NULL, 0), 0);
 	assert_int_equal(writer_flush(writer), 0);
 	assert_int_equal(lseek(fd, 0, SEEK_END), 0);
 	writer_free(writer);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "fake_tracing.h"
 
-#include "allocfilt/log.h"
-#include "allocfilt/steps.h"
+#include "allocfilt/base.h"
+#include "tracing/steps.h"
 
 static struct steps steps;
 static struct failure failure;
@@ -100,16 +100,19 @@ static void test_value_that_is_not_taken(void **state)
 
 static void test_status_by_error(void **state)
 {
-	static const struct { int error; enum exit_status status; } errors[] = {
-		{ EPERM, EXIT_STATUS_NO_TRACEFS }, { EACCES, EXIT_STATUS_NO_TRACEFS },
-		{ EROFS, EXIT_STATUS_NO_TRACEFS }, { EBUSY, EXIT_STATUS_IN_USE },
+	static const struct {
+		int error;
+		enum exit_status status;
+	} errors[] = {
+		{ EPERM, EXIT_STATUS_NO_TRACEFS },  { EACCES, EXIT_STATUS_NO_TRACEFS },
+		{ EROFS, EXIT_STATUS_NO_TRACEFS },  { EBUSY, EXIT_STATUS_IN_USE },
 		{ EINVAL, EXIT_STATUS_NO_FEATURE }, { EIO, EXIT_STATUS_RUN_TIME },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
 		fake.calls = 0;
-		fake.fail_from = fake.fail_to = 5;	/* open, read, read, close; open to write */
+		fake.fail_from = fake.fail_to = 5; /* open, read, read, close; open to write */
 		fake.error = errors[i].error;
 		fake.armed = true;
 		assert_int_equal(set(STEP_NUMBER, "tracing_thresh", "134"), -errors[i].error);
@@ -158,8 +161,7 @@ static void test_moved_value(void **state)
 	assert_int_equal(notes, 2);
 	for (int i = 0; i < 10; i++) {
 		assert_int_equal(steps_move(&steps, STEP_NUMBER, "buffer_percent", "0", false), 0);
-		assert_int_equal(steps_move(&steps, STEP_NUMBER, "buffer_percent", "80", false),
-				 0);
+		assert_int_equal(steps_move(&steps, STEP_NUMBER, "buffer_percent", "80", false), 0);
 	}
 	assert_int_equal(notes, 2);
 	assert_int_equal(steps.count, 1);
@@ -189,7 +191,7 @@ static void test_full_table(void **state)
 
 int main(void)
 {
-#define TEST(test)	cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_same_value_makes_no_step),
 		TEST(test_without_a_note_nothing_is_changed),

@@ -8,7 +8,8 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/summary.h"
+#include "allocfilt/stall.h"
+#include "fake_resolver.h"
 
 #define CGROUPS 8
 
@@ -75,24 +76,32 @@ static void test_powers(void **state)
 	assert_int_equal(latency_power(&latency, 7), 1);
 }
 
-static const struct who_task nobody;
+static const struct task_info nobody;
 
 static void stall(struct summary *summary, int pid, const char *name, uint64_t ns, uint64_t rest,
 		  bool background, const char *cgroup)
 {
 	struct stall one = {
-		.pid = pid, .start = 1000, .end = 1000 + ns, .gfp_names = "G", .compaction = "C",
+		.pid = pid,
+		.start = 1000,
+		.end = 1000 + ns,
+		.gfp_names = "G",
+		.compaction = "C",
 	};
-	struct who_task who = nobody;
-	struct told_stall told = {
-		.stall = &one, .name = name, .who = &who, .background = background,
-		.function = "f", .memcg = "",
+	struct task_info who = nobody;
+	struct named_stall named = {
+		.stall = &one,
+		.name = name,
+		.who = &who,
+		.background = background,
+		.function = "f",
+		.memcg = "",
 	};
 
 	snprintf(who.cgroup, sizeof(who.cgroup), "%s", cgroup);
 	one.phases.ns[PHASE_REST][PART_OWN] = rest;
 	one.phases.ns[PHASE_DIRECT_RECLAIM][PART_SLAB] = ns - rest;
-	summary_stall(summary, &told);
+	summary_stall(summary, &named);
 }
 
 static void test_who_waited(void **state)
@@ -134,11 +143,11 @@ static void test_worst(void **state)
 	stall(summary, 2, "slow", 3000, 1000, false, "/x");
 	stall(summary, 3, "less", 2000, 100, false, "/x");
 	stall(summary, 4, "kswapd0", 9000, 0, true, "/");
-	assert_string_equal(worst->told.name, "slow");
-	assert_string_equal(worst->told.who->cgroup, "/x");
+	assert_string_equal(worst->named.name, "slow");
+	assert_string_equal(worst->named.who->cgroup, "/x");
 	assert_string_equal(worst->stall.gfp_names, "G");
-	assert_ptr_equal(worst->told.stall, &worst->stall);
-	assert_string_equal(longest->told.name, "idle");
+	assert_ptr_equal(worst->named.stall, &worst->stall);
+	assert_string_equal(longest->named.name, "idle");
 	summary_free(summary);
 }
 
@@ -172,7 +181,9 @@ static void test_limits(void **state)
 static void window(struct summary *summary, uint64_t function, uint64_t ns)
 {
 	struct record exit = {
-		.window = { .function = function, .calltime = 100, .rettime = 100 + ns,
+		.window = { .function = function,
+			    .calltime = 100,
+			    .rettime = 100 + ns,
 			    .role = ROLE_SLAB },
 	};
 
@@ -203,15 +214,23 @@ static void outermost_stall(struct summary *summary, uint64_t function, int role
 			    bool background)
 {
 	struct stall one = {
-		.start = 1000, .end = 1000 + ns, .function = function, .role = role,
-		.gfp_names = "", .compaction = "",
+		.start = 1000,
+		.end = 1000 + ns,
+		.function = function,
+		.role = role,
+		.gfp_names = "",
+		.compaction = "",
 	};
-	struct told_stall told = {
-		.stall = &one, .name = "t", .who = &nobody, .background = background,
-		.function = "f", .memcg = "",
+	struct named_stall named = {
+		.stall = &one,
+		.name = "t",
+		.who = &nobody,
+		.background = background,
+		.function = "f",
+		.memcg = "",
 	};
 
-	summary_stall(summary, &told);
+	summary_stall(summary, &named);
 }
 
 /* By address; without one, by role. Those of kswapd are apart. */
@@ -283,10 +302,10 @@ static const char *label(void *context, uint64_t shrinker)
 static void source_is(const struct phases *phases, const struct stall_shrinker *shrinkers,
 		      size_t nr_shrinkers, const char *expected)
 {
-	const struct namer namer = { .symbol = symbol, .shrinker = label };
+	struct resolver resolver = { .symbol = symbol, .shrinker = label };
 	char text[256];
 
-	told_source(&namer, phases, shrinkers, nr_shrinkers, text, sizeof(text));
+	stall_source(&resolver, phases, shrinkers, nr_shrinkers, text, sizeof(text));
 	assert_non_null(strstr(text, expected));
 }
 
@@ -316,16 +335,11 @@ static void test_source(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_percentiles),
-		cmocka_unit_test(test_precision),
-		cmocka_unit_test(test_extremes),
-		cmocka_unit_test(test_powers),
-		cmocka_unit_test(test_who_waited),
-		cmocka_unit_test(test_worst),
-		cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_functions),
-		cmocka_unit_test(test_outermost),
-		cmocka_unit_test(test_outermost_limit),
+		cmocka_unit_test(test_percentiles), cmocka_unit_test(test_precision),
+		cmocka_unit_test(test_extremes),    cmocka_unit_test(test_powers),
+		cmocka_unit_test(test_who_waited),  cmocka_unit_test(test_worst),
+		cmocka_unit_test(test_limits),	    cmocka_unit_test(test_functions),
+		cmocka_unit_test(test_outermost),   cmocka_unit_test(test_outermost_limit),
 		cmocka_unit_test(test_source),
 	};
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/symbols.h"
+#include "allocfilt/names.h"
 
 static char path[64];
 
@@ -38,8 +38,7 @@ static struct symbols *open_text(const char *text, int (*wanted)(void *, const c
 	return symbols;
 }
 
-static void assert_text(struct symbols *symbols, uint64_t address, char style,
-			const char *expected)
+static void assert_text(struct symbols *symbols, uint64_t address, char style, const char *expected)
 {
 	char text[256];
 	int length = symbols_text(symbols, address, style, text, sizeof(text));
@@ -49,22 +48,21 @@ static void assert_text(struct symbols *symbols, uint64_t address, char style,
 }
 
 /* Names at one address, an absolute symbol, and modules whose symbols are in no order. */
-static const char kernel[] =
-	"0000000000000000 A fixed_percpu_data\n"
-	"0000000000001000 A cpu_debug_store\n"
-	"ffffffff81000000 T _stext\n"
-	"ffffffff81000000 T _text\n"
-	"ffffffff81000040 T first\n"
-	"ffffffff810000a0 t second\n"
-	"ffffffff810000a0 t second_alias\n"
-	"ffffffff81000200 T third.isra.0\n"
-	"ffffffff81000210 D data\n"
-	"ffffffffc0001100 t late\t[one]\n"
-	"ffffffffc0001000 t early\t[one]\n"
-	"ffffffffc0003000 d value\t[one]\n"
-	"ffffffffc0001080 t middle\t[one]\n"
-	"ffffffffc0001020 t other\t[two]\n"
-	"ffffffffc0008000 t alone\t[two]\n";
+static const char kernel[] = "0000000000000000 A fixed_percpu_data\n"
+			     "0000000000001000 A cpu_debug_store\n"
+			     "ffffffff81000000 T _stext\n"
+			     "ffffffff81000000 T _text\n"
+			     "ffffffff81000040 T first\n"
+			     "ffffffff810000a0 t second\n"
+			     "ffffffff810000a0 t second_alias\n"
+			     "ffffffff81000200 T third.isra.0\n"
+			     "ffffffff81000210 D data\n"
+			     "ffffffffc0001100 t late\t[one]\n"
+			     "ffffffffc0001000 t early\t[one]\n"
+			     "ffffffffc0003000 d value\t[one]\n"
+			     "ffffffffc0001080 t middle\t[one]\n"
+			     "ffffffffc0001020 t other\t[two]\n"
+			     "ffffffffc0008000 t alone\t[two]\n";
 
 static int want(void *context, const char *name)
 {
@@ -177,7 +175,10 @@ static void answers_stay(void **state)
 static void several_in_one_pass(void **state)
 {
 	static const uint64_t frames[] = {
-		0xffffffff81000044, 0xffffffff810000a8, 0xffffffff81000048, 0x10,
+		0xffffffff81000044,
+		0xffffffff810000a8,
+		0xffffffff81000048,
+		0x10,
 	};
 	struct symbols *symbols;
 
@@ -200,7 +201,8 @@ static void several_in_one_pass(void **state)
 static void addresses_of_32_bit(void **state)
 {
 	struct symbols *symbols = open_text("c1000000 T _stext\nc1000010 t small\n"
-					    "c1000044 t next\n", NULL, NULL);
+					    "c1000044 t next\n",
+					    NULL, NULL);
 
 	(void)state;
 	assert_text(symbols, 0xc1000014, 'S', "small+0x4/0x34");
@@ -268,7 +270,8 @@ static void addresses_that_are_zeros(void **state)
 	static char name[] = "first";
 	struct symbols *symbols = open_text("0000000000000000 T _stext\n"
 					    "0000000000000000 T first\n"
-					    "0000000000000000 t mod\t[one]\n", want, name);
+					    "0000000000000000 t mod\t[one]\n",
+					    want, name);
 
 	(void)state;
 	assert_int_equal(symbols_readable(symbols), -EPERM);

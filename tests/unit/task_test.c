@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/task.h"
+#include "allocfilt/stall.h"
 #include "made_cpus.h"
 
 /*
@@ -22,12 +22,23 @@
 #define CPUS		4
 #define THRESHOLD	100
 #define TASKS_MAX	300
-#define EVENTS_MAX	2048	/* a multiple of 256 */
-#define TASK_EVENTS_MAX	40
+#define EVENTS_MAX	2048 /* a multiple of 256 */
+#define TASK_EVENTS_MAX 40
 
-enum {	/* the plan's events, in this order */
-	RECLAIM_BEGIN, RECLAIM_END, COMPACTION_BEGIN, COMPACTION_END, SOFT_BEGIN, SOFT_END,
-	INACTIVE, THROTTLED, SLAB_START, SLAB_END, USER, NEVER, NR_EVENTS,
+enum { /* the plan's events, in this order */
+       RECLAIM_BEGIN,
+       RECLAIM_END,
+       COMPACTION_BEGIN,
+       COMPACTION_END,
+       SOFT_BEGIN,
+       SOFT_END,
+       INACTIVE,
+       THROTTLED,
+       SLAB_START,
+       SLAB_END,
+       USER,
+       NEVER,
+       NR_EVENTS,
 };
 
 static const struct plan_event planned[NR_EVENTS] = {
@@ -82,14 +93,13 @@ struct run {
 	int fail;
 };
 
-__attribute__((format(printf, 2, 3)))
-static void note(struct run *run, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void note(struct run *run, const char *format, ...)
 {
 	va_list arguments;
 
 	va_start(arguments, format);
-	run->used += vsnprintf(run->out + run->used, sizeof(run->out) - run->used, format,
-			       arguments);
+	run->used +=
+		vsnprintf(run->out + run->used, sizeof(run->out) - run->used, format, arguments);
 	va_end(arguments);
 	assert_true(run->used < sizeof(run->out));
 }
@@ -134,7 +144,10 @@ static int got_pair(void *context, const struct task_pair *pair)
 static void start(struct run *run, bool function_graph, uint64_t edge)
 {
 	struct tasks_setup setup = {
-		.cpus = made_cpus(CPUS), .edge = edge, .tasks = TASKS_MAX, .events = EVENTS_MAX,
+		.cpus = made_cpus(CPUS),
+		.edge = edge,
+		.tasks = TASKS_MAX,
+		.events = EVENTS_MAX,
 		.task_events = TASK_EVENTS_MAX,
 		.sink = { .context = run, .window = got_window, .pair = got_pair },
 	};
@@ -202,7 +215,10 @@ static int give(struct run *run, struct record record)
 
 static struct record event_of(int pid, int cpu, uint64_t ts, int event)
 {
-	return (struct record){ .kind = RECORD_EVENT, .pid = pid, .cpu = cpu, .ts = ts,
+	return (struct record){ .kind = RECORD_EVENT,
+				.pid = pid,
+				.cpu = cpu,
+				.ts = ts,
 				.event = event };
 }
 
@@ -214,7 +230,10 @@ static void event(struct run *run, int pid, uint64_t ts, int number)
 static struct record window_of(int pid, int cpu, uint64_t from, uint64_t to, uint64_t ts, int role)
 {
 	return (struct record){
-		.kind = RECORD_WINDOW, .pid = pid, .cpu = cpu, .ts = ts,
+		.kind = RECORD_WINDOW,
+		.pid = pid,
+		.cpu = cpu,
+		.ts = ts,
 		.window = { .function = 0xf, .calltime = from, .rettime = to, .role = role },
 	};
 }
@@ -624,7 +643,9 @@ static void give_flags(struct run *run, struct record record, int flags)
 static void test_interrupt_is_not_owned_by_the_interrupted(void **state)
 {
 	static const int flags[] = {
-		RECORD_FLAG_HARDIRQ, RECORD_FLAG_SOFTIRQ, RECORD_FLAG_NMI,
+		RECORD_FLAG_HARDIRQ,
+		RECORD_FLAG_SOFTIRQ,
+		RECORD_FLAG_NMI,
 		RECORD_FLAG_HARDIRQ | RECORD_FLAG_SOFTIRQ,
 	};
 	struct run *run = *state;
@@ -1049,10 +1070,9 @@ static void test_free_of_nothing(void **state)
 	tasks_free(NULL);
 }
 
-#define RUN(test)		cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-#define RUN_FALLBACK(test)	cmocka_unit_test_setup_teardown(test, set_up_fallback, tear_down)
-#define RUN_FOREIGN(test) \
-	cmocka_unit_test_setup_teardown(test, set_up_foreign_clock, tear_down)
+#define RUN(test)	   cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define RUN_FALLBACK(test) cmocka_unit_test_setup_teardown(test, set_up_fallback, tear_down)
+#define RUN_FOREIGN(test)  cmocka_unit_test_setup_teardown(test, set_up_foreign_clock, tear_down)
 
 int main(void)
 {

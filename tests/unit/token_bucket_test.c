@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/token_bucket.h"
+#include "journal/rate_limit.h"
 
 #define SECOND 1000000000ull
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/trace_output.h"
+#include "output/trace_output.h"
 
 /*
  * Expected lines are by the kernel's own format: "%5lu.%06lu |  ", " %*d) ", name and pid centred
@@ -29,7 +29,7 @@ struct run {
 	char out[3 * TRACE_LINE_MAX];
 	size_t used;
 	int lines;
-	int fail_at;		/* the line that fails, from 1 */
+	int fail_at; /* the line that fails, from 1 */
 };
 
 static const char *name_of(void *context, int pid, uint64_t ts)
@@ -76,8 +76,12 @@ static int got_line(void *context, const char *line, size_t length)
 static void start(struct run *run, int cpu_width)
 {
 	struct trace_output_setup setup = {
-		.cpu_width = cpu_width, .name = name_of, .symbol = symbol_of, .event = text_of,
-		.line = got_line, .context = run,
+		.cpu_width = cpu_width,
+		.name = name_of,
+		.symbol = symbol_of,
+		.event = text_of,
+		.line = got_line,
+		.context = run,
 	};
 
 	memset(run, 0, sizeof(*run));
@@ -105,8 +109,13 @@ static int tear_down(void **state)
 static struct record exit_of(uint64_t ts, uint64_t duration, int depth)
 {
 	return (struct record){
-		.kind = RECORD_WINDOW, .ts = ts, .pid = 209, .cpu = 1,
-		.window = { .function = 0xf00, .calltime = 5 * S, .rettime = 5 * S + duration,
+		.kind = RECORD_WINDOW,
+		.ts = ts,
+		.pid = 209,
+		.cpu = 1,
+		.window = { .function = 0xf00,
+			    .calltime = 5 * S,
+			    .rettime = 5 * S + duration,
 			    .depth = depth },
 	};
 }
@@ -120,8 +129,7 @@ static const char *window_line(struct run *run, const struct record *exit)
 	return run->out;
 }
 
-static const char *pair_lines(struct run *run, const struct record *begin,
-			      const struct record *end)
+static const char *pair_lines(struct run *run, const struct record *begin, const struct record *end)
 {
 	struct task_pair pair = { .begin = begin, .end = end };
 
@@ -135,16 +143,21 @@ static void test_lines_of_a_kernel(void **state)
 {
 	struct run *run = *state;
 	struct record exit = exit_of(7 * S + 550489 * US, 23948370, 0);
-	struct record event = { .kind = RECORD_EVENT, .ts = 7 * S + 550481 * US, .pid = 209,
-				.cpu = 1, .indent = 0 };
+	struct record event = { .kind = RECORD_EVENT,
+				.ts = 7 * S + 550481 * US,
+				.pid = 209,
+				.cpu = 1,
+				.indent = 0 };
 	const struct record *events[] = { &event };
 	struct task_window window = { .exit = &exit, .events = events, .nr_events = 1 };
 
-	run->text = "mm_compaction_end: zone_start=0x1 migrate_pfn=0x220 free_pfn=0x200 zone_end=0x1000, mode=sync status=complete";
+	run->text =
+		"mm_compaction_end: zone_start=0x1 migrate_pfn=0x220 free_pfn=0x200 zone_end=0x1000, mode=sync status=complete";
 	assert_int_equal(trace_output_window(run->output, &window), 0);
-	assert_string_equal(run->out,
-			    "    7.550481 |   1)     sh-209     |               |  /* mm_compaction_end: zone_start=0x1 migrate_pfn=0x220 free_pfn=0x200 zone_end=0x1000, mode=sync status=complete */\n"
-			    "    7.550489 |   1)     sh-209     | * 23948.37 us |  } /* compact_zone */\n");
+	assert_string_equal(
+		run->out,
+		"    7.550481 |   1)     sh-209     |               |  /* mm_compaction_end: zone_start=0x1 migrate_pfn=0x220 free_pfn=0x200 zone_end=0x1000, mode=sync status=complete */\n"
+		"    7.550489 |   1)     sh-209     | * 23948.37 us |  } /* compact_zone */\n");
 }
 
 static void check_duration(struct run *run, uint64_t duration, const char *column)
@@ -287,14 +300,14 @@ static void test_indentation_of_events(void **state)
 	struct run *run = *state;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct record event = { .ts = 42, .pid = 209, .cpu = 1,
-					.indent = cases[i].indent };
+		struct record event = { .ts = 42, .pid = 209, .cpu = 1, .indent = cases[i].indent };
 		char line[256];
 		char expected[512];
 
-		snprintf(line, sizeof(line),
-			 "    0.000000 |   1)     sh-209     |               |  %*s/* event: ts=42 */\n",
-			 cases[i].blanks, "");
+		snprintf(
+			line, sizeof(line),
+			"    0.000000 |   1)     sh-209     |               |  %*s/* event: ts=42 */\n",
+			cases[i].blanks, "");
 		snprintf(expected, sizeof(expected), "%s%s", line, line);
 		assert_string_equal(pair_lines(run, &event, &event), expected);
 	}
@@ -330,11 +343,13 @@ static void test_cpu_column(void **state)
 	(void)state;
 	start(&run, 3);
 	exit.cpu = 7;
-	assert_string_equal(window_line(&run, &exit),
-			    "    1.000000 |     7)     sh-209     |   5.000 us    |  } /* compact_zone */\n");
+	assert_string_equal(
+		window_line(&run, &exit),
+		"    1.000000 |     7)     sh-209     |   5.000 us    |  } /* compact_zone */\n");
 	exit.cpu = 128;
-	assert_string_equal(window_line(&run, &exit),
-			    "    1.000000 |   128)     sh-209     |   5.000 us    |  } /* compact_zone */\n");
+	assert_string_equal(
+		window_line(&run, &exit),
+		"    1.000000 |   128)     sh-209     |   5.000 us    |  } /* compact_zone */\n");
 	trace_output_free(run.output);
 }
 
@@ -348,10 +363,11 @@ static void test_pair_stands_around_what_it_claims(void **state)
 	struct task_pair pair = { .begin = &begin, .end = &end, .events = events, .nr_events = 1 };
 
 	assert_int_equal(trace_output_pair(run->output, &pair), 0);
-	assert_string_equal(run->out,
-			    "    0.000001 |   1)     sh-209     |               |  /* event: ts=1000 */\n"
-			    "    0.000002 |   1)     sh-209     |               |  /* event: ts=2000 */\n"
-			    "    0.000003 |   1)     sh-209     |               |  /* event: ts=3000 */\n");
+	assert_string_equal(
+		run->out,
+		"    0.000001 |   1)     sh-209     |               |  /* event: ts=1000 */\n"
+		"    0.000002 |   1)     sh-209     |               |  /* event: ts=2000 */\n"
+		"    0.000003 |   1)     sh-209     |               |  /* event: ts=3000 */\n");
 }
 
 /* A text over the line's room is cut; the line still ends. */
@@ -393,7 +409,9 @@ static void test_line_that_fails_stops(void **state)
 	struct record event = { .ts = 1, .pid = 209, .cpu = 1 };
 	const struct record *events[] = { &event, &event };
 	struct task_window window = { .exit = &exit, .events = events, .nr_events = 2 };
-	struct task_pair pair = { .begin = &event, .end = &event, .events = events,
+	struct task_pair pair = { .begin = &event,
+				  .end = &event,
+				  .events = events,
 				  .nr_events = 2 };
 
 	for (int at = 1; at <= 3; at++) {
@@ -415,20 +433,13 @@ static void test_line_that_fails_stops(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		RUN(test_lines_of_a_kernel),
-		RUN(test_duration_at_every_width),
-		RUN(test_duration_is_cut),
-		RUN(test_marks_at_their_borders),
-		RUN(test_task_is_centred),
-		RUN(test_long_names_are_cut_at_seven),
-		RUN(test_names_with_odd_bytes),
-		RUN(test_indentation_by_depth),
-		RUN(test_indentation_of_events),
-		RUN(test_times),
-		cmocka_unit_test(test_cpu_column),
-		RUN(test_pair_stands_around_what_it_claims),
-		RUN(test_long_lines_are_cut),
-		RUN(test_depth_over_the_line),
+		RUN(test_lines_of_a_kernel),	   RUN(test_duration_at_every_width),
+		RUN(test_duration_is_cut),	   RUN(test_marks_at_their_borders),
+		RUN(test_task_is_centred),	   RUN(test_long_names_are_cut_at_seven),
+		RUN(test_names_with_odd_bytes),	   RUN(test_indentation_by_depth),
+		RUN(test_indentation_of_events),   RUN(test_times),
+		cmocka_unit_test(test_cpu_column), RUN(test_pair_stands_around_what_it_claims),
+		RUN(test_long_lines_are_cut),	   RUN(test_depth_over_the_line),
 		RUN(test_line_that_fails_stops),
 	};
 

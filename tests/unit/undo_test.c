@@ -3,7 +3,7 @@
 
 #include <sys/prctl.h>
 
-#include "allocfilt/undo.h"
+#include "tracing/undo.h"
 
 static struct failure failure;
 static char undo_path[PATH_MAX], new_path[PATH_MAX];
@@ -44,8 +44,8 @@ static char *note_two(void)
 
 	assert_int_equal(steps_init(&steps, fake.dir), 0);
 	assert_int_equal(steps_add(&steps, STEP_WORD, "trace_clock", "mono", "local", false), 0);
-	assert_int_equal(steps_add(&steps, STEP_LIST, "set_ftrace_filter", "a\tb\\n\nc\\\n", "", false),
-			 0);
+	assert_int_equal(
+		steps_add(&steps, STEP_LIST, "set_ftrace_filter", "a\tb\\n\nc\\\n", "", false), 0);
 	steps.step[0].sure = true;
 	assert_int_equal(undo_note(undo, &steps), 0);
 	steps_free(&steps);
@@ -306,7 +306,7 @@ static void test_failed_note_leaves_the_old_one(void **state)
 	(void)state;
 	assert_int_equal(steps_init(&steps, fake.dir), 0);
 	steps_add(&steps, STEP_WORD, "another", "", "", false);
-	for (int at = 1; ; at++) {
+	for (int at = 1;; at++) {
 		char now[4096] = "";
 		FILE *file;
 		int ret;
@@ -356,7 +356,7 @@ static void test_no_room_at_the_start(void **state)
 
 int main(void)
 {
-#define TEST(test)	cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_comes_back_as_noted),
 		TEST(test_done_and_inner_steps_are_not_noted),

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/unit_name.h"
+#include "journal/unit_name.h"
 
 /* NULL: of no unit. What systemd itself says of such paths: its src/test/test-cgroup-util.c. */
 static const struct {

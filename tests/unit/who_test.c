@@ -11,12 +11,10 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/cgroups.h"
-#include "allocfilt/clock.h"
-#include "allocfilt/who.h"
-#include "allocfilt/word.h"
+#include "allocfilt/base.h"
+#include "allocfilt/names.h"
 
-#define SECOND 1000000000ull
+#define SECOND	1000000000ull
 #define CGROUPS 4
 
 static char dir[] = "/tmp/who_test.XXXXXX";
@@ -36,8 +34,8 @@ static int remove_dir(void **state)
 	return system(command);
 }
 
-__attribute__((format(printf, 3, 4)))
-static void put(int pid, const char *name, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void put(int pid, const char *name, const char *format,
+						      ...)
 {
 	char path[128];
 	va_list arguments;
@@ -73,7 +71,7 @@ static void remove_task(int pid)
 static void test_process_and_cgroup(void **state)
 {
 	struct who *who = who_new(dir, NULL);
-	const struct who_task *task;
+	const struct task_info *task;
 
 	(void)state;
 	put_task(10, 10, "server", 0x400040, "0::/system.slice/a.service\n");
@@ -103,7 +101,7 @@ static void cgroup_is(struct who *who, int pid, const char *text, const char *ex
 static void test_cgroup_lines(void **state)
 {
 	struct who *who = who_new(dir, NULL);
-	char longest[2 * WHO_CGROUP_MAX];
+	char longest[2 * TASK_CGROUP_MAX];
 
 	(void)state;
 	cgroup_is(who, 20, "12:cpu,cpuacct:/c\n5:memory:/m\n0::/u\n", "/m");
@@ -117,7 +115,7 @@ static void test_cgroup_lines(void **state)
 	memcpy(longest, "0::/", 4);
 	strcpy(longest + sizeof(longest) - 4, "end");
 	put_task(27, 27, "x", 0, longest);
-	assert_int_equal(strlen(who_of(who, 27, SECOND)->cgroup), WHO_CGROUP_MAX - 1);
+	assert_int_equal(strlen(who_of(who, 27, SECOND)->cgroup), TASK_CGROUP_MAX - 1);
 	assert_non_null(strstr(who_of(who, 27, SECOND)->cgroup, "aend"));
 	who_free(who);
 }
@@ -141,10 +139,9 @@ static void test_time(void **state)
 
 static void test_saved(void **state)
 {
-	struct who_task odd = { .pid = 5, .tgid = 4, .process = "a b\n\\\xff",
-				.cgroup = "/x y" };
-	struct who_task thread = { .pid = 6, .tgid = 6, .kernel_thread = true, .process = "-" };
-	struct who_task unknown = { .pid = 7 };
+	struct task_info odd = { .pid = 5, .tgid = 4, .process = "a b\n\\\xff", .cgroup = "/x y" };
+	struct task_info thread = { .pid = 6, .tgid = 6, .kernel_thread = true, .process = "-" };
+	struct task_info unknown = { .pid = 7 };
 	char path[128];
 	FILE *stream;
 	struct who *who;
@@ -183,7 +180,7 @@ static void test_table_is_full(void **state)
 	snprintf(path, sizeof(path), "%s/tasks", dir);
 	stream = fopen(path, "w");
 	for (int pid = 1; pid <= 3 * WHO_SAVED_MAX; pid++)
-		who_print(stream, &(struct who_task){ .pid = pid, .tgid = pid });
+		who_print(stream, &(struct task_info){ .pid = pid, .tgid = pid });
 	fclose(stream);
 	who = who_new(NULL, path);
 	for (int pid = 1; pid <= 3 * WHO_SAVED_MAX; pid++) {

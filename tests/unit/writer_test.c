@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "allocfilt/writer.h"
+#include "allocfilt/base.h"
 
 static int64_t now_ms(void)
 {
@@ -322,7 +322,7 @@ static void test_stop_with_room(void **state)
 	assert_int_equal(writer_put(writer, "all", 3), 0);
 	assert_int_equal(writer_flush(writer), 0);
 	assert_int_equal(read(fds[0], byte, sizeof(byte)), 3);
-	assert_int_equal(read(stop, byte, sizeof(byte)), 8);	/* not read by the writer */
+	assert_int_equal(read(stop, byte, sizeof(byte)), 8); /* not read by the writer */
 	writer_free(writer);
 	close(fds[0]);
 	close(fds[1]);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "allocfilt/writer.h"
+#include "allocfilt/base.h"
 
 /* What goes to a writer, as a text. */
 static FILE *written_file;

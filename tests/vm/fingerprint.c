@@ -25,14 +25,24 @@
 #include <unistd.h>
 
 static const char *const moved_by_the_kernel[] = {
-	"buffer_size_kb", "buffer_total_size_kb", "stats", "saved_cmdlines", "touched_functions",
-	"error_log", "trace", "trace_pipe*", "snapshot*", "free_buffer", "trace_marker*", "inject",
+	"buffer_size_kb",
+	"buffer_total_size_kb",
+	"stats",
+	"saved_cmdlines",
+	"touched_functions",
+	"error_log",
+	"trace",
+	"trace_pipe*",
+	"snapshot*",
+	"free_buffer",
+	"trace_marker*",
+	"inject",
 	NULL,
 };
 
 static const char *const the_same_in_a_boot[] = {
-	"format", "id", "available_*", "printk_formats", "README", "saved_tgids", "hist",
-	"hist_debug", NULL,
+	"format", "id",		"available_*", "printk_formats", "README", "saved_tgids",
+	"hist",	  "hist_debug", NULL,
 };
 
 static bool all;

@@ -21,12 +21,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CHUNK		(64 * 1024)
-#define BIG_FILES	6
-#define BIG_CHUNKS	128
-#define SMALL_FILES	400
-#define ROUND_PAGES	1024
-#define DECOYS		4
+#define CHUNK	    (64 * 1024)
+#define BIG_FILES   6
+#define BIG_CHUNKS  128
+#define SMALL_FILES 400
+#define ROUND_PAGES 1024
+#define DECOYS	    4
 
 static void die(const char *what)
 {
@@ -36,8 +36,8 @@ static void die(const char *what)
 
 /* The OOM killer has to find us before the program under test: first those whose death costs
  * nothing, then those who start them. */
-#define OOM_FIRST	"1000"
-#define OOM_NEXT	"500"
+#define OOM_FIRST "1000"
+#define OOM_NEXT  "500"
 
 static void volunteer_for_oom(const char *score)
 {
@@ -62,8 +62,8 @@ static void memory_rounds(int percent)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	volunteer_for_oom(OOM_FIRST);
 	for (;;) {
-		char *map = mmap(NULL, size, PROT_READ | PROT_WRITE,
-				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		char *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+				 -1, 0);
 
 		if (map == MAP_FAILED)
 			die("mmap");

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "allocfilt/base.h"
+
+struct writer {
+	int fd;
+	int stop_fd;
+	bool always_ready; /* a file: poll(2) says nothing of it */
+	int grace;	   /* ms that may still be waited for room once a stop is asked for */
+	int failed;	   /* -errno, and nothing more is written */
+	size_t used;
+	char buffer[WRITER_BUFFER];
+};
+
+struct writer *writer_new(int fd, int stop_fd)
+{
+	struct writer *writer = malloc(sizeof(*writer));
+
+	if (!writer)
+		return NULL;
+	writer->stop_fd = stop_fd;
+	writer_attach(writer, fd);
+	return writer;
+}
+
+void writer_attach(struct writer *writer, int fd)
+{
+	struct stat status;
+
+	writer->fd = fd;
+	writer->always_ready =
+		!fstat(fd, &status) && (S_ISREG(status.st_mode) || S_ISBLK(status.st_mode));
+	writer->grace = WRITER_GRACE_MS;
+	writer->failed = 0;
+	writer->used = 0;
+}
+
+void writer_free(struct writer *writer)
+{
+	free(writer);
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Waits until the output or, without a limit of time, the stop descriptor is ready. */
+static int wait_ready(struct pollfd fds[2], int timeout)
+{
+	int ready;
+
+	do {
+		ready = poll(fds, 2, timeout);
+	} while (ready < 0 && errno == EINTR);
+	return ready < 0 ? -errno : ready;
+}
+
+/* All waits behind a stop share one grace, or a reader who takes a page now and then would hold the
+ * program for minutes. */
+static int wait_in_grace(struct writer *writer, struct pollfd fds[2])
+{
+	int64_t from = now_ms();
+	int ready;
+
+	fds[1].fd = -1;
+	ready = wait_ready(fds, writer->grace);
+	writer->grace -= now_ms() - from;
+	if (writer->grace < 0)
+		writer->grace = 0;
+	if (ready < 0)
+		return ready;
+	return ready ? 0 : -ETIMEDOUT;
+}
+
+/* Returns 0 when there is room for PIPE_BUF bytes (or the write will tell what is wrong). */
+static int wait_for_room(struct writer *writer)
+{
+	struct pollfd fds[2] = {
+		{ .fd = writer->fd, .events = POLLOUT },
+		{ .fd = writer->stop_fd, .events = POLLIN },
+	};
+	int ready;
+
+	if (writer->always_ready)
+		return 0;
+	ready = wait_ready(fds, -1);
+	if (ready < 0)
+		return ready;
+	return fds[0].revents ? 0 : wait_in_grace(writer, fds);
+}
+
+static int write_out(struct writer *writer, const char *text, size_t length)
+{
+	while (length) {
+		size_t part = length;
+		ssize_t written;
+		int ret = wait_for_room(writer);
+
+		if (ret)
+			return ret;
+		if (!writer->always_ready && part > PIPE_BUF)
+			part = PIPE_BUF;
+		written = write(writer->fd, text, part);
+		if (written < 0 && errno != EINTR && errno != EAGAIN)
+			return -errno;
+		if (written > 0) {
+			text += written;
+			length -= written;
+		}
+	}
+	return 0;
+}
+
+int writer_flush(struct writer *writer)
+{
+	if (writer->failed)
+		return writer->failed;
+	writer->failed = write_out(writer, writer->buffer, writer->used);
+	writer->used = 0;
+	return writer->failed;
+}
+
+int writer_put(struct writer *writer, const char *text, size_t length)
+{
+	if (writer->failed)
+		return writer->failed;
+	while (length) {
+		size_t part = sizeof(writer->buffer) - writer->used;
+		int ret;
+
+		if (part > length)
+			part = length;
+		memcpy(writer->buffer + writer->used, text, part);
+		writer->used += part;
+		text += part;
+		length -= part;
+		if (writer->used == sizeof(writer->buffer)) {
+			ret = writer_flush(writer);
+			if (ret)
+				return ret;
+		}
+	}
+	return 0;
+}

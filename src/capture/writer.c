@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "allocfilt/capture.h"
+#include "allocfilt/tracing.h"
+
+#define SPLICE_PAGES 16 /* the buffers of a pipe */
+
+struct cpu_file {
+	int fd; /* -1: not added */
+};
+
+struct capture_writer {
+	char *dir;
+	int dir_fd;
+	size_t page_size;
+	char *page;
+	int pipe[2];
+	bool can_splice;
+	struct cpu_file *files; /* by CPU */
+	int nr_files;
+	uint64_t bytes;
+};
+
+const char *capture_writer_dir(const struct capture_writer *writer)
+{
+	return writer->dir;
+}
+
+uint64_t capture_bytes(const struct capture_writer *writer)
+{
+	return writer->bytes;
+}
+
+static bool is_empty(const char *dir)
+{
+	DIR *directory = opendir(dir);
+	struct dirent *entry;
+	bool empty = directory != NULL;
+
+	while (directory && (entry = readdir(directory)))
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			empty = false;
+	if (directory)
+		closedir(directory);
+	return empty;
+}
+
+static int path_failed(const char *dir, int error, struct failure *failure)
+{
+	return failure_set(failure, failure_status_of_path(error), error, "-w %s: %s", dir,
+			   strerror(error));
+}
+
+static int make_directory(const char *dir, struct failure *failure)
+{
+	if (!mkdir(dir, 0700))
+		return 0;
+	if (errno != EEXIST)
+		return path_failed(dir, errno, failure);
+	if (!is_empty(dir))
+		return failure_set(failure, EXIT_STATUS_USAGE, EEXIST,
+				   "-w %s: exists and is not an empty directory, name a new one",
+				   dir);
+	return chmod(dir, 0700) ? path_failed(dir, errno, failure) : 0;
+}
+
+static struct capture_writer *new_writer(const char *dir, size_t page_size)
+{
+	struct capture_writer *writer = calloc(1, sizeof(*writer));
+
+	if (!writer)
+		return NULL;
+	writer->dir_fd = -1;
+	writer->pipe[0] = -1;
+	writer->pipe[1] = -1;
+	writer->page_size = page_size;
+	writer->page = malloc(page_size);
+	writer->dir = strdup(dir);
+	if (!writer->page || !writer->dir) {
+		capture_writer_free(writer);
+		return NULL;
+	}
+	return writer;
+}
+
+int capture_create(struct capture_writer **ret_writer, const char *dir, size_t page_size,
+		   struct failure *failure)
+{
+	struct capture_writer *writer;
+	int ret = make_directory(dir, failure);
+
+	if (ret)
+		return ret;
+	writer = new_writer(dir, page_size);
+	if (!writer)
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+	writer->can_splice = !pipe2(writer->pipe, O_CLOEXEC | O_NONBLOCK);
+	writer->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (writer->dir_fd < 0) {
+		ret = path_failed(dir, errno, failure);
+		capture_writer_free(writer);
+		return ret;
+	}
+	*ret_writer = writer;
+	return 0;
+}
+
+static void close_open(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+static void close_pipe(struct capture_writer *writer)
+{
+	close_open(writer->pipe[0]);
+	close_open(writer->pipe[1]);
+	writer->pipe[0] = -1;
+	writer->pipe[1] = -1;
+	writer->can_splice = false;
+}
+
+void capture_writer_free(struct capture_writer *writer)
+{
+	if (!writer)
+		return;
+	for (int i = 0; i < writer->nr_files; i++)
+		close_open(writer->files[i].fd);
+	close_pipe(writer);
+	close_open(writer->dir_fd);
+	free(writer->files);
+	free(writer->page);
+	free(writer->dir);
+	free(writer);
+}
+
+void capture_abandon(struct capture_writer *writer)
+{
+	rmdir(writer->dir);
+}
+
+static int make_folders(const struct capture_writer *writer, const char *name)
+{
+	const char *slash = strchr(name, '/');
+
+	for (; slash; slash = strchr(slash + 1, '/')) {
+		char folder[PATH_MAX];
+
+		snprintf(folder, sizeof(folder), "%.*s", (int)(slash - name), name);
+		if (mkdirat(writer->dir_fd, folder, 0700) && errno != EEXIST)
+			return -errno;
+	}
+	return 0;
+}
+
+static int write_whole(int fd, const char *text, size_t length)
+{
+	while (length) {
+		ssize_t written = write(fd, text, length);
+
+		if (written < 0 && errno != EINTR)
+			return -errno;
+		if (written > 0) {
+			text += written;
+			length -= written;
+		}
+	}
+	return 0;
+}
+
+static int write_new(struct capture_writer *writer, const char *name, const char *text,
+		     size_t length)
+{
+	int fd = openat(writer->dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = write_whole(fd, text, length);
+	if (close(fd) && !ret)
+		ret = -errno;
+	return ret;
+}
+
+int capture_put(struct capture_writer *writer, const char *name, const char *text, size_t length)
+{
+	char new_name[PATH_MAX];
+	int ret = make_folders(writer, name);
+
+	if (ret)
+		return ret;
+	if (snprintf(new_name, sizeof(new_name), "%s.new", name) >= (int)sizeof(new_name))
+		return -ENAMETOOLONG;
+	ret = write_new(writer, new_name, text, length);
+	if (!ret && renameat(writer->dir_fd, new_name, writer->dir_fd, name))
+		ret = -errno;
+	if (ret)
+		unlinkat(writer->dir_fd, new_name, 0);
+	return ret;
+}
+
+int capture_copy(struct capture_writer *writer, const char *from_dir, const char *name)
+{
+	size_t length;
+	char *text = kernel_read_file(from_dir, name, &length);
+	int ret;
+
+	if (!text)
+		return -errno;
+	ret = capture_put(writer, name, text, length);
+	free(text);
+	return ret;
+}
+
+static int make_place(struct capture_writer *writer, int cpu)
+{
+	struct cpu_file *files;
+
+	if (cpu < writer->nr_files)
+		return 0;
+	files = realloc(writer->files, (cpu + 1) * sizeof(*files));
+	if (!files)
+		return -ENOMEM;
+	writer->files = files;
+	while (writer->nr_files <= cpu)
+		writer->files[writer->nr_files++].fd = -1;
+	return 0;
+}
+
+int capture_add_cpu(struct capture_writer *writer, int cpu)
+{
+	char name[64];
+	int ret = make_place(writer, cpu);
+
+	if (ret)
+		return ret;
+	snprintf(name, sizeof(name), "per_cpu/cpu%d/trace_pipe_raw", cpu);
+	ret = make_folders(writer, name);
+	if (ret)
+		return ret;
+	writer->files[cpu].fd =
+		openat(writer->dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	return writer->files[cpu].fd < 0 ? -errno : 0;
+}
+
+/* Empties the pipe into the file; what the file system would not take by splice goes by write. */
+static int pipe_to_file(struct capture_writer *writer, int file, size_t length)
+{
+	while (length) {
+		ssize_t moved = splice(writer->pipe[0], NULL, file, NULL, length, SPLICE_F_MOVE);
+
+		if (moved < 0 && errno == EINVAL) {
+			size_t slice = length < writer->page_size ? length : writer->page_size;
+
+			writer->can_splice = false;
+			moved = read(writer->pipe[0], writer->page, slice);
+			if (moved > 0) {
+				int ret = write_whole(file, writer->page, moved);
+
+				if (ret)
+					return ret;
+			}
+		}
+		if (moved < 0 && errno != EINTR)
+			return -errno;
+		if (!moved)
+			return -EIO;
+		length -= moved > 0 ? moved : 0;
+	}
+	return 0;
+}
+
+/* Where the source has no splice, nothing is taken and writer->can_splice says so from then on. */
+static int64_t take_by_splice(struct capture_writer *writer, int file, int fd)
+{
+	ssize_t length = splice(fd, NULL, writer->pipe[1], NULL, SPLICE_PAGES * writer->page_size,
+				SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+	int ret;
+
+	if (length < 0 && errno == EINVAL)
+		writer->can_splice = false;
+	if (length <= 0)
+		return 0;
+	ret = pipe_to_file(writer, file, length);
+	if (ret) {
+		/*
+		 * A page in a pipe belongs to its ring buffer, but does not hold it: closed after
+		 * the instance has been removed, it crashes the kernel (seen on 7.3).
+		 */
+		close_pipe(writer);
+		return ret;
+	}
+	writer->bytes += length;
+	return length;
+}
+
+static int64_t take_by_read(struct capture_writer *writer, int file, int fd)
+{
+	ssize_t length = read(fd, writer->page, writer->page_size);
+	int ret;
+
+	if (length <= 0)
+		return 0;
+	/* A page that is not full is a whole page of the file all the same. */
+	memset(writer->page + length, 0, writer->page_size - length);
+	ret = write_whole(file, writer->page, writer->page_size);
+	if (ret)
+		return ret;
+	writer->bytes += writer->page_size;
+	return writer->page_size;
+}
+
+static int file_of(const struct capture_writer *writer, int cpu)
+{
+	return cpu >= 0 && cpu < writer->nr_files ? writer->files[cpu].fd : -1;
+}
+
+int64_t capture_take(struct capture_writer *writer, int cpu, int fd)
+{
+	int file = file_of(writer, cpu);
+
+	if (file < 0 || fd < 0)
+		return 0;
+	if (writer->can_splice) {
+		int64_t taken = take_by_splice(writer, file, fd);
+
+		if (taken || writer->can_splice)
+			return taken;
+	}
+	return take_by_read(writer, file, fd);
+}
+
+int64_t capture_take_rest(struct capture_writer *writer, int cpu, int fd)
+{
+	int file = file_of(writer, cpu);
+
+	return file < 0 || fd < 0 ? 0 : take_by_read(writer, file, fd);
+}

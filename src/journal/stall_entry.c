@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "allocfilt/base.h"
+#include "allocfilt/names.h"
+#include "allocfilt/plan.h"
+#include "journal/stall_entry.h"
+
+#define PHASE_SHARE 100 /* what is less than this part of the stall is not in the message */
+#define PART_SHARE  10	/* the same, of a phase */
+#define NS_PER_US   1000
+
+int journal_stall_priority(uint64_t ns, uint64_t warning, uint64_t error)
+{
+	if (ns >= error)
+		return LOG_ERR;
+	return ns >= warning ? LOG_WARNING : LOG_NOTICE;
+}
+
+/* ---- the message ---- */
+
+/* Shorter than in the summary, where the kinds of reclaim stand below each other. */
+static const char *phase_title(int group)
+{
+	if (group == PHASE_DIRECT_RECLAIM)
+		return "reclaim";
+	return group == PHASE_OTHER_RECLAIM ? "other reclaim" : phase_group_titles[group];
+}
+
+struct share {
+	uint64_t ns;
+	int which;
+};
+
+/* Keeps them sorted, most first; the earlier one first among equals. */
+static void add_share(struct share *shares, size_t *count, uint64_t ns, int which)
+{
+	size_t at = (*count)++;
+
+	for (; at && shares[at - 1].ns < ns; at--)
+		shares[at] = shares[at - 1];
+	shares[at] = (struct share){ .ns = ns, .which = which };
+}
+
+static const struct stall_shrinker *top_shrinker(const struct stall *stall, int group)
+{
+	for (size_t i = 0; i < stall->nr_shrinkers; i++)
+		if ((int)stall->shrinkers[i].group == group)
+			return &stall->shrinkers[i];
+	return NULL;
+}
+
+/* Of slab the shrinker that took most is said, with its own time. */
+static void add_part(struct line *line, const struct stall *stall, struct resolver *resolver,
+		     int group, const struct share *part)
+{
+	const struct stall_shrinker *shrinker =
+		part->which == PART_SLAB ? top_shrinker(stall, group) : NULL;
+	char name[2 * STALL_FUNCTION_MAX] = "";
+	char time[DURATION_TEXT_MAX];
+
+	if (shrinker)
+		resolver_shrinker(resolver, shrinker->shrinker, shrinker->callback, name,
+				  sizeof(name));
+	duration_text(time, shrinker ? shrinker->ns : part->ns);
+	line_add(line, "%s%s%s %s", phase_part_titles[part->which], *name ? " " : "", name, time);
+}
+
+static void add_parts(struct line *line, const struct stall *stall, struct resolver *resolver,
+		      int group, uint64_t whole)
+{
+	struct share parts[PHASE_PARTS];
+	size_t count = 0;
+
+	for (int part = PART_OWN + 1; part < PHASE_PARTS; part++) {
+		uint64_t ns = stall->phases.ns[group][part];
+
+		if (ns && ns >= whole / PART_SHARE)
+			add_share(parts, &count, ns, part);
+	}
+	for (size_t i = 0; i < count; i++) {
+		line_add(line, i ? ", " : " (");
+		add_part(line, stall, resolver, group, &parts[i]);
+	}
+	line_add(line, "%s", count ? ")" : "");
+}
+
+static void add_phase(struct line *line, const struct stall *stall, struct resolver *resolver,
+		      const struct share *phase)
+{
+	char time[DURATION_TEXT_MAX];
+
+	line_add(line, "%s %s", phase_title(phase->which), duration_text(time, phase->ns));
+	if (phases_is_reclaim(phase->which))
+		add_parts(line, stall, resolver, phase->which, phase->ns);
+}
+
+/* The rest explains nothing, so it is said only where it is most of the stall. */
+static void add_phases(struct line *line, const struct stall *stall, struct resolver *resolver)
+{
+	uint64_t least = phases_total(&stall->phases) / PHASE_SHARE;
+	uint64_t rest = phases_group(&stall->phases, PHASE_REST);
+	struct share phases[PHASE_GROUPS];
+	char time[DURATION_TEXT_MAX];
+	size_t count = 0;
+
+	for (int group = 0; group < PHASE_REST; group++) {
+		uint64_t ns = phases_group(&stall->phases, group);
+
+		if (ns && ns >= least)
+			add_share(phases, &count, ns, group);
+	}
+	for (size_t i = 0; i < count; i++) {
+		line_add(line, i ? ", " : ": ");
+		add_phase(line, stall, resolver, &phases[i]);
+	}
+	if (!count)
+		line_add(line, ": no slow reclaim or compaction inside");
+	else if (rest > phases[0].ns)
+		line_add(line, ", rest %s", duration_text(time, rest));
+}
+
+static void add_request(struct line *line, const struct stall *stall)
+{
+	const char *separator = "; ";
+
+	if (stall->order >= 0) {
+		line_add(line, "; order %d", stall->order);
+		separator = " ";
+	}
+	if (*stall->gfp_names)
+		line_add(line, "%s%s", separator, stall->gfp_names);
+	if (stall->incomplete)
+		line_add(line, "; incomplete, records were lost");
+}
+
+void journal_stall_who(struct line *line, const struct named_stall *named)
+{
+	const struct task_info *who = named->who;
+
+	if (named->interrupt) {
+		line_add(line, "interrupt on CPU %d", named->stall->cpu);
+		return;
+	}
+	line_add(line, "%s[%d]", named->name, named->stall->pid);
+	if (*who->process && who->tgid != named->stall->pid)
+		line_add(line, " of %s[%d]", who->process, who->tgid);
+}
+
+static const char *what(const struct named_stall *named)
+{
+	const char *title = catalog_role_title(named->stall->role);
+
+	return title ? title : named->function;
+}
+
+/* Names hold any bytes, and a long line may be cut inside a character: all is made printable. */
+void journal_stall_message(char message[JOURNAL_MESSAGE_MAX], const struct named_stall *named,
+			   struct resolver *resolver)
+{
+	const struct stall *stall = named->stall;
+	char time[DURATION_TEXT_MAX];
+	struct line line;
+
+	line_clear(&line);
+	journal_stall_who(&line, named);
+	line_add(&line, ": %s stalled %s", what(named),
+		 duration_text(time, stall->end - stall->start));
+	add_phases(&line, stall, resolver);
+	add_request(&line, stall);
+	utf8_printable(message, JOURNAL_MESSAGE_MAX, line.text, false);
+}
+
+/* ---- the fields ---- */
+
+static void put_us(struct journal_entry *entry, const char *name, uint64_t ns)
+{
+	journal_entry_number(entry, name, ns / NS_PER_US);
+}
+
+/* "direct_reclaim", "slab": ALLOCFILT_DIRECT_RECLAIM_SLAB_USEC */
+static void put_phase(struct journal_entry *entry, const char *group, const char *part, uint64_t ns)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "ALLOCFILT_%s%s%s_USEC", group, *part ? "_" : "", part);
+	for (char *at = name; *at; at++)
+		*at = (char)toupper((unsigned char)*at);
+	put_us(entry, name, ns);
+}
+
+static void put_phases(struct journal_entry *entry, const struct phases *phases)
+{
+	for (int group = 0; group < PHASE_GROUPS; group++) {
+		put_phase(entry, phase_group_keys[group], "", phases_group(phases, group));
+		for (int part = 0; phases_is_reclaim(group) && part < PHASE_PARTS; part++)
+			if (phases->ns[group][part])
+				put_phase(entry, phase_group_keys[group], phase_part_keys[part],
+					  phases->ns[group][part]);
+	}
+}
+
+static void put_known(struct journal_entry *entry, const char *name, const char *value)
+{
+	if (*value)
+		journal_entry_text(entry, name, value);
+}
+
+static void put_task(struct journal_entry *entry, const struct named_stall *named)
+{
+	const struct task_info *who = named->who;
+
+	journal_entry_text(entry, "ALLOCFILT_COMM", named->name);
+	journal_entry_number(entry, "ALLOCFILT_TID", named->stall->pid);
+	if (who->tgid)
+		journal_entry_number(entry, "ALLOCFILT_PID", who->tgid);
+	put_known(entry, "ALLOCFILT_PROCESS", who->process);
+	put_known(entry, "ALLOCFILT_CGROUP", who->cgroup);
+	if (named->interrupt)
+		journal_entry_number(entry, "ALLOCFILT_INTERRUPT", 1);
+}
+
+static void put_request(struct journal_entry *entry, const struct named_stall *named)
+{
+	const struct stall *stall = named->stall;
+
+	if (stall->order >= 0)
+		journal_entry_number(entry, "ALLOCFILT_ORDER", stall->order);
+	put_known(entry, "ALLOCFILT_GFP", stall->gfp_names);
+	if (stall->has_reclaimed)
+		journal_entry_number(entry, "ALLOCFILT_RECLAIMED_PAGES", stall->nr_reclaimed);
+	put_known(entry, "ALLOCFILT_COMPACTION_OUTCOME", stall->compaction);
+	put_known(entry, "ALLOCFILT_MEMCG", named->memcg);
+}
+
+static void put_shrinker(struct journal_entry *entry, const struct stall *stall,
+			 struct resolver *resolver)
+{
+	const struct stall_shrinker *top = stall->shrinkers;
+	char name[2 * STALL_FUNCTION_MAX];
+
+	if (!stall->nr_shrinkers || !top->ns)
+		return;
+	resolver_shrinker(resolver, top->shrinker, top->callback, name, sizeof(name));
+	journal_entry_text(entry, "ALLOCFILT_SHRINKER", name);
+	put_us(entry, "ALLOCFILT_SHRINKER_USEC", top->ns);
+}
+
+/* A frame a line, the innermost first; whole frames only. */
+static void put_stack(struct journal_entry *entry, const struct stall *stall,
+		      struct resolver *resolver)
+{
+	const uint64_t *frames;
+	size_t count = stall_frames(resolver, stall, &frames);
+	char text[JOURNAL_STACK_MAX];
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < count; i++) {
+		char name[STALL_FUNCTION_MAX];
+
+		resolver_symbol(resolver, frames[i], 's', name, sizeof(name));
+		if (used + 1 + strlen(name) >= sizeof(text))
+			break;
+		used += snprintf(text + used, sizeof(text) - used, "%s%s", i ? "\n" : "", name);
+	}
+	put_known(entry, "ALLOCFILT_STACK", text);
+}
+
+static void put_source(struct journal_entry *entry, const struct stall *stall,
+		       struct resolver *resolver)
+{
+	char source[256];
+
+	stall_source(resolver, &stall->phases, stall->shrinkers, stall->nr_shrinkers, source,
+		     sizeof(source));
+	journal_entry_text(entry, "ALLOCFILT_SOURCE", source);
+}
+
+void journal_stall_fields(struct journal_entry *entry, const struct named_stall *named,
+			  struct resolver *resolver)
+{
+	const struct stall *stall = named->stall;
+	char time[CLOCK_TEXT_MAX];
+
+	if (resolver_time(resolver, stall->start, time))
+		journal_entry_text(entry, "ALLOCFILT_TIME", time);
+	put_us(entry, "ALLOCFILT_LATENCY_USEC", stall->end - stall->start);
+	journal_entry_text(entry, "ALLOCFILT_FUNCTION", named->function);
+	if (catalog_role_title(stall->role))
+		journal_entry_text(entry, "ALLOCFILT_ROLE", catalog_role_title(stall->role));
+	put_task(entry, named);
+	journal_entry_number(entry, "ALLOCFILT_CPU", stall->cpu);
+	put_request(entry, named);
+	put_phases(entry, &stall->phases);
+	put_shrinker(entry, stall, resolver);
+	put_source(entry, stall, resolver);
+	journal_entry_number(entry, "ALLOCFILT_INCOMPLETE", stall->incomplete);
+	put_stack(entry, stall, resolver);
+}
+
+/* ---- whose it is ---- */
+
+void journal_object_of(struct journal_object *object, const struct named_stall *named)
+{
+	*object = (struct journal_object){ .process = 0 };
+	if (named->interrupt)
+		return;
+	object->process = named->who->tgid;
+	unit_name_of_cgroup(named->who->cgroup, object->unit);
+}
+
+static bool is_there(const char *proc, int process)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/%d", proc, process);
+	return !access(path, F_OK);
+}
+
+void journal_object_field(struct journal_entry *entry, const struct journal_object *object,
+			  const char *proc)
+{
+	if (proc && object->process && is_there(proc, object->process))
+		journal_entry_number(entry, "OBJECT_PID", object->process);
+	else
+		put_known(entry, "OBJECT_SYSTEMD_UNIT", object->unit);
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <inttypes.h>
+#include <string.h>
+
+#include "allocfilt/base.h"
+#include "allocfilt/journal.h"
+#include "journal/stall_entry.h"
+
+uint64_t status_lost(const struct summary_view *view, uint64_t *ret_times)
+{
+	uint64_t records = 0;
+
+	*ret_times = 0;
+	for (int i = 0; i < view->cpus.count; i++) {
+		int cpu = view->cpus.numbers[i];
+		uint64_t unknown;
+
+		records += losses_of(view->losses, cpu, &unknown);
+		*ret_times += unknown;
+	}
+	return records;
+}
+
+static void add_worst(struct line *line, const struct summary_worst *longest)
+{
+	char time[DURATION_TEXT_MAX];
+
+	if (!longest->any)
+		return;
+	line_add(line, ", worst %s (",
+		 duration_text(time, longest->stall.end - longest->stall.start));
+	journal_stall_who(line, &longest->named);
+	line_add(line, ")");
+}
+
+size_t status_line(char *text, size_t size, const struct summary_view *view)
+{
+	uint64_t stalls = summary_stalls(view->summary)->count;
+	uint64_t times;
+	uint64_t lost = status_lost(view, &times);
+	struct line line;
+
+	line_clear(&line);
+	line_add(&line, "%" PRIu64 " stall%s", stalls, stalls == 1 ? "" : "s");
+	add_worst(&line, summary_longest(view->summary));
+	line_add(&line, ", %" PRIu64 " record%s lost", lost, lost == 1 ? "" : "s");
+	if (times)
+		line_add(&line, " and %" PRIu64 " time%s nobody knows how many", times,
+			 times == 1 ? "" : "s");
+	utf8_printable(text, size, line.text, false);
+	return strlen(text);
+}

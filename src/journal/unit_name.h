@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_JOURNAL_UNIT_NAME_H
+#define ALLOCFILT_JOURNAL_UNIT_NAME_H
+
+#include <stdbool.h>
+
+#define UNIT_NAME_BYTES 256 /* with the NUL; systemd.unit(5): at most 255 characters */
+
+/**
+ * unit_name_of_cgroup - the system unit that a cgroup belongs to, by systemd's own rule
+ * @cgroup: path below the root of the hierarchy, any bytes
+ *
+ * The first directory below the slices is the unit's; so all units of a user are in
+ * user@UID.service. A "_" before a name keeps it apart from the kernel's files and is not a part
+ * of it. (systemd, src/basic/cgroup-util.c: cg_path_get_unit(), unit_name_is_valid() for names.)
+ *
+ * Returns false, with "" in @unit, where it belongs to none, and for a path without its beginning.
+ */
+bool unit_name_of_cgroup(const char *cgroup, char unit[UNIT_NAME_BYTES]);
+
+#endif

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "allocfilt/base.h"
+#include "allocfilt/record.h"
+
+#define SAY_INTERVAL 1000000000u /* ns */
+
+static const char larger_buffer[] = " (a larger -b helps)";
+
+struct cpu_loss {
+	uint64_t records;
+	uint64_t unknown;
+	bool unsaid;
+};
+
+struct losses {
+	struct cpu_list cpus;
+	bool said;
+	bool unsaid;
+	uint64_t said_at;
+	struct cpu_loss cpu[]; /* by place */
+};
+
+struct losses *losses_new(const struct cpu_list *cpus)
+{
+	struct losses *losses = calloc(1, sizeof(*losses) + cpus->count * sizeof(losses->cpu[0]));
+
+	if (losses)
+		losses->cpus = *cpus;
+	return losses;
+}
+
+void losses_free(struct losses *losses)
+{
+	free(losses);
+}
+
+void losses_add(struct losses *losses, int cpu, int64_t count)
+{
+	int place = cpu_list_place(&losses->cpus, cpu);
+	struct cpu_loss *loss;
+
+	if (place < 0)
+		return;
+	loss = &losses->cpu[place];
+	if (count < 0)
+		loss->unknown++;
+	else
+		loss->records += count;
+	loss->unsaid = true;
+	losses->unsaid = true;
+}
+
+uint64_t losses_of(const struct losses *losses, int cpu, uint64_t *ret_unknown)
+{
+	const struct cpu_loss *loss = &losses->cpu[cpu_list_place(&losses->cpus, cpu)];
+
+	*ret_unknown = loss->unknown;
+	return loss->records;
+}
+
+bool losses_any(const struct losses *losses)
+{
+	for (int place = 0; place < losses->cpus.count; place++)
+		if (losses->cpu[place].records || losses->cpu[place].unknown)
+			return true;
+	return false;
+}
+
+static void say_cpu(const struct cpu_loss *loss, int cpu, const char *when, const char *advice)
+{
+	char unknown[64] = "";
+
+	if (loss->unknown)
+		snprintf(unknown, sizeof(unknown), "%s%" PRIu64 " times an unknown number",
+			 loss->records ? " and " : "", loss->unknown);
+	if (loss->records)
+		log_warning("CPU %d lost %" PRIu64 " records%s %s%s", cpu, loss->records, unknown,
+			    when, advice);
+	else
+		log_warning("CPU %d lost %s of records %s%s", cpu, unknown, when, advice);
+}
+
+void losses_say(struct losses *losses, uint64_t now)
+{
+	if (!losses->unsaid || (losses->said && now - losses->said_at < SAY_INTERVAL))
+		return;
+	for (int place = 0; place < losses->cpus.count; place++) {
+		if (losses->cpu[place].unsaid)
+			say_cpu(&losses->cpu[place], losses->cpus.numbers[place], "so far",
+				larger_buffer);
+		losses->cpu[place].unsaid = false;
+	}
+	losses->said = true;
+	losses->unsaid = false;
+	losses->said_at = now;
+}
+
+void losses_say_all(const struct losses *losses, bool live)
+{
+	if (!losses_any(losses))
+		log_notice("no records lost");
+	for (int place = 0; place < losses->cpus.count; place++)
+		if (losses->cpu[place].records || losses->cpu[place].unknown)
+			say_cpu(&losses->cpu[place], losses->cpus.numbers[place], "in all",
+				live ? larger_buffer : "");
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_RECORD_RECORD_RING_H
+#define ALLOCFILT_RECORD_RECORD_RING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "allocfilt/record.h"
+
+/*
+ * Records of one CPU that wait for their turn, first in, first out, in a ring of bytes: a record
+ * takes what it holds and no more, its payload of any size with it.
+ */
+
+#define RECORD_RING_ALIGN 8 /* bytes: the size of a ring is a multiple */
+
+/*
+ * A ring of so many times a page has room for all its records. A record of n bytes, of which 8 are
+ * the common fields, takes n + 4 in a page; here 24, at most twice the n - 8 of its fields (a
+ * field of 4 bytes that is signed becomes one of 8), n, and up to 4 to be aligned: 3 n + 12.
+ */
+#define RECORD_RING_PAGE_FACTOR 3
+
+struct record_ring {
+	unsigned char *bytes;
+	size_t size;
+	size_t first;	   /* where the earliest record is */
+	size_t end;	   /* where the next one goes; not above first: it has wrapped */
+	size_t wrapped_at; /* where the records before the wrap end */
+	size_t held;	   /* records */
+};
+
+/** record_ring_init - an empty ring; @bytes stay the caller's, @size of them */
+void record_ring_init(struct record_ring *ring, void *bytes, size_t size);
+
+/** record_ring_room - records that together take so many bytes find a place */
+size_t record_ring_room(const struct record_ring *ring);
+
+/**
+ * record_ring_put - copy a record, all but its cpu, with its payload
+ *
+ * Returns 0, -ENOSPC where it finds no place now, -EMSGSIZE where it never will.
+ */
+int record_ring_put(struct record_ring *ring, const struct record *record);
+
+/** record_ring_time - ts of the earliest record; there has to be one */
+uint64_t record_ring_time(const struct record_ring *ring);
+
+/** record_ring_take - take the earliest record, cpu 0; its payload is valid until the next put */
+void record_ring_take(struct record_ring *ring, struct record *record);
+
+#endif

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "allocfilt/base.h"
+#include "allocfilt/plan.h"
+#include "allocfilt/run.h"
+#include "allocfilt/tracing.h"
+
+static void print_titles(const struct plan *plan, uint32_t roles, const char *before)
+{
+	for (int role = 0; role < plan_roles_end(plan); role++) {
+		if (!(roles & ROLE_BIT(role)))
+			continue;
+		printf("%s%s", before, plan_role_title(plan, role));
+		before = " or ";
+	}
+}
+
+static void print_no_function(const struct plan *plan, int role)
+{
+	if (plan->left_out & ROLE_BIT(role))
+		printf("left out: page-allocation = no");
+	else if (role >= ROLE_COUNT && plan->definitions[role - ROLE_COUNT].owners)
+		print_titles(plan, plan->definitions[role - ROLE_COUNT].owners, "as ");
+	else
+		putchar('-');
+}
+
+static void print_role(const struct plan *plan, int role)
+{
+	const char *separator = "";
+
+	printf("  %-30s ", plan_role_title(plan, role));
+	for (int i = 0; i < plan->nr_functions; i++) {
+		if (plan->functions[i].role != role)
+			continue;
+		printf("%s%s", separator, plan->functions[i].name);
+		separator = ", ";
+	}
+	if (!*separator)
+		print_no_function(plan, role);
+	putchar('\n');
+}
+
+static void print_more_functions(const struct plan *plan)
+{
+	for (int i = 0; i < plan->nr_functions; i++)
+		if (plan->functions[i].role == ROLE_NONE)
+			printf("  %-30s %s\n", "asked for with -F", plan->functions[i].name);
+}
+
+static void print_event(const struct plan *plan, const struct plan_event *event)
+{
+	printf("  %s:%-*s ", event->system, 40 - (int)strlen(event->system), event->name);
+	switch (event->rule) {
+	case RULE_OWNER:
+		print_titles(plan, event->owners, "with a slow ");
+		putchar('\n');
+		return;
+	case RULE_ANY_WINDOW:
+		puts("with the innermost slow function");
+		return;
+	case RULE_PAIR:
+		puts("when its begin and end are that far apart");
+		return;
+	case RULE_NEVER:
+		puts("not shown: nothing that could own it can be traced");
+		return;
+	}
+}
+
+static void print_missing_events(const struct plan *plan)
+{
+	for (int id = 0; id < EVENT_COUNT; id++)
+		if (plan_event_of(plan, id) < 0)
+			printf("  %s:%-*s -\n", catalog_events[id].system,
+			       40 - (int)strlen(catalog_events[id].system),
+			       catalog_events[id].name);
+	for (int i = 0; plan->unavailable_events && plan->unavailable_events[i]; i++)
+		printf("  %-40s  -\n", plan->unavailable_events[i]);
+}
+
+static void print_superblocks(const struct kernel *kernel)
+{
+	struct failure failure;
+	struct probe probe;
+
+	if (probe_find(&probe, kernel, &failure))
+		printf("superblocks     no names: %s\n", failure.text);
+	else
+		printf("superblocks     named by %s\n",
+		       probe.on_event ? "an event probe on mm_shrink_slab_start" :
+					"a kprobe event on " PROBE_CALLBACK);
+}
+
+static void print_kernel(const struct kernel *kernel)
+{
+	printf("kernel          %s\n", kernel->release);
+	printf("tracefs         %s\n", kernel->dir);
+	printf("function_graph  %s\n",
+	       kernel->function_graph ? "yes" : "no: only pairs of events are timed");
+	if (!kernel->function_enabled)
+		puts("ftrace_enabled  0: nothing would be recorded, sysctl kernel.ftrace_enabled=1");
+	print_superblocks(kernel);
+	puts("instance        tried at the start; from 6.12 at the latest the kernel allows it");
+}
+
+static void print_plan(const struct plan *plan)
+{
+	puts("functions");
+	for (int role = 0; role < plan_roles_end(plan); role++)
+		print_role(plan, role);
+	print_more_functions(plan);
+	puts("events");
+	for (int i = 0; i < plan->nr_events; i++)
+		print_event(plan, &plan->events[i]);
+	print_missing_events(plan);
+}
+
+int probe_run(const struct options *options, struct failure *failure)
+{
+	struct kernel *kernel = NULL;
+	struct plan *plan = NULL;
+	int ret = kernel_plan(&kernel, &plan, options, failure);
+
+	if (!ret) {
+		print_kernel(kernel);
+		print_plan(plan);
+		plan_free(plan);
+		if (fflush(stdout) && errno != EPIPE)
+			ret = failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "stdout: %s",
+					  strerror(errno));
+	}
+	kernel_close(kernel);
+	return ret;
+}

@@ -1,0 +1,520 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "allocfilt/base.h"
+#include "allocfilt/capture.h"
+#include "allocfilt/names.h"
+#include "allocfilt/record.h"
+#include "run/recorder.h"
+#include "run/referred.h"
+
+#define KALLSYMS "/proc/kallsyms"
+
+struct recorder {
+	struct recorder_setup setup;
+	struct capture_writer *writer;
+	struct names *names;
+	struct who *who;
+	int *cpus;	       /* numbers, of which losses has a list */
+	struct losses *losses; /* NULL before recorder_describe() */
+	bool described;
+	char *mounts; /* text of mountinfo at the start */
+	time_t date;
+	uint64_t now; /* ns: of the last recorder_note_names() */
+};
+
+static int file_failed(const struct recorder *recorder, int error, struct failure *failure)
+{
+	return failure_set(failure, EXIT_STATUS_RUN_TIME, -error, "-w %s: %s", recorder->setup.dir,
+			   strerror(-error));
+}
+
+int recorder_new(struct recorder **ret_keep, const struct recorder_setup *setup,
+		 struct failure *failure)
+{
+	struct recorder *recorder = calloc(1, sizeof(*recorder));
+	char saved[4096];
+	int ret;
+
+	if (!recorder)
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+	recorder->setup = *setup;
+	recorder->date = time(NULL);
+	snprintf(saved, sizeof(saved), "%s/saved_cmdlines", setup->kernel->dir);
+	recorder->names = names_new("/proc", saved, setup->names);
+	recorder->who = who_new("/proc", NULL);
+	if (recorder->names && recorder->who)
+		ret = capture_create(&recorder->writer, setup->dir, setup->layout->size, failure);
+	else
+		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+	if (ret) {
+		recorder_free(recorder);
+		return ret;
+	}
+	*ret_keep = recorder;
+	return 0;
+}
+
+void recorder_free(struct recorder *recorder)
+{
+	if (!recorder)
+		return;
+	if (recorder->writer && !recorder->described)
+		capture_abandon(recorder->writer);
+	capture_writer_free(recorder->writer);
+	losses_free(recorder->losses);
+	free(recorder->cpus);
+	who_free(recorder->who);
+	names_free(recorder->names);
+	free(recorder->mounts);
+	free(recorder);
+}
+
+/* What a kernel does not have is not kept. */
+static int copy_if_there(struct recorder *recorder, const char *dir, const char *name)
+{
+	int ret = capture_copy(recorder->writer, dir, name);
+
+	return ret == -ENOSPC || ret == -EDQUOT || ret == -EIO ? ret : 0;
+}
+
+static int copy_event(void *context, const char *system, const char *name)
+{
+	struct recorder *recorder = context;
+	char path[600];
+	int ret;
+
+	snprintf(path, sizeof(path), "events/%s/%s/format", system, name);
+	ret = copy_if_there(recorder, recorder->setup.kernel->dir, path);
+	snprintf(path, sizeof(path), "events/%s/%s/id", system, name);
+	return ret ? ret : copy_if_there(recorder, recorder->setup.kernel->dir, path);
+}
+
+static int copy_formats(struct recorder *recorder)
+{
+	static const char *const own[] = {
+		"funcgraph_exit",
+		"funcgraph_entry",
+		"print",
+		"kernel_stack",
+	};
+	const struct plan *plan = recorder->setup.plan;
+	int ret = copy_event(recorder, PROBE_SYSTEM, PROBE_NAME);
+
+	if (!ret && recorder->setup.full)
+		return event_directories(recorder->setup.kernel->dir, copy_event, recorder);
+	for (size_t i = 0; !ret && i < sizeof(own) / sizeof(own[0]); i++)
+		ret = copy_event(recorder, "ftrace", own[i]);
+	for (int i = 0; !ret && i < plan->nr_events; i++)
+		ret = copy_event(recorder, plan->events[i].system, plan->events[i].name);
+	return ret;
+}
+
+/* Grows by what is printed to it. */
+struct text {
+	char *text;
+	size_t length;
+	FILE *stream;
+};
+
+static int text_open(struct text *text)
+{
+	text->stream = open_memstream(&text->text, &text->length);
+	return text->stream ? 0 : -ENOMEM;
+}
+
+/* Writes the text to a file of the capture and frees it. */
+static int text_put(struct text *text, struct recorder *recorder, const char *name)
+{
+	int ret = fclose(text->stream) ? -ENOMEM : 0;
+
+	if (!ret)
+		ret = capture_put(recorder->writer, name, text->text, text->length);
+	free(text->text);
+	return ret;
+}
+
+static int put_functions(struct recorder *recorder)
+{
+	struct text text;
+	int ret;
+
+	if (recorder->setup.full)
+		return copy_if_there(recorder, recorder->setup.kernel->dir,
+				     "available_filter_functions");
+	ret = text_open(&text);
+	if (ret)
+		return ret;
+	for (char **name = recorder->setup.kernel->functions; name && *name; name++)
+		fprintf(text.stream, "%s\n", *name);
+	return text_put(&text, recorder, "available_filter_functions");
+}
+
+static uint64_t lost_by(const struct recorder *recorder, int cpu)
+{
+	uint64_t unknown;
+
+	return losses_of(recorder->losses, cpu, &unknown);
+}
+
+static void print_losses(FILE *stream, const struct recorder *recorder,
+			 const struct cpu_buffers *buffers)
+{
+	for (int i = 0; i < cpu_buffers_count(buffers); i++) {
+		int cpu = cpu_buffers_cpu(buffers, i);
+
+		fprintf(stream, "lost cpu%d %" PRIu64 "\n", cpu, lost_by(recorder, cpu));
+	}
+}
+
+/* Some kernels record the functions of tasks that set_ftrace_pid leaves out. */
+static void print_tasks(FILE *stream, const struct recorder_setup *setup)
+{
+	fprintf(stream, "own %d\n", setup->own);
+	if (!setup->pids)
+		return;
+	fputs("pids", stream);
+	for (const pid_t *pid = setup->pids; *pid; pid++)
+		fprintf(stream, " %d", *pid);
+	fputc('\n', stream);
+}
+
+static void print_probe(FILE *stream, const struct probe *probe)
+{
+	fprintf(stream,
+		"probe %s\nbtf super_block.s_id %" PRIu32 "\nbtf super_block.s_dev %" PRIu32 "\n",
+		probe->definition, probe->s_id, probe->s_dev);
+	if (probe->has_private_data)
+		fprintf(stream, "btf shrinker.private_data %" PRIu32 "\n", probe->private_data);
+	else
+		fprintf(stream, "btf super_block.s_shrink %" PRIu32 "\n", probe->s_shrink);
+}
+
+static int put_description(struct recorder *recorder, const struct cpu_buffers *buffers)
+{
+	const struct page_layout *layout = recorder->setup.layout;
+	struct text text;
+	char date[64];
+	int ret = text_open(&text);
+
+	if (ret)
+		return ret;
+	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", gmtime(&recorder->date));
+	fprintf(text.stream, "capture 1\nbyte_order %s\nlong_size %d\npage_size %zu\nrelease %s\n",
+		layout->big_endian ? "big" : "little", layout->long_size, layout->size,
+		recorder->setup.kernel->release);
+	fprintf(text.stream, "clock local\ntracer %s\nthreshold_us %" PRIu64 "\ndate %s\n",
+		recorder->setup.plan->function_graph ? "function_graph" : "nop",
+		recorder->setup.plan->threshold / 1000, date);
+	print_tasks(text.stream, &recorder->setup);
+	if (*recorder->setup.probe->definition)
+		print_probe(text.stream, recorder->setup.probe);
+	print_losses(text.stream, recorder, buffers);
+	return text_put(&text, recorder, "capture");
+}
+
+/*
+ * What is mounted at the start, and what else at the end: a file system that was mounted in between
+ * has its mount point, one that was unmounted keeps it.
+ */
+static int put_mounts(struct recorder *recorder)
+{
+	size_t length;
+	char *now = kernel_read_file("/proc/self", "mountinfo", &length);
+	struct text text;
+	int ret;
+
+	if (!now)
+		return 0;
+	ret = text_open(&text);
+	if (!ret) {
+		fputs(recorder->mounts ? recorder->mounts : "", text.stream);
+		fputs(now, text.stream);
+		ret = text_put(&text, recorder, "mountinfo");
+	}
+	free(recorder->mounts);
+	recorder->mounts = now;
+	return ret;
+}
+
+static bool is_likely(void *context, const char *name)
+{
+	const struct recorder *recorder = context;
+
+	return plan_likely_symbol(recorder->setup.plan, name);
+}
+
+/* Before the data is there: what it is likely to refer to. */
+static int put_likely_symbols(struct recorder *recorder)
+{
+	struct text text;
+	int ret;
+
+	if (recorder->setup.full)
+		return copy_if_there(recorder, "/proc", "kallsyms");
+	ret = text_open(&text);
+	if (ret)
+		return ret;
+	kallsyms_cut_by_name(KALLSYMS, is_likely, recorder, text.stream);
+	return text_put(&text, recorder, "kallsyms");
+}
+
+static int put_before_data(struct recorder *recorder, const char *dir,
+			   const struct cpu_buffers *buffers)
+{
+	static const char *const of_session[] = {
+		"set_ftrace_filter",
+		"trace_clock",
+		"current_tracer",
+	};
+	const char *kernel_dir = recorder->setup.kernel->dir;
+	int ret = copy_if_there(recorder, kernel_dir, "events/header_page");
+
+	if (!ret)
+		ret = copy_if_there(recorder, kernel_dir, "events/header_event");
+	if (!ret)
+		ret = copy_if_there(recorder, kernel_dir, "tracing_thresh");
+	for (size_t i = 0; !ret && i < sizeof(of_session) / sizeof(of_session[0]); i++)
+		ret = copy_if_there(recorder, dir, of_session[i]);
+	if (!ret)
+		ret = copy_formats(recorder);
+	if (!ret)
+		ret = put_functions(recorder);
+	if (!ret)
+		ret = put_likely_symbols(recorder);
+	if (!ret)
+		ret = put_mounts(recorder);
+	return ret ? ret : put_description(recorder, buffers);
+}
+
+/* Returns 0 or -ENOMEM. */
+static int make_losses(struct recorder *recorder, const struct cpu_buffers *buffers)
+{
+	struct cpu_list cpus = { .count = cpu_buffers_count(buffers) };
+
+	recorder->cpus = calloc(cpus.count, sizeof(*recorder->cpus));
+	if (!recorder->cpus)
+		return -ENOMEM;
+	for (int i = 0; i < cpus.count; i++)
+		recorder->cpus[i] = cpu_buffers_cpu(buffers, i);
+	cpus.numbers = recorder->cpus;
+	recorder->losses = losses_new(&cpus);
+	return recorder->losses ? 0 : -ENOMEM;
+}
+
+int recorder_describe(struct recorder *recorder, const char *dir, const struct cpu_buffers *buffers,
+		      struct failure *failure)
+{
+	int ret;
+
+	recorder->described = true;
+	if (make_losses(recorder, buffers))
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+	ret = put_before_data(recorder, dir, buffers);
+	for (int i = 0; !ret && i < cpu_buffers_count(buffers); i++)
+		ret = capture_add_cpu(recorder->writer, cpu_buffers_cpu(buffers, i));
+	return ret ? file_failed(recorder, ret, failure) : 0;
+}
+
+int64_t recorder_drain(struct recorder *recorder, const struct cpu_buffers *buffers)
+{
+	int64_t bytes = 0;
+
+	for (int i = 0; i < cpu_buffers_count(buffers); i++) {
+		for (int turn = 0; turn < SOURCE_QUOTA; turn++) {
+			int64_t taken = capture_take(recorder->writer, cpu_buffers_cpu(buffers, i),
+						     cpu_buffers_fd(buffers, i));
+
+			if (taken < 0)
+				return taken;
+			if (!taken)
+				break;
+			bytes += taken;
+		}
+	}
+	return bytes;
+}
+
+int recorder_drain_rest(struct recorder *recorder, const struct cpu_buffers *buffers)
+{
+	int64_t bytes;
+
+	do {
+		bytes = recorder_drain(recorder, buffers);
+	} while (bytes > 0);
+	for (int i = 0; bytes >= 0 && i < cpu_buffers_count(buffers); i++) {
+		do {
+			bytes = capture_take_rest(recorder->writer, cpu_buffers_cpu(buffers, i),
+						  cpu_buffers_fd(buffers, i));
+		} while (bytes > 0);
+	}
+	return bytes < 0 ? bytes : 0;
+}
+
+void recorder_note_names(struct recorder *recorder, uint64_t now)
+{
+	size_t length;
+	char *text = kernel_read_file(recorder->setup.kernel->dir, "saved_cmdlines", &length);
+	const char *line = text;
+
+	recorder->now = now;
+	while (line && *line) {
+		if (isdigit((unsigned char)*line)) {
+			names_see(recorder->names, atoi(line), now);
+			who_see(recorder->who, atoi(line), now);
+		}
+		line = strchr(line, '\n');
+		if (line)
+			line++;
+	}
+	free(text);
+}
+
+static void count_losses(struct recorder *recorder, const struct cpu_buffers *buffers)
+{
+	for (int i = 0; i < cpu_buffers_count(buffers); i++) {
+		int cpu = cpu_buffers_cpu(buffers, i);
+		uint64_t lost = cpu_buffers_lost(buffers, i), before = lost_by(recorder, cpu);
+
+		if (lost > before)
+			losses_add(recorder->losses, cpu, lost - before);
+	}
+}
+
+void recorder_report_losses(struct recorder *recorder, const struct cpu_buffers *buffers,
+			    uint64_t now)
+{
+	count_losses(recorder, buffers);
+	losses_say(recorder->losses, now);
+}
+
+static int put_names(struct recorder *recorder, const struct referred *referred)
+{
+	struct text text;
+	int ret = text_open(&text);
+
+	if (ret)
+		return ret;
+	for (size_t i = 0; i < referred->nr_pids; i++) {
+		const char *name = names_of(recorder->names, referred->pids[i], recorder->now);
+
+		if (referred->pids[i] && strcmp(name, "<...>"))
+			fprintf(text.stream, "%d %s\n", referred->pids[i], name);
+	}
+	return text_put(&text, recorder, "saved_cmdlines");
+}
+
+static int put_tasks(struct recorder *recorder, const struct referred *referred)
+{
+	struct text text;
+	int ret = text_open(&text);
+
+	if (ret)
+		return ret;
+	for (size_t i = 0; i < referred->nr_pids; i++)
+		who_print(text.stream, who_of(recorder->who, referred->pids[i], recorder->now));
+	return text_put(&text, recorder, "tasks");
+}
+
+/* The numbers that events of newer kernels carry. */
+static int put_cgroups(struct recorder *recorder)
+{
+	struct text text;
+	int ret = text_open(&text);
+
+	if (ret)
+		return ret;
+	cgroups_print(text.stream, "/proc/self/mounts");
+	return text_put(&text, recorder, "cgroups");
+}
+
+static int put_referred_symbols(struct recorder *recorder, const struct referred *referred)
+{
+	struct text text;
+	int ret;
+
+	if (recorder->setup.full)
+		return 0;
+	ret = text_open(&text);
+	if (ret)
+		return ret;
+	ret = kallsyms_cut_by_address(KALLSYMS, referred->addresses, referred->nr_addresses,
+				      text.stream);
+	if (!ret)
+		return text_put(&text, recorder, "kallsyms");
+	fclose(text.stream);
+	free(text.text);
+	return ret;
+}
+
+static int put_referred(struct recorder *recorder)
+{
+	struct referred referred = { 0 };
+	struct capture *capture;
+	struct failure failure;
+	int ret = capture_open(&capture, capture_writer_dir(recorder->writer), &failure);
+
+	if (ret)
+		return ret;
+	ret = referred_read(&referred, capture, recorder->setup.plan);
+	if (!ret)
+		ret = put_names(recorder, &referred);
+	if (!ret)
+		ret = put_tasks(recorder, &referred);
+	if (!ret)
+		ret = put_cgroups(recorder);
+	if (!ret)
+		ret = put_referred_symbols(recorder, &referred);
+	referred_free(&referred);
+	capture_close(capture);
+	return ret;
+}
+
+static void say_kept(const struct recorder *recorder, const struct cpu_buffers *buffers)
+{
+	uint64_t lost = 0;
+
+	for (int i = 0; i < cpu_buffers_count(buffers); i++)
+		lost += lost_by(recorder, cpu_buffers_cpu(buffers, i));
+	log_notice("%s: %" PRIu64 " bytes of data kept, %" PRIu64 " records lost",
+		   recorder->setup.dir, capture_bytes(recorder->writer), lost);
+	if (lost)
+		losses_say_all(recorder->losses, true);
+}
+
+static int put_stats(struct recorder *recorder, const char *dir, const struct cpu_buffers *buffers)
+{
+	int ret = 0;
+
+	for (int i = 0; !ret && i < cpu_buffers_count(buffers); i++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "per_cpu/cpu%d/stats", cpu_buffers_cpu(buffers, i));
+		ret = copy_if_there(recorder, dir, name);
+	}
+	return ret;
+}
+
+int recorder_finish(struct recorder *recorder, const char *dir, const struct cpu_buffers *buffers,
+		    struct failure *failure)
+{
+	int ret;
+
+	recorder_note_names(recorder, recorder->now);
+	count_losses(recorder, buffers);
+	say_kept(recorder, buffers);
+	ret = put_stats(recorder, dir, buffers);
+	if (!ret)
+		ret = put_description(recorder, buffers);
+	if (!ret)
+		ret = put_mounts(recorder);
+	if (!ret)
+		ret = put_referred(recorder);
+	return ret ? file_failed(recorder, ret, failure) : 0;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef FAKE_RESOLVER_H
+#define FAKE_RESOLVER_H
+
+#include "allocfilt/names.h"
+
+/*
+ * A resolver made of callbacks, for stages that only ask it. The program's own is in a library:
+ * the linker takes this one, as it comes first. A callback that is NULL knows nothing.
+ */
+struct resolver {
+	const char *(*task)(void *context, int pid, uint64_t ts);
+	int (*symbol)(void *context, uint64_t address, char style, char *text, size_t size);
+	size_t (*event)(void *context, const struct record *record, char *text, size_t size);
+	const struct task_info *(*who)(void *context, int pid, uint64_t ts);
+	const char *(*shrinker)(void *context, uint64_t shrinker);
+	size_t (*stack)(void *context, uint32_t number, const uint64_t **ret_frames);
+	bool migrate_column;
+	bool (*time)(void *context, uint64_t ts, char *text);
+	void *context;
+};
+
+const char *resolver_task_name(struct resolver *resolver, int pid, uint64_t ts)
+{
+	return resolver->task ? resolver->task(resolver->context, pid, ts) : "";
+}
+
+int resolver_symbol(void *context, uint64_t address, char style, char *text, size_t size)
+{
+	struct resolver *resolver = context;
+
+	return resolver->symbol(resolver->context, address, style, text, size);
+}
+
+size_t resolver_event(struct resolver *resolver, const struct record *record, char *text,
+		      size_t size)
+{
+	return resolver->event(resolver->context, record, text, size);
+}
+
+const struct task_info *resolver_task(struct resolver *resolver, int pid, uint64_t ts)
+{
+	return resolver->who(resolver->context, pid, ts);
+}
+
+const char *resolver_shrinker_label(struct resolver *resolver, uint64_t shrinker)
+{
+	return resolver->shrinker ? resolver->shrinker(resolver->context, shrinker) : NULL;
+}
+
+void resolver_shrinker(struct resolver *resolver, uint64_t shrinker, uint64_t callback, char *text,
+		       size_t size)
+{
+	const char *label = resolver_shrinker_label(resolver, shrinker);
+	int used = resolver_symbol(resolver, callback, 's', text, size);
+
+	if (label)
+		snprintf(text + used, size - used, "[%s]", label);
+}
+
+size_t resolver_stack(struct resolver *resolver, uint32_t number, const uint64_t **ret_frames)
+{
+	return resolver->stack ? resolver->stack(resolver->context, number, ret_frames) : 0;
+}
+
+bool resolver_time(const struct resolver *resolver, uint64_t ts, char *text)
+{
+	return resolver->time(resolver->context, ts, text);
+}
+
+bool resolver_migrate_column(const struct resolver *resolver)
+{
+	return resolver->migrate_column;
+}
+
+#endif
