@@ -123,6 +123,16 @@ int file_append(const char *dir, const char *path, const char *text);
 /** file_path - "dir/path" in a buffer of PATH_MAX; 0 or -ENAMETOOLONG */
 int file_path(char *buffer, const char *dir, const char *path);
 
+/** file_read_text - text of a file below a directory, NUL behind it, free() it; NULL and errno */
+char *file_read_text(const char *dir, const char *name, size_t *ret_length);
+
+/**
+ * cpu_directories - numbers of the cpuN directories below @dir/per_cpu, ascending
+ *
+ * Returns how many, or -errno; free() the array.
+ */
+int cpu_directories(const char *dir, int **ret_cpus);
+
 /**
  * event_directories - each events/SYSTEM/NAME of a tracing directory or a capture
  * @dir: the directory in which `events` is

@@ -143,4 +143,61 @@ int output_file_begin(int fd, const char *path);
  */
 int output_file_close(int fd, const char *path, int ret, struct failure *failure);
 
+/*
+ * The summary as metrics for Prometheus. All counters are of the run, so they begin at 0 with it.
+ * Everybody may read them: no address of the kernel is among them, and no name of a task.
+ */
+
+/* What the summary does not know of the process itself. */
+struct metrics_process {
+	bool tracing;	    /* false: waits for tracing that somebody else has */
+	uint64_t uptime;    /* ns */
+	uint64_t resident;  /* bytes, 0: not known */
+	uint64_t cpu;	    /* ns, user and system */
+	uint64_t held_back; /* entries of the journal: too many at once */
+	uint64_t dropped;   /* entries that could not be sent */
+};
+
+/**
+ * metrics_text - all families, in the text format 0.0.4
+ * @process: NULL over a capture: then what is of the process is left out
+ *
+ * Allocates nothing. Series that would have the same labels are one: counts and times are added
+ * up. Returns 0 or -errno of the writer, which is not flushed.
+ */
+int metrics_text(struct writer *writer, const struct summary_view *view,
+		 const struct metrics_process *process);
+
+/*
+ * A file that is written anew every time, for the textfile collector of node_exporter, which may
+ * read it at any moment: it has the old text or the new one, whole. One process writes it.
+ */
+
+struct metrics_file;
+
+/** metrics_file_new - opens nothing; all that it takes is allocated here; NULL: errno ENOMEM */
+struct metrics_file *metrics_file_new(const char *path);
+void metrics_file_free(struct metrics_file *file);
+
+/**
+ * metrics_file_write - the file anew, mode 0644 whatever the umask
+ * @fill: gives the text to a writer, which need not be flushed; 0 or -errno
+ *
+ * The text goes to .NAME.allocfilt beside it, which is gone when this returns; one that a killed
+ * run left there is replaced. Nothing is allocated. Returns 0, or -errno with @failure (status 1),
+ * which names the file and the way out; then the file has what it had before.
+ */
+int metrics_file_write(struct metrics_file *file, int (*fill)(void *context, struct writer *writer),
+		       void *context, struct failure *failure);
+
+/**
+ * metrics_file_changed - did the last write fail in another way than the one before, or work again?
+ *
+ * For saying a failure once, and its end; before the first write all was well.
+ */
+bool metrics_file_changed(const struct metrics_file *file);
+
+/** metrics_file_is_collected - has a path the name that node_exporter looks for: NAME.prom? */
+bool metrics_file_is_collected(const char *path);
+
 #endif

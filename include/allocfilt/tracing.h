@@ -55,9 +55,6 @@ void kernel_close(struct kernel *kernel);
 /** kernel_offer - for plan_make(); valid as long as the kernel is open */
 void kernel_offer(struct kernel *kernel, struct plan_offer *offer);
 
-/** kernel_read_file - text of a file below a directory, NUL behind it, free() it; NULL and errno */
-char *kernel_read_file(const char *dir, const char *name, size_t *ret_length);
-
 /** kernel_find_dir - where tracefs is mounted (/proc/self/mounts), free() it; NULL: nowhere */
 char *kernel_find_dir(void);
 
@@ -122,13 +119,6 @@ uint64_t cpu_buffers_errors(const struct cpu_buffers *buffers);
  */
 uint64_t cpu_buffers_lost(const struct cpu_buffers *buffers, int i);
 uint64_t cpu_buffers_dropped(const struct cpu_buffers *buffers, int i);
-
-/**
- * cpu_directories - numbers of the cpuN directories below @dir/per_cpu, ascending
- *
- * Returns how many, or -errno; free() the array.
- */
-int cpu_directories(const char *dir, int **ret_cpus);
 
 /*
  * How many files may be open at a time: RLIMIT_NOFILE, getrlimit(2). Each CPU takes one (with -w

@@ -145,3 +145,15 @@ int file_append(const char *dir, const char *path, const char *text)
 {
 	return open_and_write(dir, path, text, O_APPEND);
 }
+
+char *file_read_text(const char *dir, const char *name, size_t *ret_length)
+{
+	char *text;
+	int ret = file_read(dir, name, &text, ret_length);
+
+	if (ret) {
+		errno = -ret;
+		return NULL;
+	}
+	return text;
+}

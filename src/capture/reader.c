@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "allocfilt/capture.h"
-#include "allocfilt/tracing.h"
 
 struct capture_cpu {
 	int cpu;
@@ -42,7 +41,7 @@ static char *read_text(const struct capture *capture, const char *name)
 {
 	size_t length;
 
-	return kernel_read_file(capture->dir, name, &length);
+	return file_read_text(capture->dir, name, &length);
 }
 
 static void flaw(struct capture *capture, const char *name, const char *what)
@@ -150,7 +149,7 @@ static void take_copied_files(struct capture *capture)
 static int read_layout(struct capture *capture, struct failure *failure)
 {
 	size_t length;
-	char *text = kernel_read_file(capture->dir, "events/header_page", &length);
+	char *text = file_read_text(capture->dir, "events/header_page", &length);
 	int ret;
 
 	if (!text)

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "allocfilt/capture.h"
-#include "allocfilt/tracing.h"
 
 #define SPLICE_PAGES 16 /* the buffers of a pipe */
 
@@ -212,7 +211,7 @@ int capture_put(struct capture_writer *writer, const char *name, const char *tex
 int capture_copy(struct capture_writer *writer, const char *from_dir, const char *name)
 {
 	size_t length;
-	char *text = kernel_read_file(from_dir, name, &length);
+	char *text = file_read_text(from_dir, name, &length);
 	int ret;
 
 	if (!text)

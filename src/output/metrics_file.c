@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "output/metrics_file.h"
+#include "allocfilt/output.h"
 
 #define ENDING	      ".prom" /* node_exporter reads no other */
 #define TEMPORARY_END ".allocfilt"

@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "allocfilt/output.h"
 #include "allocfilt/plan.h"
 #include "output/exposition.h"
-#include "output/metrics_text.h"
 
 #define SERIES_MAX SHRINKERS_MAX /* of one family: shrinkers, superblocks */
 

@@ -109,7 +109,7 @@ static int start_session(struct live *live)
 static int read_layout(struct live *live)
 {
 	size_t length;
-	char *text = kernel_read_file(live->kernel->dir, "events/header_page", &length);
+	char *text = file_read_text(live->kernel->dir, "events/header_page", &length);
 	int ret = text ? page_layout_parse(&live->layout, text, length,
 					   __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) :
 			 -errno;

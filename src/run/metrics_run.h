@@ -3,8 +3,7 @@
 #define ALLOCFILT_RUN_METRICS_RUN_H
 
 #include "allocfilt/base.h"
-#include "output/metrics_file.h"
-#include "output/metrics_text.h"
+#include "allocfilt/output.h"
 #include "run/pipeline.h"
 
 /* The metrics of a run in their file: --metrics. */

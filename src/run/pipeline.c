@@ -153,7 +153,7 @@ static int add_format(struct pipeline *pipeline, int event, int id, const char *
 	int ret;
 
 	snprintf(path, sizeof(path), "events/%s/%s/format", system, name);
-	text = kernel_read_file(pipeline->setup.dir, path, &length);
+	text = file_read_text(pipeline->setup.dir, path, &length);
 	ret = text ? decode_add_format(pipeline->decode, event, id, system, text, length) : -errno;
 	free(text);
 	return ret;

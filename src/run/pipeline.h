@@ -10,9 +10,9 @@
 #include "allocfilt/base.h"
 #include "allocfilt/config.h"
 #include "allocfilt/journal.h"
+#include "allocfilt/output.h"
 #include "allocfilt/plan.h"
 #include "allocfilt/record.h"
-#include "output/metrics_text.h"
 
 /*
  * The stages put together, the same for a running kernel and for a capture:

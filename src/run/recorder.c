@@ -226,7 +226,7 @@ static int put_description(struct recorder *recorder, const struct cpu_buffers *
 static int put_mounts(struct recorder *recorder)
 {
 	size_t length;
-	char *now = kernel_read_file("/proc/self", "mountinfo", &length);
+	char *now = file_read_text("/proc/self", "mountinfo", &length);
 	struct text text;
 	int ret;
 
@@ -360,7 +360,7 @@ int recorder_drain_rest(struct recorder *recorder, const struct cpu_buffers *buf
 void recorder_note_names(struct recorder *recorder, uint64_t now)
 {
 	size_t length;
-	char *text = kernel_read_file(recorder->setup.kernel->dir, "saved_cmdlines", &length);
+	char *text = file_read_text(recorder->setup.kernel->dir, "saved_cmdlines", &length);
 	const char *line = text;
 
 	recorder->now = now;

@@ -132,7 +132,7 @@ static void add_format(struct reading *reading, const char *dir, int event, int 
 	char *text;
 
 	snprintf(path, sizeof(path), "events/%s/%s/format", system, name);
-	text = kernel_read_file(dir, path, &length);
+	text = file_read_text(dir, path, &length);
 	if (text)
 		decode_add_format(reading->decode, event, id, system, text, length);
 	free(text);

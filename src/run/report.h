@@ -10,7 +10,6 @@
 #include "allocfilt/plan.h"
 #include "allocfilt/record.h"
 #include "allocfilt/stall.h"
-#include "output/metrics_text.h"
 
 /*
  * From windows and pairs to what is shown: stalls, the output in its form, shrinkers, summary.

@@ -18,18 +18,6 @@
 
 #define READ_SIZE 65536
 
-char *kernel_read_file(const char *dir, const char *name, size_t *ret_length)
-{
-	char *text;
-	int ret = file_read(dir, name, &text, ret_length);
-
-	if (ret) {
-		errno = -ret;
-		return NULL;
-	}
-	return text;
-}
-
 /* "none [integrity] confidentiality": the mode in brackets. */
 const char *kernel_lockdown(void)
 {

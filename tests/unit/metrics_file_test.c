@@ -12,9 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "allocfilt/output.h"
+
 #include <cmocka.h>
 
-#include "output/metrics_file.h"
 #include "test_directory.h"
 
 #define NAME	  "metrics.prom"

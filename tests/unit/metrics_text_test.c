@@ -11,10 +11,10 @@
 
 #include <cmocka.h>
 
+#include "allocfilt/output.h"
 #include "allocfilt/plan.h"
 #include "fake_resolver.h"
 #include "made_cpus.h"
-#include "output/metrics_text.h"
 #include "test_directory.h"
 #include "written_text.h"
 
