@@ -10,39 +10,6 @@
 #include "allocfilt/base.h"
 
 /*
- * A function of the user's own, with the events that belong to it: what the catalog is for the
- * functions that everybody traces. Written as
- *
- *	TITLE: KERNEL_NAME [KERNEL_NAME...] [; events SYSTEM:EVENT [SYSTEM:EVENT...]]
- */
-
-#define DEFINITIONS_MAX		 16
-#define DEFINITION_TITLE_MAX	 31 /* bytes */
-#define DEFINITION_FUNCTIONS_MAX 8
-#define DEFINITION_EVENTS_MAX	 16
-
-#define DEFINITION_ALLOWED                                                                         \
-	"allowed: TITLE: KERNEL_NAME KERNEL_NAME...; events SYSTEM:EVENT SYSTEM:EVENT..."
-
-struct definition {
-	char *title;	  /* letters, digits, blanks, _ - . / ( ) */
-	char **functions; /* kernel names, the first that exists counts; NULL ends */
-	char **events;	  /* SYSTEM:NAME; NULL ends; NULL: none */
-};
-
-/**
- * definition_parse - read one
- * @definition: filled; release with definition_free() after success
- * @ret_reason: what is wrong, as in "it has no title" without the "it"; static
- *
- * Returns 0, -EINVAL, -E2BIG, or -ENOMEM without a reason.
- */
-int definition_parse(struct definition *definition, const char *text, const char **ret_reason);
-void definition_free(struct definition *definition);
-
-bool definition_same(const struct definition *a, const struct definition *b);
-
-/*
  * How large the tables may grow that depend on what the machine does. Each is allocated in full at
  * the start; what finds no place is counted, and told in the summary.
  */
@@ -106,8 +73,6 @@ struct options {
 	bool quiet;   /* -q */
 
 	/* What only a configuration file has. */
-	struct definition *definitions; /* functions of the user's own, with their events */
-	size_t nr_definitions;
 	bool page_allocation;	  /* trace the function that every page passes through */
 	uint64_t warning;	  /* ns: entries of stalls from here on are warnings */
 	uint64_t error;		  /* ns: and errors from here on */

@@ -90,7 +90,7 @@ extern const struct catalog_event catalog_events[EVENT_COUNT];
 enum role catalog_role_of(const char *function);
 
 /** catalog_role_title - "page allocation"; NULL for ROLE_NONE */
-const char *catalog_role_title(int role);
+const char *catalog_role_title(enum role role);
 
 /** catalog_name_matches - is @function @name, or @name with a compiler suffix? */
 bool catalog_name_matches(const char *function, const char *name);
@@ -113,7 +113,7 @@ enum event_rule {
 struct plan_event {
 	char *system;
 	char *name;
-	enum event_id id; /* EVENT_USER for one of -e, or of a definition */
+	enum event_id id; /* EVENT_USER for one of -e */
 	enum event_side side;
 	int partner; /* index into events, -1 for none */
 	enum event_rule rule;
@@ -123,17 +123,7 @@ struct plan_event {
 
 struct plan_function {
 	char *name; /* as available_filter_functions has it, suffix and all */
-	int role;   /* enum role, or a PLAN_ROLE() */
-};
-
-/* The role of the user's definition @number, behind those of the catalog. */
-#define PLAN_ROLE(number) (ROLE_COUNT + (int)(number))
-
-_Static_assert(PLAN_ROLE(DEFINITIONS_MAX) <= 32, "ROLE_BIT() fits into 32 bits");
-
-struct plan_definition {
-	char *title;
-	uint32_t owners; /* ROLE_BIT()s of its functions, 0: there is none */
+	enum role role;
 };
 
 struct plan {
@@ -145,9 +135,6 @@ struct plan {
 	int nr_events;
 	uint32_t roles;	   /* ROLE_BIT()s that have a function */
 	uint32_t left_out; /* ROLE_BIT()s that the request leaves out */
-	struct plan_definition definitions[DEFINITIONS_MAX];
-	int nr_definitions;
-	char **unavailable_events; /* of definitions: SYSTEM:NAME; NULL ends; NULL: none */
 };
 
 /* What there is, as a kernel's tracing directory or a capture tells it. */
@@ -170,18 +157,11 @@ struct plan_request {
 	char *const *events;	    /* -e: SYSTEM:NAME, NULL ends; may be NULL */
 	const char *functions_said; /* how a message names where they come from; NULL: "-F" */
 	const char *events_said;    /* NULL: "-e" */
-	const struct definition *definitions; /* functions of the user's own */
-	size_t nr_definitions;
-	bool no_page_allocation; /* leave out the function that every page passes through */
+	bool no_page_allocation;    /* leave out the function that every page passes through */
 };
 
 /**
  * plan_make - decide what to trace
- *
- * A function of a definition that has a role already keeps it, and so its phase; the definition's
- * events are then owned by that role. A definition's event that is there anyhow gets one owner
- * more, but where a pair decides by its own time it stays so. What is not there of a definition is
- * no failure: see plan_role_unavailable() and unavailable_events.
  *
  * Frees nothing of request and offer. Returns 0, or -errno with @failure: status 2 for a function
  * or event of the request that is not there (named), 5 where there is neither function_graph with
@@ -194,17 +174,8 @@ void plan_free(struct plan *plan);
 /** plan_names - does the request name this function, beyond the catalog? */
 bool plan_names(const struct plan_request *request, const char *function);
 
-/** plan_roles_end - roles are those from 0 up to this one */
-int plan_roles_end(const struct plan *plan);
-
-/** plan_role_of - role of a function, of the plan or of the catalog; ROLE_NONE for any other */
-int plan_role_of(const struct plan *plan, const char *function);
-
-/** plan_role_title - "page allocation"; NULL for ROLE_NONE; valid as long as the plan */
-const char *plan_role_title(const struct plan *plan, int role);
-
 /** plan_role_unavailable - has a role no function here, and should that be said? */
-bool plan_role_unavailable(const struct plan *plan, int role);
+bool plan_role_unavailable(const struct plan *plan, enum role role);
 
 /**
  * plan_likely_symbol - is the data likely to refer to a function of this name?

@@ -269,57 +269,8 @@ static int take_pattern(const struct taking *taking, const char *element)
 			 "is not the name of a function");
 }
 
-/* Two functions of one title could not be told apart in the summary. */
-static bool is_title_taken(const struct options *options, const char *title)
-{
-	for (size_t i = 0; i < options->nr_definitions; i++)
-		if (!strcmp(options->definitions[i].title, title))
-			return true;
-	return false;
-}
-
-static int add_definition(const struct taking *taking, const struct definition *definition,
-			  const char *value)
-{
-	struct options *options = taking->options;
-	struct definition *longer;
-
-	if (is_title_taken(options, definition->title))
-		return refuse_value(taking->failure, EEXIST, said(taking), value,
-				    "has a title that is in use", DEFINITION_ALLOWED);
-	if (options->nr_definitions == DEFINITIONS_MAX)
-		return refuse_value(taking->failure, E2BIG, said(taking), value, "is one too many",
-				    "allowed: 16 with a title");
-	longer = reallocarray(options->definitions, options->nr_definitions + 1, sizeof(*longer));
-	if (!longer)
-		return out_of_memory(taking->failure);
-	longer[options->nr_definitions++] = *definition;
-	options->definitions = longer;
-	return 0;
-}
-
-static int take_definition(const struct taking *taking, const char *value)
-{
-	struct definition definition;
-	const char *reason;
-	int error = definition_parse(&definition, value, &reason);
-
-	if (error == -ENOMEM)
-		return out_of_memory(taking->failure);
-	if (error)
-		return refuse_value(taking->failure, -error, said(taking), value, reason,
-				    DEFINITION_ALLOWED);
-	error = add_definition(taking, &definition, value);
-	if (error)
-		definition_free(&definition);
-	return error;
-}
-
-/* Only a file has room for a definition, which a colon or a semicolon tells from a list. */
 static int take_functions(const struct taking *taking, const char *value)
 {
-	if (taking->from == KEY_FROM_FILE && strpbrk(value, ":;"))
-		return take_definition(taking, value);
 	return split(taking, value, take_pattern);
 }
 
@@ -353,16 +304,6 @@ static bool same_pids(const pid_t *a, const pid_t *b)
 	return pids_count(b) == count && (!count || !memcmp(a, b, count * sizeof(*a)));
 }
 
-static bool same_functions(const struct options *a, const struct options *b)
-{
-	if (a->nr_definitions != b->nr_definitions)
-		return false;
-	for (size_t i = 0; i < a->nr_definitions; i++)
-		if (!definition_same(&a->definitions[i], &b->definitions[i]))
-			return false;
-	return string_list_equal(a->functions, b->functions);
-}
-
 static bool same_given(const struct key *key, const struct options *a, const struct options *b)
 {
 	return !key->given || *(const bool *)((const char *)a + key->given) ==
@@ -390,7 +331,6 @@ bool key_value_same(const struct key *key, const struct options *a, const struct
 	case KEY_PIDS:
 		return same_pids(*(pid_t *const *)of_a, *(pid_t *const *)of_b);
 	case KEY_FUNCTIONS:
-		return same_functions(a, b);
 	case KEY_EVENTS:
 		return string_list_equal(*(char **const *)of_a, *(char **const *)of_b);
 	}

@@ -14,7 +14,7 @@ enum key_from { KEY_FROM_OPTION, KEY_FROM_FILE };
 
 /**
  * key_value_take - read a value into its field of @options
- * @from: whose words a message uses, and which forms of a function are allowed
+ * @from: whose words a message uses
  *
  * A list that is set again adds up. Returns 0 or -errno with @failure (status 2), whose text names
  * key or option, value and what is allowed.

@@ -23,7 +23,7 @@ enum key_kind {
 	KEY_FORMAT,    /* enum options_format */
 	KEY_PATH,      /* char * */
 	KEY_PIDS,      /* pid_t *, 0 ends */
-	KEY_FUNCTIONS, /* options.functions, and options.definitions */
+	KEY_FUNCTIONS, /* char **, NULL ends: patterns */
 	KEY_EVENTS,    /* char **, NULL ends */
 };
 

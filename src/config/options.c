@@ -263,9 +263,6 @@ void options_free(struct options *options)
 	free(options->write);
 	free(options->pids);
 	string_list_free(options->functions);
-	for (size_t i = 0; i < options->nr_definitions; i++)
-		definition_free(&options->definitions[i]);
-	free(options->definitions);
 	string_list_free(options->events);
 	free(options->output);
 	free(options->config);

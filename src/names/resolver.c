@@ -33,7 +33,7 @@ int resolver_role(void *context, uint64_t function)
 	struct resolver *resolver = context;
 	const struct symbol *symbol = symbols_find(resolver->symbols, function);
 
-	return symbol ? plan_role_of(resolver->setup.plan, symbol->name) : ROLE_NONE;
+	return symbol ? catalog_role_of(symbol->name) : ROLE_NONE;
 }
 
 int resolver_symbol(void *context, uint64_t address, char style, char *text, size_t size)

@@ -184,7 +184,7 @@ enum role catalog_role_of(const char *function)
 	return ROLE_NONE;
 }
 
-const char *catalog_role_title(int role)
+const char *catalog_role_title(enum role role)
 {
-	return role >= 0 && role < ROLE_COUNT ? catalog_roles[role].title : NULL;
+	return role != ROLE_NONE ? catalog_roles[role].title : NULL;
 }

@@ -13,7 +13,7 @@ static int fill_plan(struct plan *plan, const struct plan_request *request,
 	int ret = 0;
 
 	if (offer->function_graph)
-		ret = plan_functions_choose(plan, request, offer);
+		ret = plan_functions_choose(plan, offer);
 	if (!ret)
 		ret = plan_events_add_catalog(plan, offer);
 	if (ret)
@@ -32,24 +32,7 @@ static int fill_plan(struct plan *plan, const struct plan_request *request,
 		return failure_set(
 			failure, EXIT_STATUS_NO_FEATURE, ENOENT,
 			"neither function_graph nor the vmscan and compaction events are there: this kernel lacks what it takes (CONFIG_FUNCTION_GRAPH_TRACER)");
-	ret = plan_events_define(plan, request, offer, failure);
-	return ret ? ret : plan_events_ask(plan, request, offer, failure);
-}
-
-static int take_request(struct plan *plan, const struct plan_request *request)
-{
-	plan->threshold = request->threshold;
-	if (request->no_page_allocation)
-		plan->left_out = ROLE_BIT(ROLE_PAGE_ALLOCATION);
-	if (request->nr_definitions > DEFINITIONS_MAX)
-		return -E2BIG;
-	for (size_t i = 0; i < request->nr_definitions; i++) {
-		plan->definitions[i].title = strdup(request->definitions[i].title);
-		if (!plan->definitions[i].title)
-			return -ENOMEM;
-		plan->nr_definitions++;
-	}
-	return 0;
+	return plan_events_ask(plan, request, offer, failure);
 }
 
 int plan_make(struct plan **ret_plan, const struct plan_request *request,
@@ -60,11 +43,10 @@ int plan_make(struct plan **ret_plan, const struct plan_request *request,
 
 	if (!plan)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
-	ret = take_request(plan, request);
-	if (ret)
-		failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "%s", strerror(-ret));
-	else
-		ret = fill_plan(plan, request, offer, failure);
+	plan->threshold = request->threshold;
+	if (request->no_page_allocation)
+		plan->left_out = ROLE_BIT(ROLE_PAGE_ALLOCATION);
+	ret = fill_plan(plan, request, offer, failure);
 	if (ret) {
 		plan_free(plan);
 		return ret;
@@ -83,9 +65,6 @@ void plan_free(struct plan *plan)
 		free(plan->events[i].system);
 		free(plan->events[i].name);
 	}
-	for (int i = 0; i < plan->nr_definitions; i++)
-		free(plan->definitions[i].title);
-	string_list_free(plan->unavailable_events);
 	free(plan);
 }
 
@@ -94,31 +73,7 @@ bool plan_names(const struct plan_request *request, const char *function)
 	for (int i = 0; request->functions && request->functions[i]; i++)
 		if (!fnmatch(request->functions[i], function, 0))
 			return true;
-	for (size_t i = 0; i < request->nr_definitions; i++)
-		for (char **name = request->definitions[i].functions; *name; name++)
-			if (catalog_name_matches(function, *name))
-				return true;
 	return false;
-}
-
-int plan_roles_end(const struct plan *plan)
-{
-	return PLAN_ROLE(plan->nr_definitions);
-}
-
-int plan_role_of(const struct plan *plan, const char *function)
-{
-	const struct plan_function *planned = plan_functions_find(plan, function);
-
-	return planned ? planned->role : (int)catalog_role_of(function);
-}
-
-const char *plan_role_title(const struct plan *plan, int role)
-{
-	if (role < 0 || role >= plan_roles_end(plan))
-		return NULL;
-	return role < ROLE_COUNT ? catalog_roles[role].title :
-				   plan->definitions[role - ROLE_COUNT].title;
 }
 
 static bool is_stood_in_for(const struct plan *plan, enum role role)
@@ -128,12 +83,10 @@ static bool is_stood_in_for(const struct plan *plan, enum role role)
 	return other != ROLE_NONE && (plan->roles & ROLE_BIT(other));
 }
 
-bool plan_role_unavailable(const struct plan *plan, int role)
+bool plan_role_unavailable(const struct plan *plan, enum role role)
 {
 	if (!plan->function_graph || ((plan->roles | plan->left_out) & ROLE_BIT(role)))
 		return false;
-	if (role >= ROLE_COUNT)
-		return !plan->definitions[role - ROLE_COUNT].owners;
 	return !is_stood_in_for(plan, role);
 }
 

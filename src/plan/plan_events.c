@@ -107,11 +107,8 @@ static int add_asked_event(struct plan *plan, const char *said, const char *aske
 				   "%s %s: not of the form SYSTEM:NAME", said, asked);
 	length = colon - asked;
 	event = find_event(plan, asked, length, colon + 1);
-	if (event) {
-		if (event->id == EVENT_USER)
-			event->rule = RULE_ANY_WINDOW;
+	if (event)
 		return 0;
-	}
 	if (!offer_has_event(offer, asked, length, colon + 1))
 		return failure_set(failure, EXIT_STATUS_USAGE, ENOENT,
 				   "%s %s: there is no such event here (see available_events)",
@@ -134,70 +131,6 @@ int plan_events_ask(struct plan *plan, const struct plan_request *request,
 
 		if (ret)
 			return ret;
-	}
-	return 0;
-}
-
-/* Finds or adds the event; NULL where there is none here. */
-static int defined_event(struct plan *plan, const char *name, const struct plan_offer *offer,
-			 struct plan_event **ret_event)
-{
-	const char *colon = strchr(name, ':');
-	size_t length = colon - name;
-	int ret;
-
-	*ret_event = find_event(plan, name, length, colon + 1);
-	if (*ret_event)
-		return 0;
-	if (!offer_has_event(offer, name, length, colon + 1))
-		return string_list_add(&plan->unavailable_events, name, SIZE_MAX);
-	ret = add_event(plan, name, length, colon + 1, EVENT_USER);
-	if (!ret)
-		*ret_event = &plan->events[plan->nr_events - 1];
-	return ret;
-}
-
-/* How often such a function writes it in one call nobody has said. */
-static void add_owners(struct plan_event *event, uint32_t owners)
-{
-	if (event->rule == RULE_PAIR)
-		return;
-	event->owners |= owners;
-	event->rule = RULE_OWNER;
-	event->repeats = true;
-}
-
-static int add_defined_events(struct plan *plan, const struct definition *definition,
-			      uint32_t owners, const struct plan_offer *offer)
-{
-	struct plan_event *event;
-	int ret = 0;
-
-	for (int i = 0; !ret && definition->events && definition->events[i]; i++) {
-		ret = defined_event(plan, definition->events[i], offer, &event);
-		if (!ret && event)
-			add_owners(event, owners);
-	}
-	return ret;
-}
-
-int plan_events_define(struct plan *plan, const struct plan_request *request,
-		       const struct plan_offer *offer, struct failure *failure)
-{
-	for (int i = 0; i < plan->nr_definitions; i++) {
-		uint32_t owners = plan->definitions[i].owners;
-		int ret = 0;
-
-		/* Without a function here nothing could ever show them. */
-		if (owners)
-			ret = add_defined_events(plan, &request->definitions[i], owners, offer);
-		if (ret == -E2BIG)
-			return failure_set(failure, EXIT_STATUS_USAGE, E2BIG,
-					   "function '%s': more than %d events in all",
-					   plan->definitions[i].title, PLAN_EVENTS_MAX);
-		if (ret)
-			return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "%s",
-					   strerror(-ret));
 	}
 	return 0;
 }

@@ -21,20 +21,14 @@ static int name_rank(const char *const *names, size_t count, const char *functio
 
 struct role_choice {
 	struct plan *plan;
-	const struct plan_request *request;
-	int best[PLAN_ROLE(DEFINITIONS_MAX)];
+	int best[ROLE_COUNT];
 };
 
 static int role_rank(const struct role_choice *choice, int role, const char *function)
 {
-	char *const *names;
-
 	if (choice->plan->left_out & ROLE_BIT(role))
 		return INT_MAX;
-	if (role < ROLE_COUNT)
-		return name_rank(catalog_roles[role].names, CATALOG_NAMES_MAX, function);
-	names = choice->request->definitions[role - ROLE_COUNT].functions;
-	return name_rank((const char *const *)names, DEFINITION_FUNCTIONS_MAX, function);
+	return name_rank(catalog_roles[role].names, CATALOG_NAMES_MAX, function);
 }
 
 const struct plan_function *plan_functions_find(const struct plan *plan, const char *name)
@@ -69,7 +63,7 @@ static int find_best(void *visitor, const char *name)
 {
 	struct role_choice *choice = visitor;
 
-	for (int role = 0; role < plan_roles_end(choice->plan); role++) {
+	for (int role = 0; role < ROLE_COUNT; role++) {
 		int rank = role_rank(choice, role, name);
 
 		if (rank < choice->best[role])
@@ -78,40 +72,26 @@ static int find_best(void *visitor, const char *name)
 	return 0;
 }
 
-/* The catalog's roles come first, so the function of a definition may have a role already. */
-static int take_for_role(struct plan *plan, const char *name, int role)
-{
-	const struct plan_function *function;
-	int ret = add_function(plan, name, role);
-
-	if (ret || role < ROLE_COUNT)
-		return ret;
-	function = plan_functions_find(plan, name);
-	plan->definitions[role - ROLE_COUNT].owners |= ROLE_BIT(function->role);
-	return 0;
-}
-
 static int take_best(void *visitor, const char *name)
 {
 	struct role_choice *choice = visitor;
 	int ret = 0;
 
-	for (int role = 0; !ret && role < plan_roles_end(choice->plan); role++) {
+	for (int role = 0; !ret && role < ROLE_COUNT; role++) {
 		int rank = role_rank(choice, role, name);
 
 		if (rank != INT_MAX && rank == choice->best[role])
-			ret = take_for_role(choice->plan, name, role);
+			ret = add_function(choice->plan, name, role);
 	}
 	return ret;
 }
 
-int plan_functions_choose(struct plan *plan, const struct plan_request *request,
-			  const struct plan_offer *offer)
+int plan_functions_choose(struct plan *plan, const struct plan_offer *offer)
 {
-	struct role_choice choice = { .plan = plan, .request = request };
+	struct role_choice choice = { .plan = plan };
 	int ret;
 
-	for (int role = 0; role < plan_roles_end(plan); role++)
+	for (int role = 0; role < ROLE_COUNT; role++)
 		choice.best[role] = INT_MAX;
 	ret = offer->functions(offer->context, find_best, &choice);
 	if (ret)

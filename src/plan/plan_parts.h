@@ -9,9 +9,8 @@
  * with @failure have filled it then.
  */
 
-/** plan_functions_choose - for each role its functions, the catalog's before the definitions' */
-int plan_functions_choose(struct plan *plan, const struct plan_request *request,
-			  const struct plan_offer *offer);
+/** plan_functions_choose - for each role its functions */
+int plan_functions_choose(struct plan *plan, const struct plan_offer *offer);
 
 /** plan_events_add_catalog - those of the catalog that are there */
 int plan_events_add_catalog(struct plan *plan, const struct plan_offer *offer);
@@ -28,10 +27,6 @@ void plan_events_set_rules(struct plan *plan);
 
 /** plan_events_have_pair - is any event timed as a pair? */
 bool plan_events_have_pair(const struct plan *plan);
-
-/** plan_events_define - the events of definitions that have a function here */
-int plan_events_define(struct plan *plan, const struct plan_request *request,
-		       const struct plan_offer *offer, struct failure *failure);
 
 /** plan_events_ask - the events of -e: shown with any window, whoever else owns them */
 int plan_events_ask(struct plan *plan, const struct plan_request *request,

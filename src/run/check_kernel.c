@@ -8,31 +8,21 @@
 #include "allocfilt/run.h"
 #include "allocfilt/tracing.h"
 
-static void print_titles(const struct plan *plan, uint32_t roles, const char *before)
+static void print_titles(uint32_t roles, const char *before)
 {
-	for (int role = 0; role < plan_roles_end(plan); role++) {
+	for (int role = 0; role < ROLE_COUNT; role++) {
 		if (!(roles & ROLE_BIT(role)))
 			continue;
-		printf("%s%s", before, plan_role_title(plan, role));
+		printf("%s%s", before, catalog_role_title(role));
 		before = " or ";
 	}
-}
-
-static void print_no_function(const struct plan *plan, int role)
-{
-	if (plan->left_out & ROLE_BIT(role))
-		printf("left out: page-allocation = no");
-	else if (role >= ROLE_COUNT && plan->definitions[role - ROLE_COUNT].owners)
-		print_titles(plan, plan->definitions[role - ROLE_COUNT].owners, "as ");
-	else
-		putchar('-');
 }
 
 static void print_role(const struct plan *plan, int role)
 {
 	const char *separator = "";
 
-	printf("  %-30s ", plan_role_title(plan, role));
+	printf("  %-30s ", catalog_role_title(role));
 	for (int i = 0; i < plan->nr_functions; i++) {
 		if (plan->functions[i].role != role)
 			continue;
@@ -40,7 +30,8 @@ static void print_role(const struct plan *plan, int role)
 		separator = ", ";
 	}
 	if (!*separator)
-		print_no_function(plan, role);
+		fputs(plan->left_out & ROLE_BIT(role) ? "left out: page-allocation = no" : "-",
+		      stdout);
 	putchar('\n');
 }
 
@@ -51,12 +42,12 @@ static void print_more_functions(const struct plan *plan)
 			printf("  %-30s %s\n", "asked for with -F", plan->functions[i].name);
 }
 
-static void print_event(const struct plan *plan, const struct plan_event *event)
+static void print_event(const struct plan_event *event)
 {
 	printf("  %s:%-*s ", event->system, 40 - (int)strlen(event->system), event->name);
 	switch (event->rule) {
 	case RULE_OWNER:
-		print_titles(plan, event->owners, "with a slow ");
+		print_titles(event->owners, "with a slow ");
 		putchar('\n');
 		return;
 	case RULE_ANY_WINDOW:
@@ -78,8 +69,6 @@ static void print_missing_events(const struct plan *plan)
 			printf("  %s:%-*s -\n", catalog_events[id].system,
 			       40 - (int)strlen(catalog_events[id].system),
 			       catalog_events[id].name);
-	for (int i = 0; plan->unavailable_events && plan->unavailable_events[i]; i++)
-		printf("  %-40s  -\n", plan->unavailable_events[i]);
 }
 
 static void print_superblocks(const struct kernel *kernel)
@@ -110,12 +99,12 @@ static void print_kernel(const struct kernel *kernel)
 static void print_plan(const struct plan *plan)
 {
 	puts("functions");
-	for (int role = 0; role < plan_roles_end(plan); role++)
+	for (int role = 0; role < ROLE_COUNT; role++)
 		print_role(plan, role);
 	print_more_functions(plan);
 	puts("events");
 	for (int i = 0; i < plan->nr_events; i++)
-		print_event(plan, &plan->events[i]);
+		print_event(&plan->events[i]);
 	print_missing_events(plan);
 }
 

@@ -13,8 +13,6 @@ int kernel_plan(struct kernel **kernel, struct plan **plan, const struct options
 		.events = options->events,
 		.functions_said = config_said(options, "function", functions),
 		.events_said = config_said(options, "event", events),
-		.definitions = options->definitions,
-		.nr_definitions = options->nr_definitions,
 		.no_page_allocation = !options->page_allocation,
 	};
 	struct plan_offer offer;

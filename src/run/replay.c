@@ -50,8 +50,6 @@ static int make_plan(const struct run_context *run, struct capture *capture, str
 		.functions = NULL, /* what was traced is in the capture already */
 		.events = run->options->events,
 		.events_said = config_said(run->options, "event", events),
-		.definitions = run->options->definitions,
-		.nr_definitions = run->options->nr_definitions,
 	};
 	struct plan_offer offer;
 	int ret = choose_threshold(run, capture, &request.threshold, failure);

@@ -156,6 +156,7 @@ static void test_mistakes(void **state)
 	load_bad("format = xml\n", ":1: format 'xml' is no known form");
 	load_bad("top = 0\n", ":1: top '0' is zero");
 	load_bad("journal = yes\n", ":1: unknown key 'journal'");
+	load_bad("function = a: b\n", ":1: function 'a: b' is not the name of a function");
 	load_bad("stack\n", ":1: not of the form key = value");
 }
 
@@ -174,72 +175,6 @@ static void test_combinations(void **state)
 	load_good(&options, NULL, "rate = 1\nburst = 1\n");
 	options_free(&options);
 	load_bad("burst = 0\n", ": burst is 0, so no entry would ever be written; allowed: ");
-}
-
-static void test_definitions(void **state)
-{
-	struct options options;
-
-	(void)state;
-	load_good(
-		&options, NULL,
-		"function = vfs_read,vfs_w*\n"
-		"function = swap-out: swap_writepage swap_writeout; events vmscan:mm_vmscan_write_folio\n"
-		"function = wait: io_schedule\n");
-	assert_string_equal(options.functions[1], "vfs_w*");
-	assert_null(options.functions[2]);
-	assert_int_equal(options.nr_definitions, 2);
-	assert_string_equal(options.definitions[0].title, "swap-out");
-	assert_string_equal(options.definitions[0].functions[1], "swap_writeout");
-	assert_string_equal(options.definitions[0].events[0], "vmscan:mm_vmscan_write_folio");
-	assert_string_equal(options.definitions[1].title, "wait");
-	assert_null(options.definitions[1].events);
-	options_free(&options);
-}
-
-static void test_bad_definitions(void **state)
-{
-	(void)state;
-	load_bad("function = a:\n", ":1: function 'a:' has no kernel function; allowed: TITLE: ");
-	load_bad("function = a: b; c:d\n", ":1: function 'a: b; c:d' has no 'events'");
-	load_bad("function = a: b\nfunction = a: c\n",
-		 ":2: function 'a: c' has a title that is in use");
-	load_bad("function = slab: b\n", ":1: function 'slab: b' has a title that is in use");
-}
-
-static void test_definition_limit(void **state)
-{
-	struct options options;
-	char text[1024] = "", expected[64];
-	size_t used = 0;
-
-	(void)state;
-	for (int i = 1; i <= 16; i++)
-		used += sprintf(text + used, "function = t%d: f%d\n", i, i);
-	load_good(&options, NULL, text);
-	assert_int_equal(options.nr_definitions, 16);
-	options_free(&options);
-	sprintf(text + used, "function = t17: f17\n");
-	sprintf(expected, ":17: function 't17: f17' is one too many; allowed: 16");
-	load_bad(text, expected);
-}
-
-/* -F stands for the whole key; a definition that is ignored is read all the same. */
-static void test_command_line_beats_definitions(void **state)
-{
-	struct failure failure = { 0 };
-	char function[] = "-Fvfs_read";
-	struct options options;
-	const char *text = "function = a:\n";
-
-	(void)state;
-	load_good(&options, function, "function = vfs_write\nfunction = a: b; events c:d\n");
-	assert_int_equal(options.nr_definitions, 0);
-	assert_string_equal(options.functions[0], "vfs_read");
-	assert_null(options.functions[1]);
-	options_free(&options);
-	assert_int_equal(load(&options, function, text, strlen(text), &failure), -EINVAL);
-	options_free(&options);
 }
 
 static void test_switch_of_the_command_line(void **state)
@@ -294,24 +229,19 @@ static void test_other_lists_are_other_tracing(void **state)
 	struct options current;
 
 	(void)state;
-	load_good(&current, NULL,
-		  "function = a: b; events c:d\nfunction = e,f\nevent = g:h\n"
-		  "pid = 1,2\n");
-	differs(&current, "function = a: b; events c:e\nfunction = e,f\nevent = g:h\npid = 1,2\n");
-	differs(&current,
-		"function = a: b c; events c:d\nfunction = e,f\nevent = g:h\npid = 1,2\n");
-	differs(&current, "function = a: b; events c:d\nfunction = e,g\nevent = g:h\npid = 1,2\n");
-	differs(&current, "function = a: b; events c:d\nfunction = e,f\nevent = g:i\npid = 1,2\n");
-	differs(&current, "function = a: b; events c:d\nfunction = e,f\nevent = g:h\npid = 1,3\n");
-	differs(&current, "function = a: b; events c:d\nfunction = e,f\nevent = g:h\npid = 1\n");
+	load_good(&current, NULL, "function = e,f\nevent = g:h\npid = 1,2\n");
+	differs(&current, "function = e,g\nevent = g:h\npid = 1,2\n");
+	differs(&current, "function = e,f\nevent = g:i\npid = 1,2\n");
+	differs(&current, "function = e,f\nevent = g:h\npid = 1,3\n");
+	differs(&current, "function = e,f\nevent = g:h\npid = 1\n");
 	options_free(&current);
 }
 
 /* A reload parses the same words again beside what holds, good or bad. */
 static void test_reload(void **state)
 {
-	const char *bad = "function = a: b\nmetrics = /m\npid = 1\nevent = a:b\nrate = x\n";
-	const char *text = "function = a: b; events c:d\nfunction = e\nmetrics = /m\npid = 7\n"
+	const char *bad = "function = a,b\nmetrics = /m\npid = 1\nevent = a:b\nrate = x\n";
+	const char *text = "function = a\nfunction = e\nmetrics = /m\npid = 7\n"
 			   "event = kmem:kfree\nrate = 7\n";
 	struct options current, fresh;
 	char threshold[] = "-t5";
@@ -325,12 +255,12 @@ static void test_reload(void **state)
 		assert_true(options_same_tracing(&current, &fresh));
 		assert_int_equal(fresh.threshold, 5000);
 		assert_int_equal(fresh.rate, 7);
-		assert_string_equal(fresh.definitions[0].events[0], "c:d");
+		assert_string_equal(fresh.functions[1], "e");
 		options_free(&fresh);
 		assert_int_equal(load(&fresh, threshold, bad, strlen(bad), &failure), -EINVAL);
 		options_free(&fresh);
 	}
-	assert_string_equal(current.definitions[0].title, "a");
+	assert_string_equal(current.functions[0], "a");
 	load_good(&fresh, threshold, "rate = 8\n");
 	assert_false(options_same_tracing(&current, &fresh));
 	options_free(&fresh);
@@ -387,10 +317,6 @@ int main(void)
 		cmocka_unit_test(test_file_beats_default),
 		cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_combinations),
-		cmocka_unit_test(test_definitions),
-		cmocka_unit_test(test_bad_definitions),
-		cmocka_unit_test(test_definition_limit),
-		cmocka_unit_test(test_command_line_beats_definitions),
 		cmocka_unit_test(test_switch_of_the_command_line),
 		cmocka_unit_test(test_check),
 		cmocka_unit_test(test_other_lists_are_other_tracing),

@@ -66,21 +66,6 @@ static void test_patterns(void **state)
 	kernel_close(kernel);
 }
 
-static void test_functions_of_a_definition(void **state)
-{
-	static char nothing[] = "shrink_nothing", none[] = "no_such_function", vfs[] = "vfs";
-	char *functions[] = { none, nothing, vfs, NULL };
-	struct definition definition = { .functions = functions };
-	struct plan_request request = { .definitions = &definition, .nr_definitions = 1 };
-	struct kernel *kernel = open_one(&request);
-
-	(void)state;
-	assert_int_equal(kernel->nr_functions, 5);
-	assert_string_equal(kernel->functions[2], "shrink_nothing");
-	assert_int_equal(kernel->indexes[2], 5);
-	kernel_close(kernel);
-}
-
 /* Longer than one read, so that names lie across the edges; the last one without a newline. */
 static void test_long_list(void **state)
 {
@@ -194,7 +179,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_catalog_functions_with_their_places),
 		TEST(test_patterns),
-		TEST(test_functions_of_a_definition),
 		TEST(test_long_list),
 		TEST(test_line_without_end),
 		TEST(test_without_function_graph),

@@ -248,7 +248,6 @@ static const struct {
 	{ "duration", "7h", false },
 	{ "pid", "7", true },
 	{ "function", "vfs_read", true },
-	{ "function", "reading: vfs_read", true },
 	{ "event", "kmem:kfree", true },
 	{ "buffer", "7M", true },
 	{ "format", "json", false },
@@ -349,8 +348,6 @@ static void mark_keys(bool *covered)
 		if (keys[i].given)
 			covered[keys[i].given] = true;
 	}
-	MARK(covered, definitions);
-	MARK(covered, nr_definitions);
 }
 
 static void mark_command_line(bool *covered)

@@ -512,219 +512,14 @@ static void test_list_that_cannot_be_read(void **state)
 	assert_int_equal(failure.status, EXIT_STATUS_RUN_TIME);
 }
 
-/* --- definitions --- */
-
-static char defined_a[] = "my_old_name", defined_b[] = "schedule", defined_c[] = "shrink_node";
-static char defined_none[] = "no_such_function", defined_page[] = "__alloc_pages";
-static char event_switch[] = "sched:sched_switch", event_none[] = "sched:no_such_event";
-static char event_throttled[] = "vmscan:mm_vmscan_throttled";
-static char event_slab[] = "vmscan:mm_shrink_slab_start";
-static char title_waiting[] = "waiting", title_node[] = "node";
-
-static struct plan *plan_with(const char *functions, const struct definition *definitions,
-			      size_t nr_definitions, char *const *events)
-{
-	struct offered offered = { .functions = functions, .events = EVENTS_6_1 };
-	struct plan_offer offer = {
-		.function_graph = true,
-		.functions = each_function,
-		.has_event = has_event,
-		.context = &offered,
-	};
-	struct plan_request request = {
-		.threshold = 134000,
-		.definitions = definitions,
-		.nr_definitions = nr_definitions,
-		.events = events,
-	};
-	struct failure failure = { 0 };
-	struct plan *plan;
-
-	if (plan_make(&plan, &request, &offer, &failure))
-		fail_msg("%s", failure.text);
-	return plan;
-}
-
-static void test_definition(void **state)
-{
-	char *functions[] = { defined_a, defined_b, NULL }, *events[] = { event_switch, NULL };
-	struct definition definition = { title_waiting, functions, events };
-	struct plan *plan = plan_with(functions_6_1, &definition, 1, NULL);
-	const struct plan_event *event = event_of(plan, EVENT_USER);
-
-	(void)state;
-	assert_int_equal(plan->nr_functions, 16);
-	assert_int_equal(plan_role_of(plan, "schedule"), PLAN_ROLE(0));
-	assert_string_equal(plan_role_title(plan, PLAN_ROLE(0)), "waiting");
-	assert_int_equal(plan_roles_end(plan), ROLE_COUNT + 1);
-	assert_false(plan_role_unavailable(plan, PLAN_ROLE(0)));
-	assert_string_equal(event->name, "sched_switch");
-	assert_int_equal(event->rule, RULE_OWNER);
-	assert_int_equal(event->owners, ROLE_BIT(PLAN_ROLE(0)));
-	/* or an event that came before in the same call would be dropped */
-	assert_true(event->repeats);
-	assert_null(plan->unavailable_events);
-	plan_free(plan);
-}
-
-static void test_roles_of_functions_and_titles(void **state)
-{
-	struct plan *plan = plan_for(functions_6_1, EVENTS_6_1);
-
-	(void)state;
-	assert_int_equal(plan_role_of(plan, "shrink_slab"), ROLE_SLAB);
-	assert_int_equal(plan_role_of(plan, "__alloc_pages_noprof"), ROLE_PAGE_ALLOCATION);
-	assert_int_equal(plan_role_of(plan, "schedule"), ROLE_NONE);
-	assert_string_equal(plan_role_title(plan, ROLE_SLAB), "slab");
-	assert_null(plan_role_title(plan, ROLE_NONE));
-	assert_null(plan_role_title(plan, PLAN_ROLE(0)));
-	plan_free(plan);
-}
-
-/* The first of the names that is there, as for the catalog's roles. */
-static void test_first_name_of_a_definition(void **state)
-{
-	char *functions[] = { defined_a, defined_b, NULL };
-	struct definition definition = { title_waiting, functions, NULL };
-	struct plan *plan =
-		plan_with("schedule my_old_name.isra.0 __alloc_pages", &definition, 1, NULL);
-
-	(void)state;
-	assert_int_equal(plan_role_of(plan, "my_old_name.isra.0"), PLAN_ROLE(0));
-	assert_false(has_function(plan, "schedule"));
-	plan_free(plan);
-}
-
-static void test_definition_of_a_catalog_function(void **state)
-{
-	char *functions[] = { defined_c, NULL }, *events[] = { event_switch, NULL };
-	struct definition definition = { title_node, functions, events };
-	struct plan *plan = plan_with(functions_6_1, &definition, 1, NULL);
-
-	(void)state;
-	assert_int_equal(plan->nr_functions, 15);
-	assert_int_equal(plan_role_of(plan, "shrink_node"), ROLE_NODE);
-	assert_int_equal(event_of(plan, EVENT_USER)->owners, ROLE_BIT(ROLE_NODE));
-	assert_false(plan_role_unavailable(plan, PLAN_ROLE(0)));
-	plan_free(plan);
-}
-
-/* One owner more for an event of the catalog; a pair stays a pair. */
-static void test_definition_with_catalog_events(void **state)
-{
-	char *functions[] = { defined_b, NULL };
-	char *events[] = { event_throttled, event_slab, NULL };
-	struct definition definition = { title_waiting, functions, events };
-	struct plan *plan = plan_with(functions_6_1, &definition, 1, NULL);
-
-	(void)state;
-	assert_int_equal(plan->nr_events, EVENT_COUNT);
-	assert_int_equal(event_of(plan, EVENT_THROTTLED)->owners,
-			 ROLE_BIT(ROLE_RECLAIM_THROTTLE) | ROLE_BIT(PLAN_ROLE(0)));
-	assert_true(event_of(plan, EVENT_THROTTLED)->repeats);
-	assert_int_equal(event_of(plan, EVENT_SLAB_START)->rule, RULE_PAIR);
-	assert_int_equal(event_of(plan, EVENT_SLAB_START)->owners, 0);
-	plan_free(plan);
-	/* without an owner in the catalog the user's is the only one */
-	plan = plan_with("schedule", &definition, 1, NULL);
-	assert_int_equal(event_of(plan, EVENT_THROTTLED)->rule, RULE_OWNER);
-	assert_int_equal(event_of(plan, EVENT_THROTTLED)->owners, ROLE_BIT(PLAN_ROLE(0)));
-	plan_free(plan);
-}
-
-static void test_definitions_that_share(void **state)
-{
-	char *schedule[] = { defined_b, NULL }, *events[] = { event_switch, NULL };
-	char *node[] = { defined_c, NULL };
-	struct definition definitions[] = {
-		{ title_waiting, schedule, events },
-		{ title_node, node, events },
-		{ defined_a, schedule, events },
-	};
-	struct plan *plan = plan_with(functions_6_1, definitions, 3, NULL);
-
-	(void)state;
-	assert_int_equal(plan_role_of(plan, "schedule"), PLAN_ROLE(0));
-	assert_int_equal(event_of(plan, EVENT_USER)->owners,
-			 ROLE_BIT(PLAN_ROLE(0)) | ROLE_BIT(ROLE_NODE));
-	assert_int_equal(plan->nr_events, EVENT_COUNT + 1);
-	assert_false(plan_role_unavailable(plan, PLAN_ROLE(2)));
-	plan_free(plan);
-}
-
-static void test_missing_parts_of_a_definition(void **state)
-{
-	char *none[] = { defined_none, NULL }, *schedule[] = { defined_b, NULL };
-	char *events[] = { event_none, event_switch, NULL }, *more[] = { event_switch, NULL };
-	struct definition definitions[] = {
-		{ title_node, none, more },
-		{ title_waiting, schedule, events },
-	};
-	struct plan *plan = plan_with(functions_6_1, definitions, 2, NULL);
-
-	(void)state;
-	assert_true(plan_role_unavailable(plan, PLAN_ROLE(0)));
-	assert_false(plan_role_unavailable(plan, PLAN_ROLE(1)));
-	assert_string_equal(plan->unavailable_events[0], "sched:no_such_event");
-	assert_null(plan->unavailable_events[1]);
-	assert_int_equal(event_of(plan, EVENT_USER)->owners, ROLE_BIT(PLAN_ROLE(1)));
-	plan_free(plan);
-	/* nothing could show them: not traced */
-	plan = plan_with(functions_6_1, definitions, 1, NULL);
-	assert_int_equal(plan->nr_events, EVENT_COUNT);
-	plan_free(plan);
-}
-
-/* What is asked for with -e is shown with any window. */
-static void test_asked_event_that_is_defined_too(void **state)
-{
-	char *functions[] = { defined_b, NULL }, *events[] = { event_switch, NULL };
-	struct definition definition = { title_waiting, functions, events };
-	struct plan *plan = plan_with(functions_6_1, &definition, 1, events);
-
-	(void)state;
-	assert_int_equal(event_of(plan, EVENT_USER)->rule, RULE_ANY_WINDOW);
-	assert_int_equal(plan->nr_events, EVENT_COUNT + 1);
-	plan_free(plan);
-}
-
-static void test_definition_limit(void **state)
-{
-	struct definition definitions[DEFINITIONS_MAX];
-	char titles[DEFINITIONS_MAX][16], *functions[DEFINITIONS_MAX][2] = { { NULL } };
-	char *events[] = { event_switch, NULL };
-	struct plan *plan;
-	char offered[1024] = "__alloc_pages";
-
-	(void)state;
-	for (int i = 0; i < DEFINITIONS_MAX; i++) {
-		sprintf(titles[i], "own_%d", i);
-		sprintf(offered + strlen(offered), " own_%d", i);
-		functions[i][0] = titles[i];
-		definitions[i] = (struct definition){ titles[i], functions[i], events };
-	}
-	plan = plan_with(offered, definitions, DEFINITIONS_MAX, NULL);
-	assert_int_equal(plan_role_of(plan, "own_15"), 31);
-	assert_int_equal(event_of(plan, EVENT_USER)->owners, 0xffff0000);
-	assert_string_equal(plan_role_title(plan, 31), "own_15");
-	plan_free(plan);
-}
-
 static void test_names_of_a_request(void **state)
 {
-	char *functions[] = { defined_a, defined_b, NULL };
-	char glob[] = "vfs_*", *patterns[] = { glob, NULL };
-	struct definition definition = { title_waiting, functions, NULL };
-	struct plan_request request = {
-		.functions = patterns,
-		.definitions = &definition,
-		.nr_definitions = 1,
-	};
+	char glob[] = "vfs_*", name[] = "schedule", *patterns[] = { glob, name, NULL };
+	struct plan_request request = { .functions = patterns };
 
 	(void)state;
 	assert_true(plan_names(&request, "vfs_read"));
 	assert_true(plan_names(&request, "schedule"));
-	assert_true(plan_names(&request, "my_old_name.isra.0"));
 	assert_false(plan_names(&request, "schedule_timeout"));
 	assert_false(plan_names(&request, "shrink_slab"));
 }
@@ -740,7 +535,7 @@ static void test_without_page_allocation(void **state)
 		.has_event = has_event,
 		.context = &offered,
 	};
-	char *patterns[] = { defined_page, NULL };
+	char name[] = "__alloc_pages", *patterns[] = { name, NULL };
 	struct plan_request request = { .threshold = 134000, .no_page_allocation = true };
 	struct failure failure;
 	struct plan *plan;
@@ -847,15 +642,6 @@ int main(void)
 		cmocka_unit_test(test_asked_events),
 		cmocka_unit_test(test_unknown_events),
 		cmocka_unit_test(test_list_that_cannot_be_read),
-		cmocka_unit_test(test_definition),
-		cmocka_unit_test(test_roles_of_functions_and_titles),
-		cmocka_unit_test(test_first_name_of_a_definition),
-		cmocka_unit_test(test_definition_of_a_catalog_function),
-		cmocka_unit_test(test_definition_with_catalog_events),
-		cmocka_unit_test(test_definitions_that_share),
-		cmocka_unit_test(test_missing_parts_of_a_definition),
-		cmocka_unit_test(test_asked_event_that_is_defined_too),
-		cmocka_unit_test(test_definition_limit),
 		cmocka_unit_test(test_names_of_a_request),
 		cmocka_unit_test(test_without_page_allocation),
 		cmocka_unit_test(test_function_limit),
