@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/queue.h>
 
 /*
  * What a function that failed tells its caller, so that the caller can decide and main alone
@@ -145,7 +146,63 @@ int event_directories(const char *dir,
 		      int (*visit)(void *context, const char *system, const char *name),
 		      void *context);
 
-/* Hash tables of a size that is known at the start only: buckets are a power of two. */
+/*
+ * A hash table over a fixed array of entries, each of which embeds a struct hash_link. It keeps
+ * the entries in order of their last use. After hash_init() nothing is allocated.
+ */
+
+struct hash_link {
+	TAILQ_ENTRY(hash_link) use; /* of hash.used or hash.unused */
+	struct hash_link *next;	    /* of the same bucket */
+	uint64_t key;
+};
+
+TAILQ_HEAD(hash_links, hash_link);
+
+struct hash {
+	struct hash_links used; /* least recently used first */
+	struct hash_links unused;
+	struct hash_link **buckets;
+	unsigned int shift; /* of a 64-bit hash value, leaves the number of a bucket */
+};
+
+/* The entry of which @link is the member. */
+#define hash_entry(link, type, member) ((type *)((char *)(link)-offsetof(type, member)))
+
+/**
+ * hash_init - a table of unused entries
+ * @first: the link of the first entry of an array
+ * @stride: bytes from one entry's link to the next
+ * @count: entries of the array, at least 1
+ *
+ * The array stays the caller's and has to live as long as the table. Returns 0 or -ENOMEM.
+ */
+int hash_init(struct hash *hash, struct hash_link *first, size_t stride, size_t count);
+
+/** hash_destroy - free the buckets; a table that is all zeros may be passed */
+void hash_destroy(struct hash *hash);
+
+/** hash_find - the entry with that key, which becomes the most recently used one; NULL for none */
+struct hash_link *hash_find(struct hash *hash, uint64_t key);
+
+/** hash_is_full - does the next hash_insert() evict an entry? */
+bool hash_is_full(const struct hash *hash);
+
+/** hash_oldest - the least recently used entry, which goes first; NULL in an empty table */
+struct hash_link *hash_oldest(const struct hash *hash);
+
+/**
+ * hash_insert - an entry for a key that the table does not have
+ *
+ * Takes an unused entry, or evicts the least recently used one. What the entry held besides its
+ * link is left as it was. The entry becomes the most recently used one.
+ */
+struct hash_link *hash_insert(struct hash *hash, uint64_t key);
+
+/** hash_remove - the entry's key is no longer found, and the entry is unused */
+void hash_remove(struct hash *hash, struct hash_link *link);
+
+/* Buckets of the hash tables that struct hash has not replaced yet. */
 
 /** hash_buckets - the lowest power of two that is at least @entries; 1 for 0 */
 static inline size_t hash_buckets(size_t entries)

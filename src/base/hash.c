@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdlib.h>
+
+#include "allocfilt/base.h"
+
+int hash_init(struct hash *hash, struct hash_link *first, size_t stride, size_t count)
+{
+	unsigned int bits = 1;
+
+	while (((size_t)1 << bits) < count)
+		bits++;
+	TAILQ_INIT(&hash->used);
+	TAILQ_INIT(&hash->unused);
+	hash->shift = 64 - bits;
+	hash->buckets = calloc((size_t)1 << bits, sizeof(*hash->buckets));
+	if (!hash->buckets)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		struct hash_link *link = (struct hash_link *)((char *)first + i * stride);
+
+		TAILQ_INSERT_TAIL(&hash->unused, link, use);
+	}
+	return 0;
+}
+
+void hash_destroy(struct hash *hash)
+{
+	free(hash->buckets);
+	hash->buckets = NULL;
+}
+
+/* Fibonacci hashing: the upper bits of the product depend on all bits of the key. */
+static struct hash_link **bucket_of(const struct hash *hash, uint64_t key)
+{
+	return &hash->buckets[key * 0x9e3779b97f4a7c15u >> hash->shift];
+}
+
+struct hash_link *hash_find(struct hash *hash, uint64_t key)
+{
+	struct hash_link *link = *bucket_of(hash, key);
+
+	while (link && link->key != key)
+		link = link->next;
+	if (link) {
+		TAILQ_REMOVE(&hash->used, link, use);
+		TAILQ_INSERT_TAIL(&hash->used, link, use);
+	}
+	return link;
+}
+
+bool hash_is_full(const struct hash *hash)
+{
+	return TAILQ_EMPTY(&hash->unused);
+}
+
+struct hash_link *hash_oldest(const struct hash *hash)
+{
+	return TAILQ_FIRST(&hash->used);
+}
+
+struct hash_link *hash_insert(struct hash *hash, uint64_t key)
+{
+	struct hash_link **bucket = bucket_of(hash, key);
+	struct hash_link *link;
+
+	if (hash_is_full(hash))
+		hash_remove(hash, hash_oldest(hash));
+	link = TAILQ_FIRST(&hash->unused);
+	TAILQ_REMOVE(&hash->unused, link, use);
+	TAILQ_INSERT_TAIL(&hash->used, link, use);
+	link->key = key;
+	link->next = *bucket;
+	*bucket = link;
+	return link;
+}
+
+void hash_remove(struct hash *hash, struct hash_link *link)
+{
+	struct hash_link **at = bucket_of(hash, link->key);
+
+	while (*at != link)
+		at = &(*at)->next;
+	*at = link->next;
+	TAILQ_REMOVE(&hash->used, link, use);
+	TAILQ_INSERT_HEAD(&hash->unused, link, use);
+}

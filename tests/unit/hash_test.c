@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "allocfilt/base.h"
+
+#define ENTRIES 5
+
+struct entry {
+	int value;
+	struct hash_link link;
+};
+
+static struct entry entries[ENTRIES];
+static struct hash hash;
+
+static int set_up(void **state)
+{
+	(void)state;
+	return hash_init(&hash, &entries[0].link, sizeof(entries[0]), ENTRIES);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	hash_destroy(&hash);
+	return 0;
+}
+
+static struct entry *find(uint64_t key)
+{
+	struct hash_link *link = hash_find(&hash, key);
+
+	return link ? hash_entry(link, struct entry, link) : NULL;
+}
+
+static void insert(uint64_t key, int value)
+{
+	hash_entry(hash_insert(&hash, key), struct entry, link)->value = value;
+}
+
+static void test_evicts_least_recently_used(void **state)
+{
+	(void)state;
+	assert_null(hash_oldest(&hash));
+	assert_null(hash_find(&hash, 0));
+	for (int i = 0; i < ENTRIES; i++) {
+		assert_false(hash_is_full(&hash));
+		insert(i, i);
+	}
+	assert_true(hash_is_full(&hash));
+	assert_int_equal(find(0)->value, 0);
+	assert_int_equal(hash_oldest(&hash)->key, 1);
+	insert(100, 100);
+	assert_null(find(1));
+	assert_int_equal(find(0)->value, 0);
+	assert_int_equal(find(100)->value, 100);
+	assert_int_equal(hash_oldest(&hash)->key, 2);
+}
+
+static void test_keys_have_64_bits(void **state)
+{
+	(void)state;
+	for (int i = 0; i < ENTRIES; i++)
+		insert((uint64_t)1 << (i * 15), i);
+	for (int i = 0; i < ENTRIES; i++)
+		assert_int_equal(find((uint64_t)1 << (i * 15))->value, i);
+}
+
+static void test_remove(void **state)
+{
+	(void)state;
+	for (int i = 0; i < ENTRIES; i++)
+		insert(i, i);
+	hash_remove(&hash, &find(3)->link);
+	assert_false(hash_is_full(&hash));
+	assert_null(find(3));
+	insert(7, 7);
+	assert_true(hash_is_full(&hash));
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(!!find(i), i < 3 || i == 4 || i == 7);
+}
+
+/* Against a plain array: each step takes a key, and puts it at the end of the order of use. */
+static void test_many_steps(void **state)
+{
+	uint64_t order[ENTRIES];
+	size_t used = 0;
+
+	(void)state;
+	srand(1);
+	for (int step = 0; step < 100000; step++) {
+		uint64_t key = (uint64_t)rand() % 12;
+		struct entry *entry = find(key);
+		size_t at = 0;
+
+		while (at < used && order[at] != key)
+			at++;
+		assert_int_equal(!!entry, at < used);
+		if (!entry)
+			insert(key, (int)key);
+		else
+			assert_int_equal(entry->value, key);
+		if (at == used && used == ENTRIES)
+			at = 0;
+		if (at == used)
+			used++;
+		for (; at + 1 < used; at++)
+			order[at] = order[at + 1];
+		order[used - 1] = key;
+		assert_int_equal(hash_oldest(&hash)->key, order[0]);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_evicts_least_recently_used, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_keys_have_64_bits, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_remove, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_many_steps, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
