@@ -9,16 +9,148 @@
 
 #include "record/print_program.h"
 
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof(*(array)))
+
 #define NESTING_MAX 64 /* of an expression; the kernel's own go to about 5 */
 
+/* ---- the text before libtraceevent parses it ---- */
+
+/* Names that the kernel leaves in a print format instead of their values. */
+static const struct {
+	const char *name;
+	const char *value;
+} constants[] = {
+	/* enum trace_flag_type */
+	{ "TRACE_FLAG_IRQS_OFF", "0x01" },
+	{ "TRACE_FLAG_NEED_RESCHED_LAZY", "0x02" },
+	{ "TRACE_FLAG_NEED_RESCHED", "0x04" },
+	{ "TRACE_FLAG_HARDIRQ", "0x08" },
+	{ "TRACE_FLAG_SOFTIRQ", "0x10" },
+	{ "TRACE_FLAG_PREEMPT_RESCHED", "0x20" },
+	{ "TRACE_FLAG_NMI", "0x40" },
+	{ "TRACE_FLAG_BH_OFF", "0x80" },
+	/* enum vmscan_throttle_state */
+	{ "VMSCAN_THROTTLE_WRITEBACK", "0" },
+	{ "VMSCAN_THROTTLE_ISOLATED", "1" },
+	{ "VMSCAN_THROTTLE_NOPROGRESS", "2" },
+	{ "VMSCAN_THROTTLE_CONGESTED", "3" },
+};
+
+static size_t identifier_length(const char *at)
+{
+	size_t length = 0;
+
+	while (isalnum((unsigned char)at[length]) || at[length] == '_')
+		length++;
+	return length;
+}
+
+/* Is there a line "field:TYPE NAME;" or "field:TYPE NAME[…];" before the print format? */
+static bool is_field(const char *text, size_t size, const char *name, size_t length)
+{
+	const char *end = text + size, *at = text;
+
+	for (; length && (at = memmem(at, (size_t)(end - at), name, length)); at++)
+		if (at > text && !isalnum((unsigned char)at[-1]) && at[-1] != '_' &&
+		    at + length < end && (at[length] == ';' || at[length] == '['))
+			return true;
+	return false;
+}
+
+/*
+ * Copy the identifier at @from, rewritten where it has to be. @to grows by less than twice as much.
+ * Moves both past it. Returns false for REC->NAME without a field NAME.
+ */
+static bool mend_identifier(const char *text, size_t head, const char **from, char **to)
+{
+	size_t length = identifier_length(*from);
+
+	for (size_t i = 0; i < ARRAY_SIZE(constants); i++) {
+		if (strlen(constants[i].name) != length || memcmp(constants[i].name, *from, length))
+			continue;
+		*to = stpcpy(*to, constants[i].value);
+		*from += length;
+		return true;
+	}
+	if (!strncmp(*from, "REC->", 5)) {
+		const char *name;
+
+		*to = stpcpy(*to, "REC->");
+		*from += 5;
+		name = *to;
+		/* 7.2 and later: __entry->ent of the source is what the fields call common_… */
+		if (!strncmp(*from, "ent.", 4)) {
+			*to = stpcpy(*to, "common_");
+			*from += 4;
+		}
+		length = identifier_length(*from);
+		*to = mempcpy(*to, *from, length);
+		*from += length;
+		return is_field(text, head, name, (size_t)(*to - name));
+	}
+	*to = mempcpy(*to, *from, length);
+	*from += length;
+	return true;
+}
+
+char *print_format_mend(const char *text, size_t length, size_t *ret_length)
+{
+	static const char mark[] = "\nprint fmt:", nothing[] = "\nprint fmt: \"\"\n";
+	const char *print = memmem(text, length, mark, sizeof(mark) - 1);
+	size_t head = print ? (size_t)(print - text) : length;
+	char *copy = malloc(length + 1), *mended = malloc(2 * length + sizeof(nothing));
+	const char *from, *end;
+	bool quoted = false;
+	char *to;
+
+	if (!copy || !mended) {
+		free(copy);
+		free(mended);
+		return NULL;
+	}
+	/* The end of what is parsed here is a NUL. */
+	*(char *)mempcpy(copy, text, length) = '\0';
+	end = copy + length;
+	to = mempcpy(mended, text, head);
+	for (from = copy + head; from < end;) {
+		if (!quoted && identifier_length(from)) {
+			if (mend_identifier(copy, head, &from, &to))
+				continue;
+			to = stpcpy(mended + head, nothing);
+			break;
+		}
+		if (quoted && *from == '\\' && from[1])
+			*to++ = *from++;
+		else if (*from == '"')
+			quoted = !quoted;
+		*to++ = *from++;
+	}
+	*to = '\0';
+	free(copy);
+	*ret_length = (size_t)(to - mended);
+	return mended;
+}
+
+/* ---- expressions ---- */
+
+struct chunk {
+	struct chunk *next;
+	max_align_t data[];
+};
+
+/*
+ * The first error stays, and only it counts: after it the functions go on with a node that is
+ * thrown away, so that they need not check what they call.
+ */
 struct compiler {
 	struct print_format *format;
 	struct tep_event *event;
+	struct node discarded;
 	int nesting;
 	int error;
 };
 
-static void *keep(struct compiler *compiler, size_t size)
+static void *allocate(struct compiler *compiler, size_t size)
 {
 	struct chunk *chunk = calloc(1, sizeof(*chunk) + size);
 
@@ -31,52 +163,37 @@ static void *keep(struct compiler *compiler, size_t size)
 	return chunk->data;
 }
 
-static void *unknown(struct compiler *compiler)
+static struct node *unknown(struct compiler *compiler)
 {
 	if (!compiler->error)
 		compiler->error = -ENOTSUP;
-	return NULL;
+	return &compiler->discarded;
 }
 
-static char *keep_text(struct compiler *compiler, const char *text)
+static const char *copy_text(struct compiler *compiler, const char *text)
 {
-	size_t size;
+	size_t size = text ? strlen(text) + 1 : 0;
 	char *copy;
 
-	if (!text)
-		return unknown(compiler);
-	size = strlen(text) + 1;
-	copy = keep(compiler, size);
-	return copy ? memcpy(copy, text, size) : NULL;
+	if (!text) {
+		unknown(compiler);
+		return "";
+	}
+	copy = allocate(compiler, size);
+	return copy ? memcpy(copy, text, size) : "";
 }
 
 static struct node *new_node(struct compiler *compiler, enum node_kind kind)
 {
-	struct node *node = keep(compiler, sizeof(*node));
+	struct node *node = allocate(compiler, sizeof(*node));
 
-	if (node)
-		node->kind = kind;
+	if (!node)
+		return &compiler->discarded;
+	node->kind = kind;
 	return node;
 }
 
-static struct node *compile_number(struct compiler *compiler, const struct tep_print_arg *arg);
-static struct node *compile_text(struct compiler *compiler, const struct tep_print_arg *arg);
-
-/* The type of an integer constant by its value and suffix, as C has it. */
-static struct value constant_type(uint64_t bits, bool decimal, int longs, bool is_unsigned,
-				  int long_size)
-{
-	struct value value = { .bits = bits, .size = 4 };
-	bool wide = bits > UINT32_MAX || (bits > INT32_MAX && decimal && !is_unsigned);
-
-	if (longs == 2 || wide)
-		value.size = 8;
-	else if (longs == 1)
-		value.size = (uint8_t)long_size;
-	value.is_signed = !is_unsigned && bits >> (value.size * 8 - 1) == 0;
-	return value;
-}
-
+/* An integer constant, with the type that C gives it by its value and suffix. */
 static bool parse_constant(const char *text, int long_size, struct value *value)
 {
 	int longs = 0, unsigneds = 0;
@@ -90,74 +207,70 @@ static bool parse_constant(const char *text, int long_size, struct value *value)
 	if (errno)
 		return false;
 	for (; *end; end++) {
-		if (*end == 'l' || *end == 'L')
+		if (tolower((unsigned char)*end) == 'l')
 			longs++;
-		else if (*end == 'u' || *end == 'U')
+		else if (tolower((unsigned char)*end) == 'u')
 			unsigneds++;
 		else
 			return false;
 	}
-	*value = constant_type(bits, *text != '0', longs, unsigneds, long_size);
+	*value = (struct value){ .bits = bits, .size = 4 };
+	if (longs == 2 || bits > UINT32_MAX || (bits > INT32_MAX && *text != '0' && !unsigneds))
+		value->size = 8;
+	else if (longs == 1)
+		value->size = (uint8_t)long_size;
+	value->is_signed = !unsigneds && bits >> (value->size * 8 - 1) == 0;
 	return longs <= 2 && unsigneds <= 1;
 }
 
 static struct node *compile_constant(struct compiler *compiler, const char *text)
 {
-	struct value value;
-	struct node *node;
+	struct node *node = new_node(compiler, NODE_NUMBER);
 
-	if (!parse_constant(text, compiler->format->setup.long_size, &value))
+	if (!parse_constant(text, compiler->format->setup.long_size, &node->value))
 		return unknown(compiler);
-	node = new_node(compiler, NODE_NUMBER);
-	if (node)
-		node->value = value;
 	return node;
 }
 
-static struct tep_format_field *field_of(struct compiler *compiler,
-					 const struct tep_print_arg_field *arg)
+/* A number, or where the conversion is %s an array of characters. */
+static struct node *compile_field(struct compiler *compiler, const struct tep_print_arg_field *arg,
+				  bool is_text)
 {
-	return arg->field ? arg->field : tep_find_any_field(compiler->event, arg->name);
-}
+	const struct tep_format_field *field =
+		arg->field ? arg->field : tep_find_any_field(compiler->event, arg->name);
+	struct node *node = new_node(compiler, is_text ? NODE_CHARS : NODE_FIELD);
+	bool is_array;
 
-static struct node *compile_number_field(struct compiler *compiler,
-					 const struct tep_format_field *field)
-{
-	struct node *node;
-
-	if (!field || field->offset < 0 ||
-	    (field->flags & (TEP_FIELD_IS_ARRAY | TEP_FIELD_IS_DYNAMIC)))
+	if (!field || field->offset < 0 || field->size <= 0 ||
+	    (field->flags & TEP_FIELD_IS_DYNAMIC))
 		return unknown(compiler);
-	if (field->size != 1 && field->size != 2 && field->size != 4 && field->size != 8)
-		return unknown(compiler);
-	node = new_node(compiler, NODE_FIELD);
-	if (!node)
-		return NULL;
+	is_array = field->flags & TEP_FIELD_IS_ARRAY;
 	node->offset = (size_t)field->offset;
-	node->value.size = (uint8_t)field->size;
+	node->length = (size_t)field->size;
+	if (is_text)
+		return is_array && node->length == field->arraylen ? node : unknown(compiler);
+	if (is_array || node->length > 8 || __builtin_popcount((unsigned int)node->length) != 1)
+		return unknown(compiler);
+	node->value.size = (uint8_t)node->length;
 	node->value.is_signed = field->flags & TEP_FIELD_IS_SIGNED;
 	return node;
 }
 
+/* Without "signed ", "__" and a trailing " int". */
 static const struct {
 	const char *name;
 	int size; /* 0: a long of the kernel */
 	bool is_signed;
 } types[] = {
 	{ "char", 1, true },
-	{ "signed char", 1, true },
 	{ "unsigned char", 1, false },
 	{ "bool", 1, false },
 	{ "short", 2, true },
 	{ "unsigned short", 2, false },
 	{ "int", 4, true },
-	{ "signed int", 4, true },
 	{ "unsigned", 4, false },
-	{ "unsigned int", 4, false },
 	{ "long", 0, true },
-	{ "long int", 0, true },
 	{ "unsigned long", 0, false },
-	{ "unsigned long int", 0, false },
 	{ "long long", 8, true },
 	{ "unsigned long long", 8, false },
 	{ "s8", 1, true },
@@ -168,14 +281,6 @@ static const struct {
 	{ "u32", 4, false },
 	{ "s64", 8, true },
 	{ "u64", 8, false },
-	{ "__s8", 1, true },
-	{ "__u8", 1, false },
-	{ "__s16", 2, true },
-	{ "__u16", 2, false },
-	{ "__s32", 4, true },
-	{ "__u32", 4, false },
-	{ "__s64", 8, true },
-	{ "__u64", 8, false },
 	{ "size_t", 0, false },
 	{ "ssize_t", 0, true },
 	{ "uintptr_t", 0, false },
@@ -193,6 +298,8 @@ static bool find_type(const char *name, int long_size, struct value *type)
 	size_t length;
 
 	name += strspn(name, " ");
+	name += strncmp(name, "signed ", 7) ? 0 : 7;
+	name += strncmp(name, "__", 2) ? 0 : 2;
 	length = strlen(name);
 	while (length && name[length - 1] == ' ')
 		length--;
@@ -200,7 +307,9 @@ static bool find_type(const char *name, int long_size, struct value *type)
 		*type = (struct value){ .size = (uint8_t)long_size };
 		return true;
 	}
-	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
+	if (length > 4 && !memcmp(name + length - 4, " int", 4))
+		length -= 4;
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
 		if (strlen(types[i].name) != length || memcmp(types[i].name, name, length))
 			continue;
 		type->size = (uint8_t)(types[i].size ? types[i].size : long_size);
@@ -210,97 +319,129 @@ static bool find_type(const char *name, int long_size, struct value *type)
 	return false;
 }
 
-static struct node *compile_cast(struct compiler *compiler,
-				 const struct tep_print_arg_typecast *cast)
-{
-	struct node *node = new_node(compiler, NODE_CAST);
-
-	if (!node)
-		return NULL;
-	if (!find_type(cast->type, compiler->format->setup.long_size, &node->value))
-		return unknown(compiler);
-	node->left = compile_number(compiler, cast->item);
-	return node->left ? node : NULL;
-}
-
-static const struct {
-	const char *text;
-	enum op op;
-} binary_ops[] = {
-	{ "+", OP_ADD }, { "-", OP_SUB }, { "*", OP_MUL }, { "/", OP_DIV }, { "%", OP_MOD },
-	{ "<<", OP_SHL }, { ">>", OP_SHR }, { "&", OP_AND }, { "|", OP_OR }, { "^", OP_XOR },
-	{ "==", OP_EQ }, { "!=", OP_NE }, { "<", OP_LT }, { ">", OP_GT }, { "<=", OP_LE },
-	{ ">=", OP_GE }, { "&&", OP_LOGIC_AND }, { "||", OP_LOGIC_OR },
-}, unary_ops[] = {
-	{ "!", OP_NOT }, { "~", OP_INVERT }, { "-", OP_MINUS }, { "+", OP_PLUS },
-};
-
-static bool find_op(const char *text, bool unary, enum op *op)
-{
-	size_t count = unary ? sizeof(unary_ops) / sizeof(*unary_ops) :
-			       sizeof(binary_ops) / sizeof(*binary_ops);
-
-	for (size_t i = 0; i < count; i++) {
-		if (strcmp(text, unary ? unary_ops[i].text : binary_ops[i].text))
-			continue;
-		*op = unary ? unary_ops[i].op : binary_ops[i].op;
-		return true;
-	}
-	return false;
-}
+static struct node *compile(struct compiler *compiler, const struct tep_print_arg *arg,
+			    bool is_text);
 
 static struct node *compile_op(struct compiler *compiler, const struct tep_print_arg_op *op)
 {
-	bool unary = !op->left || op->left->type == TEP_PRINT_NULL;
+	static const char *const binary[] = { "+", "-",	 "*",  "/", "%", "<<", ">>", "&",  "|",
+					      "^", "==", "!=", "<", ">", "<=", ">=", "&&", "||" };
+	static const char *const unary[] = { "!", "~", "-", "+" };
+	bool is_unary = !op->left || op->left->type == TEP_PRINT_NULL;
+	const char *const *known = is_unary ? unary : binary;
+	size_t count = is_unary ? ARRAY_SIZE(unary) : ARRAY_SIZE(binary);
 	struct node *node = new_node(compiler, NODE_OP);
 
-	if (!node)
-		return NULL;
-	if (!op->op || !op->right || !find_op(op->op, unary, &node->op))
+	while (count && strcmp(known[count - 1], op->op))
+		count--;
+	if (!count)
 		return unknown(compiler);
-	node->right = compile_number(compiler, op->right);
-	if (!unary)
-		node->left = compile_number(compiler, op->left);
-	return node->right && (unary || node->left) ? node : NULL;
+	node->op = OPERATOR(op->op[0], op->op[1]);
+	node->left = is_unary ? NULL : compile(compiler, op->left, false);
+	node->right = compile(compiler, op->right, false);
+	return node;
 }
-
-typedef struct node *(*compile_function)(struct compiler *compiler,
-					 const struct tep_print_arg *arg);
 
 /* libtraceevent has a ? b : c as an operator "?" of a and an operator ":" of b and c. */
 static struct node *compile_choice(struct compiler *compiler, const struct tep_print_arg_op *op,
-				   compile_function compile_arm)
+				   bool is_text)
 {
 	const struct tep_print_arg *arms = op->right;
-	struct node *node = new_node(compiler, NODE_OP);
+	struct node *node = new_node(compiler, NODE_CHOICE);
 
-	if (!node)
-		return NULL;
 	if (!arms || arms->type != TEP_PRINT_OP || strcmp(arms->op.op, ":"))
 		return unknown(compiler);
-	node->op = OP_CHOOSE;
-	node->condition = compile_number(compiler, op->left);
-	node->left = compile_arm(compiler, arms->op.left);
-	node->right = compile_arm(compiler, arms->op.right);
-	return node->condition && node->left && node->right ? node : NULL;
+	node->condition = compile(compiler, op->left, false);
+	node->left = compile(compiler, arms->op.left, is_text);
+	node->right = compile(compiler, arms->op.right, is_text);
+	return node;
 }
 
-static bool is_choice(const struct tep_print_arg *arg)
+/*
+ * __print_flags() and __print_symbolic(). The values are constants as they stood, or expressions
+ * that libtraceevent has calculated to decimal text.
+ */
+static struct node *compile_names(struct compiler *compiler, enum node_kind kind,
+				  struct tep_print_arg *field, const char *delimiter,
+				  const struct tep_print_flag_sym *symbols)
 {
-	return arg->type == TEP_PRINT_OP && arg->op.op && !strcmp(arg->op.op, "?");
+	struct node *node = new_node(compiler, kind);
+	size_t count = 0;
+
+	for (const struct tep_print_flag_sym *symbol = symbols; symbol; symbol = symbol->next)
+		count++;
+	node->text = copy_text(compiler, delimiter ? delimiter : "");
+	node->left = compile(compiler, field, false);
+	node->names = allocate(compiler, (count + 1) * sizeof(*node->names));
+	if (!node->names)
+		return node;
+	for (; symbols; symbols = symbols->next) {
+		struct name *name = &node->names[node->nr_names++];
+		bool negative = symbols->value && *symbols->value == '-';
+		struct value value;
+
+		if (!parse_constant(symbols->value + negative, 8, &value))
+			return unknown(compiler);
+		name->value = negative ? 0 - value.bits : value.bits;
+		name->text = copy_text(compiler, symbols->str);
+	}
+	return node;
 }
 
-static struct node *compile_number_kind(struct compiler *compiler, const struct tep_print_arg *arg)
+static struct node *compile_dynamic(struct compiler *compiler,
+				    const struct tep_print_arg_string *string)
 {
-	if (is_choice(arg))
-		return compile_choice(compiler, &arg->op, compile_number);
+	const struct tep_format_field *field =
+		string->field ? string->field : tep_find_any_field(compiler->event, string->string);
+	struct node *node = new_node(compiler, NODE_DYNAMIC);
+
+	if (!field || field->offset < 0 || !(field->flags & TEP_FIELD_IS_DYNAMIC))
+		return unknown(compiler);
+	node->offset = (size_t)field->offset;
+	node->length = (size_t)field->size;
+	node->relative = field->flags & TEP_FIELD_IS_RELATIVE;
+	return node;
+}
+
+static struct node *compile_text(struct compiler *compiler, const struct tep_print_arg *arg)
+{
+	struct node *node;
+
+	switch (arg->type) {
+	case TEP_PRINT_ATOM:
+		node = new_node(compiler, NODE_TEXT);
+		node->text = copy_text(compiler, arg->atom.atom);
+		return node;
+	case TEP_PRINT_FLAGS:
+		return compile_names(compiler, NODE_FLAGS, arg->flags.field, arg->flags.delim,
+				     arg->flags.flags);
+	case TEP_PRINT_SYMBOL:
+		return compile_names(compiler, NODE_SYMBOLS, arg->symbol.field, NULL,
+				     arg->symbol.symbols);
+	case TEP_PRINT_STRING:
+		return compile_dynamic(compiler, &arg->string);
+	case TEP_PRINT_FIELD:
+		return compile_field(compiler, &arg->field, true);
+	default:
+		return unknown(compiler);
+	}
+}
+
+static struct node *compile_number(struct compiler *compiler, const struct tep_print_arg *arg)
+{
+	struct node *node;
+
 	switch (arg->type) {
 	case TEP_PRINT_ATOM:
 		return compile_constant(compiler, arg->atom.atom);
 	case TEP_PRINT_FIELD:
-		return compile_number_field(compiler, field_of(compiler, &arg->field));
+		return compile_field(compiler, &arg->field, false);
 	case TEP_PRINT_TYPE:
-		return compile_cast(compiler, &arg->typecast);
+		node = new_node(compiler, NODE_CAST);
+		if (!find_type(arg->typecast.type, compiler->format->setup.long_size, &node->value))
+			return unknown(compiler);
+		node->left = compile(compiler, arg->typecast.item, false);
+		return node;
 	case TEP_PRINT_OP:
 		return compile_op(compiler, &arg->op);
 	default:
@@ -308,191 +449,46 @@ static struct node *compile_number_kind(struct compiler *compiler, const struct 
 	}
 }
 
-static struct node *nested(struct compiler *compiler, const struct tep_print_arg *arg,
-			   compile_function compile)
+static struct node *compile(struct compiler *compiler, const struct tep_print_arg *arg,
+			    bool is_text)
 {
 	struct node *node;
 
-	if (!arg || compiler->nesting >= NESTING_MAX)
+	if (!arg || compiler->nesting >= NESTING_MAX || (arg->type == TEP_PRINT_OP && !arg->op.op))
 		return unknown(compiler);
 	compiler->nesting++;
-	node = compile(compiler, arg);
+	if (arg->type == TEP_PRINT_OP && !strcmp(arg->op.op, "?"))
+		node = compile_choice(compiler, &arg->op, is_text);
+	else if (is_text)
+		node = compile_text(compiler, arg);
+	else
+		node = compile_number(compiler, arg);
 	compiler->nesting--;
 	return node;
 }
 
-static struct node *compile_number(struct compiler *compiler, const struct tep_print_arg *arg)
-{
-	return nested(compiler, arg, compile_number_kind);
-}
+/* ---- the format ---- */
 
-/* libtraceevent has worked out expressions to decimal text; plain constants stand as they were. */
-static bool parse_name_value(const char *text, uint64_t *value)
-{
-	bool negative = text && *text == '-';
-	struct value constant;
-
-	if (!parse_constant(text + negative, 8, &constant))
-		return false;
-	*value = negative ? 0 - constant.bits : constant.bits;
-	return true;
-}
-
-static struct name *compile_names(struct compiler *compiler, const struct tep_print_flag_sym *from,
-				  size_t *ret_count)
-{
-	const struct tep_print_flag_sym *sym;
-	struct name *names;
-	size_t count = 0;
-
-	for (sym = from; sym; sym = sym->next)
-		count++;
-	names = keep(compiler, (count + 1) * sizeof(*names));
-	if (!names)
-		return NULL;
-	*ret_count = count;
-	for (struct name *name = names; from; from = from->next, name++) {
-		name->text = keep_text(compiler, from->str);
-		if (!name->text)
-			return NULL;
-		if (!parse_name_value(from->value, &name->value))
-			return unknown(compiler);
-	}
-	return names;
-}
-
-static struct node *compile_named(struct compiler *compiler, enum node_kind kind,
-				  const struct tep_print_arg *field, const char *delimiter,
-				  const struct tep_print_flag_sym *names)
-{
-	struct node *node = new_node(compiler, kind);
-
-	if (!node)
-		return NULL;
-	node->text = keep_text(compiler, delimiter ? delimiter : "");
-	node->left = compile_number(compiler, field);
-	node->names = compile_names(compiler, names, &node->nr_names);
-	return node->text && node->left && node->names ? node : NULL;
-}
-
-static struct node *compile_literal(struct compiler *compiler, const char *text)
-{
-	struct node *node = new_node(compiler, NODE_TEXT);
-
-	if (!node)
-		return NULL;
-	node->text = keep_text(compiler, text);
-	return node->text ? node : NULL;
-}
-
-static struct node *compile_dynamic(struct compiler *compiler,
-				    const struct tep_print_arg_string *string)
-{
-	const struct tep_format_field *field = string->field;
-	struct node *node;
-
-	if (!field)
-		field = tep_find_any_field(compiler->event, string->string);
-	if (!field || field->offset < 0 || !(field->flags & TEP_FIELD_IS_DYNAMIC))
-		return unknown(compiler);
-	node = new_node(compiler, NODE_DYNAMIC);
-	if (!node)
-		return NULL;
-	node->offset = (size_t)field->offset;
-	node->length = (size_t)field->size;
-	node->relative = field->flags & TEP_FIELD_IS_RELATIVE;
-	return node;
-}
-
-static struct node *compile_chars(struct compiler *compiler, const struct tep_format_field *field)
-{
-	struct node *node;
-
-	if (!field || field->offset < 0 || field->size <= 0 ||
-	    !(field->flags & TEP_FIELD_IS_ARRAY) || (field->flags & TEP_FIELD_IS_DYNAMIC) ||
-	    (unsigned int)field->size != field->arraylen)
-		return unknown(compiler);
-	node = new_node(compiler, NODE_CHARS);
-	if (!node)
-		return NULL;
-	node->offset = (size_t)field->offset;
-	node->length = (size_t)field->size;
-	return node;
-}
-
-static struct node *compile_text_kind(struct compiler *compiler, const struct tep_print_arg *arg)
-{
-	if (is_choice(arg))
-		return compile_choice(compiler, &arg->op, compile_text);
-	switch (arg->type) {
-	case TEP_PRINT_ATOM:
-		return compile_literal(compiler, arg->atom.atom);
-	case TEP_PRINT_FLAGS:
-		return compile_named(compiler, NODE_FLAGS, arg->flags.field, arg->flags.delim,
-				     arg->flags.flags);
-	case TEP_PRINT_SYMBOL:
-		return compile_named(compiler, NODE_SYMBOLS, arg->symbol.field, NULL,
-				     arg->symbol.symbols);
-	case TEP_PRINT_STRING:
-		return compile_dynamic(compiler, &arg->string);
-	case TEP_PRINT_FIELD:
-		return compile_chars(compiler, field_of(compiler, &arg->field));
-	default:
-		return unknown(compiler);
-	}
-}
-
-static struct node *compile_text(struct compiler *compiler, const struct tep_print_arg *arg)
-{
-	return nested(compiler, arg, compile_text_kind);
-}
-
-static char unescape(char c)
-{
-	switch (c) {
-	case 'n':
-		return '\n';
-	case 't':
-		return '\t';
-	case 'r':
-		return '\r';
-	default:
-		return c;
-	}
-}
-
-/* Text up to the next conversion; "%%" is text. Returns behind it. */
+/* The text up to the next conversion; "%%" is text. Returns where it ends, NULL without memory. */
 static const char *compile_plain(struct compiler *compiler, const char *at, struct piece *piece)
 {
-	char *text = keep(compiler, strlen(at) + 1);
-	size_t length = 0;
+	char *text = allocate(compiler, strlen(at) + 1);
+	const char *escape;
 
-	if (!text)
-		return NULL;
-	while (*at && (*at != '%' || at[1] == '%')) {
-		if (*at == '\\' && at[1])
-			text[length++] = unescape(*++at);
-		else if (*at == '%')
-			text[length++] = *++at;
-		else
-			text[length++] = *at;
-		at++;
-	}
 	piece->text = text;
-	piece->length = length;
-	return at;
-}
+	for (; text && *at && (*at != '%' || at[1] == '%'); at++) {
+		if (*at == '%') {
+			at++;
+		} else if (*at == '\\' && at[1]) {
+			static const char letters[] = "ntr", characters[] = "\n\t\r";
 
-static const char *parse_flags(const char *at, unsigned int *flags)
-{
-	static const char letters[] = "-+ #0";
-	const char *letter;
-
-	while (*at && (letter = strchr(letters, *at))) {
-		*flags |= 1u << (letter - letters);
-		at++;
+			escape = strchr(letters, *++at);
+			text[piece->length++] = escape ? characters[escape - letters] : *at;
+			continue;
+		}
+		text[piece->length++] = *at;
 	}
-	return at;
+	return text ? at : NULL;
 }
 
 static const char *parse_count(const char *at, int *count)
@@ -523,12 +519,35 @@ static const char *parse_length(const char *at, int long_size, int *size)
 	return at;
 }
 
-/* %p, %px and %pK print an address; %ps, %pS, %pB and their older names a symbol. */
-static const char *parse_pointer(const char *at, struct piece *piece)
+/* From the '%' on. Returns what follows the conversion, NULL for one that is not known. */
+static const char *parse_conversion(const char *at, int long_size, struct piece *piece)
 {
+	static const char flags[] = "-+ #0", letters[] = "diuoxXcsp";
+	static const enum conversion conversions[] = {
+		CONVERT_SIGNED,	   CONVERT_SIGNED, CONVERT_UNSIGNED, CONVERT_OCTAL,   CONVERT_HEX,
+		CONVERT_UPPER_HEX, CONVERT_CHAR,   CONVERT_STRING,   CONVERT_POINTER,
+	};
+
+	piece->width = -1;
+	piece->precision = -1;
+	while (*++at && strchr(flags, *at))
+		piece->flags |= 1u << (strchr(flags, *at) - flags);
+	at = parse_count(at, &piece->width);
+	if (*at == '.') {
+		piece->precision = 0;
+		at = parse_count(at + 1, &piece->precision);
+	}
+	at = parse_length(at, long_size, &piece->size);
+	if (!*at || !strchr(letters, *at))
+		return NULL;
+	piece->conversion = conversions[strchr(letters, *at) - letters];
+	if (*at++ != 'p')
+		return at;
+	/* %p, %px and %pK print an address; %ps, %pS, %pB and their older names a symbol. */
+	piece->size = long_size;
 	if (*at && strchr("sSfFB", *at)) {
-		piece->conversion = *at == 's' || *at == 'f' ? 's' : 'S';
-		piece->size = 0;
+		piece->conversion =
+			*at == 's' || *at == 'f' ? CONVERT_SYMBOL : CONVERT_SYMBOL_OFFSET;
 		return at + 1;
 	}
 	if (*at == 'x' || *at == 'K')
@@ -536,69 +555,33 @@ static const char *parse_pointer(const char *at, struct piece *piece)
 	return isalnum((unsigned char)*at) ? NULL : at;
 }
 
-/* Behind the '%'. Returns behind the conversion, NULL for one that is not known. */
-static const char *parse_conversion(const char *at, int long_size, struct piece *piece)
-{
-	piece->width = -1;
-	piece->precision = -1;
-	at = parse_flags(at, &piece->flags);
-	at = parse_count(at, &piece->width);
-	if (*at == '.') {
-		piece->precision = 0;
-		at = parse_count(at + 1, &piece->precision);
-	}
-	at = parse_length(at, long_size, &piece->size);
-	piece->conversion = *at == 'i' ? 'd' : *at;
-	if (!*at || !strchr("diuxXocsp", *at))
-		return NULL;
-	if (*at != 'p')
-		return at + 1;
-	piece->size = long_size;
-	return parse_pointer(at + 1, piece);
-}
-
-static const char *compile_piece(struct compiler *compiler, const char *at, struct piece *piece,
-				 const struct tep_print_arg **arg)
-{
-	at = compile_plain(compiler, at, piece);
-	if (!at || !*at)
-		return at;
-	at = parse_conversion(at + 1, compiler->format->setup.long_size, piece);
-	if (!at || !*arg)
-		return unknown(compiler);
-	piece->argument = piece->conversion == 's' && !print_is_symbol(piece) ?
-				  compile_text(compiler, *arg) :
-				  compile_number(compiler, *arg);
-	*arg = (*arg)->next;
-	return piece->argument ? at : NULL;
-}
-
-static size_t count_pieces(const char *format)
-{
-	size_t count = 1;
-
-	for (; *format; format++)
-		count += *format == '%';
-	return count;
-}
-
-static int compile(struct compiler *compiler)
+static int compile_format(struct compiler *compiler)
 {
 	const struct tep_print_arg *arg = compiler->event->print_fmt.args;
 	const char *at = compiler->event->print_fmt.format;
 	struct print_format *format = compiler->format;
+	size_t most = 1;
 
 	if (!at || (compiler->event->flags & TEP_EVENT_FL_FAILED))
 		return -ENOTSUP;
-	format->pieces = keep(compiler, count_pieces(at) * sizeof(*format->pieces));
+	for (const char *c = at; *c; c++)
+		most += *c == '%';
+	format->pieces = allocate(compiler, most * sizeof(*format->pieces));
 	if (!format->pieces)
-		return compiler->error;
+		return -ENOMEM;
 	while (*at) {
-		at = compile_piece(compiler, at, &format->pieces[format->nr_pieces++], &arg);
-		if (!at)
-			return compiler->error;
+		struct piece *piece = &format->pieces[format->nr_pieces++];
+
+		at = compile_plain(compiler, at, piece);
+		if (!at || !*at)
+			break;
+		at = parse_conversion(at, format->setup.long_size, piece);
+		if (!at || !arg)
+			return -ENOTSUP;
+		piece->argument = compile(compiler, arg, piece->conversion == CONVERT_STRING);
+		arg = arg->next;
 	}
-	return arg ? -ENOTSUP : 0;
+	return !compiler->error && arg ? -ENOTSUP : compiler->error;
 }
 
 int print_format_new(struct print_format **ret_format, struct tep_event *event,
@@ -611,7 +594,7 @@ int print_format_new(struct print_format **ret_format, struct tep_event *event,
 	if (!compiler.format)
 		return -ENOMEM;
 	compiler.format->setup = *setup;
-	ret = compile(&compiler);
+	ret = compile_format(&compiler);
 	if (ret) {
 		print_format_free(compiler.format);
 		return ret;

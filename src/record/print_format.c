@@ -6,6 +6,196 @@
 
 #define SYMBOL_TEXT_MAX 256
 
+/* A record while it is printed. */
+struct source {
+	const struct print_format *format;
+	const unsigned char *data;
+	size_t size;
+};
+
+/* ---- numbers, as C calculates ---- */
+
+static struct value calculate(const struct source *source, const struct node *node);
+
+static struct value wrap(struct value value)
+{
+	int unused = 64 - value.size * 8;
+
+	value.bits <<= unused;
+	if (value.is_signed)
+		value.bits = (uint64_t)((int64_t)value.bits >> unused);
+	else
+		value.bits >>= unused;
+	return value;
+}
+
+static struct value promote(struct value value)
+{
+	if (value.size < 4) {
+		value.size = 4;
+		value.is_signed = true;
+	}
+	return value;
+}
+
+static struct value truth(bool is_true)
+{
+	return (struct value){ .bits = is_true, .size = 4, .is_signed = true };
+}
+
+/* A number of 1 to 8 bytes in the record, 0 where it lies outside. */
+static uint64_t read_number(const struct source *source, size_t offset, size_t size)
+{
+	uint64_t value = 0;
+
+	if (offset > source->size || size > source->size - offset)
+		return 0;
+	for (size_t i = 0; i < size; i++)
+		value = value << 8 |
+			source->data[offset +
+				     (source->format->setup.big_endian ? i : size - 1 - i)];
+	return value;
+}
+
+static struct value unary(int op, struct value a)
+{
+	if (op == OPERATOR('!', 0))
+		return truth(!a.bits);
+	a = promote(a);
+	if (op == OPERATOR('~', 0))
+		a.bits = ~a.bits;
+	if (op == OPERATOR('-', 0))
+		a.bits = 0 - a.bits;
+	return wrap(a);
+}
+
+static struct value shift(int op, struct value a, struct value b)
+{
+	a = promote(a);
+	if (b.bits >= a.size * 8u)
+		a.bits = 0;
+	else if (op == OPERATOR('<', '<'))
+		a.bits <<= b.bits;
+	else if (a.is_signed)
+		a.bits = (uint64_t)((int64_t)a.bits >> b.bits);
+	else
+		a.bits >>= b.bits;
+	return wrap(a);
+}
+
+/* A division by 0 gives 0. */
+static uint64_t divide(int op, struct value a, struct value b)
+{
+	bool negative = a.is_signed && (int64_t)a.bits < 0;
+	uint64_t left = negative ? 0 - a.bits : a.bits, right = b.bits, result;
+
+	if (!right)
+		return 0;
+	if (op == OPERATOR('/', 0) && b.is_signed && (int64_t)b.bits < 0)
+		negative = !negative;
+	if (b.is_signed && (int64_t)b.bits < 0)
+		right = 0 - b.bits;
+	result = op == OPERATOR('/', 0) ? left / right : left % right;
+	return negative ? 0 - result : result;
+}
+
+/* An operator of two numbers that the usual arithmetic conversions have given one type. */
+static struct value binary(int op, struct value a, struct value b)
+{
+	bool less = a.is_signed ? (int64_t)a.bits < (int64_t)b.bits : a.bits < b.bits;
+
+	switch (op) {
+	case OPERATOR('+', 0):
+		a.bits += b.bits;
+		break;
+	case OPERATOR('-', 0):
+		a.bits -= b.bits;
+		break;
+	case OPERATOR('*', 0):
+		a.bits *= b.bits;
+		break;
+	case OPERATOR('/', 0):
+	case OPERATOR('%', 0):
+		a.bits = divide(op, a, b);
+		break;
+	case OPERATOR('&', 0):
+		a.bits &= b.bits;
+		break;
+	case OPERATOR('|', 0):
+		a.bits |= b.bits;
+		break;
+	case OPERATOR('^', 0):
+		a.bits ^= b.bits;
+		break;
+	case OPERATOR('=', '='):
+		return truth(a.bits == b.bits);
+	case OPERATOR('!', '='):
+		return truth(a.bits != b.bits);
+	case OPERATOR('<', 0):
+		return truth(less);
+	case OPERATOR('>', 0):
+		return truth(!less && a.bits != b.bits);
+	case OPERATOR('<', '='):
+		return truth(less || a.bits == b.bits);
+	default:
+		return truth(!less);
+	}
+	return wrap(a);
+}
+
+static struct value calculate_op(const struct source *source, const struct node *node)
+{
+	struct value a, b = calculate(source, node->right);
+	const struct value *type;
+
+	if (!node->left)
+		return unary(node->op, b);
+	a = calculate(source, node->left);
+	switch (node->op) {
+	case OPERATOR('&', '&'):
+		return truth(a.bits && b.bits);
+	case OPERATOR('|', '|'):
+		return truth(a.bits || b.bits);
+	case OPERATOR('<', '<'):
+	case OPERATOR('>', '>'):
+		return shift(node->op, a, b);
+	default:
+		a = promote(a);
+		b = promote(b);
+		type = a.size > b.size || (a.size == b.size && !a.is_signed) ? &a : &b;
+		a = wrap((struct value){ a.bits, type->size, type->is_signed });
+		b = wrap((struct value){ b.bits, a.size, a.is_signed });
+		return binary(node->op, a, b);
+	}
+}
+
+static const struct node *chosen(const struct source *source, const struct node *choice)
+{
+	return calculate(source, choice->condition).bits ? choice->left : choice->right;
+}
+
+static struct value calculate(const struct source *source, const struct node *node)
+{
+	struct value value = node->value;
+
+	switch (node->kind) {
+	case NODE_FIELD:
+		value.bits = read_number(source, node->offset, value.size);
+		return wrap(value);
+	case NODE_CAST:
+		value.bits = calculate(source, node->left).bits;
+		return wrap(value);
+	case NODE_OP:
+		return calculate_op(source, node);
+	case NODE_CHOICE:
+		return calculate(source, chosen(source, node));
+	default:
+		return value;
+	}
+}
+
+/* ---- text ---- */
+
 /* As with snprintf(), the length is that of the whole text, of which size bytes are there. */
 struct out {
 	char *text;
@@ -13,14 +203,7 @@ struct out {
 	size_t length;
 };
 
-static void put_char(struct out *out, char c)
-{
-	if (out->length < out->size)
-		out->text[out->length] = c;
-	out->length++;
-}
-
-/* How much of @length bytes from @at on there is room for. */
+/* Of @length bytes from @at on, how many there is room for. */
 static size_t visible(const struct out *out, size_t at, size_t length)
 {
 	if (at >= out->size)
@@ -42,88 +225,70 @@ static void put_string(struct out *out, const char *text)
 
 static void put_repeated(struct out *out, char c, int count)
 {
-	while (count-- > 0)
-		put_char(out, c);
-}
-
-/* Digits from the right end of @digits; returns the first. */
-static char *make_digits(char *end, uint64_t value, unsigned int base, bool upper)
-{
-	const char *letters = upper ? "0123456789ABCDEF" : "0123456789abcdef";
-
-	do {
-		*--end = letters[value % base];
-		value /= base;
-	} while (value);
-	return end;
-}
-
-static unsigned int base_of(char conversion)
-{
-	switch (conversion) {
-	case 'x':
-	case 'X':
-		return 16;
-	case 'o':
-		return 8;
-	default:
-		return 10;
-	}
+	for (; count > 0; count--)
+		put_chars(out, &c, 1);
 }
 
 /* The sign or the prefix; the kernel writes 0x before a zero too, unlike the C library. */
-static const char *prefix_of(const struct piece *piece, bool negative, bool is_zero)
+static const char *prefix_of(const struct piece *piece, struct value value)
 {
-	if (negative)
-		return "-";
-	if (piece->conversion == 'd' && (piece->flags & FLAG_PLUS))
-		return "+";
-	if (piece->conversion == 'd' && (piece->flags & FLAG_SPACE))
-		return " ";
-	if (!(piece->flags & FLAG_ALTERNATE))
+	bool alternate = piece->flags & FLAG_ALTERNATE;
+
+	switch (piece->conversion) {
+	case CONVERT_SIGNED:
+		if ((int64_t)value.bits < 0)
+			return "-";
+		if (piece->flags & FLAG_PLUS)
+			return "+";
+		return piece->flags & FLAG_SPACE ? " " : "";
+	case CONVERT_OCTAL:
+		return alternate && value.bits ? "0" : "";
+	case CONVERT_HEX:
+		return alternate ? "0x" : "";
+	case CONVERT_UPPER_HEX:
+		return alternate ? "0X" : "";
+	default:
 		return "";
-	if (piece->conversion == 'o')
-		return is_zero ? "" : "0";
-	if (piece->conversion == 'x')
-		return "0x";
-	return piece->conversion == 'X' ? "0X" : "";
+	}
 }
 
 static void put_number(struct out *out, const struct piece *piece, uint64_t bits)
 {
-	char digits[24], *end = digits + sizeof(digits), *first;
-	struct value value = print_value_wrap((struct value){
-		.bits = bits,
-		.size = (uint8_t)piece->size,
-		.is_signed = piece->conversion == 'd',
-	});
-	bool negative = value.is_signed && (int64_t)value.bits < 0;
-	const char *prefix = prefix_of(piece, negative, !value.bits);
-	int length, zeros, pad;
+	bool is_signed = piece->conversion == CONVERT_SIGNED, left = piece->flags & FLAG_LEFT;
+	struct value value = wrap((struct value){ bits, (uint8_t)piece->size, is_signed });
+	bool is_hex = piece->conversion == CONVERT_HEX || piece->conversion == CONVERT_UPPER_HEX;
+	unsigned int base = is_hex ? 16 : piece->conversion == CONVERT_OCTAL ? 8 : 10;
+	const char *letters =
+		piece->conversion == CONVERT_UPPER_HEX ? "0123456789ABCDEF" : "0123456789abcdef";
+	const char *prefix = prefix_of(piece, value);
+	uint64_t rest = *prefix == '-' ? 0 - value.bits : value.bits;
+	char digits[24], *end = digits + sizeof(digits), *first = end;
+	int zeros, pad;
 
-	first = make_digits(end, negative ? 0 - value.bits : value.bits, base_of(piece->conversion),
-			    piece->conversion == 'X');
-	length = (int)(end - first);
-	zeros = piece->precision > length ? piece->precision - length : 0;
-	pad = piece->width - (int)strlen(prefix) - zeros - length;
-	if ((piece->flags & FLAG_ZERO) && !(piece->flags & FLAG_LEFT) && pad > 0) {
+	do
+		*--first = letters[rest % base];
+	while (rest /= base);
+	zeros = piece->precision > end - first ? piece->precision - (int)(end - first) : 0;
+	pad = piece->width - (int)strlen(prefix) - zeros - (int)(end - first);
+	if ((piece->flags & FLAG_ZERO) && !left && pad > 0) {
 		zeros += pad;
 		pad = 0;
 	}
-	put_repeated(out, ' ', piece->flags & FLAG_LEFT ? 0 : pad);
+	put_repeated(out, ' ', left ? 0 : pad);
 	put_string(out, prefix);
 	put_repeated(out, '0', zeros);
-	put_chars(out, first, (size_t)length);
-	put_repeated(out, ' ', piece->flags & FLAG_LEFT ? pad : 0);
+	put_chars(out, first, (size_t)(end - first));
+	put_repeated(out, ' ', left ? pad : 0);
 }
 
 static void put_hex(struct out *out, uint64_t value)
 {
-	char digits[24], *end = digits + sizeof(digits), *first;
+	static const struct piece piece = { .conversion = CONVERT_HEX,
+					    .flags = FLAG_ALTERNATE,
+					    .size = 8,
+					    .precision = -1 };
 
-	first = make_digits(end, value, 16, false);
-	put_string(out, "0x");
-	put_chars(out, first, (size_t)(end - first));
+	put_number(out, &piece, value);
 }
 
 /* The kernel takes flags and masks as longs, however wide the fields are. */
@@ -135,11 +300,12 @@ static uint64_t long_of(const struct source *source, uint64_t value)
 /* The kernel's order: names as listed, each takes its bits away, the rest as a number. */
 static void put_flags(struct out *out, const struct source *source, const struct node *node)
 {
-	uint64_t flags = long_of(source, print_value(source, node->left).bits), mask;
+	uint64_t flags = long_of(source, calculate(source, node->left).bits);
 	const char *delimiter = "";
 
 	for (size_t i = 0; i < node->nr_names && flags; i++) {
-		mask = long_of(source, node->names[i].value);
+		uint64_t mask = long_of(source, node->names[i].value);
+
 		if ((flags & mask) != mask)
 			continue;
 		flags &= ~mask;
@@ -155,7 +321,7 @@ static void put_flags(struct out *out, const struct source *source, const struct
 
 static void put_symbols(struct out *out, const struct source *source, const struct node *node)
 {
-	uint64_t value = long_of(source, print_value(source, node->left).bits);
+	uint64_t value = long_of(source, calculate(source, node->left).bits);
 
 	for (size_t i = 0; i < node->nr_names; i++) {
 		if (value == long_of(source, node->names[i].value)) {
@@ -183,7 +349,7 @@ static void put_record_chars(struct out *out, const struct source *source, size_
 /* __data_loc: the low half of the field is an offset, the high half a length. */
 static void put_dynamic(struct out *out, const struct source *source, const struct node *node)
 {
-	uint64_t location = print_value_read(source, node->offset, node->length);
+	uint64_t location = read_number(source, node->offset, node->length);
 	size_t offset = location & 0xffff;
 
 	if (!location)
@@ -196,9 +362,8 @@ static void put_dynamic(struct out *out, const struct source *source, const stru
 static void put_text(struct out *out, const struct source *source, const struct node *node)
 {
 	switch (node->kind) {
-	case NODE_OP:
-		put_text(out, source,
-			 print_value(source, node->condition).bits ? node->left : node->right);
+	case NODE_CHOICE:
+		put_text(out, source, chosen(source, node));
 		break;
 	case NODE_FLAGS:
 		put_flags(out, source, node);
@@ -220,21 +385,32 @@ static void put_text(struct out *out, const struct source *source, const struct 
 static void put_symbol(struct out *out, const struct print_setup *setup, uint64_t address,
 		       char style)
 {
-	char text[SYMBOL_TEXT_MAX];
+	char text[SYMBOL_TEXT_MAX] = "";
 
 	if (!setup->symbol) {
 		put_hex(out, address);
 		return;
 	}
-	text[0] = '\0';
 	setup->symbol(setup->context, address, style, text, sizeof(text));
 	put_string(out, text);
 }
 
-static void pad_left(struct out *out, size_t start, size_t length, size_t pad)
+/* Width and precision of the string that was printed from @start on. */
+static void adjust(struct out *out, const struct piece *piece, size_t start)
 {
-	size_t moved = visible(out, start + pad, length);
+	size_t length = out->length - start, pad, moved;
 
+	if (piece->precision >= 0 && length > (size_t)piece->precision)
+		length = (size_t)piece->precision;
+	out->length = start + length;
+	if (piece->width < 0 || length >= (size_t)piece->width)
+		return;
+	pad = (size_t)piece->width - length;
+	if (piece->flags & FLAG_LEFT) {
+		put_repeated(out, ' ', (int)pad);
+		return;
+	}
+	moved = visible(out, start + pad, length);
 	if (moved)
 		memmove(out->text + start + pad, out->text + start, moved);
 	out->length = start;
@@ -242,55 +418,39 @@ static void pad_left(struct out *out, size_t start, size_t length, size_t pad)
 	out->length += length;
 }
 
-/* Width and precision of what was printed from @start on. */
-static void adjust(struct out *out, const struct piece *piece, size_t start)
-{
-	size_t length = out->length - start;
-
-	if (piece->precision >= 0 && length > (size_t)piece->precision) {
-		length = (size_t)piece->precision;
-		out->length = start + length;
-	}
-	if (piece->width < 0 || length >= (size_t)piece->width)
-		return;
-	if (piece->flags & FLAG_LEFT)
-		put_repeated(out, ' ', piece->width - (int)length);
-	else
-		pad_left(out, start, length, (size_t)piece->width - length);
-}
-
-static void put_pointer(struct out *out, const struct piece *piece, uint64_t address)
-{
-	struct piece hex = *piece;
-
-	hex.conversion = 'x';
-	if (hex.width < 0) {
-		hex.width = 2 * hex.size;
-		hex.flags |= FLAG_ZERO;
-	}
-	put_number(out, &hex, address);
-}
-
 static void put_argument(struct out *out, const struct source *source, const struct piece *piece)
 {
 	size_t start = out->length;
+	struct piece address;
 	uint64_t bits;
 
-	if (piece->conversion == 's' && !print_is_symbol(piece)) {
+	if (piece->conversion == CONVERT_STRING) {
 		put_text(out, source, piece->argument);
 		adjust(out, piece, start);
 		return;
 	}
-	bits = print_value(source, piece->argument).bits;
-	if (print_is_symbol(piece)) {
-		put_symbol(out, &source->format->setup, bits, piece->conversion);
+	bits = calculate(source, piece->argument).bits;
+	switch (piece->conversion) {
+	case CONVERT_SYMBOL:
+	case CONVERT_SYMBOL_OFFSET:
+		put_symbol(out, &source->format->setup, bits,
+			   piece->conversion == CONVERT_SYMBOL ? 's' : 'S');
 		adjust(out, piece, start);
-	} else if (piece->conversion == 'p') {
-		put_pointer(out, piece, bits);
-	} else if (piece->conversion == 'c') {
-		put_char(out, (char)bits);
+		break;
+	case CONVERT_CHAR:
+		put_chars(out, &(char){ (char)bits }, 1);
 		adjust(out, piece, start);
-	} else {
+		break;
+	case CONVERT_POINTER:
+		address = *piece;
+		address.conversion = CONVERT_HEX;
+		if (address.width < 0) {
+			address.width = 2 * address.size;
+			address.flags |= FLAG_ZERO;
+		}
+		put_number(out, &address, bits);
+		break;
+	default:
 		put_number(out, piece, bits);
 	}
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef ALLOCFILT_PRINT_PROGRAM_H
-#define ALLOCFILT_PRINT_PROGRAM_H
+#ifndef ALLOCFILT_RECORD_PRINT_PROGRAM_H
+#define ALLOCFILT_RECORD_PRINT_PROGRAM_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -8,35 +8,12 @@
 
 #include "record/print_format.h"
 
-/* What a print format is compiled to: between print_compile, print_value and print_format. */
+/* What print_compile.c makes of a print format, and print_format.c runs. */
 
-enum op {
-	OP_ADD,
-	OP_SUB,
-	OP_MUL,
-	OP_DIV,
-	OP_MOD,
-	OP_SHL,
-	OP_SHR,
-	OP_AND,
-	OP_OR,
-	OP_XOR,
-	OP_EQ,
-	OP_NE,
-	OP_LT,
-	OP_GT,
-	OP_LE,
-	OP_GE,
-	OP_LOGIC_AND,
-	OP_LOGIC_OR,
-	OP_NOT,
-	OP_INVERT,
-	OP_MINUS,
-	OP_PLUS,
-	OP_CHOOSE,
-};
+/* An operator is its own characters: "+" is OPERATOR('+', 0), "<<" is OPERATOR('<', '<'). */
+#define OPERATOR(first, second) ((first) << 8 | (second))
 
-/* A number as C has it: promoted, wrapped to its size, and sign-extended where it has a sign. */
+/* A number as C has it: wrapped to its size, and sign-extended where it has a sign. */
 struct value {
 	uint64_t bits;
 	uint8_t size; /* 1, 2, 4, 8 */
@@ -44,15 +21,19 @@ struct value {
 };
 
 enum node_kind {
-	NODE_NUMBER,  /* value */
-	NODE_FIELD,   /* offset, value's size and sign */
-	NODE_CAST,    /* left; value's size and sign */
-	NODE_OP,      /* op, left, right; OP_CHOOSE: condition, left, right */
+	/* numbers */
+	NODE_NUMBER, /* value */
+	NODE_FIELD,  /* offset, value's size and sign */
+	NODE_CAST,   /* left; value's size and sign */
+	NODE_OP,     /* op, left (NULL: unary), right */
+	/* numbers or strings */
+	NODE_CHOICE, /* condition, left, right */
+	/* strings */
 	NODE_FLAGS,   /* left, names, text is the delimiter */
 	NODE_SYMBOLS, /* left, names */
 	NODE_TEXT,    /* text */
 	NODE_CHARS,   /* offset, length: a char array */
-	NODE_DYNAMIC, /* offset, length of the field that tells where; relative */
+	NODE_DYNAMIC, /* offset and length of a __data_loc, or __rel_loc with relative */
 };
 
 struct name {
@@ -62,7 +43,7 @@ struct name {
 
 struct node {
 	enum node_kind kind;
-	enum op op;
+	int op; /* OPERATOR() */
 	struct value value;
 	size_t offset;
 	size_t length;
@@ -75,17 +56,32 @@ struct node {
 	const char *text;
 };
 
-#define FLAG_LEFT      0x01 /* - */
-#define FLAG_PLUS      0x02 /* + */
+/* Bit n: the n-th of the letters "-+ #0". */
+#define FLAG_LEFT      0x01
+#define FLAG_PLUS      0x02
 #define FLAG_SPACE     0x04
-#define FLAG_ALTERNATE 0x08 /* # */
+#define FLAG_ALTERNATE 0x08
 #define FLAG_ZERO      0x10
+
+enum conversion {
+	CONVERT_NOTHING, /* the end of the format */
+	CONVERT_SIGNED,
+	CONVERT_UNSIGNED,
+	CONVERT_OCTAL,
+	CONVERT_HEX,
+	CONVERT_UPPER_HEX,
+	CONVERT_CHAR,
+	CONVERT_STRING,
+	CONVERT_POINTER,
+	CONVERT_SYMBOL,	       /* %ps */
+	CONVERT_SYMBOL_OFFSET, /* %pS */
+};
 
 /* Plain text, then at most one conversion. */
 struct piece {
 	const char *text;
 	size_t length;
-	char conversion; /* d u x X o c s p, S and B for %pS and the like; 0: none */
+	enum conversion conversion;
 	unsigned int flags;
 	int width;     /* -1: none */
 	int precision; /* -1: none */
@@ -93,39 +89,11 @@ struct piece {
 	struct node *argument;
 };
 
-/* All that a format is made of is freed with it. */
-struct chunk {
-	struct chunk *next;
-	max_align_t data[];
-};
-
 struct print_format {
 	struct print_setup setup;
-	struct chunk *chunks;
+	struct chunk *chunks; /* all memory that the format is made of */
 	struct piece *pieces;
 	size_t nr_pieces;
 };
-
-/* A record while it is printed. */
-struct source {
-	const struct print_format *format;
-	const unsigned char *data;
-	size_t size;
-};
-
-/** print_value_wrap - cut a value to its size, extend its sign */
-struct value print_value_wrap(struct value value);
-
-/** print_value_read - a number of 1 to 8 bytes in the record, 0 where it lies outside */
-uint64_t print_value_read(const struct source *source, size_t offset, size_t size);
-
-/** print_value - what an expression is for a record, as C calculates */
-struct value print_value(const struct source *source, const struct node *node);
-
-/** print_is_symbol - is a piece a %ps or a %pS? */
-static inline bool print_is_symbol(const struct piece *piece)
-{
-	return piece->conversion == 'S' || (piece->conversion == 's' && !piece->size);
-}
 
 #endif
