@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+#include <ctype.h>
+#include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,96 +17,86 @@
 #define TYPES_MAX    65536	/* common_type has 16 bits */
 #define TYPE_IGNORED UINT16_MAX /* in place of an index */
 #define CPUS_MAX     8192	/* CONFIG_NR_CPUS goes no higher */
-#define ROLES_MAX    4096	/* addresses whose role is kept; a power of two */
+#define ROLES_BITS   12		/* 4096 addresses whose role is kept */
+#define FIELDS_MAX   16
 
 /* Deeper than any kernel's return stack: such a record is damaged. */
 #define DEPTH_MAX 1024
 
-/* Where a field lies in a record; size 0: this event has none. */
+/* Which field of an event goes where in struct record. */
+struct binding {
+	const char *name;
+	uint16_t to;
+	uint8_t to_size;
+	bool required;
+};
+
+#define TO(member) offsetof(struct record, member), sizeof(((struct record *)NULL)->member)
+
+static const struct binding common_bindings[] = {
+	{ "common_pid", TO(pid), true },
+	{ "common_flags", TO(flags), true },
+	{ NULL },
+};
+
+static const struct binding window_bindings[] = {
+	{ "func", TO(window.function), true },
+	{ "calltime", TO(window.calltime), true },
+	{ "rettime", TO(window.rettime), true },
+	{ "depth", TO(window.depth), true },
+	{ NULL },
+};
+
+/* The names under which kernels have the members of struct record_fields. */
+static const struct binding event_bindings[] = {
+	{ "shr", TO(fields.shrinker), false },
+	{ "shrink", TO(fields.callback), false },
+	{ "gfp_flags", TO(fields.gfp), false },
+	{ "gfp_mask", TO(fields.gfp), false },
+	{ "nr_reclaimed", TO(fields.nr_reclaimed), false },
+	{ "nr_scanned", TO(fields.nr_scanned), false },
+	{ "memcg_id", TO(fields.memcg_id), false },
+	{ "order", TO(fields.order), false },
+	{ "nid", TO(fields.nid), false },
+	{ "status", TO(fields.status), false },
+	{ "reason", TO(fields.status), false },
+	{ "retval", TO(fields.status), false },
+	{ "usec_delayed", TO(fields.usec_delayed), false },
+	{ NULL },
+};
+
+/* Device and callback are there where a probe needs them. */
+static const struct binding superblock_bindings[] = {
+	{ "shr", TO(superblock.shrinker), true },
+	{ "shrink", TO(superblock.callback), false },
+	{ "dev", TO(superblock.device), false },
+	{ NULL },
+};
+
+static const struct binding stack_bindings[] = {
+	{ "common_preempt_count", TO(stack.preempt_count), true },
+	{ NULL },
+};
+
 struct field {
 	uint16_t offset;
-	uint8_t size;
+	uint8_t size; /* 1, 2, 4, 8 */
 	bool is_signed;
-};
-
-enum common { COMMON_TYPE, COMMON_FLAGS, COMMON_PREEMPT_COUNT, COMMON_PID, COMMON_COUNT };
-
-enum window_field { WINDOW_FUNCTION, WINDOW_CALLTIME, WINDOW_RETTIME, WINDOW_DEPTH, WINDOW_COUNT };
-
-enum superblock_field {
-	SUPERBLOCK_SHRINKER,
-	SUPERBLOCK_NAME,
-	SUPERBLOCK_DEVICE,
-	SUPERBLOCK_CALLBACK,
-	SUPERBLOCK_COUNT,
-};
-
-/* One for each member of struct record_fields, and the names under which kernels have it. */
-enum event_field {
-	FIELD_SHRINKER,
-	FIELD_CALLBACK,
-	FIELD_GFP,
-	FIELD_NR_RECLAIMED,
-	FIELD_NR_SCANNED,
-	FIELD_MEMCG_ID,
-	FIELD_ORDER,
-	FIELD_NID,
-	FIELD_STATUS,
-	FIELD_USEC_DELAYED,
-	FIELD_COUNT,
-};
-
-#define FIELDS_MAX FIELD_COUNT
-
-static const char *const common_names[COMMON_COUNT] = {
-	[COMMON_TYPE] = "common_type",
-	[COMMON_FLAGS] = "common_flags",
-	[COMMON_PREEMPT_COUNT] = "common_preempt_count",
-	[COMMON_PID] = "common_pid",
-};
-
-static const char *const window_names[WINDOW_COUNT] = {
-	[WINDOW_FUNCTION] = "func",
-	[WINDOW_CALLTIME] = "calltime",
-	[WINDOW_RETTIME] = "rettime",
-	[WINDOW_DEPTH] = "depth",
-};
-
-static const char *const superblock_names[SUPERBLOCK_COUNT] = {
-	[SUPERBLOCK_SHRINKER] = "shr",
-	[SUPERBLOCK_NAME] = "id",
-	[SUPERBLOCK_DEVICE] = "dev",
-	[SUPERBLOCK_CALLBACK] = "shrink",
-};
-
-static const struct {
-	const char *name;
-	enum event_field field;
-} event_names[] = {
-	{ "shr", FIELD_SHRINKER },
-	{ "shrink", FIELD_CALLBACK },
-	{ "gfp_flags", FIELD_GFP },
-	{ "gfp_mask", FIELD_GFP },
-	{ "nr_reclaimed", FIELD_NR_RECLAIMED },
-	{ "nr_scanned", FIELD_NR_SCANNED },
-	{ "memcg_id", FIELD_MEMCG_ID },
-	{ "order", FIELD_ORDER },
-	{ "nid", FIELD_NID },
-	{ "status", FIELD_STATUS },
-	{ "reason", FIELD_STATUS },
-	{ "retval", FIELD_STATUS },
-	{ "usec_delayed", FIELD_USEC_DELAYED },
+	uint8_t to_size; /* 1, 4, 8 */
+	uint16_t to;	 /* in struct record */
 };
 
 struct format {
 	int event;	/* index into the plan's events, or DECODE_… */
 	size_t minimum; /* bytes of a whole record */
-	struct field common[COMMON_COUNT];
 	struct field fields[FIELDS_MAX];
+	size_t nr_fields;
+	size_t data; /* offset of what has no fixed size: print's buf, our probe's id, caller */
 	struct tep_event *parsed;
 	struct print_format *text; /* NULL: libtraceevent has to print it */
 };
 
+/* The role of the last function of this hash that was asked for. */
 struct role_entry {
 	uint64_t function;
 	int32_t role;
@@ -120,9 +112,8 @@ struct decode {
 	size_t nr_formats;
 	uint16_t *by_type;	  /* TYPES_MAX: index into formats plus one; 0: unknown */
 	int16_t *indent;	  /* CPUS_MAX */
-	struct role_entry *roles; /* ROLES_MAX */
-	size_t nr_roles;
-	bool asked; /* for more formats */
+	struct role_entry *roles; /* 1 << ROLES_BITS */
+	bool asked;		  /* for more formats */
 	uint64_t unknown;
 	int first_unknown;
 	uint64_t damaged;
@@ -131,39 +122,33 @@ struct decode {
 
 /* ---- set-up ---- */
 
-static struct tep_handle *new_handle(const struct page_layout *layout)
-{
-	struct tep_handle *tep = tep_alloc();
-
-	if (!tep)
-		return NULL;
-	/* What it cannot parse is told by its return value; it must not write to our stderr. */
-	tep_set_loglevel(TEP_LOG_NONE);
-	tep_set_file_bigendian(tep, layout->big_endian ? TEP_BIG_ENDIAN : TEP_LITTLE_ENDIAN);
-	tep_set_local_bigendian(tep, tep_is_bigendian() ? TEP_BIG_ENDIAN : TEP_LITTLE_ENDIAN);
-	tep_set_long_size(tep, layout->long_size);
-	tep_set_page_size(tep, (int)layout->size);
-	return tep;
-}
-
 struct decode *decode_new(const struct decode_setup *setup)
 {
 	struct decode *decode = calloc(1, sizeof(*decode));
+	const struct page_layout *layout = &setup->layout;
 
 	if (!decode)
 		return NULL;
 	decode->setup = *setup;
 	decode->first_unknown = -1;
-	decode->tep = new_handle(&setup->layout);
+	decode->tep = tep_alloc();
 	decode->by_type = calloc(TYPES_MAX, sizeof(*decode->by_type));
 	decode->indent = calloc(CPUS_MAX, sizeof(*decode->indent));
-	decode->roles = calloc(ROLES_MAX, sizeof(*decode->roles));
+	decode->roles = calloc(1 << ROLES_BITS, sizeof(*decode->roles));
 	trace_seq_init(&decode->seq);
 	if (!decode->tep || !decode->by_type || !decode->indent || !decode->roles) {
 		decode_free(decode);
 		errno = ENOMEM;
 		return NULL;
 	}
+	/* It returns what it cannot parse; it must not write to our stderr as well. */
+	tep_set_loglevel(TEP_LOG_NONE);
+	tep_set_file_bigendian(decode->tep,
+			       layout->big_endian ? TEP_BIG_ENDIAN : TEP_LITTLE_ENDIAN);
+	tep_set_local_bigendian(decode->tep,
+				tep_is_bigendian() ? TEP_BIG_ENDIAN : TEP_LITTLE_ENDIAN);
+	tep_set_long_size(decode->tep, layout->long_size);
+	tep_set_page_size(decode->tep, (int)layout->size);
 	return decode;
 }
 
@@ -178,13 +163,14 @@ void decode_free(struct decode *decode)
 	free(decode->indent);
 	free(decode->roles);
 	trace_seq_destroy(&decode->seq);
-	tep_free(decode->tep);
+	if (decode->tep)
+		tep_free(decode->tep);
 	free(decode);
 }
 
 /* ---- formats ---- */
 
-static bool bind(struct field *field, const struct tep_format_field *found)
+static bool bind_field(struct field *field, const struct tep_format_field *found)
 {
 	if (!found || found->offset < 0 || found->offset > UINT16_MAX)
 		return false;
@@ -196,77 +182,48 @@ static bool bind(struct field *field, const struct tep_format_field *found)
 	return true;
 }
 
-static int bind_common(struct format *format)
+static bool bind_all(struct format *format, const struct binding *binding)
 {
-	for (int i = 0; i < COMMON_COUNT; i++)
-		if (!bind(&format->common[i],
-			  tep_find_common_field(format->parsed, common_names[i])))
-			return -EINVAL;
-	return 0;
+	for (; binding->name; binding++) {
+		struct field field = { .to = binding->to, .to_size = binding->to_size };
+
+		if (bind_field(&field, tep_find_any_field(format->parsed, binding->name)) &&
+		    format->nr_fields < FIELDS_MAX)
+			format->fields[format->nr_fields++] = field;
+		else if (binding->required)
+			return false;
+	}
+	return true;
 }
 
-static int bind_window(struct format *format)
+/* Where the part of an event starts that has no fixed size. @size: of its field, 0: any. */
+static bool bind_data(struct format *format, const char *name, int size)
 {
-	for (int i = 0; i < WINDOW_COUNT; i++)
-		if (!bind(&format->fields[i], tep_find_field(format->parsed, window_names[i])))
-			return -EINVAL;
-	return 0;
+	const struct tep_format_field *found = tep_find_field(format->parsed, name);
+
+	if (!found || found->offset < 0 || found->offset > UINT16_MAX ||
+	    (size && found->size != size))
+		return false;
+	format->data = (size_t)found->offset;
+	return true;
 }
 
-static int bind_print(struct format *format)
+static bool bind_event(struct format *format, int id)
 {
-	struct tep_format_field *buf = tep_find_field(format->parsed, "buf");
-
-	if (!buf || buf->offset < 0 || buf->offset > UINT16_MAX)
-		return -EINVAL;
-	format->fields[0].offset = (uint16_t)buf->offset;
-	return 0;
-}
-
-/* Device and callback are there where a probe needs them. */
-static int bind_superblock(struct format *format)
-{
-	for (int i = 0; i < SUPERBLOCK_COUNT; i++)
-		bind(&format->fields[i], tep_find_field(format->parsed, superblock_names[i]));
-	if (!format->fields[SUPERBLOCK_SHRINKER].size || format->fields[SUPERBLOCK_NAME].size != 4)
-		return -EINVAL;
-	return 0;
-}
-
-static int bind_stack(struct format *format)
-{
-	struct tep_format_field *caller = tep_find_field(format->parsed, "caller");
-
-	if (!caller || caller->offset < 0 || caller->offset > UINT16_MAX)
-		return -EINVAL;
-	format->fields[0].offset = (uint16_t)caller->offset;
-	return 0;
-}
-
-static void bind_event(struct format *format)
-{
-	for (size_t i = 0; i < sizeof(event_names) / sizeof(*event_names); i++)
-		bind(&format->fields[event_names[i].field],
-		     tep_find_field(format->parsed, event_names[i].name));
-}
-
-static int bind_fields(struct format *format, int id)
-{
-	int ret = bind_common(format);
-
-	if (ret)
-		return ret;
-	if (format->event == DECODE_FUNCGRAPH_EXIT)
-		return bind_window(format);
-	if (format->event == DECODE_PRINT)
-		return bind_print(format);
-	if (format->event == DECODE_SUPERBLOCK)
-		return bind_superblock(format);
-	if (format->event == DECODE_STACK)
-		return bind_stack(format);
-	if (id != EVENT_USER)
-		bind_event(format);
-	return 0;
+	if (!bind_all(format, common_bindings))
+		return false;
+	switch (format->event) {
+	case DECODE_FUNCGRAPH_EXIT:
+		return bind_all(format, window_bindings);
+	case DECODE_PRINT:
+		return bind_data(format, "buf", 0);
+	case DECODE_SUPERBLOCK:
+		return bind_all(format, superblock_bindings) && bind_data(format, "id", 4);
+	case DECODE_STACK:
+		return bind_all(format, stack_bindings) && bind_data(format, "caller", 0);
+	default:
+		return id == EVENT_USER || bind_all(format, event_bindings);
+	}
 }
 
 /* The end of the last of some fields; one of no fixed size (buf[]) has no bytes of its own. */
@@ -286,63 +243,33 @@ static size_t minimum_size(const struct format *format)
 	size_t common = end_of_fields(format->parsed->format.common_fields);
 	size_t own = end_of_fields(format->parsed->format.fields);
 
-	/* The format tells of 8 frames; a record has as many as there were. */
+	/* The format describes 8 frames; a record has as many as there were. */
 	if (format->event == DECODE_STACK)
-		own = format->fields[0].offset;
+		own = format->data;
 	return own > common ? own : common;
 }
 
-/* An event that fails to parse its print format is there all the same, with its fields. */
-static int parse_text(struct decode *decode, const char *system, const char *text, size_t length,
-		      struct tep_event **ret_event)
-{
-	struct tep_event *event = NULL;
-	char *mended;
-	size_t size;
-
-	mended = print_format_mend(text, length, &size);
-	if (!mended)
-		return -ENOMEM;
-	tep_parse_format(decode->tep, &event, mended, size, system);
-	free(mended);
-	if (!event || !event->name || !event->format.nr_common)
-		return -EINVAL;
-	*ret_event = event;
-	return 0;
-}
-
-/* The number behind "ID:", or -EINVAL for a text that is no format file. */
-static int id_of_text(const char *text, size_t length)
-{
-	static const char head[] = "name: ", mark[] = "\nID: ";
-	const char *at = memmem(text, length, mark, sizeof(mark) - 1);
-	size_t left;
-	int id = 0;
-
-	if (!at || length < sizeof(head) || memcmp(text, head, sizeof(head) - 1))
-		return -EINVAL;
-	at += sizeof(mark) - 1;
-	left = length - (size_t)(at - text);
-	if (!left || *at < '0' || *at > '9')
-		return -EINVAL;
-	for (; left && *at >= '0' && *at <= '9' && id < TYPES_MAX; at++, left--)
-		id = id * 10 + *at - '0';
-	return id < TYPES_MAX ? id : -EINVAL;
-}
-
 /*
- * Is the text whole? libtraceevent leaks what it has of one that is cut, and takes some. The print
- * format is the last line and ends like one.
+ * The number after "ID:", or -EINVAL for a text that is not a whole format: libtraceevent leaks
+ * what it has of one that is cut, and accepts some. The print format is the last line.
  */
-static bool is_whole_format(const char *text, size_t length)
+static int type_of_text(const char *text)
 {
 	static const char mark[] = "\nprint fmt: ";
-	const char *print = memmem(text, length, mark, sizeof(mark) - 1);
+	const char *id = strstr(text, "\nID: "), *print = strstr(text, mark);
+	long type;
 
-	return print && text[length - 1] == '\n' && print < text + length - sizeof(mark);
+	if (strncmp(text, "name: ", 6) || !id || !isdigit((unsigned char)id[5]) || !print)
+		return -EINVAL;
+	print += strlen(mark);
+	type = strtol(id + 5, NULL, 10);
+	if (!*print || print[strlen(print) - 1] != '\n' || type >= TYPES_MAX)
+		return -EINVAL;
+	return (int)type;
 }
 
-static int compile_text(struct decode *decode, struct format *format)
+static int parse_format(struct decode *decode, struct format *format, int id, const char *system,
+			const char *text)
 {
 	const struct print_setup setup = {
 		.long_size = decode->setup.layout.long_size,
@@ -350,23 +277,31 @@ static int compile_text(struct decode *decode, struct format *format)
 		.symbol = decode->setup.symbol,
 		.context = decode->setup.context,
 	};
+	char *mended = print_format_mend(text);
+	struct field type = { 0 };
 	int ret;
 
+	if (!mended)
+		return -ENOMEM;
+	/* An event whose print format does not parse is returned all the same, with its fields. */
+	tep_parse_format(decode->tep, &format->parsed, mended, strlen(mended), system);
+	free(mended);
+	if (!format->parsed || !format->parsed->name || !format->parsed->format.nr_common)
+		return -EINVAL;
+	if (format->parsed->id != type_of_text(text) || !bind_event(format, id) ||
+	    !bind_field(&type, tep_find_common_field(format->parsed, "common_type")))
+		return -EINVAL;
+	/* All formats have the type in one place; else no record could be told from another. */
+	if (!decode->nr_formats)
+		decode->type = type;
+	if (type.offset != decode->type.offset || type.size != decode->type.size ||
+	    type.size > sizeof(uint16_t))
+		return -EINVAL;
+	format->minimum = minimum_size(format);
 	if (format->event < 0)
 		return 0;
 	ret = print_format_new(&format->text, format->parsed, &setup);
 	return ret == -ENOTSUP ? 0 : ret;
-}
-
-/* All formats have the type at one place; else no record could be told from another. */
-static int check_type_field(struct decode *decode, const struct field *type)
-{
-	if (!decode->nr_formats)
-		decode->type = *type;
-	if (type->offset != decode->type.offset || type->size != decode->type.size ||
-	    type->size > sizeof(uint16_t))
-		return -EINVAL;
-	return 0;
 }
 
 static int store_format(struct decode *decode, int type, const struct format *format)
@@ -386,94 +321,87 @@ int decode_add_format(struct decode *decode, int event, int id, const char *syst
 		      const char *text, size_t length)
 {
 	struct format format = { .event = event };
+	char *copy = strndup(text, length);
 	int ret, type;
 
-	type = id_of_text(text, length);
-	if (type < 0)
-		return type;
-	if (decode->by_type[type])
-		return -EEXIST;
-	if (!is_whole_format(text, length))
-		return -EINVAL;
-	if (event == DECODE_IGNORE) {
+	if (!copy)
+		return -ENOMEM;
+	ret = type = type_of_text(copy);
+	if (type >= 0 && decode->by_type[type]) {
+		ret = -EEXIST;
+	} else if (type >= 0 && event == DECODE_IGNORE) {
 		decode->by_type[type] = TYPE_IGNORED;
-		return 0;
+		ret = 0;
+	} else if (type >= 0) {
+		ret = parse_format(decode, &format, id, system, copy);
+		if (!ret)
+			ret = store_format(decode, type, &format);
+		if (ret)
+			print_format_free(format.text);
 	}
-	ret = parse_text(decode, system, text, length, &format.parsed);
-	if (!ret && format.parsed->id != type)
-		ret = -EINVAL;
-	if (!ret)
-		ret = bind_fields(&format, id);
-	if (!ret)
-		ret = check_type_field(decode, &format.common[COMMON_TYPE]);
-	if (ret)
-		return ret;
-	format.minimum = minimum_size(&format);
-	ret = compile_text(decode, &format);
-	if (!ret)
-		ret = store_format(decode, type, &format);
-	if (ret)
-		print_format_free(format.text);
+	free(copy);
 	return ret;
 }
 
 /* ---- records ---- */
 
-static uint64_t read_bytes(const unsigned char *at, int size, bool big_endian)
+static uint64_t read_number(const struct decode *decode, const void *at, int size)
 {
+	bool big_endian = decode->setup.layout.big_endian;
+	const unsigned char *bytes = at;
 	uint64_t value = 0;
 
+	if (size == 8) {
+		memcpy(&value, at, sizeof(value));
+		return big_endian ? be64toh(value) : le64toh(value);
+	}
 	for (int i = 0; i < size; i++)
-		value = value << 8 | at[big_endian ? i : size - 1 - i];
+		value = value << 8 | bytes[big_endian ? i : size - 1 - i];
 	return value;
 }
 
 static uint64_t read_field(const struct decode *decode, const struct field *field, const void *data)
 {
-	uint64_t value;
+	uint64_t value = read_number(decode, (const char *)data + field->offset, field->size);
 	int unused = 64 - field->size * 8;
 
-	if (!field->size)
-		return 0;
-	value = read_bytes((const unsigned char *)data + field->offset, field->size,
-			   decode->setup.layout.big_endian);
 	if (field->is_signed)
 		value = (uint64_t)((int64_t)(value << unused) >> unused);
 	return value;
 }
 
-static int32_t read_int(const struct decode *decode, const struct field *field, const void *data)
+/* Of what a format does not have the record keeps its zeros. */
+static void read_fields(const struct decode *decode, const struct format *format, const void *data,
+			struct record *record)
 {
-	return (int32_t)read_field(decode, field, data);
+	for (const struct field *field = format->fields; field < format->fields + format->nr_fields;
+	     field++) {
+		uint64_t value = read_field(decode, field, data);
+		uint32_t narrow = (uint32_t)value;
+		char *to = (char *)record + field->to;
+
+		if (field->to_size == sizeof(value))
+			memcpy(to, &value, sizeof(value));
+		else if (field->to_size == sizeof(narrow))
+			memcpy(to, &narrow, sizeof(narrow));
+		else
+			*to = (char)value;
+	}
 }
 
-static int ask_role(const struct decode *decode, uint64_t function)
-{
-	if (!decode->setup.role_of)
-		return ROLE_NONE;
-	return decode->setup.role_of(decode->setup.context, function);
-}
-
-/* The table never gets more than half full, so that a search in it ends soon. */
 static int role_of(struct decode *decode, uint64_t function)
 {
-	size_t at = (function * 0x9e3779b97f4a7c15u) >> 52;
-	struct role_entry *entry;
+	struct role_entry *entry =
+		&decode->roles[(function * 0x9e3779b97f4a7c15u) >> (64 - ROLES_BITS)];
 
-	_Static_assert(ROLES_MAX == 1 << (64 - 52), "the hash has the bits of the table");
-	for (;; at++) {
-		entry = &decode->roles[at % ROLES_MAX];
-		if (!entry->used)
-			break;
-		if (entry->function == function)
-			return entry->role;
-	}
-	if (decode->nr_roles >= ROLES_MAX / 2)
-		return ask_role(decode, function);
-	decode->nr_roles++;
-	entry->used = true;
-	entry->function = function;
-	entry->role = ask_role(decode, function);
+	if (!decode->setup.role_of)
+		return ROLE_NONE;
+	if (!entry->used || entry->function != function)
+		*entry = (struct role_entry){
+			.function = function,
+			.role = decode->setup.role_of(decode->setup.context, function),
+			.used = true,
+		};
 	return entry->role;
 }
 
@@ -482,72 +410,27 @@ static int16_t indent_of(const struct decode *decode, int cpu)
 	return cpu >= 0 && cpu < CPUS_MAX ? decode->indent[cpu] : 0;
 }
 
-static void set_indent(struct decode *decode, int cpu, int32_t depth)
-{
-	if (cpu >= 0 && cpu < CPUS_MAX)
-		decode->indent[cpu] = (int16_t)(depth - 1);
-}
-
-static int give(const struct decode *decode, const struct record *record)
-{
-	return decode->setup.sink(decode->setup.sink_context, record);
-}
-
-/* Of what is wholly in the record itself. */
-static void drop_payload(struct record *record)
-{
-	record->raw = NULL;
-	record->raw_size = 0;
-}
-
-static int give_window(struct decode *decode, const struct format *format, const void *data,
-		       struct record *record)
+/* Returns false for a record that is damaged. */
+static bool finish_window(struct decode *decode, struct record *record)
 {
 	struct record_window *window = &record->window;
-	const struct field *fields = format->fields;
 
-	window->depth = read_int(decode, &fields[WINDOW_DEPTH], data);
 	if (window->depth < 0 || window->depth > DEPTH_MAX) {
 		decode->damaged++;
-		return 0;
+		return false;
 	}
-	window->function = read_field(decode, &fields[WINDOW_FUNCTION], data);
-	window->calltime = read_field(decode, &fields[WINDOW_CALLTIME], data);
-	window->rettime = read_field(decode, &fields[WINDOW_RETTIME], data);
 	if (!decode->setup.local_clock) {
 		window->calltime = record->ts - (window->rettime - window->calltime);
 		window->rettime = record->ts;
 	}
 	window->role = role_of(decode, window->function);
-	set_indent(decode, record->cpu, window->depth);
-	record->kind = RECORD_WINDOW;
+	if (record->cpu >= 0 && record->cpu < CPUS_MAX)
+		decode->indent[record->cpu] = (int16_t)(window->depth - 1);
 	record->indent = indent_of(decode, record->cpu);
-	drop_payload(record);
-	return give(decode, record);
+	return true;
 }
 
-static int give_event(struct decode *decode, const struct format *format, const void *data,
-		      struct record *record)
-{
-	const struct field *bound = format->fields;
-	struct record_fields *fields = &record->fields;
-
-	record->kind = RECORD_EVENT;
-	record->event = (uint16_t)format->event;
-	fields->shrinker = read_field(decode, &bound[FIELD_SHRINKER], data);
-	fields->callback = read_field(decode, &bound[FIELD_CALLBACK], data);
-	fields->gfp = read_field(decode, &bound[FIELD_GFP], data);
-	fields->nr_reclaimed = read_field(decode, &bound[FIELD_NR_RECLAIMED], data);
-	fields->nr_scanned = read_field(decode, &bound[FIELD_NR_SCANNED], data);
-	fields->memcg_id = read_field(decode, &bound[FIELD_MEMCG_ID], data);
-	fields->order = read_int(decode, &bound[FIELD_ORDER], data);
-	fields->nid = read_int(decode, &bound[FIELD_NID], data);
-	fields->status = read_int(decode, &bound[FIELD_STATUS], data);
-	fields->usec_delayed = read_int(decode, &bound[FIELD_USEC_DELAYED], data);
-	return give(decode, record);
-}
-
-/* Our own mark is "allocfilt: realtime SECONDS.NANOSECONDS"; what else is printed is not ours. */
+/* Our own mark is "allocfilt: realtime SECONDS.NANOSECONDS"; any other text is not ours. */
 static bool parse_clock(const char *text, size_t size, uint64_t *ret_ns)
 {
 	char copy[64] = "";
@@ -565,98 +448,34 @@ static bool parse_clock(const char *text, size_t size, uint64_t *ret_ns)
 	return true;
 }
 
-static int give_clock(struct decode *decode, const struct format *format, const void *data,
-		      size_t size, struct record *record)
+/* The name is a __data_loc: its offset, and its length with its NUL. */
+static void locate_name(const struct decode *decode, const char *data, size_t size, size_t at,
+			struct record_superblock *superblock)
 {
-	size_t offset = format->fields[0].offset;
-
-	if (!parse_clock((const char *)data + offset, size - offset, &record->realtime))
-		return 0;
-	record->kind = RECORD_CLOCK;
-	drop_payload(record);
-	return give(decode, record);
-}
-
-/* A __data_loc: where a text is, and how long with its NUL. */
-static void locate_name(const struct decode *decode, const struct format *format, const void *data,
-			size_t size, struct record_superblock *superblock)
-{
-	uint64_t location = read_field(decode, &format->fields[SUPERBLOCK_NAME], data);
+	uint64_t location = read_number(decode, data + at, 4);
 	size_t offset = location & 0xffff, length = location >> 16 & 0xffff;
 
 	if (!length || offset >= size || length > size - offset)
 		return;
-	length = strnlen((const char *)data + offset, length);
 	superblock->name = (uint16_t)offset;
-	superblock->name_length = (uint16_t)length;
+	superblock->name_length = (uint16_t)strnlen(data + offset, length);
 }
 
-static int give_superblock(struct decode *decode, const struct format *format, const void *data,
-			   size_t size, struct record *record)
+/* The kernel prints frames up to the end of the record, or to a frame of all ones. */
+static void store_stack(struct decode *decode, const char *data, size_t size, size_t at,
+			struct record *record)
 {
-	const struct field *fields = format->fields;
-	struct record_superblock *superblock = &record->superblock;
+	size_t width = (size_t)decode->setup.layout.long_size, count = 0;
+	uint64_t end = width == 4 ? UINT32_MAX : UINT64_MAX;
 
-	record->kind = RECORD_SUPERBLOCK;
-	superblock->shrinker = read_field(decode, &fields[SUPERBLOCK_SHRINKER], data);
-	superblock->callback = read_field(decode, &fields[SUPERBLOCK_CALLBACK], data);
-	superblock->device = (uint32_t)read_field(decode, &fields[SUPERBLOCK_DEVICE], data);
-	locate_name(decode, format, data, size, superblock);
-	return give(decode, record);
-}
-
-/* The kernel's print goes to the end of the record, or to a frame of all ones. */
-static size_t read_frames(struct decode *decode, const struct format *format, const void *data,
-			  size_t size)
-{
-	struct field frame = {
-		.offset = format->fields[0].offset,
-		.size = (uint8_t)decode->setup.layout.long_size,
-	};
-	uint64_t end = frame.size == 4 ? UINT32_MAX : UINT64_MAX;
-	size_t count = 0;
-
-	for (; count < STACK_DEPTH_MAX && frame.offset + frame.size <= size; count++) {
-		decode->frames[count] = read_field(decode, &frame, data);
+	for (; count < STACK_DEPTH_MAX && at + width <= size; count++, at += width) {
+		decode->frames[count] = read_number(decode, data + at, (int)width);
 		if (decode->frames[count] == end)
 			break;
-		frame.offset += frame.size;
 	}
-	return count;
-}
-
-static int give_stack(struct decode *decode, const struct format *format, const void *data,
-		      size_t size, struct record *record)
-{
-	struct record_stack *stack = &record->stack;
-	size_t count;
-
-	if (!decode->setup.stacks)
-		return 0;
-	count = read_frames(decode, format, data, size);
-	record->kind = RECORD_STACK;
-	drop_payload(record);
-	stack->ts = record->ts;
-	stack->flags = record->flags;
-	stack->preempt_count =
-		(uint8_t)read_field(decode, &format->common[COMMON_PREEMPT_COUNT], data);
-	stack->number = stacks_add(decode->setup.stacks, decode->frames, count);
-	return give(decode, record);
-}
-
-static void count_unknown(struct decode *decode, int type)
-{
-	if (!decode->unknown++)
-		decode->first_unknown = type;
-}
-
-static uint16_t index_of(struct decode *decode, uint16_t type)
-{
-	if (!decode->by_type[type] && !decode->asked && decode->setup.more_formats) {
-		decode->asked = true;
-		decode->setup.more_formats(decode->setup.sink_context);
-	}
-	return decode->by_type[type];
+	record->stack.ts = record->ts;
+	record->stack.flags = record->flags;
+	record->stack.number = stacks_add(decode->setup.stacks, decode->frames, count);
 }
 
 /* The format of a record, or NULL for one that is to be left out, which is counted here. */
@@ -670,9 +489,13 @@ static const struct format *format_of(struct decode *decode, const void *data, s
 		return NULL;
 	}
 	type = (uint16_t)read_field(decode, &decode->type, data);
-	index = index_of(decode, type);
-	if (!index)
-		count_unknown(decode, type);
+	if (!decode->by_type[type] && !decode->asked && decode->setup.more_formats) {
+		decode->asked = true;
+		decode->setup.more_formats(decode->setup.sink_context);
+	}
+	index = decode->by_type[type];
+	if (!index && !decode->unknown++)
+		decode->first_unknown = type;
 	if (!index || index == TYPE_IGNORED)
 		return NULL;
 	format = &decode->formats[index - 1];
@@ -687,23 +510,43 @@ int decode_record(void *context, int cpu, uint64_t ts, const void *data, size_t 
 {
 	struct decode *decode = context;
 	const struct format *format = format_of(decode, data, size);
-	struct record record = { .ts = ts, .cpu = cpu, .raw = data };
+	struct record record = { .ts = ts, .cpu = cpu };
 
 	if (!format)
 		return 0;
-	record.raw_size = (uint16_t)size;
-	record.pid = read_int(decode, &format->common[COMMON_PID], data);
-	record.flags = (uint8_t)read_field(decode, &format->common[COMMON_FLAGS], data);
 	record.indent = indent_of(decode, cpu);
-	if (format->event == DECODE_FUNCGRAPH_EXIT)
-		return give_window(decode, format, data, &record);
-	if (format->event == DECODE_PRINT)
-		return give_clock(decode, format, data, size, &record);
-	if (format->event == DECODE_SUPERBLOCK)
-		return give_superblock(decode, format, data, size, &record);
-	if (format->event == DECODE_STACK)
-		return give_stack(decode, format, data, size, &record);
-	return give_event(decode, format, data, &record);
+	read_fields(decode, format, data, &record);
+	switch (format->event) {
+	case DECODE_FUNCGRAPH_EXIT:
+		record.kind = RECORD_WINDOW;
+		if (!finish_window(decode, &record))
+			return 0;
+		break;
+	case DECODE_PRINT:
+		record.kind = RECORD_CLOCK;
+		if (!parse_clock((const char *)data + format->data, size - format->data,
+				 &record.realtime))
+			return 0;
+		break;
+	case DECODE_STACK:
+		record.kind = RECORD_STACK;
+		if (!decode->setup.stacks)
+			return 0;
+		store_stack(decode, data, size, format->data, &record);
+		break;
+	case DECODE_SUPERBLOCK:
+		record.kind = RECORD_SUPERBLOCK;
+		record.raw = data;
+		record.raw_size = (uint16_t)size;
+		locate_name(decode, data, size, format->data, &record.superblock);
+		break;
+	default:
+		record.kind = RECORD_EVENT;
+		record.event = (uint16_t)format->event;
+		record.raw = data;
+		record.raw_size = (uint16_t)size;
+	}
+	return decode->setup.sink(decode->setup.sink_context, &record);
 }
 
 int decode_lost(void *context, int cpu, uint64_t ts, int64_t count)
@@ -717,7 +560,7 @@ int decode_lost(void *context, int cpu, uint64_t ts, int64_t count)
 		.lost = count,
 	};
 
-	return give(decode, &record);
+	return decode->setup.sink(decode->setup.sink_context, &record);
 }
 
 uint64_t decode_unknown(const struct decode *decode, int *first_type)
@@ -745,7 +588,7 @@ static size_t copy_text(char *text, size_t size, const char *from, size_t length
 	return length;
 }
 
-/* For events whose format print_format does not know: only a user's own (-e) can have one. */
+/* For what print_format does not know; only an event of -e can have it. */
 static size_t library_text(struct decode *decode, const struct record *record, char *text,
 			   size_t size)
 {
@@ -769,13 +612,14 @@ static size_t library_text(struct decode *decode, const struct record *record, c
 
 size_t decode_text(struct decode *decode, const struct record *record, char *text, size_t size)
 {
-	const struct format *format = NULL;
-	size_t length;
+	const struct format *format;
 	uint16_t index = 0;
+	size_t length;
 
-	if (record->raw_size >= decode->type.offset + decode->type.size)
+	if (record->kind == RECORD_EVENT &&
+	    record->raw_size >= decode->type.offset + decode->type.size)
 		index = decode->by_type[(uint16_t)read_field(decode, &decode->type, record->raw)];
-	if (!index || record->kind != RECORD_EVENT)
+	if (!index || index == TYPE_IGNORED)
 		return copy_text(text, size, "", 0);
 	format = &decode->formats[index - 1];
 	length = copy_text(text, size, format->parsed->name, strlen(format->parsed->name));

@@ -93,28 +93,20 @@ static bool mend_identifier(const char *text, size_t head, const char **from, ch
 	return true;
 }
 
-char *print_format_mend(const char *text, size_t length, size_t *ret_length)
+char *print_format_mend(const char *text)
 {
 	static const char mark[] = "\nprint fmt:", nothing[] = "\nprint fmt: \"\"\n";
-	const char *print = memmem(text, length, mark, sizeof(mark) - 1);
-	size_t head = print ? (size_t)(print - text) : length;
-	char *copy = malloc(length + 1), *mended = malloc(2 * length + sizeof(nothing));
-	const char *from, *end;
+	const char *from = strstr(text, mark);
+	size_t head = from ? (size_t)(from - text) : strlen(text);
+	char *mended = malloc(2 * strlen(text) + sizeof(nothing)), *to;
 	bool quoted = false;
-	char *to;
 
-	if (!copy || !mended) {
-		free(copy);
-		free(mended);
+	if (!mended)
 		return NULL;
-	}
-	/* The end of what is parsed here is a NUL. */
-	*(char *)mempcpy(copy, text, length) = '\0';
-	end = copy + length;
 	to = mempcpy(mended, text, head);
-	for (from = copy + head; from < end;) {
+	for (from = text + head; *from;) {
 		if (!quoted && identifier_length(from)) {
-			if (mend_identifier(copy, head, &from, &to))
+			if (mend_identifier(text, head, &from, &to))
 				continue;
 			to = stpcpy(mended + head, nothing);
 			break;
@@ -126,8 +118,6 @@ char *print_format_mend(const char *text, size_t length, size_t *ret_length)
 		*to++ = *from++;
 	}
 	*to = '\0';
-	free(copy);
-	*ret_length = (size_t)(to - mended);
 	return mended;
 }
 

@@ -24,15 +24,14 @@ struct print_setup {
 };
 
 /**
- * print_format_mend - the text of a format file, with what libtraceevent cannot parse rewritten
- * @ret_length: of the result
+ * print_format_mend - rewrite what libtraceevent cannot parse in the text of a format file
  *
  * REC->ent.pid (7.2 and later) becomes REC->common_pid, names of constants that the kernel left in
  * the text become numbers. What stands in quotes is not touched. A print format with a field that
  * the event does not have, on which libtraceevent can crash, becomes an empty one. Returns an
- * allocated text with a NUL behind it, or NULL with ENOMEM.
+ * allocated text, or NULL without memory.
  */
-char *print_format_mend(const char *text, size_t length, size_t *ret_length);
+char *print_format_mend(const char *text);
 
 /**
  * print_format_new - compile the format of a parsed event
