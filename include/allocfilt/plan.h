@@ -39,10 +39,50 @@ enum role {
 
 #define CATALOG_NAMES_MAX 5
 
+/*
+ * Where the time of a stall went: for whom or why (the group), and what reclaim did (the part).
+ * What is below PHASE_REST is named, the rest is what no slow run explains.
+ */
+enum phase_group {
+	PHASE_DIRECT_RECLAIM,
+	PHASE_MEMCG_RECLAIM,
+	PHASE_NODE_RECLAIM,
+	PHASE_OTHER_RECLAIM, /* inside none of these: kswapd, drop_caches, … */
+	PHASE_COMPACTION,
+	PHASE_MEMORY_HIGH, /* own time of the function: its sleep, mostly */
+	PHASE_REST,
+	PHASE_GROUPS,
+};
+
+enum phase_part {
+	PART_OWN, /* none of the following; all that a group other than reclaim has */
+	PART_SLAB,
+	PART_INACTIVE_LIST,
+	PART_ACTIVE_LIST,
+	PART_THROTTLE,
+	PART_SOFT_LIMIT, /* own time of soft limit reclaim */
+	PHASE_PARTS,
+};
+
+struct phase_name {
+	const char *title; /* for people: "direct reclaim" */
+	const char *key;   /* for programs: "direct_reclaim" */
+};
+
+extern const struct phase_name phase_group_names[PHASE_GROUPS];
+extern const struct phase_name phase_part_names[PHASE_PARTS];
+
+/* Without defaults, so that the compiler rejects a row that lacks something. */
 struct catalog_role {
-	const char *title;		      /* "page allocation" */
-	const char *names[CATALOG_NAMES_MAX]; /* first that exists; NULL ends */
+	const char *title; /* "page allocation" */
+	/*
+	 * The phase of the function's time that no slow run inside it explains. PHASE_OTHER_RECLAIM:
+	 * of the kind of reclaim around it. PHASE_REST: of none.
+	 */
+	enum phase_group group;
+	enum phase_part part;
 	enum role stands_in; /* not missed where that role has a function; ROLE_NONE: missed */
+	const char *names[CATALOG_NAMES_MAX]; /* first that exists; NULL ends */
 };
 
 enum event_id {
@@ -91,6 +131,14 @@ enum role catalog_role_of(const char *function);
 
 /** catalog_role_title - "page allocation"; NULL for ROLE_NONE */
 const char *catalog_role_title(enum role role);
+
+/**
+ * catalog_pair_role - the role of the run that a pair of events stands for
+ * @id: of its begin or its end
+ *
+ * Returns ROLE_NONE for any other event.
+ */
+int catalog_pair_role(enum event_id id);
 
 /** catalog_name_matches - is @function @name, or @name with a compiler suffix? */
 bool catalog_name_matches(const char *function, const char *name);

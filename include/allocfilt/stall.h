@@ -64,29 +64,6 @@ uint32_t latency_power(const struct latency *latency, unsigned int power);
  * run around it, so that the places add up to the whole.
  */
 
-/* For whom or why; what is below PHASE_REST is named, the rest is what no slow run explains. */
-enum phase_group {
-	PHASE_DIRECT_RECLAIM,
-	PHASE_MEMCG_RECLAIM,
-	PHASE_NODE_RECLAIM,
-	PHASE_OTHER_RECLAIM, /* inside none of these: kswapd, drop_caches, … */
-	PHASE_COMPACTION,
-	PHASE_MEMORY_HIGH, /* own time of the function: its sleep, mostly */
-	PHASE_REST,
-	PHASE_GROUPS,
-};
-
-/* What reclaim did; compaction, memory.high and the rest have only their own time. */
-enum phase_part {
-	PART_OWN, /* of the group, in none of the following */
-	PART_SLAB,
-	PART_INACTIVE_LIST,
-	PART_ACTIVE_LIST,
-	PART_THROTTLE,
-	PART_SOFT_LIMIT, /* own time of soft limit reclaim */
-	PHASE_PARTS,
-};
-
 struct phases {
 	uint64_t ns[PHASE_GROUPS][PHASE_PARTS];
 };
@@ -100,22 +77,16 @@ uint64_t phases_total(const struct phases *phases);
 /** phases_add - add @more to @phases */
 void phases_add(struct phases *phases, const struct phases *more);
 
-/** phases_is_reclaim - has this group parts? */
-int phases_is_reclaim(enum phase_group group);
+/** phases_is_reclaim - is this group one of the kinds of reclaim, which alone have parts? */
+bool phases_is_reclaim(enum phase_group group);
 
 /**
- * phases_largest - the place that took most, the rest counted last among equals
+ * phases_largest - the place that took most; among equals the rest is the last choice
  *
  * Returns its time; 0, and the rest, where all are 0.
  */
 uint64_t phases_largest(const struct phases *phases, enum phase_group *ret_group,
 			enum phase_part *ret_part);
-
-/* For people ("direct reclaim") and for programs ("direct_reclaim"). */
-extern const char *const phase_group_titles[PHASE_GROUPS];
-extern const char *const phase_part_titles[PHASE_PARTS];
-extern const char *const phase_group_keys[PHASE_GROUPS];
-extern const char *const phase_part_keys[PHASE_PARTS];
 
 /*
  * State per task: which events wait for a window to claim them, which pairs are open. The idle
@@ -372,13 +343,15 @@ size_t shrinkers_superblocks(struct shrinkers *shrinkers, uint64_t callback,
 /** shrinkers_overflow - pairs of shrinkers that found no place in the table */
 uint64_t shrinkers_overflow(const struct shrinkers *shrinkers);
 
-/* What a run has seen: functions, who waited, the worst stall, where the time went. */
+/*
+ * The statistics of a run: how long functions took, where the time of stalls went, who waited, and
+ * a copy of the longest stall.
+ */
 
-#define SUMMARY_FUNCTIONS_MAX	64
-#define SUMMARY_OUTERMOST_MAX	64  /* functions; the stalls of all others are counted as one */
-#define SUMMARY_TASKS_MAX	128 /* when full, the one that waited least makes room */
-#define SUMMARY_KERNEL_MAX	32
-#define SUMMARY_WORST_SHRINKERS 8
+#define SUMMARY_FUNCTIONS_MAX 64
+#define SUMMARY_OUTERMOST_MAX 64  /* functions; the stalls of all others are counted as one */
+#define SUMMARY_TASKS_MAX     128 /* when full, the one that waited least makes room */
+#define SUMMARY_KERNEL_MAX    32
 
 struct summary_function {
 	uint64_t function; /* address; 0: pairs of a role without a window */
@@ -386,7 +359,7 @@ struct summary_function {
 	struct latency latency;
 };
 
-/* The stalls of which one function was the outermost. */
+/* The stalls whose outermost function is the same. */
 struct summary_outermost {
 	uint64_t function; /* address; 0: told by a pair of events alone */
 	int role;	   /* enum role; ROLE_NONE, and no function: all others */
@@ -399,18 +372,15 @@ struct summary_waiter {
 	struct latency latency;
 };
 
-/* One stall of a task that waited; its pointers point into the summary. */
-struct summary_worst {
-	bool any;
-	struct stall stall;
-	struct named_stall named;
-	struct stall_shrinker shrinkers[SUMMARY_WORST_SHRINKERS];
-	struct task_info who;
-	char name[TASK_COMM_MAX];
-	char function[STALL_FUNCTION_MAX];
-	char gfp_names[160];
-	char compaction[160];
-	char memcg[TASK_CGROUP_MAX];
+/* Stalls of tasks that waited, and the work of kswapd and kcompactd, for which nobody waits. */
+enum stall_side { STALLS_WAITING, STALLS_BACKGROUND, STALL_SIDES };
+
+struct summary_stalls {
+	struct latency latency;
+	struct phases phases;
+	/* In the order of their first stalls: a function keeps its place. */
+	struct summary_outermost outermost[SUMMARY_OUTERMOST_MAX + 1];
+	size_t nr_outermost;
 };
 
 struct summary;
@@ -440,31 +410,17 @@ size_t summary_functions(struct summary *summary, const struct summary_function 
 size_t summary_waiters(struct summary *summary, enum summary_who who,
 		       const struct summary_waiter **ret_waiters);
 
-/**
- * summary_worst - the stall with most time that slow runs explain
- *
- * The longest stall may be one of a task that only waited for a CPU: summary_longest().
- */
-const struct summary_worst *summary_worst(const struct summary *summary);
-const struct summary_worst *summary_longest(const struct summary *summary);
-
-/** summary_stalls - how long the stalls of tasks that waited were; _background: of the others */
-const struct latency *summary_stalls(const struct summary *summary);
-const struct latency *summary_background(const struct summary *summary);
+/** summary_stalls - the stalls of one side together */
+const struct summary_stalls *summary_stalls(const struct summary *summary, enum stall_side side);
 
 /**
- * summary_outermost - the stalls of tasks that waited by function; _background: of the others
+ * summary_longest - the longest stall of a task that waited; NULL: there was none
  *
- * In the order in which they came; a function keeps its place. Returns how many.
+ * The task may only have waited for a CPU: summary_most_explained() is the stall with most time
+ * that slow runs explain; NULL: there is none with such time.
  */
-size_t summary_outermost(const struct summary *summary,
-			 const struct summary_outermost **ret_outermost);
-size_t summary_background_outermost(const struct summary *summary,
-				    const struct summary_outermost **ret_outermost);
-
-/** summary_phases - where the time of all stalls went; of tasks that waited, and of the others */
-const struct phases *summary_phases(const struct summary *summary);
-const struct phases *summary_background_phases(const struct summary *summary);
+const struct named_stall *summary_longest(const struct summary *summary);
+const struct named_stall *summary_most_explained(const struct summary *summary);
 
 /** summary_incomplete - stalls during which records were lost */
 uint64_t summary_incomplete(const struct summary *summary);

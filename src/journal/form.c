@@ -234,9 +234,10 @@ static void put_run_fields(struct journal_entry *entry, const struct summary_vie
 	uint64_t times;
 	uint64_t lost = status_lost(view, &times);
 
-	journal_entry_number(entry, "ALLOCFILT_STALLS", summary_stalls(view->summary)->count);
+	journal_entry_number(entry, "ALLOCFILT_STALLS",
+			     summary_stalls(view->summary, STALLS_WAITING)->latency.count);
 	journal_entry_number(entry, "ALLOCFILT_WORST_USEC",
-			     summary_stalls(view->summary)->max / 1000);
+			     summary_stalls(view->summary, STALLS_WAITING)->latency.max / 1000);
 	journal_entry_number(entry, "ALLOCFILT_LOST", lost);
 	journal_entry_number(entry, "ALLOCFILT_LOST_TIMES_UNKNOWN", times);
 	journal_entry_number(entry, "ALLOCFILT_HELD_BACK", view->journal.held_back);

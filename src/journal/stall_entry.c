@@ -28,7 +28,7 @@ static const char *phase_title(int group)
 {
 	if (group == PHASE_DIRECT_RECLAIM)
 		return "reclaim";
-	return group == PHASE_OTHER_RECLAIM ? "other reclaim" : phase_group_titles[group];
+	return group == PHASE_OTHER_RECLAIM ? "other reclaim" : phase_group_names[group].title;
 }
 
 struct share {
@@ -67,7 +67,8 @@ static void add_part(struct line *line, const struct stall *stall, struct resolv
 		resolver_shrinker(resolver, shrinker->shrinker, shrinker->callback, name,
 				  sizeof(name));
 	duration_text(time, shrinker ? shrinker->ns : part->ns);
-	line_add(line, "%s%s%s %s", phase_part_titles[part->which], *name ? " " : "", name, time);
+	line_add(line, "%s%s%s %s", phase_part_names[part->which].title, *name ? " " : "", name,
+		 time);
 }
 
 static void add_parts(struct line *line, const struct stall *stall, struct resolver *resolver,
@@ -196,11 +197,11 @@ static void put_phase(struct journal_entry *entry, const char *group, const char
 static void put_phases(struct journal_entry *entry, const struct phases *phases)
 {
 	for (int group = 0; group < PHASE_GROUPS; group++) {
-		put_phase(entry, phase_group_keys[group], "", phases_group(phases, group));
+		put_phase(entry, phase_group_names[group].key, "", phases_group(phases, group));
 		for (int part = 0; phases_is_reclaim(group) && part < PHASE_PARTS; part++)
 			if (phases->ns[group][part])
-				put_phase(entry, phase_group_keys[group], phase_part_keys[part],
-					  phases->ns[group][part]);
+				put_phase(entry, phase_group_names[group].key,
+					  phase_part_names[part].key, phases->ns[group][part]);
 	}
 }
 

@@ -21,28 +21,28 @@ uint64_t status_lost(const struct summary_view *view, uint64_t *ret_times)
 	return records;
 }
 
-static void add_worst(struct line *line, const struct summary_worst *longest)
+static void add_longest(struct line *line, const struct named_stall *longest)
 {
 	char time[DURATION_TEXT_MAX];
 
-	if (!longest->any)
+	if (!longest)
 		return;
 	line_add(line, ", worst %s (",
-		 duration_text(time, longest->stall.end - longest->stall.start));
-	journal_stall_who(line, &longest->named);
+		 duration_text(time, longest->stall->end - longest->stall->start));
+	journal_stall_who(line, longest);
 	line_add(line, ")");
 }
 
 size_t status_line(char *text, size_t size, const struct summary_view *view)
 {
-	uint64_t stalls = summary_stalls(view->summary)->count;
+	uint64_t stalls = summary_stalls(view->summary, STALLS_WAITING)->latency.count;
 	uint64_t times;
 	uint64_t lost = status_lost(view, &times);
 	struct line line;
 
 	line_clear(&line);
 	line_add(&line, "%" PRIu64 " stall%s", stalls, stalls == 1 ? "" : "s");
-	add_worst(&line, summary_longest(view->summary));
+	add_longest(&line, summary_longest(view->summary));
 	line_add(&line, ", %" PRIu64 " record%s lost", lost, lost == 1 ? "" : "s");
 	if (times)
 		line_add(&line, " and %" PRIu64 " time%s nobody knows how many", times,

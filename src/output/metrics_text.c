@@ -64,8 +64,10 @@ static void label_outermost(const struct summary_view *view,
 }
 
 static void put_outermost(struct exposition *exposition, const struct summary_view *view,
-			  const struct summary_outermost *outermost, size_t count)
+			  const struct summary_stalls *stalls)
 {
+	const struct summary_outermost *outermost = stalls->outermost;
+	size_t count = stalls->nr_outermost;
 	uint64_t keys[SUMMARY_OUTERMOST_MAX + 1];
 	struct exposition_labels labels;
 
@@ -88,16 +90,12 @@ static void put_outermost(struct exposition *exposition, const struct summary_vi
 
 static void put_stalls(struct exposition *exposition, const struct summary_view *view)
 {
-	const struct summary_outermost *outermost;
-	size_t count = summary_outermost(view->summary, &outermost);
-
 	exposition_family(exposition, "allocfilt_stall_duration_seconds", "histogram",
 			  "Stalls of tasks that waited, by their outermost function.");
-	put_outermost(exposition, view, outermost, count);
-	count = summary_background_outermost(view->summary, &outermost);
+	put_outermost(exposition, view, summary_stalls(view->summary, STALLS_WAITING));
 	exposition_family(exposition, "allocfilt_background_duration_seconds", "histogram",
 			  "Slow runs of kswapd and kcompactd, by their outermost function.");
-	put_outermost(exposition, view, outermost, count);
+	put_outermost(exposition, view, summary_stalls(view->summary, STALLS_BACKGROUND));
 	exposition_family(exposition, "allocfilt_incomplete_stalls_total", "counter",
 			  "Stalls during which records were lost, of kswapd and kcompactd too.");
 	exposition_number(exposition, NULL, summary_incomplete(view->summary));
@@ -111,8 +109,8 @@ static void put_phases(struct exposition *exposition, const struct phases *phase
 		for (int part = 0; part < parts; part++) {
 			struct exposition_labels labels = { .used = 0 };
 
-			exposition_label(&labels, "group", phase_group_keys[group]);
-			exposition_label(&labels, "part", phase_part_keys[part]);
+			exposition_label(&labels, "group", phase_group_names[group].key);
+			exposition_label(&labels, "part", phase_part_names[part].key);
 			exposition_seconds(exposition, &labels, phases->ns[group][part]);
 		}
 	}
@@ -122,10 +120,10 @@ static void put_all_phases(struct exposition *exposition, const struct summary_v
 {
 	exposition_family(exposition, "allocfilt_phase_seconds_total", "counter",
 			  "Where the time of stalls of tasks that waited went.");
-	put_phases(exposition, summary_phases(view->summary));
+	put_phases(exposition, &summary_stalls(view->summary, STALLS_WAITING)->phases);
 	exposition_family(exposition, "allocfilt_background_phase_seconds_total", "counter",
 			  "Where the time of slow runs of kswapd and kcompactd went.");
-	put_phases(exposition, summary_background_phases(view->summary));
+	put_phases(exposition, &summary_stalls(view->summary, STALLS_BACKGROUND)->phases);
 }
 
 /* The totals of shrinkers, or of superblocks, as series. */

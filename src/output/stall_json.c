@@ -20,10 +20,10 @@ static void put_group(struct json *json, const struct phases *phases, enum phase
 {
 	char key[32];
 
-	json_open(json, phase_group_keys[group], '{');
+	json_open(json, phase_group_names[group].key, '{');
 	json_number(json, "total_ns", phases_group(phases, group));
 	for (int part = 0; phases_is_reclaim(group) && part < PHASE_PARTS; part++) {
-		snprintf(key, sizeof(key), "%s_ns", phase_part_keys[part]);
+		snprintf(key, sizeof(key), "%s_ns", phase_part_names[part].key);
 		json_number(json, key, phases->ns[group][part]);
 	}
 	json_close(json, '}');
@@ -47,7 +47,7 @@ static void put_shrinkers(struct json *json, const struct stall *stall, struct r
 		resolver_shrinker(resolver, shrinker->shrinker, shrinker->callback, name,
 				  sizeof(name));
 		json_open(json, NULL, '{');
-		json_string(json, "phase", phase_group_keys[shrinker->group]);
+		json_string(json, "phase", phase_group_names[shrinker->group].key);
 		json_string(json, "name", name);
 		json_address(json, "shrinker", shrinker->shrinker);
 		json_address(json, "callback", shrinker->callback);

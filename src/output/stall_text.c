@@ -151,7 +151,7 @@ static void add_parts(struct rows *rows, const struct terminal *terminal, struct
 			continue;
 		row = add_row(rows, 1, phases->ns[group][part]);
 		row->worst = worst_group == group && (int)worst_part == part;
-		snprintf(row->title, sizeof(row->title), "%s", phase_part_titles[part]);
+		snprintf(row->title, sizeof(row->title), "%s", phase_part_names[part].title);
 		if (part == PART_SLAB)
 			add_shrinkers(rows, terminal, resolver, group, phases_total(phases),
 				      shrinkers, count);
@@ -168,7 +168,7 @@ static void add_group(struct rows *rows, const struct terminal *terminal, struct
 	if (!ns)
 		return;
 	row = add_row(rows, 0, ns);
-	snprintf(row->title, sizeof(row->title), "%s", phase_group_titles[group]);
+	snprintf(row->title, sizeof(row->title), "%s", phase_group_names[group].title);
 	if (phases_is_reclaim(group))
 		add_parts(rows, terminal, resolver, phases, group, shrinkers, count);
 }

@@ -120,24 +120,23 @@ static void put_waiters(struct json *json, const char *key, const struct summary
 	json_close(json, ']');
 }
 
-static void put_worst(struct json *json, const char *key, const struct summary_worst *worst,
+static void put_stall(struct json *json, const char *key, const struct named_stall *named,
 		      struct resolver *resolver)
 {
-	if (!worst->any) {
+	if (!named) {
 		json_null(json, key);
 		return;
 	}
 	json_open(json, key, '{');
-	stall_json_fields(json, &worst->named, resolver);
+	stall_json_fields(json, named, resolver);
 	json_close(json, '}');
 }
 
-static void put_stalls(struct json *json, const char *key, const struct latency *latency,
-		       const struct phases *phases)
+static void put_stalls(struct json *json, const char *key, const struct summary_stalls *stalls)
 {
 	json_open(json, key, '{');
-	put_latency(json, latency);
-	stall_json_phases(json, "phases", phases);
+	put_latency(json, &stalls->latency);
+	stall_json_phases(json, "phases", &stalls->phases);
 	json_close(json, '}');
 }
 
@@ -201,11 +200,10 @@ int summary_json(struct writer *writer, const struct summary_view *view, bool fi
 	put_head(&json, view, final);
 	put_shrinkers(&json, view);
 	put_functions(&json, view);
-	put_stalls(&json, "stalls", summary_stalls(summary), summary_phases(summary));
-	put_stalls(&json, "background", summary_background(summary),
-		   summary_background_phases(summary));
-	put_worst(&json, "worst", summary_worst(summary), view->resolver);
-	put_worst(&json, "longest", summary_longest(summary), view->resolver);
+	put_stalls(&json, "stalls", summary_stalls(summary, STALLS_WAITING));
+	put_stalls(&json, "background", summary_stalls(summary, STALLS_BACKGROUND));
+	put_stall(&json, "worst", summary_most_explained(summary), view->resolver);
+	put_stall(&json, "longest", summary_longest(summary), view->resolver);
 	put_waiters(&json, "tasks", view, SUMMARY_TASKS);
 	put_waiters(&json, "cgroups", view, SUMMARY_CGROUPS);
 	put_waiters(&json, "kernel_threads", view, SUMMARY_KERNEL_THREADS);

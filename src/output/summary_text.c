@@ -124,37 +124,37 @@ static int put_functions(struct writer *writer, const struct summary_view *view)
 }
 
 static int put_one_stall(struct writer *writer, const struct summary_view *view,
-			 const struct summary_worst *worst, const char *title)
+			 const struct named_stall *named, const char *title)
 {
 	char source[256];
 	struct line line;
 	int ret = put_text(writer, title);
 
 	if (!ret)
-		ret = stall_text(writer, &plain, view->resolver, &worst->named);
+		ret = stall_text(writer, &plain, view->resolver, named);
 	if (ret)
 		return ret;
-	stall_source(view->resolver, &worst->stall.phases, worst->stall.shrinkers,
-		     worst->stall.nr_shrinkers, source, sizeof(source));
+	stall_source(view->resolver, &named->stall->phases, named->stall->shrinkers,
+		     named->stall->nr_shrinkers, source, sizeof(source));
 	line_clear(&line);
 	line_add(&line, "most probable source: %s", source);
 	return line_put(&line, writer);
 }
 
-static bool is_same(const struct summary_worst *a, const struct summary_worst *b)
+static bool is_same(const struct stall *a, const struct stall *b)
 {
-	return a->any == b->any && a->stall.start == b->stall.start && a->stall.pid == b->stall.pid;
+	return a->start == b->start && a->pid == b->pid;
 }
 
-static int put_worst(struct writer *writer, const struct summary_view *view)
+static int put_longest(struct writer *writer, const struct summary_view *view)
 {
-	const struct summary_worst *worst = summary_worst(view->summary);
-	const struct summary_worst *longest = summary_longest(view->summary);
+	const struct named_stall *explained = summary_most_explained(view->summary);
+	const struct named_stall *longest = summary_longest(view->summary);
 	int ret = 0;
 
-	if (worst->any)
-		ret = put_one_stall(writer, view, worst, "\nworst stall:\n");
-	if (!ret && longest->any && !is_same(worst, longest))
+	if (explained)
+		ret = put_one_stall(writer, view, explained, "\nworst stall:\n");
+	if (!ret && longest && !(explained && is_same(explained->stall, longest->stall)))
 		ret = put_one_stall(writer, view, longest, "\nlongest stall:\n");
 	return ret;
 }
@@ -201,18 +201,19 @@ static int put_waiters(struct writer *writer, const struct summary_view *view, e
 }
 
 static int put_where(struct writer *writer, const struct summary_view *view, const char *title,
-		     const struct latency *latency, const struct phases *phases)
+		     const struct summary_stalls *stalls)
 {
 	struct line line;
 	int ret;
 
-	if (!latency->count)
+	if (!stalls->latency.count)
 		return 0;
 	line_clear(&line);
 	line_add(&line, "\n%s: ", title);
-	add_latency(&line, latency);
+	add_latency(&line, &stalls->latency);
 	ret = line_put(&line, writer);
-	return ret ? ret : stall_text_phases(writer, &plain, view->resolver, phases, NULL, 0);
+	return ret ? ret :
+		     stall_text_phases(writer, &plain, view->resolver, &stalls->phases, NULL, 0);
 }
 
 static int put_line_of(struct writer *writer, uint64_t count, const char *text)
@@ -300,13 +301,12 @@ static int put_who(struct writer *writer, const struct summary_view *view)
 
 static int put_where_all(struct writer *writer, const struct summary_view *view)
 {
-	struct summary *summary = view->summary;
-	int ret = put_where(writer, view, "where the time of stalls went", summary_stalls(summary),
-			    summary_phases(summary));
+	int ret = put_where(writer, view, "where the time of stalls went",
+			    summary_stalls(view->summary, STALLS_WAITING));
 
 	if (!ret)
 		ret = put_where(writer, view, "where the time of kernel threads went",
-				summary_background(summary), summary_background_phases(summary));
+				summary_stalls(view->summary, STALLS_BACKGROUND));
 	return ret;
 }
 
@@ -317,7 +317,7 @@ int summary_text(struct writer *writer, const struct summary_view *view)
 	if (!ret)
 		ret = put_functions(writer, view);
 	if (!ret)
-		ret = put_worst(writer, view);
+		ret = put_longest(writer, view);
 	if (!ret)
 		ret = put_who(writer, view);
 	if (!ret)

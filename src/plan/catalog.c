@@ -3,48 +3,93 @@
 
 #include "allocfilt/plan.h"
 
+const struct phase_name phase_group_names[PHASE_GROUPS] = {
+	[PHASE_DIRECT_RECLAIM] = { "direct reclaim", "direct_reclaim" },
+	[PHASE_MEMCG_RECLAIM] = { "memcg reclaim", "memcg_reclaim" },
+	[PHASE_NODE_RECLAIM] = { "node reclaim", "node_reclaim" },
+	[PHASE_OTHER_RECLAIM] = { "reclaim", "other_reclaim" },
+	[PHASE_COMPACTION] = { "compaction", "compaction" },
+	[PHASE_MEMORY_HIGH] = { "memory.high", "memory_high" },
+	[PHASE_REST] = { "rest", "rest" },
+};
+
+const struct phase_name phase_part_names[PHASE_PARTS] = {
+	[PART_OWN] = { "own time", "own" },
+	[PART_SLAB] = { "slab", "slab" },
+	[PART_INACTIVE_LIST] = { "inactive lists", "inactive_list" },
+	[PART_ACTIVE_LIST] = { "active lists", "active_list" },
+	[PART_THROTTLE] = { "throttling sleep", "throttle" },
+	[PART_SOFT_LIMIT] = { "soft limit", "soft_limit" },
+};
+
 const struct catalog_role catalog_roles[ROLE_COUNT] = {
-	/* From 6.15 on the second name only calls the first: the first that exists is it. */
+	/* From 6.15 on the second name only calls the first: tracing both would show each
+	 * allocation twice. */
 	[ROLE_PAGE_ALLOCATION] = {
-		"page allocation",
+		"page allocation", PHASE_REST, PART_OWN, ROLE_NONE,
 		{ "__alloc_frozen_pages_noprof", "__alloc_pages_noprof", "__alloc_pages",
 		  "__alloc_pages_nodemask" },
-		ROLE_NONE,
 	},
-	[ROLE_DIRECT_RECLAIM] = { "direct reclaim", { "try_to_free_pages" }, ROLE_NONE },
-	[ROLE_MEMCG_RECLAIM] = { "memcg reclaim", { "try_to_free_mem_cgroup_pages" }, ROLE_NONE },
+	[ROLE_DIRECT_RECLAIM] = {
+		"direct reclaim", PHASE_DIRECT_RECLAIM, PART_OWN, ROLE_NONE,
+		{ "try_to_free_pages" },
+	},
+	[ROLE_MEMCG_RECLAIM] = {
+		"memcg reclaim", PHASE_MEMCG_RECLAIM, PART_OWN, ROLE_NONE,
+		{ "try_to_free_mem_cgroup_pages" },
+	},
 	[ROLE_MEMORY_HIGH] = {
-		"memory.high",
+		"memory.high", PHASE_MEMORY_HIGH, PART_OWN, ROLE_NONE,
 		{ "__mem_cgroup_handle_over_high", "mem_cgroup_handle_over_high" },
-		ROLE_NONE,
 	},
 	[ROLE_SOFT_LIMIT] = {
-		"soft limit reclaim",
+		"soft limit reclaim", PHASE_OTHER_RECLAIM, PART_SOFT_LIMIT, ROLE_NONE,
 		{ "memcg1_soft_limit_reclaim", "mem_cgroup_soft_limit_reclaim" },
-		ROLE_NONE,
 	},
-	[ROLE_NODE] = { "one node's lists", { "shrink_node" }, ROLE_NONE },
-	[ROLE_NODE_RECLAIM] = { "node reclaim", { "node_reclaim" }, ROLE_NONE },
+	[ROLE_NODE] = {
+		"one node's lists", PHASE_OTHER_RECLAIM, PART_OWN, ROLE_NONE,
+		{ "shrink_node" },
+	},
+	[ROLE_NODE_RECLAIM] = {
+		"node reclaim", PHASE_NODE_RECLAIM, PART_OWN, ROLE_NONE,
+		{ "node_reclaim" },
+	},
 	[ROLE_DIRECT_THROTTLE] = {
-		"direct reclaim throttled", { "throttle_direct_reclaim" }, ROLE_NONE,
+		"direct reclaim throttled", PHASE_OTHER_RECLAIM, PART_THROTTLE, ROLE_NONE,
+		{ "throttle_direct_reclaim" },
 	},
 	[ROLE_LRUVEC] = {
-		"one memcg's lists", { "shrink_lruvec", "shrink_node_memcg" }, ROLE_NONE,
+		"one memcg's lists", PHASE_OTHER_RECLAIM, PART_OWN, ROLE_NONE,
+		{ "shrink_lruvec", "shrink_node_memcg" },
 	},
-	[ROLE_SLAB] = { "slab", { "shrink_slab" }, ROLE_NONE },
-	[ROLE_ACTIVE_LIST] = { "active list", { "shrink_active_list" }, ROLE_NONE },
+	[ROLE_SLAB] = {
+		"slab", PHASE_OTHER_RECLAIM, PART_SLAB, ROLE_NONE,
+		{ "shrink_slab" },
+	},
+	[ROLE_ACTIVE_LIST] = {
+		"active list", PHASE_OTHER_RECLAIM, PART_ACTIVE_LIST, ROLE_NONE,
+		{ "shrink_active_list" },
+	},
 	[ROLE_INACTIVE_LIST] = {
-		"inactive list", { "shrink_inactive_list" }, ROLE_GENERATIONS,
+		"inactive list", PHASE_OTHER_RECLAIM, PART_INACTIVE_LIST, ROLE_GENERATIONS,
+		{ "shrink_inactive_list" },
 	},
 	[ROLE_GENERATIONS] = {
-		"inactive list (multi-gen LRU)", { "evict_folios" }, ROLE_INACTIVE_LIST,
+		"inactive list (multi-gen LRU)", PHASE_OTHER_RECLAIM, PART_INACTIVE_LIST,
+		ROLE_INACTIVE_LIST,
+		{ "evict_folios" },
 	},
-	[ROLE_RECLAIM_THROTTLE] = { "throttling in reclaim", { "reclaim_throttle" }, ROLE_NONE },
+	[ROLE_RECLAIM_THROTTLE] = {
+		"throttling in reclaim", PHASE_OTHER_RECLAIM, PART_THROTTLE, ROLE_NONE,
+		{ "reclaim_throttle" },
+	},
 	[ROLE_ZONE_COMPACTION] = {
-		"compaction of a zone", { "compact_zone", "compact_zone_order" }, ROLE_NONE,
+		"compaction of a zone", PHASE_COMPACTION, PART_OWN, ROLE_NONE,
+		{ "compact_zone", "compact_zone_order" },
 	},
 	[ROLE_DIRECT_COMPACTION] = {
-		"direct compaction", { "try_to_compact_pages" }, ROLE_NONE,
+		"direct compaction", PHASE_COMPACTION, PART_OWN, ROLE_NONE,
+		{ "try_to_compact_pages" },
 	},
 };
 
@@ -187,4 +232,13 @@ enum role catalog_role_of(const char *function)
 const char *catalog_role_title(enum role role)
 {
 	return role != ROLE_NONE ? catalog_roles[role].title : NULL;
+}
+
+int catalog_pair_role(enum event_id id)
+{
+	if (id == EVENT_SLAB_START || id == EVENT_SLAB_END)
+		return ROLE_SLAB;
+	if (id >= EVENT_COUNT || catalog_events[id].side == EVENT_SINGLE)
+		return ROLE_NONE;
+	return __builtin_ctzll(catalog_events[id].owners);
 }

@@ -4,7 +4,7 @@
 #define STEP_BITS 3
 #define NS_PER_US 1000
 
-/* Below 8 us a bucket is a microsecond; above, the power and the three bits behind the first. */
+/* Below 8 us a bucket is a microsecond; above, its number is the power and the next three bits. */
 static unsigned int bucket_of(uint64_t us)
 {
 	unsigned int power;
@@ -25,7 +25,7 @@ static unsigned int bucket_power(unsigned int bucket)
 	return bucket < 2 ? 0 : 31 - __builtin_clz(bucket);
 }
 
-/* ns: the last that is in it */
+/* The longest time (ns) that is counted in a bucket. */
 static uint64_t bucket_last(unsigned int bucket)
 {
 	uint64_t step = LATENCY_STEPS + bucket % LATENCY_STEPS;
@@ -53,7 +53,7 @@ uint64_t latency_percentile(const struct latency *latency, unsigned int percent)
 		return 0;
 	for (unsigned int i = 0; i < LATENCY_BUCKETS; i++) {
 		seen += latency->buckets[i];
-		/* The last one has all that is longer. */
+		/* The last bucket has no upper bound. */
 		if (seen >= wanted && i < LATENCY_BUCKETS - 1 && bucket_last(i) < latency->max)
 			return bucket_last(i);
 		if (seen >= wanted)
@@ -70,4 +70,28 @@ uint32_t latency_power(const struct latency *latency, unsigned int power)
 		if (bucket_power(i) == power)
 			count += latency->buckets[i];
 	return count;
+}
+
+uint64_t histogram_edge(unsigned int edge)
+{
+	return 1000ull << (HISTOGRAM_FIRST + edge);
+}
+
+void histogram_add(struct histogram *histogram, uint64_t ns)
+{
+	unsigned int edge = 0;
+
+	while (edge < HISTOGRAM_EDGES && ns > histogram_edge(edge))
+		edge++;
+	histogram->counts[edge]++;
+	histogram->count++;
+	histogram->total += ns;
+}
+
+void histogram_merge(struct histogram *histogram, const struct histogram *more)
+{
+	histogram->count += more->count;
+	histogram->total += more->total;
+	for (unsigned int i = 0; i <= HISTOGRAM_EDGES; i++)
+		histogram->counts[i] += more->counts[i];
 }

@@ -35,14 +35,15 @@ void stall_source(struct resolver *resolver, const struct phases *phases,
 	if (shrinker) {
 		resolver_shrinker(resolver, shrinker->shrinker, shrinker->callback, name,
 				  sizeof(name));
-		snprintf(text, size, "%s: slab: %s", phase_group_titles[group], name);
+		snprintf(text, size, "%s: slab: %s", phase_group_names[group].title, name);
 	} else if (group == PHASE_REST) {
 		snprintf(
 			text, size,
 			"no slow reclaim or compaction: most likely other tasks on the CPU, or many short runs");
 	} else if (part == PART_OWN) {
-		snprintf(text, size, "%s", phase_group_titles[group]);
+		snprintf(text, size, "%s", phase_group_names[group].title);
 	} else {
-		snprintf(text, size, "%s: %s", phase_group_titles[group], phase_part_titles[part]);
+		snprintf(text, size, "%s: %s", phase_group_names[group].title,
+			 phase_part_names[part].title);
 	}
 }

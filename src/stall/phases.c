@@ -1,44 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "allocfilt/stall.h"
 
-const char *const phase_group_titles[PHASE_GROUPS] = {
-	[PHASE_DIRECT_RECLAIM] = "direct reclaim",
-	[PHASE_MEMCG_RECLAIM] = "memcg reclaim",
-	[PHASE_NODE_RECLAIM] = "node reclaim",
-	[PHASE_OTHER_RECLAIM] = "reclaim",
-	[PHASE_COMPACTION] = "compaction",
-	[PHASE_MEMORY_HIGH] = "memory.high",
-	[PHASE_REST] = "rest",
-};
-
-const char *const phase_part_titles[PHASE_PARTS] = {
-	[PART_OWN] = "own time",
-	[PART_SLAB] = "slab",
-	[PART_INACTIVE_LIST] = "inactive lists",
-	[PART_ACTIVE_LIST] = "active lists",
-	[PART_THROTTLE] = "throttling sleep",
-	[PART_SOFT_LIMIT] = "soft limit",
-};
-
-const char *const phase_group_keys[PHASE_GROUPS] = {
-	[PHASE_DIRECT_RECLAIM] = "direct_reclaim",
-	[PHASE_MEMCG_RECLAIM] = "memcg_reclaim",
-	[PHASE_NODE_RECLAIM] = "node_reclaim",
-	[PHASE_OTHER_RECLAIM] = "other_reclaim",
-	[PHASE_COMPACTION] = "compaction",
-	[PHASE_MEMORY_HIGH] = "memory_high",
-	[PHASE_REST] = "rest",
-};
-
-const char *const phase_part_keys[PHASE_PARTS] = {
-	[PART_OWN] = "own",
-	[PART_SLAB] = "slab",
-	[PART_INACTIVE_LIST] = "inactive_list",
-	[PART_ACTIVE_LIST] = "active_list",
-	[PART_THROTTLE] = "throttle",
-	[PART_SOFT_LIMIT] = "soft_limit",
-};
-
 uint64_t phases_group(const struct phases *phases, enum phase_group group)
 {
 	uint64_t ns = 0;
@@ -64,7 +26,7 @@ void phases_add(struct phases *phases, const struct phases *more)
 			phases->ns[group][part] += more->ns[group][part];
 }
 
-int phases_is_reclaim(enum phase_group group)
+bool phases_is_reclaim(enum phase_group group)
 {
 	return group < PHASE_COMPACTION;
 }

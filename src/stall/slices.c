@@ -33,59 +33,21 @@ uint64_t slices_overflow(const struct slices *slices)
 	return slices->overflow;
 }
 
-/* Reclaim whose kind is not known yet is of the kind that is found around it. */
-static void tag_reclaim(struct slice *slice, enum phase_group group)
-{
-	if (slice->group == PHASE_REST || slice->group == PHASE_OTHER_RECLAIM)
-		slice->group = group;
-}
-
-static void tag_part(struct slice *slice, enum phase_part part)
-{
-	if (slice->group != PHASE_REST && slice->group != PHASE_OTHER_RECLAIM)
-		return;
-	slice->group = PHASE_OTHER_RECLAIM;
-	if (slice->part == PART_OWN)
-		slice->part = part;
-}
-
-static void tag_unknown(struct slice *slice, enum phase_group group)
-{
-	if (slice->group == PHASE_REST)
-		slice->group = group;
-}
-
 void slices_tag(struct slice *slice, int role)
 {
-	static const struct {
-		void (*tag)(struct slice *slice, enum phase_group group);
-		enum phase_group group;
-	} groups[ROLE_COUNT] = {
-		[ROLE_DIRECT_RECLAIM] = { tag_reclaim, PHASE_DIRECT_RECLAIM },
-		[ROLE_MEMCG_RECLAIM] = { tag_reclaim, PHASE_MEMCG_RECLAIM },
-		[ROLE_NODE_RECLAIM] = { tag_reclaim, PHASE_NODE_RECLAIM },
-		[ROLE_NODE] = { tag_unknown, PHASE_OTHER_RECLAIM },
-		[ROLE_LRUVEC] = { tag_unknown, PHASE_OTHER_RECLAIM },
-		[ROLE_MEMORY_HIGH] = { tag_unknown, PHASE_MEMORY_HIGH },
-		[ROLE_ZONE_COMPACTION] = { tag_unknown, PHASE_COMPACTION },
-		[ROLE_DIRECT_COMPACTION] = { tag_unknown, PHASE_COMPACTION },
-	};
-	static const enum phase_part parts[ROLE_COUNT] = {
-		[ROLE_SLAB] = PART_SLAB,
-		[ROLE_ACTIVE_LIST] = PART_ACTIVE_LIST,
-		[ROLE_INACTIVE_LIST] = PART_INACTIVE_LIST,
-		[ROLE_GENERATIONS] = PART_INACTIVE_LIST,
-		[ROLE_RECLAIM_THROTTLE] = PART_THROTTLE,
-		[ROLE_DIRECT_THROTTLE] = PART_THROTTLE,
-		[ROLE_SOFT_LIMIT] = PART_SOFT_LIMIT,
-	};
+	const struct catalog_role *around;
 
 	if (role < 0 || role >= ROLE_COUNT)
 		return;
-	if (groups[role].tag)
-		groups[role].tag(slice, groups[role].group);
-	else if (parts[role] != PART_OWN)
-		tag_part(slice, parts[role]);
+	around = &catalog_roles[role];
+	if (slice->group == PHASE_REST) {
+		slice->group = around->group;
+		slice->part = around->part;
+	} else if (slice->group == PHASE_OTHER_RECLAIM && phases_is_reclaim(around->group)) {
+		slice->group = around->group;
+		if (slice->part == PART_OWN)
+			slice->part = around->part;
+	}
 }
 
 static struct slice *find(struct link *list, const struct slice *like, uint64_t shrinker)

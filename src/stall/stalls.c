@@ -512,27 +512,6 @@ int stalls_window(struct stalls *stalls, const struct task_window *window)
 	return append(stalls, owner, span);
 }
 
-/* The role of the run that a pair of events stands for. */
-static int role_of_pair(enum event_id id)
-{
-	switch (id) {
-	case EVENT_DIRECT_RECLAIM_END:
-		return ROLE_DIRECT_RECLAIM;
-	case EVENT_MEMCG_RECLAIM_END:
-		return ROLE_MEMCG_RECLAIM;
-	case EVENT_SOFT_LIMIT_END:
-		return ROLE_SOFT_LIMIT;
-	case EVENT_NODE_RECLAIM_END:
-		return ROLE_NODE_RECLAIM;
-	case EVENT_COMPACTION_END:
-		return ROLE_ZONE_COMPACTION;
-	case EVENT_SLAB_END:
-		return ROLE_SLAB;
-	default:
-		return ROLE_NONE;
-	}
-}
-
 static void fill_pair_span(struct stalls *stalls, struct span *span, const struct task_pair *pair)
 {
 	span->start = pair->begin->ts;
@@ -540,7 +519,7 @@ static void fill_pair_span(struct stalls *stalls, struct span *span, const struc
 	span->pid = pair->end->pid;
 	span->cpu = pair->end->cpu;
 	span->slow = pair->slow;
-	span->role = role_of_pair(stalls->setup.plan->events[pair->end->event].id);
+	span->role = catalog_pair_role(stalls->setup.plan->events[pair->end->event].id);
 	/* With function_graph there may be a window around it, without it another pair. */
 	span->depth = stalls->setup.plan->function_graph || pair->within;
 	details_event(&span->details, stalls->names, pair->begin);

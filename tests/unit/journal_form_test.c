@@ -222,7 +222,7 @@ static void test_journald(void **state)
 			"/system.slice/system-systemd\\x2djournald.slice/systemd-journald@a.service");
 	}
 	nothing_more();
-	assert_int_equal(summary_stalls(view.summary)->count, 200);
+	assert_int_equal(summary_stalls(view.summary, STALLS_WAITING)->latency.count, 200);
 	give_stall_in("/system.slice/systemd-journald-dev-log.socket");
 	receive(JOURNAL_ID_STALL);
 	give_stall_in("/system.slice/systemd-journal-upload.service");

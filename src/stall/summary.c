@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "allocfilt/stall.h"
+
+/* A copy of a stall and of all that it points to. */
+struct kept_stall {
+	struct named_stall named; /* its stall is NULL as long as there is none */
+	struct stall stall;
+	struct stall_shrinker shrinkers[8];
+	struct task_info who;
+	char name[TASK_COMM_MAX];
+	char function[STALL_FUNCTION_MAX];
+	char gfp_names[160];
+	char compaction[160];
+	char memcg[TASK_CGROUP_MAX];
+};
+
+struct waiters {
+	struct summary_waiter *table;
+	size_t room;
+	size_t count;
+};
+
+struct summary {
+	const struct plan *plan;
+	struct summary_function functions[SUMMARY_FUNCTIONS_MAX];
+	size_t nr_functions;
+	struct waiters waiters[SUMMARY_WHO_COUNT];
+	struct summary_stalls stalls[STALL_SIDES];
+	struct kept_stall longest;
+	struct kept_stall most_explained;
+	uint64_t incomplete;
+	uint64_t overflow;
+	uint64_t cgroups_overflow;
+};
+
+struct summary *summary_new(const struct plan *plan, size_t cgroups)
+{
+	const size_t room[SUMMARY_WHO_COUNT] = {
+		[SUMMARY_TASKS] = SUMMARY_TASKS_MAX,
+		[SUMMARY_CGROUPS] = cgroups,
+		[SUMMARY_KERNEL_THREADS] = SUMMARY_KERNEL_MAX,
+	};
+	struct summary *summary = calloc(1, sizeof(*summary));
+
+	if (!summary)
+		return NULL;
+	summary->plan = plan;
+	for (int who = 0; who < SUMMARY_WHO_COUNT; who++) {
+		struct waiters *waiters = &summary->waiters[who];
+
+		waiters->room = room[who];
+		waiters->table = calloc(waiters->room, sizeof(*waiters->table));
+		if (!waiters->table) {
+			summary_free(summary);
+			errno = ENOMEM;
+			return NULL;
+		}
+	}
+	return summary;
+}
+
+void summary_free(struct summary *summary)
+{
+	if (!summary)
+		return;
+	for (int who = 0; who < SUMMARY_WHO_COUNT; who++)
+		free(summary->waiters[who].table);
+	free(summary);
+}
+
+static void count_function(struct summary *summary, uint64_t function, int role, uint64_t ns)
+{
+	struct summary_function *entry = summary->functions;
+	struct summary_function *end = entry + summary->nr_functions;
+
+	while (entry < end && (entry->function != function || entry->role != role))
+		entry++;
+	if (entry == end) {
+		if (summary->nr_functions == SUMMARY_FUNCTIONS_MAX) {
+			summary->overflow++;
+			return;
+		}
+		summary->nr_functions++;
+		entry->function = function;
+		entry->role = role;
+	}
+	latency_add(&entry->latency, ns);
+}
+
+void summary_window(struct summary *summary, const struct task_window *window)
+{
+	const struct record_window *exit = &window->exit->window;
+
+	count_function(summary, exit->function, exit->role, exit->rettime - exit->calltime);
+}
+
+void summary_pair(struct summary *summary, const struct task_pair *pair)
+{
+	int role = catalog_pair_role(summary->plan->events[pair->end->event].id);
+
+	/* Slab has the shrinkers' own lines. */
+	if (pair->slow && role != ROLE_NONE && role != ROLE_SLAB)
+		count_function(summary, 0, role, pair->duration);
+}
+
+static void count_waiter(struct summary *summary, enum summary_who who, int pid, const char *name,
+			 uint64_t ns)
+{
+	struct waiters *waiters = &summary->waiters[who];
+	struct summary_waiter *least = waiters->table;
+	struct summary_waiter *end = waiters->table + waiters->count;
+	struct summary_waiter *waiter;
+
+	for (waiter = waiters->table; waiter < end; waiter++) {
+		if (waiter->pid == pid && !strcmp(waiter->name, name)) {
+			latency_add(&waiter->latency, ns);
+			return;
+		}
+		if (waiter->latency.total < least->latency.total)
+			least = waiter;
+	}
+	if (waiters->count < waiters->room) {
+		waiters->count++;
+	} else {
+		waiter = least;
+		if (who == SUMMARY_CGROUPS)
+			summary->cgroups_overflow++;
+		else
+			summary->overflow++;
+	}
+	memset(waiter, 0, sizeof(*waiter));
+	waiter->pid = pid;
+	snprintf(waiter->name, sizeof(waiter->name), "%s", name);
+	latency_add(&waiter->latency, ns);
+}
+
+static void count_outermost(struct summary *summary, struct summary_stalls *stalls,
+			    const struct stall *stall)
+{
+	struct summary_outermost *entry = stalls->outermost;
+	struct summary_outermost *end = entry + SUMMARY_OUTERMOST_MAX;
+
+	if (stalls->nr_outermost < SUMMARY_OUTERMOST_MAX)
+		end = entry + stalls->nr_outermost;
+	while (entry < end && (entry->function != stall->function ||
+			       (!stall->function && entry->role != stall->role)))
+		entry++;
+	if (entry == end && stalls->nr_outermost < SUMMARY_OUTERMOST_MAX) {
+		stalls->nr_outermost++;
+		entry->function = stall->function;
+		entry->role = stall->role;
+	} else if (entry == end) {
+		stalls->nr_outermost = SUMMARY_OUTERMOST_MAX + 1;
+		entry->role = ROLE_NONE;
+		summary->overflow++;
+	}
+	histogram_add(&entry->histogram, stall->end - stall->start);
+}
+
+static void keep_stall(struct kept_stall *kept, const struct named_stall *named)
+{
+	size_t most = sizeof(kept->shrinkers) / sizeof(kept->shrinkers[0]);
+
+	kept->stall = *named->stall;
+	kept->named = *named;
+	kept->named.stall = &kept->stall;
+	if (kept->stall.nr_shrinkers > most)
+		kept->stall.nr_shrinkers = most;
+	for (size_t i = 0; i < kept->stall.nr_shrinkers; i++)
+		kept->shrinkers[i] = kept->stall.shrinkers[i];
+	kept->stall.shrinkers = kept->shrinkers;
+	kept->who = *named->who;
+	kept->named.who = &kept->who;
+	snprintf(kept->name, sizeof(kept->name), "%s", named->name);
+	kept->named.name = kept->name;
+	snprintf(kept->function, sizeof(kept->function), "%s", named->function);
+	kept->named.function = kept->function;
+	snprintf(kept->memcg, sizeof(kept->memcg), "%s", named->memcg);
+	kept->named.memcg = kept->memcg;
+	snprintf(kept->gfp_names, sizeof(kept->gfp_names), "%s", named->stall->gfp_names);
+	kept->stall.gfp_names = kept->gfp_names;
+	snprintf(kept->compaction, sizeof(kept->compaction), "%s", named->stall->compaction);
+	kept->stall.compaction = kept->compaction;
+}
+
+static uint64_t explained(const struct stall *stall)
+{
+	return stall->end - stall->start - stall->phases.ns[PHASE_REST][PART_OWN];
+}
+
+void summary_stall(struct summary *summary, const struct named_stall *named)
+{
+	const struct stall *stall = named->stall;
+	uint64_t ns = stall->end - stall->start;
+	struct summary_stalls *stalls =
+		&summary->stalls[named->background ? STALLS_BACKGROUND : STALLS_WAITING];
+
+	if (stall->incomplete)
+		summary->incomplete++;
+	latency_add(&stalls->latency, ns);
+	phases_add(&stalls->phases, &stall->phases);
+	count_outermost(summary, stalls, stall);
+	if (named->background) {
+		count_waiter(summary, SUMMARY_KERNEL_THREADS, stall->pid, named->name, ns);
+		return;
+	}
+	if (!summary->longest.named.stall ||
+	    ns > summary->longest.stall.end - summary->longest.stall.start)
+		keep_stall(&summary->longest, named);
+	if (explained(stall) > explained(&summary->most_explained.stall))
+		keep_stall(&summary->most_explained, named);
+	if (named->interrupt)
+		return;
+	count_waiter(summary, SUMMARY_TASKS, stall->pid, named->name, ns);
+	if (*named->who->cgroup)
+		count_waiter(summary, SUMMARY_CGROUPS, 0, named->who->cgroup, ns);
+}
+
+static int compare_totals(const struct latency *a, const struct latency *b)
+{
+	return (a->total < b->total) - (a->total > b->total);
+}
+
+static int compare_functions(const void *left, const void *right)
+{
+	const struct summary_function *a = left;
+	const struct summary_function *b = right;
+	int order = compare_totals(&a->latency, &b->latency);
+
+	return order ? order : (a->function > b->function) - (a->function < b->function);
+}
+
+size_t summary_functions(struct summary *summary, const struct summary_function **ret_functions)
+{
+	qsort(summary->functions, summary->nr_functions, sizeof(summary->functions[0]),
+	      compare_functions);
+	*ret_functions = summary->functions;
+	return summary->nr_functions;
+}
+
+static int compare_waiters(const void *left, const void *right)
+{
+	const struct summary_waiter *a = left;
+	const struct summary_waiter *b = right;
+	int order = compare_totals(&a->latency, &b->latency);
+
+	if (order)
+		return order;
+	return a->pid != b->pid ? a->pid - b->pid : strcmp(a->name, b->name);
+}
+
+size_t summary_waiters(struct summary *summary, enum summary_who who,
+		       const struct summary_waiter **ret_waiters)
+{
+	struct waiters *waiters = &summary->waiters[who];
+
+	qsort(waiters->table, waiters->count, sizeof(waiters->table[0]), compare_waiters);
+	*ret_waiters = waiters->table;
+	return waiters->count;
+}
+
+const struct summary_stalls *summary_stalls(const struct summary *summary, enum stall_side side)
+{
+	return &summary->stalls[side];
+}
+
+const struct named_stall *summary_longest(const struct summary *summary)
+{
+	return summary->longest.named.stall ? &summary->longest.named : NULL;
+}
+
+const struct named_stall *summary_most_explained(const struct summary *summary)
+{
+	return summary->most_explained.named.stall ? &summary->most_explained.named : NULL;
+}
+
+uint64_t summary_incomplete(const struct summary *summary)
+{
+	return summary->incomplete;
+}
+
+uint64_t summary_overflow(const struct summary *summary)
+{
+	return summary->overflow;
+}
+
+uint64_t summary_cgroups_overflow(const struct summary *summary)
+{
+	return summary->cgroups_overflow;
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "allocfilt/stall.h"
+
+static void test_percentiles(void **state)
+{
+	struct latency latency = { 0 };
+
+	(void)state;
+	assert_int_equal(latency_percentile(&latency, 50), 0);
+	for (int i = 1; i <= 1000; i++)
+		latency_add(&latency, (uint64_t)i * 1000);
+	assert_int_equal(latency.count, 1000);
+	assert_int_equal(latency.total, 500500000);
+	assert_int_equal(latency.max, 1000000);
+	assert_in_range(latency_percentile(&latency, 50), 500000, 500000 * 9 / 8);
+	assert_in_range(latency_percentile(&latency, 99), 990000, 1000000);
+	assert_int_equal(latency_percentile(&latency, 100), 1000000);
+}
+
+/* At every size, at most an eighth above, never below; a microsecond is the least. */
+static void test_precision(void **state)
+{
+	(void)state;
+	for (uint64_t ns = 1; ns < (uint64_t)1000 << (LATENCY_POWERS - 1); ns += ns / 7 + 1) {
+		struct latency latency = { 0 };
+
+		latency_add(&latency, ns);
+		latency_add(&latency, ns * 2);
+		assert_in_range(latency_percentile(&latency, 50), ns,
+				ns + ns / LATENCY_STEPS + 1000);
+		assert_int_equal(latency_percentile(&latency, 99), ns * 2);
+	}
+}
+
+static void test_powers(void **state)
+{
+	static const uint64_t times[] = { 1999, 2000, 3999, 4000, 127999, 128000 };
+	static const uint32_t expected[] = { 1, 2, 1, 0, 0, 0, 1, 1 };
+	struct latency latency = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+		latency_add(&latency, times[i]);
+	for (unsigned int i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
+		assert_int_equal(latency_power(&latency, i), expected[i]);
+}
+
+static void test_extremes(void **state)
+{
+	struct latency latency = { 0 };
+	struct histogram histogram = { 0 };
+
+	(void)state;
+	latency_add(&latency, 0);
+	assert_int_equal(latency_percentile(&latency, 50), 0);
+	latency_add(&latency, UINT64_MAX / 2);
+	assert_true(latency_percentile(&latency, 99) == UINT64_MAX / 2);
+	assert_int_equal(latency_power(&latency, 0), 1);
+	assert_int_equal(latency_power(&latency, LATENCY_POWERS - 1), 1);
+	histogram_add(&histogram, 0);
+	histogram_add(&histogram, UINT64_MAX / 2);
+	assert_int_equal(histogram.counts[0], 1);
+	assert_int_equal(histogram.counts[HISTOGRAM_EDGES], 1);
+}
+
+/* An edge is the longest time that is counted below it, from 16 us to 67 s. */
+static void test_histogram_edges(void **state)
+{
+	(void)state;
+	assert_int_equal(histogram_edge(HISTOGRAM_EDGES - 1), 67108864000);
+	for (unsigned int edge = 0; edge < HISTOGRAM_EDGES; edge++) {
+		uint64_t ns = (uint64_t)16000 << edge;
+		struct histogram histogram = { 0 };
+
+		assert_int_equal(histogram_edge(edge), ns);
+		histogram_add(&histogram, ns);
+		histogram_add(&histogram, ns + 1);
+		assert_int_equal(histogram.counts[edge], 1);
+		assert_int_equal(histogram.counts[edge + 1], 1);
+		assert_int_equal(histogram.count, 2);
+		assert_int_equal(histogram.total, 2 * ns + 1);
+	}
+}
+
+static void test_histogram_merge(void **state)
+{
+	struct histogram a = { 0 };
+	struct histogram b = { 0 };
+
+	(void)state;
+	histogram_add(&a, 17000);
+	histogram_add(&b, 18000);
+	histogram_add(&b, 100000000000);
+	histogram_merge(&a, &b);
+	assert_int_equal(a.count, 3);
+	assert_int_equal(a.total, 100000035000);
+	assert_int_equal(a.counts[1], 2);
+	assert_int_equal(a.counts[HISTOGRAM_EDGES], 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_percentiles),	cmocka_unit_test(test_precision),
+		cmocka_unit_test(test_powers),		cmocka_unit_test(test_extremes),
+		cmocka_unit_test(test_histogram_edges), cmocka_unit_test(test_histogram_merge),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
