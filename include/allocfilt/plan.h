@@ -35,7 +35,9 @@ enum role {
 	ROLE_COUNT,
 };
 
-#define ROLE_BIT(role) (1u << (role))
+/* Sets of roles are masks of 64 bits. */
+#define ROLE_BIT(role) (1ull << (role))
+_Static_assert(ROLE_COUNT <= 64, "a mask has a bit for each role");
 
 #define CATALOG_NAMES_MAX 5
 
@@ -112,8 +114,8 @@ struct catalog_event {
 	const char *name;
 	enum event_side side;
 	enum event_id partner;	 /* of a begin its end and the other way round */
-	uint32_t owners;	 /* ROLE_BIT()s; 0: a pair, or any window */
-	uint32_t owners_without; /* of these too where no function of needs can be traced */
+	uint64_t owners;	 /* ROLE_BIT()s; 0: a pair, or any window */
+	uint64_t owners_without; /* and these where no function of needs can be traced */
 	enum role needs;
 	bool repeats;	 /* the owner may write it several times in one call */
 	bool any_window; /* without an owner that can be traced: the innermost window */
@@ -161,11 +163,11 @@ enum event_rule {
 struct plan_event {
 	char *system;
 	char *name;
-	enum event_id id; /* EVENT_USER for one of -e */
+	enum event_id id;
 	enum event_side side;
 	int partner; /* index into events, -1 for none */
 	enum event_rule rule;
-	uint32_t owners; /* RULE_OWNER: ROLE_BIT()s */
+	uint64_t owners; /* RULE_OWNER: ROLE_BIT()s */
 	bool repeats;	 /* the owner may write it several times in one call */
 };
 
@@ -181,16 +183,16 @@ struct plan {
 	int nr_functions;
 	struct plan_event events[PLAN_EVENTS_MAX];
 	int nr_events;
-	uint32_t roles;	   /* ROLE_BIT()s that have a function */
-	uint32_t left_out; /* ROLE_BIT()s that the request leaves out */
+	uint64_t roles;	   /* ROLE_BIT()s that have a function */
+	uint64_t left_out; /* ROLE_BIT()s that the request leaves out */
 };
 
-/* What there is, as a kernel's tracing directory or a capture tells it. */
+/* What can be traced, as a kernel's tracing directory or a capture lists it. */
 struct plan_offer {
 	bool function_graph;
 	/*
-	 * Every function that could be traced: calls @visit for each name (no module's name behind
-	 * it) until it returns non-zero, and returns that, 0 or -errno.
+	 * Calls @visit with the name of each function that can be traced, without its module, until
+	 * it returns non-zero. Returns that, 0 or -errno.
 	 */
 	int (*functions)(void *context, int (*visit)(void *visitor, const char *name),
 			 void *visitor);
@@ -200,20 +202,21 @@ struct plan_offer {
 
 /* What the user asks for beyond the catalog. */
 struct plan_request {
-	uint64_t threshold;	    /* ns */
-	char *const *functions;	    /* -F: names or globs, NULL ends; may be NULL */
-	char *const *events;	    /* -e: SYSTEM:NAME, NULL ends; may be NULL */
-	const char *functions_said; /* how a message names where they come from; NULL: "-F" */
-	const char *events_said;    /* NULL: "-e" */
-	bool no_page_allocation;    /* leave out the function that every page passes through */
+	uint64_t threshold;	      /* ns */
+	char *const *functions;	      /* -F: names or globs, NULL ends; may be NULL */
+	char *const *events;	      /* -e: SYSTEM:NAME, NULL ends; may be NULL */
+	const char *function_setting; /* what messages call the setting; NULL: "-F" */
+	const char *event_setting;    /* NULL: "-e" */
+	bool no_page_allocation;      /* leave out the function that every page passes through */
 };
 
 /**
  * plan_make - decide what to trace
  *
- * Frees nothing of request and offer. Returns 0, or -errno with @failure: status 2 for a function
- * or event of the request that is not there (named), 5 where there is neither function_graph with
- * a function nor any event pair. Release with plan_free().
+ * Of a role's names the first that exists is traced; the others call it, or are called by it.
+ * Returns 0, or -errno with @failure: status 2 for a function or event of the request that does
+ * not exist, 5 where there is neither function_graph with a function nor any event pair. Release
+ * with plan_free().
  */
 int plan_make(struct plan **plan, const struct plan_request *request,
 	      const struct plan_offer *offer, struct failure *failure);
@@ -222,13 +225,17 @@ void plan_free(struct plan *plan);
 /** plan_names - does the request name this function, beyond the catalog? */
 bool plan_names(const struct plan_request *request, const char *function);
 
-/** plan_role_unavailable - has a role no function here, and should that be said? */
+/**
+ * plan_role_unavailable - is a role without a function worth a message?
+ *
+ * Not where it is left out on purpose, where another role does its work, or without function_graph.
+ */
 bool plan_role_unavailable(const struct plan *plan, enum role role);
 
 /**
  * plan_likely_symbol - is the data likely to refer to a function of this name?
  *
- * What is traced, and shrinkers' callbacks, which are called so by custom.
+ * True for what is traced, and for shrinkers' callbacks, by the names that these usually have.
  */
 bool plan_likely_symbol(const struct plan *plan, const char *name);
 

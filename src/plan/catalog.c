@@ -164,74 +164,24 @@ const struct catalog_event catalog_events[EVENT_COUNT] = {
 
 bool catalog_name_matches(const char *function, const char *name)
 {
-	size_t length = strlen(name);
-
-	return !strncmp(function, name, length) &&
-	       (function[length] == '\0' || function[length] == '.');
-}
-
-static bool role_has_name(const struct catalog_role *role, const char *function)
-{
-	for (int i = 0; i < CATALOG_NAMES_MAX && role->names[i]; i++)
-		if (catalog_name_matches(function, role->names[i]))
-			return true;
-	return false;
-}
-
-/*
- * Asked of each of the kernel's symbols, 100,000 and more, before tracing begins: nearly all begin
- * with letters that no name here does, each of which is longer than that.
- */
-#define START_LENGTH 4
-#define STARTS	     65536u
-
-static struct {
-	bool known;
-	unsigned char starts[STARTS / 8];
-} names;
-
-static unsigned int start_of(const char *name)
-{
-	unsigned int start = 0;
-
-	for (int i = 0; i < START_LENGTH && name[i]; i++)
-		start = start * 31 + (unsigned char)name[i];
-	return start % STARTS;
-}
-
-static void note_starts(void)
-{
-	for (int role = 0; role < ROLE_COUNT; role++)
-		for (int i = 0; i < CATALOG_NAMES_MAX && catalog_roles[role].names[i]; i++) {
-			unsigned int start = start_of(catalog_roles[role].names[i]);
-
-			names.starts[start / 8] |= 1 << start % 8;
-		}
-	names.known = true;
-}
-
-static bool has_known_start(const char *function)
-{
-	unsigned int start = start_of(function);
-
-	if (!names.known)
-		note_starts();
-	return names.starts[start / 8] & 1 << start % 8;
+	/* Called for each name of each of the kernel's symbols, before tracing begins. */
+	while (*name && *name == *function)
+		name++, function++;
+	return !*name && (!*function || *function == '.');
 }
 
 enum role catalog_role_of(const char *function)
 {
-	if (!has_known_start(function))
-		return ROLE_NONE;
 	for (int role = 0; role < ROLE_COUNT; role++)
-		if (role_has_name(&catalog_roles[role], function))
-			return role;
+		for (int i = 0; i < CATALOG_NAMES_MAX && catalog_roles[role].names[i]; i++)
+			if (catalog_name_matches(function, catalog_roles[role].names[i]))
+				return role;
 	return ROLE_NONE;
 }
 
 const char *catalog_role_title(enum role role)
 {
-	return role != ROLE_NONE ? catalog_roles[role].title : NULL;
+	return role == ROLE_NONE ? NULL : catalog_roles[role].title;
 }
 
 int catalog_pair_role(enum event_id id)

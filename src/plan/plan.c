@@ -1,38 +1,255 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "allocfilt/plan.h"
+
 #include <errno.h>
 #include <fnmatch.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "allocfilt/base.h"
-#include "plan/plan_parts.h"
 
-static int fill_plan(struct plan *plan, const struct plan_request *request,
-		     const struct plan_offer *offer, struct failure *failure)
+static const struct plan_function *find_function(const struct plan *plan, const char *name)
+{
+	for (int i = 0; i < plan->nr_functions; i++)
+		/* plan_likely_symbol() asks for each of the kernel's symbols. */
+		if (plan->functions[i].name[0] == name[0] && !strcmp(plan->functions[i].name, name))
+			return &plan->functions[i];
+	return NULL;
+}
+
+static int add_function(struct plan *plan, const char *name, enum role role)
+{
+	struct plan_function *function = &plan->functions[plan->nr_functions];
+
+	if (find_function(plan, name))
+		return 0;
+	if (plan->nr_functions == PLAN_FUNCTIONS_MAX)
+		return -E2BIG;
+	function->name = strdup(name);
+	if (!function->name)
+		return -ENOMEM;
+	function->role = role;
+	plan->nr_functions++;
+	if (role != ROLE_NONE)
+		plan->roles |= ROLE_BIT(role);
+	return 0;
+}
+
+/* The rank of a name that catalog_role_of() knows: the lower, the better. */
+static int name_rank(enum role role, const char *name)
+{
+	const char *const *names = catalog_roles[role].names;
+	int i = 0;
+
+	while (!catalog_name_matches(name, names[i]))
+		i++;
+	/* Where the compiler split a function, both its exact name and parts of it can exist. */
+	return 2 * i + (strcmp(name, names[i]) ? 1 : 0);
+}
+
+struct role_search {
+	struct plan *plan;
+	int best[ROLE_COUNT]; /* name_rank(), INT_MAX: none */
+	bool best_known;
+};
+
+static int visit_role_function(void *visitor, const char *name)
+{
+	struct role_search *search = visitor;
+	enum role role = catalog_role_of(name);
+	int rank;
+
+	if (role == ROLE_NONE || (search->plan->left_out & ROLE_BIT(role)))
+		return 0;
+	rank = name_rank(role, name);
+	if (search->best_known)
+		return rank == search->best[role] ? add_function(search->plan, name, role) : 0;
+	if (rank < search->best[role])
+		search->best[role] = rank;
+	return 0;
+}
+
+/* For each role the function whose name comes first in the catalog, with all its parts. */
+static int add_role_functions(struct plan *plan, const struct plan_offer *offer)
+{
+	struct role_search search = { .plan = plan };
+	int ret;
+
+	for (int role = 0; role < ROLE_COUNT; role++)
+		search.best[role] = INT_MAX;
+	ret = offer->functions(offer->context, visit_role_function, &search);
+	search.best_known = true;
+	return ret ? ret : offer->functions(offer->context, visit_role_function, &search);
+}
+
+struct pattern_search {
+	struct plan *plan;
+	const char *pattern;
+	int matches;
+};
+
+static int visit_pattern_function(void *visitor, const char *name)
+{
+	struct pattern_search *search = visitor;
+
+	if (fnmatch(search->pattern, name, 0))
+		return 0;
+	search->matches++;
+	return add_function(search->plan, name, catalog_role_of(name));
+}
+
+static int add_requested_function(struct plan *plan, const char *setting, const char *pattern,
+				  const struct plan_offer *offer, struct failure *failure)
+{
+	struct pattern_search search = { .plan = plan, .pattern = pattern };
+	int ret;
+
+	if (!offer->function_graph)
+		return failure_set(failure, EXIT_STATUS_NO_FEATURE, ENOENT,
+				   "%s %s: this kernel has no function_graph tracer", setting,
+				   pattern);
+	ret = offer->functions(offer->context, visit_pattern_function, &search);
+	if (ret == -E2BIG)
+		return failure_set(failure, EXIT_STATUS_USAGE, E2BIG,
+				   "%s %s: more than %d functions in all, use a narrower pattern",
+				   setting, pattern, PLAN_FUNCTIONS_MAX);
+	if (ret)
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret,
+				   "%s %s: list of functions: %s", setting, pattern,
+				   strerror(-ret));
+	if (!search.matches)
+		return failure_set(
+			failure, EXIT_STATUS_USAGE, ENOENT,
+			"%s %s: no such function can be traced here (see available_filter_functions)",
+			setting, pattern);
+	return 0;
+}
+
+static int add_event(struct plan *plan, const char *system, const char *name, enum event_id id)
+{
+	struct plan_event *event = &plan->events[plan->nr_events];
+
+	if (plan->nr_events == PLAN_EVENTS_MAX)
+		return -E2BIG;
+	event->system = strdup(system);
+	event->name = strdup(name);
+	event->id = id;
+	event->partner = -1;
+	event->rule = RULE_ANY_WINDOW;
+	plan->nr_events++;
+	return event->system && event->name ? 0 : -ENOMEM;
+}
+
+/* The functions of the plan are known by now. */
+static void set_rule(struct plan *plan, struct plan_event *event)
+{
+	const struct catalog_event *catalog = &catalog_events[event->id];
+
+	event->side = catalog->side;
+	event->repeats = catalog->repeats;
+	event->owners = catalog->owners;
+	if (catalog->needs != ROLE_NONE && !(plan->roles & ROLE_BIT(catalog->needs)))
+		event->owners |= catalog->owners_without;
+	event->owners &= plan->roles;
+	if (catalog->side != EVENT_SINGLE)
+		event->partner = plan_event_of(plan, catalog->partner);
+	if (event->owners)
+		event->rule = RULE_OWNER;
+	else if (catalog->side != EVENT_SINGLE)
+		event->rule = event->partner >= 0 ? RULE_PAIR : RULE_NEVER;
+	else
+		event->rule =
+			catalog->any_window && plan->function_graph ? RULE_ANY_WINDOW : RULE_NEVER;
+}
+
+static int add_catalog_events(struct plan *plan, const struct plan_offer *offer)
 {
 	int ret = 0;
 
-	if (offer->function_graph)
-		ret = plan_functions_choose(plan, offer);
-	if (!ret)
-		ret = plan_events_add_catalog(plan, offer);
+	for (int id = 0; !ret && id < EVENT_COUNT; id++) {
+		const struct catalog_event *event = &catalog_events[id];
+
+		if (offer->has_event(offer->context, event->system, event->name))
+			ret = add_event(plan, event->system, event->name, id);
+	}
+	for (int i = 0; !ret && i < plan->nr_events; i++)
+		set_rule(plan, &plan->events[i]);
+	return ret;
+}
+
+static bool has_pair(const struct plan *plan)
+{
+	for (int i = 0; i < plan->nr_events; i++)
+		if (plan->events[i].rule == RULE_PAIR)
+			return true;
+	return false;
+}
+
+static bool has_event(const struct plan *plan, const char *system, const char *name)
+{
+	for (int i = 0; i < plan->nr_events; i++)
+		if (!strcmp(plan->events[i].system, system) && !strcmp(plan->events[i].name, name))
+			return true;
+	return false;
+}
+
+static int add_requested_event(struct plan *plan, const char *setting, const char *event,
+			       const struct plan_offer *offer, struct failure *failure)
+{
+	char *system = strdup(event), *name = system;
+	int ret = -ENOMEM;
+
+	if (system) {
+		strsep(&name, ":");
+		if (!name)
+			ret = -ENOENT;
+		else if (has_event(plan, system, name))
+			ret = 0;
+		else if (!offer->has_event(offer->context, system, name))
+			ret = -ENOENT;
+		else
+			ret = add_event(plan, system, name, EVENT_USER);
+		free(system);
+	}
+	if (ret == -ENOENT)
+		return failure_set(failure, EXIT_STATUS_USAGE, ENOENT,
+				   "%s %s: there is no such event here (see available_events)",
+				   setting, event);
+	if (ret == -E2BIG)
+		return failure_set(failure, EXIT_STATUS_USAGE, E2BIG, "%s %s: more than %d events",
+				   setting, event, PLAN_EVENTS_MAX);
+	if (ret)
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "%s %s: %s", setting, event,
+				   strerror(-ret));
+	return 0;
+}
+
+static int fill(struct plan *plan, const struct plan_request *request,
+		const struct plan_offer *offer, struct failure *failure)
+{
+	const char *function = request->function_setting ? request->function_setting : "-F";
+	const char *event = request->event_setting ? request->event_setting : "-e";
+	int ret = offer->function_graph ? add_role_functions(plan, offer) : 0;
+
 	if (ret)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret,
 				   "reading what can be traced: %s", strerror(-ret));
-	if (!offer->function_graph && request->functions && request->functions[0])
-		return failure_set(failure, EXIT_STATUS_NO_FEATURE, ENOENT,
-				   "%s %s: this kernel has no function_graph tracer",
-				   plan_functions_said(request), request->functions[0]);
-	ret = plan_functions_ask(plan, request, offer, failure);
+	for (int i = 0; !ret && request->functions && request->functions[i]; i++)
+		ret = add_requested_function(plan, function, request->functions[i], offer, failure);
 	if (ret)
 		return ret;
-	plan->function_graph = offer->function_graph && plan->nr_functions;
-	plan_events_set_rules(plan);
-	if (!plan->function_graph && !plan_events_have_pair(plan))
+	plan->function_graph = plan->nr_functions;
+	ret = add_catalog_events(plan, offer);
+	if (ret)
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "%s", strerror(-ret));
+	if (!plan->function_graph && !has_pair(plan))
 		return failure_set(
 			failure, EXIT_STATUS_NO_FEATURE, ENOENT,
 			"neither function_graph nor the vmscan and compaction events are there: this kernel lacks what it takes (CONFIG_FUNCTION_GRAPH_TRACER)");
-	return plan_events_ask(plan, request, offer, failure);
+	for (int i = 0; !ret && request->events && request->events[i]; i++)
+		ret = add_requested_event(plan, event, request->events[i], offer, failure);
+	return ret;
 }
 
 int plan_make(struct plan **ret_plan, const struct plan_request *request,
@@ -46,13 +263,12 @@ int plan_make(struct plan **ret_plan, const struct plan_request *request,
 	plan->threshold = request->threshold;
 	if (request->no_page_allocation)
 		plan->left_out = ROLE_BIT(ROLE_PAGE_ALLOCATION);
-	ret = fill_plan(plan, request, offer, failure);
-	if (ret) {
+	ret = fill(plan, request, offer, failure);
+	if (ret)
 		plan_free(plan);
-		return ret;
-	}
-	*ret_plan = plan;
-	return 0;
+	else
+		*ret_plan = plan;
+	return ret;
 }
 
 void plan_free(struct plan *plan)
@@ -76,25 +292,19 @@ bool plan_names(const struct plan_request *request, const char *function)
 	return false;
 }
 
-static bool is_stood_in_for(const struct plan *plan, enum role role)
-{
-	enum role other = catalog_roles[role].stands_in;
-
-	return other != ROLE_NONE && (plan->roles & ROLE_BIT(other));
-}
-
 bool plan_role_unavailable(const struct plan *plan, enum role role)
 {
+	enum role substitute = catalog_roles[role].stands_in;
+
 	if (!plan->function_graph || ((plan->roles | plan->left_out) & ROLE_BIT(role)))
 		return false;
-	return !is_stood_in_for(plan, role);
+	return substitute == ROLE_NONE || !(plan->roles & ROLE_BIT(substitute));
 }
 
 bool plan_likely_symbol(const struct plan *plan, const char *name)
 {
-	if (strstr(name, "_scan") || strstr(name, "shrink") || strstr(name, "scan_"))
-		return true;
-	return plan_functions_find(plan, name) || catalog_role_of(name) != ROLE_NONE;
+	return strstr(name, "_scan") || strstr(name, "shrink") || strstr(name, "scan_") ||
+	       find_function(plan, name) || catalog_role_of(name) != ROLE_NONE;
 }
 
 int plan_event_of(const struct plan *plan, enum event_id id)

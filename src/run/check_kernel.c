@@ -8,7 +8,7 @@
 #include "allocfilt/run.h"
 #include "allocfilt/tracing.h"
 
-static void print_titles(uint32_t roles, const char *before)
+static void print_titles(uint64_t roles, const char *before)
 {
 	for (int role = 0; role < ROLE_COUNT; role++) {
 		if (!(roles & ROLE_BIT(role)))

@@ -11,8 +11,8 @@ int kernel_plan(struct kernel **kernel, struct plan **plan, const struct options
 		.threshold = options->threshold,
 		.functions = options->functions,
 		.events = options->events,
-		.functions_said = config_said(options, "function", functions),
-		.events_said = config_said(options, "event", events),
+		.function_setting = config_said(options, "function", functions),
+		.event_setting = config_said(options, "event", events),
 		.no_page_allocation = !options->page_allocation,
 	};
 	struct plan_offer offer;

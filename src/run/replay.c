@@ -49,7 +49,7 @@ static int make_plan(const struct run_context *run, struct capture *capture, str
 	struct plan_request request = {
 		.functions = NULL, /* what was traced is in the capture already */
 		.events = run->options->events,
-		.events_said = config_said(run->options, "event", events),
+		.event_setting = config_said(run->options, "event", events),
 	};
 	struct plan_offer offer;
 	int ret = choose_threshold(run, capture, &request.threshold, failure);

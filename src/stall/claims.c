@@ -18,7 +18,7 @@ struct task {
 	int nr_waiting;
 	int nr_open;
 	uint64_t gone_at;     /* ns: time of the newest record that made room */
-	uint32_t gone_owners; /* ROLE_BIT()s of those that might have claimed such */
+	uint64_t gone_owners; /* ROLE_BIT()s of those that might have claimed such */
 	bool gone_any;	      /* any window might have */
 };
 
