@@ -248,7 +248,6 @@ int session_end(struct session *session, struct failure *failure);
 
 /** session_dir - where our buffers are: the instance, or the top level */
 const char *session_dir(const struct session *session);
-bool session_is_instance(const struct session *session);
 
 /** session_has_probe - is the probe in place? (one that was refused is told with log_notice()) */
 bool session_has_probe(const struct session *session);

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
-#include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +14,6 @@
 
 #include "allocfilt/base.h"
 #include "allocfilt/tracing.h"
-
-#define READ_SIZE 65536
 
 /* "none [integrity] confidentiality": the mode in brackets. */
 const char *kernel_lockdown(void)
@@ -99,37 +96,30 @@ int kernel_source_kind(const char *dir, enum source_kind *ret_kind, struct failu
 	return 0;
 }
 
-char *kernel_find_dir(void)
+/*
+ * Where debugfs is mounted and tracefs is not, the library returns debugfs's directory for it. Any
+ * other look at that would mount tracefs; O_PATH does not (open(2)).
+ */
+static bool is_mounted(const char *dir)
 {
-	FILE *mounts = setmntent("/proc/self/mounts", "r");
-	struct mntent *mount;
-	char *dir = NULL;
+	int fd = open(dir, O_PATH | O_CLOEXEC);
+	struct statfs found;
+	bool mounted = fd >= 0 && !fstatfs(fd, &found) && found.f_type == TRACEFS_MAGIC;
 
-	if (!mounts)
-		return NULL;
-	while (!dir && (mount = getmntent(mounts)))
-		if (!strcmp(mount->mnt_type, "tracefs"))
-			dir = strdup(mount->mnt_dir);
-	endmntent(mounts);
-	return dir;
+	if (fd >= 0)
+		close(fd);
+	return mounted;
 }
 
-static int set_dir(struct kernel *kernel, const char *dir, struct failure *failure)
+char *kernel_find_dir(void)
 {
-	size_t length;
+	static const char *dir; /* kept: the library allocates another at each call */
 
-	kernel->dir = dir ? strdup(dir) : kernel_find_dir();
-	if (!kernel->dir)
-		return failure_set(failure, EXIT_STATUS_NO_TRACEFS, ENOENT,
-				   "no tracefs is mounted: mount -t tracefs tracefs "
-				   "/sys/kernel/tracing");
-	for (length = strlen(kernel->dir); length > 1 && kernel->dir[length - 1] == '/'; length--)
-		kernel->dir[length - 1] = '\0';
-	/* So that libtracefs never looks for tracefs, and never mounts it, by itself. */
-	if (tracefs_set_tracing_dir(kernel->dir))
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "%s: %s", kernel->dir,
-				   strerror(ENOMEM));
-	return 0;
+	if (dir && is_mounted(dir))
+		return strdup(dir);
+	if (tracefs_tracing_dir_is_mounted(false, &dir) != 1 || !is_mounted(dir))
+		return NULL;
+	return strdup(dir);
 }
 
 bool kernel_has_word(const char *text, const char *word)
@@ -145,23 +135,6 @@ bool kernel_has_word(const char *text, const char *word)
 	return false;
 }
 
-static int read_tracers(struct kernel *kernel, struct failure *failure)
-{
-	char *text;
-	int ret = file_read(kernel->dir, "available_tracers", &text, NULL);
-
-	if (ret == -ENOENT && has_file(kernel->dir, "events"))
-		return 0;
-	if (ret == -EPERM || ret == -EACCES)
-		return refused(failure, kernel->dir, -ret);
-	if (ret)
-		return failure_set(failure, EXIT_STATUS_NO_TRACEFS, -ret,
-				   "%s/available_tracers: %s", kernel->dir, strerror(-ret));
-	kernel->function_graph = kernel_has_word(text, "function_graph");
-	free(text);
-	return 0;
-}
-
 static bool read_function_enabled(void)
 {
 	char *text;
@@ -174,142 +147,121 @@ static bool read_function_enabled(void)
 	return enabled;
 }
 
-struct function_scan {
-	struct kernel *kernel;
-	const struct plan_request *request;
-	unsigned int index;
-	size_t room;
-};
-
-static bool is_wanted(const struct function_scan *scan, const char *name)
+/* Keeps a NULL at the end. */
+static int add_function(struct kernel *kernel, const char *name, unsigned int index)
 {
-	return catalog_role_of(name) != ROLE_NONE ||
-	       (scan->request && plan_names(scan->request, name));
-}
-
-/* Keeps room for the NULL that ends the list. */
-static int grow(struct function_scan *scan)
-{
-	struct kernel *kernel = scan->kernel;
-	size_t room = scan->room ? scan->room * 2 : 64;
-	char **functions = realloc(kernel->functions, room * sizeof(*functions));
+	size_t count = kernel->nr_functions;
 	unsigned int *indexes;
+	char **functions;
 
-	if (!functions)
+	/* At each power of two there is room for as many again. */
+	if (!(count & (count - 1))) {
+		functions = reallocarray(kernel->functions, 2 * count + 2, sizeof(*functions));
+		if (!functions)
+			return -ENOMEM;
+		kernel->functions = functions;
+		indexes = reallocarray(kernel->indexes, 2 * count + 2, sizeof(*indexes));
+		if (!indexes)
+			return -ENOMEM;
+		kernel->indexes = indexes;
+	}
+	kernel->functions[count] = strdup(name);
+	if (!kernel->functions[count])
 		return -ENOMEM;
-	kernel->functions = functions;
-	indexes = realloc(kernel->indexes, room * sizeof(*indexes));
-	if (!indexes)
-		return -ENOMEM;
-	kernel->indexes = indexes;
-	scan->room = room;
+	kernel->functions[count + 1] = NULL;
+	kernel->indexes[count] = index;
+	kernel->nr_functions++;
 	return 0;
 }
 
-static int keep_function(struct function_scan *scan, const char *name)
+/* tracefs_filter_functions() returns names without their places in the file. */
+static int read_functions(struct kernel *kernel, struct tracefs_instance *top,
+			  const struct plan_request *request)
 {
-	struct kernel *kernel = scan->kernel;
+	int fd =
+		tracefs_instance_file_open(top, "available_filter_functions", O_RDONLY | O_CLOEXEC);
+	unsigned int index = 0;
+	char *line = NULL;
+	size_t size = 0;
+	FILE *file;
+	int ret = 0;
 
-	if ((size_t)kernel->nr_functions + 1 >= scan->room && grow(scan))
-		return -ENOMEM;
-	kernel->functions[kernel->nr_functions] = strdup(name);
-	if (!kernel->functions[kernel->nr_functions])
-		return -ENOMEM;
-	kernel->indexes[kernel->nr_functions] = scan->index;
-	kernel->functions[++kernel->nr_functions] = NULL;
-	return 0;
-}
-
-/* A line: a name, for a module's function " [module]" behind it. */
-static int scan_line(struct function_scan *scan, char *line)
-{
-	line[strcspn(line, " \t")] = '\0';
-	scan->index++;
-	return is_wanted(scan, line) ? keep_function(scan, line) : 0;
-}
-
-/* Lines of a buffer; returns how much of it is an incomplete line at its end, or -errno. */
-static ssize_t scan_lines(struct function_scan *scan, char *text, size_t length)
-{
-	char *line = text, *end = text + length, *newline;
-
-	while ((newline = memchr(line, '\n', end - line))) {
-		int ret;
-
-		*newline = '\0';
-		ret = scan_line(scan, line);
-		if (ret)
-			return ret;
-		line = newline + 1;
-	}
-	memmove(text, line, end - line);
-	return end - line;
-}
-
-static int scan_functions(struct function_scan *scan, int fd)
-{
-	static char text[READ_SIZE];
-	ssize_t kept = 0, got;
-
-	while ((got = read(fd, text + kept, sizeof(text) - 1 - kept)) != 0) {
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -errno;
-		kept = scan_lines(scan, text, kept + got);
-		if (kept < 0)
-			return kept;
-		if (kept == sizeof(text) - 1)
-			return -EBADMSG;
-	}
-	text[kept] = '\0';
-	return kept ? scan_line(scan, text) : 0;
-}
-
-static int read_functions(struct kernel *kernel, const struct plan_request *request,
-			  struct failure *failure)
-{
-	struct function_scan scan = { .kernel = kernel, .request = request };
-	char path[PATH_MAX];
-	int fd, ret;
-
-	if (grow(&scan))
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "%s", strerror(ENOMEM));
-	kernel->functions[0] = NULL;
-	ret = file_path(path, kernel->dir, "available_filter_functions");
-	fd = ret ? ret : open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT) {
 		/* Without CONFIG_DYNAMIC_FTRACE there is no filter: all functions or none. */
 		kernel->function_graph = false;
 		return 0;
 	}
-	ret = fd < 0 ? -errno : scan_functions(&scan, fd);
-	if (fd >= 0)
-		close(fd);
-	if (ret)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret,
-				   "%s/available_filter_functions: %s", kernel->dir,
-				   strerror(-ret));
+	file = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!file) {
+		ret = -errno;
+		if (fd >= 0)
+			close(fd);
+		return ret;
+	}
+	errno = 0;
+	while (!ret && getline(&line, &size, file) > 0) {
+		/* A module's function has " [module]" after it. */
+		line[strcspn(line, " \t\n")] = '\0';
+		index++;
+		if (catalog_role_of(line) != ROLE_NONE || (request && plan_names(request, line)))
+			ret = add_function(kernel, line, index);
+	}
+	if (!ret && !feof(file))
+		ret = errno ? -errno : -EIO;
+	fclose(file);
+	free(line);
+	return ret;
+}
+
+/* tracefs_tracer_available() follows an uninitialised pointer when a read fails. */
+static int read_tracers(struct kernel *kernel, struct tracefs_instance *top)
+{
+	char *tracers;
+
+	errno = 0;
+	tracers = tracefs_instance_file_read(top, "available_tracers", NULL);
+	/* A kernel without any tracer still has events. */
+	if (!tracers)
+		return errno == ENOENT && tracefs_dir_exists(top, "events") ? 0 : -errno;
+	kernel->function_graph = kernel_has_word(tracers, "function_graph");
+	free(tracers);
 	return 0;
 }
 
 static int read_kernel(struct kernel *kernel, const char *dir, const struct plan_request *request,
 		       struct failure *failure)
 {
+	struct tracefs_instance *top;
 	struct utsname name;
 	int ret;
 
-	if (uname(&name) == 0)
-		kernel->release = strdup(name.release);
+	kernel->dir = dir ? strdup(dir) : kernel_find_dir();
+	if (!kernel->dir)
+		return failure_set(failure, EXIT_STATUS_NO_TRACEFS, ENOENT,
+				   "no tracefs is mounted: mount -t tracefs tracefs "
+				   "/sys/kernel/tracing");
+	for (size_t end = strlen(kernel->dir); end > 1 && kernel->dir[end - 1] == '/'; end--)
+		kernel->dir[end - 1] = '\0';
+	kernel->release = uname(&name) ? NULL : strdup(name.release);
 	if (!kernel->release)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "%s", strerror(ENOMEM));
-	ret = set_dir(kernel, dir, failure);
-	if (!ret)
-		ret = read_tracers(kernel, failure);
-	if (ret)
-		return ret;
-	kernel->function_enabled = read_function_enabled();
-	return read_functions(kernel, request, failure);
+	top = tracefs_instance_alloc(kernel->dir, NULL);
+	ret = top ? read_tracers(kernel, top) : -errno;
+	if (ret == -EPERM || ret == -EACCES)
+		refused(failure, kernel->dir, -ret);
+	else if (ret)
+		failure_set(failure, EXIT_STATUS_NO_TRACEFS, -ret, "%s/available_tracers: %s",
+			    kernel->dir, strerror(-ret));
+	if (!ret) {
+		kernel->function_enabled = read_function_enabled();
+		ret = read_functions(kernel, top, request);
+		if (ret)
+			failure_set(failure, EXIT_STATUS_RUN_TIME, -ret,
+				    "%s/available_filter_functions: %s", kernel->dir,
+				    strerror(-ret));
+	}
+	tracefs_instance_free(top);
+	return ret;
 }
 
 int kernel_open(struct kernel **ret_kernel, const char *dir, const struct plan_request *request,

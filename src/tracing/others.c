@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -12,36 +11,12 @@
 #include "allocfilt/tracing.h"
 #include "tracing/others.h"
 
-struct obstacle {
-	const char *path;
-	enum step_kind kind;
-	const char *neutral;
-};
-
-/* All of them act on every instance: trace.c has one tracing_thresh, ftrace.c one graph hash. */
-static const struct obstacle everywhere[] = { { "tracing_thresh", STEP_NUMBER, "0" },
-					      { "max_graph_depth", STEP_NUMBER, "0" },
-					      { "set_graph_function", STEP_LIST, "" },
-					      { "set_graph_notrace", STEP_LIST, "" },
-					      { NULL } };
-
-static const struct obstacle at_top[] = { { "current_tracer", STEP_TRACER, "nop" },
-					  { "set_event", STEP_EVENTS, "" },
-					  { NULL } };
-
-static int in_use(struct failure *failure, const char *path, const char *value)
-{
-	return failure_set(
-		failure, EXIT_STATUS_IN_USE, EBUSY,
-		"tracing is in use by somebody else: %s is %.*s (--force goes on and puts it back)",
-		path, (int)strcspn(value, "\n"), value);
-}
-
-static int clear(struct steps *steps, const struct obstacle *obstacle, bool force,
-		 struct failure *failure)
+/* Sets a file to its default with @force; without it a file that is not is a failure. */
+static int clear(struct settings *settings, enum setting_kind kind, const char *path,
+		 const char *default_value, bool force, struct failure *failure)
 {
 	char *now;
-	int ret = steps_read(steps, obstacle->kind, obstacle->path, &now);
+	int ret = settings_read(settings, kind, path, &now);
 
 	if (ret == -ENOENT)
 		return 0;
@@ -49,155 +24,141 @@ static int clear(struct steps *steps, const struct obstacle *obstacle, bool forc
 		return failure_set(failure,
 				   ret == -EPERM || ret == -EACCES ? EXIT_STATUS_NO_TRACEFS :
 								     EXIT_STATUS_RUN_TIME,
-				   -ret, "cannot read %s: %s", obstacle->path, strerror(-ret));
-	if (!strcmp(now, obstacle->neutral))
+				   -ret, "cannot read %s: %s", path, strerror(-ret));
+	if (!strcmp(now, default_value))
 		ret = 0;
 	else if (force)
-		ret = steps_set(steps, obstacle->kind, obstacle->path, obstacle->neutral, NULL,
-				false, failure);
+		ret = settings_set(settings, kind, path, default_value, NULL, false, failure);
 	else
-		ret = in_use(failure, obstacle->path, now);
+		ret = failure_set(failure, EXIT_STATUS_IN_USE, EBUSY,
+				  "tracing is in use by somebody else: %s is %.*s (--force goes on "
+				  "and puts it back)",
+				  path, (int)strcspn(now, "\n"), now);
 	free(now);
 	return ret;
 }
 
-static int clear_all(struct steps *steps, const struct obstacle *obstacles, bool force,
-		     struct failure *failure)
-{
-	int ret = 0;
-
-	for (; obstacles->path && !ret; obstacles++)
-		ret = clear(steps, obstacles, force, failure);
-	return ret;
-}
-
-/* irqsoff, wakeup, hwlat, osnoise, another function_graph: all read tracing_thresh. */
-static bool reads_threshold(const struct steps *steps, const char *path)
+/* irqsoff, wakeup, hwlat, osnoise, another function_graph: all of them read tracing_thresh. */
+static int clear_threshold_reader(struct settings *settings, const char *path, bool force,
+				  struct failure *failure)
 {
 	char *tracer;
 	bool reads;
 
-	if (steps_read(steps, STEP_TRACER, path, &tracer))
-		return false;
+	if (settings_read(settings, SETTING_TRACER, path, &tracer))
+		return 0;
 	reads = !kernel_has_word("nop function blk", tracer);
 	free(tracer);
-	return reads;
+	return reads ? clear(settings, SETTING_TRACER, path, "nop", force, failure) : 0;
 }
 
-static int clear_tracer(struct steps *steps, const char *path, bool force, struct failure *failure)
-{
-	struct obstacle tracer = { path, STEP_TRACER, "nop" };
+struct instances {
+	struct settings *settings;
+	bool force;
+	struct failure *failure;
+	int ret;
+};
 
-	return reads_threshold(steps, path) ? clear(steps, &tracer, force, failure) : 0;
-}
-
-static int clear_instances(struct steps *steps, bool force, struct failure *failure)
+static int clear_instance(const char *name, void *context)
 {
+	struct instances *instances = context;
 	char path[PATH_MAX];
-	struct dirent *entry;
-	DIR *instances;
-	int ret = 0;
 
-	if (file_path(path, steps->dir, "instances"))
-		return 0;
-	instances = opendir(path);
-	while (instances && !ret && (entry = readdir(instances))) {
-		if (entry->d_name[0] == '.')
-			continue;
-		snprintf(path, sizeof(path), "instances/%s/current_tracer", entry->d_name);
-		ret = clear_tracer(steps, path, force, failure);
+	snprintf(path, sizeof(path), "instances/%s/current_tracer", name);
+	instances->ret = clear_threshold_reader(instances->settings, path, instances->force,
+						instances->failure);
+	return instances->ret;
+}
+
+int others_everywhere(struct settings *settings, bool force, struct failure *failure)
+{
+	/* They act on every instance: trace.c has one tracing_thresh, ftrace.c one graph hash. */
+	static const struct {
+		enum setting_kind kind;
+		const char *path;
+		const char *default_value;
+	} shared[] = {
+		{ SETTING_NUMBER, "tracing_thresh", "0" },
+		{ SETTING_NUMBER, "max_graph_depth", "0" },
+		{ SETTING_LIST, "set_graph_function", "" },
+		{ SETTING_LIST, "set_graph_notrace", "" },
+	};
+	struct instances instances = { settings, force, failure, 0 };
+	/* Tracers first: while one runs, a change of the threshold would reach it. */
+	int ret = clear_threshold_reader(settings, "current_tracer", force, failure);
+
+	if (!ret) {
+		tracefs_instances_walk(clear_instance, &instances);
+		ret = instances.ret;
 	}
-	if (instances)
-		closedir(instances);
+	for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]) && !ret; i++)
+		ret = clear(settings, shared[i].kind, shared[i].path, shared[i].default_value,
+			    force, failure);
 	return ret;
 }
 
-int others_everywhere(struct steps *steps, bool force, struct failure *failure)
+static long long buffer_entries(const struct settings *settings)
 {
-	/* Tracers first: with theirs running, a change of the threshold would reach them. */
-	int ret = clear_tracer(steps, "current_tracer", force, failure);
+	int *cpus = NULL;
+	int count = cpu_directories(tracefs_instance_get_trace_dir(settings->top), &cpus);
+	long long sum = 0;
 
-	if (!ret)
-		ret = clear_instances(steps, force, failure);
-	return ret ? ret : clear_all(steps, everywhere, force, failure);
-}
+	for (int i = 0; i < count; i++) {
+		char path[64], *stats, *entries;
 
-static long long entries_of(const char *stats)
-{
-	const char *entries = strstr(stats, "entries: ");
-
-	return entries ? atoll(entries + strlen("entries: ")) : 0;
-}
-
-static long long buffer_entries(const struct steps *steps)
-{
-	char path[PATH_MAX], *stats;
-	long long entries = 0;
-	struct dirent *entry;
-	DIR *cpus;
-
-	if (file_path(path, steps->dir, "per_cpu"))
-		return 0;
-	cpus = opendir(path);
-	while (cpus && (entry = readdir(cpus))) {
-		if (strncmp(entry->d_name, "cpu", 3))
-			continue;
-		snprintf(path, sizeof(path), "per_cpu/%s/stats", entry->d_name);
-		if (file_read(steps->dir, path, &stats, NULL))
-			continue;
-		entries += entries_of(stats);
+		snprintf(path, sizeof(path), "per_cpu/cpu%d/stats", cpus[i]);
+		stats = tracefs_instance_file_read(settings->top, path, NULL);
+		entries = stats ? strstr(stats, "entries: ") : NULL;
+		if (entries)
+			sum += atoll(entries + strlen("entries: "));
 		free(stats);
 	}
-	if (cpus)
-		closedir(cpus);
-	return entries;
+	free(cpus);
+	return sum;
 }
 
-/* The head of an unused one says so; of one in use come as many entries as it has. */
-static bool has_snapshot(const struct steps *steps)
+/*
+ * An unused snapshot says so in its head. tracefs_instance_file_read() would read as many entries
+ * as a used one has.
+ */
+static bool has_snapshot(const struct settings *settings)
 {
-	char path[PATH_MAX], head[256];
-	ssize_t got;
-	int fd;
+	int fd = tracefs_instance_file_open(settings->top, "snapshot",
+					    O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char head[256];
+	ssize_t length;
 
-	if (file_path(path, steps->dir, "snapshot"))
-		return false;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return false;
-	got = read(fd, head, sizeof(head) - 1);
+	length = read(fd, head, sizeof(head) - 1);
 	close(fd);
-	if (got <= 0)
+	if (length <= 0)
 		return false;
-	head[got] = '\0';
+	head[length] = '\0';
 	return !strstr(head, "Snapshot is freed");
 }
 
-static int check_contents(const struct steps *steps, bool force, struct failure *failure)
+int others_at_top(struct settings *settings, bool force, struct failure *failure)
 {
-	long long entries = buffer_entries(steps);
+	int ret = clear(settings, SETTING_TRACER, "current_tracer", "nop", force, failure);
+	long long entries;
 
-	if (!entries && !has_snapshot(steps))
-		return 0;
-	if (force && entries)
+	if (!ret)
+		ret = clear(settings, SETTING_EVENTS, "set_event", "", force, failure);
+	if (ret)
+		return ret;
+	entries = buffer_entries(settings);
+	if (entries && force)
 		log_warning("the %lld entries of the top-level buffer are lost", entries);
-	if (force)
-		return 0;
-	if (entries)
-		return failure_set(
-			failure, EXIT_STATUS_IN_USE, EBUSY,
-			"tracing is in use by somebody else: the top-level buffer holds %lld entries, "
-			"which would be lost (echo > trace clears it; --force)",
-			entries);
-	return failure_set(
-		failure, EXIT_STATUS_IN_USE, EBUSY,
-		"tracing is in use by somebody else: a snapshot is taken, which would be lost "
-		"(echo 0 > snapshot frees it; --force)");
-}
-
-int others_at_top(struct steps *steps, bool force, struct failure *failure)
-{
-	int ret = clear_all(steps, at_top, force, failure);
-
-	return ret ? ret : check_contents(steps, force, failure);
+	else if (entries)
+		return failure_set(failure, EXIT_STATUS_IN_USE, EBUSY,
+				   "tracing is in use by somebody else: the top-level buffer holds "
+				   "%lld entries, which would be lost (echo > trace clears it; "
+				   "--force)",
+				   entries);
+	else if (!force && has_snapshot(settings))
+		return failure_set(failure, EXIT_STATUS_IN_USE, EBUSY,
+				   "tracing is in use by somebody else: a snapshot is taken, which "
+				   "would be lost (echo 0 > snapshot frees it; --force)");
+	return 0;
 }

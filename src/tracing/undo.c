@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +13,12 @@
 #include "tracing/undo.h"
 
 #define UNDO_MAGIC   "allocfilt-undo"
-#define UNDO_VERSION "1"
+#define UNDO_VERSION "2"
+#define UNDO_END     "end\n"
 #define UNDO_FIELDS  6
 #define BOOT_ID	     "/proc/sys/kernel/random/boot_id"
 
-/* A filter of all functions of a kernel is 1 MiB. */
+/* bytes; a filter of all functions of a kernel has 1 MiB */
 #define UNDO_SIZE_MAX (16 << 20)
 
 struct undo {
@@ -33,7 +33,7 @@ static int refuse(struct failure *failure, const char *path, const char *why)
 			   "%s %s: not acted on; look at it and remove it", path, why);
 }
 
-/* What another user can write to must not tell root what to write. */
+/* What another user can write must not decide what root writes. */
 static const char *distrust(const struct stat *st, mode_t type)
 {
 	if ((st->st_mode & S_IFMT) != type)
@@ -49,14 +49,16 @@ static const char *distrust(const struct stat *st, mode_t type)
 
 static int make_dir(struct undo *undo, struct failure *failure)
 {
+	enum exit_status status = EXIT_STATUS_RUN_TIME;
 	struct stat st;
 	const char *why;
 
-	if (mkdir(undo->dir, 0700) < 0 && errno != EEXIST)
-		return failure_set(failure,
-				   errno == EACCES || errno == EPERM ? EXIT_STATUS_NO_TRACEFS :
-								       EXIT_STATUS_RUN_TIME,
-				   errno, "cannot make %s: %s", undo->dir, strerror(errno));
+	if (mkdir(undo->dir, 0700) < 0 && errno != EEXIST) {
+		if (errno == EACCES || errno == EPERM)
+			status = EXIT_STATUS_NO_TRACEFS;
+		return failure_set(failure, status, errno, "cannot make %s: %s", undo->dir,
+				   strerror(errno));
+	}
 	if (lstat(undo->dir, &st) < 0)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "%s: %s", undo->dir,
 				   strerror(errno));
@@ -64,7 +66,7 @@ static int make_dir(struct undo *undo, struct failure *failure)
 	return why ? refuse(failure, undo->dir, why) : 0;
 }
 
-/* Opens RUN_DIR/NAME, which has to be a file of ours alone; returns its descriptor. */
+/* Opens RUN_DIR/NAME, which only we may be able to change; returns a descriptor or -errno. */
 static int open_trusted(struct undo *undo, const char *name, int flags, struct failure *failure)
 {
 	char path[PATH_MAX];
@@ -88,53 +90,37 @@ static int open_trusted(struct undo *undo, const char *name, int flags, struct f
 	return refuse(failure, path, why);
 }
 
-static int in_use(struct undo *undo, struct failure *failure)
-{
-	char *text = NULL;
-	int pid = 0;
-
-	if (!file_read(undo->dir, "lock", &text, NULL))
-		pid = atoi(text);
-	free(text);
-	if (pid > 0)
-		return failure_set(failure, EXIT_STATUS_IN_USE, EBUSY,
-				   "another allocfilt is running, pid %d", pid);
-	return failure_set(failure, EXIT_STATUS_IN_USE, EBUSY,
-			   "another allocfilt is starting (%s/lock)", undo->dir);
-}
-
-static int write_pid(int fd)
-{
-	char text[16];
-	int length = snprintf(text, sizeof(text), "%d\n", getpid());
-
-	if (ftruncate(fd, 0) < 0)
-		return -errno;
-	return write(fd, text, length) == length ? 0 : -(errno ? errno : ENOSPC);
-}
-
 static int take_lock(struct undo *undo, struct failure *failure)
 {
-	int ret;
+	char text[16], *owner = NULL;
+	int length, pid;
 
 	undo->lock = open_trusted(undo, "lock", O_RDWR | O_CREAT, failure);
 	if (undo->lock < 0)
 		return undo->lock;
-	if (flock(undo->lock, LOCK_EX | LOCK_NB) < 0)
-		return errno == EWOULDBLOCK ?
-			       in_use(undo, failure) :
-			       failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "%s/lock: %s",
+	if (flock(undo->lock, LOCK_EX | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK)
+			return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "%s/lock: %s",
 					   undo->dir, strerror(errno));
+		pid = file_read(undo->dir, "lock", &owner, NULL) ? 0 : atoi(owner);
+		free(owner);
+		if (pid > 0)
+			return failure_set(failure, EXIT_STATUS_IN_USE, EBUSY,
+					   "another allocfilt is running, pid %d", pid);
+		return failure_set(failure, EXIT_STATUS_IN_USE, EBUSY,
+				   "another allocfilt is starting (%s/lock)", undo->dir);
+	}
+	length = snprintf(text, sizeof(text), "%d\n", getpid());
 	errno = 0;
-	ret = write_pid(undo->lock);
-	if (ret)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret,
+	if (ftruncate(undo->lock, 0) < 0 || write(undo->lock, text, length) != length)
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, errno ? errno : ENOSPC,
 				   "cannot write %s/lock, so nothing is changed: %s", undo->dir,
-				   strerror(-ret));
+				   strerror(errno ? errno : ENOSPC));
 	return 0;
 }
 
-static int read_boot(struct undo *undo, struct failure *failure)
+/* What is noted in one boot does not apply in the next. */
+static int read_boot_id(struct undo *undo, struct failure *failure)
 {
 	char *text;
 	int ret = file_read(NULL, BOOT_ID, &text, NULL);
@@ -142,8 +128,7 @@ static int read_boot(struct undo *undo, struct failure *failure)
 	if (ret)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, BOOT_ID ": %s",
 				   strerror(-ret));
-	text[strcspn(text, "\n")] = '\0';
-	snprintf(undo->boot, sizeof(undo->boot), "%s", text);
+	snprintf(undo->boot, sizeof(undo->boot), "%.*s", (int)strcspn(text, "\n"), text);
 	free(text);
 	return 0;
 }
@@ -151,24 +136,22 @@ static int read_boot(struct undo *undo, struct failure *failure)
 int undo_open(struct undo **ret_undo, const char *run_dir, struct failure *failure)
 {
 	struct undo *undo = calloc(1, sizeof(*undo));
-	int ret = -ENOMEM;
+	int ret;
 
-	if (undo) {
-		undo->lock = -1;
-		undo->dir = strdup(run_dir);
+	if (!undo || !(undo->dir = strdup(run_dir))) {
+		free(undo);
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "%s", strerror(ENOMEM));
 	}
-	if (!undo || !undo->dir)
-		failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "%s", strerror(ENOMEM));
-	else
-		ret = make_dir(undo, failure);
+	undo->lock = -1;
+	ret = make_dir(undo, failure);
 	if (!ret)
-		ret = read_boot(undo, failure);
+		ret = read_boot_id(undo, failure);
 	if (!ret)
 		ret = take_lock(undo, failure);
-	if (!ret)
-		*ret_undo = undo;
-	else
+	if (ret)
 		undo_close(undo);
+	else
+		*ret_undo = undo;
 	return ret;
 }
 
@@ -176,8 +159,8 @@ void undo_close(struct undo *undo)
 {
 	if (!undo)
 		return;
-	/* Nobody is to be told of a pid that has gone. */
 	if (undo->lock >= 0) {
+		/* Where the lock is ours: nobody is to read a pid that is gone. */
 		if (flock(undo->lock, LOCK_EX | LOCK_NB) == 0 && ftruncate(undo->lock, 0) < 0)
 			errno = 0;
 		close(undo->lock);
@@ -186,31 +169,15 @@ void undo_close(struct undo *undo)
 	free(undo);
 }
 
-static uint64_t checksum(const char *text, size_t length)
+static void put_field(FILE *file, const char *text, char end)
 {
-	uint64_t sum = 0xcbf29ce484222325;
-
-	for (size_t i = 0; i < length; i++)
-		sum = (sum ^ (unsigned char)text[i]) * 0x100000001b3;
-	return sum;
-}
-
-static void put_escaped(FILE *file, const char *text)
-{
-	for (; *text; text++)
-		switch (*text) {
-		case '\t':
-			fputs("\\t", file);
-			break;
-		case '\n':
-			fputs("\\n", file);
-			break;
-		case '\\':
-			fputs("\\\\", file);
-			break;
-		default:
+	for (; *text; text++) {
+		if (strchr("\t\n\\", *text))
+			fprintf(file, "\\%c", *text == '\t' ? 't' : *text == '\n' ? 'n' : '\\');
+		else
 			fputc(*text, file);
-		}
+	}
+	fputc(end, file);
 }
 
 static void unescape(char *text)
@@ -228,20 +195,8 @@ static void unescape(char *text)
 	*to = '\0';
 }
 
-static void put_step(FILE *file, const struct step *step, bool sure)
-{
-	sure = sure && step->sure && !step->undoing;
-	fprintf(file, "step\t%d\t%d\t", step->kind, sure);
-	put_escaped(file, step->path);
-	fputc('\t', file);
-	put_escaped(file, step->found);
-	fputc('\t', file);
-	put_escaped(file, step->wrote);
-	fputc('\n', file);
-}
-
 /* The whole text, free() it; NULL: no memory. */
-static char *compose(const struct undo *undo, const struct steps *steps, size_t *ret_length)
+static char *compose(const struct undo *undo, const struct settings *settings, size_t *ret_length)
 {
 	char *text = NULL;
 	FILE *file = open_memstream(&text, ret_length);
@@ -249,13 +204,19 @@ static char *compose(const struct undo *undo, const struct steps *steps, size_t 
 	if (!file)
 		return NULL;
 	fprintf(file, UNDO_MAGIC "\t" UNDO_VERSION "\t%s\t%d\t", undo->boot, getpid());
-	put_escaped(file, steps->dir);
-	fputc('\n', file);
-	for (int i = 0; i < steps->count; i++)
-		if (!steps->step[i].done && !steps->step[i].within)
-			put_step(file, &steps->step[i], !steps->restoring);
-	if (!fflush(file))
-		fprintf(file, "end\t%016llx\n", (unsigned long long)checksum(text, *ret_length));
+	put_field(file, tracefs_instance_get_trace_dir(settings->top), '\n');
+	for (int i = 0; i < settings->count; i++) {
+		const struct setting *setting = &settings->setting[i];
+
+		if (setting->done || setting->in_instance)
+			continue;
+		fprintf(file, "setting\t%d\t%d\t", setting->kind,
+			setting->verified && !setting->restoring && !settings->restoring);
+		put_field(file, setting->path, '\t');
+		put_field(file, setting->found, '\t');
+		put_field(file, setting->wrote, '\n');
+	}
+	fputs(UNDO_END, file);
 	if (fclose(file)) {
 		free(text);
 		return NULL;
@@ -263,55 +224,39 @@ static char *compose(const struct undo *undo, const struct steps *steps, size_t 
 	return text;
 }
 
-static int write_file(const char *path, const char *text, size_t length)
+/* The file is whole or is the older one: written under another name, then renamed. */
+static int replace_file(const struct undo *undo, const char *text, size_t length)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	int ret = 0;
+	char path[PATH_MAX], new_path[PATH_MAX];
+	int fd, ret = file_path(path, undo->dir, "undo");
 
+	if (!ret)
+		ret = file_path(new_path, undo->dir, "undo.new");
+	if (ret)
+		return ret;
+	/* A run that was killed here left it; we hold the lock. */
+	if (unlink(new_path) < 0 && errno != ENOENT)
+		return -errno;
+	fd = open(new_path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	while (length && !ret) {
-		ssize_t wrote = write(fd, text, length);
-
-		if (wrote > 0) {
-			text += wrote;
-			length -= wrote;
-		} else if (wrote == 0 || errno != EINTR) {
-			ret = wrote ? -errno : -EIO;
-		}
-	}
+	ret = write_all(fd, text, length);
 	if (!ret && fsync(fd) < 0)
 		ret = -errno;
 	if (close(fd) < 0 && !ret)
 		ret = -errno;
-	return ret;
-}
-
-static int replace_file(const struct undo *undo, const char *text, size_t length)
-{
-	char path[PATH_MAX], beside[PATH_MAX];
-	int ret = file_path(path, undo->dir, "undo");
-
-	if (!ret)
-		ret = file_path(beside, undo->dir, "undo.new");
-	if (ret)
-		return ret;
-	/* What a run that was killed here left; the lock is ours. */
-	if (unlink(beside) < 0 && errno != ENOENT)
-		return -errno;
-	ret = write_file(beside, text, length);
-	if (!ret && rename(beside, path) < 0)
+	if (!ret && rename(new_path, path) < 0)
 		ret = -errno;
 	if (ret)
-		unlink(beside);
+		unlink(new_path);
 	return ret;
 }
 
-int undo_note(void *context, const struct steps *steps)
+int undo_note(void *context, const struct settings *settings)
 {
 	const struct undo *undo = context;
 	size_t length;
-	char *text = compose(undo, steps, &length);
+	char *text = compose(undo, settings, &length);
 	int ret;
 
 	if (!text)
@@ -321,17 +266,21 @@ int undo_note(void *context, const struct steps *steps)
 	return ret;
 }
 
-int undo_remove(struct undo *undo)
+int undo_remove(struct undo *undo, struct failure *failure)
 {
 	char path[PATH_MAX];
 	int ret = file_path(path, undo->dir, "undo");
 
 	if (!ret && unlink(path) < 0 && errno != ENOENT)
 		ret = -errno;
+	if (ret)
+		failure_set(failure, EXIT_STATUS_RUN_TIME, -ret,
+			    "all is put back, but the undo file cannot be removed: %s",
+			    strerror(-ret));
 	return ret;
 }
 
-/* Splits a line at its tabs and unescapes the parts; returns how many there are. */
+/* Splits a line at its tabs and unescapes the fields; returns how many there are. */
 static int split(char *line, char *fields[UNDO_FIELDS])
 {
 	int count = 0;
@@ -350,7 +299,7 @@ static int split(char *line, char *fields[UNDO_FIELDS])
 	return count;
 }
 
-/* A path of a tracing directory leads nowhere else. */
+/* Does a path stay below the tracing directory? */
 static bool is_inner_path(const char *path)
 {
 	size_t length = strlen(path);
@@ -359,118 +308,84 @@ static bool is_inner_path(const char *path)
 	       !strstr(path, "/../") && (length < 3 || strcmp(path + length - 3, "/.."));
 }
 
-static int load_step(struct steps *steps, char *line)
+static int load_setting(struct settings *settings, char *line)
 {
 	char *fields[UNDO_FIELDS];
 	int kind, ret;
 
-	if (split(line, fields) != 6 || strcmp(fields[0], "step"))
+	if (split(line, fields) != 6 || strcmp(fields[0], "setting"))
 		return -EBADMSG;
 	kind = atoi(fields[1]);
-	if (kind < 0 || kind >= STEP_KINDS || !is_inner_path(fields[3]))
+	if (kind < 0 || kind >= SETTING_KINDS || !is_inner_path(fields[3]))
 		return -EBADMSG;
-	ret = steps_add(steps, kind, fields[3], fields[4], fields[5], false);
+	ret = settings_add(settings, kind, fields[3], fields[4], fields[5], false);
 	if (!ret)
-		steps->step[steps->count - 1].sure = !strcmp(fields[2], "1");
+		settings->setting[settings->count - 1].verified = !strcmp(fields[2], "1");
 	return ret;
 }
 
-/* Cuts the last line off and looks whether it tells the truth about the rest. */
-static bool check_end(char *text, size_t length)
+/* Returns NULL, or what is wrong with the text; then @settings is not initialised. */
+static const char *load_text(const struct undo *undo, char *text, size_t length,
+			     struct settings *settings, int *pid)
 {
-	char expected[32], *end = length ? memrchr(text, '\n', length - 1) : NULL;
+	static const char damaged[] = "is damaged";
+	char *fields[UNDO_FIELDS], *save, *line;
+	int ret;
 
-	if (!end || strlen(text) != length)
-		return false;
-	snprintf(expected, sizeof(expected), "\nend\t%016llx\n",
-		 (unsigned long long)checksum(text, end + 1 - text));
-	if (strcmp(end, expected))
-		return false;
-	end[1] = '\0';
-	return true;
-}
-
-static const char *load_header(const struct undo *undo, char *line, struct steps *steps, int *pid)
-{
-	char *fields[UNDO_FIELDS];
-
-	if (split(line, fields) != 5 || strcmp(fields[0], UNDO_MAGIC))
-		return "is damaged";
+	if (length < strlen(UNDO_END) || strlen(text) != length ||
+	    strcmp(text + length - strlen(UNDO_END), UNDO_END))
+		return damaged;
+	text[length - strlen(UNDO_END)] = '\0';
+	line = strtok_r(text, "\n", &save);
+	if (!line || split(line, fields) != 5 || strcmp(fields[0], UNDO_MAGIC))
+		return damaged;
 	if (strcmp(fields[1], UNDO_VERSION))
 		return "is of another version of allocfilt";
 	if (strcmp(fields[2], undo->boot))
 		return "is of another boot, so that nothing in it applies any more";
 	if (fields[4][0] != '/')
-		return "is damaged";
+		return damaged;
 	*pid = atoi(fields[3]);
-	return steps_init(steps, fields[4]) ? strerror(ENOMEM) : NULL;
-}
-
-/* NULL, or what is wrong with it; then @steps holds nothing. */
-static const char *load_text(const struct undo *undo, char *text, size_t length,
-			     struct steps *steps, int *pid)
-{
-	const char *why = "is damaged";
-	char *save, *line;
-
-	if (!check_end(text, length))
-		return why;
-	line = strtok_r(text, "\n", &save);
-	if (line)
-		why = load_header(undo, line, steps, pid);
-	if (why)
-		return why;
+	ret = settings_init(settings, fields[4]);
+	if (ret)
+		return ret == -ENOMEM ? strerror(ENOMEM) :
+					"names a tracing directory that does not exist any more";
 	while ((line = strtok_r(NULL, "\n", &save)))
-		if (load_step(steps, line)) {
-			steps_free(steps);
-			return "is damaged";
+		if (load_setting(settings, line)) {
+			settings_free(settings);
+			return damaged;
 		}
 	return NULL;
 }
 
-static int read_trusted(struct undo *undo, char **ret_text, size_t *ret_length,
-			struct failure *failure)
-{
-	int fd = open_trusted(undo, "undo", O_RDONLY, failure);
-	char path[32];
-	struct stat st;
-	int ret;
-
-	if (fd < 0)
-		return fd;
-	if (fstat(fd, &st) < 0 || st.st_size > UNDO_SIZE_MAX) {
-		close(fd);
-		return refuse(failure, undo->dir, "has an undo file that is too large");
-	}
-	/* The file that was looked at, not one that has its name by now. */
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	ret = file_read(NULL, path, ret_text, ret_length);
-	close(fd);
-	if (ret)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "%s/undo: %s", undo->dir,
-				   strerror(-ret));
-	return 0;
-}
-
-int undo_load(struct undo *undo, struct steps *steps, int *ret_pid, struct failure *failure)
+int undo_load(struct undo *undo, struct settings *settings, int *ret_pid, struct failure *failure)
 {
 	struct failure why_not;
 	char path[PATH_MAX], *text;
 	const char *why;
+	struct stat st;
 	size_t length;
-	int ret;
+	int fd = open_trusted(undo, "undo", O_RDONLY, &why_not), ret;
 
-	ret = read_trusted(undo, &text, &length, &why_not);
-	if (ret == -ENOENT)
-		return ret;
-	if (ret) {
+	if (fd == -ENOENT)
+		return fd;
+	if (fd < 0) {
 		*failure = why_not;
-		return ret;
+		return fd;
 	}
-	why = load_text(undo, text, length, steps, ret_pid);
+	if (fstat(fd, &st) < 0 || st.st_size > UNDO_SIZE_MAX) {
+		close(fd);
+		return refuse(failure, undo->dir, "has an undo file that is too large");
+	}
+	/* The file that was checked, not one that has its name by now. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	ret = file_read(NULL, path, &text, &length);
+	close(fd);
+	if (ret)
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "%s/undo: %s", undo->dir,
+				   strerror(-ret));
+	why = load_text(undo, text, length, settings, ret_pid);
 	free(text);
-	if (!why)
-		return 0;
-	ret = file_path(path, undo->dir, "undo");
-	return ret ? ret : refuse(failure, path, why);
+	snprintf(path, sizeof(path), "%s/undo", undo->dir);
+	return why ? refuse(failure, path, why) : 0;
 }

@@ -3,30 +3,30 @@
 #define ALLOCFILT_TRACING_UNDO_H
 
 #include "allocfilt/base.h"
-#include "tracing/steps.h"
+#include "tracing/settings.h"
 
 /*
- * The undo file: what a run has changed and not yet put back, for the next one to finish when this
- * one is killed. And the lock: who has it, and lives, owns tracing.
+ * The undo file: what a run has changed and not yet restored, for the next run to finish if this
+ * one is killed. And the lock: who holds it owns tracing.
  *
- *	RUN_DIR/lock	held with flock(2), never removed; the owner's pid
- *	RUN_DIR/undo	complete at each moment: written beside (undo.new), fsync, rename
+ *	RUN_DIR/lock	held with flock(2), never removed; contains the owner's pid
+ *	RUN_DIR/undo	complete at each moment: written to undo.new, fsync, rename
  *
- * The two are apart because a lock on a file that gets replaced is soon nobody's.
+ * They are two files because a lock on a file that gets replaced is soon nobody's.
  *
- * Format of undo, text, fields parted by tabs, with \\ \t \n escaped within:
- *	allocfilt-undo 1 BOOT_ID PID TRACING_DIR
- *	step KIND SURE PATH FOUND WROTE		one for each, oldest first
- *	end CHECKSUM				FNV-1a of all before this line
+ * The undo file is text, its fields separated by tabs, with \\ \t \n escaped in them:
+ *	allocfilt-undo 2 BOOT_ID PID TRACING_DIR
+ *	setting KIND VERIFIED PATH FOUND WROTE		one line each, oldest first
+ *	end
  */
 
 struct undo;
 
 /**
- * undo_open - take the lock; makes RUN_DIR (0700) where it is missing
+ * undo_open - take the lock; makes RUN_DIR (0700) if there is none
  *
- * Returns 0, or -errno with @failure: 4 with the pid of a live owner, 3 without the right, 1 for a
- * directory or file that is not ours alone (symlink, other user, writable by others). Release with
+ * Returns 0, or -errno with @failure: 4 with the pid of a live owner, 3 without permission, 1 for a
+ * directory or file that others can change (symlink, other user, writable by others). Release with
  * undo_close().
  */
 int undo_open(struct undo **undo, const char *run_dir, struct failure *failure);
@@ -34,18 +34,18 @@ void undo_close(struct undo *undo);
 
 /**
  * undo_load - read what a killed run left
- * @steps: initialised here; steps_free() it after success
+ * @settings: initialised here; settings_free() it after success
  * @pid: of the run that left it
  *
- * Returns 0; -ENOENT where there is nothing (no failure is set); or -errno with @failure (status
+ * Returns 0; -ENOENT if there is no undo file (no failure is set); or -errno with @failure (status
  * 1) for a file that is damaged, of another boot, a symlink or another user's.
  */
-int undo_load(struct undo *undo, struct steps *steps, int *ret_pid, struct failure *failure);
+int undo_load(struct undo *undo, struct settings *settings, int *ret_pid, struct failure *failure);
 
-/** undo_note - steps.note: write all that is not done; 0 or -errno */
-int undo_note(void *undo, const struct steps *steps);
+/** undo_note - settings.note: write all that is not done; 0 or -errno */
+int undo_note(void *undo, const struct settings *settings);
 
-/** undo_remove - nothing is left to be put back; 0 or -errno */
-int undo_remove(struct undo *undo);
+/** undo_remove - nothing is left to restore; 0, or -errno with @failure */
+int undo_remove(struct undo *undo, struct failure *failure);
 
 #endif

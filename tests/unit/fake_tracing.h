@@ -65,6 +65,7 @@ static const char *const fake_functions[] = {
 };
 
 int __open_2(const char *path, int flags);
+int __open64_2(const char *path, int flags);
 ssize_t __read_chk(int fd, void *buffer, size_t size, size_t room);
 
 static bool fake_fault(const char *call, const char *path)
@@ -79,6 +80,16 @@ static bool fake_fault(const char *call, const char *path)
 	snprintf(fake.last, sizeof(fake.last), "%s %s", call, path);
 	errno = fake.error;
 	return true;
+}
+
+/* The calls @from to @to from now on fail with @error; fake.armed = false ends it. */
+static inline void fake_fail(int from, int to, int error)
+{
+	fake.calls = 0;
+	fake.fail_from = from;
+	fake.fail_to = to;
+	fake.error = error;
+	fake.armed = true;
 }
 
 static bool fake_is_inside(const char *path)
@@ -132,6 +143,17 @@ int open(const char *path, int flags, ...)
 }
 
 int __open_2(const char *path, int flags)
+{
+	return fake_open(path, flags, 0);
+}
+
+/* What libtracefs calls. */
+int open64(const char *path, int flags, ...)
+{
+	return fake_open(path, flags, 0);
+}
+
+int __open64_2(const char *path, int flags)
 {
 	return fake_open(path, flags, 0);
 }
@@ -257,6 +279,7 @@ static int fake_change_probe(bool add)
 
 static ssize_t fake_write_dynamic(int fd, const char *text, size_t size)
 {
+	static const char others[] = "p:others/probe do_unlinkat\n";
 	bool armed = fake.armed, add = *text != '-';
 
 	fake.armed = false;
@@ -265,20 +288,18 @@ static ssize_t fake_write_dynamic(int fd, const char *text, size_t size)
 	if (errno)
 		return -1;
 	/* What others have there stays as it is. */
-	if (ftruncate(fd, strlen("p:others/probe do_unlinkat\n")) < 0)
+	if (ftruncate(fd, strlen(others)) < 0)
 		return -1;
-	return add && syscall(SYS_write, fd, text, size) < 0 ? -1 : (ssize_t)size;
+	return add && syscall(SYS_pwrite64, fd, text, size, strlen(others)) < 0 ? -1 :
+										  (ssize_t)size;
 }
 
 static ssize_t fake_write_trigger(int fd, const char *text, size_t size)
 {
-	static const char others[] = "traceoff:count=1\n", ours[] = "stacktrace:unlimited\n";
+	static const char others[] = "traceoff:count=1\n";
+	static const char both[] = "stacktrace:unlimited\ntraceoff:count=1\n";
 
-	if (fake_store(fd, *text == '!' ? others : ours))
-		return -1;
-	if (*text != '!' && syscall(SYS_write, fd, others, strlen(others)) < 0)
-		return -1;
-	return (ssize_t)size;
+	return fake_store(fd, *text == '!' ? others : both) ? -1 : (ssize_t)size;
 }
 
 ssize_t write(int fd, const void *buffer, size_t size)

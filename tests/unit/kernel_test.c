@@ -84,20 +84,6 @@ static void test_long_list(void **state)
 	kernel_close(kernel);
 }
 
-static void test_line_without_end(void **state)
-{
-	char *text = malloc(200001);
-	struct kernel *kernel;
-
-	(void)state;
-	memset(text, 'x', 200000);
-	text[200000] = '\0';
-	fake_put(fake.dir, "available_filter_functions", text);
-	free(text);
-	assert_int_equal(kernel_open(&kernel, fake.dir, NULL, &failure), -EBADMSG);
-	assert_int_equal(failure.status, EXIT_STATUS_RUN_TIME);
-}
-
 static void test_without_function_graph(void **state)
 {
 	struct kernel *kernel;
@@ -137,9 +123,7 @@ static void test_no_right(void **state)
 	struct kernel *kernel;
 
 	(void)state;
-	fake.fail_from = fake.fail_to = 1;
-	fake.error = EPERM;
-	fake.armed = true;
+	fake_fail(1, 1, EPERM);
 	assert_int_equal(kernel_open(&kernel, fake.dir, NULL, &failure), -EPERM);
 	fake.armed = false;
 	assert_int_equal(failure.status, EXIT_STATUS_NO_TRACEFS);
@@ -180,7 +164,6 @@ int main(void)
 		TEST(test_catalog_functions_with_their_places),
 		TEST(test_patterns),
 		TEST(test_long_list),
-		TEST(test_line_without_end),
 		TEST(test_without_function_graph),
 		TEST(test_offered_events),
 		TEST(test_no_tracing_directory),

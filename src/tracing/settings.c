@@ -1,0 +1,657 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "allocfilt/base.h"
+#include "allocfilt/tracing.h"
+#include "tracing/settings.h"
+
+#define BUSY_WAIT_US  2000000
+#define BUSY_PAUSE_US 50000
+#define SHOWN_MAX     60 /* bytes of a value in a message */
+
+/* A buffer is a whole number of sub-buffers, of 64 KiB at most: ring_buffer_subbuf_order_set(). */
+#define SIZE_ROUNDING_KB 68
+
+/* Values: what of a file's text counts, and how two of them compare. */
+
+static bool is_pids(enum setting_kind kind)
+{
+	return kind == SETTING_PIDS || kind == SETTING_THREADS;
+}
+
+static bool is_list(enum setting_kind kind)
+{
+	return kind == SETTING_LIST || kind == SETTING_EVENTS || is_pids(kind);
+}
+
+/*
+ * Entries in the kernel's order, each with a newline. A function trigger
+ * ("name:traceoff:unlimited") is no part of a filter; what waits for a module ("name:mod:ext4") is.
+ */
+static char *parse_list(enum setting_kind kind, const char *text)
+{
+	char *copy = strdup(text), *value = calloc(1, strlen(text) + 2), *end = value, *save;
+
+	if (!copy || !value) {
+		free(copy);
+		free(value);
+		return NULL;
+	}
+	for (char *line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		const char *colon = strchr(line, ':');
+
+		if (*line == '#' || (is_pids(kind) && !isdigit((unsigned char)*line)))
+			continue;
+		if (kind == SETTING_LIST) {
+			if (colon && strncmp(colon, ":mod:", 5))
+				continue;
+			line[strcspn(line, " \t")] = '\0';
+		}
+		end = stpcpy(stpcpy(end, line), "\n");
+	}
+	free(copy);
+	return value;
+}
+
+char *setting_parse(enum setting_kind kind, const char *text)
+{
+	const char *start = NULL, *ends = "";
+	size_t length;
+
+	if (is_list(kind))
+		return parse_list(kind, text);
+	if (kind == SETTING_TRIGGER)
+		return strdup(!strncmp(text, "stacktrace:", 11) || strstr(text, "\nstacktrace:") ?
+				      SETTING_PRESENT :
+				      SETTING_ABSENT);
+	if (kind == SETTING_WORD && (start = strchr(text, '['))) {
+		start++;
+		ends = "]";
+	} else if (kind == SETTING_SIZE && (start = strstr(text, "expanded:"))) {
+		start += strlen("expanded:");
+		ends = ")";
+	} else if (kind == SETTING_ENABLE) {
+		ends = "*";
+	}
+	if (!start)
+		start = text;
+	while (isspace((unsigned char)*start))
+		start++;
+	length = strcspn(start, ends);
+	while (length && isspace((unsigned char)start[length - 1]))
+		length--;
+	return strndup(start, length);
+}
+
+struct entries {
+	char *text;
+	char **entry;
+	size_t count;
+};
+
+static int compare_entries(const void *one, const void *other)
+{
+	return strcmp(*(char *const *)one, *(char *const *)other);
+}
+
+static bool sort_entries(struct entries *entries, const char *value)
+{
+	char *save;
+
+	entries->text = strdup(value);
+	entries->entry = calloc(strlen(value) / 2 + 1, sizeof(*entries->entry));
+	if (!entries->text || !entries->entry)
+		return false;
+	for (char *line = strtok_r(entries->text, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save))
+		entries->entry[entries->count++] = line;
+	qsort(entries->entry, entries->count, sizeof(*entries->entry), compare_entries);
+	return true;
+}
+
+static bool has_entry(const struct entries *entries, const char *name)
+{
+	return bsearch(&name, entries->entry, entries->count, sizeof(*entries->entry),
+		       compare_entries);
+}
+
+bool setting_is_part(enum setting_kind kind, const char *one, const char *other, const char *now)
+{
+	struct entries lists[3] = { 0 };
+	bool part = is_list(kind) && sort_entries(&lists[0], one) &&
+		    sort_entries(&lists[1], other) && sort_entries(&lists[2], now);
+
+	for (size_t i = 0; part && i < lists[2].count; i++)
+		part = has_entry(&lists[0], lists[2].entry[i]) ||
+		       has_entry(&lists[1], lists[2].entry[i]);
+	for (int i = 0; i < 3; i++) {
+		free(lists[i].text);
+		free(lists[i].entry);
+	}
+	return part;
+}
+
+/* The order of a list is the kernel's; a name that several functions have is listed as often. */
+static bool is_same(enum setting_kind kind, const char *one, const char *other)
+{
+	if (!strcmp(one, other))
+		return true;
+	if (is_list(kind))
+		return setting_is_part(kind, one, "", other) &&
+		       setting_is_part(kind, other, "", one);
+	return (kind == SETTING_NUMBER || kind == SETTING_SIZE) && *one && *other &&
+	       atoll(one) == atoll(other);
+}
+
+bool setting_accepted(enum setting_kind kind, const char *value, const char *now)
+{
+	long long more = atoll(now) - atoll(value);
+
+	if (kind == SETTING_SIZE)
+		return more >= 0 && more < SIZE_ROUNDING_KB;
+	return is_pids(kind) || is_same(kind, value, now);
+}
+
+bool setting_is_ours(enum setting_kind kind, const char *wrote, const char *now)
+{
+	if (kind == SETTING_NUMBER)
+		return kernel_has_word(wrote, now);
+	if (kind == SETTING_PIDS)
+		return setting_is_part(kind, wrote, "", now);
+	return setting_accepted(kind, wrote, now);
+}
+
+/* The table */
+
+int settings_init(struct settings *settings, char *dir)
+{
+	int ret;
+
+	memset(settings, 0, sizeof(*settings));
+	errno = 0;
+	settings->top = tracefs_instance_alloc(dir, NULL);
+	if (!settings->top)
+		return errno ? -errno : -ENOTDIR;
+	settings->setting = calloc(SETTINGS_MAX, sizeof(*settings->setting));
+	/* tracefs_instance_create() and tracefs_instances_walk() have no argument for it. */
+	ret = settings->setting && !tracefs_set_tracing_dir(dir) ? 0 : -ENOMEM;
+	if (ret)
+		settings_free(settings);
+	return ret;
+}
+
+static void setting_release(struct setting *setting)
+{
+	free(setting->path);
+	free(setting->found);
+	free(setting->wrote);
+}
+
+void settings_free(struct settings *settings)
+{
+	for (int i = 0; i < settings->count; i++)
+		setting_release(&settings->setting[i]);
+	free(settings->setting);
+	tracefs_instance_free(settings->top);
+	memset(settings, 0, sizeof(*settings));
+}
+
+int settings_add(struct settings *settings, enum setting_kind kind, const char *path,
+		 const char *found, const char *wrote, bool in_instance)
+{
+	struct setting *added = &settings->setting[settings->count];
+
+	if (settings->count == SETTINGS_MAX)
+		return -E2BIG;
+	*added = (struct setting){ .kind = kind,
+				   .path = strdup(path),
+				   .found = strdup(found),
+				   .wrote = strdup(wrote),
+				   .in_instance = in_instance };
+	if (added->path && added->found && added->wrote) {
+		settings->count++;
+		return 0;
+	}
+	setting_release(added);
+	return -ENOMEM;
+}
+
+int settings_left(const struct settings *settings)
+{
+	int left = 0;
+
+	for (int i = 0; i < settings->count; i++)
+		left += !settings->setting[i].done && !settings->setting[i].in_instance;
+	return left;
+}
+
+static struct setting *find_setting(struct settings *settings, const char *path)
+{
+	for (int i = settings->count - 1; i >= 0; i--)
+		if (!strcmp(settings->setting[i].path, path) && !settings->setting[i].done)
+			return &settings->setting[i];
+	return NULL;
+}
+
+static int note(const struct settings *settings)
+{
+	return settings->note ? settings->note(settings->context, settings) : 0;
+}
+
+/* Files */
+
+static bool is_directory(enum setting_kind kind)
+{
+	return kind == SETTING_INSTANCE || kind == SETTING_PROBE;
+}
+
+int settings_read(const struct settings *settings, enum setting_kind kind, const char *path,
+		  char **ret_value)
+{
+	char *text;
+
+	if (is_directory(kind)) {
+		*ret_value = strdup(tracefs_dir_exists(settings->top, path) ? SETTING_PRESENT :
+									      SETTING_ABSENT);
+		return *ret_value ? 0 : -ENOMEM;
+	}
+	errno = 0;
+	text = tracefs_instance_file_read(settings->top, path, NULL);
+	/* An empty file is NULL as well. */
+	if (!text && errno)
+		return -errno;
+	*ret_value = setting_parse(kind, text ? text : "");
+	free(text);
+	return *ret_value ? 0 : -ENOMEM;
+}
+
+int write_all(int fd, const char *text, size_t length)
+{
+	while (length) {
+		ssize_t wrote = write(fd, text, length);
+
+		if (wrote > 0) {
+			text += wrote;
+			length -= wrote;
+		} else if (!wrote || errno != EINTR) {
+			return wrote ? -errno : -EIO;
+		}
+	}
+	return 0;
+}
+
+/*
+ * tracefs_instance_file_write() writes once, but set_ftrace_filter and set_event accept one name a
+ * write; tracefs_function_filter() reads the kernel's 40,000 functions again.
+ */
+static int write_list(const struct settings *settings, const char *path, const char *text)
+{
+	int fd = tracefs_instance_file_open(settings->top, path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	int ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = write_all(fd, text, strlen(text));
+	if (close(fd) < 0 && !ret)
+		ret = -errno;
+	return ret;
+}
+
+/* @append: the file has other users' lines, which O_TRUNC would clear. */
+static int write_once(const struct settings *settings, const char *path, const char *text,
+		      bool append)
+{
+	int wrote = append ? tracefs_instance_file_append(settings->top, path, text) :
+			     tracefs_instance_file_write(settings->top, path, text);
+
+	if (wrote < 0)
+		return -errno;
+	return wrote == (int)strlen(text) ? 0 : -EIO;
+}
+
+static int write_instance(const struct settings *settings, const char *path, bool present)
+{
+	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	struct tracefs_instance *instance;
+	int ret = 0;
+
+	errno = 0;
+	if (present) {
+		instance = tracefs_instance_create(name);
+		if (!instance)
+			return errno ? -errno : -ENOMEM;
+		if (!tracefs_instance_is_new(instance))
+			ret = -EEXIST;
+	} else {
+		instance =
+			tracefs_instance_alloc(tracefs_instance_get_trace_dir(settings->top), name);
+		if (instance && tracefs_instance_destroy(instance) && errno != ENOENT)
+			ret = -errno;
+	}
+	tracefs_instance_free(instance);
+	return ret;
+}
+
+/* @text: what stands for the value in the file, or NULL. */
+static int write_value(const struct settings *settings, enum setting_kind kind, const char *path,
+		       const char *value, const char *text)
+{
+	static const char events[] = "events/";
+	bool present = !strcmp(value, SETTING_PRESENT);
+	char removal[PATH_MAX];
+
+	if (kind == SETTING_INSTANCE)
+		return write_instance(settings, path, present);
+	if (kind == SETTING_PROBE) {
+		/* tracefs_dynevent_create() writes no filter of an event probe. */
+		if (present)
+			return text ? write_once(settings, "dynamic_events", text, true) : -EINVAL;
+		if (strncmp(path, events, strlen(events)))
+			return -EINVAL;
+		snprintf(removal, sizeof(removal), "-:%s\n", path + strlen(events));
+		return write_once(settings, "dynamic_events", removal, true);
+	}
+	if (kind == SETTING_TRIGGER)
+		return write_once(settings, path, present ? "stacktrace" : "!stacktrace", true);
+	if (is_list(kind))
+		return write_list(settings, path, text ? text : value);
+	/* tracefs_event_enable() compiles a regex over all systems at each call. */
+	return write_once(settings, path,
+			  kind == SETTING_FILTER && !strcmp(value, "none") ? "0" : value, false);
+}
+
+/* Changing */
+
+static const char *advice_of(enum setting_kind kind, int error)
+{
+	if (error == EPERM)
+		return " (kernel lockdown, or a container, forbids it even to root)";
+	if (error == EROFS)
+		return " (tracefs is mounted read-only here: a hardened service?)";
+	if (error == EBUSY && kind == SETTING_TRACER)
+		return " (somebody else reads trace_pipe)";
+	if (error == ENOMEM && kind == SETTING_SIZE)
+		return " (a smaller buffer: -b)";
+	return "";
+}
+
+static int failed(struct failure *failure, const char *verb, enum setting_kind kind,
+		  const char *path, int error)
+{
+	enum exit_status status = EXIT_STATUS_RUN_TIME;
+
+	if (error == EPERM || error == EACCES || error == EROFS)
+		status = EXIT_STATUS_NO_TRACEFS;
+	else if (error == EBUSY || error == EEXIST)
+		status = EXIT_STATUS_IN_USE;
+	else if (error == ENOENT || error == EINVAL || error == ENODEV)
+		status = EXIT_STATUS_NO_FEATURE;
+	return failure_set(failure, status, error, "cannot %s %s: %s%s", verb, path,
+			   strerror(error), advice_of(kind, error));
+}
+
+static int64_t now_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000LL + now.tv_nsec / 1000;
+}
+
+/* A value in one line of a message. */
+static const char *shown(const char *value, char *buffer)
+{
+	if (!*value)
+		return "empty";
+	snprintf(buffer, SHOWN_MAX + 4, "%.*s%s", SHOWN_MAX, value,
+		 strlen(value) > SHOWN_MAX ? "..." : "");
+	for (char *at = buffer; (at = strchr(at, '\n')); at++)
+		*at = ' ';
+	return buffer;
+}
+
+#define SHOWN(value) shown(value, (char[SHOWN_MAX + 4]){ 0 })
+
+int settings_set(struct settings *settings, enum setting_kind kind, const char *path,
+		 const char *value, const char *text, bool in_instance, struct failure *failure)
+{
+	int64_t start = now_us();
+	struct setting *setting;
+	char *found, *now;
+	int ret = settings_read(settings, kind, path, &found);
+
+	if (ret)
+		return failed(failure, "read", kind, path, -ret);
+	/*
+	 * "7 (expanded: 1408)" and 1408 are the same size but not the same buffer: an instance that
+	 * failed to expand leaves 7 KiB behind that no longer grow, so a size is always written.
+	 */
+	if (kind != SETTING_SIZE && is_same(kind, found, value)) {
+		free(found);
+		return 0;
+	}
+	ret = settings_add(settings, kind, path, found, value, in_instance);
+	free(found);
+	if (ret)
+		return failed(failure, "note", kind, path, -ret);
+	setting = &settings->setting[settings->count - 1];
+	ret = in_instance ? 0 : note(settings);
+	if (ret) {
+		setting->done = true;
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret,
+				   "the undo file cannot be written, so nothing is changed: %s",
+				   strerror(-ret));
+	}
+	ret = write_value(settings, kind, path, value, text);
+	/* An instance that somebody else made a moment earlier is not ours to remove. */
+	setting->done = ret == -EEXIST;
+	if (ret)
+		return failed(failure, is_directory(kind) ? "make" : "write", kind, path, -ret);
+	ret = settings_read(settings, kind, path, &now);
+	if (ret)
+		return failed(failure, "read back", kind, path, -ret);
+	/* The kernel rounds, sorts and drops: what it made of our value counts as ours. */
+	free(setting->wrote);
+	setting->wrote = now;
+	setting->verified = setting_accepted(kind, value, now);
+	if (!setting->verified)
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, EIO,
+				   "%s did not accept what was written: it reads %s, not %s", path,
+				   SHOWN(now), SHOWN(value));
+	log_debug("%6lld us: %s = %s", (long long)(now_us() - start), path, SHOWN(now));
+	return 0;
+}
+
+int settings_move(struct settings *settings, enum setting_kind kind, const char *path,
+		  const char *value, bool in_instance)
+{
+	struct setting *setting = find_setting(settings, path);
+	struct failure failure;
+	char *now, *wrote;
+	bool ours;
+	int ret;
+
+	if (!setting)
+		return settings_set(settings, kind, path, value, NULL, in_instance, &failure);
+	ret = settings_read(settings, kind, path, &now);
+	if (ret)
+		return ret;
+	ours = setting_is_ours(kind, setting->wrote, now);
+	free(now);
+	if (!ours)
+		return -ESTALE;
+	/* A new value has to be noted before the file gets it. */
+	if (!kernel_has_word(setting->wrote, value)) {
+		if (asprintf(&wrote, "%s %s", setting->wrote, value) < 0)
+			return -ENOMEM;
+		free(setting->wrote);
+		setting->wrote = wrote;
+		ret = in_instance ? 0 : note(settings);
+	}
+	return ret ? ret : write_value(settings, kind, path, value, NULL);
+}
+
+/* Restoring */
+
+/* Writes the value found and reads it back; @now is for the message. */
+static int write_found(struct settings *settings, struct setting *setting, const char *now,
+		       struct failure *failure)
+{
+	int ret = write_value(settings, setting->kind, setting->path, setting->found, NULL);
+	char *after;
+
+	if (ret)
+		return failure_set(failure, EXIT_STATUS_NOT_RESTORED, -ret,
+				   "%s is %s and cannot be put back to %s: %s%s", setting->path,
+				   SHOWN(now), SHOWN(setting->found), strerror(-ret),
+				   advice_of(setting->kind, -ret));
+	ret = settings_read(settings, setting->kind, setting->path, &after);
+	if (ret)
+		return failure_set(failure, EXIT_STATUS_NOT_RESTORED, -ret,
+				   "%s was put back to %s but cannot be read: %s", setting->path,
+				   SHOWN(setting->found), strerror(-ret));
+	if (!setting_accepted(setting->kind, setting->found, after))
+		ret = failure_set(failure, EXIT_STATUS_NOT_RESTORED, EIO,
+				  "%s is %s and cannot be put back to %s", setting->path,
+				  SHOWN(after), SHOWN(setting->found));
+	free(after);
+	return ret;
+}
+
+/* Once somebody else has changed a file, its older settings are theirs to keep, too. */
+static void leave_older(struct settings *settings, const struct setting *newer)
+{
+	for (struct setting *setting = settings->setting; setting < newer; setting++)
+		if (!strcmp(setting->path, newer->path))
+			setting->done = true;
+}
+
+static int restore_one(struct settings *settings, struct setting *setting, struct failure *failure)
+{
+	int64_t start = now_us();
+	bool ours;
+	char *now;
+	int ret = settings_read(settings, setting->kind, setting->path, &now);
+
+	if (ret == -ENOENT) {
+		/* Gone with its instance, its event's module or its CPU. */
+		setting->done = true;
+		return 0;
+	}
+	if (ret)
+		return failure_set(failure, EXIT_STATUS_NOT_RESTORED, -ret,
+				   "%s cannot be read, %s is wanted: %s", setting->path,
+				   SHOWN(setting->found), strerror(-ret));
+	ours = setting_is_ours(setting->kind, setting->wrote, now);
+	if (is_same(setting->kind, now, setting->found)) {
+		/* A setting that is not verified may never have been written. */
+		if (setting->verified && !ours)
+			leave_older(settings, setting);
+		setting->done = true;
+	} else if (ours || (!setting->verified &&
+			    setting_is_part(setting->kind, setting->wrote, setting->found, now))) {
+		/* After a first try the value found is no sign of somebody else any more. */
+		setting->verified = false;
+		ret = write_found(settings, setting, now, failure);
+		setting->done = !ret;
+	} else {
+		log_warning("%s is %s: neither what we wrote (%s) nor what was found (%s); "
+			    "somebody else changed it, leaving it",
+			    setting->path, SHOWN(now), SHOWN(setting->wrote),
+			    SHOWN(setting->found));
+		leave_older(settings, setting);
+		setting->done = true;
+	}
+	free(now);
+	log_debug("%6lld us: %s back%s", (long long)(now_us() - start), setting->path,
+		  ret ? ": failed" : "");
+	return ret;
+}
+
+/* With the tracer kept by a reader of trace_pipe, at least the events can stop. */
+static int restore_patiently(struct settings *settings, struct setting *setting,
+			     struct failure *failure)
+{
+	int64_t end = now_us() + BUSY_WAIT_US;
+	struct failure ignored;
+	int ret = restore_one(settings, setting, failure);
+
+	if (ret != -EBUSY || (setting->kind != SETTING_TRACER && !is_directory(setting->kind)))
+		return ret;
+	for (int i = settings->count - 1; i >= 0; i--)
+		if (settings->setting[i].kind == SETTING_ENABLE && !settings->setting[i].done)
+			restore_one(settings, &settings->setting[i], &ignored);
+	do {
+		usleep(BUSY_PAUSE_US);
+		ret = restore_one(settings, setting, failure);
+	} while (ret == -EBUSY && now_us() < end);
+	return ret;
+}
+
+/*
+ * A tracer that stays keeps all that is older: without our filter it would trace everything,
+ * without our threshold fill the buffer.
+ */
+static int restore_pass(struct settings *settings, struct failure *failure)
+{
+	struct failure another;
+	int first = 0;
+
+	for (int i = settings->count - 1; i >= 0; i--) {
+		struct setting *setting = &settings->setting[i];
+		int ret;
+
+		if (setting->done || setting->in_instance)
+			continue;
+		ret = restore_patiently(settings, setting, first ? &another : failure);
+		if (ret && !first)
+			first = ret;
+		if (ret && setting->kind == SETTING_TRACER)
+			break;
+	}
+	return first;
+}
+
+int settings_restore(struct settings *settings, struct failure *failure)
+{
+	size_t length;
+	int ret, left;
+
+	settings->restoring = true;
+	/* If this fails, the older undo file still serves, but for who changed what. */
+	if (settings_left(settings))
+		note(settings);
+	ret = restore_pass(settings, failure);
+	/* A passing error is no reason to leave a machine changed. */
+	if (ret && ret != -EBUSY)
+		ret = restore_pass(settings, failure);
+	if (!ret)
+		return 0;
+	left = settings_left(settings) - 1;
+	length = strlen(failure->text);
+	if (left > 0)
+		snprintf(failure->text + length, sizeof(failure->text) - length,
+			 "; %d older settings wait for it: allocfilt --restore", left);
+	note(settings);
+	return ret;
+}
+
+int settings_restore_path(struct settings *settings, const char *path, struct failure *failure)
+{
+	struct setting *setting = find_setting(settings, path);
+
+	if (!setting)
+		return 0;
+	setting->restoring = true;
+	if (!setting->in_instance)
+		note(settings);
+	return restore_patiently(settings, setting, failure);
+}

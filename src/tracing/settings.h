@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_TRACING_SETTINGS_H
+#define ALLOCFILT_TRACING_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <tracefs.h>
+
+#include "allocfilt/base.h"
+
+/*
+ * The table of what we changed in a tracing directory: for each setting the value found and the
+ * value written. The set-up, the normal end, the error path and --restore all use it.
+ *
+ * A setting is read, noted (a callback writes the undo file), written and read back. It is restored
+ * only if the file still holds what we wrote, the newest setting first.
+ */
+
+/* How a file's text is read, compared and written. */
+enum setting_kind {
+	SETTING_WORD,	/* one value; where several are listed, the one in brackets (trace_clock) */
+	SETTING_NUMBER, /* a decimal number; -1 as well */
+	SETTING_SIZE,	/* KiB, which the kernel rounds up to whole pages; "7 (expanded: 1408)" is
+			   * 1408: trace.c, tracing_entries_read() */
+	SETTING_LIST,	/* names, one a line, in any order; cleared by O_TRUNC. Without the kernel's
+			   * '#' lines, modules ("name [module]") and function triggers
+			   * ("name:traceoff:unlimited") */
+	SETTING_EVENTS, /* set_event: a list whose lines are system:name */
+	SETTING_PIDS,	/* a list of numbers, from which the kernel removes tasks that exited: what
+			   * is left of it is ours */
+	SETTING_FILTER, /* an event's filter, "none" without one: written as it reads, or as 0 */
+	SETTING_ENABLE, /* an event's enable: 0 or 1, and a * while a trigger has it enabled */
+	SETTING_TRACER, /* current_tracer: nothing older is restored before it */
+	SETTING_INSTANCE, /* a directory below instances: "absent" or "present" */
+	SETTING_PROBE,	  /* the directory of a dynamic event: "absent" or "present"; its definition
+			   * is written to dynamic_events */
+	SETTING_TRIGGER,  /* an event's trigger: "present" if it has a stacktrace, else "absent" */
+	SETTING_THREADS,  /* as SETTING_PIDS, but event-fork and function-fork make the kernel add
+			   * what these tasks fork: always taken for ours */
+	SETTING_KINDS,
+};
+
+#define SETTING_ABSENT	"absent"
+#define SETTING_PRESENT "present"
+
+struct setting {
+	enum setting_kind kind;
+	char *path;	  /* below the tracing directory */
+	char *found;	  /* as the kind reads it */
+	char *wrote;	  /* as read back, or what was to be written while that is not known; of a
+			   * setting that was moved all values, separated by blanks */
+	bool verified;	  /* written and read back; false: a kill may have come before the write */
+	bool in_instance; /* goes with our instance: neither noted nor restored */
+	bool restoring;	  /* about to be restored: the undo file no longer counts it as verified */
+	bool done;	  /* restored, or nothing to restore */
+};
+
+/* Room for every event of a plan with its filter, and for what --force clears. */
+#define SETTINGS_MAX 1024
+
+struct settings {
+	struct tracefs_instance *top; /* the top-level tracing directory */
+	struct setting *setting;
+	int count;
+	bool restoring; /* all of them are about to be restored */
+	/* called before each change, with the table as it has to be known by then; 0 or -errno */
+	int (*note)(void *context, const struct settings *settings);
+	void *context;
+};
+
+/**
+ * settings_init - an empty table for a tracing directory
+ * @dir: not changed; libtracefs takes it for its own default from now on
+ *
+ * Returns 0 or -errno (-ENOENT: no such directory). Release with settings_free().
+ */
+int settings_init(struct settings *settings, char *dir);
+void settings_free(struct settings *settings);
+
+/** settings_add - append an unverified entry; all is copied; 0, -ENOMEM, -E2BIG */
+int settings_add(struct settings *settings, enum setting_kind kind, const char *path,
+		 const char *found, const char *wrote, bool in_instance);
+
+/**
+ * settings_read - the value of a file, as its kind reads it; free() it
+ *
+ * Returns 0 or -errno (-ENOENT: this kernel has no such file).
+ */
+int settings_read(const struct settings *settings, enum setting_kind kind, const char *path,
+		  char **ret_value);
+
+/**
+ * settings_set - change one setting: read, note, write, read back
+ * @value: as the kind reads it (a list: one name a line)
+ * @text: what to write for it where that differs (a list by index, a probe's definition), or NULL
+ *
+ * A file that holds @value already is left alone and gets no entry. Returns 0, or -errno with
+ * @failure (status 3 EPERM, EACCES, EROFS; 4 EBUSY, EEXIST; 5 ENOENT, EINVAL, ENODEV; else 1). The
+ * entry of a write that failed stays in the table.
+ */
+int settings_set(struct settings *settings, enum setting_kind kind, const char *path,
+		 const char *value, const char *text, bool in_instance, struct failure *failure);
+
+/**
+ * settings_move - another value for a setting that changes during the run (buffer_percent)
+ *
+ * A value is noted when it is written for the first time; each of them counts as ours. Returns 0,
+ * -ESTALE if somebody else changed the file (nothing is written then), or -errno.
+ */
+int settings_move(struct settings *settings, enum setting_kind kind, const char *path,
+		  const char *value, bool in_instance);
+
+/** settings_restore_path - restore the newest setting of one file, before all others */
+int settings_restore_path(struct settings *settings, const char *path, struct failure *failure);
+
+/**
+ * settings_restore - restore everything, newest first
+ *
+ * A value that somebody else changed is left alone, with a log_warning(). A busy tracer (somebody
+ * reads trace_pipe) gets 2 s, with its events disabled. Returns 0 with everything done, or -errno
+ * with @failure (status 6: file, value found, value wanted); what is left to do is noted.
+ */
+int settings_restore(struct settings *settings, struct failure *failure);
+
+/** settings_left - how many are still to be restored */
+int settings_left(const struct settings *settings);
+
+/** setting_parse - the value in a file's text; free() it; NULL: no memory */
+char *setting_parse(enum setting_kind kind, const char *text);
+
+/** setting_accepted - does a file that was given @value, and now reads @now, hold it? */
+bool setting_accepted(enum setting_kind kind, const char *value, const char *now);
+
+/** setting_is_ours - is @now one of the values that we wrote? */
+bool setting_is_ours(enum setting_kind kind, const char *wrote, const char *now);
+
+/** setting_is_part - does the list @now hold only entries of two others? false for other kinds */
+bool setting_is_part(enum setting_kind kind, const char *one, const char *other, const char *now);
+
+/** write_all - write(2) until everything is written; 0 or -errno */
+int write_all(int fd, const char *text, size_t length);
+
+#endif

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "fake_tracing.h"
+
+#include "allocfilt/base.h"
+#include "tracing/settings.h"
+
+static struct settings settings;
+static struct failure failure;
+static int notes, note_error;
+
+static int note(void *context, const struct settings *noted)
+{
+	(void)context;
+	assert_ptr_equal(noted, &settings);
+	notes++;
+	return note_error;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	log_set_level(LOG_LEVEL_ERROR);
+	fake_make(false);
+	notes = note_error = 0;
+	if (settings_init(&settings, fake.dir))
+		return -1;
+	settings.note = note;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	settings_free(&settings);
+	fake_remove();
+	return 0;
+}
+
+/* Values */
+
+static void test_parse(void **state)
+{
+	static const struct {
+		enum setting_kind kind;
+		const char *text, *value;
+	} cases[] = {
+		{ SETTING_WORD, "[local] global counter\n", "local" },
+		{ SETTING_WORD, "local global [x86-tsc]\n", "x86-tsc" },
+		{ SETTING_TRACER, "nop\n", "nop" },
+		{ SETTING_NUMBER, "134\n", "134" },
+		{ SETTING_SIZE, "7 (expanded: 1408)\n", "1408" },
+		{ SETTING_SIZE, "4099\n", "4099" },
+		{ SETTING_SIZE, "X\n", "X" },
+		{ SETTING_ENABLE, "0*\n", "0" },
+		{ SETTING_ENABLE, "1*\n", "1" },
+		{ SETTING_FILTER, "nid == 1 && order > 2\n", "nid == 1 && order > 2" },
+		{ SETTING_TRIGGER, "# Available triggers:\n# traceon stacktrace\n", "absent" },
+		{ SETTING_TRIGGER, "", "absent" },
+		{ SETTING_TRIGGER, "traceoff:count=1\n", "absent" },
+		{ SETTING_TRIGGER, "stacktrace:unlimited\n", "present" },
+		{ SETTING_TRIGGER, "traceoff:count=1\nstacktrace:count=5\n", "present" },
+		{ SETTING_TRIGGER, "hist:keys=stacktrace:vals=hitcount\n", "absent" },
+		{ SETTING_LIST, "#### all functions enabled ####\n", "" },
+		{ SETTING_LIST, "vfs_read\next4_sync_fs [ext4]\n", "vfs_read\next4_sync_fs\n" },
+		{ SETTING_LIST, "vfs_read\nvfs_write:traceoff:unlimited\n", "vfs_read\n" },
+		{ SETTING_LIST, "x:mod:ext4\n", "x:mod:ext4\n" },
+		{ SETTING_EVENTS, "sched:sched_switch\nvmscan:a\n",
+		  "sched:sched_switch\nvmscan:a\n" },
+		{ SETTING_PIDS, "no pid\n", "" },
+		{ SETTING_PIDS, "1\n17\n", "1\n17\n" },
+		{ SETTING_THREADS, "no pid\n", "" },
+		{ SETTING_THREADS, "1\n17\n", "1\n17\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *value = setting_parse(cases[i].kind, cases[i].text);
+
+		assert_string_equal(value, cases[i].value);
+		free(value);
+	}
+}
+
+static void test_accepted(void **state)
+{
+	static const struct {
+		enum setting_kind kind;
+		const char *value, *now;
+		bool accepted;
+	} cases[] = {
+		{ SETTING_LIST, "a\nb\n", "b\na\na\n", true },
+		{ SETTING_LIST, "a\nb\n", "a\n", false },
+		{ SETTING_LIST, "", "a\n", false },
+		{ SETTING_LIST, "a\n", "", false },
+		{ SETTING_LIST, "a\nb\n", "a\nc\n", false },
+		{ SETTING_NUMBER, "50", "50", true },
+		{ SETTING_NUMBER, "", "0", false },
+		{ SETTING_NUMBER, "134", "0", false },
+		{ SETTING_WORD, "mono", "mono_raw", false },
+		{ SETTING_SIZE, "4096", "4099", true },
+		{ SETTING_SIZE, "1408", "1410", true },
+		{ SETTING_SIZE, "4096", "1410", false },
+		{ SETTING_SIZE, "4096", "8198", false },
+		{ SETTING_PIDS, "1\n2\n", "1\n", true },
+		{ SETTING_THREADS, "1\n2\n", "1\n3\n", true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_int_equal(setting_accepted(cases[i].kind, cases[i].value, cases[i].now),
+				 cases[i].accepted);
+}
+
+static void test_ours(void **state)
+{
+	static const struct {
+		enum setting_kind kind;
+		const char *wrote, *now;
+		bool ours;
+	} cases[] = {
+		{ SETTING_NUMBER, "0 50", "50", true },
+		{ SETTING_NUMBER, "0 50", "0", true },
+		{ SETTING_NUMBER, "0 50", "5", false },
+		{ SETTING_NUMBER, "134", "77", false },
+		{ SETTING_SIZE, "4096", "4099", true },
+		{ SETTING_SIZE, "4099", "1410", false },
+		/* a task that has exited is gone from the list */
+		{ SETTING_PIDS, "1\n17\n", "17\n", true },
+		{ SETTING_PIDS, "17\n", "", true },
+		{ SETTING_PIDS, "1\n", "99\n", false },
+		{ SETTING_PIDS, "1\n", "1\n99\n", false },
+		{ SETTING_PIDS, "", "99\n", false },
+		{ SETTING_THREADS, "1\n", "1\n99\n", true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_int_equal(setting_is_ours(cases[i].kind, cases[i].wrote, cases[i].now),
+				 cases[i].ours);
+}
+
+/* A kill in the middle of a list. */
+static void test_part(void **state)
+{
+	(void)state;
+	assert_true(setting_is_part(SETTING_LIST, "a\nb\nc\n", "x\ny\n", "a\nb\n"));
+	assert_true(setting_is_part(SETTING_LIST, "a\nb\nc\n", "x\ny\n", "x\n"));
+	assert_true(setting_is_part(SETTING_LIST, "a\nb\nc\n", "x\ny\n", ""));
+	assert_false(setting_is_part(SETTING_LIST, "a\nb\nc\n", "x\ny\n", "a\nz\n"));
+	assert_false(setting_is_part(SETTING_NUMBER, "1", "2", "1"));
+}
+
+/* The table */
+
+static int set(enum setting_kind kind, const char *path, const char *value)
+{
+	return settings_set(&settings, kind, path, value, NULL, false, &failure);
+}
+
+static int move(const char *value)
+{
+	return settings_move(&settings, SETTING_NUMBER, "buffer_percent", value, false);
+}
+
+static void test_same_value_is_not_written(void **state)
+{
+	(void)state;
+	assert_int_equal(set(SETTING_NUMBER, "tracing_thresh", "0"), 0);
+	assert_int_equal(settings.count, 0);
+	assert_int_equal(notes, 0);
+}
+
+static void test_without_a_note_nothing_is_changed(void **state)
+{
+	(void)state;
+	note_error = -ENOSPC;
+	assert_int_equal(set(SETTING_NUMBER, "tracing_thresh", "134"), -ENOSPC);
+	assert_int_equal(failure.status, EXIT_STATUS_RUN_TIME);
+	assert_string_equal(fake_get("tracing_thresh"), "0\n");
+	assert_int_equal(settings_left(&settings), 0);
+}
+
+/* The newest first: the value of before comes back, not one in between. */
+static void test_two_settings_of_one_file(void **state)
+{
+	(void)state;
+	fake_put(fake.dir, "tracing_thresh", "50\n");
+	assert_int_equal(set(SETTING_NUMBER, "tracing_thresh", "0"), 0);
+	assert_int_equal(set(SETTING_NUMBER, "tracing_thresh", "134"), 0);
+	assert_int_equal(settings_restore(&settings, &failure), 0);
+	assert_string_equal(fake_get("tracing_thresh"), "50\n");
+	assert_int_equal(settings_left(&settings), 0);
+}
+
+static void test_changed_to_what_was_found_is_theirs_too(void **state)
+{
+	(void)state;
+	assert_int_equal(set(SETTING_NUMBER, "tracing_on", "0"), 0);
+	assert_int_equal(set(SETTING_NUMBER, "tracing_on", "1"), 0);
+	fake_put(fake.dir, "tracing_on", "0\n");
+	assert_int_equal(settings_restore(&settings, &failure), 0);
+	assert_string_equal(fake_get("tracing_on"), "0\n");
+}
+
+static void test_value_that_is_not_accepted(void **state)
+{
+	(void)state;
+	assert_int_equal(set(SETTING_LIST, "tracing_thresh", "a b\n"), -EIO);
+	assert_non_null(strstr(failure.text, "tracing_thresh"));
+}
+
+static void test_status_by_error(void **state)
+{
+	static const struct {
+		int error;
+		enum exit_status status;
+	} errors[] = {
+		{ EPERM, EXIT_STATUS_NO_TRACEFS },  { EACCES, EXIT_STATUS_NO_TRACEFS },
+		{ EROFS, EXIT_STATUS_NO_TRACEFS },  { EBUSY, EXIT_STATUS_IN_USE },
+		{ EINVAL, EXIT_STATUS_NO_FEATURE }, { EIO, EXIT_STATUS_RUN_TIME },
+	};
+
+	(void)state;
+	/* open, read, read, close; then open and write */
+	for (int call = 5; call <= 6; call++)
+		for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+			fake_fail(call, call, errors[i].error);
+			assert_int_equal(set(SETTING_NUMBER, "tracing_thresh", "134"),
+					 -errors[i].error);
+			fake.armed = false;
+			assert_int_equal(failure.status, errors[i].status);
+			assert_non_null(strstr(failure.text, "cannot write tracing_thresh"));
+		}
+	assert_int_equal(set(SETTING_NUMBER, "no_such_file", "1"), -ENOENT);
+	assert_int_equal(failure.status, EXIT_STATUS_NO_FEATURE);
+}
+
+static void test_file_that_is_gone_is_done(void **state)
+{
+	char path[PATH_MAX];
+
+	(void)state;
+	assert_int_equal(set(SETTING_NUMBER, "tracing_thresh", "134"), 0);
+	snprintf(path, sizeof(path), "%s/tracing_thresh", fake.dir);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(settings_restore(&settings, &failure), 0);
+	assert_int_equal(settings_left(&settings), 0);
+}
+
+/* What cannot be restored is named with all that a person needs to do it. */
+static void test_what_fails_is_named(void **state)
+{
+	(void)state;
+	assert_int_equal(set(SETTING_NUMBER, "tracing_thresh", "134"), 0);
+	fake_fail(5, 1000, EIO);
+	assert_int_equal(settings_restore(&settings, &failure), -EIO);
+	fake.armed = false;
+	assert_int_equal(failure.status, EXIT_STATUS_NOT_RESTORED);
+	assert_non_null(strstr(failure.text, "tracing_thresh"));
+	assert_non_null(strstr(failure.text, "0 is wanted"));
+	assert_int_equal(settings_left(&settings), 1);
+}
+
+static void test_moved_value(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 10; i++) {
+		assert_int_equal(move("0"), 0);
+		assert_int_equal(move("80"), 0);
+	}
+	assert_int_equal(notes, 2);
+	assert_int_equal(settings.count, 1);
+	assert_int_equal(settings_restore(&settings, &failure), 0);
+	assert_string_equal(fake_get("buffer_percent"), "50\n");
+}
+
+static void test_moved_value_of_somebody_else(void **state)
+{
+	(void)state;
+	assert_int_equal(move("0"), 0);
+	fake_put(fake.dir, "buffer_percent", "33\n");
+	assert_int_equal(move("80"), -ESTALE);
+	assert_int_equal(settings_restore(&settings, &failure), 0);
+	assert_string_equal(fake_get("buffer_percent"), "33\n");
+}
+
+static void test_full_table(void **state)
+{
+	(void)state;
+	for (int i = 0; i < SETTINGS_MAX; i++)
+		assert_int_equal(settings_add(&settings, SETTING_NUMBER, "x", "0", "1", false), 0);
+	assert_int_equal(set(SETTING_NUMBER, "tracing_thresh", "134"), -E2BIG);
+	assert_string_equal(fake_get("tracing_thresh"), "0\n");
+}
+
+static void test_no_such_directory(void **state)
+{
+	static char nowhere[] = "/nowhere";
+	struct settings none;
+
+	(void)state;
+	assert_int_equal(settings_init(&none, nowhere), -ENOENT);
+}
+
+int main(void)
+{
+#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_parse),
+		cmocka_unit_test(test_accepted),
+		cmocka_unit_test(test_ours),
+		cmocka_unit_test(test_part),
+		TEST(test_same_value_is_not_written),
+		TEST(test_without_a_note_nothing_is_changed),
+		TEST(test_two_settings_of_one_file),
+		TEST(test_changed_to_what_was_found_is_theirs_too),
+		TEST(test_value_that_is_not_accepted),
+		TEST(test_status_by_error),
+		TEST(test_file_that_is_gone_is_done),
+		TEST(test_what_fails_is_named),
+		TEST(test_moved_value),
+		TEST(test_moved_value_of_somebody_else),
+		TEST(test_full_table),
+		cmocka_unit_test(test_no_such_directory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
