@@ -12,8 +12,11 @@
 #include "allocfilt/record.h"
 
 /*
- * What is there: where tracefs is mounted, what this kernel offers. Reads only, changes nothing.
+ * The running kernel's tracing, the only user of libtracefs: what the kernel offers, the session
+ * that changes its settings and restores them, and the ring buffers of all CPUs.
  */
+
+/* What this kernel offers. Reads only. */
 
 struct kernel {
 	char *dir;	       /* the top-level tracing directory, no slash at its end */
@@ -22,8 +25,8 @@ struct kernel {
 	bool function_enabled; /* kernel.ftrace_enabled; true where there is no such sysctl */
 	char **functions;      /* of available_filter_functions those that the catalog or the
 				 * request names, NULL ends; several of one name stand as often */
-	unsigned int *indexes; /* place of each in that file, from 1: what set_ftrace_filter takes
-				 * for a name at a hundredth of the time; 0: unknown */
+	unsigned int *indexes; /* place of each in that file, from 1: set_ftrace_filter accepts it
+				 * for a name, in a hundredth of the time; 0: unknown */
 	int nr_functions;
 };
 
@@ -36,17 +39,18 @@ enum source_kind {
 /**
  * kernel_source_kind - look at a directory (statfs)
  *
- * Returns 0, or -errno with @failure (status 2): not there, no directory, on tracefs but not the
- * top level (an instance), not readable (3 where it is on tracefs).
+ * Returns 0, or -errno with @failure (status 2): it does not exist, is no directory, is on tracefs
+ * but not the top level (an instance), is not readable (3 where it is on tracefs).
  */
 int kernel_source_kind(const char *dir, enum source_kind *ret_kind, struct failure *failure);
 
 /**
- * kernel_open - find tracefs (dir NULL: /proc/self/mounts; nothing gets mounted) and read it
+ * kernel_open - read what a tracing directory offers
+ * @dir: NULL: where tracefs is mounted; nothing gets mounted
  * @request: what plan_make() will get; NULL: the catalog's functions alone
  *
  * Returns 0, or -errno with @failure: status 3 without a mount (names the mount command), without
- * the right to it (root; lockdown where EPERM as root). Release with kernel_close().
+ * permission (root; lockdown where EPERM as root). Release with kernel_close().
  */
 int kernel_open(struct kernel **kernel, const char *dir, const struct plan_request *request,
 		struct failure *failure);
@@ -55,114 +59,11 @@ void kernel_close(struct kernel *kernel);
 /** kernel_offer - for plan_make(); valid as long as the kernel is open */
 void kernel_offer(struct kernel *kernel, struct plan_offer *offer);
 
-/** kernel_find_dir - where tracefs is mounted (/proc/self/mounts), free() it; NULL: nowhere */
-char *kernel_find_dir(void);
-
-/** kernel_has_word - is a word among those of a text that spaces or newlines part? */
-bool kernel_has_word(const char *text, const char *word);
-
-/** kernel_lockdown - text of the active mode ("none", "integrity", …) or NULL; static */
-const char *kernel_lockdown(void);
-
 /*
- * The raw buffers of all CPUs of a running kernel: per_cpu/cpuN/trace_pipe_raw, read without
- * blocking. CPUs are those of the directory, whatever their numbers; one that cannot be opened
- * (offline) does not stop the rest.
- */
-
-struct cpu_buffers;
-
-/**
- * cpu_buffers_open
- * @dir: tracing directory or instance
- * @page_size: bytes of a page (sub-buffer)
- *
- * Returns 0, or -errno with @failure (status 1) when there is no CPU at all or none opens.
- */
-int cpu_buffers_open(struct cpu_buffers **buffers, const char *dir, size_t page_size,
-		     struct failure *failure);
-void cpu_buffers_close(struct cpu_buffers *buffers);
-
-/**
- * cpu_buffers_reopen - try again those CPUs that could not be opened, once a second is plenty
- *
- * Returns how many opened now.
- */
-int cpu_buffers_reopen(struct cpu_buffers *buffers);
-
-/** cpu_buffers_starved - CPUs that are not open for want of a descriptor (RLIMIT_NOFILE) */
-unsigned int cpu_buffers_starved(const struct cpu_buffers *buffers);
-
-/** cpu_buffers_count, _fd - for epoll: descriptor of the i-th CPU, -1 for one that is not open */
-int cpu_buffers_count(const struct cpu_buffers *buffers);
-int cpu_buffers_fd(const struct cpu_buffers *buffers, int i);
-int cpu_buffers_cpu(const struct cpu_buffers *buffers, int i);
-
-/**
- * cpu_buffers_round - read each CPU up to its quota
- *
- * Returns how many pages were read, or the -errno of the sink. Errors of a single CPU (an offline
- * one, short memory) end its turn and nothing else; cpu_buffers_errors() counts those that were
- * neither EAGAIN nor ENODEV, which is that of a CPU that was not online since the buffers were made
- * (kernel/trace/ring_buffer.c: ring_buffer_alloc_read_page()).
- */
-int cpu_buffers_round(struct cpu_buffers *buffers, const struct source_sink *sink);
-uint64_t cpu_buffers_errors(const struct cpu_buffers *buffers);
-
-/**
- * cpu_buffers_lost - records that the i-th CPU lost since cpu_buffers_open(), by its stats file
- * cpu_buffers_dropped - of them, those of which no page tells
- *
- * 0 where there is no such file. The kernel overwrites the oldest page, and the next page that is
- * read tells how many records that were; it drops new ones where options/overwrite is off, or where
- * one interrupt fills the whole buffer.
- */
-uint64_t cpu_buffers_lost(const struct cpu_buffers *buffers, int i);
-uint64_t cpu_buffers_dropped(const struct cpu_buffers *buffers, int i);
-
-/*
- * How many files may be open at a time: RLIMIT_NOFILE, getrlimit(2). Each CPU takes one (with -w
- * two) for as long as the run lasts. Nothing here may use select(2), which ends at 1024.
- */
-
-#define OPEN_FILES_SPARE  16 /* that come and go: /proc, undo file, control files */
-#define OPEN_FILES_OTHERS (OPEN_FILES_SPARE + 32) /* besides the CPUs' */
-
-/**
- * open_files_allow - set the soft limit
- * @limit: what it is to be; 0: as it was found, raised as far as the hard one where @needed is more
- * @needed: how many the run takes at most
- *
- * A @limit above the hard one raises that as well, which takes CAP_SYS_RESOURCE. Returns 0, or
- * -errno with @failure: -EPERM where @limit was not allowed (the soft limit is then the hard one),
- * -EMFILE where fewer than @needed may be open. The run may go on with what there is.
- */
-int open_files_allow(unsigned int limit, unsigned int needed, struct failure *failure);
-
-/**
- * open_files_for_cpus - open_files_allow() for the CPUs of a tracing directory or a capture
- * @limit: as there
- * @dir: whose per_cpu is counted; without one nothing but @limit is seen to
- * @each: files that a CPU takes
- *
- * Warns where that is too few; those CPUs that find no descriptor are not read.
- */
-void open_files_for_cpus(unsigned int limit, const char *dir, unsigned int each);
-
-/**
- * open_files_leave_spare - what open(2) returned, unless it is one of the last OPEN_FILES_SPARE
- *
- * The lowest descriptor that is free is given out (open(2)), so a high one means that hardly any
- * is left. It is closed, so that what comes and goes finds one. Returns @fd, or -errno: of errno
- * where @fd is -1, -EMFILE where it was closed.
- */
-int open_files_leave_spare(int fd);
-
-/*
- * The probe that tells whose a superblock shrinker is: an event probe on mm_shrink_slab_start, or
- * a kprobe event on super_cache_scan where the kernel has no event probes. It fetches the
- * shrinker's address and the superblock's s_id and s_dev, at offsets that BTF tells. Dynamic events
- * are global; ours goes through the table of steps and is enabled in our own buffer only.
+ * The probe that says whose a superblock shrinker is: an event probe on mm_shrink_slab_start, or a
+ * kprobe event on super_cache_scan where the kernel has no event probes. It fetches the shrinker's
+ * address and the superblock's s_id and s_dev, at offsets from BTF. Dynamic events are global; ours
+ * is made by the session and enabled in our own buffer only.
  */
 
 #define PROBE_SYSTEM   "allocfilt"
@@ -172,12 +73,12 @@ int open_files_leave_spare(int fd);
 
 struct probe {
 	char definition[512];  /* the line for dynamic_events */
-	char filter[64];       /* for the probe's filter file, "" where the definition has it */
+	char filter[64];       /* for the probe's filter file, "" if the definition has it */
 	bool on_event;	       /* an event probe, else a kprobe event */
 	bool filtered;	       /* an event probe's definition may have its filter in it */
 	bool has_private_data; /* from 6.7: the shrinker points to the superblock */
 	uint32_t private_data; /* bytes: shrinker.private_data */
-	uint32_t s_shrink;     /* super_block.s_shrink, where the shrinker lies within */
+	uint32_t s_shrink;     /* super_block.s_shrink, where the shrinker lies in it */
 	uint32_t s_id;
 	uint32_t s_dev;
 };
@@ -185,27 +86,25 @@ struct probe {
 /**
  * probe_find - look at what this kernel has, and where the members lie
  *
- * Takes as much memory for a moment as the kernel's BTF is long (6 MB). Changes nothing. Returns 0,
+ * Needs as much memory for a moment as the kernel's BTF is long (6 MB). Changes nothing. Returns 0,
  * or -errno with @failure: why there will be no names of superblocks.
  */
 int probe_find(struct probe *probe, const struct kernel *kernel, struct failure *failure);
 
 /**
  * probe_define - write the definition of a probe that was found
- * @callback: address of PROBE_CALLBACK; 0 where it is not known: then each shrinker writes a
- *	record, and those of no superblock are left out when they are read
+ * @callback: address of PROBE_CALLBACK; 0 if it is not known: then each shrinker writes a record,
+ *	and those of no superblock are dropped when they are read
  */
 void probe_define(struct probe *probe, uint64_t callback);
 
 /*
- * The only writer of tracefs, with undo: takes tracing, sets it up, and puts everything back as it
- * was found. One table of steps serves the set-up, the normal end, the error path and --restore.
+ * The only writer of tracefs: takes tracing, sets it up, and restores everything as it was found.
+ * One table of settings serves the set-up, the normal end, the error path and --restore.
  */
 
 #define SESSION_RUN_DIR	 "/run/allocfilt"
 #define SESSION_INSTANCE "allocfilt"
-
-struct probe;
 
 struct session_request {
 	const struct kernel *kernel;
@@ -214,19 +113,19 @@ struct session_request {
 	const pid_t *pids; /* -p: processes; 0 ends; NULL: all */
 	bool force;
 	const struct probe *probe; /* for names of superblocks; NULL: none */
-	bool stack;		   /* --stack: the kernel stack behind each begin */
+	bool stack;		   /* --stack: the kernel stack after each begin */
 	const char *run_dir;	   /* SESSION_RUN_DIR, or another one for a test */
 };
 
 struct session;
 
 /**
- * session_start - all of DESIGN 5.9 up to, not including, tracing_on
+ * session_start - the whole set-up but tracing_on
  *
- * Finishes first what the undo file of a killed run says (and says so with log_notice()). Raw
- * files are opened by the caller between session_start() and session_on(). On failure everything
- * that was changed is put back already. Returns 0, or -errno with @failure: 3, 4, 5, 1, or 6 when
- * something could not be put back.
+ * First finishes what the undo file of a killed run says, with a log_notice(). Raw files are opened
+ * by the caller between session_start() and session_on(). After a failure everything that was
+ * changed is restored already. Returns 0, or -errno with @failure: 3, 4, 5, 1, or 6 when something
+ * could not be restored.
  */
 int session_start(struct session **session, const struct session_request *request,
 		  struct failure *failure);
@@ -238,7 +137,7 @@ int session_on(struct session *session, struct failure *failure);
 int session_off(struct session *session);
 
 /**
- * session_end - put everything back, newest step first; raw files are closed by then
+ * session_end - restore everything, newest setting first; raw files are closed by then
  *
  * Frees the session in every case. Returns 0, or -errno with @failure (status 6: file, value
  * found, value wanted). A value that somebody else changed meanwhile is left alone and reported
@@ -249,7 +148,7 @@ int session_end(struct session *session, struct failure *failure);
 /** session_dir - where our buffers are: the instance, or the top level */
 const char *session_dir(const struct session *session);
 
-/** session_has_probe - is the probe in place? (one that was refused is told with log_notice()) */
+/** session_has_probe - is the probe in place? (if the kernel refused it, a log_notice() said so) */
 bool session_has_probe(const struct session *session);
 
 /**
@@ -263,7 +162,7 @@ bool session_taken(struct session *session, char *what, size_t size);
 /**
  * session_mark_clock - write CLOCK_REALTIME into our own buffer (trace_marker)
  *
- * "allocfilt: realtime SECONDS.NANOSECONDS", nine digits behind the point. Returns 0 or -errno.
+ * "allocfilt: realtime SECONDS.NANOSECONDS", with nine digits of nanoseconds. Returns 0 or -errno.
  */
 int session_mark_clock(struct session *session);
 
@@ -279,5 +178,74 @@ int session_set_buffer_percent(struct session *session, int percent);
  * as session_end().
  */
 int session_restore(const char *run_dir, const char *dir, struct failure *failure);
+
+/*
+ * The raw buffers of all CPUs of a running kernel: per_cpu/cpuN/trace_pipe_raw, read without
+ * blocking. CPUs are those of the directory, whatever their numbers; one that cannot be opened
+ * (offline) does not stop the rest. Nothing here calls select(2), which ends at descriptor 1023.
+ */
+
+struct cpu_buffers;
+
+#define CPU_BUFFERS_FILES_SPARE	 16 /* descriptors left to what comes and goes: control files */
+#define CPU_BUFFERS_FILES_OTHERS (CPU_BUFFERS_FILES_SPARE + 32) /* besides the CPUs' */
+
+/**
+ * cpu_buffers_allow_files - raise the soft limit of open files (RLIMIT_NOFILE) to what CPUs need
+ * @dir: a tracing directory or a capture, whose CPUs are counted
+ * @each: files that each of them has open for as long as the run lasts
+ *
+ * As far as the hard limit goes, with a log_warning() where that is too low: then some CPUs are not
+ * read.
+ */
+void cpu_buffers_allow_files(const char *dir, unsigned int each);
+
+/**
+ * cpu_buffers_open
+ * @dir: tracing directory or instance
+ * @page_size: bytes of a page (sub-buffer)
+ *
+ * Returns 0, or -errno with @failure (status 1) when there is no CPU at all or none opens.
+ */
+int cpu_buffers_open(struct cpu_buffers **buffers, const char *dir, size_t page_size,
+		     struct failure *failure);
+void cpu_buffers_close(struct cpu_buffers *buffers);
+
+/**
+ * cpu_buffers_reopen - try again those CPUs that could not be opened; once a second is plenty
+ *
+ * Returns how many opened now.
+ */
+int cpu_buffers_reopen(struct cpu_buffers *buffers);
+
+/** cpu_buffers_starved - CPUs that are not open for want of a descriptor (RLIMIT_NOFILE) */
+unsigned int cpu_buffers_starved(const struct cpu_buffers *buffers);
+
+/** cpu_buffers_count, _fd, _cpu - the i-th CPU's descriptor (for epoll; -1: not open), number */
+int cpu_buffers_count(const struct cpu_buffers *buffers);
+int cpu_buffers_fd(const struct cpu_buffers *buffers, int i);
+int cpu_buffers_cpu(const struct cpu_buffers *buffers, int i);
+
+/**
+ * cpu_buffers_round - read each CPU up to its quota
+ *
+ * Returns how many pages were read, or the -errno of the sink. An error of a single CPU ends its
+ * turn and nothing else; cpu_buffers_errors() counts those that were neither EAGAIN nor ENODEV,
+ * which is that of a CPU that was not online since the buffers were made
+ * (kernel/trace/ring_buffer.c: ring_buffer_alloc_read_page()).
+ */
+int cpu_buffers_round(struct cpu_buffers *buffers, const struct source_sink *sink);
+uint64_t cpu_buffers_errors(const struct cpu_buffers *buffers);
+
+/**
+ * cpu_buffers_lost - records that the i-th CPU lost since cpu_buffers_open(), by its stats file
+ * cpu_buffers_dropped - those of them that no page mentions
+ *
+ * 0 if there is no such file. The kernel overwrites the oldest page, and the next page that is read
+ * says how many records that were; it drops new ones while options/overwrite is off, or when one
+ * interrupt fills the whole buffer.
+ */
+uint64_t cpu_buffers_lost(const struct cpu_buffers *buffers, int i);
+uint64_t cpu_buffers_dropped(const struct cpu_buffers *buffers, int i);
 
 #endif

@@ -300,7 +300,7 @@ static int prepare(struct live *live)
 		ret = list_cpus(live);
 	if (ret)
 		return ret;
-	open_files_for_cpus(options->limits.files, live->kernel->dir, options->write ? 2 : 1);
+	cpu_buffers_allow_files(live->kernel->dir, options->write ? 2 : 1);
 	find_probe(live, &failure);
 	ret = options->write ? make_recorder(live) : make_pipeline(live);
 	if (!ret)

@@ -184,7 +184,7 @@ int replay_run(const struct run_context *run, struct failure *failure)
 	struct plan *plan = NULL;
 	int ret;
 
-	open_files_for_cpus(run->options->limits.files, run->options->source, 1);
+	cpu_buffers_allow_files(run->options->source, 1);
 	ret = capture_open(&capture, run->options->source, failure);
 	if (!ret)
 		ret = make_plan(run, capture, &plan, failure);

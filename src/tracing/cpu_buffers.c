@@ -1,123 +1,79 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <tracefs.h>
 #include <unistd.h>
 
 #include "allocfilt/tracing.h"
 
-/* What the kernel counted of a buffer since its last reset: records. */
-struct counts {
-	uint64_t lost;
-	uint64_t dropped; /* of them, in no page's head */
-};
-
 struct cpu_buffer {
 	int cpu;
-	int fd;		      /* -1: not open */
-	bool starved;	      /* for want of a descriptor */
-	struct counts opened; /* at cpu_buffers_open() */
+	int fd;			    /* -1: not open */
+	struct tracefs_cpu *reader; /* of fd */
+	bool starved;		    /* not open for want of a descriptor */
+	uint64_t lost, dropped;	    /* before cpu_buffers_open() */
 };
 
 struct cpu_buffers {
-	char *dir;
+	struct tracefs_instance *instance;
 	size_t page_size;
 	void *page;
 	struct cpu_buffer *buffers;
 	int count;
-	int first; /* whose turn comes first in the next round */
+	int first; /* which CPU is read first in the next round */
 	uint64_t errors;
 };
 
 static int open_buffer(const struct cpu_buffers *buffers, struct cpu_buffer *buffer)
 {
-	char path[PATH_MAX];
-	int fd;
+	struct rlimit limit;
+	char path[64];
+	int fd, error = 0;
 
-	snprintf(path, sizeof(path), "%s/per_cpu/cpu%d/trace_pipe_raw", buffers->dir, buffer->cpu);
-	fd = open_files_leave_spare(open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-	buffer->starved = fd == -EMFILE || fd == -ENFILE;
-	buffer->fd = fd < 0 ? -1 : fd;
-	return fd < 0 ? fd : 0;
-}
-
-/* The number behind "KEY: " of a stats file. kernel/trace/trace.c: tracing_stats_read(). */
-static uint64_t stat_of(const char *text, const char *key)
-{
-	size_t length = strlen(key);
-
-	while (text) {
-		if (!strncmp(text, key, length) && text[length] == ':')
-			return strtoull(text + length + 1, NULL, 10);
-		text = strchr(text, '\n');
-		if (text)
-			text++;
-	}
-	return 0;
-}
-
-static void read_counts(const struct cpu_buffers *buffers, int cpu, struct counts *counts)
-{
-	char path[PATH_MAX];
-	char text[1024];
-	ssize_t length;
-	int fd;
-
-	*counts = (struct counts){ 0 };
-	snprintf(path, sizeof(path), "%s/per_cpu/cpu%d/stats", buffers->dir, cpu);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "per_cpu/cpu%d/trace_pipe_raw", buffer->cpu);
+	/* tracefs_cpu_open() hides the error, and parses the page header again for each CPU. */
+	fd = tracefs_instance_file_open(buffers->instance, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
-		return;
-	length = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[length > 0 ? length : 0] = '\0';
-	counts->dropped = stat_of(text, "commit overrun") + stat_of(text, "dropped events");
-	counts->lost = stat_of(text, "overrun") + counts->dropped;
+		error = errno;
+	/* open(2) returns the lowest free descriptor: a high one is among the last. */
+	else if (!getrlimit(RLIMIT_NOFILE, &limit) &&
+		 (rlim_t)fd + CPU_BUFFERS_FILES_SPARE >= limit.rlim_cur)
+		error = EMFILE;
+	else
+		buffer->reader = tracefs_cpu_alloc_fd(fd, (int)buffers->page_size, true);
+	if (!error && !buffer->reader)
+		error = ENOMEM;
+	if (error && fd >= 0)
+		close(fd);
+	buffer->fd = error ? -1 : fd;
+	buffer->starved = error == EMFILE || error == ENFILE;
+	return -error;
 }
 
-static struct cpu_buffers *new_buffers(const char *dir, size_t page_size, const int *cpus,
-				       int count)
+/*
+ * Records that a CPU lost since its buffer was reset; not @all: those that no page mentions.
+ * kernel/trace/trace.c: tracing_stats_read().
+ */
+static uint64_t count_lost(const struct cpu_buffers *buffers, int cpu, bool all)
 {
-	struct cpu_buffers *buffers = calloc(1, sizeof(*buffers));
+	static const char *const keys[] = { "\ncommit overrun:", "\ndropped events:",
+					    "\noverrun:" };
+	char path[64], *text;
+	uint64_t sum = 0;
 
-	if (!buffers)
-		return NULL;
-	buffers->dir = strdup(dir);
-	buffers->page_size = page_size;
-	buffers->page = malloc(page_size);
-	buffers->buffers = calloc(count, sizeof(*buffers->buffers));
-	if (!buffers->dir || !buffers->page || !buffers->buffers) {
-		cpu_buffers_close(buffers);
-		return NULL;
+	snprintf(path, sizeof(path), "per_cpu/cpu%d/stats", cpu);
+	text = tracefs_instance_file_read(buffers->instance, path, NULL);
+	for (int i = 0; text && i < (all ? 3 : 2); i++) {
+		const char *found = strstr(text, keys[i]);
+
+		sum += found ? strtoull(found + strlen(keys[i]), NULL, 10) : 0;
 	}
-	buffers->count = count;
-	for (int i = 0; i < count; i++) {
-		buffers->buffers[i] = (struct cpu_buffer){ .cpu = cpus[i], .fd = -1 };
-		read_counts(buffers, cpus[i], &buffers->buffers[i].opened);
-	}
-	return buffers;
-}
-
-/* Returns 0 when at least one CPU is open, else the last error. */
-static int open_all(struct cpu_buffers *buffers)
-{
-	int opened = 0;
-	int error = 0;
-
-	for (int i = 0; i < buffers->count; i++) {
-		int ret = open_buffer(buffers, &buffers->buffers[i]);
-
-		if (ret)
-			error = ret;
-		else
-			opened++;
-	}
-	return opened ? 0 : error;
+	free(text);
+	return sum;
 }
 
 int cpu_buffers_open(struct cpu_buffers **ret_buffers, const char *dir, size_t page_size,
@@ -125,22 +81,44 @@ int cpu_buffers_open(struct cpu_buffers **ret_buffers, const char *dir, size_t p
 {
 	struct cpu_buffers *buffers;
 	int *cpus = NULL;
+	int opened = 0, error = 0;
 	int count = cpu_directories(dir, &cpus);
-	int ret;
 
 	if (count <= 0)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, count ? -count : ENOENT,
 				   "%s/per_cpu: no CPU to read: %s", dir,
 				   strerror(count ? -count : ENOENT));
-	buffers = new_buffers(dir, page_size, cpus, count);
-	free(cpus);
-	if (!buffers)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
-	ret = open_all(buffers);
-	if (ret) {
+	buffers = calloc(1, sizeof(*buffers));
+	if (buffers) {
+		buffers->instance = tracefs_instance_alloc(dir, NULL);
+		buffers->page_size = page_size;
+		buffers->page = malloc(page_size);
+		buffers->buffers = calloc(count, sizeof(*buffers->buffers));
+	}
+	if (!buffers || !buffers->instance || !buffers->page || !buffers->buffers) {
+		free(cpus);
 		cpu_buffers_close(buffers);
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret,
-				   "%s/per_cpu/cpu*/trace_pipe_raw: %s", dir, strerror(-ret));
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+	}
+	buffers->count = count;
+	for (int i = 0; i < count; i++) {
+		struct cpu_buffer *buffer = &buffers->buffers[i];
+		int ret;
+
+		buffer->cpu = cpus[i];
+		buffer->lost = count_lost(buffers, cpus[i], true);
+		buffer->dropped = count_lost(buffers, cpus[i], false);
+		ret = open_buffer(buffers, buffer);
+		if (ret)
+			error = ret;
+		else
+			opened++;
+	}
+	free(cpus);
+	if (!opened) {
+		cpu_buffers_close(buffers);
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, -error,
+				   "%s/per_cpu/cpu*/trace_pipe_raw: %s", dir, strerror(-error));
 	}
 	*ret_buffers = buffers;
 	return 0;
@@ -151,11 +129,10 @@ void cpu_buffers_close(struct cpu_buffers *buffers)
 	if (!buffers)
 		return;
 	for (int i = 0; i < buffers->count; i++)
-		if (buffers->buffers[i].fd >= 0)
-			close(buffers->buffers[i].fd);
+		tracefs_cpu_close(buffers->buffers[i].reader);
+	tracefs_instance_free(buffers->instance);
 	free(buffers->buffers);
 	free(buffers->page);
-	free(buffers->dir);
 	free(buffers);
 }
 
@@ -193,25 +170,7 @@ int cpu_buffers_cpu(const struct cpu_buffers *buffers, int i)
 	return buffers->buffers[i].cpu;
 }
 
-/* Returns 1 with a page given on, 0 when the CPU has nothing (more), -errno of the sink. */
-static int read_page(struct cpu_buffers *buffers, const struct cpu_buffer *buffer,
-		     const struct source_sink *sink)
-{
-	ssize_t length;
-	int ret;
-
-	do {
-		length = read(buffer->fd, buffers->page, buffers->page_size);
-	} while (length < 0 && errno == EINTR);
-	if (length <= 0) {
-		if (length < 0 && errno != EAGAIN && errno != ENODEV)
-			buffers->errors++;
-		return 0;
-	}
-	ret = sink->page(sink->context, buffer->cpu, buffers->page, length, false);
-	return ret ? ret : 1;
-}
-
+/* Returns the number of pages, or the -errno of the sink. */
 static int read_cpu(struct cpu_buffers *buffers, const struct cpu_buffer *buffer,
 		    const struct source_sink *sink)
 {
@@ -220,12 +179,18 @@ static int read_cpu(struct cpu_buffers *buffers, const struct cpu_buffer *buffer
 	if (buffer->fd < 0)
 		return 0;
 	while (pages < SOURCE_QUOTA && sink->ready(sink->context, buffer->cpu)) {
-		int ret = read_page(buffers, buffer, sink);
+		int length, ret;
 
-		if (ret < 0)
-			return ret;
-		if (!ret)
+		do {
+			length = tracefs_cpu_read(buffer->reader, buffers->page, true);
+		} while (length < 0 && errno == EINTR);
+		if (length < 0 && errno != ENODEV)
+			buffers->errors++;
+		if (length <= 0)
 			return pages;
+		ret = sink->page(sink->context, buffer->cpu, buffers->page, length, false);
+		if (ret)
+			return ret;
 		pages++;
 	}
 	sink->left_with_data(sink->context, buffer->cpu);
@@ -253,7 +218,7 @@ uint64_t cpu_buffers_errors(const struct cpu_buffers *buffers)
 	return buffers->errors;
 }
 
-/* A reset by somebody else, as of writing to `trace`, begins at 0 again. */
+/* A reset by somebody else, as by a write to `trace`, starts again at 0. */
 static uint64_t counted_since(uint64_t before, uint64_t now)
 {
 	return now < before ? now : now - before;
@@ -261,16 +226,30 @@ static uint64_t counted_since(uint64_t before, uint64_t now)
 
 uint64_t cpu_buffers_lost(const struct cpu_buffers *buffers, int i)
 {
-	struct counts now;
-
-	read_counts(buffers, buffers->buffers[i].cpu, &now);
-	return counted_since(buffers->buffers[i].opened.lost, now.lost);
+	return counted_since(buffers->buffers[i].lost,
+			     count_lost(buffers, buffers->buffers[i].cpu, true));
 }
 
 uint64_t cpu_buffers_dropped(const struct cpu_buffers *buffers, int i)
 {
-	struct counts now;
+	return counted_since(buffers->buffers[i].dropped,
+			     count_lost(buffers, buffers->buffers[i].cpu, false));
+}
 
-	read_counts(buffers, buffers->buffers[i].cpu, &now);
-	return counted_since(buffers->buffers[i].opened.dropped, now.dropped);
+void cpu_buffers_allow_files(const char *dir, unsigned int each)
+{
+	struct rlimit limit;
+	int *cpus = NULL;
+	int count = cpu_directories(dir, &cpus);
+	rlim_t needed = (rlim_t)(count < 0 ? 0 : count) * each + CPU_BUFFERS_FILES_OTHERS;
+
+	free(cpus);
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= needed)
+		return;
+	if (limit.rlim_max < needed)
+		log_warning("all CPUs take %llu open files, the hard limit allows %llu; raise it "
+			    "with LimitNOFILE= in the unit, or 'ulimit -Hn' in a shell",
+			    (unsigned long long)needed, (unsigned long long)limit.rlim_max);
+	limit.rlim_cur = limit.rlim_max < needed ? limit.rlim_max : needed;
+	setrlimit(RLIMIT_NOFILE, &limit);
 }

@@ -14,9 +14,10 @@
 
 #include "allocfilt/base.h"
 #include "allocfilt/tracing.h"
+#include "tracing/kernel.h"
 
-/* "none [integrity] confidentiality": the mode in brackets. */
-const char *kernel_lockdown(void)
+/* The mode in brackets of "none [integrity] confidentiality", or NULL. */
+static const char *lockdown_mode(void)
 {
 	static char mode[32];
 	char *text, *start, *end;
@@ -45,7 +46,7 @@ static bool has_file(const char *dir, const char *name)
 /* No right to @what: who may, or what forbids it even to root. */
 static int refused(struct failure *failure, const char *what, int error)
 {
-	const char *lockdown = error == EPERM ? kernel_lockdown() : NULL;
+	const char *lockdown = error == EPERM ? lockdown_mode() : NULL;
 
 	if (lockdown && strcmp(lockdown, "none"))
 		return failure_set(failure, EXIT_STATUS_NO_TRACEFS, error,

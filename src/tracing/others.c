@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "allocfilt/base.h"
-#include "allocfilt/tracing.h"
+#include "tracing/kernel.h"
 #include "tracing/others.h"
 
 /* Sets a file to its default with @force; without it a file that is not is a failure. */

@@ -11,6 +11,7 @@
 
 #include "allocfilt/base.h"
 #include "allocfilt/tracing.h"
+#include "tracing/kernel.h"
 #include "tracing/others.h"
 #include "tracing/settings.h"
 #include "tracing/undo.h"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "allocfilt/base.h"
-#include "allocfilt/tracing.h"
+#include "tracing/kernel.h"
 #include "tracing/settings.h"
 
 #define BUSY_WAIT_US  2000000

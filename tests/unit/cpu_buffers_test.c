@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 #include <cmocka.h>
 
@@ -246,7 +247,7 @@ static void test_too_few_descriptors(void **state)
 	for (int cpu = 0; cpu < 6; cpu++)
 		put_cpu(cpu, 1);
 	make_test_folders("per_cpu/cpu6/x");
-	set_soft_limit((rlim_t)next + 4 + OPEN_FILES_SPARE);
+	set_soft_limit((rlim_t)next + 4 + CPU_BUFFERS_FILES_SPARE);
 	buffers = open_all();
 	assert_int_equal(cpu_buffers_starved(buffers), 2);
 	assert_true(cpu_buffers_fd(buffers, 3) >= 0);
@@ -255,13 +256,62 @@ static void test_too_few_descriptors(void **state)
 	assert_int_equal(next_descriptor(), next + 4);
 	assert_int_equal(cpu_buffers_reopen(buffers), 0);
 	assert_int_equal(cpu_buffers_starved(buffers), 2);
-	set_soft_limit((rlim_t)next + 5 + OPEN_FILES_SPARE);
+	set_soft_limit((rlim_t)next + 5 + CPU_BUFFERS_FILES_SPARE);
 	assert_int_equal(cpu_buffers_reopen(buffers), 1);
 	assert_int_equal(cpu_buffers_starved(buffers), 1);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 	assert_int_equal(cpu_buffers_reopen(buffers), 1);
 	assert_int_equal(cpu_buffers_starved(buffers), 0);
 	cpu_buffers_close(buffers);
+}
+
+/* In a child of its own: a hard limit that is lowered stays low. Returns the soft limit after. */
+static rlim_t allowed(rlim_t soft, rlim_t hard, char *said, size_t size)
+{
+	struct rlimit limit = { soft, hard };
+	rlim_t after;
+	int result[2], log[2], status;
+	ssize_t length;
+	pid_t pid;
+
+	assert_int_equal(pipe(result), 0);
+	assert_int_equal(pipe(log), 0);
+	pid = fork();
+	if (!pid) {
+		dup2(log[1], STDERR_FILENO);
+		if (setrlimit(RLIMIT_NOFILE, &limit))
+			_exit(1);
+		cpu_buffers_allow_files(test_directory, 2);
+		getrlimit(RLIMIT_NOFILE, &limit);
+		_exit(write(result[1], &limit.rlim_cur, sizeof(after)) != sizeof(after));
+	}
+	close(log[1]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(read(result[0], &after, sizeof(after)), sizeof(after));
+	length = read(log[0], said, size - 1);
+	said[length > 0 ? length : 0] = '\0';
+	close(log[0]);
+	close(result[0]);
+	close(result[1]);
+	return after;
+}
+
+/* The soft limit is raised to what the CPUs need, as far as the hard one goes. */
+static void test_limit_of_open_files(void **state)
+{
+	const rlim_t needed = 2 * 5 + CPU_BUFFERS_FILES_OTHERS;
+	char said[512];
+
+	(void)state;
+	for (int cpu = 0; cpu < 5; cpu++)
+		put_cpu(cpu, 1);
+	assert_int_equal(allowed(needed + 1, needed + 9, said, sizeof(said)), needed + 1);
+	assert_string_equal(said, "");
+	assert_int_equal(allowed(needed - 8, needed, said, sizeof(said)), needed);
+	assert_string_equal(said, "");
+	assert_int_equal(allowed(needed - 8, needed - 1, said, sizeof(said)), needed - 1);
+	assert_non_null(strstr(said, "LimitNOFILE="));
 }
 
 /* A directory in its place opens but does not read. */
@@ -400,6 +450,7 @@ int main(void)
 		RUN(test_offline_cpu),
 		RUN(test_losses_since_it_was_opened),
 		RUN(test_too_few_descriptors),
+		RUN(test_limit_of_open_files),
 		RUN(test_cpu_that_fails_to_read),
 		RUN(test_quota),
 		RUN(test_turns_rotate),

@@ -2,6 +2,7 @@
 #include "fake_tracing.h"
 
 #include "allocfilt/tracing.h"
+#include "tracing/kernel.h"
 
 static struct failure failure;
 

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_TRACING_KERNEL_H
+#define ALLOCFILT_TRACING_KERNEL_H
+
+#include <stdbool.h>
+
+/** kernel_find_dir - where tracefs is mounted, free() it; NULL: nowhere. Nothing gets mounted. */
+char *kernel_find_dir(void);
+
+/** kernel_has_word - is a word among those of a text, separated by blanks and newlines? */
+bool kernel_has_word(const char *text, const char *word);
+
+#endif
