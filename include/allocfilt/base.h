@@ -336,6 +336,9 @@ struct writer;
 struct writer *writer_new(int fd, int stop_fd);
 void writer_free(struct writer *writer);
 
+/** writer_fd - where it writes */
+int writer_fd(const struct writer *writer);
+
 /** writer_attach - begin anew on another descriptor: what is queued and what failed is forgotten */
 void writer_attach(struct writer *writer, int fd);
 

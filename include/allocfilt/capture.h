@@ -27,28 +27,14 @@ struct capture;
 int capture_open(struct capture **capture, const char *dir, struct failure *failure);
 void capture_close(struct capture *capture);
 
-const char *capture_dir(const struct capture *capture);
-const struct page_layout *capture_layout(const struct capture *capture);
-
-/** capture_cpus - those with a directory; the numbers live as long as the capture */
-struct cpu_list capture_cpus(const struct capture *capture);
+/** capture_source - what is known of the data; valid as long as the capture is open */
+const struct data_source *capture_source(const struct capture *capture);
 
 /** capture_threshold - ns that it was taken with; 0: not known */
 uint64_t capture_threshold(const struct capture *capture);
 
 /** capture_has_description - is there the file `capture`, whose threshold is the default? */
 bool capture_has_description(const struct capture *capture);
-
-/** capture_release - `uname -r` of the kernel that it was taken on, "" where it is not known */
-const char *capture_release(const struct capture *capture);
-
-/** capture_own - pid of the process that took it, 0: not known */
-pid_t capture_own(const struct capture *capture);
-
-/** capture_pids - processes of -p that it was taken with, 0 ends; NULL: all, or not known */
-const pid_t *capture_pids(const struct capture *capture);
-
-bool capture_local_clock(const struct capture *capture);
 
 /**
  * capture_flaws - files that were damaged, missing or not to be read so far

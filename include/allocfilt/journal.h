@@ -16,6 +16,9 @@
 #define JOURNAL_ID_STATUS    "89fdb4c253ef4d4cb9e2424f1749c5cb"
 #define JOURNAL_ID_SUMMARY   "8319ab3bd5b242deab8a65e1edc464d2"
 
+/* Of journald; a test sets its own. */
+extern const char *journal_socket_path;
+
 /*
  * What a service manager is told: readiness, status, signs of life. A datagram each, after
  * sd_notify(3), to the socket that NOTIFY_SOCKET names. Without it nothing is sent.

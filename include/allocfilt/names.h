@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "allocfilt/base.h"
+#include "allocfilt/config.h"
 #include "allocfilt/plan.h"
 #include "allocfilt/record.h"
 
@@ -359,25 +360,14 @@ int kallsyms_cut_by_address(const char *path, const uint64_t *addresses, size_t 
 
 struct resolver;
 
-struct resolver_setup {
-	const struct plan *plan;
-	const char *dir;       /* a capture: where its files tasks and cgroups are */
-	const char *names_dir; /* where saved_cmdlines is: at the top level only */
-	const char *symbols;   /* path of a text of kallsyms */
-	const char *proc;      /* "/proc" for a live run, NULL for a capture */
-	const char *mounts;    /* path of a text of mountinfo; NULL: none */
-	const char *release;   /* of the kernel that wrote the data, "" or NULL: not known */
-	bool stack;	       /* keep stacks */
-	unsigned int names;    /* of tasks that are kept: names_new() */
-	size_t cgroups;	       /* paths that are kept: cgroups_new() */
-};
-
 /**
  * resolver_new - read what can be read before the data
+ * @options: whether stacks are kept, and how many names; not looked at later
  *
  * Returns 0, or -errno with @failure (3 where kallsyms shows no addresses in a live run, else 1).
  */
-int resolver_new(struct resolver **resolver, const struct resolver_setup *setup,
+int resolver_new(struct resolver **resolver, const struct plan *plan,
+		 const struct data_source *source, const struct options *options,
 		 struct failure *failure);
 void resolver_free(struct resolver *resolver);
 

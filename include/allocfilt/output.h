@@ -20,23 +20,13 @@
 
 #define OUTPUT_SCHEMA 1 /* of the JSON; counts up when a field changes or goes */
 
-/* All that a summary is made of. */
-struct journal_setup {
-	const char *path;	  /* of journald's socket; NULL: JOURNAL_SOCKET_PATH */
-	const char *proc;	  /* "/proc": who is still there; NULL: nobody is; not copied */
-	uint64_t warning;	  /* ns: stalls from here on are warnings */
-	uint64_t error;		  /* ns: and errors from here on */
-	unsigned int rate;	  /* entries of stalls a minute; 0: no limit */
-	unsigned int burst;	  /* entries of stalls that may come at once */
-	uint64_t status_interval; /* ns between entries on the run itself; 0: none */
-};
-
 struct journal_counts {
 	uint64_t entries;   /* that the journal has taken */
 	uint64_t held_back; /* stalls without an entry of their own */
 	uint64_t dropped;   /* entries that the journal did not take and that could not wait */
 };
 
+/* All that a summary is made of. */
 struct summary_view {
 	const struct plan *plan;
 	struct resolver *resolver;
@@ -54,13 +44,11 @@ struct summary_view {
 };
 
 struct output_setup {
-	enum options_format format;
-	const struct journal_setup *journal; /* copied; NULL: the form of format */
-	struct writer *writer;
-	int fd;	       /* of the writer: is it a terminal? -1: no */
-	int cpu_width; /* columns of the highest possible CPU's number */
+	const struct options *options; /* until output_change() brings others */
 	const struct plan *plan;
-	struct resolver *resolver; /* lives as long as the output */
+	const struct data_source *source;
+	struct resolver *resolver;
+	struct writer *writer;
 };
 
 struct output {
@@ -82,14 +70,14 @@ struct output_ops {
 	void (*tick)(struct output *output, uint64_t now, const struct summary_view *view);
 	void (*counts)(const struct output *output, struct journal_counts *ret_counts);
 	/* other rules from now on; the socket stays */
-	void (*change)(struct output *output, const struct journal_setup *setup);
+	void (*change)(struct output *output, const struct options *options);
 	/* the last call: nothing comes behind it */
 	int (*summary)(struct output *output, const struct summary_view *view);
 };
 
 extern const struct output_ops trace_form, tree_form, json_form, perfetto_form, journal_form;
 
-/** output_new - the setup is copied; NULL with errno: ENOMEM, or that of journal_socket_new() */
+/** output_new - what the setup points to has to live as long; NULL with errno: ENOMEM, or that of journal_socket_new() */
 struct output *output_new(const struct output_setup *setup);
 void output_free(struct output *output);
 
@@ -102,8 +90,8 @@ int output_summary(struct output *output, const struct summary_view *view);
 /** output_tick - about once a second; @now: ns of a clock that never goes back */
 void output_tick(struct output *output, uint64_t now, const struct summary_view *view);
 
-/** output_change - other rules for entries of the journal from now on, at another path never */
-void output_change(struct output *output, const struct journal_setup *setup);
+/** output_change - other options from now on: how entries of the journal are made */
+void output_change(struct output *output, const struct options *options);
 
 /** output_counts - how the journal went; false, and all 0, where no entries are written */
 bool output_counts(const struct output *output, struct journal_counts *ret_counts);

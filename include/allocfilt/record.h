@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "allocfilt/base.h"
 
@@ -133,6 +134,24 @@ struct page_layout {
 	bool big_endian;
 };
 
+/*
+ * Where the data comes from and what is known of it: a running kernel, or a capture. Whoever makes
+ * one keeps it, and what it points to, as long as a stage that got it.
+ */
+struct data_source {
+	const char *dir;       /* where events/ is; of a capture also tasks and cgroups */
+	const char *names_dir; /* where saved_cmdlines is: at the top level only */
+	const char *symbols;   /* path of a text of kallsyms */
+	const char *mounts;    /* path of a text of mountinfo; NULL: none */
+	const char *proc;      /* "/proc" of the running kernel, NULL for a capture */
+	const char *release;   /* `uname -r` of its kernel; "" or NULL: not known */
+	struct page_layout layout;
+	struct cpu_list cpus;
+	bool local_clock;      /* false: a window's edges are those of its record's own time */
+	pid_t own;	       /* the process that traced, which is not shown; 0: not known */
+	const pid_t *recorded; /* processes that the kernel was to record; 0 ends; NULL: all */
+};
+
 /**
  * page_layout_parse - read the text of events/header_page
  * @big_endian: the text does not tell it; the caller knows (own host) or finds out
@@ -212,20 +231,15 @@ struct source_sink {
 struct decode;
 struct stacks;
 
-struct decode_setup {
-	struct page_layout layout; /* byte order and size of a long of the data */
-	bool local_clock;	   /* false: a window's edges are taken from its record's own
-					 * time: rettime = ts, calltime = ts - duration */
+/* What decode asks and where its records go. */
+struct decode_callbacks {
 	/* role of the function at an address: enum role, or ROLE_NONE; asked once an address */
 	int (*role_of)(void *context, uint64_t function);
 	/* text of an address, as the kernel's %ps ('s') and %pS ('S'); returns its length */
 	int (*symbol)(void *context, uint64_t address, char style, char *text, size_t size);
-	void *context;	       /* of role_of and symbol */
-	struct stacks *stacks; /* where frames go; NULL: stacks are left out */
+	void *context; /* of role_of and symbol */
 	record_sink sink;
-	/* asked once, at the first type without a format: may add some; NULL: there are no more */
-	void (*more_formats)(void *sink_context);
-	void *sink_context; /* of sink and more_formats */
+	void *sink_context;
 };
 
 /* events/ftrace/{funcgraph_exit,print} and what the plan lists */
@@ -235,7 +249,15 @@ struct decode_setup {
 #define DECODE_SUPERBLOCK     (-4) /* our probe, see probes.h */
 #define DECODE_STACK	      (-5) /* kernel_stack */
 
-struct decode *decode_new(const struct decode_setup *setup);
+/**
+ * decode_new - formats are added later; of a capture, which may have events that its reader did not
+ *	ask for, the other formats are looked at where such an event is met
+ * @stacks: where frames go; NULL: stacks are left out
+ *
+ * The callbacks are copied, the source is not. Returns NULL with errno ENOMEM.
+ */
+struct decode *decode_new(const struct data_source *source, struct stacks *stacks,
+			  const struct decode_callbacks *callbacks);
 void decode_free(struct decode *decode);
 
 /**
@@ -250,6 +272,10 @@ void decode_free(struct decode *decode);
  */
 int decode_add_format(struct decode *decode, int event, int id, const char *system,
 		      const char *text, size_t length);
+
+/** decode_read_format - the same with events/@system/@name/format of the source; or its -errno */
+int decode_read_format(struct decode *decode, int event, int id, const char *system,
+		       const char *name);
 
 /**
  * decode_record, decode_lost - the page stage's sinks

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "allocfilt/base.h"
+#include "allocfilt/config.h"
 #include "allocfilt/names.h"
 #include "allocfilt/plan.h"
 #include "allocfilt/record.h"
@@ -136,20 +137,15 @@ struct task_sink {
 
 struct tasks;
 
-struct tasks_setup {
-	const struct plan *plan; /* has to live as long */
-	struct cpu_list cpus;	 /* its numbers have to live as long */
-	/* ns by which a window may have begun before its calltime: 0 with the local clock, else how
-	 * uncertain its edges are (DESIGN 5.6) */
-	uint64_t edge;
-	size_t tasks;	    /* the one without a record for longest goes first */
-	size_t events;	    /* that wait, over all tasks; the oldest goes first */
-	size_t task_events; /* a task with more of them makes room before the others */
-	struct task_sink sink;
-};
-
-/** tasks_new - all that it will ever take is allocated here; NULL with errno ENOMEM */
-struct tasks *tasks_new(const struct tasks_setup *setup);
+/**
+ * tasks_new - all that it will ever take is allocated here; NULL with errno ENOMEM
+ * @limits: of tasks, the one without a record for longest goes first; of events, the oldest, and
+ *	before it those of a task with more than task_events
+ *
+ * @plan and @source have to live as long; @limits and @sink are copied.
+ */
+struct tasks *tasks_new(const struct plan *plan, const struct data_source *source,
+			const struct limits *limits, const struct task_sink *sink);
 void tasks_free(struct tasks *tasks);
 
 /** tasks_record - a record_sink: the next record in the order of time */
@@ -215,8 +211,7 @@ struct stall {
 	unsigned int nr_events;
 };
 
-struct stalls_setup {
-	const struct plan *plan;
+struct stalls_callbacks {
 	/* an event's text, "name: fields"; returns the length */
 	size_t (*event)(void *context, const struct record *record, char *text, size_t size);
 	/* takes a stall, whose pointers are valid during the call; 0 or -errno to stop */
@@ -227,7 +222,7 @@ struct stalls_setup {
 struct stalls;
 
 /** stalls_new - all that it will ever take is allocated here; NULL with errno ENOMEM */
-struct stalls *stalls_new(const struct stalls_setup *setup);
+struct stalls *stalls_new(const struct plan *plan, const struct stalls_callbacks *callbacks);
 void stalls_free(struct stalls *stalls);
 
 /** stalls_window, stalls_pair - what the task stage gives, in its order; 0 or the sink's -errno */

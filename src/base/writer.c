@@ -50,6 +50,11 @@ void writer_free(struct writer *writer)
 	free(writer);
 }
 
+int writer_fd(const struct writer *writer)
+{
+	return writer->fd;
+}
+
 static int64_t now_ms(void)
 {
 	struct timespec now;

@@ -18,17 +18,17 @@ struct capture_cpu {
 };
 
 struct capture {
+	struct data_source source;
 	char *dir;
-	struct page_layout layout;
+	char *symbols; /* of the source */
+	char *mounts;
 	bool order_known;
 	bool function_graph;
-	bool local_clock;
 	bool described;
 	char release[65];
 	uint64_t threshold; /* ns */
-	pid_t own;
-	pid_t *pids;	 /* 0 ends; NULL: all */
-	char *functions; /* text of the list of functions */
+	pid_t *pids;	    /* 0 ends; NULL: all */
+	char *functions;    /* text of the list of functions */
 	struct capture_cpu *cpus;
 	int *numbers; /* of the cpus */
 	int count;
@@ -96,6 +96,7 @@ static void take_pids(struct capture *capture, const char *line)
 		free(capture->pids);
 		capture->pids = NULL;
 	}
+	capture->source.recorded = capture->pids;
 }
 
 static void take_tasks(struct capture *capture, const char *text)
@@ -104,7 +105,7 @@ static void take_tasks(struct capture *capture, const char *text)
 	char value[64];
 
 	if (described_value(text, "own", value, sizeof(value)))
-		capture->own = atoi(value);
+		capture->source.own = atoi(value);
 	if (pids)
 		take_pids(capture, pids);
 }
@@ -115,14 +116,14 @@ static void take_description(struct capture *capture, const char *text)
 
 	capture->described = true;
 	if (described_value(text, "byte_order", value, sizeof(value))) {
-		capture->layout.big_endian = !strcmp(value, "big");
+		capture->source.layout.big_endian = !strcmp(value, "big");
 		capture->order_known = true;
 	}
 	described_value(text, "release", capture->release, sizeof(capture->release));
 	if (described_value(text, "threshold_us", value, sizeof(value)))
 		capture->threshold = strtoull(value, NULL, 10) * 1000;
 	if (described_value(text, "clock", value, sizeof(value)))
-		capture->local_clock = !strcmp(value, "local");
+		capture->source.local_clock = !strcmp(value, "local");
 	if (described_value(text, "tracer", value, sizeof(value)))
 		capture->function_graph = !strcmp(value, "function_graph");
 	take_tasks(capture, text);
@@ -136,7 +137,7 @@ static void take_copied_files(struct capture *capture)
 	char *threshold = read_text(capture, "tracing_thresh");
 
 	if (clock)
-		capture->local_clock = !strchr(clock, '[') || strstr(clock, "[local]");
+		capture->source.local_clock = !strchr(clock, '[') || strstr(clock, "[local]");
 	if (tracer && *tracer)
 		capture->function_graph = !strcmp(tracer, "function_graph\n");
 	if (threshold)
@@ -157,7 +158,7 @@ static int read_layout(struct capture *capture, struct failure *failure)
 			failure, EXIT_STATUS_USAGE, errno,
 			"%s: neither a tracing directory nor a capture: events/header_page: %s",
 			capture->dir, strerror(errno));
-	ret = page_layout_parse(&capture->layout, text, length, false);
+	ret = page_layout_parse(&capture->source.layout, text, length, false);
 	free(text);
 	if (ret)
 		return failure_set(
@@ -214,6 +215,7 @@ static int open_cpus(struct capture *capture, struct failure *failure)
 	if (!capture->cpus)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	capture->count = count;
+	capture->source.cpus = (struct cpu_list){ capture->numbers, count };
 	if (!opened)
 		return failure_set(failure, EXIT_STATUS_USAGE, ENOENT,
 				   "%s: none of per_cpu/cpu*/trace_pipe_raw can be read: %s",
@@ -223,14 +225,14 @@ static int open_cpus(struct capture *capture, struct failure *failure)
 
 static bool guess_from_cpu(struct capture *capture, const struct capture_cpu *cpu)
 {
-	size_t size = capture->layout.size;
+	size_t size = capture->source.layout.size;
 
 	for (off_t offset = 0; cpu->fd >= 0 && offset < cpu->left; offset += size) {
 		ssize_t length = pread(cpu->fd, capture->page, size, offset);
 
 		if (length <= 0)
 			return false;
-		if (!page_layout_guess_order(&capture->layout, capture->page, length))
+		if (!page_layout_guess_order(&capture->source.layout, capture->page, length))
 			return true;
 	}
 	return false;
@@ -290,7 +292,7 @@ static int open_all(struct capture *capture, struct failure *failure)
 	ret = open_cpus(capture, failure);
 	if (ret)
 		return ret;
-	capture->page = malloc(capture->layout.size);
+	capture->page = malloc(capture->source.layout.size);
 	if (!capture->page)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	description = read_text(capture, "capture");
@@ -313,14 +315,18 @@ int capture_open(struct capture **ret_capture, const char *dir, struct failure *
 	struct capture *capture = calloc(1, sizeof(*capture));
 	int ret;
 
-	if (capture)
-		capture->dir = strdup(dir);
-	if (!capture || !capture->dir) {
+	if (!capture || !(capture->dir = strdup(dir)) ||
+	    asprintf(&capture->symbols, "%s/kallsyms", dir) < 0 ||
+	    asprintf(&capture->mounts, "%s/mountinfo", dir) < 0) {
 		capture_close(capture);
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	}
 	capture->function_graph = true;
-	capture->local_clock = true;
+	capture->source.local_clock = true;
+	capture->source.dir = capture->source.names_dir = capture->dir;
+	capture->source.symbols = capture->symbols;
+	capture->source.mounts = capture->mounts;
+	capture->source.release = capture->release;
 	ret = open_all(capture, failure);
 	if (ret) {
 		capture_close(capture);
@@ -342,23 +348,15 @@ void capture_close(struct capture *capture)
 	free(capture->page);
 	free(capture->functions);
 	free(capture->pids);
+	free(capture->mounts);
+	free(capture->symbols);
 	free(capture->dir);
 	free(capture);
 }
 
-const char *capture_dir(const struct capture *capture)
+const struct data_source *capture_source(const struct capture *capture)
 {
-	return capture->dir;
-}
-
-const struct page_layout *capture_layout(const struct capture *capture)
-{
-	return &capture->layout;
-}
-
-struct cpu_list capture_cpus(const struct capture *capture)
-{
-	return (struct cpu_list){ capture->numbers, capture->count };
+	return &capture->source;
 }
 
 uint64_t capture_threshold(const struct capture *capture)
@@ -369,26 +367,6 @@ uint64_t capture_threshold(const struct capture *capture)
 bool capture_has_description(const struct capture *capture)
 {
 	return capture->described;
-}
-
-const char *capture_release(const struct capture *capture)
-{
-	return capture->release;
-}
-
-pid_t capture_own(const struct capture *capture)
-{
-	return capture->own;
-}
-
-const pid_t *capture_pids(const struct capture *capture)
-{
-	return capture->pids;
-}
-
-bool capture_local_clock(const struct capture *capture)
-{
-	return capture->local_clock;
 }
 
 uint64_t capture_flaws(const struct capture *capture, const char **ret_first)
@@ -461,7 +439,7 @@ static ssize_t read_whole(int fd, char *page, size_t size)
 static int read_page(struct capture *capture, struct capture_cpu *cpu,
 		     const struct source_sink *sink)
 {
-	ssize_t length = read_whole(cpu->fd, capture->page, capture->layout.size);
+	ssize_t length = read_whole(cpu->fd, capture->page, capture->source.layout.size);
 	int ret;
 
 	if (length < 0)

@@ -45,8 +45,11 @@ struct held {
 	struct journal_entry fields;
 };
 
+const char *journal_socket_path = JOURNAL_SOCKET_PATH;
+
 struct journal {
-	struct journal_setup setup;
+	const struct options *options;
+	const char *proc; /* who is still there; NULL: nobody is */
 	struct journal_socket *socket;
 	struct token_bucket bucket;
 	bool ticked;
@@ -64,14 +67,15 @@ static int make(struct output *output)
 
 	if (!journal)
 		return -ENOMEM;
-	journal->setup = *output->setup.journal;
-	journal->socket = journal_socket_new(journal->setup.path);
+	journal->options = output->setup.options;
+	journal->proc = output->setup.source->proc;
+	journal->socket = journal_socket_new(journal_socket_path);
 	if (!journal->socket) {
 		ret = -errno;
 		free(journal);
 		return ret;
 	}
-	token_bucket_init(&journal->bucket, journal->setup.rate, journal->setup.burst);
+	token_bucket_init(&journal->bucket, journal->options->rate, journal->options->burst);
 	output->form = journal;
 	return 0;
 }
@@ -95,19 +99,18 @@ static void counts(const struct output *output, struct journal_counts *ret_count
 	};
 }
 
-static void change(struct output *output, const struct journal_setup *setup)
+static void change(struct output *output, const struct options *options)
 {
 	struct journal *journal = output->form;
-	const struct journal_setup old = journal->setup;
+	const struct options *old = journal->options;
 
-	journal->setup = *setup;
-	journal->setup.path = old.path;
-	if (setup->rate != old.rate || setup->burst != old.burst) {
-		token_bucket_init(&journal->bucket, setup->rate, setup->burst);
+	journal->options = options;
+	if (options->rate != old->rate || options->burst != old->burst) {
+		token_bucket_init(&journal->bucket, options->rate, options->burst);
 		token_bucket_time(&journal->bucket, journal->now);
 	}
-	if (setup->status_interval != old.status_interval)
-		journal->next_status = journal->now + setup->status_interval;
+	if (options->status_interval != old->status_interval)
+		journal->next_status = journal->now + options->status_interval;
 }
 
 /* What every entry has, but for the message of the summary. */
@@ -130,7 +133,7 @@ static void send_entry(struct journal *journal)
 
 static int priority_of(const struct journal *journal, uint64_t ns)
 {
-	return journal_stall_priority(ns, journal->setup.warning, journal->setup.error);
+	return journal_stall_priority(ns, journal->options->warning, journal->options->error);
 }
 
 /* ---- stalls ---- */
@@ -146,7 +149,7 @@ static void tell_stall(struct journal *journal, const struct named_stall *named,
 	journal_stall_message(message, named, resolver);
 	journal_entry_text(entry, "MESSAGE", message);
 	journal_object_of(&object, named);
-	journal_object_field(entry, &object, journal->setup.proc);
+	journal_object_field(entry, &object, journal->proc);
 	journal_stall_fields(entry, named, resolver);
 	send_entry(journal);
 }
@@ -220,7 +223,7 @@ static void tell_held_back(struct journal *journal)
 	journal_entry_text(entry, "MESSAGE", message);
 	journal_entry_number(entry, "ALLOCFILT_HELD_BACK", held->count);
 	journal_entry_number(entry, "ALLOCFILT_HELD_BACK_USEC", held->total / 1000);
-	journal_object_field(entry, &held->object, journal->setup.proc);
+	journal_object_field(entry, &held->object, journal->proc);
 	journal_entry_fields(entry, &held->fields);
 	send_entry(journal);
 	held->count = 0;
@@ -270,7 +273,7 @@ static void first_tick(struct journal *journal, uint64_t now)
 {
 	journal->ticked = true;
 	journal->held.since = now;
-	journal->next_status = now + journal->setup.status_interval;
+	journal->next_status = now + journal->options->status_interval;
 }
 
 static void tick(struct output *output, uint64_t now, const struct summary_view *view)
@@ -283,8 +286,8 @@ static void tick(struct output *output, uint64_t now, const struct summary_view 
 	token_bucket_time(&journal->bucket, now);
 	if (journal->held.count && now - journal->held.since >= MINUTE)
 		tell_held_back(journal);
-	if (journal->setup.status_interval && now >= journal->next_status) {
-		journal->next_status = now + journal->setup.status_interval;
+	if (journal->options->status_interval && now >= journal->next_status) {
+		journal->next_status = now + journal->options->status_interval;
 		tell_status(journal, view);
 	}
 	journal_socket_flush(journal->socket);

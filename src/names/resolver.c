@@ -10,7 +10,8 @@
 #include "allocfilt/names.h"
 
 struct resolver {
-	struct resolver_setup setup;
+	const struct plan *plan;
+	const struct data_source *source;
 	struct symbols *symbols;
 	struct names *names;
 	struct who *who;
@@ -25,7 +26,7 @@ static int is_wanted_symbol(void *context, const char *name)
 {
 	const struct resolver *resolver = context;
 
-	return plan_likely_symbol(resolver->setup.plan, name);
+	return plan_likely_symbol(resolver->plan, name);
 }
 
 int resolver_role(void *context, uint64_t function)
@@ -93,7 +94,7 @@ size_t resolver_stack(struct resolver *resolver, uint32_t number, const uint64_t
 /* From 5.15 the kernel's text has a column for migration being off. */
 bool resolver_migrate_column(const struct resolver *resolver)
 {
-	const char *release = resolver->setup.release;
+	const char *release = resolver->source->release;
 	int major, minor;
 
 	if (!release || sscanf(release, "%d.%d", &major, &minor) != 2)
@@ -101,12 +102,12 @@ bool resolver_migrate_column(const struct resolver *resolver)
 	return major > 5 || (major == 5 && minor >= 15);
 }
 
-static bool make_tables(struct resolver *resolver)
+static bool make_tables(struct resolver *resolver, const struct options *options)
 {
-	const struct resolver_setup *setup = &resolver->setup;
-	const char *mounts = setup->proc ? "/proc/self/mounts" : NULL;
+	const struct data_source *source = resolver->source;
+	const char *mounts = source->proc ? "/proc/self/mounts" : NULL;
 	const struct shrinker_names_setup shrinkers = {
-		.mounts = setup->mounts,
+		.mounts = source->mounts,
 		.symbol = resolver_symbol,
 		.context = resolver,
 	};
@@ -114,18 +115,19 @@ static bool make_tables(struct resolver *resolver)
 	char tasks[PATH_MAX];
 	char cgroups[PATH_MAX];
 
-	snprintf(saved, sizeof(saved), "%s/saved_cmdlines", setup->names_dir);
-	snprintf(tasks, sizeof(tasks), "%s/tasks", setup->dir);
-	snprintf(cgroups, sizeof(cgroups), "%s/cgroups", setup->dir);
-	resolver->symbols = symbols_new(setup->symbols, is_wanted_symbol, resolver);
-	resolver->names = names_new(setup->proc, saved, setup->names);
-	resolver->who = who_new(setup->proc, setup->proc ? NULL : tasks);
-	resolver->cgroups = cgroups_new(mounts, setup->proc ? NULL : cgroups, setup->cgroups);
+	snprintf(saved, sizeof(saved), "%s/saved_cmdlines", source->names_dir);
+	snprintf(tasks, sizeof(tasks), "%s/tasks", source->dir);
+	snprintf(cgroups, sizeof(cgroups), "%s/cgroups", source->dir);
+	resolver->symbols = symbols_new(source->symbols, is_wanted_symbol, resolver);
+	resolver->names = names_new(source->proc, saved, options->limits.names);
+	resolver->who = who_new(source->proc, source->proc ? NULL : tasks);
+	resolver->cgroups =
+		cgroups_new(mounts, source->proc ? NULL : cgroups, options->limits.cgroups);
 	resolver->shrinkers = shrinker_names_new(&shrinkers);
-	if (setup->stack)
+	if (options->stack)
 		resolver->stacks = stacks_new();
 	return resolver->symbols && resolver->names && resolver->who && resolver->cgroups &&
-	       resolver->shrinkers && (!setup->stack || resolver->stacks);
+	       resolver->shrinkers && (!options->stack || resolver->stacks);
 }
 
 /* Live, a function without a name would have no role, and nothing would be shown with it. */
@@ -135,17 +137,18 @@ static int check_symbols(const struct resolver *resolver, struct failure *failur
 
 	if (!ret)
 		return 0;
-	if (resolver->setup.proc)
+	if (resolver->source->proc)
 		return failure_set(
 			failure, EXIT_STATUS_NO_TRACEFS, EPERM,
 			"%s shows no addresses: it takes CAP_SYSLOG and sysctl kernel.kptr_restrict below 2",
-			resolver->setup.symbols);
+			resolver->source->symbols);
 	log_warning("%s: %s: functions have no names, so no event finds its owner",
-		    resolver->setup.symbols, strerror(-ret));
+		    resolver->source->symbols, strerror(-ret));
 	return 0;
 }
 
-int resolver_new(struct resolver **ret_naming, const struct resolver_setup *setup,
+int resolver_new(struct resolver **ret_resolver, const struct plan *plan,
+		 const struct data_source *source, const struct options *options,
 		 struct failure *failure)
 {
 	struct resolver *resolver = calloc(1, sizeof(*resolver));
@@ -153,9 +156,10 @@ int resolver_new(struct resolver **ret_naming, const struct resolver_setup *setu
 
 	if (!resolver)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
-	resolver->setup = *setup;
+	resolver->plan = plan;
+	resolver->source = source;
 	tzset(); /* or the first time of day would allocate what it does */
-	if (make_tables(resolver))
+	if (make_tables(resolver, options))
 		ret = check_symbols(resolver, failure);
 	else
 		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
@@ -163,7 +167,7 @@ int resolver_new(struct resolver **ret_naming, const struct resolver_setup *setu
 		resolver_free(resolver);
 		return ret;
 	}
-	*ret_naming = resolver;
+	*ret_resolver = resolver;
 	return 0;
 }
 

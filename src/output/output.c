@@ -19,7 +19,7 @@ struct output *output_new(const struct output_setup *setup)
 	if (!output)
 		return NULL;
 	output->setup = *setup;
-	output->ops = setup->journal ? &journal_form : forms[setup->format];
+	output->ops = setup->options->journal ? &journal_form : forms[setup->options->format];
 	ret = output->ops->make ? output->ops->make(output) : 0;
 	if (!ret)
 		return output;
@@ -63,10 +63,11 @@ void output_tick(struct output *output, uint64_t now, const struct summary_view 
 		output->ops->tick(output, now, view);
 }
 
-void output_change(struct output *output, const struct journal_setup *setup)
+void output_change(struct output *output, const struct options *options)
 {
 	if (output->ops->change)
-		output->ops->change(output, setup);
+		output->ops->change(output, options);
+	output->setup.options = options;
 }
 
 bool output_counts(const struct output *output, struct journal_counts *ret_counts)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <stdio.h>
 
 #include "allocfilt/output.h"
 #include "output/trace_output.h"
@@ -44,7 +45,7 @@ static size_t stack_frames(void *context, uint32_t number, const uint64_t **ret_
 static int make(struct output *output)
 {
 	struct trace_output_setup setup = {
-		.cpu_width = output->setup.cpu_width,
+		.cpu_width = snprintf(NULL, 0, "%d", cpu_list_highest(&output->setup.source->cpus)),
 		.name = task_name,
 		.symbol = symbol_text,
 		.event = event_text,

@@ -13,7 +13,7 @@ static int make(struct output *output)
 	output->form = malloc(sizeof(struct terminal));
 	if (!output->form)
 		return -ENOMEM;
-	terminal_look(output->form, output->setup.fd);
+	terminal_look(output->form, writer_fd(output->setup.writer));
 	return 0;
 }
 

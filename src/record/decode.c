@@ -4,6 +4,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,7 +105,9 @@ struct role_entry {
 };
 
 struct decode {
-	struct decode_setup setup;
+	const struct data_source *source;
+	struct stacks *stacks; /* NULL: left out */
+	struct decode_callbacks callbacks;
 	struct tep_handle *tep;
 	struct trace_seq seq;
 	struct field type; /* common_type, the same in all formats */
@@ -122,14 +125,17 @@ struct decode {
 
 /* ---- set-up ---- */
 
-struct decode *decode_new(const struct decode_setup *setup)
+struct decode *decode_new(const struct data_source *source, struct stacks *stacks,
+			  const struct decode_callbacks *callbacks)
 {
 	struct decode *decode = calloc(1, sizeof(*decode));
-	const struct page_layout *layout = &setup->layout;
+	const struct page_layout *layout = &source->layout;
 
 	if (!decode)
 		return NULL;
-	decode->setup = *setup;
+	decode->source = source;
+	decode->stacks = stacks;
+	decode->callbacks = *callbacks;
 	decode->first_unknown = -1;
 	decode->tep = tep_alloc();
 	decode->by_type = calloc(TYPES_MAX, sizeof(*decode->by_type));
@@ -272,10 +278,10 @@ static int parse_format(struct decode *decode, struct format *format, int id, co
 			const char *text)
 {
 	const struct print_setup setup = {
-		.long_size = decode->setup.layout.long_size,
-		.big_endian = decode->setup.layout.big_endian,
-		.symbol = decode->setup.symbol,
-		.context = decode->setup.context,
+		.long_size = decode->source->layout.long_size,
+		.big_endian = decode->source->layout.big_endian,
+		.symbol = decode->callbacks.symbol,
+		.context = decode->callbacks.context,
 	};
 	char *mended = print_format_mend(text);
 	struct field type = { 0 };
@@ -343,11 +349,32 @@ int decode_add_format(struct decode *decode, int event, int id, const char *syst
 	return ret;
 }
 
+int decode_read_format(struct decode *decode, int event, int id, const char *system,
+		       const char *name)
+{
+	char path[NAME_MAX * 2 + 32];
+	size_t length;
+	char *text;
+	int ret;
+
+	snprintf(path, sizeof(path), "events/%s/%s/format", system, name);
+	text = file_read_text(decode->source->dir, path, &length);
+	ret = text ? decode_add_format(decode, event, id, system, text, length) : -errno;
+	free(text);
+	return ret;
+}
+
+static int ignore_format(void *decode, const char *system, const char *name)
+{
+	decode_read_format(decode, DECODE_IGNORE, EVENT_USER, system, name);
+	return 0;
+}
+
 /* ---- records ---- */
 
 static uint64_t read_number(const struct decode *decode, const void *at, int size)
 {
-	bool big_endian = decode->setup.layout.big_endian;
+	bool big_endian = decode->source->layout.big_endian;
 	const unsigned char *bytes = at;
 	uint64_t value = 0;
 
@@ -394,12 +421,12 @@ static int role_of(struct decode *decode, uint64_t function)
 	struct role_entry *entry =
 		&decode->roles[(function * 0x9e3779b97f4a7c15u) >> (64 - ROLES_BITS)];
 
-	if (!decode->setup.role_of)
+	if (!decode->callbacks.role_of)
 		return ROLE_NONE;
 	if (!entry->used || entry->function != function)
 		*entry = (struct role_entry){
 			.function = function,
-			.role = decode->setup.role_of(decode->setup.context, function),
+			.role = decode->callbacks.role_of(decode->callbacks.context, function),
 			.used = true,
 		};
 	return entry->role;
@@ -419,7 +446,7 @@ static bool finish_window(struct decode *decode, struct record *record)
 		decode->damaged++;
 		return false;
 	}
-	if (!decode->setup.local_clock) {
+	if (!decode->source->local_clock) {
 		window->calltime = record->ts - (window->rettime - window->calltime);
 		window->rettime = record->ts;
 	}
@@ -465,7 +492,7 @@ static void locate_name(const struct decode *decode, const char *data, size_t si
 static void store_stack(struct decode *decode, const char *data, size_t size, size_t at,
 			struct record *record)
 {
-	size_t width = (size_t)decode->setup.layout.long_size, count = 0;
+	size_t width = (size_t)decode->source->layout.long_size, count = 0;
 	uint64_t end = width == 4 ? UINT32_MAX : UINT64_MAX;
 
 	for (; count < STACK_DEPTH_MAX && at + width <= size; count++, at += width) {
@@ -475,7 +502,7 @@ static void store_stack(struct decode *decode, const char *data, size_t size, si
 	}
 	record->stack.ts = record->ts;
 	record->stack.flags = record->flags;
-	record->stack.number = stacks_add(decode->setup.stacks, decode->frames, count);
+	record->stack.number = stacks_add(decode->stacks, decode->frames, count);
 }
 
 /* The format of a record, or NULL for one that is to be left out, which is counted here. */
@@ -489,9 +516,9 @@ static const struct format *format_of(struct decode *decode, const void *data, s
 		return NULL;
 	}
 	type = (uint16_t)read_field(decode, &decode->type, data);
-	if (!decode->by_type[type] && !decode->asked && decode->setup.more_formats) {
+	if (!decode->by_type[type] && !decode->asked && !decode->source->proc) {
 		decode->asked = true;
-		decode->setup.more_formats(decode->setup.sink_context);
+		event_directories(decode->source->dir, ignore_format, decode);
 	}
 	index = decode->by_type[type];
 	if (!index && !decode->unknown++)
@@ -530,7 +557,7 @@ int decode_record(void *context, int cpu, uint64_t ts, const void *data, size_t 
 		break;
 	case DECODE_STACK:
 		record.kind = RECORD_STACK;
-		if (!decode->setup.stacks)
+		if (!decode->stacks)
 			return 0;
 		store_stack(decode, data, size, format->data, &record);
 		break;
@@ -546,7 +573,7 @@ int decode_record(void *context, int cpu, uint64_t ts, const void *data, size_t 
 		record.raw = data;
 		record.raw_size = (uint16_t)size;
 	}
-	return decode->setup.sink(decode->setup.sink_context, &record);
+	return decode->callbacks.sink(decode->callbacks.sink_context, &record);
 }
 
 int decode_lost(void *context, int cpu, uint64_t ts, int64_t count)
@@ -560,7 +587,7 @@ int decode_lost(void *context, int cpu, uint64_t ts, int64_t count)
 		.lost = count,
 	};
 
-	return decode->setup.sink(decode->setup.sink_context, &record);
+	return decode->callbacks.sink(decode->callbacks.sink_context, &record);
 }
 
 uint64_t decode_unknown(const struct decode *decode, int *first_type)

@@ -18,7 +18,10 @@
 #define ALARM_PERCENT 50		/* of a buffer, while the tick drains it */
 
 struct drain {
-	struct drain_setup setup;
+	struct session *session;
+	struct pipeline *pipeline;
+	struct recorder *recorder;
+	struct writer *writer;
 	struct cpu_buffers *buffers;
 	struct source_sink sink;
 	struct loop *loop;
@@ -27,18 +30,22 @@ struct drain {
 	int empty_ticks;
 };
 
-int drain_new(struct drain **ret_drain, const struct drain_setup *setup, struct failure *failure)
+int drain_new(struct drain **ret_drain, struct session *session, const struct data_source *source,
+	      struct pipeline *pipeline, struct recorder *recorder, struct writer *writer,
+	      struct failure *failure)
 {
 	struct drain *drain = calloc(1, sizeof(*drain));
 	int ret;
 
 	if (!drain)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
-	drain->setup = *setup;
-	if (setup->pipeline)
-		pipeline_source_sink(setup->pipeline, &drain->sink);
-	ret = cpu_buffers_open(&drain->buffers, session_dir(setup->session), setup->page_size,
-			       failure);
+	drain->session = session;
+	drain->pipeline = pipeline;
+	drain->recorder = recorder;
+	drain->writer = writer;
+	if (pipeline)
+		pipeline_source_sink(pipeline, &drain->sink);
+	ret = cpu_buffers_open(&drain->buffers, session_dir(session), source->layout.size, failure);
 	if (ret)
 		free(drain);
 	else
@@ -73,7 +80,7 @@ static int filter_rounds(struct drain *drain)
 		if (read < 0)
 			return read;
 		pages += read;
-		more = pipeline_end_round(drain->setup.pipeline);
+		more = pipeline_end_round(drain->pipeline);
 		if (more < 0)
 			return more;
 		more |= !round && read;
@@ -86,9 +93,9 @@ static int read_once(struct drain *drain)
 {
 	int64_t bytes;
 
-	if (!drain->setup.recorder)
+	if (!drain->recorder)
 		return filter_rounds(drain);
-	bytes = recorder_drain(drain->setup.recorder, drain->buffers);
+	bytes = recorder_drain(drain->recorder, drain->buffers);
 	return bytes < 0 ? (int)bytes : bytes > 0;
 }
 
@@ -108,14 +115,14 @@ static void watch_buffers(struct drain *drain)
  * and stays. The alarm of a buffer that fills up is all that is of use there. */
 static int percent_of(const struct drain *drain)
 {
-	return drain->idle && !drain->setup.recorder ? 0 : ALARM_PERCENT;
+	return drain->idle && !drain->recorder ? 0 : ALARM_PERCENT;
 }
 
 static int set_idle(struct drain *drain, bool idle)
 {
 	drain->idle = idle;
 	drain->empty_ticks = 0;
-	session_set_buffer_percent(drain->setup.session, percent_of(drain));
+	session_set_buffer_percent(drain->session, percent_of(drain));
 	watch_buffers(drain);
 	return loop_set_tick(drain->loop, idle ? IDLE_TICK : BUSY_TICK);
 }
@@ -136,12 +143,12 @@ int drain_start(struct drain *drain, struct loop *loop,
 int drain_tick(struct drain *drain, uint64_t now)
 {
 	int pages = read_once(drain);
-	int ret = pages < 0 ? pages : writer_flush(drain->setup.writer);
+	int ret = pages < 0 ? pages : writer_flush(drain->writer);
 
 	if (ret)
 		return ret;
-	if (drain->setup.pipeline)
-		pipeline_say_losses(drain->setup.pipeline, now);
+	if (drain->pipeline)
+		pipeline_say_losses(drain->pipeline, now);
 	drain->empty_ticks = pages ? 0 : drain->empty_ticks + 1;
 	if (pages)
 		return be_idle(drain, false);
@@ -169,7 +176,7 @@ void drain_reopen(struct drain *drain)
 static void add_dropped(struct drain *drain)
 {
 	for (int i = 0; i < cpu_buffers_count(drain->buffers); i++)
-		pipeline_dropped(drain->setup.pipeline, cpu_buffers_cpu(drain->buffers, i),
+		pipeline_dropped(drain->pipeline, cpu_buffers_cpu(drain->buffers, i),
 				 cpu_buffers_dropped(drain->buffers, i));
 }
 
@@ -184,6 +191,6 @@ int drain_rest(struct drain *drain)
 			return pages;
 	} while (pages);
 	add_dropped(drain);
-	ret = pipeline_flush(drain->setup.pipeline);
-	return ret ? ret : writer_flush(drain->setup.writer);
+	ret = pipeline_flush(drain->pipeline);
+	return ret ? ret : writer_flush(drain->writer);
 }

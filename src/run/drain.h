@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "allocfilt/base.h"
+#include "allocfilt/record.h"
 #include "allocfilt/run.h"
 
 /*
@@ -20,16 +21,15 @@ struct recorder;
 struct pipeline;
 struct session;
 
-struct drain_setup {
-	struct session *session;
-	size_t page_size;	   /* bytes */
-	struct pipeline *pipeline; /* NULL with -w */
-	struct recorder *recorder; /* NULL without -w */
-	struct writer *writer;	   /* of the pipeline; flushed when all has been read */
-};
-
-/** drain_new - opens the buffers, between session_start() and session_on(); 0 or -errno */
-int drain_new(struct drain **drain, const struct drain_setup *setup, struct failure *failure);
+/**
+ * drain_new - opens the buffers, between session_start() and session_on(); 0 or -errno
+ * @pipeline: NULL with -w
+ * @recorder: NULL without
+ * @writer: of the pipeline; flushed when all has been read
+ */
+int drain_new(struct drain **drain, struct session *session, const struct data_source *source,
+	      struct pipeline *pipeline, struct recorder *recorder, struct writer *writer,
+	      struct failure *failure);
 
 /** drain_free - closes the buffers, before session_end() */
 void drain_free(struct drain *drain);

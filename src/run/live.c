@@ -39,9 +39,8 @@ struct live {
 	struct drain *drain;
 	struct pipeline *pipeline; /* NULL with -w */
 	struct recorder *recorder; /* NULL without -w */
-	struct page_layout layout;
-	struct cpu_list cpus;
-	int *cpu_numbers;
+	struct data_source source;
+	int *cpu_numbers; /* of the source */
 	struct loop *loop;
 	bool has_traced;
 	bool broken;		      /* the output is: nothing more is to be printed */
@@ -110,7 +109,7 @@ static int read_layout(struct live *live)
 {
 	size_t length;
 	char *text = file_read_text(live->kernel->dir, "events/header_page", &length);
-	int ret = text ? page_layout_parse(&live->layout, text, length,
+	int ret = text ? page_layout_parse(&live->source.layout, text, length,
 					   __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) :
 			 -errno;
 
@@ -119,65 +118,6 @@ static int read_layout(struct live *live)
 		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret,
 				   "%s/events/header_page: %s", live->kernel->dir, strerror(-ret));
 	return 0;
-}
-
-static int make_recorder(struct live *live)
-{
-	struct recorder_setup setup = {
-		.dir = live->run->options->write,
-		.kernel = live->kernel,
-		.plan = live->plan,
-		.layout = &live->layout,
-		.full = live->run->options->full,
-		.names = live->run->options->limits.names,
-		.pids = live->run->options->pids,
-		.own = getpid(),
-		.probe = &live->probe,
-	};
-
-	return recorder_new(&live->recorder, &setup, live->failure);
-}
-
-static void journal_rules(const struct options *options, struct journal_setup *setup)
-{
-	*setup = (struct journal_setup){
-		.proc = "/proc",
-		.warning = options->warning,
-		.error = options->error,
-		.rate = options->rate,
-		.burst = options->burst,
-		.status_interval = options->status_interval,
-	};
-}
-
-static int make_pipeline(struct live *live)
-{
-	struct journal_setup journal;
-	struct pipeline_setup setup = {
-		.plan = live->plan,
-		.layout = live->layout,
-		.dir = live->kernel->dir,
-		.names_dir = live->kernel->dir,
-		.symbols = "/proc/kallsyms",
-		.proc = "/proc",
-		.mounts = "/proc/self/mountinfo",
-		.release = live->kernel->release,
-		.stack = live->run->options->stack,
-		.pids = live->run->options->pids,
-		.own = getpid(),
-		.cpus = live->cpus,
-		.local_clock = true,
-		.format = live->run->options->format,
-		.top = live->run->options->top,
-		.limits = live->run->options->limits,
-		.writer = live->run->output,
-		.output_fd = live->run->output_fd,
-	};
-
-	journal_rules(live->run->options, &journal);
-	if (live->run->options->journal)
-		setup.journal = &journal;
-	return pipeline_new(&live->pipeline, &setup, live->failure);
 }
 
 static int check_taken(struct live *live)
@@ -285,7 +225,7 @@ static int list_cpus(struct live *live)
 	if (count <= 0)
 		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, ENOENT,
 				   "%s/per_cpu: no CPU to read", live->kernel->dir);
-	live->cpus = (struct cpu_list){ live->cpu_numbers, count };
+	live->source.cpus = (struct cpu_list){ live->cpu_numbers, count };
 	return 0;
 }
 
@@ -294,34 +234,37 @@ static int prepare(struct live *live)
 {
 	struct failure failure = { 0 };
 	const struct options *options = live->run->options;
-	int ret = read_layout(live);
+	int ret;
 
+	live->source = (struct data_source){
+		.dir = live->kernel->dir,
+		.names_dir = live->kernel->dir,
+		.symbols = "/proc/kallsyms",
+		.mounts = "/proc/self/mountinfo",
+		.proc = "/proc",
+		.release = live->kernel->release,
+		.local_clock = true,
+		.own = getpid(),
+	};
+	ret = read_layout(live);
 	if (!ret)
 		ret = list_cpus(live);
 	if (ret)
 		return ret;
 	cpu_buffers_allow_files(live->kernel->dir, options->write ? 2 : 1);
 	find_probe(live, &failure);
-	ret = options->write ? make_recorder(live) : make_pipeline(live);
+	if (options->write)
+		ret = recorder_new(&live->recorder, options, live->kernel, live->plan,
+				   &live->source, &live->probe, live->failure);
+	else
+		ret = pipeline_new(&live->pipeline, options, live->plan, &live->source,
+				   live->run->output, live->failure);
 	if (!ret)
 		define_probe(live, &failure);
 	/* The configuration may have metrics, where -w keeps a capture and nothing is filtered. */
 	if (!ret && live->pipeline && live->run->options->metrics)
 		ret = metrics_start(&live->metrics, live->run->options->metrics, live->failure);
 	return ret;
-}
-
-static int make_drain(struct live *live)
-{
-	struct drain_setup setup = {
-		.session = live->session,
-		.page_size = live->layout.size,
-		.pipeline = live->pipeline,
-		.recorder = live->recorder,
-		.writer = live->run->output,
-	};
-
-	return drain_new(&live->drain, &setup, live->failure);
 }
 
 static int set_up(struct live *live)
@@ -333,7 +276,8 @@ static int set_up(struct live *live)
 	if (!ret && live->pipeline && session_has_probe(live->session))
 		pipeline_read_probe(live->pipeline);
 	if (!ret)
-		ret = make_drain(live);
+		ret = drain_new(&live->drain, live->session, &live->source, live->pipeline,
+				live->recorder, live->run->output, live->failure);
 	if (!ret && live->recorder)
 		ret = recorder_describe(live->recorder, session_dir(live->session),
 					drain_buffers(live->drain), live->failure);
@@ -562,11 +506,9 @@ static void change_metrics(struct live *live, const char *old)
 void live_set_run(struct live *live, const struct run_context *run)
 {
 	const char *old = live->run->options->metrics;
-	struct journal_setup journal;
 
 	live->run = run;
-	journal_rules(run->options, &journal);
-	pipeline_change(live->pipeline, &journal, run->options->top);
+	pipeline_change(live->pipeline, run->options);
 	change_metrics(live, old);
 }
 

@@ -14,11 +14,10 @@
 #include "run/pipeline.h"
 #include "run/report.h"
 
-/* How far a window's edges may be off where its times are of another clock than the events'. */
-#define FOREIGN_CLOCK_EDGE 50000 /* ns */
-
 struct pipeline {
-	struct pipeline_setup setup;
+	const struct options *options;
+	const struct plan *plan;
+	const struct data_source *source;
 	struct resolver *resolver;
 	struct processes *processes; /* NULL: all */
 	struct processes *recorded;  /* NULL: all */
@@ -50,7 +49,7 @@ static bool was_recorded(struct pipeline *pipeline, const struct record *record)
 
 static bool is_asked_for(struct pipeline *pipeline, const struct record *record)
 {
-	if (pipeline->setup.own && record->pid == pipeline->setup.own)
+	if (pipeline->source->own && record->pid == pipeline->source->own)
 		return false;
 	if (pipeline->recorded && !was_recorded(pipeline, record))
 		return false;
@@ -78,7 +77,7 @@ static int record_in_order(void *context, const struct record *record)
 
 static uint64_t *newest_of(struct pipeline *pipeline, int cpu)
 {
-	return &pipeline->newest[cpu_list_place(&pipeline->setup.cpus, cpu)];
+	return &pipeline->newest[cpu_list_place(&pipeline->source->cpus, cpu)];
 }
 
 /* A task may be gone by the time its record is in order, so its name is noted here. */
@@ -111,7 +110,7 @@ static int ragged_end(struct pipeline *pipeline, int cpu, enum page_state state)
 {
 	if (!pipeline->said_ragged_end)
 		log_warning("%s/per_cpu/cpu%d/trace_pipe_raw: the last page is %s, ignoring",
-			    pipeline->setup.dir, cpu, state == PAGE_CUT ? "cut" : "of zeros");
+			    pipeline->source->dir, cpu, state == PAGE_CUT ? "cut" : "of zeros");
 	pipeline->said_ragged_end = true;
 	return 0;
 }
@@ -144,28 +143,14 @@ void pipeline_source_sink(struct pipeline *pipeline, struct source_sink *sink)
 	sink->left_with_data = cpu_left_with_data;
 }
 
-static int add_format(struct pipeline *pipeline, int event, int id, const char *system,
-		      const char *name)
-{
-	char path[600];
-	size_t length;
-	char *text;
-	int ret;
-
-	snprintf(path, sizeof(path), "events/%s/%s/format", system, name);
-	text = file_read_text(pipeline->setup.dir, path, &length);
-	ret = text ? decode_add_format(pipeline->decode, event, id, system, text, length) : -errno;
-	free(text);
-	return ret;
-}
-
 static int add_event_formats(struct pipeline *pipeline, struct failure *failure)
 {
-	const struct plan *plan = pipeline->setup.plan;
+	const struct plan *plan = pipeline->plan;
 
 	for (int i = 0; i < plan->nr_events; i++) {
 		const struct plan_event *event = &plan->events[i];
-		int ret = add_format(pipeline, i, event->id, event->system, event->name);
+		int ret = decode_read_format(pipeline->decode, i, event->id, event->system,
+					     event->name);
 
 		if (ret == -ENOMEM)
 			return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
@@ -178,7 +163,8 @@ static int add_event_formats(struct pipeline *pipeline, struct failure *failure)
 
 void pipeline_read_probe(struct pipeline *pipeline)
 {
-	add_format(pipeline, DECODE_SUPERBLOCK, EVENT_USER, PROBE_SYSTEM, PROBE_NAME);
+	decode_read_format(pipeline->decode, DECODE_SUPERBLOCK, EVENT_USER, PROBE_SYSTEM,
+			   PROBE_NAME);
 }
 
 uint64_t pipeline_address(const struct pipeline *pipeline, const char *function)
@@ -192,139 +178,84 @@ static int add_formats(struct pipeline *pipeline, struct failure *failure)
 
 	if (ret)
 		return ret;
-	add_format(pipeline, DECODE_PRINT, EVENT_USER, "ftrace", "print");
+	decode_read_format(pipeline->decode, DECODE_PRINT, EVENT_USER, "ftrace", "print");
 	pipeline_read_probe(pipeline);
-	add_format(pipeline, DECODE_STACK, EVENT_USER, "ftrace", "kernel_stack");
-	if (!pipeline->setup.plan->function_graph)
+	decode_read_format(pipeline->decode, DECODE_STACK, EVENT_USER, "ftrace", "kernel_stack");
+	if (!pipeline->plan->function_graph)
 		return 0;
-	ret = add_format(pipeline, DECODE_FUNCGRAPH_EXIT, EVENT_USER, "ftrace", "funcgraph_exit");
+	ret = decode_read_format(pipeline->decode, DECODE_FUNCGRAPH_EXIT, EVENT_USER, "ftrace",
+				 "funcgraph_exit");
 	if (ret)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret,
 				   "%s/events/ftrace/funcgraph_exit/format: %s",
-				   pipeline->setup.dir, strerror(-ret));
+				   pipeline->source->dir, strerror(-ret));
 	return 0;
-}
-
-static int ignore_format(void *context, const char *system, const char *name)
-{
-	add_format(context, DECODE_IGNORE, EVENT_USER, system, name);
-	return 0;
-}
-
-/* A capture may have events that its reader did not ask for: those are no damage. There may be
- * thousands of formats, so they are looked at where such an event is met. */
-static void ignore_other_formats(void *context)
-{
-	struct pipeline *pipeline = context;
-
-	event_directories(pipeline->setup.dir, ignore_format, pipeline);
 }
 
 static bool make_record_stages(struct pipeline *pipeline)
 {
-	const struct pipeline_setup *setup = &pipeline->setup;
-	struct decode_setup decode = {
-		.layout = setup->layout,
-		.local_clock = setup->local_clock,
+	const struct data_source *source = pipeline->source;
+	const struct decode_callbacks callbacks = {
 		.role_of = resolver_role,
 		.symbol = resolver_symbol,
 		.context = pipeline->resolver,
-		.stacks = resolver_stacks(pipeline->resolver),
 		.sink = record_decoded,
-		.more_formats = setup->proc ? NULL : ignore_other_formats,
 		.sink_context = pipeline,
 	};
 	struct page_sink pages = { .record = decode_record, .lost = decode_lost };
-	size_t share = merge_share(setup->cpus.count, setup->layout.size);
+	size_t share = merge_share(source->cpus.count, source->layout.size);
 
-	pipeline->decode = decode_new(&decode);
+	pipeline->page_bytes = merge_page_bytes(source->layout.size);
+	pipeline->decode = decode_new(source, resolver_stacks(pipeline->resolver), &callbacks);
 	resolver_set_decode(pipeline->resolver, pipeline->decode);
 	pages.context = pipeline->decode;
-	pipeline->pages = page_reader_new(&setup->layout, &pages);
-	pipeline->merge = merge_new(&setup->cpus, share, record_in_order, pipeline);
+	pipeline->pages = page_reader_new(&source->layout, &pages);
+	pipeline->merge = merge_new(&source->cpus, share, record_in_order, pipeline);
 	return pipeline->decode && pipeline->pages && pipeline->merge;
 }
 
-static bool make_report(struct pipeline *pipeline)
+static bool make_task_stages(struct pipeline *pipeline, struct writer *writer)
 {
-	const struct pipeline_setup *setup = &pipeline->setup;
-	struct report_setup report = {
-		.plan = setup->plan,
-		.resolver = pipeline->resolver,
-		.losses = pipeline->losses,
-		.cpus = setup->cpus,
-		.format = setup->format,
-		.journal = setup->journal,
-		.top = setup->top,
-		.shrinkers = setup->limits.shrinkers,
-		.cgroups = setup->limits.cgroups,
-		.writer = setup->writer,
-		.fd = setup->output_fd,
-	};
+	const struct data_source *source = pipeline->source;
+	const struct options *options = pipeline->options;
+	struct task_sink sink = { .window = report_window, .pair = report_pair };
+	/* Those of a configuration file are of live runs. */
+	const pid_t *pids =
+		source->proc || options_on_command_line(options, "pid") ? options->pids : NULL;
+	const pid_t *recorded = pids ? NULL : source->recorded;
 
-	pipeline->report = report_new(&report);
-	return pipeline->report;
-}
-
-static bool make_task_stages(struct pipeline *pipeline)
-{
-	const struct pipeline_setup *setup = &pipeline->setup;
-	struct tasks_setup tasks = {
-		.plan = setup->plan,
-		.cpus = setup->cpus,
-		.edge = setup->local_clock ? 0 : FOREIGN_CLOCK_EDGE,
-		.tasks = setup->limits.tasks,
-		.events = setup->limits.events,
-		.task_events = setup->limits.task_events,
-		.sink = { .window = report_window, .pair = report_pair },
-	};
-
-	pipeline->newest = calloc(setup->cpus.count, sizeof(*pipeline->newest));
-	pipeline->losses = losses_new(&setup->cpus);
-	if (!pipeline->newest || !pipeline->losses || !make_report(pipeline))
+	pipeline->newest = calloc(source->cpus.count, sizeof(*pipeline->newest));
+	pipeline->losses = losses_new(&source->cpus);
+	if (!pipeline->newest || !pipeline->losses)
 		return false;
-	tasks.sink.context = pipeline->report;
-	pipeline->tasks = tasks_new(&tasks);
-	if (setup->pids)
-		pipeline->processes = processes_new(setup->pids, setup->proc);
-	if (setup->recorded)
-		pipeline->recorded = processes_new(setup->recorded, NULL);
-	return pipeline->tasks && (!setup->pids || pipeline->processes) &&
-	       (!setup->recorded || pipeline->recorded);
+	pipeline->report = report_new(options, pipeline->plan, source, pipeline->resolver,
+				      pipeline->losses, writer);
+	if (!pipeline->report)
+		return false;
+	sink.context = pipeline->report;
+	pipeline->tasks = tasks_new(pipeline->plan, source, &options->limits, &sink);
+	if (pids)
+		pipeline->processes = processes_new(pids, source->proc);
+	if (recorded)
+		pipeline->recorded = processes_new(recorded, NULL);
+	return pipeline->tasks && (!pids || pipeline->processes) &&
+	       (!recorded || pipeline->recorded);
 }
 
-static int make_naming(struct pipeline *pipeline, struct failure *failure)
+static int fill_pipeline(struct pipeline *pipeline, struct writer *writer, struct failure *failure)
 {
-	const struct pipeline_setup *setup = &pipeline->setup;
-	struct resolver_setup resolver = {
-		.plan = setup->plan,
-		.dir = setup->dir,
-		.names_dir = setup->names_dir,
-		.symbols = setup->symbols,
-		.proc = setup->proc,
-		.mounts = setup->mounts,
-		.release = setup->release,
-		.stack = setup->stack,
-		.names = setup->limits.names,
-		.cgroups = setup->limits.cgroups,
-	};
-
-	return resolver_new(&pipeline->resolver, &resolver, failure);
-}
-
-static int fill_pipeline(struct pipeline *pipeline, struct failure *failure)
-{
-	int ret = make_naming(pipeline, failure);
+	int ret = resolver_new(&pipeline->resolver, pipeline->plan, pipeline->source,
+			       pipeline->options, failure);
 
 	if (ret)
 		return ret;
-	pipeline->page_bytes = merge_page_bytes(pipeline->setup.layout.size);
-	if (!make_record_stages(pipeline) || !make_task_stages(pipeline))
+	if (!make_record_stages(pipeline) || !make_task_stages(pipeline, writer))
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	return add_formats(pipeline, failure);
 }
 
-int pipeline_new(struct pipeline **ret_pipeline, const struct pipeline_setup *setup,
+int pipeline_new(struct pipeline **ret_pipeline, const struct options *options,
+		 const struct plan *plan, const struct data_source *source, struct writer *writer,
 		 struct failure *failure)
 {
 	struct pipeline *pipeline = calloc(1, sizeof(*pipeline));
@@ -332,8 +263,10 @@ int pipeline_new(struct pipeline **ret_pipeline, const struct pipeline_setup *se
 
 	if (!pipeline)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
-	pipeline->setup = *setup;
-	ret = fill_pipeline(pipeline, failure);
+	pipeline->options = options;
+	pipeline->plan = plan;
+	pipeline->source = source;
+	ret = fill_pipeline(pipeline, writer, failure);
 	if (ret) {
 		pipeline_free(pipeline);
 		return ret;
@@ -457,10 +390,10 @@ void pipeline_tick(struct pipeline *pipeline, uint64_t now)
 	report_tick(pipeline->report, now);
 }
 
-void pipeline_change(struct pipeline *pipeline, const struct journal_setup *journal,
-		     unsigned int top)
+void pipeline_change(struct pipeline *pipeline, const struct options *options)
 {
-	report_change(pipeline->report, journal, top);
+	pipeline->options = options;
+	report_change(pipeline->report, options);
 }
 
 bool pipeline_journal(const struct pipeline *pipeline, struct journal_counts *ret_counts)
@@ -514,10 +447,10 @@ void pipeline_say_end(const struct pipeline *pipeline)
 {
 	say_drops(pipeline);
 	say_journal(pipeline);
-	if (pipeline->setup.proc || losses_any(pipeline->losses))
-		losses_say_all(pipeline->losses, pipeline->setup.proc != NULL);
+	if (pipeline->source->proc || losses_any(pipeline->losses))
+		losses_say_all(pipeline->losses, pipeline->source->proc != NULL);
 	/* Of a running kernel it was said at the start. */
-	if (!pipeline->setup.proc &&
+	if (!pipeline->source->proc &&
 	    shrinker_names_missing(resolver_superblocks(pipeline->resolver)))
 		log_notice("superblocks have no names: the capture was taken without our probe");
 }

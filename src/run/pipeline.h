@@ -21,36 +21,14 @@
 
 struct pipeline;
 
-struct pipeline_setup {
-	const struct plan *plan;
-	struct page_layout layout;
-	const char *dir;       /* where formats are */
-	const char *names_dir; /* where saved_cmdlines is: at the top level only */
-	const char *symbols;   /* path of a text of kallsyms */
-	const char *mounts;    /* path of a text of mountinfo; NULL: none */
-	const char *release;   /* of the kernel that wrote the data, "" or NULL: not known */
-	bool stack;	       /* show stacks */
-	const char *proc;      /* "/proc" for a live run, NULL for a capture */
-	const pid_t *pids;     /* -p, 0 ends; NULL: all */
-	const pid_t *recorded; /* a capture's -p, that the kernel went by; NULL: all */
-	pid_t own;	       /* kept out of what is shown; 0: nobody */
-	struct cpu_list cpus;  /* its numbers have to live as long */
-	bool local_clock;
-	enum options_format format;
-	const struct journal_setup *journal; /* copied; NULL: the form of format */
-	unsigned int top;		     /* tasks and cgroups in the summary */
-	struct limits limits; /* sizes of tables, none of them 0; files is not looked at */
-	struct writer *writer;
-	int output_fd; /* of the writer */
-};
-
 /**
  * pipeline_new - allocate all that the run will take and read formats and symbols
  *
- * Returns 0, or -errno with @failure (3 where kallsyms shows no addresses, else 1).
+ * What it gets has to live as long, the options until pipeline_change(). Returns 0, or -errno with
+ * @failure (3 where kallsyms shows no addresses, else 1).
  */
-int pipeline_new(struct pipeline **pipeline, const struct pipeline_setup *setup,
-		 struct failure *failure);
+int pipeline_new(struct pipeline **pipeline, const struct options *options, const struct plan *plan,
+		 const struct data_source *source, struct writer *writer, struct failure *failure);
 void pipeline_free(struct pipeline *pipeline);
 
 /** pipeline_address - of a function that pipeline_new() looked for (shrinkers' are); 0: none */
@@ -85,8 +63,7 @@ int pipeline_for_people(struct pipeline *pipeline, struct writer *writer);
 void pipeline_tick(struct pipeline *pipeline, uint64_t now);
 
 /** pipeline_change - what a new configuration may change while a run goes on */
-void pipeline_change(struct pipeline *pipeline, const struct journal_setup *journal,
-		     unsigned int top);
+void pipeline_change(struct pipeline *pipeline, const struct options *options);
 
 /** pipeline_journal - how the journal went; false, and all 0, where no entries are written */
 bool pipeline_journal(const struct pipeline *pipeline, struct journal_counts *ret_counts);

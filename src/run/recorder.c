@@ -17,7 +17,11 @@
 #define KALLSYMS "/proc/kallsyms"
 
 struct recorder {
-	struct recorder_setup setup;
+	const struct options *options;
+	const struct kernel *kernel;
+	const struct plan *plan;
+	const struct data_source *source;
+	const struct probe *probe;
 	struct capture_writer *writer;
 	struct names *names;
 	struct who *who;
@@ -31,11 +35,13 @@ struct recorder {
 
 static int file_failed(const struct recorder *recorder, int error, struct failure *failure)
 {
-	return failure_set(failure, EXIT_STATUS_RUN_TIME, -error, "-w %s: %s", recorder->setup.dir,
-			   strerror(-error));
+	return failure_set(failure, EXIT_STATUS_RUN_TIME, -error, "-w %s: %s",
+			   recorder->options->write, strerror(-error));
 }
 
-int recorder_new(struct recorder **ret_keep, const struct recorder_setup *setup,
+int recorder_new(struct recorder **ret_recorder, const struct options *options,
+		 const struct kernel *kernel, const struct plan *plan,
+		 const struct data_source *source, const struct probe *probe,
 		 struct failure *failure)
 {
 	struct recorder *recorder = calloc(1, sizeof(*recorder));
@@ -44,20 +50,25 @@ int recorder_new(struct recorder **ret_keep, const struct recorder_setup *setup,
 
 	if (!recorder)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
-	recorder->setup = *setup;
+	recorder->options = options;
+	recorder->kernel = kernel;
+	recorder->plan = plan;
+	recorder->source = source;
+	recorder->probe = probe;
 	recorder->date = time(NULL);
-	snprintf(saved, sizeof(saved), "%s/saved_cmdlines", setup->kernel->dir);
-	recorder->names = names_new("/proc", saved, setup->names);
+	snprintf(saved, sizeof(saved), "%s/saved_cmdlines", kernel->dir);
+	recorder->names = names_new("/proc", saved, options->limits.names);
 	recorder->who = who_new("/proc", NULL);
 	if (recorder->names && recorder->who)
-		ret = capture_create(&recorder->writer, setup->dir, setup->layout->size, failure);
+		ret = capture_create(&recorder->writer, options->write, source->layout.size,
+				     failure);
 	else
 		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	if (ret) {
 		recorder_free(recorder);
 		return ret;
 	}
-	*ret_keep = recorder;
+	*ret_recorder = recorder;
 	return 0;
 }
 
@@ -91,9 +102,9 @@ static int copy_event(void *context, const char *system, const char *name)
 	int ret;
 
 	snprintf(path, sizeof(path), "events/%s/%s/format", system, name);
-	ret = copy_if_there(recorder, recorder->setup.kernel->dir, path);
+	ret = copy_if_there(recorder, recorder->kernel->dir, path);
 	snprintf(path, sizeof(path), "events/%s/%s/id", system, name);
-	return ret ? ret : copy_if_there(recorder, recorder->setup.kernel->dir, path);
+	return ret ? ret : copy_if_there(recorder, recorder->kernel->dir, path);
 }
 
 static int copy_formats(struct recorder *recorder)
@@ -104,11 +115,11 @@ static int copy_formats(struct recorder *recorder)
 		"print",
 		"kernel_stack",
 	};
-	const struct plan *plan = recorder->setup.plan;
+	const struct plan *plan = recorder->plan;
 	int ret = copy_event(recorder, PROBE_SYSTEM, PROBE_NAME);
 
-	if (!ret && recorder->setup.full)
-		return event_directories(recorder->setup.kernel->dir, copy_event, recorder);
+	if (!ret && recorder->options->full)
+		return event_directories(recorder->kernel->dir, copy_event, recorder);
 	for (size_t i = 0; !ret && i < sizeof(own) / sizeof(own[0]); i++)
 		ret = copy_event(recorder, "ftrace", own[i]);
 	for (int i = 0; !ret && i < plan->nr_events; i++)
@@ -145,13 +156,12 @@ static int put_functions(struct recorder *recorder)
 	struct text text;
 	int ret;
 
-	if (recorder->setup.full)
-		return copy_if_there(recorder, recorder->setup.kernel->dir,
-				     "available_filter_functions");
+	if (recorder->options->full)
+		return copy_if_there(recorder, recorder->kernel->dir, "available_filter_functions");
 	ret = text_open(&text);
 	if (ret)
 		return ret;
-	for (char **name = recorder->setup.kernel->functions; name && *name; name++)
+	for (char **name = recorder->kernel->functions; name && *name; name++)
 		fprintf(text.stream, "%s\n", *name);
 	return text_put(&text, recorder, "available_filter_functions");
 }
@@ -174,13 +184,13 @@ static void print_losses(FILE *stream, const struct recorder *recorder,
 }
 
 /* Some kernels record the functions of tasks that set_ftrace_pid leaves out. */
-static void print_tasks(FILE *stream, const struct recorder_setup *setup)
+static void print_tasks(FILE *stream, const struct recorder *recorder)
 {
-	fprintf(stream, "own %d\n", setup->own);
-	if (!setup->pids)
+	fprintf(stream, "own %d\n", recorder->source->own);
+	if (!recorder->options->pids)
 		return;
 	fputs("pids", stream);
-	for (const pid_t *pid = setup->pids; *pid; pid++)
+	for (const pid_t *pid = recorder->options->pids; *pid; pid++)
 		fprintf(stream, " %d", *pid);
 	fputc('\n', stream);
 }
@@ -198,7 +208,7 @@ static void print_probe(FILE *stream, const struct probe *probe)
 
 static int put_description(struct recorder *recorder, const struct cpu_buffers *buffers)
 {
-	const struct page_layout *layout = recorder->setup.layout;
+	const struct page_layout *layout = &recorder->source->layout;
 	struct text text;
 	char date[64];
 	int ret = text_open(&text);
@@ -208,13 +218,13 @@ static int put_description(struct recorder *recorder, const struct cpu_buffers *
 	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", gmtime(&recorder->date));
 	fprintf(text.stream, "capture 1\nbyte_order %s\nlong_size %d\npage_size %zu\nrelease %s\n",
 		layout->big_endian ? "big" : "little", layout->long_size, layout->size,
-		recorder->setup.kernel->release);
+		recorder->kernel->release);
 	fprintf(text.stream, "clock local\ntracer %s\nthreshold_us %" PRIu64 "\ndate %s\n",
-		recorder->setup.plan->function_graph ? "function_graph" : "nop",
-		recorder->setup.plan->threshold / 1000, date);
-	print_tasks(text.stream, &recorder->setup);
-	if (*recorder->setup.probe->definition)
-		print_probe(text.stream, recorder->setup.probe);
+		recorder->plan->function_graph ? "function_graph" : "nop",
+		recorder->plan->threshold / 1000, date);
+	print_tasks(text.stream, recorder);
+	if (*recorder->probe->definition)
+		print_probe(text.stream, recorder->probe);
 	print_losses(text.stream, recorder, buffers);
 	return text_put(&text, recorder, "capture");
 }
@@ -247,7 +257,7 @@ static bool is_likely(void *context, const char *name)
 {
 	const struct recorder *recorder = context;
 
-	return plan_likely_symbol(recorder->setup.plan, name);
+	return plan_likely_symbol(recorder->plan, name);
 }
 
 /* Before the data is there: what it is likely to refer to. */
@@ -256,7 +266,7 @@ static int put_likely_symbols(struct recorder *recorder)
 	struct text text;
 	int ret;
 
-	if (recorder->setup.full)
+	if (recorder->options->full)
 		return copy_if_there(recorder, "/proc", "kallsyms");
 	ret = text_open(&text);
 	if (ret)
@@ -273,7 +283,7 @@ static int put_before_data(struct recorder *recorder, const char *dir,
 		"trace_clock",
 		"current_tracer",
 	};
-	const char *kernel_dir = recorder->setup.kernel->dir;
+	const char *kernel_dir = recorder->kernel->dir;
 	int ret = copy_if_there(recorder, kernel_dir, "events/header_page");
 
 	if (!ret)
@@ -360,7 +370,7 @@ int recorder_drain_rest(struct recorder *recorder, const struct cpu_buffers *buf
 void recorder_note_names(struct recorder *recorder, uint64_t now)
 {
 	size_t length;
-	char *text = file_read_text(recorder->setup.kernel->dir, "saved_cmdlines", &length);
+	char *text = file_read_text(recorder->kernel->dir, "saved_cmdlines", &length);
 	const char *line = text;
 
 	recorder->now = now;
@@ -439,7 +449,7 @@ static int put_referred_symbols(struct recorder *recorder, const struct referred
 	struct text text;
 	int ret;
 
-	if (recorder->setup.full)
+	if (recorder->options->full)
 		return 0;
 	ret = text_open(&text);
 	if (ret)
@@ -462,7 +472,7 @@ static int put_referred(struct recorder *recorder)
 
 	if (ret)
 		return ret;
-	ret = referred_read(&referred, capture, recorder->setup.plan);
+	ret = referred_read(&referred, capture, recorder->plan);
 	if (!ret)
 		ret = put_names(recorder, &referred);
 	if (!ret)
@@ -483,7 +493,7 @@ static void say_kept(const struct recorder *recorder, const struct cpu_buffers *
 	for (int i = 0; i < cpu_buffers_count(buffers); i++)
 		lost += lost_by(recorder, cpu_buffers_cpu(buffers, i));
 	log_notice("%s: %" PRIu64 " bytes of data kept, %" PRIu64 " records lost",
-		   recorder->setup.dir, capture_bytes(recorder->writer), lost);
+		   recorder->options->write, capture_bytes(recorder->writer), lost);
 	if (lost)
 		losses_say_all(recorder->losses, true);
 }

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "allocfilt/base.h"
+#include "allocfilt/config.h"
 #include "allocfilt/plan.h"
 #include "allocfilt/record.h"
 #include "allocfilt/tracing.h"
@@ -15,25 +16,15 @@
 
 struct recorder;
 
-struct recorder_setup {
-	const char *dir; /* of the capture */
-	const struct kernel *kernel;
-	const struct plan *plan;
-	const struct page_layout *layout;
-	const struct probe *probe; /* no definition: none */
-	bool full;		   /* all formats, symbols and functions */
-	unsigned int names;	   /* of tasks that are kept: names_new() */
-	const pid_t *pids;	   /* -p, 0 ends; NULL: all */
-	pid_t own;		   /* our process */
-};
-
 /**
  * recorder_new - make the directory, before anything of tracing is changed
+ * @probe: may be defined later; without a definition there is none
  *
- * Returns 0, or -errno with @failure (as capture_create()). The setup is copied; what it points to
- * has to live as long.
+ * Returns 0, or -errno with @failure (as capture_create()). What it gets has to live as long.
  */
-int recorder_new(struct recorder **recorder, const struct recorder_setup *setup,
+int recorder_new(struct recorder **recorder, const struct options *options,
+		 const struct kernel *kernel, const struct plan *plan,
+		 const struct data_source *source, const struct probe *probe,
 		 struct failure *failure);
 
 /** recorder_free - a directory in which nothing has been kept yet is removed again */

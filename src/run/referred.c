@@ -140,9 +140,8 @@ static void add_format(struct reading *reading, const char *dir, int event, int 
 
 static int prepare(struct reading *reading, const struct capture *capture, const struct plan *plan)
 {
-	struct decode_setup decode = {
-		.layout = *capture_layout(capture),
-		.local_clock = true,
+	const struct data_source *source = capture_source(capture);
+	const struct decode_callbacks decode = {
 		.role_of = note_function,
 		.symbol = note_symbol,
 		.context = reading,
@@ -152,20 +151,18 @@ static int prepare(struct reading *reading, const struct capture *capture, const
 	struct page_sink pages = { .record = decode_record, .lost = decode_lost };
 
 	reading->stacks = stacks_new();
-	decode.stacks = reading->stacks;
-	reading->decode = decode_new(&decode);
+	reading->decode = decode_new(source, reading->stacks, &decode);
 	pages.context = reading->decode;
 	if (reading->decode)
-		reading->pages = page_reader_new(capture_layout(capture), &pages);
+		reading->pages = page_reader_new(&source->layout, &pages);
 	if (!reading->pages || !reading->stacks)
 		return -ENOMEM;
 	for (int i = 0; i < plan->nr_events; i++)
-		add_format(reading, capture_dir(capture), i, plan->events[i].id,
-			   plan->events[i].system, plan->events[i].name);
-	add_format(reading, capture_dir(capture), DECODE_FUNCGRAPH_EXIT, EVENT_USER, "ftrace",
+		add_format(reading, source->dir, i, plan->events[i].id, plan->events[i].system,
+			   plan->events[i].name);
+	add_format(reading, source->dir, DECODE_FUNCGRAPH_EXIT, EVENT_USER, "ftrace",
 		   "funcgraph_exit");
-	add_format(reading, capture_dir(capture), DECODE_STACK, EVENT_USER, "ftrace",
-		   "kernel_stack");
+	add_format(reading, source->dir, DECODE_STACK, EVENT_USER, "ftrace", "kernel_stack");
 	return 0;
 }
 

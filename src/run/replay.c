@@ -29,11 +29,11 @@ static int choose_threshold(const struct run_context *run, const struct capture 
 		return failure_set(
 			failure, EXIT_STATUS_USAGE, EINVAL,
 			"%s: no threshold: a capture made by hand does not bring its own, give one with -t TIME",
-			capture_dir(capture));
+			capture_source(capture)->dir);
 	if (!run->options->threshold_given)
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
 				   "%s/capture: no threshold in it, give one with -t TIME",
-				   capture_dir(capture));
+				   capture_source(capture)->dir);
 	*ret_threshold = run->options->threshold;
 	if (*ret_threshold < taken_with)
 		log_warning("threshold %" PRIu64 " us is below the %" PRIu64
@@ -61,38 +61,6 @@ static int make_plan(const struct run_context *run, struct capture *capture, str
 			"what -F names is not looked for: a capture has the functions that were traced");
 	capture_offer(capture, &offer);
 	return plan_make(plan, &request, &offer, failure);
-}
-
-static int make_pipeline(const struct run_context *run, const struct capture *capture,
-			 const struct plan *plan, struct pipeline **pipeline,
-			 struct failure *failure)
-{
-	char symbols[PATH_MAX], mounts[PATH_MAX];
-	struct pipeline_setup setup = {
-		.plan = plan,
-		.layout = *capture_layout(capture),
-		.dir = capture_dir(capture),
-		.names_dir = capture_dir(capture),
-		.symbols = symbols,
-		.mounts = mounts,
-		.release = capture_release(capture),
-		.stack = run->options->stack,
-		.pids = options_on_command_line(run->options, "pid") ? run->options->pids : NULL,
-		.own = capture_own(capture),
-		.cpus = capture_cpus(capture),
-		.local_clock = capture_local_clock(capture),
-		.format = run->options->format,
-		.top = run->options->top,
-		.limits = run->options->limits,
-		.writer = run->output,
-		.output_fd = run->output_fd,
-	};
-
-	if (!setup.pids)
-		setup.recorded = capture_pids(capture);
-	snprintf(symbols, sizeof(symbols), "%s/kallsyms", capture_dir(capture));
-	snprintf(mounts, sizeof(mounts), "%s/mountinfo", capture_dir(capture));
-	return pipeline_new(pipeline, &setup, failure);
 }
 
 static bool stop_asked(const struct run_context *run)
@@ -136,9 +104,9 @@ static int check_flaws(const struct capture *capture, const struct pipeline *pip
 	if (!files && !data)
 		return 0;
 	return failure_set(failure, EXIT_STATUS_RUN_TIME, EBADMSG,
-			   "%s: damaged: %s%s%s; what could be read is shown", capture_dir(capture),
-			   files ? file_flaw : "", files && data ? ", " : "",
-			   data ? data_flaw : "");
+			   "%s: damaged: %s%s%s; what could be read is shown",
+			   capture_source(capture)->dir, files ? file_flaw : "",
+			   files && data ? ", " : "", data ? data_flaw : "");
 }
 
 static int write_metrics(const struct run_context *run, struct pipeline *pipeline,
@@ -189,7 +157,8 @@ int replay_run(const struct run_context *run, struct failure *failure)
 	if (!ret)
 		ret = make_plan(run, capture, &plan, failure);
 	if (!ret)
-		ret = make_pipeline(run, capture, plan, &pipeline, failure);
+		ret = pipeline_new(&pipeline, run->options, plan, capture_source(capture),
+				   run->output, failure);
 	if (!ret)
 		ret = replay(run, capture, pipeline, failure);
 	pipeline_free(pipeline);

@@ -10,8 +10,11 @@
 #include "run/report.h"
 
 struct report {
-	struct report_setup setup;
+	const struct options *options;
+	const struct plan *plan;
+	const struct data_source *source;
 	struct resolver *resolver;
+	const struct losses *losses;
 	struct output *output;
 	struct shrinkers *shrinkers;
 	struct stalls *stalls;
@@ -55,7 +58,7 @@ static int stall_ended(void *context, const struct stall *stall)
 		.who = resolver_task(resolver, stall->pid, stall->end),
 		.name = resolver_task_name(resolver, stall->pid, stall->end),
 		.interrupt = stall->key.kind != OWNER_TASK && stall->key.kind != OWNER_IDLE,
-		.memcg = resolver_memcg(report->setup.resolver, stall->memcg_id),
+		.memcg = resolver_memcg(report->resolver, stall->memcg_id),
 	};
 	char function[STALL_FUNCTION_MAX];
 
@@ -77,7 +80,7 @@ int report_window(void *context, const struct task_window *window)
 
 static void count_shrinker(struct report *report, const struct task_pair *pair)
 {
-	struct shrinker_names *names = resolver_superblocks(report->setup.resolver);
+	struct shrinker_names *names = resolver_superblocks(report->resolver);
 
 	shrinkers_pair(report->shrinkers, pair);
 	shrinkers_superblock(report->shrinkers, pair, shrinker_names_superblock(names, pair->end));
@@ -88,7 +91,7 @@ int report_pair(void *context, const struct task_pair *pair)
 	struct report *report = context;
 	int ret = output_pair(report->output, pair);
 
-	if (report->setup.plan->events[pair->end->event].id == EVENT_SLAB_END)
+	if (report->plan->events[pair->end->event].id == EVENT_SLAB_END)
 		count_shrinker(report, pair);
 	summary_pair(report->summary, pair);
 	return ret ? ret : stalls_pair(report->stalls, pair);
@@ -101,9 +104,9 @@ int report_record(struct report *report, const struct record *record)
 	if (record->kind == RECORD_LOST)
 		stalls_lost(report->stalls, record->ts);
 	if (record->kind == RECORD_SUPERBLOCK)
-		resolver_see_superblock(report->setup.resolver, record);
+		resolver_see_superblock(report->resolver, record);
 	if (record->kind == RECORD_CLOCK)
-		resolver_mark_clock(report->setup.resolver, record->ts, record->realtime);
+		resolver_mark_clock(report->resolver, record->ts, record->realtime);
 	return stalls_time(report->stalls, record->ts);
 }
 
@@ -119,41 +122,43 @@ static size_t event_text(void *context, const struct record *record, char *text,
 	return resolver_event(report->resolver, record, text, size);
 }
 
-static bool make_stages(struct report *report)
+static bool make_stages(struct report *report, struct writer *writer)
 {
-	const struct report_setup *setup = &report->setup;
-	struct output_setup output = {
-		.format = setup->format,
-		.journal = setup->journal,
-		.writer = setup->writer,
-		.fd = setup->fd,
-		.cpu_width = snprintf(NULL, 0, "%d", cpu_list_highest(&setup->cpus)),
-		.plan = setup->plan,
+	const struct limits *limits = &report->options->limits;
+	const struct output_setup output = {
+		.options = report->options,
+		.plan = report->plan,
+		.source = report->source,
 		.resolver = report->resolver,
+		.writer = writer,
 	};
-	struct stalls_setup stalls = {
-		.plan = setup->plan,
+	const struct stalls_callbacks stalls = {
 		.event = event_text,
 		.stall = stall_ended,
 		.context = report,
 	};
 
 	report->output = output_new(&output);
-	report->shrinkers = shrinkers_new(setup->shrinkers);
-	report->stalls = stalls_new(&stalls);
-	report->summary = summary_new(setup->plan, setup->cgroups);
+	report->shrinkers = shrinkers_new(limits->shrinkers);
+	report->stalls = stalls_new(report->plan, &stalls);
+	report->summary = summary_new(report->plan, limits->cgroups);
 	return report->output && report->shrinkers && report->stalls && report->summary;
 }
 
-struct report *report_new(const struct report_setup *setup)
+struct report *report_new(const struct options *options, const struct plan *plan,
+			  const struct data_source *source, struct resolver *resolver,
+			  const struct losses *losses, struct writer *writer)
 {
 	struct report *report = calloc(1, sizeof(*report));
 
 	if (!report)
 		return NULL;
-	report->setup = *setup;
-	report->resolver = setup->resolver;
-	if (make_stages(report))
+	report->options = options;
+	report->plan = plan;
+	report->source = source;
+	report->resolver = resolver;
+	report->losses = losses;
+	if (make_stages(report, writer))
 		return report;
 	report_free(report);
 	errno = ENOMEM;
@@ -173,8 +178,8 @@ void report_free(struct report *report)
 
 size_t report_overflows(const struct report *report, struct overflow *overflows)
 {
-	const struct shrinker_names *names = resolver_superblocks(report->setup.resolver);
-	const struct stacks *stacks = resolver_stacks(report->setup.resolver);
+	const struct shrinker_names *names = resolver_superblocks(report->resolver);
+	const struct stacks *stacks = resolver_stacks(report->resolver);
 	struct stalls_drops drops;
 
 	stalls_drops(report->stalls, &drops);
@@ -206,16 +211,16 @@ static void fill_view(const struct report *report, struct summary_view *view,
 		      const struct overflow *overflows, size_t nr_overflows)
 {
 	*view = (struct summary_view){
-		.plan = report->setup.plan,
+		.plan = report->plan,
 		.resolver = report->resolver,
 		.summary = report->summary,
 		.shrinkers = report->shrinkers,
-		.shrinker_names = resolver_superblocks(report->setup.resolver),
-		.losses = report->setup.losses,
-		.cpus = report->setup.cpus,
+		.shrinker_names = resolver_superblocks(report->resolver),
+		.losses = report->losses,
+		.cpus = report->source->cpus,
 		.overflows = overflows,
 		.nr_overflows = nr_overflows,
-		.top = report->setup.top,
+		.top = report->options->top,
 		.ts = report->newest,
 	};
 	view->has_journal = report_journal(report, &view->journal);
@@ -229,10 +234,10 @@ void report_tick(struct report *report, uint64_t now)
 	output_tick(report->output, now, &view);
 }
 
-void report_change(struct report *report, const struct journal_setup *journal, unsigned int top)
+void report_change(struct report *report, const struct options *options)
 {
-	report->setup.top = top;
-	output_change(report->output, journal);
+	report->options = options;
+	output_change(report->output, options);
 }
 
 bool report_journal(const struct report *report, struct journal_counts *ret_counts)
@@ -261,7 +266,7 @@ int report_so_far(struct report *report, struct writer *writer, const struct ove
 {
 	struct summary_view view;
 
-	if (report->setup.format != FORMAT_JSON)
+	if (report->options->format != FORMAT_JSON)
 		return report_for_people(report, writer, overflows, nr_overflows);
 	fill_view(report, &view, overflows, nr_overflows);
 	return summary_json(writer, &view, false);

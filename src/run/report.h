@@ -17,22 +17,10 @@
 
 struct report;
 
-struct report_setup {
-	const struct plan *plan;
-	struct resolver *resolver;
-	const struct losses *losses;
-	struct cpu_list cpus; /* its numbers have to live as long */
-	enum options_format format;
-	const struct journal_setup *journal; /* copied; NULL: the form of format */
-	unsigned int top;
-	size_t shrinkers; /* with a total of their own */
-	size_t cgroups;	  /* in the summary */
-	struct writer *writer;
-	int fd; /* of the writer */
-};
-
 /** report_new - all that it will ever take is allocated here; NULL with errno ENOMEM */
-struct report *report_new(const struct report_setup *setup);
+struct report *report_new(const struct options *options, const struct plan *plan,
+			  const struct data_source *source, struct resolver *resolver,
+			  const struct losses *losses, struct writer *writer);
 void report_free(struct report *report);
 
 /** report_window, report_pair - the task stage's sink; the context is the report */
@@ -65,7 +53,7 @@ int report_so_far(struct report *report, struct writer *writer, const struct ove
 void report_tick(struct report *report, uint64_t now);
 
 /** report_change - other rules for entries of the journal, and as many tasks and cgroups */
-void report_change(struct report *report, const struct journal_setup *journal, unsigned int top);
+void report_change(struct report *report, const struct options *options);
 
 /** report_journal - how the journal went; false, and all 0, where no entries are written */
 bool report_journal(const struct report *report, struct journal_counts *ret_counts);

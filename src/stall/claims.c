@@ -6,6 +6,9 @@
 #include "allocfilt/base.h"
 #include "allocfilt/stall.h"
 
+/* How far a window's edges may be off where its times are of another clock than the events'. */
+#define FOREIGN_CLOCK_EDGE 50000 /* ns */
+
 #define SUPERSEDE_DEPTH 64 /* how far back a newer call looks for an older's events */
 #define LEAST_DEPTH	64 /* how far a task looks for an event to do without */
 
@@ -31,7 +34,11 @@ struct waiting_record {
 };
 
 struct tasks {
-	struct tasks_setup setup;
+	const struct plan *plan;
+	struct cpu_list cpus;
+	uint64_t edge; /* ns by which a window may have begun before its calltime */
+	struct limits limits;
+	struct task_sink sink;
 	size_t nr_buckets;
 	uint64_t *lost_at; /* ns, by place of a CPU: newest time of a loss */
 	struct task **buckets;
@@ -64,14 +71,14 @@ static struct waiting_record *record_of_age(struct link *link)
 
 static bool allocate_pools(struct tasks *tasks)
 {
-	const struct tasks_setup *setup = &tasks->setup;
+	const struct limits *limits = &tasks->limits;
 
 	tasks->buckets = calloc(tasks->nr_buckets, sizeof(struct task *));
-	tasks->task_pool = calloc(setup->tasks, sizeof(*tasks->task_pool));
-	tasks->record_pool = calloc(setup->events, sizeof(*tasks->record_pool));
-	tasks->claimed = calloc(setup->events, sizeof(const struct record *));
-	tasks->claimed_from = calloc(setup->events, sizeof(*tasks->claimed_from));
-	tasks->lost_at = calloc(setup->cpus.count, sizeof(*tasks->lost_at));
+	tasks->task_pool = calloc(limits->tasks, sizeof(*tasks->task_pool));
+	tasks->record_pool = calloc(limits->events, sizeof(*tasks->record_pool));
+	tasks->claimed = calloc(limits->events, sizeof(const struct record *));
+	tasks->claimed_from = calloc(limits->events, sizeof(*tasks->claimed_from));
+	tasks->lost_at = calloc(tasks->cpus.count, sizeof(*tasks->lost_at));
 	return tasks->buckets && tasks->task_pool && tasks->record_pool && tasks->claimed &&
 	       tasks->claimed_from && tasks->lost_at;
 }
@@ -82,20 +89,25 @@ static void fill_free_lists(struct tasks *tasks)
 	list_init(&tasks->by_age);
 	list_init(&tasks->free_records);
 	list_init(&tasks->oldest);
-	for (size_t i = 0; i < tasks->setup.tasks; i++)
+	for (size_t i = 0; i < tasks->limits.tasks; i++)
 		list_append(&tasks->free_tasks, &tasks->task_pool[i].age);
-	for (size_t i = 0; i < tasks->setup.events; i++)
+	for (size_t i = 0; i < tasks->limits.events; i++)
 		list_append(&tasks->free_records, &tasks->record_pool[i].of_task);
 }
 
-struct tasks *tasks_new(const struct tasks_setup *setup)
+struct tasks *tasks_new(const struct plan *plan, const struct data_source *source,
+			const struct limits *limits, const struct task_sink *sink)
 {
 	struct tasks *tasks = calloc(1, sizeof(*tasks));
 
 	if (!tasks)
 		return NULL;
-	tasks->setup = *setup;
-	tasks->nr_buckets = hash_buckets(setup->tasks);
+	tasks->plan = plan;
+	tasks->cpus = source->cpus;
+	tasks->edge = source->local_clock ? 0 : FOREIGN_CLOCK_EDGE;
+	tasks->limits = *limits;
+	tasks->sink = *sink;
+	tasks->nr_buckets = hash_buckets(limits->tasks);
 	if (!allocate_pools(tasks)) {
 		tasks_free(tasks);
 		errno = ENOMEM;
@@ -207,7 +219,7 @@ static struct task *task_of(struct tasks *tasks, const struct record *record)
 
 static bool has_too_many(const struct tasks *tasks, const struct task *task)
 {
-	return task->nr_waiting > 0 && (size_t)task->nr_waiting > tasks->setup.task_events;
+	return task->nr_waiting > 0 && (size_t)task->nr_waiting > tasks->limits.task_events;
 }
 
 /* Most of these are of fast calls and nothing would ever have claimed them: the next slow window
@@ -215,7 +227,7 @@ static bool has_too_many(const struct tasks *tasks, const struct task *task)
 static void make_room_of(struct tasks *tasks, struct waiting_record *waiting)
 {
 	const struct record *record = &waiting->stored.record;
-	const struct plan_event *event = &tasks->setup.plan->events[record->event];
+	const struct plan_event *event = &tasks->plan->events[record->event];
 	struct task *task = waiting->task;
 
 	if (record->ts > task->gone_at)
@@ -260,7 +272,7 @@ static struct waiting_record *least_of(const struct tasks *tasks, struct task *t
 	for (int i = 0; i < LEAST_DEPTH && link != &task->waiting; i++, link = link->next) {
 		struct waiting_record *waiting = record_of_task(link);
 		int number = waiting->stored.record.event;
-		const struct plan_event *event = &tasks->setup.plan->events[number];
+		const struct plan_event *event = &tasks->plan->events[number];
 
 		if (event->repeats || event->rule == RULE_ANY_WINDOW)
 			return waiting;
@@ -319,7 +331,7 @@ static bool may_claim(const struct plan_event *event, int role)
 static size_t claim(struct tasks *tasks, struct task *task, int role, uint64_t from, uint64_t to)
 {
 	struct link *link = task->waiting.prev;
-	size_t place = tasks->setup.events;
+	size_t place = tasks->limits.events;
 
 	for (; link != &task->waiting; link = link->prev) {
 		struct waiting_record *waiting = record_of_task(link);
@@ -327,7 +339,7 @@ static size_t claim(struct tasks *tasks, struct task *task, int role, uint64_t f
 
 		if (record->ts < from)
 			break;
-		if (record->ts > to || !may_claim(&tasks->setup.plan->events[record->event], role))
+		if (record->ts > to || !may_claim(&tasks->plan->events[record->event], role))
 			continue;
 		place--;
 		tasks->claimed[place] = record;
@@ -338,7 +350,7 @@ static size_t claim(struct tasks *tasks, struct task *task, int role, uint64_t f
 
 static void drop_claimed(struct tasks *tasks, size_t place)
 {
-	for (; place < tasks->setup.events; place++)
+	for (; place < tasks->limits.events; place++)
 		drop_record(tasks, tasks->claimed_from[place]);
 }
 
@@ -358,19 +370,19 @@ static void close_inside(struct tasks *tasks, struct task *task, uint64_t from)
 static int take_window(struct tasks *tasks, struct task *task, const struct record *record)
 {
 	const struct record_window *exit = &record->window;
-	uint64_t from = exit->calltime < tasks->setup.edge ? 0 : exit->calltime - tasks->setup.edge;
+	uint64_t from = exit->calltime < tasks->edge ? 0 : exit->calltime - tasks->edge;
 	struct task_window window = { .key = task->key, .exit = record };
 	size_t place;
 	int ret;
 
 	close_inside(tasks, task, exit->calltime);
-	if (exit->rettime - exit->calltime < tasks->setup.plan->threshold)
+	if (exit->rettime - exit->calltime < tasks->plan->threshold)
 		return 0;
 	place = claim(tasks, task, exit->role, from, exit->rettime);
 	window.events = tasks->claimed + place;
-	window.nr_events = tasks->setup.events - place;
+	window.nr_events = tasks->limits.events - place;
 	window.incomplete = lacks_records(tasks, task, exit->role, from);
-	ret = tasks->setup.sink.window(tasks->setup.sink.context, &window);
+	ret = tasks->sink.window(tasks->sink.context, &window);
 	drop_claimed(tasks, place);
 	return ret;
 }
@@ -385,7 +397,7 @@ static bool same_pair(const struct record *begin, const struct record *end)
 static struct waiting_record *find_begin(struct tasks *tasks, struct task *task,
 					 const struct record *end)
 {
-	const struct plan_event *event = &tasks->setup.plan->events[end->event];
+	const struct plan_event *event = &tasks->plan->events[end->event];
 	struct link *link = task->open.prev;
 
 	for (; link != &task->open; link = link->prev) {
@@ -402,7 +414,7 @@ static struct waiting_record *find_begin(struct tasks *tasks, struct task *task,
 static bool lost_between(const struct tasks *tasks, const struct record *begin,
 			 const struct record *end)
 {
-	const struct cpu_list *cpus = &tasks->setup.cpus;
+	const struct cpu_list *cpus = &tasks->cpus;
 
 	return tasks->lost_at[cpu_list_place(cpus, begin->cpu)] > begin->ts ||
 	       tasks->lost_at[cpu_list_place(cpus, end->cpu)] > begin->ts;
@@ -418,19 +430,19 @@ static int give_pair(struct tasks *tasks, struct task *task, const struct record
 		.end = end,
 		.duration = end->ts - begin->ts,
 	};
-	size_t place = tasks->setup.events;
+	size_t place = tasks->limits.events;
 	int ret;
 
-	pair.slow = pair.duration >= tasks->setup.plan->threshold;
-	if (!pair.slow && tasks->setup.plan->events[end->event].id != EVENT_SLAB_END)
+	pair.slow = pair.duration >= tasks->plan->threshold;
+	if (!pair.slow && tasks->plan->events[end->event].id != EVENT_SLAB_END)
 		return 0;
-	if (pair.slow && !tasks->setup.plan->function_graph) {
+	if (pair.slow && !tasks->plan->function_graph) {
 		place = claim(tasks, task, ROLE_NONE, begin->ts, end->ts);
 		pair.incomplete = lacks_records(tasks, task, ROLE_NONE, begin->ts);
 	}
 	pair.events = tasks->claimed + place;
-	pair.nr_events = tasks->setup.events - place;
-	ret = tasks->setup.sink.pair(tasks->setup.sink.context, &pair);
+	pair.nr_events = tasks->limits.events - place;
+	ret = tasks->sink.pair(tasks->sink.context, &pair);
 	drop_claimed(tasks, place);
 	return ret;
 }
@@ -465,7 +477,7 @@ static int begin_pair(struct tasks *tasks, struct task *task, const struct recor
  * next: what that one left unclaimed was fast. */
 static void drop_superseded(struct tasks *tasks, struct task *task, int event)
 {
-	const struct plan_event *plan_event = &tasks->setup.plan->events[event];
+	const struct plan_event *plan_event = &tasks->plan->events[event];
 	struct link *link = task->waiting.prev;
 
 	if (plan_event->rule != RULE_OWNER || plan_event->repeats || plan_event->side == EVENT_END)
@@ -482,7 +494,7 @@ static void drop_superseded(struct tasks *tasks, struct task *task, int event)
 
 static int take_event(struct tasks *tasks, struct task *task, const struct record *record)
 {
-	const struct plan_event *event = &tasks->setup.plan->events[record->event];
+	const struct plan_event *event = &tasks->plan->events[record->event];
 
 	switch (event->rule) {
 	case RULE_NEVER:
@@ -518,7 +530,7 @@ static void take_stack(struct task *task, const struct record *record)
 int tasks_record(void *context, const struct record *record)
 {
 	struct tasks *tasks = context;
-	int place = cpu_list_place(&tasks->setup.cpus, record->cpu);
+	int place = cpu_list_place(&tasks->cpus, record->cpu);
 
 	if (place < 0)
 		return -EINVAL;

@@ -40,7 +40,8 @@ struct owner {
 };
 
 struct stalls {
-	struct stalls_setup setup;
+	const struct plan *plan;
+	struct stalls_callbacks callbacks;
 	struct detail_names *names;
 	struct slices *slices;
 	struct owner *owner_pool;
@@ -57,9 +58,9 @@ struct stalls {
 static bool allocate(struct stalls *stalls)
 {
 	struct detail_names_setup names = {
-		.plan = stalls->setup.plan,
-		.event = stalls->setup.event,
-		.context = stalls->setup.context,
+		.plan = stalls->plan,
+		.event = stalls->callbacks.event,
+		.context = stalls->callbacks.context,
 	};
 
 	stalls->names = detail_names_new(&names);
@@ -69,13 +70,14 @@ static bool allocate(struct stalls *stalls)
 	return stalls->names && stalls->slices && stalls->owner_pool && stalls->span_pool;
 }
 
-struct stalls *stalls_new(const struct stalls_setup *setup)
+struct stalls *stalls_new(const struct plan *plan, const struct stalls_callbacks *callbacks)
 {
 	struct stalls *stalls = calloc(1, sizeof(*stalls));
 
 	if (!stalls)
 		return NULL;
-	stalls->setup = *setup;
+	stalls->plan = plan;
+	stalls->callbacks = *callbacks;
 	if (!allocate(stalls)) {
 		stalls_free(stalls);
 		errno = ENOMEM;
@@ -229,7 +231,7 @@ static int tell(struct stalls *stalls, const struct owner *owner, struct span *s
 
 	sum_phases(stalls, &stall, span);
 	tell_facts(stalls, &stall, &span->details);
-	return stalls->setup.stall(stalls->setup.context, &stall);
+	return stalls->callbacks.stall(stalls->callbacks.context, &stall);
 }
 
 /* A fast pair around which there was nothing slow is nobody's stall. */
@@ -519,9 +521,9 @@ static void fill_pair_span(struct stalls *stalls, struct span *span, const struc
 	span->pid = pair->end->pid;
 	span->cpu = pair->end->cpu;
 	span->slow = pair->slow;
-	span->role = catalog_pair_role(stalls->setup.plan->events[pair->end->event].id);
+	span->role = catalog_pair_role(stalls->plan->events[pair->end->event].id);
 	/* With function_graph there may be a window around it, without it another pair. */
-	span->depth = stalls->setup.plan->function_graph || pair->within;
+	span->depth = stalls->plan->function_graph || pair->within;
 	details_event(&span->details, stalls->names, pair->begin);
 	note_events(stalls, span, pair->events, pair->nr_events);
 	details_event(&span->details, stalls->names, pair->end);

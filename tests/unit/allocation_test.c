@@ -24,46 +24,16 @@
 #include "run/pipeline.h"
 #include "test_directory.h"
 
-static struct pipeline *make_pipeline(struct capture *capture, const struct plan *plan,
-				      struct writer *writer, enum options_format format,
-				      const struct journal_setup *journal, struct cpu_list cpus)
-{
-	static char symbols[PATH_MAX], mounts[PATH_MAX];
-	struct pipeline_setup setup = {
-		.plan = plan,
-		.layout = *capture_layout(capture),
-		.dir = capture_dir(capture),
-		.names_dir = capture_dir(capture),
-		.symbols = symbols,
-		.mounts = mounts,
-		.release = capture_release(capture),
-		.stack = true,
-		.cpus = cpus,
-		.local_clock = true,
-		.format = format,
-		.top = 10,
-		.journal = journal,
-		.limits = LIMITS_DEFAULT,
-		.writer = writer,
-		.output_fd = -1,
-	};
-	struct pipeline *pipeline = NULL;
-	struct failure failure;
-
-	snprintf(symbols, sizeof(symbols), "%s/kallsyms", capture_dir(capture));
-	snprintf(mounts, sizeof(mounts), "%s/mountinfo", capture_dir(capture));
-	assert_int_equal(pipeline_new(&pipeline, &setup, &failure), 0);
-	return pipeline;
-}
+#define OPTIONS .stack = true, .top = 10, .limits = LIMITS_DEFAULT
 
 /* Entries were made and held back, or this test would count nothing. */
-static void check_journal(const struct pipeline *pipeline, const struct journal_setup *journal)
+static void check_journal(const struct pipeline *pipeline, const struct options *options)
 {
 	struct journal_counts counts;
 
 	assert_true(pipeline_journal(pipeline, &counts));
 	assert_int_equal(counts.entries, 0);
-	assert_int_equal(counts.held_back > 0, journal->rate > 0);
+	assert_int_equal(counts.held_back > 0, options->rate > 0);
 }
 
 static void write_metrics(struct metrics_file *file, struct pipeline *pipeline)
@@ -74,8 +44,7 @@ static void write_metrics(struct metrics_file *file, struct pipeline *pipeline)
 	assert_false(metrics_file_changed(file));
 }
 
-static unsigned int count_in(const char *dir, enum options_format format,
-			     const struct journal_setup *journal)
+static unsigned int count_in(const char *dir, const struct options *options)
 {
 	struct plan_request request = { .threshold = 50000 };
 	struct capture *capture = NULL;
@@ -85,7 +54,7 @@ static unsigned int count_in(const char *dir, enum options_format format,
 	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	struct writer *writer = writer_new(fd, -1);
 	struct metrics_file *metrics = metrics_file_new(test_path("metrics.prom"));
-	struct pipeline *pipeline;
+	struct pipeline *pipeline = NULL;
 	struct source_sink sink;
 	uint64_t now = 0;
 	int more;
@@ -93,7 +62,9 @@ static unsigned int count_in(const char *dir, enum options_format format,
 	assert_int_equal(capture_open(&capture, dir, &failure), 0);
 	capture_offer(capture, &offer);
 	assert_int_equal(plan_make(&plan, &request, &offer, &failure), 0);
-	pipeline = make_pipeline(capture, plan, writer, format, journal, capture_cpus(capture));
+	assert_int_equal(pipeline_new(&pipeline, options, plan, capture_source(capture), writer,
+				      &failure),
+			 0);
 	pipeline_source_sink(pipeline, &sink);
 	allocations = 0;
 	counting = true;
@@ -106,8 +77,8 @@ static unsigned int count_in(const char *dir, enum options_format format,
 	pipeline_tick(pipeline, now + 1800000000000ull);
 	write_metrics(metrics, pipeline);
 	counting = false;
-	if (journal)
-		check_journal(pipeline, journal);
+	if (options->journal)
+		check_journal(pipeline, options);
 	metrics_file_free(metrics);
 	pipeline_free(pipeline);
 	plan_free(plan);
@@ -123,26 +94,29 @@ static void test_count(void **state)
 		"fixtures/5.10", "fixtures/6.1",   "fixtures/6.12", "fixtures/7.3",
 		"fixtures/i386", "fixtures/s390x", "fixtures/kept",
 	};
-	static const enum options_format forms[] = { FORMAT_TRACE, FORMAT_TREE, FORMAT_JSON };
-	static const struct journal_setup journals[] = {
-		{ .path = "/does/not/exist", .rate = 0, .status_interval = 1 },
-		{ .path = "/does/not/exist", .rate = 1, .burst = 1, .proc = "/proc" },
+	static const struct options runs[] = {
+		{ .format = FORMAT_TRACE, OPTIONS },
+		{ .format = FORMAT_TREE, OPTIONS },
+		{ .format = FORMAT_JSON, OPTIONS },
+		{ .journal = true, .status_interval = 1, OPTIONS },
+		{ .journal = true, .rate = 1, .burst = 1, OPTIONS },
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(captures) / sizeof(captures[0]); i++) {
-		for (size_t form = 0; form < sizeof(forms) / sizeof(forms[0]); form++)
-			assert_int_equal(count_in(captures[i], forms[form], NULL), 0);
-		for (size_t which = 0; which < sizeof(journals) / sizeof(journals[0]); which++)
-			assert_int_equal(count_in(captures[i], FORMAT_TREE, &journals[which]), 0);
-	}
+	journal_socket_path = "/does/not/exist";
+	for (size_t i = 0; i < sizeof(captures) / sizeof(captures[0]); i++)
+		for (size_t run = 0; run < sizeof(runs) / sizeof(runs[0]); run++)
+			assert_int_equal(count_in(captures[i], &runs[run]), 0);
 }
 
 static size_t bytes_for(int cpus)
 {
 	struct plan_request request = { .threshold = 50000 };
+	static const struct options options = { OPTIONS };
 	struct writer *writer = writer_new(-1, -1);
+	struct pipeline *pipeline = NULL;
 	struct capture *capture = NULL;
+	struct data_source source;
 	struct plan *plan = NULL;
 	struct plan_offer offer;
 	struct failure failure;
@@ -150,10 +124,13 @@ static size_t bytes_for(int cpus)
 	assert_int_equal(capture_open(&capture, "fixtures/7.3", &failure), 0);
 	capture_offer(capture, &offer);
 	assert_int_equal(plan_make(&plan, &request, &offer, &failure), 0);
+	source = *capture_source(capture);
+	source.cpus = made_cpus(cpus);
 	allocated = 0;
 	counting = true;
-	pipeline_free(make_pipeline(capture, plan, writer, FORMAT_TRACE, NULL, made_cpus(cpus)));
+	assert_int_equal(pipeline_new(&pipeline, &options, plan, &source, writer, &failure), 0);
 	counting = false;
+	pipeline_free(pipeline);
 	plan_free(plan);
 	capture_close(capture);
 	writer_free(writer);
@@ -177,13 +154,11 @@ static void test_bytes_of_many_cpus(void **state)
 static void test_metrics_of_many_shrinkers(void **state)
 {
 	struct plan *plan = calloc(1, sizeof(*plan));
-	struct resolver_setup setup = {
-		.plan = plan,
+	static const struct options options = { OPTIONS };
+	static const struct data_source source = {
 		.dir = "/none",
 		.names_dir = "/none",
 		.symbols = "/none",
-		.names = 64,
-		.cgroups = 64,
 	};
 	struct failure failure;
 	struct summary_view view = {
@@ -195,7 +170,7 @@ static void test_metrics_of_many_shrinkers(void **state)
 	struct writer *writer = writer_new(fd, -1);
 
 	(void)state;
-	assert_int_equal(resolver_new(&view.resolver, &setup, &failure), 0);
+	assert_int_equal(resolver_new(&view.resolver, plan, &source, &options, &failure), 0);
 	for (uint64_t i = 0; i < SHRINKERS_MAX; i++) {
 		struct record record = { .fields = { .callback = i } };
 		struct task_pair pair = { .begin = &record, .end = &record, .duration = i };

@@ -62,7 +62,7 @@ static struct capture *open_it(void)
 	struct failure failure = { .text = "" };
 
 	assert_int_equal(capture_open(&capture, test_directory, &failure), 0);
-	assert_string_equal(capture_dir(capture), test_directory);
+	assert_string_equal(capture_source(capture)->dir, test_directory);
 	return capture;
 }
 
@@ -102,10 +102,10 @@ static void test_made_by_hand(void **state)
 	capture = open_it();
 	assert_false(capture_has_description(capture));
 	assert_int_equal(capture_threshold(capture), 134000);
-	assert_true(capture_local_clock(capture));
-	assert_int_equal(capture_cpus(capture).count, 1);
-	assert_int_equal(capture_layout(capture)->long_size, 8);
-	assert_false(capture_layout(capture)->big_endian);
+	assert_true(capture_source(capture)->local_clock);
+	assert_int_equal(capture_source(capture)->cpus.count, 1);
+	assert_int_equal(capture_source(capture)->layout.long_size, 8);
+	assert_false(capture_source(capture)->layout.big_endian);
 	check_flaws(capture, 0, "");
 	capture_close(capture);
 	capture_close(NULL);
@@ -117,7 +117,7 @@ static void test_least(void **state)
 
 	(void)state;
 	assert_int_equal(capture_threshold(capture), 0);
-	assert_true(capture_local_clock(capture));
+	assert_true(capture_source(capture)->local_clock);
 	capture_close(capture);
 }
 
@@ -134,7 +134,7 @@ static void test_described(void **state)
 	capture = open_it();
 	assert_true(capture_has_description(capture));
 	assert_int_equal(capture_threshold(capture), 50000);
-	assert_true(capture_local_clock(capture));
+	assert_true(capture_source(capture)->local_clock);
 	capture_close(capture);
 }
 
@@ -143,13 +143,13 @@ static void test_whose_run_it_was(void **state)
 	struct capture *capture = open_it();
 
 	(void)state;
-	assert_int_equal(capture_own(capture), 0);
-	assert_null(capture_pids(capture));
+	assert_int_equal(capture_source(capture)->own, 0);
+	assert_null(capture_source(capture)->recorded);
 	capture_close(capture);
 	put_text("capture", "byte_order little\nown 812\npids 1 4194304 77\nlost cpu0 5\n");
 	capture = open_it();
-	assert_int_equal(capture_own(capture), 812);
-	assert_memory_equal(capture_pids(capture), ((pid_t[]){ 1, 4194304, 77, 0 }),
+	assert_int_equal(capture_source(capture)->own, 812);
+	assert_memory_equal(capture_source(capture)->recorded, ((pid_t[]){ 1, 4194304, 77, 0 }),
 			    4 * sizeof(pid_t));
 	capture_close(capture);
 }
@@ -160,7 +160,7 @@ static void check_no_pids(const char *description)
 
 	put_text("capture", description);
 	capture = open_it();
-	assert_null(capture_pids(capture));
+	assert_null(capture_source(capture)->recorded);
 	capture_close(capture);
 }
 
@@ -184,12 +184,12 @@ static void test_foreign_clock(void **state)
 	(void)state;
 	put_text("trace_clock", "local global counter [mono] boot\n");
 	capture = open_it();
-	assert_false(capture_local_clock(capture));
+	assert_false(capture_source(capture)->local_clock);
 	capture_close(capture);
 	put_text("capture", "byte_order little\nclock global\n");
 	put_text("trace_clock", "[local] global\n");
 	capture = open_it();
-	assert_false(capture_local_clock(capture));
+	assert_false(capture_source(capture)->local_clock);
 	capture_close(capture);
 }
 
@@ -200,7 +200,7 @@ static void test_byte_order_from_data(void **state)
 	(void)state;
 	put_pages(0, 2, true, 0);
 	capture = open_it();
-	assert_true(capture_layout(capture)->big_endian);
+	assert_true(capture_source(capture)->layout.big_endian);
 	capture_close(capture);
 }
 
@@ -215,9 +215,9 @@ static void test_byte_order_behind_empty_pages(void **state)
 	fill_page(bytes + 2 * PAGE, true, 8, 'x');
 	put_bytes("per_cpu/cpu4/trace_pipe_raw", bytes, sizeof(bytes));
 	capture = open_it();
-	assert_true(capture_layout(capture)->big_endian);
-	assert_int_equal(capture_cpus(capture).count, 2);
-	assert_int_equal(capture_cpus(capture).numbers[1], 4);
+	assert_true(capture_source(capture)->layout.big_endian);
+	assert_int_equal(capture_source(capture)->cpus.count, 2);
+	assert_int_equal(capture_source(capture)->cpus.numbers[1], 4);
 	capture_close(capture);
 }
 
@@ -231,8 +231,8 @@ static void test_byte_order_of_32_bits(void **state)
 	fill_page(page, true, 4, 'x');
 	put_bytes("per_cpu/cpu0/trace_pipe_raw", page, sizeof(page));
 	capture = open_it();
-	assert_int_equal(capture_layout(capture)->long_size, 4);
-	assert_true(capture_layout(capture)->big_endian);
+	assert_int_equal(capture_source(capture)->layout.long_size, 4);
+	assert_true(capture_source(capture)->layout.big_endian);
 	capture_close(capture);
 }
 
@@ -244,7 +244,7 @@ static void test_described_byte_order_is_not_guessed(void **state)
 	put_pages(0, 1, false, 0);
 	put_text("capture", "byte_order big\n");
 	capture = open_it();
-	assert_true(capture_layout(capture)->big_endian);
+	assert_true(capture_source(capture)->layout.big_endian);
 	capture_close(capture);
 }
 
@@ -290,8 +290,8 @@ static void test_cpu_without_data(void **state)
 	(void)state;
 	make_test_folders("per_cpu/cpu3/x");
 	capture = open_it();
-	assert_int_equal(capture_cpus(capture).count, 2);
-	assert_int_equal(capture_cpus(capture).numbers[1], 3);
+	assert_int_equal(capture_source(capture)->cpus.count, 2);
+	assert_int_equal(capture_source(capture)->cpus.numbers[1], 3);
 	capture_close(capture);
 }
 

@@ -39,7 +39,8 @@ static bool no_time(void *context, uint64_t ts, char *text)
 static struct resolver resolver = { .symbol = symbol, .time = no_time };
 
 static struct plan plan;
-static struct journal_setup setup;
+static struct options options;
+static struct data_source source;
 static struct output *output;
 static struct summary_view view;
 static int journald;
@@ -48,8 +49,8 @@ static struct fake_entry entry;
 static void make_output(void)
 {
 	struct output_setup output_setup = {
-		.journal = &setup,
-		.fd = -1,
+		.options = &options,
+		.source = &source,
 		.plan = &plan,
 		.resolver = &resolver,
 	};
@@ -66,9 +67,10 @@ static int begin(void **state)
 
 	alarm(30);
 	snprintf(path, sizeof(path), "%.127s", fake_path());
-	setup = (struct journal_setup){
-		.path = path,
-		.proc = "/proc",
+	journal_socket_path = path;
+	source = (struct data_source){ .proc = "/proc" };
+	options = (struct options){
+		.journal = true,
 		.warning = 100 * MS,
 		.error = 1000 * MS,
 		.rate = 20,
@@ -244,7 +246,7 @@ static void test_object(void **state)
 	assert_int_equal(fake_number(&entry, "OBJECT_PID"), getpid());
 	assert_null(fake_field(&entry, "OBJECT_SYSTEMD_UNIT"));
 	output_free(output);
-	setup.proc = test_path("proc"); /* nobody is there */
+	source.proc = test_path("proc"); /* nobody is there */
 	make_output();
 	give_stall(812, MS, false);
 	receive(JOURNAL_ID_STALL);
@@ -299,7 +301,7 @@ static void test_held_back_again(void **state)
 	struct journal_counts counts;
 
 	(void)state;
-	setup.burst = 1;
+	options.burst = 1;
 	output_free(output);
 	make_output();
 	tick(START);
@@ -332,7 +334,7 @@ static void test_no_limit(void **state)
 	struct journal_counts counts;
 
 	(void)state;
-	setup.rate = 0;
+	options.rate = 0;
 	output_free(output);
 	make_output();
 	for (int i = 0; i < 500; i++) {
@@ -350,7 +352,7 @@ static void test_journald_is_gone(void **state)
 	struct journal_counts counts;
 
 	(void)state;
-	setup.burst = 100;
+	options.burst = 100;
 	output_free(output);
 	make_output();
 	close(journald);
@@ -400,7 +402,7 @@ static void test_status(void **state)
 static void test_no_status(void **state)
 {
 	(void)state;
-	setup.status_interval = 0;
+	options.status_interval = 0;
 	output_free(output);
 	make_output();
 	for (int hour = 0; hour < 5; hour++)
@@ -454,7 +456,7 @@ static void test_summary(void **state)
 	const char *text;
 
 	(void)state;
-	setup.burst = 2;
+	options.burst = 2;
 	output_free(output);
 	make_output();
 	tick(START);
@@ -501,7 +503,8 @@ static void test_summary_for_nobody(void **state)
 /* Another form has no counts, and a tick is nothing to it. */
 static void test_other_forms(void **state)
 {
-	struct output_setup other = { .format = FORMAT_JSON, .fd = -1, .resolver = &resolver };
+	const struct options json_options = { .format = FORMAT_JSON };
+	struct output_setup other = { .options = &json_options, .resolver = &resolver };
 	struct output *json = output_new(&other);
 	struct journal_counts counts = { .entries = 1 };
 
@@ -514,13 +517,13 @@ static void test_other_forms(void **state)
 
 static void test_bad_path(void **state)
 {
-	struct output_setup bad = { .journal = &setup, .fd = -1, .resolver = &resolver };
+	struct output_setup bad = { .options = &options, .source = &source };
 	char path[300];
 
 	(void)state;
 	memset(path, 'x', sizeof(path) - 1);
 	path[sizeof(path) - 1] = '\0';
-	setup.path = path;
+	journal_socket_path = path;
 	errno = 0;
 	assert_null(output_new(&bad));
 	assert_int_equal(errno, ENAMETOOLONG);

@@ -46,6 +46,7 @@ struct flood {
 	struct capture *capture;
 	struct plan *plan;
 	struct writer *writer;
+	struct data_source source;
 	struct pipeline *pipeline;
 	struct source_sink sink;
 	struct made_page page;
@@ -100,24 +101,25 @@ static void make_proc(void)
 
 static void make_live_pipeline(struct flood *flood)
 {
-	struct pipeline_setup setup = {
-		.plan = flood->plan,
-		.layout = *capture_layout(flood->capture),
+	static const struct options options = {
+		.format = FORMAT_JSON,
+		.top = 10,
+		.limits = LIMITS_DEFAULT,
+	};
+	struct failure failure;
+
+	flood->source = (struct data_source){
 		.dir = FIXTURE,
 		.names_dir = test_directory,
 		.symbols = FIXTURE "/kallsyms",
 		.proc = test_directory,
+		.layout = capture_source(flood->capture)->layout,
 		.cpus = made_cpus(2),
 		.local_clock = true,
-		.format = FORMAT_JSON,
-		.top = 10,
-		.limits = LIMITS_DEFAULT,
-		.writer = flood->writer,
-		.output_fd = -1,
 	};
-	struct failure failure;
-
-	assert_int_equal(pipeline_new(&flood->pipeline, &setup, &failure), 0);
+	assert_int_equal(pipeline_new(&flood->pipeline, &options, flood->plan, &flood->source,
+				      flood->writer, &failure),
+			 0);
 	pipeline_source_sink(flood->pipeline, &flood->sink);
 	flood->function = pipeline_address(flood->pipeline, "try_to_free_pages");
 	assert_true(flood->function);

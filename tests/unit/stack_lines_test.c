@@ -88,13 +88,9 @@ static int pair_ended(void *context, const struct task_pair *pair)
 
 static void start(struct run *run, bool migrate_column)
 {
-	struct tasks_setup tasks = {
-		.cpus = made_cpus(2),
-		.tasks = 8,
-		.events = 64,
-		.task_events = 64,
-		.sink = { run, window_ended, pair_ended },
-	};
+	const struct data_source source = { .cpus = made_cpus(2), .local_clock = true };
+	const struct limits limits = { .tasks = 8, .events = 64, .task_events = 64 };
+	const struct task_sink sink = { run, window_ended, pair_ended };
 	const struct trace_output_setup setup = {
 		.cpu_width = 1,
 		.name = name,
@@ -134,8 +130,7 @@ static void start(struct run *run, bool migrate_column)
 		.partner = 2,
 		.rule = RULE_PAIR,
 	};
-	tasks.plan = run->plan;
-	run->tasks = tasks_new(&tasks);
+	run->tasks = tasks_new(run->plan, &source, &limits, &sink);
 	run->output = trace_output_new(&setup);
 }
 

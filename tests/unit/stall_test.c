@@ -122,7 +122,7 @@ static size_t event_text(void *context, const struct record *record, char *text,
 
 static void start(struct run *run, bool function_graph)
 {
-	struct stalls_setup setup = {
+	const struct stalls_callbacks callbacks = {
 		.event = event_text,
 		.stall = got_stall,
 		.context = run,
@@ -134,8 +134,7 @@ static void start(struct run *run, bool function_graph)
 	memcpy(run->plan->events, planned, sizeof(planned));
 	run->plan->nr_events = NR_EVENTS;
 	run->plan->function_graph = function_graph;
-	setup.plan = run->plan;
-	run->stalls = stalls_new(&setup);
+	run->stalls = stalls_new(run->plan, &callbacks);
 	assert_non_null(run->stalls);
 }
 

@@ -141,16 +141,15 @@ static int got_pair(void *context, const struct task_pair *pair)
 	return run->fail;
 }
 
-static void start(struct run *run, bool function_graph, uint64_t edge)
+static void start(struct run *run, bool function_graph, bool local_clock)
 {
-	struct tasks_setup setup = {
-		.cpus = made_cpus(CPUS),
-		.edge = edge,
+	const struct data_source source = { .cpus = made_cpus(CPUS), .local_clock = local_clock };
+	const struct limits limits = {
 		.tasks = TASKS_MAX,
 		.events = EVENTS_MAX,
 		.task_events = TASK_EVENTS_MAX,
-		.sink = { .context = run, .window = got_window, .pair = got_pair },
 	};
+	const struct task_sink sink = { run, got_window, got_pair };
 
 	memset(run, 0, sizeof(*run));
 	run->plan = calloc(1, sizeof(*run->plan));
@@ -159,8 +158,7 @@ static void start(struct run *run, bool function_graph, uint64_t edge)
 	run->plan->nr_events = NR_EVENTS;
 	run->plan->threshold = THRESHOLD;
 	run->plan->function_graph = function_graph;
-	setup.plan = run->plan;
-	run->tasks = tasks_new(&setup);
+	run->tasks = tasks_new(run->plan, &source, &limits, &sink);
 	assert_non_null(run->tasks);
 }
 
@@ -168,7 +166,7 @@ static int set_up(void **state)
 {
 	static struct run run;
 
-	start(&run, true, 0);
+	start(&run, true, true);
 	*state = &run;
 	return 0;
 }
@@ -178,7 +176,7 @@ static int set_up_fallback(void **state)
 {
 	static struct run run;
 
-	start(&run, false, 0);
+	start(&run, false, true);
 	run.plan->events[RECLAIM_BEGIN].rule = RULE_PAIR;
 	run.plan->events[RECLAIM_END].rule = RULE_PAIR;
 	run.plan->events[COMPACTION_BEGIN].rule = RULE_PAIR;
@@ -193,7 +191,7 @@ static int set_up_foreign_clock(void **state)
 {
 	static struct run run;
 
-	start(&run, true, 50);
+	start(&run, true, false);
 	*state = &run;
 	return 0;
 }
@@ -775,10 +773,10 @@ static void test_foreign_clock_edge(void **state)
 {
 	struct run *run = *state;
 
-	event(run, 7, 949, INACTIVE);
-	event(run, 7, 950, INACTIVE);
-	window(run, 7, 1000, 1200, ROLE_LRUVEC);
-	assert_string_equal(run->out, "W1200(950)");
+	event(run, 7, 50999, INACTIVE);
+	event(run, 7, 51000, INACTIVE);
+	window(run, 7, 101000, 101200, ROLE_LRUVEC);
+	assert_string_equal(run->out, "W101200(51000)");
 }
 
 static void test_foreign_clock_edge_at_time_zero(void **state)
