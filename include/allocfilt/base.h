@@ -2,15 +2,21 @@
 #ifndef ALLOCFILT_BASE_H
 #define ALLOCFILT_BASE_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/queue.h>
+#include <sys/types.h>
 
 /*
- * What a function that failed tells its caller, so that the caller can decide and main alone
- * prints: the exit status of its class and one line that names the thing and the way out.
+ * What every stage uses and what knows none of them: failures, the log, files, text, the writer.
+ */
+
+/*
+ * A failure as it is returned to main, which alone prints it and exits: the exit status and one
+ * line that names what failed and what to do.
  */
 
 enum exit_status {
@@ -19,7 +25,7 @@ enum exit_status {
 	EXIT_STATUS_USAGE = 2,
 	EXIT_STATUS_NO_TRACEFS = 3, /* none mounted, or no right to it */
 	EXIT_STATUS_IN_USE = 4,	    /* tracing is in use by somebody else */
-	EXIT_STATUS_NO_FEATURE = 5, /* the kernel lacks what it takes */
+	EXIT_STATUS_NO_FEATURE = 5, /* the kernel lacks what is needed */
 	EXIT_STATUS_NOT_RESTORED = 6,
 };
 
@@ -31,9 +37,7 @@ struct failure {
 };
 
 /**
- * failure_set - note what went wrong
- * @failure: filled; a text that is too long is cut
- * @status: exit status of its class
+ * failure_set - fill in a failure; a text that is too long is cut
  * @error: a positive errno value; 0 stands for EINVAL
  *
  * Returns -@error, so that a caller can write `return failure_set(...)`.
@@ -42,16 +46,16 @@ int failure_set(struct failure *failure, enum exit_status status, int error, con
 		...) __attribute__((format(printf, 4, 5)));
 
 /**
- * failure_status_of_path - of a path of the command line that cannot be made or opened
+ * failure_status_of_path - exit status for a path of the command line that cannot be opened
  * @error: a positive errno value
  *
- * A full disk, or no room for one more descriptor, is no mistake of who gave the path.
+ * A usage error, but for a full disk or a lack of descriptors or memory: those are not the user's.
  */
 enum exit_status failure_status_of_path(int error);
 
 /*
- * What is said about the run, on stderr: one line each, "allocfilt: " in front. Everything that is
- * shown of the kernel's data goes to stdout by the output stage and never through here.
+ * Messages about the run, to stderr: one line each, with "allocfilt: " before it. What is shown of
+ * the kernel's data goes to stdout by the output stage.
  */
 
 enum log_level {
@@ -64,9 +68,9 @@ enum log_level {
 void log_set_level(enum log_level level);
 
 /**
- * log_look_for_journal - is stderr a stream of the journal? Then lines tell their priority
+ * log_look_for_journal - if stderr is a stream of the journal, start lines with their priority
  *
- * JOURNAL_STREAM in systemd.exec(5), the prefixes in sd-daemon(3).
+ * JOURNAL_STREAM is in systemd.exec(5), the prefixes are in sd-daemon(3).
  */
 void log_look_for_journal(void);
 
@@ -75,57 +79,67 @@ void log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_notice(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/*
- * The CPUs that there can be, of which each has a place in the tables that are per CPU: numbers may
- * have gaps, and the highest says nothing of how many there are. A tracing directory lists all
- * possible CPUs, so one that comes online later has its place.
- */
-
-struct cpu_list {
-	const int *numbers; /* ascending; of somebody else, who keeps them as long */
-	int count;	    /* at least 1 */
-};
-
-/** cpu_list_place - 0 … count-1, or -1 for a CPU that is not in the list */
-int cpu_list_place(const struct cpu_list *cpus, int cpu);
-
-/** cpu_list_highest - the highest number */
-int cpu_list_highest(const struct cpu_list *cpus);
-
-/*
- * Small files of the kernel, whole: tracefs, /proc. No state and no message.
- */
+/* Files: each function returns 0 or -errno and logs nothing. @dir: NULL: @path as it is. */
 
 /**
- * file_read - the text of a file, a NUL behind it; free() it
- * @dir: NULL: @path as it is
+ * file_read - read a whole file into a buffer with a NUL after it; free() it
+ * @ret_length: without the NUL; NULL where it is not needed
  *
- * Returns 0 or -errno (-EFBIG: over 64 MiB, a file without an end).
+ * -EFBIG for more than 64 MiB: some files have no end.
  */
 int file_read(const char *dir, const char *path, char **ret_text, size_t *ret_length);
 
 /**
- * file_write - write a text to a file that exists, emptied by opening it (O_TRUNC) as a shell does
+ * file_write - write a text to an existing file, truncated first (O_TRUNC) as a shell does
  *
- * Goes on after a short write (tracefs takes one function name a write: ftrace.c,
- * ftrace_regex_write()) and splits only between lines. Returns 0 or -errno, that of close() as
- * well.
+ * Continues after a short write (tracefs takes one function name a write: ftrace.c,
+ * ftrace_regex_write()) and splits a long text only between lines.
  */
 int file_write(const char *dir, const char *path, const char *text);
 
 /**
- * file_append - write a text to a file that exists, and leave what it has
+ * file_append - write a text to an existing file without truncating it
  *
- * For a file that opening with O_TRUNC would clear of others' things as well (dynamic_events, an
- * event's trigger). Returns as file_write().
+ * For files where O_TRUNC would clear what others have set (dynamic_events, an event's trigger).
  */
 int file_append(const char *dir, const char *path, const char *text);
+
+/** file_write_all - write() until all of it is written */
+int file_write_all(int fd, const char *text, size_t length);
 
 /** file_path - "dir/path" in a buffer of PATH_MAX; 0 or -ENAMETOOLONG */
 int file_path(char *buffer, const char *dir, const char *path);
 
-/** file_read_text - text of a file below a directory, NUL behind it, free() it; NULL and errno */
-char *file_read_text(const char *dir, const char *name, size_t *ret_length);
+/**
+ * file_replace - write a file anew, mode 0600: a reader sees the old text or the new one, whole
+ * @sync: fsync() it before it gets its name, for what has to survive a crash
+ *
+ * The text goes to .NAME.allocfilt in the same directory, which is then renamed. One that a killed
+ * run left there is replaced. After a failure the file has its old text.
+ */
+int file_replace(const char *dir, const char *path, const char *text, size_t length, bool sync);
+
+/* file_replace() in two steps, for a text that is written piece by piece. Allocates nothing. */
+struct file_replacement {
+	int fd; /* write the new text here */
+	char path[PATH_MAX];
+	char temporary[PATH_MAX];
+};
+
+/** file_replace_begin - @mode: of the new file, whatever the umask is */
+int file_replace_begin(struct file_replacement *file, const char *dir, const char *path,
+		       mode_t mode);
+
+/**
+ * file_replace_end - rename the new file into place, or remove it where @ret is a failure
+ *
+ * To be called after each successful file_replace_begin(). Returns @ret if it is not 0.
+ */
+int file_replace_end(struct file_replacement *file, int ret, bool sync);
+
+/*
+ * What lies below the tracing directory, or a capture, which is laid out in the same way.
+ */
 
 /**
  * cpu_directories - numbers of the cpuN directories below @dir/per_cpu, ascending
@@ -135,16 +149,31 @@ char *file_read_text(const char *dir, const char *name, size_t *ret_length);
 int cpu_directories(const char *dir, int **ret_cpus);
 
 /**
- * event_directories - each events/SYSTEM/NAME of a tracing directory or a capture
- * @dir: the directory in which `events` is
- * @visit: called until it returns non-zero; on file systems that do not tell directories from
- *         files it also gets names of files
+ * event_directories - call @visit for each events/SYSTEM/NAME, in no order
+ * @dir: the directory that contains `events`
+ * @visit: non-zero stops; on file systems whose readdir() has no types it also gets plain files
  *
- * In no order. Returns 0, what @visit returned, or -errno where there is no `events` to read.
+ * Returns 0, what @visit returned, or -errno where `events` cannot be read.
  */
 int event_directories(const char *dir,
 		      int (*visit)(void *context, const char *system, const char *name),
 		      void *context);
+
+/*
+ * The possible CPUs, which index the per-CPU tables. Their numbers may have gaps. A tracing
+ * directory lists all possible CPUs, so one that comes online later has its index.
+ */
+
+struct cpu_list {
+	const int *numbers; /* ascending; not owned */
+	int count;	    /* at least 1 */
+};
+
+/** cpu_list_place - index of a CPU, 0 … count-1; -1 if it is not in the list */
+int cpu_list_place(const struct cpu_list *cpus, int cpu);
+
+/** cpu_list_highest - the highest number */
+int cpu_list_highest(const struct cpu_list *cpus);
 
 /*
  * A hash table over a fixed array of entries, each of which embeds a struct hash_link. It keeps
@@ -262,67 +291,13 @@ static inline void list_remove(struct link *link)
 	link->next->prev = link->prev;
 }
 
-/* Lists of texts that NULL ends. A list without a text is NULL. */
-
-/**
- * string_list_add - add a copy at the end, unless it is there already
- * @most: how many may be in the list
- *
- * Returns 0, -E2BIG or -ENOMEM; then the list is as before.
- */
-int string_list_add(char ***texts, const char *text, size_t most);
-
-size_t string_list_count(char *const *texts);
-bool string_list_contains(char *const *texts, const char *text);
-bool string_list_equal(char *const *a, char *const *b);
-void string_list_free(char **texts);
-
-/* Names of tasks and cgroups hold any bytes; what is printed of them is valid and does no harm. */
-
-/**
- * utf8_length - bytes of the character at @text (NUL ends it)
- *
- * Returns 1 to 4, or 0 where the bytes are no UTF-8: overlong forms, surrogates and what lies
- * above U+10FFFF are none (RFC 3629).
- */
-size_t utf8_length(const char *text);
-
-/**
- * utf8_printable - copy a text for a person's eyes
- * @ascii: the reader's locale has no UTF-8
- *
- * Control characters (C0, DEL, C1), bytes that are no UTF-8 and, with @ascii, all that is not
- * ASCII become \xNN. Cut at size - 1, never inside a character or an escape. Returns the columns
- * (characters) written.
- */
-size_t utf8_printable(char *to, size_t size, const char *text, bool ascii);
-
 /*
- * Words of a line of text with any bytes in them: blanks, newlines, backslashes and other bytes
- * that are no printable ASCII are written as a backslash and three octal digits, as in
- * /proc/mounts. An empty word is written as "-".
- */
-
-/** word_print - a word, and a blank or newline behind it */
-void word_print(FILE *stream, const char *word, char behind);
-
-/**
- * word_take - the next word of a line
- * @line: moved behind the word
- * @word: cut to size - 1, NUL behind it
- *
- * Returns false at the end of the line.
- */
-bool word_take(const char **line, char *word, size_t size);
-
-/*
- * Bytes on their way to stdout or a file. A reader who does not read must not make the program
- * deaf to a signal: a pipe or terminal is written only when it has room, and who waits for room
- * watches the stop descriptor as well.
+ * Buffered output to stdout or a file. A reader that does not read must not block a signal: a pipe
+ * or terminal is written only when it has room, and waiting for room ends with a stop.
  */
 
 #define WRITER_BUFFER	(128u << 10) /* bytes */
-#define WRITER_GRACE_MS 2000	     /* waits for room, in all, once a stop is asked for */
+#define WRITER_GRACE_MS 2000	     /* for all waits together, once a stop is asked for */
 
 struct writer;
 
@@ -339,14 +314,14 @@ void writer_free(struct writer *writer);
 /** writer_fd - where it writes */
 int writer_fd(const struct writer *writer);
 
-/** writer_attach - begin anew on another descriptor: what is queued and what failed is forgotten */
+/** writer_attach - start again on another descriptor: what is queued and what failed is forgotten */
 void writer_attach(struct writer *writer, int fd);
 
 /**
  * writer_put - queue bytes; writes when the buffer is full
  *
  * Returns 0, -EPIPE when the reader has gone, -ETIMEDOUT when it did not read within the grace
- * after a stop, or the -errno of write(2) (-ENOSPC, …). After a failure every call gives it again
+ * after a stop, or the -errno of write(2) (-ENOSPC, …). After a failure every call returns it again
  * and writes nothing more.
  */
 int writer_put(struct writer *writer, const char *text, size_t length);
@@ -354,31 +329,98 @@ int writer_put(struct writer *writer, const char *text, size_t length);
 /** writer_flush - write all that is queued; returns as writer_put() */
 int writer_flush(struct writer *writer);
 
-/* A line of text that is put together piece by piece in a fixed buffer; what is too long is cut. */
+/* NULL-terminated lists of strings. A list without a string is NULL. */
 
-#define LINE_MAX_BYTES 1024
+/**
+ * string_list_add - append a copy, unless the list contains it
+ * @most: how many strings the list may have
+ *
+ * Returns 0, -E2BIG or -ENOMEM; then the list is unchanged.
+ */
+int string_list_add(char ***texts, const char *text, size_t most);
+
+size_t string_list_count(char *const *texts);
+bool string_list_contains(char *const *texts, const char *text);
+bool string_list_equal(char *const *a, char *const *b);
+void string_list_free(char **texts);
+
+/*
+ * Text. Names of tasks, cgroups and file systems hold any bytes, so whatever prints one escapes it
+ * by the rule of its format.
+ */
+
+enum text_rule {
+	TEXT_PRINTABLE, /* a terminal: control characters and what is not UTF-8 become \xNN */
+	TEXT_ASCII,	/* the same, and all that is not ASCII */
+	TEXT_JSON,	/* inside a JSON string; what is not UTF-8 reads as \xNN */
+	TEXT_LABEL,	/* inside the value of a Prometheus label; the same */
+	TEXT_FIELD,	/* a field of a line: octal as in /proc/mounts; see text_print_field() */
+};
+
+#define TEXT_ESCAPED_MAX 8 /* bytes that one character takes at most, with the NUL */
+
+/**
+ * text_escape - copy a text by the rule of a format
+ * @size: at least TEXT_ESCAPED_MAX; the copy is cut before the first character that does not fit
+ *
+ * Returns how many bytes of @text were copied; call it again with the rest if there is any.
+ */
+size_t text_escape(char *to, size_t size, const char *text, enum text_rule rule);
+
+/** text_columns - characters of valid UTF-8, such as text_escape() writes */
+size_t text_columns(const char *text);
+
+/**
+ * utf8_length - bytes of the character at @text, 1 to 4 (a NUL counts as one)
+ *
+ * Returns 0 where it is not UTF-8: overlong forms, surrogates and what is above U+10FFFF are not
+ * (RFC 3629).
+ */
+size_t utf8_length(const char *text);
+
+/** text_print_field - print a field of a line and the character that ends it; empty is "-" */
+void text_print_field(FILE *stream, const char *field, char end);
+
+/**
+ * text_parse_field - the next field of a line, as text_print_field() wrote it
+ * @line: moved past the field
+ * @field: cut to size - 1, NUL-terminated
+ *
+ * Returns false at the end of the line.
+ */
+bool text_parse_field(const char **line, char *field, size_t size);
+
+/** text_trim - cut white space off both ends, in place; returns where the text begins now */
+char *text_trim(char *text);
+
+/** text_duration - ns for a person: "134 us", "12.8 ms", "1.2 s", rounded; returns @text */
+#define TEXT_DURATION_MAX 32
+const char *text_duration(char text[TEXT_DURATION_MAX], uint64_t ns);
+
+/* A line of text that is built piece by piece in a fixed buffer; what does not fit is cut off. */
+
+#define LINE_MAX_BYTES 4096 /* with a newline */
 
 struct line {
 	size_t used;
-	char text[LINE_MAX_BYTES];
+	char text[LINE_MAX_BYTES]; /* NUL-terminated */
 };
 
 void line_clear(struct line *line);
 void line_add(struct line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/** line_add_escaped - add a name of any bytes; it is cut between characters */
+void line_add_escaped(struct line *line, const char *text, enum text_rule rule);
+
 /** line_put - write it with a newline; 0 or -errno of the writer */
 int line_put(struct line *line, struct writer *writer);
 
-/** duration_text - ns as a person says it: "134 us", "12.8 ms", "1.2 s", rounded; returns @text */
-#define DURATION_TEXT_MAX 32
-const char *duration_text(char text[DURATION_TEXT_MAX], uint64_t ns);
-
-/* A table that was full. */
+/* How often a table was full. */
 struct overflow {
 	const char *key;  /* for programs */
 	const char *text; /* for people: "waiting events were dropped" */
 	uint64_t count;
-	bool harmless; /* most likely nothing is missing: not said without being asked */
+	bool harmless; /* most likely nothing is missing: shown only by the forms for programs */
 };
 
 #endif

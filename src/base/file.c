@@ -5,14 +5,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "allocfilt/base.h"
 
 #define FILE_FIRST_SIZE 4096
-/* Larger than any; not every file has an end. */
+/* Larger than any that we read; some files have no end. */
 #define FILE_SIZE_MAX (64 << 20)
-/* Below the kernel's limit for one write of any list; one page. */
+/* Less than a page, the kernel's limit for one write of a list. */
 #define FILE_WRITE_MAX 4000
 
 int file_path(char *buffer, const char *dir, const char *path)
@@ -40,97 +41,83 @@ static int file_open(const char *dir, const char *path, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Reads to the end into *text, which grows; *text is the caller's in every case. */
-static int read_whole(int fd, char **text, size_t *length)
-{
-	size_t size = 0;
-	ssize_t got;
-
-	*length = 0;
-	for (;;) {
-		if (*length + 1 >= size) {
-			char *larger;
-
-			if (size >= FILE_SIZE_MAX)
-				return -EFBIG;
-			larger = realloc(*text, size ? size * 2 : FILE_FIRST_SIZE);
-			if (!larger)
-				return -ENOMEM;
-			size = size ? size * 2 : FILE_FIRST_SIZE;
-			*text = larger;
-		}
-		got = read(fd, *text + *length, size - *length - 1);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -errno;
-		if (!got)
-			break;
-		*length += got;
-	}
-	(*text)[*length] = '\0';
-	return 0;
-}
-
 int file_read(const char *dir, const char *path, char **ret_text, size_t *ret_length)
 {
 	int fd = file_open(dir, path, O_RDONLY);
+	size_t size = 0, length = 0;
 	char *text = NULL;
-	size_t length;
-	int ret;
+	ssize_t got = 1;
+	int ret = 0;
 
 	if (fd < 0)
 		return fd;
-	ret = read_whole(fd, &text, &length);
+	while (!ret && got) {
+		/* Room for one byte more, and for the NUL. */
+		if (length + 1 >= size) {
+			size_t larger = size ? size * 2 : FILE_FIRST_SIZE;
+			char *grown = size < FILE_SIZE_MAX ? realloc(text, larger) : NULL;
+
+			if (!grown) {
+				ret = size < FILE_SIZE_MAX ? -ENOMEM : -EFBIG;
+				break;
+			}
+			text = grown;
+			size = larger;
+		}
+		got = read(fd, text + length, size - length - 1);
+		if (got > 0)
+			length += got;
+		else if (got < 0 && errno != EINTR)
+			ret = -errno;
+	}
 	close(fd);
 	if (ret) {
 		free(text);
 		return ret;
 	}
+	text[length] = '\0';
 	*ret_text = text;
 	if (ret_length)
 		*ret_length = length;
 	return 0;
 }
 
-/* As much of a text as goes into one write, up to the end of a line where there is one. */
-static size_t chunk_of(const char *text, size_t length)
+int file_write_all(int fd, const char *text, size_t length)
 {
-	const char *newline;
-
-	if (length <= FILE_WRITE_MAX)
-		return length;
-	newline = memrchr(text, '\n', FILE_WRITE_MAX);
-	return newline ? (size_t)(newline - text) + 1 : FILE_WRITE_MAX;
-}
-
-static int write_whole(int fd, const char *text)
-{
-	size_t left = strlen(text);
-
-	while (left) {
-		ssize_t wrote = write(fd, text, chunk_of(text, left));
+	while (length) {
+		ssize_t wrote = write(fd, text, length);
 
 		if (wrote < 0 && errno == EINTR)
 			continue;
-		if (wrote < 0)
-			return -errno;
-		if (!wrote)
-			return -EIO;
+		if (wrote <= 0)
+			return wrote ? -errno : -EIO;
 		text += wrote;
-		left -= wrote;
+		length -= wrote;
 	}
 	return 0;
 }
 
+/* In pieces that the kernel takes in one write, each of whole lines where that is possible. */
 static int open_and_write(const char *dir, const char *path, const char *text, int flags)
 {
 	int fd = file_open(dir, path, O_WRONLY | flags);
-	int ret;
+	size_t left = strlen(text);
+	int ret = 0;
 
 	if (fd < 0)
 		return fd;
-	ret = write_whole(fd, text);
+	while (left && !ret) {
+		size_t part = left;
+
+		if (part > FILE_WRITE_MAX) {
+			const char *newline = memrchr(text, '\n', FILE_WRITE_MAX);
+
+			part = newline ? (size_t)(newline - text) + 1 : FILE_WRITE_MAX;
+		}
+		ret = file_write_all(fd, text, part);
+		text += part;
+		left -= part;
+	}
 	if (close(fd) < 0 && !ret)
 		ret = -errno;
 	return ret;
@@ -146,14 +133,48 @@ int file_append(const char *dir, const char *path, const char *text)
 	return open_and_write(dir, path, text, O_APPEND);
 }
 
-char *file_read_text(const char *dir, const char *name, size_t *ret_length)
+int file_replace_begin(struct file_replacement *file, const char *dir, const char *path,
+		       mode_t mode)
 {
-	char *text;
-	int ret = file_read(dir, name, &text, ret_length);
+	const char *slash;
+	int ret = file_path(file->path, dir, path);
 
-	if (ret) {
-		errno = -ret;
-		return NULL;
-	}
-	return text;
+	if (ret)
+		return ret;
+	slash = strrchr(file->path, '/');
+	path = slash ? slash + 1 : file->path;
+	if (snprintf(file->temporary, sizeof(file->temporary), "%.*s.%s.allocfilt",
+		     (int)(path - file->path), file->path, path) >= (int)sizeof(file->temporary))
+		return -ENAMETOOLONG;
+	if (unlink(file->temporary) && errno != ENOENT)
+		return -errno;
+	file->fd =
+		open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (file->fd < 0)
+		return -errno;
+	return fchmod(file->fd, mode) ? file_replace_end(file, -errno, false) : 0;
+}
+
+int file_replace_end(struct file_replacement *file, int ret, bool sync)
+{
+	if (!ret && sync && fsync(file->fd))
+		ret = -errno;
+	/* Some file systems report a full disk only here. */
+	if (close(file->fd) && !ret)
+		ret = -errno;
+	if (!ret && rename(file->temporary, file->path))
+		ret = -errno;
+	if (ret)
+		unlink(file->temporary);
+	return ret;
+}
+
+int file_replace(const char *dir, const char *path, const char *text, size_t length, bool sync)
+{
+	struct file_replacement file;
+	int ret = file_replace_begin(&file, dir, path, 0600);
+
+	if (ret)
+		return ret;
+	return file_replace_end(&file, file_write_all(file.fd, text, length), sync);
 }

@@ -19,7 +19,7 @@ static const struct dirent *next_directory(DIR *directory)
 	return entry;
 }
 
-/* A file where a system would be is passed over. */
+/* A plain file beside the systems is skipped. */
 static int visit_system(const char *dir, const char *system,
 			int (*visit)(void *context, const char *system, const char *name),
 			void *context)
@@ -57,7 +57,7 @@ int event_directories(const char *dir,
 	return ret;
 }
 
-/* Returns the number behind "cpu", or -1 for a name that is no CPU's. */
+/* The number after "cpu", or -1 for another name. */
 static int cpu_of_name(const char *name)
 {
 	char *end;
@@ -75,52 +75,52 @@ static int by_number(const void *left, const void *right)
 	return *(const int *)left - *(const int *)right;
 }
 
-static int append_cpu(int **cpus, int count, int cpu)
-{
-	int *more = realloc(*cpus, (count + 1) * sizeof(*more));
-
-	if (!more)
-		return -ENOMEM;
-	more[count] = cpu;
-	*cpus = more;
-	return 0;
-}
-
-static int read_cpu_names(DIR *directory, int **ret_cpus)
-{
-	struct dirent *entry;
-	int count = 0;
-
-	while ((entry = readdir(directory))) {
-		int cpu = cpu_of_name(entry->d_name);
-
-		if (cpu < 0)
-			continue;
-		if (append_cpu(ret_cpus, count, cpu))
-			return -ENOMEM;
-		count++;
-	}
-	return count;
-}
-
 int cpu_directories(const char *dir, int **ret_cpus)
 {
 	char path[PATH_MAX];
+	const struct dirent *entry;
 	DIR *directory;
 	int *cpus = NULL;
-	int count;
+	int count = 0;
 
 	snprintf(path, sizeof(path), "%s/per_cpu", dir);
 	directory = opendir(path);
 	if (!directory)
 		return -errno;
-	count = read_cpu_names(directory, &cpus);
-	closedir(directory);
-	if (count <= 0) {
-		free(cpus);
-		return count;
+	while ((entry = readdir(directory))) {
+		int cpu = cpu_of_name(entry->d_name);
+		int *more;
+
+		if (cpu < 0)
+			continue;
+		more = realloc(cpus, (count + 1) * sizeof(*more));
+		if (!more) {
+			free(cpus);
+			closedir(directory);
+			return -ENOMEM;
+		}
+		cpus = more;
+		cpus[count++] = cpu;
 	}
-	qsort(cpus, count, sizeof(*cpus), by_number);
+	closedir(directory);
+	if (count)
+		qsort(cpus, count, sizeof(*cpus), by_number);
 	*ret_cpus = cpus;
 	return count;
+}
+
+int cpu_list_place(const struct cpu_list *cpus, int cpu)
+{
+	const int *found;
+
+	/* Without gaps the number is the index. */
+	if (cpu >= 0 && cpu < cpus->count && cpus->numbers[cpu] == cpu)
+		return cpu;
+	found = bsearch(&cpu, cpus->numbers, cpus->count, sizeof(cpu), by_number);
+	return found ? (int)(found - cpus->numbers) : -1;
+}
+
+int cpu_list_highest(const struct cpu_list *cpus)
+{
+	return cpus->numbers[cpus->count - 1];
 }

@@ -39,9 +39,9 @@ struct capture {
 
 static char *read_text(const struct capture *capture, const char *name)
 {
-	size_t length;
+	char *text;
 
-	return file_read_text(capture->dir, name, &length);
+	return file_read(capture->dir, name, &text, NULL) ? NULL : text;
 }
 
 static void flaw(struct capture *capture, const char *name, const char *what)
@@ -150,14 +150,14 @@ static void take_copied_files(struct capture *capture)
 static int read_layout(struct capture *capture, struct failure *failure)
 {
 	size_t length;
-	char *text = file_read_text(capture->dir, "events/header_page", &length);
-	int ret;
+	char *text;
+	int ret = file_read(capture->dir, "events/header_page", &text, &length);
 
-	if (!text)
+	if (ret)
 		return failure_set(
-			failure, EXIT_STATUS_USAGE, errno,
+			failure, EXIT_STATUS_USAGE, -ret,
 			"%s: neither a tracing directory nor a capture: events/header_page: %s",
-			capture->dir, strerror(errno));
+			capture->dir, strerror(-ret));
 	ret = page_layout_parse(&capture->source.layout, text, length, false);
 	free(text);
 	if (ret)

@@ -211,11 +211,11 @@ int capture_put(struct capture_writer *writer, const char *name, const char *tex
 int capture_copy(struct capture_writer *writer, const char *from_dir, const char *name)
 {
 	size_t length;
-	char *text = file_read_text(from_dir, name, &length);
-	int ret;
+	char *text;
+	int ret = file_read(from_dir, name, &text, &length);
 
-	if (!text)
-		return -errno;
+	if (ret)
+		return ret;
 	ret = capture_put(writer, name, text, length);
 	free(text);
 	return ret;

@@ -209,7 +209,7 @@ static void tell_held_back(struct journal *journal)
 	struct held *held = &journal->held;
 	uint64_t seconds = (journal->now - held->since + 500000000) / 1000000000;
 	char message[JOURNAL_MESSAGE_MAX + 128];
-	char time[DURATION_TEXT_MAX];
+	char time[TEXT_DURATION_MAX];
 	struct journal_entry *entry;
 
 	if (!held->count)
@@ -219,7 +219,7 @@ static void tell_held_back(struct journal *journal)
 		 "%" PRIu64 " more stall%s in the last %" PRIu64
 		 " s, of %s in all, held back; the worst: %s",
 		 held->count, held->count == 1 ? "" : "s", seconds ? seconds : 1,
-		 duration_text(time, held->total), held->message);
+		 text_duration(time, held->total), held->message);
 	journal_entry_text(entry, "MESSAGE", message);
 	journal_entry_number(entry, "ALLOCFILT_HELD_BACK", held->count);
 	journal_entry_number(entry, "ALLOCFILT_HELD_BACK_USEC", held->total / 1000);

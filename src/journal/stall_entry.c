@@ -61,12 +61,12 @@ static void add_part(struct line *line, const struct stall *stall, struct resolv
 	const struct stall_shrinker *shrinker =
 		part->which == PART_SLAB ? top_shrinker(stall, group) : NULL;
 	char name[2 * STALL_FUNCTION_MAX] = "";
-	char time[DURATION_TEXT_MAX];
+	char time[TEXT_DURATION_MAX];
 
 	if (shrinker)
 		resolver_shrinker(resolver, shrinker->shrinker, shrinker->callback, name,
 				  sizeof(name));
-	duration_text(time, shrinker ? shrinker->ns : part->ns);
+	text_duration(time, shrinker ? shrinker->ns : part->ns);
 	line_add(line, "%s%s%s %s", phase_part_names[part->which].title, *name ? " " : "", name,
 		 time);
 }
@@ -93,9 +93,9 @@ static void add_parts(struct line *line, const struct stall *stall, struct resol
 static void add_phase(struct line *line, const struct stall *stall, struct resolver *resolver,
 		      const struct share *phase)
 {
-	char time[DURATION_TEXT_MAX];
+	char time[TEXT_DURATION_MAX];
 
-	line_add(line, "%s %s", phase_title(phase->which), duration_text(time, phase->ns));
+	line_add(line, "%s %s", phase_title(phase->which), text_duration(time, phase->ns));
 	if (phases_is_reclaim(phase->which))
 		add_parts(line, stall, resolver, phase->which, phase->ns);
 }
@@ -106,7 +106,7 @@ static void add_phases(struct line *line, const struct stall *stall, struct reso
 	uint64_t least = phases_total(&stall->phases) / PHASE_SHARE;
 	uint64_t rest = phases_group(&stall->phases, PHASE_REST);
 	struct share phases[PHASE_GROUPS];
-	char time[DURATION_TEXT_MAX];
+	char time[TEXT_DURATION_MAX];
 	size_t count = 0;
 
 	for (int group = 0; group < PHASE_REST; group++) {
@@ -122,7 +122,7 @@ static void add_phases(struct line *line, const struct stall *stall, struct reso
 	if (!count)
 		line_add(line, ": no slow reclaim or compaction inside");
 	else if (rest > phases[0].ns)
-		line_add(line, ", rest %s", duration_text(time, rest));
+		line_add(line, ", rest %s", text_duration(time, rest));
 }
 
 static void add_request(struct line *line, const struct stall *stall)
@@ -164,16 +164,16 @@ void journal_stall_message(char message[JOURNAL_MESSAGE_MAX], const struct named
 			   struct resolver *resolver)
 {
 	const struct stall *stall = named->stall;
-	char time[DURATION_TEXT_MAX];
+	char time[TEXT_DURATION_MAX];
 	struct line line;
 
 	line_clear(&line);
 	journal_stall_who(&line, named);
 	line_add(&line, ": %s stalled %s", what(named),
-		 duration_text(time, stall->end - stall->start));
+		 text_duration(time, stall->end - stall->start));
 	add_phases(&line, stall, resolver);
 	add_request(&line, stall);
-	utf8_printable(message, JOURNAL_MESSAGE_MAX, line.text, false);
+	text_escape(message, JOURNAL_MESSAGE_MAX, line.text, TEXT_PRINTABLE);
 }
 
 /* ---- the fields ---- */

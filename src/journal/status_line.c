@@ -23,12 +23,12 @@ uint64_t status_lost(const struct summary_view *view, uint64_t *ret_times)
 
 static void add_longest(struct line *line, const struct named_stall *longest)
 {
-	char time[DURATION_TEXT_MAX];
+	char time[TEXT_DURATION_MAX];
 
 	if (!longest)
 		return;
 	line_add(line, ", worst %s (",
-		 duration_text(time, longest->stall->end - longest->stall->start));
+		 text_duration(time, longest->stall->end - longest->stall->start));
 	journal_stall_who(line, longest);
 	line_add(line, ")");
 }
@@ -47,6 +47,6 @@ size_t status_line(char *text, size_t size, const struct summary_view *view)
 	if (times)
 		line_add(&line, " and %" PRIu64 " time%s nobody knows how many", times,
 			 times == 1 ? "" : "s");
-	utf8_printable(text, size, line.text, false);
+	text_escape(text, size, line.text, TEXT_PRINTABLE);
 	return strlen(text);
 }

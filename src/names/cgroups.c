@@ -131,9 +131,9 @@ static void look_up_saved(const struct cgroups *cgroups, uint64_t id, char known
 	while (fgets(line, sizeof(line), cgroups->saved)) {
 		const char *at = line;
 
-		if (!word_take(&at, word, sizeof(word)) || strtoull(word, NULL, 10) != id)
+		if (!text_parse_field(&at, word, sizeof(word)) || strtoull(word, NULL, 10) != id)
 			continue;
-		if (word_take(&at, word, sizeof(word)))
+		if (text_parse_field(&at, word, sizeof(word)))
 			set_path(known, word);
 		break;
 	}
@@ -231,7 +231,7 @@ static int print_one(const char *path, const struct stat *status, int type, stru
 		return 1;
 	fprintf(printing.stream, "%" PRIu64 " ", (uint64_t)status->st_ino);
 	path += printing.mount_length;
-	word_print(printing.stream, *path ? path : "/", '\n');
+	text_print_field(printing.stream, *path ? path : "/", '\n');
 	return 0;
 }
 

@@ -185,15 +185,15 @@ static void read_saved_line(struct who *who, const char *line)
 	char number[16];
 	char kind[4];
 
-	if (!word_take(&line, number, sizeof(number)))
+	if (!text_parse_field(&line, number, sizeof(number)))
 		return;
 	task.pid = atoi(number);
-	if (task.pid <= 0 || !word_take(&line, number, sizeof(number)))
+	if (task.pid <= 0 || !text_parse_field(&line, number, sizeof(number)))
 		return;
 	task.tgid = atoi(number);
-	if (!word_take(&line, kind, sizeof(kind)) ||
-	    !word_take(&line, task.process, sizeof(task.process)) ||
-	    !word_take(&line, task.cgroup, sizeof(task.cgroup)))
+	if (!text_parse_field(&line, kind, sizeof(kind)) ||
+	    !text_parse_field(&line, task.process, sizeof(task.process)) ||
+	    !text_parse_field(&line, task.cgroup, sizeof(task.cgroup)))
 		return;
 	task.kernel_thread = !strcmp(kind, "k");
 	add(who, &task, 1);
@@ -283,6 +283,6 @@ void who_print(FILE *stream, const struct task_info *task)
 	if (!task->tgid)
 		return;
 	fprintf(stream, "%d %d %c ", task->pid, task->tgid, task->kernel_thread ? 'k' : '-');
-	word_print(stream, task->process, ' ');
-	word_print(stream, task->cgroup, '\n');
+	text_print_field(stream, task->process, ' ');
+	text_print_field(stream, task->cgroup, '\n');
 }

@@ -40,51 +40,17 @@ void exposition_family(struct exposition *exposition, const char *name, const ch
 	put_comment(exposition, "TYPE", type);
 }
 
-/* One character as it stands in a label's value; returns the bytes that were taken. */
-static size_t escape(const char *value, char text[8])
+void exposition_label(struct line *labels, const char *name, const char *value)
 {
-	size_t length = utf8_length(value);
-
-	if (*value == '\\' || *value == '"')
-		snprintf(text, 8, "\\%c", *value);
-	else if (*value == '\n')
-		snprintf(text, 8, "\\n");
-	else if (length)
-		snprintf(text, 8, "%.*s", (int)length, value);
-	else
-		snprintf(text, 8, "\\\\x%02x", (unsigned char)*value);
-	return length ? length : 1;
-}
-
-static bool append(struct exposition_labels *labels, const char *text, size_t kept_free)
-{
-	size_t length = strlen(text);
-
-	if (labels->used + length + kept_free >= sizeof(labels->text))
-		return false;
-	memcpy(labels->text + labels->used, text, length + 1);
-	labels->used += length;
-	return true;
-}
-
-void exposition_label(struct exposition_labels *labels, const char *name, const char *value)
-{
-	char begin[64];
-	char character[8];
-
-	snprintf(begin, sizeof(begin), "%s%s=\"", labels->used ? "," : "", name);
-	if (!*value || !append(labels, begin, 1))
+	if (!*value)
 		return;
-	while (*value) {
-		value += escape(value, character);
-		if (!append(labels, character, 1))
-			break;
-	}
-	append(labels, "\"", 0);
+	line_add(labels, "%s%s=\"", labels->used ? "," : "", name);
+	line_add_escaped(labels, value, TEXT_LABEL);
+	line_add(labels, "\"");
 }
 
 /* FNV-1a of 64 bits. Where two different texts had one key, their series would be added up. */
-uint64_t exposition_labels_key(const struct exposition_labels *labels)
+uint64_t exposition_labels_key(const struct line *labels)
 {
 	uint64_t key = 0xcbf29ce484222325;
 
@@ -94,8 +60,7 @@ uint64_t exposition_labels_key(const struct exposition_labels *labels)
 }
 
 /* @le: a bucket's edge; NULL: no bucket */
-static void put_labels(struct exposition *exposition, const struct exposition_labels *labels,
-		       const char *le)
+static void put_labels(struct exposition *exposition, const struct line *labels, const char *le)
 {
 	bool any = labels && labels->used;
 
@@ -112,8 +77,8 @@ static void put_labels(struct exposition *exposition, const struct exposition_la
 	put(exposition, "}");
 }
 
-static void put_sample(struct exposition *exposition, const char *suffix,
-		       const struct exposition_labels *labels, const char *le, const char *value)
+static void put_sample(struct exposition *exposition, const char *suffix, const struct line *labels,
+		       const char *le, const char *value)
 {
 	put(exposition, exposition->family);
 	put(exposition, suffix);
@@ -141,8 +106,8 @@ static void seconds_text(char text[NUMBER_MAX], uint64_t ns)
 	text[length] = '\0';
 }
 
-static void put_count(struct exposition *exposition, const char *suffix,
-		      const struct exposition_labels *labels, const char *le, uint64_t count)
+static void put_count(struct exposition *exposition, const char *suffix, const struct line *labels,
+		      const char *le, uint64_t count)
 {
 	char text[NUMBER_MAX];
 
@@ -150,14 +115,12 @@ static void put_count(struct exposition *exposition, const char *suffix,
 	put_sample(exposition, suffix, labels, le, text);
 }
 
-void exposition_number(struct exposition *exposition, const struct exposition_labels *labels,
-		       uint64_t number)
+void exposition_number(struct exposition *exposition, const struct line *labels, uint64_t number)
 {
 	put_count(exposition, "", labels, NULL, number);
 }
 
-void exposition_seconds(struct exposition *exposition, const struct exposition_labels *labels,
-			uint64_t ns)
+void exposition_seconds(struct exposition *exposition, const struct line *labels, uint64_t ns)
 {
 	char text[NUMBER_MAX];
 
@@ -165,7 +128,7 @@ void exposition_seconds(struct exposition *exposition, const struct exposition_l
 	put_sample(exposition, "", labels, NULL, text);
 }
 
-void exposition_histogram(struct exposition *exposition, const struct exposition_labels *labels,
+void exposition_histogram(struct exposition *exposition, const struct line *labels,
 			  const struct histogram *histogram)
 {
 	uint64_t count = 0;

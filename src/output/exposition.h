@@ -16,18 +16,10 @@
  * together, behind its HELP and TYPE, and no two of them have the same labels; or all is refused.
  */
 
-#define EXPOSITION_LABELS_MAX 1024 /* bytes, with the NUL */
-
 struct exposition {
 	struct writer *writer;
 	const char *family;
 	int failed; /* -errno of the writer */
-};
-
-/* What stands between the braces; all zeros: none yet. */
-struct exposition_labels {
-	size_t used;
-	char text[EXPOSITION_LABELS_MAX];
 };
 
 void exposition_init(struct exposition *exposition, struct writer *writer);
@@ -42,22 +34,18 @@ void exposition_family(struct exposition *exposition, const char *name, const ch
 		       const char *help);
 
 /**
- * exposition_label - one label more
- * @value: any bytes: what is no UTF-8 becomes \xNN; empty: no label, which is the same
- *
- * A value that does not fit is cut, never inside a character.
+ * exposition_label - add a label to those between the braces
+ * @value: any bytes; empty: no label, which is the same. A line has room for the longest labels.
  */
-void exposition_label(struct exposition_labels *labels, const char *name, const char *value);
+void exposition_label(struct line *labels, const char *name, const char *value);
 
 /** exposition_labels_key - of labels as they are written: equal ones have equal keys; never 0 */
-uint64_t exposition_labels_key(const struct exposition_labels *labels);
+uint64_t exposition_labels_key(const struct line *labels);
 
 /* Samples; @labels: NULL for none. */
-void exposition_number(struct exposition *exposition, const struct exposition_labels *labels,
-		       uint64_t number);
-void exposition_seconds(struct exposition *exposition, const struct exposition_labels *labels,
-			uint64_t ns);
-void exposition_histogram(struct exposition *exposition, const struct exposition_labels *labels,
+void exposition_number(struct exposition *exposition, const struct line *labels, uint64_t number);
+void exposition_seconds(struct exposition *exposition, const struct line *labels, uint64_t ns);
+void exposition_histogram(struct exposition *exposition, const struct line *labels,
 			  const struct histogram *histogram);
 
 #endif

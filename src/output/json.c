@@ -48,34 +48,6 @@ void json_close(struct json *json, char bracket)
 	json->comma = true;
 }
 
-/* How many bytes from here on can stand as they are. */
-static size_t plain_length(const char *text)
-{
-	size_t length = 0;
-
-	for (;;) {
-		unsigned char c = (unsigned char)text[length];
-		size_t character = utf8_length(text + length);
-
-		if (c < 0x20 || c == '"' || c == '\\' || !character)
-			return length;
-		length += character;
-	}
-}
-
-static void put_escape(struct json *json, unsigned char c)
-{
-	char escape[8];
-
-	if (c == '"' || c == '\\')
-		snprintf(escape, sizeof(escape), "\\%c", c);
-	else if (c < 0x20)
-		snprintf(escape, sizeof(escape), "\\u%04x", c);
-	else
-		snprintf(escape, sizeof(escape), "\\\\x%02x", c);
-	put(json, escape, strlen(escape));
-}
-
 void json_string(struct json *json, const char *key, const char *text)
 {
 	if (!text) {
@@ -85,12 +57,10 @@ void json_string(struct json *json, const char *key, const char *text)
 	begin(json, key);
 	put(json, "\"", 1);
 	while (*text) {
-		size_t length = plain_length(text);
+		char escaped[256];
 
-		put(json, text, length);
-		text += length;
-		if (*text)
-			put_escape(json, (unsigned char)*text++);
+		text += text_escape(escaped, sizeof(escaped), text, TEXT_JSON);
+		put(json, escaped, strlen(escaped));
 	}
 	put(json, "\"", 1);
 }

@@ -11,8 +11,8 @@
 _Static_assert(SHRINKER_NAMES_MAX <= SERIES_MAX, "a key for each");
 
 /* An address that no symbol names is not told: it would give away where the kernel lies. */
-static void label_symbol(const struct summary_view *view, struct exposition_labels *labels,
-			 const char *name, uint64_t address)
+static void label_symbol(const struct summary_view *view, struct line *labels, const char *name,
+			 uint64_t address)
 {
 	char text[STALL_FUNCTION_MAX] = "";
 
@@ -20,7 +20,7 @@ static void label_symbol(const struct summary_view *view, struct exposition_labe
 	exposition_label(labels, name, strncmp(text, "0x", 2) ? text : "unknown");
 }
 
-static void label_cpu(struct exposition_labels *labels, int cpu)
+static void label_cpu(struct line *labels, int cpu)
 {
 	char text[16];
 
@@ -39,7 +39,7 @@ static bool is_first(const uint64_t *keys, size_t place)
 
 static void put_info(struct exposition *exposition, const struct summary_view *view)
 {
-	struct exposition_labels labels = { .used = 0 };
+	struct line labels = { .used = 0 };
 
 	exposition_label(&labels, "version", ALLOCFILT_VERSION);
 	exposition_family(exposition, "allocfilt_build_info", "gauge",
@@ -51,8 +51,7 @@ static void put_info(struct exposition *exposition, const struct summary_view *v
 }
 
 static void label_outermost(const struct summary_view *view,
-			    const struct summary_outermost *outermost,
-			    struct exposition_labels *labels)
+			    const struct summary_outermost *outermost, struct line *labels)
 {
 	const char *title = catalog_role_title(outermost->role);
 
@@ -69,7 +68,7 @@ static void put_outermost(struct exposition *exposition, const struct summary_vi
 	const struct summary_outermost *outermost = stalls->outermost;
 	size_t count = stalls->nr_outermost;
 	uint64_t keys[SUMMARY_OUTERMOST_MAX + 1];
-	struct exposition_labels labels;
+	struct line labels;
 
 	for (size_t i = 0; i < count; i++) {
 		label_outermost(view, &outermost[i], &labels);
@@ -107,7 +106,7 @@ static void put_phases(struct exposition *exposition, const struct phases *phase
 		int parts = phases_is_reclaim(group) ? PHASE_PARTS : PART_OWN + 1;
 
 		for (int part = 0; part < parts; part++) {
-			struct exposition_labels labels = { .used = 0 };
+			struct line labels = { .used = 0 };
 
 			exposition_label(&labels, "group", phase_group_names[group].key);
 			exposition_label(&labels, "part", phase_part_names[part].key);
@@ -132,7 +131,7 @@ struct totals {
 	size_t count;
 	const struct shrinker_total *(*of)(const struct totals *totals, size_t place);
 	/* false: nothing to show */
-	bool (*label)(const struct totals *totals, size_t place, struct exposition_labels *labels);
+	bool (*label)(const struct totals *totals, size_t place, struct line *labels);
 	uint64_t keys[SERIES_MAX]; /* of their labels, 0 for what is not shown */
 };
 
@@ -152,8 +151,7 @@ static const struct shrinker_total *of_shrinker(const struct totals *totals, siz
 	return &all[place];
 }
 
-static bool label_shrinker(const struct totals *totals, size_t place,
-			   struct exposition_labels *labels)
+static bool label_shrinker(const struct totals *totals, size_t place, struct line *labels)
 {
 	label_symbol(totals->view, labels, "shrinker", of_shrinker(totals, place)->callback);
 	return true;
@@ -164,8 +162,7 @@ static const struct shrinker_total *of_superblock(const struct totals *totals, s
 	return shrinkers_of_superblock(totals->view->shrinkers, (int)place);
 }
 
-static bool label_superblock(const struct totals *totals, size_t place,
-			     struct exposition_labels *labels)
+static bool label_superblock(const struct totals *totals, size_t place, struct line *labels)
 {
 	struct superblock_name parts;
 	char device[24];
@@ -183,7 +180,7 @@ static bool label_superblock(const struct totals *totals, size_t place,
 static void make_keys(struct totals *totals)
 {
 	for (size_t i = 0; i < totals->count; i++) {
-		struct exposition_labels labels = { .used = 0 };
+		struct line labels = { .used = 0 };
 		bool shown = totals->label(totals, i, &labels);
 
 		totals->keys[i] = shown ? exposition_labels_key(&labels) : 0;
@@ -211,7 +208,7 @@ static void put_total(struct exposition *exposition, const struct totals *totals
 		      enum totals_what what)
 {
 	struct shrinker_total sum = sum_of(totals, place);
-	struct exposition_labels labels = { .used = 0 };
+	struct line labels = { .used = 0 };
 
 	totals->label(totals, place, &labels);
 	if (what == TOTALS_RUNS)
@@ -279,7 +276,7 @@ static void put_lost(struct exposition *exposition, const struct summary_view *v
 			  "Records that the kernel's ring buffer of a CPU had no room for.");
 	for (int i = 0; i < view->cpus.count; i++) {
 		int cpu = view->cpus.numbers[i];
-		struct exposition_labels labels = { .used = 0 };
+		struct line labels = { .used = 0 };
 		uint64_t unknown;
 
 		label_cpu(&labels, cpu);
@@ -293,7 +290,7 @@ static void put_unknown_losses(struct exposition *exposition, const struct summa
 			  "Times that records of a CPU were lost and nothing tells how many.");
 	for (int i = 0; i < view->cpus.count; i++) {
 		int cpu = view->cpus.numbers[i];
-		struct exposition_labels labels = { .used = 0 };
+		struct line labels = { .used = 0 };
 		uint64_t unknown;
 
 		losses_of(view->losses, cpu, &unknown);
@@ -307,7 +304,7 @@ static void put_overflows(struct exposition *exposition, const struct summary_vi
 	exposition_family(exposition, "allocfilt_table_overflows_total", "counter",
 			  "What found no place in a table of allocfilt, or lost it.");
 	for (size_t i = 0; i < view->nr_overflows; i++) {
-		struct exposition_labels labels = { .used = 0 };
+		struct line labels = { .used = 0 };
 
 		exposition_label(&labels, "table", view->overflows[i].key);
 		exposition_number(exposition, &labels, view->overflows[i].count);

@@ -69,21 +69,18 @@ static bool shares_callback(const struct stall_shrinker *shrinkers, size_t count
 	return false;
 }
 
-static void name_shrinker(struct row *row, const struct terminal *terminal,
-			  struct resolver *resolver, const struct stall_shrinker *shrinkers,
-			  size_t count, size_t which)
+static void name_shrinker(struct row *row, struct resolver *resolver,
+			  const struct stall_shrinker *shrinkers, size_t count, size_t which)
 {
-	char name[NAME_BYTES / 2];
-	char text[NAME_BYTES];
+	char name[sizeof(row->title)];
 
 	resolver_shrinker(resolver, shrinkers[which].shrinker, shrinkers[which].callback, name,
 			  sizeof(name));
-	utf8_printable(text, sizeof(text), name, terminal->ascii);
-	if (shares_callback(shrinkers, count, which) && !strchr(text, '['))
-		snprintf(row->title, sizeof(row->title), "%.100s 0x%" PRIx64, text,
+	if (shares_callback(shrinkers, count, which) && !strchr(name, '['))
+		snprintf(row->title, sizeof(row->title), "%.100s 0x%" PRIx64, name,
 			 shrinkers[which].shrinker);
 	else
-		snprintf(row->title, sizeof(row->title), "%.150s", text);
+		snprintf(row->title, sizeof(row->title), "%.150s", name);
 }
 
 static bool has_label(struct resolver *resolver, const struct stall_shrinker *shrinker)
@@ -110,9 +107,8 @@ static void add_other_shrinkers(struct rows *rows, uint64_t ns, size_t count)
 }
 
 /* However little it was: which file system cost most is what people come for. */
-static void add_shrinkers(struct rows *rows, const struct terminal *terminal,
-			  struct resolver *resolver, enum phase_group group, uint64_t whole,
-			  const struct stall_shrinker *shrinkers, size_t count)
+static void add_shrinkers(struct rows *rows, struct resolver *resolver, enum phase_group group,
+			  uint64_t whole, const struct stall_shrinker *shrinkers, size_t count)
 {
 	size_t largest = largest_in(resolver, group, false, shrinkers, count);
 	size_t superblock = largest_in(resolver, group, true, shrinkers, count);
@@ -125,8 +121,8 @@ static void add_shrinkers(struct rows *rows, const struct terminal *terminal,
 			continue;
 		if (i == largest || i == superblock ||
 		    (shrinkers[i].ns >= whole / ROW_SHARE && shown < ROW_SHRINKERS)) {
-			name_shrinker(add_row(rows, 2, shrinkers[i].ns), terminal, resolver,
-				      shrinkers, count, i);
+			name_shrinker(add_row(rows, 2, shrinkers[i].ns), resolver, shrinkers, count,
+				      i);
 			shown++;
 		} else {
 			others += shrinkers[i].ns;
@@ -136,9 +132,8 @@ static void add_shrinkers(struct rows *rows, const struct terminal *terminal,
 	add_other_shrinkers(rows, others, nr_others);
 }
 
-static void add_parts(struct rows *rows, const struct terminal *terminal, struct resolver *resolver,
-		      const struct phases *phases, enum phase_group group,
-		      const struct stall_shrinker *shrinkers, size_t count)
+static void add_parts(struct rows *rows, struct resolver *resolver, const struct phases *phases,
+		      enum phase_group group, const struct stall_shrinker *shrinkers, size_t count)
 {
 	enum phase_group worst_group;
 	enum phase_part worst_part;
@@ -153,14 +148,13 @@ static void add_parts(struct rows *rows, const struct terminal *terminal, struct
 		row->worst = worst_group == group && (int)worst_part == part;
 		snprintf(row->title, sizeof(row->title), "%s", phase_part_names[part].title);
 		if (part == PART_SLAB)
-			add_shrinkers(rows, terminal, resolver, group, phases_total(phases),
-				      shrinkers, count);
+			add_shrinkers(rows, resolver, group, phases_total(phases), shrinkers,
+				      count);
 	}
 }
 
-static void add_group(struct rows *rows, const struct terminal *terminal, struct resolver *resolver,
-		      const struct phases *phases, enum phase_group group,
-		      const struct stall_shrinker *shrinkers, size_t count)
+static void add_group(struct rows *rows, struct resolver *resolver, const struct phases *phases,
+		      enum phase_group group, const struct stall_shrinker *shrinkers, size_t count)
 {
 	uint64_t ns = phases_group(phases, group);
 	struct row *row;
@@ -170,7 +164,7 @@ static void add_group(struct rows *rows, const struct terminal *terminal, struct
 	row = add_row(rows, 0, ns);
 	snprintf(row->title, sizeof(row->title), "%s", phase_group_names[group].title);
 	if (phases_is_reclaim(group))
-		add_parts(rows, terminal, resolver, phases, group, shrinkers, count);
+		add_parts(rows, resolver, phases, group, shrinkers, count);
 }
 
 /* Does another row of this level follow, below the same row of the level above? */
@@ -202,7 +196,8 @@ static int put_row(struct writer *writer, const struct terminal *terminal, const
 
 	line_clear(&line);
 	draw(&line, terminal->box ? &boxes : &ascii, rows, which);
-	columns = utf8_printable(text, sizeof(text), row->title, terminal->ascii);
+	text_escape(text, sizeof(text), row->title, terminal->names);
+	columns = text_columns(text);
 	line_add(&line, "%s%s%s", row->worst && terminal->colour ? RED : "", text,
 		 row->worst && terminal->colour ? PLAIN : "");
 	line_add(&line, "%*s",
@@ -222,7 +217,7 @@ int stall_text_phases(struct writer *writer, const struct terminal *terminal,
 	int ret = 0;
 
 	for (int group = 0; group < PHASE_GROUPS; group++)
-		add_group(&rows, terminal, resolver, phases, group, shrinkers, nr_shrinkers);
+		add_group(&rows, resolver, phases, group, shrinkers, nr_shrinkers);
 	for (size_t i = 0; !ret && i < rows.count; i++)
 		ret = put_row(writer, terminal, &rows, i, whole);
 	return ret;
@@ -232,21 +227,21 @@ static void add_who(struct line *line, const struct terminal *terminal,
 		    const struct named_stall *named)
 {
 	const struct task_info *who = named->who;
-	char name[NAME_BYTES];
 
-	utf8_printable(name, sizeof(name), named->name, terminal->ascii);
-	line_add(line, "%s%s-%d%s", terminal->colour ? BOLD : "", name, named->stall->pid,
-		 terminal->colour ? PLAIN : "");
+	line_add(line, "%s", terminal->colour ? BOLD : "");
+	line_add_escaped(line, named->name, terminal->names);
+	line_add(line, "-%d%s", named->stall->pid, terminal->colour ? PLAIN : "");
 	if (named->interrupt)
 		line_add(line, " (interrupt)");
 	if (*who->process && who->tgid != named->stall->pid) {
-		utf8_printable(name, sizeof(name), who->process, terminal->ascii);
-		line_add(line, " of %s-%d", name, who->tgid);
+		line_add(line, " of ");
+		line_add_escaped(line, who->process, terminal->names);
+		line_add(line, "-%d", who->tgid);
 	}
 	if (*who->cgroup) {
-		utf8_printable(name, sizeof(name), who->cgroup, terminal->ascii);
-		line_add(line, " %s%s%s", terminal->colour ? DIM : "", name,
-			 terminal->colour ? PLAIN : "");
+		line_add(line, " %s", terminal->colour ? DIM : "");
+		line_add_escaped(line, who->cgroup, terminal->names);
+		line_add(line, "%s", terminal->colour ? PLAIN : "");
 	}
 }
 
@@ -254,10 +249,9 @@ static void add_what(struct line *line, const struct terminal *terminal,
 		     const struct named_stall *named)
 {
 	const struct stall *stall = named->stall;
-	char text[NAME_BYTES];
 
-	utf8_printable(text, sizeof(text), named->function, terminal->ascii);
-	line_add(line, "  %s", text);
+	line_add(line, "  ");
+	line_add_escaped(line, named->function, terminal->names);
 	if (stall->order >= 0)
 		line_add(line, "  order %d", stall->order);
 	if (*stall->gfp_names)
@@ -267,8 +261,8 @@ static void add_what(struct line *line, const struct terminal *terminal,
 	if (*stall->compaction)
 		line_add(line, "  compaction %s", stall->compaction);
 	if (*named->memcg) {
-		utf8_printable(text, sizeof(text), named->memcg, terminal->ascii);
-		line_add(line, "  from %s", text);
+		line_add(line, "  from ");
+		line_add_escaped(line, named->memcg, terminal->names);
 	}
 	if (stall->depth > 0)
 		line_add(line, "  (part of something longer that was not recorded)");

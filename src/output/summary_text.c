@@ -9,8 +9,7 @@
 #include "output/shrinker_lines.h"
 #include "output/stall_text.h"
 
-#define STARS	   40 /* columns of the histogram's bar, as bcc has it */
-#define NAME_BYTES (4 * TASK_CGROUP_MAX)
+#define STARS 40 /* columns of the histogram's bar, as bcc has it */
 
 /* The summary is in ASCII but for names: it goes to files and terminals alike. */
 static const struct terminal plain;
@@ -161,21 +160,19 @@ static int put_longest(struct writer *writer, const struct summary_view *view)
 
 static int put_waiter(struct writer *writer, const struct summary_waiter *waiter)
 {
-	char name[NAME_BYTES];
-	char pid[16] = "";
 	struct line line;
 	const struct latency *latency = &waiter->latency;
 	uint64_t p99 = latency_percentile(latency, 99);
 
-	if (waiter->pid)
-		snprintf(pid, sizeof(pid), "-%d", waiter->pid);
-	utf8_printable(name, sizeof(name), waiter->name, false);
 	line_clear(&line);
-	line_add(&line, "%8" PRIu64 " %12" PRIu64 ".%03u %9" PRIu64 ".%03u %9" PRIu64 ".%03u  %s%s",
+	line_add(&line, "%8" PRIu64 " %12" PRIu64 ".%03u %9" PRIu64 ".%03u %9" PRIu64 ".%03u  ",
 		 latency->count, latency->total / 1000000,
 		 (unsigned int)(latency->total / 1000 % 1000), p99 / 1000000,
 		 (unsigned int)(p99 / 1000 % 1000), latency->max / 1000000,
-		 (unsigned int)(latency->max / 1000 % 1000), name, pid);
+		 (unsigned int)(latency->max / 1000 % 1000));
+	line_add_escaped(&line, waiter->name, TEXT_PRINTABLE);
+	if (waiter->pid)
+		line_add(&line, "-%d", waiter->pid);
 	return line_put(&line, writer);
 }
 

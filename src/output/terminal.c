@@ -40,5 +40,5 @@ void terminal_look(struct terminal *terminal, int fd)
 		return;
 	terminal->colour = !is_dumb() && !is_set("NO_COLOR");
 	terminal->box = !is_dumb() && locale_has_utf8();
-	terminal->ascii = !locale_has_utf8();
+	terminal->names = locale_has_utf8() ? TEXT_PRINTABLE : TEXT_ASCII;
 }

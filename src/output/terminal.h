@@ -4,11 +4,13 @@
 
 #include <stdbool.h>
 
+#include "allocfilt/base.h"
+
 /* What may be written to a descriptor for a person to read. */
 struct terminal {
 	bool colour; /* SGR sequences */
 	bool box;    /* box drawing characters */
-	bool ascii;  /* names in ASCII only */
+	enum text_rule names;
 };
 
 /**

@@ -354,12 +354,13 @@ int decode_read_format(struct decode *decode, int event, int id, const char *sys
 {
 	char path[NAME_MAX * 2 + 32];
 	size_t length;
-	char *text;
+	char *text = NULL;
 	int ret;
 
 	snprintf(path, sizeof(path), "events/%s/%s/format", system, name);
-	text = file_read_text(decode->source->dir, path, &length);
-	ret = text ? decode_add_format(decode, event, id, system, text, length) : -errno;
+	ret = file_read(decode->source->dir, path, &text, &length);
+	if (!ret)
+		ret = decode_add_format(decode, event, id, system, text, length);
 	free(text);
 	return ret;
 }

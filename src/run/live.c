@@ -108,11 +108,12 @@ static int start_session(struct live *live)
 static int read_layout(struct live *live)
 {
 	size_t length;
-	char *text = file_read_text(live->kernel->dir, "events/header_page", &length);
-	int ret = text ? page_layout_parse(&live->source.layout, text, length,
-					   __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) :
-			 -errno;
+	char *text = NULL;
+	int ret = file_read(live->kernel->dir, "events/header_page", &text, &length);
 
+	if (!ret)
+		ret = page_layout_parse(&live->source.layout, text, length,
+					__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
 	free(text);
 	if (ret)
 		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret,

@@ -235,12 +235,11 @@ static int put_description(struct recorder *recorder, const struct cpu_buffers *
  */
 static int put_mounts(struct recorder *recorder)
 {
-	size_t length;
-	char *now = file_read_text("/proc/self", "mountinfo", &length);
+	char *now;
 	struct text text;
 	int ret;
 
-	if (!now)
+	if (file_read("/proc/self", "mountinfo", &now, NULL))
 		return 0;
 	ret = text_open(&text);
 	if (!ret) {
@@ -369,11 +368,12 @@ int recorder_drain_rest(struct recorder *recorder, const struct cpu_buffers *buf
 
 void recorder_note_names(struct recorder *recorder, uint64_t now)
 {
-	size_t length;
-	char *text = file_read_text(recorder->kernel->dir, "saved_cmdlines", &length);
-	const char *line = text;
+	char *text = NULL;
+	const char *line;
 
 	recorder->now = now;
+	file_read(recorder->kernel->dir, "saved_cmdlines", &text, NULL);
+	line = text;
 	while (line && *line) {
 		if (isdigit((unsigned char)*line)) {
 			names_see(recorder->names, atoi(line), now);

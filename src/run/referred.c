@@ -132,10 +132,10 @@ static void add_format(struct reading *reading, const char *dir, int event, int 
 	char *text;
 
 	snprintf(path, sizeof(path), "events/%s/%s/format", system, name);
-	text = file_read_text(dir, path, &length);
-	if (text)
+	if (!file_read(dir, path, &text, &length)) {
 		decode_add_format(reading->decode, event, id, system, text, length);
-	free(text);
+		free(text);
+	}
 }
 
 static int prepare(struct reading *reading, const struct capture *capture, const struct plan *plan)

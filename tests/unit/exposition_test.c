@@ -14,77 +14,20 @@
 #include "output/exposition.h"
 #include "written_text.h"
 
-static void label_is(const char *value, const char *expected)
-{
-	struct exposition_labels labels = { .used = 0 };
-
-	exposition_label(&labels, "a", value);
-	assert_string_equal(labels.text, expected);
-	assert_int_equal(labels.used, strlen(expected));
-}
-
-/* The format's own escapes: backslash, quote and newline; no others. */
-static void test_escapes(void **state)
-{
-	(void)state;
-	label_is("vda", "a=\"vda\"");
-	label_is("a\\b", "a=\"a\\\\b\"");
-	label_is("say \"x\"", "a=\"say \\\"x\\\"\"");
-	label_is("two\nlines", "a=\"two\\nlines\"");
-	label_is("tab\there", "a=\"tab\there\"");
-	label_is("\xc3\xa4\xe2\x82\xac\xf0\x9f\x90\xa7",
-		 "a=\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x90\xa7\"");
-	label_is("", "");
-}
-
-/* A lone byte, a character that is cut, a surrogate. */
-static void test_no_utf8(void **state)
-{
-	(void)state;
-	label_is("x\xffy", "a=\"x\\\\xffy\"");
-	label_is("\xc3", "a=\"\\\\xc3\"");
-	label_is("\xed\xa0\x80", "a=\"\\\\xed\\\\xa0\\\\x80\"");
-}
-
 static void test_several_labels(void **state)
 {
-	struct exposition_labels labels = { .used = 0 };
+	struct line labels = { .used = 0 };
 
 	(void)state;
 	exposition_label(&labels, "first", "1");
 	exposition_label(&labels, "none", "");
-	exposition_label(&labels, "second", "2");
-	assert_string_equal(labels.text, "first=\"1\",second=\"2\"");
-}
-
-/* Closed, and whole characters and escapes only, at every length. */
-static void test_cut(void **state)
-{
-	(void)state;
-	for (int before = 0; before < 4; before++) {
-		struct exposition_labels labels = { .used = 0 };
-		char value[3000] = "...";
-		size_t at;
-
-		for (at = before; at + 4 < sizeof(value); at += 3)
-			memcpy(value + at, before % 2 ? "\xe2\x82\xac" : "\\\"\n", 4);
-		exposition_label(&labels, "a", value);
-		assert_true(labels.used < sizeof(labels.text));
-		assert_true(labels.used > sizeof(labels.text) - 8);
-		assert_int_equal(strlen(labels.text), labels.used);
-		assert_int_equal(labels.text[labels.used - 1], '"');
-		for (at = 3; at < labels.used - 1; at += utf8_length(labels.text + at)) {
-			assert_true(utf8_length(labels.text + at));
-			assert_int_not_equal(labels.text[at], '"');
-			at += labels.text[at] == '\\';
-		}
-		assert_int_equal(at, labels.used - 1);
-	}
+	exposition_label(&labels, "second", "2\"");
+	assert_string_equal(labels.text, "first=\"1\",second=\"2\\\"\"");
 }
 
 static uint64_t key_of(const char *value)
 {
-	struct exposition_labels labels = { .used = 0 };
+	struct line labels = { .used = 0 };
 
 	exposition_label(&labels, "a", value);
 	return exposition_labels_key(&labels);
@@ -103,7 +46,7 @@ static void test_keys(void **state)
 static void test_samples(void **state)
 {
 	struct writer *writer = begin_text();
-	struct exposition_labels labels = { .used = 0 };
+	struct line labels = { .used = 0 };
 	struct exposition exposition;
 
 	(void)state;
@@ -188,10 +131,7 @@ static void test_first_failure_is_kept(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_escapes),
-		cmocka_unit_test(test_no_utf8),
 		cmocka_unit_test(test_several_labels),
-		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_samples),
 		cmocka_unit_test(test_buckets_are_cumulative),

@@ -209,9 +209,9 @@ static void test_priority(void **state)
 
 static void duration_is(uint64_t ns, const char *expected)
 {
-	char text[DURATION_TEXT_MAX];
+	char text[TEXT_DURATION_MAX];
 
-	assert_string_equal(duration_text(text, ns), expected);
+	assert_string_equal(text_duration(text, ns), expected);
 }
 
 static void test_duration(void **state)

@@ -137,50 +137,6 @@ static void test_error_is_kept(void **state)
 	close(fd);
 }
 
-static void test_utf8_length(void **state)
-{
-	(void)state;
-	assert_int_equal(utf8_length("a"), 1);
-	assert_int_equal(utf8_length("\xc2\x80"), 2);
-	assert_int_equal(utf8_length("\xe0\xa0\x80"), 3);
-	assert_int_equal(utf8_length("\xf0\x90\x80\x80"), 4);
-	assert_int_equal(utf8_length("\xf4\x8f\xbf\xbf"), 4);
-	assert_int_equal(utf8_length("\x80"), 0);
-	assert_int_equal(utf8_length("\xc1\xbf"), 0);
-	assert_int_equal(utf8_length("\xe0\x9f\xbf"), 0);
-	assert_int_equal(utf8_length("\xf0\x8f\xbf\xbf"), 0);
-	assert_int_equal(utf8_length("\xf4\x90\x80\x80"), 0);
-	assert_int_equal(utf8_length("\xf5\x80\x80\x80"), 0);
-	assert_int_equal(utf8_length("\xed\xbf\xbf"), 0);
-	assert_int_equal(utf8_length("\xee\x80\x80"), 3);
-	assert_int_equal(utf8_length("\xe2\x82"), 0);
-}
-
-static void printable_is(const char *text, bool ascii, const char *expected, size_t columns)
-{
-	char to[64];
-
-	assert_int_equal(utf8_printable(to, sizeof(to), text, ascii), columns);
-	assert_string_equal(to, expected);
-}
-
-static void test_printable(void **state)
-{
-	char to[8];
-
-	(void)state;
-	printable_is("abc", false, "abc", 3);
-	printable_is("\033[31m", false, "\\x1b[31m", 8);
-	printable_is("é", false, "é", 1);
-	printable_is("é", true, "\\xc3\\xa9", 8);
-	printable_is("\xc2\x9b", false, "\\xc2\\x9b", 8);
-	printable_is("\x7f\xff", false, "\\x7f\\xff", 8);
-	assert_int_equal(utf8_printable(to, sizeof(to), "abcdef\xc3\xa9", false), 6);
-	assert_string_equal(to, "abcdef");
-	assert_int_equal(utf8_printable(to, sizeof(to), "abcd\n", false), 4);
-	assert_string_equal(to, "abcd");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -188,8 +144,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_nesting, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_strings, setup, teardown),
 		cmocka_unit_test(test_error_is_kept),
-		cmocka_unit_test(test_utf8_length),
-		cmocka_unit_test(test_printable),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

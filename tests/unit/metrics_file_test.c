@@ -115,47 +115,6 @@ static void test_replaced_at_once(void **state)
 	metrics_file_free(file);
 }
 
-/* node_exporter runs as another user. */
-static void test_mode(void **state)
-{
-	static const mode_t masks[] = { 0, 022, 077, 0777 };
-	struct metrics_file *file = new_file();
-	struct stat status;
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(masks) / sizeof(masks[0]); i++) {
-		mode_t mask = umask(masks[i]);
-		int ret = put(file, "x\n");
-
-		umask(mask);
-		assert_int_equal(ret, 0);
-		assert_int_equal(stat(test_path(NAME), &status), 0);
-		assert_int_equal(status.st_mode & 07777, 0644);
-	}
-	metrics_file_free(file);
-}
-
-/* What lies where the temporary file is to be: of a killed run, or a trap. */
-static void test_stale_temporary(void **state)
-{
-	struct metrics_file *file = new_file();
-
-	(void)state;
-	put_text(TEMPORARY, "of a run that was killed, and longer than what comes now\n");
-	assert_int_equal(put(file, "new\n"), 0);
-	assert_string_equal(contents(NAME), "new\n");
-	nothing_left();
-
-	put_text("victim", "keep\n");
-	assert_int_equal(symlink("victim", test_path(TEMPORARY)), 0);
-	assert_int_equal(put(file, "newer\n"), 0);
-	assert_string_equal(contents(NAME), "newer\n");
-	assert_string_equal(contents("victim"), "keep\n");
-	unlink(test_path("victim"));
-	nothing_left();
-	metrics_file_free(file);
-}
-
 /* A file that must not grow beyond 64 KiB, as on a full disk: in a flush on the way, and in the
  * last one. */
 static void test_no_room(void **state)
@@ -188,36 +147,6 @@ static void test_no_room(void **state)
 		assert_string_equal(contents(NAME), "fine again\n");
 		metrics_file_free(file);
 	}
-}
-
-static void test_who_fills_fails(void **state)
-{
-	struct metrics_file *file = new_file();
-	struct text text = { .line = "half\n", .lines = 1, .failed = -EIO };
-	struct failure failure;
-
-	(void)state;
-	assert_int_equal(put(file, "old\n"), 0);
-	assert_int_equal(metrics_file_write(file, fill, &text, &failure), -EIO);
-	assert_string_equal(contents(NAME), "old\n");
-	nothing_left();
-	metrics_file_free(file);
-}
-
-/* The file's name is that of a directory: found out by the rename, the last step. */
-static void test_rename_fails(void **state)
-{
-	struct metrics_file *file = new_file();
-	struct text text = { .line = "x\n", .lines = 1 };
-	struct failure failure;
-
-	(void)state;
-	assert_int_equal(mkdir(test_path(NAME), 0700), 0);
-	assert_int_equal(metrics_file_write(file, fill, &text, &failure), -EISDIR);
-	assert_non_null(strstr(failure.text, "Is a directory"));
-	assert_false(is_there(TEMPORARY));
-	assert_int_equal(rmdir(test_path(NAME)), 0);
-	metrics_file_free(file);
 }
 
 static void test_no_directory(void **state)
@@ -259,45 +188,6 @@ static void test_said_once(void **state)
 	metrics_file_free(file);
 }
 
-/* A path without a slash is in the working directory. */
-static void test_relative(void **state)
-{
-	int here = open(".", O_RDONLY | O_DIRECTORY);
-	struct metrics_file *file = new_file();
-
-	(void)state;
-	metrics_file_free(file);
-	file = metrics_file_new(NAME);
-	assert_int_equal(chdir(test_directory), 0);
-	assert_int_equal(put(file, "here\n"), 0);
-	assert_int_equal(fchdir(here), 0);
-	close(here);
-	assert_string_equal(contents(NAME), "here\n");
-	nothing_left();
-	metrics_file_free(file);
-}
-
-static void test_no_descriptor_left(void **state)
-{
-	struct metrics_file *file = new_file();
-	int before = dup(0);
-	int after;
-
-	(void)state;
-	close(before);
-	for (int i = 0; i < 10; i++)
-		put(file, "x\n");
-	unlink(test_path(NAME));
-	mkdir(test_path(NAME), 0700);
-	for (int i = 0; i < 10; i++)
-		put(file, "x\n");
-	rmdir(test_path(NAME));
-	after = dup(0);
-	close(after);
-	assert_int_equal(before, after);
-	metrics_file_free(file);
-}
-
 static void test_collected(void **state)
 {
 	(void)state;
@@ -311,11 +201,8 @@ static void test_collected(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_replaced_at_once), cmocka_unit_test(test_mode),
-		cmocka_unit_test(test_stale_temporary),	 cmocka_unit_test(test_no_room),
-		cmocka_unit_test(test_who_fills_fails),	 cmocka_unit_test(test_rename_fails),
+		cmocka_unit_test(test_replaced_at_once), cmocka_unit_test(test_no_room),
 		cmocka_unit_test(test_no_directory),	 cmocka_unit_test(test_said_once),
-		cmocka_unit_test(test_relative),	 cmocka_unit_test(test_no_descriptor_left),
 		cmocka_unit_test(test_collected),
 	};
 

@@ -131,7 +131,7 @@ static void test_plain(void **state)
 
 static void test_terminal(void **state)
 {
-	const struct terminal terminal = { .colour = true, .box = true, .ascii = false };
+	const struct terminal terminal = { .colour = true, .box = true, .names = TEXT_PRINTABLE };
 
 	(void)state;
 	shown_is(

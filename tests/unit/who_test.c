@@ -220,30 +220,6 @@ static void test_live_table_is_full(void **state)
 	who_free(who);
 }
 
-static void test_words(void **state)
-{
-	const char *line = "  a\\040b - \\055 \\9 \\777x\n";
-	char word[8];
-
-	(void)state;
-	assert_true(word_take(&line, word, sizeof(word)));
-	assert_string_equal(word, "a b");
-	assert_true(word_take(&line, word, sizeof(word)));
-	assert_string_equal(word, "");
-	assert_true(word_take(&line, word, sizeof(word)));
-	assert_string_equal(word, "-");
-	assert_true(word_take(&line, word, sizeof(word)));
-	assert_string_equal(word, "\\9");
-	assert_true(word_take(&line, word, sizeof(word)));
-	assert_string_equal(word, "\\777x");
-	assert_false(word_take(&line, word, sizeof(word)));
-	line = "123456789 x";
-	assert_true(word_take(&line, word, sizeof(word)));
-	assert_string_equal(word, "1234567");
-	assert_true(word_take(&line, word, sizeof(word)));
-	assert_string_equal(word, "x");
-}
-
 static void test_saved_cgroups(void **state)
 {
 	struct cgroups *cgroups;
@@ -351,7 +327,6 @@ int main(void)
 		cmocka_unit_test(test_saved),
 		cmocka_unit_test(test_table_is_full),
 		cmocka_unit_test(test_live_table_is_full),
-		cmocka_unit_test(test_words),
 		cmocka_unit_test(test_saved_cgroups),
 		cmocka_unit_test(test_cgroups_limit),
 		cmocka_unit_test(test_live_cgroup),

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "allocfilt/base.h"
+
+size_t utf8_length(const char *text)
+{
+	/* The lowest character that takes so many bytes; below it the form is overlong. */
+	static const uint32_t lowest[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	const unsigned char *bytes = (const unsigned char *)text;
+	uint32_t character;
+	size_t length;
+
+	if (bytes[0] < 0x80)
+		return 1;
+	if (bytes[0] < 0xc2 || bytes[0] > 0xf4)
+		return 0;
+	length = bytes[0] < 0xe0 ? 2 : bytes[0] < 0xf0 ? 3 : 4;
+	character = bytes[0] & (0x7f >> length);
+	for (size_t i = 1; i < length; i++) {
+		if ((bytes[i] & 0xc0) != 0x80)
+			return 0;
+		character = character << 6 | (bytes[i] & 0x3f);
+	}
+	if (character < lowest[length] || character > 0x10ffff ||
+	    (character >= 0xd800 && character <= 0xdfff))
+		return 0;
+	return length;
+}
+
+/* C0, DEL, and C1, which is 0xc2 0x80 … 0xc2 0x9f in UTF-8. */
+static bool is_control(const char *text, size_t length)
+{
+	const unsigned char *bytes = (const unsigned char *)text;
+
+	if (length == 1)
+		return bytes[0] < 0x20 || bytes[0] == 0x7f;
+	return length == 2 && bytes[0] == 0xc2 && bytes[1] < 0xa0;
+}
+
+static bool needs_escape(const char *text, size_t length, enum text_rule rule)
+{
+	unsigned char c = (unsigned char)*text;
+
+	switch (rule) {
+	case TEXT_ASCII:
+		return length != 1 || is_control(text, length);
+	case TEXT_JSON:
+		return !length || c < 0x20 || c == '"' || c == '\\';
+	case TEXT_LABEL:
+		return !length || c == '\n' || c == '"' || c == '\\';
+	case TEXT_FIELD:
+		return length != 1 || is_control(text, length) || c == ' ' || c == '\\';
+	case TEXT_PRINTABLE:
+	default:
+		return !length || is_control(text, length);
+	}
+}
+
+static size_t escape_byte(char to[TEXT_ESCAPED_MAX], unsigned char c, enum text_rule rule)
+{
+	if (rule == TEXT_FIELD)
+		return snprintf(to, TEXT_ESCAPED_MAX, "\\%03o", c);
+	if (rule != TEXT_JSON && rule != TEXT_LABEL)
+		return snprintf(to, TEXT_ESCAPED_MAX, "\\x%02x", c);
+	if (c == '"' || c == '\\')
+		return snprintf(to, TEXT_ESCAPED_MAX, "\\%c", c);
+	if (c >= 0x80)
+		return snprintf(to, TEXT_ESCAPED_MAX, "\\\\x%02x", c);
+	if (rule == TEXT_LABEL)
+		return snprintf(to, TEXT_ESCAPED_MAX, "\\n");
+	return snprintf(to, TEXT_ESCAPED_MAX, "\\u%04x", c);
+}
+
+size_t text_escape(char *to, size_t size, const char *text, enum text_rule rule)
+{
+	const char *from = text;
+	size_t used = 0;
+
+	while (*text) {
+		char escaped[TEXT_ESCAPED_MAX];
+		const char *piece = text;
+		size_t length = utf8_length(text);
+		size_t piece_length = length;
+
+		if (needs_escape(text, length, rule)) {
+			piece = escaped;
+			piece_length = escape_byte(escaped, (unsigned char)*text, rule);
+			length = 1;
+		}
+		if (used + piece_length >= size)
+			break;
+		memcpy(to + used, piece, piece_length);
+		used += piece_length;
+		text += length;
+	}
+	to[used] = '\0';
+	return text - from;
+}
+
+size_t text_columns(const char *text)
+{
+	size_t columns = 0;
+
+	for (; *text; text++)
+		columns += (*text & 0xc0) != 0x80;
+	return columns;
+}
+
+void text_print_field(FILE *stream, const char *field, char end)
+{
+	char escaped[256];
+
+	if (!*field)
+		fputc('-', stream);
+	else if (!strcmp(field, "-"))
+		fprintf(stream, "\\%03o", '-');
+	else
+		while (*field) {
+			field += text_escape(escaped, sizeof(escaped), field, TEXT_FIELD);
+			fputs(escaped, stream);
+		}
+	fputc(end, stream);
+}
+
+static bool is_octal(const char *text)
+{
+	return text[0] >= '0' && text[0] <= '3' && text[1] >= '0' && text[1] <= '7' &&
+	       text[2] >= '0' && text[2] <= '7';
+}
+
+bool text_parse_field(const char **line, char *field, size_t size)
+{
+	const char *at = *line + strspn(*line, " ");
+	const char *start = at;
+	size_t length = 0;
+
+	if (!*at || *at == '\n')
+		return false;
+	while (*at && *at != ' ' && *at != '\n') {
+		char c = *at++;
+
+		if (c == '\\' && is_octal(at)) {
+			c = (char)((at[0] - '0') * 64 + (at[1] - '0') * 8 + (at[2] - '0'));
+			at += 3;
+		}
+		if (length < size - 1)
+			field[length++] = c;
+	}
+	field[length] = '\0';
+	if (at - start == 1 && *start == '-')
+		field[0] = '\0';
+	*line = at;
+	return true;
+}
+
+char *text_trim(char *text)
+{
+	char *end;
+
+	while (isspace((unsigned char)*text))
+		text++;
+	end = text + strlen(text);
+	while (end > text && isspace((unsigned char)end[-1]))
+		end--;
+	*end = '\0';
+	return text;
+}
+
+static uint64_t rounded(uint64_t ns, uint64_t unit)
+{
+	return ns / unit + (ns % unit >= unit / 2);
+}
+
+const char *text_duration(char text[TEXT_DURATION_MAX], uint64_t ns)
+{
+	uint64_t us = rounded(ns, 1000);
+	uint64_t tenths = rounded(ns, 100000); /* of a ms */
+	const char *unit = "ms";
+
+	if (us < 1000) {
+		snprintf(text, TEXT_DURATION_MAX, "%" PRIu64 " us", us);
+		return text;
+	}
+	if (tenths >= 10000) {
+		tenths = rounded(ns, 100000000);
+		unit = "s";
+	}
+	snprintf(text, TEXT_DURATION_MAX, "%" PRIu64 ".%u %s", tenths / 10,
+		 (unsigned int)(tenths % 10), unit);
+	return text;
+}
+
+void line_clear(struct line *line)
+{
+	line->used = 0;
+	line->text[0] = '\0';
+}
+
+/* The last byte is kept free for the newline. */
+static size_t room(const struct line *line)
+{
+	return sizeof(line->text) - 1 - line->used;
+}
+
+void line_add(struct line *line, const char *format, ...)
+{
+	va_list arguments;
+	int length;
+
+	va_start(arguments, format);
+	length = vsnprintf(line->text + line->used, room(line), format, arguments);
+	va_end(arguments);
+	if (length > 0)
+		line->used += (size_t)length < room(line) ? (size_t)length : room(line) - 1;
+}
+
+void line_add_escaped(struct line *line, const char *text, enum text_rule rule)
+{
+	text_escape(line->text + line->used, room(line), text, rule);
+	line->used += strlen(line->text + line->used);
+}
+
+int line_put(struct line *line, struct writer *writer)
+{
+	line->text[line->used] = '\n';
+	return writer_put(writer, line->text, line->used + 1);
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <dirent.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+
+#include <cmocka.h>
+
+#include "allocfilt/base.h"
+#include "test_directory.h"
+
+#define TEMPORARY ".name.allocfilt"
+
+static void contains(const char *name, const char *expected)
+{
+	char *text;
+	size_t length;
+
+	assert_int_equal(file_read(test_directory, name, &text, &length), 0);
+	assert_int_equal(length, strlen(expected));
+	assert_string_equal(text, expected);
+	free(text);
+}
+
+static int replace(const char *text)
+{
+	return file_replace(test_directory, "name", text, strlen(text), false);
+}
+
+static void only_name_is_left(void)
+{
+	DIR *directory = opendir(test_directory);
+	struct dirent *entry;
+
+	while ((entry = readdir(directory)))
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			assert_string_equal(entry->d_name, "name");
+	closedir(directory);
+}
+
+static void test_read(void **state)
+{
+	static const size_t lengths[] = { 0, 1, 4095, 4096, 4097, 100000 };
+	char *text = malloc(100001);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		memset(text, 'x', lengths[i]);
+		text[lengths[i]] = '\0';
+		put_text("name", text);
+		contains("name", text);
+	}
+	free(text);
+	assert_int_equal(file_read(test_directory, "none", &text, NULL), -ENOENT);
+	assert_int_equal(file_read(test_directory, ".", &text, NULL), -EISDIR);
+	assert_int_equal(file_read(NULL, "/dev/zero", &text, NULL), -EFBIG);
+}
+
+/* A long text with and without lines arrives whole; a file that does not exist is not created. */
+static void test_write(void **state)
+{
+	char text[10001];
+
+	(void)state;
+	put_text("name", "longer than the new text\n");
+	assert_int_equal(file_write(test_directory, "name", "new\n"), 0);
+	assert_int_equal(file_append(test_directory, "name", "more\n"), 0);
+	contains("name", "new\nmore\n");
+	for (size_t line = 50; line <= sizeof(text); line += sizeof(text) - 50) {
+		for (size_t i = 0; i < sizeof(text) - 1; i++)
+			text[i] = i % line ? 'a' + i % 26 : '\n';
+		text[sizeof(text) - 1] = '\0';
+		assert_int_equal(file_write(test_directory, "name", text), 0);
+		contains("name", text);
+	}
+	assert_int_equal(file_write(test_directory, "none", "x"), -ENOENT);
+	assert_int_equal(file_write(NULL, "/dev/full", "x"), -ENOSPC);
+}
+
+/* A reader sees the old text while the new one is written; the mode is independent of the umask. */
+static void test_replace(void **state)
+{
+	struct file_replacement file;
+	struct stat status;
+	mode_t mask = umask(077);
+
+	(void)state;
+	assert_int_equal(replace("old"), 0);
+	assert_int_equal(stat(test_path("name"), &status), 0);
+	assert_int_equal(status.st_mode & 07777, 0600);
+	assert_int_equal(file_replace_begin(&file, test_directory, "name", 0644), 0);
+	assert_int_equal(file_write_all(file.fd, "new", 3), 0);
+	contains("name", "old");
+	contains(TEMPORARY, "new");
+	assert_int_equal(file_replace_end(&file, 0, true), 0);
+	umask(mask);
+	contains("name", "new");
+	assert_int_equal(stat(test_path("name"), &status), 0);
+	assert_int_equal(status.st_mode & 07777, 0644);
+	only_name_is_left();
+}
+
+/* The temporary file of a killed run is replaced, and a link in its place is not followed. */
+static void test_replace_stale(void **state)
+{
+	(void)state;
+	put_text(TEMPORARY, "of a run that was killed, and longer than the new text");
+	assert_int_equal(replace("new"), 0);
+	contains("name", "new");
+	put_text("victim", "keep");
+	assert_int_equal(symlink("victim", test_path(TEMPORARY)), 0);
+	assert_int_equal(replace("newer"), 0);
+	contains("name", "newer");
+	contains("victim", "keep");
+	unlink(test_path("victim"));
+	only_name_is_left();
+}
+
+/* The old text stays, nothing else is left, and the descriptor is closed. */
+static void test_replace_fails(void **state)
+{
+	static char large[100 << 10];
+	struct file_replacement file;
+	struct rlimit old, limit;
+	int before = dup(0);
+	int after, ret;
+
+	(void)state;
+	close(before);
+	assert_int_equal(replace("old"), 0);
+	assert_int_equal(file_replace_begin(&file, test_directory, "name", 0644), 0);
+	assert_int_equal(file_replace_end(&file, -EIO, false), -EIO);
+	contains("name", "old");
+	only_name_is_left();
+
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &old);
+	limit = old;
+	limit.rlim_cur = 64 << 10;
+	memset(large, 'x', sizeof(large) - 1);
+	setrlimit(RLIMIT_FSIZE, &limit);
+	ret = replace(large);
+	setrlimit(RLIMIT_FSIZE, &old);
+	assert_int_equal(ret, -EFBIG);
+	contains("name", "old");
+	only_name_is_left();
+
+	unlink(test_path("name"));
+	assert_int_equal(mkdir(test_path("name"), 0700), 0);
+	assert_int_equal(replace("new"), -EISDIR);
+	only_name_is_left();
+	assert_int_equal(rmdir(test_path("name")), 0);
+	assert_int_equal(file_replace(test_directory, "none/name", "x", 1, false), -ENOENT);
+	after = dup(0);
+	close(after);
+	assert_int_equal(after, before);
+}
+
+/* A path without a slash is in the working directory. */
+static void test_replace_relative(void **state)
+{
+	int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	(void)state;
+	assert_int_equal(chdir(test_directory), 0);
+	assert_int_equal(file_replace(NULL, "name", "here", 4, false), 0);
+	assert_int_equal(fchdir(here), 0);
+	close(here);
+	contains("name", "here");
+	only_name_is_left();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_read),	      cmocka_unit_test(test_write),
+		cmocka_unit_test(test_replace),	      cmocka_unit_test(test_replace_stale),
+		cmocka_unit_test(test_replace_fails), cmocka_unit_test(test_replace_relative),
+	};
+
+	return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "allocfilt/base.h"
+
+struct escaped {
+	const char *text;
+	enum text_rule rule;
+	const char *expected;
+};
+
+static const struct escaped escaped[] = {
+	{ "abc é€😀", TEXT_PRINTABLE, "abc é€😀" },
+	{ "\033[31m\n", TEXT_PRINTABLE, "\\x1b[31m\\x0a" },
+	{ "\xc2\x9b", TEXT_PRINTABLE, "\\xc2\\x9b" }, /* C1 */
+	{ "\x7f\xff", TEXT_PRINTABLE, "\\x7f\\xff" },
+	{ "aé", TEXT_ASCII, "a\\xc3\\xa9" },
+	{ "a\"b\\c/d", TEXT_JSON, "a\\\"b\\\\c/d" },
+	{ "\n\t\033\001\x7f", TEXT_JSON, "\\u000a\\u0009\\u001b\\u0001\x7f" },
+	{ "é€😀", TEXT_JSON, "é€😀" },
+	{ "a\xff", TEXT_JSON, "a\\\\xff" },
+	{ "a\\b \"x\"", TEXT_LABEL, "a\\\\b \\\"x\\\"" },
+	{ "two\nlines\t", TEXT_LABEL, "two\\nlines\t" },
+	{ "x\xffyé", TEXT_LABEL, "x\\\\xffyé" },
+	{ "a b\\\n", TEXT_FIELD, "a\\040b\\134\\012" },
+	{ "é", TEXT_FIELD, "\\303\\251" },
+};
+
+/* What is not UTF-8: lone bytes, cut characters, overlong forms, surrogates, above U+10FFFF. */
+static const char *const no_utf8[] = {
+	"\x80",
+	"\xc3",
+	"\xe2\x82",
+	"\xc0\xaf",
+	"\xc1\xbf",
+	"\xe0\x9f\xbf",
+	"\xf0\x8f\xbf\xbf",
+	"\xed\xa0\x80",
+	"\xed\xbf\xbf",
+	"\xf4\x90\x80\x80",
+	"\xf5\x80\x80",
+	"\xff",
+};
+
+static void test_escape(void **state)
+{
+	char to[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(escaped) / sizeof(escaped[0]); i++) {
+		assert_int_equal(text_escape(to, sizeof(to), escaped[i].text, escaped[i].rule),
+				 strlen(escaped[i].text));
+		assert_string_equal(to, escaped[i].expected);
+	}
+	for (size_t i = 0; i < sizeof(no_utf8) / sizeof(no_utf8[0]); i++) {
+		text_escape(to, sizeof(to), no_utf8[i], TEXT_PRINTABLE);
+		assert_int_equal(strlen(to), 4 * strlen(no_utf8[i]));
+	}
+	text_escape(to, sizeof(to), "\xc2\xa0\xe0\xa0\x80\xf0\x90\x80\x80\xf4\x8f\xbf\xbf",
+		    TEXT_JSON);
+	assert_int_equal(text_columns(to), 4);
+}
+
+/* In pieces of any size no character and no escape is cut. */
+static void test_pieces(void **state)
+{
+	static const char text[] = "a\"€\x01\xff\\é😀b";
+	char whole[64], to[64], together[64];
+
+	(void)state;
+	for (int rule = TEXT_PRINTABLE; rule <= TEXT_FIELD; rule++) {
+		text_escape(whole, sizeof(whole), text, rule);
+		for (size_t size = TEXT_ESCAPED_MAX; size < 20; size++) {
+			const char *at = text;
+
+			together[0] = '\0';
+			while (*at) {
+				size_t taken = text_escape(to, size, at, rule);
+
+				assert_true(taken > 0);
+				assert_true(strlen(to) < size);
+				at += taken;
+				strcat(together, to);
+			}
+			assert_string_equal(together, whole);
+		}
+	}
+}
+
+static void test_fields(void **state)
+{
+	static const char *const fields[] = { "a b", "", "-", "\\9", "é\n", "x" };
+	const char *at;
+	char *text, field[8];
+	size_t length;
+	FILE *stream = open_memstream(&text, &length);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		text_print_field(stream, fields[i], ' ');
+	fclose(stream);
+	assert_string_equal(text, "a\\040b - \\055 \\1349 \\303\\251\\012 x ");
+	at = text;
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		assert_true(text_parse_field(&at, field, sizeof(field)));
+		assert_string_equal(field, fields[i]);
+	}
+	assert_false(text_parse_field(&at, field, sizeof(field)));
+	free(text);
+	at = "123456789 \\777x\n";
+	assert_true(text_parse_field(&at, field, sizeof(field)));
+	assert_string_equal(field, "1234567");
+	assert_true(text_parse_field(&at, field, sizeof(field)));
+	assert_string_equal(field, "\\777x");
+	assert_false(text_parse_field(&at, field, sizeof(field)));
+}
+
+static void test_trim(void **state)
+{
+	char blank[] = " \t\n", word[] = " \ta b\r\n";
+
+	(void)state;
+	assert_string_equal(text_trim(blank), "");
+	assert_string_equal(text_trim(word), "a b");
+}
+
+static void test_line_cut(void **state)
+{
+	struct line line;
+
+	(void)state;
+	line_clear(&line);
+	while (line.used < LINE_MAX_BYTES - 5)
+		line_add(&line, "x");
+	line_add_escaped(&line, "é€", TEXT_PRINTABLE);
+	assert_int_equal(line.used, LINE_MAX_BYTES - 3);
+	assert_int_equal(strlen(line.text), line.used);
+	for (int i = 0; i < 3; i++)
+		line_add(&line, "%s", "abc");
+	assert_int_equal(line.used, LINE_MAX_BYTES - 2);
+	assert_int_equal(strlen(line.text), line.used);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_escape),	 cmocka_unit_test(test_pieces),
+		cmocka_unit_test(test_fields),	 cmocka_unit_test(test_trim),
+		cmocka_unit_test(test_line_cut),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
