@@ -10,7 +10,9 @@
 
 use strict;
 use warnings;
-use JSON::PP;
+use FindBin;
+use lib $FindBin::Bin;
+use Json;
 
 my ($prom, $json) = @ARGV;
 my (%value, %type, %series, $family, @wrong);

@@ -17,7 +17,9 @@
 
 use strict;
 use warnings;
-use JSON::PP;
+use FindBin;
+use lib $FindBin::Bin;
+use Json;
 
 my ($text_file, $threshold, $output_file) = @ARGV;
 die "usage: phases.pl TRACE.TXT THRESHOLD_US OUTPUT.JSON\n" unless defined $output_file;

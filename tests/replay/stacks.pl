@@ -12,7 +12,9 @@
 
 use strict;
 use warnings;
-use JSON::PP;
+use FindBin;
+use lib $FindBin::Bin;
+use Json;
 
 my %entry_of = (
 	direct_reclaim => 'try_to_free_pages', memcg_reclaim => 'try_to_free_mem_cgroup_pages',

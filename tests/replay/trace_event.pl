@@ -14,7 +14,9 @@
 
 use strict;
 use warnings;
-use JSON::PP;
+use FindBin;
+use lib $FindBin::Bin;
+use Json;
 
 my ($file, $trace) = @ARGV;
 die "usage: trace_event.pl OUTPUT.JSON OUTPUT.DAT\n" unless defined $trace;
@@ -25,7 +27,7 @@ sub wrong { push @wrong, join('', @_) if @wrong < 20; }
 
 local $/;
 open my $in, '<:raw', $file or die "$file: $!\n";
-my $object = JSON::PP->new->utf8->decode(<$in>);
+my $object = decode_json(<$in>);
 close $in;
 
 wrong("displayTimeUnit") unless $object->{displayTimeUnit} =~ /^(ms|ns)$/;
@@ -37,7 +39,7 @@ my $number = qr/^\d+(\.\d+)?$/;
 
 sub take_event {
 	my ($event) = @_;
-	my $what = JSON::PP->new->canonical->encode($event);
+	my $what = encode_json($event);
 
 	for my $key (qw(ph name pid tid)) {
 		return wrong("no $key: $what") unless defined $event->{$key};
