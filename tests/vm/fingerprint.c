@@ -8,8 +8,9 @@
  * Name and content of every readable file, and of the others why they are not, but for what the
  * kernel moves by itself (sizes of buffers, stats, saved_cmdlines, touched_functions, error_log,
  * the buffers' own contents) and what consumes or waits when it is read. Without -a also what does
- * not change in a boot and is most of the files (format, id, lists of what is available); with it
- * there are a length and a checksum for each content.
+ * not change in a boot (format, id, lists of what is available) and the single events of systems
+ * that the tests never set: these are most of the files, and events/SYSTEM/enable tells of an event
+ * that is on. With -a there are a length and a checksum for each content.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -43,6 +44,11 @@ static const char *const moved_by_the_kernel[] = {
 static const char *const the_same_in_a_boot[] = {
 	"format", "id",		"available_*", "printk_formats", "README", "saved_tgids",
 	"hist",	  "hist_debug", NULL,
+};
+
+/* Directories of events/ that are looked into without -a: what allocfilt or a test may set. */
+static const char *const systems[] = {
+	"vmscan", "compaction", "sched", "raw_syscalls", "*alloc*", "other*", "?probes", NULL,
 };
 
 static bool all;
@@ -107,6 +113,15 @@ static int is_looked_at(const struct dirent *entry)
 	       (all || !is_one_of(entry->d_name, the_same_in_a_boot));
 }
 
+/* One of events/SYSTEM/EVENT, at the top level or in an instance? */
+static bool is_single_event(const char *dir)
+{
+	const char *system = strstr(dir, "/events/");
+
+	return system && !strchr(system + strlen("/events/"), '/') &&
+	       !is_one_of(system + strlen("/events/"), systems);
+}
+
 static void print_directory(const char *dir);
 
 static void print_entry(const char *dir, const char *name)
@@ -117,10 +132,10 @@ static void print_entry(const char *dir, const char *name)
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	if (lstat(path, &status) < 0)
 		printf("%s: %s\n", path, strerror(errno));
-	else if (S_ISDIR(status.st_mode))
-		print_directory(path);
-	else
+	else if (!S_ISDIR(status.st_mode))
 		print_file(path);
+	else if (all || !is_single_event(dir))
+		print_directory(path);
 }
 
 static void print_directory(const char *dir)
