@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # make             build/allocfilt
-# make check       all tests; installs what they need (root), boots VMs
-# make check-unit  the tests that need no network, no root, no VM and install nothing
-# make demo        allocfilt at work on a real kernel in a VM
+# make check-unit  the loop of daily work: tests without network, root or VM, which install nothing
+# make check       what has to pass before a change goes in; installs what it needs (root), boots VMs
+# make check-all   all tests there are, for a release
+# make try         allocfilt on a real kernel in a VM: KERNEL=5.10|6.1|6.12|newest ARGS="-t 134"
+# make demo        the same with an explanation of what is seen
 # make install     PREFIX, DESTDIR; nothing is started
 # make uninstall   with the same PREFIX and DESTDIR
 # make deb         a Debian package, in build/
@@ -29,7 +31,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpo
 HARDENING := -fstack-protector-strong $(if $(SAN),,-D_FORTIFY_SOURCE=2)
 SANITIZE := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 
-ifeq ($(filter clean check demo uninstall deb,$(MAKECMDGOALS)),)
+ifeq ($(filter clean check check-all demo uninstall deb,$(MAKECMDGOALS)),)
 # NAME VERSION DEBIAN-PACKAGE
 define need
 ifneq ($$(shell command -v $(PKG_CONFIG) >/dev/null && echo yes),yes)
@@ -93,7 +95,15 @@ check-unit: all unit-tests
 	$(Q)BUILD=$(BUILD) tests/run unit
 
 check:
+	$(Q)tests/run check
+
+check-all:
 	$(Q)tests/run all
+
+KERNEL ?= 6.1
+ARGS ?= -t 134 -f tree
+try: all
+	$(Q)tests/vm/run -k $(KERNEL) -t 600 -p $(BUILD)/allocfilt tests/try.guest $(ARGS)
 
 demo:
 	$(Q)tests/demo
@@ -130,6 +140,6 @@ deb:
 clean:
 	rm -rf build build-san
 
-.PHONY: all unit-tests check check-unit demo install uninstall deb clean
+.PHONY: all unit-tests check-unit check check-all try demo install uninstall deb clean
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -43,7 +43,7 @@ override_end()
 # service VERB: systemctl; what it says goes to /tmp/err, which check() shows.
 service()
 {
-	timeout 120 systemctl "$1" $UNIT >/tmp/err 2>&1
+	timeout 300 systemctl "$1" $UNIT >/tmp/err 2>&1
 }
 
 # property NAME: of the unit, as systemctl show knows it (MainPID, SubState, Result, NRestarts)

@@ -73,7 +73,7 @@ run()
 	shift
 	_status=0
 	# SIGTERM would only be one more way to end well.
-	timeout -s KILL 60 allocfilt "$@" >"$_out" 2>/tmp/err || _status=$?
+	timeout -s KILL 300 allocfilt "$@" >"$_out" 2>/tmp/err || _status=$?
 	[ "$_status" = "$_expected" ] && return
 	echo "    allocfilt $*: status $_status, not $_expected: $(tail -n 1 /tmp/err)" >&2
 	return 1
@@ -90,7 +90,7 @@ start()
 	: >/tmp/err
 	allocfilt "$@" >/tmp/out 2>/tmp/err &
 	pid=$!
-	wait_for 60 is_ready && kill -0 "$pid" 2>/dev/null
+	wait_for 200 is_ready && kill -0 "$pid" 2>/dev/null
 }
 
 # ends STATUS: waits for what start() started; its status has to be STATUS.
