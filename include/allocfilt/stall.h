@@ -13,9 +13,9 @@
 #include "allocfilt/record.h"
 
 /*
- * How many times took at most so long, with the same edges in every run and on every machine, so
- * that histograms can be added up. An edge is a power of two of microseconds and belongs to what is
- * below it, as Prometheus has it; struct latency counts it to what is above.
+ * Two distributions of times. A histogram has the same edges in every run and on every machine, so
+ * that histograms can be added up. An edge is a power of two of microseconds and belongs to the
+ * count below it, as Prometheus wants it.
  */
 
 #define HISTOGRAM_FIRST 4  /* 2^4 us: 16 us */
@@ -25,7 +25,7 @@
 struct histogram {
 	uint64_t count;
 	uint64_t total;			      /* ns */
-	uint64_t counts[HISTOGRAM_EDGES + 1]; /* from above the edge before; then the rest */
+	uint64_t counts[HISTOGRAM_EDGES + 1]; /* between this edge and the one before; the rest */
 };
 
 void histogram_add(struct histogram *histogram, uint64_t ns);
@@ -33,12 +33,12 @@ void histogram_add(struct histogram *histogram, uint64_t ns);
 /** histogram_merge - add @more to @histogram */
 void histogram_merge(struct histogram *histogram, const struct histogram *more);
 
-/** histogram_edge - ns: the last time that the count of this number has */
+/** histogram_edge - ns: the longest time that counts[edge] counts */
 uint64_t histogram_edge(unsigned int edge);
 
 /*
- * A distribution of times in little space: microseconds, in 8 steps for each power of two, so that
- * a percentile is at most 1/8 above the true one, and never above the maximum.
+ * The other has percentiles in little space: microseconds, in 8 steps for each power of two, so
+ * that a percentile is at most 1/8 above the true one, and never above the maximum.
  */
 
 #define LATENCY_STEPS	8
@@ -61,8 +61,8 @@ uint64_t latency_percentile(const struct latency *latency, unsigned int percent)
 uint32_t latency_power(const struct latency *latency, unsigned int power);
 
 /*
- * Where the time of a stall went. Each nanosecond stands in one place, that of the innermost slow
- * run around it, so that the places add up to the whole.
+ * Where the time of a stall went. Each nanosecond is counted once, for the innermost slow run
+ * around it, so that the phases add up to the whole.
  */
 
 struct phases {
@@ -90,14 +90,13 @@ uint64_t phases_largest(const struct phases *phases, enum phase_group *ret_group
 			enum phase_part *ret_part);
 
 /*
- * State per task: which events wait for a window to claim them, which pairs are open. The idle
- * task is one per CPU; an interrupt is of its CPU and its kind, never of the task that it
- * interrupted.
+ * Claims: each task's events wait here for a window that claims them, and begins for their ends.
+ * The idle task is one task per CPU. A record of an interrupt belongs to its CPU and its kind of
+ * interrupt, never to the task that was interrupted.
  */
 
 #define TASK_PAIRS_MAX 16 /* begins without their end, per task */
 
-/* Whose a record is: the task's own, the idle task's of a CPU, or an interrupt's of a CPU. */
 enum owner_kind { OWNER_TASK, OWNER_IDLE, OWNER_SOFTIRQ, OWNER_HARDIRQ, OWNER_NMI };
 
 struct task_key {
@@ -105,13 +104,18 @@ struct task_key {
 	int32_t kind; /* enum owner_kind */
 };
 
+static inline uint64_t task_key_hash(struct task_key key)
+{
+	return (uint64_t)key.kind << 32 | (uint32_t)key.id;
+}
+
 /* A slow window and the events that it owns, in the order of their times. */
 struct task_window {
 	struct task_key key;
 	const struct record *exit;
 	const struct record *const *events;
 	size_t nr_events;
-	bool incomplete; /* one that it may have owned made room for others */
+	bool incomplete; /* an event that it may have owned made room for others */
 };
 
 /* A begin and an end of one task. */
@@ -122,44 +126,46 @@ struct task_pair {
 	const struct record *end;
 	uint64_t duration;		    /* ns */
 	bool slow;			    /* reaches the threshold */
-	const struct record *const *events; /* what it claims where there are no windows */
+	const struct record *const *events; /* without function_graph: what it claims */
 	size_t nr_events;
-	bool incomplete; /* as that of a window */
+	bool incomplete;
 };
 
 /* Each returns 0, or -errno to stop. What the records point to is valid during the call. */
-struct task_sink {
+struct claims_sink {
 	void *context;
 	int (*window)(void *context, const struct task_window *window);
 	/* every slab pair; of others, those whose own time decides and is slow */
 	int (*pair)(void *context, const struct task_pair *pair);
 };
 
-struct tasks;
+struct claims;
 
 /**
- * tasks_new - all that it will ever take is allocated here; NULL with errno ENOMEM
+ * claims_new - nothing is allocated later, but for payloads that do not fit into a record
  * @limits: of tasks, the one without a record for longest goes first; of events, the oldest, and
- *	before it those of a task with more than task_events
+ *	before it those of a task that has more than a sixteenth
  *
- * @plan and @source have to live as long; @limits and @sink are copied.
+ * @plan and what @source points to have to live as long; @sink is copied. Returns NULL with errno
+ * ENOMEM.
  */
-struct tasks *tasks_new(const struct plan *plan, const struct data_source *source,
-			const struct limits *limits, const struct task_sink *sink);
-void tasks_free(struct tasks *tasks);
+struct claims *claims_new(const struct plan *plan, const struct data_source *source,
+			  const struct limits *limits, const struct claims_sink *sink);
+void claims_free(struct claims *claims);
 
-/** tasks_record - a record_sink: the next record in the order of time */
-int tasks_record(void *tasks, const struct record *record);
+/**
+ * claims_record - a record_sink: the next record in the order of time
+ *
+ * Returns 0, -EINVAL for a CPU that is not in the list, -ENOMEM, or what the sink returned.
+ */
+int claims_record(void *claims, const struct record *record);
 
-/* What a limit dropped. */
-struct tasks_drops {
-	uint64_t tasks;	      /* states of tasks that went before they were idle */
-	uint64_t events;      /* waiting events that went to make room */
-	uint64_t task_events; /* those of a task that had more than its share */
-	uint64_t pairs;	      /* begins that went to make room */
-	uint64_t windows;     /* windows and pairs that were given as incomplete for all this */
+/* What the limits dropped. */
+struct claims_drops {
+	uint64_t tasks;	  /* tasks that were forgotten while events of theirs waited */
+	uint64_t windows; /* slow windows and pairs that were passed on as incomplete */
 };
-void tasks_drops(const struct tasks *tasks, struct tasks_drops *drops);
+const struct claims_drops *claims_drops(const struct claims *claims);
 
 /*
  * Stalls: the outermost slow window of a task with all that happened inside, and where its time
@@ -172,7 +178,7 @@ void tasks_drops(const struct tasks *tasks, struct tasks_drops *drops);
 
 #define STALLS_OWNERS_MAX   1024	   /* tasks with something that waits */
 #define STALLS_SPANS_MAX    2048	   /* windows and pairs that wait, over all tasks */
-#define STALLS_PIECES_MAX   4096	   /* shares of their time, over all tasks */
+#define STALLS_SLICES_MAX   4096	   /* shares of their time, over all tasks */
 #define STALL_SHRINKERS_MAX 256		   /* named in one stall */
 #define STALL_PATIENCE	    30000000000ull /* ns of the trace clock */
 
@@ -191,21 +197,21 @@ struct stall {
 	int cpu;
 	uint64_t start; /* ns, trace clock */
 	uint64_t end;
-	uint64_t function; /* address; 0: told by a pair of events alone */
+	uint64_t function; /* address; 0: known by a pair of events alone */
 	int role;	   /* enum role, or ROLE_NONE */
 	int depth;	   /* more than 0: what was around it is not known */
 	bool incomplete;   /* records were lost meanwhile, or a limit dropped something */
 	struct phases phases;
 	const struct stall_shrinker *shrinkers; /* most time first */
 	size_t nr_shrinkers;
-	int order; /* -1: no event told it */
+	int order; /* -1: unknown */
 	bool has_gfp;
 	uint64_t gfp;
 	const char *gfp_names; /* "GFP_KERNEL|__GFP_COMP", "" where unknown */
 	bool has_reclaimed;
 	uint64_t nr_reclaimed;	/* pages, by the end events inside */
 	const char *compaction; /* outcome of the last zone, "" for none */
-	uint64_t memcg_id;	/* inode number of the cgroup that was reclaimed; 0: not told */
+	uint64_t memcg_id;	/* inode number of the cgroup that was reclaimed; 0: unknown */
 	uint32_t stack;		/* number of the stack that led into it; 0: none */
 	unsigned int nr_windows;
 	unsigned int nr_events;
@@ -214,50 +220,42 @@ struct stall {
 struct stalls_callbacks {
 	/* an event's text, "name: fields"; returns the length */
 	size_t (*event)(void *context, const struct record *record, char *text, size_t size);
-	/* takes a stall, whose pointers are valid during the call; 0 or -errno to stop */
+	/* a stall has ended: its pointers are valid during the call; 0 or -errno to stop */
 	int (*stall)(void *context, const struct stall *stall);
 	void *context;
 };
 
 struct stalls;
 
-/** stalls_new - all that it will ever take is allocated here; NULL with errno ENOMEM */
+/** stalls_new - nothing is allocated later; NULL with errno ENOMEM */
 struct stalls *stalls_new(const struct plan *plan, const struct stalls_callbacks *callbacks);
 void stalls_free(struct stalls *stalls);
 
-/** stalls_window, stalls_pair - what the task stage gives, in its order; 0 or the sink's -errno */
+/** stalls_window, stalls_pair - the next of a claims_sink; returns 0 or what the callback returned */
 int stalls_window(struct stalls *stalls, const struct task_window *window);
 int stalls_pair(struct stalls *stalls, const struct task_pair *pair);
 
 /** stalls_lost - records of some CPU were lost just before @ts */
 void stalls_lost(struct stalls *stalls, uint64_t ts);
 
-/** stalls_time - time has come to @ts: what has waited for too long goes out */
+/** stalls_time - it is @ts now: stalls that have waited for STALL_PATIENCE are passed on */
 int stalls_time(struct stalls *stalls, uint64_t ts);
 
-/** stalls_flush - all that waits goes out, at the end of the data */
+/** stalls_flush - at the end of the data, all that waits is passed on */
 int stalls_flush(struct stalls *stalls);
 
-/* What a limit dropped. */
-struct stalls_drops {
-	uint64_t owners;    /* tasks whose windows and pairs went out before their time */
-	uint64_t spans;	    /* slow windows and pairs that went to make room */
-	uint64_t shrinkers; /* shares that count as slab, but not for their shrinker */
-	uint64_t names;	    /* times that names of gfp flags or an outcome had gone */
-};
-void stalls_drops(const struct stalls *stalls, struct stalls_drops *drops);
+/** stalls_dropped - how often a limit cut a stall short or left out one of its details */
+uint64_t stalls_dropped(const struct stalls *stalls);
 
-/*
- * A stall with the names that belong to it: what the outputs and the summary take.
- */
+/* A stall with the names that belong to it, as the outputs and the summary show it. */
 
 #define STALL_FUNCTION_MAX 96
 
 struct named_stall {
 	const struct stall *stall;
-	const char *name; /* of the task, any bytes */
+	const char *name; /* of the task: any bytes */
 	const struct task_info *who;
-	bool interrupt;	      /* of an interrupt: the task only happened to be there */
+	bool interrupt;	      /* of an interrupt: the task is the one that it interrupted */
 	bool background;      /* kswapd, kcompactd: nobody waited */
 	const char *function; /* "__alloc_pages", or the role's title for a pair */
 	const char *memcg;    /* path of the cgroup that was reclaimed, "" where not known */
@@ -270,7 +268,7 @@ size_t stall_frames(struct resolver *resolver, const struct stall *stall,
 /**
  * stall_source - what most probably made a stall slow, in a few words
  *
- * The place that took most; of slab the shrinker that took most.
+ * The phase that took most; of slab the shrinker that took most.
  */
 void stall_source(struct resolver *resolver, const struct phases *phases,
 		  const struct stall_shrinker *shrinkers, size_t nr_shrinkers, char *text,
@@ -281,7 +279,7 @@ void stall_source(struct resolver *resolver, const struct phases *phases,
  * by superblock where one callback serves them all.
  */
 
-#define SHRINKERS_MAX 4096 /* whoever keeps something for each relies on it */
+#define SHRINKERS_MAX 1024 /* callbacks that have a total of their own */
 
 struct shrinker_total {
 	uint64_t callback; /* address of its scan function */
@@ -292,19 +290,14 @@ struct shrinker_total {
 
 struct shrinkers;
 
-/**
- * shrinkers_new - nothing is allocated later
- * @size: callbacks that have a total of their own, at least 1
- *
- * Returns NULL with errno ENOMEM.
- */
-struct shrinkers *shrinkers_new(size_t size);
+/** shrinkers_new - nothing is allocated later; NULL with errno ENOMEM */
+struct shrinkers *shrinkers_new(void);
 void shrinkers_free(struct shrinkers *shrinkers);
 
 /** shrinkers_pair - count a slab pair */
 void shrinkers_pair(struct shrinkers *shrinkers, const struct task_pair *pair);
 
-/** shrinkers_superblock - count a slab pair of a superblock once more, by its number */
+/** shrinkers_superblock - count a slab pair for its superblock too, by the number of that */
 void shrinkers_superblock(struct shrinkers *shrinkers, const struct task_pair *pair,
 			  int superblock);
 
@@ -315,7 +308,7 @@ void shrinkers_superblock(struct shrinkers *shrinkers, const struct task_pair *p
  */
 size_t shrinkers_sorted(struct shrinkers *shrinkers, const struct shrinker_total **ret_totals);
 
-/** shrinkers_all - in no order, for who must not wait for sorting or memory; returns how many */
+/** shrinkers_all - in no order, without sorting, which may allocate; returns how many */
 size_t shrinkers_all(const struct shrinkers *shrinkers, const struct shrinker_total **ret_totals);
 
 /** shrinkers_of_superblock - by its number, below SHRINKER_NAMES_MAX; count 0: nothing ran */
@@ -335,7 +328,7 @@ struct superblock_total {
 size_t shrinkers_superblocks(struct shrinkers *shrinkers, uint64_t callback,
 			     const struct superblock_total **ret_totals);
 
-/** shrinkers_overflow - pairs of shrinkers that found no place in the table */
+/** shrinkers_overflow - pairs of shrinkers that are not in the table */
 uint64_t shrinkers_overflow(const struct shrinkers *shrinkers);
 
 /*
@@ -346,6 +339,7 @@ uint64_t shrinkers_overflow(const struct shrinkers *shrinkers);
 #define SUMMARY_FUNCTIONS_MAX 64
 #define SUMMARY_OUTERMOST_MAX 64  /* functions; the stalls of all others are counted as one */
 #define SUMMARY_TASKS_MAX     128 /* when full, the one that waited least makes room */
+#define SUMMARY_CGROUPS_MAX   64
 #define SUMMARY_KERNEL_MAX    32
 
 struct summary_function {
@@ -356,7 +350,7 @@ struct summary_function {
 
 /* The stalls whose outermost function is the same. */
 struct summary_outermost {
-	uint64_t function; /* address; 0: told by a pair of events alone */
+	uint64_t function; /* address; 0: known by a pair of events alone */
 	int role;	   /* enum role; ROLE_NONE, and no function: all others */
 	struct histogram histogram;
 };
@@ -380,16 +374,11 @@ struct summary_stalls {
 
 struct summary;
 
-/**
- * summary_new - all that it will ever take is allocated here
- * @cgroups: those that are kept, at least 1; when full, the one that waited least makes room
- *
- * Returns NULL with errno ENOMEM.
- */
-struct summary *summary_new(const struct plan *plan, size_t cgroups);
+/** summary_new - nothing is allocated later; NULL with errno ENOMEM */
+struct summary *summary_new(const struct plan *plan);
 void summary_free(struct summary *summary);
 
-/** summary_window, summary_pair, summary_stall - count what goes by */
+/** summary_window, summary_pair, summary_stall - count one */
 void summary_window(struct summary *summary, const struct task_window *window);
 void summary_pair(struct summary *summary, const struct task_pair *pair);
 void summary_stall(struct summary *summary, const struct named_stall *named);
@@ -420,8 +409,7 @@ const struct named_stall *summary_most_explained(const struct summary *summary);
 /** summary_incomplete - stalls during which records were lost */
 uint64_t summary_incomplete(const struct summary *summary);
 
-/** summary_overflow - functions and tasks that found no place or lost theirs; _cgroups: cgroups */
+/** summary_overflow - entries of functions, tasks and cgroups that are missing in the summary */
 uint64_t summary_overflow(const struct summary *summary);
-uint64_t summary_cgroups_overflow(const struct summary *summary);
 
 #endif

@@ -24,7 +24,7 @@ struct pipeline {
 	struct page_reader *pages;
 	struct decode *decode;
 	struct merge *merge;
-	struct tasks *tasks;
+	struct claims *claims;
 	struct report *report;
 	struct losses *losses;
 	size_t page_bytes; /* at most, of the records of a page in merge */
@@ -72,7 +72,7 @@ static int record_in_order(void *context, const struct record *record)
 		losses_add(pipeline->losses, record->cpu, record->lost);
 	else if (!is_asked_for(pipeline, record))
 		return 0;
-	return tasks_record(pipeline->tasks, record);
+	return claims_record(pipeline->claims, record);
 }
 
 static uint64_t *newest_of(struct pipeline *pipeline, int cpu)
@@ -218,7 +218,7 @@ static bool make_task_stages(struct pipeline *pipeline, struct writer *writer)
 {
 	const struct data_source *source = pipeline->source;
 	const struct options *options = pipeline->options;
-	struct task_sink sink = { .window = report_window, .pair = report_pair };
+	struct claims_sink sink = { .window = report_window, .pair = report_pair };
 	/* Those of a configuration file are of live runs. */
 	const pid_t *pids =
 		source->proc || options_on_command_line(options, "pid") ? options->pids : NULL;
@@ -233,12 +233,12 @@ static bool make_task_stages(struct pipeline *pipeline, struct writer *writer)
 	if (!pipeline->report)
 		return false;
 	sink.context = pipeline->report;
-	pipeline->tasks = tasks_new(pipeline->plan, source, &options->limits, &sink);
+	pipeline->claims = claims_new(pipeline->plan, source, &options->limits, &sink);
 	if (pids)
 		pipeline->processes = processes_new(pids, source->proc);
 	if (recorded)
 		pipeline->recorded = processes_new(recorded, NULL);
-	return pipeline->tasks && (!pids || pipeline->processes) &&
+	return pipeline->claims && (!pids || pipeline->processes) &&
 	       (!recorded || pipeline->recorded);
 }
 
@@ -280,7 +280,7 @@ void pipeline_free(struct pipeline *pipeline)
 	if (!pipeline)
 		return;
 	free(pipeline->newest);
-	tasks_free(pipeline->tasks);
+	claims_free(pipeline->claims);
 	report_free(pipeline->report);
 	losses_free(pipeline->losses);
 	merge_free(pipeline->merge);
@@ -308,36 +308,19 @@ int pipeline_flush(struct pipeline *pipeline)
 	return ret ? ret : report_flush(pipeline->report);
 }
 
-#define TASK_OVERFLOWS 5
-#define OVERFLOWS      (TASK_OVERFLOWS + 2 + RESOLVER_OVERFLOWS + REPORT_OVERFLOWS)
-
-static size_t task_overflows(const struct tasks *tasks, struct overflow *overflows)
-{
-	struct tasks_drops drops;
-
-	tasks_drops(tasks, &drops);
-	overflows[0] = (struct overflow){ "tasks", "tasks with waiting events were forgotten",
-					  drops.tasks };
-	/* Nearly all of these are of fast calls, which nothing would have claimed; else there is a
-	 * slow window that lacks them. */
-	overflows[1] = (struct overflow){ "events", "events made room for newer ones", drops.events,
-					  true };
-	overflows[2] =
-		(struct overflow){ "task_events",
-				   "events of a task with very many made room for newer ones",
-				   drops.task_events, true };
-	overflows[3] =
-		(struct overflow){ "begins", "begins without an end were dropped", drops.pairs };
-	overflows[4] = (struct overflow){ "window_events",
-					  "slow windows lack events that made room for newer ones",
-					  drops.windows };
-	return TASK_OVERFLOWS;
-}
+#define OVERFLOWS (4 + RESOLVER_OVERFLOWS + REPORT_OVERFLOWS)
 
 static size_t list_overflows(const struct pipeline *pipeline, struct overflow overflows[OVERFLOWS])
 {
-	size_t count = task_overflows(pipeline->tasks, overflows);
+	const struct claims_drops *drops = claims_drops(pipeline->claims);
+	size_t count = 0;
 
+	overflows[count++] = (struct overflow){ "tasks", "tasks with waiting events were forgotten",
+						drops->tasks };
+	overflows[count++] =
+		(struct overflow){ "window_events",
+				   "slow windows lack events that made room for newer ones",
+				   drops->windows };
 	overflows[count++] = (struct overflow){ "merge", "records went out before their turn",
 						merge_forced(pipeline->merge) };
 	overflows[count++] = (struct overflow){ "cpus", "CPUs were not read: too few open files",

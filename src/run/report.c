@@ -124,7 +124,6 @@ static size_t event_text(void *context, const struct record *record, char *text,
 
 static bool make_stages(struct report *report, struct writer *writer)
 {
-	const struct limits *limits = &report->options->limits;
 	const struct output_setup output = {
 		.options = report->options,
 		.plan = report->plan,
@@ -139,9 +138,9 @@ static bool make_stages(struct report *report, struct writer *writer)
 	};
 
 	report->output = output_new(&output);
-	report->shrinkers = shrinkers_new(limits->shrinkers);
+	report->shrinkers = shrinkers_new();
 	report->stalls = stalls_new(report->plan, &stalls);
-	report->summary = summary_new(report->plan, limits->cgroups);
+	report->summary = summary_new(report->plan);
 	return report->output && report->shrinkers && report->stalls && report->summary;
 }
 
@@ -180,30 +179,15 @@ size_t report_overflows(const struct report *report, struct overflow *overflows)
 {
 	const struct shrinker_names *names = resolver_superblocks(report->resolver);
 	const struct stacks *stacks = resolver_stacks(report->resolver);
-	struct stalls_drops drops;
 
-	stalls_drops(report->stalls, &drops);
-	overflows[0] = (struct overflow){ "slab_pairs", "slab pairs are not in the summary",
-					  shrinkers_overflow(report->shrinkers) };
-	overflows[1] = (struct overflow){ "stall_tasks", "tasks had their stalls cut short",
-					  drops.owners };
-	overflows[2] =
-		(struct overflow){ "stall_windows", "slow windows are in no stall", drops.spans };
-	overflows[3] =
-		(struct overflow){ "stall_shrinkers", "shares of slab are not told by shrinker",
-				   drops.shrinkers };
-	overflows[4] = (struct overflow){ "summary", "functions or tasks are not in the summary",
-					  summary_overflow(report->summary) };
-	overflows[5] = (struct overflow){ "summary_cgroups", "cgroups are not in the summary",
-					  summary_cgroups_overflow(report->summary) };
-	overflows[6] =
-		(struct overflow){ "superblocks", "times a superblock had no line of its own",
-				   shrinker_names_overflow(names) };
-	overflows[7] = (struct overflow){ "stacks", "stacks are not shown",
+	overflows[0] = (struct overflow){ "stalls", "stalls were cut short or lack details",
+					  stalls_dropped(report->stalls) };
+	overflows[1] = (struct overflow){ "summary", "entries are missing in the summary",
+					  summary_overflow(report->summary) +
+						  shrinkers_overflow(report->shrinkers) +
+						  shrinker_names_overflow(names) };
+	overflows[2] = (struct overflow){ "stacks", "stacks are not shown",
 					  stacks ? stacks_overflow(stacks) : 0 };
-	overflows[8] =
-		(struct overflow){ "stall_names", "times the names of gfp flags were forgotten",
-				   drops.names };
 	return REPORT_OVERFLOWS;
 }
 

@@ -34,7 +34,7 @@ int report_record(struct report *report, const struct record *record);
 int report_flush(struct report *report);
 
 /* The tables of the report that may have been full; the rest is the caller's. */
-#define REPORT_OVERFLOWS 9
+#define REPORT_OVERFLOWS 3
 
 /** report_overflows - fills an array of at least REPORT_OVERFLOWS; returns how many */
 size_t report_overflows(const struct report *report, struct overflow *overflows);

@@ -1,39 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "stall/details.h"
 
-#define WORDS_MAX      64
-#define WORD_MAX       160
+#define NAMES_MAX      64
+#define NAME_MAX_BYTES 160
 #define EVENT_TEXT_MAX 1024
 
-struct word {
+struct value_name {
 	uint64_t value;
-	uint64_t used; /* of words.uses, when it was last looked for */
-	char text[WORD_MAX];
+	uint64_t last_use; /* of value_names.uses */
+	char text[NAME_MAX_BYTES];
 };
 
-struct words {
-	struct word word[WORDS_MAX];
+struct value_names {
+	struct value_name names[NAMES_MAX];
 	size_t count;
 	uint64_t uses;
-	uint64_t missed;
 };
 
 struct detail_names {
-	struct detail_names_setup setup;
-	struct words gfp;
-	struct words status;
+	const struct plan *plan;
+	size_t (*event)(void *context, const struct record *record, char *text, size_t size);
+	void *context;
+	struct value_names gfp;
+	struct value_names status;
 };
 
-struct detail_names *detail_names_new(const struct detail_names_setup *setup)
+struct detail_names *detail_names_new(const struct plan *plan,
+				      size_t (*event)(void *context, const struct record *record,
+						      char *text, size_t size),
+				      void *context)
 {
 	struct detail_names *names = calloc(1, sizeof(*names));
 
-	if (names)
-		names->setup = *setup;
+	if (!names)
+		return NULL;
+	names->plan = plan;
+	names->event = event;
+	names->context = context;
 	return names;
 }
 
@@ -42,91 +48,60 @@ void detail_names_free(struct detail_names *names)
 	free(names);
 }
 
-static const char *word_of(struct words *words, uint64_t value)
+static const char *name_of(struct value_names *names, uint64_t value)
 {
-	for (size_t i = 0; i < words->count; i++) {
-		struct word *word = &words->word[i];
-
-		if (word->value != value)
+	for (size_t i = 0; i < names->count; i++) {
+		if (names->names[i].value != value)
 			continue;
-		word->used = ++words->uses;
-		return word->text;
+		names->names[i].last_use = ++names->uses;
+		return names->names[i].text;
 	}
 	return NULL;
 }
 
-/* Each value had its word when its event came. */
-static const char *look_up(struct words *words, uint64_t value)
-{
-	const char *text = word_of(words, value);
-
-	if (text)
-		return text;
-	words->missed++;
-	return "";
-}
-
 const char *detail_names_gfp(struct detail_names *names, uint64_t gfp)
 {
-	return look_up(&names->gfp, gfp);
+	return name_of(&names->gfp, gfp);
 }
 
 const char *detail_names_status(struct detail_names *names, int status)
 {
-	return look_up(&names->status, (uint64_t)status);
+	return name_of(&names->status, (uint64_t)status);
 }
 
-uint64_t detail_names_missed(const struct detail_names *names)
+/* The name is the text after @key up to a blank: "… gfp_flags=GFP_KERNEL …". */
+static void note_name(struct detail_names *names, struct value_names *values, uint64_t value,
+		      const struct record *record, const char *key)
 {
-	return names->gfp.missed + names->status.missed;
-}
-
-/* A free one, or that which was not looked for for longest. */
-static struct word *new_word(struct words *words, uint64_t value)
-{
-	struct word *word = &words->word[0];
-
-	if (words->count < WORDS_MAX)
-		word = &words->word[words->count++];
-	else
-		for (size_t i = 1; i < WORDS_MAX; i++)
-			if (words->word[i].used < word->used)
-				word = &words->word[i];
-	*word = (struct word){ .value = value, .used = ++words->uses };
-	return word;
-}
-
-/* "… gfp_flags=GFP_KERNEL …": the text behind @key up to a blank. */
-static void cut(char word[WORD_MAX], const char *text, const char *key)
-{
-	const char *from = strstr(text, key);
+	struct value_name *name = values->names;
+	char text[EVENT_TEXT_MAX];
+	const char *from;
 	size_t length;
 
+	if (name_of(values, value))
+		return;
+	if (values->count < NAMES_MAX)
+		name = &values->names[values->count++];
+	else
+		for (size_t i = 1; i < NAMES_MAX; i++)
+			if (values->names[i].last_use < name->last_use)
+				name = &values->names[i];
+	*name = (struct value_name){ .value = value, .last_use = ++values->uses };
+	names->event(names->context, record, text, sizeof(text));
+	from = strstr(text, key);
 	if (!from)
 		return;
 	from += strlen(key);
 	length = strcspn(from, " ");
-	if (length >= WORD_MAX)
-		length = WORD_MAX - 1;
-	memcpy(word, from, length);
-	word[length] = '\0';
-}
-
-static void note_word(struct detail_names *names, struct words *words, uint64_t value,
-		      const struct record *record, const char *key)
-{
-	char text[EVENT_TEXT_MAX];
-
-	if (word_of(words, value))
-		return;
-	names->setup.event(names->setup.context, record, text, sizeof(text));
-	cut(new_word(words, value)->text, text, key);
+	if (length >= sizeof(name->text))
+		length = sizeof(name->text) - 1;
+	memcpy(name->text, from, length);
 }
 
 static void note_request(struct details *details, struct detail_names *names,
 			 const struct record *record, const char *key)
 {
-	note_word(names, &names->gfp, record->fields.gfp, record, key);
+	note_name(names, &names->gfp, record->fields.gfp, record, key);
 	if (details->asked_at && details->asked_at <= record->ts)
 		return;
 	details->asked_at = record->ts;
@@ -134,37 +109,16 @@ static void note_request(struct details *details, struct detail_names *names,
 	details->gfp = record->fields.gfp;
 }
 
-static void note_outcome(struct details *details, struct detail_names *names,
-			 const struct record *record)
-{
-	note_word(names, &names->status, (uint64_t)record->fields.status, record, " status=");
-	if (details->compacted_at > record->ts)
-		return;
-	details->compacted_at = record->ts;
-	details->status = record->fields.status;
-}
-
-static void note_reclaimed(struct details *details, const struct record *record)
-{
-	details->has_reclaimed = true;
-	details->nr_reclaimed += record->fields.nr_reclaimed;
-}
-
-static void note_stack(struct details *details, const struct record_stack *stack)
-{
-	if (!stack->number || details->stack_at)
-		return;
-	details->stack_at = stack->ts;
-	details->stack = stack->number;
-}
-
 void details_event(struct details *details, struct detail_names *names, const struct record *record)
 {
 	details->nr_events++;
 	if (record->fields.memcg_id)
 		details->memcg_id = record->fields.memcg_id;
-	note_stack(details, &record->stack);
-	switch (names->setup.plan->events[record->event].id) {
+	if (record->stack.number && !details->stack_at) {
+		details->stack_at = record->stack.ts;
+		details->stack = record->stack.number;
+	}
+	switch (names->plan->events[record->event].id) {
 	case EVENT_DIRECT_RECLAIM_BEGIN:
 	case EVENT_MEMCG_RECLAIM_BEGIN:
 	case EVENT_NODE_RECLAIM_BEGIN:
@@ -176,10 +130,16 @@ void details_event(struct details *details, struct detail_names *names, const st
 	case EVENT_DIRECT_RECLAIM_END:
 	case EVENT_MEMCG_RECLAIM_END:
 	case EVENT_NODE_RECLAIM_END:
-		note_reclaimed(details, record);
+		details->has_reclaimed = true;
+		details->nr_reclaimed += record->fields.nr_reclaimed;
 		break;
 	case EVENT_COMPACTION_END:
-		note_outcome(details, names, record);
+		note_name(names, &names->status, (uint64_t)record->fields.status, record,
+			  " status=");
+		if (details->compacted_at > record->ts)
+			break;
+		details->compacted_at = record->ts;
+		details->status = record->fields.status;
 		break;
 	default:
 		break;
@@ -205,6 +165,6 @@ void details_merge(struct details *details, const struct details *part)
 		details->stack_at = part->stack_at;
 		details->stack = part->stack;
 	}
-	if (part->memcg_id && !details->memcg_id)
+	if (!details->memcg_id)
 		details->memcg_id = part->memcg_id;
 }

@@ -10,7 +10,7 @@
 #include "allocfilt/record.h"
 
 /*
- * What events tell about the run that contains them: order, gfp flags, pages reclaimed, outcome.
+ * What events say about the run that contains them: order, gfp flags, pages reclaimed, outcome.
  * Names of flags and outcomes differ from kernel to kernel, so they are cut from the event's text,
  * once for each value.
  */
@@ -31,29 +31,29 @@ struct details {
 
 struct detail_names;
 
-struct detail_names_setup {
-	const struct plan *plan;
-	/* an event's text, "name: fields"; returns the length */
-	size_t (*event)(void *context, const struct record *record, char *text, size_t size);
-	void *context;
-};
-
-/** detail_names_new - NULL with errno ENOMEM */
-struct detail_names *detail_names_new(const struct detail_names_setup *setup);
+/**
+ * detail_names_new - NULL with errno ENOMEM
+ * @event: an event's text, "name: fields"; returns the length
+ */
+struct detail_names *detail_names_new(const struct plan *plan,
+				      size_t (*event)(void *context, const struct record *record,
+						      char *text, size_t size),
+				      void *context);
 void detail_names_free(struct detail_names *names);
 
-/** details_event - note what an event tells */
+/** details_event - note what an event says */
 void details_event(struct details *details, struct detail_names *names,
 		   const struct record *record);
 
-/** details_merge - add what is known of a part of the run; of order and gfp the earliest counts */
+/** details_merge - add those of a part of the run; of order, gfp and stack the earliest counts */
 void details_merge(struct details *details, const struct details *part);
 
-/** detail_names_gfp, _status - "" for a value that no event had, or whose name made room */
+/**
+ * detail_names_gfp, detail_names_status - the name of a value that an event had
+ *
+ * Valid until the next event; NULL where the name has made room for others.
+ */
 const char *detail_names_gfp(struct detail_names *names, uint64_t gfp);
 const char *detail_names_status(struct detail_names *names, int status);
-
-/** detail_names_missed - times that a name was asked for and had made room */
-uint64_t detail_names_missed(const struct detail_names *names);
 
 #endif

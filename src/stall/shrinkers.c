@@ -1,41 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
 #include <stdlib.h>
 
 #include "allocfilt/stall.h"
 
 struct shrinkers {
-	struct shrinker_total *totals;
-	size_t size;
+	struct shrinker_total totals[SHRINKERS_MAX];
 	size_t nr_totals;
 	uint64_t overflow;
 	struct shrinker_total superblocks[SHRINKER_NAMES_MAX]; /* by number */
 	struct superblock_total sorted[SHRINKER_NAMES_MAX];    /* of one callback */
 };
 
-struct shrinkers *shrinkers_new(size_t size)
+struct shrinkers *shrinkers_new(void)
 {
-	struct shrinkers *shrinkers;
-
-	if (size > SHRINKERS_MAX)
-		size = SHRINKERS_MAX;
-	shrinkers = calloc(1, sizeof(*shrinkers));
-	if (!shrinkers)
-		return NULL;
-	shrinkers->size = size;
-	shrinkers->totals = calloc(size, sizeof(*shrinkers->totals));
-	if (shrinkers->totals)
-		return shrinkers;
-	free(shrinkers);
-	errno = ENOMEM;
-	return NULL;
+	return calloc(1, sizeof(struct shrinkers));
 }
 
 void shrinkers_free(struct shrinkers *shrinkers)
 {
-	if (!shrinkers)
-		return;
-	free(shrinkers->totals);
 	free(shrinkers);
 }
 
@@ -44,7 +26,7 @@ static struct shrinker_total *total_of(struct shrinkers *shrinkers, uint64_t cal
 	for (size_t i = 0; i < shrinkers->nr_totals; i++)
 		if (shrinkers->totals[i].callback == callback)
 			return &shrinkers->totals[i];
-	if (shrinkers->nr_totals == shrinkers->size)
+	if (shrinkers->nr_totals == SHRINKERS_MAX)
 		return NULL;
 	shrinkers->totals[shrinkers->nr_totals].callback = callback;
 	return &shrinkers->totals[shrinkers->nr_totals++];

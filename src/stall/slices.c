@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
 #include <stdlib.h>
 
-#include "allocfilt/plan.h"
 #include "stall/slices.h"
 
 struct slices {
-	struct link unused;
-	uint64_t overflow;
+	struct slice_list unused;
 	struct slice pool[];
 };
 
@@ -17,20 +14,15 @@ struct slices *slices_new(size_t count)
 
 	if (!slices)
 		return NULL;
-	list_init(&slices->unused);
+	TAILQ_INIT(&slices->unused);
 	for (size_t i = 0; i < count; i++)
-		list_append(&slices->unused, &slices->pool[i].link);
+		TAILQ_INSERT_TAIL(&slices->unused, &slices->pool[i], link);
 	return slices;
 }
 
 void slices_free(struct slices *slices)
 {
 	free(slices);
-}
-
-uint64_t slices_overflow(const struct slices *slices)
-{
-	return slices->overflow;
 }
 
 void slices_tag(struct slice *slice, int role)
@@ -50,53 +42,37 @@ void slices_tag(struct slice *slice, int role)
 	}
 }
 
-static struct slice *find(struct link *list, const struct slice *like, uint64_t shrinker)
-{
-	for (struct link *link = list->next; link != list; link = link->next) {
-		struct slice *slice = list_entry(link, struct slice, link);
-
-		if (slice->group == like->group && slice->part == like->part &&
-		    slice->shrinker == shrinker && (!shrinker || slice->callback == like->callback))
-			return slice;
-	}
-	return NULL;
-}
-
-static struct slice *take(struct slices *slices, struct link *list, const struct slice *like)
+static struct slice *find(struct slice_list *list, const struct slice *like, uint64_t shrinker)
 {
 	struct slice *slice;
 
-	if (list_empty(&slices->unused)) {
-		slices->overflow++;
-		return find(list, like, 0);
-	}
-	slice = list_entry(slices->unused.next, struct slice, link);
-	list_remove(&slice->link);
-	*slice = *like;
-	slice->ns = 0;
-	slice->count = 0;
-	list_append(list, &slice->link);
+	TAILQ_FOREACH(slice, list, link)
+		if (slice->group == like->group && slice->part == like->part &&
+		    slice->shrinker == shrinker && (!shrinker || slice->callback == like->callback))
+			break;
 	return slice;
 }
 
-void slices_put(struct slices *slices, struct link *list, const struct slice *like)
+bool slices_put(struct slices *slices, struct slice_list *list, const struct slice *like)
 {
 	struct slice *slice = find(list, like, like->shrinker);
+	bool full = !slice && TAILQ_EMPTY(&slices->unused);
 
-	if (!slice)
-		slice = take(slices, list, like);
-	if (!slice)
-		return;
-	slice->ns += like->ns;
-	slice->count += like->count;
+	if (full)
+		slice = find(list, like, 0);
+	if (slice) {
+		slice->ns += like->ns;
+		slice->count += like->count;
+	} else if (!full) {
+		slice = TAILQ_FIRST(&slices->unused);
+		TAILQ_REMOVE(&slices->unused, slice, link);
+		*slice = *like;
+		TAILQ_INSERT_TAIL(list, slice, link);
+	}
+	return !full;
 }
 
-void slices_release(struct slices *slices, struct link *list)
+void slices_release(struct slices *slices, struct slice_list *list)
 {
-	while (!list_empty(list)) {
-		struct link *link = list->next;
-
-		list_remove(link);
-		list_append(&slices->unused, link);
-	}
+	TAILQ_CONCAT(&slices->unused, list, link);
 }

@@ -5,24 +5,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "allocfilt/base.h"
 #include "allocfilt/stall.h"
 
 /*
- * Shares of the time of a span, from a fixed pool. What a share is of is known step by step: slab
- * when shrink_slab() ends, direct reclaim when the window around that ends. Until then its group is
- * PHASE_REST (nothing known) or PHASE_OTHER_RECLAIM (reclaim of some kind).
+ * Shares of the time of a span, from a fixed pool. The phase of a share becomes known step by step:
+ * the part when shrink_slab() ends, the group when the direct reclaim around it ends. Until then the
+ * group is PHASE_REST (nothing known) or PHASE_OTHER_RECLAIM (reclaim of some kind).
  */
 
 struct slice {
-	struct link link;  /* of a span's list */
-	uint64_t shrinker; /* struct shrinker *; 0: none */
+	TAILQ_ENTRY(slice) link; /* in a span's list */
+	uint64_t shrinker;	 /* struct shrinker *; 0: none */
 	uint64_t callback;
 	uint64_t ns;
 	uint32_t count; /* pairs of the shrinker */
-	uint8_t group;	/* enum phase_group */
-	uint8_t part;	/* enum phase_part */
+	enum phase_group group;
+	enum phase_part part;
 };
+
+TAILQ_HEAD(slice_list, slice);
 
 struct slices;
 
@@ -33,21 +34,19 @@ void slices_free(struct slices *slices);
 /**
  * slices_tag - what a share becomes inside a run of this role (enum role, or ROLE_NONE)
  *
- * A share that is known already stays what it is: the innermost run counts.
+ * What is known already stays: the innermost run counts.
  */
 void slices_tag(struct slice *slice, int role);
 
 /**
- * slices_put - add a share to a list, to the equal one where there is one
+ * slices_put - add a copy of a share to a list, or its time to the equal one of the list
  *
- * Without room it goes to a share of the list that has no shrinker, or is left out (then the sum
- * is less than the whole); slices_overflow() counts that.
+ * Where the pool is used up, its time is added to a share of the list that has no shrinker, or is
+ * left out, and the list is then less than the whole. Returns false in both cases.
  */
-void slices_put(struct slices *slices, struct link *list, const struct slice *slice);
+bool slices_put(struct slices *slices, struct slice_list *list, const struct slice *slice);
 
-/** slices_release - give all of a list back to the pool */
-void slices_release(struct slices *slices, struct link *list);
-
-uint64_t slices_overflow(const struct slices *slices);
+/** slices_release - return all of a list to the pool */
+void slices_release(struct slices *slices, struct slice_list *list);
 
 #endif

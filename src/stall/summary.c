@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +18,16 @@ struct kept_stall {
 	char memcg[TASK_CGROUP_MAX];
 };
 
+/* Those that waited in all, of one kind. Where they are full, the one that waited least makes room. */
 struct waiters {
-	struct summary_waiter *table;
-	size_t room;
+	struct summary_waiter table[SUMMARY_TASKS_MAX];
 	size_t count;
+};
+
+static const size_t waiters_max[SUMMARY_WHO_COUNT] = {
+	[SUMMARY_TASKS] = SUMMARY_TASKS_MAX,
+	[SUMMARY_CGROUPS] = SUMMARY_CGROUPS_MAX,
+	[SUMMARY_KERNEL_THREADS] = SUMMARY_KERNEL_MAX,
 };
 
 struct summary {
@@ -35,41 +40,19 @@ struct summary {
 	struct kept_stall most_explained;
 	uint64_t incomplete;
 	uint64_t overflow;
-	uint64_t cgroups_overflow;
 };
 
-struct summary *summary_new(const struct plan *plan, size_t cgroups)
+struct summary *summary_new(const struct plan *plan)
 {
-	const size_t room[SUMMARY_WHO_COUNT] = {
-		[SUMMARY_TASKS] = SUMMARY_TASKS_MAX,
-		[SUMMARY_CGROUPS] = cgroups,
-		[SUMMARY_KERNEL_THREADS] = SUMMARY_KERNEL_MAX,
-	};
 	struct summary *summary = calloc(1, sizeof(*summary));
 
-	if (!summary)
-		return NULL;
-	summary->plan = plan;
-	for (int who = 0; who < SUMMARY_WHO_COUNT; who++) {
-		struct waiters *waiters = &summary->waiters[who];
-
-		waiters->room = room[who];
-		waiters->table = calloc(waiters->room, sizeof(*waiters->table));
-		if (!waiters->table) {
-			summary_free(summary);
-			errno = ENOMEM;
-			return NULL;
-		}
-	}
+	if (summary)
+		summary->plan = plan;
 	return summary;
 }
 
 void summary_free(struct summary *summary)
 {
-	if (!summary)
-		return;
-	for (int who = 0; who < SUMMARY_WHO_COUNT; who++)
-		free(summary->waiters[who].table);
 	free(summary);
 }
 
@@ -124,14 +107,11 @@ static void count_waiter(struct summary *summary, enum summary_who who, int pid,
 		if (waiter->latency.total < least->latency.total)
 			least = waiter;
 	}
-	if (waiters->count < waiters->room) {
+	if (waiters->count < waiters_max[who]) {
 		waiters->count++;
 	} else {
 		waiter = least;
-		if (who == SUMMARY_CGROUPS)
-			summary->cgroups_overflow++;
-		else
-			summary->overflow++;
+		summary->overflow++;
 	}
 	memset(waiter, 0, sizeof(*waiter));
 	waiter->pid = pid;
@@ -287,9 +267,4 @@ uint64_t summary_incomplete(const struct summary *summary)
 uint64_t summary_overflow(const struct summary *summary)
 {
 	return summary->overflow;
-}
-
-uint64_t summary_cgroups_overflow(const struct summary *summary)
-{
-	return summary->cgroups_overflow;
 }

@@ -55,12 +55,9 @@ my %schema = (
 		kernel_threads => [{ pid => 'i', name => 's', @latency }],
 		incomplete => 'i',
 		lost => [{ cpu => 'i', records => 'i', times_unknown => 'i' }],
-		overflows => { map { $_ => 'i' } qw(tasks events task_events begins window_events merge
-						    cpus names
+		overflows => { map { $_ => 'i' } qw(tasks window_events merge cpus names
 						    names_missed cgroups cgroups_missed processes
-						    processes_missed slab_pairs
-						    stall_tasks stall_windows stall_shrinkers stall_names
-						    summary summary_cgroups superblocks stacks) },
+						    processes_missed stalls summary stacks) },
 		journal => { entries => 'i', held_back => 'i', dropped => 'i' },
 	},
 );

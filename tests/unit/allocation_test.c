@@ -163,8 +163,8 @@ static void test_metrics_of_many_shrinkers(void **state)
 	struct failure failure;
 	struct summary_view view = {
 		.plan = plan,
-		.summary = summary_new(plan, 64),
-		.shrinkers = shrinkers_new(SHRINKERS_MAX),
+		.summary = summary_new(plan),
+		.shrinkers = shrinkers_new(),
 	};
 	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	struct writer *writer = writer_new(fd, -1);

@@ -80,8 +80,8 @@ static int begin(void **state)
 	view = (struct summary_view){
 		.plan = &plan,
 		.resolver = &resolver,
-		.summary = summary_new(&plan, 64),
-		.shrinkers = shrinkers_new(512),
+		.summary = summary_new(&plan),
+		.shrinkers = shrinkers_new(),
 		.losses = losses_new(&cpus),
 		.cpus = cpus,
 		.top = 10,

@@ -59,8 +59,8 @@ static struct summary_view new_view(void)
 	return (struct summary_view){
 		.plan = &plan,
 		.resolver = &resolver,
-		.summary = summary_new(&plan, 64),
-		.shrinkers = shrinkers_new(512),
+		.summary = summary_new(&plan),
+		.shrinkers = shrinkers_new(),
 		.shrinker_names = shrinker_names_new(&names),
 		.losses = losses_new(&cpus),
 		.cpus = cpus,

@@ -8,8 +8,6 @@
 
 #include "allocfilt/stall.h"
 
-#define SIZE 16
-
 static void pair(struct shrinkers *shrinkers, uint64_t callback, uint64_t duration)
 {
 	struct record begin = { .fields = { .shrinker = callback * 16, .callback = callback } };
@@ -29,7 +27,7 @@ static void check(const struct shrinker_total *total, uint64_t callback, uint64_
 
 static void test_none(void **state)
 {
-	struct shrinkers *shrinkers = shrinkers_new(SIZE);
+	struct shrinkers *shrinkers = shrinkers_new();
 	const struct shrinker_total *totals;
 
 	(void)state;
@@ -41,7 +39,7 @@ static void test_none(void **state)
 
 static void test_totals_most_first_equal_by_address(void **state)
 {
-	struct shrinkers *shrinkers = shrinkers_new(SIZE);
+	struct shrinkers *shrinkers = shrinkers_new();
 	const struct shrinker_total *totals;
 
 	(void)state;
@@ -61,7 +59,7 @@ static void test_totals_most_first_equal_by_address(void **state)
 /* Sorting moves the totals about; what comes later finds them all the same. */
 static void test_goes_on_after_sorting(void **state)
 {
-	struct shrinkers *shrinkers = shrinkers_new(SIZE);
+	struct shrinkers *shrinkers = shrinkers_new();
 	const struct shrinker_total *totals;
 
 	(void)state;
@@ -78,21 +76,21 @@ static void test_goes_on_after_sorting(void **state)
 
 static void test_limit(void **state)
 {
-	struct shrinkers *shrinkers = shrinkers_new(SIZE);
+	struct shrinkers *shrinkers = shrinkers_new();
 	const struct shrinker_total *totals;
 
 	(void)state;
-	for (int i = 1; i < SIZE; i++)
+	for (int i = 1; i < SHRINKERS_MAX; i++)
 		pair(shrinkers, i, 10);
-	assert_int_equal(shrinkers_sorted(shrinkers, &totals), SIZE - 1);
-	pair(shrinkers, SIZE, 10);
+	assert_int_equal(shrinkers_sorted(shrinkers, &totals), SHRINKERS_MAX - 1);
+	pair(shrinkers, SHRINKERS_MAX, 10);
 	assert_int_equal(shrinkers_overflow(shrinkers), 0);
-	pair(shrinkers, SIZE + 1, 1000);
-	pair(shrinkers, SIZE + 2, 1000);
-	pair(shrinkers, SIZE, 10);
+	pair(shrinkers, SHRINKERS_MAX + 1, 1000);
+	pair(shrinkers, SHRINKERS_MAX + 2, 1000);
+	pair(shrinkers, SHRINKERS_MAX, 10);
 	assert_int_equal(shrinkers_overflow(shrinkers), 2);
-	assert_int_equal(shrinkers_sorted(shrinkers, &totals), SIZE);
-	check(&totals[0], SIZE, 20, 10, 2);
+	assert_int_equal(shrinkers_sorted(shrinkers, &totals), SHRINKERS_MAX);
+	check(&totals[0], SHRINKERS_MAX, 20, 10, 2);
 	check(&totals[1], 1, 10, 10, 1);
 	shrinkers_free(shrinkers);
 }
@@ -100,7 +98,7 @@ static void test_limit(void **state)
 /* More than 32 bits of nanoseconds: a hundred days of reclaim. */
 static void test_long_times(void **state)
 {
-	struct shrinkers *shrinkers = shrinkers_new(SIZE);
+	struct shrinkers *shrinkers = shrinkers_new();
 	const struct shrinker_total *totals;
 	uint64_t day = 86400ull * 1000000000;
 
@@ -122,7 +120,7 @@ static void superblock(struct shrinkers *shrinkers, int number, uint64_t duratio
 
 static void test_one_by_one(void **state)
 {
-	struct shrinkers *shrinkers = shrinkers_new(SIZE);
+	struct shrinkers *shrinkers = shrinkers_new();
 	const struct shrinker_total *totals;
 
 	(void)state;

@@ -18,7 +18,7 @@
 
 struct run {
 	struct plan *plan;
-	struct tasks *tasks;
+	struct claims *claims;
 	struct trace_output *output;
 	char out[4096];
 };
@@ -90,7 +90,7 @@ static void start(struct run *run, bool migrate_column)
 {
 	const struct data_source source = { .cpus = made_cpus(2), .local_clock = true };
 	const struct limits limits = { .tasks = 8, .events = 64, .task_events = 64 };
-	const struct task_sink sink = { run, window_ended, pair_ended };
+	const struct claims_sink sink = { run, window_ended, pair_ended };
 	const struct trace_output_setup setup = {
 		.cpu_width = 1,
 		.name = name,
@@ -130,13 +130,13 @@ static void start(struct run *run, bool migrate_column)
 		.partner = 2,
 		.rule = RULE_PAIR,
 	};
-	run->tasks = tasks_new(run->plan, &source, &limits, &sink);
+	run->claims = claims_new(run->plan, &source, &limits, &sink);
 	run->output = trace_output_new(&setup);
 }
 
 static void end(struct run *run)
 {
-	tasks_free(run->tasks);
+	claims_free(run->claims);
 	trace_output_free(run->output);
 	free(run->plan);
 }
@@ -151,7 +151,7 @@ static void give_event(struct run *run, uint64_t ts, int pid, int cpu, int numbe
 		.event = (uint16_t)number,
 	};
 
-	assert_int_equal(tasks_record(run->tasks, &record), 0);
+	assert_int_equal(claims_record(run->claims, &record), 0);
 }
 
 static void give_stack(struct run *run, uint64_t ts, int pid, int cpu, int flags, int preempt)
@@ -165,7 +165,7 @@ static void give_stack(struct run *run, uint64_t ts, int pid, int cpu, int flags
 		.stack = { ts, 2, (uint8_t)flags, (uint8_t)preempt },
 	};
 
-	assert_int_equal(tasks_record(run->tasks, &record), 0);
+	assert_int_equal(claims_record(run->claims, &record), 0);
 }
 
 static void give_window(struct run *run, uint64_t from, uint64_t to, int pid)
@@ -177,7 +177,7 @@ static void give_window(struct run *run, uint64_t from, uint64_t to, int pid)
 		.window = { .calltime = from, .rettime = to, .role = ROLE_ZONE_COMPACTION },
 	};
 
-	assert_int_equal(tasks_record(run->tasks, &record), 0);
+	assert_int_equal(claims_record(run->claims, &record), 0);
 }
 
 static void test_behind_its_event(void **state)

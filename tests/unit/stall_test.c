@@ -551,7 +551,6 @@ static void test_many_gfp(void **state)
 {
 	enum { WORDS = 64 };
 	struct run *run = *state;
-	struct stalls_drops drops;
 
 	asks(run, 7, 0, 100, 1);
 	for (int i = 2; i <= 3 * WORDS; i++) {
@@ -561,8 +560,7 @@ static void test_many_gfp(void **state)
 		snprintf(expected, sizeof(expected), "order 0 gfp MASK_%d reclaimed", i);
 		assert_int_equal(strncmp(run->last, expected, strlen(expected)), 0);
 	}
-	stalls_drops(run->stalls, &drops);
-	assert_int_equal(drops.names, 0);
+	assert_int_equal(stalls_dropped(run->stalls), 0);
 	/* one that waits for the window around it, is looked for again, and then others come */
 	asks(run, 8, 1, 50000, 1000);
 	for (int i = 0; i < WORDS - 1; i++)
@@ -576,8 +574,7 @@ static void test_many_gfp(void **state)
 		asks(run, 7, 0, 70100 + 100 * i, 4000 + i);
 	window(run, 8, 0, 49000, 90000, ROLE_PAGE_ALLOCATION);
 	assert_non_null(strstr(run->last, "gfp  reclaimed"));
-	stalls_drops(run->stalls, &drops);
-	assert_int_equal(drops.names, 1);
+	assert_int_equal(stalls_dropped(run->stalls), 1);
 }
 
 /* Where edges are uncertain, what is inside may seem longer than the whole. */
@@ -605,14 +602,12 @@ static void test_sink_that_fails(void **state)
 static void test_limit_of_owners(void **state)
 {
 	struct run *run = *state;
-	struct stalls_drops drops;
 
 	run->quiet = true;
 	for (int i = 0; i < STALLS_OWNERS_MAX + 10; i++)
 		window(run, 1 + i, 1, 100 + i, 200 + i, ROLE_NODE);
 	assert_int_equal(run->count, 10);
-	stalls_drops(run->stalls, &drops);
-	assert_int_equal(drops.owners, 10);
+	assert_int_equal(stalls_dropped(run->stalls), 10);
 	assert_int_equal(stalls_flush(run->stalls), 0);
 	assert_int_equal(run->count, STALLS_OWNERS_MAX + 10);
 }
@@ -621,7 +616,6 @@ static void test_limit_of_owners(void **state)
 static void test_limit_of_spans(void **state)
 {
 	struct run *run = *state;
-	struct stalls_drops drops;
 	const int count = STALLS_SPANS_MAX + 100;
 
 	window(run, 8, 1, 50, 150, ROLE_DIRECT_RECLAIM);
@@ -634,15 +628,13 @@ static void test_limit_of_spans(void **state)
 	run->used = 0;
 	window(run, 8, 0, 40, 160, ROLE_PAGE_ALLOCATION);
 	assert_string_equal(run->out, "8:40-160 direct=100 rest=20");
-	stalls_drops(run->stalls, &drops);
-	assert_in_range(drops.spans, 100, 110);
+	assert_in_range(stalls_dropped(run->stalls), 100, 110);
 }
 
 /* Very many fast pairs fold into each other: nothing is missing. */
 static void test_many_pairs(void **state)
 {
 	struct run *run = *state;
-	struct stalls_drops drops;
 	const int count = 3 * STALLS_SPANS_MAX;
 
 	for (int i = 0; i < count; i++)
@@ -651,22 +643,19 @@ static void test_many_pairs(void **state)
 	window(run, 7, 0, 500, 1500 + count * 10, ROLE_PAGE_ALLOCATION);
 	assert_string_equal(run->out, "7:500-62940 memcg=7144 memcg.slab=55296 "
 				      "{0x1=27648*3072} {0x2=27648*3072}");
-	stalls_drops(run->stalls, &drops);
-	assert_int_equal(drops.spans, 0);
+	assert_int_equal(stalls_dropped(run->stalls), 0);
 }
 
 /* More shrinkers than there are pieces: slab has all the time, some of it without a name. */
 static void test_limit_of_shrinkers(void **state)
 {
 	struct run *run = *state;
-	struct stalls_drops drops;
 
 	run->quiet = true;
 	for (int i = 0; i < 2 * STALL_SHRINKERS_MAX; i++)
 		slab(run, 7, 1000 + i * 10, 1010 + i * 10, 0x1000 + i);
 	window(run, 7, 0, 900, 10000, ROLE_SLAB);
-	stalls_drops(run->stalls, &drops);
-	assert_int_equal(drops.shrinkers, STALL_SHRINKERS_MAX);
+	assert_int_equal(stalls_dropped(run->stalls), STALL_SHRINKERS_MAX);
 	assert_int_equal(run->count, 1);
 	assert_int_equal(run->time, 9100);
 }

@@ -10,15 +10,13 @@
 #include "allocfilt/stall.h"
 #include "fake_resolver.h"
 
-#define CGROUPS 8
-
 static int set_up(void **state)
 {
 	static struct plan plan = {
 		.events = { { .id = EVENT_DIRECT_RECLAIM_END }, { .id = EVENT_SLAB_END } },
 	};
 
-	*state = summary_new(&plan, CGROUPS);
+	*state = summary_new(&plan);
 	return !*state;
 }
 
@@ -131,13 +129,12 @@ static void test_limits(void **state)
 	assert_int_equal(summary_waiters(summary, SUMMARY_TASKS, &waiters), SUMMARY_TASKS_MAX);
 	assert_int_equal(waiters[0].latency.total, 1000 + SUMMARY_TASKS_MAX);
 	assert_string_equal(waiters[SUMMARY_TASKS_MAX - 1].name, "new");
-	for (int i = 1; i <= CGROUPS + 5; i++) {
+	for (int i = 1; i <= SUMMARY_CGROUPS_MAX + 5; i++) {
 		snprintf(name, sizeof(name), "/%d", i);
 		stall(summary, (struct made){ .pid = 2, .ns = 10, .cgroup = name });
-		assert_int_equal(summary_waiters(summary, SUMMARY_CGROUPS, &waiters),
-				 i < CGROUPS ? i : CGROUPS);
 	}
-	assert_int_equal(summary_cgroups_overflow(summary), 5);
+	assert_int_equal(summary_waiters(summary, SUMMARY_CGROUPS, &waiters), SUMMARY_CGROUPS_MAX);
+	assert_int_equal(summary_overflow(summary), 6);
 }
 
 static void window(struct summary *summary, uint64_t function, uint64_t ns)

@@ -1,0 +1,742 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "allocfilt/stall.h"
+#include "made_cpus.h"
+
+/*
+ * What came out is a line of text: "W300(110 120)" is the window whose exit record is of 300 with
+ * the events of 110 and 120, "P100-200=100!(150)" a pair with its duration, ! where it is slow; ?
+ * is incomplete.
+ */
+
+#define CPUS	   4
+#define THRESHOLD  100
+#define TASKS_MAX  300
+#define EVENTS_MAX 2048		     /* a multiple of 256 */
+#define SHARE	   (EVENTS_MAX / 16) /* of one task, while room is short */
+
+enum { /* the plan's events, in this order */
+       RECLAIM_BEGIN,
+       RECLAIM_END,
+       COMPACTION_BEGIN,
+       COMPACTION_END,
+       SOFT_BEGIN,
+       SOFT_END,
+       INACTIVE,
+       THROTTLED,
+       SLAB_START,
+       SLAB_END,
+       USER,
+       NEVER,
+       NR_EVENTS,
+};
+
+#define OWNED(id_, side_, partner_, role)                                                          \
+	.id = (id_), .side = (side_), .partner = (partner_), .rule = RULE_OWNER,                   \
+	.owners = ROLE_BIT(role)
+
+static const struct plan_event planned[NR_EVENTS] = {
+	[RECLAIM_BEGIN] = { OWNED(EVENT_DIRECT_RECLAIM_BEGIN, EVENT_BEGIN, RECLAIM_END,
+				  ROLE_DIRECT_RECLAIM) },
+	[RECLAIM_END] = { OWNED(EVENT_DIRECT_RECLAIM_END, EVENT_END, RECLAIM_BEGIN,
+				ROLE_DIRECT_RECLAIM) },
+	[COMPACTION_BEGIN] = { OWNED(EVENT_COMPACTION_BEGIN, EVENT_BEGIN, COMPACTION_END,
+				     ROLE_ZONE_COMPACTION) },
+	[COMPACTION_END] = { OWNED(EVENT_COMPACTION_END, EVENT_END, COMPACTION_BEGIN,
+				   ROLE_ZONE_COMPACTION) },
+	[SOFT_BEGIN] = { OWNED(EVENT_SOFT_LIMIT_BEGIN, EVENT_BEGIN, SOFT_END, ROLE_SOFT_LIMIT),
+			 .repeats = true },
+	[SOFT_END] = { OWNED(EVENT_SOFT_LIMIT_END, EVENT_END, SOFT_BEGIN, ROLE_SOFT_LIMIT),
+		       .repeats = true },
+	[INACTIVE] = { .id = EVENT_SHRINK_INACTIVE,
+		       .partner = -1,
+		       .rule = RULE_OWNER,
+		       .owners = ROLE_BIT(ROLE_GENERATIONS) | ROLE_BIT(ROLE_LRUVEC),
+		       .repeats = true },
+	[THROTTLED] = { .id = EVENT_THROTTLED, .partner = -1, .rule = RULE_ANY_WINDOW },
+	[SLAB_START] = { .id = EVENT_SLAB_START,
+			 .side = EVENT_BEGIN,
+			 .partner = SLAB_END,
+			 .rule = RULE_PAIR,
+			 .repeats = true },
+	[SLAB_END] = { .id = EVENT_SLAB_END,
+		       .side = EVENT_END,
+		       .partner = SLAB_START,
+		       .rule = RULE_PAIR,
+		       .repeats = true },
+	[USER] = { .id = EVENT_USER, .partner = -1, .rule = RULE_ANY_WINDOW },
+	[NEVER] = { .id = EVENT_TRY_TO_COMPACT, .partner = -1, .rule = RULE_NEVER },
+};
+
+enum kind {
+	USUAL,
+	FALLBACK,      /* a kernel without function_graph: pairs decide */
+	FOREIGN_CLOCK, /* edges of windows are uncertain by 50 us */
+};
+
+struct run {
+	struct plan *plan;
+	struct claims *claims;
+	char out[8192];
+	size_t used;
+	uint64_t windows, pairs, events;
+	bool quiet;
+	int fail;
+};
+
+__attribute__((format(printf, 2, 3))) static void note(struct run *run, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	run->used +=
+		vsnprintf(run->out + run->used, sizeof(run->out) - run->used, format, arguments);
+	va_end(arguments);
+	assert_true(run->used < sizeof(run->out));
+}
+
+static int note_events(struct run *run, const struct record *const *events, size_t nr_events)
+{
+	run->events += nr_events;
+	if (!run->quiet) {
+		note(run, "(");
+		for (size_t i = 0; i < nr_events; i++)
+			note(run, "%s%" PRIu64, i ? " " : "", events[i]->ts);
+		note(run, ")");
+	}
+	return run->fail;
+}
+
+static int got_window(void *context, const struct task_window *window)
+{
+	struct run *run = context;
+
+	run->windows++;
+	if (!run->quiet)
+		note(run, "%sW%" PRIu64 "%s", run->used ? " " : "", window->exit->ts,
+		     window->incomplete ? "?" : "");
+	return note_events(run, window->events, window->nr_events);
+}
+
+static int got_pair(void *context, const struct task_pair *pair)
+{
+	struct run *run = context;
+
+	run->pairs++;
+	if (!run->quiet)
+		note(run, "%sP%" PRIu64 "-%" PRIu64 "=%" PRIu64 "%s%s", run->used ? " " : "",
+		     pair->begin->ts, pair->end->ts, pair->duration, pair->slow ? "!" : "",
+		     pair->incomplete ? "?" : "");
+	return note_events(run, pair->events, pair->nr_events);
+}
+
+static void start(struct run *run, enum kind kind)
+{
+	const struct data_source source = { .cpus = made_cpus(CPUS),
+					    .local_clock = kind != FOREIGN_CLOCK };
+	const struct limits limits = { .tasks = TASKS_MAX, .events = EVENTS_MAX };
+	const struct claims_sink sink = { run, got_window, got_pair };
+
+	memset(run, 0, sizeof(*run));
+	run->plan = calloc(1, sizeof(*run->plan));
+	assert_non_null(run->plan);
+	memcpy(run->plan->events, planned, sizeof(planned));
+	run->plan->nr_events = NR_EVENTS;
+	run->plan->threshold = THRESHOLD;
+	run->plan->function_graph = kind != FALLBACK;
+	for (int i = RECLAIM_BEGIN; kind == FALLBACK && i <= COMPACTION_END; i++)
+		run->plan->events[i].rule = RULE_PAIR;
+	if (kind == FALLBACK)
+		run->plan->events[INACTIVE].rule = run->plan->events[THROTTLED].rule = RULE_NEVER;
+	run->claims = claims_new(run->plan, &source, &limits, &sink);
+	assert_non_null(run->claims);
+}
+
+static void stop(struct run *run)
+{
+	claims_free(run->claims);
+	free(run->plan);
+}
+
+static int set_up(void **state)
+{
+	static struct run run;
+
+	start(&run, USUAL);
+	*state = &run;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	stop(*state);
+	return 0;
+}
+
+#define EVENT(pid_, ts_, event_, ...)                                                              \
+	{                                                                                          \
+		.kind = RECORD_EVENT, .pid = (pid_), .ts = (ts_), .event = (event_), __VA_ARGS__   \
+	}
+#define SLAB(pid_, ts_, event_, shrinker_, ...)                                                    \
+	EVENT(pid_, ts_, event_,                                                                   \
+	      .fields = { .shrinker = (shrinker_), .callback = (shrinker_) + 1 }, __VA_ARGS__)
+/* The exit record is written right after the return. */
+#define WINDOW(pid_, from, to, role_, ...) WINDOW_AT(to, pid_, from, to, role_, __VA_ARGS__)
+#define WINDOW_AT(ts_, pid_, from, to, role_, ...)                                                 \
+	{                                                                                          \
+		.kind = RECORD_WINDOW, .pid = (pid_), .ts = (ts_),                                 \
+		.window = { .calltime = (from), .rettime = (to), .role = (role_) }, __VA_ARGS__    \
+	}
+#define LOST(cpu_, ts_)                                                                            \
+	{                                                                                          \
+		.kind = RECORD_LOST, .cpu = (cpu_), .ts = (ts_), .lost = 3                         \
+	}
+#define RECORDS_MAX 16
+
+static int put(struct run *run, struct record record)
+{
+	record.raw = "";
+	return claims_record(run->claims, &record);
+}
+
+static void event(struct run *run, int pid, uint64_t ts, int number)
+{
+	assert_int_equal(put(run, (struct record)EVENT(pid, ts, number, )), 0);
+}
+
+static void slab(struct run *run, int pid, uint64_t ts, int number, uint64_t shrinker)
+{
+	assert_int_equal(put(run, (struct record)SLAB(pid, ts, number, shrinker, )), 0);
+}
+
+static void window(struct run *run, int pid, uint64_t from, uint64_t to, int role)
+{
+	assert_int_equal(put(run, (struct record)WINDOW(pid, from, to, role, )), 0);
+}
+
+struct example {
+	const char *title;
+	const char *expected;
+	enum kind kind;
+	struct record records[RECORDS_MAX]; /* the first without a time ends them */
+};
+
+static void check(const struct example *examples, size_t count)
+{
+	static struct run run;
+
+	for (size_t i = 0; i < count; i++) {
+		start(&run, examples[i].kind);
+		for (const struct record *record = examples[i].records; record->ts; record++)
+			assert_int_equal(put(&run, *record), 0);
+		if (strcmp(run.out, examples[i].expected))
+			fail_msg("%s: %s; expected %s", examples[i].title, run.out,
+				 examples[i].expected);
+		stop(&run);
+	}
+}
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static void test_owners(void **state)
+{
+	static const struct example examples[] = {
+		{ "claims what it contains", "W300(110 290)",
+		  .records = { EVENT(7, 110, RECLAIM_BEGIN), EVENT(7, 290, RECLAIM_END),
+			       WINDOW(7, 100, 300, ROLE_DIRECT_RECLAIM) } },
+		{ "edges are inside", "W300(100 300)",
+		  .records = { EVENT(7, 100, RECLAIM_BEGIN), EVENT(7, 300, RECLAIM_END),
+			       WINDOW(7, 100, 300, ROLE_DIRECT_RECLAIM) } },
+		{ "an event is shown once", "W300(150) W310()",
+		  .records = { EVENT(7, 150, RECLAIM_BEGIN),
+			       WINDOW(7, 100, 300, ROLE_DIRECT_RECLAIM),
+			       WINDOW(7, 90, 310, ROLE_DIRECT_RECLAIM) } },
+		{ "another role does not claim", "W280() W290() W300(150) W310()",
+		  .records = { EVENT(7, 150, RECLAIM_BEGIN), WINDOW(7, 120, 280, ROLE_NODE),
+			       WINDOW(7, 110, 290, ROLE_NONE),
+			       WINDOW(7, 100, 300, ROLE_DIRECT_RECLAIM),
+			       WINDOW(7, 90, 310, ROLE_PAGE_ALLOCATION) } },
+		{ "another task does not claim", "W300()",
+		  .records = { EVENT(7, 150, RECLAIM_BEGIN),
+			       WINDOW(8, 100, 300, ROLE_DIRECT_RECLAIM) } },
+		{ "a task may migrate", "W300(110 220)",
+		  .records = { EVENT(7, 110, RECLAIM_BEGIN), EVENT(7, 220, RECLAIM_END, .cpu = 3),
+			       WINDOW(7, 100, 300, ROLE_DIRECT_RECLAIM, .cpu = 2) } },
+		{ "an event before the window", "W300(101)",
+		  .records = { EVENT(7, 99, INACTIVE), EVENT(7, 101, INACTIVE),
+			       WINDOW(7, 100, 300, ROLE_LRUVEC) } },
+		/* The exit record is written some time after the return. */
+		{ "an event between return and exit record", "W302(150) W400(301)",
+		  .records = { EVENT(7, 150, INACTIVE), EVENT(7, 301, INACTIVE),
+			       WINDOW_AT(302, 7, 100, 300, ROLE_GENERATIONS),
+			       WINDOW(7, 50, 400, ROLE_LRUVEC) } },
+		{ "the innermost owner claims", "W300(250) W400(110 350)",
+		  .records = { EVENT(7, 110, INACTIVE), EVENT(7, 250, INACTIVE),
+			       WINDOW(7, 200, 300, ROLE_GENERATIONS), EVENT(7, 350, INACTIVE),
+			       WINDOW(7, 100, 400, ROLE_LRUVEC) } },
+		{ "several windows, each its own", "W1200(1010 1190) W2200(2010 2190) W5000()",
+		  .records = { EVENT(7, 1010, COMPACTION_BEGIN), EVENT(7, 1190, COMPACTION_END),
+			       WINDOW(7, 1000, 1200, ROLE_ZONE_COMPACTION),
+			       EVENT(7, 2010, COMPACTION_BEGIN), EVENT(7, 2190, COMPACTION_END),
+			       WINDOW(7, 2000, 2200, ROLE_ZONE_COMPACTION),
+			       WINDOW(7, 900, 5000, ROLE_DIRECT_COMPACTION) } },
+		/* A capture may hold windows below the threshold: as if never recorded. */
+		{ "a window reaches the threshold when equal", "W240(150)",
+		  .records = { EVENT(7, 150, INACTIVE),
+			       WINDOW(7, 140, 140 + THRESHOLD - 1, ROLE_GENERATIONS),
+			       WINDOW(7, 140, 140 + THRESHOLD, ROLE_GENERATIONS) } },
+		{ "any window is the innermost", "W280(150 160) W290(285)",
+		  .records = { EVENT(7, 150, THROTTLED), EVENT(7, 160, USER),
+			       WINDOW(7, 120, 280, ROLE_NONE), EVENT(7, 285, USER),
+			       WINDOW(7, 110, 290, ROLE_NODE) } },
+		{ "the rule never", "W300()",
+		  .records = { EVENT(7, 150, NEVER),
+			       WINDOW(7, 100, 300, ROLE_DIRECT_COMPACTION) } },
+		{ "a fast call before a slow one", "W400(210 390) W500()",
+		  .records = { EVENT(7, 110, COMPACTION_BEGIN), EVENT(7, 120, COMPACTION_END),
+			       EVENT(7, 210, COMPACTION_BEGIN), EVENT(7, 390, COMPACTION_END),
+			       WINDOW(7, 200, 400, ROLE_ZONE_COMPACTION),
+			       WINDOW(7, 100, 500, ROLE_DIRECT_COMPACTION) } },
+		{ "an owner may write an event several times", "W300(110 120 130 140)",
+		  .records = { EVENT(7, 110, SOFT_BEGIN), EVENT(7, 120, SOFT_END),
+			       EVENT(7, 130, SOFT_BEGIN), EVENT(7, 140, SOFT_END),
+			       WINDOW(7, 100, 300, ROLE_SOFT_LIMIT) } },
+		{ "a pid that is used again inherits nothing", "W1300(1100)",
+		  .records = { EVENT(7, 110, INACTIVE), EVENT(7, 120, THROTTLED),
+			       EVENT(7, 1100, INACTIVE), WINDOW(7, 1000, 1300, ROLE_LRUVEC) } },
+	};
+
+	(void)state;
+	check(examples, COUNT(examples));
+}
+
+static void test_pairs(void **state)
+{
+	static const struct example examples[] = {
+		{ "a pair reaches the threshold when equal", "P1000-1099=99() P2000-2100=100!()",
+		  .records = { SLAB(7, 1000, SLAB_START, 0xa0),
+			       SLAB(7, 1000 + THRESHOLD - 1, SLAB_END, 0xa0),
+			       SLAB(7, 2000, SLAB_START, 0xa0),
+			       SLAB(7, 2000 + THRESHOLD, SLAB_END, 0xa0) } },
+		{ "pairs nest", "P1020-1030=10() P1010-1040=30() P1000-1050=50()",
+		  .records = { SLAB(7, 1000, SLAB_START, 0xa0), SLAB(7, 1010, SLAB_START, 0xb0),
+			       SLAB(7, 1020, SLAB_START, 0xa0), SLAB(7, 1030, SLAB_END, 0xa0),
+			       SLAB(7, 1040, SLAB_END, 0xb0), SLAB(7, 1050, SLAB_END, 0xa0) } },
+		{ "an end without a begin", "P1010-1030=20()",
+		  .records = { SLAB(7, 1000, SLAB_END, 0xa0), SLAB(7, 1010, SLAB_START, 0xb0),
+			       SLAB(7, 1020, SLAB_END, 0xa0), SLAB(7, 1030, SLAB_END, 0xb0) } },
+		{ "a begin without its end goes with the outer pair", "P1000-1020=20()",
+		  .records = { SLAB(7, 1000, SLAB_START, 0xa0), SLAB(7, 1010, SLAB_START, 0xb0),
+			       SLAB(7, 1020, SLAB_END, 0xa0), SLAB(7, 5000, SLAB_END, 0xb0) } },
+		{ "of two begins the newer one pairs", "P9000-9010=10()",
+		  .records = { SLAB(7, 1000, SLAB_START, 0xa0), SLAB(7, 9000, SLAB_START, 0xa0),
+			       SLAB(7, 9010, SLAB_END, 0xa0) } },
+		{ "over two CPUs", "P1000-1200=200!()",
+		  .records = { SLAB(7, 1000, SLAB_START, 0xa0),
+			       SLAB(7, 1200, SLAB_END, 0xa0, .cpu = 3) } },
+		{ "of one task", "P1000-1020=20() P1010-1040=30()",
+		  .records = { SLAB(7, 1000, SLAB_START, 0xa0), SLAB(8, 1010, SLAB_START, 0xa0),
+			       SLAB(7, 1020, SLAB_END, 0xa0), SLAB(8, 1040, SLAB_END, 0xa0) } },
+		{ "records were lost in between", "P2010-2020=10()",
+		  .records = { SLAB(7, 1000, SLAB_START, 0xa0), LOST(0, 1500),
+			       SLAB(7, 2000, SLAB_END, 0xa0), SLAB(7, 2010, SLAB_START, 0xa0),
+			       SLAB(7, 2020, SLAB_END, 0xa0) } },
+		{ "lost on either CPU of the pair", "",
+		  .records = { SLAB(7, 1000, SLAB_START, 0xa0), LOST(1, 1500),
+			       SLAB(7, 2000, SLAB_END, 0xa0, .cpu = 1),
+			       SLAB(7, 3000, SLAB_START, 0xa0, .cpu = 2), LOST(2, 3500),
+			       SLAB(7, 4000, SLAB_END, 0xa0, .cpu = 3) } },
+		{ "lost before the begin, or where the task never was", "P1000-1200=200!()",
+		  .records = { LOST(0, 1000), SLAB(7, 1000, SLAB_START, 0xa0), LOST(2, 1100),
+			       SLAB(7, 1200, SLAB_END, 0xa0) } },
+		{ "a window closes begins inside", "W1400() P1000-1600=600!()",
+		  .records = { SLAB(7, 1000, SLAB_START, 0xa0), SLAB(7, 1200, SLAB_START, 0xb0),
+			       WINDOW(7, 1100, 1400, ROLE_PAGE_ALLOCATION),
+			       SLAB(7, 1500, SLAB_END, 0xb0), SLAB(7, 1600, SLAB_END, 0xa0) } },
+		{ "with function_graph only windows claim", "P1000-1200=200!() W1300(1100)",
+		  .records = { SLAB(7, 1000, SLAB_START, 0xa0), EVENT(7, 1100, USER),
+			       SLAB(7, 1200, SLAB_END, 0xa0), WINDOW(7, 900, 1300, ROLE_SLAB) } },
+	};
+
+	(void)state;
+	check(examples, COUNT(examples));
+}
+
+#define HARDIRQ .flags = RECORD_FLAG_HARDIRQ
+#define SOFTIRQ .flags = RECORD_FLAG_SOFTIRQ
+#define NMI	.flags = RECORD_FLAG_NMI
+#define NESTED	.flags = RECORD_FLAG_HARDIRQ | RECORD_FLAG_SOFTIRQ
+
+static void test_interrupts_and_idle_task(void **state)
+{
+	static const struct example examples[] = {
+		{ "an interrupt is not of the interrupted task", "W300(160)",
+		  .records = { EVENT(7, 150, USER, HARDIRQ), EVENT(7, 150, USER, SOFTIRQ),
+			       EVENT(7, 150, USER, NMI), EVENT(7, 150, USER, NESTED),
+			       EVENT(7, 160, USER), WINDOW(7, 100, 300, ROLE_PAGE_ALLOCATION) } },
+		{ "a window of an interrupt claims its own", "W280(160) W300(150)",
+		  .records = { EVENT(7, 150, USER), EVENT(7, 160, USER, SOFTIRQ),
+			       EVENT(7, 170, USER, NESTED),
+			       WINDOW(7, 155, 280, ROLE_PAGE_ALLOCATION, SOFTIRQ),
+			       WINDOW(7, 100, 300, ROLE_PAGE_ALLOCATION) } },
+		{ "an interrupt does not pair with the interrupted task", "P1000-1200=200!()",
+		  .records = { SLAB(7, 1000, SLAB_START, 0xa0),
+			       SLAB(7, 1100, SLAB_END, 0xa0, HARDIRQ),
+			       SLAB(7, 1100, SLAB_END, 0xa0, SOFTIRQ),
+			       SLAB(7, 1100, SLAB_END, 0xa0, NMI),
+			       SLAB(7, 1200, SLAB_END, 0xa0) } },
+		{ "an interrupt is of its CPU, whatever it interrupts", "W300(160)",
+		  .records = { EVENT(7, 150, USER, SOFTIRQ), EVENT(7, 160, USER, SOFTIRQ, .cpu = 1),
+			       WINDOW(8, 100, 300, ROLE_NODE, SOFTIRQ, .cpu = 1) } },
+		{ "need-resched, irqs-off and the like are of the task", "W300(150)",
+		  .records = { EVENT(7, 150, USER, .flags = 0x01 | 0x04 | 0x20 | 0x80),
+			       WINDOW(7, 100, 300, ROLE_NODE) } },
+		{ "the idle task is one per CPU", "W300(160) W310(150)",
+		  .records = { EVENT(0, 150, USER), EVENT(0, 160, USER, .cpu = 1),
+			       WINDOW(0, 100, 300, ROLE_NODE, .cpu = 1),
+			       WINDOW(0, 100, 310, ROLE_NODE), SLAB(0, 1000, SLAB_START, 0xa0),
+			       SLAB(0, 1100, SLAB_END, 0xa0, .cpu = 1) } },
+		{ "a pid that equals a CPU's number", "W300()",
+		  .records = { EVENT(0, 150, USER, .cpu = 1),
+			       EVENT(5, 160, USER, HARDIRQ, .cpu = 1),
+			       WINDOW(1, 100, 300, ROLE_NODE) } },
+	};
+
+	(void)state;
+	check(examples, COUNT(examples));
+}
+
+static void test_fallback(void **state)
+{
+	static const struct example examples[] = {
+		{ "a pair's own time decides", "P2000-2100=100!()", FALLBACK,
+		  .records = { EVENT(7, 1000, RECLAIM_BEGIN), EVENT(7, 1099, RECLAIM_END),
+			       EVENT(7, 2000, RECLAIM_BEGIN), EVENT(7, 2100, RECLAIM_END) } },
+		{ "every slab pair counts", "P1010-1020=10() P1000-1300=300!()", FALLBACK,
+		  .records = { EVENT(7, 1000, RECLAIM_BEGIN), SLAB(7, 1010, SLAB_START, 0xa0),
+			       SLAB(7, 1020, SLAB_END, 0xa0), EVENT(7, 1300, RECLAIM_END) } },
+		{ "a slow pair claims", "P1050-1200=150!(1060) P1000-1300=300!(1010)", FALLBACK,
+		  .records = { EVENT(7, 990, USER), EVENT(7, 1000, RECLAIM_BEGIN),
+			       EVENT(7, 1010, USER), EVENT(7, 1050, COMPACTION_BEGIN),
+			       EVENT(7, 1060, USER), EVENT(7, 1200, COMPACTION_END),
+			       EVENT(7, 1250, THROTTLED), EVENT(7, 1300, RECLAIM_END),
+			       EVENT(7, 1310, USER) } },
+	};
+
+	(void)state;
+	check(examples, COUNT(examples));
+}
+
+static void test_foreign_clock(void **state)
+{
+	static const struct example examples[] = {
+		{ "the edge", "W200000(950)", FOREIGN_CLOCK,
+		  .records = { EVENT(7, 949, INACTIVE), EVENT(7, 950, INACTIVE),
+			       WINDOW(7, 50950, 200000, ROLE_LRUVEC) } },
+		{ "an edge before time 0", "W200(1)", FOREIGN_CLOCK,
+		  .records = { EVENT(7, 1, INACTIVE), WINDOW(7, 10, 200, ROLE_LRUVEC) } },
+		/* A fast call right before a slow one lies in the slow one's edge, but has ended. */
+		{ "a fast call in the edge", "W1200(1005 1190)", FOREIGN_CLOCK,
+		  .records = { EVENT(7, 960, COMPACTION_BEGIN), EVENT(7, 970, COMPACTION_END),
+			       EVENT(7, 1005, COMPACTION_BEGIN), EVENT(7, 1190, COMPACTION_END),
+			       WINDOW(7, 1000, 1200, ROLE_ZONE_COMPACTION) } },
+		/* What lies in the edge may have begun before the window: it can still end. */
+		{ "a begin in the edge", "W1200() P960-1300=340!()", FOREIGN_CLOCK,
+		  .records = { SLAB(7, 960, SLAB_START, 0xa0),
+			       WINDOW(7, 1000, 1200, ROLE_PAGE_ALLOCATION),
+			       SLAB(7, 1300, SLAB_END, 0xa0) } },
+	};
+
+	(void)state;
+	check(examples, COUNT(examples));
+}
+
+static void test_sink_that_fails(void **state)
+{
+	struct run *run = *state;
+
+	run->fail = -ENOSPC;
+	event(run, 7, 150, RECLAIM_BEGIN);
+	assert_int_equal(put(run, (struct record)WINDOW(7, 100, 300, ROLE_DIRECT_RECLAIM, )),
+			 -ENOSPC);
+	run->fail = 0;
+	window(run, 7, 90, 310, ROLE_DIRECT_RECLAIM);
+	assert_string_equal(run->out, "W300(150) W310()");
+}
+
+static void test_damaged_records(void **state)
+{
+	struct run *run = *state;
+
+	assert_int_equal(put(run, (struct record)EVENT(7, 100, USER, .cpu = CPUS)), -EINVAL);
+	assert_int_equal(put(run, (struct record)EVENT(7, 100, USER, .cpu = -1)), -EINVAL);
+	assert_int_equal(put(run, (struct record)EVENT(7, 100, USER, .cpu = CPUS - 1)), 0);
+	/* returned before it was called */
+	event(run, 7, 150, INACTIVE);
+	window(run, 7, 300, 100, ROLE_LRUVEC);
+	assert_int_equal(run->events, 0);
+}
+
+/* ---- limits ---- */
+
+static uint64_t forgotten(const struct run *run)
+{
+	return claims_drops(run->claims)->tasks;
+}
+
+static uint64_t lacking(const struct run *run)
+{
+	return claims_drops(run->claims)->windows;
+}
+
+static void test_task_limit(void **state)
+{
+	struct run *run = *state;
+
+	for (int pid = 1; pid <= TASKS_MAX; pid++)
+		event(run, pid, 100 + pid, USER);
+	assert_int_equal(forgotten(run), 0);
+	/* pid 1 is seen again, so that pid 2 is the one without a record for longest */
+	event(run, 1, 9000, USER);
+	event(run, TASKS_MAX + 1, 9001, USER);
+	assert_int_equal(forgotten(run), 1);
+	window(run, 2, 1, 9100, ROLE_NODE);
+	assert_int_equal(forgotten(run), 2);
+	window(run, 1, 1, 9200, ROLE_NODE);
+	assert_string_equal(run->out, "W9100() W9200(101 9000)");
+}
+
+static void test_million_short_lived_tasks(void **state)
+{
+	struct run *run = *state;
+	uint64_t ts = 1000;
+
+	run->quiet = true;
+	for (int pid = 1; pid <= 1000000; pid++, ts += 1000) {
+		event(run, pid, ts + 10, RECLAIM_BEGIN);
+		slab(run, pid, ts + 20, SLAB_START, 0xa0);
+		slab(run, pid, ts + 30, SLAB_END, 0xa0);
+		event(run, pid, ts + 180, RECLAIM_END);
+		window(run, pid, ts, ts + 200, ROLE_DIRECT_RECLAIM);
+	}
+	assert_int_equal(run->windows, 1000000);
+	assert_int_equal(run->pairs, 1000000);
+	assert_int_equal(run->events, 2000000);
+	assert_int_equal(forgotten(run) + lacking(run), 0);
+}
+
+/* Tasks that exit in the middle of everything leave their state until the limit takes it. */
+static void test_million_tasks_that_leave_state(void **state)
+{
+	struct run *run = *state;
+
+	run->quiet = true;
+	for (int pid = 1; pid <= 1000000; pid++) {
+		event(run, pid, 1000 + pid, RECLAIM_BEGIN);
+		slab(run, pid, 1000 + pid, SLAB_START, 0xa0);
+	}
+	assert_int_equal(forgotten(run), 1000000 - TASKS_MAX);
+	assert_int_equal(run->windows + run->pairs, 0);
+	/* those that were seen last are all still known */
+	for (int pid = 1000000 - TASKS_MAX + 1; pid <= 1000000; pid++)
+		window(run, pid, 1000, 2000000, ROLE_DIRECT_RECLAIM);
+	assert_int_equal(run->events, TASKS_MAX);
+}
+
+/* Events of 256 other tasks, none of which is above its share. */
+static void fill(struct run *run, int count)
+{
+	for (int i = 0; i < count; i++)
+		event(run, 1000 + i % 256, 1000 + i, USER);
+}
+
+static void test_event_limit_takes_the_oldest(void **state)
+{
+	struct run *run = *state;
+
+	fill(run, EVENTS_MAX);
+	event(run, 300, 20000, USER);
+	run->quiet = true;
+	window(run, 1000, 1000, 30000, ROLE_NODE);
+	assert_int_equal(run->events, EVENTS_MAX / 256 - 1);
+	assert_int_equal(lacking(run), 1);
+	window(run, 1001, 1000, 30000, ROLE_NODE);
+	assert_int_equal(run->events, 2 * (EVENTS_MAX / 256) - 1);
+	assert_int_equal(lacking(run), 1);
+}
+
+/* Up to its share a task is like the others; above, it makes the room. */
+static void test_share_of_a_task(void **state)
+{
+	(void)state;
+	for (int above = 0; above <= 1; above++) {
+		static struct run run;
+
+		start(&run, USUAL);
+		run.quiet = true;
+		fill(&run, EVENTS_MAX - SHARE - above);
+		for (int i = 0; i < SHARE + above; i++)
+			event(&run, 7, 10000 + i, USER);
+		event(&run, 300, 20000, USER);
+		window(&run, 7, 100, 30000, ROLE_NODE);
+		assert_int_equal(run.events, SHARE);
+		assert_int_equal(lacking(&run), above);
+		window(&run, 1000, 100, 30000, ROLE_NODE);
+		assert_int_equal(lacking(&run), 1);
+		stop(&run);
+	}
+}
+
+/* What another task waits for stays. */
+static void test_busy_task_makes_room_itself(void **state)
+{
+	struct run *run = *state;
+
+	event(run, 7, 100, RECLAIM_BEGIN);
+	for (int i = 0; i < 3 * EVENTS_MAX; i++)
+		event(run, 8, 200 + i, INACTIVE);
+	event(run, 7, 99000, RECLAIM_END);
+	window(run, 7, 90, 99100, ROLE_DIRECT_RECLAIM);
+	assert_string_equal(run->out, "W99100(100 99000)");
+}
+
+/* In one long reclaim what there is one of stays, and the windows that lack something say so. */
+static void test_long_reclaim_keeps_its_begin(void **state)
+{
+	struct run *run = *state;
+
+	event(run, 7, 100, RECLAIM_BEGIN);
+	event(run, 7, 110, COMPACTION_BEGIN);
+	for (int i = 0; i < EVENTS_MAX + 10; i++)
+		event(run, 7, 200 + i, INACTIVE);
+	event(run, 7, 9000, RECLAIM_END);
+	/* not of its time, not its to own */
+	window(run, 7, 8000, 9100, ROLE_NODE);
+	window(run, 7, 90, 9200, ROLE_ZONE_COMPACTION);
+	assert_string_equal(run->out, "W9100() W9200(110)");
+	run->used = 0;
+	run->quiet = true;
+	window(run, 7, 300, 9300, ROLE_GENERATIONS);
+	run->quiet = false;
+	assert_int_equal(lacking(run), 0);
+	window(run, 7, 150, 9300, ROLE_LRUVEC);
+	window(run, 7, 90, 9400, ROLE_DIRECT_RECLAIM);
+	assert_int_equal(strncmp(run->out, "W9300?(213 214 ", 15), 0);
+	assert_non_null(strstr(run->out, " W9400(100 9000)"));
+	assert_int_equal(lacking(run), 1);
+}
+
+/* What fast calls left behind is nobody's, however much of it makes room. */
+static void test_harmless_drops_make_no_noise(void **state)
+{
+	struct run *run = *state;
+
+	for (int i = 0; i < 3 * EVENTS_MAX; i++)
+		event(run, 7, 1000 + i, INACTIVE);
+	event(run, 7, 50000, INACTIVE);
+	window(run, 7, 49900, 50100, ROLE_LRUVEC);
+	assert_string_equal(run->out, "W50100(50000)");
+	assert_int_equal(lacking(run), 0);
+}
+
+/* The innermost window that lacks the begin says so, whether it waited for a window or its end. */
+static void test_begin_that_made_room(void **state)
+{
+	struct run *run = *state;
+
+	event(run, 7, 100, RECLAIM_BEGIN);
+	slab(run, 8, 110, SLAB_START, 0xa0);
+	fill(run, EVENTS_MAX);
+	event(run, 7, 8000, RECLAIM_END);
+	slab(run, 8, 8010, SLAB_END, 0xa0);
+	window(run, 7, 90, 9000, ROLE_DIRECT_RECLAIM);
+	window(run, 7, 80, 9100, ROLE_PAGE_ALLOCATION);
+	window(run, 8, 80, 9200, ROLE_SLAB);
+	assert_string_equal(run->out, "W9000?(8000) W9100() W9200?()");
+	assert_int_equal(lacking(run), 2);
+}
+
+/* Between a begin and its owner's end come many other events; a single window may own all. */
+static void test_window_with_all_events(void **state)
+{
+	struct run *run = *state;
+
+	run->quiet = true;
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < EVENTS_MAX; i++)
+			event(run, 7, 1000 + i, USER);
+		window(run, 7, 1000, 1000 + EVENTS_MAX, ROLE_NODE);
+	}
+	assert_int_equal(run->events, 2 * EVENTS_MAX);
+	assert_int_equal(lacking(run), 0);
+}
+
+static void test_pair_limit(void **state)
+{
+	struct run *run = *state;
+
+	for (int i = 0; i < TASK_PAIRS_MAX; i++)
+		slab(run, 7, 1000 + i, SLAB_START, 0xa0 + 16 * i);
+	slab(run, 7, 1100, SLAB_START, 0xf00);
+	slab(run, 7, 1110, SLAB_END, 0xf00);
+	/* the oldest went, the one after it is still there */
+	slab(run, 7, 1120, SLAB_END, 0xb0);
+	slab(run, 7, 1130, SLAB_END, 0xa0);
+	window(run, 7, 900, 1200, ROLE_SLAB);
+	assert_string_equal(run->out, "P1100-1110=10() P1001-1120=119!() W1200?()");
+}
+
+/* Only -e events have payloads that do not fit into a record. */
+static void test_large_payload_is_kept(void **state)
+{
+	static const char payload[RECORD_RAW_MAX + 1] = "large";
+	struct run *run = *state;
+	struct record record = EVENT(7, 150, USER, .raw = payload, .raw_size = sizeof(payload));
+
+	assert_int_equal(claims_record(run->claims, &record), 0);
+	assert_int_equal(claims_record(run->claims, &record), 0);
+	window(run, 8, 100, 300, ROLE_NODE);
+	window(run, 7, 100, 300, ROLE_NODE);
+	assert_string_equal(run->out, "W300() W300(150 150)");
+	/* one is left for claims_free() */
+	assert_int_equal(claims_record(run->claims, &record), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_owners),
+		cmocka_unit_test(test_pairs),
+		cmocka_unit_test(test_interrupts_and_idle_task),
+		cmocka_unit_test(test_fallback),
+		cmocka_unit_test(test_foreign_clock),
+		TEST(test_sink_that_fails),
+		TEST(test_damaged_records),
+		TEST(test_task_limit),
+		TEST(test_million_short_lived_tasks),
+		TEST(test_million_tasks_that_leave_state),
+		TEST(test_event_limit_takes_the_oldest),
+		cmocka_unit_test(test_share_of_a_task),
+		TEST(test_busy_task_makes_room_itself),
+		TEST(test_long_reclaim_keeps_its_begin),
+		TEST(test_harmless_drops_make_no_noise),
+		TEST(test_begin_that_made_room),
+		TEST(test_window_with_all_events),
+		TEST(test_pair_limit),
+		TEST(test_large_payload_is_kept),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
