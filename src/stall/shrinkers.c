@@ -21,19 +21,9 @@ void shrinkers_free(struct shrinkers *shrinkers)
 	free(shrinkers);
 }
 
-static struct shrinker_total *total_of(struct shrinkers *shrinkers, uint64_t callback)
-{
-	for (size_t i = 0; i < shrinkers->nr_totals; i++)
-		if (shrinkers->totals[i].callback == callback)
-			return &shrinkers->totals[i];
-	if (shrinkers->nr_totals == SHRINKERS_MAX)
-		return NULL;
-	shrinkers->totals[shrinkers->nr_totals].callback = callback;
-	return &shrinkers->totals[shrinkers->nr_totals++];
-}
-
 static void count_pair(struct shrinker_total *total, const struct task_pair *pair)
 {
+	total->callback = pair->begin->fields.callback;
 	total->count++;
 	total->total += pair->duration;
 	if (pair->duration > total->max)
@@ -42,20 +32,24 @@ static void count_pair(struct shrinker_total *total, const struct task_pair *pai
 
 void shrinkers_pair(struct shrinkers *shrinkers, const struct task_pair *pair)
 {
-	struct shrinker_total *total = total_of(shrinkers, pair->begin->fields.callback);
+	struct shrinker_total *total = shrinkers->totals;
+	struct shrinker_total *end = total + shrinkers->nr_totals;
 
-	if (total)
-		count_pair(total, pair);
-	else
+	while (total < end && total->callback != pair->begin->fields.callback)
+		total++;
+	if (total == end && shrinkers->nr_totals == SHRINKERS_MAX) {
 		shrinkers->overflow++;
+		return;
+	}
+	if (total == end)
+		shrinkers->nr_totals++;
+	count_pair(total, pair);
 }
 
 void shrinkers_superblock(struct shrinkers *shrinkers, const struct task_pair *pair, int superblock)
 {
-	if (superblock < 0 || superblock >= SHRINKER_NAMES_MAX)
-		return;
-	shrinkers->superblocks[superblock].callback = pair->begin->fields.callback;
-	count_pair(&shrinkers->superblocks[superblock], pair);
+	if (superblock >= 0 && superblock < SHRINKER_NAMES_MAX)
+		count_pair(&shrinkers->superblocks[superblock], pair);
 }
 
 static int by_total(const void *left, const void *right)

@@ -48,7 +48,7 @@ struct run {
 	struct stalls *stalls;
 	char out[8192];
 	size_t used;
-	char last[512]; /* facts of the last stall */
+	char last[512]; /* details of the last stall */
 	uint64_t count;
 	uint64_t time;
 	bool quiet;
@@ -122,11 +122,7 @@ static size_t event_text(void *context, const struct record *record, char *text,
 
 static void start(struct run *run, bool function_graph)
 {
-	const struct stalls_callbacks callbacks = {
-		.event = event_text,
-		.stall = got_stall,
-		.context = run,
-	};
+	const struct stalls_callbacks callbacks = { event_text, got_stall, run };
 
 	memset(run, 0, sizeof(*run));
 	run->plan = calloc(1, sizeof(*run->plan));
@@ -138,36 +134,30 @@ static void start(struct run *run, bool function_graph)
 	assert_non_null(run->stalls);
 }
 
-static int setup_run(void **state)
+static void stop(struct run *run)
 {
-	struct run *run = malloc(sizeof(*run));
-
-	start(run, true);
-	*state = run;
-	return 0;
-}
-
-static int setup_pairs_only(void **state)
-{
-	struct run *run = malloc(sizeof(*run));
-
-	start(run, false);
-	*state = run;
-	return 0;
-}
-
-static int teardown_run(void **state)
-{
-	struct run *run = *state;
-
 	stalls_free(run->stalls);
 	free(run->plan);
-	free(run);
+}
+
+static int set_up(void **state)
+{
+	static struct run run;
+
+	start(&run, true);
+	*state = &run;
 	return 0;
 }
 
-static int give_window(struct run *run, struct task_key key, int depth, uint64_t from, uint64_t to,
-		       int role, const struct record *const *events, size_t nr_events)
+static int tear_down(void **state)
+{
+	stop(*state);
+	return 0;
+}
+
+static int put_window(struct run *run, struct task_key key, int depth, uint64_t from, uint64_t to,
+		      int role, bool incomplete, const struct record *const *events,
+		      size_t nr_events)
 {
 	struct record exit = {
 		.ts = to,
@@ -184,6 +174,7 @@ static int give_window(struct run *run, struct task_key key, int depth, uint64_t
 		.exit = &exit,
 		.events = events,
 		.nr_events = nr_events,
+		.incomplete = incomplete,
 	};
 
 	return stalls_window(run->stalls, &window);
@@ -191,13 +182,13 @@ static int give_window(struct run *run, struct task_key key, int depth, uint64_t
 
 static void window(struct run *run, int pid, int depth, uint64_t from, uint64_t to, int role)
 {
-	assert_int_equal(give_window(run, (struct task_key){ pid, OWNER_TASK }, depth, from, to,
-				     role, NULL, 0),
+	assert_int_equal(put_window(run, (struct task_key){ pid, OWNER_TASK }, depth, from, to,
+				    role, false, NULL, 0),
 			 0);
 }
 
-static int give_pair(struct run *run, int pid, uint64_t from, uint64_t to, int event,
-		     uint64_t shrinker, bool slow, bool within)
+static int put_pair(struct run *run, int pid, uint64_t from, uint64_t to, int event,
+		    uint64_t shrinker, bool slow, bool within)
 {
 	struct record begin = {
 		.ts = from,
@@ -224,129 +215,175 @@ static int give_pair(struct run *run, int pid, uint64_t from, uint64_t to, int e
 static void slab(struct run *run, int pid, uint64_t from, uint64_t to, uint64_t shrinker)
 {
 	assert_int_equal(
-		give_pair(run, pid, from, to, SLAB_START, shrinker, to - from >= 100, false), 0);
+		put_pair(run, pid, from, to, SLAB_START, shrinker, to - from >= 100, false), 0);
 }
 
-static void test_alone(void **state)
+/* ---- what a series of windows and pairs becomes ---- */
+
+struct step {
+	enum { END, WINDOW, PAIR, FLUSH, LOST } kind;
+	int pid;
+	int depth;
+	uint64_t from, to;
+	int what; /* role of a window, begin event of a pair */
+	uint64_t shrinker;
+	bool slow, within, softirq, incomplete;
+};
+
+#define WINDOW(pid, depth, from, to, role, ...)                                                    \
+	{                                                                                          \
+		WINDOW, pid, depth, from, to, role, __VA_ARGS__                                    \
+	}
+#define PAIR(pid, from, to, event, ...)                                                            \
+	{                                                                                          \
+		PAIR, pid, 0, from, to, event, __VA_ARGS__                                         \
+	}
+#define SLAB(pid, from, to, shrinker)                                                              \
+	PAIR(pid, from, to, SLAB_START, shrinker, (to) - (from) >= 100)
+#define FLUSH                                                                                      \
+	{                                                                                          \
+		FLUSH                                                                              \
+	}
+#define LOST(ts)                                                                                   \
+	{                                                                                          \
+		LOST, .from = (ts)                                                                 \
+	}
+
+struct example {
+	const char *title;
+	const char *expected;
+	bool pairs_only;
+	struct step steps[16];
+};
+
+static int put(struct run *run, const struct step *step)
 {
-	struct run *run = *state;
+	struct task_key key = { step->pid, step->softirq ? OWNER_SOFTIRQ : OWNER_TASK };
 
-	window(run, 7, 0, 100, 300, ROLE_PAGE_ALLOCATION);
-	assert_string_equal(run->out, "7:100-300 rest=200");
+	switch (step->kind) {
+	case WINDOW:
+		return put_window(run, key, step->depth, step->from, step->to, step->what,
+				  step->incomplete, NULL, 0);
+	case PAIR:
+		return put_pair(run, step->pid, step->from, step->to, step->what, step->shrinker,
+				step->slow, step->within);
+	case LOST:
+		stalls_lost(run->stalls, step->from);
+		return 0;
+	default:
+		return stalls_flush(run->stalls);
+	}
 }
 
-static void test_unknown_function(void **state)
+static const struct example examples[] = {
+	{ "alone", "7:100-300 rest=200",
+	  .steps = { WINDOW(7, 0, 100, 300, ROLE_PAGE_ALLOCATION) } },
+	{ "unknown function", "7:100-300 rest=200",
+	  .steps = { WINDOW(7, 0, 100, 300, ROLE_NONE) } },
+	{ "nested time counts once", "7:100-300 direct=70 direct.inactive=100 rest=30",
+	  .steps = { WINDOW(7, 4, 150, 250, ROLE_GENERATIONS), WINDOW(7, 3, 140, 260, ROLE_LRUVEC),
+		     WINDOW(7, 2, 130, 280, ROLE_NODE), WINDOW(7, 1, 120, 290, ROLE_DIRECT_RECLAIM),
+		     WINDOW(7, 0, 100, 300, ROLE_PAGE_ALLOCATION) } },
+	{ "parts",
+	  "7:100-300 memcg=25 memcg.slab=40 memcg.inactive=15 memcg.active=30 memcg.throttle=65 "
+	  "memcg.soft=15 rest=10",
+	  .steps = { WINDOW(7, 2, 110, 120, ROLE_DIRECT_THROTTLE),
+		     WINDOW(7, 4, 132, 137, ROLE_RECLAIM_THROTTLE),
+		     WINDOW(7, 3, 130, 150, ROLE_INACTIVE_LIST),
+		     WINDOW(7, 3, 150, 180, ROLE_ACTIVE_LIST), WINDOW(7, 3, 180, 220, ROLE_SLAB),
+		     WINDOW(7, 3, 220, 270, ROLE_RECLAIM_THROTTLE),
+		     WINDOW(7, 2, 125, 275, ROLE_NODE), WINDOW(7, 3, 280, 290, ROLE_NODE),
+		     WINDOW(7, 2, 277, 292, ROLE_SOFT_LIMIT),
+		     WINDOW(7, 1, 105, 295, ROLE_MEMCG_RECLAIM),
+		     WINDOW(7, 0, 100, 300, ROLE_PAGE_ALLOCATION) } },
+	{ "groups",
+	  "7:100-200 direct=30 node=20 compaction=25 rest=25 | 7:300-400 memcg=40 high=60",
+	  .steps = { WINDOW(7, 2, 110, 120, ROLE_ZONE_COMPACTION),
+		     WINDOW(7, 1, 105, 130, ROLE_DIRECT_COMPACTION),
+		     WINDOW(7, 1, 130, 150, ROLE_NODE_RECLAIM),
+		     WINDOW(7, 1, 150, 180, ROLE_DIRECT_RECLAIM),
+		     WINDOW(7, 0, 100, 200, ROLE_PAGE_ALLOCATION),
+		     WINDOW(7, 1, 310, 350, ROLE_MEMCG_RECLAIM),
+		     WINDOW(7, 0, 300, 400, ROLE_MEMORY_HIGH) } },
+	{ "an allocation in a shrinker is the shrinker's, one that compacts is compaction's",
+	  "7:100-200 direct=10 direct.slab=75 compaction=5 rest=10 {0x5=30*1}",
+	  .steps = { WINDOW(7, 3, 130, 140, ROLE_PAGE_ALLOCATION), SLAB(7, 120, 150, 0x5),
+		     WINDOW(7, 4, 165, 170, ROLE_ZONE_COMPACTION),
+		     WINDOW(7, 3, 160, 180, ROLE_PAGE_ALLOCATION),
+		     WINDOW(7, 2, 110, 190, ROLE_SLAB), WINDOW(7, 1, 105, 195, ROLE_DIRECT_RECLAIM),
+		     WINDOW(7, 0, 100, 200, ROLE_PAGE_ALLOCATION) } },
+	{ "shrinkers", "7:100-220 direct=40 direct.slab=65 rest=15 {0x2=40*2} {0x1=15*2}",
+	  .steps = { SLAB(7, 120, 130, 0x1), SLAB(7, 130, 150, 0x2), SLAB(7, 150, 155, 0x1),
+		     WINDOW(7, 3, 115, 160, ROLE_SLAB), SLAB(7, 170, 190, 0x2),
+		     WINDOW(7, 2, 110, 200, ROLE_NODE), WINDOW(7, 1, 105, 210, ROLE_DIRECT_RECLAIM),
+		     WINDOW(7, 0, 100, 220, ROLE_PAGE_ALLOCATION) } },
+	{ "reclaim without a kind",
+	  "7:100-200 reclaim=70 reclaim.inactive=30 | 7:300-400 reclaim.slab=100 | "
+	  "7:500-600 compaction=100",
+	  .steps = { WINDOW(7, 1, 120, 150, ROLE_INACTIVE_LIST), WINDOW(7, 0, 100, 200, ROLE_NODE),
+		     WINDOW(7, 0, 300, 400, ROLE_SLAB),
+		     WINDOW(7, 0, 500, 600, ROLE_ZONE_COMPACTION) } },
+	{ "tasks and interrupts are apart",
+	  "7:125-135 rest=10 | 8:110-170 direct=30 rest=30 | 7:100-200 direct=30 rest=70",
+	  .steps = { WINDOW(7, 1, 120, 150, ROLE_DIRECT_RECLAIM),
+		     WINDOW(8, 1, 130, 160, ROLE_DIRECT_RECLAIM),
+		     WINDOW(7, 0, 125, 135, ROLE_PAGE_ALLOCATION, .softirq = true),
+		     WINDOW(8, 0, 110, 170, ROLE_PAGE_ALLOCATION),
+		     WINDOW(7, 0, 100, 200, ROLE_PAGE_ALLOCATION) } },
+	{ "what is around never comes", "7:100-200/2 reclaim=100 | 7:300-400 rest=100",
+	  .steps = { WINDOW(7, 2, 100, 200, ROLE_LRUVEC),
+		     WINDOW(7, 0, 300, 400, ROLE_PAGE_ALLOCATION) } },
+	{ "flush", "7:100-200/2 reclaim=100 | 8:110-210/2 reclaim=100",
+	  .steps = { WINDOW(7, 2, 100, 200, ROLE_LRUVEC), WINDOW(8, 2, 110, 210, ROLE_LRUVEC),
+		     FLUSH, FLUSH } },
+	{ "a fast pair alone is no stall", "7:200-300 rest=100",
+	  .steps = { SLAB(7, 100, 150, 0x1), WINDOW(7, 0, 200, 300, ROLE_PAGE_ALLOCATION),
+		     SLAB(7, 400, 450, 0x1), FLUSH } },
+	{ "a slow pair alone waits for what is around", "", .steps = { SLAB(7, 100, 250, 0x1) } },
+	{ "a slow pair alone", "7:100-250/1 reclaim.slab=150 {0x1=150*1}",
+	  .steps = { SLAB(7, 100, 250, 0x1), FLUSH } },
+	{ "without function_graph",
+	  "7:100-300 direct=160 direct.slab=40 {0x1=20*1} {0x2=20*1} | 7:430-630 compaction=200",
+	  .pairs_only = true,
+	  .steps = { PAIR(7, 120, 140, SLAB_START, 0x1, .within = true),
+		     PAIR(7, 150, 170, SLAB_START, 0x2, .within = true),
+		     PAIR(7, 100, 300, RECLAIM_BEGIN, .slow = true),
+		     PAIR(7, 400, 420, SLAB_START, 0x1),
+		     PAIR(7, 430, 630, COMPACTION_BEGIN, .slow = true) } },
+	{ "lost records", "7:100-200 rest=100 | 7:240-300? rest=60 | 7:260-310 rest=50",
+	  .steps = { WINDOW(7, 0, 100, 200, ROLE_PAGE_ALLOCATION), LOST(250),
+		     WINDOW(7, 0, 240, 300, ROLE_PAGE_ALLOCATION),
+		     WINDOW(7, 0, 260, 310, ROLE_PAGE_ALLOCATION) } },
+	{ "what a window lacks, its stall lacks, and no other",
+	  "8:100-300 rest=200 | 7:100-300? rest=200 | 7:400-500 rest=100",
+	  .steps = { WINDOW(7, 1, 110, 120, ROLE_NONE),
+		     WINDOW(7, 1, 150, 250, ROLE_NONE, .incomplete = true),
+		     WINDOW(8, 0, 100, 300, ROLE_NONE), WINDOW(7, 0, 100, 300, ROLE_NONE),
+		     WINDOW(7, 0, 400, 500, ROLE_NONE) } },
+	{ "where edges are uncertain, what is inside may seem longer than the whole",
+	  "7:100-200 direct=50 compaction=50",
+	  .steps = { WINDOW(7, 1, 95, 150, ROLE_DIRECT_RECLAIM),
+		     WINDOW(7, 1, 150, 200, ROLE_DIRECT_COMPACTION),
+		     WINDOW(7, 0, 100, 200, ROLE_PAGE_ALLOCATION) } },
+};
+
+static void test_examples(void **state)
 {
-	struct run *run = *state;
+	static struct run run;
 
-	window(run, 7, 0, 100, 300, ROLE_NONE);
-	assert_string_equal(run->out, "7:100-300 rest=200");
+	(void)state;
+	for (size_t i = 0; i < sizeof(examples) / sizeof(examples[0]); i++) {
+		start(&run, !examples[i].pairs_only);
+		for (const struct step *step = examples[i].steps; step->kind != END; step++)
+			assert_int_equal(put(&run, step), 0);
+		if (strcmp(run.out, examples[i].expected))
+			fail_msg("%s: %s; expected %s", examples[i].title, run.out,
+				 examples[i].expected);
+		stop(&run);
+	}
 }
 
-static void test_nested_time_counts_once(void **state)
-{
-	struct run *run = *state;
-
-	window(run, 7, 4, 150, 250, ROLE_GENERATIONS);
-	window(run, 7, 3, 140, 260, ROLE_LRUVEC);
-	window(run, 7, 2, 130, 280, ROLE_NODE);
-	window(run, 7, 1, 120, 290, ROLE_DIRECT_RECLAIM);
-	assert_string_equal(run->out, "");
-	window(run, 7, 0, 100, 300, ROLE_PAGE_ALLOCATION);
-	assert_string_equal(run->out, "7:100-300 direct=70 direct.inactive=100 rest=30");
-}
-
-static void test_parts(void **state)
-{
-	struct run *run = *state;
-
-	window(run, 7, 2, 110, 120, ROLE_DIRECT_THROTTLE);
-	window(run, 7, 4, 132, 137, ROLE_RECLAIM_THROTTLE);
-	window(run, 7, 3, 130, 150, ROLE_INACTIVE_LIST);
-	window(run, 7, 3, 150, 180, ROLE_ACTIVE_LIST);
-	window(run, 7, 3, 180, 220, ROLE_SLAB);
-	window(run, 7, 3, 220, 270, ROLE_RECLAIM_THROTTLE);
-	window(run, 7, 2, 125, 275, ROLE_NODE);
-	window(run, 7, 3, 280, 290, ROLE_NODE);
-	window(run, 7, 2, 277, 292, ROLE_SOFT_LIMIT);
-	window(run, 7, 1, 105, 295, ROLE_MEMCG_RECLAIM);
-	window(run, 7, 0, 100, 300, ROLE_PAGE_ALLOCATION);
-	assert_string_equal(run->out, "7:100-300 memcg=25 memcg.slab=40 memcg.inactive=15 "
-				      "memcg.active=30 memcg.throttle=65 memcg.soft=15 rest=10");
-}
-
-static void test_groups(void **state)
-{
-	struct run *run = *state;
-
-	window(run, 7, 2, 110, 120, ROLE_ZONE_COMPACTION);
-	window(run, 7, 1, 105, 130, ROLE_DIRECT_COMPACTION);
-	window(run, 7, 1, 130, 150, ROLE_NODE_RECLAIM);
-	window(run, 7, 1, 150, 180, ROLE_DIRECT_RECLAIM);
-	window(run, 7, 0, 100, 200, ROLE_PAGE_ALLOCATION);
-	window(run, 7, 1, 310, 350, ROLE_MEMCG_RECLAIM);
-	window(run, 7, 0, 300, 400, ROLE_MEMORY_HIGH);
-	assert_string_equal(run->out, "7:100-200 direct=30 node=20 compaction=25 rest=25 | "
-				      "7:300-400 memcg=40 high=60");
-}
-
-/* An allocation in a shrinker is the shrinker's time, and one that compacts is compaction's. */
-static void test_allocation_inside(void **state)
-{
-	struct run *run = *state;
-
-	window(run, 7, 3, 130, 140, ROLE_PAGE_ALLOCATION);
-	slab(run, 7, 120, 150, 0x5);
-	window(run, 7, 4, 165, 170, ROLE_ZONE_COMPACTION);
-	window(run, 7, 3, 160, 180, ROLE_PAGE_ALLOCATION);
-	window(run, 7, 2, 110, 190, ROLE_SLAB);
-	window(run, 7, 1, 105, 195, ROLE_DIRECT_RECLAIM);
-	window(run, 7, 0, 100, 200, ROLE_PAGE_ALLOCATION);
-	assert_string_equal(run->out, "7:100-200 direct=10 direct.slab=75 compaction=5 rest=10 "
-				      "{0x5=30*1}");
-}
-
-static void test_shrinkers(void **state)
-{
-	struct run *run = *state;
-
-	slab(run, 7, 120, 130, 0x1);
-	slab(run, 7, 130, 150, 0x2);
-	slab(run, 7, 150, 155, 0x1);
-	window(run, 7, 3, 115, 160, ROLE_SLAB);
-	slab(run, 7, 170, 190, 0x2);
-	window(run, 7, 2, 110, 200, ROLE_NODE);
-	window(run, 7, 1, 105, 210, ROLE_DIRECT_RECLAIM);
-	window(run, 7, 0, 100, 220, ROLE_PAGE_ALLOCATION);
-	assert_string_equal(run->out, "7:100-220 direct=40 direct.slab=65 rest=15 "
-				      "{0x2=40*2} {0x1=15*2}");
-}
-
-static void test_own_reclaim(void **state)
-{
-	struct run *run = *state;
-
-	window(run, 7, 1, 120, 150, ROLE_INACTIVE_LIST);
-	window(run, 7, 0, 100, 200, ROLE_NODE);
-	window(run, 7, 0, 300, 400, ROLE_SLAB);
-	window(run, 7, 0, 500, 600, ROLE_ZONE_COMPACTION);
-	assert_string_equal(run->out, "7:100-200 reclaim=70 reclaim.inactive=30 | "
-				      "7:300-400 reclaim.slab=100 | 7:500-600 compaction=100");
-}
-
-static void test_tasks_are_apart(void **state)
-{
-	struct run *run = *state;
-	struct task_key softirq = { 7, OWNER_SOFTIRQ };
-
-	window(run, 7, 1, 120, 150, ROLE_DIRECT_RECLAIM);
-	window(run, 8, 1, 130, 160, ROLE_DIRECT_RECLAIM);
-	assert_int_equal(give_window(run, softirq, 0, 125, 135, ROLE_PAGE_ALLOCATION, NULL, 0), 0);
-	window(run, 8, 0, 110, 170, ROLE_PAGE_ALLOCATION);
-	window(run, 7, 0, 100, 200, ROLE_PAGE_ALLOCATION);
-	assert_string_equal(run->out, "7:125-135 rest=10 | 8:110-170 direct=30 rest=30 | "
-				      "7:100-200 direct=30 rest=70");
-}
+/* ---- more of them, time and details ---- */
 
 /* Siblings wait for what is around both, however many there are. */
 static void test_siblings(void **state)
@@ -356,17 +393,9 @@ static void test_siblings(void **state)
 	for (int i = 0; i < 1000; i++)
 		window(run, 7, 2, 1000 + i * 10, 1005 + i * 10, ROLE_LRUVEC);
 	window(run, 7, 1, 900, 12000, ROLE_MEMCG_RECLAIM);
+	assert_string_equal(run->out, "");
 	window(run, 7, 0, 800, 12100, ROLE_PAGE_ALLOCATION);
 	assert_string_equal(run->out, "7:800-12100 memcg=11100 rest=200");
-}
-
-static void test_what_is_around_never_comes(void **state)
-{
-	struct run *run = *state;
-
-	window(run, 7, 2, 100, 200, ROLE_LRUVEC);
-	window(run, 7, 0, 300, 400, ROLE_PAGE_ALLOCATION);
-	assert_string_equal(run->out, "7:100-200/2 reclaim=100 | 7:300-400 rest=100");
 }
 
 static void test_patience(void **state)
@@ -394,134 +423,31 @@ static void test_patience_with_a_busy_task(void **state)
 	assert_non_null(strstr(run->out, "? reclaim=50 rest="));
 }
 
-static void test_flush(void **state)
+#define RECORD(ts_, event_, ...)                                                                   \
+	{                                                                                          \
+		.kind = RECORD_EVENT, .ts = (ts_), .event = (event_), .fields = { __VA_ARGS__ }    \
+	}
+
+static void test_details(void **state)
 {
-	struct run *run = *state;
-
-	window(run, 7, 2, 100, 200, ROLE_LRUVEC);
-	window(run, 8, 2, 110, 210, ROLE_LRUVEC);
-	assert_int_equal(stalls_flush(run->stalls), 0);
-	assert_string_equal(run->out, "7:100-200/2 reclaim=100 | 8:110-210/2 reclaim=100");
-	assert_int_equal(stalls_flush(run->stalls), 0);
-	assert_int_equal(run->count, 2);
-}
-
-static void test_fast_pair_alone_is_no_stall(void **state)
-{
-	struct run *run = *state;
-
-	slab(run, 7, 100, 150, 0x1);
-	window(run, 7, 0, 200, 300, ROLE_PAGE_ALLOCATION);
-	slab(run, 7, 400, 450, 0x1);
-	assert_int_equal(stalls_flush(run->stalls), 0);
-	assert_string_equal(run->out, "7:200-300 rest=100");
-}
-
-static void test_slow_pair_alone(void **state)
-{
-	struct run *run = *state;
-
-	slab(run, 7, 100, 250, 0x1);
-	assert_string_equal(run->out, "");
-	assert_int_equal(stalls_flush(run->stalls), 0);
-	assert_string_equal(run->out, "7:100-250/1 reclaim.slab=150 {0x1=150*1}");
-}
-
-static void test_pairs_without_function_graph(void **state)
-{
-	struct run *run = *state;
-
-	assert_int_equal(give_pair(run, 7, 120, 140, SLAB_START, 0x1, false, true), 0);
-	assert_int_equal(give_pair(run, 7, 150, 170, SLAB_START, 0x2, false, true), 0);
-	assert_int_equal(give_pair(run, 7, 100, 300, RECLAIM_BEGIN, 0, true, false), 0);
-	assert_string_equal(run->out, "7:100-300 direct=160 direct.slab=40 {0x1=20*1} {0x2=20*1}");
-	run->used = 0;
-	assert_int_equal(give_pair(run, 7, 400, 420, SLAB_START, 0x1, false, false), 0);
-	assert_int_equal(give_pair(run, 7, 430, 630, COMPACTION_BEGIN, 0, true, false), 0);
-	assert_string_equal(run->out, "7:430-630 compaction=200");
-}
-
-static void test_lost_records(void **state)
-{
-	struct run *run = *state;
-
-	window(run, 7, 0, 100, 200, ROLE_PAGE_ALLOCATION);
-	stalls_lost(run->stalls, 250);
-	window(run, 7, 0, 240, 300, ROLE_PAGE_ALLOCATION);
-	window(run, 7, 0, 260, 310, ROLE_PAGE_ALLOCATION);
-	assert_string_equal(run->out, "7:100-200 rest=100 | 7:240-300? rest=60 | "
-				      "7:260-310 rest=50");
-}
-
-/* What a window lacks, the stall lacks, and nothing else does. */
-static void test_window_that_lacks_events(void **state)
-{
-	struct run *run = *state;
-	struct record exit = {
-		.ts = 250,
-		.pid = 7,
-		.kind = RECORD_WINDOW,
-		.window = { .calltime = 150, .rettime = 250, .depth = 1, .role = ROLE_NONE },
-	};
-	const struct task_window lacking = {
-		.key = { 7, OWNER_TASK },
-		.exit = &exit,
-		.incomplete = true,
-	};
-
-	window(run, 7, 1, 110, 120, ROLE_NONE);
-	assert_int_equal(stalls_window(run->stalls, &lacking), 0);
-	window(run, 8, 0, 100, 300, ROLE_NONE);
-	window(run, 7, 0, 100, 300, ROLE_NONE);
-	window(run, 7, 0, 400, 500, ROLE_NONE);
-	assert_string_equal(run->out, "8:100-300 rest=200 | 7:100-300? rest=200 | "
-				      "7:400-500 rest=100");
-}
-
-static void test_facts(void **state)
-{
-	struct run *run = *state;
-	struct record try = {
-		.ts = 105,
-		.kind = RECORD_EVENT,
-		.event = TRY_TO_COMPACT,
-		.fields = { .order = 9, .gfp = 5 },
-	};
-	struct record zone = {
-		.ts = 115,
-		.kind = RECORD_EVENT,
-		.event = COMPACTION_END,
-		.fields = { .status = 4 },
-	};
-	struct record begin = {
-		.ts = 125,
-		.kind = RECORD_EVENT,
-		.event = RECLAIM_BEGIN,
-		.fields = { .order = 3, .gfp = 6, .memcg_id = 42 },
-	};
-	struct record end = {
-		.ts = 135,
-		.kind = RECORD_EVENT,
-		.event = RECLAIM_END,
-		.fields = { .nr_reclaimed = 30 },
-	};
+	const struct record try = RECORD(105, TRY_TO_COMPACT, .order = 9, .gfp = 5);
+	const struct record again = RECORD(106, TRY_TO_COMPACT, .order = 8, .gfp = 7);
+	const struct record zone = RECORD(115, COMPACTION_END, .status = 4);
+	const struct record begin =
+		RECORD(125, RECLAIM_BEGIN, .order = 3, .gfp = 6, .memcg_id = 42);
+	struct record end = RECORD(135, RECLAIM_END, .nr_reclaimed = 30);
 	const struct record *of_zone[] = { &zone };
-	struct record again = {
-		.ts = 106,
-		.kind = RECORD_EVENT,
-		.event = TRY_TO_COMPACT,
-		.fields = { .order = 8, .gfp = 7 },
-	};
 	const struct record *of_try[] = { &try, &again };
 	const struct record *of_reclaim[] = { &begin, &end };
 	struct task_key key = { 7, OWNER_TASK };
+	struct run *run = *state;
 
-	give_window(run, key, 2, 110, 116, ROLE_ZONE_COMPACTION, of_zone, 1);
-	give_window(run, key, 1, 104, 120, ROLE_DIRECT_COMPACTION, of_try, 2);
-	give_window(run, key, 1, 124, 136, ROLE_DIRECT_RECLAIM, of_reclaim, 2);
+	put_window(run, key, 2, 110, 116, ROLE_ZONE_COMPACTION, false, of_zone, 1);
+	put_window(run, key, 1, 104, 120, ROLE_DIRECT_COMPACTION, false, of_try, 2);
+	put_window(run, key, 1, 124, 136, ROLE_DIRECT_RECLAIM, false, of_reclaim, 2);
 	end.ts = 155;
-	give_window(run, key, 1, 150, 160, ROLE_DIRECT_RECLAIM, of_reclaim + 1, 1);
-	give_window(run, key, 0, 100, 200, ROLE_PAGE_ALLOCATION, NULL, 0);
+	put_window(run, key, 1, 150, 160, ROLE_DIRECT_RECLAIM, false, of_reclaim + 1, 1);
+	put_window(run, key, 0, 100, 200, ROLE_PAGE_ALLOCATION, false, NULL, 0);
 	assert_string_equal(run->last, "order 9 gfp MASK_5 reclaimed 60 compaction 'outcome_4' "
 				       "memcg 42 windows 5 events 6");
 	window(run, 7, 0, 300, 400, ROLE_PAGE_ALLOCATION);
@@ -529,63 +455,47 @@ static void test_facts(void **state)
 				       "windows 1 events 0");
 }
 
-static void asks(struct run *run, int pid, int depth, uint64_t from, uint64_t gfp)
+static void ask(struct run *run, int pid, int depth, uint64_t from, uint64_t gfp)
 {
-	const struct record try = {
-		.ts = from + 1,
-		.kind = RECORD_EVENT,
-		.event = TRY_TO_COMPACT,
-		.fields = { .gfp = gfp },
-	};
+	const struct record try = RECORD(from + 1, TRY_TO_COMPACT, .gfp = gfp);
 	const struct record *events[] = { &try };
 	struct task_key key = { pid, OWNER_TASK };
 
 	run->used = 0;
-	assert_int_equal(give_window(run, key, depth, from, from + 10, ROLE_DIRECT_COMPACTION,
-				     events, 1),
+	assert_int_equal(put_window(run, key, depth, from, from + 10, ROLE_DIRECT_COMPACTION, false,
+				    events, 1),
 			 0);
 }
 
-/* However many values there are, those of late have their names. */
+/* However many values there are, the newest have their names. */
 static void test_many_gfp(void **state)
 {
-	enum { WORDS = 64 };
+	enum { NAMES = 64 };
 	struct run *run = *state;
 
-	asks(run, 7, 0, 100, 1);
-	for (int i = 2; i <= 3 * WORDS; i++) {
+	ask(run, 7, 0, 100, 1);
+	for (int i = 2; i <= 3 * NAMES; i++) {
 		char expected[64];
 
-		asks(run, 7, 0, 100 * i, i);
+		ask(run, 7, 0, 100 * i, i);
 		snprintf(expected, sizeof(expected), "order 0 gfp MASK_%d reclaimed", i);
 		assert_int_equal(strncmp(run->last, expected, strlen(expected)), 0);
 	}
 	assert_int_equal(stalls_dropped(run->stalls), 0);
 	/* one that waits for the window around it, is looked for again, and then others come */
-	asks(run, 8, 1, 50000, 1000);
-	for (int i = 0; i < WORDS - 1; i++)
-		asks(run, 7, 0, 50100 + 100 * i, 2000 + i);
-	asks(run, 9, 1, 60000, 1000);
-	for (int i = 0; i < WORDS - 1; i++)
-		asks(run, 7, 0, 60100 + 100 * i, 3000 + i);
+	ask(run, 8, 1, 50000, 1000);
+	for (int i = 0; i < NAMES - 1; i++)
+		ask(run, 7, 0, 50100 + 100 * i, 2000 + i);
+	ask(run, 9, 1, 60000, 1000);
+	for (int i = 0; i < NAMES - 1; i++)
+		ask(run, 7, 0, 60100 + 100 * i, 3000 + i);
 	window(run, 9, 0, 59000, 90000, ROLE_PAGE_ALLOCATION);
 	assert_non_null(strstr(run->last, "gfp MASK_1000 reclaimed"));
-	for (int i = 0; i < WORDS; i++)
-		asks(run, 7, 0, 70100 + 100 * i, 4000 + i);
+	for (int i = 0; i < NAMES; i++)
+		ask(run, 7, 0, 70100 + 100 * i, 4000 + i);
 	window(run, 8, 0, 49000, 90000, ROLE_PAGE_ALLOCATION);
 	assert_non_null(strstr(run->last, "gfp  reclaimed"));
 	assert_int_equal(stalls_dropped(run->stalls), 1);
-}
-
-/* Where edges are uncertain, what is inside may seem longer than the whole. */
-static void test_uncertain_edges(void **state)
-{
-	struct run *run = *state;
-
-	window(run, 7, 1, 95, 150, ROLE_DIRECT_RECLAIM);
-	window(run, 7, 1, 150, 200, ROLE_DIRECT_COMPACTION);
-	window(run, 7, 0, 100, 200, ROLE_PAGE_ALLOCATION);
-	assert_string_equal(run->out, "7:100-200 direct=50 compaction=50");
 }
 
 static void test_sink_that_fails(void **state)
@@ -594,7 +504,8 @@ static void test_sink_that_fails(void **state)
 	struct task_key key = { 7, OWNER_TASK };
 
 	run->fail = -EPIPE;
-	assert_int_equal(give_window(run, key, 0, 100, 200, ROLE_PAGE_ALLOCATION, NULL, 0), -EPIPE);
+	assert_int_equal(put_window(run, key, 0, 100, 200, ROLE_PAGE_ALLOCATION, false, NULL, 0),
+			 -EPIPE);
 	window(run, 8, 1, 100, 200, ROLE_NODE);
 	assert_int_equal(stalls_flush(run->stalls), -EPIPE);
 }
@@ -646,7 +557,7 @@ static void test_many_pairs(void **state)
 	assert_int_equal(stalls_dropped(run->stalls), 0);
 }
 
-/* More shrinkers than there are pieces: slab has all the time, some of it without a name. */
+/* More shrinkers than there are slices: slab has all the time, some of it without a name. */
 static void test_limit_of_shrinkers(void **state)
 {
 	struct run *run = *state;
@@ -660,33 +571,17 @@ static void test_limit_of_shrinkers(void **state)
 	assert_int_equal(run->time, 9100);
 }
 
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup_run, teardown_run)
-		TEST(test_alone),
-		TEST(test_unknown_function),
-		TEST(test_nested_time_counts_once),
-		TEST(test_parts),
-		TEST(test_groups),
-		TEST(test_allocation_inside),
-		TEST(test_shrinkers),
-		TEST(test_own_reclaim),
-		TEST(test_tasks_are_apart),
+		cmocka_unit_test(test_examples),
 		TEST(test_siblings),
-		TEST(test_what_is_around_never_comes),
 		TEST(test_patience),
 		TEST(test_patience_with_a_busy_task),
-		TEST(test_flush),
-		TEST(test_fast_pair_alone_is_no_stall),
-		TEST(test_slow_pair_alone),
-		cmocka_unit_test_setup_teardown(test_pairs_without_function_graph, setup_pairs_only,
-						teardown_run),
-		TEST(test_lost_records),
-		TEST(test_window_that_lacks_events),
-		TEST(test_facts),
+		TEST(test_details),
 		TEST(test_many_gfp),
-		TEST(test_uncertain_edges),
 		TEST(test_sink_that_fails),
 		TEST(test_limit_of_owners),
 		TEST(test_limit_of_spans),
