@@ -305,6 +305,7 @@ static void test_stop_with_a_lazy_reader(void **state)
 	close(fds[0]);
 	close(fds[1]);
 	close(stop);
+	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 }
 
