@@ -89,21 +89,6 @@ void log_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
  */
 int file_read(const char *dir, const char *path, char **ret_text, size_t *ret_length);
 
-/**
- * file_write - write a text to an existing file, truncated first (O_TRUNC) as a shell does
- *
- * Continues after a short write (tracefs takes one function name a write: ftrace.c,
- * ftrace_regex_write()) and splits a long text only between lines.
- */
-int file_write(const char *dir, const char *path, const char *text);
-
-/**
- * file_append - write a text to an existing file without truncating it
- *
- * For files where O_TRUNC would clear what others have set (dynamic_events, an event's trigger).
- */
-int file_append(const char *dir, const char *path, const char *text);
-
 /** file_write_all - write() until all of it is written */
 int file_write_all(int fd, const char *text, size_t length);
 

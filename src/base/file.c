@@ -13,8 +13,6 @@
 #define FILE_FIRST_SIZE 4096
 /* Larger than any that we read; some files have no end. */
 #define FILE_SIZE_MAX (64 << 20)
-/* Less than a page, the kernel's limit for one write of a list. */
-#define FILE_WRITE_MAX 4000
 
 int file_path(char *buffer, const char *dir, const char *path)
 {
@@ -95,42 +93,6 @@ int file_write_all(int fd, const char *text, size_t length)
 		length -= wrote;
 	}
 	return 0;
-}
-
-/* In pieces that the kernel takes in one write, each of whole lines where that is possible. */
-static int open_and_write(const char *dir, const char *path, const char *text, int flags)
-{
-	int fd = file_open(dir, path, O_WRONLY | flags);
-	size_t left = strlen(text);
-	int ret = 0;
-
-	if (fd < 0)
-		return fd;
-	while (left && !ret) {
-		size_t part = left;
-
-		if (part > FILE_WRITE_MAX) {
-			const char *newline = memrchr(text, '\n', FILE_WRITE_MAX);
-
-			part = newline ? (size_t)(newline - text) + 1 : FILE_WRITE_MAX;
-		}
-		ret = file_write_all(fd, text, part);
-		text += part;
-		left -= part;
-	}
-	if (close(fd) < 0 && !ret)
-		ret = -errno;
-	return ret;
-}
-
-int file_write(const char *dir, const char *path, const char *text)
-{
-	return open_and_write(dir, path, text, O_TRUNC);
-}
-
-int file_append(const char *dir, const char *path, const char *text)
-{
-	return open_and_write(dir, path, text, O_APPEND);
 }
 
 int file_replace_begin(struct file_replacement *file, const char *dir, const char *path,

@@ -30,7 +30,7 @@ void btf_free(struct btf *btf);
  * btf_member_offset - bytes from the start of a structure to a member
  *
  * Members of anonymous structures and unions in it are its own. Returns 0, -ENOENT without such a
- * structure or member, -EINVAL for data that is damaged, or a member that begins within a byte.
+ * structure or member, -EINVAL for data that is damaged, or a member that does not begin at a byte.
  */
 int btf_member_offset(const struct btf *btf, const char *structure, const char *member,
 		      uint32_t *ret_offset);

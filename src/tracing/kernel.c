@@ -15,26 +15,7 @@
 #include "allocfilt/base.h"
 #include "allocfilt/tracing.h"
 #include "tracing/kernel.h"
-
-/* The mode in brackets of "none [integrity] confidentiality", or NULL. */
-static const char *lockdown_mode(void)
-{
-	static char mode[32];
-	char *text, *start, *end;
-	bool found = false;
-
-	if (file_read(NULL, "/sys/kernel/security/lockdown", &text, NULL))
-		return NULL;
-	start = strchr(text, '[');
-	end = start ? strchr(start, ']') : NULL;
-	if (end && end - start <= (int)sizeof(mode)) {
-		*end = '\0';
-		strcpy(mode, start + 1);
-		found = true;
-	}
-	free(text);
-	return found ? mode : NULL;
-}
+#include "tracing/settings.h"
 
 static bool has_file(const char *dir, const char *name)
 {
@@ -43,22 +24,29 @@ static bool has_file(const char *dir, const char *name)
 	return !file_path(path, dir, name) && !access(path, F_OK);
 }
 
-/* No right to @what: who may, or what forbids it even to root. */
+/* No permission for @what: who has it, or what refuses it even to root. */
 static int refused(struct failure *failure, const char *what, int error)
 {
-	const char *lockdown = error == EPERM ? lockdown_mode() : NULL;
+	char *text, *mode = NULL;
 
-	if (lockdown && strcmp(lockdown, "none"))
-		return failure_set(failure, EXIT_STATUS_NO_TRACEFS, error,
-				   "%s: %s: the kernel is locked down (%s), see kernel_lockdown(7)",
-				   what, strerror(error), lockdown);
-	if (error == EPERM && !geteuid())
-		return failure_set(
-			failure, EXIT_STATUS_NO_TRACEFS, error,
-			"%s: %s, even to root: kernel lockdown or a container forbids it", what,
-			strerror(error));
-	return failure_set(failure, EXIT_STATUS_NO_TRACEFS, error, "%s: %s: run as root", what,
-			   strerror(error));
+	if (error == EPERM && !file_read(NULL, "/sys/kernel/security/lockdown", &text, NULL)) {
+		/* "none [integrity] confidentiality" */
+		mode = setting_parse(SETTING_WORD, text);
+		free(text);
+	}
+	if (mode && strcmp(mode, "none"))
+		failure_set(failure, EXIT_STATUS_NO_TRACEFS, error,
+			    "%s: %s: the kernel is locked down (%s), see kernel_lockdown(7)", what,
+			    strerror(error), mode);
+	else if (error == EPERM && !geteuid())
+		failure_set(failure, EXIT_STATUS_NO_TRACEFS, error,
+			    "%s: %s, even to root: kernel lockdown or a container forbids it", what,
+			    strerror(error));
+	else
+		failure_set(failure, EXIT_STATUS_NO_TRACEFS, error, "%s: %s: run as root", what,
+			    strerror(error));
+	free(mode);
+	return -error;
 }
 
 static bool on_tracefs(const char *dir)

@@ -223,7 +223,7 @@ static char *function_list(const struct session *session, bool by_index)
 
 /*
  * The kernel compares a name with each of its 40,000 functions (50 ms a name under emulation) and
- * takes an index as it is. A module that came or went since they were read moves the indexes after
+ * accepts an index as it is. A module that came or went since they were read moves the indexes after
  * it: then reading back fails, and names are written.
  */
 static int set_functions(struct session *session, struct failure *failure)

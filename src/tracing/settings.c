@@ -273,21 +273,6 @@ int settings_read(const struct settings *settings, enum setting_kind kind, const
 	return *ret_value ? 0 : -ENOMEM;
 }
 
-int write_all(int fd, const char *text, size_t length)
-{
-	while (length) {
-		ssize_t wrote = write(fd, text, length);
-
-		if (wrote > 0) {
-			text += wrote;
-			length -= wrote;
-		} else if (!wrote || errno != EINTR) {
-			return wrote ? -errno : -EIO;
-		}
-	}
-	return 0;
-}
-
 /*
  * tracefs_instance_file_write() writes once, but set_ftrace_filter and set_event accept one name a
  * write; tracefs_function_filter() reads the kernel's 40,000 functions again.
@@ -299,7 +284,7 @@ static int write_list(const struct settings *settings, const char *path, const c
 
 	if (fd < 0)
 		return -errno;
-	ret = write_all(fd, text, strlen(text));
+	ret = file_write_all(fd, text, strlen(text));
 	if (close(fd) < 0 && !ret)
 		ret = -errno;
 	return ret;

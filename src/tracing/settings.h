@@ -36,7 +36,7 @@ enum setting_kind {
 			   * is written to dynamic_events */
 	SETTING_TRIGGER,  /* an event's trigger: "present" if it has a stacktrace, else "absent" */
 	SETTING_THREADS,  /* as SETTING_PIDS, but event-fork and function-fork make the kernel add
-			   * what these tasks fork: always taken for ours */
+			   * what these tasks fork: always counted as ours */
 	SETTING_KINDS,
 };
 
@@ -70,7 +70,7 @@ struct settings {
 
 /**
  * settings_init - an empty table for a tracing directory
- * @dir: not changed; libtracefs takes it for its own default from now on
+ * @dir: not changed; libtracefs uses it as its default from now on
  *
  * Returns 0 or -errno (-ENOENT: no such directory). Release with settings_free().
  */
@@ -128,7 +128,7 @@ int settings_left(const struct settings *settings);
 /** setting_parse - the value in a file's text; free() it; NULL: no memory */
 char *setting_parse(enum setting_kind kind, const char *text);
 
-/** setting_accepted - does a file that was given @value, and now reads @now, hold it? */
+/** setting_accepted - does a file that was given @value, and now reads @now, have it? */
 bool setting_accepted(enum setting_kind kind, const char *value, const char *now);
 
 /** setting_is_ours - is @now one of the values that we wrote? */
@@ -136,8 +136,5 @@ bool setting_is_ours(enum setting_kind kind, const char *wrote, const char *now)
 
 /** setting_is_part - does the list @now hold only entries of two others? false for other kinds */
 bool setting_is_part(enum setting_kind kind, const char *one, const char *other, const char *now);
-
-/** write_all - write(2) until everything is written; 0 or -errno */
-int write_all(int fd, const char *text, size_t length);
 
 #endif

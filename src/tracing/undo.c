@@ -224,34 +224,6 @@ static char *compose(const struct undo *undo, const struct settings *settings, s
 	return text;
 }
 
-/* The file is whole or is the older one: written under another name, then renamed. */
-static int replace_file(const struct undo *undo, const char *text, size_t length)
-{
-	char path[PATH_MAX], new_path[PATH_MAX];
-	int fd, ret = file_path(path, undo->dir, "undo");
-
-	if (!ret)
-		ret = file_path(new_path, undo->dir, "undo.new");
-	if (ret)
-		return ret;
-	/* A run that was killed here left it; we hold the lock. */
-	if (unlink(new_path) < 0 && errno != ENOENT)
-		return -errno;
-	fd = open(new_path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
-	ret = write_all(fd, text, length);
-	if (!ret && fsync(fd) < 0)
-		ret = -errno;
-	if (close(fd) < 0 && !ret)
-		ret = -errno;
-	if (!ret && rename(new_path, path) < 0)
-		ret = -errno;
-	if (ret)
-		unlink(new_path);
-	return ret;
-}
-
 int undo_note(void *context, const struct settings *settings)
 {
 	const struct undo *undo = context;
@@ -261,7 +233,7 @@ int undo_note(void *context, const struct settings *settings)
 
 	if (!text)
 		return -ENOMEM;
-	ret = length > UNDO_SIZE_MAX ? -EFBIG : replace_file(undo, text, length);
+	ret = length > UNDO_SIZE_MAX ? -EFBIG : file_replace(undo->dir, "undo", text, length, true);
 	free(text);
 	return ret;
 }
@@ -284,18 +256,15 @@ int undo_remove(struct undo *undo, struct failure *failure)
 static int split(char *line, char *fields[UNDO_FIELDS])
 {
 	int count = 0;
-	char *tab;
+	char *field;
 
-	do {
-		if (count == UNDO_FIELDS)
-			return count + 1;
-		tab = strchr(line, '\t');
-		if (tab)
-			*tab = '\0';
-		unescape(line);
-		fields[count++] = line;
-		line = tab + 1;
-	} while (tab);
+	while ((field = strsep(&line, "\t"))) {
+		if (count < UNDO_FIELDS) {
+			unescape(field);
+			fields[count] = field;
+		}
+		count++;
+	}
 	return count;
 }
 
@@ -306,22 +275,6 @@ static bool is_inner_path(const char *path)
 
 	return length && path[0] != '/' && strcmp(path, "..") && strncmp(path, "../", 3) &&
 	       !strstr(path, "/../") && (length < 3 || strcmp(path + length - 3, "/.."));
-}
-
-static int load_setting(struct settings *settings, char *line)
-{
-	char *fields[UNDO_FIELDS];
-	int kind, ret;
-
-	if (split(line, fields) != 6 || strcmp(fields[0], "setting"))
-		return -EBADMSG;
-	kind = atoi(fields[1]);
-	if (kind < 0 || kind >= SETTING_KINDS || !is_inner_path(fields[3]))
-		return -EBADMSG;
-	ret = settings_add(settings, kind, fields[3], fields[4], fields[5], false);
-	if (!ret)
-		settings->setting[settings->count - 1].verified = !strcmp(fields[2], "1");
-	return ret;
 }
 
 /* Returns NULL, or what is wrong with the text; then @settings is not initialised. */
@@ -350,11 +303,18 @@ static const char *load_text(const struct undo *undo, char *text, size_t length,
 	if (ret)
 		return ret == -ENOMEM ? strerror(ENOMEM) :
 					"names a tracing directory that does not exist any more";
-	while ((line = strtok_r(NULL, "\n", &save)))
-		if (load_setting(settings, line)) {
+	while ((line = strtok_r(NULL, "\n", &save))) {
+		int kind;
+
+		if (split(line, fields) != 6 || strcmp(fields[0], "setting") ||
+		    (kind = atoi(fields[1])) < 0 || kind >= SETTING_KINDS ||
+		    !is_inner_path(fields[3]) ||
+		    settings_add(settings, kind, fields[3], fields[4], fields[5], false)) {
 			settings_free(settings);
 			return damaged;
 		}
+		settings->setting[settings->count - 1].verified = !strcmp(fields[2], "1");
+	}
 	return NULL;
 }
 

@@ -10,7 +10,7 @@
  * one is killed. And the lock: who holds it owns tracing.
  *
  *	RUN_DIR/lock	held with flock(2), never removed; contains the owner's pid
- *	RUN_DIR/undo	complete at each moment: written to undo.new, fsync, rename
+ *	RUN_DIR/undo	complete at each moment: file_replace()
  *
  * They are two files because a lock on a file that gets replaced is soon nobody's.
  *

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <linux/btf.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,13 +14,7 @@
 
 #include "tracing/btf.h"
 
-#define KIND_INT     1
-#define KIND_PTR     2
-#define KIND_STRUCT  4
-#define KIND_UNION   5
-#define KIND_TYPEDEF 8
-#define KIND_CONST   10
-#define BIT_FIELDS   (1u << 31)
+#define BIT_FIELDS (1u << 31)
 
 /* BTF made by hand: types and strings are put one after the other. */
 struct made {
@@ -66,7 +61,7 @@ static void start(struct made *made)
 {
 	memset(made, 0, sizeof(*made));
 	made->strings_size = 1;
-	type(made, "int", KIND_INT, 0, 4); /* 1 */
+	type(made, "int", BTF_KIND_INT, 0, 4); /* 1 */
 	word(made, 32);
 }
 
@@ -82,21 +77,21 @@ static void finish(struct made *made)
 }
 
 /* struct outer { int first; union { struct { int deep; const named_t { int under; }; }; }; int :3;
- * int bit:5; int last; }, after a structure of its name that is only told of elsewhere. */
+ * int bit:5; int last; }, after a pointer of its name. */
 static void make_outer(struct made *made)
 {
 	start(made);
-	type(made, "", KIND_STRUCT, 2, 8); /* 2 */
+	type(made, "", BTF_KIND_STRUCT, 2, 8); /* 2 */
 	member(made, "deep", 1, 0);
 	member(made, "", 5, 32);
-	type(made, "", KIND_UNION, 1, 8); /* 3 */
+	type(made, "", BTF_KIND_UNION, 1, 8); /* 3 */
 	member(made, "", 2, 0);
-	type(made, "named_t", KIND_TYPEDEF, 0, 6); /* 4 */
-	type(made, "", KIND_CONST, 0, 4);	   /* 5 */
-	type(made, "", KIND_STRUCT, 1, 4);	   /* 6 */
+	type(made, "named_t", BTF_KIND_TYPEDEF, 0, 6); /* 4 */
+	type(made, "", BTF_KIND_CONST, 0, 4);	       /* 5 */
+	type(made, "", BTF_KIND_STRUCT, 1, 4);	       /* 6 */
 	member(made, "under", 1, 0);
-	type(made, "outer", KIND_PTR, 0, 1); /* 7: of that name, but no structure */
-	type(made, "outer", KIND_STRUCT | BIT_FIELDS, 5, 20); /* 8 */
+	type(made, "outer", BTF_KIND_PTR, 0, 1); /* 7: of that name, but no structure */
+	type(made, "outer", BTF_KIND_STRUCT | BIT_FIELDS, 5, 20); /* 8 */
 	member(made, "first", 1, 0);
 	member(made, "", 3, 32);
 	member(made, "", 1, 96 | 3u << 24);
@@ -118,44 +113,34 @@ static int offset_of(const struct made *made, const char *structure, const char 
 	return ret;
 }
 
-static void test_members(void **state)
+static void test_offsets(void **state)
 {
+	static const struct {
+		const char *structure, *member;
+		int ret;
+		uint32_t offset;
+	} cases[] = {
+		{ "outer", "first", 0, 0 },
+		{ "outer", "last", 0, 16 },
+		/* members of anonymous ones */
+		{ "outer", "deep", 0, 4 },
+		{ "outer", "under", 0, 8 },
+		{ "outer", "none", -ENOENT, 7 },
+		{ "oute", "first", -ENOENT, 7 },
+		{ "outer", "firs", -ENOENT, 7 },
+		{ "outer", "bit", -EINVAL, 7 },
+	};
 	struct made made;
-	uint32_t offset;
 
 	(void)state;
 	make_outer(&made);
-	assert_int_equal(offset_of(&made, "outer", "first", &offset), 0);
-	assert_int_equal(offset, 0);
-	assert_int_equal(offset_of(&made, "outer", "last", &offset), 0);
-	assert_int_equal(offset, 16);
-}
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint32_t offset = 7;
 
-static void test_anonymous(void **state)
-{
-	struct made made;
-	uint32_t offset;
-
-	(void)state;
-	make_outer(&made);
-	assert_int_equal(offset_of(&made, "outer", "deep", &offset), 0);
-	assert_int_equal(offset, 4);
-	assert_int_equal(offset_of(&made, "outer", "under", &offset), 0);
-	assert_int_equal(offset, 8);
-}
-
-static void test_not_there(void **state)
-{
-	struct made made;
-	uint32_t offset = 7;
-
-	(void)state;
-	make_outer(&made);
-	assert_int_equal(offset_of(&made, "outer", "none", &offset), -ENOENT);
-	assert_int_equal(offset_of(&made, "oute", "first", &offset), -ENOENT);
-	assert_int_equal(offset_of(&made, "outer", "firs", &offset), -ENOENT);
-	assert_int_equal(offset_of(&made, "outer", "bit", &offset), -EINVAL);
-	assert_int_equal(offset, 7);
+		assert_int_equal(offset_of(&made, cases[i].structure, cases[i].member, &offset),
+				 cases[i].ret);
+		assert_int_equal(offset, cases[i].offset);
+	}
 }
 
 /* Each cut of the blob, in a block of its own so that a sanitizer sees the end. */
@@ -224,16 +209,16 @@ static void test_endless(void **state)
 
 	(void)state;
 	start(&made);
-	type(&made, "ring", KIND_STRUCT, 2, 8); /* 2 */
+	type(&made, "ring", BTF_KIND_STRUCT, 2, 8); /* 2 */
 	member(&made, "", 2, 0);
 	member(&made, "", 2, 32);
 	finish(&made);
 	assert_int_equal(offset_of(&made, "ring", "none", &offset), -EINVAL);
 	start(&made);
-	type(&made, "ring", KIND_STRUCT, 1, 8); /* 2 */
+	type(&made, "ring", BTF_KIND_STRUCT, 1, 8); /* 2 */
 	member(&made, "", 3, 0);
-	type(&made, "", KIND_CONST, 0, 4); /* 3 */
-	type(&made, "", KIND_CONST, 0, 3); /* 4 */
+	type(&made, "", BTF_KIND_CONST, 0, 4); /* 3 */
+	type(&made, "", BTF_KIND_CONST, 0, 3); /* 4 */
 	finish(&made);
 	assert_int_equal(offset_of(&made, "ring", "none", &offset), -EINVAL);
 }
@@ -247,11 +232,11 @@ static void test_new_kind(void **state)
 	(void)state;
 	make_outer(&made);
 	type(&made, "new", 31, 0, 0);
-	type(&made, "behind", KIND_STRUCT, 1, 4);
+	type(&made, "after", BTF_KIND_STRUCT, 1, 4);
 	member(&made, "one", 1, 0);
 	finish(&made);
 	assert_int_equal(offset_of(&made, "outer", "last", &offset), 0);
-	assert_int_equal(offset_of(&made, "behind", "one", &offset), -ENOENT);
+	assert_int_equal(offset_of(&made, "after", "one", &offset), -ENOENT);
 }
 
 static uint32_t noise(uint32_t *seed)
@@ -305,8 +290,7 @@ static void test_file(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_members),	     cmocka_unit_test(test_anonymous),
-		cmocka_unit_test(test_not_there),    cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_offsets),	     cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_cut_sections), cmocka_unit_test(test_no_btf),
 		cmocka_unit_test(test_endless),	     cmocka_unit_test(test_new_kind),
 		cmocka_unit_test(test_noise),	     cmocka_unit_test(test_file),

@@ -15,48 +15,64 @@
 #define PAGE 4096
 
 /* What came, as "CPU:FIRST-BYTE " of each page, "CPU+ " for one left with data. */
-struct run {
+static struct {
 	char out[4096];
 	size_t used;
 	int pages;
 	int refused; /* this CPU has no room */
 	int fail_at;
-};
+} run;
+
+static struct cpu_buffers *buffers;
+static struct failure failure;
 
 static bool ready(void *context, int cpu)
 {
-	return cpu != ((struct run *)context)->refused;
+	(void)context;
+	return cpu != run.refused;
 }
 
 static int got_page(void *context, int cpu, const void *page, size_t length, bool last)
 {
-	struct run *run = context;
-
+	(void)context;
 	assert_int_equal(length, PAGE);
 	assert_false(last);
-	if (++run->pages == run->fail_at)
+	if (++run.pages == run.fail_at)
 		return -EPIPE;
-	run->used += snprintf(run->out + run->used, sizeof(run->out) - run->used, "%d:%c ", cpu,
-			      *(const char *)page);
-	assert_true(run->used < sizeof(run->out));
+	run.used += snprintf(run.out + run.used, sizeof(run.out) - run.used, "%d:%c ", cpu,
+			     *(const char *)page);
+	assert_true(run.used < sizeof(run.out));
 	return 0;
 }
 
 static void left_with_data(void *context, int cpu)
 {
-	struct run *run = context;
-
-	run->used += snprintf(run->out + run->used, sizeof(run->out) - run->used, "%d+ ", cpu);
+	(void)context;
+	run.used += snprintf(run.out + run.used, sizeof(run.out) - run.used, "%d+ ", cpu);
 }
 
-static void sink_of(struct run *run, struct source_sink *sink)
+static const struct source_sink sink = { .ready = ready,
+					 .page = got_page,
+					 .left_with_data = left_with_data };
+
+/* Forgets what came. */
+static void forget(void)
 {
-	memset(run, 0, sizeof(*run));
-	run->refused = -1;
-	*sink = (struct source_sink){ .context = run,
-				      .ready = ready,
-				      .page = got_page,
-				      .left_with_data = left_with_data };
+	memset(&run, 0, sizeof(run));
+	run.refused = -1;
+}
+
+static int setup(void **state)
+{
+	forget();
+	return make_test_directory(state);
+}
+
+static int teardown(void **state)
+{
+	cpu_buffers_close(buffers);
+	buffers = NULL;
+	return remove_test_directory(state);
 }
 
 static const char *name_of(int cpu)
@@ -78,21 +94,18 @@ static void put_cpu(int cpu, int pages)
 	free(bytes);
 }
 
-static struct cpu_buffers *open_all(void)
+static void open_all(void)
 {
-	struct cpu_buffers *buffers = NULL;
-	struct failure failure;
-
 	assert_int_equal(cpu_buffers_open(&buffers, test_directory, PAGE, &failure), 0);
-	return buffers;
+}
+
+static int read_round(void)
+{
+	return cpu_buffers_round(buffers, &sink);
 }
 
 static void test_sparse_numbers_in_order(void **state)
 {
-	struct cpu_buffers *buffers;
-	struct source_sink sink;
-	struct run run;
-
 	(void)state;
 	put_cpu(10, 1);
 	put_cpu(2, 2);
@@ -101,19 +114,17 @@ static void test_sparse_numbers_in_order(void **state)
 	put_text("per_cpu/cpu3x/trace_pipe_raw", "");
 	put_text("per_cpu/cpu-1/trace_pipe_raw", "");
 	put_text("per_cpu/stats", "");
-	buffers = open_all();
+	open_all();
 	assert_int_equal(cpu_buffers_count(buffers), 3);
 	assert_int_equal(cpu_buffers_cpu(buffers, 0), 0);
 	assert_int_equal(cpu_buffers_cpu(buffers, 1), 2);
 	assert_int_equal(cpu_buffers_cpu(buffers, 2), 10);
 	assert_true(cpu_buffers_fd(buffers, 2) >= 0);
-	sink_of(&run, &sink);
-	assert_int_equal(cpu_buffers_round(buffers, &sink), 4);
+	forget();
+	assert_int_equal(read_round(), 4);
 	assert_string_equal(run.out, "0:a 2:a 2:b 10:a ");
-	assert_int_equal(cpu_buffers_round(buffers, &sink), 0);
+	assert_int_equal(read_round(), 0);
 	assert_int_equal(cpu_buffers_errors(buffers), 0);
-	cpu_buffers_close(buffers);
-	cpu_buffers_close(NULL);
 }
 
 static void test_directories(void **state)
@@ -135,9 +146,6 @@ static void test_directories(void **state)
 
 static void test_no_cpu(void **state)
 {
-	struct cpu_buffers *buffers = NULL;
-	struct failure failure;
-
 	(void)state;
 	assert_int_equal(cpu_buffers_open(&buffers, test_directory, PAGE, &failure), -ENOENT);
 	assert_int_equal(failure.status, EXIT_STATUS_RUN_TIME);
@@ -150,28 +158,23 @@ static void test_no_cpu(void **state)
 /* One that cannot be opened does not stop the rest, and may come back. */
 static void test_offline_cpu(void **state)
 {
-	struct cpu_buffers *buffers;
-	struct source_sink sink;
-	struct run run;
-
 	(void)state;
 	put_cpu(0, 1);
 	make_test_folders("per_cpu/cpu1/x");
 	put_cpu(2, 1);
-	buffers = open_all();
+	open_all();
 	assert_int_equal(cpu_buffers_count(buffers), 3);
 	assert_int_equal(cpu_buffers_fd(buffers, 1), -1);
-	sink_of(&run, &sink);
-	assert_int_equal(cpu_buffers_round(buffers, &sink), 2);
+	forget();
+	assert_int_equal(read_round(), 2);
 	assert_string_equal(run.out, "0:a 2:a ");
 	cpu_buffers_reopen(buffers);
 	assert_int_equal(cpu_buffers_fd(buffers, 1), -1);
 	put_cpu(1, 1);
 	cpu_buffers_reopen(buffers);
 	assert_true(cpu_buffers_fd(buffers, 1) >= 0);
-	assert_int_equal(cpu_buffers_round(buffers, &sink), 1);
+	assert_int_equal(read_round(), 1);
 	assert_string_equal(run.out, "0:a 2:a 1:a ");
-	cpu_buffers_close(buffers);
 }
 
 /* As tracing_stats_read() of the kernel prints it. */
@@ -186,7 +189,7 @@ static void put_stats(int overrun, int commit_overrun, int dropped)
 	put_text("per_cpu/cpu3/stats", text);
 }
 
-static void check_losses(const struct cpu_buffers *buffers, uint64_t lost, uint64_t dropped)
+static void check_losses(uint64_t lost, uint64_t dropped)
 {
 	assert_int_equal(cpu_buffers_lost(buffers, 1), lost);
 	assert_int_equal(cpu_buffers_dropped(buffers, 1), dropped);
@@ -195,25 +198,22 @@ static void check_losses(const struct cpu_buffers *buffers, uint64_t lost, uint6
 /* The counters of a top-level buffer may come from somebody else's run. */
 static void test_losses_since_it_was_opened(void **state)
 {
-	struct cpu_buffers *buffers;
-
 	(void)state;
 	put_cpu(0, 1);
 	put_cpu(3, 1);
 	put_stats(1000, 10, 100);
-	buffers = open_all();
-	check_losses(buffers, 0, 0);
+	open_all();
+	check_losses(0, 0);
 	put_stats(1005, 10, 100);
-	check_losses(buffers, 5, 0);
+	check_losses(5, 0);
 	put_stats(1005, 12, 140);
-	check_losses(buffers, 47, 42);
+	check_losses(47, 42);
 	/* reset by somebody else */
 	put_stats(3, 1, 0);
-	check_losses(buffers, 4, 1);
+	check_losses(4, 1);
 	unlink(test_path("per_cpu/cpu3/stats"));
-	check_losses(buffers, 0, 0);
+	check_losses(0, 0);
 	assert_int_equal(cpu_buffers_lost(buffers, 0), 0);
-	cpu_buffers_close(buffers);
 }
 
 static void set_soft_limit(rlim_t soft)
@@ -225,7 +225,7 @@ static void set_soft_limit(rlim_t soft)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
-/* The next descriptor that open(2) gives out. */
+/* The next descriptor that open(2) returns. */
 static int next_descriptor(void)
 {
 	int fd = dup(0);
@@ -235,10 +235,9 @@ static int next_descriptor(void)
 	return fd;
 }
 
-/* CPUs that find no descriptor are told from those that are offline, and leave some to others. */
+/* CPUs that find no descriptor count as starved, offline ones do not; some descriptors are left to others. */
 static void test_too_few_descriptors(void **state)
 {
-	struct cpu_buffers *buffers;
 	struct rlimit before;
 	int next = next_descriptor();
 
@@ -248,7 +247,7 @@ static void test_too_few_descriptors(void **state)
 		put_cpu(cpu, 1);
 	make_test_folders("per_cpu/cpu6/x");
 	set_soft_limit((rlim_t)next + 4 + CPU_BUFFERS_FILES_SPARE);
-	buffers = open_all();
+	open_all();
 	assert_int_equal(cpu_buffers_starved(buffers), 2);
 	assert_true(cpu_buffers_fd(buffers, 3) >= 0);
 	assert_int_equal(cpu_buffers_fd(buffers, 4), -1);
@@ -262,11 +261,10 @@ static void test_too_few_descriptors(void **state)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 	assert_int_equal(cpu_buffers_reopen(buffers), 1);
 	assert_int_equal(cpu_buffers_starved(buffers), 0);
-	cpu_buffers_close(buffers);
 }
 
 /* In a child of its own: a hard limit that is lowered stays low. Returns the soft limit after. */
-static rlim_t allowed(rlim_t soft, rlim_t hard, char *said, size_t size)
+static rlim_t allowed(rlim_t soft, rlim_t hard, char *text, size_t size)
 {
 	struct rlimit limit = { soft, hard };
 	rlim_t after;
@@ -289,8 +287,8 @@ static rlim_t allowed(rlim_t soft, rlim_t hard, char *said, size_t size)
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	assert_int_equal(read(result[0], &after, sizeof(after)), sizeof(after));
-	length = read(log[0], said, size - 1);
-	said[length > 0 ? length : 0] = '\0';
+	length = read(log[0], text, size - 1);
+	text[length > 0 ? length : 0] = '\0';
 	close(log[0]);
 	close(result[0]);
 	close(result[1]);
@@ -301,123 +299,91 @@ static rlim_t allowed(rlim_t soft, rlim_t hard, char *said, size_t size)
 static void test_limit_of_open_files(void **state)
 {
 	const rlim_t needed = 2 * 5 + CPU_BUFFERS_FILES_OTHERS;
-	char said[512];
+	char text[512];
 
 	(void)state;
 	for (int cpu = 0; cpu < 5; cpu++)
 		put_cpu(cpu, 1);
-	assert_int_equal(allowed(needed + 1, needed + 9, said, sizeof(said)), needed + 1);
-	assert_string_equal(said, "");
-	assert_int_equal(allowed(needed - 8, needed, said, sizeof(said)), needed);
-	assert_string_equal(said, "");
-	assert_int_equal(allowed(needed - 8, needed - 1, said, sizeof(said)), needed - 1);
-	assert_non_null(strstr(said, "LimitNOFILE="));
+	assert_int_equal(allowed(needed + 1, needed + 9, text, sizeof(text)), needed + 1);
+	assert_string_equal(text, "");
+	assert_int_equal(allowed(needed - 8, needed, text, sizeof(text)), needed);
+	assert_string_equal(text, "");
+	assert_int_equal(allowed(needed - 8, needed - 1, text, sizeof(text)), needed - 1);
+	assert_non_null(strstr(text, "LimitNOFILE="));
 }
 
 /* A directory in its place opens but does not read. */
 static void test_cpu_that_fails_to_read(void **state)
 {
-	struct cpu_buffers *buffers;
-	struct source_sink sink;
-	struct run run;
-
 	(void)state;
 	make_test_folders("per_cpu/cpu0/trace_pipe_raw/x");
 	put_cpu(1, 1);
-	buffers = open_all();
-	sink_of(&run, &sink);
-	assert_int_equal(cpu_buffers_round(buffers, &sink), 1);
+	open_all();
+	assert_int_equal(read_round(), 1);
 	assert_string_equal(run.out, "1:a ");
 	assert_int_equal(cpu_buffers_errors(buffers), 1);
-	cpu_buffers_close(buffers);
 }
 
 static void test_quota(void **state)
 {
-	struct cpu_buffers *buffers;
-	struct source_sink sink;
-	struct run run;
-
 	(void)state;
 	put_cpu(0, 2 * SOURCE_QUOTA);
 	put_cpu(1, 1);
-	buffers = open_all();
-	sink_of(&run, &sink);
-	assert_int_equal(cpu_buffers_round(buffers, &sink), SOURCE_QUOTA + 1);
+	open_all();
+	assert_int_equal(read_round(), SOURCE_QUOTA + 1);
 	assert_non_null(strstr(run.out, "0:f 0+ 1:a ")); /* the 32nd letter */
 	run.used = 0;
-	assert_int_equal(cpu_buffers_round(buffers, &sink), SOURCE_QUOTA);
+	assert_int_equal(read_round(), SOURCE_QUOTA);
 	assert_non_null(strstr(run.out, "0+ "));
 	assert_null(strstr(run.out, "1+ "));
 	run.used = 0;
 	run.out[0] = '\0';
-	assert_int_equal(cpu_buffers_round(buffers, &sink), 0);
+	assert_int_equal(read_round(), 0);
 	assert_string_equal(run.out, "");
-	cpu_buffers_close(buffers);
 }
 
 /* Nobody is always first. */
 static void test_turns_rotate(void **state)
 {
-	struct cpu_buffers *buffers;
-	struct source_sink sink;
-	struct run run;
-
 	(void)state;
 	for (int cpu = 0; cpu < 3; cpu++)
 		put_cpu(cpu, 3 * SOURCE_QUOTA);
-	buffers = open_all();
+	open_all();
 	for (int round = 0; round < 3; round++) {
-		sink_of(&run, &sink);
-		assert_int_equal(cpu_buffers_round(buffers, &sink), 3 * SOURCE_QUOTA);
+		forget();
+		assert_int_equal(read_round(), 3 * SOURCE_QUOTA);
 		assert_int_equal(run.out[0], '0' + round);
 	}
-	cpu_buffers_close(buffers);
 }
 
 /* Without room nothing is read, and what was not read counts as left. */
 static void test_no_room(void **state)
 {
-	struct cpu_buffers *buffers;
-	struct source_sink sink;
-	struct run run;
-
 	(void)state;
 	put_cpu(0, 1);
 	put_cpu(1, 1);
-	buffers = open_all();
-	sink_of(&run, &sink);
+	open_all();
 	run.refused = 0;
-	assert_int_equal(cpu_buffers_round(buffers, &sink), 1);
+	assert_int_equal(read_round(), 1);
 	assert_string_equal(run.out, "0+ 1:a ");
 	run.refused = -1;
-	assert_int_equal(cpu_buffers_round(buffers, &sink), 1);
+	assert_int_equal(read_round(), 1);
 	assert_string_equal(run.out, "0+ 1:a 0:a ");
-	cpu_buffers_close(buffers);
 }
 
 static void test_sink_that_fails(void **state)
 {
-	struct cpu_buffers *buffers;
-	struct source_sink sink;
-	struct run run;
-
 	(void)state;
 	put_cpu(0, 3);
-	buffers = open_all();
-	sink_of(&run, &sink);
+	open_all();
 	run.fail_at = 2;
-	assert_int_equal(cpu_buffers_round(buffers, &sink), -EPIPE);
-	cpu_buffers_close(buffers);
+	assert_int_equal(read_round(), -EPIPE);
 }
 
 /* As the kernel's file: nothing there is EAGAIN and no error, and reading never waits. */
 static void test_fifo(void **state)
 {
 	static char page[PAGE];
-	struct cpu_buffers *buffers;
-	struct source_sink sink;
-	struct run run;
 	int fd;
 
 	(void)state;
@@ -425,21 +391,19 @@ static void test_fifo(void **state)
 	assert_int_equal(mkfifo(test_path(name_of(0)), 0600), 0);
 	fd = open(test_path(name_of(0)), O_RDWR);
 	assert_true(fd >= 0);
-	buffers = open_all();
-	sink_of(&run, &sink);
-	assert_int_equal(cpu_buffers_round(buffers, &sink), 0);
+	open_all();
+	assert_int_equal(read_round(), 0);
 	memset(page, 'p', sizeof(page));
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(write(fd, page, sizeof(page)), PAGE);
-	assert_int_equal(cpu_buffers_round(buffers, &sink), 3);
-	assert_int_equal(cpu_buffers_round(buffers, &sink), 0);
+	assert_int_equal(read_round(), 3);
+	assert_int_equal(read_round(), 0);
 	assert_int_equal(cpu_buffers_errors(buffers), 0);
 	assert_string_equal(run.out, "0:p 0:p 0:p ");
-	cpu_buffers_close(buffers);
 	close(fd);
 }
 
-#define RUN(test) cmocka_unit_test_setup_teardown(test, make_test_directory, remove_test_directory)
+#define RUN(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
 {

@@ -4,7 +4,7 @@
 
 /*
  * A tracing directory of plain files that behaves as the kernel's does where that matters: a write
- * replaces a value and only lists are emptied by O_TRUNC, set_ftrace_filter takes one name or
+ * replaces a value and only lists are emptied by O_TRUNC, set_ftrace_filter accepts one name or
  * number a write, sizes are rounded up, the clock stands in brackets, an instance comes with its
  * files and goes with them, a dynamic event comes everywhere and cannot go while it is enabled.
  *
@@ -240,14 +240,6 @@ static void fake_put_probe(const char *dir)
 	fake_put(dir, FAKE_PROBE "/filter", "none\n");
 }
 
-static void fake_remove_probe(const char *place)
-{
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%s/%sevents/allocfilt", fake.dir, place);
-	fake_remove_tree(path);
-}
-
 static bool fake_has(const char *name)
 {
 	return strcmp(fake_get(name), "(absent)");
@@ -256,7 +248,7 @@ static bool fake_has(const char *name)
 /* Without the faults: this is the kernel's work. */
 static int fake_change_probe(bool add)
 {
-	char instance[PATH_MAX];
+	char instance[PATH_MAX - 64], path[PATH_MAX];
 
 	snprintf(instance, sizeof(instance), "%s/instances/allocfilt", fake.dir);
 	if (add && fake.refuse_probe)
@@ -272,8 +264,10 @@ static int fake_change_probe(bool add)
 	if (fake_get(FAKE_PROBE "/enable")[0] == '1' ||
 	    fake_get("instances/allocfilt/" FAKE_PROBE "/enable")[0] == '1')
 		return EBUSY;
-	fake_remove_probe("");
-	fake_remove_probe("instances/allocfilt/");
+	snprintf(path, sizeof(path), "%s/events/allocfilt", fake.dir);
+	fake_remove_tree(path);
+	snprintf(path, sizeof(path), "%s/events/allocfilt", instance);
+	fake_remove_tree(path);
 	return 0;
 }
 
@@ -304,7 +298,7 @@ static ssize_t fake_write_trigger(int fd, const char *text, size_t size)
 
 ssize_t write(int fd, const void *buffer, size_t size)
 {
-	/* What is said is not a part of the work. */
+	/* Messages are not a part of the work. */
 	if (fd == STDOUT_FILENO || fd == STDERR_FILENO)
 		return syscall(SYS_write, fd, buffer, size);
 	if (fake_fault("write", fd < FAKE_FDS ? fake_fds[fd].name : ""))

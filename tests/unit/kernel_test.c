@@ -12,7 +12,7 @@ static int setup(void **state)
 	fake_make(false);
 	fake_put(fake.dir, "available_filter_functions",
 		 "vfs_read\nshrink_slab.constprop.0\n__alloc_pages\next4_sync_fs [ext4]\n"
-		 "shrink_nothing\ntry_to_free_pages\n__alloc_pages\n");
+		 "shrink_nothing\ntry_to_free_pages\n__alloc_pages");
 	memset(&failure, 0, sizeof(failure));
 	return 0;
 }
@@ -64,24 +64,6 @@ static void test_patterns(void **state)
 	assert_string_equal(kernel->functions[0], "vfs_read");
 	assert_string_equal(kernel->functions[3], "ext4_sync_fs");
 	assert_int_equal(kernel->indexes[3], 4);
-	kernel_close(kernel);
-}
-
-/* Longer than one read, so that names lie across the edges; the last one without a newline. */
-static void test_long_list(void **state)
-{
-	char *text = malloc(400000), *end = text;
-	struct kernel *kernel;
-
-	(void)state;
-	for (int i = 0; i < 9999; i++)
-		end += sprintf(end, "some_function_with_a_name_%d\n", i);
-	strcpy(end, "try_to_free_pages");
-	fake_put(fake.dir, "available_filter_functions", text);
-	free(text);
-	kernel = open_one(NULL);
-	assert_int_equal(kernel->nr_functions, 1);
-	assert_int_equal(kernel->indexes[0], 10000);
 	kernel_close(kernel);
 }
 
@@ -164,7 +146,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_catalog_functions_with_their_places),
 		TEST(test_patterns),
-		TEST(test_long_list),
 		TEST(test_without_function_graph),
 		TEST(test_offered_events),
 		TEST(test_no_tracing_directory),

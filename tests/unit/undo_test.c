@@ -13,7 +13,7 @@ static int setup(void **state)
 	(void)state;
 	fake_make(false);
 	snprintf(undo_path, sizeof(undo_path), "%s/undo", fake.run_dir);
-	snprintf(new_path, sizeof(new_path), "%s/undo.new", fake.run_dir);
+	snprintf(new_path, sizeof(new_path), "%s/.undo.allocfilt", fake.run_dir);
 	memset(&failure, 0, sizeof(failure));
 	return 0;
 }
@@ -33,14 +33,22 @@ static struct undo *open_one(void)
 	return undo;
 }
 
+static char *read_undo(void)
+{
+	static char text[4096];
+	FILE *file = fopen(undo_path, "r");
+
+	assert_non_null(file);
+	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+	fclose(file);
+	return text;
+}
+
 /* An undo file of two settings; returns its text. */
 static char *note_two(void)
 {
-	static char text[4096];
 	struct undo *undo = open_one();
 	struct settings settings;
-	size_t length;
-	FILE *file;
 
 	assert_int_equal(settings_init(&settings, fake.dir), 0);
 	assert_int_equal(
@@ -52,12 +60,7 @@ static char *note_two(void)
 	assert_int_equal(undo_note(undo, &settings), 0);
 	settings_free(&settings);
 	undo_close(undo);
-	file = fopen(undo_path, "r");
-	assert_non_null(file);
-	length = fread(text, 1, sizeof(text) - 1, file);
-	fclose(file);
-	text[length] = '\0';
-	return text;
+	return read_undo();
 }
 
 static void write_undo(const char *text, size_t length)
@@ -113,7 +116,7 @@ static void test_comes_back_as_noted(void **state)
 	undo_close(undo);
 }
 
-static void test_done_and_inner_steps_are_not_noted(void **state)
+static void test_what_is_done_or_in_the_instance_is_not_noted(void **state)
 {
 	struct undo *undo = open_one();
 	struct settings settings;
@@ -123,7 +126,7 @@ static void test_done_and_inner_steps_are_not_noted(void **state)
 	assert_int_equal(settings_init(&settings, fake.dir), 0);
 	settings_add(&settings, SETTING_WORD, "done", "", "", false);
 	settings.setting[0].done = true;
-	settings_add(&settings, SETTING_WORD, "within", "", "", true);
+	settings_add(&settings, SETTING_WORD, "in_instance", "", "", true);
 	settings_add(&settings, SETTING_WORD, "kept", "", "", false);
 	assert_int_equal(undo_note(undo, &settings), 0);
 	settings_free(&settings);
@@ -149,14 +152,6 @@ static void test_torn_file(void **state)
 	assert_int_equal(load(), 0);
 }
 
-/* A whole file that says what none of ours would say. */
-static void write_body(const char *body)
-{
-	char text[4096];
-
-	write_undo(text, snprintf(text, sizeof(text), "%send\n", body));
-}
-
 static char *boot_id(void)
 {
 	static char id[64];
@@ -169,42 +164,42 @@ static char *boot_id(void)
 	return id;
 }
 
-static void test_another_boot(void **state)
+/* What none of ours would say: of another boot or version, of paths that lead elsewhere. */
+static void test_foreign_files(void **state)
 {
-	char body[512];
+	static const char other_boot[] = "00000000-0000-0000-0000-000000000000";
+	const struct {
+		const char *version, *boot, *dir, *rest, *why;
+	} cases[] = {
+		{ "2", boot_id(), fake.dir, "", NULL },
+		{ "2", other_boot, fake.dir, "", "another boot" },
+		{ "3", boot_id(), fake.dir, "", "another version" },
+		{ "2", boot_id(), "tracing", "", "is damaged" },
+		{ "2", boot_id(), "/nowhere", "", "does not exist" },
+		{ "2", boot_id(), fake.dir, "setting\t99\t1\tx\ta\tb\n", "is damaged" },
+		{ "2", boot_id(), fake.dir, "setting\t0\t1\tx\ta\n", "is damaged" },
+		{ "2", boot_id(), fake.dir, "setting\t0\t1\tx\ta\tb\tc\n", "is damaged" },
+		{ "2", boot_id(), fake.dir, "setting\t0\t1\t/etc/passwd\ta\tb\n", "is damaged" },
+		{ "2", boot_id(), fake.dir, "setting\t0\t1\t../x\ta\tb\n", "is damaged" },
+		{ "2", boot_id(), fake.dir, "setting\t0\t1\ta/../../x\ta\tb\n", "is damaged" },
+		{ "2", boot_id(), fake.dir, "setting\t0\t1\ta/..\ta\tb\n", "is damaged" },
+		{ "2", boot_id(), fake.dir, "setting\t0\t1\t..\ta\tb\n", "is damaged" },
+		{ "2", boot_id(), fake.dir, "setting\t0\t1\t\ta\tb\n", "is damaged" },
+	};
 
 	(void)state;
 	undo_close(open_one());
-	snprintf(body, sizeof(body), "allocfilt-undo\t2\t%s\t1\t%s\n", boot_id(), fake.dir);
-	write_body(body);
-	assert_int_equal(load(), 0);
-	snprintf(body, sizeof(body), "allocfilt-undo\t2\t%s\t1\t%s\n",
-		 "00000000-0000-0000-0000-000000000000", fake.dir);
-	write_body(body);
-	assert_refused("another boot");
-}
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char text[1024];
+		int length = snprintf(text, sizeof(text), "allocfilt-undo\t%s\t%s\t1\t%s\n%send\n",
+				      cases[i].version, cases[i].boot, cases[i].dir, cases[i].rest);
 
-static void test_paths_stay_inside(void **state)
-{
-	static const char *const paths[] = { "/etc/passwd", "../x", "a/../../x", "a/..", "..", "" };
-	char body[512];
-
-	(void)state;
-	undo_close(open_one());
-	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
-		snprintf(body, sizeof(body),
-			 "allocfilt-undo\t2\t%s\t1\t%s\nsetting\t0\t1\t%s\ta\tb\n", boot_id(),
-			 fake.dir, paths[i]);
-		write_body(body);
-		assert_refused("is damaged");
+		write_undo(text, length);
+		if (cases[i].why)
+			assert_refused(cases[i].why);
+		else
+			assert_int_equal(load(), 0);
 	}
-	snprintf(body, sizeof(body), "allocfilt-undo\t2\t%s\t1\t%s\nsetting\t99\t1\tx\ta\tb\n",
-		 boot_id(), fake.dir);
-	write_body(body);
-	assert_refused("is damaged");
-	snprintf(body, sizeof(body), "allocfilt-undo\t3\t%s\t1\t%s\n", boot_id(), fake.dir);
-	write_body(body);
-	assert_refused("another version");
 }
 
 static void test_untrusted_files(void **state)
@@ -299,8 +294,6 @@ static void test_failed_note_leaves_the_old_one(void **state)
 	assert_int_equal(settings_init(&settings, fake.dir), 0);
 	settings_add(&settings, SETTING_WORD, "another", "", "", false);
 	for (int at = 1;; at++) {
-		char now[4096] = "";
-		FILE *file;
 		int ret;
 
 		fake_fail(at, at, ENOSPC);
@@ -312,11 +305,7 @@ static void test_failed_note_leaves_the_old_one(void **state)
 		}
 		calls++;
 		assert_int_not_equal(ret, 0);
-		file = fopen(undo_path, "r");
-		assert_non_null(file);
-		now[fread(now, 1, sizeof(now) - 1, file)] = '\0';
-		fclose(file);
-		assert_string_equal(now, text);
+		assert_string_equal(read_undo(), text);
 	}
 	assert_in_range(calls, 4, 20);
 	assert_int_not_equal(access(new_path, F_OK), 0);
@@ -345,10 +334,9 @@ int main(void)
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_comes_back_as_noted),
-		TEST(test_done_and_inner_steps_are_not_noted),
+		TEST(test_what_is_done_or_in_the_instance_is_not_noted),
 		TEST(test_torn_file),
-		TEST(test_another_boot),
-		TEST(test_paths_stay_inside),
+		TEST(test_foreign_files),
 		TEST(test_untrusted_files),
 		TEST(test_untrusted_directory),
 		TEST(test_another_users),
