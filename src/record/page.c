@@ -14,6 +14,8 @@
 #define PAGE_SIZE_MIN ((size_t)4 << 10)
 #define PAGE_SIZE_MAX ((size_t)64 << 20)
 
+#define COMMIT_OFFSET 8 /* in the header, after the time stamp */
+
 /* The top bits of a commit; kernel/trace/ring_buffer.c: RB_MISSED_EVENTS, RB_MISSED_STORED. */
 #define COMMIT_MISSED (1u << 31)
 #define COMMIT_STORED (1u << 30)
@@ -28,7 +30,7 @@ struct page_reader {
 	struct page_layout layout;
 	struct page_sink sink;
 	struct kbuffer *kbuffer;
-	unsigned char *copy; /* kbuffer wants to be able to write, and our commit in it */
+	unsigned char *copy; /* kbuffer may write to it, and reads our commit from it */
 };
 
 static uint32_t read_word(const struct page_layout *layout, const unsigned char *at)
@@ -68,62 +70,46 @@ struct header_field {
 	size_t size;
 };
 
-/* One line of header_page: "field: local_t commit;	offset:8;	size:8;	signed:1;" */
-static bool parse_field(const char *line, const char *name, struct header_field *field)
+/* A line of header_page: "field: local_t commit;	offset:8;	size:8;	signed:1;" */
+static bool find_field(const char *text, const char *name, struct header_field *field)
 {
 	char found[32];
 
-	return sscanf(line, " field: %*s %31[^;]; offset:%zu; size:%zu;", found, &field->offset,
-		      &field->size) == 3 &&
-	       !strcmp(found, name);
-}
-
-static int find_field(const char *text, const char *name, struct header_field *field)
-{
 	for (const char *line = text; line; line = strchr(line, '\n')) {
 		line += *line == '\n';
-		if (parse_field(line, name, field))
-			return 0;
+		if (sscanf(line, " field: %*s %31[^;]; offset:%zu; size:%zu;", found,
+			   &field->offset, &field->size) == 3 &&
+		    !strcmp(found, name))
+			return true;
 	}
-	return -EINVAL;
-}
-
-static int layout_from_fields(struct page_layout *layout, const struct header_field *commit,
-			      const struct header_field *data, bool big_endian)
-{
-	struct page_layout found = {
-		.size = data->offset + data->size,
-		.header = data->offset,
-		.long_size = (int)commit->size,
-		.big_endian = big_endian,
-	};
-
-	/* kbuffer knows no other header than a time stamp of 8 bytes and a long. */
-	if (commit->offset != 8 || (commit->size != 4 && commit->size != 8) ||
-	    data->offset != 8 + commit->size || data->size > PAGE_SIZE_MAX ||
-	    found.size < PAGE_SIZE_MIN || found.size > PAGE_SIZE_MAX)
-		return -EINVAL;
-	*layout = found;
-	return 0;
+	return false;
 }
 
 int page_layout_parse(struct page_layout *layout, const char *text, size_t length, bool big_endian)
 {
 	struct header_field timestamp, commit, data;
 	char *copy = strndup(text, length);
-	int ret;
+	bool found;
 
 	if (!copy)
 		return -ENOMEM;
-	ret = find_field(copy, "timestamp", &timestamp);
-	if (!ret)
-		ret = find_field(copy, "commit", &commit);
-	if (!ret)
-		ret = find_field(copy, "data", &data);
-	if (!ret && (timestamp.offset != 0 || timestamp.size != 8))
-		ret = -EINVAL;
+	found = find_field(copy, "timestamp", &timestamp) && find_field(copy, "commit", &commit) &&
+		find_field(copy, "data", &data);
 	free(copy);
-	return ret ? ret : layout_from_fields(layout, &commit, &data, big_endian);
+	/* kbuffer knows no other header than a time stamp of 8 bytes and a long. */
+	if (!found || timestamp.offset != 0 || timestamp.size != 8 || commit.offset != 8 ||
+	    (commit.size != 4 && commit.size != 8) || data.offset != 8 + commit.size)
+		return -EINVAL;
+	if (data.size > PAGE_SIZE_MAX || data.offset + data.size < PAGE_SIZE_MIN ||
+	    data.offset + data.size > PAGE_SIZE_MAX)
+		return -EINVAL;
+	*layout = (struct page_layout){
+		.size = data.offset + data.size,
+		.header = data.offset,
+		.long_size = (int)commit.size,
+		.big_endian = big_endian,
+	};
+	return 0;
 }
 
 /*
@@ -141,22 +127,20 @@ static bool commit_plausible(const struct page_layout *layout, uint64_t commit)
 
 int page_layout_guess_order(struct page_layout *layout, const void *page, size_t length)
 {
-	struct page_layout little = *layout, big = *layout;
-	uint64_t commit;
-	bool is_little, is_big;
+	bool plausible[2];
 
 	if (length < layout->header)
 		return -ENODATA;
-	little.big_endian = false;
-	big.big_endian = true;
-	commit = read_long(&little, (const unsigned char *)page + 8);
-	is_little = commit_plausible(&little, commit);
-	is_big = commit_plausible(&big, read_long(&big, (const unsigned char *)page + 8));
-	if (!is_little && !is_big)
-		return -EBADMSG;
-	if (is_little && is_big)
-		return -ENODATA;
-	layout->big_endian = is_big;
+	for (int big = 0; big < 2; big++) {
+		struct page_layout guess = *layout;
+
+		guess.big_endian = big;
+		plausible[big] = commit_plausible(
+			&guess, read_long(&guess, (const unsigned char *)page + COMMIT_OFFSET));
+	}
+	if (plausible[0] == plausible[1])
+		return plausible[0] ? -ENODATA : -EBADMSG;
+	layout->big_endian = plausible[1];
 	return 0;
 }
 
@@ -189,69 +173,44 @@ void page_reader_free(struct page_reader *reader)
 	free(reader);
 }
 
-static unsigned int record_type(const struct page_layout *layout, uint32_t word)
-{
-	return layout->big_endian ? word >> 27 : word & 31;
-}
-
-static uint32_t record_delta(const struct page_layout *layout, uint32_t word)
-{
-	return layout->big_endian ? word & ((1u << 27) - 1) : word >> 5;
-}
-
-/* A length in array[0], which counts itself but not the word before it; 0: no such record. */
-static size_t stored_length(const struct page_layout *layout, const unsigned char *at, size_t rest)
-{
-	uint32_t length;
-
-	if (rest < 2 * WORD)
-		return 0;
-	length = read_word(layout, at + WORD);
-	if (length < WORD || length % WORD || length > rest - WORD)
-		return 0;
-	return WORD + length;
-}
-
 /* Bytes of the record at @at, of which @rest are left in the page; 0 where it does not fit. */
-static size_t record_length(const struct page_layout *layout, const unsigned char *at, size_t rest)
+static size_t record_length(const struct page_layout *layout, const unsigned char *at, size_t rest,
+			    unsigned int type)
 {
-	unsigned int type = record_type(layout, read_word(layout, at));
-	size_t length;
+	size_t length = WORD + type * WORD;
 
-	switch (type) {
-	case TYPE_LONG_DATA:
-	case TYPE_PADDING:
-		return stored_length(layout, at, rest);
-	case TYPE_TIME_EXTEND:
-	case TYPE_TIME_STAMP:
+	if (type == TYPE_TIME_EXTEND || type == TYPE_TIME_STAMP)
 		length = 2 * WORD;
-		break;
-	default:
-		length = WORD + type * WORD;
+	if (type == TYPE_LONG_DATA || type == TYPE_PADDING) {
+		/* array[0] has the length, which counts itself but not the word before it */
+		length = rest < 2 * WORD ? 0 : read_word(layout, at + WORD);
+		if (length < WORD || length % WORD)
+			return 0;
+		length += WORD;
 	}
 	return length <= rest ? length : 0;
-}
-
-/* Padding without a time delta has no length: nothing follows it in the page. */
-static bool ends_page(const struct page_layout *layout, const unsigned char *at)
-{
-	uint32_t word = read_word(layout, at);
-
-	return record_type(layout, word) == TYPE_PADDING && !record_delta(layout, word);
 }
 
 /* Bytes of whole records, or -EBADMSG: every record has to lie inside the @size bytes. */
 static ssize_t check_records(const struct page_layout *layout, const unsigned char *data,
 			     size_t size)
 {
-	size_t at = 0, length;
+	size_t at = 0;
 
 	while (at < size) {
+		uint32_t word, delta;
+		unsigned int type;
+		size_t length;
+
 		if (size - at < WORD)
 			return -EBADMSG;
-		if (ends_page(layout, data + at))
+		word = read_word(layout, data + at);
+		type = layout->big_endian ? word >> 27 : word & 31;
+		delta = layout->big_endian ? word & ((1u << 27) - 1) : word >> 5;
+		/* Padding without a time delta has no length: nothing follows it in the page. */
+		if (type == TYPE_PADDING && !delta)
 			break;
-		length = record_length(layout, data + at, size - at);
+		length = record_length(layout, data + at, size - at, type);
 		if (!length)
 			return -EBADMSG;
 		at += length;
@@ -266,7 +225,7 @@ static enum page_state check_header(const struct page_layout *layout, const unsi
 
 	if (length < layout->header)
 		return PAGE_CUT;
-	commit = read_long(layout, page + 8);
+	commit = read_long(layout, page + COMMIT_OFFSET);
 	if (!commit)
 		return read_u64(layout, page) ? PAGE_EMPTY : PAGE_ZEROS;
 	if (length > layout->size || !commit_plausible(layout, commit))
@@ -277,29 +236,23 @@ static enum page_state check_header(const struct page_layout *layout, const unsi
 	return commit & COMMIT_SIZE ? PAGE_GOOD : PAGE_EMPTY;
 }
 
-/* How many records are missing before the page; the count lies behind the data if it had room. */
-static int64_t lost_count(const struct page_layout *layout, const unsigned char *page,
-			  size_t length, uint32_t commit)
-{
-	size_t at = layout->header + (commit & COMMIT_SIZE);
-	int64_t count;
-
-	if (!(commit & COMMIT_STORED) || at + (size_t)layout->long_size > length)
-		return RECORD_LOST_UNKNOWN;
-	count = (int64_t)read_long(layout, page + at);
-	return count > 0 ? count : RECORD_LOST_UNKNOWN;
-}
-
-static int give_lost(struct page_reader *reader, int cpu, const unsigned char *page, size_t length,
+/* The records lost before the page; their count follows the data if it had room. */
+static int emit_lost(struct page_reader *reader, int cpu, const unsigned char *page, size_t length,
 		     uint32_t commit)
 {
+	const struct page_layout *layout = &reader->layout;
+	size_t at = layout->header + (commit & COMMIT_SIZE);
+	int64_t count = 0;
+
 	if (!(commit & COMMIT_MISSED))
 		return 0;
-	return reader->sink.lost(reader->sink.context, cpu, read_u64(&reader->layout, page),
-				 lost_count(&reader->layout, page, length, commit));
+	if ((commit & COMMIT_STORED) && at + (size_t)layout->long_size <= length)
+		count = (int64_t)read_long(layout, page + at);
+	return reader->sink.lost(reader->sink.context, cpu, read_u64(layout, page),
+				 count > 0 ? count : RECORD_LOST_UNKNOWN);
 }
 
-static int give_records(struct page_reader *reader, int cpu)
+static int emit_records(struct page_reader *reader, int cpu)
 {
 	struct kbuffer *kbuffer = reader->kbuffer;
 	unsigned long long ts;
@@ -333,10 +286,10 @@ int page_read(struct page_reader *reader, int cpu, const void *page, size_t leng
 		*state = PAGE_DAMAGED;
 	if (*state != PAGE_GOOD && *state != PAGE_EMPTY)
 		return 0;
-	ret = give_lost(reader, cpu, bytes, length, commit);
+	ret = emit_lost(reader, cpu, bytes, length, commit);
 	if (ret || !size)
 		return ret;
 	memcpy(reader->copy, bytes, layout->header + (size_t)size);
-	write_long(layout, reader->copy + 8, (uint32_t)size);
-	return give_records(reader, cpu);
+	write_long(layout, reader->copy + COMMIT_OFFSET, (uint32_t)size);
+	return emit_records(reader, cpu);
 }

@@ -14,6 +14,8 @@
 
 #define SEEN_MAX 512
 
+static const unsigned char payload[4080] = { 0x11 };
+
 /* What came out of a page. */
 struct seen {
 	size_t records;
@@ -51,7 +53,7 @@ static int see_lost(void *context, int cpu, uint64_t ts, int64_t count)
 	return seen->stop_with;
 }
 
-/* The bytes lie at the very end of an allocation, so that ASan sees a read behind them. */
+/* The bytes lie at the very end of an allocation, so that ASan sees a read past them. */
 static int read_bytes(const struct page_layout *layout, const void *bytes, size_t length,
 		      struct seen *seen, enum page_state *state)
 {
@@ -89,18 +91,15 @@ static void assert_damaged(const struct made_page *page)
 
 /* ---- header_page ---- */
 
-static const char header_64[] = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
-				"\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
-				"\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
-				"\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n";
+#define FIELD(name, offset, size) "\tfield: type " name ";\toffset:" offset ";\tsize:" size ";\n"
 
-static const char header_32[] = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
-				"\tfield: local_t commit;\toffset:8;\tsize:4;\tsigned:1;\n"
-				"\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
-				"\tfield: char data;\toffset:12;\tsize:4084;\tsigned:1;\n";
+static const char header_64[] = FIELD("timestamp", "0", "8") FIELD("commit", "8", "8")
+	FIELD("overwrite", "8", "1") FIELD("data", "16", "4080");
 
-static void layout_of_64_bit(void **state)
+static void layouts_of_both_widths(void **state)
 {
+	static const char header_32[] = FIELD("timestamp", "0", "8") FIELD("commit", "8", "4")
+		FIELD("overwrite", "8", "1") FIELD("data", "12", "4084");
 	struct page_layout layout;
 
 	(void)state;
@@ -109,13 +108,6 @@ static void layout_of_64_bit(void **state)
 	assert_int_equal(layout.header, 16);
 	assert_int_equal(layout.long_size, 8);
 	assert_true(layout.big_endian);
-}
-
-static void layout_of_32_bit(void **state)
-{
-	struct page_layout layout;
-
-	(void)state;
 	assert_int_equal(page_layout_parse(&layout, header_32, strlen(header_32), false), 0);
 	assert_int_equal(layout.size, 4096);
 	assert_int_equal(layout.header, 12);
@@ -128,29 +120,20 @@ static void layout_is_refused(void **state)
 	static const char *const texts[] = {
 		"",
 		"\n",
-		"field: u64 timestamp;\toffset:0;\tsize:8;\n",
+		FIELD("timestamp", "0", "8"),
 		/* no data */
-		"field: u64 timestamp;\toffset:0;\tsize:8;\n"
-		"field: local_t commit;\toffset:8;\tsize:8;\n",
+		FIELD("timestamp", "0", "8") FIELD("commit", "8", "8"),
 		/* a long of two bytes */
-		"field: u64 timestamp;\toffset:0;\tsize:8;\n"
-		"field: local_t commit;\toffset:8;\tsize:2;\n"
-		"field: char data;\toffset:10;\tsize:4086;\n",
+		FIELD("timestamp", "0", "8") FIELD("commit", "8", "2") FIELD("data", "10", "4086"),
 		/* a page of 1 KiB, and one of more than 64 MiB */
-		"field: u64 timestamp;\toffset:0;\tsize:8;\n"
-		"field: local_t commit;\toffset:8;\tsize:8;\n"
-		"field: char data;\toffset:16;\tsize:1008;\n",
-		"field: u64 timestamp;\toffset:0;\tsize:8;\n"
-		"field: local_t commit;\toffset:8;\tsize:8;\n"
-		"field: char data;\toffset:16;\tsize:67108864;\n",
+		FIELD("timestamp", "0", "8") FIELD("commit", "8", "8") FIELD("data", "16", "1008"),
+		FIELD("timestamp", "0", "8") FIELD("commit", "8", "8")
+			FIELD("data", "16", "67108864"),
 		/* sizes that overflow */
-		"field: u64 timestamp;\toffset:0;\tsize:8;\n"
-		"field: local_t commit;\toffset:8;\tsize:8;\n"
-		"field: char data;\toffset:16;\tsize:18446744073709551615;\n",
+		FIELD("timestamp", "0", "8") FIELD("commit", "8", "8")
+			FIELD("data", "16", "18446744073709551615"),
 		/* a time stamp that is not at 0 */
-		"field: u64 timestamp;\toffset:4;\tsize:8;\n"
-		"field: local_t commit;\toffset:8;\tsize:8;\n"
-		"field: char data;\toffset:16;\tsize:4080;\n",
+		FIELD("timestamp", "4", "8") FIELD("commit", "8", "8") FIELD("data", "16", "4080"),
 	};
 	struct page_layout layout = { .size = 1 };
 
@@ -201,42 +184,52 @@ static void order_stays_unknown(void **state)
 
 /* ---- good pages ---- */
 
+/* The page's records are those at these times. */
+static void assert_times(const struct made_page *page, size_t count, const uint64_t *times)
+{
+	struct seen seen;
+
+	assert_int_equal(read_page(page, sizeof(page->bytes), &seen), PAGE_GOOD);
+	assert_int_equal(seen.records, count);
+	assert_int_equal(seen.losses, 0);
+	assert_int_equal(seen.cpu, 3);
+	for (size_t i = 0; i < count; i++) {
+		assert_int_equal(seen.ts[i], times[i]);
+		assert_int_equal(seen.first[i], payload[0]);
+	}
+}
+
 static void records_with_times_and_sizes(void **state)
 {
-	static const unsigned char payload[200] = { 0x11 };
+	static const uint64_t times[] = { 1000000, 1000005, 1000012, 1000012 + 134217727 };
+	static const size_t sizes[] = { 4, 112, 116, 200 };
 	struct made_page page;
 	struct seen seen;
 
 	(void)state;
 	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
-		made_begin(&page, &made_layouts[i], 1000000);
-		made_record(&page, 0, payload, 4);
-		made_record(&page, 5, payload, 112);
-		made_record(&page, 7, payload, 116);
-		made_record(&page, 0x7ffffff, payload, 200);
+		made_begin(&page, &made_layouts[i], times[0]);
+		for (size_t j = 0; j < 4; j++)
+			made_record(&page, (uint32_t)(times[j] - times[j ? j - 1 : 0]), payload,
+				    sizes[j]);
 		made_end(&page, 0);
-		assert_int_equal(read_page(&page, sizeof(page.bytes), &seen), PAGE_GOOD);
-		assert_int_equal(seen.records, 4);
-		assert_int_equal(seen.cpu, 3);
-		assert_int_equal(seen.ts[0], 1000000);
-		assert_int_equal(seen.ts[1], 1000005);
-		assert_int_equal(seen.ts[2], 1000012);
-		assert_int_equal(seen.ts[3], 1000012 + 134217727);
-		assert_int_equal(seen.size[0], 4);
-		assert_int_equal(seen.size[1], 112);
-		assert_int_equal(seen.size[2], 116);
-		assert_int_equal(seen.size[3], 200);
-		assert_int_equal(seen.first[0], 0x11);
-		assert_int_equal(seen.first[3], 0x11);
-		assert_int_equal(seen.losses, 0);
+		assert_times(&page, 4, times);
+		read_page(&page, sizeof(page.bytes), &seen);
+		for (size_t j = 0; j < 4; j++)
+			assert_int_equal(seen.size[j], sizes[j]);
 	}
 }
 
-static void time_extends_add(void **state)
+/*
+ * An extend adds to the time. A stamp is absolute and has 59 bits; the top five come from the page
+ * (trace_clock tai needs them).
+ */
+static void times_of_their_own(void **state)
 {
-	static const unsigned char payload[8] = { 1 };
+	const uint64_t tai = 1763733305000000000;
+	const uint64_t extended[] = { 10000000503, 10000000503 + 1099511627776 };
+	const uint64_t stamped[] = { tai + 900000000000, tai + 900000000002 };
 	struct made_page page;
-	struct seen seen;
 
 	(void)state;
 	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
@@ -246,40 +239,21 @@ static void time_extends_add(void **state)
 		made_time(&page, 30, 1ull << 40);
 		made_record(&page, 0, payload, 8);
 		made_end(&page, 0);
-		assert_int_equal(read_page(&page, sizeof(page.bytes), &seen), PAGE_GOOD);
-		assert_int_equal(seen.records, 2);
-		assert_int_equal(seen.ts[0], 10000000503);
-		assert_int_equal(seen.ts[1], 10000000503 + 1099511627776);
-	}
-}
+		assert_times(&page, 2, extended);
 
-/* A stamp has 59 bits; the top five come from the page (trace_clock tai needs them). */
-static void time_stamps_are_absolute(void **state)
-{
-	static const unsigned char payload[8] = { 1 };
-	const uint64_t tai = 1763733305000000000;
-	struct made_page page;
-	struct seen seen;
-
-	(void)state;
-	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
 		made_begin(&page, &made_layouts[i], tai);
-		made_time(&page, 31, (tai + 900000000000) & ((1ull << 59) - 1));
+		made_time(&page, 31, stamped[0] & ((1ull << 59) - 1));
 		made_record(&page, 0, payload, 8);
 		made_record(&page, 2, payload, 8);
 		made_end(&page, 0);
-		assert_int_equal(read_page(&page, sizeof(page.bytes), &seen), PAGE_GOOD);
-		assert_int_equal(seen.records, 2);
-		assert_int_equal(seen.ts[0], tai + 900000000000);
-		assert_int_equal(seen.ts[1], tai + 900000000002);
+		assert_times(&page, 2, stamped);
 	}
 }
 
 static void padding_is_stepped_over(void **state)
 {
-	static const unsigned char payload[8] = { 0x22 };
+	static const uint64_t times[] = { 102, 113 };
 	struct made_page page;
-	struct seen seen;
 
 	(void)state;
 	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
@@ -290,18 +264,14 @@ static void padding_is_stepped_over(void **state)
 		made_record(&page, 1, payload, 8);
 		made_padding(&page, 1, MADE_PAGE_SIZE - page.at);
 		made_end(&page, 0);
-		assert_int_equal(read_page(&page, sizeof(page.bytes), &seen), PAGE_GOOD);
-		assert_int_equal(seen.records, 2);
-		assert_int_equal(seen.ts[0], 102);
-		assert_int_equal(seen.ts[1], 113);
-		assert_int_equal(seen.first[1], 0x22);
+		assert_times(&page, 2, times);
 	}
 }
 
 /* Padding without a delta has no length; the last four bytes of a page can be such. */
 static void null_padding_ends_the_page(void **state)
 {
-	static const unsigned char payload[12] = { 1 };
+	static const uint64_t times[] = { 101 };
 	struct made_page page;
 	struct seen seen;
 
@@ -312,8 +282,7 @@ static void null_padding_ends_the_page(void **state)
 		made_word(&page, 29, 0);
 		made_record(&page, 1, payload, 8);
 		made_end(&page, 0);
-		assert_int_equal(read_page(&page, sizeof(page.bytes), &seen), PAGE_GOOD);
-		assert_int_equal(seen.records, 1);
+		assert_times(&page, 1, times);
 
 		made_begin(&page, &made_layouts[i], 100);
 		while (page.at + 24 <= MADE_PAGE_SIZE)
@@ -328,153 +297,83 @@ static void null_padding_ends_the_page(void **state)
 	}
 }
 
-static void full_page_without_room(void **state)
+/* A page without room behind its one record, and one that ends where its commit does. */
+static void pages_without_room(void **state)
 {
-	unsigned char payload[4080] = { 0x33 };
 	struct made_page page;
 	struct seen seen;
 
 	(void)state;
 	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
+		const size_t size = MADE_PAGE_SIZE - made_layouts[i].header - 8;
+
 		made_begin(&page, &made_layouts[i], 9);
-		made_record(&page, 1, payload, MADE_PAGE_SIZE - made_layouts[i].header - 8);
+		made_record(&page, 1, payload, size);
 		made_end(&page, 0);
 		assert_int_equal(read_page(&page, sizeof(page.bytes), &seen), PAGE_GOOD);
 		assert_int_equal(seen.records, 1);
-		assert_int_equal(seen.size[0], MADE_PAGE_SIZE - made_layouts[i].header - 8);
-		assert_int_equal(seen.first[0], 0x33);
+		assert_int_equal(seen.size[0], size);
+
+		made_begin(&page, &made_layouts[i], 9);
+		made_record(&page, 1, payload, 8);
+		made_end(&page, 0);
+		assert_int_equal(read_page(&page, page.at, &seen), PAGE_GOOD);
+		assert_int_equal(seen.records, 1);
 	}
-}
-
-/* A page that ends where its commit does is whole, however short. */
-static void short_but_whole(void **state)
-{
-	static const unsigned char payload[8] = { 1 };
-	struct made_page page;
-	struct seen seen;
-
-	(void)state;
-	made_begin(&page, &made_layouts[0], 100);
-	made_record(&page, 1, payload, 8);
-	made_end(&page, 0);
-	assert_int_equal(read_page(&page, page.at, &seen), PAGE_GOOD);
-	assert_int_equal(seen.records, 1);
 }
 
 /* ---- lost records ---- */
 
-static void lost_with_a_count(void **state)
-{
-	static const unsigned char payload[8] = { 1 };
-	struct made_page page;
-	struct seen seen;
-
-	(void)state;
-	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
-		made_begin(&page, &made_layouts[i], 7000);
-		made_record(&page, 1, payload, 8);
-		made_end(&page, MADE_MISSED | MADE_STORED);
-		made_put(&page, 123456, (size_t)made_layouts[i].long_size);
-		assert_int_equal(read_page(&page, sizeof(page.bytes), &seen), PAGE_GOOD);
-		assert_int_equal(seen.losses, 1);
-		assert_int_equal(seen.lost, 123456);
-		assert_int_equal(seen.lost_ts, 7000);
-		assert_int_equal(seen.records, 1);
-	}
-}
-
-static void lost_without_a_count(void **state)
-{
-	static const unsigned char payload[8] = { 1 };
-	struct made_page page;
-	struct seen seen;
-
-	(void)state;
-	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
-		made_begin(&page, &made_layouts[i], 7000);
-		made_record(&page, 1, payload, 8);
-		made_end(&page, MADE_MISSED);
-		made_put(&page, 123456, (size_t)made_layouts[i].long_size);
-		assert_int_equal(read_page(&page, sizeof(page.bytes), &seen), PAGE_GOOD);
-		assert_int_equal(seen.losses, 1);
-		assert_int_equal(seen.lost, RECORD_LOST_UNKNOWN);
-		assert_int_equal(seen.records, 1);
-	}
-}
-
 /* Up to 6.1 the bits are added as negative ints to a long of 8 bytes: its upper half is ones. */
-static void lost_in_a_negative_commit(void **state)
+#define MADE_NEGATIVE 0xffffffff00000000
+
+static void losses(void **state)
 {
-	static const unsigned char payload[8] = { 1 };
+	static const struct {
+		uint64_t bits;
+		uint64_t stored;
+		size_t size;   /* of the record */
+		size_t beyond; /* bytes of the page past its data; 0: all */
+		int64_t expected;
+		bool of_64_bit;
+	} cases[] = {
+		{ MADE_MISSED | MADE_STORED, 123456, 8, 0, 123456, false },
+		{ MADE_MISSED, 123456, 8, 0, RECORD_LOST_UNKNOWN, false },
+		{ MADE_NEGATIVE | MADE_MISSED | MADE_STORED, 5, 8, 0, 5, true },
+		/* counts that cannot be */
+		{ MADE_MISSED | MADE_STORED, 0, 8, 0, RECORD_LOST_UNKNOWN, false },
+		{ MADE_MISSED | MADE_STORED, 1ull << 63, 8, 0, RECORD_LOST_UNKNOWN, true },
+		/* no room for a count, and one that was cut off */
+		{ MADE_MISSED | MADE_STORED, 0, 4072, 0, RECORD_LOST_UNKNOWN, true },
+		{ MADE_MISSED | MADE_STORED, 5, 8, 3, RECORD_LOST_UNKNOWN, false },
+	};
 	struct page_layout guessed;
 	struct made_page page;
 	struct seen seen;
 
 	(void)state;
-	for (size_t i = 0; i < 2; i++) {
-		made_begin(&page, &made_layouts[i], 7000);
-		made_record(&page, 1, payload, 8);
-		made_end(&page, 0xffffffff00000000 | MADE_MISSED | MADE_STORED);
-		made_put(&page, 5, 8);
-		assert_int_equal(read_page(&page, sizeof(page.bytes), &seen), PAGE_GOOD);
-		assert_int_equal(seen.lost, 5);
+	for (size_t i = 0; i < MADE_LAYOUTS * (sizeof(cases) / sizeof(*cases)); i++) {
+		const struct page_layout *layout = &made_layouts[i % MADE_LAYOUTS];
+		size_t c = i / MADE_LAYOUTS, end;
+
+		if (cases[c].of_64_bit && layout->long_size == 4)
+			continue;
+		made_begin(&page, layout, 7000);
+		made_record(&page, 1, payload, cases[c].size);
+		made_end(&page, cases[c].bits);
+		end = cases[c].beyond ? page.at + cases[c].beyond : sizeof(page.bytes);
+		if (page.at < sizeof(page.bytes))
+			made_put(&page, cases[c].stored, (size_t)layout->long_size);
+		assert_int_equal(read_page(&page, end, &seen), PAGE_GOOD);
+		assert_int_equal(seen.losses, 1);
+		assert_int_equal(seen.lost, cases[c].expected);
+		assert_int_equal(seen.lost_ts, 7000);
 		assert_int_equal(seen.records, 1);
-		guessed = made_layouts[i];
+		guessed = *layout;
 		guessed.big_endian = !guessed.big_endian;
 		assert_int_equal(page_layout_guess_order(&guessed, page.bytes, 4096), 0);
-		assert_int_equal(guessed.big_endian, made_layouts[i].big_endian);
+		assert_int_equal(guessed.big_endian, layout->big_endian);
 	}
-}
-
-static void lost_with_a_count_that_cannot_be(void **state)
-{
-	static const uint64_t counts[] = { 0, 0x8000000000000000 };
-	static const unsigned char payload[8] = { 1 };
-	struct made_page page;
-	struct seen seen;
-
-	(void)state;
-	for (size_t i = 0; i < 2; i++) {
-		made_begin(&page, &made_layouts[i], 7000);
-		made_record(&page, 1, payload, 8);
-		made_end(&page, MADE_MISSED | MADE_STORED);
-		made_put(&page, counts[i], 8);
-		assert_int_equal(read_page(&page, sizeof(page.bytes), &seen), PAGE_GOOD);
-		assert_int_equal(seen.losses, 1);
-		assert_int_equal(seen.lost, RECORD_LOST_UNKNOWN);
-	}
-}
-
-/* A count for which there is no room, or that was cut off, is not read from behind the page. */
-static void lost_count_out_of_reach(void **state)
-{
-	unsigned char payload[4080] = { 1 };
-	struct made_page page;
-	struct seen seen;
-
-	(void)state;
-	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
-		made_begin(&page, &made_layouts[i], 9);
-		made_record(&page, 1, payload, MADE_PAGE_SIZE - made_layouts[i].header - 8);
-		made_end(&page, MADE_MISSED | MADE_STORED);
-		assert_int_equal(read_page(&page, sizeof(page.bytes), &seen), PAGE_GOOD);
-		assert_int_equal(seen.lost, RECORD_LOST_UNKNOWN);
-		assert_int_equal(seen.records, 1);
-
-		made_begin(&page, &made_layouts[i], 9);
-		made_record(&page, 1, payload, 8);
-		made_end(&page, MADE_MISSED | MADE_STORED);
-		assert_int_equal(read_page(&page, page.at + 3, &seen), PAGE_GOOD);
-		assert_int_equal(seen.lost, RECORD_LOST_UNKNOWN);
-	}
-}
-
-static void lost_before_an_empty_page(void **state)
-{
-	struct made_page page;
-	struct seen seen;
-
-	(void)state;
 	made_begin(&page, &made_layouts[0], 7000);
 	made_commit(&page, MADE_MISSED);
 	assert_int_equal(read_page(&page, sizeof(page.bytes), &seen), PAGE_EMPTY);
@@ -501,7 +400,6 @@ static void empty_and_zeros(void **state)
 
 static void cut_pages(void **state)
 {
-	static const unsigned char payload[64] = { 1 };
 	struct made_page page;
 	struct seen seen;
 
@@ -546,8 +444,6 @@ static void commit_over_the_page(void **state)
 /* One good record, then one that does not fit. */
 static void begin_with_good_record(struct made_page *page, const struct page_layout *layout)
 {
-	static const unsigned char payload[8] = { 1 };
-
 	made_begin(page, layout, 100);
 	made_record(page, 1, payload, 8);
 }
@@ -651,7 +547,6 @@ static void more_than_a_page(void **state)
 
 static void sink_stops_the_page(void **state)
 {
-	static const unsigned char payload[8] = { 1 };
 	enum page_state page_state;
 	struct made_page page;
 	struct seen seen = { .stop_with = -EPIPE };
@@ -715,24 +610,16 @@ static void noise_never_leaves_the_page(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(layout_of_64_bit),
-		cmocka_unit_test(layout_of_32_bit),
+		cmocka_unit_test(layouts_of_both_widths),
 		cmocka_unit_test(layout_is_refused),
 		cmocka_unit_test(order_is_found_out),
 		cmocka_unit_test(order_stays_unknown),
 		cmocka_unit_test(records_with_times_and_sizes),
-		cmocka_unit_test(time_extends_add),
-		cmocka_unit_test(time_stamps_are_absolute),
+		cmocka_unit_test(times_of_their_own),
 		cmocka_unit_test(padding_is_stepped_over),
 		cmocka_unit_test(null_padding_ends_the_page),
-		cmocka_unit_test(full_page_without_room),
-		cmocka_unit_test(short_but_whole),
-		cmocka_unit_test(lost_with_a_count),
-		cmocka_unit_test(lost_without_a_count),
-		cmocka_unit_test(lost_in_a_negative_commit),
-		cmocka_unit_test(lost_with_a_count_that_cannot_be),
-		cmocka_unit_test(lost_count_out_of_reach),
-		cmocka_unit_test(lost_before_an_empty_page),
+		cmocka_unit_test(pages_without_room),
+		cmocka_unit_test(losses),
 		cmocka_unit_test(empty_and_zeros),
 		cmocka_unit_test(cut_pages),
 		cmocka_unit_test(commit_over_the_page),
