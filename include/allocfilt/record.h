@@ -357,8 +357,7 @@ int merge_end_round(struct merge *merge);
 /** merge_flush - hand on all that is held, at the end of a run or a capture */
 int merge_flush(struct merge *merge);
 
-/** merge_held - records held now */
-size_t merge_held(const struct merge *merge);
+/** merge_forced - records that went out early because their CPU's share was full */
 uint64_t merge_forced(const struct merge *merge);
 
 /* Records that the kernel (or a damaged page) lost, per CPU, and when to speak of them. */

@@ -15,12 +15,10 @@ struct merge {
 	record_sink sink;
 	void *context;
 	struct cpu_list cpus;
-	size_t share;		  /* bytes of a ring */
 	struct cpu_queue *queues; /* one for each place */
 	int *heap;		  /* places with records, the one with the earliest on top */
 	int heap_size;
 	unsigned char *rings;
-	size_t held;
 	uint64_t newest;	/* ns: over all CPUs, this round */
 	uint64_t newest_before; /* the same, up to the round before */
 	uint64_t forced;
@@ -42,19 +40,6 @@ size_t merge_share(int cpus, size_t page_size)
 	return share / RECORD_RING_ALIGN * RECORD_RING_ALIGN;
 }
 
-static bool allocate(struct merge *merge)
-{
-	merge->queues = calloc(merge->cpus.count, sizeof(*merge->queues));
-	merge->heap = calloc(merge->cpus.count, sizeof(*merge->heap));
-	merge->rings = calloc(merge->cpus.count, merge->share);
-	if (!merge->queues || !merge->heap || !merge->rings)
-		return false;
-	for (int place = 0; place < merge->cpus.count; place++)
-		record_ring_init(&merge->queues[place].ring, merge->rings + place * merge->share,
-				 merge->share);
-	return true;
-}
-
 struct merge *merge_new(const struct cpu_list *cpus, size_t share, record_sink sink, void *context)
 {
 	struct merge *merge;
@@ -69,12 +54,17 @@ struct merge *merge_new(const struct cpu_list *cpus, size_t share, record_sink s
 	merge->sink = sink;
 	merge->context = context;
 	merge->cpus = *cpus;
-	merge->share = share / RECORD_RING_ALIGN * RECORD_RING_ALIGN;
-	if (!allocate(merge)) {
+	share = share / RECORD_RING_ALIGN * RECORD_RING_ALIGN;
+	merge->queues = calloc(cpus->count, sizeof(*merge->queues));
+	merge->heap = calloc(cpus->count, sizeof(*merge->heap));
+	merge->rings = calloc(cpus->count, share);
+	if (!merge->queues || !merge->heap || !merge->rings) {
 		merge_free(merge);
 		errno = ENOMEM;
 		return NULL;
 	}
+	for (int place = 0; place < cpus->count; place++)
+		record_ring_init(&merge->queues[place].ring, merge->rings + place * share, share);
 	return merge;
 }
 
@@ -138,7 +128,7 @@ static void heap_push(struct merge *merge, int place)
 	heap_up(merge, merge->heap_size++);
 }
 
-/* After the first record of the CPU on top has changed or gone. */
+/* After the first record of the CPU on top has been replaced or removed. */
 static void heap_settle_top(struct merge *merge)
 {
 	if (!merge->queues[merge->heap[0]].ring.held)
@@ -148,39 +138,15 @@ static void heap_settle_top(struct merge *merge)
 }
 
 /* Hands on the earliest record of all. */
-static int give_first(struct merge *merge)
+static int emit_first(struct merge *merge)
 {
 	int place = merge->heap[0];
 	struct record record;
 
 	record_ring_take(&merge->queues[place].ring, &record);
 	record.cpu = merge->cpus.numbers[place];
-	merge->held--;
 	heap_settle_top(merge);
 	return merge->sink(merge->context, &record);
-}
-
-static void note_time(struct merge *merge, struct cpu_queue *queue, struct record *record)
-{
-	if (record->ts < queue->newest)
-		record->ts = queue->newest;
-	queue->newest = record->ts;
-	if (record->ts > merge->newest)
-		merge->newest = record->ts;
-}
-
-/* A ring without room gets it by what goes out before its turn. */
-static int append(struct merge *merge, struct record_ring *ring, const struct record *record)
-{
-	int ret;
-
-	while ((ret = record_ring_put(ring, record)) == -ENOSPC) {
-		merge->forced++;
-		ret = give_first(merge);
-		if (ret)
-			return ret;
-	}
-	return ret;
 }
 
 int merge_put(void *context, const struct record *record)
@@ -194,11 +160,20 @@ int merge_put(void *context, const struct record *record)
 	if (place < 0)
 		return -EINVAL;
 	queue = &merge->queues[place];
-	note_time(merge, queue, &in_order);
-	ret = append(merge, &queue->ring, &in_order);
+	if (in_order.ts < queue->newest)
+		in_order.ts = queue->newest;
+	queue->newest = in_order.ts;
+	if (in_order.ts > merge->newest)
+		merge->newest = in_order.ts;
+	/* A full ring gets room from records that go out early. */
+	while ((ret = record_ring_put(&queue->ring, &in_order)) == -ENOSPC) {
+		merge->forced++;
+		ret = emit_first(merge);
+		if (ret)
+			return ret;
+	}
 	if (ret)
 		return ret;
-	merge->held++;
 	if (queue->ring.held == 1)
 		heap_push(merge, place);
 	return 0;
@@ -219,8 +194,19 @@ void merge_left_with_data(struct merge *merge, int cpu)
 		merge->queues[place].left_with_data = true;
 }
 
-/* Up to which time everything has been read, and forgets the marks of the round. */
-static uint64_t end_line(struct merge *merge)
+/* Hand on all records up to a time. */
+static int emit_until(struct merge *merge, uint64_t line)
+{
+	while (merge->heap_size && first_time(merge, merge->heap[0]) <= line) {
+		int ret = emit_first(merge);
+
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+int merge_end_round(struct merge *merge)
 {
 	uint64_t line = merge->newest_before;
 
@@ -232,36 +218,12 @@ static uint64_t end_line(struct merge *merge)
 		queue->left_with_data = false;
 	}
 	merge->newest_before = merge->newest;
-	return line;
-}
-
-int merge_end_round(struct merge *merge)
-{
-	uint64_t line = end_line(merge);
-
-	while (merge->heap_size && first_time(merge, merge->heap[0]) <= line) {
-		int ret = give_first(merge);
-
-		if (ret)
-			return ret;
-	}
-	return 0;
+	return emit_until(merge, line);
 }
 
 int merge_flush(struct merge *merge)
 {
-	while (merge->heap_size) {
-		int ret = give_first(merge);
-
-		if (ret)
-			return ret;
-	}
-	return 0;
-}
-
-size_t merge_held(const struct merge *merge)
-{
-	return merge->held;
+	return emit_until(merge, UINT64_MAX);
 }
 
 uint64_t merge_forced(const struct merge *merge)

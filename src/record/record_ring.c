@@ -5,7 +5,7 @@
 
 #include "record/record_ring.h"
 
-/* A record in a ring; behind it the words of its union that are not 0, its stack, its payload. */
+/* A record in a ring; after it come the words of its union that are not 0, its stack, its payload. */
 struct held_record {
 	uint64_t ts;
 	int32_t pid;
@@ -25,7 +25,7 @@ struct held_record {
 _Static_assert(WORDS_MAX <= 16, "a bit for each word");
 _Static_assert(sizeof(struct held_record) == 24, "or RECORD_RING_PAGE_FACTOR is too little");
 
-/* Words of the union that a kind has; what lies behind them may be anything. */
+/* Words of the union that a kind has; those after them may hold anything. */
 static size_t words_of(const struct record *record)
 {
 	switch (record->kind) {
@@ -132,13 +132,13 @@ static bool has_wrapped(const struct record_ring *ring)
 /* What does not fit before the end of the ring goes to its start. */
 size_t record_ring_room(const struct record_ring *ring)
 {
-	size_t behind = ring->size - ring->end;
+	size_t at_end = ring->size - ring->end;
 
 	if (!ring->held)
 		return ring->size;
 	if (has_wrapped(ring))
 		return ring->first - ring->end;
-	return behind > ring->first ? behind : ring->first;
+	return at_end > ring->first ? at_end : ring->first;
 }
 
 static unsigned char *find_place(struct record_ring *ring, size_t bytes)
@@ -180,19 +180,11 @@ int record_ring_put(struct record_ring *ring, const struct record *record)
 	return 0;
 }
 
-static const unsigned char *first_of(const struct record_ring *ring, struct held_record *held)
-{
-	const unsigned char *at = ring->bytes + ring->first;
-
-	memcpy(held, at, sizeof(*held));
-	return at;
-}
-
 uint64_t record_ring_time(const struct record_ring *ring)
 {
 	struct held_record held;
 
-	first_of(ring, &held);
+	memcpy(&held, ring->bytes + ring->first, sizeof(held));
 	return held.ts;
 }
 
@@ -201,7 +193,8 @@ void record_ring_take(struct record_ring *ring, struct record *record)
 	bool wrapped = has_wrapped(ring);
 	struct held_record held;
 
-	restore(record, first_of(ring, &held));
+	memcpy(&held, ring->bytes + ring->first, sizeof(held));
+	restore(record, ring->bytes + ring->first);
 	ring->first += held_bytes(&held);
 	if (wrapped && ring->first == ring->wrapped_at)
 		ring->first = 0;

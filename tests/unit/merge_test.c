@@ -96,110 +96,69 @@ static void test_bad_sizes(void **state)
 	merge_free(NULL);
 }
 
-static void test_flush_gives_all_in_order(void **state)
+/*
+ * A run as text: "CPU:TIME" or "CPU:TIME#PID" puts a record, "CPU!" leaves a CPU with data, "|"
+ * ends a round, "." flushes. What comes out has the "|" of its rounds.
+ */
+static void play(struct run *run, const char *script)
 {
-	struct run run;
+	int cpu, number, length;
+	uint64_t ts;
 
-	(void)state;
-	start(&run, 3, 10);
-	put(&run, 2, 10);
-	put(&run, 2, 40);
-	put(&run, 0, 20);
-	put(&run, 1, 30);
-	put(&run, 1, 50);
-	assert_int_equal(merge_held(run.merge), 5);
-	assert_int_equal(merge_flush(run.merge), 0);
-	assert_string_equal(run.out, "10/2 20/0 30/1 40/2 50/1");
-	assert_int_equal(merge_held(run.merge), 0);
-	merge_free(run.merge);
-}
-
-static void test_equal_times_lower_cpu_first(void **state)
-{
-	struct run run;
-
-	(void)state;
-	start(&run, 4, 10);
-	for (int cpu = 3; cpu >= 0; cpu--) {
-		assert_int_equal(put_numbered(&run, cpu, 10, 1), 0);
-		assert_int_equal(put_numbered(&run, cpu, 10, 2), 0);
+	for (; *script; script += strcspn(script, " "), script += strspn(script, " ")) {
+		number = 0;
+		length = 0;
+		if (*script == '|') {
+			end_round(run);
+			run->used += snprintf(run->out + run->used, sizeof(run->out) - run->used,
+					      "%s|", run->used ? " " : "");
+		} else if (*script == '.') {
+			assert_int_equal(merge_flush(run->merge), 0);
+		} else if (sscanf(script, "%d:%" SCNu64 "#%d", &cpu, &ts, &number) >= 2) {
+			assert_int_equal(put_numbered(run, cpu, ts, number), 0);
+		} else {
+			assert_int_equal(sscanf(script, "%d!%n", &cpu, &length), 1);
+			assert_true(length > 0);
+			merge_left_with_data(run->merge, cpu);
+		}
 	}
-	assert_int_equal(merge_flush(run.merge), 0);
-	assert_string_equal(run.out, "10/0#1 10/0#2 10/1#1 10/1#2 10/2#1 10/2#2 10/3#1 10/3#2");
-	merge_free(run.merge);
 }
 
-/* What one round saw can go when the next one has ended, not before. */
-static void test_goes_a_round_later(void **state)
+static void test_order(void **state)
 {
+	static const struct {
+		const char *script;
+		const char *expected;
+		size_t share;
+		uint64_t forced;
+	} cases[] = {
+		/* a flush passes all on */
+		{ "2:10 2:40 0:20 1:30 1:50 .", "10/2 20/0 30/1 40/2 50/1", 10, 0 },
+		/* equal times: the lower CPU first, each CPU's in their order */
+		{ "2:10#1 2:10#2 1:10#1 1:10#2 0:10#1 0:10#2 .",
+		  "10/0#1 10/0#2 10/1#1 10/1#2 10/2#1 10/2#2", 10, 0 },
+		/* what one round saw can go when the next one has ended, not before */
+		{ "0:10 0:30 | 1:20 1:40 | |", "| 10/0 20/1 30/0 | 40/1 |", 10, 0 },
+		/* all up to 100 was seen, but CPU 1 was read up to 20 only */
+		{ "0:100 1:10 1! | 1:20 1! | 1:90 |", "| 10/1 20/1 | 90/1 100/0 |", 10, 0 },
+		/* a CPU that was never read holds everything; the mark is of one round */
+		{ "0:100 | 1! | |", "| | 100/0 |", 10, 0 },
+		/* time that goes back is put at the newest of its CPU */
+		{ "0:100#1 0:50#2 0:110#3 1:60#4 .", "60/1#4 100/0#1 100/0#2 110/0#3", 10, 0 },
+		/* full: the earliest go, of the other CPU too though it does not make room */
+		{ "0:10 0:30 1:20 1:40 0:50 | 0:60 | .", "10/0 | 20/1 30/0 40/1 50/0 | 60/0", 2,
+		  3 },
+	};
 	struct run run;
 
 	(void)state;
-	start(&run, 2, 10);
-	put(&run, 0, 10);
-	put(&run, 0, 30);
-	end_round(&run);
-	assert_string_equal(run.out, "");
-	put(&run, 1, 20);
-	put(&run, 1, 40);
-	end_round(&run);
-	assert_string_equal(run.out, "10/0 20/1 30/0");
-	end_round(&run);
-	assert_string_equal(run.out, "10/0 20/1 30/0 40/1");
-	merge_free(run.merge);
-}
-
-static void test_cpu_left_with_data_holds_the_line(void **state)
-{
-	struct run run;
-
-	(void)state;
-	start(&run, 2, 10);
-	put(&run, 0, 100);
-	put(&run, 1, 10);
-	merge_left_with_data(run.merge, 1);
-	end_round(&run);
-	put(&run, 1, 20);
-	merge_left_with_data(run.merge, 1);
-	end_round(&run);
-	/* everything up to 100 was seen, but CPU 1 was read up to 20 only */
-	assert_string_equal(run.out, "10/1 20/1");
-	put(&run, 1, 90);
-	end_round(&run);
-	assert_string_equal(run.out, "10/1 20/1 90/1 100/0");
-	merge_free(run.merge);
-}
-
-static void test_cpu_never_read_holds_everything(void **state)
-{
-	struct run run;
-
-	(void)state;
-	start(&run, 2, 10);
-	put(&run, 0, 100);
-	end_round(&run);
-	merge_left_with_data(run.merge, 1);
-	end_round(&run);
-	assert_string_equal(run.out, "");
-	/* the mark is of one round */
-	end_round(&run);
-	assert_string_equal(run.out, "100/0");
-	merge_free(run.merge);
-}
-
-static void test_time_that_goes_back_is_put_at_the_newest(void **state)
-{
-	struct run run;
-
-	(void)state;
-	start(&run, 2, 10);
-	assert_int_equal(put_numbered(&run, 0, 100, 1), 0);
-	assert_int_equal(put_numbered(&run, 0, 50, 2), 0);
-	assert_int_equal(put_numbered(&run, 0, 110, 3), 0);
-	assert_int_equal(put_numbered(&run, 1, 60, 4), 0);
-	assert_int_equal(merge_flush(run.merge), 0);
-	assert_string_equal(run.out, "60/1#4 100/0#1 100/0#2 110/0#3");
-	merge_free(run.merge);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		start(&run, 3, cases[i].share);
+		play(&run, cases[i].script);
+		assert_string_equal(run.out, cases[i].expected);
+		assert_int_equal(merge_forced(run.merge), cases[i].forced);
+		merge_free(run.merge);
+	}
 }
 
 static void test_room_is_shared(void **state)
@@ -217,30 +176,6 @@ static void test_room_is_shared(void **state)
 	assert_true(merge_has_room(run.merge, 1, 10 * HELD));
 	assert_int_equal(merge_flush(run.merge), 0);
 	assert_true(merge_has_room(run.merge, 0, 10 * HELD));
-	merge_free(run.merge);
-}
-
-static void test_full_gives_the_earliest_and_counts(void **state)
-{
-	struct run run;
-
-	(void)state;
-	start(&run, 2, 2);
-	put(&run, 0, 10);
-	put(&run, 0, 30);
-	put(&run, 1, 20);
-	put(&run, 1, 40);
-	assert_int_equal(merge_forced(run.merge), 0);
-	put(&run, 0, 50);
-	assert_int_equal(merge_forced(run.merge), 1);
-	assert_string_equal(run.out, "10/0");
-	/* the other CPU's comes first, but does not make the room */
-	put(&run, 0, 60);
-	assert_int_equal(merge_forced(run.merge), 3);
-	assert_string_equal(run.out, "10/0 20/1 30/0");
-	assert_int_equal(merge_held(run.merge), 3);
-	assert_int_equal(merge_flush(run.merge), 0);
-	assert_string_equal(run.out, "10/0 20/1 30/0 40/1 50/0 60/0");
 	merge_free(run.merge);
 }
 
@@ -265,18 +200,6 @@ static void test_failing_sink(void **state)
 	merge_free(run.merge);
 }
 
-static void test_cpu_out_of_bounds(void **state)
-{
-	struct run run;
-
-	(void)state;
-	start(&run, 2, 2);
-	assert_int_equal(put_numbered(&run, 2, 10, 0), -EINVAL);
-	assert_int_equal(put_numbered(&run, -1, 10, 0), -EINVAL);
-	assert_int_equal(merge_held(run.merge), 0);
-	merge_free(run.merge);
-}
-
 /* What has to wait for whom is the same, whatever the CPUs are called. */
 static void test_numbers_with_gaps(void **state)
 {
@@ -286,17 +209,9 @@ static void test_numbers_with_gaps(void **state)
 
 	(void)state;
 	start_with(&run, &cpus, 10);
-	put(&run, 65535, 20);
-	put(&run, 7, 100);
-	put(&run, 6000, 10);
-	put(&run, 6000, 20);
-	merge_left_with_data(run.merge, 6000);
-	end_round(&run);
-	merge_left_with_data(run.merge, 6000);
-	end_round(&run);
-	assert_string_equal(run.out, "10/6000 20/6000 20/65535");
-	end_round(&run);
-	assert_string_equal(run.out, "10/6000 20/6000 20/65535 100/7");
+	play(&run, "65535:20 7:100 6000:10 6000:20 6000! | 6000! | |");
+	assert_string_equal(run.out, "| 10/6000 20/6000 20/65535 | 100/7 |");
+	assert_int_equal(put_numbered(&run, -1, 10, 0), -EINVAL);
 	assert_int_equal(put_numbered(&run, 0, 10, 0), -EINVAL);
 	assert_int_equal(put_numbered(&run, 5999, 10, 0), -EINVAL);
 	assert_int_equal(put_numbered(&run, 65536, 10, 0), -EINVAL);
@@ -341,7 +256,8 @@ static void test_record_above_the_share(void **state)
 	(void)state;
 	start(&run, 1, 4);
 	assert_int_equal(merge_put(run.merge, &record), -EMSGSIZE);
-	assert_int_equal(merge_held(run.merge), 0);
+	assert_int_equal(merge_flush(run.merge), 0);
+	assert_int_equal(run.count, 0);
 	merge_free(run.merge);
 }
 
@@ -392,13 +308,13 @@ static void test_order_under_load(void **state)
 static void test_no_deadlock_when_one_runs_ahead(void **state)
 {
 	struct run run;
-	uint64_t behind = 1;
+	uint64_t behind = 1, ahead = 1000000;
 
 	(void)state;
 	start(&run, 2, 10);
 	run.quiet = true;
 	while (merge_has_room(run.merge, 0, HELD))
-		put(&run, 0, 1000000 + run.count + merge_held(run.merge));
+		put(&run, 0, ahead++);
 	for (int round = 0; round < 100; round++) {
 		int n = 0;
 
@@ -468,16 +384,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bad_sizes),
-		cmocka_unit_test(test_flush_gives_all_in_order),
-		cmocka_unit_test(test_equal_times_lower_cpu_first),
-		cmocka_unit_test(test_goes_a_round_later),
-		cmocka_unit_test(test_cpu_left_with_data_holds_the_line),
-		cmocka_unit_test(test_cpu_never_read_holds_everything),
-		cmocka_unit_test(test_time_that_goes_back_is_put_at_the_newest),
+		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_room_is_shared),
-		cmocka_unit_test(test_full_gives_the_earliest_and_counts),
 		cmocka_unit_test(test_failing_sink),
-		cmocka_unit_test(test_cpu_out_of_bounds),
 		cmocka_unit_test(test_numbers_with_gaps),
 		cmocka_unit_test(test_payload_outlives_its_page),
 		cmocka_unit_test(test_record_above_the_share),
