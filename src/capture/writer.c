@@ -14,10 +14,6 @@
 
 #define SPLICE_PAGES 16 /* the buffers of a pipe */
 
-struct cpu_file {
-	int fd; /* -1: not added */
-};
-
 struct capture_writer {
 	char *dir;
 	int dir_fd;
@@ -25,7 +21,7 @@ struct capture_writer {
 	char *page;
 	int pipe[2];
 	bool can_splice;
-	struct cpu_file *files; /* by CPU */
+	int *files; /* by CPU: its descriptor, -1: not added */
 	int nr_files;
 	uint64_t bytes;
 };
@@ -44,71 +40,60 @@ static bool is_empty(const char *dir)
 {
 	DIR *directory = opendir(dir);
 	struct dirent *entry;
-	bool empty = directory != NULL;
+	int entries = 0;
 
-	while (directory && (entry = readdir(directory)))
-		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
-			empty = false;
-	if (directory)
-		closedir(directory);
-	return empty;
+	if (!directory)
+		return false;
+	while ((entry = readdir(directory)))
+		entries += strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..");
+	closedir(directory);
+	return !entries;
 }
 
-static int path_failed(const char *dir, int error, struct failure *failure)
-{
-	return failure_set(failure, failure_status_of_path(error), error, "-w %s: %s", dir,
-			   strerror(error));
-}
-
+/* Returns an open descriptor of a directory that only its owner can read, or -errno. */
 static int make_directory(const char *dir, struct failure *failure)
 {
-	if (!mkdir(dir, 0700))
-		return 0;
-	if (errno != EEXIST)
-		return path_failed(dir, errno, failure);
-	if (!is_empty(dir))
-		return failure_set(failure, EXIT_STATUS_USAGE, EEXIST,
-				   "-w %s: exists and is not an empty directory, name a new one",
-				   dir);
-	return chmod(dir, 0700) ? path_failed(dir, errno, failure) : 0;
-}
+	int fd = -1;
 
-static struct capture_writer *new_writer(const char *dir, size_t page_size)
-{
-	struct capture_writer *writer = calloc(1, sizeof(*writer));
-
-	if (!writer)
-		return NULL;
-	writer->dir_fd = -1;
-	writer->pipe[0] = -1;
-	writer->pipe[1] = -1;
-	writer->page_size = page_size;
-	writer->page = malloc(page_size);
-	writer->dir = strdup(dir);
-	if (!writer->page || !writer->dir) {
-		capture_writer_free(writer);
-		return NULL;
+	if (mkdir(dir, 0700)) {
+		if (errno == EEXIST && !is_empty(dir))
+			return failure_set(
+				failure, EXIT_STATUS_USAGE, EEXIST,
+				"-w %s: exists and is not an empty directory, name a new one", dir);
+		if (errno != EEXIST || chmod(dir, 0700))
+			goto failed;
 	}
-	return writer;
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0)
+		return fd;
+failed:
+	return failure_set(failure, failure_status_of_path(errno), errno, "-w %s: %s", dir,
+			   strerror(errno));
 }
 
 int capture_create(struct capture_writer **ret_writer, const char *dir, size_t page_size,
 		   struct failure *failure)
 {
+	int dir_fd = make_directory(dir, failure);
 	struct capture_writer *writer;
-	int ret = make_directory(dir, failure);
 
-	if (ret)
-		return ret;
-	writer = new_writer(dir, page_size);
-	if (!writer)
+	if (dir_fd < 0)
+		return dir_fd;
+	writer = calloc(1, sizeof(*writer));
+	if (!writer) {
+		close(dir_fd);
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+	}
+	writer->dir_fd = dir_fd;
+	writer->page_size = page_size;
+	writer->page = malloc(page_size);
+	writer->dir = strdup(dir);
 	writer->can_splice = !pipe2(writer->pipe, O_CLOEXEC | O_NONBLOCK);
-	writer->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (writer->dir_fd < 0) {
-		ret = path_failed(dir, errno, failure);
+	if (!writer->can_splice)
+		writer->pipe[0] = writer->pipe[1] = -1;
+	if (!writer->page || !writer->dir) {
 		capture_writer_free(writer);
-		return ret;
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	}
 	*ret_writer = writer;
 	return 0;
@@ -134,7 +119,7 @@ void capture_writer_free(struct capture_writer *writer)
 	if (!writer)
 		return;
 	for (int i = 0; i < writer->nr_files; i++)
-		close_open(writer->files[i].fd);
+		close_open(writer->files[i]);
 	close_pipe(writer);
 	close_open(writer->dir_fd);
 	free(writer->files);
@@ -221,38 +206,30 @@ int capture_copy(struct capture_writer *writer, const char *from_dir, const char
 	return ret;
 }
 
-static int make_place(struct capture_writer *writer, int cpu)
-{
-	struct cpu_file *files;
-
-	if (cpu < writer->nr_files)
-		return 0;
-	files = realloc(writer->files, (cpu + 1) * sizeof(*files));
-	if (!files)
-		return -ENOMEM;
-	writer->files = files;
-	while (writer->nr_files <= cpu)
-		writer->files[writer->nr_files++].fd = -1;
-	return 0;
-}
-
 int capture_add_cpu(struct capture_writer *writer, int cpu)
 {
 	char name[64];
-	int ret = make_place(writer, cpu);
+	int ret;
 
-	if (ret)
-		return ret;
+	if (cpu >= writer->nr_files) {
+		int *files = realloc(writer->files, (cpu + 1) * sizeof(*files));
+
+		if (!files)
+			return -ENOMEM;
+		writer->files = files;
+		while (writer->nr_files <= cpu)
+			writer->files[writer->nr_files++] = -1;
+	}
 	snprintf(name, sizeof(name), "per_cpu/cpu%d/trace_pipe_raw", cpu);
 	ret = make_folders(writer, name);
 	if (ret)
 		return ret;
-	writer->files[cpu].fd =
+	writer->files[cpu] =
 		openat(writer->dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	return writer->files[cpu].fd < 0 ? -errno : 0;
+	return writer->files[cpu] < 0 ? -errno : 0;
 }
 
-/* Empties the pipe into the file; what the file system would not take by splice goes by write. */
+/* Empties the pipe into the file, by write where the file system has no splice. */
 static int pipe_to_file(struct capture_writer *writer, int file, size_t length)
 {
 	while (length) {
@@ -279,8 +256,8 @@ static int pipe_to_file(struct capture_writer *writer, int file, size_t length)
 	return 0;
 }
 
-/* Where the source has no splice, nothing is taken and writer->can_splice says so from then on. */
-static int64_t take_by_splice(struct capture_writer *writer, int file, int fd)
+/* Moves nothing and clears writer->can_splice where the source has no splice. */
+static int64_t move_by_splice(struct capture_writer *writer, int file, int fd)
 {
 	ssize_t length = splice(fd, NULL, writer->pipe[1], NULL, SPLICE_PAGES * writer->page_size,
 				SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
@@ -303,14 +280,14 @@ static int64_t take_by_splice(struct capture_writer *writer, int file, int fd)
 	return length;
 }
 
-static int64_t take_by_read(struct capture_writer *writer, int file, int fd)
+static int64_t move_by_read(struct capture_writer *writer, int file, int fd)
 {
 	ssize_t length = read(fd, writer->page, writer->page_size);
 	int ret;
 
 	if (length <= 0)
 		return 0;
-	/* A page that is not full is a whole page of the file all the same. */
+	/* A page that is not full still takes a whole page of the file. */
 	memset(writer->page + length, 0, writer->page_size - length);
 	ret = write_whole(file, writer->page, writer->page_size);
 	if (ret)
@@ -321,7 +298,7 @@ static int64_t take_by_read(struct capture_writer *writer, int file, int fd)
 
 static int file_of(const struct capture_writer *writer, int cpu)
 {
-	return cpu >= 0 && cpu < writer->nr_files ? writer->files[cpu].fd : -1;
+	return cpu >= 0 && cpu < writer->nr_files ? writer->files[cpu] : -1;
 }
 
 int64_t capture_take(struct capture_writer *writer, int cpu, int fd)
@@ -331,17 +308,17 @@ int64_t capture_take(struct capture_writer *writer, int cpu, int fd)
 	if (file < 0 || fd < 0)
 		return 0;
 	if (writer->can_splice) {
-		int64_t taken = take_by_splice(writer, file, fd);
+		int64_t moved = move_by_splice(writer, file, fd);
 
-		if (taken || writer->can_splice)
-			return taken;
+		if (moved || writer->can_splice)
+			return moved;
 	}
-	return take_by_read(writer, file, fd);
+	return move_by_read(writer, file, fd);
 }
 
 int64_t capture_take_rest(struct capture_writer *writer, int cpu, int fd)
 {
 	int file = file_of(writer, cpu);
 
-	return file < 0 || fd < 0 ? 0 : take_by_read(writer, file, fd);
+	return file < 0 || fd < 0 ? 0 : move_by_read(writer, file, fd);
 }
