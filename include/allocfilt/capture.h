@@ -22,7 +22,7 @@ struct capture;
  * capture_open
  *
  * Returns 0, or -errno with @failure (status 2: neither a tracing directory nor a capture, not
- * readable). What is damaged but can be done without is counted in capture_flaws().
+ * readable). What is damaged but can be done without is counted in capture_info.
  */
 int capture_open(struct capture **capture, const char *dir, struct failure *failure);
 void capture_close(struct capture *capture);
@@ -30,17 +30,14 @@ void capture_close(struct capture *capture);
 /** capture_source - what is known of the data; valid as long as the capture is open */
 const struct data_source *capture_source(const struct capture *capture);
 
-/** capture_threshold - ns that it was taken with; 0: not known */
-uint64_t capture_threshold(const struct capture *capture);
+struct capture_info {
+	uint64_t threshold;   /* ns that it was taken with; 0: not known */
+	bool described;	      /* it has the file `capture`, whose threshold is the default */
+	uint64_t flaws;	      /* files that were damaged, missing or unreadable so far */
+	char first_flaw[768]; /* "" or the first of them */
+};
 
-/** capture_has_description - is there the file `capture`, whose threshold is the default? */
-bool capture_has_description(const struct capture *capture);
-
-/**
- * capture_flaws - files that were damaged, missing or not to be read so far
- * @ret_first: "" or the first of them
- */
-uint64_t capture_flaws(const struct capture *capture, const char **ret_first);
+const struct capture_info *capture_info(const struct capture *capture);
 
 /** capture_offer - for plan_make(); valid as long as the capture is open */
 void capture_offer(struct capture *capture, struct plan_offer *offer);
@@ -57,7 +54,7 @@ int capture_round(struct capture *capture, const struct source_sink *sink);
 struct capture_writer;
 
 /**
- * capture_create - make the directory, or take an empty one
+ * capture_create - make the directory, or use an empty one
  *
  * Returns 0, or -errno with @failure (status 2: exists and is not empty, cannot be made; 1 where
  * that is not the path's fault, as on a full disk).
@@ -66,7 +63,7 @@ int capture_create(struct capture_writer **writer, const char *dir, size_t page_
 		   struct failure *failure);
 void capture_writer_free(struct capture_writer *writer);
 
-/** capture_abandon - remove the directory again, where nothing was written to it */
+/** capture_abandon - remove the directory again, if nothing was written to it */
 void capture_abandon(struct capture_writer *writer);
 
 const char *capture_writer_dir(const struct capture_writer *writer);
@@ -79,7 +76,7 @@ const char *capture_writer_dir(const struct capture_writer *writer);
  */
 int capture_put(struct capture_writer *writer, const char *name, const char *text, size_t length);
 
-/** capture_copy - capture_put() of a file below another directory; -ENOENT where it is not there */
+/** capture_copy - capture_put() of a file below another directory; -ENOENT where it has none */
 int capture_copy(struct capture_writer *writer, const char *from_dir, const char *name);
 
 /** capture_add_cpu - open per_cpu/cpuN/trace_pipe_raw for data; 0 or -errno */
@@ -90,7 +87,7 @@ int capture_add_cpu(struct capture_writer *writer, int cpu);
  * @fd: its trace_pipe_raw, opened without blocking
  *
  * By splice where the kernel and the file system have it, else by read and write. Returns bytes
- * (0: nothing there), or the -errno of the file (-ENOSPC, …).
+ * (0: nothing to read), or the -errno of the file (-ENOSPC, …).
  */
 int64_t capture_take(struct capture_writer *writer, int cpu, int fd);
 

@@ -13,124 +13,112 @@
 
 struct capture_cpu {
 	int cpu;
-	int fd;	    /* -1: read to its end, or not there */
+	int fd;	    /* -1: read to its end, or not present */
 	off_t left; /* bytes */
 };
 
 struct capture {
 	struct data_source source;
+	struct capture_info info;
 	char *dir;
 	char *symbols; /* of the source */
 	char *mounts;
 	bool order_known;
 	bool function_graph;
-	bool described;
 	char release[65];
-	uint64_t threshold; /* ns */
-	pid_t *pids;	    /* 0 ends; NULL: all */
-	char *functions;    /* text of the list of functions */
+	pid_t *pids;	 /* 0 ends; NULL: all */
+	char *functions; /* text of the list of functions */
 	struct capture_cpu *cpus;
 	int *numbers; /* of the cpus */
 	int count;
 	void *page;
-	uint64_t flaws;
-	char first_flaw[256];
 };
 
+/* NULL and errno where it cannot be read. */
 static char *read_text(const struct capture *capture, const char *name)
 {
 	char *text;
+	int ret = file_read(capture->dir, name, &text, NULL);
 
-	return file_read(capture->dir, name, &text, NULL) ? NULL : text;
-}
-
-static void flaw(struct capture *capture, const char *name, const char *what)
-{
-	if (!capture->flaws++)
-		snprintf(capture->first_flaw, sizeof(capture->first_flaw), "%s: %s", name, what);
-}
-
-/* What stands behind "KEY " at the start of a line of the file `capture`; NULL: no such line. */
-static const char *described(const char *text, const char *key)
-{
-	size_t length = strlen(key);
-
-	while (text) {
-		if (!strncmp(text, key, length) && text[length] == ' ')
-			return text + length + 1;
-		text = strchr(text, '\n');
-		if (text)
-			text++;
-	}
+	if (!ret)
+		return text;
+	errno = -ret;
 	return NULL;
 }
 
-/* The same, up to the line's end. */
-static bool described_value(const char *text, const char *key, char *value, size_t size)
+static void count_flaw(struct capture *capture, const char *name, const char *what)
 {
-	const char *at = described(text, key);
+	struct capture_info *info = &capture->info;
 
-	if (at)
-		snprintf(value, size, "%.*s", (int)strcspn(at, "\n"), at);
-	return at;
+	if (!info->flaws++)
+		snprintf(info->first_flaw, sizeof(info->first_flaw), "%s: %s", name, what);
 }
 
-/* Numbers with blanks between; a line that has anything else is as good as none. */
-static void take_pids(struct capture *capture, const char *line)
+static void count_cpu_flaw(struct capture *capture, int cpu, int error)
 {
-	size_t length = strcspn(line, "\n"), count = 0;
-	const char *end = line + length;
+	char name[64];
 
+	snprintf(name, sizeof(name), "per_cpu/cpu%d/trace_pipe_raw", cpu);
+	count_flaw(capture, name, strerror(error));
+}
+
+/* Numbers with blanks between; a text with anything else is as good as none. */
+static pid_t *parse_pids(const char *text)
+{
 	/* No number has less than a digit and a blank. */
-	capture->pids = calloc(length / 2 + 2, sizeof(*capture->pids));
-	while (capture->pids && line < end) {
-		char *behind;
-		long pid = strtol(line, &behind, 10);
+	pid_t *pids = calloc(strlen(text) / 2 + 2, sizeof(*pids));
+	size_t count = 0;
 
-		if (behind == line || behind > end || pid <= 0 || pid > INT_MAX)
+	while (pids && *text) {
+		char *end;
+		long pid = strtol(text, &end, 10);
+
+		if (end == text || pid <= 0 || pid > INT_MAX)
 			break;
-		capture->pids[count++] = pid;
-		line = behind + strspn(behind, " ");
+		pids[count++] = pid;
+		text = end + strspn(end, " ");
 	}
-	if (line < end || !count) {
-		free(capture->pids);
-		capture->pids = NULL;
+	if (*text || !count) {
+		free(pids);
+		return NULL;
 	}
-	capture->source.recorded = capture->pids;
+	return pids;
 }
 
-static void take_tasks(struct capture *capture, const char *text)
+/* The file `capture`: lines of "KEY VALUE". */
+static void parse_description(struct capture *capture, char *text)
 {
-	const char *pids = described(text, "pids");
-	char value[64];
+	struct data_source *source = &capture->source;
+	char *line;
 
-	if (described_value(text, "own", value, sizeof(value)))
-		capture->source.own = atoi(value);
-	if (pids)
-		take_pids(capture, pids);
-}
+	capture->info.described = true;
+	while ((line = strsep(&text, "\n"))) {
+		const char *key = strsep(&line, " "), *value = line;
 
-static void take_description(struct capture *capture, const char *text)
-{
-	char value[64];
-
-	capture->described = true;
-	if (described_value(text, "byte_order", value, sizeof(value))) {
-		capture->source.layout.big_endian = !strcmp(value, "big");
-		capture->order_known = true;
+		if (!value)
+			continue;
+		if (!strcmp(key, "byte_order")) {
+			source->layout.big_endian = !strcmp(value, "big");
+			capture->order_known = true;
+		} else if (!strcmp(key, "release")) {
+			snprintf(capture->release, sizeof(capture->release), "%s", value);
+		} else if (!strcmp(key, "threshold_us")) {
+			capture->info.threshold = strtoull(value, NULL, 10) * 1000;
+		} else if (!strcmp(key, "clock")) {
+			source->local_clock = !strcmp(value, "local");
+		} else if (!strcmp(key, "tracer")) {
+			capture->function_graph = !strcmp(value, "function_graph");
+		} else if (!strcmp(key, "own")) {
+			source->own = atoi(value);
+		} else if (!strcmp(key, "pids")) {
+			free(capture->pids);
+			source->recorded = capture->pids = parse_pids(value);
+		}
 	}
-	described_value(text, "release", capture->release, sizeof(capture->release));
-	if (described_value(text, "threshold_us", value, sizeof(value)))
-		capture->threshold = strtoull(value, NULL, 10) * 1000;
-	if (described_value(text, "clock", value, sizeof(value)))
-		capture->source.local_clock = !strcmp(value, "local");
-	if (described_value(text, "tracer", value, sizeof(value)))
-		capture->function_graph = !strcmp(value, "function_graph");
-	take_tasks(capture, text);
 }
 
-/* Without the file `capture`: what the copied files of the tracing directory tell. */
-static void take_copied_files(struct capture *capture)
+/* Without the file `capture`: the copied files of the tracing directory. */
+static void parse_copied_files(struct capture *capture)
 {
 	char *clock = read_text(capture, "trace_clock");
 	char *tracer = read_text(capture, "current_tracer");
@@ -141,7 +129,7 @@ static void take_copied_files(struct capture *capture)
 	if (tracer && *tracer)
 		capture->function_graph = !strcmp(tracer, "function_graph\n");
 	if (threshold)
-		capture->threshold = strtoull(threshold, NULL, 10) * 1000;
+		capture->info.threshold = strtoull(threshold, NULL, 10) * 1000;
 	free(threshold);
 	free(tracer);
 	free(clock);
@@ -149,16 +137,15 @@ static void take_copied_files(struct capture *capture)
 
 static int read_layout(struct capture *capture, struct failure *failure)
 {
-	size_t length;
-	char *text;
-	int ret = file_read(capture->dir, "events/header_page", &text, &length);
+	char *text = read_text(capture, "events/header_page");
+	int ret;
 
-	if (ret)
+	if (!text)
 		return failure_set(
-			failure, EXIT_STATUS_USAGE, -ret,
+			failure, EXIT_STATUS_USAGE, errno,
 			"%s: neither a tracing directory nor a capture: events/header_page: %s",
-			capture->dir, strerror(-ret));
-	ret = page_layout_parse(&capture->source.layout, text, length, false);
+			capture->dir, strerror(errno));
+	ret = page_layout_parse(&capture->source.layout, text, strlen(text), false);
 	free(text);
 	if (ret)
 		return failure_set(
@@ -168,38 +155,11 @@ static int read_layout(struct capture *capture, struct failure *failure)
 	return 0;
 }
 
-static void cpu_flaw(struct capture *capture, const struct capture_cpu *cpu, int error)
-{
-	char name[64];
-
-	snprintf(name, sizeof(name), "per_cpu/cpu%d/trace_pipe_raw", cpu->cpu);
-	flaw(capture, name, strerror(error));
-}
-
-/* Returns 0 or -errno. A capture made by hand may have some CPUs only: that is no flaw. */
-static int open_cpu(struct capture *capture, struct capture_cpu *cpu)
-{
-	char path[PATH_MAX];
-	struct stat status;
-	int error;
-
-	snprintf(path, sizeof(path), "%s/per_cpu/cpu%d/trace_pipe_raw", capture->dir, cpu->cpu);
-	cpu->fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (cpu->fd >= 0) {
-		if (!fstat(cpu->fd, &status))
-			cpu->left = status.st_size;
-		return 0;
-	}
-	error = errno;
-	if (error != ENOENT)
-		cpu_flaw(capture, cpu, error);
-	return -error;
-}
-
+/* A capture made by hand may have the data of some CPUs only: that is no flaw. */
 static int open_cpus(struct capture *capture, struct failure *failure)
 {
 	int count = cpu_directories(capture->dir, &capture->numbers);
-	int opened = 0, ret = 0;
+	int opened = 0, error = ENOENT;
 
 	if (count <= 0)
 		return failure_set(
@@ -207,77 +167,85 @@ static int open_cpus(struct capture *capture, struct failure *failure)
 			"%s: no CPU directory: per_cpu/cpu*/trace_pipe_raw is where a capture has its data",
 			capture->dir);
 	capture->cpus = calloc(count, sizeof(*capture->cpus));
-	for (int i = 0; capture->cpus && i < count; i++) {
-		capture->cpus[i].cpu = capture->numbers[i];
-		ret = open_cpu(capture, &capture->cpus[i]);
-		opened += !ret;
-	}
 	if (!capture->cpus)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	capture->count = count;
 	capture->source.cpus = (struct cpu_list){ capture->numbers, count };
+	for (int i = 0; i < count; i++) {
+		struct capture_cpu *cpu = &capture->cpus[i];
+		char path[PATH_MAX];
+		struct stat status;
+
+		cpu->cpu = capture->numbers[i];
+		snprintf(path, sizeof(path), "%s/per_cpu/cpu%d/trace_pipe_raw", capture->dir,
+			 cpu->cpu);
+		cpu->fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (cpu->fd < 0) {
+			error = errno;
+			if (error != ENOENT)
+				count_cpu_flaw(capture, cpu->cpu, error);
+			continue;
+		}
+		opened++;
+		if (!fstat(cpu->fd, &status))
+			cpu->left = status.st_size;
+	}
 	if (!opened)
 		return failure_set(failure, EXIT_STATUS_USAGE, ENOENT,
 				   "%s: none of per_cpu/cpu*/trace_pipe_raw can be read: %s",
-				   capture->dir, strerror(-ret));
+				   capture->dir, strerror(error));
 	return 0;
 }
 
-static bool guess_from_cpu(struct capture *capture, const struct capture_cpu *cpu)
-{
-	size_t size = capture->source.layout.size;
-
-	for (off_t offset = 0; cpu->fd >= 0 && offset < cpu->left; offset += size) {
-		ssize_t length = pread(cpu->fd, capture->page, size, offset);
-
-		if (length <= 0)
-			return false;
-		if (!page_layout_guess_order(&capture->source.layout, capture->page, length))
-			return true;
-	}
-	return false;
-}
-
-/* Data in which no page tells its order is damaged throughout; page_read() will say so. */
+/* Data in which no page shows its order is damaged throughout; page_read() reports it. */
 static void guess_order(struct capture *capture)
 {
-	for (int i = 0; !capture->order_known && i < capture->count; i++)
-		capture->order_known = guess_from_cpu(capture, &capture->cpus[i]);
+	struct page_layout *layout = &capture->source.layout;
+
+	for (int i = 0; !capture->order_known && i < capture->count; i++) {
+		const struct capture_cpu *cpu = &capture->cpus[i];
+
+		for (off_t offset = 0; cpu->fd >= 0 && offset < cpu->left; offset += layout->size) {
+			ssize_t length = pread(cpu->fd, capture->page, layout->size, offset);
+
+			if (length <= 0)
+				break;
+			capture->order_known =
+				!page_layout_guess_order(layout, capture->page, length);
+			if (capture->order_known)
+				return;
+		}
+	}
 }
 
-static bool is_list_of_functions(const char *text)
-{
-	return text && *text && *text != '#';
-}
-
+/* A filter that is empty, or says "#### all functions enabled ####", lists none. */
 static void read_functions(struct capture *capture)
 {
 	capture->functions = read_text(capture, "set_ftrace_filter");
-	if (is_list_of_functions(capture->functions))
+	if (capture->functions && *capture->functions && *capture->functions != '#')
 		return;
 	free(capture->functions);
 	capture->functions = read_text(capture, "available_filter_functions");
 }
 
+/* An event that its kernel did not have has no directory; a format that cannot be read is a flaw. */
 static bool has_format(struct capture *capture, const char *system, const char *name)
 {
-	char path[NAME_MAX * 2 + 32];
-	char full[PATH_MAX + sizeof(path)];
+	char path[NAME_MAX * 2 + 32], dir[PATH_MAX + NAME_MAX * 2 + 32];
 	struct stat status;
 	char *text;
 	bool has;
 
-	snprintf(path, sizeof(path), "events/%s/%s", system, name);
-	snprintf(full, sizeof(full), "%s/%s", capture->dir, path);
-	if (stat(full, &status))
+	snprintf(dir, sizeof(dir), "%s/events/%s/%s", capture->dir, system, name);
+	if (stat(dir, &status))
 		return false;
-	strncat(path, "/format", sizeof(path) - strlen(path) - 1);
+	snprintf(path, sizeof(path), "events/%s/%s/format", system, name);
 	text = read_text(capture, path);
 	has = text && strstr(text, "ID:");
 	if (!text)
-		flaw(capture, path, strerror(errno));
+		count_flaw(capture, path, strerror(errno));
 	else if (!has)
-		flaw(capture, path, *text ? "not a format" : "empty");
+		count_flaw(capture, path, *text ? "not a format" : "empty");
 	free(text);
 	return has;
 }
@@ -297,15 +265,15 @@ static int open_all(struct capture *capture, struct failure *failure)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	description = read_text(capture, "capture");
 	if (description)
-		take_description(capture, description);
+		parse_description(capture, description);
 	else
-		take_copied_files(capture);
+		parse_copied_files(capture);
 	free(description);
 	guess_order(capture);
 	read_functions(capture);
 	if (capture->function_graph && !has_format(capture, "ftrace", "funcgraph_exit")) {
 		capture->function_graph = false;
-		flaw(capture, "events/ftrace/funcgraph_exit/format", "not there");
+		count_flaw(capture, "events/ftrace/funcgraph_exit/format", "missing");
 	}
 	return 0;
 }
@@ -359,20 +327,9 @@ const struct data_source *capture_source(const struct capture *capture)
 	return &capture->source;
 }
 
-uint64_t capture_threshold(const struct capture *capture)
+const struct capture_info *capture_info(const struct capture *capture)
 {
-	return capture->threshold;
-}
-
-bool capture_has_description(const struct capture *capture)
-{
-	return capture->described;
-}
-
-uint64_t capture_flaws(const struct capture *capture, const char **ret_first)
-{
-	*ret_first = capture->first_flaw;
-	return capture->flaws;
+	return &capture->info;
 }
 
 static int visit_functions(void *context, int (*visit)(void *visitor, const char *name),
@@ -411,12 +368,6 @@ void capture_offer(struct capture *capture, struct plan_offer *offer)
 	offer->context = capture;
 }
 
-static void end_cpu(struct capture_cpu *cpu)
-{
-	close(cpu->fd);
-	cpu->fd = -1;
-}
-
 static ssize_t read_whole(int fd, char *page, size_t size)
 {
 	size_t length = 0;
@@ -435,42 +386,32 @@ static ssize_t read_whole(int fd, char *page, size_t size)
 	return length;
 }
 
-/* Returns 1 with a page given on, 0 at the end, -errno of the sink. */
-static int read_page(struct capture *capture, struct capture_cpu *cpu,
-		     const struct source_sink *sink)
-{
-	ssize_t length = read_whole(cpu->fd, capture->page, capture->source.layout.size);
-	int ret;
-
-	if (length < 0)
-		cpu_flaw(capture, cpu, -length);
-	if (length <= 0) {
-		end_cpu(cpu);
-		return 0;
-	}
-	cpu->left -= length;
-	ret = sink->page(sink->context, cpu->cpu, capture->page, length, cpu->left <= 0);
-	return ret ? ret : 1;
-}
-
+/* Up to the quota; returns 0, or -errno of the sink. */
 static int read_cpu(struct capture *capture, struct capture_cpu *cpu,
 		    const struct source_sink *sink)
 {
-	int pages = 0;
-
-	while (cpu->fd >= 0) {
+	for (int pages = 0; cpu->fd >= 0; pages++) {
+		ssize_t length;
 		int ret;
 
 		if (pages == SOURCE_QUOTA || !sink->ready(sink->context, cpu->cpu)) {
 			sink->left_with_data(sink->context, cpu->cpu);
-			return pages;
+			return 0;
 		}
-		ret = read_page(capture, cpu, sink);
-		if (ret < 0)
+		length = read_whole(cpu->fd, capture->page, capture->source.layout.size);
+		if (length < 0)
+			count_cpu_flaw(capture, cpu->cpu, -length);
+		if (length <= 0) {
+			close(cpu->fd);
+			cpu->fd = -1;
+			return 0;
+		}
+		cpu->left -= length;
+		ret = sink->page(sink->context, cpu->cpu, capture->page, length, cpu->left <= 0);
+		if (ret)
 			return ret;
-		pages += ret;
 	}
-	return pages;
+	return 0;
 }
 
 int capture_round(struct capture *capture, const struct source_sink *sink)

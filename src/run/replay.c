@@ -19,8 +19,8 @@
 static int choose_threshold(const struct run_context *run, const struct capture *capture,
 			    uint64_t *ret_threshold, struct failure *failure)
 {
-	uint64_t taken_with = capture_threshold(capture);
-	bool described = capture_has_description(capture);
+	uint64_t taken_with = capture_info(capture)->threshold;
+	bool described = capture_info(capture)->described;
 
 	*ret_threshold = taken_with;
 	if (described && taken_with && !options_on_command_line(run->options, "threshold"))
@@ -96,17 +96,16 @@ static int read_all(const struct run_context *run, struct capture *capture,
 static int check_flaws(const struct capture *capture, const struct pipeline *pipeline,
 		       struct failure *failure)
 {
-	const char *file_flaw;
 	char data_flaw[256];
-	uint64_t files = capture_flaws(capture, &file_flaw);
+	const struct capture_info *info = capture_info(capture);
 	uint64_t data = pipeline_flaws(pipeline, data_flaw, sizeof(data_flaw));
 
-	if (!files && !data)
+	if (!info->flaws && !data)
 		return 0;
 	return failure_set(failure, EXIT_STATUS_RUN_TIME, EBADMSG,
 			   "%s: damaged: %s%s%s; what could be read is shown",
-			   capture_source(capture)->dir, files ? file_flaw : "",
-			   files && data ? ", " : "", data ? data_flaw : "");
+			   capture_source(capture)->dir, info->first_flaw,
+			   info->flaws && data ? ", " : "", data ? data_flaw : "");
 }
 
 static int write_metrics(const struct run_context *run, struct pipeline *pipeline,
