@@ -11,7 +11,7 @@
 
 /*
  * The type that flows from decode through merge to stall: one record of a ring buffer with all
- * that the later stages ask of it, whatever kernel, byte order and size of a long it came from.
+ * that the later stages need, whatever kernel, byte order and size of a long it came from.
  */
 
 enum record_kind {
@@ -19,17 +19,17 @@ enum record_kind {
 	RECORD_EVENT,	   /* a tracepoint that the plan knows */
 	RECORD_LOST,	   /* the kernel lost records of this CPU just before this place */
 	RECORD_CLOCK,	   /* our own trace_marker: wall-clock time at this record */
-	RECORD_SUPERBLOCK, /* our own probe: whose a superblock shrinker is */
-	RECORD_STACK,	   /* the kernel stack of the event of this task just before it */
+	RECORD_SUPERBLOCK, /* our own probe: the superblock of a shrinker */
+	RECORD_STACK,	   /* the kernel stack of this task's event just before it */
 };
 
-/* Bits of common_flags that tell interrupt context: TRACE_FLAG_* of linux/trace_events.h. */
+/* Bits of common_flags for interrupt context: TRACE_FLAG_* of linux/trace_events.h. */
 #define RECORD_FLAG_HARDIRQ    0x08
 #define RECORD_FLAG_SOFTIRQ    0x10
 #define RECORD_FLAG_NMI	       0x40
 #define RECORD_FLAGS_INTERRUPT (RECORD_FLAG_HARDIRQ | RECORD_FLAG_SOFTIRQ | RECORD_FLAG_NMI)
 
-/* A lost count that the kernel did not tell: kbuffer_missed_events(3) gives -1. */
+/* The kernel knows that records were lost, but not how many. */
 #define RECORD_LOST_UNKNOWN (-1)
 
 /* Payloads of catalog events are smaller on every kernel so far (104 bytes at most). */
@@ -40,7 +40,7 @@ struct record_window {
 	uint64_t calltime; /* ns, local clock */
 	uint64_t rettime;  /* ns, local clock */
 	int32_t depth;
-	int32_t role; /* enum role, or ROLE_NONE for a function that no table knows */
+	int32_t role; /* enum role, or ROLE_NONE for a function that the catalog does not have */
 };
 
 /* Fields of the catalog's events, by the meaning they share; what an event lacks is 0. */
@@ -65,7 +65,7 @@ struct record_superblock {
 	uint16_t name_length; /* 0: it could not be read */
 };
 
-/* A stack of --stack; its frames are in the table of stacks. */
+/* A stack of --stack; its frames are in struct stacks. */
 struct record_stack {
 	uint64_t ts;	       /* ns */
 	uint32_t number;       /* of stacks_add(); 0: none */
@@ -105,12 +105,12 @@ struct stored_record {
 /**
  * record_store - copy a record with its payload
  *
- * A payload over RECORD_RAW_MAX (only `-e` events have one) goes to the heap; release it with
- * record_store_release(). Returns 0 or -ENOMEM, then nothing is stored.
+ * A payload over RECORD_RAW_MAX (only `-e` events have one) is allocated; release it with
+ * record_store_release(). Returns 0, or -ENOMEM and nothing is stored.
  */
 int record_store(struct stored_record *stored, const struct record *record);
 
-/** record_store_release - free what record_store() put on the heap, if anything */
+/** record_store_release - free what record_store() allocated, if anything */
 void record_store_release(struct stored_record *stored);
 
 static inline bool record_in_interrupt(const struct record *record)
@@ -118,12 +118,12 @@ static inline bool record_in_interrupt(const struct record *record)
 	return record->flags & RECORD_FLAGS_INTERRUPT;
 }
 
-/* What a stage calls to hand a record on: 0, or -errno to stop (an output that failed). */
+/* How a stage passes a record on: returns 0, or -errno to stop (an output that failed). */
 typedef int (*record_sink)(void *context, const struct record *record);
 
 /*
- * One page (sub-buffer) of a CPU's ring buffer, as a read of trace_pipe_raw gives it: header with
- * time stamp and commit, then records. kernel/trace/ring_buffer.c;
+ * One page (sub-buffer) of a CPU's ring buffer, as read from trace_pipe_raw: a header with time
+ * stamp and commit, then records. kernel/trace/ring_buffer.c;
  * Documentation/trace/ring-buffer-*
  */
 
@@ -154,23 +154,22 @@ struct data_source {
 
 /**
  * page_layout_parse - read the text of events/header_page
- * @big_endian: the text does not tell it; the caller knows (own host) or finds out
+ * @big_endian: the text does not have it; the caller knows (own host) or finds out
  *
  * Returns 0 or -EINVAL where a field is missing or a size is out of bounds (4 KiB … 64 MiB).
  */
 int page_layout_parse(struct page_layout *layout, const char *text, size_t length, bool big_endian);
 
 /**
- * page_layout_guess_order - find out the byte order from data
- * @page: a page of the capture, of at least layout->header bytes
+ * page_layout_guess_order - find out the byte order from a page of the data
  *
- * The commit is never larger than a page, so only one order gives a plausible one (an empty page
- * gives none). Sets layout->big_endian. Returns 0, -ENODATA where the page cannot tell, -EBADMSG
- * where no order is plausible.
+ * The commit is never larger than a page, so it is plausible in one order only. Sets
+ * layout->big_endian. Returns 0, -ENODATA where both orders are plausible (an empty page) or the
+ * page is cut, -EBADMSG where none is.
  */
 int page_layout_guess_order(struct page_layout *layout, const void *page, size_t length);
 
-/* What a page is made of. Each returns 0, or -errno to stop. */
+/* Receives what is in a page. Each returns 0, or -errno to stop. */
 struct page_sink {
 	void *context;
 	/* a data record; data is valid during the call only; ts in ns of the trace clock */
@@ -185,23 +184,23 @@ struct page_reader;
 struct page_reader *page_reader_new(const struct page_layout *layout, const struct page_sink *sink);
 void page_reader_free(struct page_reader *reader);
 
-/* What page_read() found in a page that it could not give whole. */
+/* What page_read() found. */
 enum page_state {
 	PAGE_GOOD,
 	PAGE_EMPTY,   /* commit 0: nothing in it */
 	PAGE_CUT,     /* shorter than its header or its commit says */
-	PAGE_ZEROS,   /* of zeros only: time stamp and commit both 0 */
+	PAGE_ZEROS,   /* time stamp and commit are both 0 */
 	PAGE_DAMAGED, /* commit over the page, a record over the commit, … */
 };
 
 /**
- * page_read - give all records of one page, in order
- * @page: @length bytes, at most layout.size
+ * page_read - pass on all records of one page, in order
+ * @page: @length bytes
  * @state: what the page was; never NULL
  *
  * The whole page is checked (commit against the page, every record's length against the commit,
- * every step forward) before kbuffer of libtraceevent gets it and before the first record is
- * given, so a page that is not PAGE_GOOD gives none. Returns 0, or what a sink returned.
+ * every step forward) before kbuffer of libtraceevent reads it and before the first record is
+ * passed on: there are records of a PAGE_GOOD only. Returns 0, or what a sink returned.
  */
 int page_read(struct page_reader *reader, int cpu, const void *page, size_t length,
 	      enum page_state *state);
@@ -217,7 +216,7 @@ struct source_sink {
 	void *context;
 	/* may a page of this CPU be read now? */
 	bool (*ready)(void *context, int cpu);
-	/* a page, valid during the call; @last: of a capture's file, nothing comes behind it */
+	/* a page, valid during the call; @last: the end of a capture's file */
 	int (*page)(void *context, int cpu, const void *page, size_t length, bool last);
 	/* this CPU was not read to its end in this round */
 	void (*left_with_data)(void *context, int cpu);
@@ -233,7 +232,7 @@ struct stacks;
 
 /* What decode asks and where its records go. */
 struct decode_callbacks {
-	/* role of the function at an address: enum role, or ROLE_NONE; asked once an address */
+	/* role of the function at an address: enum role, or ROLE_NONE; the answers are cached */
 	int (*role_of)(void *context, uint64_t function);
 	/* text of an address, as the kernel's %ps ('s') and %pS ('S'); returns its length */
 	int (*symbol)(void *context, uint64_t address, char style, char *text, size_t size);
@@ -261,10 +260,10 @@ struct decode *decode_new(const struct data_source *source, struct stacks *stack
 void decode_free(struct decode *decode);
 
 /**
- * decode_add_format - teach one event
+ * decode_add_format - add the format of one event
  * @event: index into the plan's events, or DECODE_…
  * @id: which fields to bind: enum event_id of the catalog, EVENT_USER for none
- * @text: the format file; for DECODE_IGNORE it is not parsed but for its end and its number
+ * @text: the format file; of DECODE_IGNORE only the number is read
  *
  * Returns 0, -EINVAL for a text that is no format or lacks a field that the event cannot do
  * without (funcgraph_exit: func, calltime, rettime, depth; our probe: shr, id; kernel_stack:
@@ -278,7 +277,7 @@ int decode_read_format(struct decode *decode, int event, int id, const char *sys
 		       const char *name);
 
 /**
- * decode_record, decode_lost - the page stage's sinks
+ * decode_record, decode_lost - the two functions of a page_sink
  *
  * A record of a type without a format is counted (decode_unknown) and dropped, one shorter than
  * its fields is counted as damaged. Returns 0 or what the sink returned.
@@ -294,8 +293,8 @@ uint64_t decode_damaged(const struct decode *decode);
 /**
  * decode_text - an event as the kernel prints it: "mm_vmscan_…: order=0 …", no newline
  *
- * Byte for byte the text of the event in `trace`, but for %p, whose hash only the kernel knows:
- * the address itself stands there, in the same width. Allocates nothing for the catalog's events.
+ * Byte for byte the text of the event in `trace`, but for %p: where the kernel has a hash, this
+ * prints the address, in the same width. Allocates nothing for the catalog's events.
  * Returns the length, cut to size - 1 and always ended by NUL.
  */
 size_t decode_text(struct decode *decode, const struct record *record, char *text, size_t size);
@@ -303,8 +302,8 @@ size_t decode_text(struct decode *decode, const struct record *record, char *tex
 /*
  * Records of all CPUs in one order of time. The buffers are read in rounds: what was written
  * before a round began is read by its end, so when a round ends, all records up to the newest time
- * seen in the round before can go. A CPU that was left with data holds the line at the newest time
- * that was read from it. Equal times: the lower CPU first; one CPU's records keep their order.
+ * seen in the round before can go. Records after the newest time that was read from a CPU that was left
+ * with data stay. Equal times: the lower CPU first; one CPU's records keep their order.
  */
 
 #define MERGE_CPU_BYTES (256u << 10) /* held for a CPU, where a machine has few */
@@ -329,7 +328,7 @@ struct merge *merge_new(const struct cpu_list *cpus, size_t share, record_sink s
 void merge_free(struct merge *merge);
 
 /**
- * merge_put - take a record of record->cpu, whose times do not go back within a CPU
+ * merge_put - add a record of record->cpu, whose times do not go back within a CPU
  *
  * A record that goes back in time all the same (seen with damaged data) is put at the newest time
  * of its CPU. Full: the oldest records go out early, in order, and are counted in
@@ -342,25 +341,25 @@ int merge_put(void *merge, const struct record *record);
 /**
  * merge_has_room - may @cpu put records of @bytes in all more? See merge_page_bytes().
  *
- * Each CPU has its share, so that one that runs ahead in time cannot fill what the one that holds
- * the line needs to get on. A page for each is enough for that: what the one that holds the line
- * has read goes out, at the latest a round later.
+ * Each CPU has its share, so that one that is ahead in time cannot use up the memory of the one
+ * that the others wait for. A share of one page is enough: the records of the CPU that the others
+ * wait for go out a round later at the latest.
  */
 bool merge_has_room(const struct merge *merge, int cpu, size_t bytes);
 
 /** merge_left_with_data - in this round @cpu was not read to its end */
 void merge_left_with_data(struct merge *merge, int cpu);
 
-/** merge_end_round - hand on what can go; returns 0 or what the sink returned */
+/** merge_end_round - pass on what is complete; returns 0 or what the sink returned */
 int merge_end_round(struct merge *merge);
 
-/** merge_flush - hand on all that is held, at the end of a run or a capture */
+/** merge_flush - pass on all that is held, at the end of a run or a capture */
 int merge_flush(struct merge *merge);
 
 /** merge_forced - records that went out early because their CPU's share was full */
 uint64_t merge_forced(const struct merge *merge);
 
-/* Records that the kernel (or a damaged page) lost, per CPU, and when to speak of them. */
+/* Records that the kernel (or a damaged page) lost, per CPU, and their reports. */
 
 struct losses;
 
@@ -371,25 +370,25 @@ void losses_free(struct losses *losses);
 /** losses_add - count may be RECORD_LOST_UNKNOWN; a CPU that is not in the list is ignored */
 void losses_add(struct losses *losses, int cpu, int64_t count);
 
-/** losses_of - records of a CPU of the list; @ret_unknown: times that nobody knows how many */
+/** losses_of - records lost by a CPU of the list; @ret_unknown: times without a count */
 uint64_t losses_of(const struct losses *losses, int cpu, uint64_t *ret_unknown);
 
-/** losses_any - has anything been lost? */
+/** losses_any - has any record been lost? */
 bool losses_any(const struct losses *losses);
 
 /**
- * losses_say - log_warning() for each CPU with new losses, but not within a second of the last time
+ * losses_report - log_warning() for each CPU with new losses, at most once a second
  * @now: ns of a clock that never goes back
  *
- * Of a live run: it says what helps.
+ * For a live run: it advises a larger buffer.
  */
-void losses_say(struct losses *losses, uint64_t now);
+void losses_report(struct losses *losses, uint64_t now);
 
 /**
- * losses_say_all - the final lines: one for each CPU that lost any, or that nothing was lost
- * @live: say what helps; what a capture has lost is lost
+ * losses_report_all - the final lines: one for each CPU that lost records, or that none did
+ * @live: advise a larger buffer
  */
-void losses_say_all(const struct losses *losses, bool live);
+void losses_report_all(const struct losses *losses, bool live);
 
 /*
  * Kernel stacks, each kept once under a number: many calls come the same way, and a number in a
@@ -408,14 +407,14 @@ void stacks_free(struct stacks *stacks);
 
 /**
  * stacks_add - the number of a stack, new or known; 0 for an empty one, or where the table is full
- * @frames: return addresses, the innermost first; those after STACK_DEPTH_MAX are cut
+ * @frames: return addresses, the innermost first; those over STACK_DEPTH_MAX are dropped
  */
 uint32_t stacks_add(struct stacks *stacks, const uint64_t *frames, size_t count);
 
-/** stacks_of - the frames of a stack; returns how many, 0 for a number that was never given */
+/** stacks_of - the frames of a stack; returns how many, 0 for a number that does not exist */
 size_t stacks_of(const struct stacks *stacks, uint32_t number, const uint64_t **ret_frames);
 
-/** stacks_overflow - stacks that found no place */
+/** stacks_overflow - stacks that the full table had no place for */
 uint64_t stacks_overflow(const struct stacks *stacks);
 
 #endif

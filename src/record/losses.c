@@ -6,21 +6,21 @@
 #include "allocfilt/base.h"
 #include "allocfilt/record.h"
 
-#define SAY_INTERVAL 1000000000u /* ns */
+#define REPORT_INTERVAL 1000000000u /* ns */
 
 static const char larger_buffer[] = " (a larger -b helps)";
 
 struct cpu_loss {
 	uint64_t records;
-	uint64_t unknown;
-	bool unsaid;
+	uint64_t unknown; /* times */
+	bool pending;	  /* not reported yet */
 };
 
 struct losses {
 	struct cpu_list cpus;
-	bool said;
-	bool unsaid;
-	uint64_t said_at;
+	bool reported; /* ever, at reported_at */
+	bool pending;
+	uint64_t reported_at;
 	struct cpu_loss cpu[]; /* by place */
 };
 
@@ -50,8 +50,8 @@ void losses_add(struct losses *losses, int cpu, int64_t count)
 		loss->unknown++;
 	else
 		loss->records += count;
-	loss->unsaid = true;
-	losses->unsaid = true;
+	loss->pending = true;
+	losses->pending = true;
 }
 
 uint64_t losses_of(const struct losses *losses, int cpu, uint64_t *ret_unknown)
@@ -70,7 +70,7 @@ bool losses_any(const struct losses *losses)
 	return false;
 }
 
-static void say_cpu(const struct cpu_loss *loss, int cpu, const char *when, const char *advice)
+static void report_cpu(const struct cpu_loss *loss, int cpu, const char *when, const char *advice)
 {
 	char unknown[64] = "";
 
@@ -84,27 +84,27 @@ static void say_cpu(const struct cpu_loss *loss, int cpu, const char *when, cons
 		log_warning("CPU %d lost %s of records %s%s", cpu, unknown, when, advice);
 }
 
-void losses_say(struct losses *losses, uint64_t now)
+void losses_report(struct losses *losses, uint64_t now)
 {
-	if (!losses->unsaid || (losses->said && now - losses->said_at < SAY_INTERVAL))
+	if (!losses->pending || (losses->reported && now - losses->reported_at < REPORT_INTERVAL))
 		return;
 	for (int place = 0; place < losses->cpus.count; place++) {
-		if (losses->cpu[place].unsaid)
-			say_cpu(&losses->cpu[place], losses->cpus.numbers[place], "so far",
-				larger_buffer);
-		losses->cpu[place].unsaid = false;
+		if (losses->cpu[place].pending)
+			report_cpu(&losses->cpu[place], losses->cpus.numbers[place], "so far",
+				   larger_buffer);
+		losses->cpu[place].pending = false;
 	}
-	losses->said = true;
-	losses->unsaid = false;
-	losses->said_at = now;
+	losses->reported = true;
+	losses->pending = false;
+	losses->reported_at = now;
 }
 
-void losses_say_all(const struct losses *losses, bool live)
+void losses_report_all(const struct losses *losses, bool live)
 {
 	if (!losses_any(losses))
 		log_notice("no records lost");
 	for (int place = 0; place < losses->cpus.count; place++)
 		if (losses->cpu[place].records || losses->cpu[place].unknown)
-			say_cpu(&losses->cpu[place], losses->cpus.numbers[place], "in all",
-				live ? larger_buffer : "");
+			report_cpu(&losses->cpu[place], losses->cpus.numbers[place], "in all",
+				   live ? larger_buffer : "");
 }

@@ -397,7 +397,7 @@ void pipeline_dropped(struct pipeline *pipeline, int cpu, uint64_t count)
 
 void pipeline_say_losses(struct pipeline *pipeline, uint64_t now)
 {
-	losses_say(pipeline->losses, now);
+	losses_report(pipeline->losses, now);
 }
 
 static void say_drops(const struct pipeline *pipeline)
@@ -431,7 +431,7 @@ void pipeline_say_end(const struct pipeline *pipeline)
 	say_drops(pipeline);
 	say_journal(pipeline);
 	if (pipeline->source->proc || losses_any(pipeline->losses))
-		losses_say_all(pipeline->losses, pipeline->source->proc != NULL);
+		losses_report_all(pipeline->losses, pipeline->source->proc != NULL);
 	/* Of a running kernel it was said at the start. */
 	if (!pipeline->source->proc &&
 	    shrinker_names_missing(resolver_superblocks(pipeline->resolver)))

@@ -401,7 +401,7 @@ void recorder_report_losses(struct recorder *recorder, const struct cpu_buffers 
 			    uint64_t now)
 {
 	count_losses(recorder, buffers);
-	losses_say(recorder->losses, now);
+	losses_report(recorder->losses, now);
 }
 
 static int put_names(struct recorder *recorder, const struct referred *referred)
@@ -495,7 +495,7 @@ static void say_kept(const struct recorder *recorder, const struct cpu_buffers *
 	log_notice("%s: %" PRIu64 " bytes of data kept, %" PRIu64 " records lost",
 		   recorder->options->write, capture_bytes(recorder->writer), lost);
 	if (lost)
-		losses_say_all(recorder->losses, true);
+		losses_report_all(recorder->losses, true);
 }
 
 static int put_stats(struct recorder *recorder, const char *dir, const struct cpu_buffers *buffers)
