@@ -182,7 +182,8 @@ static void make_payload(struct made_page *made, const struct page_layout *layou
 			value++;
 		made->at = fields[i].offset;
 		made_put(made, value && value->name ? value->value : 0x1122334455667788,
-			 fields[i].size);
+			 fields[i].size > 8 ? 8 : fields[i].size);
+		made->at = fields[i].offset + fields[i].size;
 	}
 }
 
