@@ -147,50 +147,11 @@ static int make_folders(const struct capture_writer *writer, const char *name)
 	return 0;
 }
 
-static int write_whole(int fd, const char *text, size_t length)
-{
-	while (length) {
-		ssize_t written = write(fd, text, length);
-
-		if (written < 0 && errno != EINTR)
-			return -errno;
-		if (written > 0) {
-			text += written;
-			length -= written;
-		}
-	}
-	return 0;
-}
-
-static int write_new(struct capture_writer *writer, const char *name, const char *text,
-		     size_t length)
-{
-	int fd = openat(writer->dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	int ret;
-
-	if (fd < 0)
-		return -errno;
-	ret = write_whole(fd, text, length);
-	if (close(fd) && !ret)
-		ret = -errno;
-	return ret;
-}
-
 int capture_put(struct capture_writer *writer, const char *name, const char *text, size_t length)
 {
-	char new_name[PATH_MAX];
 	int ret = make_folders(writer, name);
 
-	if (ret)
-		return ret;
-	if (snprintf(new_name, sizeof(new_name), "%s.new", name) >= (int)sizeof(new_name))
-		return -ENAMETOOLONG;
-	ret = write_new(writer, new_name, text, length);
-	if (!ret && renameat(writer->dir_fd, new_name, writer->dir_fd, name))
-		ret = -errno;
-	if (ret)
-		unlinkat(writer->dir_fd, new_name, 0);
-	return ret;
+	return ret ? ret : file_replace(writer->dir, name, text, length, false);
 }
 
 int capture_copy(struct capture_writer *writer, const char *from_dir, const char *name)
@@ -241,7 +202,7 @@ static int pipe_to_file(struct capture_writer *writer, int file, size_t length)
 			writer->can_splice = false;
 			moved = read(writer->pipe[0], writer->page, slice);
 			if (moved > 0) {
-				int ret = write_whole(file, writer->page, moved);
+				int ret = file_write_all(file, writer->page, moved);
 
 				if (ret)
 					return ret;
@@ -289,7 +250,7 @@ static int64_t move_by_read(struct capture_writer *writer, int file, int fd)
 		return 0;
 	/* A page that is not full still takes a whole page of the file. */
 	memset(writer->page + length, 0, writer->page_size - length);
-	ret = write_whole(file, writer->page, writer->page_size);
+	ret = file_write_all(file, writer->page, writer->page_size);
 	if (ret)
 		return ret;
 	writer->bytes += writer->page_size;
