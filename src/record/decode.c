@@ -18,7 +18,7 @@
 #define TYPES_MAX    65536	/* common_type has 16 bits */
 #define TYPE_IGNORED UINT16_MAX /* in place of an index */
 #define CPUS_MAX     8192	/* CONFIG_NR_CPUS goes no higher */
-#define ROLES_BITS   12		/* 4096 addresses whose role is kept */
+#define ROLES_BITS   12		/* 4096 addresses whose role is cached */
 #define FIELDS_MAX   16
 
 /* Deeper than any kernel's return stack: such a record is damaged. */
@@ -66,7 +66,7 @@ static const struct binding event_bindings[] = {
 	{ NULL },
 };
 
-/* Device and callback are there where a probe needs them. */
+/* A kprobe has no callback: it is on super_cache_scan() itself. */
 static const struct binding superblock_bindings[] = {
 	{ "shr", TO(superblock.shrinker), true },
 	{ "shrink", TO(superblock.callback), false },
@@ -297,7 +297,7 @@ static int parse_format(struct decode *decode, struct format *format, int id, co
 	if (format->parsed->id != type_of_text(text) || !bind_event(format, id) ||
 	    !bind_field(&type, tep_find_common_field(format->parsed, "common_type")))
 		return -EINVAL;
-	/* All formats have the type in one place; else no record could be told from another. */
+	/* All formats have the type in one place; else records could not be distinguished. */
 	if (!decode->nr_formats)
 		decode->type = type;
 	if (type.offset != decode->type.offset || type.size != decode->type.size ||

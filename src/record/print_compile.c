@@ -45,7 +45,7 @@ static size_t identifier_length(const char *at)
 	return length;
 }
 
-/* Is there a line "field:TYPE NAME;" or "field:TYPE NAME[…];" before the print format? */
+/* Is a line "field:TYPE NAME;" or "field:TYPE NAME[…];" before the print format? */
 static bool is_field(const char *text, size_t size, const char *name, size_t length)
 {
 	const char *end = text + size, *at = text;

@@ -196,14 +196,14 @@ static struct value calculate(const struct source *source, const struct node *no
 
 /* ---- text ---- */
 
-/* As with snprintf(), the length is that of the whole text, of which size bytes are there. */
+/* As with snprintf(), the length is that of the whole text, of which text has the first size bytes. */
 struct out {
 	char *text;
 	size_t size; /* without the NUL */
 	size_t length;
 };
 
-/* Of @length bytes from @at on, how many there is room for. */
+/* How many of @length bytes at @at fit. */
 static size_t visible(const struct out *out, size_t at, size_t length)
 {
 	if (at >= out->size)
@@ -291,13 +291,13 @@ static void put_hex(struct out *out, uint64_t value)
 	put_number(out, &piece, value);
 }
 
-/* The kernel takes flags and masks as longs, however wide the fields are. */
+/* The kernel converts flags and masks to longs, however wide the fields are. */
 static uint64_t long_of(const struct source *source, uint64_t value)
 {
 	return source->format->setup.long_size == 4 ? (uint32_t)value : value;
 }
 
-/* The kernel's order: names as listed, each takes its bits away, the rest as a number. */
+/* As the kernel: names in the order listed, each clears its bits, the rest as a number. */
 static void put_flags(struct out *out, const struct source *source, const struct node *node)
 {
 	uint64_t flags = long_of(source, calculate(source, node->left).bits);

@@ -9,7 +9,7 @@
 
 /*
  * Records of one CPU that wait for their turn, first in, first out, in a ring of bytes: a record
- * takes what it holds and no more, its payload of any size with it.
+ * uses as many bytes as it has, its payload of any size included.
  */
 
 #define RECORD_RING_ALIGN 8 /* bytes: the size of a ring is a multiple */
@@ -33,7 +33,7 @@ struct record_ring {
 /** record_ring_init - an empty ring; @bytes stay the caller's, @size of them */
 void record_ring_init(struct record_ring *ring, void *bytes, size_t size);
 
-/** record_ring_room - records that together take so many bytes find a place */
+/** record_ring_room - bytes that records may have in all, so that each fits */
 size_t record_ring_room(const struct record_ring *ring);
 
 /**
