@@ -277,6 +277,9 @@ int writer_put(struct writer *writer, const char *text, size_t length);
 /** writer_flush - write all that is queued; returns as writer_put() */
 int writer_flush(struct writer *writer);
 
+/** writer_status - what the first failed call returned, 0 if none has failed */
+int writer_status(const struct writer *writer);
+
 /* NULL-terminated lists of strings. A list without a string is NULL. */
 
 /**
@@ -351,7 +354,7 @@ const char *text_duration(char text[TEXT_DURATION_MAX], uint64_t ns);
 
 struct line {
 	size_t used;
-	char text[LINE_MAX_BYTES]; /* NUL-terminated */
+	char text[LINE_MAX_BYTES + 1]; /* NUL-terminated */
 };
 
 void line_clear(struct line *line);
@@ -360,7 +363,7 @@ void line_add(struct line *line, const char *format, ...) __attribute__((format(
 /** line_add_escaped - add a name of any bytes; it is cut between characters */
 void line_add_escaped(struct line *line, const char *text, enum text_rule rule);
 
-/** line_put - write it with a newline; 0 or -errno of the writer */
+/** line_put - write it with a newline; returns as writer_put() */
 int line_put(struct line *line, struct writer *writer);
 
 /* How often a table was full. */

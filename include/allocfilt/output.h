@@ -18,8 +18,6 @@
  * what it needs; who drives it need not know which form it is.
  */
 
-#define OUTPUT_SCHEMA 1 /* of the JSON; counts up when a field changes or goes */
-
 struct journal_counts {
 	uint64_t entries;   /* that the journal has taken */
 	uint64_t held_back; /* stalls without an entry of their own */
@@ -59,7 +57,7 @@ struct output {
 
 /* A form. Members that are NULL have nothing to do; each returns 0, or -errno of the writer. */
 struct output_ops {
-	/* allocates what the form keeps; 0 or -ENOMEM */
+	/* allocates what the form needs; 0 or -errno */
 	int (*make)(struct output *output);
 	void (*release)(struct output *output);
 	int (*window)(struct output *output, const struct task_window *window);
@@ -71,13 +69,21 @@ struct output_ops {
 	void (*counts)(const struct output *output, struct journal_counts *ret_counts);
 	/* other rules from now on; the socket stays */
 	void (*change)(struct output *output, const struct options *options);
-	/* the last call: nothing comes behind it */
+	/* the last call */
 	int (*summary)(struct output *output, const struct summary_view *view);
+	/* the summary as it stands, to another writer; NULL: as text */
+	int (*so_far)(struct writer *writer, const struct summary_view *view);
 };
 
-extern const struct output_ops trace_form, tree_form, json_form, perfetto_form, journal_form;
+extern const struct output_ops journal_form;
 
-/** output_new - what the setup points to has to live as long; NULL with errno: ENOMEM, or that of journal_socket_new() */
+/** output_form_find - a form of the command line (-f) by its name; NULL: there is none */
+const struct output_ops *output_form_find(const char *name);
+
+/** output_form_name - the name of form @number, from 0; NULL after the last */
+const char *output_form_name(size_t number);
+
+/** output_new - what the setup points to has to live as long; NULL with errno ENOMEM, or what the form failed with */
 struct output *output_new(const struct output_setup *setup);
 void output_free(struct output *output);
 
@@ -86,6 +92,10 @@ int output_window(struct output *output, const struct task_window *window);
 int output_pair(struct output *output, const struct task_pair *pair);
 int output_stall(struct output *output, const struct named_stall *named);
 int output_summary(struct output *output, const struct summary_view *view);
+
+/** output_so_far - the summary as it stands, to another writer; in JSON where that is the form */
+int output_so_far(const struct output *output, struct writer *writer,
+		  const struct summary_view *view);
 
 /** output_tick - about once a second; @now: ns of a clock that never goes back */
 void output_tick(struct output *output, uint64_t now, const struct summary_view *view);
@@ -96,11 +106,27 @@ void output_change(struct output *output, const struct options *options);
 /** output_counts - how the journal went; false, and all 0, where no entries are written */
 bool output_counts(const struct output *output, struct journal_counts *ret_counts);
 
+/* What is known of a stall beside its time: a row here is shown by every form and the journal. */
+
+#define STALL_FACTS 7
+
+struct stall_fact {
+	const char *key;	   /* in JSON */
+	const char *journal_field; /* NULL: not in the journal */
+	bool for_people;	   /* in text, with what goes before and after the value */
+	const char *before;
+	const char *after;
+	bool known;
+	const char *text; /* NULL: the number */
+	uint64_t number;
+	bool is_flags; /* bits, shown in hexadecimal */
+};
+
+/** stall_facts - fill in the facts of a stall, in the order in which they are shown */
+void stall_facts(const struct named_stall *named, struct stall_fact facts[STALL_FACTS]);
+
 /** summary_text - the summary for people, a blank line first; 0 or -errno of the writer */
 int summary_text(struct writer *writer, const struct summary_view *view);
-
-/** summary_json - the summary as one object on a line of its own; @final: the run is over */
-int summary_json(struct writer *writer, const struct summary_view *view, bool final);
 
 /*
  * The file of -o. Somebody may still want what an earlier run wrote there, so it stays until this

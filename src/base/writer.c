@@ -63,7 +63,6 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Waits until the output or, without a limit of time, the stop descriptor is ready. */
 static int wait_ready(struct pollfd fds[2], int timeout)
 {
 	int ready;
@@ -74,14 +73,27 @@ static int wait_ready(struct pollfd fds[2], int timeout)
 	return ready < 0 ? -errno : ready;
 }
 
-/* All waits behind a stop share one grace, or a reader who takes a page now and then would hold the
- * program for minutes. */
-static int wait_in_grace(struct writer *writer, struct pollfd fds[2])
+/* Returns 0 when there is room for PIPE_BUF bytes, or when write(2) will report what is wrong. */
+static int wait_for_room(struct writer *writer)
 {
-	int64_t from = now_ms();
+	struct pollfd fds[2] = {
+		{ .fd = writer->fd, .events = POLLOUT },
+		{ .fd = writer->stop_fd, .events = POLLIN },
+	};
+	int64_t from;
 	int ready;
 
+	if (writer->always_ready)
+		return 0;
+	ready = wait_ready(fds, -1);
+	if (ready < 0 || fds[0].revents)
+		return ready < 0 ? ready : 0;
+	/*
+	 * A stop. All waits from here on share one grace, or a reader that takes a page now and
+	 * then would hold the program for minutes.
+	 */
 	fds[1].fd = -1;
+	from = now_ms();
 	ready = wait_ready(fds, writer->grace);
 	writer->grace -= now_ms() - from;
 	if (writer->grace < 0)
@@ -89,23 +101,6 @@ static int wait_in_grace(struct writer *writer, struct pollfd fds[2])
 	if (ready < 0)
 		return ready;
 	return ready ? 0 : -ETIMEDOUT;
-}
-
-/* Returns 0 when there is room for PIPE_BUF bytes (or the write will tell what is wrong). */
-static int wait_for_room(struct writer *writer)
-{
-	struct pollfd fds[2] = {
-		{ .fd = writer->fd, .events = POLLOUT },
-		{ .fd = writer->stop_fd, .events = POLLIN },
-	};
-	int ready;
-
-	if (writer->always_ready)
-		return 0;
-	ready = wait_ready(fds, -1);
-	if (ready < 0)
-		return ready;
-	return fds[0].revents ? 0 : wait_in_grace(writer, fds);
 }
 
 static int write_out(struct writer *writer, const char *text, size_t length)
@@ -128,6 +123,11 @@ static int write_out(struct writer *writer, const char *text, size_t length)
 		}
 	}
 	return 0;
+}
+
+int writer_status(const struct writer *writer)
+{
+	return writer->failed;
 }
 
 int writer_flush(struct writer *writer)

@@ -7,6 +7,7 @@
 
 #include "allocfilt/base.h"
 #include "allocfilt/names.h"
+#include "allocfilt/output.h"
 #include "allocfilt/plan.h"
 #include "journal/stall_entry.h"
 
@@ -225,17 +226,19 @@ static void put_task(struct journal_entry *entry, const struct named_stall *name
 		journal_entry_number(entry, "ALLOCFILT_INTERRUPT", 1);
 }
 
-static void put_request(struct journal_entry *entry, const struct named_stall *named)
+static void put_facts(struct journal_entry *entry, const struct named_stall *named)
 {
-	const struct stall *stall = named->stall;
+	struct stall_fact facts[STALL_FACTS];
 
-	if (stall->order >= 0)
-		journal_entry_number(entry, "ALLOCFILT_ORDER", stall->order);
-	put_known(entry, "ALLOCFILT_GFP", stall->gfp_names);
-	if (stall->has_reclaimed)
-		journal_entry_number(entry, "ALLOCFILT_RECLAIMED_PAGES", stall->nr_reclaimed);
-	put_known(entry, "ALLOCFILT_COMPACTION_OUTCOME", stall->compaction);
-	put_known(entry, "ALLOCFILT_MEMCG", named->memcg);
+	stall_facts(named, facts);
+	for (size_t i = 0; i < STALL_FACTS; i++) {
+		if (!facts[i].known || !facts[i].journal_field)
+			continue;
+		if (facts[i].text)
+			journal_entry_text(entry, facts[i].journal_field, facts[i].text);
+		else
+			journal_entry_number(entry, facts[i].journal_field, facts[i].number);
+	}
 }
 
 static void put_shrinker(struct journal_entry *entry, const struct stall *stall,
@@ -296,7 +299,7 @@ void journal_stall_fields(struct journal_entry *entry, const struct named_stall 
 		journal_entry_text(entry, "ALLOCFILT_ROLE", catalog_role_title(stall->role));
 	put_task(entry, named);
 	journal_entry_number(entry, "ALLOCFILT_CPU", stall->cpu);
-	put_request(entry, named);
+	put_facts(entry, named);
 	put_phases(entry, &stall->phases);
 	put_shrinker(entry, stall, resolver);
 	put_source(entry, stall, resolver);

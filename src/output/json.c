@@ -1,111 +1,345 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "allocfilt/base.h"
 #include "output/json.h"
 
-void json_init(struct json *json, struct writer *writer)
+/* The form `json`: an object a line for each stall, the summary's object last. */
+
+#define SCHEMA 1 /* counts up when a member changes or goes */
+
+static void put_time(struct json *json, struct resolver *resolver, uint64_t ts)
 {
-	*json = (struct json){ .writer = writer };
+	char text[CLOCK_TEXT_MAX];
+
+	json_string(json, "time", resolver_time(resolver, ts, text) ? text : NULL);
+	json_number(json, "ts_ns", ts);
 }
 
-static void put(struct json *json, const char *text, size_t length)
+/* The same members whatever there was. */
+static void put_phases(struct json *json, const struct phases *phases)
 {
-	if (!json->failed)
-		json->failed = writer_put(json->writer, text, length);
+	char key[32];
+
+	json_open(json, "phases", '{');
+	for (int group = 0; group < PHASE_GROUPS; group++) {
+		json_open(json, phase_group_names[group].key, '{');
+		json_number(json, "total_ns", phases_group(phases, group));
+		for (int part = 0; phases_is_reclaim(group) && part < PHASE_PARTS; part++) {
+			snprintf(key, sizeof(key), "%s_ns", phase_part_names[part].key);
+			json_number(json, key, phases->ns[group][part]);
+		}
+		json_close(json, '}');
+	}
+	json_close(json, '}');
 }
 
-void json_raw(struct json *json, const char *text)
+static void put_task(struct json *json, const struct named_stall *named)
 {
-	put(json, text, strlen(text));
-	json->comma = false;
+	const struct task_info *task = named->who;
+
+	json_open(json, "task", '{');
+	json_signed(json, "pid", named->stall->pid);
+	json_string(json, "name", named->name);
+	if (task->tgid)
+		json_signed(json, "tgid", task->tgid);
+	else
+		json_null(json, "tgid");
+	json_string(json, "process", *task->process ? task->process : NULL);
+	json_string(json, "cgroup", *task->cgroup ? task->cgroup : NULL);
+	json_bool(json, "background", named->background);
+	json_bool(json, "interrupt", named->interrupt);
+	json_close(json, '}');
 }
 
-static void begin(struct json *json, const char *key)
+static void put_facts(struct json *json, const struct named_stall *named)
 {
-	if (json->comma)
-		put(json, ",", 1);
-	json->comma = true;
-	if (!key)
-		return;
-	put(json, "\"", 1);
-	put(json, key, strlen(key));
-	put(json, "\":", 2);
+	struct stall_fact facts[STALL_FACTS];
+
+	stall_facts(named, facts);
+	for (size_t i = 0; i < STALL_FACTS; i++) {
+		const struct stall_fact *fact = &facts[i];
+
+		if (!fact->known)
+			json_null(json, fact->key);
+		else if (fact->text)
+			json_string(json, fact->key, fact->text);
+		else if (fact->is_flags)
+			json_address(json, fact->key, fact->number);
+		else
+			json_number(json, fact->key, fact->number);
+	}
 }
 
-void json_open(struct json *json, const char *key, char bracket)
+static void put_stall_shrinkers(struct json *json, const struct stall *stall,
+				struct resolver *resolver)
 {
-	begin(json, key);
-	put(json, &bracket, 1);
-	json->comma = false;
+	json_open(json, "shrinkers", '[');
+	for (size_t i = 0; i < stall->nr_shrinkers; i++) {
+		const struct stall_shrinker *shrinker = &stall->shrinkers[i];
+		char name[2 * STALL_FUNCTION_MAX];
+
+		resolver_shrinker(resolver, shrinker->shrinker, shrinker->callback, name,
+				  sizeof(name));
+		json_open(json, NULL, '{');
+		json_string(json, "phase", phase_group_names[shrinker->group].key);
+		json_string(json, "name", name);
+		json_address(json, "shrinker", shrinker->shrinker);
+		json_address(json, "callback", shrinker->callback);
+		json_number(json, "count", shrinker->count);
+		json_number(json, "total_ns", shrinker->ns);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
 }
 
-void json_close(struct json *json, char bracket)
+void json_stall(struct json *json, const struct named_stall *named, struct resolver *resolver)
 {
-	put(json, &bracket, 1);
-	json->comma = true;
+	const struct stall *stall = named->stall;
+	const uint64_t *frames;
+	size_t nr_frames = stall_frames(resolver, stall, &frames);
+	char source[256];
+
+	put_time(json, resolver, stall->start);
+	json_number(json, "duration_ns", stall->end - stall->start);
+	put_task(json, named);
+	json_signed(json, "cpu", stall->cpu);
+	json_string(json, "function", named->function);
+	json_string(json, "role", catalog_role_title(stall->role));
+	json_signed(json, "depth", stall->depth);
+	put_facts(json, named);
+	put_phases(json, &stall->phases);
+	put_stall_shrinkers(json, stall, resolver);
+	stall_source(resolver, &stall->phases, stall->shrinkers, stall->nr_shrinkers, source,
+		     sizeof(source));
+	json_string(json, "source", source);
+	json_open(json, "stack", '[');
+	for (size_t i = 0; i < nr_frames; i++) {
+		char name[STALL_FUNCTION_MAX];
+
+		resolver_symbol(resolver, frames[i], 's', name, sizeof(name));
+		json_string(json, NULL, name);
+	}
+	json_close(json, ']');
+	json_number(json, "windows", stall->nr_windows);
+	json_number(json, "events", stall->nr_events);
+	json_bool(json, "incomplete", stall->incomplete);
 }
 
-void json_string(struct json *json, const char *key, const char *text)
+/* ---- the summary ---- */
+
+static void put_latency(struct json *json, const struct latency *latency)
 {
-	if (!text) {
+	json_number(json, "count", latency->count);
+	json_number(json, "total_ns", latency->total);
+	json_number(json, "p50_ns", latency_percentile(latency, 50));
+	json_number(json, "p99_ns", latency_percentile(latency, 99));
+	json_number(json, "max_ns", latency->max);
+}
+
+static void put_total(struct json *json, const struct shrinker_total *total)
+{
+	json_number(json, "count", total->count);
+	json_number(json, "total_ns", total->total);
+	json_number(json, "max_ns", total->max);
+}
+
+static void put_shrinkers(struct json *json, const struct summary_view *view)
+{
+	const struct shrinker_total *shrinkers;
+	size_t count = shrinkers_sorted(view->shrinkers, &shrinkers);
+
+	json_open(json, "shrinkers", '[');
+	for (size_t i = 0; i < count; i++) {
+		const struct superblock_total *superblocks;
+		size_t nr_superblocks =
+			shrinkers_superblocks(view->shrinkers, shrinkers[i].callback, &superblocks);
+		char name[STALL_FUNCTION_MAX];
+
+		resolver_symbol(view->resolver, shrinkers[i].callback, 's', name, sizeof(name));
+		json_open(json, NULL, '{');
+		json_string(json, "name", name);
+		json_address(json, "callback", shrinkers[i].callback);
+		put_total(json, &shrinkers[i]);
+		json_open(json, "superblocks", '[');
+		for (size_t j = 0; view->shrinker_names && j < nr_superblocks; j++) {
+			char label[SHRINKER_LABEL_MAX];
+
+			shrinker_names_label(view->shrinker_names, superblocks[j].superblock, label,
+					     sizeof(label));
+			json_open(json, NULL, '{');
+			json_string(json, "name", label);
+			put_total(json, &superblocks[j].total);
+			json_close(json, '}');
+		}
+		json_close(json, ']');
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void put_functions(struct json *json, const struct summary_view *view)
+{
+	const struct summary_function *functions;
+	size_t count = summary_functions(view->summary, &functions);
+
+	json_open(json, "functions", '[');
+	for (size_t i = 0; i < count; i++) {
+		const struct latency *latency = &functions[i].latency;
+		char name[STALL_FUNCTION_MAX];
+
+		json_open(json, NULL, '{');
+		if (functions[i].function)
+			resolver_symbol(view->resolver, functions[i].function, 's', name,
+					sizeof(name));
+		json_string(json, "function", functions[i].function ? name : NULL);
+		json_string(json, "role", catalog_role_title(functions[i].role));
+		put_latency(json, latency);
+		json_open(json, "histogram", '[');
+		for (unsigned int power = 0; power < LATENCY_POWERS; power++) {
+			uint32_t times = latency_power(latency, power);
+
+			if (!times)
+				continue;
+			json_open(json, NULL, '{');
+			json_number(json, "from_ns", power ? 1000ull << power : 0);
+			json_number(json, "to_ns", 2000ull << power);
+			json_number(json, "count", times);
+			json_close(json, '}');
+		}
+		json_close(json, ']');
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void put_stalls(struct json *json, const char *key, const struct summary_stalls *stalls)
+{
+	json_open(json, key, '{');
+	put_latency(json, &stalls->latency);
+	put_phases(json, &stalls->phases);
+	json_close(json, '}');
+}
+
+static void put_stall(struct json *json, const char *key, const struct named_stall *named,
+		      struct resolver *resolver)
+{
+	if (!named) {
 		json_null(json, key);
 		return;
 	}
-	begin(json, key);
-	put(json, "\"", 1);
-	while (*text) {
-		char escaped[256];
+	json_open(json, key, '{');
+	json_stall(json, named, resolver);
+	json_close(json, '}');
+}
 
-		text += text_escape(escaped, sizeof(escaped), text, TEXT_JSON);
-		put(json, escaped, strlen(escaped));
+static void put_waiters(struct json *json, const char *key, const struct summary_view *view,
+			enum summary_who who)
+{
+	const struct summary_waiter *waiters;
+	size_t count = summary_waiters(view->summary, who, &waiters);
+
+	json_open(json, key, '[');
+	for (size_t i = 0; i < count && i < view->top; i++) {
+		json_open(json, NULL, '{');
+		if (who != SUMMARY_CGROUPS)
+			json_signed(json, "pid", waiters[i].pid);
+		json_string(json, who == SUMMARY_CGROUPS ? "cgroup" : "name", waiters[i].name);
+		put_latency(json, &waiters[i].latency);
+		json_close(json, '}');
 	}
-	put(json, "\"", 1);
+	json_close(json, ']');
 }
 
-void json_number(struct json *json, const char *key, uint64_t number)
+/* What is missing from the rest, and what the journal did not get. */
+static void put_flaws(struct json *json, const struct summary_view *view)
 {
-	char text[24];
+	json_number(json, "incomplete", summary_incomplete(view->summary));
+	json_open(json, "lost", '[');
+	for (int i = 0; i < view->cpus.count; i++) {
+		int cpu = view->cpus.numbers[i];
+		uint64_t unknown;
+		uint64_t records = losses_of(view->losses, cpu, &unknown);
 
-	begin(json, key);
-	put(json, text, snprintf(text, sizeof(text), "%" PRIu64, number));
+		if (!records && !unknown)
+			continue;
+		json_open(json, NULL, '{');
+		json_signed(json, "cpu", cpu);
+		json_number(json, "records", records);
+		json_number(json, "times_unknown", unknown);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+	json_open(json, "overflows", '{');
+	for (size_t i = 0; i < view->nr_overflows; i++)
+		json_number(json, view->overflows[i].key, view->overflows[i].count);
+	json_close(json, '}');
+	if (!view->has_journal) {
+		json_null(json, "journal");
+		return;
+	}
+	json_open(json, "journal", '{');
+	json_number(json, "entries", view->journal.entries);
+	json_number(json, "held_back", view->journal.held_back);
+	json_number(json, "dropped", view->journal.dropped);
+	json_close(json, '}');
 }
 
-void json_signed(struct json *json, const char *key, int64_t number)
+void json_summary(struct writer *writer, const struct summary_view *view, bool final)
 {
-	char text[24];
+	struct summary *summary = view->summary;
+	struct json json;
 
-	begin(json, key);
-	put(json, text, snprintf(text, sizeof(text), "%" PRId64, number));
+	json_init(&json, writer);
+	json_open(&json, NULL, '{');
+	json_string(&json, "type", "summary");
+	json_number(&json, "schema", SCHEMA);
+	json_bool(&json, "final", final);
+	put_time(&json, view->resolver, view->ts);
+	json_number(&json, "threshold_ns", view->plan->threshold);
+	put_shrinkers(&json, view);
+	put_functions(&json, view);
+	put_stalls(&json, "stalls", summary_stalls(summary, STALLS_WAITING));
+	put_stalls(&json, "background", summary_stalls(summary, STALLS_BACKGROUND));
+	put_stall(&json, "worst", summary_most_explained(summary), view->resolver);
+	put_stall(&json, "longest", summary_longest(summary), view->resolver);
+	put_waiters(&json, "tasks", view, SUMMARY_TASKS);
+	put_waiters(&json, "cgroups", view, SUMMARY_CGROUPS);
+	put_waiters(&json, "kernel_threads", view, SUMMARY_KERNEL_THREADS);
+	put_flaws(&json, view);
+	json_close(&json, '}');
+	json_raw(&json, "\n");
 }
 
-void json_microseconds(struct json *json, const char *key, uint64_t ns)
+/* ---- the form ---- */
+
+static int json_form_stall(struct output *output, const struct named_stall *named)
 {
-	char text[32];
+	struct json json;
 
-	begin(json, key);
-	put(json, text,
-	    snprintf(text, sizeof(text), "%" PRIu64 ".%03u", ns / 1000, (unsigned int)(ns % 1000)));
+	json_init(&json, output->setup.writer);
+	json_open(&json, NULL, '{');
+	json_string(&json, "type", "stall");
+	json_number(&json, "schema", SCHEMA);
+	json_stall(&json, named, output->setup.resolver);
+	json_close(&json, '}');
+	json_raw(&json, "\n");
+	return writer_status(json.writer);
 }
 
-void json_address(struct json *json, const char *key, uint64_t address)
+static int json_form_summary(struct output *output, const struct summary_view *view)
 {
-	char text[24];
-
-	begin(json, key);
-	put(json, text, snprintf(text, sizeof(text), "\"0x%" PRIx64 "\"", address));
+	json_summary(output->setup.writer, view, true);
+	return writer_flush(output->setup.writer);
 }
 
-void json_bool(struct json *json, const char *key, bool value)
+static int json_form_so_far(struct writer *writer, const struct summary_view *view)
 {
-	begin(json, key);
-	put(json, value ? "true" : "false", value ? 4 : 5);
+	json_summary(writer, view, false);
+	return writer_flush(writer);
 }
 
-void json_null(struct json *json, const char *key)
-{
-	begin(json, key);
-	put(json, "null", 4);
-}
+const struct output_ops json_form = {
+	.stall = json_form_stall,
+	.summary = json_form_summary,
+	.so_far = json_form_so_far,
+};

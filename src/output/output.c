@@ -1,15 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "allocfilt/output.h"
 
-static const struct output_ops *const forms[] = {
-	[FORMAT_TRACE] = &trace_form,
-	[FORMAT_TREE] = &tree_form,
-	[FORMAT_JSON] = &json_form,
-	[FORMAT_PERFETTO] = &perfetto_form,
+extern const struct output_ops trace_form, tree_form, json_form, perfetto_form;
+
+/* The forms of the command line; the first is the default. */
+static const struct {
+	const char *name;
+	const struct output_ops *ops;
+} forms[] = {
+	{ "trace", &trace_form },
+	{ "tree", &tree_form },
+	{ "json", &json_form },
+	{ "perfetto", &perfetto_form },
 };
+
+#define NR_FORMS (sizeof(forms) / sizeof(forms[0]))
+
+const struct output_ops *output_form_find(const char *name)
+{
+	for (size_t i = 0; i < NR_FORMS; i++)
+		if (!strcmp(forms[i].name, name))
+			return forms[i].ops;
+	return NULL;
+}
+
+const char *output_form_name(size_t number)
+{
+	return number < NR_FORMS ? forms[number].name : NULL;
+}
 
 struct output *output_new(const struct output_setup *setup)
 {
@@ -19,7 +44,7 @@ struct output *output_new(const struct output_setup *setup)
 	if (!output)
 		return NULL;
 	output->setup = *setup;
-	output->ops = setup->options->journal ? &journal_form : forms[setup->options->format];
+	output->ops = setup->options->journal ? &journal_form : forms[setup->options->format].ops;
 	ret = output->ops->make ? output->ops->make(output) : 0;
 	if (!ret)
 		return output;
@@ -57,6 +82,12 @@ int output_summary(struct output *output, const struct summary_view *view)
 	return output->ops->summary(output, view);
 }
 
+int output_so_far(const struct output *output, struct writer *writer,
+		  const struct summary_view *view)
+{
+	return output->ops->so_far ? output->ops->so_far(writer, view) : summary_text(writer, view);
+}
+
 void output_tick(struct output *output, uint64_t now, const struct summary_view *view)
 {
 	if (output->ops->tick)
@@ -76,4 +107,54 @@ bool output_counts(const struct output *output, struct journal_counts *ret_count
 	if (output->ops->counts)
 		output->ops->counts(output, ret_counts);
 	return output->ops->counts;
+}
+
+void stall_facts(const struct named_stall *named, struct stall_fact facts[STALL_FACTS])
+{
+	const struct stall *stall = named->stall;
+	const struct stall_fact all[STALL_FACTS] = {
+		{ "order", "ALLOCFILT_ORDER", true, "order ", "", stall->order >= 0,
+		  .number = stall->order },
+		{ "gfp", "ALLOCFILT_GFP", true, "", "", *stall->gfp_names,
+		  .text = stall->gfp_names },
+		{ "gfp_flags", .known = stall->has_gfp, .number = stall->gfp, .is_flags = true },
+		{ "nr_reclaimed", "ALLOCFILT_RECLAIMED_PAGES", true, "", " pages reclaimed",
+		  stall->has_reclaimed, .number = stall->nr_reclaimed },
+		{ "compaction", "ALLOCFILT_COMPACTION_OUTCOME", true, "compaction ", "",
+		  *stall->compaction, .text = stall->compaction },
+		{ "memcg_id", .known = stall->memcg_id, .number = stall->memcg_id },
+		{ "memcg", "ALLOCFILT_MEMCG", true, "from ", "", *named->memcg,
+		  .text = named->memcg },
+	};
+
+	memcpy(facts, all, sizeof(all));
+}
+
+int output_file_open(int *ret_fd, const char *path, struct failure *failure)
+{
+	*ret_fd = STDOUT_FILENO;
+	if (!path)
+		return 0;
+	*ret_fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	if (*ret_fd < 0)
+		return failure_set(failure, failure_status_of_path(errno), errno, "-o %s: %s", path,
+				   strerror(errno));
+	return 0;
+}
+
+int output_file_begin(int fd, const char *path)
+{
+	struct stat status;
+
+	if (!path || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
+		return 0;
+	return ftruncate(fd, 0) < 0 ? -errno : 0;
+}
+
+int output_file_close(int fd, const char *path, int ret, struct failure *failure)
+{
+	if (!path || !close(fd) || ret)
+		return ret;
+	return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "-o %s: %s", path,
+			   strerror(errno));
 }

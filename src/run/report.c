@@ -250,10 +250,8 @@ int report_so_far(struct report *report, struct writer *writer, const struct ove
 {
 	struct summary_view view;
 
-	if (report->options->format != FORMAT_JSON)
-		return report_for_people(report, writer, overflows, nr_overflows);
 	fill_view(report, &view, overflows, nr_overflows);
-	return summary_json(writer, &view, false);
+	return output_so_far(report->output, writer, &view);
 }
 
 int report_metrics(struct report *report, struct writer *writer, const struct overflow *overflows,

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "allocfilt/base.h"
-#include "output/json.h"
+#include "output/json_writer.h"
 
 struct run {
 	int fd;
@@ -47,7 +47,7 @@ static const char *text_of(struct run *run)
 {
 	ssize_t length;
 
-	assert_int_equal(run->json.failed, 0);
+	assert_int_equal(writer_status(run->writer), 0);
 	assert_int_equal(writer_flush(run->writer), 0);
 	length = pread(run->fd, run->text, sizeof(run->text) - 1, 0);
 	assert_true(length >= 0);
@@ -132,7 +132,7 @@ static void test_error_is_kept(void **state)
 	json_open(&json, NULL, '[');
 	for (int i = 0; i < 100000; i++)
 		json_number(&json, NULL, 12345);
-	assert_int_equal(json.failed, -ENOSPC);
+	assert_int_equal(writer_status(writer), -ENOSPC);
 	writer_free(writer);
 	close(fd);
 }

@@ -8,9 +8,13 @@
 
 #include <cmocka.h>
 
+#include "allocfilt/output.h"
 #include "allocfilt/stall.h"
+#include "fake_resolver.h"
 #include "made_cpus.h"
-#include "output/trace_output.h"
+#include "written_text.h"
+
+extern const struct output_ops trace_form;
 
 /* A stack on its way: to the event that it belongs to, and behind that event's line. */
 
@@ -19,7 +23,9 @@
 struct run {
 	struct plan *plan;
 	struct claims *claims;
-	struct trace_output *output;
+	struct data_source source;
+	struct resolver resolver;
+	struct output output;
 	char out[4096];
 };
 
@@ -56,34 +62,18 @@ static size_t stack(void *context, uint32_t number, const uint64_t **ret_frames)
 	return number;
 }
 
-static int line(void *context, const char *text, size_t length)
-{
-	struct run *run = context;
-	const char *bar = strstr(text, "/* event");
-
-	/* Windows and events are tested elsewhere. */
-	if (memmem(text, length, "} /*", 4))
-		return 0;
-	if (bar && bar < text + length) {
-		length -= (size_t)(bar - text);
-		text = bar;
-	}
-	strncat(run->out, text, length);
-	return 0;
-}
-
 static int window_ended(void *context, const struct task_window *window)
 {
 	struct run *run = context;
 
-	return trace_output_window(run->output, window);
+	return trace_form.window(&run->output, window);
 }
 
 static int pair_ended(void *context, const struct task_pair *pair)
 {
 	struct run *run = context;
 
-	return pair->slow ? trace_output_pair(run->output, pair) : 0;
+	return pair->slow ? trace_form.pair(&run->output, pair) : 0;
 }
 
 static void start(struct run *run, bool migrate_column)
@@ -91,18 +81,18 @@ static void start(struct run *run, bool migrate_column)
 	const struct data_source source = { .cpus = made_cpus(2), .local_clock = true };
 	const struct limits limits = { .tasks = 8, .events = 64, .task_events = 64 };
 	const struct claims_sink sink = { run, window_ended, pair_ended };
-	const struct trace_output_setup setup = {
-		.cpu_width = 1,
-		.name = name,
-		.symbol = symbol,
-		.event = event,
-		.stack = stack,
-		.migrate_column = migrate_column,
-		.line = line,
-		.context = run,
-	};
 
-	memset(run, 0, sizeof(*run));
+	*run = (struct run){
+		.source = source,
+		.resolver = { .task = name,
+			      .symbol = symbol,
+			      .event = event,
+			      .stack = stack,
+			      .migrate_column = migrate_column },
+		.output = { .setup = { .source = &run->source,
+				       .resolver = &run->resolver,
+				       .writer = begin_text() } },
+	};
 	run->plan = calloc(1, sizeof(*run->plan));
 	assert_non_null(run->plan);
 	run->plan->threshold = THRESHOLD;
@@ -131,13 +121,28 @@ static void start(struct run *run, bool migrate_column)
 		.rule = RULE_PAIR,
 	};
 	run->claims = claims_new(run->plan, &source, &limits, &sink);
-	run->output = trace_output_new(&setup);
+}
+
+/* What was written, without windows and what stands before an event's text. */
+static const char *lines(struct run *run)
+{
+	const char *text = end_text(run->output.setup.writer);
+
+	run->out[0] = '\0';
+	for (const char *end; (end = strchr(text, '\n')); text = end + 1) {
+		const char *event = memmem(text, end - text, "/* event", strlen("/* event"));
+
+		if (memmem(text, end - text, "} /*", strlen("} /*")))
+			continue;
+		text = event ? event : text;
+		strncat(run->out, text, end + 1 - text);
+	}
+	return run->out;
 }
 
 static void end(struct run *run)
 {
 	claims_free(run->claims);
-	trace_output_free(run->output);
 	free(run->plan);
 }
 
@@ -190,7 +195,7 @@ static void test_behind_its_event(void **state)
 	give_stack(&run, 7091122000, 7, 1, 0, 0);
 	give_event(&run, 7091123000, 7, 0, 1);
 	give_window(&run, 900, 7091124000, 7);
-	assert_string_equal(run.out,
+	assert_string_equal(lines(&run),
 			    "/* event of 1000 */\n"
 			    "         kswapd0-7       [001] .....     7.091122: <stack trace>\n"
 			    " => compact_zone\n"
@@ -211,7 +216,7 @@ static void test_not_its_own(void **state)
 	give_stack(&run, 1001, 8, 1, 0, 0);
 	give_stack(&run, 1002, 7, 0, 0, 0);
 	give_window(&run, 900, 2000, 7);
-	assert_string_equal(run.out, "/* event of 1000 */\n");
+	assert_string_equal(lines(&run), "/* event of 1000 */\n");
 	end(&run);
 }
 
@@ -225,7 +230,7 @@ static void test_of_an_open_pair(void **state)
 	give_event(&run, 1100, 7, 1, 2);
 	give_stack(&run, 1101, 7, 1, 0, 0);
 	give_event(&run, 1400, 7, 1, 3);
-	assert_string_equal(run.out,
+	assert_string_equal(lines(&run),
 			    "/* event of 1100 */\n"
 			    "         kswapd0-7       [001] ....     0.000001: <stack trace>\n"
 			    " => compact_zone\n"
@@ -258,7 +263,7 @@ static void test_marks(void **state)
 		snprintf(expected, sizeof(expected),
 			 "a-long-name-here-1234567 [001] %s     0.000002: <stack trace>",
 			 cases[i].marks);
-		assert_non_null(strstr(run.out, expected));
+		assert_non_null(strstr(lines(&run), expected));
 		end(&run);
 	}
 }
@@ -276,8 +281,8 @@ static void test_odd_frames(void **state)
 	window.exit = &exit;
 	window.events = events;
 	window.nr_events = 1;
-	assert_int_equal(trace_output_window(run.output, &window), 0);
-	assert_non_null(strstr(run.out, " => 0\n => [FTRACE TRAMPOLINE]\n => 0x00001234\n"));
+	assert_int_equal(trace_form.window(&run.output, &window), 0);
+	assert_non_null(strstr(lines(&run), " => 0\n => [FTRACE TRAMPOLINE]\n => 0x00001234\n"));
 	end(&run);
 }
 

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "allocfilt/base.h"
 
@@ -19,6 +20,21 @@ static inline struct writer *begin_text(void)
 	if (!writer)
 		abort();
 	return writer;
+}
+
+/* What was written since the last call; valid until the next one. */
+static inline const char *next_text(struct writer *writer)
+{
+	static char text[1 << 16];
+	ssize_t length;
+
+	if (writer_flush(writer))
+		abort();
+	length = pread(fileno(written_file), text, sizeof(text) - 1, 0);
+	text[length > 0 ? length : 0] = '\0';
+	if (ftruncate(fileno(written_file), 0) || lseek(fileno(written_file), 0, SEEK_SET))
+		abort();
+	return text;
 }
 
 /* Valid until the next call. */

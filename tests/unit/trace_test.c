@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,10 +8,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
-#include "output/trace_output.h"
+#include "allocfilt/output.h"
+#include "fake_resolver.h"
+#include "made_cpus.h"
+#include "written_text.h"
+
+extern const struct output_ops trace_form;
 
 /*
  * Expected lines are by the kernel's own format: "%5lu.%06lu |  ", " %*d) ", name and pid centred
@@ -22,14 +29,12 @@
 #define S  1000000000ull
 
 struct run {
-	struct trace_output *output;
+	struct resolver resolver;
+	struct data_source source;
+	struct output output;
 	const char *name;
 	const char *symbol;
 	const char *text;
-	char out[3 * TRACE_LINE_MAX];
-	size_t used;
-	int lines;
-	int fail_at; /* the line that fails, from 1 */
 };
 
 static const char *name_of(void *context, int pid, uint64_t ts)
@@ -58,51 +63,34 @@ static size_t text_of(void *context, const struct record *record, char *text, si
 	return (size_t)length < size ? (size_t)length : size - 1;
 }
 
-static int got_line(void *context, const char *line, size_t length)
+static void start(struct run *run, int cpus)
 {
-	struct run *run = context;
-
-	assert_true(length <= TRACE_LINE_MAX);
-	assert_int_equal(line[length - 1], '\n');
-	if (++run->lines == run->fail_at)
-		return -ENOSPC;
-	assert_true(run->used + length < sizeof(run->out));
-	memcpy(run->out + run->used, line, length);
-	run->used += length;
-	run->out[run->used] = '\0';
-	return 0;
-}
-
-static void start(struct run *run, int cpu_width)
-{
-	struct trace_output_setup setup = {
-		.cpu_width = cpu_width,
-		.name = name_of,
-		.symbol = symbol_of,
-		.event = text_of,
-		.line = got_line,
-		.context = run,
+	*run = (struct run){
+		.resolver = { .task = name_of,
+			      .symbol = symbol_of,
+			      .event = text_of,
+			      .context = run },
+		.source = { .cpus = made_cpus(cpus) },
+		.output = { .setup = { .source = &run->source,
+				       .resolver = &run->resolver,
+				       .writer = begin_text() } },
+		.name = "sh",
+		.symbol = "compact_zone",
 	};
-
-	memset(run, 0, sizeof(*run));
-	run->name = "sh";
-	run->symbol = "compact_zone";
-	run->output = trace_output_new(&setup);
-	assert_non_null(run->output);
 }
 
 static int set_up(void **state)
 {
 	static struct run run;
 
-	start(&run, 1);
+	start(&run, 2);
 	*state = &run;
 	return 0;
 }
 
 static int tear_down(void **state)
 {
-	trace_output_free(((struct run *)*state)->output);
+	end_text(((struct run *)*state)->output.setup.writer);
 	return 0;
 }
 
@@ -124,18 +112,16 @@ static const char *window_line(struct run *run, const struct record *exit)
 {
 	struct task_window window = { .exit = exit };
 
-	run->used = 0;
-	assert_int_equal(trace_output_window(run->output, &window), 0);
-	return run->out;
+	assert_int_equal(trace_form.window(&run->output, &window), 0);
+	return next_text(run->output.setup.writer);
 }
 
 static const char *pair_lines(struct run *run, const struct record *begin, const struct record *end)
 {
 	struct task_pair pair = { .begin = begin, .end = end };
 
-	run->used = 0;
-	assert_int_equal(trace_output_pair(run->output, &pair), 0);
-	return run->out;
+	assert_int_equal(trace_form.pair(&run->output, &pair), 0);
+	return next_text(run->output.setup.writer);
 }
 
 /* Both lines as a 6.1 kernel printed them. */
@@ -153,9 +139,9 @@ static void test_lines_of_a_kernel(void **state)
 
 	run->text =
 		"mm_compaction_end: zone_start=0x1 migrate_pfn=0x220 free_pfn=0x200 zone_end=0x1000, mode=sync status=complete";
-	assert_int_equal(trace_output_window(run->output, &window), 0);
+	assert_int_equal(trace_form.window(&run->output, &window), 0);
 	assert_string_equal(
-		run->out,
+		next_text(run->output.setup.writer),
 		"    7.550481 |   1)     sh-209     |               |  /* mm_compaction_end: zone_start=0x1 migrate_pfn=0x220 free_pfn=0x200 zone_end=0x1000, mode=sync status=complete */\n"
 		"    7.550489 |   1)     sh-209     | * 23948.37 us |  } /* compact_zone */\n");
 }
@@ -341,7 +327,7 @@ static void test_cpu_column(void **state)
 	struct run run;
 
 	(void)state;
-	start(&run, 3);
+	start(&run, 129);
 	exit.cpu = 7;
 	assert_string_equal(
 		window_line(&run, &exit),
@@ -350,7 +336,7 @@ static void test_cpu_column(void **state)
 	assert_string_equal(
 		window_line(&run, &exit),
 		"    1.000000 |   128)     sh-209     |   5.000 us    |  } /* compact_zone */\n");
-	trace_output_free(run.output);
+	end_text(run.output.setup.writer);
 }
 
 static void test_pair_stands_around_what_it_claims(void **state)
@@ -362,9 +348,9 @@ static void test_pair_stands_around_what_it_claims(void **state)
 	const struct record *events[] = { &inside };
 	struct task_pair pair = { .begin = &begin, .end = &end, .events = events, .nr_events = 1 };
 
-	assert_int_equal(trace_output_pair(run->output, &pair), 0);
+	assert_int_equal(trace_form.pair(&run->output, &pair), 0);
 	assert_string_equal(
-		run->out,
+		next_text(run->output.setup.writer),
 		"    0.000001 |   1)     sh-209     |               |  /* event: ts=1000 */\n"
 		"    0.000002 |   1)     sh-209     |               |  /* event: ts=2000 */\n"
 		"    0.000003 |   1)     sh-209     |               |  /* event: ts=3000 */\n");
@@ -373,23 +359,24 @@ static void test_pair_stands_around_what_it_claims(void **state)
 /* A text over the line's room is cut; the line still ends. */
 static void test_long_lines_are_cut(void **state)
 {
-	static char text[2 * TRACE_LINE_MAX];
+	static char text[2 * LINE_MAX_BYTES];
 	struct run *run = *state;
 	struct record event = { .ts = 1, .pid = 209, .cpu = 1 };
+	const char *lines;
 
 	memset(text, 'x', sizeof(text) - 1);
 	run->text = text;
-	pair_lines(run, &event, &event);
-	assert_int_equal(run->used, 2 * TRACE_LINE_MAX);
-	assert_int_equal(run->out[TRACE_LINE_MAX - 1], '\n');
-	assert_int_equal(run->out[TRACE_LINE_MAX - 2], 'x');
+	lines = pair_lines(run, &event, &event);
+	assert_int_equal(strlen(lines), 2 * LINE_MAX_BYTES);
+	assert_int_equal(lines[LINE_MAX_BYTES - 1], '\n');
+	assert_int_equal(lines[LINE_MAX_BYTES - 2], 'x');
 	/* and around the border no length does any harm */
-	for (size_t length = TRACE_LINE_MAX - 80; length < TRACE_LINE_MAX; length++) {
+	for (size_t length = LINE_MAX_BYTES - 80; length < LINE_MAX_BYTES; length++) {
 		memset(text, 'x', sizeof(text));
 		text[length] = '\0';
-		pair_lines(run, &event, &event);
-		assert_int_equal(run->out[run->used - 1], '\n');
-		assert_true(run->used <= 2 * TRACE_LINE_MAX);
+		lines = pair_lines(run, &event, &event);
+		assert_int_equal(lines[strlen(lines) - 1], '\n');
+		assert_true(strlen(lines) <= 2 * LINE_MAX_BYTES);
 	}
 }
 
@@ -398,34 +385,28 @@ static void test_depth_over_the_line(void **state)
 	struct run *run = *state;
 	struct record exit = exit_of(S, 5 * US, 1 << 20);
 
-	window_line(run, &exit);
-	assert_int_equal(run->used, TRACE_LINE_MAX);
+	assert_int_equal(strlen(window_line(run, &exit)), LINE_MAX_BYTES);
 }
 
-static void test_line_that_fails_stops(void **state)
+static void test_failed_writer(void **state)
 {
 	struct run *run = *state;
 	struct record exit = exit_of(S, 5 * US, 0);
-	struct record event = { .ts = 1, .pid = 209, .cpu = 1 };
-	const struct record *events[] = { &event, &event };
-	struct task_window window = { .exit = &exit, .events = events, .nr_events = 2 };
-	struct task_pair pair = { .begin = &event,
-				  .end = &event,
-				  .events = events,
-				  .nr_events = 2 };
+	struct task_window window = { .exit = &exit };
+	struct task_pair pair = { .begin = &exit, .end = &exit };
+	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+	struct writer *writer = writer_new(fd, -1);
 
-	for (int at = 1; at <= 3; at++) {
-		run->lines = 0;
-		run->fail_at = at;
-		assert_int_equal(trace_output_window(run->output, &window), -ENOSPC);
-		assert_int_equal(run->lines, at);
-	}
-	for (int at = 1; at <= 4; at++) {
-		run->lines = 0;
-		run->fail_at = at;
-		assert_int_equal(trace_output_pair(run->output, &pair), -ENOSPC);
-		assert_int_equal(run->lines, at);
-	}
+	run->text = "";
+	end_text(run->output.setup.writer);
+	run->output.setup.writer = writer;
+	assert_int_equal(trace_form.window(&run->output, &window), 0);
+	assert_int_equal(writer_flush(writer), -ENOSPC);
+	assert_int_equal(trace_form.window(&run->output, &window), -ENOSPC);
+	assert_int_equal(trace_form.pair(&run->output, &pair), -ENOSPC);
+	writer_free(writer);
+	close(fd);
+	run->output.setup.writer = begin_text();
 }
 
 #define RUN(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -440,7 +421,7 @@ int main(void)
 		RUN(test_indentation_of_events),   RUN(test_times),
 		cmocka_unit_test(test_cpu_column), RUN(test_pair_stands_around_what_it_claims),
 		RUN(test_long_lines_are_cut),	   RUN(test_depth_over_the_line),
-		RUN(test_line_that_fails_stops),
+		RUN(test_failed_writer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

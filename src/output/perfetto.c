@@ -7,12 +7,11 @@
 #include "allocfilt/output.h"
 #include "allocfilt/plan.h"
 #include "output/json.h"
-#include "output/stall_json.h"
 
 /*
  * The form `perfetto`: a JSON object in the trace-event format, for ui.perfetto.dev and
- * chrome://tracing. A track per task; what is no task's (idle, interrupts) has a track per CPU and
- * kind, in a process of its own with ids that no task has.
+ * chrome://tracing. A track per task; idle and interrupts have a track per CPU and kind, in a
+ * process of their own with ids that no task has.
  */
 
 #define PIDS_MAX    (1 << 22) /* PID_MAX_LIMIT of a 64-bit kernel */
@@ -22,8 +21,8 @@
 #define TEXT_MAX    1024
 
 struct perfetto {
-	bool any;			   /* an event stands there already */
-	uint8_t named[2][IDS_MAX / 8 + 1]; /* bits: processes, threads that have their name */
+	bool any;			   /* an event has been written */
+	uint8_t named[2][IDS_MAX / 8 + 1]; /* bits: processes, threads whose name is written */
 };
 
 struct track {
@@ -31,13 +30,13 @@ struct track {
 	int thread;
 };
 
-static int make(struct output *output)
+static int perfetto_make(struct output *output)
 {
 	output->form = calloc(1, sizeof(struct perfetto));
 	return output->form ? 0 : -ENOMEM;
 }
 
-static void release(struct output *output)
+static void perfetto_release(struct output *output)
 {
 	free(output->form);
 }
@@ -69,29 +68,27 @@ static bool is_named(struct perfetto *perfetto, int which, int id)
 	return named;
 }
 
-static int put_name(struct output *output, int which, struct track track, const char *name)
+static void name_track(struct output *output, struct track track, const char *process,
+		       const char *thread)
 {
-	struct json json;
+	const char *const names[] = { process, thread };
+	const int ids[] = { track.process, track.thread };
 
-	if (is_named(output->form, which, which ? track.thread : track.process))
-		return 0;
-	begin_event(output, &json, "M", which ? "thread_name" : "process_name", track);
-	json_open(&json, "args", '{');
-	json_string(&json, "name", name);
-	json_close(&json, '}');
-	json_close(&json, '}');
-	return json.failed;
+	for (int which = 0; which < 2; which++) {
+		struct json json;
+
+		if (is_named(output->form, which, ids[which]))
+			continue;
+		begin_event(output, &json, "M", which ? "thread_name" : "process_name", track);
+		json_open(&json, "args", '{');
+		json_string(&json, "name", names[which]);
+		json_close(&json, '}');
+		json_close(&json, '}');
+	}
 }
 
-static int name_track(struct output *output, struct track track, const char *process,
-		      const char *thread)
-{
-	int ret = put_name(output, 0, track, process);
-
-	return ret ? ret : put_name(output, 1, track, thread);
-}
-
-static int cpu_track(struct output *output, struct task_key key, struct track *track)
+/* The track of a task or CPU, which has got its names. */
+static struct track track_of(struct output *output, struct task_key key, uint64_t ts)
 {
 	static const char *const kinds[] = {
 		[OWNER_IDLE] = "idle",
@@ -99,28 +96,28 @@ static int cpu_track(struct output *output, struct task_key key, struct track *t
 		[OWNER_HARDIRQ] = "hardirq",
 		[OWNER_NMI] = "nmi",
 	};
-	char name[48];
-
-	track->process = CPU_PROCESS;
-	track->thread = CPU_PROCESS + 1 + (key.id * 8 + key.kind) % CPU_TRACKS;
-	snprintf(name, sizeof(name), "cpu %d %s", key.id, kinds[key.kind]);
-	return name_track(output, *track, "CPUs", name);
-}
-
-static int track_of(struct output *output, struct task_key key, uint64_t ts, struct track *track)
-{
 	struct resolver *resolver = output->setup.resolver;
-	const struct task_info *who;
-	int pid = key.id & (PIDS_MAX - 1);
-	const char *name;
+	const struct task_info *task;
+	struct track track;
 
-	if (key.kind != OWNER_TASK)
-		return cpu_track(output, key, track);
-	who = resolver_task(resolver, pid, ts);
-	name = resolver_task_name(resolver, pid, ts);
-	track->thread = pid;
-	track->process = who->tgid > 0 && who->tgid < PIDS_MAX ? who->tgid : pid;
-	return name_track(output, *track, *who->process ? who->process : name, name);
+	if (key.kind == OWNER_TASK) {
+		int tid = key.id & (PIDS_MAX - 1);
+		const char *name;
+
+		task = resolver_task(resolver, tid, ts);
+		name = resolver_task_name(resolver, tid, ts);
+		track.thread = tid;
+		track.process = task->tgid > 0 && task->tgid < PIDS_MAX ? task->tgid : tid;
+		name_track(output, track, *task->process ? task->process : name, name);
+	} else {
+		char name[48];
+
+		track.process = CPU_PROCESS;
+		track.thread = CPU_PROCESS + 1 + (key.id * 8 + key.kind) % CPU_TRACKS;
+		snprintf(name, sizeof(name), "cpu %d %s", key.id, kinds[key.kind]);
+		name_track(output, track, "CPUs", name);
+	}
+	return track;
 }
 
 static bool is_fields(const char *text)
@@ -171,42 +168,36 @@ static char *event_text(const struct output *output, const struct record *record
 	return colon[1] == ' ' ? colon + 2 : colon + 1;
 }
 
-static int put_instant(struct output *output, struct track track, const struct record *record)
+static void put_instants(struct output *output, struct track track,
+			 const struct record *const *events, size_t nr_events)
 {
-	char text[TEXT_MAX];
-	char *fields = event_text(output, record, text);
-	struct json json;
+	for (size_t i = 0; i < nr_events; i++) {
+		char text[TEXT_MAX];
+		char *fields = event_text(output, events[i], text);
+		struct json json;
 
-	begin_event(output, &json, "i", text, track);
-	json_string(&json, "cat", "event");
-	json_string(&json, "s", "t");
-	json_microseconds(&json, "ts", record->ts);
-	json_open(&json, "args", '{');
-	json_signed(&json, "cpu", record->cpu);
-	put_fields(&json, fields);
-	json_close(&json, '}');
-	json_close(&json, '}');
-	return json.failed;
+		begin_event(output, &json, "i", text, track);
+		json_string(&json, "cat", "event");
+		json_string(&json, "s", "t");
+		json_microseconds(&json, "ts", events[i]->ts);
+		json_open(&json, "args", '{');
+		json_signed(&json, "cpu", events[i]->cpu);
+		put_fields(&json, fields);
+		json_close(&json, '}');
+		json_close(&json, '}');
+	}
 }
 
-static int put_instants(struct output *output, struct track track,
-			const struct record *const *events, size_t nr_events)
+static int perfetto_window(struct output *output, const struct task_window *window)
 {
-	int ret = 0;
-
-	for (size_t i = 0; !ret && i < nr_events; i++)
-		ret = put_instant(output, track, events[i]);
-	return ret;
-}
-
-static int put_slice(struct output *output, struct track track, const struct record *exit)
-{
+	const struct record *exit = window->exit;
 	const struct record_window *times = &exit->window;
-	struct resolver *resolver = output->setup.resolver;
+	struct track track = track_of(output, window->key, exit->ts);
 	char name[STALL_FUNCTION_MAX];
 	struct json json;
 
-	resolver_symbol(resolver, times->function, 's', name, sizeof(name));
+	put_instants(output, track, window->events, window->nr_events);
+	resolver_symbol(output->setup.resolver, times->function, 's', name, sizeof(name));
 	begin_event(output, &json, "X", name, track);
 	json_string(&json, "cat", "function");
 	json_microseconds(&json, "ts", times->calltime);
@@ -218,17 +209,7 @@ static int put_slice(struct output *output, struct track track, const struct rec
 		json_string(&json, "role", catalog_role_title(times->role));
 	json_close(&json, '}');
 	json_close(&json, '}');
-	return json.failed;
-}
-
-static int window(struct output *output, const struct task_window *task_window)
-{
-	struct track track;
-	int ret = track_of(output, task_window->key, task_window->exit->ts, &track);
-
-	if (!ret)
-		ret = put_instants(output, track, task_window->events, task_window->nr_events);
-	return ret ? ret : put_slice(output, track, task_window->exit);
+	return writer_status(json.writer);
 }
 
 static void put_side(const struct output *output, struct json *json, const char *key,
@@ -242,13 +223,15 @@ static void put_side(const struct output *output, struct json *json, const char 
 	json_close(json, '}');
 }
 
-static int put_pair(struct output *output, struct track track, const struct task_pair *pair)
+static int perfetto_pair(struct output *output, const struct task_pair *pair)
 {
 	const struct record_fields *fields = &pair->begin->fields;
 	const struct plan_event *event = &output->setup.plan->events[pair->begin->event];
+	struct track track = track_of(output, pair->key, pair->end->ts);
 	char name[2 * STALL_FUNCTION_MAX];
 	struct json json;
 
+	put_instants(output, track, pair->events, pair->nr_events);
 	if (event->id == EVENT_SLAB_START)
 		resolver_shrinker(output->setup.resolver, fields->shrinker, fields->callback, name,
 				  sizeof(name));
@@ -264,60 +247,46 @@ static int put_pair(struct output *output, struct track track, const struct task
 	put_side(output, &json, "end", pair->end);
 	json_close(&json, '}');
 	json_close(&json, '}');
-	return json.failed;
+	return writer_status(json.writer);
 }
 
-static int pair(struct output *output, const struct task_pair *task_pair)
+/* Where the time went is known, and shown, at the end of the outermost slice. */
+static int perfetto_stall(struct output *output, const struct named_stall *named)
 {
-	struct track track;
-	int ret = track_of(output, task_pair->key, task_pair->end->ts, &track);
-
-	if (!ret)
-		ret = put_instants(output, track, task_pair->events, task_pair->nr_events);
-	return ret ? ret : put_pair(output, track, task_pair);
-}
-
-/* Where its time went stands at the end of the outermost slice, as that is when it is known. */
-static int stall(struct output *output, const struct named_stall *named)
-{
-	struct track track;
+	const struct stall *stall = named->stall;
+	struct track track = track_of(output, stall->key, stall->end);
 	struct json json;
-	int ret = track_of(output, named->stall->key, named->stall->end, &track);
 
-	if (ret)
-		return ret;
 	begin_event(output, &json, "i", "stall", track);
 	json_string(&json, "cat", "stall");
 	json_string(&json, "s", "t");
-	json_microseconds(&json, "ts", named->stall->end);
+	json_microseconds(&json, "ts", stall->end);
 	json_open(&json, "args", '{');
-	stall_json_fields(&json, named, output->setup.resolver);
+	json_stall(&json, named, output->setup.resolver);
 	json_close(&json, '}');
 	json_close(&json, '}');
-	return json.failed;
+	return writer_status(json.writer);
 }
 
-static int summary(struct output *output, const struct summary_view *view)
+static int perfetto_summary(struct output *output, const struct summary_view *view)
 {
-	static const char before[] = "\n],\"allocfilt\":\n";
 	const struct perfetto *perfetto = output->form;
-	struct writer *writer = output->setup.writer;
-	int ret = perfetto->any ? 0 : writer_put(writer, head, sizeof(head) - 1);
+	struct json json;
 
-	if (!ret)
-		ret = writer_put(writer, before, sizeof(before) - 1);
-	if (!ret)
-		ret = summary_json(writer, view, true);
-	if (!ret)
-		ret = writer_put(writer, "}\n", 2);
-	return ret ? ret : writer_flush(writer);
+	json_init(&json, output->setup.writer);
+	if (!perfetto->any)
+		json_raw(&json, head);
+	json_raw(&json, "\n],\"allocfilt\":\n");
+	json_summary(json.writer, view, true);
+	json_raw(&json, "}\n");
+	return writer_flush(json.writer);
 }
 
 const struct output_ops perfetto_form = {
-	.make = make,
-	.release = release,
-	.window = window,
-	.pair = pair,
-	.stall = stall,
-	.summary = summary,
+	.make = perfetto_make,
+	.release = perfetto_release,
+	.window = perfetto_window,
+	.pair = perfetto_pair,
+	.stall = perfetto_stall,
+	.summary = perfetto_summary,
 };

@@ -6,13 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "fake_resolver.h"
-#include "output/stall_text.h"
+#include "output/tree.h"
+#include "written_text.h"
 
 static int symbol(void *context, uint64_t address, char style, char *text, size_t size)
 {
@@ -87,18 +86,10 @@ static void stall_is_shown(const struct stall *stall, const struct terminal *ter
 		.function = "alloc",
 		.memcg = "/m",
 	};
-	int fd = memfd_create("text", MFD_CLOEXEC);
-	struct writer *writer = writer_new(fd, -1);
-	char text[4096];
-	ssize_t length;
+	struct writer *writer = begin_text();
 
-	assert_int_equal(stall_text(writer, terminal, &resolver, &named), 0);
-	assert_int_equal(writer_flush(writer), 0);
-	length = pread(fd, text, sizeof(text) - 1, 0);
-	text[length > 0 ? length : 0] = '\0';
-	assert_string_equal(text, expected);
-	writer_free(writer);
-	close(fd);
+	tree_stall(writer, terminal, &resolver, &named);
+	assert_string_equal(end_text(writer), expected);
 }
 
 static void shown_is(const struct terminal *terminal, const char *expected)
@@ -188,15 +179,11 @@ static void test_nothing(void **state)
 {
 	const struct terminal terminal = { 0 };
 	const struct phases phases = { 0 };
-	int fd = memfd_create("text", MFD_CLOEXEC);
-	struct writer *writer = writer_new(fd, -1);
+	struct writer *writer = begin_text();
 
 	(void)state;
-	assert_int_equal(stall_text_phases(writer, &terminal, &resolver, &phases, NULL, 0), 0);
-	assert_int_equal(writer_flush(writer), 0);
-	assert_int_equal(lseek(fd, 0, SEEK_END), 0);
-	writer_free(writer);
-	close(fd);
+	tree_phases(writer, &terminal, &resolver, &phases, NULL, 0);
+	assert_string_equal(end_text(writer), "");
 }
 
 int main(void)

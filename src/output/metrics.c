@@ -1,0 +1,505 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "allocfilt/output.h"
+
+/*
+ * The summary in Prometheus' text format 0.0.4, and the file that has it.
+ *
+ * https://prometheus.io/docs/instrumenting/exposition_formats/: the samples of a family stand
+ * together, after its HELP and TYPE, and no two of them have the same labels; or all is refused.
+ */
+
+#define ENDING	      ".prom" /* node_exporter reads no other */
+#define NS_PER_SECOND 1000000000u
+
+/* A family, whose samples follow. */
+struct family {
+	struct writer *writer;
+	const char *name;
+};
+
+static struct family begin_family(struct writer *writer, const char *name, const char *type,
+				  const char *help)
+{
+	struct line line;
+
+	line_clear(&line);
+	line_add(&line, "# HELP %s %s\n# TYPE %s %s", name, help, name, type);
+	line_put(&line, writer);
+	return (struct family){ writer, name };
+}
+
+/* Adds a label to those between the braces. An empty value is the same as no label. */
+static void add_label(struct line *labels, const char *name, const char *value)
+{
+	if (!*value)
+		return;
+	line_add(labels, "%s%s=\"", labels->used ? "," : "", name);
+	line_add_escaped(labels, value, TEXT_LABEL);
+	line_add(labels, "\"");
+}
+
+/* An address that no symbol names is not shown: it would tell where the kernel lies. */
+static bool symbol_name(const struct summary_view *view, uint64_t address,
+			char name[STALL_FUNCTION_MAX])
+{
+	*name = '\0';
+	resolver_symbol(view->resolver, address, 's', name, STALL_FUNCTION_MAX);
+	return *name && strncmp(name, "0x", 2);
+}
+
+/* @suffix: of the family's name; @labels: NULL for none */
+static void begin_sample(struct line *line, const struct family *family, const char *suffix,
+			 const struct line *labels)
+{
+	line_clear(line);
+	line_add(line, "%s%s", family->name, suffix);
+	if (labels && labels->used)
+		line_add(line, "{%s}", labels->text);
+	line_add(line, " ");
+}
+
+static void put_number(const struct family *family, const struct line *labels, uint64_t number)
+{
+	struct line line;
+
+	begin_sample(&line, family, "", labels);
+	line_add(&line, "%" PRIu64, number);
+	line_put(&line, family->writer);
+}
+
+/* Seconds without the zeros at the end. */
+static void add_seconds(struct line *line, uint64_t ns)
+{
+	unsigned int fraction = ns % NS_PER_SECOND;
+	int digits = 9;
+
+	line_add(line, "%" PRIu64, ns / NS_PER_SECOND);
+	if (!fraction)
+		return;
+	for (; fraction % 10 == 0; fraction /= 10)
+		digits--;
+	line_add(line, ".%0*u", digits, fraction);
+}
+
+static void put_seconds(const struct family *family, const struct line *labels, uint64_t ns)
+{
+	struct line line;
+
+	begin_sample(&line, family, "", labels);
+	add_seconds(&line, ns);
+	line_put(&line, family->writer);
+}
+
+static void put_histogram(const struct family *family, const struct line *labels,
+			  const struct histogram *histogram)
+{
+	uint64_t count = 0;
+	struct line line, edges;
+
+	for (unsigned int edge = 0; edge <= HISTOGRAM_EDGES; edge++) {
+		line_clear(&edges);
+		line_add(&edges, "%s%sle=\"", labels->text, labels->used ? "," : "");
+		if (edge < HISTOGRAM_EDGES)
+			add_seconds(&edges, histogram_edge(edge));
+		line_add(&edges, edge < HISTOGRAM_EDGES ? "\"" : "+Inf\"");
+		count += histogram->counts[edge];
+		begin_sample(&line, family, "_bucket", &edges);
+		line_add(&line, "%" PRIu64, count);
+		line_put(&line, family->writer);
+	}
+	begin_sample(&line, family, "_sum", labels);
+	add_seconds(&line, histogram->total);
+	line_put(&line, family->writer);
+	begin_sample(&line, family, "_count", labels);
+	line_add(&line, "%" PRIu64, histogram->count);
+	line_put(&line, family->writer);
+}
+
+/* Functions without a symbol are one series. */
+static void put_outermost(const struct family *family, const struct summary_view *view,
+			  enum stall_side side)
+{
+	const struct summary_stalls *stalls = summary_stalls(view->summary, side);
+	struct histogram unknown = { 0 };
+	struct line labels;
+
+	for (size_t i = 0; i < stalls->nr_outermost; i++) {
+		const struct summary_outermost *outermost = &stalls->outermost[i];
+		const char *title = catalog_role_title(outermost->role);
+		char name[STALL_FUNCTION_MAX];
+
+		if (!outermost->function) {
+			snprintf(name, sizeof(name), "%s", title ? title : "other");
+		} else if (!symbol_name(view, outermost->function, name)) {
+			histogram_merge(&unknown, &outermost->histogram);
+			continue;
+		}
+		line_clear(&labels);
+		add_label(&labels, "function", name);
+		put_histogram(family, &labels, &outermost->histogram);
+	}
+	if (!unknown.count)
+		return;
+	line_clear(&labels);
+	add_label(&labels, "function", "unknown");
+	put_histogram(family, &labels, &unknown);
+}
+
+static void put_phases(const struct family *family, const struct phases *phases)
+{
+	for (int group = 0; group < PHASE_GROUPS; group++) {
+		int parts = phases_is_reclaim(group) ? PHASE_PARTS : PART_OWN + 1;
+
+		for (int part = 0; part < parts; part++) {
+			struct line labels;
+
+			line_clear(&labels);
+			add_label(&labels, "group", phase_group_names[group].key);
+			add_label(&labels, "part", phase_part_names[part].key);
+			put_seconds(family, &labels, phases->ns[group][part]);
+		}
+	}
+}
+
+static void put_stalls(struct writer *writer, const struct summary_view *view)
+{
+	const struct summary *summary = view->summary;
+	struct family family;
+
+	family = begin_family(writer, "allocfilt_stall_duration_seconds", "histogram",
+			      "Stalls of tasks that waited, by their outermost function.");
+	put_outermost(&family, view, STALLS_WAITING);
+	family = begin_family(writer, "allocfilt_background_duration_seconds", "histogram",
+			      "Slow runs of kswapd and kcompactd, by their outermost function.");
+	put_outermost(&family, view, STALLS_BACKGROUND);
+	family =
+		begin_family(writer, "allocfilt_incomplete_stalls_total", "counter",
+			     "Stalls during which records were lost, of kswapd and kcompactd too.");
+	put_number(&family, NULL, summary_incomplete(summary));
+	family = begin_family(writer, "allocfilt_phase_seconds_total", "counter",
+			      "Where the time of stalls of tasks that waited went.");
+	put_phases(&family, &summary_stalls(summary, STALLS_WAITING)->phases);
+	family = begin_family(writer, "allocfilt_background_phase_seconds_total", "counter",
+			      "Where the time of slow runs of kswapd and kcompactd went.");
+	put_phases(&family, &summary_stalls(summary, STALLS_BACKGROUND)->phases);
+}
+
+/* Total time, runs and longest run, of shrinkers or of superblocks. */
+enum total { TOTAL_SECONDS, TOTAL_RUNS, TOTAL_MAX, TOTALS };
+
+struct total_family {
+	const char *name;
+	const char *type;
+	const char *help;
+};
+
+static void put_total(const struct family *family, const struct line *labels,
+		      const struct shrinker_total *total, enum total which)
+{
+	if (which == TOTAL_RUNS)
+		put_number(family, labels, total->count);
+	else
+		put_seconds(family, labels, which == TOTAL_MAX ? total->max : total->total);
+}
+
+static void add_total(struct shrinker_total *sum, const struct shrinker_total *more)
+{
+	sum->total += more->total;
+	sum->count += more->count;
+	if (more->max > sum->max)
+		sum->max = more->max;
+}
+
+/* Callbacks without a symbol are one series. */
+static void put_shrinkers(struct writer *writer, const struct summary_view *view)
+{
+	static const struct total_family families[TOTALS] = {
+		{ "allocfilt_shrinker_seconds_total", "counter",
+		  "Time in runs of a shrinker, slow or not." },
+		{ "allocfilt_shrinker_runs_total", "counter", "Runs of a shrinker." },
+		{ "allocfilt_shrinker_max_seconds", "gauge",
+		  "The longest run of a shrinker since the start." },
+	};
+	const struct shrinker_total *all;
+	size_t count = shrinkers_all(view->shrinkers, &all);
+
+	for (int which = 0; which < TOTALS; which++) {
+		struct family family = begin_family(writer, families[which].name,
+						    families[which].type, families[which].help);
+		struct shrinker_total unknown = { 0 };
+		char name[STALL_FUNCTION_MAX];
+		struct line labels;
+
+		for (size_t i = 0; i < count; i++) {
+			if (!symbol_name(view, all[i].callback, name)) {
+				add_total(&unknown, &all[i]);
+				continue;
+			}
+			line_clear(&labels);
+			add_label(&labels, "shrinker", name);
+			put_total(&family, &labels, &all[i], which);
+		}
+		if (!unknown.count)
+			continue;
+		line_clear(&labels);
+		add_label(&labels, "shrinker", "unknown");
+		put_total(&family, &labels, &unknown, which);
+	}
+}
+
+static bool is_same_file_system(const struct superblock_name *a, const struct superblock_name *b)
+{
+	return a->major == b->major && a->minor == b->minor && !strcmp(a->name, b->name) &&
+	       !strcmp(a->mount, b->mount);
+}
+
+/*
+ * The sum of a superblock and of those after it that are the same file system, as one that was
+ * unmounted and mounted again; false if it has no name, did not run, or is in an earlier sum.
+ */
+static bool sum_of_superblock(const struct summary_view *view, int which,
+			      struct superblock_name *ret_name, struct shrinker_total *ret_sum)
+{
+	*ret_sum = (struct shrinker_total){ 0 };
+	if (!shrinkers_of_superblock(view->shrinkers, which)->count ||
+	    !shrinker_names_parts(view->shrinker_names, which, ret_name))
+		return false;
+	for (int i = 0; i < SHRINKER_NAMES_MAX; i++) {
+		const struct shrinker_total *total = shrinkers_of_superblock(view->shrinkers, i);
+		struct superblock_name name;
+
+		if (!total->count || !shrinker_names_parts(view->shrinker_names, i, &name) ||
+		    !is_same_file_system(&name, ret_name))
+			continue;
+		if (i < which)
+			return false;
+		add_total(ret_sum, total);
+	}
+	return true;
+}
+
+static void put_superblocks(struct writer *writer, const struct summary_view *view)
+{
+	static const struct total_family families[TOTALS] = {
+		{ "allocfilt_superblock_shrink_seconds_total", "counter",
+		  "Time in runs of the shrinker of a superblock; part of its shrinker's." },
+		{ "allocfilt_superblock_shrink_runs_total", "counter",
+		  "Runs of the shrinker of a superblock." },
+		{ "allocfilt_superblock_shrink_max_seconds", "gauge",
+		  "The longest run of the shrinker of a superblock since the start." },
+	};
+
+	for (int which = 0; which < TOTALS; which++) {
+		struct family family = begin_family(writer, families[which].name,
+						    families[which].type, families[which].help);
+
+		for (int i = 0; view->shrinker_names && i < SHRINKER_NAMES_MAX; i++) {
+			struct superblock_name name;
+			struct shrinker_total sum;
+			struct line labels;
+			char device[24];
+
+			if (!sum_of_superblock(view, i, &name, &sum))
+				continue;
+			snprintf(device, sizeof(device), "%u:%u", name.major, name.minor);
+			line_clear(&labels);
+			add_label(&labels, "superblock", name.name);
+			add_label(&labels, "device", device);
+			add_label(&labels, "mountpoint", name.mount);
+			put_total(&family, &labels, &sum, which);
+		}
+	}
+}
+
+static void put_losses(struct writer *writer, const struct summary_view *view, bool unknown_ones)
+{
+	struct family family;
+
+	if (unknown_ones)
+		family = begin_family(
+			writer, "allocfilt_unknown_losses_total", "counter",
+			"Times that records of a CPU were lost and nothing tells how many.");
+	else
+		family = begin_family(
+			writer, "allocfilt_lost_records_total", "counter",
+			"Records that the kernel's ring buffer of a CPU had no room for.");
+	for (int i = 0; i < view->cpus.count; i++) {
+		int cpu = view->cpus.numbers[i];
+		uint64_t unknown;
+		uint64_t records = losses_of(view->losses, cpu, &unknown);
+		struct line labels;
+
+		line_clear(&labels);
+		line_add(&labels, "cpu=\"%d\"", cpu);
+		put_number(&family, &labels, unknown_ones ? unknown : records);
+	}
+}
+
+/* Not process_…: those are of node_exporter itself, whose output contains this. */
+static void put_process(struct writer *writer, const struct metrics_process *process)
+{
+	struct family family;
+
+	family = begin_family(writer, "allocfilt_journal_entries_held_back_total", "counter",
+			      "Entries that the journal was spared, because there were too many.");
+	put_number(&family, NULL, process->held_back);
+	family = begin_family(writer, "allocfilt_journal_entries_dropped_total", "counter",
+			      "Entries that the journal did not take.");
+	put_number(&family, NULL, process->dropped);
+	family = begin_family(writer, "allocfilt_tracing_active", "gauge",
+			      "1 while the kernel is traced, 0 while somebody else has tracing.");
+	put_number(&family, NULL, process->tracing);
+	family = begin_family(writer, "allocfilt_uptime_seconds", "gauge",
+			      "Time since the start of allocfilt.");
+	put_seconds(&family, NULL, process->uptime);
+	family = begin_family(writer, "allocfilt_process_cpu_seconds_total", "counter",
+			      "CPU time of allocfilt itself, user and system.");
+	put_seconds(&family, NULL, process->cpu);
+	if (!process->resident)
+		return;
+	family = begin_family(writer, "allocfilt_process_resident_memory_bytes", "gauge",
+			      "Resident memory of allocfilt itself.");
+	put_number(&family, NULL, process->resident);
+}
+
+int metrics_text(struct writer *writer, const struct summary_view *view,
+		 const struct metrics_process *process)
+{
+	struct family family;
+	struct line labels;
+
+	line_clear(&labels);
+	add_label(&labels, "version", ALLOCFILT_VERSION);
+	family = begin_family(writer, "allocfilt_build_info", "gauge",
+			      "Always 1; the version that runs.");
+	put_number(&family, &labels, 1);
+	family = begin_family(writer, "allocfilt_threshold_seconds", "gauge",
+			      "A run of a function that took at least that long is slow.");
+	put_seconds(&family, NULL, view->plan->threshold);
+	put_stalls(writer, view);
+	put_shrinkers(writer, view);
+	put_superblocks(writer, view);
+	put_losses(writer, view, false);
+	put_losses(writer, view, true);
+	family = begin_family(writer, "allocfilt_table_overflows_total", "counter",
+			      "What found no place in a table of allocfilt, or lost it.");
+	for (size_t i = 0; i < view->nr_overflows; i++) {
+		line_clear(&labels);
+		add_label(&labels, "table", view->overflows[i].key);
+		put_number(&family, &labels, view->overflows[i].count);
+	}
+	if (process)
+		put_process(writer, process);
+	return writer_status(writer);
+}
+
+/* ---- the file ---- */
+
+struct metrics_file {
+	char *path;
+	struct writer *writer;
+	int last; /* -errno of the last write, or 0 */
+	bool changed;
+};
+
+static const char *name_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+struct metrics_file *metrics_file_new(const char *path)
+{
+	struct metrics_file *file = calloc(1, sizeof(*file));
+
+	if (!file)
+		return NULL;
+	file->path = strdup(path);
+	file->writer = writer_new(-1, -1);
+	if (file->path && file->writer)
+		return file;
+	metrics_file_free(file);
+	errno = ENOMEM;
+	return NULL;
+}
+
+void metrics_file_free(struct metrics_file *file)
+{
+	if (!file)
+		return;
+	writer_free(file->writer);
+	free(file->path);
+	free(file);
+}
+
+/*
+ * No fsync(2): it may take seconds while memory is short, which is when this program runs, and what
+ * a machine that crashed had of these numbers is of no use to the next run.
+ */
+static int replace(struct metrics_file *file, int (*fill)(void *context, struct writer *writer),
+		   void *context)
+{
+	struct file_replacement new;
+	int ret = file_replace_begin(&new, NULL, file->path, 0644);
+
+	if (ret)
+		return ret;
+	writer_attach(file->writer, new.fd);
+	ret = fill(context, file->writer);
+	return file_replace_end(&new, ret ? ret : writer_flush(file->writer), false);
+}
+
+static const char *way_out(int error)
+{
+	switch (error) {
+	case EACCES:
+	case EPERM:
+	case EROFS:
+		return "give a file in a directory that allocfilt may write to; a service needs ReadWritePaths= for it";
+	case ENOENT:
+	case ENOTDIR:
+		return "its directory has to be there";
+	case EISDIR:
+		return "give the name of a file";
+	case EDQUOT:
+	case EFBIG:
+	case ENOSPC:
+		return "there has to be room for it";
+	default:
+		return "give another file, best in a directory of a tmpfs";
+	}
+}
+
+int metrics_file_write(struct metrics_file *file, int (*fill)(void *context, struct writer *writer),
+		       void *context, struct failure *failure)
+{
+	int ret = replace(file, fill, context);
+
+	file->changed = ret != file->last;
+	file->last = ret;
+	if (!ret)
+		return 0;
+	return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "--metrics %s: %s; %s", file->path,
+			   strerror(-ret), way_out(-ret));
+}
+
+bool metrics_file_changed(const struct metrics_file *file)
+{
+	return file->changed;
+}
+
+bool metrics_file_is_collected(const char *path)
+{
+	const char *name = name_of(path);
+	size_t length = strlen(name);
+
+	return length >= strlen(ENDING) && !strcmp(name + length - strlen(ENDING), ENDING);
+}
