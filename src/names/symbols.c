@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "allocfilt/names.h"
+#include "names/line_reader.h"
+#include "names/symbols.h"
 
-#define BUFFER_SIZE   (32u << 10) /* far longer than a line: KSYM_NAME_LEN is 512 */
-#define CODE_PAGE     4096u
-#define SYMBOLS_BATCH 32u /* addresses that are searched in one pass */
+#define CODE_PAGE  4096u
+#define SEARCH_MAX 32u /* addresses that are looked up in one pass */
 
 /*
- * The symbol that contains an address is the one that begins nearest below it, the first by name
- * where several do; it ends where the next one of its module begins. The lines of a module stand
- * together, in any order: each such block is searched by itself.
+ * The symbol that contains an address is the one that begins nearest below it, the first in the
+ * file where several do. It ends where the next one of its module begins. The lines of a module
+ * stand together, in any order: each such block is searched by itself.
  */
 struct search {
 	uint64_t address;
@@ -30,166 +29,64 @@ struct search {
 struct symbols {
 	int fd;
 	int readable; /* 0 or -errno */
-	uint64_t overflow;
 	size_t count;
-	uint16_t order[SYMBOLS_MAX]; /* into table, by address */
-	/* An entry without a name is an address that the file does not have. */
+	size_t victim;			   /* the next to be replaced when the table is full */
+	struct symbol *order[SYMBOLS_MAX]; /* by address; they do not overlap */
 	struct symbol table[SYMBOLS_MAX];
-	struct symbol spare; /* the answer when the table is full */
-	struct search batch[SYMBOLS_BATCH];
-	size_t nr_batch;
-	char buffer[BUFFER_SIZE];
+	struct search searches[SEARCH_MAX];
 };
 
-/* "ffffffff81000000 T name\t[module]": not ended by a NUL. */
+/* ---- the file ---- */
+
 struct kallsyms_line {
 	uint64_t address;
 	char type;
 	const char *name;
-	size_t name_length;
-	const char *module;
-	size_t module_length;
+	const char *module; /* empty for the kernel itself */
 };
 
-/* Each line of the file; non-zero stops. */
-typedef int (*line_visitor)(void *context, const struct kallsyms_line *line);
-
-/* ---- reading ---- */
-
-static int hex_digit(char c)
+/* "ffffffff81000000 T name", and after a tab the module in brackets. */
+static bool parse_line(char *text, struct kallsyms_line *line)
 {
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
+	char *end, *module;
 
-static const char *parse_address(const char *at, const char *end, uint64_t *address)
-{
-	const char *start = at;
-	uint64_t value = 0;
-	int digit;
-
-	for (; at < end && (digit = hex_digit(*at)) >= 0; at++)
-		value = value << 4 | (uint64_t)digit;
-	*address = value;
-	return at > start && at - start <= 16 ? at : NULL;
-}
-
-static bool parse_line(const char *at, const char *end, struct kallsyms_line *line)
-{
-	const char *name_end;
-
-	at = parse_address(at, end, &line->address);
-	if (!at || end - at < 4 || at[0] != ' ' || at[2] != ' ')
+	line->address = strtoull(text, &end, 16);
+	if (!isxdigit((unsigned char)*text) || end - text > 16 || end[0] != ' ' || !end[1] ||
+	    end[2] != ' ' || !end[3] || end[3] == '\t')
 		return false;
-	line->type = at[1];
-	line->name = at + 3;
-	name_end = memchr(line->name, '\t', (size_t)(end - line->name));
-	line->name_length = (size_t)((name_end ? name_end : end) - line->name);
-	line->module = end;
-	line->module_length = 0;
-	if (name_end && end - name_end > 2 && name_end[1] == '[' && end[-1] == ']') {
-		line->module = name_end + 2;
-		line->module_length = (size_t)(end - 1 - line->module);
+	line->type = end[1];
+	line->name = end + 3;
+	line->module = "";
+	module = strchr(line->name, '\t');
+	if (!module)
+		return true;
+	*module++ = '\0';
+	if (*module == '[') {
+		line->module = module + 1;
+		module[strcspn(module, "]")] = '\0';
 	}
-	return line->name_length > 0;
+	return true;
 }
 
-/* Hands on all whole lines in the buffer; returns the bytes that are used up. */
-static size_t visit_lines(const char *buffer, size_t length, line_visitor visit, void *context,
-			  int *ret)
+static bool next_line(struct line_reader *reader, struct kallsyms_line *line)
 {
-	const char *at = buffer, *end = buffer + length, *newline;
-	struct kallsyms_line line;
+	char *text;
 
-	while (!*ret && (newline = memchr(at, '\n', (size_t)(end - at)))) {
-		if (parse_line(at, newline, &line))
-			*ret = visit(context, &line);
-		at = newline + 1;
-	}
-	return (size_t)(at - buffer);
+	do {
+		text = line_reader_next(reader);
+	} while (text && !parse_line(text, line));
+	return text;
 }
 
-static int visit_file(struct symbols *symbols, line_visitor visit, void *context)
-{
-	size_t held = 0, used;
-	ssize_t got;
-	int ret = 0;
-
-	if (lseek(symbols->fd, 0, SEEK_SET) < 0)
-		return -errno;
-	while (!ret) {
-		got = read(symbols->fd, symbols->buffer + held, BUFFER_SIZE - held);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got < 0 ? -errno : 0;
-		held += (size_t)got;
-		used = visit_lines(symbols->buffer, held, visit, context, &ret);
-		/* A line that fills the buffer is no symbol: it goes. */
-		if (!used && held == BUFFER_SIZE)
-			used = held;
-		held -= used;
-		memmove(symbols->buffer, symbols->buffer + used, held);
-	}
-	return ret;
-}
-
-/* ---- symbols of lines ---- */
-
-static void copy_name(char *to, size_t size, const char *from, size_t length)
-{
-	if (length >= size)
-		length = size - 1;
-	memcpy(to, from, length);
-	to[length] = '\0';
-}
-
-static void take_line(struct symbol *symbol, const struct kallsyms_line *line)
+static void set_symbol(struct symbol *symbol, const struct kallsyms_line *line)
 {
 	symbol->address = line->address;
 	symbol->size = 0;
-	copy_name(symbol->name, sizeof(symbol->name), line->name, line->name_length);
-	copy_name(symbol->module, sizeof(symbol->module), line->module, line->module_length);
-}
-
-static bool same_module(const char *module, const struct kallsyms_line *line)
-{
-	return !strncmp(module, line->module, line->module_length) && !module[line->module_length];
+	snprintf(symbol->name, sizeof(symbol->name), "%s", line->name);
+	snprintf(symbol->module, sizeof(symbol->module), "%s", line->module);
 }
 
 /* ---- the table ---- */
-
-/* How many entries lie at or below @address. */
-static size_t entries_up_to(const struct symbols *symbols, uint64_t address)
-{
-	size_t low = 0, high = symbols->count, middle;
-
-	while (low < high) {
-		middle = (low + high) / 2;
-		if (symbols->table[symbols->order[middle]].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/* A new entry at @address, or NULL when the table is full. */
-static struct symbol *new_entry(struct symbols *symbols, uint64_t address)
-{
-	size_t at = entries_up_to(symbols, address);
-	uint16_t index = (uint16_t)symbols->count;
-
-	if (symbols->count >= SYMBOLS_MAX)
-		return NULL;
-	memmove(&symbols->order[at + 1], &symbols->order[at],
-		(symbols->count - at) * sizeof(*symbols->order));
-	symbols->order[at] = index;
-	symbols->count++;
-	symbols->table[index].address = address;
-	return &symbols->table[index];
-}
 
 static bool contains(const struct symbol *symbol, uint64_t address)
 {
@@ -197,83 +94,77 @@ static bool contains(const struct symbol *symbol, uint64_t address)
 	       (address > symbol->address && address - symbol->address < symbol->size);
 }
 
-static const struct symbol *find_entry(const struct symbols *symbols, uint64_t address)
+static int compare_address(const void *key, const void *element)
 {
-	size_t at = entries_up_to(symbols, address);
-	const struct symbol *entry;
+	uint64_t address = *(const uint64_t *)key;
+	const struct symbol *symbol = *(struct symbol *const *)element;
 
-	if (!at)
-		return NULL;
-	entry = &symbols->table[symbols->order[at - 1]];
-	return contains(entry, address) ? entry : NULL;
-}
-
-/* ---- the first pass: the kernel's own symbols, which come in order of address ---- */
-
-struct filling {
-	struct symbols *symbols;
-	int (*wanted)(void *context, const char *name);
-	void *context;
-	struct symbol alias; /* the first name at the address that was read last */
-	size_t open;	     /* entries from here on have no end yet */
-	bool any;	     /* was there an address that is not zero? */
-};
-
-static void close_entries(struct filling *filling, uint64_t address)
-{
-	struct symbols *symbols = filling->symbols;
-	struct symbol *entry;
-
-	for (; filling->open < symbols->count; filling->open++) {
-		entry = &symbols->table[filling->open];
-		if (entry->address >= address)
-			break;
-		entry->size = address - entry->address;
-	}
-}
-
-static bool is_wanted(const struct filling *filling, const struct kallsyms_line *line)
-{
-	char name[SYMBOL_NAME_MAX];
-
-	if (!filling->wanted || line->type == 'A')
-		return false;
-	copy_name(name, sizeof(name), line->name, line->name_length);
-	return filling->wanted(filling->context, name);
-}
-
-/* Of several names at one address the kernel shows the first, whichever was asked for. */
-static int fill_line(void *context, const struct kallsyms_line *line)
-{
-	struct filling *filling = context;
-	struct symbol *entry;
-
-	filling->any |= line->address != 0;
-	if (line->module_length)
-		return filling->any;
-	close_entries(filling, line->address);
-	if (line->address != filling->alias.address)
-		take_line(&filling->alias, line);
-	if (!is_wanted(filling, line) || find_entry(filling->symbols, line->address))
+	if (contains(symbol, address))
 		return 0;
-	entry = new_entry(filling->symbols, line->address);
-	if (entry)
-		*entry = filling->alias;
-	return 0;
+	return address < symbol->address ? -1 : 1;
 }
 
-static int fill(struct symbols *symbols, int (*wanted)(void *context, const char *name),
+static const struct symbol *find(const struct symbols *symbols, uint64_t address)
+{
+	struct symbol *const *found = bsearch(&address, symbols->order, symbols->count,
+					      sizeof(*symbols->order), compare_address);
+
+	return found ? *found : NULL;
+}
+
+static void add(struct symbols *symbols, const struct symbol *new)
+{
+	struct symbol *symbol = &symbols->table[symbols->victim];
+	size_t at = 0;
+
+	symbols->victim = (symbols->victim + 1) % SYMBOLS_MAX;
+	if (symbols->count == SYMBOLS_MAX) {
+		while (symbols->order[at] != symbol)
+			at++;
+		symbols->count--;
+		memmove(&symbols->order[at], &symbols->order[at + 1],
+			(symbols->count - at) * sizeof(*symbols->order));
+	}
+	*symbol = *new;
+	for (at = symbols->count; at && symbols->order[at - 1]->address > new->address; at--)
+		symbols->order[at] = symbols->order[at - 1];
+	symbols->order[at] = symbol;
+	symbols->count++;
+}
+
+/*
+ * The kernel's own symbols come first, in order of address. Of several names at one address the
+ * kernel shows the first, whichever was wanted. Returns 0, or -EPERM where all addresses are zeros.
+ */
+static int fill(struct symbols *symbols, bool (*wanted)(void *context, const char *name),
 		void *context)
 {
-	struct filling filling = { .symbols = symbols, .wanted = wanted, .context = context };
-	int ret = visit_file(symbols, fill_line, &filling);
+	struct line_reader reader;
+	struct kallsyms_line line;
+	struct symbol alias = { 0 }; /* the first name at the address that was read last */
+	size_t open = 0;	     /* entries from here on have no end yet */
+	bool any = false;	     /* was there an address that is not zero? */
 
-	if (ret < 0)
-		return ret;
-	return filling.any ? 0 : -EPERM;
+	line_reader_start(&reader, symbols->fd);
+	while (next_line(&reader, &line) && !(any && *line.module)) {
+		any |= line.address != 0;
+		for (; open < symbols->count; open++) {
+			struct symbol *symbol = &symbols->table[open];
+
+			if (symbol->address >= line.address)
+				break;
+			symbol->size = line.address - symbol->address;
+		}
+		if (line.address != alias.address)
+			set_symbol(&alias, &line);
+		if (wanted && line.type != 'A' && line.address && symbols->count < SYMBOLS_MAX &&
+		    wanted(context, line.name) && !find(symbols, line.address))
+			add(symbols, &alias);
+	}
+	return any ? 0 : -EPERM;
 }
 
-struct symbols *symbols_new(const char *path, int (*wanted)(void *context, const char *name),
+struct symbols *symbols_new(const char *path, bool (*wanted)(void *context, const char *name),
 			    void *context)
 {
 	struct symbols *symbols = calloc(1, sizeof(*symbols));
@@ -282,8 +173,6 @@ struct symbols *symbols_new(const char *path, int (*wanted)(void *context, const
 		return NULL;
 	symbols->fd = open(path, O_RDONLY | O_CLOEXEC);
 	symbols->readable = symbols->fd < 0 ? -errno : fill(symbols, wanted, context);
-	if (symbols->readable)
-		symbols->count = 0;
 	return symbols;
 }
 
@@ -301,179 +190,104 @@ int symbols_readable(const struct symbols *symbols)
 	return symbols->readable;
 }
 
-uint64_t symbols_overflow(const struct symbols *symbols)
-{
-	return symbols->overflow;
-}
-
 /* ---- looking up ---- */
-
-static bool is_code(char type)
-{
-	return type == 't' || type == 'T' || type == 'w' || type == 'W';
-}
-
-/*
- * The last function of a module ends where the module's code does, which kallsyms does not tell:
- * at a page's end, with data behind it.
- */
-static uint64_t end_of(const struct search *search)
-{
-	uint64_t page_end = (search->address / CODE_PAGE + 1) * CODE_PAGE;
-
-	if (search->block.module[0] && !search->next_is_code &&
-	    (!search->next || page_end < search->next))
-		return page_end;
-	return search->next;
-}
 
 static void end_block(struct search *search)
 {
 	struct symbol *block = &search->block;
-	uint64_t end = end_of(search);
+	uint64_t page_end = (search->address / CODE_PAGE + 1) * CODE_PAGE;
+	uint64_t end = search->next;
 
-	if (block->name[0] && (!search->best.name[0] || block->address > search->best.address)) {
+	/* kallsyms does not have the end of a module's code: it is at a page's end, before data. */
+	if (*block->module && !search->next_is_code && (!end || page_end < end))
+		end = page_end;
+	if (*block->name && (!*search->best.name || block->address > search->best.address)) {
 		block->size = end > block->address ? end - block->address : 0;
 		search->best = *block;
 	}
-	block->name[0] = '\0';
+	*block->name = '\0';
 	search->next = 0;
 	search->next_is_code = false;
-}
-
-static void note_next(struct search *search, const struct kallsyms_line *line)
-{
-	if (search->next && search->next <= line->address)
-		return;
-	search->next = line->address;
-	search->next_is_code = is_code(line->type);
 }
 
 static void search_line(struct search *search, const struct kallsyms_line *line)
 {
 	struct symbol *block = &search->block;
 
-	if (!same_module(block->module, line)) {
+	if (strcmp(block->module, line->module)) {
 		end_block(search);
-		copy_name(block->module, sizeof(block->module), line->module, line->module_length);
+		snprintf(block->module, sizeof(block->module), "%s", line->module);
 	}
-	if (line->address > search->address)
-		note_next(search, line);
-	else if (line->type != 'A' && (!block->name[0] || line->address > block->address))
-		take_line(block, line);
-}
-
-static int search_line_for_all(void *context, const struct kallsyms_line *line)
-{
-	struct symbols *symbols = context;
-
-	for (size_t i = 0; i < symbols->nr_batch; i++)
-		search_line(&symbols->batch[i], line);
-	return 0;
-}
-
-static void add_search(struct symbols *symbols, uint64_t address)
-{
-	symbols->batch[symbols->nr_batch++] = (struct search){ .address = address };
-}
-
-/* One pass over the file for the whole batch: it is the kernel that makes each line, slowly. */
-static void search_file(struct symbols *symbols)
-{
-	int ret = visit_file(symbols, search_line_for_all, symbols);
-
-	for (size_t i = 0; i < symbols->nr_batch; i++) {
-		struct search *search = &symbols->batch[i];
-
-		end_block(search);
-		if (ret || !search->best.name[0] || !contains(&search->best, search->address))
-			search->best = (struct symbol){ .address = search->address };
+	if (line->address <= search->address) {
+		if (line->type != 'A' && (!*block->name || line->address > block->address))
+			set_symbol(block, line);
+	} else if (!search->next || line->address < search->next) {
+		search->next = line->address;
+		search->next_is_code = strchr("tTwW", line->type);
 	}
 }
 
-/* Several addresses of the batch may lie in one function. */
-static void keep_batch(struct symbols *symbols)
-{
-	for (size_t i = 0; i < symbols->nr_batch; i++) {
-		const struct search *search = &symbols->batch[i];
-		struct symbol *entry = NULL;
-
-		if (!find_entry(symbols, search->address))
-			entry = new_entry(symbols, search->best.address);
-		if (entry)
-			*entry = search->best;
-	}
-	symbols->nr_batch = 0;
-}
-
+/* One pass for all: the kernel makes each line when it is read, slowly. */
 void symbols_look_up(struct symbols *symbols, const uint64_t *addresses, size_t count)
 {
-	if (symbols->readable)
-		return;
-	symbols->nr_batch = 0;
-	for (size_t i = 0; i < count && symbols->nr_batch < SYMBOLS_BATCH; i++)
-		if (!find_entry(symbols, addresses[i]))
-			add_search(symbols, addresses[i]);
-	if (!symbols->nr_batch || symbols->count >= SYMBOLS_MAX)
-		return;
-	search_file(symbols);
-	keep_batch(symbols);
-}
+	struct line_reader reader;
+	struct kallsyms_line line;
+	size_t nr_searches = 0;
 
-static const struct symbol *named(const struct symbol *symbol)
-{
-	return symbol->name[0] ? symbol : NULL;
+	for (size_t i = 0; i < count && nr_searches < SEARCH_MAX; i++)
+		if (!find(symbols, addresses[i]))
+			symbols->searches[nr_searches++] =
+				(struct search){ .address = addresses[i] };
+	if (symbols->readable || !nr_searches)
+		return;
+	line_reader_start(&reader, symbols->fd);
+	while (next_line(&reader, &line))
+		for (size_t i = 0; i < nr_searches; i++)
+			search_line(&symbols->searches[i], &line);
+	for (size_t i = 0; i < nr_searches; i++) {
+		struct search *search = &symbols->searches[i];
+
+		end_block(search);
+		if (!*search->best.name || !contains(&search->best, search->address))
+			search->best = (struct symbol){ .address = search->address };
+		/* Several of the addresses may lie in one function. */
+		if (!find(symbols, search->address))
+			add(symbols, &search->best);
+	}
 }
 
 const struct symbol *symbols_find(struct symbols *symbols, uint64_t address)
 {
-	const struct symbol *known = find_entry(symbols, address);
-	struct symbol *entry;
+	const struct symbol *symbol;
 
-	if (symbols->readable)
-		return NULL;
-	if (known)
-		return named(known);
-	symbols->nr_batch = 0;
-	add_search(symbols, address);
-	search_file(symbols);
-	symbols->spare = symbols->batch[0].best;
-	entry = new_entry(symbols, symbols->spare.address);
-	if (!entry) {
-		symbols->overflow++;
-		return named(&symbols->spare);
-	}
-	*entry = symbols->spare;
-	return named(entry);
+	symbols_look_up(symbols, &address, 1);
+	symbol = find(symbols, address);
+	return symbol && *symbol->name ? symbol : NULL;
 }
 
 uint64_t symbols_address(const struct symbols *symbols, const char *name)
 {
 	for (size_t i = 0; i < symbols->count; i++)
-		if (!strcmp(symbols->table[i].name, name))
-			return symbols->table[i].address;
+		if (!strcmp(symbols->order[i]->name, name))
+			return symbols->order[i]->address;
 	return 0;
 }
 
 int symbols_text(struct symbols *symbols, uint64_t address, char style, char *text, size_t size)
 {
 	const struct symbol *symbol = symbols_find(symbols, address);
-	const char *open = " [", *close = "]";
+	char offset[48] = "";
 	int length;
 
-	if (!symbol) {
+	if (symbol && style == 'S')
+		snprintf(offset, sizeof(offset), "+0x%llx/0x%llx",
+			 (unsigned long long)(address - symbol->address),
+			 (unsigned long long)symbol->size);
+	if (!symbol)
 		length = snprintf(text, size, "0x%llx", (unsigned long long)address);
-	} else {
-		if (!symbol->module[0])
-			open = close = "";
-		if (style == 'S')
-			length = snprintf(text, size, "%s+0x%llx/0x%llx%s%s%s", symbol->name,
-					  (unsigned long long)(address - symbol->address),
-					  (unsigned long long)symbol->size, open, symbol->module,
-					  close);
-		else
-			length = snprintf(text, size, "%s%s%s%s", symbol->name, open,
-					  symbol->module, close);
-	}
+	else if (*symbol->module)
+		length = snprintf(text, size, "%s%s [%s]", symbol->name, offset, symbol->module);
+	else
+		length = snprintf(text, size, "%s%s", symbol->name, offset);
 	return size && (size_t)length >= size ? (int)size - 1 : length;
 }

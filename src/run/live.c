@@ -52,24 +52,12 @@ struct live {
 	uint64_t next_mark;
 };
 
-static int is_probed(void *context, const char *name)
-{
-	(void)context;
-	return !strcmp(name, PROBE_CALLBACK);
-}
-
 /* The pipeline has read the symbols already; without one it takes a pass of our own. */
 static uint64_t probed_address(const struct live *live)
 {
-	struct symbols *symbols;
-	uint64_t address;
-
 	if (live->pipeline)
 		return pipeline_address(live->pipeline, PROBE_CALLBACK);
-	symbols = symbols_new("/proc/kallsyms", is_probed, NULL);
-	address = symbols ? symbols_address(symbols, PROBE_CALLBACK) : 0;
-	symbols_free(symbols);
-	return address;
+	return kallsyms_address("/proc/kallsyms", PROBE_CALLBACK);
 }
 
 /* Before the tables are made: for a moment it takes as much memory as they do. */

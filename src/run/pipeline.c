@@ -19,8 +19,7 @@ struct pipeline {
 	const struct plan *plan;
 	const struct data_source *source;
 	struct resolver *resolver;
-	struct processes *processes; /* NULL: all */
-	struct processes *recorded;  /* NULL: all */
+	bool by_pid; /* only processes of options->pids are shown */
 	struct page_reader *pages;
 	struct decode *decode;
 	struct merge *merge;
@@ -38,25 +37,29 @@ struct pipeline {
 	char first_bad_format[160];
 };
 
-/* The kernel left others out, but for functions on some kernels: a task of which nothing is known
- * is more likely a thread that soon ended. */
-static bool was_recorded(struct pipeline *pipeline, const struct record *record)
+static bool has_pid(const pid_t *pids, pid_t pid)
 {
-	const struct task_info *who = resolver_task(pipeline->resolver, record->pid, record->ts);
-
-	return !who->tgid || processes_have(pipeline->recorded, who->tgid, record->ts);
+	while (*pids && *pids != pid)
+		pids++;
+	return *pids;
 }
 
 static bool is_asked_for(struct pipeline *pipeline, const struct record *record)
 {
+	const pid_t *recorded = pipeline->source->recorded;
+	const struct task_info *task;
+
 	if (pipeline->source->own && record->pid == pipeline->source->own)
 		return false;
-	if (pipeline->recorded && !was_recorded(pipeline, record))
-		return false;
-	if (!pipeline->processes)
+	if (!pipeline->by_pid && !recorded)
 		return true;
-	return !record_in_interrupt(record) &&
-	       processes_have(pipeline->processes, record->pid, record->ts);
+	task = resolver_task(pipeline->resolver, record->pid, record->ts);
+	if (pipeline->by_pid)
+		return !record_in_interrupt(record) &&
+		       has_pid(pipeline->options->pids, task->tgid ? task->tgid : record->pid);
+	/* The kernel left others out, but for functions on some kernels. A task of which nothing
+	 * is known is more likely a thread that soon ended. */
+	return !task->tgid || has_pid(recorded, task->tgid);
 }
 
 static int record_in_order(void *context, const struct record *record)
@@ -219,11 +222,10 @@ static bool make_task_stages(struct pipeline *pipeline, struct writer *writer)
 	const struct data_source *source = pipeline->source;
 	const struct options *options = pipeline->options;
 	struct claims_sink sink = { .window = report_window, .pair = report_pair };
-	/* Those of a configuration file are of live runs. */
-	const pid_t *pids =
-		source->proc || options_on_command_line(options, "pid") ? options->pids : NULL;
-	const pid_t *recorded = pids ? NULL : source->recorded;
 
+	/* Those of a configuration file are of live runs. */
+	pipeline->by_pid =
+		options->pids && (source->proc || options_on_command_line(options, "pid"));
 	pipeline->newest = calloc(source->cpus.count, sizeof(*pipeline->newest));
 	pipeline->losses = losses_new(&source->cpus);
 	if (!pipeline->newest || !pipeline->losses)
@@ -234,12 +236,7 @@ static bool make_task_stages(struct pipeline *pipeline, struct writer *writer)
 		return false;
 	sink.context = pipeline->report;
 	pipeline->claims = claims_new(pipeline->plan, source, &options->limits, &sink);
-	if (pids)
-		pipeline->processes = processes_new(pids, source->proc);
-	if (recorded)
-		pipeline->recorded = processes_new(recorded, NULL);
-	return pipeline->claims && (!pids || pipeline->processes) &&
-	       (!recorded || pipeline->recorded);
+	return pipeline->claims;
 }
 
 static int fill_pipeline(struct pipeline *pipeline, struct writer *writer, struct failure *failure)
@@ -286,8 +283,6 @@ void pipeline_free(struct pipeline *pipeline)
 	merge_free(pipeline->merge);
 	decode_free(pipeline->decode);
 	page_reader_free(pipeline->pages);
-	processes_free(pipeline->recorded);
-	processes_free(pipeline->processes);
 	resolver_free(pipeline->resolver);
 	free(pipeline);
 }

@@ -23,8 +23,7 @@ struct recorder {
 	const struct data_source *source;
 	const struct probe *probe;
 	struct capture_writer *writer;
-	struct names *names;
-	struct who *who;
+	struct task_cache *tasks;
 	int *cpus;	       /* numbers, of which losses has a list */
 	struct losses *losses; /* NULL before recorder_describe() */
 	bool described;
@@ -45,7 +44,6 @@ int recorder_new(struct recorder **ret_recorder, const struct options *options,
 		 struct failure *failure)
 {
 	struct recorder *recorder = calloc(1, sizeof(*recorder));
-	char saved[4096];
 	int ret;
 
 	if (!recorder)
@@ -56,10 +54,8 @@ int recorder_new(struct recorder **ret_recorder, const struct options *options,
 	recorder->source = source;
 	recorder->probe = probe;
 	recorder->date = time(NULL);
-	snprintf(saved, sizeof(saved), "%s/saved_cmdlines", kernel->dir);
-	recorder->names = names_new("/proc", saved, options->limits.names);
-	recorder->who = who_new("/proc", NULL);
-	if (recorder->names && recorder->who)
+	recorder->tasks = task_cache_new("/proc", kernel->dir, NULL, options->limits.names);
+	if (recorder->tasks)
 		ret = capture_create(&recorder->writer, options->write, source->layout.size,
 				     failure);
 	else
@@ -81,8 +77,7 @@ void recorder_free(struct recorder *recorder)
 	capture_writer_free(recorder->writer);
 	losses_free(recorder->losses);
 	free(recorder->cpus);
-	who_free(recorder->who);
-	names_free(recorder->names);
+	task_cache_free(recorder->tasks);
 	free(recorder->mounts);
 	free(recorder);
 }
@@ -375,10 +370,8 @@ void recorder_note_names(struct recorder *recorder, uint64_t now)
 	file_read(recorder->kernel->dir, "saved_cmdlines", &text, NULL);
 	line = text;
 	while (line && *line) {
-		if (isdigit((unsigned char)*line)) {
-			names_see(recorder->names, atoi(line), now);
-			who_see(recorder->who, atoi(line), now);
-		}
+		if (isdigit((unsigned char)*line))
+			task_cache_see(recorder->tasks, atoi(line), now);
 		line = strchr(line, '\n');
 		if (line)
 			line++;
@@ -404,32 +397,25 @@ void recorder_report_losses(struct recorder *recorder, const struct cpu_buffers 
 	losses_report(recorder->losses, now);
 }
 
-static int put_names(struct recorder *recorder, const struct referred *referred)
-{
-	struct text text;
-	int ret = text_open(&text);
-
-	if (ret)
-		return ret;
-	for (size_t i = 0; i < referred->nr_pids; i++) {
-		const char *name = names_of(recorder->names, referred->pids[i], recorder->now);
-
-		if (referred->pids[i] && strcmp(name, "<...>"))
-			fprintf(text.stream, "%d %s\n", referred->pids[i], name);
-	}
-	return text_put(&text, recorder, "saved_cmdlines");
-}
-
 static int put_tasks(struct recorder *recorder, const struct referred *referred)
 {
-	struct text text;
-	int ret = text_open(&text);
+	struct text names, tasks;
+	int ret = text_open(&names), other;
 
 	if (ret)
 		return ret;
+	ret = text_open(&tasks);
+	if (ret) {
+		fclose(names.stream);
+		free(names.text);
+		return ret;
+	}
 	for (size_t i = 0; i < referred->nr_pids; i++)
-		who_print(text.stream, who_of(recorder->who, referred->pids[i], recorder->now));
-	return text_put(&text, recorder, "tasks");
+		task_cache_see(recorder->tasks, referred->pids[i], recorder->now);
+	task_cache_print(recorder->tasks, names.stream, tasks.stream);
+	ret = text_put(&names, recorder, "saved_cmdlines");
+	other = text_put(&tasks, recorder, "tasks");
+	return ret ? ret : other;
 }
 
 /* The numbers that events of newer kernels carry. */
@@ -473,8 +459,6 @@ static int put_referred(struct recorder *recorder)
 	if (ret)
 		return ret;
 	ret = referred_read(&referred, capture, recorder->plan);
-	if (!ret)
-		ret = put_names(recorder, &referred);
 	if (!ret)
 		ret = put_tasks(recorder, &referred);
 	if (!ret)

@@ -55,9 +55,8 @@ my %schema = (
 		kernel_threads => [{ pid => 'i', name => 's', @latency }],
 		incomplete => 'i',
 		lost => [{ cpu => 'i', records => 'i', times_unknown => 'i' }],
-		overflows => { map { $_ => 'i' } qw(tasks window_events merge cpus names
-						    names_missed cgroups cgroups_missed processes
-						    processes_missed stalls summary stacks) },
+		overflows => { map { $_ => 'i' } qw(tasks window_events merge cpus names cgroups
+						    stalls summary stacks) },
 		journal => { entries => 'i', held_back => 'i', dropped => 'i' },
 	},
 );

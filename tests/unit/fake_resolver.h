@@ -63,7 +63,7 @@ size_t resolver_stack(struct resolver *resolver, uint32_t number, const uint64_t
 	return resolver->stack ? resolver->stack(resolver->context, number, ret_frames) : 0;
 }
 
-bool resolver_time(const struct resolver *resolver, uint64_t ts, char *text)
+bool resolver_time(const struct resolver *resolver, uint64_t ts, char text[CLOCK_TEXT_MAX])
 {
 	return resolver->time(resolver->context, ts, text);
 }

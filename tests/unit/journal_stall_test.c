@@ -86,7 +86,7 @@ static int make_stall(void **state)
 	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_SLAB] = 3000 * US;
 	stall.phases.ns[PHASE_COMPACTION][PART_OWN] = 1100 * US;
 	stall.phases.ns[PHASE_REST][PART_OWN] = 500 * US;
-	who = (struct task_info){ .pid = 812,
+	who = (struct task_info){ .tid = 812,
 				  .tgid = 812,
 				  .process = "nginx",
 				  .cgroup = "/system.slice/nginx.service" };
@@ -304,7 +304,7 @@ static void test_fields(void **state)
 static void test_fields_not_known(void **state)
 {
 	(void)state;
-	who = (struct task_info){ .pid = 0 };
+	who = (struct task_info){ .tid = 0 };
 	stall.order = -1;
 	stall.gfp_names = "";
 	stall.role = ROLE_NONE;

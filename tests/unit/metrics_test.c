@@ -50,7 +50,6 @@ static struct plan plan = { .threshold = 10000 };
 /* All that metrics are made of. */
 static struct summary_view new_view(void)
 {
-	struct shrinker_names_setup names = { .mounts = test_path("mountinfo"), .symbol = symbol };
 	struct cpu_list cpus = made_cpus(2);
 
 	put_text("mountinfo", "28 1 0:22 / /a\"b\\134c rw - tmpfs tmpfs rw\n");
@@ -59,7 +58,7 @@ static struct summary_view new_view(void)
 		.resolver = &resolver,
 		.summary = summary_new(&plan),
 		.shrinkers = shrinkers_new(),
-		.shrinker_names = shrinker_names_new(&names),
+		.shrinker_names = shrinker_names_new(test_path("mountinfo"), symbol, NULL),
 		.losses = losses_new(&cpus),
 		.cpus = cpus,
 	};

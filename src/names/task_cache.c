@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "allocfilt/names.h"
+#include "names/line_reader.h"
+
+#define FRESH	   1000000000ull  /* ns: what is older is read again before it is shown */
+#define SEEN	   10000000000ull /* ns: what is older is read again when the task is seen */
+#define SAVED_MAX  65536	  /* tasks of a capture */
+#define PF_KTHREAD 0x00200000	  /* include/linux/sched.h: the same since 2.6.17 */
+
+struct task {
+	struct hash_link link; /* by thread id */
+	char name[TASK_COMM_MAX];
+	uint64_t name_at; /* ns: when the name was read */
+	uint64_t info_at;
+	bool has_info; /* info was read, or nothing was found */
+	struct task_info info;
+};
+
+struct task_cache {
+	int proc;  /* descriptor of /proc; -1: a capture */
+	int saved; /* descriptor of saved_cmdlines, -1: none */
+	struct hash hash;
+	struct task *tasks;
+	bool evicted; /* has a task made room for another one? */
+	uint64_t missed;
+	struct task_info unknown;
+};
+
+/* ---- /proc ---- */
+
+/* A text file of /proc without its last newline, cut to size - 1; false for none. */
+static bool read_file(const struct task_cache *cache, int tid, const char *name, char *text,
+		      size_t size)
+{
+	char path[64];
+	ssize_t length;
+	int fd;
+
+	snprintf(path, sizeof(path), "%d/%s", tid, name);
+	fd = openat(cache->proc, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	length = read(fd, text, size - 1);
+	close(fd);
+	if (length <= 0)
+		return false;
+	if (text[length - 1] == '\n')
+		length--;
+	text[length] = '\0';
+	return true;
+}
+
+/* Tgid of status, and flags, the seventh field after the name in stat: proc(5). */
+static bool read_process(const struct task_cache *cache, struct task_info *info)
+{
+	char text[1024];
+	const char *at;
+	unsigned int flags = 0;
+
+	if (!read_file(cache, info->tid, "status", text, sizeof(text)))
+		return false;
+	at = strstr(text, "\nTgid:");
+	info->tgid = at ? atoi(at + strlen("\nTgid:")) : 0;
+	if (!info->tgid)
+		return false;
+	/* The name is in parentheses and may hold parentheses and blanks. */
+	if (read_file(cache, info->tid, "stat", text, sizeof(text)) && (at = strrchr(text, ')')) &&
+	    sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) == 1)
+		info->kernel_thread = flags & PF_KTHREAD;
+	if (read_file(cache, info->tgid, "comm", text, sizeof(text)))
+		snprintf(info->process, sizeof(info->process), "%.*s", TASK_COMM_MAX - 1, text);
+	return true;
+}
+
+/* Is this "4:memory:/…", a line of the memory controller on v1? */
+static bool is_memory_line(const char *line)
+{
+	const char *controllers = strchr(line, ':');
+	const char *at = controllers;
+
+	while (at && *at != '\0' && (at == controllers || *at == ',')) {
+		if (!strncmp(at + 1, "memory", 6) && (at[7] == ':' || at[7] == ','))
+			return true;
+		at += 1 + strcspn(at + 1, ",:\n");
+	}
+	return false;
+}
+
+/* Lines are "N:controllers:/path": cgroups(7). Of a long path the end is kept, with the unit. */
+static void read_cgroup(const struct task_cache *cache, struct task_info *info)
+{
+	char text[8192];
+	char *line, *rest = text;
+
+	if (!read_file(cache, info->tid, "cgroup", text, sizeof(text)))
+		return;
+	while ((line = strsep(&rest, "\n"))) {
+		bool memory = is_memory_line(line);
+		const char *path = strchr(line, ':');
+		size_t length;
+
+		path = path ? strchr(path + 1, ':') : NULL;
+		if (!path || (!memory && strncmp(line, "0::", 3)))
+			continue;
+		path++;
+		length = strlen(path);
+		if (length >= TASK_CGROUP_MAX)
+			path += length - (TASK_CGROUP_MAX - 1);
+		strcpy(info->cgroup, path);
+		if (memory)
+			return;
+	}
+}
+
+/* What is known of a task that has exited is left as it is. */
+static void refresh_info(const struct task_cache *cache, struct task *task, uint64_t ts,
+			 uint64_t max_age)
+{
+	struct task_info info = { .tid = (int)task->link.key };
+
+	if (cache->proc < 0 || (task->has_info && ts <= task->info_at + max_age))
+		return;
+	task->has_info = true;
+	task->info_at = ts;
+	if (!read_process(cache, &info))
+		return;
+	read_cgroup(cache, &info);
+	task->info = info;
+}
+
+/* ---- saved_cmdlines ---- */
+
+/*
+ * Lines of "TID NAME". NAME may hold a newline: a line that does not begin with a number and a
+ * blank continues the name before it.
+ */
+struct saved_names {
+	struct line_reader reader;
+	const char *line; /* the next one, NULL at the end */
+	int tid;
+	char name[TASK_COMM_MAX];
+};
+
+static bool begins_task(const char *line)
+{
+	size_t digits = strspn(line, "0123456789");
+
+	return digits && digits <= 10 && line[digits] == ' ';
+}
+
+static void saved_names_start(struct saved_names *saved, int fd)
+{
+	line_reader_start(&saved->reader, fd);
+	do {
+		saved->line = line_reader_next(&saved->reader);
+	} while (saved->line && !begins_task(saved->line));
+}
+
+static bool saved_names_next(struct saved_names *saved)
+{
+	size_t used;
+
+	if (!saved->line)
+		return false;
+	saved->tid = (int)strtoll(saved->line, NULL, 10);
+	snprintf(saved->name, sizeof(saved->name), "%.*s", TASK_COMM_MAX - 1,
+		 strchr(saved->line, ' ') + 1);
+	while ((saved->line = line_reader_next(&saved->reader)) && !begins_task(saved->line)) {
+		used = strlen(saved->name);
+		snprintf(saved->name + used, sizeof(saved->name) - used, "\n%.*s",
+			 TASK_COMM_MAX - 1, saved->line);
+	}
+	return true;
+}
+
+/* ---- names ---- */
+
+/* /proc writes "kworker/0:1-events" where the kernel's own name is "kworker/0:1". */
+static void cut_worker_name(char *name)
+{
+	char *colon = strncmp(name, "kworker/", 8) ? NULL : strchr(name, ':');
+
+	if (colon)
+		colon[strcspn(colon, "-+")] = '\0';
+}
+
+/* Returns false and leaves the name as it is where there is none to be read. */
+static bool read_name(const struct task_cache *cache, struct task *task, uint64_t ts)
+{
+	struct saved_names saved;
+	char text[64]; /* longer than a name, for what /proc adds */
+	int tid = (int)task->link.key;
+
+	task->name_at = ts;
+	if (read_file(cache, tid, "comm", text, sizeof(text))) {
+		cut_worker_name(text);
+		snprintf(task->name, sizeof(task->name), "%.*s", TASK_COMM_MAX - 1, text);
+		return true;
+	}
+	saved_names_start(&saved, cache->saved);
+	while (saved_names_next(&saved))
+		if (saved.tid == tid) {
+			memcpy(task->name, saved.name, sizeof(saved.name));
+			return true;
+		}
+	return false;
+}
+
+/* ---- the table ---- */
+
+static struct task *insert(struct task_cache *cache, int tid)
+{
+	struct task *task;
+
+	cache->evicted |= hash_is_full(&cache->hash);
+	task = hash_entry(hash_insert(&cache->hash, (uint64_t)tid), struct task, link);
+	strcpy(task->name, "<...>");
+	task->has_info = false;
+	task->info = (struct task_info){ .tid = tid };
+	return task;
+}
+
+static struct task *find(struct task_cache *cache, int tid)
+{
+	struct hash_link *link = hash_find(&cache->hash, (uint64_t)tid);
+
+	return link ? hash_entry(link, struct task, link) : NULL;
+}
+
+/*
+ * What a capture does not have was not there when the table was filled. In a live run all tasks
+ * are seen before they are asked for, so one that is asked for and not found was evicted.
+ */
+static struct task *find_or_read(struct task_cache *cache, int tid, uint64_t ts, bool asked)
+{
+	struct task *task = find(cache, tid);
+
+	if (task || cache->proc < 0)
+		return task;
+	task = insert(cache, tid);
+	if (!read_name(cache, task, ts) && asked && cache->evicted)
+		cache->missed++;
+	return task;
+}
+
+void task_cache_see_name(struct task_cache *cache, int tid, uint64_t ts)
+{
+	if (tid > 0)
+		find_or_read(cache, tid, ts, false);
+}
+
+void task_cache_see(struct task_cache *cache, int tid, uint64_t ts)
+{
+	struct task *task = tid > 0 ? find_or_read(cache, tid, ts, false) : NULL;
+
+	if (task)
+		refresh_info(cache, task, ts, SEEN);
+}
+
+const char *task_cache_name(struct task_cache *cache, int tid, uint64_t ts)
+{
+	struct task *task;
+
+	/* trace_find_cmdline() of the kernel */
+	if (tid <= 0)
+		return tid ? "<XXX>" : "<idle>";
+	task = find_or_read(cache, tid, ts, true);
+	if (!task)
+		return "<...>";
+	if (cache->proc >= 0 && ts > task->name_at + FRESH)
+		read_name(cache, task, ts);
+	return task->name;
+}
+
+const struct task_info *task_cache_info(struct task_cache *cache, int tid, uint64_t ts)
+{
+	struct task *task = tid > 0 ? find_or_read(cache, tid, ts, true) : NULL;
+
+	if (!task)
+		return &cache->unknown;
+	refresh_info(cache, task, ts, FRESH);
+	return &task->info;
+}
+
+uint64_t task_cache_missed(const struct task_cache *cache)
+{
+	return cache->missed;
+}
+
+/* ---- a capture's files ---- */
+
+static void parse_info(struct task_cache *cache, const char *line)
+{
+	struct task_info info = { 0 };
+	char word[16];
+	struct task *task;
+
+	if (!text_parse_field(&line, word, sizeof(word)) || (info.tid = atoi(word)) <= 0 ||
+	    !text_parse_field(&line, word, sizeof(word)))
+		return;
+	info.tgid = atoi(word);
+	if (!text_parse_field(&line, word, sizeof(word)) ||
+	    !text_parse_field(&line, info.process, sizeof(info.process)) ||
+	    !text_parse_field(&line, info.cgroup, sizeof(info.cgroup)))
+		return;
+	info.kernel_thread = !strcmp(word, "k");
+	task = find(cache, info.tid);
+	if (!task)
+		task = insert(cache, info.tid);
+	task->info = info;
+}
+
+/* With no table yet it only counts the lines. */
+static size_t read_capture(struct task_cache *cache, int tasks)
+{
+	struct saved_names saved;
+	struct line_reader reader;
+	const char *line;
+	size_t count = 0;
+
+	saved_names_start(&saved, cache->saved);
+	for (; saved_names_next(&saved); count++)
+		if (cache->tasks && saved.tid > 0 && !find(cache, saved.tid))
+			strcpy(insert(cache, saved.tid)->name, saved.name);
+	line_reader_start(&reader, tasks);
+	for (; (line = line_reader_next(&reader)); count++)
+		if (cache->tasks)
+			parse_info(cache, line);
+	return count;
+}
+
+static int make_table(struct task_cache *cache, size_t size)
+{
+	struct task *tasks = calloc(size, sizeof(*tasks));
+
+	if (!tasks)
+		return -ENOMEM;
+	cache->tasks = tasks;
+	return hash_init(&cache->hash, &tasks[0].link, sizeof(*tasks), size);
+}
+
+struct task_cache *task_cache_new(const char *proc, const char *names_dir, const char *dir,
+				  size_t size)
+{
+	struct task_cache *cache = calloc(1, sizeof(*cache));
+	char path[PATH_MAX];
+	int tasks = -1, ret;
+
+	if (!cache)
+		return NULL;
+	cache->proc = proc ? open(proc, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	cache->saved = file_path(path, names_dir, "saved_cmdlines") ?
+			       -1 :
+			       open(path, O_RDONLY | O_CLOEXEC);
+	if (!proc) {
+		if (!file_path(path, dir, "tasks"))
+			tasks = open(path, O_RDONLY | O_CLOEXEC);
+		size = read_capture(cache, tasks) + 1;
+		if (size > SAVED_MAX)
+			size = SAVED_MAX;
+	}
+	ret = make_table(cache, size);
+	if (!ret && !proc)
+		read_capture(cache, tasks);
+	if (tasks >= 0)
+		close(tasks);
+	if (ret) {
+		task_cache_free(cache);
+		errno = ENOMEM;
+		return NULL;
+	}
+	return cache;
+}
+
+void task_cache_free(struct task_cache *cache)
+{
+	if (!cache)
+		return;
+	if (cache->proc >= 0)
+		close(cache->proc);
+	if (cache->saved >= 0)
+		close(cache->saved);
+	hash_destroy(&cache->hash);
+	free(cache->tasks);
+	free(cache);
+}
+
+void task_cache_print(struct task_cache *cache, FILE *names, FILE *tasks)
+{
+	struct hash_link *link;
+
+	TAILQ_FOREACH(link, &cache->hash.used, use) {
+		const struct task *task = hash_entry(link, struct task, link);
+		const struct task_info *info = &task->info;
+
+		if (strcmp(task->name, "<...>"))
+			fprintf(names, "%" PRIu64 " %s\n", link->key, task->name);
+		if (!info->tgid)
+			continue;
+		fprintf(tasks, "%d %d %c ", info->tid, info->tgid, info->kernel_thread ? 'k' : '-');
+		text_print_field(tasks, info->process, ' ');
+		text_print_field(tasks, info->cgroup, '\n');
+	}
+}

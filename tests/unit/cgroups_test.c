@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "allocfilt/names.h"
+#include "names/cgroups.h"
+#include "test_directory.h"
+
+#define SIZE 4
+
+static void expect_paths(struct cgroups *cgroups, int from, int to)
+{
+	for (int id = from; id <= to; id++) {
+		char path[16];
+
+		snprintf(path, sizeof(path), "/c%d", id);
+		assert_string_equal(cgroups_path(cgroups, (uint64_t)id), path);
+	}
+}
+
+static void test_capture(void **state)
+{
+	struct cgroups *cgroups;
+	char text[1024], longest[400];
+
+	(void)state;
+	memset(longest, 'a', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	memcpy(longest + sizeof(longest) - 4, "end", 3);
+	snprintf(text, sizeof(text), "1 /\n42 /a\\040b\n43\nx\n44 /%s\n", longest);
+	put_text("cgroups", text);
+	cgroups = cgroups_new(NULL, test_path("cgroups"), SIZE);
+	for (int round = 0; round < 2; round++) {
+		const char *path = cgroups_path(cgroups, 44);
+
+		assert_int_equal(strlen(path), CGROUP_PATH_MAX - 1);
+		assert_non_null(strstr(path, "aend"));
+		assert_string_equal(cgroups_path(cgroups, 42), "/a b");
+		assert_string_equal(cgroups_path(cgroups, 46), "");
+		assert_string_equal(cgroups_path(cgroups, 1), "/");
+		assert_string_equal(cgroups_path(cgroups, 43), "");
+		assert_string_equal(cgroups_path(cgroups, 0), "");
+	}
+	cgroups_free(cgroups);
+	cgroups_free(NULL);
+}
+
+static void test_no_files(void **state)
+{
+	struct cgroups *cgroups = cgroups_new("/nonexistent", NULL, SIZE);
+
+	(void)state;
+	assert_string_equal(cgroups_path(cgroups, 42), "");
+	cgroups_free(cgroups);
+	cgroups = cgroups_new(NULL, "/nonexistent", SIZE);
+	assert_string_equal(cgroups_path(cgroups, 42), "");
+	cgroups_free(cgroups);
+}
+
+/* The least recently used path is evicted. One that is not known evicts nothing. */
+static void test_full_table(void **state)
+{
+	struct cgroups *cgroups;
+	char text[256] = "";
+
+	(void)state;
+	for (int id = 1; id <= SIZE + 1; id++)
+		sprintf(text + strlen(text), "%d /c%d\n", id, id);
+	put_text("cgroups", text);
+	cgroups = cgroups_new(NULL, test_path("cgroups"), SIZE);
+	expect_paths(cgroups, 1, SIZE);
+	assert_string_equal(cgroups_path(cgroups, 1000), "");
+	expect_paths(cgroups, 1, 1);
+	expect_paths(cgroups, SIZE + 1, SIZE + 1);
+	/* What is remembered needs no file. */
+	put_text("cgroups", "");
+	expect_paths(cgroups, 1, 1);
+	expect_paths(cgroups, 3, SIZE + 1);
+	assert_string_equal(cgroups_path(cgroups, 2), "");
+	assert_int_equal(cgroups_missed(cgroups), 0);
+	cgroups_free(cgroups);
+}
+
+/* The root, where this machine has cgroup2 and we may open a file by its handle. */
+static void test_live(void **state)
+{
+	struct cgroups *cgroups = cgroups_new("/proc/self/mounts", NULL, SIZE);
+	struct stat status;
+
+	(void)state;
+	if (!stat("/sys/fs/cgroup/cgroup.controllers", &status) &&
+	    !stat("/sys/fs/cgroup", &status)) {
+		const char *path = cgroups_path(cgroups, status.st_ino);
+
+		assert_true(!*path || !strcmp(path, "/"));
+	}
+	cgroups_free(cgroups);
+}
+
+/* The lines of all directories, with a directory of ours as the mount. */
+static void test_print(void **state)
+{
+	char mounts[PATH_MAX + 64];
+	struct cgroups *cgroups;
+	struct stat root, inner;
+	FILE *stream;
+
+	(void)state;
+	put_text("tree/a b/c/cgroup.procs", "");
+	snprintf(mounts, sizeof(mounts), "cgroup2 %s cgroup2 rw 0 0\n", test_path("tree"));
+	put_text("mounts", mounts);
+	assert_int_equal(stat(test_path("tree"), &root), 0);
+	assert_int_equal(stat(test_path("tree/a b/c"), &inner), 0);
+	stream = fopen(test_path("cgroups"), "w");
+	assert_non_null(stream);
+	cgroups_print(stream, test_path("mounts"));
+	cgroups_print(stream, "/nonexistent");
+	fclose(stream);
+	cgroups = cgroups_new(NULL, test_path("cgroups"), SIZE);
+	assert_string_equal(cgroups_path(cgroups, root.st_ino), "/");
+	assert_string_equal(cgroups_path(cgroups, inner.st_ino), "/a b/c");
+	cgroups_free(cgroups);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_test_directory, remove_test_directory)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_capture), TEST(test_no_files), TEST(test_full_table),
+		TEST(test_live),    TEST(test_print),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "allocfilt/names.h"
+#include "test_directory.h"
+
+#define SECOND 1000000000ull
+#define SIZE   64
+
+static struct task_cache *cache;
+
+static void open_live(void)
+{
+	task_cache_free(cache);
+	cache = task_cache_new(test_directory, test_directory, NULL, SIZE);
+	assert_non_null(cache);
+}
+
+static void open_capture(const char *saved, const char *tasks)
+{
+	put_text("saved_cmdlines", saved);
+	put_text("tasks", tasks);
+	task_cache_free(cache);
+	cache = task_cache_new(NULL, test_directory, test_directory, SIZE);
+	assert_non_null(cache);
+}
+
+static int tear_down(void **state)
+{
+	task_cache_free(cache);
+	cache = NULL;
+	return remove_test_directory(state);
+}
+
+static void put_file(int tid, const char *name, const char *text)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "%d/%s", tid, name);
+	put_text(path, text);
+}
+
+static void put_task(int tid, int tgid, const char *name, unsigned int flags, const char *cgroup)
+{
+	char text[2048];
+
+	snprintf(text, sizeof(text), "%s\n", name);
+	put_file(tid, "comm", text);
+	snprintf(text, sizeof(text), "Name:\t%s\nUmask:\t0022\nTgid:\t%d\nNgid:\t0\n", name, tgid);
+	put_file(tid, "status", text);
+	snprintf(text, sizeof(text), "%d (%s) S 1 1 1 0 -1 %u 0 0\n", tid, name, flags);
+	put_file(tid, "stat", text);
+	put_file(tid, "cgroup", cgroup);
+}
+
+static void remove_task(int tid)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "rm -r '%s/%d'", test_directory, tid);
+	assert_int_equal(system(command), 0);
+}
+
+static void expect_name(int tid, uint64_t ts, const char *expected)
+{
+	assert_string_equal(task_cache_name(cache, tid, ts), expected);
+}
+
+static const char *cgroup_of(int tid, uint64_t ts)
+{
+	return task_cache_info(cache, tid, ts)->cgroup;
+}
+
+/* ---- names ---- */
+
+/* A live name is that of the same thread; a capture has what its files have. */
+static void test_names_of_capture(void **state)
+{
+	(void)state;
+	put_file(12, "comm", "from proc\n");
+	open_capture("rubbish\n1 systemd\n12 a b  c \n123 kworker/0:1\n4711 \n"
+		     "5 new\nline\n6 \n\n7 \x01\xff\t\n8 12345\n678\n9 x\n10\n"
+		     "20 a name that is longer than any can be\n21 next\n11 end\n3",
+		     "");
+	expect_name(1, 5, "systemd");
+	expect_name(12, 5, "a b  c ");
+	expect_name(123, 5, "kworker/0:1");
+	expect_name(4711, 5, "");
+	expect_name(5, 1, "new\nline");
+	expect_name(6, 1, "\n");
+	expect_name(7, 1, "\x01\xff\t");
+	expect_name(8, 1, "12345\n678");
+	expect_name(9, 1, "x\n10");
+	expect_name(20, 1, "a name that is ");
+	expect_name(21, 1, "next");
+	expect_name(11, 1, "end\n3");
+	expect_name(2, 5, "<...>");
+	expect_name(0, 5, "<idle>");
+	expect_name(-1, 5, "<XXX>");
+}
+
+static void test_no_files(void **state)
+{
+	(void)state;
+	cache = task_cache_new(NULL, "/nonexistent", "/nonexistent", SIZE);
+	expect_name(5, 1, "<...>");
+	assert_int_equal(task_cache_info(cache, 5, 1)->tgid, 0);
+	task_cache_free(cache);
+	cache = task_cache_new("/nonexistent", "/nonexistent", NULL, SIZE);
+	expect_name(5, 1, "<...>");
+	assert_int_equal(task_cache_info(cache, 5, 1)->tgid, 0);
+	task_cache_free(NULL);
+}
+
+static void test_name_of_exited_task(void **state)
+{
+	(void)state;
+	put_text("saved_cmdlines", "1 other\n60 saved\n");
+	put_file(50, "comm", "short-lived\n");
+	put_file(51, "comm", "two\nlines\n");
+	open_live();
+	task_cache_see_name(cache, 50, 10 * SECOND);
+	task_cache_see_name(cache, 51, 10 * SECOND);
+	remove_task(50);
+	remove_task(51);
+	expect_name(50, 10 * SECOND, "short-lived");
+	expect_name(51, 10 * SECOND, "two\nlines");
+	expect_name(50, 20 * SECOND, "short-lived");
+	expect_name(60, 20 * SECOND, "saved");
+}
+
+static void test_exec_changes_name(void **state)
+{
+	(void)state;
+	put_file(70, "comm", "sh\n");
+	open_live();
+	task_cache_see_name(cache, 70, 10 * SECOND);
+	put_file(70, "comm", "sleep\n");
+	expect_name(70, 11 * SECOND, "sh");
+	expect_name(70, 11 * SECOND + 1, "sleep");
+	put_file(70, "comm", "third\n");
+	expect_name(70, 12 * SECOND, "sleep");
+	expect_name(70, 1, "sleep");
+	/* A name that was not found is looked for again. */
+	expect_name(71, 20 * SECOND, "<...>");
+	put_file(71, "comm", "found\n");
+	expect_name(71, 20 * SECOND, "<...>");
+	expect_name(71, 22 * SECOND, "found");
+}
+
+static void test_names_of_workers(void **state)
+{
+	static const struct {
+		const char *comm;
+		const char *name;
+	} cases[] = {
+		{ "kworker/0:1-events\n", "kworker/0:1" },
+		{ "kworker/u8:2+flush-254:0\n", "kworker/u8:2" },
+		{ "kworker/1:0H\n", "kworker/1:0H" },
+		{ "kworker/0:1H-kblockd\n", "kworker/0:1H" },
+		{ "kworker/R-slub_flushwq\n", "kworker/R-slub_" },
+		{ "kworker-not-one\n", "kworker-not-one" },
+		{ "a-b+c:d-e\n", "a-b+c:d-e" },
+		{ "sixteen-letters-\n", "sixteen-letters" },
+		{ "no newline", "no newline" },
+	};
+
+	(void)state;
+	open_live();
+	for (int i = 0; i < (int)(sizeof(cases) / sizeof(*cases)); i++) {
+		put_file(200 + i, "comm", cases[i].comm);
+		expect_name(200 + i, 1, cases[i].name);
+	}
+}
+
+/* ---- processes and cgroups ---- */
+
+static void test_process(void **state)
+{
+	const struct task_info *task;
+
+	(void)state;
+	open_live();
+	put_task(10, 10, "server", 0x400040, "0::/system.slice/a.service\n");
+	put_task(11, 10, "worker) S 1", 0x400040, "0::/system.slice/a.service\n");
+	put_task(12, 12, "kswapd0", 0x20a840, "0::/\n");
+	put_task(13, 13, "Tgid:\t10", 0, "");
+	task = task_cache_info(cache, 11, SECOND);
+	assert_int_equal(task->tgid, 10);
+	assert_string_equal(task->process, "server");
+	assert_string_equal(task->cgroup, "/system.slice/a.service");
+	assert_false(task->kernel_thread);
+	task = task_cache_info(cache, 12, SECOND);
+	assert_true(task->kernel_thread);
+	assert_string_equal(task->cgroup, "/");
+	assert_int_equal(task_cache_info(cache, 13, SECOND)->tgid, 13);
+	task = task_cache_info(cache, 99, SECOND);
+	assert_int_equal(task->tgid, 0);
+	assert_string_equal(task->process, "");
+	assert_int_equal(task_cache_info(cache, 0, SECOND)->tgid, 0);
+}
+
+static void test_cgroup_lines(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *cgroup;
+	} cases[] = {
+		{ "12:cpu,cpuacct:/c\n5:memory:/m\n0::/u\n", "/m" },
+		{ "0::/u\n7:cpu,memory:/m\n", "/m" },
+		{ "7:memory,cpu:/m:n\n", "/m:n" },
+		{ "7:memorylike:/x\n0::/u\n", "/u" },
+		{ "1:name=systemd:/s\n", "" },
+		{ "1:name=memory:/s\n0::/u", "/u" },
+		{ "memory\n:memory\n0::/u\n", "/u" },
+		{ "", "" },
+	};
+	char longest[2 * TASK_CGROUP_MAX];
+
+	(void)state;
+	open_live();
+	for (int i = 0; i < (int)(sizeof(cases) / sizeof(*cases)); i++) {
+		put_task(20 + i, 20 + i, "x", 0, cases[i].text);
+		assert_string_equal(cgroup_of(20 + i, SECOND), cases[i].cgroup);
+	}
+	memset(longest, 'a', sizeof(longest));
+	memcpy(longest, "0::/", 4);
+	strcpy(longest + sizeof(longest) - 4, "end");
+	put_task(40, 40, "x", 0, longest);
+	assert_int_equal(strlen(cgroup_of(40, SECOND)), TASK_CGROUP_MAX - 1);
+	assert_non_null(strstr(cgroup_of(40, SECOND), "aend"));
+}
+
+static void test_age_of_info(void **state)
+{
+	(void)state;
+	open_live();
+	put_task(30, 30, "one", 0, "0::/a\n");
+	task_cache_see(cache, 30, SECOND);
+	put_task(30, 30, "two", 0, "0::/b\n");
+	task_cache_see(cache, 30, 5 * SECOND);
+	assert_string_equal(cgroup_of(30, SECOND + 5), "/a");
+	assert_string_equal(cgroup_of(30, 3 * SECOND), "/b");
+	put_task(30, 30, "two", 0, "0::/c\n");
+	task_cache_see(cache, 30, 14 * SECOND);
+	remove_task(30);
+	assert_string_equal(cgroup_of(30, 60 * SECOND), "/c");
+	assert_string_equal(task_cache_info(cache, 30, 60 * SECOND)->process, "two");
+}
+
+/* An exited task keeps its process, until its id is reused. */
+static void test_reused_id(void **state)
+{
+	(void)state;
+	open_live();
+	put_task(101, 5000, "thread", 0, "");
+	assert_int_equal(task_cache_info(cache, 101, SECOND)->tgid, 5000);
+	remove_task(101);
+	assert_int_equal(task_cache_info(cache, 101, 10 * SECOND)->tgid, 5000);
+	put_task(101, 101, "other", 0, "");
+	assert_int_equal(task_cache_info(cache, 101, 11 * SECOND)->tgid, 5000);
+	assert_int_equal(task_cache_info(cache, 101, 11 * SECOND + 1)->tgid, 101);
+}
+
+/* ---- limits and files ---- */
+
+static void test_full_table(void **state)
+{
+	(void)state;
+	put_task(1000, 1000, "used", 0, "");
+	put_task(1001, 1001, "unused", 0, "");
+	put_task(1002, 1002, "alive", 0, "");
+	open_live();
+	for (int tid = 1000; tid < 1000 + SIZE; tid++)
+		task_cache_see_name(cache, tid, SECOND);
+	remove_task(1000);
+	remove_task(1001);
+	expect_name(1000, SECOND, "used");
+	task_cache_see_name(cache, 2000, SECOND);
+	task_cache_see_name(cache, 2001, SECOND);
+	expect_name(1000, SECOND, "used");
+	assert_int_equal(task_cache_missed(cache), 0);
+	/* Both were evicted, and one can be read again. */
+	expect_name(1002, SECOND, "alive");
+	assert_int_equal(task_cache_missed(cache), 0);
+	expect_name(1001, SECOND, "<...>");
+	assert_int_equal(task_cache_missed(cache), 1);
+	assert_int_equal(task_cache_info(cache, 1003, SECOND)->tgid, 0);
+	assert_int_equal(task_cache_missed(cache), 2);
+}
+
+static void test_info_of_capture(void **state)
+{
+	const struct task_info *task;
+
+	(void)state;
+	open_capture("5 five\n8 eight\n", "5 4 - a\\040b\\012\\134\\377 /x\\040y\n6 6 k \\055 -\n"
+					  "rubbish\n-3 4 - a b\n9 9\n\n");
+	task = task_cache_info(cache, 5, 0);
+	assert_int_equal(task->tgid, 4);
+	assert_string_equal(task->process, "a b\n\\\xff");
+	assert_string_equal(task->cgroup, "/x y");
+	assert_false(task->kernel_thread);
+	expect_name(5, 0, "five");
+	task = task_cache_info(cache, 6, 0);
+	assert_true(task->kernel_thread);
+	assert_string_equal(task->process, "-");
+	assert_string_equal(task->cgroup, "");
+	expect_name(6, 0, "<...>");
+	assert_int_equal(task_cache_info(cache, 8, 0)->tgid, 0);
+	assert_int_equal(task_cache_info(cache, 9, 0)->tgid, 0);
+}
+
+/* Everything in a capture's files is known, and is not evicted by what is not. */
+static void test_large_capture(void **state)
+{
+	char *names = malloc(300000), *tasks = malloc(300000), *name = names, *task = tasks;
+
+	(void)state;
+	for (int tid = 1; tid <= 10000; tid++) {
+		name += sprintf(name, "%d task-%d\n", tid, tid);
+		if (tid % 2)
+			task += sprintf(task, "%d 1 - p /%d\n", tid, tid);
+	}
+	open_capture(names, tasks);
+	free(names);
+	free(tasks);
+	for (int tid = 20000; tid < 40000; tid++)
+		expect_name(tid, SECOND, "<...>");
+	for (int tid = 1; tid <= 10000; tid++) {
+		char expected[32];
+
+		snprintf(expected, sizeof(expected), "task-%d", tid);
+		expect_name(tid, SECOND, expected);
+		snprintf(expected, sizeof(expected), "/%d", tid);
+		assert_string_equal(cgroup_of(tid, SECOND), tid % 2 ? expected : "");
+	}
+	assert_int_equal(task_cache_missed(cache), 0);
+}
+
+/* What is printed of a live run is read in the same way as a capture. */
+static void test_print(void **state)
+{
+	const struct task_info *task;
+	FILE *names, *tasks;
+
+	(void)state;
+	put_task(10, 9, "ten", 0, "0::/a b\n");
+	put_task(9, 9, "p\\ q", 0, "0::/a b\n");
+	put_task(2, 2, "kthreadd", 0x200000, "0::/\n");
+	put_file(11, "comm", "only name\n");
+	open_live();
+	for (int tid = 2; tid <= 12; tid++)
+		task_cache_see(cache, tid, SECOND);
+	names = fopen(test_path("saved_cmdlines"), "w");
+	tasks = fopen(test_path("tasks"), "w");
+	task_cache_print(cache, names, tasks);
+	fclose(names);
+	fclose(tasks);
+	task_cache_free(cache);
+	cache = task_cache_new(NULL, test_directory, test_directory, 1);
+	expect_name(10, 0, "ten");
+	expect_name(11, 0, "only name");
+	expect_name(12, 0, "<...>");
+	task = task_cache_info(cache, 10, 0);
+	assert_int_equal(task->tgid, 9);
+	assert_string_equal(task->process, "p\\ q");
+	assert_string_equal(task->cgroup, "/a b");
+	assert_true(task_cache_info(cache, 2, 0)->kernel_thread);
+	assert_int_equal(task_cache_info(cache, 11, 0)->tgid, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_test_directory, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_names_of_capture),
+		TEST(test_no_files),
+		TEST(test_name_of_exited_task),
+		TEST(test_exec_changes_name),
+		TEST(test_names_of_workers),
+		TEST(test_process),
+		TEST(test_cgroup_lines),
+		TEST(test_age_of_info),
+		TEST(test_reused_id),
+		TEST(test_full_table),
+		TEST(test_info_of_capture),
+		TEST(test_large_capture),
+		TEST(test_print),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
