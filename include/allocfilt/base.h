@@ -251,7 +251,8 @@ struct writer;
 
 /**
  * writer_new
- * @fd: not closed by writer_free()
+ * @fd: not closed by writer_free(); -1: the text stays in the buffer, and -EFBIG is returned once
+ *	that is full
  * @stop_fd: readable when the run is to stop (a signalfd, which is not read here), -1 for none
  *
  * Returns NULL with errno ENOMEM.
@@ -279,6 +280,9 @@ int writer_flush(struct writer *writer);
 
 /** writer_status - what the first failed call returned, 0 if none has failed */
 int writer_status(const struct writer *writer);
+
+/** writer_queued - the bytes that are queued, without a NUL */
+const char *writer_queued(const struct writer *writer, size_t *ret_length);
 
 /* NULL-terminated lists of strings. A list without a string is NULL. */
 

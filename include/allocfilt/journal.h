@@ -8,8 +8,6 @@
 
 #include "allocfilt/output.h"
 
-/* What is written to the system journal, by which rules, and how it went. */
-
 /* MESSAGE_ID= of our entries, random and fixed for ever; explained in systemd/allocfilt.catalog. */
 #define JOURNAL_ID_STALL     "a07bd6a1052e48fa86bcebbbb4bf96b0"
 #define JOURNAL_ID_HELD_BACK "fe3bd3503e624624a014405fa9cae19f"
@@ -20,7 +18,7 @@
 extern const char *journal_socket_path;
 
 /*
- * What a service manager is told: readiness, status, signs of life. A datagram each, after
+ * Messages to the service manager: readiness, status, watchdog. Each is a datagram, see
  * sd_notify(3), to the socket that NOTIFY_SOCKET names. Without it nothing is sent.
  */
 
@@ -29,8 +27,8 @@ struct notify;
 /**
  * notify_new - look at NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID
  *
- * The variables are taken out of the environment: no child is to speak for us. Returns NULL with
- * errno ENOMEM.
+ * The variables are removed from the environment, so that no child notifies for us. Returns NULL
+ * with errno ENOMEM.
  */
 struct notify *notify_new(void);
 void notify_free(struct notify *notify);
@@ -39,25 +37,23 @@ void notify_free(struct notify *notify);
 bool notify_wanted(const struct notify *notify);
 
 /**
- * notify_state - say what we are at from now on; each is sent once, and again until it is taken
+ * notify_state - our state from now on; sent again until the manager accepts it
  * @now: ns, CLOCK_MONOTONIC
  */
 enum notify_state { NOTIFY_READY, NOTIFY_RELOADING, NOTIFY_STOPPING };
 void notify_state(struct notify *notify, enum notify_state state, uint64_t now);
 
-/** notify_status - a line for `systemctl status`; one that was said already is not sent again */
+/** notify_status - a line for `systemctl status`; the same line is not sent twice */
 void notify_status(struct notify *notify, const char *text);
 
-/** notify_tick - once a second or so: a sign of life when it is due, and what could not be sent */
+/** notify_tick - about once a second: sends WATCHDOG=1 when due, and what could not be sent */
 void notify_tick(struct notify *notify, uint64_t now);
 
-/** status_line - "312 stalls, worst 1.2 s (nginx[812]), 0 records lost": one printable line
+/**
+ * status_line - "312 stalls, worst 1.2 s (nginx[812]), 0 records lost": one printable line
  *
  * Stalls of tasks that waited, and the longest of them. Returns its length.
  */
 size_t status_line(char *text, size_t size, const struct summary_view *view);
-
-/** status_lost - records lost on all CPUs; @ret_times: how often nobody knows how many */
-uint64_t status_lost(const struct summary_view *view, uint64_t *ret_times);
 
 #endif

@@ -134,9 +134,20 @@ int writer_flush(struct writer *writer)
 {
 	if (writer->failed)
 		return writer->failed;
+	if (writer->fd < 0) {
+		if (writer->used == sizeof(writer->buffer))
+			writer->failed = -EFBIG;
+		return writer->failed;
+	}
 	writer->failed = write_out(writer, writer->buffer, writer->used);
 	writer->used = 0;
 	return writer->failed;
+}
+
+const char *writer_queued(const struct writer *writer, size_t *ret_length)
+{
+	*ret_length = writer->used;
+	return writer->buffer;
 }
 
 int writer_put(struct writer *writer, const char *text, size_t length)

@@ -6,13 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
-#include <unistd.h>
 
 #include "allocfilt/base.h"
 #include "allocfilt/journal.h"
 #include "allocfilt/output.h"
-#include "journal/entry.h"
-#include "journal/rate_limit.h"
 #include "journal/socket.h"
 #include "journal/stall_entry.h"
 #include "journal/unit_name.h"
@@ -21,11 +18,11 @@
  * The form `journal`: an entry in the system journal for each stall of a task that waited. What
  * kswapd and kcompactd do by themselves has none, as nobody waited; the summary counts it.
  *
- * An entry makes journald allocate memory, which may stall, so a stall of journald has no entry:
- * it would make the next one. Summary, status and metrics count it. Our own stalls never come here.
+ * An entry makes journald allocate memory, which may stall, so a stall of journald has no entry: it
+ * would cause the next one. Summary, status and metrics count it. Our own stalls never come here.
  *
- * The bucket goes by the time of the ticks, and not by the trace clock: it is the journal that is
- * spared, so what counts is when entries are written. A backlog that is read late is a burst.
+ * The rate limit goes by the time of the ticks, not by the trace clock: it spares the journal, so
+ * what counts is when entries are written. A backlog that is read late is a burst.
  */
 
 #define MINUTE	   60000000000ull /* ns */
@@ -34,7 +31,7 @@
 #define IDENTIFIER "allocfilt"
 #define FACILITY   (LOG_DAEMON >> 3) /* without the bits of the priority */
 
-/* What was held back since it was last told, and the longest stall of that, whole. */
+/* What was held back since the last entry about it, and the longest stall of that, whole. */
 struct held {
 	uint64_t count;
 	uint64_t total;	  /* ns, of all */
@@ -49,15 +46,15 @@ const char *journal_socket_path = JOURNAL_SOCKET_PATH;
 
 struct journal {
 	const struct options *options;
-	const char *proc; /* who is still there; NULL: nobody is */
+	const char *proc; /* where processes are looked for; NULL: none is there */
 	struct journal_socket *socket;
-	struct token_bucket bucket;
 	bool ticked;
-	uint64_t now; /* ns: the latest tick */
+	uint64_t now;  /* ns: the latest tick */
+	uint64_t used; /* ns: the time up to which the rate is used; in the past: none of it */
 	uint64_t next_status;
 	uint64_t held_back; /* stalls, since the start */
 	struct held held;
-	struct journal_entry entry; /* in the making */
+	struct journal_entry entry; /* that is being made */
 };
 
 static int make(struct output *output)
@@ -75,7 +72,6 @@ static int make(struct output *output)
 		free(journal);
 		return ret;
 	}
-	token_bucket_init(&journal->bucket, journal->options->rate, journal->options->burst);
 	output->form = journal;
 	return 0;
 }
@@ -105,15 +101,13 @@ static void change(struct output *output, const struct options *options)
 	const struct options *old = journal->options;
 
 	journal->options = options;
-	if (options->rate != old->rate || options->burst != old->burst) {
-		token_bucket_init(&journal->bucket, options->rate, options->burst);
-		token_bucket_time(&journal->bucket, journal->now);
-	}
+	if (options->rate != old->rate || options->burst != old->burst)
+		journal->used = journal->now;
 	if (options->status_interval != old->status_interval)
 		journal->next_status = journal->now + options->status_interval;
 }
 
-/* What every entry has, but for the message of the summary. */
+/* What every entry has. */
 static struct journal_entry *begin(struct journal *journal, const char *id, int priority)
 {
 	struct journal_entry *entry = &journal->entry;
@@ -126,19 +120,32 @@ static struct journal_entry *begin(struct journal *journal, const char *id, int 
 	return entry;
 }
 
-static void send_entry(struct journal *journal)
-{
-	journal_socket_put(journal->socket, journal->entry.bytes, journal->entry.used);
-}
-
 static int priority_of(const struct journal *journal, uint64_t ns)
 {
-	return journal_stall_priority(ns, journal->options->warning, journal->options->error);
+	if (ns >= journal->options->error)
+		return LOG_ERR;
+	return ns >= journal->options->warning ? LOG_WARNING : LOG_NOTICE;
 }
 
 /* ---- stalls ---- */
 
-static void tell_stall(struct journal *journal, const struct named_stall *named,
+/* Each entry uses its part of a minute, and at most as many parts at once as the burst is. */
+static bool use_rate(struct journal *journal)
+{
+	uint64_t part;
+
+	if (!journal->options->rate)
+		return true;
+	part = MINUTE / journal->options->rate;
+	if (journal->used < journal->now)
+		journal->used = journal->now;
+	if (journal->used - journal->now > (journal->options->burst - 1) * part)
+		return false;
+	journal->used += part;
+	return true;
+}
+
+static void send_stall(struct journal *journal, const struct named_stall *named,
 		       struct resolver *resolver)
 {
 	int priority = priority_of(journal, named->stall->end - named->stall->start);
@@ -151,17 +158,7 @@ static void tell_stall(struct journal *journal, const struct named_stall *named,
 	journal_object_of(&object, named);
 	journal_object_field(entry, &object, journal->proc);
 	journal_stall_fields(entry, named, resolver);
-	send_entry(journal);
-}
-
-static void keep_longest(struct held *held, const struct named_stall *named,
-			 struct resolver *resolver, uint64_t ns)
-{
-	held->longest = ns;
-	journal_stall_message(held->message, named, resolver);
-	journal_object_of(&held->object, named);
-	journal_entry_clear(&held->fields);
-	journal_stall_fields(&held->fields, named, resolver);
+	journal_socket_put(journal->socket, entry);
 }
 
 static void hold_back(struct journal *journal, const struct named_stall *named,
@@ -172,8 +169,13 @@ static void hold_back(struct journal *journal, const struct named_stall *named,
 
 	if (!held->count)
 		held->since = journal->now;
-	if (!held->count || ns > held->longest)
-		keep_longest(held, named, resolver, ns);
+	if (!held->count || ns > held->longest) {
+		held->longest = ns;
+		journal_stall_message(held->message, named, resolver);
+		journal_object_of(&held->object, named);
+		journal_entry_clear(&held->fields);
+		journal_stall_fields(&held->fields, named, resolver);
+	}
 	held->count++;
 	held->total += ns;
 	journal->held_back++;
@@ -195,16 +197,14 @@ static int stall(struct output *output, const struct named_stall *named)
 
 	if (named->background || is_of_journald(named))
 		return 0;
-	if (token_bucket_take(&journal->bucket))
-		tell_stall(journal, named, output->setup.resolver);
+	if (use_rate(journal))
+		send_stall(journal, named, output->setup.resolver);
 	else
 		hold_back(journal, named, output->setup.resolver);
 	return 0;
 }
 
-/* ---- what was held back ---- */
-
-static void tell_held_back(struct journal *journal)
+static void send_held_back(struct journal *journal)
 {
 	struct held *held = &journal->held;
 	uint64_t seconds = (journal->now - held->since + 500000000) / 1000000000;
@@ -225,17 +225,57 @@ static void tell_held_back(struct journal *journal)
 	journal_entry_number(entry, "ALLOCFILT_HELD_BACK_USEC", held->total / 1000);
 	journal_object_field(entry, &held->object, journal->proc);
 	journal_entry_fields(entry, &held->fields);
-	send_entry(journal);
+	journal_socket_put(journal->socket, entry);
 	held->count = 0;
 	held->total = 0;
 }
 
 /* ---- the run itself ---- */
 
+static uint64_t count_lost(const struct summary_view *view, uint64_t *ret_times)
+{
+	uint64_t records = 0;
+
+	*ret_times = 0;
+	for (int i = 0; i < view->cpus.count; i++) {
+		int cpu = view->cpus.numbers[i];
+		uint64_t unknown;
+
+		records += losses_of(view->losses, cpu, &unknown);
+		*ret_times += unknown;
+	}
+	return records;
+}
+
+size_t status_line(char *text, size_t size, const struct summary_view *view)
+{
+	uint64_t stalls = summary_stalls(view->summary, STALLS_WAITING)->latency.count;
+	uint64_t times;
+	uint64_t lost = count_lost(view, &times);
+	const struct named_stall *longest = summary_longest(view->summary);
+	char time[TEXT_DURATION_MAX];
+	struct line line;
+
+	line_clear(&line);
+	line_add(&line, "%" PRIu64 " stall%s", stalls, stalls == 1 ? "" : "s");
+	if (longest) {
+		line_add(&line, ", worst %s (",
+			 text_duration(time, longest->stall->end - longest->stall->start));
+		journal_stall_task(&line, longest);
+		line_add(&line, ")");
+	}
+	line_add(&line, ", %" PRIu64 " record%s lost", lost, lost == 1 ? "" : "s");
+	if (times)
+		line_add(&line, " and %" PRIu64 " time%s nobody knows how many", times,
+			 times == 1 ? "" : "s");
+	text_escape(text, size, line.text, TEXT_PRINTABLE);
+	return strlen(text);
+}
+
 static void put_run_fields(struct journal_entry *entry, const struct summary_view *view)
 {
 	uint64_t times;
-	uint64_t lost = status_lost(view, &times);
+	uint64_t lost = count_lost(view, &times);
 
 	journal_entry_number(entry, "ALLOCFILT_STALLS",
 			     summary_stalls(view->summary, STALLS_WAITING)->latency.count);
@@ -258,110 +298,61 @@ static size_t run_message(char *message, size_t size, const struct summary_view 
 	return strlen(message);
 }
 
-static void tell_status(struct journal *journal, const struct summary_view *view)
-{
-	struct journal_entry *entry = begin(journal, JOURNAL_ID_STATUS, LOG_INFO);
-	char message[JOURNAL_MESSAGE_MAX];
-
-	run_message(message, sizeof(message), view);
-	journal_entry_text(entry, "MESSAGE", message);
-	put_run_fields(entry, view);
-	send_entry(journal);
-}
-
-static void first_tick(struct journal *journal, uint64_t now)
-{
-	journal->ticked = true;
-	journal->held.since = now;
-	journal->next_status = now + journal->options->status_interval;
-}
-
 static void tick(struct output *output, uint64_t now, const struct summary_view *view)
 {
 	struct journal *journal = output->form;
+	char message[JOURNAL_MESSAGE_MAX];
+	struct journal_entry *entry;
 
-	if (!journal->ticked)
-		first_tick(journal, now);
+	if (!journal->ticked) {
+		journal->ticked = true;
+		journal->used += now;
+		journal->held.since = now;
+		journal->next_status = now + journal->options->status_interval;
+	}
 	journal->now = now;
-	token_bucket_time(&journal->bucket, now);
 	if (journal->held.count && now - journal->held.since >= MINUTE)
-		tell_held_back(journal);
+		send_held_back(journal);
 	if (journal->options->status_interval && now >= journal->next_status) {
 		journal->next_status = now + journal->options->status_interval;
-		tell_status(journal, view);
+		entry = begin(journal, JOURNAL_ID_STATUS, LOG_INFO);
+		run_message(message, sizeof(message), view);
+		journal_entry_text(entry, "MESSAGE", message);
+		put_run_fields(entry, view);
+		journal_socket_put(journal->socket, entry);
 	}
 	journal_socket_flush(journal->socket);
 }
 
-/* ---- the summary ---- */
-
-/* A value with newlines has its length before it, which is known once it is written. */
-static int put_summary_message(struct writer *writer, int fd, const struct summary_view *view)
-{
-	static const char name[] = "MESSAGE\n";
-	char length[JOURNAL_LENGTH_BYTES] = { 0 };
-	char head[JOURNAL_MESSAGE_MAX];
-	off_t from, to;
-	int ret;
-
-	writer_put(writer, name, strlen(name));
-	ret = writer_flush(writer);
-	from = lseek(fd, 0, SEEK_CUR);
-	writer_put(writer, length, sizeof(length));
-	writer_put(writer, head, run_message(head, sizeof(head), view));
-	if (!ret)
-		ret = summary_text(writer, view);
-	to = lseek(fd, 0, SEEK_CUR);
-	if (ret)
-		return ret;
-	/* The newline at the end of the text is the one behind the value. */
-	journal_entry_length(length, to - from - sizeof(length) - 1);
-	return pwrite(fd, length, sizeof(length), from) == sizeof(length) ? 0 : -EIO;
-}
-
-static int write_summary(struct journal *journal, int fd, const struct summary_view *view)
-{
-	struct journal_entry *entry = begin(journal, JOURNAL_ID_SUMMARY, LOG_INFO);
-	struct writer *writer = writer_new(fd, -1);
-	int ret;
-
-	if (!writer)
-		return -ENOMEM;
-	put_run_fields(entry, view);
-	writer_put(writer, entry->bytes, entry->used);
-	ret = put_summary_message(writer, fd, view);
-	writer_free(writer);
-	return ret;
-}
-
 /* Nothing comes later, so a journald that is just being restarted is waited for, for a moment. */
-static void send_summary(struct journal *journal, int fd)
-{
-	int ret = journal_socket_put_file(journal->socket, fd);
-
-	for (int try = 0; ret && try < LAST_TRIES; try++) {
-		poll(NULL, 0, LAST_WAIT);
-		ret = journal_socket_put_file(journal->socket, fd);
-	}
-	if (ret)
-		journal_socket_give_up(journal->socket, 1);
-}
-
 static int summary(struct output *output, const struct summary_view *view)
 {
 	struct journal *journal = output->form;
-	int fd;
-	int ret;
+	struct writer *writer = writer_new(-1, -1);
+	char message[JOURNAL_ENTRY_MAX + 1]; /* what is longer than an entry is cut there */
+	struct journal_entry *entry;
+	const char *text;
+	size_t length, used;
 
-	tell_held_back(journal);
-	fd = journal_memfd();
-	if (fd < 0)
-		return fd;
-	ret = write_summary(journal, fd, view);
-	if (!ret)
-		send_summary(journal, fd);
-	close(fd);
-	return ret;
+	if (!writer)
+		return -ENOMEM;
+	send_held_back(journal);
+	used = run_message(message, sizeof(message), view);
+	/* It fails where the text is longer than the writer's buffer, and so than an entry. */
+	summary_text(writer, view);
+	text = writer_queued(writer, &length);
+	if (length && text[length - 1] == '\n')
+		length--;
+	snprintf(message + used, sizeof(message) - used, "%.*s", (int)length, text);
+	writer_free(writer);
+	entry = begin(journal, JOURNAL_ID_SUMMARY, LOG_INFO);
+	put_run_fields(entry, view);
+	journal_entry_text(entry, "MESSAGE", message);
+	journal_socket_put(journal->socket, entry);
+	for (int try = 0; journal_socket_flush(journal->socket) && try < LAST_TRIES; try++)
+		poll(NULL, 0, LAST_WAIT);
+	journal_socket_give_up(journal->socket);
+	return 0;
 }
 
 const struct output_ops journal_form = {

@@ -18,7 +18,7 @@ struct notify {
 	int fd; /* -1: nobody listens */
 	struct sockaddr_un address;
 	socklen_t address_length;
-	uint64_t watchdog; /* ns between signs of life, 0: none */
+	uint64_t watchdog; /* ns between two WATCHDOG=1, 0: none */
 	uint64_t next_watchdog;
 	char state[64]; /* to be sent, "" for nothing */
 	char status[STATUS_SIZE];
@@ -53,7 +53,7 @@ static uint64_t number_of(const char *text)
 	return errno || *end || number > UINT64_MAX / NS_PER_US ? 0 : number;
 }
 
-/* sd_watchdog_enabled(3): half of the time is what it asks for. */
+/* sd_watchdog_enabled(3) recommends half of the time. */
 static void set_watchdog(struct notify *notify)
 {
 	const char *pid = getenv("WATCHDOG_PID");
@@ -94,7 +94,7 @@ bool notify_wanted(const struct notify *notify)
 	return notify->fd >= 0;
 }
 
-/* Never waits: a manager that is busy gets it with the next tick. */
+/* Never blocks: a busy manager gets it with the next tick. */
 static bool deliver(const struct notify *notify, const char *text)
 {
 	ssize_t sent = sendto(notify->fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL,

@@ -2,7 +2,6 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
-#include <syslog.h>
 #include <unistd.h>
 
 #include "allocfilt/base.h"
@@ -14,13 +13,6 @@
 #define PHASE_SHARE 100 /* what is less than this part of the stall is not in the message */
 #define PART_SHARE  10	/* the same, of a phase */
 #define NS_PER_US   1000
-
-int journal_stall_priority(uint64_t ns, uint64_t warning, uint64_t error)
-{
-	if (ns >= error)
-		return LOG_ERR;
-	return ns >= warning ? LOG_WARNING : LOG_NOTICE;
-}
 
 /* ---- the message ---- */
 
@@ -37,7 +29,7 @@ struct share {
 	int which;
 };
 
-/* Keeps them sorted, most first; the earlier one first among equals. */
+/* Keeps them sorted, the largest first; the earlier one first among equals. */
 static void add_share(struct share *shares, size_t *count, uint64_t ns, int which)
 {
 	size_t at = (*count)++;
@@ -55,23 +47,7 @@ static const struct stall_shrinker *top_shrinker(const struct stall *stall, int 
 	return NULL;
 }
 
-/* Of slab the shrinker that took most is said, with its own time. */
-static void add_part(struct line *line, const struct stall *stall, struct resolver *resolver,
-		     int group, const struct share *part)
-{
-	const struct stall_shrinker *shrinker =
-		part->which == PART_SLAB ? top_shrinker(stall, group) : NULL;
-	char name[2 * STALL_FUNCTION_MAX] = "";
-	char time[TEXT_DURATION_MAX];
-
-	if (shrinker)
-		resolver_shrinker(resolver, shrinker->shrinker, shrinker->callback, name,
-				  sizeof(name));
-	text_duration(time, shrinker ? shrinker->ns : part->ns);
-	line_add(line, "%s%s%s %s", phase_part_names[part->which].title, *name ? " " : "", name,
-		 time);
-}
-
+/* Of slab the shrinker that took most is named, with its own time. */
 static void add_parts(struct line *line, const struct stall *stall, struct resolver *resolver,
 		      int group, uint64_t whole)
 {
@@ -85,23 +61,22 @@ static void add_parts(struct line *line, const struct stall *stall, struct resol
 			add_share(parts, &count, ns, part);
 	}
 	for (size_t i = 0; i < count; i++) {
-		line_add(line, i ? ", " : " (");
-		add_part(line, stall, resolver, group, &parts[i]);
+		const struct stall_shrinker *shrinker =
+			parts[i].which == PART_SLAB ? top_shrinker(stall, group) : NULL;
+		char name[2 * STALL_FUNCTION_MAX] = "";
+		char time[TEXT_DURATION_MAX];
+
+		if (shrinker)
+			resolver_shrinker(resolver, shrinker->shrinker, shrinker->callback, name,
+					  sizeof(name));
+		text_duration(time, shrinker ? shrinker->ns : parts[i].ns);
+		line_add(line, "%s%s%s%s %s", i ? ", " : " (",
+			 phase_part_names[parts[i].which].title, *name ? " " : "", name, time);
 	}
 	line_add(line, "%s", count ? ")" : "");
 }
 
-static void add_phase(struct line *line, const struct stall *stall, struct resolver *resolver,
-		      const struct share *phase)
-{
-	char time[TEXT_DURATION_MAX];
-
-	line_add(line, "%s %s", phase_title(phase->which), text_duration(time, phase->ns));
-	if (phases_is_reclaim(phase->which))
-		add_parts(line, stall, resolver, phase->which, phase->ns);
-}
-
-/* The rest explains nothing, so it is said only where it is most of the stall. */
+/* The rest explains nothing, so it is named only where it is longer than any phase. */
 static void add_phases(struct line *line, const struct stall *stall, struct resolver *resolver)
 {
 	uint64_t least = phases_total(&stall->phases) / PHASE_SHARE;
@@ -117,8 +92,12 @@ static void add_phases(struct line *line, const struct stall *stall, struct reso
 			add_share(phases, &count, ns, group);
 	}
 	for (size_t i = 0; i < count; i++) {
-		line_add(line, i ? ", " : ": ");
-		add_phase(line, stall, resolver, &phases[i]);
+		int group = phases[i].which;
+
+		line_add(line, "%s%s %s", i ? ", " : ": ", phase_title(group),
+			 text_duration(time, phases[i].ns));
+		if (phases_is_reclaim(group))
+			add_parts(line, stall, resolver, group, phases[i].ns);
 	}
 	if (!count)
 		line_add(line, ": no slow reclaim or compaction inside");
@@ -140,24 +119,17 @@ static void add_request(struct line *line, const struct stall *stall)
 		line_add(line, "; incomplete, records were lost");
 }
 
-void journal_stall_who(struct line *line, const struct named_stall *named)
+void journal_stall_task(struct line *line, const struct named_stall *named)
 {
-	const struct task_info *who = named->who;
+	const struct task_info *task = named->who;
 
 	if (named->interrupt) {
 		line_add(line, "interrupt on CPU %d", named->stall->cpu);
 		return;
 	}
 	line_add(line, "%s[%d]", named->name, named->stall->pid);
-	if (*who->process && who->tgid != named->stall->pid)
-		line_add(line, " of %s[%d]", who->process, who->tgid);
-}
-
-static const char *what(const struct named_stall *named)
-{
-	const char *title = catalog_role_title(named->stall->role);
-
-	return title ? title : named->function;
+	if (*task->process && task->tgid != named->stall->pid)
+		line_add(line, " of %s[%d]", task->process, task->tgid);
 }
 
 /* Names hold any bytes, and a long line may be cut inside a character: all is made printable. */
@@ -165,16 +137,21 @@ void journal_stall_message(char message[JOURNAL_MESSAGE_MAX], const struct named
 			   struct resolver *resolver)
 {
 	const struct stall *stall = named->stall;
+	const char *role = catalog_role_title(stall->role);
 	char time[TEXT_DURATION_MAX];
 	struct line line;
+	size_t used;
 
 	line_clear(&line);
-	journal_stall_who(&line, named);
-	line_add(&line, ": %s stalled %s", what(named),
+	journal_stall_task(&line, named);
+	line_add(&line, ": %s stalled %s", role ? role : named->function,
 		 text_duration(time, stall->end - stall->start));
 	add_phases(&line, stall, resolver);
 	add_request(&line, stall);
-	text_escape(message, JOURNAL_MESSAGE_MAX, line.text, TEXT_PRINTABLE);
+	used = text_escape(message, JOURNAL_MESSAGE_MAX - strlen(JOURNAL_CUT), line.text,
+			   TEXT_PRINTABLE);
+	if (line.text[used])
+		strcat(message, JOURNAL_CUT);
 }
 
 /* ---- the fields ---- */
@@ -214,14 +191,14 @@ static void put_known(struct journal_entry *entry, const char *name, const char 
 
 static void put_task(struct journal_entry *entry, const struct named_stall *named)
 {
-	const struct task_info *who = named->who;
+	const struct task_info *task = named->who;
 
 	journal_entry_text(entry, "ALLOCFILT_COMM", named->name);
 	journal_entry_number(entry, "ALLOCFILT_TID", named->stall->pid);
-	if (who->tgid)
-		journal_entry_number(entry, "ALLOCFILT_PID", who->tgid);
-	put_known(entry, "ALLOCFILT_PROCESS", who->process);
-	put_known(entry, "ALLOCFILT_CGROUP", who->cgroup);
+	if (task->tgid)
+		journal_entry_number(entry, "ALLOCFILT_PID", task->tgid);
+	put_known(entry, "ALLOCFILT_PROCESS", task->process);
+	put_known(entry, "ALLOCFILT_CGROUP", task->cgroup);
 	if (named->interrupt)
 		journal_entry_number(entry, "ALLOCFILT_INTERRUPT", 1);
 }
@@ -275,21 +252,12 @@ static void put_stack(struct journal_entry *entry, const struct stall *stall,
 	put_known(entry, "ALLOCFILT_STACK", text);
 }
 
-static void put_source(struct journal_entry *entry, const struct stall *stall,
-		       struct resolver *resolver)
-{
-	char source[256];
-
-	stall_source(resolver, &stall->phases, stall->shrinkers, stall->nr_shrinkers, source,
-		     sizeof(source));
-	journal_entry_text(entry, "ALLOCFILT_SOURCE", source);
-}
-
 void journal_stall_fields(struct journal_entry *entry, const struct named_stall *named,
 			  struct resolver *resolver)
 {
 	const struct stall *stall = named->stall;
 	char time[CLOCK_TEXT_MAX];
+	char source[256];
 
 	if (resolver_time(resolver, stall->start, time))
 		journal_entry_text(entry, "ALLOCFILT_TIME", time);
@@ -302,12 +270,14 @@ void journal_stall_fields(struct journal_entry *entry, const struct named_stall 
 	put_facts(entry, named);
 	put_phases(entry, &stall->phases);
 	put_shrinker(entry, stall, resolver);
-	put_source(entry, stall, resolver);
+	stall_source(resolver, &stall->phases, stall->shrinkers, stall->nr_shrinkers, source,
+		     sizeof(source));
+	journal_entry_text(entry, "ALLOCFILT_SOURCE", source);
 	journal_entry_number(entry, "ALLOCFILT_INCOMPLETE", stall->incomplete);
 	put_stack(entry, stall, resolver);
 }
 
-/* ---- whose it is ---- */
+/* ---- process and unit ---- */
 
 void journal_object_of(struct journal_object *object, const struct named_stall *named)
 {
@@ -318,18 +288,13 @@ void journal_object_of(struct journal_object *object, const struct named_stall *
 	unit_name_of_cgroup(named->who->cgroup, object->unit);
 }
 
-static bool is_there(const char *proc, int process)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "%s/%d", proc, process);
-	return !access(path, F_OK);
-}
-
 void journal_object_field(struct journal_entry *entry, const struct journal_object *object,
 			  const char *proc)
 {
-	if (proc && object->process && is_there(proc, object->process))
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/%d", proc ? proc : "", object->process);
+	if (proc && object->process && !access(path, F_OK))
 		journal_entry_number(entry, "OBJECT_PID", object->process);
 	else
 		put_known(entry, "OBJECT_SYSTEMD_UNIT", object->unit);

@@ -23,7 +23,7 @@ static bool is_type(const char *text)
 	return false;
 }
 
-/* A template, name@.type, is no unit that runs. */
+/* A template, name@.type, never runs itself. */
 static bool is_unit(const char *name)
 {
 	const char *dot = strrchr(name, '.');

@@ -8,16 +8,151 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <cmocka.h>
 
 #include "fake_journald.h"
 #include "journal/socket.h"
 
-#define FOUR_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
-
+static struct journal_entry made;
 static struct fake_entry entry;
+
+static void read_entry(void)
+{
+	memcpy(entry.bytes, made.bytes, made.used);
+	entry.length = made.used;
+	entry.bytes[made.used] = '\0';
+	fake_parse(&entry);
+}
+
+/* The two examples of the protocol's documentation: FOO=BAR, and a value with a newline. */
+static void test_bytes(void **state)
+{
+	static const char expected[] = "FOO=BAR\nBINARY_BLOB\n\4\0\0\0\0\0\0\0xx\nx\nN=42\n";
+
+	(void)state;
+	journal_entry_clear(&made);
+	journal_entry_text(&made, "FOO", "BAR");
+	journal_entry_text(&made, "BINARY_BLOB", "xx\nx");
+	journal_entry_number(&made, "N", 42);
+	assert_int_equal(made.used, sizeof(expected) - 1);
+	assert_memory_equal(made.bytes, expected, sizeof(expected) - 1);
+}
+
+static void test_any_bytes(void **state)
+{
+	char all[256];
+
+	(void)state;
+	for (int i = 1; i < 256; i++)
+		all[i - 1] = (char)i;
+	all[255] = '\0';
+	journal_entry_clear(&made);
+	journal_entry_text(&made, "A", all);
+	journal_entry_text(&made, "B", "\n");
+	journal_entry_text(&made, "C", "a=b\xff");
+	journal_entry_text(&made, "D", "");
+	read_entry();
+	assert_int_equal(entry.nr_fields, 4);
+	assert_int_equal(fake_field(&entry, "A")->length, 255);
+	assert_string_equal(fake_value(&entry, "A"), all);
+	assert_true(fake_field(&entry, "A")->with_length);
+	assert_string_equal(fake_value(&entry, "B"), "\n");
+	assert_string_equal(fake_value(&entry, "C"), "a=b\xff");
+	assert_false(fake_field(&entry, "C")->with_length);
+	assert_int_equal(fake_field(&entry, "D")->length, 0);
+}
+
+/* The length is of eight bytes, little-endian, whatever the machine. */
+static void test_long_value(void **state)
+{
+	char value[0x1234 + 1];
+
+	(void)state;
+	memset(value, 'x', sizeof(value) - 1);
+	value[0x1234] = '\0';
+	value[7] = '\n';
+	journal_entry_clear(&made);
+	journal_entry_text(&made, "V", value);
+	assert_memory_equal(made.bytes, "V\n\x34\x12\0\0\0\0\0\0xxx", 13);
+	read_entry();
+	assert_int_equal(fake_field(&entry, "V")->length, 0x1234);
+	assert_string_equal(fake_value(&entry, "V"), value);
+}
+
+/* A value that does not fit is cut, in either form; where nothing of it fits, it is left out. */
+static void test_full(void **state)
+{
+	static char value[JOURNAL_ENTRY_MAX + 2];
+
+	(void)state;
+	memset(value, 'x', sizeof(value) - 1);
+	for (int newline = 0; newline < 2; newline++) {
+		size_t longest = JOURNAL_ENTRY_MAX - strlen("NAME") - 10;
+
+		value[0] = newline ? '\n' : 'x';
+		value[longest] = '\0';
+		journal_entry_clear(&made);
+		journal_entry_text(&made, "NAME", value);
+		read_entry();
+		assert_string_equal(fake_value(&entry, "NAME"), value);
+		value[longest] = 'x';
+		journal_entry_clear(&made);
+		journal_entry_text(&made, "NAME", value);
+		read_entry();
+		assert_int_equal(fake_field(&entry, "NAME")->length, longest);
+		assert_string_equal(fake_value(&entry, "NAME") + longest - strlen(JOURNAL_CUT),
+				    JOURNAL_CUT);
+		journal_entry_text(&made, "OTHER", "value that has no room");
+		read_entry();
+		assert_int_equal(entry.nr_fields, 1);
+	}
+}
+
+/* Never inside a character. */
+static void test_cut_character(void **state)
+{
+	static char value[JOURNAL_ENTRY_MAX + 4];
+
+	(void)state;
+	for (size_t i = 0; i + 4 < sizeof(value); i += 4)
+		memcpy(value + i, "\xf0\x9f\x90\xa7", 4);
+	for (int length = 1; length <= 4; length++) {
+		const char *text;
+
+		journal_entry_clear(&made);
+		journal_entry_text(&made, "V", value + 4);
+		journal_entry_clear(&made);
+		journal_entry_text(&made, &"NAME"[4 - length], value);
+		read_entry();
+		text = entry.fields[0].value;
+		assert_int_equal((strlen(text) - strlen(JOURNAL_CUT)) % 4, 0);
+		assert_in_range(strlen(text), JOURNAL_ENTRY_MAX - 20, JOURNAL_ENTRY_MAX);
+	}
+}
+
+static void test_fields_of_another(void **state)
+{
+	static struct journal_entry more;
+	static char value[JOURNAL_ENTRY_MAX / 2];
+
+	(void)state;
+	memset(value, 'x', sizeof(value) - 1);
+	journal_entry_clear(&made);
+	journal_entry_clear(&more);
+	journal_entry_text(&made, "A", "1");
+	journal_entry_text(&more, "B", "2\n");
+	journal_entry_fields(&made, &more);
+	read_entry();
+	assert_int_equal(entry.nr_fields, 2);
+	assert_string_equal(fake_value(&entry, "B"), "2\n");
+	journal_entry_clear(&more);
+	journal_entry_text(&more, "C", value);
+	journal_entry_fields(&made, &more);
+	journal_entry_fields(&made, &more);
+	read_entry();
+	assert_int_equal(entry.nr_fields, 3);
+}
 
 static int begin(void **state)
 {
@@ -41,9 +176,9 @@ static struct journal_socket *new_socket(void)
 
 static void put_number(struct journal_socket *journal, unsigned int number)
 {
-	char text[32];
-
-	journal_socket_put(journal, text, snprintf(text, sizeof(text), "NUMBER=%u\n", number));
+	journal_entry_clear(&made);
+	journal_entry_number(&made, "NUMBER", number);
+	journal_socket_put(journal, &made);
 }
 
 static void put_numbers(struct journal_socket *journal, unsigned int from, unsigned int to)
@@ -61,49 +196,6 @@ static unsigned int take_numbers(int fd, unsigned int from)
 		from++;
 	}
 	return from;
-}
-
-static void test_datagram(void **state)
-{
-	struct journal_socket *journal = new_socket();
-	int fd = fake_listen();
-
-	(void)state;
-	journal_socket_put(journal, "A=1\nB=2\n", 8);
-	assert_true(fake_receive(fd, &entry));
-	assert_false(entry.by_file);
-	assert_int_equal(entry.nr_fields, 2);
-	assert_string_equal(fake_value(&entry, "B"), "2");
-	assert_false(fake_receive(fd, &entry));
-	assert_int_equal(journal_socket_sent(journal), 1);
-	assert_int_equal(journal_socket_dropped(journal), 0);
-	assert_int_equal(journal_socket_flush(journal), 0);
-	journal_socket_free(journal);
-	journal_socket_free(NULL);
-	close(fd);
-}
-
-/* unix(7): more than the send buffer, which is of net.core.wmem_default bytes, is EMSGSIZE. */
-static void test_too_large_for_a_datagram(void **state)
-{
-	static char large[900000];
-	struct journal_socket *journal = new_socket();
-	int fd = fake_listen();
-
-	(void)state;
-	memcpy(large, "V=", 2);
-	for (size_t i = 2; i < sizeof(large) - 1; i++)
-		large[i] = (char)('a' + i % 23);
-	large[sizeof(large) - 1] = '\n';
-	journal_socket_put(journal, large, sizeof(large));
-	assert_true(fake_take(fd, &entry));
-	assert_true(entry.by_file);
-	assert_int_equal(entry.seals & FOUR_SEALS, FOUR_SEALS);
-	assert_int_equal(entry.length, sizeof(large));
-	assert_memory_equal(entry.bytes, large, sizeof(large));
-	assert_int_equal(journal_socket_sent(journal), 1);
-	journal_socket_free(journal);
-	close(fd);
 }
 
 static void test_nobody_there(void **state)
@@ -223,78 +315,6 @@ static void test_stopped(void **state)
 	close(fd);
 }
 
-/* One that waits is of a fixed size at most; to send, it may be longer. */
-static void test_too_long_to_wait(void **state)
-{
-	static char text[JOURNAL_ENTRY_MAX + 1];
-	struct journal_socket *journal = new_socket();
-	int fd;
-
-	(void)state;
-	memset(text, 'x', sizeof(text));
-	memcpy(text, "V=", 2);
-	text[JOURNAL_ENTRY_MAX - 1] = '\n';
-	journal_socket_put(journal, text, JOURNAL_ENTRY_MAX);
-	assert_int_equal(journal_socket_flush(journal), 1);
-	text[JOURNAL_ENTRY_MAX - 1] = 'x';
-	text[JOURNAL_ENTRY_MAX] = '\n';
-	journal_socket_put(journal, text, JOURNAL_ENTRY_MAX + 1);
-	assert_int_equal(journal_socket_flush(journal), 1);
-	assert_int_equal(journal_socket_dropped(journal), 1);
-	fd = fake_listen();
-	journal_socket_put(journal, text, JOURNAL_ENTRY_MAX + 1);
-	assert_true(fake_receive(fd, &entry));
-	assert_int_equal(entry.length, JOURNAL_ENTRY_MAX);
-	assert_true(fake_receive(fd, &entry));
-	assert_int_equal(entry.length, JOURNAL_ENTRY_MAX + 1);
-	assert_int_equal(journal_socket_dropped(journal), 1);
-	journal_socket_free(journal);
-	close(fd);
-}
-
-static void test_file(void **state)
-{
-	struct journal_socket *journal = new_socket();
-	int file = journal_memfd();
-	struct stat status;
-	int fd;
-
-	(void)state;
-	assert_true(file >= 0);
-	assert_int_equal(write(file, "NUMBER=1\n", 9), 9);
-	assert_int_equal(journal_socket_put_file(journal, file), -ENOENT);
-	put_number(journal, 0);
-	assert_int_equal(journal_socket_put_file(journal, file), -EAGAIN);
-	fd = fake_listen();
-	assert_int_equal(journal_socket_put_file(journal, file), 0);
-	assert_int_equal(fstat(file, &status), 0);
-	assert_int_equal(journal_socket_sent(journal), 2);
-	assert_int_equal(take_numbers(fd, 0), 2);
-	assert_true(entry.by_file);
-	assert_int_equal(entry.seals & FOUR_SEALS, FOUR_SEALS);
-	assert_int_equal(write(file, "x", 1), -1);
-	close(file);
-	journal_socket_free(journal);
-	close(fd);
-}
-
-/* What is no memfd cannot be sealed, and journald would have to trust it. */
-static void test_no_memfd(void **state)
-{
-	struct journal_socket *journal = new_socket();
-	int fd = fake_listen();
-	int file = open(test_path("file"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-
-	(void)state;
-	assert_int_equal(write(file, "NUMBER=1\n", 9), 9);
-	assert_int_equal(journal_socket_put_file(journal, file), -EINVAL);
-	assert_false(fake_take(fd, &entry));
-	assert_int_equal(journal_socket_sent(journal), 0);
-	close(file);
-	journal_socket_free(journal);
-	close(fd);
-}
-
 static void test_give_up(void **state)
 {
 	struct journal_socket *journal = new_socket();
@@ -302,8 +322,8 @@ static void test_give_up(void **state)
 
 	(void)state;
 	put_numbers(journal, 0, 5);
-	journal_socket_give_up(journal, 2);
-	assert_int_equal(journal_socket_dropped(journal), 7);
+	journal_socket_give_up(journal);
+	assert_int_equal(journal_socket_dropped(journal), 5);
 	fd = fake_listen();
 	assert_int_equal(journal_socket_flush(journal), 0);
 	assert_false(fake_take(fd, &entry));
@@ -328,12 +348,13 @@ static void test_path_too_long(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_datagram),	 TEST(test_too_large_for_a_datagram),
-		TEST(test_nobody_there), TEST(test_restarted),
-		TEST(test_ring),	 TEST(test_ring_goes_round),
-		TEST(test_stopped),	 TEST(test_too_long_to_wait),
-		TEST(test_file),	 TEST(test_no_memfd),
-		TEST(test_give_up),	 TEST(test_path_too_long),
+		TEST(test_bytes),	  TEST(test_any_bytes),
+		TEST(test_long_value),	  TEST(test_full),
+		TEST(test_cut_character), TEST(test_fields_of_another),
+		TEST(test_nobody_there),  TEST(test_restarted),
+		TEST(test_ring),	  TEST(test_ring_goes_round),
+		TEST(test_stopped),	  TEST(test_give_up),
+		TEST(test_path_too_long),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

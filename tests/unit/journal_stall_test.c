@@ -192,45 +192,9 @@ static void test_message_of_any_bytes(void **state)
 	stall.gfp_names = long_names;
 	journal_stall_message(message, &named, &resolver);
 	assert_in_range(strlen(message), JOURNAL_MESSAGE_MAX - 40, JOURNAL_MESSAGE_MAX - 1);
+	assert_non_null(strstr(message, "\xe2\x82\xac [cut]"));
 	for (const char *at = message; *at; at += utf8_length(at))
 		assert_true(utf8_length(at) > 0);
-}
-
-static void test_priority(void **state)
-{
-	(void)state;
-	assert_int_equal(journal_stall_priority(10 * MS, 100 * MS, 1000 * MS), 5);
-	assert_int_equal(journal_stall_priority(100 * MS - 1, 100 * MS, 1000 * MS), 5);
-	assert_int_equal(journal_stall_priority(100 * MS, 100 * MS, 1000 * MS), 4);
-	assert_int_equal(journal_stall_priority(1000 * MS - 1, 100 * MS, 1000 * MS), 4);
-	assert_int_equal(journal_stall_priority(1000 * MS, 100 * MS, 1000 * MS), 3);
-	assert_int_equal(journal_stall_priority(~0ull, 100 * MS, 1000 * MS), 3);
-}
-
-static void duration_is(uint64_t ns, const char *expected)
-{
-	char text[TEXT_DURATION_MAX];
-
-	assert_string_equal(text_duration(text, ns), expected);
-}
-
-static void test_duration(void **state)
-{
-	(void)state;
-	duration_is(0, "0 us");
-	duration_is(499, "0 us");
-	duration_is(500, "1 us");
-	duration_is(134 * US, "134 us");
-	duration_is(999499, "999 us");
-	duration_is(999500, "1.0 ms");
-	duration_is(1 * MS, "1.0 ms");
-	duration_is(12849999, "12.8 ms");
-	duration_is(12850000, "12.9 ms");
-	duration_is(999949999, "999.9 ms");
-	duration_is(999950000, "1.0 s");
-	duration_is(1234 * MS, "1.2 s");
-	duration_is(75000 * MS, "75.0 s");
-	duration_is(UINT64_MAX, "18446744073.7 s");
 }
 
 static struct journal_entry entry;
@@ -240,7 +204,6 @@ static void read_fields(void)
 {
 	journal_entry_clear(&entry);
 	journal_stall_fields(&entry, &named, &resolver);
-	assert_int_equal(entry.left_out, 0);
 	memcpy(read_back.bytes, entry.bytes, entry.used);
 	read_back.length = entry.used;
 	read_back.bytes[entry.used] = '\0';
@@ -400,7 +363,6 @@ static void test_longest(void **state)
 	strcpy(who.cgroup, path);
 	journal_entry_clear(&entry);
 	journal_stall_fields(&entry, &named, &longest);
-	assert_int_equal(entry.left_out, 0);
 	assert_in_range(entry.used, JOURNAL_STACK_MAX, JOURNAL_FIELDS_MAX);
 	memcpy(read_back.bytes, entry.bytes, entry.used);
 	read_back.length = entry.used;
@@ -463,8 +425,6 @@ int main(void)
 		TEST(test_message_of_the_rest),
 		TEST(test_message_of_others),
 		TEST(test_message_of_any_bytes),
-		TEST(test_priority),
-		TEST(test_duration),
 		TEST(test_fields),
 		TEST(test_fields_not_known),
 		TEST(test_fields_of_any_bytes),
