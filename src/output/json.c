@@ -5,7 +5,7 @@
 
 /* The form `json`: an object a line for each stall, the summary's object last. */
 
-#define SCHEMA 1 /* counts up when a member changes or goes */
+#define SCHEMA 2 /* counts up when a member changes or goes */
 
 static void put_time(struct json *json, struct resolver *resolver, uint64_t ts)
 {
@@ -38,12 +38,12 @@ static void put_task(struct json *json, const struct named_stall *named)
 	const struct task_info *task = named->who;
 
 	json_open(json, "task", '{');
-	json_signed(json, "pid", named->stall->pid);
+	json_signed(json, "tid", named->stall->pid);
 	json_string(json, "name", named->name);
 	if (task->tgid)
-		json_signed(json, "tgid", task->tgid);
+		json_signed(json, "pid", task->tgid);
 	else
-		json_null(json, "tgid");
+		json_null(json, "pid");
 	json_string(json, "process", *task->process ? task->process : NULL);
 	json_string(json, "cgroup", *task->cgroup ? task->cgroup : NULL);
 	json_bool(json, "background", named->background);
@@ -242,7 +242,7 @@ static void put_waiters(struct json *json, const char *key, const struct summary
 	for (size_t i = 0; i < count && i < view->top; i++) {
 		json_open(json, NULL, '{');
 		if (who != SUMMARY_CGROUPS)
-			json_signed(json, "pid", waiters[i].pid);
+			json_signed(json, "tid", waiters[i].pid);
 		json_string(json, who == SUMMARY_CGROUPS ? "cgroup" : "name", waiters[i].name);
 		put_latency(json, &waiters[i].latency);
 		json_close(json, '}');

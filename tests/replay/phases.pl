@@ -196,8 +196,8 @@ close $json;
 my $summary = pop @objects;
 wrong("the last line is no summary") unless $summary && $summary->{type} eq 'summary';
 
-my %stalls;	# pid => in the order of their ends
-push @{$stalls{$_->{task}{pid}}}, $_ for @objects;
+my %stalls;	# tid => in the order of their ends
+push @{$stalls{$_->{task}{tid}}}, $_ for @objects;
 
 sub said {
 	my ($stall) = @_;

@@ -27,7 +27,7 @@ my %phases = (
 my @latency = (count => 'i', total_ns => 'i', p50_ns => 'i', p99_ns => 'i', max_ns => 'i');
 my @stall = (
 	time => 't?', ts_ns => 'i', duration_ns => 'i',
-	task => { pid => 'i', name => 's', tgid => 'i?', process => 's?', cgroup => 's?',
+	task => { tid => 'i', name => 's', pid => 'i?', process => 's?', cgroup => 's?',
 		  background => 'b', interrupt => 'b' },
 	cpu => 'i', function => 's', role => 's?', depth => 'i', order => 'n?', gfp => 's?',
 	gfp_flags => 'x?', nr_reclaimed => 'i?', compaction => 's?', memcg_id => 'i?',
@@ -50,9 +50,9 @@ my %schema = (
 		stalls => { @latency, phases => {%phases} },
 		background => { @latency, phases => {%phases} },
 		worst => {@stall}, longest => {@stall},
-		tasks => [{ pid => 'i', name => 's', @latency }],
+		tasks => [{ tid => 'i', name => 's', @latency }],
 		cgroups => [{ cgroup => 's', @latency }],
-		kernel_threads => [{ pid => 'i', name => 's', @latency }],
+		kernel_threads => [{ tid => 'i', name => 's', @latency }],
 		incomplete => 'i',
 		lost => [{ cpu => 'i', records => 'i', times_unknown => 'i' }],
 		overflows => { map { $_ => 'i' } qw(tasks window_events merge cpus names cgroups
@@ -123,7 +123,7 @@ while (my $line = <$in>) {
 		next;
 	}
 	check($object, $schema, $object->{type});
-	wrong("schema $object->{schema}") if $object->{schema} != 1;
+	wrong("schema $object->{schema}") if $object->{schema} != 2;
 	$object->{type} eq 'stall' ? $stalls++ : ($ended = 1);
 }
 wrong("no summary at the end") unless $ended;

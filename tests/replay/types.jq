@@ -20,7 +20,7 @@ def phases:
 		 "other_reclaim", "rest"] and all(.[]; all(.[]; amount));
 
 def task:
-	(.pid | amount) and (.name | text) and (.tgid | . == null or amount) and
+	(.tid | amount) and (.name | text) and (.pid | . == null or amount) and
 	(.process | maybe("string")) and (.cgroup | maybe("string")) and (.background | flag) and
 	(.interrupt | flag);
 
@@ -45,10 +45,10 @@ def summary:
 			      (.superblocks | objects((.name | text) and (.total_ns | amount))))) and
 	(.functions | objects(latency)) and (.stalls | latency and (.phases | phases)) and
 	(.worst | . == null or fields) and (.longest | . == null or fields) and
-	(.tasks | objects((.pid | amount) and (.name | text) and latency)) and
+	(.tasks | objects((.tid | amount) and (.name | text) and latency)) and
 	(.cgroups | objects((.cgroup | text) and latency)) and (.incomplete | amount) and
 	(.lost | objects((.cpu | amount) and (.records | amount))) and
 	(.overflows | is("object") and all(.[]; amount));
 
-select((.schema == 1 and
+select((.schema == 2 and
 	(if .type == "stall" then fields elif .type == "summary" then summary else false end)) | not)
