@@ -21,22 +21,6 @@ static void fill_standard_descriptors(void)
 			(void)!open("/dev/null", O_RDONLY);
 }
 
-static void set_log_level(const struct options *options)
-{
-	if (options->quiet)
-		log_set_level(LOG_LEVEL_ERROR);
-	else if (options->verbose)
-		log_set_level(LOG_LEVEL_DEBUG);
-}
-
-static int check_threshold(const struct options *options, struct failure *failure)
-{
-	if (options->threshold_given)
-		return 0;
-	return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
-			   "no threshold: give one with -t TIME, as -t 134 for 134 us");
-}
-
 static int choose_source(const struct run_context *run, struct failure *failure)
 {
 	const struct options *options = run->options;
@@ -60,7 +44,7 @@ static int choose_source(const struct run_context *run, struct failure *failure)
 			options->source);
 	if (kind == SOURCE_CAPTURE)
 		return replay_run(run, failure);
-	ret = check_threshold(options, failure);
+	ret = config_check_threshold(options, failure);
 	if (ret)
 		return ret;
 	return options->journal ? service_run(run, failure) : live_run(run, failure);
@@ -68,7 +52,8 @@ static int choose_source(const struct run_context *run, struct failure *failure)
 
 static int run_with_output(struct run_context *run, struct failure *failure)
 {
-	int ret = output_file_open(&run->output_fd, run->options->output, failure);
+	const struct options *options = run->options;
+	int ret = output_file_open(&run->output_fd, options->output, failure);
 
 	if (ret)
 		return ret;
@@ -78,23 +63,17 @@ static int run_with_output(struct run_context *run, struct failure *failure)
 	else
 		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	writer_free(run->output);
-	return output_file_close(run->output_fd, run->options->output, ret, failure);
-}
-
-static void set_oom_score(const struct options *options)
-{
-	int ret = options->oom_score_given ? oom_score_set(options->oom_score) : 0;
-
-	if (ret)
-		log_warning("oom-score-adjust %d: %s, it stays as it is", options->oom_score,
-			    strerror(-ret));
+	return output_file_close(run->output_fd, options->output, ret, failure);
 }
 
 static int run_with_signals(struct run_context *run, struct failure *failure)
 {
-	int ret;
+	int score = run->options->oom_score, ret = 0;
 
-	set_oom_score(run->options);
+	if (score != OPTIONS_OOM_SCORE_UNSET)
+		ret = oom_score_set(score);
+	if (ret)
+		log_warning("oom-score-adjust %d: %s, it stays as it is", score, strerror(-ret));
 	run->signal_fd = loop_block_signals();
 	run->request_fd = run->signal_fd < 0 ? run->signal_fd : loop_block_requests();
 	if (run->request_fd < 0)
@@ -106,25 +85,14 @@ static int run_with_signals(struct run_context *run, struct failure *failure)
 	return ret;
 }
 
-static int print(const char *text, struct failure *failure)
+/* A reader that has gone is no failure. */
+static int flush_stdout(struct failure *failure)
 {
-	if (fputs(text, stdout) != EOF && fflush(stdout) != EOF)
+	if (!ferror(stdout) && !fflush(stdout))
 		return 0;
 	if (errno == EPIPE)
 		return 0;
 	return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "stdout: %s", strerror(errno));
-}
-
-static int check_config(const struct options *options, struct failure *failure)
-{
-	int ret = config_check(options, failure);
-
-	if (!ret)
-		ret = kernel_plan_check(options, failure);
-	if (ret || options->quiet)
-		return ret;
-	ret = print(config_path(options), failure);
-	return ret ? ret : print(": no mistake found\n", failure);
 }
 
 static int do_task(const struct options *options, int argc, char **argv, struct failure *failure)
@@ -135,27 +103,30 @@ static int do_task(const struct options *options, int argc, char **argv, struct 
 		.argv = argv,
 		.started = loop_now(),
 	};
+	int ret;
 
 	switch (options->task) {
 	case TASK_HELP:
-		return print(options_usage(), failure);
+		options_print_help(stdout, options->formats);
+		return flush_stdout(failure);
 	case TASK_VERSION:
-		return print("allocfilt " ALLOCFILT_VERSION "\n", failure);
+		puts("allocfilt " ALLOCFILT_VERSION);
+		return flush_stdout(failure);
 	case TASK_RESTORE:
 		return session_restore(SESSION_RUN_DIR, options->source, failure);
 	case TASK_PROBE:
 		return probe_run(options, failure);
 	case TASK_CHECK_CONFIG:
-		return check_config(options, failure);
+		ret = config_check_threshold(options, failure);
+		if (!ret)
+			ret = kernel_plan_check(options, failure);
+		if (ret || options->quiet)
+			return ret;
+		printf("%s: no mistake found\n", config_path(options));
+		return flush_stdout(failure);
 	default:
 		return run_with_signals(&run, failure);
 	}
-}
-
-static bool reads_config(const struct options *options)
-{
-	return options->task == TASK_RUN || options->task == TASK_PROBE ||
-	       options->task == TASK_CHECK_CONFIG;
 }
 
 int main(int argc, char **argv)
@@ -166,11 +137,15 @@ int main(int argc, char **argv)
 
 	fill_standard_descriptors();
 	log_look_for_journal();
-	ret = options_parse(&options, argc, argv, &failure);
-	if (!ret && reads_config(&options))
+	ret = options_parse(&options, argc, argv, output_form_names(), &failure);
+	if (!ret && (options.task == TASK_RUN || options.task == TASK_PROBE ||
+		     options.task == TASK_CHECK_CONFIG))
 		ret = config_load(&options, options.config, CONFIG_DEFAULT, &failure);
 	if (!ret) {
-		set_log_level(&options);
+		if (options.quiet)
+			log_set_level(LOG_LEVEL_ERROR);
+		else if (options.verbose)
+			log_set_level(LOG_LEVEL_DEBUG);
 		ret = do_task(&options, argc, argv, &failure);
 	}
 	options_free(&options);

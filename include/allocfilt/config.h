@@ -2,35 +2,18 @@
 #ifndef ALLOCFILT_CONFIG_H
 #define ALLOCFILT_CONFIG_H
 
+#include <limits.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "allocfilt/base.h"
 
 /*
- * How large the tables may grow that depend on what the machine does. Each is allocated in full at
- * the start; what finds no place is counted, and told in the summary.
+ * What the user asks for: the command line and the configuration file, in one struct. The table of
+ * all settings is src/config/keys.c.
  */
-
-struct limits {
-	unsigned int tasks;	  /* with something that waits */
-	unsigned int events;	  /* that wait, over all tasks */
-	unsigned int task_events; /* that wait, in one task while room is short */
-	unsigned int names;	  /* of tasks */
-	unsigned int cgroups;	  /* paths that are remembered, and those in the summary */
-	unsigned int shrinkers;	  /* up to SHRINKERS_MAX */
-	unsigned int files;	  /* open at a time: RLIMIT_NOFILE; 0: as it was found */
-};
-
-#define LIMITS_DEFAULT                                                                             \
-	{                                                                                          \
-		.tasks = 4096, .events = 10240, .task_events = 640, .names = 8192, .cgroups = 64,  \
-		.shrinkers = 512, .files = 0,                                                      \
-	}
-
-enum options_format { FORMAT_TRACE, FORMAT_TREE, FORMAT_JSON, FORMAT_PERFETTO };
 
 enum options_task {
 	TASK_RUN,
@@ -41,104 +24,104 @@ enum options_task {
 	TASK_HELP,	   /* -h */
 };
 
-#define OPTIONS_TOP_DEFAULT	10
-#define OPTIONS_BUFFER_DEFAULT	(4u << 20)		/* bytes per CPU */
-#define OPTIONS_WARNING_DEFAULT (100ull * 1000 * 1000)	/* ns */
-#define OPTIONS_ERROR_DEFAULT	(1000ull * 1000 * 1000) /* ns */
-#define OPTIONS_RATE_DEFAULT	20			/* entries a minute */
-#define OPTIONS_BURST_DEFAULT	50
-#define OPTIONS_STATUS_DEFAULT	(3600ull * 1000 * 1000 * 1000) /* ns */
+/*
+ * How large the tables grow whose size depends on what the machine does. Each is allocated in full
+ * at the start; what finds no place is counted, and the summary reports it.
+ */
+struct limits {
+	unsigned int tasks;  /* limit-tasks: with something that waits */
+	unsigned int events; /* limit-events: that wait, over all tasks */
+
+	/* These follow from them, or are constants. */
+	unsigned int task_events; /* that wait in one task when room is short */
+	unsigned int names;	  /* of tasks: a name is still needed when its task has gone */
+	unsigned int cgroups;	  /* paths that are kept, and those in the summary */
+	unsigned int shrinkers;	  /* of slab caches, up to SHRINKERS_MAX */
+};
+
+#define OPTIONS_OOM_SCORE_UNSET INT_MIN
 
 struct options {
 	enum options_task task;
-	bool threshold_given;
-	uint64_t threshold; /* ns, whole microseconds */
+	uint64_t threshold; /* -t: ns, whole microseconds; 0: none */
 	char *source;	    /* -s, NULL: where tracefs is mounted */
 	char *write;	    /* -w, NULL: filter */
 	bool full;	    /* --full: -w keeps all formats, symbols and functions */
-	uint64_t duration;  /* ns, 0: until stopped */
+	uint64_t duration;  /* -d: ns, 0: until stopped */
 	pid_t *pids;	    /* -p: processes; 0 ends; NULL: all */
 	char **functions;   /* -F: names or globs; NULL ends; NULL: none */
 	char **events;	    /* -e: SYSTEM:NAME; NULL ends; NULL: none */
 	uint64_t buffer;    /* -b: bytes per CPU */
-	enum options_format format;
-	unsigned int top; /* --top: tasks and cgroups in the summary */
-	char *output;	  /* -o, NULL: stdout */
-	char *config;	  /* -c, NULL: /etc/allocfilt.conf */
-	bool journal;	  /* --journal: entries in the journal, nothing on stdout */
-	char *metrics;	  /* --metrics, NULL: none */
-	bool stack;	  /* --stack: the kernel stack that led into reclaim or compaction */
-	bool force;
-	bool verbose; /* -v */
-	bool quiet;   /* -q */
+	const char *format; /* -f: one of formats */
+	unsigned int top;   /* --top: tasks and cgroups in the summary */
+	char *output;	    /* -o, NULL: stdout */
+	char *config;	    /* -c, NULL: CONFIG_DEFAULT */
+	bool journal;	    /* --journal: entries in the journal, nothing on stdout */
+	char *metrics;	    /* --metrics: path, NULL: none */
+	bool stack;	    /* --stack: the kernel stack that led into reclaim or compaction */
+	bool force;	    /* --force */
+	bool verbose;	    /* -v */
+	bool quiet;	    /* -q */
 
-	/* What only a configuration file has. */
+	/* Only a configuration file has these. */
 	bool page_allocation;	  /* trace the function that every page passes through */
 	uint64_t warning;	  /* ns: entries of stalls from here on are warnings */
 	uint64_t error;		  /* ns: and errors from here on */
 	unsigned int rate;	  /* entries of stalls a minute; 0: no limit */
 	unsigned int burst;	  /* entries that may come at once */
 	uint64_t status_interval; /* ns between entries on the run itself, 0: none */
-	bool oom_score_given;
-	int oom_score; /* oom_score_adj of our own */
+	int oom_score;		  /* oom_score_adj of our own, or OPTIONS_OOM_SCORE_UNSET */
 	struct limits limits;
 
-	uint64_t given; /* keys_bit()s of the command line, see options_on_command_line() */
+	const char *const *formats; /* as passed to options_parse() */
+	uint64_t on_command_line;   /* a bit for each key, see options_on_command_line() */
 };
 
 /**
- * options_parse - the command line
+ * options_parse - parse the command line
  * @options: filled with defaults first; release with options_free() in every case
+ * @formats: the forms of output that -f can have, NULL ends; the first is the default. They have to
+ *	     live as long as @options.
  *
- * Nothing is opened or looked at: what needs the kernel or a file is checked later. Returns 0, or
- * -errno with @failure (status 2), whose text names the option, its value and what is allowed.
+ * Opens nothing: what needs the kernel or a file is checked later. Returns 0, or -errno with
+ * @failure (status 2), whose text names the option, its value and what is allowed.
  */
-int options_parse(struct options *options, int argc, char **argv, struct failure *failure);
+int options_parse(struct options *options, int argc, char **argv, const char *const *formats,
+		  struct failure *failure);
 void options_free(struct options *options);
 
 /**
- * options_set - a setting of a configuration file
- * @name: of a key (see keys.h)
+ * options_on_command_line - does the command line have this setting?
+ * @name: a key, such as "threshold"
  *
- * What the command line gave stays, whatever @value is, as long as it is good; a list that is set
- * again adds up. Returns 0, -ENOENT for another key, or -errno, each with @failure (status 2).
- */
-int options_set(struct options *options, const char *name, const char *value,
-		struct failure *failure);
-
-/**
- * options_on_command_line - is a setting there because of the command line?
- * @name: of a key (see keys.h)
- *
- * False where it is a configuration file's, or the default.
+ * False where it comes from the configuration file, or is the default.
  */
 bool options_on_command_line(const struct options *options, const char *name);
 
 /**
- * options_same_tracing - would both have the same traced, and kept in the same tables?
+ * options_same_tracing - can a run with the settings @a go on with those of @b?
  *
- * True where a reload from @a to @b only changes values that can change while a run goes on. Of
- * the settings of the command line alone nothing is compared.
+ * True where only values differ that are used from then on; false where tracing or the tables have
+ * to be set up again. Settings that a configuration file cannot have are not compared.
  */
 bool options_same_tracing(const struct options *a, const struct options *b);
 
-/** options_usage - the text of -h, ended by a newline */
-const char *options_usage(void);
+/** options_print_help - the text of -h; errors are those of @file */
+void options_print_help(FILE *file, const char *const *formats);
 
 /*
- * The configuration file: lines of `key = value`, with the keys of keys.h; empty lines, and lines
- * that begin with #, are skipped.
+ * The configuration file: lines of `key = value`. Empty lines and lines that begin with # are
+ * skipped. See allocfilt.conf(5).
  */
 
 #define CONFIG_DEFAULT "/etc/allocfilt.conf"
 
 /**
- * config_load - take from a file what the command line left open
- * @path: -c; NULL: @fallback, which need not be there
+ * config_load - read what the command line left open from a file
+ * @path: -c; NULL: @fallback, which need not exist
  *
- * Call it once for what options_parse() filled; for a reload do both again, into another struct
- * options. Returns 0, or -errno with @failure (status 2), which names file, line and what is
- * allowed.
+ * To be called once after options_parse(); a reload does both again with another struct options.
+ * Returns 0, or -errno with @failure (status 2), which names file, line and what is allowed.
  */
 int config_load(struct options *options, const char *path, const char *fallback,
 		struct failure *failure);
@@ -146,22 +129,18 @@ int config_load(struct options *options, const char *path, const char *fallback,
 /** config_path - the file of -c, or the default one */
 const char *config_path(const struct options *options);
 
-#define CONFIG_SAID_MAX 4128
+#define CONFIG_SETTING_NAME_MAX 4128
 
 /**
- * config_said - how a message names a setting: by its option, or by file and key
- * @name: of a key that has an option
+ * config_setting_name - what messages call a setting: its option, or file and key
+ * @name: a key that has an option
  *
  * Returns @text.
  */
-const char *config_said(const struct options *options, const char *name,
-			char text[CONFIG_SAID_MAX]);
+const char *config_setting_name(const struct options *options, const char *name,
+				char text[CONFIG_SETTING_NAME_MAX]);
 
-/**
- * config_check - is what was parsed and loaded enough for a live run?
- *
- * Returns 0, or -errno with @failure (status 2).
- */
-int config_check(const struct options *options, struct failure *failure);
+/** config_check_threshold - is there one? Returns 0, or -errno with @failure (status 2). */
+int config_check_threshold(const struct options *options, struct failure *failure);
 
 #endif

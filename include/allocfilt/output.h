@@ -77,11 +77,8 @@ struct output_ops {
 
 extern const struct output_ops journal_form;
 
-/** output_form_find - a form of the command line (-f) by its name; NULL: there is none */
-const struct output_ops *output_form_find(const char *name);
-
-/** output_form_name - the name of form @number, from 0; NULL after the last */
-const char *output_form_name(size_t number);
+/** output_form_names - those that -f can name, NULL ends; the first is the default */
+const char *const *output_form_names(void);
 
 /** output_new - what the setup points to has to live as long; NULL with errno ENOMEM, or what the form failed with */
 struct output *output_new(const struct output_setup *setup);

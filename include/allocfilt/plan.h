@@ -7,11 +7,10 @@
 #include <stdint.h>
 
 #include "allocfilt/base.h"
-#include "allocfilt/config.h"
 
 /*
- * The tables of what is traced: functions by role with the names that they have had, events with
- * the roles that own them. Facts only; what this kernel has of it is the plan.
+ * The catalog: functions by role with the names that they have had, and events with the roles that
+ * own them. It covers all kernels; what this one has of it is the plan.
  */
 
 enum role {
@@ -83,7 +82,7 @@ struct catalog_role {
 	 */
 	enum phase_group group;
 	enum phase_part part;
-	enum role stands_in; /* not missed where that role has a function; ROLE_NONE: missed */
+	enum role substitute; /* does the same work where this role has no function, or ROLE_NONE */
 	const char *names[CATALOG_NAMES_MAX]; /* first that exists; NULL ends */
 };
 
@@ -104,7 +103,7 @@ enum event_id {
 	EVENT_SLAB_START,
 	EVENT_SLAB_END,
 	EVENT_COUNT,
-	EVENT_USER = EVENT_COUNT, /* asked for with -e */
+	EVENT_USER = EVENT_COUNT, /* of -e */
 };
 
 enum event_side { EVENT_SINGLE, EVENT_BEGIN, EVENT_END };

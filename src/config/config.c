@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "allocfilt/base.h"
 #include "config/keys.h"
+#include "config/values.h"
 
 #define LINE_SIZE 4096
 
@@ -22,48 +24,63 @@ static char *trim(char *text)
 	return text;
 }
 
-static int take_line(struct options *options, char *line, struct failure *failure)
+static int refuse_unknown_key(const char *name, struct failure *failure)
 {
-	char *key = trim(line), *value;
+	char names[FAILURE_TEXT_MAX] = "", text[VALUE_SHOWN_MAX];
+	size_t length = 0;
 
-	if (!*key || *key == '#')
+	for (size_t i = 0; i < nr_keys && length < sizeof(names); i++)
+		if (keys[i].scope != KEY_OPTION)
+			length += snprintf(names + length, sizeof(names) - length, "%s%s",
+					   length ? ", " : "", keys[i].name);
+	return failure_set(failure, EXIT_STATUS_USAGE, ENOENT, "unknown key '%s'; allowed: %s",
+			   value_shown(name, text), names);
+}
+
+static int parse_line(struct options *options, char *line, struct failure *failure)
+{
+	struct options ignored = { .formats = options->formats };
+	char *name = trim(line), *value = strchr(name, '=');
+	const struct key *key;
+	int error;
+
+	if (!*name || *name == '#')
 		return 0;
-	value = strchr(key, '=');
 	if (!value)
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
 				   "not of the form key = value");
-	*value++ = '\0';
-	return options_set(options, trim(key), trim(value), failure);
-}
-
-static bool is_whole(const char *line, FILE *file)
-{
-	return strchr(line, '\n') || feof(file);
-}
-
-static int take_lines(struct options *options, FILE *file, size_t *number, struct failure *failure)
-{
-	char line[LINE_SIZE];
-	int error = 0;
-
-	for (*number = 1; !error && fgets(line, sizeof(line), file); ++*number)
-		if (is_whole(line, file))
-			error = take_line(options, line, failure);
-		else
-			error = failure_set(failure, EXIT_STATUS_USAGE, E2BIG,
-					    "a line of more than %d bytes, or no text",
-					    LINE_SIZE - 2);
+	*value = '\0';
+	name = trim(name);
+	key = key_find(name);
+	if (!key || key->scope == KEY_OPTION)
+		return refuse_unknown_key(name, failure);
+	/* The command line takes precedence, but an error in the file is one all the same. */
+	if (options->on_command_line & key_bit(key))
+		options = &ignored;
+	error = value_parse(options, key, name, trim(value + 1), failure);
+	options_free(&ignored);
 	return error;
 }
 
-static int take_file(struct options *options, FILE *file, const char *path, struct failure *failure)
+static int parse_file(struct options *options, FILE *file, const char *path,
+		      struct failure *failure)
 {
 	struct failure reason = { 0 };
-	size_t number;
-	int error = take_lines(options, file, &number, &reason);
+	char line[LINE_SIZE];
+	size_t number = 0;
+	int error = 0;
 
+	while (!error && fgets(line, sizeof(line), file)) {
+		number++;
+		if (strchr(line, '\n') || feof(file))
+			error = parse_line(options, line, &reason);
+		else
+			error = failure_set(&reason, EXIT_STATUS_USAGE, E2BIG,
+					    "a line of more than %d bytes, or no text",
+					    LINE_SIZE - 2);
+	}
 	if (error)
-		return failure_set(failure, reason.status, -error, "%s:%zu: %s", path, number - 1,
+		return failure_set(failure, reason.status, -error, "%s:%zu: %s", path, number,
 				   reason.text);
 	if (ferror(file))
 		return failure_set(failure, EXIT_STATUS_USAGE, errno, "%s: %s", path,
@@ -71,23 +88,10 @@ static int take_file(struct options *options, FILE *file, const char *path, stru
 	return 0;
 }
 
-/* Settings that say nothing, or the opposite, beside each other. */
-static int check_combinations(const struct options *options, const char *path,
-			      struct failure *failure)
-{
-	const char *text = NULL;
-
-	if (options->warning > options->error)
-		text = "warning is above error; allowed: up to error";
-	else if (options->rate && !options->burst)
-		text = "burst is 0, so no entry would ever be written; allowed: burst from 1, or rate = 0 for no limit";
-	return text ? failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "%s: %s", path, text) : 0;
-}
-
 int config_load(struct options *options, const char *path, const char *fallback,
 		struct failure *failure)
 {
-	const char *name = path ? path : fallback;
+	const char *name = path ? path : fallback, *text = NULL;
 	FILE *file = fopen(name, "re");
 	int error;
 
@@ -96,9 +100,16 @@ int config_load(struct options *options, const char *path, const char *fallback,
 	if (!file)
 		return failure_set(failure, EXIT_STATUS_USAGE, errno, "%s%s: %s", path ? "-c " : "",
 				   name, strerror(errno));
-	error = take_file(options, file, name, failure);
+	error = parse_file(options, file, name, failure);
 	fclose(file);
-	return error ? error : check_combinations(options, name, failure);
+	if (error)
+		return error;
+	limits_derive(&options->limits);
+	if (options->warning > options->error)
+		text = "warning is above error; allowed: up to error";
+	else if (options->rate && !options->burst)
+		text = "burst is 0, so no entry would ever be written; allowed: burst from 1, or rate = 0 for no limit";
+	return text ? failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "%s: %s", name, text) : 0;
 }
 
 const char *config_path(const struct options *options)
@@ -106,20 +117,22 @@ const char *config_path(const struct options *options)
 	return options->config ? options->config : CONFIG_DEFAULT;
 }
 
-const char *config_said(const struct options *options, const char *name, char text[CONFIG_SAID_MAX])
+const char *config_setting_name(const struct options *options, const char *name,
+				char text[CONFIG_SETTING_NAME_MAX])
 {
 	if (options_on_command_line(options, name))
-		snprintf(text, CONFIG_SAID_MAX, "%s", keys_find(name)->option);
+		snprintf(text, CONFIG_SETTING_NAME_MAX, "%s", key_find(name)->option);
 	else
-		snprintf(text, CONFIG_SAID_MAX, "%s: %s", config_path(options), name);
+		snprintf(text, CONFIG_SETTING_NAME_MAX, "%s: %s", config_path(options), name);
 	return text;
 }
 
-int config_check(const struct options *options, struct failure *failure)
+int config_check_threshold(const struct options *options, struct failure *failure)
 {
-	if (options->threshold_given)
+	if (options->threshold)
 		return 0;
-	return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
-			   "%s: no threshold: set one with threshold = TIME, as threshold = 10ms",
-			   config_path(options));
+	return failure_set(
+		failure, EXIT_STATUS_USAGE, EINVAL,
+		"no threshold: set one with -t TIME, as -t 134 for 134 us, or with threshold = TIME in %s",
+		config_path(options));
 }

@@ -2,7 +2,6 @@
 #include "config/keys.h"
 
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
@@ -15,105 +14,114 @@
 /* The kernel keeps it in nanoseconds, in an unsigned long. */
 #define THRESHOLD_LARGEST (ULONG_MAX < INT64_MAX ? (int64_t)ULONG_MAX : INT64_MAX)
 
-#define ALLOWED_THRESHOLD                                                                          \
-	"allowed: a whole number of microseconds from 1 (134, 134us), or with ns, ms or s"
-#define ALLOWED_LEVEL                                                                              \
-	"allowed: a whole number of microseconds from 1 (100000, 100000us), or with ns, ms or s, up to 3600s"
-#define ALLOWED_DURATION "allowed: a whole number of seconds from 1 (15, 15s), or with ms, m or h"
-#define ALLOWED_STATUS                                                                             \
-	"allowed: a whole number of seconds from 1 (3600, 3600s), or with ms, m or h, up to 168h, or 0 for none"
-#define ALLOWED_SIZE "allowed: a whole number of KiB (4096), or with K, M or G, from 8K to 64G"
-#define ALLOWED_PID  "allowed: process ids from 1 to 4194304, separated by commas"
-#define ALLOWED_FUNCTION                                                                           \
-	"allowed: names of kernel functions, also with * ? [ ], separated by commas"
-#define ALLOWED_EVENT "allowed: SYSTEM:NAME as kmem:mm_page_alloc, separated by commas"
+#define MICROSECONDS "allowed: a whole number of microseconds from 1 "
+#define YES_OR_NO    "allowed: yes, no"
 
-#define FIELD(name) .field = offsetof(struct options, name)
-#define GIVEN(name) .given = offsetof(struct options, name)
-/* Ends with a text, to which more can be added. */
-#define WHOLE(least, most)                                                                         \
-	.lowest = (least), .highest = (most),                                                      \
-	.allowed = "allowed: a whole number from " #least " to " #most
-#define LIMIT(title, name, least, most, preset)                                                    \
-	{                                                                                          \
-		title, NULL, KEY_NUMBER, KEY_CHANGE_TRACING, FIELD(limits.name),                   \
-			.otherwise = preset, WHOLE(least, most)                                    \
-	}
+#define FIELD(name)	    .field = offsetof(struct options, name)
+#define BOUNDS(least, most) .lowest = (least), .highest = (most)
+#define NUMBER(least, most)                                                                        \
+	BOUNDS(least, most), .allowed = "allowed: a whole number from " #least " to " #most
+#define TASK(number, text) .task = (number), .help = (text)
 
-static const struct key keys[] = {
-	{ "threshold", "-t", KEY_TIME, KEY_CHANGE_TRACING, FIELD(threshold), GIVEN(threshold_given),
-	  .units = &quantity_short_time, .lowest = 1, .highest = THRESHOLD_LARGEST,
-	  .microseconds = true, .allowed = ALLOWED_THRESHOLD },
-	{ "duration", "-d", KEY_TIME, KEY_CHANGE_VALUE, FIELD(duration),
-	  .units = &quantity_long_time, .lowest = 1, .highest = INT64_MAX,
-	  .allowed = ALLOWED_DURATION },
-	{ "pid", "-p", KEY_PIDS, KEY_CHANGE_TRACING, FIELD(pids), .lowest = 1,
-	  .highest = PID_LARGEST, .allowed = ALLOWED_PID },
-	{ "function", "-F", KEY_FUNCTIONS, KEY_CHANGE_TRACING, FIELD(functions),
-	  .allowed = ALLOWED_FUNCTION },
-	{ "event", "-e", KEY_EVENTS, KEY_CHANGE_TRACING, FIELD(events), .allowed = ALLOWED_EVENT },
-	{ "buffer", "-b", KEY_SIZE, KEY_CHANGE_TRACING, FIELD(buffer), .units = &quantity_size,
-	  .lowest = 8ll << 10, .highest = 64ll << 30, .otherwise = "4M", .allowed = ALLOWED_SIZE },
-	{ "format", "-f", KEY_FORMAT, KEY_CHANGE_VALUE, FIELD(format), .otherwise = "trace",
-	  .allowed = "allowed: trace, tree, json, perfetto" },
-	{ "top", "--top", KEY_NUMBER, KEY_CHANGE_VALUE, FIELD(top), .otherwise = "10",
-	  WHOLE(1, 128) },
-	{ "metrics", "--metrics", KEY_PATH, KEY_CHANGE_VALUE, FIELD(metrics),
-	  .allowed = "allowed: a path" },
-	{ "stack", "--stack", KEY_SWITCH, KEY_CHANGE_TRACING, FIELD(stack), .otherwise = "no",
-	  .allowed = "allowed: yes, no" },
-	{ "page-allocation", NULL, KEY_SWITCH, KEY_CHANGE_TRACING, FIELD(page_allocation),
-	  .otherwise = "yes", .allowed = "allowed: yes, no" },
-	{ "warning", NULL, KEY_TIME, KEY_CHANGE_VALUE, FIELD(warning),
-	  .units = &quantity_short_time, .lowest = US, .highest = HOUR, .otherwise = "100ms",
-	  .allowed = ALLOWED_LEVEL },
-	{ "error", NULL, KEY_TIME, KEY_CHANGE_VALUE, FIELD(error), .units = &quantity_short_time,
-	  .lowest = US, .highest = HOUR, .otherwise = "1s", .allowed = ALLOWED_LEVEL },
-	{ "rate", NULL, KEY_NUMBER, KEY_CHANGE_VALUE, FIELD(rate), .otherwise = "20",
-	  WHOLE(0, 60000) ", 0 for no limit" },
-	{ "burst", NULL, KEY_NUMBER, KEY_CHANGE_VALUE, FIELD(burst), .otherwise = "50",
-	  WHOLE(0, 10000) },
-	{ "status-interval", NULL, KEY_TIME, KEY_CHANGE_VALUE, FIELD(status_interval),
-	  .units = &quantity_long_time, .lowest = SECOND, .highest = 168 * HOUR, .or_zero = true,
-	  .otherwise = "1h", .allowed = ALLOWED_STATUS },
-	{ "oom-score-adjust", NULL, KEY_SIGNED, KEY_CHANGE_VALUE, FIELD(oom_score),
-	  GIVEN(oom_score_given), WHOLE(-1000, 1000) },
-	LIMIT("limit-tasks", tasks, 64, 65536, "4096"),
-	LIMIT("limit-events", events, 256, 1048576, "10240"),
-	LIMIT("limit-task-events", task_events, 16, 65536, "640"),
-	LIMIT("limit-names", names, 256, 32000, "8192"),
-	LIMIT("limit-cgroups", cgroups, 8, 4096, "64"),
-	LIMIT("limit-shrinkers", shrinkers, 16, 4096, "512"),
-	{ "limit-files", NULL, KEY_NUMBER, KEY_CHANGE_TRACING, FIELD(limits.files), .or_zero = true,
-	  .otherwise = "0", WHOLE(64, 1048576) ", or 0 for what it is" },
+const struct key keys[] = {
+	{ "threshold", "-t", KEY_QUANTITY, KEY_TRACING, FIELD(threshold),
+	  .units = &quantity_short_time, BOUNDS(1, THRESHOLD_LARGEST), .microseconds = true,
+	  .allowed = MICROSECONDS "(134, 134us), or with ns, ms or s", .argument = "TIME",
+	  .help = "show what took at least that long; a bare number is microseconds; ns us ms s "
+		  "(a capture brings its own)" },
+	{ "source", "-s", KEY_PATH, KEY_OPTION, FIELD(source), .argument = "DIR",
+	  .help = "the tracing directory, or a capture" },
+	{ "write", "-w", KEY_PATH, KEY_OPTION, FIELD(write), .argument = "DIR",
+	  .help = "write a capture to DIR, print nothing" },
+	{ "full", "--full", KEY_SWITCH, KEY_OPTION, FIELD(full),
+	  .help = "with -w: keep all formats, symbols and functions" },
+	{ "duration", "-d", KEY_QUANTITY, KEY_RUNNING, FIELD(duration),
+	  .units = &quantity_long_time, BOUNDS(1, INT64_MAX),
+	  .allowed = "allowed: a whole number of seconds from 1 (15, 15s), or with ms, m or h",
+	  .argument = "TIME", .help = "stop by itself; a bare number is seconds; ms s m h" },
+	{ "pid", "-p", KEY_PIDS, KEY_TRACING, FIELD(pids), BOUNDS(1, PID_LARGEST),
+	  .allowed = "allowed: process ids from 1 to 4194304, separated by commas",
+	  .argument = "PID,...", .help = "only these processes, with all their threads" },
+	{ "function", "-F", KEY_FUNCTIONS, KEY_TRACING, FIELD(functions),
+	  .allowed = "allowed: names of kernel functions, also with * ? [ ], separated by commas",
+	  .argument = "NAME,...", .help = "trace these functions too; * ? [ ] allowed" },
+	{ "event", "-e", KEY_EVENTS, KEY_TRACING, FIELD(events),
+	  .allowed = "allowed: SYSTEM:NAME as kmem:mm_page_alloc, separated by commas",
+	  .argument = "SYSTEM:NAME,...", .help = "trace these events too" },
+	{ "stack", "--stack", KEY_SWITCH, KEY_TRACING, FIELD(stack), "no", .allowed = YES_OR_NO,
+	  .help = "show the kernel stack that led to reclaim or compaction" },
+	{ "buffer", "-b", KEY_QUANTITY, KEY_TRACING, FIELD(buffer), "4M", .units = &quantity_size,
+	  BOUNDS(8ll << 10, 64ll << 30),
+	  .allowed = "allowed: a whole number of KiB (4096), or with K, M or G, from 8K to 64G",
+	  .argument = "SIZE", .help = "ring buffer of a CPU; a bare number is KiB; K M G" },
+	{ "format", "-f", KEY_FORMAT, KEY_RUNNING, FIELD(format), .argument = "FORM",
+	  .help = "form of the output:" },
+	{ "top", "--top", KEY_NUMBER, KEY_RUNNING, FIELD(top), "10", NUMBER(1, 128),
+	  .argument = "N", .help = "name so many tasks and cgroups in the summary" },
+	{ "output", "-o", KEY_PATH, KEY_OPTION, FIELD(output), .argument = "FILE",
+	  .help = "write to FILE instead of the standard output" },
+	{ "journal", "--journal", KEY_SWITCH, KEY_OPTION, FIELD(journal),
+	  .help = "write entries to the system journal, nothing to stdout" },
+	{ "metrics", "--metrics", KEY_PATH, KEY_RUNNING, FIELD(metrics), .argument = "FILE",
+	  .help = "keep metrics for Prometheus in FILE" },
+	{ "page-allocation", NULL, KEY_SWITCH, KEY_TRACING, FIELD(page_allocation), "yes",
+	  .allowed = YES_OR_NO },
+	{ "warning", NULL, KEY_QUANTITY, KEY_RUNNING, FIELD(warning), "100ms",
+	  .units = &quantity_short_time, BOUNDS(US, HOUR),
+	  .allowed = MICROSECONDS "(100000, 100000us), or with ns, ms or s, up to 3600s" },
+	{ "error", NULL, KEY_QUANTITY, KEY_RUNNING, FIELD(error), "1s",
+	  .units = &quantity_short_time, BOUNDS(US, HOUR),
+	  .allowed = MICROSECONDS "(100000, 100000us), or with ns, ms or s, up to 3600s" },
+	{ "rate", NULL, KEY_NUMBER, KEY_RUNNING, FIELD(rate), "20",
+	  NUMBER(0, 60000) ", 0 for no limit" },
+	{ "burst", NULL, KEY_NUMBER, KEY_RUNNING, FIELD(burst), "50", NUMBER(0, 10000) },
+	{ "status-interval", NULL, KEY_QUANTITY, KEY_RUNNING, FIELD(status_interval), "1h",
+	  .units = &quantity_long_time, BOUNDS(SECOND, 168 * HOUR), .or_zero = true,
+	  .allowed = "allowed: a whole number of seconds from 1 (3600, 3600s), or with ms, m or h, "
+		     "up to 168h, or 0 for none" },
+	{ "oom-score-adjust", NULL, KEY_NUMBER, KEY_RUNNING, FIELD(oom_score),
+	  NUMBER(-1000, 1000) },
+	{ "limit-tasks", NULL, KEY_NUMBER, KEY_TRACING, FIELD(limits.tasks), "4096",
+	  NUMBER(64, 65536) },
+	{ "limit-events", NULL, KEY_NUMBER, KEY_TRACING, FIELD(limits.events), "10240",
+	  NUMBER(256, 1048576) },
+	{ "check-config", "--check-config", KEY_TASK, KEY_OPTION,
+	  TASK(TASK_CHECK_CONFIG, "check the configuration file, run nothing") },
+	{ "restore", "--restore", KEY_TASK, KEY_OPTION,
+	  TASK(TASK_RESTORE, "restore what a killed run left changed") },
+	{ "probe", "--probe", KEY_TASK, KEY_OPTION,
+	  TASK(TASK_PROBE, "print what this kernel offers, change nothing") },
+	{ "force", "--force", KEY_SWITCH, KEY_OPTION, FIELD(force),
+	  .help = "go on where tracing is in use by somebody else" },
+	{ "config", "-c", KEY_PATH, KEY_OPTION, FIELD(config), .argument = "FILE",
+	  .help = "instead of " CONFIG_DEFAULT },
+	{ "verbose", "-v", KEY_SWITCH, KEY_OPTION, FIELD(verbose),
+	  .help = "print the steps of the set-up with their times" },
+	{ "quiet", "-q", KEY_SWITCH, KEY_OPTION, FIELD(quiet), .help = "print errors only" },
+	{ "version", "-V", KEY_TASK, KEY_OPTION, TASK(TASK_VERSION, "print the version") },
+	{ "help", "-h", KEY_TASK, KEY_OPTION, TASK(TASK_HELP, "print this help") },
 };
 
-_Static_assert(ARRAY_SIZE(keys) <= 64, "options.given has a bit for each key");
+const size_t nr_keys = ARRAY_SIZE(keys);
+_Static_assert(ARRAY_SIZE(keys) <= KEYS_MAX, "options.on_command_line has a bit for each key");
 
-const struct key *keys_all(size_t *ret_count)
+const struct key *key_find(const char *name)
 {
-	*ret_count = ARRAY_SIZE(keys);
-	return keys;
-}
-
-const struct key *keys_find(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+	for (size_t i = 0; i < nr_keys; i++)
 		if (!strcmp(keys[i].name, name))
 			return &keys[i];
 	return NULL;
 }
 
-uint64_t keys_bit(const struct key *key)
+uint64_t key_bit(const struct key *key)
 {
 	return 1ull << (key - keys);
 }
 
-void keys_names(char *text, size_t size)
+void limits_derive(struct limits *limits)
 {
-	size_t used = 0;
-
-	*text = '\0';
-	for (size_t i = 0; i < ARRAY_SIZE(keys) && used < size; i++)
-		used += snprintf(text + used, size - used, "%s%s", i ? ", " : "", keys[i].name);
+	limits->task_events = limits->events / 16;
+	limits->names = 2 * limits->tasks;
+	limits->cgroups = 64;
+	limits->shrinkers = 512;
 }

@@ -10,56 +10,58 @@
 #include "config/quantity.h"
 
 /*
- * The settings that a configuration file may have, in one table: how a value is read, what is
- * allowed, what holds without it. Those that are options too have the option's long name.
+ * All settings in one table: those of the command line, of the configuration file, or of both. The
+ * text of --help is made from it; tests check etc/allocfilt.conf and the manual page against it.
  */
 
 enum key_kind {
-	KEY_TIME,      /* uint64_t, ns */
-	KEY_SIZE,      /* uint64_t, bytes */
-	KEY_NUMBER,    /* unsigned int */
-	KEY_SIGNED,    /* int */
-	KEY_SWITCH,    /* bool: yes, no */
-	KEY_FORMAT,    /* enum options_format */
+	KEY_QUANTITY,  /* uint64_t, ns or bytes */
+	KEY_NUMBER,    /* int or unsigned int */
+	KEY_SWITCH,    /* bool; "yes" or "no" in the file, an option without a value */
+	KEY_FORMAT,    /* const char *, one of options.formats */
 	KEY_PATH,      /* char * */
 	KEY_PIDS,      /* pid_t *, 0 ends */
-	KEY_FUNCTIONS, /* char **, NULL ends: patterns */
-	KEY_EVENTS,    /* char **, NULL ends */
+	KEY_FUNCTIONS, /* char **, NULL ends: names or globs */
+	KEY_EVENTS,    /* char **, NULL ends: SYSTEM:NAME */
+	KEY_TASK,      /* options.task, an option without a value */
 };
 
-/* What a new value takes in a run that goes on. */
-enum key_change {
-	KEY_CHANGE_UNSET,   /* no key has this one: see tests/unit/keys_test.c */
-	KEY_CHANGE_TRACING, /* tracing, or tables of the run, set up again */
-	KEY_CHANGE_VALUE,   /* the value alone */
+/* Whether the file may have it, and what a reload does with a new value. */
+enum key_scope {
+	KEY_OPTION,  /* not in the file */
+	KEY_TRACING, /* tracing, or the tables of the run, are set up again */
+	KEY_RUNNING, /* it is used from then on */
 };
 
 struct key {
-	const char *name;
-	const char *option; /* as messages on the command line name it ("-t"), NULL: none */
+	const char *name;   /* in the file, and of the long option */
+	const char *option; /* as messages name the option: "-t" or "--top"; NULL: none */
 	enum key_kind kind;
-	enum key_change change;
-	size_t field; /* offset in struct options */
-	size_t given; /* offset of the bool that says whether it is set; 0: none */
-	const struct quantity_units *units; /* of a time or size; NULL: a bare number */
-	int64_t lowest;			    /* of a number, in the field's unit */
-	int64_t highest;
-	bool or_zero;	       /* 0 is allowed below lowest */
-	bool microseconds;     /* whole ones only */
-	const char *otherwise; /* the default, as a value; NULL: none */
-	const char *allowed;   /* for messages */
+	enum key_scope scope;
+	size_t field;		   /* offset in struct options */
+	const char *default_value; /* NULL: none; of KEY_FORMAT the first of options.formats */
+	const struct quantity_units *units; /* of KEY_QUANTITY */
+	int64_t lowest, highest;	    /* of a number or a pid, in the field's unit */
+	bool or_zero;			    /* 0 is allowed below lowest */
+	bool microseconds;		    /* whole ones only */
+	enum options_task task;		    /* of KEY_TASK */
+	const char *allowed;		    /* for messages */
+	const char *argument;		    /* the rest is for --help: "TIME" */
+	const char *help;
 };
 
-/** keys_all - the table */
-const struct key *keys_all(size_t *ret_count);
+#define KEYS_MAX 64 /* options.on_command_line has a bit for each */
 
-/** keys_find - by name; NULL where there is none */
-const struct key *keys_find(const char *name);
+extern const struct key keys[]; /* in the order of --help */
+extern const size_t nr_keys;
 
-/** keys_bit - of a key in options.given */
-uint64_t keys_bit(const struct key *key);
+/** key_find - by name; NULL where there is none */
+const struct key *key_find(const char *name);
 
-/** keys_names - all names, as a message has them; cut where @size is too small */
-void keys_names(char *text, size_t size);
+/** limits_derive - set those sizes that no key sets; to be called when the keys are parsed */
+void limits_derive(struct limits *limits);
+
+/** key_bit - of a key in options.on_command_line */
+uint64_t key_bit(const struct key *key);
 
 #endif

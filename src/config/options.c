@@ -8,167 +8,108 @@
 #include <string.h>
 
 #include "allocfilt/base.h"
-#include "config/key_value.h"
+#include "config/keys.h"
+#include "config/values.h"
 
-static int take_task(struct options *options, enum options_task task, struct failure *failure)
+#define HELP_COLUMN 25
+#define HELP_WIDTH  80
+
+static bool takes_value(const struct key *key)
 {
-	if (options->task != TASK_RUN && options->task != task)
-		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
-				   "--restore, --probe and --check-config exclude each other");
-	options->task = task;
-	return 0;
+	return key->kind != KEY_SWITCH && key->kind != KEY_TASK;
 }
 
-enum {
-	OPTION_FULL = UCHAR_MAX + 1,
-	OPTION_RESTORE,
-	OPTION_PROBE,
-	OPTION_FORCE,
-	OPTION_STACK,
-	OPTION_JOURNAL,
-	OPTION_CHECK_CONFIG,
-	OPTION_TOP,
-	OPTION_METRICS,
-};
-
-static const struct option long_options[] = {
-	{ "threshold", required_argument, NULL, 't' },
-	{ "source", required_argument, NULL, 's' },
-	{ "write", required_argument, NULL, 'w' },
-	{ "full", no_argument, NULL, OPTION_FULL },
-	{ "duration", required_argument, NULL, 'd' },
-	{ "pid", required_argument, NULL, 'p' },
-	{ "function", required_argument, NULL, 'F' },
-	{ "event", required_argument, NULL, 'e' },
-	{ "buffer", required_argument, NULL, 'b' },
-	{ "format", required_argument, NULL, 'f' },
-	{ "output", required_argument, NULL, 'o' },
-	{ "top", required_argument, NULL, OPTION_TOP },
-	{ "journal", no_argument, NULL, OPTION_JOURNAL },
-	{ "metrics", required_argument, NULL, OPTION_METRICS },
-	{ "check-config", no_argument, NULL, OPTION_CHECK_CONFIG },
-	{ "restore", no_argument, NULL, OPTION_RESTORE },
-	{ "probe", no_argument, NULL, OPTION_PROBE },
-	{ "stack", no_argument, NULL, OPTION_STACK },
-	{ "force", no_argument, NULL, OPTION_FORCE },
-	{ "config", required_argument, NULL, 'c' },
-	{ "verbose", no_argument, NULL, 'v' },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ "version", no_argument, NULL, 'V' },
-	{ "help", no_argument, NULL, 'h' },
-	{ NULL },
-};
-
-#define SHORT_OPTIONS ":t:s:w:d:p:F:e:b:f:o:c:vqVh"
-
-static const char *long_name(int letter)
+/* The letter of a short option, 0: it has none. */
+static int letter_of(const struct key *key)
 {
-	for (size_t i = 0; long_options[i].name; i++)
-		if (long_options[i].val == letter)
-			return long_options[i].name;
+	return key->option && key->option[1] != '-' ? key->option[1] : 0;
+}
+
+/* What getopt_long() returns for an option: its letter, or a number above all letters. */
+static int code_of(const struct key *key)
+{
+	return letter_of(key) ? letter_of(key) : (int)(UCHAR_MAX + 1 + (key - keys));
+}
+
+static const struct key *find_code(int code)
+{
+	for (size_t i = 0; i < nr_keys; i++)
+		if (keys[i].option && code_of(&keys[i]) == code)
+			return &keys[i];
 	return NULL;
 }
 
-static int take_key(struct options *options, const struct key *key, const char *value,
-		    struct failure *failure)
-{
-	options->given |= keys_bit(key);
-	return key_value_take(options, key, KEY_FROM_OPTION, value, failure);
-}
-
-static int take_value(struct options *options, int letter, const char *value,
-		      struct failure *failure)
-{
-	switch (letter) {
-	case 's':
-		return key_value_take_path(&options->source, "-s", value, failure);
-	case 'w':
-		return key_value_take_path(&options->write, "-w", value, failure);
-	case 'o':
-		return key_value_take_path(&options->output, "-o", value, failure);
-	case 'c':
-		return key_value_take_path(&options->config, "-c", value, failure);
-	default:
-		return take_key(options, keys_find(long_name(letter)), value, failure);
-	}
-}
-
-static int take_switch(struct options *options, int letter, struct failure *failure)
-{
-	switch (letter) {
-	case OPTION_FULL:
-		options->full = true;
-		return 0;
-	case OPTION_STACK:
-		return take_key(options, keys_find("stack"), "yes", failure);
-	case OPTION_FORCE:
-		options->force = true;
-		return 0;
-	case OPTION_JOURNAL:
-		options->journal = true;
-		return 0;
-	case OPTION_CHECK_CONFIG:
-		return take_task(options, TASK_CHECK_CONFIG, failure);
-	case OPTION_RESTORE:
-		return take_task(options, TASK_RESTORE, failure);
-	case OPTION_PROBE:
-		return take_task(options, TASK_PROBE, failure);
-	case 'v':
-		options->verbose = true;
-		return 0;
-	case 'q':
-		options->quiet = true;
-		return 0;
-	case 'V':
-		options->task = TASK_VERSION;
-		return 0;
-	case 'h':
-		options->task = TASK_HELP;
-		return 0;
-	default:
-		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "unknown option");
-	}
-}
-
-/* What getopt found wrong: @code is ':' or '?', the rest is in its globals. */
-static int bad_option(int code, char **argv, struct failure *failure)
+/* @code is what getopt_long() returned, ':' or '?'; the rest is in its globals. */
+static int refuse_option(int code, char **argv, struct failure *failure)
 {
 	const char *reason = "is unknown or ambiguous; allocfilt -h lists what there is";
-	char text[KEY_VALUE_SHOWN_MAX], letter[] = { '-', (char)optopt, '\0' };
+	char text[VALUE_SHOWN_MAX], letter[] = { '-', (char)optopt, '\0' };
 	const char *option = argv[optind - 1];
 
 	if (code == ':')
 		reason = "needs a value; allocfilt -h lists what is allowed";
-	else if (long_name(optopt))
+	else if (find_code(optopt))
 		reason = "takes no value";
 	else if (optopt)
 		/* Inside a bundle of letters getopt has not moved on to the next argument. */
 		option = letter;
 	return failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "option '%s' %s",
-			   key_value_shown(option, text), reason);
+			   value_shown(option, text), reason);
+}
+
+static bool ends_parsing(enum options_task task)
+{
+	return task == TASK_HELP || task == TASK_VERSION;
+}
+
+static int accept_option(struct options *options, const struct key *key, const char *value,
+			 struct failure *failure)
+{
+	options->on_command_line |= key_bit(key);
+	if (key->kind != KEY_TASK)
+		return value_parse(options, key, key->option, value ? value : "yes", failure);
+	if (options->task != TASK_RUN && options->task != key->task && !ends_parsing(key->task))
+		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
+				   "--restore, --probe and --check-config exclude each other");
+	options->task = key->task;
+	return 0;
 }
 
 static int parse_arguments(struct options *options, int argc, char **argv, struct failure *failure)
 {
-	int letter, error = 0;
+	struct option long_options[KEYS_MAX + 1] = { { NULL } };
+	char letters[2 * KEYS_MAX + 2] = ":", *letter = letters + 1;
+	int nr_options = 0, code, error = 0;
 
-	optind = 0; /* glibc: start again, also after a parse that was left half way */
+	for (size_t i = 0; i < nr_keys; i++) {
+		if (!keys[i].option)
+			continue;
+		long_options[nr_options++] = (struct option){
+			.name = keys[i].name,
+			.has_arg = takes_value(&keys[i]) ? required_argument : no_argument,
+			.val = code_of(&keys[i]),
+		};
+		if (letter_of(&keys[i]))
+			*letter++ = letter_of(&keys[i]);
+		if (letter_of(&keys[i]) && takes_value(&keys[i]))
+			*letter++ = ':';
+	}
+	*letter = '\0';
+	optind = 0; /* glibc: start again, also after a parse that stopped half way */
 	opterr = 0;
-	while (!error && options->task != TASK_HELP && options->task != TASK_VERSION) {
-		letter = getopt_long(argc, argv, SHORT_OPTIONS, long_options, NULL);
-		if (letter < 0)
+	while (!error && !ends_parsing(options->task)) {
+		code = getopt_long(argc, argv, letters, long_options, NULL);
+		if (code < 0)
 			break;
-		if (letter == ':' || letter == '?')
-			error = bad_option(letter, argv, failure);
-		else if (optarg)
-			error = take_value(options, letter, optarg, failure);
+		if (code == ':' || code == '?')
+			error = refuse_option(code, argv, failure);
 		else
-			error = take_switch(options, letter, failure);
+			error = accept_option(options, find_code(code), optarg, failure);
 	}
 	return error;
 }
 
-/* Options that say nothing, or the opposite, beside each other. */
+/* Options that contradict each other, or mean nothing together. */
 static int check_combinations(const struct options *options, struct failure *failure)
 {
 	const char *text = NULL;
@@ -188,71 +129,44 @@ static int check_combinations(const struct options *options, struct failure *fai
 	return text ? failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "%s", text) : 0;
 }
 
-int options_parse(struct options *options, int argc, char **argv, struct failure *failure)
+int options_parse(struct options *options, int argc, char **argv, const char *const *formats,
+		  struct failure *failure)
 {
-	char text[KEY_VALUE_SHOWN_MAX];
-	int error;
+	char text[VALUE_SHOWN_MAX];
+	int error = 0;
 
 	*options = (struct options){
-		.buffer = OPTIONS_BUFFER_DEFAULT,
-		.top = OPTIONS_TOP_DEFAULT,
-		.page_allocation = true,
-		.warning = OPTIONS_WARNING_DEFAULT,
-		.error = OPTIONS_ERROR_DEFAULT,
-		.rate = OPTIONS_RATE_DEFAULT,
-		.burst = OPTIONS_BURST_DEFAULT,
-		.status_interval = OPTIONS_STATUS_DEFAULT,
-		.limits = LIMITS_DEFAULT,
+		.formats = formats,
+		.format = formats[0],
+		.oom_score = OPTIONS_OOM_SCORE_UNSET,
 	};
-	error = parse_arguments(options, argc, argv, failure);
-	if (error || options->task == TASK_HELP || options->task == TASK_VERSION)
+	for (size_t i = 0; !error && i < nr_keys; i++)
+		if (keys[i].default_value)
+			error = value_parse(options, &keys[i], keys[i].name, keys[i].default_value,
+					    failure);
+	limits_derive(&options->limits);
+	if (!error)
+		error = parse_arguments(options, argc, argv, failure);
+	if (error || ends_parsing(options->task))
 		return error;
 	if (optind < argc)
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
 				   "unexpected argument '%s'; allocfilt -h lists what is allowed",
-				   key_value_shown(argv[optind], text));
+				   value_shown(argv[optind], text));
 	return check_combinations(options, failure);
-}
-
-static int refuse_unknown(const char *name, struct failure *failure)
-{
-	char names[FAILURE_TEXT_MAX], text[KEY_VALUE_SHOWN_MAX];
-
-	keys_names(names, sizeof(names));
-	return failure_set(failure, EXIT_STATUS_USAGE, ENOENT, "unknown key '%s'; allowed: %s",
-			   key_value_shown(name, text), names);
-}
-
-int options_set(struct options *options, const char *name, const char *value,
-		struct failure *failure)
-{
-	const struct key *key = keys_find(name);
-	struct options ignored = { .given = 0 };
-	int error;
-
-	if (!key)
-		return refuse_unknown(name, failure);
-	if (options->given & keys_bit(key))
-		options = &ignored;
-	error = key_value_take(options, key, KEY_FROM_FILE, value, failure);
-	options_free(&ignored);
-	return error;
 }
 
 bool options_on_command_line(const struct options *options, const char *name)
 {
-	const struct key *key = keys_find(name);
+	const struct key *key = key_find(name);
 
-	return key && (options->given & keys_bit(key));
+	return key && (options->on_command_line & key_bit(key));
 }
 
 bool options_same_tracing(const struct options *a, const struct options *b)
 {
-	size_t count;
-	const struct key *keys = keys_all(&count);
-
-	for (size_t i = 0; i < count; i++)
-		if (keys[i].change != KEY_CHANGE_VALUE && !key_value_same(&keys[i], a, b))
+	for (size_t i = 0; i < nr_keys; i++)
+		if (keys[i].scope == KEY_TRACING && !value_equal(&keys[i], a, b))
 			return false;
 	return true;
 }
@@ -270,42 +184,62 @@ void options_free(struct options *options)
 	*options = (struct options){ 0 };
 }
 
-const char *options_usage(void)
+/* Each returns the column after what it prints. */
+static int print_word(FILE *file, int column, const char *word, size_t length)
 {
-	return "Usage: allocfilt -t TIME [OPTION]...\n"
-	       "       allocfilt -s CAPTURE [OPTION]...\n"
-	       "Show slow memory allocations of the kernel, and what they did meanwhile.\n"
-	       "\n"
-	       "  -t, --threshold=TIME   show what took at least that long; a bare number is\n"
-	       "                         microseconds; ns us ms s (a capture brings its own)\n"
-	       "  -s, --source=DIR       the tracing directory, or a capture\n"
-	       "  -w, --write=DIR        keep a capture in DIR, print nothing\n"
-	       "      --full             with -w: keep all formats, symbols and functions\n"
-	       "  -d, --duration=TIME    stop by itself; a bare number is seconds; ms s m h\n"
-	       "  -p, --pid=PID,...      only these processes, with all their threads\n"
-	       "  -F, --function=NAME,...  trace these functions too; * ? [ ] allowed\n"
-	       "  -e, --event=SYSTEM:NAME,...  trace these events too\n"
-	       "      --stack            show the kernel stack that led into reclaim or compaction\n"
-	       "  -b, --buffer=SIZE      ring buffer of a CPU; a bare number is KiB; K M G\n"
-	       "                         (default 4M)\n"
-	       "  -f, --format=FORM      form of the output: trace (default), tree, json,\n"
-	       "                         perfetto\n"
-	       "      --top=N            name so many tasks and cgroups in the summary\n"
-	       "                         (default 10)\n"
-	       "  -o, --output=FILE      write to FILE instead of the standard output\n"
-	       "      --journal          write entries to the system journal, nothing to stdout\n"
-	       "      --metrics=FILE     keep metrics for Prometheus in FILE\n"
-	       "      --check-config     check the configuration file, run nothing\n"
-	       "      --restore          put back what a killed run left behind\n"
-	       "      --probe            print what this kernel offers, change nothing\n"
-	       "      --force            go on where tracing is in use by somebody else\n"
-	       "  -c, --config=FILE      instead of /etc/allocfilt.conf\n"
-	       "  -v, --verbose          print the steps of the set-up with their times\n"
-	       "  -q, --quiet            print errors only\n"
-	       "  -V, --version          print the version\n"
-	       "  -h, --help             print this help\n"
-	       "\n"
-	       "Exit status: 0 done, 1 run-time error, 2 usage, 3 no tracefs or no right to it,\n"
-	       "4 tracing is in use, 5 the kernel lacks what it takes, 6 something could not be\n"
-	       "put back.\n";
+	if (column + 1 + (int)length > HELP_WIDTH)
+		column = fprintf(file, "\n%*s", HELP_COLUMN - 1, "") - 1;
+	return column + fprintf(file, " %.*s", (int)length, word);
+}
+
+static int print_words(FILE *file, int column, const char *text)
+{
+	for (size_t length; *text; text += length) {
+		text += strspn(text, " ");
+		length = strcspn(text, " ");
+		column = print_word(file, column, text, length);
+	}
+	return column;
+}
+
+void options_print_help(FILE *file, const char *const *formats)
+{
+	char word[64];
+
+	fputs("Usage: allocfilt -t TIME [OPTION]...\n"
+	      "       allocfilt -s CAPTURE [OPTION]...\n"
+	      "Show slow memory allocations of the kernel, and what they did meanwhile.\n"
+	      "\n",
+	      file);
+	for (size_t i = 0; i < nr_keys; i++) {
+		const struct key *key = &keys[i];
+		const char *default_value = key->default_value;
+		int column;
+
+		if (!key->option)
+			continue;
+		column = fprintf(file, letter_of(key) ? "  %s, --%s%s%s" : "      %.0s--%s%s%s",
+				 key->option, key->name, key->argument ? "=" : "",
+				 key->argument ? key->argument : "");
+		column += fprintf(file, "%*s",
+				  column < HELP_COLUMN - 1 ? HELP_COLUMN - 1 - column : 1, "");
+		column = print_words(file, column, key->help);
+		if (key->kind == KEY_FORMAT) {
+			default_value = formats[0];
+			for (const char *const *format = formats; *format; format++) {
+				snprintf(word, sizeof(word), "%s%s", *format, format[1] ? "," : "");
+				column = print_words(file, column, word);
+			}
+		}
+		if (default_value && takes_value(key)) {
+			snprintf(word, sizeof(word), "(default %s)", default_value);
+			print_word(file, column, word, strlen(word));
+		}
+		fputc('\n', file);
+	}
+	fputs("\n"
+	      "Exit status: 0 done, 1 run-time error, 2 usage, 3 no tracefs or no right to it,\n"
+	      "4 tracing is in use, 5 the kernel lacks what it takes, 6 something could not be\n"
+	      "restored.\n",
+	      file);
 }

@@ -2,30 +2,17 @@
 #ifndef ALLOCFILT_CONFIG_QUANTITY_H
 #define ALLOCFILT_CONFIG_QUANTITY_H
 
-#include <stddef.h>
 #include <stdint.h>
 
-/* Whole numbers, with a unit or without, as people write them. */
-
-enum quantity {
-	QUANTITY_GOOD,
-	QUANTITY_EMPTY,
-	QUANTITY_NEGATIVE,
-	QUANTITY_NO_NUMBER,
-	QUANTITY_UNIT,
-	QUANTITY_ZERO,
-	QUANTITY_TOO_SMALL,
-	QUANTITY_TOO_LARGE,
-};
+/* Whole numbers as people write them, with a unit or without. */
 
 struct quantity_unit {
-	const char *name;
-	uint64_t factor;
+	const char *name; /* NULL ends */
+	int64_t factor;
 };
 
 struct quantity_units {
 	const struct quantity_unit *units;
-	size_t count;
 	const char *bare; /* unit of a number without one */
 };
 
@@ -34,20 +21,13 @@ extern const struct quantity_units quantity_long_time;	/* ms s m h, bare s; valu
 extern const struct quantity_units quantity_size;	/* K M G, bare K; value in bytes */
 
 /**
- * quantity_scan - read a number
- * @units: NULL: a bare number
- * @ret_value: in the units' own measure; untouched on failure
+ * quantity_parse - read a number
+ * @units: NULL: none is allowed
+ * @ret_value: untouched on failure
+ *
+ * Returns NULL, or what is wrong with @text, as in "'3x' has an unknown unit".
  */
-enum quantity quantity_scan(const char *text, const struct quantity_units *units,
-			    uint64_t *ret_value);
-
-/** quantity_scan_signed - read a bare number that may be below zero */
-enum quantity quantity_scan_signed(const char *text, int64_t *ret_value);
-
-/** quantity_reason - what is wrong, as in "it is empty" behind the value */
-const char *quantity_reason(enum quantity quantity);
-
-/** quantity_error - 0, -EINVAL (not of that form) or -ERANGE (does not fit) */
-int quantity_error(enum quantity quantity);
+const char *quantity_parse(const char *text, const struct quantity_units *units,
+			   int64_t *ret_value);
 
 #endif

@@ -23,29 +23,33 @@ static const struct {
 
 #define NR_FORMS (sizeof(forms) / sizeof(forms[0]))
 
-const struct output_ops *output_form_find(const char *name)
+const char *const *output_form_names(void)
 {
-	for (size_t i = 0; i < NR_FORMS; i++)
-		if (!strcmp(forms[i].name, name))
-			return forms[i].ops;
-	return NULL;
-}
+	static const char *names[NR_FORMS + 1];
 
-const char *output_form_name(size_t number)
-{
-	return number < NR_FORMS ? forms[number].name : NULL;
+	for (size_t i = 0; i < NR_FORMS; i++)
+		names[i] = forms[i].name;
+	return names;
 }
 
 struct output *output_new(const struct output_setup *setup)
 {
+	const struct options *options = setup->options;
 	struct output *output = calloc(1, sizeof(*output));
-	int ret;
+	int ret = 0;
 
 	if (!output)
 		return NULL;
 	output->setup = *setup;
-	output->ops = setup->options->journal ? &journal_form : forms[setup->options->format].ops;
-	ret = output->ops->make ? output->ops->make(output) : 0;
+	for (size_t i = 0; i < NR_FORMS; i++)
+		if (options->format && !strcmp(forms[i].name, options->format))
+			output->ops = forms[i].ops;
+	if (options->journal)
+		output->ops = &journal_form;
+	if (!output->ops)
+		ret = -EINVAL;
+	else if (output->ops->make)
+		ret = output->ops->make(output);
 	if (!ret)
 		return output;
 	free(output);

@@ -178,14 +178,6 @@ static int add_catalog_events(struct plan *plan, const struct plan_offer *offer)
 	return ret;
 }
 
-static bool has_pair(const struct plan *plan)
-{
-	for (int i = 0; i < plan->nr_events; i++)
-		if (plan->events[i].rule == RULE_PAIR)
-			return true;
-	return false;
-}
-
 static bool has_event(const struct plan *plan, const char *system, const char *name)
 {
 	for (int i = 0; i < plan->nr_events; i++)
@@ -231,6 +223,7 @@ static int fill(struct plan *plan, const struct plan_request *request,
 	const char *function = request->function_setting ? request->function_setting : "-F";
 	const char *event = request->event_setting ? request->event_setting : "-e";
 	int ret = offer->function_graph ? add_role_functions(plan, offer) : 0;
+	bool has_pair = false;
 
 	if (ret)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret,
@@ -243,10 +236,12 @@ static int fill(struct plan *plan, const struct plan_request *request,
 	ret = add_catalog_events(plan, offer);
 	if (ret)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "%s", strerror(-ret));
-	if (!plan->function_graph && !has_pair(plan))
+	for (int i = 0; i < plan->nr_events; i++)
+		has_pair |= plan->events[i].rule == RULE_PAIR;
+	if (!plan->function_graph && !has_pair)
 		return failure_set(
 			failure, EXIT_STATUS_NO_FEATURE, ENOENT,
-			"neither function_graph nor the vmscan and compaction events are there: this kernel lacks what it takes (CONFIG_FUNCTION_GRAPH_TRACER)");
+			"this kernel has neither function_graph (CONFIG_FUNCTION_GRAPH_TRACER) nor the vmscan and compaction events");
 	for (int i = 0; !ret && request->events && request->events[i]; i++)
 		ret = add_requested_event(plan, event, request->events[i], offer, failure);
 	return ret;
@@ -294,7 +289,7 @@ bool plan_names(const struct plan_request *request, const char *function)
 
 bool plan_role_unavailable(const struct plan *plan, enum role role)
 {
-	enum role substitute = catalog_roles[role].stands_in;
+	enum role substitute = catalog_roles[role].substitute;
 
 	if (!plan->function_graph || ((plan->roles | plan->left_out) & ROLE_BIT(role)))
 		return false;

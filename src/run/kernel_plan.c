@@ -6,13 +6,13 @@
 int kernel_plan(struct kernel **kernel, struct plan **plan, const struct options *options,
 		struct failure *failure)
 {
-	char functions[CONFIG_SAID_MAX], events[CONFIG_SAID_MAX];
+	char functions[CONFIG_SETTING_NAME_MAX], events[CONFIG_SETTING_NAME_MAX];
 	struct plan_request request = {
 		.threshold = options->threshold,
 		.functions = options->functions,
 		.events = options->events,
-		.function_setting = config_said(options, "function", functions),
-		.event_setting = config_said(options, "event", events),
+		.function_setting = config_setting_name(options, "function", functions),
+		.event_setting = config_setting_name(options, "event", events),
 		.no_page_allocation = !options->page_allocation,
 	};
 	struct plan_offer offer;

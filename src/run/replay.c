@@ -25,12 +25,12 @@ static int choose_threshold(const struct run_context *run, const struct capture 
 	*ret_threshold = taken_with;
 	if (described && taken_with && !options_on_command_line(run->options, "threshold"))
 		return 0;
-	if (!run->options->threshold_given && !described)
+	if (!run->options->threshold && !described)
 		return failure_set(
 			failure, EXIT_STATUS_USAGE, EINVAL,
 			"%s: no threshold: a capture made by hand does not bring its own, give one with -t TIME",
 			capture_source(capture)->dir);
-	if (!run->options->threshold_given)
+	if (!run->options->threshold)
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
 				   "%s/capture: no threshold in it, give one with -t TIME",
 				   capture_source(capture)->dir);
@@ -45,11 +45,11 @@ static int choose_threshold(const struct run_context *run, const struct capture 
 static int make_plan(const struct run_context *run, struct capture *capture, struct plan **plan,
 		     struct failure *failure)
 {
-	char events[CONFIG_SAID_MAX];
+	char events[CONFIG_SETTING_NAME_MAX];
 	struct plan_request request = {
 		.functions = NULL, /* what was traced is in the capture already */
 		.events = run->options->events,
-		.event_setting = config_said(run->options, "event", events),
+		.event_setting = config_setting_name(run->options, "event", events),
 	};
 	struct plan_offer offer;
 	int ret = choose_threshold(run, capture, &request.threshold, failure);

@@ -54,12 +54,12 @@ static struct orders *orders_read(const struct run_context *run, struct failure 
 	}
 	orders->run = *run;
 	orders->run.options = &orders->options;
-	ret = options_parse(&orders->options, run->argc, run->argv, failure);
+	ret = options_parse(&orders->options, run->argc, run->argv, run->options->formats, failure);
 	if (!ret)
 		ret = config_load(&orders->options, orders->options.config, CONFIG_DEFAULT,
 				  failure);
 	if (!ret)
-		ret = config_check(&orders->options, failure);
+		ret = config_check_threshold(&orders->options, failure);
 	if (!ret)
 		return orders;
 	orders_free(orders);

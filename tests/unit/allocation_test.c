@@ -24,7 +24,14 @@
 #include "run/pipeline.h"
 #include "test_directory.h"
 
-#define OPTIONS .stack = true, .top = 10, .limits = LIMITS_DEFAULT
+#define OPTIONS                                                                                    \
+	.stack = true, .top = 10,                                                                  \
+	.limits = { .tasks = 4096,                                                                 \
+		    .events = 10240,                                                               \
+		    .task_events = 640,                                                            \
+		    .names = 8192,                                                                 \
+		    .cgroups = 64,                                                                 \
+		    .shrinkers = 512 }
 
 /* Entries were made and held back, or this test would count nothing. */
 static void check_journal(const struct pipeline *pipeline, const struct options *options)
@@ -95,9 +102,9 @@ static void test_count(void **state)
 		"fixtures/i386", "fixtures/s390x", "fixtures/kept",
 	};
 	static const struct options runs[] = {
-		{ .format = FORMAT_TRACE, OPTIONS },
-		{ .format = FORMAT_TREE, OPTIONS },
-		{ .format = FORMAT_JSON, OPTIONS },
+		{ .format = "trace", OPTIONS },
+		{ .format = "tree", OPTIONS },
+		{ .format = "json", OPTIONS },
 		{ .journal = true, .status_interval = 1, OPTIONS },
 		{ .journal = true, .rate = 1, .burst = 1, OPTIONS },
 	};
@@ -112,7 +119,7 @@ static void test_count(void **state)
 static size_t bytes_for(int cpus)
 {
 	struct plan_request request = { .threshold = 50000 };
-	static const struct options options = { OPTIONS };
+	static const struct options options = { .format = "trace", OPTIONS };
 	struct writer *writer = writer_new(-1, -1);
 	struct pipeline *pipeline = NULL;
 	struct capture *capture = NULL;
@@ -154,7 +161,7 @@ static void test_bytes_of_many_cpus(void **state)
 static void test_metrics_of_many_shrinkers(void **state)
 {
 	struct plan *plan = calloc(1, sizeof(*plan));
-	static const struct options options = { OPTIONS };
+	static const struct options options = { .format = "trace", OPTIONS };
 	static const struct data_source source = {
 		.dir = "/none",
 		.names_dir = "/none",

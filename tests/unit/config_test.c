@@ -12,6 +12,8 @@
 
 #include "allocfilt/config.h"
 
+static const char *const formats[] = { "plain", "fancy", NULL };
+
 static char path[] = "/tmp/allocfilt-config-XXXXXX";
 
 static int make_file(void **state)
@@ -40,7 +42,7 @@ static int load(struct options *options, char *option, const char *text, size_t 
 	assert_non_null(file);
 	assert_int_equal(fwrite(text, 1, length, file), length);
 	fclose(file);
-	assert_int_equal(options_parse(options, option ? 2 : 1, argv, failure), 0);
+	assert_int_equal(options_parse(options, option ? 2 : 1, argv, formats, failure), 0);
 	return config_load(options, path, NULL, failure);
 }
 
@@ -73,8 +75,7 @@ static void test_values(void **state)
 	(void)state;
 	load_good(&options, NULL,
 		  "# a comment\n\n  threshold = 10ms  \nbuffer=16M\r\nduration = 1h\n"
-		  "function = a,b\nfunction = c*\nevent = kmem:kfree\npid = 7\nformat = trace");
-	assert_true(options.threshold_given);
+		  "function = a,b\nfunction = c*\nevent = kmem:kfree\npid = 7\nformat = fancy");
 	assert_int_equal(options.threshold, 10000000);
 	assert_int_equal(options.buffer, 16 << 20);
 	assert_int_equal(options.duration, 3600000000000);
@@ -82,6 +83,7 @@ static void test_values(void **state)
 	assert_null(options.functions[3]);
 	assert_string_equal(options.events[0], "kmem:kfree");
 	assert_int_equal(options.pids[0], 7);
+	assert_string_equal(options.format, "fancy");
 	options_free(&options);
 }
 
@@ -115,29 +117,19 @@ static void test_on_command_line(void **state)
 	options_free(&options);
 }
 
-static void test_said(void **state)
+static void test_setting_names(void **state)
 {
-	char function[] = "-Fa", config[] = "-cb", text[CONFIG_SAID_MAX];
+	char function[] = "-Fa", config[] = "-cb", text[CONFIG_SETTING_NAME_MAX];
 	struct options options;
 
 	(void)state;
 	load_good(&options, function, "function = b\nevent = kmem:kfree\n");
-	assert_string_equal(config_said(&options, "function", text), "-F");
-	assert_string_equal(config_said(&options, "event", text), "/etc/allocfilt.conf: event");
+	assert_string_equal(config_setting_name(&options, "function", text), "-F");
+	assert_string_equal(config_setting_name(&options, "event", text),
+			    "/etc/allocfilt.conf: event");
 	options_free(&options);
 	load_good(&options, config, "event = kmem:kfree\n");
-	assert_string_equal(config_said(&options, "event", text), "b: event");
-	options_free(&options);
-}
-
-static void test_file_beats_default(void **state)
-{
-	struct options options;
-
-	(void)state;
-	load_good(&options, NULL, "");
-	assert_int_equal(options.buffer, OPTIONS_BUFFER_DEFAULT);
-	assert_false(options.threshold_given);
+	assert_string_equal(config_setting_name(&options, "event", text), "b: event");
 	options_free(&options);
 }
 
@@ -149,7 +141,6 @@ static void test_mistakes(void **state)
 	load_bad("threshold\n", ":1: not of the form key = value");
 	load_bad("color = red\n", ":1: unknown key 'color'; allowed: threshold, ");
 	load_bad("verbose = 1\n", ":1: unknown key 'verbose'");
-	load_bad("full = 1\n", ":1: unknown key 'full'");
 	load_bad("force = 1\n", ":1: unknown key 'force'");
 	load_bad("= 1\n", ":1: unknown key ''");
 	load_bad("buffer =\n", ":1: buffer '' is empty; allowed: ");
@@ -194,7 +185,7 @@ static void test_switch_of_the_command_line(void **state)
 	options_free(&options);
 }
 
-static void test_check(void **state)
+static void test_check_threshold(void **state)
 {
 	char threshold[] = "-t5";
 	struct failure failure = { 0 };
@@ -202,15 +193,15 @@ static void test_check(void **state)
 
 	(void)state;
 	load_good(&options, NULL, "threshold = 10ms\n");
-	assert_int_equal(config_check(&options, &failure), 0);
+	assert_int_equal(config_check_threshold(&options, &failure), 0);
 	options_free(&options);
 	load_good(&options, threshold, "");
-	assert_int_equal(config_check(&options, &failure), 0);
+	assert_int_equal(config_check_threshold(&options, &failure), 0);
 	options_free(&options);
 	load_good(&options, NULL, "");
-	assert_int_equal(config_check(&options, &failure), -EINVAL);
+	assert_int_equal(config_check_threshold(&options, &failure), -EINVAL);
 	assert_int_equal(failure.status, EXIT_STATUS_USAGE);
-	assert_non_null(strstr(failure.text, "/etc/allocfilt.conf: no threshold"));
+	assert_non_null(strstr(failure.text, "threshold = TIME in /etc/allocfilt.conf"));
 	options_free(&options);
 }
 
@@ -276,7 +267,7 @@ static void test_mistake_beside_command_line(void **state)
 	const char *text = "threshold = 0\n";
 
 	(void)state;
-	assert_int_equal(load(&options, threshold, text, strlen(text), &failure), -ERANGE);
+	assert_int_equal(load(&options, threshold, text, strlen(text), &failure), -EINVAL);
 	options_free(&options);
 }
 
@@ -313,12 +304,11 @@ int main(void)
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_command_line_beats_file),
 		cmocka_unit_test(test_on_command_line),
-		cmocka_unit_test(test_said),
-		cmocka_unit_test(test_file_beats_default),
+		cmocka_unit_test(test_setting_names),
 		cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_combinations),
 		cmocka_unit_test(test_switch_of_the_command_line),
-		cmocka_unit_test(test_check),
+		cmocka_unit_test(test_check_threshold),
 		cmocka_unit_test(test_other_lists_are_other_tracing),
 		cmocka_unit_test(test_reload),
 		cmocka_unit_test(test_mistake_beside_command_line),

@@ -544,7 +544,7 @@ static void test_summary_for_nobody(void **state)
 /* Another form has no counts, and a tick is nothing to it. */
 static void test_other_forms(void **state)
 {
-	const struct options json_options = { .format = FORMAT_JSON };
+	const struct options json_options = { .format = "json" };
 	struct output_setup other = { .options = &json_options, .resolver = &resolver };
 	struct output *json = output_new(&other);
 	struct journal_counts counts = { .entries = 1 };

@@ -100,12 +100,18 @@ static void make_proc(void)
 	}
 }
 
+#define LIMITS                                                                                     \
+	{                                                                                          \
+		.tasks = 4096, .events = 10240, .task_events = 640, .names = 8192, .cgroups = 64,  \
+		.shrinkers = 512                                                                   \
+	}
+
 static void make_live_pipeline(struct flood *flood)
 {
 	static const struct options options = {
-		.format = FORMAT_JSON,
+		.format = "json",
 		.top = 10,
-		.limits = LIMITS_DEFAULT,
+		.limits = LIMITS,
 	};
 	struct failure failure;
 
@@ -269,7 +275,7 @@ static int count_leaving(int to)
 static void check_summary(const char *text)
 {
 	static const char stalls[] = "\"stalls\":{\"count\":";
-	const struct limits limits = LIMITS_DEFAULT;
+	const struct limits limits = LIMITS;
 	const char *overflows = strstr(text, "\"overflows\"");
 	const char *at = strstr(text, stalls);
 

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_CONFIG_VALUES_H
+#define ALLOCFILT_CONFIG_VALUES_H
+
+#include <stdbool.h>
+
+#include "allocfilt/base.h"
+#include "config/keys.h"
+
+/* Values of settings, from their text to the fields of struct options. */
+
+/**
+ * value_parse - read a value into its field
+ * @setting: what messages call the setting: its option or its key
+ *
+ * A value that is set again replaces the first; a list is added to it. Returns 0 or -errno with
+ * @failure (status 2), which names setting, value and what is allowed.
+ */
+int value_parse(struct options *options, const struct key *key, const char *setting,
+		const char *value, struct failure *failure);
+
+/** value_equal - has a key the same value in both? */
+bool value_equal(const struct key *key, const struct options *a, const struct options *b);
+
+#define VALUE_SHOWN_MAX 96
+
+/** value_shown - a value as messages repeat it: cut, and without control characters */
+const char *value_shown(const char *value, char text[VALUE_SHOWN_MAX]);
+
+#endif
