@@ -52,36 +52,47 @@ static int choose_source(const struct run_context *run, struct failure *failure)
 
 static int run_with_output(struct run_context *run, struct failure *failure)
 {
-	const struct options *options = run->options;
-	int ret = output_file_open(&run->output_fd, options->output, failure);
+	const char *path = run->options->output;
+	int fd;
+	int ret = output_file_open(&fd, path, failure);
 
 	if (ret)
 		return ret;
-	run->output = writer_new(run->output_fd, run->signal_fd);
-	if (run->output)
+	run->output = writer_new(fd, signals_fd(run->signals));
+	if (run->output) {
+		writer_on_stop(run->output, signals_stop_asked, run->signals);
 		ret = choose_source(run, failure);
-	else
+	} else {
 		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+	}
 	writer_free(run->output);
-	return output_file_close(run->output_fd, options->output, ret, failure);
+	return output_file_close(fd, path, ret, failure);
+}
+
+/* How ready the OOM killer is to end us: oom_score_adj in proc(5). */
+static void set_oom_score(int score)
+{
+	FILE *file = fopen("/proc/self/oom_score_adj", "we");
+	bool failed = !file || fprintf(file, "%d", score) < 0;
+
+	if (file && fclose(file))
+		failed = true;
+	if (failed)
+		log_warning("oom-score-adjust %d: %s, it stays as it is", score, strerror(errno));
 }
 
 static int run_with_signals(struct run_context *run, struct failure *failure)
 {
-	int score = run->options->oom_score, ret = 0;
+	int score = run->options->oom_score, ret;
 
 	if (score != OPTIONS_OOM_SCORE_UNSET)
-		ret = oom_score_set(score);
+		set_oom_score(score);
+	ret = signals_block(&run->signals);
 	if (ret)
-		log_warning("oom-score-adjust %d: %s, it stays as it is", score, strerror(-ret));
-	run->signal_fd = loop_block_signals();
-	run->request_fd = run->signal_fd < 0 ? run->signal_fd : loop_block_requests();
-	if (run->request_fd < 0)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, -run->request_fd, "signals: %s",
-				   strerror(-run->request_fd));
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "signals: %s",
+				   strerror(-ret));
 	ret = run_with_output(run, failure);
-	close(run->request_fd);
-	close(run->signal_fd);
+	signals_free(run->signals);
 	return ret;
 }
 
@@ -102,6 +113,7 @@ static int do_task(const struct options *options, int argc, char **argv, struct 
 		.argc = argc,
 		.argv = argv,
 		.started = loop_now(),
+		.run_dir = SESSION_RUN_DIR,
 	};
 	int ret;
 
@@ -115,7 +127,7 @@ static int do_task(const struct options *options, int argc, char **argv, struct 
 	case TASK_RESTORE:
 		return session_restore(SESSION_RUN_DIR, options->source, failure);
 	case TASK_PROBE:
-		return probe_run(options, failure);
+		return kernel_check_run(options, failure);
 	case TASK_CHECK_CONFIG:
 		ret = config_check_threshold(options, failure);
 		if (!ret)

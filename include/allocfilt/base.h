@@ -260,6 +260,12 @@ struct writer;
 struct writer *writer_new(int fd, int stop_fd);
 void writer_free(struct writer *writer);
 
+/**
+ * writer_on_stop - not all that makes the stop descriptor readable asks for a stop
+ * @asked: is one asked for? It reads the descriptor, so it has to know until the run has ended
+ */
+void writer_on_stop(struct writer *writer, bool (*asked)(void *context), void *context);
+
 /** writer_fd - where it writes */
 int writer_fd(const struct writer *writer);
 
@@ -375,7 +381,6 @@ struct overflow {
 	const char *key;  /* for programs */
 	const char *text; /* for people: "waiting events were dropped" */
 	uint64_t count;
-	bool harmless; /* most likely nothing is missing: shown only by the forms for programs */
 };
 
 #endif

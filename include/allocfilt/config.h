@@ -46,7 +46,6 @@ struct options {
 	uint64_t threshold; /* -t: ns, whole microseconds; 0: none */
 	char *source;	    /* -s, NULL: where tracefs is mounted */
 	char *write;	    /* -w, NULL: filter */
-	bool full;	    /* --full: -w keeps all formats, symbols and functions */
 	uint64_t duration;  /* -d: ns, 0: until stopped */
 	pid_t *pids;	    /* -p: processes; 0 ends; NULL: all */
 	char **functions;   /* -F: names or globs; NULL ends; NULL: none */

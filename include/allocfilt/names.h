@@ -155,25 +155,6 @@ bool shrinker_names_missing(const struct shrinker_names *names);
 uint64_t shrinker_names_overflow(const struct shrinker_names *names);
 
 /*
- * The lines of kallsyms that a capture keeps: each symbol that is asked for with the next one, so
- * that its size is known.
- */
-
-/** kallsyms_address - where the kernel's function of that name begins; 0: not in the file */
-uint64_t kallsyms_address(const char *path, const char *function);
-
-/** kallsyms_cut_by_name - symbols whose name is wanted, to @stream; 0 or -errno */
-int kallsyms_cut_by_name(const char *path, bool (*wanted)(void *context, const char *name),
-			 void *context, FILE *stream);
-
-/**
- * kallsyms_cut_by_address - symbols that contain one of the addresses, to @stream; 0 or -errno
- * @addresses: ascending
- */
-int kallsyms_cut_by_address(const char *path, const uint64_t *addresses, size_t count,
-			    FILE *stream);
-
-/*
  * All names that a run needs: of functions, tasks, cgroups, shrinkers, events, and of times. What a
  * function returns as a pointer is never NULL, unless that is said, and valid until the next call.
  */
@@ -261,10 +242,7 @@ bool resolver_time(const struct resolver *resolver, uint64_t ts, char text[CLOCK
 /** resolver_migrate_column - is it one of the kernel's generic columns (from 5.15)? */
 bool resolver_migrate_column(const struct resolver *resolver);
 
-/* The tables that may have been too small. */
-#define RESOLVER_OVERFLOWS 2
-
-/** resolver_overflows - fills an array of at least RESOLVER_OVERFLOWS; returns how many */
-size_t resolver_overflows(const struct resolver *resolver, struct overflow *overflows);
+/** resolver_missed - times that a name had made room and was not found again */
+uint64_t resolver_missed(const struct resolver *resolver);
 
 #endif

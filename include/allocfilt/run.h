@@ -12,15 +12,16 @@
 
 /* The two ways to run: on a running kernel, and over a capture. */
 
+struct signals;
+
 struct run_context {
 	const struct options *options;
 	int argc; /* where the options came from, to read them again */
 	char **argv;
 	uint64_t started; /* ns, CLOCK_MONOTONIC: of the program; a reload is no start */
 	struct writer *output;
-	int output_fd;	/* watched for a reader that goes */
-	int signal_fd;	/* of loop_block_signals() */
-	int request_fd; /* of loop_block_requests() */
+	struct signals *signals;
+	const char *run_dir; /* of the session: SESSION_RUN_DIR */
 };
 
 /**
@@ -30,18 +31,19 @@ struct run_context {
  */
 int live_run(const struct run_context *run, struct failure *failure);
 
-/** probe_run - --probe: print what this kernel offers and what would be traced; writes nothing */
-int probe_run(const struct options *options, struct failure *failure);
+/**
+ * service_run - the same for months, with --journal, most often under a service manager
+ *
+ * SIGHUP reads the configuration again. Where a manager waits to hear from us, tracing that is in
+ * use by somebody else is waited for, at the start and later. Returns 0, or -errno with @failure.
+ */
+int service_run(const struct run_context *run, struct failure *failure);
 
 /** replay_run - filter a capture; returns 0, or -errno with @failure */
 int replay_run(const struct run_context *run, struct failure *failure);
 
-/** summary_print - to the output, and to stderr where a person would otherwise not see it */
-struct pipeline;
-int summary_print(const struct run_context *run, struct pipeline *pipeline);
-
-/** summary_answer - SIGUSR1, where one has come: the summary so far, to stderr */
-void summary_answer(const struct run_context *run, struct pipeline *pipeline);
+/** kernel_check_run - --probe: print what this kernel offers and what would be traced */
+int kernel_check_run(const struct options *options, struct failure *failure);
 
 /**
  * kernel_plan - what the options ask for, of what a running kernel has
@@ -53,7 +55,7 @@ int kernel_plan(struct kernel **kernel, struct plan **plan, const struct options
 		struct failure *failure);
 
 /**
- * kernel_plan_check - is what the options ask for there?
+ * kernel_plan_check - has this kernel what the options ask for?
  *
  * Changes nothing. Returns 0, also where the tracing directory cannot be read, or -errno with
  * @failure as plan_make().
@@ -61,37 +63,47 @@ int kernel_plan(struct kernel **kernel, struct plan **plan, const struct options
 int kernel_plan_check(const struct options *options, struct failure *failure);
 
 /*
+ * Signals arrive through one signalfd. SIGINT, SIGTERM, SIGQUIT and SIGHUP ask for an end (SIGHUP
+ * of a service for a reload), SIGUSR1 for the summary so far.
+ */
+
+/**
+ * signals_block - from here on signals are read
+ *
+ * SIGHUP not where it is ignored already (nohup). A SIGINT or SIGQUIT that a shell set to ignored
+ * for its background job counts all the same. SIGPIPE is ignored. To be called before anything is
+ * changed that has to be put back. Returns 0 or -errno.
+ */
+int signals_block(struct signals **signals);
+void signals_free(struct signals *signals);
+
+/** signals_fd - readable when a signal has come that was not read yet */
+int signals_fd(const struct signals *signals);
+
+/** signals_next - a signal that has come and was not returned before, SIGUSR1 last; 0: none */
+int signals_next(struct signals *signals);
+
+/** signals_summary_asked - has SIGUSR1 come, and was not returned before? */
+bool signals_summary_asked(struct signals *signals);
+
+/** signals_stop_asked - has one come, other than SIGUSR1? signals_next() still returns it */
+bool signals_stop_asked(void *signals);
+
+/*
  * The one place where the program waits: epoll over descriptors, a timer tick and signals.
  */
 
 struct loop;
 
-struct loop_setup {
-	void *context;
-	/* each: 0 to go on, 1 to end the loop in good order, -errno to end it with that error */
+/* Each: 0 to go on, 1 to end the loop in good order, -errno to end it with that error. */
+struct loop_callbacks {
 	int (*tick)(void *context, uint64_t now); /* now: ns, CLOCK_MONOTONIC */
 	int (*signal)(void *context, int signal_number);
 };
 
-/**
- * loop_block_signals - from here on signals arrive through the loop only
- *
- * SIGINT, SIGTERM, SIGQUIT and SIGHUP; SIGHUP not where it is ignored already (nohup). A SIGINT or
- * SIGQUIT that a shell set to ignored for its background job counts all the same. SIGPIPE is
- * ignored. To be called before anything is changed that has to be put back. Returns the signalfd,
- * or -errno; it stays readable until the loop has taken the signal.
- */
-int loop_block_signals(void);
-
-/**
- * loop_block_requests - from here on SIGUSR1 arrives through the descriptor returned, or -errno
- *
- * It is apart from the others because it does not ask for an end.
- */
-int loop_block_requests(void);
-
-/** loop_new - @signal_fd from loop_block_signals(), not closed by loop_free(); NULL and errno */
-struct loop *loop_new(const struct loop_setup *setup, int signal_fd);
+/** loop_new - what it gets has to live as long; NULL and errno */
+struct loop *loop_new(const struct loop_callbacks *callbacks, void *context,
+		      struct signals *signals);
 void loop_free(struct loop *loop);
 
 /** loop_set_tick - nanoseconds between ticks, 0: none; 0 or -errno */
@@ -100,7 +112,7 @@ int loop_set_tick(struct loop *loop, uint64_t interval);
 /**
  * loop_watch - wake up for a descriptor
  * @events: EPOLL* of epoll_ctl(2); 0 watches for its end only (EPOLLERR, EPOLLHUP)
- * @ready: called with the context of the setup; returns as tick and signal do
+ * @ready: called with the context of the loop; returns as tick and signal do
  *
  * Returns 0 or -errno; a regular file gives -EPERM.
  */
@@ -116,23 +128,5 @@ uint64_t loop_wakeups(const struct loop *loop);
 
 /** loop_now - ns, CLOCK_MONOTONIC */
 uint64_t loop_now(void);
-
-/**
- * oom_score_set - how ready the OOM killer is to take us
- * @score: -1000 … 1000, as oom_score_adj in proc(5); below the present one only with
- *	   CAP_SYS_RESOURCE
- *
- * Returns 0 or -errno.
- */
-int oom_score_set(int score);
-
-/*
- * A run for months: with --journal, most often under a service manager. SIGHUP reads the
- * configuration again. Where a manager waits to hear from us, tracing that is in use by somebody
- * else is waited for, at the start and later.
- */
-
-/** service_run - until a signal ends it; returns 0, or -errno with @failure */
-int service_run(const struct run_context *run, struct failure *failure);
 
 #endif

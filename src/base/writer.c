@@ -15,6 +15,8 @@
 struct writer {
 	int fd;
 	int stop_fd;
+	bool (*stop_asked)(void *context); /* NULL: where stop_fd is readable */
+	void *context;
 	bool always_ready; /* a file: poll(2) says nothing of it */
 	int grace;	   /* ms that may still be waited for room once a stop is asked for */
 	int failed;	   /* -errno, and nothing more is written */
@@ -29,6 +31,7 @@ struct writer *writer_new(int fd, int stop_fd)
 	if (!writer)
 		return NULL;
 	writer->stop_fd = stop_fd;
+	writer->stop_asked = NULL;
 	writer_attach(writer, fd);
 	return writer;
 }
@@ -48,6 +51,12 @@ void writer_attach(struct writer *writer, int fd)
 void writer_free(struct writer *writer)
 {
 	free(writer);
+}
+
+void writer_on_stop(struct writer *writer, bool (*asked)(void *context), void *context)
+{
+	writer->stop_asked = asked;
+	writer->context = context;
 }
 
 int writer_fd(const struct writer *writer)
@@ -85,9 +94,13 @@ static int wait_for_room(struct writer *writer)
 
 	if (writer->always_ready)
 		return 0;
-	ready = wait_ready(fds, -1);
-	if (ready < 0 || fds[0].revents)
-		return ready < 0 ? ready : 0;
+	do {
+		if (writer->stop_asked && writer->stop_asked(writer->context))
+			break;
+		ready = wait_ready(fds, -1);
+		if (ready < 0 || fds[0].revents)
+			return ready < 0 ? ready : 0;
+	} while (writer->stop_asked);
 	/*
 	 * A stop. All waits from here on share one grace, or a reader that takes a page now and
 	 * then would hold the program for minutes.

@@ -33,8 +33,6 @@ const struct key keys[] = {
 	  .help = "the tracing directory, or a capture" },
 	{ "write", "-w", KEY_PATH, KEY_OPTION, FIELD(write), .argument = "DIR",
 	  .help = "write a capture to DIR, print nothing" },
-	{ "full", "--full", KEY_SWITCH, KEY_OPTION, FIELD(full),
-	  .help = "with -w: keep all formats, symbols and functions" },
 	{ "duration", "-d", KEY_QUANTITY, KEY_RUNNING, FIELD(duration),
 	  .units = &quantity_long_time, BOUNDS(1, INT64_MAX),
 	  .allowed = "allowed: a whole number of seconds from 1 (15, 15s), or with ms, m or h",

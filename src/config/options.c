@@ -116,8 +116,6 @@ static int check_combinations(const struct options *options, struct failure *fai
 
 	if (options->verbose && options->quiet)
 		text = "-v and -q exclude each other";
-	else if (options->full && !options->write)
-		text = "--full needs -w: it says how much a capture keeps";
 	else if (options->write && options->output)
 		text = "-w and -o exclude each other: with -w nothing is printed";
 	else if (options->write && options->task != TASK_RUN)

@@ -258,12 +258,7 @@ bool resolver_migrate_column(const struct resolver *resolver)
 	return major > 5 || (major == 5 && minor >= 15);
 }
 
-size_t resolver_overflows(const struct resolver *resolver, struct overflow *overflows)
+uint64_t resolver_missed(const struct resolver *resolver)
 {
-	overflows[0] = (struct overflow){ "names", "times a task's name may have been forgotten",
-					  task_cache_missed(resolver->tasks) };
-	overflows[1] =
-		(struct overflow){ "cgroups", "times a cgroup's path may have been forgotten",
-				   cgroups_missed(resolver->cgroups) };
-	return RESOLVER_OVERFLOWS;
+	return task_cache_missed(resolver->tasks) + cgroups_missed(resolver->cgroups);
 }

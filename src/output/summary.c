@@ -267,8 +267,7 @@ static void put_flaws(struct writer *writer, const struct summary_view *view)
 	put_flaw(&flaws, times, "times records were lost, nobody knows how many");
 	put_flaw(&flaws, summary_incomplete(view->summary), "stalls are incomplete");
 	for (size_t i = 0; i < view->nr_overflows; i++)
-		if (!view->overflows[i].harmless)
-			put_flaw(&flaws, view->overflows[i].count, view->overflows[i].text);
+		put_flaw(&flaws, view->overflows[i].count, view->overflows[i].text);
 	put_flaw(&flaws, view->journal.held_back,
 		 "stalls have no entry of their own in the journal");
 	put_flaw(&flaws, view->journal.dropped, "entries were not taken by the journal");

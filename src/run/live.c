@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "run/live.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -9,23 +11,20 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "allocfilt/base.h"
 #include "allocfilt/names.h"
 #include "allocfilt/output.h"
-#include "allocfilt/plan.h"
-#include "allocfilt/run.h"
-#include "allocfilt/tracing.h"
-#include "run/drain.h"
-#include "run/live.h"
-#include "run/metrics_run.h"
-#include "run/own_usage.h"
 #include "run/pipeline.h"
 #include "run/recorder.h"
-#include "run/unavailable.h"
 
-#define NS_PER_SECOND	 1000000000u
-#define METRICS_INTERVAL (15ull * NS_PER_SECOND)
-#define MARK_INTERVAL	 (60ull * NS_PER_SECOND)
+#define NS_PER_MS	 1000000ull
+#define NS_PER_SECOND	 (1000 * NS_PER_MS)
+#define BUSY_TICK	 (110 * NS_PER_MS)
+#define IDLE_TICK	 NS_PER_SECOND
+#define IDLE_AFTER	 20		   /* ticks without a page */
+#define LONGEST_TICK	 (100 * NS_PER_MS) /* then signals and timers are looked at */
+#define ALARM_PERCENT	 50		   /* of a buffer, while the tick drains it */
+#define METRICS_INTERVAL (15 * NS_PER_SECOND)
+#define MARK_INTERVAL	 (60 * NS_PER_SECOND)
 
 struct live {
 	const struct run_context *run;
@@ -33,201 +32,56 @@ struct live {
 	struct failure *failure;
 	struct kernel *kernel;
 	struct plan *plan;
-	struct probe probe;
-	bool has_probe; /* its definition; session_has_probe() tells of itself */
-	struct session *session;
-	struct drain *drain;
-	struct pipeline *pipeline; /* NULL with -w */
-	struct recorder *recorder; /* NULL without -w */
 	struct data_source source;
 	int *cpu_numbers; /* of the source */
-	struct loop *loop;
-	bool has_traced;
-	bool broken;		      /* the output is: nothing more is to be printed */
-	uint64_t set_up_from;	      /* ns */
-	uint64_t began;		      /* ns: tracing on */
+	struct probe probe;
+	bool has_probe; /* its definition; session_has_probe() says whether it is in place */
+	struct pipeline *pipeline;    /* NULL with -w */
+	struct recorder *recorder;    /* NULL without -w */
 	struct metrics_file *metrics; /* NULL: none */
-	uint64_t next_metrics;	      /* ns */
+	uint64_t next_metrics;	      /* ns, as are all times here: CLOCK_MONOTONIC */
+	bool has_traced;
+	bool broken; /* the output is: nothing more is to be printed */
+
+	/* of one live_trace() */
+	struct session *session;
+	struct cpu_buffers *buffers;
+	struct source_sink sink;
+	struct loop *loop;
+	bool idle;
+	int empty_ticks;
+	uint64_t set_up_from;
+	uint64_t began; /* tracing on */
 	uint64_t next_second;
 	uint64_t next_mark;
 };
 
-/* The pipeline has read the symbols already; without one it takes a pass of our own. */
-static uint64_t probed_address(const struct live *live)
-{
-	if (live->pipeline)
-		return pipeline_address(live->pipeline, PROBE_CALLBACK);
-	return kallsyms_address("/proc/kallsyms", PROBE_CALLBACK);
-}
-
-/* Before the tables are made: for a moment it takes as much memory as they do. */
-static void find_probe(struct live *live, struct failure *failure)
-{
-	if (plan_event_of(live->plan, EVENT_SLAB_START) < 0)
-		return;
-	live->has_probe = !probe_find(&live->probe, live->kernel, failure);
-}
+/* ---- what may trace several times ---- */
 
 /* A run without names of superblocks is a good run. */
 static void define_probe(struct live *live, const struct failure *failure)
 {
-	if (live->has_probe)
-		probe_define(&live->probe, probed_address(live));
-	else if (failure->text[0])
-		log_notice("superblocks have no names: %s", failure->text);
+	if (!live->has_probe) {
+		if (failure->text[0])
+			log_notice("superblocks have no names: %s", failure->text);
+		return;
+	}
+	/* The pipeline has read the symbols already; without one it takes a pass of our own. */
+	probe_define(&live->probe, live->pipeline ?
+					   pipeline_address(live->pipeline, PROBE_CALLBACK) :
+					   kallsyms_address("/proc/kallsyms", PROBE_CALLBACK));
 }
 
-static int start_session(struct live *live)
+static int describe_source(struct live *live)
 {
-	struct session_request request = {
-		.kernel = live->kernel,
-		.plan = live->plan,
-		.buffer = live->run->options->buffer,
-		.pids = live->run->options->pids,
-		.force = live->run->options->force,
-		.probe = live->has_probe ? &live->probe : NULL,
-		.stack = live->run->options->stack,
-		.run_dir = SESSION_RUN_DIR,
-	};
-
-	return session_start(&live->session, &request, live->failure);
-}
-
-static int read_layout(struct live *live)
-{
+	const char *dir = live->kernel->dir;
 	size_t length;
 	char *text = NULL;
-	int ret = file_read(live->kernel->dir, "events/header_page", &text, &length);
-
-	if (!ret)
-		ret = page_layout_parse(&live->source.layout, text, length,
-					__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
-	free(text);
-	if (ret)
-		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret,
-				   "%s/events/header_page: %s", live->kernel->dir, strerror(-ret));
-	return 0;
-}
-
-static int check_taken(struct live *live)
-{
-	char what[256];
-
-	if (!session_taken(live->session, what, sizeof(what)))
-		return 0;
-	return failure_set(live->failure, EXIT_STATUS_IN_USE, EBUSY,
-			   "tracing was taken away by somebody else: %s", what);
-}
-
-/* What cannot be read is told: its records are as good as lost. */
-static void count_unread(struct live *live)
-{
-	if (live->pipeline)
-		pipeline_unread(live->pipeline, cpu_buffers_starved(drain_buffers(live->drain)));
-}
-
-static int each_second(struct live *live, uint64_t now)
-{
-	live->next_second = now + NS_PER_SECOND;
-	drain_reopen(live->drain);
-	count_unread(live);
-	if (live->recorder) {
-		recorder_note_names(live->recorder, now);
-		recorder_report_losses(live->recorder, drain_buffers(live->drain), now);
-	}
-	live_tell(live, now);
-	if (live->hooks.second)
-		live->hooks.second(live->hooks.context, now);
-	if (now >= live->next_mark) {
-		session_mark_clock(live->session);
-		live->next_mark = now + MARK_INTERVAL;
-	}
-	return check_taken(live);
-}
-
-static int on_tick(void *context, uint64_t now)
-{
-	struct live *live = context;
-	uint64_t duration = live->run->options->duration;
-	int ret = drain_tick(live->drain, now);
-
-	if (!ret && now >= live->next_second)
-		ret = each_second(live, now);
-	if (ret)
-		return ret;
-	return duration && now - live->began >= duration;
-}
-
-static int on_signal(void *context, int signal_number)
-{
-	struct live *live = context;
-
-	if (live->hooks.signal)
-		return live->hooks.signal(live->hooks.context, signal_number, loop_now());
-	log_debug("%s: stopping", strsignal(signal_number));
-	return 1;
-}
-
-static int on_buffer(void *context, int fd, uint32_t events)
-{
-	struct live *live = context;
-
-	return drain_ready(live->drain, fd, events, loop_now());
-}
-
-static int on_output(void *context, int fd, uint32_t events)
-{
-	(void)context;
-	(void)fd;
-	(void)events;
-	return -EPIPE;
-}
-
-static int on_request(void *context, int fd, uint32_t events)
-{
-	(void)fd;
-	(void)events;
-	live_answer(context);
-	return 0;
-}
-
-static int make_loop(struct live *live)
-{
-	struct loop_setup setup = { .context = live, .tick = on_tick, .signal = on_signal };
-
-	live->loop = loop_new(&setup, live->run->signal_fd);
-	if (!live->loop)
-		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, errno, "epoll: %s",
-				   strerror(errno));
-	if (!live->run->options->journal)
-		loop_watch(live->loop, live->run->output_fd, 0, on_output);
-	if (live->pipeline)
-		loop_watch(live->loop, live->run->request_fd, EPOLLIN, on_request);
-	return 0;
-}
-
-/* An instance has the same CPUs as the top level. */
-static int list_cpus(struct live *live)
-{
-	int count = cpu_directories(live->kernel->dir, &live->cpu_numbers);
-
-	if (count <= 0)
-		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, ENOENT,
-				   "%s/per_cpu: no CPU to read", live->kernel->dir);
-	live->source.cpus = (struct cpu_list){ live->cpu_numbers, count };
-	return 0;
-}
-
-/* All that takes long or may fail comes before the first change. */
-static int prepare(struct live *live)
-{
-	struct failure failure = { 0 };
-	const struct options *options = live->run->options;
-	int ret;
+	int count, ret;
 
 	live->source = (struct data_source){
-		.dir = live->kernel->dir,
-		.names_dir = live->kernel->dir,
+		.dir = dir,
+		.names_dir = dir,
 		.symbols = "/proc/kallsyms",
 		.mounts = "/proc/self/mountinfo",
 		.proc = "/proc",
@@ -235,159 +89,49 @@ static int prepare(struct live *live)
 		.local_clock = true,
 		.own = getpid(),
 	};
-	ret = read_layout(live);
+	ret = file_read(dir, "events/header_page", &text, &length);
 	if (!ret)
-		ret = list_cpus(live);
+		ret = page_layout_parse(&live->source.layout, text, length,
+					__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+	free(text);
+	if (ret)
+		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret,
+				   "%s/events/header_page: %s", dir, strerror(-ret));
+	/* An instance has the same CPUs as the top level. */
+	count = cpu_directories(dir, &live->cpu_numbers);
+	if (count <= 0)
+		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, ENOENT,
+				   "%s/per_cpu: no CPU to read", dir);
+	live->source.cpus = (struct cpu_list){ live->cpu_numbers, count };
+	return 0;
+}
+
+/* All that takes long or may fail comes before the first change. */
+static int prepare(struct live *live)
+{
+	const struct options *options = live->run->options;
+	struct failure failure = { 0 };
+	int ret = describe_source(live);
+
 	if (ret)
 		return ret;
 	cpu_buffers_allow_files(live->kernel->dir, options->write ? 2 : 1);
-	find_probe(live, &failure);
+	/* Before the tables are made: for a moment it takes as much memory as they do. */
+	if (plan_event_of(live->plan, EVENT_SLAB_START) >= 0)
+		live->has_probe = !probe_find(&live->probe, live->kernel, &failure);
 	if (options->write)
 		ret = recorder_new(&live->recorder, options, live->kernel, live->plan,
 				   &live->source, &live->probe, live->failure);
 	else
 		ret = pipeline_new(&live->pipeline, options, live->plan, &live->source,
 				   live->run->output, live->failure);
-	if (!ret)
-		define_probe(live, &failure);
+	if (ret)
+		return ret;
+	define_probe(live, &failure);
 	/* The configuration may have metrics, where -w keeps a capture and nothing is filtered. */
-	if (!ret && live->pipeline && live->run->options->metrics)
-		ret = metrics_start(&live->metrics, live->run->options->metrics, live->failure);
+	if (live->pipeline && options->metrics)
+		ret = metrics_start(&live->metrics, options->metrics, live->failure);
 	return ret;
-}
-
-static int set_up(struct live *live)
-{
-	int ret;
-
-	live->set_up_from = loop_now();
-	ret = start_session(live);
-	if (!ret && live->pipeline && session_has_probe(live->session))
-		pipeline_read_probe(live->pipeline);
-	if (!ret)
-		ret = drain_new(&live->drain, live->session, &live->source, live->pipeline,
-				live->recorder, live->run->output, live->failure);
-	if (!ret && live->recorder)
-		ret = recorder_describe(live->recorder, session_dir(live->session),
-					drain_buffers(live->drain), live->failure);
-	return ret ? ret : make_loop(live);
-}
-
-static int begin(struct live *live, uint64_t now)
-{
-	int ret;
-
-	if (mlockall(MCL_CURRENT | MCL_FUTURE))
-		log_warning(
-			"cannot lock memory (%s): under memory pressure records may be lost, ignoring",
-			strerror(errno));
-	ret = drain_start(live->drain, live->loop, on_buffer);
-	if (ret)
-		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "epoll: %s",
-				   strerror(-ret));
-	count_unread(live);
-	ret = session_on(live->session, live->failure);
-	if (ret)
-		return ret;
-	ret = output_file_begin(live->run->output_fd, live->run->options->output);
-	if (ret)
-		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "-o %s: %s",
-				   live->run->options->output, strerror(-ret));
-	log_debug("set up in %" PRIu64 " us, from the first step to tracing on; %" PRIu64
-		  " us since the program's start",
-		  (loop_now() - live->set_up_from) / 1000,
-		  (loop_now() - live->run->started) / 1000);
-	session_mark_clock(live->session);
-	live->began = now;
-	live->next_second = now + NS_PER_SECOND;
-	live->next_mark = now + MARK_INTERVAL;
-	log_notice("tracing in %s, threshold %" PRIu64 " us; Ctrl-C ends it",
-		   session_dir(live->session), live->plan->threshold / 1000);
-	if (live->hooks.tracing)
-		live->hooks.tracing(live->hooks.context, now);
-	return 0;
-}
-
-/* On a full disk what is written stays readable, so the rest is tried all the same. */
-static int finish_recorder(struct live *live, int error)
-{
-	struct failure failure = { 0 };
-	const struct cpu_buffers *buffers = drain_buffers(live->drain);
-	int ret = error ? error : recorder_drain_rest(live->recorder, buffers);
-	int end = recorder_finish(live->recorder, session_dir(live->session), buffers, &failure);
-
-	if (ret)
-		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "-w %s: %s",
-				   live->run->options->write, strerror(-ret));
-	if (end)
-		*live->failure = failure;
-	return end;
-}
-
-/* What is in the buffers when tracing stops is shown as well, also when tracing was taken away:
- * what came before is still good. */
-static int finish(struct live *live, int error)
-{
-	bool taken = live->failure->status == EXIT_STATUS_IN_USE;
-	struct failure failure = *live->failure;
-	int ret = error;
-
-	session_off(live->session);
-	live->broken = error && !taken;
-	if (live->recorder)
-		ret = finish_recorder(live, taken ? 0 : error);
-	else if (!error || taken)
-		ret = drain_rest(live->drain);
-	if (!taken || (ret && ret != -EPIPE))
-		return ret;
-	*live->failure = failure;
-	return error;
-}
-
-static int output_failed(struct live *live, int error)
-{
-	if (error == -EPIPE)
-		return 0;
-	if (live->failure->text[0])
-		return error;
-	return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -error, "output: %s",
-			   strerror(-error));
-}
-
-static int run_loop(struct live *live)
-{
-	int ret = begin(live, loop_now());
-
-	if (ret)
-		return ret;
-	ret = loop_run(live->loop);
-	/* One that came just before the end would go unanswered. */
-	live_answer(live);
-	ret = finish(live, ret);
-	return ret ? output_failed(live, ret) : 0;
-}
-
-/* Puts everything back; its failure outranks the one of the run, which has been said by then. */
-static int end_session(struct live *live, int ret)
-{
-	struct failure failure = { 0 };
-	int end;
-
-	if (live->drain && cpu_buffers_errors(drain_buffers(live->drain)))
-		log_warning("%" PRIu64 " reads of the raw buffers failed, ignoring",
-			    cpu_buffers_errors(drain_buffers(live->drain)));
-	drain_free(live->drain);
-	live->drain = NULL;
-	if (!live->session)
-		return ret;
-	end = session_end(live->session, &failure);
-	live->session = NULL;
-	if (!end)
-		return ret;
-	if (ret)
-		log_error("%s", live->failure->text);
-	*live->failure = failure;
-	return end;
 }
 
 int live_new(struct live **ret_live, const struct run_context *run, const struct live_hooks *hooks,
@@ -424,6 +168,411 @@ void live_free(struct live *live)
 	free(live);
 }
 
+struct pipeline *live_pipeline(struct live *live)
+{
+	return live->pipeline;
+}
+
+/* ---- reading the buffers ---- */
+
+/*
+ * By a tick while records come, and by the first record on an idle machine; with -w by a slower tick
+ * there, as only full pages are read.
+ */
+
+/* Reads rounds until no CPU is left with data, and one more after a round that read something: it
+ * lets go what that one read. Returns pages read, or -errno of the output. */
+static int filter_rounds(struct live *live)
+{
+	uint64_t start = loop_now();
+	int pages = 0;
+	int more = 1;
+
+	for (int round = 0; more && (round < 2 || loop_now() - start < LONGEST_TICK); round++) {
+		int count = cpu_buffers_round(live->buffers, &live->sink);
+
+		if (count < 0)
+			return count;
+		pages += count;
+		more = pipeline_end_round(live->pipeline);
+		if (more < 0)
+			return more;
+		more |= !round && count;
+	}
+	return pages;
+}
+
+static int set_idle(struct live *live, bool idle)
+{
+	/* With -w whole pages are read: at 0 the page that is being written makes its descriptor
+	 * ready, and stays. The alarm of a buffer that fills up is all that is of use there. */
+	int percent = idle && !live->recorder ? 0 : ALARM_PERCENT;
+
+	live->idle = idle;
+	live->empty_ticks = 0;
+	session_set_buffer_percent(live->session, percent);
+	return loop_set_tick(live->loop, idle ? IDLE_TICK : BUSY_TICK);
+}
+
+static int on_buffer(void *context, int fd, uint32_t events);
+
+/* A descriptor waits on the queue that buffer_percent named when it was added, so it is added anew
+ * after each change. kernel/trace/ring_buffer.c: ring_buffer_poll_wait(). */
+static void watch_buffers(struct live *live)
+{
+	for (int i = 0; i < cpu_buffers_count(live->buffers); i++) {
+		int fd = cpu_buffers_fd(live->buffers, i);
+
+		loop_forget(live->loop, fd);
+		loop_watch(live->loop, fd, EPOLLIN, on_buffer);
+	}
+}
+
+/* Returns 0, or -errno of the output. */
+static int read_buffers(struct live *live, uint64_t now)
+{
+	int64_t got = live->recorder ? recorder_drain(live->recorder, live->buffers) :
+				       filter_rounds(live);
+	bool idle = live->idle;
+	int ret = got < 0 ? (int)got : writer_flush(live->run->output);
+
+	if (ret)
+		return ret;
+	if (live->pipeline)
+		losses_report(pipeline_losses(live->pipeline), now);
+	live->empty_ticks = got ? 0 : live->empty_ticks + 1;
+	if (got)
+		idle = false;
+	/* One more round has to find nothing before all that is held has gone. */
+	else if (live->empty_ticks >= IDLE_AFTER)
+		idle = true;
+	if (idle == live->idle)
+		return 0;
+	ret = set_idle(live, idle);
+	watch_buffers(live);
+	return ret;
+}
+
+static int on_buffer(void *context, int fd, uint32_t events)
+{
+	struct live *live = context;
+	int ret = read_buffers(live, loop_now());
+
+	/* An offline CPU's descriptor may be ready for ever with nothing to read. */
+	if (!ret && (events & (EPOLLERR | EPOLLHUP)))
+		loop_forget(live->loop, fd);
+	return ret;
+}
+
+/* All that is left once tracing is off, not with -w. */
+static int read_rest(struct live *live)
+{
+	struct losses *losses = pipeline_losses(live->pipeline);
+	int pages, ret;
+
+	do {
+		pages = filter_rounds(live);
+		if (pages < 0)
+			return pages;
+	} while (pages);
+	/* What was overwritten is told by the pages. */
+	for (int i = 0; i < cpu_buffers_count(live->buffers); i++) {
+		uint64_t dropped = cpu_buffers_dropped(live->buffers, i);
+
+		if (dropped)
+			losses_add(losses, cpu_buffers_cpu(live->buffers, i), (int64_t)dropped);
+	}
+	ret = pipeline_flush(live->pipeline);
+	return ret ? ret : writer_flush(live->run->output);
+}
+
+/* ---- once a second ---- */
+
+/* In a run that goes on whatever becomes of the file. */
+static void write_metrics(struct live *live, uint64_t now)
+{
+	struct failure failure;
+	int ret;
+
+	if (!live->metrics)
+		return;
+	live->next_metrics = now + METRICS_INTERVAL;
+	ret = metrics_write(live->metrics, live->pipeline, live->run, live->session, &failure);
+	if (!metrics_file_changed(live->metrics))
+		return;
+	if (ret)
+		log_warning("%s; trying again", failure.text);
+	else
+		log_notice("metrics are written again");
+}
+
+void live_tick(struct live *live, uint64_t now)
+{
+	struct summary_view view;
+
+	if (!live->pipeline)
+		return;
+	pipeline_view(live->pipeline, &view);
+	output_tick(pipeline_output(live->pipeline), now, &view);
+	if (now >= live->next_metrics)
+		write_metrics(live, now);
+}
+
+/* The records of what cannot be read are as good as lost. */
+static void count_unread(struct live *live)
+{
+	if (live->pipeline)
+		pipeline_count_unread(live->pipeline, cpu_buffers_starved(live->buffers));
+}
+
+static int each_second(struct live *live, uint64_t now)
+{
+	char what[256];
+
+	live->next_second = now + NS_PER_SECOND;
+	if (cpu_buffers_reopen(live->buffers))
+		watch_buffers(live);
+	count_unread(live);
+	if (live->recorder) {
+		recorder_note_names(live->recorder, now);
+		recorder_report_losses(live->recorder, live->buffers, now);
+	}
+	live_tick(live, now);
+	if (live->hooks.second)
+		live->hooks.second(live->hooks.context, now);
+	if (now >= live->next_mark) {
+		session_mark_clock(live->session);
+		live->next_mark = now + MARK_INTERVAL;
+	}
+	if (!session_taken(live->session, what, sizeof(what)))
+		return 0;
+	return failure_set(live->failure, EXIT_STATUS_IN_USE, EBUSY,
+			   "tracing was taken away by somebody else: %s", what);
+}
+
+static int on_tick(void *context, uint64_t now)
+{
+	struct live *live = context;
+	uint64_t duration = live->run->options->duration;
+	int ret = read_buffers(live, now);
+
+	if (!ret && now >= live->next_second)
+		ret = each_second(live, now);
+	if (ret)
+		return ret;
+	return duration && now - live->began >= duration;
+}
+
+/* ---- one run of tracing ---- */
+
+static int on_signal(void *context, int number)
+{
+	struct live *live = context;
+
+	if (number == SIGUSR1) {
+		if (live->pipeline)
+			summary_print_so_far(live->run, live->pipeline);
+		return 0;
+	}
+	if (live->hooks.signal)
+		return live->hooks.signal(live->hooks.context, number, loop_now());
+	log_debug("%s: stopping", strsignal(number));
+	return 1;
+}
+
+static int on_output(void *context, int fd, uint32_t events)
+{
+	(void)context;
+	(void)fd;
+	(void)events;
+	return -EPIPE;
+}
+
+static int start_session(struct live *live)
+{
+	const struct options *options = live->run->options;
+	struct session_request request = {
+		.kernel = live->kernel,
+		.plan = live->plan,
+		.buffer = options->buffer,
+		.pids = options->pids,
+		.force = options->force,
+		.probe = live->has_probe ? &live->probe : NULL,
+		.stack = options->stack,
+		.run_dir = live->run->run_dir,
+	};
+
+	return session_start(&live->session, &request, live->failure);
+}
+
+static int set_up(struct live *live)
+{
+	static const struct loop_callbacks callbacks = { on_tick, on_signal };
+	int ret;
+
+	live->set_up_from = loop_now();
+	ret = start_session(live);
+	if (ret)
+		return ret;
+	if (live->pipeline) {
+		pipeline_source_sink(live->pipeline, &live->sink);
+		if (session_has_probe(live->session))
+			pipeline_read_probe(live->pipeline);
+	}
+	ret = cpu_buffers_open(&live->buffers, session_dir(live->session), live->source.layout.size,
+			       live->failure);
+	if (!ret && live->recorder)
+		ret = recorder_describe(live->recorder, session_dir(live->session), live->buffers,
+					live->failure);
+	if (ret)
+		return ret;
+	live->loop = loop_new(&callbacks, live, live->run->signals);
+	if (!live->loop)
+		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, errno, "epoll: %s",
+				   strerror(errno));
+	if (!live->run->options->journal)
+		loop_watch(live->loop, writer_fd(live->run->output), 0, on_output);
+	return 0;
+}
+
+/* What this kernel lacks of what would be traced. */
+static void log_unavailable(const struct plan *plan)
+{
+	char roles[512] = "";
+
+	for (int role = 0; role < ROLE_COUNT; role++) {
+		size_t used = strlen(roles);
+
+		if (plan_role_unavailable(plan, role))
+			snprintf(roles + used, sizeof(roles) - used, "%s%s", used ? ", " : "",
+				 catalog_role_title(role));
+	}
+	if (*roles)
+		log_notice("not to be traced on this kernel, left out: %s", roles);
+	if (!plan->function_graph)
+		log_warning(
+			"this kernel has no function_graph: only reclaim, compaction and slab are timed, from their pairs of events");
+}
+
+static int begin(struct live *live, uint64_t now)
+{
+	const struct run_context *run = live->run;
+	int ret;
+
+	if (mlockall(MCL_CURRENT | MCL_FUTURE))
+		log_warning(
+			"cannot lock memory (%s): under memory pressure records may be lost, ignoring",
+			strerror(errno));
+	ret = set_idle(live, false);
+	if (ret)
+		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "epoll: %s",
+				   strerror(-ret));
+	watch_buffers(live);
+	count_unread(live);
+	ret = session_on(live->session, live->failure);
+	if (ret)
+		return ret;
+	ret = output_file_begin(writer_fd(run->output), run->options->output);
+	if (ret)
+		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "-o %s: %s",
+				   run->options->output, strerror(-ret));
+	log_debug("set up in %" PRIu64 " us, from the first step to tracing on; %" PRIu64
+		  " us since the program's start",
+		  (loop_now() - live->set_up_from) / 1000, (loop_now() - run->started) / 1000);
+	session_mark_clock(live->session);
+	live->began = now;
+	live->next_second = now + NS_PER_SECOND;
+	live->next_mark = now + MARK_INTERVAL;
+	log_notice("tracing in %s, threshold %" PRIu64 " us; Ctrl-C ends it",
+		   session_dir(live->session), live->plan->threshold / 1000);
+	if (live->hooks.tracing)
+		live->hooks.tracing(live->hooks.context, now);
+	return 0;
+}
+
+/* On a full disk what is written stays readable, so the rest is tried all the same. */
+static int finish_recorder(struct live *live, int error)
+{
+	struct failure failure = { 0 };
+	int ret = error ? error : recorder_drain_rest(live->recorder, live->buffers);
+	int end = recorder_finish(live->recorder, session_dir(live->session), live->buffers,
+				  &failure);
+
+	if (ret)
+		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "-w %s: %s",
+				   live->run->options->write, strerror(-ret));
+	if (end)
+		*live->failure = failure;
+	return end;
+}
+
+/* What is in the buffers when tracing stops is shown as well, also when tracing was taken away:
+ * what came before is still good. */
+static int finish(struct live *live, int error)
+{
+	bool taken = live->failure->status == EXIT_STATUS_IN_USE;
+	struct failure failure = *live->failure;
+	int ret = error;
+
+	session_off(live->session);
+	live->broken = error && !taken;
+	if (live->recorder)
+		ret = finish_recorder(live, taken ? 0 : error);
+	else if (!error || taken)
+		ret = read_rest(live);
+	if (!taken || (ret && ret != -EPIPE))
+		return ret;
+	*live->failure = failure;
+	return error;
+}
+
+static int output_failed(struct live *live, int error)
+{
+	if (error == -EPIPE)
+		return 0;
+	if (live->failure->text[0])
+		return error;
+	return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -error, "output: %s",
+			   strerror(-error));
+}
+
+static int run_loop(struct live *live)
+{
+	int ret = begin(live, loop_now());
+
+	if (ret)
+		return ret;
+	ret = loop_run(live->loop);
+	/* One that came just before the end would go unanswered. */
+	if (signals_summary_asked(live->run->signals))
+		on_signal(live, SIGUSR1);
+	ret = finish(live, ret);
+	return ret ? output_failed(live, ret) : 0;
+}
+
+/* Puts everything back; its failure outranks the one of the run, which is logged here. */
+static int end_session(struct live *live, int ret)
+{
+	struct failure failure = { 0 };
+	int end;
+
+	if (live->buffers && cpu_buffers_errors(live->buffers))
+		log_warning("%" PRIu64 " reads of the raw buffers failed, ignoring",
+			    cpu_buffers_errors(live->buffers));
+	cpu_buffers_close(live->buffers);
+	live->buffers = NULL;
+	if (!live->session)
+		return ret;
+	end = session_end(live->session, &failure);
+	live->session = NULL;
+	if (!end)
+		return ret;
+	if (ret)
+		log_error("%s", live->failure->text);
+	*live->failure = failure;
+	return end;
+}
+
 int live_trace(struct live *live, struct failure *failure)
 {
 	int ret;
@@ -432,7 +581,7 @@ int live_trace(struct live *live, struct failure *failure)
 	ret = set_up(live);
 	if (!ret) {
 		if (!live->has_traced)
-			unavailable_report(live->plan);
+			log_unavailable(live->plan);
 		live->has_traced = true;
 		ret = run_loop(live);
 	}
@@ -442,25 +591,6 @@ int live_trace(struct live *live, struct failure *failure)
 	loop_free(live->loop);
 	live->loop = NULL;
 	return ret;
-}
-
-static void write_metrics(struct live *live, uint64_t now)
-{
-	struct metrics_process process = {
-		.tracing = live->session != NULL,
-		.uptime = now - live->run->started,
-		.resident = own_resident(),
-		.cpu = own_cpu(),
-	};
-	struct journal_counts journal;
-
-	if (!live->metrics)
-		return;
-	pipeline_journal(live->pipeline, &journal);
-	process.held_back = journal.held_back;
-	process.dropped = journal.dropped;
-	live->next_metrics = now + METRICS_INTERVAL;
-	metrics_keep_up(live->metrics, live->pipeline, &process);
 }
 
 int live_end(struct live *live, struct failure *failure)
@@ -473,52 +603,27 @@ int live_end(struct live *live, struct failure *failure)
 	if (!live->broken)
 		ret = summary_print(live->run, live->pipeline);
 	write_metrics(live, loop_now());
-	pipeline_say_end(live->pipeline);
+	pipeline_log_end(live->pipeline);
 	return ret ? output_failed(live, ret) : 0;
-}
-
-/* Another file is begun at once; without one the old file stays, as node_exporter tells its age. */
-static void change_metrics(struct live *live, const char *old)
-{
-	const char *path = live->run->options->metrics;
-	struct failure failure;
-
-	if (old && path && !strcmp(old, path))
-		return;
-	metrics_file_free(live->metrics);
-	live->metrics = NULL;
-	live->next_metrics = 0;
-	if (path && metrics_start(&live->metrics, path, &failure))
-		log_error("%s", failure.text);
 }
 
 void live_set_run(struct live *live, const struct run_context *run)
 {
 	const char *old = live->run->options->metrics;
+	const char *path = run->options->metrics;
+	struct failure failure;
 
-	live->run = run;
 	pipeline_change(live->pipeline, run->options);
-	change_metrics(live, old);
-}
-
-void live_tell(struct live *live, uint64_t now)
-{
-	if (!live->pipeline)
+	live->run = run;
+	if (old && path && !strcmp(old, path))
 		return;
-	pipeline_tick(live->pipeline, now);
-	if (now >= live->next_metrics)
-		write_metrics(live, now);
-}
-
-void live_answer(struct live *live)
-{
-	if (live->pipeline)
-		summary_answer(live->run, live->pipeline);
-}
-
-void live_status(const struct live *live, char *text, size_t size)
-{
-	pipeline_status(live->pipeline, text, size);
+	/* Another file is begun at once; without one the old file stays, as node_exporter tells its
+	 * age. */
+	metrics_file_free(live->metrics);
+	live->metrics = NULL;
+	live->next_metrics = 0;
+	if (path && metrics_start(&live->metrics, path, &failure))
+		log_error("%s", failure.text);
 }
 
 int live_run(const struct run_context *run, struct failure *failure)
@@ -527,7 +632,7 @@ int live_run(const struct run_context *run, struct failure *failure)
 	struct failure end_failure = { 0 };
 	struct live *live = NULL;
 	int ret = live_new(&live, run, &no_hooks, failure);
-	int end = 0;
+	int end;
 
 	if (ret)
 		return ret;

@@ -2,7 +2,6 @@
 #ifndef ALLOCFILT_RUN_LIVE_H
 #define ALLOCFILT_RUN_LIVE_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "allocfilt/base.h"
@@ -14,6 +13,7 @@
  */
 
 struct live;
+struct pipeline;
 
 /* What the caller wants to know of; each may be NULL. Times are ns, CLOCK_MONOTONIC. */
 struct live_hooks {
@@ -46,13 +46,10 @@ int live_end(struct live *live, struct failure *failure);
 /** live_set_run - another one from now on, whose options differ in what needs no new set-up */
 void live_set_run(struct live *live, const struct run_context *run);
 
-/** live_tell - about once a second, tracing or not: what goes out by itself */
-void live_tell(struct live *live, uint64_t now);
+/** live_tick - about once a second, tracing or not: entries of the journal, metrics */
+void live_tick(struct live *live, uint64_t now);
 
-/** live_answer - SIGUSR1, where one has come: the summary so far, tracing or not */
-void live_answer(struct live *live);
-
-/** live_status - a line on what was seen so far */
-void live_status(const struct live *live, char *text, size_t size);
+/** live_pipeline - what was seen so far; NULL with -w */
+struct pipeline *live_pipeline(struct live *live);
 
 #endif

@@ -13,13 +13,19 @@
 #define NS_PER_SECOND 1000000000u
 #define EVENTS_MAX    16
 
+struct signals {
+	int fd;
+	uint64_t pending; /* bits of numbers that were read and not returned yet */
+};
+
 typedef int (*ready_callback)(void *context, int fd, uint32_t events);
 
 struct loop {
-	struct loop_setup setup;
+	struct loop_callbacks callbacks;
+	void *context;
+	struct signals *signals;
 	int epoll;
 	int timer;
-	int signals;
 	ready_callback *ready; /* by descriptor */
 	int nr_ready;
 	uint64_t wakeups;
@@ -33,124 +39,118 @@ uint64_t loop_now(void)
 	return (uint64_t)now.tv_sec * NS_PER_SECOND + now.tv_nsec;
 }
 
-static bool is_ignored(int signal_number)
-{
-	struct sigaction action;
+/* ---- signals ---- */
 
-	return !sigaction(signal_number, NULL, &action) && action.sa_handler == SIG_IGN;
-}
-
-int loop_block_signals(void)
+int signals_block(struct signals **ret_signals)
 {
+	struct signals *signals = calloc(1, sizeof(*signals));
+	struct sigaction hangup;
 	sigset_t set;
-	int fd;
+	int error;
 
+	if (!signals)
+		return -ENOMEM;
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGQUIT);
-	if (!is_ignored(SIGHUP))
+	sigaddset(&set, SIGUSR1);
+	if (sigaction(SIGHUP, NULL, &hangup) || hangup.sa_handler != SIG_IGN)
 		sigaddset(&set, SIGHUP);
 	signal(SIGINT, SIG_DFL);
 	signal(SIGQUIT, SIG_DFL);
 	signal(SIGPIPE, SIG_IGN);
-	if (sigprocmask(SIG_BLOCK, &set, NULL))
-		return -errno;
-	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return fd < 0 ? -errno : fd;
+	signals->fd = sigprocmask(SIG_BLOCK, &set, NULL) ?
+			      -1 :
+			      signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (signals->fd < 0) {
+		error = errno;
+		free(signals);
+		return -error;
+	}
+	*ret_signals = signals;
+	return 0;
 }
 
-int loop_block_requests(void)
+void signals_free(struct signals *signals)
 {
-	sigset_t set;
-	int fd;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGUSR1);
-	if (sigprocmask(SIG_BLOCK, &set, NULL))
-		return -errno;
-	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return fd < 0 ? -errno : fd;
+	if (!signals)
+		return;
+	close(signals->fd);
+	free(signals);
 }
 
-static int take_tick(void *context, int fd, uint32_t events)
+int signals_fd(const struct signals *signals)
 {
-	struct loop *loop = context;
-	uint64_t expirations;
-
-	(void)events;
-	if (read(fd, &expirations, sizeof(expirations)) != sizeof(expirations))
-		return 0;
-	return loop->setup.tick(loop->setup.context, loop_now());
+	return signals->fd;
 }
 
-static int take_signal(void *context, int fd, uint32_t events)
+static void read_signals(struct signals *signals)
 {
-	struct loop *loop = context;
 	struct signalfd_siginfo info;
 
-	(void)events;
-	if (read(fd, &info, sizeof(info)) != sizeof(info))
+	while (read(signals->fd, &info, sizeof(info)) == sizeof(info))
+		signals->pending |= 1ull << info.ssi_signo;
+}
+
+int signals_next(struct signals *signals)
+{
+	uint64_t stops;
+	int number;
+
+	read_signals(signals);
+	stops = signals->pending & ~(1ull << SIGUSR1);
+	if (!signals->pending)
 		return 0;
-	return loop->setup.signal(loop->setup.context, info.ssi_signo);
+	number = __builtin_ctzll(stops ? stops : signals->pending);
+	signals->pending &= ~(1ull << number);
+	return number;
 }
 
-static int make_place(struct loop *loop, int fd)
+bool signals_summary_asked(struct signals *signals)
 {
-	ready_callback *more;
+	bool asked;
 
-	if (fd < loop->nr_ready)
-		return 0;
-	more = realloc(loop->ready, (fd + 1) * sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	loop->ready = more;
-	while (loop->nr_ready <= fd)
-		loop->ready[loop->nr_ready++] = NULL;
-	return 0;
+	read_signals(signals);
+	asked = signals->pending & 1ull << SIGUSR1;
+	signals->pending &= ~(1ull << SIGUSR1);
+	return asked;
 }
 
-int loop_watch(struct loop *loop, int fd, uint32_t events, ready_callback ready)
+bool signals_stop_asked(void *context)
 {
-	struct epoll_event event = { .events = events, .data.fd = fd };
-	int ret = fd < 0 ? -EBADF : make_place(loop, fd);
+	struct signals *signals = context;
 
-	if (ret)
-		return ret;
-	if (epoll_ctl(loop->epoll, EPOLL_CTL_ADD, fd, &event))
-		return -errno;
-	loop->ready[fd] = ready;
-	return 0;
+	read_signals(signals);
+	return signals->pending & ~(1ull << SIGUSR1);
 }
 
-void loop_forget(struct loop *loop, int fd)
-{
-	if (fd < 0 || fd >= loop->nr_ready || !loop->ready[fd])
-		return;
-	epoll_ctl(loop->epoll, EPOLL_CTL_DEL, fd, NULL);
-	loop->ready[fd] = NULL;
-}
+/* ---- the loop ---- */
 
-struct loop *loop_new(const struct loop_setup *setup, int signal_fd)
+struct loop *loop_new(const struct loop_callbacks *callbacks, void *context,
+		      struct signals *signals)
 {
+	struct epoll_event event = { .events = EPOLLIN };
 	struct loop *loop = calloc(1, sizeof(*loop));
+	int error;
 
 	if (!loop)
 		return NULL;
-	loop->setup = *setup;
-	loop->signals = signal_fd;
+	loop->callbacks = *callbacks;
+	loop->context = context;
+	loop->signals = signals;
 	loop->epoll = epoll_create1(EPOLL_CLOEXEC);
 	loop->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (loop->epoll < 0 || loop->timer < 0 ||
-	    loop_watch(loop, loop->timer, EPOLLIN, take_tick) ||
-	    loop_watch(loop, signal_fd, EPOLLIN, take_signal)) {
-		int error = errno;
-
-		loop_free(loop);
-		errno = error;
-		return NULL;
+	event.data.fd = loop->timer;
+	if (!epoll_ctl(loop->epoll, EPOLL_CTL_ADD, loop->timer, &event)) {
+		event.data.fd = signals->fd;
+		if (!epoll_ctl(loop->epoll, EPOLL_CTL_ADD, signals->fd, &event))
+			return loop;
 	}
-	return loop;
+	error = errno;
+	loop_free(loop);
+	errno = error;
+	return NULL;
 }
 
 void loop_free(struct loop *loop)
@@ -173,46 +173,64 @@ int loop_set_tick(struct loop *loop, uint64_t interval)
 	return timerfd_settime(loop->timer, 0, &timer, NULL) ? -errno : 0;
 }
 
+int loop_watch(struct loop *loop, int fd, uint32_t events, ready_callback ready)
+{
+	struct epoll_event event = { .events = events, .data.fd = fd };
+
+	if (fd < 0)
+		return -EBADF;
+	if (fd >= loop->nr_ready) {
+		ready_callback *more = realloc(loop->ready, (fd + 1) * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		loop->ready = more;
+		while (loop->nr_ready <= fd)
+			loop->ready[loop->nr_ready++] = NULL;
+	}
+	if (epoll_ctl(loop->epoll, EPOLL_CTL_ADD, fd, &event))
+		return -errno;
+	loop->ready[fd] = ready;
+	return 0;
+}
+
+void loop_forget(struct loop *loop, int fd)
+{
+	if (fd < 0 || fd >= loop->nr_ready || !loop->ready[fd])
+		return;
+	epoll_ctl(loop->epoll, EPOLL_CTL_DEL, fd, NULL);
+	loop->ready[fd] = NULL;
+}
+
 static int dispatch(struct loop *loop, const struct epoll_event *event)
 {
 	int fd = event->data.fd;
-	ready_callback ready = loop->ready[fd];
+	uint64_t expirations;
 
-	if (!ready)
+	if (fd == loop->timer)
+		return read(fd, &expirations, sizeof(expirations)) == sizeof(expirations) ?
+			       loop->callbacks.tick(loop->context, loop_now()) :
+			       0;
+	/* Another callback may have forgotten it meanwhile. */
+	if (fd >= loop->nr_ready || !loop->ready[fd])
 		return 0;
-	if (fd == loop->timer || fd == loop->signals)
-		return ready(loop, fd, event->events);
-	return ready(loop->setup.context, fd, event->events);
+	return loop->ready[fd](loop->context, fd, event->events);
 }
 
-/* A signal comes before all else: what it ends need not be found in a state that is still good. */
-static void signal_first(const struct loop *loop, struct epoll_event *events, int count)
+static int dispatch_signals(struct loop *loop)
 {
-	for (int i = 1; i < count; i++) {
-		struct epoll_event event = events[i];
+	int number, ret = 0;
 
-		if (event.data.fd != loop->signals)
-			continue;
-		events[i] = events[0];
-		events[0] = event;
-	}
-}
-
-static int dispatch_all(struct loop *loop, const struct epoll_event *events, int count)
-{
-	for (int i = 0; i < count; i++) {
-		int ret = dispatch(loop, &events[i]);
-
-		if (ret)
-			return ret;
-	}
-	return 0;
+	while (!ret && (number = signals_next(loop->signals)))
+		ret = loop->callbacks.signal(loop->context, number);
+	return ret;
 }
 
 int loop_run(struct loop *loop)
 {
 	struct epoll_event events[EVENTS_MAX];
-	int ret = 0;
+	/* One may have been read before, by who waited for room in the output. */
+	int ret = dispatch_signals(loop);
 
 	while (!ret) {
 		int count = epoll_wait(loop->epoll, events, EVENTS_MAX, -1);
@@ -220,8 +238,12 @@ int loop_run(struct loop *loop)
 		if (count < 0 && errno != EINTR)
 			return -errno;
 		loop->wakeups++;
-		signal_first(loop, events, count);
-		ret = dispatch_all(loop, events, count);
+		/* Signals first: what they end need not be found in a state that is still good. */
+		ret = dispatch_signals(loop);
+		for (int i = 0; !ret && i < count; i++)
+			ret = dispatch(loop, &events[i]);
+		if (!ret)
+			ret = dispatch_signals(loop);
 	}
 	return ret < 0 ? ret : 0;
 }

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "run/pipeline.h"
+
+#include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
-#include "allocfilt/base.h"
 #include "allocfilt/names.h"
-#include "allocfilt/record.h"
 #include "allocfilt/stall.h"
 #include "allocfilt/tracing.h"
-#include "run/pipeline.h"
-#include "run/report.h"
+
+#define OVERFLOWS 6
 
 struct pipeline {
 	const struct options *options;
@@ -24,18 +28,97 @@ struct pipeline {
 	struct decode *decode;
 	struct merge *merge;
 	struct claims *claims;
-	struct report *report;
+	struct stalls *stalls;
+	struct shrinkers *shrinkers;
+	struct summary *summary;
+	struct output *output;
 	struct losses *losses;
-	size_t page_bytes; /* at most, of the records of a page in merge */
+	struct overflow overflows[OVERFLOWS]; /* of the latest view */
+	size_t page_bytes;		      /* at most, of the records of a page in merge */
 	bool left_with_data;
-	bool said_ragged_end;
-	uint64_t *newest; /* ns, by place: where a damaged page's loss is put */
+	bool warned_ragged_end;
+	uint64_t *newest_of_cpu; /* ns, by place: where a damaged page's loss is put */
+	uint64_t newest;	 /* ns: of the records in order */
 	uint64_t unread_cpus;
 	uint64_t damaged_pages;
 	int first_damaged; /* CPU */
 	uint64_t bad_formats;
 	char first_bad_format[160];
 };
+
+/* ---- from stalls to output and summary ---- */
+
+/* A name alone is no proof: any program may call itself so. */
+static bool is_background(const char *name, const struct task_info *task)
+{
+	static const char *const names[] = { "kswapd", "kcompactd" };
+
+	if (task->tgid && !task->kernel_thread)
+		return false;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		size_t length = strlen(names[i]);
+
+		if (!strncmp(name, names[i], length) && isdigit((unsigned char)name[length]))
+			return true;
+	}
+	return false;
+}
+
+static int stall_ended(void *context, const struct stall *stall)
+{
+	struct pipeline *pipeline = context;
+	struct resolver *resolver = pipeline->resolver;
+	const char *title = catalog_role_title(stall->role);
+	char function[STALL_FUNCTION_MAX];
+	struct named_stall named = {
+		.stall = stall,
+		.who = resolver_task(resolver, stall->pid, stall->end),
+		.name = resolver_task_name(resolver, stall->pid, stall->end),
+		.interrupt = stall->key.kind != OWNER_TASK && stall->key.kind != OWNER_IDLE,
+		.memcg = resolver_memcg(resolver, stall->memcg_id),
+		.function = function,
+	};
+
+	if (stall->function)
+		resolver_symbol(resolver, stall->function, 's', function, sizeof(function));
+	else
+		snprintf(function, sizeof(function), "%s", title ? title : "");
+	named.background = !named.interrupt && is_background(named.name, named.who);
+	summary_stall(pipeline->summary, &named);
+	return output_stall(pipeline->output, &named);
+}
+
+static int window_ended(void *context, const struct task_window *window)
+{
+	struct pipeline *pipeline = context;
+	int ret = output_window(pipeline->output, window);
+
+	summary_window(pipeline->summary, window);
+	return ret ? ret : stalls_window(pipeline->stalls, window);
+}
+
+static int pair_ended(void *context, const struct task_pair *pair)
+{
+	struct pipeline *pipeline = context;
+	int ret = output_pair(pipeline->output, pair);
+
+	if (pipeline->plan->events[pair->end->event].id == EVENT_SLAB_END) {
+		struct shrinker_names *names = resolver_superblocks(pipeline->resolver);
+
+		shrinkers_pair(pipeline->shrinkers, pair);
+		shrinkers_superblock(pipeline->shrinkers, pair,
+				     shrinker_names_superblock(names, pair->end));
+	}
+	summary_pair(pipeline->summary, pair);
+	return ret ? ret : stalls_pair(pipeline->stalls, pair);
+}
+
+static size_t event_text(void *context, const struct record *record, char *text, size_t size)
+{
+	return resolver_event(((struct pipeline *)context)->resolver, record, text, size);
+}
+
+/* ---- from pages to records in order ---- */
 
 static bool has_pid(const pid_t *pids, pid_t pid)
 {
@@ -65,22 +148,33 @@ static bool is_asked_for(struct pipeline *pipeline, const struct record *record)
 static int record_in_order(void *context, const struct record *record)
 {
 	struct pipeline *pipeline = context;
-	int ret = report_record(pipeline->report, record);
+	int ret;
 
-	if (ret)
-		return ret;
-	if (record->kind == RECORD_SUPERBLOCK)
-		return 0;
-	if (record->kind == RECORD_LOST)
+	if (record->ts > pipeline->newest)
+		pipeline->newest = record->ts;
+	switch (record->kind) {
+	case RECORD_LOST:
+		stalls_lost(pipeline->stalls, record->ts);
 		losses_add(pipeline->losses, record->cpu, record->lost);
-	else if (!is_asked_for(pipeline, record))
+		break;
+	case RECORD_SUPERBLOCK:
+		resolver_see_superblock(pipeline->resolver, record);
+		break;
+	case RECORD_CLOCK:
+		resolver_mark_clock(pipeline->resolver, record->ts, record->realtime);
+		break;
+	}
+	ret = stalls_time(pipeline->stalls, record->ts);
+	if (ret || record->kind == RECORD_SUPERBLOCK)
+		return ret;
+	if (record->kind != RECORD_LOST && !is_asked_for(pipeline, record))
 		return 0;
 	return claims_record(pipeline->claims, record);
 }
 
 static uint64_t *newest_of(struct pipeline *pipeline, int cpu)
 {
-	return &pipeline->newest[cpu_list_place(&pipeline->source->cpus, cpu)];
+	return &pipeline->newest_of_cpu[cpu_list_place(&pipeline->source->cpus, cpu)];
 }
 
 /* A task may be gone by the time its record is in order, so its name is noted here. */
@@ -108,23 +202,6 @@ static void cpu_left_with_data(void *context, int cpu)
 	merge_left_with_data(pipeline->merge, cpu);
 }
 
-/* The last page of a file may be cut or of zeros: so copying a live buffer ends. */
-static int ragged_end(struct pipeline *pipeline, int cpu, enum page_state state)
-{
-	if (!pipeline->said_ragged_end)
-		log_warning("%s/per_cpu/cpu%d/trace_pipe_raw: the last page is %s, ignoring",
-			    pipeline->source->dir, cpu, state == PAGE_CUT ? "cut" : "of zeros");
-	pipeline->said_ragged_end = true;
-	return 0;
-}
-
-static int damaged_page(struct pipeline *pipeline, int cpu)
-{
-	if (!pipeline->damaged_pages++)
-		pipeline->first_damaged = cpu;
-	return decode_lost(pipeline->decode, cpu, *newest_of(pipeline, cpu), RECORD_LOST_UNKNOWN);
-}
-
 static int page_arrived(void *context, int cpu, const void *page, size_t length, bool last)
 {
 	struct pipeline *pipeline = context;
@@ -133,9 +210,18 @@ static int page_arrived(void *context, int cpu, const void *page, size_t length,
 
 	if (ret || state == PAGE_GOOD || state == PAGE_EMPTY)
 		return ret;
-	if (last && state != PAGE_DAMAGED)
-		return ragged_end(pipeline, cpu, state);
-	return damaged_page(pipeline, cpu);
+	/* The last page of a file may be cut or of zeros: so copying a live buffer ends. */
+	if (last && state != PAGE_DAMAGED) {
+		if (!pipeline->warned_ragged_end)
+			log_warning(
+				"%s/per_cpu/cpu%d/trace_pipe_raw: the last page is %s, ignoring",
+				pipeline->source->dir, cpu, state == PAGE_CUT ? "cut" : "of zeros");
+		pipeline->warned_ragged_end = true;
+		return 0;
+	}
+	if (!pipeline->damaged_pages++)
+		pipeline->first_damaged = cpu;
+	return decode_lost(pipeline->decode, cpu, *newest_of(pipeline, cpu), RECORD_LOST_UNKNOWN);
 }
 
 void pipeline_source_sink(struct pipeline *pipeline, struct source_sink *sink)
@@ -146,21 +232,50 @@ void pipeline_source_sink(struct pipeline *pipeline, struct source_sink *sink)
 	sink->left_with_data = cpu_left_with_data;
 }
 
-static int add_event_formats(struct pipeline *pipeline, struct failure *failure)
+int pipeline_end_round(struct pipeline *pipeline)
 {
-	const struct plan *plan = pipeline->plan;
+	bool left = pipeline->left_with_data;
+	int ret = merge_end_round(pipeline->merge);
 
-	for (int i = 0; i < plan->nr_events; i++) {
-		const struct plan_event *event = &plan->events[i];
-		int ret = decode_read_format(pipeline->decode, i, event->id, event->system,
-					     event->name);
+	pipeline->left_with_data = false;
+	return ret ? ret : left;
+}
 
+int pipeline_flush(struct pipeline *pipeline)
+{
+	int ret = merge_flush(pipeline->merge);
+
+	return ret ? ret : stalls_flush(pipeline->stalls);
+}
+
+/* ---- set-up ---- */
+
+static int add_formats(struct pipeline *pipeline, struct failure *failure)
+{
+	struct decode *decode = pipeline->decode;
+	int ret;
+
+	for (int i = 0; i < pipeline->plan->nr_events; i++) {
+		const struct plan_event *event = &pipeline->plan->events[i];
+
+		ret = decode_read_format(decode, i, event->id, event->system, event->name);
 		if (ret == -ENOMEM)
 			return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 		if (ret && !pipeline->bad_formats++)
 			snprintf(pipeline->first_bad_format, sizeof(pipeline->first_bad_format),
 				 "events/%s/%s/format", event->system, event->name);
 	}
+	decode_read_format(decode, DECODE_PRINT, EVENT_USER, "ftrace", "print");
+	pipeline_read_probe(pipeline);
+	decode_read_format(decode, DECODE_STACK, EVENT_USER, "ftrace", "kernel_stack");
+	if (!pipeline->plan->function_graph)
+		return 0;
+	ret = decode_read_format(decode, DECODE_FUNCGRAPH_EXIT, EVENT_USER, "ftrace",
+				 "funcgraph_exit");
+	if (ret)
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret,
+				   "%s/events/ftrace/funcgraph_exit/format: %s",
+				   pipeline->source->dir, strerror(-ret));
 	return 0;
 }
 
@@ -168,31 +283,6 @@ void pipeline_read_probe(struct pipeline *pipeline)
 {
 	decode_read_format(pipeline->decode, DECODE_SUPERBLOCK, EVENT_USER, PROBE_SYSTEM,
 			   PROBE_NAME);
-}
-
-uint64_t pipeline_address(const struct pipeline *pipeline, const char *function)
-{
-	return resolver_address(pipeline->resolver, function);
-}
-
-static int add_formats(struct pipeline *pipeline, struct failure *failure)
-{
-	int ret = add_event_formats(pipeline, failure);
-
-	if (ret)
-		return ret;
-	decode_read_format(pipeline->decode, DECODE_PRINT, EVENT_USER, "ftrace", "print");
-	pipeline_read_probe(pipeline);
-	decode_read_format(pipeline->decode, DECODE_STACK, EVENT_USER, "ftrace", "kernel_stack");
-	if (!pipeline->plan->function_graph)
-		return 0;
-	ret = decode_read_format(pipeline->decode, DECODE_FUNCGRAPH_EXIT, EVENT_USER, "ftrace",
-				 "funcgraph_exit");
-	if (ret)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret,
-				   "%s/events/ftrace/funcgraph_exit/format: %s",
-				   pipeline->source->dir, strerror(-ret));
-	return 0;
 }
 
 static bool make_record_stages(struct pipeline *pipeline)
@@ -209,46 +299,37 @@ static bool make_record_stages(struct pipeline *pipeline)
 	size_t share = merge_share(source->cpus.count, source->layout.size);
 
 	pipeline->page_bytes = merge_page_bytes(source->layout.size);
+	pipeline->newest_of_cpu = calloc(source->cpus.count, sizeof(*pipeline->newest_of_cpu));
+	pipeline->losses = losses_new(&source->cpus);
 	pipeline->decode = decode_new(source, resolver_stacks(pipeline->resolver), &callbacks);
 	resolver_set_decode(pipeline->resolver, pipeline->decode);
 	pages.context = pipeline->decode;
 	pipeline->pages = page_reader_new(&source->layout, &pages);
 	pipeline->merge = merge_new(&source->cpus, share, record_in_order, pipeline);
-	return pipeline->decode && pipeline->pages && pipeline->merge;
+	return pipeline->newest_of_cpu && pipeline->losses && pipeline->decode && pipeline->pages &&
+	       pipeline->merge;
 }
 
-static bool make_task_stages(struct pipeline *pipeline, struct writer *writer)
+static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer)
 {
-	const struct data_source *source = pipeline->source;
 	const struct options *options = pipeline->options;
-	struct claims_sink sink = { .window = report_window, .pair = report_pair };
+	const struct claims_sink sink = { pipeline, window_ended, pair_ended };
+	const struct stalls_callbacks stalls = { event_text, stall_ended, pipeline };
+	const struct output_setup output = {
+		.options = options,
+		.plan = pipeline->plan,
+		.source = pipeline->source,
+		.resolver = pipeline->resolver,
+		.writer = writer,
+	};
 
-	/* Those of a configuration file are of live runs. */
-	pipeline->by_pid =
-		options->pids && (source->proc || options_on_command_line(options, "pid"));
-	pipeline->newest = calloc(source->cpus.count, sizeof(*pipeline->newest));
-	pipeline->losses = losses_new(&source->cpus);
-	if (!pipeline->newest || !pipeline->losses)
-		return false;
-	pipeline->report = report_new(options, pipeline->plan, source, pipeline->resolver,
-				      pipeline->losses, writer);
-	if (!pipeline->report)
-		return false;
-	sink.context = pipeline->report;
-	pipeline->claims = claims_new(pipeline->plan, source, &options->limits, &sink);
-	return pipeline->claims;
-}
-
-static int fill_pipeline(struct pipeline *pipeline, struct writer *writer, struct failure *failure)
-{
-	int ret = resolver_new(&pipeline->resolver, pipeline->plan, pipeline->source,
-			       pipeline->options, failure);
-
-	if (ret)
-		return ret;
-	if (!make_record_stages(pipeline) || !make_task_stages(pipeline, writer))
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
-	return add_formats(pipeline, failure);
+	pipeline->claims = claims_new(pipeline->plan, pipeline->source, &options->limits, &sink);
+	pipeline->stalls = stalls_new(pipeline->plan, &stalls);
+	pipeline->shrinkers = shrinkers_new();
+	pipeline->summary = summary_new(pipeline->plan);
+	pipeline->output = output_new(&output);
+	return pipeline->claims && pipeline->stalls && pipeline->shrinkers && pipeline->summary &&
+	       pipeline->output;
 }
 
 int pipeline_new(struct pipeline **ret_pipeline, const struct options *options,
@@ -263,214 +344,275 @@ int pipeline_new(struct pipeline **ret_pipeline, const struct options *options,
 	pipeline->options = options;
 	pipeline->plan = plan;
 	pipeline->source = source;
-	ret = fill_pipeline(pipeline, writer, failure);
-	if (ret) {
-		pipeline_free(pipeline);
-		return ret;
+	/* Those of a configuration file are of live runs. */
+	pipeline->by_pid =
+		options->pids && (source->proc || options_on_command_line(options, "pid"));
+	ret = resolver_new(&pipeline->resolver, plan, source, options, failure);
+	if (!ret) {
+		if (make_record_stages(pipeline) && make_stall_stages(pipeline, writer))
+			ret = add_formats(pipeline, failure);
+		else
+			ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	}
-	*ret_pipeline = pipeline;
-	return 0;
+	if (ret)
+		pipeline_free(pipeline);
+	else
+		*ret_pipeline = pipeline;
+	return ret;
 }
 
 void pipeline_free(struct pipeline *pipeline)
 {
 	if (!pipeline)
 		return;
-	free(pipeline->newest);
+	output_free(pipeline->output);
+	summary_free(pipeline->summary);
+	shrinkers_free(pipeline->shrinkers);
+	stalls_free(pipeline->stalls);
 	claims_free(pipeline->claims);
-	report_free(pipeline->report);
-	losses_free(pipeline->losses);
 	merge_free(pipeline->merge);
-	decode_free(pipeline->decode);
 	page_reader_free(pipeline->pages);
+	decode_free(pipeline->decode);
+	losses_free(pipeline->losses);
+	free(pipeline->newest_of_cpu);
 	resolver_free(pipeline->resolver);
 	free(pipeline);
 }
 
-int pipeline_end_round(struct pipeline *pipeline)
+uint64_t pipeline_address(const struct pipeline *pipeline, const char *function)
 {
-	bool left = pipeline->left_with_data;
-	int ret = merge_end_round(pipeline->merge);
-
-	pipeline->left_with_data = false;
-	return ret ? ret : left;
-}
-
-int pipeline_flush(struct pipeline *pipeline)
-{
-	int ret = merge_flush(pipeline->merge);
-
-	return ret ? ret : report_flush(pipeline->report);
-}
-
-#define OVERFLOWS (4 + RESOLVER_OVERFLOWS + REPORT_OVERFLOWS)
-
-static size_t list_overflows(const struct pipeline *pipeline, struct overflow overflows[OVERFLOWS])
-{
-	const struct claims_drops *drops = claims_drops(pipeline->claims);
-	size_t count = 0;
-
-	overflows[count++] = (struct overflow){ "tasks", "tasks with waiting events were forgotten",
-						drops->tasks };
-	overflows[count++] =
-		(struct overflow){ "window_events",
-				   "slow windows lack events that made room for newer ones",
-				   drops->windows };
-	overflows[count++] = (struct overflow){ "merge", "records went out before their turn",
-						merge_forced(pipeline->merge) };
-	overflows[count++] = (struct overflow){ "cpus", "CPUs were not read: too few open files",
-						pipeline->unread_cpus };
-	count += resolver_overflows(pipeline->resolver, &overflows[count]);
-	return count + report_overflows(pipeline->report, &overflows[count]);
-}
-
-void pipeline_unread(struct pipeline *pipeline, unsigned int cpus)
-{
-	if (cpus > pipeline->unread_cpus)
-		pipeline->unread_cpus = cpus;
-}
-
-int pipeline_end(struct pipeline *pipeline)
-{
-	struct overflow overflows[OVERFLOWS];
-	size_t count = list_overflows(pipeline, overflows);
-
-	return report_end(pipeline->report, overflows, count);
-}
-
-int pipeline_so_far(struct pipeline *pipeline, struct writer *writer)
-{
-	struct overflow overflows[OVERFLOWS];
-	size_t count = list_overflows(pipeline, overflows);
-
-	return report_so_far(pipeline->report, writer, overflows, count);
-}
-
-int pipeline_metrics(struct pipeline *pipeline, struct writer *writer,
-		     const struct metrics_process *process)
-{
-	struct overflow overflows[OVERFLOWS];
-	size_t count = list_overflows(pipeline, overflows);
-
-	return report_metrics(pipeline->report, writer, overflows, count, process);
-}
-
-int pipeline_for_people(struct pipeline *pipeline, struct writer *writer)
-{
-	struct overflow overflows[OVERFLOWS];
-	size_t count = list_overflows(pipeline, overflows);
-
-	return report_for_people(pipeline->report, writer, overflows, count);
-}
-
-void pipeline_tick(struct pipeline *pipeline, uint64_t now)
-{
-	report_tick(pipeline->report, now);
+	return resolver_address(pipeline->resolver, function);
 }
 
 void pipeline_change(struct pipeline *pipeline, const struct options *options)
 {
 	pipeline->options = options;
-	report_change(pipeline->report, options);
+	output_change(pipeline->output, options);
 }
 
-bool pipeline_journal(const struct pipeline *pipeline, struct journal_counts *ret_counts)
+void pipeline_count_unread(struct pipeline *pipeline, unsigned int cpus)
 {
-	return report_journal(pipeline->report, ret_counts);
+	if (cpus > pipeline->unread_cpus)
+		pipeline->unread_cpus = cpus;
 }
 
-size_t pipeline_status(const struct pipeline *pipeline, char *text, size_t size)
+struct losses *pipeline_losses(struct pipeline *pipeline)
 {
-	return report_status(pipeline->report, text, size);
+	return pipeline->losses;
 }
 
-void pipeline_dropped(struct pipeline *pipeline, int cpu, uint64_t count)
+struct output *pipeline_output(struct pipeline *pipeline)
 {
-	if (count)
-		losses_add(pipeline->losses, cpu, count);
+	return pipeline->output;
 }
 
-void pipeline_say_losses(struct pipeline *pipeline, uint64_t now)
+/* ---- what was seen ---- */
+
+/* What a user can act on (limit-tasks, limit-events, the number of open files), and where what is
+ * shown is not whole. */
+static void count_overflows(struct pipeline *pipeline)
 {
-	losses_report(pipeline->losses, now);
+	const struct claims_drops *claims = claims_drops(pipeline->claims);
+	const struct stacks *stacks = resolver_stacks(pipeline->resolver);
+	struct shrinker_names *names = resolver_superblocks(pipeline->resolver);
+	const struct overflow overflows[OVERFLOWS] = {
+		{ "tasks", "tasks with waiting events were forgotten", claims->tasks },
+		{ "events", "slow windows lack events that made room for newer ones",
+		  claims->windows },
+		{ "cpus", "CPUs were not read: too few open files", pipeline->unread_cpus },
+		{ "names", "times the name of a task or cgroup may have been forgotten",
+		  resolver_missed(pipeline->resolver) },
+		{ "stalls", "stalls were cut short or lack details",
+		  stalls_dropped(pipeline->stalls) + (stacks ? stacks_overflow(stacks) : 0) },
+		{ "summary", "entries are missing in the summary",
+		  summary_overflow(pipeline->summary) + shrinkers_overflow(pipeline->shrinkers) +
+			  shrinker_names_overflow(names) },
+	};
+
+	memcpy(pipeline->overflows, overflows, sizeof(overflows));
 }
 
-static void say_drops(const struct pipeline *pipeline)
+void pipeline_view(struct pipeline *pipeline, struct summary_view *view)
 {
-	struct overflow overflows[OVERFLOWS];
-	size_t count = list_overflows(pipeline, overflows);
-
-	for (size_t i = 0; i < count; i++) {
-		const struct overflow *overflow = &overflows[i];
-
-		if (overflow->count && overflow->harmless)
-			log_debug("%" PRIu64 " %s", overflow->count, overflow->text);
-		else if (overflow->count)
-			log_warning("a limit was reached: %" PRIu64 " %s", overflow->count,
-				    overflow->text);
-	}
+	count_overflows(pipeline);
+	*view = (struct summary_view){
+		.plan = pipeline->plan,
+		.resolver = pipeline->resolver,
+		.summary = pipeline->summary,
+		.shrinkers = pipeline->shrinkers,
+		.shrinker_names = resolver_superblocks(pipeline->resolver),
+		.losses = pipeline->losses,
+		.cpus = pipeline->source->cpus,
+		.overflows = pipeline->overflows,
+		.nr_overflows = OVERFLOWS,
+		.top = pipeline->options->top,
+		.ts = pipeline->newest,
+	};
+	view->has_journal = output_counts(pipeline->output, &view->journal);
 }
 
-static void say_journal(const struct pipeline *pipeline)
+void pipeline_log_end(struct pipeline *pipeline)
 {
-	struct journal_counts counts;
+	bool live = pipeline->source->proc;
+	struct summary_view view;
 
-	pipeline_journal(pipeline, &counts);
-	if (counts.dropped)
+	pipeline_view(pipeline, &view);
+	for (size_t i = 0; i < view.nr_overflows; i++)
+		if (view.overflows[i].count)
+			log_warning("a limit was reached: %" PRIu64 " %s", view.overflows[i].count,
+				    view.overflows[i].text);
+	if (view.journal.dropped)
 		log_warning("the journal did not take %" PRIu64 " entries, they are dropped",
-			    counts.dropped);
-}
-
-void pipeline_say_end(const struct pipeline *pipeline)
-{
-	say_drops(pipeline);
-	say_journal(pipeline);
-	if (pipeline->source->proc || losses_any(pipeline->losses))
-		losses_report_all(pipeline->losses, pipeline->source->proc != NULL);
-	/* Of a running kernel it was said at the start. */
-	if (!pipeline->source->proc &&
-	    shrinker_names_missing(resolver_superblocks(pipeline->resolver)))
+			    view.journal.dropped);
+	if (live || losses_any(pipeline->losses))
+		losses_report_all(pipeline->losses, live);
+	/* Of a running kernel it was logged at the start. */
+	if (!live && shrinker_names_missing(view.shrinker_names))
 		log_notice("superblocks have no names: the capture was taken without our probe");
 }
 
-struct flaw_text {
-	char *text;
-	size_t size;
-	size_t used;
-	uint64_t count;
-};
-
-__attribute__((format(printf, 3, 4))) static void add_flaw(struct flaw_text *flaws, uint64_t count,
+/* Adds to a list of flaws what @count is not 0 of. */
+__attribute__((format(printf, 4, 5))) static void add_flaw(char *text, size_t size, uint64_t count,
 							   const char *format, ...)
 {
+	size_t used = strlen(text);
 	va_list arguments;
 
-	if (!count || flaws->used >= flaws->size)
+	if (!count)
 		return;
-	flaws->count += count;
-	if (flaws->used)
-		flaws->used += snprintf(flaws->text + flaws->used, flaws->size - flaws->used, ", ");
-	if (flaws->used >= flaws->size)
+	if (used)
+		used += snprintf(text + used, size - used, ", ");
+	if (used >= size)
 		return;
 	va_start(arguments, format);
-	flaws->used +=
-		vsnprintf(flaws->text + flaws->used, flaws->size - flaws->used, format, arguments);
+	vsnprintf(text + used, size - used, format, arguments);
 	va_end(arguments);
 }
 
 uint64_t pipeline_flaws(const struct pipeline *pipeline, char *text, size_t size)
 {
-	struct flaw_text flaws = { .text = text, .size = size };
 	int type = 0;
 	uint64_t unknown = decode_unknown(pipeline->decode, &type);
 	uint64_t damaged = decode_damaged(pipeline->decode);
 
-	add_flaw(&flaws, pipeline->damaged_pages,
+	*text = '\0';
+	add_flaw(text, size, pipeline->damaged_pages,
 		 "%" PRIu64 " damaged pages (the first of CPU %d) skipped and counted as lost",
 		 pipeline->damaged_pages, pipeline->first_damaged);
-	add_flaw(&flaws, pipeline->bad_formats, "%s cannot be read", pipeline->first_bad_format);
-	add_flaw(&flaws, unknown, "%" PRIu64 " records of a type without a format (the first: %d)",
-		 unknown, type);
-	add_flaw(&flaws, damaged, "%" PRIu64 " records shorter than their format says", damaged);
-	return flaws.count;
+	add_flaw(text, size, pipeline->bad_formats, "%s cannot be read",
+		 pipeline->first_bad_format);
+	add_flaw(text, size, unknown,
+		 "%" PRIu64 " records of a type without a format (the first: %d)", unknown, type);
+	add_flaw(text, size, damaged, "%" PRIu64 " records shorter than their format says",
+		 damaged);
+	return pipeline->damaged_pages + pipeline->bad_formats + unknown + damaged;
+}
+
+/* ---- what a run shows ---- */
+
+/* @output: in the form of its own; NULL: as text */
+static int print_to_stderr(const struct run_context *run, const struct summary_view *view,
+			   const struct output *output)
+{
+	struct writer *writer = writer_new(STDERR_FILENO, signals_fd(run->signals));
+	int ret;
+
+	if (!writer)
+		return -ENOMEM;
+	writer_on_stop(writer, signals_stop_asked, run->signals);
+	ret = output ? output_so_far(output, writer, view) : summary_text(writer, view);
+	writer_free(writer);
+	return ret;
+}
+
+int summary_print(const struct run_context *run, struct pipeline *pipeline)
+{
+	struct summary_view view;
+	int ret, shown = 0;
+
+	pipeline_view(pipeline, &view);
+	ret = output_summary(pipeline->output, &view);
+	if (!ret)
+		ret = writer_flush(run->output);
+	/* `> out.dat` leaves a person at the terminal something to read. */
+	if (!run->options->quiet && isatty(STDERR_FILENO) &&
+	    (run->options->journal || !isatty(writer_fd(run->output)))) {
+		pipeline_view(pipeline, &view);
+		shown = print_to_stderr(run, &view, NULL);
+	}
+	return ret ? ret : shown;
+}
+
+void summary_print_so_far(const struct run_context *run, struct pipeline *pipeline)
+{
+	struct summary_view view;
+
+	pipeline_view(pipeline, &view);
+	print_to_stderr(run, &view, pipeline->output);
+}
+
+int metrics_start(struct metrics_file **file, const char *path, struct failure *failure)
+{
+	if (!metrics_file_is_collected(path))
+		log_warning("--metrics %s: node_exporter reads only files that end with .prom",
+			    path);
+	*file = metrics_file_new(path);
+	if (!*file)
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+	return 0;
+}
+
+/* Bytes, after /proc/self/statm (proc(5)); 0: not known. Not by stdio: fopen(3) allocates. */
+static uint64_t own_resident(void)
+{
+	char text[128]; /* seven numbers */
+	uint64_t pages;
+	int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	ssize_t length;
+
+	if (fd < 0)
+		return 0;
+	length = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[length > 0 ? length : 0] = '\0';
+	if (sscanf(text, "%*u %" SCNu64, &pages) != 1)
+		return 0;
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static uint64_t time_ns(const struct timeval *time)
+{
+	return ((uint64_t)time->tv_sec * 1000000 + time->tv_usec) * 1000;
+}
+
+struct metrics_source {
+	const struct summary_view *view;
+	const struct metrics_process *process;
+};
+
+static int fill_metrics(void *context, struct writer *writer)
+{
+	const struct metrics_source *source = context;
+
+	return metrics_text(writer, source->view, source->process);
+}
+
+int metrics_write(struct metrics_file *file, struct pipeline *pipeline,
+		  const struct run_context *run, bool tracing, struct failure *failure)
+{
+	struct metrics_process process = { .tracing = tracing };
+	struct summary_view view;
+	struct metrics_source source = { &view, run ? &process : NULL };
+	struct rusage usage;
+
+	pipeline_view(pipeline, &view);
+	if (run) {
+		process.uptime = loop_now() - run->started;
+		process.resident = own_resident();
+		if (!getrusage(RUSAGE_SELF, &usage))
+			process.cpu = time_ns(&usage.ru_utime) + time_ns(&usage.ru_stime);
+		process.held_back = view.journal.held_back;
+		process.dropped = view.journal.dropped;
+	}
+	return metrics_file_write(file, fill_metrics, &source, failure);
 }

@@ -5,18 +5,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "allocfilt/base.h"
 #include "allocfilt/config.h"
-#include "allocfilt/journal.h"
 #include "allocfilt/output.h"
 #include "allocfilt/plan.h"
 #include "allocfilt/record.h"
+#include "allocfilt/run.h"
 
 /*
- * The stages put together, the same for a running kernel and for a capture:
- * page, decode, merge, task, and the report.
+ * The stages put together, the same for a running kernel and for a capture: from pages to records,
+ * in the order of time, to windows and pairs, to stalls, and from these to output and summary.
  */
 
 struct pipeline;
@@ -46,42 +45,23 @@ int pipeline_end_round(struct pipeline *pipeline);
 /** pipeline_flush - at the end: all records that are held; 0 or the -errno of the output */
 int pipeline_flush(struct pipeline *pipeline);
 
-/** pipeline_end - the summary at the end of the output; 0 or -errno of the writer */
-int pipeline_end(struct pipeline *pipeline);
-
-/** pipeline_so_far - the summary as it stands, to a writer of the caller's; JSON with -f json */
-int pipeline_so_far(struct pipeline *pipeline, struct writer *writer);
-
-/** pipeline_metrics - the summary as metrics, to a writer of the caller's; 0 or its -errno */
-int pipeline_metrics(struct pipeline *pipeline, struct writer *writer,
-		     const struct metrics_process *process);
-
-/** pipeline_for_people - the summary as text, to a writer of the caller's */
-int pipeline_for_people(struct pipeline *pipeline, struct writer *writer);
-
-/** pipeline_tick - about once a second; @now: ns of a clock that never goes back */
-void pipeline_tick(struct pipeline *pipeline, uint64_t now);
-
-/** pipeline_change - what a new configuration may change while a run goes on */
+/** pipeline_change - other options, of which those may differ that need no new set-up */
 void pipeline_change(struct pipeline *pipeline, const struct options *options);
 
-/** pipeline_journal - how the journal went; false, and all 0, where no entries are written */
-bool pipeline_journal(const struct pipeline *pipeline, struct journal_counts *ret_counts);
+/** pipeline_count_unread - CPUs that could not be opened for want of descriptors; the most counts */
+void pipeline_count_unread(struct pipeline *pipeline, unsigned int cpus);
 
-/** pipeline_status - a line on the run, for systemd's STATUS=; returns its length */
-size_t pipeline_status(const struct pipeline *pipeline, char *text, size_t size);
+/** pipeline_losses - records that were lost, for what the pages do not tell and for messages */
+struct losses *pipeline_losses(struct pipeline *pipeline);
 
-/** pipeline_unread - so many CPUs could not be opened for want of descriptors; the most is kept */
-void pipeline_unread(struct pipeline *pipeline, unsigned int cpus);
+/** pipeline_output - where the lines go, for its ticks */
+struct output *pipeline_output(struct pipeline *pipeline);
 
-/** pipeline_dropped - records that a CPU lost and that no page tells of; once, at the end */
-void pipeline_dropped(struct pipeline *pipeline, int cpu, uint64_t count);
+/** pipeline_view - all that was seen so far; valid until the next record */
+void pipeline_view(struct pipeline *pipeline, struct summary_view *view);
 
-/** pipeline_say_losses - at most once a second; @now: ns of a clock that never goes back */
-void pipeline_say_losses(struct pipeline *pipeline, uint64_t now);
-
-/** pipeline_say_end - the final lines about the run: losses, what limits dropped */
-void pipeline_say_end(const struct pipeline *pipeline);
+/** pipeline_log_end - the final messages about the run: losses, what limits dropped */
+void pipeline_log_end(struct pipeline *pipeline);
 
 /**
  * pipeline_flaws - what of the data was damaged or could not be read
@@ -90,5 +70,34 @@ void pipeline_say_end(const struct pipeline *pipeline);
  * Returns how many.
  */
 uint64_t pipeline_flaws(const struct pipeline *pipeline, char *text, size_t size);
+
+/* What a run shows of its pipeline, besides the lines of the output. */
+
+/**
+ * summary_print - at the end, to the output, and to stderr where a person would not see it else
+ *
+ * Returns 0 or -errno of the writer.
+ */
+int summary_print(const struct run_context *run, struct pipeline *pipeline);
+
+/** summary_print_so_far - in answer to SIGUSR1, to stderr; in JSON where that is the form */
+void summary_print_so_far(const struct run_context *run, struct pipeline *pipeline);
+
+/**
+ * metrics_start - allocate what the file of --metrics takes; a name that nobody collects is warned of
+ *
+ * Returns 0, or -errno with @failure. Release with metrics_file_free().
+ */
+int metrics_start(struct metrics_file **file, const char *path, struct failure *failure);
+
+/**
+ * metrics_write - the file anew
+ * @run: of a running kernel, for what is of the process; NULL: left out
+ * @tracing: is it on? Else it waits for others
+ *
+ * Returns 0, or -errno with @failure.
+ */
+int metrics_write(struct metrics_file *file, struct pipeline *pipeline,
+		  const struct run_context *run, bool tracing, struct failure *failure);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <ctype.h>
 #include <errno.h>
+#include <glob.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,9 +13,6 @@
 #include "allocfilt/names.h"
 #include "allocfilt/record.h"
 #include "run/recorder.h"
-#include "run/referred.h"
-
-#define KALLSYMS "/proc/kallsyms"
 
 struct recorder {
 	const struct options *options;
@@ -113,8 +111,6 @@ static int copy_formats(struct recorder *recorder)
 	const struct plan *plan = recorder->plan;
 	int ret = copy_event(recorder, PROBE_SYSTEM, PROBE_NAME);
 
-	if (!ret && recorder->options->full)
-		return event_directories(recorder->kernel->dir, copy_event, recorder);
 	for (size_t i = 0; !ret && i < sizeof(own) / sizeof(own[0]); i++)
 		ret = copy_event(recorder, "ftrace", own[i]);
 	for (int i = 0; !ret && i < plan->nr_events; i++)
@@ -122,43 +118,40 @@ static int copy_formats(struct recorder *recorder)
 	return ret;
 }
 
-/* Grows by what is printed to it. */
-struct text {
+/* A text file of the capture in the making. */
+struct text_file {
 	char *text;
 	size_t length;
 	FILE *stream;
 };
 
-static int text_open(struct text *text)
+static int text_open(struct text_file *file)
 {
-	text->stream = open_memstream(&text->text, &text->length);
-	return text->stream ? 0 : -ENOMEM;
+	file->stream = open_memstream(&file->text, &file->length);
+	return file->stream ? 0 : -ENOMEM;
 }
 
 /* Writes the text to a file of the capture and frees it. */
-static int text_put(struct text *text, struct recorder *recorder, const char *name)
+static int text_put(struct text_file *file, struct recorder *recorder, const char *name)
 {
-	int ret = fclose(text->stream) ? -ENOMEM : 0;
+	int ret = fclose(file->stream) ? -ENOMEM : 0;
 
 	if (!ret)
-		ret = capture_put(recorder->writer, name, text->text, text->length);
-	free(text->text);
+		ret = capture_put(recorder->writer, name, file->text, file->length);
+	free(file->text);
 	return ret;
 }
 
 static int put_functions(struct recorder *recorder)
 {
-	struct text text;
-	int ret;
+	struct text_file file;
+	int ret = text_open(&file);
 
-	if (recorder->options->full)
-		return copy_if_there(recorder, recorder->kernel->dir, "available_filter_functions");
-	ret = text_open(&text);
 	if (ret)
 		return ret;
 	for (char **name = recorder->kernel->functions; name && *name; name++)
-		fprintf(text.stream, "%s\n", *name);
-	return text_put(&text, recorder, "available_filter_functions");
+		fprintf(file.stream, "%s\n", *name);
+	return text_put(&file, recorder, "available_filter_functions");
 }
 
 static uint64_t lost_by(const struct recorder *recorder, int cpu)
@@ -178,33 +171,11 @@ static void print_losses(FILE *stream, const struct recorder *recorder,
 	}
 }
 
-/* Some kernels record the functions of tasks that set_ftrace_pid leaves out. */
-static void print_tasks(FILE *stream, const struct recorder *recorder)
-{
-	fprintf(stream, "own %d\n", recorder->source->own);
-	if (!recorder->options->pids)
-		return;
-	fputs("pids", stream);
-	for (const pid_t *pid = recorder->options->pids; *pid; pid++)
-		fprintf(stream, " %d", *pid);
-	fputc('\n', stream);
-}
-
-static void print_probe(FILE *stream, const struct probe *probe)
-{
-	fprintf(stream,
-		"probe %s\nbtf super_block.s_id %" PRIu32 "\nbtf super_block.s_dev %" PRIu32 "\n",
-		probe->definition, probe->s_id, probe->s_dev);
-	if (probe->has_private_data)
-		fprintf(stream, "btf shrinker.private_data %" PRIu32 "\n", probe->private_data);
-	else
-		fprintf(stream, "btf super_block.s_shrink %" PRIu32 "\n", probe->s_shrink);
-}
-
 static int put_description(struct recorder *recorder, const struct cpu_buffers *buffers)
 {
 	const struct page_layout *layout = &recorder->source->layout;
-	struct text text;
+	const struct probe *probe = recorder->probe;
+	struct text_file text;
 	char date[64];
 	int ret = text_open(&text);
 
@@ -217,9 +188,26 @@ static int put_description(struct recorder *recorder, const struct cpu_buffers *
 	fprintf(text.stream, "clock local\ntracer %s\nthreshold_us %" PRIu64 "\ndate %s\n",
 		recorder->plan->function_graph ? "function_graph" : "nop",
 		recorder->plan->threshold / 1000, date);
-	print_tasks(text.stream, recorder);
-	if (*recorder->probe->definition)
-		print_probe(text.stream, recorder->probe);
+	fprintf(text.stream, "own %d\n", recorder->source->own);
+	/* Some kernels record the functions of tasks that set_ftrace_pid leaves out. */
+	if (recorder->options->pids) {
+		fputs("pids", text.stream);
+		for (const pid_t *pid = recorder->options->pids; *pid; pid++)
+			fprintf(text.stream, " %d", *pid);
+		fputc('\n', text.stream);
+	}
+	if (*probe->definition) {
+		fprintf(text.stream,
+			"probe %s\nbtf super_block.s_id %" PRIu32 "\nbtf super_block.s_dev %" PRIu32
+			"\n",
+			probe->definition, probe->s_id, probe->s_dev);
+		if (probe->has_private_data)
+			fprintf(text.stream, "btf shrinker.private_data %" PRIu32 "\n",
+				probe->private_data);
+		else
+			fprintf(text.stream, "btf super_block.s_shrink %" PRIu32 "\n",
+				probe->s_shrink);
+	}
 	print_losses(text.stream, recorder, buffers);
 	return text_put(&text, recorder, "capture");
 }
@@ -231,7 +219,7 @@ static int put_description(struct recorder *recorder, const struct cpu_buffers *
 static int put_mounts(struct recorder *recorder)
 {
 	char *now;
-	struct text text;
+	struct text_file text;
 	int ret;
 
 	if (file_read("/proc/self", "mountinfo", &now, NULL))
@@ -245,28 +233,6 @@ static int put_mounts(struct recorder *recorder)
 	free(recorder->mounts);
 	recorder->mounts = now;
 	return ret;
-}
-
-static bool is_likely(void *context, const char *name)
-{
-	const struct recorder *recorder = context;
-
-	return plan_likely_symbol(recorder->plan, name);
-}
-
-/* Before the data is there: what it is likely to refer to. */
-static int put_likely_symbols(struct recorder *recorder)
-{
-	struct text text;
-	int ret;
-
-	if (recorder->options->full)
-		return copy_if_there(recorder, "/proc", "kallsyms");
-	ret = text_open(&text);
-	if (ret)
-		return ret;
-	kallsyms_cut_by_name(KALLSYMS, is_likely, recorder, text.stream);
-	return text_put(&text, recorder, "kallsyms");
 }
 
 static int put_before_data(struct recorder *recorder, const char *dir,
@@ -291,7 +257,7 @@ static int put_before_data(struct recorder *recorder, const char *dir,
 	if (!ret)
 		ret = put_functions(recorder);
 	if (!ret)
-		ret = put_likely_symbols(recorder);
+		ret = copy_if_there(recorder, "/proc", "kallsyms");
 	if (!ret)
 		ret = put_mounts(recorder);
 	return ret ? ret : put_description(recorder, buffers);
@@ -361,6 +327,8 @@ int recorder_drain_rest(struct recorder *recorder, const struct cpu_buffers *buf
 	return bytes < 0 ? bytes : 0;
 }
 
+/* ---- tasks ---- */
+
 void recorder_note_names(struct recorder *recorder, uint64_t now)
 {
 	char *text = NULL;
@@ -379,6 +347,52 @@ void recorder_note_names(struct recorder *recorder, uint64_t now)
 	free(text);
 }
 
+/* Threads that the kernel's list of names had no room for may still be running. */
+static void note_running_tasks(struct recorder *recorder)
+{
+	glob_t threads;
+
+	if (!glob("/proc/[0-9]*/task/[0-9]*", GLOB_NOSORT, NULL, &threads))
+		for (size_t i = 0; i < threads.gl_pathc; i++)
+			task_cache_see(recorder->tasks, atoi(strrchr(threads.gl_pathv[i], '/') + 1),
+				       recorder->now);
+	globfree(&threads);
+}
+
+static int put_tasks(struct recorder *recorder)
+{
+	struct text_file names, tasks;
+	int ret = text_open(&names), other;
+
+	if (ret)
+		return ret;
+	ret = text_open(&tasks);
+	if (ret) {
+		fclose(names.stream);
+		free(names.text);
+		return ret;
+	}
+	note_running_tasks(recorder);
+	task_cache_print(recorder->tasks, names.stream, tasks.stream);
+	ret = text_put(&names, recorder, "saved_cmdlines");
+	other = text_put(&tasks, recorder, "tasks");
+	return ret ? ret : other;
+}
+
+/* The numbers that events of newer kernels carry. */
+static int put_cgroups(struct recorder *recorder)
+{
+	struct text_file file;
+	int ret = text_open(&file);
+
+	if (ret)
+		return ret;
+	cgroups_print(file.stream, "/proc/self/mounts");
+	return text_put(&file, recorder, "cgroups");
+}
+
+/* ---- losses ---- */
+
 static void count_losses(struct recorder *recorder, const struct cpu_buffers *buffers)
 {
 	for (int i = 0; i < cpu_buffers_count(buffers); i++) {
@@ -395,79 +409,6 @@ void recorder_report_losses(struct recorder *recorder, const struct cpu_buffers 
 {
 	count_losses(recorder, buffers);
 	losses_report(recorder->losses, now);
-}
-
-static int put_tasks(struct recorder *recorder, const struct referred *referred)
-{
-	struct text names, tasks;
-	int ret = text_open(&names), other;
-
-	if (ret)
-		return ret;
-	ret = text_open(&tasks);
-	if (ret) {
-		fclose(names.stream);
-		free(names.text);
-		return ret;
-	}
-	for (size_t i = 0; i < referred->nr_pids; i++)
-		task_cache_see(recorder->tasks, referred->pids[i], recorder->now);
-	task_cache_print(recorder->tasks, names.stream, tasks.stream);
-	ret = text_put(&names, recorder, "saved_cmdlines");
-	other = text_put(&tasks, recorder, "tasks");
-	return ret ? ret : other;
-}
-
-/* The numbers that events of newer kernels carry. */
-static int put_cgroups(struct recorder *recorder)
-{
-	struct text text;
-	int ret = text_open(&text);
-
-	if (ret)
-		return ret;
-	cgroups_print(text.stream, "/proc/self/mounts");
-	return text_put(&text, recorder, "cgroups");
-}
-
-static int put_referred_symbols(struct recorder *recorder, const struct referred *referred)
-{
-	struct text text;
-	int ret;
-
-	if (recorder->options->full)
-		return 0;
-	ret = text_open(&text);
-	if (ret)
-		return ret;
-	ret = kallsyms_cut_by_address(KALLSYMS, referred->addresses, referred->nr_addresses,
-				      text.stream);
-	if (!ret)
-		return text_put(&text, recorder, "kallsyms");
-	fclose(text.stream);
-	free(text.text);
-	return ret;
-}
-
-static int put_referred(struct recorder *recorder)
-{
-	struct referred referred = { 0 };
-	struct capture *capture;
-	struct failure failure;
-	int ret = capture_open(&capture, capture_writer_dir(recorder->writer), &failure);
-
-	if (ret)
-		return ret;
-	ret = referred_read(&referred, capture, recorder->plan);
-	if (!ret)
-		ret = put_tasks(recorder, &referred);
-	if (!ret)
-		ret = put_cgroups(recorder);
-	if (!ret)
-		ret = put_referred_symbols(recorder, &referred);
-	referred_free(&referred);
-	capture_close(capture);
-	return ret;
 }
 
 static void say_kept(const struct recorder *recorder, const struct cpu_buffers *buffers)
@@ -509,6 +450,8 @@ int recorder_finish(struct recorder *recorder, const char *dir, const struct cpu
 	if (!ret)
 		ret = put_mounts(recorder);
 	if (!ret)
-		ret = put_referred(recorder);
+		ret = put_tasks(recorder);
+	if (!ret)
+		ret = put_cgroups(recorder);
 	return ret ? file_failed(recorder, ret, failure) : 0;
 }

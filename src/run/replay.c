@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +10,6 @@
 #include "allocfilt/output.h"
 #include "allocfilt/run.h"
 #include "allocfilt/tracing.h"
-#include "run/metrics_run.h"
 #include "run/pipeline.h"
 
 /* The threshold of a configuration file is that of live runs: it serves where there is no other. */
@@ -63,13 +60,6 @@ static int make_plan(const struct run_context *run, struct capture *capture, str
 	return plan_make(plan, &request, &offer, failure);
 }
 
-static bool stop_asked(const struct run_context *run)
-{
-	struct pollfd fd = { .fd = run->signal_fd, .events = POLLIN };
-
-	return poll(&fd, 1, 0) > 0;
-}
-
 static int read_all(const struct run_context *run, struct capture *capture,
 		    struct pipeline *pipeline)
 {
@@ -85,11 +75,12 @@ static int read_all(const struct run_context *run, struct capture *capture,
 		ret = pipeline_end_round(pipeline);
 		if (ret < 0)
 			return ret;
-		summary_answer(run, pipeline);
-	} while (more && !stop_asked(run));
+		if (signals_summary_asked(run->signals))
+			summary_print_so_far(run, pipeline);
+	} while (more && !signals_stop_asked(run->signals));
 	ret = pipeline_flush(pipeline);
-	if (!ret)
-		summary_answer(run, pipeline);
+	if (!ret && signals_summary_asked(run->signals))
+		summary_print_so_far(run, pipeline);
 	return ret;
 }
 
@@ -119,7 +110,7 @@ static int write_metrics(const struct run_context *run, struct pipeline *pipelin
 		return 0;
 	ret = metrics_start(&file, run->options->metrics, failure);
 	if (!ret)
-		ret = metrics_write(file, pipeline, NULL, failure);
+		ret = metrics_write(file, pipeline, NULL, false, failure);
 	metrics_file_free(file);
 	return ret;
 }
@@ -127,14 +118,14 @@ static int write_metrics(const struct run_context *run, struct pipeline *pipelin
 static int replay(const struct run_context *run, struct capture *capture, struct pipeline *pipeline,
 		  struct failure *failure)
 {
-	int ret = output_file_begin(run->output_fd, run->options->output);
+	int ret = output_file_begin(writer_fd(run->output), run->options->output);
 	int metrics;
 
 	if (!ret)
 		ret = read_all(run, capture, pipeline);
 	if (!ret)
 		ret = summary_print(run, pipeline);
-	pipeline_say_end(pipeline);
+	pipeline_log_end(pipeline);
 	if (ret && ret != -EPIPE)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "output: %s",
 				   strerror(-ret));

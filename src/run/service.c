@@ -6,27 +6,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 
 #include "allocfilt/base.h"
 #include "allocfilt/config.h"
 #include "allocfilt/journal.h"
 #include "run/live.h"
+#include "run/pipeline.h"
 
 #define NS_PER_SECOND	1000000000ull
 #define TRY_AGAIN	(60 * NS_PER_SECOND) /* while tracing is in use */
 #define STATUS_INTERVAL (10 * NS_PER_SECOND)
 
-/* What a run was told to do; one replaces the other when the configuration is read again. */
-struct orders {
+/* One replaces the other when the configuration is read again. */
+struct settings {
 	struct run_context run;
 	struct options options;
 };
 
 struct service {
 	struct notify *notify;
-	struct orders *orders;
-	struct orders *next_orders; /* to be followed when the present run has ended */
+	struct settings *settings;
+	struct settings *next_settings; /* to be followed when the present run has ended */
 	struct live *live;
 	struct live *next;
 	bool stopping;
@@ -35,43 +35,46 @@ struct service {
 	uint64_t next_status; /* ns */
 };
 
-static void orders_free(struct orders *orders)
+static void settings_free(struct settings *settings)
 {
-	if (orders)
-		options_free(&orders->options);
-	free(orders);
+	if (settings)
+		options_free(&settings->options);
+	free(settings);
 }
 
 /* The command line once more, and what the file says by now. */
-static struct orders *orders_read(const struct run_context *run, struct failure *failure)
+static struct settings *settings_read(const struct run_context *run, struct failure *failure)
 {
-	struct orders *orders = calloc(1, sizeof(*orders));
+	struct settings *settings = calloc(1, sizeof(*settings));
 	int ret;
 
-	if (!orders) {
+	if (!settings) {
 		failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 		return NULL;
 	}
-	orders->run = *run;
-	orders->run.options = &orders->options;
-	ret = options_parse(&orders->options, run->argc, run->argv, run->options->formats, failure);
+	settings->run = *run;
+	settings->run.options = &settings->options;
+	ret = options_parse(&settings->options, run->argc, run->argv, run->options->formats,
+			    failure);
 	if (!ret)
-		ret = config_load(&orders->options, orders->options.config, CONFIG_DEFAULT,
+		ret = config_load(&settings->options, settings->options.config, CONFIG_DEFAULT,
 				  failure);
 	if (!ret)
-		ret = config_check_threshold(&orders->options, failure);
+		ret = config_check_threshold(&settings->options, failure);
 	if (!ret)
-		return orders;
-	orders_free(orders);
+		return settings;
+	settings_free(settings);
 	return NULL;
 }
 
-static void tell_status(struct service *service, uint64_t now)
+static void send_status(struct service *service, uint64_t now)
 {
+	struct summary_view view;
 	char text[256];
 
 	service->next_status = now + STATUS_INTERVAL;
-	live_status(service->live, text, sizeof(text));
+	pipeline_view(live_pipeline(service->live), &view);
+	status_line(text, sizeof(text), &view);
 	notify_status(service->notify, text);
 }
 
@@ -81,7 +84,7 @@ static void tracing(void *context, uint64_t now)
 
 	service->waiting = false;
 	notify_state(service->notify, NOTIFY_READY, now);
-	tell_status(service, now);
+	send_status(service, now);
 }
 
 static void second(void *context, uint64_t now)
@@ -90,49 +93,45 @@ static void second(void *context, uint64_t now)
 
 	notify_tick(service->notify, now);
 	if (!service->waiting && now >= service->next_status)
-		tell_status(service, now);
+		send_status(service, now);
 }
 
-static int take_signal(void *context, int number, uint64_t now);
+static int on_signal(void *context, int number, uint64_t now);
 
-static const struct live_hooks *hooks_of(struct service *service, struct live_hooks *hooks)
+static int make_live(struct service *service, struct live **live, const struct run_context *run,
+		     struct failure *failure)
 {
-	*hooks = (struct live_hooks){
-		.tracing = tracing,
-		.second = second,
-		.signal = take_signal,
-		.context = service,
-	};
-	return hooks;
+	const struct live_hooks hooks = { tracing, second, on_signal, service };
+
+	return live_new(live, run, &hooks, failure);
 }
 
-/* What needs no new set-up is taken at once; the rest is made ready while the old run goes on. */
-static int follow(struct service *service, struct orders *orders, struct failure *failure)
+/* What needs no new set-up holds at once; the rest is made ready while the old run goes on. */
+static int apply(struct service *service, struct settings *settings, struct failure *failure)
 {
-	struct live_hooks hooks;
 	int ret;
 
-	if (options_same_tracing(&service->orders->options, &orders->options)) {
-		live_set_run(service->live, &orders->run);
-		orders_free(service->orders);
-		service->orders = orders;
+	if (options_same_tracing(&service->settings->options, &settings->options)) {
+		live_set_run(service->live, &settings->run);
+		settings_free(service->settings);
+		service->settings = settings;
 		return 0;
 	}
-	ret = live_new(&service->next, &orders->run, hooks_of(service, &hooks), failure);
+	ret = make_live(service, &service->next, &settings->run, failure);
 	if (!ret)
-		service->next_orders = orders;
+		service->next_settings = settings;
 	return ret;
 }
 
 static int reload(struct service *service, uint64_t now)
 {
 	struct failure failure = { 0 };
-	struct orders *orders;
+	struct settings *settings;
 
 	notify_state(service->notify, NOTIFY_RELOADING, now);
-	orders = orders_read(&service->orders->run, &failure);
-	if (!orders || follow(service, orders, &failure)) {
-		orders_free(orders);
+	settings = settings_read(&service->settings->run, &failure);
+	if (!settings || apply(service, settings, &failure)) {
+		settings_free(settings);
 		log_error("configuration not taken, the old one stays: %s", failure.text);
 	} else {
 		log_notice("configuration read again%s",
@@ -144,7 +143,7 @@ static int reload(struct service *service, uint64_t now)
 	return service->next != NULL;
 }
 
-static int take_signal(void *context, int number, uint64_t now)
+static int on_signal(void *context, int number, uint64_t now)
 {
 	struct service *service = context;
 
@@ -160,47 +159,36 @@ static int wait_tick(void *context, uint64_t now)
 {
 	struct service *service = context;
 
-	live_tell(service->live, now);
+	live_tick(service->live, now);
 	second(service, now);
 	return now >= service->next_try;
 }
 
 static int wait_signal(void *context, int number)
 {
-	return take_signal(context, number, loop_now());
-}
-
-static int wait_request(void *context, int fd, uint32_t events)
-{
 	struct service *service = context;
 
-	(void)fd;
-	(void)events;
-	live_answer(service->live);
+	if (number != SIGUSR1)
+		return on_signal(service, number, loop_now());
+	summary_print_so_far(&service->settings->run, live_pipeline(service->live));
 	return 0;
 }
 
 /* Returns 0 when it is time to try again or to stop, or -errno. */
 static int wait_a_minute(struct service *service)
 {
-	struct loop_setup setup = {
-		.context = service,
-		.tick = wait_tick,
-		.signal = wait_signal,
-	};
-	struct loop *loop = loop_new(&setup, service->orders->run.signal_fd);
+	static const struct loop_callbacks callbacks = { wait_tick, wait_signal };
+	struct loop *loop = loop_new(&callbacks, service, service->settings->run.signals);
 	int ret = loop ? loop_set_tick(loop, NS_PER_SECOND) : -errno;
 
 	service->next_try = loop_now() + TRY_AGAIN;
-	if (!ret)
-		ret = loop_watch(loop, service->orders->run.request_fd, EPOLLIN, wait_request);
 	if (!ret)
 		ret = loop_run(loop);
 	loop_free(loop);
 	return ret;
 }
 
-static void say_waiting(struct service *service, const struct failure *failure)
+static void report_waiting(struct service *service, const struct failure *failure)
 {
 	char text[sizeof(failure->text) + sizeof("Waiting: ")];
 
@@ -221,9 +209,9 @@ static int turn_over(struct service *service, struct failure *failure)
 	live_free(service->live);
 	service->live = service->next;
 	service->next = NULL;
-	orders_free(service->orders);
-	service->orders = service->next_orders;
-	service->next_orders = NULL;
+	settings_free(service->settings);
+	service->settings = service->next_settings;
+	service->next_settings = NULL;
 	return ret;
 }
 
@@ -239,7 +227,7 @@ static int serve_once(struct service *service, struct failure *failure)
 
 	if (!ret || service->stopping || !may_wait(service, failure))
 		return ret;
-	say_waiting(service, failure);
+	report_waiting(service, failure);
 	*failure = (struct failure){ 0 };
 	ret = wait_a_minute(service);
 	return ret ? failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "epoll: %s", strerror(-ret)) :
@@ -267,15 +255,13 @@ static int serve(struct service *service, struct failure *failure)
 
 static int start(struct service *service, const struct run_context *run, struct failure *failure)
 {
-	struct live_hooks hooks;
-
 	service->notify = notify_new();
 	if (!service->notify)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
-	service->orders = orders_read(run, failure);
-	if (!service->orders)
+	service->settings = settings_read(run, failure);
+	if (!service->settings)
 		return -EINVAL;
-	return live_new(&service->live, &service->orders->run, hooks_of(service, &hooks), failure);
+	return make_live(service, &service->live, &service->settings->run, failure);
 }
 
 int service_run(const struct run_context *run, struct failure *failure)
@@ -287,8 +273,8 @@ int service_run(const struct run_context *run, struct failure *failure)
 		ret = serve(&service, failure);
 	live_free(service.live);
 	live_free(service.next);
-	orders_free(service.orders);
-	orders_free(service.next_orders);
+	settings_free(service.settings);
+	settings_free(service.next_settings);
 	notify_free(service.notify);
 	return ret;
 }

@@ -55,8 +55,7 @@ my %schema = (
 		kernel_threads => [{ tid => 'i', name => 's', @latency }],
 		incomplete => 'i',
 		lost => [{ cpu => 'i', records => 'i', times_unknown => 'i' }],
-		overflows => { map { $_ => 'i' } qw(tasks window_events merge cpus names cgroups
-						    stalls summary stacks) },
+		overflows => { map { $_ => 'i' } qw(tasks events cpus names stalls summary) },
 		journal => { entries => 'i', held_back => 'i', dropped => 'i' },
 	},
 );

@@ -17,10 +17,9 @@
 #include <cmocka.h>
 
 #include "allocfilt/capture.h"
+#include "allocfilt/journal.h"
 #include "counted_malloc.h"
 #include "made_cpus.h"
-#include "run/metrics_run.h"
-#include "run/own_usage.h"
 #include "run/pipeline.h"
 #include "test_directory.h"
 
@@ -34,21 +33,29 @@
 		    .shrinkers = 512 }
 
 /* Entries were made and held back, or this test would count nothing. */
-static void check_journal(const struct pipeline *pipeline, const struct options *options)
+static void check_journal(struct pipeline *pipeline, const struct options *options)
 {
 	struct journal_counts counts;
 
-	assert_true(pipeline_journal(pipeline, &counts));
+	assert_true(output_counts(pipeline_output(pipeline), &counts));
 	assert_int_equal(counts.entries, 0);
 	assert_int_equal(counts.held_back > 0, options->rate > 0);
 }
 
 static void write_metrics(struct metrics_file *file, struct pipeline *pipeline)
 {
-	struct metrics_process process = { .resident = own_resident(), .cpu = own_cpu() };
+	const struct run_context run = { .started = loop_now() };
+	struct failure failure;
 
-	metrics_keep_up(file, pipeline, &process);
-	assert_false(metrics_file_changed(file));
+	assert_int_equal(metrics_write(file, pipeline, &run, true, &failure), 0);
+}
+
+static void tick(struct pipeline *pipeline, uint64_t now)
+{
+	struct summary_view view;
+
+	pipeline_view(pipeline, &view);
+	output_tick(pipeline_output(pipeline), now, &view);
 }
 
 static unsigned int count_in(const char *dir, const struct options *options)
@@ -78,10 +85,10 @@ static unsigned int count_in(const char *dir, const struct options *options)
 	do {
 		more = capture_round(capture, &sink);
 		assert_true(pipeline_end_round(pipeline) >= 0);
-		pipeline_tick(pipeline, now += 1800000000000ull);
+		tick(pipeline, now += 1800000000000ull);
 	} while (more > 0);
 	assert_int_equal(pipeline_flush(pipeline), 0);
-	pipeline_tick(pipeline, now + 1800000000000ull);
+	tick(pipeline, now + 1800000000000ull);
 	write_metrics(metrics, pipeline);
 	counting = false;
 	if (options->journal)

@@ -21,7 +21,7 @@
 
 struct run {
 	struct loop *loop;
-	int signals; /* descriptor */
+	struct signals *signals;
 	int ticks;
 	uint64_t last_tick;
 	int last_signal;
@@ -59,14 +59,13 @@ static int got_ready(void *context, int fd, uint32_t events)
 static int set_up(void **state)
 {
 	static struct run run;
-	struct loop_setup setup = { .context = &run, .tick = got_tick, .signal = got_signal };
+	const struct loop_callbacks callbacks = { got_tick, got_signal };
 
 	memset(&run, 0, sizeof(run));
 	run.tick_returns = 1;
 	run.ticks_wanted = 1;
-	run.signals = loop_block_signals();
-	assert_true(run.signals >= 0);
-	run.loop = loop_new(&setup, run.signals);
+	assert_int_equal(signals_block(&run.signals), 0);
+	run.loop = loop_new(&callbacks, &run, run.signals);
 	assert_non_null(run.loop);
 	*state = &run;
 	return 0;
@@ -77,7 +76,7 @@ static int tear_down(void **state)
 	struct run *run = *state;
 
 	loop_free(run->loop);
-	close(run->signals);
+	signals_free(run->signals);
 	return 0;
 }
 
@@ -125,7 +124,7 @@ static void test_no_tick_no_wakeup(void **state)
 
 static void test_each_signal(void **state)
 {
-	static const int numbers[] = { SIGINT, SIGTERM, SIGQUIT, SIGHUP };
+	static const int numbers[] = { SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGUSR1 };
 	struct run *run = *state;
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
@@ -133,6 +132,49 @@ static void test_each_signal(void **state)
 		assert_int_equal(loop_run(run->loop), 0);
 		assert_int_equal(run->last_signal, numbers[i]);
 	}
+}
+
+/* Who waits for room in the output reads signals as well; none is lost for that. */
+static void test_signals_that_others_read(void **state)
+{
+	struct run *run = *state;
+
+	assert_false(signals_stop_asked(run->signals));
+	kill(getpid(), SIGUSR1);
+	assert_false(signals_stop_asked(run->signals));
+	kill(getpid(), SIGTERM);
+	assert_true(signals_stop_asked(run->signals));
+	assert_true(signals_stop_asked(run->signals));
+	assert_int_equal(loop_run(run->loop), 0);
+	assert_int_equal(run->last_signal, SIGTERM);
+	assert_false(signals_stop_asked(run->signals));
+	assert_true(signals_summary_asked(run->signals));
+	assert_false(signals_summary_asked(run->signals));
+	assert_int_equal(signals_next(run->signals), 0);
+}
+
+static int ask_for_a_stop(void *context, uint64_t now)
+{
+	struct run *run = context;
+
+	(void)now;
+	kill(getpid(), SIGTERM);
+	assert_true(signals_stop_asked(run->signals));
+	return 0;
+}
+
+/* One that a callback read is dispatched after it, and not at the next tick. */
+static void test_signal_that_a_callback_read(void **state)
+{
+	const struct loop_callbacks callbacks = { ask_for_a_stop, got_signal };
+	struct run *run = *state;
+	struct loop *loop = loop_new(&callbacks, run, run->signals);
+
+	assert_int_equal(loop_set_tick(loop, MS), 0);
+	assert_int_equal(loop_run(loop), 0);
+	assert_int_equal(run->last_signal, SIGTERM);
+	assert_int_equal(loop_wakeups(loop), 1);
+	loop_free(loop);
 }
 
 static void test_sigpipe_is_ignored(void **state)
@@ -237,7 +279,6 @@ static void test_what_cannot_be_watched(void **state)
 	close(fd);
 	assert_int_equal(loop_watch(run->loop, fd, EPOLLIN, got_ready), -EBADF);
 	assert_int_equal(loop_watch(run->loop, -1, EPOLLIN, got_ready), -EBADF);
-	assert_null(loop_new(&(struct loop_setup){ .context = run }, -1));
 }
 
 /* In a process of its own, because it cannot be undone. Gives its exit status. */
@@ -253,37 +294,32 @@ static int in_child(int (*test)(void))
 	return WEXITSTATUS(status);
 }
 
-static bool readable(int signals)
-{
-	char info[128];
-
-	return read(signals, info, sizeof(info)) > 0;
-}
-
 /* nohup: SIGHUP that is ignored stays ignored. */
 static int ignored_hangup(void)
 {
-	int signals;
+	struct signals *signals;
 
 	signal(SIGHUP, SIG_IGN);
-	signals = loop_block_signals();
+	if (signals_block(&signals))
+		return 1;
 	kill(getpid(), SIGHUP);
-	return signals < 0 || readable(signals);
+	return signals_next(signals);
 }
 
 /* A script's background job: SIGINT and SIGQUIT set to ignored by the shell count all the same. */
 static int ignored_interrupt(void)
 {
-	int signals;
+	struct signals *signals;
 
 	signal(SIGINT, SIG_IGN);
 	signal(SIGQUIT, SIG_IGN);
-	signals = loop_block_signals();
+	if (signals_block(&signals))
+		return 1;
 	kill(getpid(), SIGINT);
-	if (signals < 0 || !readable(signals))
+	if (signals_next(signals) != SIGINT)
 		return 1;
 	kill(getpid(), SIGQUIT);
-	return !readable(signals);
+	return signals_next(signals) != SIGQUIT;
 }
 
 static void test_signals_that_were_ignored(void **state)
@@ -306,6 +342,8 @@ int main(void)
 		RUN(test_tick_that_fails),
 		RUN(test_no_tick_no_wakeup),
 		RUN(test_each_signal),
+		RUN(test_signals_that_others_read),
+		RUN(test_signal_that_a_callback_read),
 		RUN(test_sigpipe_is_ignored),
 		RUN(test_watch),
 		RUN(test_forget),

@@ -289,10 +289,12 @@ static void check_summary(const char *text)
 
 static void read_summary(struct flood *flood, char *text, size_t size)
 {
+	struct summary_view view;
 	FILE *file = tmpfile();
 	struct writer *writer = writer_new(fileno(file), -1);
 
-	assert_int_equal(pipeline_so_far(flood->pipeline, writer), 0);
+	pipeline_view(flood->pipeline, &view);
+	assert_int_equal(output_so_far(pipeline_output(flood->pipeline), writer, &view), 0);
 	rewind(file);
 	text[fread(text, 1, size - 1, file)] = '\0';
 	writer_free(writer);

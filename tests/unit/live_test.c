@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A run on a tracing directory of plain files that has a fixture's formats and data: what is kept
+ * with -w, what is filtered, and that everything is put back on each way out.
+ */
+#include "fake_tracing.h"
+
+#include <sys/mman.h>
+#include <tracefs.h>
+
+#include "allocfilt/base.h"
+#include "allocfilt/config.h"
+#include "allocfilt/output.h"
+#include "allocfilt/run.h"
+
+#define FIXTURE "fixtures/6.1"
+
+static struct failure failure;
+static struct signals *signals;
+static char *before;
+
+__attribute__((format(printf, 1, 2))) static void shell(const char *format, ...)
+{
+	char command[1024];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(command, sizeof(command), format, arguments);
+	va_end(arguments);
+	assert_int_equal(system(command), 0);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	fake_make(false);
+	tracefs_set_tracing_dir(fake.dir);
+	shell("cd " FIXTURE " && cp -r --no-preserve=mode events %s/ && "
+	      "cp --no-preserve=mode saved_cmdlines %s/ && "
+	      "for c in 0 1; do cp --no-preserve=mode per_cpu/cpu$c/trace_pipe_raw "
+	      "%s/per_cpu/cpu$c/; done",
+	      fake.dir, fake.dir, fake.dir);
+	shell("for e in %s/events/*/*/; do [ -e ${e}enable ] || { echo 0 >${e}enable; echo none "
+	      ">${e}filter; }; done",
+	      fake.dir);
+	fake_put(fake.dir, "available_filter_functions",
+		 "vfs_read\n__alloc_pages\ntry_to_free_pages\nshrink_slab\ncompact_zone\n");
+	before = fake_fingerprint();
+	failure = (struct failure){ 0 };
+	return signals_block(&signals);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	munlockall();
+	signals_free(signals);
+	free(before);
+	fake_remove();
+	return 0;
+}
+
+static void assert_as_before(void)
+{
+	char *after = fake_fingerprint();
+
+	assert_string_equal(after, before);
+	free(after);
+}
+
+/* Runs with these options besides -s and -t; the output goes to the file `output`. */
+static int run(char *one, char *two)
+{
+	static char name[] = "allocfilt", threshold[] = "-t134", source[PATH_MAX];
+	char *argv[] = { name, source, threshold, one, two, NULL };
+	struct options options;
+	struct run_context context = {
+		.options = &options,
+		.argc = !one ? 3 :
+			!two ? 4 :
+			       5,
+		.argv = argv,
+		.started = loop_now(),
+		.signals = signals,
+		.run_dir = fake.run_dir,
+	};
+	char path[PATH_MAX];
+	int fd, ret;
+
+	snprintf(source, sizeof(source), "-s%s", fake.dir);
+	snprintf(path, sizeof(path), "%s/output", fake.root);
+	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	assert_int_equal(options_parse(&options, context.argc, argv, output_form_names(), &failure),
+			 0);
+	context.output = writer_new(fd, -1);
+	ret = live_run(&context, &failure);
+	writer_free(context.output);
+	close(fd);
+	options_free(&options);
+	return ret;
+}
+
+static char *file_of_root(const char *name)
+{
+	size_t length;
+	char *text;
+
+	assert_int_equal(file_read(fake.root, name, &text, &length), 0);
+	return text;
+}
+
+static void assert_in_file(const char *name, const char *part)
+{
+	char *text = file_of_root(name);
+
+	if (!strstr(text, part))
+		fail_msg("no '%s' in %s", part, name);
+	free(text);
+}
+
+static void test_write(void **state)
+{
+	char option[PATH_MAX], duration[] = "-d1s", own[64];
+
+	(void)state;
+	snprintf(option, sizeof(option), "-w%s/capture", fake.root);
+	assert_int_equal(run(option, duration), 0);
+	assert_as_before();
+	shell("for c in 0 1; do cmp " FIXTURE "/per_cpu/cpu$c/trace_pipe_raw "
+	      "%s/capture/per_cpu/cpu$c/trace_pipe_raw || exit; done",
+	      fake.root);
+	shell("cmp " FIXTURE "/events/header_page %s/capture/events/header_page", fake.root);
+	snprintf(own, sizeof(own), "\nown %d\n", getpid());
+	assert_in_file("capture/capture", own);
+	assert_in_file("capture/capture", "\nthreshold_us 134\n");
+	assert_in_file("capture/capture", "\ntracer function_graph\n");
+	/* who has gone by now has the name that the kernel noted, who runs is named by /proc */
+	assert_in_file("capture/saved_cmdlines", " pressure");
+	snprintf(own, sizeof(own), "\n%d %d - live_test ", getpid(), getpid());
+	assert_in_file("capture/tasks", own);
+	assert_in_file("capture/kallsyms", "_stext\n");
+	assert_in_file("capture/mountinfo", " /proc ");
+}
+
+static void test_filter(void **state)
+{
+	char duration[] = "-d1s", *output;
+
+	(void)state;
+	assert_int_equal(run(duration, NULL), 0);
+	assert_as_before();
+	output = file_of_root("output");
+	assert_non_null(strstr(output, "pressur-143 "));
+	assert_non_null(strstr(output, "\n\n")); /* the summary */
+	free(output);
+}
+
+static void test_signal(void **state)
+{
+	(void)state;
+	kill(getpid(), SIGUSR1);
+	kill(getpid(), SIGINT);
+	assert_int_equal(run(NULL, NULL), 0);
+	assert_as_before();
+	assert_int_equal(signals_next(signals), 0);
+}
+
+/* Before the first change, in the middle of the set-up, and where others have tracing. */
+static void test_what_fails(void **state)
+{
+	static const struct {
+		const char *name;
+		const char *text; /* NULL: removed */
+		enum exit_status status;
+		const char *message;
+	} cases[] = {
+		{ "events/header_page", NULL, EXIT_STATUS_RUN_TIME, "header_page" },
+		{ "events/header_page", "nothing\n", EXIT_STATUS_RUN_TIME, "header_page" },
+		{ "events/ftrace/funcgraph_exit/format", "x\n", EXIT_STATUS_RUN_TIME,
+		  "funcgraph_exit" },
+		{ "per_cpu", NULL, EXIT_STATUS_RUN_TIME, "no CPU" },
+		{ "per_cpu/cpu*/trace_pipe_raw", NULL, EXIT_STATUS_RUN_TIME, "trace_pipe_raw" },
+		{ "current_tracer", "function\n", EXIT_STATUS_IN_USE, "function" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		tear_down(state);
+		set_up(state);
+		if (cases[i].text)
+			fake_put(fake.dir, cases[i].name, cases[i].text);
+		else
+			shell("rm -r %s/%s", fake.dir, cases[i].name);
+		free(before);
+		before = fake_fingerprint();
+		assert_true(run(NULL, NULL) < 0);
+		if (failure.status != cases[i].status || !strstr(failure.text, cases[i].message))
+			fail_msg("%s: %d: %s", cases[i].name, failure.status, failure.text);
+		assert_as_before();
+	}
+}
+
+/* A directory of -w that cannot be used is refused before anything is changed. */
+static void test_bad_directory(void **state)
+{
+	char option[PATH_MAX];
+
+	(void)state;
+	snprintf(option, sizeof(option), "-w%s", fake.dir);
+	assert_int_equal(run(option, NULL), -EEXIST);
+	assert_int_equal(failure.status, EXIT_STATUS_USAGE);
+	assert_as_before();
+}
+
+#define RUN(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		RUN(test_write),      RUN(test_filter),	       RUN(test_signal),
+		RUN(test_what_fails), RUN(test_bad_directory),
+	};
+
+	log_set_level(LOG_LEVEL_ERROR);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
