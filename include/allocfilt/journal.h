@@ -8,51 +8,51 @@
 
 #include "allocfilt/output.h"
 
-/* MESSAGE_ID= of our entries, random and fixed for ever; explained in systemd/allocfilt.catalog. */
+/* MESSAGE_ID= of our entries. They never change; systemd/allocfilt.catalog explains them. */
 #define JOURNAL_ID_STALL     "a07bd6a1052e48fa86bcebbbb4bf96b0"
 #define JOURNAL_ID_HELD_BACK "fe3bd3503e624624a014405fa9cae19f"
 #define JOURNAL_ID_STATUS    "89fdb4c253ef4d4cb9e2424f1749c5cb"
 #define JOURNAL_ID_SUMMARY   "8319ab3bd5b242deab8a65e1edc464d2"
 
-/* Of journald; a test sets its own. */
+/* Path of journald's socket; tests set their own. */
 extern const char *journal_socket_path;
 
 /*
- * Messages to the service manager: readiness, status, watchdog. Each is a datagram, see
- * sd_notify(3), to the socket that NOTIFY_SOCKET names. Without it nothing is sent.
+ * Messages to the service manager: readiness, status, watchdog. Each is a datagram (sd_notify(3)) to
+ * the socket in NOTIFY_SOCKET. Without this variable nothing is sent.
  */
 
 struct notify;
 
 /**
- * notify_new - look at NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID
+ * notify_new - read NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID
  *
- * The variables are removed from the environment, so that no child notifies for us. Returns NULL
- * with errno ENOMEM.
+ * The variables are removed from the environment, so that no child sends notifications for us.
+ * Returns NULL with errno ENOMEM.
  */
 struct notify *notify_new(void);
 void notify_free(struct notify *notify);
 
-/** notify_wanted - is there a service manager that listens? */
+/** notify_wanted - is there a service manager to notify? */
 bool notify_wanted(const struct notify *notify);
 
 /**
- * notify_state - our state from now on; sent again until the manager accepts it
+ * notify_state - set our state; it is sent again until the manager accepts it
  * @now: ns, CLOCK_MONOTONIC
  */
 enum notify_state { NOTIFY_READY, NOTIFY_RELOADING, NOTIFY_STOPPING };
 void notify_state(struct notify *notify, enum notify_state state, uint64_t now);
 
-/** notify_status - a line for `systemctl status`; the same line is not sent twice */
+/** notify_status - set the line in `systemctl status`; the same line is not sent twice */
 void notify_status(struct notify *notify, const char *text);
 
-/** notify_tick - about once a second: sends WATCHDOG=1 when due, and what could not be sent */
+/** notify_tick - call about once a second: sends WATCHDOG=1 when due, and what was not accepted */
 void notify_tick(struct notify *notify, uint64_t now);
 
 /**
  * status_line - "312 stalls, worst 1.2 s (nginx[812]), 0 records lost": one printable line
  *
- * Stalls of tasks that waited, and the longest of them. Returns its length.
+ * It counts the stalls of tasks that waited. Returns the length.
  */
 size_t status_line(char *text, size_t size, const struct summary_view *view);
 

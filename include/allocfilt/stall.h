@@ -14,8 +14,8 @@
 
 /*
  * Two distributions of times. A histogram has the same edges in every run and on every machine, so
- * that histograms can be added up. An edge is a power of two of microseconds and belongs to the
- * count below it, as Prometheus wants it.
+ * that histograms can be added. An edge is a power of two of microseconds and belongs to the count
+ * below it, as in Prometheus.
  */
 
 #define HISTOGRAM_FIRST 4  /* 2^4 us: 16 us */
@@ -25,7 +25,7 @@
 struct histogram {
 	uint64_t count;
 	uint64_t total;			      /* ns */
-	uint64_t counts[HISTOGRAM_EDGES + 1]; /* between this edge and the one before; the rest */
+	uint64_t counts[HISTOGRAM_EDGES + 1]; /* up to each edge from the one before; above all */
 };
 
 void histogram_add(struct histogram *histogram, uint64_t ns);
@@ -33,11 +33,11 @@ void histogram_add(struct histogram *histogram, uint64_t ns);
 /** histogram_merge - add @more to @histogram */
 void histogram_merge(struct histogram *histogram, const struct histogram *more);
 
-/** histogram_edge - ns: the longest time that counts[edge] counts */
+/** histogram_edge - ns: the longest time in counts[edge] */
 uint64_t histogram_edge(unsigned int edge);
 
 /*
- * The other has percentiles in little space: microseconds, in 8 steps for each power of two, so
+ * The other yields percentiles from little space: each power of two of microseconds has 8 steps, so
  * that a percentile is at most 1/8 above the true one, and never above the maximum.
  */
 
@@ -54,45 +54,45 @@ struct latency {
 
 void latency_add(struct latency *latency, uint64_t ns);
 
-/** latency_percentile - ns that @percent of the times do not exceed; 0 without any */
+/** latency_percentile - ns that @percent of the times do not exceed; 0 without times */
 uint64_t latency_percentile(const struct latency *latency, unsigned int percent);
 
-/** latency_power - how many times are in [2^power, 2^(power+1)) us; in [0, 2) for 0 */
+/** latency_power - number of times in [2^power, 2^(power+1)) us; in [0, 2) for 0 */
 uint32_t latency_power(const struct latency *latency, unsigned int power);
 
 /*
- * Where the time of a stall went. Each nanosecond is counted once, for the innermost slow run
- * around it, so that the phases add up to the whole.
+ * Phases: where the time of a stall went. Each nanosecond is counted once, for the innermost slow
+ * run around it, so that the phases add up to the duration of the stall.
  */
 
 struct phases {
 	uint64_t ns[PHASE_GROUPS][PHASE_PARTS];
 };
 
-/** phases_group - time of a group with all its parts */
+/** phases_group - ns of a group with all its parts */
 uint64_t phases_group(const struct phases *phases, enum phase_group group);
 
-/** phases_total - the whole */
+/** phases_total - ns of all groups */
 uint64_t phases_total(const struct phases *phases);
 
 /** phases_add - add @more to @phases */
 void phases_add(struct phases *phases, const struct phases *more);
 
-/** phases_is_reclaim - is this group one of the kinds of reclaim, which alone have parts? */
+/** phases_is_reclaim - is the group a kind of reclaim? Only these have parts. */
 bool phases_is_reclaim(enum phase_group group);
 
 /**
- * phases_largest - the place that took most; among equals the rest is the last choice
+ * phases_largest - the group and part with most time; among equals, PHASE_REST comes last
  *
- * Returns its time; 0, and the rest, where all are 0.
+ * Returns its ns; 0, and PHASE_REST, if all are 0.
  */
 uint64_t phases_largest(const struct phases *phases, enum phase_group *ret_group,
 			enum phase_part *ret_part);
 
 /*
- * Claims: each task's events wait here for a window that claims them, and begins for their ends.
- * The idle task is one task per CPU. A record of an interrupt belongs to its CPU and its kind of
- * interrupt, never to the task that was interrupted.
+ * Claims: the events of each task wait here for a window that claims them, and begins for their
+ * ends. The idle task is one task per CPU. A record of an interrupt belongs to its CPU and its kind
+ * of interrupt, never to the interrupted task.
  */
 
 #define TASK_PAIRS_MAX 16 /* begins without their end, per task */
@@ -100,7 +100,7 @@ uint64_t phases_largest(const struct phases *phases, enum phase_group *ret_group
 enum owner_kind { OWNER_TASK, OWNER_IDLE, OWNER_SOFTIRQ, OWNER_HARDIRQ, OWNER_NMI };
 
 struct task_key {
-	int32_t id;   /* pid, or CPU */
+	int32_t id;   /* tid, or CPU */
 	int32_t kind; /* enum owner_kind */
 };
 
@@ -109,13 +109,13 @@ static inline uint64_t task_key_hash(struct task_key key)
 	return (uint64_t)key.kind << 32 | (uint32_t)key.id;
 }
 
-/* A slow window and the events that it owns, in the order of their times. */
+/* A slow window and the events that it owns, in order of time. */
 struct task_window {
 	struct task_key key;
 	const struct record *exit;
 	const struct record *const *events;
 	size_t nr_events;
-	bool incomplete; /* an event that it may have owned made room for others */
+	bool incomplete; /* an event that it may have owned was dropped for room */
 };
 
 /* A begin and an end of one task. */
@@ -126,27 +126,27 @@ struct task_pair {
 	const struct record *end;
 	uint64_t duration;		    /* ns */
 	bool slow;			    /* reaches the threshold */
-	const struct record *const *events; /* without function_graph: what it claims */
+	const struct record *const *events; /* claimed; none with function_graph */
 	size_t nr_events;
 	bool incomplete;
 };
 
-/* Each returns 0, or -errno to stop. What the records point to is valid during the call. */
+/* Each returns 0, or -errno to stop. The records are valid during the call. */
 struct claims_sink {
 	void *context;
 	int (*window)(void *context, const struct task_window *window);
-	/* every slab pair; of others, those whose own time decides and is slow */
+	/* every slab pair, and every other pair that is slow */
 	int (*pair)(void *context, const struct task_pair *pair);
 };
 
 struct claims;
 
 /**
- * claims_new - nothing is allocated later, but for payloads that do not fit into a record
- * @limits: of tasks, the one without a record for longest goes first; of events, the oldest, and
- *	before it those of a task that has more than a sixteenth
+ * claims_new - allocate all that is needed, except payloads that do not fit into a record
+ * @limits: at the limit of tasks, the one without a record for longest is evicted; at that of
+ *	events, the oldest is dropped, but first those of a task with more than a sixteenth of all
  *
- * @plan and what @source points to have to live as long; @sink is copied. Returns NULL with errno
+ * @plan and the CPU list of @source have to outlive it; @sink is copied. Returns NULL with errno
  * ENOMEM.
  */
 struct claims *claims_new(const struct plan *plan, const struct data_source *source,
@@ -154,35 +154,35 @@ struct claims *claims_new(const struct plan *plan, const struct data_source *sou
 void claims_free(struct claims *claims);
 
 /**
- * claims_record - a record_sink: the next record in the order of time
+ * claims_record - a record_sink: accept the next record in order of time
  *
  * Returns 0, -EINVAL for a CPU that is not in the list, -ENOMEM, or what the sink returned.
  */
 int claims_record(void *claims, const struct record *record);
 
-/* What the limits dropped. */
+/* Losses at the limits. */
 struct claims_drops {
-	uint64_t tasks;	  /* tasks that were forgotten while events of theirs waited */
-	uint64_t windows; /* slow windows and pairs that were passed on as incomplete */
+	uint64_t tasks;	  /* tasks evicted while their events waited */
+	uint64_t windows; /* slow windows and pairs passed on as incomplete */
 };
 const struct claims_drops *claims_drops(const struct claims *claims);
 
 /*
- * Stalls: the outermost slow window of a task with all that happened inside, and where its time
- * went. Windows arrive when they end, the inner one first. As each run around a slow one is slower
- * still, it is recorded as well: a window of depth 0 ends its stall, and one of another depth waits
- * for the window around it. That one may never come: its record was lost, tracing began in the
- * middle, or another user of function_graph counts in the depth. Then the wait ends with
- * STALL_PATIENCE, or with a window of depth 0 that does not contain it.
+ * Stalls: the outermost slow window of a task with everything inside, and where its time went.
+ * Windows arrive when they end, the inner one first. A run around a slow one is slower still, so it
+ * is recorded as well: a window of depth 0 ends its stall, and one of another depth waits for the
+ * window around it. That window may never arrive: its record was lost, tracing began in the middle,
+ * or another user of function_graph adds to the depth. Then the wait ends after STALL_PATIENCE, or
+ * with a window of depth 0 that does not contain it.
  */
 
-#define STALLS_OWNERS_MAX   1024	   /* tasks with something that waits */
+#define STALLS_OWNERS_MAX   1024	   /* tasks with spans that wait */
 #define STALLS_SPANS_MAX    2048	   /* windows and pairs that wait, over all tasks */
-#define STALLS_SLICES_MAX   4096	   /* shares of their time, over all tasks */
+#define STALLS_SLICES_MAX   4096	   /* slices of their time, over all tasks */
 #define STALL_SHRINKERS_MAX 256		   /* named in one stall */
 #define STALL_PATIENCE	    30000000000ull /* ns of the trace clock */
 
-/* What a shrinker took in a stall. */
+/* Time of a shrinker in a stall. */
 struct stall_shrinker {
 	uint64_t shrinker; /* struct shrinker * */
 	uint64_t callback; /* its scan function */
@@ -193,82 +193,78 @@ struct stall_shrinker {
 
 struct stall {
 	struct task_key key; /* an interrupt's stall is of its CPU */
-	int pid;	     /* of the record that ended it */
+	int tid;	     /* of the record that ended it */
 	int cpu;
 	uint64_t start; /* ns, trace clock */
 	uint64_t end;
-	uint64_t function; /* address; 0: known by a pair of events alone */
+	uint64_t function; /* address; 0: known only from a pair of events */
 	int role;	   /* enum role, or ROLE_NONE */
-	int depth;	   /* more than 0: what was around it is not known */
-	bool incomplete;   /* records were lost meanwhile, or a limit dropped something */
+	int depth;	   /* more than 0: the window around it is unknown */
+	bool incomplete;   /* records were lost meanwhile or dropped at a limit */
 	struct phases phases;
 	const struct stall_shrinker *shrinkers; /* most time first */
 	size_t nr_shrinkers;
 	int order; /* -1: unknown */
 	bool has_gfp;
 	uint64_t gfp;
-	const char *gfp_names; /* "GFP_KERNEL|__GFP_COMP", "" where unknown */
+	const char *gfp_names; /* "GFP_KERNEL|__GFP_COMP", "" if unknown */
 	bool has_reclaimed;
-	uint64_t nr_reclaimed;	/* pages, by the end events inside */
+	uint64_t nr_reclaimed;	/* pages, from the end events inside */
 	const char *compaction; /* outcome of the last zone, "" for none */
 	uint64_t memcg_id;	/* inode number of the cgroup that was reclaimed; 0: unknown */
-	uint32_t stack;		/* number of the stack that led into it; 0: none */
+	uint32_t stack;		/* number of the first stack inside; 0: none */
 	unsigned int nr_windows;
 	unsigned int nr_events;
 };
 
 struct stalls_callbacks {
-	/* an event's text, "name: fields"; returns the length */
+	/* prints an event, "name: fields", and returns the length */
 	size_t (*event)(void *context, const struct record *record, char *text, size_t size);
-	/* a stall has ended: its pointers are valid during the call; 0 or -errno to stop */
+	/* a stall has ended; its pointers are valid during the call; 0, or -errno to stop */
 	int (*stall)(void *context, const struct stall *stall);
 	void *context;
 };
 
 struct stalls;
 
-/** stalls_new - nothing is allocated later; NULL with errno ENOMEM */
+/** stalls_new - allocate all that is needed; NULL with errno ENOMEM */
 struct stalls *stalls_new(const struct plan *plan, const struct stalls_callbacks *callbacks);
 void stalls_free(struct stalls *stalls);
 
-/** stalls_window, stalls_pair - the next of a claims_sink; returns 0 or what the callback returned */
+/** stalls_window, stalls_pair - accept one from a claims_sink; 0, or the callback's -errno */
 int stalls_window(struct stalls *stalls, const struct task_window *window);
 int stalls_pair(struct stalls *stalls, const struct task_pair *pair);
 
 /** stalls_lost - records of some CPU were lost just before @ts */
 void stalls_lost(struct stalls *stalls, uint64_t ts);
 
-/** stalls_time - it is @ts now: stalls that have waited for STALL_PATIENCE are passed on */
+/** stalls_time - emit the stalls that at @ts have waited for STALL_PATIENCE */
 int stalls_time(struct stalls *stalls, uint64_t ts);
 
-/** stalls_flush - at the end of the data, all that waits is passed on */
+/** stalls_flush - at the end of the data, emit all stalls that wait */
 int stalls_flush(struct stalls *stalls);
 
-/** stalls_dropped - how often a limit cut a stall short or left out one of its details */
+/** stalls_dropped - times that a limit ended a stall early or dropped one of its details */
 uint64_t stalls_dropped(const struct stalls *stalls);
 
-/* A stall with the names that belong to it, as the outputs and the summary show it. */
+/* A stall with its names, as the outputs and the summary show it. */
 
 #define STALL_FUNCTION_MAX 96
 
 struct named_stall {
 	const struct stall *stall;
 	const char *name; /* of the task: any bytes */
-	const struct task_info *who;
-	bool interrupt;	      /* of an interrupt: the task is the one that it interrupted */
-	bool background;      /* kswapd, kcompactd: nobody waited */
+	const struct task_info *task_info;
+	bool interrupt;	      /* in an interrupt; the task is the interrupted one */
+	bool background;      /* of kswapd or kcompactd: no task waited */
 	const char *function; /* "__alloc_pages", or the role's title for a pair */
-	const char *memcg;    /* path of the cgroup that was reclaimed, "" where not known */
+	const char *memcg;    /* path of the cgroup that was reclaimed, "" if unknown */
 };
 
-/** stall_frames - return addresses of a stall's stack, the innermost first; returns how many */
-size_t stall_frames(struct resolver *resolver, const struct stall *stall,
-		    const uint64_t **ret_frames);
-
 /**
- * stall_source - what most probably made a stall slow, in a few words
+ * stall_source - print the most probable cause of a stall: the phase with most time
  *
- * The phase that took most; of slab the shrinker that took most.
+ * Slab is printed with its shrinker with most time. @shrinkers are sorted, most time first.
  */
 void stall_source(struct resolver *resolver, const struct phases *phases,
 		  const struct stall_shrinker *shrinkers, size_t nr_shrinkers, char *text,
@@ -276,10 +272,10 @@ void stall_source(struct resolver *resolver, const struct phases *phases,
 
 /*
  * Total and maximum latency of each shrinker, over all slab pairs, slow or not: by callback, and
- * by superblock where one callback serves them all.
+ * by superblock for the callback that all superblocks share.
  */
 
-#define SHRINKERS_MAX 1024 /* callbacks that have a total of their own */
+#define SHRINKERS_MAX 1024 /* callbacks with a total */
 
 struct shrinker_total {
 	uint64_t callback; /* address of its scan function */
@@ -290,14 +286,14 @@ struct shrinker_total {
 
 struct shrinkers;
 
-/** shrinkers_new - nothing is allocated later; NULL with errno ENOMEM */
+/** shrinkers_new - allocate all that is needed; NULL with errno ENOMEM */
 struct shrinkers *shrinkers_new(void);
 void shrinkers_free(struct shrinkers *shrinkers);
 
 /** shrinkers_pair - count a slab pair */
 void shrinkers_pair(struct shrinkers *shrinkers, const struct task_pair *pair);
 
-/** shrinkers_superblock - count a slab pair for its superblock too, by the number of that */
+/** shrinkers_superblock - count a slab pair for its superblock, by number */
 void shrinkers_superblock(struct shrinkers *shrinkers, const struct task_pair *pair,
 			  int superblock);
 
@@ -308,37 +304,37 @@ void shrinkers_superblock(struct shrinkers *shrinkers, const struct task_pair *p
  */
 size_t shrinkers_sorted(struct shrinkers *shrinkers, const struct shrinker_total **ret_totals);
 
-/** shrinkers_all - in no order, without sorting, which may allocate; returns how many */
+/** shrinkers_all - in no order: sorting may allocate; returns how many */
 size_t shrinkers_all(const struct shrinkers *shrinkers, const struct shrinker_total **ret_totals);
 
-/** shrinkers_of_superblock - by its number, below SHRINKER_NAMES_MAX; count 0: nothing ran */
+/** shrinkers_of_superblock - total of a superblock by number (below SHRINKER_NAMES_MAX) */
 const struct shrinker_total *shrinkers_of_superblock(const struct shrinkers *shrinkers,
 						     int superblock);
 
 struct superblock_total {
-	int superblock; /* as shrinker_names_superblock() gave it */
+	int superblock; /* as shrinker_names_superblock() returned it */
 	struct shrinker_total total;
 };
 
 /**
- * shrinkers_superblocks - those of one callback, most total time first; equal times by number
+ * shrinkers_superblocks - totals of one callback, most time first; equal times by number
  *
  * The array is valid until the next pair. Returns how many.
  */
 size_t shrinkers_superblocks(struct shrinkers *shrinkers, uint64_t callback,
 			     const struct superblock_total **ret_totals);
 
-/** shrinkers_overflow - pairs of shrinkers that are not in the table */
+/** shrinkers_overflow - pairs not counted because the table was full */
 uint64_t shrinkers_overflow(const struct shrinkers *shrinkers);
 
 /*
- * The statistics of a run: how long functions took, where the time of stalls went, who waited, and
- * a copy of the longest stall.
+ * The statistics of a run: how long functions took, where the time of stalls went, which tasks
+ * waited, and copies of the longest stalls.
  */
 
 #define SUMMARY_FUNCTIONS_MAX 64
-#define SUMMARY_OUTERMOST_MAX 64  /* functions; the stalls of all others are counted as one */
-#define SUMMARY_TASKS_MAX     128 /* when full, the one that waited least makes room */
+#define SUMMARY_OUTERMOST_MAX 64  /* functions; the stalls of the others share one entry */
+#define SUMMARY_TASKS_MAX     128 /* if full, the one that waited least is evicted */
 #define SUMMARY_CGROUPS_MAX   64
 #define SUMMARY_KERNEL_MAX    32
 
@@ -348,33 +344,33 @@ struct summary_function {
 	struct latency latency;
 };
 
-/* The stalls whose outermost function is the same. */
+/* Stalls with the same outermost function. */
 struct summary_outermost {
-	uint64_t function; /* address; 0: known by a pair of events alone */
-	int role;	   /* enum role; ROLE_NONE, and no function: all others */
+	uint64_t function; /* address; 0: known only from a pair of events */
+	int role;	   /* enum role; ROLE_NONE without function: all others */
 	struct histogram histogram;
 };
 
 struct summary_waiter {
-	int pid;		    /* of a task; 0 for a cgroup */
-	char name[TASK_CGROUP_MAX]; /* of a task or a path, any bytes */
+	int tid;		    /* of a task; 0 for a cgroup */
+	char name[TASK_CGROUP_MAX]; /* task name or cgroup path, any bytes */
 	struct latency latency;
 };
 
-/* Stalls of tasks that waited, and the work of kswapd and kcompactd, for which nobody waits. */
+/* Stalls of tasks that waited, and those of kswapd and kcompactd, for which no task waits. */
 enum stall_side { STALLS_WAITING, STALLS_BACKGROUND, STALL_SIDES };
 
 struct summary_stalls {
 	struct latency latency;
 	struct phases phases;
-	/* In the order of their first stalls: a function keeps its place. */
+	/* in order of their first stalls: a function keeps its place */
 	struct summary_outermost outermost[SUMMARY_OUTERMOST_MAX + 1];
 	size_t nr_outermost;
 };
 
 struct summary;
 
-/** summary_new - nothing is allocated later; NULL with errno ENOMEM */
+/** summary_new - allocate all that is needed; NULL with errno ENOMEM */
 struct summary *summary_new(const struct plan *plan);
 void summary_free(struct summary *summary);
 
@@ -383,7 +379,7 @@ void summary_window(struct summary *summary, const struct task_window *window);
 void summary_pair(struct summary *summary, const struct task_pair *pair);
 void summary_stall(struct summary *summary, const struct named_stall *named);
 
-enum summary_who { SUMMARY_TASKS, SUMMARY_CGROUPS, SUMMARY_KERNEL_THREADS, SUMMARY_WHO_COUNT };
+enum waiter_kind { SUMMARY_TASKS, SUMMARY_CGROUPS, SUMMARY_KERNEL_THREADS, WAITER_KINDS };
 
 /**
  * summary_functions, summary_waiters - most total time first
@@ -391,17 +387,17 @@ enum summary_who { SUMMARY_TASKS, SUMMARY_CGROUPS, SUMMARY_KERNEL_THREADS, SUMMA
  * The array is valid until something is counted. Returns how many.
  */
 size_t summary_functions(struct summary *summary, const struct summary_function **ret_functions);
-size_t summary_waiters(struct summary *summary, enum summary_who who,
+size_t summary_waiters(struct summary *summary, enum waiter_kind kind,
 		       const struct summary_waiter **ret_waiters);
 
-/** summary_stalls - the stalls of one side together */
+/** summary_stalls - totals of one side */
 const struct summary_stalls *summary_stalls(const struct summary *summary, enum stall_side side);
 
 /**
- * summary_longest - the longest stall of a task that waited; NULL: there was none
+ * summary_longest - the longest stall of a task that waited; NULL: none
  *
- * The task may only have waited for a CPU: summary_most_explained() is the stall with most time
- * that slow runs explain; NULL: there is none with such time.
+ * Its task may only have waited for a CPU. summary_most_explained() is the stall with most time in
+ * phases other than PHASE_REST; NULL: none with such time.
  */
 const struct named_stall *summary_longest(const struct summary *summary);
 const struct named_stall *summary_most_explained(const struct summary *summary);
@@ -409,7 +405,7 @@ const struct named_stall *summary_most_explained(const struct summary *summary);
 /** summary_incomplete - stalls during which records were lost */
 uint64_t summary_incomplete(const struct summary *summary);
 
-/** summary_overflow - entries of functions, tasks and cgroups that are missing in the summary */
+/** summary_overflow - functions, tasks and cgroups evicted or left out at a limit */
 uint64_t summary_overflow(const struct summary *summary);
 
 #endif

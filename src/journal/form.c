@@ -186,7 +186,7 @@ static bool is_of_journald(const struct named_stall *named)
 {
 	char unit[UNIT_NAME_BYTES];
 
-	return unit_name_of_cgroup(named->who->cgroup, unit) &&
+	return unit_name_of_cgroup(named->task_info->cgroup, unit) &&
 	       (!strcmp(unit, "systemd-journald.service") ||
 		!strncmp(unit, "systemd-journald@", strlen("systemd-journald@")));
 }

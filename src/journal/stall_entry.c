@@ -121,15 +121,15 @@ static void add_request(struct line *line, const struct stall *stall)
 
 void journal_stall_task(struct line *line, const struct named_stall *named)
 {
-	const struct task_info *task = named->who;
+	const struct task_info *task = named->task_info;
 
 	if (named->interrupt) {
 		line_add(line, "interrupt on CPU %d", named->stall->cpu);
 		return;
 	}
-	line_add(line, "%s[%d]", named->name, named->stall->pid);
-	if (*task->process && task->tgid != named->stall->pid)
-		line_add(line, " of %s[%d]", task->process, task->tgid);
+	line_add(line, "%s[%d]", named->name, named->stall->tid);
+	if (*task->process && task->pid != named->stall->tid)
+		line_add(line, " of %s[%d]", task->process, task->pid);
 }
 
 /* Names hold any bytes, and a long line may be cut inside a character: all is made printable. */
@@ -191,12 +191,12 @@ static void put_known(struct journal_entry *entry, const char *name, const char 
 
 static void put_task(struct journal_entry *entry, const struct named_stall *named)
 {
-	const struct task_info *task = named->who;
+	const struct task_info *task = named->task_info;
 
 	journal_entry_text(entry, "ALLOCFILT_COMM", named->name);
-	journal_entry_number(entry, "ALLOCFILT_TID", named->stall->pid);
-	if (task->tgid)
-		journal_entry_number(entry, "ALLOCFILT_PID", task->tgid);
+	journal_entry_number(entry, "ALLOCFILT_TID", named->stall->tid);
+	if (task->pid)
+		journal_entry_number(entry, "ALLOCFILT_PID", task->pid);
 	put_known(entry, "ALLOCFILT_PROCESS", task->process);
 	put_known(entry, "ALLOCFILT_CGROUP", task->cgroup);
 	if (named->interrupt)
@@ -236,7 +236,7 @@ static void put_stack(struct journal_entry *entry, const struct stall *stall,
 		      struct resolver *resolver)
 {
 	const uint64_t *frames;
-	size_t count = stall_frames(resolver, stall, &frames);
+	size_t count = resolver_stack(resolver, stall->stack, &frames);
 	char text[JOURNAL_STACK_MAX];
 	size_t used = 0;
 
@@ -284,8 +284,8 @@ void journal_object_of(struct journal_object *object, const struct named_stall *
 	*object = (struct journal_object){ .process = 0 };
 	if (named->interrupt)
 		return;
-	object->process = named->who->tgid;
-	unit_name_of_cgroup(named->who->cgroup, object->unit);
+	object->process = named->task_info->pid;
+	unit_name_of_cgroup(named->task_info->cgroup, object->unit);
 }
 
 void journal_object_field(struct journal_entry *entry, const struct journal_object *object,

@@ -258,7 +258,7 @@ size_t shrinker_names_label(struct shrinker_names *names, int superblock, char *
 	return (size_t)length < size ? (size_t)length : size - 1;
 }
 
-bool shrinker_names_missing(const struct shrinker_names *names)
+bool shrinker_names_unavailable(const struct shrinker_names *names)
 {
 	return names->nr_superblocks && !names->nr_named;
 }

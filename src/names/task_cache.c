@@ -68,14 +68,14 @@ static bool read_process(const struct task_cache *cache, struct task_info *info)
 	if (!read_file(cache, info->tid, "status", text, sizeof(text)))
 		return false;
 	at = strstr(text, "\nTgid:");
-	info->tgid = at ? atoi(at + strlen("\nTgid:")) : 0;
-	if (!info->tgid)
+	info->pid = at ? atoi(at + strlen("\nTgid:")) : 0;
+	if (!info->pid)
 		return false;
 	/* The name is in parentheses and may hold parentheses and blanks. */
 	if (read_file(cache, info->tid, "stat", text, sizeof(text)) && (at = strrchr(text, ')')) &&
 	    sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) == 1)
 		info->kernel_thread = flags & PF_KTHREAD;
-	if (read_file(cache, info->tgid, "comm", text, sizeof(text)))
+	if (read_file(cache, info->pid, "comm", text, sizeof(text)))
 		snprintf(info->process, sizeof(info->process), "%.*s", TASK_COMM_MAX - 1, text);
 	return true;
 }
@@ -306,7 +306,7 @@ static void parse_info(struct task_cache *cache, const char *line)
 	if (!text_parse_field(&line, word, sizeof(word)) || (info.tid = atoi(word)) <= 0 ||
 	    !text_parse_field(&line, word, sizeof(word)))
 		return;
-	info.tgid = atoi(word);
+	info.pid = atoi(word);
 	if (!text_parse_field(&line, word, sizeof(word)) ||
 	    !text_parse_field(&line, info.process, sizeof(info.process)) ||
 	    !text_parse_field(&line, info.cgroup, sizeof(info.cgroup)))
@@ -403,9 +403,9 @@ void task_cache_print(struct task_cache *cache, FILE *names, FILE *tasks)
 
 		if (strcmp(task->name, "<...>"))
 			fprintf(names, "%" PRIu64 " %s\n", link->key, task->name);
-		if (!info->tgid)
+		if (!info->pid)
 			continue;
-		fprintf(tasks, "%d %d %c ", info->tid, info->tgid, info->kernel_thread ? 'k' : '-');
+		fprintf(tasks, "%d %d %c ", info->tid, info->pid, info->kernel_thread ? 'k' : '-');
 		text_print_field(tasks, info->process, ' ');
 		text_print_field(tasks, info->cgroup, '\n');
 	}

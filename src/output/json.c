@@ -35,13 +35,13 @@ static void put_phases(struct json *json, const struct phases *phases)
 
 static void put_task(struct json *json, const struct named_stall *named)
 {
-	const struct task_info *task = named->who;
+	const struct task_info *task = named->task_info;
 
 	json_open(json, "task", '{');
-	json_signed(json, "tid", named->stall->pid);
+	json_signed(json, "tid", named->stall->tid);
 	json_string(json, "name", named->name);
-	if (task->tgid)
-		json_signed(json, "pid", task->tgid);
+	if (task->pid)
+		json_signed(json, "pid", task->pid);
 	else
 		json_null(json, "pid");
 	json_string(json, "process", *task->process ? task->process : NULL);
@@ -96,7 +96,7 @@ void json_stall(struct json *json, const struct named_stall *named, struct resol
 {
 	const struct stall *stall = named->stall;
 	const uint64_t *frames;
-	size_t nr_frames = stall_frames(resolver, stall, &frames);
+	size_t nr_frames = resolver_stack(resolver, stall->stack, &frames);
 	char source[256];
 
 	put_time(json, resolver, stall->start);
@@ -233,17 +233,17 @@ static void put_stall(struct json *json, const char *key, const struct named_sta
 }
 
 static void put_waiters(struct json *json, const char *key, const struct summary_view *view,
-			enum summary_who who)
+			enum waiter_kind kind)
 {
 	const struct summary_waiter *waiters;
-	size_t count = summary_waiters(view->summary, who, &waiters);
+	size_t count = summary_waiters(view->summary, kind, &waiters);
 
 	json_open(json, key, '[');
 	for (size_t i = 0; i < count && i < view->top; i++) {
 		json_open(json, NULL, '{');
-		if (who != SUMMARY_CGROUPS)
-			json_signed(json, "tid", waiters[i].pid);
-		json_string(json, who == SUMMARY_CGROUPS ? "cgroup" : "name", waiters[i].name);
+		if (kind != SUMMARY_CGROUPS)
+			json_signed(json, "tid", waiters[i].tid);
+		json_string(json, kind == SUMMARY_CGROUPS ? "cgroup" : "name", waiters[i].name);
 		put_latency(json, &waiters[i].latency);
 		json_close(json, '}');
 	}

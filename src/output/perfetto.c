@@ -107,7 +107,7 @@ static struct track track_of(struct output *output, struct task_key key, uint64_
 		task = resolver_task(resolver, tid, ts);
 		name = resolver_task_name(resolver, tid, ts);
 		track.thread = tid;
-		track.process = task->tgid > 0 && task->tgid < PIDS_MAX ? task->tgid : tid;
+		track.process = task->pid > 0 && task->pid < PIDS_MAX ? task->pid : tid;
 		name_track(output, track, *task->process ? task->process : name, name);
 	} else {
 		char name[48];

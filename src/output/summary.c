@@ -182,17 +182,17 @@ static void put_longest(struct writer *writer, const struct summary_view *view)
 	if (explained)
 		put_stall(writer, view, explained, "\nworst stall:\n");
 	if (explained && longest && explained->stall->start == longest->stall->start &&
-	    explained->stall->pid == longest->stall->pid)
+	    explained->stall->tid == longest->stall->tid)
 		return;
 	if (longest)
 		put_stall(writer, view, longest, "\nlongest stall:\n");
 }
 
 static void put_waiters(struct writer *writer, const struct summary_view *view,
-			enum summary_who who, const char *title)
+			enum waiter_kind kind, const char *title)
 {
 	const struct summary_waiter *waiters;
-	size_t count = summary_waiters(view->summary, who, &waiters);
+	size_t count = summary_waiters(view->summary, kind, &waiters);
 	struct line line;
 
 	if (!count)
@@ -213,8 +213,8 @@ static void put_waiters(struct writer *writer, const struct summary_view *view,
 		tree_add_ms(&line, 10, latency->max);
 		line_add(&line, "  ");
 		line_add_escaped(&line, waiters[i].name, TEXT_PRINTABLE);
-		if (waiters[i].pid)
-			line_add(&line, "-%d", waiters[i].pid);
+		if (waiters[i].tid)
+			line_add(&line, "-%d", waiters[i].tid);
 		line_put(&line, writer);
 	}
 }

@@ -211,17 +211,17 @@ void tree_phases(struct writer *writer, const struct terminal *terminal, struct 
 static void add_task(struct line *line, const struct terminal *terminal,
 		     const struct named_stall *named)
 {
-	const struct task_info *task = named->who;
+	const struct task_info *task = named->task_info;
 
 	line_add(line, "%s", terminal->colour ? BOLD : "");
 	line_add_escaped(line, named->name, terminal->names);
-	line_add(line, "-%d%s", named->stall->pid, terminal->colour ? PLAIN : "");
+	line_add(line, "-%d%s", named->stall->tid, terminal->colour ? PLAIN : "");
 	if (named->interrupt)
 		line_add(line, " (interrupt)");
-	if (*task->process && task->tgid != named->stall->pid) {
+	if (*task->process && task->pid != named->stall->tid) {
 		line_add(line, " of ");
 		line_add_escaped(line, task->process, terminal->names);
-		line_add(line, "-%d", task->tgid);
+		line_add(line, "-%d", task->pid);
 	}
 	if (*task->cgroup) {
 		line_add(line, " %s", terminal->colour ? DIM : "");
@@ -277,7 +277,7 @@ void tree_stall(struct writer *writer, const struct terminal *terminal, struct r
 	put_head(writer, terminal, resolver, named);
 	tree_phases(writer, terminal, resolver, &stall->phases, stall->shrinkers,
 		    stall->nr_shrinkers);
-	count = stall_frames(resolver, stall, &frames);
+	count = resolver_stack(resolver, stall->stack, &frames);
 	for (size_t i = 0; i < count; i++) {
 		char name[STALL_FUNCTION_MAX];
 		struct line line;

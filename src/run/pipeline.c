@@ -53,7 +53,7 @@ static bool is_background(const char *name, const struct task_info *task)
 {
 	static const char *const names[] = { "kswapd", "kcompactd" };
 
-	if (task->tgid && !task->kernel_thread)
+	if (task->pid && !task->kernel_thread)
 		return false;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		size_t length = strlen(names[i]);
@@ -72,8 +72,8 @@ static int stall_ended(void *context, const struct stall *stall)
 	char function[STALL_FUNCTION_MAX];
 	struct named_stall named = {
 		.stall = stall,
-		.who = resolver_task(resolver, stall->pid, stall->end),
-		.name = resolver_task_name(resolver, stall->pid, stall->end),
+		.task_info = resolver_task(resolver, stall->tid, stall->end),
+		.name = resolver_task_name(resolver, stall->tid, stall->end),
 		.interrupt = stall->key.kind != OWNER_TASK && stall->key.kind != OWNER_IDLE,
 		.memcg = resolver_memcg(resolver, stall->memcg_id),
 		.function = function,
@@ -83,7 +83,7 @@ static int stall_ended(void *context, const struct stall *stall)
 		resolver_symbol(resolver, stall->function, 's', function, sizeof(function));
 	else
 		snprintf(function, sizeof(function), "%s", title ? title : "");
-	named.background = !named.interrupt && is_background(named.name, named.who);
+	named.background = !named.interrupt && is_background(named.name, named.task_info);
 	summary_stall(pipeline->summary, &named);
 	return output_stall(pipeline->output, &named);
 }
@@ -139,10 +139,10 @@ static bool is_asked_for(struct pipeline *pipeline, const struct record *record)
 	task = resolver_task(pipeline->resolver, record->pid, record->ts);
 	if (pipeline->by_pid)
 		return !record_in_interrupt(record) &&
-		       has_pid(pipeline->options->pids, task->tgid ? task->tgid : record->pid);
+		       has_pid(pipeline->options->pids, task->pid ? task->pid : record->pid);
 	/* The kernel left others out, but for functions on some kernels. A task of which nothing
 	 * is known is more likely a thread that soon ended. */
-	return !task->tgid || has_pid(recorded, task->tgid);
+	return !task->pid || has_pid(recorded, task->pid);
 }
 
 static int record_in_order(void *context, const struct record *record)
@@ -467,7 +467,7 @@ void pipeline_log_end(struct pipeline *pipeline)
 	if (live || losses_any(pipeline->losses))
 		losses_report_all(pipeline->losses, live);
 	/* Of a running kernel it was logged at the start. */
-	if (!live && shrinker_names_missing(view.shrinker_names))
+	if (!live && shrinker_names_unavailable(view.shrinker_names))
 		log_notice("superblocks have no names: the capture was taken without our probe");
 }
 

@@ -5,11 +5,11 @@
 
 #include "allocfilt/stall.h"
 
-/* How far a window's edges may be off where its times are of another clock than the events'. */
+/* How far a window's edges may be off if its times and the events' come from different clocks. */
 #define FOREIGN_CLOCK_EDGE 50000 /* ns */
 
 #define SUPERSEDE_DEPTH 64 /* how far back a call looks for events of an earlier one */
-#define LEAST_DEPTH	64 /* how far a task looks for the event that it misses least */
+#define LEAST_DEPTH	64 /* how far make_room() looks for a repeated event */
 
 TAILQ_HEAD(waiting_records, waiting_record);
 
@@ -20,9 +20,9 @@ struct task {
 	struct waiting_records open;	/* begins without their end, oldest first */
 	size_t nr_waiting;
 	size_t nr_open;
-	uint64_t dropped_at;	 /* ns: time of the newest record that made room */
-	uint64_t dropped_owners; /* ROLE_BIT()s of those that might have claimed one of them */
-	bool dropped_any;	 /* any window might have claimed one of them */
+	uint64_t dropped_at;	 /* ns: time of the newest record dropped for room */
+	uint64_t dropped_owners; /* ROLE_BIT()s of roles that might have claimed one of these */
+	bool dropped_any;	 /* any window might have claimed one of these */
 };
 
 struct waiting_record {
@@ -38,14 +38,14 @@ struct claims {
 	struct cpu_list cpus;
 	uint64_t edge; /* ns by which a window may have begun before its calltime */
 	struct claims_sink sink;
-	uint64_t *lost_at; /* ns, by place of a CPU: newest time of a loss */
-	struct hash hash;  /* of tasks, the one without a record for longest goes first */
+	uint64_t *lost_at; /* ns, by place of a CPU: time of the newest loss */
+	struct hash hash;  /* of tasks; the one without a record for longest is evicted */
 	struct task *tasks;
 	struct waiting_record *records;
 	size_t nr_records;
 	struct waiting_records unused;
 	struct waiting_records oldest; /* of all tasks */
-	struct task *busy;	       /* the last one that was seen above its share, or NULL */
+	struct task *busy;	       /* the last task seen above its share, or NULL */
 	const struct record **claimed;
 	struct waiting_record **claimed_from;
 	struct claims_drops drops;
@@ -126,22 +126,7 @@ static struct task_key key_of(const struct record *record)
 	return (struct task_key){ record->pid, OWNER_TASK };
 }
 
-static void evict_oldest_task(struct claims *claims)
-{
-	struct hash_link *link = hash_oldest(&claims->hash);
-	struct task *task = hash_entry(link, struct task, hash);
-
-	if (task->nr_open || task->nr_waiting)
-		claims->drops.tasks++;
-	while (!TAILQ_EMPTY(&task->waiting))
-		drop_record(claims, TAILQ_FIRST(&task->waiting));
-	while (!TAILQ_EMPTY(&task->open))
-		drop_record(claims, TAILQ_FIRST(&task->open));
-	if (claims->busy == task)
-		claims->busy = NULL;
-	hash_remove(&claims->hash, link);
-}
-
+/* For a task that is not in the table, the task without a record for longest makes room. */
 static struct task *task_of(struct claims *claims, const struct record *record)
 {
 	struct task_key key = key_of(record);
@@ -150,8 +135,19 @@ static struct task *task_of(struct claims *claims, const struct record *record)
 
 	if (link)
 		return hash_entry(link, struct task, hash);
-	if (hash_is_full(&claims->hash))
-		evict_oldest_task(claims);
+	if (hash_is_full(&claims->hash)) {
+		link = hash_oldest(&claims->hash);
+		task = hash_entry(link, struct task, hash);
+		if (task->nr_open || task->nr_waiting)
+			claims->drops.tasks++;
+		while (!TAILQ_EMPTY(&task->waiting))
+			drop_record(claims, TAILQ_FIRST(&task->waiting));
+		while (!TAILQ_EMPTY(&task->open))
+			drop_record(claims, TAILQ_FIRST(&task->open));
+		if (claims->busy == task)
+			claims->busy = NULL;
+		hash_remove(&claims->hash, link);
+	}
 	task = hash_entry(hash_insert(&claims->hash, task_key_hash(key)), struct task, hash);
 	task->key = key;
 	TAILQ_INIT(&task->waiting);
@@ -164,17 +160,17 @@ static struct task *task_of(struct claims *claims, const struct record *record)
 	return task;
 }
 
-/* ---- what makes room, and which window lacks it ---- */
+/* ---- records dropped for room, and the windows that miss them ---- */
 
-/* While room is short, a task with more waiting events than this makes room before the others. */
+/* When the pool is used up, tasks with more waiting events than this lose theirs first. */
 static bool is_above_share(const struct claims *claims, const struct task *task)
 {
 	return task->nr_waiting > claims->nr_records / 16;
 }
 
 /*
- * Most records that make room are of fast calls, and no window would ever have claimed them. So
- * what is counted is the slow windows that lack some.
+ * Most records dropped for room belong to fast calls, and no window would have claimed them. So the
+ * slow windows that miss a record are counted, not the records.
  */
 static void drop_for_room(struct claims *claims, struct waiting_record *waiting)
 {
@@ -192,8 +188,8 @@ static void drop_for_room(struct claims *claims, struct waiting_record *waiting)
 }
 
 /*
- * Might a window of this role that began at @from have claimed what made room? Of the windows
- * around a dropped record only the innermost is reported.
+ * Returns whether a window of this role that began at @from might have claimed a dropped record.
+ * Only the innermost window around a dropped record is reported.
  */
 static bool lacks_records(struct claims *claims, struct task *task, int role, uint64_t from)
 {
@@ -207,20 +203,31 @@ static bool lacks_records(struct claims *claims, struct task *task, int role, ui
 	return true;
 }
 
-/* One of many of its kind matters less than a begin that comes once, with order and gfp flags. */
-static struct waiting_record *least_of(const struct claims *claims, struct task *task)
+/*
+ * A task above its share loses a record first, so that one busy kswapd does not push out what a long
+ * reclaim elsewhere still has to claim. Its repeated events go before the begins, which occur once
+ * and carry order and gfp flags.
+ */
+static void make_room(struct claims *claims)
 {
-	struct waiting_record *waiting = TAILQ_FIRST(&task->waiting);
+	struct waiting_record *victim = TAILQ_FIRST(&claims->oldest);
 
-	for (int i = 0; i < LEAST_DEPTH && waiting; i++) {
-		const struct plan_event *event =
-			&claims->plan->events[waiting->stored.record.event];
+	if (claims->busy && is_above_share(claims, claims->busy)) {
+		struct waiting_record *waiting = TAILQ_FIRST(&claims->busy->waiting);
 
-		if (event->repeats || event->rule == RULE_ANY_WINDOW)
-			return waiting;
-		waiting = TAILQ_NEXT(waiting, of_task);
+		victim = waiting;
+		for (int i = 0; i < LEAST_DEPTH && waiting; i++) {
+			const struct plan_event *event =
+				&claims->plan->events[waiting->stored.record.event];
+
+			if (event->repeats || event->rule == RULE_ANY_WINDOW) {
+				victim = waiting;
+				break;
+			}
+			waiting = TAILQ_NEXT(waiting, of_task);
+		}
 	}
-	return TAILQ_FIRST(&task->waiting);
+	drop_for_room(claims, victim);
 }
 
 static int keep_record(struct claims *claims, struct task *task, const struct record *record,
@@ -229,14 +236,8 @@ static int keep_record(struct claims *claims, struct task *task, const struct re
 	struct waiting_record *waiting;
 	int ret;
 
-	/* A task with many waiting events makes the room, so that one busy kswapd does not push out
-	 * what a long reclaim elsewhere still has to claim. */
-	if (TAILQ_EMPTY(&claims->unused)) {
-		if (claims->busy && is_above_share(claims, claims->busy))
-			drop_for_room(claims, least_of(claims, claims->busy));
-		else
-			drop_for_room(claims, TAILQ_FIRST(&claims->oldest));
-	}
+	if (TAILQ_EMPTY(&claims->unused))
+		make_room(claims);
 	waiting = TAILQ_FIRST(&claims->unused);
 	ret = record_store(&waiting->stored, record);
 	if (ret)
@@ -259,16 +260,10 @@ static int keep_record(struct claims *claims, struct task *task, const struct re
 
 /* ---- windows ---- */
 
-static bool may_claim(const struct plan_event *event, int role)
-{
-	if (event->rule == RULE_ANY_WINDOW)
-		return true;
-	return event->rule == RULE_OWNER && role != ROLE_NONE && (event->owners & ROLE_BIT(role));
-}
-
 /*
  * Collects the waiting events in [from, to] that a window of this role owns, oldest first, at the
- * end of claims->claimed. They stay in their task's list until drop_claimed().
+ * end of claims->claimed, and returns the place of the first. They stay in their task's list until
+ * drop_claimed().
  */
 static size_t claim(struct claims *claims, struct task *task, int role, uint64_t from, uint64_t to)
 {
@@ -277,10 +272,15 @@ static size_t claim(struct claims *claims, struct task *task, int role, uint64_t
 
 	TAILQ_FOREACH_REVERSE(waiting, &task->waiting, waiting_records, of_task) {
 		const struct record *record = &waiting->stored.record;
+		const struct plan_event *event;
+		bool owner;
 
 		if (record->ts < from)
 			break;
-		if (record->ts > to || !may_claim(&claims->plan->events[record->event], role))
+		event = &claims->plan->events[record->event];
+		owner = event->rule == RULE_OWNER && role != ROLE_NONE &&
+			(event->owners & ROLE_BIT(role));
+		if (record->ts > to || !(owner || event->rule == RULE_ANY_WINDOW))
 			continue;
 		place--;
 		claims->claimed[place] = record;
@@ -304,8 +304,8 @@ static int end_window(struct claims *claims, struct task *task, const struct rec
 	size_t place;
 	int ret;
 
-	/* A begin inside a window that has ended lost its end. One within the uncertain edge may be
-	 * older than the window and stays open. */
+	/* A begin inside a window that has ended lost its end. One within the uncertain edge may
+	 * precede the window and stays open. */
 	while ((begin = TAILQ_LAST(&task->open, waiting_records)) &&
 	       begin->stored.record.ts >= exit->calltime)
 		drop_record(claims, begin);
@@ -349,12 +349,6 @@ static int report_pair(struct claims *claims, struct task *task, const struct re
 	return ret;
 }
 
-static bool is_begin_of(const struct record *begin, const struct record *end, int partner)
-{
-	return begin->event == partner && begin->fields.shrinker == end->fields.shrinker &&
-	       begin->fields.callback == end->fields.callback;
-}
-
 static int end_pair(struct claims *claims, struct task *task, const struct record *end)
 {
 	int partner = claims->plan->events[end->event].partner;
@@ -363,16 +357,18 @@ static int end_pair(struct claims *claims, struct task *task, const struct recor
 	const struct record *begin;
 	int ret = 0;
 
-	TAILQ_FOREACH_REVERSE(waiting, &task->open, waiting_records, of_task)
-		if (is_begin_of(&waiting->stored.record, end, partner))
+	TAILQ_FOREACH_REVERSE(waiting, &task->open, waiting_records, of_task) {
+		begin = &waiting->stored.record;
+		if (begin->event == partner && begin->fields.shrinker == end->fields.shrinker &&
+		    begin->fields.callback == end->fields.callback)
 			break;
+	}
 	if (!waiting)
 		return 0;
 	/* Newer begins lost their ends. */
 	while ((newer = TAILQ_LAST(&task->open, waiting_records)) != waiting)
 		drop_record(claims, newer);
-	begin = &waiting->stored.record;
-	/* Where records of its CPUs were lost in between, another end and begin may be among them. */
+	/* If its CPUs lost records in between, another end and begin may be among these. */
 	if (lost_at[cpu_list_place(&claims->cpus, begin->cpu)] <= begin->ts &&
 	    lost_at[cpu_list_place(&claims->cpus, end->cpu)] <= begin->ts)
 		ret = report_pair(claims, task, begin, end);
@@ -382,30 +378,10 @@ static int end_pair(struct claims *claims, struct task *task, const struct recor
 
 /* ---- records ---- */
 
-/*
- * An owner that writes an event once a call has returned from the call before when it writes the
- * next: what that one left unclaimed was fast.
- */
-static void drop_superseded(struct claims *claims, struct task *task, int event)
-{
-	const struct plan_event *plan_event = &claims->plan->events[event];
-	struct waiting_record *waiting = TAILQ_LAST(&task->waiting, waiting_records);
-
-	if (plan_event->rule != RULE_OWNER || plan_event->repeats || plan_event->side == EVENT_END)
-		return;
-	for (int i = 0; i < SUPERSEDE_DEPTH && waiting; i++) {
-		struct waiting_record *older = TAILQ_PREV(waiting, waiting_records, of_task);
-		int other = waiting->stored.record.event;
-
-		if (other == event || other == plan_event->partner)
-			drop_record(claims, waiting);
-		waiting = older;
-	}
-}
-
 static int accept_event(struct claims *claims, struct task *task, const struct record *record)
 {
 	const struct plan_event *event = &claims->plan->events[record->event];
+	struct waiting_record *waiting, *older;
 
 	if (event->rule == RULE_NEVER)
 		return 0;
@@ -416,7 +392,20 @@ static int accept_event(struct claims *claims, struct task *task, const struct r
 			drop_for_room(claims, TAILQ_FIRST(&task->open));
 		return keep_record(claims, task, record, true);
 	}
-	drop_superseded(claims, task, record->event);
+	/*
+	 * An owner writes this event once in a call, so its earlier call has returned. The events
+	 * which that left unclaimed belong to a fast call.
+	 */
+	waiting = TAILQ_LAST(&task->waiting, waiting_records);
+	if (event->rule != RULE_OWNER || event->repeats || event->side == EVENT_END)
+		waiting = NULL;
+	for (int i = 0; i < SUPERSEDE_DEPTH && waiting; i++, waiting = older) {
+		int other = waiting->stored.record.event;
+
+		older = TAILQ_PREV(waiting, waiting_records, of_task);
+		if (other == record->event || other == event->partner)
+			drop_record(claims, waiting);
+	}
 	return keep_record(claims, task, record, false);
 }
 

@@ -1,54 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <stdlib.h>
 #include <string.h>
 
 #include "stall/details.h"
 
-#define NAMES_MAX      64
-#define NAME_MAX_BYTES 160
 #define EVENT_TEXT_MAX 1024
 
-struct value_name {
-	uint64_t value;
-	uint64_t last_use; /* of value_names.uses */
-	char text[NAME_MAX_BYTES];
-};
-
-struct value_names {
-	struct value_name names[NAMES_MAX];
-	size_t count;
-	uint64_t uses;
-};
-
-struct detail_names {
-	const struct plan *plan;
-	size_t (*event)(void *context, const struct record *record, char *text, size_t size);
-	void *context;
-	struct value_names gfp;
-	struct value_names status;
-};
-
-struct detail_names *detail_names_new(const struct plan *plan,
-				      size_t (*event)(void *context, const struct record *record,
-						      char *text, size_t size),
-				      void *context)
-{
-	struct detail_names *names = calloc(1, sizeof(*names));
-
-	if (!names)
-		return NULL;
-	names->plan = plan;
-	names->event = event;
-	names->context = context;
-	return names;
-}
-
-void detail_names_free(struct detail_names *names)
-{
-	free(names);
-}
-
-static const char *name_of(struct value_names *names, uint64_t value)
+const char *value_names_find(struct value_names *names, uint64_t value)
 {
 	for (size_t i = 0; i < names->count; i++) {
 		if (names->names[i].value != value)
@@ -59,17 +16,7 @@ static const char *name_of(struct value_names *names, uint64_t value)
 	return NULL;
 }
 
-const char *detail_names_gfp(struct detail_names *names, uint64_t gfp)
-{
-	return name_of(&names->gfp, gfp);
-}
-
-const char *detail_names_status(struct detail_names *names, int status)
-{
-	return name_of(&names->status, (uint64_t)status);
-}
-
-/* The name is the text after @key up to a blank: "… gfp_flags=GFP_KERNEL …". */
+/* The name is the text after @key up to a space: "… gfp_flags=GFP_KERNEL …". */
 static void note_name(struct detail_names *names, struct value_names *values, uint64_t value,
 		      const struct record *record, const char *key)
 {
@@ -78,12 +25,12 @@ static void note_name(struct detail_names *names, struct value_names *values, ui
 	const char *from;
 	size_t length;
 
-	if (name_of(values, value))
+	if (value_names_find(values, value))
 		return;
-	if (values->count < NAMES_MAX)
+	if (values->count < DETAIL_NAMES_MAX)
 		name = &values->names[values->count++];
 	else
-		for (size_t i = 1; i < NAMES_MAX; i++)
+		for (size_t i = 1; i < DETAIL_NAMES_MAX; i++)
 			if (values->names[i].last_use < name->last_use)
 				name = &values->names[i];
 	*name = (struct value_name){ .value = value, .last_use = ++values->uses };
@@ -102,9 +49,9 @@ static void note_request(struct details *details, struct detail_names *names,
 			 const struct record *record, const char *key)
 {
 	note_name(names, &names->gfp, record->fields.gfp, record, key);
-	if (details->asked_at && details->asked_at <= record->ts)
+	if (details->request_at && details->request_at <= record->ts)
 		return;
-	details->asked_at = record->ts;
+	details->request_at = record->ts;
 	details->order = record->fields.order;
 	details->gfp = record->fields.gfp;
 }
@@ -149,8 +96,8 @@ void details_event(struct details *details, struct detail_names *names, const st
 void details_merge(struct details *details, const struct details *part)
 {
 	details->nr_events += part->nr_events;
-	if (part->asked_at && (!details->asked_at || part->asked_at < details->asked_at)) {
-		details->asked_at = part->asked_at;
+	if (part->request_at && (!details->request_at || part->request_at < details->request_at)) {
+		details->request_at = part->request_at;
 		details->order = part->order;
 		details->gfp = part->gfp;
 	}

@@ -10,50 +10,61 @@
 #include "allocfilt/record.h"
 
 /*
- * What events say about the run that contains them: order, gfp flags, pages reclaimed, outcome.
- * Names of flags and outcomes differ from kernel to kernel, so they are cut from the event's text,
- * once for each value.
+ * Details of a span from the events inside: order, gfp flags, pages reclaimed, outcome. The names of
+ * flags and outcomes differ between kernels, so they are cut from the event's text, once for each
+ * value.
  */
 
 struct details {
-	uint64_t asked_at; /* ts of the event that order and gfp are of; 0: none */
+	uint64_t request_at; /* ts of the event with order and gfp; 0: none */
 	int order;
 	uint64_t gfp;
 	bool has_reclaimed;
 	uint64_t nr_reclaimed; /* pages */
-	uint64_t compacted_at; /* ts of the event that status is of; 0: none */
+	uint64_t compacted_at; /* ts of the event with status; 0: none */
 	int status;
 	uint64_t memcg_id;
 	uint64_t stack_at; /* ts of the stack; 0: none */
-	uint32_t stack;	   /* its number */
+	uint32_t stack;	   /* number of the stack */
 	unsigned int nr_events;
 };
 
-struct detail_names;
+#define DETAIL_NAMES_MAX 64
 
-/**
- * detail_names_new - NULL with errno ENOMEM
- * @event: an event's text, "name: fields"; returns the length
- */
-struct detail_names *detail_names_new(const struct plan *plan,
-				      size_t (*event)(void *context, const struct record *record,
-						      char *text, size_t size),
-				      void *context);
-void detail_names_free(struct detail_names *names);
+struct value_name {
+	uint64_t value;
+	uint64_t last_use; /* of value_names.uses */
+	char text[160];
+};
 
-/** details_event - note what an event says */
+/* Starts with all zeros; the least recently used name makes room. */
+struct value_names {
+	struct value_name names[DETAIL_NAMES_MAX];
+	size_t count;
+	uint64_t uses;
+};
+
+struct detail_names {
+	const struct plan *plan;
+	/* prints an event's text, "name: fields", and returns the length */
+	size_t (*event)(void *context, const struct record *record, char *text, size_t size);
+	void *context;
+	struct value_names gfp;
+	struct value_names status;
+};
+
+/** details_event - note the details that an event carries */
 void details_event(struct details *details, struct detail_names *names,
 		   const struct record *record);
 
-/** details_merge - add those of a part of the run; of order, gfp and stack the earliest counts */
+/** details_merge - add the details of a part; of order, gfp and stack the earliest counts */
 void details_merge(struct details *details, const struct details *part);
 
 /**
- * detail_names_gfp, detail_names_status - the name of a value that an event had
+ * value_names_find - the name of a value that an event had
  *
- * Valid until the next event; NULL where the name has made room for others.
+ * Valid until the next event. Returns NULL if the name was evicted.
  */
-const char *detail_names_gfp(struct detail_names *names, uint64_t gfp);
-const char *detail_names_status(struct detail_names *names, int status);
+const char *value_names_find(struct value_names *names, uint64_t value);
 
 #endif

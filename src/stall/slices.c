@@ -1,28 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <stdlib.h>
-
 #include "stall/slices.h"
 
-struct slices {
-	struct slice_list unused;
-	struct slice pool[];
-};
-
-struct slices *slices_new(size_t count)
+void slices_init(struct slices *slices)
 {
-	struct slices *slices = calloc(1, sizeof(*slices) + count * sizeof(slices->pool[0]));
-
-	if (!slices)
-		return NULL;
 	TAILQ_INIT(&slices->unused);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < STALLS_SLICES_MAX; i++)
 		TAILQ_INSERT_TAIL(&slices->unused, &slices->pool[i], link);
-	return slices;
-}
-
-void slices_free(struct slices *slices)
-{
-	free(slices);
 }
 
 void slices_tag(struct slice *slice, int role)

@@ -8,7 +8,7 @@
 #include "allocfilt/stall.h"
 
 /*
- * Shares of the time of a span, from a fixed pool. The phase of a share becomes known step by step:
+ * Slices of the time of a span, from a fixed pool. The phase of a slice becomes known step by step:
  * the part when shrink_slab() ends, the group when the direct reclaim around it ends. Until then the
  * group is PHASE_REST (nothing known) or PHASE_OTHER_RECLAIM (reclaim of some kind).
  */
@@ -25,28 +25,30 @@ struct slice {
 
 TAILQ_HEAD(slice_list, slice);
 
-struct slices;
+struct slices {
+	struct slice_list unused;
+	struct slice pool[STALLS_SLICES_MAX];
+};
 
-/** slices_new - @count slices; NULL with errno ENOMEM */
-struct slices *slices_new(size_t count);
-void slices_free(struct slices *slices);
+/** slices_init - all slices are unused */
+void slices_init(struct slices *slices);
 
 /**
- * slices_tag - what a share becomes inside a run of this role (enum role, or ROLE_NONE)
+ * slices_tag - refine the phase of a slice inside a run of this role (enum role, or ROLE_NONE)
  *
- * What is known already stays: the innermost run counts.
+ * A phase already known stays: the innermost run counts.
  */
 void slices_tag(struct slice *slice, int role);
 
 /**
- * slices_put - add a copy of a share to a list, or its time to the equal one of the list
+ * slices_put - add a copy of a slice to a list, or its time to the equal slice of the list
  *
- * Where the pool is used up, its time is added to a share of the list that has no shrinker, or is
- * left out, and the list is then less than the whole. Returns false in both cases.
+ * If the pool is used up, the time is added to a slice of the list without a shrinker, or is left
+ * out, so that the list sums up to less than the span. Returns false in both cases.
  */
 bool slices_put(struct slices *slices, struct slice_list *list, const struct slice *slice);
 
-/** slices_release - return all of a list to the pool */
+/** slices_release - return all slices of a list to the pool */
 void slices_release(struct slices *slices, struct slice_list *list);
 
 #endif

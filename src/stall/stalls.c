@@ -6,17 +6,17 @@
 #include "stall/details.h"
 #include "stall/slices.h"
 
-/* While room is short, a task with more spans than this makes room before the others. */
+/* When the pool is used up, a task with more spans than this loses its own first. */
 #define OWN_SHARE (STALLS_SPANS_MAX / 16)
 
-/* A window or pair that has ended, with all that was inside. */
+/* A window or pair that has ended, with everything inside. */
 struct span {
 	TAILQ_ENTRY(span) link; /* in owner.spans or stalls.unused */
 	uint64_t start;
 	uint64_t end;
-	uint64_t busy;	   /* ns: less than the length where pairs are folded */
+	uint64_t busy;	   /* ns: less than the length if pairs were folded */
 	uint64_t function; /* 0: a pair */
-	int32_t pid;
+	int32_t tid;
 	int32_t cpu;
 	int32_t role;
 	int32_t depth;
@@ -33,7 +33,7 @@ struct owner {
 	struct hash_link hash;
 	struct task_key key;
 	uint64_t last;		/* ns: end of the newest span */
-	uint64_t dropped_at;	/* ns: newest end of a span that went before its time */
+	uint64_t dropped_at;	/* ns: newest end of a span that was dropped or emitted early */
 	struct span_list spans; /* in the order of time; none contains another */
 	size_t nr_spans;
 };
@@ -41,13 +41,13 @@ struct owner {
 struct stalls {
 	const struct plan *plan;
 	struct stalls_callbacks callbacks;
-	struct detail_names *names;
-	struct slices *slices;
-	struct hash hash; /* of owners, the one without a record for longest goes first */
+	struct detail_names names;
+	struct slices slices;
+	struct hash hash; /* of owners; the one without a record for longest is evicted */
 	struct owner owners[STALLS_OWNERS_MAX];
 	struct span spans[STALLS_SPANS_MAX];
 	struct span_list unused;
-	uint64_t lost_at; /* ns: newest place where records were lost */
+	uint64_t lost_at; /* ns: time of the newest loss of records */
 	uint64_t dropped;
 	struct stall_shrinker shrinkers[STALL_SHRINKERS_MAX];
 };
@@ -60,10 +60,11 @@ struct stalls *stalls_new(const struct plan *plan, const struct stalls_callbacks
 		return NULL;
 	stalls->plan = plan;
 	stalls->callbacks = *callbacks;
-	stalls->names = detail_names_new(plan, callbacks->event, callbacks->context);
-	stalls->slices = slices_new(STALLS_SLICES_MAX);
-	if (!stalls->names || !stalls->slices ||
-	    hash_init(&stalls->hash, &stalls->owners[0].hash, sizeof(stalls->owners[0]),
+	stalls->names.plan = plan;
+	stalls->names.event = callbacks->event;
+	stalls->names.context = callbacks->context;
+	slices_init(&stalls->slices);
+	if (hash_init(&stalls->hash, &stalls->owners[0].hash, sizeof(stalls->owners[0]),
 		      STALLS_OWNERS_MAX)) {
 		stalls_free(stalls);
 		errno = ENOMEM;
@@ -80,8 +81,6 @@ void stalls_free(struct stalls *stalls)
 	if (!stalls)
 		return;
 	hash_destroy(&stalls->hash);
-	slices_free(stalls->slices);
-	detail_names_free(stalls->names);
 	free(stalls);
 }
 
@@ -94,20 +93,13 @@ static void release_span(struct stalls *stalls, struct owner *owner, struct span
 {
 	TAILQ_REMOVE(&owner->spans, span, link);
 	owner->nr_spans--;
-	slices_release(stalls->slices, &span->slices);
+	slices_release(&stalls->slices, &span->slices);
 	TAILQ_INSERT_TAIL(&stalls->unused, span, link);
 }
 
-/* ---- a span becomes a stall, when nothing more can come around it ---- */
+/* ---- a span becomes a stall when no window can follow around it ---- */
 
-static bool is_before(const struct slice *slice, const struct stall_shrinker *other)
-{
-	if (slice->ns != other->ns)
-		return slice->ns > other->ns;
-	return slice->shrinker < other->shrinker;
-}
-
-/* Keeps them in order, most time first, so that nothing has to be sorted (qsort(3) allocates). */
+/* Inserts in order, most time first: sorting with qsort(3) may allocate. */
 static void add_shrinker(struct stalls *stalls, struct stall *stall, const struct slice *slice)
 {
 	size_t place = stall->nr_shrinkers;
@@ -116,8 +108,14 @@ static void add_shrinker(struct stalls *stalls, struct stall *stall, const struc
 		stalls->dropped++;
 		return;
 	}
-	for (; place && is_before(slice, &stalls->shrinkers[place - 1]); place--)
-		stalls->shrinkers[place] = stalls->shrinkers[place - 1];
+	for (; place; place--) {
+		const struct stall_shrinker *before = &stalls->shrinkers[place - 1];
+
+		if (before->ns > slice->ns ||
+		    (before->ns == slice->ns && before->shrinker <= slice->shrinker))
+			break;
+		stalls->shrinkers[place] = *before;
+	}
 	stalls->shrinkers[place] = (struct stall_shrinker){
 		.shrinker = slice->shrinker,
 		.callback = slice->callback,
@@ -128,27 +126,13 @@ static void add_shrinker(struct stalls *stalls, struct stall *stall, const struc
 	stall->nr_shrinkers++;
 }
 
-/* Where edges are uncertain, what is inside may seem to take longer than the whole. */
-static void trim(struct phases *phases, uint64_t excess)
-{
-	while (excess) {
-		enum phase_group group;
-		enum phase_part part;
-		uint64_t ns = phases_largest(phases, &group, &part);
-		uint64_t cut = ns < excess ? ns : excess;
-
-		if (!cut)
-			return;
-		phases->ns[group][part] -= cut;
-		excess -= cut;
-	}
-}
-
-/* The rest is what is left of the whole, so that the sum is right whatever a limit left out. */
+/* The rest is the whole less what is known, so the sum is right even if a limit dropped slices. */
 static void sum_phases(struct stalls *stalls, struct stall *stall, struct span *span)
 {
 	const struct slice *slice;
-	uint64_t known;
+	enum phase_group group;
+	enum phase_part part;
+	uint64_t known, ns;
 
 	TAILQ_FOREACH(slice, &span->slices, link) {
 		if (slice->group != PHASE_REST)
@@ -157,10 +141,17 @@ static void sum_phases(struct stalls *stalls, struct stall *stall, struct span *
 			add_shrinker(stalls, stall, slice);
 	}
 	known = phases_total(&stall->phases);
-	if (known > length_of(span))
-		trim(&stall->phases, known - length_of(span));
-	else
+	if (known < length_of(span))
 		stall->phases.ns[PHASE_REST][PART_OWN] = length_of(span) - known;
+	/* With uncertain edges, the parts may seem longer than the whole: the largest is cut. */
+	while (known > length_of(span) && (ns = phases_largest(&stall->phases, &group, &part))) {
+		uint64_t excess = known - length_of(span);
+
+		if (ns > excess)
+			ns = excess;
+		stall->phases.ns[group][part] -= ns;
+		known -= ns;
+	}
 	stall->shrinkers = stalls->shrinkers;
 }
 
@@ -177,7 +168,7 @@ static int emit_stall(struct stalls *stalls, const struct owner *owner, struct s
 	const struct details *details = &span->details;
 	struct stall stall = {
 		.key = owner->key,
-		.pid = span->pid,
+		.tid = span->tid,
 		.cpu = span->cpu,
 		.start = span->start,
 		.end = span->end,
@@ -196,21 +187,21 @@ static int emit_stall(struct stalls *stalls, const struct owner *owner, struct s
 		.stack = details->stack,
 	};
 
-	if (details->asked_at) {
+	if (details->request_at) {
 		stall.order = details->order;
 		stall.has_gfp = true;
 		stall.gfp = details->gfp;
 		stall.gfp_names =
-			name_or_nothing(stalls, detail_names_gfp(stalls->names, details->gfp));
+			name_or_nothing(stalls, value_names_find(&stalls->names.gfp, details->gfp));
 	}
 	if (details->compacted_at)
-		stall.compaction = name_or_nothing(stalls, detail_names_status(stalls->names,
-									       details->status));
+		stall.compaction = name_or_nothing(stalls, value_names_find(&stalls->names.status,
+									    details->status));
 	sum_phases(stalls, &stall, span);
 	return stalls->callbacks.stall(stalls->callbacks.context, &stall);
 }
 
-/* A fast pair without anything slow around it is nobody's stall. */
+/* A fast pair with no slow window around it is no stall. */
 static int complete(struct stalls *stalls, struct owner *owner, struct span *span)
 {
 	int ret = span->slow ? emit_stall(stalls, owner, span) : 0;
@@ -230,7 +221,7 @@ static int complete_all(struct stalls *stalls, struct owner *owner)
 
 /* ---- owners ---- */
 
-/* What comes later around a span that went before its time lacks it. */
+/* A later window around a span that was dropped or emitted early is incomplete. */
 static void note_dropped(struct owner *owner, const struct span *span)
 {
 	if (span->end > owner->dropped_at)
@@ -290,18 +281,13 @@ static int owner_of(struct stalls *stalls, struct task_key key, uint64_t now,
 
 static void put_slice(struct stalls *stalls, struct span *span, const struct slice *slice)
 {
-	if (!slices_put(stalls->slices, &span->slices, slice))
+	if (!slices_put(&stalls->slices, &span->slices, slice))
 		stalls->dropped++;
 }
 
-static bool is_fast_pair(const struct span *span)
-{
-	return !span->slow && !span->function;
-}
-
 /*
- * A task has very many fast pairs where reclaim goes through many cgroups. The two oldest next to
- * each other become one: what comes around them began before both, or nearly always so.
+ * Reclaim of many cgroups makes very many fast pairs. The two oldest neighbours become one: a
+ * window around one nearly always contains both.
  */
 static bool fold_pairs(struct stalls *stalls, struct owner *owner)
 {
@@ -309,7 +295,8 @@ static bool fold_pairs(struct stalls *stalls, struct owner *owner)
 	struct span *second = TAILQ_NEXT(first, link);
 	const struct slice *slice;
 
-	if (!second || !is_fast_pair(first) || !is_fast_pair(second))
+	/* Only pairs can be fast. */
+	if (!second || first->slow || second->slow)
 		return false;
 	TAILQ_FOREACH(slice, &second->slices, link)
 		put_slice(stalls, first, slice);
@@ -320,35 +307,26 @@ static bool fold_pairs(struct stalls *stalls, struct owner *owner)
 	return true;
 }
 
-/* A task with many spans makes room itself; else the one that has been silent for longest. */
-static void make_span_room(struct stalls *stalls, struct owner *owner)
+/* A task above its share makes room itself; else the task that was silent for longest does. */
+static struct span *new_span(struct stalls *stalls, struct owner *owner)
 {
 	struct hash_link *link;
 	struct span *span;
 
-	if (!TAILQ_EMPTY(&stalls->unused))
-		return;
-	if (owner->nr_spans <= OWN_SHARE) {
+	if (TAILQ_EMPTY(&stalls->unused) && owner->nr_spans <= OWN_SHARE) {
 		TAILQ_FOREACH(link, &stalls->hash.used, use)
 			if (hash_entry(link, struct owner, hash)->nr_spans)
 				break;
 		owner = hash_entry(link, struct owner, hash);
 	}
-	if (fold_pairs(stalls, owner))
-		return;
-	span = TAILQ_FIRST(&owner->spans);
-	/* A fast pair most likely was nobody's. */
-	if (span->slow)
-		stalls->dropped++;
-	note_dropped(owner, span);
-	release_span(stalls, owner, span);
-}
-
-static struct span *new_span(struct stalls *stalls, struct owner *owner)
-{
-	struct span *span;
-
-	make_span_room(stalls, owner);
+	if (TAILQ_EMPTY(&stalls->unused) && !fold_pairs(stalls, owner)) {
+		span = TAILQ_FIRST(&owner->spans);
+		/* Most likely, no slow window would have contained a fast pair. */
+		if (span->slow)
+			stalls->dropped++;
+		note_dropped(owner, span);
+		release_span(stalls, owner, span);
+	}
 	span = TAILQ_FIRST(&stalls->unused);
 	TAILQ_REMOVE(&stalls->unused, span, link);
 	*span = (struct span){ .slow = true };
@@ -356,36 +334,26 @@ static struct span *new_span(struct stalls *stalls, struct owner *owner)
 	return span;
 }
 
-static void note_events(struct stalls *stalls, struct span *span,
-			const struct record *const *events, size_t nr_events)
-{
-	for (size_t i = 0; i < nr_events; i++)
-		details_event(&span->details, stalls->names, events[i]);
-}
-
 /*
- * Of two spans of a task, one contains the other or they are apart, so the middle decides, also
- * where edges are uncertain.
+ * Adds a span to its task. The spans inside become part of it; the time outside of these is its own.
+ * Of two spans of a task, one contains the other or they are apart, so the middle decides, also if
+ * edges are uncertain.
  */
-static bool is_inside(const struct span *inner, const struct span *outer)
-{
-	return inner->start + length_of(inner) / 2 >= outer->start;
-}
-
-/* The spans that lie inside become part of the span; time that is in none of them is its own. */
-static void absorb(struct stalls *stalls, struct owner *owner, struct span *span, struct slice *own)
+static int add_span(struct stalls *stalls, struct owner *owner, struct span *span,
+		    struct slice *own)
 {
 	uint64_t covered = 0;
 	struct span *inner;
 
-	while ((inner = TAILQ_LAST(&owner->spans, span_list)) && is_inside(inner, span)) {
+	while ((inner = TAILQ_LAST(&owner->spans, span_list)) &&
+	       inner->start + length_of(inner) / 2 >= span->start) {
 		const struct slice *of_inner;
 
 		TAILQ_FOREACH(of_inner, &inner->slices, link) {
 			struct slice slice = *of_inner;
 
 			slices_tag(&slice, span->role);
-			/* All that is slab only now is inside of this shrinker's run. */
+			/* A slice that becomes slab here is part of this shrinker's run. */
 			if (own->shrinker && of_inner->part != PART_SLAB &&
 			    slice.part == PART_SLAB) {
 				slice.shrinker = own->shrinker;
@@ -404,13 +372,9 @@ static void absorb(struct stalls *stalls, struct owner *owner, struct span *span
 	slices_tag(own, span->role);
 	put_slice(stalls, span, own);
 	span->busy = length_of(span);
-}
-
-/* Nothing comes around a span of depth 0, nor around what was before it. */
-static int append(struct stalls *stalls, struct owner *owner, struct span *span)
-{
 	TAILQ_INSERT_TAIL(&owner->spans, span, link);
 	owner->nr_spans++;
+	/* No window follows around a span of depth 0, nor around what was before it. */
 	return span->depth > 0 ? 0 : complete_all(stalls, owner);
 }
 
@@ -428,16 +392,16 @@ int stalls_window(struct stalls *stalls, const struct task_window *window)
 	span->start = exit->window.calltime;
 	span->end = exit->window.rettime;
 	span->function = exit->window.function;
-	span->pid = exit->pid;
+	span->tid = exit->pid;
 	span->cpu = exit->cpu;
 	span->role = exit->window.role;
 	span->depth = exit->window.depth;
 	span->nr_windows = 1;
-	note_events(stalls, span, window->events, window->nr_events);
+	for (size_t i = 0; i < window->nr_events; i++)
+		details_event(&span->details, &stalls->names, window->events[i]);
 	if (window->incomplete)
 		note_dropped(owner, span);
-	absorb(stalls, owner, span, &own);
-	return append(stalls, owner, span);
+	return add_span(stalls, owner, span, &own);
 }
 
 int stalls_pair(struct stalls *stalls, const struct task_pair *pair)
@@ -458,19 +422,19 @@ int stalls_pair(struct stalls *stalls, const struct task_pair *pair)
 	span = new_span(stalls, owner);
 	span->start = begin->ts;
 	span->end = end->ts;
-	span->pid = end->pid;
+	span->tid = end->pid;
 	span->cpu = end->cpu;
 	span->slow = pair->slow;
 	span->role = catalog_pair_role(stalls->plan->events[end->event].id);
 	/* With function_graph there may be a window around it, without it another pair. */
 	span->depth = stalls->plan->function_graph || pair->within;
-	details_event(&span->details, stalls->names, begin);
-	note_events(stalls, span, pair->events, pair->nr_events);
-	details_event(&span->details, stalls->names, end);
+	details_event(&span->details, &stalls->names, begin);
+	for (size_t i = 0; i < pair->nr_events; i++)
+		details_event(&span->details, &stalls->names, pair->events[i]);
+	details_event(&span->details, &stalls->names, end);
 	if (pair->incomplete)
 		note_dropped(owner, span);
-	absorb(stalls, owner, span, &own);
-	return append(stalls, owner, span);
+	return add_span(stalls, owner, span, &own);
 }
 
 void stalls_lost(struct stalls *stalls, uint64_t ts)

@@ -10,7 +10,7 @@ struct kept_stall {
 	struct named_stall named; /* its stall is NULL as long as there is none */
 	struct stall stall;
 	struct stall_shrinker shrinkers[8];
-	struct task_info who;
+	struct task_info task_info;
 	char name[TASK_COMM_MAX];
 	char function[STALL_FUNCTION_MAX];
 	char gfp_names[160];
@@ -24,7 +24,7 @@ struct waiters {
 	size_t count;
 };
 
-static const size_t waiters_max[SUMMARY_WHO_COUNT] = {
+static const size_t waiters_max[WAITER_KINDS] = {
 	[SUMMARY_TASKS] = SUMMARY_TASKS_MAX,
 	[SUMMARY_CGROUPS] = SUMMARY_CGROUPS_MAX,
 	[SUMMARY_KERNEL_THREADS] = SUMMARY_KERNEL_MAX,
@@ -34,7 +34,7 @@ struct summary {
 	const struct plan *plan;
 	struct summary_function functions[SUMMARY_FUNCTIONS_MAX];
 	size_t nr_functions;
-	struct waiters waiters[SUMMARY_WHO_COUNT];
+	struct waiters waiters[WAITER_KINDS];
 	struct summary_stalls stalls[STALL_SIDES];
 	struct kept_stall longest;
 	struct kept_stall most_explained;
@@ -91,30 +91,30 @@ void summary_pair(struct summary *summary, const struct task_pair *pair)
 		count_function(summary, 0, role, pair->duration);
 }
 
-static void count_waiter(struct summary *summary, enum summary_who who, int pid, const char *name,
+static void count_waiter(struct summary *summary, enum waiter_kind kind, int tid, const char *name,
 			 uint64_t ns)
 {
-	struct waiters *waiters = &summary->waiters[who];
+	struct waiters *waiters = &summary->waiters[kind];
 	struct summary_waiter *least = waiters->table;
 	struct summary_waiter *end = waiters->table + waiters->count;
 	struct summary_waiter *waiter;
 
 	for (waiter = waiters->table; waiter < end; waiter++) {
-		if (waiter->pid == pid && !strcmp(waiter->name, name)) {
+		if (waiter->tid == tid && !strcmp(waiter->name, name)) {
 			latency_add(&waiter->latency, ns);
 			return;
 		}
 		if (waiter->latency.total < least->latency.total)
 			least = waiter;
 	}
-	if (waiters->count < waiters_max[who]) {
+	if (waiters->count < waiters_max[kind]) {
 		waiters->count++;
 	} else {
 		waiter = least;
 		summary->overflow++;
 	}
 	memset(waiter, 0, sizeof(*waiter));
-	waiter->pid = pid;
+	waiter->tid = tid;
 	snprintf(waiter->name, sizeof(waiter->name), "%s", name);
 	latency_add(&waiter->latency, ns);
 }
@@ -154,8 +154,8 @@ static void keep_stall(struct kept_stall *kept, const struct named_stall *named)
 	for (size_t i = 0; i < kept->stall.nr_shrinkers; i++)
 		kept->shrinkers[i] = kept->stall.shrinkers[i];
 	kept->stall.shrinkers = kept->shrinkers;
-	kept->who = *named->who;
-	kept->named.who = &kept->who;
+	kept->task_info = *named->task_info;
+	kept->named.task_info = &kept->task_info;
 	snprintf(kept->name, sizeof(kept->name), "%s", named->name);
 	kept->named.name = kept->name;
 	snprintf(kept->function, sizeof(kept->function), "%s", named->function);
@@ -186,7 +186,7 @@ void summary_stall(struct summary *summary, const struct named_stall *named)
 	phases_add(&stalls->phases, &stall->phases);
 	count_outermost(summary, stalls, stall);
 	if (named->background) {
-		count_waiter(summary, SUMMARY_KERNEL_THREADS, stall->pid, named->name, ns);
+		count_waiter(summary, SUMMARY_KERNEL_THREADS, stall->tid, named->name, ns);
 		return;
 	}
 	if (!summary->longest.named.stall ||
@@ -196,9 +196,9 @@ void summary_stall(struct summary *summary, const struct named_stall *named)
 		keep_stall(&summary->most_explained, named);
 	if (named->interrupt)
 		return;
-	count_waiter(summary, SUMMARY_TASKS, stall->pid, named->name, ns);
-	if (*named->who->cgroup)
-		count_waiter(summary, SUMMARY_CGROUPS, 0, named->who->cgroup, ns);
+	count_waiter(summary, SUMMARY_TASKS, stall->tid, named->name, ns);
+	if (*named->task_info->cgroup)
+		count_waiter(summary, SUMMARY_CGROUPS, 0, named->task_info->cgroup, ns);
 }
 
 static int compare_totals(const struct latency *a, const struct latency *b)
@@ -231,13 +231,13 @@ static int compare_waiters(const void *left, const void *right)
 
 	if (order)
 		return order;
-	return a->pid != b->pid ? a->pid - b->pid : strcmp(a->name, b->name);
+	return a->tid != b->tid ? a->tid - b->tid : strcmp(a->name, b->name);
 }
 
-size_t summary_waiters(struct summary *summary, enum summary_who who,
+size_t summary_waiters(struct summary *summary, enum waiter_kind kind,
 		       const struct summary_waiter **ret_waiters)
 {
-	struct waiters *waiters = &summary->waiters[who];
+	struct waiters *waiters = &summary->waiters[kind];
 
 	qsort(waiters->table, waiters->count, sizeof(waiters->table[0]), compare_waiters);
 	*ret_waiters = waiters->table;

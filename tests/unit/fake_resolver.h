@@ -9,10 +9,10 @@
  * the linker takes this one, as it comes first. A callback that is NULL knows nothing.
  */
 struct resolver {
-	const char *(*task)(void *context, int pid, uint64_t ts);
+	const char *(*task)(void *context, int tid, uint64_t ts);
 	int (*symbol)(void *context, uint64_t address, char style, char *text, size_t size);
 	size_t (*event)(void *context, const struct record *record, char *text, size_t size);
-	const struct task_info *(*who)(void *context, int pid, uint64_t ts);
+	const struct task_info *(*task_info)(void *context, int tid, uint64_t ts);
 	const char *(*shrinker)(void *context, uint64_t shrinker);
 	size_t (*stack)(void *context, uint32_t number, const uint64_t **ret_frames);
 	bool migrate_column;
@@ -20,9 +20,9 @@ struct resolver {
 	void *context;
 };
 
-const char *resolver_task_name(struct resolver *resolver, int pid, uint64_t ts)
+const char *resolver_task_name(struct resolver *resolver, int tid, uint64_t ts)
 {
-	return resolver->task ? resolver->task(resolver->context, pid, ts) : "";
+	return resolver->task ? resolver->task(resolver->context, tid, ts) : "";
 }
 
 int resolver_symbol(void *context, uint64_t address, char style, char *text, size_t size)
@@ -38,9 +38,9 @@ size_t resolver_event(struct resolver *resolver, const struct record *record, ch
 	return resolver->event(resolver->context, record, text, size);
 }
 
-const struct task_info *resolver_task(struct resolver *resolver, int pid, uint64_t ts)
+const struct task_info *resolver_task(struct resolver *resolver, int tid, uint64_t ts)
 {
-	return resolver->who(resolver->context, pid, ts);
+	return resolver->task_info(resolver->context, tid, ts);
 }
 
 const char *resolver_shrinker_label(struct resolver *resolver, uint64_t shrinker)

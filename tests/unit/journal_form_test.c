@@ -118,7 +118,7 @@ static struct task_info who;
 static void give_stall(int pid, uint64_t ns, bool background)
 {
 	struct stall stall = {
-		.pid = pid,
+		.tid = pid,
 		.start = 5 * SECOND,
 		.end = 5 * SECOND + ns,
 		.order = 2,
@@ -129,7 +129,7 @@ static void give_stall(int pid, uint64_t ns, bool background)
 	struct named_stall named = {
 		.stall = &stall,
 		.name = "task",
-		.who = &who,
+		.task_info = &who,
 		.function = "__alloc_pages",
 		.memcg = "",
 		.background = background,
@@ -244,7 +244,7 @@ static void test_object(void **state)
 {
 	(void)state;
 	tick(START);
-	who = (struct task_info){ .tgid = getpid(), .cgroup = "/system.slice/a.service" };
+	who = (struct task_info){ .pid = getpid(), .cgroup = "/system.slice/a.service" };
 	give_stall(812, MS, false);
 	receive(JOURNAL_ID_STALL);
 	assert_int_equal(fake_number(&entry, "OBJECT_PID"), getpid());
@@ -256,7 +256,7 @@ static void test_object(void **state)
 	receive(JOURNAL_ID_STALL);
 	assert_string_equal(fake_value(&entry, "OBJECT_SYSTEMD_UNIT"), "a.service");
 	assert_null(fake_field(&entry, "OBJECT_PID"));
-	who = (struct task_info){ .tgid = 0 };
+	who = (struct task_info){ .pid = 0 };
 }
 
 /* Sixty at once: fifty have entries; the others one, a minute later, with the longest whole. */
@@ -267,10 +267,10 @@ static void test_held_back(void **state)
 	(void)state;
 	tick(START);
 	give_stalls(50, 10 * MS);
-	who = (struct task_info){ .tgid = 7777777, .cgroup = "/system.slice/slow.service" };
+	who = (struct task_info){ .pid = 7777777, .cgroup = "/system.slice/slow.service" };
 	give_stall(1, 20 * MS, false);
 	give_stall(2, 1500 * MS, false);
-	who = (struct task_info){ .tgid = 0 };
+	who = (struct task_info){ .pid = 0 };
 	give_stall(3, 1500 * MS, false);
 	give_stalls(7, 30 * MS);
 	assert_int_equal(drain(JOURNAL_ID_STALL), 50);

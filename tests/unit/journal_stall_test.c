@@ -71,7 +71,7 @@ static int make_stall(void **state)
 {
 	(void)state;
 	stall = (struct stall){
-		.pid = 812,
+		.tid = 812,
 		.cpu = 3,
 		.start = 0,
 		.end = 12800 * US,
@@ -87,12 +87,12 @@ static int make_stall(void **state)
 	stall.phases.ns[PHASE_COMPACTION][PART_OWN] = 1100 * US;
 	stall.phases.ns[PHASE_REST][PART_OWN] = 500 * US;
 	who = (struct task_info){ .tid = 812,
-				  .tgid = 812,
+				  .pid = 812,
 				  .process = "nginx",
 				  .cgroup = "/system.slice/nginx.service" };
 	named = (struct named_stall){ .stall = &stall,
 				      .name = "nginx",
-				      .who = &who,
+				      .task_info = &who,
 				      .function = "__alloc_pages",
 				      .memcg = "" };
 	return 0;
@@ -168,7 +168,7 @@ static void test_message_of_others(void **state)
 	stall.gfp_names = "";
 	stall.role = ROLE_NONE;
 	named.function = "my_function";
-	stall.pid = 815;
+	stall.tid = 815;
 	named.name = "worker";
 	message_is("worker[815] of nginx[812]: my_function stalled 12.8 ms: other reclaim 12.8 ms");
 	named.interrupt = true;
@@ -399,18 +399,18 @@ static void test_object(void **state)
 	if (!gone)
 		_exit(0);
 	assert_int_equal(waitpid(gone, NULL, 0), gone);
-	who.tgid = getpid();
+	who.pid = getpid();
 	snprintf(number, sizeof(number), "%d", getpid());
 	object_is("/proc", "OBJECT_PID", number);
 	object_is(NULL, "OBJECT_SYSTEMD_UNIT", "nginx.service");
-	who.tgid = gone;
+	who.pid = gone;
 	object_is("/proc", "OBJECT_SYSTEMD_UNIT", "nginx.service");
 	strcpy(who.cgroup, "/system.slice");
 	object_is("/proc", NULL, NULL);
 	strcpy(who.cgroup, "/system.slice/nginx.service");
-	who.tgid = 0;
+	who.pid = 0;
 	object_is("/proc", "OBJECT_SYSTEMD_UNIT", "nginx.service");
-	who.tgid = getpid();
+	who.pid = getpid();
 	named.interrupt = true;
 	object_is("/proc", NULL, NULL);
 }

@@ -93,7 +93,7 @@ static void stall(struct summary_view *view, uint64_t function, uint64_t ns, enu
 	struct named_stall named = {
 		.stall = &one,
 		.name = "",
-		.who = &nobody,
+		.task_info = &nobody,
 		.function = "",
 		.memcg = "",
 		.background = function == SHRINK_NODE,

@@ -103,12 +103,12 @@ static void test_named(void **state)
 	struct shrinker_names *names = new_names();
 
 	(void)state;
-	assert_false(shrinker_names_missing(names));
+	assert_false(shrinker_names_unavailable(names));
 	see(names, 0x100, "vda", 254, 0);
 	see_as(names, 0x200, "vdb", 254, 16, 0);
 	expect(names, 0x100, "super_cache_scan[vda]");
 	expect(names, 0x200, "super_cache_scan[vdb]");
-	assert_false(shrinker_names_missing(names));
+	assert_false(shrinker_names_unavailable(names));
 	shrinker_names_free(names);
 	shrinker_names_free(NULL);
 }
@@ -122,7 +122,7 @@ static void test_named_late(void **state)
 	(void)state;
 	expect(names, 0x100, "super_cache_scan[0x100]");
 	number = superblock(names, 0x100);
-	assert_true(shrinker_names_missing(names));
+	assert_true(shrinker_names_unavailable(names));
 	see(names, 0x100, "vda", 254, 0);
 	assert_int_equal(superblock(names, 0x100), number);
 	expect(names, 0x100, "super_cache_scan[vda]");
@@ -184,7 +184,7 @@ static void test_not_a_superblock(void **state)
 	see_as(names, 0x100, "noise", 1, 2, OTHER);
 	see_as(names, 0x200, "", 1, 2, SUPERBLOCKS);
 	superblock(names, 0x200);
-	assert_true(shrinker_names_missing(names));
+	assert_true(shrinker_names_unavailable(names));
 	assert_int_equal(shrinker_names_superblock(
 				 names, &(struct record){ .fields = { .shrinker = 0x100,
 								      .callback = OTHER } }),

@@ -94,7 +94,7 @@ static int got_stall(void *context, const struct stall *stall)
 	run->time += stall->end - stall->start;
 	if (run->quiet)
 		return run->fail;
-	note(run, "%s%d:%" PRIu64 "-%" PRIu64, run->used ? " | " : "", stall->pid, stall->start,
+	note(run, "%s%d:%" PRIu64 "-%" PRIu64, run->used ? " | " : "", stall->tid, stall->start,
 	     stall->end);
 	if (stall->depth)
 		note(run, "/%d", stall->depth);

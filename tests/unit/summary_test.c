@@ -42,7 +42,7 @@ struct made {
 static void stall(struct summary *summary, struct made made)
 {
 	struct stall one = {
-		.pid = made.pid,
+		.tid = made.pid,
 		.start = 1000,
 		.end = 1000 + made.ns,
 		.function = made.function,
@@ -50,11 +50,11 @@ static void stall(struct summary *summary, struct made made)
 		.gfp_names = "G",
 		.compaction = "C",
 	};
-	struct task_info who = { .tgid = 0 };
+	struct task_info who = { .pid = 0 };
 	struct named_stall named = {
 		.stall = &one,
 		.name = made.name ? made.name : "t",
-		.who = &who,
+		.task_info = &who,
 		.background = made.background,
 		.interrupt = made.interrupt,
 		.function = "f",
@@ -84,7 +84,7 @@ static void test_who_waited(void **state)
 	assert_string_equal(waiters[0].name, "a");
 	assert_int_equal(waiters[0].latency.total, 300);
 	assert_int_equal(waiters[0].latency.count, 2);
-	assert_int_equal(waiters[1].pid, 2);
+	assert_int_equal(waiters[1].tid, 2);
 	assert_int_equal(summary_waiters(summary, SUMMARY_CGROUPS, &waiters), 2);
 	assert_string_equal(waiters[0].name, "/x");
 	assert_int_equal(summary_waiters(summary, SUMMARY_KERNEL_THREADS, &waiters), 1);
@@ -109,7 +109,7 @@ static void test_longest(void **state)
 	assert_string_equal(summary_longest(summary)->name, "idle");
 	named = summary_most_explained(summary);
 	assert_string_equal(named->name, "slow");
-	assert_string_equal(named->who->cgroup, "/x");
+	assert_string_equal(named->task_info->cgroup, "/x");
 	assert_string_equal(named->stall->gfp_names, "G");
 	assert_int_equal(named->stall->end, 4000);
 }

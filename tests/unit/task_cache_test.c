@@ -113,11 +113,11 @@ static void test_no_files(void **state)
 	(void)state;
 	cache = task_cache_new(NULL, "/nonexistent", "/nonexistent", SIZE);
 	expect_name(5, 1, "<...>");
-	assert_int_equal(task_cache_info(cache, 5, 1)->tgid, 0);
+	assert_int_equal(task_cache_info(cache, 5, 1)->pid, 0);
 	task_cache_free(cache);
 	cache = task_cache_new("/nonexistent", "/nonexistent", NULL, SIZE);
 	expect_name(5, 1, "<...>");
-	assert_int_equal(task_cache_info(cache, 5, 1)->tgid, 0);
+	assert_int_equal(task_cache_info(cache, 5, 1)->pid, 0);
 	task_cache_free(NULL);
 }
 
@@ -195,18 +195,18 @@ static void test_process(void **state)
 	put_task(12, 12, "kswapd0", 0x20a840, "0::/\n");
 	put_task(13, 13, "Tgid:\t10", 0, "");
 	task = task_cache_info(cache, 11, SECOND);
-	assert_int_equal(task->tgid, 10);
+	assert_int_equal(task->pid, 10);
 	assert_string_equal(task->process, "server");
 	assert_string_equal(task->cgroup, "/system.slice/a.service");
 	assert_false(task->kernel_thread);
 	task = task_cache_info(cache, 12, SECOND);
 	assert_true(task->kernel_thread);
 	assert_string_equal(task->cgroup, "/");
-	assert_int_equal(task_cache_info(cache, 13, SECOND)->tgid, 13);
+	assert_int_equal(task_cache_info(cache, 13, SECOND)->pid, 13);
 	task = task_cache_info(cache, 99, SECOND);
-	assert_int_equal(task->tgid, 0);
+	assert_int_equal(task->pid, 0);
 	assert_string_equal(task->process, "");
-	assert_int_equal(task_cache_info(cache, 0, SECOND)->tgid, 0);
+	assert_int_equal(task_cache_info(cache, 0, SECOND)->pid, 0);
 }
 
 static void test_cgroup_lines(void **state)
@@ -263,12 +263,12 @@ static void test_reused_id(void **state)
 	(void)state;
 	open_live();
 	put_task(101, 5000, "thread", 0, "");
-	assert_int_equal(task_cache_info(cache, 101, SECOND)->tgid, 5000);
+	assert_int_equal(task_cache_info(cache, 101, SECOND)->pid, 5000);
 	remove_task(101);
-	assert_int_equal(task_cache_info(cache, 101, 10 * SECOND)->tgid, 5000);
+	assert_int_equal(task_cache_info(cache, 101, 10 * SECOND)->pid, 5000);
 	put_task(101, 101, "other", 0, "");
-	assert_int_equal(task_cache_info(cache, 101, 11 * SECOND)->tgid, 5000);
-	assert_int_equal(task_cache_info(cache, 101, 11 * SECOND + 1)->tgid, 101);
+	assert_int_equal(task_cache_info(cache, 101, 11 * SECOND)->pid, 5000);
+	assert_int_equal(task_cache_info(cache, 101, 11 * SECOND + 1)->pid, 101);
 }
 
 /* ---- limits and files ---- */
@@ -294,7 +294,7 @@ static void test_full_table(void **state)
 	assert_int_equal(task_cache_missed(cache), 0);
 	expect_name(1001, SECOND, "<...>");
 	assert_int_equal(task_cache_missed(cache), 1);
-	assert_int_equal(task_cache_info(cache, 1003, SECOND)->tgid, 0);
+	assert_int_equal(task_cache_info(cache, 1003, SECOND)->pid, 0);
 	assert_int_equal(task_cache_missed(cache), 2);
 }
 
@@ -306,7 +306,7 @@ static void test_info_of_capture(void **state)
 	open_capture("5 five\n8 eight\n", "5 4 - a\\040b\\012\\134\\377 /x\\040y\n6 6 k \\055 -\n"
 					  "rubbish\n-3 4 - a b\n9 9\n\n");
 	task = task_cache_info(cache, 5, 0);
-	assert_int_equal(task->tgid, 4);
+	assert_int_equal(task->pid, 4);
 	assert_string_equal(task->process, "a b\n\\\xff");
 	assert_string_equal(task->cgroup, "/x y");
 	assert_false(task->kernel_thread);
@@ -316,8 +316,8 @@ static void test_info_of_capture(void **state)
 	assert_string_equal(task->process, "-");
 	assert_string_equal(task->cgroup, "");
 	expect_name(6, 0, "<...>");
-	assert_int_equal(task_cache_info(cache, 8, 0)->tgid, 0);
-	assert_int_equal(task_cache_info(cache, 9, 0)->tgid, 0);
+	assert_int_equal(task_cache_info(cache, 8, 0)->pid, 0);
+	assert_int_equal(task_cache_info(cache, 9, 0)->pid, 0);
 }
 
 /* Everything in a capture's files is known, and is not evicted by what is not. */
@@ -372,11 +372,11 @@ static void test_print(void **state)
 	expect_name(11, 0, "only name");
 	expect_name(12, 0, "<...>");
 	task = task_cache_info(cache, 10, 0);
-	assert_int_equal(task->tgid, 9);
+	assert_int_equal(task->pid, 9);
 	assert_string_equal(task->process, "p\\ q");
 	assert_string_equal(task->cgroup, "/a b");
 	assert_true(task_cache_info(cache, 2, 0)->kernel_thread);
-	assert_int_equal(task_cache_info(cache, 11, 0)->tgid, 0);
+	assert_int_equal(task_cache_info(cache, 11, 0)->pid, 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_test_directory, tear_down)

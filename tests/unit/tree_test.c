@@ -46,7 +46,7 @@ static const struct stall_shrinker shrinkers[] = {
 static struct stall make_stall(void)
 {
 	struct stall stall = {
-		.pid = 12,
+		.tid = 12,
 		.start = 1000001000,
 		.end = 1010001000,
 		.order = 3,
@@ -78,11 +78,11 @@ static const struct stall_shrinker small_ones[] = {
 static void stall_is_shown(const struct stall *stall, const struct terminal *terminal,
 			   const char *expected)
 {
-	const struct task_info who = { .tgid = 10, .process = "server\033", .cgroup = "/a/é" };
+	const struct task_info who = { .pid = 10, .process = "server\033", .cgroup = "/a/é" };
 	const struct named_stall named = {
 		.stall = stall,
 		.name = "worker",
-		.who = &who,
+		.task_info = &who,
 		.function = "alloc",
 		.memcg = "/m",
 	};
@@ -148,7 +148,7 @@ static void test_small_shrinkers(void **state)
 {
 	const struct terminal terminal = { 0 };
 	struct stall stall = {
-		.pid = 12,
+		.tid = 12,
 		.start = 1000001000,
 		.end = 1010001000,
 		.order = -1,
