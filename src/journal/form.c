@@ -15,23 +15,23 @@
 #include "journal/unit_name.h"
 
 /*
- * The form `journal`: an entry in the system journal for each stall of a task that waited. What
- * kswapd and kcompactd do by themselves has none, as nobody waited; the summary counts it.
+ * The form `journal`: an entry in the system journal for each stall of a task that waited. Stalls of
+ * kswapd and kcompactd have none, as no task waited; the summary counts them.
  *
- * An entry makes journald allocate memory, which may stall, so a stall of journald has no entry: it
- * would cause the next one. Summary, status and metrics count it. Our own stalls never come here.
+ * An entry makes journald allocate memory, so an entry for a stall of journald might cause the next
+ * stall. It has none; summary, status and metrics count it. Our own task is not traced.
  *
- * The rate limit goes by the time of the ticks, not by the trace clock: it spares the journal, so
- * what counts is when entries are written. A backlog that is read late is a burst.
+ * The rate limit uses the time of the ticks, not the trace clock: it protects the journal, so the
+ * time of writing counts. A backlog that is read late is a burst.
  */
 
 #define MINUTE	   60000000000ull /* ns */
-#define LAST_TRIES 10		  /* at the end, for what still waits */
+#define LAST_TRIES 10		  /* at the end, for entries that wait */
 #define LAST_WAIT  50		  /* ms before each */
 #define IDENTIFIER "allocfilt"
 #define FACILITY   (LOG_DAEMON >> 3) /* without the bits of the priority */
 
-/* What was held back since the last entry about it, and the longest stall of that, whole. */
+/* Stalls held back since the last entry about these, and all fields of the longest. */
 struct held {
 	uint64_t count;
 	uint64_t total;	  /* ns, of all */
@@ -46,15 +46,15 @@ const char *journal_socket_path = JOURNAL_SOCKET_PATH;
 
 struct journal {
 	const struct options *options;
-	const char *proc; /* where processes are looked for; NULL: none is there */
+	const char *proc; /* "/proc"; NULL with a capture */
 	struct journal_socket *socket;
 	bool ticked;
 	uint64_t now;  /* ns: the latest tick */
-	uint64_t used; /* ns: the time up to which the rate is used; in the past: none of it */
+	uint64_t used; /* ns: the rate is used up to this time; in the past: not used */
 	uint64_t next_status;
 	uint64_t held_back; /* stalls, since the start */
 	struct held held;
-	struct journal_entry entry; /* that is being made */
+	struct journal_entry entry; /* in preparation */
 };
 
 static int make(struct output *output)
@@ -107,7 +107,7 @@ static void change(struct output *output, const struct options *options)
 		journal->next_status = journal->now + options->status_interval;
 }
 
-/* What every entry has. */
+/* Starts an entry with the fields that every entry has. */
 static struct journal_entry *begin(struct journal *journal, const char *id, int priority)
 {
 	struct journal_entry *entry = &journal->entry;
@@ -129,7 +129,7 @@ static int priority_of(const struct journal *journal, uint64_t ns)
 
 /* ---- stalls ---- */
 
-/* Each entry uses its part of a minute, and at most as many parts at once as the burst is. */
+/* Each entry uses its part of a minute, and at most `burst` parts at once. */
 static bool use_rate(struct journal *journal)
 {
 	uint64_t part;
@@ -181,7 +181,7 @@ static void hold_back(struct journal *journal, const struct named_stall *named,
 	journal->held_back++;
 }
 
-/* Any instance: that of a namespace has a service of its own, see systemd-journald.service(8). */
+/* A namespace has an instance of its own, systemd-journald@NAMESPACE.service. */
 static bool is_of_journald(const struct named_stall *named)
 {
 	char unit[UNIT_NAME_BYTES];
@@ -230,7 +230,7 @@ static void send_held_back(struct journal *journal)
 	held->total = 0;
 }
 
-/* ---- the run itself ---- */
+/* ---- status and summary ---- */
 
 static uint64_t count_lost(const struct summary_view *view, uint64_t *ret_times)
 {
@@ -324,12 +324,12 @@ static void tick(struct output *output, uint64_t now, const struct summary_view 
 	journal_socket_flush(journal->socket);
 }
 
-/* Nothing comes later, so a journald that is just being restarted is waited for, for a moment. */
+/* This is the last entry, so it waits a moment for a journald that is restarting. */
 static int summary(struct output *output, const struct summary_view *view)
 {
 	struct journal *journal = output->form;
 	struct writer *writer = writer_new(-1, -1);
-	char message[JOURNAL_ENTRY_MAX + 1]; /* what is longer than an entry is cut there */
+	char message[JOURNAL_ENTRY_MAX + 1]; /* journal_entry_text() cuts it */
 	struct journal_entry *entry;
 	const char *text;
 	size_t length, used;
@@ -338,7 +338,7 @@ static int summary(struct output *output, const struct summary_view *view)
 		return -ENOMEM;
 	send_held_back(journal);
 	used = run_message(message, sizeof(message), view);
-	/* It fails where the text is longer than the writer's buffer, and so than an entry. */
+	/* It fails if the text exceeds the writer's buffer; the entry is cut earlier. */
 	summary_text(writer, view);
 	text = writer_queued(writer, &length);
 	if (length && text[length - 1] == '\n')
@@ -351,7 +351,7 @@ static int summary(struct output *output, const struct summary_view *view)
 	journal_socket_put(journal->socket, entry);
 	for (int try = 0; journal_socket_flush(journal->socket) && try < LAST_TRIES; try++)
 		poll(NULL, 0, LAST_WAIT);
-	journal_socket_give_up(journal->socket);
+	journal_socket_drop(journal->socket);
 	return 0;
 }
 

@@ -15,17 +15,17 @@
 #define NS_PER_US   1000
 
 struct notify {
-	int fd; /* -1: nobody listens */
+	int fd; /* -1: no service manager */
 	struct sockaddr_un address;
 	socklen_t address_length;
 	uint64_t watchdog; /* ns between two WATCHDOG=1, 0: none */
 	uint64_t next_watchdog;
-	char state[64]; /* to be sent, "" for nothing */
+	char state[64]; /* to be sent; "": none */
 	char status[STATUS_SIZE];
 	bool status_due;
 };
 
-/* A path, or @ and a name in the abstract namespace: sd_notify(3). */
+/* The name is a path, or "@" and an abstract name: sd_notify(3). */
 static bool set_address(struct notify *notify, const char *name)
 {
 	size_t length = strlen(name);
@@ -53,27 +53,20 @@ static uint64_t number_of(const char *text)
 	return errno || *end || number > UINT64_MAX / NS_PER_US ? 0 : number;
 }
 
-/* sd_watchdog_enabled(3) recommends half of the time. */
-static void set_watchdog(struct notify *notify)
-{
-	const char *pid = getenv("WATCHDOG_PID");
-
-	if (!pid || number_of(pid) == (uint64_t)getpid())
-		notify->watchdog = number_of(getenv("WATCHDOG_USEC")) * NS_PER_US / 2;
-}
-
 struct notify *notify_new(void)
 {
 	struct notify *notify = calloc(1, sizeof(*notify));
 	const char *name = getenv("NOTIFY_SOCKET");
+	const char *pid = getenv("WATCHDOG_PID");
 
 	if (!notify)
 		return NULL;
 	notify->fd = -1;
 	if (name && set_address(notify, name))
 		notify->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (notify->fd >= 0)
-		set_watchdog(notify);
+	/* sd_watchdog_enabled(3) recommends half of the time. */
+	if (notify->fd >= 0 && (!pid || number_of(pid) == (uint64_t)getpid()))
+		notify->watchdog = number_of(getenv("WATCHDOG_USEC")) * NS_PER_US / 2;
 	unsetenv("NOTIFY_SOCKET");
 	unsetenv("WATCHDOG_USEC");
 	unsetenv("WATCHDOG_PID");
@@ -94,7 +87,7 @@ bool notify_wanted(const struct notify *notify)
 	return notify->fd >= 0;
 }
 
-/* Never blocks: a busy manager gets it with the next tick. */
+/* Never blocks: if the manager's queue is full, the next tick tries again. */
 static bool deliver(const struct notify *notify, const char *text)
 {
 	ssize_t sent = sendto(notify->fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL,

@@ -18,8 +18,8 @@ struct journal_socket {
 	struct sockaddr_un address;
 	uint64_t sent;
 	uint64_t dropped;
-	size_t first; /* the oldest of those that wait */
-	size_t count;
+	size_t first; /* place of the oldest in ring */
+	size_t count; /* entries in ring */
 	struct journal_entry ring[JOURNAL_WAITING_MAX];
 };
 
@@ -36,7 +36,7 @@ static void add(struct journal_entry *entry, const char *bytes, size_t length)
 	entry->used += length;
 }
 
-/* `NAME=value`, or, where the value has a newline, its length as 8 bytes in front of it. */
+/* `NAME=value`; a value with a newline is preceded by its length, 8 bytes in little-endian order. */
 void journal_entry_text(struct journal_entry *entry, const char *name, const char *value)
 {
 	size_t overhead = entry->used + strlen(name) + 1 + LENGTH_BYTES + strlen("\n");
@@ -49,7 +49,7 @@ void journal_entry_text(struct journal_entry *entry, const char *name, const cha
 			return;
 		cut = JOURNAL_CUT;
 		length = room - strlen(JOURNAL_CUT);
-		/* not inside a character of UTF-8 */
+		/* not inside a UTF-8 character */
 		while (length && (value[length] & 0xc0) == 0x80)
 			length--;
 	}
@@ -84,7 +84,7 @@ void journal_entry_fields(struct journal_entry *entry, const struct journal_entr
 
 /* ---- the socket ---- */
 
-/* The send buffer stays as it is: what does not fit waits here, where it is counted. */
+/* The send buffer is not enlarged: entries that do not fit wait in the ring and are counted. */
 struct journal_socket *journal_socket_new(const char *path)
 {
 	struct journal_socket *journal = calloc(1, sizeof(*journal));
@@ -114,9 +114,8 @@ void journal_socket_free(struct journal_socket *journal)
 }
 
 /*
- * With the address each time: a connected socket would stay with the inode of a journald that has
- * gone. Any error may be over at the next try: there is no socket, nobody listens, its queue is
- * full, memory is short.
+ * Passes the address each time, because a connected socket would keep the inode of a journald that
+ * has exited. Every error may be temporary: no socket, no listener, a full queue, no memory.
  */
 static bool send_entry(struct journal_socket *journal, const struct journal_entry *entry)
 {
@@ -155,7 +154,7 @@ void journal_socket_put(struct journal_socket *journal, const struct journal_ent
 	memcpy(waiting->bytes, entry->bytes, entry->used);
 }
 
-void journal_socket_give_up(struct journal_socket *journal)
+void journal_socket_drop(struct journal_socket *journal)
 {
 	journal->dropped += journal->count;
 	journal->count = 0;

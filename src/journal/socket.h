@@ -6,19 +6,19 @@
 #include <stdint.h>
 
 /*
- * Entries of the journal and their way to journald, by its native protocol: one datagram each
- * (https://systemd.io/JOURNAL_NATIVE_PROTOCOL). An entry is smaller than any send buffer, so no
- * file descriptor is ever passed. journald may be stopped, restarted or gone: sending never
- * blocks, and what is not accepted waits.
+ * Journal entries, sent with journald's native protocol as one datagram each
+ * (https://systemd.io/JOURNAL_NATIVE_PROTOCOL). An entry is smaller than any send buffer, so no file
+ * descriptor has to be passed. journald may be stopped, restarted or absent: sending never blocks,
+ * and entries that are not accepted wait.
  */
 
 #define JOURNAL_SOCKET_PATH "/run/systemd/journal/socket"
 #define JOURNAL_WAITING_MAX 64	       /* entries */
 #define JOURNAL_ENTRY_MAX   (8u << 10) /* bytes */
 
-#define JOURNAL_CUT " [cut]" /* at the end of a value that was too long */
+#define JOURNAL_CUT " [cut]" /* ends a value that was too long */
 
-/* Fields in the order in which they are added. Values are any bytes; names are ours. */
+/* Fields in the order in which they are added. */
 struct journal_entry {
 	size_t used;
 	char bytes[JOURNAL_ENTRY_MAX];
@@ -30,8 +30,8 @@ void journal_entry_clear(struct journal_entry *entry);
  * journal_entry_text - add a field
  * @value: any bytes up to the NUL; "" is a field too
  *
- * A value that is too long is cut and ends with JOURNAL_CUT. A field of which not even that fits is
- * left out.
+ * A value that is too long is cut and ends with JOURNAL_CUT. If not even that fits, the field is left
+ * out.
  */
 void journal_entry_text(struct journal_entry *entry, const char *name, const char *value);
 void journal_entry_number(struct journal_entry *entry, const char *name, uint64_t number);
@@ -42,10 +42,10 @@ void journal_entry_fields(struct journal_entry *entry, const struct journal_entr
 struct journal_socket;
 
 /**
- * journal_socket_new - nothing is sent, and nobody needs to listen yet
+ * journal_socket_new - open a socket; nothing is sent, and journald need not run yet
  * @path: of journald's socket
  *
- * All that it will ever take is allocated here. Returns NULL with errno: ENOMEM, ENAMETOOLONG, or
+ * Nothing is allocated later. Returns NULL with errno: ENOMEM, ENAMETOOLONG, or
  * that of socket(2).
  */
 struct journal_socket *journal_socket_new(const char *path);
@@ -54,15 +54,15 @@ void journal_socket_free(struct journal_socket *journal);
 /**
  * journal_socket_put - send an entry, after those that wait
  *
- * One that is not accepted now waits. It is dropped where JOURNAL_WAITING_MAX wait already.
+ * If it is not accepted, it waits. If JOURNAL_WAITING_MAX wait already, it is dropped.
  */
 void journal_socket_put(struct journal_socket *journal, const struct journal_entry *entry);
 
-/** journal_socket_flush - send what waits, in order, as far as it is accepted; how many still wait */
+/** journal_socket_flush - send the entries that wait, in order; returns how many still wait */
 size_t journal_socket_flush(struct journal_socket *journal);
 
-/** journal_socket_give_up - at the end: what waits is dropped */
-void journal_socket_give_up(struct journal_socket *journal);
+/** journal_socket_drop - drop the entries that wait */
+void journal_socket_drop(struct journal_socket *journal);
 
 /** journal_socket_sent, _dropped - entries since the start */
 uint64_t journal_socket_sent(const struct journal_socket *journal);

@@ -10,13 +10,13 @@
 #include "allocfilt/plan.h"
 #include "journal/stall_entry.h"
 
-#define PHASE_SHARE 100 /* what is less than this part of the stall is not in the message */
-#define PART_SHARE  10	/* the same, of a phase */
+#define PHASE_SHARE 100 /* the message leaves out phases shorter than 1/PHASE_SHARE of a stall */
+#define PART_SHARE  10	/* and parts shorter than 1/PART_SHARE of their phase */
 #define NS_PER_US   1000
 
 /* ---- the message ---- */
 
-/* Shorter than in the summary, where the kinds of reclaim stand below each other. */
+/* Shorter than in the summary, which lists all kinds of reclaim. */
 static const char *phase_title(int group)
 {
 	if (group == PHASE_DIRECT_RECLAIM)
@@ -29,7 +29,7 @@ struct share {
 	int which;
 };
 
-/* Keeps them sorted, the largest first; the earlier one first among equals. */
+/* Inserts in order, the largest first; equal ones in the order of calls. */
 static void add_share(struct share *shares, size_t *count, uint64_t ns, int which)
 {
 	size_t at = (*count)++;
@@ -47,7 +47,7 @@ static const struct stall_shrinker *top_shrinker(const struct stall *stall, int 
 	return NULL;
 }
 
-/* Of slab the shrinker that took most is named, with its own time. */
+/* Slab is printed as its shrinker with most time, with the time of that shrinker. */
 static void add_parts(struct line *line, const struct stall *stall, struct resolver *resolver,
 		      int group, uint64_t whole)
 {
@@ -76,7 +76,7 @@ static void add_parts(struct line *line, const struct stall *stall, struct resol
 	line_add(line, "%s", count ? ")" : "");
 }
 
-/* The rest explains nothing, so it is named only where it is longer than any phase. */
+/* The rest explains nothing, so it is printed only if it is longer than any phase. */
 static void add_phases(struct line *line, const struct stall *stall, struct resolver *resolver)
 {
 	uint64_t least = phases_total(&stall->phases) / PHASE_SHARE;
@@ -105,20 +105,6 @@ static void add_phases(struct line *line, const struct stall *stall, struct reso
 		line_add(line, ", rest %s", text_duration(time, rest));
 }
 
-static void add_request(struct line *line, const struct stall *stall)
-{
-	const char *separator = "; ";
-
-	if (stall->order >= 0) {
-		line_add(line, "; order %d", stall->order);
-		separator = " ";
-	}
-	if (*stall->gfp_names)
-		line_add(line, "%s%s", separator, stall->gfp_names);
-	if (stall->incomplete)
-		line_add(line, "; incomplete, records were lost");
-}
-
 void journal_stall_task(struct line *line, const struct named_stall *named)
 {
 	const struct task_info *task = named->task_info;
@@ -132,7 +118,7 @@ void journal_stall_task(struct line *line, const struct named_stall *named)
 		line_add(line, " of %s[%d]", task->process, task->pid);
 }
 
-/* Names hold any bytes, and a long line may be cut inside a character: all is made printable. */
+/* Names contain any bytes, and a long line may be cut inside a character: text_escape() mends both. */
 void journal_stall_message(char message[JOURNAL_MESSAGE_MAX], const struct named_stall *named,
 			   struct resolver *resolver)
 {
@@ -147,7 +133,12 @@ void journal_stall_message(char message[JOURNAL_MESSAGE_MAX], const struct named
 	line_add(&line, ": %s stalled %s", role ? role : named->function,
 		 text_duration(time, stall->end - stall->start));
 	add_phases(&line, stall, resolver);
-	add_request(&line, stall);
+	if (stall->order >= 0)
+		line_add(&line, "; order %d", stall->order);
+	if (*stall->gfp_names)
+		line_add(&line, "%s%s", stall->order >= 0 ? " " : "; ", stall->gfp_names);
+	if (stall->incomplete)
+		line_add(&line, "; incomplete, records were lost");
 	used = text_escape(message, JOURNAL_MESSAGE_MAX - strlen(JOURNAL_CUT), line.text,
 			   TEXT_PRINTABLE);
 	if (line.text[used])
@@ -189,20 +180,6 @@ static void put_known(struct journal_entry *entry, const char *name, const char 
 		journal_entry_text(entry, name, value);
 }
 
-static void put_task(struct journal_entry *entry, const struct named_stall *named)
-{
-	const struct task_info *task = named->task_info;
-
-	journal_entry_text(entry, "ALLOCFILT_COMM", named->name);
-	journal_entry_number(entry, "ALLOCFILT_TID", named->stall->tid);
-	if (task->pid)
-		journal_entry_number(entry, "ALLOCFILT_PID", task->pid);
-	put_known(entry, "ALLOCFILT_PROCESS", task->process);
-	put_known(entry, "ALLOCFILT_CGROUP", task->cgroup);
-	if (named->interrupt)
-		journal_entry_number(entry, "ALLOCFILT_INTERRUPT", 1);
-}
-
 static void put_facts(struct journal_entry *entry, const struct named_stall *named)
 {
 	struct stall_fact facts[STALL_FACTS];
@@ -231,7 +208,7 @@ static void put_shrinker(struct journal_entry *entry, const struct stall *stall,
 	put_us(entry, "ALLOCFILT_SHRINKER_USEC", top->ns);
 }
 
-/* A frame a line, the innermost first; whole frames only. */
+/* One frame per line, the innermost first; only whole frames. */
 static void put_stack(struct journal_entry *entry, const struct stall *stall,
 		      struct resolver *resolver)
 {
@@ -255,6 +232,7 @@ static void put_stack(struct journal_entry *entry, const struct stall *stall,
 void journal_stall_fields(struct journal_entry *entry, const struct named_stall *named,
 			  struct resolver *resolver)
 {
+	const struct task_info *task = named->task_info;
 	const struct stall *stall = named->stall;
 	char time[CLOCK_TEXT_MAX];
 	char source[256];
@@ -265,7 +243,14 @@ void journal_stall_fields(struct journal_entry *entry, const struct named_stall 
 	journal_entry_text(entry, "ALLOCFILT_FUNCTION", named->function);
 	if (catalog_role_title(stall->role))
 		journal_entry_text(entry, "ALLOCFILT_ROLE", catalog_role_title(stall->role));
-	put_task(entry, named);
+	journal_entry_text(entry, "ALLOCFILT_COMM", named->name);
+	journal_entry_number(entry, "ALLOCFILT_TID", stall->tid);
+	if (task->pid)
+		journal_entry_number(entry, "ALLOCFILT_PID", task->pid);
+	put_known(entry, "ALLOCFILT_PROCESS", task->process);
+	put_known(entry, "ALLOCFILT_CGROUP", task->cgroup);
+	if (named->interrupt)
+		journal_entry_number(entry, "ALLOCFILT_INTERRUPT", 1);
 	journal_entry_number(entry, "ALLOCFILT_CPU", stall->cpu);
 	put_facts(entry, named);
 	put_phases(entry, &stall->phases);
@@ -281,10 +266,10 @@ void journal_stall_fields(struct journal_entry *entry, const struct named_stall 
 
 void journal_object_of(struct journal_object *object, const struct named_stall *named)
 {
-	*object = (struct journal_object){ .process = 0 };
+	*object = (struct journal_object){ .pid = 0 };
 	if (named->interrupt)
 		return;
-	object->process = named->task_info->pid;
+	object->pid = named->task_info->pid;
 	unit_name_of_cgroup(named->task_info->cgroup, object->unit);
 }
 
@@ -293,9 +278,9 @@ void journal_object_field(struct journal_entry *entry, const struct journal_obje
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "%s/%d", proc ? proc : "", object->process);
-	if (proc && object->process && !access(path, F_OK))
-		journal_entry_number(entry, "OBJECT_PID", object->process);
+	snprintf(path, sizeof(path), "%s/%d", proc ? proc : "", object->pid);
+	if (proc && object->pid && !access(path, F_OK))
+		journal_entry_number(entry, "OBJECT_PID", object->pid);
 	else
 		put_known(entry, "OBJECT_SYSTEMD_UNIT", object->unit);
 }

@@ -12,7 +12,7 @@ static const char *const types[] = {
 static const char letters[] =
 	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:-_.\\@";
 
-/* Of a process whose cgroup has been removed; fs/kernfs: proc_cgroup_show() adds it. */
+/* The kernel adds it to a removed cgroup (proc_cgroup_show() in kernel/cgroup/cgroup.c). */
 static const char deleted[] = " (deleted)";
 
 static bool is_type(const char *text)
@@ -23,7 +23,7 @@ static bool is_type(const char *text)
 	return false;
 }
 
-/* A template, name@.type, never runs itself. */
+/* A template, name@.type, is not a unit that runs. */
 static bool is_unit(const char *name)
 {
 	const char *dot = strrchr(name, '.');
@@ -39,7 +39,7 @@ static bool is_slice(const char *name)
 	return is_unit(name) && !strchr(name, '@') && !strcmp(strrchr(name, '.'), ".slice");
 }
 
-/* The next directory of a path, without its escape; false at the end, or where it is too long. */
+/* Parses the next directory of a path, without its escape; false at the end or if it is too long. */
 static bool next_directory(const char **path, char name[UNIT_NAME_BYTES])
 {
 	const char *from = *path + strspn(*path, "/");

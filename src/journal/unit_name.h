@@ -10,11 +10,11 @@
  * unit_name_of_cgroup - the system unit that a cgroup belongs to, by systemd's own rule
  * @cgroup: path below the root of the hierarchy, any bytes
  *
- * The first directory below the slices is the unit's; so all units of a user are in
- * user@UID.service. A "_" before a name keeps it apart from the kernel's files and is not a part
- * of it. (systemd, src/basic/cgroup-util.c: cg_path_get_unit(), unit_name_is_valid() for names.)
+ * The unit is the first directory below the slices, so all units of a user are in user@UID.service.
+ * A "_" before a name avoids a clash with the kernel's files and is not part of the name. (systemd,
+ * src/basic/cgroup-util.c: cg_path_get_unit(); names: unit_name_is_valid().)
  *
- * Returns false, with "" in @unit, where it belongs to none, and for a path without its beginning.
+ * Returns false, with "" in @unit, if it belongs to none, and for a path that was cut.
  */
 bool unit_name_of_cgroup(const char *cgroup, char unit[UNIT_NAME_BYTES]);
 

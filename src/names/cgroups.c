@@ -26,12 +26,12 @@ struct cgroups {
 	size_t mount_length; /* of its path */
 	int saved;	     /* descriptor of a capture's file, -1: none */
 	uint64_t missed;
-	bool evicted; /* has a path made room for another one? */
+	bool evicted; /* was any path evicted? */
 	struct hash hash;
 	struct cgroup table[];
 };
 
-/* Where cgroup2 is mounted; false for nowhere. */
+/* Finds the mount point of cgroup2; false if there is none. */
 static bool find_mount(const char *mounts, char mount[PATH_MAX])
 {
 	FILE *stream = setmntent(mounts, "re");
@@ -81,7 +81,7 @@ void cgroups_free(struct cgroups *cgroups)
 	free(cgroups);
 }
 
-/* kernfs accepts an inode number as a file handle, so that no tree has to be searched. */
+/* kernfs accepts an inode number as a file handle (fs/kernfs/mount.c), so no search is needed. */
 static bool read_live(const struct cgroups *cgroups, uint64_t id, char path[PATH_MAX])
 {
 	union {
@@ -120,7 +120,7 @@ static bool read_saved(const struct cgroups *cgroups, uint64_t id, char path[PAT
 	return false;
 }
 
-/* The inode number of a cgroup that is gone is not reused: it counts up. */
+/* Inode numbers of cgroups are not reused, so an entry never becomes wrong. */
 const char *cgroups_path(struct cgroups *cgroups, uint64_t id)
 {
 	struct hash_link *link = id ? hash_find(&cgroups->hash, id) : NULL;
@@ -133,7 +133,7 @@ const char *cgroups_path(struct cgroups *cgroups, uint64_t id)
 	if (link)
 		return hash_entry(link, struct cgroup, link)->path;
 	if (!(cgroups->mount >= 0 ? read_live(cgroups, id, path) : read_saved(cgroups, id, path))) {
-		/* What a capture does not have now it did not have then. */
+		/* A capture does not change, so an eviction from it loses nothing. */
 		if (cgroups->evicted && cgroups->mount >= 0)
 			cgroups->missed++;
 		return "";

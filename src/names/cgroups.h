@@ -6,8 +6,7 @@
 #include <stdint.h>
 
 /*
- * Paths of cgroups by the number that events carry (memcg_id): the inode number of the cgroup's
- * directory on cgroup2.
+ * Paths of cgroups by the memcg_id of events: the inode number of the cgroup's directory on cgroup2.
  */
 
 #define CGROUP_PATH_MAX 256 /* bytes with the NUL; of a longer path the end is kept */
@@ -18,7 +17,7 @@ struct cgroups;
  * cgroups_new
  * @mounts: "/proc/self/mounts" for a live run, NULL for a capture
  * @saved: path of a capture's file cgroups, or NULL
- * @size: paths that are remembered, at least 1; the least recently used one is evicted
+ * @size: limit of paths, at least 1; the least recently used one is evicted
  *
  * Returns NULL with errno ENOMEM. Without cgroup2, or the right to open a directory by its number
  * (CAP_DAC_READ_SEARCH), no path is known.
@@ -27,14 +26,14 @@ struct cgroups *cgroups_new(const char *mounts, const char *saved, size_t size);
 void cgroups_free(struct cgroups *cgroups);
 
 /**
- * cgroups_path - path below the mount ("/" for the root), "" where not known; never NULL
+ * cgroups_path - path below the mount ("/" for the root), "" if unknown; never NULL
  *
  * Valid until the next call.
  */
 const char *cgroups_path(struct cgroups *cgroups, uint64_t id);
 
 /**
- * cgroups_missed - times that a cgroup was gone when it was asked for and paths had been evicted
+ * cgroups_missed - lookups of cgroups that are gone and may have been evicted before
  *
  * 0 with a capture, which can be read again.
  */

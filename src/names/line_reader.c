@@ -13,7 +13,7 @@ void line_reader_start(struct line_reader *reader, int fd)
 	reader->end = 0;
 }
 
-/* Moves what is left to the front and reads more after it. */
+/* Moves the unread bytes to the front and reads more after them. */
 static void fill(struct line_reader *reader)
 {
 	ssize_t length;

@@ -6,8 +6,7 @@
 #include <stddef.h>
 
 /*
- * Lines of a file of any length, through a fixed buffer: getline(3) would allocate. It lives on
- * the stack.
+ * Lines of a file of any size, through a fixed buffer: getline(3) would allocate.
  */
 
 #define LINE_READER_BYTES (32u << 10)
@@ -15,19 +14,19 @@
 struct line_reader {
 	int fd;
 	bool at_end;
-	size_t start; /* of what has not been returned yet, in buffer */
+	size_t start; /* of the unread bytes in buffer */
 	size_t end;
 	char buffer[LINE_READER_BYTES + 1];
 };
 
-/** line_reader_start - from the beginning of the file; it stays the caller's, -1 has no lines */
+/** line_reader_start - read from the beginning of @fd, which stays open; -1 has no lines */
 void line_reader_start(struct line_reader *reader, int fd);
 
 /**
  * line_reader_next - the next line without its newline, NUL-terminated; NULL at the end
  *
  * Valid until the next call, and the caller may change it. A line that is longer than the buffer
- * is skipped. A file that cannot be read ends there.
+ * is skipped. A read error ends the file.
  */
 char *line_reader_next(struct line_reader *reader);
 

@@ -20,7 +20,7 @@ struct resolver {
 	struct task_cache *tasks;
 	struct cgroups *cgroups;
 	struct shrinker_names *shrinkers;
-	struct stacks *stacks; /* NULL: not kept */
+	struct stacks *stacks; /* NULL without option stack */
 	struct decode *decode;
 	bool has_mark;
 	uint64_t mark_ts;	/* ns, trace clock */
@@ -41,7 +41,7 @@ static bool make_tables(struct resolver *resolver, const struct options *options
 
 	snprintf(saved, sizeof(saved), "%s/cgroups", source->dir);
 	resolver->symbols = symbols_new(source->symbols, is_likely_symbol, resolver);
-	/* Half of the tasks with waiting events: each takes 360 bytes of locked memory. */
+	/* Half of the tasks with waiting events: each uses 360 bytes of locked memory. */
 	resolver->tasks = task_cache_new(source->proc, source->names_dir, source->dir,
 					 options->limits.tasks / 2);
 	resolver->cgroups = cgroups_new(source->proc ? "/proc/self/mounts" : NULL,
@@ -51,23 +51,6 @@ static bool make_tables(struct resolver *resolver, const struct options *options
 		resolver->stacks = stacks_new();
 	return resolver->symbols && resolver->tasks && resolver->cgroups && resolver->shrinkers &&
 	       (!options->stack || resolver->stacks);
-}
-
-/* Live, a function without a name would have no role, and nothing would be shown with it. */
-static int check_symbols(const struct resolver *resolver, struct failure *failure)
-{
-	int ret = symbols_readable(resolver->symbols);
-
-	if (!ret)
-		return 0;
-	if (resolver->source->proc)
-		return failure_set(
-			failure, EXIT_STATUS_NO_TRACEFS, EPERM,
-			"%s shows no addresses: it takes CAP_SYSLOG and sysctl kernel.kptr_restrict below 2",
-			resolver->source->symbols);
-	log_warning("%s: %s: functions have no names, so no event finds its owner",
-		    resolver->source->symbols, strerror(-ret));
-	return 0;
 }
 
 int resolver_new(struct resolver **ret_resolver, const struct plan *plan,
@@ -81,15 +64,23 @@ int resolver_new(struct resolver **ret_resolver, const struct plan *plan,
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	resolver->plan = plan;
 	resolver->source = source;
-	tzset(); /* the first time of day would allocate otherwise */
-	if (make_tables(resolver, options))
-		ret = check_symbols(resolver, failure);
-	else
-		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
-	if (ret) {
+	tzset(); /* else the first gmtime_r() allocates */
+	if (!make_tables(resolver, options)) {
 		resolver_free(resolver);
-		return ret;
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	}
+	/* Without names functions have no roles, and a live run would show nothing. */
+	ret = symbols_readable(resolver->symbols);
+	if (ret && source->proc) {
+		resolver_free(resolver);
+		return failure_set(
+			failure, EXIT_STATUS_NO_TRACEFS, EPERM,
+			"%s shows no addresses: it takes CAP_SYSLOG and sysctl kernel.kptr_restrict below 2",
+			source->symbols);
+	}
+	if (ret)
+		log_warning("%s: %s: functions have no names, so no event finds its owner",
+			    source->symbols, strerror(-ret));
 	*ret_resolver = resolver;
 	return 0;
 }
@@ -123,7 +114,7 @@ struct shrinker_names *resolver_superblocks(const struct resolver *resolver)
 
 /* ---- what is noted while records come ---- */
 
-/* Process and cgroup are shown of those with slow runs only, which are few. */
+/* Process and cgroup are only shown for tasks with slow runs, which are few. */
 void resolver_see(struct resolver *resolver, const struct record *record)
 {
 	if (record->kind == RECORD_WINDOW)
@@ -144,7 +135,7 @@ void resolver_mark_clock(struct resolver *resolver, uint64_t ts, uint64_t realti
 	resolver->mark_realtime = realtime;
 }
 
-/* ---- what is asked for ---- */
+/* ---- lookups ---- */
 
 int resolver_role(void *context, uint64_t function)
 {
@@ -247,7 +238,6 @@ bool resolver_time(const struct resolver *resolver, uint64_t ts, char text[CLOCK
 	return length;
 }
 
-/* From 5.15 the kernel's text has a column for migration being off. */
 bool resolver_migrate_column(const struct resolver *resolver)
 {
 	const char *release = resolver->source->release;

@@ -12,7 +12,7 @@
 #define SUPERBLOCK_CALLBACK "super_cache_scan"
 #define SUPERBLOCK_NAME_MAX 36	/* s_id has 32 */
 #define MOUNT_POINT_MAX	    128 /* with the NUL; a longer one is cut */
-#define CALLBACKS_MAX	    256 /* functions of which it is known what they are */
+#define CALLBACKS_MAX	    256 /* callbacks with a cached result of is_superblocks() */
 #define DEVICE_MINOR_BITS   20
 
 struct superblock {
@@ -20,12 +20,12 @@ struct superblock {
 	uint32_t major;
 	uint32_t minor;
 	bool named;
-	bool shared; /* another one has or had the same name */
+	bool shared; /* another superblock has or had the same name */
 	char name[SUPERBLOCK_NAME_MAX];
 	char mount[MOUNT_POINT_MAX];
 };
 
-/* Which superblock has a shrinker at an address now. */
+/* The superblock whose shrinker has an address now. */
 struct place {
 	struct hash_link link; /* by the shrinker's address */
 	struct superblock *superblock;
@@ -90,7 +90,7 @@ static bool is_superblocks(struct shrinker_names *names, uint64_t address)
 		if (names->callbacks[i].address == address)
 			return names->callbacks[i].is_superblocks;
 	names->symbol(names->context, address, 's', text, sizeof(text));
-	text[strcspn(text, ".")] = '\0'; /* a suffix of the compiler's */
+	text[strcspn(text, ".")] = '\0'; /* a compiler's suffix, as ".isra.0" */
 	answer = !strcmp(text, SUPERBLOCK_CALLBACK);
 	if (names->nr_callbacks < CALLBACKS_MAX)
 		names->callbacks[names->nr_callbacks++] = (struct callback){ address, answer };
@@ -104,7 +104,7 @@ static struct place *find(struct shrinker_names *names, uint64_t shrinker)
 	return link ? hash_entry(link, struct place, link) : NULL;
 }
 
-/* An address has one superblock at a time, so there are never more places than superblocks. */
+/* An address has one superblock at a time, so places never run out before superblocks. */
 static struct superblock *add(struct shrinker_names *names, struct place *place, uint64_t shrinker)
 {
 	if (names->nr_superblocks == SHRINKER_NAMES_MAX) {
@@ -120,7 +120,7 @@ static struct superblock *add(struct shrinker_names *names, struct place *place,
 	return place->superblock;
 }
 
-/* A name comes from a disk's label or a file system, and must not move a terminal's cursor. */
+/* Names come from disks and file systems, and must not control the terminal. */
 static void copy_printable(char *to, size_t size, const char *from, size_t length)
 {
 	if (length >= size)
@@ -131,8 +131,8 @@ static void copy_printable(char *to, size_t size, const char *from, size_t lengt
 }
 
 /*
- * The mount point of the whole file system, else that of a part of it, the first in the file. Lines
- * are "36 35 98:0 /root /mount/point options … - type source options": proc(5).
+ * Finds the first mount point of the whole file system, else of a part of it. Lines are
+ * "36 35 98:0 /root /mount/point options … - type source options": proc(5).
  */
 static void find_mount(const struct shrinker_names *names, struct superblock *superblock)
 {
@@ -185,7 +185,7 @@ void shrinker_names_see(struct shrinker_names *names, const struct record *recor
 	superblock->named = true;
 	names->nr_named++;
 	find_mount(names, superblock);
-	/* From now on labels of the same name have the device, whichever came first. */
+	/* From now on, all labels of this name include the device. */
 	for (int i = 0; i < names->nr_superblocks; i++) {
 		struct superblock *other = &names->superblocks[i];
 

@@ -14,14 +14,14 @@
 #define SEARCH_MAX 32u /* addresses that are looked up in one pass */
 
 /*
- * The symbol that contains an address is the one that begins nearest below it, the first in the
- * file where several do. It ends where the next one of its module begins. The lines of a module
- * stand together, in any order: each such block is searched by itself.
+ * The symbol of an address is the nearest one at or below it, of several at one address the first in
+ * the file. It ends where the next symbol of its module begins. The lines of a module are
+ * contiguous, in any order, so each such block is searched by itself.
  */
 struct search {
 	uint64_t address;
-	struct symbol block; /* the best of this block; no name: none */
-	uint64_t next;	     /* the nearest above it in this block; 0: none */
+	struct symbol block; /* best of this block; no name: none */
+	uint64_t next;	     /* nearest address above it in this block; 0: none */
 	bool next_is_code;
 	struct symbol best;
 };
@@ -30,7 +30,7 @@ struct symbols {
 	int fd;
 	int readable; /* 0 or -errno */
 	size_t count;
-	size_t victim;			   /* the next to be replaced when the table is full */
+	size_t victim;			   /* the next entry to replace in a full table */
 	struct symbol *order[SYMBOLS_MAX]; /* by address; they do not overlap */
 	struct symbol table[SYMBOLS_MAX];
 	struct search searches[SEARCH_MAX];
@@ -134,16 +134,17 @@ static void add(struct symbols *symbols, const struct symbol *new)
 
 /*
  * The kernel's own symbols come first, in order of address. Of several names at one address the
- * kernel shows the first, whichever was wanted. Returns 0, or -EPERM where all addresses are zeros.
+ * kernel prints the first, even if another one was wanted. Returns 0, or -EPERM if all addresses are
+ * zeros.
  */
 static int fill(struct symbols *symbols, bool (*wanted)(void *context, const char *name),
 		void *context)
 {
 	struct line_reader reader;
 	struct kallsyms_line line;
-	struct symbol alias = { 0 }; /* the first name at the address that was read last */
-	size_t open = 0;	     /* entries from here on have no end yet */
-	bool any = false;	     /* was there an address that is not zero? */
+	struct symbol alias = { 0 }; /* first symbol at the current address */
+	size_t open = 0;	     /* entries from here on have no size yet */
+	bool any = false;	     /* any address other than zero? */
 
 	line_reader_start(&reader, symbols->fd);
 	while (next_line(&reader, &line) && !(any && *line.module)) {
@@ -198,7 +199,7 @@ static void end_block(struct search *search)
 	uint64_t page_end = (search->address / CODE_PAGE + 1) * CODE_PAGE;
 	uint64_t end = search->next;
 
-	/* kallsyms does not have the end of a module's code: it is at a page's end, before data. */
+	/* kallsyms lacks the end of a module's code, which is at the end of a page, before data. */
 	if (*block->module && !search->next_is_code && (!end || page_end < end))
 		end = page_end;
 	if (*block->name && (!*search->best.name || block->address > search->best.address)) {
@@ -227,7 +228,7 @@ static void search_line(struct search *search, const struct kallsyms_line *line)
 	}
 }
 
-/* One pass for all: the kernel makes each line when it is read, slowly. */
+/* One pass for all: the kernel formats each line when it is read, which is slow. */
 void symbols_look_up(struct symbols *symbols, const uint64_t *addresses, size_t count)
 {
 	struct line_reader reader;

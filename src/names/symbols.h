@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 /*
- * Names of kernel addresses, from a file like /proc/kallsyms. A fixed table holds what is likely to
- * be asked for. An address that is not in it is looked up in the file, through a fixed buffer, so
- * that nothing is allocated on the path of a record.
+ * Names of kernel addresses, from a file like /proc/kallsyms. A fixed table holds the likely ones.
+ * Another address is looked up in the file, through a fixed buffer, so that nothing is allocated on
+ * the path of a record.
  */
 
 #define SYMBOLS_MAX	  2048
@@ -27,7 +27,7 @@ struct symbols;
 
 /**
  * symbols_new - open @path ("/proc/kallsyms", "DIR/kallsyms") and fill the table in one pass
- * @wanted: is the kernel's function of this name likely to be asked for? NULL: none is
+ * @wanted: returns whether a function of the kernel belongs into the table; NULL: none does
  *
  * Without the file, or where all addresses in it are zeros (no CAP_SYSLOG), the table is empty.
  * Returns NULL with errno ENOMEM only.
@@ -36,25 +36,25 @@ struct symbols *symbols_new(const char *path, bool (*wanted)(void *context, cons
 			    void *context);
 void symbols_free(struct symbols *symbols);
 
-/** symbols_readable - 0, or the -errno of the opening; -EPERM for addresses that are zeros */
+/** symbols_readable - 0, or the -errno of open(2); -EPERM if all addresses are zeros */
 int symbols_readable(const struct symbols *symbols);
 
 /**
- * symbols_look_up - read several addresses that are about to be asked for, as those of a stack
+ * symbols_look_up - read the symbols of several addresses into the table, as those of a stack
  *
- * The first 32 of those that the table does not have are looked up in one pass over the file. Where
- * the table is full, they replace others.
+ * The first 32 that the table does not have are looked up in one pass over the file. In a full table
+ * they replace others.
  */
 void symbols_look_up(struct symbols *symbols, const uint64_t *addresses, size_t count);
 
 /** symbols_find - the symbol that contains @address, NULL for none; valid until the next call */
 const struct symbol *symbols_find(struct symbols *symbols, uint64_t address);
 
-/** symbols_address - where the first symbol of that name that symbols_new() kept begins; 0: none */
+/** symbols_address - address of the first symbol of that name in the table; 0: none */
 uint64_t symbols_address(const struct symbols *symbols, const char *name);
 
 /**
- * symbols_text - an address as the kernel prints it with %ps or %pS
+ * symbols_text - print an address as the kernel does with %ps or %pS
  * @style: 's' or 'S'
  *
  * "name", "name [module]"; "name+0x0/0x1d0", "name+0x0/0x110 [module]"; "0x…" for an unknown one.

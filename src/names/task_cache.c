@@ -10,8 +10,8 @@
 #include "allocfilt/names.h"
 #include "names/line_reader.h"
 
-#define FRESH	   1000000000ull  /* ns: what is older is read again before it is shown */
-#define SEEN	   10000000000ull /* ns: what is older is read again when the task is seen */
+#define FRESH	   1000000000ull  /* ns: older information is read again before it is shown */
+#define SEEN	   10000000000ull /* ns: older information is read again in task_cache_see() */
 #define SAVED_MAX  65536	  /* tasks of a capture */
 #define PF_KTHREAD 0x00200000	  /* include/linux/sched.h: the same since 2.6.17 */
 
@@ -20,7 +20,7 @@ struct task {
 	char name[TASK_COMM_MAX];
 	uint64_t name_at; /* ns: when the name was read */
 	uint64_t info_at;
-	bool has_info; /* info was read, or nothing was found */
+	bool has_info; /* was reading info tried? */
 	struct task_info info;
 };
 
@@ -29,14 +29,14 @@ struct task_cache {
 	int saved; /* descriptor of saved_cmdlines, -1: none */
 	struct hash hash;
 	struct task *tasks;
-	bool evicted; /* has a task made room for another one? */
+	bool evicted; /* was any task evicted? */
 	uint64_t missed;
 	struct task_info unknown;
 };
 
 /* ---- /proc ---- */
 
-/* A text file of /proc without its last newline, cut to size - 1; false for none. */
+/* Reads a text file of /proc without its last newline, cut to size - 1. */
 static bool read_file(const struct task_cache *cache, int tid, const char *name, char *text,
 		      size_t size)
 {
@@ -58,7 +58,7 @@ static bool read_file(const struct task_cache *cache, int tid, const char *name,
 	return true;
 }
 
-/* Tgid of status, and flags, the seventh field after the name in stat: proc(5). */
+/* Reads Tgid from status, and flags, the seventh field after the name in stat: proc(5). */
 static bool read_process(const struct task_cache *cache, struct task_info *info)
 {
 	char text[1024];
@@ -71,7 +71,7 @@ static bool read_process(const struct task_cache *cache, struct task_info *info)
 	info->pid = at ? atoi(at + strlen("\nTgid:")) : 0;
 	if (!info->pid)
 		return false;
-	/* The name is in parentheses and may hold parentheses and blanks. */
+	/* The name is in parentheses and may contain parentheses and spaces. */
 	if (read_file(cache, info->tid, "stat", text, sizeof(text)) && (at = strrchr(text, ')')) &&
 	    sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) == 1)
 		info->kernel_thread = flags & PF_KTHREAD;
@@ -80,7 +80,7 @@ static bool read_process(const struct task_cache *cache, struct task_info *info)
 	return true;
 }
 
-/* Is this "4:memory:/…", a line of the memory controller on v1? */
+/* Matches "4:memory:/…", a line of the memory controller on cgroup v1. */
 static bool is_memory_line(const char *line)
 {
 	const char *controllers = strchr(line, ':');
@@ -94,7 +94,7 @@ static bool is_memory_line(const char *line)
 	return false;
 }
 
-/* Lines are "N:controllers:/path": cgroups(7). Of a long path the end is kept, with the unit. */
+/* Lines are "N:controllers:/path": cgroups(7). Of a long path the end is kept: it has the unit. */
 static void read_cgroup(const struct task_cache *cache, struct task_info *info)
 {
 	char text[8192];
@@ -120,7 +120,7 @@ static void read_cgroup(const struct task_cache *cache, struct task_info *info)
 	}
 }
 
-/* What is known of a task that has exited is left as it is. */
+/* A task that has exited keeps its old information. */
 static void refresh_info(const struct task_cache *cache, struct task *task, uint64_t ts,
 			 uint64_t max_age)
 {
@@ -139,12 +139,12 @@ static void refresh_info(const struct task_cache *cache, struct task *task, uint
 /* ---- saved_cmdlines ---- */
 
 /*
- * Lines of "TID NAME". NAME may hold a newline: a line that does not begin with a number and a
- * blank continues the name before it.
+ * Lines of "TID NAME". NAME may contain a newline: a line that does not begin with a number and a
+ * space continues the name before it.
  */
 struct saved_names {
 	struct line_reader reader;
-	const char *line; /* the next one, NULL at the end */
+	const char *line; /* the next line, NULL at the end */
 	int tid;
 	char name[TASK_COMM_MAX];
 };
@@ -183,25 +183,20 @@ static bool saved_names_next(struct saved_names *saved)
 
 /* ---- names ---- */
 
-/* /proc writes "kworker/0:1-events" where the kernel's own name is "kworker/0:1". */
-static void cut_worker_name(char *name)
-{
-	char *colon = strncmp(name, "kworker/", 8) ? NULL : strchr(name, ':');
-
-	if (colon)
-		colon[strcspn(colon, "-+")] = '\0';
-}
-
-/* Returns false and leaves the name as it is where there is none to be read. */
+/* Returns false, with the name unchanged, if neither /proc nor saved_cmdlines has it. */
 static bool read_name(const struct task_cache *cache, struct task *task, uint64_t ts)
 {
 	struct saved_names saved;
-	char text[64]; /* longer than a name, for what /proc adds */
+	char text[64]; /* longer than a name, for the suffix that /proc adds */
+	char *colon;
 	int tid = (int)task->link.key;
 
 	task->name_at = ts;
 	if (read_file(cache, tid, "comm", text, sizeof(text))) {
-		cut_worker_name(text);
+		/* /proc shows "kworker/0:1-events" for the task named "kworker/0:1". */
+		colon = strncmp(text, "kworker/", 8) ? NULL : strchr(text, ':');
+		if (colon)
+			colon[strcspn(colon, "-+")] = '\0';
 		snprintf(task->name, sizeof(task->name), "%.*s", TASK_COMM_MAX - 1, text);
 		return true;
 	}
@@ -236,17 +231,17 @@ static struct task *find(struct task_cache *cache, int tid)
 }
 
 /*
- * What a capture does not have was not there when the table was filled. In a live run all tasks
- * are seen before they are asked for, so one that is asked for and not found was evicted.
+ * A capture is in the table as a whole, so nothing more is read for it. In a live run all tasks
+ * are seen before they are looked up, so one that is not found was evicted.
  */
-static struct task *find_or_read(struct task_cache *cache, int tid, uint64_t ts, bool asked)
+static struct task *find_or_read(struct task_cache *cache, int tid, uint64_t ts, bool lookup)
 {
 	struct task *task = find(cache, tid);
 
 	if (task || cache->proc < 0)
 		return task;
 	task = insert(cache, tid);
-	if (!read_name(cache, task, ts) && asked && cache->evicted)
+	if (!read_name(cache, task, ts) && lookup && cache->evicted)
 		cache->missed++;
 	return task;
 }
@@ -300,25 +295,25 @@ uint64_t task_cache_missed(const struct task_cache *cache)
 static void parse_info(struct task_cache *cache, const char *line)
 {
 	struct task_info info = { 0 };
-	char word[16];
+	char number[16];
 	struct task *task;
 
-	if (!text_parse_field(&line, word, sizeof(word)) || (info.tid = atoi(word)) <= 0 ||
-	    !text_parse_field(&line, word, sizeof(word)))
+	if (!text_parse_field(&line, number, sizeof(number)) || (info.tid = atoi(number)) <= 0 ||
+	    !text_parse_field(&line, number, sizeof(number)))
 		return;
-	info.pid = atoi(word);
-	if (!text_parse_field(&line, word, sizeof(word)) ||
+	info.pid = atoi(number);
+	if (!text_parse_field(&line, number, sizeof(number)) ||
 	    !text_parse_field(&line, info.process, sizeof(info.process)) ||
 	    !text_parse_field(&line, info.cgroup, sizeof(info.cgroup)))
 		return;
-	info.kernel_thread = !strcmp(word, "k");
+	info.kernel_thread = !strcmp(number, "k");
 	task = find(cache, info.tid);
 	if (!task)
 		task = insert(cache, info.tid);
 	task->info = info;
 }
 
-/* With no table yet it only counts the lines. */
+/* Returns the number of lines. Without a table it only counts them. */
 static size_t read_capture(struct task_cache *cache, int tasks)
 {
 	struct saved_names saved;
@@ -335,16 +330,6 @@ static size_t read_capture(struct task_cache *cache, int tasks)
 		if (cache->tasks)
 			parse_info(cache, line);
 	return count;
-}
-
-static int make_table(struct task_cache *cache, size_t size)
-{
-	struct task *tasks = calloc(size, sizeof(*tasks));
-
-	if (!tasks)
-		return -ENOMEM;
-	cache->tasks = tasks;
-	return hash_init(&cache->hash, &tasks[0].link, sizeof(*tasks), size);
 }
 
 struct task_cache *task_cache_new(const char *proc, const char *names_dir, const char *dir,
@@ -367,7 +352,10 @@ struct task_cache *task_cache_new(const char *proc, const char *names_dir, const
 		if (size > SAVED_MAX)
 			size = SAVED_MAX;
 	}
-	ret = make_table(cache, size);
+	cache->tasks = calloc(size, sizeof(*cache->tasks));
+	ret = cache->tasks ?
+		      hash_init(&cache->hash, &cache->tasks[0].link, sizeof(*cache->tasks), size) :
+		      -ENOMEM;
 	if (!ret && !proc)
 		read_capture(cache, tasks);
 	if (tasks >= 0)

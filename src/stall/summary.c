@@ -5,9 +5,9 @@
 
 #include "allocfilt/stall.h"
 
-/* A copy of a stall and of all that it points to. */
+/* A copy of a stall with everything it points to. */
 struct kept_stall {
-	struct named_stall named; /* its stall is NULL as long as there is none */
+	struct named_stall named; /* its stall is NULL before the first one */
 	struct stall stall;
 	struct stall_shrinker shrinkers[8];
 	struct task_info task_info;
@@ -18,7 +18,7 @@ struct kept_stall {
 	char memcg[TASK_CGROUP_MAX];
 };
 
-/* Those that waited in all, of one kind. Where they are full, the one that waited least makes room. */
+/* Waiters of one kind. In a full table, the one that waited least is evicted. */
 struct waiters {
 	struct summary_waiter table[SUMMARY_TASKS_MAX];
 	size_t count;
@@ -86,7 +86,7 @@ void summary_pair(struct summary *summary, const struct task_pair *pair)
 {
 	int role = catalog_pair_role(summary->plan->events[pair->end->event].id);
 
-	/* Slab has the shrinkers' own lines. */
+	/* Slab pairs are counted per shrinker. */
 	if (pair->slow && role != ROLE_NONE && role != ROLE_SLAB)
 		count_function(summary, 0, role, pair->duration);
 }

@@ -322,7 +322,7 @@ static void test_give_up(void **state)
 
 	(void)state;
 	put_numbers(journal, 0, 5);
-	journal_socket_give_up(journal);
+	journal_socket_drop(journal);
 	assert_int_equal(journal_socket_dropped(journal), 5);
 	fd = fake_listen();
 	assert_int_equal(journal_socket_flush(journal), 0);
