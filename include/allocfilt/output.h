@@ -14,17 +14,17 @@
 #include "allocfilt/stall.h"
 
 /*
- * What is shown, in one of several forms. Each form takes of windows, pairs, stalls and the summary
- * what it needs; who drives it need not know which form it is.
+ * The output in one of several forms (-f), the summary, and the metrics. A form implements the
+ * callbacks it needs for windows, pairs, stalls and the summary; the caller does not know the form.
  */
 
 struct journal_counts {
-	uint64_t entries;   /* that the journal has taken */
+	uint64_t entries;   /* written */
 	uint64_t held_back; /* stalls without an entry of their own */
-	uint64_t dropped;   /* entries that the journal did not take and that could not wait */
+	uint64_t dropped;   /* entries that could not be sent, nor kept until later */
 };
 
-/* All that a summary is made of. */
+/* The sources of a summary. */
 struct summary_view {
 	const struct plan *plan;
 	struct resolver *resolver;
@@ -42,7 +42,7 @@ struct summary_view {
 };
 
 struct output_setup {
-	const struct options *options; /* until output_change() brings others */
+	const struct options *options; /* until output_change() */
 	const struct plan *plan;
 	const struct data_source *source;
 	struct resolver *resolver;
@@ -52,12 +52,12 @@ struct output_setup {
 struct output {
 	const struct output_ops *ops;
 	struct output_setup setup;
-	void *form; /* what the form keeps */
+	void *form; /* the form's own state */
 };
 
-/* A form. Members that are NULL have nothing to do; each returns 0, or -errno of the writer. */
+/* A form. Members may be NULL, apart from summary. Those with a result return 0 or -errno. */
 struct output_ops {
-	/* allocates what the form needs; 0 or -errno */
+	/* allocate output->form */
 	int (*make)(struct output *output);
 	void (*release)(struct output *output);
 	int (*window)(struct output *output, const struct task_window *window);
@@ -67,20 +67,24 @@ struct output_ops {
 	/* about once a second */
 	void (*tick)(struct output *output, uint64_t now, const struct summary_view *view);
 	void (*counts)(const struct output *output, struct journal_counts *ret_counts);
-	/* other rules from now on; the socket stays */
+	/* use other options from now on; the socket stays open */
 	void (*change)(struct output *output, const struct options *options);
 	/* the last call */
 	int (*summary)(struct output *output, const struct summary_view *view);
-	/* the summary as it stands, to another writer; NULL: as text */
+	/* the summary so far, to another writer; NULL: as text */
 	int (*so_far)(struct writer *writer, const struct summary_view *view);
 };
 
 extern const struct output_ops journal_form;
 
-/** output_form_names - those that -f can name, NULL ends; the first is the default */
+/** output_form_names - the names for -f, terminated by NULL; the first is the default */
 const char *const *output_form_names(void);
 
-/** output_new - what the setup points to has to live as long; NULL with errno ENOMEM, or what the form failed with */
+/**
+ * output_new - an output in the form that @setup->options names
+ *
+ * The pointers of @setup are kept. Returns NULL with errno.
+ */
 struct output *output_new(const struct output_setup *setup);
 void output_free(struct output *output);
 
@@ -90,27 +94,27 @@ int output_pair(struct output *output, const struct task_pair *pair);
 int output_stall(struct output *output, const struct named_stall *named);
 int output_summary(struct output *output, const struct summary_view *view);
 
-/** output_so_far - the summary as it stands, to another writer; in JSON where that is the form */
+/** output_so_far - write the summary so far to another writer, as text or in the form json */
 int output_so_far(const struct output *output, struct writer *writer,
 		  const struct summary_view *view);
 
-/** output_tick - about once a second; @now: ns of a clock that never goes back */
+/** output_tick - to be called about once a second; @now: ns, CLOCK_MONOTONIC */
 void output_tick(struct output *output, uint64_t now, const struct summary_view *view);
 
-/** output_change - other options from now on: how entries of the journal are made */
+/** output_change - use other options from now on (a reload, in journal mode) */
 void output_change(struct output *output, const struct options *options);
 
-/** output_counts - how the journal went; false, and all 0, where no entries are written */
+/** output_counts - numbers of journal entries; false, and all 0, where none are written */
 bool output_counts(const struct output *output, struct journal_counts *ret_counts);
 
-/* What is known of a stall beside its time: a row here is shown by every form and the journal. */
+/* Details of a stall beside its times: each is one row, which every form and the journal show. */
 
 #define STALL_FACTS 7
 
 struct stall_fact {
 	const char *key;	   /* in JSON */
 	const char *journal_field; /* NULL: not in the journal */
-	bool for_people;	   /* in text, with what goes before and after the value */
+	bool for_people;	   /* shown in text, between before and after */
 	const char *before;
 	const char *after;
 	bool known;
@@ -119,19 +123,19 @@ struct stall_fact {
 	bool is_flags; /* bits, shown in hexadecimal */
 };
 
-/** stall_facts - fill in the facts of a stall, in the order in which they are shown */
+/** stall_facts - fill in the details of a stall, in the order of the output */
 void stall_facts(const struct named_stall *named, struct stall_fact facts[STALL_FACTS]);
 
 /** summary_text - the summary for people, a blank line first; 0 or -errno of the writer */
 int summary_text(struct writer *writer, const struct summary_view *view);
 
 /*
- * The file of -o. Somebody may still want what an earlier run wrote there, so it stays until this
- * run has something to say: a run that is refused loses nothing.
+ * The file of -o. It is truncated only before the first write: a run that fails earlier leaves the
+ * output of the run before it.
  */
 
 /**
- * output_file_open - for writing, made if there is none
+ * output_file_open - open for writing, create it if necessary
  * @path: NULL for stdout
  *
  * Returns 0 with the descriptor, or -errno with @failure (failure_status_of_path()).
@@ -139,76 +143,73 @@ int summary_text(struct writer *writer, const struct summary_view *view);
 int output_file_open(int *ret_fd, const char *path, struct failure *failure);
 
 /**
- * output_file_begin - what was in the file goes; to be called before the first write
+ * output_file_begin - truncate the file; to be called before the first write
  *
- * Does nothing where @path is NULL, or names something that is no regular file. Returns 0 or
- * -errno.
+ * Does nothing where @path is NULL or not a regular file. Returns 0 or -errno.
  */
 int output_file_begin(int fd, const char *path);
 
 /**
- * output_file_close - a file system may tell of a full disk only here
- * @ret: what the run came to, which is returned where it is a failure
+ * output_file_close - close the file; some file systems report a full disk only here
+ * @ret: result of the run; an error is returned unchanged
  *
  * Returns @ret, or -errno with @failure.
  */
 int output_file_close(int fd, const char *path, int ret, struct failure *failure);
 
 /*
- * The summary as metrics for Prometheus. All counters are of the run, so they begin at 0 with it.
- * Everybody may read them: no address of the kernel is among them, and no name of a task.
+ * The summary as metrics for Prometheus. Counters start at 0 with the run. Any user may read them,
+ * so they contain no kernel address and no name of a task.
  */
 
-/* What the summary does not know of the process itself. */
+/* Values of the process itself, which are not in the summary. */
 struct metrics_process {
-	bool tracing;	    /* false: waits for tracing that somebody else has */
+	bool tracing;	    /* false: waits while another program uses tracing */
 	uint64_t uptime;    /* ns */
 	uint64_t resident;  /* bytes, 0: not known */
 	uint64_t cpu;	    /* ns, user and system */
-	uint64_t held_back; /* entries of the journal: too many at once */
+	uint64_t held_back; /* journal entries, by the rate limit */
 	uint64_t dropped;   /* entries that could not be sent */
 };
 
 /**
- * metrics_text - all families, in the text format 0.0.4
- * @process: NULL over a capture: then what is of the process is left out
+ * metrics_text - write all families, in the text format 0.0.4
+ * @process: NULL leaves out the families of the process (a capture)
  *
- * Allocates nothing. Series that would have the same labels are one: counts and times are added
- * up. Returns 0 or -errno of the writer, which is not flushed.
+ * Allocates nothing. Series that would have the same labels are added up. Returns 0 or -errno of the writer, which is not flushed.
  */
 int metrics_text(struct writer *writer, const struct summary_view *view,
 		 const struct metrics_process *process);
 
 /*
- * A file that is written anew every time, for the textfile collector of node_exporter, which may
- * read it at any moment: it has the old text or the new one, whole. One process writes it.
+ * A file for the textfile collector of node_exporter, which may read it at any moment: it is
+ * replaced by rename(2), so a reader sees the old text or the new one. One process writes it.
  */
 
 struct metrics_file;
 
-/** metrics_file_new - opens nothing; all that it takes is allocated here; NULL: errno ENOMEM */
+/** metrics_file_new - allocate all buffers, open nothing; NULL with errno ENOMEM */
 struct metrics_file *metrics_file_new(const char *path);
 void metrics_file_free(struct metrics_file *file);
 
 /**
- * metrics_file_write - the file anew, mode 0644 whatever the umask
- * @fill: gives the text to a writer, which need not be flushed; 0 or -errno
+ * metrics_file_write - replace the file, mode 0644 independent of the umask
+ * @fill: writes the text, need not flush; returns 0 or -errno
  *
- * The text goes to .NAME.allocfilt beside it, which is gone when this returns; one that a killed
- * run left there is replaced. Nothing is allocated. Returns 0, or -errno with @failure (status 1),
- * which names the file and the way out; then the file has what it had before.
+ * See file_replace() for the temporary file. Allocates nothing. Returns 0, or -errno with @failure
+ * (status 1), which names the file and a remedy; the file is then unchanged.
  */
 int metrics_file_write(struct metrics_file *file, int (*fill)(void *context, struct writer *writer),
 		       void *context, struct failure *failure);
 
 /**
- * metrics_file_changed - did the last write fail in another way than the one before, or work again?
+ * metrics_file_changed - has the result of the last write another errno than the one before it?
  *
- * For saying a failure once, and its end; before the first write all was well.
+ * For logging a failure once, and its end. Before the first write the result counts as success.
  */
 bool metrics_file_changed(const struct metrics_file *file);
 
-/** metrics_file_is_collected - has a path the name that node_exporter looks for: NAME.prom? */
+/** metrics_file_is_collected - does node_exporter read a file of this name (NAME.prom)? */
 bool metrics_file_is_collected(const char *path);
 
 #endif

@@ -16,7 +16,7 @@
 static enum log_level log_level = LOG_LEVEL_NOTICE;
 static bool log_to_journal;
 
-/* sd-daemon(3): how a line on stderr tells its priority. */
+/* sd-daemon(3): the prefixes that set the priority of a line on stderr. */
 static const char *const journal_prefix[] = {
 	[LOG_LEVEL_ERROR] = "<3>",
 	[LOG_LEVEL_WARNING] = "<4>",
@@ -55,7 +55,7 @@ log_line(enum log_level level, const char *format, va_list arguments)
 	vsnprintf(line + start, sizeof(line) - start - 1, format, arguments);
 	length = strlen(line);
 	line[length++] = '\n';
-	/* Nobody is left to tell when stderr itself fails. */
+	/* An error of stderr cannot be reported. */
 	if (write(STDERR_FILENO, line, length) < 0)
 		return;
 }

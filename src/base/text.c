@@ -10,7 +10,7 @@
 
 size_t utf8_length(const char *text)
 {
-	/* The lowest character that takes so many bytes; below it the form is overlong. */
+	/* The lowest character of each length; a lower one is an overlong form. */
 	static const uint32_t lowest[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	const unsigned char *bytes = (const unsigned char *)text;
 	uint32_t character;

@@ -17,9 +17,9 @@ struct writer {
 	int stop_fd;
 	bool (*stop_asked)(void *context); /* NULL: where stop_fd is readable */
 	void *context;
-	bool always_ready; /* a file: poll(2) says nothing of it */
-	int grace;	   /* ms that may still be waited for room once a stop is asked for */
-	int failed;	   /* -errno, and nothing more is written */
+	bool always_ready; /* a file or block device, for which poll(2) never waits */
+	int grace;	   /* ms left to wait for room after a stop */
+	int failed;	   /* -errno of the first failure, after which nothing is written; or 0 */
 	size_t used;
 	char buffer[WRITER_BUFFER];
 };
@@ -102,8 +102,8 @@ static int wait_for_room(struct writer *writer)
 			return ready < 0 ? ready : 0;
 	} while (writer->stop_asked);
 	/*
-	 * A stop. All waits from here on share one grace, or a reader that takes a page now and
-	 * then would hold the program for minutes.
+	 * A stop. All waits from here on share one grace, or a reader that reads a page now and
+	 * then would delay the exit for minutes.
 	 */
 	fds[1].fd = -1;
 	from = now_ms();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "allocfilt/config.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,18 +10,6 @@
 #include "config/values.h"
 
 #define LINE_SIZE 4096
-
-static char *trim(char *text)
-{
-	char *end;
-
-	text += strspn(text, " \t\r\n");
-	end = text + strlen(text);
-	while (end > text && isspace((unsigned char)end[-1]))
-		end--;
-	*end = '\0';
-	return text;
-}
 
 static int refuse_unknown_key(const char *name, struct failure *failure)
 {
@@ -40,7 +27,7 @@ static int refuse_unknown_key(const char *name, struct failure *failure)
 static int parse_line(struct options *options, char *line, struct failure *failure)
 {
 	struct options ignored = { .formats = options->formats };
-	char *name = trim(line), *value = strchr(name, '=');
+	char *name = text_trim(line), *value = strchr(name, '=');
 	const struct key *key;
 	int error;
 
@@ -50,14 +37,14 @@ static int parse_line(struct options *options, char *line, struct failure *failu
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
 				   "not of the form key = value");
 	*value = '\0';
-	name = trim(name);
+	name = text_trim(name);
 	key = key_find(name);
 	if (!key || key->scope == KEY_OPTION)
 		return refuse_unknown_key(name, failure);
-	/* The command line takes precedence, but an error in the file is one all the same. */
+	/* The command line takes precedence, but an error in the file is still an error. */
 	if (options->on_command_line & key_bit(key))
 		options = &ignored;
-	error = value_parse(options, key, name, trim(value + 1), failure);
+	error = value_parse(options, key, name, text_trim(value + 1), failure);
 	options_free(&ignored);
 	return error;
 }

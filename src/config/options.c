@@ -42,7 +42,7 @@ static const struct key *find_code(int code)
 /* @code is what getopt_long() returned, ':' or '?'; the rest is in its globals. */
 static int refuse_option(int code, char **argv, struct failure *failure)
 {
-	const char *reason = "is unknown or ambiguous; allocfilt -h lists what there is";
+	const char *reason = "is unknown or ambiguous; allocfilt -h lists the options";
 	char text[VALUE_SHOWN_MAX], letter[] = { '-', (char)optopt, '\0' };
 	const char *option = argv[optind - 1];
 
@@ -51,7 +51,7 @@ static int refuse_option(int code, char **argv, struct failure *failure)
 	else if (find_code(optopt))
 		reason = "takes no value";
 	else if (optopt)
-		/* Inside a bundle of letters getopt has not moved on to the next argument. */
+		/* In -abc optind does not name the argument until its last letter is parsed. */
 		option = letter;
 	return failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "option '%s' %s",
 			   value_shown(option, text), reason);
@@ -109,7 +109,7 @@ static int parse_arguments(struct options *options, int argc, char **argv, struc
 	return error;
 }
 
-/* Options that contradict each other, or mean nothing together. */
+/* Options that exclude each other. */
 static int check_combinations(const struct options *options, struct failure *failure)
 {
 	const char *text = NULL;
@@ -123,7 +123,7 @@ static int check_combinations(const struct options *options, struct failure *fai
 	else if (options->journal && (options->output || options->write))
 		text = "--journal writes to the journal: not with -o or -w";
 	else if (options->metrics && options->write)
-		text = "--metrics tells what was filtered: not with -w";
+		text = "--metrics needs filtered data: not with -w";
 	return text ? failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "%s", text) : 0;
 }
 
@@ -182,7 +182,7 @@ void options_free(struct options *options)
 	*options = (struct options){ 0 };
 }
 
-/* Each returns the column after what it prints. */
+/* Both return the column after the last character that they print. */
 static int print_word(FILE *file, int column, const char *word, size_t length)
 {
 	if (column + 1 + (int)length > HELP_WIDTH)

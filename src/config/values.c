@@ -29,7 +29,7 @@ const char *value_shown(const char *value, char text[VALUE_SHOWN_MAX])
 	return text;
 }
 
-/* Returns NULL, or what is wrong. */
+/* Returns NULL, or the reason for the message. */
 static const char *parse_number(const struct key *key, const char *text, int64_t *ret_number)
 {
 	const char *reason = quantity_parse(text, key->units, ret_number);
@@ -86,7 +86,7 @@ static int add_pid(pid_t **pids, pid_t pid)
 	return 0;
 }
 
-/* Returns 0 or -errno: with -EINVAL and -E2BIG also what is wrong. */
+/* Returns 0 or -errno; with -EINVAL and -E2BIG also the reason for the message. */
 static int add_element(const struct key *key, void *list, const char *element,
 		       const char **ret_reason)
 {
@@ -123,7 +123,7 @@ static int refuse(const char *setting, int error, const char *value, const char 
 			   value_shown(value, text), reason, allowed);
 }
 
-/* The elements stand between commas. */
+/* Elements are separated by commas. */
 static int parse_list(const struct key *key, void *list, const char *setting, const char *value,
 		      struct failure *failure)
 {

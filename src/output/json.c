@@ -3,9 +3,9 @@
 
 #include "output/json.h"
 
-/* The form `json`: an object a line for each stall, the summary's object last. */
+/* The form `json`: one object per line for each stall, and the summary as the last object. */
 
-#define SCHEMA 2 /* counts up when a member changes or goes */
+#define SCHEMA 2 /* incremented when a member changes or is removed */
 
 static void put_time(struct json *json, struct resolver *resolver, uint64_t ts)
 {
@@ -15,7 +15,7 @@ static void put_time(struct json *json, struct resolver *resolver, uint64_t ts)
 	json_number(json, "ts_ns", ts);
 }
 
-/* The same members whatever there was. */
+/* All members are always present, also those that are 0. */
 static void put_phases(struct json *json, const struct phases *phases)
 {
 	char key[32];
@@ -250,7 +250,7 @@ static void put_waiters(struct json *json, const char *key, const struct summary
 	json_close(json, ']');
 }
 
-/* What is missing from the rest, and what the journal did not get. */
+/* Lost records, full tables, and journal entries that were not written. */
 static void put_flaws(struct json *json, const struct summary_view *view)
 {
 	json_number(json, "incomplete", summary_incomplete(view->summary));

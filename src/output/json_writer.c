@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,6 +23,7 @@ void json_raw(struct json *json, const char *text)
 	json->comma = false;
 }
 
+/* The comma and the key before a value. */
 static void begin(struct json *json, const char *key)
 {
 	if (json->comma)
@@ -64,47 +66,45 @@ void json_string(struct json *json, const char *key, const char *text)
 	put(json, "\"", 1);
 }
 
+__attribute__((format(printf, 3, 4))) static void put_value(struct json *json, const char *key,
+							    const char *format, ...)
+{
+	char text[32];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	begin(json, key);
+	put(json, text, strlen(text));
+}
+
 void json_number(struct json *json, const char *key, uint64_t number)
 {
-	char text[24];
-
-	begin(json, key);
-	put(json, text, snprintf(text, sizeof(text), "%" PRIu64, number));
+	put_value(json, key, "%" PRIu64, number);
 }
 
 void json_signed(struct json *json, const char *key, int64_t number)
 {
-	char text[24];
-
-	begin(json, key);
-	put(json, text, snprintf(text, sizeof(text), "%" PRId64, number));
+	put_value(json, key, "%" PRId64, number);
 }
 
 void json_microseconds(struct json *json, const char *key, uint64_t ns)
 {
-	char text[32];
-
-	begin(json, key);
-	put(json, text,
-	    snprintf(text, sizeof(text), "%" PRIu64 ".%03u", ns / 1000, (unsigned int)(ns % 1000)));
+	put_value(json, key, "%" PRIu64 ".%03u", ns / 1000, (unsigned int)(ns % 1000));
 }
 
 void json_address(struct json *json, const char *key, uint64_t address)
 {
-	char text[24];
-
-	begin(json, key);
-	put(json, text, snprintf(text, sizeof(text), "\"0x%" PRIx64 "\"", address));
+	put_value(json, key, "\"0x%" PRIx64 "\"", address);
 }
 
 void json_bool(struct json *json, const char *key, bool value)
 {
-	begin(json, key);
-	put(json, value ? "true" : "false", value ? 4 : 5);
+	put_value(json, key, "%s", value ? "true" : "false");
 }
 
 void json_null(struct json *json, const char *key)
 {
-	begin(json, key);
-	put(json, "null", 4);
+	put_value(json, key, "null");
 }

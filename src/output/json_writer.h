@@ -8,32 +8,38 @@
 #include "allocfilt/base.h"
 
 /*
- * JSON (RFC 8259) to a writer, on one line. After a failure nothing more is written: ask
- * writer_status() once, at the end.
+ * Writes JSON (RFC 8259) on one line. Errors stay in the writer: check writer_status() at the end.
+ *
+ * @key of each function: NULL in an array and for the outermost value; else plain ASCII, which is
+ * not escaped.
  */
 
 struct json {
 	struct writer *writer;
-	bool comma; /* before the next member of this object or array */
+	bool comma; /* the next member needs one before it */
 };
 
 void json_init(struct json *json, struct writer *writer);
 
-/* @key: NULL in an array and for the outermost value; else plain ASCII, not escaped */
+/** json_open - begin an object or array; @bracket: '{' or '[' */
 void json_open(struct json *json, const char *key, char bracket);
 void json_close(struct json *json, char bracket);
-/* Any bytes; NULL is null. */
+
+/** json_string - @text: any bytes (TEXT_JSON); NULL becomes null */
 void json_string(struct json *json, const char *key, const char *text);
 void json_number(struct json *json, const char *key, uint64_t number);
 void json_signed(struct json *json, const char *key, int64_t number);
-/* Microseconds with three digits after the point. */
+
+/** json_microseconds - a time in ns as microseconds with three decimals */
 void json_microseconds(struct json *json, const char *key, uint64_t ns);
-/* An address as "0x…": many programs keep a number in 53 bits. */
+
+/** json_address - a string "0x…": as a number many parsers would round it to 53 bits */
 void json_address(struct json *json, const char *key, uint64_t address);
+
 void json_bool(struct json *json, const char *key, bool value);
 void json_null(struct json *json, const char *key);
 
-/** json_raw - a text as it is, for what is between the objects */
+/** json_raw - write a text unchanged, between objects; no comma follows it */
 void json_raw(struct json *json, const char *text);
 
 #endif

@@ -9,16 +9,17 @@
 #include "allocfilt/output.h"
 
 /*
- * The summary in Prometheus' text format 0.0.4, and the file that has it.
+ * The summary in Prometheus' text format 0.0.4, and the file that it is written to.
  *
- * https://prometheus.io/docs/instrumenting/exposition_formats/: the samples of a family stand
- * together, after its HELP and TYPE, and no two of them have the same labels; or all is refused.
+ * https://prometheus.io/docs/instrumenting/exposition_formats/: the samples of a family follow
+ * its HELP and TYPE lines without others between them, and no two have the same labels. Prometheus
+ * refuses the whole text otherwise.
  */
 
-#define ENDING	      ".prom" /* node_exporter reads no other */
+#define ENDING	      ".prom" /* node_exporter ignores other files */
 #define NS_PER_SECOND 1000000000u
 
-/* A family, whose samples follow. */
+/* A metric family (its HELP and TYPE are written). */
 struct family {
 	struct writer *writer;
 	const char *name;
@@ -45,7 +46,7 @@ static void add_label(struct line *labels, const char *name, const char *value)
 	line_add(labels, "\"");
 }
 
-/* An address that no symbol names is not shown: it would tell where the kernel lies. */
+/* False without a symbol: an address would reveal where the kernel is loaded (KASLR). */
 static bool symbol_name(const struct summary_view *view, uint64_t address,
 			char name[STALL_FUNCTION_MAX])
 {
@@ -323,9 +324,8 @@ static void put_losses(struct writer *writer, const struct summary_view *view, b
 	struct family family;
 
 	if (unknown_ones)
-		family = begin_family(
-			writer, "allocfilt_unknown_losses_total", "counter",
-			"Times that records of a CPU were lost and nothing tells how many.");
+		family = begin_family(writer, "allocfilt_unknown_losses_total", "counter",
+				      "Times that an unknown number of records of a CPU was lost.");
 	else
 		family = begin_family(
 			writer, "allocfilt_lost_records_total", "counter",
@@ -348,10 +348,10 @@ static void put_process(struct writer *writer, const struct metrics_process *pro
 	struct family family;
 
 	family = begin_family(writer, "allocfilt_journal_entries_held_back_total", "counter",
-			      "Entries that the journal was spared, because there were too many.");
+			      "Journal entries held back by the rate limit.");
 	put_number(&family, NULL, process->held_back);
 	family = begin_family(writer, "allocfilt_journal_entries_dropped_total", "counter",
-			      "Entries that the journal did not take.");
+			      "Journal entries that could not be sent.");
 	put_number(&family, NULL, process->dropped);
 	family = begin_family(writer, "allocfilt_tracing_active", "gauge",
 			      "1 while the kernel is traced, 0 while somebody else has tracing.");
@@ -389,7 +389,7 @@ int metrics_text(struct writer *writer, const struct summary_view *view,
 	put_losses(writer, view, false);
 	put_losses(writer, view, true);
 	family = begin_family(writer, "allocfilt_table_overflows_total", "counter",
-			      "What found no place in a table of allocfilt, or lost it.");
+			      "Items that did not fit into a table of allocfilt.");
 	for (size_t i = 0; i < view->nr_overflows; i++) {
 		line_clear(&labels);
 		add_label(&labels, "table", view->overflows[i].key);
@@ -405,16 +405,9 @@ int metrics_text(struct writer *writer, const struct summary_view *view,
 struct metrics_file {
 	char *path;
 	struct writer *writer;
-	int last; /* -errno of the last write, or 0 */
+	int last; /* result of the last write, 0 or -errno */
 	bool changed;
 };
-
-static const char *name_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
 
 struct metrics_file *metrics_file_new(const char *path)
 {
@@ -440,55 +433,48 @@ void metrics_file_free(struct metrics_file *file)
 	free(file);
 }
 
-/*
- * No fsync(2): it may take seconds while memory is short, which is when this program runs, and what
- * a machine that crashed had of these numbers is of no use to the next run.
- */
-static int replace(struct metrics_file *file, int (*fill)(void *context, struct writer *writer),
-		   void *context)
-{
-	struct file_replacement new;
-	int ret = file_replace_begin(&new, NULL, file->path, 0644);
-
-	if (ret)
-		return ret;
-	writer_attach(file->writer, new.fd);
-	ret = fill(context, file->writer);
-	return file_replace_end(&new, ret ? ret : writer_flush(file->writer), false);
-}
-
-static const char *way_out(int error)
+static const char *remedy(int error)
 {
 	switch (error) {
 	case EACCES:
 	case EPERM:
 	case EROFS:
-		return "give a file in a directory that allocfilt may write to; a service needs ReadWritePaths= for it";
+		return "use a directory that allocfilt may write to; a service needs ReadWritePaths= for it";
 	case ENOENT:
 	case ENOTDIR:
-		return "its directory has to be there";
+		return "its directory must exist";
 	case EISDIR:
-		return "give the name of a file";
+		return "name a file, not a directory";
 	case EDQUOT:
 	case EFBIG:
 	case ENOSPC:
-		return "there has to be room for it";
+		return "make room for it";
 	default:
-		return "give another file, best in a directory of a tmpfs";
+		return "use another file, best on a tmpfs";
 	}
 }
 
 int metrics_file_write(struct metrics_file *file, int (*fill)(void *context, struct writer *writer),
 		       void *context, struct failure *failure)
 {
-	int ret = replace(file, fill, context);
+	struct file_replacement new;
+	int ret = file_replace_begin(&new, NULL, file->path, 0644);
 
+	if (!ret) {
+		writer_attach(file->writer, new.fd);
+		ret = fill(context, file->writer);
+		if (!ret)
+			ret = writer_flush(file->writer);
+		/* No fsync(2): it can block for seconds when memory is short, and after a crash
+		 * nobody needs these numbers. */
+		ret = file_replace_end(&new, ret, false);
+	}
 	file->changed = ret != file->last;
 	file->last = ret;
 	if (!ret)
 		return 0;
 	return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "--metrics %s: %s; %s", file->path,
-			   strerror(-ret), way_out(-ret));
+			   strerror(-ret), remedy(-ret));
 }
 
 bool metrics_file_changed(const struct metrics_file *file)
@@ -498,8 +484,7 @@ bool metrics_file_changed(const struct metrics_file *file)
 
 bool metrics_file_is_collected(const char *path)
 {
-	const char *name = name_of(path);
-	size_t length = strlen(name);
+	size_t length = strlen(path);
 
-	return length >= strlen(ENDING) && !strcmp(name + length - strlen(ENDING), ENDING);
+	return length >= strlen(ENDING) && !strcmp(path + length - strlen(ENDING), ENDING);
 }

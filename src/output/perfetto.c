@@ -10,8 +10,8 @@
 
 /*
  * The form `perfetto`: a JSON object in the trace-event format, for ui.perfetto.dev and
- * chrome://tracing. A track per task; idle and interrupts have a track per CPU and kind, in a
- * process of their own with ids that no task has.
+ * chrome://tracing. Each task has a track. The idle task and interrupts have one per CPU and kind,
+ * under a process "CPUs" whose id, like those of its threads, is above every task's.
  */
 
 #define PIDS_MAX    (1 << 22) /* PID_MAX_LIMIT of a 64-bit kernel */
@@ -21,8 +21,8 @@
 #define TEXT_MAX    1024
 
 struct perfetto {
-	bool any;			   /* an event has been written */
-	uint8_t named[2][IDS_MAX / 8 + 1]; /* bits: processes, threads whose name is written */
+	bool started;			   /* the head and an event are written */
+	uint8_t named[2][IDS_MAX / 8 + 1]; /* a bit for each process, thread: name is written */
 };
 
 struct track {
@@ -49,8 +49,8 @@ static void begin_event(struct output *output, struct json *json, const char *ph
 	struct perfetto *perfetto = output->form;
 
 	json_init(json, output->setup.writer);
-	json_raw(json, perfetto->any ? ",\n" : head);
-	perfetto->any = true;
+	json_raw(json, perfetto->started ? ",\n" : head);
+	perfetto->started = true;
 	json_open(json, NULL, '{');
 	json_string(json, "ph", phase);
 	json_string(json, "name", name);
@@ -58,27 +58,22 @@ static void begin_event(struct output *output, struct json *json, const char *ph
 	json_signed(json, "tid", track.thread);
 }
 
-static bool is_named(struct perfetto *perfetto, int which, int id)
-{
-	uint8_t *byte = &perfetto->named[which][id / 8];
-	uint8_t bit = 1u << (id % 8);
-	bool named = *byte & bit;
-
-	*byte |= bit;
-	return named;
-}
-
+/* Writes the names of a process and its thread, each once. */
 static void name_track(struct output *output, struct track track, const char *process,
 		       const char *thread)
 {
 	const char *const names[] = { process, thread };
 	const int ids[] = { track.process, track.thread };
+	struct perfetto *perfetto = output->form;
 
 	for (int which = 0; which < 2; which++) {
+		uint8_t *byte = &perfetto->named[which][ids[which] / 8];
+		uint8_t bit = 1u << (ids[which] % 8);
 		struct json json;
 
-		if (is_named(output->form, which, ids[which]))
+		if (*byte & bit)
 			continue;
+		*byte |= bit;
 		begin_event(output, &json, "M", which ? "thread_name" : "process_name", track);
 		json_open(&json, "args", '{');
 		json_string(&json, "name", names[which]);
@@ -87,7 +82,7 @@ static void name_track(struct output *output, struct track track, const char *pr
 	}
 }
 
-/* The track of a task or CPU, which has got its names. */
+/* Returns the track of a task or CPU; the first call for it writes its names. */
 static struct track track_of(struct output *output, struct task_key key, uint64_t ts)
 {
 	static const char *const kinds[] = {
@@ -120,40 +115,31 @@ static struct track track_of(struct output *output, struct task_key key, uint64_
 	return track;
 }
 
-static bool is_fields(const char *text)
-{
-	char copy[TEXT_MAX];
-	char *rest = copy;
-	char *word;
-
-	snprintf(copy, sizeof(copy), "%s", text);
-	while ((word = strsep(&rest, " ")))
-		if (*word && (!strchr(word, '=') || *word == '='))
-			return false;
-	return true;
-}
-
-/* "order=0 gfp_flags=GFP_KERNEL" as fields, any other text as it is. */
+/* Puts "order=0 gfp_flags=GFP_KERNEL" as members; any other text as one member "text". */
 static void put_fields(struct json *json, char *text)
 {
-	char *word;
+	char *field;
+	size_t length;
 
-	if (!is_fields(text)) {
-		json_string(json, "text", text);
-		return;
+	for (const char *at = text; *at; at += length + (at[length] == ' ')) {
+		length = strcspn(at, " ");
+		if (length && (*at == '=' || !memchr(at, '=', length))) {
+			json_string(json, "text", text);
+			return;
+		}
 	}
-	while ((word = strsep(&text, " "))) {
-		char *value = strchr(word, '=');
+	while ((field = strsep(&text, " "))) {
+		char *value = strchr(field, '=');
 
 		if (!value)
 			continue;
 		*value = '\0';
-		word[strcspn(word, "\"\\")] = '\0';
-		json_string(json, word, value + 1);
+		field[strcspn(field, "\"\\")] = '\0'; /* json_string() does not escape keys */
+		json_string(json, field, value + 1);
 	}
 }
 
-/* Splits "name: fields"; returns the fields. */
+/* Splits the text of an event, "name: fields"; returns the fields. */
 static char *event_text(const struct output *output, const struct record *record,
 			char text[TEXT_MAX])
 {
@@ -250,7 +236,7 @@ static int perfetto_pair(struct output *output, const struct task_pair *pair)
 	return writer_status(json.writer);
 }
 
-/* Where the time went is known, and shown, at the end of the outermost slice. */
+/* The phases of a stall are known when it ends: an instant event there has them. */
 static int perfetto_stall(struct output *output, const struct named_stall *named)
 {
 	const struct stall *stall = named->stall;
@@ -274,7 +260,7 @@ static int perfetto_summary(struct output *output, const struct summary_view *vi
 	struct json json;
 
 	json_init(&json, output->setup.writer);
-	if (!perfetto->any)
+	if (!perfetto->started)
 		json_raw(&json, head);
 	json_raw(&json, "\n],\"allocfilt\":\n");
 	json_summary(json.writer, view, true);

@@ -15,7 +15,7 @@
 
 #define NS_PER_SECOND  1000000000u
 #define PROC_WIDTH     14 /* TRACE_GRAPH_PROCINFO_LENGTH */
-#define PROC_NAME      7  /* how much of a task's name the kernel shows there */
+#define PROC_NAME      7  /* bytes of a task's name that the kernel shows there */
 #define DURATION_WIDTH 7  /* digits of a duration: no fraction where the whole has them all */
 #define FRACTION       4  /* characters of ".123" */
 #define NAMED_DEPTH    50 /* FTRACE_RETFUNC_DEPTH: deeper, the kernel leaves out the name */
@@ -189,7 +189,7 @@ static int trace_window(struct output *output, const struct task_window *window)
 	return writer_status(output->setup.writer);
 }
 
-/* What a slow pair claimed stands between its begin and its end. */
+/* The begin, the events that the pair claimed, the end. */
 static int trace_pair(struct output *output, const struct task_pair *pair)
 {
 	put_events(output, &pair->begin, 1);

@@ -17,8 +17,8 @@
 
 #define ROWS_MAX      96
 #define ROW_SHRINKERS 5	  /* of a group; the others share one row */
-#define ROW_SHARE     100 /* what is less than this part of the whole has no row of its own */
-#define TITLE_COLUMNS 44  /* with what is drawn before it */
+#define ROW_SHARE     100 /* a shrinker below 1/ROW_SHARE of the stall has no row of its own */
+#define TITLE_COLUMNS 44  /* including the lines drawn before it */
 
 #define BOLD  "\033[1m"
 #define RED   "\033[1;31m"

@@ -36,7 +36,7 @@ static int add_function(struct plan *plan, const char *name, enum role role)
 	return 0;
 }
 
-/* The rank of a name that catalog_role_of() knows: the lower, the better. */
+/* The position of a name among those of its role; the lowest is traced. */
 static int name_rank(enum role role, const char *name)
 {
 	const char *const *names = catalog_roles[role].names;
@@ -44,7 +44,7 @@ static int name_rank(enum role role, const char *name)
 
 	while (!catalog_name_matches(name, names[i]))
 		i++;
-	/* Where the compiler split a function, both its exact name and parts of it can exist. */
+	/* The compiler may split a function: both the exact name and NAME.part.0 can exist. */
 	return 2 * i + (strcmp(name, names[i]) ? 1 : 0);
 }
 
@@ -70,7 +70,7 @@ static int visit_role_function(void *visitor, const char *name)
 	return 0;
 }
 
-/* For each role the function whose name comes first in the catalog, with all its parts. */
+/* Adds for each role the function whose name is first in the catalog, with all its parts. */
 static int add_role_functions(struct plan *plan, const struct plan_offer *offer)
 {
 	struct role_search search = { .plan = plan };
@@ -141,7 +141,7 @@ static int add_event(struct plan *plan, const char *system, const char *name, en
 	return event->system && event->name ? 0 : -ENOMEM;
 }
 
-/* The functions of the plan are known by now. */
+/* Called when the plan's functions are complete. */
 static void set_rule(struct plan *plan, struct plan_event *event)
 {
 	const struct catalog_event *catalog = &catalog_events[event->id];
@@ -206,7 +206,7 @@ static int add_requested_event(struct plan *plan, const char *setting, const cha
 	}
 	if (ret == -ENOENT)
 		return failure_set(failure, EXIT_STATUS_USAGE, ENOENT,
-				   "%s %s: there is no such event here (see available_events)",
+				   "%s %s: this kernel has no such event (see available_events)",
 				   setting, event);
 	if (ret == -E2BIG)
 		return failure_set(failure, EXIT_STATUS_USAGE, E2BIG, "%s %s: more than %d events",
@@ -226,8 +226,8 @@ static int fill(struct plan *plan, const struct plan_request *request,
 	bool has_pair = false;
 
 	if (ret)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret,
-				   "reading what can be traced: %s", strerror(-ret));
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "list of functions: %s",
+				   strerror(-ret));
 	for (int i = 0; !ret && request->functions && request->functions[i]; i++)
 		ret = add_requested_function(plan, function, request->functions[i], offer, failure);
 	if (ret)
