@@ -12,12 +12,14 @@
 #include "allocfilt/config.h"
 #include "allocfilt/output.h"
 #include "allocfilt/run.h"
+#include "run/live.h"
 
 #define FIXTURE "fixtures/6.1"
 
 static struct failure failure;
 static struct signals *signals;
 static char *before;
+static bool losing;
 
 __attribute__((format(printf, 1, 2))) static void shell(const char *format, ...)
 {
@@ -46,6 +48,7 @@ static int set_up(void **state)
 	fake_put(fake.dir, "available_filter_functions",
 		 "vfs_read\n__alloc_pages\ntry_to_free_pages\nshrink_slab\ncompact_zone\n");
 	before = fake_fingerprint();
+	losing = false;
 	failure = (struct failure){ 0 };
 	return signals_block(&signals);
 }
@@ -68,7 +71,28 @@ static void assert_as_before(void)
 	free(after);
 }
 
-/* Runs with these options besides -s and -t; the output goes to the file `output`. */
+/* The kernel loses records once tracing is on. */
+static void lose_records(void *context, uint64_t now)
+{
+	(void)context;
+	(void)now;
+	fake_put(fake.dir, "per_cpu/cpu1/stats", "entries: 0\noverrun: 7\n");
+}
+
+static int run_with_losses(const struct run_context *context)
+{
+	static const struct live_hooks hooks = { .tracing = lose_records };
+	struct live *live;
+	int ret = live_new(&live, context, &hooks, &failure);
+
+	if (ret)
+		return ret;
+	ret = live_trace(live, &failure);
+	live_free(live);
+	return ret;
+}
+
+/* Runs with -s, -t and these options; stdout goes to the file `output`, stderr to `errors`. */
 static int run(char *one, char *two)
 {
 	static char name[] = "allocfilt", threshold[] = "-t134", source[PATH_MAX];
@@ -85,7 +109,7 @@ static int run(char *one, char *two)
 		.run_dir = fake.run_dir,
 	};
 	char path[PATH_MAX];
-	int fd, ret;
+	int errors = dup(STDERR_FILENO), fd, ret;
 
 	snprintf(source, sizeof(source), "-s%s", fake.dir);
 	snprintf(path, sizeof(path), "%s/output", fake.root);
@@ -93,7 +117,12 @@ static int run(char *one, char *two)
 	assert_int_equal(options_parse(&options, context.argc, argv, output_form_names(), &failure),
 			 0);
 	context.output = writer_new(fd, -1);
-	ret = live_run(&context, &failure);
+	snprintf(path, sizeof(path), "%s/errors", fake.root);
+	assert_non_null(freopen(path, "w", stderr));
+	ret = losing ? run_with_losses(&context) : live_run(&context, &failure);
+	fflush(stderr);
+	dup2(errors, STDERR_FILENO);
+	close(errors);
 	writer_free(context.output);
 	close(fd);
 	options_free(&options);
@@ -118,6 +147,13 @@ static void assert_in_file(const char *name, const char *part)
 	free(text);
 }
 
+static void assert_data_recorded(void)
+{
+	shell("for c in 0 1; do cmp " FIXTURE "/per_cpu/cpu$c/trace_pipe_raw "
+	      "%s/capture/per_cpu/cpu$c/trace_pipe_raw || exit; done",
+	      fake.root);
+}
+
 static void test_write(void **state)
 {
 	char option[PATH_MAX], duration[] = "-d1s", own[64];
@@ -126,43 +162,67 @@ static void test_write(void **state)
 	snprintf(option, sizeof(option), "-w%s/capture", fake.root);
 	assert_int_equal(run(option, duration), 0);
 	assert_as_before();
-	shell("for c in 0 1; do cmp " FIXTURE "/per_cpu/cpu$c/trace_pipe_raw "
-	      "%s/capture/per_cpu/cpu$c/trace_pipe_raw || exit; done",
+	assert_data_recorded();
+	shell("for f in header_page ftrace/funcgraph_exit/format; do "
+	      "cmp " FIXTURE "/events/$f %s/capture/events/$f || exit; done",
 	      fake.root);
-	shell("cmp " FIXTURE "/events/header_page %s/capture/events/header_page", fake.root);
 	snprintf(own, sizeof(own), "\nown %d\n", getpid());
 	assert_in_file("capture/capture", own);
 	assert_in_file("capture/capture", "\nthreshold_us 134\n");
 	assert_in_file("capture/capture", "\ntracer function_graph\n");
-	/* who has gone by now has the name that the kernel noted, who runs is named by /proc */
+	/* an ended task's name comes from the kernel's saved_cmdlines, a running one's from /proc */
 	assert_in_file("capture/saved_cmdlines", " pressure");
 	snprintf(own, sizeof(own), "\n%d %d - live_test ", getpid(), getpid());
 	assert_in_file("capture/tasks", own);
 	assert_in_file("capture/kallsyms", "_stext\n");
-	assert_in_file("capture/mountinfo", " /proc ");
+	assert_in_file("capture/available_filter_functions", "try_to_free_pages\n");
+	assert_in_file("capture/per_cpu/cpu1/stats", "");
+	assert_in_file("capture/cgroups", "");
+	/* the mounts of the start and of the end */
+	shell("[ $(grep -c ' /proc ' %s/capture/mountinfo) -ge 2 ]", fake.root);
 }
 
 static void test_filter(void **state)
 {
-	char duration[] = "-d1s", *output;
+	char duration[] = "-d1s";
 
 	(void)state;
 	assert_int_equal(run(duration, NULL), 0);
 	assert_as_before();
-	output = file_of_root("output");
-	assert_non_null(strstr(output, "pressur-143 "));
-	assert_non_null(strstr(output, "\n\n")); /* the summary */
-	free(output);
+	assert_in_file("output", "pressur-143 ");
+	assert_in_file("output", "\n\n"); /* the summary */
 }
 
+static void test_losses(void **state)
+{
+	char option[PATH_MAX], duration[] = "-d1s";
+
+	(void)state;
+	losing = true;
+	snprintf(option, sizeof(option), "-w%s/capture", fake.root);
+	assert_int_equal(run(option, duration), 0);
+	assert_in_file("capture/capture", "\nlost cpu0 0\nlost cpu1 7\n");
+}
+
+/* After a signal before the first tick, the data in the buffers is still shown or recorded. */
 static void test_signal(void **state)
 {
+	char option[PATH_MAX];
+
 	(void)state;
 	kill(getpid(), SIGUSR1);
 	kill(getpid(), SIGINT);
 	assert_int_equal(run(NULL, NULL), 0);
 	assert_as_before();
 	assert_int_equal(signals_next(signals), 0);
+	assert_in_file("output", "pressur-143 ");
+	assert_in_file("output", "\n\n");
+	assert_in_file("errors", "no shrinker ran\n"); /* the summary so far */
+	snprintf(option, sizeof(option), "-w%s/capture", fake.root);
+	kill(getpid(), SIGINT);
+	assert_int_equal(run(option, NULL), 0);
+	assert_as_before();
+	assert_data_recorded();
 }
 
 /* Before the first change, in the middle of the set-up, and where others have tracing. */
@@ -216,8 +276,8 @@ static void test_bad_directory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		RUN(test_write),      RUN(test_filter),	       RUN(test_signal),
-		RUN(test_what_fails), RUN(test_bad_directory),
+		RUN(test_write),  RUN(test_losses),	RUN(test_filter),
+		RUN(test_signal), RUN(test_what_fails), RUN(test_bad_directory),
 	};
 
 	log_set_level(LOG_LEVEL_ERROR);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -15,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "allocfilt/base.h"
 #include "allocfilt/run.h"
 
 #define MS 1000000ull
@@ -134,7 +136,7 @@ static void test_each_signal(void **state)
 	}
 }
 
-/* Who waits for room in the output reads signals as well; none is lost for that. */
+/* A wait for room in the output also reads signals; none is lost. */
 static void test_signals_that_others_read(void **state)
 {
 	struct run *run = *state;
@@ -153,6 +155,56 @@ static void test_signals_that_others_read(void **state)
 	assert_int_equal(signals_next(run->signals), 0);
 }
 
+struct slow_reader {
+	struct signals *signals;
+	int pipe;
+	int asked;
+};
+
+/* Reads from the full pipe when asked again, after a signal that is no stop. */
+static bool stop_asked(void *context)
+{
+	struct slow_reader *reader = context;
+	char text[PIPE_BUF];
+	bool stop = signals_stop_asked(reader->signals);
+
+	if (!reader->asked++)
+		kill(getpid(), SIGUSR1);
+	else if (!stop)
+		assert_int_equal(read(reader->pipe, text, sizeof(text)), sizeof(text));
+	return stop;
+}
+
+/* A full pipe: SIGUSR1 does not end the wait for room, SIGTERM does. */
+static void test_output_waits_until_a_stop(void **state)
+{
+	struct run *run = *state;
+	char text[PIPE_BUF] = "";
+	struct slow_reader reader = { .signals = run->signals };
+	struct writer *writer;
+	int fds[2];
+
+	assert_int_equal(pipe(fds), 0);
+	reader.pipe = fds[0];
+	assert_true(fcntl(fds[1], F_SETPIPE_SZ, PIPE_BUF) > 0);
+	fcntl(fds[1], F_SETFL, O_NONBLOCK);
+	while (write(fds[1], text, sizeof(text)) > 0)
+		;
+	writer = writer_new(fds[1], signals_fd(run->signals));
+	writer_on_stop(writer, stop_asked, &reader);
+	assert_int_equal(writer_put(writer, text, sizeof(text)), 0);
+	assert_int_equal(writer_flush(writer), 0);
+	assert_int_equal(reader.asked, 2);
+	assert_true(signals_summary_asked(run->signals));
+	kill(getpid(), SIGTERM);
+	assert_int_equal(writer_put(writer, text, sizeof(text)), 0);
+	assert_int_equal(writer_flush(writer), -ETIMEDOUT);
+	assert_int_equal(signals_next(run->signals), SIGTERM);
+	writer_free(writer);
+	close(fds[0]);
+	close(fds[1]);
+}
+
 static int ask_for_a_stop(void *context, uint64_t now)
 {
 	struct run *run = context;
@@ -163,7 +215,7 @@ static int ask_for_a_stop(void *context, uint64_t now)
 	return 0;
 }
 
-/* One that a callback read is dispatched after it, and not at the next tick. */
+/* A signal that a callback read is dispatched right after it, not at the next tick. */
 static void test_signal_that_a_callback_read(void **state)
 {
 	const struct loop_callbacks callbacks = { ask_for_a_stop, got_signal };
@@ -252,7 +304,7 @@ static void test_forget_from_a_callback(void **state)
 	close(other);
 }
 
-/* With no events asked for, the end of the other side still wakes. */
+/* With no events requested, closing the other end still wakes. */
 static void test_watch_for_the_end(void **state)
 {
 	struct run *run = *state;
@@ -281,7 +333,7 @@ static void test_what_cannot_be_watched(void **state)
 	assert_int_equal(loop_watch(run->loop, -1, EPOLLIN, got_ready), -EBADF);
 }
 
-/* In a process of its own, because it cannot be undone. Gives its exit status. */
+/* Runs in its own process, since the change is permanent. Returns its exit status. */
 static int in_child(int (*test)(void))
 {
 	pid_t child = fork();
@@ -306,7 +358,7 @@ static int ignored_hangup(void)
 	return signals_next(signals);
 }
 
-/* A script's background job: SIGINT and SIGQUIT set to ignored by the shell count all the same. */
+/* A script's background job: SIGINT and SIGQUIT are read though the shell ignores them. */
 static int ignored_interrupt(void)
 {
 	struct signals *signals;
@@ -343,6 +395,7 @@ int main(void)
 		RUN(test_no_tick_no_wakeup),
 		RUN(test_each_signal),
 		RUN(test_signals_that_others_read),
+		RUN(test_output_waits_until_a_stop),
 		RUN(test_signal_that_a_callback_read),
 		RUN(test_sigpipe_is_ignored),
 		RUN(test_watch),

@@ -26,7 +26,7 @@ static struct failure failure;
 static struct signals *signals;
 static char *output;
 
-/* Replays as the command line of blanks and words says; its output is in output. */
+/* Runs a command line, split at blanks; its stdout is in output. */
 static int replay(const char *command)
 {
 	char *words = strdup(command), *argv[16], *rest;
@@ -42,6 +42,9 @@ static int replay(const char *command)
 	argv[run.argc] = NULL;
 	failure = (struct failure){ 0 };
 	assert_int_equal(options_parse(&options, run.argc, argv, output_form_names(), &failure), 0);
+	if (options.config)
+		assert_int_equal(config_load(&options, options.config, CONFIG_DEFAULT, &failure),
+				 0);
 	run.output = writer_new(fd, -1);
 	ret = replay_run(&run, &failure);
 	writer_free(run.output);
@@ -111,7 +114,7 @@ static void test_threshold_of_the_capture(void **state)
 	assert_int_equal(replay("allocfilt -s " KEPT), 0);
 	all = count_lines("__alloc_frozen_pages_noprof */");
 	assert_true(all > 0);
-	/* below the 50 us that it was taken with there is nothing more */
+	/* the capture has nothing below its own threshold of 50 us */
 	assert_int_equal(replay("allocfilt -s " KEPT " -t 1"), 0);
 	assert_int_equal(count_lines("__alloc_frozen_pages_noprof */"), all);
 	assert_int_equal(replay("allocfilt -s " KEPT " -t 1ms"), 0);
@@ -131,7 +134,7 @@ static void test_processes(void **state)
 	assert_int_equal(count_lines("kswapd0-"), 0);
 }
 
-/* Of what the capture was taken with, who took it and who was not to be recorded is not shown. */
+/* The recording process (own) and processes not in pids of the capture are not shown. */
 static void test_processes_of_the_capture(void **state)
 {
 	char *text;
@@ -154,14 +157,14 @@ static void test_processes_of_the_capture(void **state)
 	assert_int_equal(replay_copy(""), 0);
 	assert_true(count_lines("kswapd0-52 ") > 0);
 	assert_int_equal(count_lines("kcompac-40 "), 0);
-	/* a -p of the command line is looked for instead */
+	/* -p on the command line overrides pids of the capture */
 	assert_int_equal(replay_copy("-p 40"), 0);
 	assert_int_equal(count_lines("kswapd0-52 "), 0);
 	assert_true(count_lines("kcompac-40 ") > 0);
 	free(text);
 }
 
-/* What is damaged is skipped and counted, the rest is shown, and the run ends with status 1. */
+/* Damaged data is skipped and counted, the rest is shown, and the exit status is 1. */
 static void test_damaged(void **state)
 {
 	char noise[4096];
@@ -206,7 +209,7 @@ static void test_output_that_fails(void **state)
 	options_free(&options);
 }
 
-/* A signal ends it between two rounds, with a summary of what was read; it is not used up. */
+/* A stop ends it between two rounds, with a summary of what was read, and stays pending. */
 static void test_stop(void **state)
 {
 	int all;
@@ -214,14 +217,16 @@ static void test_stop(void **state)
 	(void)state;
 	assert_int_equal(replay("allocfilt -s " HAND_MADE " -t 134"), 0);
 	all = count_lines("*/\n");
+	kill(getpid(), SIGUSR1);
 	kill(getpid(), SIGTERM);
 	assert_int_equal(replay("allocfilt -s " HAND_MADE " -t 134"), 0);
 	assert_in_range(count_lines("*/\n"), 1, all - 1);
 	assert_true(count_lines("\n\n") > 0);
 	assert_int_equal(signals_next(signals), SIGTERM);
+	assert_int_equal(signals_next(signals), 0);
 }
 
-/* Without what is of a process; and not the file of a configuration, which is of the service. */
+/* No metrics of a process, and no file that only the configuration file names. */
 static void test_metrics(void **state)
 {
 	char command[256], *text;
@@ -235,6 +240,11 @@ static void test_metrics(void **state)
 	assert_non_null(strstr(text, "\nallocfilt_table_overflows_total{table=\"tasks\"} 0\n"));
 	assert_null(strstr(text, "allocfilt_uptime_seconds"));
 	free(text);
+	snprintf(command, sizeof(command), "metrics = %s/service.prom\n", test_directory);
+	put_text("conf", command);
+	snprintf(command, sizeof(command), "allocfilt -s " KEPT " -c %s/conf", test_directory);
+	assert_int_equal(replay(command), 0);
+	assert_int_equal(access(test_path("service.prom"), F_OK), -1);
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The service around its runs of tracing: reload, stop, and waiting for others' tracing. The runs
- * are ours: the linker takes these functions and not those of run/live.c, as they come first.
+ * The service around its runs of tracing: reload, stop, and waiting for others' tracing. The
+ * functions of run/live.c are replaced by those defined here, which the linker finds first.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,11 +29,11 @@ struct live {
 	struct live_hooks hooks;
 };
 
-/* What becomes of one call of live_trace(): signals that come, then its end. */
+/* What one call of live_trace() does: a reload or signal, then its end. */
 struct act {
-	const char *config; /* what the file says by then; NULL: as before */
-	int signal;	    /* 0: none; a hook that asks for an end gets it */
-	int status;	    /* else it ends with this failure; 0: by -d */
+	const char *config; /* new text of the file; NULL: unchanged */
+	int signal;	    /* 0: none; ends the call if the hook returns 1 */
+	int status;	    /* exit status of a failure; 0: ends by -d */
 };
 
 static const struct act *script;
@@ -41,7 +41,7 @@ static struct signals *signals;
 static struct failure failure;
 static int made, freed, ended, traced;
 static uint64_t threshold_traced[SCRIPT_MAX], burst_set;
-static int new_fails; /* the call of live_new() that does */
+static int new_fails; /* number of the call of live_new() that fails; 0: none */
 
 int live_new(struct live **ret_live, const struct run_context *run, const struct live_hooks *hooks,
 	     struct failure *ret_failure)
@@ -85,7 +85,7 @@ void live_set_run(struct live *live, const struct run_context *run)
 	burst_set = run->options->burst;
 }
 
-/* A service that waits for others is told to stop at its first tick. */
+/* Stops a waiting service at its first tick. */
 void live_tick(struct live *live, uint64_t now)
 {
 	(void)live;
@@ -148,7 +148,7 @@ static void test_stop(void **state)
 	assert_int_equal(threshold_traced[0], 1000000);
 }
 
-/* A file with a mistake, or one that this kernel cannot do: the old settings stay, and the run. */
+/* A file with a mistake, or with an event the kernel lacks: the old settings and run continue. */
 static void test_bad_reload(void **state)
 {
 	static const struct act mistake[] = { { "threshold = soon\n", SIGHUP, 1 } };
@@ -165,7 +165,7 @@ static void test_bad_reload(void **state)
 	assert_int_equal(ended, 1);
 }
 
-/* What needs no new set-up holds at once, in the run that goes on. */
+/* A setting that needs no new set-up applies at once to the current run. */
 static void test_reload_in_place(void **state)
 {
 	static const struct act acts[] = { { "threshold = 1ms\nburst = 7\n", SIGHUP, 0 } };
@@ -176,7 +176,7 @@ static void test_reload_in_place(void **state)
 	assert_int_equal(burst_set, 7);
 }
 
-/* Another threshold takes another run, which is made before the old one ends. */
+/* Another threshold needs a new run, prepared before the old one ends. */
 static void test_reload_anew(void **state)
 {
 	static const struct act acts[] = {
@@ -193,7 +193,7 @@ static void test_reload_anew(void **state)
 	assert_int_equal(threshold_traced[1], 2000000);
 }
 
-/* Tracing that others have is waited for where a service manager listens, else it is the end. */
+/* While another user traces, the service waits under a service manager, else it fails. */
 static void test_tracing_in_use(void **state)
 {
 	static const struct act acts[] = { { NULL, 0, EXIT_STATUS_IN_USE } };
