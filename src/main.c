@@ -12,8 +12,8 @@
 #include "allocfilt/run.h"
 #include "allocfilt/tracing.h"
 
-/* A descriptor 0, 1 or 2 that is closed would become that of the next file we open. On one for
- * reading only, a write fails as it does on a closed one. */
+/* If descriptor 0, 1 or 2 is closed, the next file we open would become stdin, stdout or stderr. It
+ * is opened read-only so that a write fails as on a closed one. */
 static void fill_standard_descriptors(void)
 {
 	for (int fd = 0; fd <= 2; fd++)
@@ -33,10 +33,9 @@ static int choose_source(const struct run_context *run, struct failure *failure)
 			return ret;
 	}
 	if (kind == SOURCE_CAPTURE && options->write)
-		return failure_set(
-			failure, EXIT_STATUS_USAGE, EINVAL,
-			"-w %s: %s is a capture already, -w keeps one of a running kernel",
-			options->write, options->source);
+		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
+				   "-w %s: %s is a capture already, -w records a running kernel",
+				   options->write, options->source);
 	if (kind == SOURCE_CAPTURE && options->journal)
 		return failure_set(
 			failure, EXIT_STATUS_USAGE, EINVAL,
@@ -69,7 +68,7 @@ static int run_with_output(struct run_context *run, struct failure *failure)
 	return output_file_close(fd, path, ret, failure);
 }
 
-/* How ready the OOM killer is to end us: oom_score_adj in proc(5). */
+/* The score by which the OOM killer selects a process: oom_score_adj in proc(5). */
 static void set_oom_score(int score)
 {
 	FILE *file = fopen("/proc/self/oom_score_adj", "we");
@@ -78,7 +77,7 @@ static void set_oom_score(int score)
 	if (file && fclose(file))
 		failed = true;
 	if (failed)
-		log_warning("oom-score-adjust %d: %s, it stays as it is", score, strerror(errno));
+		log_warning("oom-score-adjust %d: %s, left unchanged", score, strerror(errno));
 }
 
 static int run_with_signals(struct run_context *run, struct failure *failure)
@@ -96,7 +95,7 @@ static int run_with_signals(struct run_context *run, struct failure *failure)
 	return ret;
 }
 
-/* A reader that has gone is no failure. */
+/* A closed pipe is no failure. */
 static int flush_stdout(struct failure *failure)
 {
 	if (!ferror(stdout) && !fflush(stdout))

@@ -34,7 +34,7 @@ struct capture {
 	void *page;
 };
 
-/* NULL and errno where it cannot be read. */
+/* Returns NULL and errno if it cannot be read. */
 static char *read_text(const struct capture *capture, const char *name)
 {
 	char *text;
@@ -62,10 +62,10 @@ static void count_cpu_flaw(struct capture *capture, int cpu, int error)
 	count_flaw(capture, name, strerror(error));
 }
 
-/* Numbers with blanks between; a text with anything else is as good as none. */
+/* Numbers separated by blanks; NULL for any other text. */
 static pid_t *parse_pids(const char *text)
 {
-	/* No number has less than a digit and a blank. */
+	/* Each number is at least a digit and a blank. */
 	pid_t *pids = calloc(strlen(text) / 2 + 2, sizeof(*pids));
 	size_t count = 0;
 
@@ -155,7 +155,7 @@ static int read_layout(struct capture *capture, struct failure *failure)
 	return 0;
 }
 
-/* A capture made by hand may have the data of some CPUs only: that is no flaw. */
+/* A capture made by hand may lack the data of some CPUs: not a flaw. */
 static int open_cpus(struct capture *capture, struct failure *failure)
 {
 	int count = cpu_directories(capture->dir, &capture->numbers);
@@ -197,7 +197,7 @@ static int open_cpus(struct capture *capture, struct failure *failure)
 	return 0;
 }
 
-/* Data in which no page shows its order is damaged throughout; page_read() reports it. */
+/* If no page shows the byte order, all pages are damaged; page_read() reports them. */
 static void guess_order(struct capture *capture)
 {
 	struct page_layout *layout = &capture->source.layout;
@@ -218,7 +218,7 @@ static void guess_order(struct capture *capture)
 	}
 }
 
-/* A filter that is empty, or says "#### all functions enabled ####", lists none. */
+/* An empty filter, or "#### all functions enabled ####", lists no functions. */
 static void read_functions(struct capture *capture)
 {
 	capture->functions = read_text(capture, "set_ftrace_filter");
@@ -228,7 +228,7 @@ static void read_functions(struct capture *capture)
 	capture->functions = read_text(capture, "available_filter_functions");
 }
 
-/* An event that its kernel did not have has no directory; a format that cannot be read is a flaw. */
+/* No directory: the kernel lacked the event. An unreadable format is a flaw. */
 static bool has_format(struct capture *capture, const char *system, const char *name)
 {
 	char path[NAME_MAX * 2 + 32], dir[PATH_MAX + NAME_MAX * 2 + 32];
@@ -386,7 +386,7 @@ static ssize_t read_whole(int fd, char *page, size_t size)
 	return length;
 }
 
-/* Up to the quota; returns 0, or -errno of the sink. */
+/* Reads one CPU up to its quota. Returns 0, or -errno of the sink. */
 static int read_cpu(struct capture *capture, struct capture_cpu *cpu,
 		    const struct source_sink *sink)
 {

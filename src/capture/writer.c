@@ -50,7 +50,7 @@ static bool is_empty(const char *dir)
 	return !entries;
 }
 
-/* Returns an open descriptor of a directory that only its owner can read, or -errno. */
+/* Returns a descriptor of the directory, made readable by its owner only, or -errno. */
 static int make_directory(const char *dir, struct failure *failure)
 {
 	int fd = -1;
@@ -190,7 +190,7 @@ int capture_add_cpu(struct capture_writer *writer, int cpu)
 	return writer->files[cpu] < 0 ? -errno : 0;
 }
 
-/* Empties the pipe into the file, by write where the file system has no splice. */
+/* Moves the pipe's contents to the file, by write if its file system does not support splice. */
 static int pipe_to_file(struct capture_writer *writer, int file, size_t length)
 {
 	while (length) {
@@ -217,7 +217,7 @@ static int pipe_to_file(struct capture_writer *writer, int file, size_t length)
 	return 0;
 }
 
-/* Moves nothing and clears writer->can_splice where the source has no splice. */
+/* Moves nothing and clears writer->can_splice if the source does not support splice. */
 static int64_t move_by_splice(struct capture_writer *writer, int file, int fd)
 {
 	ssize_t length = splice(fd, NULL, writer->pipe[1], NULL, SPLICE_PAGES * writer->page_size,
@@ -231,8 +231,8 @@ static int64_t move_by_splice(struct capture_writer *writer, int file, int fd)
 	ret = pipe_to_file(writer, file, length);
 	if (ret) {
 		/*
-		 * A page in a pipe belongs to its ring buffer, but does not hold it: closed after
-		 * the instance has been removed, it crashes the kernel (seen on 7.3).
+		 * A page in a pipe belongs to its ring buffer but holds no reference to it: closing
+		 * the pipe after the instance was removed crashes the kernel (seen on 7.3).
 		 */
 		close_pipe(writer);
 		return ret;
@@ -248,7 +248,7 @@ static int64_t move_by_read(struct capture_writer *writer, int file, int fd)
 
 	if (length <= 0)
 		return 0;
-	/* A page that is not full still takes a whole page of the file. */
+	/* The file consists of whole pages, also for a partly filled one. */
 	memset(writer->page + length, 0, writer->page_size - length);
 	ret = file_write_all(file, writer->page, writer->page_size);
 	if (ret)
@@ -262,7 +262,7 @@ static int file_of(const struct capture_writer *writer, int cpu)
 	return cpu >= 0 && cpu < writer->nr_files ? writer->files[cpu] : -1;
 }
 
-int64_t capture_take(struct capture_writer *writer, int cpu, int fd)
+int64_t capture_drain(struct capture_writer *writer, int cpu, int fd)
 {
 	int file = file_of(writer, cpu);
 
@@ -277,7 +277,7 @@ int64_t capture_take(struct capture_writer *writer, int cpu, int fd)
 	return move_by_read(writer, file, fd);
 }
 
-int64_t capture_take_rest(struct capture_writer *writer, int cpu, int fd)
+int64_t capture_drain_rest(struct capture_writer *writer, int cpu, int fd)
 {
 	int file = file_of(writer, cpu);
 

@@ -143,7 +143,7 @@ static int emit_first(struct merge *merge)
 	int place = merge->heap[0];
 	struct record record;
 
-	record_ring_take(&merge->queues[place].ring, &record);
+	record_ring_pop(&merge->queues[place].ring, &record);
 	record.cpu = merge->cpus.numbers[place];
 	heap_settle_top(merge);
 	return merge->sink(merge->context, &record);

@@ -188,7 +188,7 @@ uint64_t record_ring_time(const struct record_ring *ring)
 	return held.ts;
 }
 
-void record_ring_take(struct record_ring *ring, struct record *record)
+void record_ring_pop(struct record_ring *ring, struct record *record)
 {
 	bool wrapped = has_wrapped(ring);
 	struct held_record held;

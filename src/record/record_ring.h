@@ -46,7 +46,7 @@ int record_ring_put(struct record_ring *ring, const struct record *record);
 /** record_ring_time - ts of the earliest record; there has to be one */
 uint64_t record_ring_time(const struct record_ring *ring);
 
-/** record_ring_take - take the earliest record, cpu 0; its payload is valid until the next put */
-void record_ring_take(struct record_ring *ring, struct record *record);
+/** record_ring_pop - take the earliest record, cpu 0; its payload is valid until the next put */
+void record_ring_pop(struct record_ring *ring, struct record *record);
 
 #endif

@@ -46,7 +46,7 @@ int kernel_plan_check(const struct options *options, struct failure *failure)
 	return ret;
 }
 
-static void print_titles(uint64_t roles, const char *before)
+static void print_owners(uint64_t roles, const char *before)
 {
 	for (int role = 0; role < ROLE_COUNT; role++) {
 		if (!(roles & ROLE_BIT(role)))
@@ -73,7 +73,7 @@ static void print_role(const struct plan *plan, int role)
 	putchar('\n');
 }
 
-static void print_more_functions(const struct plan *plan)
+static void print_requested_functions(const struct plan *plan)
 {
 	for (int i = 0; i < plan->nr_functions; i++)
 		if (plan->functions[i].role == ROLE_NONE)
@@ -85,7 +85,7 @@ static void print_event(const struct plan_event *event)
 	printf("  %s:%-*s ", event->system, 40 - (int)strlen(event->system), event->name);
 	switch (event->rule) {
 	case RULE_OWNER:
-		print_titles(event->owners, "with a slow ");
+		print_owners(event->owners, "with a slow ");
 		putchar('\n');
 		return;
 	case RULE_ANY_WINDOW:
@@ -100,7 +100,7 @@ static void print_event(const struct plan_event *event)
 	}
 }
 
-static void print_missing_events(const struct plan *plan)
+static void print_unavailable_events(const struct plan *plan)
 {
 	for (int id = 0; id < EVENT_COUNT; id++)
 		if (plan_event_of(plan, id) < 0)
@@ -109,7 +109,7 @@ static void print_missing_events(const struct plan *plan)
 			       catalog_events[id].name);
 }
 
-static void print_superblocks(const struct kernel *kernel)
+static void print_superblock_probe(const struct kernel *kernel)
 {
 	struct failure failure;
 	struct probe probe;
@@ -130,8 +130,8 @@ static void print_kernel(const struct kernel *kernel)
 	       kernel->function_graph ? "yes" : "no: only pairs of events are timed");
 	if (!kernel->function_enabled)
 		puts("ftrace_enabled  0: nothing would be recorded, sysctl kernel.ftrace_enabled=1");
-	print_superblocks(kernel);
-	puts("instance        tried at the start; from 6.12 at the latest the kernel allows it");
+	print_superblock_probe(kernel);
+	puts("instance        checked when tracing starts; every kernel from 6.12 on allows it");
 }
 
 static void print_plan(const struct plan *plan)
@@ -139,11 +139,11 @@ static void print_plan(const struct plan *plan)
 	puts("functions");
 	for (int role = 0; role < ROLE_COUNT; role++)
 		print_role(plan, role);
-	print_more_functions(plan);
+	print_requested_functions(plan);
 	puts("events");
 	for (int i = 0; i < plan->nr_events; i++)
 		print_event(&plan->events[i]);
-	print_missing_events(plan);
+	print_unavailable_events(plan);
 }
 
 int kernel_check_run(const struct options *options, struct failure *failure)

@@ -20,9 +20,9 @@
 #define NS_PER_SECOND	 (1000 * NS_PER_MS)
 #define BUSY_TICK	 (110 * NS_PER_MS)
 #define IDLE_TICK	 NS_PER_SECOND
-#define IDLE_AFTER	 20		   /* ticks without a page */
-#define LONGEST_TICK	 (100 * NS_PER_MS) /* then signals and timers are looked at */
-#define ALARM_PERCENT	 50		   /* of a buffer, while the tick drains it */
+#define IDLE_AFTER	 20		   /* ticks without data */
+#define LONGEST_TICK	 (100 * NS_PER_MS) /* of reading, before signals and timers are handled */
+#define ALARM_PERCENT	 50		   /* how full a buffer wakes us between two ticks */
 #define METRICS_INTERVAL (15 * NS_PER_SECOND)
 #define MARK_INTERVAL	 (60 * NS_PER_SECOND)
 
@@ -35,15 +35,15 @@ struct live {
 	struct data_source source;
 	int *cpu_numbers; /* of the source */
 	struct probe probe;
-	bool has_probe; /* its definition; session_has_probe() says whether it is in place */
+	bool has_probe;		      /* probe is defined; session_has_probe(): it is installed */
 	struct pipeline *pipeline;    /* NULL with -w */
 	struct recorder *recorder;    /* NULL without -w */
 	struct metrics_file *metrics; /* NULL: none */
 	uint64_t next_metrics;	      /* ns, as are all times here: CLOCK_MONOTONIC */
 	bool has_traced;
-	bool broken; /* the output is: nothing more is to be printed */
+	bool broken; /* the output failed: print no summary */
 
-	/* of one live_trace() */
+	/* valid during one live_trace() */
 	struct session *session;
 	struct cpu_buffers *buffers;
 	struct source_sink sink;
@@ -51,14 +51,14 @@ struct live {
 	bool idle;
 	int empty_ticks;
 	uint64_t set_up_from;
-	uint64_t began; /* tracing on */
+	uint64_t began; /* when tracing was turned on */
 	uint64_t next_second;
 	uint64_t next_mark;
 };
 
-/* ---- what may trace several times ---- */
+/* ---- resources ---- */
 
-/* A run without names of superblocks is a good run. */
+/* Not a failure: superblocks are then shown without names. */
 static void define_probe(struct live *live, const struct failure *failure)
 {
 	if (!live->has_probe) {
@@ -66,7 +66,7 @@ static void define_probe(struct live *live, const struct failure *failure)
 			log_notice("superblocks have no names: %s", failure->text);
 		return;
 	}
-	/* The pipeline has read the symbols already; without one it takes a pass of our own. */
+	/* The pipeline has already read the symbols; with -w they are read here. */
 	probe_define(&live->probe, live->pipeline ?
 					   pipeline_address(live->pipeline, PROBE_CALLBACK) :
 					   kallsyms_address("/proc/kallsyms", PROBE_CALLBACK));
@@ -106,7 +106,7 @@ static int describe_source(struct live *live)
 	return 0;
 }
 
-/* All that takes long or may fail comes before the first change. */
+/* What is slow or may fail comes before the first change of tracing. */
 static int prepare(struct live *live)
 {
 	const struct options *options = live->run->options;
@@ -116,7 +116,7 @@ static int prepare(struct live *live)
 	if (ret)
 		return ret;
 	cpu_buffers_allow_files(live->kernel->dir, options->write ? 2 : 1);
-	/* Before the tables are made: for a moment it takes as much memory as they do. */
+	/* Before the tables are allocated: reading BTF briefly needs as much memory as they do. */
 	if (plan_event_of(live->plan, EVENT_SLAB_START) >= 0)
 		live->has_probe = !probe_find(&live->probe, live->kernel, &failure);
 	if (options->write)
@@ -128,7 +128,7 @@ static int prepare(struct live *live)
 	if (ret)
 		return ret;
 	define_probe(live, &failure);
-	/* The configuration may have metrics, where -w keeps a capture and nothing is filtered. */
+	/* The configuration file may set metrics, but with -w nothing is filtered. */
 	if (live->pipeline && options->metrics)
 		ret = metrics_start(&live->metrics, options->metrics, live->failure);
 	return ret;
@@ -176,12 +176,12 @@ struct pipeline *live_pipeline(struct live *live)
 /* ---- reading the buffers ---- */
 
 /*
- * By a tick while records come, and by the first record on an idle machine; with -w by a slower tick
- * there, as only full pages are read.
+ * While records arrive, a tick reads the buffers. On an idle machine the first record wakes us, or
+ * a slower tick with -w, since that reads full pages only.
  */
 
-/* Reads rounds until no CPU is left with data, and one more after a round that read something: it
- * lets go what that one read. Returns pages read, or -errno of the output. */
+/* Reads rounds until no CPU is left with data, and one more after a round that read something: the
+ * merge passes on what that round read. Returns pages read, or -errno of the output. */
 static int filter_rounds(struct live *live)
 {
 	uint64_t start = loop_now();
@@ -204,8 +204,8 @@ static int filter_rounds(struct live *live)
 
 static int set_idle(struct live *live, bool idle)
 {
-	/* With -w whole pages are read: at 0 the page that is being written makes its descriptor
-	 * ready, and stays. The alarm of a buffer that fills up is all that is of use there. */
+	/* With -w only full pages are read, so at 0 percent a partly filled page would leave the
+	 * descriptor ready. Wake up only when a buffer fills. */
 	int percent = idle && !live->recorder ? 0 : ALARM_PERCENT;
 
 	live->idle = idle;
@@ -216,8 +216,8 @@ static int set_idle(struct live *live, bool idle)
 
 static int on_buffer(void *context, int fd, uint32_t events);
 
-/* A descriptor waits on the queue that buffer_percent named when it was added, so it is added anew
- * after each change. kernel/trace/ring_buffer.c: ring_buffer_poll_wait(). */
+/* A descriptor waits on the queue that buffer_percent selected when epoll added it, so it is added
+ * again after each change. kernel/trace/ring_buffer.c: ring_buffer_poll_wait(). */
 static void watch_buffers(struct live *live)
 {
 	for (int i = 0; i < cpu_buffers_count(live->buffers); i++) {
@@ -243,7 +243,7 @@ static int read_buffers(struct live *live, uint64_t now)
 	live->empty_ticks = got ? 0 : live->empty_ticks + 1;
 	if (got)
 		idle = false;
-	/* One more round has to find nothing before all that is held has gone. */
+	/* The merge holds records until a later round finds nothing. */
 	else if (live->empty_ticks >= IDLE_AFTER)
 		idle = true;
 	if (idle == live->idle)
@@ -258,13 +258,13 @@ static int on_buffer(void *context, int fd, uint32_t events)
 	struct live *live = context;
 	int ret = read_buffers(live, loop_now());
 
-	/* An offline CPU's descriptor may be ready for ever with nothing to read. */
+	/* An offline CPU's descriptor may stay ready with nothing to read. */
 	if (!ret && (events & (EPOLLERR | EPOLLHUP)))
 		loop_forget(live->loop, fd);
 	return ret;
 }
 
-/* All that is left once tracing is off, not with -w. */
+/* Reads all data left in the buffers once tracing is off; not with -w. */
 static int read_rest(struct live *live)
 {
 	struct losses *losses = pipeline_losses(live->pipeline);
@@ -275,7 +275,7 @@ static int read_rest(struct live *live)
 		if (pages < 0)
 			return pages;
 	} while (pages);
-	/* What was overwritten is told by the pages. */
+	/* The pages report overwritten records, but not dropped ones. */
 	for (int i = 0; i < cpu_buffers_count(live->buffers); i++) {
 		uint64_t dropped = cpu_buffers_dropped(live->buffers, i);
 
@@ -288,7 +288,7 @@ static int read_rest(struct live *live)
 
 /* ---- once a second ---- */
 
-/* In a run that goes on whatever becomes of the file. */
+/* A failure does not end the run. */
 static void write_metrics(struct live *live, uint64_t now)
 {
 	struct failure failure;
@@ -318,7 +318,7 @@ void live_tick(struct live *live, uint64_t now)
 		write_metrics(live, now);
 }
 
-/* The records of what cannot be read are as good as lost. */
+/* Records of a CPU whose buffer cannot be opened are lost. */
 static void count_unread(struct live *live)
 {
 	if (live->pipeline)
@@ -435,7 +435,7 @@ static int set_up(struct live *live)
 	return 0;
 }
 
-/* What this kernel lacks of what would be traced. */
+/* Lists roles of the catalog that this kernel lacks. */
 static void log_unavailable(const struct plan *plan)
 {
 	char roles[512] = "";
@@ -448,7 +448,7 @@ static void log_unavailable(const struct plan *plan)
 				 catalog_role_title(role));
 	}
 	if (*roles)
-		log_notice("not to be traced on this kernel, left out: %s", roles);
+		log_notice("this kernel cannot trace, left out: %s", roles);
 	if (!plan->function_graph)
 		log_warning(
 			"this kernel has no function_graph: only reclaim, compaction and slab are timed, from their pairs of events");
@@ -490,7 +490,7 @@ static int begin(struct live *live, uint64_t now)
 	return 0;
 }
 
-/* On a full disk what is written stays readable, so the rest is tried all the same. */
+/* On a full disk what was written stays readable, so the rest is written as far as possible. */
 static int finish_recorder(struct live *live, int error)
 {
 	struct failure failure = { 0 };
@@ -506,8 +506,8 @@ static int finish_recorder(struct live *live, int error)
 	return end;
 }
 
-/* What is in the buffers when tracing stops is shown as well, also when tracing was taken away:
- * what came before is still good. */
+/* Shows what is left in the buffers when tracing stops, also if tracing was taken away: earlier
+ * records are still valid. */
 static int finish(struct live *live, int error)
 {
 	bool taken = live->failure->status == EXIT_STATUS_IN_USE;
@@ -543,14 +543,14 @@ static int run_loop(struct live *live)
 	if (ret)
 		return ret;
 	ret = loop_run(live->loop);
-	/* One that came just before the end would go unanswered. */
+	/* A SIGUSR1 that came just before the end. */
 	if (signals_summary_asked(live->run->signals))
 		on_signal(live, SIGUSR1);
 	ret = finish(live, ret);
 	return ret ? output_failed(live, ret) : 0;
 }
 
-/* Puts everything back; its failure outranks the one of the run, which is logged here. */
+/* Restores tracing. Its failure replaces that of the run, which is then logged here. */
 static int end_session(struct live *live, int ret)
 {
 	struct failure failure = { 0 };
@@ -617,7 +617,7 @@ void live_set_run(struct live *live, const struct run_context *run)
 	live->run = run;
 	if (old && path && !strcmp(old, path))
 		return;
-	/* Another file is begun at once; without one the old file stays, as node_exporter tells its
+	/* A new file is started at once. Without one the old file stays: node_exporter exports its
 	 * age. */
 	metrics_file_free(live->metrics);
 	live->metrics = NULL;

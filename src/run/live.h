@@ -8,25 +8,25 @@
 #include "allocfilt/run.h"
 
 /*
- * Tracing a running kernel: what it takes is made once, and may then trace several times, with
- * pauses in which tracing belongs to others.
+ * Tracing a running kernel. All resources are allocated once by live_new(); live_trace() may then
+ * run several times, with pauses in which another user traces.
  */
 
 struct live;
 struct pipeline;
 
-/* What the caller wants to know of; each may be NULL. Times are ns, CLOCK_MONOTONIC. */
+/* Calls back to the service; each may be NULL. Times are ns, CLOCK_MONOTONIC. */
 struct live_hooks {
-	void (*tracing)(void *context, uint64_t now);		/* it is on */
+	void (*tracing)(void *context, uint64_t now);		/* tracing is on */
 	void (*second)(void *context, uint64_t now);		/* about once a second */
 	int (*signal)(void *context, int number, uint64_t now); /* 0 to go on, 1 to end */
 	void *context;
 };
 
 /**
- * live_new - all that takes long or may fail, but for the set-up of tracing; changes nothing
+ * live_new - do all slow or fallible work that needs no change of tracing
  *
- * @run and what it points to have to outlive it. Returns 0, or -errno with @failure.
+ * @run and what it points to must outlive it. Returns 0, or -errno with @failure.
  */
 int live_new(struct live **live, const struct run_context *run, const struct live_hooks *hooks,
 	     struct failure *failure);
@@ -35,21 +35,21 @@ void live_free(struct live *live);
 /**
  * live_trace - trace until a signal, -d, a hook, or the reader of the output ends it
  *
- * Puts tracing back on every road; what was in the buffers is shown by then. Returns 0, or -errno
- * with @failure, whose status 4 says that tracing is in use by others: it may be tried again.
+ * Restores tracing on every path. What was in the buffers is shown before it returns. Returns 0,
+ * or -errno with @failure; with EXIT_STATUS_IN_USE another user traces and a retry makes sense.
  */
 int live_trace(struct live *live, struct failure *failure);
 
-/** live_end - the summary, and what was lost; the last call before live_free() */
+/** live_end - print the summary and log the losses; the last call before live_free() */
 int live_end(struct live *live, struct failure *failure);
 
-/** live_set_run - another one from now on, whose options differ in what needs no new set-up */
+/** live_set_run - switch to new options that need no new set-up of tracing */
 void live_set_run(struct live *live, const struct run_context *run);
 
-/** live_tick - about once a second, tracing or not: entries of the journal, metrics */
+/** live_tick - about once a second, tracing or not: write journal entries and metrics */
 void live_tick(struct live *live, uint64_t now);
 
-/** live_pipeline - what was seen so far; NULL with -w */
+/** live_pipeline - the pipeline that filters; NULL with -w */
 struct pipeline *live_pipeline(struct live *live);
 
 #endif

@@ -15,7 +15,7 @@
 
 struct signals {
 	int fd;
-	uint64_t pending; /* bits of numbers that were read and not returned yet */
+	uint64_t pending; /* mask of signals that were read and not returned yet */
 };
 
 typedef int (*ready_callback)(void *context, int fd, uint32_t events);
@@ -211,7 +211,7 @@ static int dispatch(struct loop *loop, const struct epoll_event *event)
 		return read(fd, &expirations, sizeof(expirations)) == sizeof(expirations) ?
 			       loop->callbacks.tick(loop->context, loop_now()) :
 			       0;
-	/* Another callback may have forgotten it meanwhile. */
+	/* An earlier callback may have removed it. */
 	if (fd >= loop->nr_ready || !loop->ready[fd])
 		return 0;
 	return loop->ready[fd](loop->context, fd, event->events);
@@ -229,7 +229,7 @@ static int dispatch_signals(struct loop *loop)
 int loop_run(struct loop *loop)
 {
 	struct epoll_event events[EVENTS_MAX];
-	/* One may have been read before, by who waited for room in the output. */
+	/* A wait for room in the output may have read one already. */
 	int ret = dispatch_signals(loop);
 
 	while (!ret) {
@@ -238,7 +238,7 @@ int loop_run(struct loop *loop)
 		if (count < 0 && errno != EINTR)
 			return -errno;
 		loop->wakeups++;
-		/* Signals first: what they end need not be found in a state that is still good. */
+		/* Signals first: a stop takes precedence over an error of another callback. */
 		ret = dispatch_signals(loop);
 		for (int i = 0; !ret && i < count; i++)
 			ret = dispatch(loop, &events[i]);

@@ -34,11 +34,11 @@ struct pipeline {
 	struct output *output;
 	struct losses *losses;
 	struct overflow overflows[OVERFLOWS]; /* of the latest view */
-	size_t page_bytes;		      /* at most, of the records of a page in merge */
+	size_t page_bytes;		      /* maximum in the merge for the records of a page */
 	bool left_with_data;
 	bool warned_ragged_end;
-	uint64_t *newest_of_cpu; /* ns, by place: where a damaged page's loss is put */
-	uint64_t newest;	 /* ns: of the records in order */
+	uint64_t *newest_of_cpu; /* ns, by index of the CPU: time of a damaged page's loss */
+	uint64_t newest;	 /* ns: of the records passed on in order */
 	uint64_t unread_cpus;
 	uint64_t damaged_pages;
 	int first_damaged; /* CPU */
@@ -48,7 +48,7 @@ struct pipeline {
 
 /* ---- from stalls to output and summary ---- */
 
-/* A name alone is no proof: any program may call itself so. */
+/* A name alone proves nothing: any program may use it. */
 static bool is_background(const char *name, const struct task_info *task)
 {
 	static const char *const names[] = { "kswapd", "kcompactd" };
@@ -140,8 +140,8 @@ static bool is_asked_for(struct pipeline *pipeline, const struct record *record)
 	if (pipeline->by_pid)
 		return !record_in_interrupt(record) &&
 		       has_pid(pipeline->options->pids, task->pid ? task->pid : record->pid);
-	/* The kernel left others out, but for functions on some kernels. A task of which nothing
-	 * is known is more likely a thread that soon ended. */
+	/* Some kernels record functions of other tasks too. An unknown task is more likely a thread
+	 * that soon ended. */
 	return !task->pid || has_pid(recorded, task->pid);
 }
 
@@ -177,7 +177,7 @@ static uint64_t *newest_of(struct pipeline *pipeline, int cpu)
 	return &pipeline->newest_of_cpu[cpu_list_place(&pipeline->source->cpus, cpu)];
 }
 
-/* A task may be gone by the time its record is in order, so its name is noted here. */
+/* A task may end before its record is passed on, so its name is looked up here. */
 static int record_decoded(void *context, const struct record *record)
 {
 	struct pipeline *pipeline = context;
@@ -210,7 +210,7 @@ static int page_arrived(void *context, int cpu, const void *page, size_t length,
 
 	if (ret || state == PAGE_GOOD || state == PAGE_EMPTY)
 		return ret;
-	/* The last page of a file may be cut or of zeros: so copying a live buffer ends. */
+	/* A copy of a live buffer may end in a cut page or in zeros. */
 	if (last && state != PAGE_DAMAGED) {
 		if (!pipeline->warned_ragged_end)
 			log_warning(
@@ -344,7 +344,7 @@ int pipeline_new(struct pipeline **ret_pipeline, const struct options *options,
 	pipeline->options = options;
 	pipeline->plan = plan;
 	pipeline->source = source;
-	/* Those of a configuration file are of live runs. */
+	/* pids in the configuration file are for live runs. */
 	pipeline->by_pid =
 		options->pids && (source->proc || options_on_command_line(options, "pid"));
 	ret = resolver_new(&pipeline->resolver, plan, source, options, failure);
@@ -406,10 +406,10 @@ struct output *pipeline_output(struct pipeline *pipeline)
 	return pipeline->output;
 }
 
-/* ---- what was seen ---- */
+/* ---- totals ---- */
 
-/* What a user can act on (limit-tasks, limit-events, the number of open files), and where what is
- * shown is not whole. */
+/* Limits that a user can raise (limit-tasks, limit-events, open files), and tables whose overflow
+ * makes the output incomplete. */
 static void count_overflows(struct pipeline *pipeline)
 {
 	const struct claims_drops *claims = claims_drops(pipeline->claims);
@@ -462,16 +462,16 @@ void pipeline_log_end(struct pipeline *pipeline)
 			log_warning("a limit was reached: %" PRIu64 " %s", view.overflows[i].count,
 				    view.overflows[i].text);
 	if (view.journal.dropped)
-		log_warning("the journal did not take %" PRIu64 " entries, they are dropped",
+		log_warning("the journal rejected %" PRIu64 " entries, dropped",
 			    view.journal.dropped);
 	if (live || losses_any(pipeline->losses))
 		losses_report_all(pipeline->losses, live);
-	/* Of a running kernel it was logged at the start. */
+	/* For a running kernel this was logged at the start. */
 	if (!live && shrinker_names_unavailable(view.shrinker_names))
 		log_notice("superblocks have no names: the capture was taken without our probe");
 }
 
-/* Adds to a list of flaws what @count is not 0 of. */
+/* Appends a flaw to the list, unless @count is 0. */
 __attribute__((format(printf, 4, 5))) static void add_flaw(char *text, size_t size, uint64_t count,
 							   const char *format, ...)
 {
@@ -503,14 +503,13 @@ uint64_t pipeline_flaws(const struct pipeline *pipeline, char *text, size_t size
 		 pipeline->first_bad_format);
 	add_flaw(text, size, unknown,
 		 "%" PRIu64 " records of a type without a format (the first: %d)", unknown, type);
-	add_flaw(text, size, damaged, "%" PRIu64 " records shorter than their format says",
-		 damaged);
+	add_flaw(text, size, damaged, "%" PRIu64 " records shorter than their format", damaged);
 	return pipeline->damaged_pages + pipeline->bad_formats + unknown + damaged;
 }
 
-/* ---- what a run shows ---- */
+/* ---- summaries and metrics ---- */
 
-/* @output: in the form of its own; NULL: as text */
+/* @output: print in its format; NULL: as text */
 static int print_to_stderr(const struct run_context *run, const struct summary_view *view,
 			   const struct output *output)
 {
@@ -534,7 +533,7 @@ int summary_print(const struct run_context *run, struct pipeline *pipeline)
 	ret = output_summary(pipeline->output, &view);
 	if (!ret)
 		ret = writer_flush(run->output);
-	/* `> out.dat` leaves a person at the terminal something to read. */
+	/* With `> out.dat` a user at a terminal still sees the summary. */
 	if (!run->options->quiet && isatty(STDERR_FILENO) &&
 	    (run->options->journal || !isatty(writer_fd(run->output)))) {
 		pipeline_view(pipeline, &view);
@@ -562,7 +561,7 @@ int metrics_start(struct metrics_file **file, const char *path, struct failure *
 	return 0;
 }
 
-/* Bytes, after /proc/self/statm (proc(5)); 0: not known. Not by stdio: fopen(3) allocates. */
+/* Bytes, from /proc/self/statm (proc(5)); 0: not known. No stdio: fopen(3) allocates. */
 static uint64_t own_resident(void)
 {
 	char text[128]; /* seven numbers */

@@ -14,86 +14,86 @@
 #include "allocfilt/run.h"
 
 /*
- * The stages put together, the same for a running kernel and for a capture: from pages to records,
- * in the order of time, to windows and pairs, to stalls, and from these to output and summary.
+ * Connects the stages, for a running kernel and for a capture alike: pages to records in order of
+ * time, to windows and pairs of events, to stalls, to output and summary.
  */
 
 struct pipeline;
 
 /**
- * pipeline_new - allocate all that the run will take and read formats and symbols
+ * pipeline_new - allocate all memory of the run, read formats and symbols
  *
- * What it gets has to live as long, the options until pipeline_change(). Returns 0, or -errno with
- * @failure (3 where kallsyms shows no addresses, else 1).
+ * The arguments must outlive the pipeline, the options until pipeline_change(). Returns 0, or
+ * -errno with @failure (3 where kallsyms shows no addresses, else 1).
  */
 int pipeline_new(struct pipeline **pipeline, const struct options *options, const struct plan *plan,
 		 const struct data_source *source, struct writer *writer, struct failure *failure);
 void pipeline_free(struct pipeline *pipeline);
 
-/** pipeline_address - of a function that pipeline_new() looked for (shrinkers' are); 0: none */
+/** pipeline_address - address of a shrinker function that pipeline_new() looked up; 0: none */
 uint64_t pipeline_address(const struct pipeline *pipeline, const char *function);
 
-/** pipeline_read_probe - the format of a probe that was made after pipeline_new() */
+/** pipeline_read_probe - read the format of our probe, installed after pipeline_new() */
 void pipeline_read_probe(struct pipeline *pipeline);
 
-/** pipeline_source_sink - to read rounds with */
+/** pipeline_source_sink - the sink that rounds of reading pass pages to */
 void pipeline_source_sink(struct pipeline *pipeline, struct source_sink *sink);
 
-/** pipeline_end_round - after each round; 1: a CPU was left with data, 0, or -errno of output */
+/** pipeline_end_round - call after each round; 1: a CPU has more data, 0, or -errno of output */
 int pipeline_end_round(struct pipeline *pipeline);
 
-/** pipeline_flush - at the end: all records that are held; 0 or the -errno of the output */
+/** pipeline_flush - pass on all held records, at the end; 0 or -errno of the output */
 int pipeline_flush(struct pipeline *pipeline);
 
-/** pipeline_change - other options, of which those may differ that need no new set-up */
+/** pipeline_change - use new options that need no new set-up */
 void pipeline_change(struct pipeline *pipeline, const struct options *options);
 
-/** pipeline_count_unread - CPUs that could not be opened for want of descriptors; the most counts */
+/** pipeline_count_unread - CPUs not opened for lack of descriptors; the maximum is reported */
 void pipeline_count_unread(struct pipeline *pipeline, unsigned int cpus);
 
-/** pipeline_losses - records that were lost, for what the pages do not tell and for messages */
+/** pipeline_losses - lost records, to add those that pages do not report, and for messages */
 struct losses *pipeline_losses(struct pipeline *pipeline);
 
-/** pipeline_output - where the lines go, for its ticks */
+/** pipeline_output - the output, for its ticks */
 struct output *pipeline_output(struct pipeline *pipeline);
 
-/** pipeline_view - all that was seen so far; valid until the next record */
+/** pipeline_view - the totals so far; valid until the next record */
 void pipeline_view(struct pipeline *pipeline, struct summary_view *view);
 
-/** pipeline_log_end - the final messages about the run: losses, what limits dropped */
+/** pipeline_log_end - log the final messages: losses, and what limits dropped */
 void pipeline_log_end(struct pipeline *pipeline);
 
 /**
- * pipeline_flaws - what of the data was damaged or could not be read
- * @text: what it was, "" for nothing
+ * pipeline_flaws - count data that was damaged or could not be read
+ * @text: a description, "" for none
  *
- * Returns how many.
+ * Returns the number of flaws.
  */
 uint64_t pipeline_flaws(const struct pipeline *pipeline, char *text, size_t size);
 
-/* What a run shows of its pipeline, besides the lines of the output. */
+/* Summaries and metrics of a run. */
 
 /**
- * summary_print - at the end, to the output, and to stderr where a person would not see it else
+ * summary_print - print the final summary to the output, and to stderr if only that is a terminal
  *
  * Returns 0 or -errno of the writer.
  */
 int summary_print(const struct run_context *run, struct pipeline *pipeline);
 
-/** summary_print_so_far - in answer to SIGUSR1, to stderr; in JSON where that is the form */
+/** summary_print_so_far - on SIGUSR1, print the summary to stderr; as JSON with that format */
 void summary_print_so_far(const struct run_context *run, struct pipeline *pipeline);
 
 /**
- * metrics_start - allocate what the file of --metrics takes; a name that nobody collects is warned of
+ * metrics_start - allocate memory for --metrics; warns of a name that node_exporter ignores
  *
  * Returns 0, or -errno with @failure. Release with metrics_file_free().
  */
 int metrics_start(struct metrics_file **file, const char *path, struct failure *failure);
 
 /**
- * metrics_write - the file anew
- * @run: of a running kernel, for what is of the process; NULL: left out
- * @tracing: is it on? Else it waits for others
+ * metrics_write - write the file again
+ * @run: for metrics of our process; NULL (a capture): leave them out
+ * @tracing: is tracing on? False while another user traces
  *
  * Returns 0, or -errno with @failure.
  */

@@ -22,10 +22,10 @@ struct recorder {
 	const struct probe *probe;
 	struct capture_writer *writer;
 	struct task_cache *tasks;
-	int *cpus;	       /* numbers, of which losses has a list */
+	int *cpus;	       /* CPU numbers; losses refers to them */
 	struct losses *losses; /* NULL before recorder_describe() */
 	bool described;
-	char *mounts; /* text of mountinfo at the start */
+	char *mounts; /* mountinfo at the start */
 	time_t date;
 	uint64_t now; /* ns: of the last recorder_note_names() */
 };
@@ -80,8 +80,8 @@ void recorder_free(struct recorder *recorder)
 	free(recorder);
 }
 
-/* What a kernel does not have is not kept. */
-static int copy_if_there(struct recorder *recorder, const char *dir, const char *name)
+/* Only a failure of our disk counts: an older kernel lacks some of these files. */
+static int copy_if_present(struct recorder *recorder, const char *dir, const char *name)
 {
 	int ret = capture_copy(recorder->writer, dir, name);
 
@@ -95,9 +95,9 @@ static int copy_event(void *context, const char *system, const char *name)
 	int ret;
 
 	snprintf(path, sizeof(path), "events/%s/%s/format", system, name);
-	ret = copy_if_there(recorder, recorder->kernel->dir, path);
+	ret = copy_if_present(recorder, recorder->kernel->dir, path);
 	snprintf(path, sizeof(path), "events/%s/%s/id", system, name);
-	return ret ? ret : copy_if_there(recorder, recorder->kernel->dir, path);
+	return ret ? ret : copy_if_present(recorder, recorder->kernel->dir, path);
 }
 
 static int copy_formats(struct recorder *recorder)
@@ -118,7 +118,7 @@ static int copy_formats(struct recorder *recorder)
 	return ret;
 }
 
-/* A text file of the capture in the making. */
+/* A text file of the capture, built in memory. */
 struct text_file {
 	char *text;
 	size_t length;
@@ -132,7 +132,7 @@ static int text_open(struct text_file *file)
 }
 
 /* Writes the text to a file of the capture and frees it. */
-static int text_put(struct text_file *file, struct recorder *recorder, const char *name)
+static int text_write(struct text_file *file, struct recorder *recorder, const char *name)
 {
 	int ret = fclose(file->stream) ? -ENOMEM : 0;
 
@@ -142,7 +142,7 @@ static int text_put(struct text_file *file, struct recorder *recorder, const cha
 	return ret;
 }
 
-static int put_functions(struct recorder *recorder)
+static int write_functions(struct recorder *recorder)
 {
 	struct text_file file;
 	int ret = text_open(&file);
@@ -151,10 +151,10 @@ static int put_functions(struct recorder *recorder)
 		return ret;
 	for (char **name = recorder->kernel->functions; name && *name; name++)
 		fprintf(file.stream, "%s\n", *name);
-	return text_put(&file, recorder, "available_filter_functions");
+	return text_write(&file, recorder, "available_filter_functions");
 }
 
-static uint64_t lost_by(const struct recorder *recorder, int cpu)
+static uint64_t lost_records(const struct recorder *recorder, int cpu)
 {
 	uint64_t unknown;
 
@@ -167,11 +167,11 @@ static void print_losses(FILE *stream, const struct recorder *recorder,
 	for (int i = 0; i < cpu_buffers_count(buffers); i++) {
 		int cpu = cpu_buffers_cpu(buffers, i);
 
-		fprintf(stream, "lost cpu%d %" PRIu64 "\n", cpu, lost_by(recorder, cpu));
+		fprintf(stream, "lost cpu%d %" PRIu64 "\n", cpu, lost_records(recorder, cpu));
 	}
 }
 
-static int put_description(struct recorder *recorder, const struct cpu_buffers *buffers)
+static int write_description(struct recorder *recorder, const struct cpu_buffers *buffers)
 {
 	const struct page_layout *layout = &recorder->source->layout;
 	const struct probe *probe = recorder->probe;
@@ -189,7 +189,7 @@ static int put_description(struct recorder *recorder, const struct cpu_buffers *
 		recorder->plan->function_graph ? "function_graph" : "nop",
 		recorder->plan->threshold / 1000, date);
 	fprintf(text.stream, "own %d\n", recorder->source->own);
-	/* Some kernels record the functions of tasks that set_ftrace_pid leaves out. */
+	/* Some kernels record functions of tasks that set_ftrace_pid excludes. */
 	if (recorder->options->pids) {
 		fputs("pids", text.stream);
 		for (const pid_t *pid = recorder->options->pids; *pid; pid++)
@@ -209,14 +209,14 @@ static int put_description(struct recorder *recorder, const struct cpu_buffers *
 				probe->s_shrink);
 	}
 	print_losses(text.stream, recorder, buffers);
-	return text_put(&text, recorder, "capture");
+	return text_write(&text, recorder, "capture");
 }
 
 /*
- * What is mounted at the start, and what else at the end: a file system that was mounted in between
- * has its mount point, one that was unmounted keeps it.
+ * The mounts at the start and those at the end, so that a file system which was mounted or
+ * unmounted during the run has its mount point.
  */
-static int put_mounts(struct recorder *recorder)
+static int write_mounts(struct recorder *recorder)
 {
 	char *now;
 	struct text_file text;
@@ -228,15 +228,15 @@ static int put_mounts(struct recorder *recorder)
 	if (!ret) {
 		fputs(recorder->mounts ? recorder->mounts : "", text.stream);
 		fputs(now, text.stream);
-		ret = text_put(&text, recorder, "mountinfo");
+		ret = text_write(&text, recorder, "mountinfo");
 	}
 	free(recorder->mounts);
 	recorder->mounts = now;
 	return ret;
 }
 
-static int put_before_data(struct recorder *recorder, const char *dir,
-			   const struct cpu_buffers *buffers)
+static int write_before_data(struct recorder *recorder, const char *dir,
+			     const struct cpu_buffers *buffers)
 {
 	static const char *const of_session[] = {
 		"set_ftrace_filter",
@@ -244,23 +244,23 @@ static int put_before_data(struct recorder *recorder, const char *dir,
 		"current_tracer",
 	};
 	const char *kernel_dir = recorder->kernel->dir;
-	int ret = copy_if_there(recorder, kernel_dir, "events/header_page");
+	int ret = copy_if_present(recorder, kernel_dir, "events/header_page");
 
 	if (!ret)
-		ret = copy_if_there(recorder, kernel_dir, "events/header_event");
+		ret = copy_if_present(recorder, kernel_dir, "events/header_event");
 	if (!ret)
-		ret = copy_if_there(recorder, kernel_dir, "tracing_thresh");
+		ret = copy_if_present(recorder, kernel_dir, "tracing_thresh");
 	for (size_t i = 0; !ret && i < sizeof(of_session) / sizeof(of_session[0]); i++)
-		ret = copy_if_there(recorder, dir, of_session[i]);
+		ret = copy_if_present(recorder, dir, of_session[i]);
 	if (!ret)
 		ret = copy_formats(recorder);
 	if (!ret)
-		ret = put_functions(recorder);
+		ret = write_functions(recorder);
 	if (!ret)
-		ret = copy_if_there(recorder, "/proc", "kallsyms");
+		ret = copy_if_present(recorder, "/proc", "kallsyms");
 	if (!ret)
-		ret = put_mounts(recorder);
-	return ret ? ret : put_description(recorder, buffers);
+		ret = write_mounts(recorder);
+	return ret ? ret : write_description(recorder, buffers);
 }
 
 /* Returns 0 or -ENOMEM. */
@@ -286,7 +286,7 @@ int recorder_describe(struct recorder *recorder, const char *dir, const struct c
 	recorder->described = true;
 	if (make_losses(recorder, buffers))
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
-	ret = put_before_data(recorder, dir, buffers);
+	ret = write_before_data(recorder, dir, buffers);
 	for (int i = 0; !ret && i < cpu_buffers_count(buffers); i++)
 		ret = capture_add_cpu(recorder->writer, cpu_buffers_cpu(buffers, i));
 	return ret ? file_failed(recorder, ret, failure) : 0;
@@ -298,14 +298,14 @@ int64_t recorder_drain(struct recorder *recorder, const struct cpu_buffers *buff
 
 	for (int i = 0; i < cpu_buffers_count(buffers); i++) {
 		for (int turn = 0; turn < SOURCE_QUOTA; turn++) {
-			int64_t taken = capture_take(recorder->writer, cpu_buffers_cpu(buffers, i),
-						     cpu_buffers_fd(buffers, i));
+			int64_t moved = capture_drain(recorder->writer, cpu_buffers_cpu(buffers, i),
+						      cpu_buffers_fd(buffers, i));
 
-			if (taken < 0)
-				return taken;
-			if (!taken)
+			if (moved < 0)
+				return moved;
+			if (!moved)
 				break;
-			bytes += taken;
+			bytes += moved;
 		}
 	}
 	return bytes;
@@ -320,8 +320,8 @@ int recorder_drain_rest(struct recorder *recorder, const struct cpu_buffers *buf
 	} while (bytes > 0);
 	for (int i = 0; bytes >= 0 && i < cpu_buffers_count(buffers); i++) {
 		do {
-			bytes = capture_take_rest(recorder->writer, cpu_buffers_cpu(buffers, i),
-						  cpu_buffers_fd(buffers, i));
+			bytes = capture_drain_rest(recorder->writer, cpu_buffers_cpu(buffers, i),
+						   cpu_buffers_fd(buffers, i));
 		} while (bytes > 0);
 	}
 	return bytes < 0 ? bytes : 0;
@@ -347,7 +347,7 @@ void recorder_note_names(struct recorder *recorder, uint64_t now)
 	free(text);
 }
 
-/* Threads that the kernel's list of names had no room for may still be running. */
+/* saved_cmdlines has a limited size: a running thread may not be in it. */
 static void note_running_tasks(struct recorder *recorder)
 {
 	glob_t threads;
@@ -359,7 +359,7 @@ static void note_running_tasks(struct recorder *recorder)
 	globfree(&threads);
 }
 
-static int put_tasks(struct recorder *recorder)
+static int write_tasks(struct recorder *recorder)
 {
 	struct text_file names, tasks;
 	int ret = text_open(&names), other;
@@ -374,13 +374,13 @@ static int put_tasks(struct recorder *recorder)
 	}
 	note_running_tasks(recorder);
 	task_cache_print(recorder->tasks, names.stream, tasks.stream);
-	ret = text_put(&names, recorder, "saved_cmdlines");
-	other = text_put(&tasks, recorder, "tasks");
+	ret = text_write(&names, recorder, "saved_cmdlines");
+	other = text_write(&tasks, recorder, "tasks");
 	return ret ? ret : other;
 }
 
-/* The numbers that events of newer kernels carry. */
-static int put_cgroups(struct recorder *recorder)
+/* Events of newer kernels refer to a cgroup by its inode number. */
+static int write_cgroups(struct recorder *recorder)
 {
 	struct text_file file;
 	int ret = text_open(&file);
@@ -388,7 +388,7 @@ static int put_cgroups(struct recorder *recorder)
 	if (ret)
 		return ret;
 	cgroups_print(file.stream, "/proc/self/mounts");
-	return text_put(&file, recorder, "cgroups");
+	return text_write(&file, recorder, "cgroups");
 }
 
 /* ---- losses ---- */
@@ -397,7 +397,7 @@ static void count_losses(struct recorder *recorder, const struct cpu_buffers *bu
 {
 	for (int i = 0; i < cpu_buffers_count(buffers); i++) {
 		int cpu = cpu_buffers_cpu(buffers, i);
-		uint64_t lost = cpu_buffers_lost(buffers, i), before = lost_by(recorder, cpu);
+		uint64_t lost = cpu_buffers_lost(buffers, i), before = lost_records(recorder, cpu);
 
 		if (lost > before)
 			losses_add(recorder->losses, cpu, lost - before);
@@ -411,19 +411,20 @@ void recorder_report_losses(struct recorder *recorder, const struct cpu_buffers 
 	losses_report(recorder->losses, now);
 }
 
-static void say_kept(const struct recorder *recorder, const struct cpu_buffers *buffers)
+static void report_recorded(const struct recorder *recorder, const struct cpu_buffers *buffers)
 {
 	uint64_t lost = 0;
 
 	for (int i = 0; i < cpu_buffers_count(buffers); i++)
-		lost += lost_by(recorder, cpu_buffers_cpu(buffers, i));
-	log_notice("%s: %" PRIu64 " bytes of data kept, %" PRIu64 " records lost",
+		lost += lost_records(recorder, cpu_buffers_cpu(buffers, i));
+	log_notice("%s: %" PRIu64 " bytes of data recorded, %" PRIu64 " records lost",
 		   recorder->options->write, capture_bytes(recorder->writer), lost);
 	if (lost)
 		losses_report_all(recorder->losses, true);
 }
 
-static int put_stats(struct recorder *recorder, const char *dir, const struct cpu_buffers *buffers)
+static int write_stats(struct recorder *recorder, const char *dir,
+		       const struct cpu_buffers *buffers)
 {
 	int ret = 0;
 
@@ -431,7 +432,7 @@ static int put_stats(struct recorder *recorder, const char *dir, const struct cp
 		char name[64];
 
 		snprintf(name, sizeof(name), "per_cpu/cpu%d/stats", cpu_buffers_cpu(buffers, i));
-		ret = copy_if_there(recorder, dir, name);
+		ret = copy_if_present(recorder, dir, name);
 	}
 	return ret;
 }
@@ -443,15 +444,15 @@ int recorder_finish(struct recorder *recorder, const char *dir, const struct cpu
 
 	recorder_note_names(recorder, recorder->now);
 	count_losses(recorder, buffers);
-	say_kept(recorder, buffers);
-	ret = put_stats(recorder, dir, buffers);
+	report_recorded(recorder, buffers);
+	ret = write_stats(recorder, dir, buffers);
 	if (!ret)
-		ret = put_description(recorder, buffers);
+		ret = write_description(recorder, buffers);
 	if (!ret)
-		ret = put_mounts(recorder);
+		ret = write_mounts(recorder);
 	if (!ret)
-		ret = put_tasks(recorder);
+		ret = write_tasks(recorder);
 	if (!ret)
-		ret = put_cgroups(recorder);
+		ret = write_cgroups(recorder);
 	return ret ? file_failed(recorder, ret, failure) : 0;
 }

@@ -12,30 +12,30 @@
 #include "allocfilt/tracing.h"
 #include "run/pipeline.h"
 
-/* The threshold of a configuration file is that of live runs: it serves where there is no other. */
+/* The threshold of a configuration file is for live runs: that of the capture comes first. */
 static int choose_threshold(const struct run_context *run, const struct capture *capture,
 			    uint64_t *ret_threshold, struct failure *failure)
 {
-	uint64_t taken_with = capture_info(capture)->threshold;
+	uint64_t recorded = capture_info(capture)->threshold;
 	bool described = capture_info(capture)->described;
 
-	*ret_threshold = taken_with;
-	if (described && taken_with && !options_on_command_line(run->options, "threshold"))
+	*ret_threshold = recorded;
+	if (described && recorded && !options_on_command_line(run->options, "threshold"))
 		return 0;
 	if (!run->options->threshold && !described)
 		return failure_set(
 			failure, EXIT_STATUS_USAGE, EINVAL,
-			"%s: no threshold: a capture made by hand does not bring its own, give one with -t TIME",
+			"%s: no threshold: a capture made by hand has none, set one with -t TIME",
 			capture_source(capture)->dir);
 	if (!run->options->threshold)
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
-				   "%s/capture: no threshold in it, give one with -t TIME",
+				   "%s/capture: no threshold in it, set one with -t TIME",
 				   capture_source(capture)->dir);
 	*ret_threshold = run->options->threshold;
-	if (*ret_threshold < taken_with)
+	if (*ret_threshold < recorded)
 		log_warning("threshold %" PRIu64 " us is below the %" PRIu64
 			    " us of the capture: shorter windows were never recorded",
-			    *ret_threshold / 1000, taken_with / 1000);
+			    *ret_threshold / 1000, recorded / 1000);
 	return 0;
 }
 
@@ -44,7 +44,7 @@ static int make_plan(const struct run_context *run, struct capture *capture, str
 {
 	char events[CONFIG_SETTING_NAME_MAX];
 	struct plan_request request = {
-		.functions = NULL, /* what was traced is in the capture already */
+		.functions = NULL, /* the capture lists what was traced */
 		.events = run->options->events,
 		.event_setting = config_setting_name(run->options, "event", events),
 	};
@@ -54,8 +54,7 @@ static int make_plan(const struct run_context *run, struct capture *capture, str
 	if (ret)
 		return ret;
 	if (options_on_command_line(run->options, "function"))
-		log_notice(
-			"what -F names is not looked for: a capture has the functions that were traced");
+		log_notice("-F is ignored: a capture has only the functions that were traced");
 	capture_offer(capture, &offer);
 	return plan_make(plan, &request, &offer, failure);
 }
@@ -105,7 +104,7 @@ static int write_metrics(const struct run_context *run, struct pipeline *pipelin
 	struct metrics_file *file = NULL;
 	int ret;
 
-	/* The file that a configuration names is that of the service, and of a live run. */
+	/* metrics in the configuration file is for live runs. */
 	if (!options_on_command_line(run->options, "metrics"))
 		return 0;
 	ret = metrics_start(&file, run->options->metrics, failure);

@@ -14,10 +14,10 @@
 #include "run/pipeline.h"
 
 #define NS_PER_SECOND	1000000000ull
-#define TRY_AGAIN	(60 * NS_PER_SECOND) /* while tracing is in use */
+#define RETRY_INTERVAL	(60 * NS_PER_SECOND) /* while tracing is in use */
 #define STATUS_INTERVAL (10 * NS_PER_SECOND)
 
-/* One replaces the other when the configuration is read again. */
+/* Replaced as a whole when the configuration is read again. */
 struct settings {
 	struct run_context run;
 	struct options options;
@@ -26,12 +26,12 @@ struct settings {
 struct service {
 	struct notify *notify;
 	struct settings *settings;
-	struct settings *next_settings; /* to be followed when the present run has ended */
+	struct settings *next_settings; /* for the next run */
 	struct live *live;
 	struct live *next;
 	bool stopping;
 	bool waiting;	      /* tracing is in use by somebody else */
-	uint64_t next_try;    /* ns, while waiting */
+	uint64_t next_retry;  /* ns, while waiting */
 	uint64_t next_status; /* ns */
 };
 
@@ -42,7 +42,7 @@ static void settings_free(struct settings *settings)
 	free(settings);
 }
 
-/* The command line once more, and what the file says by now. */
+/* Parses the command line again and reads the configuration file. */
 static struct settings *settings_read(const struct run_context *run, struct failure *failure)
 {
 	struct settings *settings = calloc(1, sizeof(*settings));
@@ -106,7 +106,8 @@ static int make_live(struct service *service, struct live **live, const struct r
 	return live_new(live, run, &hooks, failure);
 }
 
-/* What needs no new set-up holds at once; the rest is made ready while the old run goes on. */
+/* Settings that need no new set-up apply at once; else the next run is prepared while the old one
+ * continues. */
 static int apply(struct service *service, struct settings *settings, struct failure *failure)
 {
 	int ret;
@@ -132,12 +133,12 @@ static int reload(struct service *service, uint64_t now)
 	settings = settings_read(&service->settings->run, &failure);
 	if (!settings || apply(service, settings, &failure)) {
 		settings_free(settings);
-		log_error("configuration not taken, the old one stays: %s", failure.text);
+		log_error("configuration rejected, keeping the old one: %s", failure.text);
 	} else {
 		log_notice("configuration read again%s",
-			   service->next ? ", tracing is set up anew" : "");
+			   service->next ? ", restarting tracing" : "");
 	}
-	/* One that waits for others' tracing to end is as ready as it was. */
+	/* A service that waits for another user of tracing counts as ready. */
 	if (!service->next || service->waiting)
 		notify_state(service->notify, NOTIFY_READY, now);
 	return service->next != NULL;
@@ -161,7 +162,7 @@ static int wait_tick(void *context, uint64_t now)
 
 	live_tick(service->live, now);
 	second(service, now);
-	return now >= service->next_try;
+	return now >= service->next_retry;
 }
 
 static int wait_signal(void *context, int number)
@@ -174,14 +175,14 @@ static int wait_signal(void *context, int number)
 	return 0;
 }
 
-/* Returns 0 when it is time to try again or to stop, or -errno. */
-static int wait_a_minute(struct service *service)
+/* Returns 0 when it is time to retry or to stop, or -errno. */
+static int wait_to_retry(struct service *service)
 {
 	static const struct loop_callbacks callbacks = { wait_tick, wait_signal };
 	struct loop *loop = loop_new(&callbacks, service, service->settings->run.signals);
 	int ret = loop ? loop_set_tick(loop, NS_PER_SECOND) : -errno;
 
-	service->next_try = loop_now() + TRY_AGAIN;
+	service->next_retry = loop_now() + RETRY_INTERVAL;
 	if (!ret)
 		ret = loop_run(loop);
 	loop_free(loop);
@@ -201,8 +202,8 @@ static void report_waiting(struct service *service, const struct failure *failur
 	notify_state(service->notify, NOTIFY_READY, loop_now());
 }
 
-/* The old run ends with its summary, the new one takes over. */
-static int turn_over(struct service *service, struct failure *failure)
+/* Ends the old run with its summary and switches to the next one. */
+static int switch_run(struct service *service, struct failure *failure)
 {
 	int ret = live_end(service->live, failure);
 
@@ -220,7 +221,7 @@ static bool may_wait(const struct service *service, const struct failure *failur
 	return failure->status == EXIT_STATUS_IN_USE && notify_wanted(service->notify);
 }
 
-/* Once: to the end of tracing, and to the end of the wait where somebody else has it. */
+/* One run of tracing, or a wait while another user traces. */
 static int serve_once(struct service *service, struct failure *failure)
 {
 	int ret = live_trace(service->live, failure);
@@ -229,7 +230,7 @@ static int serve_once(struct service *service, struct failure *failure)
 		return ret;
 	report_waiting(service, failure);
 	*failure = (struct failure){ 0 };
-	ret = wait_a_minute(service);
+	ret = wait_to_retry(service);
 	return ret ? failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "epoll: %s", strerror(-ret)) :
 		     0;
 }
@@ -244,7 +245,7 @@ static int serve(struct service *service, struct failure *failure)
 		ret = serve_once(service, failure);
 		again = !service->stopping && (service->next || service->waiting);
 		if (!ret && again && service->next)
-			ret = turn_over(service, failure);
+			ret = switch_run(service, failure);
 	}
 	end = live_end(service->live, &end_failure);
 	if (ret || !end)

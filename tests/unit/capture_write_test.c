@@ -234,13 +234,13 @@ static void test_take_from_a_pipe(void **state)
 	(void)state;
 	assert_int_equal(pipe2(fds, O_NONBLOCK), 0);
 	assert_int_equal(capture_add_cpu(writer, 3), 0);
-	assert_int_equal(capture_take(writer, 3, fds[0]), 0);
+	assert_int_equal(capture_drain(writer, 3, fds[0]), 0);
 	put_page(fds[1], 'a');
 	put_page(fds[1], 'b');
-	assert_int_equal(capture_take(writer, 3, fds[0]), 2 * PAGE);
+	assert_int_equal(capture_drain(writer, 3, fds[0]), 2 * PAGE);
 	put_page(fds[1], 'c');
-	assert_int_equal(capture_take(writer, 3, fds[0]), PAGE);
-	assert_int_equal(capture_take(writer, 3, fds[0]), 0);
+	assert_int_equal(capture_drain(writer, 3, fds[0]), PAGE);
+	assert_int_equal(capture_drain(writer, 3, fds[0]), 0);
 	assert_int_equal(capture_bytes(writer), 3 * PAGE);
 	assert_int_equal(read_back("new/per_cpu/cpu3/trace_pipe_raw", bytes, sizeof(bytes)),
 			 3 * PAGE);
@@ -260,18 +260,18 @@ static void test_each_cpu_its_file(void **state)
 	assert_int_equal(capture_add_cpu(writer, 40), 0);
 	assert_int_equal(capture_add_cpu(writer, 0), 0);
 	put_page(fds[1], 'x');
-	assert_int_equal(capture_take(writer, 0, fds[0]), PAGE);
+	assert_int_equal(capture_drain(writer, 0, fds[0]), PAGE);
 	put_page(fds[1], 'y');
 	put_page(fds[1], 'y');
-	assert_int_equal(capture_take(writer, 40, fds[0]), 2 * PAGE);
+	assert_int_equal(capture_drain(writer, 40, fds[0]), 2 * PAGE);
 	assert_int_equal(size_of("new/per_cpu/cpu0/trace_pipe_raw"), PAGE);
 	assert_int_equal(size_of("new/per_cpu/cpu40/trace_pipe_raw"), 2 * PAGE);
 	/* one that was never added, or is not open */
 	put_page(fds[1], 'z');
-	assert_int_equal(capture_take(writer, 5, fds[0]), 0);
-	assert_int_equal(capture_take(writer, 41, fds[0]), 0);
-	assert_int_equal(capture_take(writer, -1, fds[0]), 0);
-	assert_int_equal(capture_take(writer, 0, -1), 0);
+	assert_int_equal(capture_drain(writer, 5, fds[0]), 0);
+	assert_int_equal(capture_drain(writer, 41, fds[0]), 0);
+	assert_int_equal(capture_drain(writer, -1, fds[0]), 0);
+	assert_int_equal(capture_drain(writer, 0, -1), 0);
 	assert_int_equal(capture_bytes(writer), 3 * PAGE);
 	end(writer, fds);
 }
@@ -287,9 +287,9 @@ static void test_rest_is_padded(void **state)
 	assert_int_equal(pipe2(fds, O_NONBLOCK), 0);
 	assert_int_equal(capture_add_cpu(writer, 0), 0);
 	assert_int_equal(write(fds[1], "rest", 4), 4);
-	assert_int_equal(capture_take_rest(writer, 0, fds[0]), PAGE);
-	assert_int_equal(capture_take_rest(writer, 0, fds[0]), 0);
-	assert_int_equal(capture_take_rest(writer, 7, fds[0]), 0);
+	assert_int_equal(capture_drain_rest(writer, 0, fds[0]), PAGE);
+	assert_int_equal(capture_drain_rest(writer, 0, fds[0]), 0);
+	assert_int_equal(capture_drain_rest(writer, 7, fds[0]), 0);
 	assert_int_equal(read_back("new/per_cpu/cpu0/trace_pipe_raw", bytes, sizeof(bytes)), PAGE);
 	assert_memory_equal(bytes, "rest\0\0\0", 7);
 	assert_int_equal(bytes[PAGE - 1], 0);
@@ -306,10 +306,10 @@ static void test_take_by_read(void **state)
 
 	(void)state;
 	assert_int_equal(capture_add_cpu(writer, 0), 0);
-	assert_int_equal(capture_take(writer, 0, fd), PAGE);
-	assert_int_equal(capture_take(writer, 0, fd), 0);
+	assert_int_equal(capture_drain(writer, 0, fd), PAGE);
+	assert_int_equal(capture_drain(writer, 0, fd), 0);
 	assert_int_equal(write(fd, &value, sizeof(value)), sizeof(value));
-	assert_int_equal(capture_take(writer, 0, fd), PAGE);
+	assert_int_equal(capture_drain(writer, 0, fd), PAGE);
 	assert_int_equal(capture_bytes(writer), 2 * PAGE);
 	capture_writer_free(writer);
 	assert_int_equal(read_back("new/per_cpu/cpu0/trace_pipe_raw", bytes, sizeof(bytes)),
@@ -329,10 +329,10 @@ static void check_full_disk(bool by_read)
 	assert_int_equal(pipe2(fds, O_NONBLOCK), 0);
 	assert_int_equal(capture_add_cpu(writer, 0), 0);
 	put_page(fds[1], 'a');
-	assert_int_equal(capture_take(writer, 0, fds[0]), PAGE);
+	assert_int_equal(capture_drain(writer, 0, fds[0]), PAGE);
 	limit_files(PAGE);
 	put_page(fds[1], 'b');
-	ret = by_read ? capture_take_rest(writer, 0, fds[0]) : capture_take(writer, 0, fds[0]);
+	ret = by_read ? capture_drain_rest(writer, 0, fds[0]) : capture_drain(writer, 0, fds[0]);
 	unlimit_files();
 	assert_int_equal(ret, -EFBIG);
 	assert_int_equal(capture_bytes(writer), PAGE);

@@ -51,7 +51,7 @@ static void test_kinds(void **state)
 		assert_int_equal(record_ring_put(&ring, &put), 0);
 		assert_int_equal(record_ring_time(&ring), put.ts);
 		memset(&taken, 0xdd, sizeof(taken));
-		record_ring_take(&ring, &taken);
+		record_ring_pop(&ring, &taken);
 		assert_memory_equal(taken.raw, put.raw, put.raw_size);
 		taken.raw = put.raw;
 		assert_memory_equal(&taken, &records[i], sizeof(taken));
@@ -88,7 +88,7 @@ static void test_around(void **state)
 		assert_true(!ret || (ret == -ENOSPC && ring.held));
 		if (!ret && random() % 2)
 			continue;
-		record_ring_take(&ring, &taken);
+		record_ring_pop(&ring, &taken);
 		assert_int_equal(taken.ts, got);
 		assert_int_equal(taken.raw_size, size_of_number(got));
 		for (int i = 0; i < taken.raw_size; i++)
@@ -120,7 +120,7 @@ static void test_room(void **state)
 		assert_int_equal(ring.held, 8);
 		assert_int_equal(record_ring_room(&ring), 0);
 		for (int i = 0; i <= round % 8; i++)
-			record_ring_take(&ring, &taken);
+			record_ring_pop(&ring, &taken);
 	}
 }
 
