@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "allocfilt/plan.h"
+#include "unit_test.h"
 
 static void test_compiler_suffixes(void **state)
 {
-	(void)state;
 	assert_int_equal(catalog_role_of("shrink_inactive_list.isra.0"), ROLE_INACTIVE_LIST);
 	assert_int_equal(catalog_role_of("shrink_lruvec.constprop.0"), ROLE_LRUVEC);
 	assert_int_equal(catalog_role_of("throttle_direct_reclaim.part.0"), ROLE_DIRECT_THROTTLE);
@@ -22,7 +15,6 @@ static void test_compiler_suffixes(void **state)
 
 static void test_names_that_only_look_alike(void **state)
 {
-	(void)state;
 	assert_int_equal(catalog_role_of("__alloc_pages_bulk"), ROLE_NONE);
 	assert_int_equal(catalog_role_of("__alloc_pages_slowpath.constprop.0"), ROLE_NONE);
 	assert_int_equal(catalog_role_of("__alloc_pages_direct_compact"), ROLE_NONE);
@@ -35,7 +27,6 @@ static void test_names_that_only_look_alike(void **state)
 /* Each name leads to its role alone, and all rows are complete. */
 static void test_rows_are_complete(void **state)
 {
-	(void)state;
 	for (int role = 0; role < ROLE_COUNT; role++) {
 		const struct catalog_role *row = &catalog_roles[role];
 
@@ -57,7 +48,6 @@ static void test_rows_are_complete(void **state)
 /* Begin and end name each other and have the same owners. */
 static void test_pairs_are_mutual(void **state)
 {
-	(void)state;
 	for (int id = 0; id < EVENT_COUNT; id++) {
 		const struct catalog_event *event = &catalog_events[id];
 		const struct catalog_event *partner;

@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "allocfilt/names.h"
 #include "names/cgroups.h"
 #include "test_directory.h"
+#include "unit_test.h"
 
 #define SIZE 4
 
@@ -32,7 +23,6 @@ static void test_capture(void **state)
 	struct cgroups *cgroups;
 	char text[1024], longest[400];
 
-	(void)state;
 	memset(longest, 'a', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
 	memcpy(longest + sizeof(longest) - 4, "end", 3);
@@ -58,7 +48,6 @@ static void test_no_files(void **state)
 {
 	struct cgroups *cgroups = cgroups_new("/nonexistent", NULL, SIZE);
 
-	(void)state;
 	assert_string_equal(cgroups_path(cgroups, 42), "");
 	cgroups_free(cgroups);
 	cgroups = cgroups_new(NULL, "/nonexistent", SIZE);
@@ -72,7 +61,6 @@ static void test_full_table(void **state)
 	struct cgroups *cgroups;
 	char text[256] = "";
 
-	(void)state;
 	for (int id = 1; id <= SIZE + 1; id++)
 		sprintf(text + strlen(text), "%d /c%d\n", id, id);
 	put_text("cgroups", text);
@@ -96,7 +84,6 @@ static void test_live(void **state)
 	struct cgroups *cgroups = cgroups_new("/proc/self/mounts", NULL, SIZE);
 	struct stat status;
 
-	(void)state;
 	if (!stat("/sys/fs/cgroup/cgroup.controllers", &status) &&
 	    !stat("/sys/fs/cgroup", &status)) {
 		const char *path = cgroups_path(cgroups, status.st_ino);
@@ -114,7 +101,6 @@ static void test_print(void **state)
 	struct stat root, inner;
 	FILE *stream;
 
-	(void)state;
 	put_text("tree/a b/c/cgroup.procs", "");
 	snprintf(mounts, sizeof(mounts), "cgroup2 %s cgroup2 rw 0 0\n", test_path("tree"));
 	put_text("mounts", mounts);

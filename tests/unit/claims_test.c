@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "allocfilt/stall.h"
 #include "made_cpus.h"
+#include "unit_test.h"
 
 /*
  * What came out is a line of text: "W300(110 120)" is the window whose exit record is of 300 with
@@ -246,8 +238,6 @@ static void check(const struct example *examples, size_t count)
 	}
 }
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 static void test_owners(void **state)
 {
 	static const struct example examples[] = {
@@ -316,7 +306,6 @@ static void test_owners(void **state)
 			       EVENT(7, 1100, INACTIVE), WINDOW(7, 1000, 1300, ROLE_LRUVEC) } },
 	};
 
-	(void)state;
 	check(examples, COUNT(examples));
 }
 
@@ -368,7 +357,6 @@ static void test_pairs(void **state)
 			       SLAB(7, 1200, SLAB_END, 0xa0), WINDOW(7, 900, 1300, ROLE_SLAB) } },
 	};
 
-	(void)state;
 	check(examples, COUNT(examples));
 }
 
@@ -412,7 +400,6 @@ static void test_interrupts_and_idle_task(void **state)
 			       WINDOW(1, 100, 300, ROLE_NODE) } },
 	};
 
-	(void)state;
 	check(examples, COUNT(examples));
 }
 
@@ -433,7 +420,6 @@ static void test_fallback(void **state)
 			       EVENT(7, 1310, USER) } },
 	};
 
-	(void)state;
 	check(examples, COUNT(examples));
 }
 
@@ -457,7 +443,6 @@ static void test_foreign_clock(void **state)
 			       SLAB(7, 1300, SLAB_END, 0xa0) } },
 	};
 
-	(void)state;
 	check(examples, COUNT(examples));
 }
 
@@ -578,7 +563,6 @@ static void test_event_limit_takes_the_oldest(void **state)
 /* Up to its share a task is like the others; above, it makes the room. */
 static void test_share_of_a_task(void **state)
 {
-	(void)state;
 	for (int above = 0; above <= 1; above++) {
 		static struct run run;
 

@@ -2,17 +2,11 @@
 #ifndef ALLOCFILT_TEST_FAKE_JOURNALD_H
 #define ALLOCFILT_TEST_FAKE_JOURNALD_H
 
-#include <errno.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include "test_directory.h"
+#include "unit_test.h"
 
 /*
  * The other side of journald's socket, and a strict reader of its native protocol, written from

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "allocfilt/base.h"
+#include "unit_test.h"
 
 #define ENTRIES 5
 
@@ -21,13 +14,11 @@ static struct hash hash;
 
 static int set_up(void **state)
 {
-	(void)state;
 	return hash_init(&hash, &entries[0].link, sizeof(entries[0]), ENTRIES);
 }
 
 static int tear_down(void **state)
 {
-	(void)state;
 	hash_destroy(&hash);
 	return 0;
 }
@@ -46,7 +37,6 @@ static void insert(uint64_t key, int value)
 
 static void test_evicts_least_recently_used(void **state)
 {
-	(void)state;
 	assert_null(hash_oldest(&hash));
 	assert_null(hash_find(&hash, 0));
 	for (int i = 0; i < ENTRIES; i++) {
@@ -65,7 +55,6 @@ static void test_evicts_least_recently_used(void **state)
 
 static void test_keys_have_64_bits(void **state)
 {
-	(void)state;
 	for (int i = 0; i < ENTRIES; i++)
 		insert((uint64_t)1 << (i * 15), i);
 	for (int i = 0; i < ENTRIES; i++)
@@ -74,7 +63,6 @@ static void test_keys_have_64_bits(void **state)
 
 static void test_remove(void **state)
 {
-	(void)state;
 	for (int i = 0; i < ENTRIES; i++)
 		insert(i, i);
 	hash_remove(&hash, &find(3)->link);
@@ -92,7 +80,6 @@ static void test_many_steps(void **state)
 	uint64_t order[ENTRIES];
 	size_t used = 0;
 
-	(void)state;
 	srand(1);
 	for (int step = 0; step < 100000; step++) {
 		uint64_t key = (uint64_t)rand() % 12;

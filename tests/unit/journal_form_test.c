@@ -1,38 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The form `journal`, from stalls and ticks to what arrives at a socket. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "allocfilt/journal.h"
 #include "allocfilt/output.h"
 #include "fake_journald.h"
 #include "fake_resolver.h"
 #include "journal/socket.h"
 #include "made_cpus.h"
+#include "unit_test.h"
 
 #define MS     1000000ull
 #define SECOND 1000000000ull
 #define MINUTE (60 * SECOND)
-#define START  (7000 * SECOND) /* where the clock of the ticks stands */
+#define START  (7000 * SECOND) /* time of the first tick */
 
 static int symbol(void *context, uint64_t address, char style, char *text, size_t size)
 {
-	(void)context;
-	(void)style;
 	return snprintf(text, size, "function_%x", (unsigned int)address);
 }
 
 static bool no_time(void *context, uint64_t ts, char *text)
 {
-	(void)context;
-	(void)ts;
 	*text = '\0';
 	return false;
 }
@@ -47,7 +34,7 @@ static struct summary_view view;
 static int journald;
 static struct fake_entry entry;
 
-static void make_output(void)
+static void restart(void)
 {
 	struct output_setup output_setup = {
 		.options = &options,
@@ -56,6 +43,7 @@ static void make_output(void)
 		.resolver = &resolver,
 	};
 
+	output_free(output);
 	output = output_new(&output_setup);
 	assert_non_null(output);
 }
@@ -88,13 +76,14 @@ static int begin(void **state)
 		.top = 10,
 	};
 	journald = fake_listen();
-	make_output();
+	restart();
 	return ret;
 }
 
 static int end(void **state)
 {
 	output_free(output);
+	output = NULL;
 	summary_free(view.summary);
 	shrinkers_free(view.shrinkers);
 	losses_free((struct losses *)(uintptr_t)view.losses);
@@ -114,11 +103,11 @@ static void tick(uint64_t now)
 
 static struct task_info who;
 
-/* A stall that took so long; both the summary and the output get it, as from the report. */
-static void give_stall(int pid, uint64_t ns, bool background)
+/* Puts a stall of @ns into the summary and the output, as the pipeline does. */
+static void put_stall(int tid, uint64_t ns, bool background)
 {
 	struct stall stall = {
-		.tid = pid,
+		.tid = tid,
 		.start = 5 * SECOND,
 		.end = 5 * SECOND + ns,
 		.order = 2,
@@ -140,13 +129,13 @@ static void give_stall(int pid, uint64_t ns, bool background)
 	assert_int_equal(output_stall(output, &named), 0);
 }
 
-static void give_stalls(int count, uint64_t ns)
+static void put_stalls(int count, uint64_t ns)
 {
 	for (int i = 0; i < count; i++)
-		give_stall(1000 + i, ns, false);
+		put_stall(1000 + i, ns, false);
 }
 
-/* The kernel queues so many datagrams only (net.unix.max_dgram_qlen), so the rest is flushed. */
+/* The kernel's queue is limited (net.unix.max_dgram_qlen), so ticks flush the rest. */
 static int drain(const char *id)
 {
 	int count = 0;
@@ -173,12 +162,21 @@ static void nothing_more(void)
 	assert_false(fake_take(journald, &entry));
 }
 
+static void counts_are(uint64_t entries, uint64_t held_back, uint64_t dropped)
+{
+	struct journal_counts counts;
+
+	assert_true(output_counts(output, &counts));
+	assert_int_equal(counts.entries, entries);
+	assert_int_equal(counts.held_back, held_back);
+	assert_int_equal(counts.dropped, dropped);
+}
+
 static void test_stall(void **state)
 {
-	(void)state;
 	tick(START);
 	nothing_more();
-	give_stall(812, 99 * MS, false);
+	put_stall(812, 99 * MS, false);
 	receive(JOURNAL_ID_STALL);
 	assert_string_equal(fake_value(&entry, "MESSAGE"),
 			    "task[812]: page allocation stalled 99.0 ms: reclaim 99.0 ms; "
@@ -188,95 +186,85 @@ static void test_stall(void **state)
 	assert_string_equal(fake_value(&entry, "SYSLOG_IDENTIFIER"), "allocfilt");
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_TID"), 812);
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_LATENCY_USEC"), 99000);
-	give_stall(812, 100 * MS, false);
+	put_stall(812, 100 * MS, false);
 	receive(JOURNAL_ID_STALL);
 	assert_string_equal(fake_value(&entry, "PRIORITY"), "4");
-	give_stall(812, 1000 * MS, false);
+	put_stall(812, 1000 * MS, false);
 	receive(JOURNAL_ID_STALL);
 	assert_string_equal(fake_value(&entry, "PRIORITY"), "3");
 	nothing_more();
 }
 
-/* kswapd at work: nobody waited. It takes no token either. */
+/* No task waits for kswapd, and its stalls do not use the rate. */
 static void test_background(void **state)
 {
-	(void)state;
 	tick(START);
 	for (int i = 0; i < 100; i++)
-		give_stall(50, 5 * SECOND, true);
+		put_stall(50, 5 * SECOND, true);
 	nothing_more();
-	give_stalls(1, MS);
+	put_stalls(1, MS);
 	receive(JOURNAL_ID_STALL);
 	nothing_more();
 }
 
-static void give_stall_in(const char *cgroup)
+static void put_stall_in(const char *cgroup)
 {
 	snprintf(who.cgroup, sizeof(who.cgroup), "%s", cgroup);
-	give_stall(300, 5 * SECOND, false);
+	put_stall(300, 5 * SECOND, false);
 }
 
-/* That of a namespace as systemd 252 has it, with the slice of its template. Counted all the same,
- * and it takes no token. */
+/* Stalls of journald, also of a namespace's, are counted but do not use the rate. */
 static void test_journald(void **state)
 {
-	(void)state;
 	tick(START);
 	for (int i = 0; i < 100; i++) {
-		give_stall_in("/system.slice/systemd-journald.service");
-		give_stall_in(
+		put_stall_in("/system.slice/systemd-journald.service");
+		put_stall_in(
 			"/system.slice/system-systemd\\x2djournald.slice/systemd-journald@a.service");
 	}
 	nothing_more();
 	assert_int_equal(summary_stalls(view.summary, STALLS_WAITING)->latency.count, 200);
-	give_stall_in("/system.slice/systemd-journald-dev-log.socket");
+	put_stall_in("/system.slice/systemd-journald-dev-log.socket");
 	receive(JOURNAL_ID_STALL);
-	give_stall_in("/system.slice/systemd-journal-upload.service");
+	put_stall_in("/system.slice/systemd-journal-upload.service");
 	receive(JOURNAL_ID_STALL);
-	give_stall_in("/system.slice/a.service/systemd-journald.service");
+	put_stall_in("/system.slice/a.service/systemd-journald.service");
 	receive(JOURNAL_ID_STALL);
-	give_stall_in("");
+	put_stall_in("");
 	receive(JOURNAL_ID_STALL);
 	nothing_more();
 }
 
 static void test_object(void **state)
 {
-	(void)state;
 	tick(START);
 	who = (struct task_info){ .pid = getpid(), .cgroup = "/system.slice/a.service" };
-	give_stall(812, MS, false);
+	put_stall(812, MS, false);
 	receive(JOURNAL_ID_STALL);
 	assert_int_equal(fake_number(&entry, "OBJECT_PID"), getpid());
 	assert_null(fake_field(&entry, "OBJECT_SYSTEMD_UNIT"));
-	output_free(output);
-	source.proc = test_path("proc"); /* nobody is there */
-	make_output();
-	give_stall(812, MS, false);
+	source.proc = test_path("proc"); /* no process exists there */
+	restart();
+	put_stall(812, MS, false);
 	receive(JOURNAL_ID_STALL);
 	assert_string_equal(fake_value(&entry, "OBJECT_SYSTEMD_UNIT"), "a.service");
 	assert_null(fake_field(&entry, "OBJECT_PID"));
 	who = (struct task_info){ .pid = 0 };
 }
 
-/* Sixty at once: fifty have entries; the others one, a minute later, with the longest whole. */
+/* Of sixty at once, fifty have entries; the rest share one, a minute later, with the longest. */
 static void test_held_back(void **state)
 {
-	struct journal_counts counts;
-
-	(void)state;
 	tick(START);
-	give_stalls(50, 10 * MS);
+	put_stalls(50, 10 * MS);
 	who = (struct task_info){ .pid = 7777777, .cgroup = "/system.slice/slow.service" };
-	give_stall(1, 20 * MS, false);
-	give_stall(2, 1500 * MS, false);
+	put_stall(1, 20 * MS, false);
+	put_stall(2, 1500 * MS, false);
 	who = (struct task_info){ .pid = 0 };
-	give_stall(3, 1500 * MS, false);
-	give_stalls(7, 30 * MS);
+	put_stall(3, 1500 * MS, false);
+	put_stalls(7, 30 * MS);
 	assert_int_equal(drain(JOURNAL_ID_STALL), 50);
-	assert_true(output_counts(output, &counts));
-	assert_int_equal(counts.entries, 50);
-	assert_int_equal(counts.held_back, 10);
+	counts_are(50, 10, 0);
 	tick(START + MINUTE - 1);
 	nothing_more();
 	tick(START + MINUTE);
@@ -302,52 +290,42 @@ static void test_held_back(void **state)
 /* 20 a minute are one in three seconds; 50 at once, and never more. */
 static void test_rate(void **state)
 {
-	struct journal_counts counts;
-
-	(void)state;
 	options.burst = 5;
-	output_free(output);
-	make_output();
-	give_stalls(3, MS);
+	restart();
+	put_stalls(3, MS);
 	tick(START);
-	give_stalls(3, MS);
+	put_stalls(3, MS);
 	assert_int_equal(drain(JOURNAL_ID_STALL), 5);
 	tick(START + 3 * SECOND - 1);
-	give_stalls(1, MS);
+	put_stalls(1, MS);
 	assert_int_equal(drain(JOURNAL_ID_STALL), 0);
 	tick(START + 3 * SECOND);
-	give_stalls(2, MS);
+	put_stalls(2, MS);
 	receive(JOURNAL_ID_STALL);
 	nothing_more();
 	options.status_interval = 0;
 	tick(START + 100 * MINUTE);
 	receive(JOURNAL_ID_HELD_BACK);
-	give_stalls(7, MS);
-	output_counts(output, &counts);
-	assert_int_equal(counts.entries, 5 + 1 + 1 + 5);
-	assert_int_equal(counts.held_back, 1 + 1 + 1 + 2);
+	put_stalls(7, MS);
+	counts_are(5 + 1 + 1 + 5, 1 + 1 + 1 + 2, 0);
 }
 
-/* What is held back after that is told anew, and of itself alone. */
+/* A second entry covers only the stalls held back since the first. */
 static void test_held_back_again(void **state)
 {
-	struct journal_counts counts;
-
-	(void)state;
 	options.burst = 1;
-	output_free(output);
-	make_output();
+	restart();
 	tick(START);
-	give_stalls(1, MS);
-	give_stall(2, 900 * MS, false);
+	put_stalls(1, MS);
+	put_stall(2, 900 * MS, false);
 	receive(JOURNAL_ID_STALL);
 	tick(START + MINUTE);
 	receive(JOURNAL_ID_HELD_BACK);
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_TID"), 2);
-	give_stall(3, MS, false); /* a token of that minute */
+	put_stall(3, MS, false); /* a token of that minute */
 	receive(JOURNAL_ID_STALL);
 	tick(START + MINUTE + SECOND);
-	give_stall(4, 2 * MS, false);
+	put_stall(4, 2 * MS, false);
 	tick(START + 2 * MINUTE);
 	nothing_more();
 	tick(START + 2 * MINUTE + SECOND);
@@ -357,60 +335,45 @@ static void test_held_back_again(void **state)
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_HELD_BACK"), 1);
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_HELD_BACK_USEC"), 2000);
 	assert_non_null(strstr(fake_value(&entry, "MESSAGE"), "1 more stall in the last 60 s"));
-	output_counts(output, &counts);
-	assert_int_equal(counts.held_back, 2);
+	counts_are(4, 2, 0);
 	nothing_more();
 }
 
 static void test_no_limit(void **state)
 {
-	struct journal_counts counts;
-
-	(void)state;
 	options.rate = 0;
-	output_free(output);
-	make_output();
+	restart();
 	for (int i = 0; i < 500; i++) {
-		give_stalls(1, MS);
+		put_stalls(1, MS);
 		receive(JOURNAL_ID_STALL);
 	}
-	output_counts(output, &counts);
-	assert_int_equal(counts.entries, 500);
-	assert_int_equal(counts.held_back, 0);
+	counts_are(500, 0, 0);
 }
 
-/* journald is gone for a while: a stall never fails, 64 wait, ticks bring them. */
+/* While journald is absent, stalls do not fail and 64 entries wait; a tick sends them. */
 static void test_journald_is_gone(void **state)
 {
-	struct journal_counts counts;
-
-	(void)state;
 	options.burst = 100;
-	output_free(output);
-	make_output();
+	restart();
 	close(journald);
 	unlink(fake_path());
 	tick(START);
-	give_stalls(70, MS);
-	output_counts(output, &counts);
-	assert_int_equal(counts.entries, 0);
-	assert_int_equal(counts.dropped, 6);
+	put_stalls(70, MS);
+	counts_are(0, 0, 6);
 	journald = fake_listen();
 	tick(START + 1);
 	assert_true(fake_receive(journald, &entry));
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_TID"), 1000);
 	assert_int_equal(1 + drain(JOURNAL_ID_STALL), 64);
-	output_counts(output, &counts);
-	assert_int_equal(counts.entries, 64);
+	counts_are(64, 0, 6);
 }
 
 static void test_status(void **state)
 {
-	(void)state;
 	tick(START);
 	tick(START + 60 * MINUTE - 1);
 	nothing_more();
-	give_stalls(3, 1200 * MS);
+	put_stalls(3, 1200 * MS);
 	drain(JOURNAL_ID_STALL);
 	losses_add((struct losses *)(uintptr_t)view.losses, 1, 5);
 	tick(START + 60 * MINUTE);
@@ -434,10 +397,8 @@ static void test_status(void **state)
 
 static void test_no_status(void **state)
 {
-	(void)state;
 	options.status_interval = 0;
-	output_free(output);
-	make_output();
+	restart();
 	for (int hour = 0; hour < 5; hour++)
 		tick(START + hour * 60 * MINUTE);
 	nothing_more();
@@ -455,10 +416,9 @@ static void test_status_line(void **state)
 {
 	struct losses *losses = (struct losses *)(uintptr_t)view.losses;
 
-	(void)state;
 	line_is("0 stalls, 0 records lost");
-	give_stall(9, 3 * MS, false);
-	give_stall(8, 7 * SECOND, true);
+	put_stall(9, 3 * MS, false);
+	put_stall(8, 7 * SECOND, true);
 	losses_add(losses, 0, 1);
 	line_is("1 stall, worst 3.0 ms (task[9]), 1 record lost");
 	losses_add(losses, 1, 9);
@@ -473,12 +433,10 @@ static void test_summary(void **state)
 	const char *message, *text;
 	size_t length;
 
-	(void)state;
 	options.burst = 2;
-	output_free(output);
-	make_output();
+	restart();
 	tick(START);
-	give_stalls(3, 5 * MS);
+	put_stalls(3, 5 * MS);
 	receive(JOURNAL_ID_STALL);
 	receive(JOURNAL_ID_STALL);
 	view.has_journal = output_counts(output, &view.journal);
@@ -502,18 +460,16 @@ static void test_summary(void **state)
 	nothing_more();
 }
 
-/* One that is longer than an entry is cut, and says so. */
+/* A summary longer than an entry is cut and marked. */
 static void test_long_summary(void **state)
 {
 	const char *message;
 
-	(void)state;
 	view.top = 128;
-	for (int pid = 1; pid <= 128; pid++) {
-		give_stall(100000 + pid, MS, true);
-		output_free(output);
-		make_output();
-		give_stall(200000 + pid, MS, false);
+	for (int tid = 1; tid <= 128; tid++) {
+		put_stall(100000 + tid, MS, true);
+		restart();
+		put_stall(200000 + tid, MS, false);
 		receive(JOURNAL_ID_STALL);
 	}
 	tick(START);
@@ -524,24 +480,19 @@ static void test_long_summary(void **state)
 	assert_string_equal(message + strlen(message) - strlen(JOURNAL_CUT), JOURNAL_CUT);
 }
 
-/* Without a journald the end comes all the same, soon, and all is counted. */
+/* Without journald the summary ends soon, and its entries are counted as dropped. */
 static void test_summary_for_nobody(void **state)
 {
-	struct journal_counts counts;
-
-	(void)state;
 	close(journald);
 	tick(START);
-	give_stalls(3, MS);
+	put_stalls(3, MS);
 	alarm(3);
 	assert_int_equal(output_summary(output, &view), 0);
-	output_counts(output, &counts);
-	assert_int_equal(counts.entries, 0);
-	assert_int_equal(counts.dropped, 4);
+	counts_are(0, 0, 4);
 	journald = fake_listen();
 }
 
-/* Another form has no counts, and a tick is nothing to it. */
+/* Another form has no counts and ignores a tick. */
 static void test_other_forms(void **state)
 {
 	const struct options json_options = { .format = "json" };
@@ -549,7 +500,6 @@ static void test_other_forms(void **state)
 	struct output *json = output_new(&other);
 	struct journal_counts counts = { .entries = 1 };
 
-	(void)state;
 	assert_false(output_counts(json, &counts));
 	assert_int_equal(counts.entries, 0);
 	output_tick(json, START, &view);
@@ -561,7 +511,6 @@ static void test_bad_path(void **state)
 	struct output_setup bad = { .options = &options, .source = &source };
 	char path[300];
 
-	(void)state;
 	memset(path, 'x', sizeof(path) - 1);
 	path[sizeof(path) - 1] = '\0';
 	journal_socket_path = path;

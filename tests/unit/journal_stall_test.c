@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "allocfilt/base.h"
 #include "allocfilt/plan.h"
 #include "fake_journald.h"
 #include "fake_resolver.h"
 #include "journal/stall_entry.h"
+#include "unit_test.h"
 
 #define US 1000ull
 #define MS 1000000ull
@@ -23,28 +15,23 @@ static const uint64_t frames[400];
 
 static int symbol(void *context, uint64_t address, char style, char *text, size_t size)
 {
-	(void)context;
-	(void)style;
 	return snprintf(text, size, address == 0xa ? "super_cache_scan" : "scan_%x",
 			(unsigned int)address);
 }
 
 static const char *label(void *context, uint64_t shrinker)
 {
-	(void)context;
 	return shrinker == 1 ? "vda" : NULL;
 }
 
 static bool time_text(void *context, uint64_t ts, char *text)
 {
-	(void)context;
 	strcpy(text, "2026-11-21T20:00:00.000000001Z");
 	return ts;
 }
 
 static size_t stack(void *context, uint32_t number, const uint64_t **ret_frames)
 {
-	(void)context;
 	*ret_frames = frames;
 	return number;
 }
@@ -69,7 +56,6 @@ static struct named_stall named;
 
 static int make_stall(void **state)
 {
-	(void)state;
 	stall = (struct stall){
 		.tid = 812,
 		.cpu = 3,
@@ -108,7 +94,6 @@ static void message_is(const char *expected)
 
 static void test_message(void **state)
 {
-	(void)state;
 	message_is("nginx[812]: page allocation stalled 12.8 ms: reclaim 11.2 ms "
 		   "(slab super_cache_scan[vda] 2.9 ms), compaction 1.1 ms; order 0 GFP_KERNEL");
 	stall.order = -1;
@@ -124,7 +109,6 @@ static void test_message(void **state)
 /* Most time first, and what is less than a hundredth (of a phase, a tenth) not at all. */
 static void test_message_order(void **state)
 {
-	(void)state;
 	memset(&stall.phases, 0, sizeof(stall.phases));
 	stall.end = 1000 * MS;
 	stall.phases.ns[PHASE_COMPACTION][PART_OWN] = 10 * MS;
@@ -147,7 +131,6 @@ static void test_message_order(void **state)
 
 static void test_message_of_the_rest(void **state)
 {
-	(void)state;
 	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_OWN] = 2000 * US;
 	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_SLAB] = 0;
 	stall.phases.ns[PHASE_REST][PART_OWN] = 9700 * US;
@@ -161,7 +144,6 @@ static void test_message_of_the_rest(void **state)
 
 static void test_message_of_others(void **state)
 {
-	(void)state;
 	memset(&stall.phases, 0, sizeof(stall.phases));
 	stall.phases.ns[PHASE_OTHER_RECLAIM][PART_OWN] = 12800 * US;
 	stall.order = -1;
@@ -182,7 +164,6 @@ static void test_message_of_any_bytes(void **state)
 	char message[JOURNAL_MESSAGE_MAX];
 	static char long_names[4000];
 
-	(void)state;
 	named.name = "a\n\x1b\xff\xc3\xa9";
 	message_is("a\\x0a\\x1b\\xff\xc3\xa9[812]: page allocation stalled 12.8 ms: "
 		   "reclaim 11.2 ms (slab super_cache_scan[vda] 2.9 ms), compaction 1.1 ms; "
@@ -227,7 +208,6 @@ static void has_not(const char *name)
 
 static void test_fields(void **state)
 {
-	(void)state;
 	stall.end += 999;
 	read_fields();
 	text_is("ALLOCFILT_FUNCTION", "__alloc_pages");
@@ -266,7 +246,6 @@ static void test_fields(void **state)
 
 static void test_fields_not_known(void **state)
 {
-	(void)state;
 	who = (struct task_info){ .tid = 0 };
 	stall.order = -1;
 	stall.gfp_names = "";
@@ -288,7 +267,6 @@ static void test_fields_not_known(void **state)
 
 static void test_fields_of_any_bytes(void **state)
 {
-	(void)state;
 	named.name = "\xff=\n\x01";
 	strcpy(who.cgroup, "/a\nMESSAGE=no\n");
 	stall.start = 1;
@@ -310,9 +288,6 @@ static void test_fields_of_any_bytes(void **state)
 
 static int long_symbol(void *context, uint64_t address, char style, char *text, size_t size)
 {
-	(void)context;
-	(void)address;
-	(void)style;
 	memset(text, 'f', size - 1);
 	text[size - 1] = '\0';
 	return size - 1;
@@ -322,8 +297,6 @@ static const char *long_label(void *context, uint64_t shrinker)
 {
 	static char text[512];
 
-	(void)context;
-	(void)shrinker;
 	memset(text, 'l', sizeof(text) - 1);
 	return text;
 }
@@ -340,7 +313,6 @@ static void test_longest(void **state)
 	char path[TASK_CGROUP_MAX];
 	char names[160];
 
-	(void)state;
 	memset(path, 'p', sizeof(path) - 1);
 	path[sizeof(path) - 1] = '\0';
 	memset(names, 'n', sizeof(names) - 1);
@@ -395,7 +367,6 @@ static void test_object(void **state)
 	pid_t gone = fork();
 	char number[16];
 
-	(void)state;
 	if (!gone)
 		_exit(0);
 	assert_int_equal(waitpid(gone, NULL, 0), gone);

@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "allocfilt/stall.h"
+#include "unit_test.h"
 
 static void test_percentiles(void **state)
 {
 	struct latency latency = { 0 };
 
-	(void)state;
 	assert_int_equal(latency_percentile(&latency, 50), 0);
 	for (int i = 1; i <= 1000; i++)
 		latency_add(&latency, (uint64_t)i * 1000);
@@ -27,7 +20,6 @@ static void test_percentiles(void **state)
 /* At every size, at most an eighth above, never below; a microsecond is the least. */
 static void test_precision(void **state)
 {
-	(void)state;
 	for (uint64_t ns = 1; ns < (uint64_t)1000 << (LATENCY_POWERS - 1); ns += ns / 7 + 1) {
 		struct latency latency = { 0 };
 
@@ -45,10 +37,9 @@ static void test_powers(void **state)
 	static const uint32_t expected[] = { 1, 2, 1, 0, 0, 0, 1, 1 };
 	struct latency latency = { 0 };
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+	for (size_t i = 0; i < COUNT(times); i++)
 		latency_add(&latency, times[i]);
-	for (unsigned int i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
+	for (unsigned int i = 0; i < COUNT(expected); i++)
 		assert_int_equal(latency_power(&latency, i), expected[i]);
 }
 
@@ -57,7 +48,6 @@ static void test_extremes(void **state)
 	struct latency latency = { 0 };
 	struct histogram histogram = { 0 };
 
-	(void)state;
 	latency_add(&latency, 0);
 	assert_int_equal(latency_percentile(&latency, 50), 0);
 	latency_add(&latency, UINT64_MAX / 2);
@@ -73,7 +63,6 @@ static void test_extremes(void **state)
 /* An edge is the longest time that is counted below it, from 16 us to 67 s. */
 static void test_histogram_edges(void **state)
 {
-	(void)state;
 	assert_int_equal(histogram_edge(HISTOGRAM_EDGES - 1), 67108864000);
 	for (unsigned int edge = 0; edge < HISTOGRAM_EDGES; edge++) {
 		uint64_t ns = (uint64_t)16000 << edge;
@@ -94,7 +83,6 @@ static void test_histogram_merge(void **state)
 	struct histogram a = { 0 };
 	struct histogram b = { 0 };
 
-	(void)state;
 	histogram_add(&a, 17000);
 	histogram_add(&b, 18000);
 	histogram_add(&b, 100000000000);

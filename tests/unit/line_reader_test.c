@@ -1,18 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "names/line_reader.h"
 #include "test_directory.h"
+#include "unit_test.h"
 
 static struct line_reader reader;
 
@@ -40,7 +31,6 @@ static void expect_end(void)
 
 static void test_lines(void **state)
 {
-	(void)state;
 	open_file("\n one\n\ntwo", 10);
 	expect("");
 	expect(" one");
@@ -65,7 +55,6 @@ static void test_long_lines(void **state)
 {
 	char *text = malloc(2 * LINE_READER_BYTES + 16);
 
-	(void)state;
 	for (size_t length = LINE_READER_BYTES - 3; length < LINE_READER_BYTES + 3; length++) {
 		size_t size = 2 + length + 3;
 

@@ -1,24 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "allocfilt/journal.h"
+#include "unit_test.h"
 
 #define SECOND 1000000000ull
 
 /* A service manager: a datagram socket with a name. */
 static struct sockaddr_un manager = { .sun_family = AF_UNIX };
 static int manager_fd;
+static struct notify *notify;
 
 static void listen_at(const char *path)
 {
@@ -32,7 +24,6 @@ static int start_manager(void **state)
 {
 	char path[64];
 
-	(void)state;
 	snprintf(path, sizeof(path), "/tmp/allocfilt-notify-%d", (int)getpid());
 	unlink(path);
 	listen_at(path);
@@ -44,7 +35,8 @@ static int start_manager(void **state)
 
 static int stop_manager(void **state)
 {
-	(void)state;
+	notify_free(notify);
+	notify = NULL;
 	close(manager_fd);
 	unlink(manager.sun_path);
 	return 0;
@@ -71,9 +63,7 @@ static void heard_nothing(void)
 
 static void test_states(void **state)
 {
-	struct notify *notify = notify_new();
-
-	(void)state;
+	notify = notify_new();
 	assert_true(notify_wanted(notify));
 	notify_state(notify, NOTIFY_READY, 0);
 	heard("READY=1");
@@ -83,29 +73,24 @@ static void test_states(void **state)
 	heard("STOPPING=1");
 	notify_tick(notify, 100 * SECOND);
 	heard_nothing();
-	notify_free(notify);
 }
 
 static void test_status_is_said_once(void **state)
 {
-	struct notify *notify = notify_new();
-
-	(void)state;
+	notify = notify_new();
 	notify_status(notify, "3 stalls");
 	heard("STATUS=3 stalls");
 	notify_status(notify, "3 stalls");
 	heard_nothing();
 	notify_status(notify, "two\nlines");
 	heard("STATUS=two lines");
-	notify_free(notify);
 }
 
 static void test_long_status_is_cut(void **state)
 {
-	struct notify *notify = notify_new();
 	char text[1000], expected[600] = "STATUS=";
 
-	(void)state;
+	notify = notify_new();
 	memset(text, 'x', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	memset(expected + 7, 'x', 255);
@@ -113,15 +98,11 @@ static void test_long_status_is_cut(void **state)
 	heard(expected);
 	notify_status(notify, text);
 	heard_nothing();
-	notify_free(notify);
 }
 
 /* WATCHDOG_USEC of 10 s: each 5 s. */
 static void test_watchdog(void **state)
 {
-	struct notify *notify;
-
-	(void)state;
 	setenv("WATCHDOG_USEC", "10000000", 1);
 	notify = notify_new();
 	notify_tick(notify, 100 * SECOND);
@@ -130,20 +111,15 @@ static void test_watchdog(void **state)
 	heard_nothing();
 	notify_tick(notify, 105 * SECOND);
 	heard("WATCHDOG=1");
-	notify_free(notify);
 }
 
 static void test_watchdog_of_another_process(void **state)
 {
-	struct notify *notify;
-
-	(void)state;
 	setenv("WATCHDOG_USEC", "10000000", 1);
 	setenv("WATCHDOG_PID", "1", 1);
 	notify = notify_new();
 	notify_tick(notify, 100 * SECOND);
 	heard_nothing();
-	notify_free(notify);
 }
 
 static void test_bad_watchdog(void **state)
@@ -152,27 +128,23 @@ static void test_bad_watchdog(void **state)
 		"", "-5", "0", "5s", " 5", "99999999999999999999", "18446744073709551615",
 	};
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
-		struct notify *notify;
-
+	for (size_t i = 0; i < COUNT(values); i++) {
 		setenv("NOTIFY_SOCKET", manager.sun_path, 1);
 		setenv("WATCHDOG_USEC", values[i], 1);
+		notify_free(notify);
 		notify = notify_new();
 		notify_tick(notify, 100 * SECOND);
 		heard_nothing();
-		notify_free(notify);
 	}
 }
 
 /* A manager that does not read: what could not be sent comes later, the last word of each kind. */
 static void test_busy_manager(void **state)
 {
-	struct notify *notify = notify_new();
 	char text[512], status[16];
 	int sent = 0, got = 0;
 
-	(void)state;
+	notify = notify_new();
 	for (int i = 0; i < 2000; i++) {
 		snprintf(status, sizeof(status), "%d", i);
 		notify_status(notify, status);
@@ -185,37 +157,30 @@ static void test_busy_manager(void **state)
 	notify_tick(notify, 0);
 	heard("READY=1");
 	heard("STATUS=1999");
-	notify_free(notify);
 }
 
 static void test_environment_is_emptied(void **state)
 {
-	struct notify *notify = notify_new();
-
-	(void)state;
+	notify = notify_new();
 	assert_null(getenv("NOTIFY_SOCKET"));
 	assert_null(getenv("WATCHDOG_USEC"));
-	notify_free(notify);
 }
 
 static void test_nobody_listens(void **state)
 {
 	static const char *const names[] = { NULL, "", "/", "@", "relative/path" };
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		struct notify *notify;
-
+	for (size_t i = 0; i < COUNT(names); i++) {
 		if (names[i])
 			setenv("NOTIFY_SOCKET", names[i], 1);
 		else
 			unsetenv("NOTIFY_SOCKET");
+		notify_free(notify);
 		notify = notify_new();
 		assert_false(notify_wanted(notify));
 		notify_state(notify, NOTIFY_READY, 0);
 		notify_status(notify, "text");
 		notify_tick(notify, SECOND);
-		notify_free(notify);
 	}
 	heard_nothing();
 }
@@ -225,10 +190,8 @@ static void test_abstract_name(void **state)
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	char name[64], text[64];
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
-	struct notify *notify;
 	int length;
 
-	(void)state;
 	length = snprintf(name, sizeof(name), "@allocfilt-notify-%d", (int)getpid());
 	memcpy(address.sun_path, name, length);
 	address.sun_path[0] = '\0';
@@ -239,7 +202,6 @@ static void test_abstract_name(void **state)
 	notify = notify_new();
 	notify_state(notify, NOTIFY_READY, 0);
 	assert_int_equal(recv(fd, text, sizeof(text), 0), 7);
-	notify_free(notify);
 	close(fd);
 }
 

@@ -4,16 +4,8 @@
  * stays what it was after the first of them, and what found no place is counted.
  */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include <cmocka.h>
+#include "unit_test.h"
 
 #include "allocfilt/capture.h"
 #include "counted_malloc.h"
@@ -322,7 +314,6 @@ static void test_many_tasks(void **state)
 	static struct flood flood;
 	static char text[1 << 20];
 
-	(void)state;
 	make_proc();
 	flood_start(&flood, fd);
 	allocations = 0;

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "allocfilt/stall.h"
+#include "unit_test.h"
 
 #define DAY (86400ull * 1000000000) /* ns */
 

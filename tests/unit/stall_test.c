@@ -1,16 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "allocfilt/stall.h"
+#include "unit_test.h"
 
 /*
  * What came out is a line of text: "7:100-300 direct.slab=50 rest=150" is a stall of task 7 with
@@ -112,7 +104,6 @@ static int got_stall(void *context, const struct stall *stall)
 
 static size_t event_text(void *context, const struct record *record, char *text, size_t size)
 {
-	(void)context;
 	return snprintf(text, size,
 			"event: order=%d gfp_flags=GFP_%" PRIu64 " gfp_mask=MASK_%" PRIu64
 			" mode=x status=outcome_%d",
@@ -371,8 +362,7 @@ static void test_examples(void **state)
 {
 	static struct run run;
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(examples) / sizeof(examples[0]); i++) {
+	for (size_t i = 0; i < COUNT(examples); i++) {
 		start(&run, !examples[i].pairs_only);
 		for (const struct step *step = examples[i].steps; step->kind != END; step++)
 			assert_int_equal(put(&run, step), 0);

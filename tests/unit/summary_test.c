@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "allocfilt/stall.h"
 #include "fake_resolver.h"
+#include "unit_test.h"
 
 static int set_up(void **state)
 {
@@ -229,14 +222,11 @@ static void test_outermost_limit(void **state)
 
 static int symbol(void *context, uint64_t address, char style, char *text, size_t size)
 {
-	(void)context;
-	(void)style;
 	return snprintf(text, size, "scan_%x", (unsigned int)address);
 }
 
 static const char *label(void *context, uint64_t shrinker)
 {
-	(void)context;
 	return shrinker == 1 ? "vda" : NULL;
 }
 
@@ -257,7 +247,6 @@ static void test_source(void **state)
 {
 	struct phases phases = { 0 };
 
-	(void)state;
 	source_is(&phases, 0, "no slow reclaim or compaction");
 	phases.ns[PHASE_REST][PART_OWN] = 10;
 	source_is(&phases, 0, "no slow reclaim or compaction");

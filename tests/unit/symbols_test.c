@@ -1,20 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
 #include "names/symbols.h"
+#include "unit_test.h"
 
 static char path[64];
+static struct symbols *symbols;
 
 static void write_file(const char *text, size_t length)
 {
@@ -27,19 +16,23 @@ static void write_file(const char *text, size_t length)
 	close(fd);
 }
 
-static struct symbols *open_text(const char *text, bool (*wanted)(void *, const char *),
-				 void *context)
+static void open_text(const char *text, bool (*wanted)(void *, const char *), void *context)
 {
-	struct symbols *symbols;
-
+	symbols_free(symbols);
 	write_file(text, strlen(text));
 	symbols = symbols_new(path, wanted, context);
 	unlink(path);
 	assert_non_null(symbols);
-	return symbols;
 }
 
-static void assert_text(struct symbols *symbols, uint64_t address, char style, const char *expected)
+static int tear_down(void **state)
+{
+	symbols_free(symbols);
+	symbols = NULL;
+	return 0;
+}
+
+static void assert_text(uint64_t address, char style, const char *expected)
 {
 	char text[256];
 	int length = symbols_text(symbols, address, style, text, sizeof(text));
@@ -48,7 +41,7 @@ static void assert_text(struct symbols *symbols, uint64_t address, char style, c
 	assert_int_equal(length, strlen(expected));
 }
 
-/* Names at one address, an absolute symbol, and modules whose symbols are in no order. */
+/* Several names at one address, absolute symbols, and modules with unordered symbols. */
 static const char kernel[] = "0000000000000000 A fixed_percpu_data\n"
 			     "0000000000001000 A cpu_debug_store\n"
 			     "ffffffff81000000 T _stext\n"
@@ -72,75 +65,60 @@ static bool want(void *context, const char *name)
 
 static void texts_of_the_kernel(void **state)
 {
-	struct symbols *symbols = open_text(kernel, NULL, NULL);
-
-	(void)state;
+	open_text(kernel, NULL, NULL);
 	assert_int_equal(symbols_readable(symbols), 0);
-	assert_text(symbols, 0xffffffff81000040, 's', "first");
-	assert_text(symbols, 0xffffffff81000040, 'S', "first+0x0/0x60");
-	assert_text(symbols, 0xffffffff8100009f, 'S', "first+0x5f/0x60");
-	assert_text(symbols, 0xffffffff8100009f, 's', "first");
-	assert_text(symbols, 0xffffffff810000a0, 'S', "second+0x0/0x160");
-	assert_text(symbols, 0xffffffff81000201, 'S', "third.isra.0+0x1/0x10");
-	symbols_free(symbols);
+	assert_text(0xffffffff81000040, 's', "first");
+	assert_text(0xffffffff81000040, 'S', "first+0x0/0x60");
+	assert_text(0xffffffff8100009f, 'S', "first+0x5f/0x60");
+	assert_text(0xffffffff8100009f, 's', "first");
+	assert_text(0xffffffff810000a0, 'S', "second+0x0/0x160");
+	assert_text(0xffffffff81000201, 'S', "third.isra.0+0x1/0x10");
 }
 
 /* The first of several names is the kernel's, before and after it is in the table. */
 static void first_of_several_names(void **state)
 {
 	static char both[] = "second_alias _text";
-	struct symbols *symbols = open_text(kernel, want, both);
-
-	(void)state;
-	assert_text(symbols, 0xffffffff810000a0, 's', "second");
-	assert_text(symbols, 0xffffffff81000000, 'S', "_stext+0x0/0x40");
-	symbols_free(symbols);
-	symbols = open_text(kernel, NULL, NULL);
-	assert_text(symbols, 0xffffffff81000000, 'S', "_stext+0x0/0x40");
-	assert_text(symbols, 0xffffffff81000001, 'S', "_stext+0x1/0x40");
-	symbols_free(symbols);
+	open_text(kernel, want, both);
+	assert_text(0xffffffff810000a0, 's', "second");
+	assert_text(0xffffffff81000000, 'S', "_stext+0x0/0x40");
+	open_text(kernel, NULL, NULL);
+	assert_text(0xffffffff81000000, 'S', "_stext+0x0/0x40");
+	assert_text(0xffffffff81000001, 'S', "_stext+0x1/0x40");
 }
 
 static void texts_of_modules(void **state)
 {
-	struct symbols *symbols = open_text(kernel, NULL, NULL);
-
-	(void)state;
-	assert_text(symbols, 0xffffffffc0001000, 's', "early [one]");
+	open_text(kernel, NULL, NULL);
+	assert_text(0xffffffffc0001000, 's', "early [one]");
 	/* the next of the same module, though [two] has one before it, and lines are in no order */
-	assert_text(symbols, 0xffffffffc0001010, 'S', "early+0x10/0x80 [one]");
-	assert_text(symbols, 0xffffffffc0001090, 'S', "middle+0x10/0x80 [one]");
-	/* the last function of a module ends with its page of code, not with the data behind */
-	assert_text(symbols, 0xffffffffc0001100, 'S', "late+0x0/0xf00 [one]");
-	assert_text(symbols, 0xffffffffc0008000, 'S', "alone+0x0/0x1000 [two]");
-	symbols_free(symbols);
+	assert_text(0xffffffffc0001010, 'S', "early+0x10/0x80 [one]");
+	assert_text(0xffffffffc0001090, 'S', "middle+0x10/0x80 [one]");
+	/* the last function of a module ends with its page of code, not with the data after it */
+	assert_text(0xffffffffc0001100, 'S', "late+0x0/0xf00 [one]");
+	assert_text(0xffffffffc0008000, 'S', "alone+0x0/0x1000 [two]");
 }
 
 static void unknown_addresses(void **state)
 {
-	struct symbols *symbols = open_text(kernel, NULL, NULL);
-
-	(void)state;
+	open_text(kernel, NULL, NULL);
 	for (int round = 0; round < 2; round++) {
-		/* absolute ones are no code; nothing below the first or behind the last */
-		assert_text(symbols, 0x10, 'S', "0x10");
-		assert_text(symbols, 0x1000, 's', "0x1000");
-		assert_text(symbols, 0xffffffff80ffffff, 'S', "0xffffffff80ffffff");
-		assert_text(symbols, 0xffffffff81000211, 'S', "0xffffffff81000211");
+		/* absolute ones are no code; nothing below the first or after the last */
+		assert_text(0x10, 'S', "0x10");
+		assert_text(0x1000, 's', "0x1000");
+		assert_text(0xffffffff80ffffff, 'S', "0xffffffff80ffffff");
+		assert_text(0xffffffff81000211, 'S', "0xffffffff81000211");
 		assert_null(symbols_find(symbols, 0));
 		assert_null(symbols_find(symbols, UINT64_MAX));
 	}
-	symbols_free(symbols);
 }
 
 /* What was wanted is in the table without another look into the file. */
 static void wanted_symbols_need_no_file(void **state)
 {
 	static char names[] = "first third.isra.0";
-	struct symbols *symbols;
 	const struct symbol *symbol;
 
-	(void)state;
 	write_file(kernel, strlen(kernel));
 	symbols = symbols_new(path, want, names);
 	assert_int_equal(truncate(path, 0), 0);
@@ -151,9 +129,8 @@ static void wanted_symbols_need_no_file(void **state)
 	assert_int_equal(symbol->address, 0xffffffff81000040);
 	assert_int_equal(symbol->size, 0x60);
 	assert_string_equal(symbol->module, "");
-	assert_text(symbols, 0xffffffff81000200, 'S', "third.isra.0+0x0/0x10");
+	assert_text(0xffffffff81000200, 'S', "third.isra.0+0x0/0x10");
 	assert_null(symbols_find(symbols, 0xffffffff810000a0));
-	symbols_free(symbols);
 }
 
 /* Two of one function, one that no symbol has; then the file is emptied. */
@@ -165,116 +142,93 @@ static void several_in_one_pass(void **state)
 		0xffffffff81000048,
 		0x10,
 	};
-	struct symbols *symbols;
 
-	(void)state;
 	write_file(kernel, strlen(kernel));
 	symbols = symbols_new(path, NULL, NULL);
 	assert_non_null(symbols);
 	symbols_look_up(symbols, frames, 4);
 	assert_int_equal(truncate(path, 0), 0);
 	unlink(path);
-	assert_text(symbols, frames[0], 'S', "first+0x4/0x60");
-	assert_text(symbols, frames[1], 'S', "second+0x8/0x160");
-	assert_text(symbols, frames[2], 'S', "first+0x8/0x60");
-	assert_text(symbols, frames[3], 'S', "0x10");
-	/* one that nobody asked for in time */
-	assert_text(symbols, 0xffffffff81000204, 'S', "0xffffffff81000204");
-	symbols_free(symbols);
+	assert_text(frames[0], 'S', "first+0x4/0x60");
+	assert_text(frames[1], 'S', "second+0x8/0x160");
+	assert_text(frames[2], 'S', "first+0x8/0x60");
+	assert_text(frames[3], 'S', "0x10");
+	/* one that was not looked up in time */
+	assert_text(0xffffffff81000204, 'S', "0xffffffff81000204");
 }
 
 static void addresses_of_32_bit(void **state)
 {
-	struct symbols *symbols = open_text("c1000000 T _stext\nc1000010 t small\n"
-					    "c1000044 t next\n",
-					    NULL, NULL);
-
-	(void)state;
-	assert_text(symbols, 0xc1000014, 'S', "small+0x4/0x34");
-	assert_text(symbols, 0xc1000044, 's', "next");
-	assert_text(symbols, 0xb0000000, 's', "0xb0000000");
-	symbols_free(symbols);
+	open_text("c1000000 T _stext\nc1000010 t small\n"
+		  "c1000044 t next\n",
+		  NULL, NULL);
+	assert_text(0xc1000014, 'S', "small+0x4/0x34");
+	assert_text(0xc1000044, 's', "next");
+	assert_text(0xb0000000, 's', "0xb0000000");
 }
 
-static struct symbols *open_many(size_t lines, bool (*wanted)(void *, const char *))
+static void open_many(size_t lines, bool (*wanted)(void *, const char *))
 {
 	char *text = malloc(lines * 64), *at = text;
-	struct symbols *symbols;
 	static char any[] = "f";
 
 	for (size_t i = 0; i < lines; i++)
 		at += sprintf(at, "%016llx t f%s%zu\n", 0xffffffff81000000ull + i * 32,
 			      wanted ? "\t" : "", i);
-	symbols = open_text(text, wanted, any);
+	open_text(text, wanted, any);
 	free(text);
-	return symbols;
 }
 
 /* Where the table is full, those that are looked up replace others. */
 static void table_that_is_full(void **state)
 {
 	const size_t lines = SYMBOLS_MAX + 100;
-	struct symbols *symbols = open_many(lines, NULL);
 	char expected[64];
 
-	(void)state;
+	open_many(lines, NULL);
 	for (int round = 0; round < 2; round++) {
 		for (size_t i = 0; i < lines - 1; i += round ? 97 : 1) {
 			snprintf(expected, sizeof(expected), "f%zu+0x4/0x20", i);
-			assert_text(symbols, 0xffffffff81000004 + i * 32, 'S', expected);
+			assert_text(0xffffffff81000004 + i * 32, 'S', expected);
 		}
 	}
-	symbols_free(symbols);
 }
 
 static void more_wanted_than_the_table_holds(void **state)
 {
-	struct symbols *symbols = open_many(SYMBOLS_MAX + 100, want);
-
-	(void)state;
-	assert_text(symbols, 0xffffffff81000000, 'S', "f+0x0/0x20");
-	assert_text(symbols, 0xffffffff81000000 + (SYMBOLS_MAX + 5) * 32, 'S', "f+0x0/0x20");
-	assert_text(symbols, 0xffffffff81000000, 'S', "f+0x0/0x20");
-	symbols_free(symbols);
+	open_many(SYMBOLS_MAX + 100, want);
+	assert_text(0xffffffff81000000, 'S', "f+0x0/0x20");
+	assert_text(0xffffffff81000000 + (SYMBOLS_MAX + 5) * 32, 'S', "f+0x0/0x20");
+	assert_text(0xffffffff81000000, 'S', "f+0x0/0x20");
 }
 
 static void file_that_is_not_there(void **state)
 {
-	struct symbols *symbols = symbols_new("/nonexistent/kallsyms", NULL, NULL);
-
-	(void)state;
+	symbols = symbols_new("/nonexistent/kallsyms", NULL, NULL);
 	assert_non_null(symbols);
 	assert_int_equal(symbols_readable(symbols), -ENOENT);
-	assert_text(symbols, 0xffffffff81000000, 's', "0xffffffff81000000");
-	symbols_free(symbols);
-	symbols_free(NULL);
+	assert_text(0xffffffff81000000, 's', "0xffffffff81000000");
 }
 
 /* Without CAP_SYSLOG all addresses are zeros. */
 static void addresses_that_are_zeros(void **state)
 {
 	static char name[] = "first";
-	struct symbols *symbols = open_text("0000000000000000 T _stext\n"
-					    "0000000000000000 T first\n"
-					    "0000000000000000 t mod\t[one]\n",
-					    want, name);
-
-	(void)state;
+	open_text("0000000000000000 T _stext\n"
+		  "0000000000000000 T first\n"
+		  "0000000000000000 t mod\t[one]\n",
+		  want, name);
 	assert_int_equal(symbols_readable(symbols), -EPERM);
-	assert_text(symbols, 0, 's', "0x0");
-	symbols_free(symbols);
-	symbols = open_text("", NULL, NULL);
+	assert_text(0, 's', "0x0");
+	open_text("", NULL, NULL);
 	assert_int_equal(symbols_readable(symbols), -EPERM);
-	symbols_free(symbols);
 }
 
-/* Lines that are none are stepped over, a file without an end of line is read to its end. */
+/* Damaged lines are skipped, and a last line without a newline is parsed. */
 static void damaged_lines(void **state)
 {
 	char *text = malloc(100000), *at = text;
-	struct symbols *symbols;
 
-	(void)state;
 	at += sprintf(at, "\n \nffffffff81000000\nffffffff81000000 T\nffffffff81000000 T \n"
 			  "fffffffff81000000 T too_long\nxyz T no_number\n"
 			  "ffffffff81000000 T good\n");
@@ -282,47 +236,45 @@ static void damaged_lines(void **state)
 	at += 70000;
 	at += sprintf(at, "\nffffffff81000100 T after\nffffffff81000180 T last\n"
 			  "ffffffff81000200 T unfinished");
-	symbols = open_text(text, NULL, NULL);
+	open_text(text, NULL, NULL);
 	free(text);
-	assert_text(symbols, 0xffffffff81000000, 'S', "good+0x0/0x100");
-	assert_text(symbols, 0xffffffff81000100, 'S', "after+0x0/0x80");
-	symbols_free(symbols);
+	assert_text(0xffffffff81000000, 'S', "good+0x0/0x100");
+	assert_text(0xffffffff81000100, 'S', "after+0x0/0x80");
 }
 
 static void long_names_are_cut(void **state)
 {
 	char text[700], name[SYMBOL_NAME_MAX];
-	struct symbols *symbols;
 
-	(void)state;
 	strcpy(text, "ffffffff81000000 T ");
 	memset(text + 19, 'n', 511);
 	strcpy(text + 19 + 511, "\nffffffff81000010 T next\n");
-	symbols = open_text(text, NULL, NULL);
+	open_text(text, NULL, NULL);
 	memset(name, 'n', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
-	assert_text(symbols, 0xffffffff81000000, 's', name);
+	assert_text(0xffffffff81000000, 's', name);
 	assert_int_equal(symbols_text(symbols, 0xffffffff81000000, 'S', text, 10), 9);
 	assert_string_equal(text, "nnnnnnnnn");
-	symbols_free(symbols);
 }
+
+#define TEST(name) cmocka_unit_test_teardown(name, tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(texts_of_the_kernel),
-		cmocka_unit_test(first_of_several_names),
-		cmocka_unit_test(texts_of_modules),
-		cmocka_unit_test(unknown_addresses),
-		cmocka_unit_test(wanted_symbols_need_no_file),
-		cmocka_unit_test(several_in_one_pass),
-		cmocka_unit_test(addresses_of_32_bit),
-		cmocka_unit_test(table_that_is_full),
-		cmocka_unit_test(more_wanted_than_the_table_holds),
-		cmocka_unit_test(file_that_is_not_there),
-		cmocka_unit_test(addresses_that_are_zeros),
-		cmocka_unit_test(damaged_lines),
-		cmocka_unit_test(long_names_are_cut),
+		TEST(texts_of_the_kernel),
+		TEST(first_of_several_names),
+		TEST(texts_of_modules),
+		TEST(unknown_addresses),
+		TEST(wanted_symbols_need_no_file),
+		TEST(several_in_one_pass),
+		TEST(addresses_of_32_bit),
+		TEST(table_that_is_full),
+		TEST(more_wanted_than_the_table_holds),
+		TEST(file_that_is_not_there),
+		TEST(addresses_that_are_zeros),
+		TEST(damaged_lines),
+		TEST(long_names_are_cut),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,17 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
 #include "allocfilt/names.h"
 #include "test_directory.h"
+#include "unit_test.h"
 
 #define SECOND 1000000000ull
 #define SIZE   64
@@ -85,7 +75,6 @@ static const char *cgroup_of(int tid, uint64_t ts)
 /* A live name is that of the same thread; a capture has what its files have. */
 static void test_names_of_capture(void **state)
 {
-	(void)state;
 	put_file(12, "comm", "from proc\n");
 	open_capture("rubbish\n1 systemd\n12 a b  c \n123 kworker/0:1\n4711 \n"
 		     "5 new\nline\n6 \n\n7 \x01\xff\t\n8 12345\n678\n9 x\n10\n"
@@ -110,7 +99,6 @@ static void test_names_of_capture(void **state)
 
 static void test_no_files(void **state)
 {
-	(void)state;
 	cache = task_cache_new(NULL, "/nonexistent", "/nonexistent", SIZE);
 	expect_name(5, 1, "<...>");
 	assert_int_equal(task_cache_info(cache, 5, 1)->pid, 0);
@@ -123,7 +111,6 @@ static void test_no_files(void **state)
 
 static void test_name_of_exited_task(void **state)
 {
-	(void)state;
 	put_text("saved_cmdlines", "1 other\n60 saved\n");
 	put_file(50, "comm", "short-lived\n");
 	put_file(51, "comm", "two\nlines\n");
@@ -140,7 +127,6 @@ static void test_name_of_exited_task(void **state)
 
 static void test_exec_changes_name(void **state)
 {
-	(void)state;
 	put_file(70, "comm", "sh\n");
 	open_live();
 	task_cache_see_name(cache, 70, 10 * SECOND);
@@ -174,9 +160,8 @@ static void test_names_of_workers(void **state)
 		{ "no newline", "no newline" },
 	};
 
-	(void)state;
 	open_live();
-	for (int i = 0; i < (int)(sizeof(cases) / sizeof(*cases)); i++) {
+	for (int i = 0; i < (int)COUNT(cases); i++) {
 		put_file(200 + i, "comm", cases[i].comm);
 		expect_name(200 + i, 1, cases[i].name);
 	}
@@ -188,7 +173,6 @@ static void test_process(void **state)
 {
 	const struct task_info *task;
 
-	(void)state;
 	open_live();
 	put_task(10, 10, "server", 0x400040, "0::/system.slice/a.service\n");
 	put_task(11, 10, "worker) S 1", 0x400040, "0::/system.slice/a.service\n");
@@ -226,9 +210,8 @@ static void test_cgroup_lines(void **state)
 	};
 	char longest[2 * TASK_CGROUP_MAX];
 
-	(void)state;
 	open_live();
-	for (int i = 0; i < (int)(sizeof(cases) / sizeof(*cases)); i++) {
+	for (int i = 0; i < (int)COUNT(cases); i++) {
 		put_task(20 + i, 20 + i, "x", 0, cases[i].text);
 		assert_string_equal(cgroup_of(20 + i, SECOND), cases[i].cgroup);
 	}
@@ -242,7 +225,6 @@ static void test_cgroup_lines(void **state)
 
 static void test_age_of_info(void **state)
 {
-	(void)state;
 	open_live();
 	put_task(30, 30, "one", 0, "0::/a\n");
 	task_cache_see(cache, 30, SECOND);
@@ -260,7 +242,6 @@ static void test_age_of_info(void **state)
 /* An exited task keeps its process, until its id is reused. */
 static void test_reused_id(void **state)
 {
-	(void)state;
 	open_live();
 	put_task(101, 5000, "thread", 0, "");
 	assert_int_equal(task_cache_info(cache, 101, SECOND)->pid, 5000);
@@ -275,7 +256,6 @@ static void test_reused_id(void **state)
 
 static void test_full_table(void **state)
 {
-	(void)state;
 	put_task(1000, 1000, "used", 0, "");
 	put_task(1001, 1001, "unused", 0, "");
 	put_task(1002, 1002, "alive", 0, "");
@@ -302,7 +282,6 @@ static void test_info_of_capture(void **state)
 {
 	const struct task_info *task;
 
-	(void)state;
 	open_capture("5 five\n8 eight\n", "5 4 - a\\040b\\012\\134\\377 /x\\040y\n6 6 k \\055 -\n"
 					  "rubbish\n-3 4 - a b\n9 9\n\n");
 	task = task_cache_info(cache, 5, 0);
@@ -325,7 +304,6 @@ static void test_large_capture(void **state)
 {
 	char *names = malloc(300000), *tasks = malloc(300000), *name = names, *task = tasks;
 
-	(void)state;
 	for (int tid = 1; tid <= 10000; tid++) {
 		name += sprintf(name, "%d task-%d\n", tid, tid);
 		if (tid % 2)
@@ -353,7 +331,6 @@ static void test_print(void **state)
 	const struct task_info *task;
 	FILE *names, *tasks;
 
-	(void)state;
 	put_task(10, 9, "ten", 0, "0::/a b\n");
 	put_task(9, 9, "p\\ q", 0, "0::/a b\n");
 	put_task(2, 2, "kthreadd", 0x200000, "0::/\n");

@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "journal/unit_name.h"
+#include "unit_test.h"
 
 /* NULL: of no unit. What systemd itself says of such paths: its src/test/test-cgroup-util.c. */
 static const struct {
@@ -58,8 +50,7 @@ static const struct {
 
 static void test_cases(void **state)
 {
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		char unit[UNIT_NAME_BYTES];
 		bool found = unit_name_of_cgroup(cases[i].cgroup, unit);
 
@@ -75,7 +66,6 @@ static void test_length(void **state)
 	char cgroup[300] = "/";
 	char unit[UNIT_NAME_BYTES];
 
-	(void)state;
 	memset(cgroup + 1, 'a', 255 - 8);
 	strcpy(cgroup + 1 + 255 - 8, ".service");
 	assert_true(unit_name_of_cgroup(cgroup, unit));
