@@ -21,7 +21,7 @@ static const char header_page_32[] =
 	FIELD("timestamp", "0", "8") FIELD("commit", "8", "4") FIELD("data", "12", "4084");
 static const char exit_format[] = "name: funcgraph_exit\nID: 10\nformat:\n";
 
-/* A page whose commit is 0x120, which no page has the other way round. */
+/* A page whose commit is 0x120, impossible in the other byte order. */
 static void fill_page(unsigned char *page, bool big_endian, int long_size, char letter)
 {
 	memset(page, letter, PAGE);
@@ -42,7 +42,7 @@ static void put_pages(int cpu, int pages, bool big_endian, size_t cut)
 	free(bytes);
 }
 
-/* The least that can be read. */
+/* The smallest readable capture. */
 static int make_capture(void **state)
 {
 	if (make_test_directory(state))
@@ -64,16 +64,18 @@ static struct capture *open_it(void)
 	return capture;
 }
 
-static void check_refused(const char *named)
+static int check_refused(const char *named)
 {
 	struct capture *capture = NULL;
 	struct failure failure = { .text = "" };
+	int ret = capture_open(&capture, test_directory, &failure);
 
-	assert_true(capture_open(&capture, test_directory, &failure) < 0);
+	assert_true(ret < 0);
 	assert_int_equal(failure.status, EXIT_STATUS_USAGE);
 	assert_non_null(strstr(failure.text, named));
 	assert_non_null(strstr(failure.text, test_directory));
 	assert_null(capture);
+	return ret;
 }
 
 static void check_flaws(const struct capture *capture, uint64_t count, const char *named)
@@ -95,7 +97,7 @@ static void put_or_remove(const char *name, const char *text)
 		unlink(test_path(name));
 }
 
-/* By the file `capture`; only without it by the files that were copied. */
+/* The file `capture` overrides the copied files of the tracing directory. */
 static void test_description(void **state)
 {
 	static const struct {
@@ -137,7 +139,7 @@ static void test_description(void **state)
 	capture_close(NULL);
 }
 
-/* Pids that are none: rather all than a wrong choice. */
+/* Invalid pids: all processes are shown rather than the wrong ones. */
 static void test_processes(void **state)
 {
 	static const struct {
@@ -184,7 +186,7 @@ static void check_order(bool big_endian, int long_size, int cpus)
 	capture_close(capture);
 }
 
-/* The first page that shows its order decides, on whatever CPU, but for the description. */
+/* The first page that shows its order decides, on any CPU, unless the description has it. */
 static void test_byte_order(void **state)
 {
 	static unsigned char bytes[3 * PAGE];
@@ -208,16 +210,6 @@ static void test_byte_order(void **state)
 
 /* --- what is missing --- */
 
-static void test_no_directory(void **state)
-{
-	struct capture *capture = NULL;
-	struct failure failure;
-
-	(void)state;
-	assert_int_equal(capture_open(&capture, test_path("nothing"), &failure), -ENOENT);
-	assert_int_equal(failure.status, EXIT_STATUS_USAGE);
-}
-
 static void test_no_header_page(void **state)
 {
 	(void)state;
@@ -239,6 +231,9 @@ static void test_no_cpu_directory(void **state)
 	check_refused("no CPU directory");
 	make_test_folders("per_cpu/cpu0/x");
 	check_refused("trace_pipe_raw");
+	remove_test_directory(state);
+	assert_int_equal(check_refused(""), -ENOENT);
+	make_test_directory(state);
 }
 
 static void test_cpu_without_data(void **state)
@@ -330,7 +325,7 @@ static void test_events(void **state)
 	capture = open_it();
 	capture_offer(capture, &offer);
 	assert_true(offer.has_event(offer.context, "vmscan", "good"));
-	/* one that this kernel never had is no flaw */
+	/* an event that the kernel lacked is no flaw */
 	assert_false(offer.has_event(offer.context, "vmscan", "unknown"));
 	assert_false(offer.has_event(offer.context, "nosystem", "good"));
 	check_flaws(capture, 0, "");
@@ -412,7 +407,7 @@ static void test_rounds(void **state)
 	capture_close(run.capture);
 }
 
-static void test_no_room(void **state)
+static void test_no_room_and_a_sink_that_fails(void **state)
 {
 	struct run run;
 
@@ -426,13 +421,6 @@ static void test_no_room(void **state)
 	assert_int_equal(next_round(&run), 0);
 	assert_int_equal(run.pages, 2);
 	capture_close(run.capture);
-}
-
-static void test_sink_that_fails(void **state)
-{
-	struct run run;
-
-	(void)state;
 	start(&run);
 	run.fail_at = 2;
 	assert_int_equal(next_round(&run), -EPIPE);
@@ -461,7 +449,6 @@ int main(void)
 		RUN(test_description),
 		RUN(test_processes),
 		RUN(test_byte_order),
-		RUN(test_no_directory),
 		RUN(test_no_header_page),
 		RUN(test_no_cpu_directory),
 		RUN(test_cpu_without_data),
@@ -470,8 +457,7 @@ int main(void)
 		RUN(test_no_format_of_windows),
 		RUN(test_events),
 		RUN(test_rounds),
-		RUN(test_no_room),
-		RUN(test_sink_that_fails),
+		RUN(test_no_room_and_a_sink_that_fails),
 		RUN(test_cpu_that_fails_to_read),
 	};
 

@@ -83,7 +83,7 @@ static void test_new_directory(void **state)
 	umask(mask);
 }
 
-static void test_empty_directory_is_taken_and_closed_to_others(void **state)
+static void test_empty_directory_becomes_private(void **state)
 {
 	struct capture_writer *writer;
 
@@ -118,7 +118,7 @@ static void test_directory_that_is_refused(void **state)
 	check_refused("file/below", ENOTDIR, EXIT_STATUS_USAGE);
 }
 
-/* Nobody made a mistake there. */
+/* Not an error of usage. */
 static void test_no_descriptor_left(void **state)
 {
 	struct rlimit before, none;
@@ -144,6 +144,7 @@ static void test_put_replaces_whole_files(void **state)
 	check_text("new/capture", "second\n");
 	assert_int_equal(capture_put(writer, "empty", "", 0), 0);
 	check_text("new/empty", "");
+	assert_int_equal(capture_put(writer, "empty/b", "text", 4), -ENOTDIR);
 	capture_writer_free(writer);
 }
 
@@ -166,7 +167,7 @@ static void unlimit_files(void)
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &no_limit), 0);
 }
 
-/* On a full disk the older file is still whole, and no half of the new one is left. */
+/* On a full disk the old file is unchanged, and no part of the new one is left. */
 static void test_put_on_a_full_disk(void **state)
 {
 	struct capture_writer *writer = create();
@@ -182,16 +183,6 @@ static void test_put_on_a_full_disk(void **state)
 	check_text("new/capture", "older\n");
 	assert_int_equal(unlink(test_path("new/capture")), 0);
 	assert_int_equal(rmdir(test_path("new")), 0);
-	capture_writer_free(writer);
-}
-
-static void test_put_where_a_folder_cannot_be(void **state)
-{
-	struct capture_writer *writer = create();
-
-	(void)state;
-	assert_int_equal(capture_put(writer, "a", "file", 4), 0);
-	assert_int_equal(capture_put(writer, "a/b", "text", 4), -ENOTDIR);
 	capture_writer_free(writer);
 }
 
@@ -225,7 +216,7 @@ static void end(struct capture_writer *writer, int fds[2])
 	close(fds[1]);
 }
 
-static void test_take_from_a_pipe(void **state)
+static void test_drain_a_pipe(void **state)
 {
 	struct capture_writer *writer = create();
 	char bytes[4 * PAGE];
@@ -266,17 +257,21 @@ static void test_each_cpu_its_file(void **state)
 	assert_int_equal(capture_drain(writer, 40, fds[0]), 2 * PAGE);
 	assert_int_equal(size_of("new/per_cpu/cpu0/trace_pipe_raw"), PAGE);
 	assert_int_equal(size_of("new/per_cpu/cpu40/trace_pipe_raw"), 2 * PAGE);
-	/* one that was never added, or is not open */
+	/* a CPU that was never added, or is not open */
 	put_page(fds[1], 'z');
 	assert_int_equal(capture_drain(writer, 5, fds[0]), 0);
 	assert_int_equal(capture_drain(writer, 41, fds[0]), 0);
 	assert_int_equal(capture_drain(writer, -1, fds[0]), 0);
 	assert_int_equal(capture_drain(writer, 0, -1), 0);
 	assert_int_equal(capture_bytes(writer), 3 * PAGE);
+	/* an existing file is not overwritten */
+	put_text("new/per_cpu/cpu1/trace_pipe_raw", "mine");
+	assert_int_equal(capture_add_cpu(writer, 1), -EEXIST);
+	check_text("new/per_cpu/cpu1/trace_pipe_raw", "mine");
 	end(writer, fds);
 }
 
-/* A page that is not full stands as a whole page in the file. */
+/* A partly filled page becomes a whole page of the file. */
 static void test_rest_is_padded(void **state)
 {
 	struct capture_writer *writer = create();
@@ -296,8 +291,8 @@ static void test_rest_is_padded(void **state)
 	end(writer, fds);
 }
 
-/* An eventfd has read and no splice; what it has comes with the first call all the same. */
-static void test_take_by_read(void **state)
+/* An eventfd supports read but not splice; the first call falls back to read. */
+static void test_drain_by_read(void **state)
 {
 	struct capture_writer *writer = create();
 	uint64_t value = 5;
@@ -319,7 +314,7 @@ static void test_take_by_read(void **state)
 	close(fd);
 }
 
-/* The disk is full: said with its errno, and what is there so far can be read. */
+/* A full disk: the errno is returned, and the data written so far stays. */
 static void check_full_disk(bool by_read)
 {
 	struct capture_writer *writer = create();
@@ -348,36 +343,23 @@ static void test_full_disk(void **state)
 	check_full_disk(true);
 }
 
-static void test_cpu_file_that_is_there_is_not_overwritten(void **state)
-{
-	struct capture_writer *writer = create();
-
-	(void)state;
-	put_text("new/per_cpu/cpu0/trace_pipe_raw", "mine");
-	assert_int_equal(capture_add_cpu(writer, 0), -EEXIST);
-	check_text("new/per_cpu/cpu0/trace_pipe_raw", "mine");
-	capture_writer_free(writer);
-}
-
 #define RUN(test) cmocka_unit_test_setup_teardown(test, make_test_directory, remove_test_directory)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RUN(test_new_directory),
-		RUN(test_empty_directory_is_taken_and_closed_to_others),
+		RUN(test_empty_directory_becomes_private),
 		RUN(test_directory_that_is_refused),
 		RUN(test_no_descriptor_left),
 		RUN(test_put_replaces_whole_files),
 		RUN(test_put_on_a_full_disk),
-		RUN(test_put_where_a_folder_cannot_be),
 		RUN(test_copy),
-		RUN(test_take_from_a_pipe),
+		RUN(test_drain_a_pipe),
 		RUN(test_each_cpu_its_file),
 		RUN(test_rest_is_padded),
-		RUN(test_take_by_read),
+		RUN(test_drain_by_read),
 		RUN(test_full_disk),
-		RUN(test_cpu_file_that_is_there_is_not_overwritten),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -375,21 +375,6 @@ static void roles_are_kept(void **state)
 	end(&fixture);
 }
 
-static void impossible_depth_is_damage(void **state)
-{
-	static const int depths[] = { -1, 1025, 0x7fffffff };
-	struct fixture fixture;
-
-	(void)state;
-	start(&fixture, &made_layouts[0]);
-	add(&fixture, DECODE_FUNCGRAPH_EXIT, EVENT_USER, &exit_6_1);
-	for (size_t i = 0; i < 3; i++)
-		decode_event(&fixture, 0, 1, &exit_6_1, VALUES({ "depth", (uint64_t)depths[i] }));
-	assert_int_equal(fixture.count, 0);
-	assert_int_equal(decode_damaged(fixture.decode), 3);
-	end(&fixture);
-}
-
 /* An event is shown at the depth of the last exit of its CPU, less one. */
 static void indent_is_kept_by_cpu(void **state)
 {
@@ -721,8 +706,9 @@ static void types_without_a_format(void **state)
 	remove_test_directory(state);
 }
 
-static void short_records_are_damaged(void **state)
+static void short_records_and_impossible_depths(void **state)
 {
+	static const int depths[] = { -1, 1025, 0x7fffffff };
 	struct fixture fixture;
 	struct made_page made;
 
@@ -734,27 +720,17 @@ static void short_records_are_damaged(void **state)
 		decode_bytes(&fixture, 0, 1, &made, size);
 	assert_int_equal(fixture.count, 0);
 	assert_int_equal(decode_damaged(fixture.decode), made.at);
+	for (size_t i = 0; i < 3; i++)
+		decode_event(&fixture, 0, 1, &exit_6_1, VALUES({ "depth", (uint64_t)depths[i] }));
+	assert_int_equal(fixture.count, 0);
+	assert_int_equal(decode_damaged(fixture.decode), made.at + 3);
 	decode_bytes(&fixture, 0, 1, &made, made.at);
 	assert_int_equal(fixture.count, 1);
 	end(&fixture);
 }
 
-static void losses_are_passed_on(void **state)
-{
-	struct fixture fixture;
-
-	(void)state;
-	start(&fixture, &made_layouts[0]);
-	assert_int_equal(decode_lost(fixture.decode, 5, 900, 17), 0);
-	assert_int_equal(fixture.records[0].kind, RECORD_LOST);
-	assert_int_equal(fixture.records[0].cpu, 5);
-	assert_int_equal(fixture.records[0].ts, 900);
-	assert_int_equal(fixture.records[0].lost, 17);
-	end(&fixture);
-}
-
-/* decode_event() compares what is returned. */
-static void sink_stops(void **state)
+/* decode_event() checks the returned value. */
+static void losses_and_a_sink_that_stops(void **state)
 {
 	struct fixture fixture;
 
@@ -763,14 +739,18 @@ static void sink_stops(void **state)
 	add(&fixture, DECODE_FUNCGRAPH_EXIT, EVENT_USER, &exit_6_1);
 	fixture.stop_with = -ENOSPC;
 	decode_event(&fixture, 0, 1, &exit_6_1, VALUES({ "depth", 3 }));
-	assert_int_equal(decode_lost(fixture.decode, 5, 900, -1), -ENOSPC);
+	assert_int_equal(decode_lost(fixture.decode, 5, 900, 17), -ENOSPC);
 	assert_int_equal(fixture.count, 2);
+	assert_int_equal(fixture.records[1].kind, RECORD_LOST);
+	assert_int_equal(fixture.records[1].cpu, 5);
+	assert_int_equal(fixture.records[1].ts, 900);
+	assert_int_equal(fixture.records[1].lost, 17);
 	end(&fixture);
 }
 
 /* ---- formats ---- */
 
-static void formats_that_are_none(void **state)
+static void formats_that_are_rejected(void **state)
 {
 	static const char *const texts[] = {
 		"",
@@ -796,6 +776,8 @@ static void formats_that_are_none(void **state)
 	start(&fixture, &made_layouts[0]);
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
 		assert_int_equal(add_text(&fixture, 0, EVENT_USER, texts[i]), -EINVAL);
+	add(&fixture, 0, EVENT_DIRECT_RECLAIM_END, &reclaim_end);
+	assert_int_equal(add_text(&fixture, 1, EVENT_USER, format_of(&reclaim_end)), -EEXIST);
 	end(&fixture);
 }
 
@@ -833,17 +815,6 @@ static void fields_that_are_required(void **state)
 			add_text(&fixture, cases[i].index, EVENT_USER, format_of(&changed)), 0);
 		end(&fixture);
 	}
-}
-
-static void formats_are_added_once(void **state)
-{
-	struct fixture fixture;
-
-	(void)state;
-	start(&fixture, &made_layouts[0]);
-	add(&fixture, 0, EVENT_DIRECT_RECLAIM_END, &reclaim_end);
-	assert_int_equal(add_text(&fixture, 1, EVENT_USER, format_of(&reclaim_end)), -EEXIST);
-	end(&fixture);
 }
 
 /* The bytes after the end could belong to a whole format; they must not be read. */
@@ -906,14 +877,6 @@ static void text_of_events(void **state)
 }
 
 /* ---- damaged data ---- */
-
-static uint64_t next_random(uint64_t *seed)
-{
-	*seed ^= *seed << 13;
-	*seed ^= *seed >> 7;
-	*seed ^= *seed << 17;
-	return *seed;
-}
 
 static void made_payload(struct made_page *page, uint32_t delta, const struct made_page *payload)
 {
@@ -994,9 +957,9 @@ static void mutated_pages(void **state)
 	make_mixed_page(&page, &made_layouts[0]);
 	for (int round = 0; round < 20000; round++) {
 		mutated = page;
-		for (uint64_t n = next_random(&seed) % 4 + 1; n; n--)
-			mutated.bytes[next_random(&seed) % page.at] =
-				(unsigned char)next_random(&seed);
+		for (uint64_t n = made_random(&seed) % 4 + 1; n; n--)
+			mutated.bytes[made_random(&seed) % page.at] =
+				(unsigned char)made_random(&seed);
 		assert_int_equal(page_read(reader, 0, mutated.bytes, MADE_PAGE_SIZE, &found), 0);
 		states[found]++;
 	}
@@ -1014,7 +977,6 @@ int main(void)
 		cmocka_unit_test(windows_of_all_layouts),
 		cmocka_unit_test(windows_of_another_clock),
 		cmocka_unit_test(roles_are_kept),
-		cmocka_unit_test(impossible_depth_is_damage),
 		cmocka_unit_test(indent_is_kept_by_cpu),
 		cmocka_unit_test(slab_start_of_both_layouts),
 		cmocka_unit_test(fields_that_share_a_member),
@@ -1025,12 +987,10 @@ int main(void)
 		cmocka_unit_test(stacks_of_all_layouts),
 		cmocka_unit_test(stacks_that_end_early),
 		cmocka_unit_test(types_without_a_format),
-		cmocka_unit_test(short_records_are_damaged),
-		cmocka_unit_test(losses_are_passed_on),
-		cmocka_unit_test(sink_stops),
-		cmocka_unit_test(formats_that_are_none),
+		cmocka_unit_test(short_records_and_impossible_depths),
+		cmocka_unit_test(losses_and_a_sink_that_stops),
+		cmocka_unit_test(formats_that_are_rejected),
 		cmocka_unit_test(fields_that_are_required),
-		cmocka_unit_test(formats_are_added_once),
 		cmocka_unit_test(cut_formats),
 		cmocka_unit_test(text_of_events),
 		cmocka_unit_test(mutated_pages),

@@ -108,4 +108,13 @@ static inline void made_padding(struct made_page *page, uint32_t delta, size_t s
 	page->at += size - 8;
 }
 
+/* xorshift64 */
+static inline uint64_t made_random(uint64_t *seed)
+{
+	*seed ^= *seed << 13;
+	*seed ^= *seed >> 7;
+	*seed ^= *seed << 17;
+	return *seed;
+}
+
 #endif

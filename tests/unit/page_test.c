@@ -53,7 +53,7 @@ static int see_lost(void *context, int cpu, uint64_t ts, int64_t count)
 	return seen->stop_with;
 }
 
-/* The bytes lie at the very end of an allocation, so that ASan sees a read past them. */
+/* The bytes end with their allocation, so that ASan sees a read past them. */
 static int read_bytes(const struct page_layout *layout, const void *bytes, size_t length,
 		      struct seen *seen, enum page_state *state)
 {
@@ -142,7 +142,7 @@ static void layout_is_refused(void **state)
 		assert_int_equal(page_layout_parse(&layout, texts[i], strlen(texts[i]), false),
 				 -EINVAL);
 	assert_int_equal(layout.size, 1);
-	/* the text ends where its length says */
+	/* nothing is read past the length */
 	assert_int_equal(page_layout_parse(&layout, header_64, strlen(header_64) - 30, false),
 			 -EINVAL);
 }
@@ -184,7 +184,7 @@ static void order_stays_unknown(void **state)
 
 /* ---- good pages ---- */
 
-/* The page's records are those at these times. */
+/* Expects records at these times. */
 static void assert_times(const struct made_page *page, size_t count, const uint64_t *times)
 {
 	struct seen seen;
@@ -297,7 +297,7 @@ static void null_padding_ends_the_page(void **state)
 	}
 }
 
-/* A page without room behind its one record, and one that ends where its commit does. */
+/* A page filled by one record, and one that ends at its commit. */
 static void pages_without_room(void **state)
 {
 	struct made_page page;
@@ -340,10 +340,10 @@ static void losses(void **state)
 		{ MADE_MISSED | MADE_STORED, 123456, 8, 0, 123456, false },
 		{ MADE_MISSED, 123456, 8, 0, RECORD_LOST_UNKNOWN, false },
 		{ MADE_NEGATIVE | MADE_MISSED | MADE_STORED, 5, 8, 0, 5, true },
-		/* counts that cannot be */
+		/* impossible counts */
 		{ MADE_MISSED | MADE_STORED, 0, 8, 0, RECORD_LOST_UNKNOWN, false },
 		{ MADE_MISSED | MADE_STORED, 1ull << 63, 8, 0, RECORD_LOST_UNKNOWN, true },
-		/* no room for a count, and one that was cut off */
+		/* no room for a count, and a count that is cut off */
 		{ MADE_MISSED | MADE_STORED, 0, 4072, 0, RECORD_LOST_UNKNOWN, true },
 		{ MADE_MISSED | MADE_STORED, 5, 8, 3, RECORD_LOST_UNKNOWN, false },
 	};
@@ -433,7 +433,7 @@ static void commit_over_the_page(void **state)
 			assert_damaged(&page);
 		}
 	}
-	/* a long of 8 bytes whose upper half says something else than a sign */
+	/* a long of 8 bytes whose upper half is not a sign extension */
 	made_begin(&page, &made_layouts[0], 100);
 	made_commit(&page, 0x100000008);
 	assert_damaged(&page);
@@ -448,35 +448,34 @@ static void begin_with_good_record(struct made_page *page, const struct page_lay
 	made_record(page, 1, payload, 8);
 }
 
+/* @length: the word after the first, -1: none; then @rest bytes of zeros */
+static void assert_bad_record(const struct page_layout *layout, uint32_t type, int64_t length,
+			      size_t rest)
+{
+	struct made_page page;
+
+	begin_with_good_record(&page, layout);
+	made_word(&page, type, 1);
+	if (length >= 0)
+		made_put(&page, (uint64_t)length, 4);
+	page.at += rest;
+	made_end(&page, 0);
+	assert_damaged(&page);
+}
+
 static void records_over_the_commit(void **state)
 {
 	struct made_page page;
 
 	(void)state;
 	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
-		/* 28 words of data, of which 27 are there */
-		begin_with_good_record(&page, &made_layouts[i]);
-		made_word(&page, 28, 0);
-		page.at += 27 * 4;
-		made_end(&page, 0);
-		assert_damaged(&page);
-
+		/* 27 of 28 words of data */
+		assert_bad_record(&made_layouts[i], 28, -1, 27 * 4);
 		/* a stored length that is one word too long */
-		begin_with_good_record(&page, &made_layouts[i]);
-		made_word(&page, 0, 0);
-		made_put(&page, 24, 4);
-		page.at += 16;
-		made_end(&page, 0);
-		assert_damaged(&page);
-
+		assert_bad_record(&made_layouts[i], 0, 24, 16);
 		/* time extend, time stamp, and long data without their second word */
-		for (uint32_t type = 30; type <= 32; type++) {
-			begin_with_good_record(&page, &made_layouts[i]);
-			made_word(&page, type % 32, 1);
-			made_end(&page, 0);
-			assert_damaged(&page);
-		}
-
+		for (uint32_t type = 30; type <= 32; type++)
+			assert_bad_record(&made_layouts[i], type % 32, -1, 0);
 		/* half a word */
 		begin_with_good_record(&page, &made_layouts[i]);
 		made_put(&page, 0, 2);
@@ -485,28 +484,20 @@ static void records_over_the_commit(void **state)
 	}
 }
 
-static void stored_lengths_that_cannot_be(void **state)
+static void impossible_stored_lengths(void **state)
 {
-	static const uint32_t types[] = { 0, 29 };
 	static const uint32_t lengths[] = { 0, 1, 3, 5, 0x7fffffff, 0xfffffffc, 0xffffffff };
-	struct made_page page;
 
 	(void)state;
 	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
-		for (size_t t = 0; t < 2; t++) {
-			for (size_t l = 0; l < sizeof(lengths) / sizeof(*lengths); l++) {
-				begin_with_good_record(&page, &made_layouts[i]);
-				made_word(&page, types[t], 1);
-				made_put(&page, lengths[l], 4);
-				page.at += 32;
-				made_end(&page, 0);
-				assert_damaged(&page);
-			}
+		for (size_t l = 0; l < sizeof(lengths) / sizeof(*lengths); l++) {
+			assert_bad_record(&made_layouts[i], 0, lengths[l], 32);
+			assert_bad_record(&made_layouts[i], 29, lengths[l], 32);
 		}
 	}
 }
 
-/* Padding that ends the page would make the rest good, were the length taken. */
+/* The padding at the end would make the page valid if the length were accepted. */
 static void lengths_that_are_no_words(void **state)
 {
 	static const uint32_t types[] = { 0, 29 };
@@ -547,39 +538,28 @@ static void more_than_a_page(void **state)
 
 static void sink_stops_the_page(void **state)
 {
+	static const uint64_t bits[] = { 0, MADE_MISSED };
 	enum page_state page_state;
 	struct made_page page;
-	struct seen seen = { .stop_with = -EPIPE };
 
 	(void)state;
 	made_begin(&page, &made_layouts[0], 100);
 	made_record(&page, 1, payload, 8);
 	made_record(&page, 1, payload, 8);
-	made_end(&page, 0);
-	assert_int_equal(read_bytes(&made_layouts[0], page.bytes, 4096, &seen, &page_state),
-			 -EPIPE);
-	assert_int_equal(seen.records, 1);
+	for (size_t losses = 0; losses < 2; losses++) {
+		struct seen seen = { .stop_with = -EPIPE };
 
-	memset(&seen, 0, sizeof(seen));
-	seen.stop_with = -EPIPE;
-	made_end(&page, MADE_MISSED);
-	assert_int_equal(read_bytes(&made_layouts[0], page.bytes, 4096, &seen, &page_state),
-			 -EPIPE);
-	assert_int_equal(seen.losses, 1);
-	assert_int_equal(seen.records, 0);
+		made_end(&page, bits[losses]);
+		assert_int_equal(read_bytes(&made_layouts[0], page.bytes, 4096, &seen, &page_state),
+				 -EPIPE);
+		assert_int_equal(seen.losses, losses);
+		assert_int_equal(seen.records, 1 - losses);
+	}
 }
 
 /* ---- noise ---- */
 
-static uint64_t next_random(uint64_t *seed)
-{
-	*seed ^= *seed << 13;
-	*seed ^= *seed >> 7;
-	*seed ^= *seed << 17;
-	return *seed;
-}
-
-/* Whatever the bytes, records come only from a page that is good, and lie inside it. */
+/* With any bytes, records come only from a good page and lie inside it. */
 static void noise_never_leaves_the_page(void **state)
 {
 	struct page_layout layout;
@@ -592,11 +572,11 @@ static void noise_never_leaves_the_page(void **state)
 	(void)state;
 	for (int round = 0; round < 20000; round++) {
 		layout = made_layouts[round % MADE_LAYOUTS];
-		made_begin(&page, &layout, next_random(&seed));
-		page.at = layout.header + next_random(&seed) % 128 * 4;
+		made_begin(&page, &layout, made_random(&seed));
+		page.at = layout.header + made_random(&seed) % 128 * 4;
 		for (size_t at = layout.header; at < page.at; at++)
-			page.bytes[at] = (unsigned char)next_random(&seed);
-		made_end(&page, next_random(&seed) & (MADE_MISSED | MADE_STORED));
+			page.bytes[at] = (unsigned char)made_random(&seed);
+		made_end(&page, made_random(&seed) & (MADE_MISSED | MADE_STORED));
 		found = read_page(&page, sizeof(page.bytes), &seen);
 		if (found != PAGE_GOOD)
 			assert_int_equal(seen.records, 0);
@@ -624,7 +604,7 @@ int main(void)
 		cmocka_unit_test(cut_pages),
 		cmocka_unit_test(commit_over_the_page),
 		cmocka_unit_test(records_over_the_commit),
-		cmocka_unit_test(stored_lengths_that_cannot_be),
+		cmocka_unit_test(impossible_stored_lengths),
 		cmocka_unit_test(lengths_that_are_no_words),
 		cmocka_unit_test(more_than_a_page),
 		cmocka_unit_test(sink_stops_the_page),
