@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 /*
- * What every stage uses and what knows none of them: failures, the log, files, text, the writer.
+ * Used by every stage, and independent of them: failures, the log, files, text, the writer.
  */
 
 /*
@@ -97,7 +97,7 @@ int file_path(char *buffer, const char *dir, const char *path);
 
 /**
  * file_replace - write a file anew, mode 0600: a reader sees the old text or the new one, whole
- * @sync: fsync() it before it gets its name, for what has to survive a crash
+ * @sync: fsync() it before the rename, for a file that has to survive a crash
  *
  * The text goes to .NAME.allocfilt in the same directory, which is then renamed. One that a killed
  * run left there is replaced. After a failure the file has its old text.
@@ -202,7 +202,7 @@ struct hash_link *hash_find(struct hash *hash, uint64_t key);
 /** hash_is_full - does the next hash_insert() evict an entry? */
 bool hash_is_full(const struct hash *hash);
 
-/** hash_oldest - the least recently used entry, which goes first; NULL in an empty table */
+/** hash_oldest - the least recently used entry, the first to be evicted; NULL: empty */
 struct hash_link *hash_oldest(const struct hash *hash);
 
 /**
@@ -269,7 +269,7 @@ void writer_on_stop(struct writer *writer, bool (*asked)(void *context), void *c
 /** writer_fd - where it writes */
 int writer_fd(const struct writer *writer);
 
-/** writer_attach - start again on another descriptor: what is queued and what failed is forgotten */
+/** writer_attach - use another descriptor; queued text and an earlier failure are discarded */
 void writer_attach(struct writer *writer, int fd);
 
 /**
@@ -284,7 +284,7 @@ int writer_put(struct writer *writer, const char *text, size_t length);
 /** writer_flush - write all that is queued; returns as writer_put() */
 int writer_flush(struct writer *writer);
 
-/** writer_status - what the first failed call returned, 0 if none has failed */
+/** writer_status - -errno of the first call that failed, or 0 */
 int writer_status(const struct writer *writer);
 
 /** writer_queued - the bytes that are queued, without a NUL */
@@ -311,14 +311,14 @@ void string_list_free(char **texts);
  */
 
 enum text_rule {
-	TEXT_PRINTABLE, /* a terminal: control characters and what is not UTF-8 become \xNN */
+	TEXT_PRINTABLE, /* a terminal: control characters and invalid UTF-8 become \xNN */
 	TEXT_ASCII,	/* the same, and all that is not ASCII */
-	TEXT_JSON,	/* inside a JSON string; what is not UTF-8 reads as \xNN */
+	TEXT_JSON,	/* inside a JSON string; invalid UTF-8 reads as \xNN */
 	TEXT_LABEL,	/* inside the value of a Prometheus label; the same */
 	TEXT_FIELD,	/* a field of a line: octal as in /proc/mounts; see text_print_field() */
 };
 
-#define TEXT_ESCAPED_MAX 8 /* bytes that one character takes at most, with the NUL */
+#define TEXT_ESCAPED_MAX 8 /* longest escape of one character, with the NUL */
 
 /**
  * text_escape - copy a text by the rule of a format
@@ -351,14 +351,14 @@ void text_print_field(FILE *stream, const char *field, char end);
  */
 bool text_parse_field(const char **line, char *field, size_t size);
 
-/** text_trim - cut white space off both ends, in place; returns where the text begins now */
+/** text_trim - remove white space at both ends, in place; returns the first other character */
 char *text_trim(char *text);
 
 /** text_duration - ns for a person: "134 us", "12.8 ms", "1.2 s", rounded; returns @text */
 #define TEXT_DURATION_MAX 32
 const char *text_duration(char text[TEXT_DURATION_MAX], uint64_t ns);
 
-/* A line of text that is built piece by piece in a fixed buffer; what does not fit is cut off. */
+/* A line that is built in a fixed buffer; text that does not fit is cut off. */
 
 #define LINE_MAX_BYTES 4096 /* with a newline */
 

@@ -25,17 +25,17 @@ enum options_task {
 };
 
 /*
- * How large the tables grow whose size depends on what the machine does. Each is allocated in full
- * at the start; what finds no place is counted, and the summary reports it.
+ * Sizes of the tables whose use depends on the load. They are allocated at the start; the summary
+ * reports how many entries did not fit.
  */
 struct limits {
-	unsigned int tasks;  /* limit-tasks: with something that waits */
-	unsigned int events; /* limit-events: that wait, over all tasks */
+	unsigned int tasks;  /* limit-tasks: tasks with events that no window has claimed yet */
+	unsigned int events; /* limit-events: such events, over all tasks */
 
-	/* These follow from them, or are constants. */
-	unsigned int task_events; /* that wait in one task when room is short */
-	unsigned int names;	  /* of tasks: a name is still needed when its task has gone */
-	unsigned int cgroups;	  /* paths that are kept, and those in the summary */
+	/* derived from those two, or constant */
+	unsigned int task_events; /* such events of one task, when the table is full */
+	unsigned int names;	  /* names of tasks: needed for some time after the exit */
+	unsigned int cgroups;	  /* paths in memory, and cgroups in the summary */
 	unsigned int shrinkers;	  /* of slab caches, up to SHRINKERS_MAX */
 };
 
@@ -67,7 +67,7 @@ struct options {
 	uint64_t warning;	  /* ns: entries of stalls from here on are warnings */
 	uint64_t error;		  /* ns: and errors from here on */
 	unsigned int rate;	  /* entries of stalls a minute; 0: no limit */
-	unsigned int burst;	  /* entries that may come at once */
+	unsigned int burst;	  /* entries of one burst */
 	uint64_t status_interval; /* ns between entries on the run itself, 0: none */
 	int oom_score;		  /* oom_score_adj of our own, or OPTIONS_OOM_SCORE_UNSET */
 	struct limits limits;
@@ -82,8 +82,8 @@ struct options {
  * @formats: the forms of output that -f can have, NULL ends; the first is the default. They have to
  *	     live as long as @options.
  *
- * Opens nothing: what needs the kernel or a file is checked later. Returns 0, or -errno with
- * @failure (status 2), whose text names the option, its value and what is allowed.
+ * Opens no file; values that depend on the kernel or a file are checked later. Returns 0, or -errno with
+ * @failure (status 2), whose text names the option, its value and the allowed values.
  */
 int options_parse(struct options *options, int argc, char **argv, const char *const *formats,
 		  struct failure *failure);
@@ -116,11 +116,11 @@ void options_print_help(FILE *file, const char *const *formats);
 #define CONFIG_DEFAULT "/etc/allocfilt.conf"
 
 /**
- * config_load - read what the command line left open from a file
+ * config_load - read the settings that are not on the command line from a file
  * @path: -c; NULL: @fallback, which need not exist
  *
  * To be called once after options_parse(); a reload does both again with another struct options.
- * Returns 0, or -errno with @failure (status 2), which names file, line and what is allowed.
+ * Returns 0, or -errno with @failure (status 2), which names file, line and the allowed values.
  */
 int config_load(struct options *options, const char *path, const char *fallback,
 		struct failure *failure);
@@ -131,7 +131,7 @@ const char *config_path(const struct options *options);
 #define CONFIG_SETTING_NAME_MAX 4128
 
 /**
- * config_setting_name - what messages call a setting: its option, or file and key
+ * config_setting_name - the name of a setting in messages: its option, or file and key
  * @name: a key that has an option
  *
  * Returns @text.
@@ -139,7 +139,7 @@ const char *config_path(const struct options *options);
 const char *config_setting_name(const struct options *options, const char *name,
 				char text[CONFIG_SETTING_NAME_MAX]);
 
-/** config_check_threshold - is there one? Returns 0, or -errno with @failure (status 2). */
+/** config_check_threshold - is a threshold set? Returns 0, or -errno with @failure (status 2). */
 int config_check_threshold(const struct options *options, struct failure *failure);
 
 #endif

@@ -10,7 +10,7 @@
 
 /*
  * The catalog: functions by role with the names that they have had, and events with the roles that
- * own them. It covers all kernels; what this one has of it is the plan.
+ * own them. It covers all kernels; the plan has the part that this kernel offers.
  */
 
 enum role {
@@ -41,8 +41,8 @@ _Static_assert(ROLE_COUNT <= 64, "a mask has a bit for each role");
 #define CATALOG_NAMES_MAX 5
 
 /*
- * Where the time of a stall went: for whom or why (the group), and what reclaim did (the part).
- * What is below PHASE_REST is named, the rest is what no slow run explains.
+ * The phases of a stall: which kind of reclaim or other work (the group), and within reclaim its
+ * part. PHASE_REST is time in no slow run of another traced function.
  */
 enum phase_group {
 	PHASE_DIRECT_RECLAIM,
@@ -134,7 +134,7 @@ enum role catalog_role_of(const char *function);
 const char *catalog_role_title(enum role role);
 
 /**
- * catalog_pair_role - the role of the run that a pair of events stands for
+ * catalog_pair_role - the role of the run that a pair of events times
  * @id: of its begin or its end
  *
  * Returns ROLE_NONE for any other event.
@@ -156,7 +156,7 @@ enum event_rule {
 	RULE_OWNER,	 /* shown with a window of one of the owners that contains it */
 	RULE_ANY_WINDOW, /* shown with the innermost window that contains it */
 	RULE_PAIR,	 /* shown when from begin to end it reaches the threshold */
-	RULE_NEVER,	 /* nothing that could claim it can be traced */
+	RULE_NEVER,	 /* no function that could claim it can be traced */
 };
 
 struct plan_event {
@@ -204,7 +204,7 @@ struct plan_request {
 	uint64_t threshold;	      /* ns */
 	char *const *functions;	      /* -F: names or globs, NULL ends; may be NULL */
 	char *const *events;	      /* -e: SYSTEM:NAME, NULL ends; may be NULL */
-	const char *function_setting; /* what messages call the setting; NULL: "-F" */
+	const char *function_setting; /* its name in messages; NULL: "-F" */
 	const char *event_setting;    /* NULL: "-e" */
 	bool no_page_allocation;      /* leave out the function that every page passes through */
 };

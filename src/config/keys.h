@@ -26,7 +26,7 @@ enum key_kind {
 	KEY_TASK,      /* options.task, an option without a value */
 };
 
-/* Whether the file may have it, and what a reload does with a new value. */
+/* Is a key allowed in the file, and what does a reload do with a new value? */
 enum key_scope {
 	KEY_OPTION,  /* not in the file */
 	KEY_TRACING, /* tracing, or the tables of the run, are set up again */
@@ -55,10 +55,10 @@ struct key {
 extern const struct key keys[]; /* in the order of --help */
 extern const size_t nr_keys;
 
-/** key_find - by name; NULL where there is none */
+/** key_find - find a key by name, or NULL */
 const struct key *key_find(const char *name);
 
-/** limits_derive - set those sizes that no key sets; to be called when the keys are parsed */
+/** limits_derive - set the sizes that no key sets; to be called after the keys are parsed */
 void limits_derive(struct limits *limits);
 
 /** key_bit - of a key in options.on_command_line */

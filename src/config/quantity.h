@@ -25,7 +25,7 @@ extern const struct quantity_units quantity_size;	/* K M G, bare K; value in byt
  * @units: NULL: none is allowed
  * @ret_value: untouched on failure
  *
- * Returns NULL, or what is wrong with @text, as in "'3x' has an unknown unit".
+ * Returns NULL, or the reason why @text is refused, as in "'3x' has an unknown unit".
  */
 const char *quantity_parse(const char *text, const struct quantity_units *units,
 			   int64_t *ret_value);

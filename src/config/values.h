@@ -11,10 +11,10 @@
 
 /**
  * value_parse - read a value into its field
- * @setting: what messages call the setting: its option or its key
+ * @setting: its name in messages: option or key
  *
  * A value that is set again replaces the first; a list is added to it. Returns 0 or -errno with
- * @failure (status 2), which names setting, value and what is allowed.
+ * @failure (status 2), which names setting, value and the allowed values.
  */
 int value_parse(struct options *options, const struct key *key, const char *setting,
 		const char *value, struct failure *failure);

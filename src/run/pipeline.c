@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -471,39 +470,27 @@ void pipeline_log_end(struct pipeline *pipeline)
 		log_notice("superblocks have no names: the capture was taken without our probe");
 }
 
-/* Appends a flaw to the list, unless @count is 0. */
-__attribute__((format(printf, 4, 5))) static void add_flaw(char *text, size_t size, uint64_t count,
-							   const char *format, ...)
-{
-	size_t used = strlen(text);
-	va_list arguments;
-
-	if (!count)
-		return;
-	if (used)
-		used += snprintf(text + used, size - used, ", ");
-	if (used >= size)
-		return;
-	va_start(arguments, format);
-	vsnprintf(text + used, size - used, format, arguments);
-	va_end(arguments);
-}
-
-uint64_t pipeline_flaws(const struct pipeline *pipeline, char *text, size_t size)
+uint64_t pipeline_flaws(const struct pipeline *pipeline, struct line *text)
 {
 	int type = 0;
 	uint64_t unknown = decode_unknown(pipeline->decode, &type);
 	uint64_t damaged = decode_damaged(pipeline->decode);
 
-	*text = '\0';
-	add_flaw(text, size, pipeline->damaged_pages,
-		 "%" PRIu64 " damaged pages (the first of CPU %d) skipped and counted as lost",
-		 pipeline->damaged_pages, pipeline->first_damaged);
-	add_flaw(text, size, pipeline->bad_formats, "%s cannot be read",
-		 pipeline->first_bad_format);
-	add_flaw(text, size, unknown,
-		 "%" PRIu64 " records of a type without a format (the first: %d)", unknown, type);
-	add_flaw(text, size, damaged, "%" PRIu64 " records shorter than their format", damaged);
+	line_clear(text);
+	if (pipeline->damaged_pages)
+		line_add(text,
+			 "%" PRIu64
+			 " damaged pages (the first of CPU %d) skipped and counted as lost",
+			 pipeline->damaged_pages, pipeline->first_damaged);
+	if (pipeline->bad_formats)
+		line_add(text, "%s%s cannot be read", text->used ? ", " : "",
+			 pipeline->first_bad_format);
+	if (unknown)
+		line_add(text, "%s%" PRIu64 " records of a type without a format (the first: %d)",
+			 text->used ? ", " : "", unknown, type);
+	if (damaged)
+		line_add(text, "%s%" PRIu64 " records shorter than their format",
+			 text->used ? ", " : "", damaged);
 	return pipeline->damaged_pages + pipeline->bad_formats + unknown + damaged;
 }
 

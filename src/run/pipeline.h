@@ -64,12 +64,11 @@ void pipeline_view(struct pipeline *pipeline, struct summary_view *view);
 void pipeline_log_end(struct pipeline *pipeline);
 
 /**
- * pipeline_flaws - count data that was damaged or could not be read
- * @text: a description, "" for none
+ * pipeline_flaws - describe the data that was damaged or could not be read
  *
- * Returns the number of flaws.
+ * Returns the number of flaws; @text is empty where it is 0.
  */
-uint64_t pipeline_flaws(const struct pipeline *pipeline, char *text, size_t size);
+uint64_t pipeline_flaws(const struct pipeline *pipeline, struct line *text);
 
 /* Summaries and metrics of a run. */
 

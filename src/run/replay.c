@@ -86,16 +86,16 @@ static int read_all(const struct run_context *run, struct capture *capture,
 static int check_flaws(const struct capture *capture, const struct pipeline *pipeline,
 		       struct failure *failure)
 {
-	char data_flaw[256];
+	struct line data_flaw;
 	const struct capture_info *info = capture_info(capture);
-	uint64_t data = pipeline_flaws(pipeline, data_flaw, sizeof(data_flaw));
+	uint64_t data = pipeline_flaws(pipeline, &data_flaw);
 
 	if (!info->flaws && !data)
 		return 0;
 	return failure_set(failure, EXIT_STATUS_RUN_TIME, EBADMSG,
 			   "%s: damaged: %s%s%s; what could be read is shown",
 			   capture_source(capture)->dir, info->first_flaw,
-			   info->flaws && data ? ", " : "", data ? data_flaw : "");
+			   info->flaws && data ? ", " : "", data_flaw.text);
 }
 
 static int write_metrics(const struct run_context *run, struct pipeline *pipeline,

@@ -107,6 +107,7 @@ static void free_split(char **list)
 	free(list);
 }
 
+/* The plan is valid until the next call. */
 static int make(struct plan **plan, struct offered *offered, bool function_graph,
 		const char *functions, const char *events, struct failure *failure)
 {
@@ -117,11 +118,14 @@ static int make(struct plan **plan, struct offered *offered, bool function_graph
 		.functions = wanted_functions,
 		.events = wanted_events,
 	};
+	static struct plan *last;
 	int ret;
 
 	memset(failure, 0, sizeof(*failure));
-	*plan = NULL;
-	ret = plan_make(plan, &request, &offer, failure);
+	plan_free(last);
+	last = NULL;
+	ret = plan_make(&last, &request, &offer, failure);
+	*plan = last;
 	free_split(wanted_functions);
 	free_split(wanted_events);
 	return ret;
@@ -220,7 +224,6 @@ static void test_5_10(void **state)
 	assert_int_equal(plan->nr_events, 14);
 	assert_int_equal(plan_event_of(plan, EVENT_THROTTLED), -1);
 	check_event(plan, EVENT_SHRINK_INACTIVE, RULE_OWNER, ROLE_BIT(ROLE_INACTIVE_LIST));
-	plan_free(plan);
 }
 
 static void test_6_1(void **state)
@@ -239,7 +242,6 @@ static void test_6_1(void **state)
 	check_event(plan, EVENT_SHRINK_INACTIVE, RULE_OWNER,
 		    ROLE_BIT(ROLE_GENERATIONS) | ROLE_BIT(ROLE_LRUVEC));
 	check_event(plan, EVENT_THROTTLED, RULE_OWNER, ROLE_BIT(ROLE_RECLAIM_THROTTLE));
-	plan_free(plan);
 }
 
 static void test_6_12(void **state)
@@ -254,7 +256,6 @@ static void test_6_12(void **state)
 	/* without its owner a pair decides by its own time */
 	check_event(plan, EVENT_SOFT_LIMIT_BEGIN, RULE_PAIR, 0);
 	check_event(plan, EVENT_SOFT_LIMIT_END, RULE_PAIR, 0);
-	plan_free(plan);
 }
 
 /* Tracing both page allocation functions would show each allocation twice. */
@@ -265,7 +266,6 @@ static void test_7_3(void **state)
 	(void)state;
 	check_function(plan, ROLE_PAGE_ALLOCATION, "__alloc_frozen_pages_noprof");
 	check_function(plan, ROLE_ZONE_COMPACTION, "compact_zone.isra.0");
-	plan_free(plan);
 }
 
 static void test_inactive_list(void **state)
@@ -277,13 +277,11 @@ static void test_inactive_list(void **state)
 	check_function(plan, ROLE_GENERATIONS, "evict_folios");
 	check_event(plan, EVENT_SHRINK_INACTIVE, RULE_OWNER,
 		    ROLE_BIT(ROLE_INACTIVE_LIST) | ROLE_BIT(ROLE_GENERATIONS));
-	plan_free(plan);
 	plan = plan_for("shrink_node_memcg __alloc_pages", EVENTS_6_1);
 	check_function(plan, ROLE_LRUVEC, "shrink_node_memcg");
 	assert_true(plan_role_unavailable(plan, ROLE_INACTIVE_LIST));
 	assert_true(plan_role_unavailable(plan, ROLE_GENERATIONS));
 	check_event(plan, EVENT_SHRINK_INACTIVE, RULE_OWNER, ROLE_BIT(ROLE_LRUVEC));
-	plan_free(plan);
 }
 
 static void test_events_without_their_owners(void **state)
@@ -294,15 +292,12 @@ static void test_events_without_their_owners(void **state)
 	check_event(plan, EVENT_THROTTLED, RULE_ANY_WINDOW, 0);
 	check_event(plan, EVENT_TRY_TO_COMPACT, RULE_NEVER, 0);
 	check_event(plan, EVENT_SHRINK_INACTIVE, RULE_NEVER, 0);
-	plan_free(plan);
 	/* a begin without its end */
 	plan = plan_for("__alloc_pages", "vmscan:mm_shrink_slab_start ");
 	check_event(plan, EVENT_SLAB_START, RULE_NEVER, 0);
-	plan_free(plan);
 	plan = plan_for("__alloc_pages", "");
 	assert_true(plan->function_graph);
 	assert_int_equal(plan->nr_events, 0);
-	plan_free(plan);
 }
 
 static void test_suffixes(void **state)
@@ -317,7 +312,6 @@ static void test_suffixes(void **state)
 	assert_true(has_function(plan, "shrink_node.isra.0"));
 	assert_true(has_function(plan, "shrink_node.constprop.0"));
 	assert_int_equal(plan->nr_functions, 3);
-	plan_free(plan);
 }
 
 static void test_sides_and_partners(void **state)
@@ -338,7 +332,6 @@ static void test_sides_and_partners(void **state)
 	check_event(plan, EVENT_DIRECT_RECLAIM_BEGIN, RULE_OWNER, ROLE_BIT(ROLE_DIRECT_RECLAIM));
 	assert_true(event_of(plan, EVENT_SOFT_LIMIT_BEGIN)->repeats);
 	assert_false(event_of(plan, EVENT_COMPACTION_BEGIN)->repeats);
-	plan_free(plan);
 }
 
 /* --- without function_graph --- */
@@ -363,12 +356,10 @@ static void test_fallback(void **state)
 	/* the one line about function_graph says it all */
 	for (int role = 0; role < ROLE_COUNT; role++)
 		assert_false(plan_role_unavailable(plan, role));
-	plan_free(plan);
 	/* the same where function_graph has no function to time */
 	plan = plan_for("schedule", EVENTS_6_1);
 	assert_false(plan->function_graph);
 	check_event(plan, EVENT_COMPACTION_END, RULE_PAIR, 0);
-	plan_free(plan);
 }
 
 static void test_neither_functions_nor_pairs(void **state)
@@ -405,11 +396,9 @@ static void test_requested_functions(void **state)
 	assert_true(has_function(plan, "shrink_dcache_sb"));
 	assert_true(has_function(plan, "shrink_page_list"));
 	assert_int_equal(plan->functions[15].role, ROLE_NONE);
-	plan_free(plan);
 	/* they alone are enough */
 	plan = plan_with("schedule", "", "schedule", NULL);
 	assert_true(plan->function_graph);
-	plan_free(plan);
 	check_refused(&offered, true, "no_such_function", NULL, EXIT_STATUS_USAGE,
 		      "-F no_such_function");
 	check_refused(&offered, true, "no_such_*", NULL, EXIT_STATUS_USAGE, "-F no_such_*");
@@ -433,7 +422,6 @@ static void test_requested_events(void **state)
 	assert_int_equal(event->partner, -1);
 	/* one of the catalog keeps its rule */
 	check_event(plan, EVENT_SLAB_END, RULE_PAIR, 0);
-	plan_free(plan);
 	check_refused(&offered, true, NULL, "sched:no_such_event", EXIT_STATUS_USAGE,
 		      "-e sched:no_such_event");
 	check_refused(&offered, true, NULL, "nosystem:sched_switch", EXIT_STATUS_USAGE,
@@ -488,7 +476,6 @@ static void test_function_limit(void **state)
 	(void)state;
 	assert_int_equal(make(&plan, &offered, true, "many_*", NULL, &failure), 0);
 	assert_int_equal(plan->nr_functions, PLAN_FUNCTIONS_MAX);
-	plan_free(plan);
 	offered.many++;
 	check_refused(&offered, true, "many_*", NULL, EXIT_STATUS_USAGE, "many_*");
 }
@@ -506,7 +493,6 @@ static void test_event_limit(void **state)
 		length += sprintf(events + length, " many:event_%d", i);
 	assert_int_equal(make(&plan, &offered, true, NULL, events, &failure), 0);
 	assert_int_equal(plan->nr_events, PLAN_EVENTS_MAX);
-	plan_free(plan);
 	strcpy(events + length, " many:last");
 	check_refused(&offered, true, NULL, events, EXIT_STATUS_USAGE, "many:last");
 }

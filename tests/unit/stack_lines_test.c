@@ -16,7 +16,7 @@
 
 extern const struct output_ops trace_form;
 
-/* A stack on its way: to the event that it belongs to, and behind that event's line. */
+/* A stack from its record to the event that it belongs to, and to the lines after that event. */
 
 #define THRESHOLD 100
 
@@ -123,7 +123,7 @@ static void start(struct run *run, bool migrate_column)
 	run->claims = claims_new(run->plan, &source, &limits, &sink);
 }
 
-/* What was written, without windows and what stands before an event's text. */
+/* The output without the lines of windows, and events from their text on. */
 static const char *lines(struct run *run)
 {
 	const char *text = end_text(run->output.setup.writer);
@@ -146,7 +146,7 @@ static void end(struct run *run)
 	free(run->plan);
 }
 
-static void give_event(struct run *run, uint64_t ts, int pid, int cpu, int number)
+static void put_event(struct run *run, uint64_t ts, int pid, int cpu, int number)
 {
 	struct record record = {
 		.kind = RECORD_EVENT,
@@ -159,7 +159,7 @@ static void give_event(struct run *run, uint64_t ts, int pid, int cpu, int numbe
 	assert_int_equal(claims_record(run->claims, &record), 0);
 }
 
-static void give_stack(struct run *run, uint64_t ts, int pid, int cpu, int flags, int preempt)
+static void put_stack(struct run *run, uint64_t ts, int pid, int cpu, int flags, int preempt)
 {
 	struct record record = {
 		.kind = RECORD_STACK,
@@ -173,7 +173,7 @@ static void give_stack(struct run *run, uint64_t ts, int pid, int cpu, int flags
 	assert_int_equal(claims_record(run->claims, &record), 0);
 }
 
-static void give_window(struct run *run, uint64_t from, uint64_t to, int pid)
+static void put_window(struct run *run, uint64_t from, uint64_t to, int pid)
 {
 	struct record record = {
 		.kind = RECORD_WINDOW,
@@ -185,16 +185,16 @@ static void give_window(struct run *run, uint64_t from, uint64_t to, int pid)
 	assert_int_equal(claims_record(run->claims, &record), 0);
 }
 
-static void test_behind_its_event(void **state)
+static void test_after_its_event(void **state)
 {
 	struct run run;
 
 	(void)state;
 	start(&run, true);
-	give_event(&run, 1000, 7, 1, 0);
-	give_stack(&run, 7091122000, 7, 1, 0, 0);
-	give_event(&run, 7091123000, 7, 0, 1);
-	give_window(&run, 900, 7091124000, 7);
+	put_event(&run, 1000, 7, 1, 0);
+	put_stack(&run, 7091122000, 7, 1, 0, 0);
+	put_event(&run, 7091123000, 7, 0, 1);
+	put_window(&run, 900, 7091124000, 7);
 	assert_string_equal(lines(&run),
 			    "/* event of 1000 */\n"
 			    "         kswapd0-7       [001] .....     7.091122: <stack trace>\n"
@@ -211,11 +211,11 @@ static void test_not_its_own(void **state)
 
 	(void)state;
 	start(&run, true);
-	give_stack(&run, 900, 7, 1, 0, 0);
-	give_event(&run, 1000, 7, 1, 0);
-	give_stack(&run, 1001, 8, 1, 0, 0);
-	give_stack(&run, 1002, 7, 0, 0, 0);
-	give_window(&run, 900, 2000, 7);
+	put_stack(&run, 900, 7, 1, 0, 0);
+	put_event(&run, 1000, 7, 1, 0);
+	put_stack(&run, 1001, 8, 1, 0, 0);
+	put_stack(&run, 1002, 7, 0, 0, 0);
+	put_window(&run, 900, 2000, 7);
 	assert_string_equal(lines(&run), "/* event of 1000 */\n");
 	end(&run);
 }
@@ -226,10 +226,10 @@ static void test_of_an_open_pair(void **state)
 
 	(void)state;
 	start(&run, false);
-	give_event(&run, 1000, 7, 1, 0);
-	give_event(&run, 1100, 7, 1, 2);
-	give_stack(&run, 1101, 7, 1, 0, 0);
-	give_event(&run, 1400, 7, 1, 3);
+	put_event(&run, 1000, 7, 1, 0);
+	put_event(&run, 1100, 7, 1, 2);
+	put_stack(&run, 1101, 7, 1, 0, 0);
+	put_event(&run, 1400, 7, 1, 3);
 	assert_string_equal(lines(&run),
 			    "/* event of 1100 */\n"
 			    "         kswapd0-7       [001] ....     0.000001: <stack trace>\n"
@@ -257,9 +257,9 @@ static void test_marks(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		start(&run, true);
-		give_event(&run, 1000, 1234567, 1, 0);
-		give_stack(&run, 2000, 1234567, 1, cases[i].flags, cases[i].preempt);
-		give_window(&run, 900, 3000, 1234567);
+		put_event(&run, 1000, 1234567, 1, 0);
+		put_stack(&run, 2000, 1234567, 1, cases[i].flags, cases[i].preempt);
+		put_window(&run, 900, 3000, 1234567);
 		snprintf(expected, sizeof(expected),
 			 "a-long-name-here-1234567 [001] %s     0.000002: <stack trace>",
 			 cases[i].marks);
@@ -289,8 +289,8 @@ static void test_odd_frames(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_behind_its_event), cmocka_unit_test(test_not_its_own),
-		cmocka_unit_test(test_of_an_open_pair),	 cmocka_unit_test(test_marks),
+		cmocka_unit_test(test_after_its_event), cmocka_unit_test(test_not_its_own),
+		cmocka_unit_test(test_of_an_open_pair), cmocka_unit_test(test_marks),
 		cmocka_unit_test(test_odd_frames),
 	};
 

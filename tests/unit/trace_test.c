@@ -156,53 +156,39 @@ static void check_duration(struct run *run, uint64_t duration, const char *colum
 	assert_string_equal(window_line(run, &exit), expected);
 }
 
-/* Seven digits in all, and eight columns with the point. */
-static void test_duration_at_every_width(void **state)
+/* Seven digits in all and eight columns with the point; cut, not rounded; a mark is for more. */
+static void test_durations(void **state)
 {
+	static const struct {
+		uint64_t duration;
+		const char *column;
+	} cases[] = {
+		{ 0, "  0.000 us    " },
+		{ 123, "  0.123 us    " },
+		{ 1234, "  1.234 us    " },
+		{ 10 * US, "  10.000 us   " },
+		{ 10 * US + 1, "+ 10.001 us   " },
+		{ 100 * US, "+ 100.000 us  " },
+		{ 100 * US + 1, "! 100.001 us  " },
+		{ MS, "! 1000.000 us " },
+		{ MS + 1, "# 1000.001 us " },
+		{ 10 * MS, "# 10000.00 us " },
+		{ 10 * MS + 1, "* 10000.00 us " },
+		{ 12345678, "* 12345.67 us " },
+		{ 99999999, "* 99999.99 us " },
+		{ 100 * MS, "* 100000.0 us " },
+		{ 100 * MS + 1, "@ 100000.0 us " },
+		{ 999999999, "@ 999999.9 us " },
+		{ S, "@ 1000000 us  " },
+		{ S + 1, "$ 1000000 us  " },
+		{ 9999999999, "$ 9999999 us  " },
+		{ 12345678901, "$ 12345678 us " },
+		{ 3600 * S, "$ 3600000000 us " },
+	};
 	struct run *run = *state;
 
-	check_duration(run, 0, "  0.000 us    ");
-	check_duration(run, 123, "  0.123 us    ");
-	check_duration(run, 1234, "  1.234 us    ");
-	check_duration(run, 12345, "+ 12.345 us   ");
-	check_duration(run, 123456, "! 123.456 us  ");
-	check_duration(run, 1234567, "# 1234.567 us ");
-	check_duration(run, 12345678, "* 12345.67 us ");
-	check_duration(run, 123456789, "@ 123456.7 us ");
-	check_duration(run, 1234567890, "$ 1234567 us  ");
-	check_duration(run, 12345678901, "$ 12345678 us ");
-	check_duration(run, 123456789012, "$ 123456789 us ");
-	check_duration(run, 3600 * S, "$ 3600000000 us ");
-}
-
-/* Cut, not rounded. */
-static void test_duration_is_cut(void **state)
-{
-	struct run *run = *state;
-
-	check_duration(run, 99999999, "* 99999.99 us ");
-	check_duration(run, 999999999, "@ 999999.9 us ");
-	check_duration(run, 9999999999, "$ 9999999 us  ");
-	check_duration(run, 10000009, "* 10000.00 us ");
-}
-
-/* A mark is for what is over its border. */
-static void test_marks_at_their_borders(void **state)
-{
-	struct run *run = *state;
-
-	check_duration(run, 10 * US, "  10.000 us   ");
-	check_duration(run, 10 * US + 1, "+ 10.001 us   ");
-	check_duration(run, 100 * US, "+ 100.000 us  ");
-	check_duration(run, 100 * US + 1, "! 100.001 us  ");
-	check_duration(run, MS, "! 1000.000 us ");
-	check_duration(run, MS + 1, "# 1000.001 us ");
-	check_duration(run, 10 * MS, "# 10000.00 us ");
-	check_duration(run, 10 * MS + 1, "* 10000.00 us ");
-	check_duration(run, 100 * MS, "* 100000.0 us ");
-	check_duration(run, 100 * MS + 1, "@ 100000.0 us ");
-	check_duration(run, S, "@ 1000000 us  ");
-	check_duration(run, S + 1, "$ 1000000 us  ");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		check_duration(run, cases[i].duration, cases[i].column);
 }
 
 static void check_proc(struct run *run, const char *name, int pid, const char *column)
@@ -217,39 +203,23 @@ static void check_proc(struct run *run, const char *name, int pid, const char *c
 	assert_string_equal(window_line(run, &exit), expected);
 }
 
-/* 14 columns; of an odd number of blanks the larger half comes behind. */
-static void test_task_is_centred(void **state)
+/* 14 columns, an odd blank on the right; a name is cut after 7 bytes, also inside a character. */
+static void test_tasks(void **state)
 {
 	struct run *run = *state;
 
 	check_proc(run, "sh", 209, "    sh-209    ");
-	check_proc(run, "sort", 163, "   sort-163   ");
 	check_proc(run, "bash", 12, "   bash-12    ");
 	check_proc(run, "<idle>", 0, "   <idle>-0   ");
-	check_proc(run, "kswapd0", 55, "  kswapd0-55  ");
 	check_proc(run, "x", 1, "     x-1      ");
+	check_proc(run, "", 7, "      -7      ");
 	check_proc(run, "<...>", 4194304, "<...>-4194304 ");
-}
-
-static void test_long_names_are_cut_at_seven(void **state)
-{
-	struct run *run = *state;
-
 	check_proc(run, "kcompactd0", 31, "  kcompac-31  ");
 	check_proc(run, "kworker/u8:3", 4194303, "kworker-4194303");
 	check_proc(run, "kworker/u8:3", 123456, "kworker-123456");
 	check_proc(run, "kworker/u8:3", 12345, "kworker-12345 ");
-	check_proc(run, "", 7, "      -7      ");
-}
-
-static void test_names_with_odd_bytes(void **state)
-{
-	struct run *run = *state;
-
-	check_proc(run, "a b", 12, "    a b-12    ");
 	check_proc(run, "%s%n", 12, "   %s%n-12    ");
 	check_proc(run, "a-1|\x01", 12, "   a-1|\x01-12   ");
-	/* bytes are counted, and a character may be cut in two */
 	check_proc(run, "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4", 12,
 		   "  \xc3\xa4\xc3\xa4\xc3\xa4\xc3-12  ");
 }
@@ -339,7 +309,7 @@ static void test_cpu_column(void **state)
 	end_text(run.output.setup.writer);
 }
 
-static void test_pair_stands_around_what_it_claims(void **state)
+static void test_pair_surrounds_what_it_claims(void **state)
 {
 	struct run *run = *state;
 	struct record begin = { .ts = 1 * US, .pid = 209, .cpu = 1 };
@@ -414,13 +384,16 @@ static void test_failed_writer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		RUN(test_lines_of_a_kernel),	   RUN(test_duration_at_every_width),
-		RUN(test_duration_is_cut),	   RUN(test_marks_at_their_borders),
-		RUN(test_task_is_centred),	   RUN(test_long_names_are_cut_at_seven),
-		RUN(test_names_with_odd_bytes),	   RUN(test_indentation_by_depth),
-		RUN(test_indentation_of_events),   RUN(test_times),
-		cmocka_unit_test(test_cpu_column), RUN(test_pair_stands_around_what_it_claims),
-		RUN(test_long_lines_are_cut),	   RUN(test_depth_over_the_line),
+		RUN(test_lines_of_a_kernel),
+		RUN(test_durations),
+		RUN(test_tasks),
+		RUN(test_indentation_by_depth),
+		RUN(test_indentation_of_events),
+		RUN(test_times),
+		cmocka_unit_test(test_cpu_column),
+		RUN(test_pair_surrounds_what_it_claims),
+		RUN(test_long_lines_are_cut),
+		RUN(test_depth_over_the_line),
 		RUN(test_failed_writer),
 	};
 

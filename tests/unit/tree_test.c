@@ -92,41 +92,37 @@ static void stall_is_shown(const struct stall *stall, const struct terminal *ter
 	assert_string_equal(end_text(writer), expected);
 }
 
-static void shown_is(const struct terminal *terminal, const char *expected)
-{
-	const struct stall stall = make_stall();
-
-	stall_is_shown(&stall, terminal, expected);
-}
-
 static void test_plain(void **state)
 {
 	const struct terminal terminal = { 0 };
+	const struct stall stall = make_stall();
 
 	(void)state;
-	shown_is(&terminal,
-		 "1.000001 worker-12 of server\\x1b-10 /a/é  10.000 ms  alloc  order 3  GFP_KERNEL"
-		 "  32 pages reclaimed  compaction success  from /m\n"
-		 "|- direct reclaim                                  6.000 ms  60%\n"
-		 "|  |- slab                                         5.000 ms  50%\n"
-		 "|  |  |- scan_a[vda]                               3.000 ms  30%\n"
-		 "|  |  |- scan_a 0x2                                1.000 ms  10%\n"
-		 "|  |  `- 1 other shrinker                          0.000 ms   0%\n"
-		 "|  `- own time                                     1.000 ms  10%\n"
-		 "|- memcg reclaim                                   0.500 ms   5%\n"
-		 "|  `- slab                                         0.500 ms   5%\n"
-		 "|     `- scan_c                                    0.500 ms   5%\n"
-		 "|- compaction                                      2.000 ms  20%\n"
-		 "`- rest                                            1.500 ms  15%\n");
+	stall_is_shown(
+		&stall, &terminal,
+		"1.000001 worker-12 of server\\x1b-10 /a/é  10.000 ms  alloc  order 3  GFP_KERNEL"
+		"  32 pages reclaimed  compaction success  from /m\n"
+		"|- direct reclaim                                  6.000 ms  60%\n"
+		"|  |- slab                                         5.000 ms  50%\n"
+		"|  |  |- scan_a[vda]                               3.000 ms  30%\n"
+		"|  |  |- scan_a 0x2                                1.000 ms  10%\n"
+		"|  |  `- 1 other shrinker                          0.000 ms   0%\n"
+		"|  `- own time                                     1.000 ms  10%\n"
+		"|- memcg reclaim                                   0.500 ms   5%\n"
+		"|  `- slab                                         0.500 ms   5%\n"
+		"|     `- scan_c                                    0.500 ms   5%\n"
+		"|- compaction                                      2.000 ms  20%\n"
+		"`- rest                                            1.500 ms  15%\n");
 }
 
 static void test_terminal(void **state)
 {
 	const struct terminal terminal = { .colour = true, .box = true, .names = TEXT_PRINTABLE };
+	const struct stall stall = make_stall();
 
 	(void)state;
-	shown_is(
-		&terminal,
+	stall_is_shown(
+		&stall, &terminal,
 		"1.000001 \033[1mworker-12\033[0m of server\\x1b-10 \033[2m/a/é\033[0m  "
 		"\033[1m10.000 ms\033[0m  alloc  order 3  GFP_KERNEL"
 		"  32 pages reclaimed  compaction success  from /m\n"
