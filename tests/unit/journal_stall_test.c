@@ -49,9 +49,8 @@ static const struct stall_shrinker shrinkers[] = {
 	{ .shrinker = 3, .callback = 0xc, .group = PHASE_MEMCG_RECLAIM, .ns = 50 * US },
 };
 
-/* The one of which the wording was asked for. */
 static struct stall stall;
-static struct task_info who;
+static struct task_info task_info;
 static struct named_stall named;
 
 static int make_stall(void **state)
@@ -72,13 +71,13 @@ static int make_stall(void **state)
 	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_SLAB] = 3000 * US;
 	stall.phases.ns[PHASE_COMPACTION][PART_OWN] = 1100 * US;
 	stall.phases.ns[PHASE_REST][PART_OWN] = 500 * US;
-	who = (struct task_info){ .tid = 812,
-				  .pid = 812,
-				  .process = "nginx",
-				  .cgroup = "/system.slice/nginx.service" };
+	task_info = (struct task_info){ .tid = 812,
+					.pid = 812,
+					.process = "nginx",
+					.cgroup = "/system.slice/nginx.service" };
 	named = (struct named_stall){ .stall = &stall,
 				      .name = "nginx",
-				      .task_info = &who,
+				      .task_info = &task_info,
 				      .function = "__alloc_pages",
 				      .memcg = "" };
 	return 0;
@@ -106,7 +105,7 @@ static void test_message(void **state)
 		   "incomplete, records were lost");
 }
 
-/* Most time first, and what is less than a hundredth (of a phase, a tenth) not at all. */
+/* Most time first; without phases below 1/100 of the stall, and parts below 1/10 of a phase. */
 static void test_message_order(void **state)
 {
 	memset(&stall.phases, 0, sizeof(stall.phases));
@@ -158,7 +157,7 @@ static void test_message_of_others(void **state)
 	message_is("interrupt on CPU 3: memory.high stalled 12.8 ms: other reclaim 12.8 ms");
 }
 
-/* Whatever names hold: one line of valid UTF-8. */
+/* Names of any bytes still make one line of valid UTF-8. */
 static void test_message_of_any_bytes(void **state)
 {
 	char message[JOURNAL_MESSAGE_MAX];
@@ -201,9 +200,12 @@ static void number_is(const char *name, long long expected)
 	assert_int_equal(fake_number(&read_back, name), expected);
 }
 
-static void has_not(const char *name)
+#define LACKS(...) lacks((const char *const[]){ __VA_ARGS__, NULL })
+
+static void lacks(const char *const *names)
 {
-	assert_null(fake_field(&read_back, name));
+	for (; *names; names++)
+		assert_null(fake_field(&read_back, *names));
 }
 
 static void test_fields(void **state)
@@ -216,14 +218,14 @@ static void test_fields(void **state)
 	number_is("ALLOCFILT_DIRECT_RECLAIM_USEC", 11200);
 	number_is("ALLOCFILT_DIRECT_RECLAIM_OWN_USEC", 8200);
 	number_is("ALLOCFILT_DIRECT_RECLAIM_SLAB_USEC", 3000);
-	has_not("ALLOCFILT_DIRECT_RECLAIM_THROTTLE_USEC");
+	LACKS("ALLOCFILT_DIRECT_RECLAIM_THROTTLE_USEC");
 	number_is("ALLOCFILT_MEMCG_RECLAIM_USEC", 0);
 	number_is("ALLOCFILT_NODE_RECLAIM_USEC", 0);
 	number_is("ALLOCFILT_OTHER_RECLAIM_USEC", 0);
 	number_is("ALLOCFILT_COMPACTION_USEC", 1100);
 	number_is("ALLOCFILT_MEMORY_HIGH_USEC", 0);
 	number_is("ALLOCFILT_REST_USEC", 500);
-	has_not("ALLOCFILT_REST_OWN_USEC");
+	LACKS("ALLOCFILT_REST_OWN_USEC");
 	number_is("ALLOCFILT_ORDER", 0);
 	text_is("ALLOCFILT_GFP", "GFP_KERNEL");
 	text_is("ALLOCFILT_SHRINKER", "super_cache_scan[vda]");
@@ -236,17 +238,13 @@ static void test_fields(void **state)
 	number_is("ALLOCFILT_CPU", 3);
 	number_is("ALLOCFILT_INCOMPLETE", 0);
 	text_is("ALLOCFILT_SOURCE", "direct reclaim");
-	has_not("ALLOCFILT_TIME");
-	has_not("ALLOCFILT_STACK");
-	has_not("ALLOCFILT_MEMCG");
-	has_not("ALLOCFILT_INTERRUPT");
-	has_not("ALLOCFILT_RECLAIMED_PAGES");
-	has_not("ALLOCFILT_COMPACTION_OUTCOME");
+	LACKS("ALLOCFILT_TIME", "ALLOCFILT_STACK", "ALLOCFILT_MEMCG", "ALLOCFILT_INTERRUPT",
+	      "ALLOCFILT_RECLAIMED_PAGES", "ALLOCFILT_COMPACTION_OUTCOME");
 }
 
 static void test_fields_not_known(void **state)
 {
-	who = (struct task_info){ .tid = 0 };
+	task_info = (struct task_info){ .tid = 0 };
 	stall.order = -1;
 	stall.gfp_names = "";
 	stall.role = ROLE_NONE;
@@ -254,13 +252,8 @@ static void test_fields_not_known(void **state)
 	stall.incomplete = true;
 	named.interrupt = true;
 	read_fields();
-	has_not("ALLOCFILT_PID");
-	has_not("ALLOCFILT_PROCESS");
-	has_not("ALLOCFILT_CGROUP");
-	has_not("ALLOCFILT_ORDER");
-	has_not("ALLOCFILT_GFP");
-	has_not("ALLOCFILT_ROLE");
-	has_not("ALLOCFILT_SHRINKER");
+	LACKS("ALLOCFILT_PID", "ALLOCFILT_PROCESS", "ALLOCFILT_CGROUP", "ALLOCFILT_ORDER",
+	      "ALLOCFILT_GFP", "ALLOCFILT_ROLE", "ALLOCFILT_SHRINKER");
 	number_is("ALLOCFILT_INCOMPLETE", 1);
 	number_is("ALLOCFILT_INTERRUPT", 1);
 }
@@ -268,7 +261,7 @@ static void test_fields_not_known(void **state)
 static void test_fields_of_any_bytes(void **state)
 {
 	named.name = "\xff=\n\x01";
-	strcpy(who.cgroup, "/a\nMESSAGE=no\n");
+	strcpy(task_info.cgroup, "/a\nMESSAGE=no\n");
 	stall.start = 1;
 	stall.stack = 3;
 	stall.has_reclaimed = true;
@@ -278,7 +271,7 @@ static void test_fields_of_any_bytes(void **state)
 	read_fields();
 	text_is("ALLOCFILT_COMM", "\xff=\n\x01");
 	text_is("ALLOCFILT_CGROUP", "/a\nMESSAGE=no\n");
-	has_not("MESSAGE");
+	LACKS("MESSAGE");
 	text_is("ALLOCFILT_STACK", "scan_0\nscan_0\nscan_0");
 	text_is("ALLOCFILT_TIME", "2026-11-21T20:00:00.000000001Z");
 	number_is("ALLOCFILT_RECLAIMED_PAGES", 77);
@@ -301,7 +294,7 @@ static const char *long_label(void *context, uint64_t shrinker)
 	return text;
 }
 
-/* The longest that there can be, so that a message still has its place. */
+/* The longest possible fields leave room for a message. */
 static void test_longest(void **state)
 {
 	static struct resolver longest = {
@@ -331,15 +324,15 @@ static void test_longest(void **state)
 	named.memcg = path;
 	named.function = names;
 	named.name = "0123456789abcde";
-	strcpy(who.process, "0123456789abcde");
-	strcpy(who.cgroup, path);
+	strcpy(task_info.process, "0123456789abcde");
+	strcpy(task_info.cgroup, path);
 	journal_entry_clear(&entry);
 	journal_stall_fields(&entry, &named, &longest);
 	assert_in_range(entry.used, JOURNAL_STACK_MAX, JOURNAL_FIELDS_MAX);
 	memcpy(read_back.bytes, entry.bytes, entry.used);
 	read_back.length = entry.used;
 	fake_parse(&read_back);
-	/* Whole frames: of 95 bytes and a newline each. */
+	/* whole frames, of 95 bytes and a newline each */
 	assert_int_equal((fake_field(&read_back, "ALLOCFILT_STACK")->length + 1) % 96, 0);
 }
 
@@ -361,7 +354,7 @@ static void object_is(const char *proc, const char *name, const char *value)
 	}
 }
 
-/* Of a process that is there its id, of one that has gone its unit, never both. */
+/* The pid of a process that exists, else its unit, never both. */
 static void test_object(void **state)
 {
 	pid_t gone = fork();
@@ -370,18 +363,18 @@ static void test_object(void **state)
 	if (!gone)
 		_exit(0);
 	assert_int_equal(waitpid(gone, NULL, 0), gone);
-	who.pid = getpid();
+	task_info.pid = getpid();
 	snprintf(number, sizeof(number), "%d", getpid());
 	object_is("/proc", "OBJECT_PID", number);
 	object_is(NULL, "OBJECT_SYSTEMD_UNIT", "nginx.service");
-	who.pid = gone;
+	task_info.pid = gone;
 	object_is("/proc", "OBJECT_SYSTEMD_UNIT", "nginx.service");
-	strcpy(who.cgroup, "/system.slice");
+	strcpy(task_info.cgroup, "/system.slice");
 	object_is("/proc", NULL, NULL);
-	strcpy(who.cgroup, "/system.slice/nginx.service");
-	who.pid = 0;
+	strcpy(task_info.cgroup, "/system.slice/nginx.service");
+	task_info.pid = 0;
 	object_is("/proc", "OBJECT_SYSTEMD_UNIT", "nginx.service");
-	who.pid = getpid();
+	task_info.pid = getpid();
 	named.interrupt = true;
 	object_is("/proc", NULL, NULL);
 }

@@ -5,8 +5,8 @@
 #include "unit_test.h"
 
 /*
- * What came out is a line of text: "7:100-300 direct.slab=50 rest=150" is a stall of task 7 with
- * the phases that are not 0; "{0x5=50*2}" behind slab is a shrinker with time and runs; "?" is
+ * The results are printed as text: "7:100-300 direct.slab=50 rest=150" is a stall of task 7 with
+ * the phases that are not 0; "{0x5=50*2}" after slab is a shrinker with time and runs; "?" is
  * incomplete, "/2" a depth.
  */
 
@@ -47,18 +47,19 @@ struct run {
 	int fail;
 };
 
-__attribute__((format(printf, 2, 3))) static void note(struct run *run, const char *format, ...)
+static struct run run;
+
+__attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
 {
 	va_list arguments;
 
 	va_start(arguments, format);
-	run->used +=
-		vsnprintf(run->out + run->used, sizeof(run->out) - run->used, format, arguments);
+	run.used += vsnprintf(run.out + run.used, sizeof(run.out) - run.used, format, arguments);
 	va_end(arguments);
-	assert_true(run->used < sizeof(run->out));
+	assert_true(run.used < sizeof(run.out));
 }
 
-static void note_phases(struct run *run, const struct stall *stall)
+static void note_phases(const struct stall *stall)
 {
 	static const char *const groups[] = {
 		"direct", "memcg", "node", "reclaim", "compaction", "high", "rest",
@@ -70,36 +71,34 @@ static void note_phases(struct run *run, const struct stall *stall)
 	for (int group = 0; group < PHASE_GROUPS; group++)
 		for (int part = 0; part < PHASE_PARTS; part++)
 			if (stall->phases.ns[group][part])
-				note(run, " %s%s=%" PRIu64, groups[group], parts[part],
+				note(" %s%s=%" PRIu64, groups[group], parts[part],
 				     stall->phases.ns[group][part]);
 	for (size_t i = 0; i < stall->nr_shrinkers; i++)
-		note(run, " {0x%" PRIx64 "=%" PRIu64 "*%" PRIu64 "}", stall->shrinkers[i].shrinker,
+		note(" {0x%" PRIx64 "=%" PRIu64 "*%" PRIu64 "}", stall->shrinkers[i].shrinker,
 		     stall->shrinkers[i].ns, stall->shrinkers[i].count);
 }
 
 static int got_stall(void *context, const struct stall *stall)
 {
-	struct run *run = context;
-
 	assert_int_equal(phases_total(&stall->phases), stall->end - stall->start);
-	run->count++;
-	run->time += stall->end - stall->start;
-	if (run->quiet)
-		return run->fail;
-	note(run, "%s%d:%" PRIu64 "-%" PRIu64, run->used ? " | " : "", stall->tid, stall->start,
+	run.count++;
+	run.time += stall->end - stall->start;
+	if (run.quiet)
+		return run.fail;
+	note("%s%d:%" PRIu64 "-%" PRIu64, run.used ? " | " : "", stall->tid, stall->start,
 	     stall->end);
 	if (stall->depth)
-		note(run, "/%d", stall->depth);
+		note("/%d", stall->depth);
 	if (stall->incomplete)
-		note(run, "?");
-	note_phases(run, stall);
-	snprintf(run->last, sizeof(run->last),
+		note("?");
+	note_phases(stall);
+	snprintf(run.last, sizeof(run.last),
 		 "order %d gfp %s reclaimed %s%" PRIu64 " compaction '%s' memcg %" PRIu64
 		 " windows %u events %u",
 		 stall->order, stall->gfp_names, stall->has_reclaimed ? "" : "-",
 		 stall->nr_reclaimed, stall->compaction, stall->memcg_id, stall->nr_windows,
 		 stall->nr_events);
-	return run->fail;
+	return run.fail;
 }
 
 static size_t event_text(void *context, const struct record *record, char *text, size_t size)
@@ -111,44 +110,40 @@ static size_t event_text(void *context, const struct record *record, char *text,
 			record->fields.status);
 }
 
-static void start(struct run *run, bool function_graph)
+static void start(bool function_graph)
 {
-	const struct stalls_callbacks callbacks = { event_text, got_stall, run };
+	const struct stalls_callbacks callbacks = { event_text, got_stall, &run };
 
-	memset(run, 0, sizeof(*run));
-	run->plan = calloc(1, sizeof(*run->plan));
-	assert_non_null(run->plan);
-	memcpy(run->plan->events, planned, sizeof(planned));
-	run->plan->nr_events = NR_EVENTS;
-	run->plan->function_graph = function_graph;
-	run->stalls = stalls_new(run->plan, &callbacks);
-	assert_non_null(run->stalls);
+	memset(&run, 0, sizeof(run));
+	run.plan = calloc(1, sizeof(*run.plan));
+	assert_non_null(run.plan);
+	memcpy(run.plan->events, planned, sizeof(planned));
+	run.plan->nr_events = NR_EVENTS;
+	run.plan->function_graph = function_graph;
+	run.stalls = stalls_new(run.plan, &callbacks);
+	assert_non_null(run.stalls);
 }
 
-static void stop(struct run *run)
+static void stop(void)
 {
-	stalls_free(run->stalls);
-	free(run->plan);
+	stalls_free(run.stalls);
+	free(run.plan);
 }
 
 static int set_up(void **state)
 {
-	static struct run run;
-
-	start(&run, true);
-	*state = &run;
+	start(true);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
-	stop(*state);
+	stop();
 	return 0;
 }
 
-static int put_window(struct run *run, struct task_key key, int depth, uint64_t from, uint64_t to,
-		      int role, bool incomplete, const struct record *const *events,
-		      size_t nr_events)
+static int put_window(struct task_key key, int depth, uint64_t from, uint64_t to, int role,
+		      bool incomplete, const struct record *const *events, size_t nr_events)
 {
 	struct record exit = {
 		.ts = to,
@@ -168,18 +163,18 @@ static int put_window(struct run *run, struct task_key key, int depth, uint64_t 
 		.incomplete = incomplete,
 	};
 
-	return stalls_window(run->stalls, &window);
+	return stalls_window(run.stalls, &window);
 }
 
-static void window(struct run *run, int pid, int depth, uint64_t from, uint64_t to, int role)
+static void window(int pid, int depth, uint64_t from, uint64_t to, int role)
 {
-	assert_int_equal(put_window(run, (struct task_key){ pid, OWNER_TASK }, depth, from, to,
-				    role, false, NULL, 0),
+	assert_int_equal(put_window((struct task_key){ pid, OWNER_TASK }, depth, from, to, role,
+				    false, NULL, 0),
 			 0);
 }
 
-static int put_pair(struct run *run, int pid, uint64_t from, uint64_t to, int event,
-		    uint64_t shrinker, bool slow, bool within)
+static int put_pair(int pid, uint64_t from, uint64_t to, int event, uint64_t shrinker, bool slow,
+		    bool within)
 {
 	struct record begin = {
 		.ts = from,
@@ -200,16 +195,15 @@ static int put_pair(struct run *run, int pid, uint64_t from, uint64_t to, int ev
 
 	end.ts = to;
 	end.event = event + 1;
-	return stalls_pair(run->stalls, &pair);
+	return stalls_pair(run.stalls, &pair);
 }
 
-static void slab(struct run *run, int pid, uint64_t from, uint64_t to, uint64_t shrinker)
+static void slab(int pid, uint64_t from, uint64_t to, uint64_t shrinker)
 {
-	assert_int_equal(
-		put_pair(run, pid, from, to, SLAB_START, shrinker, to - from >= 100, false), 0);
+	assert_int_equal(put_pair(pid, from, to, SLAB_START, shrinker, to - from >= 100, false), 0);
 }
 
-/* ---- what a series of windows and pairs becomes ---- */
+/* ---- series of windows and pairs ---- */
 
 struct step {
 	enum { END, WINDOW, PAIR, FLUSH, LOST } kind;
@@ -247,22 +241,22 @@ struct example {
 	struct step steps[16];
 };
 
-static int put(struct run *run, const struct step *step)
+static int put(const struct step *step)
 {
 	struct task_key key = { step->pid, step->softirq ? OWNER_SOFTIRQ : OWNER_TASK };
 
 	switch (step->kind) {
 	case WINDOW:
-		return put_window(run, key, step->depth, step->from, step->to, step->what,
+		return put_window(key, step->depth, step->from, step->to, step->what,
 				  step->incomplete, NULL, 0);
 	case PAIR:
-		return put_pair(run, step->pid, step->from, step->to, step->what, step->shrinker,
+		return put_pair(step->pid, step->from, step->to, step->what, step->shrinker,
 				step->slow, step->within);
 	case LOST:
-		stalls_lost(run->stalls, step->from);
+		stalls_lost(run.stalls, step->from);
 		return 0;
 	default:
-		return stalls_flush(run->stalls);
+		return stalls_flush(run.stalls);
 	}
 }
 
@@ -360,57 +354,50 @@ static const struct example examples[] = {
 
 static void test_examples(void **state)
 {
-	static struct run run;
-
 	for (size_t i = 0; i < COUNT(examples); i++) {
-		start(&run, !examples[i].pairs_only);
+		start(!examples[i].pairs_only);
 		for (const struct step *step = examples[i].steps; step->kind != END; step++)
-			assert_int_equal(put(&run, step), 0);
+			assert_int_equal(put(step), 0);
 		if (strcmp(run.out, examples[i].expected))
 			fail_msg("%s: %s; expected %s", examples[i].title, run.out,
 				 examples[i].expected);
-		stop(&run);
+		stop();
 	}
 }
 
 /* ---- more of them, time and details ---- */
 
-/* Siblings wait for what is around both, however many there are. */
+/* Siblings wait for the window around them, however many there are. */
 static void test_siblings(void **state)
 {
-	struct run *run = *state;
-
 	for (int i = 0; i < 1000; i++)
-		window(run, 7, 2, 1000 + i * 10, 1005 + i * 10, ROLE_LRUVEC);
-	window(run, 7, 1, 900, 12000, ROLE_MEMCG_RECLAIM);
-	assert_string_equal(run->out, "");
-	window(run, 7, 0, 800, 12100, ROLE_PAGE_ALLOCATION);
-	assert_string_equal(run->out, "7:800-12100 memcg=11100 rest=200");
+		window(7, 2, 1000 + i * 10, 1005 + i * 10, ROLE_LRUVEC);
+	window(7, 1, 900, 12000, ROLE_MEMCG_RECLAIM);
+	assert_string_equal(run.out, "");
+	window(7, 0, 800, 12100, ROLE_PAGE_ALLOCATION);
+	assert_string_equal(run.out, "7:800-12100 memcg=11100 rest=200");
 }
 
 static void test_patience(void **state)
 {
-	struct run *run = *state;
-
-	window(run, 7, 2, 100, 200, ROLE_LRUVEC);
-	assert_int_equal(stalls_time(run->stalls, 200 + STALL_PATIENCE), 0);
-	assert_string_equal(run->out, "");
-	assert_int_equal(stalls_time(run->stalls, 201 + STALL_PATIENCE), 0);
-	assert_string_equal(run->out, "7:100-200/2 reclaim=100");
+	window(7, 2, 100, 200, ROLE_LRUVEC);
+	assert_int_equal(stalls_time(run.stalls, 200 + STALL_PATIENCE), 0);
+	assert_string_equal(run.out, "");
+	assert_int_equal(stalls_time(run.stalls, 201 + STALL_PATIENCE), 0);
+	assert_string_equal(run.out, "7:100-200/2 reclaim=100");
 }
 
-/* A task that never stops does not hold back what waits for ever. */
+/* New spans of a busy task do not prolong the wait of an old one. */
 static void test_patience_with_a_busy_task(void **state)
 {
-	struct run *run = *state;
 	const uint64_t late = 300 + STALL_PATIENCE;
 
-	window(run, 7, 2, 100, 200, ROLE_LRUVEC);
-	window(run, 7, 2, late - 50, late, ROLE_LRUVEC);
-	assert_string_equal(run->out, "7:100-200/2 reclaim=100");
-	run->used = 0;
-	window(run, 7, 0, 50, late + 100, ROLE_PAGE_ALLOCATION);
-	assert_non_null(strstr(run->out, "? reclaim=50 rest="));
+	window(7, 2, 100, 200, ROLE_LRUVEC);
+	window(7, 2, late - 50, late, ROLE_LRUVEC);
+	assert_string_equal(run.out, "7:100-200/2 reclaim=100");
+	run.used = 0;
+	window(7, 0, 50, late + 100, ROLE_PAGE_ALLOCATION);
+	assert_non_null(strstr(run.out, "? reclaim=50 rest="));
 }
 
 #define RECORD(ts_, event_, ...)                                                                   \
@@ -430,135 +417,126 @@ static void test_details(void **state)
 	const struct record *of_try[] = { &try, &again };
 	const struct record *of_reclaim[] = { &begin, &end };
 	struct task_key key = { 7, OWNER_TASK };
-	struct run *run = *state;
 
-	put_window(run, key, 2, 110, 116, ROLE_ZONE_COMPACTION, false, of_zone, 1);
-	put_window(run, key, 1, 104, 120, ROLE_DIRECT_COMPACTION, false, of_try, 2);
-	put_window(run, key, 1, 124, 136, ROLE_DIRECT_RECLAIM, false, of_reclaim, 2);
+	put_window(key, 2, 110, 116, ROLE_ZONE_COMPACTION, false, of_zone, 1);
+	put_window(key, 1, 104, 120, ROLE_DIRECT_COMPACTION, false, of_try, 2);
+	put_window(key, 1, 124, 136, ROLE_DIRECT_RECLAIM, false, of_reclaim, 2);
 	end.ts = 155;
-	put_window(run, key, 1, 150, 160, ROLE_DIRECT_RECLAIM, false, of_reclaim + 1, 1);
-	put_window(run, key, 0, 100, 200, ROLE_PAGE_ALLOCATION, false, NULL, 0);
-	assert_string_equal(run->last, "order 9 gfp MASK_5 reclaimed 60 compaction 'outcome_4' "
-				       "memcg 42 windows 5 events 6");
-	window(run, 7, 0, 300, 400, ROLE_PAGE_ALLOCATION);
-	assert_string_equal(run->last, "order -1 gfp  reclaimed -0 compaction '' memcg 0 "
-				       "windows 1 events 0");
+	put_window(key, 1, 150, 160, ROLE_DIRECT_RECLAIM, false, of_reclaim + 1, 1);
+	put_window(key, 0, 100, 200, ROLE_PAGE_ALLOCATION, false, NULL, 0);
+	assert_string_equal(run.last, "order 9 gfp MASK_5 reclaimed 60 compaction 'outcome_4' "
+				      "memcg 42 windows 5 events 6");
+	window(7, 0, 300, 400, ROLE_PAGE_ALLOCATION);
+	assert_string_equal(run.last, "order -1 gfp  reclaimed -0 compaction '' memcg 0 "
+				      "windows 1 events 0");
 }
 
-static void ask(struct run *run, int pid, int depth, uint64_t from, uint64_t gfp)
+static void put_request(int pid, int depth, uint64_t from, uint64_t gfp)
 {
 	const struct record try = RECORD(from + 1, TRY_TO_COMPACT, .gfp = gfp);
 	const struct record *events[] = { &try };
 	struct task_key key = { pid, OWNER_TASK };
 
-	run->used = 0;
-	assert_int_equal(put_window(run, key, depth, from, from + 10, ROLE_DIRECT_COMPACTION, false,
+	run.used = 0;
+	assert_int_equal(put_window(key, depth, from, from + 10, ROLE_DIRECT_COMPACTION, false,
 				    events, 1),
 			 0);
 }
 
-/* However many values there are, the newest have their names. */
+/* The newest values have names, however many there are. */
 static void test_many_gfp(void **state)
 {
 	enum { NAMES = 64 };
-	struct run *run = *state;
 
-	ask(run, 7, 0, 100, 1);
+	put_request(7, 0, 100, 1);
 	for (int i = 2; i <= 3 * NAMES; i++) {
 		char expected[64];
 
-		ask(run, 7, 0, 100 * i, i);
+		put_request(7, 0, 100 * i, i);
 		snprintf(expected, sizeof(expected), "order 0 gfp MASK_%d reclaimed", i);
-		assert_int_equal(strncmp(run->last, expected, strlen(expected)), 0);
+		assert_int_equal(strncmp(run.last, expected, strlen(expected)), 0);
 	}
-	assert_int_equal(stalls_dropped(run->stalls), 0);
-	/* one that waits for the window around it, is looked for again, and then others come */
-	ask(run, 8, 1, 50000, 1000);
+	assert_int_equal(stalls_dropped(run.stalls), 0);
+	/* A value stays while it is used again, and is evicted when 64 others follow. */
+	put_request(8, 1, 50000, 1000);
 	for (int i = 0; i < NAMES - 1; i++)
-		ask(run, 7, 0, 50100 + 100 * i, 2000 + i);
-	ask(run, 9, 1, 60000, 1000);
+		put_request(7, 0, 50100 + 100 * i, 2000 + i);
+	put_request(9, 1, 60000, 1000);
 	for (int i = 0; i < NAMES - 1; i++)
-		ask(run, 7, 0, 60100 + 100 * i, 3000 + i);
-	window(run, 9, 0, 59000, 90000, ROLE_PAGE_ALLOCATION);
-	assert_non_null(strstr(run->last, "gfp MASK_1000 reclaimed"));
+		put_request(7, 0, 60100 + 100 * i, 3000 + i);
+	window(9, 0, 59000, 90000, ROLE_PAGE_ALLOCATION);
+	assert_non_null(strstr(run.last, "gfp MASK_1000 reclaimed"));
 	for (int i = 0; i < NAMES; i++)
-		ask(run, 7, 0, 70100 + 100 * i, 4000 + i);
-	window(run, 8, 0, 49000, 90000, ROLE_PAGE_ALLOCATION);
-	assert_non_null(strstr(run->last, "gfp  reclaimed"));
-	assert_int_equal(stalls_dropped(run->stalls), 1);
+		put_request(7, 0, 70100 + 100 * i, 4000 + i);
+	window(8, 0, 49000, 90000, ROLE_PAGE_ALLOCATION);
+	assert_non_null(strstr(run.last, "gfp  reclaimed"));
+	assert_int_equal(stalls_dropped(run.stalls), 1);
 }
 
 static void test_sink_that_fails(void **state)
 {
-	struct run *run = *state;
 	struct task_key key = { 7, OWNER_TASK };
 
-	run->fail = -EPIPE;
-	assert_int_equal(put_window(run, key, 0, 100, 200, ROLE_PAGE_ALLOCATION, false, NULL, 0),
+	run.fail = -EPIPE;
+	assert_int_equal(put_window(key, 0, 100, 200, ROLE_PAGE_ALLOCATION, false, NULL, 0),
 			 -EPIPE);
-	window(run, 8, 1, 100, 200, ROLE_NODE);
-	assert_int_equal(stalls_flush(run->stalls), -EPIPE);
+	window(8, 1, 100, 200, ROLE_NODE);
+	assert_int_equal(stalls_flush(run.stalls), -EPIPE);
 }
 
 static void test_limit_of_owners(void **state)
 {
-	struct run *run = *state;
-
-	run->quiet = true;
+	run.quiet = true;
 	for (int i = 0; i < STALLS_OWNERS_MAX + 10; i++)
-		window(run, 1 + i, 1, 100 + i, 200 + i, ROLE_NODE);
-	assert_int_equal(run->count, 10);
-	assert_int_equal(stalls_dropped(run->stalls), 10);
-	assert_int_equal(stalls_flush(run->stalls), 0);
-	assert_int_equal(run->count, STALLS_OWNERS_MAX + 10);
+		window(1 + i, 1, 100 + i, 200 + i, ROLE_NODE);
+	assert_int_equal(run.count, 10);
+	assert_int_equal(stalls_dropped(run.stalls), 10);
+	assert_int_equal(stalls_flush(run.stalls), 0);
+	assert_int_equal(run.count, STALLS_OWNERS_MAX + 10);
 }
 
-/* One task with very many spans loses its own oldest ones, and its stall says so. */
+/* A task with very many spans loses its own oldest ones, and its stall is incomplete. */
 static void test_limit_of_spans(void **state)
 {
-	struct run *run = *state;
 	const int count = STALLS_SPANS_MAX + 100;
 
-	window(run, 8, 1, 50, 150, ROLE_DIRECT_RECLAIM);
+	window(8, 1, 50, 150, ROLE_DIRECT_RECLAIM);
 	for (int i = 0; i < count; i++)
-		window(run, 7, 2, 1000 + i * 10, 1005 + i * 10, ROLE_LRUVEC);
-	window(run, 7, 1, 900, 2000 + count * 10, ROLE_DIRECT_RECLAIM);
-	window(run, 7, 0, 900, 2000 + count * 10, ROLE_PAGE_ALLOCATION);
-	assert_int_equal(strncmp(run->out, "7:900-", 6), 0);
-	assert_non_null(strstr(run->out, "? direct="));
-	run->used = 0;
-	window(run, 8, 0, 40, 160, ROLE_PAGE_ALLOCATION);
-	assert_string_equal(run->out, "8:40-160 direct=100 rest=20");
-	assert_in_range(stalls_dropped(run->stalls), 100, 110);
+		window(7, 2, 1000 + i * 10, 1005 + i * 10, ROLE_LRUVEC);
+	window(7, 1, 900, 2000 + count * 10, ROLE_DIRECT_RECLAIM);
+	window(7, 0, 900, 2000 + count * 10, ROLE_PAGE_ALLOCATION);
+	assert_int_equal(strncmp(run.out, "7:900-", 6), 0);
+	assert_non_null(strstr(run.out, "? direct="));
+	run.used = 0;
+	window(8, 0, 40, 160, ROLE_PAGE_ALLOCATION);
+	assert_string_equal(run.out, "8:40-160 direct=100 rest=20");
+	assert_in_range(stalls_dropped(run.stalls), 100, 110);
 }
 
-/* Very many fast pairs fold into each other: nothing is missing. */
+/* Very many fast pairs fold into each other without loss. */
 static void test_many_pairs(void **state)
 {
-	struct run *run = *state;
 	const int count = 3 * STALLS_SPANS_MAX;
 
 	for (int i = 0; i < count; i++)
-		slab(run, 7, 1000 + i * 10, 1009 + i * 10, 1 + i % 2);
-	window(run, 7, 1, 500, 1500 + count * 10, ROLE_MEMCG_RECLAIM);
-	window(run, 7, 0, 500, 1500 + count * 10, ROLE_PAGE_ALLOCATION);
-	assert_string_equal(run->out, "7:500-62940 memcg=7144 memcg.slab=55296 "
-				      "{0x1=27648*3072} {0x2=27648*3072}");
-	assert_int_equal(stalls_dropped(run->stalls), 0);
+		slab(7, 1000 + i * 10, 1009 + i * 10, 1 + i % 2);
+	window(7, 1, 500, 1500 + count * 10, ROLE_MEMCG_RECLAIM);
+	window(7, 0, 500, 1500 + count * 10, ROLE_PAGE_ALLOCATION);
+	assert_string_equal(run.out, "7:500-62940 memcg=7144 memcg.slab=55296 "
+				     "{0x1=27648*3072} {0x2=27648*3072}");
+	assert_int_equal(stalls_dropped(run.stalls), 0);
 }
 
 /* More shrinkers than there are slices: slab has all the time, some of it without a name. */
 static void test_limit_of_shrinkers(void **state)
 {
-	struct run *run = *state;
-
-	run->quiet = true;
+	run.quiet = true;
 	for (int i = 0; i < 2 * STALL_SHRINKERS_MAX; i++)
-		slab(run, 7, 1000 + i * 10, 1010 + i * 10, 0x1000 + i);
-	window(run, 7, 0, 900, 10000, ROLE_SLAB);
-	assert_int_equal(stalls_dropped(run->stalls), STALL_SHRINKERS_MAX);
-	assert_int_equal(run->count, 1);
-	assert_int_equal(run->time, 9100);
+		slab(7, 1000 + i * 10, 1010 + i * 10, 0x1000 + i);
+	window(7, 0, 900, 10000, ROLE_SLAB);
+	assert_int_equal(stalls_dropped(run.stalls), STALL_SHRINKERS_MAX);
+	assert_int_equal(run.count, 1);
+	assert_int_equal(run.time, 9100);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -3,25 +3,27 @@
 #include "fake_resolver.h"
 #include "unit_test.h"
 
+static struct summary *summary;
+
 static int set_up(void **state)
 {
 	static struct plan plan = {
 		.events = { { .id = EVENT_DIRECT_RECLAIM_END }, { .id = EVENT_SLAB_END } },
 	};
 
-	*state = summary_new(&plan);
-	return !*state;
+	summary = summary_new(&plan);
+	return !summary;
 }
 
 static int tear_down(void **state)
 {
-	summary_free(*state);
+	summary_free(summary);
 	return 0;
 }
 
-/* A stall with its time in slab, but for that in @rest. */
+/* A stall with @rest of its time in PHASE_REST, and the others in slab. */
 struct made {
-	int pid;
+	int tid;
 	const char *name;
 	uint64_t ns;
 	uint64_t rest;
@@ -32,10 +34,10 @@ struct made {
 	int role;
 };
 
-static void stall(struct summary *summary, struct made made)
+static void stall(struct made made)
 {
 	struct stall one = {
-		.tid = made.pid,
+		.tid = made.tid,
 		.start = 1000,
 		.end = 1000 + made.ns,
 		.function = made.function,
@@ -43,11 +45,11 @@ static void stall(struct summary *summary, struct made made)
 		.gfp_names = "G",
 		.compaction = "C",
 	};
-	struct task_info who = { .pid = 0 };
+	struct task_info task_info = { .pid = 0 };
 	struct named_stall named = {
 		.stall = &one,
 		.name = made.name ? made.name : "t",
-		.task_info = &who,
+		.task_info = &task_info,
 		.background = made.background,
 		.interrupt = made.interrupt,
 		.function = "f",
@@ -55,24 +57,25 @@ static void stall(struct summary *summary, struct made made)
 	};
 
 	if (made.cgroup)
-		snprintf(who.cgroup, sizeof(who.cgroup), "%s", made.cgroup);
+		snprintf(task_info.cgroup, sizeof(task_info.cgroup), "%s", made.cgroup);
 	one.phases.ns[PHASE_REST][PART_OWN] = made.rest;
 	one.phases.ns[PHASE_DIRECT_RECLAIM][PART_SLAB] = made.ns - made.rest;
 	summary_stall(summary, &named);
 }
 
-static void test_who_waited(void **state)
+#define STALL(...) stall((struct made){ __VA_ARGS__ })
+
+static void test_waiters(void **state)
 {
-	struct summary *summary = *state;
 	const struct summary_stalls *waiting = summary_stalls(summary, STALLS_WAITING);
 	const struct summary_stalls *background = summary_stalls(summary, STALLS_BACKGROUND);
 	const struct summary_waiter *waiters;
 
-	stall(summary, (struct made){ .pid = 1, .name = "a", .ns = 100, .cgroup = "/x" });
-	stall(summary, (struct made){ .pid = 2, .name = "b", .ns = 250, .cgroup = "/y" });
-	stall(summary, (struct made){ .pid = 1, .name = "a", .ns = 200, .cgroup = "/x" });
-	stall(summary, (struct made){ .pid = 3, .name = "k", .ns = 9000, .background = true });
-	stall(summary, (struct made){ .pid = 4, .name = "i", .ns = 10, .interrupt = true });
+	STALL(.tid = 1, .name = "a", .ns = 100, .cgroup = "/x");
+	STALL(.tid = 2, .name = "b", .ns = 250, .cgroup = "/y");
+	STALL(.tid = 1, .name = "a", .ns = 200, .cgroup = "/x");
+	STALL(.tid = 3, .name = "k", .ns = 9000, .background = true);
+	STALL(.tid = 4, .name = "i", .ns = 10, .interrupt = true);
 	assert_int_equal(summary_waiters(summary, SUMMARY_TASKS, &waiters), 2);
 	assert_string_equal(waiters[0].name, "a");
 	assert_int_equal(waiters[0].latency.total, 300);
@@ -90,15 +93,14 @@ static void test_who_waited(void **state)
 
 static void test_longest(void **state)
 {
-	struct summary *summary = *state;
 	const struct named_stall *named;
 
 	assert_null(summary_longest(summary));
-	stall(summary, (struct made){ .name = "idle", .ns = 5000, .rest = 5000 });
+	STALL(.name = "idle", .ns = 5000, .rest = 5000);
 	assert_null(summary_most_explained(summary));
-	stall(summary, (struct made){ .name = "slow", .ns = 3000, .rest = 1000, .cgroup = "/x" });
-	stall(summary, (struct made){ .name = "less", .ns = 2000, .rest = 100 });
-	stall(summary, (struct made){ .name = "kswapd0", .ns = 9000, .background = true });
+	STALL(.name = "slow", .ns = 3000, .rest = 1000, .cgroup = "/x");
+	STALL(.name = "less", .ns = 2000, .rest = 100);
+	STALL(.name = "kswapd0", .ns = 9000, .background = true);
 	assert_string_equal(summary_longest(summary)->name, "idle");
 	named = summary_most_explained(summary);
 	assert_string_equal(named->name, "slow");
@@ -107,30 +109,29 @@ static void test_longest(void **state)
 	assert_int_equal(named->stall->end, 4000);
 }
 
-/* The one that waited least makes room. */
+/* The task that waited least is evicted. */
 static void test_limits(void **state)
 {
-	struct summary *summary = *state;
 	const struct summary_waiter *waiters;
 	char name[16];
 
 	for (int i = 1; i <= SUMMARY_TASKS_MAX; i++)
-		stall(summary, (struct made){ .pid = i, .ns = 1000 + i });
+		STALL(.tid = i, .ns = 1000 + i);
 	assert_int_equal(summary_overflow(summary), 0);
-	stall(summary, (struct made){ .pid = 99999, .name = "new", .ns = 5 });
+	STALL(.tid = 99999, .name = "new", .ns = 5);
 	assert_int_equal(summary_overflow(summary), 1);
 	assert_int_equal(summary_waiters(summary, SUMMARY_TASKS, &waiters), SUMMARY_TASKS_MAX);
 	assert_int_equal(waiters[0].latency.total, 1000 + SUMMARY_TASKS_MAX);
 	assert_string_equal(waiters[SUMMARY_TASKS_MAX - 1].name, "new");
 	for (int i = 1; i <= SUMMARY_CGROUPS_MAX + 5; i++) {
 		snprintf(name, sizeof(name), "/%d", i);
-		stall(summary, (struct made){ .pid = 2, .ns = 10, .cgroup = name });
+		STALL(.tid = 2, .ns = 10, .cgroup = name);
 	}
 	assert_int_equal(summary_waiters(summary, SUMMARY_CGROUPS, &waiters), SUMMARY_CGROUPS_MAX);
 	assert_int_equal(summary_overflow(summary), 6);
 }
 
-static void window(struct summary *summary, uint64_t function, uint64_t ns)
+static void window(uint64_t function, uint64_t ns)
 {
 	struct record exit = {
 		.window = { .function = function, .rettime = ns, .role = ROLE_SLAB },
@@ -139,7 +140,7 @@ static void window(struct summary *summary, uint64_t function, uint64_t ns)
 	summary_window(summary, &(struct task_window){ .exit = &exit });
 }
 
-static void pair(struct summary *summary, int event, uint64_t ns, bool slow)
+static void pair(int event, uint64_t ns, bool slow)
 {
 	struct record end = { .event = event };
 
@@ -148,15 +149,14 @@ static void pair(struct summary *summary, int event, uint64_t ns, bool slow)
 
 static void test_functions(void **state)
 {
-	struct summary *summary = *state;
 	const struct summary_function *functions;
 
-	window(summary, 0xa, 100);
-	window(summary, 0xb, 500);
-	window(summary, 0xa, 150);
-	pair(summary, 0, 90, false);
-	pair(summary, 0, 200, true);
-	pair(summary, 1, 1000, true);
+	window(0xa, 100);
+	window(0xb, 500);
+	window(0xa, 150);
+	pair(0, 90, false);
+	pair(0, 200, true);
+	pair(1, 1000, true);
 	assert_int_equal(summary_functions(summary, &functions), 3);
 	assert_int_equal(functions[0].function, 0xb);
 	assert_int_equal(functions[1].latency.count, 2);
@@ -165,25 +165,24 @@ static void test_functions(void **state)
 	assert_int_equal(functions[2].role, ROLE_DIRECT_RECLAIM);
 	assert_int_equal(functions[2].latency.total, 200);
 	for (int i = 0; i < SUMMARY_FUNCTIONS_MAX; i++)
-		window(summary, 0x100 + i, 10);
+		window(0x100 + i, 10);
 	assert_int_equal(summary_functions(summary, &functions), SUMMARY_FUNCTIONS_MAX);
 	assert_int_equal(summary_overflow(summary), 3);
 }
 
-/* By address; without one, by role. Those of kswapd are apart. */
+/* By address, or without address by role; those of kswapd are separate. */
 static void test_outermost(void **state)
 {
-	struct summary *summary = *state;
 	const struct summary_stalls *waiting = summary_stalls(summary, STALLS_WAITING);
 	const struct summary_stalls *background = summary_stalls(summary, STALLS_BACKGROUND);
 	const struct summary_outermost *outermost = waiting->outermost;
 
 	assert_int_equal(waiting->nr_outermost, 0);
-	stall(summary, (struct made){ .function = 0xa, .ns = 20000 });
-	stall(summary, (struct made){ .role = ROLE_DIRECT_RECLAIM, .ns = 30000 });
-	stall(summary, (struct made){ .role = ROLE_MEMCG_RECLAIM, .ns = 40000 });
-	stall(summary, (struct made){ .function = 0xa, .ns = 50000 });
-	stall(summary, (struct made){ .function = 0xa, .ns = 60000, .background = true });
+	STALL(.function = 0xa, .ns = 20000);
+	STALL(.role = ROLE_DIRECT_RECLAIM, .ns = 30000);
+	STALL(.role = ROLE_MEMCG_RECLAIM, .ns = 40000);
+	STALL(.function = 0xa, .ns = 50000);
+	STALL(.function = 0xa, .ns = 60000, .background = true);
 	assert_int_equal(waiting->nr_outermost, 3);
 	assert_int_equal(outermost[0].function, 0xa);
 	assert_int_equal(outermost[0].histogram.count, 2);
@@ -195,17 +194,16 @@ static void test_outermost(void **state)
 	assert_int_equal(background->outermost[0].histogram.total, 60000);
 }
 
-/* The sums stay those of all stalls, and each without a place is counted. */
+/* The sums include all stalls, and those without a place are counted. */
 static void test_outermost_limit(void **state)
 {
-	struct summary *summary = *state;
 	const struct summary_stalls *stalls = summary_stalls(summary, STALLS_WAITING);
 	const struct summary_outermost *others = &stalls->outermost[SUMMARY_OUTERMOST_MAX];
 	uint64_t count = 0, total = 0;
 
 	for (int i = 1; i <= SUMMARY_OUTERMOST_MAX + 10; i++)
-		stall(summary, (struct made){ .function = i, .ns = 1000 * i });
-	stall(summary, (struct made){ .function = 1, .ns = 1000 });
+		STALL(.function = i, .ns = 1000 * i);
+	STALL(.function = 1, .ns = 1000);
 	assert_int_equal(stalls->nr_outermost, SUMMARY_OUTERMOST_MAX + 1);
 	assert_int_equal(others->function, 0);
 	assert_int_equal(others->role, ROLE_NONE);
@@ -266,8 +264,12 @@ static void test_source(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_who_waited),	       TEST(test_longest),   TEST(test_limits),
-		TEST(test_functions),	       TEST(test_outermost), TEST(test_outermost_limit),
+		TEST(test_waiters),
+		TEST(test_longest),
+		TEST(test_limits),
+		TEST(test_functions),
+		TEST(test_outermost),
+		TEST(test_outermost_limit),
 		cmocka_unit_test(test_source),
 	};
 
