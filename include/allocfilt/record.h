@@ -43,7 +43,7 @@ struct record_window {
 	int32_t role; /* enum role, or ROLE_NONE for a function that the catalog does not have */
 };
 
-/* Fields of the catalog's events, by the meaning they share; what an event lacks is 0. */
+/* Fields of the catalog's events, by common meaning; 0 if the event lacks the field. */
 struct record_fields {
 	uint64_t shrinker;     /* struct shrinker *: shr */
 	uint64_t callback;     /* its scan function: shrink */
@@ -60,8 +60,8 @@ struct record_fields {
 struct record_superblock {
 	uint64_t shrinker;    /* struct shrinker * */
 	uint64_t callback;    /* its scan function; 0: only super_cache_scan writes this record */
-	uint32_t device;      /* s_dev as the kernel keeps it: 12 bits major, 20 bits minor */
-	uint16_t name;	      /* offset in raw of s_id, which ends with a NUL there */
+	uint32_t device;      /* s_dev in the kernel's encoding: 12 bits major, 20 bits minor */
+	uint16_t name;	      /* offset of s_id in raw, terminated by NUL */
 	uint16_t name_length; /* 0: it could not be read */
 };
 
@@ -135,8 +135,8 @@ struct page_layout {
 };
 
 /*
- * Where the data comes from and what is known of it: a running kernel, or a capture. Whoever makes
- * one keeps it, and what it points to, as long as a stage that got it.
+ * Describes the data of a running kernel or a capture. It, and what it points to, must outlive the
+ * stages that use it.
  */
 struct data_source {
 	const char *dir;       /* where events/ is; of a capture also tasks and cgroups */
@@ -188,7 +188,7 @@ void page_reader_free(struct page_reader *reader);
 enum page_state {
 	PAGE_GOOD,
 	PAGE_EMPTY,   /* commit 0: nothing in it */
-	PAGE_CUT,     /* shorter than its header or its commit says */
+	PAGE_CUT,     /* shorter than its header or its commit */
 	PAGE_ZEROS,   /* time stamp and commit are both 0 */
 	PAGE_DAMAGED, /* commit over the page, a record over the commit, … */
 };
@@ -200,7 +200,7 @@ enum page_state {
  *
  * The whole page is checked (commit against the page, every record's length against the commit,
  * every step forward) before kbuffer of libtraceevent reads it and before the first record is
- * passed on: there are records of a PAGE_GOOD only. Returns 0, or what a sink returned.
+ * passed on: only a PAGE_GOOD yields records. Returns 0, or what a sink returned.
  */
 int page_read(struct page_reader *reader, int cpu, const void *page, size_t length,
 	      enum page_state *state);
@@ -244,7 +244,7 @@ struct decode_callbacks {
 /* events/ftrace/{funcgraph_exit,print} and what the plan lists */
 #define DECODE_FUNCGRAPH_EXIT (-1)
 #define DECODE_PRINT	      (-2)
-#define DECODE_IGNORE	      (-3) /* known and of no use here: dropped, not counted */
+#define DECODE_IGNORE	      (-3) /* known but not used: dropped, not counted */
 #define DECODE_SUPERBLOCK     (-4) /* our probe, see probes.h */
 #define DECODE_STACK	      (-5) /* kernel_stack */
 
@@ -303,7 +303,7 @@ size_t decode_text(struct decode *decode, const struct record *record, char *tex
  * Records of all CPUs in one order of time. The buffers are read in rounds: what was written
  * before a round began is read by its end, so when a round ends, all records up to the newest time
  * seen in the round before can go. Records after the newest time that was read from a CPU that was left
- * with data stay. Equal times: the lower CPU first; one CPU's records keep their order.
+ * with data are held. Equal times: the lower CPU first; one CPU's records keep their order.
  */
 
 #define MERGE_CPU_BYTES (256u << 10) /* held for a CPU, where a machine has few */
@@ -311,7 +311,7 @@ size_t decode_text(struct decode *decode, const struct record *record, char *tex
 
 struct merge;
 
-/** merge_page_bytes - what the records of a page of @page_size bytes may take, at most */
+/** merge_page_bytes - maximum memory for the records of a page of @page_size bytes */
 size_t merge_page_bytes(size_t page_size);
 
 /** merge_share - bytes for each of so many CPUs, merge_page_bytes() at least */
@@ -332,14 +332,14 @@ void merge_free(struct merge *merge);
  *
  * A record that goes back in time all the same (seen with damaged data) is put at the newest time
  * of its CPU. Full: the oldest records go out early, in order, and are counted in
- * merge_forced(): a source that asks merge_has_room() before each page never gets there. Returns
+ * merge_forced(). A source that checks merge_has_room() before each page avoids that. Returns
  * 0, -EINVAL for a CPU that is not in the list, -EMSGSIZE for a record larger than the share, or
  * what the sink returned.
  */
 int merge_put(void *merge, const struct record *record);
 
 /**
- * merge_has_room - may @cpu put records of @bytes in all more? See merge_page_bytes().
+ * merge_has_room - is room for @bytes more of @cpu's records? See merge_page_bytes().
  *
  * Each CPU has its share, so that one that is ahead in time cannot use up the memory of the one
  * that the others wait for. A share of one page is enough: the records of the CPU that the others
@@ -391,8 +391,8 @@ void losses_report(struct losses *losses, uint64_t now);
 void losses_report_all(const struct losses *losses, bool live);
 
 /*
- * Kernel stacks, each kept once under a number: many calls come the same way, and a number in a
- * record costs less than its frames. All memory is allocated at the start.
+ * Kernel stacks, each stored once under a number: many calls have the same stack, and a number in a
+ * record needs less memory than its frames. All memory is allocated at the start.
  */
 
 #define STACKS_MAX	  4096
@@ -414,7 +414,7 @@ uint32_t stacks_add(struct stacks *stacks, const uint64_t *frames, size_t count)
 /** stacks_of - the frames of a stack; returns how many, 0 for a number that does not exist */
 size_t stacks_of(const struct stacks *stacks, uint32_t number, const uint64_t **ret_frames);
 
-/** stacks_overflow - stacks that the full table had no place for */
+/** stacks_overflow - stacks dropped because the table was full */
 uint64_t stacks_overflow(const struct stacks *stacks);
 
 #endif

@@ -97,7 +97,7 @@ struct format {
 	struct print_format *text; /* NULL: libtraceevent has to print it */
 };
 
-/* The role of the last function of this hash that was asked for. */
+/* Caches the role of the last function with this hash. */
 struct role_entry {
 	uint64_t function;
 	int32_t role;
@@ -147,7 +147,7 @@ struct decode *decode_new(const struct data_source *source, struct stacks *stack
 		errno = ENOMEM;
 		return NULL;
 	}
-	/* It returns what it cannot parse; it must not write to our stderr as well. */
+	/* Its errors are returned; it must not also print them to stderr. */
 	tep_set_loglevel(TEP_LOG_NONE);
 	tep_set_file_bigendian(decode->tep,
 			       layout->big_endian ? TEP_BIG_ENDIAN : TEP_LITTLE_ENDIAN);
@@ -202,7 +202,7 @@ static bool bind_all(struct format *format, const struct binding *binding)
 	return true;
 }
 
-/* Where the part of an event starts that has no fixed size. @size: of its field, 0: any. */
+/* Offset of the variable-length part of an event. @size: of its field, 0: any. */
 static bool bind_data(struct format *format, const char *name, int size)
 {
 	const struct tep_format_field *found = tep_find_field(format->parsed, name);
@@ -249,15 +249,15 @@ static size_t minimum_size(const struct format *format)
 	size_t common = end_of_fields(format->parsed->format.common_fields);
 	size_t own = end_of_fields(format->parsed->format.fields);
 
-	/* The format describes 8 frames; a record has as many as there were. */
+	/* The format declares 8 frames; a record contains all frames of the stack. */
 	if (format->event == DECODE_STACK)
 		own = format->data;
 	return own > common ? own : common;
 }
 
 /*
- * The number after "ID:", or -EINVAL for a text that is not a whole format: libtraceevent leaks
- * what it has of one that is cut, and accepts some. The print format is the last line.
+ * The number after "ID:", or -EINVAL for an incomplete format: libtraceevent leaks memory for
+ * some of these and accepts others. The print format is the last line.
  */
 static int type_of_text(const char *text)
 {
@@ -398,7 +398,7 @@ static uint64_t read_field(const struct decode *decode, const struct field *fiel
 	return value;
 }
 
-/* Of what a format does not have the record keeps its zeros. */
+/* Fields that the format lacks stay 0. */
 static void read_fields(const struct decode *decode, const struct format *format, const void *data,
 			struct record *record)
 {
@@ -506,7 +506,7 @@ static void store_stack(struct decode *decode, const char *data, size_t size, si
 	record->stack.number = stacks_add(decode->stacks, decode->frames, count);
 }
 
-/* The format of a record, or NULL for one that is to be left out, which is counted here. */
+/* Returns the format of a record, or NULL to drop it, which is counted here. */
 static const struct format *format_of(struct decode *decode, const void *data, size_t size)
 {
 	const struct format *format;
@@ -616,7 +616,7 @@ static size_t copy_text(char *text, size_t size, const char *from, size_t length
 	return length;
 }
 
-/* For what print_format does not know; only an event of -e can have it. */
+/* For formats that print_format does not support; only events of -e have them. */
 static size_t library_text(struct decode *decode, const struct record *record, char *text,
 			   size_t size)
 {

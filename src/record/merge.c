@@ -128,7 +128,7 @@ static void heap_push(struct merge *merge, int place)
 	heap_up(merge, merge->heap_size++);
 }
 
-/* After the first record of the CPU on top has been replaced or removed. */
+/* Call it after the first record of the top CPU was replaced or removed. */
 static void heap_settle_top(struct merge *merge)
 {
 	if (!merge->queues[merge->heap[0]].ring.held)
@@ -137,7 +137,7 @@ static void heap_settle_top(struct merge *merge)
 		heap_down(merge, 0);
 }
 
-/* Hands on the earliest record of all. */
+/* Passes on the earliest record of all CPUs. */
 static int emit_first(struct merge *merge)
 {
 	int place = merge->heap[0];
@@ -165,7 +165,7 @@ int merge_put(void *context, const struct record *record)
 	queue->newest = in_order.ts;
 	if (in_order.ts > merge->newest)
 		merge->newest = in_order.ts;
-	/* A full ring gets room from records that go out early. */
+	/* Makes room in a full ring by passing on records early. */
 	while ((ret = record_ring_put(&queue->ring, &in_order)) == -ENOSPC) {
 		merge->forced++;
 		ret = emit_first(merge);
@@ -194,7 +194,7 @@ void merge_left_with_data(struct merge *merge, int cpu)
 		merge->queues[place].left_with_data = true;
 }
 
-/* Hand on all records up to a time. */
+/* Passes on all records up to a time. */
 static int emit_until(struct merge *merge, uint64_t line)
 {
 	while (merge->heap_size && first_time(merge, merge->heap[0]) <= line) {

@@ -96,7 +96,7 @@ int page_layout_parse(struct page_layout *layout, const char *text, size_t lengt
 	found = find_field(copy, "timestamp", &timestamp) && find_field(copy, "commit", &commit) &&
 		find_field(copy, "data", &data);
 	free(copy);
-	/* kbuffer knows no other header than a time stamp of 8 bytes and a long. */
+	/* kbuffer supports only this header: a time stamp of 8 bytes and a long. */
 	if (!found || timestamp.offset != 0 || timestamp.size != 8 || commit.offset != 8 ||
 	    (commit.size != 4 && commit.size != 8) || data.offset != 8 + commit.size)
 		return -EINVAL;
@@ -207,7 +207,7 @@ static ssize_t check_records(const struct page_layout *layout, const unsigned ch
 		word = read_word(layout, data + at);
 		type = layout->big_endian ? word >> 27 : word & 31;
 		delta = layout->big_endian ? word & ((1u << 27) - 1) : word >> 5;
-		/* Padding without a time delta has no length: nothing follows it in the page. */
+		/* Padding without a time delta has no length and ends the page. */
 		if (type == TYPE_PADDING && !delta)
 			break;
 		length = record_length(layout, data + at, size - at, type);

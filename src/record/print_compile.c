@@ -183,7 +183,7 @@ static struct node *new_node(struct compiler *compiler, enum node_kind kind)
 	return node;
 }
 
-/* An integer constant, with the type that C gives it by its value and suffix. */
+/* An integer constant; its type follows from value and suffix as in C. */
 static bool parse_constant(const char *text, int long_size, struct value *value)
 {
 	int longs = 0, unsigneds = 0;
@@ -459,7 +459,7 @@ static struct node *compile(struct compiler *compiler, const struct tep_print_ar
 
 /* ---- the format ---- */
 
-/* The text up to the next conversion; "%%" is text. Returns where it ends, NULL without memory. */
+/* The text up to the next conversion; "%%" is text. Returns its end, or NULL without memory. */
 static const char *compile_plain(struct compiler *compiler, const char *at, struct piece *piece)
 {
 	char *text = allocate(compiler, strlen(at) + 1);

@@ -83,7 +83,7 @@ static struct value shift(int op, struct value a, struct value b)
 	return wrap(a);
 }
 
-/* A division by 0 gives 0. */
+/* A division by 0 returns 0. */
 static uint64_t divide(int op, struct value a, struct value b)
 {
 	bool negative = a.is_signed && (int64_t)a.bits < 0;

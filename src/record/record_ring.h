@@ -8,8 +8,8 @@
 #include "allocfilt/record.h"
 
 /*
- * Records of one CPU that wait for their turn, first in, first out, in a ring of bytes: a record
- * uses as many bytes as it has, its payload of any size included.
+ * A FIFO of one CPU's records in a ring of bytes. A record uses only the bytes it needs, with a
+ * payload of any size.
  */
 
 #define RECORD_RING_ALIGN 8 /* bytes: the size of a ring is a multiple */
@@ -33,20 +33,20 @@ struct record_ring {
 /** record_ring_init - an empty ring; @bytes stay the caller's, @size of them */
 void record_ring_init(struct record_ring *ring, void *bytes, size_t size);
 
-/** record_ring_room - bytes that records may have in all, so that each fits */
+/** record_ring_room - total bytes of records that are certain to fit */
 size_t record_ring_room(const struct record_ring *ring);
 
 /**
  * record_ring_put - copy a record, all but its cpu, with its payload
  *
- * Returns 0, -ENOSPC where it finds no place now, -EMSGSIZE where it never will.
+ * Returns 0, -ENOSPC if the ring is full, -EMSGSIZE if the record can never fit.
  */
 int record_ring_put(struct record_ring *ring, const struct record *record);
 
-/** record_ring_time - ts of the earliest record; there has to be one */
+/** record_ring_time - ts of the earliest record of a ring that is not empty */
 uint64_t record_ring_time(const struct record_ring *ring);
 
-/** record_ring_pop - take the earliest record, cpu 0; its payload is valid until the next put */
+/** record_ring_pop - remove the earliest record, cpu 0; its payload is valid until the next put */
 void record_ring_pop(struct record_ring *ring, struct record *record);
 
 #endif
