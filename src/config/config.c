@@ -11,22 +11,11 @@
 
 #define LINE_SIZE 4096
 
-static int refuse_unknown_key(const char *name, struct failure *failure)
-{
-	char names[FAILURE_TEXT_MAX] = "", text[VALUE_SHOWN_MAX];
-	size_t length = 0;
-
-	for (size_t i = 0; i < nr_keys && length < sizeof(names); i++)
-		if (keys[i].scope != KEY_OPTION)
-			length += snprintf(names + length, sizeof(names) - length, "%s%s",
-					   length ? ", " : "", keys[i].name);
-	return failure_set(failure, EXIT_STATUS_USAGE, ENOENT, "unknown key '%s'; allowed: %s",
-			   value_shown(name, text), names);
-}
-
 static int parse_line(struct options *options, char *line, struct failure *failure)
 {
 	struct options ignored = { .formats = options->formats };
+	char names[FAILURE_TEXT_MAX] = "", text[VALUE_SHOWN_MAX];
+	size_t length = 0;
 	char *name = text_trim(line), *value = strchr(name, '=');
 	const struct key *key;
 	int error;
@@ -39,8 +28,14 @@ static int parse_line(struct options *options, char *line, struct failure *failu
 	*value = '\0';
 	name = text_trim(name);
 	key = key_find(name);
-	if (!key || key->scope == KEY_OPTION)
-		return refuse_unknown_key(name, failure);
+	if (!key || key->scope == KEY_OPTION) {
+		for (size_t i = 0; i < nr_keys && length < sizeof(names); i++)
+			if (keys[i].scope != KEY_OPTION)
+				length += snprintf(names + length, sizeof(names) - length, "%s%s",
+						   length ? ", " : "", keys[i].name);
+		return failure_set(failure, EXIT_STATUS_USAGE, ENOENT,
+				   "unknown key '%s'; allowed: %s", value_shown(name, text), names);
+	}
 	/* The command line takes precedence, but an error in the file is still an error. */
 	if (options->on_command_line & key_bit(key))
 		options = &ignored;

@@ -141,7 +141,7 @@ static int add_event(struct plan *plan, const char *system, const char *name, en
 	return event->system && event->name ? 0 : -ENOMEM;
 }
 
-/* Called when the plan's functions are complete. */
+/* Called when the functions and the catalog's events of the plan are complete. */
 static void set_rule(struct plan *plan, struct plan_event *event)
 {
 	const struct catalog_event *catalog = &catalog_events[event->id];
@@ -161,21 +161,6 @@ static void set_rule(struct plan *plan, struct plan_event *event)
 	else
 		event->rule =
 			catalog->any_window && plan->function_graph ? RULE_ANY_WINDOW : RULE_NEVER;
-}
-
-static int add_catalog_events(struct plan *plan, const struct plan_offer *offer)
-{
-	int ret = 0;
-
-	for (int id = 0; !ret && id < EVENT_COUNT; id++) {
-		const struct catalog_event *event = &catalog_events[id];
-
-		if (offer->has_event(offer->context, event->system, event->name))
-			ret = add_event(plan, event->system, event->name, id);
-	}
-	for (int i = 0; !ret && i < plan->nr_events; i++)
-		set_rule(plan, &plan->events[i]);
-	return ret;
 }
 
 static bool has_event(const struct plan *plan, const char *system, const char *name)
@@ -233,11 +218,18 @@ static int fill(struct plan *plan, const struct plan_request *request,
 	if (ret)
 		return ret;
 	plan->function_graph = plan->nr_functions;
-	ret = add_catalog_events(plan, offer);
+	for (int id = 0; !ret && id < EVENT_COUNT; id++) {
+		const struct catalog_event *known = &catalog_events[id];
+
+		if (offer->has_event(offer->context, known->system, known->name))
+			ret = add_event(plan, known->system, known->name, id);
+	}
 	if (ret)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "%s", strerror(-ret));
-	for (int i = 0; i < plan->nr_events; i++)
+	for (int i = 0; i < plan->nr_events; i++) {
+		set_rule(plan, &plan->events[i]);
 		has_pair |= plan->events[i].rule == RULE_PAIR;
+	}
 	if (!plan->function_graph && !has_pair)
 		return failure_set(
 			failure, EXIT_STATUS_NO_FEATURE, ENOENT,
