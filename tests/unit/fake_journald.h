@@ -9,13 +9,13 @@
 #include "unit_test.h"
 
 /*
- * The other side of journald's socket, and a strict reader of its native protocol, written from
- * its documentation alone.
+ * journald's end of the socket, and a strict parser of its native protocol, written from the
+ * protocol's documentation.
  */
 
 struct fake_field {
 	char name[65];
-	const char *value; /* into the entry's bytes; a NUL stands behind it */
+	const char *value; /* into the entry's bytes; followed by a NUL */
 	size_t length;
 	bool with_length; /* the form that has the length before the value */
 };
@@ -32,7 +32,7 @@ static inline const char *fake_path(void)
 	return test_path("socket");
 }
 
-/* Binds the socket anew, with a new inode. */
+/* Binds a new socket, so the path has a new inode. */
 static inline int fake_listen(void)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -55,7 +55,7 @@ static inline uint64_t fake_length(const char *bytes)
 	return length;
 }
 
-/* Returns where the next field begins. */
+/* Returns the place of the next field. */
 static inline size_t fake_parse_field(struct fake_entry *entry, size_t at)
 {
 	struct fake_field *field = &entry->fields[entry->nr_fields++];
@@ -98,8 +98,8 @@ static inline void fake_parse(struct fake_entry *entry)
 	assert_int_equal(at, entry->length);
 }
 
-/* Receives the next datagram as it is; false where there is none. A descriptor in it is a fault. */
-static inline bool fake_take(int fd, struct fake_entry *entry)
+/* Receives the next datagram; false if there is none. A descriptor in it is a failure. */
+static inline bool fake_receive_bytes(int fd, struct fake_entry *entry)
 {
 	char control[CMSG_SPACE(sizeof(int))];
 	struct iovec bytes = { .iov_base = entry->bytes, .iov_len = sizeof(entry->bytes) - 1 };
@@ -121,16 +121,16 @@ static inline bool fake_take(int fd, struct fake_entry *entry)
 	return true;
 }
 
-/* The same, and takes it apart. */
+/* Receives the next datagram and parses it. */
 static inline bool fake_receive(int fd, struct fake_entry *entry)
 {
-	if (!fake_take(fd, entry))
+	if (!fake_receive_bytes(fd, entry))
 		return false;
 	fake_parse(entry);
 	return true;
 }
 
-/* NULL where there is none; two of a name are a fault. */
+/* Returns NULL if there is none; a name that occurs twice is a failure. */
 static inline const struct fake_field *fake_field(const struct fake_entry *entry, const char *name)
 {
 	const struct fake_field *found = NULL;

@@ -74,7 +74,7 @@ static void test_remove(void **state)
 		assert_int_equal(!!find(i), i < 3 || i == 4 || i == 7);
 }
 
-/* Against a plain array: each step takes a key, and puts it at the end of the order of use. */
+/* Compares with an array in order of use: each step moves a key to its end. */
 static void test_many_steps(void **state)
 {
 	uint64_t order[ENTRIES];

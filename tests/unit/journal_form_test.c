@@ -101,7 +101,7 @@ static void tick(uint64_t now)
 	output_tick(output, now, &view);
 }
 
-static struct task_info who;
+static struct task_info task_info;
 
 /* Puts a stall of @ns into the summary and the output, as the pipeline does. */
 static void put_stall(int tid, uint64_t ns, bool background)
@@ -118,7 +118,7 @@ static void put_stall(int tid, uint64_t ns, bool background)
 	struct named_stall named = {
 		.stall = &stall,
 		.name = "task",
-		.task_info = &who,
+		.task_info = &task_info,
 		.function = "__alloc_pages",
 		.memcg = "",
 		.background = background,
@@ -159,7 +159,7 @@ static void receive(const char *id)
 
 static void nothing_more(void)
 {
-	assert_false(fake_take(journald, &entry));
+	assert_false(fake_receive_bytes(journald, &entry));
 }
 
 static void counts_are(uint64_t entries, uint64_t held_back, uint64_t dropped)
@@ -209,7 +209,7 @@ static void test_background(void **state)
 
 static void put_stall_in(const char *cgroup)
 {
-	snprintf(who.cgroup, sizeof(who.cgroup), "%s", cgroup);
+	snprintf(task_info.cgroup, sizeof(task_info.cgroup), "%s", cgroup);
 	put_stall(300, 5 * SECOND, false);
 }
 
@@ -238,7 +238,7 @@ static void test_journald(void **state)
 static void test_object(void **state)
 {
 	tick(START);
-	who = (struct task_info){ .pid = getpid(), .cgroup = "/system.slice/a.service" };
+	task_info = (struct task_info){ .pid = getpid(), .cgroup = "/system.slice/a.service" };
 	put_stall(812, MS, false);
 	receive(JOURNAL_ID_STALL);
 	assert_int_equal(fake_number(&entry, "OBJECT_PID"), getpid());
@@ -249,7 +249,7 @@ static void test_object(void **state)
 	receive(JOURNAL_ID_STALL);
 	assert_string_equal(fake_value(&entry, "OBJECT_SYSTEMD_UNIT"), "a.service");
 	assert_null(fake_field(&entry, "OBJECT_PID"));
-	who = (struct task_info){ .pid = 0 };
+	task_info = (struct task_info){ .pid = 0 };
 }
 
 /* Of sixty at once, fifty have entries; the rest share one, a minute later, with the longest. */
@@ -257,10 +257,10 @@ static void test_held_back(void **state)
 {
 	tick(START);
 	put_stalls(50, 10 * MS);
-	who = (struct task_info){ .pid = 7777777, .cgroup = "/system.slice/slow.service" };
+	task_info = (struct task_info){ .pid = 7777777, .cgroup = "/system.slice/slow.service" };
 	put_stall(1, 20 * MS, false);
 	put_stall(2, 1500 * MS, false);
-	who = (struct task_info){ .pid = 0 };
+	task_info = (struct task_info){ .pid = 0 };
 	put_stall(3, 1500 * MS, false);
 	put_stalls(7, 30 * MS);
 	assert_int_equal(drain(JOURNAL_ID_STALL), 50);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A real datagram socket stands for journald's: one that does not read is one that is stopped. */
+/* A datagram socket stands for journald's; while it is not read, journald is stopped. */
 #include <signal.h>
 
 #include "fake_journald.h"
@@ -228,7 +228,7 @@ static void test_ring(void **state)
 	assert_int_equal(journal_socket_dropped(journal), 5);
 	assert_int_equal(journal_socket_flush(journal), 64);
 	fd = fake_listen();
-	/* As many as its queue takes at a time (net.unix.max_dgram_qlen). */
+	/* in several steps: the kernel's queue is limited (net.unix.max_dgram_qlen) */
 	for (unsigned int next = 0; next < 64;) {
 		journal_socket_flush(journal);
 		next = receive_numbers(next);
@@ -282,7 +282,7 @@ static void test_give_up(void **state)
 	assert_int_equal(journal_socket_dropped(journal), 5);
 	fd = fake_listen();
 	assert_int_equal(journal_socket_flush(journal), 0);
-	assert_false(fake_take(fd, &entry));
+	assert_false(fake_receive_bytes(fd, &entry));
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, begin, end)

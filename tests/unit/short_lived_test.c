@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * 100,000 short-lived tasks, from pages to stalls and the summary, as of a running kernel: memory
- * stays what it was after the first of them, and what found no place is counted.
+ * 100,000 short-lived tasks, from pages to stalls and the summary, as from a running kernel: memory
+ * does not grow after the first tenth, and overflows are counted.
  */
 #include <fcntl.h>
 
@@ -17,7 +17,7 @@
 /* Many times what any table holds. */
 #define TASKS 100000
 
-/* With the sanitizers the heap's size is what is looked at. */
+/* With the sanitizers, the size of the heap is checked. */
 #ifdef __SANITIZE_ADDRESS__
 size_t __sanitizer_get_current_allocated_bytes(void);
 
@@ -31,10 +31,9 @@ size_t __sanitizer_get_current_allocated_bytes(void);
 #define CGROUPS	       80
 #define CALLBACKS      1000
 #define FIXTURE	       "fixtures/6.1"
-#define PAGE_ROOM      256 /* bytes: no task's records take more */
+#define PAGE_ROOM      256 /* bytes: limit of the records of a task */
 #define RESIDENT_SLACK 2   /* pages */
 
-/* What a run is fed with. */
 struct flood {
 	struct capture *capture;
 	struct plan *plan;
@@ -63,7 +62,7 @@ static int type_of(const char *event)
 	return type;
 }
 
-/* Is a task still in /proc when it is seen? Enough of the first to fill the tables, few later. */
+/* Tasks still in /proc when they are seen: many at first, to fill the tables, then few. */
 static bool is_here(int pid)
 {
 	return pid <= 1600 || pid % 10000 == 0;
@@ -202,7 +201,7 @@ static void send_page(struct flood *flood)
 	flood->page.at = 0;
 }
 
-/* Two of three are gone in the middle of everything and leave their state behind. */
+/* Two of three tasks exit between begin and end and leave state. */
 static bool leaves_state(int pid)
 {
 	return pid % 3 != 0;
@@ -241,7 +240,7 @@ static long resident(void)
 	return pages;
 }
 
-/* The number behind the first "key": of a text. */
+/* The number after the first "key": of a text. */
 static long long number_of(const char *text, const char *key)
 {
 	char quoted[64];
@@ -263,7 +262,7 @@ static int count_leaving(int to)
 	return count;
 }
 
-/* What was counted, against what the tasks were made of. */
+/* Compares the summary with the tasks made. */
 static void check_summary(const char *text)
 {
 	static const char stalls[] = "\"stalls\":{\"count\":";
@@ -293,7 +292,7 @@ static void read_summary(struct flood *flood, char *text, size_t size)
 	fclose(file);
 }
 
-/* Tables have been through all their places long before the first tenth is over. */
+/* All tables are full long before the first tenth ends. */
 static void check_flat(struct flood *flood)
 {
 	size_t heap;

@@ -2,7 +2,7 @@
 #include "journal/unit_name.h"
 #include "unit_test.h"
 
-/* NULL: of no unit. What systemd itself says of such paths: its src/test/test-cgroup-util.c. */
+/* NULL: no unit. systemd's own cases are in its src/test/test-cgroup-util.c. */
 static const struct {
 	const char *cgroup;
 	const char *unit;
@@ -42,7 +42,7 @@ static const struct {
 	{ "/system.slice/_", NULL },
 	{ "/.slice/a.service", NULL },
 	{ "/a@b.slice/a.service", NULL },
-	/* Its beginning was cut: what is there may be inside of another unit. */
+	/* The beginning was cut, so the rest may be inside another unit. */
 	{ "@1000.service/app.slice/foo.service", NULL },
 	{ "slice/foo.service", NULL },
 	{ "app.slice/foo.service", NULL },
