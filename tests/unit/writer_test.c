@@ -250,8 +250,8 @@ static void test_stop_with_a_slow_reader(void **state)
 {
 	struct setup *setup = *state;
 
-	start_reader(setup, 20000, true);
-	assert_int_equal(write_all(setup, setup->stop, 8 * PIPE_BUF), 0);
+	start_reader(setup, 1000, true);
+	assert_int_equal(write_all(setup, setup->stop, 3 * PIPE_BUF), 0);
 }
 
 /*
