@@ -300,8 +300,6 @@ const char *writer_queued(const struct writer *writer, size_t *ret_length);
  */
 int string_list_add(char ***texts, const char *text, size_t most);
 
-size_t string_list_count(char *const *texts);
-bool string_list_contains(char *const *texts, const char *text);
 bool string_list_equal(char *const *a, char *const *b);
 void string_list_free(char **texts);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-size_t string_list_count(char *const *texts)
+static size_t string_list_count(char *const *texts)
 {
 	size_t count = 0;
 
@@ -14,7 +14,7 @@ size_t string_list_count(char *const *texts)
 	return count;
 }
 
-bool string_list_contains(char *const *texts, const char *text)
+static bool string_list_contains(char *const *texts, const char *text)
 {
 	for (size_t i = 0; texts && texts[i]; i++)
 		if (!strcmp(texts[i], text))
