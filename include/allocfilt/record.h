@@ -75,7 +75,7 @@ struct record_stack {
 
 struct record {
 	uint64_t ts; /* ns, the trace clock */
-	int32_t pid; /* common_pid */
+	int32_t tid; /* common_pid: the thread */
 	int32_t cpu;
 	uint8_t kind;	   /* enum record_kind */
 	uint8_t flags;	   /* common_flags */

@@ -118,9 +118,9 @@ struct shrinker_names *resolver_superblocks(const struct resolver *resolver)
 void resolver_see(struct resolver *resolver, const struct record *record)
 {
 	if (record->kind == RECORD_WINDOW)
-		task_cache_see(resolver->tasks, record->pid, record->ts);
+		task_cache_see(resolver->tasks, record->tid, record->ts);
 	else if (record->kind == RECORD_EVENT)
-		task_cache_see_name(resolver->tasks, record->pid, record->ts);
+		task_cache_see_name(resolver->tasks, record->tid, record->ts);
 }
 
 void resolver_see_superblock(struct resolver *resolver, const struct record *record)

@@ -33,7 +33,7 @@
 /* "    7.091122 |   1)   name-1234    | ": time, CPU, and name and tid centred in their column. */
 static void begin_line(const struct output *output, struct line *line, const struct record *record)
 {
-	const char *name = resolver_task_name(output->setup.resolver, record->pid, record->ts);
+	const char *name = resolver_task_name(output->setup.resolver, record->tid, record->ts);
 	int name_length = strnlen(name, PROC_NAME);
 	int cpu_width = 1;
 	int spaces;
@@ -41,7 +41,7 @@ static void begin_line(const struct output *output, struct line *line, const str
 
 	for (int cpu = cpu_list_highest(&output->setup.source->cpus); cpu >= 10; cpu /= 10)
 		cpu_width++;
-	spaces = PROC_WIDTH - name_length - 1 - snprintf(tid, sizeof(tid), "%d", record->pid);
+	spaces = PROC_WIDTH - name_length - 1 - snprintf(tid, sizeof(tid), "%d", record->tid);
 	if (spaces < 0)
 		spaces = 0;
 	line_clear(line);
@@ -120,7 +120,7 @@ static void add_context(const struct output *output, struct line *line, const st
 		irqs = flags & FLAG_IRQS_OFF ? 'D' : 'b';
 	line_clear(line);
 	line_add(line, "%16s-%-7d [%03d] %c%c%c",
-		 resolver_task_name(output->setup.resolver, record->pid, stack->ts), record->pid,
+		 resolver_task_name(output->setup.resolver, record->tid, stack->ts), record->tid,
 		 record->cpu, irqs, resched[resched_bits], interrupts[interrupt_bits]);
 	for (int i = 0; i < nr_counts; i++)
 		line_add(line, counts[i] ? "%x" : ".", counts[i]);

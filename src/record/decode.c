@@ -35,7 +35,7 @@ struct binding {
 #define TO(member) offsetof(struct record, member), sizeof(((struct record *)NULL)->member)
 
 static const struct binding common_bindings[] = {
-	{ "common_pid", TO(pid), true },
+	{ "common_pid", TO(tid), true },
 	{ "common_flags", TO(flags), true },
 	{ NULL },
 };

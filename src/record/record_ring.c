@@ -8,7 +8,7 @@
 /* A record in a ring; after it come the words of its union that are not 0, its stack, its payload. */
 struct held_record {
 	uint64_t ts;
-	int32_t pid;
+	int32_t tid;
 	uint16_t words; /* bit n: the n-th is not 0 */
 	uint16_t raw_size;
 	uint16_t event;
@@ -51,7 +51,7 @@ static void describe(struct held_record *held, const struct record *record)
 
 	*held = (struct held_record){
 		.ts = record->ts,
-		.pid = record->pid,
+		.tid = record->tid,
 		.raw_size = record->raw_size,
 		.event = record->event,
 		.indent = record->indent,
@@ -115,7 +115,7 @@ static void restore(struct record *record, const unsigned char *at)
 		at += sizeof(record->stack);
 	}
 	record->ts = held.ts;
-	record->pid = held.pid;
+	record->tid = held.tid;
 	record->kind = held.kind;
 	record->flags = held.flags;
 	record->event = held.event;

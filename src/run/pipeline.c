@@ -131,14 +131,14 @@ static bool is_asked_for(struct pipeline *pipeline, const struct record *record)
 	const pid_t *recorded = pipeline->source->recorded;
 	const struct task_info *task;
 
-	if (pipeline->source->own && record->pid == pipeline->source->own)
+	if (pipeline->source->own && record->tid == pipeline->source->own)
 		return false;
 	if (!pipeline->by_pid && !recorded)
 		return true;
-	task = resolver_task(pipeline->resolver, record->pid, record->ts);
+	task = resolver_task(pipeline->resolver, record->tid, record->ts);
 	if (pipeline->by_pid)
 		return !record_in_interrupt(record) &&
-		       has_pid(pipeline->options->pids, task->pid ? task->pid : record->pid);
+		       has_pid(pipeline->options->pids, task->pid ? task->pid : record->tid);
 	/* Some kernels record functions of other tasks too. An unknown task is more likely a thread
 	 * that soon ended. */
 	return !task->pid || has_pid(recorded, task->pid);

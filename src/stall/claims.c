@@ -121,9 +121,9 @@ static struct task_key key_of(const struct record *record)
 		return (struct task_key){ record->cpu, OWNER_HARDIRQ };
 	if (record->flags & RECORD_FLAG_SOFTIRQ)
 		return (struct task_key){ record->cpu, OWNER_SOFTIRQ };
-	if (record->pid == 0)
+	if (record->tid == 0)
 		return (struct task_key){ record->cpu, OWNER_IDLE };
-	return (struct task_key){ record->pid, OWNER_TASK };
+	return (struct task_key){ record->tid, OWNER_TASK };
 }
 
 /* For a task that is not in the table, the task without a record for longest makes room. */

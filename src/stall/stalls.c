@@ -392,7 +392,7 @@ int stalls_window(struct stalls *stalls, const struct task_window *window)
 	span->start = exit->window.calltime;
 	span->end = exit->window.rettime;
 	span->function = exit->window.function;
-	span->tid = exit->pid;
+	span->tid = exit->tid;
 	span->cpu = exit->cpu;
 	span->role = exit->window.role;
 	span->depth = exit->window.depth;
@@ -422,7 +422,7 @@ int stalls_pair(struct stalls *stalls, const struct task_pair *pair)
 	span = new_span(stalls, owner);
 	span->start = begin->ts;
 	span->end = end->ts;
-	span->tid = end->pid;
+	span->tid = end->tid;
 	span->cpu = end->cpu;
 	span->slow = pair->slow;
 	span->role = catalog_pair_role(stalls->plan->events[end->event].id);

@@ -171,7 +171,7 @@ static int tear_down(void **state)
 
 #define EVENT(pid_, ts_, event_, ...)                                                              \
 	{                                                                                          \
-		.kind = RECORD_EVENT, .pid = (pid_), .ts = (ts_), .event = (event_), __VA_ARGS__   \
+		.kind = RECORD_EVENT, .tid = (pid_), .ts = (ts_), .event = (event_), __VA_ARGS__   \
 	}
 #define SLAB(pid_, ts_, event_, shrinker_, ...)                                                    \
 	EVENT(pid_, ts_, event_,                                                                   \
@@ -180,7 +180,7 @@ static int tear_down(void **state)
 #define WINDOW(pid_, from, to, role_, ...) WINDOW_AT(to, pid_, from, to, role_, __VA_ARGS__)
 #define WINDOW_AT(ts_, pid_, from, to, role_, ...)                                                 \
 	{                                                                                          \
-		.kind = RECORD_WINDOW, .pid = (pid_), .ts = (ts_),                                 \
+		.kind = RECORD_WINDOW, .tid = (pid_), .ts = (ts_),                                 \
 		.window = { .calltime = (from), .rettime = (to), .role = (role_) }, __VA_ARGS__    \
 	}
 #define LOST(cpu_, ts_)                                                                            \

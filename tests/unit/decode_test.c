@@ -320,7 +320,7 @@ static void windows_of_all_layouts(void **state)
 		assert_int_equal(fixture.count, 1);
 		assert_int_equal(record->kind, RECORD_WINDOW);
 		assert_int_equal(record->ts, 5000400100);
-		assert_int_equal(record->pid, PID);
+		assert_int_equal(record->tid, PID);
 		assert_int_equal(record->flags, FLAGS);
 		assert_int_equal(record->cpu, 2);
 		assert_int_equal(record->window.function, cases[i].function);
@@ -431,7 +431,7 @@ static void slab_start_of_both_layouts(void **state)
 		assert_int_equal(record->kind, RECORD_EVENT);
 		assert_int_equal(record->event, 7);
 		assert_int_equal(record->ts, 42);
-		assert_int_equal(record->pid, PID);
+		assert_int_equal(record->tid, PID);
 		assert_true(record_in_interrupt(record));
 		assert_int_equal(record->fields.shrinker, 0xffff888012345678);
 		assert_int_equal(record->fields.callback, 0xffffffff81300000);
@@ -618,7 +618,7 @@ static void assert_stack(struct fixture *fixture, int count)
 	const uint64_t *frames;
 
 	assert_int_equal(record->kind, RECORD_STACK);
-	assert_int_equal(record->pid, PID);
+	assert_int_equal(record->tid, PID);
 	assert_int_equal(record->stack.flags, FLAGS);
 	assert_int_equal(record->stack.preempt_count, PREEMPT_COUNT);
 	assert_int_equal(record->stack.ts, 1000);

@@ -40,8 +40,8 @@ static int got(void *context, const struct record *record)
 	if (run->quiet)
 		return run->fail;
 	length = snprintf(run->out + run->used, sizeof(run->out) - run->used,
-			  record->pid ? "%s%" PRIu64 "/%d#%d" : "%s%" PRIu64 "/%d",
-			  run->used ? " " : "", record->ts, record->cpu, record->pid);
+			  record->tid ? "%s%" PRIu64 "/%d#%d" : "%s%" PRIu64 "/%d",
+			  run->used ? " " : "", record->ts, record->cpu, record->tid);
 	run->used += length;
 	assert_true(run->used < sizeof(run->out));
 	return run->fail;
@@ -67,7 +67,7 @@ static int put_numbered(struct run *run, int cpu, uint64_t ts, int number)
 	struct record record = { .kind = RECORD_EVENT,
 				 .cpu = cpu,
 				 .ts = ts,
-				 .pid = number,
+				 .tid = number,
 				 .fields.order = 1 };
 
 	return merge_put(run->merge, &record);

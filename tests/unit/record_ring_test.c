@@ -16,13 +16,13 @@ static void test_kinds(void **state)
 {
 	static const struct record records[] = {
 		{ .ts = UINT64_MAX,
-		  .pid = -1,
+		  .tid = -1,
 		  .kind = RECORD_WINDOW,
 		  .flags = 0xff,
 		  .indent = -1,
 		  .window = { 0xffffffff81000000, 0x100000000, 1, -7, INT32_MAX } },
 		{ .ts = 1,
-		  .pid = 70000,
+		  .tid = 70000,
 		  .kind = RECORD_EVENT,
 		  .event = 65535,
 		  .indent = 1023,

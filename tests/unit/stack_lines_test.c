@@ -151,7 +151,7 @@ static void put_event(struct run *run, uint64_t ts, int pid, int cpu, int number
 	struct record record = {
 		.kind = RECORD_EVENT,
 		.ts = ts,
-		.pid = pid,
+		.tid = pid,
 		.cpu = cpu,
 		.event = (uint16_t)number,
 	};
@@ -164,7 +164,7 @@ static void put_stack(struct run *run, uint64_t ts, int pid, int cpu, int flags,
 	struct record record = {
 		.kind = RECORD_STACK,
 		.ts = ts,
-		.pid = pid,
+		.tid = pid,
 		.cpu = cpu,
 		.flags = 0,
 		.stack = { ts, 2, (uint8_t)flags, (uint8_t)preempt },
@@ -178,7 +178,7 @@ static void put_window(struct run *run, uint64_t from, uint64_t to, int pid)
 	struct record record = {
 		.kind = RECORD_WINDOW,
 		.ts = to,
-		.pid = pid,
+		.tid = pid,
 		.window = { .calltime = from, .rettime = to, .role = ROLE_ZONE_COMPACTION },
 	};
 

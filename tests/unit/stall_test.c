@@ -147,7 +147,7 @@ static int put_window(struct task_key key, int depth, uint64_t from, uint64_t to
 {
 	struct record exit = {
 		.ts = to,
-		.pid = key.id,
+		.tid = key.id,
 		.kind = RECORD_WINDOW,
 		.window = { .function = 0xf00,
 			    .calltime = from,
@@ -178,7 +178,7 @@ static int put_pair(int pid, uint64_t from, uint64_t to, int event, uint64_t shr
 {
 	struct record begin = {
 		.ts = from,
-		.pid = pid,
+		.tid = pid,
 		.kind = RECORD_EVENT,
 		.event = event,
 		.fields = { .shrinker = shrinker, .callback = 0xca },

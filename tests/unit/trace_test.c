@@ -99,7 +99,7 @@ static struct record exit_of(uint64_t ts, uint64_t duration, int depth)
 	return (struct record){
 		.kind = RECORD_WINDOW,
 		.ts = ts,
-		.pid = 209,
+		.tid = 209,
 		.cpu = 1,
 		.window = { .function = 0xf00,
 			    .calltime = 5 * S,
@@ -131,7 +131,7 @@ static void test_lines_of_a_kernel(void **state)
 	struct record exit = exit_of(7 * S + 550489 * US, 23948370, 0);
 	struct record event = { .kind = RECORD_EVENT,
 				.ts = 7 * S + 550481 * US,
-				.pid = 209,
+				.tid = 209,
 				.cpu = 1,
 				.indent = 0 };
 	const struct record *events[] = { &event };
@@ -197,7 +197,7 @@ static void check_proc(struct run *run, const char *name, int pid, const char *c
 	char expected[256];
 
 	run->name = name;
-	exit.pid = pid;
+	exit.tid = pid;
 	snprintf(expected, sizeof(expected),
 		 "    1.000000 |   1) %s |   5.000 us    |  } /* compact_zone */\n", column);
 	assert_string_equal(window_line(run, &exit), expected);
@@ -256,7 +256,7 @@ static void test_indentation_of_events(void **state)
 	struct run *run = *state;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct record event = { .ts = 42, .pid = 209, .cpu = 1, .indent = cases[i].indent };
+		struct record event = { .ts = 42, .tid = 209, .cpu = 1, .indent = cases[i].indent };
 		char line[256];
 		char expected[512];
 
@@ -312,9 +312,9 @@ static void test_cpu_column(void **state)
 static void test_pair_surrounds_what_it_claims(void **state)
 {
 	struct run *run = *state;
-	struct record begin = { .ts = 1 * US, .pid = 209, .cpu = 1 };
-	struct record inside = { .ts = 2 * US, .pid = 209, .cpu = 1 };
-	struct record end = { .ts = 3 * US, .pid = 209, .cpu = 1 };
+	struct record begin = { .ts = 1 * US, .tid = 209, .cpu = 1 };
+	struct record inside = { .ts = 2 * US, .tid = 209, .cpu = 1 };
+	struct record end = { .ts = 3 * US, .tid = 209, .cpu = 1 };
 	const struct record *events[] = { &inside };
 	struct task_pair pair = { .begin = &begin, .end = &end, .events = events, .nr_events = 1 };
 
@@ -331,7 +331,7 @@ static void test_long_lines_are_cut(void **state)
 {
 	static char text[2 * LINE_MAX_BYTES];
 	struct run *run = *state;
-	struct record event = { .ts = 1, .pid = 209, .cpu = 1 };
+	struct record event = { .ts = 1, .tid = 209, .cpu = 1 };
 	const char *lines;
 
 	memset(text, 'x', sizeof(text) - 1);
