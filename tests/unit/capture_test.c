@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "allocfilt/capture.h"
 #include "test_directory.h"
+#include "unit_test.h"
 
 #define PAGE 4096
 
@@ -118,8 +112,7 @@ static void test_description(void **state)
 	};
 	struct plan_offer offer;
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct capture *capture;
 
 		put_or_remove("capture", cases[i].description);
@@ -159,8 +152,7 @@ static void test_processes(void **state)
 		{ "pids 5\t6,7", 0, { 0 } },
 	};
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		const struct data_source *source;
 		struct capture *capture;
 
@@ -191,7 +183,6 @@ static void test_byte_order(void **state)
 {
 	static unsigned char bytes[3 * PAGE];
 
-	(void)state;
 	check_order(false, 8, 1);
 	put_pages(0, 2, true, 0);
 	check_order(true, 8, 1);
@@ -212,7 +203,6 @@ static void test_byte_order(void **state)
 
 static void test_no_header_page(void **state)
 {
-	(void)state;
 	unlink(test_path("events/header_page"));
 	check_refused("neither a tracing directory nor a capture");
 	put_text("events/header_page", "something else\n");
@@ -225,7 +215,6 @@ static void test_no_cpu_directory(void **state)
 {
 	char command[128];
 
-	(void)state;
 	snprintf(command, sizeof(command), "rm -r '%s/per_cpu'", test_directory);
 	assert_int_equal(system(command), 0);
 	check_refused("no CPU directory");
@@ -240,7 +229,6 @@ static void test_cpu_without_data(void **state)
 {
 	struct capture *capture;
 
-	(void)state;
 	make_test_folders("per_cpu/cpu3/x");
 	capture = open_it();
 	assert_int_equal(capture_source(capture)->cpus.count, 2);
@@ -274,7 +262,6 @@ static void check_functions(const char *expected, int ret)
 
 static void test_functions(void **state)
 {
-	(void)state;
 	check_functions("shrink_slab __alloc_pages ", 0);
 	put_text("set_ftrace_filter",
 		 "shrink_slab\nxfs_alloc [xfs]\nkswapd:traceoff:unlimited\n#### x ####\nlast");
@@ -286,7 +273,6 @@ static void test_functions(void **state)
 
 static void test_functions_without_a_filter(void **state)
 {
-	(void)state;
 	put_text("available_filter_functions", "all_1\nall_2 [mod]\n");
 	put_text("set_ftrace_filter", "#### all functions enabled ####\n");
 	check_functions("all_1 all_2 ", 0);
@@ -303,7 +289,6 @@ static void test_no_format_of_windows(void **state)
 	struct capture *capture;
 	struct plan_offer offer;
 
-	(void)state;
 	put_text("events/ftrace/funcgraph_exit/format", "");
 	capture = open_it();
 	capture_offer(capture, &offer);
@@ -317,7 +302,6 @@ static void test_events(void **state)
 	struct capture *capture;
 	struct plan_offer offer;
 
-	(void)state;
 	put_text("events/vmscan/good/format", "name: good\nID: 300\nformat:\n");
 	make_test_folders("events/vmscan/missing/x");
 	put_text("events/vmscan/empty/format", "");
@@ -357,7 +341,6 @@ static int got_page(void *context, int cpu, const void *page, size_t length, boo
 {
 	struct run *run = context;
 
-	(void)cpu;
 	assert_non_null(page);
 	if (++run->pages == run->fail_at)
 		return -EPIPE;
@@ -368,7 +351,6 @@ static int got_page(void *context, int cpu, const void *page, size_t length, boo
 
 static void left_with_data(void *context, int cpu)
 {
-	(void)cpu;
 	((struct run *)context)->left++;
 }
 
@@ -388,7 +370,6 @@ static void test_rounds(void **state)
 {
 	struct run run;
 
-	(void)state;
 	put_pages(0, 2 * SOURCE_QUOTA + 1, false, 100);
 	put_pages(1, 1, false, 0);
 	put_text("per_cpu/cpu2/trace_pipe_raw", "");
@@ -411,7 +392,6 @@ static void test_no_room_and_a_sink_that_fails(void **state)
 {
 	struct run run;
 
-	(void)state;
 	start(&run);
 	run.refused = 0;
 	assert_int_equal(next_round(&run), 1);
@@ -432,7 +412,6 @@ static void test_cpu_that_fails_to_read(void **state)
 {
 	struct run run;
 
-	(void)state;
 	make_test_folders("per_cpu/cpu1/trace_pipe_raw/x");
 	start(&run);
 	assert_int_equal(next_round(&run), 0);

@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 
-#include <cmocka.h>
-
 #include "allocfilt/capture.h"
 #include "test_directory.h"
+#include "unit_test.h"
 
 #define PAGE 4096
 
@@ -69,7 +62,6 @@ static void test_new_directory(void **state)
 	mode_t mask = umask(0);
 	struct capture_writer *writer = create();
 
-	(void)state;
 	check_mode("new", S_IFDIR, 0700);
 	assert_int_equal(capture_put(writer, "a/b/c", "text", 4), 0);
 	assert_int_equal(capture_add_cpu(writer, 12), 0);
@@ -87,7 +79,6 @@ static void test_empty_directory_becomes_private(void **state)
 {
 	struct capture_writer *writer;
 
-	(void)state;
 	assert_int_equal(mkdir(test_path("new"), 0755), 0);
 	writer = create();
 	check_mode("new", S_IFDIR, 0700);
@@ -107,7 +98,6 @@ static void check_refused(const char *name, int error, enum exit_status status)
 
 static void test_directory_that_is_refused(void **state)
 {
-	(void)state;
 	put_text("full/.hidden", "mine\n");
 	check_refused("full", EEXIST, EXIT_STATUS_USAGE);
 	check_text("full/.hidden", "mine\n");
@@ -123,7 +113,6 @@ static void test_no_descriptor_left(void **state)
 {
 	struct rlimit before, none;
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
 	none = before;
 	none.rlim_cur = 0;
@@ -138,7 +127,6 @@ static void test_put_replaces_whole_files(void **state)
 {
 	struct capture_writer *writer = create();
 
-	(void)state;
 	assert_int_equal(capture_put(writer, "capture", "first, and longer\n", 18), 0);
 	assert_int_equal(capture_put(writer, "capture", "second\n", 7), 0);
 	check_text("new/capture", "second\n");
@@ -174,7 +162,6 @@ static void test_put_on_a_full_disk(void **state)
 	char text[2 * PAGE] = "newer";
 	int ret;
 
-	(void)state;
 	assert_int_equal(capture_put(writer, "capture", "older\n", 6), 0);
 	limit_files(PAGE);
 	ret = capture_put(writer, "capture", text, sizeof(text));
@@ -190,7 +177,6 @@ static void test_copy(void **state)
 {
 	struct capture_writer *writer = create();
 
-	(void)state;
 	put_text("from/events/vmscan/x/format", "ID: 3\n");
 	assert_int_equal(capture_copy(writer, test_path("from"), "events/vmscan/x/format"), 0);
 	check_text("new/events/vmscan/x/format", "ID: 3\n");
@@ -222,7 +208,6 @@ static void test_drain_a_pipe(void **state)
 	char bytes[4 * PAGE];
 	int fds[2];
 
-	(void)state;
 	assert_int_equal(pipe2(fds, O_NONBLOCK), 0);
 	assert_int_equal(capture_add_cpu(writer, 3), 0);
 	assert_int_equal(capture_drain(writer, 3, fds[0]), 0);
@@ -246,7 +231,6 @@ static void test_each_cpu_its_file(void **state)
 	struct capture_writer *writer = create();
 	int fds[2];
 
-	(void)state;
 	assert_int_equal(pipe2(fds, O_NONBLOCK), 0);
 	assert_int_equal(capture_add_cpu(writer, 40), 0);
 	assert_int_equal(capture_add_cpu(writer, 0), 0);
@@ -278,7 +262,6 @@ static void test_rest_is_padded(void **state)
 	char bytes[2 * PAGE];
 	int fds[2];
 
-	(void)state;
 	assert_int_equal(pipe2(fds, O_NONBLOCK), 0);
 	assert_int_equal(capture_add_cpu(writer, 0), 0);
 	assert_int_equal(write(fds[1], "rest", 4), 4);
@@ -299,7 +282,6 @@ static void test_drain_by_read(void **state)
 	char bytes[2 * PAGE];
 	int fd = eventfd(5, EFD_NONBLOCK);
 
-	(void)state;
 	assert_int_equal(capture_add_cpu(writer, 0), 0);
 	assert_int_equal(capture_drain(writer, 0, fd), PAGE);
 	assert_int_equal(capture_drain(writer, 0, fd), 0);

@@ -1,16 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
 #include "allocfilt/config.h"
+#include "unit_test.h"
 
 static const char *const formats[] = { "plain", "fancy", NULL };
 
@@ -20,7 +10,6 @@ static int make_file(void **state)
 {
 	int fd = mkstemp(path);
 
-	(void)state;
 	if (fd < 0)
 		return -1;
 	return close(fd);
@@ -28,7 +17,6 @@ static int make_file(void **state)
 
 static int remove_file(void **state)
 {
-	(void)state;
 	return unlink(path);
 }
 
@@ -79,7 +67,6 @@ static void test_values(void **state)
 		NULL, "# a comment\n\n  threshold = 10ms  \nbuffer=16M\r\nduration = 1h\n"
 		      "function = a,b\nfunction = c*\nevent = kmem:kfree\npid = 7\nformat = fancy");
 
-	(void)state;
 	assert_int_equal(options->threshold, 10000000);
 	assert_int_equal(options->buffer, 16 << 20);
 	assert_int_equal(options->duration, 3600000000000);
@@ -94,7 +81,6 @@ static void test_command_line_beats_file(void **state)
 {
 	const struct options *options = load_good("-t5", "threshold = 10ms\nbuffer = 8M\n");
 
-	(void)state;
 	assert_int_equal(options->threshold, 5000);
 	assert_int_equal(options->buffer, 8 << 20);
 	assert_true(options_on_command_line(options, "threshold"));
@@ -117,7 +103,6 @@ static void check_setting_name(const char *option, const char *name, const char 
 
 static void test_setting_names(void **state)
 {
-	(void)state;
 	check_setting_name("-Fa", "function", "-F");
 	check_setting_name("-Fa", "event", "/etc/allocfilt.conf: event");
 	check_setting_name("-cb", "event", "b: event");
@@ -142,8 +127,7 @@ static void test_mistakes(void **state)
 		{ "burst = 0\n", ": burst is 0, so no entry would ever be written; allowed: " },
 	};
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	for (size_t i = 0; i < COUNT(cases); i++)
 		load_bad(cases[i][0], cases[i][1]);
 	load_good(NULL, "warning = 1s\nerror = 1s\n");
 	load_good(NULL, "rate = 0\nburst = 0\n");
@@ -159,7 +143,6 @@ static void test_derived_limits(void **state)
 	};
 	struct limits limits[2];
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		limits[i] = load_good(NULL, texts[i])->limits;
 		assert_in_range(limits[i].task_events, 1, limits[i].events);
@@ -174,7 +157,6 @@ static void test_check_threshold(void **state)
 {
 	struct failure failure = { 0 };
 
-	(void)state;
 	assert_int_equal(config_check_threshold(load_good(NULL, "threshold = 10ms\n"), &failure),
 			 0);
 	assert_int_equal(config_check_threshold(load_good("-t5", ""), &failure), 0);
@@ -199,9 +181,8 @@ static void test_reload(void **state)
 	struct failure failure = { 0 };
 	struct options current, fresh;
 
-	(void)state;
 	assert_int_equal(load(&current, "-t5", text, strlen(text), &failure), 0);
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+	for (size_t i = 0; i < COUNT(others); i++) {
 		assert_true(options_same_tracing(&current, load_good("-t5", text)));
 		assert_false(options_same_tracing(&current, load_good("-t5", others[i])));
 		assert_false(options_same_tracing(load_good("-t5", others[i]), &current));
@@ -223,7 +204,6 @@ static void test_no_text(void **state)
 	struct options options;
 	char noise[8192] = { 0 };
 
-	(void)state;
 	assert_int_equal(load(&options, NULL, noise, sizeof(noise), &failure), -E2BIG);
 	options_free(&options);
 	memset(noise, '#', sizeof(noise));
@@ -236,7 +216,6 @@ static void test_missing_file(void **state)
 	struct failure failure = { 0 };
 	struct options options = { 0 };
 
-	(void)state;
 	assert_int_equal(config_load(&options, NULL, "/nonexistent/file", &failure), 0);
 	assert_int_equal(config_load(&options, "/nonexistent/file", NULL, &failure), -ENOENT);
 	assert_int_equal(failure.status, EXIT_STATUS_USAGE);

@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include <cmocka.h>
-
 #include "allocfilt/tracing.h"
 #include "test_directory.h"
+#include "unit_test.h"
 
 #define PAGE 4096
 
@@ -28,13 +22,11 @@ static struct failure failure;
 
 static bool ready(void *context, int cpu)
 {
-	(void)context;
 	return cpu != run.refused;
 }
 
 static int got_page(void *context, int cpu, const void *page, size_t length, bool last)
 {
-	(void)context;
 	assert_int_equal(length, PAGE);
 	assert_false(last);
 	if (++run.pages == run.fail_at)
@@ -47,7 +39,6 @@ static int got_page(void *context, int cpu, const void *page, size_t length, boo
 
 static void left_with_data(void *context, int cpu)
 {
-	(void)context;
 	run.used += snprintf(run.out + run.used, sizeof(run.out) - run.used, "%d+ ", cpu);
 }
 
@@ -106,7 +97,6 @@ static int read_round(void)
 
 static void test_sparse_numbers_in_order(void **state)
 {
-	(void)state;
 	put_cpu(10, 1);
 	put_cpu(2, 2);
 	put_cpu(0, 1);
@@ -131,7 +121,6 @@ static void test_directories(void **state)
 {
 	int *cpus = NULL;
 
-	(void)state;
 	assert_int_equal(cpu_directories(test_directory, &cpus), -ENOENT);
 	make_test_folders("per_cpu/x");
 	assert_int_equal(cpu_directories(test_directory, &cpus), 0);
@@ -146,7 +135,6 @@ static void test_directories(void **state)
 
 static void test_no_cpu(void **state)
 {
-	(void)state;
 	assert_int_equal(cpu_buffers_open(&buffers, test_directory, PAGE, &failure), -ENOENT);
 	assert_int_equal(failure.status, EXIT_STATUS_RUN_TIME);
 	make_test_folders("per_cpu/cpu0/x");
@@ -158,7 +146,6 @@ static void test_no_cpu(void **state)
 /* One that cannot be opened does not stop the rest, and may come back. */
 static void test_offline_cpu(void **state)
 {
-	(void)state;
 	put_cpu(0, 1);
 	make_test_folders("per_cpu/cpu1/x");
 	put_cpu(2, 1);
@@ -198,7 +185,6 @@ static void check_losses(uint64_t lost, uint64_t dropped)
 /* The counters of a top-level buffer may come from somebody else's run. */
 static void test_losses_since_it_was_opened(void **state)
 {
-	(void)state;
 	put_cpu(0, 1);
 	put_cpu(3, 1);
 	put_stats(1000, 10, 100);
@@ -241,7 +227,6 @@ static void test_too_few_descriptors(void **state)
 	struct rlimit before;
 	int next = next_descriptor();
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
 	for (int cpu = 0; cpu < 6; cpu++)
 		put_cpu(cpu, 1);
@@ -301,7 +286,6 @@ static void test_limit_of_open_files(void **state)
 	const rlim_t needed = 2 * 5 + CPU_BUFFERS_FILES_OTHERS;
 	char text[512];
 
-	(void)state;
 	for (int cpu = 0; cpu < 5; cpu++)
 		put_cpu(cpu, 1);
 	assert_int_equal(allowed(needed + 1, needed + 9, text, sizeof(text)), needed + 1);
@@ -315,7 +299,6 @@ static void test_limit_of_open_files(void **state)
 /* A directory in its place opens but does not read. */
 static void test_cpu_that_fails_to_read(void **state)
 {
-	(void)state;
 	make_test_folders("per_cpu/cpu0/trace_pipe_raw/x");
 	put_cpu(1, 1);
 	open_all();
@@ -326,7 +309,6 @@ static void test_cpu_that_fails_to_read(void **state)
 
 static void test_quota(void **state)
 {
-	(void)state;
 	put_cpu(0, 2 * SOURCE_QUOTA);
 	put_cpu(1, 1);
 	open_all();
@@ -345,7 +327,6 @@ static void test_quota(void **state)
 /* Nobody is always first. */
 static void test_turns_rotate(void **state)
 {
-	(void)state;
 	for (int cpu = 0; cpu < 3; cpu++)
 		put_cpu(cpu, 3 * SOURCE_QUOTA);
 	open_all();
@@ -359,7 +340,6 @@ static void test_turns_rotate(void **state)
 /* Without room nothing is read, and what was not read counts as left. */
 static void test_no_room(void **state)
 {
-	(void)state;
 	put_cpu(0, 1);
 	put_cpu(1, 1);
 	open_all();
@@ -373,7 +353,6 @@ static void test_no_room(void **state)
 
 static void test_sink_that_fails(void **state)
 {
-	(void)state;
 	put_cpu(0, 3);
 	open_all();
 	run.fail_at = 2;
@@ -386,7 +365,6 @@ static void test_fifo(void **state)
 	static char page[PAGE];
 	int fd;
 
-	(void)state;
 	make_test_folders(name_of(0));
 	assert_int_equal(mkfifo(test_path(name_of(0)), 0600), 0);
 	fd = open(test_path(name_of(0)), O_RDWR);

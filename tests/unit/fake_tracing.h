@@ -14,25 +14,15 @@
 
 #undef _FORTIFY_SOURCE /* its inline functions would be in the way */
 
-#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <cmocka.h>
+#include "unit_test.h"
 
 #define FAKE_FDS 1024
 
@@ -217,7 +207,7 @@ static ssize_t fake_write_function(int fd, const char *text, size_t size)
 
 	if (length > size)
 		length = size;
-	if (index > sizeof(fake_functions) / sizeof(fake_functions[0])) {
+	if (index > COUNT(fake_functions)) {
 		errno = EINVAL;
 		return -1;
 	}
@@ -395,7 +385,7 @@ static void fake_put_own(const char *dir, bool graph)
 		{ "events/vmscan/mm_vmscan_direct_reclaim_begin/trigger", "traceoff:count=1\n" },
 	};
 
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+	for (size_t i = 0; i < COUNT(files); i++)
 		fake_put(dir, files[i][0], files[i][1]);
 	fake_put(dir, "available_tracers",
 		 graph ? "function_graph function nop\n" : "function nop\n");
@@ -419,8 +409,6 @@ int mkdir(const char *path, mode_t mode)
 
 static int fake_remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
-	(void)st;
-	(void)ftw;
 	return (int)syscall(type == FTW_DP ? SYS_rmdir : SYS_unlink, path);
 }
 
@@ -525,8 +513,6 @@ static int fake_nr_paths;
 
 static int fake_collect(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
-	(void)st;
-	(void)ftw;
 	if (type == FTW_F && fake_nr_paths < 512 && strcmp(fake_base(path), "trace_marker"))
 		fake_paths[fake_nr_paths++] = strdup(path);
 	return 0;

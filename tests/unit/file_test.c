@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <dirent.h>
-#include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/resource.h>
-
-#include <cmocka.h>
 
 #include "allocfilt/base.h"
 #include "test_directory.h"
+#include "unit_test.h"
 
 #define TEMPORARY ".name.allocfilt"
 
@@ -47,8 +41,7 @@ static void test_read(void **state)
 	static const size_t lengths[] = { 0, 1, 4095, 4096, 4097, 100000 };
 	char *text = malloc(100001);
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+	for (size_t i = 0; i < COUNT(lengths); i++) {
 		memset(text, 'x', lengths[i]);
 		text[lengths[i]] = '\0';
 		put_text("name", text);
@@ -64,7 +57,6 @@ static void test_write_all(void **state)
 {
 	int fd = open("/dev/full", O_WRONLY);
 
-	(void)state;
 	assert_true(fd >= 0);
 	assert_int_equal(file_write_all(fd, "x", 1), -ENOSPC);
 	assert_int_equal(file_write_all(fd, "", 0), 0);
@@ -78,7 +70,6 @@ static void test_replace(void **state)
 	struct stat status;
 	mode_t mask = umask(077);
 
-	(void)state;
 	assert_int_equal(replace("old"), 0);
 	assert_int_equal(stat(test_path("name"), &status), 0);
 	assert_int_equal(status.st_mode & 07777, 0600);
@@ -97,7 +88,6 @@ static void test_replace(void **state)
 /* The temporary file of a killed run is replaced, and a link in its place is not followed. */
 static void test_replace_stale(void **state)
 {
-	(void)state;
 	put_text(TEMPORARY, "of a run that was killed, and longer than the new text");
 	assert_int_equal(replace("new"), 0);
 	contains("name", "new");
@@ -119,7 +109,6 @@ static void test_replace_fails(void **state)
 	int before = dup(0);
 	int after, ret;
 
-	(void)state;
 	close(before);
 	assert_int_equal(replace("old"), 0);
 	assert_int_equal(file_replace_begin(&file, test_directory, "name", 0644), 0);
@@ -155,7 +144,6 @@ static void test_replace_relative(void **state)
 {
 	int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	(void)state;
 	assert_int_equal(chdir(test_directory), 0);
 	assert_int_equal(file_replace(NULL, "name", "here", 4, false), 0);
 	assert_int_equal(fchdir(here), 0);

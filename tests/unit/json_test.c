@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "allocfilt/base.h"
 #include "output/json_writer.h"
+#include "unit_test.h"
 
 struct run {
 	int fd;
@@ -118,7 +109,6 @@ static void test_error_is_kept(void **state)
 	struct writer *writer;
 	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
 
-	(void)state;
 	writer = writer_new(fd, -1);
 	json_init(&json, writer);
 	json_open(&json, NULL, '[');

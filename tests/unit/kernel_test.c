@@ -8,7 +8,6 @@ static struct failure failure;
 
 static int setup(void **state)
 {
-	(void)state;
 	fake_make(false);
 	fake_put(fake.dir, "available_filter_functions",
 		 "vfs_read\nshrink_slab.constprop.0\n__alloc_pages\next4_sync_fs [ext4]\n"
@@ -19,7 +18,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	fake_remove();
 	return 0;
 }
@@ -40,7 +38,6 @@ static void test_catalog_functions_with_their_places(void **state)
 	static const unsigned int indexes[] = { 2, 3, 6, 7 };
 	struct kernel *kernel = open_one(NULL);
 
-	(void)state;
 	assert_true(kernel->function_graph);
 	assert_string_equal(kernel->dir, fake.dir);
 	assert_int_equal(kernel->nr_functions, 4);
@@ -59,7 +56,6 @@ static void test_patterns(void **state)
 	struct plan_request request = { .functions = patterns };
 	struct kernel *kernel = open_one(&request);
 
-	(void)state;
 	assert_int_equal(kernel->nr_functions, 6);
 	assert_string_equal(kernel->functions[0], "vfs_read");
 	assert_string_equal(kernel->functions[3], "ext4_sync_fs");
@@ -71,7 +67,6 @@ static void test_without_function_graph(void **state)
 {
 	struct kernel *kernel;
 
-	(void)state;
 	fake_put(fake.dir, "available_tracers", "function_graph2 nop\n");
 	kernel = open_one(NULL);
 	assert_false(kernel->function_graph);
@@ -83,7 +78,6 @@ static void test_offered_events(void **state)
 	struct kernel *kernel = open_one(NULL);
 	struct plan_offer offer;
 
-	(void)state;
 	kernel_offer(kernel, &offer);
 	assert_true(offer.has_event(offer.context, "vmscan", "mm_shrink_slab_end"));
 	assert_false(offer.has_event(offer.context, "vmscan", "mm_shrink_slab"));
@@ -96,7 +90,6 @@ static void test_no_tracing_directory(void **state)
 {
 	struct kernel *kernel;
 
-	(void)state;
 	assert_int_equal(kernel_open(&kernel, fake.root, NULL, &failure), -ENOENT);
 	assert_int_equal(failure.status, EXIT_STATUS_NO_TRACEFS);
 }
@@ -105,7 +98,6 @@ static void test_no_right(void **state)
 {
 	struct kernel *kernel;
 
-	(void)state;
 	fake_fail(1, 1, EPERM);
 	assert_int_equal(kernel_open(&kernel, fake.dir, NULL, &failure), -EPERM);
 	fake.armed = false;
@@ -119,7 +111,6 @@ static void test_source_kind(void **state)
 	enum source_kind kind;
 	char file[PATH_MAX];
 
-	(void)state;
 	assert_int_equal(kernel_source_kind(fake.dir, &kind, &failure), 0);
 	assert_int_equal(kind, SOURCE_CAPTURE);
 	snprintf(file, sizeof(file), "%s/trace_clock", fake.dir);
@@ -131,7 +122,6 @@ static void test_source_kind(void **state)
 
 static void test_words(void **state)
 {
-	(void)state;
 	assert_true(kernel_has_word("a bc d\n", "d"));
 	assert_true(kernel_has_word("a bc d", "bc"));
 	assert_true(kernel_has_word("aa a", "a"));

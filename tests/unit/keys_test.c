@@ -1,16 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "config/values.h"
+#include "unit_test.h"
 
 static const char *const formats[] = { "plain", "fancy", NULL };
 
@@ -93,8 +83,7 @@ static void test_bounds(void **state)
 		  "is too small" },
 	};
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++) {
+	for (size_t i = 0; i < COUNT(bounds); i++) {
 		number_is(bounds[i].name, bounds[i].lowest, bounds[i].least);
 		number_is(bounds[i].name, bounds[i].highest, bounds[i].most);
 		set_bad(bounds[i].name, bounds[i].below, bounds[i].reason);
@@ -113,7 +102,6 @@ static void test_switches(void **state)
 {
 	struct options options;
 
-	(void)state;
 	defaults(&options);
 	set_good(&options, "page-allocation", "no");
 	assert_false(options.page_allocation);
@@ -131,7 +119,6 @@ static void test_defaults_of_the_file(void **state)
 	FILE *file = fopen("etc/allocfilt.conf", "r");
 	char text[32768], line[128];
 
-	(void)state;
 	assert_non_null(file);
 	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
 	fclose(file);
@@ -172,10 +159,9 @@ static const struct {
 
 static void test_same_tracing(void **state)
 {
-	size_t nr_changes = sizeof(changes) / sizeof(changes[0]);
+	size_t nr_changes = COUNT(changes);
 	struct options a, b;
 
-	(void)state;
 	defaults(&a);
 	for (size_t i = 0; i < nr_changes; i++) {
 		const struct key *key = key_find(changes[i].name);
@@ -201,7 +187,6 @@ static void test_same_tracing(void **state)
 /* A field that no key sets would keep its zero whatever a user writes. */
 static void test_keys_have_their_own_fields(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < nr_keys; i++) {
 		if (keys[i].kind == KEY_TASK)
 			continue;

@@ -34,7 +34,6 @@ __attribute__((format(printf, 1, 2))) static void shell(const char *format, ...)
 
 static int set_up(void **state)
 {
-	(void)state;
 	fake_make(false);
 	tracefs_set_tracing_dir(fake.dir);
 	shell("cd " FIXTURE " && cp -r --no-preserve=mode events %s/ && "
@@ -55,7 +54,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	(void)state;
 	munlockall();
 	signals_free(signals);
 	free(before);
@@ -74,8 +72,6 @@ static void assert_as_before(void)
 /* The kernel loses records once tracing is on. */
 static void lose_records(void *context, uint64_t now)
 {
-	(void)context;
-	(void)now;
 	fake_put(fake.dir, "per_cpu/cpu1/stats", "entries: 0\noverrun: 7\n");
 }
 
@@ -158,7 +154,6 @@ static void test_write(void **state)
 {
 	char option[PATH_MAX], duration[] = "-d1s", own[64];
 
-	(void)state;
 	snprintf(option, sizeof(option), "-w%s/capture", fake.root);
 	assert_int_equal(run(option, duration), 0);
 	assert_as_before();
@@ -185,7 +180,6 @@ static void test_filter(void **state)
 {
 	char duration[] = "-d1s";
 
-	(void)state;
 	assert_int_equal(run(duration, NULL), 0);
 	assert_as_before();
 	assert_in_file("output", "pressur-143 ");
@@ -196,7 +190,6 @@ static void test_losses(void **state)
 {
 	char option[PATH_MAX], duration[] = "-d1s";
 
-	(void)state;
 	losing = true;
 	snprintf(option, sizeof(option), "-w%s/capture", fake.root);
 	assert_int_equal(run(option, duration), 0);
@@ -208,7 +201,6 @@ static void test_signal(void **state)
 {
 	char option[PATH_MAX];
 
-	(void)state;
 	kill(getpid(), SIGUSR1);
 	kill(getpid(), SIGINT);
 	assert_int_equal(run(NULL, NULL), 0);
@@ -242,7 +234,7 @@ static void test_what_fails(void **state)
 		{ "current_tracer", "function\n", EXIT_STATUS_IN_USE, "function" },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		tear_down(state);
 		set_up(state);
 		if (cases[i].text)
@@ -263,7 +255,6 @@ static void test_bad_directory(void **state)
 {
 	char option[PATH_MAX];
 
-	(void)state;
 	snprintf(option, sizeof(option), "-w%s", fake.dir);
 	assert_int_equal(run(option, NULL), -EEXIST);
 	assert_int_equal(failure.status, EXIT_STATUS_USAGE);

@@ -1,23 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "allocfilt/base.h"
 #include "allocfilt/run.h"
+#include "unit_test.h"
 
 #define MS 1000000ull
 
@@ -129,7 +120,7 @@ static void test_each_signal(void **state)
 	static const int numbers[] = { SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGUSR1 };
 	struct run *run = *state;
 
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+	for (size_t i = 0; i < COUNT(numbers); i++) {
 		assert_int_equal(kill(getpid(), numbers[i]), 0);
 		assert_int_equal(loop_run(run->loop), 0);
 		assert_int_equal(run->last_signal, numbers[i]);
@@ -209,7 +200,6 @@ static int ask_for_a_stop(void *context, uint64_t now)
 {
 	struct run *run = context;
 
-	(void)now;
 	kill(getpid(), SIGTERM);
 	assert_true(signals_stop_asked(run->signals));
 	return 0;
@@ -233,7 +223,6 @@ static void test_sigpipe_is_ignored(void **state)
 {
 	int fds[2];
 
-	(void)state;
 	assert_int_equal(pipe(fds), 0);
 	close(fds[0]);
 	assert_int_equal(write(fds[1], "x", 1), -1);
@@ -281,7 +270,6 @@ static int forget_other(void *context, int fd, uint32_t events)
 {
 	struct run *run = context;
 
-	(void)events;
 	loop_forget(run->loop, run->last_fd);
 	run->last_fd = fd;
 	return 0;
@@ -378,7 +366,6 @@ static void test_signals_that_were_ignored(void **state)
 {
 	sigset_t none;
 
-	(void)state;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	assert_int_equal(in_child(ignored_hangup), 0);

@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "allocfilt/record.h"
 #include "made_cpus.h"
+#include "unit_test.h"
 
 #define SECOND 1000000000ull
 
@@ -82,7 +74,6 @@ static void test_counts_per_cpu(void **state)
 	struct losses *losses = losses_new(&cpus);
 	uint64_t unknown;
 
-	(void)state;
 	losses_add(losses, 1, 9);
 	losses_add(losses, -1, 9);
 	losses_add(losses, 65536, RECORD_LOST_UNKNOWN);
@@ -104,7 +95,6 @@ static void test_nothing_lost(void **state)
 {
 	struct losses *losses = new_losses(2);
 
-	(void)state;
 	assert_string_equal(report(losses, SECOND), "");
 	assert_string_equal(report_all(losses, true), "allocfilt: no records lost\n");
 	losses_free(losses);
@@ -114,7 +104,6 @@ static void test_reported_at_most_once_a_second(void **state)
 {
 	struct losses *losses = new_losses(2);
 
-	(void)state;
 	losses_add(losses, 0, 5);
 	/* the first loss at once, whatever the clock says */
 	assert_int_equal(lines_of(report(losses, 10)), 1);
@@ -132,7 +121,6 @@ static void test_only_cpus_with_new_losses(void **state)
 	struct losses *losses = new_losses(3);
 	const char *text;
 
-	(void)state;
 	losses_add(losses, 0, 5);
 	losses_add(losses, 1, 6);
 	assert_int_equal(lines_of(report(losses, SECOND)), 2);
@@ -148,7 +136,6 @@ static void test_final_lines(void **state)
 	struct losses *losses = new_losses(4);
 	const char *text;
 
-	(void)state;
 	losses_add(losses, 0, 5);
 	losses_add(losses, 1, RECORD_LOST_UNKNOWN);
 	losses_add(losses, 3, 6);

@@ -1,22 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "allocfilt/output.h"
-
-#include <cmocka.h>
-
 #include "test_directory.h"
+#include "unit_test.h"
 
 #define NAME	  "metrics.prom"
 #define TEMPORARY ".metrics.prom.allocfilt"
@@ -104,7 +95,6 @@ static void test_replaced_at_once(void **state)
 	struct failure failure;
 	struct stat before, after;
 
-	(void)state;
 	assert_int_equal(put(file, "old\n"), 0);
 	assert_int_equal(stat(test_path(NAME), &before), 0);
 	assert_int_equal(metrics_file_write(file, fill, &text, &failure), 0);
@@ -122,12 +112,11 @@ static void test_no_room(void **state)
 	static const int lines[] = { 100000, 20000 };
 	struct rlimit old, limit;
 
-	(void)state;
 	signal(SIGXFSZ, SIG_IGN);
 	getrlimit(RLIMIT_FSIZE, &old);
 	limit = old;
 	limit.rlim_cur = 64 << 10;
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+	for (size_t i = 0; i < COUNT(lines); i++) {
 		struct metrics_file *file = new_file();
 		struct text text = { .line = "more\n", .lines = lines[i] };
 		struct failure failure;
@@ -155,7 +144,6 @@ static void test_no_directory(void **state)
 	struct text text = { .line = "x\n", .lines = 1 };
 	struct failure failure;
 
-	(void)state;
 	assert_int_equal(metrics_file_write(file, fill, &text, &failure), -ENOENT);
 	assert_non_null(strstr(failure.text, "its directory"));
 	metrics_file_free(file);
@@ -168,7 +156,6 @@ static void test_said_once(void **state)
 	struct text other = { .line = "x\n", .lines = 1, .failed = -EIO };
 	struct failure failure;
 
-	(void)state;
 	assert_false(metrics_file_changed(file));
 	put(file, "x\n");
 	assert_false(metrics_file_changed(file));
@@ -190,7 +177,6 @@ static void test_said_once(void **state)
 
 static void test_collected(void **state)
 {
-	(void)state;
 	assert_true(metrics_file_is_collected("/var/lib/prometheus/node-exporter/allocfilt.prom"));
 	assert_true(metrics_file_is_collected("a.prom"));
 	assert_false(metrics_file_is_collected("a.prom.txt"));

@@ -1,15 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "allocfilt/config.h"
+#include "unit_test.h"
 
 #define ARGUMENTS_MAX 16
 
@@ -59,7 +50,6 @@ static void test_defaults(void **state)
 {
 	struct options options;
 
-	(void)state;
 	parse_good(&options, "allocfilt");
 	assert_int_equal(options.task, TASK_RUN);
 	assert_int_equal(options.threshold, 0);
@@ -100,8 +90,7 @@ static void test_numbers(void **state)
 	};
 	struct options options;
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		parse_good(&options, cases[i].text);
 		if (*(uint64_t *)((char *)&options + cases[i].field) != cases[i].value)
 			fail_msg("%s: another value", cases[i].text);
@@ -116,7 +105,6 @@ static void test_lists(void **state)
 {
 	struct options options;
 
-	(void)state;
 	parse_good(&options,
 		   "allocfilt -p 12,34 -F kswapd*,vm_[ab]? -p 56,12 -F do_x.isra.0,kswapd* "
 		   "-e kmem:mm_page_alloc");
@@ -141,7 +129,6 @@ static void test_list_limit(void **state)
 	char text[2 + 1026 * 6], *argv[] = { text, text, NULL };
 	int length = sprintf(text, "-p");
 
-	(void)state;
 	for (int pid = 1; pid <= 1024; pid++)
 		length += sprintf(text + length, "%s%d", pid > 1 ? "," : "", pid);
 	assert_int_equal(options_parse(&options, 2, argv, formats, &failure), 0);
@@ -157,7 +144,6 @@ static void test_paths_and_switches(void **state)
 {
 	struct options options;
 
-	(void)state;
 	parse_good(&options, "allocfilt -s in -w out --force -v -c conf --stack");
 	assert_string_equal(options.source, "in");
 	assert_string_equal(options.write, "out");
@@ -187,8 +173,7 @@ static void test_tasks(void **state)
 	};
 	struct options options;
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		parse_good(&options, cases[i].text);
 		assert_int_equal(options.task, cases[i].task);
 		options_free(&options);
@@ -236,8 +221,7 @@ static void test_refused(void **state)
 		{ "allocfilt --restore --probe", "--restore, --probe and --check-config" },
 	};
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	for (size_t i = 0; i < COUNT(cases); i++)
 		parse_bad(cases[i][0], cases[i][1]);
 }
 
@@ -248,7 +232,6 @@ static void test_long_value(void **state)
 	struct options options;
 	char value[4097], option[] = "-t", *argv[] = { option, option, value, NULL };
 
-	(void)state;
 	memset(value, 'x', sizeof(value) - 1);
 	value[sizeof(value) - 1] = '\0';
 	assert_int_equal(options_parse(&options, 3, argv, formats, &failure), -EINVAL);
@@ -264,7 +247,6 @@ static void test_help(void **state)
 	size_t size;
 	FILE *file = open_memstream(&text, &size);
 
-	(void)state;
 	options_print_help(file, formats);
 	fclose(file);
 	assert_non_null(strstr(text, "\n  -f, --format=FORM      form of the output: plain, fancy "

@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "config/quantity.h"
+#include "unit_test.h"
 
 /* A text with the number that it is, or with what is wrong with it. */
 struct quantity_case {
@@ -48,7 +40,6 @@ static void test_short_time(void **state)
 		{ NULL },
 	};
 
-	(void)state;
 	check(&quantity_short_time, cases);
 }
 
@@ -66,7 +57,6 @@ static void test_long_time(void **state)
 		{ NULL },
 	};
 
-	(void)state;
 	check(&quantity_long_time, cases);
 }
 
@@ -83,7 +73,6 @@ static void test_size(void **state)
 		{ NULL },
 	};
 
-	(void)state;
 	check(&quantity_size, cases);
 }
 
@@ -109,7 +98,6 @@ static void test_bare_number(void **state)
 		{ NULL },
 	};
 
-	(void)state;
 	check(NULL, cases);
 }
 

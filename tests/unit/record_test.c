@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "allocfilt/record.h"
+#include "unit_test.h"
 
 /* The page that a record came from is read over; the stored record must not change. */
 static void store_copies_the_payload(void **state)
@@ -16,9 +10,8 @@ static void store_copies_the_payload(void **state)
 	static unsigned char payload[UINT16_MAX], expected[UINT16_MAX];
 	struct stored_record stored;
 
-	(void)state;
 	memset(expected, 0x5a, sizeof(expected));
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+	for (size_t i = 0; i < COUNT(sizes); i++) {
 		struct record record = { .ts = 1234, .raw = payload, .raw_size = sizes[i] };
 
 		memset(payload, 0x5a, sizeof(payload));
@@ -47,8 +40,7 @@ static void interrupt_by_its_flags(void **state)
 	};
 	struct record record = { 0 };
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		record.flags = cases[i].flags;
 		assert_int_equal(record_in_interrupt(&record), cases[i].interrupt);
 	}

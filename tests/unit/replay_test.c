@@ -1,23 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A capture filtered in this process: exit status, messages, and what is printed. */
-#include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "allocfilt/base.h"
 #include "allocfilt/config.h"
 #include "allocfilt/output.h"
 #include "allocfilt/run.h"
 #include "test_directory.h"
+#include "unit_test.h"
 
 #define HAND_MADE "fixtures/6.1" /* without a file `capture` */
 #define KEPT	  "fixtures/kept"
@@ -97,7 +88,6 @@ static int count_lines(const char *with)
 
 static void test_hand_made_without_a_threshold(void **state)
 {
-	(void)state;
 	assert_int_equal(replay("allocfilt -s " HAND_MADE), -EINVAL);
 	assert_int_equal(failure.status, EXIT_STATUS_USAGE);
 	assert_non_null(strstr(failure.text, "-t TIME"));
@@ -110,7 +100,6 @@ static void test_threshold_of_the_capture(void **state)
 {
 	int all;
 
-	(void)state;
 	assert_int_equal(replay("allocfilt -s " KEPT), 0);
 	all = count_lines("__alloc_frozen_pages_noprof */");
 	assert_true(all > 0);
@@ -127,7 +116,6 @@ static void test_threshold_of_the_capture(void **state)
 
 static void test_processes(void **state)
 {
-	(void)state;
 	assert_int_equal(replay("allocfilt -s " HAND_MADE " -t 134 -p 143"), 0);
 	assert_true(count_lines("pressur-143 ") > 10);
 	assert_int_equal(count_lines("pressur-142 "), 0);
@@ -141,7 +129,6 @@ static void test_processes_of_the_capture(void **state)
 	size_t length;
 	char described[2048];
 
-	(void)state;
 	copy_capture(KEPT);
 	assert_int_equal(replay_copy(""), 0);
 	assert_true(count_lines("kswapd0-52 ") > 0);
@@ -170,7 +157,6 @@ static void test_damaged(void **state)
 	char noise[4096];
 	int all, fd;
 
-	(void)state;
 	copy_capture(HAND_MADE);
 	assert_int_equal(replay_copy("-t 134"), 0);
 	all = count_lines("*/\n");
@@ -196,7 +182,6 @@ static void test_output_that_fails(void **state)
 	struct run_context run = { .options = &options, .argc = 3, .argv = argv };
 	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
 
-	(void)state;
 	if (fd < 0)
 		skip();
 	run.signals = signals;
@@ -214,7 +199,6 @@ static void test_stop(void **state)
 {
 	int all;
 
-	(void)state;
 	assert_int_equal(replay("allocfilt -s " HAND_MADE " -t 134"), 0);
 	all = count_lines("*/\n");
 	kill(getpid(), SIGUSR1);
@@ -232,7 +216,6 @@ static void test_metrics(void **state)
 	char command[256], *text;
 	size_t length;
 
-	(void)state;
 	snprintf(command, sizeof(command), "allocfilt -s " KEPT " --metrics %s/m.prom",
 		 test_directory);
 	assert_int_equal(replay(command), 0);

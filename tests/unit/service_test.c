@@ -3,24 +3,16 @@
  * The service around its runs of tracing: reload, stop, and waiting for others' tracing. The
  * functions of run/live.c are replaced by those defined here, which the linker finds first.
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "allocfilt/base.h"
 #include "allocfilt/output.h"
 #include "run/live.h"
 #include "test_directory.h"
+#include "unit_test.h"
 
 #define SCRIPT_MAX 8
 
@@ -73,8 +65,6 @@ int live_trace(struct live *live, struct failure *ret_failure)
 
 int live_end(struct live *live, struct failure *ret_failure)
 {
-	(void)live;
-	(void)ret_failure;
 	ended++;
 	return 0;
 }
@@ -88,14 +78,11 @@ void live_set_run(struct live *live, const struct run_context *run)
 /* Stops a waiting service at its first tick. */
 void live_tick(struct live *live, uint64_t now)
 {
-	(void)live;
-	(void)now;
 	kill(getpid(), SIGTERM);
 }
 
 struct pipeline *live_pipeline(struct live *live)
 {
-	(void)live;
 	return NULL;
 }
 
@@ -141,7 +128,6 @@ static void test_stop(void **state)
 {
 	static const struct act acts[] = { { NULL, SIGTERM, 0 } };
 
-	(void)state;
 	assert_int_equal(serve(acts), 0);
 	assert_int_equal(traced, 1);
 	assert_int_equal(ended, 1);
@@ -154,7 +140,6 @@ static void test_bad_reload(void **state)
 	static const struct act mistake[] = { { "threshold = soon\n", SIGHUP, 1 } };
 	static const struct act cannot[] = { { "threshold = 1ms\nevent = a:b\n", SIGHUP, 1 } };
 
-	(void)state;
 	assert_int_equal(serve(mistake), -EBUSY);
 	assert_int_equal(made, 1);
 	assert_int_equal(burst_set, 0);
@@ -170,7 +155,6 @@ static void test_reload_in_place(void **state)
 {
 	static const struct act acts[] = { { "threshold = 1ms\nburst = 7\n", SIGHUP, 0 } };
 
-	(void)state;
 	assert_int_equal(serve(acts), 0);
 	assert_int_equal(made, 1);
 	assert_int_equal(burst_set, 7);
@@ -184,7 +168,6 @@ static void test_reload_anew(void **state)
 		{ NULL, SIGTERM, 0 },
 	};
 
-	(void)state;
 	assert_int_equal(serve(acts), 0);
 	assert_int_equal(made, 2);
 	assert_int_equal(ended, 2);
@@ -201,7 +184,6 @@ static void test_tracing_in_use(void **state)
 	char text[512] = "";
 	int manager;
 
-	(void)state;
 	assert_int_equal(serve(acts), -EBUSY);
 	assert_int_equal(failure.status, EXIT_STATUS_IN_USE);
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s/n", test_directory);

@@ -40,7 +40,6 @@ static void add_event(const char *name, enum event_id id, enum event_side side)
 
 static int group_setup(void **state)
 {
-	(void)state;
 	log_set_level(getenv("SESSION_TEST_VERBOSE") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
 	plan = calloc(1, sizeof(*plan));
 	plan->threshold = 134000;
@@ -55,7 +54,6 @@ static int group_setup(void **state)
 
 static int group_teardown(void **state)
 {
-	(void)state;
 	plan_free(plan);
 	return 0;
 }
@@ -104,21 +102,18 @@ static void make(bool instances)
 
 static int at_top(void **state)
 {
-	(void)state;
 	make(false);
 	return 0;
 }
 
 static int in_instance(void **state)
 {
-	(void)state;
 	make(true);
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	fake_remove();
 	free(before);
 	before = NULL;
@@ -189,7 +184,7 @@ static void sets_what_it_needs(const char *prefix)
 
 	start();
 	assert_value("tracing_thresh", "134");
-	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+	for (size_t i = 0; i < COUNT(values); i++) {
 		snprintf(name, sizeof(name), "%s%s", prefix, values[i][0]);
 		assert_value(name, values[i][1]);
 	}
@@ -212,14 +207,12 @@ static void sets_what_it_needs(const char *prefix)
 
 static void test_top_level(void **state)
 {
-	(void)state;
 	sets_what_it_needs("");
 	assert_value("buffer_size_kb", "1410");
 }
 
 static void test_instance(void **state)
 {
-	(void)state;
 	sets_what_it_needs("instances/allocfilt/");
 	assert_value("buffer_size_kb", "7 (expanded: 1408)");
 }
@@ -227,7 +220,6 @@ static void test_instance(void **state)
 /* "7 (expanded: 1408)" is no buffer of 1408 KiB until somebody writes it. */
 static void test_unused_buffer_is_expanded(void **state)
 {
-	(void)state;
 	request.buffer = 1408 << 10;
 	start();
 	assert_value("buffer_size_kb", "1410");
@@ -251,8 +243,7 @@ static void test_unusual_values_come_back(void **state)
 		{ "events/vmscan/mm_shrink_slab_end/filter", "nid == 1\n" },
 	};
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+	for (size_t i = 0; i < COUNT(values); i++)
 		fake_put(fake.dir, values[i][0], values[i][1]);
 	remember();
 	start();
@@ -267,7 +258,6 @@ static void test_unusual_values_come_back(void **state)
 
 static void test_what_others_change_stays(void **state)
 {
-	(void)state;
 	start();
 	assert_int_equal(session_on(session, &failure), 0);
 	fake_put(fake.dir, "trace_clock", "local [global] mono\n");
@@ -302,9 +292,8 @@ static void test_in_use(void **state)
 		{ "set_event", "sched:sched_switch\n", true },
 	};
 
-	(void)state;
 	for (int instances = 0; instances < 2; instances++)
-		for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		for (size_t i = 0; i < COUNT(cases); i++) {
 			if (instances && cases[i].top_only)
 				continue;
 			make(instances);
@@ -323,7 +312,6 @@ static void test_in_use(void **state)
 
 static void test_entries_are_not_lost(void **state)
 {
-	(void)state;
 	fake_put(fake.dir, "per_cpu/cpu1/stats", "entries: 7\noverrun: 0\n");
 	assert_int_equal(run(), -EBUSY);
 	assert_int_equal(failure.status, EXIT_STATUS_IN_USE);
@@ -332,7 +320,6 @@ static void test_entries_are_not_lost(void **state)
 
 static void test_snapshot_is_not_lost(void **state)
 {
-	(void)state;
 	fake_put(fake.dir, "snapshot", "# tracer: nop\n#\n# * Snapshot is freed *\n");
 	assert_int_equal(run(), 0);
 	fake_put(fake.dir, "snapshot", "# tracer: nop\n#\n# * Snapshot is allocated *\n");
@@ -343,7 +330,6 @@ static void test_snapshot_is_not_lost(void **state)
 /* In an instance nobody else's tracing is in the way. */
 static void test_beside_others(void **state)
 {
-	(void)state;
 	fake_put(fake.dir, "per_cpu/cpu1/stats", "entries: 7\noverrun: 0\n");
 	fake_put(fake.dir, "set_event", "sched:sched_switch\n");
 	fake_put(fake.dir, "current_tracer", "function\n");
@@ -354,7 +340,6 @@ static void test_beside_others(void **state)
 
 static void test_ftrace_disabled(void **state)
 {
-	(void)state;
 	kernel.function_enabled = false;
 	assert_int_equal(run(), -ENODEV);
 	assert_int_equal(failure.status, EXIT_STATUS_NO_FEATURE);
@@ -366,7 +351,6 @@ static void test_second_run_is_refused(void **state)
 	struct session *second;
 	char pid[32];
 
-	(void)state;
 	snprintf(pid, sizeof(pid), "pid %d", getpid());
 	start();
 	assert_int_equal(session_start(&second, &request, &failure), -EBUSY);
@@ -383,7 +367,6 @@ static void test_left_names_go(void **state)
 {
 	char path[PATH_MAX];
 
-	(void)state;
 	assert_int_equal(restore(), 0);
 	snprintf(path, sizeof(path), "%s/instances/allocfilt", fake.dir);
 	for (int i = 0; i < 2; i++) {
@@ -399,7 +382,6 @@ static void test_left_names_go(void **state)
 /* A kernel that refuses the definition: a run without names. */
 static void test_refused_probe(void **state)
 {
-	(void)state;
 	fake.refuse_probe = true;
 	start();
 	assert_false(session_has_probe(session));
@@ -410,7 +392,6 @@ static void test_refused_probe(void **state)
 /* Enabled by somebody else as well: status 6, and restored later. */
 static void test_busy_probe(void **state)
 {
-	(void)state;
 	start();
 	fake_put(fake.dir, "events/allocfilt/shrinker/enable", "1\n");
 	assert_int_equal(session_end(session, &failure), -EBUSY);
@@ -430,7 +411,6 @@ static void test_taken_away(void **state)
 	};
 	char what[128];
 
-	(void)state;
 	start();
 	assert_int_equal(session_on(session, &failure), 0);
 	for (int i = 0; i < 3; i++) {
@@ -445,7 +425,6 @@ static void test_taken_away(void **state)
 
 static void test_busy_tracer_at_start(void **state)
 {
-	(void)state;
 	fake.tracer_busy = true;
 	assert_int_equal(run(), -EBUSY);
 	assert_int_equal(failure.status, EXIT_STATUS_IN_USE);
@@ -456,7 +435,6 @@ static void test_busy_tracer_at_start(void **state)
 /* Off, without events, and all else kept until the tracer can go. */
 static void test_busy_tracer_at_the_end(void **state)
 {
-	(void)state;
 	start();
 	assert_int_equal(session_on(session, &failure), 0);
 	fake.tracer_busy = true;
@@ -476,7 +454,6 @@ static void test_busy_tracer_at_the_end(void **state)
 
 static void test_fallback_to_events(void **state)
 {
-	(void)state;
 	plan->function_graph = false;
 	start();
 	assert_value("current_tracer", "nop");
@@ -490,7 +467,6 @@ static void test_filter_by_name(void **state)
 {
 	static unsigned int moved[] = { 1, 2, 3 };
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		kernel.indexes = i ? moved : NULL;
 		start();
@@ -533,14 +509,12 @@ static void every_call_fails(bool instances, int error, int length)
 
 static void test_every_call_fails(void **state)
 {
-	(void)state;
 	every_call_fails(false, EIO, 1);
 	every_call_fails(true, EIO, 1);
 }
 
 static void test_no_space_from_every_call_on(void **state)
 {
-	(void)state;
 	every_call_fails(false, ENOSPC, CALLS_MAX);
 	every_call_fails(true, EIO, CALLS_MAX);
 }
@@ -585,7 +559,6 @@ static void every_kill(bool instances, bool force)
 
 static void test_every_kill(void **state)
 {
-	(void)state;
 	every_kill(false, false);
 	every_kill(true, false);
 	every_kill(false, true);

@@ -10,7 +10,6 @@ static int notes, note_error;
 
 static int note(void *context, const struct settings *noted)
 {
-	(void)context;
 	assert_ptr_equal(noted, &settings);
 	notes++;
 	return note_error;
@@ -18,7 +17,6 @@ static int note(void *context, const struct settings *noted)
 
 static int setup(void **state)
 {
-	(void)state;
 	log_set_level(LOG_LEVEL_ERROR);
 	fake_make(false);
 	notes = note_error = 0;
@@ -30,7 +28,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	settings_free(&settings);
 	fake_remove();
 	return 0;
@@ -72,8 +69,7 @@ static void test_parse(void **state)
 		{ SETTING_THREADS, "1\n17\n", "1\n17\n" },
 	};
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		char *value = setting_parse(cases[i].kind, cases[i].text);
 
 		assert_string_equal(value, cases[i].value);
@@ -105,8 +101,7 @@ static void test_accepted(void **state)
 		{ SETTING_THREADS, "1\n2\n", "1\n3\n", true },
 	};
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	for (size_t i = 0; i < COUNT(cases); i++)
 		assert_int_equal(setting_accepted(cases[i].kind, cases[i].value, cases[i].now),
 				 cases[i].accepted);
 }
@@ -133,8 +128,7 @@ static void test_ours(void **state)
 		{ SETTING_THREADS, "1\n", "1\n99\n", true },
 	};
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	for (size_t i = 0; i < COUNT(cases); i++)
 		assert_int_equal(setting_is_ours(cases[i].kind, cases[i].wrote, cases[i].now),
 				 cases[i].ours);
 }
@@ -142,7 +136,6 @@ static void test_ours(void **state)
 /* A kill in the middle of a list. */
 static void test_part(void **state)
 {
-	(void)state;
 	assert_true(setting_is_part(SETTING_LIST, "a\nb\nc\n", "x\ny\n", "a\nb\n"));
 	assert_true(setting_is_part(SETTING_LIST, "a\nb\nc\n", "x\ny\n", "x\n"));
 	assert_true(setting_is_part(SETTING_LIST, "a\nb\nc\n", "x\ny\n", ""));
@@ -164,7 +157,6 @@ static int move(const char *value)
 
 static void test_same_value_is_not_written(void **state)
 {
-	(void)state;
 	assert_int_equal(set(SETTING_NUMBER, "tracing_thresh", "0"), 0);
 	assert_int_equal(settings.count, 0);
 	assert_int_equal(notes, 0);
@@ -172,7 +164,6 @@ static void test_same_value_is_not_written(void **state)
 
 static void test_without_a_note_nothing_is_changed(void **state)
 {
-	(void)state;
 	note_error = -ENOSPC;
 	assert_int_equal(set(SETTING_NUMBER, "tracing_thresh", "134"), -ENOSPC);
 	assert_int_equal(failure.status, EXIT_STATUS_RUN_TIME);
@@ -183,7 +174,6 @@ static void test_without_a_note_nothing_is_changed(void **state)
 /* The newest first: the value of before comes back, not one in between. */
 static void test_two_settings_of_one_file(void **state)
 {
-	(void)state;
 	fake_put(fake.dir, "tracing_thresh", "50\n");
 	assert_int_equal(set(SETTING_NUMBER, "tracing_thresh", "0"), 0);
 	assert_int_equal(set(SETTING_NUMBER, "tracing_thresh", "134"), 0);
@@ -194,7 +184,6 @@ static void test_two_settings_of_one_file(void **state)
 
 static void test_changed_to_what_was_found_is_theirs_too(void **state)
 {
-	(void)state;
 	assert_int_equal(set(SETTING_NUMBER, "tracing_on", "0"), 0);
 	assert_int_equal(set(SETTING_NUMBER, "tracing_on", "1"), 0);
 	fake_put(fake.dir, "tracing_on", "0\n");
@@ -204,7 +193,6 @@ static void test_changed_to_what_was_found_is_theirs_too(void **state)
 
 static void test_value_that_is_not_accepted(void **state)
 {
-	(void)state;
 	assert_int_equal(set(SETTING_LIST, "tracing_thresh", "a b\n"), -EIO);
 	assert_non_null(strstr(failure.text, "tracing_thresh"));
 }
@@ -220,10 +208,9 @@ static void test_status_by_error(void **state)
 		{ EINVAL, EXIT_STATUS_NO_FEATURE }, { EIO, EXIT_STATUS_RUN_TIME },
 	};
 
-	(void)state;
 	/* open, read, read, close; then open and write */
 	for (int call = 5; call <= 6; call++)
-		for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		for (size_t i = 0; i < COUNT(errors); i++) {
 			fake_fail(call, call, errors[i].error);
 			assert_int_equal(set(SETTING_NUMBER, "tracing_thresh", "134"),
 					 -errors[i].error);
@@ -239,7 +226,6 @@ static void test_file_that_is_gone_is_done(void **state)
 {
 	char path[PATH_MAX];
 
-	(void)state;
 	assert_int_equal(set(SETTING_NUMBER, "tracing_thresh", "134"), 0);
 	snprintf(path, sizeof(path), "%s/tracing_thresh", fake.dir);
 	assert_int_equal(unlink(path), 0);
@@ -250,7 +236,6 @@ static void test_file_that_is_gone_is_done(void **state)
 /* What cannot be restored is named with all that a person needs to do it. */
 static void test_what_fails_is_named(void **state)
 {
-	(void)state;
 	assert_int_equal(set(SETTING_NUMBER, "tracing_thresh", "134"), 0);
 	fake_fail(5, 1000, EIO);
 	assert_int_equal(settings_restore(&settings, &failure), -EIO);
@@ -263,7 +248,6 @@ static void test_what_fails_is_named(void **state)
 
 static void test_moved_value(void **state)
 {
-	(void)state;
 	for (int i = 0; i < 10; i++) {
 		assert_int_equal(move("0"), 0);
 		assert_int_equal(move("80"), 0);
@@ -276,7 +260,6 @@ static void test_moved_value(void **state)
 
 static void test_moved_value_of_somebody_else(void **state)
 {
-	(void)state;
 	assert_int_equal(move("0"), 0);
 	fake_put(fake.dir, "buffer_percent", "33\n");
 	assert_int_equal(move("80"), -ESTALE);
@@ -286,7 +269,6 @@ static void test_moved_value_of_somebody_else(void **state)
 
 static void test_full_table(void **state)
 {
-	(void)state;
 	for (int i = 0; i < SETTINGS_MAX; i++)
 		assert_int_equal(settings_add(&settings, SETTING_NUMBER, "x", "0", "1", false), 0);
 	assert_int_equal(set(SETTING_NUMBER, "tracing_thresh", "134"), -E2BIG);
@@ -298,7 +280,6 @@ static void test_no_such_directory(void **state)
 	static char nowhere[] = "/nowhere";
 	struct settings none;
 
-	(void)state;
 	assert_int_equal(settings_init(&none, nowhere), -ENOENT);
 }
 

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "allocfilt/record.h"
+#include "unit_test.h"
 
 static void test_once(void **state)
 {
@@ -16,7 +9,6 @@ static void test_once(void **state)
 	const uint64_t *frames;
 	uint32_t number;
 
-	(void)state;
 	number = stacks_add(stacks, one, 3);
 	assert_int_equal(number, 1);
 	assert_int_equal(stacks_add(stacks, other, 2), 2);
@@ -35,7 +27,6 @@ static void test_none(void **state)
 	const uint64_t *frames;
 	uint64_t one = 1;
 
-	(void)state;
 	assert_int_equal(stacks_add(stacks, &one, 0), 0);
 	assert_int_equal(stacks_of(stacks, 0, &frames), 0);
 	assert_int_equal(stacks_of(stacks, 1, &frames), 0);
@@ -49,7 +40,6 @@ static void test_full(void **state)
 	struct stacks *stacks = stacks_new();
 	const uint64_t *frames;
 
-	(void)state;
 	for (uint64_t i = 0; i < STACKS_MAX; i++)
 		assert_int_equal(stacks_add(stacks, &i, 1), i + 1);
 	for (uint64_t i = 0; i < 3 * STACKS_MAX; i++)
@@ -68,7 +58,6 @@ static void test_deep(void **state)
 	const uint64_t *frames;
 	uint32_t number = 1;
 
-	(void)state;
 	for (uint64_t i = 0; number; i++) {
 		deep[0] = i;
 		number = stacks_add(stacks, deep, STACK_DEPTH_MAX + 1);

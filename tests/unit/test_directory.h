@@ -4,19 +4,15 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
+
+#include "unit_test.h"
 
 /* A directory of a test's own, for files laid out as in a tracing directory. */
 static char test_directory[64];
 
 static inline int make_test_directory(void **state)
 {
-	(void)state;
 	strcpy(test_directory, P_tmpdir "/allocfilt-test-XXXXXX");
 	return mkdtemp(test_directory) ? 0 : -1;
 }
@@ -25,7 +21,6 @@ static inline int remove_test_directory(void **state)
 {
 	char command[128];
 
-	(void)state;
 	snprintf(command, sizeof(command), "rm -rf '%s'", test_directory);
 	return system(command);
 }

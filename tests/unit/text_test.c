@@ -1,15 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "allocfilt/base.h"
+#include "unit_test.h"
 
 struct escaped {
 	const char *text;
@@ -54,13 +45,12 @@ static void test_escape(void **state)
 {
 	char to[64];
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(escaped) / sizeof(escaped[0]); i++) {
+	for (size_t i = 0; i < COUNT(escaped); i++) {
 		assert_int_equal(text_escape(to, sizeof(to), escaped[i].text, escaped[i].rule),
 				 strlen(escaped[i].text));
 		assert_string_equal(to, escaped[i].expected);
 	}
-	for (size_t i = 0; i < sizeof(no_utf8) / sizeof(no_utf8[0]); i++) {
+	for (size_t i = 0; i < COUNT(no_utf8); i++) {
 		text_escape(to, sizeof(to), no_utf8[i], TEXT_PRINTABLE);
 		assert_int_equal(strlen(to), 4 * strlen(no_utf8[i]));
 	}
@@ -75,7 +65,6 @@ static void test_pieces(void **state)
 	static const char text[] = "a\"€\x01\xff\\é😀b";
 	char whole[64], to[64], together[64];
 
-	(void)state;
 	for (int rule = TEXT_PRINTABLE; rule <= TEXT_FIELD; rule++) {
 		text_escape(whole, sizeof(whole), text, rule);
 		for (size_t size = TEXT_ESCAPED_MAX; size < 20; size++) {
@@ -103,13 +92,12 @@ static void test_fields(void **state)
 	size_t length;
 	FILE *stream = open_memstream(&text, &length);
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+	for (size_t i = 0; i < COUNT(fields); i++)
 		text_print_field(stream, fields[i], ' ');
 	fclose(stream);
 	assert_string_equal(text, "a\\040b - \\055 \\1349 \\303\\251\\012 x ");
 	at = text;
-	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+	for (size_t i = 0; i < COUNT(fields); i++) {
 		assert_true(text_parse_field(&at, field, sizeof(field)));
 		assert_string_equal(field, fields[i]);
 	}
@@ -127,7 +115,6 @@ static void test_trim(void **state)
 {
 	char blank[] = " \t\n", word[] = " \ta b\r\n";
 
-	(void)state;
 	assert_string_equal(text_trim(blank), "");
 	assert_string_equal(text_trim(word), "a b");
 }
@@ -136,7 +123,6 @@ static void test_line_cut(void **state)
 {
 	struct line line;
 
-	(void)state;
 	line_clear(&line);
 	while (line.used < LINE_MAX_BYTES - 4)
 		line_add(&line, "x");

@@ -1,35 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "fake_resolver.h"
 #include "output/tree.h"
+#include "unit_test.h"
 #include "written_text.h"
 
 static int symbol(void *context, uint64_t address, char style, char *text, size_t size)
 {
-	(void)context;
-	(void)style;
 	return snprintf(text, size, "scan_%x", (unsigned int)address);
 }
 
 static const char *label(void *context, uint64_t shrinker)
 {
-	(void)context;
 	return shrinker == 1 ? "vda" : NULL;
 }
 
 static bool no_time(void *context, uint64_t ts, char *text)
 {
-	(void)context;
-	(void)ts;
 	*text = '\0';
 	return false;
 }
@@ -97,7 +83,6 @@ static void test_plain(void **state)
 	const struct terminal terminal = { 0 };
 	const struct stall stall = make_stall();
 
-	(void)state;
 	stall_is_shown(
 		&stall, &terminal,
 		"1.000001 worker-12 of server\\x1b-10 /a/é  10.000 ms  alloc  order 3  GFP_KERNEL"
@@ -120,7 +105,6 @@ static void test_terminal(void **state)
 	const struct terminal terminal = { .colour = true, .box = true, .names = TEXT_PRINTABLE };
 	const struct stall stall = make_stall();
 
-	(void)state;
 	stall_is_shown(
 		&stall, &terminal,
 		"1.000001 \033[1mworker-12\033[0m of server\\x1b-10 \033[2m/a/é\033[0m  "
@@ -154,7 +138,6 @@ static void test_small_shrinkers(void **state)
 		.nr_shrinkers = 5,
 	};
 
-	(void)state;
 	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_SLAB] = 6000000;
 	stall.phases.ns[PHASE_MEMCG_RECLAIM][PART_SLAB] = 1000000;
 	stall.phases.ns[PHASE_REST][PART_OWN] = 3000000;
@@ -177,7 +160,6 @@ static void test_nothing(void **state)
 	const struct phases phases = { 0 };
 	struct writer *writer = begin_text();
 
-	(void)state;
 	tree_phases(writer, &terminal, &resolver, &phases, NULL, 0);
 	assert_string_equal(end_text(writer), "");
 }

@@ -10,7 +10,6 @@ static char undo_path[PATH_MAX], new_path[PATH_MAX];
 
 static int setup(void **state)
 {
-	(void)state;
 	fake_make(false);
 	snprintf(undo_path, sizeof(undo_path), "%s/undo", fake.run_dir);
 	snprintf(new_path, sizeof(new_path), "%s/.undo.allocfilt", fake.run_dir);
@@ -20,7 +19,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	fake_remove();
 	return 0;
 }
@@ -98,7 +96,6 @@ static void test_comes_back_as_noted(void **state)
 	struct undo *undo;
 	int pid;
 
-	(void)state;
 	note_two();
 	undo = open_one();
 	assert_int_equal(undo_load(undo, &settings, &pid, &failure), 0);
@@ -122,7 +119,6 @@ static void test_what_is_done_or_in_the_instance_is_not_noted(void **state)
 	struct settings settings;
 	int pid;
 
-	(void)state;
 	assert_int_equal(settings_init(&settings, fake.dir), 0);
 	settings_add(&settings, SETTING_WORD, "done", "", "", false);
 	settings.setting[0].done = true;
@@ -143,7 +139,6 @@ static void test_torn_file(void **state)
 	char *text = note_two();
 	size_t length = strlen(text);
 
-	(void)state;
 	for (size_t i = 0; i < length; i++) {
 		write_undo(text, i);
 		assert_refused("is damaged");
@@ -187,9 +182,8 @@ static void test_foreign_files(void **state)
 		{ "2", boot_id(), fake.dir, "setting\t0\t1\t\ta\tb\n", "is damaged" },
 	};
 
-	(void)state;
 	undo_close(open_one());
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		char text[1024];
 		int length = snprintf(text, sizeof(text), "allocfilt-undo\t%s\t%s\t1\t%s\n%send\n",
 				      cases[i].version, cases[i].boot, cases[i].dir, cases[i].rest);
@@ -206,7 +200,6 @@ static void test_untrusted_files(void **state)
 {
 	char other[PATH_MAX];
 
-	(void)state;
 	snprintf(other, sizeof(other), "%s/other", fake.root);
 	note_two();
 	chmod(undo_path, 0622);
@@ -230,7 +223,6 @@ static void test_untrusted_directory(void **state)
 	struct undo *undo;
 	char other[PATH_MAX];
 
-	(void)state;
 	undo_close(open_one());
 	chmod(fake.run_dir, 0777);
 	assert_int_equal(undo_open(&undo, fake.run_dir, &failure), -EPERM);
@@ -244,7 +236,6 @@ static void test_untrusted_directory(void **state)
 
 static void test_another_users(void **state)
 {
-	(void)state;
 	if (geteuid())
 		skip();
 	note_two();
@@ -260,7 +251,6 @@ static void test_lock_dies_with_its_process(void **state)
 	char byte, expected[32];
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(pipe(ready), 0);
 	pid = fork();
 	if (!pid) {
@@ -290,7 +280,6 @@ static void test_failed_note_leaves_the_old_one(void **state)
 	struct settings settings;
 	int calls = 0;
 
-	(void)state;
 	assert_int_equal(settings_init(&settings, fake.dir), 0);
 	settings_add(&settings, SETTING_WORD, "another", "", "", false);
 	for (int at = 1;; at++) {
@@ -318,7 +307,6 @@ static void test_no_room_at_the_start(void **state)
 {
 	struct undo *undo;
 
-	(void)state;
 	for (int at = 1; at < 12; at++) {
 		fake_fail(at, at, ENOSPC);
 		if (!undo_open(&undo, fake.run_dir, &failure))

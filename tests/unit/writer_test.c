@@ -1,23 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "allocfilt/base.h"
+#include "unit_test.h"
 
 static int64_t now_ms(void)
 {
@@ -137,7 +127,6 @@ static void test_file(void **state)
 	struct writer *writer = writer_new(fd, -1);
 	FILE *in;
 
-	(void)state;
 	put_lines(writer, 0, 100000);
 	assert_int_equal(writer_flush(writer), 0);
 	assert_int_equal(writer_flush(writer), 0);
@@ -156,7 +145,6 @@ static void test_buffer_border(void **state)
 	int fd = open_file();
 	struct writer *writer = writer_new(fd, -1);
 
-	(void)state;
 	assert_int_equal(writer_put(writer, bytes, WRITER_BUFFER - 1), 0);
 	assert_int_equal(lseek(fd, 0, SEEK_END), 0);
 	assert_int_equal(writer_put(writer, bytes, 1), 0);
@@ -176,7 +164,6 @@ static void test_reader_gets_all_in_order(void **state)
 	pid_t child;
 	FILE *in;
 
-	(void)state;
 	assert_int_equal(pipe(fds), 0);
 	child = fork();
 	if (!child) {
@@ -285,7 +272,6 @@ static void test_attach(void **state)
 	struct writer *writer = writer_new(full, -1);
 	char text[16] = "";
 
-	(void)state;
 	assert_int_equal(writer_put(writer, "lost", 4), 0);
 	assert_int_equal(writer_flush(writer), -ENOSPC);
 	assert_int_equal(writer_put(writer, "lost", 4), -ENOSPC);
