@@ -6,15 +6,6 @@
  */
 #include <fcntl.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "allocfilt/capture.h"
 #include "allocfilt/journal.h"
@@ -22,6 +13,7 @@
 #include "made_cpus.h"
 #include "run/pipeline.h"
 #include "test_directory.h"
+#include "unit_test.h"
 
 #define OPTIONS                                                                                    \
 	.stack = true, .top = 10,                                                                  \
@@ -116,10 +108,9 @@ static void test_count(void **state)
 		{ .journal = true, .rate = 1, .burst = 1, OPTIONS },
 	};
 
-	(void)state;
 	journal_socket_path = "/does/not/exist";
-	for (size_t i = 0; i < sizeof(captures) / sizeof(captures[0]); i++)
-		for (size_t run = 0; run < sizeof(runs) / sizeof(runs[0]); run++)
+	for (size_t i = 0; i < COUNT(captures); i++)
+		for (size_t run = 0; run < COUNT(runs); run++)
 			assert_int_equal(count_in(captures[i], &runs[run]), 0);
 }
 
@@ -157,7 +148,6 @@ static void test_bytes_of_many_cpus(void **state)
 	size_t two = bytes_for(2);
 	size_t many = bytes_for(256);
 
-	(void)state;
 	if (!COUNTED)
 		skip();
 	assert_in_range(two, 1 << 20, 14 << 20);
@@ -183,7 +173,6 @@ static void test_metrics_of_many_shrinkers(void **state)
 	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	struct writer *writer = writer_new(fd, -1);
 
-	(void)state;
 	assert_int_equal(resolver_new(&view.resolver, plan, &source, &options, &failure), 0);
 	for (uint64_t i = 0; i < SHRINKERS_MAX; i++) {
 		struct record record = { .fields = { .callback = i } };
@@ -209,7 +198,6 @@ static void test_counter(void **state)
 {
 	void *volatile block;
 
-	(void)state;
 	allocations = 0;
 	counting = true;
 	block = malloc(1);

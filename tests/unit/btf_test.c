@@ -1,18 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
 #include <linux/btf.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "tracing/btf.h"
+#include "unit_test.h"
 
 #define BIT_FIELDS (1u << 31)
 
@@ -132,9 +122,8 @@ static void test_offsets(void **state)
 	};
 	struct made made;
 
-	(void)state;
 	make_outer(&made);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		uint32_t offset = 7;
 
 		assert_int_equal(offset_of(&made, cases[i].structure, cases[i].member, &offset),
@@ -148,7 +137,6 @@ static void test_cut(void **state)
 {
 	struct made made;
 
-	(void)state;
 	make_outer(&made);
 	for (size_t size = 0; size < made.size; size++) {
 		unsigned char *copy = malloc(size + !size);
@@ -170,7 +158,6 @@ static void test_cut_sections(void **state)
 	struct made made;
 	uint32_t offset, types;
 
-	(void)state;
 	make_outer(&made);
 	memcpy(&types, made.blob + 12, 4);
 	for (uint32_t size = 0; size < types; size++) {
@@ -190,7 +177,6 @@ static void test_no_btf(void **state)
 	uint32_t offset;
 	struct btf *btf;
 
-	(void)state;
 	make_outer(&made);
 	made.blob[0] ^= 1;
 	assert_int_equal(offset_of(&made, "outer", "last", &offset), -EINVAL);
@@ -207,7 +193,6 @@ static void test_endless(void **state)
 	struct made made;
 	uint32_t offset;
 
-	(void)state;
 	start(&made);
 	type(&made, "ring", BTF_KIND_STRUCT, 2, 8); /* 2 */
 	member(&made, "", 2, 0);
@@ -229,7 +214,6 @@ static void test_new_kind(void **state)
 	struct made made;
 	uint32_t offset;
 
-	(void)state;
 	make_outer(&made);
 	type(&made, "new", 31, 0, 0);
 	type(&made, "after", BTF_KIND_STRUCT, 1, 4);
@@ -251,7 +235,6 @@ static void test_noise(void **state)
 	struct made made;
 	uint32_t offset;
 
-	(void)state;
 	for (int round = 0; round < 50000; round++) {
 		make_outer(&made);
 		for (uint32_t i = noise(&seed) % 8 + 1; i; i--)
@@ -274,7 +257,6 @@ static void test_file(void **state)
 	struct btf *btf;
 	uint32_t offset;
 
-	(void)state;
 	make_outer(&made);
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, made.blob, made.size), made.size);

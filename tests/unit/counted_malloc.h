@@ -3,7 +3,7 @@
 #define COUNTED_MALLOC_H
 
 #include <stdbool.h>
-#include <stddef.h>
+#include <stdlib.h>
 
 /* Counts calls of malloc() and its like, of the whole program: included once, by the test. */
 

@@ -1,19 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "allocfilt/plan.h"
 #include "allocfilt/record.h"
 #include "made_page.h"
 #include "test_directory.h"
+#include "unit_test.h"
 
 /* ---- events, and their records ---- */
 
@@ -226,7 +216,6 @@ static int role_of(void *context, uint64_t function)
 
 static int symbol(void *context, uint64_t address, char style, char *text, size_t size)
 {
-	(void)context;
 	return snprintf(text, size, "symbol_%llx_%c", (unsigned long long)address, style);
 }
 
@@ -310,8 +299,7 @@ static void windows_of_all_layouts(void **state)
 	struct fixture fixture;
 	const struct record *record = &fixture.records[0];
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		start(&fixture, &made_layouts[cases[i].layout]);
 		add(&fixture, DECODE_FUNCGRAPH_EXIT, EVENT_USER, cases[i].event);
 		decode_event(&fixture, 2, 5000400100, cases[i].event,
@@ -339,7 +327,6 @@ static void windows_of_another_clock(void **state)
 	const struct decode_callbacks callbacks = { .sink = receive, .sink_context = &fixture };
 	const struct data_source source = { .layout = made_layouts[0], .proc = "/proc" };
 
-	(void)state;
 	fixture.decode = decode_new(&source, NULL, &callbacks);
 	add(&fixture, DECODE_FUNCGRAPH_EXIT, EVENT_USER, &exit_6_1);
 	decode_event(&fixture, 0, 77000000000, &exit_6_1,
@@ -355,7 +342,6 @@ static void roles_are_kept(void **state)
 {
 	struct fixture fixture;
 
-	(void)state;
 	start(&fixture, &made_layouts[0]);
 	add(&fixture, DECODE_FUNCGRAPH_EXIT, EVENT_USER, &exit_6_1);
 	for (int i = 0; i < 10; i++)
@@ -396,11 +382,10 @@ static void indent_is_kept_by_cpu(void **state)
 	};
 	struct fixture fixture;
 
-	(void)state;
 	start(&fixture, &made_layouts[0]);
 	add(&fixture, DECODE_FUNCGRAPH_EXIT, EVENT_USER, &exit_6_1);
 	add(&fixture, 0, EVENT_DIRECT_RECLAIM_END, &reclaim_end);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		decode_event(&fixture, cases[i].cpu, i,
 			     cases[i].depth < 0 ? &reclaim_end : &exit_6_1,
 			     VALUES({ "depth", (uint64_t)cases[i].depth }));
@@ -417,7 +402,6 @@ static void slab_start_of_both_layouts(void **state)
 	struct fixture fixture;
 	struct record *record = &fixture.records[0];
 
-	(void)state;
 	for (int i = 0; i < 4; i++) {
 		const struct made_event *event = i % 2 ? &slab_start_7_3 : &slab_start_5_10;
 
@@ -450,7 +434,6 @@ static void fields_that_share_a_member(void **state)
 	struct fixture fixture;
 	const struct record *records = fixture.records;
 
-	(void)state;
 	for (size_t order = 0; order < 2; order++) {
 		start(&fixture, &made_layouts[order]);
 		add(&fixture, 0, EVENT_SLAB_END, &slab_end);
@@ -486,7 +469,6 @@ static void fields_of_a_user_are_not_bound(void **state)
 {
 	struct fixture fixture;
 
-	(void)state;
 	start(&fixture, &made_layouts[0]);
 	add(&fixture, 0, EVENT_USER, &reclaim_end);
 	decode_event(&fixture, 0, 1, &reclaim_end, NULL);
@@ -531,10 +513,9 @@ static void marks_of_the_clock(void **state)
 	};
 	struct fixture fixture;
 
-	(void)state;
 	start(&fixture, &made_layouts[0]);
 	add(&fixture, DECODE_PRINT, EVENT_USER, &print);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		/* with its NUL, and without */
 		for (size_t nul = 0; nul < 2; nul++) {
 			fixture.count = 0;
@@ -569,7 +550,6 @@ static void probes_of_superblocks(void **state)
 	struct fixture fixture;
 	const struct record *record = &fixture.records[0];
 
-	(void)state;
 	for (int i = 0; i < 4; i++) {
 		start(&fixture, &made_layouts[i / 2]);
 		add(&fixture, DECODE_SUPERBLOCK, EVENT_USER, events[i % 2]);
@@ -592,10 +572,9 @@ static void names_outside_the_record(void **state)
 	};
 	struct fixture fixture;
 
-	(void)state;
 	start(&fixture, &made_layouts[0]);
 	add(&fixture, DECODE_SUPERBLOCK, EVENT_USER, &event_probe);
-	for (size_t i = 0; i < sizeof(locations) / sizeof(*locations); i++) {
+	for (size_t i = 0; i < COUNT(locations); i++) {
 		decode_probe(&fixture, &event_probe, locations[i]);
 		assert_int_equal(fixture.count, i + 1);
 		assert_int_equal(fixture.records[i].superblock.name_length, 0);
@@ -636,8 +615,7 @@ static void stacks_of_all_layouts(void **state)
 	struct fixture fixture;
 	struct made_page made;
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		const struct made_event *event =
 			cases[i].layout < 2 ? &kernel_stack : &kernel_stack_32;
 
@@ -656,7 +634,6 @@ static void stacks_that_end_early(void **state)
 	struct fixture fixture;
 	struct made_page made;
 
-	(void)state;
 	start(&fixture, &made_layouts[0]);
 	add(&fixture, DECODE_STACK, EVENT_USER, &kernel_stack);
 	make_stack(&made, fixture.layout, &kernel_stack, 3);
@@ -712,7 +689,6 @@ static void short_records_and_impossible_depths(void **state)
 	struct fixture fixture;
 	struct made_page made;
 
-	(void)state;
 	start(&fixture, &made_layouts[0]);
 	add(&fixture, DECODE_FUNCGRAPH_EXIT, EVENT_USER, &exit_6_1);
 	make_payload(&made, fixture.layout, &exit_6_1, VALUES({ "depth", 3 }));
@@ -734,7 +710,6 @@ static void losses_and_a_sink_that_stops(void **state)
 {
 	struct fixture fixture;
 
-	(void)state;
 	start(&fixture, &made_layouts[0]);
 	add(&fixture, DECODE_FUNCGRAPH_EXIT, EVENT_USER, &exit_6_1);
 	fixture.stop_with = -ENOSPC;
@@ -772,9 +747,8 @@ static void formats_that_are_rejected(void **state)
 	};
 	struct fixture fixture;
 
-	(void)state;
 	start(&fixture, &made_layouts[0]);
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+	for (size_t i = 0; i < COUNT(texts); i++)
 		assert_int_equal(add_text(&fixture, 0, EVENT_USER, texts[i]), -EINVAL);
 	add(&fixture, 0, EVENT_DIRECT_RECLAIM_END, &reclaim_end);
 	assert_int_equal(add_text(&fixture, 1, EVENT_USER, format_of(&reclaim_end)), -EEXIST);
@@ -800,8 +774,7 @@ static void fields_that_are_required(void **state)
 	};
 	struct fixture fixture;
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct made_event changed = *cases[i].event;
 		char text[4096], name[32];
 
@@ -824,7 +797,6 @@ static void cut_formats(void **state)
 	const size_t whole = strlen(text);
 	struct fixture fixture;
 
-	(void)state;
 	for (size_t length = 0; length <= whole; length++) {
 		start(&fixture, &made_layouts[0]);
 		assert_int_equal(decode_add_format(fixture.decode, 0, EVENT_SLAB_START, "vmscan",
@@ -852,8 +824,7 @@ static void text_of_events(void **state)
 	struct made_page made;
 	char text[256];
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		const size_t whole = strlen(cases[i].expected);
 
 		start(&fixture, &made_layouts[1]);
@@ -944,7 +915,6 @@ static void mutated_pages(void **state)
 	struct fuzz fuzz = { 0 };
 	enum page_state found;
 
-	(void)state;
 	callbacks.sink_context = &fuzz;
 	fuzz.decode = sink.context = decode_new(&source, NULL, &callbacks);
 	for (int i = 0; i < 3; i++) {

@@ -1,18 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "allocfilt/record.h"
 #include "made_cpus.h"
 #include "record/record_ring.h"
+#include "unit_test.h"
 
 #define HELD 32 /* bytes of a record of this test: 24, and its one word of fields */
 
@@ -87,7 +79,6 @@ static void test_bad_sizes(void **state)
 {
 	struct cpu_list cpus = made_cpus(0);
 
-	(void)state;
 	assert_null(merge_new(&cpus, 1024, got, NULL));
 	assert_int_equal(errno, EINVAL);
 	cpus.count = 1;
@@ -151,8 +142,7 @@ static void test_order(void **state)
 	};
 	struct run run;
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		start(&run, 3, cases[i].share);
 		play(&run, cases[i].script);
 		assert_string_equal(run.out, cases[i].expected);
@@ -165,7 +155,6 @@ static void test_room_is_shared(void **state)
 {
 	struct run run;
 
-	(void)state;
 	start(&run, 2, 10);
 	assert_true(merge_has_room(run.merge, 0, 10 * HELD));
 	assert_false(merge_has_room(run.merge, 0, 11 * HELD));
@@ -183,7 +172,6 @@ static void test_failing_sink(void **state)
 {
 	struct run run;
 
-	(void)state;
 	start(&run, 1, 2);
 	put(&run, 0, 10);
 	put(&run, 0, 20);
@@ -207,7 +195,6 @@ static void test_numbers_with_gaps(void **state)
 	const struct cpu_list cpus = { numbers, 3 };
 	struct run run;
 
-	(void)state;
 	start_with(&run, &cpus, 10);
 	play(&run, "65535:20 7:100 6000:10 6000:20 6000! | 6000! | |");
 	assert_string_equal(run.out, "| 10/6000 20/6000 20/65535 | 100/7 |");
@@ -223,7 +210,6 @@ static void test_numbers_with_gaps(void **state)
 
 static int got_payload(void *context, const struct record *record)
 {
-	(void)context;
 	assert_int_equal(record->raw_size, RECORD_RAW_MAX + 8);
 	for (int i = 0; i < record->raw_size; i++)
 		assert_int_equal(((const char *)record->raw)[i], 'p');
@@ -237,7 +223,6 @@ static void test_payload_outlives_its_page(void **state)
 	struct cpu_list cpus = made_cpus(1);
 	struct merge *merge = merge_new(&cpus, 1024, got_payload, NULL);
 
-	(void)state;
 	memset(payload, 'p', sizeof(payload));
 	assert_int_equal(merge_put(merge, &record), 0);
 	memset(payload, 'x', sizeof(payload));
@@ -253,7 +238,6 @@ static void test_record_above_the_share(void **state)
 	struct record record = { .ts = 10, .raw = payload, .raw_size = sizeof(payload) };
 	struct run run;
 
-	(void)state;
 	start(&run, 1, 4);
 	assert_int_equal(merge_put(run.merge, &record), -EMSGSIZE);
 	assert_int_equal(merge_flush(run.merge), 0);
@@ -273,7 +257,6 @@ static void test_order_under_load(void **state)
 	uint64_t given = 0;
 	struct run run;
 
-	(void)state;
 	start(&run, SIM_CPUS, 20);
 	run.quiet = true;
 	srandom(1);
@@ -310,7 +293,6 @@ static void test_no_deadlock_when_one_runs_ahead(void **state)
 	struct run run;
 	uint64_t behind = 1, ahead = 1000000;
 
-	(void)state;
 	start(&run, 2, 10);
 	run.quiet = true;
 	while (merge_has_room(run.merge, 0, HELD))
@@ -341,7 +323,6 @@ static void test_many_cpus(void **state)
 	int left = MANY * PAGES;
 	struct run run;
 
-	(void)state;
 	assert_in_range(MANY * share, MANY * merge_page_bytes(PAGE), 4 << 20);
 	start(&run, MANY, share / HELD);
 	run.quiet = true;
@@ -371,7 +352,6 @@ static void test_many_cpus(void **state)
 
 static void test_shares(void **state)
 {
-	(void)state;
 	assert_int_equal(merge_share(1, 4096), 256 << 10);
 	assert_int_equal(merge_share(16, 4096), 256 << 10);
 	assert_int_equal(merge_share(17, 4096), (4 << 20) / 17 / 8 * 8);

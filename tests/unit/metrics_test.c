@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "allocfilt/output.h"
 #include "allocfilt/plan.h"
 #include "fake_resolver.h"
 #include "made_cpus.h"
 #include "test_directory.h"
+#include "unit_test.h"
 #include "written_text.h"
 
 #define SECOND	    1000000000ull
@@ -27,7 +19,6 @@
 
 static int symbol(void *context, uint64_t address, char style, char *text, size_t size)
 {
-	(void)context;
 	assert_int_equal(style, 's');
 	switch (address) {
 	case ALLOC:
@@ -226,8 +217,7 @@ static void test_numbers(void **state)
 	const char *text = full_text();
 	char line[256];
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++) {
+	for (size_t i = 0; i < COUNT(samples); i++) {
 		snprintf(line, sizeof(line), "\nallocfilt_%s\n", samples[i]);
 		has(text, line);
 	}
@@ -239,7 +229,6 @@ static void test_unknown_functions(void **state)
 	struct summary_view view = new_view();
 	const char *text;
 
-	(void)state;
 	stall(&view, UNKNOWN, 20000, PHASE_REST, PART_OWN);
 	stall(&view, UNKNOWN + 1, 40000, PHASE_REST, PART_OWN);
 	slab(&view, UNKNOWN, 1, 500);
@@ -268,7 +257,6 @@ static void test_labels_stay(void **state)
 	struct summary_view two = new_view();
 	const char *line = "_runs_total{superblock=\"tmpfs\",device=\"0:23\"} 1\n";
 
-	(void)state;
 	superblock(&alone, 1, "tmpfs", 23);
 	slab(&alone, SCAN, 1, 500);
 	has(text_of(&alone, NULL), line);
@@ -287,7 +275,6 @@ static void test_what_is_left_out(void **state)
 	struct summary_view live = new_view();
 	const char *text;
 
-	(void)state;
 	shrinker_names_free(view.shrinker_names);
 	view.shrinker_names = NULL;
 	text = text_of(&view, NULL);
@@ -305,7 +292,6 @@ static void test_other_functions(void **state)
 	struct summary_view view = new_view();
 	const char *text;
 
-	(void)state;
 	for (int i = 0; i < SUMMARY_OUTERMOST_MAX; i++)
 		stall(&view, ALLOC, 20000, PHASE_REST, PART_OWN);
 	for (int i = 1; i < SUMMARY_OUTERMOST_MAX; i++)
@@ -329,7 +315,6 @@ static void test_writer_fails(void **state)
 	struct summary_view view = new_view();
 	int ret = 0;
 
-	(void)state;
 	for (int i = 0; i < 40 && !ret; i++)
 		ret = metrics_text(writer, &view, NULL);
 	assert_int_equal(ret, -ENOSPC);
@@ -347,7 +332,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_other_functions), cmocka_unit_test(test_writer_fails),
 	};
 
-	(void)argv;
 	if (argc > 1) {
 		if (make_test_directory(NULL))
 			return 1;

@@ -1,16 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "allocfilt/record.h"
 #include "made_page.h"
+#include "unit_test.h"
 
 #define SEEN_MAX 512
 
@@ -102,7 +93,6 @@ static void layouts_of_both_widths(void **state)
 		FIELD("overwrite", "8", "1") FIELD("data", "12", "4084");
 	struct page_layout layout;
 
-	(void)state;
 	assert_int_equal(page_layout_parse(&layout, header_64, strlen(header_64), true), 0);
 	assert_int_equal(layout.size, 4096);
 	assert_int_equal(layout.header, 16);
@@ -137,8 +127,7 @@ static void layout_is_refused(void **state)
 	};
 	struct page_layout layout = { .size = 1 };
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+	for (size_t i = 0; i < COUNT(texts); i++)
 		assert_int_equal(page_layout_parse(&layout, texts[i], strlen(texts[i]), false),
 				 -EINVAL);
 	assert_int_equal(layout.size, 1);
@@ -154,9 +143,8 @@ static void order_is_found_out(void **state)
 	struct page_layout layout;
 	struct made_page page;
 
-	(void)state;
 	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
-		for (size_t j = 0; j < sizeof(commits) / sizeof(*commits); j++) {
+		for (size_t j = 0; j < COUNT(commits); j++) {
 			made_begin(&page, &made_layouts[i], 0x0102030405060708);
 			made_commit(&page, commits[j]);
 			layout = made_layouts[i];
@@ -173,7 +161,6 @@ static void order_stays_unknown(void **state)
 	struct page_layout layout = made_layouts[0];
 	struct made_page page;
 
-	(void)state;
 	made_begin(&page, &layout, 1000);
 	assert_int_equal(page_layout_guess_order(&layout, page.bytes, 4096), -ENODATA);
 	assert_int_equal(page_layout_guess_order(&layout, page.bytes, 15), -ENODATA);
@@ -206,7 +193,6 @@ static void records_with_times_and_sizes(void **state)
 	struct made_page page;
 	struct seen seen;
 
-	(void)state;
 	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
 		made_begin(&page, &made_layouts[i], times[0]);
 		for (size_t j = 0; j < 4; j++)
@@ -231,7 +217,6 @@ static void times_of_their_own(void **state)
 	const uint64_t stamped[] = { tai + 900000000000, tai + 900000000002 };
 	struct made_page page;
 
-	(void)state;
 	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
 		made_begin(&page, &made_layouts[i], 500);
 		made_time(&page, 30, 10000000000);
@@ -255,7 +240,6 @@ static void padding_is_stepped_over(void **state)
 	static const uint64_t times[] = { 102, 113 };
 	struct made_page page;
 
-	(void)state;
 	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
 		made_begin(&page, &made_layouts[i], 100);
 		made_padding(&page, 1, 8);
@@ -275,7 +259,6 @@ static void null_padding_ends_the_page(void **state)
 	struct made_page page;
 	struct seen seen;
 
-	(void)state;
 	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
 		made_begin(&page, &made_layouts[i], 100);
 		made_record(&page, 1, payload, 8);
@@ -303,7 +286,6 @@ static void pages_without_room(void **state)
 	struct made_page page;
 	struct seen seen;
 
-	(void)state;
 	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
 		const size_t size = MADE_PAGE_SIZE - made_layouts[i].header - 8;
 
@@ -351,8 +333,7 @@ static void losses(void **state)
 	struct made_page page;
 	struct seen seen;
 
-	(void)state;
-	for (size_t i = 0; i < MADE_LAYOUTS * (sizeof(cases) / sizeof(*cases)); i++) {
+	for (size_t i = 0; i < MADE_LAYOUTS * (COUNT(cases)); i++) {
 		const struct page_layout *layout = &made_layouts[i % MADE_LAYOUTS];
 		size_t c = i / MADE_LAYOUTS, end;
 
@@ -388,7 +369,6 @@ static void empty_and_zeros(void **state)
 	struct made_page page;
 	struct seen seen;
 
-	(void)state;
 	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
 		made_begin(&page, &made_layouts[i], 1);
 		assert_int_equal(read_page(&page, sizeof(page.bytes), &seen), PAGE_EMPTY);
@@ -403,7 +383,6 @@ static void cut_pages(void **state)
 	struct made_page page;
 	struct seen seen;
 
-	(void)state;
 	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
 		made_begin(&page, &made_layouts[i], 100);
 		made_record(&page, 1, payload, 64);
@@ -421,7 +400,6 @@ static void commit_over_the_page(void **state)
 	static const uint64_t bits[] = { 0, MADE_MISSED, MADE_MISSED | MADE_STORED };
 	struct made_page page;
 
-	(void)state;
 	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
 		for (size_t j = 0; j < 3; j++) {
 			made_begin(&page, &made_layouts[i], 100);
@@ -467,7 +445,6 @@ static void records_over_the_commit(void **state)
 {
 	struct made_page page;
 
-	(void)state;
 	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
 		/* 27 of 28 words of data */
 		assert_bad_record(&made_layouts[i], 28, -1, 27 * 4);
@@ -488,9 +465,8 @@ static void impossible_stored_lengths(void **state)
 {
 	static const uint32_t lengths[] = { 0, 1, 3, 5, 0x7fffffff, 0xfffffffc, 0xffffffff };
 
-	(void)state;
 	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
-		for (size_t l = 0; l < sizeof(lengths) / sizeof(*lengths); l++) {
+		for (size_t l = 0; l < COUNT(lengths); l++) {
 			assert_bad_record(&made_layouts[i], 0, lengths[l], 32);
 			assert_bad_record(&made_layouts[i], 29, lengths[l], 32);
 		}
@@ -503,7 +479,6 @@ static void lengths_that_are_no_words(void **state)
 	static const uint32_t types[] = { 0, 29 };
 	struct made_page page;
 
-	(void)state;
 	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
 		for (size_t t = 0; t < 2; t++) {
 			begin_with_good_record(&page, &made_layouts[i]);
@@ -525,7 +500,6 @@ static void more_than_a_page(void **state)
 	struct made_page page;
 	struct seen seen = { 0 };
 
-	(void)state;
 	begin_with_good_record(&page, &made_layouts[0]);
 	made_end(&page, 0);
 	memcpy(bytes, page.bytes, MADE_PAGE_SIZE);
@@ -542,7 +516,6 @@ static void sink_stops_the_page(void **state)
 	enum page_state page_state;
 	struct made_page page;
 
-	(void)state;
 	made_begin(&page, &made_layouts[0], 100);
 	made_record(&page, 1, payload, 8);
 	made_record(&page, 1, payload, 8);
@@ -569,7 +542,6 @@ static void noise_never_leaves_the_page(void **state)
 	struct seen seen;
 	enum page_state found;
 
-	(void)state;
 	for (int round = 0; round < 20000; round++) {
 		layout = made_layouts[round % MADE_LAYOUTS];
 		made_begin(&page, &layout, made_random(&seed));

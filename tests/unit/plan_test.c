@@ -1,15 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "allocfilt/plan.h"
+#include "unit_test.h"
 
 /* What is available: blank-separated lists, as a kernel would list it. */
 struct offered {
@@ -210,7 +201,6 @@ static void test_5_10(void **state)
 {
 	struct plan *plan = plan_for(functions_5_10, EVENTS_5_10);
 
-	(void)state;
 	check_function(plan, ROLE_PAGE_ALLOCATION, "__alloc_pages_nodemask");
 	check_function(plan, ROLE_ZONE_COMPACTION, "compact_zone");
 	check_function(plan, ROLE_MEMORY_HIGH, "mem_cgroup_handle_over_high");
@@ -230,7 +220,6 @@ static void test_6_1(void **state)
 {
 	struct plan *plan = plan_for(functions_6_1, EVENTS_6_1);
 
-	(void)state;
 	check_function(plan, ROLE_PAGE_ALLOCATION, "__alloc_pages");
 	/* compact_zone_order calls compact_zone: one of the two */
 	check_function(plan, ROLE_ZONE_COMPACTION, "compact_zone");
@@ -248,7 +237,6 @@ static void test_6_12(void **state)
 {
 	struct plan *plan = plan_for(functions_6_12, EVENTS_6_1);
 
-	(void)state;
 	check_function(plan, ROLE_PAGE_ALLOCATION, "__alloc_pages_noprof");
 	check_function(plan, ROLE_MEMORY_HIGH, "__mem_cgroup_handle_over_high");
 	check_function(plan, ROLE_DIRECT_THROTTLE, "throttle_direct_reclaim.part.0");
@@ -263,7 +251,6 @@ static void test_7_3(void **state)
 {
 	struct plan *plan = plan_for(functions_7_3, EVENTS_6_1);
 
-	(void)state;
 	check_function(plan, ROLE_PAGE_ALLOCATION, "__alloc_frozen_pages_noprof");
 	check_function(plan, ROLE_ZONE_COMPACTION, "compact_zone.isra.0");
 }
@@ -272,7 +259,6 @@ static void test_inactive_list(void **state)
 {
 	struct plan *plan = plan_for("shrink_inactive_list evict_folios shrink_lruvec", EVENTS_6_1);
 
-	(void)state;
 	check_function(plan, ROLE_INACTIVE_LIST, "shrink_inactive_list");
 	check_function(plan, ROLE_GENERATIONS, "evict_folios");
 	check_event(plan, EVENT_SHRINK_INACTIVE, RULE_OWNER,
@@ -288,7 +274,6 @@ static void test_events_without_their_owners(void **state)
 {
 	struct plan *plan = plan_for("__alloc_pages", EVENTS_6_1);
 
-	(void)state;
 	check_event(plan, EVENT_THROTTLED, RULE_ANY_WINDOW, 0);
 	check_event(plan, EVENT_TRY_TO_COMPACT, RULE_NEVER, 0);
 	check_event(plan, EVENT_SHRINK_INACTIVE, RULE_NEVER, 0);
@@ -306,7 +291,6 @@ static void test_suffixes(void **state)
 				     "shrink_node.constprop.0 shrink_node.isra.0",
 				     EVENTS_6_1);
 
-	(void)state;
 	/* the exact name where there is one; else all parts of it, each once */
 	check_function(plan, ROLE_SLAB, "shrink_slab");
 	assert_true(has_function(plan, "shrink_node.isra.0"));
@@ -318,7 +302,6 @@ static void test_sides_and_partners(void **state)
 {
 	struct plan *plan = plan_for(functions_6_1, EVENTS_6_1);
 
-	(void)state;
 	for (int i = 0; i < plan->nr_events; i++) {
 		const struct plan_event *event = &plan->events[i];
 
@@ -342,7 +325,6 @@ static void test_fallback(void **state)
 	struct failure failure;
 	struct plan *plan;
 
-	(void)state;
 	assert_int_equal(make(&plan, &offered, false, NULL, NULL, &failure), 0);
 	assert_false(plan->function_graph);
 	assert_int_equal(plan->nr_functions, 0);
@@ -369,7 +351,6 @@ static void test_neither_functions_nor_pairs(void **state)
 		.events = "vmscan:mm_vmscan_throttled vmscan:mm_shrink_slab_end ",
 	};
 
-	(void)state;
 	check_refused(&offered, true, NULL, NULL, EXIT_STATUS_NO_FEATURE, "function_graph");
 	check_refused(&offered, false, NULL, NULL, EXIT_STATUS_NO_FEATURE, "function_graph");
 }
@@ -378,7 +359,6 @@ static void test_list_that_cannot_be_read(void **state)
 {
 	struct offered offered = { .functions = "", .events = EVENTS_6_1, .error = -EIO };
 
-	(void)state;
 	check_refused(&offered, true, NULL, NULL, EXIT_STATUS_RUN_TIME, strerror(EIO));
 }
 
@@ -390,7 +370,6 @@ static void test_requested_functions(void **state)
 	struct plan *plan = plan_with(functions_6_1, EVENTS_6_1,
 				      "schedule shrink_d* shrink_slab shrink_[mnop]age_list", NULL);
 
-	(void)state;
 	assert_int_equal(plan->nr_functions, 15 + 3);
 	assert_true(has_function(plan, "schedule"));
 	assert_true(has_function(plan, "shrink_dcache_sb"));
@@ -414,7 +393,6 @@ static void test_requested_events(void **state)
 			  "sched:sched_switch vmscan:mm_shrink_slab_end sched:sched_switch");
 	const struct plan_event *event = event_of(plan, EVENT_USER);
 
-	(void)state;
 	assert_int_equal(plan->nr_events, EVENT_COUNT + 1);
 	assert_string_equal(event->system, "sched");
 	assert_string_equal(event->name, "sched_switch");
@@ -434,7 +412,6 @@ static void test_names_of_a_request(void **state)
 	char glob[] = "vfs_*", name[] = "schedule", *patterns[] = { glob, name, NULL };
 	struct plan_request request = { .functions = patterns };
 
-	(void)state;
 	assert_true(plan_names(&request, "vfs_read"));
 	assert_true(plan_names(&request, "schedule"));
 	assert_false(plan_names(&request, "schedule_timeout"));
@@ -450,7 +427,6 @@ static void test_without_page_allocation(void **state)
 	struct failure failure;
 	struct plan *plan;
 
-	(void)state;
 	assert_int_equal(plan_make(&plan, &request, &offer, &failure), 0);
 	assert_int_equal(plan->nr_functions, 14);
 	check_function(plan, ROLE_PAGE_ALLOCATION, NULL);
@@ -473,7 +449,6 @@ static void test_function_limit(void **state)
 	struct failure failure;
 	struct plan *plan;
 
-	(void)state;
 	assert_int_equal(make(&plan, &offered, true, "many_*", NULL, &failure), 0);
 	assert_int_equal(plan->nr_functions, PLAN_FUNCTIONS_MAX);
 	offered.many++;
@@ -488,7 +463,6 @@ static void test_event_limit(void **state)
 	struct failure failure;
 	struct plan *plan;
 
-	(void)state;
 	for (int i = 1; i < PLAN_EVENTS_MAX - EVENT_COUNT; i++)
 		length += sprintf(events + length, " many:event_%d", i);
 	assert_int_equal(make(&plan, &offered, true, NULL, events, &failure), 0);

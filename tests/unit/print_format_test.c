@@ -1,18 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <event-parse.h>
 
 #include "made_page.h"
 #include "record/print_format.h"
+#include "unit_test.h"
 
 /* One event with a field of each kind; the print format comes from the test. */
 #define COMMON                                                                                     \
@@ -266,8 +257,7 @@ static void texts_of_64_bit(void **state)
 		  "VMSCAN_THROTTLE_ISOLATED|VMSCAN_THROTTLE_NOPROGRESS" },
 	};
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+	for (size_t i = 0; i < COUNT(texts); i++) {
 		assert_text(&made_layouts[0], texts[i].fmt, texts[i].expected);
 		assert_text(&made_layouts[1], texts[i].fmt, texts[i].expected);
 	}
@@ -289,8 +279,7 @@ static void texts_of_32_bit(void **state)
 		{ "\"%s\", __print_symbolic(REC->number, {1, \"one\"})", "0xffffffd6" },
 	};
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+	for (size_t i = 0; i < COUNT(texts); i++) {
 		assert_text(&made_layouts[2], texts[i].fmt, texts[i].expected);
 		assert_text(&made_layouts[3], texts[i].fmt, texts[i].expected);
 	}
@@ -302,7 +291,6 @@ static void without_symbols(void **state)
 	struct made_page made;
 	char text[64];
 
-	(void)state;
 	assert_int_equal(compile(&format, &made_layouts[0], "\"%pS\", REC->address", false), 0);
 	make_record(&made, &made_layouts[0]);
 	print_format_text(format, made.bytes, made.at, text, sizeof(text));
@@ -330,8 +318,7 @@ static void formats_that_are_not_known(void **state)
 	};
 	struct print_format *format;
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
+	for (size_t i = 0; i < COUNT(formats); i++) {
 		format = NULL;
 		if (compile(&format, &made_layouts[0], formats[i], true) != -ENOTSUP)
 			fail_msg("%s", formats[i]);
@@ -350,7 +337,6 @@ static void assert_mended(const char *text, const char *expected)
 
 static void mending_leaves_the_rest(void **state)
 {
-	(void)state;
 	assert_mended("", "");
 	assert_mended("name: REC->ent.pid\n", "name: REC->ent.pid\n");
 	assert_mended(" common_pid;\nprint fmt: \"REC->ent.pid\\\" REC->ent.pid\", REC->ent.pid\n",
@@ -384,8 +370,7 @@ static void fields_that_are_not_there(void **state)
 	};
 	char text[256], expected[256];
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		snprintf(text, sizeof(text), "%s\nprint fmt: %s\n", event, cases[i].arguments);
 		snprintf(expected, sizeof(expected), "%s\nprint fmt: %s\n", event,
 			 cases[i].kept ? cases[i].arguments : "\"\"");
@@ -408,7 +393,6 @@ static void cut_records_and_texts(void **state)
 	unsigned char *record;
 	char text[256];
 
-	(void)state;
 	assert_int_equal(compile(&format, &made_layouts[0], fmt, true), 0);
 	make_record(&made, &made_layouts[0]);
 	for (size_t size = 1; size < sizeof(expected) + 2; size++) {
@@ -438,7 +422,6 @@ static void strings_out_of_the_record(void **state)
 	struct made_page made;
 	char text[64];
 
-	(void)state;
 	assert_int_equal(compile(&format, &made_layouts[0], "\"[%s]\", __get_str(text)", true), 0);
 	make_record(&made, &made_layouts[0]);
 	put_at(&made, 40, 0xffffu << 16 | 78, 4);

@@ -1,15 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "record/record_ring.h"
+#include "unit_test.h"
 
 /* All but the cpu comes back. */
 static void test_kinds(void **state)
@@ -41,8 +32,7 @@ static void test_kinds(void **state)
 	static uint64_t bytes[64];
 	struct record_ring ring;
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(records) / sizeof(*records); i++) {
+	for (size_t i = 0; i < COUNT(records); i++) {
 		struct record put = records[i], taken;
 
 		put.cpu = 3;
@@ -73,7 +63,6 @@ static void test_around(void **state)
 	struct record taken;
 	int put = 0, got = 0;
 
-	(void)state;
 	record_ring_init(&ring, bytes, SIZE);
 	memset(bytes + SIZE, 0xee, 8);
 	srandom(1);
@@ -107,7 +96,6 @@ static void test_room(void **state)
 	struct record_ring ring;
 	struct record taken;
 
-	(void)state;
 	record_ring_init(&ring, bytes, sizeof(bytes));
 	for (int round = 0; round < 100; round++) {
 		size_t room = record_ring_room(&ring);
@@ -131,7 +119,6 @@ static void test_page_of_the_worst(void **state)
 	static uint64_t bytes[RECORD_RING_PAGE_FACTOR * PAGE / 8];
 	static const char raw[64];
 
-	(void)state;
 	for (int nr_fields = 0; nr_fields <= 4; nr_fields++) {
 		/* fields of 4 bytes, negative in a record's member of 8 */
 		struct record record = { .kind = RECORD_EVENT, .raw = raw };
@@ -155,7 +142,6 @@ static void test_too_large(void **state)
 	struct record record = { .kind = RECORD_EVENT, .raw = raw, .raw_size = 40 };
 	struct record_ring ring;
 
-	(void)state;
 	record_ring_init(&ring, bytes, sizeof(bytes));
 	assert_int_equal(record_ring_put(&ring, &record), 0);
 	assert_int_equal(record_ring_put(&ring, &record), -ENOSPC);

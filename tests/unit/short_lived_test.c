@@ -5,14 +5,13 @@
  */
 #include <fcntl.h>
 
-#include "unit_test.h"
-
 #include "allocfilt/capture.h"
 #include "counted_malloc.h"
 #include "made_cpus.h"
 #include "made_page.h"
 #include "run/pipeline.h"
 #include "test_directory.h"
+#include "unit_test.h"
 
 /* Many times what any table holds. */
 #define TASKS 100000

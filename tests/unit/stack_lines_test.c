@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "allocfilt/output.h"
 #include "allocfilt/stall.h"
 #include "fake_resolver.h"
 #include "made_cpus.h"
+#include "unit_test.h"
 #include "written_text.h"
 
 extern const struct output_ops trace_form;
@@ -33,15 +25,11 @@ static const uint64_t frames[] = { 0xa0, 0xb0, 0, 0x7fffffff, 0x1234 };
 
 static const char *name(void *context, int pid, uint64_t ts)
 {
-	(void)context;
-	(void)ts;
 	return pid == 7 ? "kswapd0" : "a-long-name-here";
 }
 
 static int symbol(void *context, uint64_t address, char style, char *text, size_t size)
 {
-	(void)context;
-	(void)style;
 	if (address == 0xa0)
 		return snprintf(text, size, "compact_zone");
 	if (address == 0xb0)
@@ -51,13 +39,11 @@ static int symbol(void *context, uint64_t address, char style, char *text, size_
 
 static size_t event(void *context, const struct record *record, char *text, size_t size)
 {
-	(void)context;
 	return (size_t)snprintf(text, size, "event of %llu", (unsigned long long)record->ts);
 }
 
 static size_t stack(void *context, uint32_t number, const uint64_t **ret_frames)
 {
-	(void)context;
 	*ret_frames = frames;
 	return number;
 }
@@ -189,7 +175,6 @@ static void test_after_its_event(void **state)
 {
 	struct run run;
 
-	(void)state;
 	start(&run, true);
 	put_event(&run, 1000, 7, 1, 0);
 	put_stack(&run, 7091122000, 7, 1, 0, 0);
@@ -209,7 +194,6 @@ static void test_not_its_own(void **state)
 {
 	struct run run;
 
-	(void)state;
 	start(&run, true);
 	put_stack(&run, 900, 7, 1, 0, 0);
 	put_event(&run, 1000, 7, 1, 0);
@@ -224,7 +208,6 @@ static void test_of_an_open_pair(void **state)
 {
 	struct run run;
 
-	(void)state;
 	start(&run, false);
 	put_event(&run, 1000, 7, 1, 0);
 	put_event(&run, 1100, 7, 1, 2);
@@ -254,8 +237,7 @@ static void test_marks(void **state)
 	char expected[100];
 	struct run run;
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		start(&run, true);
 		put_event(&run, 1000, 1234567, 1, 0);
 		put_stack(&run, 2000, 1234567, 1, cases[i].flags, cases[i].preempt);
@@ -275,7 +257,6 @@ static void test_odd_frames(void **state)
 	const struct record *events[] = { &begin };
 	struct run run;
 
-	(void)state;
 	start(&run, true);
 	begin.stack.number = 5;
 	window.exit = &exit;

@@ -1,20 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "allocfilt/output.h"
 #include "fake_resolver.h"
 #include "made_cpus.h"
+#include "unit_test.h"
 #include "written_text.h"
 
 extern const struct output_ops trace_form;
@@ -39,8 +30,6 @@ struct run {
 
 static const char *name_of(void *context, int pid, uint64_t ts)
 {
-	(void)pid;
-	(void)ts;
 	return ((struct run *)context)->name;
 }
 
@@ -187,7 +176,7 @@ static void test_durations(void **state)
 	};
 	struct run *run = *state;
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	for (size_t i = 0; i < COUNT(cases); i++)
 		check_duration(run, cases[i].duration, cases[i].column);
 }
 
@@ -255,7 +244,7 @@ static void test_indentation_of_events(void **state)
 	} cases[] = { { -1, 0 }, { 0, 0 }, { 1, 4 }, { 2, 6 }, { 10, 22 } };
 	struct run *run = *state;
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct record event = { .ts = 42, .tid = 209, .cpu = 1, .indent = cases[i].indent };
 		char line[256];
 		char expected[512];
@@ -296,7 +285,6 @@ static void test_cpu_column(void **state)
 	struct record exit = exit_of(S, 5 * US, 0);
 	struct run run;
 
-	(void)state;
 	start(&run, 129);
 	exit.cpu = 7;
 	assert_string_equal(
