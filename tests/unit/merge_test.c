@@ -3,58 +3,58 @@
 
 #include "allocfilt/record.h"
 #include "made_cpus.h"
+#include "notes.h"
 #include "record/record_ring.h"
 #include "unit_test.h"
 
 #define HELD 32 /* bytes of a record of this test: 24, and its one word of fields */
 
-/* What came out, as "TIME/CPU" or, where a record has a pid to tell it by, "TIME/CPU#PID". */
-struct run {
+/* A record is noted as "TIME/CPU" or, where it has a tid to tell it by, "TIME/CPU#TID". */
+static struct {
 	struct merge *merge;
-	char out[4096];
-	size_t used;
 	uint64_t last;
 	uint64_t count;
-	bool quiet;
 	bool sorted;
 	int fail;
-};
+} run;
 
 static int got(void *context, const struct record *record)
 {
-	struct run *run = context;
-	int length;
-
-	run->count++;
-	if (record->ts < run->last)
-		run->sorted = false;
-	run->last = record->ts;
-	if (run->quiet)
-		return run->fail;
-	length = snprintf(run->out + run->used, sizeof(run->out) - run->used,
-			  record->tid ? "%s%" PRIu64 "/%d#%d" : "%s%" PRIu64 "/%d",
-			  run->used ? " " : "", record->ts, record->cpu, record->tid);
-	run->used += length;
-	assert_true(run->used < sizeof(run->out));
-	return run->fail;
+	run.count++;
+	if (record->ts < run.last)
+		run.sorted = false;
+	run.last = record->ts;
+	note_separator(" ");
+	note(record->tid ? "%" PRIu64 "/%d#%d" : "%" PRIu64 "/%d", record->ts, record->cpu,
+	     record->tid);
+	return run.fail;
 }
 
-static void start_with(struct run *run, const struct cpu_list *cpus, size_t share)
+static void start_with(const struct cpu_list *cpus, size_t share)
 {
-	memset(run, 0, sizeof(*run));
-	run->sorted = true;
-	run->merge = merge_new(cpus, share * HELD, got, run);
-	assert_non_null(run->merge);
+	clear_notes();
+	merge_free(run.merge);
+	memset(&run, 0, sizeof(run));
+	run.sorted = true;
+	run.merge = merge_new(cpus, share * HELD, got, NULL);
+	assert_non_null(run.merge);
 }
 
-static void start(struct run *run, int count, size_t share)
+static void start(int count, size_t share)
 {
 	struct cpu_list cpus = made_cpus(count);
 
-	start_with(run, &cpus, share);
+	start_with(&cpus, share);
 }
 
-static int put_numbered(struct run *run, int cpu, uint64_t ts, int number)
+static int tear_down(void **state)
+{
+	merge_free(run.merge);
+	run.merge = NULL;
+	return 0;
+}
+
+static int put_numbered(int cpu, uint64_t ts, int number)
 {
 	struct record record = { .kind = RECORD_EVENT,
 				 .cpu = cpu,
@@ -62,17 +62,17 @@ static int put_numbered(struct run *run, int cpu, uint64_t ts, int number)
 				 .tid = number,
 				 .fields.order = 1 };
 
-	return merge_put(run->merge, &record);
+	return merge_put(run.merge, &record);
 }
 
-static void put(struct run *run, int cpu, uint64_t ts)
+static void put(int cpu, uint64_t ts)
 {
-	assert_int_equal(put_numbered(run, cpu, ts, 0), 0);
+	assert_int_equal(put_numbered(cpu, ts, 0), 0);
 }
 
-static void end_round(struct run *run)
+static void end_round(void)
 {
-	assert_int_equal(merge_end_round(run->merge), 0);
+	assert_int_equal(merge_end_round(run.merge), 0);
 }
 
 static void test_bad_sizes(void **state)
@@ -88,10 +88,10 @@ static void test_bad_sizes(void **state)
 }
 
 /*
- * A run as text: "CPU:TIME" or "CPU:TIME#PID" puts a record, "CPU!" leaves a CPU with data, "|"
+ * A run as text: "CPU:TIME" or "CPU:TIME#TID" puts a record, "CPU!" leaves a CPU with data, "|"
  * ends a round, "." flushes. What comes out has the "|" of its rounds.
  */
-static void play(struct run *run, const char *script)
+static void play(const char *script)
 {
 	int cpu, number, length;
 	uint64_t ts;
@@ -100,17 +100,17 @@ static void play(struct run *run, const char *script)
 		number = 0;
 		length = 0;
 		if (*script == '|') {
-			end_round(run);
-			run->used += snprintf(run->out + run->used, sizeof(run->out) - run->used,
-					      "%s|", run->used ? " " : "");
+			end_round();
+			note_separator(" ");
+			note("|");
 		} else if (*script == '.') {
-			assert_int_equal(merge_flush(run->merge), 0);
+			assert_int_equal(merge_flush(run.merge), 0);
 		} else if (sscanf(script, "%d:%" SCNu64 "#%d", &cpu, &ts, &number) >= 2) {
-			assert_int_equal(put_numbered(run, cpu, ts, number), 0);
+			assert_int_equal(put_numbered(cpu, ts, number), 0);
 		} else {
 			assert_int_equal(sscanf(script, "%d!%n", &cpu, &length), 1);
 			assert_true(length > 0);
-			merge_left_with_data(run->merge, cpu);
+			merge_left_with_data(run.merge, cpu);
 		}
 	}
 }
@@ -140,52 +140,44 @@ static void test_order(void **state)
 		{ "0:10 0:30 1:20 1:40 0:50 | 0:60 | .", "10/0 | 20/1 30/0 40/1 50/0 | 60/0", 2,
 		  3 },
 	};
-	struct run run;
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		start(&run, 3, cases[i].share);
-		play(&run, cases[i].script);
-		assert_string_equal(run.out, cases[i].expected);
+		start(3, cases[i].share);
+		play(cases[i].script);
+		assert_string_equal(notes.text, cases[i].expected);
 		assert_int_equal(merge_forced(run.merge), cases[i].forced);
-		merge_free(run.merge);
 	}
 }
 
 static void test_room_is_shared(void **state)
 {
-	struct run run;
-
-	start(&run, 2, 10);
+	start(2, 10);
 	assert_true(merge_has_room(run.merge, 0, 10 * HELD));
 	assert_false(merge_has_room(run.merge, 0, 11 * HELD));
 	for (int i = 0; i < 4; i++)
-		put(&run, 0, 10 + i);
+		put(0, 10 + i);
 	assert_true(merge_has_room(run.merge, 0, 6 * HELD));
 	assert_false(merge_has_room(run.merge, 0, 7 * HELD));
 	assert_true(merge_has_room(run.merge, 1, 10 * HELD));
 	assert_int_equal(merge_flush(run.merge), 0);
 	assert_true(merge_has_room(run.merge, 0, 10 * HELD));
-	merge_free(run.merge);
 }
 
 static void test_failing_sink(void **state)
 {
-	struct run run;
-
-	start(&run, 1, 2);
-	put(&run, 0, 10);
-	put(&run, 0, 20);
+	start(1, 2);
+	put(0, 10);
+	put(0, 20);
 	run.fail = -EPIPE;
-	assert_int_equal(put_numbered(&run, 0, 30, 0), -EPIPE);
-	put(&run, 0, 30);
-	end_round(&run);
+	assert_int_equal(put_numbered(0, 30, 0), -EPIPE);
+	put(0, 30);
+	end_round();
 	assert_int_equal(merge_end_round(run.merge), -EPIPE);
-	put(&run, 0, 40);
+	put(0, 40);
 	assert_int_equal(merge_flush(run.merge), -EPIPE);
 	run.fail = 0;
 	assert_int_equal(merge_flush(run.merge), 0);
-	assert_string_equal(run.out, "10/0 20/0 30/0 40/0");
-	merge_free(run.merge);
+	assert_string_equal(notes.text, "10/0 20/0 30/0 40/0");
 }
 
 /* What has to wait for whom is the same, whatever the CPUs are called. */
@@ -193,19 +185,17 @@ static void test_numbers_with_gaps(void **state)
 {
 	static const int numbers[] = { 7, 6000, 65535 };
 	const struct cpu_list cpus = { numbers, 3 };
-	struct run run;
 
-	start_with(&run, &cpus, 10);
-	play(&run, "65535:20 7:100 6000:10 6000:20 6000! | 6000! | |");
-	assert_string_equal(run.out, "| 10/6000 20/6000 20/65535 | 100/7 |");
-	assert_int_equal(put_numbered(&run, -1, 10, 0), -EINVAL);
-	assert_int_equal(put_numbered(&run, 0, 10, 0), -EINVAL);
-	assert_int_equal(put_numbered(&run, 5999, 10, 0), -EINVAL);
-	assert_int_equal(put_numbered(&run, 65536, 10, 0), -EINVAL);
+	start_with(&cpus, 10);
+	play("65535:20 7:100 6000:10 6000:20 6000! | 6000! | |");
+	assert_string_equal(notes.text, "| 10/6000 20/6000 20/65535 | 100/7 |");
+	assert_int_equal(put_numbered(-1, 10, 0), -EINVAL);
+	assert_int_equal(put_numbered(0, 10, 0), -EINVAL);
+	assert_int_equal(put_numbered(5999, 10, 0), -EINVAL);
+	assert_int_equal(put_numbered(65536, 10, 0), -EINVAL);
 	assert_false(merge_has_room(run.merge, 0, HELD));
 	assert_true(merge_has_room(run.merge, 65535, 10 * HELD));
 	merge_left_with_data(run.merge, 0);
-	merge_free(run.merge);
 }
 
 static int got_payload(void *context, const struct record *record)
@@ -236,13 +226,11 @@ static void test_record_above_the_share(void **state)
 {
 	static const char payload[4 * HELD];
 	struct record record = { .ts = 10, .raw = payload, .raw_size = sizeof(payload) };
-	struct run run;
 
-	start(&run, 1, 4);
+	start(1, 4);
 	assert_int_equal(merge_put(run.merge, &record), -EMSGSIZE);
 	assert_int_equal(merge_flush(run.merge), 0);
 	assert_int_equal(run.count, 0);
-	merge_free(run.merge);
 }
 
 /*
@@ -255,10 +243,9 @@ static void test_order_under_load(void **state)
 	uint64_t read_to[SIM_CPUS] = { 0 };
 	uint64_t now = 0;
 	uint64_t given = 0;
-	struct run run;
 
-	start(&run, SIM_CPUS, 20);
-	run.quiet = true;
+	start(SIM_CPUS, 20);
+	notes.quiet = true;
 	srandom(1);
 	for (int round = 0; round < ROUNDS; round++) {
 		for (int cpu = 0; cpu < SIM_CPUS; cpu++) {
@@ -269,14 +256,14 @@ static void test_order_under_load(void **state)
 			while (n < QUOTA && merge_has_room(run.merge, cpu, HELD) &&
 			       read_to[cpu] + cpu + 2 <= now) {
 				read_to[cpu] += cpu + 2;
-				put(&run, cpu, read_to[cpu]);
+				put(cpu, read_to[cpu]);
 				given++;
 				n++;
 			}
 			if (read_to[cpu] + cpu + 2 <= now)
 				merge_left_with_data(run.merge, cpu);
 		}
-		end_round(&run);
+		end_round();
 	}
 	assert_int_equal(merge_flush(run.merge), 0);
 	assert_true(run.sorted);
@@ -284,33 +271,6 @@ static void test_order_under_load(void **state)
 	assert_int_equal(merge_forced(run.merge), 0);
 	for (int cpu = 0; cpu < SIM_CPUS; cpu++)
 		assert_true(read_to[cpu] > now / 2);
-	merge_free(run.merge);
-}
-
-/* One that runs far ahead fills its own share only; the one behind gets on. */
-static void test_no_deadlock_when_one_runs_ahead(void **state)
-{
-	struct run run;
-	uint64_t behind = 1, ahead = 1000000;
-
-	start(&run, 2, 10);
-	run.quiet = true;
-	while (merge_has_room(run.merge, 0, HELD))
-		put(&run, 0, ahead++);
-	for (int round = 0; round < 100; round++) {
-		int n = 0;
-
-		while (n++ < 8 && merge_has_room(run.merge, 1, HELD))
-			put(&run, 1, behind++);
-		assert_true(n > 1);
-		merge_left_with_data(run.merge, 1);
-		merge_left_with_data(run.merge, 0);
-		end_round(&run);
-	}
-	assert_true(behind > 300);
-	assert_int_equal(merge_flush(run.merge), 0);
-	assert_true(run.sorted);
-	merge_free(run.merge);
 }
 
 /* The shares of many CPUs are small, yet a page for each; their pages go far ahead in turn. */
@@ -321,11 +281,10 @@ static void test_many_cpus(void **state)
 	uint64_t ts[MANY] = { 0 };
 	int pages[MANY] = { 0 };
 	int left = MANY * PAGES;
-	struct run run;
 
 	assert_in_range(MANY * share, MANY * merge_page_bytes(PAGE), 4 << 20);
-	start(&run, MANY, share / HELD);
-	run.quiet = true;
+	start(MANY, share / HELD);
+	notes.quiet = true;
 	srandom(1);
 	for (int round = 0; left && round < 2 * MANY * PAGES; round++) {
 		for (int cpu = 0; cpu < MANY; cpu++) {
@@ -333,21 +292,20 @@ static void test_many_cpus(void **state)
 				continue;
 			if (merge_has_room(run.merge, cpu, merge_page_bytes(PAGE))) {
 				for (int i = 0; i < RECORDS; i++)
-					put(&run, cpu, ts[cpu] += 1 + random() % (cpu + 1));
+					put(cpu, ts[cpu] += 1 + random() % (cpu + 1));
 				pages[cpu]++;
 				left--;
 			}
 			if (pages[cpu] < PAGES)
 				merge_left_with_data(run.merge, cpu);
 		}
-		end_round(&run);
+		end_round();
 	}
 	assert_int_equal(left, 0);
 	assert_int_equal(merge_flush(run.merge), 0);
 	assert_true(run.sorted);
 	assert_int_equal(run.count, MANY * PAGES * RECORDS);
 	assert_int_equal(merge_forced(run.merge), 0);
-	merge_free(run.merge);
 }
 
 static void test_shares(void **state)
@@ -360,20 +318,21 @@ static void test_shares(void **state)
 	assert_int_equal(merge_share(1, 1 << 20), 3 << 20);
 }
 
+#define TEST(name) cmocka_unit_test_teardown(name, tear_down)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bad_sizes),
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_room_is_shared),
-		cmocka_unit_test(test_failing_sink),
-		cmocka_unit_test(test_numbers_with_gaps),
-		cmocka_unit_test(test_payload_outlives_its_page),
-		cmocka_unit_test(test_record_above_the_share),
-		cmocka_unit_test(test_order_under_load),
-		cmocka_unit_test(test_no_deadlock_when_one_runs_ahead),
-		cmocka_unit_test(test_many_cpus),
-		cmocka_unit_test(test_shares),
+		TEST(test_bad_sizes),
+		TEST(test_order),
+		TEST(test_room_is_shared),
+		TEST(test_failing_sink),
+		TEST(test_numbers_with_gaps),
+		TEST(test_payload_outlives_its_page),
+		TEST(test_record_above_the_share),
+		TEST(test_order_under_load),
+		TEST(test_many_cpus),
+		TEST(test_shares),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "allocfilt/stall.h"
+#include "notes.h"
 #include "unit_test.h"
 
 /*
@@ -35,29 +36,14 @@ static const struct plan_event planned[NR_EVENTS] = {
 	[SLAB_END] = { .id = EVENT_SLAB_END, .side = EVENT_END },
 };
 
-struct run {
-	struct plan *plan;
+static struct {
+	struct plan plan;
 	struct stalls *stalls;
-	char out[8192];
-	size_t used;
 	char last[512]; /* details of the last stall */
 	uint64_t count;
 	uint64_t time;
-	bool quiet;
 	int fail;
-};
-
-static struct run run;
-
-__attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	run.used += vsnprintf(run.out + run.used, sizeof(run.out) - run.used, format, arguments);
-	va_end(arguments);
-	assert_true(run.used < sizeof(run.out));
-}
+} run;
 
 static void note_phases(const struct stall *stall)
 {
@@ -83,10 +69,8 @@ static int got_stall(void *context, const struct stall *stall)
 	assert_int_equal(phases_total(&stall->phases), stall->end - stall->start);
 	run.count++;
 	run.time += stall->end - stall->start;
-	if (run.quiet)
-		return run.fail;
-	note("%s%d:%" PRIu64 "-%" PRIu64, run.used ? " | " : "", stall->tid, stall->start,
-	     stall->end);
+	note_separator(" | ");
+	note("%d:%" PRIu64 "-%" PRIu64, stall->tid, stall->start, stall->end);
 	if (stall->depth)
 		note("/%d", stall->depth);
 	if (stall->incomplete)
@@ -114,20 +98,13 @@ static void start(bool function_graph)
 {
 	const struct stalls_callbacks callbacks = { event_text, got_stall, &run };
 
+	clear_notes();
 	memset(&run, 0, sizeof(run));
-	run.plan = calloc(1, sizeof(*run.plan));
-	assert_non_null(run.plan);
-	memcpy(run.plan->events, planned, sizeof(planned));
-	run.plan->nr_events = NR_EVENTS;
-	run.plan->function_graph = function_graph;
-	run.stalls = stalls_new(run.plan, &callbacks);
+	memcpy(run.plan.events, planned, sizeof(planned));
+	run.plan.nr_events = NR_EVENTS;
+	run.plan.function_graph = function_graph;
+	run.stalls = stalls_new(&run.plan, &callbacks);
 	assert_non_null(run.stalls);
-}
-
-static void stop(void)
-{
-	stalls_free(run.stalls);
-	free(run.plan);
 }
 
 static int set_up(void **state)
@@ -138,7 +115,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	stop();
+	stalls_free(run.stalls);
 	return 0;
 }
 
@@ -358,10 +335,10 @@ static void test_examples(void **state)
 		start(!examples[i].pairs_only);
 		for (const struct step *step = examples[i].steps; step->kind != END; step++)
 			assert_int_equal(put(step), 0);
-		if (strcmp(run.out, examples[i].expected))
-			fail_msg("%s: %s; expected %s", examples[i].title, run.out,
+		if (strcmp(notes.text, examples[i].expected))
+			fail_msg("%s: %s; expected %s", examples[i].title, notes.text,
 				 examples[i].expected);
-		stop();
+		stalls_free(run.stalls);
 	}
 }
 
@@ -373,18 +350,18 @@ static void test_siblings(void **state)
 	for (int i = 0; i < 1000; i++)
 		window(7, 2, 1000 + i * 10, 1005 + i * 10, ROLE_LRUVEC);
 	window(7, 1, 900, 12000, ROLE_MEMCG_RECLAIM);
-	assert_string_equal(run.out, "");
+	assert_string_equal(notes.text, "");
 	window(7, 0, 800, 12100, ROLE_PAGE_ALLOCATION);
-	assert_string_equal(run.out, "7:800-12100 memcg=11100 rest=200");
+	assert_string_equal(notes.text, "7:800-12100 memcg=11100 rest=200");
 }
 
 static void test_patience(void **state)
 {
 	window(7, 2, 100, 200, ROLE_LRUVEC);
 	assert_int_equal(stalls_time(run.stalls, 200 + STALL_PATIENCE), 0);
-	assert_string_equal(run.out, "");
+	assert_string_equal(notes.text, "");
 	assert_int_equal(stalls_time(run.stalls, 201 + STALL_PATIENCE), 0);
-	assert_string_equal(run.out, "7:100-200/2 reclaim=100");
+	assert_string_equal(notes.text, "7:100-200/2 reclaim=100");
 }
 
 /* New spans of a busy task do not prolong the wait of an old one. */
@@ -394,10 +371,10 @@ static void test_patience_with_a_busy_task(void **state)
 
 	window(7, 2, 100, 200, ROLE_LRUVEC);
 	window(7, 2, late - 50, late, ROLE_LRUVEC);
-	assert_string_equal(run.out, "7:100-200/2 reclaim=100");
-	run.used = 0;
+	assert_string_equal(notes.text, "7:100-200/2 reclaim=100");
+	clear_notes();
 	window(7, 0, 50, late + 100, ROLE_PAGE_ALLOCATION);
-	assert_non_null(strstr(run.out, "? reclaim=50 rest="));
+	assert_non_null(strstr(notes.text, "? reclaim=50 rest="));
 }
 
 #define RECORD(ts_, event_, ...)                                                                   \
@@ -437,7 +414,7 @@ static void put_request(int pid, int depth, uint64_t from, uint64_t gfp)
 	const struct record *events[] = { &try };
 	struct task_key key = { pid, OWNER_TASK };
 
-	run.used = 0;
+	clear_notes();
 	assert_int_equal(put_window(key, depth, from, from + 10, ROLE_DIRECT_COMPACTION, false,
 				    events, 1),
 			 0);
@@ -486,7 +463,7 @@ static void test_sink_that_fails(void **state)
 
 static void test_limit_of_owners(void **state)
 {
-	run.quiet = true;
+	notes.quiet = true;
 	for (int i = 0; i < STALLS_OWNERS_MAX + 10; i++)
 		window(1 + i, 1, 100 + i, 200 + i, ROLE_NODE);
 	assert_int_equal(run.count, 10);
@@ -505,11 +482,11 @@ static void test_limit_of_spans(void **state)
 		window(7, 2, 1000 + i * 10, 1005 + i * 10, ROLE_LRUVEC);
 	window(7, 1, 900, 2000 + count * 10, ROLE_DIRECT_RECLAIM);
 	window(7, 0, 900, 2000 + count * 10, ROLE_PAGE_ALLOCATION);
-	assert_int_equal(strncmp(run.out, "7:900-", 6), 0);
-	assert_non_null(strstr(run.out, "? direct="));
-	run.used = 0;
+	assert_int_equal(strncmp(notes.text, "7:900-", 6), 0);
+	assert_non_null(strstr(notes.text, "? direct="));
+	clear_notes();
 	window(8, 0, 40, 160, ROLE_PAGE_ALLOCATION);
-	assert_string_equal(run.out, "8:40-160 direct=100 rest=20");
+	assert_string_equal(notes.text, "8:40-160 direct=100 rest=20");
 	assert_in_range(stalls_dropped(run.stalls), 100, 110);
 }
 
@@ -522,15 +499,15 @@ static void test_many_pairs(void **state)
 		slab(7, 1000 + i * 10, 1009 + i * 10, 1 + i % 2);
 	window(7, 1, 500, 1500 + count * 10, ROLE_MEMCG_RECLAIM);
 	window(7, 0, 500, 1500 + count * 10, ROLE_PAGE_ALLOCATION);
-	assert_string_equal(run.out, "7:500-62940 memcg=7144 memcg.slab=55296 "
-				     "{0x1=27648*3072} {0x2=27648*3072}");
+	assert_string_equal(notes.text, "7:500-62940 memcg=7144 memcg.slab=55296 "
+					"{0x1=27648*3072} {0x2=27648*3072}");
 	assert_int_equal(stalls_dropped(run.stalls), 0);
 }
 
 /* More shrinkers than there are slices: slab has all the time, some of it without a name. */
 static void test_limit_of_shrinkers(void **state)
 {
-	run.quiet = true;
+	notes.quiet = true;
 	for (int i = 0; i < 2 * STALL_SHRINKERS_MAX; i++)
 		slab(7, 1000 + i * 10, 1010 + i * 10, 0x1000 + i);
 	window(7, 0, 900, 10000, ROLE_SLAB);
