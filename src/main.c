@@ -151,7 +151,7 @@ int main(int argc, char **argv)
 	ret = options_parse(&options, argc, argv, output_form_names(), &failure);
 	if (!ret && (options.task == TASK_RUN || options.task == TASK_PROBE ||
 		     options.task == TASK_CHECK_CONFIG))
-		ret = config_load(&options, options.config, CONFIG_DEFAULT, &failure);
+		ret = config_load(&options, &failure);
 	if (!ret) {
 		if (options.quiet)
 			log_set_level(LOG_LEVEL_ERROR);

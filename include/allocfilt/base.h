@@ -216,29 +216,6 @@ struct hash_link *hash_insert(struct hash *hash, uint64_t key);
 /** hash_remove - the entry's key is no longer found, and the entry is unused */
 void hash_remove(struct hash *hash, struct hash_link *link);
 
-/* Buckets of the hash tables that struct hash has not replaced yet. */
-
-/** hash_buckets - the lowest power of two that is at least @entries; 1 for 0 */
-static inline size_t hash_buckets(size_t entries)
-{
-	size_t buckets = 1;
-
-	while (buckets < entries)
-		buckets *= 2;
-	return buckets;
-}
-
-/**
- * hash_bucket - which bucket a number belongs into
- * @buckets: of hash_buckets(), at most 65536
- *
- * Knuth's multiplicative hashing: the upper bits depend on all of @key's.
- */
-static inline size_t hash_bucket(uint32_t key, size_t buckets)
-{
-	return (key * 2654435761u >> 16) & (buckets - 1);
-}
-
 /*
  * Buffered output to stdout or a file. A reader that does not read must not block a signal: a pipe
  * or terminal is written only when it has room, and waiting for room ends with a stop.

@@ -66,8 +66,6 @@ void capture_writer_free(struct capture_writer *writer);
 /** capture_abandon - remove the directory if it is still empty */
 void capture_abandon(struct capture_writer *writer);
 
-const char *capture_writer_dir(const struct capture_writer *writer);
-
 /**
  * capture_put - write a file of the capture atomically (rename)
  * @name: relative to the directory; directories in it are created

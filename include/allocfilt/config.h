@@ -31,12 +31,6 @@ enum options_task {
 struct limits {
 	unsigned int tasks;  /* limit-tasks: tasks with events that no window has claimed yet */
 	unsigned int events; /* limit-events: such events, over all tasks */
-
-	/* derived from those two, or constant */
-	unsigned int task_events; /* such events of one task, when the table is full */
-	unsigned int names;	  /* names of tasks: needed for some time after the exit */
-	unsigned int cgroups;	  /* paths in memory, and cgroups in the summary */
-	unsigned int shrinkers;	  /* of slab caches, up to SHRINKERS_MAX */
 };
 
 #define OPTIONS_OOM_SCORE_UNSET INT_MIN
@@ -116,16 +110,15 @@ void options_print_help(FILE *file, const char *const *formats);
 #define CONFIG_DEFAULT "/etc/allocfilt.conf"
 
 /**
- * config_load - read the settings that are not on the command line from a file
- * @path: -c; NULL: @fallback, which need not exist
+ * config_load - read the settings that are not on the command line from config_path()
  *
- * To be called once after options_parse(); a reload does both again with another struct options.
- * Returns 0, or -errno with @failure (status 2), which names file, line and the allowed values.
+ * Only the file of -c has to exist. To be called once after options_parse(); a reload does both
+ * again with another struct options. Returns 0, or -errno with @failure (status 2), which names
+ * file, line and the allowed values.
  */
-int config_load(struct options *options, const char *path, const char *fallback,
-		struct failure *failure);
+int config_load(struct options *options, struct failure *failure);
 
-/** config_path - the file of -c, or the default one */
+/** config_path - the file of -c, or CONFIG_DEFAULT */
 const char *config_path(const struct options *options);
 
 #define CONFIG_SETTING_NAME_MAX 4128

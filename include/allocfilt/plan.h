@@ -139,7 +139,7 @@ const char *catalog_role_title(enum role role);
  *
  * Returns ROLE_NONE for any other event.
  */
-int catalog_pair_role(enum event_id id);
+enum role catalog_pair_role(enum event_id id);
 
 /** catalog_name_matches - is @function @name, or @name with a compiler suffix? */
 bool catalog_name_matches(const char *function, const char *name);

@@ -26,11 +26,6 @@ struct capture_writer {
 	uint64_t bytes;
 };
 
-const char *capture_writer_dir(const struct capture_writer *writer)
-{
-	return writer->dir;
-}
-
 uint64_t capture_bytes(const struct capture_writer *writer)
 {
 	return writer->bytes;

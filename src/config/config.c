@@ -70,33 +70,31 @@ static int parse_file(struct options *options, FILE *file, const char *path,
 	return 0;
 }
 
-int config_load(struct options *options, const char *path, const char *fallback,
-		struct failure *failure)
+const char *config_path(const struct options *options)
 {
-	const char *name = path ? path : fallback, *text = NULL;
-	FILE *file = fopen(name, "re");
+	return options->config ? options->config : CONFIG_DEFAULT;
+}
+
+int config_load(struct options *options, struct failure *failure)
+{
+	const char *path = config_path(options), *text = NULL;
+	FILE *file = fopen(path, "re");
 	int error;
 
-	if (!file && !path && errno == ENOENT)
+	if (!file && !options->config && errno == ENOENT)
 		return 0;
 	if (!file)
-		return failure_set(failure, EXIT_STATUS_USAGE, errno, "%s%s: %s", path ? "-c " : "",
-				   name, strerror(errno));
-	error = parse_file(options, file, name, failure);
+		return failure_set(failure, EXIT_STATUS_USAGE, errno, "%s%s: %s",
+				   options->config ? "-c " : "", path, strerror(errno));
+	error = parse_file(options, file, path, failure);
 	fclose(file);
 	if (error)
 		return error;
-	limits_derive(&options->limits);
 	if (options->warning > options->error)
 		text = "warning is above error; allowed: up to error";
 	else if (options->rate && !options->burst)
 		text = "burst is 0, so no entry would ever be written; allowed: burst from 1, or rate = 0 for no limit";
-	return text ? failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "%s: %s", name, text) : 0;
-}
-
-const char *config_path(const struct options *options)
-{
-	return options->config ? options->config : CONFIG_DEFAULT;
+	return text ? failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "%s: %s", path, text) : 0;
 }
 
 const char *config_setting_name(const struct options *options, const char *name,

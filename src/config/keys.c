@@ -115,11 +115,3 @@ uint64_t key_bit(const struct key *key)
 {
 	return 1ull << (key - keys);
 }
-
-void limits_derive(struct limits *limits)
-{
-	limits->task_events = limits->events / 16;
-	limits->names = 2 * limits->tasks;
-	limits->cgroups = 64;
-	limits->shrinkers = 512;
-}

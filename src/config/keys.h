@@ -58,9 +58,6 @@ extern const size_t nr_keys;
 /** key_find - find a key by name, or NULL */
 const struct key *key_find(const char *name);
 
-/** limits_derive - set the sizes that no key sets; to be called after the keys are parsed */
-void limits_derive(struct limits *limits);
-
 /** key_bit - of a key in options.on_command_line */
 uint64_t key_bit(const struct key *key);
 

@@ -142,7 +142,6 @@ int options_parse(struct options *options, int argc, char **argv, const char *co
 		if (keys[i].default_value)
 			error = value_parse(options, &keys[i], keys[i].name, keys[i].default_value,
 					    failure);
-	limits_derive(&options->limits);
 	if (!error)
 		error = parse_arguments(options, argc, argv, failure);
 	if (error || ends_parsing(options->task))

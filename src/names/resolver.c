@@ -12,6 +12,7 @@
 #include "names/symbols.h"
 
 #define NS_PER_SECOND 1000000000u
+#define CGROUPS_MAX   64 /* paths in memory */
 
 struct resolver {
 	const struct plan *plan;
@@ -45,7 +46,7 @@ static bool make_tables(struct resolver *resolver, const struct options *options
 	resolver->tasks = task_cache_new(source->proc, source->names_dir, source->dir,
 					 options->limits.tasks / 2);
 	resolver->cgroups = cgroups_new(source->proc ? "/proc/self/mounts" : NULL,
-					source->proc ? NULL : saved, options->limits.cgroups);
+					source->proc ? NULL : saved, CGROUPS_MAX);
 	resolver->shrinkers = shrinker_names_new(source->mounts, resolver_symbol, resolver);
 	if (options->stack)
 		resolver->stacks = stacks_new();

@@ -184,7 +184,7 @@ const char *catalog_role_title(enum role role)
 	return role == ROLE_NONE ? NULL : catalog_roles[role].title;
 }
 
-int catalog_pair_role(enum event_id id)
+enum role catalog_pair_role(enum event_id id)
 {
 	if (id == EVENT_SLAB_START || id == EVENT_SLAB_END)
 		return ROLE_SLAB;

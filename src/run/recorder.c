@@ -52,7 +52,8 @@ int recorder_new(struct recorder **ret_recorder, const struct options *options,
 	recorder->source = source;
 	recorder->probe = probe;
 	recorder->date = time(NULL);
-	recorder->tasks = task_cache_new("/proc", kernel->dir, NULL, options->limits.names);
+	/* A name is needed for some time after its task has exited. */
+	recorder->tasks = task_cache_new("/proc", kernel->dir, NULL, 2 * options->limits.tasks);
 	if (recorder->tasks)
 		ret = capture_create(&recorder->writer, options->write, source->layout.size,
 				     failure);

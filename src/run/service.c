@@ -57,8 +57,7 @@ static struct settings *settings_read(const struct run_context *run, struct fail
 	ret = options_parse(&settings->options, run->argc, run->argv, run->options->formats,
 			    failure);
 	if (!ret)
-		ret = config_load(&settings->options, settings->options.config, CONFIG_DEFAULT,
-				  failure);
+		ret = config_load(&settings->options, failure);
 	if (!ret)
 		ret = config_check_threshold(&settings->options, failure);
 	if (!ret)

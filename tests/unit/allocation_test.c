@@ -15,14 +15,7 @@
 #include "test_directory.h"
 #include "unit_test.h"
 
-#define OPTIONS                                                                                    \
-	.stack = true, .top = 10,                                                                  \
-	.limits = { .tasks = 4096,                                                                 \
-		    .events = 10240,                                                               \
-		    .task_events = 640,                                                            \
-		    .names = 8192,                                                                 \
-		    .cgroups = 64,                                                                 \
-		    .shrinkers = 512 }
+#define OPTIONS .stack = true, .top = 10, .limits = { .tasks = 4096, .events = 10240 }
 
 /* Entries were made and held back, or this test would count nothing. */
 static void check_journal(struct pipeline *pipeline, const struct options *options)

@@ -32,7 +32,9 @@ static int load(struct options *options, const char *option, const char *text, s
 	fclose(file);
 	snprintf(copy, sizeof(copy), "%s", option ? option : "");
 	assert_int_equal(options_parse(options, option ? 2 : 1, argv, formats, failure), 0);
-	return config_load(options, path, NULL, failure);
+	free(options->config);
+	options->config = strdup(path);
+	return config_load(options, failure);
 }
 
 /* Valid until the next call, which frees what was loaded before. */
@@ -103,9 +105,12 @@ static void check_setting_name(const char *option, const char *name, const char 
 
 static void test_setting_names(void **state)
 {
+	char expected[CONFIG_SETTING_NAME_MAX];
+
 	check_setting_name("-Fa", "function", "-F");
-	check_setting_name("-Fa", "event", "/etc/allocfilt.conf: event");
-	check_setting_name("-cb", "event", "b: event");
+	snprintf(expected, sizeof(expected), "%s: event", path);
+	check_setting_name("-Fa", "event", expected);
+	assert_string_equal(config_path(&(struct options){ 0 }), CONFIG_DEFAULT);
 }
 
 static void test_mistakes(void **state)
@@ -134,25 +139,6 @@ static void test_mistakes(void **state)
 	load_good(NULL, "rate = 1\nburst = 1\n");
 }
 
-/* The sizes that no key sets follow those that the file sets, and are usable at the bounds. */
-static void test_derived_limits(void **state)
-{
-	static const char *const texts[] = {
-		"limit-tasks = 64\nlimit-events = 256\n",
-		"limit-tasks = 65536\nlimit-events = 1048576\n",
-	};
-	struct limits limits[2];
-
-	for (int i = 0; i < 2; i++) {
-		limits[i] = load_good(NULL, texts[i])->limits;
-		assert_in_range(limits[i].task_events, 1, limits[i].events);
-		assert_true(limits[i].names >= limits[i].tasks);
-		assert_true(limits[i].cgroups > 0 && limits[i].shrinkers > 0);
-	}
-	assert_true(limits[1].task_events > limits[0].task_events);
-	assert_true(limits[1].names > limits[0].names);
-}
-
 static void test_check_threshold(void **state)
 {
 	struct failure failure = { 0 };
@@ -162,7 +148,7 @@ static void test_check_threshold(void **state)
 	assert_int_equal(config_check_threshold(load_good("-t5", ""), &failure), 0);
 	assert_int_equal(config_check_threshold(load_good(NULL, ""), &failure), -EINVAL);
 	assert_int_equal(failure.status, EXIT_STATUS_USAGE);
-	assert_non_null(strstr(failure.text, "/etc/allocfilt.conf"));
+	assert_non_null(strstr(failure.text, path));
 }
 
 /* A reload parses the same text again while the current options are in use. */
@@ -213,14 +199,18 @@ static void test_no_text(void **state)
 
 static void test_missing_file(void **state)
 {
+	char absent[] = "/nonexistent/file", directory[] = "/tmp";
 	struct failure failure = { 0 };
 	struct options options = { 0 };
 
-	assert_int_equal(config_load(&options, NULL, "/nonexistent/file", &failure), 0);
-	assert_int_equal(config_load(&options, "/nonexistent/file", NULL, &failure), -ENOENT);
+	if (access(CONFIG_DEFAULT, F_OK))
+		assert_int_equal(config_load(&options, &failure), 0);
+	options.config = absent;
+	assert_int_equal(config_load(&options, &failure), -ENOENT);
 	assert_int_equal(failure.status, EXIT_STATUS_USAGE);
 	assert_non_null(strstr(failure.text, "/nonexistent/file"));
-	assert_int_equal(config_load(&options, "/tmp", NULL, &failure), -EISDIR);
+	options.config = directory;
+	assert_int_equal(config_load(&options, &failure), -EISDIR);
 }
 
 int main(void)
@@ -230,7 +220,6 @@ int main(void)
 		cmocka_unit_test(test_command_line_beats_file),
 		cmocka_unit_test(test_setting_names),
 		cmocka_unit_test(test_mistakes),
-		cmocka_unit_test(test_derived_limits),
 		cmocka_unit_test(test_check_threshold),
 		cmocka_unit_test(test_reload),
 		cmocka_unit_test(test_no_text),

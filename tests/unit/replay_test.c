@@ -34,8 +34,7 @@ static int replay(const char *command)
 	failure = (struct failure){ 0 };
 	assert_int_equal(options_parse(&options, run.argc, argv, output_form_names(), &failure), 0);
 	if (options.config)
-		assert_int_equal(config_load(&options, options.config, CONFIG_DEFAULT, &failure),
-				 0);
+		assert_int_equal(config_load(&options, &failure), 0);
 	run.output = writer_new(fd, -1);
 	ret = replay_run(&run, &failure);
 	writer_free(run.output);

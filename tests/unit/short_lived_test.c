@@ -92,8 +92,7 @@ static void make_proc(void)
 
 #define LIMITS                                                                                     \
 	{                                                                                          \
-		.tasks = 4096, .events = 10240, .task_events = 640, .names = 8192, .cgroups = 64,  \
-		.shrinkers = 512                                                                   \
+		.tasks = 4096, .events = 10240                                                     \
 	}
 
 static void make_live_pipeline(struct flood *flood)

@@ -65,7 +65,7 @@ static int pair_ended(void *context, const struct task_pair *pair)
 static void start(struct run *run, bool migrate_column)
 {
 	const struct data_source source = { .cpus = made_cpus(2), .local_clock = true };
-	const struct limits limits = { .tasks = 8, .events = 64, .task_events = 64 };
+	const struct limits limits = { .tasks = 8, .events = 64 };
 	const struct claims_sink sink = { run, window_ended, pair_ended };
 
 	*run = (struct run){
