@@ -182,7 +182,7 @@ static void make_payload(struct made_page *made, const struct page_layout *layou
 #define RECORDS_MAX 64
 #define RECLAIM	    0x81234560 /* a function that has a role */
 
-struct fixture {
+static struct {
 	struct data_source source;
 	struct decode *decode;
 	struct stacks *stacks;
@@ -192,25 +192,21 @@ struct fixture {
 	char name[64];
 	int roles_asked;
 	int stop_with;
-};
+} fixture;
 
 static int receive(void *context, const struct record *record)
 {
-	struct fixture *fixture = context;
-
-	assert_in_range(fixture->count, 0, RECORDS_MAX - 1);
-	fixture->records[fixture->count++] = *record;
+	assert_in_range(fixture.count, 0, RECORDS_MAX - 1);
+	fixture.records[fixture.count++] = *record;
 	if (record->kind == RECORD_SUPERBLOCK)
-		memcpy(fixture->name, (const char *)record->raw + record->superblock.name,
+		memcpy(fixture.name, (const char *)record->raw + record->superblock.name,
 		       record->superblock.name_length);
-	return fixture->stop_with;
+	return fixture.stop_with;
 }
 
 static int role_of(void *context, uint64_t function)
 {
-	struct fixture *fixture = context;
-
-	fixture->roles_asked++;
+	fixture.roles_asked++;
 	return (uint32_t)function == RECLAIM ? ROLE_DIRECT_RECLAIM : ROLE_NONE;
 }
 
@@ -219,63 +215,68 @@ static int symbol(void *context, uint64_t address, char style, char *text, size_
 	return snprintf(text, size, "symbol_%llx_%c", (unsigned long long)address, style);
 }
 
-static void start(struct fixture *fixture, const struct page_layout *layout)
-{
-	const struct decode_callbacks callbacks = {
-		.role_of = role_of,
-		.symbol = symbol,
-		.context = fixture,
-		.sink = receive,
-		.sink_context = fixture,
-	};
+static const struct decode_callbacks callbacks = {
+	.role_of = role_of,
+	.symbol = symbol,
+	.sink = receive,
+};
 
-	memset(fixture, 0, sizeof(*fixture));
-	fixture->layout = layout;
-	fixture->stacks = stacks_new();
-	fixture->source = (struct data_source){
+static int stop(void **state)
+{
+	decode_free(fixture.decode);
+	stacks_free(fixture.stacks);
+	memset(&fixture, 0, sizeof(fixture));
+	return 0;
+}
+
+static void start(const struct page_layout *layout)
+{
+	stop(NULL);
+	fixture.layout = layout;
+	fixture.stacks = stacks_new();
+	fixture.source = (struct data_source){
 		.layout = *layout,
 		.local_clock = true,
 		.proc = "/proc",
 	};
-	fixture->decode = decode_new(&fixture->source, fixture->stacks, &callbacks);
-	assert_non_null(fixture->decode);
+	fixture.decode = decode_new(&fixture.source, fixture.stacks, &callbacks);
+	assert_non_null(fixture.decode);
 }
 
-static void end(struct fixture *fixture)
+static int start_usual(void **state)
 {
-	decode_free(fixture->decode);
-	stacks_free(fixture->stacks);
+	start(&made_layouts[0]);
+	return 0;
 }
 
-static int add_text(struct fixture *fixture, int index, int id, const char *text)
+static int add_text(int index, int id, const char *text)
 {
-	return decode_add_format(fixture->decode, index, id, "system", text, strlen(text));
+	return decode_add_format(fixture.decode, index, id, "system", text, strlen(text));
 }
 
-static void add(struct fixture *fixture, int index, int id, const struct made_event *event)
+static void add(int index, int id, const struct made_event *event)
 {
-	assert_int_equal(add_text(fixture, index, id, format_of(event)), 0);
+	assert_int_equal(add_text(index, id, format_of(event)), 0);
 }
 
 /* In a block of its own size, so that a sanitizer sees a read past its end. */
-static void decode_bytes(struct fixture *fixture, int cpu, uint64_t ts,
-			 const struct made_page *made, size_t size)
+static void decode_bytes(int cpu, uint64_t ts, const struct made_page *made, size_t size)
 {
 	unsigned char *copy = malloc(size + !size);
 
 	assert_non_null(copy);
 	memcpy(copy, made->bytes, size);
-	assert_int_equal(decode_record(fixture->decode, cpu, ts, copy, size), fixture->stop_with);
+	assert_int_equal(decode_record(fixture.decode, cpu, ts, copy, size), fixture.stop_with);
 	free(copy);
 }
 
-static void decode_event(struct fixture *fixture, int cpu, uint64_t ts,
-			 const struct made_event *event, const struct made_value *values)
+static void decode_event(int cpu, uint64_t ts, const struct made_event *event,
+			 const struct made_value *values)
 {
 	struct made_page made;
 
-	make_payload(&made, fixture->layout, event, values);
-	decode_bytes(fixture, cpu, ts, &made, made.at);
+	make_payload(&made, fixture.layout, event, values);
+	decode_bytes(cpu, ts, &made, made.at);
 }
 
 /* ---- windows ---- */
@@ -296,13 +297,12 @@ static void windows_of_all_layouts(void **state)
 		{ &exit_32_bit, 2, RECLAIM },
 		{ &exit_32_bit, 3, RECLAIM },
 	};
-	struct fixture fixture;
 	const struct record *record = &fixture.records[0];
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		start(&fixture, &made_layouts[cases[i].layout]);
-		add(&fixture, DECODE_FUNCGRAPH_EXIT, EVENT_USER, cases[i].event);
-		decode_event(&fixture, 2, 5000400100, cases[i].event,
+		start(&made_layouts[cases[i].layout]);
+		add(DECODE_FUNCGRAPH_EXIT, EVENT_USER, cases[i].event);
+		decode_event(2, 5000400100, cases[i].event,
 			     VALUES({ "func", cases[i].function }, { "depth", 3 },
 				    { "calltime", 5000000001 }, { "rettime", 5000400002 }));
 		assert_int_equal(fixture.count, 1);
@@ -316,49 +316,38 @@ static void windows_of_all_layouts(void **state)
 		assert_int_equal(record->window.rettime, 5000400002);
 		assert_int_equal(record->window.depth, 3);
 		assert_int_equal(record->window.role, ROLE_DIRECT_RECLAIM);
-		end(&fixture);
 	}
 }
 
 /* Another trace clock: the window ends at its record and is as long as it was. */
 static void windows_of_another_clock(void **state)
 {
-	struct fixture fixture = { .layout = &made_layouts[0] };
-	const struct decode_callbacks callbacks = { .sink = receive, .sink_context = &fixture };
-	const struct data_source source = { .layout = made_layouts[0], .proc = "/proc" };
-
-	fixture.decode = decode_new(&source, NULL, &callbacks);
-	add(&fixture, DECODE_FUNCGRAPH_EXIT, EVENT_USER, &exit_6_1);
-	decode_event(&fixture, 0, 77000000000, &exit_6_1,
+	fixture.source.local_clock = false;
+	add(DECODE_FUNCGRAPH_EXIT, EVENT_USER, &exit_6_1);
+	decode_event(0, 77000000000, &exit_6_1,
 		     VALUES({ "depth", 0 }, { "calltime", 5000000001 }, { "rettime", 5000400002 }));
 	assert_int_equal(fixture.records[0].window.rettime, 77000000000);
 	assert_int_equal(fixture.records[0].window.calltime, 77000000000 - 400001);
-	assert_int_equal(fixture.records[0].window.role, ROLE_NONE);
-	end(&fixture);
 }
 
 /* Few functions are asked for once; with more than the table holds, the roles are still right. */
 static void roles_are_kept(void **state)
 {
-	struct fixture fixture;
-
-	start(&fixture, &made_layouts[0]);
-	add(&fixture, DECODE_FUNCGRAPH_EXIT, EVENT_USER, &exit_6_1);
+	add(DECODE_FUNCGRAPH_EXIT, EVENT_USER, &exit_6_1);
 	for (int i = 0; i < 10; i++)
-		decode_event(&fixture, 0, 1, &exit_6_1,
+		decode_event(0, 1, &exit_6_1,
 			     VALUES({ "func", i % 2 ? RECLAIM : 0x999990 }, { "depth", 0 }));
 	assert_int_equal(fixture.roles_asked, 2);
 	assert_int_equal(fixture.records[8].window.role, ROLE_NONE);
 	assert_int_equal(fixture.records[9].window.role, ROLE_DIRECT_RECLAIM);
 	for (uint64_t i = 0; i < 10000; i++) {
 		fixture.count = 0;
-		decode_event(&fixture, 0, 1, &exit_6_1,
+		decode_event(0, 1, &exit_6_1,
 			     VALUES({ "func", 0x82000000 + i * 16 }, { "depth", 0 }));
 		assert_int_equal(fixture.records[0].window.role, ROLE_NONE);
 	}
-	decode_event(&fixture, 0, 1, &exit_6_1, VALUES({ "func", RECLAIM }, { "depth", 0 }));
+	decode_event(0, 1, &exit_6_1, VALUES({ "func", RECLAIM }, { "depth", 0 }));
 	assert_int_equal(fixture.records[1].window.role, ROLE_DIRECT_RECLAIM);
-	end(&fixture);
 }
 
 /* An event is shown at the depth of the last exit of its CPU, less one. */
@@ -380,34 +369,29 @@ static void indent_is_kept_by_cpu(void **state)
 		{ -1, -1, 0 },
 		{ 1000000, -1, 0 },
 	};
-	struct fixture fixture;
 
-	start(&fixture, &made_layouts[0]);
-	add(&fixture, DECODE_FUNCGRAPH_EXIT, EVENT_USER, &exit_6_1);
-	add(&fixture, 0, EVENT_DIRECT_RECLAIM_END, &reclaim_end);
+	add(DECODE_FUNCGRAPH_EXIT, EVENT_USER, &exit_6_1);
+	add(0, EVENT_DIRECT_RECLAIM_END, &reclaim_end);
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		decode_event(&fixture, cases[i].cpu, i,
-			     cases[i].depth < 0 ? &reclaim_end : &exit_6_1,
+		decode_event(cases[i].cpu, i, cases[i].depth < 0 ? &reclaim_end : &exit_6_1,
 			     VALUES({ "depth", (uint64_t)cases[i].depth }));
 		assert_int_equal(fixture.count, i + 1);
 		assert_int_equal(fixture.records[i].indent, cases[i].expected);
 	}
-	end(&fixture);
 }
 
 /* ---- events ---- */
 
 static void slab_start_of_both_layouts(void **state)
 {
-	struct fixture fixture;
 	struct record *record = &fixture.records[0];
 
 	for (int i = 0; i < 4; i++) {
 		const struct made_event *event = i % 2 ? &slab_start_7_3 : &slab_start_5_10;
 
-		start(&fixture, &made_layouts[i / 2]);
-		add(&fixture, 7, EVENT_SLAB_START, event);
-		decode_event(&fixture, 1, 42, event,
+		start(&made_layouts[i / 2]);
+		add(7, EVENT_SLAB_START, event);
+		decode_event(1, 42, event,
 			     VALUES({ "shr", 0xffff888012345678 }, { "shrink", 0xffffffff81300000 },
 				    { "nid", (uint64_t)-2 }, { "gfp_flags", 0x80000cc0 },
 				    { "memcg_id", 0x123456789abc }));
@@ -425,31 +409,26 @@ static void slab_start_of_both_layouts(void **state)
 		assert_int_equal(record->fields.nr_reclaimed, 0);
 		assert_int_equal(record->raw_size, i % 2 ? 56 : 52);
 		assert_non_null(record->raw);
-		end(&fixture);
 	}
 }
 
 static void fields_that_share_a_member(void **state)
 {
-	struct fixture fixture;
 	const struct record *records = fixture.records;
 
 	for (size_t order = 0; order < 2; order++) {
-		start(&fixture, &made_layouts[order]);
-		add(&fixture, 0, EVENT_SLAB_END, &slab_end);
-		add(&fixture, 1, EVENT_TRY_TO_COMPACT, &compact);
-		add(&fixture, 2, EVENT_DIRECT_RECLAIM_END, &reclaim_end);
-		add(&fixture, 3, EVENT_THROTTLED, &throttled);
-		add(&fixture, 4, EVENT_THROTTLED, &narrow);
-		decode_event(&fixture, 0, 1, &slab_end, VALUES({ "retval", (uint64_t)-7 }));
-		decode_event(&fixture, 0, 1, &compact,
-			     VALUES({ "order", 9 }, { "gfp_mask", 0xcc0 }));
-		decode_event(&fixture, 0, 1, &reclaim_end,
-			     VALUES({ "nr_reclaimed", 0x1020304050607080 }));
-		decode_event(&fixture, 0, 1, &throttled,
+		start(&made_layouts[order]);
+		add(0, EVENT_SLAB_END, &slab_end);
+		add(1, EVENT_TRY_TO_COMPACT, &compact);
+		add(2, EVENT_DIRECT_RECLAIM_END, &reclaim_end);
+		add(3, EVENT_THROTTLED, &throttled);
+		add(4, EVENT_THROTTLED, &narrow);
+		decode_event(0, 1, &slab_end, VALUES({ "retval", (uint64_t)-7 }));
+		decode_event(0, 1, &compact, VALUES({ "order", 9 }, { "gfp_mask", 0xcc0 }));
+		decode_event(0, 1, &reclaim_end, VALUES({ "nr_reclaimed", 0x1020304050607080 }));
+		decode_event(0, 1, &throttled,
 			     VALUES({ "nid", 1 }, { "usec_delayed", 98765 }, { "reason", 4 }));
-		decode_event(&fixture, 0, 1, &narrow,
-			     VALUES({ "nid", 0xfffd }, { "order", 0xfffd }));
+		decode_event(0, 1, &narrow, VALUES({ "nid", 0xfffd }, { "order", 0xfffd }));
 		assert_int_equal(records[0].fields.status, -7);
 		assert_int_equal(records[1].fields.order, 9);
 		assert_int_equal(records[1].fields.gfp, 0xcc0);
@@ -460,32 +439,27 @@ static void fields_that_share_a_member(void **state)
 		assert_int_equal(records[3].fields.status, 4);
 		assert_int_equal(records[4].fields.nid, -3);
 		assert_int_equal(records[4].fields.order, 65533);
-		end(&fixture);
 	}
 }
 
 /* A user's event may have fields of the same names, which mean something else there. */
 static void fields_of_a_user_are_not_bound(void **state)
 {
-	struct fixture fixture;
-
-	start(&fixture, &made_layouts[0]);
-	add(&fixture, 0, EVENT_USER, &reclaim_end);
-	decode_event(&fixture, 0, 1, &reclaim_end, NULL);
+	add(0, EVENT_USER, &reclaim_end);
+	decode_event(0, 1, &reclaim_end, NULL);
 	assert_int_equal(fixture.records[0].kind, RECORD_EVENT);
 	assert_int_equal(fixture.records[0].fields.nr_reclaimed, 0);
-	end(&fixture);
 }
 
 /* ---- our own records ---- */
 
-static void decode_print(struct fixture *fixture, const char *text, size_t size)
+static void decode_print(const char *text, size_t size)
 {
 	struct made_page made;
 
-	make_payload(&made, fixture->layout, &print, NULL);
+	make_payload(&made, fixture.layout, &print, NULL);
 	made_bytes(&made, text, size);
-	decode_bytes(fixture, 0, 123, &made, made.at);
+	decode_bytes(0, 123, &made, made.at);
 }
 
 static void marks_of_the_clock(void **state)
@@ -511,15 +485,13 @@ static void marks_of_the_clock(void **state)
 		{ "allocfilt: realtime 99999999999.000000000", 0 },
 		{ "x allocfilt: realtime 12.000000000", 0 },
 	};
-	struct fixture fixture;
 
-	start(&fixture, &made_layouts[0]);
-	add(&fixture, DECODE_PRINT, EVENT_USER, &print);
+	add(DECODE_PRINT, EVENT_USER, &print);
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		/* with its NUL, and without */
 		for (size_t nul = 0; nul < 2; nul++) {
 			fixture.count = 0;
-			decode_print(&fixture, cases[i].text, strlen(cases[i].text) + nul);
+			decode_print(cases[i].text, strlen(cases[i].text) + nul);
 			assert_int_equal(fixture.count, cases[i].expected != 0);
 			if (!fixture.count)
 				continue;
@@ -530,37 +502,34 @@ static void marks_of_the_clock(void **state)
 	}
 	assert_int_equal(decode_damaged(fixture.decode), 0);
 	assert_int_equal(decode_unknown(fixture.decode, NULL), 0);
-	end(&fixture);
 }
 
-static void decode_probe(struct fixture *fixture, const struct made_event *event, uint64_t location)
+static void decode_probe(const struct made_event *event, uint64_t location)
 {
 	struct made_page made;
 
-	make_payload(&made, fixture->layout, event,
+	make_payload(&made, fixture.layout, event,
 		     VALUES({ "shr", 0xffff888812345678 }, { "shrink", 0xffffffff81234560 },
 			    { "id", location }, { "dev", 254u << 20 | 16 }));
 	made_bytes(&made, "vdb", 4);
-	decode_bytes(fixture, 0, 1, &made, made.at);
+	decode_bytes(0, 1, &made, made.at);
 }
 
 static void probes_of_superblocks(void **state)
 {
 	static const struct made_event *const events[] = { &event_probe, &kprobe };
-	struct fixture fixture;
 	const struct record *record = &fixture.records[0];
 
 	for (int i = 0; i < 4; i++) {
-		start(&fixture, &made_layouts[i / 2]);
-		add(&fixture, DECODE_SUPERBLOCK, EVENT_USER, events[i % 2]);
-		decode_probe(&fixture, events[i % 2], 4u << 16 | 32);
+		start(&made_layouts[i / 2]);
+		add(DECODE_SUPERBLOCK, EVENT_USER, events[i % 2]);
+		decode_probe(events[i % 2], 4u << 16 | 32);
 		assert_int_equal(fixture.count, 1);
 		assert_int_equal(record->kind, RECORD_SUPERBLOCK);
 		assert_int_equal(record->superblock.shrinker, 0xffff888812345678);
 		assert_int_equal(record->superblock.callback, i % 2 ? 0 : 0xffffffff81234560);
 		assert_int_equal(record->superblock.device, 254u << 20 | 16);
 		assert_string_equal(fixture.name, "vdb");
-		end(&fixture);
 	}
 }
 
@@ -570,16 +539,13 @@ static void names_outside_the_record(void **state)
 	static const uint64_t locations[] = {
 		0, 32, 4u << 16 | 36, 5u << 16 | 32, 4u << 16 | 0xffff, 0xffffffff,
 	};
-	struct fixture fixture;
 
-	start(&fixture, &made_layouts[0]);
-	add(&fixture, DECODE_SUPERBLOCK, EVENT_USER, &event_probe);
+	add(DECODE_SUPERBLOCK, EVENT_USER, &event_probe);
 	for (size_t i = 0; i < COUNT(locations); i++) {
-		decode_probe(&fixture, &event_probe, locations[i]);
+		decode_probe(&event_probe, locations[i]);
 		assert_int_equal(fixture.count, i + 1);
 		assert_int_equal(fixture.records[i].superblock.name_length, 0);
 	}
-	end(&fixture);
 }
 
 static void make_stack(struct made_page *made, const struct page_layout *layout,
@@ -591,9 +557,9 @@ static void make_stack(struct made_page *made, const struct page_layout *layout,
 		made_put(made, 0x81000000 + (uint64_t)i, (size_t)layout->long_size);
 }
 
-static void assert_stack(struct fixture *fixture, int count)
+static void assert_stack(int count)
 {
-	const struct record *record = &fixture->records[fixture->count - 1];
+	const struct record *record = &fixture.records[fixture.count - 1];
 	const uint64_t *frames;
 
 	assert_int_equal(record->kind, RECORD_STACK);
@@ -601,7 +567,7 @@ static void assert_stack(struct fixture *fixture, int count)
 	assert_int_equal(record->stack.flags, FLAGS);
 	assert_int_equal(record->stack.preempt_count, PREEMPT_COUNT);
 	assert_int_equal(record->stack.ts, 1000);
-	assert_int_equal(stacks_of(fixture->stacks, record->stack.number, &frames), count);
+	assert_int_equal(stacks_of(fixture.stacks, record->stack.number, &frames), count);
 	for (int i = 0; i < count; i++)
 		assert_int_equal(frames[i], 0x81000000 + i);
 }
@@ -612,43 +578,38 @@ static void stacks_of_all_layouts(void **state)
 		int layout;
 		int count;
 	} cases[] = { { 0, 3 }, { 0, 40 }, { 1, 12 }, { 2, 5 }, { 3, 5 } };
-	struct fixture fixture;
 	struct made_page made;
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		const struct made_event *event =
 			cases[i].layout < 2 ? &kernel_stack : &kernel_stack_32;
 
-		start(&fixture, &made_layouts[cases[i].layout]);
-		add(&fixture, DECODE_STACK, EVENT_USER, event);
+		start(&made_layouts[cases[i].layout]);
+		add(DECODE_STACK, EVENT_USER, event);
 		make_stack(&made, fixture.layout, event, cases[i].count);
-		decode_bytes(&fixture, 1, 1000, &made, made.at);
-		assert_stack(&fixture, cases[i].count);
-		end(&fixture);
+		decode_bytes(1, 1000, &made, made.at);
+		assert_stack(cases[i].count);
 	}
 }
 
 /* By the end of the record, or by a frame of all ones. */
 static void stacks_that_end_early(void **state)
 {
-	struct fixture fixture;
 	struct made_page made;
 
-	start(&fixture, &made_layouts[0]);
-	add(&fixture, DECODE_STACK, EVENT_USER, &kernel_stack);
+	add(DECODE_STACK, EVENT_USER, &kernel_stack);
 	make_stack(&made, fixture.layout, &kernel_stack, 3);
 	for (size_t size = 0; size < 16; size++)
-		decode_bytes(&fixture, 1, 1000, &made, size);
+		decode_bytes(1, 1000, &made, size);
 	assert_int_equal(fixture.count, 0);
-	decode_bytes(&fixture, 1, 1000, &made, 16);
-	assert_stack(&fixture, 0);
-	decode_bytes(&fixture, 1, 1000, &made, made.at - 1);
-	assert_stack(&fixture, 2);
+	decode_bytes(1, 1000, &made, 16);
+	assert_stack(0);
+	decode_bytes(1, 1000, &made, made.at - 1);
+	assert_stack(2);
 	made_put(&made, UINT64_MAX, 8);
 	made_put(&made, 1, 8);
-	decode_bytes(&fixture, 1, 1000, &made, made.at);
-	assert_stack(&fixture, 3);
-	end(&fixture);
+	decode_bytes(1, 1000, &made, made.at);
+	assert_stack(3);
 }
 
 /* ---- what is dropped, and what is counted ---- */
@@ -658,69 +619,60 @@ static void types_without_a_format(void **state)
 {
 	static const struct made_event unknown = { "unknown", 4711, "", "" };
 	static const struct made_event highest = { "highest", 65535, "", "" };
-	struct fixture fixture = { .layout = &made_layouts[0] };
-	const struct decode_callbacks callbacks = { .sink = receive, .sink_context = &fixture };
-	struct data_source source = { .layout = made_layouts[0] };
 	int first = 0;
 
 	assert_int_equal(make_test_directory(state), 0);
 	put_text("events/vmscan/mm_vmscan_direct_reclaim_end/format", format_of(&reclaim_end));
-	source.dir = test_directory;
-	fixture.decode = decode_new(&source, NULL, &callbacks);
-	add(&fixture, DECODE_FUNCGRAPH_EXIT, EVENT_USER, &exit_6_1);
-	add(&fixture, DECODE_STACK, EVENT_USER, &kernel_stack);
-	decode_event(&fixture, 0, 1, &kernel_stack, NULL);
-	decode_event(&fixture, 0, 1, &reclaim_end, NULL);
-	decode_event(&fixture, 0, 1, &reclaim_end, NULL);
+	fixture.source.dir = test_directory;
+	fixture.source.proc = NULL;
+	decode_free(fixture.decode);
+	fixture.decode = decode_new(&fixture.source, NULL, &callbacks);
+	add(DECODE_FUNCGRAPH_EXIT, EVENT_USER, &exit_6_1);
+	add(DECODE_STACK, EVENT_USER, &kernel_stack);
+	decode_event(0, 1, &kernel_stack, NULL);
+	decode_event(0, 1, &reclaim_end, NULL);
+	decode_event(0, 1, &reclaim_end, NULL);
 	assert_int_equal(decode_unknown(fixture.decode, &first), 0);
-	decode_event(&fixture, 0, 1, &unknown, NULL);
-	decode_event(&fixture, 0, 1, &highest, NULL);
+	decode_event(0, 1, &unknown, NULL);
+	decode_event(0, 1, &highest, NULL);
 	assert_int_equal(decode_unknown(fixture.decode, &first), 2);
 	assert_int_equal(first, 4711);
 	assert_int_equal(decode_damaged(fixture.decode), 0);
 	assert_int_equal(fixture.count, 0);
-	end(&fixture);
 	remove_test_directory(state);
 }
 
 static void short_records_and_impossible_depths(void **state)
 {
 	static const int depths[] = { -1, 1025, 0x7fffffff };
-	struct fixture fixture;
 	struct made_page made;
 
-	start(&fixture, &made_layouts[0]);
-	add(&fixture, DECODE_FUNCGRAPH_EXIT, EVENT_USER, &exit_6_1);
+	add(DECODE_FUNCGRAPH_EXIT, EVENT_USER, &exit_6_1);
 	make_payload(&made, fixture.layout, &exit_6_1, VALUES({ "depth", 3 }));
 	for (size_t size = 0; size < made.at; size++)
-		decode_bytes(&fixture, 0, 1, &made, size);
+		decode_bytes(0, 1, &made, size);
 	assert_int_equal(fixture.count, 0);
 	assert_int_equal(decode_damaged(fixture.decode), made.at);
 	for (size_t i = 0; i < 3; i++)
-		decode_event(&fixture, 0, 1, &exit_6_1, VALUES({ "depth", (uint64_t)depths[i] }));
+		decode_event(0, 1, &exit_6_1, VALUES({ "depth", (uint64_t)depths[i] }));
 	assert_int_equal(fixture.count, 0);
 	assert_int_equal(decode_damaged(fixture.decode), made.at + 3);
-	decode_bytes(&fixture, 0, 1, &made, made.at);
+	decode_bytes(0, 1, &made, made.at);
 	assert_int_equal(fixture.count, 1);
-	end(&fixture);
 }
 
 /* decode_event() checks the returned value. */
 static void losses_and_a_sink_that_stops(void **state)
 {
-	struct fixture fixture;
-
-	start(&fixture, &made_layouts[0]);
-	add(&fixture, DECODE_FUNCGRAPH_EXIT, EVENT_USER, &exit_6_1);
+	add(DECODE_FUNCGRAPH_EXIT, EVENT_USER, &exit_6_1);
 	fixture.stop_with = -ENOSPC;
-	decode_event(&fixture, 0, 1, &exit_6_1, VALUES({ "depth", 3 }));
+	decode_event(0, 1, &exit_6_1, VALUES({ "depth", 3 }));
 	assert_int_equal(decode_lost(fixture.decode, 5, 900, 17), -ENOSPC);
 	assert_int_equal(fixture.count, 2);
 	assert_int_equal(fixture.records[1].kind, RECORD_LOST);
 	assert_int_equal(fixture.records[1].cpu, 5);
 	assert_int_equal(fixture.records[1].ts, 900);
 	assert_int_equal(fixture.records[1].lost, 17);
-	end(&fixture);
 }
 
 /* ---- formats ---- */
@@ -745,14 +697,11 @@ static void formats_that_are_rejected(void **state)
 		"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n\n"
 		"\tfield:int a;\toffset:8;\tsize:4;\tsigned:1;\n\nprint fmt: \"%d\", REC->a\n",
 	};
-	struct fixture fixture;
 
-	start(&fixture, &made_layouts[0]);
 	for (size_t i = 0; i < COUNT(texts); i++)
-		assert_int_equal(add_text(&fixture, 0, EVENT_USER, texts[i]), -EINVAL);
-	add(&fixture, 0, EVENT_DIRECT_RECLAIM_END, &reclaim_end);
-	assert_int_equal(add_text(&fixture, 1, EVENT_USER, format_of(&reclaim_end)), -EEXIST);
-	end(&fixture);
+		assert_int_equal(add_text(0, EVENT_USER, texts[i]), -EINVAL);
+	add(0, EVENT_DIRECT_RECLAIM_END, &reclaim_end);
+	assert_int_equal(add_text(1, EVENT_USER, format_of(&reclaim_end)), -EEXIST);
 }
 
 /* Each with another name for the field, and its own otherwise. */
@@ -772,21 +721,18 @@ static void fields_that_are_required(void **state)
 		{ DECODE_STACK, &kernel_stack, "caller" },
 		{ DECODE_PRINT, &print, "buf" },
 	};
-	struct fixture fixture;
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct made_event changed = *cases[i].event;
 		char text[4096], name[32];
 
 		changed.print = "\"\"";
-		start(&fixture, &made_layouts[0]);
+		start(&made_layouts[0]);
 		strcpy(text, format_of(&changed));
 		snprintf(name, sizeof(name), " %s", cases[i].field);
 		strstr(strstr(text, "format:"), name)[1] = 'z';
-		assert_int_equal(add_text(&fixture, cases[i].index, EVENT_USER, text), -EINVAL);
-		assert_int_equal(
-			add_text(&fixture, cases[i].index, EVENT_USER, format_of(&changed)), 0);
-		end(&fixture);
+		assert_int_equal(add_text(cases[i].index, EVENT_USER, text), -EINVAL);
+		assert_int_equal(add_text(cases[i].index, EVENT_USER, format_of(&changed)), 0);
 	}
 }
 
@@ -795,14 +741,12 @@ static void cut_formats(void **state)
 {
 	const char *text = format_of(&slab_start_7_3);
 	const size_t whole = strlen(text);
-	struct fixture fixture;
 
 	for (size_t length = 0; length <= whole; length++) {
-		start(&fixture, &made_layouts[0]);
+		start(&made_layouts[0]);
 		assert_int_equal(decode_add_format(fixture.decode, 0, EVENT_SLAB_START, "vmscan",
 						   text, length),
 				 length < whole ? -EINVAL : 0);
-		end(&fixture);
 	}
 }
 
@@ -820,15 +764,14 @@ static void text_of_events(void **state)
 		{ &reclaim_end, "mm_vmscan_direct_reclaim_end: nr_reclaimed=5" },
 		{ &with_array, "of_a_user: bytes=01 02 fe ff" },
 	};
-	struct fixture fixture;
 	struct made_page made;
 	char text[256];
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		const size_t whole = strlen(cases[i].expected);
 
-		start(&fixture, &made_layouts[1]);
-		add(&fixture, 0, EVENT_USER, cases[i].event);
+		start(&made_layouts[1]);
+		add(0, EVENT_USER, cases[i].event);
 		make_payload(&made, fixture.layout, cases[i].event,
 			     VALUES({ "shr", 0xffff888012345678 }, { "shrink", 0xffffffff81300000 },
 				    { "nid", (uint64_t)-2 }, { "memcg_id", 0x123456789abc },
@@ -843,7 +786,6 @@ static void text_of_events(void **state)
 			assert_non_null(memchr(text, '\0', size));
 			assert_int_equal(text[size], 'x');
 		}
-		end(&fixture);
 	}
 }
 
@@ -874,15 +816,9 @@ static void make_mixed_page(struct made_page *page, const struct page_layout *la
 	made_end(page, MADE_MISSED);
 }
 
-struct fuzz {
-	struct decode *decode;
-	uint64_t records;
-};
-
 /* Touches all of a record, so that ASan sees what is not there. */
 static int touch(void *context, const struct record *record)
 {
-	struct fuzz *fuzz = context;
 	const unsigned char *raw = record->raw;
 	char text[300];
 	unsigned int sum = 0;
@@ -891,10 +827,10 @@ static int touch(void *context, const struct record *record)
 		sum += raw[i];
 	assert_in_range(sum, 0, 255 * record->raw_size);
 	if (record->kind == RECORD_EVENT)
-		assert_in_range(decode_text(fuzz->decode, record, text, sizeof(text)), 20, 299);
+		assert_in_range(decode_text(fixture.decode, record, text, sizeof(text)), 20, 299);
 	if (record->kind == RECORD_WINDOW)
 		assert_in_range(record->window.depth, 0, 1024);
-	fuzz->records++;
+	fixture.count++;
 	return 0;
 }
 
@@ -903,26 +839,16 @@ static void mutated_pages(void **state)
 	static const struct made_event *const events[] = { &exit_6_1, &print, &slab_start_7_3 };
 	static const int indexes[] = { DECODE_FUNCGRAPH_EXIT, DECODE_PRINT, 0 };
 	struct page_sink sink = { .record = decode_record, .lost = decode_lost };
-	struct decode_callbacks callbacks = { .sink = touch };
-	const struct data_source source = {
-		.layout = made_layouts[0],
-		.local_clock = true,
-		.proc = "/proc",
-	};
+	static const struct decode_callbacks touching = { .sink = touch };
 	uint64_t seed = 1234567890123, states[PAGE_DAMAGED + 1] = { 0 };
 	struct made_page page, mutated;
 	struct page_reader *reader;
-	struct fuzz fuzz = { 0 };
 	enum page_state found;
 
-	callbacks.sink_context = &fuzz;
-	fuzz.decode = sink.context = decode_new(&source, NULL, &callbacks);
-	for (int i = 0; i < 3; i++) {
-		const char *text = format_of(events[i]);
-
-		decode_add_format(fuzz.decode, indexes[i], EVENT_SLAB_START, "system", text,
-				  strlen(text));
-	}
+	decode_free(fixture.decode);
+	fixture.decode = sink.context = decode_new(&fixture.source, NULL, &touching);
+	for (int i = 0; i < 3; i++)
+		add(indexes[i], EVENT_SLAB_START, events[i]);
 	reader = page_reader_new(&made_layouts[0], &sink);
 	make_mixed_page(&page, &made_layouts[0]);
 	for (int round = 0; round < 20000; round++) {
@@ -936,34 +862,35 @@ static void mutated_pages(void **state)
 	/* most mutations hit a payload, some a length or the header */
 	assert_in_range(states[PAGE_GOOD], 10000, 19900);
 	assert_in_range(states[PAGE_DAMAGED], 100, 10000);
-	assert_in_range(fuzz.records, 100000, 400000);
+	assert_in_range(fixture.count, 100000, 400000);
 	page_reader_free(reader);
-	decode_free(fuzz.decode);
 }
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start_usual, stop)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(windows_of_all_layouts),
-		cmocka_unit_test(windows_of_another_clock),
-		cmocka_unit_test(roles_are_kept),
-		cmocka_unit_test(indent_is_kept_by_cpu),
-		cmocka_unit_test(slab_start_of_both_layouts),
-		cmocka_unit_test(fields_that_share_a_member),
-		cmocka_unit_test(fields_of_a_user_are_not_bound),
-		cmocka_unit_test(marks_of_the_clock),
-		cmocka_unit_test(probes_of_superblocks),
-		cmocka_unit_test(names_outside_the_record),
-		cmocka_unit_test(stacks_of_all_layouts),
-		cmocka_unit_test(stacks_that_end_early),
-		cmocka_unit_test(types_without_a_format),
-		cmocka_unit_test(short_records_and_impossible_depths),
-		cmocka_unit_test(losses_and_a_sink_that_stops),
-		cmocka_unit_test(formats_that_are_rejected),
-		cmocka_unit_test(fields_that_are_required),
-		cmocka_unit_test(cut_formats),
-		cmocka_unit_test(text_of_events),
-		cmocka_unit_test(mutated_pages),
+		TEST(windows_of_all_layouts),
+		TEST(windows_of_another_clock),
+		TEST(roles_are_kept),
+		TEST(indent_is_kept_by_cpu),
+		TEST(slab_start_of_both_layouts),
+		TEST(fields_that_share_a_member),
+		TEST(fields_of_a_user_are_not_bound),
+		TEST(marks_of_the_clock),
+		TEST(probes_of_superblocks),
+		TEST(names_outside_the_record),
+		TEST(stacks_of_all_layouts),
+		TEST(stacks_that_end_early),
+		TEST(types_without_a_format),
+		TEST(short_records_and_impossible_depths),
+		TEST(losses_and_a_sink_that_stops),
+		TEST(formats_that_are_rejected),
+		TEST(fields_that_are_required),
+		TEST(cut_formats),
+		TEST(text_of_events),
+		TEST(mutated_pages),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
