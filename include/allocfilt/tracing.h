@@ -16,17 +16,20 @@
  * that changes its settings and restores them, and the ring buffers of all CPUs.
  */
 
-/* What this kernel offers. Reads only. */
+/* A line of available_filter_functions. */
+struct kernel_function {
+	char *name;	    /* without its module */
+	unsigned int index; /* number of the line, from 1; see Documentation/trace/ftrace.rst */
+};
 
+/* What this kernel offers. Reads only. */
 struct kernel {
 	char *dir;	       /* the top-level tracing directory, no slash at its end */
 	char *release;	       /* uname -r */
 	bool function_graph;   /* in available_tracers */
 	bool function_enabled; /* kernel.ftrace_enabled; true where there is no such sysctl */
-	char **functions;      /* of available_filter_functions those that the catalog or the
-				 * request names, NULL ends; several of one name stand as often */
-	unsigned int *indexes; /* place of each in that file, from 1: set_ftrace_filter accepts it
-				 * for a name, in a hundredth of the time; 0: unknown */
+	/* Those that the catalog or the request names; several may have one name. */
+	struct kernel_function *functions;
 	int nr_functions;
 };
 

@@ -150,8 +150,8 @@ static int write_functions(struct recorder *recorder)
 
 	if (ret)
 		return ret;
-	for (char **name = recorder->kernel->functions; name && *name; name++)
-		fprintf(file.stream, "%s\n", *name);
+	for (int i = 0; i < recorder->kernel->nr_functions; i++)
+		fprintf(file.stream, "%s\n", recorder->kernel->functions[i].name);
 	return text_write(&file, recorder, "available_filter_functions");
 }
 

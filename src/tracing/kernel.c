@@ -124,46 +124,24 @@ bool kernel_has_word(const char *text, const char *word)
 	return false;
 }
 
-static bool read_function_enabled(void)
-{
-	char *text;
-	bool enabled;
-
-	if (file_read(NULL, "/proc/sys/kernel/ftrace_enabled", &text, NULL))
-		return true;
-	enabled = atoi(text) != 0;
-	free(text);
-	return enabled;
-}
-
-/* Keeps a NULL at the end. */
 static int add_function(struct kernel *kernel, const char *name, unsigned int index)
 {
-	size_t count = kernel->nr_functions;
-	unsigned int *indexes;
-	char **functions;
+	struct kernel_function *functions =
+		reallocarray(kernel->functions, kernel->nr_functions + 1, sizeof(*functions));
 
-	/* At each power of two there is room for as many again. */
-	if (!(count & (count - 1))) {
-		functions = reallocarray(kernel->functions, 2 * count + 2, sizeof(*functions));
-		if (!functions)
-			return -ENOMEM;
-		kernel->functions = functions;
-		indexes = reallocarray(kernel->indexes, 2 * count + 2, sizeof(*indexes));
-		if (!indexes)
-			return -ENOMEM;
-		kernel->indexes = indexes;
-	}
-	kernel->functions[count] = strdup(name);
-	if (!kernel->functions[count])
+	if (!functions)
 		return -ENOMEM;
-	kernel->functions[count + 1] = NULL;
-	kernel->indexes[count] = index;
+	kernel->functions = functions;
+	functions += kernel->nr_functions;
+	functions->name = strdup(name);
+	functions->index = index;
+	if (!functions->name)
+		return -ENOMEM;
 	kernel->nr_functions++;
 	return 0;
 }
 
-/* tracefs_filter_functions() returns names without their places in the file. */
+/* tracefs_filter_functions() returns names without their index. */
 static int read_functions(struct kernel *kernel, struct tracefs_instance *top,
 			  const struct plan_request *request)
 {
@@ -222,6 +200,7 @@ static int read_kernel(struct kernel *kernel, const char *dir, const struct plan
 {
 	struct tracefs_instance *top;
 	struct utsname name;
+	char *enabled = NULL;
 	int ret;
 
 	kernel->dir = dir ? strdup(dir) : kernel_find_dir();
@@ -242,7 +221,9 @@ static int read_kernel(struct kernel *kernel, const char *dir, const struct plan
 		failure_set(failure, EXIT_STATUS_NO_TRACEFS, -ret, "%s/available_tracers: %s",
 			    kernel->dir, strerror(-ret));
 	if (!ret) {
-		kernel->function_enabled = read_function_enabled();
+		ret = file_read(NULL, "/proc/sys/kernel/ftrace_enabled", &enabled, NULL);
+		kernel->function_enabled = ret || atoi(enabled);
+		free(enabled);
 		ret = read_functions(kernel, top, request);
 		if (ret)
 			failure_set(failure, EXIT_STATUS_RUN_TIME, -ret,
@@ -275,9 +256,8 @@ void kernel_close(struct kernel *kernel)
 	if (!kernel)
 		return;
 	for (int i = 0; i < kernel->nr_functions; i++)
-		free(kernel->functions[i]);
+		free(kernel->functions[i].name);
 	free(kernel->functions);
-	free(kernel->indexes);
 	free(kernel->release);
 	free(kernel->dir);
 	free(kernel);
@@ -290,7 +270,7 @@ static int offer_functions(void *context, int (*visit)(void *visitor, const char
 	int ret = 0;
 
 	for (int i = 0; i < kernel->nr_functions && !ret; i++)
-		ret = visit(visitor, kernel->functions[i]);
+		ret = visit(visitor, kernel->functions[i].name);
 	return ret;
 }
 

@@ -189,60 +189,45 @@ static int set_buffer(struct session *session, struct failure *failure)
 	return ret;
 }
 
-/*
- * The functions of the plan one a line, by their names or their places in
- * available_filter_functions; NULL with errno: ENOENT where a place is not known.
- */
+/* The functions of the plan, one a line, by name or index; free() it; NULL: no memory. */
 static char *function_list(const struct session *session, bool by_index)
 {
 	const struct plan *plan = session->request->plan;
 	const struct kernel *kernel = session->request->kernel;
-	bool known = !by_index || kernel->indexes;
 	char *text = NULL;
 	size_t length;
 	FILE *file = open_memstream(&text, &length);
 
-	for (int i = 0; file && known && i < plan->nr_functions; i++) {
-		if (!by_index) {
+	for (int i = 0; file && i < plan->nr_functions; i++) {
+		if (!by_index)
 			fprintf(file, "%s\n", plan->functions[i].name);
-			continue;
-		}
-		for (int j = 0; j < kernel->nr_functions && known; j++)
-			if (!strcmp(kernel->functions[j], plan->functions[i].name)) {
-				known = kernel->indexes[j];
-				fprintf(file, "%u\n", kernel->indexes[j]);
-			}
+		for (int j = 0; by_index && j < kernel->nr_functions; j++)
+			if (!strcmp(kernel->functions[j].name, plan->functions[i].name))
+				fprintf(file, "%u\n", kernel->functions[j].index);
 	}
-	if (!file || fclose(file) || !known) {
-		errno = known ? ENOMEM : ENOENT;
-		free(text);
-		return NULL;
-	}
-	return text;
+	if (file && !fclose(file))
+		return text;
+	free(text);
+	return NULL;
 }
 
 /*
  * The kernel compares a name with each of its 40,000 functions (50 ms a name under emulation) and
- * accepts an index as it is. A module that came or went since they were read moves the indexes after
- * it: then reading back fails, and names are written.
+ * accepts an index as it is. A module loaded or removed since the list was read shifts the indexes
+ * after it: then reading back fails, and names are written.
  */
 static int set_functions(struct session *session, struct failure *failure)
 {
-	char *names, *indexes;
-	int ret = set_optional(session, SETTING_LIST, "set_ftrace_notrace", "", failure);
+	char *names = function_list(session, false), *indexes = function_list(session, true);
+	int ret;
 
-	if (ret)
-		return ret;
-	names = function_list(session, false);
-	if (!names)
-		return out_of_memory(failure);
-	indexes = function_list(session, true);
-	ret = -ENOENT;
-	if (indexes)
-		ret = settings_set(&session->settings, SETTING_LIST,
-				   OWN(session, "set_ftrace_filter"), names, indexes,
-				   session->instance, failure);
-	if (ret)
+	if (names && indexes)
+		ret = set_optional(session, SETTING_LIST, "set_ftrace_notrace", "", failure);
+	else
+		ret = out_of_memory(failure);
+	if (!ret &&
+	    settings_set(&session->settings, SETTING_LIST, OWN(session, "set_ftrace_filter"), names,
+			 indexes, session->instance, failure))
 		ret = set_own(session, SETTING_LIST, "set_ftrace_filter", names, failure);
 	free(indexes);
 	free(names);

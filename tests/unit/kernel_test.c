@@ -31,7 +31,7 @@ static struct kernel *open_one(const struct plan_request *request)
 	return kernel;
 }
 
-static void test_catalog_functions_with_their_places(void **state)
+static void test_catalog_functions_with_their_indexes(void **state)
 {
 	static const char *const names[] = { "shrink_slab.constprop.0", "__alloc_pages",
 					     "try_to_free_pages", "__alloc_pages" };
@@ -42,10 +42,9 @@ static void test_catalog_functions_with_their_places(void **state)
 	assert_string_equal(kernel->dir, fake.dir);
 	assert_int_equal(kernel->nr_functions, 4);
 	for (int i = 0; i < 4; i++) {
-		assert_string_equal(kernel->functions[i], names[i]);
-		assert_int_equal(kernel->indexes[i], indexes[i]);
+		assert_string_equal(kernel->functions[i].name, names[i]);
+		assert_int_equal(kernel->functions[i].index, indexes[i]);
 	}
-	assert_null(kernel->functions[4]);
 	kernel_close(kernel);
 }
 
@@ -57,9 +56,9 @@ static void test_patterns(void **state)
 	struct kernel *kernel = open_one(&request);
 
 	assert_int_equal(kernel->nr_functions, 6);
-	assert_string_equal(kernel->functions[0], "vfs_read");
-	assert_string_equal(kernel->functions[3], "ext4_sync_fs");
-	assert_int_equal(kernel->indexes[3], 4);
+	assert_string_equal(kernel->functions[0].name, "vfs_read");
+	assert_string_equal(kernel->functions[3].name, "ext4_sync_fs");
+	assert_int_equal(kernel->functions[3].index, 4);
 	kernel_close(kernel);
 }
 
@@ -134,7 +133,7 @@ int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_catalog_functions_with_their_places),
+		TEST(test_catalog_functions_with_their_indexes),
 		TEST(test_patterns),
 		TEST(test_without_function_graph),
 		TEST(test_offered_events),

@@ -15,8 +15,7 @@
 #endif
 
 static char page_alloc[] = "__alloc_pages", reclaim[] = "try_to_free_pages", slab[] = "shrink_slab";
-static char *functions[] = { page_alloc, reclaim, slab, NULL };
-static unsigned int indexes[] = { 2, 3, 4 };
+static struct kernel_function functions[] = { { page_alloc, 2 }, { reclaim, 3 }, { slab, 4 } };
 static struct kernel kernel;
 static struct plan *plan;
 static struct session_request request;
@@ -44,8 +43,8 @@ static int group_setup(void **state)
 	plan = calloc(1, sizeof(*plan));
 	plan->threshold = 134000;
 	plan->function_graph = true;
-	for (int i = 0; functions[i]; i++)
-		plan->functions[plan->nr_functions++].name = strdup(functions[i]);
+	for (int i = 0; i < 3; i++)
+		plan->functions[plan->nr_functions++].name = strdup(functions[i].name);
 	add_event("mm_shrink_slab_start", EVENT_SLAB_START, 0);
 	add_event("mm_shrink_slab_end", EVENT_SLAB_END, 0);
 	add_event("mm_vmscan_direct_reclaim_begin", 0, EVENT_BEGIN);
@@ -89,7 +88,6 @@ static void make(bool instances)
 				  .function_graph = true,
 				  .function_enabled = true,
 				  .functions = functions,
-				  .indexes = indexes,
 				  .nr_functions = 3 };
 	request = (struct session_request){ .kernel = &kernel,
 					    .plan = plan,
@@ -462,19 +460,17 @@ static void test_fallback_to_events(void **state)
 	assert_as_found();
 }
 
-/* Without indexes, and after a module came in between, so that they are other functions'. */
+/* A module came in between, so that the indexes are other functions'. */
 static void test_filter_by_name(void **state)
 {
-	static unsigned int moved[] = { 1, 2, 3 };
+	static struct kernel_function moved[] = { { page_alloc, 1 }, { reclaim, 2 }, { slab, 3 } };
 
-	for (int i = 0; i < 2; i++) {
-		kernel.indexes = i ? moved : NULL;
-		start();
-		assert_string_equal(fake_get("set_ftrace_filter"),
-				    "__alloc_pages\ntry_to_free_pages\nshrink_slab\n");
-		end();
-		assert_as_found();
-	}
+	kernel.functions = moved;
+	start();
+	assert_string_equal(fake_get("set_ftrace_filter"),
+			    "__alloc_pages\ntry_to_free_pages\nshrink_slab\n");
+	end();
+	assert_as_found();
 }
 
 /*
