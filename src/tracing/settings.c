@@ -610,7 +610,8 @@ int settings_restore(struct settings *settings, struct failure *failure)
 	size_t length;
 	int ret, left;
 
-	settings->restoring = true;
+	for (int i = 0; i < settings->count; i++)
+		settings->setting[i].restoring = true;
 	/* If this fails, the older undo file still serves, but for who changed what. */
 	if (settings_left(settings))
 		note(settings);

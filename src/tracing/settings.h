@@ -62,7 +62,6 @@ struct settings {
 	struct tracefs_instance *top; /* the top-level tracing directory */
 	struct setting *setting;
 	int count;
-	bool restoring; /* all of them are about to be restored */
 	/* called before each change, with the table as it has to be known by then; 0 or -errno */
 	int (*note)(void *context, const struct settings *settings);
 	void *context;

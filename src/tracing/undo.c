@@ -13,7 +13,7 @@
 #include "tracing/undo.h"
 
 #define UNDO_MAGIC   "allocfilt-undo"
-#define UNDO_VERSION "2"
+#define UNDO_VERSION "3"
 #define UNDO_END     "end\n"
 #define UNDO_FIELDS  6
 #define BOOT_ID	     "/proc/sys/kernel/random/boot_id"
@@ -119,23 +119,10 @@ static int take_lock(struct undo *undo, struct failure *failure)
 	return 0;
 }
 
-/* What is noted in one boot does not apply in the next. */
-static int read_boot_id(struct undo *undo, struct failure *failure)
-{
-	char *text;
-	int ret = file_read(NULL, BOOT_ID, &text, NULL);
-
-	if (ret)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, BOOT_ID ": %s",
-				   strerror(-ret));
-	snprintf(undo->boot, sizeof(undo->boot), "%.*s", (int)strcspn(text, "\n"), text);
-	free(text);
-	return 0;
-}
-
 int undo_open(struct undo **ret_undo, const char *run_dir, struct failure *failure)
 {
 	struct undo *undo = calloc(1, sizeof(*undo));
+	char *boot = NULL;
 	int ret;
 
 	if (!undo || !(undo->dir = strdup(run_dir))) {
@@ -144,8 +131,16 @@ int undo_open(struct undo **ret_undo, const char *run_dir, struct failure *failu
 	}
 	undo->lock = -1;
 	ret = make_dir(undo, failure);
-	if (!ret)
-		ret = read_boot_id(undo, failure);
+	if (!ret) {
+		/* What is noted in one boot does not apply in the next. */
+		ret = file_read(NULL, BOOT_ID, &boot, NULL);
+		if (ret)
+			failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, BOOT_ID ": %s",
+				    strerror(-ret));
+		else
+			snprintf(undo->boot, sizeof(undo->boot), "%s", text_trim(boot));
+		free(boot);
+	}
 	if (!ret)
 		ret = take_lock(undo, failure);
 	if (ret)
@@ -169,32 +164,6 @@ void undo_close(struct undo *undo)
 	free(undo);
 }
 
-static void put_field(FILE *file, const char *text, char end)
-{
-	for (; *text; text++) {
-		if (strchr("\t\n\\", *text))
-			fprintf(file, "\\%c", *text == '\t' ? 't' : *text == '\n' ? 'n' : '\\');
-		else
-			fputc(*text, file);
-	}
-	fputc(end, file);
-}
-
-static void unescape(char *text)
-{
-	char *to = text;
-
-	for (; *text; text++) {
-		if (*text == '\\' && text[1]) {
-			text++;
-			*to++ = *text == 't' ? '\t' : *text == 'n' ? '\n' : *text;
-		} else {
-			*to++ = *text;
-		}
-	}
-	*to = '\0';
-}
-
 /* The whole text, free() it; NULL: no memory. */
 static char *compose(const struct undo *undo, const struct settings *settings, size_t *ret_length)
 {
@@ -203,18 +172,18 @@ static char *compose(const struct undo *undo, const struct settings *settings, s
 
 	if (!file)
 		return NULL;
-	fprintf(file, UNDO_MAGIC "\t" UNDO_VERSION "\t%s\t%d\t", undo->boot, getpid());
-	put_field(file, tracefs_instance_get_trace_dir(settings->top), '\n');
+	fprintf(file, UNDO_MAGIC " " UNDO_VERSION " %s %d ", undo->boot, getpid());
+	text_print_field(file, tracefs_instance_get_trace_dir(settings->top), '\n');
 	for (int i = 0; i < settings->count; i++) {
 		const struct setting *setting = &settings->setting[i];
 
 		if (setting->done || setting->in_instance)
 			continue;
-		fprintf(file, "setting\t%d\t%d\t", setting->kind,
-			setting->verified && !setting->restoring && !settings->restoring);
-		put_field(file, setting->path, '\t');
-		put_field(file, setting->found, '\t');
-		put_field(file, setting->wrote, '\n');
+		fprintf(file, "setting %d %d ", setting->kind,
+			setting->verified && !setting->restoring);
+		text_print_field(file, setting->path, ' ');
+		text_print_field(file, setting->found, ' ');
+		text_print_field(file, setting->wrote, '\n');
 	}
 	fputs(UNDO_END, file);
 	if (fclose(file)) {
@@ -252,20 +221,18 @@ int undo_remove(struct undo *undo, struct failure *failure)
 	return ret;
 }
 
-/* Splits a line at its tabs and unescapes the fields; returns how many there are. */
-static int split(char *line, char *fields[UNDO_FIELDS])
+/* Parses the fields of a line into @buffer, which is as long as the line; returns how many. */
+static int parse_fields(const char *line, char *buffer, char *fields[UNDO_FIELDS])
 {
+	size_t size = strlen(line) + 1;
 	int count = 0;
-	char *field;
 
-	while ((field = strsep(&line, "\t"))) {
-		if (count < UNDO_FIELDS) {
-			unescape(field);
-			fields[count] = field;
-		}
-		count++;
+	while (count < UNDO_FIELDS && text_parse_field(&line, buffer, size)) {
+		fields[count++] = buffer;
+		size -= strlen(buffer) + 1;
+		buffer += strlen(buffer) + 1;
 	}
-	return count;
+	return *line ? -1 : count;
 }
 
 /* Does a path stay below the tracing directory? */
@@ -277,8 +244,11 @@ static bool is_inner_path(const char *path)
 	       !strstr(path, "/../") && (length < 3 || strcmp(path + length - 3, "/.."));
 }
 
-/* Returns NULL, or what is wrong with the text; then @settings is not initialised. */
-static const char *load_text(const struct undo *undo, char *text, size_t length,
+/*
+ * Returns NULL, or what is wrong with the text; then @settings is not initialised. @buffer has room
+ * for all of it.
+ */
+static const char *load_text(const struct undo *undo, char *text, size_t length, char *buffer,
 			     struct settings *settings, int *pid)
 {
 	static const char damaged[] = "is damaged";
@@ -290,7 +260,7 @@ static const char *load_text(const struct undo *undo, char *text, size_t length,
 		return damaged;
 	text[length - strlen(UNDO_END)] = '\0';
 	line = strtok_r(text, "\n", &save);
-	if (!line || split(line, fields) != 5 || strcmp(fields[0], UNDO_MAGIC))
+	if (!line || parse_fields(line, buffer, fields) != 5 || strcmp(fields[0], UNDO_MAGIC))
 		return damaged;
 	if (strcmp(fields[1], UNDO_VERSION))
 		return "is of another version of allocfilt";
@@ -306,7 +276,7 @@ static const char *load_text(const struct undo *undo, char *text, size_t length,
 	while ((line = strtok_r(NULL, "\n", &save))) {
 		int kind;
 
-		if (split(line, fields) != 6 || strcmp(fields[0], "setting") ||
+		if (parse_fields(line, buffer, fields) != 6 || strcmp(fields[0], "setting") ||
 		    (kind = atoi(fields[1])) < 0 || kind >= SETTING_KINDS ||
 		    !is_inner_path(fields[3]) ||
 		    settings_add(settings, kind, fields[3], fields[4], fields[5], false)) {
@@ -321,7 +291,7 @@ static const char *load_text(const struct undo *undo, char *text, size_t length,
 int undo_load(struct undo *undo, struct settings *settings, int *ret_pid, struct failure *failure)
 {
 	struct failure why_not;
-	char path[PATH_MAX], *text;
+	char path[PATH_MAX], *text, *buffer;
 	const char *why;
 	struct stat st;
 	size_t length;
@@ -344,7 +314,9 @@ int undo_load(struct undo *undo, struct settings *settings, int *ret_pid, struct
 	if (ret)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "%s/undo: %s", undo->dir,
 				   strerror(-ret));
-	why = load_text(undo, text, length, settings, ret_pid);
+	buffer = malloc(length + 1);
+	why = buffer ? load_text(undo, text, length, buffer, settings, ret_pid) : strerror(ENOMEM);
+	free(buffer);
 	free(text);
 	snprintf(path, sizeof(path), "%s/undo", undo->dir);
 	return why ? refuse(failure, path, why) : 0;

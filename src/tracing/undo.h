@@ -14,8 +14,8 @@
  *
  * They are two files because a lock on a file that gets replaced is soon nobody's.
  *
- * The undo file is text, its fields separated by tabs, with \\ \t \n escaped in them:
- *	allocfilt-undo 2 BOOT_ID PID TRACING_DIR
+ * The undo file is text, with each field as text_print_field() writes it:
+ *	allocfilt-undo 3 BOOT_ID PID TRACING_DIR
  *	setting KIND VERIFIED PATH FOUND WROTE		one line each, oldest first
  *	end
  */

@@ -166,26 +166,26 @@ static void test_foreign_files(void **state)
 	const struct {
 		const char *version, *boot, *dir, *rest, *why;
 	} cases[] = {
-		{ "2", boot_id(), fake.dir, "", NULL },
-		{ "2", other_boot, fake.dir, "", "another boot" },
-		{ "3", boot_id(), fake.dir, "", "another version" },
-		{ "2", boot_id(), "tracing", "", "is damaged" },
-		{ "2", boot_id(), "/nowhere", "", "does not exist" },
-		{ "2", boot_id(), fake.dir, "setting\t99\t1\tx\ta\tb\n", "is damaged" },
-		{ "2", boot_id(), fake.dir, "setting\t0\t1\tx\ta\n", "is damaged" },
-		{ "2", boot_id(), fake.dir, "setting\t0\t1\tx\ta\tb\tc\n", "is damaged" },
-		{ "2", boot_id(), fake.dir, "setting\t0\t1\t/etc/passwd\ta\tb\n", "is damaged" },
-		{ "2", boot_id(), fake.dir, "setting\t0\t1\t../x\ta\tb\n", "is damaged" },
-		{ "2", boot_id(), fake.dir, "setting\t0\t1\ta/../../x\ta\tb\n", "is damaged" },
-		{ "2", boot_id(), fake.dir, "setting\t0\t1\ta/..\ta\tb\n", "is damaged" },
-		{ "2", boot_id(), fake.dir, "setting\t0\t1\t..\ta\tb\n", "is damaged" },
-		{ "2", boot_id(), fake.dir, "setting\t0\t1\t\ta\tb\n", "is damaged" },
+		{ "3", boot_id(), fake.dir, "", NULL },
+		{ "3", other_boot, fake.dir, "", "another boot" },
+		{ "2", boot_id(), fake.dir, "", "another version" },
+		{ "3", boot_id(), "tracing", "", "is damaged" },
+		{ "3", boot_id(), "/nowhere", "", "does not exist" },
+		{ "3", boot_id(), fake.dir, "setting 99 1 x a b\n", "is damaged" },
+		{ "3", boot_id(), fake.dir, "setting 0 1 x a\n", "is damaged" },
+		{ "3", boot_id(), fake.dir, "setting 0 1 x a b c\n", "is damaged" },
+		{ "3", boot_id(), fake.dir, "setting 0 1 /etc/passwd a b\n", "is damaged" },
+		{ "3", boot_id(), fake.dir, "setting 0 1 ../x a b\n", "is damaged" },
+		{ "3", boot_id(), fake.dir, "setting 0 1 a/../../x a b\n", "is damaged" },
+		{ "3", boot_id(), fake.dir, "setting 0 1 a/.. a b\n", "is damaged" },
+		{ "3", boot_id(), fake.dir, "setting 0 1 .. a b\n", "is damaged" },
+		{ "3", boot_id(), fake.dir, "setting 0 1 - a b\n", "is damaged" },
 	};
 
 	undo_close(open_one());
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		char text[1024];
-		int length = snprintf(text, sizeof(text), "allocfilt-undo\t%s\t%s\t1\t%s\n%send\n",
+		int length = snprintf(text, sizeof(text), "allocfilt-undo %s %s 1 %s\n%send\n",
 				      cases[i].version, cases[i].boot, cases[i].dir, cases[i].rest);
 
 		write_undo(text, length);
