@@ -11,9 +11,9 @@
 #include "tracing/kernel.h"
 #include "tracing/others.h"
 
-/* Sets a file to its default with @force; without it a file that is not is a failure. */
-static int clear(struct settings *settings, enum setting_kind kind, const char *path,
-		 const char *default_value, bool force, struct failure *failure)
+/* A file that is not at its default is a failure; with @force it is set to it. */
+static int expect_default(struct settings *settings, enum setting_kind kind, const char *path,
+			  const char *default_value, bool force, struct failure *failure)
 {
 	char *now;
 	int ret = settings_read(settings, kind, path, &now);
@@ -39,8 +39,8 @@ static int clear(struct settings *settings, enum setting_kind kind, const char *
 }
 
 /* irqsoff, wakeup, hwlat, osnoise, another function_graph: all of them read tracing_thresh. */
-static int clear_threshold_reader(struct settings *settings, const char *path, bool force,
-				  struct failure *failure)
+static int expect_no_threshold_reader(struct settings *settings, const char *path, bool force,
+				      struct failure *failure)
 {
 	char *tracer;
 	bool reads;
@@ -49,30 +49,30 @@ static int clear_threshold_reader(struct settings *settings, const char *path, b
 		return 0;
 	reads = !kernel_has_word("nop function blk", tracer);
 	free(tracer);
-	return reads ? clear(settings, SETTING_TRACER, path, "nop", force, failure) : 0;
+	return reads ? expect_default(settings, SETTING_TRACER, path, "nop", force, failure) : 0;
 }
 
-struct instances {
+struct instance_check {
 	struct settings *settings;
 	bool force;
 	struct failure *failure;
 	int ret;
 };
 
-static int clear_instance(const char *name, void *context)
+static int check_instance(const char *name, void *context)
 {
-	struct instances *instances = context;
+	struct instance_check *check = context;
 	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "instances/%s/current_tracer", name);
-	instances->ret = clear_threshold_reader(instances->settings, path, instances->force,
-						instances->failure);
-	return instances->ret;
+	check->ret =
+		expect_no_threshold_reader(check->settings, path, check->force, check->failure);
+	return check->ret;
 }
 
-int others_everywhere(struct settings *settings, bool force, struct failure *failure)
+int others_check_global(struct settings *settings, bool force, struct failure *failure)
 {
-	/* They act on every instance: trace.c has one tracing_thresh, ftrace.c one graph hash. */
+	/* trace.c has one tracing_thresh and ftrace.c one graph hash for all instances. */
 	static const struct {
 		enum setting_kind kind;
 		const char *path;
@@ -83,17 +83,17 @@ int others_everywhere(struct settings *settings, bool force, struct failure *fai
 		{ SETTING_LIST, "set_graph_function", "" },
 		{ SETTING_LIST, "set_graph_notrace", "" },
 	};
-	struct instances instances = { settings, force, failure, 0 };
+	struct instance_check check = { settings, force, failure, 0 };
 	/* Tracers first: while one runs, a change of the threshold would reach it. */
-	int ret = clear_threshold_reader(settings, "current_tracer", force, failure);
+	int ret = expect_no_threshold_reader(settings, "current_tracer", force, failure);
 
 	if (!ret) {
-		tracefs_instances_walk(clear_instance, &instances);
-		ret = instances.ret;
+		tracefs_instances_walk(check_instance, &check);
+		ret = check.ret;
 	}
 	for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]) && !ret; i++)
-		ret = clear(settings, shared[i].kind, shared[i].path, shared[i].default_value,
-			    force, failure);
+		ret = expect_default(settings, shared[i].kind, shared[i].path,
+				     shared[i].default_value, force, failure);
 	return ret;
 }
 
@@ -138,13 +138,13 @@ static bool has_snapshot(const struct settings *settings)
 	return !strstr(head, "Snapshot is freed");
 }
 
-int others_at_top(struct settings *settings, bool force, struct failure *failure)
+int others_check_top_level(struct settings *settings, bool force, struct failure *failure)
 {
-	int ret = clear(settings, SETTING_TRACER, "current_tracer", "nop", force, failure);
+	int ret = expect_default(settings, SETTING_TRACER, "current_tracer", "nop", force, failure);
 	long long entries;
 
 	if (!ret)
-		ret = clear(settings, SETTING_EVENTS, "set_event", "", force, failure);
+		ret = expect_default(settings, SETTING_EVENTS, "set_event", "", force, failure);
 	if (ret)
 		return ret;
 	entries = buffer_entries(settings);

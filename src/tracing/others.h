@@ -8,25 +8,25 @@
 #include "tracing/settings.h"
 
 /*
- * Is tracing in use by somebody else? What is in the way is named, or with --force set to its
- * default, and restored at the end.
+ * Is tracing in use by somebody else? A setting in the way is named in a failure (status 4), or
+ * with --force is set to its default and restored at the end.
  */
 
 /**
- * others_everywhere - what would disturb us, or we it, wherever our buffers are
+ * others_check_global - settings that act on every instance
  *
  * tracing_thresh, a tracer that reads it, the top level's max_graph_depth, set_graph_function and
- * set_graph_notrace, which act on every instance. Returns 0, or -EBUSY with @failure (status 4:
- * file and value), or what settings_set() returned.
+ * set_graph_notrace. Returns 0, or -EBUSY with @failure (file and value), or what settings_set()
+ * returned.
  */
-int others_everywhere(struct settings *settings, bool force, struct failure *failure);
+int others_check_global(struct settings *settings, bool force, struct failure *failure);
 
 /**
- * others_at_top - what else is in the way at the top level
+ * others_check_top_level - what else is in the way where our buffers are at the top level
  *
- * A tracer, events, entries in the buffer, a snapshot. With @force the entries are lost, which a
- * log_warning() says.
+ * A tracer, events, entries in the buffer, a snapshot. With @force the entries are lost, with a
+ * log_warning(). Returns as others_check_global().
  */
-int others_at_top(struct settings *settings, bool force, struct failure *failure);
+int others_check_top_level(struct settings *settings, bool force, struct failure *failure);
 
 #endif

@@ -466,13 +466,13 @@ static int start(struct session *session, struct failure *failure)
 				   request->kernel->dir, strerror(-ret));
 	session->settings.note = undo_note;
 	session->settings.context = session->undo;
-	ret = others_everywhere(&session->settings, request->force, failure);
+	ret = others_check_global(&session->settings, request->force, failure);
 	if (ret)
 		return ret;
 	make_probe(session);
 	ret = choose_place(session, failure);
 	if (!ret && !session->instance)
-		ret = others_at_top(&session->settings, request->force, failure);
+		ret = others_check_top_level(&session->settings, request->force, failure);
 	if (!ret)
 		ret = set_up(session, failure);
 	/* Without trace_marker there are no local times, and the run goes on. */
@@ -619,6 +619,6 @@ int session_set_buffer_percent(struct session *session, int percent)
 	if (!tracefs_file_exists(session->own, "buffer_percent"))
 		return 0;
 	snprintf(value, sizeof(value), "%d", percent);
-	return settings_move(&session->settings, SETTING_NUMBER, OWN(session, "buffer_percent"),
-			     value, session->instance);
+	return settings_change(&session->settings, SETTING_NUMBER, OWN(session, "buffer_percent"),
+			       value, session->instance);
 }

@@ -455,8 +455,8 @@ int settings_set(struct settings *settings, enum setting_kind kind, const char *
 	return 0;
 }
 
-int settings_move(struct settings *settings, enum setting_kind kind, const char *path,
-		  const char *value, bool in_instance)
+int settings_change(struct settings *settings, enum setting_kind kind, const char *path,
+		    const char *value, bool in_instance)
 {
 	struct setting *setting = find_setting(settings, path);
 	struct failure failure;

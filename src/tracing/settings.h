@@ -101,13 +101,13 @@ int settings_set(struct settings *settings, enum setting_kind kind, const char *
 		 const char *value, const char *text, bool in_instance, struct failure *failure);
 
 /**
- * settings_move - another value for a setting that changes during the run (buffer_percent)
+ * settings_change - change a setting again during the run (buffer_percent)
  *
  * A value is noted when it is written for the first time; each of them counts as ours. Returns 0,
  * -ESTALE if somebody else changed the file (nothing is written then), or -errno.
  */
-int settings_move(struct settings *settings, enum setting_kind kind, const char *path,
-		  const char *value, bool in_instance);
+int settings_change(struct settings *settings, enum setting_kind kind, const char *path,
+		    const char *value, bool in_instance);
 
 /** settings_restore_path - restore the newest setting of one file, before all others */
 int settings_restore_path(struct settings *settings, const char *path, struct failure *failure);

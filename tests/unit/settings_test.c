@@ -152,7 +152,7 @@ static int set(enum setting_kind kind, const char *path, const char *value)
 
 static int move(const char *value)
 {
-	return settings_move(&settings, SETTING_NUMBER, "buffer_percent", value, false);
+	return settings_change(&settings, SETTING_NUMBER, "buffer_percent", value, false);
 }
 
 static void test_same_value_is_not_written(void **state)
