@@ -30,7 +30,7 @@ struct summary_view {
 	struct resolver *resolver;
 	struct summary *summary;
 	struct shrinkers *shrinkers;
-	struct shrinker_names *shrinker_names; /* of superblocks; NULL: none */
+	struct shrinker_names *shrinker_names; /* of superblocks */
 	const struct losses *losses;
 	struct cpu_list cpus;
 	const struct overflow *overflows;
@@ -55,7 +55,7 @@ struct output {
 	void *form; /* the form's own state */
 };
 
-/* A form. Members may be NULL, apart from summary. Those with a result return 0 or -errno. */
+/* A form. Any member may be NULL. Those with a result return 0 or -errno. */
 struct output_ops {
 	/* allocate output->form */
 	int (*make)(struct output *output);
@@ -69,7 +69,7 @@ struct output_ops {
 	void (*counts)(const struct output *output, struct journal_counts *ret_counts);
 	/* use other options from now on; the socket stays open */
 	void (*change)(struct output *output, const struct options *options);
-	/* the last call */
+	/* the last call; NULL: the summary as text */
 	int (*summary)(struct output *output, const struct summary_view *view);
 	/* the summary so far, to another writer; NULL: as text */
 	int (*so_far)(struct writer *writer, const struct summary_view *view);

@@ -373,6 +373,9 @@ void losses_add(struct losses *losses, int cpu, int64_t count);
 /** losses_of - records lost by a CPU of the list; @ret_unknown: times without a count */
 uint64_t losses_of(const struct losses *losses, int cpu, uint64_t *ret_unknown);
 
+/** losses_total - records lost by all CPUs; @ret_unknown: times without a count */
+uint64_t losses_total(const struct losses *losses, uint64_t *ret_unknown);
+
 /** losses_any - has any record been lost? */
 bool losses_any(const struct losses *losses);
 

@@ -264,11 +264,9 @@ struct named_stall {
 /**
  * stall_source - print the most probable cause of a stall: the phase with most time
  *
- * Slab is printed with its shrinker with most time. @shrinkers are sorted, most time first.
+ * Slab is printed with its shrinker with most time.
  */
-void stall_source(struct resolver *resolver, const struct phases *phases,
-		  const struct stall_shrinker *shrinkers, size_t nr_shrinkers, char *text,
-		  size_t size);
+void stall_source(struct resolver *resolver, const struct stall *stall, char *text, size_t size);
 
 /*
  * Total and maximum latency of each shrinker, over all slab pairs, slow or not: by callback, and

@@ -50,14 +50,14 @@ struct journal {
 	struct journal_socket *socket;
 	bool ticked;
 	uint64_t now;  /* ns: the latest tick */
-	uint64_t used; /* ns: the rate is used up to this time; in the past: not used */
+	uint64_t used; /* ns: the rate limit's token bucket, as a time; see use_rate() */
 	uint64_t next_status;
 	uint64_t held_back; /* stalls, since the start */
 	struct held held;
 	struct journal_entry entry; /* in preparation */
 };
 
-static int make(struct output *output)
+static int journal_make(struct output *output)
 {
 	struct journal *journal = calloc(1, sizeof(*journal));
 	int ret;
@@ -76,7 +76,7 @@ static int make(struct output *output)
 	return 0;
 }
 
-static void release(struct output *output)
+static void journal_release(struct output *output)
 {
 	struct journal *journal = output->form;
 
@@ -84,7 +84,7 @@ static void release(struct output *output)
 	free(journal);
 }
 
-static void counts(const struct output *output, struct journal_counts *ret_counts)
+static void journal_counts(const struct output *output, struct journal_counts *ret_counts)
 {
 	const struct journal *journal = output->form;
 
@@ -95,7 +95,7 @@ static void counts(const struct output *output, struct journal_counts *ret_count
 	};
 }
 
-static void change(struct output *output, const struct options *options)
+static void journal_change(struct output *output, const struct options *options)
 {
 	struct journal *journal = output->form;
 	const struct options *old = journal->options;
@@ -129,17 +129,21 @@ static int priority_of(const struct journal *journal, uint64_t ns)
 
 /* ---- stalls ---- */
 
-/* Each entry uses its part of a minute, and at most `burst` parts at once. */
+/*
+ * A token bucket. An entry moves journal->used ahead by its part of a minute; it may be `burst` parts
+ * ahead of now, and a time in the past means that the bucket is full.
+ */
 static bool use_rate(struct journal *journal)
 {
+	const struct options *options = journal->options;
 	uint64_t part;
 
-	if (!journal->options->rate)
+	if (!options->rate)
 		return true;
-	part = MINUTE / journal->options->rate;
+	part = MINUTE / options->rate;
 	if (journal->used < journal->now)
 		journal->used = journal->now;
-	if (journal->used - journal->now > (journal->options->burst - 1) * part)
+	if (journal->used - journal->now > (options->burst - 1) * part)
 		return false;
 	journal->used += part;
 	return true;
@@ -191,7 +195,7 @@ static bool is_of_journald(const struct named_stall *named)
 		!strncmp(unit, "systemd-journald@", strlen("systemd-journald@")));
 }
 
-static int stall(struct output *output, const struct named_stall *named)
+static int journal_stall(struct output *output, const struct named_stall *named)
 {
 	struct journal *journal = output->form;
 
@@ -232,26 +236,11 @@ static void send_held_back(struct journal *journal)
 
 /* ---- status and summary ---- */
 
-static uint64_t count_lost(const struct summary_view *view, uint64_t *ret_times)
-{
-	uint64_t records = 0;
-
-	*ret_times = 0;
-	for (int i = 0; i < view->cpus.count; i++) {
-		int cpu = view->cpus.numbers[i];
-		uint64_t unknown;
-
-		records += losses_of(view->losses, cpu, &unknown);
-		*ret_times += unknown;
-	}
-	return records;
-}
-
 size_t status_line(char *text, size_t size, const struct summary_view *view)
 {
 	uint64_t stalls = summary_stalls(view->summary, STALLS_WAITING)->latency.count;
 	uint64_t times;
-	uint64_t lost = count_lost(view, &times);
+	uint64_t lost = losses_total(view->losses, &times);
 	const struct named_stall *longest = summary_longest(view->summary);
 	char time[TEXT_DURATION_MAX];
 	struct line line;
@@ -275,7 +264,7 @@ size_t status_line(char *text, size_t size, const struct summary_view *view)
 static void put_run_fields(struct journal_entry *entry, const struct summary_view *view)
 {
 	uint64_t times;
-	uint64_t lost = count_lost(view, &times);
+	uint64_t lost = losses_total(view->losses, &times);
 
 	journal_entry_number(entry, "ALLOCFILT_STALLS",
 			     summary_stalls(view->summary, STALLS_WAITING)->latency.count);
@@ -298,7 +287,7 @@ static size_t run_message(char *message, size_t size, const struct summary_view 
 	return strlen(message);
 }
 
-static void tick(struct output *output, uint64_t now, const struct summary_view *view)
+static void journal_tick(struct output *output, uint64_t now, const struct summary_view *view)
 {
 	struct journal *journal = output->form;
 	char message[JOURNAL_MESSAGE_MAX];
@@ -325,7 +314,7 @@ static void tick(struct output *output, uint64_t now, const struct summary_view 
 }
 
 /* This is the last entry, so it waits a moment for a journald that is restarting. */
-static int summary(struct output *output, const struct summary_view *view)
+static int journal_summary(struct output *output, const struct summary_view *view)
 {
 	struct journal *journal = output->form;
 	struct writer *writer = writer_new(-1, -1);
@@ -356,11 +345,11 @@ static int summary(struct output *output, const struct summary_view *view)
 }
 
 const struct output_ops journal_form = {
-	.make = make,
-	.release = release,
-	.stall = stall,
-	.tick = tick,
-	.counts = counts,
-	.change = change,
-	.summary = summary,
+	.make = journal_make,
+	.release = journal_release,
+	.stall = journal_stall,
+	.tick = journal_tick,
+	.counts = journal_counts,
+	.change = journal_change,
+	.summary = journal_summary,
 };

@@ -16,7 +16,7 @@
 
 /* ---- the message ---- */
 
-/* Shorter than in the summary, which lists all kinds of reclaim. */
+/* The summary has longer titles, as it lists all kinds of reclaim. */
 static const char *phase_title(int group)
 {
 	if (group == PHASE_DIRECT_RECLAIM)
@@ -29,7 +29,7 @@ struct share {
 	int which;
 };
 
-/* Inserts in order, the largest first; equal ones in the order of calls. */
+/* Inserts a share into an array sorted by time, largest first. Equal ones keep their order. */
 static void add_share(struct share *shares, size_t *count, uint64_t ns, int which)
 {
 	size_t at = (*count)++;
@@ -39,15 +39,7 @@ static void add_share(struct share *shares, size_t *count, uint64_t ns, int whic
 	shares[at] = (struct share){ .ns = ns, .which = which };
 }
 
-static const struct stall_shrinker *top_shrinker(const struct stall *stall, int group)
-{
-	for (size_t i = 0; i < stall->nr_shrinkers; i++)
-		if ((int)stall->shrinkers[i].group == group)
-			return &stall->shrinkers[i];
-	return NULL;
-}
-
-/* Slab is printed as its shrinker with most time, with the time of that shrinker. */
+/* For slab, the shrinker with most time is printed, with its own time. */
 static void add_parts(struct line *line, const struct stall *stall, struct resolver *resolver,
 		      int group, uint64_t whole)
 {
@@ -61,17 +53,21 @@ static void add_parts(struct line *line, const struct stall *stall, struct resol
 			add_share(parts, &count, ns, part);
 	}
 	for (size_t i = 0; i < count; i++) {
-		const struct stall_shrinker *shrinker =
-			parts[i].which == PART_SLAB ? top_shrinker(stall, group) : NULL;
-		char name[2 * STALL_FUNCTION_MAX] = "";
+		const struct stall_shrinker *shrinker = stall->shrinkers;
+		const struct stall_shrinker *end = shrinker + stall->nr_shrinkers;
+		char name[2 * STALL_FUNCTION_MAX];
 		char time[TEXT_DURATION_MAX];
 
-		if (shrinker)
-			resolver_shrinker(resolver, shrinker->shrinker, shrinker->callback, name,
-					  sizeof(name));
-		text_duration(time, shrinker ? shrinker->ns : parts[i].ns);
-		line_add(line, "%s%s%s%s %s", i ? ", " : " (",
-			 phase_part_names[parts[i].which].title, *name ? " " : "", name, time);
+		line_add(line, "%s%s", i ? ", " : " (", phase_part_names[parts[i].which].title);
+		while (shrinker < end && (int)shrinker->group != group)
+			shrinker++;
+		if (parts[i].which != PART_SLAB || shrinker == end) {
+			line_add(line, " %s", text_duration(time, parts[i].ns));
+			continue;
+		}
+		resolver_shrinker(resolver, shrinker->shrinker, shrinker->callback, name,
+				  sizeof(name));
+		line_add(line, " %s %s", name, text_duration(time, shrinker->ns));
 	}
 	line_add(line, "%s", count ? ")" : "");
 }
@@ -255,8 +251,7 @@ void journal_stall_fields(struct journal_entry *entry, const struct named_stall 
 	put_facts(entry, named);
 	put_phases(entry, &stall->phases);
 	put_shrinker(entry, stall, resolver);
-	stall_source(resolver, &stall->phases, stall->shrinkers, stall->nr_shrinkers, source,
-		     sizeof(source));
+	stall_source(resolver, stall, source, sizeof(source));
 	journal_entry_text(entry, "ALLOCFILT_SOURCE", source);
 	journal_entry_number(entry, "ALLOCFILT_INCOMPLETE", stall->incomplete);
 	put_stack(entry, stall, resolver);

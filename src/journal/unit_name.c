@@ -9,37 +9,29 @@ static const char *const types[] = {
 	"target",  "path",   "timer",  "slice", "scope",
 };
 
+#define NR_TYPES (sizeof(types) / sizeof(types[0]))
+
 static const char letters[] =
 	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:-_.\\@";
 
-/* The kernel adds it to a removed cgroup (proc_cgroup_show() in kernel/cgroup/cgroup.c). */
+/* The kernel appends it for a removed cgroup: kernel/cgroup/cgroup.c, proc_cgroup_show(). */
 static const char deleted[] = " (deleted)";
-
-static bool is_type(const char *text)
-{
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-		if (!strcmp(text, types[i]))
-			return true;
-	return false;
-}
 
 /* A template, name@.type, is not a unit that runs. */
 static bool is_unit(const char *name)
 {
 	const char *dot = strrchr(name, '.');
 	const char *at = strchr(name, '@');
+	size_t type = 0;
 
-	if (!dot || dot == name || at == name || !is_type(dot + 1))
+	if (!dot || dot == name || at == name || (at && at + 1 >= dot))
 		return false;
-	return strspn(name, letters) == strlen(name) && (!at || at + 1 < dot);
+	while (type < NR_TYPES && strcmp(dot + 1, types[type]))
+		type++;
+	return type < NR_TYPES && strspn(name, letters) == strlen(name);
 }
 
-static bool is_slice(const char *name)
-{
-	return is_unit(name) && !strchr(name, '@') && !strcmp(strrchr(name, '.'), ".slice");
-}
-
-/* Parses the next directory of a path, without its escape; false at the end or if it is too long. */
+/* Reads the next directory of a path without its escape; false at the end or if it is too long. */
 static bool next_directory(const char **path, char name[UNIT_NAME_BYTES])
 {
 	const char *from = *path + strspn(*path, "/");
@@ -62,15 +54,16 @@ static bool next_directory(const char **path, char name[UNIT_NAME_BYTES])
 
 bool unit_name_of_cgroup(const char *cgroup, char unit[UNIT_NAME_BYTES])
 {
-	bool found = *cgroup == '/';
+	while (*cgroup == '/' && next_directory(&cgroup, unit)) {
+		bool running = is_unit(unit);
+		bool slice = running && !strcmp(strrchr(unit, '.'), ".slice");
 
-	while (found) {
-		found = next_directory(&cgroup, unit);
-		if (found && !is_slice(unit))
+		if (running && !slice)
+			return true;
+		/* A slice has no instances: systemd.slice(5). */
+		if (!slice || strchr(unit, '@'))
 			break;
 	}
-	found = found && is_unit(unit) && strcmp(strrchr(unit, '.'), ".slice");
-	if (!found)
-		unit[0] = '\0';
-	return found;
+	unit[0] = '\0';
+	return false;
 }

@@ -109,8 +109,7 @@ void json_stall(struct json *json, const struct named_stall *named, struct resol
 	put_facts(json, named);
 	put_phases(json, &stall->phases);
 	put_stall_shrinkers(json, stall, resolver);
-	stall_source(resolver, &stall->phases, stall->shrinkers, stall->nr_shrinkers, source,
-		     sizeof(source));
+	stall_source(resolver, stall, source, sizeof(source));
 	json_string(json, "source", source);
 	json_open(json, "stack", '[');
 	for (size_t i = 0; i < nr_frames; i++) {
@@ -161,7 +160,7 @@ static void put_shrinkers(struct json *json, const struct summary_view *view)
 		json_address(json, "callback", shrinkers[i].callback);
 		put_total(json, &shrinkers[i]);
 		json_open(json, "superblocks", '[');
-		for (size_t j = 0; view->shrinker_names && j < nr_superblocks; j++) {
+		for (size_t j = 0; j < nr_superblocks; j++) {
 			char label[SHRINKER_LABEL_MAX];
 
 			shrinker_names_label(view->shrinker_names, superblocks[j].superblock, label,

@@ -98,6 +98,23 @@ static void put_seconds(const struct family *family, const struct line *labels, 
 	line_put(&line, family->writer);
 }
 
+/* A family with one sample, without labels. */
+static void put_family(struct writer *writer, const char *name, const char *type, const char *help,
+		       uint64_t number)
+{
+	struct family family = begin_family(writer, name, type, help);
+
+	put_number(&family, NULL, number);
+}
+
+static void put_family_seconds(struct writer *writer, const char *name, const char *type,
+			       const char *help, uint64_t ns)
+{
+	struct family family = begin_family(writer, name, type, help);
+
+	put_seconds(&family, NULL, ns);
+}
+
 static void put_histogram(const struct family *family, const struct line *labels,
 			  const struct histogram *histogram)
 {
@@ -180,10 +197,9 @@ static void put_stalls(struct writer *writer, const struct summary_view *view)
 	family = begin_family(writer, "allocfilt_background_duration_seconds", "histogram",
 			      "Slow runs of kswapd and kcompactd, by their outermost function.");
 	put_outermost(&family, view, STALLS_BACKGROUND);
-	family =
-		begin_family(writer, "allocfilt_incomplete_stalls_total", "counter",
-			     "Stalls during which records were lost, of kswapd and kcompactd too.");
-	put_number(&family, NULL, summary_incomplete(summary));
+	put_family(writer, "allocfilt_incomplete_stalls_total", "counter",
+		   "Stalls during which records were lost, of kswapd and kcompactd too.",
+		   summary_incomplete(summary));
 	family = begin_family(writer, "allocfilt_phase_seconds_total", "counter",
 			      "Where the time of stalls of tasks that waited went.");
 	put_phases(&family, &summary_stalls(summary, STALLS_WAITING)->phases);
@@ -301,7 +317,7 @@ static void put_superblocks(struct writer *writer, const struct summary_view *vi
 		struct family family = begin_family(writer, families[which].name,
 						    families[which].type, families[which].help);
 
-		for (int i = 0; view->shrinker_names && i < SHRINKER_NAMES_MAX; i++) {
+		for (int i = 0; i < SHRINKER_NAMES_MAX; i++) {
 			struct superblock_name name;
 			struct shrinker_total sum;
 			struct line labels;
@@ -319,54 +335,50 @@ static void put_superblocks(struct writer *writer, const struct summary_view *vi
 	}
 }
 
-static void put_losses(struct writer *writer, const struct summary_view *view, bool unknown_ones)
+static void put_cpu(const struct family *family, int cpu, uint64_t number)
 {
+	struct line labels;
+
+	line_clear(&labels);
+	line_add(&labels, "cpu=\"%d\"", cpu);
+	put_number(family, &labels, number);
+}
+
+static void put_losses(struct writer *writer, const struct summary_view *view)
+{
+	const int *cpus = view->cpus.numbers;
 	struct family family;
+	uint64_t unknown;
 
-	if (unknown_ones)
-		family = begin_family(writer, "allocfilt_unknown_losses_total", "counter",
-				      "Times that an unknown number of records of a CPU was lost.");
-	else
-		family = begin_family(
-			writer, "allocfilt_lost_records_total", "counter",
-			"Records that the kernel's ring buffer of a CPU had no room for.");
+	family = begin_family(writer, "allocfilt_lost_records_total", "counter",
+			      "Records that the kernel's ring buffer of a CPU had no room for.");
+	for (int i = 0; i < view->cpus.count; i++)
+		put_cpu(&family, cpus[i], losses_of(view->losses, cpus[i], &unknown));
+	family = begin_family(writer, "allocfilt_unknown_losses_total", "counter",
+			      "Times that an unknown number of records of a CPU was lost.");
 	for (int i = 0; i < view->cpus.count; i++) {
-		int cpu = view->cpus.numbers[i];
-		uint64_t unknown;
-		uint64_t records = losses_of(view->losses, cpu, &unknown);
-		struct line labels;
-
-		line_clear(&labels);
-		line_add(&labels, "cpu=\"%d\"", cpu);
-		put_number(&family, &labels, unknown_ones ? unknown : records);
+		losses_of(view->losses, cpus[i], &unknown);
+		put_cpu(&family, cpus[i], unknown);
 	}
 }
 
 /* Not process_…: those are of node_exporter itself, whose output contains this. */
 static void put_process(struct writer *writer, const struct metrics_process *process)
 {
-	struct family family;
-
-	family = begin_family(writer, "allocfilt_journal_entries_held_back_total", "counter",
-			      "Journal entries held back by the rate limit.");
-	put_number(&family, NULL, process->held_back);
-	family = begin_family(writer, "allocfilt_journal_entries_dropped_total", "counter",
-			      "Journal entries that could not be sent.");
-	put_number(&family, NULL, process->dropped);
-	family = begin_family(writer, "allocfilt_tracing_active", "gauge",
-			      "1 while the kernel is traced, 0 while somebody else has tracing.");
-	put_number(&family, NULL, process->tracing);
-	family = begin_family(writer, "allocfilt_uptime_seconds", "gauge",
-			      "Time since the start of allocfilt.");
-	put_seconds(&family, NULL, process->uptime);
-	family = begin_family(writer, "allocfilt_process_cpu_seconds_total", "counter",
-			      "CPU time of allocfilt itself, user and system.");
-	put_seconds(&family, NULL, process->cpu);
-	if (!process->resident)
-		return;
-	family = begin_family(writer, "allocfilt_process_resident_memory_bytes", "gauge",
-			      "Resident memory of allocfilt itself.");
-	put_number(&family, NULL, process->resident);
+	put_family(writer, "allocfilt_journal_entries_held_back_total", "counter",
+		   "Journal entries held back by the rate limit.", process->held_back);
+	put_family(writer, "allocfilt_journal_entries_dropped_total", "counter",
+		   "Journal entries that could not be sent.", process->dropped);
+	put_family(writer, "allocfilt_tracing_active", "gauge",
+		   "1 while the kernel is traced, 0 while somebody else has tracing.",
+		   process->tracing);
+	put_family_seconds(writer, "allocfilt_uptime_seconds", "gauge",
+			   "Time since the start of allocfilt.", process->uptime);
+	put_family_seconds(writer, "allocfilt_process_cpu_seconds_total", "counter",
+			   "CPU time of allocfilt itself, user and system.", process->cpu);
+	if (process->resident)
+		put_family(writer, "allocfilt_process_resident_memory_bytes", "gauge",
+			   "Resident memory of allocfilt itself.", process->resident);
 }
 
 int metrics_text(struct writer *writer, const struct summary_view *view,
@@ -380,14 +392,13 @@ int metrics_text(struct writer *writer, const struct summary_view *view,
 	family = begin_family(writer, "allocfilt_build_info", "gauge",
 			      "Always 1; the version that runs.");
 	put_number(&family, &labels, 1);
-	family = begin_family(writer, "allocfilt_threshold_seconds", "gauge",
-			      "A run of a function that took at least that long is slow.");
-	put_seconds(&family, NULL, view->plan->threshold);
+	put_family_seconds(writer, "allocfilt_threshold_seconds", "gauge",
+			   "A run of a function that took at least that long is slow.",
+			   view->plan->threshold);
 	put_stalls(writer, view);
 	put_shrinkers(writer, view);
 	put_superblocks(writer, view);
-	put_losses(writer, view, false);
-	put_losses(writer, view, true);
+	put_losses(writer, view);
 	family = begin_family(writer, "allocfilt_table_overflows_total", "counter",
 			      "Items that did not fit into a table of allocfilt.");
 	for (size_t i = 0; i < view->nr_overflows; i++) {

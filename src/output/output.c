@@ -83,7 +83,9 @@ int output_stall(struct output *output, const struct named_stall *named)
 
 int output_summary(struct output *output, const struct summary_view *view)
 {
-	return output->ops->summary(output, view);
+	if (output->ops->summary)
+		return output->ops->summary(output, view);
+	return summary_text(output->setup.writer, view);
 }
 
 int output_so_far(const struct output *output, struct writer *writer,

@@ -6,10 +6,10 @@
 #include "allocfilt/output.h"
 #include "output/tree.h"
 
-/* The summary for people. It is in ASCII but for names: it goes to files and terminals alike. */
+/* The summary for people. It is ASCII except for names, as it goes to files and terminals alike. */
 
-#define STARS		40 /* columns of the histogram's bar, as bcc has it */
-#define SUPERBLOCKS_MAX 20 /* lines below a shrinker; the rest in one */
+#define STARS		40 /* columns of a histogram's bar, as in bcc */
+#define SUPERBLOCKS_MAX 20 /* lines under a shrinker; the others share one */
 
 #define MS "%" PRIu64 ".%06" PRIu64 " ms"
 
@@ -30,7 +30,7 @@ static void put_total(struct writer *writer, const char *name, const struct shri
 	line_put(&line, writer);
 }
 
-/* A line for each superblock and one for the others; they add up to @all of the callback. */
+/* Writes a line for each superblock and one for the others; they add up to @all of the callback. */
 static void put_superblocks(struct writer *writer, const struct summary_view *view,
 			    const struct shrinker_total *all)
 {
@@ -41,7 +41,7 @@ static void put_superblocks(struct writer *writer, const struct summary_view *vi
 
 	if (!count)
 		return;
-	/* Also of pairs that found no place in the table, whose maximum is not known. */
+	/* The others include pairs that the full table did not count: only @all limits their maximum. */
 	if (count > SUPERBLOCKS_MAX)
 		others.max = 0;
 	for (size_t i = 0; i < count; i++) {
@@ -77,12 +77,11 @@ static void put_shrinkers(struct writer *writer, const struct summary_view *view
 		resolver_symbol(view->resolver, totals[i].callback, 's', name, sizeof(name));
 		name[strcspn(name, " ")] = '\0'; /* without its module */
 		put_total(writer, name, &totals[i]);
-		if (view->shrinker_names)
-			put_superblocks(writer, view, &totals[i]);
+		put_superblocks(writer, view, &totals[i]);
 	}
 }
 
-/* As bcc prints one: src/python/bcc/table.py, _print_log2_hist(), _stars(). */
+/* The format is that of bcc: src/python/bcc/table.py, _print_log2_hist(), _stars(). */
 static void put_histogram(struct writer *writer, const struct latency *latency)
 {
 	unsigned int first = LATENCY_POWERS, last = 0;
@@ -161,14 +160,12 @@ static void put_functions(struct writer *writer, const struct summary_view *view
 static void put_stall(struct writer *writer, const struct summary_view *view,
 		      const struct named_stall *named, const char *title)
 {
-	const struct stall *stall = named->stall;
 	char source[256];
 	struct line line;
 
 	put_text(writer, title);
 	tree_stall(writer, &plain, view->resolver, named);
-	stall_source(view->resolver, &stall->phases, stall->shrinkers, stall->nr_shrinkers, source,
-		     sizeof(source));
+	stall_source(view->resolver, named->stall, source, sizeof(source));
 	line_clear(&line);
 	line_add(&line, "most probable source: %s", source);
 	line_put(&line, writer);
@@ -234,10 +231,10 @@ static void put_phases(struct writer *writer, const struct summary_view *view, e
 	tree_phases(writer, &plain, view->resolver, &stalls->phases, NULL, 0);
 }
 
-/* What is not 0, a line each, after a blank line. */
+/* Numbers of what is lost or incomplete: a line for each that is not 0, after a blank line. */
 struct flaws {
 	struct writer *writer;
-	bool any;
+	bool any; /* was a line written? */
 };
 
 static void put_flaw(struct flaws *flaws, uint64_t count, const char *text)
@@ -255,14 +252,9 @@ static void put_flaw(struct flaws *flaws, uint64_t count, const char *text)
 static void put_flaws(struct writer *writer, const struct summary_view *view)
 {
 	struct flaws flaws = { .writer = writer };
-	uint64_t records = 0, times = 0;
+	uint64_t times;
+	uint64_t records = losses_total(view->losses, &times);
 
-	for (int i = 0; i < view->cpus.count; i++) {
-		uint64_t unknown;
-
-		records += losses_of(view->losses, view->cpus.numbers[i], &unknown);
-		times += unknown;
-	}
 	put_flaw(&flaws, records, "records were lost");
 	put_flaw(&flaws, times, "times records were lost, nobody knows how many");
 	put_flaw(&flaws, summary_incomplete(view->summary), "stalls are incomplete");

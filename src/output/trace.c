@@ -198,13 +198,7 @@ static int trace_pair(struct output *output, const struct task_pair *pair)
 	return writer_status(output->setup.writer);
 }
 
-static int trace_summary(struct output *output, const struct summary_view *view)
-{
-	return summary_text(output->setup.writer, view);
-}
-
 const struct output_ops trace_form = {
 	.window = trace_window,
 	.pair = trace_pair,
-	.summary = trace_summary,
 };

@@ -16,9 +16,10 @@
 /* The form `tree`: a block for each stall, for people; then the summary. */
 
 #define ROWS_MAX      96
-#define ROW_SHRINKERS 5	  /* of a group; the others share one row */
+#define ROW_SHRINKERS 5	  /* rows for the shrinkers of a group; the others share one */
 #define ROW_SHARE     100 /* a shrinker below 1/ROW_SHARE of the stall has no row of its own */
-#define TITLE_COLUMNS 44  /* including the lines drawn before it */
+#define TITLE_COLUMNS 44  /* of a title with its branches */
+#define NS_PER_SECOND 1000000000u
 
 #define BOLD  "\033[1m"
 #define RED   "\033[1;31m"
@@ -26,13 +27,13 @@
 #define PLAIN "\033[0m"
 
 struct row {
-	int level;
+	int level; /* 0: a group, 1: a part, 2: a shrinker */
 	uint64_t ns;
-	bool largest; /* of all parts */
+	bool largest; /* the part with most time of all groups */
 	char title[160];
 };
 
-/* The tree of a stall's phases in the making. */
+/* The rows of a tree while it is built, and what it is built from. */
 struct rows {
 	struct resolver *resolver;
 	const struct phases *phases;
@@ -42,15 +43,16 @@ struct rows {
 	struct row row[ROWS_MAX];
 };
 
-struct drawing {
-	const char *branch;
+/* What is drawn before a title, per level. */
+struct branches {
+	const char *branch; /* to a row after which others of its level follow */
 	const char *last;
-	const char *through;
+	const char *through; /* past a row, to a later one of a higher level */
 	const char *blank;
 };
 
-static const struct drawing boxes = { "├─ ", "└─ ", "│  ", "   " };
-static const struct drawing ascii = { "|- ", "`- ", "|  ", "   " };
+static const struct branches box_branches = { "├─ ", "└─ ", "│  ", "   " };
+static const struct branches ascii_branches = { "|- ", "`- ", "|  ", "   " };
 
 void tree_add_ms(struct line *line, int width, uint64_t ns)
 {
@@ -72,31 +74,26 @@ add_row(struct rows *rows, int level, uint64_t ns, const char *format, ...)
 	return row;
 }
 
-/* Without a label, shrinkers of one callback differ by their address only. */
-static bool shares_callback(const struct rows *rows, const struct stall_shrinker *shrinker)
-{
-	for (size_t i = 0; i < rows->nr_shrinkers; i++)
-		if (rows->shrinkers[i].callback == shrinker->callback &&
-		    rows->shrinkers[i].shrinker != shrinker->shrinker)
-			return true;
-	return false;
-}
-
 static void add_shrinker(struct rows *rows, const struct stall_shrinker *shrinker)
 {
+	bool shared = false; /* does another shrinker have the same callback? */
 	char name[160];
 
 	resolver_shrinker(rows->resolver, shrinker->shrinker, shrinker->callback, name,
 			  sizeof(name));
-	if (shares_callback(rows, shrinker) && !strchr(name, '['))
+	for (size_t i = 0; i < rows->nr_shrinkers; i++)
+		shared |= rows->shrinkers[i].callback == shrinker->callback &&
+			  rows->shrinkers[i].shrinker != shrinker->shrinker;
+	/* Without a superblock's label only the address tells them apart. */
+	if (shared && !strchr(name, '['))
 		add_row(rows, 2, shrinker->ns, "%.100s 0x%" PRIx64, name, shrinker->shrinker);
 	else
 		add_row(rows, 2, shrinker->ns, "%.150s", name);
 }
 
 /*
- * The largest shrinkers of a group. The first has a row however little it took, and so has the
- * first with a superblock's label: which file system cost most is what people look for.
+ * Adds the largest shrinkers of a group. The first one always has a row, and so has the first one
+ * with a superblock's label: people look for the file system that cost most.
  */
 static void add_shrinkers(struct rows *rows, enum phase_group group)
 {
@@ -153,7 +150,7 @@ static void add_group(struct rows *rows, enum phase_group group)
 	}
 }
 
-/* Does another row of this level follow, below the same row of the level above? */
+/* Does another row of this level follow under the same parent? */
 static bool continues(const struct rows *rows, size_t row, int level)
 {
 	for (size_t i = row + 1; i < rows->count && rows->row[i].level >= level; i++)
@@ -163,10 +160,10 @@ static bool continues(const struct rows *rows, size_t row, int level)
 }
 
 static void put_row(struct writer *writer, const struct terminal *terminal, const struct rows *rows,
-		    size_t which, uint64_t whole)
+		    size_t index, uint64_t whole)
 {
-	const struct drawing *drawing = terminal->box ? &boxes : &ascii;
-	const struct row *row = &rows->row[which];
+	const struct branches *branches = terminal->box ? &box_branches : &ascii_branches;
+	const struct row *row = &rows->row[index];
 	bool red = row->largest && terminal->colour;
 	struct line line;
 	int columns;
@@ -175,9 +172,9 @@ static void put_row(struct writer *writer, const struct terminal *terminal, cons
 	line_clear(&line);
 	for (int level = 0; level < row->level; level++)
 		line_add(&line, "%s",
-			 continues(rows, which, level) ? drawing->through : drawing->blank);
+			 continues(rows, index, level) ? branches->through : branches->blank);
 	line_add(&line, "%s%s",
-		 continues(rows, which, row->level) ? drawing->branch : drawing->last,
+		 continues(rows, index, row->level) ? branches->branch : branches->last,
 		 red ? RED : "");
 	title = line.used;
 	line_add_escaped(&line, row->title, terminal->names);
@@ -207,7 +204,7 @@ void tree_phases(struct writer *writer, const struct terminal *terminal, struct 
 		put_row(writer, terminal, &rows, i, phases_total(phases));
 }
 
-/* "worker-12 of server-10 /cgroup": thread, process */
+/* "worker-12 of server-10 /cgroup": the thread, its process and its cgroup */
 static void add_task(struct line *line, const struct terminal *terminal,
 		     const struct named_stall *named)
 {
@@ -242,8 +239,8 @@ static void put_head(struct writer *writer, const struct terminal *terminal,
 	if (resolver_time(resolver, stall->start, time))
 		line_add(&line, "%s ", time);
 	else
-		line_add(&line, "%" PRIu64 ".%06u ", stall->start / 1000000000,
-			 (unsigned int)(stall->start / 1000 % 1000000));
+		line_add(&line, "%" PRIu64 ".%06u ", stall->start / NS_PER_SECOND,
+			 (unsigned int)(stall->start % NS_PER_SECOND / 1000));
 	add_task(&line, terminal, named);
 	line_add(&line, "  %s", terminal->colour ? BOLD : "");
 	tree_add_ms(&line, 0, stall->end - stall->start);
@@ -289,7 +286,7 @@ void tree_stall(struct writer *writer, const struct terminal *terminal, struct r
 	}
 }
 
-/* The program itself stays in the "C" locale; this asks only what the reader can see. */
+/* The program keeps the "C" locale. This only asks what the terminal can show. */
 static bool locale_has_utf8(void)
 {
 	locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
@@ -310,20 +307,19 @@ static bool is_set(const char *name)
 }
 
 /*
- * Colour on a terminal whose TERM is set and not "dumb", unless NO_COLOR is set (no-color.org);
- * boxes on such a terminal where the locale has UTF-8. A file or pipe gets neither, and names as
- * they are.
+ * Colour needs a terminal whose TERM is set and not "dumb", and no NO_COLOR (no-color.org). Box
+ * drawing also needs a UTF-8 locale. A file or a pipe gets neither, and names with any bytes.
  */
 static int tree_make(struct output *output)
 {
 	struct terminal *terminal = calloc(1, sizeof(*terminal));
-	bool smart = is_set("TERM") && strcmp(getenv("TERM"), "dumb");
+	bool capable = is_set("TERM") && strcmp(getenv("TERM"), "dumb");
 
 	if (!terminal)
 		return -ENOMEM;
 	if (isatty(writer_fd(output->setup.writer))) {
-		terminal->colour = smart && !is_set("NO_COLOR");
-		terminal->box = smart && locale_has_utf8();
+		terminal->colour = capable && !is_set("NO_COLOR");
+		terminal->box = capable && locale_has_utf8();
 		terminal->names = locale_has_utf8() ? TEXT_PRINTABLE : TEXT_ASCII;
 	}
 	output->form = terminal;
@@ -343,14 +339,8 @@ static int tree_form_stall(struct output *output, const struct named_stall *name
 	return writer_put(writer, "\n", 1);
 }
 
-static int tree_summary(struct output *output, const struct summary_view *view)
-{
-	return summary_text(output->setup.writer, view);
-}
-
 const struct output_ops tree_form = {
 	.make = tree_make,
 	.release = tree_release,
 	.stall = tree_form_stall,
-	.summary = tree_summary,
 };

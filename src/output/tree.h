@@ -11,23 +11,26 @@
 
 /* Stalls and phases as text for people. */
 
-/* How a terminal is written to; all zeros: a file. */
+/* What the output may use. A file, all zeros: nothing. */
 struct terminal {
-	bool colour; /* SGR sequences */
-	bool box;    /* box drawing characters */
-	enum text_rule names;
+	bool colour;	      /* SGR sequences */
+	bool box;	      /* box drawing characters */
+	enum text_rule names; /* how names are escaped */
 };
 
-/** tree_stall - the line and the phases of a stall, and its stack */
+/** tree_stall - write a stall: a line with its facts, its phases as a tree, its stack */
 void tree_stall(struct writer *writer, const struct terminal *terminal, struct resolver *resolver,
 		const struct named_stall *named);
 
-/** tree_phases - phases as an indented tree with times and shares of the whole */
+/**
+ * tree_phases - write phases as an indented tree, with times in ms and shares of the whole
+ * @shrinkers: most time first; they are shown under slab
+ */
 void tree_phases(struct writer *writer, const struct terminal *terminal, struct resolver *resolver,
 		 const struct phases *phases, const struct stall_shrinker *shrinkers,
 		 size_t nr_shrinkers);
 
-/** tree_add_ms - add ns as milliseconds, "12.345", the whole ones in at least @width columns */
+/** tree_add_ms - add ns as milliseconds, "12.345"; @width: columns before the point, at least */
 void tree_add_ms(struct line *line, int width, uint64_t ns);
 
 #endif

@@ -62,6 +62,18 @@ uint64_t losses_of(const struct losses *losses, int cpu, uint64_t *ret_unknown)
 	return loss->records;
 }
 
+uint64_t losses_total(const struct losses *losses, uint64_t *ret_unknown)
+{
+	uint64_t records = 0;
+
+	*ret_unknown = 0;
+	for (int place = 0; place < losses->cpus.count; place++) {
+		records += losses->cpu[place].records;
+		*ret_unknown += losses->cpu[place].unknown;
+	}
+	return records;
+}
+
 bool losses_any(const struct losses *losses)
 {
 	for (int place = 0; place < losses->cpus.count; place++)

@@ -52,16 +52,14 @@ uint64_t phases_largest(const struct phases *phases, enum phase_group *ret_group
 	return largest;
 }
 
-void stall_source(struct resolver *resolver, const struct phases *phases,
-		  const struct stall_shrinker *shrinkers, size_t nr_shrinkers, char *text,
-		  size_t size)
+void stall_source(struct resolver *resolver, const struct stall *stall, char *text, size_t size)
 {
 	const char *group_title, *part_title;
 	enum phase_group group;
 	enum phase_part part;
 	char name[STALL_FUNCTION_MAX + 64];
 
-	phases_largest(phases, &group, &part);
+	phases_largest(&stall->phases, &group, &part);
 	group_title = phase_group_names[group].title;
 	part_title = phase_part_names[part].title;
 	if (group == PHASE_REST) {
@@ -71,10 +69,12 @@ void stall_source(struct resolver *resolver, const struct phases *phases,
 		return;
 	}
 	/* Shrinkers are sorted: the first of a group has the most time. */
-	for (size_t i = 0; part == PART_SLAB && i < nr_shrinkers; i++) {
-		if (shrinkers[i].group != group)
+	for (size_t i = 0; part == PART_SLAB && i < stall->nr_shrinkers; i++) {
+		const struct stall_shrinker *shrinker = &stall->shrinkers[i];
+
+		if (shrinker->group != group)
 			continue;
-		resolver_shrinker(resolver, shrinkers[i].shrinker, shrinkers[i].callback, name,
+		resolver_shrinker(resolver, shrinker->shrinker, shrinker->callback, name,
 				  sizeof(name));
 		snprintf(text, size, "%s: slab: %s", group_title, name);
 		return;

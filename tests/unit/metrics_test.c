@@ -267,7 +267,7 @@ static void test_labels_stay(void **state)
 	has(text_of(&two, NULL), line);
 }
 
-/* Over a capture there is no process to speak of; nor names of superblocks, perhaps. */
+/* Over a capture there is no process to speak of. */
 static void test_what_is_left_out(void **state)
 {
 	struct metrics_process process = { .uptime = 1 };
@@ -275,8 +275,6 @@ static void test_what_is_left_out(void **state)
 	struct summary_view live = new_view();
 	const char *text;
 
-	shrinker_names_free(view.shrinker_names);
-	view.shrinker_names = NULL;
 	text = text_of(&view, NULL);
 	assert_null(strstr(text, "_process_"));
 	assert_null(strstr(text, "uptime"));

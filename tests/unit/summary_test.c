@@ -234,10 +234,15 @@ static void source_is(const struct phases *phases, size_t nr_shrinkers, const ch
 		{ .shrinker = 2, .callback = 0xb, .group = PHASE_MEMCG_RECLAIM, .ns = 90 },
 		{ .shrinker = 1, .callback = 0xa, .group = PHASE_DIRECT_RECLAIM, .ns = 80 },
 	};
+	const struct stall stall = {
+		.phases = *phases,
+		.shrinkers = shrinkers,
+		.nr_shrinkers = nr_shrinkers,
+	};
 	struct resolver resolver = { .symbol = symbol, .shrinker = label };
 	char text[256];
 
-	stall_source(&resolver, phases, shrinkers, nr_shrinkers, text, sizeof(text));
+	stall_source(&resolver, &stall, text, sizeof(text));
 	assert_non_null(strstr(text, expected));
 }
 
