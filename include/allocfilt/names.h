@@ -188,9 +188,6 @@ struct shrinker_names *resolver_superblocks(const struct resolver *resolver);
 /** resolver_see - read the names of a record's task, which may soon exit */
 void resolver_see(struct resolver *resolver, const struct record *record);
 
-/** resolver_see_superblock - see shrinker_names_see() */
-void resolver_see_superblock(struct resolver *resolver, const struct record *record);
-
 /**
  * resolver_mark_clock - set the offset between the trace clock and wall-clock time
  * @ts: ns of the trace clock

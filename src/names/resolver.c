@@ -113,7 +113,7 @@ struct shrinker_names *resolver_superblocks(const struct resolver *resolver)
 	return resolver->shrinkers;
 }
 
-/* ---- what is noted while records come ---- */
+/* ---- records, in the order of their arrival ---- */
 
 /* Process and cgroup are only shown for tasks with slow runs, which are few. */
 void resolver_see(struct resolver *resolver, const struct record *record)
@@ -122,11 +122,6 @@ void resolver_see(struct resolver *resolver, const struct record *record)
 		task_cache_see(resolver->tasks, record->tid, record->ts);
 	else if (record->kind == RECORD_EVENT)
 		task_cache_see_name(resolver->tasks, record->tid, record->ts);
-}
-
-void resolver_see_superblock(struct resolver *resolver, const struct record *record)
-{
-	shrinker_names_see(resolver->shrinkers, record);
 }
 
 void resolver_mark_clock(struct resolver *resolver, uint64_t ts, uint64_t realtime)

@@ -46,46 +46,69 @@ int kernel_plan_check(const struct options *options, struct failure *failure)
 	return ret;
 }
 
-static void print_owners(uint64_t roles, const char *before)
+static void print_kernel(const struct kernel *kernel)
 {
+	struct failure failure;
+	struct probe probe;
+
+	printf("kernel          %s\n", kernel->release);
+	printf("tracefs         %s\n", kernel->dir);
+	printf("function_graph  %s\n",
+	       kernel->function_graph ? "yes" : "no: only pairs of events are timed");
+	if (!kernel->function_enabled)
+		puts("ftrace_enabled  0: nothing would be recorded, sysctl kernel.ftrace_enabled=1");
+	if (probe_find(&probe, kernel, &failure))
+		printf("superblocks     no names: %s\n", failure.text);
+	else
+		printf("superblocks     named by %s\n",
+		       probe.on_event ? "an event probe on mm_shrink_slab_start" :
+					"a kprobe event on " PROBE_CALLBACK);
+	puts("instance        checked when tracing starts; every kernel from 6.12 on allows it");
+}
+
+/* Prints each role with its functions, then those of -F, which have no role. */
+static void print_functions(const struct plan *plan)
+{
+	puts("functions");
 	for (int role = 0; role < ROLE_COUNT; role++) {
-		if (!(roles & ROLE_BIT(role)))
-			continue;
-		printf("%s%s", before, catalog_role_title(role));
-		before = " or ";
+		const char *separator = "";
+
+		printf("  %-30s ", catalog_role_title(role));
+		for (int i = 0; i < plan->nr_functions; i++) {
+			if (plan->functions[i].role != role)
+				continue;
+			printf("%s%s", separator, plan->functions[i].name);
+			separator = ", ";
+		}
+		if (!*separator)
+			fputs(plan->left_out & ROLE_BIT(role) ? "left out: page-allocation = no" :
+								"-",
+			      stdout);
+		putchar('\n');
 	}
-}
-
-static void print_role(const struct plan *plan, int role)
-{
-	const char *separator = "";
-
-	printf("  %-30s ", catalog_role_title(role));
-	for (int i = 0; i < plan->nr_functions; i++) {
-		if (plan->functions[i].role != role)
-			continue;
-		printf("%s%s", separator, plan->functions[i].name);
-		separator = ", ";
-	}
-	if (!*separator)
-		fputs(plan->left_out & ROLE_BIT(role) ? "left out: page-allocation = no" : "-",
-		      stdout);
-	putchar('\n');
-}
-
-static void print_requested_functions(const struct plan *plan)
-{
 	for (int i = 0; i < plan->nr_functions; i++)
 		if (plan->functions[i].role == ROLE_NONE)
 			printf("  %-30s %s\n", "asked for with -F", plan->functions[i].name);
 }
 
-static void print_event(const struct plan_event *event)
+static void print_event_name(const char *system, const char *name)
 {
-	printf("  %s:%-*s ", event->system, 40 - (int)strlen(event->system), event->name);
+	printf("  %s:%-*s ", system, 40 - (int)strlen(system), name);
+}
+
+/* Prints when an event is shown. */
+static void print_rule(const struct plan_event *event)
+{
+	const char *before = "with a slow ";
+
 	switch (event->rule) {
 	case RULE_OWNER:
-		print_owners(event->owners, "with a slow ");
+		for (int role = 0; role < ROLE_COUNT; role++) {
+			if (!(event->owners & ROLE_BIT(role)))
+				continue;
+			printf("%s%s", before, catalog_role_title(role));
+			before = " or ";
+		}
 		putchar('\n');
 		return;
 	case RULE_ANY_WINDOW:
@@ -100,50 +123,19 @@ static void print_event(const struct plan_event *event)
 	}
 }
 
-static void print_unavailable_events(const struct plan *plan)
+static void print_events(const struct plan *plan)
 {
-	for (int id = 0; id < EVENT_COUNT; id++)
-		if (plan_event_of(plan, id) < 0)
-			printf("  %s:%-*s -\n", catalog_events[id].system,
-			       40 - (int)strlen(catalog_events[id].system),
-			       catalog_events[id].name);
-}
-
-static void print_superblock_probe(const struct kernel *kernel)
-{
-	struct failure failure;
-	struct probe probe;
-
-	if (probe_find(&probe, kernel, &failure))
-		printf("superblocks     no names: %s\n", failure.text);
-	else
-		printf("superblocks     named by %s\n",
-		       probe.on_event ? "an event probe on mm_shrink_slab_start" :
-					"a kprobe event on " PROBE_CALLBACK);
-}
-
-static void print_kernel(const struct kernel *kernel)
-{
-	printf("kernel          %s\n", kernel->release);
-	printf("tracefs         %s\n", kernel->dir);
-	printf("function_graph  %s\n",
-	       kernel->function_graph ? "yes" : "no: only pairs of events are timed");
-	if (!kernel->function_enabled)
-		puts("ftrace_enabled  0: nothing would be recorded, sysctl kernel.ftrace_enabled=1");
-	print_superblock_probe(kernel);
-	puts("instance        checked when tracing starts; every kernel from 6.12 on allows it");
-}
-
-static void print_plan(const struct plan *plan)
-{
-	puts("functions");
-	for (int role = 0; role < ROLE_COUNT; role++)
-		print_role(plan, role);
-	print_requested_functions(plan);
 	puts("events");
-	for (int i = 0; i < plan->nr_events; i++)
-		print_event(&plan->events[i]);
-	print_unavailable_events(plan);
+	for (int i = 0; i < plan->nr_events; i++) {
+		print_event_name(plan->events[i].system, plan->events[i].name);
+		print_rule(&plan->events[i]);
+	}
+	for (int id = 0; id < EVENT_COUNT; id++) {
+		if (plan_event_of(plan, id) >= 0)
+			continue;
+		print_event_name(catalog_events[id].system, catalog_events[id].name);
+		puts("-"); /* this kernel does not have it */
+	}
 }
 
 int kernel_check_run(const struct options *options, struct failure *failure)
@@ -154,7 +146,8 @@ int kernel_check_run(const struct options *options, struct failure *failure)
 
 	if (!ret) {
 		print_kernel(kernel);
-		print_plan(plan);
+		print_functions(plan);
+		print_events(plan);
 		plan_free(plan);
 		if (fflush(stdout) && errno != EPIPE)
 			ret = failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "stdout: %s",

@@ -35,7 +35,7 @@ struct live {
 	struct data_source source;
 	int *cpu_numbers; /* of the source */
 	struct probe probe;
-	bool has_probe;		      /* probe is defined; session_has_probe(): it is installed */
+	bool has_probe; /* probe is defined; session_has_probe() says whether it is installed */
 	struct pipeline *pipeline;    /* NULL with -w */
 	struct recorder *recorder;    /* NULL without -w */
 	struct metrics_file *metrics; /* NULL: none */
@@ -57,20 +57,6 @@ struct live {
 };
 
 /* ---- resources ---- */
-
-/* Not a failure: superblocks are then shown without names. */
-static void define_probe(struct live *live, const struct failure *failure)
-{
-	if (!live->has_probe) {
-		if (failure->text[0])
-			log_notice("superblocks have no names: %s", failure->text);
-		return;
-	}
-	/* The pipeline has already read the symbols; with -w they are read here. */
-	probe_define(&live->probe, live->pipeline ?
-					   pipeline_address(live->pipeline, PROBE_CALLBACK) :
-					   kallsyms_address("/proc/kallsyms", PROBE_CALLBACK));
-}
 
 static int describe_source(struct live *live)
 {
@@ -106,7 +92,7 @@ static int describe_source(struct live *live)
 	return 0;
 }
 
-/* What is slow or may fail comes before the first change of tracing. */
+/* Does all slow or fallible work before the first change of tracing. */
 static int prepare(struct live *live)
 {
 	const struct options *options = live->run->options;
@@ -127,7 +113,15 @@ static int prepare(struct live *live)
 				   live->run->output, live->failure);
 	if (ret)
 		return ret;
-	define_probe(live, &failure);
+	/* Without the probe superblocks have no names, which is no failure. With -w there is no
+	 * pipeline that has read the symbols. */
+	if (live->has_probe)
+		probe_define(&live->probe,
+			     live->pipeline ?
+				     pipeline_address(live->pipeline, PROBE_CALLBACK) :
+				     kallsyms_address(live->source.symbols, PROBE_CALLBACK));
+	else if (*failure.text)
+		log_notice("superblocks have no names: %s", failure.text);
 	/* The configuration file may set metrics, but with -w nothing is filtered. */
 	if (live->pipeline && options->metrics)
 		ret = metrics_start(&live->metrics, options->metrics, live->failure);
@@ -318,7 +312,7 @@ void live_tick(struct live *live, uint64_t now)
 		write_metrics(live, now);
 }
 
-/* Records of a CPU whose buffer cannot be opened are lost. */
+/* Counts the CPUs whose buffers could not be opened: their records are lost. */
 static void count_unread(struct live *live)
 {
 	if (live->pipeline)
@@ -334,7 +328,7 @@ static int each_second(struct live *live, uint64_t now)
 		watch_buffers(live);
 	count_unread(live);
 	if (live->recorder) {
-		recorder_note_names(live->recorder, now);
+		recorder_see_tasks(live->recorder, now);
 		recorder_report_losses(live->recorder, live->buffers, now);
 	}
 	live_tick(live, now);
@@ -388,10 +382,11 @@ static int on_output(void *context, int fd, uint32_t events)
 	return -EPIPE;
 }
 
-static int start_session(struct live *live)
+static int set_up(struct live *live)
 {
+	static const struct loop_callbacks callbacks = { on_tick, on_signal };
 	const struct options *options = live->run->options;
-	struct session_request request = {
+	const struct session_request request = {
 		.kernel = live->kernel,
 		.plan = live->plan,
 		.buffer = options->buffer,
@@ -401,17 +396,10 @@ static int start_session(struct live *live)
 		.stack = options->stack,
 		.run_dir = live->run->run_dir,
 	};
-
-	return session_start(&live->session, &request, live->failure);
-}
-
-static int set_up(struct live *live)
-{
-	static const struct loop_callbacks callbacks = { on_tick, on_signal };
 	int ret;
 
 	live->set_up_from = loop_now();
-	ret = start_session(live);
+	ret = session_start(&live->session, &request, live->failure);
 	if (ret)
 		return ret;
 	if (live->pipeline) {
@@ -430,12 +418,12 @@ static int set_up(struct live *live)
 	if (!live->loop)
 		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, errno, "epoll: %s",
 				   strerror(errno));
-	if (!live->run->options->journal)
+	if (!options->journal)
 		loop_watch(live->loop, writer_fd(live->run->output), 0, on_output);
 	return 0;
 }
 
-/* Lists roles of the catalog that this kernel lacks. */
+/* Logs which roles this kernel cannot trace. */
 static void log_unavailable(const struct plan *plan)
 {
 	char roles[512] = "";
@@ -490,7 +478,7 @@ static int begin(struct live *live, uint64_t now)
 	return 0;
 }
 
-/* On a full disk what was written stays readable, so the rest is written as far as possible. */
+/* The descriptions are written after a failure too: what is on a full disk stays readable. */
 static int finish_recorder(struct live *live, int error)
 {
 	struct failure failure = { 0 };
@@ -506,8 +494,8 @@ static int finish_recorder(struct live *live, int error)
 	return end;
 }
 
-/* Shows what is left in the buffers when tracing stops, also if tracing was taken away: earlier
- * records are still valid. */
+/* Shows or records what is left in the buffers. If tracing was taken away, the records before that
+ * are still valid. */
 static int finish(struct live *live, int error)
 {
 	bool taken = live->failure->status == EXIT_STATUS_IN_USE;

@@ -157,7 +157,7 @@ static int record_in_order(void *context, const struct record *record)
 		losses_add(pipeline->losses, record->cpu, record->lost);
 		break;
 	case RECORD_SUPERBLOCK:
-		resolver_see_superblock(pipeline->resolver, record);
+		shrinker_names_see(resolver_superblocks(pipeline->resolver), record);
 		break;
 	case RECORD_CLOCK:
 		resolver_mark_clock(pipeline->resolver, record->ts, record->realtime);

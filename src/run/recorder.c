@@ -22,12 +22,11 @@ struct recorder {
 	const struct probe *probe;
 	struct capture_writer *writer;
 	struct task_cache *tasks;
-	int *cpus;	       /* CPU numbers; losses refers to them */
-	struct losses *losses; /* NULL before recorder_describe() */
-	bool described;
-	char *mounts; /* mountinfo at the start */
-	time_t date;
-	uint64_t now; /* ns: of the last recorder_note_names() */
+	struct losses *losses;
+	bool described;	  /* was recorder_describe() called? */
+	char *mounts;	  /* mountinfo at the start */
+	time_t date;	  /* of the start */
+	uint64_t seen_at; /* ns: of the last recorder_see_tasks() */
 };
 
 static int file_failed(const struct recorder *recorder, int error, struct failure *failure)
@@ -54,17 +53,17 @@ int recorder_new(struct recorder **ret_recorder, const struct options *options,
 	recorder->date = time(NULL);
 	/* A name is needed for some time after its task has exited. */
 	recorder->tasks = task_cache_new("/proc", kernel->dir, NULL, 2 * options->limits.tasks);
-	if (recorder->tasks)
+	recorder->losses = losses_new(&source->cpus);
+	if (recorder->tasks && recorder->losses)
 		ret = capture_create(&recorder->writer, options->write, source->layout.size,
 				     failure);
 	else
 		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
-	if (ret) {
+	if (ret)
 		recorder_free(recorder);
-		return ret;
-	}
-	*ret_recorder = recorder;
-	return 0;
+	else
+		*ret_recorder = recorder;
+	return ret;
 }
 
 void recorder_free(struct recorder *recorder)
@@ -75,13 +74,12 @@ void recorder_free(struct recorder *recorder)
 		capture_abandon(recorder->writer);
 	capture_writer_free(recorder->writer);
 	losses_free(recorder->losses);
-	free(recorder->cpus);
 	task_cache_free(recorder->tasks);
 	free(recorder->mounts);
 	free(recorder);
 }
 
-/* Only a failure of our disk counts: an older kernel lacks some of these files. */
+/* Only a failure to write counts: an older kernel lacks some of these files. */
 static int copy_if_present(struct recorder *recorder, const char *dir, const char *name)
 {
 	int ret = capture_copy(recorder->writer, dir, name);
@@ -103,7 +101,7 @@ static int copy_event(void *context, const char *system, const char *name)
 
 static int copy_formats(struct recorder *recorder)
 {
-	static const char *const own[] = {
+	static const char *const of_ftrace[] = {
 		"funcgraph_exit",
 		"funcgraph_entry",
 		"print",
@@ -112,8 +110,8 @@ static int copy_formats(struct recorder *recorder)
 	const struct plan *plan = recorder->plan;
 	int ret = copy_event(recorder, PROBE_SYSTEM, PROBE_NAME);
 
-	for (size_t i = 0; !ret && i < sizeof(own) / sizeof(own[0]); i++)
-		ret = copy_event(recorder, "ftrace", own[i]);
+	for (size_t i = 0; !ret && i < sizeof(of_ftrace) / sizeof(of_ftrace[0]); i++)
+		ret = copy_event(recorder, "ftrace", of_ftrace[i]);
 	for (int i = 0; !ret && i < plan->nr_events; i++)
 		ret = copy_event(recorder, plan->events[i].system, plan->events[i].name);
 	return ret;
@@ -162,16 +160,7 @@ static uint64_t lost_records(const struct recorder *recorder, int cpu)
 	return losses_of(recorder->losses, cpu, &unknown);
 }
 
-static void print_losses(FILE *stream, const struct recorder *recorder,
-			 const struct cpu_buffers *buffers)
-{
-	for (int i = 0; i < cpu_buffers_count(buffers); i++) {
-		int cpu = cpu_buffers_cpu(buffers, i);
-
-		fprintf(stream, "lost cpu%d %" PRIu64 "\n", cpu, lost_records(recorder, cpu));
-	}
-}
-
+/* Writes the file `capture`: what the kernel's own files do not tell. capture/reader.c parses it. */
 static int write_description(struct recorder *recorder, const struct cpu_buffers *buffers)
 {
 	const struct page_layout *layout = &recorder->source->layout;
@@ -190,7 +179,7 @@ static int write_description(struct recorder *recorder, const struct cpu_buffers
 		recorder->plan->function_graph ? "function_graph" : "nop",
 		recorder->plan->threshold / 1000, date);
 	fprintf(text.stream, "own %d\n", recorder->source->own);
-	/* Some kernels record functions of tasks that set_ftrace_pid excludes. */
+	/* Some kernels record functions of tasks that set_ftrace_pid excludes: a replay drops them. */
 	if (recorder->options->pids) {
 		fputs("pids", text.stream);
 		for (const pid_t *pid = recorder->options->pids; *pid; pid++)
@@ -209,12 +198,16 @@ static int write_description(struct recorder *recorder, const struct cpu_buffers
 			fprintf(text.stream, "btf super_block.s_shrink %" PRIu32 "\n",
 				probe->s_shrink);
 	}
-	print_losses(text.stream, recorder, buffers);
+	for (int i = 0; i < cpu_buffers_count(buffers); i++) {
+		int cpu = cpu_buffers_cpu(buffers, i);
+
+		fprintf(text.stream, "lost cpu%d %" PRIu64 "\n", cpu, lost_records(recorder, cpu));
+	}
 	return text_write(&text, recorder, "capture");
 }
 
 /*
- * The mounts at the start and those at the end, so that a file system which was mounted or
+ * Writes the mounts at the start, and at the end those of both: a file system that was mounted or
  * unmounted during the run has its mount point.
  */
 static int write_mounts(struct recorder *recorder)
@@ -264,29 +257,12 @@ static int write_before_data(struct recorder *recorder, const char *dir,
 	return ret ? ret : write_description(recorder, buffers);
 }
 
-/* Returns 0 or -ENOMEM. */
-static int make_losses(struct recorder *recorder, const struct cpu_buffers *buffers)
-{
-	struct cpu_list cpus = { .count = cpu_buffers_count(buffers) };
-
-	recorder->cpus = calloc(cpus.count, sizeof(*recorder->cpus));
-	if (!recorder->cpus)
-		return -ENOMEM;
-	for (int i = 0; i < cpus.count; i++)
-		recorder->cpus[i] = cpu_buffers_cpu(buffers, i);
-	cpus.numbers = recorder->cpus;
-	recorder->losses = losses_new(&cpus);
-	return recorder->losses ? 0 : -ENOMEM;
-}
-
 int recorder_describe(struct recorder *recorder, const char *dir, const struct cpu_buffers *buffers,
 		      struct failure *failure)
 {
 	int ret;
 
 	recorder->described = true;
-	if (make_losses(recorder, buffers))
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	ret = write_before_data(recorder, dir, buffers);
 	for (int i = 0; !ret && i < cpu_buffers_count(buffers); i++)
 		ret = capture_add_cpu(recorder->writer, cpu_buffers_cpu(buffers, i));
@@ -330,12 +306,12 @@ int recorder_drain_rest(struct recorder *recorder, const struct cpu_buffers *buf
 
 /* ---- tasks ---- */
 
-void recorder_note_names(struct recorder *recorder, uint64_t now)
+void recorder_see_tasks(struct recorder *recorder, uint64_t now)
 {
 	char *text = NULL;
 	const char *line;
 
-	recorder->now = now;
+	recorder->seen_at = now;
 	file_read(recorder->kernel->dir, "saved_cmdlines", &text, NULL);
 	line = text;
 	while (line && *line) {
@@ -348,21 +324,10 @@ void recorder_note_names(struct recorder *recorder, uint64_t now)
 	free(text);
 }
 
-/* saved_cmdlines has a limited size: a running thread may not be in it. */
-static void note_running_tasks(struct recorder *recorder)
-{
-	glob_t threads;
-
-	if (!glob("/proc/[0-9]*/task/[0-9]*", GLOB_NOSORT, NULL, &threads))
-		for (size_t i = 0; i < threads.gl_pathc; i++)
-			task_cache_see(recorder->tasks, atoi(strrchr(threads.gl_pathv[i], '/') + 1),
-				       recorder->now);
-	globfree(&threads);
-}
-
 static int write_tasks(struct recorder *recorder)
 {
 	struct text_file names, tasks;
+	glob_t threads;
 	int ret = text_open(&names), other;
 
 	if (ret)
@@ -373,7 +338,12 @@ static int write_tasks(struct recorder *recorder)
 		free(names.text);
 		return ret;
 	}
-	note_running_tasks(recorder);
+	/* saved_cmdlines has a limited size: it may lack a running thread. */
+	if (!glob("/proc/[0-9]*/task/[0-9]*", GLOB_NOSORT, NULL, &threads))
+		for (size_t i = 0; i < threads.gl_pathc; i++)
+			task_cache_see(recorder->tasks, atoi(strrchr(threads.gl_pathv[i], '/') + 1),
+				       recorder->seen_at);
+	globfree(&threads);
 	task_cache_print(recorder->tasks, names.stream, tasks.stream);
 	ret = text_write(&names, recorder, "saved_cmdlines");
 	other = text_write(&tasks, recorder, "tasks");
@@ -412,18 +382,6 @@ void recorder_report_losses(struct recorder *recorder, const struct cpu_buffers 
 	losses_report(recorder->losses, now);
 }
 
-static void report_recorded(const struct recorder *recorder, const struct cpu_buffers *buffers)
-{
-	uint64_t lost = 0;
-
-	for (int i = 0; i < cpu_buffers_count(buffers); i++)
-		lost += lost_records(recorder, cpu_buffers_cpu(buffers, i));
-	log_notice("%s: %" PRIu64 " bytes of data recorded, %" PRIu64 " records lost",
-		   recorder->options->write, capture_bytes(recorder->writer), lost);
-	if (lost)
-		losses_report_all(recorder->losses, true);
-}
-
 static int write_stats(struct recorder *recorder, const char *dir,
 		       const struct cpu_buffers *buffers)
 {
@@ -441,11 +399,16 @@ static int write_stats(struct recorder *recorder, const char *dir,
 int recorder_finish(struct recorder *recorder, const char *dir, const struct cpu_buffers *buffers,
 		    struct failure *failure)
 {
+	uint64_t lost, unknown;
 	int ret;
 
-	recorder_note_names(recorder, recorder->now);
+	recorder_see_tasks(recorder, recorder->seen_at);
 	count_losses(recorder, buffers);
-	report_recorded(recorder, buffers);
+	lost = losses_total(recorder->losses, &unknown);
+	log_notice("%s: %" PRIu64 " bytes of data recorded, %" PRIu64 " records lost",
+		   recorder->options->write, capture_bytes(recorder->writer), lost);
+	if (lost)
+		losses_report_all(recorder->losses, true);
 	ret = write_stats(recorder, dir, buffers);
 	if (!ret)
 		ret = write_description(recorder, buffers);

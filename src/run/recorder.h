@@ -47,8 +47,8 @@ int64_t recorder_drain(struct recorder *recorder, const struct cpu_buffers *buff
 /** recorder_drain_rest - move all pages, also partly filled ones; 0, or -errno of a file */
 int recorder_drain_rest(struct recorder *recorder, const struct cpu_buffers *buffers);
 
-/** recorder_note_names - save the names of tasks before they end; @now: ns */
-void recorder_note_names(struct recorder *recorder, uint64_t now);
+/** recorder_see_tasks - read names, processes and cgroups of tasks before they exit; @now: ns */
+void recorder_see_tasks(struct recorder *recorder, uint64_t now);
 
 /**
  * recorder_report_losses - warn of records that each CPU lost, at most once a second

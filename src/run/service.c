@@ -26,9 +26,9 @@ struct settings {
 struct service {
 	struct notify *notify;
 	struct settings *settings;
-	struct settings *next_settings; /* for the next run */
 	struct live *live;
-	struct live *next;
+	struct live *next; /* after a reload, until switch_run(); NULL: none */
+	struct settings *next_settings;
 	bool stopping;
 	bool waiting;	      /* tracing is in use by somebody else */
 	uint64_t next_retry;  /* ns, while waiting */
@@ -77,7 +77,7 @@ static void send_status(struct service *service, uint64_t now)
 	notify_status(service->notify, text);
 }
 
-static void tracing(void *context, uint64_t now)
+static void on_tracing(void *context, uint64_t now)
 {
 	struct service *service = context;
 
@@ -86,7 +86,7 @@ static void tracing(void *context, uint64_t now)
 	send_status(service, now);
 }
 
-static void second(void *context, uint64_t now)
+static void on_second(void *context, uint64_t now)
 {
 	struct service *service = context;
 
@@ -100,13 +100,13 @@ static int on_signal(void *context, int number, uint64_t now);
 static int make_live(struct service *service, struct live **live, const struct run_context *run,
 		     struct failure *failure)
 {
-	const struct live_hooks hooks = { tracing, second, on_signal, service };
+	const struct live_hooks hooks = { on_tracing, on_second, on_signal, service };
 
 	return live_new(live, run, &hooks, failure);
 }
 
-/* Settings that need no new set-up apply at once; else the next run is prepared while the old one
- * continues. */
+/* Applies settings that need no new set-up at once. For others, prepares the next run while this
+ * one continues. */
 static int apply(struct service *service, struct settings *settings, struct failure *failure)
 {
 	int ret;
@@ -148,7 +148,7 @@ static int on_signal(void *context, int number, uint64_t now)
 	struct service *service = context;
 
 	if (number == SIGHUP)
-		return service->next ? 1 : reload(service, now);
+		return reload(service, now);
 	log_debug("%s: stopping", strsignal(number));
 	service->stopping = true;
 	notify_state(service->notify, NOTIFY_STOPPING, now);
@@ -160,7 +160,7 @@ static int wait_tick(void *context, uint64_t now)
 	struct service *service = context;
 
 	live_tick(service->live, now);
-	second(service, now);
+	on_second(service, now);
 	return now >= service->next_retry;
 }
 
@@ -215,23 +215,20 @@ static int switch_run(struct service *service, struct failure *failure)
 	return ret;
 }
 
-static bool may_wait(const struct service *service, const struct failure *failure)
-{
-	return failure->status == EXIT_STATUS_IN_USE && notify_wanted(service->notify);
-}
-
-/* One run of tracing, or a wait while another user traces. */
+/* Traces once. If another user traces, waits; only a service manager's service does that. */
 static int serve_once(struct service *service, struct failure *failure)
 {
 	int ret = live_trace(service->live, failure);
 
-	if (!ret || service->stopping || !may_wait(service, failure))
+	if (!ret || service->stopping || failure->status != EXIT_STATUS_IN_USE ||
+	    !notify_wanted(service->notify))
 		return ret;
 	report_waiting(service, failure);
 	*failure = (struct failure){ 0 };
 	ret = wait_to_retry(service);
-	return ret ? failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "epoll: %s", strerror(-ret)) :
-		     0;
+	if (ret)
+		failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "epoll: %s", strerror(-ret));
+	return ret;
 }
 
 static int serve(struct service *service, struct failure *failure)
@@ -253,22 +250,16 @@ static int serve(struct service *service, struct failure *failure)
 	return end;
 }
 
-static int start(struct service *service, const struct run_context *run, struct failure *failure)
-{
-	service->notify = notify_new();
-	if (!service->notify)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
-	service->settings = settings_read(run, failure);
-	if (!service->settings)
-		return -EINVAL;
-	return make_live(service, &service->live, &service->settings->run, failure);
-}
-
 int service_run(const struct run_context *run, struct failure *failure)
 {
-	struct service service = { 0 };
-	int ret = start(&service, run, failure);
+	struct service service = { .notify = notify_new() };
+	int ret = -EINVAL;
 
+	if (!service.notify)
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+	service.settings = settings_read(run, failure);
+	if (service.settings)
+		ret = make_live(&service, &service.live, &service.settings->run, failure);
 	if (!ret)
 		ret = serve(&service, failure);
 	live_free(service.live);
