@@ -89,7 +89,7 @@ static void test_hand_made_without_a_threshold(void **state)
 {
 	assert_int_equal(replay("allocfilt -s " HAND_MADE), -EINVAL);
 	assert_int_equal(failure.status, EXIT_STATUS_USAGE);
-	assert_non_null(strstr(failure.text, "-t TIME"));
+	assert_non_null(strstr(failure.text, "made by hand has none, set one with -t TIME"));
 	assert_string_equal(output, "");
 	assert_int_equal(replay("allocfilt -s " HAND_MADE " -t 134"), 0);
 	assert_true(count_lines("/* __alloc_pages */") > 100);
@@ -111,6 +111,7 @@ static void test_threshold_of_the_capture(void **state)
 	put_text("c/capture", "capture 1\n");
 	assert_int_equal(replay_copy(""), -EINVAL);
 	assert_int_equal(failure.status, EXIT_STATUS_USAGE);
+	assert_non_null(strstr(failure.text, "/c/capture: no threshold in it, set one with"));
 }
 
 static void test_processes(void **state)
