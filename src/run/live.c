@@ -15,6 +15,7 @@
 #include "allocfilt/output.h"
 #include "run/pipeline.h"
 #include "run/recorder.h"
+#include "run/report.h"
 
 #define NS_PER_MS	 1000000ull
 #define NS_PER_SECOND	 (1000 * NS_PER_MS)

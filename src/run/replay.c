@@ -11,6 +11,7 @@
 #include "allocfilt/run.h"
 #include "allocfilt/tracing.h"
 #include "run/pipeline.h"
+#include "run/report.h"
 
 /* The threshold of a configuration file is for live runs: that of the capture comes first. */
 static int choose_threshold(const struct run_context *run, const struct capture *capture,

@@ -12,6 +12,7 @@
 #include "allocfilt/journal.h"
 #include "run/live.h"
 #include "run/pipeline.h"
+#include "run/report.h"
 
 #define NS_PER_SECOND	1000000000ull
 #define RETRY_INTERVAL	(60 * NS_PER_SECOND) /* while tracing is in use */

@@ -12,6 +12,7 @@
 #include "counted_malloc.h"
 #include "made_cpus.h"
 #include "run/pipeline.h"
+#include "run/report.h"
 #include "test_directory.h"
 #include "unit_test.h"
 

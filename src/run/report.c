@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "run/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* ---- summaries ---- */
+
+/* Prints the summary so far. @output: in its form; NULL: as text */
+static int print_to_stderr(const struct run_context *run, const struct summary_view *view,
+			   const struct output *output)
+{
+	struct writer *writer = writer_new(STDERR_FILENO, signals_fd(run->signals));
+	int ret;
+
+	if (!writer)
+		return -ENOMEM;
+	writer_on_stop(writer, signals_stop_asked, run->signals);
+	ret = output ? output_so_far(output, writer, view) : summary_text(writer, view);
+	writer_free(writer);
+	return ret;
+}
+
+int summary_print(const struct run_context *run, struct pipeline *pipeline)
+{
+	struct summary_view view;
+	int ret, shown = 0;
+
+	pipeline_view(pipeline, &view);
+	ret = output_summary(pipeline_output(pipeline), &view);
+	if (!ret)
+		ret = writer_flush(run->output);
+	/* With `> out.dat` a user at a terminal still sees the summary. */
+	if (!run->options->quiet && isatty(STDERR_FILENO) &&
+	    (run->options->journal || !isatty(writer_fd(run->output)))) {
+		pipeline_view(pipeline, &view);
+		shown = print_to_stderr(run, &view, NULL);
+	}
+	return ret ? ret : shown;
+}
+
+void summary_print_so_far(const struct run_context *run, struct pipeline *pipeline)
+{
+	struct summary_view view;
+
+	pipeline_view(pipeline, &view);
+	print_to_stderr(run, &view, pipeline_output(pipeline));
+}
+
+/* ---- metrics ---- */
+
+int metrics_start(struct metrics_file **file, const char *path, struct failure *failure)
+{
+	if (!metrics_file_is_collected(path))
+		log_warning("--metrics %s: node_exporter reads only files that end with .prom",
+			    path);
+	*file = metrics_file_new(path);
+	if (!*file)
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+	return 0;
+}
+
+/* Bytes, from /proc/self/statm (proc(5)); 0: not known. No stdio: fopen(3) allocates. */
+static uint64_t own_resident(void)
+{
+	char text[128]; /* seven numbers */
+	uint64_t pages;
+	int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	ssize_t length;
+
+	if (fd < 0)
+		return 0;
+	length = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[length > 0 ? length : 0] = '\0';
+	if (sscanf(text, "%*u %" SCNu64, &pages) != 1)
+		return 0;
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static uint64_t time_ns(const struct timeval *time)
+{
+	return ((uint64_t)time->tv_sec * 1000000 + time->tv_usec) * 1000;
+}
+
+struct metrics_source {
+	const struct summary_view *view;
+	const struct metrics_process *process; /* NULL: a capture */
+};
+
+static int fill_metrics(void *context, struct writer *writer)
+{
+	const struct metrics_source *source = context;
+
+	return metrics_text(writer, source->view, source->process);
+}
+
+int metrics_write(struct metrics_file *file, struct pipeline *pipeline,
+		  const struct run_context *run, bool tracing, struct failure *failure)
+{
+	struct metrics_process process = { .tracing = tracing };
+	struct summary_view view;
+	struct metrics_source source = { &view, run ? &process : NULL };
+	struct rusage usage;
+
+	pipeline_view(pipeline, &view);
+	if (run) {
+		process.uptime = loop_now() - run->started;
+		process.resident = own_resident();
+		if (!getrusage(RUSAGE_SELF, &usage))
+			process.cpu = time_ns(&usage.ru_utime) + time_ns(&usage.ru_stime);
+		process.held_back = view.journal.held_back;
+		process.dropped = view.journal.dropped;
+	}
+	return metrics_file_write(file, fill_metrics, &source, failure);
+}

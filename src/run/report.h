@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_RUN_REPORT_H
+#define ALLOCFILT_RUN_REPORT_H
+
+#include <stdbool.h>
+
+#include "allocfilt/base.h"
+#include "allocfilt/output.h"
+#include "allocfilt/run.h"
+#include "run/pipeline.h"
+
+/* Summaries and metrics of a run. */
+
+/**
+ * summary_print - print the final summary to the output, and to stderr if only that is a terminal
+ *
+ * Returns 0 or -errno of the writer.
+ */
+int summary_print(const struct run_context *run, struct pipeline *pipeline);
+
+/** summary_print_so_far - on SIGUSR1, print the summary to stderr; as JSON with that format */
+void summary_print_so_far(const struct run_context *run, struct pipeline *pipeline);
+
+/**
+ * metrics_start - allocate memory for --metrics; warns of a name that node_exporter ignores
+ *
+ * Returns 0, or -errno with @failure. Release with metrics_file_free().
+ */
+int metrics_start(struct metrics_file **file, const char *path, struct failure *failure);
+
+/**
+ * metrics_write - write the file again
+ * @run: for metrics of our process; NULL (a capture): leave them out
+ * @tracing: is tracing on? False while another user traces
+ *
+ * Returns 0, or -errno with @failure.
+ */
+int metrics_write(struct metrics_file *file, struct pipeline *pipeline,
+		  const struct run_context *run, bool tracing, struct failure *failure);
+
+#endif
