@@ -36,11 +36,12 @@ void notify_free(struct notify *notify);
 /** notify_wanted - is there a service manager to notify? */
 bool notify_wanted(const struct notify *notify);
 
+enum notify_state { NOTIFY_READY, NOTIFY_RELOADING, NOTIFY_STOPPING };
+
 /**
  * notify_state - set our state; it is sent again until the manager accepts it
  * @now: ns, CLOCK_MONOTONIC
  */
-enum notify_state { NOTIFY_READY, NOTIFY_RELOADING, NOTIFY_STOPPING };
 void notify_state(struct notify *notify, enum notify_state state, uint64_t now);
 
 /** notify_status - set the line in `systemctl status`; the same line is not sent twice */

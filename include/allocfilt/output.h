@@ -88,10 +88,16 @@ const char *const *output_form_names(void);
 struct output *output_new(const struct output_setup *setup);
 void output_free(struct output *output);
 
-/* Each returns 0, or -errno of the writer. */
+/** output_window - write a slow window with its events, in forms that show them; 0 or -errno */
 int output_window(struct output *output, const struct task_window *window);
+
+/** output_pair - write a pair if it is slow, in forms that show pairs; 0 or -errno */
 int output_pair(struct output *output, const struct task_pair *pair);
+
+/** output_stall - write a stall that has ended, in forms that show stalls; 0 or -errno */
 int output_stall(struct output *output, const struct named_stall *named);
+
+/** output_summary - write the summary, the last call of a run; 0 or -errno */
 int output_summary(struct output *output, const struct summary_view *view);
 
 /** output_so_far - write the summary so far to another writer, as text or in the form json */
@@ -123,7 +129,7 @@ struct stall_fact {
 	bool is_flags; /* bits, shown in hexadecimal */
 };
 
-/** stall_facts - fill in the details of a stall, in the order of the output */
+/** stall_facts - the details of a stall, in the order of the output; valid as long as @named */
 void stall_facts(const struct named_stall *named, struct stall_fact facts[STALL_FACTS]);
 
 /** summary_text - the summary for people, a blank line first; 0 or -errno of the writer */
@@ -176,7 +182,8 @@ struct metrics_process {
  * metrics_text - write all families, in the text format 0.0.4
  * @process: NULL leaves out the families of the process (a capture)
  *
- * Allocates nothing. Series that would have the same labels are added up. Returns 0 or -errno of the writer, which is not flushed.
+ * Allocates nothing. Series that would have the same labels are added up. The writer is not
+ * flushed. Returns 0 or its -errno.
  */
 int metrics_text(struct writer *writer, const struct summary_view *view,
 		 const struct metrics_process *process);

@@ -14,6 +14,7 @@
 
 struct signals;
 
+/* What a run needs; it has to outlive the run. */
 struct run_context {
 	const struct options *options;
 	int argc; /* the command line, to parse it again on a reload */
@@ -21,7 +22,8 @@ struct run_context {
 	uint64_t started; /* ns, CLOCK_MONOTONIC: start of the program, not of a reload */
 	struct writer *output;
 	struct signals *signals;
-	const char *run_dir; /* SESSION_RUN_DIR, but for tests */
+	const char
+		*run_dir; /* of the lock and the undo file: SESSION_RUN_DIR; tests have their own */
 };
 
 /**
@@ -42,7 +44,11 @@ int service_run(const struct run_context *run, struct failure *failure);
 /** replay_run - filter a capture; returns 0, or -errno with @failure */
 int replay_run(const struct run_context *run, struct failure *failure);
 
-/** kernel_check_run - --probe: print what this kernel offers and what would be traced */
+/**
+ * kernel_check_run - for --probe, print what this kernel offers and what would be traced
+ *
+ * Changes nothing. Returns 0, or -errno with @failure as kernel_plan().
+ */
 int kernel_check_run(const struct options *options, struct failure *failure);
 
 /**
@@ -118,6 +124,8 @@ int loop_set_tick(struct loop *loop, uint64_t interval);
  */
 int loop_watch(struct loop *loop, int fd, uint32_t events,
 	       int (*ready)(void *context, int fd, uint32_t events));
+
+/** loop_forget - do not wake up for a descriptor any longer; ignored if it is not watched */
 void loop_forget(struct loop *loop, int fd);
 
 /** loop_run - run until a callback ends it; returns 0 or its -errno */

@@ -13,9 +13,9 @@
 #include "allocfilt/record.h"
 
 /*
- * Two distributions of times. A histogram has the same edges in every run and on every machine, so
- * that histograms can be added. An edge is a power of two of microseconds and belongs to the count
- * below it, as in Prometheus.
+ * A distribution of times with the same edges in every run and on every machine, so that histograms
+ * can be added. An edge is a power of two of microseconds and belongs to the count below it, as in
+ * Prometheus.
  */
 
 #define HISTOGRAM_FIRST 4  /* 2^4 us: 16 us */
@@ -28,6 +28,7 @@ struct histogram {
 	uint64_t counts[HISTOGRAM_EDGES + 1]; /* up to each edge from the one before; above all */
 };
 
+/** histogram_add - count a time */
 void histogram_add(struct histogram *histogram, uint64_t ns);
 
 /** histogram_merge - add @more to @histogram */
@@ -37,8 +38,8 @@ void histogram_merge(struct histogram *histogram, const struct histogram *more);
 uint64_t histogram_edge(unsigned int edge);
 
 /*
- * The other yields percentiles from little space: each power of two of microseconds has 8 steps, so
- * that a percentile is at most 1/8 above the true one, and never above the maximum.
+ * A distribution of times with percentiles. Each power of two of microseconds has 8 buckets, so that
+ * a percentile is at most 1/8 above the true one, and never above the maximum.
  */
 
 #define LATENCY_STEPS	8
@@ -52,6 +53,7 @@ struct latency {
 	uint32_t buckets[LATENCY_BUCKETS];
 };
 
+/** latency_add - count a time */
 void latency_add(struct latency *latency, uint64_t ns);
 
 /** latency_percentile - ns that @percent of the times do not exceed; 0 without times */
@@ -151,20 +153,23 @@ struct claims;
  */
 struct claims *claims_new(const struct plan *plan, const struct data_source *source,
 			  const struct limits *limits, const struct claims_sink *sink);
+/** claims_free - release it with the records that wait; NULL is allowed */
 void claims_free(struct claims *claims);
 
 /**
- * claims_record - a record_sink: accept the next record in order of time
+ * claims_record - accept the next record in order of time
  *
  * Returns 0, -EINVAL for a CPU that is not in the list, -ENOMEM, or what the sink returned.
  */
-int claims_record(void *claims, const struct record *record);
+int claims_record(struct claims *claims, const struct record *record);
 
 /* Losses at the limits. */
 struct claims_drops {
 	uint64_t tasks;	  /* tasks evicted while their events waited */
 	uint64_t windows; /* slow windows and pairs passed on as incomplete */
 };
+
+/** claims_drops - the losses so far */
 const struct claims_drops *claims_drops(const struct claims *claims);
 
 /*
@@ -231,11 +236,13 @@ struct stalls;
 struct stalls *stalls_new(const struct plan *plan, const struct stalls_callbacks *callbacks);
 void stalls_free(struct stalls *stalls);
 
-/** stalls_window, stalls_pair - accept one from a claims_sink; 0, or the callback's -errno */
+/** stalls_window - accept a window from a claims_sink; 0, or the callback's -errno */
 int stalls_window(struct stalls *stalls, const struct task_window *window);
+
+/** stalls_pair - accept a pair from a claims_sink; 0, or the callback's -errno */
 int stalls_pair(struct stalls *stalls, const struct task_pair *pair);
 
-/** stalls_lost - records of some CPU were lost just before @ts */
+/** stalls_lost - records of some CPU were lost just before @ts: stalls around it are incomplete */
 void stalls_lost(struct stalls *stalls, uint64_t ts);
 
 /** stalls_time - emit the stalls that at @ts have waited for STALL_PATIENCE */
@@ -372,32 +379,39 @@ struct summary;
 struct summary *summary_new(const struct plan *plan);
 void summary_free(struct summary *summary);
 
-/** summary_window, summary_pair, summary_stall - count one */
+/** summary_window - count a slow run of a function */
 void summary_window(struct summary *summary, const struct task_window *window);
+
+/** summary_pair - count a slow pair for its role; slab pairs are counted by shrinkers_pair() */
 void summary_pair(struct summary *summary, const struct task_pair *pair);
+
+/** summary_stall - count a stall, and copy it if it is the longest one so far */
 void summary_stall(struct summary *summary, const struct named_stall *named);
 
 enum waiter_kind { SUMMARY_TASKS, SUMMARY_CGROUPS, SUMMARY_KERNEL_THREADS, WAITER_KINDS };
 
 /**
- * summary_functions, summary_waiters - most total time first
+ * summary_functions - functions, most total time first
  *
  * The array is valid until something is counted. Returns how many.
  */
 size_t summary_functions(struct summary *summary, const struct summary_function **ret_functions);
+
+/** summary_waiters - tasks, cgroups or kernel threads; as summary_functions() */
 size_t summary_waiters(struct summary *summary, enum waiter_kind kind,
 		       const struct summary_waiter **ret_waiters);
 
 /** summary_stalls - totals of one side */
 const struct summary_stalls *summary_stalls(const struct summary *summary, enum stall_side side);
 
-/**
- * summary_longest - the longest stall of a task that waited; NULL: none
- *
- * Its task may only have waited for a CPU. summary_most_explained() is the stall with most time in
- * phases other than PHASE_REST; NULL: none with such time.
- */
+/** summary_longest - the longest stall of a task that waited; NULL: none */
 const struct named_stall *summary_longest(const struct summary *summary);
+
+/**
+ * summary_most_explained - the stall with most time in phases other than PHASE_REST; NULL: none
+ *
+ * The task of the longest stall may only have waited for a CPU.
+ */
 const struct named_stall *summary_most_explained(const struct summary *summary);
 
 /** summary_incomplete - stalls during which records were lost */

@@ -24,6 +24,7 @@ struct journal_entry {
 	char bytes[JOURNAL_ENTRY_MAX];
 };
 
+/** journal_entry_clear - start an entry without fields */
 void journal_entry_clear(struct journal_entry *entry);
 
 /**
@@ -34,6 +35,8 @@ void journal_entry_clear(struct journal_entry *entry);
  * out.
  */
 void journal_entry_text(struct journal_entry *entry, const char *name, const char *value);
+
+/** journal_entry_number - add a field with a decimal number; see journal_entry_text() */
 void journal_entry_number(struct journal_entry *entry, const char *name, uint64_t number);
 
 /** journal_entry_fields - append the fields of another entry, all or none */
@@ -45,8 +48,7 @@ struct journal_socket;
  * journal_socket_new - open a socket; nothing is sent, and journald need not run yet
  * @path: of journald's socket
  *
- * Nothing is allocated later. Returns NULL with errno: ENOMEM, ENAMETOOLONG, or
- * that of socket(2).
+ * Nothing is allocated later. Returns NULL with errno: ENOMEM, ENAMETOOLONG, or that of socket(2).
  */
 struct journal_socket *journal_socket_new(const char *path);
 void journal_socket_free(struct journal_socket *journal);
@@ -64,8 +66,10 @@ size_t journal_socket_flush(struct journal_socket *journal);
 /** journal_socket_drop - drop the entries that wait */
 void journal_socket_drop(struct journal_socket *journal);
 
-/** journal_socket_sent, _dropped - entries since the start */
+/** journal_socket_sent - entries that journald accepted since the start */
 uint64_t journal_socket_sent(const struct journal_socket *journal);
+
+/** journal_socket_dropped - entries that were dropped since the start */
 uint64_t journal_socket_dropped(const struct journal_socket *journal);
 
 #endif

@@ -41,6 +41,7 @@ struct journal_object {
 	char unit[UNIT_NAME_BYTES]; /* "" for none */
 };
 
+/** journal_object_of - the process and unit of a stall; none for an interrupt */
 void journal_object_of(struct journal_object *object, const struct named_stall *named);
 
 /**

@@ -31,7 +31,7 @@ struct cgroups {
 	struct cgroup table[];
 };
 
-/* Finds the mount point of cgroup2; false if there is none. */
+/* Finds the first mount point of cgroup2; false if there is none. */
 static bool find_mount(const char *mounts, char mount[PATH_MAX])
 {
 	FILE *stream = setmntent(mounts, "re");
@@ -81,19 +81,19 @@ void cgroups_free(struct cgroups *cgroups)
 	free(cgroups);
 }
 
-/* kernfs accepts an inode number as a file handle (fs/kernfs/mount.c), so no search is needed. */
+/* Finds a path without a search: kernfs has the inode number as file handle (fs/kernfs/mount.c). */
 static bool read_live(const struct cgroups *cgroups, uint64_t id, char path[PATH_MAX])
 {
 	union {
 		struct file_handle handle;
 		char room[sizeof(struct file_handle) + sizeof(uint64_t)];
-	} of = { .handle = { .handle_bytes = sizeof(uint64_t), .handle_type = HANDLE_KERNFS } };
+	} file = { .handle = { .handle_bytes = sizeof(uint64_t), .handle_type = HANDLE_KERNFS } };
 	char link[64];
 	ssize_t length;
 	int fd;
 
-	memcpy(of.handle.f_handle, &id, sizeof(id));
-	fd = open_by_handle_at(cgroups->mount, &of.handle, O_PATH | O_CLOEXEC);
+	memcpy(file.handle.f_handle, &id, sizeof(id));
+	fd = open_by_handle_at(cgroups->mount, &file.handle, O_PATH | O_CLOEXEC);
 	if (fd < 0)
 		return false;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);

@@ -19,14 +19,19 @@ struct json {
 	bool comma; /* the next member needs one before it */
 };
 
+/** json_init - start a line; @writer has to outlive it */
 void json_init(struct json *json, struct writer *writer);
 
 /** json_open - begin an object or array; @bracket: '{' or '[' */
 void json_open(struct json *json, const char *key, char bracket);
+
+/** json_close - end the innermost object or array; @bracket: '}' or ']' */
 void json_close(struct json *json, char bracket);
 
 /** json_string - @text: any bytes (TEXT_JSON); NULL becomes null */
 void json_string(struct json *json, const char *key, const char *text);
+
+/** json_number, json_signed - an integer */
 void json_number(struct json *json, const char *key, uint64_t number);
 void json_signed(struct json *json, const char *key, int64_t number);
 
@@ -36,7 +41,10 @@ void json_microseconds(struct json *json, const char *key, uint64_t ns);
 /** json_address - a string "0x…": as a number many parsers would round it to 53 bits */
 void json_address(struct json *json, const char *key, uint64_t address);
 
+/** json_bool - true or false */
 void json_bool(struct json *json, const char *key, bool value);
+
+/** json_null - null, for a member that is not known */
 void json_null(struct json *json, const char *key);
 
 /** json_raw - write a text unchanged, between objects; no comma follows it */

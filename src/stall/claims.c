@@ -425,9 +425,8 @@ static void accept_stack(struct task *task, const struct record *record)
 		event->stack = record->stack;
 }
 
-int claims_record(void *context, const struct record *record)
+int claims_record(struct claims *claims, const struct record *record)
 {
-	struct claims *claims = context;
 	int place = cpu_list_place(&claims->cpus, record->cpu);
 
 	if (place < 0)
