@@ -9,7 +9,7 @@
 /*
  * The results are printed as text: "W300(110 120)" is the window whose exit record is of 300 with
  * the events of 110 and 120, "P100-200=100!(150)" a pair with its duration, ! where it is slow; ?
- * is incomplete.
+ * is incomplete. "110#2" is an event with stack number 2.
  */
 
 #define CPUS	   4
@@ -84,12 +84,21 @@ static struct {
 	int fail;
 } run;
 
+static void note_event(const struct record *event)
+{
+	note("%" PRIu64, event->ts);
+	if (event->stack.number)
+		note("#%u", event->stack.number);
+}
+
 static int note_events(const struct record *const *events, size_t nr_events)
 {
 	run.events += nr_events;
 	note("(");
-	for (size_t i = 0; i < nr_events; i++)
-		note("%s%" PRIu64, i ? " " : "", events[i]->ts);
+	for (size_t i = 0; i < nr_events; i++) {
+		note("%s", i ? " " : "");
+		note_event(events[i]);
+	}
 	note(")");
 	return run.fail;
 }
@@ -104,8 +113,10 @@ static int got_window(void *context, const struct task_window *window)
 static int got_pair(void *context, const struct task_pair *pair)
 {
 	note_separator(" ");
-	note("P%" PRIu64 "-%" PRIu64 "=%" PRIu64 "%s%s", pair->begin->ts, pair->end->ts,
-	     pair->duration, pair->slow ? "!" : "", pair->incomplete ? "?" : "");
+	note("P");
+	note_event(pair->begin);
+	note("-%" PRIu64 "=%" PRIu64 "%s%s", pair->end->ts, pair->duration, pair->slow ? "!" : "",
+	     pair->incomplete ? "?" : "");
 	return note_events(pair->events, pair->nr_events);
 }
 
@@ -159,6 +170,11 @@ static int tear_down(void **state)
 #define LOST(cpu_, ts_)                                                                            \
 	{                                                                                          \
 		.kind = RECORD_LOST, .cpu = (cpu_), .ts = (ts_), .lost = 3                         \
+	}
+#define STACK(tid_, ts_, number_, ...)                                                             \
+	{                                                                                          \
+		.kind = RECORD_STACK, .tid = (tid_), .ts = (ts_),                                  \
+		.stack = { .number = (number_) }, __VA_ARGS__                                      \
 	}
 #define RECORDS_MAX 16
 
@@ -313,6 +329,27 @@ static void test_pairs(void **state)
 		{ "with function_graph only windows claim", "P1000-1200=200!() W1300(1100)",
 		  .records = { SLAB(7, 1000, SLAB_START, 0xa0), EVENT(7, 1100, USER),
 			       SLAB(7, 1200, SLAB_END, 0xa0), WINDOW(7, 900, 1300, ROLE_SLAB) } },
+	};
+
+	check(USUAL, examples, COUNT(examples));
+}
+
+/* A stack is of its task's newest event, on the same CPU; a second one is of none. */
+static void test_stacks(void **state)
+{
+	static const struct example examples[] = {
+		{ "of an event", "W300(110#2 120)",
+		  .records = { STACK(7, 105, 1), EVENT(7, 110, USER), STACK(7, 111, 2),
+			       STACK(7, 112, 3), EVENT(7, 120, USER), STACK(8, 121, 4),
+			       STACK(7, 122, 5, .cpu = 1), WINDOW(7, 100, 300, ROLE_NODE) } },
+		{ "of a begin", "P1100#2-1400=300!() W1500(1000)",
+		  .records = { EVENT(7, 1000, USER), SLAB(7, 1100, SLAB_START, 0xa0),
+			       STACK(7, 1101, 2), SLAB(7, 1400, SLAB_END, 0xa0),
+			       WINDOW(7, 900, 1500, ROLE_NODE) } },
+		{ "of an event in an open pair", "P1000-1400=400!() W1500(1100#2)",
+		  .records = { SLAB(7, 1000, SLAB_START, 0xa0), EVENT(7, 1100, USER),
+			       STACK(7, 1101, 2), SLAB(7, 1400, SLAB_END, 0xa0),
+			       WINDOW(7, 900, 1500, ROLE_NODE) } },
 	};
 
 	check(USUAL, examples, COUNT(examples));
@@ -578,6 +615,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_owners),
 		cmocka_unit_test(test_pairs),
+		cmocka_unit_test(test_stacks),
 		cmocka_unit_test(test_interrupts_and_idle_task),
 		cmocka_unit_test(test_fallback),
 		cmocka_unit_test(test_foreign_clock),

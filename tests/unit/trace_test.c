@@ -19,67 +19,65 @@ extern const struct output_ops trace_form;
 #define MS 1000000ull
 #define S  1000000000ull
 
-struct run {
-	struct resolver resolver;
-	struct data_source source;
-	struct output output;
-	const char *name;
-	const char *symbol;
-	const char *text;
-};
+static const uint64_t frames[] = { 0xa0, 0xb0, 0, 0x7fffffff, 0x1234 };
 
-static const char *name_of(void *context, int pid, uint64_t ts)
+/* What the resolver knows. */
+static const char *name, *event;
+
+static const char *name_of(void *context, int tid, uint64_t ts)
 {
-	return ((struct run *)context)->name;
+	return name;
 }
 
 static int symbol_of(void *context, uint64_t address, char style, char *text, size_t size)
 {
-	assert_int_equal(address, 0xf00);
 	assert_int_equal(style, 's');
-	return snprintf(text, size, "%s", ((struct run *)context)->symbol);
+	if (address == 0xa0)
+		return snprintf(text, size, "compact_zone");
+	if (address == 0xb0)
+		return snprintf(text, size, "ext4_write [ext4]");
+	return snprintf(text, size, "0x%" PRIx64, address);
 }
 
 static size_t text_of(void *context, const struct record *record, char *text, size_t size)
 {
-	const struct run *run = context;
-	int length;
+	int length = snprintf(text, size, "%s: ts=%" PRIu64, event, record->ts);
 
-	if (run->text)
-		length = snprintf(text, size, "%s", run->text);
-	else
-		length = snprintf(text, size, "event: ts=%" PRIu64, record->ts);
 	return (size_t)length < size ? (size_t)length : size - 1;
 }
 
-static void start(struct run *run, int cpus)
+static size_t stack_of(void *context, uint32_t number, const uint64_t **ret_frames)
 {
-	*run = (struct run){
-		.resolver = { .task = name_of,
-			      .symbol = symbol_of,
-			      .event = text_of,
-			      .context = run },
-		.source = { .cpus = made_cpus(cpus) },
-		.output = { .setup = { .source = &run->source,
-				       .resolver = &run->resolver,
-				       .writer = begin_text() } },
-		.name = "sh",
-		.symbol = "compact_zone",
-	};
+	*ret_frames = frames;
+	return number;
 }
+
+static struct resolver resolver = {
+	.task = name_of,
+	.symbol = symbol_of,
+	.event = text_of,
+	.stack = stack_of,
+};
+static struct data_source source;
+static struct output output;
 
 static int set_up(void **state)
 {
-	static struct run run;
-
-	start(&run, 2);
-	*state = &run;
+	name = "sh";
+	event = "event";
+	resolver.migrate_column = true;
+	source.cpus = made_cpus(2);
+	output.setup = (struct output_setup){
+		.source = &source,
+		.resolver = &resolver,
+		.writer = begin_text(),
+	};
 	return 0;
 }
 
 static int tear_down(void **state)
 {
-	end_text(((struct run *)*state)->output.setup.writer);
+	end_text(output.setup.writer);
 	return 0;
 }
 
@@ -90,59 +88,39 @@ static struct record exit_of(uint64_t ts, uint64_t duration, int depth)
 		.ts = ts,
 		.tid = 209,
 		.cpu = 1,
-		.window = { .function = 0xf00,
+		.window = { .function = 0xa0,
 			    .calltime = 5 * S,
 			    .rettime = 5 * S + duration,
 			    .depth = depth },
 	};
 }
 
-static const char *window_line(struct run *run, const struct record *exit)
+static const char *window_line(const struct record *exit)
 {
 	struct task_window window = { .exit = exit };
 
-	assert_int_equal(trace_form.window(&run->output, &window), 0);
-	return next_text(run->output.setup.writer);
+	assert_int_equal(trace_form.window(&output, &window), 0);
+	return next_text(output.setup.writer);
 }
 
-static const char *pair_lines(struct run *run, const struct record *begin, const struct record *end)
+static const char *pair_lines(const struct record *begin, const struct record *end)
 {
 	struct task_pair pair = { .begin = begin, .end = end };
 
-	assert_int_equal(trace_form.pair(&run->output, &pair), 0);
-	return next_text(run->output.setup.writer);
+	assert_int_equal(trace_form.pair(&output, &pair), 0);
+	return next_text(output.setup.writer);
 }
 
-/* Both lines as a 6.1 kernel printed them. */
-static void test_lines_of_a_kernel(void **state)
+__attribute__((format(printf, 2, 3))) static void check_exit(const struct record *exit,
+							     const char *format, ...)
 {
-	struct run *run = *state;
-	struct record exit = exit_of(7 * S + 550489 * US, 23948370, 0);
-	struct record event = { .kind = RECORD_EVENT,
-				.ts = 7 * S + 550481 * US,
-				.tid = 209,
-				.cpu = 1,
-				.indent = 0 };
-	const struct record *events[] = { &event };
-	struct task_window window = { .exit = &exit, .events = events, .nr_events = 1 };
+	char expected[512];
+	va_list arguments;
 
-	run->text =
-		"mm_compaction_end: zone_start=0x1 migrate_pfn=0x220 free_pfn=0x200 zone_end=0x1000, mode=sync status=complete";
-	assert_int_equal(trace_form.window(&run->output, &window), 0);
-	assert_string_equal(
-		next_text(run->output.setup.writer),
-		"    7.550481 |   1)     sh-209     |               |  /* mm_compaction_end: zone_start=0x1 migrate_pfn=0x220 free_pfn=0x200 zone_end=0x1000, mode=sync status=complete */\n"
-		"    7.550489 |   1)     sh-209     | * 23948.37 us |  } /* compact_zone */\n");
-}
-
-static void check_duration(struct run *run, uint64_t duration, const char *column)
-{
-	struct record exit = exit_of(S, duration, 0);
-	char expected[256];
-
-	snprintf(expected, sizeof(expected),
-		 "    1.000000 |   1)     sh-209     | %s|  } /* compact_zone */\n", column);
-	assert_string_equal(window_line(run, &exit), expected);
+	va_start(arguments, format);
+	vsnprintf(expected, sizeof(expected), format, arguments);
+	va_end(arguments);
+	assert_string_equal(window_line(exit), expected);
 }
 
 /* Seven digits in all and eight columns with the point; cut, not rounded; a mark is for more. */
@@ -174,66 +152,71 @@ static void test_durations(void **state)
 		{ 12345678901, "$ 12345678 us " },
 		{ 3600 * S, "$ 3600000000 us " },
 	};
-	struct run *run = *state;
 
-	for (size_t i = 0; i < COUNT(cases); i++)
-		check_duration(run, cases[i].duration, cases[i].column);
-}
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct record exit = exit_of(S, cases[i].duration, 0);
 
-static void check_proc(struct run *run, const char *name, int pid, const char *column)
-{
-	struct record exit = exit_of(S, 5 * US, 0);
-	char expected[256];
-
-	run->name = name;
-	exit.tid = pid;
-	snprintf(expected, sizeof(expected),
-		 "    1.000000 |   1) %s |   5.000 us    |  } /* compact_zone */\n", column);
-	assert_string_equal(window_line(run, &exit), expected);
+		check_exit(&exit,
+			   "    1.000000 |   1)     sh-209     | %s|  } /* compact_zone */\n",
+			   cases[i].column);
+	}
 }
 
 /* 14 columns, an odd blank on the right; a name is cut after 7 bytes, also inside a character. */
 static void test_tasks(void **state)
 {
-	struct run *run = *state;
+	static const struct {
+		const char *name;
+		int tid;
+		const char *column;
+	} cases[] = {
+		{ "sh", 209, "    sh-209    " },
+		{ "bash", 12, "   bash-12    " },
+		{ "<idle>", 0, "   <idle>-0   " },
+		{ "x", 1, "     x-1      " },
+		{ "", 7, "      -7      " },
+		{ "<...>", 4194304, "<...>-4194304 " },
+		{ "kcompactd0", 31, "  kcompac-31  " },
+		{ "kworker/u8:3", 4194303, "kworker-4194303" },
+		{ "kworker/u8:3", 123456, "kworker-123456" },
+		{ "kworker/u8:3", 12345, "kworker-12345 " },
+		{ "%s%n", 12, "   %s%n-12    " },
+		{ "a-1|\x01", 12, "   a-1|\x01-12   " },
+		{ "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4", 12, "  \xc3\xa4\xc3\xa4\xc3\xa4\xc3-12  " },
+	};
+	struct record exit = exit_of(S, 5 * US, 0);
 
-	check_proc(run, "sh", 209, "    sh-209    ");
-	check_proc(run, "bash", 12, "   bash-12    ");
-	check_proc(run, "<idle>", 0, "   <idle>-0   ");
-	check_proc(run, "x", 1, "     x-1      ");
-	check_proc(run, "", 7, "      -7      ");
-	check_proc(run, "<...>", 4194304, "<...>-4194304 ");
-	check_proc(run, "kcompactd0", 31, "  kcompac-31  ");
-	check_proc(run, "kworker/u8:3", 4194303, "kworker-4194303");
-	check_proc(run, "kworker/u8:3", 123456, "kworker-123456");
-	check_proc(run, "kworker/u8:3", 12345, "kworker-12345 ");
-	check_proc(run, "%s%n", 12, "   %s%n-12    ");
-	check_proc(run, "a-1|\x01", 12, "   a-1|\x01-12   ");
-	check_proc(run, "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4", 12,
-		   "  \xc3\xa4\xc3\xa4\xc3\xa4\xc3-12  ");
-}
-
-static void check_depth(struct run *run, int depth, int blanks, const char *rest)
-{
-	struct record exit = exit_of(S, 5 * US, depth);
-	char expected[512];
-
-	snprintf(expected, sizeof(expected),
-		 "    1.000000 |   1)     sh-209     |   5.000 us    |  %*s%s\n", blanks, "", rest);
-	assert_string_equal(window_line(run, &exit), expected);
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		name = cases[i].name;
+		exit.tid = cases[i].tid;
+		check_exit(&exit,
+			   "    1.000000 |   1) %s |   5.000 us    |  } /* compact_zone */\n",
+			   cases[i].column);
+	}
 }
 
 static void test_indentation_by_depth(void **state)
 {
-	struct run *run = *state;
+	static const struct {
+		int depth;
+		int blanks;
+		const char *rest;
+	} cases[] = {
+		{ 0, 0, "} /* compact_zone */" },
+		{ 1, 2, "} /* compact_zone */" },
+		{ 7, 14, "} /* compact_zone */" },
+		{ 49, 98, "} /* compact_zone */" },
+		/* from FTRACE_RETFUNC_DEPTH on the kernel does not look whether it knows the entry */
+		{ 50, 100, "}" },
+		{ 51, 102, "}" },
+	};
 
-	check_depth(run, 0, 0, "} /* compact_zone */");
-	check_depth(run, 1, 2, "} /* compact_zone */");
-	check_depth(run, 7, 14, "} /* compact_zone */");
-	check_depth(run, 49, 98, "} /* compact_zone */");
-	/* from FTRACE_RETFUNC_DEPTH on the kernel does not look whether it knows the entry */
-	check_depth(run, 50, 100, "}");
-	check_depth(run, 51, 102, "}");
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct record exit = exit_of(S, 5 * US, cases[i].depth);
+
+		check_exit(&exit, "    1.000000 |   1)     sh-209     |   5.000 us    |  %*s%s\n",
+			   cases[i].blanks, "", cases[i].rest);
+	}
 }
 
 static void test_indentation_of_events(void **state)
@@ -242,89 +225,130 @@ static void test_indentation_of_events(void **state)
 		int indent;
 		int blanks;
 	} cases[] = { { -1, 0 }, { 0, 0 }, { 1, 4 }, { 2, 6 }, { 10, 22 } };
-	struct run *run = *state;
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct record event = { .ts = 42, .tid = 209, .cpu = 1, .indent = cases[i].indent };
-		char line[256];
-		char expected[512];
+		struct record begin = { .ts = 42, .tid = 209, .cpu = 1, .indent = cases[i].indent };
+		char expected[256];
 
-		snprintf(
-			line, sizeof(line),
-			"    0.000000 |   1)     sh-209     |               |  %*s/* event: ts=42 */\n",
-			cases[i].blanks, "");
-		snprintf(expected, sizeof(expected), "%s%s", line, line);
-		assert_string_equal(pair_lines(run, &event, &event), expected);
+		snprintf(expected, sizeof(expected), "|  %*s/* event: ts=42 */\n", cases[i].blanks,
+			 "");
+		assert_non_null(strstr(pair_lines(&begin, &begin), expected));
 	}
-}
-
-static void check_time(struct run *run, uint64_t ts, const char *text)
-{
-	struct record exit = exit_of(ts, 5 * US, 0);
-	char expected[256];
-
-	snprintf(expected, sizeof(expected),
-		 "%s |   1)     sh-209     |   5.000 us    |  } /* compact_zone */\n", text);
-	assert_string_equal(window_line(run, &exit), expected);
 }
 
 static void test_times(void **state)
 {
-	struct run *run = *state;
+	static const struct {
+		uint64_t ts;
+		const char *text;
+	} cases[] = {
+		{ 0, "    0.000000" },
+		{ 999, "    0.000000" },
+		{ 1999, "    0.000001" },
+		{ S - 1, "    0.999999" },
+		{ 99999 * S + 5 * US, "99999.000005" },
+		{ 1234567 * S, "1234567.000000" },
+	};
 
-	check_time(run, 0, "    0.000000");
-	check_time(run, 999, "    0.000000");
-	check_time(run, 1999, "    0.000001");
-	check_time(run, S - 1, "    0.999999");
-	check_time(run, 99999 * S + 5 * US, "99999.000005");
-	check_time(run, 1234567 * S, "1234567.000000");
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct record exit = exit_of(cases[i].ts, 5 * US, 0);
+
+		check_exit(&exit,
+			   "%s |   1)     sh-209     |   5.000 us    |  } /* compact_zone */\n",
+			   cases[i].text);
+	}
 }
 
 static void test_cpu_column(void **state)
 {
+	static const int cpus[] = { 7, 128 };
 	struct record exit = exit_of(S, 5 * US, 0);
-	struct run run;
 
-	start(&run, 129);
-	exit.cpu = 7;
-	assert_string_equal(
-		window_line(&run, &exit),
-		"    1.000000 |     7)     sh-209     |   5.000 us    |  } /* compact_zone */\n");
-	exit.cpu = 128;
-	assert_string_equal(
-		window_line(&run, &exit),
-		"    1.000000 |   128)     sh-209     |   5.000 us    |  } /* compact_zone */\n");
-	end_text(run.output.setup.writer);
+	source.cpus = made_cpus(129);
+	for (size_t i = 0; i < COUNT(cpus); i++) {
+		exit.cpu = cpus[i];
+		check_exit(&exit,
+			   "    1.000000 |   %3d)     sh-209     |   5.000 us    |  "
+			   "} /* compact_zone */\n",
+			   cpus[i]);
+	}
 }
 
 static void test_pair_surrounds_what_it_claims(void **state)
 {
-	struct run *run = *state;
 	struct record begin = { .ts = 1 * US, .tid = 209, .cpu = 1 };
 	struct record inside = { .ts = 2 * US, .tid = 209, .cpu = 1 };
 	struct record end = { .ts = 3 * US, .tid = 209, .cpu = 1 };
 	const struct record *events[] = { &inside };
 	struct task_pair pair = { .begin = &begin, .end = &end, .events = events, .nr_events = 1 };
 
-	assert_int_equal(trace_form.pair(&run->output, &pair), 0);
+	assert_int_equal(trace_form.pair(&output, &pair), 0);
 	assert_string_equal(
-		next_text(run->output.setup.writer),
+		next_text(output.setup.writer),
 		"    0.000001 |   1)     sh-209     |               |  /* event: ts=1000 */\n"
 		"    0.000002 |   1)     sh-209     |               |  /* event: ts=2000 */\n"
 		"    0.000003 |   1)     sh-209     |               |  /* event: ts=3000 */\n");
+}
+
+static void test_stack(void **state)
+{
+	struct record begin = { .ts = US, .tid = 7, .cpu = 1, .stack = { 7091122 * US, 5, 0, 0 } };
+	struct record end = { .ts = 2 * US, .tid = 7, .cpu = 1 };
+
+	name = "kswapd0";
+	assert_string_equal(
+		pair_lines(&begin, &end),
+		"    0.000001 |   1)   kswapd0-7    |               |  /* event: ts=1000 */\n"
+		"         kswapd0-7       [001] .....     7.091122: <stack trace>\n"
+		" => compact_zone\n"
+		" => ext4_write\n"
+		" => 0\n"
+		" => [FTRACE TRAMPOLINE]\n"
+		" => 0x00001234\n"
+		"    0.000002 |   1)   kswapd0-7    |               |  /* event: ts=2000 */\n");
+	resolver.migrate_column = false;
+	assert_non_null(strstr(pair_lines(&begin, &end), " [001] ....     7.091122: <stack"));
+}
+
+static void test_marks_of_a_stack(void **state)
+{
+	static const struct {
+		int flags, preempt;
+		const char *marks;
+	} cases[] = {
+		{ 0x01, 0x00, "d...." }, { 0x80, 0x00, "b...." }, { 0x81, 0x02, "D..2." },
+		{ 0x04, 0x10, ".n..1" }, { 0x24, 0xfa, ".N.af" }, { 0x20, 0x00, ".p..." },
+		{ 0x02, 0x00, ".l..." }, { 0x22, 0x00, ".L..." }, { 0x06, 0x00, ".b..." },
+		{ 0x26, 0x00, ".B..." }, { 0x08, 0x00, "..h.." }, { 0x10, 0x00, "..s.." },
+		{ 0x18, 0x00, "..H.." }, { 0x40, 0x00, "..z.." }, { 0x48, 0x00, "..Z.." },
+	};
+	char expected[100];
+
+	name = "a-long-name-here";
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct record begin = {
+			.tid = 1234567,
+			.cpu = 1,
+			.stack = { 2 * US, 1, cases[i].flags, cases[i].preempt },
+		};
+
+		snprintf(expected, sizeof(expected),
+			 "\na-long-name-here-1234567 [001] %s     0.000002: <stack trace>\n",
+			 cases[i].marks);
+		assert_non_null(strstr(pair_lines(&begin, &begin), expected));
+	}
 }
 
 /* A text over the line's room is cut; the line still ends. */
 static void test_long_lines_are_cut(void **state)
 {
 	static char text[2 * LINE_MAX_BYTES];
-	struct run *run = *state;
-	struct record event = { .ts = 1, .tid = 209, .cpu = 1 };
+	struct record begin = { .ts = 1, .tid = 209, .cpu = 1 };
 	const char *lines;
 
 	memset(text, 'x', sizeof(text) - 1);
-	run->text = text;
-	lines = pair_lines(run, &event, &event);
+	event = text;
+	lines = pair_lines(&begin, &begin);
 	assert_int_equal(strlen(lines), 2 * LINE_MAX_BYTES);
 	assert_int_equal(lines[LINE_MAX_BYTES - 1], '\n');
 	assert_int_equal(lines[LINE_MAX_BYTES - 2], 'x');
@@ -332,7 +356,7 @@ static void test_long_lines_are_cut(void **state)
 	for (size_t length = LINE_MAX_BYTES - 80; length < LINE_MAX_BYTES; length++) {
 		memset(text, 'x', sizeof(text));
 		text[length] = '\0';
-		lines = pair_lines(run, &event, &event);
+		lines = pair_lines(&begin, &begin);
 		assert_int_equal(lines[strlen(lines) - 1], '\n');
 		assert_true(strlen(lines) <= 2 * LINE_MAX_BYTES);
 	}
@@ -340,49 +364,47 @@ static void test_long_lines_are_cut(void **state)
 
 static void test_depth_over_the_line(void **state)
 {
-	struct run *run = *state;
 	struct record exit = exit_of(S, 5 * US, 1 << 20);
 
-	assert_int_equal(strlen(window_line(run, &exit)), LINE_MAX_BYTES);
+	assert_int_equal(strlen(window_line(&exit)), LINE_MAX_BYTES);
 }
 
 static void test_failed_writer(void **state)
 {
-	struct run *run = *state;
 	struct record exit = exit_of(S, 5 * US, 0);
 	struct task_window window = { .exit = &exit };
 	struct task_pair pair = { .begin = &exit, .end = &exit };
 	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
 	struct writer *writer = writer_new(fd, -1);
 
-	run->text = "";
-	end_text(run->output.setup.writer);
-	run->output.setup.writer = writer;
-	assert_int_equal(trace_form.window(&run->output, &window), 0);
+	end_text(output.setup.writer);
+	output.setup.writer = writer;
+	assert_int_equal(trace_form.window(&output, &window), 0);
 	assert_int_equal(writer_flush(writer), -ENOSPC);
-	assert_int_equal(trace_form.window(&run->output, &window), -ENOSPC);
-	assert_int_equal(trace_form.pair(&run->output, &pair), -ENOSPC);
+	assert_int_equal(trace_form.window(&output, &window), -ENOSPC);
+	assert_int_equal(trace_form.pair(&output, &pair), -ENOSPC);
 	writer_free(writer);
 	close(fd);
-	run->output.setup.writer = begin_text();
+	output.setup.writer = begin_text();
 }
 
-#define RUN(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		RUN(test_lines_of_a_kernel),
-		RUN(test_durations),
-		RUN(test_tasks),
-		RUN(test_indentation_by_depth),
-		RUN(test_indentation_of_events),
-		RUN(test_times),
-		cmocka_unit_test(test_cpu_column),
-		RUN(test_pair_surrounds_what_it_claims),
-		RUN(test_long_lines_are_cut),
-		RUN(test_depth_over_the_line),
-		RUN(test_failed_writer),
+		TEST(test_durations),
+		TEST(test_tasks),
+		TEST(test_indentation_by_depth),
+		TEST(test_indentation_of_events),
+		TEST(test_times),
+		TEST(test_cpu_column),
+		TEST(test_pair_surrounds_what_it_claims),
+		TEST(test_stack),
+		TEST(test_marks_of_a_stack),
+		TEST(test_long_lines_are_cut),
+		TEST(test_depth_over_the_line),
+		TEST(test_failed_writer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
