@@ -15,6 +15,7 @@
 #undef _FORTIFY_SOURCE /* its inline functions would be in the way */
 
 #include <fcntl.h>
+#include <fts.h>
 #include <ftw.h>
 #include <limits.h>
 #include <signal.h>
@@ -24,7 +25,8 @@
 
 #include "unit_test.h"
 
-#define FAKE_FDS 1024
+#define FAKE_FDS      1024
+#define FAKE_INSTANCE "instances/allocfilt"
 
 struct fake {
 	char root[64]; /* scratch, removed at the end */
@@ -53,10 +55,6 @@ static struct {
 static const char *const fake_functions[] = {
 	"vfs_read", "__alloc_pages", "try_to_free_pages", "shrink_slab", "compact_zone",
 };
-
-int __open_2(const char *path, int flags);
-int __open64_2(const char *path, int flags);
-ssize_t __read_chk(int fd, void *buffer, size_t size, size_t room);
 
 static bool fake_fault(const char *call, const char *path)
 {
@@ -100,12 +98,77 @@ static bool fake_is_list(const char *name)
 	       !strcmp(name, "trigger");
 }
 
-static int fake_open(const char *path, int flags, mode_t mode)
+static const char *fake_path(const char *name)
 {
-	bool value = fake_is_inside(path) && !fake_is_list(fake_base(path)) &&
-		     (flags & O_ACCMODE) != O_RDONLY;
+	static char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", fake.dir, name);
+	return path;
+}
+
+static bool fake_has(const char *name)
+{
+	return !access(fake_path(name), F_OK);
+}
+
+/* The C library's own calls, as those of the kernel here, do not come to the functions below. */
+static char *fake_get(const char *name)
+{
+	static char text[8192];
+	FILE *file = fopen(fake_path(name), "r");
+
+	if (!file)
+		return strcpy(text, "(absent)");
+	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+	fclose(file);
+	return text;
+}
+
+static void fake_put_at(const char *dir, const char *name, const char *text)
+{
+	char path[PATH_MAX];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	for (char *slash = path + strlen(dir) + 1; (slash = strchr(slash, '/')); slash++) {
+		*slash = '\0';
+		syscall(SYS_mkdir, path, 0700);
+		*slash = '/';
+	}
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+static inline void fake_put(const char *name, const char *text)
+{
+	fake_put_at(fake.dir, name, text);
+}
+
+static int fake_remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	return remove(path);
+}
+
+static void fake_remove_tree(const char *path)
+{
+	nftw(path, fake_remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+int open(const char *path, int flags, ...)
+{
+	bool inside = fake_is_inside(path);
+	bool value = inside && !fake_is_list(fake_base(path)) && (flags & O_ACCMODE) != O_RDONLY;
+	mode_t mode = 0;
+	va_list arguments;
 	int fd;
 
+	if (flags & (O_CREAT | O_TMPFILE)) {
+		va_start(arguments, flags);
+		mode = va_arg(arguments, mode_t);
+		va_end(arguments);
+	}
 	if (fake_fault("open", path))
 		return -1;
 	if (value)
@@ -114,38 +177,19 @@ static int fake_open(const char *path, int flags, mode_t mode)
 	if (fd >= 0 && fd < FAKE_FDS) {
 		fake_fds[fd].value = value;
 		snprintf(fake_fds[fd].name, sizeof(fake_fds[fd].name), "%s",
-			 fake_is_inside(path) ? fake_base(path) : "");
+			 inside ? fake_base(path) : "");
 	}
 	return fd;
 }
 
-int open(const char *path, int flags, ...)
-{
-	mode_t mode = 0;
-	va_list arguments;
-
-	if (flags & (O_CREAT | O_TMPFILE)) {
-		va_start(arguments, flags);
-		mode = va_arg(arguments, mode_t);
-		va_end(arguments);
-	}
-	return fake_open(path, flags, mode);
-}
+/* The names that libtracefs calls it by. */
+int open64(const char *path, int flags, ...) __attribute__((alias("open")));
+int __open_2(const char *path, int flags);
+int __open64_2(const char *path, int flags) __attribute__((alias("__open_2")));
 
 int __open_2(const char *path, int flags)
 {
-	return fake_open(path, flags, 0);
-}
-
-/* What libtracefs calls. */
-int open64(const char *path, int flags, ...)
-{
-	return fake_open(path, flags, 0);
-}
-
-int __open64_2(const char *path, int flags)
-{
-	return fake_open(path, flags, 0);
+	return open(path, flags);
 }
 
 ssize_t read(int fd, void *buffer, size_t size)
@@ -155,6 +199,7 @@ ssize_t read(int fd, void *buffer, size_t size)
 	return syscall(SYS_read, fd, buffer, size);
 }
 
+ssize_t __read_chk(int fd, void *buffer, size_t size, size_t room);
 ssize_t __read_chk(int fd, void *buffer, size_t size, size_t room)
 {
 	return read(fd, buffer, size < room ? size : room);
@@ -220,55 +265,38 @@ static ssize_t fake_write_function(int fd, const char *text, size_t size)
 
 #define FAKE_PROBE "events/allocfilt/shrinker"
 
-static void fake_put(const char *dir, const char *name, const char *text);
-static void fake_remove_tree(const char *path);
-static char *fake_get(const char *name);
-
 static void fake_put_probe(const char *dir)
 {
-	fake_put(dir, FAKE_PROBE "/enable", "0\n");
-	fake_put(dir, FAKE_PROBE "/filter", "none\n");
+	fake_put_at(dir, FAKE_PROBE "/enable", "0\n");
+	fake_put_at(dir, FAKE_PROBE "/filter", "none\n");
 }
 
-static bool fake_has(const char *name)
-{
-	return strcmp(fake_get(name), "(absent)");
-}
-
-/* Without the faults: this is the kernel's work. */
 static int fake_change_probe(bool add)
 {
-	char instance[PATH_MAX - 64], path[PATH_MAX];
-
-	snprintf(instance, sizeof(instance), "%s/instances/allocfilt", fake.dir);
 	if (add && fake.refuse_probe)
 		return EINVAL;
 	if (add == fake_has(FAKE_PROBE "/enable"))
 		return add ? EEXIST : ENOENT;
 	if (add) {
 		fake_put_probe(fake.dir);
-		if (fake_has("instances/allocfilt/current_tracer"))
-			fake_put_probe(instance);
+		if (fake_has(FAKE_INSTANCE))
+			fake_put_probe(fake_path(FAKE_INSTANCE));
 		return 0;
 	}
 	if (fake_get(FAKE_PROBE "/enable")[0] == '1' ||
-	    fake_get("instances/allocfilt/" FAKE_PROBE "/enable")[0] == '1')
+	    fake_get(FAKE_INSTANCE "/" FAKE_PROBE "/enable")[0] == '1')
 		return EBUSY;
-	snprintf(path, sizeof(path), "%s/events/allocfilt", fake.dir);
-	fake_remove_tree(path);
-	snprintf(path, sizeof(path), "%s/events/allocfilt", instance);
-	fake_remove_tree(path);
+	fake_remove_tree(fake_path("events/allocfilt"));
+	fake_remove_tree(fake_path(FAKE_INSTANCE "/events/allocfilt"));
 	return 0;
 }
 
 static ssize_t fake_write_dynamic(int fd, const char *text, size_t size)
 {
 	static const char others[] = "p:others/probe do_unlinkat\n";
-	bool armed = fake.armed, add = *text != '-';
+	bool add = *text != '-';
 
-	fake.armed = false;
 	errno = fake_change_probe(add);
-	fake.armed = armed;
 	if (errno)
 		return -1;
 	/* What others have there stays as it is. */
@@ -333,23 +361,6 @@ int unlink(const char *path)
 	return fake_fault("unlink", path) ? -1 : (int)syscall(SYS_unlink, path);
 }
 
-static void fake_put(const char *dir, const char *name, const char *text)
-{
-	char path[PATH_MAX];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	for (char *slash = path + strlen(dir) + 1; (slash = strchr(slash, '/')); slash++) {
-		*slash = '\0';
-		syscall(SYS_mkdir, path, 0700);
-		*slash = '/';
-	}
-	file = fopen(path, "w");
-	assert_non_null(file);
-	fputs(text, file);
-	fclose(file);
-}
-
 /* What both the top level and an instance have. */
 static void fake_put_own(const char *dir, bool graph)
 {
@@ -386,39 +397,21 @@ static void fake_put_own(const char *dir, bool graph)
 	};
 
 	for (size_t i = 0; i < COUNT(files); i++)
-		fake_put(dir, files[i][0], files[i][1]);
-	fake_put(dir, "available_tracers",
-		 graph ? "function_graph function nop\n" : "function nop\n");
+		fake_put_at(dir, files[i][0], files[i][1]);
+	fake_put_at(dir, "available_tracers",
+		    graph ? "function_graph function nop\n" : "function nop\n");
 }
 
 int mkdir(const char *path, mode_t mode)
 {
 	if (fake_fault("mkdir", path) || syscall(SYS_mkdir, path, mode) < 0)
 		return -1;
-	if (fake_is_inside(path)) {
-		bool armed = fake.armed;
-
-		fake.armed = false;
-		fake_put_own(path, fake.instance_graph);
-		if (fake_has(FAKE_PROBE "/enable"))
-			fake_put_probe(path);
-		fake.armed = armed;
-	}
+	if (!fake_is_inside(path))
+		return 0;
+	fake_put_own(path, fake.instance_graph);
+	if (fake_has(FAKE_PROBE "/enable"))
+		fake_put_probe(path);
 	return 0;
-}
-
-static int fake_remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	return (int)syscall(type == FTW_DP ? SYS_rmdir : SYS_unlink, path);
-}
-
-static void fake_remove_tree(const char *path)
-{
-	bool armed = fake.armed;
-
-	fake.armed = false;
-	nftw(path, fake_remove_entry, 8, FTW_DEPTH | FTW_PHYS);
-	fake.armed = armed;
 }
 
 int rmdir(const char *path)
@@ -445,98 +438,95 @@ static void fake_make(bool instances)
 	fake.instance_graph = instances;
 	fake_put_own(fake.dir, true);
 	if (instances)
-		fake_put(fake.dir, "buffer_subbuf_size_kb", "4\n");
-	fake_put(fake.dir, "tracing_thresh", "0\n");
-	fake_put(fake.dir, "max_graph_depth", "0\n");
-	fake_put(fake.dir, "set_graph_function", "#### all functions enabled ####\n");
-	fake_put(fake.dir, "set_graph_notrace", "#### no functions disabled ####\n");
-	fake_put(fake.dir, "instances/.recorder", "");
-	fake_put(fake.dir, "dynamic_events", "p:others/probe do_unlinkat\n");
+		fake_put("buffer_subbuf_size_kb", "4\n");
+	fake_put("tracing_thresh", "0\n");
+	fake_put("max_graph_depth", "0\n");
+	fake_put("set_graph_function", "#### all functions enabled ####\n");
+	fake_put("set_graph_notrace", "#### no functions disabled ####\n");
+	fake_put("instances/.recorder", "");
+	fake_put("dynamic_events", "p:others/probe do_unlinkat\n");
 }
 
-static void fake_remove(void)
+/* What fake_remember() has seen. */
+static char *fake_found;
+
+static inline int fake_teardown(void **state)
 {
 	fake.armed = false;
 	if (fake.root[0])
 		fake_remove_tree(fake.root);
 	memset(&fake, 0, sizeof(fake));
+	free(fake_found);
+	fake_found = NULL;
+	return 0;
 }
-
-static inline char *fake_get(const char *name)
-{
-	static char text[8192];
-	char path[PATH_MAX];
-	size_t length;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/%s", fake.dir, name);
-	file = fopen(path, "r");
-	if (!file)
-		return strcpy(text, "(absent)");
-	length = fread(text, 1, sizeof(text) - 1, file);
-	fclose(file);
-	text[length] = '\0';
-	return text;
-}
-
-static FILE *fake_print;
 
 /* Text of a file as a person would compare it: without what the kernel itself does not give back
  * literally, and without its comments on lists. */
-static void fake_print_file(const char *path)
+static void fake_print_file(FILE *out, const char *path, const char *name)
 {
-	const char *name = path + strlen(fake.dir);
 	char text[4096];
 	FILE *file = fopen(path, "r");
 
-	fprintf(fake_print, "%s\n", name);
+	fprintf(out, "%s\n", path + strlen(fake.dir));
 	while (file && fgets(text, sizeof(text), file)) {
 		if (text[0] == '#' || !strcmp(text, "no pid\n"))
 			continue;
-		if (!strcmp(fake_base(path), "buffer_size_kb") && !strncmp(text, "7 ", 2))
+		if (!strcmp(name, "buffer_size_kb") && !strncmp(text, "7 ", 2))
 			strcpy(text, "1410\n");
 		if (!strcmp(text, "[local] global mono\n"))
 			strcpy(text, "local [local] mono\n");
-		fputs(text, fake_print);
+		fputs(text, out);
 	}
 	if (file)
 		fclose(file);
 }
 
-static int fake_paths_compare(const void *one, const void *other)
+static int fake_compare(const FTSENT **one, const FTSENT **other)
 {
-	return strcmp(*(char *const *)one, *(char *const *)other);
-}
-
-static char *fake_paths[512];
-static int fake_nr_paths;
-
-static int fake_collect(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	if (type == FTW_F && fake_nr_paths < 512 && strcmp(fake_base(path), "trace_marker"))
-		fake_paths[fake_nr_paths++] = strdup(path);
-	return 0;
+	return strcmp((*one)->fts_name, (*other)->fts_name);
 }
 
 /* All names and values, free() it. */
-static inline char *fake_fingerprint(void)
+static char *fake_fingerprint(void)
 {
+	char *const roots[] = { fake.dir, NULL };
+	FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, fake_compare);
 	char *text = NULL;
-	bool armed = fake.armed;
 	size_t length;
+	FILE *out = open_memstream(&text, &length);
+	FTSENT *entry;
 
-	fake.armed = false;
-	fake_nr_paths = 0;
-	nftw(fake.dir, fake_collect, 8, FTW_PHYS);
-	qsort(fake_paths, fake_nr_paths, sizeof(fake_paths[0]), fake_paths_compare);
-	fake_print = open_memstream(&text, &length);
-	for (int i = 0; i < fake_nr_paths; i++) {
-		fake_print_file(fake_paths[i]);
-		free(fake_paths[i]);
-	}
-	fclose(fake_print);
-	fake.armed = armed;
+	while ((entry = fts_read(tree)))
+		if (entry->fts_info == FTS_F && strcmp(entry->fts_name, "trace_marker"))
+			fake_print_file(out, entry->fts_path, entry->fts_name);
+	fts_close(tree);
+	fclose(out);
 	return text;
+}
+
+/* From now on the directory is as it was found. */
+static inline void fake_remember(void)
+{
+	free(fake_found);
+	fake_found = fake_fingerprint();
+}
+
+static inline bool fake_is_as_found(void)
+{
+	char *now = fake_fingerprint();
+	bool same = !strcmp(fake_found, now);
+
+	free(now);
+	return same;
+}
+
+static inline void assert_as_found(void)
+{
+	char *now = fake_fingerprint();
+
+	assert_string_equal(fake_found, now);
+	free(now);
 }
 
 #endif

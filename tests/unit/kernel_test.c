@@ -9,16 +9,10 @@ static struct failure failure;
 static int setup(void **state)
 {
 	fake_make(false);
-	fake_put(fake.dir, "available_filter_functions",
+	fake_put("available_filter_functions",
 		 "vfs_read\nshrink_slab.constprop.0\n__alloc_pages\next4_sync_fs [ext4]\n"
 		 "shrink_nothing\ntry_to_free_pages\n__alloc_pages");
 	memset(&failure, 0, sizeof(failure));
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	fake_remove();
 	return 0;
 }
 
@@ -66,7 +60,7 @@ static void test_without_function_graph(void **state)
 {
 	struct kernel *kernel;
 
-	fake_put(fake.dir, "available_tracers", "function_graph2 nop\n");
+	fake_put("available_tracers", "function_graph2 nop\n");
 	kernel = open_one(NULL);
 	assert_false(kernel->function_graph);
 	kernel_close(kernel);
@@ -131,7 +125,7 @@ static void test_words(void **state)
 
 int main(void)
 {
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, fake_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_catalog_functions_with_their_indexes),
 		TEST(test_patterns),

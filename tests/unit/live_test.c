@@ -18,7 +18,6 @@
 
 static struct failure failure;
 static struct signals *signals;
-static char *before;
 static bool losing;
 
 __attribute__((format(printf, 1, 2))) static void shell(const char *format, ...)
@@ -44,9 +43,9 @@ static int set_up(void **state)
 	shell("for e in %s/events/*/*/; do [ -e ${e}enable ] || { echo 0 >${e}enable; echo none "
 	      ">${e}filter; }; done",
 	      fake.dir);
-	fake_put(fake.dir, "available_filter_functions",
+	fake_put("available_filter_functions",
 		 "vfs_read\n__alloc_pages\ntry_to_free_pages\nshrink_slab\ncompact_zone\n");
-	before = fake_fingerprint();
+	fake_remember();
 	losing = false;
 	failure = (struct failure){ 0 };
 	return signals_block(&signals);
@@ -56,32 +55,15 @@ static int tear_down(void **state)
 {
 	munlockall();
 	signals_free(signals);
-	free(before);
-	fake_remove();
-	return 0;
+	return fake_teardown(state);
 }
 
-static void assert_as_before(void)
-{
-	char *after = fake_fingerprint();
-
-	assert_string_equal(after, before);
-	free(after);
-}
-
-static char *file_of_root(const char *name)
+static void assert_in_file(const char *name, const char *part)
 {
 	size_t length;
 	char *text;
 
 	assert_int_equal(file_read(fake.root, name, &text, &length), 0);
-	return text;
-}
-
-static void assert_in_file(const char *name, const char *part)
-{
-	char *text = file_of_root(name);
-
 	if (!strstr(text, part))
 		fail_msg("no '%s' in %s", part, name);
 	free(text);
@@ -95,7 +77,7 @@ static void lose_records(void *context, uint64_t now)
 {
 	assert_in_file("capture/capture", "\nthreshold_us 134\n");
 	assert_in_file("capture/capture", "\nlost cpu1 0\n");
-	fake_put(fake.dir, "per_cpu/cpu1/stats", "entries: 0\noverrun: 7\n");
+	fake_put("per_cpu/cpu1/stats", "entries: 0\noverrun: 7\n");
 }
 
 static int run_with_losses(const struct run_context *context)
@@ -161,7 +143,7 @@ static void test_write(void **state)
 
 	snprintf(option, sizeof(option), "-w%s/capture", fake.root);
 	assert_int_equal(run(option, duration), 0);
-	assert_as_before();
+	assert_as_found();
 	assert_data_recorded();
 	shell("for f in header_page ftrace/funcgraph_exit/format; do "
 	      "cmp " FIXTURE "/events/$f %s/capture/events/$f || exit; done",
@@ -186,7 +168,7 @@ static void test_filter(void **state)
 	char duration[] = "-d1s";
 
 	assert_int_equal(run(duration, NULL), 0);
-	assert_as_before();
+	assert_as_found();
 	assert_in_file("output", "pressur-143 ");
 	assert_in_file("output", "\n\n"); /* the summary */
 }
@@ -211,7 +193,7 @@ static void test_signal(void **state)
 	kill(getpid(), SIGUSR1);
 	kill(getpid(), SIGINT);
 	assert_int_equal(run(NULL, NULL), 0);
-	assert_as_before();
+	assert_as_found();
 	assert_int_equal(signals_next(signals), 0);
 	assert_in_file("output", "pressur-143 ");
 	assert_in_file("output", "\n\n");
@@ -219,7 +201,7 @@ static void test_signal(void **state)
 	snprintf(option, sizeof(option), "-w%s/capture", fake.root);
 	kill(getpid(), SIGINT);
 	assert_int_equal(run(option, NULL), 0);
-	assert_as_before();
+	assert_as_found();
 	assert_data_recorded();
 }
 
@@ -245,15 +227,14 @@ static void test_what_fails(void **state)
 		tear_down(state);
 		set_up(state);
 		if (cases[i].text)
-			fake_put(fake.dir, cases[i].name, cases[i].text);
+			fake_put(cases[i].name, cases[i].text);
 		else
 			shell("rm -r %s/%s", fake.dir, cases[i].name);
-		free(before);
-		before = fake_fingerprint();
+		fake_remember();
 		assert_true(run(NULL, NULL) < 0);
 		if (failure.status != cases[i].status || !strstr(failure.text, cases[i].message))
 			fail_msg("%s: %d: %s", cases[i].name, failure.status, failure.text);
-		assert_as_before();
+		assert_as_found();
 	}
 }
 
@@ -265,7 +246,7 @@ static void test_bad_directory(void **state)
 	snprintf(option, sizeof(option), "-w%s", fake.dir);
 	assert_int_equal(run(option, NULL), -EEXIST);
 	assert_int_equal(failure.status, EXIT_STATUS_USAGE);
-	assert_as_before();
+	assert_as_found();
 }
 
 #define RUN(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)

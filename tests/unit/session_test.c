@@ -21,7 +21,6 @@ static struct plan *plan;
 static struct session_request request;
 static struct session *session;
 static struct failure failure;
-static char *before; /* the directory as it was found */
 
 static const struct probe probe = {
 	.definition = "e:allocfilt/shrinker vmscan/mm_shrink_slab_start shr=$shr",
@@ -57,30 +56,6 @@ static int group_teardown(void **state)
 	return 0;
 }
 
-/* From now on the directory is as it was found. */
-static void remember(void)
-{
-	free(before);
-	before = fake_fingerprint();
-}
-
-static bool is_as_found(void)
-{
-	char *now = fake_fingerprint();
-	bool same = !strcmp(before, now);
-
-	free(now);
-	return same;
-}
-
-static void assert_as_found(void)
-{
-	char *now = fake_fingerprint();
-
-	assert_string_equal(before, now);
-	free(now);
-}
-
 static void make(bool instances)
 {
 	fake_make(instances);
@@ -95,7 +70,7 @@ static void make(bool instances)
 					    .run_dir = fake.run_dir,
 					    .probe = &probe,
 					    .stack = true };
-	remember();
+	fake_remember();
 }
 
 static int at_top(void **state)
@@ -107,14 +82,6 @@ static int at_top(void **state)
 static int in_instance(void **state)
 {
 	make(true);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	fake_remove();
-	free(before);
-	before = NULL;
 	return 0;
 }
 
@@ -152,10 +119,7 @@ static int restore(void)
 
 static bool undo_exists(void)
 {
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%s/undo", fake.run_dir);
-	return !access(path, F_OK);
+	return fake_has("../run/undo");
 }
 
 /* The first line of a file. */
@@ -224,44 +188,14 @@ static void test_unused_buffer_is_expanded(void **state)
 	end();
 }
 
-static void test_unusual_values_come_back(void **state)
-{
-	static const char *const values[][2] = {
-		{ "trace_clock", "local [mono] mono\n" },
-		{ "buffer_size_kb", "X\n" },
-		{ "per_cpu/cpu1/buffer_size_kb", "203\n" },
-		{ "per_cpu/cpu0/buffer_size_kb", "1410\n" },
-		{ "set_ftrace_filter", "vfs_read\next4_sync_fs [ext4]\n" },
-		{ "set_ftrace_notrace", "shrink_slab\n" },
-		{ "options/sleep-time", "0\n" },
-		{ "options/stacktrace", "1\n" },
-		{ "options/overwrite", "0\n" },
-		{ "tracing_on", "0\n" },
-		{ "set_event_pid", "1\n17\n" },
-		{ "events/vmscan/mm_shrink_slab_end/filter", "nid == 1\n" },
-	};
-
-	for (size_t i = 0; i < COUNT(values); i++)
-		fake_put(fake.dir, values[i][0], values[i][1]);
-	remember();
-	start();
-	/* With overwrite off the kernel drops new records, and no page says so. */
-	assert_value("options/overwrite", "1");
-	end();
-	/* Written without its module, which the kernel adds when it shows the name. */
-	assert_string_equal(fake_get("set_ftrace_filter"), "vfs_read\next4_sync_fs\n");
-	fake_put(fake.dir, "set_ftrace_filter", "vfs_read\next4_sync_fs [ext4]\n");
-	assert_as_found();
-}
-
 static void test_what_others_change_stays(void **state)
 {
 	start();
 	assert_int_equal(session_on(session, &failure), 0);
-	fake_put(fake.dir, "trace_clock", "local [global] mono\n");
-	fake_put(fake.dir, "set_ftrace_filter", "vfs_read\n");
-	fake_put(fake.dir, "tracing_on", "0\n");
-	fake_put(fake.dir, "set_event_notrace_pid", "99\n");
+	fake_put("trace_clock", "local [global] mono\n");
+	fake_put("set_ftrace_filter", "vfs_read\n");
+	fake_put("tracing_on", "0\n");
+	fake_put("set_event_notrace_pid", "99\n");
 	end();
 	assert_value("trace_clock", "local [global] mono");
 	assert_value("set_event_notrace_pid", "99");
@@ -273,67 +207,51 @@ static void test_what_others_change_stays(void **state)
 	assert_false(undo_exists());
 }
 
-/* Everything that is in the way is refused by its name, and comes back with --force. */
+/* What is in the way is refused by its name, comes back with --force, and a buffer of our own is
+ * beside what is of the top level only. */
 static void test_in_use(void **state)
 {
 	static const struct {
-		const char *name, *text;
+		const char *name, *text, *said;
 		bool top_only;
 	} cases[] = {
-		{ "tracing_thresh", "50\n" },
-		{ "max_graph_depth", "1\n" },
-		{ "set_graph_function", "vfs_read\n" },
-		{ "set_graph_notrace", "vfs_read\n" },
-		{ "current_tracer", "irqsoff\n" },
-		{ "instances/other/current_tracer", "wakeup\n" },
-		{ "current_tracer", "function\n", true },
-		{ "set_event", "sched:sched_switch\n", true },
+		{ "tracing_thresh", "50\n", "tracing_thresh" },
+		{ "max_graph_depth", "1\n", "max_graph_depth" },
+		{ "set_graph_function", "vfs_read\n", "set_graph_function" },
+		{ "set_graph_notrace", "vfs_read\n", "set_graph_notrace" },
+		{ "current_tracer", "irqsoff\n", "current_tracer" },
+		{ "instances/other/current_tracer", "wakeup\n", "instances/other/current_tracer" },
+		{ "current_tracer", "function\n", "current_tracer", true },
+		{ "set_event", "sched:sched_switch\n", "set_event", true },
+		{ "per_cpu/cpu1/stats", "entries: 7\noverrun: 0\n", "7 entries", true },
+		{ "snapshot", "# tracer: nop\n#\n# * Snapshot is allocated *\n", "snapshot", true },
 	};
 
-	for (int instances = 0; instances < 2; instances++)
-		for (size_t i = 0; i < COUNT(cases); i++) {
-			if (instances && cases[i].top_only)
-				continue;
-			make(instances);
-			fake_put(fake.dir, cases[i].name, cases[i].text);
-			remember();
+	for (size_t i = 0; i < 2 * COUNT(cases); i++) {
+		const typeof(cases[0]) *in_use = &cases[i / 2];
+
+		make(i % 2);
+		fake_put(in_use->name, in_use->text);
+		fake_remember();
+		if (in_use->top_only && i % 2) {
+			assert_int_equal(run(), 0);
+		} else {
 			assert_int_equal(run(), -EBUSY);
 			assert_int_equal(failure.status, EXIT_STATUS_IN_USE);
-			assert_non_null(strstr(failure.text, cases[i].name));
-			assert_as_found();
-			request.force = true;
-			assert_int_equal(run(), 0);
-			assert_as_found();
-			fake_remove();
+			assert_non_null(strstr(failure.text, in_use->said));
 		}
+		assert_as_found();
+		request.force = true;
+		assert_int_equal(run(), 0);
+		assert_as_found();
+		fake_teardown(NULL);
+	}
 }
 
-static void test_entries_are_not_lost(void **state)
+static void test_unused_snapshot(void **state)
 {
-	fake_put(fake.dir, "per_cpu/cpu1/stats", "entries: 7\noverrun: 0\n");
-	assert_int_equal(run(), -EBUSY);
-	assert_int_equal(failure.status, EXIT_STATUS_IN_USE);
-	assert_non_null(strstr(failure.text, "7 entries"));
-}
-
-static void test_snapshot_is_not_lost(void **state)
-{
-	fake_put(fake.dir, "snapshot", "# tracer: nop\n#\n# * Snapshot is freed *\n");
+	fake_put("snapshot", "# tracer: nop\n#\n# * Snapshot is freed *\n");
 	assert_int_equal(run(), 0);
-	fake_put(fake.dir, "snapshot", "# tracer: nop\n#\n# * Snapshot is allocated *\n");
-	assert_int_equal(run(), -EBUSY);
-	assert_non_null(strstr(failure.text, "snapshot"));
-}
-
-/* In an instance nobody else's tracing is in the way. */
-static void test_beside_others(void **state)
-{
-	fake_put(fake.dir, "per_cpu/cpu1/stats", "entries: 7\noverrun: 0\n");
-	fake_put(fake.dir, "set_event", "sched:sched_switch\n");
-	fake_put(fake.dir, "current_tracer", "function\n");
-	remember();
-	assert_int_equal(run(), 0);
-	assert_as_found();
 }
 
 static void test_ftrace_disabled(void **state)
@@ -344,34 +262,15 @@ static void test_ftrace_disabled(void **state)
 	assert_non_null(strstr(failure.text, "kernel.ftrace_enabled"));
 }
 
-static void test_second_run_is_refused(void **state)
-{
-	struct session *second;
-	char pid[32];
-
-	snprintf(pid, sizeof(pid), "pid %d", getpid());
-	start();
-	assert_int_equal(session_start(&second, &request, &failure), -EBUSY);
-	assert_int_equal(failure.status, EXIT_STATUS_IN_USE);
-	assert_non_null(strstr(failure.text, pid));
-	assert_int_equal(restore(), -EBUSY);
-	assert_int_equal(failure.status, EXIT_STATUS_IN_USE);
-	assert_value("tracing_thresh", "134");
-	end();
-}
-
 /* What a killed run left whose undo file is gone. */
 static void test_left_names_go(void **state)
 {
-	char path[PATH_MAX];
-
 	assert_int_equal(restore(), 0);
-	snprintf(path, sizeof(path), "%s/instances/allocfilt", fake.dir);
 	for (int i = 0; i < 2; i++) {
 		fake_put_probe(fake.dir);
-		assert_int_equal(mkdir(path, 0700), 0);
+		assert_int_equal(mkdir(strdupa(fake_path(FAKE_INSTANCE)), 0700), 0);
 		/* busy until the instance goes */
-		fake_put(path, FAKE_PROBE "/enable", "1\n");
+		fake_put(FAKE_INSTANCE "/" FAKE_PROBE "/enable", "1\n");
 		assert_int_equal(i ? run() : restore(), 0);
 		assert_as_found();
 	}
@@ -391,11 +290,11 @@ static void test_refused_probe(void **state)
 static void test_busy_probe(void **state)
 {
 	start();
-	fake_put(fake.dir, "events/allocfilt/shrinker/enable", "1\n");
+	fake_put("events/allocfilt/shrinker/enable", "1\n");
 	assert_int_equal(session_end(session, &failure), -EBUSY);
 	assert_int_equal(failure.status, EXIT_STATUS_NOT_RESTORED);
 	assert_true(undo_exists());
-	fake_put(fake.dir, "events/allocfilt/shrinker/enable", "0\n");
+	fake_put("events/allocfilt/shrinker/enable", "0\n");
 	assert_int_equal(restore(), 0);
 	assert_as_found();
 }
@@ -413,10 +312,10 @@ static void test_taken_away(void **state)
 	assert_int_equal(session_on(session, &failure), 0);
 	for (int i = 0; i < 3; i++) {
 		assert_false(session_taken(session, what, sizeof(what)));
-		fake_put(fake.dir, changes[i][0], changes[i][1]);
+		fake_put(changes[i][0], changes[i][1]);
 		assert_true(session_taken(session, what, sizeof(what)));
 		assert_non_null(strstr(what, changes[i][0]));
-		fake_put(fake.dir, changes[i][0], changes[i][2]);
+		fake_put(changes[i][0], changes[i][2]);
 	}
 	end();
 }
@@ -490,15 +389,15 @@ static void every_call_fails(bool instances, int error, int length)
 		ret = run();
 		fake.armed = false;
 		more = fake.calls >= at;
-		if (!is_as_found() &&
+		if (!fake_is_as_found() &&
 		    (length == 1 || !ret || failure.status != EXIT_STATUS_NOT_RESTORED))
 			fail_msg("call %d (%s): changed, status %d, %s", at, fake.last,
 				 failure.status, failure.text);
 		if (restore())
 			fail_msg("call %d (%s): restore: %s", at, fake.last, failure.text);
-		if (!is_as_found())
+		if (!fake_is_as_found())
 			fail_msg("call %d (%s): not restored", at, fake.last);
-		fake_remove();
+		fake_teardown(NULL);
 	}
 	assert_in_range(at, 100, CALLS_MAX - 1);
 }
@@ -530,8 +429,8 @@ static void every_kill(bool instances, bool force)
 		request.force = force;
 		/* Two settings of one file: its default, then ours. */
 		if (force) {
-			fake_put(fake.dir, "tracing_thresh", "50\n");
-			remember();
+			fake_put("tracing_thresh", "50\n");
+			fake_remember();
 		}
 		pid = fork();
 		if (!pid) {
@@ -545,10 +444,10 @@ static void every_kill(bool instances, bool force)
 		killed = WEXITSTATUS(status) == 9;
 		if (at % 2 ? run() : restore())
 			fail_msg("killed at call %d: %s", at, failure.text);
-		if (!is_as_found())
+		if (!fake_is_as_found())
 			fail_msg("killed at call %d: not restored", at);
 		assert_false(undo_exists());
-		fake_remove();
+		fake_teardown(NULL);
 	}
 	assert_in_range(at, 100, CALLS_MAX - 1);
 }
@@ -562,21 +461,17 @@ static void test_every_kill(void **state)
 
 int main(void)
 {
-#define AT_TOP(test)	  cmocka_unit_test_setup_teardown(test, at_top, teardown)
-#define IN_INSTANCE(test) cmocka_unit_test_setup_teardown(test, in_instance, teardown)
-#define ALONE(test)	  cmocka_unit_test_teardown(test, teardown)
+#define AT_TOP(test)	  cmocka_unit_test_setup_teardown(test, at_top, fake_teardown)
+#define IN_INSTANCE(test) cmocka_unit_test_setup_teardown(test, in_instance, fake_teardown)
+#define ALONE(test)	  cmocka_unit_test_teardown(test, fake_teardown)
 	const struct CMUnitTest tests[] = {
 		AT_TOP(test_top_level),
 		IN_INSTANCE(test_instance),
 		AT_TOP(test_unused_buffer_is_expanded),
-		AT_TOP(test_unusual_values_come_back),
 		AT_TOP(test_what_others_change_stays),
 		ALONE(test_in_use),
-		AT_TOP(test_entries_are_not_lost),
-		AT_TOP(test_snapshot_is_not_lost),
-		IN_INSTANCE(test_beside_others),
+		AT_TOP(test_unused_snapshot),
 		AT_TOP(test_ftrace_disabled),
-		AT_TOP(test_second_run_is_refused),
 		IN_INSTANCE(test_left_names_go),
 		AT_TOP(test_refused_probe),
 		IN_INSTANCE(test_refused_probe),

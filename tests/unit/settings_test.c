@@ -29,8 +29,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	settings_free(&settings);
-	fake_remove();
-	return 0;
+	return fake_teardown(state);
 }
 
 /* Values */
@@ -174,7 +173,7 @@ static void test_without_a_note_nothing_is_changed(void **state)
 /* The newest first: the value of before comes back, not one in between. */
 static void test_two_settings_of_one_file(void **state)
 {
-	fake_put(fake.dir, "tracing_thresh", "50\n");
+	fake_put("tracing_thresh", "50\n");
 	assert_int_equal(set(SETTING_NUMBER, "tracing_thresh", "0"), 0);
 	assert_int_equal(set(SETTING_NUMBER, "tracing_thresh", "134"), 0);
 	assert_int_equal(settings_restore(&settings, &failure), 0);
@@ -186,7 +185,7 @@ static void test_changed_to_what_was_found_is_theirs_too(void **state)
 {
 	assert_int_equal(set(SETTING_NUMBER, "tracing_on", "0"), 0);
 	assert_int_equal(set(SETTING_NUMBER, "tracing_on", "1"), 0);
-	fake_put(fake.dir, "tracing_on", "0\n");
+	fake_put("tracing_on", "0\n");
 	assert_int_equal(settings_restore(&settings, &failure), 0);
 	assert_string_equal(fake_get("tracing_on"), "0\n");
 }
@@ -224,11 +223,8 @@ static void test_status_by_error(void **state)
 
 static void test_file_that_is_gone_is_done(void **state)
 {
-	char path[PATH_MAX];
-
 	assert_int_equal(set(SETTING_NUMBER, "tracing_thresh", "134"), 0);
-	snprintf(path, sizeof(path), "%s/tracing_thresh", fake.dir);
-	assert_int_equal(unlink(path), 0);
+	assert_int_equal(unlink(fake_path("tracing_thresh")), 0);
 	assert_int_equal(settings_restore(&settings, &failure), 0);
 	assert_int_equal(settings_left(&settings), 0);
 }
@@ -261,7 +257,7 @@ static void test_moved_value(void **state)
 static void test_moved_value_of_somebody_else(void **state)
 {
 	assert_int_equal(move("0"), 0);
-	fake_put(fake.dir, "buffer_percent", "33\n");
+	fake_put("buffer_percent", "33\n");
 	assert_int_equal(move("80"), -ESTALE);
 	assert_int_equal(settings_restore(&settings, &failure), 0);
 	assert_string_equal(fake_get("buffer_percent"), "33\n");

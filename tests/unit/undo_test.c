@@ -17,12 +17,6 @@ static int setup(void **state)
 	return 0;
 }
 
-static int teardown(void **state)
-{
-	fake_remove();
-	return 0;
-}
-
 static struct undo *open_one(void)
 {
 	struct undo *undo;
@@ -319,7 +313,7 @@ static void test_no_room_at_the_start(void **state)
 
 int main(void)
 {
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, fake_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_comes_back_as_noted),
 		TEST(test_what_is_done_or_in_the_instance_is_not_noted),
