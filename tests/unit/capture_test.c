@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <inttypes.h>
-
 #include "allocfilt/capture.h"
-#include "test_directory.h"
+#include "cpu_files.h"
 #include "unit_test.h"
-
-#define PAGE 4096
 
 #define FIELD(name, offset, size) "\tfield: type " name ";\toffset:" offset ";\tsize:" size ";\n"
 
@@ -15,36 +11,16 @@ static const char header_page_32[] =
 	FIELD("timestamp", "0", "8") FIELD("commit", "8", "4") FIELD("data", "12", "4084");
 static const char exit_format[] = "name: funcgraph_exit\nID: 10\nformat:\n";
 
-/* A page whose commit is 0x120, impossible in the other byte order. */
-static void fill_page(unsigned char *page, bool big_endian, int long_size, char letter)
-{
-	memset(page, letter, PAGE);
-	memset(page + 8, 0, long_size);
-	page[big_endian ? 8 + long_size - 1 : 8] = 0x20;
-	page[big_endian ? 8 + long_size - 2 : 9] = 0x01;
-}
-
-static void put_pages(int cpu, int pages, bool big_endian, size_t cut)
-{
-	unsigned char *bytes = malloc((size_t)pages * PAGE + 1);
-	char name[64];
-
-	for (int i = 0; i < pages; i++)
-		fill_page(bytes + i * PAGE, big_endian, 8, 'a' + i % 26);
-	snprintf(name, sizeof(name), "per_cpu/cpu%d/trace_pipe_raw", cpu);
-	put_bytes(name, bytes, (size_t)pages * PAGE - cut);
-	free(bytes);
-}
-
 /* The smallest readable capture. */
 static int make_capture(void **state)
 {
 	if (make_test_directory(state))
 		return -1;
+	empty_sink();
 	put_text("events/header_page", header_page);
 	put_text("events/ftrace/funcgraph_exit/format", exit_format);
 	put_text("set_ftrace_filter", "shrink_slab\n__alloc_pages\n");
-	put_pages(0, 2, false, 0);
+	put_cpu(0, 2);
 	return 0;
 }
 
@@ -56,20 +32,6 @@ static struct capture *open_it(void)
 	assert_int_equal(capture_open(&capture, test_directory, &failure), 0);
 	assert_string_equal(capture_source(capture)->dir, test_directory);
 	return capture;
-}
-
-static int check_refused(const char *named)
-{
-	struct capture *capture = NULL;
-	struct failure failure = { .text = "" };
-	int ret = capture_open(&capture, test_directory, &failure);
-
-	assert_true(ret < 0);
-	assert_int_equal(failure.status, EXIT_STATUS_USAGE);
-	assert_non_null(strstr(failure.text, named));
-	assert_non_null(strstr(failure.text, test_directory));
-	assert_null(capture);
-	return ret;
 }
 
 static void check_flaws(const struct capture *capture, uint64_t count, const char *named)
@@ -181,48 +143,22 @@ static void check_order(bool big_endian, int long_size, int cpus)
 /* The first page that shows its order decides, on any CPU, unless the description has it. */
 static void test_byte_order(void **state)
 {
-	static unsigned char bytes[3 * PAGE];
+	static char bytes[3 * PAGE];
 
 	check_order(false, 8, 1);
 	put_pages(0, 2, true, 0);
 	check_order(true, 8, 1);
-	put_bytes("per_cpu/cpu0/trace_pipe_raw", bytes, sizeof(bytes));
+	put_bytes(cpu_file(0), bytes, sizeof(bytes));
 	fill_page(bytes + 2 * PAGE, true, 8, 'x');
-	put_bytes("per_cpu/cpu4/trace_pipe_raw", bytes, sizeof(bytes));
+	put_bytes(cpu_file(4), bytes, sizeof(bytes));
 	check_order(true, 8, 2);
 	put_text("capture", "byte_order little\n");
 	check_order(false, 8, 2);
 	unlink(test_path("capture"));
 	put_text("events/header_page", header_page_32);
 	fill_page(bytes, true, 4, 'x');
-	put_bytes("per_cpu/cpu0/trace_pipe_raw", bytes, PAGE);
+	put_bytes(cpu_file(0), bytes, PAGE);
 	check_order(true, 4, 2);
-}
-
-/* --- what is missing --- */
-
-static void test_no_header_page(void **state)
-{
-	unlink(test_path("events/header_page"));
-	check_refused("neither a tracing directory nor a capture");
-	put_text("events/header_page", "something else\n");
-	check_refused("events/header_page");
-	put_text("events/header_page", "");
-	check_refused("events/header_page");
-}
-
-static void test_no_cpu_directory(void **state)
-{
-	char command[128];
-
-	snprintf(command, sizeof(command), "rm -r '%s/per_cpu'", test_directory);
-	assert_int_equal(system(command), 0);
-	check_refused("no CPU directory");
-	make_test_folders("per_cpu/cpu0/x");
-	check_refused("trace_pipe_raw");
-	remove_test_directory(state);
-	assert_int_equal(check_refused(""), -ENOENT);
-	make_test_directory(state);
 }
 
 static void test_cpu_without_data(void **state)
@@ -284,140 +220,66 @@ static void test_functions_without_a_filter(void **state)
 	check_functions("", 0);
 }
 
-static void test_no_format_of_windows(void **state)
-{
-	struct capture *capture;
-	struct plan_offer offer;
-
-	put_text("events/ftrace/funcgraph_exit/format", "");
-	capture = open_it();
-	capture_offer(capture, &offer);
-	assert_false(offer.function_graph);
-	assert_true(capture_info(capture)->flaws > 0);
-	capture_close(capture);
-}
-
-static void test_events(void **state)
-{
-	struct capture *capture;
-	struct plan_offer offer;
-
-	put_text("events/vmscan/good/format", "name: good\nID: 300\nformat:\n");
-	make_test_folders("events/vmscan/missing/x");
-	put_text("events/vmscan/empty/format", "");
-	put_text("events/vmscan/noise/format", "\x01\x02\x03");
-	capture = open_it();
-	capture_offer(capture, &offer);
-	assert_true(offer.has_event(offer.context, "vmscan", "good"));
-	/* an event that the kernel lacked is no flaw */
-	assert_false(offer.has_event(offer.context, "vmscan", "unknown"));
-	assert_false(offer.has_event(offer.context, "nosystem", "good"));
-	check_flaws(capture, 0, "");
-	assert_false(offer.has_event(offer.context, "vmscan", "empty"));
-	assert_false(offer.has_event(offer.context, "vmscan", "missing"));
-	assert_false(offer.has_event(offer.context, "vmscan", "noise"));
-	check_flaws(capture, 3, "events/vmscan/empty/format");
-	capture_close(capture);
-}
-
 /* --- rounds --- */
 
-struct run {
-	struct capture *capture;
-	int pages;
-	int left;
-	int last;      /* pages passed on as the last of their file */
-	size_t length; /* of the last page */
-	int refused;
-	int fail_at;
-};
-
-static bool ready(void *context, int cpu)
+static int next_round(struct capture *capture)
 {
-	return cpu != ((struct run *)context)->refused;
-}
-
-static int got_page(void *context, int cpu, const void *page, size_t length, bool last)
-{
-	struct run *run = context;
-
-	assert_non_null(page);
-	if (++run->pages == run->fail_at)
-		return -EPIPE;
-	run->last += last;
-	run->length = length;
-	return 0;
-}
-
-static void left_with_data(void *context, int cpu)
-{
-	((struct run *)context)->left++;
-}
-
-static void start(struct run *run)
-{
-	*run = (struct run){ .capture = open_it(), .refused = -1 };
-}
-
-static int next_round(struct run *run)
-{
-	const struct source_sink sink = { run, ready, got_page, left_with_data };
-
-	return capture_round(run->capture, &sink);
+	return capture_round(capture, &sink);
 }
 
 static void test_rounds(void **state)
 {
-	struct run run;
+	struct capture *capture;
+	const char *left;
 
 	put_pages(0, 2 * SOURCE_QUOTA + 1, false, 100);
-	put_pages(1, 1, false, 0);
+	put_cpu(1, 1);
 	put_text("per_cpu/cpu2/trace_pipe_raw", "");
-	start(&run);
-	assert_int_equal(next_round(&run), 1);
-	assert_int_equal(run.pages, SOURCE_QUOTA + 1);
-	assert_int_equal(run.left, 1);
-	assert_int_equal(next_round(&run), 1);
-	assert_int_equal(next_round(&run), 0);
-	assert_int_equal(run.pages, 2 * SOURCE_QUOTA + 2);
-	assert_int_equal(run.left, 2);
-	assert_int_equal(run.last, 2);
-	assert_int_equal(run.length, PAGE - 100); /* the file ends in a page */
-	assert_int_equal(next_round(&run), 0);
-	check_flaws(run.capture, 0, "");
-	capture_close(run.capture);
+	capture = open_it();
+	assert_int_equal(next_round(capture), 1);
+	assert_int_equal(sunk.pages, SOURCE_QUOTA + 1);
+	left = strstr(sunk.out, "0+ ");
+	assert_string_equal(left, "0+ 1:a ");
+	assert_int_equal(next_round(capture), 1);
+	assert_int_equal(next_round(capture), 0);
+	assert_int_equal(sunk.pages, 2 * SOURCE_QUOTA + 2);
+	assert_non_null(strstr(left + 1, "0+ 0:m "));
+	assert_int_equal(sunk.last, 2);
+	assert_int_equal(sunk.length, PAGE - 100); /* the file ends in a page */
+	assert_int_equal(next_round(capture), 0);
+	check_flaws(capture, 0, "");
+	capture_close(capture);
 }
 
 static void test_no_room_and_a_sink_that_fails(void **state)
 {
-	struct run run;
+	struct capture *capture = open_it();
 
-	start(&run);
-	run.refused = 0;
-	assert_int_equal(next_round(&run), 1);
-	assert_int_equal(run.pages, 0);
-	assert_int_equal(run.left, 1);
-	run.refused = -1;
-	assert_int_equal(next_round(&run), 0);
-	assert_int_equal(run.pages, 2);
-	capture_close(run.capture);
-	start(&run);
-	run.fail_at = 2;
-	assert_int_equal(next_round(&run), -EPIPE);
-	capture_close(run.capture);
+	sunk.refused = 0;
+	assert_int_equal(next_round(capture), 1);
+	assert_string_equal(sunk.out, "0+ ");
+	sunk.refused = -1;
+	assert_int_equal(next_round(capture), 0);
+	assert_string_equal(sunk.out, "0+ 0:a 0:b ");
+	capture_close(capture);
+	empty_sink();
+	capture = open_it();
+	sunk.fail_at = 2;
+	assert_int_equal(next_round(capture), -EPIPE);
+	capture_close(capture);
 }
 
 /* A file that cannot be read is a flaw, and the other CPUs are read. */
 static void test_cpu_that_fails_to_read(void **state)
 {
-	struct run run;
+	struct capture *capture;
 
 	make_test_folders("per_cpu/cpu1/trace_pipe_raw/x");
-	start(&run);
-	assert_int_equal(next_round(&run), 0);
-	assert_int_equal(run.pages, 2);
-	check_flaws(run.capture, 1, "trace_pipe_raw");
-	capture_close(run.capture);
+	capture = open_it();
+	assert_int_equal(next_round(capture), 0);
+	assert_string_equal(sunk.out, "0:a 0:b ");
+	check_flaws(capture, 1, "trace_pipe_raw");
+	capture_close(capture);
 }
 
 #define RUN(test) cmocka_unit_test_setup_teardown(test, make_capture, remove_test_directory)
@@ -428,13 +290,9 @@ int main(void)
 		RUN(test_description),
 		RUN(test_processes),
 		RUN(test_byte_order),
-		RUN(test_no_header_page),
-		RUN(test_no_cpu_directory),
 		RUN(test_cpu_without_data),
 		RUN(test_functions),
 		RUN(test_functions_without_a_filter),
-		RUN(test_no_format_of_windows),
-		RUN(test_events),
 		RUN(test_rounds),
 		RUN(test_no_room_and_a_sink_that_fails),
 		RUN(test_cpu_that_fails_to_read),

@@ -1,61 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "allocfilt/tracing.h"
-#include "test_directory.h"
+#include "cpu_files.h"
 #include "unit_test.h"
-
-#define PAGE 4096
-
-/* What came, as "CPU:FIRST-BYTE " of each page, "CPU+ " for one left with data. */
-static struct {
-	char out[4096];
-	size_t used;
-	int pages;
-	int refused; /* this CPU has no room */
-	int fail_at;
-} run;
 
 static struct cpu_buffers *buffers;
 static struct failure failure;
 
-static bool ready(void *context, int cpu)
-{
-	return cpu != run.refused;
-}
-
-static int got_page(void *context, int cpu, const void *page, size_t length, bool last)
-{
-	assert_int_equal(length, PAGE);
-	assert_false(last);
-	if (++run.pages == run.fail_at)
-		return -EPIPE;
-	run.used += snprintf(run.out + run.used, sizeof(run.out) - run.used, "%d:%c ", cpu,
-			     *(const char *)page);
-	assert_true(run.used < sizeof(run.out));
-	return 0;
-}
-
-static void left_with_data(void *context, int cpu)
-{
-	run.used += snprintf(run.out + run.used, sizeof(run.out) - run.used, "%d+ ", cpu);
-}
-
-static const struct source_sink sink = { .ready = ready,
-					 .page = got_page,
-					 .left_with_data = left_with_data };
-
-/* Forgets what came. */
-static void forget(void)
-{
-	memset(&run, 0, sizeof(run));
-	run.refused = -1;
-}
-
 static int setup(void **state)
 {
-	forget();
+	empty_sink();
 	return make_test_directory(state);
 }
 
@@ -64,25 +19,6 @@ static int teardown(void **state)
 	cpu_buffers_close(buffers);
 	buffers = NULL;
 	return remove_test_directory(state);
-}
-
-static const char *name_of(int cpu)
-{
-	static char name[64];
-
-	snprintf(name, sizeof(name), "per_cpu/cpu%d/trace_pipe_raw", cpu);
-	return name;
-}
-
-/* A file of so many pages, each full of its letter. */
-static void put_cpu(int cpu, int pages)
-{
-	char *bytes = malloc((size_t)pages * PAGE + 1);
-
-	for (int i = 0; i < pages; i++)
-		memset(bytes + i * PAGE, 'a' + i % 26, PAGE);
-	put_bytes(name_of(cpu), bytes, (size_t)pages * PAGE);
-	free(bytes);
 }
 
 static void open_all(void)
@@ -110,9 +46,11 @@ static void test_sparse_numbers_in_order(void **state)
 	assert_int_equal(cpu_buffers_cpu(buffers, 1), 2);
 	assert_int_equal(cpu_buffers_cpu(buffers, 2), 10);
 	assert_true(cpu_buffers_fd(buffers, 2) >= 0);
-	forget();
+	empty_sink();
 	assert_int_equal(read_round(), 4);
-	assert_string_equal(run.out, "0:a 2:a 2:b 10:a ");
+	assert_string_equal(sunk.out, "0:a 2:a 2:b 10:a ");
+	assert_int_equal(sunk.length, PAGE);
+	assert_int_equal(sunk.last, 0);
 	assert_int_equal(read_round(), 0);
 	assert_int_equal(cpu_buffers_errors(buffers), 0);
 }
@@ -152,16 +90,16 @@ static void test_offline_cpu(void **state)
 	open_all();
 	assert_int_equal(cpu_buffers_count(buffers), 3);
 	assert_int_equal(cpu_buffers_fd(buffers, 1), -1);
-	forget();
+	empty_sink();
 	assert_int_equal(read_round(), 2);
-	assert_string_equal(run.out, "0:a 2:a ");
+	assert_string_equal(sunk.out, "0:a 2:a ");
 	cpu_buffers_reopen(buffers);
 	assert_int_equal(cpu_buffers_fd(buffers, 1), -1);
 	put_cpu(1, 1);
 	cpu_buffers_reopen(buffers);
 	assert_true(cpu_buffers_fd(buffers, 1) >= 0);
 	assert_int_equal(read_round(), 1);
-	assert_string_equal(run.out, "0:a 2:a 1:a ");
+	assert_string_equal(sunk.out, "0:a 2:a 1:a ");
 }
 
 /* As tracing_stats_read() of the kernel prints it. */
@@ -202,15 +140,6 @@ static void test_losses_since_it_was_opened(void **state)
 	assert_int_equal(cpu_buffers_lost(buffers, 0), 0);
 }
 
-static void set_soft_limit(rlim_t soft)
-{
-	struct rlimit limit;
-
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
-	limit.rlim_cur = soft;
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
-}
-
 /* The next descriptor that open(2) returns. */
 static int next_descriptor(void)
 {
@@ -224,14 +153,13 @@ static int next_descriptor(void)
 /* CPUs that find no descriptor count as starved, offline ones do not; some descriptors are left to others. */
 static void test_too_few_descriptors(void **state)
 {
-	struct rlimit before;
 	int next = next_descriptor();
+	rlim_t before;
 
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
 	for (int cpu = 0; cpu < 6; cpu++)
 		put_cpu(cpu, 1);
 	make_test_folders("per_cpu/cpu6/x");
-	set_soft_limit((rlim_t)next + 4 + CPU_BUFFERS_FILES_SPARE);
+	before = set_soft_limit(RLIMIT_NOFILE, next + 4 + CPU_BUFFERS_FILES_SPARE);
 	open_all();
 	assert_int_equal(cpu_buffers_starved(buffers), 2);
 	assert_true(cpu_buffers_fd(buffers, 3) >= 0);
@@ -240,24 +168,22 @@ static void test_too_few_descriptors(void **state)
 	assert_int_equal(next_descriptor(), next + 4);
 	assert_int_equal(cpu_buffers_reopen(buffers), 0);
 	assert_int_equal(cpu_buffers_starved(buffers), 2);
-	set_soft_limit((rlim_t)next + 5 + CPU_BUFFERS_FILES_SPARE);
+	set_soft_limit(RLIMIT_NOFILE, next + 5 + CPU_BUFFERS_FILES_SPARE);
 	assert_int_equal(cpu_buffers_reopen(buffers), 1);
 	assert_int_equal(cpu_buffers_starved(buffers), 1);
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	set_soft_limit(RLIMIT_NOFILE, before);
 	assert_int_equal(cpu_buffers_reopen(buffers), 1);
 	assert_int_equal(cpu_buffers_starved(buffers), 0);
 }
 
-/* In a child of its own: a hard limit that is lowered stays low. Returns the soft limit after. */
-static rlim_t allowed(rlim_t soft, rlim_t hard, char *text, size_t size)
+/* In a child of its own: a hard limit that is lowered stays low. @said: NULL for nothing */
+static void check_limit(rlim_t soft, rlim_t hard, rlim_t expected, const char *said)
 {
 	struct rlimit limit = { soft, hard };
-	rlim_t after;
-	int result[2], log[2], status;
-	ssize_t length;
+	char text[512] = "";
+	int log[2], status;
 	pid_t pid;
 
-	assert_int_equal(pipe(result), 0);
 	assert_int_equal(pipe(log), 0);
 	pid = fork();
 	if (!pid) {
@@ -266,34 +192,27 @@ static rlim_t allowed(rlim_t soft, rlim_t hard, char *text, size_t size)
 			_exit(1);
 		cpu_buffers_allow_files(test_directory, 2);
 		getrlimit(RLIMIT_NOFILE, &limit);
-		_exit(write(result[1], &limit.rlim_cur, sizeof(after)) != sizeof(after));
+		_exit(limit.rlim_cur != expected);
 	}
 	close(log[1]);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
-	assert_int_equal(read(result[0], &after, sizeof(after)), sizeof(after));
-	length = read(log[0], text, size - 1);
-	text[length > 0 ? length : 0] = '\0';
+	assert_true(read(log[0], text, sizeof(text) - 1) >= 0);
 	close(log[0]);
-	close(result[0]);
-	close(result[1]);
-	return after;
+	assert_int_equal(*text != '\0', said != NULL);
+	assert_true(!said || strstr(text, said));
 }
 
 /* The soft limit is raised to what the CPUs need, as far as the hard one goes. */
 static void test_limit_of_open_files(void **state)
 {
 	const rlim_t needed = 2 * 5 + CPU_BUFFERS_FILES_OTHERS;
-	char text[512];
 
 	for (int cpu = 0; cpu < 5; cpu++)
 		put_cpu(cpu, 1);
-	assert_int_equal(allowed(needed + 1, needed + 9, text, sizeof(text)), needed + 1);
-	assert_string_equal(text, "");
-	assert_int_equal(allowed(needed - 8, needed, text, sizeof(text)), needed);
-	assert_string_equal(text, "");
-	assert_int_equal(allowed(needed - 8, needed - 1, text, sizeof(text)), needed - 1);
-	assert_non_null(strstr(text, "LimitNOFILE="));
+	check_limit(needed + 1, needed + 9, needed + 1, NULL);
+	check_limit(needed - 8, needed, needed, NULL);
+	check_limit(needed - 8, needed - 1, needed - 1, "LimitNOFILE=");
 }
 
 /* A directory in its place opens but does not read. */
@@ -303,7 +222,7 @@ static void test_cpu_that_fails_to_read(void **state)
 	put_cpu(1, 1);
 	open_all();
 	assert_int_equal(read_round(), 1);
-	assert_string_equal(run.out, "1:a ");
+	assert_string_equal(sunk.out, "1:a ");
 	assert_int_equal(cpu_buffers_errors(buffers), 1);
 }
 
@@ -313,15 +232,15 @@ static void test_quota(void **state)
 	put_cpu(1, 1);
 	open_all();
 	assert_int_equal(read_round(), SOURCE_QUOTA + 1);
-	assert_non_null(strstr(run.out, "0:f 0+ 1:a ")); /* the 32nd letter */
-	run.used = 0;
+	assert_non_null(strstr(sunk.out, "0:f 0+ 1:a ")); /* the 32nd letter */
+	sunk.used = 0;
 	assert_int_equal(read_round(), SOURCE_QUOTA);
-	assert_non_null(strstr(run.out, "0+ "));
-	assert_null(strstr(run.out, "1+ "));
-	run.used = 0;
-	run.out[0] = '\0';
+	assert_non_null(strstr(sunk.out, "0+ "));
+	assert_null(strstr(sunk.out, "1+ "));
+	sunk.used = 0;
+	sunk.out[0] = '\0';
 	assert_int_equal(read_round(), 0);
-	assert_string_equal(run.out, "");
+	assert_string_equal(sunk.out, "");
 }
 
 /* Nobody is always first. */
@@ -331,9 +250,9 @@ static void test_turns_rotate(void **state)
 		put_cpu(cpu, 3 * SOURCE_QUOTA);
 	open_all();
 	for (int round = 0; round < 3; round++) {
-		forget();
+		empty_sink();
 		assert_int_equal(read_round(), 3 * SOURCE_QUOTA);
-		assert_int_equal(run.out[0], '0' + round);
+		assert_int_equal(sunk.out[0], '0' + round);
 	}
 }
 
@@ -343,19 +262,19 @@ static void test_no_room(void **state)
 	put_cpu(0, 1);
 	put_cpu(1, 1);
 	open_all();
-	run.refused = 0;
+	sunk.refused = 0;
 	assert_int_equal(read_round(), 1);
-	assert_string_equal(run.out, "0+ 1:a ");
-	run.refused = -1;
+	assert_string_equal(sunk.out, "0+ 1:a ");
+	sunk.refused = -1;
 	assert_int_equal(read_round(), 1);
-	assert_string_equal(run.out, "0+ 1:a 0:a ");
+	assert_string_equal(sunk.out, "0+ 1:a 0:a ");
 }
 
 static void test_sink_that_fails(void **state)
 {
 	put_cpu(0, 3);
 	open_all();
-	run.fail_at = 2;
+	sunk.fail_at = 2;
 	assert_int_equal(read_round(), -EPIPE);
 }
 
@@ -365,9 +284,9 @@ static void test_fifo(void **state)
 	static char page[PAGE];
 	int fd;
 
-	make_test_folders(name_of(0));
-	assert_int_equal(mkfifo(test_path(name_of(0)), 0600), 0);
-	fd = open(test_path(name_of(0)), O_RDWR);
+	make_test_folders(cpu_file(0));
+	assert_int_equal(mkfifo(test_path(cpu_file(0)), 0600), 0);
+	fd = open(test_path(cpu_file(0)), O_RDWR);
 	assert_true(fd >= 0);
 	open_all();
 	assert_int_equal(read_round(), 0);
@@ -377,7 +296,7 @@ static void test_fifo(void **state)
 	assert_int_equal(read_round(), 3);
 	assert_int_equal(read_round(), 0);
 	assert_int_equal(cpu_buffers_errors(buffers), 0);
-	assert_string_equal(run.out, "0:p 0:p 0:p ");
+	assert_string_equal(sunk.out, "0:p 0:p 0:p ");
 	close(fd);
 }
 

@@ -1,39 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <dirent.h>
-#include <signal.h>
-#include <sys/resource.h>
-
 #include "allocfilt/base.h"
 #include "test_directory.h"
 #include "unit_test.h"
 
 #define TEMPORARY ".name.allocfilt"
 
-static void contains(const char *name, const char *expected)
-{
-	char *text;
-	size_t length;
-
-	assert_int_equal(file_read(test_directory, name, &text, &length), 0);
-	assert_int_equal(length, strlen(expected));
-	assert_string_equal(text, expected);
-	free(text);
-}
-
 static int replace(const char *text)
 {
 	return file_replace(test_directory, "name", text, strlen(text), false);
-}
-
-static void only_name_is_left(void)
-{
-	DIR *directory = opendir(test_directory);
-	struct dirent *entry;
-
-	while ((entry = readdir(directory)))
-		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
-			assert_string_equal(entry->d_name, "name");
-	closedir(directory);
 }
 
 static void test_read(void **state)
@@ -45,7 +19,7 @@ static void test_read(void **state)
 		memset(text, 'x', lengths[i]);
 		text[lengths[i]] = '\0';
 		put_text("name", text);
-		contains("name", text);
+		assert_text("name", text);
 	}
 	free(text);
 	assert_int_equal(file_read(test_directory, "none", &text, NULL), -ENOENT);
@@ -75,14 +49,14 @@ static void test_replace(void **state)
 	assert_int_equal(status.st_mode & 07777, 0600);
 	assert_int_equal(file_replace_begin(&file, test_directory, "name", 0644), 0);
 	assert_int_equal(file_write_all(file.fd, "new", 3), 0);
-	contains("name", "old");
-	contains(TEMPORARY, "new");
+	assert_text("name", "old");
+	assert_text(TEMPORARY, "new");
 	assert_int_equal(file_replace_end(&file, 0, true), 0);
 	umask(mask);
-	contains("name", "new");
+	assert_text("name", "new");
 	assert_int_equal(stat(test_path("name"), &status), 0);
 	assert_int_equal(status.st_mode & 07777, 0644);
-	only_name_is_left();
+	assert_only_file("name");
 }
 
 /* The temporary file of a killed run is replaced, and a link in its place is not followed. */
@@ -90,14 +64,14 @@ static void test_replace_stale(void **state)
 {
 	put_text(TEMPORARY, "of a run that was killed, and longer than the new text");
 	assert_int_equal(replace("new"), 0);
-	contains("name", "new");
+	assert_text("name", "new");
 	put_text("victim", "keep");
 	assert_int_equal(symlink("victim", test_path(TEMPORARY)), 0);
 	assert_int_equal(replace("newer"), 0);
-	contains("name", "newer");
-	contains("victim", "keep");
+	assert_text("name", "newer");
+	assert_text("victim", "keep");
 	unlink(test_path("victim"));
-	only_name_is_left();
+	assert_only_file("name");
 }
 
 /* The old text stays, nothing else is left, and the descriptor is closed. */
@@ -105,33 +79,29 @@ static void test_replace_fails(void **state)
 {
 	static char large[100 << 10];
 	struct file_replacement file;
-	struct rlimit old, limit;
 	int before = dup(0);
 	int after, ret;
+	rlim_t limit;
 
 	close(before);
 	assert_int_equal(replace("old"), 0);
 	assert_int_equal(file_replace_begin(&file, test_directory, "name", 0644), 0);
 	assert_int_equal(file_replace_end(&file, -EIO, false), -EIO);
-	contains("name", "old");
-	only_name_is_left();
+	assert_text("name", "old");
+	assert_only_file("name");
 
-	signal(SIGXFSZ, SIG_IGN);
-	getrlimit(RLIMIT_FSIZE, &old);
-	limit = old;
-	limit.rlim_cur = 64 << 10;
 	memset(large, 'x', sizeof(large) - 1);
-	setrlimit(RLIMIT_FSIZE, &limit);
+	limit = set_soft_limit(RLIMIT_FSIZE, 64 << 10);
 	ret = replace(large);
-	setrlimit(RLIMIT_FSIZE, &old);
+	set_soft_limit(RLIMIT_FSIZE, limit);
 	assert_int_equal(ret, -EFBIG);
-	contains("name", "old");
-	only_name_is_left();
+	assert_text("name", "old");
+	assert_only_file("name");
 
 	unlink(test_path("name"));
 	assert_int_equal(mkdir(test_path("name"), 0700), 0);
 	assert_int_equal(replace("new"), -EISDIR);
-	only_name_is_left();
+	assert_only_file("name");
 	assert_int_equal(rmdir(test_path("name")), 0);
 	assert_int_equal(file_replace(test_directory, "none/name", "x", 1, false), -ENOENT);
 	after = dup(0);
@@ -148,8 +118,8 @@ static void test_replace_relative(void **state)
 	assert_int_equal(file_replace(NULL, "name", "here", 4, false), 0);
 	assert_int_equal(fchdir(here), 0);
 	close(here);
-	contains("name", "here");
-	only_name_is_left();
+	assert_text("name", "here");
+	assert_only_file("name");
 }
 
 int main(void)

@@ -1,10 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <dirent.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-
 #include "allocfilt/output.h"
 #include "test_directory.h"
 #include "unit_test.h"
@@ -19,25 +13,6 @@ struct text {
 	bool looked; /* at the directory, while the text is half written */
 };
 
-static bool is_there(const char *name)
-{
-	struct stat status;
-
-	return !lstat(test_path(name), &status);
-}
-
-static const char *contents(const char *name)
-{
-	static char text[1 << 20];
-	FILE *file = fopen(test_path(name), "r");
-	size_t length = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
-
-	if (file)
-		fclose(file);
-	text[length] = '\0';
-	return text;
-}
-
 static int fill(void *context, struct writer *writer)
 {
 	struct text *text = context;
@@ -50,8 +25,8 @@ static int fill(void *context, struct writer *writer)
 	}
 	if (text->looked) {
 		assert_int_equal(writer_flush(writer), 0);
-		assert_true(is_there(TEMPORARY));
-		assert_string_equal(contents(NAME), "old\n");
+		assert_int_equal(access(test_path(TEMPORARY), F_OK), 0);
+		assert_text(NAME, "old\n");
 	}
 	return text->failed;
 }
@@ -75,18 +50,6 @@ static int put(struct metrics_file *file, const char *line)
 	return metrics_file_write(file, fill, &text, &failure);
 }
 
-/* Only the file itself is there. */
-static void nothing_left(void)
-{
-	DIR *directory = opendir(test_directory);
-	struct dirent *entry;
-
-	while ((entry = readdir(directory)))
-		if (entry->d_name[0] != '.' || entry->d_name[1] > '.')
-			assert_string_equal(entry->d_name, NAME);
-	closedir(directory);
-}
-
 /* All that is read is whole: the old text while the new one is being written. */
 static void test_replaced_at_once(void **state)
 {
@@ -101,39 +64,34 @@ static void test_replaced_at_once(void **state)
 	assert_int_equal(stat(test_path(NAME), &after), 0);
 	assert_int_equal(after.st_size, 200000);
 	assert_true(before.st_ino != after.st_ino);
-	nothing_left();
+	assert_only_file(NAME);
 	metrics_file_free(file);
 }
 
-/* A file that must not grow beyond 64 KiB, as on a full disk: in a flush on the way, and in the
- * last one. */
+/* As on a full disk: in a flush on the way, and in the last one. */
 static void test_no_room(void **state)
 {
 	static const int lines[] = { 100000, 20000 };
-	struct rlimit old, limit;
 
-	signal(SIGXFSZ, SIG_IGN);
-	getrlimit(RLIMIT_FSIZE, &old);
-	limit = old;
-	limit.rlim_cur = 64 << 10;
 	for (size_t i = 0; i < COUNT(lines); i++) {
 		struct metrics_file *file = new_file();
 		struct text text = { .line = "more\n", .lines = lines[i] };
 		struct failure failure;
+		rlim_t limit;
 		int ret;
 
 		assert_int_equal(put(file, "old\n"), 0);
-		setrlimit(RLIMIT_FSIZE, &limit);
+		limit = set_soft_limit(RLIMIT_FSIZE, 64 << 10);
 		ret = metrics_file_write(file, fill, &text, &failure);
-		setrlimit(RLIMIT_FSIZE, &old);
+		set_soft_limit(RLIMIT_FSIZE, limit);
 		assert_int_equal(ret, -EFBIG);
 		assert_int_equal(failure.status, EXIT_STATUS_RUN_TIME);
 		assert_non_null(strstr(failure.text, test_path(NAME)));
 		assert_non_null(strstr(failure.text, "room"));
-		assert_string_equal(contents(NAME), "old\n");
-		nothing_left();
+		assert_text(NAME, "old\n");
+		assert_only_file(NAME);
 		assert_int_equal(put(file, "fine again\n"), 0);
-		assert_string_equal(contents(NAME), "fine again\n");
+		assert_text(NAME, "fine again\n");
 		metrics_file_free(file);
 	}
 }

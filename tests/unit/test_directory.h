@@ -2,10 +2,14 @@
 #ifndef ALLOCFILT_TEST_DIRECTORY_H
 #define ALLOCFILT_TEST_DIRECTORY_H
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "allocfilt/base.h"
 #include "unit_test.h"
 
 /* A directory of a test's own, for files laid out as in a tracing directory. */
@@ -63,6 +67,42 @@ static inline void put_bytes(const char *name, const void *bytes, size_t length)
 static inline void put_text(const char *name, const char *text)
 {
 	put_bytes(name, text, strlen(text));
+}
+
+static inline void assert_text(const char *name, const char *expected)
+{
+	size_t length;
+	char *text;
+
+	assert_int_equal(file_read(test_directory, name, &text, &length), 0);
+	assert_int_equal(length, strlen(expected));
+	assert_string_equal(text, expected);
+	free(text);
+}
+
+static inline void assert_only_file(const char *name)
+{
+	DIR *directory = opendir(test_directory);
+	struct dirent *entry;
+
+	while ((entry = readdir(directory)))
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			assert_string_equal(entry->d_name, name);
+	closedir(directory);
+}
+
+/* Returns the limit before. With RLIMIT_FSIZE a write fails as on a full disk. */
+static inline rlim_t set_soft_limit(int resource, rlim_t soft)
+{
+	struct rlimit limit;
+	rlim_t before;
+
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(resource, &limit), 0);
+	before = limit.rlim_cur;
+	limit.rlim_cur = soft;
+	assert_int_equal(setrlimit(resource, &limit), 0);
+	return before;
 }
 
 #endif
