@@ -25,30 +25,20 @@ int file_path(char *buffer, const char *dir, const char *path)
 	return length < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
-static int file_open(const char *dir, const char *path, int flags)
+int file_read(const char *dir, const char *path, char **ret_text, size_t *ret_length)
 {
-	char name[PATH_MAX];
-	int fd, ret;
+	char name[PATH_MAX], *text = NULL;
+	size_t size = 0, length = 0;
+	ssize_t got = 1;
+	int fd, ret = file_path(name, dir, path);
 
-	ret = file_path(name, dir, path);
 	if (ret)
 		return ret;
 	do
-		fd = open(name, flags | O_CLOEXEC | O_NOCTTY);
+		fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	while (fd < 0 && errno == EINTR);
-	return fd < 0 ? -errno : fd;
-}
-
-int file_read(const char *dir, const char *path, char **ret_text, size_t *ret_length)
-{
-	int fd = file_open(dir, path, O_RDONLY);
-	size_t size = 0, length = 0;
-	char *text = NULL;
-	ssize_t got = 1;
-	int ret = 0;
-
 	if (fd < 0)
-		return fd;
+		return -errno;
 	while (!ret && got) {
 		/* Room for one byte more, and for the NUL. */
 		if (length + 1 >= size) {

@@ -5,30 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t string_list_count(char *const *texts)
-{
-	size_t count = 0;
-
-	while (texts && texts[count])
-		count++;
-	return count;
-}
-
-static bool string_list_contains(char *const *texts, const char *text)
-{
-	for (size_t i = 0; texts && texts[i]; i++)
-		if (!strcmp(texts[i], text))
-			return true;
-	return false;
-}
-
 int string_list_add(char ***texts, const char *text, size_t most)
 {
-	size_t count = string_list_count(*texts);
+	size_t count = 0;
 	char **longer, *copy;
 
-	if (string_list_contains(*texts, text))
-		return 0;
+	for (; *texts && (*texts)[count]; count++)
+		if (!strcmp((*texts)[count], text))
+			return 0;
 	if (count >= most)
 		return -E2BIG;
 	copy = strdup(text);
@@ -45,14 +29,13 @@ int string_list_add(char ***texts, const char *text, size_t most)
 
 bool string_list_equal(char *const *a, char *const *b)
 {
-	size_t count = string_list_count(a);
-
-	if (string_list_count(b) != count)
-		return false;
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(a[i], b[i]))
-			return false;
-	return true;
+	if (!a || !b)
+		return a == b;
+	while (*a && *b && !strcmp(*a, *b)) {
+		a++;
+		b++;
+	}
+	return !*a && !*b;
 }
 
 void string_list_free(char **texts)

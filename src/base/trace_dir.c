@@ -38,6 +38,7 @@ static int visit_system(const char *dir, const char *system,
 	return ret;
 }
 
+/* tracefs_event_systems() skips what has no enable file: ftrace, and all systems of a capture. */
 int event_directories(const char *dir,
 		      int (*visit)(void *context, const char *system, const char *name),
 		      void *context)
