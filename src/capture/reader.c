@@ -218,19 +218,10 @@ static void guess_order(struct capture *capture)
 	}
 }
 
-/* An empty filter, or "#### all functions enabled ####", lists no functions. */
-static void read_functions(struct capture *capture)
-{
-	capture->functions = read_text(capture, "set_ftrace_filter");
-	if (capture->functions && *capture->functions && *capture->functions != '#')
-		return;
-	free(capture->functions);
-	capture->functions = read_text(capture, "available_filter_functions");
-}
-
 /* No directory: the kernel lacked the event. An unreadable format is a flaw. */
-static bool has_format(struct capture *capture, const char *system, const char *name)
+static bool has_event(void *context, const char *system, const char *name)
 {
+	struct capture *capture = context;
 	char path[NAME_MAX * 2 + 32], dir[PATH_MAX + NAME_MAX * 2 + 32];
 	struct stat status;
 	char *text;
@@ -270,8 +261,13 @@ static int open_all(struct capture *capture, struct failure *failure)
 		parse_copied_files(capture);
 	free(description);
 	guess_order(capture);
-	read_functions(capture);
-	if (capture->function_graph && !has_format(capture, "ftrace", "funcgraph_exit")) {
+	capture->functions = read_text(capture, "set_ftrace_filter");
+	/* An empty filter, or "#### all functions enabled ####", lists no functions. */
+	if (!capture->functions || !*capture->functions || *capture->functions == '#') {
+		free(capture->functions);
+		capture->functions = read_text(capture, "available_filter_functions");
+	}
+	if (capture->function_graph && !has_event(capture, "ftrace", "funcgraph_exit")) {
 		capture->function_graph = false;
 		count_flaw(capture, "events/ftrace/funcgraph_exit/format", "missing");
 	}
@@ -353,11 +349,6 @@ static int visit_functions(void *context, int (*visit)(void *visitor, const char
 			line++;
 	}
 	return 0;
-}
-
-static bool has_event(void *context, const char *system, const char *name)
-{
-	return has_format(context, system, name);
 }
 
 void capture_offer(struct capture *capture, struct plan_offer *offer)

@@ -212,7 +212,10 @@ static int pipe_to_file(struct capture_writer *writer, int file, size_t length)
 	return 0;
 }
 
-/* Moves nothing and clears writer->can_splice if the source does not support splice. */
+/*
+ * Moves nothing and clears writer->can_splice if the source does not support splice.
+ * tracefs_cpu_write() does the same, but loses what is in the pipe when the disk is full.
+ */
 static int64_t move_by_splice(struct capture_writer *writer, int file, int fd)
 {
 	ssize_t length = splice(fd, NULL, writer->pipe[1], NULL, SPLICE_PAGES * writer->page_size,
