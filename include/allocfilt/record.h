@@ -304,6 +304,7 @@ size_t decode_text(struct decode *decode, const struct record *record, char *tex
  * before a round began is read by its end, so when a round ends, all records up to the newest time
  * seen in the round before can go. Records after the newest time that was read from a CPU that was left
  * with data are held. Equal times: the lower CPU first; one CPU's records keep their order.
+ * tracefs_iterate_raw_events() opens all CPUs at each call, and orders only what it reads in that call.
  */
 
 #define MERGE_CPU_BYTES (256u << 10) /* held for a CPU, where a machine has few */

@@ -32,31 +32,33 @@ static int open_buffer(const struct cpu_buffers *buffers, struct cpu_buffer *buf
 {
 	struct rlimit limit;
 	char path[64];
-	int fd, error = 0;
+	int error = 0;
 
 	snprintf(path, sizeof(path), "per_cpu/cpu%d/trace_pipe_raw", buffer->cpu);
 	/* tracefs_cpu_open() hides the error, and parses the page header again for each CPU. */
-	fd = tracefs_instance_file_open(buffers->instance, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0)
+	buffer->fd = tracefs_instance_file_open(buffers->instance, path,
+						O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (buffer->fd < 0) {
 		error = errno;
-	/* open(2) returns the lowest free descriptor: a high one is among the last. */
-	else if (!getrlimit(RLIMIT_NOFILE, &limit) &&
-		 (rlim_t)fd + CPU_BUFFERS_FILES_SPARE >= limit.rlim_cur)
+	} else if (!getrlimit(RLIMIT_NOFILE, &limit) &&
+		   (rlim_t)buffer->fd + CPU_BUFFERS_FILES_SPARE >= limit.rlim_cur) {
+		/* open(2) returns the lowest free descriptor: a high one is among the last. */
 		error = EMFILE;
-	else
-		buffer->reader = tracefs_cpu_alloc_fd(fd, (int)buffers->page_size, true);
-	if (!error && !buffer->reader)
-		error = ENOMEM;
-	if (error && fd >= 0)
-		close(fd);
-	buffer->fd = error ? -1 : fd;
+	} else {
+		buffer->reader = tracefs_cpu_alloc_fd(buffer->fd, (int)buffers->page_size, true);
+		error = buffer->reader ? 0 : ENOMEM;
+	}
+	if (error && buffer->fd >= 0) {
+		close(buffer->fd);
+		buffer->fd = -1;
+	}
 	buffer->starved = error == EMFILE || error == ENFILE;
 	return -error;
 }
 
 /*
  * Records that a CPU lost since its buffer was reset; not @all: those that no page mentions.
- * kernel/trace/trace.c: tracing_stats_read().
+ * kernel/trace/trace.c: tracing_stats_read(). libtracefs 1.6 has no tracefs_instance_get_stat().
  */
 static uint64_t count_lost(const struct cpu_buffers *buffers, int cpu, bool all)
 {

@@ -17,6 +17,7 @@
 #include "tracing/kernel.h"
 #include "tracing/settings.h"
 
+/* tracefs_file_exists() takes an instance, not a directory. */
 static bool has_file(const char *dir, const char *name)
 {
 	char path[PATH_MAX];

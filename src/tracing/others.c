@@ -97,6 +97,7 @@ int others_check_global(struct settings *settings, bool force, struct failure *f
 	return ret;
 }
 
+/* libtracefs 1.6 has no tracefs_instance_get_stat(). */
 static long long buffer_entries(const struct settings *settings)
 {
 	int *cpus = NULL;

@@ -23,13 +23,13 @@ struct session {
 	const struct session_request *request; /* during session_start() only */
 	struct undo *undo;
 	struct settings settings;
-	struct tracefs_instance *own; /* where our buffers are: the instance or the top level */
-	char *dir;		      /* of it */
-	bool instance;
-	bool graph;
-	bool on;
-	bool has_probe;
-	char threshold[32]; /* us, as tracing_thresh reads */
+	struct tracefs_instance *own; /* where our buffers are: our instance or the top level */
+	char *dir;		      /* of own */
+	bool instance;		      /* own is our instance */
+	bool graph;		      /* the tracer is function_graph */
+	bool on;		      /* tracing_on */
+	bool has_probe;		      /* the probe is defined */
+	char threshold[32];	      /* us, as tracing_thresh reads */
 };
 
 static int out_of_memory(struct failure *failure)
@@ -37,7 +37,7 @@ static int out_of_memory(struct failure *failure)
 	return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "%s", strerror(ENOMEM));
 }
 
-/* The path of one of our own files, in the instance or at the top level. */
+/* The path of a file of our buffers, below the tracing directory. */
 static const char *own_path(const struct session *session, const char *name, char *buffer)
 {
 	snprintf(buffer, PATH_MAX, "%s%s", session->instance ? INSTANCE_PATH "/" : "", name);
@@ -62,7 +62,7 @@ static int set_optional(struct session *session, enum setting_kind kind, const c
 		       0;
 }
 
-/* What a killed run left: an undo file, or our instance or probe without one. */
+/* ---- what a killed run left: an undo file, or our instance or probe without one ---- */
 
 static int finish_undo_file(struct undo *undo, bool *found, struct failure *failure)
 {
@@ -81,7 +81,7 @@ static int finish_undo_file(struct undo *undo, bool *found, struct failure *fail
 	return ret ? ret : undo_remove(undo, failure);
 }
 
-/* We hold the lock, so no running allocfilt owns what has our name. */
+/* We hold the lock, so no running allocfilt owns an instance or probe of our name. */
 static int remove_own_names(char *dir, bool *found, struct failure *failure)
 {
 	/* The probe is busy as long as it is enabled in the instance. */
@@ -128,7 +128,7 @@ int session_restore(const char *run_dir, const char *dir, struct failure *failur
 	return ret;
 }
 
-/* Set-up */
+/* ---- set-up ---- */
 
 static int set_options(struct session *session, struct failure *failure)
 {
@@ -290,7 +290,9 @@ static int set_stacks(struct session *session, struct failure *failure)
 	const struct plan *plan = session->request->plan;
 	int ret = 0;
 
-	for (int i = 0; session->request->stack && i < plan->nr_events && !ret; i++) {
+	if (!session->request->stack)
+		return 0;
+	for (int i = 0; i < plan->nr_events && !ret; i++) {
 		const struct plan_event *event = &plan->events[i];
 		char name[PATH_MAX];
 
@@ -332,26 +334,12 @@ static int set_events(struct session *session, struct failure *failure)
 }
 
 /*
- * The threshold before the tracer, as an instance takes its exit hook when the tracer is set. Both
- * are noted even in the instance: the threshold is global, and goes back only when our tracer no
- * longer reads it.
+ * The functions before the tracer, which would otherwise patch all of the kernel's. The threshold
+ * before the tracer, as an instance chooses its exit handler when the tracer is set.
  */
-static int set_tracer(struct session *session, struct failure *failure)
-{
-	int ret = settings_set(&session->settings, SETTING_NUMBER, "tracing_thresh",
-			       session->threshold, NULL, false, failure);
-
-	if (!ret)
-		ret = settings_set(&session->settings, SETTING_TRACER,
-				   OWN(session, "current_tracer"), "function_graph", NULL, false,
-				   failure);
-	/* Once more: some options exist only with their tracer. */
-	return ret ? ret : set_options(session, failure);
-}
-
-/* The functions before the tracer, which would otherwise patch all of the kernel's. */
 static int set_up(struct session *session, struct failure *failure)
 {
+	struct settings *settings = &session->settings;
 	int ret = set_own(session, SETTING_NUMBER, "tracing_on", "0", failure);
 
 	if (!ret)
@@ -368,12 +356,22 @@ static int set_up(struct session *session, struct failure *failure)
 		ret = set_stacks(session, failure);
 	if (!ret)
 		ret = set_events(session, failure);
-	if (!ret && session->graph)
-		ret = set_tracer(session, failure);
-	return ret;
+	if (ret || !session->graph)
+		return ret;
+	/*
+	 * Both are restored even in an instance: the threshold is global, and goes back only when
+	 * our tracer no longer reads it.
+	 */
+	ret = settings_set(settings, SETTING_NUMBER, "tracing_thresh", session->threshold, NULL,
+			   false, failure);
+	if (!ret)
+		ret = settings_set(settings, SETTING_TRACER, OWN(session, "current_tracer"),
+				   "function_graph", NULL, false, failure);
+	/* Once more: some options exist only with their tracer. */
+	return ret ? ret : set_options(session, failure);
 }
 
-/* Where our buffers are */
+/* ---- where our buffers are ---- */
 
 static int use_place(struct session *session, bool instance, struct failure *failure)
 {
@@ -569,7 +567,7 @@ bool session_has_probe(const struct session *session)
 	return session->has_probe;
 }
 
-/* During the run */
+/* ---- during the run ---- */
 
 bool session_taken(struct session *session, char *what, size_t size)
 {

@@ -20,7 +20,7 @@
 /* A buffer is a whole number of sub-buffers, of 64 KiB at most: ring_buffer_subbuf_order_set(). */
 #define SIZE_ROUNDING_KB 68
 
-/* Values: what of a file's text counts, and how two of them compare. */
+/* ---- values: which part of a file's text counts, and how two of them compare ---- */
 
 static bool is_pids(enum setting_kind kind)
 {
@@ -169,7 +169,7 @@ bool setting_is_ours(enum setting_kind kind, const char *wrote, const char *now)
 	return setting_accepted(kind, wrote, now);
 }
 
-/* The table */
+/* ---- the table ---- */
 
 int settings_init(struct settings *settings, char *dir)
 {
@@ -246,7 +246,7 @@ static int note(const struct settings *settings)
 	return settings->note ? settings->note(settings->context, settings) : 0;
 }
 
-/* Files */
+/* ---- files ---- */
 
 static bool is_directory(enum setting_kind kind)
 {
@@ -353,7 +353,7 @@ static int write_value(const struct settings *settings, enum setting_kind kind, 
 			  kind == SETTING_FILTER && !strcmp(value, "none") ? "0" : value, false);
 }
 
-/* Changing */
+/* ---- changing ---- */
 
 static const char *advice_of(enum setting_kind kind, int error)
 {
@@ -484,7 +484,7 @@ int settings_change(struct settings *settings, enum setting_kind kind, const cha
 	return ret ? ret : write_value(settings, kind, path, value, NULL);
 }
 
-/* Restoring */
+/* ---- restoring ---- */
 
 /* Writes the value found and reads it back; @now is for the message. */
 static int write_found(struct settings *settings, struct setting *setting, const char *now,

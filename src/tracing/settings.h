@@ -12,8 +12,9 @@
  * The table of what we changed in a tracing directory: for each setting the value found and the
  * value written. The set-up, the normal end, the error path and --restore all use it.
  *
- * A setting is read, noted (a callback writes the undo file), written and read back. It is restored
- * only if the file still holds what we wrote, the newest setting first.
+ * A setting is read, noted (a callback writes the undo file), written and read back, which
+ * tracefs_tracer_set(), tracefs_option_enable(), tracefs_instance_set_buffer_size() and their like
+ * do not. It is restored only if the file still holds what we wrote, the newest setting first.
  */
 
 /* How a file's text is read, compared and written. */
