@@ -21,7 +21,8 @@ static void fill_standard_descriptors(void)
 			(void)!open("/dev/null", O_RDONLY);
 }
 
-static int choose_source(const struct run_context *run, struct failure *failure)
+/* Traces a running kernel, or filters a capture. */
+static int run_source(const struct run_context *run, struct failure *failure)
 {
 	const struct options *options = run->options;
 	enum source_kind kind = SOURCE_TRACEFS;
@@ -60,7 +61,7 @@ static int run_with_output(struct run_context *run, struct failure *failure)
 	run->output = writer_new(fd, signals_fd(run->signals));
 	if (run->output) {
 		writer_on_stop(run->output, signals_stop_asked, run->signals);
-		ret = choose_source(run, failure);
+		ret = run_source(run, failure);
 	} else {
 		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	}

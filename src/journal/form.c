@@ -327,7 +327,7 @@ static int journal_summary(struct output *output, const struct summary_view *vie
 		return -ENOMEM;
 	send_held_back(journal);
 	used = run_message(message, sizeof(message), view);
-	/* It fails if the text exceeds the writer's buffer; the entry is cut earlier. */
+	/* Its failure is ignored: a text that exceeds the writer's buffer is cut in the entry too. */
 	summary_text(writer, view);
 	text = writer_queued(writer, &length);
 	if (length && text[length - 1] == '\n')
