@@ -170,12 +170,10 @@ int output_file_close(int fd, const char *path, int ret, struct failure *failure
 
 /* Values of the process itself, which are not in the summary. */
 struct metrics_process {
-	bool tracing;	    /* false: waits while another program uses tracing */
-	uint64_t uptime;    /* ns */
-	uint64_t resident;  /* bytes, 0: not known */
-	uint64_t cpu;	    /* ns, user and system */
-	uint64_t held_back; /* journal entries, by the rate limit */
-	uint64_t dropped;   /* entries that could not be sent */
+	bool tracing;	   /* false: waits while another program uses tracing */
+	uint64_t uptime;   /* ns */
+	uint64_t resident; /* bytes, 0: not known */
+	uint64_t cpu;	   /* ns, user and system */
 };
 
 /**

@@ -295,12 +295,11 @@ struct shrinkers;
 struct shrinkers *shrinkers_new(void);
 void shrinkers_free(struct shrinkers *shrinkers);
 
-/** shrinkers_pair - count a slab pair */
-void shrinkers_pair(struct shrinkers *shrinkers, const struct task_pair *pair);
-
-/** shrinkers_superblock - count a slab pair for its superblock, by number */
-void shrinkers_superblock(struct shrinkers *shrinkers, const struct task_pair *pair,
-			  int superblock);
+/**
+ * shrinkers_pair - count a slab pair
+ * @superblock: its number, of shrinker_names_superblock(); -1: none
+ */
+void shrinkers_pair(struct shrinkers *shrinkers, const struct task_pair *pair, int superblock);
 
 /**
  * shrinkers_sorted - most total time first; equal times by address

@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "allocfilt/output.h"
 
 /*
- * The summary in Prometheus' text format 0.0.4, and the file that it is written to.
+ * The summary in Prometheus' text format 0.0.4.
  *
  * https://prometheus.io/docs/instrumenting/exposition_formats/: the samples of a family follow
  * its HELP and TYPE lines without others between them, and no two have the same labels. Prometheus
  * refuses the whole text otherwise.
  */
 
-#define ENDING	      ".prom" /* node_exporter ignores other files */
 #define NS_PER_SECOND 1000000000u
 
 /* A metric family (its HELP and TYPE are written). */
@@ -363,12 +359,13 @@ static void put_losses(struct writer *writer, const struct summary_view *view)
 }
 
 /* Not process_…: those are of node_exporter itself, whose output contains this. */
-static void put_process(struct writer *writer, const struct metrics_process *process)
+static void put_process(struct writer *writer, const struct summary_view *view,
+			const struct metrics_process *process)
 {
 	put_family(writer, "allocfilt_journal_entries_held_back_total", "counter",
-		   "Journal entries held back by the rate limit.", process->held_back);
+		   "Journal entries held back by the rate limit.", view->journal.held_back);
 	put_family(writer, "allocfilt_journal_entries_dropped_total", "counter",
-		   "Journal entries that could not be sent.", process->dropped);
+		   "Journal entries that could not be sent.", view->journal.dropped);
 	put_family(writer, "allocfilt_tracing_active", "gauge",
 		   "1 while the kernel is traced, 0 while somebody else has tracing.",
 		   process->tracing);
@@ -407,95 +404,6 @@ int metrics_text(struct writer *writer, const struct summary_view *view,
 		put_number(&family, &labels, view->overflows[i].count);
 	}
 	if (process)
-		put_process(writer, process);
+		put_process(writer, view, process);
 	return writer_status(writer);
-}
-
-/* ---- the file ---- */
-
-struct metrics_file {
-	char *path;
-	struct writer *writer;
-	int last; /* result of the last write, 0 or -errno */
-	bool changed;
-};
-
-struct metrics_file *metrics_file_new(const char *path)
-{
-	struct metrics_file *file = calloc(1, sizeof(*file));
-
-	if (!file)
-		return NULL;
-	file->path = strdup(path);
-	file->writer = writer_new(-1, -1);
-	if (file->path && file->writer)
-		return file;
-	metrics_file_free(file);
-	errno = ENOMEM;
-	return NULL;
-}
-
-void metrics_file_free(struct metrics_file *file)
-{
-	if (!file)
-		return;
-	writer_free(file->writer);
-	free(file->path);
-	free(file);
-}
-
-static const char *remedy(int error)
-{
-	switch (error) {
-	case EACCES:
-	case EPERM:
-	case EROFS:
-		return "use a directory that allocfilt may write to; a service needs ReadWritePaths= for it";
-	case ENOENT:
-	case ENOTDIR:
-		return "its directory must exist";
-	case EISDIR:
-		return "name a file, not a directory";
-	case EDQUOT:
-	case EFBIG:
-	case ENOSPC:
-		return "make room for it";
-	default:
-		return "use another file, best on a tmpfs";
-	}
-}
-
-int metrics_file_write(struct metrics_file *file, int (*fill)(void *context, struct writer *writer),
-		       void *context, struct failure *failure)
-{
-	struct file_replacement new;
-	int ret = file_replace_begin(&new, NULL, file->path, 0644);
-
-	if (!ret) {
-		writer_attach(file->writer, new.fd);
-		ret = fill(context, file->writer);
-		if (!ret)
-			ret = writer_flush(file->writer);
-		/* No fsync(2): it can block for seconds when memory is short, and after a crash
-		 * nobody needs these numbers. */
-		ret = file_replace_end(&new, ret, false);
-	}
-	file->changed = ret != file->last;
-	file->last = ret;
-	if (!ret)
-		return 0;
-	return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "--metrics %s: %s; %s", file->path,
-			   strerror(-ret), remedy(-ret));
-}
-
-bool metrics_file_changed(const struct metrics_file *file)
-{
-	return file->changed;
-}
-
-bool metrics_file_is_collected(const char *path)
-{
-	size_t length = strlen(path);
-
-	return length >= strlen(ENDING) && !strcmp(path + length - strlen(ENDING), ENDING);
 }

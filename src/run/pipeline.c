@@ -100,9 +100,8 @@ static int pair_ended(void *context, const struct task_pair *pair)
 	if (pipeline->plan->events[pair->end->event].id == EVENT_SLAB_END) {
 		struct shrinker_names *names = resolver_superblocks(pipeline->resolver);
 
-		shrinkers_pair(pipeline->shrinkers, pair);
-		shrinkers_superblock(pipeline->shrinkers, pair,
-				     shrinker_names_superblock(names, pair->end));
+		shrinkers_pair(pipeline->shrinkers, pair,
+			       shrinker_names_superblock(names, pair->end));
 	}
 	summary_pair(pipeline->summary, pair);
 	return ret ? ret : stalls_pair(pipeline->stalls, pair);

@@ -113,8 +113,6 @@ int metrics_write(struct metrics_file *file, struct pipeline *pipeline,
 		process.resident = own_resident();
 		if (!getrusage(RUSAGE_SELF, &usage))
 			process.cpu = time_ns(&usage.ru_utime) + time_ns(&usage.ru_stime);
-		process.held_back = view.journal.held_back;
-		process.dropped = view.journal.dropped;
 	}
 	return metrics_file_write(file, fill_metrics, &source, failure);
 }

@@ -30,11 +30,13 @@ static void count_pair(struct shrinker_total *total, const struct task_pair *pai
 		total->max = pair->duration;
 }
 
-void shrinkers_pair(struct shrinkers *shrinkers, const struct task_pair *pair)
+void shrinkers_pair(struct shrinkers *shrinkers, const struct task_pair *pair, int superblock)
 {
 	struct shrinker_total *total = shrinkers->totals;
 	struct shrinker_total *end = total + shrinkers->nr_totals;
 
+	if (superblock >= 0 && superblock < SHRINKER_NAMES_MAX)
+		count_pair(&shrinkers->superblocks[superblock], pair);
 	while (total < end && total->callback != pair->begin->fields.callback)
 		total++;
 	if (total == end && shrinkers->nr_totals == SHRINKERS_MAX) {
@@ -44,12 +46,6 @@ void shrinkers_pair(struct shrinkers *shrinkers, const struct task_pair *pair)
 	if (total == end)
 		shrinkers->nr_totals++;
 	count_pair(total, pair);
-}
-
-void shrinkers_superblock(struct shrinkers *shrinkers, const struct task_pair *pair, int superblock)
-{
-	if (superblock >= 0 && superblock < SHRINKER_NAMES_MAX)
-		count_pair(&shrinkers->superblocks[superblock], pair);
 }
 
 static int by_total(const void *left, const void *right)

@@ -172,7 +172,7 @@ static void test_metrics_of_many_shrinkers(void **state)
 		struct record record = { .fields = { .callback = i } };
 		struct task_pair pair = { .begin = &record, .end = &record, .duration = i };
 
-		shrinkers_pair(view.shrinkers, &pair);
+		shrinkers_pair(view.shrinkers, &pair, -1);
 	}
 	allocations = 0;
 	counting = true;

@@ -111,9 +111,8 @@ static void slab(struct summary_view *view, uint64_t callback, uint64_t shrinker
 	struct record record = { .fields = { .shrinker = shrinker, .callback = callback } };
 	struct task_pair pair = { .begin = &record, .end = &record, .duration = ns };
 
-	shrinkers_pair(view->shrinkers, &pair);
-	shrinkers_superblock(view->shrinkers, &pair,
-			     shrinker_names_superblock(view->shrinker_names, &record));
+	shrinkers_pair(view->shrinkers, &pair,
+		       shrinker_names_superblock(view->shrinker_names, &record));
 }
 
 /* One of tmpfs 0:22 goes, and comes back elsewhere: the same series. Shrinker 3 has no name. */
@@ -153,14 +152,14 @@ static const char *full_text(void)
 		.uptime = 86400 * SECOND + SECOND / 2,
 		.resident = 16 << 20,
 		.cpu = SECOND + SECOND / 4,
-		.held_back = 31,
-		.dropped = 2,
 	};
 	struct summary_view view = new_view();
 	struct losses *losses = (struct losses *)(uintptr_t)view.losses;
 
 	view.overflows = overflows;
 	view.nr_overflows = 2;
+	view.journal.held_back = 31;
+	view.journal.dropped = 2;
 	stall(&view, ALLOC, 16000, PHASE_DIRECT_RECLAIM, PART_SLAB);
 	stall(&view, ALLOC, 16001, PHASE_DIRECT_RECLAIM, PART_SLAB);
 	stall(&view, 0, 100 * SECOND, PHASE_DIRECT_RECLAIM, PART_SLAB);

@@ -22,8 +22,7 @@ static void pair(struct shrinkers *shrinkers, uint64_t callback, uint64_t durati
 	struct record begin = { .fields = { .callback = callback } };
 	struct task_pair task_pair = { .begin = &begin, .end = &begin, .duration = duration };
 
-	shrinkers_pair(shrinkers, &task_pair);
-	shrinkers_superblock(shrinkers, &task_pair, superblock);
+	shrinkers_pair(shrinkers, &task_pair, superblock);
 }
 
 static void check(const struct shrinker_total *total, uint64_t callback, uint64_t sum, uint64_t max,

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "allocfilt/output.h"
+
+#define ENDING ".prom" /* node_exporter ignores other files */
+
+struct metrics_file {
+	char *path;
+	struct writer *writer;
+	int last; /* result of the last write, 0 or -errno */
+	bool changed;
+};
+
+struct metrics_file *metrics_file_new(const char *path)
+{
+	struct metrics_file *file = calloc(1, sizeof(*file));
+
+	if (!file)
+		return NULL;
+	file->path = strdup(path);
+	file->writer = writer_new(-1, -1);
+	if (file->path && file->writer)
+		return file;
+	metrics_file_free(file);
+	errno = ENOMEM;
+	return NULL;
+}
+
+void metrics_file_free(struct metrics_file *file)
+{
+	if (!file)
+		return;
+	writer_free(file->writer);
+	free(file->path);
+	free(file);
+}
+
+/* What a user can do about an error, for the end of a message. */
+static const char *remedy(int error)
+{
+	switch (error) {
+	case EACCES:
+	case EPERM:
+	case EROFS:
+		return "use a directory that allocfilt may write to; a service needs ReadWritePaths= for it";
+	case ENOENT:
+	case ENOTDIR:
+		return "its directory must exist";
+	case EISDIR:
+		return "name a file, not a directory";
+	case EDQUOT:
+	case EFBIG:
+	case ENOSPC:
+		return "make room for it";
+	default:
+		return "use another file, best on a tmpfs";
+	}
+}
+
+int metrics_file_write(struct metrics_file *file, int (*fill)(void *context, struct writer *writer),
+		       void *context, struct failure *failure)
+{
+	struct file_replacement new;
+	int ret = file_replace_begin(&new, NULL, file->path, 0644);
+
+	if (!ret) {
+		writer_attach(file->writer, new.fd);
+		ret = fill(context, file->writer);
+		if (!ret)
+			ret = writer_flush(file->writer);
+		/* No fsync(2): it can block for seconds when memory is short, and after a crash
+		 * nobody needs these numbers. */
+		ret = file_replace_end(&new, ret, false);
+	}
+	file->changed = ret != file->last;
+	file->last = ret;
+	if (!ret)
+		return 0;
+	return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "--metrics %s: %s; %s", file->path,
+			   strerror(-ret), remedy(-ret));
+}
+
+bool metrics_file_changed(const struct metrics_file *file)
+{
+	return file->changed;
+}
+
+bool metrics_file_is_collected(const char *path)
+{
+	size_t length = strlen(path);
+
+	return length >= strlen(ENDING) && !strcmp(path + length - strlen(ENDING), ENDING);
+}
