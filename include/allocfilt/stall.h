@@ -222,6 +222,12 @@ struct stall {
 	unsigned int nr_events;
 };
 
+/** stall_in_interrupt - did an interrupt stall? The task of the stall is the interrupted one. */
+static inline bool stall_in_interrupt(const struct stall *stall)
+{
+	return stall->key.kind != OWNER_TASK && stall->key.kind != OWNER_IDLE;
+}
+
 struct stalls_callbacks {
 	/* prints an event, "name: fields", and returns the length */
 	size_t (*event)(void *context, const struct record *record, char *text, size_t size);
@@ -262,7 +268,6 @@ struct named_stall {
 	const struct stall *stall;
 	const char *name; /* of the task: any bytes */
 	const struct task_info *task_info;
-	bool interrupt;	      /* in an interrupt; the task is the interrupted one */
 	bool background;      /* of kswapd or kcompactd: no task waited */
 	const char *function; /* "__alloc_pages", or the role's title for a pair */
 	const char *memcg;    /* path of the cgroup that was reclaimed, "" if unknown */

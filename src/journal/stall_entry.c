@@ -105,7 +105,7 @@ void journal_stall_task(struct line *line, const struct named_stall *named)
 {
 	const struct task_info *task = named->task_info;
 
-	if (named->interrupt) {
+	if (stall_in_interrupt(named->stall)) {
 		line_add(line, "interrupt on CPU %d", named->stall->cpu);
 		return;
 	}
@@ -245,7 +245,7 @@ void journal_stall_fields(struct journal_entry *entry, const struct named_stall 
 		journal_entry_number(entry, "ALLOCFILT_PID", task->pid);
 	put_known(entry, "ALLOCFILT_PROCESS", task->process);
 	put_known(entry, "ALLOCFILT_CGROUP", task->cgroup);
-	if (named->interrupt)
+	if (stall_in_interrupt(named->stall))
 		journal_entry_number(entry, "ALLOCFILT_INTERRUPT", 1);
 	journal_entry_number(entry, "ALLOCFILT_CPU", stall->cpu);
 	put_facts(entry, named);
@@ -262,7 +262,7 @@ void journal_stall_fields(struct journal_entry *entry, const struct named_stall 
 void journal_object_of(struct journal_object *object, const struct named_stall *named)
 {
 	*object = (struct journal_object){ .pid = 0 };
-	if (named->interrupt)
+	if (stall_in_interrupt(named->stall))
 		return;
 	object->pid = named->task_info->pid;
 	unit_name_of_cgroup(named->task_info->cgroup, object->unit);

@@ -15,7 +15,7 @@ static void put_time(struct json *json, struct resolver *resolver, uint64_t ts)
 	json_number(json, "ts_ns", ts);
 }
 
-/* All members are always present, also those that are 0. */
+/* Puts all members always, also those that are 0. */
 static void put_phases(struct json *json, const struct phases *phases)
 {
 	char key[32];
@@ -47,7 +47,7 @@ static void put_task(struct json *json, const struct named_stall *named)
 	json_string(json, "process", *task->process ? task->process : NULL);
 	json_string(json, "cgroup", *task->cgroup ? task->cgroup : NULL);
 	json_bool(json, "background", named->background);
-	json_bool(json, "interrupt", named->interrupt);
+	json_bool(json, "interrupt", stall_in_interrupt(named->stall));
 	json_close(json, '}');
 }
 
@@ -249,7 +249,7 @@ static void put_waiters(struct json *json, const char *key, const struct summary
 	json_close(json, ']');
 }
 
-/* Lost records, full tables, and journal entries that were not written. */
+/* Puts what is lost: records, what full tables left out, journal entries that were not written. */
 static void put_flaws(struct json *json, const struct summary_view *view)
 {
 	json_number(json, "incomplete", summary_incomplete(view->summary));

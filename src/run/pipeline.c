@@ -29,10 +29,10 @@ struct pipeline {
 	struct output *output;
 	struct losses *losses;
 	struct overflow overflows[OVERFLOWS]; /* of the latest view */
-	size_t page_bytes;		      /* maximum in the merge for the records of a page */
+	size_t page_bytes; /* room in the merge that the records of a page may need */
 	bool left_with_data;
 	bool warned_ragged_end;
-	uint64_t *newest_of_cpu; /* ns, by index of the CPU: time of a damaged page's loss */
+	uint64_t *newest_of_cpu; /* ns, by place of a CPU: a damaged page is lost after it */
 	uint64_t newest;	 /* ns: of the records passed on in order */
 	uint64_t unread_cpus;
 	uint64_t damaged_pages;
@@ -69,7 +69,6 @@ static int stall_ended(void *context, const struct stall *stall)
 		.stall = stall,
 		.task_info = resolver_task(resolver, stall->tid, stall->end),
 		.name = resolver_task_name(resolver, stall->tid, stall->end),
-		.interrupt = stall->key.kind != OWNER_TASK && stall->key.kind != OWNER_IDLE,
 		.memcg = resolver_memcg(resolver, stall->memcg_id),
 		.function = function,
 	};
@@ -78,7 +77,7 @@ static int stall_ended(void *context, const struct stall *stall)
 		resolver_symbol(resolver, stall->function, 's', function, sizeof(function));
 	else
 		snprintf(function, sizeof(function), "%s", title ? title : "");
-	named.background = !named.interrupt && is_background(named.name, named.task_info);
+	named.background = !stall_in_interrupt(stall) && is_background(named.name, named.task_info);
 	summary_stall(pipeline->summary, &named);
 	return output_stall(pipeline->output, &named);
 }

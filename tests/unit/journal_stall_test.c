@@ -152,7 +152,7 @@ static void test_message_of_others(void **state)
 	stall.tid = 815;
 	named.name = "worker";
 	message_is("worker[815] of nginx[812]: my_function stalled 12.8 ms: other reclaim 12.8 ms");
-	named.interrupt = true;
+	stall.key.kind = OWNER_SOFTIRQ;
 	stall.role = ROLE_MEMORY_HIGH;
 	message_is("interrupt on CPU 3: memory.high stalled 12.8 ms: other reclaim 12.8 ms");
 }
@@ -250,7 +250,7 @@ static void test_fields_not_known(void **state)
 	stall.role = ROLE_NONE;
 	stall.nr_shrinkers = 0;
 	stall.incomplete = true;
-	named.interrupt = true;
+	stall.key.kind = OWNER_SOFTIRQ;
 	read_fields();
 	LACKS("ALLOCFILT_PID", "ALLOCFILT_PROCESS", "ALLOCFILT_CGROUP", "ALLOCFILT_ORDER",
 	      "ALLOCFILT_GFP", "ALLOCFILT_ROLE", "ALLOCFILT_SHRINKER");
@@ -375,7 +375,7 @@ static void test_object(void **state)
 	task_info.pid = 0;
 	object_is("/proc", "OBJECT_SYSTEMD_UNIT", "nginx.service");
 	task_info.pid = getpid();
-	named.interrupt = true;
+	stall.key.kind = OWNER_SOFTIRQ;
 	object_is("/proc", NULL, NULL);
 }
 

@@ -37,6 +37,7 @@ struct made {
 static void stall(struct made made)
 {
 	struct stall one = {
+		.key.kind = made.interrupt ? OWNER_HARDIRQ : OWNER_TASK,
 		.tid = made.tid,
 		.start = 1000,
 		.end = 1000 + made.ns,
@@ -51,7 +52,6 @@ static void stall(struct made made)
 		.name = made.name ? made.name : "t",
 		.task_info = &task_info,
 		.background = made.background,
-		.interrupt = made.interrupt,
 		.function = "f",
 		.memcg = "",
 	};
