@@ -81,6 +81,7 @@ void shrinker_names_free(struct shrinker_names *names)
 	free(names);
 }
 
+/* The result is cached, as symbol() may have to read all of kallsyms. */
 static bool is_superblocks(struct shrinker_names *names, uint64_t address)
 {
 	char text[64] = "";

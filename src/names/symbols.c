@@ -199,7 +199,7 @@ static void end_block(struct search *search)
 	uint64_t page_end = (search->address / CODE_PAGE + 1) * CODE_PAGE;
 	uint64_t end = search->next;
 
-	/* kallsyms lacks the end of a module's code, which is at the end of a page, before data. */
+	/* kallsyms does not mark the end of a module's code: it is the end of a page, before data. */
 	if (*block->module && !search->next_is_code && (!end || page_end < end))
 		end = page_end;
 	if (*block->name && (!*search->best.name || block->address > search->best.address)) {

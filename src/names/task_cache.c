@@ -264,7 +264,7 @@ const char *task_cache_name(struct task_cache *cache, int tid, uint64_t ts)
 {
 	struct task *task;
 
-	/* trace_find_cmdline() of the kernel */
+	/* as trace_find_cmdline() in kernel/trace */
 	if (tid <= 0)
 		return tid ? "<XXX>" : "<idle>";
 	task = find_or_read(cache, tid, ts, true);

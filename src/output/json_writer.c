@@ -23,7 +23,7 @@ void json_raw(struct json *json, const char *text)
 	json->comma = false;
 }
 
-/* The comma and the key before a value. */
+/* Writes the comma and the key before a value. */
 static void begin(struct json *json, const char *key)
 {
 	if (json->comma)

@@ -15,7 +15,7 @@
 
 #define NS_PER_SECOND 1000000000u
 
-/* A metric family (its HELP and TYPE are written). */
+/* A metric family whose HELP and TYPE lines are written. */
 struct family {
 	struct writer *writer;
 	const char *name;
@@ -42,7 +42,7 @@ static void add_label(struct line *labels, const char *name, const char *value)
 	line_add(labels, "\"");
 }
 
-/* False without a symbol: an address would reveal where the kernel is loaded (KASLR). */
+/* Returns false without a symbol: an address would reveal where the kernel is loaded (KASLR). */
 static bool symbol_name(const struct summary_view *view, uint64_t address,
 			char name[STALL_FUNCTION_MAX])
 {
@@ -71,7 +71,7 @@ static void put_number(const struct family *family, const struct line *labels, u
 	line_put(&line, family->writer);
 }
 
-/* Seconds without the zeros at the end. */
+/* Adds seconds without trailing zeros. */
 static void add_seconds(struct line *line, uint64_t ns)
 {
 	unsigned int fraction = ns % NS_PER_SECOND;
@@ -94,7 +94,7 @@ static void put_seconds(const struct family *family, const struct line *labels, 
 	line_put(&line, family->writer);
 }
 
-/* A family with one sample, without labels. */
+/* Writes a family that has one sample, without labels. */
 static void put_family(struct writer *writer, const char *name, const char *type, const char *help,
 		       uint64_t number)
 {
@@ -204,7 +204,7 @@ static void put_stalls(struct writer *writer, const struct summary_view *view)
 	put_phases(&family, &summary_stalls(summary, STALLS_BACKGROUND)->phases);
 }
 
-/* Total time, runs and longest run, of shrinkers or of superblocks. */
+/* Shrinkers have a family for each of these, and so have superblocks. */
 enum total { TOTAL_SECONDS, TOTAL_RUNS, TOTAL_MAX, TOTALS };
 
 struct total_family {
@@ -274,8 +274,8 @@ static bool is_same_file_system(const struct superblock_name *a, const struct su
 }
 
 /*
- * The sum of a superblock and of those after it that are the same file system, as one that was
- * unmounted and mounted again; false if it has no name, did not run, or is in an earlier sum.
+ * Adds up a superblock and those after it that are the same file system, unmounted and mounted again.
+ * Returns false if it has no name, if its shrinker did not run, or if it is part of an earlier sum.
  */
 static bool sum_of_superblock(const struct summary_view *view, int which,
 			      struct superblock_name *ret_name, struct shrinker_total *ret_sum)
@@ -358,7 +358,7 @@ static void put_losses(struct writer *writer, const struct summary_view *view)
 	}
 }
 
-/* Not process_…: those are of node_exporter itself, whose output contains this. */
+/* Not process_…: those names are node_exporter's own, and its output includes this text. */
 static void put_process(struct writer *writer, const struct summary_view *view,
 			const struct metrics_process *process)
 {

@@ -22,7 +22,7 @@
 
 struct perfetto {
 	bool started;			   /* the head and an event are written */
-	uint8_t named[2][IDS_MAX / 8 + 1]; /* a bit for each process, thread: name is written */
+	uint8_t named[2][IDS_MAX / 8 + 1]; /* a bit per process, per thread: its name is written */
 };
 
 struct track {
@@ -236,7 +236,7 @@ static int perfetto_pair(struct output *output, const struct task_pair *pair)
 	return writer_status(json.writer);
 }
 
-/* The phases of a stall are known when it ends: an instant event there has them. */
+/* The phases of a stall are known when it ends, so an instant event at its end carries them. */
 static int perfetto_stall(struct output *output, const struct named_stall *named)
 {
 	const struct stall *stall = named->stall;

@@ -22,7 +22,7 @@
 
 /* TRACE_FLAG_* that the lines of windows and events do not show. */
 #define FLAG_IRQS_OFF	     0x01
-#define FLAG_RESCHED_LAZY    0x02 /* before 6.13: no support, which no kernel of today sets */
+#define FLAG_RESCHED_LAZY    0x02 /* before 6.13 IRQS_NOSUPPORT, which no kernel of today sets */
 #define FLAG_RESCHED	     0x04
 #define FLAG_PREEMPT_RESCHED 0x20
 #define FLAG_BH_OFF	     0x80
@@ -128,7 +128,7 @@ static void add_context(const struct output *output, struct line *line, const st
 		 stack->ts % NS_PER_SECOND / 1000);
 }
 
-/* The stack after an event, if it has one. */
+/* Writes the stack after an event, if it has one. */
 static void put_stack(const struct output *output, const struct record *record)
 {
 	const uint64_t *frames;

@@ -22,7 +22,7 @@
 #define BUSY_TICK	 (110 * NS_PER_MS)
 #define IDLE_TICK	 NS_PER_SECOND
 #define IDLE_AFTER	 20		   /* ticks without data */
-#define LONGEST_TICK	 (100 * NS_PER_MS) /* of reading, before signals and timers are handled */
+#define READ_LIMIT	 (100 * NS_PER_MS) /* of reading at once: then signals and timers come */
 #define ALARM_PERCENT	 50		   /* how full a buffer wakes us between two ticks */
 #define METRICS_INTERVAL (15 * NS_PER_SECOND)
 #define MARK_INTERVAL	 (60 * NS_PER_SECOND)
@@ -171,8 +171,8 @@ struct pipeline *live_pipeline(struct live *live)
 /* ---- reading the buffers ---- */
 
 /*
- * While records arrive, a tick reads the buffers. On an idle machine the first record wakes us, or
- * a slower tick with -w, since that reads full pages only.
+ * While records arrive, a tick reads the buffers. On an idle machine the first record wakes us. -w
+ * reads full pages only, so there a slower tick does.
  */
 
 /* Reads rounds until no CPU is left with data, and one more after a round that read something: the
@@ -183,7 +183,7 @@ static int filter_rounds(struct live *live)
 	int pages = 0;
 	int more = 1;
 
-	for (int round = 0; more && (round < 2 || loop_now() - start < LONGEST_TICK); round++) {
+	for (int round = 0; more && (round < 2 || loop_now() - start < READ_LIMIT); round++) {
 		int count = cpu_buffers_round(live->buffers, &live->sink);
 
 		if (count < 0)
@@ -532,7 +532,7 @@ static int run_loop(struct live *live)
 	if (ret)
 		return ret;
 	ret = loop_run(live->loop);
-	/* A SIGUSR1 that came just before the end. */
+	/* SIGUSR1 may have come just before the end. */
 	if (signals_summary_asked(live->run->signals))
 		on_signal(live, SIGUSR1);
 	ret = finish(live, ret);

@@ -229,7 +229,7 @@ static int dispatch_signals(struct loop *loop)
 int loop_run(struct loop *loop)
 {
 	struct epoll_event events[EVENTS_MAX];
-	/* A wait for room in the output may have read one already. */
+	/* The writer may have read some already, while it waited for room. */
 	int ret = dispatch_signals(loop);
 
 	while (!ret) {

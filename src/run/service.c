@@ -216,7 +216,7 @@ static int switch_run(struct service *service, struct failure *failure)
 	return ret;
 }
 
-/* Traces once. If another user traces, waits; only a service manager's service does that. */
+/* Traces once. Under a service manager, waits to retry if another user traces. */
 static int serve_once(struct service *service, struct failure *failure)
 {
 	int ret = live_trace(service->live, failure);

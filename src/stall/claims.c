@@ -9,7 +9,7 @@
 #define FOREIGN_CLOCK_EDGE 50000 /* ns */
 
 #define SUPERSEDE_DEPTH 64 /* how far back a call looks for events of an earlier one */
-#define LEAST_DEPTH	64 /* how far make_room() looks for a repeated event */
+#define REPEATED_DEPTH	64 /* how far make_room() looks for a repeated event */
 
 TAILQ_HEAD(waiting_records, waiting_record);
 
@@ -216,7 +216,7 @@ static void make_room(struct claims *claims)
 		struct waiting_record *waiting = TAILQ_FIRST(&claims->busy->waiting);
 
 		victim = waiting;
-		for (int i = 0; i < LEAST_DEPTH && waiting; i++) {
+		for (int i = 0; i < REPEATED_DEPTH && waiting; i++) {
 			const struct plan_event *event =
 				&claims->plan->events[waiting->stored.record.event];
 

@@ -221,7 +221,7 @@ static int complete_all(struct stalls *stalls, struct owner *owner)
 
 /* ---- owners ---- */
 
-/* A later window around a span that was dropped or emitted early is incomplete. */
+/* Remembers that a window around this span, which was dropped or emitted early, is incomplete. */
 static void note_dropped(struct owner *owner, const struct span *span)
 {
 	if (span->end > owner->dropped_at)
@@ -321,7 +321,7 @@ static struct span *new_span(struct stalls *stalls, struct owner *owner)
 	}
 	if (TAILQ_EMPTY(&stalls->unused) && !fold_pairs(stalls, owner)) {
 		span = TAILQ_FIRST(&owner->spans);
-		/* Most likely, no slow window would have contained a fast pair. */
+		/* A fast pair does not count: most likely no slow window encloses it. */
 		if (span->slow)
 			stalls->dropped++;
 		note_dropped(owner, span);
@@ -374,7 +374,7 @@ static int add_span(struct stalls *stalls, struct owner *owner, struct span *spa
 	span->busy = length_of(span);
 	TAILQ_INSERT_TAIL(&owner->spans, span, link);
 	owner->nr_spans++;
-	/* No window follows around a span of depth 0, nor around what was before it. */
+	/* No window encloses a span of depth 0, or what was before it. */
 	return span->depth > 0 ? 0 : complete_all(stalls, owner);
 }
 
@@ -426,7 +426,7 @@ int stalls_pair(struct stalls *stalls, const struct task_pair *pair)
 	span->cpu = end->cpu;
 	span->slow = pair->slow;
 	span->role = catalog_pair_role(stalls->plan->events[end->event].id);
-	/* With function_graph there may be a window around it, without it another pair. */
+	/* With function_graph a window may enclose it, else another pair. */
 	span->depth = stalls->plan->function_graph || pair->within;
 	details_event(&span->details, &stalls->names, begin);
 	for (size_t i = 0; i < pair->nr_events; i++)
