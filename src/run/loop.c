@@ -127,12 +127,18 @@ bool signals_stop_asked(void *context)
 
 /* ---- the loop ---- */
 
+static int add_descriptor(struct loop *loop, int fd, uint32_t events)
+{
+	struct epoll_event event = { .events = events, .data.fd = fd };
+
+	return epoll_ctl(loop->epoll, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
 struct loop *loop_new(const struct loop_callbacks *callbacks, void *context,
 		      struct signals *signals)
 {
-	struct epoll_event event = { .events = EPOLLIN };
 	struct loop *loop = calloc(1, sizeof(*loop));
-	int error;
+	int ret;
 
 	if (!loop)
 		return NULL;
@@ -141,15 +147,13 @@ struct loop *loop_new(const struct loop_callbacks *callbacks, void *context,
 	loop->signals = signals;
 	loop->epoll = epoll_create1(EPOLL_CLOEXEC);
 	loop->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	event.data.fd = loop->timer;
-	if (!epoll_ctl(loop->epoll, EPOLL_CTL_ADD, loop->timer, &event)) {
-		event.data.fd = signals->fd;
-		if (!epoll_ctl(loop->epoll, EPOLL_CTL_ADD, signals->fd, &event))
-			return loop;
-	}
-	error = errno;
+	ret = add_descriptor(loop, loop->timer, EPOLLIN);
+	if (!ret)
+		ret = add_descriptor(loop, signals->fd, EPOLLIN);
+	if (!ret)
+		return loop;
 	loop_free(loop);
-	errno = error;
+	errno = -ret;
 	return NULL;
 }
 
@@ -175,7 +179,7 @@ int loop_set_tick(struct loop *loop, uint64_t interval)
 
 int loop_watch(struct loop *loop, int fd, uint32_t events, ready_callback ready)
 {
-	struct epoll_event event = { .events = events, .data.fd = fd };
+	int ret;
 
 	if (fd < 0)
 		return -EBADF;
@@ -188,10 +192,10 @@ int loop_watch(struct loop *loop, int fd, uint32_t events, ready_callback ready)
 		while (loop->nr_ready <= fd)
 			loop->ready[loop->nr_ready++] = NULL;
 	}
-	if (epoll_ctl(loop->epoll, EPOLL_CTL_ADD, fd, &event))
-		return -errno;
-	loop->ready[fd] = ready;
-	return 0;
+	ret = add_descriptor(loop, fd, events);
+	if (!ret)
+		loop->ready[fd] = ready;
+	return ret;
 }
 
 void loop_forget(struct loop *loop, int fd)
