@@ -273,12 +273,15 @@ struct named_stall {
 	const char *memcg;    /* path of the cgroup that was reclaimed, "" if unknown */
 };
 
+#define STALL_SOURCE_MAX 256
+
 /**
  * stall_source - print the most probable cause of a stall: the phase with most time
  *
  * Slab is printed with its shrinker with most time.
  */
-void stall_source(struct resolver *resolver, const struct stall *stall, char *text, size_t size);
+void stall_source(struct resolver *resolver, const struct stall *stall,
+		  char text[STALL_SOURCE_MAX]);
 
 /*
  * Total and maximum latency of each shrinker, over all slab pairs, slow or not: by callback, and

@@ -231,7 +231,7 @@ void journal_stall_fields(struct journal_entry *entry, const struct named_stall 
 	const struct task_info *task = named->task_info;
 	const struct stall *stall = named->stall;
 	char time[CLOCK_TEXT_MAX];
-	char source[256];
+	char source[STALL_SOURCE_MAX];
 
 	if (resolver_time(resolver, stall->start, time))
 		journal_entry_text(entry, "ALLOCFILT_TIME", time);
@@ -245,13 +245,13 @@ void journal_stall_fields(struct journal_entry *entry, const struct named_stall 
 		journal_entry_number(entry, "ALLOCFILT_PID", task->pid);
 	put_known(entry, "ALLOCFILT_PROCESS", task->process);
 	put_known(entry, "ALLOCFILT_CGROUP", task->cgroup);
-	if (stall_in_interrupt(named->stall))
+	if (stall_in_interrupt(stall))
 		journal_entry_number(entry, "ALLOCFILT_INTERRUPT", 1);
 	journal_entry_number(entry, "ALLOCFILT_CPU", stall->cpu);
 	put_facts(entry, named);
 	put_phases(entry, &stall->phases);
 	put_shrinker(entry, stall, resolver);
-	stall_source(resolver, stall, source, sizeof(source));
+	stall_source(resolver, stall, source);
 	journal_entry_text(entry, "ALLOCFILT_SOURCE", source);
 	journal_entry_number(entry, "ALLOCFILT_INCOMPLETE", stall->incomplete);
 	put_stack(entry, stall, resolver);

@@ -97,7 +97,7 @@ void json_stall(struct json *json, const struct named_stall *named, struct resol
 	const struct stall *stall = named->stall;
 	const uint64_t *frames;
 	size_t nr_frames = resolver_stack(resolver, stall->stack, &frames);
-	char source[256];
+	char source[STALL_SOURCE_MAX];
 
 	put_time(json, resolver, stall->start);
 	json_number(json, "duration_ns", stall->end - stall->start);
@@ -109,7 +109,7 @@ void json_stall(struct json *json, const struct named_stall *named, struct resol
 	put_facts(json, named);
 	put_phases(json, &stall->phases);
 	put_stall_shrinkers(json, stall, resolver);
-	stall_source(resolver, stall, source, sizeof(source));
+	stall_source(resolver, stall, source);
 	json_string(json, "source", source);
 	json_open(json, "stack", '[');
 	for (size_t i = 0; i < nr_frames; i++) {

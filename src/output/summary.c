@@ -160,12 +160,12 @@ static void put_functions(struct writer *writer, const struct summary_view *view
 static void put_stall(struct writer *writer, const struct summary_view *view,
 		      const struct named_stall *named, const char *title)
 {
-	char source[256];
+	char source[STALL_SOURCE_MAX];
 	struct line line;
 
 	put_text(writer, title);
 	tree_stall(writer, &plain, view->resolver, named);
-	stall_source(view->resolver, named->stall, source, sizeof(source));
+	stall_source(view->resolver, named->stall, source);
 	line_clear(&line);
 	line_add(&line, "most probable source: %s", source);
 	line_put(&line, writer);

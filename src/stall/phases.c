@@ -52,7 +52,7 @@ uint64_t phases_largest(const struct phases *phases, enum phase_group *ret_group
 	return largest;
 }
 
-void stall_source(struct resolver *resolver, const struct stall *stall, char *text, size_t size)
+void stall_source(struct resolver *resolver, const struct stall *stall, char text[STALL_SOURCE_MAX])
 {
 	const char *group_title, *part_title;
 	enum phase_group group;
@@ -64,7 +64,7 @@ void stall_source(struct resolver *resolver, const struct stall *stall, char *te
 	part_title = phase_part_names[part].title;
 	if (group == PHASE_REST) {
 		snprintf(
-			text, size,
+			text, STALL_SOURCE_MAX,
 			"no slow reclaim or compaction: most likely other tasks on the CPU, or many short runs");
 		return;
 	}
@@ -76,11 +76,11 @@ void stall_source(struct resolver *resolver, const struct stall *stall, char *te
 			continue;
 		resolver_shrinker(resolver, shrinker->shrinker, shrinker->callback, name,
 				  sizeof(name));
-		snprintf(text, size, "%s: slab: %s", group_title, name);
+		snprintf(text, STALL_SOURCE_MAX, "%s: slab: %s", group_title, name);
 		return;
 	}
 	if (part == PART_OWN)
-		snprintf(text, size, "%s", group_title);
+		snprintf(text, STALL_SOURCE_MAX, "%s", group_title);
 	else
-		snprintf(text, size, "%s: %s", group_title, part_title);
+		snprintf(text, STALL_SOURCE_MAX, "%s: %s", group_title, part_title);
 }

@@ -240,9 +240,9 @@ static void source_is(const struct phases *phases, size_t nr_shrinkers, const ch
 		.nr_shrinkers = nr_shrinkers,
 	};
 	struct resolver resolver = { .symbol = symbol, .shrinker = label };
-	char text[256];
+	char text[STALL_SOURCE_MAX];
 
-	stall_source(&resolver, &stall, text, sizeof(text));
+	stall_source(&resolver, &stall, text);
 	assert_non_null(strstr(text, expected));
 }
 
