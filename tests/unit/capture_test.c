@@ -169,6 +169,7 @@ static void test_cpu_without_data(void **state)
 	capture = open_it();
 	assert_int_equal(capture_source(capture)->cpus.count, 2);
 	assert_int_equal(capture_source(capture)->cpus.numbers[1], 3);
+	check_flaws(capture, 0, "");
 	capture_close(capture);
 }
 

@@ -56,16 +56,6 @@ static void test_patterns(void **state)
 	kernel_close(kernel);
 }
 
-static void test_without_function_graph(void **state)
-{
-	struct kernel *kernel;
-
-	fake_put("available_tracers", "function_graph2 nop\n");
-	kernel = open_one(NULL);
-	assert_false(kernel->function_graph);
-	kernel_close(kernel);
-}
-
 static void test_offered_events(void **state)
 {
 	struct kernel *kernel = open_one(NULL);
@@ -99,20 +89,6 @@ static void test_no_right(void **state)
 		assert_non_null(strstr(failure.text, "lock"));
 }
 
-static void test_source_kind(void **state)
-{
-	enum source_kind kind;
-	char file[PATH_MAX];
-
-	assert_int_equal(kernel_source_kind(fake.dir, &kind, &failure), 0);
-	assert_int_equal(kind, SOURCE_CAPTURE);
-	snprintf(file, sizeof(file), "%s/trace_clock", fake.dir);
-	assert_int_equal(kernel_source_kind(file, &kind, &failure), -ENOTDIR);
-	assert_int_equal(failure.status, EXIT_STATUS_USAGE);
-	assert_int_equal(kernel_source_kind("/nowhere", &kind, &failure), -ENOENT);
-	assert_int_equal(failure.status, EXIT_STATUS_USAGE);
-}
-
 static void test_words(void **state)
 {
 	assert_true(kernel_has_word("a bc d\n", "d"));
@@ -129,11 +105,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_catalog_functions_with_their_indexes),
 		TEST(test_patterns),
-		TEST(test_without_function_graph),
 		TEST(test_offered_events),
 		TEST(test_no_tracing_directory),
 		TEST(test_no_right),
-		TEST(test_source_kind),
 		TEST(test_words),
 	};
 
