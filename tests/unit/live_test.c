@@ -12,12 +12,14 @@
 #include "allocfilt/config.h"
 #include "allocfilt/output.h"
 #include "allocfilt/run.h"
+#include "captured_stderr.h"
 #include "run/live.h"
 
 #define FIXTURE "fixtures/6.1"
 
 static struct failure failure;
 static struct signals *signals;
+static const char *errors; /* what the last run said */
 static bool losing;
 
 __attribute__((format(printf, 1, 2))) static void shell(const char *format, ...)
@@ -93,37 +95,35 @@ static int run_with_losses(const struct run_context *context)
 	return ret;
 }
 
-/* Runs with -s, -t and these options; stdout goes to the file `output`, stderr to `errors`. */
-static int run(char *one, char *two)
+/* Runs with these options; stdout goes to the file `output`. */
+__attribute__((format(printf, 1, 2))) static int run(const char *format, ...)
 {
-	static char name[] = "allocfilt", threshold[] = "-t134", source[PATH_MAX];
-	char *argv[] = { name, source, threshold, one, two, NULL };
+	char command[1024], *rest = command, *argv[8], path[PATH_MAX];
 	struct options options;
 	struct run_context context = {
 		.options = &options,
-		.argc = !one ? 3 :
-			!two ? 4 :
-			       5,
 		.argv = argv,
 		.started = loop_now(),
 		.signals = signals,
 		.run_dir = fake.run_dir,
 	};
-	char path[PATH_MAX];
-	int errors = dup(STDERR_FILENO), fd, ret;
+	va_list arguments;
+	int length, fd, ret;
 
-	snprintf(source, sizeof(source), "-s%s", fake.dir);
-	snprintf(path, sizeof(path), "%s/output", fake.root);
-	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	length = snprintf(command, sizeof(command), "allocfilt -s%s ", fake.dir);
+	va_start(arguments, format);
+	vsnprintf(command + length, sizeof(command) - length, format, arguments);
+	va_end(arguments);
+	while ((argv[context.argc] = strsep(&rest, " ")))
+		context.argc++;
 	assert_int_equal(options_parse(&options, context.argc, argv, output_form_names(), &failure),
 			 0);
+	snprintf(path, sizeof(path), "%s/output", fake.root);
+	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	context.output = writer_new(fd, -1);
-	snprintf(path, sizeof(path), "%s/errors", fake.root);
-	assert_non_null(freopen(path, "w", stderr));
+	capture_stderr();
 	ret = losing ? run_with_losses(&context) : live_run(&context, &failure);
-	fflush(stderr);
-	dup2(errors, STDERR_FILENO);
-	close(errors);
+	errors = captured();
 	writer_free(context.output);
 	close(fd);
 	options_free(&options);
@@ -139,10 +139,9 @@ static void assert_data_recorded(void)
 
 static void test_write(void **state)
 {
-	char option[PATH_MAX], duration[] = "-d1s", own[64];
+	char own[64];
 
-	snprintf(option, sizeof(option), "-w%s/capture", fake.root);
-	assert_int_equal(run(option, duration), 0);
+	assert_int_equal(run("-t134 -d1s -w%s/capture", fake.root), 0);
 	assert_as_found();
 	assert_data_recorded();
 	shell("for f in header_page ftrace/funcgraph_exit/format; do "
@@ -165,9 +164,7 @@ static void test_write(void **state)
 
 static void test_filter(void **state)
 {
-	char duration[] = "-d1s";
-
-	assert_int_equal(run(duration, NULL), 0);
+	assert_int_equal(run("-t134 -d1s"), 0);
 	assert_as_found();
 	assert_in_file("output", "pressur-143 ");
 	assert_in_file("output", "\n\n"); /* the summary */
@@ -176,31 +173,25 @@ static void test_filter(void **state)
 /* They are counted at the end, even if no tick came before it. */
 static void test_losses(void **state)
 {
-	char option[PATH_MAX];
-
 	losing = true;
-	snprintf(option, sizeof(option), "-w%s/capture", fake.root);
 	kill(getpid(), SIGINT);
-	assert_int_equal(run(option, NULL), 0);
+	assert_int_equal(run("-t134 -w%s/capture", fake.root), 0);
 	assert_in_file("capture/capture", "\nlost cpu0 0\nlost cpu1 7\n");
 }
 
 /* After a signal before the first tick, the data in the buffers is still shown or recorded. */
 static void test_signal(void **state)
 {
-	char option[PATH_MAX];
-
 	kill(getpid(), SIGUSR1);
 	kill(getpid(), SIGINT);
-	assert_int_equal(run(NULL, NULL), 0);
+	assert_int_equal(run("-t134"), 0);
 	assert_as_found();
 	assert_int_equal(signals_next(signals), 0);
 	assert_in_file("output", "pressur-143 ");
 	assert_in_file("output", "\n\n");
-	assert_in_file("errors", "no shrinker ran\n"); /* the summary so far */
-	snprintf(option, sizeof(option), "-w%s/capture", fake.root);
+	assert_non_null(strstr(errors, "no shrinker ran\n")); /* the summary so far */
 	kill(getpid(), SIGINT);
-	assert_int_equal(run(option, NULL), 0);
+	assert_int_equal(run("-t134 -w%s/capture", fake.root), 0);
 	assert_as_found();
 	assert_data_recorded();
 }
@@ -231,7 +222,7 @@ static void test_what_fails(void **state)
 		else
 			shell("rm -r %s/%s", fake.dir, cases[i].name);
 		fake_remember();
-		assert_true(run(NULL, NULL) < 0);
+		assert_true(run("-t134") < 0);
 		if (failure.status != cases[i].status || !strstr(failure.text, cases[i].message))
 			fail_msg("%s: %d: %s", cases[i].name, failure.status, failure.text);
 		assert_as_found();
@@ -241,10 +232,7 @@ static void test_what_fails(void **state)
 /* A directory of -w that cannot be used is refused before anything is changed. */
 static void test_bad_directory(void **state)
 {
-	char option[PATH_MAX];
-
-	snprintf(option, sizeof(option), "-w%s", fake.dir);
-	assert_int_equal(run(option, NULL), -EEXIST);
+	assert_int_equal(run("-t134 -w%s", fake.dir), -EEXIST);
 	assert_int_equal(failure.status, EXIT_STATUS_USAGE);
 	assert_as_found();
 }

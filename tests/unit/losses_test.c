@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <fcntl.h>
-
 #include "allocfilt/record.h"
+#include "captured_stderr.h"
 #include "made_cpus.h"
 #include "unit_test.h"
 
@@ -12,35 +11,6 @@ static struct losses *new_losses(int count)
 	struct cpu_list cpus = made_cpus(count);
 
 	return losses_new(&cpus);
-}
-
-/* What is written to stderr from capture_stderr() to captured(). */
-static int kept_stderr;
-static int captured_fd;
-
-static void capture_stderr(void)
-{
-	char path[] = P_tmpdir "/allocfilt-test-XXXXXX";
-
-	captured_fd = mkstemp(path);
-	assert_true(captured_fd >= 0);
-	unlink(path);
-	kept_stderr = dup(STDERR_FILENO);
-	dup2(captured_fd, STDERR_FILENO);
-}
-
-static const char *captured(void)
-{
-	static char text[2048];
-	ssize_t length;
-
-	dup2(kept_stderr, STDERR_FILENO);
-	close(kept_stderr);
-	length = pread(captured_fd, text, sizeof(text) - 1, 0);
-	close(captured_fd);
-	assert_true(length >= 0);
-	text[length] = '\0';
-	return text;
 }
 
 static int lines_of(const char *text)
