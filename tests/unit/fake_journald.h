@@ -2,9 +2,7 @@
 #ifndef ALLOCFILT_TEST_FAKE_JOURNALD_H
 #define ALLOCFILT_TEST_FAKE_JOURNALD_H
 
-#include <sys/socket.h>
-#include <sys/un.h>
-
+#include "datagrams.h"
 #include "test_directory.h"
 #include "unit_test.h"
 
@@ -32,18 +30,9 @@ static inline const char *fake_path(void)
 	return test_path("socket");
 }
 
-/* Binds a new socket, so the path has a new inode. */
 static inline int fake_listen(void)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	assert_true(strlen(fake_path()) < sizeof(address.sun_path));
-	strcpy(address.sun_path, fake_path());
-	unlink(address.sun_path);
-	assert_true(fd >= 0);
-	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-	return fd;
+	return listen_at(fake_path());
 }
 
 static inline uint64_t fake_length(const char *bytes)

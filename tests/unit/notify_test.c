@@ -1,33 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <sys/socket.h>
-#include <sys/un.h>
-
 #include "allocfilt/journal.h"
+#include "datagrams.h"
+#include "test_directory.h"
 #include "unit_test.h"
 
 #define SECOND 1000000000ull
 
-/* A service manager: a datagram socket with a name. */
-static struct sockaddr_un manager = { .sun_family = AF_UNIX };
-static int manager_fd;
+static int manager; /* the service manager's socket */
 static struct notify *notify;
-
-static void listen_at(const char *path)
-{
-	snprintf(manager.sun_path, sizeof(manager.sun_path), "%s", path);
-	manager_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
-	assert_true(manager_fd >= 0);
-	assert_int_equal(bind(manager_fd, (struct sockaddr *)&manager, sizeof(manager)), 0);
-}
 
 static int start_manager(void **state)
 {
-	char path[64];
-
-	snprintf(path, sizeof(path), "/tmp/allocfilt-notify-%d", (int)getpid());
-	unlink(path);
-	listen_at(path);
-	setenv("NOTIFY_SOCKET", path, 1);
+	make_test_directory(state);
+	manager = listen_at(test_path("manager"));
+	setenv("NOTIFY_SOCKET", test_path("manager"), 1);
 	unsetenv("WATCHDOG_USEC");
 	unsetenv("WATCHDOG_PID");
 	return 0;
@@ -37,15 +23,14 @@ static int stop_manager(void **state)
 {
 	notify_free(notify);
 	notify = NULL;
-	close(manager_fd);
-	unlink(manager.sun_path);
-	return 0;
+	close(manager);
+	return remove_test_directory(state);
 }
 
 static void heard(const char *expected)
 {
 	char text[512];
-	ssize_t length = recv(manager_fd, text, sizeof(text) - 1, 0);
+	ssize_t length = recv(manager, text, sizeof(text) - 1, 0);
 
 	if (length < 0)
 		fail_msg("nothing was sent, not even '%s'", expected);
@@ -57,7 +42,7 @@ static void heard_nothing(void)
 {
 	char text[512];
 
-	assert_int_equal(recv(manager_fd, text, sizeof(text), 0), -1);
+	assert_int_equal(recv(manager, text, sizeof(text), 0), -1);
 	assert_int_equal(errno, EAGAIN);
 }
 
@@ -113,24 +98,26 @@ static void test_watchdog(void **state)
 	heard("WATCHDOG=1");
 }
 
-static void test_watchdog_of_another_process(void **state)
-{
-	setenv("WATCHDOG_USEC", "10000000", 1);
-	setenv("WATCHDOG_PID", "1", 1);
-	notify = notify_new();
-	notify_tick(notify, 100 * SECOND);
-	heard_nothing();
-}
-
 static void test_bad_watchdog(void **state)
 {
-	static const char *const values[] = {
-		"", "-5", "0", "5s", " 5", "99999999999999999999", "18446744073709551615",
+	static const struct {
+		const char *usec, *pid;
+	} cases[] = {
+		{ "10000000", "1" },
+		{ "", NULL },
+		{ "-5", NULL },
+		{ "0", NULL },
+		{ "5s", NULL },
+		{ " 5", NULL },
+		{ "99999999999999999999", NULL },
+		{ "18446744073709551615", NULL },
 	};
 
-	for (size_t i = 0; i < COUNT(values); i++) {
-		setenv("NOTIFY_SOCKET", manager.sun_path, 1);
-		setenv("WATCHDOG_USEC", values[i], 1);
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		setenv("NOTIFY_SOCKET", test_path("manager"), 1);
+		setenv("WATCHDOG_USEC", cases[i].usec, 1);
+		if (cases[i].pid)
+			setenv("WATCHDOG_PID", cases[i].pid, 1);
 		notify_free(notify);
 		notify = notify_new();
 		notify_tick(notify, 100 * SECOND);
@@ -151,7 +138,7 @@ static void test_busy_manager(void **state)
 		sent++;
 	}
 	notify_state(notify, NOTIFY_READY, 0);
-	while (recv(manager_fd, text, sizeof(text), 0) >= 0)
+	while (recv(manager, text, sizeof(text), 0) >= 0)
 		got++;
 	assert_in_range(got, 1, sent - 1);
 	notify_tick(notify, 0);
@@ -214,7 +201,6 @@ int main(void)
 		TEST(test_status_is_said_once),
 		TEST(test_long_status_is_cut),
 		TEST(test_watchdog),
-		TEST(test_watchdog_of_another_process),
 		TEST(test_bad_watchdog),
 		TEST(test_busy_manager),
 		TEST(test_environment_is_emptied),

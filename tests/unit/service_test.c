@@ -5,11 +5,10 @@
  */
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 
 #include "allocfilt/base.h"
 #include "allocfilt/output.h"
+#include "datagrams.h"
 #include "run/live.h"
 #include "test_directory.h"
 #include "unit_test.h"
@@ -180,16 +179,13 @@ static void test_reload_anew(void **state)
 static void test_tracing_in_use(void **state)
 {
 	static const struct act acts[] = { { NULL, 0, EXIT_STATUS_IN_USE } };
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	char text[512] = "";
 	int manager;
 
 	assert_int_equal(serve(acts), -EBUSY);
 	assert_int_equal(failure.status, EXIT_STATUS_IN_USE);
-	snprintf(address.sun_path, sizeof(address.sun_path), "%s/n", test_directory);
-	manager = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	assert_int_equal(bind(manager, (struct sockaddr *)&address, sizeof(address)), 0);
-	setenv("NOTIFY_SOCKET", address.sun_path, 1);
+	manager = listen_at(test_path("n"));
+	setenv("NOTIFY_SOCKET", test_path("n"), 1);
 	assert_int_equal(serve(acts), 0);
 	assert_int_equal(traced, 1);
 	assert_int_equal(ended, 1);
