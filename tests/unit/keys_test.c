@@ -1,16 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "command_line.h"
 #include "config/values.h"
 #include "unit_test.h"
-
-static const char *const formats[] = { "plain", "fancy", NULL };
-
-static void defaults(struct options *options)
-{
-	struct failure failure = { 0 };
-	char name[] = "allocfilt", *argv[] = { name, NULL };
-
-	assert_int_equal(options_parse(options, 1, argv, formats, &failure), 0);
-}
 
 static void set_good(struct options *options, const char *name, const char *value)
 {
@@ -28,7 +19,7 @@ static void set_bad(const char *name, const char *value, const char *reason)
 	struct failure failure = { 0 };
 	struct options options;
 
-	defaults(&options);
+	parse_good(&options, "allocfilt");
 	assert_int_equal(value_parse(&options, key_find(name), name, value, &failure), -EINVAL);
 	assert_int_equal(failure.status, EXIT_STATUS_USAGE);
 	snprintf(expected, sizeof(expected), "%s '%s' %s; allowed: ", name, value, reason);
@@ -44,7 +35,7 @@ static void number_is(const char *name, const char *value, int64_t expected)
 	const void *field = (const char *)&options + key->field;
 	int64_t number;
 
-	defaults(&options);
+	parse_good(&options, "allocfilt");
 	set_good(&options, name, value);
 	number = key->kind == KEY_NUMBER ? *(const int *)field : *(const int64_t *)field;
 	if (number != expected)
@@ -102,7 +93,7 @@ static void test_switches(void **state)
 {
 	struct options options;
 
-	defaults(&options);
+	parse_good(&options, "allocfilt");
 	set_good(&options, "page-allocation", "no");
 	assert_false(options.page_allocation);
 	set_good(&options, "page-allocation", "yes");
@@ -162,11 +153,11 @@ static void test_same_tracing(void **state)
 	size_t nr_changes = COUNT(changes);
 	struct options a, b;
 
-	defaults(&a);
+	parse_good(&a, "allocfilt");
 	for (size_t i = 0; i < nr_changes; i++) {
 		const struct key *key = key_find(changes[i].name);
 
-		defaults(&b);
+		parse_good(&b, "allocfilt");
 		assert_true(options_same_tracing(&a, &b));
 		set_good(&b, changes[i].name, changes[i].value);
 		assert_false(value_equal(key, &a, &b));

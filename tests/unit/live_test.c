@@ -9,10 +9,10 @@
 #include <tracefs.h>
 
 #include "allocfilt/base.h"
-#include "allocfilt/config.h"
 #include "allocfilt/output.h"
 #include "allocfilt/run.h"
 #include "captured_stderr.h"
+#include "command_line.h"
 #include "run/live.h"
 
 #define FIXTURE "fixtures/6.1"
@@ -98,7 +98,7 @@ static int run_with_losses(const struct run_context *context)
 /* Runs with these options; stdout goes to the file `output`. */
 __attribute__((format(printf, 1, 2))) static int run(const char *format, ...)
 {
-	char command[1024], *rest = command, *argv[8], path[PATH_MAX];
+	char command[1024], *argv[ARGUMENTS_MAX + 1], path[PATH_MAX];
 	struct options options;
 	struct run_context context = {
 		.options = &options,
@@ -114,8 +114,7 @@ __attribute__((format(printf, 1, 2))) static int run(const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(command + length, sizeof(command) - length, format, arguments);
 	va_end(arguments);
-	while ((argv[context.argc] = strsep(&rest, " ")))
-		context.argc++;
+	context.argc = split_words(command, argv);
 	assert_int_equal(options_parse(&options, context.argc, argv, output_form_names(), &failure),
 			 0);
 	snprintf(path, sizeof(path), "%s/output", fake.root);
