@@ -9,6 +9,8 @@
 #include "allocfilt/run.h"
 #include "allocfilt/tracing.h"
 
+#define EVENT_WIDTH 40 /* columns of SYSTEM:NAME, without the colon */
+
 int kernel_plan(struct kernel **kernel, struct plan **plan, const struct options *options,
 		struct failure *failure)
 {
@@ -93,7 +95,7 @@ static void print_functions(const struct plan *plan)
 
 static void print_event_name(const char *system, const char *name)
 {
-	printf("  %s:%-*s ", system, 40 - (int)strlen(system), name);
+	printf("  %s:%-*s ", system, EVENT_WIDTH - (int)strlen(system), name);
 }
 
 /* Prints when an event is shown. */
