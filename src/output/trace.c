@@ -15,7 +15,7 @@
 
 #define NS_PER_SECOND  1000000000u
 #define PROC_WIDTH     14 /* TRACE_GRAPH_PROCINFO_LENGTH */
-#define PROC_NAME      7  /* bytes of a task's name that the kernel shows there */
+#define PROC_NAME      7  /* bytes of a task's name in that column */
 #define DURATION_WIDTH 7  /* digits of a duration: no fraction where the whole has them all */
 #define FRACTION       4  /* characters of ".123" */
 #define NAMED_DEPTH    50 /* FTRACE_RETFUNC_DEPTH: deeper, the kernel leaves out the name */

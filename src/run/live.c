@@ -171,8 +171,8 @@ struct pipeline *live_pipeline(struct live *live)
 /* ---- reading the buffers ---- */
 
 /*
- * While records arrive, a tick reads the buffers. On an idle machine the first record wakes us. -w
- * reads full pages only, so there a slower tick does.
+ * While records arrive, a tick reads the buffers. On an idle machine the first record wakes us, or a
+ * slower tick with -w, which reads full pages only.
  */
 
 /* Reads rounds until no CPU is left with data, and one more after a round that read something: the

@@ -160,7 +160,7 @@ static uint64_t lost_records(const struct recorder *recorder, int cpu)
 	return losses_of(recorder->losses, cpu, &unknown);
 }
 
-/* Writes the file `capture`: what the kernel's own files do not tell. capture/reader.c parses it. */
+/* Writes the file `capture`: what is in no file of the kernel. capture/reader.c parses it. */
 static int write_description(struct recorder *recorder, const struct cpu_buffers *buffers)
 {
 	const struct page_layout *layout = &recorder->source->layout;
