@@ -14,15 +14,18 @@
 #include "allocfilt/record.h"
 
 /*
- * Tasks: name, process and cgroup. They are read when a task is first seen, as it may have exited by
- * the time it is printed.
+ * The resolver: names of functions, tasks, cgroups and shrinkers, texts of events and times. Other
+ * stages use it. A returned pointer is valid until the next call, and never NULL unless documented.
  */
+
+#define CLOCK_TEXT_MAX 40 /* of resolver_time(), with the NUL */
 
 #define TASK_COMM_MAX	16  /* TASK_COMM_LEN */
 #define TASK_CGROUP_MAX 256 /* bytes with the NUL; of a longer path the end is kept */
 
+/* A task's process and cgroup. */
 struct task_info {
-	int tid;
+	int tid; /* thread */
 	int pid; /* process (thread group); 0: nothing is known of the task */
 	bool kernel_thread;
 	char process[TASK_COMM_MAX];  /* name of the process, any bytes; "" if unknown */
@@ -30,137 +33,7 @@ struct task_info {
 					 * controller of v1; any bytes; "" if unknown */
 };
 
-struct task_cache;
-
-/**
- * task_cache_new
- * @proc: "/proc" for a live run, NULL for a capture
- * @names_dir: directory of the file saved_cmdlines, with names of tasks that have exited
- * @dir: directory of a capture, with its file tasks; not used in a live run
- * @size: limit of tasks in a live run; the least recently used one is evicted. A capture is read as
- *	a whole, up to 65536 tasks.
- *
- * A file that does not exist is no error. Returns NULL with errno ENOMEM.
- */
-struct task_cache *task_cache_new(const char *proc, const char *names_dir, const char *dir,
-				  size_t size);
-void task_cache_free(struct task_cache *cache);
-
-/**
- * task_cache_see_name - read the name of a task that has not been seen
- * @ts: ns of the trace clock, here and below
- */
-void task_cache_see_name(struct task_cache *cache, int tid, uint64_t ts);
-
-/** task_cache_see - read name, process and cgroup, unless that was done in the last ten seconds */
-void task_cache_see(struct task_cache *cache, int tid, uint64_t ts);
-
-/**
- * task_cache_name - "<idle>" for 0, "<...>" if unknown; never NULL
- *
- * Any bytes but NUL; valid until the next call. A name older than a second is read again, because
- * exec changes it.
- */
-const char *task_cache_name(struct task_cache *cache, int tid, uint64_t ts);
-
-/**
- * task_cache_info - process and cgroup; never NULL; valid until the next call
- *
- * Information older than a second is read again, as a task may move and an id may be reused. That of
- * a task that has exited stays.
- */
-const struct task_info *task_cache_info(struct task_cache *cache, int tid, uint64_t ts);
-
-/** task_cache_missed - lookups of tasks that are gone and may have been evicted before */
-uint64_t task_cache_missed(const struct task_cache *cache);
-
-/** task_cache_print - print all tasks, as the files saved_cmdlines and tasks of a capture */
-void task_cache_print(struct task_cache *cache, FILE *names, FILE *tasks);
-
-/** cgroups_print - print all cgroups of the cgroup2 listed in @mounts, as a capture's file cgroups */
-void cgroups_print(FILE *stream, const char *mounts);
-
-/*
- * Names of shrinkers: the callback's, and for the shrinker of a superblock also the superblock's,
- * which comes from our kprobe. The key is the shrinker's address; if another superblock reuses an
- * address, it gets a new entry.
- */
-
-#define SHRINKER_NAMES_MAX 1024 /* superblocks */
-#define SHRINKER_LABEL_MAX 256	/* with the NUL; a longer one is cut */
-
 struct shrinker_names;
-
-/**
- * shrinker_names_new
- * @mounts: path of a file like /proc/self/mountinfo, opened at once; NULL: none
- * @symbol: prints the name of a callback, as resolver_symbol() does
- *
- * Returns NULL with errno ENOMEM.
- */
-struct shrinker_names *shrinker_names_new(const char *mounts,
-					  int (*symbol)(void *context, uint64_t address, char style,
-							char *text, size_t size),
-					  void *context);
-void shrinker_names_free(struct shrinker_names *names);
-
-/** shrinker_names_see - accept a record of our kprobe, in order: it names a shrinker from now on */
-void shrinker_names_see(struct shrinker_names *names, const struct record *record);
-
-/**
- * shrinker_names_superblock - number of the superblock of a slab event, as it is now
- * @record: mm_shrink_slab_start or …_end
- *
- * The number stays valid for the run, even if another superblock reuses the address. Returns -1 for
- * a shrinker of no superblock, and if the table is full.
- */
-int shrinker_names_superblock(struct shrinker_names *names, const struct record *record);
-
-/**
- * shrinker_names_label - "super_cache_scan[vda]", "super_cache_scan[tmpfs 0:25 /run]"
- *
- * Device number and mount point are added if two superblocks have the same name. An unknown name
- * becomes the address. Control characters become '?'. Returns the length, at most size - 1.
- */
-size_t shrinker_names_label(struct shrinker_names *names, int superblock, char *text, size_t size);
-
-struct superblock_name {
-	const char *name; /* "vda", "tmpfs" */
-	uint32_t major;
-	uint32_t minor;
-	const char *mount; /* mount point when first seen; "": unknown */
-};
-
-/**
- * shrinker_names_parts - name, device and mount point of a superblock; false if unknown
- *
- * They do not change during the run. Two superblocks may have the same, one after the other. The
- * strings are valid until shrinker_names_free().
- */
-bool shrinker_names_parts(const struct shrinker_names *names, int superblock,
-			  struct superblock_name *ret_parts);
-
-/**
- * shrinker_names_of - the part of a label in brackets, "vda", "tmpfs 0:25 /run"
- *
- * It names the superblock that has the address now. Returns NULL if that is unknown. Valid until the
- * next call.
- */
-const char *shrinker_names_of(struct shrinker_names *names, uint64_t shrinker);
-
-/** shrinker_names_unavailable - superblocks were seen, but the name of none is known */
-bool shrinker_names_unavailable(const struct shrinker_names *names);
-
-/** shrinker_names_overflow - superblocks that were left out because the table was full */
-uint64_t shrinker_names_overflow(const struct shrinker_names *names);
-
-/*
- * The resolver: names of functions, tasks, cgroups and shrinkers, texts of events and times. A
- * returned pointer is valid until the next call, and never NULL unless documented.
- */
-
-#define CLOCK_TEXT_MAX 40
-
 struct resolver;
 
 /**
@@ -242,5 +115,132 @@ bool resolver_migrate_column(const struct resolver *resolver);
 
 /** resolver_missed - lookups of tasks and cgroups that are gone and may have been evicted before */
 uint64_t resolver_missed(const struct resolver *resolver);
+
+/*
+ * Tasks: name, process and cgroup, for the resolver and for a recording. They are read when a task is
+ * first seen, as it may have exited by the time it is printed.
+ */
+
+struct task_cache;
+
+/**
+ * task_cache_new
+ * @proc: "/proc" for a live run, NULL for a capture
+ * @names_dir: directory of the file saved_cmdlines, with names of tasks that have exited
+ * @dir: directory of a capture, with its file tasks; not used in a live run
+ * @size: limit of tasks in a live run; the least recently used one is evicted. A capture is read as
+ *	a whole, up to 65536 tasks.
+ *
+ * A file that does not exist is no error. Returns NULL with errno ENOMEM.
+ */
+struct task_cache *task_cache_new(const char *proc, const char *names_dir, const char *dir,
+				  size_t size);
+void task_cache_free(struct task_cache *cache);
+
+/**
+ * task_cache_see_name - read the name of a task that has not been seen
+ * @ts: ns of the trace clock, here and below
+ */
+void task_cache_see_name(struct task_cache *cache, int tid, uint64_t ts);
+
+/** task_cache_see - read name, process and cgroup, unless that was done in the last ten seconds */
+void task_cache_see(struct task_cache *cache, int tid, uint64_t ts);
+
+/**
+ * task_cache_name - "<idle>" for 0, "<...>" if unknown; never NULL
+ *
+ * Any bytes but NUL; valid until the next call. A name older than a second is read again, because
+ * exec changes it.
+ */
+const char *task_cache_name(struct task_cache *cache, int tid, uint64_t ts);
+
+/**
+ * task_cache_info - process and cgroup; never NULL; valid until the next call
+ *
+ * Information older than a second is read again, as a task may move and an id may be reused. That of
+ * a task that has exited stays.
+ */
+const struct task_info *task_cache_info(struct task_cache *cache, int tid, uint64_t ts);
+
+/** task_cache_missed - lookups of tasks that are gone and may have been evicted before */
+uint64_t task_cache_missed(const struct task_cache *cache);
+
+/** task_cache_print - print all tasks, as the files saved_cmdlines and tasks of a capture */
+void task_cache_print(struct task_cache *cache, FILE *names, FILE *tasks);
+
+/** cgroups_print - print all cgroups of the cgroup2 listed in @mounts, as a capture's file cgroups */
+void cgroups_print(FILE *stream, const char *mounts);
+
+/*
+ * Names of shrinkers: the callback's, and for the shrinker of a superblock also the superblock's,
+ * which comes from our kprobe. The key is the shrinker's address; if another superblock reuses an
+ * address, it gets a new entry.
+ */
+
+#define SHRINKER_NAMES_MAX 1024 /* superblocks */
+#define SHRINKER_LABEL_MAX 256	/* with the NUL; a longer one is cut */
+
+/**
+ * shrinker_names_new
+ * @mounts: path of a file like /proc/self/mountinfo, opened at once; NULL: none
+ * @symbol: prints the name of a callback, as resolver_symbol() does
+ *
+ * Returns NULL with errno ENOMEM.
+ */
+struct shrinker_names *shrinker_names_new(const char *mounts,
+					  int (*symbol)(void *context, uint64_t address, char style,
+							char *text, size_t size),
+					  void *context);
+void shrinker_names_free(struct shrinker_names *names);
+
+/** shrinker_names_see - accept a record of our kprobe, in order: it names a shrinker from now on */
+void shrinker_names_see(struct shrinker_names *names, const struct record *record);
+
+/**
+ * shrinker_names_superblock - number of the superblock of a slab event, as it is now
+ * @record: mm_shrink_slab_start or …_end
+ *
+ * The number stays valid for the run, even if another superblock reuses the address. Returns -1 for
+ * a shrinker of no superblock, and if the table is full.
+ */
+int shrinker_names_superblock(struct shrinker_names *names, const struct record *record);
+
+/**
+ * shrinker_names_label - "super_cache_scan[vda]", "super_cache_scan[tmpfs 0:25 /run]"
+ *
+ * Device number and mount point are added if two superblocks have the same name. An unknown name
+ * becomes the address. Control characters become '?'. Returns the length, at most size - 1.
+ */
+size_t shrinker_names_label(struct shrinker_names *names, int superblock, char *text, size_t size);
+
+struct superblock_name {
+	const char *name; /* "vda", "tmpfs" */
+	uint32_t major;
+	uint32_t minor;
+	const char *mount; /* mount point when first seen; "": unknown */
+};
+
+/**
+ * shrinker_names_parts - name, device and mount point of a superblock; false if unknown
+ *
+ * They do not change during the run. Two superblocks may have the same, one after the other. The
+ * strings are valid until shrinker_names_free().
+ */
+bool shrinker_names_parts(const struct shrinker_names *names, int superblock,
+			  struct superblock_name *ret_parts);
+
+/**
+ * shrinker_names_of - the part of a label in brackets, "vda", "tmpfs 0:25 /run"
+ *
+ * It names the superblock that has the address now. Returns NULL if that is unknown. Valid until the
+ * next call.
+ */
+const char *shrinker_names_of(struct shrinker_names *names, uint64_t shrinker);
+
+/** shrinker_names_unavailable - superblocks were seen, but the name of none is known */
+bool shrinker_names_unavailable(const struct shrinker_names *names);
+
+/** shrinker_names_overflow - superblocks that were left out because the table was full */
+uint64_t shrinker_names_overflow(const struct shrinker_names *names);
 
 #endif
