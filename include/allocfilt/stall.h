@@ -273,6 +273,9 @@ struct named_stall {
 	const char *memcg;    /* path of the cgroup that was reclaimed, "" if unknown */
 };
 
+/** stall_top_shrinker - the shrinker of a group with most time; NULL: none ran */
+const struct stall_shrinker *stall_top_shrinker(const struct stall *stall, enum phase_group group);
+
 #define STALL_SOURCE_MAX 256
 
 /**

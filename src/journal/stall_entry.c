@@ -53,19 +53,17 @@ static void add_parts(struct line *line, const struct stall *stall, struct resol
 			add_share(parts, &count, ns, part);
 	}
 	for (size_t i = 0; i < count; i++) {
-		const struct stall_shrinker *shrinker;
-		size_t first = 0; /* shrinker of this group: they are sorted, most time first */
+		const struct stall_shrinker *shrinker = NULL;
 		char name[2 * STALL_FUNCTION_MAX];
 		char time[TEXT_DURATION_MAX];
 
 		line_add(line, "%s%s", i ? ", " : " (", phase_part_names[parts[i].which].title);
-		while (first < stall->nr_shrinkers && (int)stall->shrinkers[first].group != group)
-			first++;
-		if (parts[i].which != PART_SLAB || first == stall->nr_shrinkers) {
+		if (parts[i].which == PART_SLAB)
+			shrinker = stall_top_shrinker(stall, group);
+		if (!shrinker) {
 			line_add(line, " %s", text_duration(time, parts[i].ns));
 			continue;
 		}
-		shrinker = &stall->shrinkers[first];
 		resolver_shrinker(resolver, shrinker->shrinker, shrinker->callback, name,
 				  sizeof(name));
 		line_add(line, " %s %s", name, text_duration(time, shrinker->ns));

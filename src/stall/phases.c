@@ -52,8 +52,17 @@ uint64_t phases_largest(const struct phases *phases, enum phase_group *ret_group
 	return largest;
 }
 
+const struct stall_shrinker *stall_top_shrinker(const struct stall *stall, enum phase_group group)
+{
+	for (size_t i = 0; i < stall->nr_shrinkers; i++)
+		if (stall->shrinkers[i].group == group)
+			return &stall->shrinkers[i];
+	return NULL;
+}
+
 void stall_source(struct resolver *resolver, const struct stall *stall, char text[STALL_SOURCE_MAX])
 {
+	const struct stall_shrinker *shrinker;
 	const char *group_title, *part_title;
 	enum phase_group group;
 	enum phase_part part;
@@ -62,25 +71,18 @@ void stall_source(struct resolver *resolver, const struct stall *stall, char tex
 	phases_largest(&stall->phases, &group, &part);
 	group_title = phase_group_names[group].title;
 	part_title = phase_part_names[part].title;
+	shrinker = part == PART_SLAB ? stall_top_shrinker(stall, group) : NULL;
 	if (group == PHASE_REST) {
 		snprintf(
 			text, STALL_SOURCE_MAX,
 			"no slow reclaim or compaction: most likely other tasks on the CPU, or many short runs");
-		return;
-	}
-	/* Shrinkers are sorted: the first of a group has the most time. */
-	for (size_t i = 0; part == PART_SLAB && i < stall->nr_shrinkers; i++) {
-		const struct stall_shrinker *shrinker = &stall->shrinkers[i];
-
-		if (shrinker->group != group)
-			continue;
+	} else if (shrinker) {
 		resolver_shrinker(resolver, shrinker->shrinker, shrinker->callback, name,
 				  sizeof(name));
 		snprintf(text, STALL_SOURCE_MAX, "%s: slab: %s", group_title, name);
-		return;
-	}
-	if (part == PART_OWN)
+	} else if (part == PART_OWN) {
 		snprintf(text, STALL_SOURCE_MAX, "%s", group_title);
-	else
+	} else {
 		snprintf(text, STALL_SOURCE_MAX, "%s: %s", group_title, part_title);
+	}
 }
