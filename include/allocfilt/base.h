@@ -40,7 +40,7 @@ struct failure {
  * failure_set - fill in a failure; a text that is too long is cut
  * @error: a positive errno value; 0 stands for EINVAL
  *
- * Returns -@error, so that a caller can write `return failure_set(...)`.
+ * Returns -@error, so that a caller can write `return failure_set(...)`. Logs nothing.
  */
 int failure_set(struct failure *failure, enum exit_status status, int error, const char *format,
 		...) __attribute__((format(printf, 4, 5)));
@@ -65,6 +65,7 @@ enum log_level {
 	LOG_LEVEL_DEBUG,   /* -v */
 };
 
+/** log_set_level - drop messages above this level; LOG_LEVEL_NOTICE until it is called */
 void log_set_level(enum log_level level);
 
 /**
@@ -74,6 +75,7 @@ void log_set_level(enum log_level level);
  */
 void log_look_for_journal(void);
 
+/* Each writes one line with one write(2); no newline in @format. A line that is too long is cut. */
 void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_notice(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -89,7 +91,7 @@ void log_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
  */
 int file_read(const char *dir, const char *path, char **ret_text, size_t *ret_length);
 
-/** file_write_all - write() until all of it is written */
+/** file_write_all - write() until all of it is written, also after EINTR */
 int file_write_all(int fd, const char *text, size_t length);
 
 /** file_path - "dir/path" in a buffer of PATH_MAX; 0 or -ENAMETOOLONG */
@@ -111,7 +113,12 @@ struct file_replacement {
 	char temporary[PATH_MAX];
 };
 
-/** file_replace_begin - @mode: of the new file, whatever the umask is */
+/**
+ * file_replace_begin - open the temporary file
+ * @mode: of the new file, whatever the umask is
+ *
+ * After a failure nothing is left to be done.
+ */
 int file_replace_begin(struct file_replacement *file, const char *dir, const char *path,
 		       mode_t mode);
 
@@ -227,7 +234,7 @@ void hash_remove(struct hash *hash, struct hash_link *link);
 struct writer;
 
 /**
- * writer_new
+ * writer_new - a writer with an empty buffer
  * @fd: not closed by writer_free(); -1: the text stays in the buffer, and -EFBIG is returned once
  *	that is full
  * @stop_fd: readable when the run is to stop (a signalfd, which is not read here), -1 for none
@@ -235,13 +242,15 @@ struct writer;
  * Returns NULL with errno ENOMEM.
  */
 struct writer *writer_new(int fd, int stop_fd);
-void writer_free(struct writer *writer);
 
 /**
  * writer_on_stop - not all that makes the stop descriptor readable asks for a stop
  * @asked: is one asked for? It reads the descriptor, so it has to know until the run has ended
  */
 void writer_on_stop(struct writer *writer, bool (*asked)(void *context), void *context);
+
+/** writer_free - what is queued is discarded; NULL is allowed */
+void writer_free(struct writer *writer);
 
 /** writer_fd - where it writes */
 int writer_fd(const struct writer *writer);
@@ -277,7 +286,10 @@ const char *writer_queued(const struct writer *writer, size_t *ret_length);
  */
 int string_list_add(char ***texts, const char *text, size_t most);
 
+/** string_list_equal - have both the same strings in the same order? */
 bool string_list_equal(char *const *a, char *const *b);
+
+/** string_list_free - free a list with its strings; NULL is allowed */
 void string_list_free(char **texts);
 
 /*
@@ -329,8 +341,9 @@ bool text_parse_field(const char **line, char *field, size_t size);
 /** text_trim - remove white space at both ends, in place; returns the first other character */
 char *text_trim(char *text);
 
-/** text_duration - ns for a person: "134 us", "12.8 ms", "1.2 s", rounded; returns @text */
 #define TEXT_DURATION_MAX 32
+
+/** text_duration - ns for a person: "134 us", "12.8 ms", "1.2 s", rounded; returns @text */
 const char *text_duration(char text[TEXT_DURATION_MAX], uint64_t ns);
 
 /* A line that is built in a fixed buffer; text that does not fit is cut off. */
@@ -342,7 +355,10 @@ struct line {
 	char text[LINE_MAX_BYTES + 1]; /* NUL-terminated */
 };
 
+/** line_clear - make the line empty; to be called first */
 void line_clear(struct line *line);
+
+/** line_add - add formatted text */
 void line_add(struct line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /** line_add_escaped - add a name of any bytes; it is cut between characters */
@@ -351,7 +367,7 @@ void line_add_escaped(struct line *line, const char *text, enum text_rule rule);
 /** line_put - write it with a newline; returns as writer_put() */
 int line_put(struct line *line, struct writer *writer);
 
-/* How often a table was full. */
+/* How often a table was full, for the summary. */
 struct overflow {
 	const char *key;  /* for programs */
 	const char *text; /* for people: "waiting events were dropped" */

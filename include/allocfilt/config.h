@@ -81,6 +81,8 @@ struct options {
  */
 int options_parse(struct options *options, int argc, char **argv, const char *const *formats,
 		  struct failure *failure);
+
+/** options_free - free the values; what is left is all zeros */
 void options_free(struct options *options);
 
 /**
@@ -99,7 +101,7 @@ bool options_on_command_line(const struct options *options, const char *name);
  */
 bool options_same_tracing(const struct options *a, const struct options *b);
 
-/** options_print_help - the text of -h; errors are those of @file */
+/** options_print_help - print the text of -h; a failed write shows in ferror(@file) only */
 void options_print_help(FILE *file, const char *const *formats);
 
 /*

@@ -73,7 +73,6 @@ struct phase_name {
 extern const struct phase_name phase_group_names[PHASE_GROUPS];
 extern const struct phase_name phase_part_names[PHASE_PARTS];
 
-/* Without defaults, so that the compiler rejects a row that lacks something. */
 struct catalog_role {
 	const char *title; /* "page allocation" */
 	/*
@@ -83,7 +82,7 @@ struct catalog_role {
 	enum phase_group group;
 	enum phase_part part;
 	enum role substitute; /* does the same work where this role has no function, or ROLE_NONE */
-	const char *names[CATALOG_NAMES_MAX]; /* first that exists; NULL ends */
+	const char *names[CATALOG_NAMES_MAX]; /* the first that exists is traced; NULL ends */
 };
 
 enum event_id {
@@ -106,16 +105,18 @@ enum event_id {
 	EVENT_USER = EVENT_COUNT, /* of -e */
 };
 
+/* Of a pair, the begin or the end. */
 enum event_side { EVENT_SINGLE, EVENT_BEGIN, EVENT_END };
 
 struct catalog_event {
 	const char *system;
 	const char *name;
 	enum event_side side;
-	enum event_id partner;	 /* of a begin its end and the other way round */
-	uint64_t owners;	 /* ROLE_BIT()s; 0: a pair, or any window */
-	uint64_t owners_without; /* and these where no function of needs can be traced */
+	enum event_id partner; /* of a begin its end and the other way round */
+	uint64_t owners;       /* ROLE_BIT()s; 0: a pair, or any window */
+	/* Owners as well where no function of this role can be traced; ROLE_NONE: there is none. */
 	enum role needs;
+	uint64_t owners_without;
 	bool repeats;	 /* the owner may write it several times in one call */
 	bool any_window; /* without an owner that can be traced: the innermost window */
 };
@@ -183,7 +184,7 @@ struct plan {
 	struct plan_event events[PLAN_EVENTS_MAX];
 	int nr_events;
 	uint64_t roles;	   /* ROLE_BIT()s that have a function */
-	uint64_t left_out; /* ROLE_BIT()s that the request leaves out */
+	uint64_t left_out; /* ROLE_BIT()s not traced because of the request */
 };
 
 /* What can be traced, as a kernel's tracing directory or a capture lists it. */
@@ -219,6 +220,8 @@ struct plan_request {
  */
 int plan_make(struct plan **plan, const struct plan_request *request,
 	      const struct plan_offer *offer, struct failure *failure);
+
+/** plan_free - NULL is allowed */
 void plan_free(struct plan *plan);
 
 /** plan_names - does the request name this function, beyond the catalog? */
