@@ -19,12 +19,14 @@
 struct capture;
 
 /**
- * capture_open
+ * capture_open - open a directory for reading
  *
  * Returns 0, or -errno with @failure (status 2: neither a tracing directory nor a capture, not
  * readable). Damaged files that are not essential are counted in capture_info.
  */
 int capture_open(struct capture **capture, const char *dir, struct failure *failure);
+
+/** capture_close - NULL is allowed */
 void capture_close(struct capture *capture);
 
 /** capture_source - describes the data; valid while the capture is open */
@@ -37,6 +39,7 @@ struct capture_info {
 	char first_flaw[768]; /* "" or the first of them */
 };
 
+/** capture_info - valid while the capture is open; flaws grow as it is read */
 const struct capture_info *capture_info(const struct capture *capture);
 
 /** capture_offer - what plan_make() may choose from; valid while the capture is open */
@@ -61,6 +64,8 @@ struct capture_writer;
  */
 int capture_create(struct capture_writer **writer, const char *dir, size_t page_size,
 		   struct failure *failure);
+
+/** capture_writer_free - closes the files; NULL is allowed */
 void capture_writer_free(struct capture_writer *writer);
 
 /** capture_abandon - remove the directory if it is still empty */

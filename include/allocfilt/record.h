@@ -11,7 +11,7 @@
 
 /*
  * The type that flows from decode through merge to stall: one record of a ring buffer with all
- * that the later stages need, whatever kernel, byte order and size of a long it came from.
+ * that the later stages need, independent of the kernel, byte order and size of a long.
  */
 
 enum record_kind {
@@ -65,7 +65,7 @@ struct record_superblock {
 	uint16_t name_length; /* 0: it could not be read */
 };
 
-/* A stack of --stack; its frames are in struct stacks. */
+/* A kernel stack of --stack; its frames are in struct stacks. */
 struct record_stack {
 	uint64_t ts;	       /* ns */
 	uint32_t number;       /* of stacks_add(); 0: none */
@@ -172,16 +172,18 @@ int page_layout_guess_order(struct page_layout *layout, const void *page, size_t
 /* Receives what is in a page. Each returns 0, or -errno to stop. */
 struct page_sink {
 	void *context;
-	/* a data record; data is valid during the call only; ts in ns of the trace clock */
+	/* a data record; @data is valid during the call only; @ts: ns, the trace clock */
 	int (*record)(void *context, int cpu, uint64_t ts, const void *data, size_t size);
-	/* records lost just before the page; count or RECORD_LOST_UNKNOWN */
+	/* records lost just before the page; @count: how many, or RECORD_LOST_UNKNOWN */
 	int (*lost)(void *context, int cpu, uint64_t ts, int64_t count);
 };
 
 struct page_reader;
 
-/** page_reader_new - NULL and errno on failure; the sink is copied */
+/** page_reader_new - layout and sink are copied; NULL with errno ENOMEM */
 struct page_reader *page_reader_new(const struct page_layout *layout, const struct page_sink *sink);
+
+/** page_reader_free - NULL is allowed */
 void page_reader_free(struct page_reader *reader);
 
 /* What page_read() found. */
@@ -257,6 +259,8 @@ struct decode_callbacks {
  */
 struct decode *decode_new(const struct data_source *source, struct stacks *stacks,
 			  const struct decode_callbacks *callbacks);
+
+/** decode_free - leaves source and stacks to their owner; NULL is allowed */
 void decode_free(struct decode *decode);
 
 /**
@@ -319,13 +323,15 @@ size_t merge_page_bytes(size_t page_size);
 size_t merge_share(int cpus, size_t page_size);
 
 /**
- * merge_new
+ * merge_new - an empty merge
  * @cpus: the list is copied, its numbers are not
  * @share: bytes for the records of each CPU, all allocated here
  *
  * Returns NULL with errno ENOMEM or EINVAL.
  */
 struct merge *merge_new(const struct cpu_list *cpus, size_t share, record_sink sink, void *context);
+
+/** merge_free - what is held is discarded, see merge_flush(); NULL is allowed */
 void merge_free(struct merge *merge);
 
 /**
@@ -366,12 +372,14 @@ struct losses;
 
 /** losses_new - the list is copied, its numbers are not; NULL with errno ENOMEM */
 struct losses *losses_new(const struct cpu_list *cpus);
+
+/** losses_free - NULL is allowed */
 void losses_free(struct losses *losses);
 
-/** losses_add - count may be RECORD_LOST_UNKNOWN; a CPU that is not in the list is ignored */
+/** losses_add - @count may be RECORD_LOST_UNKNOWN; a CPU that is not in the list is ignored */
 void losses_add(struct losses *losses, int cpu, int64_t count);
 
-/** losses_of - records lost by a CPU of the list; @ret_unknown: times without a count */
+/** losses_of - records lost by a CPU, which is in the list; @ret_unknown: losses without a count */
 uint64_t losses_of(const struct losses *losses, int cpu, uint64_t *ret_unknown);
 
 /** losses_total - records lost by all CPUs; @ret_unknown: times without a count */
@@ -407,6 +415,8 @@ struct stacks;
 
 /** stacks_new - NULL with errno ENOMEM */
 struct stacks *stacks_new(void);
+
+/** stacks_free - NULL is allowed */
 void stacks_free(struct stacks *stacks);
 
 /**

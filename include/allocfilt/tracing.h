@@ -57,6 +57,8 @@ int kernel_source_kind(const char *dir, enum source_kind *ret_kind, struct failu
  */
 int kernel_open(struct kernel **kernel, const char *dir, const struct plan_request *request,
 		struct failure *failure);
+
+/** kernel_close - NULL is allowed */
 void kernel_close(struct kernel *kernel);
 
 /** kernel_offer - for plan_make(); valid as long as the kernel is open */
@@ -124,6 +126,7 @@ struct session;
 
 /**
  * session_start - the whole set-up but tracing_on
+ * @request: with what it points to, used during the call only
  *
  * First finishes what the undo file of a killed run says, with a log_notice(). Raw files are opened
  * by the caller between session_start() and session_on(). After a failure everything that was
@@ -204,7 +207,7 @@ struct cpu_buffers;
 void cpu_buffers_allow_files(const char *dir, unsigned int each);
 
 /**
- * cpu_buffers_open
+ * cpu_buffers_open - open the raw buffer of each CPU
  * @dir: tracing directory or instance
  * @page_size: bytes of a page (sub-buffer)
  *
@@ -212,6 +215,8 @@ void cpu_buffers_allow_files(const char *dir, unsigned int each);
  */
 int cpu_buffers_open(struct cpu_buffers **buffers, const char *dir, size_t page_size,
 		     struct failure *failure);
+
+/** cpu_buffers_close - NULL is allowed */
 void cpu_buffers_close(struct cpu_buffers *buffers);
 
 /**
@@ -233,11 +238,16 @@ int cpu_buffers_cpu(const struct cpu_buffers *buffers, int i);
  * cpu_buffers_round - read each CPU up to its quota
  *
  * Returns how many pages were read, or the -errno of the sink. An error of a single CPU ends its
- * turn and nothing else; cpu_buffers_errors() counts those that were neither EAGAIN nor ENODEV,
- * which is that of a CPU that was not online since the buffers were made
- * (kernel/trace/ring_buffer.c: ring_buffer_alloc_read_page()).
+ * turn and nothing else.
  */
 int cpu_buffers_round(struct cpu_buffers *buffers, const struct source_sink *sink);
+
+/**
+ * cpu_buffers_errors - reads that failed, but for EAGAIN and ENODEV
+ *
+ * ENODEV is that of a CPU that was not online since the buffers were made
+ * (kernel/trace/ring_buffer.c: ring_buffer_alloc_read_page()).
+ */
 uint64_t cpu_buffers_errors(const struct cpu_buffers *buffers);
 
 /**
