@@ -76,8 +76,8 @@ struct options {
  * @formats: the forms of output that -f can have, NULL ends; the first is the default. They have to
  *	     live as long as @options.
  *
- * Opens no file; values that depend on the kernel or a file are checked later. Returns 0, or -errno with
- * @failure (status 2), whose text names the option, its value and the allowed values.
+ * Opens no file; values that depend on the kernel or a file are checked later. Returns 0, or -errno
+ * with @failure (status 2), whose text names the option, its value and the allowed values.
  */
 int options_parse(struct options *options, int argc, char **argv, const char *const *formats,
 		  struct failure *failure);

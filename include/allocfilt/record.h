@@ -246,16 +246,17 @@ struct decode_callbacks {
 /* events/ftrace/{funcgraph_exit,print} and what the plan lists */
 #define DECODE_FUNCGRAPH_EXIT (-1)
 #define DECODE_PRINT	      (-2)
-#define DECODE_IGNORE	      (-3) /* known but not used: dropped, not counted */
+#define DECODE_IGNORE	      (-3) /* known but not used: dropped and not counted */
 #define DECODE_SUPERBLOCK     (-4) /* our probe, see probes.h */
 #define DECODE_STACK	      (-5) /* kernel_stack */
 
 /**
- * decode_new - formats are added later; of a capture, which may have events that its reader did not
- *	ask for, the other formats are looked at where such an event is met
+ * decode_new - a decoder without formats; see decode_add_format()
  * @stacks: where frames go; NULL: stacks are left out
  *
- * The callbacks are copied, the source is not. Returns NULL with errno ENOMEM.
+ * A capture may have events that the plan lacks: at the first record of an unknown type its other
+ * formats are read, whose records are dropped and not counted. The callbacks are copied, the
+ * source is not. Returns NULL with errno ENOMEM.
  */
 struct decode *decode_new(const struct data_source *source, struct stacks *stacks,
 			  const struct decode_callbacks *callbacks);

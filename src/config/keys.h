@@ -42,7 +42,7 @@ struct key {
 	const char *default_value; /* NULL: none; of KEY_FORMAT the first of options.formats */
 	const struct quantity_units *units; /* of KEY_QUANTITY */
 	int64_t lowest, highest;	    /* of a number or a pid, in the field's unit */
-	bool or_zero;			    /* 0 is allowed below lowest */
+	bool or_zero;			    /* 0 is allowed, too */
 	bool microseconds;		    /* whole ones only */
 	enum options_task task;		    /* of KEY_TASK */
 	const char *allowed;		    /* for messages */

@@ -164,7 +164,7 @@ const struct catalog_event catalog_events[EVENT_COUNT] = {
 
 bool catalog_name_matches(const char *function, const char *name)
 {
-	/* Called for each name of each of the kernel's symbols, before tracing begins. */
+	/* Without a call of strlen(): this runs for each name and each of the kernel's symbols. */
 	while (*name && *name == *function)
 		name++, function++;
 	return !*name && (!*function || *function == '.');

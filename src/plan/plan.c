@@ -12,7 +12,7 @@
 static const struct plan_function *find_function(const struct plan *plan, const char *name)
 {
 	for (int i = 0; i < plan->nr_functions; i++)
-		/* plan_likely_symbol() asks for each of the kernel's symbols. */
+		/* Quick, as plan_likely_symbol() calls this for each of the kernel's symbols. */
 		if (plan->functions[i].name[0] == name[0] && !strcmp(plan->functions[i].name, name))
 			return &plan->functions[i];
 	return NULL;
@@ -202,8 +202,8 @@ static int add_requested_event(struct plan *plan, const char *setting, const cha
 	return 0;
 }
 
-static int fill(struct plan *plan, const struct plan_request *request,
-		const struct plan_offer *offer, struct failure *failure)
+static int fill_plan(struct plan *plan, const struct plan_request *request,
+		     const struct plan_offer *offer, struct failure *failure)
 {
 	const char *function = request->function_setting ? request->function_setting : "-F";
 	const char *event = request->event_setting ? request->event_setting : "-e";
@@ -250,7 +250,7 @@ int plan_make(struct plan **ret_plan, const struct plan_request *request,
 	plan->threshold = request->threshold;
 	if (request->no_page_allocation)
 		plan->left_out = ROLE_BIT(ROLE_PAGE_ALLOCATION);
-	ret = fill(plan, request, offer, failure);
+	ret = fill_plan(plan, request, offer, failure);
 	if (ret)
 		plan_free(plan);
 	else

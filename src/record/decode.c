@@ -116,7 +116,7 @@ struct decode {
 	uint16_t *by_type;	  /* TYPES_MAX: index into formats plus one; 0: unknown */
 	int16_t *indent;	  /* CPUS_MAX */
 	struct role_entry *roles; /* 1 << ROLES_BITS */
-	bool asked;		  /* for more formats */
+	bool read_all;		  /* formats of a capture: see decode_new() */
 	uint64_t unknown;
 	int first_unknown;
 	uint64_t damaged;
@@ -517,8 +517,8 @@ static const struct format *format_of(struct decode *decode, const void *data, s
 		return NULL;
 	}
 	type = (uint16_t)read_field(decode, &decode->type, data);
-	if (!decode->by_type[type] && !decode->asked && !decode->source->proc) {
-		decode->asked = true;
+	if (!decode->by_type[type] && !decode->read_all && !decode->source->proc) {
+		decode->read_all = true;
 		event_directories(decode->source->dir, ignore_format, decode);
 	}
 	index = decode->by_type[type];

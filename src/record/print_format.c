@@ -196,7 +196,7 @@ static struct value calculate(const struct source *source, const struct node *no
 
 /* ---- text ---- */
 
-/* As with snprintf(), the length is that of the whole text, of which text has the first size bytes. */
+/* As with snprintf(), the length is that of the whole text, even if it does not fit. */
 struct out {
 	char *text;
 	size_t size; /* without the NUL */

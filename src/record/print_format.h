@@ -27,7 +27,7 @@ struct print_setup {
  * print_format_mend - rewrite what libtraceevent cannot parse in the text of a format file
  *
  * REC->ent.pid (7.2 and later) becomes REC->common_pid, names of constants that the kernel left in
- * the text become numbers. What stands in quotes is not touched. A print format with a field that
+ * the text become numbers. Text in quotes is not changed. A print format with a field that
  * the event does not have, on which libtraceevent can crash, becomes an empty one. Returns an
  * allocated text, or NULL without memory.
  */

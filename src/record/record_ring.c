@@ -5,7 +5,7 @@
 
 #include "record/record_ring.h"
 
-/* A record in a ring; after it come the words of its union that are not 0, its stack, its payload. */
+/* A record in a ring, followed by the words of its union that are not 0, its stack, its payload. */
 struct held_record {
 	uint64_t ts;
 	int32_t tid;

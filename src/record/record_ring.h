@@ -15,8 +15,8 @@
 #define RECORD_RING_ALIGN 8 /* bytes: the size of a ring is a multiple */
 
 /*
- * A ring of so many times a page has room for all its records. A record of n bytes, of which 8 are
- * the common fields, takes n + 4 in a page; here 24, at most twice the n - 8 of its fields (a
+ * A ring of this many times the size of a page has room for all records of a page. A record of n
+ * bytes, of which 8 are the common fields, takes n + 4 in a page; here 24, at most twice the n - 8 of its fields (a
  * field of 4 bytes that is signed becomes one of 8), n, and up to 4 to be aligned: 3 n + 12.
  */
 #define RECORD_RING_PAGE_FACTOR 3

@@ -29,7 +29,7 @@ static bool read_at(const struct btf *btf, size_t place, void *to, size_t size)
 	return true;
 }
 
-/* The place after a type and all that belongs to it; 0 for one that is cut or of an unknown kind. */
+/* Returns the place after a type and its members; 0 for one that is cut or of an unknown kind. */
 static size_t next_place(const struct btf *btf, size_t place)
 {
 	/* What follows a type: so many bytes, or so many for each of its members. */

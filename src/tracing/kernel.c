@@ -17,7 +17,7 @@
 #include "tracing/kernel.h"
 #include "tracing/settings.h"
 
-/* tracefs_file_exists() takes an instance, not a directory. */
+/* tracefs_file_exists() wants an instance, not a directory. */
 static bool has_file(const char *dir, const char *name)
 {
 	char path[PATH_MAX];
@@ -25,8 +25,8 @@ static bool has_file(const char *dir, const char *name)
 	return !file_path(path, dir, name) && !access(path, F_OK);
 }
 
-/* No permission for @what: who has it, or what refuses it even to root. */
-static int refused(struct failure *failure, const char *what, int error)
+/* Permission to @what was denied: advises to run as root, or names what denies it even to root. */
+static int permission_denied(struct failure *failure, const char *what, int error)
 {
 	char *text, *mode = NULL;
 
@@ -69,7 +69,7 @@ int kernel_source_kind(const char *dir, enum source_kind *ret_kind, struct failu
 				   dir);
 	if (access(dir, R_OK | X_OK) < 0) {
 		if (on_tracefs(dir))
-			return refused(failure, dir, errno);
+			return permission_denied(failure, dir, errno);
 		return failure_set(failure, EXIT_STATUS_USAGE, errno, "-s %s: %s", dir,
 				   strerror(errno));
 	}
@@ -87,8 +87,8 @@ int kernel_source_kind(const char *dir, enum source_kind *ret_kind, struct failu
 }
 
 /*
- * Where debugfs is mounted and tracefs is not, the library returns debugfs's directory for it. Any
- * other look at that would mount tracefs; O_PATH does not (open(2)).
+ * Where debugfs is mounted and tracefs is not, the library returns the directory below debugfs on
+ * which tracefs would be mounted automatically. open(2) with O_PATH does not trigger that.
  */
 static bool is_mounted(const char *dir)
 {
@@ -217,7 +217,7 @@ static int read_kernel(struct kernel *kernel, const char *dir, const struct plan
 	top = tracefs_instance_alloc(kernel->dir, NULL);
 	ret = top ? read_tracers(kernel, top) : -errno;
 	if (ret == -EPERM || ret == -EACCES)
-		refused(failure, kernel->dir, -ret);
+		permission_denied(failure, kernel->dir, -ret);
 	else if (ret)
 		failure_set(failure, EXIT_STATUS_NO_TRACEFS, -ret, "%s/available_tracers: %s",
 			    kernel->dir, strerror(-ret));

@@ -146,7 +146,7 @@ static int set_options(struct session *session, struct failure *failure)
 		{ "options/event-fork", "1", .pids_only = true }, /* new threads too */
 		{ "options/function-fork", "1", .pids_only = true },
 		{ "options/sleep-time", "1", .shared = true },	   /* off, calltime is moved */
-		{ "options/funcgraph-irqs", "1", .shared = true }, /* off, no interrupts */
+		{ "options/funcgraph-irqs", "1", .shared = true }, /* off, nothing of interrupts */
 	};
 	const pid_t *pids = session->request->pids;
 	int ret = 0;
@@ -400,9 +400,9 @@ static bool instance_has_function_graph(const struct session *session)
 
 /*
  * A private instance, or the top level where an instance has no function_graph. That is read from
- * its available_tracers: a write that fails would expand the top level's buffer for good on 5.10
- * and 6.1. Making an instance costs 180 ms under emulation on 6.1, so it is not tried where it
- * cannot do: function_graph for instances came with 6.11, buffer_subbuf_size_kb with 6.8.
+ * its available_tracers: a write that fails would mark the top level's buffer as expanded on 5.10
+ * and 6.1. Making an instance costs 180 ms under emulation on 6.1, so none is made where the kernel
+ * is too old: function_graph in an instance came with 6.11, buffer_subbuf_size_kb with 6.8.
  */
 static int choose_place(struct session *session, struct failure *failure)
 {
@@ -424,7 +424,7 @@ static int choose_place(struct session *session, struct failure *failure)
 	return ret ? ret : use_place(session, false, failure);
 }
 
-/* Before the instance, so that it goes after it: while enabled there, it is busy. */
+/* Made before the instance, so that it is removed after it: while enabled there, it is busy. */
 static void make_probe(struct session *session)
 {
 	const struct probe *probe = session->request->probe;
@@ -521,7 +521,7 @@ int session_start(struct session **ret_session, const struct session_request *re
 	first = *failure;
 	if (settings_left(&session->settings))
 		end = restore_all(session, &second);
-	/* What cannot be restored is worse than why it came to that. */
+	/* What could not be restored matters more than why the set-up failed. */
 	if (end)
 		failure_set(failure, EXIT_STATUS_NOT_RESTORED, -end, "%.200s; then %.300s",
 			    first.text, second.text);

@@ -325,7 +325,7 @@ static int write_instance(const struct settings *settings, const char *path, boo
 	return ret;
 }
 
-/* @text: what stands for the value in the file, or NULL. */
+/* @text: what to write where that is not the value itself, or NULL; see settings_set(). */
 static int write_value(const struct settings *settings, enum setting_kind kind, const char *path,
 		       const char *value, const char *text)
 {
@@ -416,8 +416,9 @@ int settings_set(struct settings *settings, enum setting_kind kind, const char *
 	if (ret)
 		return failed(failure, "read", kind, path, -ret);
 	/*
-	 * "7 (expanded: 1408)" and 1408 are the same size but not the same buffer: an instance that
-	 * failed to expand leaves 7 KiB behind that no longer grow, so a size is always written.
+	 * "7 (expanded: 1408)" and 1408 are the same size but not the same buffer. On 5.10 and 6.1
+	 * a tracer that an instance refuses marks the top-level buffer as expanded while it has 7
+	 * KiB, which then never grows by itself. So a size is always written.
 	 */
 	if (kind != SETTING_SIZE && is_same(kind, found, value)) {
 		free(found);
@@ -511,7 +512,7 @@ static int write_found(struct settings *settings, struct setting *setting, const
 	return ret;
 }
 
-/* Once somebody else has changed a file, its older settings are theirs to keep, too. */
+/* Where somebody else has changed a file, its older settings are left alone, too. */
 static void leave_older(struct settings *settings, const struct setting *newer)
 {
 	for (struct setting *setting = settings->setting; setting < newer; setting++)
@@ -543,7 +544,7 @@ static int restore_one(struct settings *settings, struct setting *setting, struc
 		setting->done = true;
 	} else if (ours || (!setting->verified &&
 			    setting_is_part(setting->kind, setting->wrote, setting->found, now))) {
-		/* After a first try the value found is no sign of somebody else any more. */
+		/* From now on the value found may be our own, not somebody else's change. */
 		setting->verified = false;
 		ret = write_found(settings, setting, now, failure);
 		setting->done = !ret;
@@ -561,7 +562,7 @@ static int restore_one(struct settings *settings, struct setting *setting, struc
 	return ret;
 }
 
-/* With the tracer kept by a reader of trace_pipe, at least the events can stop. */
+/* A reader of trace_pipe keeps the tracer busy: the events at least are disabled before waiting. */
 static int restore_patiently(struct settings *settings, struct setting *setting,
 			     struct failure *failure)
 {
@@ -582,8 +583,8 @@ static int restore_patiently(struct settings *settings, struct setting *setting,
 }
 
 /*
- * A tracer that stays keeps all that is older: without our filter it would trace everything,
- * without our threshold fill the buffer.
+ * Nothing older than a tracer that cannot be reset is restored: without our filter it would trace
+ * everything, without our threshold fill the buffer.
  */
 static int restore_pass(struct settings *settings, struct failure *failure)
 {
@@ -612,11 +613,14 @@ int settings_restore(struct settings *settings, struct failure *failure)
 
 	for (int i = 0; i < settings->count; i++)
 		settings->setting[i].restoring = true;
-	/* If this fails, the older undo file still serves, but for who changed what. */
+	/*
+	 * If this fails, the older undo file still serves, but after a kill its reader may take our
+	 * own restore for somebody else's change.
+	 */
 	if (settings_left(settings))
 		note(settings);
 	ret = restore_pass(settings, failure);
-	/* A passing error is no reason to leave a machine changed. */
+	/* Once more: the error may have been transient. */
 	if (ret && ret != -EBUSY)
 		ret = restore_pass(settings, failure);
 	if (!ret)

@@ -12,7 +12,7 @@
  *	RUN_DIR/lock	held with flock(2), never removed; contains the owner's pid
  *	RUN_DIR/undo	complete at each moment: file_replace()
  *
- * They are two files because a lock on a file that gets replaced is soon nobody's.
+ * They are two files, as file_replace() puts a file without the lock in place of the old one.
  *
  * The undo file is text, with each field as text_print_field() writes it:
  *	allocfilt-undo 3 BOOT_ID PID TRACING_DIR
