@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "allocfilt/plan.h"
 #include "allocfilt/record.h"
+#include "made_event.h"
 #include "made_page.h"
 #include "test_directory.h"
 #include "unit_test.h"
 
 /* ---- events, and their records ---- */
-
-/*
- * An event of a kernel: its fields, packed, as "[TYPE ]NAME SIZE[s]" with s for a sign and "-" for
- * a gap; from them come the text of its format and the bytes of its records.
- */
-struct made_event {
-	const char *name;
-	int type;
-	const char *fields;
-	const char *print;
-};
 
 static const struct made_event exit_5_10 = { "funcgraph_exit", 10,
 					     "func 8, overrun 8, calltime 8, rettime 8, depth 4s",
@@ -73,109 +63,6 @@ static const struct made_event kernel_stack = { "kernel_stack", 4,
 						"\"\"" };
 static const struct made_event kernel_stack_32 = { "kernel_stack", 4,
 						   "size 4s, unsigned long caller[8] 32", "\"\"" };
-
-#define COMMON                                                                                     \
-	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"                     \
-	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"                     \
-	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"             \
-	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
-
-struct made_field {
-	char declaration[64];
-	char name[32];
-	size_t offset;
-	size_t size;
-	bool is_signed;
-};
-
-#define FIELDS_MAX 16
-
-static size_t parse_fields(const struct made_event *event, struct made_field *fields)
-{
-	size_t count = 0, offset = 8;
-
-	for (const char *at = event->fields; *at; at += strspn(at, ", ")) {
-		struct made_field *field = &fields[count];
-		char text[64], *size;
-		const char *name;
-
-		snprintf(text, sizeof(text), "%.*s", (int)strcspn(at, ","), at);
-		at += strcspn(at, ",");
-		size = strrchr(text, ' ');
-		*size++ = '\0';
-		name = strrchr(text, ' ') ? strrchr(text, ' ') + 1 : text;
-		field->size = strtoul(size, NULL, 10);
-		field->is_signed = strchr(size, 's');
-		field->offset = offset;
-		offset += field->size;
-		snprintf(field->name, sizeof(field->name), "%.*s", (int)strcspn(name, "["), name);
-		snprintf(field->declaration, sizeof(field->declaration), "%s%.48s",
-			 name == text ? "long " : "", text);
-		count += strcmp(name, "-") != 0;
-	}
-	return count;
-}
-
-static const char *format_of(const struct made_event *event)
-{
-	struct made_field fields[FIELDS_MAX];
-	size_t count = parse_fields(event, fields);
-	static char text[4096];
-	int at;
-
-	at = snprintf(text, sizeof(text), "name: %s\nID: %d\nformat:\n" COMMON, event->name,
-		      event->type);
-	for (size_t i = 0; i < count; i++)
-		at += snprintf(text + at, sizeof(text) - at,
-			       "\tfield:%s;\toffset:%zu;\tsize:%zu;\tsigned:%d;\n",
-			       fields[i].declaration, fields[i].offset, fields[i].size,
-			       fields[i].is_signed);
-	snprintf(text + at, sizeof(text) - at, "\nprint fmt: %s\n", event->print);
-	return text;
-}
-
-#define FLAGS	      0x08
-#define PREEMPT_COUNT 0x10
-#define PID	      (-5)
-
-struct made_value {
-	const char *name;
-	uint64_t value;
-};
-
-#define VALUES(...)                                                                                \
-	(const struct made_value[])                                                                \
-	{                                                                                          \
-		__VA_ARGS__,                                                                       \
-		{                                                                                  \
-			NULL                                                                       \
-		}                                                                                  \
-	}
-
-/* The payload of a record; a field without a value holds what could be mistaken for one. */
-static void make_payload(struct made_page *made, const struct page_layout *layout,
-			 const struct made_event *event, const struct made_value *values)
-{
-	struct made_field fields[FIELDS_MAX];
-	size_t count = parse_fields(event, fields);
-
-	made_begin(made, layout, 0);
-	made->at = 0;
-	made_put(made, (uint64_t)event->type, 2);
-	made_put(made, FLAGS, 1);
-	made_put(made, PREEMPT_COUNT, 1);
-	made_put(made, (uint64_t)PID, 4);
-	for (size_t i = 0; i < count; i++) {
-		const struct made_value *value = values;
-
-		while (value && value->name && strcmp(value->name, fields[i].name))
-			value++;
-		made->at = fields[i].offset;
-		made_put(made, value && value->name ? value->value : 0x1122334455667788,
-			 fields[i].size > 8 ? 8 : fields[i].size);
-		made->at = fields[i].offset + fields[i].size;
-	}
-}
 
 /* ---- a decoder, and what comes out of it ---- */
 
@@ -308,8 +195,8 @@ static void windows_of_all_layouts(void **state)
 		assert_int_equal(fixture.count, 1);
 		assert_int_equal(record->kind, RECORD_WINDOW);
 		assert_int_equal(record->ts, 5000400100);
-		assert_int_equal(record->tid, PID);
-		assert_int_equal(record->flags, FLAGS);
+		assert_int_equal(record->tid, MADE_PID);
+		assert_int_equal(record->flags, MADE_FLAGS);
 		assert_int_equal(record->cpu, 2);
 		assert_int_equal(record->window.function, cases[i].function);
 		assert_int_equal(record->window.calltime, 5000000001);
@@ -399,7 +286,7 @@ static void slab_start_of_both_layouts(void **state)
 		assert_int_equal(record->kind, RECORD_EVENT);
 		assert_int_equal(record->event, 7);
 		assert_int_equal(record->ts, 42);
-		assert_int_equal(record->tid, PID);
+		assert_int_equal(record->tid, MADE_PID);
 		assert_true(record_in_interrupt(record));
 		assert_int_equal(record->fields.shrinker, 0xffff888012345678);
 		assert_int_equal(record->fields.callback, 0xffffffff81300000);
@@ -563,9 +450,9 @@ static void assert_stack(int count)
 	const uint64_t *frames;
 
 	assert_int_equal(record->kind, RECORD_STACK);
-	assert_int_equal(record->tid, PID);
-	assert_int_equal(record->stack.flags, FLAGS);
-	assert_int_equal(record->stack.preempt_count, PREEMPT_COUNT);
+	assert_int_equal(record->tid, MADE_PID);
+	assert_int_equal(record->stack.flags, MADE_FLAGS);
+	assert_int_equal(record->stack.preempt_count, MADE_PREEMPT_COUNT);
 	assert_int_equal(record->stack.ts, 1000);
 	assert_int_equal(stacks_of(fixture.stacks, record->stack.number, &frames), count);
 	for (int i = 0; i < count; i++)
@@ -686,7 +573,7 @@ static void formats_that_are_rejected(void **state)
 		"ID: 5\n",
 		"name: x\nID: \nformat:\n",
 		"name: x\nID: -5\n",
-		"name: x\nID: 65536\nformat:\n" COMMON "\nprint fmt: \"\"\n",
+		"name: x\nID: 65536\nformat:\n" MADE_COMMON "\nprint fmt: \"\"\n",
 		"name: x\nID: 99999999999999999999\nformat:\n",
 		"name: x\nID: 7\n",
 		"name: x\nID: 7\nformat:\n",

@@ -1,39 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <event-parse.h>
 
+#include "made_event.h"
 #include "made_page.h"
 #include "record/print_format.h"
 #include "unit_test.h"
 
-/* One event with a field of each kind; the print format comes from the test. */
-#define COMMON                                                                                     \
-	"name: made\nID: 300\nformat:\n"                                                           \
-	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"                     \
-	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"                     \
-	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"             \
-	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"                               \
-	"\tfield:u64 ubig;\toffset:32;\tsize:8;\tsigned:0;\n"
+/* An event with a field of each kind; the print format comes from the test. */
+static const char fields_64[] =
+	"s8 small 1s, u8 usmall 1, u16 half 2, int number 4s, u32 unumber 4, char letters[4] 4s, "
+	"s64 big 8s, u64 ubig 8, __data_loc char[] text 4s, __rel_loc char[] near 4s, "
+	"unsigned long flags 8, void * address 8, int array[2] 8s";
+static const char fields_32[] =
+	"- 4, long number 4s, - 16, u64 ubig 8, - 8, unsigned long flags 4, "
+	"- 4, void * address 4";
 
-static const char head_64[] =
-	COMMON "\tfield:s8 small;\toffset:8;\tsize:1;\tsigned:1;\n"
-	       "\tfield:u8 usmall;\toffset:9;\tsize:1;\tsigned:0;\n"
-	       "\tfield:u16 half;\toffset:10;\tsize:2;\tsigned:0;\n"
-	       "\tfield:int number;\toffset:12;\tsize:4;\tsigned:1;\n"
-	       "\tfield:u32 unumber;\toffset:16;\tsize:4;\tsigned:0;\n"
-	       "\tfield:char letters[4];\toffset:20;\tsize:4;\tsigned:1;\n"
-	       "\tfield:s64 big;\toffset:24;\tsize:8;\tsigned:1;\n"
-	       "\tfield:__data_loc char[] text;\toffset:40;\tsize:4;\tsigned:1;\n"
-	       "\tfield:__rel_loc char[] near;\toffset:44;\tsize:4;\tsigned:1;\n"
-	       "\tfield:unsigned long flags;\toffset:48;\tsize:8;\tsigned:0;\n"
-	       "\tfield:void * address;\toffset:56;\tsize:8;\tsigned:0;\n"
-	       "\tfield:int array[2];\toffset:64;\tsize:8;\tsigned:1;\n"
-	       "\nprint fmt: ";
-
-static const char head_32[] =
-	COMMON "\tfield:long number;\toffset:12;\tsize:4;\tsigned:1;\n"
-	       "\tfield:unsigned long flags;\toffset:48;\tsize:4;\tsigned:0;\n"
-	       "\tfield:void * address;\toffset:56;\tsize:4;\tsigned:0;\n"
-	       "\nprint fmt: ";
+static struct made_event event_of(const struct page_layout *layout, const char *fmt)
+{
+	return (struct made_event){
+		.name = "made",
+		.type = 300,
+		.fields = layout->long_size == 8 ? fields_64 : fields_32,
+		.print = fmt,
+	};
+}
 
 static int symbol(void *context, uint64_t address, char style, char *text, size_t size)
 {
@@ -46,18 +36,17 @@ static int symbol(void *context, uint64_t address, char style, char *text, size_
 static int compile(struct print_format **format, const struct page_layout *layout, const char *fmt,
 		   bool with_symbols)
 {
-	const char *head = layout->long_size == 8 ? head_64 : head_32;
+	const struct made_event made = event_of(layout, fmt);
 	const struct print_setup setup = { layout->long_size, layout->big_endian,
 					   with_symbols ? symbol : NULL, NULL };
 	struct tep_handle *tep = tep_alloc();
 	struct tep_event *event = NULL;
-	char text[4096], *mended;
+	char *mended;
 	int ret;
 
 	tep_set_loglevel(TEP_LOG_NONE);
 	tep_set_long_size(tep, layout->long_size);
-	snprintf(text, sizeof(text), "%s%s\n", head, fmt);
-	mended = print_format_mend(text);
+	mended = print_format_mend(format_of(&made));
 	assert_non_null(mended);
 	tep_parse_format(tep, &event, mended, strlen(mended), "system");
 	assert_non_null(event);
@@ -67,33 +56,25 @@ static int compile(struct print_format **format, const struct page_layout *layou
 	return ret;
 }
 
-static void put_at(struct made_page *made, size_t at, uint64_t value, size_t size)
-{
-	made->at = at;
-	made_put(made, value, size);
-}
-
 static void make_record(struct made_page *made, const struct page_layout *layout)
 {
-	made_begin(made, layout, 0);
-	put_at(made, 0, 300, 2);
-	put_at(made, 2, 0x18, 1);
-	put_at(made, 3, 2, 1);
-	put_at(made, 4, 4711, 4);
-	put_at(made, 8, 0xfe, 1);	    /* small = -2 */
-	put_at(made, 9, 0xfe, 1);	    /* usmall = 254 */
-	put_at(made, 10, 0xabcd, 2);	    /* half = 43981 */
-	put_at(made, 12, (uint64_t)-42, 4); /* number */
-	put_at(made, 16, 0xfffffff6, 4);    /* unumber = 4294967286 */
-	memcpy(made->bytes + 20, "abcd", 4);
-	put_at(made, 24, (uint64_t)-5000000000, 8);
-	put_at(made, 32, 0xfedcba9876543210, 8);
-	put_at(made, 40, 6 << 16 | 72, 4); /* 6 bytes at 72 */
-	put_at(made, 44, 5 << 16 | 30, 4); /* 5 bytes at 44 + 4 + 30 */
-	put_at(made, 48, 0x8cc0, layout->long_size);
-	put_at(made, 56, 0xffffffff81000010, layout->long_size);
-	memcpy(made->bytes + 72, "hello\0near\0", 11);
-	made->at = 84;
+	const struct made_event event = event_of(layout, "");
+
+	make_payload(made, layout, &event,
+		     VALUES({ "small", (uint64_t)-2 }, { "usmall", 254 }, { "half", 0xabcd },
+			    { "number", (uint64_t)-42 }, { "unumber", 0xfffffff6 },
+			    { "big", (uint64_t)-5000000000 }, { "ubig", 0xfedcba9876543210 },
+			    { "text", 6 << 16 | 72 }, /* 6 bytes at 72 */
+			    { "near", 5 << 16 | 30 }, /* 5 bytes at 44 + 4 + 30 */
+			    { "flags", 0x8cc0 }, { "address", 0xffffffff81000010 }));
+	memcpy(made->bytes + 20, "abcd", 4); /* letters */
+	made_bytes(made, "hello\0near\0", 12);
+}
+
+/* The field `text` of a record. */
+static void place_text(struct made_page *made, uint64_t size, uint64_t offset)
+{
+	made_number(&made->layout, made->bytes + 40, size << 16 | offset, 4);
 }
 
 static void assert_text(const struct page_layout *layout, const char *fmt, const char *expected)
@@ -240,11 +221,11 @@ static void texts_of_64_bit(void **state)
 		/* Of 7.2 and later, and of constants that the kernel leaves as names. */
 		{ "\"pid=%d %s\", REC->ent.pid, "
 		  "(REC->common_flags & 0x18) ? \"(in-irq)\" : \"\"",
-		  "pid=4711 (in-irq)" },
+		  "pid=-5 (in-irq)" },
 		{ "\"%s\", (REC->ent.flags & (TRACE_FLAG_HARDIRQ | TRACE_FLAG_SOFTIRQ)) ? "
 		  "\"REC->ent.flags TRACE_FLAG_NMI\" : \"\"",
 		  "REC->ent.flags TRACE_FLAG_NMI" },
-		{ "\"%d %d\", REC->ent.type, REC->ent.preempt_count", "300 2" },
+		{ "\"%d %d\", REC->ent.type, REC->ent.preempt_count", "300 16" },
 		{ "\"%d\", TRACE_FLAG_NMI + TRACE_FLAG_BH_OFF", "192" },
 		{ "\"%s\", __print_flags(REC->flags & 0xf, \"|\", "
 		  "{(1 << VMSCAN_THROTTLE_WRITEBACK), \"VMSCAN_THROTTLE_WRITEBACK\"})",
@@ -424,16 +405,16 @@ static void strings_out_of_the_record(void **state)
 
 	assert_int_equal(compile(&format, &made_layouts[0], "\"[%s]\", __get_str(text)", true), 0);
 	make_record(&made, &made_layouts[0]);
-	put_at(&made, 40, 0xffffu << 16 | 78, 4);
+	place_text(&made, 0xffff, 78);
 	print_format_text(format, made.bytes, 82, text, sizeof(text));
 	assert_string_equal(text, "[near]");
-	put_at(&made, 40, 0xffffu << 16 | 0xffff, 4);
+	place_text(&made, 0xffff, 0xffff);
 	print_format_text(format, made.bytes, 82, text, sizeof(text));
 	assert_string_equal(text, "[]");
-	put_at(&made, 40, 0xffffu << 16 | 72, 4);
+	place_text(&made, 0xffff, 72);
 	print_format_text(format, made.bytes, 74, text, sizeof(text));
 	assert_string_equal(text, "[he]");
-	put_at(&made, 40, 3u << 16 | 72, 4);
+	place_text(&made, 3, 72);
 	print_format_text(format, made.bytes, 82, text, sizeof(text));
 	assert_string_equal(text, "[hel]");
 	print_format_free(format);
