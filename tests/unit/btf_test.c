@@ -1,100 +1,99 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <linux/btf.h>
 
+#include "test_directory.h"
 #include "tracing/btf.h"
 #include "unit_test.h"
 
 #define BIT_FIELDS (1u << 31)
 
 /* BTF made by hand: types and strings are put one after the other. */
-struct made {
+static struct {
 	uint32_t types[256];
 	size_t nr_words;
 	char strings[512];
 	size_t strings_size;
 	unsigned char blob[4096];
 	size_t size;
-};
+} made;
 
-static uint32_t string(struct made *made, const char *text)
+static uint32_t string(const char *text)
 {
-	uint32_t offset = (uint32_t)made->strings_size;
+	uint32_t offset = (uint32_t)made.strings_size;
 
 	if (!*text)
 		return 0;
-	strcpy(made->strings + offset, text);
-	made->strings_size += strlen(text) + 1;
+	strcpy(made.strings + offset, text);
+	made.strings_size += strlen(text) + 1;
 	return offset;
 }
 
-static void word(struct made *made, uint32_t value)
+static void word(uint32_t value)
 {
-	made->types[made->nr_words++] = value;
+	made.types[made.nr_words++] = value;
 }
 
-static void type(struct made *made, const char *name, uint32_t kind, uint32_t members,
-		 uint32_t size_or_type)
+static void type(const char *name, uint32_t kind, uint32_t members, uint32_t size_or_type)
 {
-	word(made, string(made, name));
-	word(made, (kind & BIT_FIELDS) | (kind & 0x1f) << 24 | members);
-	word(made, size_or_type);
+	word(string(name));
+	word((kind & BIT_FIELDS) | (kind & 0x1f) << 24 | members);
+	word(size_or_type);
 }
 
-static void member(struct made *made, const char *name, uint32_t of_type, uint32_t bits)
+static void member(const char *name, uint32_t of_type, uint32_t bits)
 {
-	word(made, string(made, name));
-	word(made, of_type);
-	word(made, bits);
+	word(string(name));
+	word(of_type);
+	word(bits);
 }
 
-static void start(struct made *made)
+static void start(void)
 {
-	memset(made, 0, sizeof(*made));
-	made->strings_size = 1;
-	type(made, "int", BTF_KIND_INT, 0, 4); /* 1 */
-	word(made, 32);
+	memset(&made, 0, sizeof(made));
+	made.strings_size = 1;
+	type("int", BTF_KIND_INT, 0, 4); /* 1 */
+	word(32);
 }
 
-static void finish(struct made *made)
+static void finish(void)
 {
-	uint32_t types = (uint32_t)(made->nr_words * 4);
-	uint32_t header[6] = { 0x1eb9f, 24, 0, types, types, (uint32_t)made->strings_size };
+	uint32_t types = (uint32_t)(made.nr_words * 4);
+	uint32_t header[6] = { 0x1eb9f, 24, 0, types, types, (uint32_t)made.strings_size };
 
-	memcpy(made->blob, header, sizeof(header));
-	memcpy(made->blob + 24, made->types, types);
-	memcpy(made->blob + 24 + types, made->strings, made->strings_size);
-	made->size = 24 + types + made->strings_size;
+	memcpy(made.blob, header, sizeof(header));
+	memcpy(made.blob + 24, made.types, types);
+	memcpy(made.blob + 24 + types, made.strings, made.strings_size);
+	made.size = 24 + types + made.strings_size;
 }
 
 /* struct outer { int first; union { struct { int deep; const named_t { int under; }; }; }; int :3;
  * int bit:5; int last; }, after a pointer of its name. */
-static void make_outer(struct made *made)
+static void make_outer(void)
 {
-	start(made);
-	type(made, "", BTF_KIND_STRUCT, 2, 8); /* 2 */
-	member(made, "deep", 1, 0);
-	member(made, "", 5, 32);
-	type(made, "", BTF_KIND_UNION, 1, 8); /* 3 */
-	member(made, "", 2, 0);
-	type(made, "named_t", BTF_KIND_TYPEDEF, 0, 6); /* 4 */
-	type(made, "", BTF_KIND_CONST, 0, 4);	       /* 5 */
-	type(made, "", BTF_KIND_STRUCT, 1, 4);	       /* 6 */
-	member(made, "under", 1, 0);
-	type(made, "outer", BTF_KIND_PTR, 0, 1); /* 7: of that name, but no structure */
-	type(made, "outer", BTF_KIND_STRUCT | BIT_FIELDS, 5, 20); /* 8 */
-	member(made, "first", 1, 0);
-	member(made, "", 3, 32);
-	member(made, "", 1, 96 | 3u << 24);
-	member(made, "bit", 1, 99 | 5u << 24);
-	member(made, "last", 1, 128);
-	finish(made);
+	start();
+	type("", BTF_KIND_STRUCT, 2, 8); /* 2 */
+	member("deep", 1, 0);
+	member("", 5, 32);
+	type("", BTF_KIND_UNION, 1, 8); /* 3 */
+	member("", 2, 0);
+	type("named_t", BTF_KIND_TYPEDEF, 0, 6); /* 4 */
+	type("", BTF_KIND_CONST, 0, 4);		 /* 5 */
+	type("", BTF_KIND_STRUCT, 1, 4);	 /* 6 */
+	member("under", 1, 0);
+	type("outer", BTF_KIND_PTR, 0, 1);		    /* 7: of that name, but no structure */
+	type("outer", BTF_KIND_STRUCT | BIT_FIELDS, 5, 20); /* 8 */
+	member("first", 1, 0);
+	member("", 3, 32);
+	member("", 1, 96 | 3u << 24);
+	member("bit", 1, 99 | 5u << 24);
+	member("last", 1, 128);
+	finish();
 }
 
-static int offset_of(const struct made *made, const char *structure, const char *name,
-		     uint32_t *offset)
+static int offset_of(const char *structure, const char *name, uint32_t *offset)
 {
 	struct btf *btf;
-	int ret = btf_new(&btf, made->blob, made->size);
+	int ret = btf_new(&btf, made.blob, made.size);
 
 	if (ret)
 		return ret;
@@ -120,13 +119,12 @@ static void test_offsets(void **state)
 		{ "outer", "firs", -ENOENT, 7 },
 		{ "outer", "bit", -EINVAL, 7 },
 	};
-	struct made made;
 
-	make_outer(&made);
+	make_outer();
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		uint32_t offset = 7;
 
-		assert_int_equal(offset_of(&made, cases[i].structure, cases[i].member, &offset),
+		assert_int_equal(offset_of(cases[i].structure, cases[i].member, &offset),
 				 cases[i].ret);
 		assert_int_equal(offset, cases[i].offset);
 	}
@@ -135,9 +133,7 @@ static void test_offsets(void **state)
 /* Each cut of the blob, in a block of its own so that a sanitizer sees the end. */
 static void test_cut(void **state)
 {
-	struct made made;
-
-	make_outer(&made);
+	make_outer();
 	for (size_t size = 0; size < made.size; size++) {
 		unsigned char *copy = malloc(size + !size);
 		struct btf *btf;
@@ -155,34 +151,32 @@ static void test_cut(void **state)
 
 static void test_cut_sections(void **state)
 {
-	struct made made;
 	uint32_t offset, types;
 
-	make_outer(&made);
+	make_outer();
 	memcpy(&types, made.blob + 12, 4);
 	for (uint32_t size = 0; size < types; size++) {
 		memcpy(made.blob + 12, &size, 4);
-		assert_int_not_equal(offset_of(&made, "outer", "last", &offset), 0);
+		assert_int_not_equal(offset_of("outer", "last", &offset), 0);
 	}
 	memcpy(made.blob + 12, &types, 4);
 	for (uint32_t size = 0; size < 8; size++) {
 		memcpy(made.blob + 20, &size, 4);
-		assert_int_not_equal(offset_of(&made, "outer", "last", &offset), 0);
+		assert_int_not_equal(offset_of("outer", "last", &offset), 0);
 	}
 }
 
 static void test_no_btf(void **state)
 {
-	struct made made;
 	uint32_t offset;
 	struct btf *btf;
 
-	make_outer(&made);
+	make_outer();
 	made.blob[0] ^= 1;
-	assert_int_equal(offset_of(&made, "outer", "last", &offset), -EINVAL);
-	make_outer(&made);
+	assert_int_equal(offset_of("outer", "last", &offset), -EINVAL);
+	make_outer();
 	made.blob[2] = 2;
-	assert_int_equal(offset_of(&made, "outer", "last", &offset), -EINVAL);
+	assert_int_equal(offset_of("outer", "last", &offset), -EINVAL);
 	assert_int_equal(btf_open(&btf, "/nowhere"), -ENOENT);
 	assert_int_equal(btf_open(&btf, "/dev/null"), -EINVAL);
 }
@@ -190,37 +184,35 @@ static void test_no_btf(void **state)
 /* An anonymous structure that contains itself, and qualifiers in a ring. */
 static void test_endless(void **state)
 {
-	struct made made;
 	uint32_t offset;
 
-	start(&made);
-	type(&made, "ring", BTF_KIND_STRUCT, 2, 8); /* 2 */
-	member(&made, "", 2, 0);
-	member(&made, "", 2, 32);
-	finish(&made);
-	assert_int_equal(offset_of(&made, "ring", "none", &offset), -EINVAL);
-	start(&made);
-	type(&made, "ring", BTF_KIND_STRUCT, 1, 8); /* 2 */
-	member(&made, "", 3, 0);
-	type(&made, "", BTF_KIND_CONST, 0, 4); /* 3 */
-	type(&made, "", BTF_KIND_CONST, 0, 3); /* 4 */
-	finish(&made);
-	assert_int_equal(offset_of(&made, "ring", "none", &offset), -EINVAL);
+	start();
+	type("ring", BTF_KIND_STRUCT, 2, 8); /* 2 */
+	member("", 2, 0);
+	member("", 2, 32);
+	finish();
+	assert_int_equal(offset_of("ring", "none", &offset), -EINVAL);
+	start();
+	type("ring", BTF_KIND_STRUCT, 1, 8); /* 2 */
+	member("", 3, 0);
+	type("", BTF_KIND_CONST, 0, 4); /* 3 */
+	type("", BTF_KIND_CONST, 0, 3); /* 4 */
+	finish();
+	assert_int_equal(offset_of("ring", "none", &offset), -EINVAL);
 }
 
 /* What stands before a type of a kind that is not known yet can be found all the same. */
 static void test_new_kind(void **state)
 {
-	struct made made;
 	uint32_t offset;
 
-	make_outer(&made);
-	type(&made, "new", 31, 0, 0);
-	type(&made, "after", BTF_KIND_STRUCT, 1, 4);
-	member(&made, "one", 1, 0);
-	finish(&made);
-	assert_int_equal(offset_of(&made, "outer", "last", &offset), 0);
-	assert_int_equal(offset_of(&made, "after", "one", &offset), -ENOENT);
+	make_outer();
+	type("new", 31, 0, 0);
+	type("after", BTF_KIND_STRUCT, 1, 4);
+	member("one", 1, 0);
+	finish();
+	assert_int_equal(offset_of("outer", "last", &offset), 0);
+	assert_int_equal(offset_of("after", "one", &offset), -ENOENT);
 }
 
 static uint32_t noise(uint32_t *seed)
@@ -232,41 +224,34 @@ static uint32_t noise(uint32_t *seed)
 static void test_noise(void **state)
 {
 	uint32_t seed = 1;
-	struct made made;
 	uint32_t offset;
 
 	for (int round = 0; round < 50000; round++) {
-		make_outer(&made);
+		make_outer();
 		for (uint32_t i = noise(&seed) % 8 + 1; i; i--)
 			made.blob[noise(&seed) % made.size] = (unsigned char)noise(&seed);
-		offset_of(&made, "outer", "none", &offset);
+		offset_of("outer", "none", &offset);
 	}
 	for (int round = 0; round < 5000; round++) {
 		for (size_t i = 24; i < sizeof(made.blob); i++)
 			made.blob[i] = (unsigned char)noise(&seed);
 		made.size = 24 + noise(&seed) % (sizeof(made.blob) - 24);
-		offset_of(&made, "outer", "", &offset);
+		offset_of("outer", "", &offset);
 	}
 }
 
 static void test_file(void **state)
 {
-	char path[] = "/tmp/allocfilt-btf-XXXXXX";
-	int fd = mkstemp(path);
-	struct made made;
 	struct btf *btf;
 	uint32_t offset;
 
-	make_outer(&made);
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, made.blob, made.size), made.size);
-	close(fd);
-	assert_int_equal(btf_open(&btf, path), 0);
+	make_outer();
+	put_bytes("btf", made.blob, made.size);
+	assert_int_equal(btf_open(&btf, test_path("btf")), 0);
 	assert_int_equal(btf_member_offset(btf, "outer", "last", &offset), 0);
 	assert_int_equal(offset, 16);
 	btf_free(btf);
 	btf_free(NULL);
-	unlink(path);
 }
 
 int main(void)
@@ -278,5 +263,5 @@ int main(void)
 		cmocka_unit_test(test_noise),	     cmocka_unit_test(test_file),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }

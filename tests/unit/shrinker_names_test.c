@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "allocfilt/names.h"
+#include "test_directory.h"
 #include "unit_test.h"
 
 #define SUPERBLOCKS 0x1000 /* address of super_cache_scan */
@@ -24,27 +25,12 @@ static int symbol(void *context, uint64_t address, char style, char *text, size_
 	return snprintf(text, size, "0x%llx", (unsigned long long)address);
 }
 
-static char mounts_path[] = "/tmp/allocfilt-mounts-XXXXXX";
-
-static int make_mounts(void **state)
-{
-	int fd = mkstemp(mounts_path);
-
-	if (fd < 0 || write(fd, mountinfo, sizeof(mountinfo) - 1) != sizeof(mountinfo) - 1)
-		return -1;
-	return close(fd);
-}
-
-static int remove_mounts(void **state)
-{
-	return unlink(mounts_path);
-}
-
 static struct shrinker_names *names;
 
 static int set_up(void **state)
 {
-	names = shrinker_names_new(mounts_path, symbol, NULL);
+	put_text("mountinfo", mountinfo);
+	names = shrinker_names_new(test_path("mountinfo"), symbol, NULL);
 	return !names;
 }
 
@@ -249,5 +235,5 @@ int main(void)
 		TEST(test_parts),
 	};
 
-	return cmocka_run_group_tests(tests, make_mounts, remove_mounts);
+	return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }

@@ -1,27 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "names/symbols.h"
+#include "test_directory.h"
 #include "unit_test.h"
 
-static char path[64];
 static struct symbols *symbols;
-
-static void write_file(const char *text, size_t length)
-{
-	int fd;
-
-	strcpy(path, "/tmp/allocfilt-symbols-XXXXXX");
-	fd = mkstemp(path);
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, text, length), length);
-	close(fd);
-}
 
 static void open_text(const char *text, bool (*wanted)(void *, const char *), void *context)
 {
 	symbols_free(symbols);
-	write_file(text, strlen(text));
-	symbols = symbols_new(path, wanted, context);
-	unlink(path);
+	put_text("kallsyms", text);
+	symbols = symbols_new(test_path("kallsyms"), wanted, context);
 	assert_non_null(symbols);
 }
 
@@ -119,10 +107,8 @@ static void wanted_symbols_need_no_file(void **state)
 	static char names[] = "first third.isra.0";
 	const struct symbol *symbol;
 
-	write_file(kernel, strlen(kernel));
-	symbols = symbols_new(path, want, names);
-	assert_int_equal(truncate(path, 0), 0);
-	unlink(path);
+	open_text(kernel, want, names);
+	put_text("kallsyms", "");
 	symbol = symbols_find(symbols, 0xffffffff81000040);
 	assert_non_null(symbol);
 	assert_string_equal(symbol->name, "first");
@@ -143,12 +129,9 @@ static void several_in_one_pass(void **state)
 		0x10,
 	};
 
-	write_file(kernel, strlen(kernel));
-	symbols = symbols_new(path, NULL, NULL);
-	assert_non_null(symbols);
+	open_text(kernel, NULL, NULL);
 	symbols_look_up(symbols, frames, 4);
-	assert_int_equal(truncate(path, 0), 0);
-	unlink(path);
+	put_text("kallsyms", "");
 	assert_text(frames[0], 'S', "first+0x4/0x60");
 	assert_text(frames[1], 'S', "second+0x8/0x160");
 	assert_text(frames[2], 'S', "first+0x8/0x60");
@@ -277,5 +260,5 @@ int main(void)
 		TEST(long_names_are_cut),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }
