@@ -2,6 +2,8 @@
 #ifndef FAKE_RESOLVER_H
 #define FAKE_RESOLVER_H
 
+#include <stdio.h>
+
 #include "allocfilt/names.h"
 
 /*
@@ -29,6 +31,8 @@ int resolver_symbol(void *context, uint64_t address, char style, char *text, siz
 {
 	struct resolver *resolver = context;
 
+	if (!resolver->symbol)
+		return snprintf(text, size, "0x%llx", (unsigned long long)address);
 	return resolver->symbol(resolver->context, address, style, text, size);
 }
 
@@ -65,7 +69,8 @@ size_t resolver_stack(struct resolver *resolver, uint32_t number, const uint64_t
 
 bool resolver_time(const struct resolver *resolver, uint64_t ts, char text[CLOCK_TEXT_MAX])
 {
-	return resolver->time(resolver->context, ts, text);
+	*text = '\0';
+	return resolver->time && resolver->time(resolver->context, ts, text);
 }
 
 bool resolver_migrate_column(const struct resolver *resolver)

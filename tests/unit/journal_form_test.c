@@ -13,19 +13,7 @@
 #define MINUTE (60 * SECOND)
 #define START  (7000 * SECOND) /* time of the first tick */
 
-static int symbol(void *context, uint64_t address, char style, char *text, size_t size)
-{
-	return snprintf(text, size, "function_%x", (unsigned int)address);
-}
-
-static bool no_time(void *context, uint64_t ts, char *text)
-{
-	*text = '\0';
-	return false;
-}
-
-static struct resolver resolver = { .symbol = symbol, .time = no_time };
-
+static struct resolver resolver;
 static struct plan plan;
 static struct options options;
 static struct data_source source;
