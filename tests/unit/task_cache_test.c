@@ -65,9 +65,25 @@ static void expect_name(int tid, uint64_t ts, const char *expected)
 	assert_string_equal(task_cache_name(cache, tid, ts), expected);
 }
 
+static int process_of(int tid, uint64_t ts)
+{
+	return task_cache_info(cache, tid, ts)->pid;
+}
+
 static const char *cgroup_of(int tid, uint64_t ts)
 {
 	return task_cache_info(cache, tid, ts)->cgroup;
+}
+
+static void expect_task(int tid, int pid, const char *process, const char *cgroup,
+			bool kernel_thread)
+{
+	const struct task_info *task = task_cache_info(cache, tid, SECOND);
+
+	assert_int_equal(task->pid, pid);
+	assert_string_equal(task->process, process);
+	assert_string_equal(task->cgroup, cgroup);
+	assert_int_equal(task->kernel_thread, kernel_thread);
 }
 
 /* ---- names ---- */
@@ -101,11 +117,11 @@ static void test_no_files(void **state)
 {
 	cache = task_cache_new(NULL, "/nonexistent", "/nonexistent", SIZE);
 	expect_name(5, 1, "<...>");
-	assert_int_equal(task_cache_info(cache, 5, 1)->pid, 0);
+	assert_int_equal(process_of(5, 1), 0);
 	task_cache_free(cache);
 	cache = task_cache_new("/nonexistent", "/nonexistent", NULL, SIZE);
 	expect_name(5, 1, "<...>");
-	assert_int_equal(task_cache_info(cache, 5, 1)->pid, 0);
+	assert_int_equal(process_of(5, 1), 0);
 	task_cache_free(NULL);
 }
 
@@ -171,26 +187,16 @@ static void test_names_of_workers(void **state)
 
 static void test_process(void **state)
 {
-	const struct task_info *task;
-
 	open_live();
 	put_task(10, 10, "server", 0x400040, "0::/system.slice/a.service\n");
 	put_task(11, 10, "worker) S 1", 0x400040, "0::/system.slice/a.service\n");
 	put_task(12, 12, "kswapd0", 0x20a840, "0::/\n");
 	put_task(13, 13, "Tgid:\t10", 0, "");
-	task = task_cache_info(cache, 11, SECOND);
-	assert_int_equal(task->pid, 10);
-	assert_string_equal(task->process, "server");
-	assert_string_equal(task->cgroup, "/system.slice/a.service");
-	assert_false(task->kernel_thread);
-	task = task_cache_info(cache, 12, SECOND);
-	assert_true(task->kernel_thread);
-	assert_string_equal(task->cgroup, "/");
-	assert_int_equal(task_cache_info(cache, 13, SECOND)->pid, 13);
-	task = task_cache_info(cache, 99, SECOND);
-	assert_int_equal(task->pid, 0);
-	assert_string_equal(task->process, "");
-	assert_int_equal(task_cache_info(cache, 0, SECOND)->pid, 0);
+	expect_task(11, 10, "server", "/system.slice/a.service", false);
+	expect_task(12, 12, "kswapd0", "/", true);
+	assert_int_equal(process_of(13, SECOND), 13);
+	expect_task(99, 0, "", "", false);
+	assert_int_equal(process_of(0, SECOND), 0);
 }
 
 static void test_cgroup_lines(void **state)
@@ -244,12 +250,12 @@ static void test_reused_id(void **state)
 {
 	open_live();
 	put_task(101, 5000, "thread", 0, "");
-	assert_int_equal(task_cache_info(cache, 101, SECOND)->pid, 5000);
+	assert_int_equal(process_of(101, SECOND), 5000);
 	remove_task(101);
-	assert_int_equal(task_cache_info(cache, 101, 10 * SECOND)->pid, 5000);
+	assert_int_equal(process_of(101, 10 * SECOND), 5000);
 	put_task(101, 101, "other", 0, "");
-	assert_int_equal(task_cache_info(cache, 101, 11 * SECOND)->pid, 5000);
-	assert_int_equal(task_cache_info(cache, 101, 11 * SECOND + 1)->pid, 101);
+	assert_int_equal(process_of(101, 11 * SECOND), 5000);
+	assert_int_equal(process_of(101, 11 * SECOND + 1), 101);
 }
 
 /* ---- limits and files ---- */
@@ -274,29 +280,20 @@ static void test_full_table(void **state)
 	assert_int_equal(task_cache_missed(cache), 0);
 	expect_name(1001, SECOND, "<...>");
 	assert_int_equal(task_cache_missed(cache), 1);
-	assert_int_equal(task_cache_info(cache, 1003, SECOND)->pid, 0);
+	assert_int_equal(process_of(1003, SECOND), 0);
 	assert_int_equal(task_cache_missed(cache), 2);
 }
 
 static void test_info_of_capture(void **state)
 {
-	const struct task_info *task;
-
 	open_capture("5 five\n8 eight\n", "5 4 - a\\040b\\012\\134\\377 /x\\040y\n6 6 k \\055 -\n"
 					  "rubbish\n-3 4 - a b\n9 9\n\n");
-	task = task_cache_info(cache, 5, 0);
-	assert_int_equal(task->pid, 4);
-	assert_string_equal(task->process, "a b\n\\\xff");
-	assert_string_equal(task->cgroup, "/x y");
-	assert_false(task->kernel_thread);
+	expect_task(5, 4, "a b\n\\\xff", "/x y", false);
 	expect_name(5, 0, "five");
-	task = task_cache_info(cache, 6, 0);
-	assert_true(task->kernel_thread);
-	assert_string_equal(task->process, "-");
-	assert_string_equal(task->cgroup, "");
+	expect_task(6, 6, "-", "", true);
 	expect_name(6, 0, "<...>");
-	assert_int_equal(task_cache_info(cache, 8, 0)->pid, 0);
-	assert_int_equal(task_cache_info(cache, 9, 0)->pid, 0);
+	assert_int_equal(process_of(8, 0), 0);
+	assert_int_equal(process_of(9, 0), 0);
 }
 
 /* Everything in a capture's files is known, and is not evicted by what is not. */
@@ -328,7 +325,6 @@ static void test_large_capture(void **state)
 /* What is printed of a live run is read in the same way as a capture. */
 static void test_print(void **state)
 {
-	const struct task_info *task;
 	FILE *names, *tasks;
 
 	put_task(10, 9, "ten", 0, "0::/a b\n");
@@ -348,12 +344,9 @@ static void test_print(void **state)
 	expect_name(10, 0, "ten");
 	expect_name(11, 0, "only name");
 	expect_name(12, 0, "<...>");
-	task = task_cache_info(cache, 10, 0);
-	assert_int_equal(task->pid, 9);
-	assert_string_equal(task->process, "p\\ q");
-	assert_string_equal(task->cgroup, "/a b");
-	assert_true(task_cache_info(cache, 2, 0)->kernel_thread);
-	assert_int_equal(task_cache_info(cache, 11, 0)->pid, 0);
+	expect_task(10, 9, "p\\ q", "/a b", false);
+	expect_task(2, 2, "kthreadd", "/", true);
+	assert_int_equal(process_of(11, 0), 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_test_directory, tear_down)
