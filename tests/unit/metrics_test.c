@@ -38,13 +38,17 @@ static struct resolver resolver = { .symbol = symbol };
 
 static struct plan plan = { .threshold = 10000 };
 
-/* All that metrics are made of. */
-static struct summary_view new_view(void)
+/* All that metrics are made of, and their text. */
+static struct summary_view view;
+static const char *text;
+
+static int set_up(void **state)
 {
 	struct cpu_list cpus = made_cpus(2);
+	int ret = make_test_directory(state);
 
 	put_text("mountinfo", "28 1 0:22 / /a\"b\\134c rw - tmpfs tmpfs rw\n");
-	return (struct summary_view){
+	view = (struct summary_view){
 		.plan = &plan,
 		.resolver = &resolver,
 		.summary = summary_new(&plan),
@@ -53,23 +57,27 @@ static struct summary_view new_view(void)
 		.losses = losses_new(&cpus),
 		.cpus = cpus,
 	};
+	return ret;
 }
 
-static const char *text_of(struct summary_view *view, const struct metrics_process *process)
+static int tear_down(void **state)
 {
-	struct losses *losses = (struct losses *)(uintptr_t)view->losses;
+	summary_free(view.summary);
+	shrinkers_free(view.shrinkers);
+	shrinker_names_free(view.shrinker_names);
+	losses_free((struct losses *)(uintptr_t)view.losses);
+	return remove_test_directory(state);
+}
+
+static void print(const struct metrics_process *process)
+{
 	struct writer *writer = begin_text();
 
-	assert_int_equal(metrics_text(writer, view, process), 0);
-	summary_free(view->summary);
-	shrinkers_free(view->shrinkers);
-	shrinker_names_free(view->shrinker_names);
-	losses_free(losses);
-	return end_text(writer);
+	assert_int_equal(metrics_text(writer, &view, process), 0);
+	text = end_text(writer);
 }
 
-static void stall(struct summary_view *view, uint64_t function, uint64_t ns, enum phase_group group,
-		  enum phase_part part)
+static void stall(uint64_t function, uint64_t ns, enum phase_group group, enum phase_part part)
 {
 	static const struct task_info nobody;
 	struct stall one = {
@@ -91,11 +99,10 @@ static void stall(struct summary_view *view, uint64_t function, uint64_t ns, enu
 	};
 
 	one.phases.ns[group][part] = ns;
-	summary_stall(view->summary, &named);
+	summary_stall(view.summary, &named);
 }
 
-static void superblock(struct summary_view *view, uint64_t shrinker, const char *name,
-		       uint32_t minor)
+static void superblock(uint64_t shrinker, const char *name, uint32_t minor)
 {
 	struct record record = { .kind = RECORD_SUPERBLOCK, .raw = name };
 
@@ -103,48 +110,48 @@ static void superblock(struct summary_view *view, uint64_t shrinker, const char 
 	record.superblock.callback = SCAN;
 	record.superblock.device = minor;
 	record.superblock.name_length = strlen(name);
-	shrinker_names_see(view->shrinker_names, &record);
+	shrinker_names_see(view.shrinker_names, &record);
 }
 
-static void slab(struct summary_view *view, uint64_t callback, uint64_t shrinker, uint64_t ns)
+static void slab(uint64_t callback, uint64_t shrinker, uint64_t ns)
 {
 	struct record record = { .fields = { .shrinker = shrinker, .callback = callback } };
 	struct task_pair pair = { .begin = &record, .end = &record, .duration = ns };
 
-	shrinkers_pair(view->shrinkers, &pair,
-		       shrinker_names_superblock(view->shrinker_names, &record));
+	shrinkers_pair(view.shrinkers, &pair,
+		       shrinker_names_superblock(view.shrinker_names, &record));
 }
 
 /* One of tmpfs 0:22 goes, and comes back elsewhere: the same series. Shrinker 3 has no name. */
-static void fill_shrinkers(struct summary_view *view)
+static void fill_shrinkers(void)
 {
-	superblock(view, 1, "tmpfs", 22);
-	slab(view, SCAN, 1, 1500);
-	superblock(view, 1, "tmpfs", 23);
-	slab(view, SCAN, 1, 800);
-	superblock(view, 2, "tmpfs", 22);
-	slab(view, SCAN, 2, 1000);
-	slab(view, SCAN, 3, 300);
-	slab(view, EXT4_SCAN, 4, 250);
+	superblock(1, "tmpfs", 22);
+	slab(SCAN, 1, 1500);
+	superblock(1, "tmpfs", 23);
+	slab(SCAN, 1, 800);
+	superblock(2, "tmpfs", 22);
+	slab(SCAN, 2, 1000);
+	slab(SCAN, 3, 300);
+	slab(EXT4_SCAN, 4, 250);
 }
 
-static void has(const char *text, const char *line)
+static void has(const char *line)
 {
 	if (!strstr(text, line))
 		fail_msg("missing: %s", line);
 }
 
-static int count_of(const char *text, const char *what)
+static int count_of(const char *what)
 {
 	int count = 0;
 
-	for (text = strstr(text, what); text; text = strstr(text + 1, what))
+	for (const char *at = strstr(text, what); at; at = strstr(at + 1, what))
 		count++;
 	return count;
 }
 
 /* A text in which each family has samples. */
-static const char *full_text(void)
+static void print_all(void)
 {
 	static const struct overflow overflows[] = { { "tasks", "", 5 }, { "summary", "", 0 } };
 	const struct metrics_process process = {
@@ -153,23 +160,22 @@ static const char *full_text(void)
 		.resident = 16 << 20,
 		.cpu = SECOND + SECOND / 4,
 	};
-	struct summary_view view = new_view();
 	struct losses *losses = (struct losses *)(uintptr_t)view.losses;
 
 	view.overflows = overflows;
 	view.nr_overflows = 2;
 	view.journal.held_back = 31;
 	view.journal.dropped = 2;
-	stall(&view, ALLOC, 16000, PHASE_DIRECT_RECLAIM, PART_SLAB);
-	stall(&view, ALLOC, 16001, PHASE_DIRECT_RECLAIM, PART_SLAB);
-	stall(&view, 0, 100 * SECOND, PHASE_DIRECT_RECLAIM, PART_SLAB);
-	stall(&view, ALLOC, 2 * SECOND, PHASE_REST, PART_OWN);
-	stall(&view, SHRINK_NODE, 1024000, PHASE_DIRECT_RECLAIM, PART_SLAB);
-	fill_shrinkers(&view);
+	stall(ALLOC, 16000, PHASE_DIRECT_RECLAIM, PART_SLAB);
+	stall(ALLOC, 16001, PHASE_DIRECT_RECLAIM, PART_SLAB);
+	stall(0, 100 * SECOND, PHASE_DIRECT_RECLAIM, PART_SLAB);
+	stall(ALLOC, 2 * SECOND, PHASE_REST, PART_OWN);
+	stall(SHRINK_NODE, 1024000, PHASE_DIRECT_RECLAIM, PART_SLAB);
+	fill_shrinkers();
 	losses_add(losses, 1, 12);
 	losses_add(losses, 0, RECORD_LOST_UNKNOWN);
 	losses_add(losses, 0, RECORD_LOST_UNKNOWN);
-	return text_of(&view, &process);
+	print(&process);
 }
 
 /* Numbers added up by hand. tests/replay/metrics.pl checks the format and every family. */
@@ -213,127 +219,116 @@ static void test_numbers(void **state)
 		"process_cpu_seconds_total 1.25",
 		"process_resident_memory_bytes 16777216",
 	};
-	const char *text = full_text();
 	char line[256];
 
+	print_all();
 	for (size_t i = 0; i < COUNT(samples); i++) {
 		snprintf(line, sizeof(line), "\nallocfilt_%s\n", samples[i]);
-		has(text, line);
+		has(line);
 	}
 }
 
 /* Prometheus refuses all when two series have the same labels: all without a symbol are one. */
 static void test_unknown_functions(void **state)
 {
-	struct summary_view view = new_view();
-	const char *text;
-
-	stall(&view, UNKNOWN, 20000, PHASE_REST, PART_OWN);
-	stall(&view, UNKNOWN + 1, 40000, PHASE_REST, PART_OWN);
-	slab(&view, UNKNOWN, 1, 500);
-	slab(&view, UNKNOWN + 1, 2, 700);
-	slab(&view, SCAN, 0xffff888012345678, 500);
-	text = text_of(&view, NULL);
+	stall(UNKNOWN, 20000, PHASE_REST, PART_OWN);
+	stall(UNKNOWN + 1, 40000, PHASE_REST, PART_OWN);
+	slab(UNKNOWN, 1, 500);
+	slab(UNKNOWN + 1, 2, 700);
+	slab(SCAN, 0xffff888012345678, 500);
+	print(NULL);
 	/* everybody may read the file, so it has no address */
 	assert_null(strstr(text, "0x"));
 	assert_null(strstr(text, "ffff"));
-	assert_int_equal(count_of(text, "\nallocfilt_superblock_shrink_runs_total{"), 0);
-	assert_int_equal(count_of(text, "_count{function=\"unknown\"}"), 1);
-	has(text, "\nallocfilt_stall_duration_seconds_count{function=\"unknown\"} 2\n");
-	has(text, "\nallocfilt_stall_duration_seconds_sum{function=\"unknown\"} 0.00006\n");
-	has(text, "{function=\"unknown\",le=\"0.000032\"} 1\n");
-	has(text, "{function=\"unknown\",le=\"0.000064\"} 2\n");
-	has(text, "\nallocfilt_shrinker_runs_total{shrinker=\"unknown\"} 2\n");
-	assert_int_equal(count_of(text, "_runs_total{shrinker=\"unknown\"}"), 1);
-	has(text, "\nallocfilt_shrinker_seconds_total{shrinker=\"unknown\"} 0.0000012\n");
-	has(text, "\nallocfilt_shrinker_max_seconds{shrinker=\"unknown\"} 0.0000007\n");
+	assert_int_equal(count_of("\nallocfilt_superblock_shrink_runs_total{"), 0);
+	assert_int_equal(count_of("_count{function=\"unknown\"}"), 1);
+	has("\nallocfilt_stall_duration_seconds_count{function=\"unknown\"} 2\n");
+	has("\nallocfilt_stall_duration_seconds_sum{function=\"unknown\"} 0.00006\n");
+	has("{function=\"unknown\",le=\"0.000032\"} 1\n");
+	has("{function=\"unknown\",le=\"0.000064\"} 2\n");
+	has("\nallocfilt_shrinker_runs_total{shrinker=\"unknown\"} 2\n");
+	assert_int_equal(count_of("_runs_total{shrinker=\"unknown\"}"), 1);
+	has("\nallocfilt_shrinker_seconds_total{shrinker=\"unknown\"} 0.0000012\n");
+	has("\nallocfilt_shrinker_max_seconds{shrinker=\"unknown\"} 0.0000007\n");
 }
 
 /* A series keeps its labels when another superblock of that name comes. */
 static void test_labels_stay(void **state)
 {
-	struct summary_view alone = new_view();
-	struct summary_view two = new_view();
 	const char *line = "_runs_total{superblock=\"tmpfs\",device=\"0:23\"} 1\n";
 
-	superblock(&alone, 1, "tmpfs", 23);
-	slab(&alone, SCAN, 1, 500);
-	has(text_of(&alone, NULL), line);
-	superblock(&two, 1, "tmpfs", 23);
-	slab(&two, SCAN, 1, 500);
-	superblock(&two, 2, "tmpfs", 22);
-	slab(&two, SCAN, 2, 500);
-	has(text_of(&two, NULL), line);
+	superblock(1, "tmpfs", 23);
+	slab(SCAN, 1, 500);
+	print(NULL);
+	has(line);
+	superblock(2, "tmpfs", 22);
+	slab(SCAN, 2, 500);
+	print(NULL);
+	has(line);
 }
 
 /* Over a capture there is no process to speak of. */
 static void test_what_is_left_out(void **state)
 {
 	struct metrics_process process = { .uptime = 1 };
-	struct summary_view view = new_view();
-	struct summary_view live = new_view();
-	const char *text;
 
-	text = text_of(&view, NULL);
+	print(NULL);
 	assert_null(strstr(text, "_process_"));
 	assert_null(strstr(text, "uptime"));
 	assert_null(strstr(text, "superblock="));
-	text = text_of(&live, &process);
+	print(&process);
 	assert_null(strstr(text, "resident"));
-	has(text, "\nallocfilt_tracing_active 0\n");
+	has("\nallocfilt_tracing_active 0\n");
 }
 
 /* What found no place of its own: nothing is missing from the sums. */
 static void test_other_functions(void **state)
 {
-	struct summary_view view = new_view();
-	const char *text;
-
 	for (int i = 0; i < SUMMARY_OUTERMOST_MAX; i++)
-		stall(&view, ALLOC, 20000, PHASE_REST, PART_OWN);
+		stall(ALLOC, 20000, PHASE_REST, PART_OWN);
 	for (int i = 1; i < SUMMARY_OUTERMOST_MAX; i++)
-		stall(&view, 0x1000 + i, 20000, PHASE_REST, PART_OWN);
+		stall(0x1000 + i, 20000, PHASE_REST, PART_OWN);
 	assert_int_equal(summary_overflow(view.summary), 0);
-	stall(&view, 0x2000, 30000, PHASE_REST, PART_OWN);
-	stall(&view, 0x2001, 50000, PHASE_REST, PART_OWN);
-	stall(&view, ALLOC, 20000, PHASE_REST, PART_OWN);
+	stall(0x2000, 30000, PHASE_REST, PART_OWN);
+	stall(0x2001, 50000, PHASE_REST, PART_OWN);
+	stall(ALLOC, 20000, PHASE_REST, PART_OWN);
 	assert_int_equal(summary_overflow(view.summary), 2);
-	text = text_of(&view, NULL);
-	has(text, "_stall_duration_seconds_count{function=\"other\"} 2\n");
-	has(text, "_stall_duration_seconds_sum{function=\"other\"} 0.00008\n");
-	has(text, "_stall_duration_seconds_count{function=\"__alloc_pages\"} 65\n");
-	has(text, "_stall_duration_seconds_count{function=\"unknown\"} 63\n");
+	print(NULL);
+	has("_stall_duration_seconds_count{function=\"other\"} 2\n");
+	has("_stall_duration_seconds_sum{function=\"other\"} 0.00008\n");
+	has("_stall_duration_seconds_count{function=\"__alloc_pages\"} 65\n");
+	has("_stall_duration_seconds_count{function=\"unknown\"} 63\n");
 }
 
 static void test_writer_fails(void **state)
 {
 	int fd = open("/dev/full", O_WRONLY);
 	struct writer *writer = writer_new(fd, -1);
-	struct summary_view view = new_view();
 	int ret = 0;
 
 	for (int i = 0; i < 40 && !ret; i++)
 		ret = metrics_text(writer, &view, NULL);
 	assert_int_equal(ret, -ENOSPC);
-	text_of(&view, NULL);
 	writer_free(writer);
 	close(fd);
 }
 
-/* With an argument it prints that text, for tests/replay/metrics.test. */
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+/* With an argument it prints the text with samples of each family, for tests/replay/metrics.test. */
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers),		cmocka_unit_test(test_unknown_functions),
-		cmocka_unit_test(test_labels_stay),	cmocka_unit_test(test_what_is_left_out),
-		cmocka_unit_test(test_other_functions), cmocka_unit_test(test_writer_fails),
+		TEST(test_numbers),	     TEST(test_unknown_functions), TEST(test_labels_stay),
+		TEST(test_what_is_left_out), TEST(test_other_functions),   TEST(test_writer_fails),
 	};
 
 	if (argc > 1) {
-		if (make_test_directory(NULL))
+		if (set_up(NULL))
 			return 1;
-		fputs(full_text(), stdout);
-		return remove_test_directory(NULL);
+		print_all();
+		fputs(text, stdout);
+		return tear_down(NULL);
 	}
-	return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }
