@@ -20,7 +20,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void assert_text(uint64_t address, char style, const char *expected)
+static void assert_symbol(uint64_t address, char style, const char *expected)
 {
 	char text[256];
 	int length = symbols_text(symbols, address, style, text, sizeof(text));
@@ -55,12 +55,12 @@ static void texts_of_the_kernel(void **state)
 {
 	open_text(kernel, NULL, NULL);
 	assert_int_equal(symbols_readable(symbols), 0);
-	assert_text(0xffffffff81000040, 's', "first");
-	assert_text(0xffffffff81000040, 'S', "first+0x0/0x60");
-	assert_text(0xffffffff8100009f, 'S', "first+0x5f/0x60");
-	assert_text(0xffffffff8100009f, 's', "first");
-	assert_text(0xffffffff810000a0, 'S', "second+0x0/0x160");
-	assert_text(0xffffffff81000201, 'S', "third.isra.0+0x1/0x10");
+	assert_symbol(0xffffffff81000040, 's', "first");
+	assert_symbol(0xffffffff81000040, 'S', "first+0x0/0x60");
+	assert_symbol(0xffffffff8100009f, 'S', "first+0x5f/0x60");
+	assert_symbol(0xffffffff8100009f, 's', "first");
+	assert_symbol(0xffffffff810000a0, 'S', "second+0x0/0x160");
+	assert_symbol(0xffffffff81000201, 'S', "third.isra.0+0x1/0x10");
 }
 
 /* The first of several names is the kernel's, before and after it is in the table. */
@@ -68,23 +68,23 @@ static void first_of_several_names(void **state)
 {
 	static char both[] = "second_alias _text";
 	open_text(kernel, want, both);
-	assert_text(0xffffffff810000a0, 's', "second");
-	assert_text(0xffffffff81000000, 'S', "_stext+0x0/0x40");
+	assert_symbol(0xffffffff810000a0, 's', "second");
+	assert_symbol(0xffffffff81000000, 'S', "_stext+0x0/0x40");
 	open_text(kernel, NULL, NULL);
-	assert_text(0xffffffff81000000, 'S', "_stext+0x0/0x40");
-	assert_text(0xffffffff81000001, 'S', "_stext+0x1/0x40");
+	assert_symbol(0xffffffff81000000, 'S', "_stext+0x0/0x40");
+	assert_symbol(0xffffffff81000001, 'S', "_stext+0x1/0x40");
 }
 
 static void texts_of_modules(void **state)
 {
 	open_text(kernel, NULL, NULL);
-	assert_text(0xffffffffc0001000, 's', "early [one]");
+	assert_symbol(0xffffffffc0001000, 's', "early [one]");
 	/* the next of the same module, though [two] has one before it, and lines are in no order */
-	assert_text(0xffffffffc0001010, 'S', "early+0x10/0x80 [one]");
-	assert_text(0xffffffffc0001090, 'S', "middle+0x10/0x80 [one]");
+	assert_symbol(0xffffffffc0001010, 'S', "early+0x10/0x80 [one]");
+	assert_symbol(0xffffffffc0001090, 'S', "middle+0x10/0x80 [one]");
 	/* the last function of a module ends with its page of code, not with the data after it */
-	assert_text(0xffffffffc0001100, 'S', "late+0x0/0xf00 [one]");
-	assert_text(0xffffffffc0008000, 'S', "alone+0x0/0x1000 [two]");
+	assert_symbol(0xffffffffc0001100, 'S', "late+0x0/0xf00 [one]");
+	assert_symbol(0xffffffffc0008000, 'S', "alone+0x0/0x1000 [two]");
 }
 
 static void unknown_addresses(void **state)
@@ -92,10 +92,10 @@ static void unknown_addresses(void **state)
 	open_text(kernel, NULL, NULL);
 	for (int round = 0; round < 2; round++) {
 		/* absolute ones are no code; nothing below the first or after the last */
-		assert_text(0x10, 'S', "0x10");
-		assert_text(0x1000, 's', "0x1000");
-		assert_text(0xffffffff80ffffff, 'S', "0xffffffff80ffffff");
-		assert_text(0xffffffff81000211, 'S', "0xffffffff81000211");
+		assert_symbol(0x10, 'S', "0x10");
+		assert_symbol(0x1000, 's', "0x1000");
+		assert_symbol(0xffffffff80ffffff, 'S', "0xffffffff80ffffff");
+		assert_symbol(0xffffffff81000211, 'S', "0xffffffff81000211");
 		assert_null(symbols_find(symbols, 0));
 		assert_null(symbols_find(symbols, UINT64_MAX));
 	}
@@ -115,7 +115,7 @@ static void wanted_symbols_need_no_file(void **state)
 	assert_int_equal(symbol->address, 0xffffffff81000040);
 	assert_int_equal(symbol->size, 0x60);
 	assert_string_equal(symbol->module, "");
-	assert_text(0xffffffff81000200, 'S', "third.isra.0+0x0/0x10");
+	assert_symbol(0xffffffff81000200, 'S', "third.isra.0+0x0/0x10");
 	assert_null(symbols_find(symbols, 0xffffffff810000a0));
 }
 
@@ -132,12 +132,12 @@ static void several_in_one_pass(void **state)
 	open_text(kernel, NULL, NULL);
 	symbols_look_up(symbols, frames, 4);
 	put_text("kallsyms", "");
-	assert_text(frames[0], 'S', "first+0x4/0x60");
-	assert_text(frames[1], 'S', "second+0x8/0x160");
-	assert_text(frames[2], 'S', "first+0x8/0x60");
-	assert_text(frames[3], 'S', "0x10");
+	assert_symbol(frames[0], 'S', "first+0x4/0x60");
+	assert_symbol(frames[1], 'S', "second+0x8/0x160");
+	assert_symbol(frames[2], 'S', "first+0x8/0x60");
+	assert_symbol(frames[3], 'S', "0x10");
 	/* one that was not looked up in time */
-	assert_text(0xffffffff81000204, 'S', "0xffffffff81000204");
+	assert_symbol(0xffffffff81000204, 'S', "0xffffffff81000204");
 }
 
 static void addresses_of_32_bit(void **state)
@@ -145,9 +145,9 @@ static void addresses_of_32_bit(void **state)
 	open_text("c1000000 T _stext\nc1000010 t small\n"
 		  "c1000044 t next\n",
 		  NULL, NULL);
-	assert_text(0xc1000014, 'S', "small+0x4/0x34");
-	assert_text(0xc1000044, 's', "next");
-	assert_text(0xb0000000, 's', "0xb0000000");
+	assert_symbol(0xc1000014, 'S', "small+0x4/0x34");
+	assert_symbol(0xc1000044, 's', "next");
+	assert_symbol(0xb0000000, 's', "0xb0000000");
 }
 
 static void open_many(size_t lines, bool (*wanted)(void *, const char *))
@@ -172,7 +172,7 @@ static void table_that_is_full(void **state)
 	for (int round = 0; round < 2; round++) {
 		for (size_t i = 0; i < lines - 1; i += round ? 97 : 1) {
 			snprintf(expected, sizeof(expected), "f%zu+0x4/0x20", i);
-			assert_text(0xffffffff81000004 + i * 32, 'S', expected);
+			assert_symbol(0xffffffff81000004 + i * 32, 'S', expected);
 		}
 	}
 }
@@ -180,9 +180,9 @@ static void table_that_is_full(void **state)
 static void more_wanted_than_the_table_holds(void **state)
 {
 	open_many(SYMBOLS_MAX + 100, want);
-	assert_text(0xffffffff81000000, 'S', "f+0x0/0x20");
-	assert_text(0xffffffff81000000 + (SYMBOLS_MAX + 5) * 32, 'S', "f+0x0/0x20");
-	assert_text(0xffffffff81000000, 'S', "f+0x0/0x20");
+	assert_symbol(0xffffffff81000000, 'S', "f+0x0/0x20");
+	assert_symbol(0xffffffff81000000 + (SYMBOLS_MAX + 5) * 32, 'S', "f+0x0/0x20");
+	assert_symbol(0xffffffff81000000, 'S', "f+0x0/0x20");
 }
 
 static void file_that_is_not_there(void **state)
@@ -190,7 +190,7 @@ static void file_that_is_not_there(void **state)
 	symbols = symbols_new("/nonexistent/kallsyms", NULL, NULL);
 	assert_non_null(symbols);
 	assert_int_equal(symbols_readable(symbols), -ENOENT);
-	assert_text(0xffffffff81000000, 's', "0xffffffff81000000");
+	assert_symbol(0xffffffff81000000, 's', "0xffffffff81000000");
 }
 
 /* Without CAP_SYSLOG all addresses are zeros. */
@@ -202,7 +202,7 @@ static void addresses_that_are_zeros(void **state)
 		  "0000000000000000 t mod\t[one]\n",
 		  want, name);
 	assert_int_equal(symbols_readable(symbols), -EPERM);
-	assert_text(0, 's', "0x0");
+	assert_symbol(0, 's', "0x0");
 	open_text("", NULL, NULL);
 	assert_int_equal(symbols_readable(symbols), -EPERM);
 }
@@ -221,8 +221,8 @@ static void damaged_lines(void **state)
 			  "ffffffff81000200 T unfinished");
 	open_text(text, NULL, NULL);
 	free(text);
-	assert_text(0xffffffff81000000, 'S', "good+0x0/0x100");
-	assert_text(0xffffffff81000100, 'S', "after+0x0/0x80");
+	assert_symbol(0xffffffff81000000, 'S', "good+0x0/0x100");
+	assert_symbol(0xffffffff81000100, 'S', "after+0x0/0x80");
 }
 
 static void long_names_are_cut(void **state)
@@ -235,7 +235,7 @@ static void long_names_are_cut(void **state)
 	open_text(text, NULL, NULL);
 	memset(name, 'n', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
-	assert_text(0xffffffff81000000, 's', name);
+	assert_symbol(0xffffffff81000000, 's', name);
 	assert_int_equal(symbols_text(symbols, 0xffffffff81000000, 'S', text, 10), 9);
 	assert_string_equal(text, "nnnnnnnnn");
 }
