@@ -16,14 +16,6 @@
 
 /* ---- the message ---- */
 
-/* The summary has longer titles, as it lists all kinds of reclaim. */
-static const char *phase_title(int group)
-{
-	if (group == PHASE_DIRECT_RECLAIM)
-		return "reclaim";
-	return group == PHASE_OTHER_RECLAIM ? "other reclaim" : phase_group_names[group].title;
-}
-
 struct share {
 	uint64_t ns;
 	int which;
@@ -88,8 +80,14 @@ static void add_phases(struct line *line, const struct stall *stall, struct reso
 	}
 	for (size_t i = 0; i < count; i++) {
 		int group = phases[i].which;
+		const char *title = phase_group_names[group].title;
 
-		line_add(line, "%s%s %s", i ? ", " : ": ", phase_title(group),
+		/* The titles of the summary are longer, as it lists all kinds of reclaim. */
+		if (group == PHASE_DIRECT_RECLAIM)
+			title = "reclaim";
+		else if (group == PHASE_OTHER_RECLAIM)
+			title = "other reclaim";
+		line_add(line, "%s%s %s", i ? ", " : ": ", title,
 			 text_duration(time, phases[i].ns));
 		if (phases_is_reclaim(group))
 			add_parts(line, stall, resolver, group, phases[i].ns);

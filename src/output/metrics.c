@@ -267,12 +267,6 @@ static void put_shrinkers(struct writer *writer, const struct summary_view *view
 	}
 }
 
-static bool is_same_file_system(const struct superblock_name *a, const struct superblock_name *b)
-{
-	return a->major == b->major && a->minor == b->minor && !strcmp(a->name, b->name) &&
-	       !strcmp(a->mount, b->mount);
-}
-
 /*
  * Adds up a superblock and those after it that are the same file system, unmounted and mounted again.
  * Returns false if it has no name, if its shrinker did not run, or if it is part of an earlier sum.
@@ -288,8 +282,10 @@ static bool sum_of_superblock(const struct summary_view *view, int which,
 		const struct shrinker_total *total = shrinkers_of_superblock(view->shrinkers, i);
 		struct superblock_name name;
 
-		if (!total->count || !shrinker_names_parts(view->shrinker_names, i, &name) ||
-		    !is_same_file_system(&name, ret_name))
+		if (!total->count || !shrinker_names_parts(view->shrinker_names, i, &name))
+			continue;
+		if (name.major != ret_name->major || name.minor != ret_name->minor ||
+		    strcmp(name.name, ret_name->name) || strcmp(name.mount, ret_name->mount))
 			continue;
 		if (i < which)
 			return false;

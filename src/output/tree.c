@@ -313,14 +313,15 @@ static bool is_set(const char *name)
 static int tree_make(struct output *output)
 {
 	struct terminal *terminal = calloc(1, sizeof(*terminal));
+	bool utf8 = locale_has_utf8();
 	bool capable = is_set("TERM") && strcmp(getenv("TERM"), "dumb");
 
 	if (!terminal)
 		return -ENOMEM;
 	if (isatty(writer_fd(output->setup.writer))) {
 		terminal->colour = capable && !is_set("NO_COLOR");
-		terminal->box = capable && locale_has_utf8();
-		terminal->names = locale_has_utf8() ? TEXT_PRINTABLE : TEXT_ASCII;
+		terminal->box = capable && utf8;
+		terminal->names = utf8 ? TEXT_PRINTABLE : TEXT_ASCII;
 	}
 	output->form = terminal;
 	return 0;

@@ -153,13 +153,6 @@ static int write_functions(struct recorder *recorder)
 	return text_write(&file, recorder, "available_filter_functions");
 }
 
-static uint64_t lost_records(const struct recorder *recorder, int cpu)
-{
-	uint64_t unknown;
-
-	return losses_of(recorder->losses, cpu, &unknown);
-}
-
 /* Writes the file `capture`: what is in no file of the kernel. capture/reader.c parses it. */
 static int write_description(struct recorder *recorder, const struct cpu_buffers *buffers)
 {
@@ -200,8 +193,10 @@ static int write_description(struct recorder *recorder, const struct cpu_buffers
 	}
 	for (int i = 0; i < cpu_buffers_count(buffers); i++) {
 		int cpu = cpu_buffers_cpu(buffers, i);
+		uint64_t unknown;
 
-		fprintf(text.stream, "lost cpu%d %" PRIu64 "\n", cpu, lost_records(recorder, cpu));
+		fprintf(text.stream, "lost cpu%d %" PRIu64 "\n", cpu,
+			losses_of(recorder->losses, cpu, &unknown));
 	}
 	return text_write(&text, recorder, "capture");
 }
@@ -368,7 +363,8 @@ static void count_losses(struct recorder *recorder, const struct cpu_buffers *bu
 {
 	for (int i = 0; i < cpu_buffers_count(buffers); i++) {
 		int cpu = cpu_buffers_cpu(buffers, i);
-		uint64_t lost = cpu_buffers_lost(buffers, i), before = lost_records(recorder, cpu);
+		uint64_t lost = cpu_buffers_lost(buffers, i);
+		uint64_t unknown, before = losses_of(recorder->losses, cpu, &unknown);
 
 		if (lost > before)
 			losses_add(recorder->losses, cpu, lost - before);
