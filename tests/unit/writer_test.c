@@ -28,67 +28,66 @@ static int open_file(void)
 }
 
 /* A full pipe, and a stop that was requested: readable, as a signalfd is. */
-struct setup {
+static struct {
 	int reader, pipe;
 	int stop;
 	pid_t child;
-};
+} setup;
 
 static int set_up(void **state)
 {
-	static struct setup setup;
 	char bytes[PIPE_BUF] = { 0 };
 	int fds[2];
 
 	signal(SIGPIPE, SIG_IGN);
 	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
-	setup = (struct setup){ fds[0], fds[1], eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK), 0 };
+	setup.reader = fds[0];
+	setup.pipe = fds[1];
+	setup.stop = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+	setup.child = 0;
 	assert_true(setup.stop >= 0);
 	assert_int_equal(fcntl(setup.pipe, F_SETFL, O_NONBLOCK), 0);
 	while (write(setup.pipe, bytes, sizeof(bytes)) > 0)
 		;
 	assert_int_equal(fcntl(setup.pipe, F_SETFL, 0), 0);
 	alarm(20); /* for a writer that waits for ever */
-	*state = &setup;
 	return 0;
 }
 
 static int tear_down(void **state)
 {
-	struct setup *setup = *state;
-
 	alarm(0);
-	if (setup->child > 0) {
-		kill(setup->child, SIGKILL);
-		waitpid(setup->child, NULL, 0);
+	if (setup.child > 0) {
+		kill(setup.child, SIGKILL);
+		waitpid(setup.child, NULL, 0);
 	}
-	close(setup->reader);
-	close(setup->pipe);
-	close(setup->stop);
+	close(setup.reader);
+	close(setup.pipe);
+	close(setup.stop);
 	return 0;
 }
 
 /* A reader that reads a page each @pause us until the pipe is closed, or none and goes. */
-static void start_reader(struct setup *setup, useconds_t pause, bool reads)
+static void start_reader(useconds_t pause, bool reads)
 {
 	char bytes[PIPE_BUF];
 
-	setup->child = fork();
-	assert_true(setup->child >= 0);
-	if (setup->child)
+	setup.child = fork();
+	assert_true(setup.child >= 0);
+	if (setup.child)
 		return;
-	close(setup->pipe);
+	close(setup.pipe);
 	do
 		usleep(pause);
-	while (reads && read(setup->reader, bytes, sizeof(bytes)) > 0);
+	while (reads && read(setup.reader, bytes, sizeof(bytes)) > 0);
 	_exit(0);
 }
 
 /* What comes of @length bytes and a flush. */
-static int write_all(const struct setup *setup, int stop, size_t length)
+static int write_all(int stop, size_t length)
 {
 	static char bytes[WRITER_BUFFER];
-	struct writer *writer = writer_new(setup->pipe, stop);
+	struct writer *writer = writer_new(setup.pipe, stop);
 	int ret = writer_put(writer, bytes, length);
 
 	if (!ret)
@@ -195,34 +194,30 @@ static void check_failure(int fd, int error)
 
 static void test_failures(void **state)
 {
-	struct setup *setup = *state;
 	int fd = open("/dev/full", O_WRONLY);
 
 	check_failure(fd, -ENOSPC);
 	close(fd);
 	check_failure(fd, -EBADF);
-	close(setup->reader);
-	check_failure(setup->pipe, -EPIPE);
+	close(setup.reader);
+	check_failure(setup.pipe, -EPIPE);
 }
 
 /* The reader goes while the writer waits for room. */
 static void test_reader_goes_while_waiting(void **state)
 {
-	struct setup *setup = *state;
-
-	start_reader(setup, 100000, false);
-	close(setup->reader);
-	assert_int_equal(write_all(setup, -1, 1), -EPIPE);
+	start_reader(100000, false);
+	close(setup.reader);
+	assert_int_equal(write_all(-1, 1), -EPIPE);
 }
 
 /* Nobody reads: a stop ends it after the grace, and for good. */
 static void test_nobody_reads_and_stop(void **state)
 {
-	struct setup *setup = *state;
-	struct writer *writer = writer_new(setup->pipe, setup->stop);
+	struct writer *writer = writer_new(setup.pipe, setup.stop);
 	int64_t start = now_ms();
 
-	assert_int_equal(fcntl(setup->pipe, F_SETFL, O_NONBLOCK), 0);
+	assert_int_equal(fcntl(setup.pipe, F_SETFL, O_NONBLOCK), 0);
 	assert_int_equal(writer_put(writer, "x", 1), 0);
 	assert_int_equal(writer_flush(writer), -ETIMEDOUT);
 	assert_true(now_ms() - start >= WRITER_GRACE_MS - 50);
@@ -235,10 +230,8 @@ static void test_nobody_reads_and_stop(void **state)
 /* A reader that reads all within the grace gets all after a stop as well. */
 static void test_stop_with_a_slow_reader(void **state)
 {
-	struct setup *setup = *state;
-
-	start_reader(setup, 1000, true);
-	assert_int_equal(write_all(setup, setup->stop, 3 * PIPE_BUF), 0);
+	start_reader(1000, true);
+	assert_int_equal(write_all(setup.stop, 3 * PIPE_BUF), 0);
 }
 
 /*
@@ -247,21 +240,18 @@ static void test_stop_with_a_slow_reader(void **state)
  */
 static void test_stop_with_a_lazy_reader(void **state)
 {
-	struct setup *setup = *state;
-
-	start_reader(setup, WRITER_GRACE_MS * 350, true);
-	assert_int_equal(write_all(setup, setup->stop, WRITER_BUFFER), -ETIMEDOUT);
+	start_reader(WRITER_GRACE_MS * 350, true);
+	assert_int_equal(write_all(setup.stop, WRITER_BUFFER), -ETIMEDOUT);
 }
 
 /* With room a stop changes nothing, and the writer leaves it to be read by others. */
 static void test_stop_with_room(void **state)
 {
-	struct setup *setup = *state;
 	char bytes[8 * PIPE_BUF];
 
-	assert_true(read(setup->reader, bytes, sizeof(bytes)) > 0);
-	assert_int_equal(write_all(setup, setup->stop, 3), 0);
-	assert_int_equal(read(setup->stop, bytes, sizeof(bytes)), 8);
+	assert_true(read(setup.reader, bytes, sizeof(bytes)) > 0);
+	assert_int_equal(write_all(setup.stop, 3), 0);
+	assert_int_equal(read(setup.stop, bytes, sizeof(bytes)), 8);
 }
 
 /* What is queued and what failed stays with the old descriptor. */
