@@ -104,7 +104,7 @@ int probe_find(struct probe *probe, const struct kernel *kernel, struct failure 
 void probe_define(struct probe *probe, uint64_t callback);
 
 /*
- * The only writer of tracefs: takes tracing, sets it up, and restores everything as it was found.
+ * The only writer of tracefs: sets tracing up, and restores everything as it was found.
  * One table of settings serves the set-up, the normal end, the error path and --restore.
  */
 

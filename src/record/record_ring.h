@@ -16,8 +16,9 @@
 
 /*
  * A ring of this many times the size of a page has room for all records of a page. A record of n
- * bytes, of which 8 are the common fields, takes n + 4 in a page; here 24, at most twice the n - 8 of its fields (a
- * field of 4 bytes that is signed becomes one of 8), n, and up to 4 to be aligned: 3 n + 12.
+ * bytes, of which 8 are the common fields, has n + 4 bytes in a page. Here it has 24, at most twice
+ * the n - 8 of its own fields (a signed field of 4 bytes becomes one of 8), n, and up to 4 of
+ * padding: 3 n + 12.
  */
 #define RECORD_RING_PAGE_FACTOR 3
 

@@ -128,13 +128,13 @@ int settings_left(const struct settings *settings);
 /** setting_parse - the value in a file's text; free() it; NULL: no memory */
 char *setting_parse(enum setting_kind kind, const char *text);
 
-/** setting_accepted - does a file that was given @value, and now reads @now, have it? */
+/** setting_accepted - did the kernel accept @value, if the file reads @now after the write? */
 bool setting_accepted(enum setting_kind kind, const char *value, const char *now);
 
 /** setting_is_ours - is @now one of the values that we wrote? */
 bool setting_is_ours(enum setting_kind kind, const char *wrote, const char *now);
 
-/** setting_is_part - does the list @now hold only entries of two others? false for other kinds */
+/** setting_is_part - is each entry of the list @now in @one or @other? false for other kinds */
 bool setting_is_part(enum setting_kind kind, const char *one, const char *other, const char *now);
 
 #endif
