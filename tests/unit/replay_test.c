@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A capture filtered in this process: exit status, messages, and what is printed. */
+#include <fcntl.h>
+#include <signal.h>
+
+#include "allocfilt/base.h"
+#include "allocfilt/config.h"
+#include "allocfilt/output.h"
+#include "allocfilt/run.h"
+#include "test_directory.h"
+#include "unit_test.h"
+
+#define HAND_MADE "fixtures/6.1" /* without a file `capture` */
+#define KEPT	  "fixtures/kept"
+
+static struct failure failure;
+static struct signals *signals;
+static char *output;
+
+/* Runs a command line, split at blanks; its stdout is in output. */
+static int replay(const char *command)
+{
+	char *words = strdup(command), *argv[16], *rest;
+	struct options options;
+	struct run_context run = { .options = &options, .argv = argv, .signals = signals };
+	const char *path = test_path("output");
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	size_t length;
+	int ret;
+
+	for (char *word = strtok_r(words, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+		argv[run.argc++] = word;
+	argv[run.argc] = NULL;
+	failure = (struct failure){ 0 };
+	assert_int_equal(options_parse(&options, run.argc, argv, output_form_names(), &failure), 0);
+	if (options.config)
+		assert_int_equal(config_load(&options, &failure), 0);
+	run.output = writer_new(fd, -1);
+	ret = replay_run(&run, &failure);
+	writer_free(run.output);
+	close(fd);
+	free(output);
+	assert_int_equal(file_read(test_directory, "output", &output, &length), 0);
+	options_free(&options);
+	free(words);
+	return ret;
+}
+
+static int set_up(void **state)
+{
+	log_set_level(LOG_LEVEL_ERROR);
+	return make_test_directory(state) || signals_block(&signals);
+}
+
+static int tear_down(void **state)
+{
+	signals_free(signals);
+	free(output);
+	return remove_test_directory(state);
+}
+
+static void copy_capture(const char *from)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command), "rm -rf %s/c && cp -r %s %s/c && chmod -R u+w %s/c",
+		 test_directory, from, test_directory, test_directory);
+	assert_int_equal(system(command), 0);
+}
+
+static int replay_copy(const char *options)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command), "allocfilt -s %s/c %s", test_directory, options);
+	return replay(command);
+}
+
+static int count_lines(const char *with)
+{
+	int count = 0;
+
+	for (const char *at = output; (at = strstr(at, with)); at++)
+		count++;
+	return count;
+}
+
+static void test_threshold_of_the_capture(void **state)
+{
+	int all;
+
+	assert_int_equal(replay("allocfilt -s " KEPT), 0);
+	all = count_lines("__alloc_frozen_pages_noprof */");
+	assert_true(all > 0);
+	/* the capture has nothing below its own threshold of 50 us */
+	assert_int_equal(replay("allocfilt -s " KEPT " -t 1"), 0);
+	assert_int_equal(count_lines("__alloc_frozen_pages_noprof */"), all);
+	assert_int_equal(replay("allocfilt -s " KEPT " -t 1ms"), 0);
+	assert_in_range(count_lines("__alloc_frozen_pages_noprof */"), 1, all - 1);
+	copy_capture(KEPT);
+	put_text("c/capture", "capture 1\n");
+	assert_int_equal(replay_copy(""), -EINVAL);
+	assert_int_equal(failure.status, EXIT_STATUS_USAGE);
+	assert_non_null(strstr(failure.text, "/c/capture: no threshold in it, set one with"));
+}
+
+/* The recording process (own) and processes not in pids of the capture are not shown. */
+static void test_processes_of_the_capture(void **state)
+{
+	char *text;
+	size_t length;
+	char described[2048];
+
+	copy_capture(KEPT);
+	assert_int_equal(replay_copy(""), 0);
+	assert_true(count_lines("kswapd0-52 ") > 0);
+	assert_true(count_lines("kcompac-40 ") > 0);
+	assert_int_equal(file_read(KEPT, "capture", &text, &length), 0);
+	snprintf(described, sizeof(described), "%sown 52\n", text);
+	put_text("c/capture", described);
+	assert_int_equal(replay_copy(""), 0);
+	assert_int_equal(count_lines("kswapd0-52 "), 0);
+	assert_true(count_lines("kcompac-40 ") > 0);
+	snprintf(described, sizeof(described), "%spids 52\n", text);
+	put_text("c/capture", described);
+	assert_int_equal(replay_copy(""), 0);
+	assert_true(count_lines("kswapd0-52 ") > 0);
+	assert_int_equal(count_lines("kcompac-40 "), 0);
+	/* -p on the command line overrides pids of the capture */
+	assert_int_equal(replay_copy("-p 40"), 0);
+	assert_int_equal(count_lines("kswapd0-52 "), 0);
+	assert_true(count_lines("kcompac-40 ") > 0);
+	free(text);
+}
+
+static void test_output_that_fails(void **state)
+{
+	struct options options;
+	char name[] = "allocfilt", source[] = "-s" HAND_MADE, threshold[] = "-t134";
+	char *argv[] = { name, source, threshold, NULL };
+	struct run_context run = { .options = &options, .argc = 3, .argv = argv };
+	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		skip();
+	run.signals = signals;
+	run.output = writer_new(fd, -1);
+	assert_int_equal(options_parse(&options, 3, argv, output_form_names(), &failure), 0);
+	assert_int_equal(replay_run(&run, &failure), -ENOSPC);
+	assert_int_equal(failure.status, EXIT_STATUS_RUN_TIME);
+	writer_free(run.output);
+	close(fd);
+	options_free(&options);
+}
+
+/* A stop ends it between two rounds, with a summary of what was read, and stays pending. */
+static void test_stop(void **state)
+{
+	int all;
+
+	assert_int_equal(replay("allocfilt -s " HAND_MADE " -t 134"), 0);
+	all = count_lines("*/\n");
+	kill(getpid(), SIGUSR1);
+	kill(getpid(), SIGTERM);
+	assert_int_equal(replay("allocfilt -s " HAND_MADE " -t 134"), 0);
+	assert_in_range(count_lines("*/\n"), 1, all - 1);
+	assert_true(count_lines("\n\n") > 0);
+	assert_int_equal(signals_next(signals), SIGTERM);
+	assert_int_equal(signals_next(signals), 0);
+}
+
+/* No metrics of a process, and no file that only the configuration file names. */
+static void test_metrics(void **state)
+{
+	char command[256], *text;
+	size_t length;
+
+	snprintf(command, sizeof(command), "allocfilt -s " KEPT " --metrics %s/m.prom",
+		 test_directory);
+	assert_int_equal(replay(command), 0);
+	assert_int_equal(file_read(test_directory, "m.prom", &text, &length), 0);
+	assert_non_null(strstr(text, "\nallocfilt_table_overflows_total{table=\"tasks\"} 0\n"));
+	assert_null(strstr(text, "allocfilt_uptime_seconds"));
+	free(text);
+	snprintf(command, sizeof(command), "metrics = %s/service.prom\n", test_directory);
+	put_text("conf", command);
+	snprintf(command, sizeof(command), "allocfilt -s " KEPT " -c %s/conf", test_directory);
+	assert_int_equal(replay(command), 0);
+	assert_int_equal(access(test_path("service.prom"), F_OK), -1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_threshold_of_the_capture),
+		cmocka_unit_test(test_processes_of_the_capture),
+		cmocka_unit_test(test_output_that_fails),
+		cmocka_unit_test(test_stop),
+		cmocka_unit_test(test_metrics),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
