@@ -12,8 +12,10 @@
 #include "allocfilt/run.h"
 #include "allocfilt/tracing.h"
 
-/* If descriptor 0, 1 or 2 is closed, the next file we open would become stdin, stdout or stderr. It
- * is opened read-only so that a write fails as on a closed one. */
+/*
+ * If descriptor 0, 1 or 2 is closed, the next file we open would become stdin, stdout or stderr. It
+ * is opened read-only so that a write fails as on a closed one.
+ */
 static void fill_standard_descriptors(void)
 {
 	for (int fd = 0; fd <= 2; fd++)

@@ -71,8 +71,10 @@ int metrics_file_write(struct metrics_file *file, int (*fill)(void *context, str
 		ret = fill(context, file->writer);
 		if (!ret)
 			ret = writer_flush(file->writer);
-		/* No fsync(2): it can block for seconds when memory is short, and after a crash
-		 * nobody needs these numbers. */
+		/*
+		 * No fsync(2): it can block for seconds when memory is short, and after a crash
+		 * nobody needs these numbers.
+		 */
 		ret = file_replace_end(&new, ret, false);
 	}
 	file->changed = ret != file->last;

@@ -23,8 +23,10 @@ const struct phase_name phase_part_names[PHASE_PARTS] = {
 };
 
 const struct catalog_role catalog_roles[ROLE_COUNT] = {
-	/* From 6.15 on the second name only calls the first: tracing both would show each
-	 * allocation twice. */
+	/*
+	 * From 6.15 on the second name only calls the first: tracing both would show each
+	 * allocation twice.
+	 */
 	[ROLE_PAGE_ALLOCATION] = {
 		"page allocation", PHASE_REST, PART_OWN, ROLE_NONE,
 		{ "__alloc_frozen_pages_noprof", "__alloc_pages_noprof", "__alloc_pages",

@@ -114,8 +114,10 @@ static int prepare(struct live *live)
 				   live->run->output, live->failure);
 	if (ret)
 		return ret;
-	/* Without the probe superblocks have no names, which is no failure. With -w there is no
-	 * pipeline that has read the symbols. */
+	/*
+	 * Without the probe superblocks have no names, which is no failure. With -w there is no
+	 * pipeline that has read the symbols.
+	 */
 	if (live->has_probe)
 		probe_define(&live->probe,
 			     live->pipeline ?
@@ -175,8 +177,10 @@ struct pipeline *live_pipeline(struct live *live)
  * slower tick with -w, which reads full pages only.
  */
 
-/* Reads rounds until no CPU is left with data, and one more after a round that read something: the
- * merge passes on what that round read. Returns pages read, or -errno of the output. */
+/*
+ * Reads rounds until no CPU is left with data, and one more after a round that read something: the
+ * merge passes on what that round read. Returns pages read, or -errno of the output.
+ */
 static int filter_rounds(struct live *live)
 {
 	uint64_t start = loop_now();
@@ -199,8 +203,10 @@ static int filter_rounds(struct live *live)
 
 static int set_idle(struct live *live, bool idle)
 {
-	/* With -w only full pages are read, so at 0 percent a partly filled page would leave the
-	 * descriptor ready. Wake up only when a buffer fills. */
+	/*
+	 * With -w only full pages are read, so at 0 percent a partly filled page would leave the
+	 * descriptor ready. Wake up only when a buffer fills.
+	 */
 	int percent = idle && !live->recorder ? 0 : ALARM_PERCENT;
 
 	live->idle = idle;
@@ -211,8 +217,10 @@ static int set_idle(struct live *live, bool idle)
 
 static int on_buffer(void *context, int fd, uint32_t events);
 
-/* A descriptor waits on the queue that buffer_percent selected when epoll added it, so it is added
- * again after each change. kernel/trace/ring_buffer.c: ring_buffer_poll_wait(). */
+/*
+ * A descriptor waits on the queue that buffer_percent selected when epoll added it, so it is added
+ * again after each change. kernel/trace/ring_buffer.c: ring_buffer_poll_wait().
+ */
 static void watch_buffers(struct live *live)
 {
 	for (int i = 0; i < cpu_buffers_count(live->buffers); i++) {
@@ -495,8 +503,10 @@ static int finish_recorder(struct live *live, int error)
 	return end;
 }
 
-/* Shows or records what is left in the buffers. If tracing was taken away, the records before that
- * are still valid. */
+/*
+ * Shows or records what is left in the buffers. If tracing was taken away, the records before that
+ * are still valid.
+ */
 static int finish(struct live *live, int error)
 {
 	bool taken = live->failure->status == EXIT_STATUS_IN_USE;
@@ -606,8 +616,10 @@ void live_set_run(struct live *live, const struct run_context *run)
 	live->run = run;
 	if (old && path && !strcmp(old, path))
 		return;
-	/* A new file is started at once. Without one the old file stays: node_exporter exports its
-	 * age. */
+	/*
+	 * A new file is started at once. Without one the old file stays: node_exporter exports its
+	 * age.
+	 */
 	metrics_file_free(live->metrics);
 	live->metrics = NULL;
 	live->next_metrics = 0;

@@ -133,8 +133,10 @@ static bool is_asked_for(struct pipeline *pipeline, const struct record *record)
 	if (pipeline->by_pid)
 		return !record_in_interrupt(record) &&
 		       has_pid(pipeline->options->pids, task->pid ? task->pid : record->tid);
-	/* Some kernels record functions of other tasks too. An unknown task is more likely a thread
-	 * that soon ended. */
+	/*
+	 * Some kernels record functions of other tasks too. An unknown task is more likely a thread
+	 * that soon ended.
+	 */
 	return !task->pid || has_pid(recorded, task->pid);
 }
 
@@ -401,8 +403,10 @@ struct output *pipeline_output(struct pipeline *pipeline)
 
 /* ---- totals ---- */
 
-/* Limits that a user can raise (limit-tasks, limit-events, open files), and tables whose overflow
- * makes the output incomplete. */
+/*
+ * Limits that a user can raise (limit-tasks, limit-events, open files), and tables whose overflow
+ * makes the output incomplete.
+ */
 static void count_overflows(struct pipeline *pipeline)
 {
 	const struct claims_drops *claims = claims_drops(pipeline->claims);

@@ -106,8 +106,10 @@ static int make_live(struct service *service, struct live **live, const struct r
 	return live_new(live, run, &hooks, failure);
 }
 
-/* Applies settings that need no new set-up at once. For others, prepares the next run while this
- * one continues. */
+/*
+ * Applies settings that need no new set-up at once. For others, prepares the next run while this
+ * one continues.
+ */
 static int apply(struct service *service, struct settings *settings, struct failure *failure)
 {
 	int ret;

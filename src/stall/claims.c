@@ -304,8 +304,10 @@ static int end_window(struct claims *claims, struct task *task, const struct rec
 	size_t place;
 	int ret;
 
-	/* A begin inside a window that has ended lost its end. One within the uncertain edge may
-	 * precede the window and stays open. */
+	/*
+	 * A begin inside a window that has ended lost its end. One within the uncertain edge may
+	 * precede the window and stays open.
+	 */
 	while ((begin = TAILQ_LAST(&task->open, waiting_records)) &&
 	       begin->stored.record.ts >= exit->calltime)
 		drop_record(claims, begin);
