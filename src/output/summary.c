@@ -177,7 +177,7 @@ static void put_longest(struct writer *writer, const struct summary_view *view)
 	const struct named_stall *longest = summary_longest(view->summary);
 
 	if (explained)
-		put_stall(writer, view, explained, "\nworst stall:\n");
+		put_stall(writer, view, explained, "\nmost explained stall:\n");
 	if (explained && longest && explained->stall->start == longest->stall->start &&
 	    explained->stall->tid == longest->stall->tid)
 		return;

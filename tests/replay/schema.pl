@@ -49,7 +49,7 @@ my %schema = (
 				histogram => [{ from_ns => 'i', to_ns => 'i', count => 'i' }] }],
 		stalls => { @latency, phases => {%phases} },
 		background => { @latency, phases => {%phases} },
-		worst => {@stall}, longest => {@stall},
+		most_explained => {@stall}, longest => {@stall},
 		tasks => [{ tid => 'i', name => 's', @latency }],
 		cgroups => [{ cgroup => 's', @latency }],
 		kernel_threads => [{ tid => 'i', name => 's', @latency }],
@@ -59,7 +59,7 @@ my %schema = (
 		journal => { entries => 'i', held_back => 'i', dropped => 'i' },
 	},
 );
-my %may_be_null = map { $_ => 1 } qw(journal worst longest);
+my %may_be_null = map { $_ => 1 } qw(journal most_explained longest);
 
 my @wrong;
 

@@ -44,7 +44,7 @@ def summary:
 	(.shrinkers | objects((.name | text) and (.total_ns | amount) and (.max_ns | amount) and
 			      (.superblocks | objects((.name | text) and (.total_ns | amount))))) and
 	(.functions | objects(latency)) and (.stalls | latency and (.phases | phases)) and
-	(.worst | . == null or fields) and (.longest | . == null or fields) and
+	(.most_explained | . == null or fields) and (.longest | . == null or fields) and
 	(.tasks | objects((.tid | amount) and (.name | text) and latency)) and
 	(.cgroups | objects((.cgroup | text) and latency)) and (.incomplete | amount) and
 	(.lost | objects((.cpu | amount) and (.records | amount))) and

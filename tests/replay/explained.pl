@@ -1,11 +1,11 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# worst.pl CAPTURE TREE
+# explained.pl CAPTURE TREE
 #
-# Holds the worst stall, as the summary of `-f tree` shows it, against the kernel's own text of the
+# Holds the most explained stall, as the summary of `-f tree` shows it, against the kernel's own text of the
 # same buffer (CAPTURE/trace.txt): task, time, cgroup, order, gfp flags, phases that add up, and
-# the superblock whose shrinker took most, with its time. The worst by the text is the one with the
+# the superblock whose shrinker took most, with its time. By the text it is the one with the
 # longest direct reclaim.
 #
 # Prints what is wrong, a line each, and exits 1; prints what it is and exits 0.
@@ -14,7 +14,7 @@ use strict;
 use warnings;
 
 my ($capture, $tree) = @ARGV;
-die "usage: worst.pl CAPTURE TREE\n" unless defined $tree;
+die "usage: explained.pl CAPTURE TREE\n" unless defined $tree;
 
 my @wrong;
 
@@ -66,7 +66,7 @@ for (@records) {
 	}
 }
 my ($most) = sort { $took{$b} <=> $took{$a} } grep { defined $name_of{$_} } keys %took;
-die "the worst stall of $capture shrank no superblock\n" unless defined $most;
+die "the most explained stall of $capture shrank no superblock\n" unless defined $most;
 my ($cgroup) = map { /^$pid \d+ \S+ \S+ (\S+)$/ } lines_of("$capture/tasks");
 
 # --- by the summary ---
@@ -75,12 +75,12 @@ my ($head, @rows, $inside);
 for my $line (lines_of($tree)) {
 	last if $inside && $line !~ /^[|` ]/ && defined $head;
 	$head = $line, next if $inside && !defined $head;
-	$inside = 1 if $line eq 'worst stall:';
+	$inside = 1 if $line eq 'most explained stall:';
 	next unless defined $head;
 	$line =~ /^([|` -]*?)[|`]- (.*?) +(\d+)\.(\d{3}) ms +\d+%$/ or push @wrong, "no row: $line";
 	push @rows, { level => length($1) / 3, title => $2, us => $3 * 1000 + $4 };
 }
-die "$tree has no worst stall\n" unless defined $head;
+die "$tree has no most explained stall\n" unless defined $head;
 
 sub head_has {
 	my ($what, $text) = @_;
