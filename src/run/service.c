@@ -19,24 +19,24 @@
 #define STATUS_INTERVAL (10 * NS_PER_SECOND)
 
 /* Replaced as a whole when the configuration is read again. */
-struct settings {
+struct service_settings {
 	struct run_context run;
 	struct options options;
 };
 
 struct service {
 	struct notify *notify;
-	struct settings *settings;
+	struct service_settings *settings;
 	struct live *live;
 	struct live *next; /* after a reload, until switch_run(); NULL: none */
-	struct settings *next_settings;
+	struct service_settings *next_settings;
 	bool stopping;
 	bool waiting;	      /* tracing is in use by somebody else */
 	uint64_t next_retry;  /* ns, while waiting */
 	uint64_t next_status; /* ns */
 };
 
-static void settings_free(struct settings *settings)
+static void service_settings_free(struct service_settings *settings)
 {
 	if (settings)
 		options_free(&settings->options);
@@ -44,9 +44,10 @@ static void settings_free(struct settings *settings)
 }
 
 /* Parses the command line again and reads the configuration file. */
-static struct settings *settings_read(const struct run_context *run, struct failure *failure)
+static struct service_settings *service_settings_read(const struct run_context *run,
+						      struct failure *failure)
 {
-	struct settings *settings = calloc(1, sizeof(*settings));
+	struct service_settings *settings = calloc(1, sizeof(*settings));
 	int ret;
 
 	if (!settings) {
@@ -63,7 +64,7 @@ static struct settings *settings_read(const struct run_context *run, struct fail
 		ret = config_check_threshold(&settings->options, failure);
 	if (!ret)
 		return settings;
-	settings_free(settings);
+	service_settings_free(settings);
 	return NULL;
 }
 
@@ -110,13 +111,14 @@ static int make_live(struct service *service, struct live **live, const struct r
  * Applies settings that need no new set-up at once. For others, prepares the next run while this
  * one continues.
  */
-static int apply(struct service *service, struct settings *settings, struct failure *failure)
+static int apply(struct service *service, struct service_settings *settings,
+		 struct failure *failure)
 {
 	int ret;
 
 	if (options_same_tracing(&service->settings->options, &settings->options)) {
 		live_set_run(service->live, &settings->run);
-		settings_free(service->settings);
+		service_settings_free(service->settings);
 		service->settings = settings;
 		return 0;
 	}
@@ -129,12 +131,12 @@ static int apply(struct service *service, struct settings *settings, struct fail
 static int reload(struct service *service, uint64_t now)
 {
 	struct failure failure = { 0 };
-	struct settings *settings;
+	struct service_settings *settings;
 
 	notify_state(service->notify, NOTIFY_RELOADING, now);
-	settings = settings_read(&service->settings->run, &failure);
+	settings = service_settings_read(&service->settings->run, &failure);
 	if (!settings || apply(service, settings, &failure)) {
-		settings_free(settings);
+		service_settings_free(settings);
 		log_error("configuration rejected, keeping the old one: %s", failure.text);
 	} else {
 		log_notice("configuration read again%s",
@@ -212,7 +214,7 @@ static int switch_run(struct service *service, struct failure *failure)
 	live_free(service->live);
 	service->live = service->next;
 	service->next = NULL;
-	settings_free(service->settings);
+	service_settings_free(service->settings);
 	service->settings = service->next_settings;
 	service->next_settings = NULL;
 	return ret;
@@ -260,15 +262,15 @@ int service_run(const struct run_context *run, struct failure *failure)
 
 	if (!service.notify)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
-	service.settings = settings_read(run, failure);
+	service.settings = service_settings_read(run, failure);
 	if (service.settings)
 		ret = make_live(&service, &service.live, &service.settings->run, failure);
 	if (!ret)
 		ret = serve(&service, failure);
 	live_free(service.live);
 	live_free(service.next);
-	settings_free(service.settings);
-	settings_free(service.next_settings);
+	service_settings_free(service.settings);
+	service_settings_free(service.next_settings);
 	notify_free(service.notify);
 	return ret;
 }
