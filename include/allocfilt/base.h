@@ -225,11 +225,12 @@ void hash_remove(struct hash *hash, struct hash_link *link);
 
 /*
  * Buffered output to stdout or a file. A reader that does not read must not block a signal: a pipe
- * or terminal is written only when it has room, and waiting for room ends with a stop.
+ * or terminal is written only when it has room, and waiting for room ends soon after a stop.
  */
 
-#define WRITER_BUFFER	(128u << 10) /* bytes */
-#define WRITER_GRACE_MS 2000	     /* for all waits together, once a stop is asked for */
+#define WRITER_BUFFER	  (128u << 10) /* bytes */
+#define WRITER_SILENCE_MS 2000	       /* for one wait, once a stop is asked for */
+#define WRITER_GRACE_MS	  5000	       /* for all waits from then on */
 
 struct writer;
 
@@ -249,6 +250,9 @@ struct writer *writer_new(int fd, int stop_fd);
  */
 void writer_on_stop(struct writer *writer, bool (*asked)(void *context), void *context);
 
+/** writer_stop - the run has ended: from now on waiting for room is limited as after a stop */
+void writer_stop(struct writer *writer);
+
 /** writer_free - what is queued is discarded; NULL is allowed */
 void writer_free(struct writer *writer);
 
@@ -261,8 +265,8 @@ void writer_attach(struct writer *writer, int fd);
 /**
  * writer_put - queue bytes; writes when the buffer is full
  *
- * Returns 0, -EPIPE when the reader has gone, -ETIMEDOUT when it did not read within the grace
- * after a stop, or the -errno of write(2) (-ENOSPC, …). After a failure every call returns it again
+ * Returns 0, -EPIPE when the reader has gone, -ETIMEDOUT when it did not read in time after a stop,
+ * or the -errno of write(2) (-ENOSPC, …). After a failure every call returns it again
  * and writes nothing more.
  */
 int writer_put(struct writer *writer, const char *text, size_t length);

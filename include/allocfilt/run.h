@@ -69,8 +69,8 @@ int kernel_plan(struct kernel **kernel, struct plan **plan, const struct options
 int kernel_plan_check(const struct options *options, struct failure *failure);
 
 /*
- * Signals are read from one signalfd. SIGINT, SIGTERM, SIGQUIT and SIGHUP request a stop (SIGHUP of
- * a service a reload), SIGUSR1 the summary so far.
+ * Signals are read from one signalfd. SIGINT, SIGTERM, SIGQUIT, SIGALRM and SIGHUP request a stop
+ * (SIGHUP of a service a reload), SIGUSR1 the summary so far.
  */
 
 /**
@@ -94,6 +94,14 @@ bool signals_summary_asked(struct signals *signals);
 
 /** signals_stop_asked - is a signal other than SIGUSR1 pending? signals_next() still returns it */
 bool signals_stop_asked(void *signals);
+
+/**
+ * signals_set_deadline - request a stop, by SIGALRM, when a time has passed
+ * @after: ns; 0: never
+ *
+ * Replaces an earlier deadline, also one that has passed and was not returned yet.
+ */
+void signals_set_deadline(struct signals *signals, uint64_t after);
 
 /*
  * The one place where the program waits: epoll over descriptors, a timer tick and signals.

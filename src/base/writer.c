@@ -18,6 +18,7 @@ struct writer {
 	bool (*stop_asked)(void *context); /* NULL: where stop_fd is readable */
 	void *context;
 	bool always_ready; /* a file or block device, for which poll(2) never waits */
+	bool stopped;	   /* a stop was asked for, or writer_stop() called */
 	int grace;	   /* ms left to wait for room after a stop */
 	int failed;	   /* -errno of the first failure, after which nothing is written; or 0 */
 	size_t used;
@@ -43,6 +44,7 @@ void writer_attach(struct writer *writer, int fd)
 	writer->fd = fd;
 	writer->always_ready =
 		!fstat(fd, &status) && (S_ISREG(status.st_mode) || S_ISBLK(status.st_mode));
+	writer->stopped = false;
 	writer->grace = WRITER_GRACE_MS;
 	writer->failed = 0;
 	writer->used = 0;
@@ -57,6 +59,11 @@ void writer_on_stop(struct writer *writer, bool (*asked)(void *context), void *c
 {
 	writer->stop_asked = asked;
 	writer->context = context;
+}
+
+void writer_stop(struct writer *writer)
+{
+	writer->stopped = true;
 }
 
 int writer_fd(const struct writer *writer)
@@ -90,24 +97,27 @@ static int wait_for_room(struct writer *writer)
 		{ .fd = writer->stop_fd, .events = POLLIN },
 	};
 	int64_t from;
-	int ready;
+	int ready, grace;
 
 	if (writer->always_ready)
 		return 0;
-	do {
-		if (writer->stop_asked && writer->stop_asked(writer->context))
+	while (!writer->stopped) {
+		writer->stopped = writer->stop_asked && writer->stop_asked(writer->context);
+		if (writer->stopped)
 			break;
 		ready = wait_ready(fds, -1);
 		if (ready < 0 || fds[0].revents)
 			return ready < 0 ? ready : 0;
-	} while (writer->stop_asked);
+		writer->stopped = !writer->stop_asked;
+	}
 	/*
-	 * A stop. All waits from here on share one grace, or a reader that reads a page now and
-	 * then would delay the exit for minutes.
+	 * All waits from here on share one grace, or a reader that reads a page now and then would
+	 * delay the exit for minutes.
 	 */
 	fds[1].fd = -1;
+	grace = writer->grace < WRITER_SILENCE_MS ? writer->grace : WRITER_SILENCE_MS;
 	from = now_ms();
-	ready = wait_ready(fds, writer->grace);
+	ready = wait_ready(fds, grace);
 	writer->grace -= now_ms() - from;
 	if (writer->grace < 0)
 		writer->grace = 0;

@@ -52,7 +52,6 @@ struct live {
 	bool idle;
 	int empty_ticks;
 	uint64_t set_up_from;
-	uint64_t began; /* when tracing was turned on */
 	uint64_t next_second;
 	uint64_t next_mark;
 };
@@ -356,14 +355,9 @@ static int each_second(struct live *live, uint64_t now)
 static int on_tick(void *context, uint64_t now)
 {
 	struct live *live = context;
-	uint64_t duration = live->run->options->duration;
 	int ret = read_buffers(live, now);
 
-	if (!ret && now >= live->next_second)
-		ret = each_second(live, now);
-	if (ret)
-		return ret;
-	return duration && now - live->began >= duration;
+	return !ret && now >= live->next_second ? each_second(live, now) : ret;
 }
 
 /* ---- one run of tracing ---- */
@@ -477,11 +471,12 @@ static int begin(struct live *live, uint64_t now)
 		  " us since the program's start",
 		  (loop_now() - live->set_up_from) / 1000, (loop_now() - run->started) / 1000);
 	session_mark_clock(live->session);
-	live->began = now;
 	live->next_second = now + NS_PER_SECOND;
 	live->next_mark = now + MARK_INTERVAL;
 	log_notice("tracing in %s, threshold %" PRIu64 " us; Ctrl-C ends it",
 		   session_dir(live->session), live->plan->threshold / 1000);
+	if (run->options->duration)
+		signals_set_deadline(run->signals, run->options->duration);
 	if (live->hooks.tracing)
 		live->hooks.tracing(live->hooks.context, now);
 	return 0;
@@ -514,6 +509,7 @@ static int finish(struct live *live, int error)
 	int ret = error;
 
 	session_off(live->session);
+	writer_stop(live->run->output);
 	live->broken = error && !taken;
 	if (live->recorder)
 		ret = finish_recorder(live, taken ? 0 : error);
@@ -525,14 +521,9 @@ static int finish(struct live *live, int error)
 	return error;
 }
 
-static int output_failed(struct live *live, int error)
+static int loop_failed(struct live *live, int error)
 {
-	if (error == -EPIPE)
-		return 0;
-	if (live->failure->text[0])
-		return error;
-	return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -error, "output: %s",
-			   strerror(-error));
+	return live->failure->text[0] ? error : output_failed(error, live->failure);
 }
 
 static int run_loop(struct live *live)
@@ -542,11 +533,13 @@ static int run_loop(struct live *live)
 	if (ret)
 		return ret;
 	ret = loop_run(live->loop);
+	if (live->run->options->duration)
+		signals_set_deadline(live->run->signals, 0);
 	/* SIGUSR1 may have come just before the end. */
 	if (signals_summary_asked(live->run->signals))
 		on_signal(live, SIGUSR1);
 	ret = finish(live, ret);
-	return ret ? output_failed(live, ret) : 0;
+	return ret ? loop_failed(live, ret) : 0;
 }
 
 /* Restores tracing. Its failure replaces that of the run, which is then logged here. */
@@ -603,7 +596,7 @@ int live_end(struct live *live, struct failure *failure)
 		ret = summary_print(live->run, live->pipeline);
 	write_metrics(live, loop_now());
 	pipeline_log_end(live->pipeline);
-	return ret ? output_failed(live, ret) : 0;
+	return ret ? output_failed(ret, failure) : 0;
 }
 
 void live_set_run(struct live *live, const struct run_context *run)

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
+#include <sys/time.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -54,11 +56,13 @@ int signals_block(struct signals **ret_signals)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGQUIT);
+	sigaddset(&set, SIGALRM);
 	sigaddset(&set, SIGUSR1);
 	if (sigaction(SIGHUP, NULL, &hangup) || hangup.sa_handler != SIG_IGN)
 		sigaddset(&set, SIGHUP);
 	signal(SIGINT, SIG_DFL);
 	signal(SIGQUIT, SIG_DFL);
+	signal(SIGALRM, SIG_DFL);
 	signal(SIGPIPE, SIG_IGN);
 	signals->fd = sigprocmask(SIG_BLOCK, &set, NULL) ?
 			      -1 :
@@ -123,6 +127,20 @@ bool signals_stop_asked(void *context)
 
 	read_signals(signals);
 	return signals->pending & ~(1ull << SIGUSR1);
+}
+
+void signals_set_deadline(struct signals *signals, uint64_t after)
+{
+	uint64_t us = (after + 999) / 1000, seconds = us / 1000000;
+	struct itimerval timer = { 0 };
+
+	setitimer(ITIMER_REAL, &timer, NULL);
+	read_signals(signals);
+	signals->pending &= ~(1ull << SIGALRM);
+	/* time_t may have 32 bits */
+	timer.it_value.tv_sec = seconds < INT_MAX ? (time_t)seconds : INT_MAX;
+	timer.it_value.tv_usec = us % 1000000;
+	setitimer(ITIMER_REAL, &timer, NULL);
 }
 
 /* ---- the loop ---- */

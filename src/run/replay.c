@@ -127,8 +127,7 @@ static int replay(const struct run_context *run, struct capture *capture, struct
 		ret = summary_print(run, pipeline);
 	pipeline_log_end(pipeline);
 	if (ret && ret != -EPIPE)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "output: %s",
-				   strerror(-ret));
+		return output_failed(ret, failure);
 	metrics = write_metrics(run, pipeline, failure);
 	if (metrics || ret == -EPIPE)
 		return metrics;

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -49,6 +50,15 @@ void summary_print_so_far(const struct run_context *run, struct pipeline *pipeli
 
 	pipeline_view(pipeline, &view);
 	print_to_stderr(run, &view, pipeline_output(pipeline));
+}
+
+int output_failed(int error, struct failure *failure)
+{
+	if (error == -EPIPE)
+		return 0;
+	return failure_set(failure, EXIT_STATUS_RUN_TIME, -error, "output: %s",
+			   error == -ETIMEDOUT ? "not read after the end, the rest of it is lost" :
+						 strerror(-error));
 }
 
 /* ---- metrics ---- */

@@ -22,6 +22,14 @@ int summary_print(const struct run_context *run, struct pipeline *pipeline);
 void summary_print_so_far(const struct run_context *run, struct pipeline *pipeline);
 
 /**
+ * output_failed - the output could not be written; no failure if its reader has gone (-EPIPE)
+ * @error: -errno of the writer
+ *
+ * Returns 0, or @error with @failure (status 1).
+ */
+int output_failed(int error, struct failure *failure);
+
+/**
  * metrics_start - allocate memory for --metrics; warns of a name that node_exporter ignores
  *
  * Returns 0, or -errno with @failure. Release with metrics_file_free().

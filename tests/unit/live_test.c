@@ -5,7 +5,11 @@
  */
 #include "fake_tracing.h"
 
+#include <limits.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <tracefs.h>
 
 #include "allocfilt/base.h"
@@ -21,6 +25,7 @@ static struct failure failure;
 static struct signals *signals;
 static const char *errors; /* what the last run said */
 static bool losing;
+static int output; /* what the next run writes to; 0: the file `output` */
 
 __attribute__((format(printf, 1, 2))) static void shell(const char *format, ...)
 {
@@ -49,6 +54,7 @@ static int set_up(void **state)
 		 "vfs_read\n__alloc_pages\ntry_to_free_pages\nshrink_slab\ncompact_zone\n");
 	fake_remember();
 	losing = false;
+	output = 0;
 	failure = (struct failure){ 0 };
 	return signals_block(&signals);
 }
@@ -95,7 +101,7 @@ static int run_with_losses(const struct run_context *context)
 	return ret;
 }
 
-/* Runs with these options; stdout goes to the file `output`. */
+/* Runs with these options. */
 __attribute__((format(printf, 1, 2))) static int run(const char *format, ...)
 {
 	char command[1024], *argv[ARGUMENTS_MAX + 1], path[PATH_MAX];
@@ -118,8 +124,9 @@ __attribute__((format(printf, 1, 2))) static int run(const char *format, ...)
 	assert_int_equal(options_parse(&options, context.argc, argv, output_form_names(), &failure),
 			 0);
 	snprintf(path, sizeof(path), "%s/output", fake.root);
-	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	context.output = writer_new(fd, -1);
+	fd = output ? output : open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	context.output = writer_new(fd, signals_fd(signals));
+	writer_on_stop(context.output, signals_stop_asked, signals);
 	capture_stderr();
 	ret = losing ? run_with_losses(&context) : live_run(&context, &failure);
 	errors = captured();
@@ -195,6 +202,54 @@ static void test_signal(void **state)
 	assert_data_recorded();
 }
 
+/* Makes the output a full pipe that is read only after half a minute; returns the reader. */
+static pid_t output_blocks(void)
+{
+	char bytes[PIPE_BUF] = { 0 };
+	int fds[2];
+	pid_t reader;
+
+	assert_int_equal(pipe2(fds, O_CLOEXEC | O_NONBLOCK), 0);
+	while (write(fds[1], bytes, sizeof(bytes)) > 0)
+		;
+	fcntl(fds[0], F_SETFL, 0);
+	fcntl(fds[1], F_SETFL, 0);
+	reader = fork();
+	if (!reader) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(fds[1]);
+		sleep(30);
+		while (read(fds[0], bytes, sizeof(bytes)) > 0)
+			;
+		_exit(0);
+	}
+	close(fds[0]);
+	output = fds[1];
+	return reader;
+}
+
+/*
+ * Nobody reads the output: tracing is restored all the same, when -d ends during the wait for room
+ * (data is read after 110 ms), before it, and after a signal before it.
+ */
+static void test_end_while_the_output_blocks(void **state)
+{
+	static const char *const options[] = { "-t134 -d300ms", "-t134 -d1ms", "-t134" };
+
+	for (size_t i = 0; i < COUNT(options); i++) {
+		pid_t reader = output_blocks();
+
+		if (!strstr(options[i], "-d"))
+			kill(getpid(), SIGINT);
+		failure = (struct failure){ 0 };
+		assert_int_equal(run("%s", options[i]), -ETIMEDOUT);
+		assert_non_null(strstr(failure.text, "not read"));
+		assert_as_found();
+		kill(reader, SIGKILL);
+		waitpid(reader, NULL, 0);
+	}
+}
+
 /* Before the first change, in the middle of the set-up, and where others have tracing. */
 static void test_what_fails(void **state)
 {
@@ -241,8 +296,13 @@ static void test_bad_directory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		RUN(test_write),  RUN(test_losses),	RUN(test_filter),
-		RUN(test_signal), RUN(test_what_fails), RUN(test_bad_directory),
+		RUN(test_write),
+		RUN(test_losses),
+		RUN(test_filter),
+		RUN(test_signal),
+		RUN(test_end_while_the_output_blocks),
+		RUN(test_what_fails),
+		RUN(test_bad_directory),
 	};
 
 	log_set_level(LOG_LEVEL_ERROR);

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 
 #include "allocfilt/base.h"
@@ -104,6 +105,31 @@ static void test_no_tick_no_wakeup(void **state)
 	assert_int_equal(loop_wakeups(run.loop) - wakeups, 1);
 	assert_int_equal(run.last_signal, SIGTERM);
 	wait(NULL);
+}
+
+/* It does not need a tick, and one that has passed unseen ends no later run. */
+static void test_deadline(void **state)
+{
+	struct itimerval timer;
+
+	assert_int_equal(loop_set_tick(run.loop, 3600000 * MS), 0);
+	signals_set_deadline(run.signals, 5 * MS);
+	assert_int_equal(loop_run(run.loop), 0);
+	assert_int_equal(run.last_signal, SIGALRM);
+	assert_int_equal(run.ticks, 0);
+	signals_set_deadline(run.signals, 1);
+	while (!signals_stop_asked(run.signals))
+		;
+	signals_set_deadline(run.signals, 0);
+	assert_false(signals_stop_asked(run.signals));
+	/* in s and us; with a time_t of 32 bits too */
+	signals_set_deadline(run.signals, 7000 * MS);
+	assert_int_equal(getitimer(ITIMER_REAL, &timer), 0);
+	assert_in_range(timer.it_value.tv_sec * 1000000 + timer.it_value.tv_usec, 6000000, 7000000);
+	signals_set_deadline(run.signals, INT64_MAX);
+	assert_int_equal(getitimer(ITIMER_REAL, &timer), 0);
+	assert_true(timer.it_value.tv_sec > INT_MAX - 60);
+	signals_set_deadline(run.signals, 0);
 }
 
 /* A wait for room in the output also reads signals; none is lost. */
@@ -331,6 +357,7 @@ int main(void)
 		RUN(test_tick),
 		RUN(test_tick_that_fails),
 		RUN(test_no_tick_no_wakeup),
+		RUN(test_deadline),
 		RUN(test_signals_that_others_read),
 		RUN(test_output_waits_until_a_stop),
 		RUN(test_signal_that_a_callback_read),

@@ -220,10 +220,21 @@ static void test_nobody_reads_and_stop(void **state)
 	assert_int_equal(fcntl(setup.pipe, F_SETFL, O_NONBLOCK), 0);
 	assert_int_equal(writer_put(writer, "x", 1), 0);
 	assert_int_equal(writer_flush(writer), -ETIMEDOUT);
-	assert_true(now_ms() - start >= WRITER_GRACE_MS - 50);
+	assert_true(now_ms() - start >= WRITER_SILENCE_MS - 50);
 	start = now_ms();
 	assert_int_equal(writer_put(writer, "x", 1), -ETIMEDOUT);
-	assert_true(now_ms() - start < WRITER_GRACE_MS / 2);
+	assert_true(now_ms() - start < WRITER_SILENCE_MS / 2);
+	writer_free(writer);
+}
+
+/* The same after the end of a run, whatever ended it. */
+static void test_nobody_reads_after_the_end(void **state)
+{
+	struct writer *writer = writer_new(setup.pipe, -1);
+
+	writer_stop(writer);
+	assert_int_equal(writer_put(writer, "x", 1), 0);
+	assert_int_equal(writer_flush(writer), -ETIMEDOUT);
 	writer_free(writer);
 }
 
@@ -240,7 +251,7 @@ static void test_stop_with_a_slow_reader(void **state)
  */
 static void test_stop_with_a_lazy_reader(void **state)
 {
-	start_reader(WRITER_GRACE_MS * 350, true);
+	start_reader(WRITER_SILENCE_MS * 350, true);
 	assert_int_equal(write_all(setup.stop, WRITER_BUFFER), -ETIMEDOUT);
 }
 
@@ -289,6 +300,7 @@ int main(void)
 		PIPE(test_failures),
 		PIPE(test_reader_goes_while_waiting),
 		PIPE(test_nobody_reads_and_stop),
+		PIPE(test_nobody_reads_after_the_end),
 		PIPE(test_stop_with_a_slow_reader),
 		PIPE(test_stop_with_a_lazy_reader),
 		PIPE(test_stop_with_room),
