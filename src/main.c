@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,6 +151,8 @@ int main(int argc, char **argv)
 	int ret;
 
 	fill_standard_descriptors();
+	/* Nobody need read the messages of what puts tracing back. */
+	signal(SIGPIPE, SIG_IGN);
 	log_look_for_journal();
 	ret = options_parse(&options, argc, argv, output_form_names(), &failure);
 	if (!ret && (options.task == TASK_RUN || options.task == TASK_PROBE ||

@@ -77,8 +77,8 @@ int kernel_plan_check(const struct options *options, struct failure *failure);
  * signals_block - block the signals and read them from a signalfd from now on
  *
  * SIGHUP stays ignored if it is already (nohup). SIGINT and SIGQUIT are read even if a shell set
- * them to ignored for a background job. SIGPIPE is ignored. Call it before any change that has to
- * be restored. Returns 0 or -errno.
+ * them to ignored for a background job. Call it before any change that has to be restored. Returns
+ * 0 or -errno.
  */
 int signals_block(struct signals **signals);
 void signals_free(struct signals *signals);

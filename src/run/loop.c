@@ -63,7 +63,6 @@ int signals_block(struct signals **ret_signals)
 	signal(SIGINT, SIG_DFL);
 	signal(SIGQUIT, SIG_DFL);
 	signal(SIGALRM, SIG_DFL);
-	signal(SIGPIPE, SIG_IGN);
 	signals->fd = sigprocmask(SIG_BLOCK, &set, NULL) ?
 			      -1 :
 			      signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

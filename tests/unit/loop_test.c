@@ -218,17 +218,6 @@ static void test_signal_that_a_callback_read(void **state)
 	loop_free(loop);
 }
 
-static void test_sigpipe_is_ignored(void **state)
-{
-	int fds[2];
-
-	assert_int_equal(pipe(fds), 0);
-	close(fds[0]);
-	assert_int_equal(write(fds[1], "x", 1), -1);
-	assert_int_equal(errno, EPIPE);
-	close(fds[1]);
-}
-
 static void test_watch(void **state)
 {
 	int fd = eventfd(1, EFD_NONBLOCK);
@@ -361,7 +350,6 @@ int main(void)
 		RUN(test_signals_that_others_read),
 		RUN(test_output_waits_until_a_stop),
 		RUN(test_signal_that_a_callback_read),
-		RUN(test_sigpipe_is_ignored),
 		RUN(test_watch),
 		RUN(test_forget),
 		RUN(test_forget_from_a_callback),
