@@ -31,6 +31,11 @@
 #define IDENTIFIER "allocfilt"
 #define FACILITY   (LOG_DAEMON >> 3) /* without the bits of the priority */
 
+#define HELD_BACK_MESSAGE_MAX (JOURNAL_MESSAGE_MAX + 128) /* bytes with the NUL */
+
+_Static_assert(HELD_BACK_MESSAGE_MAX + 256 + JOURNAL_FIELDS_MAX <= JOURNAL_ENTRY_MAX,
+	       "the longest entry about a stall, with 256 bytes of other fields, is not cut");
+
 /* Stalls held back since the last entry about these, and all fields of the longest. */
 struct held {
 	uint64_t count;
@@ -38,7 +43,6 @@ struct held {
 	uint64_t since;	  /* ns, of the ticks */
 	uint64_t longest; /* ns */
 	char message[JOURNAL_MESSAGE_MAX];
-	struct journal_object object;
 	struct journal_entry fields;
 };
 
@@ -46,7 +50,6 @@ const char *journal_socket_path = JOURNAL_SOCKET_PATH;
 
 struct journal {
 	const struct options *options;
-	const char *proc; /* "/proc"; NULL with a capture */
 	struct journal_socket *socket;
 	bool ticked;
 	uint64_t now;  /* ns: the latest tick */
@@ -65,7 +68,6 @@ static int journal_make(struct output *output)
 	if (!journal)
 		return -ENOMEM;
 	journal->options = output->setup.options;
-	journal->proc = output->setup.source->proc;
 	journal->socket = journal_socket_new(journal_socket_path);
 	if (!journal->socket) {
 		ret = -errno;
@@ -155,12 +157,9 @@ static void send_stall(struct journal *journal, const struct named_stall *named,
 	int priority = priority_of(journal, named->stall->end - named->stall->start);
 	struct journal_entry *entry = begin(journal, JOURNAL_ID_STALL, priority);
 	char message[JOURNAL_MESSAGE_MAX];
-	struct journal_object object;
 
 	journal_stall_message(message, named, resolver);
 	journal_entry_text(entry, "MESSAGE", message);
-	journal_object_of(&object, named);
-	journal_object_field(entry, &object, journal->proc);
 	journal_stall_fields(entry, named, resolver);
 	journal_socket_put(journal->socket, entry);
 }
@@ -176,7 +175,6 @@ static void hold_back(struct journal *journal, const struct named_stall *named,
 	if (!held->count || ns > held->longest) {
 		held->longest = ns;
 		journal_stall_message(held->message, named, resolver);
-		journal_object_of(&held->object, named);
 		journal_entry_clear(&held->fields);
 		journal_stall_fields(&held->fields, named, resolver);
 	}
@@ -212,7 +210,7 @@ static void send_held_back(struct journal *journal)
 {
 	struct held *held = &journal->held;
 	uint64_t seconds = (journal->now - held->since + 500000000) / 1000000000;
-	char message[JOURNAL_MESSAGE_MAX + 128];
+	char message[HELD_BACK_MESSAGE_MAX];
 	char time[TEXT_DURATION_MAX];
 	struct journal_entry *entry;
 
@@ -227,7 +225,6 @@ static void send_held_back(struct journal *journal)
 	journal_entry_text(entry, "MESSAGE", message);
 	journal_entry_number(entry, "ALLOCFILT_HELD_BACK", held->count);
 	journal_entry_number(entry, "ALLOCFILT_HELD_BACK_USEC", held->total / 1000);
-	journal_object_field(entry, &held->object, journal->proc);
 	journal_entry_fields(entry, &held->fields);
 	journal_socket_put(journal->socket, entry);
 	held->count = 0;

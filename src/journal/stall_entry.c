@@ -2,13 +2,13 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "allocfilt/base.h"
 #include "allocfilt/names.h"
 #include "allocfilt/output.h"
 #include "allocfilt/plan.h"
 #include "journal/stall_entry.h"
+#include "journal/unit_name.h"
 
 #define PHASE_SHARE 100 /* the message leaves out phases shorter than 1/PHASE_SHARE of a stall */
 #define PART_SHARE  10	/* and parts shorter than 1/PART_SHARE of their phase */
@@ -201,6 +201,20 @@ static void put_shrinker(struct journal_entry *entry, const struct stall *stall,
 	put_us(entry, "ALLOCFILT_SHRINKER_USEC", top->ns);
 }
 
+/* Interrupts belong to no unit. */
+static void put_units(struct journal_entry *entry, const struct named_stall *named)
+{
+	const char *cgroup = named->task_info->cgroup;
+	char unit[UNIT_NAME_BYTES];
+
+	if (stall_in_interrupt(named->stall))
+		return;
+	if (unit_name_of_cgroup(cgroup, unit))
+		journal_entry_text(entry, "OBJECT_SYSTEMD_UNIT", unit);
+	if (unit_name_of_user_cgroup(cgroup, unit))
+		journal_entry_text(entry, "OBJECT_SYSTEMD_USER_UNIT", unit);
+}
+
 /* One frame per line, the innermost first; only whole frames. */
 static void put_stack(struct journal_entry *entry, const struct stall *stall,
 		      struct resolver *resolver)
@@ -215,8 +229,10 @@ static void put_stack(struct journal_entry *entry, const struct stall *stall,
 		char name[STALL_FUNCTION_MAX];
 
 		resolver_symbol(resolver, frames[i], 's', name, sizeof(name));
-		if (used + 1 + strlen(name) >= sizeof(text))
+		if (used + 1 + strlen(name) + strlen(JOURNAL_CUT) >= sizeof(text)) {
+			strcpy(text + used, JOURNAL_CUT);
 			break;
+		}
 		used += snprintf(text + used, sizeof(text) - used, "%s%s", i ? "\n" : "", name);
 	}
 	put_known(entry, "ALLOCFILT_STACK", text);
@@ -242,6 +258,7 @@ void journal_stall_fields(struct journal_entry *entry, const struct named_stall 
 		journal_entry_number(entry, "ALLOCFILT_PID", task->pid);
 	put_known(entry, "ALLOCFILT_PROCESS", task->process);
 	put_known(entry, "ALLOCFILT_CGROUP", task->cgroup);
+	put_units(entry, named);
 	if (stall_in_interrupt(stall))
 		journal_entry_number(entry, "ALLOCFILT_INTERRUPT", 1);
 	journal_entry_number(entry, "ALLOCFILT_CPU", stall->cpu);
@@ -252,27 +269,4 @@ void journal_stall_fields(struct journal_entry *entry, const struct named_stall 
 	journal_entry_text(entry, "ALLOCFILT_SOURCE", source);
 	journal_entry_number(entry, "ALLOCFILT_INCOMPLETE", stall->incomplete);
 	put_stack(entry, stall, resolver);
-}
-
-/* ---- process and unit ---- */
-
-void journal_object_of(struct journal_object *object, const struct named_stall *named)
-{
-	*object = (struct journal_object){ .pid = 0 };
-	if (stall_in_interrupt(named->stall))
-		return;
-	object->pid = named->task_info->pid;
-	unit_name_of_cgroup(named->task_info->cgroup, object->unit);
-}
-
-void journal_object_field(struct journal_entry *entry, const struct journal_object *object,
-			  const char *proc)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "%s/%d", proc ? proc : "", object->pid);
-	if (proc && object->pid && !access(path, F_OK))
-		journal_entry_number(entry, "OBJECT_PID", object->pid);
-	else
-		put_known(entry, "OBJECT_SYSTEMD_UNIT", object->unit);
 }

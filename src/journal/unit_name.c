@@ -52,9 +52,10 @@ static bool next_directory(const char **path, char name[UNIT_NAME_BYTES])
 	return true;
 }
 
-bool unit_name_of_cgroup(const char *cgroup, char unit[UNIT_NAME_BYTES])
+/* Reads past the slices and the unit after them; false, with "" in @unit, if there is none. */
+static bool next_unit(const char **path, char unit[UNIT_NAME_BYTES])
 {
-	while (*cgroup == '/' && next_directory(&cgroup, unit)) {
+	while (**path == '/' && next_directory(path, unit)) {
 		bool running = is_unit(unit);
 		bool slice = running && !strcmp(strrchr(unit, '.'), ".slice");
 
@@ -64,6 +65,19 @@ bool unit_name_of_cgroup(const char *cgroup, char unit[UNIT_NAME_BYTES])
 		if (!slice || strchr(unit, '@'))
 			break;
 	}
+	unit[0] = '\0';
+	return false;
+}
+
+bool unit_name_of_cgroup(const char *cgroup, char unit[UNIT_NAME_BYTES])
+{
+	return next_unit(&cgroup, unit);
+}
+
+bool unit_name_of_user_cgroup(const char *cgroup, char unit[UNIT_NAME_BYTES])
+{
+	if (next_unit(&cgroup, unit) && !strncmp(unit, "user@", strlen("user@")))
+		return next_unit(&cgroup, unit);
 	unit[0] = '\0';
 	return false;
 }

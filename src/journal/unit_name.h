@@ -18,4 +18,12 @@
  */
 bool unit_name_of_cgroup(const char *cgroup, char unit[UNIT_NAME_BYTES]);
 
+/**
+ * unit_name_of_user_cgroup - the unit of a user's service manager that a cgroup belongs to
+ *
+ * It is the first directory below the slices inside user@UID.service (systemd: cg_path_get_user_unit()).
+ * Returns as unit_name_of_cgroup().
+ */
+bool unit_name_of_user_cgroup(const char *cgroup, char unit[UNIT_NAME_BYTES]);
+
 #endif

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <sys/wait.h>
-
 #include "allocfilt/base.h"
 #include "allocfilt/plan.h"
 #include "fake_journald.h"
@@ -292,7 +290,7 @@ static const char *long_label(void *context, uint64_t shrinker)
 	return text;
 }
 
-/* The longest possible fields leave room for a message. */
+/* The longest possible fields leave room for a message; what they leave out of a stack is marked. */
 static void test_longest(void **state)
 {
 	static struct resolver longest = {
@@ -303,6 +301,8 @@ static void test_longest(void **state)
 	};
 	char path[TASK_CGROUP_MAX];
 	char names[160];
+	const struct fake_field *stack_text;
+	size_t length;
 
 	memset(path, 'p', sizeof(path) - 1);
 	path[sizeof(path) - 1] = '\0';
@@ -323,6 +323,8 @@ static void test_longest(void **state)
 	named.function = names;
 	named.name = "0123456789abcde";
 	strcpy(task_info.process, "0123456789abcde");
+	memcpy(path, "/user@0.service/", 16);
+	strcpy(path + sizeof(path) - sizeof(".service"), ".service");
 	strcpy(task_info.cgroup, path);
 	journal_entry_clear(&entry);
 	journal_stall_fields(&entry, &named, &longest);
@@ -330,51 +332,31 @@ static void test_longest(void **state)
 	memcpy(read_back.bytes, entry.bytes, entry.used);
 	read_back.length = entry.used;
 	fake_parse(&read_back);
+	assert_string_equal(fake_value(&read_back, "OBJECT_SYSTEMD_USER_UNIT"), path + 16);
 	/* whole frames, of 95 bytes and a newline each */
-	assert_int_equal((fake_field(&read_back, "ALLOCFILT_STACK")->length + 1) % 96, 0);
+	stack_text = fake_field(&read_back, "ALLOCFILT_STACK");
+	length = stack_text->length - strlen(JOURNAL_CUT);
+	assert_string_equal(stack_text->value + length, JOURNAL_CUT);
+	assert_int_equal((length + 1) % 96, 0);
 }
 
-static void object_is(const char *proc, const char *name, const char *value)
+/* The unit of the system's manager, and of a user's; an interrupt has none. */
+static void test_units(void **state)
 {
-	struct journal_object object;
-
-	journal_object_of(&object, &named);
-	journal_entry_clear(&entry);
-	journal_object_field(&entry, &object, proc);
-	if (name) {
-		char expected[300];
-		int length = snprintf(expected, sizeof(expected), "%s=%s\n", name, value);
-
-		assert_int_equal(entry.used, length);
-		assert_memory_equal(entry.bytes, expected, length);
-	} else {
-		assert_int_equal(entry.used, 0);
-	}
-}
-
-/* The pid of a process that exists, else its unit, never both. */
-static void test_object(void **state)
-{
-	pid_t gone = fork();
-	char number[16];
-
-	if (!gone)
-		_exit(0);
-	assert_int_equal(waitpid(gone, NULL, 0), gone);
-	task_info.pid = getpid();
-	snprintf(number, sizeof(number), "%d", getpid());
-	object_is("/proc", "OBJECT_PID", number);
-	object_is(NULL, "OBJECT_SYSTEMD_UNIT", "nginx.service");
-	task_info.pid = gone;
-	object_is("/proc", "OBJECT_SYSTEMD_UNIT", "nginx.service");
+	read_fields();
+	text_is("OBJECT_SYSTEMD_UNIT", "nginx.service");
+	LACKS("OBJECT_SYSTEMD_USER_UNIT", "OBJECT_PID");
+	strcpy(task_info.cgroup, "/user.slice/user-7.slice/user@7.service/app.slice/a.service");
+	read_fields();
+	text_is("OBJECT_SYSTEMD_UNIT", "user@7.service");
+	text_is("OBJECT_SYSTEMD_USER_UNIT", "a.service");
 	strcpy(task_info.cgroup, "/system.slice");
-	object_is("/proc", NULL, NULL);
+	read_fields();
+	LACKS("OBJECT_SYSTEMD_UNIT", "OBJECT_SYSTEMD_USER_UNIT");
 	strcpy(task_info.cgroup, "/system.slice/nginx.service");
-	task_info.pid = 0;
-	object_is("/proc", "OBJECT_SYSTEMD_UNIT", "nginx.service");
-	task_info.pid = getpid();
 	stall.key.kind = OWNER_SOFTIRQ;
-	object_is("/proc", NULL, NULL);
+	read_fields();
+	LACKS("OBJECT_SYSTEMD_UNIT", "OBJECT_SYSTEMD_USER_UNIT");
 }
 
 #define TEST(function) cmocka_unit_test_setup(function, make_stall)
@@ -391,7 +373,7 @@ int main(void)
 		TEST(test_fields_not_known),
 		TEST(test_fields_of_any_bytes),
 		TEST(test_longest),
-		TEST(test_object),
+		TEST(test_units),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

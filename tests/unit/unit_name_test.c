@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "allocfilt/names.h"
 #include "journal/unit_name.h"
 #include "unit_test.h"
 
@@ -60,6 +61,23 @@ static void test_cases(void **state)
 	}
 }
 
+/* A session of a user has no unit of the user's manager. */
+static void test_user_units(void **state)
+{
+	static const char manager[] = "/user.slice/user-1000.slice/user@1000.service";
+	char cgroup[TASK_CGROUP_MAX];
+	char unit[UNIT_NAME_BYTES];
+
+	snprintf(cgroup, sizeof(cgroup), "%s/app.slice/app-a.slice/foo@1.service/x", manager);
+	assert_true(unit_name_of_user_cgroup(cgroup, unit));
+	assert_string_equal(unit, "foo@1.service");
+	assert_false(unit_name_of_user_cgroup(manager, unit));
+	assert_string_equal(unit, "");
+	assert_false(unit_name_of_user_cgroup("/user.slice/session-2.scope/a.service", unit));
+	assert_false(unit_name_of_user_cgroup("/system.slice/a.service/b.service", unit));
+	assert_string_equal(unit, "");
+}
+
 /* systemd.unit(5): at most 255 characters. */
 static void test_length(void **state)
 {
@@ -80,6 +98,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cases),
+		cmocka_unit_test(test_user_units),
 		cmocka_unit_test(test_length),
 	};
 
