@@ -12,6 +12,10 @@
  * The form `perfetto`: a JSON object in the trace-event format, for ui.perfetto.dev and
  * chrome://tracing. Each task has a track. The idle task and interrupts have one per CPU and kind,
  * under a process "CPUs" whose id, like those of its threads, is above every task's.
+ *
+ * The format has one name per id, and Perfetto shows the last one (its ProcessTracker). An id gets
+ * another name by exec, or when the kernel uses it again: that name has a track of its own, with an
+ * id above all others and the real one behind the name, "nginx-812".
  */
 
 #define PIDS_MAX    (1 << 22) /* PID_MAX_LIMIT of a 64-bit kernel */
@@ -20,9 +24,18 @@
 #define IDS_MAX	    (CPU_PROCESS + 1 + CPU_TRACKS)
 #define TEXT_MAX    1024
 
+/* A name of a process or thread. One that is evicted has another track when it comes again. */
+struct track_name {
+	struct hash_link link; /* by name_key() */
+	int id;		       /* in the output */
+};
+
 struct perfetto {
 	bool started;			   /* the head and an event are written */
-	uint8_t named[2][IDS_MAX / 8 + 1]; /* a bit per process, per thread: its name is written */
+	uint8_t named[2][IDS_MAX / 8 + 1]; /* a bit per process, per thread: it has a name */
+	int next_id;			   /* of further names */
+	struct hash hash;
+	struct track_name *names;
 };
 
 struct track {
@@ -30,15 +43,30 @@ struct track {
 	int thread;
 };
 
-static int perfetto_make(struct output *output)
-{
-	output->form = calloc(1, sizeof(struct perfetto));
-	return output->form ? 0 : -ENOMEM;
-}
-
 static void perfetto_release(struct output *output)
 {
-	free(output->form);
+	struct perfetto *perfetto = output->form;
+
+	hash_destroy(&perfetto->hash);
+	free(perfetto->names);
+	free(perfetto);
+}
+
+static int perfetto_make(struct output *output)
+{
+	size_t count = 2 * output->setup.options->limits.tasks; /* with their processes */
+	struct perfetto *perfetto = calloc(1, sizeof(*perfetto));
+
+	output->form = perfetto;
+	if (!perfetto)
+		return -ENOMEM;
+	perfetto->next_id = IDS_MAX;
+	perfetto->names = calloc(count, sizeof(*perfetto->names));
+	if (perfetto->names &&
+	    !hash_init(&perfetto->hash, &perfetto->names[0].link, sizeof(*perfetto->names), count))
+		return 0;
+	perfetto_release(output);
+	return -ENOMEM;
 }
 
 static const char head[] = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
@@ -58,31 +86,64 @@ static void begin_event(struct output *output, struct json *json, const char *ph
 	json_signed(json, "tid", track.thread);
 }
 
-/* Writes the names of a process and its thread, each once. */
-static void name_track(struct output *output, struct track track, const char *process,
-		       const char *thread)
+/* FNV-1a: 64 bits are enough for no two of the names in the table to share a key. */
+static uint64_t name_key(const int ids[3], const char *name)
+{
+	uint64_t key = 0xcbf29ce484222325u;
+
+	for (int i = 0; i < 3; i++)
+		key = (key ^ (uint32_t)ids[i]) * 0x100000001b3u;
+	for (; *name; name++)
+		key = (key ^ (uint8_t)*name) * 0x100000001b3u;
+	return key;
+}
+
+/* Returns the track with these names of a process and its thread; writes those that are new. */
+static struct track name_track(struct output *output, struct track real, const char *process,
+			       const char *thread)
 {
 	const char *const names[] = { process, thread };
-	const int ids[] = { track.process, track.thread };
+	const int real_ids[] = { real.process, real.thread };
 	struct perfetto *perfetto = output->form;
+	int ids[2] = { 0, 0 };
+	bool is_new[2];
 
 	for (int which = 0; which < 2; which++) {
-		uint8_t *byte = &perfetto->named[which][ids[which] / 8];
-		uint8_t bit = 1u << (ids[which] % 8);
+		/* A thread's name is one within its process. */
+		const int key_ids[] = { which, ids[0], real_ids[which] };
+		uint64_t key = name_key(key_ids, names[which]);
+		uint8_t *byte = &perfetto->named[which][real_ids[which] / 8];
+		uint8_t bit = 1u << (real_ids[which] % 8);
+		struct hash_link *link = hash_find(&perfetto->hash, key);
+
+		is_new[which] = !link;
+		if (!link) {
+			link = hash_insert(&perfetto->hash, key);
+			hash_entry(link, struct track_name, link)->id =
+				*byte & bit ? perfetto->next_id++ : real_ids[which];
+			*byte |= bit;
+		}
+		ids[which] = hash_entry(link, struct track_name, link)->id;
+	}
+	for (int which = 0; which < 2; which++) {
+		char name[64];
 		struct json json;
 
-		if (*byte & bit)
+		if (!is_new[which])
 			continue;
-		*byte |= bit;
-		begin_event(output, &json, "M", which ? "thread_name" : "process_name", track);
+		snprintf(name, sizeof(name), ids[which] == real_ids[which] ? "%s" : "%s-%d",
+			 names[which], real_ids[which]);
+		begin_event(output, &json, "M", which ? "thread_name" : "process_name",
+			    (struct track){ ids[0], ids[1] });
 		json_open(&json, "args", '{');
-		json_string(&json, "name", names[which]);
+		json_string(&json, "name", name);
 		json_close(&json, '}');
 		json_close(&json, '}');
 	}
+	return (struct track){ ids[0], ids[1] };
 }
 
-/* Returns the track of a task or CPU; the first call for it writes its names. */
+/* Returns the track of a task or CPU. */
 static struct track track_of(struct output *output, struct task_key key, uint64_t ts)
 {
 	static const char *const kinds[] = {
@@ -92,27 +153,24 @@ static struct track track_of(struct output *output, struct task_key key, uint64_
 		[OWNER_NMI] = "nmi",
 	};
 	struct resolver *resolver = output->setup.resolver;
+	const char *process = "CPUs", *thread;
 	const struct task_info *task;
 	struct track track;
+	char text[48];
 
 	if (key.kind == OWNER_TASK) {
-		int tid = key.id & (PIDS_MAX - 1);
-		const char *name;
-
-		task = resolver_task(resolver, tid, ts);
-		name = resolver_task_name(resolver, tid, ts);
-		track.thread = tid;
-		track.process = task->pid > 0 && task->pid < PIDS_MAX ? task->pid : tid;
-		name_track(output, track, *task->process ? task->process : name, name);
+		track.thread = key.id & (PIDS_MAX - 1);
+		task = resolver_task(resolver, track.thread, ts);
+		thread = resolver_task_name(resolver, track.thread, ts);
+		track.process = task->pid > 0 && task->pid < PIDS_MAX ? task->pid : track.thread;
+		process = *task->process ? task->process : thread;
 	} else {
-		char name[48];
-
 		track.process = CPU_PROCESS;
 		track.thread = CPU_PROCESS + 1 + (key.id * 8 + key.kind) % CPU_TRACKS;
-		snprintf(name, sizeof(name), "cpu %d %s", key.id, kinds[key.kind]);
-		name_track(output, track, "CPUs", name);
+		snprintf(text, sizeof(text), "cpu %d %s", key.id, kinds[key.kind]);
+		thread = text;
 	}
-	return track;
+	return name_track(output, track, process, thread);
 }
 
 /* Puts "order=0 gfp_flags=GFP_KERNEL" as members; any other text as one member "text". */

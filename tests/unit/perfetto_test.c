@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The form `perfetto`: which track each slice is on. tests/replay/trace_event.pl checks the format. */
+#include "allocfilt/output.h"
+#include "fake_resolver.h"
+#include "unit_test.h"
+#include "written_text.h"
+
+#define EXEC  5000 /* ns: sh execs nginx */
+#define REUSE 9000 /* ns: nginx has exited, its pid is a thread of java */
+
+static const char *task_name(void *context, int tid, uint64_t ts)
+{
+	if (tid == 815)
+		return "worker";
+	return ts < EXEC ? "sh" : ts < REUSE ? "nginx" : "worker";
+}
+
+static const struct task_info *task_info(void *context, int tid, uint64_t ts)
+{
+	static struct task_info info;
+
+	info = (struct task_info){ .tid = tid, .pid = 812 };
+	strcpy(info.process, ts < EXEC ? "sh" : "nginx");
+	if (ts >= REUSE) {
+		info.pid = 700;
+		strcpy(info.process, "java");
+	}
+	return &info;
+}
+
+static struct resolver resolver = { .task = task_name, .task_info = task_info };
+static struct plan plan;
+static struct options options;
+static struct output *output;
+static struct writer *writer;
+static const char *text;
+
+static void start(unsigned int tasks)
+{
+	struct output_setup setup = { &options, &plan, NULL, &resolver, NULL };
+
+	options = (struct options){ .format = "perfetto", .limits.tasks = tasks };
+	writer = begin_text();
+	setup.writer = writer;
+	output = output_new(&setup);
+	assert_non_null(output);
+}
+
+static void end(void)
+{
+	output_free(output);
+	text = end_text(writer);
+}
+
+/* A slow run that ends at @ts. */
+static void window(int kind, int id, uint64_t ts)
+{
+	struct record exit = { .ts = ts, .window = { .calltime = ts - 100, .rettime = ts } };
+	struct task_window task_window = { .key = { .id = id, .kind = kind }, .exit = &exit };
+
+	assert_int_equal(output_window(output, &task_window), 0);
+}
+
+static int count_of(const char *what)
+{
+	int count = 0;
+
+	for (const char *at = strstr(text, what); at; at = strstr(at + 1, what))
+		count++;
+	return count;
+}
+
+/* Reads the number after @key in the event of which @what is a part; -1: no such event. */
+static int id_in_event(const char *what, const char *key)
+{
+	const char *at = strstr(text, what);
+
+	while (at && at > text && at[-1] != '\n')
+		at--;
+	at = at ? strstr(at, key) : NULL;
+	return at ? atoi(at + strlen(key)) : -1;
+}
+
+/* The track of the slice that began at @us has a thread and a process of these names. */
+static void track_is(const char *us, const char *thread, const char *process)
+{
+	char slice[64], meta[160];
+	int pid, tid;
+
+	snprintf(slice, sizeof(slice), "\"ts\":%s,", us);
+	pid = id_in_event(slice, "\"pid\":");
+	tid = id_in_event(slice, "\"tid\":");
+	snprintf(meta, sizeof(meta),
+		 "\"name\":\"thread_name\",\"pid\":%d,\"tid\":%d,\"args\":{\"name\":\"%s\"}", pid,
+		 tid, thread);
+	if (count_of(meta) != 1)
+		fail_msg("%d of %s in %s", count_of(meta), meta, text);
+	/* no other name for that thread, as the last one wins in Perfetto */
+	snprintf(meta, sizeof(meta), "\"name\":\"thread_name\",\"pid\":%d,\"tid\":%d,", pid, tid);
+	assert_int_equal(count_of(meta), 1);
+	snprintf(meta, sizeof(meta), "\"name\":\"process_name\",\"pid\":%d,", pid);
+	assert_int_equal(count_of(meta), 1);
+	snprintf(slice, sizeof(slice), "\"args\":{\"name\":\"%s\"}", process);
+	assert_non_null(strstr(strstr(text, meta), slice));
+	assert_ptr_equal(strchr(strstr(text, meta), '\n'),
+			 strchr(strstr(strstr(text, meta), slice), '\n'));
+}
+
+static void test_one_name(void **state)
+{
+	start(64);
+	window(OWNER_TASK, 812, 1000);
+	window(OWNER_TASK, 815, 2000);
+	window(OWNER_TASK, 812, 3000);
+	end();
+	track_is("0.900", "sh", "sh");
+	track_is("1.900", "worker", "sh");
+	track_is("2.900", "sh", "sh");
+	assert_int_equal(id_in_event("\"ts\":2.900", "\"tid\":"), 812);
+	assert_int_equal(id_in_event("\"ts\":1.900", "\"pid\":"), 812);
+	assert_int_equal(count_of("thread_name"), 2);
+	assert_int_equal(count_of("process_name"), 1);
+}
+
+/* Each name has its own slices: after exec, after the reuse of a pid, and with the old name again. */
+static void test_names_change(void **state)
+{
+	start(64);
+	window(OWNER_TASK, 812, 1000);
+	window(OWNER_TASK, 812, EXEC + 1000);
+	window(OWNER_TASK, 815, EXEC + 2000);
+	window(OWNER_TASK, 812, REUSE + 1000);
+	window(OWNER_TASK, 812, 2000);
+	end();
+	track_is("0.900", "sh", "sh");
+	track_is("5.900", "nginx-812", "nginx-812");
+	track_is("6.900", "worker", "nginx-812");
+	track_is("9.900", "worker-812", "java");
+	track_is("1.900", "sh", "sh");
+	assert_int_equal(id_in_event("\"ts\":0.900", "\"tid\":"), 812);
+	assert_int_equal(id_in_event("\"ts\":6.900", "\"tid\":"), 815);
+	assert_int_equal(id_in_event("\"ts\":9.900", "\"pid\":"), 700);
+}
+
+/* More names than the table holds: a forgotten one gets a track of its own, never another's. */
+static void test_limit(void **state)
+{
+	start(64);
+	for (int i = 1; i <= 200; i++)
+		window(OWNER_TASK, 1000 + i, i * 1000);
+	window(OWNER_TASK, 812, 1000);
+	window(OWNER_TASK, 1001, EXEC + 1001000);
+	window(OWNER_IDLE, 3, 2002000);
+	window(OWNER_HARDIRQ, 3, 2003000);
+	end();
+	track_is("1005.900", "worker-1001", "java");
+	track_is("2001.900", "cpu 3 idle", "CPUs");
+	track_is("2002.900", "cpu 3 hardirq", "CPUs");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_one_name),
+		cmocka_unit_test(test_names_change),
+		cmocka_unit_test(test_limit),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
