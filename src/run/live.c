@@ -52,6 +52,7 @@ struct live {
 	bool idle;
 	int empty_ticks;
 	uint64_t set_up_from;
+	uint64_t began; /* when tracing was turned on */
 	uint64_t next_second;
 	uint64_t next_mark;
 };
@@ -445,6 +446,16 @@ static void log_unavailable(const struct plan *plan)
 			"this kernel has no function_graph: only reclaim, compaction and slab are timed, from their pairs of events");
 }
 
+/* SIGALRM of whoever started us is left alone unless -d is set. */
+static void set_deadline(const struct live *live, uint64_t now)
+{
+	uint64_t duration = live->run->options->duration, passed = now - live->began;
+
+	if (duration)
+		duration = duration > passed ? duration - passed : 1;
+	signals_set_deadline(live->run->signals, duration);
+}
+
 static int begin(struct live *live, uint64_t now)
 {
 	const struct run_context *run = live->run;
@@ -471,12 +482,13 @@ static int begin(struct live *live, uint64_t now)
 		  " us since the program's start",
 		  (loop_now() - live->set_up_from) / 1000, (loop_now() - run->started) / 1000);
 	session_mark_clock(live->session);
+	live->began = now;
 	live->next_second = now + NS_PER_SECOND;
 	live->next_mark = now + MARK_INTERVAL;
 	log_notice("tracing in %s, threshold %" PRIu64 " us; Ctrl-C ends it",
 		   session_dir(live->session), live->plan->threshold / 1000);
 	if (run->options->duration)
-		signals_set_deadline(run->signals, run->options->duration);
+		set_deadline(live, now);
 	if (live->hooks.tracing)
 		live->hooks.tracing(live->hooks.context, now);
 	return 0;
@@ -603,10 +615,13 @@ void live_set_run(struct live *live, const struct run_context *run)
 {
 	const char *old = live->run->options->metrics;
 	const char *path = run->options->metrics;
+	bool deadline = live->run->options->duration != run->options->duration;
 	struct failure failure;
 
 	pipeline_change(live->pipeline, run->options);
 	live->run = run;
+	if (deadline && live->loop)
+		set_deadline(live, loop_now());
 	if (old && path && !strcmp(old, path))
 		return;
 	/*

@@ -23,9 +23,10 @@
 
 static struct failure failure;
 static struct signals *signals;
-static const char *errors; /* what the last run said */
-static bool losing;
-static int output; /* what the next run writes to; 0: the file `output` */
+static const char *errors;	/* what the last run said */
+static struct live_hooks hooks; /* of the next run; tracing is NULL: none */
+static struct live *traced;	/* the run with these hooks */
+static int output;		/* what the next run writes to; 0: the file `output` */
 
 __attribute__((format(printf, 1, 2))) static void shell(const char *format, ...)
 {
@@ -53,7 +54,7 @@ static int set_up(void **state)
 	fake_put("available_filter_functions",
 		 "vfs_read\n__alloc_pages\ntry_to_free_pages\nshrink_slab\ncompact_zone\n");
 	fake_remember();
-	losing = false;
+	hooks = (struct live_hooks){ 0 };
 	output = 0;
 	failure = (struct failure){ 0 };
 	return signals_block(&signals);
@@ -88,16 +89,37 @@ static void lose_records(void *context, uint64_t now)
 	fake_put("per_cpu/cpu1/stats", "entries: 0\noverrun: 7\n");
 }
 
-static int run_with_losses(const struct run_context *context)
+/* A reload sets another -d, of which some has passed. */
+static void set_duration(void *context, uint64_t now)
 {
-	static const struct live_hooks hooks = { .tracing = lose_records };
-	struct live *live;
-	int ret = live_new(&live, context, &hooks, &failure);
+	static struct run_context run;
+	static struct options options;
 
+	run = *(const struct run_context *)context;
+	options = *run.options;
+	options.duration = 1;
+	run.options = &options;
+	live_set_run(traced, &run);
+}
+
+static int ended_by;
+
+static int got_signal(void *context, int number, uint64_t now)
+{
+	ended_by = number;
+	return 1;
+}
+
+static int run_with_hooks(struct run_context *context)
+{
+	int ret;
+
+	hooks.context = context;
+	ret = live_new(&traced, context, &hooks, &failure);
 	if (ret)
 		return ret;
-	ret = live_trace(live, &failure);
-	live_free(live);
+	ret = live_trace(traced, &failure);
+	live_free(traced);
 	return ret;
 }
 
@@ -128,7 +150,7 @@ __attribute__((format(printf, 1, 2))) static int run(const char *format, ...)
 	context.output = writer_new(fd, signals_fd(signals));
 	writer_on_stop(context.output, signals_stop_asked, signals);
 	capture_stderr();
-	ret = losing ? run_with_losses(&context) : live_run(&context, &failure);
+	ret = hooks.tracing ? run_with_hooks(&context) : live_run(&context, &failure);
 	errors = captured();
 	writer_free(context.output);
 	close(fd);
@@ -179,10 +201,19 @@ static void test_filter(void **state)
 /* They are counted at the end, even if no tick came before it. */
 static void test_losses(void **state)
 {
-	losing = true;
+	hooks.tracing = lose_records;
 	kill(getpid(), SIGINT);
 	assert_int_equal(run("-t134 -w%s/capture", fake.root), 0);
 	assert_in_file("capture/capture", "\nlost cpu0 0\nlost cpu1 7\n");
+}
+
+static void test_duration_is_changed(void **state)
+{
+	hooks.tracing = set_duration;
+	hooks.signal = got_signal;
+	assert_int_equal(run("-t134 -d1h"), 0);
+	assert_int_equal(ended_by, SIGALRM);
+	assert_as_found();
 }
 
 /* After a signal before the first tick, the data in the buffers is still shown or recorded. */
@@ -296,13 +327,10 @@ static void test_bad_directory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		RUN(test_write),
-		RUN(test_losses),
-		RUN(test_filter),
-		RUN(test_signal),
-		RUN(test_end_while_the_output_blocks),
-		RUN(test_what_fails),
-		RUN(test_bad_directory),
+		RUN(test_write),      RUN(test_losses),
+		RUN(test_filter),     RUN(test_duration_is_changed),
+		RUN(test_signal),     RUN(test_end_while_the_output_blocks),
+		RUN(test_what_fails), RUN(test_bad_directory),
 	};
 
 	log_set_level(LOG_LEVEL_ERROR);
