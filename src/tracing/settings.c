@@ -17,8 +17,11 @@
 #define BUSY_PAUSE_US 50000
 #define SHOWN_MAX     60 /* bytes of a value in a message */
 
-/* A buffer is a whole number of sub-buffers, of 64 KiB at most: ring_buffer_subbuf_order_set(). */
-#define SIZE_ROUNDING_KB 68
+/*
+ * A buffer has two sub-buffers or more, each of at most 128 pages: kernel/trace/ring_buffer.c,
+ * ring_buffer_resize(), and kernel/trace/trace.c, buffer_subbuf_size_write().
+ */
+#define SIZE_ROUNDING_PAGES 256
 
 /* ---- values: which part of a file's text counts, and how two of them compare ---- */
 
@@ -156,13 +159,13 @@ bool setting_accepted(enum setting_kind kind, const char *value, const char *now
 	long long more = atoll(now) - atoll(value);
 
 	if (kind == SETTING_SIZE)
-		return more >= 0 && more < SIZE_ROUNDING_KB;
+		return more >= 0 && more * 1024 < SIZE_ROUNDING_PAGES * sysconf(_SC_PAGESIZE);
 	return is_pids(kind) || is_same(kind, value, now);
 }
 
 bool setting_is_ours(enum setting_kind kind, const char *wrote, const char *now)
 {
-	if (kind == SETTING_NUMBER)
+	if (kind == SETTING_NUMBER || kind == SETTING_SIZE)
 		return kernel_has_word(wrote, now);
 	if (kind == SETTING_PIDS)
 		return setting_is_part(kind, wrote, "", now);
@@ -542,8 +545,10 @@ static int restore_one(struct settings *settings, struct setting *setting, struc
 		if (setting->verified && !ours)
 			leave_older(settings, setting);
 		setting->done = true;
-	} else if (ours || (!setting->verified &&
-			    setting_is_part(setting->kind, setting->wrote, setting->found, now))) {
+	} else if (ours ||
+		   (!setting->verified &&
+		    (setting_accepted(setting->kind, setting->wrote, now) ||
+		     setting_is_part(setting->kind, setting->wrote, setting->found, now)))) {
 		/* From now on the value found may be our own, not somebody else's change. */
 		setting->verified = false;
 		ret = write_found(settings, setting, now, failure);

@@ -96,6 +96,10 @@ static void test_accepted(void **state)
 		{ SETTING_SIZE, "1408", "1410", true },
 		{ SETTING_SIZE, "4096", "1410", false },
 		{ SETTING_SIZE, "4096", "8198", false },
+		/* two sub-buffers of 64 KiB, and of 512 KiB: seen on 7.3 */
+		{ SETTING_SIZE, "8", "127", true },
+		{ SETTING_SIZE, "8", "1023", true },
+		{ SETTING_SIZE, "4096", "4607", true },
 		{ SETTING_PIDS, "1\n2\n", "1\n", true },
 		{ SETTING_THREADS, "1\n2\n", "1\n3\n", true },
 	};
@@ -116,7 +120,8 @@ static void test_ours(void **state)
 		{ SETTING_NUMBER, "0 50", "0", true },
 		{ SETTING_NUMBER, "0 50", "5", false },
 		{ SETTING_NUMBER, "134", "77", false },
-		{ SETTING_SIZE, "4096", "4099", true },
+		{ SETTING_SIZE, "4099", "4099", true },
+		{ SETTING_SIZE, "4099", "4160", false },
 		{ SETTING_SIZE, "4099", "1410", false },
 		/* a task that has exited is gone from the list */
 		{ SETTING_PIDS, "1\n17\n", "17\n", true },
