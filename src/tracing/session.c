@@ -18,6 +18,7 @@
 
 #define INSTANCE_PATH "instances/" SESSION_INSTANCE
 #define PROBE_PATH    "events/" PROBE_EVENT
+#define CPUS_MAX      8192 /* NR_CPUS of any configuration */
 
 struct session {
 	const struct session_request *request; /* during session_start() only */
@@ -234,6 +235,25 @@ static int set_functions(struct session *session, struct failure *failure)
 	return ret;
 }
 
+/* A mask that leaves CPUs out has the kernel drop what happens on them, uncounted. */
+static int set_cpus(struct session *session, struct failure *failure)
+{
+	char mask[CPUS_MAX / 32 * 9 + 1] = "";
+	int *cpus = NULL;
+	int count = cpu_directories(session->dir, &cpus);
+
+	for (int word = count > 0 ? cpus[count - 1] / 32 : -1; word >= 0; word--) {
+		size_t used = strlen(mask);
+		uint32_t bits = 0;
+
+		for (int i = 0; i < count; i++)
+			bits |= cpus[i] / 32 == word ? UINT32_C(1) << cpus[i] % 32 : 0;
+		snprintf(mask + used, sizeof(mask) - used, used ? ",%08x" : "%x", bits);
+	}
+	free(cpus);
+	return *mask ? set_optional(session, SETTING_MASK, "tracing_cpumask", mask, failure) : 0;
+}
+
 /* Threads of the processes asked for, "" for everything; free() it; NULL: no memory. */
 static char *thread_list(const pid_t *pids)
 {
@@ -348,6 +368,8 @@ static int set_up(struct session *session, struct failure *failure)
 		ret = set_buffer(session, failure);
 	if (!ret && session->graph)
 		ret = set_functions(session, failure);
+	if (!ret)
+		ret = set_cpus(session, failure);
 	if (!ret)
 		ret = set_tasks(session, failure);
 	if (!ret)

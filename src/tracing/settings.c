@@ -83,6 +83,10 @@ char *setting_parse(enum setting_kind kind, const char *text)
 		ends = ")";
 	} else if (kind == SETTING_ENABLE) {
 		ends = "*";
+	} else if (kind == SETTING_MASK) {
+		start = text + strspn(text, "0,");
+		if (start > text && !isxdigit((unsigned char)*start))
+			start--;
 	}
 	if (!start)
 		start = text;

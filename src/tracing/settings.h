@@ -38,6 +38,8 @@ enum setting_kind {
 	SETTING_TRIGGER,  /* an event's trigger: "present" if it has a stacktrace, else "absent" */
 	SETTING_THREADS,  /* as SETTING_PIDS, but event-fork and function-fork make the kernel add
 			   * what these tasks fork: always counted as ours */
+	SETTING_MASK,	  /* CPUs as hexadecimal words with commas, the highest first; without the
+			   * leading zeros, which depend on the kernel's configuration */
 	SETTING_KINDS,
 };
 

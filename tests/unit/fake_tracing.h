@@ -370,6 +370,7 @@ static void fake_put_own(const char *dir, bool graph)
 		{ "buffer_size_kb", "7 (expanded: 1408)\n" },
 		{ "buffer_percent", "50\n" },
 		{ "tracing_on", "1\n" },
+		{ "tracing_cpumask", "1\n" },
 		{ "trace_marker", "" },
 		{ "set_ftrace_filter", "#### all functions enabled ####\n" },
 		{ "set_ftrace_notrace", "#### no functions disabled ####\n" },

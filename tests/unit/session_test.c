@@ -140,6 +140,7 @@ static void sets_what_it_needs(const char *prefix)
 		{ "events/allocfilt/shrinker/enable", "1" },
 		{ "events/allocfilt/shrinker/filter", "shrink == 0x1" },
 		{ "events/vmscan/mm_vmscan_direct_reclaim_begin/trigger", "stacktrace:unlimited" },
+		{ "tracing_cpumask", "3" },
 		{ "tracing_on", "0" },
 	};
 	char name[128], marker[64];

@@ -66,6 +66,10 @@ static void test_parse(void **state)
 		{ SETTING_PIDS, "1\n17\n", "1\n17\n" },
 		{ SETTING_THREADS, "no pid\n", "" },
 		{ SETTING_THREADS, "1\n17\n", "1\n17\n" },
+		{ SETTING_MASK, "00000000,0000000f\n", "f" },
+		{ SETTING_MASK, "00000001,00000000\n", "1,00000000" },
+		{ SETTING_MASK, "ff\n", "ff" },
+		{ SETTING_MASK, "00000000,00000000\n", "0" },
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
@@ -100,6 +104,8 @@ static void test_accepted(void **state)
 		{ SETTING_SIZE, "8", "127", true },
 		{ SETTING_SIZE, "8", "1023", true },
 		{ SETTING_SIZE, "4096", "4607", true },
+		{ SETTING_MASK, "3", "3", true },
+		{ SETTING_MASK, "3", "1", false },
 		{ SETTING_PIDS, "1\n2\n", "1\n", true },
 		{ SETTING_THREADS, "1\n2\n", "1\n3\n", true },
 	};
@@ -123,6 +129,7 @@ static void test_ours(void **state)
 		{ SETTING_SIZE, "4099", "4099", true },
 		{ SETTING_SIZE, "4099", "4160", false },
 		{ SETTING_SIZE, "4099", "1410", false },
+		{ SETTING_MASK, "3", "1", false },
 		/* a task that has exited is gone from the list */
 		{ SETTING_PIDS, "1\n17\n", "17\n", true },
 		{ SETTING_PIDS, "17\n", "", true },
