@@ -19,6 +19,7 @@
 #define INSTANCE_PATH "instances/" SESSION_INSTANCE
 #define PROBE_PATH    "events/" PROBE_EVENT
 #define CPUS_MAX      8192 /* NR_CPUS of any configuration */
+#define LISTINGS_MAX  16   /* of threads, until the kernel follows all of them */
 
 struct session {
 	const struct session_request *request; /* during session_start() only */
@@ -283,24 +284,62 @@ static char *thread_list(const pid_t *pids)
 	return NULL;
 }
 
-static int set_tasks(struct session *session, struct failure *failure)
+/*
+ * A thread born between the listing of its parent and the write is in no list. Lists them again, and
+ * adds those to the kernel's list that are not in it, until none is.
+ */
+static int add_late_threads(struct session *session, const char *name, struct failure *failure)
 {
-	char *threads = thread_list(session->request->pids), own[16];
-	enum setting_kind kind;
+	bool all = false;
+	int ret = 0;
+
+	for (int i = 0; i < LISTINGS_MAX && !all && !ret; i++) {
+		char *threads = thread_list(session->request->pids), *followed = NULL;
+
+		ret = threads ? settings_read(&session->settings, SETTING_THREADS,
+					      OWN(session, name), &followed) :
+				-ENOMEM;
+		all = !ret && setting_is_part(SETTING_THREADS, followed, "", threads);
+		errno = 0;
+		if (!ret && !all && tracefs_instance_file_append(session->own, name, threads) < 0)
+			ret = errno ? -errno : -EIO;
+		free(followed);
+		free(threads);
+	}
+	return ret ? failure_set(failure, EXIT_STATUS_RUN_TIME, -ret,
+				 "cannot add threads to %s: %s", name, strerror(-ret)) :
+		     0;
+}
+
+static int set_threads(struct session *session, const char *name, struct failure *failure)
+{
+	char *threads;
 	int ret;
 
+	if (!tracefs_file_exists(session->own, name))
+		return 0;
+	threads = thread_list(session->request->pids);
 	if (!threads)
 		return out_of_memory(failure);
-	kind = *threads ? SETTING_THREADS : SETTING_PIDS;
+	ret = set_own(session, *threads ? SETTING_THREADS : SETTING_PIDS, name, threads, failure);
+	if (!ret && *threads)
+		ret = add_late_threads(session, name, failure);
+	free(threads);
+	return ret;
+}
+
+static int set_tasks(struct session *session, struct failure *failure)
+{
+	char own[16];
+	int ret = set_threads(session, "set_event_pid", failure);
+
 	snprintf(own, sizeof(own), "%d\n", getpid());
-	ret = set_optional(session, kind, "set_event_pid", threads, failure);
 	if (!ret && session->graph)
-		ret = set_optional(session, kind, "set_ftrace_pid", threads, failure);
+		ret = set_threads(session, "set_ftrace_pid", failure);
 	if (!ret)
 		ret = set_optional(session, SETTING_PIDS, "set_event_notrace_pid", own, failure);
 	if (!ret && session->graph)
 		ret = set_optional(session, SETTING_PIDS, "set_ftrace_notrace_pid", own, failure);
-	free(threads);
 	return ret;
 }
 
@@ -370,10 +409,11 @@ static int set_up(struct session *session, struct failure *failure)
 		ret = set_functions(session, failure);
 	if (!ret)
 		ret = set_cpus(session, failure);
-	if (!ret)
-		ret = set_tasks(session, failure);
+	/* event-fork and function-fork before the list of tasks whose children they follow. */
 	if (!ret)
 		ret = set_options(session, failure);
+	if (!ret)
+		ret = set_tasks(session, failure);
 	if (!ret)
 		ret = set_stacks(session, failure);
 	if (!ret)

@@ -425,9 +425,10 @@ int settings_set(struct settings *settings, enum setting_kind kind, const char *
 	/*
 	 * "7 (expanded: 1408)" and 1408 are the same size but not the same buffer. On 5.10 and 6.1
 	 * a tracer that an instance refuses marks the top-level buffer as expanded while it has 7
-	 * KiB, which then never grows by itself. So a size is always written.
+	 * KiB, which then never grows by itself. So a size is always written. A list of threads is
+	 * noted because it changes by itself.
 	 */
-	if (kind != SETTING_SIZE && is_same(kind, found, value)) {
+	if (kind != SETTING_SIZE && kind != SETTING_THREADS && is_same(kind, found, value)) {
 		free(found);
 		return 0;
 	}

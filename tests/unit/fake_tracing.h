@@ -327,6 +327,9 @@ ssize_t write(int fd, const void *buffer, size_t size)
 		return fake_write_trigger(fd, buffer, size);
 	if (fd < FAKE_FDS && fake_fds[fd].value)
 		return fake_write_value(fd, buffer, size);
+	/* A list grows by what is written; only O_TRUNC empties it. */
+	if (fd < FAKE_FDS && fake_is_list(fake_fds[fd].name))
+		lseek(fd, 0, SEEK_END);
 	if (fd < FAKE_FDS && !strcmp(fake_fds[fd].name, "set_ftrace_filter"))
 		return fake_write_function(fd, buffer, size);
 	return syscall(SYS_write, fd, buffer, size);

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "fake_tracing.h"
 
+#include <dirent.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <semaphore.h>
+
 #include "allocfilt/base.h"
 #include "allocfilt/tracing.h"
 
@@ -187,6 +192,82 @@ static void test_unused_buffer_is_expanded(void **state)
 	start();
 	assert_value("buffer_size_kb", "1410");
 	end();
+}
+
+/* ---- -p: a thread that is born after the first listing, before the kernel follows the others ---- */
+
+static sem_t late_goes;
+static pthread_t late_thread;
+static volatile pid_t late_tid;
+static int listings;
+static bool followed_first; /* event-fork was on before the first listing */
+
+static void *late(void *context)
+{
+	late_tid = gettid();
+	sem_post(context);
+	sem_wait(&late_goes);
+	return NULL;
+}
+
+/* Taken over: the first listing of our own threads has ended its reading when this starts one. */
+int closedir(DIR *dir)
+{
+	static int (*next)(DIR *);
+	char path[64], target[64] = "";
+	sem_t started;
+
+	if (!next)
+		next = (typeof(next))dlsym(RTLD_NEXT, "closedir");
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", dirfd(dir));
+	if (!request.pids || readlink(path, target, sizeof(target) - 1) < 0 ||
+	    !strstr(target, "/task") || listings++)
+		return next(dir);
+	followed_first = fake_get("options/event-fork")[0] == '1';
+	sem_init(&started, 0, 0);
+	pthread_create(&late_thread, NULL, late, &started);
+	sem_wait(&started);
+	return next(dir);
+}
+
+static void test_late_thread(void **state)
+{
+	const pid_t pids[] = { getpid(), 0 };
+	char own[16], born[16];
+
+	listings = 0;
+	sem_init(&late_goes, 0, 0);
+	request.pids = pids;
+	start();
+	request.pids = NULL;
+	snprintf(own, sizeof(own), "%d\n", getpid());
+	snprintf(born, sizeof(born), "%d\n", late_tid);
+	assert_true(followed_first);
+	for (int i = 0; i < 2; i++) {
+		const char *name = i ? "set_ftrace_pid" : "set_event_pid";
+
+		assert_non_null(strstr(fake_get(name), own));
+		assert_non_null(strstr(fake_get(name), born));
+	}
+	end();
+	assert_as_found();
+	sem_post(&late_goes);
+	pthread_join(late_thread, NULL);
+}
+
+/* A process that has ended is no failure. */
+static void test_pid_that_is_gone(void **state)
+{
+	pid_t pids[] = { fork(), 0 };
+
+	if (!pids[0])
+		_exit(0);
+	waitpid(pids[0], NULL, 0);
+	request.pids = pids;
+	start();
+	request.pids = NULL;
+	end();
+	assert_as_found();
 }
 
 static void test_what_others_change_stays(void **state)
@@ -469,6 +550,8 @@ int main(void)
 		AT_TOP(test_top_level),
 		IN_INSTANCE(test_instance),
 		AT_TOP(test_unused_buffer_is_expanded),
+		AT_TOP(test_late_thread),
+		AT_TOP(test_pid_that_is_gone),
 		AT_TOP(test_what_others_change_stays),
 		ALONE(test_in_use),
 		AT_TOP(test_unused_snapshot),
