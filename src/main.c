@@ -135,8 +135,11 @@ static int do_task(const struct options *options, int argc, char **argv, struct 
 		ret = config_check_threshold(options, failure);
 		if (!ret)
 			ret = kernel_plan_check(options, failure);
-		if (ret || options->quiet)
-			return ret;
+		if (ret < 0 || options->quiet)
+			return ret < 0 ? ret : 0;
+		if (ret)
+			log_warning("%s: function and event are not checked: %s",
+				    config_path(options), failure->text);
 		printf("%s: no mistake found\n", config_path(options));
 		return flush_stdout(failure);
 	default:

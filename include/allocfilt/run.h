@@ -47,7 +47,8 @@ int replay_run(const struct run_context *run, struct failure *failure);
 /**
  * kernel_check_run - for --probe, print what this kernel offers and what would be traced
  *
- * Changes nothing. Returns 0, or -errno with @failure as kernel_plan().
+ * Changes nothing. Returns 0, or -errno with @failure as kernel_plan(); a capture is refused
+ * (status 2).
  */
 int kernel_check_run(const struct options *options, struct failure *failure);
 
@@ -63,8 +64,8 @@ int kernel_plan(struct kernel **kernel, struct plan **plan, const struct options
 /**
  * kernel_plan_check - can this kernel trace what the options request?
  *
- * Changes nothing. Returns 0, also if the tracing directory cannot be read, or -errno with
- * @failure as plan_make().
+ * Changes nothing. Returns 0; 1 if the options name functions or events and the tracing directory
+ * cannot be read, with the reason in @failure; or -errno with @failure as plan_make().
  */
 int kernel_plan_check(const struct options *options, struct failure *failure);
 

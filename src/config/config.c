@@ -81,7 +81,7 @@ int config_load(struct options *options, struct failure *failure)
 	FILE *file = fopen(path, "re");
 	int error;
 
-	if (!file && !options->config && errno == ENOENT)
+	if (!file && !options->config && errno == ENOENT && options->task != TASK_CHECK_CONFIG)
 		return 0;
 	if (!file)
 		return failure_set(failure, EXIT_STATUS_USAGE, errno, "%s%s: %s",

@@ -36,13 +36,10 @@ int kernel_plan_check(const struct options *options, struct failure *failure)
 {
 	struct kernel *kernel = NULL;
 	struct plan *plan = NULL;
-	struct failure reason = { 0 };
-	int ret = kernel_plan(&kernel, &plan, options, &reason);
+	int ret = kernel_plan(&kernel, &plan, options, failure);
 
 	if (!kernel)
-		return 0;
-	if (ret)
-		*failure = reason;
+		return options->functions || options->events;
 	plan_free(plan);
 	kernel_close(kernel);
 	return ret;
@@ -142,10 +139,20 @@ static void print_events(const struct plan *plan)
 
 int kernel_check_run(const struct options *options, struct failure *failure)
 {
+	enum source_kind kind = SOURCE_TRACEFS;
 	struct kernel *kernel = NULL;
 	struct plan *plan = NULL;
-	int ret = kernel_plan(&kernel, &plan, options, failure);
+	int ret = 0;
 
+	if (options->source)
+		ret = kernel_source_kind(options->source, &kind, failure);
+	if (!ret && kind == SOURCE_CAPTURE)
+		ret = failure_set(
+			failure, EXIT_STATUS_USAGE, EINVAL,
+			"--probe: %s is a capture, and --probe looks at the running kernel: leave out -s",
+			options->source);
+	if (!ret)
+		ret = kernel_plan(&kernel, &plan, options, failure);
 	if (!ret) {
 		print_kernel(kernel);
 		print_functions(plan);
