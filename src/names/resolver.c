@@ -80,8 +80,12 @@ int resolver_new(struct resolver **ret_resolver, const struct plan *plan,
 			source->symbols);
 	}
 	if (ret)
-		log_warning("%s: %s: functions have no names, so no event finds its owner",
-			    source->symbols, strerror(-ret));
+		log_warning(
+			"%s: %s: functions have no names, so no event finds its owner",
+			source->symbols,
+			ret == -ENODATA ? "no symbols in it" :
+			ret == -EPERM	? "all addresses are 0, as it was read without CAP_SYSLOG" :
+					  strerror(-ret));
 	*ret_resolver = resolver;
 	return 0;
 }

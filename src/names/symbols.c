@@ -134,8 +134,8 @@ static void add(struct symbols *symbols, const struct symbol *new)
 
 /*
  * The kernel's own symbols come first, in order of address. Of several names at one address the
- * kernel prints the first, even if another one was wanted. Returns 0, or -EPERM if all addresses are
- * zeros.
+ * kernel prints the first, even if another one was wanted. Returns 0, -ENODATA if there is no symbol,
+ * or -EPERM if all addresses are zeros.
  */
 static int fill(struct symbols *symbols, bool (*wanted)(void *context, const char *name),
 		void *context)
@@ -145,10 +145,12 @@ static int fill(struct symbols *symbols, bool (*wanted)(void *context, const cha
 	struct symbol alias = { 0 }; /* first symbol at the current address */
 	size_t open = 0;	     /* entries from here on have no size yet */
 	bool any = false;	     /* any address other than zero? */
+	int ret = -ENODATA;
 
 	line_reader_start(&reader, symbols->fd);
 	while (next_line(&reader, &line) && !(any && *line.module)) {
 		any |= line.address != 0;
+		ret = any ? 0 : -EPERM;
 		for (; open < symbols->count; open++) {
 			struct symbol *symbol = &symbols->table[open];
 
@@ -162,7 +164,7 @@ static int fill(struct symbols *symbols, bool (*wanted)(void *context, const cha
 		    wanted(context, line.name) && !find(symbols, line.address))
 			add(symbols, &alias);
 	}
-	return any ? 0 : -EPERM;
+	return ret;
 }
 
 struct symbols *symbols_new(const char *path, bool (*wanted)(void *context, const char *name),

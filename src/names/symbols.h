@@ -29,14 +29,17 @@ struct symbols;
  * symbols_new - open @path ("/proc/kallsyms", "DIR/kallsyms") and fill the table in one pass
  * @wanted: returns whether a function of the kernel belongs into the table; NULL: none does
  *
- * Without the file, or where all addresses in it are zeros (no CAP_SYSLOG), the table is empty.
+ * Without the file, or where it has no address other than zero (no CAP_SYSLOG), the table is empty.
  * Returns NULL with errno ENOMEM only.
  */
 struct symbols *symbols_new(const char *path, bool (*wanted)(void *context, const char *name),
 			    void *context);
 void symbols_free(struct symbols *symbols);
 
-/** symbols_readable - 0, or the -errno of open(2); -EPERM if all addresses are zeros */
+/**
+ * symbols_readable - 0, or the -errno of open(2); -ENODATA if the file has no symbol, -EPERM if all
+ * addresses are zeros
+ */
 int symbols_readable(const struct symbols *symbols);
 
 /**

@@ -204,7 +204,9 @@ static void addresses_that_are_zeros(void **state)
 	assert_int_equal(symbols_readable(symbols), -EPERM);
 	assert_symbol(0, 's', "0x0");
 	open_text("", NULL, NULL);
-	assert_int_equal(symbols_readable(symbols), -EPERM);
+	assert_int_equal(symbols_readable(symbols), -ENODATA);
+	open_text("no symbol\n", NULL, NULL);
+	assert_int_equal(symbols_readable(symbols), -ENODATA);
 }
 
 /* Damaged lines are skipped, and a last line without a newline is parsed. */
