@@ -179,9 +179,10 @@ int session_set_buffer_percent(struct session *session, int percent);
  * session_restore - --restore: what an undo file says, and an instance of our name without one
  * @dir: the tracing directory to look for that instance; NULL: where tracefs is mounted, if it is
  *
- * Returns 0 also when there is nothing to do (log_notice() says which). Status 4 with the pid of
- * a live owner, 1 for a damaged, foreign, symlinked or other user's undo file (never acted on), 6
- * as session_end().
+ * Returns 0 also when there is nothing to do (log_notice() says which). Status 2 where @dir is not
+ * on tracefs, 3 where the undo file's directory is not (unmounted: the file stays), 4 with the pid
+ * of a live owner, 1 for a damaged, foreign, symlinked or other user's undo file (never acted on),
+ * 6 as session_end().
  */
 int session_restore(const char *run_dir, const char *dir, struct failure *failure);
 

@@ -50,7 +50,7 @@ static int permission_denied(struct failure *failure, const char *what, int erro
 	return -error;
 }
 
-static bool on_tracefs(const char *dir)
+bool kernel_on_tracefs(const char *dir)
 {
 	struct statfs found;
 
@@ -68,12 +68,12 @@ int kernel_source_kind(const char *dir, enum source_kind *ret_kind, struct failu
 		return failure_set(failure, EXIT_STATUS_USAGE, ENOTDIR, "-s %s: not a directory",
 				   dir);
 	if (access(dir, R_OK | X_OK) < 0) {
-		if (on_tracefs(dir))
+		if (kernel_on_tracefs(dir))
 			return permission_denied(failure, dir, errno);
 		return failure_set(failure, EXIT_STATUS_USAGE, errno, "-s %s: %s", dir,
 				   strerror(errno));
 	}
-	if (!on_tracefs(dir)) {
+	if (!kernel_on_tracefs(dir)) {
 		*ret_kind = SOURCE_CAPTURE;
 		return 0;
 	}

@@ -7,6 +7,9 @@
 /** kernel_find_dir - where tracefs is mounted, free() it; NULL: nowhere. Nothing gets mounted. */
 char *kernel_find_dir(void);
 
+/** kernel_on_tracefs - is a directory on tracefs? Mounts it where that is automatic (debugfs). */
+bool kernel_on_tracefs(const char *dir);
+
 /** kernel_has_word - is a word among those of a text, separated by blanks and newlines? */
 bool kernel_has_word(const char *text, const char *word);
 

@@ -66,6 +66,20 @@ static int set_optional(struct session *session, enum setting_kind kind, const c
 
 /* ---- what a killed run left: an undo file, or our instance or probe without one ---- */
 
+static int restore_settings(struct undo *undo, struct settings *settings, struct failure *failure)
+{
+	const char *dir = tracefs_instance_get_trace_dir(settings->top);
+	int ret = settings_restore(settings, failure);
+
+	/* Without its mount each file seems to be gone with its event or CPU. */
+	if (!ret && !kernel_on_tracefs(dir))
+		ret = failure_set(failure, EXIT_STATUS_NOT_RESTORED, ENODEV,
+				  "%s is not on tracefs any longer, so nothing was put back: "
+				  "mount -t tracefs tracefs %s, then allocfilt --restore",
+				  dir, dir);
+	return ret ? ret : undo_remove(undo, failure);
+}
+
 static int finish_undo_file(struct undo *undo, bool *found, struct failure *failure)
 {
 	struct settings settings;
@@ -78,9 +92,9 @@ static int finish_undo_file(struct undo *undo, bool *found, struct failure *fail
 		   settings_left(&settings));
 	settings.note = undo_note;
 	settings.context = undo;
-	ret = settings_restore(&settings, failure);
+	ret = restore_settings(undo, &settings, failure);
 	settings_free(&settings);
-	return ret ? ret : undo_remove(undo, failure);
+	return ret;
 }
 
 /* We hold the lock, so no running allocfilt owns an instance or probe of our name. */
@@ -113,11 +127,16 @@ static int remove_own_names(char *dir, bool *found, struct failure *failure)
 
 int session_restore(const char *run_dir, const char *dir, struct failure *failure)
 {
-	char *top = dir ? strdup(dir) : kernel_find_dir();
 	struct undo *undo;
 	bool found = false;
-	int ret = undo_open(&undo, run_dir, failure);
+	char *top;
+	int ret;
 
+	if (dir && !kernel_on_tracefs(dir))
+		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "-s %s: not on tracefs",
+				   dir);
+	top = dir ? strdup(dir) : kernel_find_dir();
+	ret = undo_open(&undo, run_dir, failure);
 	if (!ret) {
 		ret = finish_undo_file(undo, &found, failure);
 		if (!ret && top)
@@ -543,13 +562,10 @@ static int start(struct session *session, struct failure *failure)
 
 static int restore_all(struct session *session, struct failure *failure)
 {
-	int ret;
-
 	/* An open trace_marker keeps the instance busy. */
 	if (session->own)
 		tracefs_print_close(session->own);
-	ret = settings_restore(&session->settings, failure);
-	return ret ? ret : undo_remove(session->undo, failure);
+	return restore_settings(session->undo, &session->settings, failure);
 }
 
 static void session_free(struct session *session)

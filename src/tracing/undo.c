@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "allocfilt/base.h"
+#include "tracing/kernel.h"
 #include "tracing/undo.h"
 
 #define UNDO_MAGIC   "allocfilt-undo"
@@ -245,34 +246,43 @@ static bool is_inner_path(const char *path)
 }
 
 /*
- * Returns NULL, or what is wrong with the text; then @settings is not initialised. @buffer has room
- * for all of it.
+ * Returns 0, or -errno with @failure; then @settings is not initialised. @buffer has room for all of
+ * the text.
  */
-static const char *load_text(const struct undo *undo, char *text, size_t length, char *buffer,
-			     struct settings *settings, int *pid)
+static int load_text(const struct undo *undo, char *text, size_t length, char *buffer,
+		     struct settings *settings, int *pid, struct failure *failure)
 {
-	static const char damaged[] = "is damaged";
-	char *fields[UNDO_FIELDS], *save, *line;
-	int ret;
+	char *fields[UNDO_FIELDS], path[PATH_MAX], *save, *line, *dir;
+	int count, ret;
 
+	snprintf(path, sizeof(path), "%s/undo", undo->dir);
 	if (length < strlen(UNDO_END) || strlen(text) != length ||
 	    strcmp(text + length - strlen(UNDO_END), UNDO_END))
-		return damaged;
+		return refuse(failure, path, "is damaged");
 	text[length - strlen(UNDO_END)] = '\0';
 	line = strtok_r(text, "\n", &save);
-	if (!line || parse_fields(line, buffer, fields) != 5 || strcmp(fields[0], UNDO_MAGIC))
-		return damaged;
+	count = line ? parse_fields(line, buffer, fields) : 0;
+	if (count < 2 || strcmp(fields[0], UNDO_MAGIC))
+		return refuse(failure, path, "is damaged");
 	if (strcmp(fields[1], UNDO_VERSION))
-		return "is of another version of allocfilt";
+		return refuse(failure, path, "is of another version of allocfilt");
+	if (count != 5 || fields[4][0] != '/')
+		return refuse(failure, path, "is damaged");
 	if (strcmp(fields[2], undo->boot))
-		return "is of another boot, so that nothing in it applies any more";
-	if (fields[4][0] != '/')
-		return damaged;
+		return refuse(failure, path,
+			      "is of another boot, so that nothing in it applies any more");
 	*pid = atoi(fields[3]);
-	ret = settings_init(settings, fields[4]);
+	dir = fields[4];
+	/* Where nothing is mounted, or mounted any longer, there seems to be nothing to restore. */
+	if (!kernel_on_tracefs(dir))
+		return failure_set(failure, EXIT_STATUS_NO_TRACEFS, ENODEV,
+				   "%s stays: what process %d changed cannot be put back, as %s is "
+				   "not on tracefs: mount -t tracefs tracefs %s",
+				   path, *pid, dir, dir);
+	ret = settings_init(settings, dir);
 	if (ret)
-		return ret == -ENOMEM ? strerror(ENOMEM) :
-					"names a tracing directory that does not exist any more";
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "%s: %s", dir,
+				   strerror(-ret));
 	while ((line = strtok_r(NULL, "\n", &save))) {
 		int kind;
 
@@ -281,18 +291,17 @@ static const char *load_text(const struct undo *undo, char *text, size_t length,
 		    !is_inner_path(fields[3]) ||
 		    settings_add(settings, kind, fields[3], fields[4], fields[5], false)) {
 			settings_free(settings);
-			return damaged;
+			return refuse(failure, path, "is damaged");
 		}
 		settings->setting[settings->count - 1].verified = !strcmp(fields[2], "1");
 	}
-	return NULL;
+	return 0;
 }
 
 int undo_load(struct undo *undo, struct settings *settings, int *ret_pid, struct failure *failure)
 {
 	struct failure why_not;
 	char path[PATH_MAX], *text, *buffer;
-	const char *why;
 	struct stat st;
 	size_t length;
 	int fd = open_trusted(undo, "undo", O_RDONLY, &why_not), ret;
@@ -315,9 +324,9 @@ int undo_load(struct undo *undo, struct settings *settings, int *ret_pid, struct
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "%s/undo: %s", undo->dir,
 				   strerror(-ret));
 	buffer = malloc(length + 1);
-	why = buffer ? load_text(undo, text, length, buffer, settings, ret_pid) : strerror(ENOMEM);
+	ret = buffer ? load_text(undo, text, length, buffer, settings, ret_pid, failure) :
+		       failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "%s", strerror(ENOMEM));
 	free(buffer);
 	free(text);
-	snprintf(path, sizeof(path), "%s/undo", undo->dir);
-	return why ? refuse(failure, path, why) : 0;
+	return ret;
 }

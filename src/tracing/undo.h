@@ -37,8 +37,9 @@ void undo_close(struct undo *undo);
  * @settings: initialised here; settings_free() it after success
  * @pid: of the run that left it
  *
- * Returns 0; -ENOENT if there is no undo file (no failure is set); or -errno with @failure (status
- * 1) for a file that is damaged, of another boot, a symlink or another user's.
+ * Returns 0; -ENOENT if there is no undo file (no failure is set); or -errno with @failure: status
+ * 1 for a file that is damaged, of another boot or version, a symlink or another user's; 3 where
+ * its directory is not on tracefs (unmounted, or another mount namespace). The file stays.
  */
 int undo_load(struct undo *undo, struct settings *settings, int *ret_pid, struct failure *failure);
 

@@ -18,9 +18,11 @@
 #include <fts.h>
 #include <ftw.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 
 #include "unit_test.h"
@@ -35,6 +37,7 @@ struct fake {
 	bool instance_graph; /* instances can do function_graph */
 	bool tracer_busy;    /* somebody reads trace_pipe */
 	bool refuse_probe;   /* an older kernel: no such fetch in a dynamic event */
+	bool unmounted;	     /* the directory is not on tracefs (any longer) */
 	/* faults */
 	bool armed;
 	int calls;		/* since armed */
@@ -362,6 +365,15 @@ int rename(const char *from, const char *to)
 int unlink(const char *path)
 {
 	return fake_fault("unlink", path) ? -1 : (int)syscall(SYS_unlink, path);
+}
+
+int statfs(const char *path, struct statfs *found)
+{
+	if (fake_fault("statfs", path) || syscall(SYS_statfs, path, found) < 0)
+		return -1;
+	if (fake_is_inside(path) && !fake.unmounted)
+		found->f_type = TRACEFS_MAGIC;
+	return 0;
 }
 
 /* What both the top level and an instance have. */

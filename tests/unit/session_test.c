@@ -124,7 +124,10 @@ static int restore(void)
 
 static bool undo_exists(void)
 {
-	return fake_has("../run/undo");
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/undo", fake.run_dir);
+	return !access(path, F_OK);
 }
 
 /* The first line of a file. */
@@ -368,6 +371,50 @@ static void test_refused_probe(void **state)
 	assert_as_found();
 }
 
+/* A mount point without its mount: nothing is to be read there, which does not mean restored. */
+static void assert_not_on_tracefs(int ret, enum exit_status status)
+{
+	assert_int_not_equal(ret, 0);
+	assert_int_equal(failure.status, status);
+	assert_non_null(strstr(failure.text, fake.dir));
+	assert_non_null(strstr(failure.text, "mount -t tracefs"));
+	assert_true(undo_exists());
+}
+
+static void test_unmounted(void **state)
+{
+	char away[PATH_MAX];
+
+	start();
+	snprintf(away, sizeof(away), "%s/away", fake.root);
+	assert_int_equal(rename(fake.dir, away), 0);
+	fake.unmounted = true;
+	/* Unmounted during the run; the directory is there again, and empty; gone */
+	assert_int_equal(syscall(SYS_mkdir, fake.dir, 0700), 0);
+	assert_not_on_tracefs(session_end(session, &failure), EXIT_STATUS_NOT_RESTORED);
+	for (int i = 0; i < 2; i++) {
+		assert_not_on_tracefs(session_restore(fake.run_dir, NULL, &failure),
+				      EXIT_STATUS_NO_TRACEFS);
+		assert_not_on_tracefs(run(), EXIT_STATUS_NO_TRACEFS);
+		syscall(SYS_rmdir, fake.dir);
+	}
+	fake.unmounted = false;
+	assert_int_equal(rename(away, fake.dir), 0);
+	assert_int_equal(restore(), 0);
+	assert_as_found();
+	assert_false(undo_exists());
+}
+
+/* -s: an instance of our name in a directory that is no tracefs is not ours. */
+static void test_restore_elsewhere(void **state)
+{
+	fake.unmounted = true;
+	assert_int_equal(mkdir(strdupa(fake_path(FAKE_INSTANCE)), 0700), 0);
+	assert_int_equal(restore(), -EINVAL);
+	assert_int_equal(failure.status, EXIT_STATUS_USAGE);
+	assert_true(fake_has(FAKE_INSTANCE));
+}
+
 /* Enabled by somebody else as well: status 6, and restored later. */
 static void test_busy_probe(void **state)
 {
@@ -559,6 +606,9 @@ int main(void)
 		IN_INSTANCE(test_left_names_go),
 		AT_TOP(test_refused_probe),
 		IN_INSTANCE(test_refused_probe),
+		AT_TOP(test_unmounted),
+		IN_INSTANCE(test_unmounted),
+		IN_INSTANCE(test_restore_elsewhere),
 		IN_INSTANCE(test_busy_probe),
 		AT_TOP(test_taken_away),
 		AT_TOP(test_busy_tracer_at_start),

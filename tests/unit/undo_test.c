@@ -147,7 +147,6 @@ static void test_foreign_files(void **state)
 		{ "3", other_boot, fake.dir, "", "another boot" },
 		{ "2", boot_id(), fake.dir, "", "another version" },
 		{ "3", boot_id(), "tracing", "", "is damaged" },
-		{ "3", boot_id(), "/nowhere", "", "does not exist" },
 		{ "3", boot_id(), fake.dir, "setting 99 1 x a b\n", "is damaged" },
 		{ "3", boot_id(), fake.dir, "setting 0 1 x a\n", "is damaged" },
 		{ "3", boot_id(), fake.dir, "setting 0 1 x a b c\n", "is damaged" },
