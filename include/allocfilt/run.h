@@ -47,8 +47,9 @@ int replay_run(const struct run_context *run, struct failure *failure);
 /**
  * kernel_check_run - for --probe, print what this kernel offers and what would be traced
  *
- * Changes nothing. Returns 0, or -errno with @failure as kernel_plan(); a capture is refused
- * (status 2).
+ * Leaves nothing changed: the probe for superblocks is defined for a moment. Returns 0, or -errno
+ * with @failure as kernel_plan(); a capture is refused (status 2); 6 where that probe could not be
+ * removed.
  */
 int kernel_check_run(const struct options *options, struct failure *failure);
 

@@ -154,6 +154,16 @@ int session_end(struct session *session, struct failure *failure);
 /** session_dir - where our buffers are: the instance, or the top level */
 const char *session_dir(const struct session *session);
 
+/**
+ * session_try_probe - does the kernel accept the probe? For --probe
+ *
+ * Defines it for a moment, under the lock of a session. Returns 0, or -errno with @failure: why the
+ * kernel refuses it, 4 where another allocfilt is running, 6 when it could not be removed again. A
+ * run that is killed meanwhile leaves it to the next one, see session_restore().
+ */
+int session_try_probe(const struct kernel *kernel, const struct probe *probe, const char *run_dir,
+		      struct failure *failure);
+
 /** session_has_probe - is the probe in place? (if the kernel refused it, a log_notice() said so) */
 bool session_has_probe(const struct session *session);
 

@@ -88,7 +88,7 @@ const struct key keys[] = {
 	{ "restore", "--restore", KEY_TASK, KEY_OPTION,
 	  TASK(TASK_RESTORE, "restore what a killed run left changed") },
 	{ "probe", "--probe", KEY_TASK, KEY_OPTION,
-	  TASK(TASK_PROBE, "print what this kernel offers, change nothing") },
+	  TASK(TASK_PROBE, "print what this kernel offers") },
 	{ "force", "--force", KEY_SWITCH, KEY_OPTION, FIELD(force),
 	  .help = "go on where tracing is in use by somebody else" },
 	{ "config", "-c", KEY_PATH, KEY_OPTION, FIELD(config), .argument = "FILE",

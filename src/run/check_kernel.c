@@ -5,6 +5,7 @@
 
 #include "allocfilt/base.h"
 #include "allocfilt/config.h"
+#include "allocfilt/names.h"
 #include "allocfilt/plan.h"
 #include "allocfilt/run.h"
 #include "allocfilt/tracing.h"
@@ -45,10 +46,33 @@ int kernel_plan_check(const struct options *options, struct failure *failure)
 	return ret;
 }
 
-static void print_kernel(const struct kernel *kernel)
+/* Returns 0, or -errno with @failure where the probe could not be removed again. */
+static int print_probe(const struct kernel *kernel, struct failure *failure)
 {
-	struct failure failure;
+	struct failure reason = { 0 };
 	struct probe probe;
+	int ret = probe_find(&probe, kernel, &reason);
+
+	if (!ret) {
+		probe_define(&probe, kallsyms_address("/proc/kallsyms", PROBE_CALLBACK));
+		ret = session_try_probe(kernel, &probe, SESSION_RUN_DIR, &reason);
+	}
+	if (ret && reason.status != EXIT_STATUS_IN_USE)
+		printf("superblocks     no names: %s\n", reason.text);
+	else
+		printf("superblocks     named by %s%s%s\n",
+		       probe.on_event ? "an event probe on mm_shrink_slab_start" :
+					"a kprobe event on " PROBE_CALLBACK,
+		       ret ? "; not tried: " : "", reason.text);
+	if (reason.status != EXIT_STATUS_NOT_RESTORED)
+		return 0;
+	*failure = reason;
+	return ret;
+}
+
+static int print_kernel(const struct kernel *kernel, struct failure *failure)
+{
+	int ret;
 
 	printf("kernel          %s\n", kernel->release);
 	printf("tracefs         %s\n", kernel->dir);
@@ -56,13 +80,9 @@ static void print_kernel(const struct kernel *kernel)
 	       kernel->function_graph ? "yes" : "no: only pairs of events are timed");
 	if (!kernel->function_enabled)
 		puts("ftrace_enabled  0: nothing would be recorded, sysctl kernel.ftrace_enabled=1");
-	if (probe_find(&probe, kernel, &failure))
-		printf("superblocks     no names: %s\n", failure.text);
-	else
-		printf("superblocks     named by %s\n",
-		       probe.on_event ? "an event probe on mm_shrink_slab_start" :
-					"a kprobe event on " PROBE_CALLBACK);
+	ret = print_probe(kernel, failure);
 	puts("instance        checked when tracing starts; every kernel from 6.12 on allows it");
+	return ret;
 }
 
 /* Prints each role with its functions, then those of -F, which have no role. */
@@ -154,7 +174,7 @@ int kernel_check_run(const struct options *options, struct failure *failure)
 	if (!ret)
 		ret = kernel_plan(&kernel, &plan, options, failure);
 	if (!ret) {
-		print_kernel(kernel);
+		ret = print_kernel(kernel, failure);
 		print_functions(plan);
 		print_events(plan);
 		plan_free(plan);

@@ -41,8 +41,9 @@ static int permission_denied(struct failure *failure, const char *what, int erro
 			    strerror(error), mode);
 	else if (error == EPERM && !geteuid())
 		failure_set(failure, EXIT_STATUS_NO_TRACEFS, error,
-			    "%s: %s, even to root: kernel lockdown or a container forbids it", what,
-			    strerror(error));
+			    "%s: %s, even to root: a container forbids it, so run it on the host; "
+			    "or kernel lockdown, see kernel_lockdown(7)",
+			    what, strerror(error));
 	else
 		failure_set(failure, EXIT_STATUS_NO_TRACEFS, error, "%s: %s: run as root", what,
 			    strerror(error));
@@ -201,7 +202,7 @@ static int read_kernel(struct kernel *kernel, const char *dir, const struct plan
 {
 	struct tracefs_instance *top;
 	struct utsname name;
-	char *enabled = NULL;
+	char *enabled = NULL, path[PATH_MAX];
 	int ret;
 
 	kernel->dir = dir ? strdup(dir) : kernel_find_dir();
@@ -226,9 +227,11 @@ static int read_kernel(struct kernel *kernel, const char *dir, const struct plan
 		kernel->function_enabled = ret || atoi(enabled);
 		free(enabled);
 		ret = read_functions(kernel, top, request);
-		if (ret)
-			failure_set(failure, EXIT_STATUS_RUN_TIME, -ret,
-				    "%s/available_filter_functions: %s", kernel->dir,
+		snprintf(path, sizeof(path), "%s/available_filter_functions", kernel->dir);
+		if (ret == -EPERM || ret == -EACCES)
+			permission_denied(failure, path, -ret);
+		else if (ret)
+			failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "%s: %s", path,
 				    strerror(-ret));
 	}
 	tracefs_instance_free(top);

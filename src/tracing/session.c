@@ -523,6 +523,35 @@ static void make_probe(struct session *session)
 	settings_restore_path(&session->settings, PROBE_PATH, &ignored);
 }
 
+/* Nothing is noted: remove_own_names() knows the probe by its name. */
+int session_try_probe(const struct kernel *kernel, const struct probe *probe, const char *run_dir,
+		      struct failure *failure)
+{
+	struct settings settings;
+	struct failure end;
+	struct undo *undo;
+	int ret = undo_open(&undo, run_dir, failure), restored;
+
+	if (ret)
+		return ret;
+	ret = settings_init(&settings, kernel->dir);
+	if (ret) {
+		undo_close(undo);
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "%s: %s", kernel->dir,
+				   strerror(-ret));
+	}
+	ret = settings_set(&settings, SETTING_PROBE, PROBE_PATH, SETTING_PRESENT, probe->definition,
+			   false, failure);
+	restored = settings_restore(&settings, &end);
+	if (restored) {
+		ret = restored;
+		*failure = end;
+	}
+	settings_free(&settings);
+	undo_close(undo);
+	return ret;
+}
+
 static int start(struct session *session, struct failure *failure)
 {
 	const struct session_request *request = session->request;

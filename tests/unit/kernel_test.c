@@ -89,6 +89,27 @@ static void test_no_right(void **state)
 		assert_non_null(strstr(failure.text, "lock"));
 }
 
+/* Some containers refuse single files. */
+static void test_no_right_to_the_functions(void **state)
+{
+	struct kernel *kernel;
+	int call = 0;
+
+	do {
+		call++;
+		assert_in_range(call, 1, 100);
+		fake_fail(call, call, EPERM);
+		if (!kernel_open(&kernel, fake.dir, NULL, &failure))
+			kernel_close(kernel);
+		fake.armed = false;
+	} while (strncmp(fake.last, "open ", 5) ||
+		 strcmp(fake_base(fake.last), "available_filter_functions"));
+	assert_int_equal(failure.status, EXIT_STATUS_NO_TRACEFS);
+	assert_non_null(strstr(failure.text, "available_filter_functions"));
+	if (!geteuid())
+		assert_non_null(strstr(failure.text, "lock"));
+}
+
 static void test_words(void **state)
 {
 	assert_true(kernel_has_word("a bc d\n", "d"));
@@ -108,6 +129,7 @@ int main(void)
 		TEST(test_offered_events),
 		TEST(test_no_tracing_directory),
 		TEST(test_no_right),
+		TEST(test_no_right_to_the_functions),
 		TEST(test_words),
 	};
 

@@ -415,6 +415,53 @@ static void test_restore_elsewhere(void **state)
 	assert_true(fake_has(FAKE_INSTANCE));
 }
 
+static int try_probe(void)
+{
+	return session_try_probe(&kernel, &probe, fake.run_dir, &failure);
+}
+
+/* What --probe says of it is what a run will meet; nothing of the trial is left. */
+static void test_tried_probe(void **state)
+{
+	assert_int_equal(try_probe(), 0);
+	assert_as_found();
+	fake.refuse_probe = true;
+	assert_int_equal(try_probe(), -EINVAL);
+	assert_non_null(strstr(failure.text, "cannot make events/allocfilt/shrinker"));
+	assert_as_found();
+	fake.refuse_probe = false;
+	/* That of a running allocfilt is not touched. */
+	start();
+	assert_int_equal(try_probe(), -EBUSY);
+	assert_int_equal(failure.status, EXIT_STATUS_IN_USE);
+	assert_true(fake_has(FAKE_PROBE "/enable"));
+	end();
+	/* Nor is that of a killed one, whose probe was accepted. */
+	fake_put_probe(fake.dir);
+	assert_int_equal(try_probe(), 0);
+	assert_true(fake_has(FAKE_PROBE "/enable"));
+}
+
+/* Killed in the middle: the next run or --restore removes it. */
+static void test_killed_trial(void **state)
+{
+	int status, killed = 1;
+
+	for (int at = 1; killed; at++) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			fake.kill_at = at;
+			fake.armed = true;
+			_exit(try_probe());
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		killed = WEXITSTATUS(status) == 9;
+		assert_int_equal(restore(), 0);
+		assert_as_found();
+	}
+}
+
 /* Enabled by somebody else as well: status 6, and restored later. */
 static void test_busy_probe(void **state)
 {
@@ -610,6 +657,8 @@ int main(void)
 		IN_INSTANCE(test_unmounted),
 		IN_INSTANCE(test_restore_elsewhere),
 		IN_INSTANCE(test_busy_probe),
+		AT_TOP(test_tried_probe),
+		AT_TOP(test_killed_trial),
 		AT_TOP(test_taken_away),
 		AT_TOP(test_busy_tracer_at_start),
 		AT_TOP(test_busy_tracer_at_the_end),
