@@ -49,7 +49,8 @@ LIB_CFLAGS := $(shell $(PKG_CONFIG) --cflags libtracefs libtraceevent 2>/dev/nul
 LIB_LIBS := $(shell $(PKG_CONFIG) --libs libtracefs libtraceevent 2>/dev/null)
 
 ALL_CFLAGS = -std=gnu11 $(WARNINGS) $(HARDENING) $(SANITIZE) -Iinclude -Isrc -D_GNU_SOURCE \
-	-DALLOCFILT_VERSION='"$(VERSION)"' $(patsubst -I%,-isystem %,$(LIB_CFLAGS)) $(CFLAGS) $(CPPFLAGS)
+	-D_FILE_OFFSET_BITS=64 -DALLOCFILT_VERSION='"$(VERSION)"' \
+	$(patsubst -I%,-isystem %,$(LIB_CFLAGS)) $(CFLAGS) $(CPPFLAGS)
 ALL_LDFLAGS = $(SANITIZE) -Wl,-z,relro,-z,now $(LDFLAGS)
 
 SOURCES := $(sort $(wildcard src/*.c src/*/*.c))
