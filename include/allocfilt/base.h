@@ -83,13 +83,31 @@ void log_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Files: each function returns 0 or -errno and logs nothing. @dir: NULL: @path as it is. */
 
+#define FILE_TEXT_MAX (64 << 20) /* bytes: larger than any text that we read */
+
+/**
+ * file_open - open a regular file for reading; never waits
+ * @most: bytes; the kernel's own files have a size of 0
+ *
+ * A capture may come from anybody: opening a FIFO would wait for its writer, a device may have no
+ * end, and a link may lead to any file. Returns a descriptor or -errno: -ELOOP for a symbolic link,
+ * -EISDIR, -EMEDIUMTYPE for anything else that is not a regular file, -EFBIG for more than @most.
+ */
+int file_open(const char *dir, const char *path, int64_t most);
+
+/** file_error - strerror(3) for a failure of file_open() or file_read(); @error: positive */
+const char *file_error(int error);
+
 /**
  * file_read - read a whole file into a buffer with a NUL after it; free() it
  * @ret_length: without the NUL; NULL where it is not needed
  *
- * -EFBIG for more than 64 MiB: some files have no end.
+ * Opened as by file_open(). -EFBIG for more than FILE_TEXT_MAX.
  */
 int file_read(const char *dir, const char *path, char **ret_text, size_t *ret_length);
+
+/** file_read_fd - the same from a descriptor, which stays open */
+int file_read_fd(int fd, char **ret_text, size_t *ret_length);
 
 /** file_write_all - write() until all of it is written, also after EINTR */
 int file_write_all(int fd, const char *text, size_t length);

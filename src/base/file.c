@@ -11,8 +11,6 @@
 #include "allocfilt/base.h"
 
 #define FILE_FIRST_SIZE 4096
-/* Larger than any that we read; some files have no end. */
-#define FILE_SIZE_MAX (64 << 20)
 
 int file_path(char *buffer, const char *dir, const char *path)
 {
@@ -25,28 +23,60 @@ int file_path(char *buffer, const char *dir, const char *path)
 	return length < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
-int file_read(const char *dir, const char *path, char **ret_text, size_t *ret_length)
+int file_open(const char *dir, const char *path, int64_t most)
 {
-	char name[PATH_MAX], *text = NULL;
-	size_t size = 0, length = 0;
-	ssize_t got = 1;
+	char name[PATH_MAX];
+	struct stat status;
 	int fd, ret = file_path(name, dir, path);
 
 	if (ret)
 		return ret;
 	do
-		fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+		fd = open(name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
 	while (fd < 0 && errno == EINTR);
 	if (fd < 0)
 		return -errno;
+	if (fstat(fd, &status))
+		ret = -errno;
+	else if (S_ISDIR(status.st_mode))
+		ret = -EISDIR;
+	else if (!S_ISREG(status.st_mode))
+		ret = -EMEDIUMTYPE;
+	else if (status.st_size > most)
+		ret = -EFBIG;
+	if (!ret)
+		return fd;
+	close(fd);
+	return ret;
+}
+
+const char *file_error(int error)
+{
+	switch (error) {
+	case ELOOP:
+		return "a symbolic link, which is not followed";
+	case EMEDIUMTYPE:
+		return "not a regular file";
+	default:
+		return strerror(error);
+	}
+}
+
+int file_read_fd(int fd, char **ret_text, size_t *ret_length)
+{
+	char *text = NULL;
+	size_t size = 0, length = 0;
+	ssize_t got = 1;
+	int ret = 0;
+
 	while (!ret && got) {
 		/* Room for one byte more, and for the NUL. */
 		if (length + 1 >= size) {
 			size_t larger = size ? size * 2 : FILE_FIRST_SIZE;
-			char *grown = size < FILE_SIZE_MAX ? realloc(text, larger) : NULL;
+			char *grown = size < FILE_TEXT_MAX ? realloc(text, larger) : NULL;
 
 			if (!grown) {
-				ret = size < FILE_SIZE_MAX ? -ENOMEM : -EFBIG;
+				ret = size < FILE_TEXT_MAX ? -ENOMEM : -EFBIG;
 				break;
 			}
 			text = grown;
@@ -58,7 +88,6 @@ int file_read(const char *dir, const char *path, char **ret_text, size_t *ret_le
 		else if (got < 0 && errno != EINTR)
 			ret = -errno;
 	}
-	close(fd);
 	if (ret) {
 		free(text);
 		return ret;
@@ -68,6 +97,17 @@ int file_read(const char *dir, const char *path, char **ret_text, size_t *ret_le
 	if (ret_length)
 		*ret_length = length;
 	return 0;
+}
+
+int file_read(const char *dir, const char *path, char **ret_text, size_t *ret_length)
+{
+	int fd = file_open(dir, path, FILE_TEXT_MAX), ret;
+
+	if (fd < 0)
+		return fd;
+	ret = file_read_fd(fd, ret_text, ret_length);
+	close(fd);
+	return ret;
 }
 
 int file_write_all(int fd, const char *text, size_t length)

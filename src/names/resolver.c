@@ -85,7 +85,7 @@ int resolver_new(struct resolver **ret_resolver, const struct plan *plan,
 			source->symbols,
 			ret == -ENODATA ? "no symbols in it" :
 			ret == -EPERM	? "all addresses are 0, as it was read without CAP_SYSLOG" :
-					  strerror(-ret));
+					  file_error(-ret));
 	*ret_resolver = resolver;
 	return 0;
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +61,7 @@ struct shrinker_names *shrinker_names_new(const char *mounts,
 		return NULL;
 	names->symbol = symbol;
 	names->context = context;
-	names->mounts = mounts ? open(mounts, O_RDONLY | O_CLOEXEC) : -1;
+	names->mounts = mounts ? file_open(NULL, mounts, FILE_TEXT_MAX) : -1;
 	if (!hash_init(&names->hash, &names->places[0].link, sizeof(names->places[0]),
 		       SHRINKER_NAMES_MAX))
 		return names;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "allocfilt/base.h"
 #include "names/line_reader.h"
 #include "names/symbols.h"
 
@@ -174,8 +174,8 @@ struct symbols *symbols_new(const char *path, bool (*wanted)(void *context, cons
 
 	if (!symbols)
 		return NULL;
-	symbols->fd = open(path, O_RDONLY | O_CLOEXEC);
-	symbols->readable = symbols->fd < 0 ? -errno : fill(symbols, wanted, context);
+	symbols->fd = file_open(NULL, path, FILE_TEXT_MAX);
+	symbols->readable = symbols->fd < 0 ? symbols->fd : fill(symbols, wanted, context);
 	return symbols;
 }
 

@@ -336,18 +336,14 @@ struct task_cache *task_cache_new(const char *proc, const char *names_dir, const
 				  size_t size)
 {
 	struct task_cache *cache = calloc(1, sizeof(*cache));
-	char path[PATH_MAX];
 	int tasks = -1, ret;
 
 	if (!cache)
 		return NULL;
 	cache->proc = proc ? open(proc, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-	cache->saved = file_path(path, names_dir, "saved_cmdlines") ?
-			       -1 :
-			       open(path, O_RDONLY | O_CLOEXEC);
+	cache->saved = file_open(names_dir, "saved_cmdlines", FILE_TEXT_MAX);
 	if (!proc) {
-		if (!file_path(path, dir, "tasks"))
-			tasks = open(path, O_RDONLY | O_CLOEXEC);
+		tasks = file_open(dir, "tasks", FILE_TEXT_MAX);
 		size = read_capture(cache, tasks) + 1;
 		if (size > SAVED_MAX)
 			size = SAVED_MAX;

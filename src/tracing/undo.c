@@ -301,7 +301,7 @@ static int load_text(const struct undo *undo, char *text, size_t length, char *b
 int undo_load(struct undo *undo, struct settings *settings, int *ret_pid, struct failure *failure)
 {
 	struct failure why_not;
-	char path[PATH_MAX], *text, *buffer;
+	char *text, *buffer;
 	struct stat st;
 	size_t length;
 	int fd = open_trusted(undo, "undo", O_RDONLY, &why_not), ret;
@@ -317,8 +317,7 @@ int undo_load(struct undo *undo, struct settings *settings, int *ret_pid, struct
 		return refuse(failure, undo->dir, "has an undo file that is too large");
 	}
 	/* The file that was checked, not one that has its name by now. */
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	ret = file_read(NULL, path, &text, &length);
+	ret = file_read_fd(fd, &text, &length);
 	close(fd);
 	if (ret)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "%s/undo: %s", undo->dir,

@@ -178,7 +178,8 @@ static void test_no_btf(void **state)
 	made.blob[2] = 2;
 	assert_int_equal(offset_of("outer", "last", &offset), -EINVAL);
 	assert_int_equal(btf_open(&btf, "/nowhere"), -ENOENT);
-	assert_int_equal(btf_open(&btf, "/dev/null"), -EINVAL);
+	put_text("empty", "");
+	assert_int_equal(btf_open(&btf, test_path("empty")), -EINVAL);
 }
 
 /* An anonymous structure that contains itself, and qualifiers in a ring. */

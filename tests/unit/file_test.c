@@ -23,8 +23,46 @@ static void test_read(void **state)
 	}
 	free(text);
 	assert_int_equal(file_read(test_directory, "none", &text, NULL), -ENOENT);
-	assert_int_equal(file_read(test_directory, ".", &text, NULL), -EISDIR);
-	assert_int_equal(file_read(NULL, "/dev/zero", &text, NULL), -EFBIG);
+}
+
+static void check_open(const char *name, int64_t most, int expected)
+{
+	int fd = file_open(test_directory, name, most);
+
+	assert_int_equal(fd < 0 ? fd : 0, expected);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Nothing but a regular file, and no wait for the writer of a FIFO. */
+static void test_open(void **state)
+{
+	static char long_name[PATH_MAX];
+	char *text;
+
+	put_text("name", "12345");
+	check_open("name", 5, 0);
+	check_open("name", 4, -EFBIG);
+	check_open("none", 5, -ENOENT);
+	check_open(".", INT64_MAX, -EISDIR);
+	assert_int_equal(mkfifo(test_path("fifo"), 0600), 0);
+	check_open("fifo", 5, -EMEDIUMTYPE);
+	assert_int_equal(symlink("name", test_path("link")), 0);
+	check_open("link", 5, -ELOOP);
+	assert_int_equal(symlink("none", test_path("dangling")), 0);
+	check_open("dangling", 5, -ELOOP);
+	memset(long_name, 'x', sizeof(long_name) - 1);
+	check_open(long_name, 5, -ENAMETOOLONG);
+	assert_int_equal(file_read(test_directory, "fifo", &text, NULL), -EMEDIUMTYPE);
+	assert_int_equal(file_read(NULL, "/dev/zero", &text, NULL), -EMEDIUMTYPE);
+	assert_int_equal(truncate(test_path("name"), FILE_TEXT_MAX + 1), 0);
+	assert_int_equal(file_read(test_directory, "name", &text, NULL), -EFBIG);
+	assert_string_equal(file_error(EMEDIUMTYPE), "not a regular file");
+	assert_string_equal(file_error(ELOOP), "a symbolic link, which is not followed");
+	assert_string_equal(file_error(ENOENT), "No such file or directory");
+	unlink(test_path("fifo"));
+	unlink(test_path("link"));
+	unlink(test_path("dangling"));
 }
 
 static void test_write_all(void **state)
@@ -125,9 +163,13 @@ static void test_replace_relative(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_read),	      cmocka_unit_test(test_write_all),
-		cmocka_unit_test(test_replace),	      cmocka_unit_test(test_replace_stale),
-		cmocka_unit_test(test_replace_fails), cmocka_unit_test(test_replace_relative),
+		cmocka_unit_test(test_read),
+		cmocka_unit_test(test_open),
+		cmocka_unit_test(test_write_all),
+		cmocka_unit_test(test_replace),
+		cmocka_unit_test(test_replace_stale),
+		cmocka_unit_test(test_replace_fails),
+		cmocka_unit_test(test_replace_relative),
 	};
 
 	return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
