@@ -14,7 +14,7 @@
 #include "names/line_reader.h"
 
 #define HANDLE_KERNFS 0xfe  /* FILEID_KERNFS, include/linux/exportfs.h: from 5.5 on */
-#define PRINT_MAX     65536 /* cgroups in the file of a capture */
+#define SAVED_MAX     65536 /* cgroups in the file of a capture */
 
 struct cgroup {
 	struct hash_link link; /* by inode number */
@@ -24,7 +24,6 @@ struct cgroup {
 struct cgroups {
 	int mount;	     /* descriptor of the root of cgroup2; -1: none */
 	size_t mount_length; /* of its path */
-	int saved;	     /* descriptor of a capture's file, -1: none */
 	uint64_t missed;
 	bool evicted; /* was any path evicted? */
 	struct hash hash;
@@ -49,24 +48,72 @@ static bool find_mount(const char *mounts, char mount[PATH_MAX])
 	return found;
 }
 
+static struct cgroup *add(struct cgroups *cgroups, uint64_t id, const char *path)
+{
+	struct cgroup *cgroup;
+	size_t length = strlen(path);
+
+	cgroups->evicted |= hash_is_full(&cgroups->hash);
+	cgroup = hash_entry(hash_insert(&cgroups->hash, id), struct cgroup, link);
+	if (!length)
+		path = "/";
+	else if (length >= CGROUP_PATH_MAX)
+		path += length - (CGROUP_PATH_MAX - 1);
+	strcpy(cgroup->path, path);
+	return cgroup;
+}
+
+/* Returns the number of lines with a path. Without a table it only counts them. */
+static size_t read_saved(struct cgroups *cgroups, int saved)
+{
+	struct line_reader reader;
+	size_t count = 0;
+	const char *line;
+
+	line_reader_start(&reader, saved);
+	while (count < SAVED_MAX && (line = line_reader_next(&reader))) {
+		char number[24], path[PATH_MAX];
+		uint64_t id;
+
+		if (!text_parse_field(&line, number, sizeof(number)) ||
+		    !text_parse_field(&line, path, sizeof(path)))
+			continue;
+		id = strtoull(number, NULL, 10);
+		if (cgroups && !hash_find(&cgroups->hash, id))
+			add(cgroups, id, path);
+		count++;
+	}
+	return count;
+}
+
 struct cgroups *cgroups_new(const char *mounts, const char *saved, size_t size)
 {
-	struct cgroups *cgroups = calloc(1, sizeof(*cgroups) + size * sizeof(cgroups->table[0]));
+	int file = saved ? file_open(NULL, saved, FILE_TEXT_MAX) : -1;
+	struct cgroups *cgroups;
 	char mount[PATH_MAX];
+	int ret = -ENOMEM;
 
-	if (!cgroups)
+	if (saved)
+		size = read_saved(NULL, file) + 1;
+	cgroups = calloc(1, sizeof(*cgroups) + size * sizeof(cgroups->table[0]));
+	if (cgroups)
+		ret = hash_init(&cgroups->hash, &cgroups->table[0].link, sizeof(cgroups->table[0]),
+				size);
+	if (!ret)
+		read_saved(cgroups, file);
+	if (file >= 0)
+		close(file);
+	if (ret) {
+		free(cgroups);
+		errno = ENOMEM;
 		return NULL;
+	}
 	cgroups->mount = -1;
 	if (mounts && find_mount(mounts, mount)) {
 		cgroups->mount = open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		cgroups->mount_length = strlen(mount);
 	}
-	cgroups->saved = saved ? open(saved, O_RDONLY | O_CLOEXEC) : -1;
-	if (!hash_init(&cgroups->hash, &cgroups->table[0].link, sizeof(cgroups->table[0]), size))
-		return cgroups;
-	cgroups_free(cgroups);
-	errno = ENOMEM;
-	return NULL;
+	return cgroups;
 }
 
 void cgroups_free(struct cgroups *cgroups)
@@ -75,8 +122,6 @@ void cgroups_free(struct cgroups *cgroups)
 		return;
 	if (cgroups->mount >= 0)
 		close(cgroups->mount);
-	if (cgroups->saved >= 0)
-		close(cgroups->saved);
 	hash_destroy(&cgroups->hash);
 	free(cgroups);
 }
@@ -106,47 +151,24 @@ static bool read_live(const struct cgroups *cgroups, uint64_t id, char path[PATH
 	return true;
 }
 
-static bool read_saved(const struct cgroups *cgroups, uint64_t id, char path[PATH_MAX])
-{
-	struct line_reader reader;
-	char number[24];
-	const char *line;
-
-	line_reader_start(&reader, cgroups->saved);
-	while ((line = line_reader_next(&reader)))
-		if (text_parse_field(&line, number, sizeof(number)) &&
-		    strtoull(number, NULL, 10) == id)
-			return text_parse_field(&line, path, PATH_MAX);
-	return false;
-}
-
-/* Inode numbers of cgroups are not reused, so an entry never becomes wrong. */
+/*
+ * Inode numbers of cgroups are not reused, so an entry never becomes wrong. A capture is in the table
+ * as a whole.
+ */
 const char *cgroups_path(struct cgroups *cgroups, uint64_t id)
 {
 	struct hash_link *link = id ? hash_find(&cgroups->hash, id) : NULL;
 	char path[PATH_MAX];
-	struct cgroup *cgroup;
-	size_t length;
 
-	if (!id)
-		return "";
 	if (link)
 		return hash_entry(link, struct cgroup, link)->path;
-	if (!(cgroups->mount >= 0 ? read_live(cgroups, id, path) : read_saved(cgroups, id, path))) {
-		/* A capture does not change, so an eviction from it loses nothing. */
-		if (cgroups->evicted && cgroups->mount >= 0)
-			cgroups->missed++;
+	if (!id || cgroups->mount < 0)
 		return "";
-	}
-	cgroups->evicted |= hash_is_full(&cgroups->hash);
-	cgroup = hash_entry(hash_insert(&cgroups->hash, id), struct cgroup, link);
-	length = strlen(path);
-	if (!length)
-		strcpy(cgroup->path, "/");
-	else
-		strcpy(cgroup->path,
-		       length < CGROUP_PATH_MAX ? path : path + length - (CGROUP_PATH_MAX - 1));
-	return cgroup->path;
+	if (read_live(cgroups, id, path))
+		return add(cgroups, id, path)->path;
+	if (cgroups->evicted)
+		cgroups->missed++;
+	return "";
 }
 
 uint64_t cgroups_missed(const struct cgroups *cgroups)
@@ -166,7 +188,7 @@ void cgroups_print(FILE *stream, const char *mounts)
 	tree = fts_open(roots, FTS_PHYSICAL | FTS_XDEV | FTS_NOCHDIR, NULL);
 	if (!tree)
 		return;
-	for (int count = 0; count < PRINT_MAX && (entry = fts_read(tree));) {
+	for (int count = 0; count < SAVED_MAX && (entry = fts_read(tree));) {
 		const char *path = entry->fts_path + strlen(mount);
 
 		if (entry->fts_info != FTS_D)

@@ -17,7 +17,8 @@ struct cgroups;
  * cgroups_new
  * @mounts: "/proc/self/mounts" for a live run, NULL for a capture
  * @saved: path of a capture's file cgroups, or NULL
- * @size: limit of paths, at least 1; the least recently used one is evicted
+ * @size: limit of paths in a live run, at least 1; the least recently used one is evicted. A capture
+ *	is read as a whole, up to 65536 cgroups.
  *
  * Returns NULL with errno ENOMEM. Without cgroup2, or the right to open a directory by its number
  * (CAP_DAC_READ_SEARCH), no path is known.
@@ -32,11 +33,7 @@ void cgroups_free(struct cgroups *cgroups);
  */
 const char *cgroups_path(struct cgroups *cgroups, uint64_t id);
 
-/**
- * cgroups_missed - lookups of cgroups that are gone and may have been evicted before
- *
- * 0 with a capture, which can be read again.
- */
+/** cgroups_missed - lookups of cgroups that are gone and may have been evicted before */
 uint64_t cgroups_missed(const struct cgroups *cgroups);
 
 #endif
