@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "allocfilt/base.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -58,17 +57,16 @@ int event_directories(const char *dir,
 	return ret;
 }
 
-/* The number after "cpu", or -1 for another name. */
+/* The number after "cpu", as the kernel prints it, or -1 for another name. */
 static int cpu_of_name(const char *name)
 {
-	char *end;
-	long cpu;
+	char canonical[16];
+	int cpu;
 
-	if (strncmp(name, "cpu", 3) || !isdigit((unsigned char)name[3]))
+	if (sscanf(name, "cpu%5d", &cpu) != 1 || cpu < 0 || cpu > 65535)
 		return -1;
-	errno = 0;
-	cpu = strtol(name + 3, &end, 10);
-	return *end || errno || cpu > 65535 ? -1 : (int)cpu;
+	snprintf(canonical, sizeof(canonical), "cpu%d", cpu);
+	return strcmp(name, canonical) ? -1 : cpu;
 }
 
 static int by_number(const void *left, const void *right)

@@ -11,11 +11,16 @@
 
 #include "allocfilt/capture.h"
 
+#define GUESS_MAX 1024 /* pages of a CPU that are looked at for their byte order */
+
 struct capture_cpu {
 	int cpu;
-	int fd;	    /* -1: read to its end, or not present */
-	off_t left; /* bytes */
+	int fd;	      /* -1: read to its end, or not present */
+	off_t offset; /* of the next page */
+	off_t size;
 };
+
+_Static_assert(sizeof(off_t) == sizeof(int64_t), "build with -D_FILE_OFFSET_BITS=64");
 
 struct capture {
 	struct data_source source;
@@ -34,18 +39,6 @@ struct capture {
 	void *page;
 };
 
-/* Returns NULL and errno if it cannot be read. */
-static char *read_text(const struct capture *capture, const char *name)
-{
-	char *text;
-	int ret = file_read(capture->dir, name, &text, NULL);
-
-	if (!ret)
-		return text;
-	errno = -ret;
-	return NULL;
-}
-
 static void count_flaw(struct capture *capture, const char *name, const char *what)
 {
 	struct capture_info *info = &capture->info;
@@ -59,7 +52,21 @@ static void count_cpu_flaw(struct capture *capture, int cpu, int error)
 	char name[64];
 
 	snprintf(name, sizeof(name), "per_cpu/cpu%d/trace_pipe_raw", cpu);
-	count_flaw(capture, name, strerror(error));
+	count_flaw(capture, name, file_error(error));
+}
+
+/* Returns NULL and errno if it cannot be read; only a file that does not exist is no flaw. */
+static char *read_text(struct capture *capture, const char *name)
+{
+	char *text;
+	int ret = file_read(capture->dir, name, &text, NULL);
+
+	if (!ret)
+		return text;
+	if (ret != -ENOENT)
+		count_flaw(capture, name, file_error(-ret));
+	errno = -ret;
+	return NULL;
 }
 
 /* Numbers separated by blanks; NULL for any other text. */
@@ -144,7 +151,7 @@ static int read_layout(struct capture *capture, struct failure *failure)
 		return failure_set(
 			failure, EXIT_STATUS_USAGE, errno,
 			"%s: neither a tracing directory nor a capture: events/header_page: %s",
-			capture->dir, strerror(errno));
+			capture->dir, file_error(errno));
 	ret = page_layout_parse(&capture->source.layout, text, strlen(text), false);
 	free(text);
 	if (ret)
@@ -173,28 +180,41 @@ static int open_cpus(struct capture *capture, struct failure *failure)
 	capture->source.cpus = (struct cpu_list){ capture->numbers, count };
 	for (int i = 0; i < count; i++) {
 		struct capture_cpu *cpu = &capture->cpus[i];
-		char path[PATH_MAX];
+		char name[64];
 		struct stat status;
 
 		cpu->cpu = capture->numbers[i];
-		snprintf(path, sizeof(path), "%s/per_cpu/cpu%d/trace_pipe_raw", capture->dir,
-			 cpu->cpu);
-		cpu->fd = open(path, O_RDONLY | O_CLOEXEC);
+		snprintf(name, sizeof(name), "per_cpu/cpu%d/trace_pipe_raw", cpu->cpu);
+		cpu->fd = file_open(capture->dir, name, INT64_MAX);
 		if (cpu->fd < 0) {
-			error = errno;
+			error = -cpu->fd;
 			if (error != ENOENT)
 				count_cpu_flaw(capture, cpu->cpu, error);
 			continue;
 		}
 		opened++;
 		if (!fstat(cpu->fd, &status))
-			cpu->left = status.st_size;
+			cpu->size = status.st_size;
 	}
 	if (!opened)
 		return failure_set(failure, EXIT_STATUS_USAGE, ENOENT,
 				   "%s: none of per_cpu/cpu*/trace_pipe_raw can be read: %s",
-				   capture->dir, strerror(error));
+				   capture->dir, file_error(error));
 	return 0;
+}
+
+/*
+ * The offset of the next page to read. A hole in a file of any size costs nothing: it counts as one
+ * page of zeros.
+ */
+static off_t skip_hole(const struct capture_cpu *cpu, off_t offset, off_t page)
+{
+	off_t data = lseek(cpu->fd, offset, SEEK_DATA);
+
+	/* The hole ends the file, and its last page may be cut. */
+	if (data < 0 && errno == ENXIO && cpu->size > offset)
+		return offset + (cpu->size - offset - 1) / page * page;
+	return data - offset > page ? offset + ((data - offset) / page - 1) * page : offset;
 }
 
 /* If no page shows the byte order, all pages are damaged; page_read() reports them. */
@@ -204,12 +224,16 @@ static void guess_order(struct capture *capture)
 
 	for (int i = 0; !capture->order_known && i < capture->count; i++) {
 		const struct capture_cpu *cpu = &capture->cpus[i];
+		off_t offset = 0;
 
-		for (off_t offset = 0; cpu->fd >= 0 && offset < cpu->left; offset += layout->size) {
-			ssize_t length = pread(cpu->fd, capture->page, layout->size, offset);
+		for (int page = 0; cpu->fd >= 0 && page < GUESS_MAX; page++) {
+			ssize_t length;
 
+			offset = skip_hole(cpu, offset, (off_t)layout->size);
+			length = pread(cpu->fd, capture->page, layout->size, offset);
 			if (length <= 0)
 				break;
+			offset += length;
 			capture->order_known =
 				!page_layout_guess_order(layout, capture->page, length);
 			if (capture->order_known)
@@ -233,12 +257,28 @@ static bool has_event(void *context, const char *system, const char *name)
 	snprintf(path, sizeof(path), "events/%s/%s/format", system, name);
 	text = read_text(capture, path);
 	has = text && strstr(text, "ID:");
-	if (!text)
-		count_flaw(capture, path, strerror(errno));
-	else if (!has)
+	if (!text && errno == ENOENT)
+		count_flaw(capture, path, strerror(ENOENT));
+	else if (text && !has)
 		count_flaw(capture, path, *text ? "not a format" : "empty");
 	free(text);
 	return has;
+}
+
+/* A capture made by hand may lack these. Who reads them takes one that cannot be read as missing. */
+static void check_names(struct capture *capture)
+{
+	static const char *const names[] = { "kallsyms", "mountinfo", "saved_cmdlines", "tasks",
+					     "cgroups" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		int fd = file_open(capture->dir, names[i], FILE_TEXT_MAX);
+
+		if (fd >= 0)
+			close(fd);
+		else if (fd != -ENOENT)
+			count_flaw(capture, names[i], file_error(-fd));
+	}
 }
 
 static int open_all(struct capture *capture, struct failure *failure)
@@ -261,6 +301,7 @@ static int open_all(struct capture *capture, struct failure *failure)
 		parse_copied_files(capture);
 	free(description);
 	guess_order(capture);
+	check_names(capture);
 	capture->functions = read_text(capture, "set_ftrace_filter");
 	/* An empty filter, or "#### all functions enabled ####", lists no functions. */
 	if (!capture->functions || !*capture->functions || *capture->functions == '#') {
@@ -359,12 +400,13 @@ void capture_offer(struct capture *capture, struct plan_offer *offer)
 	offer->context = capture;
 }
 
-static ssize_t read_whole(int fd, char *page, size_t size)
+static ssize_t read_whole(const struct capture_cpu *cpu, char *page, size_t size)
 {
 	size_t length = 0;
 
 	while (length < size) {
-		ssize_t part = read(fd, page + length, size - length);
+		ssize_t part =
+			pread(cpu->fd, page + length, size - length, cpu->offset + (off_t)length);
 
 		if (part < 0 && errno == EINTR)
 			continue;
@@ -389,7 +431,8 @@ static int read_cpu(struct capture *capture, struct capture_cpu *cpu,
 			sink->left_with_data(sink->context, cpu->cpu);
 			return 0;
 		}
-		length = read_whole(cpu->fd, capture->page, capture->source.layout.size);
+		cpu->offset = skip_hole(cpu, cpu->offset, (off_t)capture->source.layout.size);
+		length = read_whole(cpu, capture->page, capture->source.layout.size);
 		if (length < 0)
 			count_cpu_flaw(capture, cpu->cpu, -length);
 		if (length <= 0) {
@@ -397,8 +440,9 @@ static int read_cpu(struct capture *capture, struct capture_cpu *cpu,
 			cpu->fd = -1;
 			return 0;
 		}
-		cpu->left -= length;
-		ret = sink->page(sink->context, cpu->cpu, capture->page, length, cpu->left <= 0);
+		cpu->offset += length;
+		ret = sink->page(sink->context, cpu->cpu, capture->page, length,
+				 cpu->offset >= cpu->size);
 		if (ret)
 			return ret;
 	}

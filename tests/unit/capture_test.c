@@ -283,6 +283,105 @@ static void test_cpu_that_fails_to_read(void **state)
 	capture_close(capture);
 }
 
+static void put_fifo(const char *name)
+{
+	make_test_folders(name);
+	unlink(test_path(name));
+	assert_int_equal(mkfifo(test_path(name), 0600), 0);
+}
+
+/* A FIFO would wait for a writer; a link may lead out of the capture. */
+static void test_files_that_are_not_regular(void **state)
+{
+	static const char *const names[] = { "kallsyms", "mountinfo", "saved_cmdlines",	  "tasks",
+					     "cgroups",	 "capture",   "set_ftrace_filter" };
+	struct failure failure = { .text = "" };
+	struct capture *capture;
+
+	put_fifo("per_cpu/cpu1/trace_pipe_raw");
+	capture = open_it();
+	assert_int_equal(next_round(capture), 0);
+	assert_string_equal(sunk.out, "0:a 0:b ");
+	check_flaws(capture, 1, "per_cpu/cpu1/trace_pipe_raw: not a regular file");
+	capture_close(capture);
+	unlink(test_path("per_cpu/cpu1/trace_pipe_raw"));
+	for (size_t i = 0; i < COUNT(names); i++) {
+		char expected[128];
+
+		put_fifo(names[i]);
+		capture = open_it();
+		snprintf(expected, sizeof(expected), "%s: not a regular file", names[i]);
+		check_flaws(capture, 1, expected);
+		capture_close(capture);
+		unlink(test_path(names[i]));
+		assert_int_equal(symlink("/etc/passwd", test_path(names[i])), 0);
+		capture = open_it();
+		snprintf(expected, sizeof(expected), "%s: a symbolic link", names[i]);
+		check_flaws(capture, 1, expected);
+		capture_close(capture);
+		unlink(test_path(names[i]));
+	}
+	put_fifo("events/header_page");
+	assert_int_equal(capture_open(&capture, test_directory, &failure), -EMEDIUMTYPE);
+	assert_non_null(strstr(failure.text, "events/header_page: not a regular file"));
+}
+
+/* Only the name that the kernel gives to a CPU is one. */
+static void test_cpus_of_other_names(void **state)
+{
+	static const char *const others[] = { "cpu00",
+					      "cpu01",
+					      "cpu+1",
+					      "cpu 1",
+					      "cpu-1",
+					      "cpu1x",
+					      "cpu",
+					      "cpu0x1",
+					      "cpu65536",
+					      "cpu4294967296",
+					      "cpu18446744073709551617" };
+	struct capture *capture;
+	char name[64];
+
+	put_cpu(1, 1);
+	put_cpu(65535, 1);
+	for (size_t i = 0; i < COUNT(others); i++) {
+		snprintf(name, sizeof(name), "per_cpu/%s/trace_pipe_raw", others[i]);
+		put_text(name, "x");
+	}
+	capture = open_it();
+	assert_int_equal(capture_source(capture)->cpus.count, 3);
+	assert_int_equal(next_round(capture), 0);
+	assert_string_equal(sunk.out, "0:a 0:b 1:a 65535:a ");
+	check_flaws(capture, 0, "");
+	capture_close(capture);
+}
+
+/* A hole costs nothing however large it is: it counts as one page of zeros. */
+static void test_holes(void **state)
+{
+	static char zeros[PAGE];
+	struct capture *capture;
+	char page[PAGE];
+	int fd;
+
+	fill_page(page, true, 8, 'x');
+	put_bytes(cpu_file(0), zeros, PAGE);
+	fd = open(test_path(cpu_file(0)), O_WRONLY | O_CLOEXEC);
+	assert_int_equal(pwrite(fd, page, PAGE, 1ll << 42), PAGE);
+	assert_int_equal(ftruncate(fd, (1ll << 43) + 100), 0);
+	close(fd);
+	capture = open_it();
+	assert_true(capture_source(capture)->layout.big_endian);
+	assert_int_equal(next_round(capture), 0);
+	/* the page of zeros, the first hole, the page, the second hole, which ends in a page's part */
+	assert_int_equal(sunk.pages, 4);
+	assert_int_equal(sunk.last, 1);
+	assert_int_equal(sunk.length, 100);
+	check_flaws(capture, 0, "");
+	capture_close(capture);
+}
+
 #define RUN(test) cmocka_unit_test_setup_teardown(test, make_capture, remove_test_directory)
 
 int main(void)
@@ -297,6 +396,9 @@ int main(void)
 		RUN(test_rounds),
 		RUN(test_no_room_and_a_sink_that_fails),
 		RUN(test_cpu_that_fails_to_read),
+		RUN(test_files_that_are_not_regular),
+		RUN(test_cpus_of_other_names),
+		RUN(test_holes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
