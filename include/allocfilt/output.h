@@ -35,9 +35,11 @@ struct summary_view {
 	struct cpu_list cpus;
 	const struct overflow *overflows;
 	size_t nr_overflows;
-	unsigned int top; /* how many tasks and cgroups */
-	uint64_t ts;	  /* ns: newest time seen; 0: none */
-	bool has_journal; /* entries are written */
+	unsigned int top;  /* how many tasks and cgroups */
+	const pid_t *pids; /* only stalls of these processes are shown; 0 ends; NULL: all */
+	uint64_t since;	   /* ns: oldest time seen; 0: none */
+	uint64_t ts;	   /* ns: newest time seen; 0: none */
+	bool has_journal;  /* entries are written */
 	struct journal_counts journal;
 };
 

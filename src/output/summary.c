@@ -65,6 +65,31 @@ static void put_superblocks(struct writer *writer, const struct summary_view *vi
 	put_total(writer, name, &others);
 }
 
+static void put_no_stall(struct writer *writer, const struct summary_view *view)
+{
+	static const char *const units[] = { "us", "ms", "s" };
+	uint64_t threshold = view->plan->threshold / 1000;
+	char time[TEXT_DURATION_MAX];
+	int unit = 0;
+	size_t pids = 0;
+	struct line line;
+
+	while (view->pids && view->pids[pids])
+		pids++;
+	line_clear(&line);
+	line_add(&line, "\nno stall of ");
+	if (pids == 1)
+		line_add(&line, "process %d of ", view->pids[0]);
+	else if (pids)
+		line_add(&line, "these %zu processes of ", pids);
+	for (; unit < 2 && !(threshold % 1000); unit++)
+		threshold /= 1000;
+	line_add(&line, "%" PRIu64 " %s or more", threshold, units[unit]);
+	if (view->ts > view->since)
+		line_add(&line, " in %s", text_duration(time, view->ts - view->since));
+	line_put(&line, writer);
+}
+
 static void put_shrinkers(struct writer *writer, const struct summary_view *view)
 {
 	const struct shrinker_total *totals;
@@ -267,6 +292,8 @@ static void put_flaws(struct writer *writer, const struct summary_view *view)
 
 int summary_text(struct writer *writer, const struct summary_view *view)
 {
+	if (!summary_stalls(view->summary, STALLS_WAITING)->latency.count)
+		put_no_stall(writer, view);
 	put_shrinkers(writer, view);
 	put_functions(writer, view);
 	put_longest(writer, view);

@@ -366,11 +366,15 @@ static int on_tick(void *context, uint64_t now)
 static int on_signal(void *context, int number)
 {
 	struct live *live = context;
+	int ret;
 
 	if (number == SIGUSR1) {
-		if (live->pipeline)
-			summary_print_so_far(live->run, live->pipeline);
-		return 0;
+		if (!live->pipeline)
+			return 0;
+		session_mark_clock(live->session); /* the time until now counts */
+		ret = read_buffers(live, loop_now());
+		summary_print_so_far(live->run, live->pipeline);
+		return ret;
 	}
 	if (live->hooks.signal)
 		return live->hooks.signal(live->hooks.context, number, loop_now());
@@ -520,6 +524,9 @@ static int finish(struct live *live, int error)
 	struct failure failure = *live->failure;
 	int ret = error;
 
+	/* Without records nothing else shows how long the run was. */
+	if (!taken)
+		session_mark_clock(live->session);
 	session_off(live->session);
 	writer_stop(live->run->output);
 	live->broken = error && !taken;
@@ -548,8 +555,8 @@ static int run_loop(struct live *live)
 	if (live->run->options->duration)
 		signals_set_deadline(live->run->signals, 0);
 	/* SIGUSR1 may have come just before the end. */
-	if (signals_summary_asked(live->run->signals))
-		on_signal(live, SIGUSR1);
+	if (signals_summary_asked(live->run->signals) && live->pipeline)
+		summary_print_so_far(live->run, live->pipeline);
 	ret = finish(live, ret);
 	return ret ? loop_failed(live, ret) : 0;
 }

@@ -33,7 +33,8 @@ struct pipeline {
 	bool left_with_data;
 	bool warned_ragged_end;
 	uint64_t *newest_of_cpu; /* ns, by place of a CPU: a damaged page is lost after it */
-	uint64_t newest;	 /* ns: of the records passed on in order */
+	uint64_t oldest;	 /* ns: of the records passed on in order; 0: none */
+	uint64_t newest;
 	uint64_t unread_cpus;
 	uint64_t damaged_pages;
 	int first_damaged; /* CPU */
@@ -145,6 +146,8 @@ static int record_in_order(void *context, const struct record *record)
 	struct pipeline *pipeline = context;
 	int ret;
 
+	if (!pipeline->oldest)
+		pipeline->oldest = record->ts;
 	if (record->ts > pipeline->newest)
 		pipeline->newest = record->ts;
 	switch (record->kind) {
@@ -443,6 +446,8 @@ void pipeline_view(struct pipeline *pipeline, struct summary_view *view)
 		.overflows = pipeline->overflows,
 		.nr_overflows = OVERFLOWS,
 		.top = pipeline->options->top,
+		.pids = pipeline->by_pid ? pipeline->options->pids : pipeline->source->recorded,
+		.since = pipeline->oldest,
 		.ts = pipeline->newest,
 	};
 	view->has_journal = output_counts(pipeline->output, &view->journal);

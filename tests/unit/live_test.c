@@ -89,6 +89,18 @@ static void lose_records(void *context, uint64_t now)
 	fake_put("per_cpu/cpu1/stats", "entries: 0\noverrun: 7\n");
 }
 
+static char mark[64]; /* of the start */
+
+static void see_mark(void *context, uint64_t now)
+{
+	snprintf(mark, sizeof(mark), "%s", fake_get("trace_marker"));
+}
+
+static void ask_for_summary(void *context, uint64_t now)
+{
+	kill(getpid(), SIGUSR1);
+}
+
 /* A reload sets another -d, of which some has passed. */
 static void set_duration(void *context, uint64_t now)
 {
@@ -281,6 +293,25 @@ static void test_end_while_the_output_blocks(void **state)
 	}
 }
 
+/* The clock is marked at the end too: a run without records shows how long it was. */
+static void test_mark_of_the_end(void **state)
+{
+	hooks.tracing = see_mark;
+	assert_int_equal(run("-t134 -d10ms"), 0);
+	assert_int_equal(strncmp(mark, "allocfilt: realtime ", 20), 0);
+	assert_int_equal(strncmp(fake_get("trace_marker"), mark, 20), 0);
+	assert_string_not_equal(fake_get("trace_marker"), mark);
+}
+
+/* What is in the buffers counts in the summary so far. */
+static void test_summary_so_far(void **state)
+{
+	hooks.tracing = ask_for_summary;
+	assert_int_equal(run("-t134 -d300ms"), 0);
+	assert_non_null(strstr(errors, " : total time = "));
+	assert_non_null(strstr(errors, "\ntasks that waited most"));
+}
+
 /* Before the first change, in the middle of the set-up, and where others have tracing. */
 static void test_what_fails(void **state)
 {
@@ -327,10 +358,11 @@ static void test_bad_directory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		RUN(test_write),      RUN(test_losses),
-		RUN(test_filter),     RUN(test_duration_is_changed),
-		RUN(test_signal),     RUN(test_end_while_the_output_blocks),
-		RUN(test_what_fails), RUN(test_bad_directory),
+		RUN(test_write),	   RUN(test_losses),
+		RUN(test_filter),	   RUN(test_duration_is_changed),
+		RUN(test_mark_of_the_end), RUN(test_summary_so_far),
+		RUN(test_signal),	   RUN(test_end_while_the_output_blocks),
+		RUN(test_what_fails),	   RUN(test_bad_directory),
 	};
 
 	log_set_level(LOG_LEVEL_ERROR);
