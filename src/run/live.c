@@ -93,6 +93,33 @@ static int describe_source(struct live *live)
 	return 0;
 }
 
+/* A service may name a process that comes later: for it one that does not exist is no failure. */
+static int check_processes(const struct live *live)
+{
+	const struct options *options = live->run->options;
+	char setting[CONFIG_SETTING_NAME_MAX], others[32] = "";
+	size_t count = 0, missing = 0;
+	pid_t first = 0;
+
+	for (; options->pids && options->pids[count]; count++) {
+		char path[64];
+
+		snprintf(path, sizeof(path), "%s/%d", live->source.proc, options->pids[count]);
+		if (access(path, F_OK) && !missing++)
+			first = options->pids[count];
+	}
+	if (!missing)
+		return 0;
+	config_setting_name(options, "pid", setting);
+	if (missing > 1)
+		snprintf(others, sizeof(others), " and %zu more", missing - 1);
+	if (missing == count && !options->journal)
+		return failure_set(live->failure, EXIT_STATUS_USAGE, ESRCH,
+				   "%s %d%s: no such process", setting, first, others);
+	log_warning("%s %d%s: no such process", setting, first, others);
+	return 0;
+}
+
 /* Does all slow or fallible work before the first change of tracing. */
 static int prepare(struct live *live)
 {
@@ -100,6 +127,8 @@ static int prepare(struct live *live)
 	struct failure failure = { 0 };
 	int ret = describe_source(live);
 
+	if (!ret)
+		ret = check_processes(live);
 	if (ret)
 		return ret;
 	cpu_buffers_allow_files(live->kernel->dir, options->write ? 2 : 1);

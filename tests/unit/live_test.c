@@ -13,6 +13,7 @@
 #include <tracefs.h>
 
 #include "allocfilt/base.h"
+#include "allocfilt/journal.h"
 #include "allocfilt/output.h"
 #include "allocfilt/run.h"
 #include "captured_stderr.h"
@@ -353,16 +354,48 @@ static void test_bad_directory(void **state)
 	assert_as_found();
 }
 
+/* No process has the pid 4194304: kernel/pid.c and linux/threads.h, PID_MAX_LIMIT. */
+static void test_processes_that_do_not_exist(void **state)
+{
+	pid_t child;
+
+	assert_int_equal(run("-t134 -d10ms -p4194304"), -ESRCH);
+	assert_int_equal(failure.status, EXIT_STATUS_USAGE);
+	assert_string_equal(failure.text, "-p 4194304: no such process");
+	assert_as_found();
+	child = fork();
+	if (!child)
+		_exit(0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_int_equal(run("-t134 -d10ms -p4194304,%d", child), -ESRCH);
+	assert_string_equal(failure.text, "-p 4194304 and 1 more: no such process");
+	log_set_level(LOG_LEVEL_NOTICE);
+	assert_int_equal(run("-t134 -d10ms -p4194304,%d", getpid()), 0);
+	assert_non_null(strstr(errors, "-p 4194304: no such process\n"));
+	/* a service waits for them */
+	journal_socket_path = fake.root;
+	assert_int_equal(run("-t134 -d10ms -p4194304 --journal"), 0);
+	assert_non_null(strstr(errors, "-p 4194304: no such process\n"));
+	log_set_level(LOG_LEVEL_ERROR);
+	assert_as_found();
+}
+
 #define RUN(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		RUN(test_write),	   RUN(test_losses),
-		RUN(test_filter),	   RUN(test_duration_is_changed),
-		RUN(test_mark_of_the_end), RUN(test_summary_so_far),
-		RUN(test_signal),	   RUN(test_end_while_the_output_blocks),
-		RUN(test_what_fails),	   RUN(test_bad_directory),
+		RUN(test_write),
+		RUN(test_losses),
+		RUN(test_filter),
+		RUN(test_duration_is_changed),
+		RUN(test_mark_of_the_end),
+		RUN(test_summary_so_far),
+		RUN(test_signal),
+		RUN(test_end_while_the_output_blocks),
+		RUN(test_what_fails),
+		RUN(test_bad_directory),
+		RUN(test_processes_that_do_not_exist),
 	};
 
 	log_set_level(LOG_LEVEL_ERROR);
