@@ -221,6 +221,9 @@ int hash_init(struct hash *hash, struct hash_link *first, size_t stride, size_t 
 /** hash_destroy - free the buckets; a table that is all zeros may be passed */
 void hash_destroy(struct hash *hash);
 
+/** hash_text - a key for a text: 64 bits, so that no two texts of a table are expected to share one */
+uint64_t hash_text(const char *text);
+
 /** hash_find - the entry with that key, which becomes the most recently used one; NULL for none */
 struct hash_link *hash_find(struct hash *hash, uint64_t key);
 

@@ -30,6 +30,16 @@ void hash_destroy(struct hash *hash)
 	hash->buckets = NULL;
 }
 
+/* FNV-1a */
+uint64_t hash_text(const char *text)
+{
+	uint64_t key = 0xcbf29ce484222325u;
+
+	for (; *text; text++)
+		key = (key ^ (uint8_t)*text) * 0x100000001b3u;
+	return key;
+}
+
 /* Fibonacci hashing: the upper bits of the product depend on all bits of the key. */
 static struct hash_link **bucket_of(const struct hash *hash, uint64_t key)
 {

@@ -26,7 +26,7 @@
 
 /* A name of a process or thread. One that is evicted has another track when it comes again. */
 struct track_name {
-	struct hash_link link; /* by name_key() */
+	struct hash_link link; /* by ids and name */
 	int id;		       /* in the output */
 };
 
@@ -86,18 +86,6 @@ static void begin_event(struct output *output, struct json *json, const char *ph
 	json_signed(json, "tid", track.thread);
 }
 
-/* FNV-1a: 64 bits are enough for no two of the names in the table to share a key. */
-static uint64_t name_key(const int ids[3], const char *name)
-{
-	uint64_t key = 0xcbf29ce484222325u;
-
-	for (int i = 0; i < 3; i++)
-		key = (key ^ (uint32_t)ids[i]) * 0x100000001b3u;
-	for (; *name; name++)
-		key = (key ^ (uint8_t)*name) * 0x100000001b3u;
-	return key;
-}
-
 /* Returns the track with these names of a process and its thread; writes those that are new. */
 static struct track name_track(struct output *output, struct track real, const char *process,
 			       const char *thread)
@@ -109,13 +97,17 @@ static struct track name_track(struct output *output, struct track real, const c
 	bool is_new[2];
 
 	for (int which = 0; which < 2; which++) {
-		/* A thread's name is one within its process. */
-		const int key_ids[] = { which, ids[0], real_ids[which] };
-		uint64_t key = name_key(key_ids, names[which]);
 		uint8_t *byte = &perfetto->named[which][real_ids[which] / 8];
 		uint8_t bit = 1u << (real_ids[which] % 8);
-		struct hash_link *link = hash_find(&perfetto->hash, key);
+		struct hash_link *link;
+		uint64_t key;
+		char text[96];
 
+		/* A thread's name is one within its process. */
+		snprintf(text, sizeof(text), "%d %d %d %s", which, ids[0], real_ids[which],
+			 names[which]);
+		key = hash_text(text);
+		link = hash_find(&perfetto->hash, key);
 		is_new[which] = !link;
 		if (!link) {
 			link = hash_insert(&perfetto->hash, key);

@@ -35,6 +35,14 @@ static void insert(uint64_t key, int value)
 	hash_entry(hash_insert(&hash, key), struct entry, link)->value = value;
 }
 
+/* From the authors' test vectors of FNV-1a, 64 bits. */
+static void test_text(void **state)
+{
+	assert_true(hash_text("") == 0xcbf29ce484222325);
+	assert_true(hash_text("a") == 0xaf63dc4c8601ec8c);
+	assert_true(hash_text("foobar") == 0x85944171f73967e8);
+}
+
 static void test_evicts_least_recently_used(void **state)
 {
 	assert_null(hash_oldest(&hash));
@@ -107,6 +115,7 @@ static void test_many_steps(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_text),
 		cmocka_unit_test_setup_teardown(test_evicts_least_recently_used, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_keys_have_64_bits, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_remove, set_up, tear_down),
