@@ -182,9 +182,9 @@ struct metrics_process {
  * metrics_text - write all families, in the text format 0.0.4
  * @process: NULL leaves out the families of the process (a capture)
  *
- * Allocates nothing. Functions without a symbol are one series, and so is a file system that was
- * unmounted and mounted again. Two functions of one name are two series with the same labels. The
- * writer is not flushed. Returns 0 or its -errno.
+ * Allocates nothing. Functions without a symbol are one series; so are functions of one name, and so
+ * is a file system that was unmounted and mounted again. The writer is not flushed. Returns 0 or its
+ * -errno.
  */
 int metrics_text(struct writer *writer, const struct summary_view *view,
 		 const struct metrics_process *process);

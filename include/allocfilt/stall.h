@@ -287,6 +287,18 @@ void stall_source(struct resolver *resolver, const struct stall *stall,
 		  char text[STALL_SOURCE_MAX]);
 
 /*
+ * Space-Saving (Metwally, Agrawal, El Abbadi, "Efficient computation of frequent and top-k elements in
+ * data streams", 2005): the tables of shrinkers, functions, tasks and cgroups have a limit. In a full
+ * table a newcomer evicts the entry of which total and error are least together, and has this sum as
+ * its error: at most so much may it have had before. Its own numbers begin at 0. So the true total of
+ * an entry is at least `total` and at most `total` + `error`, and whatever has more than 1/N of all
+ * time is in a table of N entries.
+ *
+ * The counters of the metrics must never go back, and a newcomer's would: there the first keep their
+ * places, and all others share one.
+ */
+
+/*
  * Total and maximum latency of each shrinker, over all slab pairs, slow or not: by callback, and
  * by superblock for the callback that all superblocks share.
  */
@@ -296,6 +308,7 @@ void stall_source(struct resolver *resolver, const struct stall *stall,
 struct shrinker_total {
 	uint64_t callback; /* address of its scan function */
 	uint64_t total;	   /* ns */
+	uint64_t error;	   /* ns that may be missing in total; superblocks have none */
 	uint64_t max;	   /* ns */
 	uint64_t count;
 };
@@ -315,12 +328,17 @@ void shrinkers_pair(struct shrinkers *shrinkers, const struct task_pair *pair, i
 /**
  * shrinkers_sorted - most total time first; equal times by address
  *
- * The array is valid until the next pair. Returns how many.
+ * The array is valid until the next call. Returns how many.
  */
 size_t shrinkers_sorted(struct shrinkers *shrinkers, const struct shrinker_total **ret_totals);
 
-/** shrinkers_all - in no order: sorting may allocate; returns how many */
-size_t shrinkers_all(const struct shrinkers *shrinkers, const struct shrinker_total **ret_totals);
+/**
+ * shrinkers_series - the totals for counters, each in its place for the whole run
+ *
+ * The first SHRINKERS_MAX callbacks in order of their first pairs; at place SHRINKERS_MAX all others,
+ * as callback 0. Returns NULL after the last.
+ */
+const struct shrinker_total *shrinkers_series(const struct shrinkers *shrinkers, size_t place);
 
 /** shrinkers_of_superblock - total of a superblock by number (below SHRINKER_NAMES_MAX) */
 const struct shrinker_total *shrinkers_of_superblock(const struct shrinkers *shrinkers,
@@ -339,7 +357,7 @@ struct superblock_total {
 size_t shrinkers_superblocks(struct shrinkers *shrinkers, uint64_t callback,
 			     const struct superblock_total **ret_totals);
 
-/** shrinkers_overflow - pairs not counted because the table was full */
+/** shrinkers_overflow - callbacks evicted from the full table */
 uint64_t shrinkers_overflow(const struct shrinkers *shrinkers);
 
 /*
@@ -348,8 +366,8 @@ uint64_t shrinkers_overflow(const struct shrinkers *shrinkers);
  */
 
 #define SUMMARY_FUNCTIONS_MAX 64
-#define SUMMARY_OUTERMOST_MAX 64  /* functions; the stalls of the others share one entry */
-#define SUMMARY_TASKS_MAX     128 /* if full, the one that waited least is evicted */
+#define SUMMARY_OUTERMOST_MAX 64 /* functions; the stalls of the others share one entry */
+#define SUMMARY_TASKS_MAX     128
 #define SUMMARY_CGROUPS_MAX   64
 #define SUMMARY_KERNEL_MAX    32
 
@@ -357,9 +375,10 @@ struct summary_function {
 	uint64_t function; /* address; 0: pairs of a role without a window */
 	int role;	   /* enum role, or ROLE_NONE */
 	struct latency latency;
+	uint64_t error; /* ns that may be missing in latency.total */
 };
 
-/* Stalls with the same outermost function. */
+/* Stalls with the same outermost function, for counters. */
 struct summary_outermost {
 	uint64_t function; /* address; 0: known only from a pair of events */
 	int role;	   /* enum role; ROLE_NONE without function: all others */
@@ -370,6 +389,7 @@ struct summary_waiter {
 	int tid;		    /* of a task; 0 for a cgroup */
 	char name[TASK_CGROUP_MAX]; /* task name or cgroup path, any bytes */
 	struct latency latency;
+	uint64_t error; /* ns that may be missing in latency.total */
 };
 
 /* Stalls of tasks that waited, and those of kswapd and kcompactd, for which no task waits. */
@@ -427,7 +447,7 @@ const struct named_stall *summary_most_explained(const struct summary *summary);
 /** summary_incomplete - stalls during which records were lost */
 uint64_t summary_incomplete(const struct summary *summary);
 
-/** summary_overflow - functions, tasks and cgroups evicted or left out at a limit */
+/** summary_overflow - functions, tasks and cgroups evicted, and stalls of other outermost functions */
 uint64_t summary_overflow(const struct summary *summary);
 
 #endif

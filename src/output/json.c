@@ -159,6 +159,7 @@ static void put_shrinkers(struct json *json, const struct summary_view *view)
 		json_string(json, "name", name);
 		json_address(json, "callback", shrinkers[i].callback);
 		put_total(json, &shrinkers[i]);
+		json_number(json, "error_ns", shrinkers[i].error);
 		json_open(json, "superblocks", '[');
 		for (size_t j = 0; j < nr_superblocks; j++) {
 			char label[SHRINKER_LABEL_MAX];
@@ -193,6 +194,7 @@ static void put_functions(struct json *json, const struct summary_view *view)
 		json_string(json, "function", functions[i].function ? name : NULL);
 		json_string(json, "role", catalog_role_title(functions[i].role));
 		put_latency(json, latency);
+		json_number(json, "error_ns", functions[i].error);
 		json_open(json, "histogram", '[');
 		for (unsigned int power = 0; power < LATENCY_POWERS; power++) {
 			uint32_t times = latency_power(latency, power);
@@ -244,6 +246,7 @@ static void put_waiters(struct json *json, const char *key, const struct summary
 			json_signed(json, "tid", waiters[i].tid);
 		json_string(json, kind == SUMMARY_CGROUPS ? "cgroup" : "name", waiters[i].name);
 		put_latency(json, &waiters[i].latency);
+		json_number(json, "error_ns", waiters[i].error);
 		json_close(json, '}');
 	}
 	json_close(json, ']');

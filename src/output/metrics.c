@@ -136,34 +136,57 @@ static void put_histogram(const struct family *family, const struct line *labels
 	line_put(&line, family->writer);
 }
 
-/* Functions without a symbol are one series. */
+static void outermost_name(const struct summary_view *view,
+			   const struct summary_outermost *outermost, char name[STALL_FUNCTION_MAX])
+{
+	const char *title = catalog_role_title(outermost->role);
+
+	if (!outermost->function)
+		snprintf(name, STALL_FUNCTION_MAX, "%s", title ? title : "other");
+	else if (!symbol_name(view, outermost->function, name))
+		strcpy(name, "unknown");
+}
+
+/*
+ * Adds up an entry and those after it of the same name: functions without a symbol, and those of two
+ * modules, or of two files, with one. Returns false if it is part of an earlier sum.
+ */
+static bool sum_of_outermost(const struct summary_stalls *stalls, const uint64_t *names,
+			     size_t which, struct histogram *ret_sum)
+{
+	*ret_sum = (struct histogram){ 0 };
+	for (size_t i = 0; i < stalls->nr_outermost; i++) {
+		if (names[i] != names[which])
+			continue;
+		if (i < which)
+			return false;
+		histogram_merge(ret_sum, &stalls->outermost[i].histogram);
+	}
+	return true;
+}
+
 static void put_outermost(const struct family *family, const struct summary_view *view,
 			  enum stall_side side)
 {
 	const struct summary_stalls *stalls = summary_stalls(view->summary, side);
-	struct histogram unknown = { 0 };
-	struct line labels;
+	uint64_t names[SUMMARY_OUTERMOST_MAX + 1]; /* hash_text() */
+	char name[STALL_FUNCTION_MAX];
 
 	for (size_t i = 0; i < stalls->nr_outermost; i++) {
-		const struct summary_outermost *outermost = &stalls->outermost[i];
-		const char *title = catalog_role_title(outermost->role);
-		char name[STALL_FUNCTION_MAX];
+		outermost_name(view, &stalls->outermost[i], name);
+		names[i] = hash_text(name);
+	}
+	for (size_t i = 0; i < stalls->nr_outermost; i++) {
+		struct histogram sum;
+		struct line labels;
 
-		if (!outermost->function) {
-			snprintf(name, sizeof(name), "%s", title ? title : "other");
-		} else if (!symbol_name(view, outermost->function, name)) {
-			histogram_merge(&unknown, &outermost->histogram);
+		if (!sum_of_outermost(stalls, names, i, &sum))
 			continue;
-		}
+		outermost_name(view, &stalls->outermost[i], name);
 		line_clear(&labels);
 		add_label(&labels, "function", name);
-		put_histogram(family, &labels, &outermost->histogram);
+		put_histogram(family, &labels, &sum);
 	}
-	if (!unknown.count)
-		return;
-	line_clear(&labels);
-	add_label(&labels, "function", "unknown");
-	put_histogram(family, &labels, &unknown);
 }
 
 static void put_phases(const struct family *family, const struct phases *phases)
@@ -230,7 +253,34 @@ static void add_total(struct shrinker_total *sum, const struct shrinker_total *m
 		sum->max = more->max;
 }
 
-/* Callbacks without a symbol are one series. */
+static void shrinker_name(const struct summary_view *view, size_t place,
+			  char name[STALL_FUNCTION_MAX])
+{
+	uint64_t callback = shrinkers_series(view->shrinkers, place)->callback;
+
+	if (place == SHRINKERS_MAX)
+		strcpy(name, "other");
+	else if (!symbol_name(view, callback, name))
+		strcpy(name, "unknown");
+}
+
+/* As sum_of_outermost(). */
+static bool sum_of_shrinker(const struct summary_view *view, const uint64_t *names, size_t which,
+			    struct shrinker_total *ret_sum)
+{
+	const struct shrinker_total *total;
+
+	*ret_sum = (struct shrinker_total){ 0 };
+	for (size_t i = 0; (total = shrinkers_series(view->shrinkers, i)); i++) {
+		if (names[i] != names[which])
+			continue;
+		if (i < which)
+			return false;
+		add_total(ret_sum, total);
+	}
+	return true;
+}
+
 static void put_shrinkers(struct writer *writer, const struct summary_view *view)
 {
 	static const struct total_family families[TOTALS] = {
@@ -240,30 +290,28 @@ static void put_shrinkers(struct writer *writer, const struct summary_view *view
 		{ "allocfilt_shrinker_max_seconds", "gauge",
 		  "The longest run of a shrinker since the start." },
 	};
-	const struct shrinker_total *all;
-	size_t count = shrinkers_all(view->shrinkers, &all);
+	uint64_t names[SHRINKERS_MAX + 1]; /* hash_text() */
+	char name[STALL_FUNCTION_MAX];
 
+	for (size_t i = 0; shrinkers_series(view->shrinkers, i); i++) {
+		shrinker_name(view, i, name);
+		names[i] = hash_text(name);
+	}
 	for (int which = 0; which < TOTALS; which++) {
 		struct family family = begin_family(writer, families[which].name,
 						    families[which].type, families[which].help);
-		struct shrinker_total unknown = { 0 };
-		char name[STALL_FUNCTION_MAX];
-		struct line labels;
 
-		for (size_t i = 0; i < count; i++) {
-			if (!symbol_name(view, all[i].callback, name)) {
-				add_total(&unknown, &all[i]);
+		for (size_t i = 0; shrinkers_series(view->shrinkers, i); i++) {
+			struct shrinker_total sum;
+			struct line labels;
+
+			if (!sum_of_shrinker(view, names, i, &sum))
 				continue;
-			}
+			shrinker_name(view, i, name);
 			line_clear(&labels);
 			add_label(&labels, "shrinker", name);
-			put_total(&family, &labels, &all[i], which);
+			put_total(&family, &labels, &sum, which);
 		}
-		if (!unknown.count)
-			continue;
-		line_clear(&labels);
-		add_label(&labels, "shrinker", "unknown");
-		put_total(&family, &labels, &unknown, which);
 	}
 }
 

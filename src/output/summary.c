@@ -20,6 +20,16 @@ static void put_text(struct writer *writer, const char *text)
 	writer_put(writer, text, strlen(text));
 }
 
+/* What is missing at most in the total of an entry that evicted another. */
+static void add_error(struct line *line, uint64_t ns)
+{
+	if (!ns)
+		return;
+	line_add(line, " (up to ");
+	tree_add_ms(line, 0, ns);
+	line_add(line, " ms more)");
+}
+
 static void put_total(struct writer *writer, const char *name, const struct shrinker_total *total)
 {
 	struct line line;
@@ -30,13 +40,16 @@ static void put_total(struct writer *writer, const char *name, const struct shri
 	line_put(&line, writer);
 }
 
-/* Writes a line for each superblock and one for the others; they add up to @all of the callback. */
+/*
+ * Writes a line for each superblock and one for the others; they add up to @all of the callback,
+ * unless that was evicted before.
+ */
 static void put_superblocks(struct writer *writer, const struct summary_view *view,
 			    const struct shrinker_total *all)
 {
 	const struct superblock_total *superblocks;
 	size_t count = shrinkers_superblocks(view->shrinkers, all->callback, &superblocks);
-	struct shrinker_total others = *all;
+	struct shrinker_total others = *all, listed = { 0 };
 	char name[SHRINKER_LABEL_MAX + 2] = "  ";
 
 	if (!count)
@@ -52,14 +65,15 @@ static void put_superblocks(struct writer *writer, const struct summary_view *vi
 				others.max = total->max;
 			continue;
 		}
-		others.total -= total->total;
-		others.count -= total->count;
+		listed.total += total->total;
+		listed.count += total->count;
 		shrinker_names_label(view->shrinker_names, superblocks[i].superblock, name + 2,
 				     sizeof(name) - 2);
 		put_total(writer, name, total);
 	}
-	if (!others.count)
+	if (all->count <= listed.count || all->total < listed.total)
 		return;
+	others.total -= listed.total;
 	snprintf(name, sizeof(name), "  super_cache_scan[%zu others]",
 		 count > SUPERBLOCKS_MAX ? count - SUPERBLOCKS_MAX : 0);
 	put_total(writer, name, &others);
@@ -102,6 +116,14 @@ static void put_shrinkers(struct writer *writer, const struct summary_view *view
 		resolver_symbol(view->resolver, totals[i].callback, 's', name, sizeof(name));
 		name[strcspn(name, " ")] = '\0'; /* without its module */
 		put_total(writer, name, &totals[i]);
+		if (totals[i].error) {
+			struct line line;
+
+			line_clear(&line);
+			line_add(&line, " ");
+			add_error(&line, totals[i].error);
+			line_put(&line, writer);
+		}
 		put_superblocks(writer, view, &totals[i]);
 	}
 }
@@ -177,6 +199,7 @@ static void put_functions(struct writer *writer, const struct summary_view *view
 			line_add(&line, functions[i].function ? " (%s)" : "%s", title);
 		line_add(&line, ": ");
 		add_latency(&line, &functions[i].latency);
+		add_error(&line, functions[i].error);
 		line_put(&line, writer);
 		put_histogram(writer, &functions[i].latency);
 	}
@@ -237,6 +260,7 @@ static void put_waiters(struct writer *writer, const struct summary_view *view,
 		line_add_escaped(&line, waiters[i].name, TEXT_PRINTABLE);
 		if (waiters[i].tid)
 			line_add(&line, "-%d", waiters[i].tid);
+		add_error(&line, waiters[i].error);
 		line_put(&line, writer);
 	}
 }

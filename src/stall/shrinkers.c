@@ -1,51 +1,112 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
 #include <stdlib.h>
 
 #include "allocfilt/stall.h"
 
+struct entry {
+	struct hash_link link; /* by callback */
+	struct shrinker_total total;
+};
+
+struct table {
+	struct hash hash;
+	struct entry entries[SHRINKERS_MAX];
+	size_t count;
+};
+
 struct shrinkers {
-	struct shrinker_total totals[SHRINKERS_MAX];
-	size_t nr_totals;
+	struct table longest;	      /* by Space-Saving */
+	struct table series;	      /* the first ones */
+	struct shrinker_total others; /* than those of series */
 	uint64_t overflow;
 	struct shrinker_total superblocks[SHRINKER_NAMES_MAX]; /* by number */
 	struct superblock_total sorted[SHRINKER_NAMES_MAX];    /* of one callback */
+	struct shrinker_total totals[SHRINKERS_MAX];	       /* of longest, sorted */
 };
+
+static int table_init(struct table *table)
+{
+	return hash_init(&table->hash, &table->entries[0].link, sizeof(table->entries[0]),
+			 SHRINKERS_MAX);
+}
 
 struct shrinkers *shrinkers_new(void)
 {
-	return calloc(1, sizeof(struct shrinkers));
+	struct shrinkers *shrinkers = calloc(1, sizeof(*shrinkers));
+
+	if (shrinkers && !table_init(&shrinkers->longest) && !table_init(&shrinkers->series))
+		return shrinkers;
+	shrinkers_free(shrinkers);
+	errno = ENOMEM;
+	return NULL;
 }
 
 void shrinkers_free(struct shrinkers *shrinkers)
 {
+	if (!shrinkers)
+		return;
+	hash_destroy(&shrinkers->longest.hash);
+	hash_destroy(&shrinkers->series.hash);
 	free(shrinkers);
 }
 
-static void count_pair(struct shrinker_total *total, const struct task_pair *pair)
+static void count_run(struct shrinker_total *total, uint64_t callback, uint64_t ns)
 {
-	total->callback = pair->begin->fields.callback;
+	total->callback = callback;
 	total->count++;
-	total->total += pair->duration;
-	if (pair->duration > total->max)
-		total->max = pair->duration;
+	total->total += ns;
+	if (ns > total->max)
+		total->max = ns;
+}
+
+/* Returns NULL in a full table without the callback. Entries are taken in the order of the array. */
+static struct shrinker_total *find_or_add(struct table *table, uint64_t callback)
+{
+	struct hash_link *link = hash_find(&table->hash, callback);
+
+	if (!link && hash_is_full(&table->hash))
+		return NULL;
+	if (!link) {
+		link = hash_insert(&table->hash, callback);
+		table->count++;
+	}
+	return &hash_entry(link, struct entry, link)->total;
+}
+
+static struct shrinker_total *replace_least(struct table *table, uint64_t callback)
+{
+	struct entry *least = table->entries;
+	uint64_t error;
+
+	for (struct entry *entry = least; entry < table->entries + SHRINKERS_MAX; entry++)
+		if (entry->total.total + entry->total.error <
+		    least->total.total + least->total.error)
+			least = entry;
+	error = least->total.total + least->total.error;
+	hash_remove(&table->hash, &least->link);
+	least = hash_entry(hash_insert(&table->hash, callback), struct entry, link);
+	least->total = (struct shrinker_total){ .error = error };
+	return &least->total;
 }
 
 void shrinkers_pair(struct shrinkers *shrinkers, const struct task_pair *pair, int superblock)
 {
-	struct shrinker_total *total = shrinkers->totals;
-	struct shrinker_total *end = total + shrinkers->nr_totals;
+	uint64_t callback = pair->begin->fields.callback;
+	struct shrinker_total *series = find_or_add(&shrinkers->series, callback);
+	struct shrinker_total *total = find_or_add(&shrinkers->longest, callback);
 
 	if (superblock >= 0 && superblock < SHRINKER_NAMES_MAX)
-		count_pair(&shrinkers->superblocks[superblock], pair);
-	while (total < end && total->callback != pair->begin->fields.callback)
-		total++;
-	if (total == end && shrinkers->nr_totals == SHRINKERS_MAX) {
+		count_run(&shrinkers->superblocks[superblock], callback, pair->duration);
+	if (!total) {
+		total = replace_least(&shrinkers->longest, callback);
 		shrinkers->overflow++;
-		return;
 	}
-	if (total == end)
-		shrinkers->nr_totals++;
-	count_pair(total, pair);
+	count_run(total, callback, pair->duration);
+	if (series)
+		count_run(series, callback, pair->duration);
+	else
+		count_run(&shrinkers->others, 0, pair->duration);
 }
 
 static int by_total(const void *left, const void *right)
@@ -60,15 +121,20 @@ static int by_total(const void *left, const void *right)
 
 size_t shrinkers_sorted(struct shrinkers *shrinkers, const struct shrinker_total **ret_totals)
 {
-	qsort(shrinkers->totals, shrinkers->nr_totals, sizeof(shrinkers->totals[0]), by_total);
+	const struct table *table = &shrinkers->longest;
+
+	for (size_t i = 0; i < table->count; i++)
+		shrinkers->totals[i] = table->entries[i].total;
+	qsort(shrinkers->totals, table->count, sizeof(shrinkers->totals[0]), by_total);
 	*ret_totals = shrinkers->totals;
-	return shrinkers->nr_totals;
+	return table->count;
 }
 
-size_t shrinkers_all(const struct shrinkers *shrinkers, const struct shrinker_total **ret_totals)
+const struct shrinker_total *shrinkers_series(const struct shrinkers *shrinkers, size_t place)
 {
-	*ret_totals = shrinkers->totals;
-	return shrinkers->nr_totals;
+	if (place < shrinkers->series.count)
+		return &shrinkers->series.entries[place].total;
+	return place == SHRINKERS_MAX && shrinkers->others.count ? &shrinkers->others : NULL;
 }
 
 const struct shrinker_total *shrinkers_of_superblock(const struct shrinkers *shrinkers,

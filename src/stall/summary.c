@@ -18,7 +18,7 @@ struct kept_stall {
 	char memcg[TASK_CGROUP_MAX];
 };
 
-/* Waiters of one kind. In a full table, the one that waited least is evicted. */
+/* Waiters of one kind. */
 struct waiters {
 	struct summary_waiter table[SUMMARY_TASKS_MAX];
 	size_t count;
@@ -60,17 +60,25 @@ static void count_function(struct summary *summary, uint64_t function, int role,
 {
 	struct summary_function *entry = summary->functions;
 	struct summary_function *end = entry + summary->nr_functions;
+	struct summary_function *least = entry;
+	uint64_t error = 0;
 
-	while (entry < end && (entry->function != function || entry->role != role))
-		entry++;
+	for (; entry < end && (entry->function != function || entry->role != role); entry++)
+		if (entry->latency.total + entry->error < least->latency.total + least->error)
+			least = entry;
 	if (entry == end) {
-		if (summary->nr_functions == SUMMARY_FUNCTIONS_MAX) {
+		if (summary->nr_functions < SUMMARY_FUNCTIONS_MAX) {
+			summary->nr_functions++;
+		} else {
+			entry = least;
+			error = least->latency.total + least->error;
 			summary->overflow++;
-			return;
 		}
-		summary->nr_functions++;
-		entry->function = function;
-		entry->role = role;
+		*entry = (struct summary_function){
+			.function = function,
+			.role = role,
+			.error = error,
+		};
 	}
 	latency_add(&entry->latency, ns);
 }
@@ -95,27 +103,25 @@ static void count_waiter(struct summary *summary, enum waiter_kind kind, int tid
 			 uint64_t ns)
 {
 	struct waiters *waiters = &summary->waiters[kind];
-	struct summary_waiter *least = waiters->table;
+	struct summary_waiter *waiter = waiters->table;
 	struct summary_waiter *end = waiters->table + waiters->count;
-	struct summary_waiter *waiter;
+	struct summary_waiter *least = waiter;
+	uint64_t error = 0;
 
-	for (waiter = waiters->table; waiter < end; waiter++) {
-		if (waiter->tid == tid && !strcmp(waiter->name, name)) {
-			latency_add(&waiter->latency, ns);
-			return;
-		}
-		if (waiter->latency.total < least->latency.total)
+	for (; waiter < end && (waiter->tid != tid || strcmp(waiter->name, name)); waiter++)
+		if (waiter->latency.total + waiter->error < least->latency.total + least->error)
 			least = waiter;
+	if (waiter == end) {
+		if (waiters->count < waiters_max[kind]) {
+			waiters->count++;
+		} else {
+			waiter = least;
+			error = least->latency.total + least->error;
+			summary->overflow++;
+		}
+		*waiter = (struct summary_waiter){ .tid = tid, .error = error };
+		snprintf(waiter->name, sizeof(waiter->name), "%s", name);
 	}
-	if (waiters->count < waiters_max[kind]) {
-		waiters->count++;
-	} else {
-		waiter = least;
-		summary->overflow++;
-	}
-	memset(waiter, 0, sizeof(*waiter));
-	waiter->tid = tid;
-	snprintf(waiter->name, sizeof(waiter->name), "%s", name);
 	latency_add(&waiter->latency, ns);
 }
 

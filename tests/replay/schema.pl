@@ -25,6 +25,7 @@ my %phases = (
 	memory_high => { total_ns => 'i' }, rest => { total_ns => 'i' },
 );
 my @latency = (count => 'i', total_ns => 'i', p50_ns => 'i', p99_ns => 'i', max_ns => 'i');
+my @bounded = (@latency, error_ns => 'i');
 my @stall = (
 	time => 't?', ts_ns => 'i', duration_ns => 'i',
 	task => { tid => 'i', name => 's', pid => 'i?', process => 's?', cgroup => 's?',
@@ -42,17 +43,17 @@ my %schema = (
 		type => 's', schema => 'i', final => 'b', time => 't?', ts_ns => 'i',
 		threshold_ns => 'i',
 		shrinkers => [{ name => 's', callback => 'x', count => 'i', total_ns => 'i',
-				max_ns => 'i',
+				max_ns => 'i', error_ns => 'i',
 				superblocks => [{ name => 's', count => 'i', total_ns => 'i',
 						  max_ns => 'i' }] }],
-		functions => [{ function => 's?', role => 's?', @latency,
+		functions => [{ function => 's?', role => 's?', @bounded,
 				histogram => [{ from_ns => 'i', to_ns => 'i', count => 'i' }] }],
 		stalls => { @latency, phases => {%phases} },
 		background => { @latency, phases => {%phases} },
 		most_explained => {@stall}, longest => {@stall},
-		tasks => [{ tid => 'i', name => 's', @latency }],
-		cgroups => [{ cgroup => 's', @latency }],
-		kernel_threads => [{ tid => 'i', name => 's', @latency }],
+		tasks => [{ tid => 'i', name => 's', @bounded }],
+		cgroups => [{ cgroup => 's', @bounded }],
+		kernel_threads => [{ tid => 'i', name => 's', @bounded }],
 		incomplete => 'i',
 		lost => [{ cpu => 'i', records => 'i', times_unknown => 'i' }],
 		overflows => { map { $_ => 'i' } qw(tasks events cpus names stalls summary) },

@@ -12,8 +12,10 @@
 #define SECOND	    1000000000ull
 #define ALLOC	    0xa1
 #define SHRINK_NODE 0xa2
+#define ALLOC_2	    0xa3 /* of the same name as ALLOC */
 #define SCAN	    0xb1
 #define EXT4_SCAN   0xb2
+#define EXT4_SCAN_2 0xb3
 #define UNKNOWN	    0xffffffff81234567
 #define TMPFS_22    "{superblock=\"tmpfs\",device=\"0:22\",mountpoint=\"/a\\\"b\\\\134c\"}"
 
@@ -22,12 +24,14 @@ static int symbol(void *context, uint64_t address, char style, char *text, size_
 	assert_int_equal(style, 's');
 	switch (address) {
 	case ALLOC:
+	case ALLOC_2:
 		return snprintf(text, size, "__alloc_pages");
 	case SHRINK_NODE:
 		return snprintf(text, size, "shrink_node");
 	case SCAN:
 		return snprintf(text, size, "super_cache_scan");
 	case EXT4_SCAN:
+	case EXT4_SCAN_2:
 		return snprintf(text, size, "ext4_es_scan [ext4]");
 	default:
 		return snprintf(text, size, "0x%llx", (unsigned long long)address);
@@ -122,7 +126,10 @@ static void slab(uint64_t callback, uint64_t shrinker, uint64_t ns)
 		       shrinker_names_superblock(view.shrinker_names, &record));
 }
 
-/* One of tmpfs 0:22 goes, and comes back elsewhere: the same series. Shrinker 3 has no name. */
+/*
+ * One of tmpfs 0:22 goes, and comes back elsewhere: the same series. Shrinker 3 has no name. Two
+ * callbacks have the same.
+ */
 static void fill_shrinkers(void)
 {
 	superblock(1, "tmpfs", 22);
@@ -133,6 +140,7 @@ static void fill_shrinkers(void)
 	slab(SCAN, 2, 1000);
 	slab(SCAN, 3, 300);
 	slab(EXT4_SCAN, 4, 250);
+	slab(EXT4_SCAN_2, 5, 100);
 }
 
 static void has(const char *line)
@@ -167,7 +175,7 @@ static void print_all(void)
 	view.journal.held_back = 31;
 	view.journal.dropped = 2;
 	stall(ALLOC, 16000, PHASE_DIRECT_RECLAIM, PART_SLAB);
-	stall(ALLOC, 16001, PHASE_DIRECT_RECLAIM, PART_SLAB);
+	stall(ALLOC_2, 16001, PHASE_DIRECT_RECLAIM, PART_SLAB);
 	stall(0, 100 * SECOND, PHASE_DIRECT_RECLAIM, PART_SLAB);
 	stall(ALLOC, 2 * SECOND, PHASE_REST, PART_OWN);
 	stall(SHRINK_NODE, 1024000, PHASE_DIRECT_RECLAIM, PART_SLAB);
@@ -203,6 +211,8 @@ static void test_numbers(void **state)
 		"background_phase_seconds_total{group=\"direct_reclaim\",part=\"slab\"} 0.001024",
 		"shrinker_seconds_total{shrinker=\"super_cache_scan\"} 0.0000036",
 		"shrinker_runs_total{shrinker=\"super_cache_scan\"} 4",
+		"shrinker_seconds_total{shrinker=\"ext4_es_scan [ext4]\"} 0.00000035",
+		"shrinker_runs_total{shrinker=\"ext4_es_scan [ext4]\"} 2",
 		"shrinker_max_seconds{shrinker=\"ext4_es_scan [ext4]\"} 0.00000025",
 		"superblock_shrink_seconds_total" TMPFS_22 " 0.0000025",
 		"superblock_shrink_runs_total" TMPFS_22 " 2",
@@ -226,9 +236,12 @@ static void test_numbers(void **state)
 		snprintf(line, sizeof(line), "\nallocfilt_%s\n", samples[i]);
 		has(line);
 	}
+	/* Prometheus refuses all when two series have the same labels. */
+	assert_int_equal(count_of("_duration_seconds_count{function=\"__alloc_pages\"}"), 1);
+	assert_int_equal(count_of("_runs_total{shrinker=\"ext4_es_scan [ext4]\"}"), 1);
 }
 
-/* Prometheus refuses all when two series have the same labels: all without a symbol are one. */
+/* All without a symbol are one series. */
 static void test_unknown_functions(void **state)
 {
 	stall(UNKNOWN, 20000, PHASE_REST, PART_OWN);
@@ -300,6 +313,21 @@ static void test_other_functions(void **state)
 	has("_stall_duration_seconds_count{function=\"unknown\"} 63\n");
 }
 
+/* More shrinkers than the table holds: the counters of the first do not go back. */
+static void test_other_shrinkers(void **state)
+{
+	slab(SCAN, 0, 100);
+	for (int i = 1; i < SHRINKERS_MAX; i++)
+		slab(0x1000 + i, 0, 200);
+	slab(EXT4_SCAN, 0, 5000);
+	print(NULL);
+	has("_runs_total{shrinker=\"super_cache_scan\"} 1\n");
+	has("_runs_total{shrinker=\"unknown\"} 1023\n");
+	has("_runs_total{shrinker=\"other\"} 1\n");
+	has("_max_seconds{shrinker=\"other\"} 0.000005\n");
+	assert_int_equal(shrinkers_overflow(view.shrinkers), 1);
+}
+
 static void test_writer_fails(void **state)
 {
 	int fd = open("/dev/full", O_WRONLY);
@@ -319,8 +347,10 @@ static void test_writer_fails(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_numbers),	     TEST(test_unknown_functions), TEST(test_labels_stay),
-		TEST(test_what_is_left_out), TEST(test_other_functions),   TEST(test_writer_fails),
+		TEST(test_numbers),	    TEST(test_unknown_functions),
+		TEST(test_labels_stay),	    TEST(test_what_is_left_out),
+		TEST(test_other_functions), TEST(test_other_shrinkers),
+		TEST(test_writer_fails),
 	};
 
 	if (argc > 1) {

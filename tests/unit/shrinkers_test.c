@@ -54,24 +54,79 @@ static void test_totals(void **state)
 	/* equal times by address */
 	check(&totals[1], 0x200, 5, 4, 2);
 	check(&totals[2], 0xffffffff80000300, 5, 5, 1);
-	assert_int_equal(shrinkers_all(shrinkers, &totals), 3);
+	/* in their places */
+	check(shrinkers_series(shrinkers, 0), 0xffffffff80000300, 5, 5, 1);
+	check(shrinkers_series(shrinkers, 1), 0x100, 100 * DAY + 15, 100 * DAY, 3);
+	assert_null(shrinkers_series(shrinkers, 3));
 }
 
+/*
+ * A full table of 10 each: the first newcomer evicts one of these; the second, and the first two when
+ * they come again, find nothing less than 10.
+ */
 static void test_limit(void **state)
 {
 	struct shrinkers *shrinkers = *state;
 	const struct shrinker_total *totals;
+	uint64_t count = 0, sum = 0;
 
 	for (int i = 1; i <= SHRINKERS_MAX; i++)
 		pair(shrinkers, i, 10, -1);
 	assert_int_equal(shrinkers_overflow(shrinkers), 0);
+	assert_null(shrinkers_series(shrinkers, SHRINKERS_MAX));
 	pair(shrinkers, SHRINKERS_MAX + 1, 1000, -1);
-	pair(shrinkers, SHRINKERS_MAX + 2, 1000, -1);
+	pair(shrinkers, SHRINKERS_MAX + 2, 1100, -1);
 	pair(shrinkers, SHRINKERS_MAX, 10, -1);
+	pair(shrinkers, SHRINKERS_MAX + 1, 500, -1);
 	assert_int_equal(shrinkers_overflow(shrinkers), 2);
 	assert_int_equal(shrinkers_sorted(shrinkers, &totals), SHRINKERS_MAX);
-	check(&totals[0], SHRINKERS_MAX, 20, 10, 2);
-	check(&totals[1], 1, 10, 10, 1);
+	check(&totals[0], SHRINKERS_MAX + 1, 1500, 1000, 2);
+	assert_int_equal(totals[0].error, 10);
+	check(&totals[1], SHRINKERS_MAX + 2, 1100, 1100, 1);
+	assert_int_equal(totals[1].error, 10);
+	check(&totals[2], SHRINKERS_MAX, 20, 10, 2);
+	assert_int_equal(totals[2].error, 0);
+	/* The counters of the first ones do not go back, and nothing is missing. */
+	for (int i = 1; i < SHRINKERS_MAX; i++)
+		check(shrinkers_series(shrinkers, i - 1), i, 10, 10, 1);
+	check(shrinkers_series(shrinkers, SHRINKERS_MAX), 0, 2600, 1100, 3);
+	for (size_t i = 0; shrinkers_series(shrinkers, i); i++) {
+		count += shrinkers_series(shrinkers, i)->count;
+		sum += shrinkers_series(shrinkers, i)->total;
+	}
+	assert_int_equal(count, SHRINKERS_MAX + 4);
+	assert_int_equal(sum, 10 * SHRINKERS_MAX + 1000 + 1100 + 10 + 500);
+}
+
+#define KEYS 4000
+
+/* What Space-Saving promises, against exact sums. */
+static void test_bounds(void **state)
+{
+	static uint64_t exact[KEYS], all;
+	struct shrinkers *shrinkers = *state;
+	const struct shrinker_total *totals;
+	bool listed[KEYS] = { false };
+	uint32_t seed = 1;
+	size_t count;
+
+	for (int i = 0; i < 100000; i++) {
+		uint32_t random = (seed = seed * 1664525 + 1013904223) >> 8;
+		int key = 1 + random % (1 + (random >> 9) % (KEYS - 1));
+		uint64_t ns = 1 + (random >> 4) % 1000;
+
+		exact[key] += ns;
+		all += ns;
+		pair(shrinkers, key, ns, -1);
+	}
+	count = shrinkers_sorted(shrinkers, &totals);
+	for (size_t i = 0; i < count; i++) {
+		listed[totals[i].callback] = true;
+		assert_true(totals[i].total <= exact[totals[i].callback]);
+		assert_true(exact[totals[i].callback] <= totals[i].total + totals[i].error);
+	}
+	for (int key = 1; key < KEYS; key++)
+		assert_true(listed[key] || exact[key] <= all / SHRINKERS_MAX);
 }
 
 static void test_superblocks(void **state)
@@ -102,6 +157,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_totals),
 		TEST(test_limit),
+		TEST(test_bounds),
 		TEST(test_superblocks),
 	};
 

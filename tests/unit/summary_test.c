@@ -3,6 +3,8 @@
 #include "fake_resolver.h"
 #include "unit_test.h"
 
+#define MS 1000000ull
+
 static struct summary *summary;
 
 static int set_up(void **state)
@@ -109,7 +111,7 @@ static void test_longest(void **state)
 	assert_int_equal(named->stall->end, 4000);
 }
 
-/* The task that waited least is evicted. */
+/* A newcomer may have had before what the evicted one had. */
 static void test_limits(void **state)
 {
 	const struct summary_waiter *waiters;
@@ -122,13 +124,45 @@ static void test_limits(void **state)
 	assert_int_equal(summary_overflow(summary), 1);
 	assert_int_equal(summary_waiters(summary, SUMMARY_TASKS, &waiters), SUMMARY_TASKS_MAX);
 	assert_int_equal(waiters[0].latency.total, 1000 + SUMMARY_TASKS_MAX);
+	assert_int_equal(waiters[0].error, 0);
 	assert_string_equal(waiters[SUMMARY_TASKS_MAX - 1].name, "new");
+	assert_int_equal(waiters[SUMMARY_TASKS_MAX - 1].latency.total, 5);
+	assert_int_equal(waiters[SUMMARY_TASKS_MAX - 1].error, 1001);
 	for (int i = 1; i <= SUMMARY_CGROUPS_MAX + 5; i++) {
 		snprintf(name, sizeof(name), "/%d", i);
 		STALL(.tid = 2, .ns = 10, .cgroup = name);
 	}
 	assert_int_equal(summary_waiters(summary, SUMMARY_CGROUPS, &waiters), SUMMARY_CGROUPS_MAX);
 	assert_int_equal(summary_overflow(summary), 6);
+}
+
+/*
+ * 128 tasks of 50 ms fill the table. The first leader gets the place of one, the second that of
+ * another, both with an error of 50 ms; after that each finds its place: 10,000 times 10 ms.
+ */
+static void test_two_leaders(void **state)
+{
+	const struct summary_waiter *waiters;
+
+	for (int i = 1; i <= 128; i++)
+		STALL(.tid = i, .name = "once", .ns = 50 * MS);
+	for (int i = 0; i < 10000; i++) {
+		STALL(.tid = 1001, .name = "a", .ns = 10 * MS);
+		STALL(.tid = 1002, .name = "b", .ns = 10 * MS);
+	}
+	assert_int_equal(summary_waiters(summary, SUMMARY_TASKS, &waiters), 128);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(waiters[i].tid, 1001 + i);
+		assert_int_equal(waiters[i].latency.total, 100000 * MS);
+		assert_int_equal(waiters[i].latency.count, 10000);
+		assert_int_equal(waiters[i].error, 50 * MS);
+	}
+	for (int i = 2; i < 128; i++) {
+		assert_string_equal(waiters[i].name, "once");
+		assert_int_equal(waiters[i].latency.total, 50 * MS);
+		assert_int_equal(waiters[i].error, 0);
+	}
+	assert_int_equal(summary_overflow(summary), 2);
 }
 
 static void window(uint64_t function, uint64_t ns)
@@ -168,6 +202,71 @@ static void test_functions(void **state)
 		window(0x100 + i, 10);
 	assert_int_equal(summary_functions(summary, &functions), SUMMARY_FUNCTIONS_MAX);
 	assert_int_equal(summary_overflow(summary), 3);
+	window(0x300, 1000);
+	assert_int_equal(summary_functions(summary, &functions), SUMMARY_FUNCTIONS_MAX);
+	assert_int_equal(functions[0].function, 0x300);
+	assert_int_equal(functions[0].latency.total, 1000);
+	/* 61 had 10 each, and three more took 10 with an error of 10 */
+	assert_int_equal(functions[0].error, 10);
+}
+
+#define KEYS 1000
+
+/* What Space-Saving promises of a table of @max entries; @exact: the true totals, by key */
+static void check_entry(const uint64_t *exact, bool *listed, int key, uint64_t total,
+			uint64_t error)
+{
+	listed[key] = true;
+	assert_true(total <= exact[key] && exact[key] <= total + error);
+}
+
+static void check_others(const uint64_t *exact, const bool *listed, size_t max)
+{
+	uint64_t all = 0;
+
+	for (int key = 1; key < KEYS; key++)
+		all += exact[key];
+	for (int key = 1; key < KEYS; key++)
+		assert_true(listed[key] || exact[key] <= all / max);
+}
+
+/* Few keys have much, and many have little. */
+static void test_bounds(void **state)
+{
+	static const size_t max[] = { SUMMARY_TASKS_MAX, SUMMARY_CGROUPS_MAX };
+	static uint64_t exact[KEYS];
+	bool listed[KEYS] = { false };
+	const struct summary_function *functions;
+	uint32_t seed = 1;
+	size_t count;
+
+	for (int i = 0; i < 50000; i++) {
+		uint32_t random = (seed = seed * 1664525 + 1013904223) >> 8;
+		int key = 1 + random % (1 + (random >> 10) % (KEYS - 1));
+		uint64_t ns = 1 + (random >> 4) % 1000;
+		char name[16];
+
+		snprintf(name, sizeof(name), "/%d", key);
+		exact[key] += ns;
+		STALL(.tid = key, .ns = ns, .cgroup = name);
+		window(key, ns);
+	}
+	count = summary_functions(summary, &functions);
+	for (size_t i = 0; i < count; i++)
+		check_entry(exact, listed, functions[i].function, functions[i].latency.total,
+			    functions[i].error);
+	check_others(exact, listed, SUMMARY_FUNCTIONS_MAX);
+	for (int kind = SUMMARY_TASKS; kind <= SUMMARY_CGROUPS; kind++) {
+		const struct summary_waiter *waiters;
+
+		memset(listed, 0, sizeof(listed));
+		count = summary_waiters(summary, kind, &waiters);
+		for (size_t i = 0; i < count; i++)
+			check_entry(exact, listed,
+				    waiters[i].tid ? waiters[i].tid : atoi(waiters[i].name + 1),
+				    waiters[i].latency.total, waiters[i].error);
+		check_others(exact, listed, max[kind]);
+	}
 }
 
 /* By address, or without address by role; those of kswapd are separate. */
@@ -264,13 +363,9 @@ static void test_source(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_waiters),
-		TEST(test_longest),
-		TEST(test_limits),
-		TEST(test_functions),
-		TEST(test_outermost),
-		TEST(test_outermost_limit),
-		cmocka_unit_test(test_source),
+		TEST(test_waiters),	TEST(test_longest),	    TEST(test_limits),
+		TEST(test_two_leaders), TEST(test_functions),	    TEST(test_bounds),
+		TEST(test_outermost),	TEST(test_outermost_limit), cmocka_unit_test(test_source),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
