@@ -53,14 +53,13 @@ static int run_source(const struct run_context *run, struct failure *failure)
 	return options->journal ? service_run(run, failure) : live_run(run, failure);
 }
 
-static int run_with_output(struct run_context *run, struct failure *failure)
+static int run_with_signals(struct run_context *run, int fd, struct failure *failure)
 {
-	const char *path = run->options->output;
-	int fd;
-	int ret = output_file_open(&fd, path, failure);
+	int ret = signals_block(&run->signals);
 
 	if (ret)
-		return ret;
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "signals: %s",
+				   strerror(-ret));
 	run->output = writer_new(fd, signals_fd(run->signals));
 	if (run->output) {
 		writer_on_stop(run->output, signals_stop_asked, run->signals);
@@ -69,7 +68,8 @@ static int run_with_output(struct run_context *run, struct failure *failure)
 		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	}
 	writer_free(run->output);
-	return output_file_close(fd, path, ret, failure);
+	signals_free(run->signals);
+	return ret;
 }
 
 /* The score by which the OOM killer selects a process: oom_score_adj in proc(5). */
@@ -84,19 +84,19 @@ static void set_oom_score(int score)
 		log_warning("oom-score-adjust %d: %s, left unchanged", score, strerror(errno));
 }
 
-static int run_with_signals(struct run_context *run, struct failure *failure)
+static int run_with_output(struct run_context *run, struct failure *failure)
 {
-	int score = run->options->oom_score, ret;
+	const char *path = run->options->output;
+	int score = run->options->oom_score, fd, ret;
 
 	if (score != OPTIONS_OOM_SCORE_UNSET)
 		set_oom_score(score);
-	ret = signals_block(&run->signals);
+	/* Opening a FIFO waits for its reader, so signals are not blocked yet. */
+	ret = output_file_open(&fd, path, failure);
 	if (ret)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "signals: %s",
-				   strerror(-ret));
-	ret = run_with_output(run, failure);
-	signals_free(run->signals);
-	return ret;
+		return ret;
+	ret = run_with_signals(run, fd, failure);
+	return output_file_close(fd, path, ret, failure);
 }
 
 /* A closed pipe is no failure. */
@@ -143,7 +143,7 @@ static int do_task(const struct options *options, int argc, char **argv, struct 
 		printf("%s: no mistake found\n", config_path(options));
 		return flush_stdout(failure);
 	default:
-		return run_with_signals(&run, failure);
+		return run_with_output(&run, failure);
 	}
 }
 
