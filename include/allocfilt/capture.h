@@ -62,8 +62,10 @@ struct capture_writer;
  * Returns 0, or -errno with @failure (status 2: exists and is not empty, cannot be created; 1
  * for errors not caused by the path, such as a full disk).
  */
-int capture_create(struct capture_writer **writer, const char *dir, size_t page_size,
-		   struct failure *failure);
+int capture_create(struct capture_writer **writer, const char *dir, struct failure *failure);
+
+/** capture_set_page_size - bytes of a page, before data is moved; 0 or -ENOMEM */
+int capture_set_page_size(struct capture_writer *writer, size_t page_size);
 
 /** capture_writer_free - closes the files; NULL is allowed */
 void capture_writer_free(struct capture_writer *writer);

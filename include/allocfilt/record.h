@@ -192,7 +192,7 @@ enum page_state {
 	PAGE_EMPTY,   /* commit 0: nothing in it */
 	PAGE_CUT,     /* shorter than its header or its commit */
 	PAGE_ZEROS,   /* time stamp and commit are both 0 */
-	PAGE_DAMAGED, /* commit over the page, a record over the commit, … */
+	PAGE_DAMAGED, /* commit over the page, a record over the commit, data after it, … */
 };
 
 /**

@@ -168,7 +168,8 @@ int session_try_probe(const struct kernel *kernel, const struct probe *probe, co
 bool session_has_probe(const struct session *session);
 
 /**
- * session_taken - has somebody taken tracing away? (tracer, tracing_on, threshold against ours)
+ * session_taken - has somebody taken tracing away? (tracer, tracing_on, threshold against ours, and
+ *	the size of the sub-buffers, at whose change the kernel drops what is in them)
  *
  * Cheap, for once a second. Returns false, or true with @what: "current_tracer is nop, ours was
  * function_graph".

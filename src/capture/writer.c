@@ -66,8 +66,7 @@ failed:
 			   strerror(errno));
 }
 
-int capture_create(struct capture_writer **ret_writer, const char *dir, size_t page_size,
-		   struct failure *failure)
+int capture_create(struct capture_writer **ret_writer, const char *dir, struct failure *failure)
 {
 	int dir_fd = make_directory(dir, failure);
 	struct capture_writer *writer;
@@ -80,17 +79,26 @@ int capture_create(struct capture_writer **ret_writer, const char *dir, size_t p
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	}
 	writer->dir_fd = dir_fd;
-	writer->page_size = page_size;
-	writer->page = malloc(page_size);
 	writer->dir = strdup(dir);
 	writer->can_splice = !pipe2(writer->pipe, O_CLOEXEC | O_NONBLOCK);
 	if (!writer->can_splice)
 		writer->pipe[0] = writer->pipe[1] = -1;
-	if (!writer->page || !writer->dir) {
+	if (!writer->dir) {
 		capture_writer_free(writer);
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	}
 	*ret_writer = writer;
+	return 0;
+}
+
+int capture_set_page_size(struct capture_writer *writer, size_t page_size)
+{
+	char *page = realloc(writer->page, page_size);
+
+	if (!page)
+		return -ENOMEM;
+	writer->page = page;
+	writer->page_size = page_size;
 	return 0;
 }
 

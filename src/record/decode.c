@@ -154,7 +154,6 @@ struct decode *decode_new(const struct data_source *source, struct stacks *stack
 	tep_set_local_bigendian(decode->tep,
 				tep_is_bigendian() ? TEP_BIG_ENDIAN : TEP_LITTLE_ENDIAN);
 	tep_set_long_size(decode->tep, layout->long_size);
-	tep_set_page_size(decode->tep, (int)layout->size);
 	return decode;
 }
 

@@ -218,6 +218,21 @@ static ssize_t check_records(const struct page_layout *layout, const unsigned ch
 	return (ssize_t)at;
 }
 
+/*
+ * The kernel fills up a page with zeros: ring_buffer_read_page(). Anything else is a header where
+ * none can be, that of a page of another size.
+ */
+static bool rest_is_zero(const struct page_layout *layout, const unsigned char *page, size_t length,
+			 uint32_t commit)
+{
+	size_t at = layout->header + (commit & COMMIT_SIZE);
+
+	if (commit & COMMIT_STORED)
+		at += (size_t)layout->long_size;
+	/* Each byte is equal to the one before it. */
+	return at >= length || (!page[at] && !memcmp(page + at, page + at + 1, length - at - 1));
+}
+
 static enum page_state check_header(const struct page_layout *layout, const unsigned char *page,
 				    size_t length, uint32_t *ret_commit)
 {
@@ -232,6 +247,8 @@ static enum page_state check_header(const struct page_layout *layout, const unsi
 		return PAGE_DAMAGED;
 	if (layout->header + (commit & COMMIT_SIZE) > length)
 		return PAGE_CUT;
+	if (!rest_is_zero(layout, page, length, (uint32_t)commit))
+		return PAGE_DAMAGED;
 	*ret_commit = (uint32_t)commit;
 	return commit & COMMIT_SIZE ? PAGE_GOOD : PAGE_EMPTY;
 }

@@ -59,11 +59,25 @@ struct live {
 
 /* ---- resources ---- */
 
+/* Reads the layout of the pages of @dir: an instance has sub-buffers of a size of its own. */
+static int read_layout(struct live *live, const char *dir)
+{
+	char *text = NULL;
+	size_t length;
+	int ret = file_read(dir, "events/header_page", &text, &length);
+
+	if (!ret)
+		ret = page_layout_parse(&live->source.layout, text, length,
+					__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+	free(text);
+	return ret ? failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret,
+				 "%s/events/header_page: %s", dir, strerror(-ret)) :
+		     0;
+}
+
 static int describe_source(struct live *live)
 {
 	const char *dir = live->kernel->dir;
-	size_t length;
-	char *text = NULL;
 	int count, ret;
 
 	live->source = (struct data_source){
@@ -76,14 +90,9 @@ static int describe_source(struct live *live)
 		.local_clock = true,
 		.own = getpid(),
 	};
-	ret = file_read(dir, "events/header_page", &text, &length);
-	if (!ret)
-		ret = page_layout_parse(&live->source.layout, text, length,
-					__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
-	free(text);
+	ret = read_layout(live, dir);
 	if (ret)
-		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret,
-				   "%s/events/header_page: %s", dir, strerror(-ret));
+		return ret;
 	/* An instance has the same CPUs as the top level. */
 	count = cpu_directories(dir, &live->cpu_numbers);
 	if (count <= 0)
@@ -437,9 +446,15 @@ static int set_up(struct live *live)
 
 	live->set_up_from = loop_now();
 	ret = session_start(&live->session, &request, live->failure);
+	if (!ret)
+		ret = read_layout(live, session_dir(live->session));
 	if (ret)
 		return ret;
 	if (live->pipeline) {
+		ret = pipeline_set_pages(live->pipeline);
+		if (ret)
+			return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret,
+					   "out of memory");
 		pipeline_source_sink(live->pipeline, &live->sink);
 		if (session_has_probe(live->session))
 			pipeline_read_probe(live->pipeline);

@@ -283,6 +283,27 @@ void pipeline_read_probe(struct pipeline *pipeline)
 			   PROBE_NAME);
 }
 
+int pipeline_set_pages(struct pipeline *pipeline)
+{
+	const struct data_source *source = pipeline->source;
+	const struct page_sink sink = {
+		.context = pipeline->decode,
+		.record = decode_record,
+		.lost = decode_lost,
+	};
+	size_t page_bytes = merge_page_bytes(source->layout.size);
+	size_t share = merge_share(source->cpus.count, source->layout.size);
+
+	if (pipeline->page_bytes == page_bytes)
+		return 0;
+	page_reader_free(pipeline->pages);
+	merge_free(pipeline->merge);
+	pipeline->pages = page_reader_new(&source->layout, &sink);
+	pipeline->merge = merge_new(&source->cpus, share, record_in_order, pipeline);
+	pipeline->page_bytes = pipeline->pages && pipeline->merge ? page_bytes : 0;
+	return pipeline->page_bytes ? 0 : -ENOMEM;
+}
+
 static bool make_record_stages(struct pipeline *pipeline)
 {
 	const struct data_source *source = pipeline->source;
@@ -293,19 +314,13 @@ static bool make_record_stages(struct pipeline *pipeline)
 		.sink = record_decoded,
 		.sink_context = pipeline,
 	};
-	struct page_sink pages = { .record = decode_record, .lost = decode_lost };
-	size_t share = merge_share(source->cpus.count, source->layout.size);
 
-	pipeline->page_bytes = merge_page_bytes(source->layout.size);
 	pipeline->newest_of_cpu = calloc(source->cpus.count, sizeof(*pipeline->newest_of_cpu));
 	pipeline->losses = losses_new(&source->cpus);
 	pipeline->decode = decode_new(source, resolver_stacks(pipeline->resolver), &callbacks);
 	resolver_set_decode(pipeline->resolver, pipeline->decode);
-	pages.context = pipeline->decode;
-	pipeline->pages = page_reader_new(&source->layout, &pages);
-	pipeline->merge = merge_new(&source->cpus, share, record_in_order, pipeline);
-	return pipeline->newest_of_cpu && pipeline->losses && pipeline->decode && pipeline->pages &&
-	       pipeline->merge;
+	return pipeline->newest_of_cpu && pipeline->losses && pipeline->decode &&
+	       !pipeline_set_pages(pipeline);
 }
 
 static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer)
@@ -481,10 +496,13 @@ uint64_t pipeline_flaws(const struct pipeline *pipeline, struct line *text)
 
 	line_clear(text);
 	if (pipeline->damaged_pages)
-		line_add(text,
-			 "%" PRIu64
-			 " damaged pages (the first of CPU %d) skipped and counted as lost",
-			 pipeline->damaged_pages, pipeline->first_damaged);
+		line_add(
+			text,
+			"%" PRIu64
+			" damaged pages (the first of CPU %d, %zu bytes by header_page) skipped and "
+			"counted as lost",
+			pipeline->damaged_pages, pipeline->first_damaged,
+			pipeline->source->layout.size);
 	if (pipeline->bad_formats)
 		line_add(text, "%s%s cannot be read", text->used ? ", " : "",
 			 pipeline->first_bad_format);

@@ -36,6 +36,14 @@ uint64_t pipeline_address(const struct pipeline *pipeline, const char *function)
 /** pipeline_read_probe - read the format of our probe, installed after pipeline_new() */
 void pipeline_read_probe(struct pipeline *pipeline);
 
+/**
+ * pipeline_set_pages - use the size of the source's pages, which may have changed
+ *
+ * What is held is discarded, see pipeline_flush(). Returns 0, or -ENOMEM: then no page may come
+ * before this has succeeded.
+ */
+int pipeline_set_pages(struct pipeline *pipeline);
+
 /** pipeline_source_sink - the sink that rounds of reading pass pages to */
 void pipeline_source_sink(struct pipeline *pipeline, struct source_sink *sink);
 

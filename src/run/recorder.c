@@ -55,8 +55,7 @@ int recorder_new(struct recorder **ret_recorder, const struct options *options,
 	recorder->tasks = task_cache_new("/proc", kernel->dir, NULL, 2 * options->limits.tasks);
 	recorder->losses = losses_new(&source->cpus);
 	if (recorder->tasks && recorder->losses)
-		ret = capture_create(&recorder->writer, options->write, source->layout.size,
-				     failure);
+		ret = capture_create(&recorder->writer, options->write, failure);
 	else
 		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	if (ret)
@@ -228,15 +227,14 @@ static int write_before_data(struct recorder *recorder, const char *dir,
 			     const struct cpu_buffers *buffers)
 {
 	static const char *const of_session[] = {
+		"events/header_page",
 		"set_ftrace_filter",
 		"trace_clock",
 		"current_tracer",
 	};
 	const char *kernel_dir = recorder->kernel->dir;
-	int ret = copy_if_present(recorder, kernel_dir, "events/header_page");
+	int ret = copy_if_present(recorder, kernel_dir, "events/header_event");
 
-	if (!ret)
-		ret = copy_if_present(recorder, kernel_dir, "events/header_event");
 	if (!ret)
 		ret = copy_if_present(recorder, kernel_dir, "tracing_thresh");
 	for (size_t i = 0; !ret && i < sizeof(of_session) / sizeof(of_session[0]); i++)
@@ -258,7 +256,9 @@ int recorder_describe(struct recorder *recorder, const char *dir, const struct c
 	int ret;
 
 	recorder->described = true;
-	ret = write_before_data(recorder, dir, buffers);
+	ret = capture_set_page_size(recorder->writer, recorder->source->layout.size);
+	if (!ret)
+		ret = write_before_data(recorder, dir, buffers);
 	for (int i = 0; !ret && i < cpu_buffers_count(buffers); i++)
 		ret = capture_add_cpu(recorder->writer, cpu_buffers_cpu(buffers, i));
 	return ret ? file_failed(recorder, ret, failure) : 0;

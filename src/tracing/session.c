@@ -32,6 +32,7 @@ struct session {
 	bool on;		      /* tracing_on */
 	bool has_probe;		      /* the probe is defined */
 	char threshold[32];	      /* us, as tracing_thresh reads */
+	char *subbuf;		      /* KiB, as buffer_subbuf_size_kb reads; NULL: no such file */
 };
 
 static int out_of_memory(struct failure *failure)
@@ -581,6 +582,10 @@ static int start(struct session *session, struct failure *failure)
 	ret = choose_place(session, failure);
 	if (!ret && !session->instance)
 		ret = others_check_top_level(&session->settings, request->force, failure);
+	/* Before the caller reads header_page, so that no change between the two goes unseen. */
+	if (!ret)
+		settings_read(&session->settings, SETTING_NUMBER,
+			      OWN(session, "buffer_subbuf_size_kb"), &session->subbuf);
 	if (!ret)
 		ret = set_up(session, failure);
 	/* Without trace_marker there are no local times, and the run goes on. */
@@ -602,6 +607,7 @@ static void session_free(struct session *session)
 	undo_close(session->undo);
 	settings_free(&session->settings);
 	tracefs_instance_free(session->own);
+	free(session->subbuf);
 	free(session->dir);
 	free(session);
 }
@@ -681,19 +687,23 @@ bool session_taken(struct session *session, char *what, size_t size)
 	const struct {
 		enum setting_kind kind;
 		const char *path;
-		const char *ours;
+		const char *ours; /* NULL: not looked at */
 	} settings[] = {
 		{ SETTING_NUMBER, OWN(session, "tracing_on"), session->on ? "1" : "0" },
-		{ SETTING_WORD, OWN(session, "current_tracer"), "function_graph" },
-		{ SETTING_NUMBER, "tracing_thresh", session->threshold },
+		{ SETTING_NUMBER, OWN(session, "buffer_subbuf_size_kb"), session->subbuf },
+		{ SETTING_WORD, OWN(session, "current_tracer"),
+		  session->graph ? "function_graph" : NULL },
+		{ SETTING_NUMBER, "tracing_thresh", session->graph ? session->threshold : NULL },
 	};
 	bool taken = false;
 
-	for (int i = 0; i < (session->graph ? 3 : 1) && !taken; i++) {
+	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]) && !taken; i++) {
 		char *now = NULL;
-		int ret =
-			settings_read(&session->settings, settings[i].kind, settings[i].path, &now);
+		int ret;
 
+		if (!settings[i].ours)
+			continue;
+		ret = settings_read(&session->settings, settings[i].kind, settings[i].path, &now);
 		taken = ret == -ENOENT || (!ret && strcmp(now, settings[i].ours));
 		if (ret == -ENOENT)
 			snprintf(what, size, "%s is gone", settings[i].path);

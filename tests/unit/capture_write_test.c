@@ -17,7 +17,8 @@ static void create(void)
 	struct failure failure = { .text = "" };
 
 	capture_writer_free(writer);
-	assert_int_equal(capture_create(&writer, test_path("new"), PAGE, &failure), 0);
+	assert_int_equal(capture_create(&writer, test_path("new"), &failure), 0);
+	assert_int_equal(capture_set_page_size(writer, PAGE), 0);
 }
 
 static int set_up(void **state)
@@ -94,7 +95,7 @@ static void check_refused(const char *name, int error, enum exit_status status)
 {
 	struct failure failure = { .text = "" };
 
-	assert_int_equal(capture_create(&writer, test_path(name), PAGE, &failure), -error);
+	assert_int_equal(capture_create(&writer, test_path(name), &failure), -error);
 	assert_int_equal(failure.status, status);
 	assert_non_null(strstr(failure.text, test_path(name)));
 	assert_null(writer);

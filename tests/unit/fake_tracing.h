@@ -35,10 +35,11 @@ struct fake {
 	char root[64]; /* scratch, removed at the end */
 	char dir[80];  /* the tracing directory */
 	char run_dir[80];
-	bool instance_graph; /* instances can do function_graph */
-	bool tracer_busy;    /* somebody reads trace_pipe */
-	bool refuse_probe;   /* an older kernel: no such fetch in a dynamic event */
-	bool unmounted;	     /* the directory is not on tracefs (any longer) */
+	bool instance_graph;	/* instances can do function_graph */
+	bool tracer_busy;	/* somebody reads trace_pipe */
+	char instance_from[96]; /* a directory whose files a new instance has besides; "": none */
+	bool refuse_probe;	/* an older kernel: no such fetch in a dynamic event */
+	bool unmounted;		/* the directory is not on tracefs (any longer) */
 	/* faults */
 	bool armed;
 	int calls;		/* since armed */
@@ -433,6 +434,14 @@ int mkdir(const char *path, mode_t mode)
 	if (!fake_is_inside(path))
 		return 0;
 	fake_put_own(path, fake.instance_graph);
+	if (fake.instance_graph)
+		fake_put_at(path, "buffer_subbuf_size_kb", "4\n");
+	if (fake.instance_from[0]) {
+		char command[PATH_MAX + 128];
+
+		snprintf(command, sizeof(command), "cp -r %s/. %s/", fake.instance_from, path);
+		assert_int_equal(system(command), 0);
+	}
 	if (fake_has(FAKE_PROBE "/enable"))
 		fake_put_probe(path);
 	return 0;

@@ -203,6 +203,31 @@ static void test_write(void **state)
 	shell("[ $(grep -c ' /proc ' %s/capture/mountinfo) -ge 2 ]", fake.root);
 }
 
+/* Sub-buffers have a size of their own in an instance, whatever it is at the top level. */
+static void test_pages_of_an_instance(void **state)
+{
+	char *lines;
+	size_t length;
+
+	assert_int_equal(run("-t134 -d1s"), 0);
+	assert_int_equal(file_read(fake.root, "output", &lines, &length), 0);
+	snprintf(fake.instance_from, sizeof(fake.instance_from), "%s/instance", fake.root);
+	shell("mkdir %s && cp -r %s/events %s/per_cpu %s && "
+	      "sed -i 's/size:4080;/size:65520;/' %s/events/header_page",
+	      fake.instance_from, fake.dir, fake.dir, fake.instance_from, fake.dir);
+	fake.instance_graph = true;
+	fake_put("buffer_subbuf_size_kb", "64\n");
+	fake_remember();
+	assert_int_equal(run("-t134 -d1s"), 0);
+	assert_in_file("output", lines);
+	free(lines);
+	assert_int_equal(run("-t134 -d1s -w%s/capture", fake.root), 0);
+	assert_as_found();
+	assert_data_recorded();
+	shell("cmp " FIXTURE "/events/header_page %s/capture/events/header_page", fake.root);
+	assert_in_file("capture/capture", "\npage_size 4096\n");
+}
+
 static void test_filter(void **state)
 {
 	assert_int_equal(run("-t134 -d1s"), 0);
@@ -386,6 +411,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RUN(test_write),
+		RUN(test_pages_of_an_instance),
 		RUN(test_losses),
 		RUN(test_filter),
 		RUN(test_duration_is_changed),

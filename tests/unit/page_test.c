@@ -299,7 +299,7 @@ static void losses(void **state)
 		bool of_64_bit;
 	} cases[] = {
 		{ MADE_MISSED | MADE_STORED, 123456, 8, 0, 123456, false },
-		{ MADE_MISSED, 123456, 8, 0, RECORD_LOST_UNKNOWN, false },
+		{ MADE_MISSED, 0, 8, 0, RECORD_LOST_UNKNOWN, false },
 		{ MADE_NEGATIVE | MADE_MISSED | MADE_STORED, 5, 8, 0, 5, true },
 		/* impossible counts */
 		{ MADE_MISSED | MADE_STORED, 0, 8, 0, RECORD_LOST_UNKNOWN, false },
@@ -353,6 +353,36 @@ static void empty_and_zeros(void **state)
 }
 
 /* Only what is past the commit may be missing. */
+/* The kernel fills up a page with zeros, behind the count of what was lost. */
+static void rest_that_is_not_zero(void **state)
+{
+	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
+		const struct page_layout *layout = &made_layouts[i];
+
+		for (int missed = 0; missed < 2; missed++) {
+			size_t end;
+
+			made_begin(&page, layout, 1000);
+			made_record(&page, 5, payload, 8);
+			made_end(&page, missed ? MADE_MISSED | MADE_STORED : 0);
+			if (missed)
+				made_put(&page, 7, (size_t)layout->long_size);
+			end = page.at;
+			assert_int_equal(read_page(), PAGE_GOOD);
+			assert_int_equal(seen.records, 1);
+			for (size_t at = end; at < sizeof(page.bytes); at++) {
+				page.bytes[at] = 1;
+				assert_damaged();
+				page.bytes[at] = 0;
+			}
+			/* a page that is shorter than the layout says, as a smaller one is */
+			page.bytes[end + 8] = 1;
+			assert_int_equal(read_part(end + 8), PAGE_GOOD);
+			assert_int_equal(read_part(end + 9), PAGE_DAMAGED);
+		}
+	}
+}
+
 static void cut_pages(void **state)
 {
 	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
@@ -536,6 +566,7 @@ int main(void)
 		cmocka_unit_test(page_of_one_record),
 		cmocka_unit_test(losses),
 		cmocka_unit_test(empty_and_zeros),
+		cmocka_unit_test(rest_that_is_not_zero),
 		cmocka_unit_test(cut_pages),
 		cmocka_unit_test(commit_over_the_page),
 		cmocka_unit_test(records_over_the_commit),

@@ -496,6 +496,21 @@ static void test_taken_away(void **state)
 	end();
 }
 
+/* A new size of the sub-buffers empties them, and what is read no longer fits. */
+static void test_other_sub_buffers(void **state)
+{
+	char what[128];
+
+	start();
+	assert_int_equal(session_on(session, &failure), 0);
+	assert_false(session_taken(session, what, sizeof(what)));
+	fake_put(FAKE_INSTANCE "/buffer_subbuf_size_kb", "64\n");
+	assert_true(session_taken(session, what, sizeof(what)));
+	assert_string_equal(what, FAKE_INSTANCE "/buffer_subbuf_size_kb is 64, ours was 4");
+	end();
+	assert_as_found();
+}
+
 static void test_busy_tracer_at_start(void **state)
 {
 	fake.tracer_busy = true;
@@ -660,6 +675,7 @@ int main(void)
 		AT_TOP(test_tried_probe),
 		AT_TOP(test_killed_trial),
 		AT_TOP(test_taken_away),
+		IN_INSTANCE(test_other_sub_buffers),
 		AT_TOP(test_busy_tracer_at_start),
 		AT_TOP(test_busy_tracer_at_the_end),
 		AT_TOP(test_fallback_to_events),
