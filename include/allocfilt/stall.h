@@ -176,16 +176,21 @@ const struct claims_drops *claims_drops(const struct claims *claims);
  * Stalls: the outermost slow window of a task with everything inside, and where its time went.
  * Windows arrive when they end, the inner one first. A run around a slow one is slower still, so it
  * is recorded as well: a window of depth 0 ends its stall, and one of another depth waits for the
- * window around it. That window may never arrive: its record was lost, tracing began in the middle,
- * or another user of function_graph adds to the depth. Then the wait ends after STALL_PATIENCE, or
- * with a window of depth 0 that does not contain it.
+ * window around it, however long that takes. What waits for the same window can be added up, so a
+ * task needs the same room for any stall.
+ *
+ * The window around may never arrive: its record was lost, tracing began in the middle, or another
+ * user of function_graph adds to the depth. Then a window is a stall of its own, with its depth: when
+ * one of depth 0 ends that does not contain it, when its task was silent for STALL_PATIENCE, or at
+ * the end. Of several that were added up, that stall is as long as they are together, without the
+ * time between them, ends with the last, and is incomplete.
  */
 
-#define STALLS_OWNERS_MAX   1024	   /* tasks with spans that wait */
-#define STALLS_SPANS_MAX    2048	   /* windows and pairs that wait, over all tasks */
-#define STALLS_SLICES_MAX   4096	   /* slices of their time, over all tasks */
-#define STALL_SHRINKERS_MAX 256		   /* named in one stall */
-#define STALL_PATIENCE	    30000000000ull /* ns of the trace clock */
+#define STALLS_OWNERS_MAX   1024 /* tasks with what waits */
+#define STALLS_SPANS_MAX    4096 /* sums of windows and pairs that wait, over all tasks */
+#define STALLS_SLICES_MAX   6144 /* slices of their time, over all tasks */
+#define STALL_SHRINKERS_MAX 256	 /* named in one stall */
+#define STALL_PATIENCE	    600000000000ull /* ns of the trace clock: ten minutes */
 
 /* Time of a shrinker in a stall. */
 struct stall_shrinker {
@@ -205,7 +210,7 @@ struct stall {
 	uint64_t function; /* address; 0: known only from a pair of events */
 	int role;	   /* enum role, or ROLE_NONE */
 	int depth;	   /* more than 0: the window around it is unknown */
-	bool incomplete;   /* records were lost meanwhile or dropped at a limit */
+	bool incomplete;   /* records were lost meanwhile or dropped at a limit, or it is a sum */
 	struct phases phases;
 	const struct stall_shrinker *shrinkers; /* most time first */
 	size_t nr_shrinkers;
@@ -251,7 +256,7 @@ int stalls_pair(struct stalls *stalls, const struct task_pair *pair);
 /** stalls_lost - records of some CPU were lost just before @ts: stalls around it are incomplete */
 void stalls_lost(struct stalls *stalls, uint64_t ts);
 
-/** stalls_time - emit the stalls that at @ts have waited for STALL_PATIENCE */
+/** stalls_time - emit what waits of tasks that at @ts were silent for STALL_PATIENCE */
 int stalls_time(struct stalls *stalls, uint64_t ts);
 
 /** stalls_flush - at the end of the data, emit all stalls that wait */

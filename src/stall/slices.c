@@ -6,6 +6,13 @@ void slices_init(struct slices *slices)
 	TAILQ_INIT(&slices->unused);
 	for (size_t i = 0; i < STALLS_SLICES_MAX; i++)
 		TAILQ_INSERT_TAIL(&slices->unused, &slices->pool[i], link);
+	slices->nr_unused = STALLS_SLICES_MAX;
+}
+
+void slice_list_init(struct slice_list *list)
+{
+	TAILQ_INIT(&list->queue);
+	list->nr_shrinkers = 0;
 }
 
 void slices_tag(struct slice *slice, int role)
@@ -25,37 +32,83 @@ void slices_tag(struct slice *slice, int role)
 	}
 }
 
-static struct slice *find(struct slice_list *list, const struct slice *like, uint64_t shrinker)
+struct slice *slices_take(struct slices *slices)
 {
-	struct slice *slice;
+	struct slice *slice = TAILQ_FIRST(&slices->unused);
 
-	TAILQ_FOREACH(slice, list, link)
-		if (slice->group == like->group && slice->part == like->part &&
-		    slice->shrinker == shrinker && (!shrinker || slice->callback == like->callback))
-			break;
+	TAILQ_REMOVE(&slices->unused, slice, link);
+	slices->nr_unused--;
 	return slice;
 }
 
-bool slices_put(struct slices *slices, struct slice_list *list, const struct slice *like)
+static void put_back(struct slices *slices, struct slice *slice)
 {
-	struct slice *slice = find(list, like, like->shrinker);
-	bool full = !slice && TAILQ_EMPTY(&slices->unused);
+	TAILQ_INSERT_TAIL(&slices->unused, slice, link);
+	slices->nr_unused++;
+}
 
-	if (full)
-		slice = find(list, like, 0);
-	if (slice) {
-		slice->ns += like->ns;
-		slice->count += like->count;
-	} else if (!full) {
-		slice = TAILQ_FIRST(&slices->unused);
-		TAILQ_REMOVE(&slices->unused, slice, link);
-		*slice = *like;
-		TAILQ_INSERT_TAIL(list, slice, link);
+/* Adds the slice's time to the equal slice of the list; false: there is none. */
+static bool add_to_equal(struct slices *slices, struct slice_list *list, struct slice *slice)
+{
+	struct slice *equal;
+
+	TAILQ_FOREACH(equal, &list->queue, link)
+		if (equal->shrinker == slice->shrinker && equal->callback == slice->callback &&
+		    equal->group == slice->group && equal->part == slice->part)
+			break;
+	if (!equal)
+		return false;
+	equal->ns += slice->ns;
+	equal->count += slice->count;
+	put_back(slices, slice);
+	return true;
+}
+
+static void insert(struct slice_list *list, struct slice *slice)
+{
+	TAILQ_INSERT_TAIL(&list->queue, slice, link);
+	list->nr_shrinkers += slice->shrinker != 0;
+}
+
+void slices_add(struct slices *slices, struct slice_list *list, struct slice *slice)
+{
+	struct slice *least = slice, *other;
+
+	if (add_to_equal(slices, list, slice))
+		return;
+	if (slice->shrinker && (list->nr_shrinkers == STALL_SHRINKERS_MAX ||
+				slices->nr_unused < STALLS_SLICES_MAX / 4)) {
+		TAILQ_FOREACH(other, &list->queue, link)
+			if (other->shrinker && other->ns < least->ns)
+				least = other;
+		if (least != slice) {
+			TAILQ_REMOVE(&list->queue, least, link);
+			list->nr_shrinkers--;
+			insert(list, slice);
+		}
+		least->shrinker = 0;
+		least->callback = 0;
+		if (add_to_equal(slices, list, least))
+			return;
 	}
-	return !full;
+	insert(list, least);
+}
+
+struct slice *slices_pop(struct slice_list *list)
+{
+	struct slice *slice = TAILQ_FIRST(&list->queue);
+
+	if (!slice)
+		return NULL;
+	TAILQ_REMOVE(&list->queue, slice, link);
+	list->nr_shrinkers -= slice->shrinker != 0;
+	return slice;
 }
 
 void slices_release(struct slices *slices, struct slice_list *list)
 {
-	TAILQ_CONCAT(&slices->unused, list, link);
+	struct slice *slice;
+
+	while ((slice = slices_pop(list)))
+		put_back(slices, slice);
 }

@@ -2,6 +2,7 @@
 #ifndef ALLOCFILT_STALL_SLICES_H
 #define ALLOCFILT_STALL_SLICES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,24 +15,34 @@
  */
 
 struct slice {
-	TAILQ_ENTRY(slice) link; /* in a span's list */
-	uint64_t shrinker;	 /* struct shrinker *; 0: none */
+	TAILQ_ENTRY(slice) link; /* in a span's list, or in slices.unused */
+	uint64_t shrinker;	 /* struct shrinker *; 0: none, or one of those without a name */
 	uint64_t callback;
 	uint64_t ns;
 	uint32_t count; /* pairs of the shrinker */
-	enum phase_group group;
-	enum phase_part part;
+	uint8_t group;	/* enum phase_group */
+	uint8_t part;	/* enum phase_part */
 };
 
-TAILQ_HEAD(slice_list, slice);
+TAILQ_HEAD(slice_queue, slice);
+
+/* No two slices of a list have phase and shrinker in common. */
+struct slice_list {
+	struct slice_queue queue;
+	unsigned int nr_shrinkers; /* slices with a shrinker: STALL_SHRINKERS_MAX at most */
+};
 
 struct slices {
-	struct slice_list unused;
+	struct slice_queue unused;
+	size_t nr_unused;
 	struct slice pool[STALLS_SLICES_MAX];
 };
 
 /** slices_init - all slices are unused */
 void slices_init(struct slices *slices);
+
+/** slice_list_init - an empty list */
+void slice_list_init(struct slice_list *list);
 
 /**
  * slices_tag - refine the phase of a slice inside a run of this role (enum role, or ROLE_NONE)
@@ -40,13 +51,19 @@ void slices_init(struct slices *slices);
  */
 void slices_tag(struct slice *slice, int role);
 
+/** slices_take - an unused slice, in no list; there has to be one */
+struct slice *slices_take(struct slices *slices);
+
 /**
- * slices_put - add a copy of a slice to a list, or its time to the equal slice of the list
+ * slices_add - put a slice that is in no list into one, or its time into the equal slice there
  *
- * If the pool is used up, the time is added to a slice of the list without a shrinker, or is left
- * out, so that the list sums up to less than the span. Returns false in both cases.
+ * Of more shrinkers than STALL_SHRINKERS_MAX, or than three quarters of the pool have room for, the
+ * one with least time loses its name: its time is in a slice without a shrinker.
  */
-bool slices_put(struct slices *slices, struct slice_list *list, const struct slice *slice);
+void slices_add(struct slices *slices, struct slice_list *list, struct slice *slice);
+
+/** slices_pop - remove a slice from a list; NULL: the list is empty */
+struct slice *slices_pop(struct slice_list *list);
 
 /** slices_release - return all slices of a list to the pool */
 void slices_release(struct slices *slices, struct slice_list *list);

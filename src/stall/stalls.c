@@ -6,20 +6,32 @@
 #include "stall/details.h"
 #include "stall/slices.h"
 
-/* When the pool is used up, a task with more spans than this loses its own first. */
-#define OWN_SHARE (STALLS_SPANS_MAX / 16)
+/*
+ * A task with more spans than this folds them. Until then each could still be told as a stall of its
+ * own, if the window around it never arrives.
+ */
+#define FOLD_ABOVE 64
 
-/* A window or pair that has ended, with everything inside. */
+/* Functions that are traced nest about ten levels deep: only lost records make so many. */
+#define OWN_SPANS_MAX 128
+
+#define DEPTH_UNKNOWN INT32_MAX /* of a pair inside a window */
+
+/*
+ * What ended below a function that has not ended yet: a window or a pair with everything inside, or
+ * several folded into one sum.
+ */
 struct span {
 	TAILQ_ENTRY(span) link; /* in owner.spans or stalls.unused */
 	uint64_t start;
 	uint64_t end;
-	uint64_t busy;	   /* ns: less than the length if pairs were folded */
-	uint64_t function; /* 0: a pair */
+	uint64_t busy;	   /* ns: less than the length if several were folded */
+	uint64_t function; /* 0: a pair; of several, the last */
 	int32_t tid;
 	int32_t cpu;
 	int32_t role;
 	int32_t depth;
+	uint32_t losses; /* of records, until it arrived */
 	bool slow;
 	unsigned int nr_windows;
 	struct slice_list slices;
@@ -43,11 +55,13 @@ struct stalls {
 	struct stalls_callbacks callbacks;
 	struct detail_names names;
 	struct slices slices;
-	struct hash hash; /* of owners; the one without a record for longest is evicted */
+	struct hash hash; /* of owners */
 	struct owner owners[STALLS_OWNERS_MAX];
 	struct span spans[STALLS_SPANS_MAX];
 	struct span_list unused;
-	uint64_t lost_at; /* ns: time of the newest loss of records */
+	uint64_t lost_at;    /* ns: time of the newest loss of records */
+	uint32_t losses;     /* of records */
+	uint64_t evicted_at; /* ns: newest dropped_at of owners that were removed */
 	uint64_t dropped;
 	struct stall_shrinker shrinkers[STALL_SHRINKERS_MAX];
 };
@@ -89,6 +103,12 @@ static uint64_t length_of(const struct span *span)
 	return span->end - span->start;
 }
 
+/* Several runs in one: only their total is known. */
+static bool is_sum(const struct span *span)
+{
+	return span->busy < length_of(span);
+}
+
 static void release_span(struct stalls *stalls, struct owner *owner, struct span *span)
 {
 	TAILQ_REMOVE(&owner->spans, span, link);
@@ -104,10 +124,6 @@ static void add_shrinker(struct stalls *stalls, struct stall *stall, const struc
 {
 	size_t place = stall->nr_shrinkers;
 
-	if (place == STALL_SHRINKERS_MAX) {
-		stalls->dropped++;
-		return;
-	}
 	for (; place; place--) {
 		const struct stall_shrinker *before = &stalls->shrinkers[place - 1];
 
@@ -126,26 +142,30 @@ static void add_shrinker(struct stalls *stalls, struct stall *stall, const struc
 	stall->nr_shrinkers++;
 }
 
-/* The rest is the whole less what is known, so the sum is right even if a limit dropped slices. */
-static void sum_phases(struct stalls *stalls, struct stall *stall, struct span *span)
+/* The rest is the whole less what is known. */
+static void sum_phases(struct stalls *stalls, struct stall *stall, const struct span *span)
 {
 	const struct slice *slice;
 	enum phase_group group;
 	enum phase_part part;
+	bool unnamed = false;
 	uint64_t known, ns;
 
-	TAILQ_FOREACH(slice, &span->slices, link) {
+	TAILQ_FOREACH(slice, &span->slices.queue, link) {
 		if (slice->group != PHASE_REST)
 			stall->phases.ns[slice->group][slice->part] += slice->ns;
 		if (slice->shrinker)
 			add_shrinker(stalls, stall, slice);
+		else if (slice->count)
+			unnamed = true;
 	}
+	stalls->dropped += unnamed;
 	known = phases_total(&stall->phases);
-	if (known < length_of(span))
-		stall->phases.ns[PHASE_REST][PART_OWN] = length_of(span) - known;
+	if (known < span->busy)
+		stall->phases.ns[PHASE_REST][PART_OWN] = span->busy - known;
 	/* With uncertain edges, the parts may seem longer than the whole: the largest is cut. */
-	while (known > length_of(span) && (ns = phases_largest(&stall->phases, &group, &part))) {
-		uint64_t excess = known - length_of(span);
+	while (known > span->busy && (ns = phases_largest(&stall->phases, &group, &part))) {
+		uint64_t excess = known - span->busy;
 
 		if (ns > excess)
 			ns = excess;
@@ -163,21 +183,26 @@ static const char *name_or_nothing(struct stalls *stalls, const char *name)
 	return "";
 }
 
-static int emit_stall(struct stalls *stalls, const struct owner *owner, struct span *span)
+/*
+ * Of several runs folded into one, the time between them may have been no stall: the stall is as long
+ * as they are together, and incomplete.
+ */
+static int emit_stall(struct stalls *stalls, const struct owner *owner, const struct span *span)
 {
 	const struct details *details = &span->details;
 	struct stall stall = {
 		.key = owner->key,
 		.tid = span->tid,
 		.cpu = span->cpu,
-		.start = span->start,
+		.start = span->end - span->busy,
 		.end = span->end,
 		.function = span->function,
 		.role = span->role,
-		.depth = span->depth,
+		.depth = span->depth == DEPTH_UNKNOWN ? 1 : span->depth,
 		.nr_windows = span->nr_windows,
 		.nr_events = details->nr_events,
-		.incomplete = stalls->lost_at > span->start || owner->dropped_at > span->start,
+		.incomplete = stalls->lost_at > span->start || owner->dropped_at > span->start ||
+			      is_sum(span),
 		.order = -1,
 		.gfp_names = "",
 		.has_reclaimed = details->has_reclaimed,
@@ -219,29 +244,107 @@ static int complete_all(struct stalls *stalls, struct owner *owner)
 	return ret;
 }
 
-/* ---- owners ---- */
-
-/* Remembers that a window around this span, which was dropped or emitted early, is incomplete. */
-static void note_dropped(struct owner *owner, const struct span *span)
+/* Remembers that a window around this time is incomplete: what it had inside is in no span. */
+static void note_dropped(struct owner *owner, uint64_t ts)
 {
-	if (span->end > owner->dropped_at)
-		owner->dropped_at = span->end;
+	if (ts > owner->dropped_at)
+		owner->dropped_at = ts;
 }
 
-static struct owner *oldest_owner(struct stalls *stalls)
+static int complete_early(struct stalls *stalls, struct owner *owner, struct span *span)
 {
-	struct hash_link *link = hash_oldest(&stalls->hash);
+	uint64_t end = span->end;
+	int ret = complete(stalls, owner, span);
 
-	return link ? hash_entry(link, struct owner, hash) : NULL;
+	note_dropped(owner, end);
+	return ret;
+}
+
+/* ---- owners ---- */
+
+static bool is_over(uint64_t since, uint64_t now)
+{
+	return now > since && now - since > STALL_PATIENCE;
+}
+
+static bool has_slow(const struct owner *owner)
+{
+	const struct span *span;
+
+	TAILQ_FOREACH(span, &owner->spans, link)
+		if (span->slow)
+			return true;
+	return false;
 }
 
 static int forget_owner(struct stalls *stalls, struct owner *owner)
 {
-	int ret = complete_all(stalls, owner);
+	int ret;
 
+	/* Fast pairs do not count: most likely no slow window encloses them. */
+	if (has_slow(owner)) {
+		const struct span *newest = TAILQ_LAST(&owner->spans, span_list);
+
+		if (newest->end > stalls->evicted_at)
+			stalls->evicted_at = newest->end;
+	}
+	ret = complete_all(stalls, owner);
 	if (!ret)
 		hash_remove(&stalls->hash, &owner->hash);
 	return ret;
+}
+
+/* The owner without a record for longest, but first one whose records are in no slow run. */
+static struct owner *owner_to_evict(struct stalls *stalls)
+{
+	struct hash_link *link;
+
+	TAILQ_FOREACH(link, &stalls->hash.used, use) {
+		struct owner *owner = hash_entry(link, struct owner, hash);
+
+		if (!has_slow(owner))
+			return owner;
+	}
+	return hash_entry(hash_oldest(&stalls->hash), struct owner, hash);
+}
+
+static int new_owner(struct stalls *stalls, struct task_key key, struct owner **ret_owner)
+{
+	struct owner *owner;
+	int ret;
+
+	if (hash_is_full(&stalls->hash)) {
+		owner = owner_to_evict(stalls);
+		if (has_slow(owner))
+			stalls->dropped++;
+		ret = forget_owner(stalls, owner);
+		if (ret)
+			return ret;
+	}
+	owner = hash_entry(hash_insert(&stalls->hash, task_key_hash(key)), struct owner, hash);
+	owner->key = key;
+	/* It may be one that was removed. */
+	owner->dropped_at = stalls->evicted_at;
+	owner->nr_spans = 0;
+	TAILQ_INIT(&owner->spans);
+	*ret_owner = owner;
+	return 0;
+}
+
+/*
+ * The function around a span has ended, but its record did not arrive: it was lost, or the depth has
+ * gaps. As long as neither is known, the function still runs.
+ */
+static bool is_orphan(const struct stalls *stalls, const struct span *span)
+{
+	const struct span *later = span;
+
+	if (span->losses != stalls->losses)
+		return true;
+	while ((later = TAILQ_NEXT(later, link)))
+		if (later->depth < span->depth && span->depth != DEPTH_UNKNOWN)
+			return true;
+	return false;
 }
 
 static int owner_of(struct stalls *stalls, struct task_key key, uint64_t now,
@@ -249,89 +352,174 @@ static int owner_of(struct stalls *stalls, struct task_key key, uint64_t now,
 {
 	struct hash_link *link = hash_find(&stalls->hash, task_key_hash(key));
 	struct owner *owner;
-	struct span *span;
+	struct span *span, *next;
 	int ret = 0;
 
-	if (!link) {
-		if (hash_is_full(&stalls->hash)) {
-			if (oldest_owner(stalls)->nr_spans)
-				stalls->dropped++;
-			ret = forget_owner(stalls, oldest_owner(stalls));
-			if (ret)
-				return ret;
-		}
-		link = hash_insert(&stalls->hash, task_key_hash(key));
+	if (link)
 		owner = hash_entry(link, struct owner, hash);
-		owner->key = key;
-		owner->dropped_at = 0;
-		owner->nr_spans = 0;
-		TAILQ_INIT(&owner->spans);
-	}
-	owner = hash_entry(link, struct owner, hash);
+	else
+		ret = new_owner(stalls, key, &owner);
+	if (ret)
+		return ret;
 	owner->last = now;
-	while (!ret && (span = TAILQ_FIRST(&owner->spans)) && span->end + STALL_PATIENCE < now) {
-		ret = complete(stalls, owner, span);
-		note_dropped(owner, span);
+	for (span = TAILQ_FIRST(&owner->spans); !ret && span; span = next) {
+		next = TAILQ_NEXT(span, link);
+		if (!is_over(span->end, now))
+			break;
+		if (is_orphan(stalls, span))
+			ret = complete_early(stalls, owner, span);
 	}
 	*ret_owner = owner;
 	return ret;
 }
 
-/* ---- spans ---- */
+/* ---- spans that wait for the same window are folded when room is short ---- */
 
-static void put_slice(struct stalls *stalls, struct span *span, const struct slice *slice)
+/* Adds a span to the next one. */
+static void fold(struct stalls *stalls, struct owner *owner, struct span *span)
 {
-	if (!slices_put(&stalls->slices, &span->slices, slice))
-		stalls->dropped++;
+	struct span *next = TAILQ_NEXT(span, link);
+	struct slice *slice;
+
+	while ((slice = slices_pop(&span->slices)))
+		slices_add(&stalls->slices, &next->slices, slice);
+	next->start = span->start;
+	next->busy += span->busy;
+	next->nr_windows += span->nr_windows;
+	if (span->slow && !next->slow) {
+		next->slow = true;
+		next->role = span->role;
+	}
+	details_merge(&next->details, &span->details);
+	release_span(stalls, owner, span);
 }
 
 /*
- * Reclaim of many cgroups makes very many fast pairs. The two oldest neighbours become one: a
- * window around one nearly always contains both.
+ * Windows of one depth, without a shallower one between them, are called by the same function, and
+ * all that is between them is inside it as well. Returns whether any were folded.
+ */
+static bool fold_siblings(struct stalls *stalls, struct owner *owner)
+{
+	struct span *last = TAILQ_LAST(&owner->spans, span_list);
+	bool folded = false;
+
+	while (last) {
+		struct span *first = TAILQ_PREV(last, span_list, link);
+
+		while (first && first->depth > last->depth)
+			first = TAILQ_PREV(first, span_list, link);
+		if (!first || first->depth != last->depth || first->depth == DEPTH_UNKNOWN ||
+		    first->losses != last->losses) {
+			last = TAILQ_PREV(last, span_list, link);
+			continue;
+		}
+		while (first != last) {
+			struct span *next = TAILQ_NEXT(first, link);
+
+			fold(stalls, owner, first);
+			first = next;
+		}
+		folded = true;
+	}
+	return folded;
+}
+
+/*
+ * Reclaim of many cgroups makes very many fast pairs, and nothing tells their depth. Of two
+ * neighbours in one, a window that began between them would get both or none: that is as unlikely as
+ * the time between them is short, and matters the less the shorter they are.
  */
 static bool fold_pairs(struct stalls *stalls, struct owner *owner)
 {
-	struct span *first = TAILQ_FIRST(&owner->spans);
-	struct span *second = TAILQ_NEXT(first, link);
-	const struct slice *slice;
+	struct span *span, *next, *best = NULL;
+	double least = 0;
 
-	/* Only pairs can be fast. */
-	if (!second || first->slow || second->slow)
-		return false;
-	TAILQ_FOREACH(slice, &second->slices, link)
-		put_slice(stalls, first, slice);
-	first->end = second->end;
-	first->busy += second->busy;
-	details_merge(&first->details, &second->details);
-	release_span(stalls, owner, second);
-	return true;
+	TAILQ_FOREACH(span, &owner->spans, link) {
+		double cost;
+
+		next = TAILQ_NEXT(span, link);
+		if (!next || span->depth != DEPTH_UNKNOWN || next->depth != DEPTH_UNKNOWN)
+			continue;
+		cost = (double)(next->start - span->end) * (double)(span->busy + next->busy);
+		if (!best || cost < least) {
+			least = cost;
+			best = span;
+		}
+	}
+	if (best)
+		fold(stalls, owner, best);
+	return best;
 }
 
-/* A task above its share makes room itself; else the task that was silent for longest does. */
-static struct span *new_span(struct stalls *stalls, struct owner *owner)
+/*
+ * The tasks without a record for longest make room, first those with nothing but fast pairs, and
+ * this one last.
+ */
+static int make_room(struct stalls *stalls, struct owner *owner)
 {
+	struct owner *victim = NULL;
 	struct hash_link *link;
-	struct span *span;
+	uint64_t newest;
+	int ret;
 
-	if (TAILQ_EMPTY(&stalls->unused) && owner->nr_spans <= OWN_SHARE) {
-		TAILQ_FOREACH(link, &stalls->hash.used, use)
-			if (hash_entry(link, struct owner, hash)->nr_spans)
-				break;
-		owner = hash_entry(link, struct owner, hash);
+	TAILQ_FOREACH(link, &stalls->hash.used, use) {
+		struct owner *other = hash_entry(link, struct owner, hash);
+
+		if (other == owner || !other->nr_spans)
+			continue;
+		if (!victim || !has_slow(other))
+			victim = other;
+		if (!has_slow(victim))
+			break;
 	}
-	if (TAILQ_EMPTY(&stalls->unused) && !fold_pairs(stalls, owner)) {
-		span = TAILQ_FIRST(&owner->spans);
-		/* A fast pair does not count: most likely no slow window encloses it. */
-		if (span->slow)
-			stalls->dropped++;
-		note_dropped(owner, span);
-		release_span(stalls, owner, span);
+	if (!victim)
+		victim = owner;
+	if (has_slow(victim)) {
+		TAILQ_FOREACH(link, &stalls->hash.used, use) {
+			struct owner *other = hash_entry(link, struct owner, hash);
+
+			if (fold_siblings(stalls, other) || fold_pairs(stalls, other))
+				return 0;
+		}
+		stalls->dropped++;
 	}
+	newest = TAILQ_LAST(&victim->spans, span_list)->end;
+	ret = complete_all(stalls, victim);
+	note_dropped(victim, newest);
+	return ret;
+}
+
+/* ---- spans ---- */
+
+static int new_span(struct stalls *stalls, struct owner *owner, struct span **ret_span)
+{
+	struct span *span;
+	int ret = 0;
+
+	/* The span and its own slice: what it contains brings its slices with it. */
+	while (!ret && (TAILQ_EMPTY(&stalls->unused) || !stalls->slices.nr_unused))
+		ret = make_room(stalls, owner);
+	if (ret)
+		return ret;
 	span = TAILQ_FIRST(&stalls->unused);
 	TAILQ_REMOVE(&stalls->unused, span, link);
-	*span = (struct span){ .slow = true };
-	TAILQ_INIT(&span->slices);
-	return span;
+	*span = (struct span){ .losses = stalls->losses, .slow = true };
+	slice_list_init(&span->slices);
+	*ret_span = span;
+	return 0;
+}
+
+/* Lets a span wait for the window around it. */
+static int keep_span(struct stalls *stalls, struct owner *owner, struct span *span)
+{
+	TAILQ_INSERT_TAIL(&owner->spans, span, link);
+	owner->nr_spans++;
+	if (owner->nr_spans <= FOLD_ABOVE || fold_siblings(stalls, owner) ||
+	    fold_pairs(stalls, owner) || owner->nr_spans <= OWN_SPANS_MAX)
+		return 0;
+	span = TAILQ_FIRST(&owner->spans);
+	stalls->dropped += span->slow;
+	return complete_early(stalls, owner, span);
 }
 
 /*
@@ -340,55 +528,66 @@ static struct span *new_span(struct stalls *stalls, struct owner *owner)
  * edges are uncertain.
  */
 static int add_span(struct stalls *stalls, struct owner *owner, struct span *span,
-		    struct slice *own)
+		    const struct slice *run)
 {
+	struct slice *own = slices_take(&stalls->slices);
 	uint64_t covered = 0;
 	struct span *inner;
+	struct slice *slice;
 
-	while ((inner = TAILQ_LAST(&owner->spans, span_list)) &&
-	       inner->start + length_of(inner) / 2 >= span->start) {
-		const struct slice *of_inner;
+	while ((inner = TAILQ_LAST(&owner->spans, span_list))) {
+		/*
+		 * Of a sum it is unknown what is inside. Of fast pairs that matters only if they
+		 * took as long as a slow run.
+		 */
+		if (is_sum(inner) && inner->start < span->start && inner->end > span->start &&
+		    (inner->depth != DEPTH_UNKNOWN || inner->busy >= stalls->plan->threshold))
+			note_dropped(owner, inner->end);
+		if (inner->start + length_of(inner) / 2 < span->start)
+			break;
+		while ((slice = slices_pop(&inner->slices))) {
+			bool slab = slice->part == PART_SLAB;
 
-		TAILQ_FOREACH(of_inner, &inner->slices, link) {
-			struct slice slice = *of_inner;
-
-			slices_tag(&slice, span->role);
+			slices_tag(slice, span->role);
 			/* A slice that becomes slab here is part of this shrinker's run. */
-			if (own->shrinker && of_inner->part != PART_SLAB &&
-			    slice.part == PART_SLAB) {
-				slice.shrinker = own->shrinker;
-				slice.callback = own->callback;
+			if (run->shrinker && !slab && slice->part == PART_SLAB) {
+				slice->shrinker = run->shrinker;
+				slice->callback = run->callback;
 			}
-			put_slice(stalls, span, &slice);
+			slices_add(&stalls->slices, &span->slices, slice);
 		}
 		covered += inner->busy;
 		span->nr_windows += inner->nr_windows;
 		details_merge(&span->details, &inner->details);
 		release_span(stalls, owner, inner);
 	}
+	*own = *run;
 	own->group = PHASE_REST;
 	own->part = PART_OWN;
 	own->ns = length_of(span) > covered ? length_of(span) - covered : 0;
 	slices_tag(own, span->role);
-	put_slice(stalls, span, own);
+	slices_add(&stalls->slices, &span->slices, own);
 	span->busy = length_of(span);
+	if (span->depth > 0)
+		return keep_span(stalls, owner, span);
+	/* No window encloses a span of depth 0, or what was before it. */
 	TAILQ_INSERT_TAIL(&owner->spans, span, link);
 	owner->nr_spans++;
-	/* No window encloses a span of depth 0, or what was before it. */
-	return span->depth > 0 ? 0 : complete_all(stalls, owner);
+	return complete_all(stalls, owner);
 }
 
 int stalls_window(struct stalls *stalls, const struct task_window *window)
 {
 	const struct record *exit = window->exit;
-	struct slice own = { .count = 0 };
+	const struct slice run = { .count = 0 };
 	struct owner *owner;
 	struct span *span;
 	int ret = owner_of(stalls, window->key, exit->window.rettime, &owner);
 
+	if (!ret)
+		ret = new_span(stalls, owner, &span);
 	if (ret)
 		return ret;
-	span = new_span(stalls, owner);
 	span->start = exit->window.calltime;
 	span->end = exit->window.rettime;
 	span->function = exit->window.function;
@@ -400,26 +599,27 @@ int stalls_window(struct stalls *stalls, const struct task_window *window)
 	for (size_t i = 0; i < window->nr_events; i++)
 		details_event(&span->details, &stalls->names, window->events[i]);
 	if (window->incomplete)
-		note_dropped(owner, span);
-	return add_span(stalls, owner, span, &own);
+		note_dropped(owner, span->end);
+	return add_span(stalls, owner, span, &run);
 }
 
 int stalls_pair(struct stalls *stalls, const struct task_pair *pair)
 {
 	const struct record *begin = pair->begin;
 	const struct record *end = pair->end;
-	struct slice own = {
+	const struct slice run = {
 		.shrinker = begin->fields.shrinker,
 		.callback = begin->fields.callback,
-		.count = 1,
+		.count = begin->fields.shrinker != 0,
 	};
 	struct owner *owner;
 	struct span *span;
 	int ret = owner_of(stalls, pair->key, end->ts, &owner);
 
+	if (!ret)
+		ret = new_span(stalls, owner, &span);
 	if (ret)
 		return ret;
-	span = new_span(stalls, owner);
 	span->start = begin->ts;
 	span->end = end->ts;
 	span->tid = end->tid;
@@ -427,35 +627,42 @@ int stalls_pair(struct stalls *stalls, const struct task_pair *pair)
 	span->slow = pair->slow;
 	span->role = catalog_pair_role(stalls->plan->events[end->event].id);
 	/* With function_graph a window may enclose it, else another pair. */
-	span->depth = stalls->plan->function_graph || pair->within;
+	span->depth = stalls->plan->function_graph || pair->within ? DEPTH_UNKNOWN : 0;
 	details_event(&span->details, &stalls->names, begin);
 	for (size_t i = 0; i < pair->nr_events; i++)
 		details_event(&span->details, &stalls->names, pair->events[i]);
 	details_event(&span->details, &stalls->names, end);
 	if (pair->incomplete)
-		note_dropped(owner, span);
-	return add_span(stalls, owner, span, &own);
+		note_dropped(owner, span->end);
+	return add_span(stalls, owner, span, &run);
 }
 
 void stalls_lost(struct stalls *stalls, uint64_t ts)
 {
+	stalls->losses++;
 	if (ts > stalls->lost_at)
 		stalls->lost_at = ts;
 }
 
 int stalls_time(struct stalls *stalls, uint64_t ts)
 {
-	struct owner *owner;
+	struct hash_link *link;
 	int ret = 0;
 
-	while (!ret && (owner = oldest_owner(stalls)) && owner->last + STALL_PATIENCE < ts)
-		ret = forget_owner(stalls, owner);
+	while (!ret && (link = hash_oldest(&stalls->hash)) &&
+	       is_over(hash_entry(link, struct owner, hash)->last, ts))
+		ret = forget_owner(stalls, hash_entry(link, struct owner, hash));
 	return ret;
 }
 
 int stalls_flush(struct stalls *stalls)
 {
-	return stalls_time(stalls, UINT64_MAX);
+	struct hash_link *link;
+	int ret = 0;
+
+	while (!ret && (link = hash_oldest(&stalls->hash)))
+		ret = forget_owner(stalls, hash_entry(link, struct owner, hash));
+	return ret;
 }
 
 uint64_t stalls_dropped(const struct stalls *stalls)

@@ -580,6 +580,28 @@ static void test_window_with_all_events(void **state)
 	assert_int_equal(lacking(), 0);
 }
 
+/* 100,000 reclaims with two events and a pair each, in one allocation: each has its own. */
+static void test_very_many_windows(void **state)
+{
+	uint64_t now = 1000;
+
+	notes.quiet = true;
+	event(7, 500, USER);
+	for (int i = 0; i < 100000; i++, now += 1000) {
+		event(7, now + 10, RECLAIM_BEGIN);
+		slab(7, now + 100, SLAB_START, 0xa0);
+		slab(7, now + 300, SLAB_END, 0xa0);
+		event(7, now + 800, RECLAIM_END);
+		window(7, now, now + 900, ROLE_DIRECT_RECLAIM);
+		assert_int_equal(run.events, 2 * (i + 1));
+	}
+	notes.quiet = false;
+	clear_notes();
+	window(7, 400, now, ROLE_PAGE_ALLOCATION);
+	assert_string_equal(notes.text, "W100001000(500)");
+	assert_int_equal(lacking(), 0);
+}
+
 static void test_pair_limit(void **state)
 {
 	for (int i = 0; i < TASK_PAIRS_MAX; i++)
@@ -627,6 +649,7 @@ int main(void)
 		TEST(test_drops_of_fast_calls_are_not_reported),
 		TEST(test_begin_dropped_for_room),
 		TEST(test_window_with_all_events),
+		TEST(test_very_many_windows),
 		TEST(test_pair_limit),
 		TEST(test_large_payload_is_kept),
 	};

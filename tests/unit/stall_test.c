@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "allocfilt/stall.h"
+#include "counted_malloc.h"
 #include "notes.h"
 #include "unit_test.h"
 
@@ -10,6 +11,9 @@
  * the phases that are not 0; "{0x5=50*2}" after slab is a shrinker with time and runs; "?" is
  * incomplete, "/2" a depth.
  */
+
+#define SECOND	  1000000000ull
+#define THRESHOLD 100
 
 enum { /* the plan's events, in this order */
        RECLAIM_BEGIN,
@@ -42,6 +46,11 @@ static struct {
 	char last[512]; /* details of the last stall */
 	uint64_t count;
 	uint64_t time;
+	uint64_t incomplete;
+	bool last_incomplete;
+	struct phases phases;	/* of all stalls */
+	size_t nr_shrinkers;	/* of the last stall */
+	uint64_t last_shrinker; /* that with least time */
 	int fail;
 } run;
 
@@ -69,6 +78,12 @@ static int got_stall(void *context, const struct stall *stall)
 	assert_int_equal(phases_total(&stall->phases), stall->end - stall->start);
 	run.count++;
 	run.time += stall->end - stall->start;
+	run.incomplete += stall->incomplete;
+	run.last_incomplete = stall->incomplete;
+	phases_add(&run.phases, &stall->phases);
+	run.nr_shrinkers = stall->nr_shrinkers;
+	if (stall->nr_shrinkers)
+		run.last_shrinker = stall->shrinkers[stall->nr_shrinkers - 1].shrinker;
 	note_separator(" | ");
 	note("%d:%" PRIu64 "-%" PRIu64, stall->tid, stall->start, stall->end);
 	if (stall->depth)
@@ -103,6 +118,7 @@ static void start(bool function_graph)
 	memcpy(run.plan.events, planned, sizeof(planned));
 	run.plan.nr_events = NR_EVENTS;
 	run.plan.function_graph = function_graph;
+	run.plan.threshold = THRESHOLD;
 	run.stalls = stalls_new(&run.plan, &callbacks);
 	assert_non_null(run.stalls);
 }
@@ -177,7 +193,8 @@ static int put_pair(int pid, uint64_t from, uint64_t to, int event, uint64_t shr
 
 static void slab(int pid, uint64_t from, uint64_t to, uint64_t shrinker)
 {
-	assert_int_equal(put_pair(pid, from, to, SLAB_START, shrinker, to - from >= 100, false), 0);
+	assert_int_equal(
+		put_pair(pid, from, to, SLAB_START, shrinker, to - from >= THRESHOLD, false), 0);
 }
 
 /* ---- series of windows and pairs ---- */
@@ -201,7 +218,7 @@ struct step {
 		PAIR, pid, 0, from, to, event, __VA_ARGS__                                         \
 	}
 #define SLAB(pid, from, to, shrinker)                                                              \
-	PAIR(pid, from, to, SLAB_START, shrinker, (to) - (from) >= 100)
+	PAIR(pid, from, to, SLAB_START, shrinker, (to) - (from) >= THRESHOLD)
 #define FLUSH                                                                                      \
 	{                                                                                          \
 		FLUSH                                                                              \
@@ -322,6 +339,30 @@ static const struct example examples[] = {
 		     WINDOW(7, 1, 150, 250, ROLE_NONE, .incomplete = true),
 		     WINDOW(8, 0, 100, 300, ROLE_NONE), WINDOW(7, 0, 100, 300, ROLE_NONE),
 		     WINDOW(7, 0, 400, 500, ROLE_NONE) } },
+	{ "a lost record of depth 1: what was inside is a stall of its own, and in no other",
+	  "7:100-200/2? reclaim=100 | 7:260-600 direct=220 rest=120",
+	  .steps = { WINDOW(7, 2, 100, 200, ROLE_LRUVEC), LOST(250),
+		     WINDOW(7, 2, 300, 400, ROLE_LRUVEC),
+		     WINDOW(7, 1, 280, 500, ROLE_DIRECT_RECLAIM),
+		     WINDOW(7, 0, 260, 600, ROLE_PAGE_ALLOCATION) } },
+	{ "the same, and nobody says that it was lost",
+	  "7:100-200/2 reclaim=100 | 7:260-600 direct=220 rest=120",
+	  .steps = { WINDOW(7, 2, 100, 200, ROLE_LRUVEC), WINDOW(7, 2, 300, 400, ROLE_LRUVEC),
+		     WINDOW(7, 1, 280, 500, ROLE_DIRECT_RECLAIM),
+		     WINDOW(7, 0, 260, 600, ROLE_PAGE_ALLOCATION) } },
+	{ "gaps in depth, made by another user of function_graph",
+	  "7:100-400 direct=90 direct.inactive=80 compaction=50 rest=80",
+	  .steps = { WINDOW(7, 5, 120, 170, ROLE_ZONE_COMPACTION),
+		     WINDOW(7, 6, 210, 290, ROLE_INACTIVE_LIST),
+		     WINDOW(7, 2, 190, 300, ROLE_DIRECT_RECLAIM),
+		     WINDOW(7, 4, 310, 370, ROLE_DIRECT_RECLAIM),
+		     WINDOW(7, 0, 100, 400, ROLE_PAGE_ALLOCATION) } },
+	{ "where edges are uncertain, the middle decides",
+	  "7:81-118/1 direct=37 | 7:100-200 rest=100 | 7:300-400 direct=40 rest=60",
+	  .steps = { WINDOW(7, 1, 81, 118, ROLE_DIRECT_RECLAIM),
+		     WINDOW(7, 0, 100, 200, ROLE_PAGE_ALLOCATION),
+		     WINDOW(7, 1, 280, 320, ROLE_DIRECT_RECLAIM),
+		     WINDOW(7, 0, 300, 400, ROLE_PAGE_ALLOCATION) } },
 	{ "where edges are uncertain, what is inside may seem longer than the whole",
 	  "7:100-200 direct=50 compaction=50",
 	  .steps = { WINDOW(7, 1, 95, 150, ROLE_DIRECT_RECLAIM),
@@ -355,27 +396,391 @@ static void test_siblings(void **state)
 	assert_string_equal(notes.text, "7:800-12100 memcg=11100 rest=200");
 }
 
+/* Ten minutes of silence: 600 s, and not a nanosecond less. */
 static void test_patience(void **state)
 {
 	window(7, 2, 100, 200, ROLE_LRUVEC);
-	assert_int_equal(stalls_time(run.stalls, 200 + STALL_PATIENCE), 0);
+	assert_int_equal(stalls_time(run.stalls, 200 + 600 * SECOND), 0);
 	assert_string_equal(notes.text, "");
-	assert_int_equal(stalls_time(run.stalls, 201 + STALL_PATIENCE), 0);
+	assert_int_equal(stalls_time(run.stalls, 201 + 600 * SECOND), 0);
 	assert_string_equal(notes.text, "7:100-200/2 reclaim=100");
+	/* Its time is part of the window around it as well, which says so. */
+	clear_notes();
+	window(7, 0, 90, 300 + 600 * SECOND, ROLE_PAGE_ALLOCATION);
+	assert_string_equal(notes.text, "7:90-600000000300? rest=600000000210");
+	clear_notes();
+	window(7, 0, 201, 301 + 600 * SECOND, ROLE_PAGE_ALLOCATION);
+	assert_string_equal(notes.text, "7:201-600000000301 rest=600000000100");
 }
 
-/* New spans of a busy task do not prolong the wait of an old one. */
+/* A function that calls slow ones all the time still runs, however long it does. */
+static void test_a_busy_task_waits(void **state)
+{
+	window(7, 1, 100, 200, ROLE_DIRECT_COMPACTION);
+	for (uint64_t s = 1; s <= 3600; s++)
+		window(7, 2, s * SECOND, s * SECOND + 1000, ROLE_LRUVEC);
+	assert_int_equal(stalls_time(run.stalls, 4200 * SECOND), 0);
+	window(7, 1, 300, 4200 * SECOND, ROLE_DIRECT_RECLAIM);
+	assert_string_equal(notes.text, "");
+	window(7, 0, 0, 4200 * SECOND + 50, ROLE_PAGE_ALLOCATION);
+	assert_string_equal(notes.text, "7:0-4200000000050 direct=4199999999700 compaction=100 "
+					"rest=250");
+}
+
+/* Where the record around was lost, or the depth has gaps, a busy task waits for ten minutes. */
 static void test_patience_with_a_busy_task(void **state)
 {
-	const uint64_t late = 300 + STALL_PATIENCE;
+	const uint64_t late = 200 + 600 * SECOND;
 
-	window(7, 2, 100, 200, ROLE_LRUVEC);
-	window(7, 2, late - 50, late, ROLE_LRUVEC);
-	assert_string_equal(notes.text, "7:100-200/2 reclaim=100");
-	clear_notes();
-	window(7, 0, 50, late + 100, ROLE_PAGE_ALLOCATION);
-	assert_non_null(strstr(notes.text, "? reclaim=50 rest="));
+	for (int gap = 0; gap <= 1; gap++) {
+		start(true);
+		window(7, 3, 100, 200, ROLE_LRUVEC);
+		if (gap)
+			window(7, 2, 220, 300, ROLE_LRUVEC);
+		else
+			stalls_lost(run.stalls, 250);
+		window(7, 3, late - 50, late, ROLE_LRUVEC);
+		assert_string_equal(notes.text, "");
+		window(7, 3, late - 10, late + 1, ROLE_LRUVEC);
+		assert_string_equal(notes.text,
+				    gap ? "7:100-200/3 reclaim=100" : "7:100-200/3? reclaim=100");
+		clear_notes();
+		window(7, 0, 199, late + 100, ROLE_PAGE_ALLOCATION);
+		assert_non_null(strstr(notes.text, "? reclaim="));
+		stalls_free(run.stalls);
+	}
 }
+
+/* ---- long stalls ---- */
+
+/* An allocation of 60 s with 60 reclaims of 0.9 s is one stall. */
+static void test_a_minute(void **state)
+{
+	for (uint64_t s = 0; s < 60; s++) {
+		window(7, 1, s * SECOND + SECOND / 20, s * SECOND + SECOND / 20 * 19,
+		       ROLE_DIRECT_RECLAIM);
+		assert_int_equal(stalls_time(run.stalls, (s + 1) * SECOND), 0);
+	}
+	assert_string_equal(notes.text, "");
+	window(7, 0, 0, 60 * SECOND, ROLE_PAGE_ALLOCATION);
+	assert_string_equal(notes.text, "7:0-60000000000 direct=54000000000 rest=6000000000");
+	assert_int_equal(stalls_dropped(run.stalls), 0);
+}
+
+/* A reclaim of 5 s, then 35 s of silence. */
+static void test_silence(void **state)
+{
+	window(7, 1, 0, 5 * SECOND, ROLE_DIRECT_RECLAIM);
+	for (uint64_t s = 5; s <= 40; s++)
+		assert_int_equal(stalls_time(run.stalls, s * SECOND), 0);
+	window(7, 0, 0, 40 * SECOND, ROLE_PAGE_ALLOCATION);
+	assert_string_equal(notes.text, "7:0-40000000000 direct=5000000000 rest=35000000000");
+	assert_int_equal(stalls_dropped(run.stalls), 0);
+}
+
+/*
+ * 1000 times 100 lists of 6 us, with a fast run of a shrinker of 2 us after each, in node's lists of
+ * 1 ms: 600 us of lists, 200 us of slab, 200 us of the node's own time. Nothing is allocated.
+ */
+static void test_very_many_windows(void **state)
+{
+	const struct record try = { .kind = RECORD_EVENT, .event = TRY_TO_COMPACT };
+	const struct record *events[] = { &try };
+	struct task_key key = { 7, OWNER_TASK };
+	uint64_t now = 1000;
+
+	allocations = 0;
+	counting = true;
+	window(7, 1, 100, 900, ROLE_DIRECT_COMPACTION);
+	for (int node = 0; node < 1000; node++) {
+		for (int list = 0; list < 100; list++, now += 10000) {
+			put_window(key, 4, now, now + 6000, ROLE_GENERATIONS, false, events, 1);
+			slab(7, now + 7000, now + 7050, 1 + list % 5);
+			put_pair(7, now + 7050, now + 9000, SLAB_START, 1 + list % 5, false, false);
+		}
+		window(7, 2, now - 1000000, now, ROLE_NODE);
+	}
+	window(7, 1, 950, now, ROLE_DIRECT_RECLAIM);
+	counting = false;
+	assert_int_equal(allocations, 0);
+	assert_string_equal(notes.text, "");
+	window(7, 0, 0, now + 50, ROLE_PAGE_ALLOCATION);
+	assert_string_equal(
+		notes.text,
+		"7:0-1000001050 direct=200000050 direct.slab=200000000 "
+		"direct.inactive=600000000 compaction=800 rest=200 {0x1=40000000*40000} "
+		"{0x2=40000000*40000} {0x3=40000000*40000} {0x4=40000000*40000} "
+		"{0x5=40000000*40000}");
+	assert_non_null(strstr(run.last, " windows 101003 events 500000"));
+	assert_int_equal(stalls_dropped(run.stalls), 0);
+}
+
+/* Each of as many tasks as there may be has windows of three depths that wait, ten of each. */
+static void test_very_many_tasks(void **state)
+{
+	static const int roles[] = { ROLE_DIRECT_COMPACTION, ROLE_NODE, ROLE_GENERATIONS };
+	uint64_t now = 1000;
+
+	notes.quiet = true;
+	for (int depth = 1; depth <= 3; depth++)
+		for (int i = 0; i < 10; i++, now += 10)
+			for (int tid = 1; tid <= STALLS_OWNERS_MAX; tid++)
+				window(tid, depth, now, now + 9, roles[depth - 1]);
+	assert_int_equal(run.count, 0);
+	for (int tid = 1; tid <= STALLS_OWNERS_MAX; tid++) {
+		window(tid, 2, 1199, 1400, ROLE_NODE);
+		window(tid, 1, 1099, 1500, ROLE_DIRECT_RECLAIM);
+		window(tid, 0, 1000, 1600, ROLE_PAGE_ALLOCATION);
+	}
+	assert_int_equal(run.count, STALLS_OWNERS_MAX);
+	assert_int_equal(run.incomplete, 0);
+	assert_int_equal(stalls_dropped(run.stalls), 0);
+	assert_int_equal(run.time, 600 * STALLS_OWNERS_MAX);
+	/* 10 * 9, 401 less 10 * 9, and what is left of 600 */
+	assert_int_equal(run.phases.ns[PHASE_COMPACTION][PART_OWN], 90 * STALLS_OWNERS_MAX);
+	assert_int_equal(run.phases.ns[PHASE_DIRECT_RECLAIM][PART_INACTIVE_LIST],
+			 90 * STALLS_OWNERS_MAX);
+	assert_int_equal(run.phases.ns[PHASE_DIRECT_RECLAIM][PART_OWN], 311 * STALLS_OWNERS_MAX);
+	assert_int_equal(run.phases.ns[PHASE_REST][PART_OWN], 109 * STALLS_OWNERS_MAX);
+}
+
+/* Fast pairs of tasks that come and go push out none that is in a stall. */
+static void test_a_stall_among_short_tasks(void **state)
+{
+	window(7, 1, 100, 200, ROLE_DIRECT_RECLAIM);
+	for (int i = 0; i < 5 * STALLS_OWNERS_MAX; i++)
+		slab(1000 + i, 300 + i, 310 + i, 0x1);
+	window(7, 0, 50, 10000, ROLE_PAGE_ALLOCATION);
+	assert_string_equal(notes.text, "7:50-10000 direct=100 rest=9850");
+	assert_int_equal(stalls_dropped(run.stalls), 0);
+}
+
+/* Of those whose window never came, the stalls are as long as they were, and not longer. */
+static void test_many_without_the_window_around(void **state)
+{
+	notes.quiet = true;
+	for (int i = 0; i < 1000; i++)
+		window(7, 2, 1000 + i * 100, 1010 + i * 100, ROLE_LRUVEC);
+	window(7, 0, 200000, 200100, ROLE_PAGE_ALLOCATION);
+	assert_int_equal(run.time, 1000 * 10 + 100);
+	assert_int_equal(run.phases.ns[PHASE_OTHER_RECLAIM][PART_OWN], 1000 * 10);
+	assert_in_range(run.count, 2, 100);
+	assert_int_equal(run.incomplete, 1);
+	assert_int_equal(stalls_dropped(run.stalls), 0);
+}
+
+/*
+ * The function around the first 40 ended without a record, as one of less depth shows: they are not
+ * in a sum with the 40 after it.
+ */
+static void test_shallower_one_between(void **state)
+{
+	notes.quiet = true;
+	for (int i = 0; i < 40; i++)
+		window(7, 3, 1000 + i * 100, 1010 + i * 100, ROLE_INACTIVE_LIST);
+	window(7, 2, 5500, 5600, ROLE_SLAB);
+	for (int i = 0; i < 40; i++)
+		window(7, 3, 6000 + i * 100, 6010 + i * 100, ROLE_ACTIVE_LIST);
+	window(7, 2, 5950, 9990, ROLE_LRUVEC);
+	notes.quiet = false;
+	window(7, 1, 5450, 11000, ROLE_DIRECT_RECLAIM);
+	clear_notes();
+	window(7, 0, 5400, 11100, ROLE_PAGE_ALLOCATION);
+	assert_non_null(strstr(notes.text, " | 7:5400-11100 direct=5050 direct.slab=100 "
+					   "direct.active=400 rest=150"));
+}
+
+/* Of a sum, nobody knows what was before a window that begins in the middle of it. */
+static void test_sum_of_two_functions(void **state)
+{
+	for (int early = 0; early <= 1; early++) {
+		start(true);
+		notes.quiet = true;
+		for (int i = 0; i < 200; i++)
+			window(7, 2, 1000 + i * 100, 1010 + i * 100, ROLE_LRUVEC);
+		/* The function around the first 150, or 20, ended without a record. */
+		window(7, 1, early ? 2990 : 15990, 30000, ROLE_DIRECT_RECLAIM);
+		window(7, 0, early ? 2980 : 15980, 30010, ROLE_PAGE_ALLOCATION);
+		assert_int_equal(run.count, early ? 1 : 2);
+		assert_true(run.last_incomplete);
+		stalls_free(run.stalls);
+	}
+}
+
+/* ---- random calls, against a walk over the tree of them ---- */
+
+#define CALLS_MAX 30000
+
+struct call {
+	struct call *around;
+	int tid, depth;
+	uint64_t start, end, inside; /* ns; inside: of the calls in it */
+	int role;
+	uint64_t shrinker;    /* a pair of events */
+	struct phases phases; /* of an outermost call */
+	uint64_t shrinkers;   /* ns, of an outermost call */
+	unsigned int nr_windows;
+};
+
+static struct {
+	struct call calls[CALLS_MAX];
+	struct call *ended[CALLS_MAX]; /* of one task, in that order */
+	int count, nr_ended;
+	uint64_t seed;
+	bool gaps;
+} made;
+
+static unsigned int below(unsigned int limit)
+{
+	made.seed = made.seed * 6364136223846793005u + 1442695040888963407u;
+	return (made.seed >> 33) % limit;
+}
+
+static uint64_t call(int tid, struct call *around, uint64_t now)
+{
+	static const int roles[] = { ROLE_PAGE_ALLOCATION,
+				     ROLE_DIRECT_RECLAIM,
+				     ROLE_MEMCG_RECLAIM,
+				     ROLE_NODE,
+				     ROLE_LRUVEC,
+				     ROLE_SLAB,
+				     ROLE_INACTIVE_LIST,
+				     ROLE_ACTIVE_LIST,
+				     ROLE_DIRECT_COMPACTION,
+				     ROLE_SOFT_LIMIT,
+				     ROLE_RECLAIM_THROTTLE,
+				     ROLE_NONE };
+	struct call *this = &made.calls[made.count++];
+	unsigned int nr_calls = below(4);
+
+	*this = (struct call){
+		.around = around,
+		.tid = tid,
+		.start = now,
+		.role = roles[below(COUNT(roles))],
+	};
+	if (around)
+		this->depth = around->depth + 1 + (made.gaps ? below(3) : 0);
+	/* The runs of shrinkers, and only these, are in shrink_slab(), which is not in one. */
+	if (around && around->role == ROLE_SLAB && !around->shrinker) {
+		this->role = ROLE_SLAB;
+		this->shrinker = 1 + below(9);
+		this->depth = around->depth;
+	}
+	for (const struct call *at = around; at && !this->shrinker; at = at->around)
+		if (at->shrinker && this->role == ROLE_SLAB)
+			this->role = ROLE_NODE;
+	if (!below(50) && !made.gaps)
+		nr_calls = 300;
+	now += 1 + below(100);
+	for (; nr_calls && this->depth < 9 && made.count < CALLS_MAX - 1000; nr_calls--)
+		now = call(tid, this, now) + below(100);
+	this->end = now + 1;
+	if (around)
+		around->inside += this->end - this->start;
+	made.ended[made.nr_ended++] = this;
+	return this->end;
+}
+
+/* The phase by the rules of the catalog: the kind of reclaim is that of the first around it. */
+static void walk(struct call *call)
+{
+	enum phase_group group = PHASE_REST;
+	enum phase_part part = PART_OWN;
+	uint64_t own = call->end - call->start - call->inside;
+	struct call *at, *root = call;
+	bool shrinker = false;
+
+	for (at = call; at; root = at, at = at->around) {
+		const struct catalog_role *role;
+
+		if (at->role == ROLE_NONE)
+			continue;
+		role = &catalog_roles[at->role];
+		if (group == PHASE_REST || (group == PHASE_OTHER_RECLAIM && part == PART_OWN &&
+					    phases_is_reclaim(role->group))) {
+			part = role->part;
+			shrinker = at->shrinker;
+		}
+		if (group == PHASE_REST ||
+		    (group == PHASE_OTHER_RECLAIM && phases_is_reclaim(role->group)))
+			group = role->group;
+	}
+	root->phases.ns[group][part] += own;
+	root->shrinkers += shrinker && part == PART_SLAB ? own : 0;
+	root->nr_windows += !call->shrinker;
+}
+
+static int check_stall(void *context, const struct stall *stall)
+{
+	const struct call *root = NULL;
+	uint64_t shrinkers = 0;
+
+	for (int i = 0; i < made.count && !root; i++)
+		if (!made.calls[i].around && made.calls[i].start == stall->start &&
+		    made.calls[i].tid == stall->tid)
+			root = &made.calls[i];
+	assert_non_null(root);
+	assert_int_equal(stall->end, root->end);
+	assert_int_equal(stall->nr_windows, root->nr_windows);
+	assert_false(stall->incomplete);
+	assert_memory_equal(&stall->phases, &root->phases, sizeof(root->phases));
+	for (size_t i = 0; i < stall->nr_shrinkers; i++)
+		shrinkers += stall->shrinkers[i].ns;
+	assert_int_equal(shrinkers, root->shrinkers);
+	run.count++;
+	return 0;
+}
+
+static int compare_ends(const void *a, const void *b)
+{
+	const struct call *x = *(struct call *const *)a, *y = *(struct call *const *)b;
+
+	return x->end < y->end ? -1 : x->end > y->end;
+}
+
+static void test_random_calls(void **state)
+{
+	const struct stalls_callbacks callbacks = { event_text, check_stall, NULL };
+	int most = 0;
+
+	for (uint64_t seed = 1; seed <= 60; seed++) {
+		uint64_t roots = 0;
+
+		made.count = made.nr_ended = 0;
+		made.seed = seed;
+		made.gaps = seed % 2;
+		run.count = 0;
+		for (int tid = 1; tid <= 4; tid++)
+			for (uint64_t now = tid; made.count < tid * 1500; roots++)
+				/* No two tasks do anything at the same time. */
+				now = call(tid, NULL, now + 10);
+		for (int i = 0; i < made.count; i++)
+			walk(&made.calls[i]);
+		qsort(made.ended, made.nr_ended, sizeof(made.ended[0]), compare_ends);
+		stalls_free(run.stalls);
+		run.stalls = stalls_new(&run.plan, &callbacks);
+		for (int i = 0; i < made.nr_ended; i++) {
+			const struct call *ended = made.ended[i];
+
+			if (ended->shrinker)
+				assert_int_equal(put_pair(ended->tid, ended->start, ended->end,
+							  SLAB_START, ended->shrinker, false,
+							  false),
+						 0);
+			else
+				window(ended->tid, ended->depth, ended->start, ended->end,
+				       ended->role);
+		}
+		assert_int_equal(run.count, roots);
+		assert_int_equal(stalls_dropped(run.stalls), 0);
+		if (made.count > most)
+			most = made.count;
+	}
+	assert_true(most > 10000);
+}
+
+/* ---- details ---- */
 
 #define RECORD(ts_, event_, ...)                                                                   \
 	{                                                                                          \
@@ -472,28 +877,40 @@ static void test_limit_of_owners(void **state)
 	assert_int_equal(run.count, STALLS_OWNERS_MAX + 10);
 }
 
-/* A task with very many spans loses its own oldest ones, and its stall is incomplete. */
-static void test_limit_of_spans(void **state)
+/* A window around one that a limit ended early says so. */
+static void test_window_around_an_evicted_task(void **state)
 {
-	const int count = STALLS_SPANS_MAX + 100;
-
-	window(8, 1, 50, 150, ROLE_DIRECT_RECLAIM);
-	for (int i = 0; i < count; i++)
-		window(7, 2, 1000 + i * 10, 1005 + i * 10, ROLE_LRUVEC);
-	window(7, 1, 900, 2000 + count * 10, ROLE_DIRECT_RECLAIM);
-	window(7, 0, 900, 2000 + count * 10, ROLE_PAGE_ALLOCATION);
-	assert_int_equal(strncmp(notes.text, "7:900-", 6), 0);
-	assert_non_null(strstr(notes.text, "? direct="));
+	for (int tid = 1; tid <= STALLS_OWNERS_MAX + 1; tid++)
+		window(tid, 1, 1000 + tid, 1100 + tid, ROLE_NODE);
+	assert_string_equal(notes.text, "1:1001-1101/1 reclaim=100");
 	clear_notes();
-	window(8, 0, 40, 160, ROLE_PAGE_ALLOCATION);
-	assert_string_equal(notes.text, "8:40-160 direct=100 rest=20");
-	assert_in_range(stalls_dropped(run.stalls), 100, 110);
+	window(1, 0, 900, 9000, ROLE_PAGE_ALLOCATION);
+	assert_non_null(strstr(notes.text, "1:900-9000? rest=8100"));
+	assert_int_equal(stalls_dropped(run.stalls), 2);
+}
+
+/* What was lost before one was lost after another is of two functions: none is folded. */
+static void test_limit_of_losses(void **state)
+{
+	notes.quiet = true;
+	for (int i = 0; i < 128; i++) {
+		window(7, 1, 1000 + i * 10, 1005 + i * 10, ROLE_LRUVEC);
+		stalls_lost(run.stalls, 1007 + i * 10);
+	}
+	assert_int_equal(run.count, 0);
+	assert_int_equal(stalls_dropped(run.stalls), 0);
+	window(7, 1, 9000, 9005, ROLE_LRUVEC);
+	assert_int_equal(run.count, 1);
+	assert_int_equal(stalls_dropped(run.stalls), 1);
+	assert_int_equal(stalls_flush(run.stalls), 0);
+	assert_int_equal(run.count, 129);
+	assert_int_equal(run.time, 129 * 5);
 }
 
 /* Very many fast pairs fold into each other without loss. */
 static void test_many_pairs(void **state)
 {
-	const int count = 3 * STALLS_SPANS_MAX;
+	const int count = 6144;
 
 	for (int i = 0; i < count; i++)
 		slab(7, 1000 + i * 10, 1009 + i * 10, 1 + i % 2);
@@ -504,16 +921,121 @@ static void test_many_pairs(void **state)
 	assert_int_equal(stalls_dropped(run.stalls), 0);
 }
 
-/* More shrinkers than there are slices: slab has all the time, some of it without a name. */
+/* Fast pairs of an earlier call do not get into a slow one when they are folded. */
+static void test_many_pairs_before_a_window(void **state)
+{
+	uint64_t now = 10000;
+
+	for (int i = 0; i < 3; i++, now += 12)
+		slab(7, now, now + 10, 0x1);
+	now += 500;
+	for (int i = 0; i < 1000; i++, now += 12)
+		slab(7, now, now + 10, 0x2);
+	window(7, 2, 10436, now, ROLE_SLAB);
+	window(7, 1, 9000, now + 100, ROLE_DIRECT_RECLAIM);
+	window(7, 0, 9000, now + 100, ROLE_PAGE_ALLOCATION);
+	assert_string_equal(notes.text, "7:9000-22636 direct=1506 direct.slab=12130 "
+					"{0x2=10000*1000} {0x1=30*3}");
+}
+
+/*
+ * 300 pairs are in 64 sums or so. A window that begins between two in one sum gets a few too many or
+ * too few: it says so where these took as long as a slow run.
+ */
+static void test_window_that_begins_in_folded_pairs(void **state)
+{
+	for (int slow = 0; slow <= 1; slow++) {
+		uint64_t length = slow ? 60 : 1, incomplete = 0;
+
+		for (uint64_t first = 100; first < 200; first++) {
+			uint64_t exact = (300 - first) * length;
+
+			start(true);
+			for (uint64_t i = 0; i < 300; i++)
+				slab(7, 1000 + i * 1000, 1000 + i * 1000 + length, 0x1);
+			window(7, 0, 500 + first * 1000, 400000, ROLE_LRUVEC);
+			assert_int_equal(run.count, 1);
+			assert_in_range(run.phases.ns[PHASE_OTHER_RECLAIM][PART_SLAB],
+					exact - 10 * length, exact + 10 * length);
+			incomplete += run.incomplete;
+			stalls_free(run.stalls);
+		}
+		assert_in_range(incomplete, slow ? 50 : 0, slow ? 100 : 0);
+	}
+}
+
+/* More shrinkers than have a name: those with most time have, and slab has all the time. */
 static void test_limit_of_shrinkers(void **state)
 {
+	uint64_t from = 1000;
+
 	notes.quiet = true;
-	for (int i = 0; i < 2 * STALL_SHRINKERS_MAX; i++)
-		slab(7, 1000 + i * 10, 1010 + i * 10, 0x1000 + i);
-	window(7, 0, 900, 10000, ROLE_SLAB);
-	assert_int_equal(stalls_dropped(run.stalls), STALL_SHRINKERS_MAX);
+	for (int i = 0; i < 2 * STALL_SHRINKERS_MAX; i++, from += 1000) {
+		uint64_t ns = 1 + i * 37 % (2 * STALL_SHRINKERS_MAX);
+
+		slab(7, from, from + ns, ns);
+	}
+	window(7, 0, 900, from, ROLE_LRUVEC);
 	assert_int_equal(run.count, 1);
-	assert_int_equal(run.time, 9100);
+	assert_int_equal(stalls_dropped(run.stalls), 1);
+	assert_int_equal(run.phases.ns[PHASE_OTHER_RECLAIM][PART_SLAB],
+			 STALL_SHRINKERS_MAX * (2 * STALL_SHRINKERS_MAX + 1));
+	assert_int_equal(run.time, from - 900);
+	assert_int_equal(run.nr_shrinkers, STALL_SHRINKERS_MAX);
+	assert_int_equal(run.last_shrinker, STALL_SHRINKERS_MAX + 1);
+}
+
+/* Names of shrinkers never cost a stall its time, or another its place. */
+static void test_limit_of_names(void **state)
+{
+	enum { TASKS = 100 };
+
+	notes.quiet = true;
+	for (int tid = 1; tid <= TASKS; tid++) {
+		window(tid, 1, 100, 200, ROLE_DIRECT_COMPACTION);
+		for (int i = 0; i < STALL_SHRINKERS_MAX; i++)
+			slab(tid, 1000 + i * 10, 1010 + i * 10, 0x1000 + i);
+	}
+	for (int tid = 1; tid <= TASKS; tid++)
+		window(tid, 0, 100, 10000, ROLE_LRUVEC);
+	assert_int_equal(run.count, TASKS);
+	assert_int_equal(run.incomplete, 0);
+	assert_int_equal(run.phases.ns[PHASE_COMPACTION][PART_OWN], 100 * TASKS);
+	assert_int_equal(run.phases.ns[PHASE_OTHER_RECLAIM][PART_SLAB],
+			 10 * STALL_SHRINKERS_MAX * TASKS);
+	assert_in_range(stalls_dropped(run.stalls), 1, TASKS);
+}
+
+/* Nor does one task with more of everything than there is room for: no function is like that. */
+static void test_one_task_with_all_the_room(void **state)
+{
+	static const int kinds[] = { ROLE_NODE, ROLE_DIRECT_RECLAIM, ROLE_MEMCG_RECLAIM,
+				     ROLE_NODE_RECLAIM };
+	static const int parts[] = { ROLE_SLAB, ROLE_INACTIVE_LIST, ROLE_ACTIVE_LIST,
+				     ROLE_SOFT_LIMIT, ROLE_RECLAIM_THROTTLE };
+	uint64_t now = 1000;
+
+	notes.quiet = true;
+	for (int i = 0; i < 128; i++) {
+		uint64_t from = now;
+
+		for (size_t kind = 0; kind < COUNT(kinds); kind++) {
+			for (size_t part = 0; part < COUNT(parts); part++, now += 10)
+				window(7, 3, now, now + 10, parts[part]);
+			window(7, 2, now - 60, now, kinds[kind]);
+			now += 10;
+		}
+		for (int name = 1; name <= 64; name++, now += 10)
+			slab(7, now, now + 10, name);
+		window(7, 1, from - 10, now, ROLE_NONE);
+		stalls_lost(run.stalls, now + 1);
+		now += 100;
+	}
+	assert_in_range(stalls_dropped(run.stalls), 1, 128);
+	assert_int_equal(stalls_flush(run.stalls), 0);
+	/* What waited just then is in two of them, and the outer one says so. */
+	assert_in_range(run.count, 128, 256);
+	assert_in_range(run.incomplete, run.count - 128, run.count);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -524,14 +1046,29 @@ int main(void)
 		cmocka_unit_test(test_examples),
 		TEST(test_siblings),
 		TEST(test_patience),
-		TEST(test_patience_with_a_busy_task),
+		TEST(test_a_busy_task_waits),
+		cmocka_unit_test(test_patience_with_a_busy_task),
+		TEST(test_a_minute),
+		TEST(test_silence),
+		TEST(test_very_many_windows),
+		TEST(test_very_many_tasks),
+		TEST(test_a_stall_among_short_tasks),
+		TEST(test_many_without_the_window_around),
+		TEST(test_shallower_one_between),
+		cmocka_unit_test(test_sum_of_two_functions),
+		TEST(test_random_calls),
 		TEST(test_details),
 		TEST(test_many_gfp),
 		TEST(test_sink_that_fails),
 		TEST(test_limit_of_owners),
-		TEST(test_limit_of_spans),
+		TEST(test_window_around_an_evicted_task),
+		TEST(test_limit_of_losses),
 		TEST(test_many_pairs),
+		TEST(test_many_pairs_before_a_window),
+		cmocka_unit_test(test_window_that_begins_in_folded_pairs),
 		TEST(test_limit_of_shrinkers),
+		TEST(test_limit_of_names),
+		TEST(test_one_task_with_all_the_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
