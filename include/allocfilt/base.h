@@ -201,6 +201,9 @@ TAILQ_HEAD(hash_links, hash_link);
 struct hash {
 	struct hash_links used; /* least recently used first */
 	struct hash_links unused;
+	/* Entries that were never used: the memory of a large table comes as it is needed. */
+	struct hash_link *fresh;
+	size_t stride, nr_fresh;
 	struct hash_link **buckets;
 	unsigned int shift; /* of a 64-bit hash value, leaves the number of a bucket */
 };

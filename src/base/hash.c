@@ -16,11 +16,9 @@ int hash_init(struct hash *hash, struct hash_link *first, size_t stride, size_t 
 	hash->buckets = calloc((size_t)1 << bits, sizeof(*hash->buckets));
 	if (!hash->buckets)
 		return -ENOMEM;
-	for (size_t i = 0; i < count; i++) {
-		struct hash_link *link = (struct hash_link *)((char *)first + i * stride);
-
-		TAILQ_INSERT_TAIL(&hash->unused, link, use);
-	}
+	hash->fresh = first;
+	hash->stride = stride;
+	hash->nr_fresh = count;
 	return 0;
 }
 
@@ -61,7 +59,7 @@ struct hash_link *hash_find(struct hash *hash, uint64_t key)
 
 bool hash_is_full(const struct hash *hash)
 {
-	return TAILQ_EMPTY(&hash->unused);
+	return TAILQ_EMPTY(&hash->unused) && !hash->nr_fresh;
 }
 
 struct hash_link *hash_oldest(const struct hash *hash)
@@ -77,7 +75,13 @@ struct hash_link *hash_insert(struct hash *hash, uint64_t key)
 	if (hash_is_full(hash))
 		hash_remove(hash, hash_oldest(hash));
 	link = TAILQ_FIRST(&hash->unused);
-	TAILQ_REMOVE(&hash->unused, link, use);
+	if (link) {
+		TAILQ_REMOVE(&hash->unused, link, use);
+	} else {
+		link = hash->fresh;
+		hash->fresh = (struct hash_link *)((char *)link + hash->stride);
+		hash->nr_fresh--;
+	}
 	TAILQ_INSERT_TAIL(&hash->used, link, use);
 	link->key = key;
 	link->next = *bucket;

@@ -43,6 +43,7 @@ struct claims {
 	struct task *tasks;
 	struct waiting_record *records;
 	size_t nr_records;
+	size_t nr_used; /* of records, so far: their memory comes as it is needed */
 	struct waiting_records unused;
 	struct waiting_records oldest; /* of all tasks */
 	struct task *busy;	       /* the last task seen above its share, or NULL */
@@ -77,8 +78,6 @@ struct claims *claims_new(const struct plan *plan, const struct data_source *sou
 		errno = ENOMEM;
 		return NULL;
 	}
-	for (size_t i = 0; i < limits->events; i++)
-		TAILQ_INSERT_TAIL(&claims->unused, &claims->records[i], of_task);
 	return claims;
 }
 
@@ -95,7 +94,7 @@ static void drop_record(struct claims *claims, struct waiting_record *waiting)
 	}
 	TAILQ_REMOVE(&claims->oldest, waiting, age);
 	record_store_release(&waiting->stored);
-	TAILQ_INSERT_TAIL(&claims->unused, waiting, of_task);
+	TAILQ_INSERT_HEAD(&claims->unused, waiting, of_task);
 }
 
 void claims_free(struct claims *claims)
@@ -236,6 +235,10 @@ static int keep_record(struct claims *claims, struct task *task, const struct re
 	struct waiting_record *waiting;
 	int ret;
 
+	if (TAILQ_EMPTY(&claims->unused) && claims->nr_used < claims->nr_records) {
+		waiting = &claims->records[claims->nr_used++];
+		TAILQ_INSERT_HEAD(&claims->unused, waiting, of_task);
+	}
 	if (TAILQ_EMPTY(&claims->unused))
 		make_room(claims);
 	waiting = TAILQ_FIRST(&claims->unused);

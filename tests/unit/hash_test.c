@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <sys/mman.h>
+
 #include "allocfilt/base.h"
 #include "unit_test.h"
 
@@ -112,6 +114,31 @@ static void test_many_steps(void **state)
 	}
 }
 
+/* A page of a large table takes no memory before it is needed. */
+static void test_memory_comes_as_needed(void **state)
+{
+	size_t page = sysconf(_SC_PAGESIZE), count = 256 * page / sizeof(struct entry);
+	struct entry *table =
+		mmap(NULL, 256 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char in_memory[256];
+	int pages = 0;
+
+	assert_ptr_not_equal(table, MAP_FAILED);
+	madvise(table, 256 * page, MADV_NOHUGEPAGE);
+	assert_int_equal(hash_init(&hash, &table[0].link, sizeof(table[0]), count), 0);
+	for (int i = 0; i < ENTRIES; i++)
+		insert(i, i);
+	for (int i = 0; i < 1000; i++) {
+		hash_remove(&hash, &find(i)->link);
+		insert(i + ENTRIES, i);
+	}
+	assert_int_equal(mincore(table, 256 * page, in_memory), 0);
+	for (int i = 0; i < 256; i++)
+		pages += in_memory[i] & 1;
+	assert_int_equal(pages, 1);
+	munmap(table, 256 * page);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -120,6 +147,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_keys_have_64_bits, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_remove, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_many_steps, set_up, tear_down),
+		cmocka_unit_test_teardown(test_memory_comes_as_needed, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
