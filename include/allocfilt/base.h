@@ -147,6 +147,14 @@ int file_replace_begin(struct file_replacement *file, const char *dir, const cha
  */
 int file_replace_end(struct file_replacement *file, int ret, bool sync);
 
+/**
+ * memory_available - bytes that can be had without swapping; UINT64_MAX if the kernel does not say
+ *
+ * MemAvailable of /proc/meminfo: si_mem_available(), by which the kernel itself refuses to let a
+ * ring buffer grow.
+ */
+uint64_t memory_available(void);
+
 /*
  * What lies below the tracing directory, or a capture, which is laid out in the same way.
  */

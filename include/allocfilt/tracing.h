@@ -114,7 +114,7 @@ void probe_define(struct probe *probe, uint64_t callback);
 struct session_request {
 	const struct kernel *kernel;
 	const struct plan *plan;
-	uint64_t buffer;   /* bytes per CPU */
+	uint64_t buffer;   /* bytes per CPU at most: less while memory is short */
 	const pid_t *pids; /* -p: processes; 0 ends; NULL: all */
 	bool force;
 	const struct probe *probe; /* for names of superblocks; NULL: none */
@@ -185,6 +185,15 @@ int session_mark_clock(struct session *session);
 
 /** session_set_buffer_percent - 0: any record wakes poll, else when that much is full */
 int session_set_buffer_percent(struct session *session, int percent);
+
+/**
+ * session_grow_buffer - try to get the size that was asked for, where there was no memory for it
+ *
+ * By a factor of two at least, or not at all; for once in some seconds. From 6.7 on the kernel
+ * records nothing while it allocates, and does not count that:
+ * kernel/trace/trace.c, __tracing_resize_ring_buffer().
+ */
+void session_grow_buffer(struct session *session);
 
 /**
  * session_restore - --restore: what an undo file says, and an instance of our name without one

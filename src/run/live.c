@@ -26,6 +26,8 @@
 #define ALARM_PERCENT	 50		   /* how full a buffer wakes us between two ticks */
 #define METRICS_INTERVAL (15 * NS_PER_SECOND)
 #define MARK_INTERVAL	 (60 * NS_PER_SECOND)
+#define MEMORY_INTERVAL	 (10 * NS_PER_SECOND)
+#define LOCK_SHARE	 8 /* of the memory that is available: more is not locked in advance */
 
 struct live {
 	const struct run_context *run;
@@ -55,6 +57,8 @@ struct live {
 	uint64_t began; /* when tracing was turned on */
 	uint64_t next_second;
 	uint64_t next_mark;
+	uint64_t next_memory;
+	bool locked; /* all memory, as far as that is possible */
 };
 
 /* ---- resources ---- */
@@ -366,6 +370,30 @@ static void count_unread(struct live *live)
 		pipeline_count_unread(live->pipeline, cpu_buffers_starved(live->buffers));
 }
 
+/*
+ * A fault while memory is short would stop us when we are needed. But to fault in all tables in
+ * advance would make it shorter still: then a page is locked once it is used.
+ */
+static void lock_memory(struct live *live)
+{
+	unsigned long long pages;
+	int flags = MCL_CURRENT | MCL_FUTURE;
+	char *text;
+
+	if (live->locked || file_read(NULL, "/proc/self/statm", &text, NULL))
+		return;
+	pages = strtoull(text, NULL, 10);
+	free(text);
+	live->locked = pages * sysconf(_SC_PAGESIZE) <= memory_available() / LOCK_SHARE;
+	if (!live->locked)
+		flags |= MCL_ONFAULT;
+	if (!mlockall(flags))
+		return;
+	live->locked = true;
+	log_warning("cannot lock memory (%s): under memory pressure records may be lost, ignoring",
+		    strerror(errno));
+}
+
 static int each_second(struct live *live, uint64_t now)
 {
 	char what[256];
@@ -384,6 +412,11 @@ static int each_second(struct live *live, uint64_t now)
 	if (now >= live->next_mark) {
 		session_mark_clock(live->session);
 		live->next_mark = now + MARK_INTERVAL;
+	}
+	if (now >= live->next_memory) {
+		lock_memory(live);
+		session_grow_buffer(live->session);
+		live->next_memory = now + MEMORY_INTERVAL;
 	}
 	if (!session_taken(live->session, what, sizeof(what)))
 		return 0;
@@ -509,10 +542,7 @@ static int begin(struct live *live, uint64_t now)
 	const struct run_context *run = live->run;
 	int ret;
 
-	if (mlockall(MCL_CURRENT | MCL_FUTURE))
-		log_warning(
-			"cannot lock memory (%s): under memory pressure records may be lost, ignoring",
-			strerror(errno));
+	lock_memory(live);
 	ret = set_idle(live, false);
 	if (ret)
 		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "epoll: %s",
@@ -533,6 +563,7 @@ static int begin(struct live *live, uint64_t now)
 	live->began = now;
 	live->next_second = now + NS_PER_SECOND;
 	live->next_mark = now + MARK_INTERVAL;
+	live->next_memory = now + MEMORY_INTERVAL;
 	log_notice("tracing in %s, threshold %" PRIu64 " us; Ctrl-C ends it",
 		   session_dir(live->session), live->plan->threshold / 1000);
 	if (run->options->duration)

@@ -21,6 +21,9 @@
 #define CPUS_MAX      8192 /* NR_CPUS of any configuration */
 #define LISTINGS_MAX  16   /* of threads, until the kernel follows all of them */
 
+#define BUFFER_SHARE	16   /* of what is available, for the buffers of all CPUs */
+#define FIRST_BUFFER_KB 1408 /* of each CPU of a new instance: TRACE_BUF_SIZE_DEFAULT */
+
 struct session {
 	const struct session_request *request; /* during session_start() only */
 	struct undo *undo;
@@ -33,6 +36,11 @@ struct session {
 	bool has_probe;		      /* the probe is defined */
 	char threshold[32];	      /* us, as tracing_thresh reads */
 	char *subbuf;		      /* KiB, as buffer_subbuf_size_kb reads; NULL: no such file */
+	int *cpus, nr_cpus;
+	bool differ;		      /* in the size of their buffers */
+	unsigned long long wanted_kb; /* KiB of each CPU's buffer */
+	unsigned long long buffer_kb; /* it has that */
+	unsigned long long least_kb; /* two pages: rb_allocate_cpu_buffer(), ring_buffer_resize() */
 };
 
 static int out_of_memory(struct failure *failure)
@@ -184,30 +192,86 @@ static int set_options(struct session *session, struct failure *failure)
 	return ret;
 }
 
+static const char *buffer_name(const struct session *session, int i, char *name, size_t size)
+{
+	if (session->differ)
+		snprintf(name, size, "per_cpu/cpu%d/buffer_size_kb", session->cpus[i]);
+	else
+		snprintf(name, size, "buffer_size_kb");
+	return name;
+}
+
+#define BUFFER_NAME(session, i) buffer_name(session, i, (char[64]){ 0 }, 64)
+
+/*
+ * How large each CPU's buffer may be, in KiB. The kernel refuses what si_mem_available() does not
+ * cover, and while a buffer grows, its writer is the OOM killer's first choice, whatever its score
+ * is: set_current_oom_origin() in kernel/trace/ring_buffer.c. So all CPUs together get a small
+ * share.
+ */
+static unsigned long long affordable_kb(const struct session *session)
+{
+	unsigned long long share = memory_available() / BUFFER_SHARE / session->nr_cpus / 1024;
+
+	if (share < session->least_kb)
+		share = session->least_kb;
+	return share < session->wanted_kb ? share : session->wanted_kb;
+}
+
+/* What a buffer has is not reduced for want of memory. */
+static int set_buffer_of(struct session *session, const char *name, struct failure *failure)
+{
+	unsigned long long size = affordable_kb(session), has;
+	char *text = tracefs_instance_file_read(session->own, name, NULL), first[32];
+	int ret;
+
+	if (!text)
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "cannot read %s: %s", name,
+				   strerror(errno));
+	/* "7 (expanded: 1408)": it has 7 KiB as long as nobody uses it. */
+	has = strtoull(text, NULL, 10);
+	free(text);
+	if (size < has)
+		size = has < session->wanted_kb ? has : session->wanted_kb;
+	/* This size needs no memory. */
+	snprintf(first, sizeof(first), "%llu", size < has ? size : has);
+	ret = set_own(session, SETTING_SIZE, name, first, failure);
+	if (ret)
+		return ret;
+	if (size > has)
+		settings_resize(&session->settings, OWN(session, name), size, &has);
+	else
+		has = size;
+	if (has < session->buffer_kb)
+		session->buffer_kb = has;
+	return 0;
+}
+
 static int set_buffer(struct session *session, struct failure *failure)
 {
-	char size[32], path[64], *found;
-	int *cpus = NULL;
-	int count, ret = settings_read(&session->settings, SETTING_SIZE,
-				       OWN(session, "buffer_size_kb"), &found);
-	bool differ;
+	char *found;
+	int ret = settings_read(&session->settings, SETTING_SIZE, OWN(session, "buffer_size_kb"),
+				&found);
 
 	if (ret)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret,
 				   "cannot read buffer_size_kb: %s", strerror(-ret));
 	/* CPUs of different sizes read as X. */
-	differ = !strcmp(found, "X");
+	session->differ = !strcmp(found, "X");
 	free(found);
-	snprintf(size, sizeof(size), "%llu",
-		 (unsigned long long)(session->request->buffer + 1023) / 1024);
-	if (!differ)
-		return set_own(session, SETTING_SIZE, "buffer_size_kb", size, failure);
-	count = cpu_directories(session->dir, &cpus);
-	for (int i = 0; i < count && !ret; i++) {
-		snprintf(path, sizeof(path), "per_cpu/cpu%d/buffer_size_kb", cpus[i]);
-		ret = set_own(session, SETTING_SIZE, path, size, failure);
-	}
-	free(cpus);
+	session->nr_cpus = cpu_directories(session->dir, &session->cpus);
+	if (session->nr_cpus <= 0)
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOENT,
+				   "%s/per_cpu: no CPU to trace", session->dir);
+	session->least_kb = 2 * sysconf(_SC_PAGESIZE) / 1024 - 1;
+	session->wanted_kb = (session->request->buffer + 1023) / 1024;
+	session->buffer_kb = session->wanted_kb;
+	for (int i = 0; i < (session->differ ? session->nr_cpus : 1) && !ret; i++)
+		ret = set_buffer_of(session, BUFFER_NAME(session, i), failure);
+	if (!ret && session->buffer_kb < session->wanted_kb)
+		log_notice("memory is short: a buffer of %llu KiB for each CPU, not %llu; it grows "
+			   "when there is more",
+			   session->buffer_kb, session->wanted_kb);
 	return ret;
 }
 
@@ -484,17 +548,25 @@ static bool instance_has_function_graph(const struct session *session)
  * A private instance, or the top level where an instance has no function_graph. That is read from
  * its available_tracers: a write that fails would mark the top level's buffer as expanded on 5.10
  * and 6.1. Making an instance costs 180 ms under emulation on 6.1, so none is made where the kernel
- * is too old: function_graph in an instance came with 6.11, buffer_subbuf_size_kb with 6.8.
+ * is too old: function_graph in an instance came with 6.11, buffer_subbuf_size_kb with 6.8. Nor is
+ * one made where its first buffer would take a quarter of the memory that is available.
  */
 static int choose_place(struct session *session, struct failure *failure)
 {
+	int *cpus = NULL;
+	int nr_cpus = cpu_directories(session->request->kernel->dir, &cpus);
 	int ret;
 
+	free(cpus);
 	if (session->graph && !tracefs_file_exists(session->settings.top, "buffer_subbuf_size_kb"))
 		return use_place(session, false, failure);
+	if (nr_cpus > 0 && nr_cpus * FIRST_BUFFER_KB * 1024ull > memory_available() / 4) {
+		log_debug("no private instance: memory is short");
+		return use_place(session, false, failure);
+	}
 	ret = settings_set(&session->settings, SETTING_INSTANCE, INSTANCE_PATH, SETTING_PRESENT,
 			   NULL, false, failure);
-	if (ret == -ENOENT || ret == -EROFS || ret == -ENOSYS) {
+	if (ret == -ENOENT || ret == -EROFS || ret == -ENOSYS || ret == -ENOMEM) {
 		log_debug("no private instance: %s", failure->text);
 		return use_place(session, false, failure);
 	}
@@ -609,6 +681,7 @@ static void session_free(struct session *session)
 	tracefs_instance_free(session->own);
 	free(session->subbuf);
 	free(session->dir);
+	free(session->cpus);
 	free(session);
 }
 
@@ -736,4 +809,23 @@ int session_set_buffer_percent(struct session *session, int percent)
 	snprintf(value, sizeof(value), "%d", percent);
 	return settings_change(&session->settings, SETTING_NUMBER, OWN(session, "buffer_percent"),
 			       value, session->instance);
+}
+
+void session_grow_buffer(struct session *session)
+{
+	unsigned long long size = affordable_kb(session), least = size;
+
+	if (session->buffer_kb >= session->wanted_kb ||
+	    (size < session->wanted_kb && size < 2 * session->buffer_kb))
+		return;
+	for (int i = 0; i < (session->differ ? session->nr_cpus : 1); i++) {
+		unsigned long long has = session->buffer_kb;
+
+		settings_resize(&session->settings, OWN(session, BUFFER_NAME(session, i)), size,
+				&has);
+		least = has < least ? has : least;
+	}
+	if (least > session->buffer_kb)
+		log_notice("a buffer of %llu KiB for each CPU now", least);
+	session->buffer_kb = least;
 }

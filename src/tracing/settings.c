@@ -13,9 +13,11 @@
 #include "tracing/kernel.h"
 #include "tracing/settings.h"
 
-#define BUSY_WAIT_US  2000000
-#define BUSY_PAUSE_US 50000
-#define SHOWN_MAX     60 /* bytes of a value in a message */
+#define WAIT_US		2000000 /* for somebody else who is busy, or for memory */
+#define PAUSE_US	50000
+#define GROWTH_SHARE	64 /* of the memory that is available, at once */
+#define GROWTH_PAUSE_US 10000
+#define SHOWN_MAX	60 /* bytes of a value in a message */
 
 /*
  * A buffer has two sub-buffers or more, each of at most 128 pages: kernel/trace/ring_buffer.c,
@@ -130,11 +132,29 @@ static bool has_entry(const struct entries *entries, const char *name)
 		       compare_entries);
 }
 
+/* A buffer grows in steps; @one may have several sizes. */
+static bool is_between(const char *one, const char *other, const char *now)
+{
+	long long least = atoll(other), most = least, value;
+	char *end;
+
+	for (; value = strtoll(one, &end, 10), end > one; one = end) {
+		least = value < least ? value : least;
+		most = value > most ? value : most;
+	}
+	return atoll(now) >= least &&
+	       (atoll(now) - most) * 1024 < SIZE_ROUNDING_PAGES * sysconf(_SC_PAGESIZE);
+}
+
 bool setting_is_part(enum setting_kind kind, const char *one, const char *other, const char *now)
 {
 	struct entries lists[3] = { 0 };
-	bool part = is_list(kind) && sort_entries(&lists[0], one) &&
-		    sort_entries(&lists[1], other) && sort_entries(&lists[2], now);
+	bool part;
+
+	if (kind == SETTING_SIZE)
+		return is_between(one, other, now);
+	part = is_list(kind) && sort_entries(&lists[0], one) && sort_entries(&lists[1], other) &&
+	       sort_entries(&lists[2], now);
 
 	for (size_t i = 0; part && i < lists[2].count; i++)
 		part = has_entry(&lists[0], lists[2].entry[i]) ||
@@ -332,6 +352,38 @@ static int write_instance(const struct settings *settings, const char *path, boo
 	return ret;
 }
 
+/*
+ * While a buffer grows, its writer is the OOM killer's first choice, whatever its score is: see
+ * set_current_oom_origin() in kernel/trace/ring_buffer.c. So while memory is short it grows in small
+ * steps, and the kernel reclaims between them. -ENOMEM may leave a part of the growth done.
+ */
+static int write_size(const struct settings *settings, const char *path, const char *value)
+{
+	long long cpus = strstr(path, "per_cpu/") ? 1 : sysconf(_SC_NPROCESSORS_CONF);
+	long long wanted = atoll(value), least = sysconf(_SC_PAGESIZE) / 1024;
+
+	for (;;) {
+		char *text = tracefs_instance_file_read(settings->top, path, NULL), size[32];
+		/* CPUs of different sizes read as X, and an unused buffer as what it has. */
+		long long now = text && isdigit((unsigned char)*text) ? atoll(text) : wanted;
+		long long available = (long long)(memory_available() / 1024), step;
+		int ret;
+
+		free(text);
+		step = available / GROWTH_SHARE / cpus;
+		step = step > least ? step : least;
+		if (wanted - now <= step)
+			return write_once(settings, path, value, false);
+		if ((wanted - now) * cpus > available / 2)
+			return -ENOMEM;
+		snprintf(size, sizeof(size), "%lld", now + step);
+		ret = write_once(settings, path, size, false);
+		if (ret)
+			return ret;
+		usleep(GROWTH_PAUSE_US);
+	}
+}
+
 /* @text: what to write where that is not the value itself, or NULL; see settings_set(). */
 static int write_value(const struct settings *settings, enum setting_kind kind, const char *path,
 		       const char *value, const char *text)
@@ -353,6 +405,8 @@ static int write_value(const struct settings *settings, enum setting_kind kind, 
 	}
 	if (kind == SETTING_TRIGGER)
 		return write_once(settings, path, present ? "stacktrace" : "!stacktrace", true);
+	if (kind == SETTING_SIZE)
+		return write_size(settings, path, value);
 	if (is_list(kind))
 		return write_list(settings, path, text ? text : value);
 	/* tracefs_event_enable() compiles a regex over all systems at each call. */
@@ -370,8 +424,6 @@ static const char *advice_of(enum setting_kind kind, int error)
 		return " (tracefs is mounted read-only here: a hardened service?)";
 	if (error == EBUSY && kind == SETTING_TRACER)
 		return " (somebody else reads trace_pipe)";
-	if (error == ENOMEM && kind == SETTING_SIZE)
-		return " (a smaller buffer: -b)";
 	return "";
 }
 
@@ -444,7 +496,10 @@ int settings_set(struct settings *settings, enum setting_kind kind, const char *
 				   "the undo file cannot be written, so nothing is changed: %s",
 				   strerror(-ret));
 	}
-	ret = write_value(settings, kind, path, value, text);
+	/* Memory comes back. Without an instance there is still the top level. */
+	while ((ret = write_value(settings, kind, path, value, text)) == -ENOMEM &&
+	       kind != SETTING_INSTANCE && now_us() < start + WAIT_US)
+		usleep(PAUSE_US);
 	/* An instance that somebody else made a moment earlier is not ours to remove. */
 	setting->done = ret == -EEXIST;
 	if (ret)
@@ -491,6 +546,43 @@ int settings_change(struct settings *settings, enum setting_kind kind, const cha
 		ret = in_instance ? 0 : note(settings);
 	}
 	return ret ? ret : write_value(settings, kind, path, value, NULL);
+}
+
+int settings_resize(struct settings *settings, const char *path, unsigned long long kib,
+		    unsigned long long *ret_kib)
+{
+	struct setting *setting = find_setting(settings, path);
+	char size[32], *now, *sizes;
+	int ret;
+
+	if (!setting)
+		return -EINVAL;
+	ret = settings_read(settings, SETTING_SIZE, path, &now);
+	if (ret)
+		return ret;
+	ret = setting_is_ours(SETTING_SIZE, setting->wrote, now) ? 0 : -ESTALE;
+	if (!ret && asprintf(&sizes, "%s %llu", now, kib) < 0)
+		ret = -ENOMEM;
+	free(now);
+	if (ret)
+		return ret;
+	free(setting->wrote);
+	setting->wrote = sizes;
+	setting->verified = false;
+	if (!setting->in_instance)
+		ret = note(settings);
+	snprintf(size, sizeof(size), "%llu", kib);
+	if (!ret)
+		ret = write_size(settings, path, size);
+	if (settings_read(settings, SETTING_SIZE, path, &now))
+		return ret ? ret : -EIO;
+	*ret_kib = strtoull(now, NULL, 10);
+	free(setting->wrote);
+	setting->wrote = now;
+	setting->verified = true;
+	if (!setting->in_instance)
+		note(settings);
+	return ret;
 }
 
 /* ---- restoring ---- */
@@ -572,23 +664,27 @@ static int restore_one(struct settings *settings, struct setting *setting, struc
 	return ret;
 }
 
-/* A reader of trace_pipe keeps the tracer busy: the events at least are disabled before waiting. */
+/*
+ * A reader of trace_pipe keeps the tracer busy: the events at least are disabled before waiting. A
+ * buffer that grows again waits for memory.
+ */
 static int restore_patiently(struct settings *settings, struct setting *setting,
 			     struct failure *failure)
 {
-	int64_t end = now_us() + BUSY_WAIT_US;
+	int64_t end = now_us() + WAIT_US;
 	struct failure ignored;
 	int ret = restore_one(settings, setting, failure);
 
-	if (ret != -EBUSY || (setting->kind != SETTING_TRACER && !is_directory(setting->kind)))
+	if (ret != -ENOMEM &&
+	    (ret != -EBUSY || (setting->kind != SETTING_TRACER && !is_directory(setting->kind))))
 		return ret;
 	for (int i = settings->count - 1; i >= 0; i--)
 		if (settings->setting[i].kind == SETTING_ENABLE && !settings->setting[i].done)
 			restore_one(settings, &settings->setting[i], &ignored);
 	do {
-		usleep(BUSY_PAUSE_US);
+		usleep(PAUSE_US);
 		ret = restore_one(settings, setting, failure);
-	} while (ret == -EBUSY && now_us() < end);
+	} while ((ret == -EBUSY || ret == -ENOMEM) && now_us() < end);
 	return ret;
 }
 
@@ -631,7 +727,7 @@ int settings_restore(struct settings *settings, struct failure *failure)
 		note(settings);
 	ret = restore_pass(settings, failure);
 	/* Once more: the error may have been transient. */
-	if (ret && ret != -EBUSY)
+	if (ret && ret != -EBUSY && ret != -ENOMEM)
 		ret = restore_pass(settings, failure);
 	if (!ret)
 		return 0;

@@ -96,9 +96,10 @@ int settings_read(const struct settings *settings, enum setting_kind kind, const
  * @value: as the kind reads it (a list: one name a line)
  * @text: what to write for it where that differs (a list by index, a probe's definition), or NULL
  *
- * A file that holds @value already is left alone and gets no entry. Returns 0, or -errno with
- * @failure (status 3 EPERM, EACCES, EROFS; 4 EBUSY, EEXIST; 5 ENOENT, EINVAL, ENODEV; else 1). The
- * entry of a write that failed stays in the table.
+ * A file that holds @value already is left alone and gets no entry, a size apart. A write that
+ * fails for want of memory is tried again for 2 s, that of an instance is not. Returns 0, or -errno
+ * with @failure (status 3 EPERM, EACCES, EROFS; 4 EBUSY, EEXIST; 5 ENOENT, EINVAL, ENODEV; else 1).
+ * The entry of a write that failed stays in the table.
  */
 int settings_set(struct settings *settings, enum setting_kind kind, const char *path,
 		 const char *value, const char *text, bool in_instance, struct failure *failure);
@@ -112,6 +113,15 @@ int settings_set(struct settings *settings, enum setting_kind kind, const char *
 int settings_change(struct settings *settings, enum setting_kind kind, const char *path,
 		    const char *value, bool in_instance);
 
+/**
+ * settings_resize - change the size of a buffer again, KiB, step by step while memory is short
+ * @ret_kib: what it has then; set after an error of the write, too
+ *
+ * Returns as settings_change() does; -ENOMEM, -EBUSY if the kernel refuses (a part of) the growth.
+ */
+int settings_resize(struct settings *settings, const char *path, unsigned long long kib,
+		    unsigned long long *ret_kib);
+
 /** settings_restore_path - restore the newest setting of one file, before all others */
 int settings_restore_path(struct settings *settings, const char *path, struct failure *failure);
 
@@ -119,8 +129,9 @@ int settings_restore_path(struct settings *settings, const char *path, struct fa
  * settings_restore - restore everything, newest first
  *
  * A value that somebody else changed is left alone, with a log_warning(). A busy tracer (somebody
- * reads trace_pipe) gets 2 s, with its events disabled. Returns 0 with everything done, or -errno
- * with @failure (status 6: file, value found, value wanted); what is left to do is noted.
+ * reads trace_pipe) gets 2 s, with its events disabled, and so does a lack of memory. Returns 0
+ * with everything done, or -errno with @failure (status 6: file, value found, value wanted); what
+ * is left to do is noted.
  */
 int settings_restore(struct settings *settings, struct failure *failure);
 
@@ -136,7 +147,11 @@ bool setting_accepted(enum setting_kind kind, const char *value, const char *now
 /** setting_is_ours - is @now one of the values that we wrote? */
 bool setting_is_ours(enum setting_kind kind, const char *wrote, const char *now);
 
-/** setting_is_part - is each entry of the list @now in @one or @other? false for other kinds */
+/**
+ * setting_is_part - may @now be what a change from @one to @other leaves when it ends half-way?
+ *
+ * Each entry of a list is in @one or @other; a size is between them; false for other kinds.
+ */
 bool setting_is_part(enum setting_kind kind, const char *one, const char *other, const char *now);
 
 #endif

@@ -35,10 +35,13 @@ struct fake {
 	char root[64]; /* scratch, removed at the end */
 	char dir[80];  /* the tracing directory */
 	char run_dir[80];
+	char meminfo[80];	/* instead of /proc/meminfo */
 	bool instance_graph;	/* instances can do function_graph */
 	bool tracer_busy;	/* somebody reads trace_pipe */
 	char instance_from[96]; /* a directory whose files a new instance has besides; "": none */
 	bool refuse_probe;	/* an older kernel: no such fetch in a dynamic event */
+	int buffer_max_kb;	/* for a larger one there is no memory; 0: no limit */
+	int largest_step_kb;	/* by which a buffer has grown */
 	bool unmounted;		/* the directory is not on tracefs (any longer) */
 	/* faults */
 	bool armed;
@@ -156,6 +159,15 @@ static int fake_remove_entry(const char *path, const struct stat *st, int type, 
 	return remove(path);
 }
 
+/* What /proc/meminfo says. */
+static inline void fake_put_available(unsigned long long kib)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "MemFree: 1 kB\nMemAvailable: %llu kB\n", kib);
+	fake_put_at(fake.root, "meminfo", text);
+}
+
 static void fake_remove_tree(const char *path)
 {
 	nftw(path, fake_remove_entry, 8, FTW_DEPTH | FTW_PHYS);
@@ -176,12 +188,14 @@ int open(const char *path, int flags, ...)
 	}
 	if (fake_fault("open", path))
 		return -1;
+	if (fake.root[0] && !strcmp(path, "/proc/meminfo"))
+		path = fake.meminfo;
 	if (value)
-		flags &= ~O_TRUNC;
+		flags = (flags & ~(O_TRUNC | O_ACCMODE)) | O_RDWR;
 	fd = syscall(SYS_openat, AT_FDCWD, path, flags, mode);
 	if (fd >= 0 && fd < FAKE_FDS) {
 		fake_fds[fd].value = value;
-		snprintf(fake_fds[fd].name, sizeof(fake_fds[fd].name), "%s",
+		snprintf(fake_fds[fd].name, sizeof(fake_fds[fd].name), "%.63s",
 			 inside ? fake_base(path) : "");
 	}
 	return fd;
@@ -243,6 +257,21 @@ static ssize_t fake_write_value(int fd, const void *buffer, size_t size)
 	if (fake.tracer_busy && !strcmp(fake_fds[fd].name, "current_tracer")) {
 		errno = EBUSY;
 		return -1;
+	}
+	if (!strcmp(fake_fds[fd].name, "buffer_size_kb")) {
+		int wanted = atoi(value), step;
+
+		syscall(SYS_pread64, fd, shown, sizeof(shown), 0);
+		step = wanted - atoi(shown);
+		if (fake.buffer_max_kb && step > 0 && wanted > fake.buffer_max_kb) {
+			/* No longer "7 (expanded: 1408)". */
+			snprintf(shown, sizeof(shown), "%d\n", atoi(shown));
+			fake_store(fd, shown);
+			errno = ENOMEM;
+			return -1;
+		}
+		if (step > fake.largest_step_kb)
+			fake.largest_step_kb = step;
 	}
 	fake_shown(fake_fds[fd].name, value, shown, sizeof(shown));
 	return fake_store(fd, shown) ? -1 : (ssize_t)size;
@@ -467,11 +496,13 @@ static void fake_make(bool instances)
 	assert_non_null(mkdtemp(fake.root));
 	snprintf(fake.run_dir, sizeof(fake.run_dir), "%s/run", fake.root);
 	snprintf(fake.dir, sizeof(fake.dir), "%s/tracing", fake.root);
+	snprintf(fake.meminfo, sizeof(fake.meminfo), "%s/meminfo", fake.root);
 	syscall(SYS_mkdir, fake.dir, 0700);
 	fake.instance_graph = instances;
 	fake_put_own(fake.dir, true);
 	if (instances)
 		fake_put("buffer_subbuf_size_kb", "4\n");
+	fake_put_available(8 << 20);
 	fake_put("tracing_thresh", "0\n");
 	fake_put("max_graph_depth", "0\n");
 	fake_put("set_graph_function", "#### all functions enabled ####\n");

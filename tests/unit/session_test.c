@@ -273,6 +273,154 @@ static void test_pid_that_is_gone(void **state)
 	assert_as_found();
 }
 
+/*
+ * 14 MiB for two CPUs: a 16th of it is 448 KiB for each, which are 113 pages of 4080 bytes. As soon
+ * as there is twice the memory, it grows to twice of that: 226 pages.
+ */
+static void test_size_is_a_share_of_what_is_available(void **state)
+{
+	fake_put_available(14 << 10);
+	start();
+	assert_value("buffer_size_kb", "450");
+	fake_put_available(27 << 10);
+	session_grow_buffer(session);
+	assert_value("buffer_size_kb", "450");
+	fake_put_available(29 << 10);
+	session_grow_buffer(session);
+	assert_value("buffer_size_kb", "928");
+	fake_put_available(8 << 20);
+	session_grow_buffer(session);
+	assert_value("buffer_size_kb", "4099");
+	end();
+	assert_as_found();
+}
+
+/* Two pages are the least that a buffer has. */
+static void test_no_memory_at_all(void **state)
+{
+	fake_put_available(100);
+	start();
+	assert_value("buffer_size_kb", "7");
+	fake_put_available(8 << 20);
+	end();
+	assert_as_found();
+}
+
+/* In steps, so that a kill finds some size between: a 64th of 14 MiB is 112 KiB for each of two. */
+static void test_growth_is_in_steps(void **state)
+{
+	fake_put_available(14 << 10);
+	start();
+	assert_in_range(fake.largest_step_kb, 50, 116);
+	end();
+	assert_in_range(fake.largest_step_kb, 50, 116);
+	assert_as_found();
+}
+
+static void test_refused_growth(void **state)
+{
+	fake.buffer_max_kb = 200;
+	fake_put_available(14 << 10);
+	start();
+	assert_in_range(atoi(fake_get("buffer_size_kb")), 90, 200);
+	fake_put_available(8 << 20);
+	session_grow_buffer(session);
+	assert_in_range(atoi(fake_get("buffer_size_kb")), 90, 200);
+	fake.buffer_max_kb = 0;
+	session_grow_buffer(session);
+	assert_value("buffer_size_kb", "4099");
+	end();
+	assert_as_found();
+}
+
+/* What is there costs nothing. */
+static void test_used_buffer_is_not_reduced(void **state)
+{
+	fake_put("buffer_size_kb", "1410\n");
+	fake_put_available(1 << 10);
+	start();
+	assert_value("buffer_size_kb", "1410");
+	end();
+	request.buffer = 100 << 10;
+	start();
+	assert_value("buffer_size_kb", "103");
+	fake_put_available(14 << 10);
+	end();
+	assert_value("buffer_size_kb", "1410");
+}
+
+/* CPUs of different sizes: each for itself. */
+static void test_short_memory_with_different_sizes(void **state)
+{
+	fake_put("buffer_size_kb", "X\n");
+	fake_put("per_cpu/cpu0/buffer_size_kb", "103\n");
+	fake_put_available(14 << 10);
+	fake_remember();
+	start();
+	assert_value("per_cpu/cpu0/buffer_size_kb", "450");
+	assert_value("per_cpu/cpu1/buffer_size_kb", "1410");
+	fake_put_available(8 << 20);
+	session_grow_buffer(session);
+	assert_value("per_cpu/cpu0/buffer_size_kb", "4099");
+	assert_value("per_cpu/cpu1/buffer_size_kb", "4099");
+	end();
+	assert_value("per_cpu/cpu0/buffer_size_kb", "103");
+	assert_value("per_cpu/cpu1/buffer_size_kb", "1410");
+}
+
+/* The first buffers of an instance take 1408 KiB for each CPU, a quarter of 11264 KiB. */
+static void test_no_instance_while_memory_is_short(void **state)
+{
+	fake_put_available(11264);
+	start();
+	assert_true(fake_has(FAKE_INSTANCE));
+	end();
+	fake_put_available(11263);
+	start();
+	assert_false(fake_has(FAKE_INSTANCE));
+	assert_value("current_tracer", "function_graph");
+	fake_put_available(8 << 20);
+	end();
+	assert_as_found();
+}
+
+/* Without memory for what was found, that is said, and --restore does it later. */
+static void test_no_memory_at_the_end(void **state)
+{
+	fake_put_available(14 << 10);
+	start();
+	fake_put_available(1 << 10);
+	assert_int_equal(session_end(session, &failure), -ENOMEM);
+	assert_int_equal(failure.status, EXIT_STATUS_NOT_RESTORED);
+	assert_non_null(
+		strstr(failure.text, "buffer_size_kb is 450 and cannot be put back to 1408"));
+	assert_value("current_tracer", "nop");
+	assert_true(undo_exists());
+	fake_put_available(14 << 10);
+	assert_int_equal(restore(), 0);
+	assert_as_found();
+}
+
+/* Memory comes back. */
+static void test_write_without_memory_is_tried_again(void **state)
+{
+	int calls, ret;
+
+	fake_fail(CALLS_MAX, CALLS_MAX, EIO);
+	assert_int_equal(run(), 0);
+	calls = fake.calls;
+	for (int at = 1; at < calls; at += 7) {
+		fake_fail(at, at, ENOMEM);
+		ret = run();
+		fake.armed = false;
+		/* The undo file has no name here. */
+		if (ret && !strncmp(fake.last, "write ", 6) && fake.last[6])
+			fail_msg("%s: %s", fake.last, failure.text);
+		restore();
+		assert_as_found();
+	}
+}
+
 static void test_what_others_change_stays(void **state)
 {
 	start();
@@ -661,6 +809,15 @@ int main(void)
 		AT_TOP(test_unused_buffer_is_expanded),
 		AT_TOP(test_late_thread),
 		AT_TOP(test_pid_that_is_gone),
+		AT_TOP(test_size_is_a_share_of_what_is_available),
+		IN_INSTANCE(test_no_instance_while_memory_is_short),
+		AT_TOP(test_no_memory_at_all),
+		AT_TOP(test_growth_is_in_steps),
+		AT_TOP(test_refused_growth),
+		AT_TOP(test_used_buffer_is_not_reduced),
+		AT_TOP(test_short_memory_with_different_sizes),
+		AT_TOP(test_no_memory_at_the_end),
+		AT_TOP(test_write_without_memory_is_tried_again),
 		AT_TOP(test_what_others_change_stays),
 		ALONE(test_in_use),
 		AT_TOP(test_unused_snapshot),

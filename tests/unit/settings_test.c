@@ -144,7 +144,7 @@ static void test_ours(void **state)
 				 cases[i].ours);
 }
 
-/* A kill in the middle of a list. */
+/* A kill in the middle of a list, or of the steps in which a buffer grows. */
 static void test_part(void **state)
 {
 	assert_true(setting_is_part(SETTING_LIST, "a\nb\nc\n", "x\ny\n", "a\nb\n"));
@@ -152,6 +152,11 @@ static void test_part(void **state)
 	assert_true(setting_is_part(SETTING_LIST, "a\nb\nc\n", "x\ny\n", ""));
 	assert_false(setting_is_part(SETTING_LIST, "a\nb\nc\n", "x\ny\n", "a\nz\n"));
 	assert_false(setting_is_part(SETTING_NUMBER, "1", "2", "1"));
+	assert_true(setting_is_part(SETTING_SIZE, "7 450", "1408", "7"));
+	assert_true(setting_is_part(SETTING_SIZE, "7 450", "1408", "900"));
+	assert_true(setting_is_part(SETTING_SIZE, "1410 4096", "100", "4099"));
+	assert_false(setting_is_part(SETTING_SIZE, "7 450", "1408", "9000"));
+	assert_false(setting_is_part(SETTING_SIZE, "1410 4096", "100", "7"));
 }
 
 /* The table */
