@@ -75,6 +75,7 @@ _drop_caches()
 # pressure_start [WHAT...]; without arguments memory and files.
 #   memory	two tasks that want 45 % of memory each, in huge pages
 #   some	one that wants 35 %
+#   hold	one that takes all but 14 MiB and keeps it
 #   files	files written and read back on both disks
 #   huge	pages for nr_hugepages, and compaction by hand
 #   slab	drop_caches every two seconds
@@ -90,6 +91,7 @@ pressure_start()
 			_pressure pressure memory 45
 			;;
 		some) _pressure pressure memory 35 ;;
+		hold) _pressure pressure hold 14 ;;
 		files)
 			_pressure pressure files /mnt/a/pressure
 			_pressure pressure files /mnt/b/pressure

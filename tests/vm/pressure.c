@@ -3,10 +3,11 @@
  * Memory pressure for the tests in a virtual machine; linked statically.
  *
  *   pressure memory PERCENT    map that share of memory, touch it, drop it, over and over
+ *   pressure hold MIB          take and lock all memory but what leaves MIB available, keep it
  *   pressure files DIR         write, read back and remove files in DIR, over and over
  *   pressure faults COUNT      fault in COUNT pages, print count and time
  *
- * The first two run until they are killed.
+ * The first three run until they are killed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,6 +28,7 @@
 #define SMALL_FILES 400
 #define ROUND_PAGES 1024
 #define DECOYS	    4
+#define HOLD_STEP   (128 * 1024)
 
 static void die(const char *what)
 {
@@ -54,7 +56,7 @@ static void touch(volatile char *map, size_t size, size_t page)
 		map[at]++;
 }
 
-static void memory_rounds(int percent)
+static void memory_rounds(unsigned long percent)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
 	size_t size = sysconf(_SC_PHYS_PAGES) / 100 * percent * page;
@@ -72,6 +74,39 @@ static void memory_rounds(int percent)
 			touch(map, size, page);
 		munmap(map, size);
 	}
+}
+
+static unsigned long available_kib(void)
+{
+	FILE *file = fopen("/proc/meminfo", "r");
+	unsigned long kib = 0;
+	char line[128];
+
+	while (file && !kib && fgets(line, sizeof(line), file))
+		sscanf(line, "MemAvailable: %lu", &kib);
+	if (!kib)
+		die("MemAvailable");
+	fclose(file);
+	return kib;
+}
+
+/* In small steps: reclaim makes more available on the way. */
+static void hold(unsigned long left_kib)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	volunteer_for_oom(OOM_FIRST);
+	for (int calm = 0; calm < 20; calm++) {
+		for (; available_kib() > left_kib; calm = 0) {
+			void *map = mmap(NULL, HOLD_STEP, PROT_READ | PROT_WRITE,
+					 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+			if (map == MAP_FAILED || mlock(map, HOLD_STEP))
+				die("hold");
+		}
+		usleep(50000);
+	}
+	for (;;)
+		pause();
 }
 
 /* While a victim's memory is on its way back, the OOM killer takes another one: of these rather
@@ -106,14 +141,11 @@ static void replace_decoy(pid_t decoys[DECOYS], pid_t gone)
 			decoys[i] = start_decoy();
 }
 
-static void memory(int percent)
+/* @worker is started again when the OOM killer has taken it. */
+static void keep_at_work(void (*work)(unsigned long amount), unsigned long amount)
 {
 	pid_t decoys[DECOYS], worker = -1;
 
-	if (percent < 1 || percent > 1000) {
-		errno = EINVAL;
-		die("PERCENT");
-	}
 	volunteer_for_oom(OOM_NEXT);
 	start_decoys(decoys);
 	for (;;) {
@@ -122,7 +154,7 @@ static void memory(int percent)
 		if (worker < 0)
 			worker = fork();
 		if (worker == 0)
-			memory_rounds(percent);
+			work(amount);
 		gone = wait(NULL);
 		if (gone == worker)
 			worker = -1;
@@ -219,12 +251,14 @@ static void faults(unsigned long count)
 int main(int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[1], "memory"))
-		memory(atoi(argv[2]));
+		keep_at_work(memory_rounds, strtoul(argv[2], NULL, 10));
+	else if (argc == 3 && !strcmp(argv[1], "hold"))
+		keep_at_work(hold, strtoul(argv[2], NULL, 10) * 1024);
 	else if (argc == 3 && !strcmp(argv[1], "files"))
 		files(argv[2]);
 	else if (argc == 3 && !strcmp(argv[1], "faults"))
 		faults(strtoul(argv[2], NULL, 10));
 	else
-		fprintf(stderr, "usage: pressure memory PERCENT|files DIR|faults COUNT\n");
+		fprintf(stderr, "usage: pressure memory PERCENT|hold MIB|files DIR|faults COUNT\n");
 	return argc == 3 ? 0 : 2;
 }
