@@ -115,20 +115,55 @@ int file_write_all(int fd, const char *text, size_t length);
 /** file_path - "dir/path" in a buffer of PATH_MAX; 0 or -ENAMETOOLONG */
 int file_path(char *buffer, const char *dir, const char *path);
 
+/*
+ * What is written may lie where another user can write, too. He must not make us write, truncate or
+ * change a file that he could not write himself. So a directory is opened once, and what is written
+ * in it goes by its descriptor and a name without a slash; no link in it is followed. How its path
+ * leads there is the choice of whoever named it.
+ */
+
+/**
+ * file_open_parent - open the directory of a path for the *at() calls (O_PATH)
+ * @ret_name: the name in it, a part of @path
+ *
+ * Returns a descriptor, or -errno (-EISDIR: no name after the last slash).
+ */
+int file_open_parent(const char *path, const char **ret_name);
+
+/**
+ * file_make_directory - make a directory (0700) unless it exists, and open it
+ *
+ * Returns a descriptor, or -errno (-ENOTDIR: also a symbolic link). file_distrust() tells if the one
+ * that exists is ours alone.
+ */
+int file_make_directory(const char *path);
+
+/**
+ * file_distrust - NULL where no other user can change a file or directory, or why that is possible
+ * @type: S_IFREG or S_IFDIR
+ *
+ * "is another user's", "can be written by others", "is not a regular file", and the like.
+ */
+const char *file_distrust(int fd, mode_t type);
+
 /**
  * file_replace - write a file anew, mode 0600: a reader sees the old text or the new one, whole
+ * @dir: descriptor of its directory, which may be another user's
+ * @name: without a slash
  * @sync: fsync() it before the rename, for a file that has to survive a crash
  *
- * The text goes to .NAME.allocfilt in the same directory, which is then renamed. One that a killed
- * run left there is replaced. After a failure the file has its old text.
+ * The text goes to .NAME.allocfilt in the same directory, which is then renamed. What is there by
+ * that name, of a killed run or of somebody else, is removed, and a link is not followed. After a
+ * failure the file has its old text.
  */
-int file_replace(const char *dir, const char *path, const char *text, size_t length, bool sync);
+int file_replace(int dir, const char *name, const char *text, size_t length, bool sync);
 
 /* file_replace() in two steps, for a text that is written piece by piece. Allocates nothing. */
 struct file_replacement {
 	int fd; /* write the new text here */
-	char path[PATH_MAX];
-	char temporary[PATH_MAX];
+	int dir;
+	const char *name; /* not copied */
+	char temporary[NAME_MAX + 1];
 };
 
 /**
@@ -137,8 +172,7 @@ struct file_replacement {
  *
  * After a failure nothing is left to be done.
  */
-int file_replace_begin(struct file_replacement *file, const char *dir, const char *path,
-		       mode_t mode);
+int file_replace_begin(struct file_replacement *file, int dir, const char *name, mode_t mode);
 
 /**
  * file_replace_end - rename the new file into place, or remove it where @ret is a failure

@@ -57,10 +57,11 @@ int capture_round(struct capture *capture, const struct source_sink *sink);
 struct capture_writer;
 
 /**
- * capture_create - make the directory, or use an empty one
+ * capture_create - make the directory, or use an empty one that only we can write
  *
- * Returns 0, or -errno with @failure (status 2: exists and is not empty, cannot be created; 1
- * for errors not caused by the path, such as a full disk).
+ * In one that another user can write he could put links, and have our files read by him. Returns 0,
+ * or -errno with @failure (status 2: exists and is not empty, not ours, writable by others or a
+ * symbolic link, cannot be created; 1 for errors not caused by the path, such as a full disk).
  */
 int capture_create(struct capture_writer **writer, const char *dir, struct failure *failure);
 
@@ -75,11 +76,11 @@ void capture_abandon(struct capture_writer *writer);
 
 /**
  * capture_put - write a file of the capture atomically (rename)
- * @name: relative to the directory; directories in it are created
+ * @path: relative to the directory; directories in it are created, links in it not followed
  *
  * Returns 0, or -errno and an older file of that name is unchanged.
  */
-int capture_put(struct capture_writer *writer, const char *name, const char *text, size_t length);
+int capture_put(struct capture_writer *writer, const char *path, const char *text, size_t length);
 
 /** capture_copy - copy a file from another directory; returns as capture_put(), or -ENOENT */
 int capture_copy(struct capture_writer *writer, const char *from_dir, const char *name);

@@ -125,23 +125,67 @@ int file_write_all(int fd, const char *text, size_t length)
 	return 0;
 }
 
-int file_replace_begin(struct file_replacement *file, const char *dir, const char *path,
-		       mode_t mode)
+int file_open_parent(const char *path, const char **ret_name)
 {
-	const char *slash;
-	int ret = file_path(file->path, dir, path);
+	const char *slash = strrchr(path, '/');
+	char dir[PATH_MAX] = ".";
+	int fd;
 
-	if (ret)
-		return ret;
-	slash = strrchr(file->path, '/');
-	path = slash ? slash + 1 : file->path;
-	if (snprintf(file->temporary, sizeof(file->temporary), "%.*s.%s.allocfilt",
-		     (int)(path - file->path), file->path, path) >= (int)sizeof(file->temporary))
+	*ret_name = slash ? slash + 1 : path;
+	if (!**ret_name)
+		return *path ? -EISDIR : -ENOENT;
+	/* With its slash: that of /NAME is all there is. */
+	if (slash && snprintf(dir, sizeof(dir), "%.*s", (int)(*ret_name - path), path) >= PATH_MAX)
 		return -ENAMETOOLONG;
-	if (unlink(file->temporary) && errno != ENOENT)
+	fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int file_make_directory(const char *path)
+{
+	char dir[PATH_MAX];
+	size_t length = strlen(path);
+	int fd;
+
+	/* With a slash at its end a link would be followed. */
+	while (length > 1 && path[length - 1] == '/')
+		length--;
+	if (snprintf(dir, sizeof(dir), "%.*s", (int)length, path) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	if (mkdir(dir, 0700) && errno != EEXIST)
 		return -errno;
-	file->fd =
-		open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+const char *file_distrust(int fd, mode_t type)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return strerror(errno);
+	if ((st.st_mode & S_IFMT) != type)
+		return type == S_IFDIR ? "is not a directory" : "is not a regular file";
+	if (st.st_uid != geteuid())
+		return "is another user's";
+	if (st.st_mode & (S_IWGRP | S_IWOTH))
+		return "can be written by others";
+	if (type == S_IFREG && st.st_nlink > 1)
+		return "has another name (hard link)";
+	return NULL;
+}
+
+int file_replace_begin(struct file_replacement *file, int dir, const char *name, mode_t mode)
+{
+	file->dir = dir;
+	file->name = name;
+	if (snprintf(file->temporary, sizeof(file->temporary), ".%s.allocfilt", name) >=
+	    (int)sizeof(file->temporary))
+		return -ENAMETOOLONG;
+	if (unlinkat(dir, file->temporary, 0) && errno != ENOENT)
+		return -errno;
+	file->fd = openat(dir, file->temporary,
+			  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (file->fd < 0)
 		return -errno;
 	return fchmod(file->fd, mode) ? file_replace_end(file, -errno, false) : 0;
@@ -154,17 +198,17 @@ int file_replace_end(struct file_replacement *file, int ret, bool sync)
 	/* Some file systems report a full disk only here. */
 	if (close(file->fd) && !ret)
 		ret = -errno;
-	if (!ret && rename(file->temporary, file->path))
+	if (!ret && renameat(file->dir, file->temporary, file->dir, file->name))
 		ret = -errno;
 	if (ret)
-		unlink(file->temporary);
+		unlinkat(file->dir, file->temporary, 0);
 	return ret;
 }
 
-int file_replace(const char *dir, const char *path, const char *text, size_t length, bool sync)
+int file_replace(int dir, const char *name, const char *text, size_t length, bool sync)
 {
 	struct file_replacement file;
-	int ret = file_replace_begin(&file, dir, path, 0600);
+	int ret = file_replace_begin(&file, dir, name, 0600);
 
 	if (ret)
 		return ret;

@@ -31,14 +31,23 @@ uint64_t capture_bytes(const struct capture_writer *writer)
 	return writer->bytes;
 }
 
-static bool is_empty(const char *dir)
+static void close_open(int fd)
 {
-	DIR *directory = opendir(dir);
+	if (fd >= 0)
+		close(fd);
+}
+
+static bool is_empty(int dir)
+{
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *entry;
 	int entries = 0;
 
-	if (!directory)
+	if (!directory) {
+		close_open(fd);
 		return false;
+	}
 	while ((entry = readdir(directory)))
 		entries += strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..");
 	closedir(directory);
@@ -48,22 +57,30 @@ static bool is_empty(const char *dir)
 /* Returns a descriptor of the directory, made readable by its owner only, or -errno. */
 static int make_directory(const char *dir, struct failure *failure)
 {
-	int fd = -1;
+	int fd = file_make_directory(dir), error = EPERM;
+	const char *why;
 
-	if (mkdir(dir, 0700)) {
-		if (errno == EEXIST && !is_empty(dir))
-			return failure_set(
-				failure, EXIT_STATUS_USAGE, EEXIST,
-				"-w %s: exists and is not an empty directory, name a new one", dir);
-		if (errno != EEXIST || chmod(dir, 0700))
-			goto failed;
+	if (fd == -ENOTDIR)
+		return failure_set(failure, EXIT_STATUS_USAGE, ENOTDIR,
+				   "-w %s: not a directory (a symbolic link is not followed), "
+				   "name a new one",
+				   dir);
+	if (fd < 0)
+		return failure_set(failure, failure_status_of_path(-fd), -fd, "-w %s: %s", dir,
+				   strerror(-fd));
+	why = file_distrust(fd, S_IFDIR);
+	if (!why && !is_empty(fd)) {
+		error = EEXIST;
+		why = "exists and is not an empty directory";
+	} else if (!why && fchmod(fd, 0700)) {
+		error = errno;
+		why = strerror(error);
 	}
-	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd >= 0)
+	if (!why)
 		return fd;
-failed:
-	return failure_set(failure, failure_status_of_path(errno), errno, "-w %s: %s", dir,
-			   strerror(errno));
+	close(fd);
+	return failure_set(failure, EXIT_STATUS_USAGE, error, "-w %s: %s, name a new one", dir,
+			   why);
 }
 
 int capture_create(struct capture_writer **ret_writer, const char *dir, struct failure *failure)
@@ -102,12 +119,6 @@ int capture_set_page_size(struct capture_writer *writer, size_t page_size)
 	return 0;
 }
 
-static void close_open(int fd)
-{
-	if (fd >= 0)
-		close(fd);
-}
-
 static void close_pipe(struct capture_writer *writer)
 {
 	close_open(writer->pipe[0]);
@@ -136,25 +147,45 @@ void capture_abandon(struct capture_writer *writer)
 	rmdir(writer->dir);
 }
 
-static int make_folders(const struct capture_writer *writer, const char *name)
+/*
+ * Opens the directory of a file of the capture, with those on the way that are missing. Returns a
+ * descriptor or -errno. @ret_name: the file's name in it, a part of @path
+ */
+static int open_folder(const struct capture_writer *writer, const char *path, const char **ret_name)
 {
-	const char *slash = strchr(name, '/');
+	int folder = openat(writer->dir_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const char *slash;
+	int ret = folder < 0 ? -errno : 0;
 
-	for (; slash; slash = strchr(slash + 1, '/')) {
-		char folder[PATH_MAX];
+	for (; !ret && (slash = strchr(path, '/')); path = slash + 1) {
+		char name[NAME_MAX + 1];
+		int next = -1;
 
-		snprintf(folder, sizeof(folder), "%.*s", (int)(slash - name), name);
-		if (mkdirat(writer->dir_fd, folder, 0700) && errno != EEXIST)
-			return -errno;
+		if (snprintf(name, sizeof(name), "%.*s", (int)(slash - path), path) > NAME_MAX)
+			ret = -ENAMETOOLONG;
+		else if (mkdirat(folder, name, 0700) && errno != EEXIST)
+			ret = -errno;
+		else
+			next = openat(folder, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (!ret && next < 0)
+			ret = -errno;
+		close(folder);
+		folder = next;
 	}
-	return 0;
+	*ret_name = path;
+	return ret ? ret : folder;
 }
 
-int capture_put(struct capture_writer *writer, const char *name, const char *text, size_t length)
+int capture_put(struct capture_writer *writer, const char *path, const char *text, size_t length)
 {
-	int ret = make_folders(writer, name);
+	const char *name;
+	int folder = open_folder(writer, path, &name), ret;
 
-	return ret ? ret : file_replace(writer->dir, name, text, length, false);
+	if (folder < 0)
+		return folder;
+	ret = file_replace(folder, name, text, length, false);
+	close(folder);
+	return ret;
 }
 
 int capture_copy(struct capture_writer *writer, const char *from_dir, const char *name)
@@ -172,8 +203,9 @@ int capture_copy(struct capture_writer *writer, const char *from_dir, const char
 
 int capture_add_cpu(struct capture_writer *writer, int cpu)
 {
-	char name[64];
-	int ret;
+	const char *name;
+	char path[64];
+	int folder, ret;
 
 	if (cpu >= writer->nr_files) {
 		int *files = realloc(writer->files, (cpu + 1) * sizeof(*files));
@@ -184,13 +216,15 @@ int capture_add_cpu(struct capture_writer *writer, int cpu)
 		while (writer->nr_files <= cpu)
 			writer->files[writer->nr_files++] = -1;
 	}
-	snprintf(name, sizeof(name), "per_cpu/cpu%d/trace_pipe_raw", cpu);
-	ret = make_folders(writer, name);
-	if (ret)
-		return ret;
+	snprintf(path, sizeof(path), "per_cpu/cpu%d/trace_pipe_raw", cpu);
+	folder = open_folder(writer, path, &name);
+	if (folder < 0)
+		return folder;
 	writer->files[cpu] =
-		openat(writer->dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	return writer->files[cpu] < 0 ? -errno : 0;
+		openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	ret = writer->files[cpu] < 0 ? -errno : 0;
+	close(folder);
+	return ret;
 }
 
 /* Moves the pipe's contents to the file, by write if its file system does not support splice. */

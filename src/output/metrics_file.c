@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "allocfilt/output.h"
 
@@ -64,7 +65,9 @@ int metrics_file_write(struct metrics_file *file, int (*fill)(void *context, str
 		       void *context, struct failure *failure)
 {
 	struct file_replacement new;
-	int ret = file_replace_begin(&new, NULL, file->path, 0644);
+	const char *name;
+	int dir = file_open_parent(file->path, &name);
+	int ret = dir < 0 ? dir : file_replace_begin(&new, dir, name, 0644);
 
 	if (!ret) {
 		writer_attach(file->writer, new.fd);
@@ -77,6 +80,8 @@ int metrics_file_write(struct metrics_file *file, int (*fill)(void *context, str
 		 */
 		ret = file_replace_end(&new, ret, false);
 	}
+	if (dir >= 0)
+		close(dir);
 	file->changed = ret != file->last;
 	file->last = ret;
 	if (!ret)

@@ -24,6 +24,7 @@
 
 struct undo {
 	char *dir;
+	int dir_fd;
 	int lock;
 	char boot[64];
 };
@@ -35,35 +36,20 @@ static int refuse(struct failure *failure, const char *path, const char *why)
 }
 
 /* What another user can write must not decide what root writes. */
-static const char *distrust(const struct stat *st, mode_t type)
-{
-	if ((st->st_mode & S_IFMT) != type)
-		return type == S_IFDIR ? "is not a directory" : "is not a regular file";
-	if (st->st_uid != geteuid())
-		return "is another user's";
-	if (st->st_mode & (S_IWGRP | S_IWOTH))
-		return "can be written by others";
-	if (type == S_IFREG && st->st_nlink > 1)
-		return "has another name (hard link)";
-	return NULL;
-}
-
-static int make_dir(struct undo *undo, struct failure *failure)
+static int open_dir(struct undo *undo, struct failure *failure)
 {
 	enum exit_status status = EXIT_STATUS_RUN_TIME;
-	struct stat st;
 	const char *why;
 
-	if (mkdir(undo->dir, 0700) < 0 && errno != EEXIST) {
-		if (errno == EACCES || errno == EPERM)
-			status = EXIT_STATUS_NO_TRACEFS;
-		return failure_set(failure, status, errno, "cannot make %s: %s", undo->dir,
-				   strerror(errno));
-	}
-	if (lstat(undo->dir, &st) < 0)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "%s: %s", undo->dir,
-				   strerror(errno));
-	why = distrust(&st, S_IFDIR);
+	undo->dir_fd = file_make_directory(undo->dir);
+	if (undo->dir_fd == -ENOTDIR)
+		return refuse(failure, undo->dir, "is not a directory");
+	if (undo->dir_fd == -EACCES || undo->dir_fd == -EPERM)
+		status = EXIT_STATUS_NO_TRACEFS;
+	if (undo->dir_fd < 0)
+		return failure_set(failure, status, -undo->dir_fd, "cannot make or open %s: %s",
+				   undo->dir, strerror(-undo->dir_fd));
+	why = file_distrust(undo->dir_fd, S_IFDIR);
 	return why ? refuse(failure, undo->dir, why) : 0;
 }
 
@@ -72,19 +58,17 @@ static int open_trusted(struct undo *undo, const char *name, int flags, struct f
 {
 	char path[PATH_MAX];
 	const char *why;
-	struct stat st;
-	int fd;
+	int fd = openat(undo->dir_fd, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	int error = errno;
 
-	fd = file_path(path, undo->dir, name);
-	if (!fd)
-		fd = open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-	if (fd < 0 && errno == ELOOP)
+	snprintf(path, sizeof(path), "%s/%s", undo->dir, name);
+	if (fd < 0 && error == ELOOP)
 		return refuse(failure, path, "is a symbolic link");
 	if (fd < 0)
 		return failure_set(failure,
-				   errno == EACCES ? EXIT_STATUS_NO_TRACEFS : EXIT_STATUS_RUN_TIME,
-				   errno, "%s: %s", path, strerror(errno));
-	why = fstat(fd, &st) < 0 ? strerror(errno) : distrust(&st, S_IFREG);
+				   error == EACCES ? EXIT_STATUS_NO_TRACEFS : EXIT_STATUS_RUN_TIME,
+				   error, "%s: %s", path, strerror(error));
+	why = file_distrust(fd, S_IFREG);
 	if (!why)
 		return fd;
 	close(fd);
@@ -93,7 +77,7 @@ static int open_trusted(struct undo *undo, const char *name, int flags, struct f
 
 static int take_lock(struct undo *undo, struct failure *failure)
 {
-	char text[16], *owner = NULL;
+	char text[16] = "";
 	int length, pid;
 
 	undo->lock = open_trusted(undo, "lock", O_RDWR | O_CREAT, failure);
@@ -103,8 +87,7 @@ static int take_lock(struct undo *undo, struct failure *failure)
 		if (errno != EWOULDBLOCK)
 			return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "%s/lock: %s",
 					   undo->dir, strerror(errno));
-		pid = file_read(undo->dir, "lock", &owner, NULL) ? 0 : atoi(owner);
-		free(owner);
+		pid = pread(undo->lock, text, sizeof(text) - 1, 0) > 0 ? atoi(text) : 0;
 		if (pid > 0)
 			return failure_set(failure, EXIT_STATUS_IN_USE, EBUSY,
 					   "another allocfilt is running, pid %d", pid);
@@ -130,8 +113,9 @@ int undo_open(struct undo **ret_undo, const char *run_dir, struct failure *failu
 		free(undo);
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "%s", strerror(ENOMEM));
 	}
+	undo->dir_fd = -1;
 	undo->lock = -1;
-	ret = make_dir(undo, failure);
+	ret = open_dir(undo, failure);
 	if (!ret) {
 		/* What is noted in one boot does not apply in the next. */
 		ret = file_read(NULL, BOOT_ID, &boot, NULL);
@@ -161,6 +145,8 @@ void undo_close(struct undo *undo)
 			errno = 0;
 		close(undo->lock);
 	}
+	if (undo->dir_fd >= 0)
+		close(undo->dir_fd);
 	free(undo->dir);
 	free(undo);
 }
@@ -203,23 +189,19 @@ int undo_note(void *context, const struct settings *settings)
 
 	if (!text)
 		return -ENOMEM;
-	ret = length > UNDO_SIZE_MAX ? -EFBIG : file_replace(undo->dir, "undo", text, length, true);
+	ret = length > UNDO_SIZE_MAX ? -EFBIG :
+				       file_replace(undo->dir_fd, "undo", text, length, true);
 	free(text);
 	return ret;
 }
 
 int undo_remove(struct undo *undo, struct failure *failure)
 {
-	char path[PATH_MAX];
-	int ret = file_path(path, undo->dir, "undo");
-
-	if (!ret && unlink(path) < 0 && errno != ENOENT)
-		ret = -errno;
-	if (ret)
-		failure_set(failure, EXIT_STATUS_RUN_TIME, -ret,
-			    "all is put back, but the undo file cannot be removed: %s",
-			    strerror(-ret));
-	return ret;
+	if (!unlinkat(undo->dir_fd, "undo", 0) || errno == ENOENT)
+		return 0;
+	return failure_set(failure, EXIT_STATUS_RUN_TIME, errno,
+			   "all is put back, but the undo file cannot be removed: %s",
+			   strerror(errno));
 }
 
 /* Parses the fields of a line into @buffer, which is as long as the line; returns how many. */

@@ -7,6 +7,8 @@
 
 #define PAGE 4096
 
+#define NOBODY 65534
+
 #define RAW(cpu) "new/per_cpu/cpu" #cpu "/trace_pipe_raw"
 
 static struct capture_writer *writer;
@@ -106,10 +108,12 @@ static void test_directory_that_is_refused(void **state)
 	rlim_t limit;
 
 	put_text("full/.hidden", "mine\n");
+	assert_int_equal(chmod(test_path("full"), 0755), 0);
 	check_refused("full", EEXIST, EXIT_STATUS_USAGE);
+	check_mode("full", S_IFDIR, 0755);
 	assert_text("full/.hidden", "mine\n");
 	put_text("file", "mine\n");
-	check_refused("file", EEXIST, EXIT_STATUS_USAGE);
+	check_refused("file", ENOTDIR, EXIT_STATUS_USAGE);
 	assert_text("file", "mine\n");
 	check_refused("no/such/parent", ENOENT, EXIT_STATUS_USAGE);
 	check_refused("file/below", ENOTDIR, EXIT_STATUS_USAGE);
@@ -119,7 +123,65 @@ static void test_directory_that_is_refused(void **state)
 	set_soft_limit(RLIMIT_NOFILE, limit);
 }
 
+/* What another user can change, or could lead elsewhere, is refused and stays as it is. */
+static void test_directory_of_others(void **state)
+{
+	assert_int_equal(mkdir(test_path("shared"), 0700), 0);
+	assert_int_equal(chmod(test_path("shared"), 0770), 0);
+	check_refused("shared", EPERM, EXIT_STATUS_USAGE);
+	check_mode("shared", S_IFDIR, 0770);
+	assert_int_equal(chmod(test_path("shared"), 01777), 0);
+	check_refused("shared", EPERM, EXIT_STATUS_USAGE);
+	assert_int_equal(mkdir(test_path("real"), 0755), 0);
+	assert_int_equal(symlink("real", test_path("link")), 0);
+	check_refused("link", ENOTDIR, EXIT_STATUS_USAGE);
+	check_refused("link/", ENOTDIR, EXIT_STATUS_USAGE);
+	check_mode("real", S_IFDIR, 0755);
+	if (geteuid())
+		return;
+	assert_int_equal(chown(test_path("real"), NOBODY, NOBODY), 0);
+	check_refused("real", EPERM, EXIT_STATUS_USAGE);
+	check_mode("real", S_IFDIR, 0755);
+}
+
 /* --- files --- */
+
+/* No link in the directory leads out of it. */
+static void test_links_are_not_followed(void **state)
+{
+	create();
+	put_text("victim/file", "mine\n");
+	assert_int_equal(symlink("../victim", test_path("new/events")), 0);
+	assert_int_equal(capture_put(writer, "events/file", "text", 4), -ENOTDIR);
+	assert_int_equal(symlink("../victim/file", test_path("new/capture")), 0);
+	assert_int_equal(symlink("../victim/file", test_path("new/.capture.allocfilt")), 0);
+	assert_int_equal(capture_put(writer, "capture", "text", 4), 0);
+	assert_text("new/capture", "text");
+	assert_int_equal(mkdir(test_path("new/per_cpu"), 0700), 0);
+	assert_int_equal(symlink("../../victim", test_path("new/per_cpu/cpu0")), 0);
+	assert_int_equal(capture_add_cpu(writer, 0), -ENOTDIR);
+	assert_int_equal(mkdir(test_path("new/per_cpu/cpu1"), 0700), 0);
+	assert_int_equal(symlink("../../../victim/new", test_path(RAW(1))), 0);
+	assert_int_equal(capture_add_cpu(writer, 1), -EEXIST);
+	assert_text("victim/file", "mine\n");
+	assert_int_equal(unlink(test_path("victim/file")), 0);
+	assert_int_equal(rmdir(test_path("victim")), 0);
+}
+
+/* It is the directory that was made, also where another one has its name by now. */
+static void test_directory_that_was_replaced(void **state)
+{
+	const char *old = strdupa(test_path("old"));
+
+	create();
+	assert_int_equal(rename(test_path("new"), old), 0);
+	assert_int_equal(mkdir(test_path("new"), 0700), 0);
+	assert_int_equal(capture_put(writer, "events/file", "text", 4), 0);
+	assert_text("old/events/file", "text");
+	assert_int_equal(capture_add_cpu(writer, 0), 0);
+	assert_int_equal(access(test_path("old/per_cpu/cpu0/trace_pipe_raw"), F_OK), 0);
+	assert_int_equal(rmdir(test_path("new")), 0);
+}
 
 static void test_put_replaces_whole_files(void **state)
 {
@@ -291,6 +353,9 @@ int main(void)
 		RUN(test_new_directory),
 		RUN(test_empty_directory_becomes_private),
 		RUN(test_directory_that_is_refused),
+		RUN(test_directory_of_others),
+		RUN(test_links_are_not_followed),
+		RUN(test_directory_that_was_replaced),
 		RUN(test_put_replaces_whole_files),
 		RUN(test_put_on_a_full_disk),
 		RUN(test_copy),

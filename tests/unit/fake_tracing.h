@@ -388,14 +388,32 @@ int fsync(int fd)
 	return fake_fault("fsync", "") ? -1 : (int)syscall(SYS_fsync, fd);
 }
 
-int rename(const char *from, const char *to)
+/* For files that are not of the tracing directory. */
+int openat(int dir, const char *name, int flags, ...)
 {
-	return fake_fault("rename", to) ? -1 : (int)syscall(SYS_rename, from, to);
+	mode_t mode = 0;
+	va_list arguments;
+
+	if (flags & (O_CREAT | O_TMPFILE)) {
+		va_start(arguments, flags);
+		mode = va_arg(arguments, mode_t);
+		va_end(arguments);
+	}
+	return fake_fault("openat", name) ? -1 : (int)syscall(SYS_openat, dir, name, flags, mode);
 }
 
-int unlink(const char *path)
+int openat64(int dir, const char *name, int flags, ...) __attribute__((alias("openat")));
+
+int renameat(int from_dir, const char *from, int to_dir, const char *to)
 {
-	return fake_fault("unlink", path) ? -1 : (int)syscall(SYS_unlink, path);
+	return fake_fault("renameat", to) ?
+		       -1 :
+		       (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, 0);
+}
+
+int unlinkat(int dir, const char *name, int flags)
+{
+	return fake_fault("unlinkat", name) ? -1 : (int)syscall(SYS_unlinkat, dir, name, flags);
 }
 
 int statfs(const char *path, struct statfs *found)

@@ -5,9 +5,25 @@
 
 #define TEMPORARY ".name.allocfilt"
 
+static int dir; /* of the test directory */
+
+static int set_up(void **state)
+{
+	if (make_test_directory(state))
+		return -1;
+	dir = open(test_directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return dir < 0 ? -1 : 0;
+}
+
+static int tear_down(void **state)
+{
+	close(dir);
+	return remove_test_directory(state);
+}
+
 static int replace(const char *text)
 {
-	return file_replace(test_directory, "name", text, strlen(text), false);
+	return file_replace(dir, "name", text, strlen(text), false);
 }
 
 static void test_read(void **state)
@@ -85,7 +101,7 @@ static void test_replace(void **state)
 	assert_int_equal(replace("old"), 0);
 	assert_int_equal(stat(test_path("name"), &status), 0);
 	assert_int_equal(status.st_mode & 07777, 0600);
-	assert_int_equal(file_replace_begin(&file, test_directory, "name", 0644), 0);
+	assert_int_equal(file_replace_begin(&file, dir, "name", 0644), 0);
 	assert_int_equal(file_write_all(file.fd, "new", 3), 0);
 	assert_text("name", "old");
 	assert_text(TEMPORARY, "new");
@@ -123,7 +139,7 @@ static void test_replace_fails(void **state)
 
 	close(before);
 	assert_int_equal(replace("old"), 0);
-	assert_int_equal(file_replace_begin(&file, test_directory, "name", 0644), 0);
+	assert_int_equal(file_replace_begin(&file, dir, "name", 0644), 0);
 	assert_int_equal(file_replace_end(&file, -EIO, false), -EIO);
 	assert_text("name", "old");
 	assert_only_file("name");
@@ -141,36 +157,60 @@ static void test_replace_fails(void **state)
 	assert_int_equal(replace("new"), -EISDIR);
 	assert_only_file("name");
 	assert_int_equal(rmdir(test_path("name")), 0);
-	assert_int_equal(file_replace(test_directory, "none/name", "x", 1, false), -ENOENT);
 	after = dup(0);
 	close(after);
 	assert_int_equal(after, before);
 }
 
-/* A path without a slash is in the working directory. */
-static void test_replace_relative(void **state)
+static void check_parent(const char *path, const char *expected_name)
+{
+	struct stat found, expected;
+	const char *name;
+	int fd = file_open_parent(path, &name);
+
+	assert_true(fd >= 0);
+	assert_string_equal(name, expected_name);
+	assert_int_equal(fstat(fd, &found), 0);
+	close(fd);
+	assert_int_equal(fstat(dir, &expected), 0);
+	assert_int_equal(found.st_ino, expected.st_ino);
+}
+
+static void test_parent(void **state)
 {
 	int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct stat root, found;
+	const char *name;
+	int fd;
 
+	check_parent(test_path("name"), "name");
+	check_parent(strcat(strcpy((char[128]){ 0 }, test_directory), "//name"), "name");
 	assert_int_equal(chdir(test_directory), 0);
-	assert_int_equal(file_replace(NULL, "name", "here", 4, false), 0);
+	check_parent("name", "name");
+	check_parent("./name", "name");
 	assert_int_equal(fchdir(here), 0);
 	close(here);
-	assert_text("name", "here");
-	assert_only_file("name");
+	fd = file_open_parent("/name", &name);
+	assert_true(fd >= 0);
+	assert_int_equal(fstat(fd, &found), 0);
+	assert_int_equal(stat("/", &root), 0);
+	assert_int_equal(found.st_ino, root.st_ino);
+	close(fd);
+	assert_int_equal(file_open_parent(test_path("none/name"), &name), -ENOENT);
+	assert_int_equal(file_open_parent(test_path("none/"), &name), -EISDIR);
+	assert_int_equal(file_open_parent("", &name), -ENOENT);
+	assert_int_equal(replace("here"), 0);
+	assert_int_equal(file_open_parent(test_path("name/below"), &name), -ENOTDIR);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_read),
-		cmocka_unit_test(test_open),
-		cmocka_unit_test(test_write_all),
-		cmocka_unit_test(test_replace),
-		cmocka_unit_test(test_replace_stale),
-		cmocka_unit_test(test_replace_fails),
-		cmocka_unit_test(test_replace_relative),
+		cmocka_unit_test(test_read),	      cmocka_unit_test(test_open),
+		cmocka_unit_test(test_write_all),     cmocka_unit_test(test_replace),
+		cmocka_unit_test(test_replace_stale), cmocka_unit_test(test_replace_fails),
+		cmocka_unit_test(test_parent),
 	};
 
-	return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
+	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

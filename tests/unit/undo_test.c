@@ -195,6 +195,24 @@ static void test_untrusted_files(void **state)
 	assert_refused("not a regular file");
 }
 
+static void test_untrusted_lock(void **state)
+{
+	const char *other = strdupa(fake_path("../other"));
+	char lock[PATH_MAX];
+	struct undo *undo;
+
+	snprintf(lock, sizeof(lock), "%s/lock", fake.run_dir);
+	undo_close(open_one());
+	fake_put("../other", "mine");
+	for (int i = 0; i < 2; i++) {
+		remove(lock);
+		assert_int_equal(i ? link(other, lock) : symlink(other, lock), 0);
+		assert_int_equal(undo_open(&undo, fake.run_dir, &failure), -EPERM);
+		assert_non_null(strstr(failure.text, i ? "hard link" : "symbolic link"));
+		assert_string_equal(fake_get("../other"), "mine");
+	}
+}
+
 static void test_untrusted_directory(void **state)
 {
 	const char *other = strdupa(fake_path("../link"));
@@ -208,6 +226,11 @@ static void test_untrusted_directory(void **state)
 	assert_int_equal(symlink(fake.run_dir, other), 0);
 	assert_int_equal(undo_open(&undo, other, &failure), -EPERM);
 	assert_non_null(strstr(failure.text, "not a directory"));
+	if (geteuid())
+		return;
+	assert_int_equal(chown(fake.run_dir, 65534, 65534), 0);
+	assert_int_equal(undo_open(&undo, fake.run_dir, &failure), -EPERM);
+	assert_non_null(strstr(failure.text, "another user's"));
 }
 
 /* In another process: a lock is its owner's as long as it lives. */
@@ -293,6 +316,7 @@ int main(void)
 		TEST(test_torn_file),
 		TEST(test_foreign_files),
 		TEST(test_untrusted_files),
+		TEST(test_untrusted_lock),
 		TEST(test_untrusted_directory),
 		TEST(test_lock_dies_with_its_process),
 		TEST(test_failed_note_leaves_the_old_one),
