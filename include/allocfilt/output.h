@@ -146,7 +146,10 @@ int summary_text(struct writer *writer, const struct summary_view *view);
  * output_file_open - open for writing, create it if necessary
  * @path: NULL for stdout
  *
- * Returns 0 with the descriptor, or -errno with @failure (failure_status_of_path()).
+ * In a directory that another user can change (his own, or writable by group or others) what has
+ * that name may be his, to make us write where he cannot. There an existing file has to be ours or
+ * of the directory's owner, without another hard link, and a symbolic link is not followed. Returns
+ * 0 with the descriptor, or -errno with @failure (failure_status_of_path(), or 2 for such a file).
  */
 int output_file_open(int *ret_fd, const char *path, struct failure *failure);
 
@@ -204,8 +207,9 @@ void metrics_file_free(struct metrics_file *file);
  * metrics_file_write - replace the file, mode 0644 independent of the umask
  * @fill: writes the text, need not flush; returns 0 or -errno
  *
- * See file_replace() for the temporary file. Allocates nothing. Returns 0, or -errno with @failure
- * (status 1), which names the file and a remedy; the file is then unchanged.
+ * See file_replace() for the temporary file, and why the directory may be another user's. Allocates
+ * nothing. Returns 0, or -errno with @failure (status 1), which names the file and a remedy; the
+ * file is then unchanged.
  */
 int metrics_file_write(struct metrics_file *file, int (*fill)(void *context, struct writer *writer),
 		       void *context, struct failure *failure);

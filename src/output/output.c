@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -136,16 +137,76 @@ void stall_facts(const struct named_stall *named, struct stall_fact facts[STALL_
 	memcpy(facts, all, sizeof(all));
 }
 
+/*
+ * An existing file in a directory that others can change: as the kernel does in sticky ones where
+ * fs.protected_regular is 2 and fs.protected_fifos too (Documentation/admin-guide/sysctl/fs.rst),
+ * and no link. It is looked at before it is opened, which would wait for a FIFO's reader.
+ */
+static int open_existing(int dir, const char *name, uid_t dir_owner, const char **why)
+{
+	int at = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC), fd = -EACCES;
+	char again[64];
+	struct stat st;
+
+	if (at < 0)
+		return -errno;
+	if (fstat(at, &st) < 0) {
+		fd = -errno;
+	} else if (S_ISLNK(st.st_mode)) {
+		*why = "a symbolic link";
+	} else if (st.st_uid != geteuid() && st.st_uid != dir_owner) {
+		*why = "another user's file";
+	} else if (S_ISREG(st.st_mode) && st.st_nlink > 1) {
+		*why = "a file with another name (hard link)";
+	} else {
+		snprintf(again, sizeof(again), "/proc/self/fd/%d", at);
+		fd = open(again, O_WRONLY | O_CLOEXEC);
+		if (fd < 0)
+			fd = -errno;
+	}
+	close(at);
+	return fd;
+}
+
+/* @why: set to what it is that is not opened, if that is so */
+static int open_file(const char *path, const char **why)
+{
+	const char *name;
+	int dir = file_open_parent(path, &name), fd;
+	struct stat st;
+	bool shared;
+
+	if (dir < 0)
+		return dir;
+	if (fstat(dir, &st) < 0) {
+		fd = -errno;
+		close(dir);
+		return fd;
+	}
+	shared = (st.st_uid && st.st_uid != geteuid()) || st.st_mode & (S_IWGRP | S_IWOTH);
+	fd = openat(dir, name, O_WRONLY | O_CREAT | O_CLOEXEC | (shared ? O_EXCL : 0), 0644);
+	if (fd < 0 && errno == EEXIST && shared)
+		fd = open_existing(dir, name, st.st_uid, why);
+	else if (fd < 0)
+		fd = -errno;
+	close(dir);
+	return fd;
+}
+
 int output_file_open(int *ret_fd, const char *path, struct failure *failure)
 {
-	*ret_fd = STDOUT_FILENO;
-	if (!path)
+	const char *why = NULL;
+
+	*ret_fd = path ? open_file(path, &why) : STDOUT_FILENO;
+	if (*ret_fd >= 0)
 		return 0;
-	*ret_fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-	if (*ret_fd < 0)
-		return failure_set(failure, failure_status_of_path(errno), errno, "-o %s: %s", path,
-				   strerror(errno));
-	return 0;
+	if (why)
+		return failure_set(failure, EXIT_STATUS_USAGE, -*ret_fd,
+				   "-o %s: %s, in a directory that others can change: remove it or "
+				   "name another file",
+				   path, why);
+	return failure_set(failure, failure_status_of_path(-*ret_fd), -*ret_fd, "-o %s: %s", path,
+			   strerror(-*ret_fd));
 }
 
 int output_file_begin(int fd, const char *path)
