@@ -225,8 +225,8 @@ struct source_sink {
 };
 
 /*
- * From a record's bytes to a struct record. The only place, with page, that calls libtraceevent:
- * fields are bound by name once, when a format is added.
+ * From a record's bytes to a struct record: fields are bound by name once, when a format is added.
+ * That of a capture is not trusted: see record/event_format.h.
  */
 
 struct decode;
@@ -270,12 +270,11 @@ void decode_free(struct decode *decode);
  * @id: which fields to bind: enum event_id of the catalog, EVENT_USER for none
  * @text: the format file; of DECODE_IGNORE only the number is read
  *
- * Returns 0, -EINVAL for a text that is no format or lacks a field that the event cannot do
- * without (funcgraph_exit: func, calltime, rettime, depth; our probe: shr, id; kernel_stack:
- * caller), -ENOMEM, -EEXIST for a known id.
+ * Returns 0, -EINVAL for a text that is no format, is larger than any kernel's or lacks a field that
+ * the event cannot do without (funcgraph_exit: func, calltime, rettime, depth; our probe: shr, id;
+ * kernel_stack: caller), -ENOMEM, -EEXIST for a known id.
  */
-int decode_add_format(struct decode *decode, int event, int id, const char *system,
-		      const char *text, size_t length);
+int decode_add_format(struct decode *decode, int event, int id, const char *text, size_t length);
 
 /** decode_read_format - the same with events/@system/@name/format of the source; or its -errno */
 int decode_read_format(struct decode *decode, int event, int id, const char *system,
@@ -299,8 +298,9 @@ uint64_t decode_damaged(const struct decode *decode);
  * decode_text - an event as the kernel prints it: "mm_vmscan_…: order=0 …", no newline
  *
  * Byte for byte the text of the event in `trace`, but for %p: where the kernel has a hash, this
- * prints the address, in the same width. Allocates nothing for the catalog's events.
- * Returns the length, cut to size - 1 and always ended by NUL.
+ * prints the address, in the same width. An event whose print format is not understood is printed as
+ * "name: field=value …". Allocates nothing. Returns the length, cut to size - 1 and always ended by
+ * NUL.
  */
 size_t decode_text(struct decode *decode, const struct record *record, char *text, size_t size);
 

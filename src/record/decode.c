@@ -9,10 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <event-parse.h>
-
 #include "allocfilt/plan.h"
 #include "allocfilt/record.h"
+#include "record/event_format.h"
 #include "record/print_format.h"
 
 #define TYPES_MAX    65536	/* common_type has 16 bits */
@@ -93,8 +92,8 @@ struct format {
 	struct field fields[FIELDS_MAX];
 	size_t nr_fields;
 	size_t data; /* offset of what has no fixed size: print's buf, our probe's id, caller */
-	struct tep_event *parsed;
-	struct print_format *text; /* NULL: libtraceevent has to print it */
+	char *name;
+	struct print_format *text; /* of the plan's events alone */
 };
 
 /* Caches the role of the last function with this hash. */
@@ -108,8 +107,6 @@ struct decode {
 	const struct data_source *source;
 	struct stacks *stacks; /* NULL: left out */
 	struct decode_callbacks callbacks;
-	struct tep_handle *tep;
-	struct trace_seq seq;
 	struct field type; /* common_type, the same in all formats */
 	struct format *formats;
 	size_t nr_formats;
@@ -129,7 +126,6 @@ struct decode *decode_new(const struct data_source *source, struct stacks *stack
 			  const struct decode_callbacks *callbacks)
 {
 	struct decode *decode = calloc(1, sizeof(*decode));
-	const struct page_layout *layout = &source->layout;
 
 	if (!decode)
 		return NULL;
@@ -137,23 +133,14 @@ struct decode *decode_new(const struct data_source *source, struct stacks *stack
 	decode->stacks = stacks;
 	decode->callbacks = *callbacks;
 	decode->first_unknown = -1;
-	decode->tep = tep_alloc();
 	decode->by_type = calloc(TYPES_MAX, sizeof(*decode->by_type));
 	decode->indent = calloc(CPUS_MAX, sizeof(*decode->indent));
 	decode->roles = calloc(1 << ROLES_BITS, sizeof(*decode->roles));
-	trace_seq_init(&decode->seq);
-	if (!decode->tep || !decode->by_type || !decode->indent || !decode->roles) {
+	if (!decode->by_type || !decode->indent || !decode->roles) {
 		decode_free(decode);
 		errno = ENOMEM;
 		return NULL;
 	}
-	/* Its errors are returned; it must not also print them to stderr. */
-	tep_set_loglevel(TEP_LOG_NONE);
-	tep_set_file_bigendian(decode->tep,
-			       layout->big_endian ? TEP_BIG_ENDIAN : TEP_LITTLE_ENDIAN);
-	tep_set_local_bigendian(decode->tep,
-				tep_is_bigendian() ? TEP_BIG_ENDIAN : TEP_LITTLE_ENDIAN);
-	tep_set_long_size(decode->tep, layout->long_size);
 	return decode;
 }
 
@@ -161,38 +148,38 @@ void decode_free(struct decode *decode)
 {
 	if (!decode)
 		return;
-	for (size_t i = 0; i < decode->nr_formats; i++)
+	for (size_t i = 0; i < decode->nr_formats; i++) {
 		print_format_free(decode->formats[i].text);
+		free(decode->formats[i].name);
+	}
 	free(decode->formats);
 	free(decode->by_type);
 	free(decode->indent);
 	free(decode->roles);
-	trace_seq_destroy(&decode->seq);
-	if (decode->tep)
-		tep_free(decode->tep);
 	free(decode);
 }
 
 /* ---- formats ---- */
 
-static bool bind_field(struct field *field, const struct tep_format_field *found)
+static bool bind_field(struct field *field, const struct event_field *found)
 {
-	if (!found || found->offset < 0 || found->offset > UINT16_MAX)
+	if (!found ||
+	    (found->size != 1 && found->size != 2 && found->size != 4 && found->size != 8))
 		return false;
-	if (found->size != 1 && found->size != 2 && found->size != 4 && found->size != 8)
-		return false;
-	field->offset = (uint16_t)found->offset;
+	field->offset = found->offset;
 	field->size = (uint8_t)found->size;
-	field->is_signed = found->flags & TEP_FIELD_IS_SIGNED;
+	field->is_signed = found->is_signed;
 	return true;
 }
 
-static bool bind_all(struct format *format, const struct binding *binding)
+static bool bind_all(struct format *format, const struct event_format *event,
+		     const struct binding *binding)
 {
 	for (; binding->name; binding++) {
 		struct field field = { .to = binding->to, .to_size = binding->to_size };
 
-		if (bind_field(&field, tep_find_any_field(format->parsed, binding->name)) &&
+		if (bind_field(&field,
+			       event_format_field(event, binding->name, strlen(binding->name))) &&
 		    format->nr_fields < FIELDS_MAX)
 			format->fields[format->nr_fields++] = field;
 		else if (binding->required)
@@ -202,79 +189,57 @@ static bool bind_all(struct format *format, const struct binding *binding)
 }
 
 /* Offset of the variable-length part of an event. @size: of its field, 0: any. */
-static bool bind_data(struct format *format, const char *name, int size)
+static bool bind_data(struct format *format, const struct event_format *event, const char *name,
+		      int size)
 {
-	const struct tep_format_field *found = tep_find_field(format->parsed, name);
+	const struct event_field *found = event_format_field(event, name, strlen(name));
 
-	if (!found || found->offset < 0 || found->offset > UINT16_MAX ||
-	    (size && found->size != size))
+	if (!found || (size && found->size != size))
 		return false;
-	format->data = (size_t)found->offset;
+	format->data = found->offset;
 	return true;
 }
 
-static bool bind_event(struct format *format, int id)
+static bool bind_event(struct format *format, const struct event_format *event, int id)
 {
-	if (!bind_all(format, common_bindings))
+	if (!bind_all(format, event, common_bindings))
 		return false;
 	switch (format->event) {
 	case DECODE_FUNCGRAPH_EXIT:
-		return bind_all(format, window_bindings);
+		return bind_all(format, event, window_bindings);
 	case DECODE_PRINT:
-		return bind_data(format, "buf", 0);
+		return bind_data(format, event, "buf", 0);
 	case DECODE_SUPERBLOCK:
-		return bind_all(format, superblock_bindings) && bind_data(format, "id", 4);
+		return bind_all(format, event, superblock_bindings) &&
+		       bind_data(format, event, "id", 4);
 	case DECODE_STACK:
-		return bind_all(format, stack_bindings) && bind_data(format, "caller", 0);
+		return bind_all(format, event, stack_bindings) &&
+		       bind_data(format, event, "caller", 0);
 	default:
-		return id == EVENT_USER || bind_all(format, event_bindings);
+		return id == EVENT_USER || bind_all(format, event, event_bindings);
 	}
 }
 
-/* The end of the last of some fields; one of no fixed size (buf[]) has no bytes of its own. */
-static size_t end_of_fields(const struct tep_format_field *field)
+/* The end of the last field; one of no fixed size (buf[]) has no bytes of its own. */
+static size_t minimum_size(const struct format *format, const struct event_format *event)
 {
 	size_t end = 0;
 
-	for (; field; field = field->next)
-		if (field->offset >= 0 && field->size >= 0 &&
-		    (size_t)field->offset + (size_t)field->size > end)
-			end = (size_t)field->offset + (size_t)field->size;
+	for (size_t i = 0; i < event->nr_fields; i++) {
+		const struct event_field *field = &event->fields[i];
+		size_t size = field->size;
+
+		/* The format declares 8 frames; a record contains all frames of the stack. */
+		if (format->event == DECODE_STACK && !strcmp(field->name, "caller"))
+			size = 0;
+		if (field->offset + size > end)
+			end = field->offset + size;
+	}
 	return end;
 }
 
-static size_t minimum_size(const struct format *format)
-{
-	size_t common = end_of_fields(format->parsed->format.common_fields);
-	size_t own = end_of_fields(format->parsed->format.fields);
-
-	/* The format declares 8 frames; a record contains all frames of the stack. */
-	if (format->event == DECODE_STACK)
-		own = format->data;
-	return own > common ? own : common;
-}
-
-/*
- * The number after "ID:", or -EINVAL for an incomplete format: libtraceevent leaks memory for
- * some of these and accepts others. The print format is the last line.
- */
-static int type_of_text(const char *text)
-{
-	static const char mark[] = "\nprint fmt: ";
-	const char *id = strstr(text, "\nID: "), *print = strstr(text, mark);
-	long type;
-
-	if (strncmp(text, "name: ", 6) || !id || !isdigit((unsigned char)id[5]) || !print)
-		return -EINVAL;
-	print += strlen(mark);
-	type = strtol(id + 5, NULL, 10);
-	if (!*print || print[strlen(print) - 1] != '\n' || type >= TYPES_MAX)
-		return -EINVAL;
-	return (int)type;
-}
-
-static int parse_format(struct decode *decode, struct format *format, int id, const char *system,
-			const char *text)
+static int bind_format(struct decode *decode, struct format *format, int id,
+		       const struct event_format *event)
 {
 	const struct print_setup setup = {
 		.long_size = decode->source->layout.long_size,
@@ -282,19 +247,10 @@ static int parse_format(struct decode *decode, struct format *format, int id, co
 		.symbol = decode->callbacks.symbol,
 		.context = decode->callbacks.context,
 	};
-	char *mended = print_format_mend(text);
 	struct field type = { 0 };
-	int ret;
 
-	if (!mended)
-		return -ENOMEM;
-	/* An event whose print format does not parse is returned all the same, with its fields. */
-	tep_parse_format(decode->tep, &format->parsed, mended, strlen(mended), system);
-	free(mended);
-	if (!format->parsed || !format->parsed->name || !format->parsed->format.nr_common)
-		return -EINVAL;
-	if (format->parsed->id != type_of_text(text) || !bind_event(format, id) ||
-	    !bind_field(&type, tep_find_common_field(format->parsed, "common_type")))
+	if (!bind_event(format, event, id) ||
+	    !bind_field(&type, event_format_field(event, "common_type", 11)))
 		return -EINVAL;
 	/* All formats have the type in one place; else records could not be distinguished. */
 	if (!decode->nr_formats)
@@ -302,11 +258,11 @@ static int parse_format(struct decode *decode, struct format *format, int id, co
 	if (type.offset != decode->type.offset || type.size != decode->type.size ||
 	    type.size > sizeof(uint16_t))
 		return -EINVAL;
-	format->minimum = minimum_size(format);
-	if (format->event < 0)
-		return 0;
-	ret = print_format_new(&format->text, format->parsed, &setup);
-	return ret == -ENOTSUP ? 0 : ret;
+	format->minimum = minimum_size(format, event);
+	format->name = strdup(event->name);
+	if (!format->name)
+		return -ENOMEM;
+	return format->event < 0 ? 0 : print_format_new(&format->text, event, &setup);
 }
 
 static int store_format(struct decode *decode, int type, const struct format *format)
@@ -322,27 +278,28 @@ static int store_format(struct decode *decode, int type, const struct format *fo
 	return 0;
 }
 
-int decode_add_format(struct decode *decode, int event, int id, const char *system,
-		      const char *text, size_t length)
+int decode_add_format(struct decode *decode, int event, int id, const char *text, size_t length)
 {
 	struct format format = { .event = event };
+	struct event_format parsed;
 	char *copy = strndup(text, length);
-	int ret, type;
+	int ret;
 
 	if (!copy)
 		return -ENOMEM;
-	ret = type = type_of_text(copy);
-	if (type >= 0 && decode->by_type[type]) {
+	ret = event_format_parse(&parsed, copy);
+	if (!ret && decode->by_type[parsed.id])
 		ret = -EEXIST;
-	} else if (type >= 0 && event == DECODE_IGNORE) {
-		decode->by_type[type] = TYPE_IGNORED;
-		ret = 0;
-	} else if (type >= 0) {
-		ret = parse_format(decode, &format, id, system, copy);
+	if (!ret && event == DECODE_IGNORE) {
+		decode->by_type[parsed.id] = TYPE_IGNORED;
+	} else if (!ret) {
+		ret = bind_format(decode, &format, id, &parsed);
 		if (!ret)
-			ret = store_format(decode, type, &format);
-		if (ret)
+			ret = store_format(decode, parsed.id, &format);
+		if (ret) {
 			print_format_free(format.text);
+			free(format.name);
+		}
 	}
 	free(copy);
 	return ret;
@@ -359,7 +316,7 @@ int decode_read_format(struct decode *decode, int event, int id, const char *sys
 	snprintf(path, sizeof(path), "events/%s/%s/format", system, name);
 	ret = file_read(decode->source->dir, path, &text, &length);
 	if (!ret)
-		ret = decode_add_format(decode, event, id, system, text, length);
+		ret = decode_add_format(decode, event, id, text, length);
 	free(text);
 	return ret;
 }
@@ -615,28 +572,6 @@ static size_t copy_text(char *text, size_t size, const char *from, size_t length
 	return length;
 }
 
-/* For formats that print_format does not support; only events of -e have them. */
-static size_t library_text(struct decode *decode, const struct record *record, char *text,
-			   size_t size)
-{
-	struct tep_record raw = {
-		.ts = record->ts,
-		.cpu = record->cpu,
-		.size = record->raw_size,
-		.record_size = record->raw_size,
-		.data = (void *)(uintptr_t)record->raw,
-	};
-	struct trace_seq *seq = &decode->seq;
-	size_t length;
-
-	trace_seq_reset(seq);
-	tep_print_event(decode->tep, seq, &raw, "%s", TEP_PRINT_INFO);
-	length = seq->len < seq->buffer_size ? seq->len : 0;
-	while (length && seq->buffer[length - 1] == '\n')
-		length--;
-	return copy_text(text, size, seq->buffer, length);
-}
-
 size_t decode_text(struct decode *decode, const struct record *record, char *text, size_t size)
 {
 	const struct format *format;
@@ -649,10 +584,8 @@ size_t decode_text(struct decode *decode, const struct record *record, char *tex
 	if (!index || index == TYPE_IGNORED)
 		return copy_text(text, size, "", 0);
 	format = &decode->formats[index - 1];
-	length = copy_text(text, size, format->parsed->name, strlen(format->parsed->name));
+	length = copy_text(text, size, format->name, strlen(format->name));
 	length += copy_text(text + length, size - length, ": ", 2);
-	if (format->text)
-		return length + print_format_text(format->text, record->raw, record->raw_size,
-						  text + length, size - length);
-	return length + library_text(decode, record, text + length, size - length);
+	return length + print_format_text(format->text, record->raw, record->raw_size,
+					  text + length, size - length);
 }

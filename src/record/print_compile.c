@@ -2,139 +2,57 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <event-parse.h>
-
+#include "record/event_format.h"
 #include "record/print_program.h"
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof(*(array)))
 
-#define NESTING_MAX 64 /* of an expression; the kernel's own go to about 5 */
-
-/* ---- the text before libtraceevent parses it ---- */
+/* Of a text and of what is made of it, so of all recursion; the kernel's own go to about 20. */
+#define NESTING_MAX 128
 
 /* Names that the kernel leaves in a print format instead of their values. */
 static const struct {
 	const char *name;
-	const char *value;
+	uint64_t value;
 } constants[] = {
 	/* enum trace_flag_type */
-	{ "TRACE_FLAG_IRQS_OFF", "0x01" },
-	{ "TRACE_FLAG_NEED_RESCHED_LAZY", "0x02" },
-	{ "TRACE_FLAG_NEED_RESCHED", "0x04" },
-	{ "TRACE_FLAG_HARDIRQ", "0x08" },
-	{ "TRACE_FLAG_SOFTIRQ", "0x10" },
-	{ "TRACE_FLAG_PREEMPT_RESCHED", "0x20" },
-	{ "TRACE_FLAG_NMI", "0x40" },
-	{ "TRACE_FLAG_BH_OFF", "0x80" },
+	{ "TRACE_FLAG_IRQS_OFF", 0x01 },
+	{ "TRACE_FLAG_NEED_RESCHED_LAZY", 0x02 },
+	{ "TRACE_FLAG_NEED_RESCHED", 0x04 },
+	{ "TRACE_FLAG_HARDIRQ", 0x08 },
+	{ "TRACE_FLAG_SOFTIRQ", 0x10 },
+	{ "TRACE_FLAG_PREEMPT_RESCHED", 0x20 },
+	{ "TRACE_FLAG_NMI", 0x40 },
+	{ "TRACE_FLAG_BH_OFF", 0x80 },
 	/* enum vmscan_throttle_state */
-	{ "VMSCAN_THROTTLE_WRITEBACK", "0" },
-	{ "VMSCAN_THROTTLE_ISOLATED", "1" },
-	{ "VMSCAN_THROTTLE_NOPROGRESS", "2" },
-	{ "VMSCAN_THROTTLE_CONGESTED", "3" },
+	{ "VMSCAN_THROTTLE_WRITEBACK", 0 },
+	{ "VMSCAN_THROTTLE_ISOLATED", 1 },
+	{ "VMSCAN_THROTTLE_NOPROGRESS", 2 },
+	{ "VMSCAN_THROTTLE_CONGESTED", 3 },
 };
 
-static size_t identifier_length(const char *at)
-{
-	size_t length = 0;
-
-	while (isalnum((unsigned char)at[length]) || at[length] == '_')
-		length++;
-	return length;
-}
-
-/* Is a line "field:TYPE NAME;" or "field:TYPE NAME[…];" before the print format? */
-static bool is_field(const char *text, size_t size, const char *name, size_t length)
-{
-	const char *end = text + size, *at = text;
-
-	for (; length && (at = memmem(at, (size_t)(end - at), name, length)); at++)
-		if (at > text && !isalnum((unsigned char)at[-1]) && at[-1] != '_' &&
-		    at + length < end && (at[length] == ';' || at[length] == '['))
-			return true;
-	return false;
-}
-
-/*
- * Copy the identifier at @from, rewritten where it has to be. @to grows by less than twice as much.
- * Moves both past it. Returns false for REC->NAME without a field NAME.
- */
-static bool mend_identifier(const char *text, size_t head, const char **from, char **to)
-{
-	size_t length = identifier_length(*from);
-
-	for (size_t i = 0; i < ARRAY_SIZE(constants); i++) {
-		if (strlen(constants[i].name) != length || memcmp(constants[i].name, *from, length))
-			continue;
-		*to = stpcpy(*to, constants[i].value);
-		*from += length;
-		return true;
-	}
-	if (!strncmp(*from, "REC->", 5)) {
-		const char *name;
-
-		*to = stpcpy(*to, "REC->");
-		*from += 5;
-		name = *to;
-		/* 7.2 and later: __entry->ent of the source is what the fields call common_… */
-		if (!strncmp(*from, "ent.", 4)) {
-			*to = stpcpy(*to, "common_");
-			*from += 4;
-		}
-		length = identifier_length(*from);
-		*to = mempcpy(*to, *from, length);
-		*from += length;
-		return is_field(text, head, name, (size_t)(*to - name));
-	}
-	*to = mempcpy(*to, *from, length);
-	*from += length;
-	return true;
-}
-
-char *print_format_mend(const char *text)
-{
-	static const char mark[] = "\nprint fmt:", nothing[] = "\nprint fmt: \"\"\n";
-	const char *from = strstr(text, mark);
-	size_t head = from ? (size_t)(from - text) : strlen(text);
-	char *mended = malloc(2 * strlen(text) + sizeof(nothing)), *to;
-	bool quoted = false;
-
-	if (!mended)
-		return NULL;
-	to = mempcpy(mended, text, head);
-	for (from = text + head; *from;) {
-		if (!quoted && identifier_length(from)) {
-			if (mend_identifier(text, head, &from, &to))
-				continue;
-			to = stpcpy(mended + head, nothing);
-			break;
-		}
-		if (quoted && *from == '\\' && from[1])
-			*to++ = *from++;
-		else if (*from == '"')
-			quoted = !quoted;
-		*to++ = *from++;
-	}
-	*to = '\0';
-	return mended;
-}
-
-/* ---- expressions ---- */
+#define CHUNK_SIZE 4096
 
 struct chunk {
 	struct chunk *next;
+	size_t used; /* bytes of data */
+	size_t size;
 	max_align_t data[];
 };
 
 /*
- * The first error stays, and only it counts: after it the functions go on with a node that is
- * thrown away, so that they need not check what they call.
+ * The first error stays, and only it counts: after it the text is at its end, and the functions go
+ * on with a node that is thrown away, so that they need not check what they call.
  */
 struct compiler {
 	struct print_format *format;
-	struct tep_event *event;
+	const struct event_format *event;
+	const char *at;
+	char *room; /* for the texts of all literals */
 	struct node discarded;
 	int nesting;
 	int error;
@@ -142,35 +60,34 @@ struct compiler {
 
 static void *allocate(struct compiler *compiler, size_t size)
 {
-	struct chunk *chunk = calloc(1, sizeof(*chunk) + size);
+	struct chunk *chunk = compiler->format->chunks;
+	void *memory;
 
-	if (!chunk) {
-		compiler->error = -ENOMEM;
-		return NULL;
+	size = (size + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
+	if (!chunk || chunk->size - chunk->used < size) {
+		size_t room = size < CHUNK_SIZE ? CHUNK_SIZE : size;
+
+		chunk = calloc(1, sizeof(*chunk) + room);
+		if (!chunk) {
+			compiler->error = -ENOMEM;
+			compiler->at = "";
+			return NULL;
+		}
+		chunk->size = room;
+		chunk->next = compiler->format->chunks;
+		compiler->format->chunks = chunk;
 	}
-	chunk->next = compiler->format->chunks;
-	compiler->format->chunks = chunk;
-	return chunk->data;
+	memory = (char *)chunk->data + chunk->used;
+	chunk->used += size;
+	return memory;
 }
 
 static struct node *unknown(struct compiler *compiler)
 {
 	if (!compiler->error)
 		compiler->error = -ENOTSUP;
+	compiler->at = "";
 	return &compiler->discarded;
-}
-
-static const char *copy_text(struct compiler *compiler, const char *text)
-{
-	size_t size = text ? strlen(text) + 1 : 0;
-	char *copy;
-
-	if (!text) {
-		unknown(compiler);
-		return "";
-	}
-	copy = allocate(compiler, size);
-	return copy ? memcpy(copy, text, size) : "";
 }
 
 static struct node *new_node(struct compiler *compiler, enum node_kind kind)
@@ -183,68 +100,150 @@ static struct node *new_node(struct compiler *compiler, enum node_kind kind)
 	return node;
 }
 
-/* An integer constant; its type follows from value and suffix as in C. */
-static bool parse_constant(const char *text, int long_size, struct value *value)
+static bool is_bytes(const struct node *node)
 {
-	int longs = 0, unsigneds = 0;
-	unsigned long long bits;
-	char *end;
-
-	if (!text || !isdigit((unsigned char)*text))
-		return false;
-	errno = 0;
-	bits = strtoull(text, &end, 0);
-	if (errno)
-		return false;
-	for (; *end; end++) {
-		if (tolower((unsigned char)*end) == 'l')
-			longs++;
-		else if (tolower((unsigned char)*end) == 'u')
-			unsigneds++;
-		else
-			return false;
-	}
-	*value = (struct value){ .bits = bits, .size = 4 };
-	if (longs == 2 || bits > UINT32_MAX || (bits > INT32_MAX && *text != '0' && !unsigneds))
-		value->size = 8;
-	else if (longs == 1)
-		value->size = (uint8_t)long_size;
-	value->is_signed = !unsigneds && bits >> (value->size * 8 - 1) == 0;
-	return longs <= 2 && unsigneds <= 1;
+	return node->kind == NODE_CHARS || node->kind == NODE_DYNAMIC;
 }
 
-static struct node *compile_constant(struct compiler *compiler, const char *text)
+static bool is_number(const struct node *node)
+{
+	if (node->kind == NODE_CHOICE)
+		return is_number(node->left);
+	return node->kind <= NODE_LAST_NUMBER;
+}
+
+/* A node with its parts: limits how deep they go, and calculates what is constant. */
+static struct node *join(struct compiler *compiler, struct node *node)
+{
+	const struct node *parts[] = { node->condition, node->left, node->right };
+	bool constant = node->kind == NODE_OP || node->kind == NODE_CAST;
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		if (!parts[i])
+			continue;
+		if (parts[i]->depth >= node->depth)
+			node->depth = parts[i]->depth + 1;
+		constant = constant && parts[i]->kind == NODE_NUMBER;
+	}
+	if (compiler->error || node->depth > NESTING_MAX)
+		return unknown(compiler);
+	if (constant) {
+		node->value = print_program_number(compiler->format, node);
+		node->kind = NODE_NUMBER;
+		node->depth = 0;
+	}
+	return node;
+}
+
+/* ---- tokens ---- */
+
+static void skip_space(struct compiler *compiler)
+{
+	while (isspace((unsigned char)*compiler->at))
+		compiler->at++;
+}
+
+static bool accept(struct compiler *compiler, char c)
+{
+	skip_space(compiler);
+	if (*compiler->at != c)
+		return false;
+	compiler->at++;
+	return true;
+}
+
+static void expect(struct compiler *compiler, char c)
+{
+	if (!accept(compiler, c))
+		unknown(compiler);
+}
+
+static size_t identifier_length(const char *at)
+{
+	size_t length = 0;
+
+	while (isalnum((unsigned char)at[length]) || at[length] == '_')
+		length++;
+	return length;
+}
+
+static bool is_word(const char *at, size_t length, const char *word)
+{
+	return strlen(word) == length && !memcmp(at, word, length);
+}
+
+/* What one character of a literal stands for. Moves past it. */
+static char parse_character(const char **at)
+{
+	static const char letters[] = "ntrabfve", characters[] = "\n\t\r\a\b\f\v\033";
+	const char *letter;
+	int value = 0;
+
+	if (**at != '\\' || !(*at)[1])
+		return *(*at)++;
+	++*at;
+	letter = strchr(letters, **at);
+	if (letter) {
+		++*at;
+		return characters[letter - letters];
+	}
+	if (**at < '0' || **at > '7')
+		return *(*at)++;
+	for (int i = 0; i < 3 && **at >= '0' && **at <= '7'; i++)
+		value = value * 8 + *(*at)++ - '0';
+	return (char)value;
+}
+
+/* One literal, or several in a row. */
+static const char *parse_string(struct compiler *compiler)
+{
+	const char *text = compiler->room;
+
+	expect(compiler, '"');
+	do {
+		while (*compiler->at && *compiler->at != '"')
+			*compiler->room++ = parse_character(&compiler->at);
+		if (!*compiler->at) {
+			unknown(compiler);
+			return "";
+		}
+		compiler->at++;
+	} while (accept(compiler, '"'));
+	*compiler->room++ = '\0';
+	return text;
+}
+
+/* An integer constant; its type follows from value and suffix as in C. */
+static struct node *parse_constant(struct compiler *compiler)
 {
 	struct node *node = new_node(compiler, NODE_NUMBER);
+	bool is_decimal = *compiler->at != '0';
+	int longs = 0, unsigneds = 0;
+	unsigned long long bits;
+	struct value *value = &node->value;
+	char *end;
 
-	if (!parse_constant(text, compiler->format->setup.long_size, &node->value))
+	errno = 0;
+	bits = strtoull(compiler->at, &end, 0);
+	for (; isalnum((unsigned char)*end); end++) {
+		longs += *end == 'l' || *end == 'L';
+		unsigneds += *end == 'u' || *end == 'U';
+		if (!strchr("lLuU", *end))
+			return unknown(compiler);
+	}
+	if (errno || longs > 2 || unsigneds > 1)
 		return unknown(compiler);
+	compiler->at = end;
+	*value = (struct value){ .bits = bits, .size = 4 };
+	if (longs == 2 || bits > UINT32_MAX || (bits > INT32_MAX && is_decimal && !unsigneds))
+		value->size = 8;
+	else if (longs == 1)
+		value->size = (uint8_t)compiler->format->setup.long_size;
+	value->is_signed = !unsigneds && bits >> (value->size * 8 - 1) == 0;
 	return node;
 }
 
-/* A number, or where the conversion is %s an array of characters. */
-static struct node *compile_field(struct compiler *compiler, const struct tep_print_arg_field *arg,
-				  bool is_text)
-{
-	const struct tep_format_field *field =
-		arg->field ? arg->field : tep_find_any_field(compiler->event, arg->name);
-	struct node *node = new_node(compiler, is_text ? NODE_CHARS : NODE_FIELD);
-	bool is_array;
-
-	if (!field || field->offset < 0 || field->size <= 0 ||
-	    (field->flags & TEP_FIELD_IS_DYNAMIC))
-		return unknown(compiler);
-	is_array = field->flags & TEP_FIELD_IS_ARRAY;
-	node->offset = (size_t)field->offset;
-	node->length = (size_t)field->size;
-	if (is_text)
-		return is_array && node->length == field->arraylen ? node : unknown(compiler);
-	if (is_array || node->length > 8 || __builtin_popcount((unsigned int)node->length) != 1)
-		return unknown(compiler);
-	node->value.size = (uint8_t)node->length;
-	node->value.is_signed = field->flags & TEP_FIELD_IS_SIGNED;
-	return node;
-}
+/* ---- types ---- */
 
 /* Without "signed ", "__" and a trailing " int". */
 static const struct {
@@ -281,6 +280,7 @@ static const struct {
 	{ "loff_t", 8, true },
 	{ "sector_t", 8, false },
 	{ "ktime_t", 8, true },
+	{ "kernel_rwf_t", 4, true },
 };
 
 static bool find_type(const char *name, int long_size, struct value *type)
@@ -309,177 +309,422 @@ static bool find_type(const char *name, int long_size, struct value *type)
 	return false;
 }
 
-static struct node *compile(struct compiler *compiler, const struct tep_print_arg *arg,
-			    bool is_text);
-
-static struct node *compile_op(struct compiler *compiler, const struct tep_print_arg_op *op)
-{
-	static const char *const binary[] = { "+", "-",	 "*",  "/", "%", "<<", ">>", "&",  "|",
-					      "^", "==", "!=", "<", ">", "<=", ">=", "&&", "||" };
-	static const char *const unary[] = { "!", "~", "-", "+" };
-	bool is_unary = !op->left || op->left->type == TEP_PRINT_NULL;
-	const char *const *known = is_unary ? unary : binary;
-	size_t count = is_unary ? ARRAY_SIZE(unary) : ARRAY_SIZE(binary);
-	struct node *node = new_node(compiler, NODE_OP);
-
-	while (count && strcmp(known[count - 1], op->op))
-		count--;
-	if (!count)
-		return unknown(compiler);
-	node->op = OPERATOR(op->op[0], op->op[1]);
-	node->left = is_unary ? NULL : compile(compiler, op->left, false);
-	node->right = compile(compiler, op->right, false);
-	return node;
-}
-
-/* libtraceevent has a ? b : c as an operator "?" of a and an operator ":" of b and c. */
-static struct node *compile_choice(struct compiler *compiler, const struct tep_print_arg_op *op,
-				   bool is_text)
-{
-	const struct tep_print_arg *arms = op->right;
-	struct node *node = new_node(compiler, NODE_CHOICE);
-
-	if (!arms || arms->type != TEP_PRINT_OP || strcmp(arms->op.op, ":"))
-		return unknown(compiler);
-	node->condition = compile(compiler, op->left, false);
-	node->left = compile(compiler, arms->op.left, is_text);
-	node->right = compile(compiler, arms->op.right, is_text);
-	return node;
-}
-
 /*
- * __print_flags() and __print_symbolic(). The values are constants as they stood, or expressions
- * that libtraceevent has calculated to decimal text.
+ * "(TYPE)" or "(TYPE *)", if that comes next. Of a pointer, @type is what it points to, of size 0
+ * where that is not known.
  */
-static struct node *compile_names(struct compiler *compiler, enum node_kind kind,
-				  struct tep_print_arg *field, const char *delimiter,
-				  const struct tep_print_flag_sym *symbols)
+static bool parse_type(struct compiler *compiler, struct value *type, bool *is_pointer)
 {
-	struct node *node = new_node(compiler, kind);
-	size_t count = 0;
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789* ";
+	const char *from;
+	char name[64];
+	size_t length;
 
-	for (const struct tep_print_flag_sym *symbol = symbols; symbol; symbol = symbol->next)
-		count++;
-	node->text = copy_text(compiler, delimiter ? delimiter : "");
-	node->left = compile(compiler, field, false);
-	node->names = allocate(compiler, (count + 1) * sizeof(*node->names));
-	if (!node->names)
+	skip_space(compiler);
+	if (*compiler->at != '(')
+		return false;
+	from = compiler->at + 1;
+	from += strspn(from, " ");
+	length = strspn(from, letters);
+	if (from[length] != ')' || !length || length >= sizeof(name) ||
+	    isdigit((unsigned char)*from))
+		return false;
+	snprintf(name, sizeof(name), "%.*s", (int)length, from);
+	*is_pointer = strchr(name, '*');
+	name[strcspn(name, "*")] = '\0';
+	*type = (struct value){ 0 };
+	if (!find_type(name, compiler->format->setup.long_size, type) && !*is_pointer)
+		return false;
+	compiler->at = from + length + 1;
+	return true;
+}
+
+/* ---- expressions ---- */
+
+static struct node *parse_expression(struct compiler *compiler);
+static struct node *parse_unary(struct compiler *compiler);
+
+static struct node *new_number(struct compiler *compiler, uint64_t bits, int size)
+{
+	struct node *node = new_node(compiler, NODE_NUMBER);
+
+	node->value = (struct value){ .bits = bits, .size = (uint8_t)size, .is_signed = true };
+	return node;
+}
+
+static struct node *parse_number(struct compiler *compiler)
+{
+	struct node *node = parse_expression(compiler);
+
+	return is_number(node) ? node : unknown(compiler);
+}
+
+static struct node *parse_bytes(struct compiler *compiler)
+{
+	struct node *node = parse_expression(compiler);
+
+	return is_bytes(node) ? node : unknown(compiler);
+}
+
+/* A number, or an array of what value says. */
+static struct node *new_field(struct compiler *compiler, const struct event_field *field)
+{
+	struct node *node = new_node(compiler, NODE_FIELD);
+	const char *type;
+
+	if (!field)
+		return unknown(compiler);
+	type = field->type;
+	node->offset = field->offset;
+	node->length = field->size;
+	node->relative = field->is_relative;
+	if (field->is_dynamic || field->is_array) {
+		node->kind = field->is_dynamic ? NODE_DYNAMIC : NODE_CHARS;
+		type += field->is_dynamic ? strcspn(type, " ") : 0;
+		find_type(type, compiler->format->setup.long_size, &node->value);
 		return node;
-	for (; symbols; symbols = symbols->next) {
-		struct name *name = &node->names[node->nr_names++];
-		bool negative = symbols->value && *symbols->value == '-';
-		struct value value;
-
-		if (!parse_constant(symbols->value + negative, 8, &value))
-			return unknown(compiler);
-		name->value = negative ? 0 - value.bits : value.bits;
-		name->text = copy_text(compiler, symbols->str);
+	}
+	node->value.size = (uint8_t)field->size;
+	node->value.is_signed = field->is_signed;
+	/* a structure */
+	if (field->size > 8 || __builtin_popcount(field->size) != 1) {
+		node->kind = NODE_CHARS;
+		node->value.size = 0;
 	}
 	return node;
 }
 
-static struct node *compile_dynamic(struct compiler *compiler,
-				    const struct tep_print_arg_string *string)
+/* REC->NAME */
+static struct node *parse_field(struct compiler *compiler)
 {
-	const struct tep_format_field *field =
-		string->field ? string->field : tep_find_any_field(compiler->event, string->string);
-	struct node *node = new_node(compiler, NODE_DYNAMIC);
+	const struct event_field *field;
+	size_t length;
+	char name[64];
 
-	if (!field || field->offset < 0 || !(field->flags & TEP_FIELD_IS_DYNAMIC))
+	expect(compiler, '-');
+	expect(compiler, '>');
+	skip_space(compiler);
+	/* 7.2 and later: __entry->ent of the source is what the fields call common_… */
+	if (!strncmp(compiler->at, "ent.", 4)) {
+		compiler->at += 4;
+		length = identifier_length(compiler->at);
+		snprintf(name, sizeof(name), "common_%.*s", (int)(length < 32 ? length : 32),
+			 compiler->at);
+		field = event_format_field(compiler->event, name, strlen(name));
+	} else {
+		length = identifier_length(compiler->at);
+		field = event_format_field(compiler->event, compiler->at, length);
+	}
+	compiler->at += length;
+	if (field && field->is_dynamic)
 		return unknown(compiler);
-	node->offset = (size_t)field->offset;
-	node->length = (size_t)field->size;
-	node->relative = field->flags & TEP_FIELD_IS_RELATIVE;
-	return node;
+	return new_field(compiler, field);
 }
 
-static struct node *compile_text(struct compiler *compiler, const struct tep_print_arg *arg)
+/* __get_str(NAME) and its like */
+static struct node *parse_dynamic(struct compiler *compiler)
+{
+	const struct event_field *field;
+	size_t length;
+
+	skip_space(compiler);
+	length = identifier_length(compiler->at);
+	field = event_format_field(compiler->event, compiler->at, length);
+	compiler->at += length;
+	if (!field || !field->is_dynamic)
+		return unknown(compiler);
+	return new_field(compiler, field);
+}
+
+/* The rest of __print_flags() and __print_symbolic(): {VALUE, "NAME"}, …, perhaps {0, NULL} */
+static void parse_names(struct compiler *compiler, struct name **end)
+{
+	while (accept(compiler, ',') && accept(compiler, '{')) {
+		const struct node *value = parse_number(compiler), *text;
+		struct name *name = allocate(compiler, sizeof(*name));
+
+		expect(compiler, ',');
+		text = parse_expression(compiler);
+		expect(compiler, '}');
+		if (compiler->error || value->kind != NODE_NUMBER) {
+			unknown(compiler);
+			return;
+		}
+		name->value = value->value.bits;
+		name->text = text->text;
+		if (text->kind == NODE_TEXT) {
+			*end = name;
+			end = &name->next;
+		} else if (text->kind != NODE_NUMBER || text->value.bits || accept(compiler, ',')) {
+			unknown(compiler);
+		}
+	}
+}
+
+/* include/trace/stages/stage3_trace_output.h */
+static const struct {
+	const char *name;
+	enum node_kind kind;
+	int size;	       /* of flags and masks; 0: a long of the kernel */
+	const char *separator; /* of bytes in hex */
+} functions[] = {
+	{ "__print_flags", NODE_FLAGS, 0, NULL },
+	{ "__print_flags_u64", NODE_FLAGS, 8, NULL },
+	{ "__print_symbolic", NODE_SYMBOLS, 0, NULL },
+	{ "__print_symbolic_u64", NODE_SYMBOLS, 8, NULL },
+	{ "__print_hex", NODE_HEX, 0, " " },
+	{ "__print_hex_str", NODE_HEX, 0, "" },
+	{ "__print_array", NODE_ARRAY, 0, NULL },
+	{ "__get_str", NODE_DYNAMIC, 0, NULL },
+	{ "__get_rel_str", NODE_DYNAMIC, 0, NULL },
+	{ "__get_dynamic_array", NODE_DYNAMIC, 0, NULL },
+	{ "__get_rel_dynamic_array", NODE_DYNAMIC, 0, NULL },
+	{ "__get_sockaddr", NODE_DYNAMIC, 0, NULL },
+	{ "__get_rel_sockaddr", NODE_DYNAMIC, 0, NULL },
+	{ "__get_dynamic_array_len", NODE_LENGTH, 0, NULL },
+	{ "__get_rel_dynamic_array_len", NODE_LENGTH, 0, NULL },
+	{ "__get_bitmask", NODE_BITMASK, 0, NULL },
+	{ "__get_rel_bitmask", NODE_BITMASK, 0, NULL },
+	{ "__get_cpumask", NODE_BITMASK, 0, NULL },
+	{ "__get_rel_cpumask", NODE_BITMASK, 0, NULL },
+};
+
+static struct node *parse_call(struct compiler *compiler, size_t function)
+{
+	struct node *node = new_node(compiler, functions[function].kind), *size;
+
+	expect(compiler, '(');
+	node->value.size = (uint8_t)functions[function].size;
+	if (!node->value.size)
+		node->value.size = (uint8_t)compiler->format->setup.long_size;
+	switch (node->kind) {
+	case NODE_FLAGS:
+	case NODE_SYMBOLS:
+		node->left = parse_number(compiler);
+		if (node->kind == NODE_FLAGS) {
+			expect(compiler, ',');
+			node->text = parse_string(compiler);
+		}
+		parse_names(compiler, &node->names);
+		break;
+	case NODE_HEX:
+		node->left = parse_bytes(compiler);
+		node->text = functions[function].separator;
+		expect(compiler, ',');
+		node->right = parse_number(compiler);
+		break;
+	case NODE_ARRAY:
+		node->left = parse_bytes(compiler);
+		expect(compiler, ',');
+		node->right = parse_number(compiler);
+		expect(compiler, ',');
+		size = parse_number(compiler);
+		if (size->kind != NODE_NUMBER || size->value.bits > 8 ||
+		    __builtin_popcount((unsigned int)size->value.bits) != 1)
+			return unknown(compiler);
+		node->value.size = (uint8_t)size->value.bits;
+		break;
+	case NODE_DYNAMIC:
+		node = parse_dynamic(compiler);
+		break;
+	default:
+		node->value = (struct value){ .size = 4, .is_signed = true };
+		node->left = parse_dynamic(compiler);
+	}
+	expect(compiler, ')');
+	return join(compiler, node);
+}
+
+/* sizeof(TYPE) or sizeof(REC->NAME) */
+static struct node *parse_sizeof(struct compiler *compiler)
+{
+	int long_size = compiler->format->setup.long_size;
+	const struct node *node;
+	struct value type;
+	bool is_pointer;
+
+	if (parse_type(compiler, &type, &is_pointer)) {
+		type.bits = is_pointer ? (uint64_t)long_size : type.size;
+	} else {
+		node = parse_unary(compiler);
+		if (node->kind != NODE_FIELD && node->kind != NODE_CHARS)
+			return unknown(compiler);
+		type.bits = node->length;
+	}
+	return new_number(compiler, type.bits, long_size);
+}
+
+static struct node *parse_name(struct compiler *compiler)
+{
+	const char *name = compiler->at;
+	size_t length = identifier_length(name);
+
+	compiler->at += length;
+	if (is_word(name, length, "REC"))
+		return parse_field(compiler);
+	if (is_word(name, length, "sizeof"))
+		return parse_sizeof(compiler);
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
+		if (is_word(name, length, functions[i].name))
+			return parse_call(compiler, i);
+	for (size_t i = 0; i < ARRAY_SIZE(constants); i++)
+		if (is_word(name, length, constants[i].name))
+			return new_number(compiler, constants[i].value, 4);
+	return unknown(compiler);
+}
+
+/* A number among bytes: an element of an array, or what a pointer points to. */
+static struct node *new_element(struct compiler *compiler, struct node *bytes, struct node *index)
+{
+	struct node *node = new_node(compiler, NODE_ELEMENT);
+
+	if (!is_bytes(bytes) || !bytes->value.size || !is_number(index))
+		return unknown(compiler);
+	node->value = bytes->value;
+	node->left = bytes;
+	node->right = index;
+	return join(compiler, node);
+}
+
+static struct node *parse_primary(struct compiler *compiler)
 {
 	struct node *node;
 
-	switch (arg->type) {
-	case TEP_PRINT_ATOM:
+	skip_space(compiler);
+	if (!strncmp(compiler->at, "(REC)", 5)) {
+		compiler->at += 5;
+		node = parse_field(compiler);
+	} else if (accept(compiler, '(')) {
+		node = parse_expression(compiler);
+		expect(compiler, ')');
+	} else if (*compiler->at == '"') {
 		node = new_node(compiler, NODE_TEXT);
-		node->text = copy_text(compiler, arg->atom.atom);
-		return node;
-	case TEP_PRINT_FLAGS:
-		return compile_names(compiler, NODE_FLAGS, arg->flags.field, arg->flags.delim,
-				     arg->flags.flags);
-	case TEP_PRINT_SYMBOL:
-		return compile_names(compiler, NODE_SYMBOLS, arg->symbol.field, NULL,
-				     arg->symbol.symbols);
-	case TEP_PRINT_STRING:
-		return compile_dynamic(compiler, &arg->string);
-	case TEP_PRINT_FIELD:
-		return compile_field(compiler, &arg->field, true);
-	default:
-		return unknown(compiler);
+		node->text = parse_string(compiler);
+	} else if (*compiler->at == '\'') {
+		compiler->at++;
+		node = new_number(compiler, (uint64_t)parse_character(&compiler->at), 4);
+		expect(compiler, '\'');
+	} else if (isdigit((unsigned char)*compiler->at)) {
+		node = parse_constant(compiler);
+	} else {
+		node = parse_name(compiler);
 	}
+	while (accept(compiler, '[')) {
+		node = new_element(compiler, node, parse_expression(compiler));
+		expect(compiler, ']');
+	}
+	return node;
 }
 
-static struct node *compile_number(struct compiler *compiler, const struct tep_print_arg *arg)
+static struct node *parse_cast(struct compiler *compiler, struct value type, bool is_pointer)
+{
+	struct node *node = new_node(compiler, NODE_CAST), *operand = parse_unary(compiler);
+
+	if (is_pointer && !is_number(operand)) {
+		if (is_bytes(operand))
+			operand->value = type;
+		return operand;
+	}
+	if (!is_number(operand))
+		return unknown(compiler);
+	if (is_pointer)
+		type = (struct value){ .size = (uint8_t)compiler->format->setup.long_size };
+	node->value = type;
+	node->left = operand;
+	return join(compiler, node);
+}
+
+static struct node *parse_unary(struct compiler *compiler)
 {
 	struct node *node;
+	struct value type;
+	bool is_pointer;
 
-	switch (arg->type) {
-	case TEP_PRINT_ATOM:
-		return compile_constant(compiler, arg->atom.atom);
-	case TEP_PRINT_FIELD:
-		return compile_field(compiler, &arg->field, false);
-	case TEP_PRINT_TYPE:
-		node = new_node(compiler, NODE_CAST);
-		if (!find_type(arg->typecast.type, compiler->format->setup.long_size, &node->value))
+	skip_space(compiler);
+	if (++compiler->nesting > NESTING_MAX)
+		return unknown(compiler);
+	if (*compiler->at && strchr("!~-+", *compiler->at)) {
+		node = new_node(compiler, NODE_OP);
+		node->op = OPERATOR(*compiler->at++, 0);
+		node->right = parse_unary(compiler);
+		node = is_number(node->right) ? join(compiler, node) : unknown(compiler);
+	} else if (accept(compiler, '&')) {
+		node = parse_unary(compiler);
+		if (node->kind == NODE_FIELD)
+			node->kind = NODE_CHARS;
+		if (!is_bytes(node))
+			node = unknown(compiler);
+	} else if (accept(compiler, '*')) {
+		node = parse_unary(compiler);
+		node = new_element(compiler, node, new_number(compiler, 0, 4));
+	} else if (parse_type(compiler, &type, &is_pointer)) {
+		node = parse_cast(compiler, type, is_pointer);
+	} else {
+		node = parse_primary(compiler);
+	}
+	compiler->nesting--;
+	return node;
+}
+
+/* The longer ones first. */
+static const struct {
+	char text[3];
+	int precedence;
+} operators[] = {
+	{ "||", 1 }, { "&&", 2 }, { "==", 6 }, { "!=", 6 }, { "<=", 7 }, { ">=", 7 },
+	{ "<<", 8 }, { ">>", 8 }, { "|", 3 },  { "^", 4 },  { "&", 5 },	 { "<", 7 },
+	{ ">", 7 },  { "+", 9 },  { "-", 9 },  { "*", 10 }, { "/", 10 }, { "%", 10 },
+};
+
+static struct node *parse_binary(struct compiler *compiler, int precedence)
+{
+	struct node *left = parse_unary(compiler), *node;
+
+	for (;;) {
+		size_t i = 0;
+
+		skip_space(compiler);
+		while (i < ARRAY_SIZE(operators) &&
+		       strncmp(compiler->at, operators[i].text, strlen(operators[i].text)))
+			i++;
+		if (i == ARRAY_SIZE(operators) || operators[i].precedence < precedence)
+			return left;
+		compiler->at += strlen(operators[i].text);
+		node = new_node(compiler, NODE_OP);
+		node->op = OPERATOR(operators[i].text[0], operators[i].text[1]);
+		node->left = left;
+		node->right = parse_binary(compiler, operators[i].precedence + 1);
+		if (!is_number(node->left) || !is_number(node->right))
 			return unknown(compiler);
-		node->left = compile(compiler, arg->typecast.item, false);
-		return node;
-	case TEP_PRINT_OP:
-		return compile_op(compiler, &arg->op);
-	default:
-		return unknown(compiler);
+		left = join(compiler, node);
 	}
 }
 
-static struct node *compile(struct compiler *compiler, const struct tep_print_arg *arg,
-			    bool is_text)
+static struct node *parse_expression(struct compiler *compiler)
 {
-	struct node *node;
+	struct node *node, *condition;
 
-	if (!arg || compiler->nesting >= NESTING_MAX || (arg->type == TEP_PRINT_OP && !arg->op.op))
+	if (++compiler->nesting > NESTING_MAX)
 		return unknown(compiler);
-	compiler->nesting++;
-	if (arg->type == TEP_PRINT_OP && !strcmp(arg->op.op, "?"))
-		node = compile_choice(compiler, &arg->op, is_text);
-	else if (is_text)
-		node = compile_text(compiler, arg);
-	else
-		node = compile_number(compiler, arg);
+	node = parse_binary(compiler, 1);
+	if (accept(compiler, '?')) {
+		condition = node;
+		node = new_node(compiler, NODE_CHOICE);
+		node->condition = condition;
+		node->left = parse_expression(compiler);
+		expect(compiler, ':');
+		node->right = parse_expression(compiler);
+		if (is_number(condition) && is_number(node->left) == is_number(node->right))
+			node = join(compiler, node);
+		else
+			node = unknown(compiler);
+	}
 	compiler->nesting--;
 	return node;
 }
 
 /* ---- the format ---- */
-
-/* The text up to the next conversion; "%%" is text. Returns its end, or NULL without memory. */
-static const char *compile_plain(struct compiler *compiler, const char *at, struct piece *piece)
-{
-	char *text = allocate(compiler, strlen(at) + 1);
-	const char *escape;
-
-	piece->text = text;
-	for (; text && *at && (*at != '%' || at[1] == '%'); at++) {
-		if (*at == '%') {
-			at++;
-		} else if (*at == '\\' && at[1]) {
-			static const char letters[] = "ntr", characters[] = "\n\t\r";
-
-			escape = strchr(letters, *++at);
-			text[piece->length++] = escape ? characters[escape - letters] : *at;
-			continue;
-		}
-		text[piece->length++] = *at;
-	}
-	return text ? at : NULL;
-}
 
 static const char *parse_count(const char *at, int *count)
 {
@@ -545,46 +790,120 @@ static const char *parse_conversion(const char *at, int long_size, struct piece 
 	return isalnum((unsigned char)*at) ? NULL : at;
 }
 
-static int compile_format(struct compiler *compiler)
+/* The next argument of the format: a number, or what %s prints. */
+static struct node *parse_argument(struct compiler *compiler, bool is_text)
 {
-	const struct tep_print_arg *arg = compiler->event->print_fmt.args;
-	const char *at = compiler->event->print_fmt.format;
+	struct node *node;
+
+	expect(compiler, ',');
+	node = parse_expression(compiler);
+	return is_number(node) == is_text ? unknown(compiler) : node;
+}
+
+static int compile_text(struct compiler *compiler)
+{
 	struct print_format *format = compiler->format;
 	size_t most = 1;
+	const char *at;
 
-	if (!at || (compiler->event->flags & TEP_EVENT_FL_FAILED))
-		return -ENOTSUP;
+	compiler->room = allocate(compiler, strlen(compiler->at) + 1);
+	at = compiler->error ? "" : parse_string(compiler);
 	for (const char *c = at; *c; c++)
 		most += *c == '%';
 	format->pieces = allocate(compiler, most * sizeof(*format->pieces));
-	if (!format->pieces)
-		return -ENOMEM;
-	while (*at) {
+	while (!compiler->error && *at) {
 		struct piece *piece = &format->pieces[format->nr_pieces++];
 
-		at = compile_plain(compiler, at, piece);
-		if (!at || !*at)
-			break;
-		at = parse_conversion(at, format->setup.long_size, piece);
-		if (!at || !arg)
-			return -ENOTSUP;
-		piece->argument = compile(compiler, arg, piece->conversion == CONVERT_STRING);
-		arg = arg->next;
+		piece->text = at;
+		piece->length = strcspn(at, "%");
+		at += piece->length;
+		if (at[0] == '%' && at[1] == '%') {
+			piece->length++;
+			at += 2;
+		} else if (*at) {
+			at = parse_conversion(at, format->setup.long_size, piece);
+			if (!at)
+				return -ENOTSUP;
+			piece->argument =
+				parse_argument(compiler, piece->conversion == CONVERT_STRING);
+		}
 	}
-	return !compiler->error && arg ? -ENOTSUP : compiler->error;
+	skip_space(compiler);
+	if (!compiler->error && *compiler->at)
+		return -ENOTSUP;
+	return compiler->error;
 }
 
-int print_format_new(struct print_format **ret_format, struct tep_event *event,
+/* What prints a field of any event: characters as a string, an array in braces, or a number. */
+static void compile_value(struct compiler *compiler, struct piece *piece,
+			  const struct event_field *field)
+{
+	struct node *node = new_field(compiler, field), *array;
+	bool is_text = strstr(field->type, "char") && !strstr(field->type, "unsigned char");
+
+	piece->argument = node;
+	piece->width = -1;
+	piece->precision = -1;
+	piece->size = 8;
+	if (is_bytes(node)) {
+		piece->conversion = CONVERT_STRING;
+	} else if (strchr(field->type, '*')) {
+		piece->conversion = CONVERT_HEX;
+		piece->flags = FLAG_ALTERNATE;
+	} else {
+		piece->conversion = field->is_signed ? CONVERT_SIGNED : CONVERT_UNSIGNED;
+	}
+	if (!is_bytes(node) || is_text)
+		return;
+	array = new_node(compiler, NODE_ARRAY);
+	array->left = node;
+	array->right = new_number(compiler, UINT16_MAX, 4);
+	array->value.size = node->value.size ? node->value.size : 1;
+	piece->argument = array;
+}
+
+/* "NAME=VALUE …", for a text that is not understood */
+static int compile_fields(struct compiler *compiler)
+{
+	const struct event_format *event = compiler->event;
+	struct print_format *format = compiler->format;
+
+	compiler->error = 0;
+	format->nr_pieces = 0;
+	format->pieces = allocate(compiler, event->nr_fields * sizeof(*format->pieces));
+	for (size_t i = 0; i < event->nr_fields; i++) {
+		const char *name = event->fields[i].name;
+		const char *space = format->nr_pieces ? " " : "";
+		size_t size = strlen(name) + sizeof(" =");
+		struct piece *piece;
+		char *text;
+
+		if (!strncmp(name, "common_", 7))
+			continue;
+		text = allocate(compiler, size);
+		if (compiler->error)
+			break;
+		piece = &format->pieces[format->nr_pieces++];
+		piece->text = text;
+		piece->length = (size_t)snprintf(text, size, "%s%s=", space, name);
+		compile_value(compiler, piece, &event->fields[i]);
+	}
+	return compiler->error;
+}
+
+int print_format_new(struct print_format **ret_format, const struct event_format *event,
 		     const struct print_setup *setup)
 {
-	struct compiler compiler = { .event = event };
+	struct compiler compiler = { .event = event, .at = event->print };
 	int ret;
 
 	compiler.format = calloc(1, sizeof(*compiler.format));
 	if (!compiler.format)
 		return -ENOMEM;
 	compiler.format->setup = *setup;
-	ret = compile_format(&compiler);
+	ret = compile_text(&compiler);
+	if (ret == -ENOTSUP)
+		ret = compile_fields(&compiler);
 	if (ret) {
 		print_format_free(compiler.format);
 		return ret;

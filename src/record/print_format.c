@@ -57,6 +57,42 @@ static uint64_t read_number(const struct source *source, size_t offset, size_t s
 	return value;
 }
 
+/* Bytes of a record, none of them outside of it. */
+struct bytes {
+	size_t offset;
+	size_t length;
+};
+
+static struct bytes bytes_of(const struct source *source, const struct node *node)
+{
+	struct bytes bytes = { node->offset, node->length ? node->length : source->size };
+	uint64_t location;
+
+	/* The low half of a __data_loc is an offset, the high half a length. */
+	if (node->kind == NODE_DYNAMIC) {
+		location = read_number(source, node->offset, node->length);
+		bytes.offset = location & 0xffff;
+		bytes.length = location >> 16 & 0xffff;
+		if (node->relative && location)
+			bytes.offset += node->offset + node->length;
+	}
+	if (bytes.offset > source->size)
+		bytes.offset = source->size;
+	if (bytes.length > source->size - bytes.offset)
+		bytes.length = source->size - bytes.offset;
+	return bytes;
+}
+
+static uint64_t read_element(const struct source *source, const struct node *node)
+{
+	struct bytes bytes = bytes_of(source, node->left);
+	uint64_t index = calculate(source, node->right).bits;
+
+	if (index >= bytes.length / node->value.size)
+		return 0;
+	return read_number(source, bytes.offset + index * node->value.size, node->value.size);
+}
+
 static struct value unary(int op, struct value a)
 {
 	if (op == OPERATOR('!', 0))
@@ -187,11 +223,24 @@ static struct value calculate(const struct source *source, const struct node *no
 		return wrap(value);
 	case NODE_OP:
 		return calculate_op(source, node);
+	case NODE_ELEMENT:
+		value.bits = read_element(source, node);
+		return wrap(value);
+	case NODE_LENGTH:
+		value.bits = bytes_of(source, node->left).length;
+		return value;
 	case NODE_CHOICE:
 		return calculate(source, chosen(source, node));
 	default:
 		return value;
 	}
+}
+
+struct value print_program_number(const struct print_format *format, const struct node *node)
+{
+	const struct source nothing = { .format = format };
+
+	return calculate(&nothing, node);
 }
 
 /* ---- text ---- */
@@ -292,25 +341,25 @@ static void put_hex(struct out *out, uint64_t value)
 }
 
 /* The kernel converts flags and masks to longs, however wide the fields are. */
-static uint64_t long_of(const struct source *source, uint64_t value)
+static uint64_t cut_to(const struct node *node, uint64_t value)
 {
-	return source->format->setup.long_size == 4 ? (uint32_t)value : value;
+	return node->value.size == 4 ? (uint32_t)value : value;
 }
 
 /* As the kernel: names in the order listed, each clears its bits, the rest as a number. */
 static void put_flags(struct out *out, const struct source *source, const struct node *node)
 {
-	uint64_t flags = long_of(source, calculate(source, node->left).bits);
+	uint64_t flags = cut_to(node, calculate(source, node->left).bits);
 	const char *delimiter = "";
 
-	for (size_t i = 0; i < node->nr_names && flags; i++) {
-		uint64_t mask = long_of(source, node->names[i].value);
+	for (const struct name *name = node->names; name && flags; name = name->next) {
+		uint64_t mask = cut_to(node, name->value);
 
 		if ((flags & mask) != mask)
 			continue;
 		flags &= ~mask;
 		put_string(out, delimiter);
-		put_string(out, node->names[i].text);
+		put_string(out, name->text);
 		delimiter = node->text;
 	}
 	if (!flags)
@@ -321,42 +370,74 @@ static void put_flags(struct out *out, const struct source *source, const struct
 
 static void put_symbols(struct out *out, const struct source *source, const struct node *node)
 {
-	uint64_t value = long_of(source, calculate(source, node->left).bits);
+	uint64_t value = cut_to(node, calculate(source, node->left).bits);
 
-	for (size_t i = 0; i < node->nr_names; i++) {
-		if (value == long_of(source, node->names[i].value)) {
-			put_string(out, node->names[i].text);
+	for (const struct name *name = node->names; name; name = name->next) {
+		if (value == cut_to(node, name->value)) {
+			put_string(out, name->text);
 			return;
 		}
 	}
 	put_hex(out, value);
 }
 
-/* Up to a NUL, never out of the record. */
-static void put_record_chars(struct out *out, const struct source *source, size_t offset,
-			     size_t length)
+/* Up to a NUL. */
+static void put_bytes(struct out *out, const struct source *source, const struct node *node)
 {
-	const char *text;
+	struct bytes bytes = bytes_of(source, node);
+	const char *text = (const char *)source->data + bytes.offset;
 
-	if (offset >= source->size)
-		return;
-	if (length > source->size - offset)
-		length = source->size - offset;
-	text = (const char *)source->data + offset;
-	put_chars(out, text, strnlen(text, length));
+	put_chars(out, text, strnlen(text, bytes.length));
 }
 
-/* __data_loc: the low half of the field is an offset, the high half a length. */
-static void put_dynamic(struct out *out, const struct source *source, const struct node *node)
+/* trace_print_hex_seq() */
+static void put_hex_bytes(struct out *out, const struct source *source, const struct node *node)
 {
-	uint64_t location = read_number(source, node->offset, node->length);
-	size_t offset = location & 0xffff;
+	static const char digits[] = "0123456789abcdef";
+	struct bytes bytes = bytes_of(source, node->left);
+	uint64_t count = calculate(source, node->right).bits;
 
-	if (!location)
-		return;
-	if (node->relative)
-		offset += node->offset + node->length;
-	put_record_chars(out, source, offset, (location >> 16) & 0xffff);
+	for (size_t i = 0; i < bytes.length && i < count; i++) {
+		unsigned char byte = source->data[bytes.offset + i];
+
+		put_string(out, i ? node->text : "");
+		put_chars(out, &digits[byte >> 4], 1);
+		put_chars(out, &digits[byte & 15], 1);
+	}
+}
+
+/* trace_print_array_seq() */
+static void put_array(struct out *out, const struct source *source, const struct node *node)
+{
+	struct bytes bytes = bytes_of(source, node->left);
+	uint64_t count = calculate(source, node->right).bits;
+	size_t size = node->value.size;
+
+	put_string(out, "{");
+	for (size_t i = 0; i < bytes.length / size && i < count; i++) {
+		put_string(out, i ? "," : "");
+		put_hex(out, read_number(source, bytes.offset + i * size, size));
+	}
+	put_string(out, "}");
+}
+
+/* bitmap_string() of lib/vsprintf.c: words of 32 bits, the highest first; an array of longs */
+static void put_bitmask(struct out *out, const struct source *source, const struct node *node)
+{
+	static const struct piece piece = { .conversion = CONVERT_HEX,
+					    .flags = FLAG_ZERO,
+					    .width = 8,
+					    .precision = -1,
+					    .size = 4 };
+	struct bytes bytes = bytes_of(source, node->left);
+	size_t per_long = (size_t)source->format->setup.long_size / 4;
+
+	for (size_t i = bytes.length / 4; i-- > 0;) {
+		size_t at = source->format->setup.big_endian ? i ^ (per_long - 1) : i;
+
+		put_number(out, &piece, read_number(source, bytes.offset + at * 4, 4));
+		put_string(out, i ? "," : "");
+	}
 }
 
 static void put_text(struct out *out, const struct source *source, const struct node *node)
@@ -372,10 +453,17 @@ static void put_text(struct out *out, const struct source *source, const struct 
 		put_symbols(out, source, node);
 		break;
 	case NODE_CHARS:
-		put_record_chars(out, source, node->offset, node->length);
-		break;
 	case NODE_DYNAMIC:
-		put_dynamic(out, source, node);
+		put_bytes(out, source, node);
+		break;
+	case NODE_HEX:
+		put_hex_bytes(out, source, node);
+		break;
+	case NODE_ARRAY:
+		put_array(out, source, node);
+		break;
+	case NODE_BITMASK:
+		put_bitmask(out, source, node);
 		break;
 	default:
 		put_string(out, node->text);
@@ -463,7 +551,7 @@ size_t print_format_text(const struct print_format *format, const void *record, 
 
 	if (!size)
 		return 0;
-	for (size_t i = 0; i < format->nr_pieces; i++) {
+	for (size_t i = 0; i < format->nr_pieces && out.length < out.size; i++) {
 		put_chars(&out, format->pieces[i].text, format->pieces[i].length);
 		if (format->pieces[i].argument)
 			put_argument(&out, &source, &format->pieces[i]);

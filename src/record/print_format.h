@@ -7,12 +7,12 @@
 #include <stdint.h>
 
 /*
- * The text of an event, as the kernel makes it: the "print fmt" of its format, compiled once from
- * what libtraceevent parsed, and then run over records without allocating. libtraceevent's own
- * printing differs from the kernel's in places (flags, %pS, %#x of 0) and allocates.
+ * The text of an event, as the kernel makes it: the "print fmt" of its format, compiled once, and then
+ * run over records without allocating. libtraceevent is not used: some print formats crash it, and
+ * what it prints differs from the kernel's in places (flags, %pS, %#x of 0).
  */
 
-struct tep_event;
+struct event_format;
 struct print_format;
 
 struct print_setup {
@@ -24,22 +24,12 @@ struct print_setup {
 };
 
 /**
- * print_format_mend - rewrite what libtraceevent cannot parse in the text of a format file
+ * print_format_new - compile the print format of an event
  *
- * REC->ent.pid (7.2 and later) becomes REC->common_pid, names of constants that the kernel left in
- * the text become numbers. Text in quotes is not changed. A print format with a field that
- * the event does not have, on which libtraceevent can crash, becomes an empty one. Returns an
- * allocated text, or NULL without memory.
+ * One with something in it that this does not know becomes "name=value …" of all fields. Keeps
+ * nothing of @event. Returns 0 or -ENOMEM.
  */
-char *print_format_mend(const char *text);
-
-/**
- * print_format_new - compile the format of a parsed event
- *
- * Keeps nothing of @event. Returns 0, -ENOTSUP for a format with something in it that this does not
- * know, -ENOMEM.
- */
-int print_format_new(struct print_format **format, struct tep_event *event,
+int print_format_new(struct print_format **format, const struct event_format *event,
 		     const struct print_setup *setup);
 void print_format_free(struct print_format *format);
 

@@ -22,28 +22,37 @@ struct value {
 
 enum node_kind {
 	/* numbers */
-	NODE_NUMBER, /* value */
-	NODE_FIELD,  /* offset, value's size and sign */
-	NODE_CAST,   /* left; value's size and sign */
-	NODE_OP,     /* op, left (NULL: unary), right */
+	NODE_NUMBER,  /* value */
+	NODE_FIELD,   /* offset, value's size and sign */
+	NODE_CAST,    /* left; value's size and sign */
+	NODE_OP,      /* op, left (NULL: unary), right */
+	NODE_ELEMENT, /* left (bytes), right is the index; value's size and sign */
+	NODE_LENGTH,  /* left (bytes) */
+	NODE_LAST_NUMBER = NODE_LENGTH,
 	/* numbers or strings */
 	NODE_CHOICE, /* condition, left, right */
-	/* strings */
-	NODE_FLAGS,   /* left, names, text is the delimiter */
-	NODE_SYMBOLS, /* left, names */
-	NODE_TEXT,    /* text */
-	NODE_CHARS,   /* offset, length: a char array */
+	/* bytes, as strings up to a NUL; value's size and sign are those of an element */
+	NODE_CHARS,   /* offset, length: an array; 0: to the end of the record */
 	NODE_DYNAMIC, /* offset and length of a __data_loc, or __rel_loc with relative */
+	/* strings */
+	NODE_FLAGS,   /* left, names, text is the delimiter; value's size is that of the flags */
+	NODE_SYMBOLS, /* left, names; value's size is that of left and names */
+	NODE_TEXT,    /* text */
+	NODE_HEX,     /* left (bytes), right is how many, text separates them */
+	NODE_ARRAY,   /* left (bytes), right is how many elements of value's size */
+	NODE_BITMASK, /* left (bytes) */
 };
 
 struct name {
+	struct name *next;
 	uint64_t value;
 	const char *text;
 };
 
 struct node {
 	enum node_kind kind;
-	int op; /* OPERATOR() */
+	int depth; /* of the nodes below it */
+	int op;	   /* OPERATOR() */
 	struct value value;
 	size_t offset;
 	size_t length;
@@ -52,7 +61,6 @@ struct node {
 	struct node *left;
 	struct node *right;
 	struct name *names;
-	size_t nr_names;
 	const char *text;
 };
 
@@ -95,5 +103,8 @@ struct print_format {
 	struct piece *pieces;
 	size_t nr_pieces;
 };
+
+/* The value of a node that needs no record. */
+struct value print_program_number(const struct print_format *format, const struct node *node);
 
 #endif

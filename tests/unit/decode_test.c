@@ -48,7 +48,7 @@ static const struct made_event reclaim_end = { "mm_vmscan_direct_reclaim_end", 5
 					       "\"nr_reclaimed=%lu\", REC->nr_reclaimed" };
 static const struct made_event print = { "print", 5, "ip 8, char buf[] 0s",
 					 "\"%ps: %s\", (void *)REC->ip, REC->buf" };
-/* What libtraceevent alone can print: an array. */
+/* of -e */
 static const struct made_event with_array = { "of_a_user", 505, "u8 bytes[4] 4",
 					      "\"bytes=%s\", __print_hex(REC->bytes, 4)" };
 /* Ours: an event probe, a kprobe. */
@@ -138,7 +138,7 @@ static int start_usual(void **state)
 
 static int add_text(int index, int id, const char *text)
 {
-	return decode_add_format(fixture.decode, index, id, "system", text, strlen(text));
+	return decode_add_format(fixture.decode, index, id, text, strlen(text));
 }
 
 static void add(int index, int id, const struct made_event *event)
@@ -578,6 +578,11 @@ static void formats_that_are_rejected(void **state)
 		"name: x\nID: 7\n",
 		"name: x\nID: 7\nformat:\n",
 		"<html><body>404</body></html>\n",
+		"name: x\nID: 7\nformat:\n" MADE_COMMON "\nprint fmt: \n",
+		"name: x y\nID: 7\nformat:\n" MADE_COMMON "\nprint fmt: \"\"\n",
+		"name: \nID: 7\nformat:\n" MADE_COMMON "\nprint fmt: \"\"\n",
+		"name: x\nID: 7\nformat:\n" MADE_COMMON "\tfield:int a\n\nprint fmt: \"\"\n",
+		"name: x\nID: 7\nformat:\n" MADE_COMMON "what is this\n\nprint fmt: \"\"\n",
 		/* no common_pid */
 		"name: x\nID: 7\nformat:\n"
 		"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
@@ -589,6 +594,115 @@ static void formats_that_are_rejected(void **state)
 		assert_int_equal(add_text(0, EVENT_USER, texts[i]), -EINVAL);
 	add(0, EVENT_DIRECT_RECLAIM_END, &reclaim_end);
 	assert_int_equal(add_text(1, EVENT_USER, format_of(&reclaim_end)), -EEXIST);
+}
+
+/* The text of an event with @old replaced by @new. */
+static const char *changed_format(const struct made_event *event, const char *old, const char *new)
+{
+	const char *text = format_of(event), *at = strstr(text, old);
+	static char changed[4096];
+
+	assert_non_null(at);
+	snprintf(changed, sizeof(changed), "%.*s%s%s", (int)(at - text), text, new,
+		 at + strlen(old));
+	return changed;
+}
+
+/* A declaration as libtraceevent 1.7.1 crashes on, and places that no record has. */
+static void fields_that_cannot_be(void **state)
+{
+	static const char *const places[] = {
+		"offset:60000;\tsize:4294967295;",
+		"offset:16;\tsize:4294967295;",
+		"offset:16;\tsize:-1;",
+		"offset:-16;\tsize:0;",
+		"offset:4294967312;\tsize:0;",
+		"offset:65536;\tsize:0;",
+		"offset:65535;\tsize:1;",
+		"offset:0x10;\tsize:0;",
+		"offset:16;\tsize:;",
+		"offset:16;",
+		"size:0;",
+		"",
+	};
+	static const char *const declarations[] = {
+		"field:", "field:char", "field: buf", "field:char ;", "field:char []", "char buf[]",
+	};
+
+	for (size_t i = 0; i < COUNT(places); i++)
+		assert_int_equal(add_text(DECODE_PRINT, EVENT_USER,
+					  changed_format(&print, "offset:16;\tsize:0;", places[i])),
+				 -EINVAL);
+	for (size_t i = 0; i < COUNT(declarations); i++)
+		assert_int_equal(
+			add_text(DECODE_PRINT, EVENT_USER,
+				 changed_format(&print, "field:char buf[]", declarations[i])),
+			-EINVAL);
+	assert_int_equal(add_text(DECODE_PRINT, EVENT_USER,
+				  changed_format(&print, "field:char buf[]",
+						 "field:__attribute__((x)) buf")),
+			 0);
+	fixture.count = 0;
+	decode_print("allocfilt: realtime 1763733305.000000042", 40);
+	assert_int_equal(fixture.count, 1);
+}
+
+/* Places that a record might have, but none that comes: it is counted, and nothing is read. */
+static void fields_behind_the_record(void **state)
+{
+	static const struct {
+		int index;
+		const struct made_event *event;
+		const char *old;
+		const char *new;
+	} cases[] = {
+		{ DECODE_PRINT, &print, "offset:16;\tsize:0;", "offset:60000;\tsize:0;" },
+		{ DECODE_PRINT, &print, "offset:8;\tsize:8;", "offset:60000;\tsize:8;" },
+		{ DECODE_STACK, &kernel_stack, "offset:16;\tsize:64;", "offset:60000;\tsize:64;" },
+		{ DECODE_STACK, &kernel_stack, "offset:8;\tsize:4;", "offset:60000;\tsize:4;" },
+		{ DECODE_STACK, &kernel_stack, "offset:4;\tsize:4;", "offset:60000;\tsize:4;" },
+		{ DECODE_STACK, &kernel_stack, "offset:3;\tsize:1;", "offset:60000;\tsize:1;" },
+		{ DECODE_SUPERBLOCK, &event_probe, "offset:24;\tsize:4;",
+		  "offset:60000;\tsize:4;" },
+		{ DECODE_FUNCGRAPH_EXIT, &exit_6_1, "offset:20;\tsize:4;",
+		  "offset:65531;\tsize:4;" },
+		{ 0, &reclaim_end, "offset:8;\tsize:8;", "offset:65527;\tsize:8;" },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		start(&made_layouts[0]);
+		assert_int_equal(
+			add_text(cases[i].index, EVENT_DIRECT_RECLAIM_END,
+				 changed_format(cases[i].event, cases[i].old, cases[i].new)),
+			0);
+		decode_event(0, 1, cases[i].event, NULL);
+		assert_int_equal(fixture.count, 0);
+		assert_int_equal(decode_damaged(fixture.decode), 1);
+	}
+}
+
+/* More than any kernel writes is rejected before time is spent on it. */
+static void formats_that_are_large(void **state)
+{
+	static const char field[] = "\tfield:int a;\toffset:8;\tsize:4;\tsigned:1;\n";
+	static const char head[] = "name: x\nID: 7\nformat:\n" MADE_COMMON;
+	static char text[2 << 20];
+	char *at;
+
+	for (int fields = 253; fields <= 40000; fields += fields) {
+		at = stpcpy(text, head);
+		for (int i = 0; i < fields; i++)
+			at = stpcpy(at, field);
+		strcpy(at, "\nprint fmt: \"\"\n");
+		assert_int_equal(add_text(DECODE_IGNORE, EVENT_USER, text), -EINVAL);
+	}
+	for (size_t size = 1 << 10; size < sizeof(text); size *= 2) {
+		at = stpcpy(stpcpy(text, head), "\nprint fmt: \"");
+		memset(at, 'x', size - (size_t)(at - text));
+		strcpy(text + size - 2, "\"\n");
+		start(&made_layouts[0]);
+		assert_int_equal(add_text(0, EVENT_USER, text), size <= 256 << 10 ? 0 : -EINVAL);
+	}
 }
 
 /* Each with another name for the field, and its own otherwise. */
@@ -631,15 +745,15 @@ static void cut_formats(void **state)
 
 	for (size_t length = 0; length <= whole; length++) {
 		start(&made_layouts[0]);
-		assert_int_equal(decode_add_format(fixture.decode, 0, EVENT_SLAB_START, "vmscan",
-						   text, length),
+		assert_int_equal(decode_add_format(fixture.decode, 0, EVENT_SLAB_START, text,
+						   length),
 				 length < whole ? -EINVAL : 0);
 	}
 }
 
 /* ---- text ---- */
 
-/* By our own code and by the library's, whole and cut to its room. */
+/* Whole, and cut to its room. */
 static void text_of_events(void **state)
 {
 	static const struct {
@@ -774,6 +888,9 @@ int main(void)
 		TEST(short_records_and_impossible_depths),
 		TEST(losses_and_a_sink_that_stops),
 		TEST(formats_that_are_rejected),
+		TEST(fields_that_cannot_be),
+		TEST(fields_behind_the_record),
+		TEST(formats_that_are_large),
 		TEST(fields_that_are_required),
 		TEST(cut_formats),
 		TEST(text_of_events),
