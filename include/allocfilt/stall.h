@@ -181,9 +181,10 @@ const struct claims_drops *claims_drops(const struct claims *claims);
  *
  * The window around may never arrive: its record was lost, tracing began in the middle, or another
  * user of function_graph adds to the depth. Then a window is a stall of its own, with its depth: when
- * one of depth 0 ends that does not contain it, when its task was silent for STALL_PATIENCE, or at
- * the end. Of several that were added up, that stall is as long as they are together, without the
- * time between them, ends with the last, and is incomplete.
+ * one of depth 0 ends that does not contain it, when its task was silent for STALL_PATIENCE, at that
+ * age as well if losses or gaps in depth show that nothing will arrive, or at the end. Of several that
+ * were added up, that stall is as long as they are together, without the time between them, ends with
+ * the last, and is incomplete.
  */
 
 #define STALLS_OWNERS_MAX   1024 /* tasks with what waits */
@@ -256,7 +257,7 @@ int stalls_pair(struct stalls *stalls, const struct task_pair *pair);
 /** stalls_lost - records of some CPU were lost just before @ts: stalls around it are incomplete */
 void stalls_lost(struct stalls *stalls, uint64_t ts);
 
-/** stalls_time - emit what waits of tasks that at @ts were silent for STALL_PATIENCE */
+/** stalls_time - emit what waits, of tasks that at @ts were silent for STALL_PATIENCE */
 int stalls_time(struct stalls *stalls, uint64_t ts);
 
 /** stalls_flush - at the end of the data, emit all stalls that wait */

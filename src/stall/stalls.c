@@ -61,6 +61,7 @@ struct stalls {
 	struct span_list unused;
 	uint64_t lost_at;    /* ns: time of the newest loss of records */
 	uint32_t losses;     /* of records */
+	bool gaps;	     /* in depth: somebody else uses function_graph as well */
 	uint64_t evicted_at; /* ns: newest dropped_at of owners that were removed */
 	uint64_t dropped;
 	struct stall_shrinker shrinkers[STALL_SHRINKERS_MAX];
@@ -339,12 +340,22 @@ static bool is_orphan(const struct stalls *stalls, const struct span *span)
 {
 	const struct span *later = span;
 
-	if (span->losses != stalls->losses)
+	if (stalls->gaps || span->losses != stalls->losses)
 		return true;
 	while ((later = TAILQ_NEXT(later, link)))
 		if (later->depth < span->depth && span->depth != DEPTH_UNKNOWN)
 			return true;
 	return false;
+}
+
+/* No window of one depth less came around this one. */
+static void note_gap(struct stalls *stalls, const struct owner *owner, const struct span *span)
+{
+	/* The depth in an interrupt is that of the interrupted task. */
+	if (owner->key.kind != OWNER_TASK && owner->key.kind != OWNER_IDLE)
+		return;
+	if (span->depth != DEPTH_UNKNOWN && span->losses == stalls->losses)
+		stalls->gaps = true;
 }
 
 static int owner_of(struct stalls *stalls, struct task_key key, uint64_t now,
@@ -364,7 +375,7 @@ static int owner_of(struct stalls *stalls, struct task_key key, uint64_t now,
 	owner->last = now;
 	for (span = TAILQ_FIRST(&owner->spans); !ret && span; span = next) {
 		next = TAILQ_NEXT(span, link);
-		if (!is_over(span->end, now))
+		if (!is_over(is_sum(span) ? span->start : span->end, now))
 			break;
 		if (is_orphan(stalls, span))
 			ret = complete_early(stalls, owner, span);
@@ -556,6 +567,8 @@ static int add_span(struct stalls *stalls, struct owner *owner, struct span *spa
 			}
 			slices_add(&stalls->slices, &span->slices, slice);
 		}
+		if (inner->depth - 1 > span->depth)
+			note_gap(stalls, owner, inner);
 		covered += inner->busy;
 		span->nr_windows += inner->nr_windows;
 		details_merge(&span->details, &inner->details);
@@ -571,6 +584,8 @@ static int add_span(struct stalls *stalls, struct owner *owner, struct span *spa
 	if (span->depth > 0)
 		return keep_span(stalls, owner, span);
 	/* No window encloses a span of depth 0, or what was before it. */
+	TAILQ_FOREACH(inner, &owner->spans, link)
+		note_gap(stalls, owner, inner);
 	TAILQ_INSERT_TAIL(&owner->spans, span, link);
 	owner->nr_spans++;
 	return complete_all(stalls, owner);
@@ -646,12 +661,19 @@ void stalls_lost(struct stalls *stalls, uint64_t ts)
 
 int stalls_time(struct stalls *stalls, uint64_t ts)
 {
+	const struct span *span;
 	struct hash_link *link;
+	struct owner *owner;
 	int ret = 0;
 
-	while (!ret && (link = hash_oldest(&stalls->hash)) &&
-	       is_over(hash_entry(link, struct owner, hash)->last, ts))
-		ret = forget_owner(stalls, hash_entry(link, struct owner, hash));
+	while (!ret && (link = hash_oldest(&stalls->hash))) {
+		owner = hash_entry(link, struct owner, hash);
+		if (!is_over(owner->last, ts))
+			break;
+		TAILQ_FOREACH(span, &owner->spans, link)
+			note_gap(stalls, owner, span);
+		ret = forget_owner(stalls, owner);
+	}
 	return ret;
 }
 

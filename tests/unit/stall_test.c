@@ -451,6 +451,43 @@ static void test_patience_with_a_busy_task(void **state)
 	}
 }
 
+/*
+ * Where somebody else's function is around each allocation, none of depth 0 ever comes. As soon as a
+ * gap in depth shows that there is somebody else, ten minutes are enough.
+ */
+static void test_patience_beside_another_user(void **state)
+{
+	static const struct step steps[][3] = {
+		/* no gap: nothing, an interrupt in a function of depth 1, a loss */
+		{ { END } },
+		{ WINDOW(0, 2, 10, 40, ROLE_PAGE_ALLOCATION, .softirq = true),
+		  WINDOW(0, 0, 50, 90, ROLE_PAGE_ALLOCATION, .softirq = true) },
+		{ WINDOW(8, 2, 100, 200, ROLE_LRUVEC), LOST(220),
+		  WINDOW(8, 0, 50, 300, ROLE_PAGE_ALLOCATION) },
+		/* a gap: none of depth 1 around it, none at all, nor for ten minutes */
+		{ WINDOW(8, 2, 100, 200, ROLE_LRUVEC),
+		  WINDOW(8, 0, 50, 300, ROLE_PAGE_ALLOCATION) },
+		{ WINDOW(8, 1, 10, 40, ROLE_LRUVEC), WINDOW(8, 0, 50, 300, ROLE_PAGE_ALLOCATION) },
+		{ WINDOW(8, 1, 10, 40, ROLE_LRUVEC) },
+	};
+
+	for (size_t i = 0; i < COUNT(steps); i++) {
+		start(true);
+		notes.quiet = true;
+		for (size_t step = 0; step < COUNT(steps[i]) && steps[i][step].kind; step++)
+			assert_int_equal(put(&steps[i][step]), 0);
+		run.count = 0;
+		for (uint64_t now = 0; now <= 1200 * SECOND; now += 10 * SECOND) {
+			assert_int_equal(stalls_time(run.stalls, now), 0);
+			window(7, 1, now + 1000, now + 2000, ROLE_PAGE_ALLOCATION);
+			if (now == 600 * SECOND)
+				assert_int_equal(run.count, 0);
+		}
+		assert_int_equal(run.count > 1, i >= 3);
+		stalls_free(run.stalls);
+	}
+}
+
 /* ---- long stalls ---- */
 
 /* An allocation of 60 s with 60 reclaims of 0.9 s is one stall. */
@@ -1048,6 +1085,7 @@ int main(void)
 		TEST(test_patience),
 		TEST(test_a_busy_task_waits),
 		cmocka_unit_test(test_patience_with_a_busy_task),
+		cmocka_unit_test(test_patience_beside_another_user),
 		TEST(test_a_minute),
 		TEST(test_silence),
 		TEST(test_very_many_windows),
