@@ -165,15 +165,32 @@ static struct track track_of(struct output *output, struct task_key key, uint64_
 	return name_track(output, track, process, thread);
 }
 
-/* Puts "order=0 gfp_flags=GFP_KERNEL" as members; any other text as one member "text". */
+/* Is there "KEY=" at the start, or after a blank, of the text up to @at? "cpu" is a member already. */
+static bool is_used(const char *text, const char *at, size_t length)
+{
+	if (length == strlen("cpu") && !memcmp(at, "cpu", length))
+		return true;
+	for (const char *used = text; used < at; used += strcspn(used, " ") + 1)
+		if (!strncmp(used, at, length + 1))
+			return true;
+	return false;
+}
+
+/*
+ * Puts "order=0 gfp_flags=GFP_KERNEL" as members; any other text as one member "text". What is left
+ * of an equals sign comes from a format, which may be anybody's.
+ */
 static void put_fields(struct json *json, char *text)
 {
 	char *field;
 	size_t length;
 
 	for (const char *at = text; *at; at += length + (at[length] == ' ')) {
+		size_t key = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+					"0123456789_.-");
+
 		length = strcspn(at, " ");
-		if (length && (*at == '=' || !memchr(at, '=', length))) {
+		if (length && (!key || at[key] != '=' || is_used(text, at, key))) {
 			json_string(json, "text", text);
 			return;
 		}
@@ -184,7 +201,6 @@ static void put_fields(struct json *json, char *text)
 		if (!value)
 			continue;
 		*value = '\0';
-		field[strcspn(field, "\"\\")] = '\0'; /* json_string() does not escape keys */
 		json_string(json, field, value + 1);
 	}
 }
