@@ -102,16 +102,36 @@ struct stored_record {
 	unsigned char raw[RECORD_RAW_MAX];
 };
 
+/*
+ * Room for payloads over RECORD_RAW_MAX, which only `-e` events have, all of it allocated at the
+ * start.
+ */
+struct payloads;
+
+/* Bytes in which the largest payload fits, wherever the ring's end is. */
+#define PAYLOADS_MIN (3 * (size_t)UINT16_MAX)
+
+/** payloads_new - @size bytes beyond PAYLOADS_MIN; NULL with errno ENOMEM */
+struct payloads *payloads_new(size_t size);
+
+/** payloads_free - NULL is allowed */
+void payloads_free(struct payloads *payloads);
+
+/** payloads_oldest - the record whose payload is in it for longest; there must be one */
+struct stored_record *payloads_oldest(const struct payloads *payloads);
+
 /**
  * record_store - copy a record with its payload
  *
- * A payload over RECORD_RAW_MAX (only `-e` events have one) is allocated; release it with
- * record_store_release(). Returns 0, or -ENOMEM and nothing is stored.
+ * Release it with record_store_release(); a payload over RECORD_RAW_MAX points to @stored, which must
+ * not move until then. Returns 0, or -ENOSPC and nothing is stored: release payloads_oldest(), as
+ * often as it takes.
  */
-int record_store(struct stored_record *stored, const struct record *record);
+int record_store(struct stored_record *stored, const struct record *record,
+		 struct payloads *payloads);
 
-/** record_store_release - free what record_store() allocated, if anything */
-void record_store_release(struct stored_record *stored);
+/** record_store_release - give back what record_store() took of @payloads, if anything */
+void record_store_release(struct stored_record *stored, struct payloads *payloads);
 
 static inline bool record_in_interrupt(const struct record *record)
 {

@@ -141,8 +141,10 @@ size_t record_ring_room(const struct record_ring *ring)
 	return at_end > ring->first ? at_end : ring->first;
 }
 
-static unsigned char *find_place(struct record_ring *ring, size_t bytes)
+void *record_ring_reserve(struct record_ring *ring, size_t bytes)
 {
+	void *place;
+
 	if (!ring->held) {
 		ring->first = 0;
 		ring->end = 0;
@@ -153,7 +155,20 @@ static unsigned char *find_place(struct record_ring *ring, size_t bytes)
 		ring->wrapped_at = ring->end;
 		ring->end = 0;
 	}
-	return ring->bytes + ring->end;
+	place = ring->bytes + ring->end;
+	ring->end += bytes;
+	ring->held++;
+	return place;
+}
+
+void record_ring_drop(struct record_ring *ring, size_t bytes)
+{
+	bool wrapped = has_wrapped(ring);
+
+	ring->first += bytes;
+	if (wrapped && ring->first == ring->wrapped_at)
+		ring->first = 0;
+	ring->held--;
 }
 
 void record_ring_init(struct record_ring *ring, void *bytes, size_t size)
@@ -171,12 +186,10 @@ int record_ring_put(struct record_ring *ring, const struct record *record)
 	bytes = held_bytes(&held);
 	if (bytes > ring->size)
 		return -EMSGSIZE;
-	place = find_place(ring, bytes);
+	place = record_ring_reserve(ring, bytes);
 	if (!place)
 		return -ENOSPC;
 	hold(place, &held, record);
-	ring->end += bytes;
-	ring->held++;
 	return 0;
 }
 
@@ -190,13 +203,9 @@ uint64_t record_ring_time(const struct record_ring *ring)
 
 void record_ring_pop(struct record_ring *ring, struct record *record)
 {
-	bool wrapped = has_wrapped(ring);
 	struct held_record held;
 
 	memcpy(&held, ring->bytes + ring->first, sizeof(held));
 	restore(record, ring->bytes + ring->first);
-	ring->first += held_bytes(&held);
-	if (wrapped && ring->first == ring->wrapped_at)
-		ring->first = 0;
-	ring->held--;
+	record_ring_drop(ring, held_bytes(&held));
 }

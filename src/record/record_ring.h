@@ -38,6 +38,16 @@ void record_ring_init(struct record_ring *ring, void *bytes, size_t size);
 size_t record_ring_room(const struct record_ring *ring);
 
 /**
+ * record_ring_reserve - room for @bytes, a multiple of RECORD_RING_ALIGN, behind all others; or NULL
+ *
+ * With record_ring_drop() the ring holds anything that knows its own size.
+ */
+void *record_ring_reserve(struct record_ring *ring, size_t bytes);
+
+/** record_ring_drop - remove the earliest, which has @bytes */
+void record_ring_drop(struct record_ring *ring, size_t bytes);
+
+/**
  * record_ring_put - copy a record, all but its cpu, with its payload
  *
  * Returns 0, -ENOSPC if the ring is full, -EMSGSIZE if the record can never fit.

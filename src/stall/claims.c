@@ -42,6 +42,7 @@ struct claims {
 	struct hash hash;  /* of tasks; the one without a record for longest is evicted */
 	struct task *tasks;
 	struct waiting_record *records;
+	struct payloads *payloads; /* of records */
 	size_t nr_records;
 	size_t nr_used; /* of records, so far: their memory comes as it is needed */
 	struct waiting_records unused;
@@ -51,6 +52,15 @@ struct claims {
 	struct waiting_record **claimed_from;
 	struct claims_drops drops;
 };
+
+/* Events of the catalog have small payloads. */
+static size_t payload_bytes(const struct plan *plan, const struct limits *limits)
+{
+	for (int i = 0; i < plan->nr_events; i++)
+		if (plan->events[i].id == EVENT_USER)
+			return limits->events * (size_t)RECORD_RAW_MAX;
+	return 0;
+}
 
 struct claims *claims_new(const struct plan *plan, const struct data_source *source,
 			  const struct limits *limits, const struct claims_sink *sink)
@@ -66,13 +76,14 @@ struct claims *claims_new(const struct plan *plan, const struct data_source *sou
 	claims->nr_records = limits->events;
 	claims->tasks = calloc(limits->tasks, sizeof(*claims->tasks));
 	claims->records = calloc(limits->events, sizeof(*claims->records));
+	claims->payloads = payloads_new(payload_bytes(plan, limits));
 	claims->claimed = calloc(limits->events, sizeof(const struct record *));
 	claims->claimed_from = calloc(limits->events, sizeof(*claims->claimed_from));
 	claims->lost_at = calloc(claims->cpus.count, sizeof(*claims->lost_at));
 	TAILQ_INIT(&claims->unused);
 	TAILQ_INIT(&claims->oldest);
-	if (!claims->tasks || !claims->records || !claims->claimed || !claims->claimed_from ||
-	    !claims->lost_at ||
+	if (!claims->tasks || !claims->records || !claims->payloads || !claims->claimed ||
+	    !claims->claimed_from || !claims->lost_at ||
 	    hash_init(&claims->hash, &claims->tasks->hash, sizeof(*claims->tasks), limits->tasks)) {
 		claims_free(claims);
 		errno = ENOMEM;
@@ -93,7 +104,7 @@ static void drop_record(struct claims *claims, struct waiting_record *waiting)
 		task->nr_waiting--;
 	}
 	TAILQ_REMOVE(&claims->oldest, waiting, age);
-	record_store_release(&waiting->stored);
+	record_store_release(&waiting->stored, claims->payloads);
 	TAILQ_INSERT_HEAD(&claims->unused, waiting, of_task);
 }
 
@@ -107,6 +118,7 @@ void claims_free(struct claims *claims)
 	free(claims->lost_at);
 	free(claims->claimed_from);
 	free(claims->claimed);
+	payloads_free(claims->payloads);
 	free(claims->records);
 	free(claims->tasks);
 	free(claims);
@@ -229,11 +241,15 @@ static void make_room(struct claims *claims)
 	drop_for_room(claims, victim);
 }
 
-static int keep_record(struct claims *claims, struct task *task, const struct record *record,
-		       bool open)
+static struct waiting_record *waiting_of(struct stored_record *stored)
+{
+	return (struct waiting_record *)((char *)stored - offsetof(struct waiting_record, stored));
+}
+
+static void keep_record(struct claims *claims, struct task *task, const struct record *record,
+			bool open)
 {
 	struct waiting_record *waiting;
-	int ret;
 
 	if (TAILQ_EMPTY(&claims->unused) && claims->nr_used < claims->nr_records) {
 		waiting = &claims->records[claims->nr_used++];
@@ -242,9 +258,8 @@ static int keep_record(struct claims *claims, struct task *task, const struct re
 	if (TAILQ_EMPTY(&claims->unused))
 		make_room(claims);
 	waiting = TAILQ_FIRST(&claims->unused);
-	ret = record_store(&waiting->stored, record);
-	if (ret)
-		return ret;
+	while (record_store(&waiting->stored, record, claims->payloads))
+		drop_for_room(claims, waiting_of(payloads_oldest(claims->payloads)));
 	TAILQ_REMOVE(&claims->unused, waiting, of_task);
 	TAILQ_INSERT_TAIL(&claims->oldest, waiting, age);
 	waiting->task = task;
@@ -258,7 +273,6 @@ static int keep_record(struct claims *claims, struct task *task, const struct re
 	}
 	if (is_above_share(claims, task))
 		claims->busy = task;
-	return 0;
 }
 
 /* ---- windows ---- */
@@ -395,7 +409,8 @@ static int accept_event(struct claims *claims, struct task *task, const struct r
 	if (event->rule == RULE_PAIR) {
 		if (task->nr_open == TASK_PAIRS_MAX)
 			drop_for_room(claims, TAILQ_FIRST(&task->open));
-		return keep_record(claims, task, record, true);
+		keep_record(claims, task, record, true);
+		return 0;
 	}
 	/*
 	 * An owner writes this event once in a call, so its earlier call has returned. The events
@@ -411,7 +426,8 @@ static int accept_event(struct claims *claims, struct task *task, const struct r
 		if (other == record->event || other == event->partner)
 			drop_record(claims, waiting);
 	}
-	return keep_record(claims, task, record, false);
+	keep_record(claims, task, record, false);
+	return 0;
 }
 
 /* The stacktrace trigger writes it right after the event, by the same task on the same CPU. */

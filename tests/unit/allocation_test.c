@@ -11,6 +11,7 @@
 #include "allocfilt/journal.h"
 #include "counted_malloc.h"
 #include "made_cpus.h"
+#include "made_event.h"
 #include "run/pipeline.h"
 #include "run/report.h"
 #include "test_directory.h"
@@ -44,9 +45,9 @@ static void tick(struct pipeline *pipeline, uint64_t now)
 	output_tick(pipeline_output(pipeline), now, &view);
 }
 
-static unsigned int count_in(const char *dir, const struct options *options)
+static unsigned int count_in(const char *dir, char *const *events, const struct options *options)
 {
-	struct plan_request request = { .threshold = 50000 };
+	struct plan_request request = { .threshold = 50000, .events = events };
 	struct capture *capture = NULL;
 	struct plan *plan = NULL;
 	struct plan_offer offer;
@@ -105,7 +106,44 @@ static void test_count(void **state)
 	journal_socket_path = "/does/not/exist";
 	for (size_t i = 0; i < COUNT(captures); i++)
 		for (size_t run = 0; run < COUNT(runs); run++)
-			assert_int_equal(count_in(captures[i], &runs[run]), 0);
+			assert_int_equal(count_in(captures[i], NULL, &runs[run]), 0);
+}
+
+/* More events of -e, of 500 bytes each, than there is room for, before all others of a capture. */
+static void test_large_payloads(void **state)
+{
+	static const struct made_event event = { "large", 3000, "char text[492] 492",
+						 "\"%s\", REC->text" };
+	static const struct options options = { .format = "trace", OPTIONS };
+	static char large[] = "user:large", *events[] = { large, NULL };
+	static const char raw[] = "capture/per_cpu/cpu0/trace_pipe_raw";
+	struct made_page page, payload;
+	char command[256], *old, *dir;
+	size_t length, pages = 400;
+	FILE *file;
+
+	snprintf(command, sizeof(command),
+		 "cp -r fixtures/6.1 %s/capture && chmod -R u+w %s/capture", test_directory,
+		 test_directory);
+	assert_int_equal(system(command), 0);
+	put_text("capture/events/user/large/format", format_of(&event));
+	assert_int_equal(file_read(test_directory, raw, &old, &length), 0);
+	make_payload(&payload, &made_layouts[0], &event, NULL);
+	file = fopen(test_path(raw), "we");
+	assert_non_null(file);
+	for (uint64_t ts = 1000; pages--; ts += 1000) {
+		made_begin(&page, &made_layouts[0], ts);
+		for (int i = 0; i < 8; i++)
+			made_record(&page, 1, payload.bytes, payload.at);
+		made_end(&page, 0);
+		assert_int_equal(fwrite(page.bytes, sizeof(page.bytes), 1, file), 1);
+	}
+	assert_int_equal(fwrite(old, length, 1, file), 1);
+	assert_int_equal(fclose(file), 0);
+	free(old);
+	dir = strdup(test_path("capture"));
+	assert_int_equal(count_in(dir, events, &options), 0);
+	free(dir);
 }
 
 static size_t bytes_for(int cpus)
@@ -204,6 +242,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_count),
+		cmocka_unit_test(test_large_payloads),
 		cmocka_unit_test(test_bytes_of_many_cpus),
 		cmocka_unit_test(test_metrics_of_many_shrinkers),
 		cmocka_unit_test(test_counter),

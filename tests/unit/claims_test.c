@@ -630,6 +630,23 @@ static void test_large_payload_is_kept(void **state)
 	assert_int_equal(claims_record(run.claims, &record), 0);
 }
 
+/* Room for 2048 * 112 bytes and three of 65535: 211 payloads of 2000. The oldest make room. */
+static void test_large_payloads_without_room(void **state)
+{
+	static const char payload[2000];
+
+	for (uint64_t ts = 1000; ts < 1300; ts++) {
+		struct record record = EVENT(7, ts, USER, .raw = payload, .raw_size = 2000);
+
+		assert_int_equal(claims_record(run.claims, &record), 0);
+	}
+	window(7, 1200, 1300, ROLE_NODE);
+	assert_int_equal(run.events, 100);
+	window(7, 900, 1301, ROLE_NODE);
+	assert_in_range(run.events, 208, 211);
+	assert_int_equal(claims_drops(run.claims)->windows, 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -652,6 +669,7 @@ int main(void)
 		TEST(test_very_many_windows),
 		TEST(test_pair_limit),
 		TEST(test_large_payload_is_kept),
+		TEST(test_large_payloads_without_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
