@@ -91,7 +91,7 @@ struct probe {
 /**
  * probe_find - look at what this kernel has, and where the members lie
  *
- * Needs as much memory for a moment as the kernel's BTF is long (6 MB). Changes nothing. Returns 0,
+ * Needs 2 MB for a moment, for the names in the kernel's BTF. Changes nothing. Returns 0,
  * or -errno with @failure: why there will be no names of superblocks.
  */
 int probe_find(struct probe *probe, const struct kernel *kernel, struct failure *failure);

@@ -145,7 +145,7 @@ static int prepare(struct live *live)
 	if (ret)
 		return ret;
 	cpu_buffers_allow_files(live->kernel->dir, options->write ? 2 : 1);
-	/* Before the tables are allocated: reading BTF briefly needs as much memory as they do. */
+	/* Before the tables are allocated: the names in BTF take memory for a moment. */
 	if (plan_event_of(live->plan, EVENT_SLAB_START) >= 0)
 		live->has_probe = !probe_find(&live->probe, live->kernel, &failure);
 	if (options->write)

@@ -1,36 +1,71 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/btf.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "allocfilt/base.h"
 #include "tracing/btf.h"
 
-#define DEPTH_MAX   32	  /* anonymous members in each other, or qualifiers */
-#define MEMBERS_MAX 65536 /* looked at in one search: damaged data could ask for 2^32 */
+#define DEPTH_MAX   32	       /* anonymous members in each other, or qualifiers */
+#define SIZE_LIMIT  (64 << 20) /* no kernel has as much */
+#define MEMBERS_MAX 65536      /* looked at in one search: damaged data could ask for 2^32 */
 
+/* Its types, two thirds of the file, are not kept in memory, which may be short. */
 struct btf {
-	char *file; /* of btf_open() */
-	const unsigned char *types;
+	int fd;
+	off_t types; /* where they start in the file */
 	size_t types_size;
-	const char *strings;
+	char *strings;
 	size_t strings_size;
 	uint32_t *places; /* of each type in types; types count from 1 */
 	size_t nr_places;
+	/* The part of the types that was read last: a read of sysfs gives no more than a page. */
+	size_t window_place;
+	size_t window_size;
+	unsigned char window[4096];
 };
 
-static bool read_at(const struct btf *btf, size_t place, void *to, size_t size)
+/* Reads all of @size, or returns -errno (-EINVAL: the file is too short). */
+static int read_file(int fd, void *to, size_t size, off_t place)
+{
+	while (size) {
+		ssize_t got = pread(fd, to, size, place);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got ? -errno : -EINVAL;
+		to = (char *)to + got;
+		size -= got;
+		place += got;
+	}
+	return 0;
+}
+
+static bool read_at(struct btf *btf, size_t place, void *to, size_t size)
 {
 	if (place > btf->types_size || btf->types_size - place < size)
 		return false;
-	memcpy(to, btf->types + place, size);
+	if (place < btf->window_place || place + size > btf->window_place + btf->window_size) {
+		ssize_t got =
+			pread(btf->fd, btf->window, sizeof(btf->window), btf->types + (off_t)place);
+
+		btf->window_place = place;
+		btf->window_size = got > 0 ? got : 0;
+		if (btf->window_size < size)
+			return false;
+	}
+	memcpy(to, btf->window + (place - btf->window_place), size);
 	return true;
 }
 
 /* Returns the place after a type and its members; 0 for one that is cut or of an unknown kind. */
-static size_t next_place(const struct btf *btf, size_t place)
+static size_t next_place(struct btf *btf, size_t place)
 {
 	/* What follows a type: so many bytes, or so many for each of its members. */
 	static const struct {
@@ -62,15 +97,15 @@ static size_t next_place(const struct btf *btf, size_t place)
 	return btf->types_size - place < size ? 0 : place + size;
 }
 
-int btf_new(struct btf **ret_btf, const void *data, size_t size)
+/* Where the sections lie, and the strings and the places of all types. */
+static int read_sections(struct btf *btf, size_t size)
 {
 	struct btf_header header;
-	struct btf *btf;
 	size_t next;
+	int ret = size < sizeof(header) ? -EINVAL : read_file(btf->fd, &header, sizeof(header), 0);
 
-	if (size < sizeof(header))
-		return -EINVAL;
-	memcpy(&header, data, sizeof(header));
+	if (ret)
+		return ret;
 	if (header.magic != BTF_MAGIC || header.version != BTF_VERSION ||
 	    header.hdr_len < sizeof(header) || header.hdr_len > size)
 		return -EINVAL;
@@ -78,52 +113,52 @@ int btf_new(struct btf **ret_btf, const void *data, size_t size)
 	if (header.type_off > size || header.type_len > size - header.type_off ||
 	    header.str_off > size || header.str_len > size - header.str_off)
 		return -EINVAL;
-	btf = calloc(1, sizeof(*btf));
-	if (!btf)
-		return -ENOMEM;
-	btf->types = (const unsigned char *)data + header.hdr_len + header.type_off;
+	btf->types = (off_t)header.hdr_len + header.type_off;
 	btf->types_size = header.type_len;
-	btf->strings = (const char *)data + header.hdr_len + header.str_off;
 	btf->strings_size = header.str_len;
+	btf->strings = malloc(btf->strings_size + 1);
 	btf->places = calloc(header.type_len / sizeof(struct btf_type) + 1, sizeof(*btf->places));
-	if (!btf->places) {
-		btf_free(btf);
+	if (!btf->strings || !btf->places)
 		return -ENOMEM;
-	}
+	ret = read_file(btf->fd, btf->strings, btf->strings_size,
+			(off_t)header.hdr_len + header.str_off);
+	if (ret)
+		return ret;
 	/* After a type of a newer kernel's kind nothing can be found; what is before it can. */
 	for (size_t place = 0; (next = next_place(btf, place)); place = next)
 		btf->places[btf->nr_places++] = (uint32_t)place;
-	if (!btf->nr_places) {
+	return btf->nr_places ? 0 : -EINVAL;
+}
+
+int btf_open(struct btf **ret_btf, const char *path)
+{
+	struct btf *btf = calloc(1, sizeof(*btf));
+	struct stat st;
+	int ret;
+
+	if (!btf)
+		return -ENOMEM;
+	btf->fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (btf->fd < 0 || fstat(btf->fd, &st))
+		ret = -errno;
+	else
+		ret = st.st_size > SIZE_LIMIT ? -EFBIG : read_sections(btf, st.st_size);
+	if (ret)
 		btf_free(btf);
-		return -EINVAL;
-	}
-	*ret_btf = btf;
-	return 0;
+	else
+		*ret_btf = btf;
+	return ret;
 }
 
 void btf_free(struct btf *btf)
 {
 	if (!btf)
 		return;
+	if (btf->fd >= 0)
+		close(btf->fd);
 	free(btf->places);
-	free(btf->file);
+	free(btf->strings);
 	free(btf);
-}
-
-int btf_open(struct btf **btf, const char *path)
-{
-	char *data;
-	size_t size;
-	int ret = file_read(NULL, path, &data, &size);
-
-	if (ret)
-		return ret;
-	ret = btf_new(btf, data, size);
-	if (ret)
-		free(data);
-	else
-		(*btf)->file = data;
-	return ret;
 }
 
 static bool name_is(const struct btf *btf, uint32_t name, const char *wanted)
@@ -135,7 +170,7 @@ static bool name_is(const struct btf *btf, uint32_t name, const char *wanted)
 }
 
 /* Reads a type without its typedefs and qualifiers. */
-static bool read_type(const struct btf *btf, uint32_t id, struct btf_type *type, size_t *ret_place)
+static bool read_type(struct btf *btf, uint32_t id, struct btf_type *type, size_t *ret_place)
 {
 	for (int depth = 0; depth < DEPTH_MAX; depth++) {
 		if (!id || id > btf->nr_places)
@@ -159,7 +194,7 @@ static bool read_type(const struct btf *btf, uint32_t id, struct btf_type *type,
 }
 
 struct member_search {
-	const struct btf *btf;
+	struct btf *btf;
 	const char *wanted;
 	uint64_t found; /* bits from the start of the structure */
 	unsigned int looked_at;
@@ -202,7 +237,7 @@ static int find_member(struct member_search *search, const struct btf_type *type
 	return -ENOENT;
 }
 
-int btf_member_offset(const struct btf *btf, const char *structure, const char *member,
+int btf_member_offset(struct btf *btf, const char *structure, const char *member,
 		      uint32_t *ret_offset)
 {
 	for (size_t i = 0; i < btf->nr_places; i++) {

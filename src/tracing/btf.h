@@ -17,13 +17,11 @@ struct btf;
 /**
  * btf_open - read a file of BTF
  *
- * Returns 0, -EINVAL for a file that is no BTF, -EFBIG for one that cannot be, or -errno of the
- * file. Release with btf_free().
+ * Takes as much memory as the names in it. Returns 0, -EINVAL for a file that is no BTF, -EFBIG for
+ * one that cannot be, or -errno of the file. Release with btf_free().
  */
 int btf_open(struct btf **btf, const char *path);
 
-/** btf_new - from memory, which has to live as long; returns as btf_open() */
-int btf_new(struct btf **btf, const void *data, size_t size);
 void btf_free(struct btf *btf);
 
 /**
@@ -32,7 +30,7 @@ void btf_free(struct btf *btf);
  * Members of anonymous structures and unions in it are its own. Returns 0, -ENOENT without such a
  * structure or member, -EINVAL for data that is damaged, or a member that does not begin at a byte.
  */
-int btf_member_offset(const struct btf *btf, const char *structure, const char *member,
+int btf_member_offset(struct btf *btf, const char *structure, const char *member,
 		      uint32_t *ret_offset);
 
 #endif

@@ -45,7 +45,7 @@ static const char *member_at(const struct probe *probe, uint32_t member, const c
 #define MEMBER_AT(probe, member, shrinker) member_at(probe, member, shrinker, (char[64]){ 0 }, 64)
 
 /* Returns 0 or -errno (-ENOENT: the kernel's structures have no such members). */
-static int read_offsets(struct probe *probe, const struct btf *btf)
+static int read_offsets(struct probe *probe, struct btf *btf)
 {
 	int ret = btf_member_offset(btf, "super_block", "s_id", &probe->s_id);
 
