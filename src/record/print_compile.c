@@ -33,6 +33,13 @@ static const struct {
 	{ "VMSCAN_THROTTLE_ISOLATED", 1 },
 	{ "VMSCAN_THROTTLE_NOPROGRESS", 2 },
 	{ "VMSCAN_THROTTLE_CONGESTED", 3 },
+	/* include/uapi/linux/ioprio.h */
+	{ "IOPRIO_CLASS_NONE", 0 },
+	{ "IOPRIO_CLASS_RT", 1 },
+	{ "IOPRIO_CLASS_BE", 2 },
+	{ "IOPRIO_CLASS_IDLE", 3 },
+	/* of the %p of a struct page, where the kernel prints a hash */
+	{ "vmemmap_base", 0 },
 };
 
 #define CHUNK_SIZE 4096
@@ -54,6 +61,8 @@ struct compiler {
 	const char *at;
 	char *room; /* for the texts of all literals */
 	struct node discarded;
+	bool in_names;	/* of __print_flags() and __print_symbolic() */
+	bool undefined; /* one of these has a value that is not known */
 	int nesting;
 	int error;
 };
@@ -437,13 +446,20 @@ static struct node *parse_dynamic(struct compiler *compiler)
 	return new_field(compiler, field);
 }
 
-/* The rest of __print_flags() and __print_symbolic(): {VALUE, "NAME"}, …, perhaps {0, NULL} */
+/*
+ * The rest of __print_flags() and __print_symbolic(): {VALUE, "NAME"}, …, perhaps {0, NULL}. A NAME
+ * whose VALUE the kernel has left as the name of an enumerator is left out: the number is printed.
+ */
 static void parse_names(struct compiler *compiler, struct name **end)
 {
 	while (accept(compiler, ',') && accept(compiler, '{')) {
-		const struct node *value = parse_number(compiler), *text;
 		struct name *name = allocate(compiler, sizeof(*name));
+		const struct node *value, *text;
 
+		compiler->in_names = true;
+		compiler->undefined = false;
+		value = parse_number(compiler);
+		compiler->in_names = false;
 		expect(compiler, ',');
 		text = parse_expression(compiler);
 		expect(compiler, '}');
@@ -453,12 +469,15 @@ static void parse_names(struct compiler *compiler, struct name **end)
 		}
 		name->value = value->value.bits;
 		name->text = text->text;
-		if (text->kind == NODE_TEXT) {
-			*end = name;
-			end = &name->next;
-		} else if (text->kind != NODE_NUMBER || text->value.bits || accept(compiler, ',')) {
-			unknown(compiler);
+		if (text->kind != NODE_TEXT) {
+			if (text->kind != NODE_NUMBER || text->value.bits || accept(compiler, ','))
+				unknown(compiler);
+			return;
 		}
+		if (compiler->undefined)
+			continue;
+		*end = name;
+		end = &name->next;
 	}
 }
 
@@ -571,7 +590,10 @@ static struct node *parse_name(struct compiler *compiler)
 	for (size_t i = 0; i < ARRAY_SIZE(constants); i++)
 		if (is_word(name, length, constants[i].name))
 			return new_number(compiler, constants[i].value, 4);
-	return unknown(compiler);
+	if (!length || !compiler->in_names)
+		return unknown(compiler);
+	compiler->undefined = true;
+	return new_number(compiler, 0, 4);
 }
 
 /* A number among bytes: an element of an array, or what a pointer points to. */

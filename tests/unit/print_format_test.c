@@ -237,6 +237,18 @@ static void texts_of_64_bit(void **state)
 		{ "\"%s\", __print_flags(REC->flags, \"|\", {0xcc0, \"KERNEL\"}, "
 		  "{ 0, ((void *)0) } )",
 		  "KERNEL|0x8000" },
+		/* a name whose value is not known is no other's */
+		{ "\"%s %d\", __print_flags(REC->flags, \"|\", {1 << SOME_BIT, \"SOME\"}, "
+		  "{0xcc0, \"KERNEL\"}, {OTHER_BIT, \"OTHER\"}), REC->number",
+		  "KERNEL|0x8000 -42" },
+		{ "\"%s\", __print_symbolic(REC->usmall, {SOME_NAME, \"x\"})", "0xfe" },
+		{ "\"%s %s\", __print_symbolic(1 - 1, {SOME_NAME, \"x\"}), "
+		  "__print_symbolic(2, { IOPRIO_CLASS_NONE, \"none\" }, { IOPRIO_CLASS_BE, \"be\" })",
+		  "0x0 be" },
+		/* kmem:mm_page_alloc */
+		{ "\"%lx\", REC->flags != -1UL ? (((struct page *)vmemmap_base) + (REC->flags)) : "
+		  "((void *)0)",
+		  "8cc0" },
 		/* a sum of masks in parentheses, which libtraceevent 1.7.1 takes apart */
 		{ "\"%s\", __print_flags(REC->flags & (0x00000040 | 0x00008000 | 0x00000001), "
 		  "\"|\", {0x1, \"A\"}, {0x40, \"B\"}, {0x8000, \"C\"})",
@@ -329,7 +341,9 @@ static void formats_that_are_not_known(void **state)
 		"\"%d\", -\"text\"",
 		"\"%d\", 1 + \"text\"",
 		"\"%s\", REC->number ? \"text\" : 1",
-		"\"%s\", __print_symbolic(REC->number, {SOME_NAME, \"x\"})",
+		"\"%s\", __print_symbolic(REC->number, {some_function(1), \"x\"})",
+		"\"%s\", __print_symbolic(SOME_NAME, {1, \"x\"})",
+		"\"%s\", __print_symbolic(REC->number, {1, SOME_NAME})",
 		"\"%s\", __print_symbolic(REC->number, {REC->half, \"x\"})",
 		"\"%s\", __print_symbolic(REC->number, {1, 2})",
 		"\"%s\", __print_symbolic(REC->number, {0, ((void *)0)}, {1, \"one\"})",
