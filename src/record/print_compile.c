@@ -776,6 +776,16 @@ static const char *parse_length(const char *at, int long_size, int *size)
 	return at;
 }
 
+static const struct {
+	const char *letters; /* behind %p */
+	enum conversion conversion;
+} addresses[] = {
+	{ "ISpc", CONVERT_SOCKADDR },
+	{ "I6c", CONVERT_IPV6 },
+	{ "I4", CONVERT_IPV4 },
+	{ "M", CONVERT_MAC },
+};
+
 /* From the '%' on. Returns what follows the conversion, NULL for one that is not known. */
 static const char *parse_conversion(const char *at, int long_size, struct piece *piece)
 {
@@ -809,17 +819,28 @@ static const char *parse_conversion(const char *at, int long_size, struct piece 
 	}
 	if (*at == 'x' || *at == 'K')
 		return at + 1;
+	for (size_t i = 0; i < ARRAY_SIZE(addresses); i++) {
+		size_t length = strlen(addresses[i].letters);
+
+		if (strncmp(at, addresses[i].letters, length))
+			continue;
+		piece->conversion = addresses[i].conversion;
+		at += length;
+		break;
+	}
 	return isalnum((unsigned char)*at) ? NULL : at;
 }
 
-/* The next argument of the format: a number, or what %s prints. */
-static struct node *parse_argument(struct compiler *compiler, bool is_text)
+/* The next argument of the format: a number, or what %s or an address is made of. */
+static struct node *parse_argument(struct compiler *compiler, enum conversion conversion)
 {
 	struct node *node;
 
 	expect(compiler, ',');
+	if (conversion >= CONVERT_IPV4)
+		return parse_bytes(compiler);
 	node = parse_expression(compiler);
-	return is_number(node) == is_text ? unknown(compiler) : node;
+	return is_number(node) == (conversion == CONVERT_STRING) ? unknown(compiler) : node;
 }
 
 static int compile_text(struct compiler *compiler)
@@ -846,8 +867,7 @@ static int compile_text(struct compiler *compiler)
 			at = parse_conversion(at, format->setup.long_size, piece);
 			if (!at)
 				return -ENOTSUP;
-			piece->argument =
-				parse_argument(compiler, piece->conversion == CONVERT_STRING);
+			piece->argument = parse_argument(compiler, piece->conversion);
 		}
 	}
 	skip_space(compiler);

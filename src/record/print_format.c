@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+#include <arpa/inet.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "record/print_program.h"
@@ -483,6 +485,37 @@ static void put_symbol(struct out *out, const struct print_setup *setup, uint64_
 	put_string(out, text);
 }
 
+/* ip_addr_string(), ip4_addr_string_sa(), ip6_addr_string_sa() and mac_address_string() of lib/vsprintf.c */
+static void put_address(struct out *out, const struct source *source, const struct piece *piece)
+{
+	struct bytes bytes = bytes_of(source, piece->argument);
+	const unsigned char *data = source->data + bytes.offset;
+	uint64_t family = read_number(source, bytes.offset, 2);
+	char address[INET6_ADDRSTRLEN] = "", text[INET6_ADDRSTRLEN + sizeof("[]:65535")];
+
+	if (piece->conversion == CONVERT_MAC && bytes.length >= 6) {
+		snprintf(text, sizeof(text), "%02x:%02x:%02x:%02x:%02x:%02x", data[0], data[1],
+			 data[2], data[3], data[4], data[5]);
+		put_string(out, text);
+	} else if (piece->conversion == CONVERT_IPV4 && bytes.length >= 4) {
+		put_string(out, inet_ntop(AF_INET, data, address, sizeof(address)));
+	} else if (piece->conversion == CONVERT_IPV6 && bytes.length >= 16) {
+		put_string(out, inet_ntop(AF_INET6, data, address, sizeof(address)));
+	} else if (piece->conversion == CONVERT_SOCKADDR && family == AF_INET &&
+		   bytes.length >= 8) {
+		inet_ntop(AF_INET, data + 4, address, sizeof(address));
+		snprintf(text, sizeof(text), "%s:%u", address, data[2] << 8 | data[3]);
+		put_string(out, text);
+	} else if (piece->conversion == CONVERT_SOCKADDR && family == AF_INET6 &&
+		   bytes.length >= 24) {
+		inet_ntop(AF_INET6, data + 8, address, sizeof(address));
+		snprintf(text, sizeof(text), "[%s]:%u", address, data[2] << 8 | data[3]);
+		put_string(out, text);
+	} else {
+		put_string(out, "(einval)");
+	}
+}
+
 /* Width and precision of the string that was printed from @start on. */
 static void adjust(struct out *out, const struct piece *piece, size_t start)
 {
@@ -514,6 +547,11 @@ static void put_argument(struct out *out, const struct source *source, const str
 
 	if (piece->conversion == CONVERT_STRING) {
 		put_text(out, source, piece->argument);
+		adjust(out, piece, start);
+		return;
+	}
+	if (piece->conversion >= CONVERT_IPV4) {
+		put_address(out, source, piece);
 		adjust(out, piece, start);
 		return;
 	}

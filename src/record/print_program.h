@@ -83,6 +83,11 @@ enum conversion {
 	CONVERT_POINTER,
 	CONVERT_SYMBOL,	       /* %ps */
 	CONVERT_SYMBOL_OFFSET, /* %pS */
+	/* of bytes */
+	CONVERT_IPV4,	  /* %pI4 */
+	CONVERT_IPV6,	  /* %pI6c */
+	CONVERT_SOCKADDR, /* %pISpc */
+	CONVERT_MAC,	  /* %pM */
 };
 
 /* Plain text, then at most one conversion. */

@@ -533,6 +533,48 @@ static void strings_out_of_the_record(void **state)
 	print_format_free(format);
 }
 
+/* Expected: lib/vsprintf.c of the kernel. */
+static void addresses(void **state)
+{
+	static const struct {
+		const char *fmt;
+		const char *expected;
+		size_t size;
+		unsigned char bytes[28];
+	} cases[] = {
+		{ "\"%pI4\"", "127.0.0.1", 4, { 127, 0, 0, 1 } },
+		{ "\"[%16pI4]\"", "[       127.0.0.1]", 4, { 127, 0, 0, 1 } },
+		{ "\"%pI4\"", "(einval)", 3, { 127, 0, 0 } },
+		{ "\"%pI6c\"", "fe80::1", 16, { 0xfe, 0x80, [15] = 1 } },
+		{ "\"%pI6c\"", "::ffff:1.2.3.4", 16, { [10] = 255, 255, 1, 2, 3, 4 } },
+		{ "\"%pI6c\"", "(einval)", 15, { 0xfe, 0x80 } },
+		{ "\"%pISpc\"", "127.0.0.1:12345", 28, { 2, 0, 0x30, 0x39, 127, 0, 0, 1 } },
+		{ "\"%pISpc\"",
+		  "[fe80::1]:12345",
+		  28,
+		  { 10, 0, 0x30, 0x39, [8] = 0xfe, 0x80, [23] = 1 } },
+		{ "\"%pISpc\"", "(einval)", 23, { 10, 0, 0x30, 0x39 } },
+		{ "\"%pISpc\"", "(einval)", 28, { 1, 0, 0x30, 0x39 } },
+		{ "\"%pM\"", "00:01:7f:80:fe:ff", 6, { 0, 1, 0x7f, 0x80, 0xfe, 0xff } },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct print_format *format;
+		struct made_page made;
+		char fmt[64], text[64];
+
+		snprintf(fmt, sizeof(fmt), "%s, __get_dynamic_array(text)", cases[i].fmt);
+		format = compile(&made_layouts[0], fmt, true);
+		make_record(&made, &made_layouts[0]);
+		place_text(&made, cases[i].size, 72);
+		made.at = 72;
+		made_bytes(&made, cases[i].bytes, cases[i].size);
+		print_format_text(format, made.bytes, made.at, text, sizeof(text));
+		assert_string_equal(text, cases[i].expected);
+		print_format_free(format);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -544,6 +586,7 @@ int main(void)
 		cmocka_unit_test(every_cut_of_real_formats),
 		cmocka_unit_test(cut_records_and_texts),
 		cmocka_unit_test(strings_out_of_the_record),
+		cmocka_unit_test(addresses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
