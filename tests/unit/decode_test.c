@@ -681,6 +681,24 @@ static void fields_behind_the_record(void **state)
 	}
 }
 
+/* A stack without a frame is as long as the fields before it, and no field may lie behind these. */
+static void fields_across_the_end(void **state)
+{
+	struct made_page made;
+
+	assert_int_equal(add_text(DECODE_STACK, EVENT_USER,
+				  changed_format(&kernel_stack, "offset:4;\tsize:4;",
+						 "offset:14;\tsize:4;")),
+			 0);
+	make_stack(&made, fixture.layout, &kernel_stack, 1);
+	decode_bytes(0, 1, &made, 16);
+	decode_bytes(0, 1, &made, 17);
+	assert_int_equal(fixture.count, 0);
+	assert_int_equal(decode_damaged(fixture.decode), 2);
+	decode_bytes(0, 1, &made, 18);
+	assert_int_equal(fixture.count, 1);
+}
+
 /* More than any kernel writes is rejected before time is spent on it. */
 static void formats_that_are_large(void **state)
 {
@@ -890,6 +908,7 @@ int main(void)
 		TEST(formats_that_are_rejected),
 		TEST(fields_that_cannot_be),
 		TEST(fields_behind_the_record),
+		TEST(fields_across_the_end),
 		TEST(formats_that_are_large),
 		TEST(fields_that_are_required),
 		TEST(cut_formats),

@@ -429,6 +429,7 @@ static void nested_formats(void **state)
 		{ "\"%s\", ", "__print_flags(", "REC->usmall", NULL },
 		{ "\"%d\", ", "*&", "REC->usmall", NULL },
 	};
+	static char closed[50001], tail[50100];
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		assert_repeated(cases[i].head, cases[i].repeated, 40, cases[i].tail,
@@ -438,6 +439,9 @@ static void nested_formats(void **state)
 	}
 	assert_repeated("\"%d\", ((((((((((((((((((((((((((((((", "", 0,
 			"REC->usmall))))))))))))))))))))))))))))))", "254");
+	memset(closed, ')', sizeof(closed) - 1);
+	strcpy(stpcpy(tail, "REC->usmall"), closed);
+	assert_repeated("\"%d\", ", "(", sizeof(closed) - 1, tail, made_fields);
 	/* what is constant is not deep */
 	assert_repeated("\"%d\", 1", " + 1", 10000, "", "10001");
 }
