@@ -245,6 +245,7 @@ for my $i (0 .. $#output) {
 	if ($output[$i] eq '') {
 		@summary = splice @output, $i;
 		shift @summary;
+		splice @summary, 0, 2 if @summary && $summary[0] =~ /^no stall of /;
 		last;
 	}
 }
