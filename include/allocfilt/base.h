@@ -153,8 +153,9 @@ const char *file_distrust(int fd, mode_t type);
  * @sync: fsync() it before the rename, for a file that has to survive a crash
  *
  * The text goes to .NAME.allocfilt in the same directory, which is then renamed. What is there by
- * that name, of a killed run or of somebody else, is removed, and a link is not followed. After a
- * failure the file has its old text.
+ * that name, of a killed run or of somebody else, is removed, and a link is not followed. Only a
+ * regular file is replaced: root would else lose /dev/null or /dev/stdout. After a failure the file
+ * has its old text. Errors as of file_open(), for file_error().
  */
 int file_replace(int dir, const char *name, const char *text, size_t length, bool sync);
 

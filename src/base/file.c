@@ -177,6 +177,10 @@ const char *file_distrust(int fd, mode_t type)
 
 int file_replace_begin(struct file_replacement *file, int dir, const char *name, mode_t mode)
 {
+	struct stat st;
+
+	if (!fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) && !S_ISREG(st.st_mode))
+		return S_ISDIR(st.st_mode) ? -EISDIR : S_ISLNK(st.st_mode) ? -ELOOP : -EMEDIUMTYPE;
 	file->dir = dir;
 	file->name = name;
 	if (snprintf(file->temporary, sizeof(file->temporary), ".%s.allocfilt", name) >=

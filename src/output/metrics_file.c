@@ -51,7 +51,9 @@ static const char *remedy(int error)
 	case ENOTDIR:
 		return "its directory must exist";
 	case EISDIR:
-		return "name a file, not a directory";
+	case ELOOP:
+	case EMEDIUMTYPE:
+		return "name a regular file, or one that does not exist";
 	case EDQUOT:
 	case EFBIG:
 	case ENOSPC:
@@ -87,7 +89,7 @@ int metrics_file_write(struct metrics_file *file, int (*fill)(void *context, str
 	if (!ret)
 		return 0;
 	return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "--metrics %s: %s; %s", file->path,
-			   strerror(-ret), remedy(-ret));
+			   file_error(-ret), remedy(-ret));
 }
 
 bool metrics_file_changed(const struct metrics_file *file)

@@ -154,6 +154,8 @@ static void test_links_are_not_followed(void **state)
 	assert_int_equal(symlink("../victim", test_path("new/events")), 0);
 	assert_int_equal(capture_put(writer, "events/file", "text", 4), -ENOTDIR);
 	assert_int_equal(symlink("../victim/file", test_path("new/capture")), 0);
+	assert_int_equal(capture_put(writer, "capture", "text", 4), -ELOOP);
+	assert_int_equal(unlink(test_path("new/capture")), 0);
 	assert_int_equal(symlink("../victim/file", test_path("new/.capture.allocfilt")), 0);
 	assert_int_equal(capture_put(writer, "capture", "text", 4), 0);
 	assert_text("new/capture", "text");

@@ -128,6 +128,24 @@ static void test_replace_stale(void **state)
 	assert_only_file("name");
 }
 
+/* As root, the rename would replace a device, or the link /dev/stdout. */
+static void test_replace_regular_files_only(void **state)
+{
+	struct stat status;
+
+	assert_int_equal(mkfifo(test_path("name"), 0600), 0);
+	assert_int_equal(replace("new"), -EMEDIUMTYPE);
+	assert_int_equal(lstat(test_path("name"), &status), 0);
+	assert_true(S_ISFIFO(status.st_mode));
+	unlink(test_path("name"));
+	assert_int_equal(symlink("victim", test_path("name")), 0);
+	assert_int_equal(replace("new"), -ELOOP);
+	assert_int_equal(lstat(test_path("name"), &status), 0);
+	assert_true(S_ISLNK(status.st_mode));
+	assert_only_file("name");
+	unlink(test_path("name"));
+}
+
 /* The old text stays, nothing else is left, and the descriptor is closed. */
 static void test_replace_fails(void **state)
 {
@@ -206,9 +224,13 @@ static void test_parent(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_read),	      cmocka_unit_test(test_open),
-		cmocka_unit_test(test_write_all),     cmocka_unit_test(test_replace),
-		cmocka_unit_test(test_replace_stale), cmocka_unit_test(test_replace_fails),
+		cmocka_unit_test(test_read),
+		cmocka_unit_test(test_open),
+		cmocka_unit_test(test_write_all),
+		cmocka_unit_test(test_replace),
+		cmocka_unit_test(test_replace_stale),
+		cmocka_unit_test(test_replace_fails),
+		cmocka_unit_test(test_replace_regular_files_only),
 		cmocka_unit_test(test_parent),
 	};
 
