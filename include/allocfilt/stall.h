@@ -144,7 +144,7 @@ struct claims_sink {
 struct claims;
 
 /**
- * claims_new - allocate all that is needed, except payloads that do not fit into a record
+ * claims_new - allocate all that is needed
  * @limits: at the limit of tasks, the one without a record for longest is evicted; at that of
  *	events, the oldest is dropped, but first those of a task with more than a sixteenth of all
  *
@@ -159,7 +159,7 @@ void claims_free(struct claims *claims);
 /**
  * claims_record - accept the next record in order of time
  *
- * Returns 0, -EINVAL for a CPU that is not in the list, -ENOMEM, or what the sink returned.
+ * Returns 0, -EINVAL for a CPU that is not in the list, or what the sink returned.
  */
 int claims_record(struct claims *claims, const struct record *record);
 
@@ -182,9 +182,10 @@ const struct claims_drops *claims_drops(const struct claims *claims);
  * The window around may never arrive: its record was lost, tracing began in the middle, or another
  * user of function_graph adds to the depth. Then a window is a stall of its own, with its depth: when
  * one of depth 0 ends that does not contain it, when its task was silent for STALL_PATIENCE, at that
- * age as well if losses or gaps in depth show that nothing will arrive, or at the end. Of several that
- * were added up, that stall is as long as they are together, without the time between them, ends with
- * the last, and is incomplete.
+ * age as well if losses show that nothing will arrive, or gaps in depth seen in this run, or at the
+ * end. In interrupts it is one when a window ends that does not contain it. Of several that were added
+ * up, that stall is as long as they are together, without the time between them, ends with the last,
+ * and is incomplete.
  */
 
 #define STALLS_OWNERS_MAX   1024 /* tasks with what waits */

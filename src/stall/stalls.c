@@ -280,16 +280,19 @@ static bool has_slow(const struct owner *owner)
 
 static int forget_owner(struct stalls *stalls, struct owner *owner)
 {
+	uint64_t dropped_at = owner->dropped_at;
 	int ret;
 
 	/* Fast pairs do not count: most likely no slow window encloses them. */
 	if (has_slow(owner)) {
 		const struct span *newest = TAILQ_LAST(&owner->spans, span_list);
 
-		if (newest->end > stalls->evicted_at)
-			stalls->evicted_at = newest->end;
+		if (newest->end > dropped_at)
+			dropped_at = newest->end;
 	}
 	ret = complete_all(stalls, owner);
+	if (dropped_at > stalls->evicted_at)
+		stalls->evicted_at = dropped_at;
 	if (!ret)
 		hash_remove(&stalls->hash, &owner->hash);
 	return ret;
@@ -348,11 +351,16 @@ static bool is_orphan(const struct stalls *stalls, const struct span *span)
 	return false;
 }
 
+/* Then the depth is the interrupted task's, too, and two windows may be of two interrupts. */
+static bool in_interrupt(const struct owner *owner)
+{
+	return owner->key.kind != OWNER_TASK && owner->key.kind != OWNER_IDLE;
+}
+
 /* No window of one depth less came around this one. */
 static void note_gap(struct stalls *stalls, const struct owner *owner, const struct span *span)
 {
-	/* The depth in an interrupt is that of the interrupted task. */
-	if (owner->key.kind != OWNER_TASK && owner->key.kind != OWNER_IDLE)
+	if (in_interrupt(owner))
 		return;
 	if (span->depth != DEPTH_UNKNOWN && span->losses == stalls->losses)
 		stalls->gaps = true;
@@ -523,11 +531,15 @@ static int new_span(struct stalls *stalls, struct owner *owner, struct span **re
 /* Lets a span wait for the window around it. */
 static int keep_span(struct stalls *stalls, struct owner *owner, struct span *span)
 {
+	int ret = 0;
+
+	while (!ret && in_interrupt(owner) && !TAILQ_EMPTY(&owner->spans))
+		ret = complete_early(stalls, owner, TAILQ_FIRST(&owner->spans));
 	TAILQ_INSERT_TAIL(&owner->spans, span, link);
 	owner->nr_spans++;
-	if (owner->nr_spans <= FOLD_ABOVE || fold_siblings(stalls, owner) ||
+	if (ret || owner->nr_spans <= FOLD_ABOVE || fold_siblings(stalls, owner) ||
 	    fold_pairs(stalls, owner) || owner->nr_spans <= OWN_SPANS_MAX)
-		return 0;
+		return ret;
 	span = TAILQ_FIRST(&owner->spans);
 	stalls->dropped += span->slow;
 	return complete_early(stalls, owner, span);
@@ -661,17 +673,14 @@ void stalls_lost(struct stalls *stalls, uint64_t ts)
 
 int stalls_time(struct stalls *stalls, uint64_t ts)
 {
-	const struct span *span;
 	struct hash_link *link;
-	struct owner *owner;
 	int ret = 0;
 
 	while (!ret && (link = hash_oldest(&stalls->hash))) {
-		owner = hash_entry(link, struct owner, hash);
+		struct owner *owner = hash_entry(link, struct owner, hash);
+
 		if (!is_over(owner->last, ts))
 			break;
-		TAILQ_FOREACH(span, &owner->spans, link)
-			note_gap(stalls, owner, span);
 		ret = forget_owner(stalls, owner);
 	}
 	return ret;

@@ -413,6 +413,51 @@ static void test_patience(void **state)
 	assert_string_equal(notes.text, "7:201-600000000301 rest=600000000100");
 }
 
+/* That a window was told early is known after its task has been forgotten, too. */
+static void test_told_early_and_forgotten(void **state)
+{
+	window(7, 3, 100, 400, ROLE_NODE);
+	stalls_lost(run.stalls, 50);
+	slab(7, 601 * SECOND, 601 * SECOND + 20, 5);
+	assert_string_equal(notes.text, "7:100-400/3 reclaim=300");
+	assert_int_equal(stalls_time(run.stalls, 1300 * SECOND), 0);
+	clear_notes();
+	window(7, 0, 90, 1301 * SECOND, ROLE_PAGE_ALLOCATION);
+	assert_string_equal(notes.text, "7:90-1301000000000? rest=1300999999910");
+}
+
+/* That one task was silent inside a slow function is no gap in depth: others are not split. */
+static void test_silence_is_no_gap(void **state)
+{
+	window(7, 3, 100, 400, ROLE_NODE);
+	assert_int_equal(stalls_time(run.stalls, 601 * SECOND), 0);
+	clear_notes();
+	for (int i = 0; i < 14; i++)
+		window(8, 2, (700 + i * 60) * SECOND, (701 + i * 60) * SECOND, ROLE_LRUVEC);
+	window(8, 1, 699 * SECOND, 1600 * SECOND, ROLE_DIRECT_RECLAIM);
+	assert_string_equal(notes.text, "");
+	window(8, 0, 698 * SECOND, 1601 * SECOND, ROLE_PAGE_ALLOCATION);
+	assert_string_equal(notes.text, "8:698000000000-1601000000000 direct=901000000000 "
+					"rest=2000000000");
+}
+
+/* The windows of two interrupts have no window around both, whatever their depth is. */
+static void test_interrupts(void **state)
+{
+	const struct task_key softirq = { 0, OWNER_SOFTIRQ };
+
+	put_window(softirq, 2, 1000, 1200, ROLE_PAGE_ALLOCATION, false, NULL, 0);
+	put_window(softirq, 2, 2000, 2300, ROLE_PAGE_ALLOCATION, false, NULL, 0);
+	assert_int_equal(run.count, 1);
+	put_window(softirq, 3, 3100, 3200, ROLE_LRUVEC, false, NULL, 0);
+	put_window(softirq, 2, 3000, 3400, ROLE_PAGE_ALLOCATION, false, NULL, 0);
+	assert_int_equal(run.count, 2);
+	assert_int_equal(stalls_flush(run.stalls), 0);
+	assert_int_equal(run.count, 3);
+	assert_string_equal(notes.text, "0:1000-1200/2 rest=200 | 0:2000-2300/2 rest=300 | "
+					"0:3000-3400/2 reclaim=100 rest=300");
+}
+
 /* A function that calls slow ones all the time still runs, however long it does. */
 static void test_a_busy_task_waits(void **state)
 {
@@ -464,11 +509,10 @@ static void test_patience_beside_another_user(void **state)
 		  WINDOW(0, 0, 50, 90, ROLE_PAGE_ALLOCATION, .softirq = true) },
 		{ WINDOW(8, 2, 100, 200, ROLE_LRUVEC), LOST(220),
 		  WINDOW(8, 0, 50, 300, ROLE_PAGE_ALLOCATION) },
-		/* a gap: none of depth 1 around it, none at all, nor for ten minutes */
+		/* a gap: none of depth 1 around it, none at all */
 		{ WINDOW(8, 2, 100, 200, ROLE_LRUVEC),
 		  WINDOW(8, 0, 50, 300, ROLE_PAGE_ALLOCATION) },
 		{ WINDOW(8, 1, 10, 40, ROLE_LRUVEC), WINDOW(8, 0, 50, 300, ROLE_PAGE_ALLOCATION) },
-		{ WINDOW(8, 1, 10, 40, ROLE_LRUVEC) },
 	};
 
 	for (size_t i = 0; i < COUNT(steps); i++) {
@@ -1083,6 +1127,9 @@ int main(void)
 		cmocka_unit_test(test_examples),
 		TEST(test_siblings),
 		TEST(test_patience),
+		TEST(test_told_early_and_forgotten),
+		TEST(test_silence_is_no_gap),
+		TEST(test_interrupts),
 		TEST(test_a_busy_task_waits),
 		cmocka_unit_test(test_patience_with_a_busy_task),
 		cmocka_unit_test(test_patience_beside_another_user),
