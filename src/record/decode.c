@@ -399,7 +399,7 @@ static bool finish_window(struct decode *decode, struct record *record)
 {
 	struct record_window *window = &record->window;
 
-	if (window->depth < 0 || window->depth > DEPTH_MAX) {
+	if (window->depth < 0 || window->depth > DEPTH_MAX || window->rettime < window->calltime) {
 		decode->damaged++;
 		return false;
 	}

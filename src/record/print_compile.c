@@ -11,6 +11,10 @@
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof(*(array)))
 
+/* The kernel's own formats have about 40 conversions, and take some KiB. */
+#define PIECES_MAX 128
+#define MEMORY_MAX (1 << 20) /* bytes of what is made of a text */
+
 /* Of a text and of what is made of it, so of all recursion; the kernel's own go to about 20. */
 #define NESTING_MAX 128
 
@@ -59,7 +63,8 @@ struct compiler {
 	struct print_format *format;
 	const struct event_format *event;
 	const char *at;
-	char *room; /* for the texts of all literals */
+	char *room;    /* for the texts of all literals */
+	size_t memory; /* bytes allocated */
 	struct node discarded;
 	bool in_names;	/* of __print_flags() and __print_symbolic() */
 	bool undefined; /* one of these has a value that is not known */
@@ -67,12 +72,25 @@ struct compiler {
 	int error;
 };
 
+static struct node *unknown(struct compiler *compiler)
+{
+	if (!compiler->error)
+		compiler->error = -ENOTSUP;
+	compiler->at = "";
+	return &compiler->discarded;
+}
+
 static void *allocate(struct compiler *compiler, size_t size)
 {
 	struct chunk *chunk = compiler->format->chunks;
 	void *memory;
 
 	size = (size + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
+	compiler->memory += size;
+	if (compiler->memory > MEMORY_MAX) {
+		unknown(compiler);
+		return NULL;
+	}
 	if (!chunk || chunk->size - chunk->used < size) {
 		size_t room = size < CHUNK_SIZE ? CHUNK_SIZE : size;
 
@@ -89,14 +107,6 @@ static void *allocate(struct compiler *compiler, size_t size)
 	memory = (char *)chunk->data + chunk->used;
 	chunk->used += size;
 	return memory;
-}
-
-static struct node *unknown(struct compiler *compiler)
-{
-	if (!compiler->error)
-		compiler->error = -ENOTSUP;
-	compiler->at = "";
-	return &compiler->discarded;
 }
 
 static struct node *new_node(struct compiler *compiler, enum node_kind kind)
@@ -623,7 +633,7 @@ static struct node *parse_primary(struct compiler *compiler)
 	} else if (*compiler->at == '"') {
 		node = new_node(compiler, NODE_TEXT);
 		node->text = parse_string(compiler);
-	} else if (*compiler->at == '\'') {
+	} else if (*compiler->at == '\'' && compiler->at[1]) {
 		compiler->at++;
 		node = new_number(compiler, (uint64_t)parse_character(&compiler->at), 4);
 		expect(compiler, '\'');
@@ -853,6 +863,8 @@ static int compile_text(struct compiler *compiler)
 	at = compiler->error ? "" : parse_string(compiler);
 	for (const char *c = at; *c; c++)
 		most += *c == '%';
+	if (most > PIECES_MAX)
+		return -ENOTSUP;
 	format->pieces = allocate(compiler, most * sizeof(*format->pieces));
 	while (!compiler->error && *at) {
 		struct piece *piece = &format->pieces[format->nr_pieces++];
@@ -904,13 +916,25 @@ static void compile_value(struct compiler *compiler, struct piece *piece,
 	piece->argument = array;
 }
 
+static void free_chunks(struct print_format *format)
+{
+	while (format->chunks) {
+		struct chunk *chunk = format->chunks;
+
+		format->chunks = chunk->next;
+		free(chunk);
+	}
+}
+
 /* "NAME=VALUE …", for a text that is not understood */
 static int compile_fields(struct compiler *compiler)
 {
 	const struct event_format *event = compiler->event;
 	struct print_format *format = compiler->format;
 
+	free_chunks(format);
 	compiler->error = 0;
+	compiler->memory = 0;
 	format->nr_pieces = 0;
 	format->pieces = allocate(compiler, event->nr_fields * sizeof(*format->pieces));
 	for (size_t i = 0; i < event->nr_fields; i++) {
@@ -956,13 +980,8 @@ int print_format_new(struct print_format **ret_format, const struct event_format
 
 void print_format_free(struct print_format *format)
 {
-	struct chunk *next;
-
 	if (!format)
 		return;
-	for (struct chunk *chunk = format->chunks; chunk; chunk = next) {
-		next = chunk->next;
-		free(chunk);
-	}
+	free_chunks(format);
 	free(format);
 }

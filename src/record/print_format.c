@@ -247,7 +247,7 @@ struct value print_program_number(const struct print_format *format, const struc
 
 /* ---- text ---- */
 
-/* As with snprintf(), the length is that of the whole text, even if it does not fit. */
+/* As with snprintf(), the length may be more than fits; then no more is added in loops. */
 struct out {
 	char *text;
 	size_t size; /* without the NUL */
@@ -399,7 +399,7 @@ static void put_hex_bytes(struct out *out, const struct source *source, const st
 	struct bytes bytes = bytes_of(source, node->left);
 	uint64_t count = calculate(source, node->right).bits;
 
-	for (size_t i = 0; i < bytes.length && i < count; i++) {
+	for (size_t i = 0; i < bytes.length && i < count && out->length < out->size; i++) {
 		unsigned char byte = source->data[bytes.offset + i];
 
 		put_string(out, i ? node->text : "");
@@ -416,7 +416,7 @@ static void put_array(struct out *out, const struct source *source, const struct
 	size_t size = node->value.size;
 
 	put_string(out, "{");
-	for (size_t i = 0; i < bytes.length / size && i < count; i++) {
+	for (size_t i = 0; i < bytes.length / size && i < count && out->length < out->size; i++) {
 		put_string(out, i ? "," : "");
 		put_hex(out, read_number(source, bytes.offset + i * size, size));
 	}
@@ -434,7 +434,7 @@ static void put_bitmask(struct out *out, const struct source *source, const stru
 	struct bytes bytes = bytes_of(source, node->left);
 	size_t per_long = (size_t)source->format->setup.long_size / 4;
 
-	for (size_t i = bytes.length / 4; i-- > 0;) {
+	for (size_t i = bytes.length / 4; i-- > 0 && out->length < out->size;) {
 		size_t at = source->format->setup.big_endian ? i ^ (per_long - 1) : i;
 
 		put_number(out, &piece, read_number(source, bytes.offset + at * 4, 4));
@@ -485,7 +485,10 @@ static void put_symbol(struct out *out, const struct print_setup *setup, uint64_
 	put_string(out, text);
 }
 
-/* ip_addr_string(), ip4_addr_string_sa(), ip6_addr_string_sa() and mac_address_string() of lib/vsprintf.c */
+/*
+ * ip_addr_string(), ip4_addr_string_sa(), ip6_addr_string_sa() and mac_address_string() of
+ * lib/vsprintf.c, but for IPv6 addresses that end in an IPv4 address: there inet_ntop(3) decides.
+ */
 static void put_address(struct out *out, const struct source *source, const struct piece *piece)
 {
 	struct bytes bytes = bytes_of(source, piece->argument);

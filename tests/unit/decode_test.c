@@ -529,7 +529,7 @@ static void types_without_a_format(void **state)
 	remove_test_directory(state);
 }
 
-static void short_records_and_impossible_depths(void **state)
+static void short_records_and_impossible_windows(void **state)
 {
 	static const int depths[] = { -1, 1025, 0x7fffffff };
 	struct made_page made;
@@ -544,6 +544,11 @@ static void short_records_and_impossible_depths(void **state)
 		decode_event(0, 1, &exit_6_1, VALUES({ "depth", (uint64_t)depths[i] }));
 	assert_int_equal(fixture.count, 0);
 	assert_int_equal(decode_damaged(fixture.decode), made.at + 3);
+	/* returned before it was called */
+	decode_event(0, 1, &exit_6_1,
+		     VALUES({ "depth", 3 }, { "calltime", 400 }, { "rettime", 399 }));
+	assert_int_equal(fixture.count, 0);
+	assert_int_equal(decode_damaged(fixture.decode), made.at + 4);
 	decode_bytes(0, 1, &made, made.at);
 	assert_int_equal(fixture.count, 1);
 }
@@ -903,7 +908,7 @@ int main(void)
 		TEST(stacks_of_all_layouts),
 		TEST(stacks_that_end_early),
 		TEST(types_without_a_format),
-		TEST(short_records_and_impossible_depths),
+		TEST(short_records_and_impossible_windows),
 		TEST(losses_and_a_sink_that_stops),
 		TEST(formats_that_are_rejected),
 		TEST(fields_that_cannot_be),

@@ -443,7 +443,24 @@ static void nested_formats(void **state)
 	strcpy(stpcpy(tail, "REC->usmall"), closed);
 	assert_repeated("\"%d\", ", "(", sizeof(closed) - 1, tail, made_fields);
 	/* what is constant is not deep */
-	assert_repeated("\"%d\", 1", " + 1", 10000, "", "10001");
+	assert_repeated("\"%d\", 1", " + 1", 1000, "", "1001");
+}
+
+/* No text takes much memory, or much time for a record. */
+static void formats_that_cost_too_much(void **state)
+{
+	static char arguments[4000] = "\"", expected[512];
+
+	assert_repeated("\"%d\", 1", " + 1", 50000, "", made_fields);
+	for (int i = 0; i < 127; i++) {
+		strcat(arguments, ", REC->usmall");
+		strcat(expected, "254");
+	}
+	assert_repeated("\"", "%d", 127, arguments, expected);
+	strcat(arguments, ", REC->usmall");
+	assert_repeated("\"", "%d", 128, arguments, made_fields);
+	/* nor is anything behind it read */
+	assert_repeated("\"%d\", '", "", 0, "", made_fields);
 }
 
 /* Every part of every text of every kernel: compiled and run, which is for the sanitizers to judge. */
@@ -587,6 +604,7 @@ int main(void)
 		cmocka_unit_test(without_symbols),
 		cmocka_unit_test(formats_that_are_not_known),
 		cmocka_unit_test(nested_formats),
+		cmocka_unit_test(formats_that_cost_too_much),
 		cmocka_unit_test(every_cut_of_real_formats),
 		cmocka_unit_test(cut_records_and_texts),
 		cmocka_unit_test(strings_out_of_the_record),
