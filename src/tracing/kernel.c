@@ -113,6 +113,13 @@ char *kernel_find_dir(void)
 	return strdup(dir);
 }
 
+int kernel_online_cpus(void)
+{
+	long count = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return count > 0 ? (int)count : 1;
+}
+
 bool kernel_has_word(const char *text, const char *word)
 {
 	size_t length = strlen(word);

@@ -10,6 +10,14 @@ char *kernel_find_dir(void);
 /** kernel_on_tracefs - is a directory on tracefs? Mounts it where that is automatic (debugfs). */
 bool kernel_on_tracefs(const char *dir);
 
+/**
+ * kernel_online_cpus - CPUs that have ring buffers
+ *
+ * The kernel allocates a buffer when its CPU comes online for the first time
+ * (kernel/trace/ring_buffer.c, trace_rb_cpu_prepare()); possible CPUs may be a hundred more.
+ */
+int kernel_online_cpus(void);
+
 /** kernel_has_word - is a word among those of a text, separated by blanks and newlines? */
 bool kernel_has_word(const char *text, const char *word);
 

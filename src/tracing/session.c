@@ -211,7 +211,7 @@ static const char *buffer_name(const struct session *session, int i, char *name,
  */
 static unsigned long long affordable_kb(const struct session *session)
 {
-	unsigned long long share = memory_available() / BUFFER_SHARE / session->nr_cpus / 1024;
+	unsigned long long share = memory_available() / BUFFER_SHARE / kernel_online_cpus() / 1024;
 
 	if (share < session->least_kb)
 		share = session->least_kb;
@@ -553,14 +553,11 @@ static bool instance_has_function_graph(const struct session *session)
  */
 static int choose_place(struct session *session, struct failure *failure)
 {
-	int *cpus = NULL;
-	int nr_cpus = cpu_directories(session->request->kernel->dir, &cpus);
 	int ret;
 
-	free(cpus);
 	if (session->graph && !tracefs_file_exists(session->settings.top, "buffer_subbuf_size_kb"))
 		return use_place(session, false, failure);
-	if (nr_cpus > 0 && nr_cpus * FIRST_BUFFER_KB * 1024ull > memory_available() / 4) {
+	if (kernel_online_cpus() * FIRST_BUFFER_KB * 1024ull > memory_available() / 4) {
 		log_debug("no private instance: memory is short");
 		return use_place(session, false, failure);
 	}

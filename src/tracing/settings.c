@@ -359,7 +359,7 @@ static int write_instance(const struct settings *settings, const char *path, boo
  */
 static int write_size(const struct settings *settings, const char *path, const char *value)
 {
-	long long cpus = strstr(path, "per_cpu/") ? 1 : sysconf(_SC_NPROCESSORS_CONF);
+	long long cpus = strstr(path, "per_cpu/") ? 1 : kernel_online_cpus();
 	long long wanted = atoll(value), least = sysconf(_SC_PAGESIZE) / 1024;
 
 	for (;;) {

@@ -6,7 +6,8 @@
  * A tracing directory of plain files that behaves as the kernel's does where that matters: a write
  * replaces a value and only lists are emptied by O_TRUNC, set_ftrace_filter accepts one name or
  * number a write, sizes are rounded up, the clock stands in brackets, an instance comes with its
- * files and goes with them, a dynamic event comes everywhere and cannot go while it is enabled.
+ * files and goes with them, a dynamic event comes everywhere and cannot go while it is enabled. Two
+ * CPUs are online, whatever number per_cpu/ has, and a sleep takes no time but moves the clock.
  *
  * The system calls of the program are taken over here: a call can be made to fail, or be the last
  * one before a kill. Include it first, in one file of a test.
@@ -25,11 +26,14 @@
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "unit_test.h"
 
 #define FAKE_FDS      1024
 #define FAKE_INSTANCE "instances/allocfilt"
+#define FAKE_ONLINE   2	  /* CPUs */
+#define FAKE_POSSIBLE 128 /* CPUs, as in many a VM */
 
 struct fake {
 	char root[64]; /* scratch, removed at the end */
@@ -53,6 +57,7 @@ struct fake {
 };
 
 static struct fake fake;
+static int64_t fake_slept_us; /* in all tests together */
 
 /* What is known of an open file of the directory. */
 static struct {
@@ -414,6 +419,35 @@ int renameat(int from_dir, const char *from, int to_dir, const char *to)
 int unlinkat(int dir, const char *name, int flags)
 {
 	return fake_fault("unlinkat", name) ? -1 : (int)syscall(SYS_unlinkat, dir, name, flags);
+}
+
+/* The C library's own, under its other name. */
+long __sysconf(int name);
+
+long sysconf(int name)
+{
+	if (name == _SC_NPROCESSORS_ONLN)
+		return FAKE_ONLINE;
+	return name == _SC_NPROCESSORS_CONF ? FAKE_POSSIBLE : __sysconf(name);
+}
+
+int usleep(useconds_t us)
+{
+	fake_slept_us += us;
+	return 0;
+}
+
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+	int ret = (int)syscall(SYS_clock_gettime, clock, now);
+
+	if (clock == CLOCK_MONOTONIC) {
+		now->tv_sec += fake_slept_us / 1000000;
+		now->tv_nsec += fake_slept_us % 1000000 * 1000;
+		now->tv_sec += now->tv_nsec / 1000000000;
+		now->tv_nsec %= 1000000000;
+	}
+	return ret;
 }
 
 int statfs(const char *path, struct statfs *found)

@@ -279,9 +279,11 @@ static void test_pid_that_is_gone(void **state)
  */
 static void test_size_is_a_share_of_what_is_available(void **state)
 {
+	fake_remember();
 	fake_put_available(14 << 10);
 	start();
 	assert_value("buffer_size_kb", "450");
+	assert_in_range(fake.largest_step_kb, 50, 116);
 	fake_put_available(27 << 10);
 	session_grow_buffer(session);
 	assert_value("buffer_size_kb", "450");
@@ -293,6 +295,18 @@ static void test_size_is_a_share_of_what_is_available(void **state)
 	assert_value("buffer_size_kb", "4099");
 	end();
 	assert_as_found();
+}
+
+/* The kernel allocates nothing for CPUs that never came online: the sizes are those of two. */
+static void test_possible_cpus_take_no_memory(void **state)
+{
+	char name[64];
+
+	for (int cpu = FAKE_ONLINE; cpu < FAKE_POSSIBLE; cpu++) {
+		snprintf(name, sizeof(name), "per_cpu/cpu%d/buffer_size_kb", cpu);
+		fake_put(name, "1408\n");
+	}
+	test_size_is_a_share_of_what_is_available(NULL);
 }
 
 /* Two pages are the least that a buffer has. */
@@ -371,6 +385,8 @@ static void test_short_memory_with_different_sizes(void **state)
 /* The first buffers of an instance take 1408 KiB for each CPU, a quarter of 11264 KiB. */
 static void test_no_instance_while_memory_is_short(void **state)
 {
+	fake_put("per_cpu/cpu2/buffer_size_kb", "1408\n"); /* possible, never online */
+	fake_remember();
 	fake_put_available(11264);
 	start();
 	assert_true(fake_has(FAKE_INSTANCE));
@@ -810,6 +826,7 @@ int main(void)
 		AT_TOP(test_late_thread),
 		AT_TOP(test_pid_that_is_gone),
 		AT_TOP(test_size_is_a_share_of_what_is_available),
+		AT_TOP(test_possible_cpus_take_no_memory),
 		IN_INSTANCE(test_no_instance_while_memory_is_short),
 		AT_TOP(test_no_memory_at_all),
 		AT_TOP(test_growth_is_in_steps),
