@@ -114,9 +114,9 @@ void options_print_help(FILE *file, const char *const *formats);
 /**
  * config_load - read the settings that are not on the command line from config_path()
  *
- * Only the file of -c, or that of --check-config, has to exist. To be called once after options_parse(); a reload does both
- * again with another struct options. Returns 0, or -errno with @failure (status 2), which names
- * file, line and the allowed values.
+ * Only the file of -c, or that of --check-config, has to exist. To be called once after
+ * options_parse(); a reload does both again with another struct options. Returns 0, or -errno with
+ * @failure (status 2), which names file, line and the allowed values.
  */
 int config_load(struct options *options, struct failure *failure);
 
