@@ -39,8 +39,8 @@ struct session {
 	int *cpus, nr_cpus;
 	bool differ;		      /* in the size of their buffers */
 	unsigned long long wanted_kb; /* KiB of each CPU's buffer */
-	unsigned long long buffer_kb; /* it has that */
-	unsigned long long least_kb; /* two pages: rb_allocate_cpu_buffer(), ring_buffer_resize() */
+	unsigned long long buffer_kb; /* the least that a CPU has, not more than wanted */
+	unsigned long long least_kb;  /* of two pages: ring_buffer_resize() */
 };
 
 static int out_of_memory(struct failure *failure)
@@ -236,6 +236,9 @@ static int set_buffer_of(struct session *session, const char *name, struct failu
 	/* This size needs no memory. */
 	snprintf(first, sizeof(first), "%llu", size < has ? size : has);
 	ret = set_own(session, SETTING_SIZE, name, first, failure);
+	/* A CPU that never came online. */
+	if (ret == -ENOENT && session->differ)
+		return 0;
 	if (ret)
 		return ret;
 	if (size > has)
@@ -816,10 +819,19 @@ void session_grow_buffer(struct session *session)
 	    (size < session->wanted_kb && size < 2 * session->buffer_kb))
 		return;
 	for (int i = 0; i < (session->differ ? session->nr_cpus : 1); i++) {
-		unsigned long long has = session->buffer_kb;
+		const char *path = OWN(session, BUFFER_NAME(session, i));
+		unsigned long long has;
+		char *now;
+		int ret = settings_read(&session->settings, SETTING_SIZE, path, &now);
 
-		settings_resize(&session->settings, OWN(session, BUFFER_NAME(session, i)), size,
-				&has);
+		if (ret == -ENOENT)
+			continue;
+		if (ret)
+			return;
+		has = strtoull(now, NULL, 10);
+		free(now);
+		if (has < size)
+			settings_resize(&session->settings, path, size, &has);
 		least = has < least ? has : least;
 	}
 	if (least > session->buffer_kb)

@@ -297,7 +297,12 @@ int settings_read(const struct settings *settings, enum setting_kind kind, const
 		return -errno;
 	*ret_value = setting_parse(kind, text ? text : "");
 	free(text);
-	return *ret_value ? 0 : -ENOMEM;
+	if (!*ret_value)
+		return -ENOMEM;
+	if (kind != SETTING_SIZE || strcmp(*ret_value, "0"))
+		return 0;
+	free(*ret_value);
+	return -ENOENT;
 }
 
 /*
@@ -364,15 +369,18 @@ static int write_size(const struct settings *settings, const char *path, const c
 
 	for (;;) {
 		char *text = tracefs_instance_file_read(settings->top, path, NULL), size[32];
-		/* CPUs of different sizes read as X, and an unused buffer as what it has. */
-		long long now = text && isdigit((unsigned char)*text) ? atoll(text) : wanted;
+		/*
+		 * An unused buffer reads as what it has, CPUs of different sizes as X, and a CPU
+		 * without a buffer, whose size stays that, as 0.
+		 */
+		long long now = text ? atoll(text) : 0;
 		long long available = (long long)(memory_available() / 1024), step;
 		int ret;
 
 		free(text);
 		step = available / GROWTH_SHARE / cpus;
 		step = step > least ? step : least;
-		if (wanted - now <= step)
+		if (!now || wanted - now <= step)
 			return write_once(settings, path, value, false);
 		if ((wanted - now) * cpus > available / 2)
 			return -ENOMEM;
@@ -666,12 +674,11 @@ static int restore_one(struct settings *settings, struct setting *setting, struc
 
 /*
  * A reader of trace_pipe keeps the tracer busy: the events at least are disabled before waiting. A
- * buffer that grows again waits for memory.
+ * buffer that grows again waits for memory. The first that waits sets @end, for all.
  */
-static int restore_patiently(struct settings *settings, struct setting *setting,
+static int restore_patiently(struct settings *settings, struct setting *setting, int64_t *end,
 			     struct failure *failure)
 {
-	int64_t end = now_us() + WAIT_US;
 	struct failure ignored;
 	int ret = restore_one(settings, setting, failure);
 
@@ -681,10 +688,12 @@ static int restore_patiently(struct settings *settings, struct setting *setting,
 	for (int i = settings->count - 1; i >= 0; i--)
 		if (settings->setting[i].kind == SETTING_ENABLE && !settings->setting[i].done)
 			restore_one(settings, &settings->setting[i], &ignored);
-	do {
+	if (!*end)
+		*end = now_us() + WAIT_US;
+	while ((ret == -EBUSY || ret == -ENOMEM) && now_us() < *end) {
 		usleep(PAUSE_US);
 		ret = restore_one(settings, setting, failure);
-	} while ((ret == -EBUSY || ret == -ENOMEM) && now_us() < end);
+	}
 	return ret;
 }
 
@@ -692,7 +701,7 @@ static int restore_patiently(struct settings *settings, struct setting *setting,
  * Nothing older than a tracer that cannot be reset is restored: without our filter it would trace
  * everything, without our threshold fill the buffer.
  */
-static int restore_pass(struct settings *settings, struct failure *failure)
+static int restore_pass(struct settings *settings, int64_t *end, struct failure *failure)
 {
 	struct failure another;
 	int first = 0;
@@ -703,7 +712,7 @@ static int restore_pass(struct settings *settings, struct failure *failure)
 
 		if (setting->done || setting->in_instance)
 			continue;
-		ret = restore_patiently(settings, setting, first ? &another : failure);
+		ret = restore_patiently(settings, setting, end, first ? &another : failure);
 		if (ret && !first)
 			first = ret;
 		if (ret && setting->kind == SETTING_TRACER)
@@ -714,6 +723,7 @@ static int restore_pass(struct settings *settings, struct failure *failure)
 
 int settings_restore(struct settings *settings, struct failure *failure)
 {
+	int64_t end = 0;
 	size_t length;
 	int ret, left;
 
@@ -725,10 +735,10 @@ int settings_restore(struct settings *settings, struct failure *failure)
 	 */
 	if (settings_left(settings))
 		note(settings);
-	ret = restore_pass(settings, failure);
+	ret = restore_pass(settings, &end, failure);
 	/* Once more: the error may have been transient. */
 	if (ret && ret != -EBUSY && ret != -ENOMEM)
-		ret = restore_pass(settings, failure);
+		ret = restore_pass(settings, &end, failure);
 	if (!ret)
 		return 0;
 	left = settings_left(settings) - 1;
@@ -743,11 +753,12 @@ int settings_restore(struct settings *settings, struct failure *failure)
 int settings_restore_path(struct settings *settings, const char *path, struct failure *failure)
 {
 	struct setting *setting = find_setting(settings, path);
+	int64_t end = 0;
 
 	if (!setting)
 		return 0;
 	setting->restoring = true;
 	if (!setting->in_instance)
 		note(settings);
-	return restore_patiently(settings, setting, failure);
+	return restore_patiently(settings, setting, &end, failure);
 }

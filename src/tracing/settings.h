@@ -86,7 +86,8 @@ int settings_add(struct settings *settings, enum setting_kind kind, const char *
 /**
  * settings_read - the value of a file, as its kind reads it; free() it
  *
- * Returns 0 or -errno (-ENOENT: this kernel has no such file).
+ * Returns 0 or -errno. -ENOENT: this kernel has no such file; or a size of 0, as that of a CPU which
+ * never came online reads once it was written: kernel/trace/trace.c, update_buffer_entries().
  */
 int settings_read(const struct settings *settings, enum setting_kind kind, const char *path,
 		  char **ret_value);
@@ -96,8 +97,9 @@ int settings_read(const struct settings *settings, enum setting_kind kind, const
  * @value: as the kind reads it (a list: one name a line)
  * @text: what to write for it where that differs (a list by index, a probe's definition), or NULL
  *
- * A file that holds @value already is left alone and gets no entry, a size apart. A write that
- * fails for want of memory is tried again for 2 s, that of an instance is not. Returns 0, or -errno
+ * A file that holds @value already is left alone and gets no entry, but for SETTING_SIZE and
+ * SETTING_THREADS. A write that fails for want of memory is tried again for 2 s, that of an instance
+ * is not. Returns 0, or -errno
  * with @failure (status 3 EPERM, EACCES, EROFS; 4 EBUSY, EEXIST; 5 ENOENT, EINVAL, ENODEV; else 1).
  * The entry of a write that failed stays in the table.
  */
@@ -129,7 +131,7 @@ int settings_restore_path(struct settings *settings, const char *path, struct fa
  * settings_restore - restore everything, newest first
  *
  * A value that somebody else changed is left alone, with a log_warning(). A busy tracer (somebody
- * reads trace_pipe) gets 2 s, with its events disabled, and so does a lack of memory. Returns 0
+ * reads trace_pipe), with its events disabled, and a lack of memory get 2 s together. Returns 0
  * with everything done, or -errno with @failure (status 6: file, value found, value wanted); what
  * is left to do is noted.
  */

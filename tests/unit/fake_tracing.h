@@ -62,6 +62,7 @@ static int64_t fake_slept_us; /* in all tests together */
 /* What is known of an open file of the directory. */
 static struct {
 	bool value;
+	bool no_buffer; /* per_cpu/ of a CPU that never came online */
 	char name[64];
 } fake_fds[FAKE_FDS];
 
@@ -199,7 +200,10 @@ int open(const char *path, int flags, ...)
 		flags = (flags & ~(O_TRUNC | O_ACCMODE)) | O_RDWR;
 	fd = syscall(SYS_openat, AT_FDCWD, path, flags, mode);
 	if (fd >= 0 && fd < FAKE_FDS) {
+		const char *cpu = strstr(path, "/per_cpu/cpu");
+
 		fake_fds[fd].value = value;
+		fake_fds[fd].no_buffer = cpu && atoi(cpu + 12) >= FAKE_ONLINE;
 		snprintf(fake_fds[fd].name, sizeof(fake_fds[fd].name), "%.63s",
 			 inside ? fake_base(path) : "");
 	}
@@ -278,6 +282,9 @@ static ssize_t fake_write_value(int fd, const void *buffer, size_t size)
 		if (step > fake.largest_step_kb)
 			fake.largest_step_kb = step;
 	}
+	/* ring_buffer_size() of no buffer: a size changes nothing, and the first one is forgotten. */
+	if (fake_fds[fd].no_buffer)
+		strcpy(value, "0");
 	fake_shown(fake_fds[fd].name, value, shown, sizeof(shown));
 	return fake_store(fd, shown) ? -1 : (ssize_t)size;
 }

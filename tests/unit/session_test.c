@@ -382,6 +382,49 @@ static void test_short_memory_with_different_sizes(void **state)
 	assert_value("per_cpu/cpu1/buffer_size_kb", "1410");
 }
 
+/* Only those that have less grow; at the least, each has what is said. */
+static void test_different_sizes_are_not_reduced(void **state)
+{
+	fake_put("buffer_size_kb", "X\n");
+	fake_put("per_cpu/cpu0/buffer_size_kb", "7\n");
+	fake_put("per_cpu/cpu1/buffer_size_kb", "1410\n");
+	fake_put_available(14 << 10);
+	start();
+	assert_value("per_cpu/cpu0/buffer_size_kb", "450");
+	fake_put_available(29 << 10);
+	session_grow_buffer(session);
+	assert_value("per_cpu/cpu0/buffer_size_kb", "928");
+	assert_value("per_cpu/cpu1/buffer_size_kb", "1410");
+	fake_put_available(59 << 10);
+	session_grow_buffer(session);
+	assert_value("per_cpu/cpu0/buffer_size_kb", "1888");
+	assert_value("per_cpu/cpu1/buffer_size_kb", "1888");
+	end();
+	assert_value("per_cpu/cpu1/buffer_size_kb", "1410");
+}
+
+/* As long as nobody has written it, the size of a CPU without a buffer reads as that of others. */
+static void test_different_sizes_without_a_buffer(void **state)
+{
+	fake_put("buffer_size_kb", "X\n");
+	fake_put("per_cpu/cpu0/buffer_size_kb", "103\n");
+	fake_put("per_cpu/cpu2/buffer_size_kb", "1408\n");
+	fake_put("per_cpu/cpu3/buffer_size_kb", "0\n");
+	for (int i = 0; i < 2; i++) {
+		fake_put_available(14 << 10);
+		start();
+		assert_value("per_cpu/cpu0/buffer_size_kb", "450");
+		fake_put_available(8 << 20);
+		session_grow_buffer(session);
+		assert_value("per_cpu/cpu0/buffer_size_kb", "4099");
+		assert_value("per_cpu/cpu1/buffer_size_kb", "4099");
+		end();
+		assert_value("per_cpu/cpu0/buffer_size_kb", "103");
+		assert_value("per_cpu/cpu2/buffer_size_kb", "0");
+		assert_value("per_cpu/cpu3/buffer_size_kb", "0");
+	}
+}
+
 /* The first buffers of an instance take 1408 KiB for each CPU, a quarter of 11264 KiB. */
 static void test_no_instance_while_memory_is_short(void **state)
 {
@@ -833,6 +876,8 @@ int main(void)
 		AT_TOP(test_refused_growth),
 		AT_TOP(test_used_buffer_is_not_reduced),
 		AT_TOP(test_short_memory_with_different_sizes),
+		AT_TOP(test_different_sizes_are_not_reduced),
+		AT_TOP(test_different_sizes_without_a_buffer),
 		AT_TOP(test_no_memory_at_the_end),
 		AT_TOP(test_write_without_memory_is_tried_again),
 		AT_TOP(test_what_others_change_stays),

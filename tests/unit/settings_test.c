@@ -259,6 +259,25 @@ static void test_what_fails_is_named(void **state)
 	assert_int_equal(settings_left(&settings), 1);
 }
 
+/* 64 CPUs that lack memory wait 2 s together, and the tries after it cost no more. */
+static void test_one_wait_for_all_settings(void **state)
+{
+	int64_t before;
+	char path[64];
+
+	fake_put_available(100);
+	for (int i = 0; i < 64; i++) {
+		snprintf(path, sizeof(path), "per_cpu/cpu%d/buffer_size_kb", i % FAKE_ONLINE);
+		fake_put(path, "7\n");
+		assert_int_equal(settings_add(&settings, SETTING_SIZE, path, "1408", "7", false),
+				 0);
+	}
+	before = fake_slept_us;
+	assert_int_equal(settings_restore(&settings, &failure), -ENOMEM);
+	assert_in_range(fake_slept_us - before, 1900000, 2100000);
+	assert_int_equal(settings_left(&settings), 64);
+}
+
 static void test_moved_value(void **state)
 {
 	for (int i = 0; i < 10; i++) {
@@ -312,6 +331,7 @@ int main(void)
 		TEST(test_status_by_error),
 		TEST(test_file_that_is_gone_is_done),
 		TEST(test_what_fails_is_named),
+		TEST(test_one_wait_for_all_settings),
 		TEST(test_moved_value),
 		TEST(test_moved_value_of_somebody_else),
 		TEST(test_full_table),
