@@ -156,6 +156,9 @@ int main(int argc, char **argv)
 	fill_standard_descriptors();
 	/* Nobody need read the messages of what puts tracing back. */
 	signal(SIGPIPE, SIG_IGN);
+	/* A script's shell has them ignored for a background job. */
+	signal(SIGINT, SIG_DFL);
+	signal(SIGQUIT, SIG_DFL);
 	log_look_for_journal();
 	ret = options_parse(&options, argc, argv, output_form_names(), &failure);
 	if (!ret && (options.task == TASK_RUN || options.task == TASK_PROBE ||
