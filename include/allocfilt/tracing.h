@@ -128,7 +128,8 @@ struct session;
  * session_start - the whole set-up but tracing_on
  * @request: with what it points to, used during the call only
  *
- * First finishes what the undo file of a killed run says, with a log_notice(). Raw files are opened
+ * First finishes what the undo file of a killed run says, with a log_notice(); sizes of buffers for
+ * which there is no memory yet wait for the end of this run. Raw files are opened
  * by the caller between session_start() and session_on(). After a failure everything that was
  * changed is restored already. Returns 0, or -errno with @failure: 3, 4, 5, 1, or 6 when something
  * could not be restored.

@@ -89,7 +89,22 @@ static int restore_settings(struct undo *undo, struct settings *settings, struct
 	return ret ? ret : undo_remove(undo, failure);
 }
 
-static int finish_undo_file(struct undo *undo, bool *found, struct failure *failure)
+/* Are sizes of buffers all that is left to restore? */
+static bool only_sizes(const struct settings *settings)
+{
+	for (int i = 0; i < settings->count; i++)
+		if (settings->setting[i].kind != SETTING_SIZE)
+			return false;
+	return settings->count;
+}
+
+/*
+ * @next: the table of a run that is about to start, or NULL. A run needs no memory for the buffers
+ * that were found: their sizes become the first entries of its table, and are put back at its end.
+ * Until then the undo file has them.
+ */
+static int finish_undo_file(struct undo *undo, bool *found, const char *dir, struct settings *next,
+			    struct failure *failure)
 {
 	struct settings settings;
 	int pid, ret = undo_load(undo, &settings, &pid, failure);
@@ -102,6 +117,13 @@ static int finish_undo_file(struct undo *undo, bool *found, struct failure *fail
 	settings.note = undo_note;
 	settings.context = undo;
 	ret = restore_settings(undo, &settings, failure);
+	settings_drop_done(&settings);
+	if (ret == -ENOMEM && next && only_sizes(&settings) &&
+	    !strcmp(tracefs_instance_get_trace_dir(settings.top), dir)) {
+		log_notice("%s; tried again at the end of this run", failure->text);
+		*next = settings;
+		return 0;
+	}
 	settings_free(&settings);
 	return ret;
 }
@@ -147,7 +169,7 @@ int session_restore(const char *run_dir, const char *dir, struct failure *failur
 	top = dir ? strdup(dir) : kernel_find_dir();
 	ret = undo_open(&undo, run_dir, failure);
 	if (!ret) {
-		ret = finish_undo_file(undo, &found, failure);
+		ret = finish_undo_file(undo, &found, NULL, NULL, failure);
 		if (!ret && top)
 			ret = remove_own_names(top, &found, failure);
 		undo_close(undo);
@@ -632,7 +654,8 @@ static int start(struct session *session, struct failure *failure)
 	int ret = undo_open(&session->undo, request->run_dir, failure);
 
 	if (!ret)
-		ret = finish_undo_file(session->undo, &found, failure);
+		ret = finish_undo_file(session->undo, &found, request->kernel->dir,
+				       &session->settings, failure);
 	if (!ret)
 		ret = remove_own_names(request->kernel->dir, &found, failure);
 	if (ret)
@@ -641,7 +664,8 @@ static int start(struct session *session, struct failure *failure)
 		return failure_set(failure, EXIT_STATUS_NO_FEATURE, ENODEV,
 				   "kernel.ftrace_enabled is 0, so that no function would be "
 				   "recorded: sysctl kernel.ftrace_enabled=1");
-	ret = settings_init(&session->settings, request->kernel->dir);
+	if (!session->settings.top)
+		ret = settings_init(&session->settings, request->kernel->dir);
 	if (ret)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "%s: %s",
 				   request->kernel->dir, strerror(-ret));

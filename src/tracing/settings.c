@@ -251,6 +251,19 @@ int settings_add(struct settings *settings, enum setting_kind kind, const char *
 	return -ENOMEM;
 }
 
+void settings_drop_done(struct settings *settings)
+{
+	int kept = 0;
+
+	for (int i = 0; i < settings->count; i++) {
+		if (settings->setting[i].done)
+			setting_release(&settings->setting[i]);
+		else
+			settings->setting[kept++] = settings->setting[i];
+	}
+	settings->count = kept;
+}
+
 int settings_left(const struct settings *settings)
 {
 	int left = 0;

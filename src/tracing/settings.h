@@ -137,6 +137,9 @@ int settings_restore_path(struct settings *settings, const char *path, struct fa
  */
 int settings_restore(struct settings *settings, struct failure *failure);
 
+/** settings_drop_done - take entries that are done out of the table */
+void settings_drop_done(struct settings *settings);
+
 /** settings_left - how many are still to be restored */
 int settings_left(const struct settings *settings);
 

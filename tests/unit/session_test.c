@@ -460,6 +460,62 @@ static void test_no_memory_at_the_end(void **state)
 	assert_as_found();
 }
 
+static void start_and_be_killed(void)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		int ret = session_start(&session, &request, &failure);
+
+		if (ret)
+			fprintf(stderr, "%s\n", failure.text);
+		_exit(ret ? 1 : 9);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(WEXITSTATUS(status), 9);
+}
+
+/* A killed run's buffer waits for memory, while other runs come and go, or are killed, too. */
+static void test_killed_while_memory_is_short(void **state)
+{
+	for (int i = 0; i < 3; i++) {
+		fake_put("buffer_size_kb", "7 (expanded: 1408)\n");
+		fake_put_available(14 << 10);
+		start_and_be_killed();
+		assert_value("buffer_size_kb", "450");
+		fake_put_available(1 << 10);
+		start_and_be_killed();
+		assert_value("buffer_size_kb", "450");
+		assert_value("current_tracer", "function_graph");
+		assert_int_equal(restore(), -ENOMEM);
+		assert_int_equal(failure.status, EXIT_STATUS_NOT_RESTORED);
+		assert_value("current_tracer", "nop");
+		/* The run gets larger than what it found, and smaller again. */
+		start();
+		fake_put_available(8 << 20);
+		session_grow_buffer(session);
+		assert_value("buffer_size_kb", "4099");
+		if (i == 0) {
+			end();
+		} else if (i == 1) {
+			fake_put_available(1 << 10);
+			assert_int_equal(session_end(session, &failure), -ENOMEM);
+			assert_true(undo_exists());
+			fake_put_available(8 << 20);
+			assert_int_equal(run(), 0);
+		} else {
+			fake_put_available(1 << 10);
+			assert_int_equal(session_end(session, &failure), -ENOMEM);
+			start_and_be_killed();
+			fake_put_available(8 << 20);
+			assert_int_equal(restore(), 0);
+		}
+		assert_as_found();
+		assert_false(undo_exists());
+	}
+}
+
 /* Memory comes back. */
 static void test_write_without_memory_is_tried_again(void **state)
 {
@@ -879,6 +935,7 @@ int main(void)
 		AT_TOP(test_different_sizes_are_not_reduced),
 		AT_TOP(test_different_sizes_without_a_buffer),
 		AT_TOP(test_no_memory_at_the_end),
+		AT_TOP(test_killed_while_memory_is_short),
 		AT_TOP(test_write_without_memory_is_tried_again),
 		AT_TOP(test_what_others_change_stays),
 		ALONE(test_in_use),
