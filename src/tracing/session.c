@@ -16,10 +16,11 @@
 #include "tracing/settings.h"
 #include "tracing/undo.h"
 
-#define INSTANCE_PATH "instances/" SESSION_INSTANCE
-#define PROBE_PATH    "events/" PROBE_EVENT
-#define CPUS_MAX      8192 /* NR_CPUS of any configuration */
-#define LISTINGS_MAX  16   /* of threads, until the kernel follows all of them */
+#define INSTANCE_PATH	 "instances/" SESSION_INSTANCE
+#define PROBE_PATH	 "events/" PROBE_EVENT
+#define CPUS_MAX	 8192	/* NR_CPUS of any configuration */
+#define LISTINGS_MAX	 16	/* of threads, until the kernel follows all of them */
+#define LISTING_PAUSE_US 125000 /* for want of memory: 2 s in all */
 
 #define BUFFER_SHARE	16   /* of what is available, for the buffers of all CPUs */
 #define FIRST_BUFFER_KB 1408 /* of each CPU of a new instance: TRACE_BUF_SIZE_DEFAULT */
@@ -395,16 +396,18 @@ static char *thread_list(const pid_t *pids)
 
 /*
  * A thread born between the listing of its parent and the write is in no list. Lists them again, and
- * adds those to the kernel's list that are not in it, until none is.
+ * adds those to the kernel's list that are not in it, until none is. Memory may be short meanwhile.
  */
 static int add_late_threads(struct session *session, const char *name, struct failure *failure)
 {
 	bool all = false;
 	int ret = 0;
 
-	for (int i = 0; i < LISTINGS_MAX && !all && !ret; i++) {
+	for (int i = 0; i < LISTINGS_MAX && !all && (!ret || ret == -ENOMEM); i++) {
 		char *threads = thread_list(session->request->pids), *followed = NULL;
 
+		if (ret)
+			usleep(LISTING_PAUSE_US);
 		ret = threads ? settings_read(&session->settings, SETTING_THREADS,
 					      OWN(session, name), &followed) :
 				-ENOMEM;
@@ -415,9 +418,14 @@ static int add_late_threads(struct session *session, const char *name, struct fa
 		free(followed);
 		free(threads);
 	}
-	return ret ? failure_set(failure, EXIT_STATUS_RUN_TIME, -ret,
-				 "cannot add threads to %s: %s", name, strerror(-ret)) :
-		     0;
+	if (ret)
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret,
+				   "cannot add threads to %s: %s", name, strerror(-ret));
+	if (!all)
+		log_notice("-p: threads are born faster than they can be listed; some may be "
+			   "missing in %s",
+			   name);
+	return 0;
 }
 
 static int set_threads(struct session *session, const char *name, struct failure *failure)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "fake_tracing.h"
 
+#include "captured_stderr.h"
+
 #include <dirent.h>
 #include <dlfcn.h>
 #include <pthread.h>
@@ -199,10 +201,13 @@ static void test_unused_buffer_is_expanded(void **state)
 
 /* ---- -p: a thread that is born after the first listing, before the kernel follows the others ---- */
 
+#define BIRTHS_MAX 64
+
 static sem_t late_goes;
-static pthread_t late_thread;
+static pthread_t late_threads[BIRTHS_MAX];
 static volatile pid_t late_tid;
 static int listings;
+static int births;	    /* how many of the first listings are followed by one */
 static bool followed_first; /* event-fork was on before the first listing */
 
 static void *late(void *context)
@@ -213,7 +218,7 @@ static void *late(void *context)
 	return NULL;
 }
 
-/* Taken over: the first listing of our own threads has ended its reading when this starts one. */
+/* Taken over: a listing of our own threads has ended its reading when this starts one. */
 int closedir(DIR *dir)
 {
 	static int (*next)(DIR *);
@@ -224,13 +229,30 @@ int closedir(DIR *dir)
 		next = (typeof(next))dlsym(RTLD_NEXT, "closedir");
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", dirfd(dir));
 	if (!request.pids || readlink(path, target, sizeof(target) - 1) < 0 ||
-	    !strstr(target, "/task") || listings++)
+	    !strstr(target, "/task") || listings >= births)
 		return next(dir);
-	followed_first = fake_get("options/event-fork")[0] == '1';
+	if (!listings)
+		followed_first = fake_get("options/event-fork")[0] == '1';
 	sem_init(&started, 0, 0);
-	pthread_create(&late_thread, NULL, late, &started);
+	pthread_create(&late_threads[listings++], NULL, late, &started);
 	sem_wait(&started);
 	return next(dir);
+}
+
+static void expect_births(int count)
+{
+	listings = 0;
+	births = count;
+	sem_init(&late_goes, 0, 0);
+}
+
+static void end_late_threads(void)
+{
+	for (int i = 0; i < listings; i++)
+		sem_post(&late_goes);
+	for (int i = 0; i < listings; i++)
+		pthread_join(late_threads[i], NULL);
+	births = 0;
 }
 
 static void test_late_thread(void **state)
@@ -238,8 +260,7 @@ static void test_late_thread(void **state)
 	const pid_t pids[] = { getpid(), 0 };
 	char own[16], born[16];
 
-	listings = 0;
-	sem_init(&late_goes, 0, 0);
+	expect_births(1);
 	request.pids = pids;
 	start();
 	request.pids = NULL;
@@ -254,8 +275,55 @@ static void test_late_thread(void **state)
 	}
 	end();
 	assert_as_found();
-	sem_post(&late_goes);
-	pthread_join(late_thread, NULL);
+	end_late_threads();
+}
+
+/* 17 listings for each of the two files: the run goes on, and says what it may lack. */
+static void test_threads_without_end(void **state)
+{
+	const pid_t pids[] = { getpid(), 0 };
+
+	expect_births(BIRTHS_MAX);
+	request.pids = pids;
+	log_set_level(LOG_LEVEL_NOTICE);
+	capture_stderr();
+	start();
+	log_set_level(LOG_LEVEL_ERROR);
+	assert_non_null(strstr(captured(), "some may be missing in set_event_pid"));
+	request.pids = NULL;
+	assert_int_equal(listings, 34);
+	end();
+	assert_as_found();
+	end_late_threads();
+}
+
+/* Want of memory is waited for also where late threads are written. */
+static void test_threads_without_memory(void **state)
+{
+	const pid_t pids[] = { getpid(), 0 };
+	int calls = CALLS_MAX, hits = 0;
+
+	for (int at = CALLS_MAX; at > 0; at = (at < calls ? at : calls) - STRIDE) {
+		int ret;
+
+		expect_births(1);
+		fake_fail(at, at, ENOMEM);
+		fake.last[0] = '\0';
+		request.pids = pids;
+		ret = run();
+		request.pids = NULL;
+		if (at == CALLS_MAX)
+			calls = fake.calls;
+		fake.armed = false;
+		if (!strncmp(fake.last, "write set_", 10) && strstr(fake.last, "_pid")) {
+			assert_int_equal(ret, 0);
+			hits++;
+		}
+		restore();
+		assert_as_found();
+		end_late_threads();
+	}
+	assert_true(hits > 0);
 }
 
 /* A process that has ended is no failure. */
@@ -923,6 +991,8 @@ int main(void)
 		IN_INSTANCE(test_instance),
 		AT_TOP(test_unused_buffer_is_expanded),
 		AT_TOP(test_late_thread),
+		AT_TOP(test_threads_without_end),
+		AT_TOP(test_threads_without_memory),
 		AT_TOP(test_pid_that_is_gone),
 		AT_TOP(test_size_is_a_share_of_what_is_available),
 		AT_TOP(test_possible_cpus_take_no_memory),
