@@ -190,9 +190,8 @@ int session_set_buffer_percent(struct session *session, int percent);
 /**
  * session_grow_buffer - try to get the size that was asked for, where there was no memory for it
  *
- * By a factor of two at least, or not at all; for once in some seconds. Newer kernels
- * record nothing while they allocate, and do not count that:
- * kernel/trace/trace.c, __tracing_resize_ring_buffer().
+ * By a factor of two at least, or not at all; for once in some seconds. Newer kernels record nothing
+ * while they allocate, and do not count that: kernel/trace/trace.c, __tracing_resize_ring_buffer().
  */
 void session_grow_buffer(struct session *session);
 

@@ -350,19 +350,17 @@ static int set_functions(struct session *session, struct failure *failure)
 static int set_cpus(struct session *session, struct failure *failure)
 {
 	char mask[CPUS_MAX / 32 * 9 + 1] = "";
-	int *cpus = NULL;
-	int count = cpu_directories(session->dir, &cpus);
+	const int *cpus = session->cpus;
 
-	for (int word = count > 0 ? cpus[count - 1] / 32 : -1; word >= 0; word--) {
+	for (int word = cpus[session->nr_cpus - 1] / 32; word >= 0; word--) {
 		size_t used = strlen(mask);
 		uint32_t bits = 0;
 
-		for (int i = 0; i < count; i++)
+		for (int i = 0; i < session->nr_cpus; i++)
 			bits |= cpus[i] / 32 == word ? UINT32_C(1) << cpus[i] % 32 : 0;
 		snprintf(mask + used, sizeof(mask) - used, used ? ",%08x" : "%x", bits);
 	}
-	free(cpus);
-	return *mask ? set_optional(session, SETTING_MASK, "tracing_cpumask", mask, failure) : 0;
+	return set_optional(session, SETTING_MASK, "tracing_cpumask", mask, failure);
 }
 
 /* Threads of the processes asked for, "" for everything; free() it; NULL: no memory. */

@@ -99,9 +99,8 @@ int settings_read(const struct settings *settings, enum setting_kind kind, const
  *
  * A file that holds @value already is left alone and gets no entry, but for SETTING_SIZE and
  * SETTING_THREADS. A write that fails for want of memory is tried again for 2 s, that of an instance
- * is not. Returns 0, or -errno
- * with @failure (status 3 EPERM, EACCES, EROFS; 4 EBUSY, EEXIST; 5 ENOENT, EINVAL, ENODEV; else 1).
- * The entry of a write that failed stays in the table.
+ * is not. Returns 0, or -errno with @failure (status 3 EPERM, EACCES, EROFS; 4 EBUSY, EEXIST; 5
+ * ENOENT, EINVAL, ENODEV; else 1). The entry of a write that failed stays in the table.
  */
 int settings_set(struct settings *settings, enum setting_kind kind, const char *path,
 		 const char *value, const char *text, bool in_instance, struct failure *failure);
