@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 #include <ctype.h>
-#include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -178,8 +177,7 @@ static bool bind_all(struct format *format, const struct event_format *event,
 	for (; binding->name; binding++) {
 		struct field field = { .to = binding->to, .to_size = binding->to_size };
 
-		if (bind_field(&field,
-			       event_format_field(event, binding->name, strlen(binding->name))) &&
+		if (bind_field(&field, event_format_field(event, binding->name)) &&
 		    format->nr_fields < FIELDS_MAX)
 			format->fields[format->nr_fields++] = field;
 		else if (binding->required)
@@ -192,7 +190,7 @@ static bool bind_all(struct format *format, const struct event_format *event,
 static bool bind_data(struct format *format, const struct event_format *event, const char *name,
 		      int size)
 {
-	const struct event_field *found = event_format_field(event, name, strlen(name));
+	const struct event_field *found = event_format_field(event, name);
 
 	if (!found || (size && found->size != size))
 		return false;
@@ -250,7 +248,7 @@ static int bind_format(struct decode *decode, struct format *format, int id,
 	struct field type = { 0 };
 
 	if (!bind_event(format, event, id) ||
-	    !bind_field(&type, event_format_field(event, "common_type", 11)))
+	    !bind_field(&type, event_format_field(event, "common_type")))
 		return -EINVAL;
 	/* All formats have the type in one place; else records could not be distinguished. */
 	if (!decode->nr_formats)
@@ -329,24 +327,10 @@ static int ignore_format(void *decode, const char *system, const char *name)
 
 /* ---- records ---- */
 
-static uint64_t read_number(const struct decode *decode, const void *at, int size)
-{
-	bool big_endian = decode->source->layout.big_endian;
-	const unsigned char *bytes = at;
-	uint64_t value = 0;
-
-	if (size == 8) {
-		memcpy(&value, at, sizeof(value));
-		return big_endian ? be64toh(value) : le64toh(value);
-	}
-	for (int i = 0; i < size; i++)
-		value = value << 8 | bytes[big_endian ? i : size - 1 - i];
-	return value;
-}
-
 static uint64_t read_field(const struct decode *decode, const struct field *field, const void *data)
 {
-	uint64_t value = read_number(decode, (const char *)data + field->offset, field->size);
+	uint64_t value = event_number((const char *)data + field->offset, field->size,
+				      decode->source->layout.big_endian);
 	int unused = 64 - field->size * 8;
 
 	if (field->is_signed)
@@ -378,8 +362,6 @@ static int role_of(struct decode *decode, uint64_t function)
 	struct role_entry *entry =
 		&decode->roles[(function * 0x9e3779b97f4a7c15u) >> (64 - ROLES_BITS)];
 
-	if (!decode->callbacks.role_of)
-		return ROLE_NONE;
 	if (!entry->used || entry->function != function)
 		*entry = (struct role_entry){
 			.function = function,
@@ -436,7 +418,7 @@ static bool parse_clock(const char *text, size_t size, uint64_t *ret_ns)
 static void locate_name(const struct decode *decode, const char *data, size_t size, size_t at,
 			struct record_superblock *superblock)
 {
-	uint64_t location = read_number(decode, data + at, 4);
+	uint64_t location = event_number(data + at, 4, decode->source->layout.big_endian);
 	size_t offset = location & 0xffff, length = location >> 16 & 0xffff;
 
 	if (!length || offset >= size || length > size - offset)
@@ -453,7 +435,8 @@ static void store_stack(struct decode *decode, const char *data, size_t size, si
 	uint64_t end = width == 4 ? UINT32_MAX : UINT64_MAX;
 
 	for (; count < STACK_DEPTH_MAX && at + width <= size; count++, at += width) {
-		decode->frames[count] = read_number(decode, data + at, (int)width);
+		decode->frames[count] =
+			event_number(data + at, width, decode->source->layout.big_endian);
 		if (decode->frames[count] == end)
 			break;
 	}
@@ -561,31 +544,23 @@ uint64_t decode_damaged(const struct decode *decode)
 
 /* ---- text ---- */
 
-static size_t copy_text(char *text, size_t size, const char *from, size_t length)
-{
-	if (!size)
-		return 0;
-	if (length >= size)
-		length = size - 1;
-	memcpy(text, from, length);
-	text[length] = '\0';
-	return length;
-}
-
 size_t decode_text(struct decode *decode, const struct record *record, char *text, size_t size)
 {
 	const struct format *format;
 	uint16_t index = 0;
 	size_t length;
 
+	if (size)
+		*text = '\0';
 	if (record->kind == RECORD_EVENT &&
 	    record->raw_size >= decode->type.offset + decode->type.size)
 		index = decode->by_type[(uint16_t)read_field(decode, &decode->type, record->raw)];
-	if (!index || index == TYPE_IGNORED)
-		return copy_text(text, size, "", 0);
+	if (!size || !index || index == TYPE_IGNORED)
+		return 0;
 	format = &decode->formats[index - 1];
-	length = copy_text(text, size, format->name, strlen(format->name));
-	length += copy_text(text + length, size - length, ": ", 2);
+	length = (size_t)snprintf(text, size, "%s: ", format->name);
+	if (length >= size)
+		return size - 1;
 	return length + print_format_text(format->text, record->raw, record->raw_size,
 					  text + length, size - length);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 #include <ctype.h>
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,12 +97,18 @@ int event_format_parse(struct event_format *format, char *text)
 	return 0;
 }
 
-const struct event_field *event_format_field(const struct event_format *format, const char *name,
-					     size_t length)
+const struct event_field *event_format_field(const struct event_format *format, const char *name)
 {
 	for (size_t i = 0; i < format->nr_fields; i++)
-		if (strlen(format->fields[i].name) == length &&
-		    !memcmp(format->fields[i].name, name, length))
+		if (!strcmp(format->fields[i].name, name))
 			return &format->fields[i];
 	return NULL;
+}
+
+uint64_t event_number(const void *at, size_t size, bool big_endian)
+{
+	uint64_t value = 0;
+
+	memcpy((char *)&value + (big_endian ? sizeof(value) - size : 0), at, size);
+	return big_endian ? be64toh(value) : le64toh(value);
 }

@@ -12,9 +12,8 @@
  * (`field:__attribute__((x)) a`), and takes a time that grows with the square of a type's length.
  */
 
-#define EVENT_FORMAT_MAX                                                                           \
-	(256u << 10)	     /* bytes of a text; the kernel's own have up to about 10 KiB */
-#define EVENT_FIELDS_MAX 256 /* a probe event has up to 128: MAX_TRACE_ARGS */
+#define EVENT_FORMAT_MAX (256u << 10) /* bytes of a text; the kernel's own have up to 10 KiB */
+#define EVENT_FIELDS_MAX 256	      /* a probe event has up to 128: MAX_TRACE_ARGS */
 
 struct event_field {
 	const char *type; /* without brackets: "__data_loc char" */
@@ -45,7 +44,9 @@ struct event_format {
 int event_format_parse(struct event_format *format, char *text);
 
 /** event_format_field - the first field of this name, or NULL */
-const struct event_field *event_format_field(const struct event_format *format, const char *name,
-					     size_t length);
+const struct event_field *event_format_field(const struct event_format *format, const char *name);
+
+/** event_number - an unsigned number of 1 to 8 bytes in a record */
+uint64_t event_number(const void *at, size_t size, bool big_endian);
 
 #endif

@@ -46,12 +46,8 @@ static const struct {
 	{ "vmemmap_base", 0 },
 };
 
-#define CHUNK_SIZE 4096
-
 struct chunk {
 	struct chunk *next;
-	size_t used; /* bytes of data */
-	size_t size;
 	max_align_t data[];
 };
 
@@ -82,31 +78,23 @@ static struct node *unknown(struct compiler *compiler)
 
 static void *allocate(struct compiler *compiler, size_t size)
 {
-	struct chunk *chunk = compiler->format->chunks;
-	void *memory;
+	struct chunk *chunk;
 
-	size = (size + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
+	size += sizeof(*chunk);
 	compiler->memory += size;
 	if (compiler->memory > MEMORY_MAX) {
 		unknown(compiler);
 		return NULL;
 	}
-	if (!chunk || chunk->size - chunk->used < size) {
-		size_t room = size < CHUNK_SIZE ? CHUNK_SIZE : size;
-
-		chunk = calloc(1, sizeof(*chunk) + room);
-		if (!chunk) {
-			compiler->error = -ENOMEM;
-			compiler->at = "";
-			return NULL;
-		}
-		chunk->size = room;
-		chunk->next = compiler->format->chunks;
-		compiler->format->chunks = chunk;
+	chunk = calloc(1, size);
+	if (!chunk) {
+		compiler->error = -ENOMEM;
+		compiler->at = "";
+		return NULL;
 	}
-	memory = (char *)chunk->data + chunk->used;
-	chunk->used += size;
-	return memory;
+	chunk->next = compiler->format->chunks;
+	compiler->format->chunks = chunk;
+	return chunk->data;
 }
 
 static struct node *new_node(struct compiler *compiler, enum node_kind kind)
@@ -186,9 +174,18 @@ static size_t identifier_length(const char *at)
 	return length;
 }
 
-static bool is_word(const char *at, size_t length, const char *word)
+/* Is a word one of a list with commas? */
+static bool is_one_of(const char *word, size_t length, const char *list)
 {
-	return strlen(word) == length && !memcmp(at, word, length);
+	size_t other = strcspn(list, ",");
+
+	while (other != length || memcmp(word, list, length)) {
+		list += other;
+		if (!*list++)
+			return false;
+		other = strcspn(list, ",");
+	}
+	return true;
 }
 
 /* What one character of a literal stands for. Moves past it. */
@@ -266,40 +263,20 @@ static struct node *parse_constant(struct compiler *compiler)
 
 /* Without "signed ", "__" and a trailing " int". */
 static const struct {
-	const char *name;
+	const char *names;
 	int size; /* 0: a long of the kernel */
 	bool is_signed;
 } types[] = {
-	{ "char", 1, true },
-	{ "unsigned char", 1, false },
-	{ "bool", 1, false },
-	{ "short", 2, true },
-	{ "unsigned short", 2, false },
-	{ "int", 4, true },
-	{ "unsigned", 4, false },
-	{ "long", 0, true },
-	{ "unsigned long", 0, false },
-	{ "long long", 8, true },
-	{ "unsigned long long", 8, false },
-	{ "s8", 1, true },
-	{ "u8", 1, false },
-	{ "s16", 2, true },
-	{ "u16", 2, false },
-	{ "s32", 4, true },
-	{ "u32", 4, false },
-	{ "s64", 8, true },
-	{ "u64", 8, false },
-	{ "size_t", 0, false },
-	{ "ssize_t", 0, true },
-	{ "uintptr_t", 0, false },
-	{ "gfp_t", 4, false },
-	{ "pid_t", 4, true },
-	{ "dev_t", 4, false },
-	{ "ino_t", 0, false },
-	{ "loff_t", 8, true },
-	{ "sector_t", 8, false },
-	{ "ktime_t", 8, true },
-	{ "kernel_rwf_t", 4, true },
+	{ "char,s8", 1, true },
+	{ "unsigned char,u8,bool", 1, false },
+	{ "short,s16", 2, true },
+	{ "unsigned short,u16", 2, false },
+	{ "int,s32,pid_t,kernel_rwf_t", 4, true },
+	{ "unsigned,u32,gfp_t,dev_t", 4, false },
+	{ "long,ssize_t", 0, true },
+	{ "unsigned long,size_t,uintptr_t,ino_t", 0, false },
+	{ "long long,s64,loff_t,ktime_t", 8, true },
+	{ "unsigned long long,u64,sector_t", 8, false },
 };
 
 static bool find_type(const char *name, int long_size, struct value *type)
@@ -319,7 +296,7 @@ static bool find_type(const char *name, int long_size, struct value *type)
 	if (length > 4 && !memcmp(name + length - 4, " int", 4))
 		length -= 4;
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
-		if (strlen(types[i].name) != length || memcmp(types[i].name, name, length))
+		if (!is_one_of(name, length, types[i].names))
 			continue;
 		type->size = (uint8_t)(types[i].size ? types[i].size : long_size);
 		type->is_signed = types[i].is_signed;
@@ -390,11 +367,8 @@ static struct node *parse_bytes(struct compiler *compiler)
 static struct node *new_field(struct compiler *compiler, const struct event_field *field)
 {
 	struct node *node = new_node(compiler, NODE_FIELD);
-	const char *type;
+	const char *type = field->type;
 
-	if (!field)
-		return unknown(compiler);
-	type = field->type;
 	node->offset = field->offset;
 	node->length = field->size;
 	node->relative = field->is_relative;
@@ -414,46 +388,34 @@ static struct node *new_field(struct compiler *compiler, const struct event_fiel
 	return node;
 }
 
-/* REC->NAME */
-static struct node *parse_field(struct compiler *compiler)
+/* The name of a field, after "REC->", or in __get_str() and its like. */
+static struct node *parse_field(struct compiler *compiler, bool is_dynamic)
 {
 	const struct event_field *field;
+	const char *prefix = "";
 	size_t length;
 	char name[64];
 
-	expect(compiler, '-');
-	expect(compiler, '>');
 	skip_space(compiler);
 	/* 7.2 and later: __entry->ent of the source is what the fields call common_… */
 	if (!strncmp(compiler->at, "ent.", 4)) {
 		compiler->at += 4;
-		length = identifier_length(compiler->at);
-		snprintf(name, sizeof(name), "common_%.*s", (int)(length < 32 ? length : 32),
-			 compiler->at);
-		field = event_format_field(compiler->event, name, strlen(name));
-	} else {
-		length = identifier_length(compiler->at);
-		field = event_format_field(compiler->event, compiler->at, length);
+		prefix = "common_";
 	}
+	length = identifier_length(compiler->at);
+	snprintf(name, sizeof(name), "%s%.*s", prefix, (int)length, compiler->at);
 	compiler->at += length;
-	if (field && field->is_dynamic)
+	field = event_format_field(compiler->event, name);
+	if (!field || field->is_dynamic != is_dynamic)
 		return unknown(compiler);
 	return new_field(compiler, field);
 }
 
-/* __get_str(NAME) and its like */
-static struct node *parse_dynamic(struct compiler *compiler)
+static struct node *parse_entry(struct compiler *compiler)
 {
-	const struct event_field *field;
-	size_t length;
-
-	skip_space(compiler);
-	length = identifier_length(compiler->at);
-	field = event_format_field(compiler->event, compiler->at, length);
-	compiler->at += length;
-	if (!field || !field->is_dynamic)
-		return unknown(compiler);
-	return new_field(compiler, field);
+	expect(compiler, '-');
+	expect(compiler, '>');
+	return parse_field(compiler, false);
 }
 
 /*
@@ -493,7 +455,7 @@ static void parse_names(struct compiler *compiler, struct name **end)
 
 /* include/trace/stages/stage3_trace_output.h */
 static const struct {
-	const char *name;
+	const char *names;
 	enum node_kind kind;
 	int size;	       /* of flags and masks; 0: a long of the kernel */
 	const char *separator; /* of bytes in hex */
@@ -505,18 +467,11 @@ static const struct {
 	{ "__print_hex", NODE_HEX, 0, " " },
 	{ "__print_hex_str", NODE_HEX, 0, "" },
 	{ "__print_array", NODE_ARRAY, 0, NULL },
-	{ "__get_str", NODE_DYNAMIC, 0, NULL },
-	{ "__get_rel_str", NODE_DYNAMIC, 0, NULL },
-	{ "__get_dynamic_array", NODE_DYNAMIC, 0, NULL },
-	{ "__get_rel_dynamic_array", NODE_DYNAMIC, 0, NULL },
-	{ "__get_sockaddr", NODE_DYNAMIC, 0, NULL },
-	{ "__get_rel_sockaddr", NODE_DYNAMIC, 0, NULL },
-	{ "__get_dynamic_array_len", NODE_LENGTH, 0, NULL },
-	{ "__get_rel_dynamic_array_len", NODE_LENGTH, 0, NULL },
-	{ "__get_bitmask", NODE_BITMASK, 0, NULL },
-	{ "__get_rel_bitmask", NODE_BITMASK, 0, NULL },
-	{ "__get_cpumask", NODE_BITMASK, 0, NULL },
-	{ "__get_rel_cpumask", NODE_BITMASK, 0, NULL },
+	{ "__get_str,__get_dynamic_array,__get_sockaddr", NODE_DYNAMIC, 0, NULL },
+	{ "__get_rel_str,__get_rel_dynamic_array,__get_rel_sockaddr", NODE_DYNAMIC, 0, NULL },
+	{ "__get_dynamic_array_len,__get_rel_dynamic_array_len", NODE_LENGTH, 0, NULL },
+	{ "__get_bitmask,__get_cpumask", NODE_BITMASK, 0, NULL },
+	{ "__get_rel_bitmask,__get_rel_cpumask", NODE_BITMASK, 0, NULL },
 };
 
 static struct node *parse_call(struct compiler *compiler, size_t function)
@@ -555,11 +510,11 @@ static struct node *parse_call(struct compiler *compiler, size_t function)
 		node->value.size = (uint8_t)size->value.bits;
 		break;
 	case NODE_DYNAMIC:
-		node = parse_dynamic(compiler);
+		node = parse_field(compiler, true);
 		break;
 	default:
 		node->value = (struct value){ .size = 4, .is_signed = true };
-		node->left = parse_dynamic(compiler);
+		node->left = parse_field(compiler, true);
 	}
 	expect(compiler, ')');
 	return join(compiler, node);
@@ -590,15 +545,15 @@ static struct node *parse_name(struct compiler *compiler)
 	size_t length = identifier_length(name);
 
 	compiler->at += length;
-	if (is_word(name, length, "REC"))
-		return parse_field(compiler);
-	if (is_word(name, length, "sizeof"))
+	if (is_one_of(name, length, "REC"))
+		return parse_entry(compiler);
+	if (is_one_of(name, length, "sizeof"))
 		return parse_sizeof(compiler);
 	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
-		if (is_word(name, length, functions[i].name))
+		if (is_one_of(name, length, functions[i].names))
 			return parse_call(compiler, i);
 	for (size_t i = 0; i < ARRAY_SIZE(constants); i++)
-		if (is_word(name, length, constants[i].name))
+		if (is_one_of(name, length, constants[i].name))
 			return new_number(compiler, constants[i].value, 4);
 	if (!length || !compiler->in_names)
 		return unknown(compiler);
@@ -626,7 +581,7 @@ static struct node *parse_primary(struct compiler *compiler)
 	skip_space(compiler);
 	if (!strncmp(compiler->at, "(REC)", 5)) {
 		compiler->at += 5;
-		node = parse_field(compiler);
+		node = parse_entry(compiler);
 	} else if (accept(compiler, '(')) {
 		node = parse_expression(compiler);
 		expect(compiler, ')');
@@ -768,44 +723,23 @@ static const char *parse_count(const char *at, int *count)
 	return at;
 }
 
-static const char *parse_length(const char *at, int long_size, int *size)
-{
-	*size = 4;
-	if (*at == 'h') {
-		*size = at[1] == 'h' ? 1 : 2;
-		return at + (at[1] == 'h' ? 2 : 1);
-	}
-	if (*at == 'L' || *at == 'q' || (*at == 'l' && at[1] == 'l')) {
-		*size = 8;
-		return at + (*at == 'l' ? 2 : 1);
-	}
-	if (*at && strchr("lzZt", *at)) {
-		*size = long_size;
-		return at + 1;
-	}
-	return at;
-}
-
-static const struct {
-	const char *letters; /* behind %p */
-	enum conversion conversion;
-} addresses[] = {
-	{ "ISpc", CONVERT_SOCKADDR },
-	{ "I6c", CONVERT_IPV6 },
-	{ "I4", CONVERT_IPV4 },
-	{ "M", CONVERT_MAC },
-};
-
 /* From the '%' on. Returns what follows the conversion, NULL for one that is not known. */
 static const char *parse_conversion(const char *at, int long_size, struct piece *piece)
 {
-	static const char flags[] = "-+ #0", letters[] = "diuoxXcsp";
-	static const enum conversion conversions[] = {
-		CONVERT_SIGNED,	   CONVERT_SIGNED, CONVERT_UNSIGNED, CONVERT_OCTAL,   CONVERT_HEX,
-		CONVERT_UPPER_HEX, CONVERT_CHAR,   CONVERT_STRING,   CONVERT_POINTER,
-	};
+	static const char flags[] = "-+ #0";
+	static const struct {
+		const char *letters;
+		int size; /* 0: a long */
+	} lengths[] = { { "hh", 1 }, { "h", 2 }, { "ll", 8 }, { "L", 8 },
+			{ "l", 0 },  { "z", 0 }, { "t", 0 },  { "", 4 } };
+	/* What follows %p: for an address, a symbol, bytes. */
+	static const struct {
+		const char *letters;
+		char conversion;
+	} pointers[] = { { ",x,K", 'x' }, { "s,f", 'f' }, { "S,F,B", 'F' }, { "M", 'M' },
+			 { "I4", '4' },	  { "I6c", '6' }, { "ISpc", 'I' } };
+	size_t i = 0, length;
 
-	piece->width = -1;
 	piece->precision = -1;
 	while (*++at && strchr(flags, *at))
 		piece->flags |= 1u << (strchr(flags, *at) - flags);
@@ -814,43 +748,42 @@ static const char *parse_conversion(const char *at, int long_size, struct piece 
 		piece->precision = 0;
 		at = parse_count(at + 1, &piece->precision);
 	}
-	at = parse_length(at, long_size, &piece->size);
-	if (!*at || !strchr(letters, *at))
+	while (strncmp(at, lengths[i].letters, strlen(lengths[i].letters)))
+		i++;
+	at += strlen(lengths[i].letters);
+	piece->size = lengths[i].size ? lengths[i].size : long_size;
+	piece->conversion = *at == 'i' ? 'd' : *at;
+	if (!*at || !strchr("diuoxXcsp", *at))
 		return NULL;
-	piece->conversion = conversions[strchr(letters, *at) - letters];
 	if (*at++ != 'p')
 		return at;
-	/* %p, %px and %pK print an address; %ps, %pS, %pB and their older names a symbol. */
 	piece->size = long_size;
-	if (*at && strchr("sSfFB", *at)) {
-		piece->conversion =
-			*at == 's' || *at == 'f' ? CONVERT_SYMBOL : CONVERT_SYMBOL_OFFSET;
-		return at + 1;
-	}
-	if (*at == 'x' || *at == 'K')
-		return at + 1;
-	for (size_t i = 0; i < ARRAY_SIZE(addresses); i++) {
-		size_t length = strlen(addresses[i].letters);
-
-		if (strncmp(at, addresses[i].letters, length))
+	/* All letters and digits behind a %p belong to it. */
+	for (length = 0; isalnum((unsigned char)at[length]);)
+		length++;
+	for (i = 0; i < ARRAY_SIZE(pointers); i++) {
+		if (!is_one_of(at, length, pointers[i].letters))
 			continue;
-		piece->conversion = addresses[i].conversion;
-		at += length;
-		break;
+		piece->conversion = pointers[i].conversion;
+		if (piece->conversion == 'x' && !piece->width) {
+			piece->width = 2 * long_size;
+			piece->flags |= FLAG_ZERO;
+		}
+		return at + length;
 	}
-	return isalnum((unsigned char)*at) ? NULL : at;
+	return NULL;
 }
 
 /* The next argument of the format: a number, or what %s or an address is made of. */
-static struct node *parse_argument(struct compiler *compiler, enum conversion conversion)
+static struct node *parse_argument(struct compiler *compiler, char conversion)
 {
 	struct node *node;
 
 	expect(compiler, ',');
-	if (conversion >= CONVERT_IPV4)
+	if (strchr("46IM", conversion))
 		return parse_bytes(compiler);
 	node = parse_expression(compiler);
-	return is_number(node) == (conversion == CONVERT_STRING) ? unknown(compiler) : node;
+	return is_number(node) == (conversion == 's') ? unknown(compiler) : node;
 }
 
 static int compile_text(struct compiler *compiler)
@@ -896,16 +829,15 @@ static void compile_value(struct compiler *compiler, struct piece *piece,
 	bool is_text = strstr(field->type, "char") && !strstr(field->type, "unsigned char");
 
 	piece->argument = node;
-	piece->width = -1;
 	piece->precision = -1;
 	piece->size = 8;
 	if (is_bytes(node)) {
-		piece->conversion = CONVERT_STRING;
+		piece->conversion = 's';
 	} else if (strchr(field->type, '*')) {
-		piece->conversion = CONVERT_HEX;
+		piece->conversion = 'x';
 		piece->flags = FLAG_ALTERNATE;
 	} else {
-		piece->conversion = field->is_signed ? CONVERT_SIGNED : CONVERT_UNSIGNED;
+		piece->conversion = field->is_signed ? 'd' : 'u';
 	}
 	if (!is_bytes(node) || is_text)
 		return;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "record/event_format.h"
 #include "record/print_program.h"
 
 #define SYMBOL_TEXT_MAX 256
@@ -48,15 +49,9 @@ static struct value truth(bool is_true)
 /* A number of 1 to 8 bytes in the record, 0 where it lies outside. */
 static uint64_t read_number(const struct source *source, size_t offset, size_t size)
 {
-	uint64_t value = 0;
-
 	if (offset > source->size || size > source->size - offset)
 		return 0;
-	for (size_t i = 0; i < size; i++)
-		value = value << 8 |
-			source->data[offset +
-				     (source->format->setup.big_endian ? i : size - 1 - i)];
-	return value;
+	return event_number(source->data + offset, size, source->format->setup.big_endian);
 }
 
 /* Bytes of a record, none of them outside of it. */
@@ -124,17 +119,15 @@ static struct value shift(int op, struct value a, struct value b)
 /* A division by 0 returns 0. */
 static uint64_t divide(int op, struct value a, struct value b)
 {
-	bool negative = a.is_signed && (int64_t)a.bits < 0;
-	uint64_t left = negative ? 0 - a.bits : a.bits, right = b.bits, result;
+	bool a_negative = a.is_signed && (int64_t)a.bits < 0;
+	bool b_negative = b.is_signed && (int64_t)b.bits < 0;
+	uint64_t left = a_negative ? 0 - a.bits : a.bits, right = b_negative ? 0 - b.bits : b.bits;
 
 	if (!right)
 		return 0;
-	if (op == OPERATOR('/', 0) && b.is_signed && (int64_t)b.bits < 0)
-		negative = !negative;
-	if (b.is_signed && (int64_t)b.bits < 0)
-		right = 0 - b.bits;
-	result = op == OPERATOR('/', 0) ? left / right : left % right;
-	return negative ? 0 - result : result;
+	if (op == OPERATOR('%', 0))
+		return a_negative ? 0 - left % right : left % right;
+	return a_negative != b_negative ? 0 - left / right : left / right;
 }
 
 /* An operator of two numbers that the usual arithmetic conversions have given one type. */
@@ -280,42 +273,29 @@ static void put_repeated(struct out *out, char c, int count)
 		put_chars(out, &c, 1);
 }
 
-/* The sign or the prefix; the kernel writes 0x before a zero too, unlike the C library. */
-static const char *prefix_of(const struct piece *piece, struct value value)
-{
-	bool alternate = piece->flags & FLAG_ALTERNATE;
-
-	switch (piece->conversion) {
-	case CONVERT_SIGNED:
-		if ((int64_t)value.bits < 0)
-			return "-";
-		if (piece->flags & FLAG_PLUS)
-			return "+";
-		return piece->flags & FLAG_SPACE ? " " : "";
-	case CONVERT_OCTAL:
-		return alternate && value.bits ? "0" : "";
-	case CONVERT_HEX:
-		return alternate ? "0x" : "";
-	case CONVERT_UPPER_HEX:
-		return alternate ? "0X" : "";
-	default:
-		return "";
-	}
-}
-
+/* number() of lib/vsprintf.c: 0x before a zero too, and zeros also with a precision */
 static void put_number(struct out *out, const struct piece *piece, uint64_t bits)
 {
-	bool is_signed = piece->conversion == CONVERT_SIGNED, left = piece->flags & FLAG_LEFT;
+	bool is_signed = piece->conversion == 'd', upper = piece->conversion == 'X';
+	bool alternate = piece->flags & FLAG_ALTERNATE, left = piece->flags & FLAG_LEFT;
+	unsigned int base = upper || piece->conversion == 'x' ? 16 : 10;
+	const char *letters = upper ? "0123456789ABCDEF" : "0123456789abcdef", *prefix = "";
 	struct value value = wrap((struct value){ bits, (uint8_t)piece->size, is_signed });
-	bool is_hex = piece->conversion == CONVERT_HEX || piece->conversion == CONVERT_UPPER_HEX;
-	unsigned int base = is_hex ? 16 : piece->conversion == CONVERT_OCTAL ? 8 : 10;
-	const char *letters =
-		piece->conversion == CONVERT_UPPER_HEX ? "0123456789ABCDEF" : "0123456789abcdef";
-	const char *prefix = prefix_of(piece, value);
-	uint64_t rest = *prefix == '-' ? 0 - value.bits : value.bits;
+	bool negative = is_signed && (int64_t)value.bits < 0;
+	uint64_t rest = negative ? 0 - value.bits : value.bits;
 	char digits[24], *end = digits + sizeof(digits), *first = end;
 	int zeros, pad;
 
+	if (piece->conversion == 'o')
+		base = 8;
+	if (negative)
+		prefix = "-";
+	else if (is_signed && piece->flags & (FLAG_PLUS | FLAG_SPACE))
+		prefix = piece->flags & FLAG_PLUS ? "+" : " ";
+	else if (alternate && base == 16)
+		prefix = upper ? "0X" : "0x";
+	else if (alternate && base == 8 && rest)
+		prefix = "0";
 	do
 		*--first = letters[rest % base];
 	while (rest /= base);
@@ -334,10 +314,7 @@ static void put_number(struct out *out, const struct piece *piece, uint64_t bits
 
 static void put_hex(struct out *out, uint64_t value)
 {
-	static const struct piece piece = { .conversion = CONVERT_HEX,
-					    .flags = FLAG_ALTERNATE,
-					    .size = 8,
-					    .precision = -1 };
+	static const struct piece piece = { .conversion = 'x', .flags = FLAG_ALTERNATE, .size = 8 };
 
 	put_number(out, &piece, value);
 }
@@ -426,10 +403,9 @@ static void put_array(struct out *out, const struct source *source, const struct
 /* bitmap_string() of lib/vsprintf.c: words of 32 bits, the highest first; an array of longs */
 static void put_bitmask(struct out *out, const struct source *source, const struct node *node)
 {
-	static const struct piece piece = { .conversion = CONVERT_HEX,
+	static const struct piece piece = { .conversion = 'x',
 					    .flags = FLAG_ZERO,
 					    .width = 8,
-					    .precision = -1,
 					    .size = 4 };
 	struct bytes bytes = bytes_of(source, node->left);
 	size_t per_long = (size_t)source->format->setup.long_size / 4;
@@ -477,10 +453,6 @@ static void put_symbol(struct out *out, const struct print_setup *setup, uint64_
 {
 	char text[SYMBOL_TEXT_MAX] = "";
 
-	if (!setup->symbol) {
-		put_hex(out, address);
-		return;
-	}
 	setup->symbol(setup->context, address, style, text, sizeof(text));
 	put_string(out, text);
 }
@@ -494,29 +466,23 @@ static void put_address(struct out *out, const struct source *source, const stru
 	struct bytes bytes = bytes_of(source, piece->argument);
 	const unsigned char *data = source->data + bytes.offset;
 	uint64_t family = read_number(source, bytes.offset, 2);
-	char address[INET6_ADDRSTRLEN] = "", text[INET6_ADDRSTRLEN + sizeof("[]:65535")];
+	char address[INET6_ADDRSTRLEN], text[INET6_ADDRSTRLEN + sizeof("[]:65535")] = "(einval)";
 
-	if (piece->conversion == CONVERT_MAC && bytes.length >= 6) {
+	if (piece->conversion == 'M' && bytes.length >= 6) {
 		snprintf(text, sizeof(text), "%02x:%02x:%02x:%02x:%02x:%02x", data[0], data[1],
 			 data[2], data[3], data[4], data[5]);
-		put_string(out, text);
-	} else if (piece->conversion == CONVERT_IPV4 && bytes.length >= 4) {
-		put_string(out, inet_ntop(AF_INET, data, address, sizeof(address)));
-	} else if (piece->conversion == CONVERT_IPV6 && bytes.length >= 16) {
-		put_string(out, inet_ntop(AF_INET6, data, address, sizeof(address)));
-	} else if (piece->conversion == CONVERT_SOCKADDR && family == AF_INET &&
-		   bytes.length >= 8) {
+	} else if (piece->conversion == '4' && bytes.length >= 4) {
+		inet_ntop(AF_INET, data, text, sizeof(text));
+	} else if (piece->conversion == '6' && bytes.length >= 16) {
+		inet_ntop(AF_INET6, data, text, sizeof(text));
+	} else if (piece->conversion == 'I' && family == AF_INET && bytes.length >= 8) {
 		inet_ntop(AF_INET, data + 4, address, sizeof(address));
 		snprintf(text, sizeof(text), "%s:%u", address, data[2] << 8 | data[3]);
-		put_string(out, text);
-	} else if (piece->conversion == CONVERT_SOCKADDR && family == AF_INET6 &&
-		   bytes.length >= 24) {
+	} else if (piece->conversion == 'I' && family == AF_INET6 && bytes.length >= 24) {
 		inet_ntop(AF_INET6, data + 8, address, sizeof(address));
 		snprintf(text, sizeof(text), "[%s]:%u", address, data[2] << 8 | data[3]);
-		put_string(out, text);
-	} else {
-		put_string(out, "(einval)");
 	}
+	put_string(out, text);
 }
 
 /* Width and precision of the string that was printed from @start on. */
@@ -527,7 +493,7 @@ static void adjust(struct out *out, const struct piece *piece, size_t start)
 	if (piece->precision >= 0 && length > (size_t)piece->precision)
 		length = (size_t)piece->precision;
 	out->length = start + length;
-	if (piece->width < 0 || length >= (size_t)piece->width)
+	if (length >= (size_t)piece->width)
 		return;
 	pad = (size_t)piece->width - length;
 	if (piece->flags & FLAG_LEFT) {
@@ -544,44 +510,34 @@ static void adjust(struct out *out, const struct piece *piece, size_t start)
 
 static void put_argument(struct out *out, const struct source *source, const struct piece *piece)
 {
+	const struct node *argument = piece->argument;
+	/* 0 where the argument is not a number */
+	uint64_t number = calculate(source, argument).bits;
 	size_t start = out->length;
-	struct piece address;
-	uint64_t bits;
 
-	if (piece->conversion == CONVERT_STRING) {
-		put_text(out, source, piece->argument);
-		adjust(out, piece, start);
-		return;
-	}
-	if (piece->conversion >= CONVERT_IPV4) {
-		put_address(out, source, piece);
-		adjust(out, piece, start);
-		return;
-	}
-	bits = calculate(source, piece->argument).bits;
 	switch (piece->conversion) {
-	case CONVERT_SYMBOL:
-	case CONVERT_SYMBOL_OFFSET:
-		put_symbol(out, &source->format->setup, bits,
-			   piece->conversion == CONVERT_SYMBOL ? 's' : 'S');
-		adjust(out, piece, start);
+	case 's':
+		put_text(out, source, argument);
 		break;
-	case CONVERT_CHAR:
-		put_chars(out, &(char){ (char)bits }, 1);
-		adjust(out, piece, start);
+	case 'c':
+		put_chars(out, &(char){ (char)number }, 1);
 		break;
-	case CONVERT_POINTER:
-		address = *piece;
-		address.conversion = CONVERT_HEX;
-		if (address.width < 0) {
-			address.width = 2 * address.size;
-			address.flags |= FLAG_ZERO;
-		}
-		put_number(out, &address, bits);
+	case 'f':
+	case 'F':
+		put_symbol(out, &source->format->setup, number,
+			   piece->conversion == 'f' ? 's' : 'S');
+		break;
+	case '4':
+	case '6':
+	case 'I':
+	case 'M':
+		put_address(out, source, piece);
 		break;
 	default:
-		put_number(out, piece, bits);
+		put_number(out, piece, number);
+		return;
 	}
+	adjust(out, piece, start);
 }
 
 size_t print_format_text(const struct print_format *format, const void *record, size_t record_size,

@@ -31,6 +31,8 @@ struct print_setup {
  */
 int print_format_new(struct print_format **format, const struct event_format *event,
 		     const struct print_setup *setup);
+
+/** print_format_free - NULL is allowed */
 void print_format_free(struct print_format *format);
 
 /**

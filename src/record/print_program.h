@@ -71,32 +71,17 @@ struct node {
 #define FLAG_ALTERNATE 0x08
 #define FLAG_ZERO      0x10
 
-enum conversion {
-	CONVERT_NOTHING, /* the end of the format */
-	CONVERT_SIGNED,
-	CONVERT_UNSIGNED,
-	CONVERT_OCTAL,
-	CONVERT_HEX,
-	CONVERT_UPPER_HEX,
-	CONVERT_CHAR,
-	CONVERT_STRING,
-	CONVERT_POINTER,
-	CONVERT_SYMBOL,	       /* %ps */
-	CONVERT_SYMBOL_OFFSET, /* %pS */
-	/* of bytes */
-	CONVERT_IPV4,	  /* %pI4 */
-	CONVERT_IPV6,	  /* %pI6c */
-	CONVERT_SOCKADDR, /* %pISpc */
-	CONVERT_MAC,	  /* %pM */
-};
-
 /* Plain text, then at most one conversion. */
 struct piece {
 	const char *text;
 	size_t length;
-	enum conversion conversion;
+	/*
+	 * One of "duoxXcs" of printf(3), 0 at the end of the format. Of %p: 'x', 'f' and 'F' for %ps
+	 * and %pS, or of bytes: '4', '6', 'I', 'M' for %pI4, %pI6c, %pISpc, %pM.
+	 */
+	char conversion;
 	unsigned int flags;
-	int width;     /* -1: none */
+	int width;
 	int precision; /* -1: none */
 	int size;      /* of the number in bytes */
 	struct node *argument;

@@ -863,7 +863,9 @@ static void mutated_pages(void **state)
 	static const struct made_event *const events[] = { &exit_6_1, &print, &slab_start_7_3 };
 	static const int indexes[] = { DECODE_FUNCGRAPH_EXIT, DECODE_PRINT, 0 };
 	struct page_sink sink = { .record = decode_record, .lost = decode_lost };
-	static const struct decode_callbacks touching = { .sink = touch };
+	static const struct decode_callbacks touching = { .role_of = role_of,
+							  .symbol = symbol,
+							  .sink = touch };
 	uint64_t seed = 1234567890123, states[PAGE_DAMAGED + 1] = { 0 };
 	struct made_page page, mutated;
 	struct page_reader *reader;

@@ -35,11 +35,9 @@ static int symbol(void *context, uint64_t address, char style, char *text, size_
 }
 
 /* As decode does it. */
-static struct print_format *compile_text(const struct page_layout *layout, const char *text,
-					 bool with_symbols)
+static struct print_format *compile_text(const struct page_layout *layout, const char *text)
 {
-	const struct print_setup setup = { layout->long_size, layout->big_endian,
-					   with_symbols ? symbol : NULL, NULL };
+	const struct print_setup setup = { layout->long_size, layout->big_endian, symbol, NULL };
 	struct print_format *format;
 	struct event_format event;
 	char *copy = strdup(text);
@@ -50,12 +48,11 @@ static struct print_format *compile_text(const struct page_layout *layout, const
 	return format;
 }
 
-static struct print_format *compile(const struct page_layout *layout, const char *fmt,
-				    bool with_symbols)
+static struct print_format *compile(const struct page_layout *layout, const char *fmt)
 {
 	const struct made_event event = event_of(layout, fmt);
 
-	return compile_text(layout, format_of(&event), with_symbols);
+	return compile_text(layout, format_of(&event));
 }
 
 static void make_record(struct made_page *made, const struct page_layout *layout)
@@ -81,7 +78,7 @@ static void place_text(struct made_page *made, uint64_t size, uint64_t offset)
 
 static void assert_text(const struct page_layout *layout, const char *fmt, const char *expected)
 {
-	struct print_format *format = compile(layout, fmt, true);
+	struct print_format *format = compile(layout, fmt);
 	struct made_page made;
 	char text[512];
 	size_t length;
@@ -301,18 +298,6 @@ static void texts_of_32_bit(void **state)
 	}
 }
 
-static void without_symbols(void **state)
-{
-	struct print_format *format = compile(&made_layouts[0], "\"%pS\", REC->address", false);
-	struct made_page made;
-	char text[64];
-
-	make_record(&made, &made_layouts[0]);
-	print_format_text(format, made.bytes, made.at, text, sizeof(text));
-	assert_string_equal(text, "0xffffffff81000010");
-	print_format_free(format);
-}
-
 /* Instead of a text with something in it that is not known, the fields of the record. */
 static const char made_fields[] =
 	"small=-2 usmall=254 half=43981 number=-42 unumber=4294967286 letters=abcd "
@@ -324,6 +309,7 @@ static void formats_that_are_not_known(void **state)
 	static const char *const formats[] = {
 		"\"%pI4\", REC->address",
 		"\"%pU\", REC->address",
+		"\"%pSR\", REC->address",
 		"\"%*d\", 5, REC->number",
 		"\"%e\", REC->number",
 		"\"%d\"",
@@ -401,7 +387,7 @@ static void assert_repeated(const char *head, const char *repeated, size_t count
 	while (count--)
 		at = stpcpy(at, repeated);
 	strcpy(stpcpy(at, tail), "\n");
-	format = compile_text(&made_layouts[0], text, true);
+	format = compile_text(&made_layouts[0], text);
 	make_record(&made, &made_layouts[0]);
 	print_format_text(format, made.bytes, made.at, out, sizeof(out));
 	assert_string_equal(out, expected);
@@ -483,7 +469,7 @@ static void every_cut_of_real_formats(void **state)
 			struct print_format *format;
 
 			strcpy(text + cut, "\n");
-			format = compile_text(&made_layouts[i % 4], text, true);
+			format = compile_text(&made_layouts[i % 4], text);
 			print_format_text(format, record, sizeof(record), out, sizeof(out));
 			print_format_free(format);
 			memcpy(text + cut, last, 2);
@@ -505,7 +491,7 @@ static void cut_records_and_texts(void **state)
 	static const char expected[] =
 		"-42 hello near [        abcd] KERNEL|0x8000 short:ffffffff81000010 "
 		"fedcba9876543210 padded              |";
-	struct print_format *format = compile(&made_layouts[0], fmt, true);
+	struct print_format *format = compile(&made_layouts[0], fmt);
 	struct made_page made;
 	unsigned char *record;
 	char text[256];
@@ -534,7 +520,7 @@ static void cut_records_and_texts(void **state)
 /* A string that says it lies behind its record, or is not ended. */
 static void strings_out_of_the_record(void **state)
 {
-	struct print_format *format = compile(&made_layouts[0], "\"[%s]\", __get_str(text)", true);
+	struct print_format *format = compile(&made_layouts[0], "\"[%s]\", __get_str(text)");
 	struct made_page made;
 	char text[64];
 
@@ -585,7 +571,7 @@ static void addresses(void **state)
 		char fmt[64], text[64];
 
 		snprintf(fmt, sizeof(fmt), "%s, __get_dynamic_array(text)", cases[i].fmt);
-		format = compile(&made_layouts[0], fmt, true);
+		format = compile(&made_layouts[0], fmt);
 		make_record(&made, &made_layouts[0]);
 		place_text(&made, cases[i].size, 72);
 		made.at = 72;
@@ -601,7 +587,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(texts_of_64_bit),
 		cmocka_unit_test(texts_of_32_bit),
-		cmocka_unit_test(without_symbols),
 		cmocka_unit_test(formats_that_are_not_known),
 		cmocka_unit_test(nested_formats),
 		cmocka_unit_test(formats_that_cost_too_much),
