@@ -78,9 +78,9 @@ int kernel_plan_check(const struct options *options, struct failure *failure);
 /**
  * signals_block - block the signals and read them from a signalfd from now on
  *
- * SIGHUP stays ignored if it is already (nohup). SIGINT and SIGQUIT are read even if a shell set
- * them to ignored for a background job. Call it before any change that has to be restored. Returns
- * 0 or -errno.
+ * SIGHUP stays ignored if it is already (nohup). Others are read even if they are ignored, as a shell
+ * has it for a background job: the kernel ignores no signal that is blocked (kernel/signal.c,
+ * sig_ignored()). Call it before any change that has to be restored. Returns 0 or -errno.
  */
 int signals_block(struct signals **signals);
 void signals_free(struct signals *signals);
@@ -101,9 +101,10 @@ bool signals_stop_asked(void *signals);
  * signals_set_deadline - request a stop, by SIGALRM, when a time has passed
  * @after: ns; 0: never
  *
- * Replaces an earlier deadline, also one that has passed and was not returned yet.
+ * Replaces an earlier deadline, also one that has passed and was not returned yet. Returns 0, or
+ * -errno with the earlier one in place (-EPERM: a seccomp filter).
  */
-void signals_set_deadline(struct signals *signals, uint64_t after);
+int signals_set_deadline(struct signals *signals, uint64_t after);
 
 /*
  * The one place where the program waits: epoll over descriptors, a timer tick and signals.

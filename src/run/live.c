@@ -528,13 +528,22 @@ static void log_unavailable(const struct plan *plan)
 }
 
 /* SIGALRM of whoever started us is left alone unless -d is set. */
-static void set_deadline(const struct live *live, uint64_t now)
+static int set_deadline(const struct live *live, const struct options *options, uint64_t now,
+			struct failure *failure)
 {
-	uint64_t duration = live->run->options->duration, passed = now - live->began;
+	uint64_t duration = options->duration, passed = now - live->began;
+	char setting[CONFIG_SETTING_NAME_MAX];
+	int ret;
 
 	if (duration)
 		duration = duration > passed ? duration - passed : 1;
-	signals_set_deadline(live->run->signals, duration);
+	ret = signals_set_deadline(live->run->signals, duration);
+	if (!ret)
+		return 0;
+	return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret,
+			   "%s: cannot set a timer: %s; leave it out, or permit setitimer(2) "
+			   "(SystemCallFilter= of a unit)",
+			   config_setting_name(options, "duration", setting), strerror(-ret));
 }
 
 static int begin(struct live *live, uint64_t now)
@@ -564,10 +573,15 @@ static int begin(struct live *live, uint64_t now)
 	live->next_second = now + NS_PER_SECOND;
 	live->next_mark = now + MARK_INTERVAL;
 	live->next_memory = now + MEMORY_INTERVAL;
+	if (run->options->duration)
+		ret = set_deadline(live, run->options, now, live->failure);
+	if (ret)
+		return ret;
+	if (!live->has_traced)
+		log_unavailable(live->plan);
+	live->has_traced = true;
 	log_notice("tracing in %s, threshold %" PRIu64 " us; Ctrl-C ends it",
 		   session_dir(live->session), live->plan->threshold / 1000);
-	if (run->options->duration)
-		set_deadline(live, now);
 	if (live->hooks.tracing)
 		live->hooks.tracing(live->hooks.context, now);
 	return 0;
@@ -665,12 +679,8 @@ int live_trace(struct live *live, struct failure *failure)
 
 	live->failure = failure;
 	ret = set_up(live);
-	if (!ret) {
-		if (!live->has_traced)
-			log_unavailable(live->plan);
-		live->has_traced = true;
+	if (!ret)
 		ret = run_loop(live);
-	}
 	ret = end_session(live, ret);
 	if (live->loop)
 		log_debug("woke up %" PRIu64 " times", loop_wakeups(live->loop));
@@ -693,19 +703,21 @@ int live_end(struct live *live, struct failure *failure)
 	return ret ? output_failed(ret, failure) : 0;
 }
 
-void live_set_run(struct live *live, const struct run_context *run)
+int live_set_run(struct live *live, const struct run_context *run, struct failure *failure)
 {
 	const char *old = live->run->options->metrics;
 	const char *path = run->options->metrics;
-	bool deadline = live->run->options->duration != run->options->duration;
-	struct failure failure;
+	struct failure metrics_failure;
+	int ret = 0;
 
+	if (live->loop && live->run->options->duration != run->options->duration)
+		ret = set_deadline(live, run->options, loop_now(), failure);
+	if (ret)
+		return ret;
 	pipeline_change(live->pipeline, run->options);
 	live->run = run;
-	if (deadline && live->loop)
-		set_deadline(live, loop_now());
 	if (old && path && !strcmp(old, path))
-		return;
+		return 0;
 	/*
 	 * A new file is started at once. Without one the old file stays: node_exporter exports its
 	 * age.
@@ -713,8 +725,9 @@ void live_set_run(struct live *live, const struct run_context *run)
 	metrics_file_free(live->metrics);
 	live->metrics = NULL;
 	live->next_metrics = 0;
-	if (path && metrics_start(&live->metrics, path, &failure))
-		log_error("%s", failure.text);
+	if (path && metrics_start(&live->metrics, path, &metrics_failure))
+		log_error("%s", metrics_failure.text);
+	return 0;
 }
 
 int live_run(const struct run_context *run, struct failure *failure)

@@ -43,8 +43,12 @@ int live_trace(struct live *live, struct failure *failure);
 /** live_end - print the summary and log the losses; the last call before live_free() */
 int live_end(struct live *live, struct failure *failure);
 
-/** live_set_run - switch to new options that need no new set-up of tracing */
-void live_set_run(struct live *live, const struct run_context *run);
+/**
+ * live_set_run - switch to new options that need no new set-up of tracing
+ *
+ * Returns 0, or -errno with @failure, and the old ones stay: their new duration cannot be set.
+ */
+int live_set_run(struct live *live, const struct run_context *run, struct failure *failure);
 
 /** live_tick - about once a second, tracing or not: write journal entries and metrics */
 void live_tick(struct live *live, uint64_t now);

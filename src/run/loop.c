@@ -60,9 +60,6 @@ int signals_block(struct signals **ret_signals)
 	sigaddset(&set, SIGUSR1);
 	if (sigaction(SIGHUP, NULL, &hangup) || hangup.sa_handler != SIG_IGN)
 		sigaddset(&set, SIGHUP);
-	signal(SIGINT, SIG_DFL);
-	signal(SIGQUIT, SIG_DFL);
-	signal(SIGALRM, SIG_DFL);
 	signals->fd = sigprocmask(SIG_BLOCK, &set, NULL) ?
 			      -1 :
 			      signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -128,18 +125,19 @@ bool signals_stop_asked(void *context)
 	return signals->pending & ~(1ull << SIGUSR1);
 }
 
-void signals_set_deadline(struct signals *signals, uint64_t after)
+int signals_set_deadline(struct signals *signals, uint64_t after)
 {
 	uint64_t us = (after + 999) / 1000, seconds = us / 1000000;
 	struct itimerval timer = { 0 };
 
-	setitimer(ITIMER_REAL, &timer, NULL);
+	if (setitimer(ITIMER_REAL, &timer, NULL))
+		return -errno;
 	read_signals(signals);
 	signals->pending &= ~(1ull << SIGALRM);
 	/* time_t may have 32 bits */
 	timer.it_value.tv_sec = seconds < INT_MAX ? (time_t)seconds : INT_MAX;
 	timer.it_value.tv_usec = us % 1000000;
-	setitimer(ITIMER_REAL, &timer, NULL);
+	return setitimer(ITIMER_REAL, &timer, NULL) ? -errno : 0;
 }
 
 /* ---- the loop ---- */

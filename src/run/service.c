@@ -117,7 +117,9 @@ static int apply(struct service *service, struct service_settings *settings,
 	int ret;
 
 	if (options_same_tracing(&service->settings->options, &settings->options)) {
-		live_set_run(service->live, &settings->run);
+		ret = live_set_run(service->live, &settings->run, failure);
+		if (ret)
+			return ret;
 		service_settings_free(service->settings);
 		service->settings = settings;
 		return 0;

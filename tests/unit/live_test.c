@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <tracefs.h>
 
@@ -112,7 +113,35 @@ static void set_duration(void *context, uint64_t now)
 	options = *run.options;
 	options.duration = 1;
 	run.options = &options;
-	live_set_run(traced, &run);
+	assert_int_equal(live_set_run(traced, &run, &failure), 0);
+}
+
+/* A seccomp filter without it, as a unit's SystemCallFilter= may be, refuses it. */
+static bool refuse_timer;
+
+int setitimer(__itimer_which_t which, const struct itimerval *value, struct itimerval *old)
+{
+	if (!refuse_timer)
+		return (int)syscall(SYS_setitimer, which, value, old);
+	errno = EPERM;
+	return -1;
+}
+
+static int reload_error;
+
+/* A reload sets another -d, which is refused: the old one is kept. */
+static void set_duration_in_vain(void *context, uint64_t now)
+{
+	static struct options options;
+	static struct run_context run;
+
+	run = *(const struct run_context *)context;
+	options = *run.options;
+	options.duration = 1;
+	run.options = &options;
+	refuse_timer = true;
+	reload_error = live_set_run(traced, &run, &failure);
+	refuse_timer = false;
 }
 
 static int ended_by;
@@ -251,6 +280,34 @@ static void test_duration_is_changed(void **state)
 	hooks.signal = got_signal;
 	assert_int_equal(run("-t134 -d1h"), 0);
 	assert_int_equal(ended_by, SIGALRM);
+	assert_as_found();
+}
+
+/* Rather than run without an end; nothing is shown of a run that did not begin. */
+static void test_duration_is_refused(void **state)
+{
+	struct itimerval timer;
+	size_t length;
+	char *text;
+
+	kill(getpid(), SIGTERM); /* ends the one that begins */
+	refuse_timer = true;
+	assert_int_equal(run("-t134 -d1h"), -EPERM);
+	refuse_timer = false;
+	assert_int_equal(failure.status, EXIT_STATUS_RUN_TIME);
+	assert_string_equal(failure.text,
+			    "-d: cannot set a timer: Operation not permitted; leave it out, or "
+			    "permit setitimer(2) (SystemCallFilter= of a unit)");
+	assert_as_found();
+	assert_int_equal(file_read(fake.root, "output", &text, &length), 0);
+	assert_string_equal(text, "");
+	free(text);
+	failure = (struct failure){ 0 };
+	hooks.tracing = set_duration_in_vain;
+	assert_int_equal(run("-t134 -d1h"), 0);
+	assert_int_equal(reload_error, -EPERM);
+	assert_int_equal(getitimer(ITIMER_REAL, &timer), 0);
+	assert_int_equal(timer.it_value.tv_sec, 0);
 	assert_as_found();
 }
 
@@ -415,6 +472,7 @@ int main(void)
 		RUN(test_losses),
 		RUN(test_filter),
 		RUN(test_duration_is_changed),
+		RUN(test_duration_is_refused),
 		RUN(test_mark_of_the_end),
 		RUN(test_summary_so_far),
 		RUN(test_signal),

@@ -305,7 +305,7 @@ static void test_what_cannot_be_watched(void **state)
 /* With nohup SIGHUP stays ignored; what a shell ignores for a script's background job does not. */
 static const struct {
 	int number, read;
-} ignored[] = { { SIGHUP, 0 }, { SIGINT, SIGINT }, { SIGQUIT, SIGQUIT } };
+} ignored[] = { { SIGHUP, 0 }, { SIGINT, SIGINT }, { SIGQUIT, SIGQUIT }, { SIGALRM, SIGALRM } };
 
 static int signals_that_were_ignored(void)
 {

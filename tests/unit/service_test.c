@@ -68,10 +68,11 @@ int live_end(struct live *live, struct failure *ret_failure)
 	return 0;
 }
 
-void live_set_run(struct live *live, const struct run_context *run)
+int live_set_run(struct live *live, const struct run_context *run, struct failure *ret_failure)
 {
 	live->run = run;
 	burst_set = run->options->burst;
+	return 0;
 }
 
 /* Stops a waiting service at its first tick. */
