@@ -731,11 +731,14 @@ int session_start(struct session **ret_session, const struct session_request *re
 	ret = start(session, failure);
 	session->request = NULL;
 	if (!ret) {
+		/* What was refused on the way, an instance for example, is none. */
+		*failure = (struct failure){ 0 };
 		*ret_session = session;
 		return 0;
 	}
 	first = *failure;
-	if (settings_left(&session->settings))
+	/* The undo file goes, even if all is put back already; without a table it is not ours. */
+	if (session->settings.top)
 		end = restore_all(session, &second);
 	/* What could not be restored matters more than why the set-up failed. */
 	if (end)

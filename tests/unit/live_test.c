@@ -43,6 +43,7 @@ __attribute__((format(printf, 1, 2))) static void shell(const char *format, ...)
 
 static int set_up(void **state)
 {
+	signal(SIGPIPE, SIG_IGN);
 	fake_make(false);
 	tracefs_set_tracing_dir(fake.dir);
 	shell("cd " FIXTURE " && cp -r --no-preserve=mode events %s/ && "
@@ -376,6 +377,21 @@ static void test_end_while_the_output_blocks(void **state)
 	}
 }
 
+/* What was refused in a set-up that went on, here an instance, is not why the run ends. */
+static void test_reader_is_gone_after_a_refusal(void **state)
+{
+	int fds[2];
+
+	fake_put("buffer_subbuf_size_kb", "4\n");
+	shell("rm -r %s/instances", fake.dir);
+	fake_remember();
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	close(fds[0]);
+	output = fds[1];
+	assert_int_equal(run("-t134 -d1m"), 0);
+	assert_as_found();
+}
+
 /* The clock is marked at the end too: a run without records shows how long it was. */
 static void test_mark_of_the_end(void **state)
 {
@@ -477,6 +493,7 @@ int main(void)
 		RUN(test_summary_so_far),
 		RUN(test_signal),
 		RUN(test_end_while_the_output_blocks),
+		RUN(test_reader_is_gone_after_a_refusal),
 		RUN(test_what_fails),
 		RUN(test_bad_directory),
 		RUN(test_processes_that_do_not_exist),
