@@ -738,7 +738,7 @@ int settings_restore(struct settings *settings, struct failure *failure)
 {
 	int64_t end = 0;
 	size_t length;
-	int ret, left;
+	int ret;
 
 	for (int i = 0; i < settings->count; i++)
 		settings->setting[i].restoring = true;
@@ -754,11 +754,9 @@ int settings_restore(struct settings *settings, struct failure *failure)
 		ret = restore_pass(settings, &end, failure);
 	if (!ret)
 		return 0;
-	left = settings_left(settings) - 1;
 	length = strlen(failure->text);
-	if (left > 0)
-		snprintf(failure->text + length, sizeof(failure->text) - length,
-			 "; %d older settings wait for it: allocfilt --restore", left);
+	snprintf(failure->text + length, sizeof(failure->text) - length,
+		 "; %d settings are left: allocfilt --restore", settings_left(settings));
 	note(settings);
 	return ret;
 }

@@ -521,6 +521,7 @@ static void test_no_memory_at_the_end(void **state)
 	assert_int_equal(failure.status, EXIT_STATUS_NOT_RESTORED);
 	assert_non_null(
 		strstr(failure.text, "buffer_size_kb is 450 and cannot be put back to 1408"));
+	assert_non_null(strstr(failure.text, "; 1 settings are left: allocfilt --restore"));
 	assert_value("current_tracer", "nop");
 	assert_true(undo_exists());
 	fake_put_available(14 << 10);
@@ -690,6 +691,17 @@ static void test_left_names_go(void **state)
 		assert_int_equal(i ? run() : restore(), 0);
 		assert_as_found();
 	}
+}
+
+/* What was noted, for a probe that the kernel refuses, is put back already. */
+static void test_refused_start_leaves_no_undo_file(void **state)
+{
+	fake.refuse_probe = true;
+	fake_put("current_tracer", "function\n");
+	fake_remember();
+	assert_int_equal(session_start(&session, &request, &failure), -EBUSY);
+	assert_false(undo_exists());
+	assert_as_found();
 }
 
 /* A kernel that refuses the definition: a run without names. */
@@ -1013,6 +1025,7 @@ int main(void)
 		AT_TOP(test_ftrace_disabled),
 		IN_INSTANCE(test_left_names_go),
 		AT_TOP(test_refused_probe),
+		AT_TOP(test_refused_start_leaves_no_undo_file),
 		IN_INSTANCE(test_refused_probe),
 		AT_TOP(test_unmounted),
 		IN_INSTANCE(test_unmounted),
