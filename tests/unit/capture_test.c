@@ -270,17 +270,21 @@ static void test_no_room_and_a_sink_that_fails(void **state)
 	capture_close(capture);
 }
 
+static void check_flaw_of_cpu1(const char *flaw)
+{
+	struct capture *capture = open_it();
+
+	assert_int_equal(next_round(capture), 0);
+	assert_string_equal(sunk.out, "0:a 0:b ");
+	check_flaws(capture, 1, flaw);
+	capture_close(capture);
+}
+
 /* A file that cannot be read is a flaw, and the other CPUs are read. */
 static void test_cpu_that_fails_to_read(void **state)
 {
-	struct capture *capture;
-
 	make_test_folders("per_cpu/cpu1/trace_pipe_raw/x");
-	capture = open_it();
-	assert_int_equal(next_round(capture), 0);
-	assert_string_equal(sunk.out, "0:a 0:b ");
-	check_flaws(capture, 1, "trace_pipe_raw");
-	capture_close(capture);
+	check_flaw_of_cpu1("trace_pipe_raw");
 }
 
 static void put_fifo(const char *name)
@@ -299,11 +303,7 @@ static void test_files_that_are_not_regular(void **state)
 	struct capture *capture;
 
 	put_fifo("per_cpu/cpu1/trace_pipe_raw");
-	capture = open_it();
-	assert_int_equal(next_round(capture), 0);
-	assert_string_equal(sunk.out, "0:a 0:b ");
-	check_flaws(capture, 1, "per_cpu/cpu1/trace_pipe_raw: not a regular file");
-	capture_close(capture);
+	check_flaw_of_cpu1("per_cpu/cpu1/trace_pipe_raw: not a regular file");
 	unlink(test_path("per_cpu/cpu1/trace_pipe_raw"));
 	for (size_t i = 0; i < COUNT(names); i++) {
 		char expected[128];

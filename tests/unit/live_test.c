@@ -104,19 +104,6 @@ static void ask_for_summary(void *context, uint64_t now)
 	kill(getpid(), SIGUSR1);
 }
 
-/* A reload sets another -d, of which some has passed. */
-static void set_duration(void *context, uint64_t now)
-{
-	static struct run_context run;
-	static struct options options;
-
-	run = *(const struct run_context *)context;
-	options = *run.options;
-	options.duration = 1;
-	run.options = &options;
-	assert_int_equal(live_set_run(traced, &run, &failure), 0);
-}
-
 /* A seccomp filter without it, as a unit's SystemCallFilter= may be, refuses it. */
 static bool refuse_timer;
 
@@ -128,19 +115,20 @@ int setitimer(__itimer_which_t which, const struct itimerval *value, struct itim
 	return -1;
 }
 
+static bool refuse_reload;
 static int reload_error;
 
-/* A reload sets another -d, which is refused: the old one is kept. */
-static void set_duration_in_vain(void *context, uint64_t now)
+/* A reload sets another -d, of which some has passed. */
+static void set_duration(void *context, uint64_t now)
 {
-	static struct options options;
 	static struct run_context run;
+	static struct options options;
 
 	run = *(const struct run_context *)context;
 	options = *run.options;
 	options.duration = 1;
 	run.options = &options;
-	refuse_timer = true;
+	refuse_timer = refuse_reload;
 	reload_error = live_set_run(traced, &run, &failure);
 	refuse_timer = false;
 }
@@ -280,11 +268,15 @@ static void test_duration_is_changed(void **state)
 	hooks.tracing = set_duration;
 	hooks.signal = got_signal;
 	assert_int_equal(run("-t134 -d1h"), 0);
+	assert_int_equal(reload_error, 0);
 	assert_int_equal(ended_by, SIGALRM);
 	assert_as_found();
 }
 
-/* Rather than run without an end; nothing is shown of a run that did not begin. */
+/*
+ * Rather than run without an end; nothing is shown of a run that did not begin. A reload keeps the old
+ * one.
+ */
 static void test_duration_is_refused(void **state)
 {
 	struct itimerval timer;
@@ -304,8 +296,10 @@ static void test_duration_is_refused(void **state)
 	assert_string_equal(text, "");
 	free(text);
 	failure = (struct failure){ 0 };
-	hooks.tracing = set_duration_in_vain;
+	hooks.tracing = set_duration;
+	refuse_reload = true;
 	assert_int_equal(run("-t134 -d1h"), 0);
+	refuse_reload = false;
 	assert_int_equal(reload_error, -EPERM);
 	assert_int_equal(getitimer(ITIMER_REAL, &timer), 0);
 	assert_int_equal(timer.it_value.tv_sec, 0);
