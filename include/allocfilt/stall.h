@@ -451,7 +451,7 @@ const struct named_stall *summary_longest(const struct summary *summary);
  */
 const struct named_stall *summary_most_explained(const struct summary *summary);
 
-/** summary_incomplete - stalls during which records were lost */
+/** summary_incomplete - stalls of both sides that are incomplete */
 uint64_t summary_incomplete(const struct summary *summary);
 
 /** summary_overflow - functions, tasks and cgroups evicted, and stalls of other outermost functions */

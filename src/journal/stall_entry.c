@@ -131,7 +131,7 @@ void journal_stall_message(char message[JOURNAL_MESSAGE_MAX], const struct named
 	if (*stall->gfp_names)
 		line_add(&line, "%s%s", stall->order >= 0 ? " " : "; ", stall->gfp_names);
 	if (stall->incomplete)
-		line_add(&line, "; incomplete, records were lost");
+		line_add(&line, "; incomplete, records may be missing");
 	used = text_escape(message, JOURNAL_MESSAGE_MAX - strlen(JOURNAL_CUT), line.text,
 			   TEXT_PRINTABLE);
 	if (line.text[used])

@@ -217,7 +217,7 @@ static void put_stalls(struct writer *writer, const struct summary_view *view)
 			      "Slow runs of kswapd and kcompactd, by their outermost function.");
 	put_outermost(&family, view, STALLS_BACKGROUND);
 	put_family(writer, "allocfilt_incomplete_stalls_total", "counter",
-		   "Stalls during which records were lost, of kswapd and kcompactd too.",
+		   "Stalls of which records may be missing, of kswapd and kcompactd too.",
 		   summary_incomplete(summary));
 	family = begin_family(writer, "allocfilt_phase_seconds_total", "counter",
 			      "Where the time of stalls of tasks that waited went.");

@@ -260,7 +260,7 @@ static void put_head(struct writer *writer, const struct terminal *terminal,
 	if (stall->depth > 0)
 		line_add(&line, "  (part of something longer that was not recorded)");
 	if (stall->incomplete)
-		line_add(&line, "  (incomplete: records were lost)");
+		line_add(&line, "  (incomplete: records may be missing)");
 	line_put(&line, writer);
 }
 

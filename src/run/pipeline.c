@@ -439,7 +439,7 @@ static void count_overflows(struct pipeline *pipeline)
 		  resolver_missed(pipeline->resolver) },
 		{ "stalls", "stalls were cut short or lack details",
 		  stalls_dropped(pipeline->stalls) + (stacks ? stacks_overflow(stacks) : 0) },
-		{ "summary", "entries are missing in the summary",
+		{ "summary", "times the summary had no room for another entry",
 		  summary_overflow(pipeline->summary) + shrinkers_overflow(pipeline->shrinkers) +
 			  shrinker_names_overflow(names) },
 	};

@@ -404,6 +404,8 @@ static void fold(struct stalls *stalls, struct owner *owner, struct span *span)
 		slices_add(&stalls->slices, &next->slices, slice);
 	next->start = span->start;
 	next->busy += span->busy;
+	if (next->busy > length_of(next)) /* Their edges are uncertain. */
+		next->busy = length_of(next);
 	next->nr_windows += span->nr_windows;
 	if (span->slow && !next->slow) {
 		next->slow = true;
@@ -547,8 +549,8 @@ static int keep_span(struct stalls *stalls, struct owner *owner, struct span *sp
 
 /*
  * Adds a span to its task. The spans inside become part of it; the time outside of these is its own.
- * Of two spans of a task, one contains the other or they are apart, so the middle decides, also if
- * edges are uncertain.
+ * Of two spans of a task, one contains the other or they are apart. With uncertain edges the middle
+ * decides, and a fast one contains no slow one.
  */
 static int add_span(struct stalls *stalls, struct owner *owner, struct span *span,
 		    const struct slice *run)
@@ -566,7 +568,8 @@ static int add_span(struct stalls *stalls, struct owner *owner, struct span *spa
 		if (is_sum(inner) && inner->start < span->start && inner->end > span->start &&
 		    (inner->depth != DEPTH_UNKNOWN || inner->busy >= stalls->plan->threshold))
 			note_dropped(owner, inner->end);
-		if (inner->start + length_of(inner) / 2 < span->start)
+		if (inner->start + length_of(inner) / 2 < span->start ||
+		    (inner->slow && !span->slow))
 			break;
 		while ((slice = slices_pop(&inner->slices))) {
 			bool slab = slice->part == PART_SLAB;

@@ -100,7 +100,7 @@ static void test_message(void **state)
 	message_is("nginx" USUAL "GFP_KERNEL");
 	stall.gfp_names = "";
 	stall.incomplete = true;
-	message_is("nginx" USUAL "incomplete, records were lost");
+	message_is("nginx" USUAL "incomplete, records may be missing");
 }
 
 /* Most time first; without phases below 1/100 of the stall, and parts below 1/10 of a phase. */

@@ -363,6 +363,8 @@ static const struct example examples[] = {
 		     WINDOW(7, 0, 100, 200, ROLE_PAGE_ALLOCATION),
 		     WINDOW(7, 1, 280, 320, ROLE_DIRECT_RECLAIM),
 		     WINDOW(7, 0, 300, 400, ROLE_PAGE_ALLOCATION) } },
+	{ "where edges are uncertain, a slow run is in no fast one", "7:100-210/2 reclaim=110",
+	  .steps = { WINDOW(7, 2, 100, 210, ROLE_NODE), SLAB(7, 150, 215, 0x1), FLUSH } },
 	{ "where edges are uncertain, what is inside may seem longer than the whole",
 	  "7:100-200 direct=50 compaction=50",
 	  .steps = { WINDOW(7, 1, 95, 150, ROLE_DIRECT_RECLAIM),
@@ -650,6 +652,15 @@ static void test_many_without_the_window_around(void **state)
 	assert_int_equal(stalls_dropped(run.stalls), 0);
 }
 
+/* Where edges are uncertain and these overlap, nor do the stalls begin before the first of them. */
+static void test_many_that_overlap(void **state)
+{
+	for (int i = 0; i < 200; i++)
+		window(7, 2, 1000 + i * 60, 1100 + i * 60, ROLE_LRUVEC);
+	assert_int_equal(stalls_flush(run.stalls), 0);
+	assert_int_equal(strncmp(notes.text, "7:1000-", 7), 0);
+}
+
 /*
  * The function around the first 40 ended without a record, as one of less depth shows: they are not
  * in a sum with the 40 after it.
@@ -846,8 +857,7 @@ static void test_random_calls(void **state)
 
 			if (ended->shrinker)
 				assert_int_equal(put_pair(ended->tid, ended->start, ended->end,
-							  SLAB_START, ended->shrinker, false,
-							  false),
+							  SLAB_START, ended->shrinker, true, false),
 						 0);
 			else
 				window(ended->tid, ended->depth, ended->start, ended->end,
@@ -1139,6 +1149,7 @@ int main(void)
 		TEST(test_very_many_tasks),
 		TEST(test_a_stall_among_short_tasks),
 		TEST(test_many_without_the_window_around),
+		TEST(test_many_that_overlap),
 		TEST(test_shallower_one_between),
 		cmocka_unit_test(test_sum_of_two_functions),
 		TEST(test_random_calls),

@@ -131,6 +131,7 @@ static void test_small_shrinkers(void **state)
 		.tid = 12,
 		.start = 1000001000,
 		.end = 1010001000,
+		.incomplete = true,
 		.order = -1,
 		.compaction = "",
 		.gfp_names = "",
@@ -142,7 +143,8 @@ static void test_small_shrinkers(void **state)
 	stall.phases.ns[PHASE_MEMCG_RECLAIM][PART_SLAB] = 1000000;
 	stall.phases.ns[PHASE_REST][PART_OWN] = 3000000;
 	stall_is_shown(&stall, &terminal,
-		       "1.000001 worker-12 of server\\x1b-10 /a/é  10.000 ms  alloc  from /m\n"
+		       "1.000001 worker-12 of server\\x1b-10 /a/é  10.000 ms  alloc  from /m"
+		       "  (incomplete: records may be missing)\n"
 		       "|- direct reclaim                                  6.000 ms  60%\n"
 		       "|  `- slab                                         6.000 ms  60%\n"
 		       "|     |- scan_b                                    0.005 ms   0%\n"
