@@ -5,7 +5,7 @@
 #include "fake_journald.h"
 #include "fake_resolver.h"
 #include "journal/socket.h"
-#include "made_cpus.h"
+#include "made_view.h"
 #include "unit_test.h"
 
 #define MS     1000000ull
@@ -17,7 +17,6 @@ static struct resolver resolver;
 static struct plan plan;
 static struct options options;
 static struct output *output;
-static struct summary_view view;
 static int journald;
 static struct fake_entry entry;
 
@@ -36,7 +35,6 @@ static void restart(void)
 
 static int begin(void **state)
 {
-	struct cpu_list cpus = made_cpus(2);
 	static char path[128];
 	int ret = make_test_directory(state);
 
@@ -51,15 +49,7 @@ static int begin(void **state)
 		.burst = 50,
 		.status_interval = 60 * MINUTE,
 	};
-	view = (struct summary_view){
-		.plan = &plan,
-		.resolver = &resolver,
-		.summary = summary_new(&plan),
-		.shrinkers = shrinkers_new(),
-		.losses = losses_new(&cpus),
-		.cpus = cpus,
-		.top = 10,
-	};
+	make_view(&plan, &resolver, 2);
 	journald = fake_listen();
 	restart();
 	return ret;
@@ -69,9 +59,7 @@ static int end(void **state)
 {
 	output_free(output);
 	output = NULL;
-	summary_free(view.summary);
-	shrinkers_free(view.shrinkers);
-	losses_free((struct losses *)(uintptr_t)view.losses);
+	free_view();
 	close(journald);
 	alarm(0);
 	return remove_test_directory(state);
@@ -357,7 +345,7 @@ static void test_status(void **state)
 	nothing_more();
 	put_stalls(3, 1200 * MS);
 	drain(JOURNAL_ID_STALL);
-	losses_add((struct losses *)(uintptr_t)view.losses, 1, 5);
+	losses_add(losses, 1, 5);
 	tick(START + 60 * MINUTE);
 	receive(JOURNAL_ID_STATUS);
 	assert_string_equal(fake_value(&entry, "MESSAGE"),
@@ -396,8 +384,6 @@ static void line_is(const char *expected)
 
 static void test_status_line(void **state)
 {
-	struct losses *losses = (struct losses *)(uintptr_t)view.losses;
-
 	line_is("0 stalls, 0 records lost");
 	put_stall(9, 3 * MS, false);
 	put_stall(8, 7 * SECOND, true);

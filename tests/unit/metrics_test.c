@@ -4,7 +4,7 @@
 #include "allocfilt/output.h"
 #include "allocfilt/plan.h"
 #include "fake_resolver.h"
-#include "made_cpus.h"
+#include "made_view.h"
 #include "test_directory.h"
 #include "unit_test.h"
 #include "written_text.h"
@@ -42,34 +42,21 @@ static struct resolver resolver = { .symbol = symbol };
 
 static struct plan plan = { .threshold = 10000 };
 
-/* All that metrics are made of, and their text. */
-static struct summary_view view;
 static const char *text;
 
 static int set_up(void **state)
 {
-	struct cpu_list cpus = made_cpus(2);
 	int ret = make_test_directory(state);
 
 	put_text("mountinfo", "28 1 0:22 / /a\"b\\134c rw - tmpfs tmpfs rw\n");
-	view = (struct summary_view){
-		.plan = &plan,
-		.resolver = &resolver,
-		.summary = summary_new(&plan),
-		.shrinkers = shrinkers_new(),
-		.shrinker_names = shrinker_names_new(test_path("mountinfo"), symbol, NULL),
-		.losses = losses_new(&cpus),
-		.cpus = cpus,
-	};
+	make_view(&plan, &resolver, 2);
+	view.shrinker_names = shrinker_names_new(test_path("mountinfo"), symbol, NULL);
 	return ret;
 }
 
 static int tear_down(void **state)
 {
-	summary_free(view.summary);
-	shrinkers_free(view.shrinkers);
-	shrinker_names_free(view.shrinker_names);
-	losses_free((struct losses *)(uintptr_t)view.losses);
+	free_view();
 	return remove_test_directory(state);
 }
 
@@ -143,21 +130,6 @@ static void fill_shrinkers(void)
 	slab(EXT4_SCAN_2, 5, 100);
 }
 
-static void has(const char *line)
-{
-	if (!strstr(text, line))
-		fail_msg("missing: %s", line);
-}
-
-static int count_of(const char *what)
-{
-	int count = 0;
-
-	for (const char *at = strstr(text, what); at; at = strstr(at + 1, what))
-		count++;
-	return count;
-}
-
 /* A text in which each family has samples. */
 static void print_all(void)
 {
@@ -168,7 +140,6 @@ static void print_all(void)
 		.resident = 16 << 20,
 		.cpu = SECOND + SECOND / 4,
 	};
-	struct losses *losses = (struct losses *)(uintptr_t)view.losses;
 
 	view.overflows = overflows;
 	view.nr_overflows = 2;
@@ -234,11 +205,11 @@ static void test_numbers(void **state)
 	print_all();
 	for (size_t i = 0; i < COUNT(samples); i++) {
 		snprintf(line, sizeof(line), "\nallocfilt_%s\n", samples[i]);
-		has(line);
+		text_has(text, line);
 	}
 	/* Prometheus refuses all when two series have the same labels. */
-	assert_int_equal(count_of("_duration_seconds_count{function=\"__alloc_pages\"}"), 1);
-	assert_int_equal(count_of("_runs_total{shrinker=\"ext4_es_scan [ext4]\"}"), 1);
+	assert_int_equal(count_in(text, "_duration_seconds_count{function=\"__alloc_pages\"}"), 1);
+	assert_int_equal(count_in(text, "_runs_total{shrinker=\"ext4_es_scan [ext4]\"}"), 1);
 }
 
 /* All without a symbol are one series. */
@@ -253,16 +224,16 @@ static void test_unknown_functions(void **state)
 	/* everybody may read the file, so it has no address */
 	assert_null(strstr(text, "0x"));
 	assert_null(strstr(text, "ffff"));
-	assert_int_equal(count_of("\nallocfilt_superblock_shrink_runs_total{"), 0);
-	assert_int_equal(count_of("_count{function=\"unknown\"}"), 1);
-	has("\nallocfilt_stall_duration_seconds_count{function=\"unknown\"} 2\n");
-	has("\nallocfilt_stall_duration_seconds_sum{function=\"unknown\"} 0.00006\n");
-	has("{function=\"unknown\",le=\"0.000032\"} 1\n");
-	has("{function=\"unknown\",le=\"0.000064\"} 2\n");
-	has("\nallocfilt_shrinker_runs_total{shrinker=\"unknown\"} 2\n");
-	assert_int_equal(count_of("_runs_total{shrinker=\"unknown\"}"), 1);
-	has("\nallocfilt_shrinker_seconds_total{shrinker=\"unknown\"} 0.0000012\n");
-	has("\nallocfilt_shrinker_max_seconds{shrinker=\"unknown\"} 0.0000007\n");
+	assert_int_equal(count_in(text, "\nallocfilt_superblock_shrink_runs_total{"), 0);
+	assert_int_equal(count_in(text, "_count{function=\"unknown\"}"), 1);
+	text_has(text, "\nallocfilt_stall_duration_seconds_count{function=\"unknown\"} 2\n");
+	text_has(text, "\nallocfilt_stall_duration_seconds_sum{function=\"unknown\"} 0.00006\n");
+	text_has(text, "{function=\"unknown\",le=\"0.000032\"} 1\n");
+	text_has(text, "{function=\"unknown\",le=\"0.000064\"} 2\n");
+	text_has(text, "\nallocfilt_shrinker_runs_total{shrinker=\"unknown\"} 2\n");
+	assert_int_equal(count_in(text, "_runs_total{shrinker=\"unknown\"}"), 1);
+	text_has(text, "\nallocfilt_shrinker_seconds_total{shrinker=\"unknown\"} 0.0000012\n");
+	text_has(text, "\nallocfilt_shrinker_max_seconds{shrinker=\"unknown\"} 0.0000007\n");
 }
 
 /* A series keeps its labels when another superblock of that name comes. */
@@ -273,11 +244,11 @@ static void test_labels_stay(void **state)
 	superblock(1, "tmpfs", 23);
 	slab(SCAN, 1, 500);
 	print(NULL);
-	has(line);
+	text_has(text, line);
 	superblock(2, "tmpfs", 22);
 	slab(SCAN, 2, 500);
 	print(NULL);
-	has(line);
+	text_has(text, line);
 }
 
 /* Over a capture there is no process to speak of. */
@@ -291,7 +262,7 @@ static void test_what_is_left_out(void **state)
 	assert_null(strstr(text, "superblock="));
 	print(&process);
 	assert_null(strstr(text, "resident"));
-	has("\nallocfilt_tracing_active 0\n");
+	text_has(text, "\nallocfilt_tracing_active 0\n");
 }
 
 /* What found no place of its own: nothing is missing from the sums. */
@@ -307,10 +278,10 @@ static void test_other_functions(void **state)
 	stall(ALLOC, 20000, PHASE_REST, PART_OWN);
 	assert_int_equal(summary_overflow(view.summary), 2);
 	print(NULL);
-	has("_stall_duration_seconds_count{function=\"other\"} 2\n");
-	has("_stall_duration_seconds_sum{function=\"other\"} 0.00008\n");
-	has("_stall_duration_seconds_count{function=\"__alloc_pages\"} 65\n");
-	has("_stall_duration_seconds_count{function=\"unknown\"} 63\n");
+	text_has(text, "_stall_duration_seconds_count{function=\"other\"} 2\n");
+	text_has(text, "_stall_duration_seconds_sum{function=\"other\"} 0.00008\n");
+	text_has(text, "_stall_duration_seconds_count{function=\"__alloc_pages\"} 65\n");
+	text_has(text, "_stall_duration_seconds_count{function=\"unknown\"} 63\n");
 }
 
 /* More shrinkers than the table holds: the counters of the first do not go back. */
@@ -321,10 +292,10 @@ static void test_other_shrinkers(void **state)
 		slab(0x1000 + i, 0, 200);
 	slab(EXT4_SCAN, 0, 5000);
 	print(NULL);
-	has("_runs_total{shrinker=\"super_cache_scan\"} 1\n");
-	has("_runs_total{shrinker=\"unknown\"} 1023\n");
-	has("_runs_total{shrinker=\"other\"} 1\n");
-	has("_max_seconds{shrinker=\"other\"} 0.000005\n");
+	text_has(text, "_runs_total{shrinker=\"super_cache_scan\"} 1\n");
+	text_has(text, "_runs_total{shrinker=\"unknown\"} 1023\n");
+	text_has(text, "_runs_total{shrinker=\"other\"} 1\n");
+	text_has(text, "_max_seconds{shrinker=\"other\"} 0.000005\n");
 	assert_int_equal(shrinkers_overflow(view.shrinkers), 1);
 }
 

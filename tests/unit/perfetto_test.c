@@ -61,15 +61,6 @@ static void window(int kind, int id, uint64_t ts)
 	assert_int_equal(output_window(output, &task_window), 0);
 }
 
-static int count_of(const char *what)
-{
-	int count = 0;
-
-	for (const char *at = strstr(text, what); at; at = strstr(at + 1, what))
-		count++;
-	return count;
-}
-
 /* Reads the number after @key in the event of which @what is a part; -1: no such event. */
 static int id_in_event(const char *what, const char *key)
 {
@@ -93,13 +84,13 @@ static void track_is(const char *us, const char *thread, const char *process)
 	snprintf(meta, sizeof(meta),
 		 "\"name\":\"thread_name\",\"pid\":%d,\"tid\":%d,\"args\":{\"name\":\"%s\"}", pid,
 		 tid, thread);
-	if (count_of(meta) != 1)
-		fail_msg("%d of %s in %s", count_of(meta), meta, text);
+	if (count_in(text, meta) != 1)
+		fail_msg("%d of %s in %s", count_in(text, meta), meta, text);
 	/* no other name for that thread, as the last one wins in Perfetto */
 	snprintf(meta, sizeof(meta), "\"name\":\"thread_name\",\"pid\":%d,\"tid\":%d,", pid, tid);
-	assert_int_equal(count_of(meta), 1);
+	assert_int_equal(count_in(text, meta), 1);
 	snprintf(meta, sizeof(meta), "\"name\":\"process_name\",\"pid\":%d,", pid);
-	assert_int_equal(count_of(meta), 1);
+	assert_int_equal(count_in(text, meta), 1);
 	snprintf(slice, sizeof(slice), "\"args\":{\"name\":\"%s\"}", process);
 	assert_non_null(strstr(strstr(text, meta), slice));
 	assert_ptr_equal(strchr(strstr(text, meta), '\n'),
@@ -118,8 +109,8 @@ static void test_one_name(void **state)
 	track_is("2.900", "sh", "sh");
 	assert_int_equal(id_in_event("\"ts\":2.900", "\"tid\":"), 812);
 	assert_int_equal(id_in_event("\"ts\":1.900", "\"pid\":"), 812);
-	assert_int_equal(count_of("thread_name"), 2);
-	assert_int_equal(count_of("process_name"), 1);
+	assert_int_equal(count_in(text, "thread_name"), 2);
+	assert_int_equal(count_in(text, "process_name"), 1);
 }
 
 /* Each name has its own slices: after exec, after the reuse of a pid, and with the old name again. */

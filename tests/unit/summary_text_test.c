@@ -2,7 +2,7 @@
 /* The summary as text and as JSON: what newcomers to full tables may lack. */
 #include "allocfilt/output.h"
 #include "fake_resolver.h"
-#include "made_cpus.h"
+#include "made_view.h"
 #include "output/json.h"
 #include "unit_test.h"
 #include "written_text.h"
@@ -20,32 +20,19 @@ static int symbol(void *context, uint64_t address, char style, char *to, size_t 
 
 static struct resolver resolver = { .symbol = symbol };
 static struct plan plan = { .threshold = 1000 };
-static struct summary_view view;
 static const char *text;
 
 static int set_up(void **state)
 {
-	struct cpu_list cpus = made_cpus(1);
-
-	view = (struct summary_view){
-		.plan = &plan,
-		.resolver = &resolver,
-		.summary = summary_new(&plan),
-		.shrinkers = shrinkers_new(),
-		.shrinker_names = shrinker_names_new(NULL, resolver_symbol, &resolver),
-		.losses = losses_new(&cpus),
-		.cpus = cpus,
-		.top = 2,
-	};
+	make_view(&plan, &resolver, 1);
+	view.shrinker_names = shrinker_names_new(NULL, resolver_symbol, &resolver);
+	view.top = 2;
 	return 0;
 }
 
 static int tear_down(void **state)
 {
-	summary_free(view.summary);
-	shrinkers_free(view.shrinkers);
-	shrinker_names_free(view.shrinker_names);
-	losses_free((struct losses *)(uintptr_t)view.losses);
+	free_view();
 	return 0;
 }
 
@@ -86,12 +73,6 @@ static void print(bool json)
 	text = end_text(writer);
 }
 
-static void has(const char *expected)
-{
-	if (!strstr(text, expected))
-		fail_msg("missing: %s in %s", expected, text);
-}
-
 /* Each table is filled with 50 ms, and then one comes with twice 40 ms. */
 static void test_newcomers(void **state)
 {
@@ -109,23 +90,31 @@ static void test_newcomers(void **state)
 		slab(0xdef, 40 * MS);
 	}
 	print(false);
-	has("\n       2           80.000        40.000        40.000  new-1001 (up to 50.000 ms more)\n"
-	    "       1           50.000        50.000        50.000  once-2\n");
-	has("\n0xabc: count 2, total 80.000 ms, p50 40.000 ms, p99 40.000 ms, max 40.000 ms "
-	    "(up to 50.000 ms more)\n");
-	has("\n0xdef : total time = 80.000000 ms, max latency = 40.000000 ms\n"
-	    "  (up to 50.000 ms more)\n");
+	text_has(
+		text,
+		"\n       2           80.000        40.000        40.000  new-1001 (up to 50.000 ms more)\n"
+		"       1           50.000        50.000        50.000  once-2\n");
+	text_has(text,
+		 "\n0xabc: count 2, total 80.000 ms, p50 40.000 ms, p99 40.000 ms, max 40.000 ms "
+		 "(up to 50.000 ms more)\n");
+	text_has(text, "\n0xdef : total time = 80.000000 ms, max latency = 40.000000 ms\n"
+		       "  (up to 50.000 ms more)\n");
 	print(true);
-	has("{\"tid\":1001,\"name\":\"new\",\"count\":2,\"total_ns\":80000000,\"p50_ns\":40000000,"
-	    "\"p99_ns\":40000000,\"max_ns\":40000000,\"error_ns\":50000000}");
-	has("{\"tid\":2,\"name\":\"once\",\"count\":1,\"total_ns\":50000000,\"p50_ns\":50000000,"
-	    "\"p99_ns\":50000000,\"max_ns\":50000000,\"error_ns\":0}");
-	has("\"max_ns\":40000000,\"error_ns\":50000000,\"histogram\":[");
-	has("\"callback\":\"0xdef\",\"count\":2,\"total_ns\":80000000,\"max_ns\":40000000,"
-	    "\"error_ns\":50000000,\"superblocks\":[]}");
+	text_has(
+		text,
+		"{\"tid\":1001,\"name\":\"new\",\"count\":2,\"total_ns\":80000000,\"p50_ns\":40000000,"
+		"\"p99_ns\":40000000,\"max_ns\":40000000,\"error_ns\":50000000}");
+	text_has(
+		text,
+		"{\"tid\":2,\"name\":\"once\",\"count\":1,\"total_ns\":50000000,\"p50_ns\":50000000,"
+		"\"p99_ns\":50000000,\"max_ns\":50000000,\"error_ns\":0}");
+	text_has(text, "\"max_ns\":40000000,\"error_ns\":50000000,\"histogram\":[");
+	text_has(text,
+		 "\"callback\":\"0xdef\",\"count\":2,\"total_ns\":80000000,\"max_ns\":40000000,"
+		 "\"error_ns\":50000000,\"superblocks\":[]}");
 }
 
-/* The lines of superblocks never add up to more than is left of their callback. */
+/* A superblock has all of its time, its callback what came later: no others are made up from that. */
 static void test_superblocks_of_newcomer(void **state)
 {
 	struct record name = { .kind = RECORD_SUPERBLOCK, .raw = "vda" };
@@ -144,9 +133,11 @@ static void test_superblocks_of_newcomer(void **state)
 		slab(0x10000 + i, 50 * MS);
 	shrinkers_pair(view.shrinkers, &pair, superblock);
 	print(false);
-	has("\nsuper_cache_scan : total time = 10.000000 ms, max latency = 10.000000 ms\n"
-	    "  (up to 50.000 ms more)\n"
-	    "  super_cache_scan[vda] : total time = 20.000000 ms, max latency = 10.000000 ms\n");
+	text_has(
+		text,
+		"\nsuper_cache_scan : total time = 10.000000 ms, max latency = 10.000000 ms\n"
+		"  (up to 50.000 ms more)\n"
+		"  super_cache_scan[vda] : total time = 20.000000 ms, max latency = 10.000000 ms\n");
 	assert_null(strstr(text, "others]"));
 }
 

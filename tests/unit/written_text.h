@@ -2,11 +2,8 @@
 #ifndef ALLOCFILT_TEST_WRITTEN_TEXT_H
 #define ALLOCFILT_TEST_WRITTEN_TEXT_H
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "allocfilt/base.h"
+#include "unit_test.h"
 
 /* What goes to a writer, as a text. */
 static FILE *written_file;
@@ -51,6 +48,21 @@ static inline const char *end_text(struct writer *writer)
 	fclose(written_file);
 	text[length] = '\0';
 	return text;
+}
+
+static inline void text_has(const char *text, const char *what)
+{
+	if (!strstr(text, what))
+		fail_msg("missing: %s in %s", what, text);
+}
+
+static inline int count_in(const char *text, const char *what)
+{
+	int count = 0;
+
+	for (const char *at = strstr(text, what); at; at = strstr(at + 1, what))
+		count++;
+	return count;
 }
 
 #endif

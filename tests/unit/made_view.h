@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_TEST_MADE_VIEW_H
+#define ALLOCFILT_TEST_MADE_VIEW_H
+
+#include "allocfilt/output.h"
+#include "made_cpus.h"
+
+/* What a summary is made of, with nothing counted yet. A test that has shrinker_names adds them. */
+static struct summary_view view;
+static struct losses *losses; /* view.losses */
+
+static inline void make_view(const struct plan *plan, struct resolver *resolver, int nr_cpus)
+{
+	struct cpu_list cpus = made_cpus(nr_cpus);
+
+	losses = losses_new(&cpus);
+	view = (struct summary_view){
+		.plan = plan,
+		.resolver = resolver,
+		.summary = summary_new(plan),
+		.shrinkers = shrinkers_new(),
+		.losses = losses,
+		.cpus = cpus,
+		.top = 10,
+	};
+}
+
+static inline void free_view(void)
+{
+	summary_free(view.summary);
+	shrinkers_free(view.shrinkers);
+	shrinker_names_free(view.shrinker_names);
+	losses_free(losses);
+}
+
+#endif
