@@ -111,6 +111,12 @@ static inline uint64_t task_key_hash(struct task_key key)
 	return (uint64_t)key.kind << 32 | (uint32_t)key.id;
 }
 
+/** task_key_in_interrupt - is it a CPU's interrupts? The tid of their records is the interrupted task. */
+static inline bool task_key_in_interrupt(struct task_key key)
+{
+	return key.kind != OWNER_TASK && key.kind != OWNER_IDLE;
+}
+
 /* A slow window and the events that it owns, in order of time. */
 struct task_window {
 	struct task_key key;
@@ -228,12 +234,6 @@ struct stall {
 	unsigned int nr_windows;
 	unsigned int nr_events;
 };
-
-/** stall_in_interrupt - did an interrupt stall? The task of the stall is the interrupted one. */
-static inline bool stall_in_interrupt(const struct stall *stall)
-{
-	return stall->key.kind != OWNER_TASK && stall->key.kind != OWNER_IDLE;
-}
 
 struct stalls_callbacks {
 	/* prints an event, "name: fields", and returns the length */

@@ -102,7 +102,7 @@ void journal_stall_task(struct line *line, const struct named_stall *named)
 {
 	const struct task_info *task = named->task_info;
 
-	if (stall_in_interrupt(named->stall)) {
+	if (task_key_in_interrupt(named->stall->key)) {
 		line_add(line, "interrupt on CPU %d", named->stall->cpu);
 		return;
 	}
@@ -207,7 +207,7 @@ static void put_units(struct journal_entry *entry, const struct named_stall *nam
 	const char *cgroup = named->task_info->cgroup;
 	char unit[UNIT_NAME_BYTES];
 
-	if (stall_in_interrupt(named->stall))
+	if (task_key_in_interrupt(named->stall->key))
 		return;
 	if (unit_name_of_cgroup(cgroup, unit))
 		journal_entry_text(entry, "OBJECT_SYSTEMD_UNIT", unit);
@@ -259,7 +259,7 @@ void journal_stall_fields(struct journal_entry *entry, const struct named_stall 
 	put_known(entry, "ALLOCFILT_PROCESS", task->process);
 	put_known(entry, "ALLOCFILT_CGROUP", task->cgroup);
 	put_units(entry, named);
-	if (stall_in_interrupt(stall))
+	if (task_key_in_interrupt(stall->key))
 		journal_entry_number(entry, "ALLOCFILT_INTERRUPT", 1);
 	journal_entry_number(entry, "ALLOCFILT_CPU", stall->cpu);
 	put_facts(entry, named);

@@ -47,7 +47,7 @@ static void put_task(struct json *json, const struct named_stall *named)
 	json_string(json, "process", *task->process ? task->process : NULL);
 	json_string(json, "cgroup", *task->cgroup ? task->cgroup : NULL);
 	json_bool(json, "background", named->background);
-	json_bool(json, "interrupt", stall_in_interrupt(named->stall));
+	json_bool(json, "interrupt", task_key_in_interrupt(named->stall->key));
 	json_close(json, '}');
 }
 

@@ -213,7 +213,7 @@ static void add_task(struct line *line, const struct terminal *terminal,
 	line_add(line, "%s", terminal->colour ? BOLD : "");
 	line_add_escaped(line, named->name, terminal->names);
 	line_add(line, "-%d%s", named->stall->tid, terminal->colour ? PLAIN : "");
-	if (stall_in_interrupt(named->stall))
+	if (task_key_in_interrupt(named->stall->key))
 		line_add(line, " (interrupt)");
 	if (*task->process && task->pid != named->stall->tid) {
 		line_add(line, " of ");

@@ -78,7 +78,8 @@ static int stall_ended(void *context, const struct stall *stall)
 		resolver_symbol(resolver, stall->function, 's', function, sizeof(function));
 	else
 		snprintf(function, sizeof(function), "%s", title ? title : "");
-	named.background = !stall_in_interrupt(stall) && is_background(named.name, named.task_info);
+	named.background =
+		!task_key_in_interrupt(stall->key) && is_background(named.name, named.task_info);
 	summary_stall(pipeline->summary, &named);
 	return output_stall(pipeline->output, &named);
 }

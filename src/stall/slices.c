@@ -9,12 +9,6 @@ void slices_init(struct slices *slices)
 	slices->nr_unused = STALLS_SLICES_MAX;
 }
 
-void slice_list_init(struct slice_list *list)
-{
-	TAILQ_INIT(&list->queue);
-	list->nr_shrinkers = 0;
-}
-
 void slices_tag(struct slice *slice, int role)
 {
 	const struct catalog_role *around;
@@ -52,7 +46,7 @@ static bool add_to_equal(struct slices *slices, struct slice_list *list, struct 
 {
 	struct slice *equal;
 
-	TAILQ_FOREACH(equal, &list->queue, link)
+	TAILQ_FOREACH(equal, list, link)
 		if (equal->shrinker == slice->shrinker && equal->callback == slice->callback &&
 		    equal->group == slice->group && equal->part == slice->part)
 			break;
@@ -64,44 +58,35 @@ static bool add_to_equal(struct slices *slices, struct slice_list *list, struct 
 	return true;
 }
 
-static void insert(struct slice_list *list, struct slice *slice)
-{
-	TAILQ_INSERT_TAIL(&list->queue, slice, link);
-	list->nr_shrinkers += slice->shrinker != 0;
-}
-
 void slices_add(struct slices *slices, struct slice_list *list, struct slice *slice)
 {
 	struct slice *least = slice, *other;
+	unsigned int nr_shrinkers = 0;
 
 	if (add_to_equal(slices, list, slice))
 		return;
-	if (slice->shrinker && (list->nr_shrinkers == STALL_SHRINKERS_MAX ||
-				slices->nr_unused < STALLS_SLICES_MAX / 4)) {
-		TAILQ_FOREACH(other, &list->queue, link)
-			if (other->shrinker && other->ns < least->ns)
-				least = other;
-		if (least != slice) {
-			TAILQ_REMOVE(&list->queue, least, link);
-			list->nr_shrinkers--;
-			insert(list, slice);
-		}
-		least->shrinker = 0;
-		least->callback = 0;
-		if (add_to_equal(slices, list, least))
-			return;
+	TAILQ_INSERT_TAIL(list, slice, link);
+	TAILQ_FOREACH(other, list, link) {
+		nr_shrinkers += other->shrinker != 0;
+		if (other->shrinker && other->ns < least->ns)
+			least = other;
 	}
-	insert(list, least);
+	if (!slice->shrinker ||
+	    (nr_shrinkers <= STALL_SHRINKERS_MAX && slices->nr_unused >= STALLS_SLICES_MAX / 4))
+		return;
+	TAILQ_REMOVE(list, least, link);
+	least->shrinker = 0;
+	least->callback = 0;
+	if (!add_to_equal(slices, list, least))
+		TAILQ_INSERT_TAIL(list, least, link);
 }
 
 struct slice *slices_pop(struct slice_list *list)
 {
-	struct slice *slice = TAILQ_FIRST(&list->queue);
+	struct slice *slice = TAILQ_FIRST(list);
 
-	if (!slice)
-		return NULL;
-	TAILQ_REMOVE(&list->queue, slice, link);
-	list->nr_shrinkers -= slice->shrinker != 0;
+	if (slice)
+		TAILQ_REMOVE(list, slice, link);
 	return slice;
 }
 

@@ -24,25 +24,17 @@ struct slice {
 	uint8_t part;	/* enum phase_part */
 };
 
-TAILQ_HEAD(slice_queue, slice);
-
 /* No two slices of a list have phase and shrinker in common. */
-struct slice_list {
-	struct slice_queue queue;
-	unsigned int nr_shrinkers; /* slices with a shrinker: STALL_SHRINKERS_MAX at most */
-};
+TAILQ_HEAD(slice_list, slice);
 
 struct slices {
-	struct slice_queue unused;
+	struct slice_list unused;
 	size_t nr_unused;
 	struct slice pool[STALLS_SLICES_MAX];
 };
 
 /** slices_init - all slices are unused */
 void slices_init(struct slices *slices);
-
-/** slice_list_init - an empty list */
-void slice_list_init(struct slice_list *list);
 
 /**
  * slices_tag - refine the phase of a slice inside a run of this role (enum role, or ROLE_NONE)

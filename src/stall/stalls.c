@@ -152,7 +152,7 @@ static void sum_phases(struct stalls *stalls, struct stall *stall, const struct 
 	bool unnamed = false;
 	uint64_t known, ns;
 
-	TAILQ_FOREACH(slice, &span->slices.queue, link) {
+	TAILQ_FOREACH(slice, &span->slices, link) {
 		if (slice->group != PHASE_REST)
 			stall->phases.ns[slice->group][slice->part] += slice->ns;
 		if (slice->shrinker)
@@ -351,18 +351,11 @@ static bool is_orphan(const struct stalls *stalls, const struct span *span)
 	return false;
 }
 
-/* Then the depth is the interrupted task's, too, and two windows may be of two interrupts. */
-static bool in_interrupt(const struct owner *owner)
-{
-	return owner->key.kind != OWNER_TASK && owner->key.kind != OWNER_IDLE;
-}
-
-/* No window of one depth less came around this one. */
+/* No window of one depth less came around this one. In an interrupt the task's depth counts too. */
 static void note_gap(struct stalls *stalls, const struct owner *owner, const struct span *span)
 {
-	if (in_interrupt(owner))
-		return;
-	if (span->depth != DEPTH_UNKNOWN && span->losses == stalls->losses)
+	if (!task_key_in_interrupt(owner->key) && span->depth != DEPTH_UNKNOWN &&
+	    span->losses == stalls->losses)
 		stalls->gaps = true;
 }
 
@@ -525,7 +518,7 @@ static int new_span(struct stalls *stalls, struct owner *owner, struct span **re
 	span = TAILQ_FIRST(&stalls->unused);
 	TAILQ_REMOVE(&stalls->unused, span, link);
 	*span = (struct span){ .losses = stalls->losses, .slow = true };
-	slice_list_init(&span->slices);
+	TAILQ_INIT(&span->slices);
 	*ret_span = span;
 	return 0;
 }
@@ -533,9 +526,11 @@ static int new_span(struct stalls *stalls, struct owner *owner, struct span **re
 /* Lets a span wait for the window around it. */
 static int keep_span(struct stalls *stalls, struct owner *owner, struct span *span)
 {
+	bool interrupt = task_key_in_interrupt(owner->key);
 	int ret = 0;
 
-	while (!ret && in_interrupt(owner) && !TAILQ_EMPTY(&owner->spans))
+	/* Two windows may be of two interrupts. */
+	while (!ret && interrupt && !TAILQ_EMPTY(&owner->spans))
 		ret = complete_early(stalls, owner, TAILQ_FIRST(&owner->spans));
 	TAILQ_INSERT_TAIL(&owner->spans, span, link);
 	owner->nr_spans++;

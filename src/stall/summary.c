@@ -200,7 +200,7 @@ void summary_stall(struct summary *summary, const struct named_stall *named)
 		keep_stall(&summary->longest, named);
 	if (explained(stall) > explained(&summary->most_explained.stall))
 		keep_stall(&summary->most_explained, named);
-	if (stall_in_interrupt(stall))
+	if (task_key_in_interrupt(stall->key))
 		return;
 	count_waiter(summary, SUMMARY_TASKS, stall->tid, named->name, ns);
 	if (*named->task_info->cgroup)
