@@ -217,7 +217,7 @@ struct stall {
 	uint64_t end;
 	uint64_t function; /* address; 0: known only from a pair of events */
 	int role;	   /* enum role, or ROLE_NONE */
-	int depth;	   /* more than 0: the window around it is unknown */
+	int depth;	   /* more than 0: the window around it is unknown; 0 in an interrupt */
 	bool incomplete;   /* records were lost meanwhile or dropped at a limit, or it is a sum */
 	struct phases phases;
 	const struct stall_shrinker *shrinkers; /* most time first */

@@ -199,7 +199,9 @@ static int emit_stall(struct stalls *stalls, const struct owner *owner, const st
 		.end = span->end,
 		.function = span->function,
 		.role = span->role,
-		.depth = span->depth == DEPTH_UNKNOWN ? 1 : span->depth,
+		.depth = task_key_in_interrupt(owner->key) ? 0 :
+			 span->depth == DEPTH_UNKNOWN	   ? 1 :
+							     span->depth,
 		.nr_windows = span->nr_windows,
 		.nr_events = details->nr_events,
 		.incomplete = stalls->lost_at > span->start || owner->dropped_at > span->start ||

@@ -438,7 +438,10 @@ static void test_silence_is_no_gap(void **state)
 					"rest=2000000000");
 }
 
-/* The windows of two interrupts have no window around both, whatever their depth is. */
+/*
+ * The windows of two interrupts have no window around both, whatever their depth is: it counts the
+ * interrupted functions too.
+ */
 static void test_interrupts(void **state)
 {
 	const struct task_key softirq = { 0, OWNER_SOFTIRQ };
@@ -451,8 +454,8 @@ static void test_interrupts(void **state)
 	assert_int_equal(run.count, 2);
 	assert_int_equal(stalls_flush(run.stalls), 0);
 	assert_int_equal(run.count, 3);
-	assert_string_equal(notes.text, "0:1000-1200/2 rest=200 | 0:2000-2300/2 rest=300 | "
-					"0:3000-3400/2 reclaim=100 rest=300");
+	assert_string_equal(notes.text, "0:1000-1200 rest=200 | 0:2000-2300 rest=300 | "
+					"0:3000-3400 reclaim=100 rest=300");
 }
 
 /* A function that calls slow ones all the time still runs, however long it does. */
