@@ -159,6 +159,8 @@ int main(int argc, char **argv)
 	/* A script's shell has them ignored for a background job. */
 	signal(SIGINT, SIG_DFL);
 	signal(SIGQUIT, SIG_DFL);
+	/* Ignored, it takes away what a child returns. */
+	signal(SIGCHLD, SIG_DFL);
 	log_look_for_journal();
 	ret = options_parse(&options, argc, argv, output_form_names(), &failure);
 	if (!ret && (options.task == TASK_RUN || options.task == TASK_PROBE ||

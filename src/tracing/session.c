@@ -228,9 +228,7 @@ static const char *buffer_name(const struct session *session, int i, char *name,
 
 /*
  * How large each CPU's buffer may be, in KiB. The kernel refuses what si_mem_available() does not
- * cover, and while a buffer grows, its writer is the OOM killer's first choice, whatever its score
- * is: set_current_oom_origin() in kernel/trace/ring_buffer.c. So all CPUs together get a small
- * share.
+ * cover, and what it gives is missing elsewhere. So all CPUs together get a small share.
  */
 static unsigned long long affordable_kb(const struct session *session)
 {

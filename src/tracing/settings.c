@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -371,9 +372,32 @@ static int write_instance(const struct settings *settings, const char *path, boo
 }
 
 /*
- * While a buffer grows, its writer is the OOM killer's first choice, whatever its score is: see
- * set_current_oom_origin() in kernel/trace/ring_buffer.c. So while memory is short it grows in small
- * steps, and the kernel reclaims between them. -ENOMEM may leave a part of the growth done.
+ * While a ring buffer grows, its writer is the OOM killer's first choice, whatever its score is:
+ * set_current_oom_origin() in kernel/trace/ring_buffer.c. So a child is the writer, if there is
+ * memory for one. @value: a size, or NULL for an instance, which comes with its buffer.
+ */
+static int write_in_child(const struct settings *settings, const char *path, const char *value)
+{
+	pid_t child = fork();
+	int status, ret;
+
+	if (child <= 0) {
+		ret = value ? write_once(settings, path, value, false) :
+			      write_instance(settings, path, true);
+		if (!child)
+			_exit(-ret);
+		return ret;
+	}
+	while ((ret = waitpid(child, &status, 0)) < 0 && errno == EINTR)
+		;
+	if (ret < 0)
+		return -errno;
+	return WIFEXITED(status) ? -WEXITSTATUS(status) : -ENOMEM;
+}
+
+/*
+ * In small steps while memory is short, so that the kernel reclaims between them. -ENOMEM may leave a
+ * part of the growth done.
  */
 static int write_size(const struct settings *settings, const char *path, const char *value)
 {
@@ -394,11 +418,12 @@ static int write_size(const struct settings *settings, const char *path, const c
 		step = available / GROWTH_SHARE / cpus;
 		step = step > least ? step : least;
 		if (!now || wanted - now <= step)
-			return write_once(settings, path, value, false);
+			return wanted > now ? write_in_child(settings, path, value) :
+					      write_once(settings, path, value, false);
 		if ((wanted - now) * cpus > available / 2)
 			return -ENOMEM;
 		snprintf(size, sizeof(size), "%lld", now + step);
-		ret = write_once(settings, path, size, false);
+		ret = write_in_child(settings, path, size);
 		if (ret)
 			return ret;
 		usleep(GROWTH_PAUSE_US);
@@ -414,7 +439,8 @@ static int write_value(const struct settings *settings, enum setting_kind kind, 
 	char removal[PATH_MAX];
 
 	if (kind == SETTING_INSTANCE)
-		return write_instance(settings, path, present);
+		return present ? write_in_child(settings, path, NULL) :
+				 write_instance(settings, path, false);
 	if (kind == SETTING_PROBE) {
 		/* tracefs_dynevent_create() writes no filter of an event probe. */
 		if (present)

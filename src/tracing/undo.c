@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,9 @@
 
 /* bytes; a filter of all functions of a kernel has 1 MiB */
 #define UNDO_SIZE_MAX (16 << 20)
+
+#define LOCK_TRIES    200
+#define LOCK_PAUSE_US 50000
 
 struct undo {
 	char *dir;
@@ -83,11 +87,16 @@ static int take_lock(struct undo *undo, struct failure *failure)
 	undo->lock = open_trusted(undo, "lock", O_RDWR | O_CREAT, failure);
 	if (undo->lock < 0)
 		return undo->lock;
-	if (flock(undo->lock, LOCK_EX | LOCK_NB) < 0) {
+	for (int i = 0; flock(undo->lock, LOCK_EX | LOCK_NB) < 0; i++) {
 		if (errno != EWOULDBLOCK)
 			return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "%s/lock: %s",
 					   undo->dir, strerror(errno));
 		pid = pread(undo->lock, text, sizeof(text) - 1, 0) > 0 ? atoi(text) : 0;
+		/* A killed run's child, which grows the buffer, still ends its write. */
+		if (pid > 0 && kill(pid, 0) < 0 && errno == ESRCH && i < LOCK_TRIES) {
+			usleep(LOCK_PAUSE_US);
+			continue;
+		}
 		if (pid > 0)
 			return failure_set(failure, EXIT_STATUS_IN_USE, EBUSY,
 					   "another allocfilt is running, pid %d", pid);

@@ -7,7 +7,7 @@
 
 /*
  * The undo file: what a run has changed and not yet restored, for the next run to finish if this
- * one is killed. And the lock: who holds it owns tracing.
+ * one is killed. And the lock: who holds it owns tracing, the run or a child of it that writes.
  *
  *	RUN_DIR/lock	held with flock(2), never removed; contains the owner's pid
  *	RUN_DIR/undo	complete at each moment: file_replace()
@@ -25,6 +25,7 @@ struct undo;
 /**
  * undo_open - take the lock; makes RUN_DIR (0700) if there is none
  *
+ * Waits up to 10 s for the child of a run that was killed.
  * Returns 0, or -errno with @failure: 4 with the pid of a live owner, 3 without permission, 1 for a
  * directory or file that others can change (symlink, other user, writable by others). Release with
  * undo_close().

@@ -47,6 +47,9 @@ struct fake {
 	int buffer_max_kb;	/* for a larger one there is no memory; 0: no limit */
 	int largest_step_kb;	/* by which a buffer has grown */
 	bool unmounted;		/* the directory is not on tracefs (any longer) */
+	bool can_fork;		/* the program; calls of its children are not counted here */
+	bool kill_children;	/* the OOM killer chooses them at once */
+	int children;		/* of the program */
 	/* faults */
 	bool armed;
 	int calls;		/* since armed */
@@ -436,6 +439,22 @@ long sysconf(int name)
 	if (name == _SC_NPROCESSORS_ONLN)
 		return FAKE_ONLINE;
 	return name == _SC_NPROCESSORS_CONF ? FAKE_POSSIBLE : __sysconf(name);
+}
+
+/* The program's: a test that forks itself calls _Fork(). */
+pid_t fork(void)
+{
+	pid_t child;
+
+	if (!fake.can_fork) {
+		errno = EAGAIN;
+		return -1;
+	}
+	fake.children++;
+	child = _Fork();
+	if (!child && fake.kill_children)
+		raise(SIGKILL);
+	return child;
 }
 
 int usleep(useconds_t us)

@@ -335,7 +335,7 @@ static pid_t output_blocks(void)
 		;
 	fcntl(fds[0], F_SETFL, 0);
 	fcntl(fds[1], F_SETFL, 0);
-	reader = fork();
+	reader = _Fork();
 	if (!reader) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		close(fds[1]);
@@ -455,7 +455,7 @@ static void test_processes_that_do_not_exist(void **state)
 	assert_int_equal(failure.status, EXIT_STATUS_USAGE);
 	assert_string_equal(failure.text, "-p 4194304: no such process");
 	assert_as_found();
-	child = fork();
+	child = _Fork();
 	if (!child)
 		_exit(0);
 	assert_int_equal(waitpid(child, NULL, 0), child);

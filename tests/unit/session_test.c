@@ -329,7 +329,7 @@ static void test_threads_without_memory(void **state)
 /* A process that has ended is no failure. */
 static void test_pid_that_is_gone(void **state)
 {
-	pid_t pids[] = { fork(), 0 };
+	pid_t pids[] = { _Fork(), 0 };
 
 	if (!pids[0])
 		_exit(0);
@@ -375,6 +375,39 @@ static void test_possible_cpus_take_no_memory(void **state)
 		fake_put(name, "1408\n");
 	}
 	test_size_is_a_share_of_what_is_available(NULL);
+}
+
+/* The OOM killer's first choice is who grows a buffer: a child, and the run goes on with less. */
+static void test_children_write_what_takes_memory(void **state)
+{
+	fake.can_fork = true;
+	fake_remember();
+	fake_put_available(14 << 10);
+	start();
+	assert_value("buffer_size_kb", "450");
+	assert_true(fake.children > 0);
+	fake.kill_children = true;
+	fake_put_available(8 << 20);
+	session_grow_buffer(session);
+	assert_value("buffer_size_kb", "450");
+	fake.kill_children = false;
+	session_grow_buffer(session);
+	assert_value("buffer_size_kb", "4099");
+	end();
+	assert_as_found();
+}
+
+static void test_children_are_killed_in_a_start(void **state)
+{
+	fake.can_fork = true;
+	fake.kill_children = true;
+	start();
+	assert_false(fake_has(FAKE_INSTANCE));
+	assert_value("buffer_size_kb", "7");
+	assert_true(fake.children > 1);
+	fake.kill_children = false;
+	end();
+	assert_as_found();
 }
 
 /* Two pages are the least that a buffer has. */
@@ -531,7 +564,7 @@ static void test_no_memory_at_the_end(void **state)
 
 static void start_and_be_killed(void)
 {
-	pid_t pid = fork();
+	pid_t pid = _Fork();
 	int status;
 
 	if (!pid) {
@@ -791,7 +824,7 @@ static void test_killed_trial(void **state)
 	int status, killed = 1;
 
 	for (int at = 1; killed; at++) {
-		pid_t pid = fork();
+		pid_t pid = _Fork();
 
 		if (!pid) {
 			fake.kill_at = at;
@@ -966,7 +999,7 @@ static void every_kill(bool instances, bool force)
 			fake_put("tracing_thresh", "50\n");
 			fake_remember();
 		}
-		pid = fork();
+		pid = _Fork();
 		if (!pid) {
 			fake.kill_at = at;
 			fake.armed = true;
@@ -1009,6 +1042,8 @@ int main(void)
 		AT_TOP(test_size_is_a_share_of_what_is_available),
 		AT_TOP(test_possible_cpus_take_no_memory),
 		IN_INSTANCE(test_no_instance_while_memory_is_short),
+		AT_TOP(test_children_write_what_takes_memory),
+		IN_INSTANCE(test_children_are_killed_in_a_start),
 		AT_TOP(test_no_memory_at_all),
 		AT_TOP(test_growth_is_in_steps),
 		AT_TOP(test_refused_growth),

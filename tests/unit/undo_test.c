@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "fake_tracing.h"
 
+#include <sys/file.h>
 #include <sys/prctl.h>
 
 #include "tracing/undo.h"
@@ -242,7 +243,7 @@ static void test_lock_dies_with_its_process(void **state)
 	pid_t pid;
 
 	assert_int_equal(pipe(ready), 0);
-	pid = fork();
+	pid = _Fork();
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		open_one();
@@ -260,6 +261,33 @@ static void test_lock_dies_with_its_process(void **state)
 	undo_close(open_one());
 	close(ready[0]);
 	close(ready[1]);
+}
+
+static int lock_of_child = -1, asked;
+
+/* Nobody has this pid; the third time one asks, the child's write is at its end. */
+int kill(pid_t pid, int number)
+{
+	if (lock_of_child < 0)
+		return syscall(SYS_kill, pid, number);
+	if (++asked == 3) {
+		close(lock_of_child);
+		lock_of_child = -1;
+	}
+	errno = ESRCH;
+	return -1;
+}
+
+/* A run that is killed may leave a child that still writes, and has the lock. */
+static void test_lock_is_waited_for(void **state)
+{
+	undo_close(open_one());
+	fake_put("../run/lock", "99\n");
+	lock_of_child = syscall(SYS_openat, AT_FDCWD, fake_path("../run/lock"), O_RDWR);
+	assert_int_equal(flock(lock_of_child, LOCK_EX), 0);
+	asked = 0;
+	undo_close(open_one());
+	assert_int_equal(asked, 3);
 }
 
 /* The file is complete at each moment: a note that fails leaves the one before. */
@@ -319,6 +347,7 @@ int main(void)
 		TEST(test_untrusted_lock),
 		TEST(test_untrusted_directory),
 		TEST(test_lock_dies_with_its_process),
+		TEST(test_lock_is_waited_for),
 		TEST(test_failed_note_leaves_the_old_one),
 		TEST(test_no_room_at_the_start),
 	};
