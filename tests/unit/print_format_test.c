@@ -453,8 +453,8 @@ static void formats_that_cost_too_much(void **state)
 	assert_repeated("\"%d\", '", "", 0, "", made_fields);
 }
 
-/* Every part of every text of every kernel: compiled and run, which is for the sanitizers to judge. */
-static void every_cut_of_real_formats(void **state)
+/* Parts of every text of three kernels: compiled and run, which is for the sanitizers to judge. */
+static void cuts_of_real_formats(void **state)
 {
 	static const unsigned char record[300] = { 1, 2, 3, [200] = 0xff };
 	glob_t formats;
@@ -468,7 +468,8 @@ static void every_cut_of_real_formats(void **state)
 
 		assert_int_equal(file_read(".", formats.gl_pathv[i], &text, &length), 0);
 		cut = (size_t)(strstr(text, "\nprint fmt: ") + 13 - text);
-		for (; cut < length; cut++) {
+		/* A third of them: most texts are in each of the three directories. */
+		for (cut += i % 3; cut < length; cut += 3) {
 			char last[2] = { text[cut], text[cut + 1] };
 			struct print_format *format;
 
@@ -481,7 +482,7 @@ static void every_cut_of_real_formats(void **state)
 		}
 		free(text);
 	}
-	assert_in_range(compiled, 50000, 1000000);
+	assert_in_range(compiled, 20000, 400000);
 	globfree(&formats);
 }
 
@@ -594,7 +595,7 @@ int main(void)
 		cmocka_unit_test(formats_that_are_not_known),
 		cmocka_unit_test(nested_formats),
 		cmocka_unit_test(formats_that_cost_too_much),
-		cmocka_unit_test(every_cut_of_real_formats),
+		cmocka_unit_test(cuts_of_real_formats),
 		cmocka_unit_test(cut_records_and_texts),
 		cmocka_unit_test(strings_out_of_the_record),
 		cmocka_unit_test(addresses),
