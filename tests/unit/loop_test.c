@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 
@@ -338,6 +339,20 @@ static void test_signals_that_were_ignored(void **state)
 	assert_int_equal(status, 0);
 }
 
+static void test_no_descriptors(void **state)
+{
+	const struct loop_callbacks callbacks = { NULL, got_signal };
+	struct rlimit limit, none;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = (struct rlimit){ 0, limit.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	errno = 0;
+	assert_null(loop_new(&callbacks, &run, run.signals));
+	assert_int_equal(errno, EMFILE);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
 #define RUN(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -355,6 +370,7 @@ int main(void)
 		RUN(test_forget_from_a_callback),
 		RUN(test_watch_for_the_end),
 		RUN(test_what_cannot_be_watched),
+		RUN(test_no_descriptors),
 		cmocka_unit_test(test_signals_that_were_ignored),
 	};
 
