@@ -782,7 +782,8 @@ int settings_restore(struct settings *settings, struct failure *failure)
 		return 0;
 	length = strlen(failure->text);
 	snprintf(failure->text + length, sizeof(failure->text) - length,
-		 "; %d settings are left: allocfilt --restore", settings_left(settings));
+		 "; settings left: %d; allocfilt --restore puts them back",
+		 settings_left(settings));
 	note(settings);
 	return ret;
 }

@@ -554,7 +554,8 @@ static void test_no_memory_at_the_end(void **state)
 	assert_int_equal(failure.status, EXIT_STATUS_NOT_RESTORED);
 	assert_non_null(
 		strstr(failure.text, "buffer_size_kb is 450 and cannot be put back to 1408"));
-	assert_non_null(strstr(failure.text, "; 1 settings are left: allocfilt --restore"));
+	assert_non_null(
+		strstr(failure.text, "; settings left: 1; allocfilt --restore puts them back"));
 	assert_value("current_tracer", "nop");
 	assert_true(undo_exists());
 	fake_put_available(14 << 10);
