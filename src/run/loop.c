@@ -162,8 +162,10 @@ struct loop *loop_new(const struct loop_callbacks *callbacks, void *context,
 	loop->signals = signals;
 	loop->epoll = epoll_create1(EPOLL_CLOEXEC);
 	loop->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	ret = loop->epoll < 0 || loop->timer < 0 ? -errno :
-						   add_descriptor(loop, loop->timer, EPOLLIN);
+	if (loop->epoll < 0 || loop->timer < 0)
+		ret = -errno;
+	else
+		ret = add_descriptor(loop, loop->timer, EPOLLIN);
 	if (!ret)
 		ret = add_descriptor(loop, signals->fd, EPOLLIN);
 	if (!ret)
