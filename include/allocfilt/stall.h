@@ -377,6 +377,7 @@ uint64_t shrinkers_overflow(const struct shrinkers *shrinkers);
 #define SUMMARY_TASKS_MAX     128
 #define SUMMARY_CGROUPS_MAX   64
 #define SUMMARY_KERNEL_MAX    32
+#define SUMMARY_LONGEST_MAX   10
 
 struct summary_function {
 	uint64_t function; /* address; 0: pairs of a role without a window */
@@ -422,7 +423,7 @@ void summary_window(struct summary *summary, const struct task_window *window);
 /** summary_pair - count a slow pair for its role; slab pairs are counted by shrinkers_pair() */
 void summary_pair(struct summary *summary, const struct task_pair *pair);
 
-/** summary_stall - count a stall, and copy it if it is the longest one so far */
+/** summary_stall - count a stall, and copy it if it is one of the longest so far */
 void summary_stall(struct summary *summary, const struct named_stall *named);
 
 enum waiter_kind { SUMMARY_TASKS, SUMMARY_CGROUPS, SUMMARY_KERNEL_THREADS, WAITER_KINDS };
@@ -441,8 +442,13 @@ size_t summary_waiters(struct summary *summary, enum waiter_kind kind,
 /** summary_stalls - totals of one side */
 const struct summary_stalls *summary_stalls(const struct summary *summary, enum stall_side side);
 
-/** summary_longest - the longest stall of a task that waited; NULL: none */
-const struct named_stall *summary_longest(const struct summary *summary);
+/**
+ * summary_longest - the longest stalls of tasks that waited
+ * @place: 0 for the longest, up to SUMMARY_LONGEST_MAX - 1; of equal ones the earlier comes first
+ *
+ * Returns NULL where there are not as many. Valid until a stall is counted.
+ */
+const struct named_stall *summary_longest(const struct summary *summary, unsigned int place);
 
 /**
  * summary_most_explained - the stall with most time in phases other than PHASE_REST; NULL: none

@@ -238,7 +238,7 @@ size_t status_line(char *text, size_t size, const struct summary_view *view)
 	uint64_t stalls = summary_stalls(view->summary, STALLS_WAITING)->latency.count;
 	uint64_t times;
 	uint64_t lost = losses_total(view->losses, &times);
-	const struct named_stall *longest = summary_longest(view->summary);
+	const struct named_stall *longest = summary_longest(view->summary, 0);
 	char time[TEXT_DURATION_MAX];
 	struct line line;
 

@@ -303,7 +303,7 @@ void json_summary(struct writer *writer, const struct summary_view *view, bool f
 	put_stalls(&json, "stalls", summary_stalls(summary, STALLS_WAITING));
 	put_stalls(&json, "background", summary_stalls(summary, STALLS_BACKGROUND));
 	put_stall(&json, "most_explained", summary_most_explained(summary), view->resolver);
-	put_stall(&json, "longest", summary_longest(summary), view->resolver);
+	put_stall(&json, "longest", summary_longest(summary, 0), view->resolver);
 	put_waiters(&json, "tasks", view, SUMMARY_TASKS);
 	put_waiters(&json, "cgroups", view, SUMMARY_CGROUPS);
 	put_waiters(&json, "kernel_threads", view, SUMMARY_KERNEL_THREADS);

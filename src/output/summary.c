@@ -222,7 +222,7 @@ static void put_stall(struct writer *writer, const struct summary_view *view,
 static void put_longest(struct writer *writer, const struct summary_view *view)
 {
 	const struct named_stall *explained = summary_most_explained(view->summary);
-	const struct named_stall *longest = summary_longest(view->summary);
+	const struct named_stall *longest = summary_longest(view->summary, 0);
 
 	if (explained)
 		put_stall(writer, view, explained, "\nmost explained stall:\n");

@@ -36,7 +36,8 @@ struct summary {
 	size_t nr_functions;
 	struct waiters waiters[WAITER_KINDS];
 	struct summary_stalls stalls[STALL_SIDES];
-	struct kept_stall longest;
+	struct kept_stall long_stalls[SUMMARY_LONGEST_MAX];
+	struct kept_stall *longest[SUMMARY_LONGEST_MAX]; /* the longest first */
 	struct kept_stall most_explained;
 	uint64_t incomplete;
 	uint64_t overflow;
@@ -46,8 +47,11 @@ struct summary *summary_new(const struct plan *plan)
 {
 	struct summary *summary = calloc(1, sizeof(*summary));
 
-	if (summary)
-		summary->plan = plan;
+	if (!summary)
+		return NULL;
+	summary->plan = plan;
+	for (size_t i = 0; i < SUMMARY_LONGEST_MAX; i++)
+		summary->longest[i] = &summary->long_stalls[i];
 	return summary;
 }
 
@@ -174,6 +178,26 @@ static void keep_stall(struct kept_stall *kept, const struct named_stall *named)
 	kept->stall.compaction = kept->compaction;
 }
 
+/* Keeps a stall in place of the shortest kept one, if it is longer. */
+static void keep_longest(struct summary *summary, const struct named_stall *named)
+{
+	uint64_t ns = named->stall->end - named->stall->start;
+	size_t place = SUMMARY_LONGEST_MAX - 1;
+	struct kept_stall *kept = summary->longest[place];
+
+	if (kept->named.stall && ns <= kept->stall.end - kept->stall.start)
+		return;
+	keep_stall(kept, named);
+	for (; place; place--) {
+		struct kept_stall *longer = summary->longest[place - 1];
+
+		if (longer->named.stall && longer->stall.end - longer->stall.start >= ns)
+			break;
+		summary->longest[place] = longer;
+	}
+	summary->longest[place] = kept;
+}
+
 static uint64_t explained(const struct stall *stall)
 {
 	return stall->end - stall->start - stall->phases.ns[PHASE_REST][PART_OWN];
@@ -195,9 +219,7 @@ void summary_stall(struct summary *summary, const struct named_stall *named)
 		count_waiter(summary, SUMMARY_KERNEL_THREADS, stall->tid, named->name, ns);
 		return;
 	}
-	if (!summary->longest.named.stall ||
-	    ns > summary->longest.stall.end - summary->longest.stall.start)
-		keep_stall(&summary->longest, named);
+	keep_longest(summary, named);
 	if (explained(stall) > explained(&summary->most_explained.stall))
 		keep_stall(&summary->most_explained, named);
 	if (task_key_in_interrupt(stall->key))
@@ -255,9 +277,11 @@ const struct summary_stalls *summary_stalls(const struct summary *summary, enum 
 	return &summary->stalls[side];
 }
 
-const struct named_stall *summary_longest(const struct summary *summary)
+const struct named_stall *summary_longest(const struct summary *summary, unsigned int place)
 {
-	return summary->longest.named.stall ? &summary->longest.named : NULL;
+	const struct kept_stall *kept = summary->longest[place];
+
+	return kept->named.stall ? &kept->named : NULL;
 }
 
 const struct named_stall *summary_most_explained(const struct summary *summary)
