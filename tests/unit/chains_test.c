@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "allocfilt/stall.h"
+#include "fake_resolver.h"
+#include "unit_test.h"
+
+static const uint64_t frames[] = { 0x30, 0x20, 0x10 }; /* the innermost first */
+
+static size_t stack(void *context, uint32_t number, const uint64_t **ret_frames)
+{
+	*ret_frames = frames;
+	return number == 1 ? COUNT(frames) : 0;
+}
+
+static struct resolver resolver = { .stack = stack };
+static struct chains *chains;
+
+static void set_up(size_t most)
+{
+	chains = chains_new(most);
+	assert_non_null(chains);
+}
+
+/* Direct reclaim with @slab, of which shrinkers a and b took their time, 10 of its own; and the rest. */
+static void stall(uint64_t slab, uint64_t a, uint64_t b, uint64_t rest, bool with_stack)
+{
+	const struct stall_shrinker shrinkers[] = {
+		{ .callback = 0xa, .group = PHASE_DIRECT_RECLAIM, .ns = a },
+		{ .callback = 0xb, .group = PHASE_DIRECT_RECLAIM, .ns = b },
+		{ .callback = 0xc, .group = PHASE_MEMCG_RECLAIM, .ns = 1 },
+	};
+	struct stall one = {
+		.role = ROLE_PAGE_ALLOCATION,
+		.shrinkers = shrinkers,
+		.nr_shrinkers = COUNT(shrinkers),
+		.stack = 1,
+	};
+	const struct named_stall named = { .stall = &one, .name = "t", .function = "f" };
+
+	one.phases.ns[PHASE_DIRECT_RECLAIM][PART_SLAB] = slab;
+	one.phases.ns[PHASE_DIRECT_RECLAIM][PART_OWN] = 10;
+	one.phases.ns[PHASE_REST][PART_OWN] = rest;
+	chains_stall(chains, &resolver, &named, with_stack);
+}
+
+/* Appends "name ns(" what is below ")". */
+static void print(const struct chain_step *step, char *text, size_t size)
+{
+	for (; step; step = step->next) {
+		size_t used = strlen(text);
+
+		snprintf(text + used, size - used, " %s %llu", step->name,
+			 (unsigned long long)step->ns);
+		if (!step->below)
+			continue;
+		strcat(text, "(");
+		print(step->below, text, size);
+		strcat(text, ")");
+	}
+}
+
+static void chains_are(const char *expected)
+{
+	char text[1024] = "";
+
+	print(chains_sorted(chains), text, sizeof(text) - 2);
+	assert_string_equal(text, expected);
+	chains_free(chains);
+}
+
+static void test_sums(void **state)
+{
+	set_up(100);
+	stall(50, 20, 25, 0, false);
+	stall(40, 30, 0, 8, false);
+	stall(0, 0, 0, 8, false);
+	assert_int_equal(chains_dropped(chains), 0);
+	chains_are("  136( page allocation 136( direct reclaim 120( slab 90( 0xa 50 0xb 25)"
+		   " own time 30) rest 16))");
+}
+
+static void test_stacks(void **state)
+{
+	set_up(100);
+	stall(0, 0, 0, 20, true);
+	stall(0, 0, 0, 5, false);
+	chains_are("  45( 0x10 30( 0x20 30( 0x30 30( page allocation 30( rest 20"
+		   " direct reclaim 10( own time 10)))))"
+		   " page allocation 15( direct reclaim 10( own time 10) rest 5))");
+}
+
+/* Without room for b a chain is cut at slab, without room for slab before it: nothing moves. */
+static void test_limit(void **state)
+{
+	set_up(6); /* root, page allocation, direct reclaim, own time, slab, a */
+	stall(50, 20, 25, 7, false);
+	assert_int_equal(chains_dropped(chains), 2);
+	stall(50, 20, 25, 7, false);
+	assert_int_equal(chains_dropped(chains), 4);
+	chains_are(
+		"  134( page allocation 134( direct reclaim 120( slab 100( 0xa 40) own time 20)))");
+	set_up(4);
+	stall(50, 20, 25, 0, false);
+	assert_int_equal(chains_dropped(chains), 1);
+	chains_are("  60( page allocation 60( direct reclaim 60( own time 10)))");
+}
+
+/* Names of equal length limit are told apart by what fits. */
+static void test_functions(void **state)
+{
+	struct stall one = { .role = ROLE_NONE };
+	struct named_stall named = { .stall = &one, .name = "t", .function = "mine" };
+	char longest[2 * CHAIN_NAME_MAX];
+
+	memset(longest, 'x', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	one.phases.ns[PHASE_COMPACTION][PART_OWN] = 3;
+	set_up(100);
+	chains_stall(chains, &resolver, &named, false);
+	named.function = longest;
+	chains_stall(chains, &resolver, &named, false);
+	chains_stall(chains, &resolver, &named, false);
+	longest[CHAIN_NAME_MAX - 1] = '\0';
+	assert_string_equal(chains_sorted(chains)->below->name, longest);
+	assert_int_equal(chains_sorted(chains)->below->ns, 6);
+	assert_string_equal(chains_sorted(chains)->below->next->name, "mine");
+	assert_null(chains_sorted(chains)->below->next->next);
+	assert_int_equal(chains_sorted(chains)->below->below->ns, 6);
+	chains_free(chains);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_stacks),
+		cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_functions),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
