@@ -117,12 +117,13 @@ bool output_counts(const struct output *output, struct journal_counts *ret_count
 
 /* Details of a stall beside its times: each is one row, which every form and the journal show. */
 
-#define STALL_FACTS 7
+#define STALL_FACTS 15
 
 struct stall_fact {
 	const char *key;	   /* in JSON */
 	const char *journal_field; /* NULL: not in the journal */
 	bool for_people;	   /* shown in text, between before and after */
+	bool below;		   /* there in a line of its own below the head */
 	const char *before;
 	const char *after;
 	bool known;

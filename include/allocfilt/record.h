@@ -43,18 +43,26 @@ struct record_window {
 	int32_t role; /* enum role, or ROLE_NONE for a function that the catalog does not have */
 };
 
-/* Fields of the catalog's events, by common meaning; 0 if the event lacks the field. */
+#define RECORD_PAGES_UNKNOWN UINT32_MAX
+
+/*
+ * Fields of the catalog's events, by common meaning; 0 if the event lacks the field. Those of
+ * EVENT_SHRINK_INACTIVE and EVENT_SLAB_START, where 0 is a value, are RECORD_PAGES_UNKNOWN then, or
+ * negative.
+ */
 struct record_fields {
 	uint64_t shrinker;     /* struct shrinker *: shr */
 	uint64_t callback;     /* its scan function: shrink */
-	uint64_t gfp;	       /* gfp_flags, gfp_mask */
 	uint64_t nr_reclaimed; /* pages */
-	uint64_t nr_scanned;   /* pages */
 	uint64_t memcg_id;     /* inode number of the cgroup; 0 where the event has none */
+	uint32_t gfp;	       /* gfp_flags, gfp_mask: a gfp_t, also where the field is a long */
+	uint32_t nr_scanned;   /* pages, as the next two */
+	uint32_t nr_dirty;
+	uint32_t nr_writeback;
 	int32_t order;
 	int32_t nid;
-	int32_t status; /* compaction's outcome; throttled's reason; slab's retval */
-	int32_t usec_delayed;
+	int32_t priority; /* of reclaim */
+	int32_t status;	  /* compaction's outcome; throttled's reason; slab's retval */
 };
 
 struct record_superblock {

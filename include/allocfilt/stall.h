@@ -124,6 +124,13 @@ struct task_window {
 	const struct record *const *events;
 	size_t nr_events;
 	bool incomplete; /* an event that it may have owned was dropped for room */
+	/*
+	 * For sums: the events inside that no window inside had, those of fast runs too, in order
+	 * of time.
+	 */
+	const struct record *const *inside;
+	size_t nr_inside;
+	bool inside_incomplete; /* one was dropped for room */
 };
 
 /* A begin and an end of one task. */
@@ -209,6 +216,25 @@ struct stall_shrinker {
 	uint64_t count; /* pairs */
 };
 
+/* What is counted inside a stall, over all events of a kind, those of fast runs too. */
+enum stall_count {
+	COUNT_SCANNED,	 /* pages of inactive lists, from mm_vmscan_lru_shrink_inactive */
+	COUNT_RECLAIMED, /* of these */
+	COUNT_DIRTY,
+	COUNT_WRITEBACK,
+	COUNT_COMPACTIONS, /* calls of try_to_compact_pages() */
+	STALL_COUNTS
+};
+
+/* 0 says so only where the bit in known is set: an event had that field. */
+struct stall_counts {
+	unsigned int known; /* 1 << enum stall_count */
+	uint64_t count[STALL_COUNTS];
+};
+
+#define STALL_NODES_MAX	   96
+#define STALL_OUTCOMES_MAX 192
+
 struct stall {
 	struct task_key key; /* an interrupt's stall is of its CPU */
 	int tid;	     /* of the record that ended it */
@@ -229,8 +255,14 @@ struct stall {
 	bool has_reclaimed;
 	uint64_t nr_reclaimed;	/* pages, from the end events inside */
 	const char *compaction; /* outcome of the last zone, "" for none */
-	uint64_t memcg_id;	/* inode number of the cgroup that was reclaimed; 0: unknown */
-	uint32_t stack;		/* number of the first stack inside; 0: none */
+	/* outcomes of all zones in order, "" for none: "partial_skipped x2, success" */
+	char outcomes[STALL_OUTCOMES_MAX];
+	char nodes[STALL_NODES_MAX]; /* that were reclaimed from, "" for none: "0,2-3" */
+	int priority;		     /* the lowest that reclaim came down to, if has_priority */
+	bool has_priority;
+	struct stall_counts counts;
+	uint64_t memcg_id; /* inode number of the cgroup that was reclaimed; 0: unknown */
+	uint32_t stack;	   /* number of the first stack inside; 0: none */
 	unsigned int nr_windows;
 	unsigned int nr_events;
 };

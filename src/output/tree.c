@@ -227,6 +227,26 @@ static void add_task(struct line *line, const struct terminal *terminal,
 	}
 }
 
+/* Adds the facts of the head, or those of the line below. Returns whether there are any. */
+static bool add_facts(struct line *line, const struct terminal *terminal,
+		      const struct stall_fact facts[STALL_FACTS], bool below)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < STALL_FACTS; i++) {
+		if (!facts[i].known || !facts[i].for_people || facts[i].below != below)
+			continue;
+		line_add(line, "%s%s", !below ? "  " : any ? ", " : "   ", facts[i].before);
+		if (facts[i].text)
+			line_add_escaped(line, facts[i].text, terminal->names);
+		else
+			line_add(line, "%" PRIu64, facts[i].number);
+		line_add(line, "%s", facts[i].after);
+		any = true;
+	}
+	return any;
+}
+
 static void put_head(struct writer *writer, const struct terminal *terminal,
 		     struct resolver *resolver, const struct named_stall *named)
 {
@@ -247,21 +267,15 @@ static void put_head(struct writer *writer, const struct terminal *terminal,
 	line_add(&line, " ms%s  ", terminal->colour ? PLAIN : "");
 	line_add_escaped(&line, named->function, terminal->names);
 	stall_facts(named, facts);
-	for (size_t i = 0; i < STALL_FACTS; i++) {
-		if (!facts[i].known || !facts[i].for_people)
-			continue;
-		line_add(&line, "  %s", facts[i].before);
-		if (facts[i].text)
-			line_add_escaped(&line, facts[i].text, terminal->names);
-		else
-			line_add(&line, "%" PRIu64, facts[i].number);
-		line_add(&line, "%s", facts[i].after);
-	}
+	add_facts(&line, terminal, facts, false);
 	if (stall->depth > 0)
 		line_add(&line, "  (part of something longer that was not recorded)");
 	if (stall->incomplete)
 		line_add(&line, "  (incomplete: records may be missing)");
 	line_put(&line, writer);
+	line_clear(&line);
+	if (add_facts(&line, terminal, facts, true))
+		line_put(&line, writer);
 }
 
 void tree_stall(struct writer *writer, const struct terminal *terminal, struct resolver *resolver,

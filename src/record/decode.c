@@ -54,13 +54,15 @@ static const struct binding event_bindings[] = {
 	{ "gfp_mask", TO(fields.gfp), false },
 	{ "nr_reclaimed", TO(fields.nr_reclaimed), false },
 	{ "nr_scanned", TO(fields.nr_scanned), false },
+	{ "nr_dirty", TO(fields.nr_dirty), false },
+	{ "nr_writeback", TO(fields.nr_writeback), false },
 	{ "memcg_id", TO(fields.memcg_id), false },
 	{ "order", TO(fields.order), false },
 	{ "nid", TO(fields.nid), false },
+	{ "priority", TO(fields.priority), false },
 	{ "status", TO(fields.status), false },
 	{ "reason", TO(fields.status), false },
 	{ "retval", TO(fields.status), false },
-	{ "usec_delayed", TO(fields.usec_delayed), false },
 	{ NULL },
 };
 
@@ -90,6 +92,7 @@ struct format {
 	size_t minimum; /* bytes of a whole record */
 	struct field fields[FIELDS_MAX];
 	size_t nr_fields;
+	struct record_fields unknown; /* what the event's fields are until they are read */
 	size_t data; /* offset of what has no fixed size: print's buf, our probe's id, caller */
 	char *name;
 	struct print_format *text; /* of the plan's events alone */
@@ -214,6 +217,11 @@ static bool bind_event(struct format *format, const struct event_format *event, 
 		return bind_all(format, event, stack_bindings) &&
 		       bind_data(format, event, "caller", 0);
 	default:
+		if (id == EVENT_SHRINK_INACTIVE || id == EVENT_SLAB_START)
+			format->unknown.nid = format->unknown.priority = -1;
+		if (id == EVENT_SHRINK_INACTIVE)
+			format->unknown.nr_scanned = format->unknown.nr_dirty =
+				format->unknown.nr_writeback = RECORD_PAGES_UNKNOWN;
 		return id == EVENT_USER || bind_all(format, event, event_bindings);
 	}
 }
@@ -338,7 +346,7 @@ static uint64_t read_field(const struct decode *decode, const struct field *fiel
 	return value;
 }
 
-/* Fields that the format lacks stay 0. */
+/* Fields that the format lacks stay unknown. */
 static void read_fields(const struct decode *decode, const struct format *format, const void *data,
 			struct record *record)
 {
@@ -482,6 +490,8 @@ int decode_record(void *context, int cpu, uint64_t ts, const void *data, size_t 
 	if (!format)
 		return 0;
 	record.indent = indent_of(decode, cpu);
+	if (format->event >= 0)
+		record.fields = format->unknown;
 	read_fields(decode, format, data, &record);
 	switch (format->event) {
 	case DECODE_FUNCGRAPH_EXIT:

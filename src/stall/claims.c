@@ -21,6 +21,7 @@ struct task {
 	size_t nr_waiting;
 	size_t nr_open;
 	uint64_t dropped_at;	 /* ns: time of the newest record dropped for room */
+	uint64_t unseen_at;	 /* ns: of the newest one that no window had had inside */
 	uint64_t dropped_owners; /* ROLE_BIT()s of roles that might have claimed one of these */
 	bool dropped_any;	 /* any window might have claimed one of these */
 };
@@ -30,6 +31,8 @@ struct waiting_record {
 	TAILQ_ENTRY(waiting_record) age;     /* in claims.oldest */
 	struct task *task;
 	bool open;
+	bool superseded; /* of a fast call: no window claims it */
+	bool seen;	 /* some slow window had it inside */
 	struct stored_record stored;
 };
 
@@ -50,6 +53,7 @@ struct claims {
 	struct task *busy;	       /* the last task seen above its share, or NULL */
 	const struct record **claimed;
 	struct waiting_record **claimed_from;
+	const struct record **inside;
 	struct claims_drops drops;
 };
 
@@ -79,11 +83,12 @@ struct claims *claims_new(const struct plan *plan, const struct data_source *sou
 	claims->payloads = payloads_new(payload_bytes(plan, limits));
 	claims->claimed = calloc(limits->events, sizeof(const struct record *));
 	claims->claimed_from = calloc(limits->events, sizeof(*claims->claimed_from));
+	claims->inside = calloc(limits->events, sizeof(const struct record *));
 	claims->lost_at = calloc(claims->cpus.count, sizeof(*claims->lost_at));
 	TAILQ_INIT(&claims->unused);
 	TAILQ_INIT(&claims->oldest);
 	if (!claims->tasks || !claims->records || !claims->payloads || !claims->claimed ||
-	    !claims->claimed_from || !claims->lost_at ||
+	    !claims->claimed_from || !claims->inside || !claims->lost_at ||
 	    hash_init(&claims->hash, &claims->tasks->hash, sizeof(*claims->tasks), limits->tasks)) {
 		claims_free(claims);
 		errno = ENOMEM;
@@ -116,6 +121,7 @@ void claims_free(struct claims *claims)
 		drop_record(claims, TAILQ_FIRST(&claims->oldest));
 	hash_destroy(&claims->hash);
 	free(claims->lost_at);
+	free(claims->inside);
 	free(claims->claimed_from);
 	free(claims->claimed);
 	payloads_free(claims->payloads);
@@ -166,6 +172,7 @@ static struct task *task_of(struct claims *claims, const struct record *record)
 	task->nr_waiting = 0;
 	task->nr_open = 0;
 	task->dropped_at = 0;
+	task->unseen_at = 0;
 	task->dropped_owners = 0;
 	task->dropped_any = false;
 	return task;
@@ -189,12 +196,17 @@ static void drop_for_room(struct claims *claims, struct waiting_record *waiting)
 	const struct plan_event *event = &claims->plan->events[record->event];
 	struct task *task = waiting->task;
 
-	if (record->ts > task->dropped_at)
-		task->dropped_at = record->ts;
-	if (!waiting->open && event->rule == RULE_OWNER)
-		task->dropped_owners |= event->owners;
-	else
-		task->dropped_any = true;
+	if (!waiting->open && !waiting->seen && event->id != EVENT_USER &&
+	    record->ts > task->unseen_at)
+		task->unseen_at = record->ts;
+	if (!waiting->superseded) {
+		if (record->ts > task->dropped_at)
+			task->dropped_at = record->ts;
+		if (!waiting->open && event->rule == RULE_OWNER)
+			task->dropped_owners |= event->owners;
+		else
+			task->dropped_any = true;
+	}
 	drop_record(claims, waiting);
 }
 
@@ -231,7 +243,8 @@ static void make_room(struct claims *claims)
 			const struct plan_event *event =
 				&claims->plan->events[waiting->stored.record.event];
 
-			if (event->repeats || event->rule == RULE_ANY_WINDOW) {
+			if (waiting->superseded || event->repeats ||
+			    event->rule == RULE_ANY_WINDOW) {
 				victim = waiting;
 				break;
 			}
@@ -264,6 +277,8 @@ static void keep_record(struct claims *claims, struct task *task, const struct r
 	TAILQ_INSERT_TAIL(&claims->oldest, waiting, age);
 	waiting->task = task;
 	waiting->open = open;
+	waiting->superseded = false;
+	waiting->seen = false;
 	if (open) {
 		TAILQ_INSERT_TAIL(&task->open, waiting, of_task);
 		task->nr_open++;
@@ -280,12 +295,14 @@ static void keep_record(struct claims *claims, struct task *task, const struct r
 /*
  * Collects the waiting events in [from, to] that a window of this role owns, oldest first, at the
  * end of claims->claimed, and returns the place of the first. They stay in their task's list until
- * drop_claimed().
+ * drop_claimed(). Those that no window had inside before are at the end of claims->inside.
  */
-static size_t claim(struct claims *claims, struct task *task, int role, uint64_t from, uint64_t to)
+static size_t claim(struct claims *claims, struct task *task, int role, uint64_t from, uint64_t to,
+		    size_t *ret_inside)
 {
 	struct waiting_record *waiting;
 	size_t place = claims->nr_records;
+	size_t inside = claims->nr_records;
 
 	TAILQ_FOREACH_REVERSE(waiting, &task->waiting, waiting_records, of_task) {
 		const struct record *record = &waiting->stored.record;
@@ -294,15 +311,21 @@ static size_t claim(struct claims *claims, struct task *task, int role, uint64_t
 
 		if (record->ts < from)
 			break;
+		if (record->ts > to)
+			continue;
+		if (!waiting->seen)
+			claims->inside[--inside] = record;
+		waiting->seen = true;
 		event = &claims->plan->events[record->event];
 		owner = event->rule == RULE_OWNER && role != ROLE_NONE &&
 			(event->owners & ROLE_BIT(role));
-		if (record->ts > to || !(owner || event->rule == RULE_ANY_WINDOW))
+		if (waiting->superseded || !(owner || event->rule == RULE_ANY_WINDOW))
 			continue;
 		place--;
 		claims->claimed[place] = record;
 		claims->claimed_from[place] = waiting;
 	}
+	*ret_inside = inside;
 	return place;
 }
 
@@ -318,7 +341,7 @@ static int end_window(struct claims *claims, struct task *task, const struct rec
 	uint64_t from = exit->calltime < claims->edge ? 0 : exit->calltime - claims->edge;
 	struct task_window window = { .key = task->key, .exit = record };
 	struct waiting_record *begin;
-	size_t place;
+	size_t place, inside;
 	int ret;
 
 	/*
@@ -330,10 +353,13 @@ static int end_window(struct claims *claims, struct task *task, const struct rec
 		drop_record(claims, begin);
 	if (exit->rettime - exit->calltime < claims->plan->threshold)
 		return 0;
-	place = claim(claims, task, exit->role, from, exit->rettime);
+	place = claim(claims, task, exit->role, from, exit->rettime, &inside);
 	window.events = claims->claimed + place;
 	window.nr_events = claims->nr_records - place;
 	window.incomplete = lacks_records(claims, task, exit->role, from);
+	window.inside = claims->inside + inside;
+	window.nr_inside = claims->nr_records - inside;
+	window.inside_incomplete = task->unseen_at >= from;
 	ret = claims->sink.window(claims->sink.context, &window);
 	drop_claimed(claims, place);
 	return ret;
@@ -351,14 +377,14 @@ static int report_pair(struct claims *claims, struct task *task, const struct re
 		.end = end,
 		.duration = end->ts - begin->ts,
 	};
-	size_t place = claims->nr_records;
+	size_t place = claims->nr_records, inside;
 	int ret;
 
 	pair.slow = pair.duration >= claims->plan->threshold;
 	if (!pair.slow && claims->plan->events[end->event].id != EVENT_SLAB_END)
 		return 0;
 	if (pair.slow && !claims->plan->function_graph) {
-		place = claim(claims, task, ROLE_NONE, begin->ts, end->ts);
+		place = claim(claims, task, ROLE_NONE, begin->ts, end->ts, &inside);
 		pair.incomplete = lacks_records(claims, task, ROLE_NONE, begin->ts);
 	}
 	pair.events = claims->claimed + place;
@@ -414,7 +440,8 @@ static int accept_event(struct claims *claims, struct task *task, const struct r
 	}
 	/*
 	 * An owner writes this event once in a call, so its earlier call has returned. The events
-	 * which that left unclaimed belong to a fast call.
+	 * which that left unclaimed belong to a fast call, and wait only to be counted by a window
+	 * around that.
 	 */
 	waiting = TAILQ_LAST(&task->waiting, waiting_records);
 	if (event->rule != RULE_OWNER || event->repeats || event->side == EVENT_END)
@@ -423,7 +450,12 @@ static int accept_event(struct claims *claims, struct task *task, const struct r
 		int other = waiting->stored.record.event;
 
 		older = TAILQ_PREV(waiting, waiting_records, of_task);
-		if (other == record->event || other == event->partner)
+		if (other != record->event && other != event->partner)
+			continue;
+		if (waiting->superseded)
+			break;
+		waiting->superseded = true;
+		if (waiting->seen)
 			drop_record(claims, waiting);
 	}
 	keep_record(claims, task, record, false);

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "stall/details.h"
 
 #define EVENT_TEXT_MAX 1024
+#define LAST_NODE      63
 
-const char *value_names_find(struct value_names *names, uint64_t value)
+/* Valid until the next event. Returns NULL if the name was evicted. */
+static const char *value_names_find(struct value_names *names, uint64_t value)
 {
 	for (size_t i = 0; i < names->count; i++) {
 		if (names->names[i].value != value)
@@ -56,9 +60,65 @@ static void note_request(struct details *details, struct detail_names *names,
 	details->gfp = record->fields.gfp;
 }
 
+static void add_count(struct stall_counts *counts, enum stall_count which, uint64_t count)
+{
+	counts->known |= 1u << which;
+	counts->count[which] += count;
+}
+
+static void add_pages(struct stall_counts *counts, enum stall_count which, uint32_t pages)
+{
+	if (pages != RECORD_PAGES_UNKNOWN)
+		add_count(counts, which, pages);
+}
+
+static void note_priority(struct details *details, int priority)
+{
+	if (priority < 0 || (details->has_priority && details->priority <= priority))
+		return;
+	details->has_priority = true;
+	details->priority = priority;
+}
+
+static void note_node(struct details *details, int nid)
+{
+	if (nid >= 0)
+		details->nodes |= 1ull << (nid < LAST_NODE ? nid : LAST_NODE);
+}
+
+/*
+ * Makes two of a full list one. Neighbours that are equal can be so without loss. Else those before
+ * the last one, whose names are lost.
+ */
+static void fold_outcomes(struct outcomes *outcomes)
+{
+	size_t at = 1;
+
+	while (at < outcomes->count && outcomes->list[at].status != outcomes->list[at - 1].status)
+		at++;
+	if (at == outcomes->count) {
+		at = outcomes->count - 2;
+		outcomes->list[at - 1].status = OUTCOME_FOLDED;
+	}
+	outcomes->list[at - 1].count += outcomes->list[at].count;
+	outcomes->count--;
+	memmove(&outcomes->list[at], &outcomes->list[at + 1],
+		(outcomes->count - at) * sizeof(outcomes->list[0]));
+}
+
+static void add_outcome(struct outcomes *outcomes, const struct outcome *outcome)
+{
+	size_t at;
+
+	if (outcomes->count == OUTCOMES_MAX)
+		fold_outcomes(outcomes);
+	for (at = outcomes->count++; at && outcomes->list[at - 1].ts > outcome->ts; at--)
+		outcomes->list[at] = outcomes->list[at - 1];
+	outcomes->list[at] = *outcome;
+}
+
 void details_event(struct details *details, struct detail_names *names, const struct record *record)
 {
-	details->nr_events++;
 	if (record->fields.memcg_id)
 		details->memcg_id = record->fields.memcg_id;
 	if (record->stack.number && !details->stack_at) {
@@ -68,11 +128,15 @@ void details_event(struct details *details, struct detail_names *names, const st
 	switch (names->plan->events[record->event].id) {
 	case EVENT_DIRECT_RECLAIM_BEGIN:
 	case EVENT_MEMCG_RECLAIM_BEGIN:
+		note_request(details, names, record, "gfp_flags=");
+		break;
 	case EVENT_NODE_RECLAIM_BEGIN:
+		note_node(details, record->fields.nid);
 		note_request(details, names, record, "gfp_flags=");
 		break;
 	case EVENT_TRY_TO_COMPACT:
 		note_request(details, names, record, "gfp_mask=");
+		add_count(&details->counts, COUNT_COMPACTIONS, 1);
 		break;
 	case EVENT_DIRECT_RECLAIM_END:
 	case EVENT_MEMCG_RECLAIM_END:
@@ -80,7 +144,25 @@ void details_event(struct details *details, struct detail_names *names, const st
 		details->has_reclaimed = true;
 		details->nr_reclaimed += record->fields.nr_reclaimed;
 		break;
+	case EVENT_SHRINK_INACTIVE:
+		note_node(details, record->fields.nid);
+		note_priority(details, record->fields.priority);
+		add_pages(&details->counts, COUNT_SCANNED, record->fields.nr_scanned);
+		if (record->fields.nr_scanned != RECORD_PAGES_UNKNOWN)
+			add_count(&details->counts, COUNT_RECLAIMED, record->fields.nr_reclaimed);
+		add_pages(&details->counts, COUNT_DIRTY, record->fields.nr_dirty);
+		add_pages(&details->counts, COUNT_WRITEBACK, record->fields.nr_writeback);
+		break;
+	case EVENT_SLAB_START:
+		note_node(details, record->fields.nid);
+		note_priority(details, record->fields.priority);
+		break;
+	case EVENT_THROTTLED:
+		note_node(details, record->fields.nid);
+		break;
 	case EVENT_COMPACTION_END:
+		add_outcome(&details->outcomes,
+			    &(struct outcome){ record->ts, record->fields.status, 1 });
 		note_name(names, &names->status, (uint64_t)record->fields.status, record,
 			  " status=");
 		if (details->compacted_at > record->ts)
@@ -95,7 +177,6 @@ void details_event(struct details *details, struct detail_names *names, const st
 
 void details_merge(struct details *details, const struct details *part)
 {
-	details->nr_events += part->nr_events;
 	if (part->request_at && (!details->request_at || part->request_at < details->request_at)) {
 		details->request_at = part->request_at;
 		details->order = part->order;
@@ -114,4 +195,99 @@ void details_merge(struct details *details, const struct details *part)
 	}
 	if (!details->memcg_id)
 		details->memcg_id = part->memcg_id;
+	details->nodes |= part->nodes;
+	if (part->has_priority)
+		note_priority(details, part->priority);
+	details->incomplete |= part->incomplete;
+	for (int which = 0; which < STALL_COUNTS; which++)
+		if (part->counts.known & 1u << which)
+			add_count(&details->counts, which, part->counts.count[which]);
+	for (size_t i = 0; i < part->outcomes.count; i++)
+		add_outcome(&details->outcomes, &part->outcomes.list[i]);
+}
+
+static const char *find_name(struct value_names *names, uint64_t value, unsigned int *evicted)
+{
+	const char *name = value_names_find(names, value);
+
+	*evicted += !name;
+	return name ? name : "";
+}
+
+/* "0,2-3", as the kernel lists nodes */
+static void print_nodes(uint64_t nodes, char text[STALL_NODES_MAX])
+{
+	size_t used = 0;
+
+	for (int node = 0; node <= LAST_NODE; node++) {
+		int first = node;
+
+		if (!(nodes >> node & 1))
+			continue;
+		while (node + 1 < LAST_NODE && nodes >> (node + 1) & 1)
+			node++;
+		used += snprintf(text + used, STALL_NODES_MAX - used, "%s%d", used ? "," : "",
+				 first);
+		if (node > first)
+			used += snprintf(text + used, STALL_NODES_MAX - used, "-%d", node);
+		if (node == LAST_NODE)
+			snprintf(text + used, STALL_NODES_MAX - used, "+");
+	}
+}
+
+static void print_outcomes(struct outcomes outcomes, struct value_names *names,
+			   char text[STALL_OUTCOMES_MAX], unsigned int *evicted)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < outcomes.count && used < STALL_OUTCOMES_MAX; i++) {
+		const struct outcome *outcome = &outcomes.list[i];
+		uint32_t count = outcome->count;
+
+		while (i + 1 < outcomes.count && outcomes.list[i + 1].status == outcome->status)
+			count += outcomes.list[++i].count;
+		used += snprintf(text + used, STALL_OUTCOMES_MAX - used, "%s", used ? ", " : "");
+		if (used >= STALL_OUTCOMES_MAX)
+			return;
+		if (outcome->status == OUTCOME_FOLDED) {
+			used += snprintf(text + used, STALL_OUTCOMES_MAX - used,
+					 "%" PRIu32 " others", count);
+			continue;
+		}
+		used += snprintf(text + used, STALL_OUTCOMES_MAX - used, "%s",
+				 find_name(names, (uint64_t)outcome->status, evicted));
+		if (used < STALL_OUTCOMES_MAX && count > 1)
+			used += snprintf(text + used, STALL_OUTCOMES_MAX - used, " x%" PRIu32,
+					 count);
+	}
+}
+
+unsigned int details_emit(const struct details *details, struct detail_names *names,
+			  struct stall *stall)
+{
+	unsigned int evicted = 0;
+
+	stall->order = -1;
+	stall->gfp_names = "";
+	if (details->request_at) {
+		stall->order = details->order;
+		stall->has_gfp = true;
+		stall->gfp = details->gfp;
+		stall->gfp_names = find_name(&names->gfp, details->gfp, &evicted);
+	}
+	stall->compaction = "";
+	if (details->compacted_at)
+		stall->compaction = find_name(&names->status, (uint64_t)details->status, &evicted);
+	stall->memcg_id = details->memcg_id;
+	stall->stack = details->stack;
+	print_nodes(details->nodes, stall->nodes);
+	stall->has_priority = details->has_priority;
+	stall->priority = details->priority;
+	if (details->incomplete)
+		return evicted;
+	stall->has_reclaimed = details->has_reclaimed;
+	stall->nr_reclaimed = details->nr_reclaimed;
+	stall->counts = details->counts;
+	print_outcomes(details->outcomes, &names->status, stall->outcomes, &evicted);
+	return evicted;
 }

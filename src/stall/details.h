@@ -8,9 +8,25 @@
 
 #include "allocfilt/plan.h"
 #include "allocfilt/record.h"
+#include "allocfilt/stall.h"
+
+#define OUTCOMES_MAX   8	 /* of more, those between the first and the last are folded */
+#define OUTCOME_FOLDED INT32_MIN /* some, of any kind */
+
+/* Compactions of a zone that ended in the same way one after the other. */
+struct outcome {
+	uint64_t ts; /* ns: of the first */
+	int32_t status;
+	uint32_t count;
+};
+
+struct outcomes {
+	struct outcome list[OUTCOMES_MAX]; /* in order of time */
+	size_t count;
+};
 
 /*
- * Details of a span from the events inside: order, gfp flags, pages reclaimed, outcome. The names of
+ * Details of a span from the events inside: order, gfp flags, pages reclaimed, outcomes. The names of
  * flags and outcomes differ between kernels, so they are cut from the event's text, once for each
  * value.
  */
@@ -26,7 +42,12 @@ struct details {
 	uint64_t memcg_id;
 	uint64_t stack_at; /* ts of the stack; 0: none */
 	uint32_t stack;	   /* number of the stack */
-	unsigned int nr_events;
+	uint64_t nodes;	   /* a bit each; the last one is of all from 63 on */
+	bool has_priority;
+	int priority;	 /* the lowest */
+	bool incomplete; /* events are missing: nothing can be counted */
+	struct stall_counts counts;
+	struct outcomes outcomes;
 };
 
 #define DETAIL_NAMES_MAX 64
@@ -61,10 +82,11 @@ void details_event(struct details *details, struct detail_names *names,
 void details_merge(struct details *details, const struct details *part);
 
 /**
- * value_names_find - the name of a value that an event had
+ * details_emit - set the members of a stall that come from events
  *
- * Valid until the next event. Returns NULL if the name was evicted.
+ * Returns how many names of values were evicted.
  */
-const char *value_names_find(struct value_names *names, uint64_t value);
+unsigned int details_emit(const struct details *details, struct detail_names *names,
+			  struct stall *stall);
 
 #endif

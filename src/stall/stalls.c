@@ -34,6 +34,7 @@ struct span {
 	uint32_t losses; /* of records, until it arrived */
 	bool slow;
 	unsigned int nr_windows;
+	unsigned int nr_events; /* that windows and pairs claimed */
 	struct slice_list slices;
 	struct details details;
 };
@@ -176,21 +177,12 @@ static void sum_phases(struct stalls *stalls, struct stall *stall, const struct 
 	stall->shrinkers = stalls->shrinkers;
 }
 
-static const char *name_or_nothing(struct stalls *stalls, const char *name)
-{
-	if (name)
-		return name;
-	stalls->dropped++;
-	return "";
-}
-
 /*
  * Of several runs folded into one, the time between them may have been no stall: the stall is as long
  * as they are together, and incomplete.
  */
 static int emit_stall(struct stalls *stalls, const struct owner *owner, const struct span *span)
 {
-	const struct details *details = &span->details;
 	struct stall stall = {
 		.key = owner->key,
 		.tid = span->tid,
@@ -203,28 +195,12 @@ static int emit_stall(struct stalls *stalls, const struct owner *owner, const st
 			 span->depth == DEPTH_UNKNOWN	   ? 1 :
 							     span->depth,
 		.nr_windows = span->nr_windows,
-		.nr_events = details->nr_events,
+		.nr_events = span->nr_events,
 		.incomplete = stalls->lost_at > span->start || owner->dropped_at > span->start ||
 			      is_sum(span),
-		.order = -1,
-		.gfp_names = "",
-		.has_reclaimed = details->has_reclaimed,
-		.nr_reclaimed = details->nr_reclaimed,
-		.compaction = "",
-		.memcg_id = details->memcg_id,
-		.stack = details->stack,
 	};
 
-	if (details->request_at) {
-		stall.order = details->order;
-		stall.has_gfp = true;
-		stall.gfp = details->gfp;
-		stall.gfp_names =
-			name_or_nothing(stalls, value_names_find(&stalls->names.gfp, details->gfp));
-	}
-	if (details->compacted_at)
-		stall.compaction = name_or_nothing(stalls, value_names_find(&stalls->names.status,
-									    details->status));
+	stalls->dropped += details_emit(&span->details, &stalls->names, &stall);
 	sum_phases(stalls, &stall, span);
 	return stalls->callbacks.stall(stalls->callbacks.context, &stall);
 }
@@ -402,6 +378,7 @@ static void fold(struct stalls *stalls, struct owner *owner, struct span *span)
 	if (next->busy > length_of(next)) /* Their edges are uncertain. */
 		next->busy = length_of(next);
 	next->nr_windows += span->nr_windows;
+	next->nr_events += span->nr_events;
 	if (span->slow && !next->slow) {
 		next->slow = true;
 		next->role = span->role;
@@ -583,6 +560,7 @@ static int add_span(struct stalls *stalls, struct owner *owner, struct span *spa
 			note_gap(stalls, owner, inner);
 		covered += inner->busy;
 		span->nr_windows += inner->nr_windows;
+		span->nr_events += inner->nr_events;
 		details_merge(&span->details, &inner->details);
 		release_span(stalls, owner, inner);
 	}
@@ -623,8 +601,10 @@ int stalls_window(struct stalls *stalls, const struct task_window *window)
 	span->role = exit->window.role;
 	span->depth = exit->window.depth;
 	span->nr_windows = 1;
-	for (size_t i = 0; i < window->nr_events; i++)
-		details_event(&span->details, &stalls->names, window->events[i]);
+	span->nr_events = window->nr_events;
+	for (size_t i = 0; i < window->nr_inside; i++)
+		details_event(&span->details, &stalls->names, window->inside[i]);
+	span->details.incomplete = window->inside_incomplete;
 	if (window->incomplete)
 		note_dropped(owner, span->end);
 	return add_span(stalls, owner, span, &run);
@@ -655,6 +635,7 @@ int stalls_pair(struct stalls *stalls, const struct task_pair *pair)
 	span->role = catalog_pair_role(stalls->plan->events[end->event].id);
 	/* With function_graph a window may enclose it, else another pair. */
 	span->depth = stalls->plan->function_graph || pair->within ? DEPTH_UNKNOWN : 0;
+	span->nr_events = 2 + pair->nr_events;
 	details_event(&span->details, &stalls->names, begin);
 	for (size_t i = 0; i < pair->nr_events; i++)
 		details_event(&span->details, &stalls->names, pair->events[i]);

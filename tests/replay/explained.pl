@@ -77,6 +77,7 @@ for my $line (lines_of($tree)) {
 	$head = $line, next if $inside && !defined $head;
 	$inside = 1 if $line eq 'most explained stall:';
 	next unless defined $head;
+	next if $line =~ /^   \w/; # the facts below the head
 	$line =~ /^([|` -]*?)[|`]- (.*?) +(\d+)\.(\d{3}) ms +\d+%$/ or push @wrong, "no row: $line";
 	push @rows, { level => length($1) / 3, title => $2, us => $3 * 1000 + $4 };
 }

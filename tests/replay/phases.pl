@@ -11,7 +11,7 @@
 #   phases add up to the stall's time, to the nanosecond
 #   each phase agrees (the text cuts long times, and has microseconds for events)
 #   shrinkers add up to what is said of slab, at most
-#   order, gfp flags and pages reclaimed are those of the events inside
+#   its facts are those of all events between its begin and its end, of fast calls too
 #
 # Prints what is wrong, a line each, and exits 1; prints counts and exits 0.
 
@@ -75,7 +75,6 @@ sub take_function {
 
 	return if $duration + $node->{error} <= $threshold * 1000;
 	adopt($node);
-	take_facts($node);
 	if ($depth == 0) {
 		push @roots, @{$pending{$task}}, $node;
 		$pending{$task} = [];
@@ -84,52 +83,19 @@ sub take_function {
 	}
 }
 
-# The latest events that the function itself writes, none older than its start.
-my %begin_of = (
-	try_to_free_pages => 'mm_vmscan_direct_reclaim', node_reclaim => 'mm_vmscan_node_reclaim',
-	try_to_free_mem_cgroup_pages => 'mm_vmscan_memcg_reclaim',
-	try_to_compact_pages => 'mm_compaction_try_to_compact_pages',
-);
-
-sub take_facts {
-	my ($node) = @_;
-	my $name = $begin_of{$node->{name} =~ s/\..*//r} or return;
-	my %seen;
-
-	for my $event (reverse @{$events{$node->{task}} // []}) {
-		last if $event->{us} < $node->{start} - 1;
-		next if $event->{name} !~ /^$name(?:_begin|_end)?$/ || $seen{$event->{name}}++;
-		if ($event->{fields} =~ /order=(\d+) gfp_\w+=(\S+)/) {
-			@{$node}{qw(order gfp asked)} = ($1, $2, $event->{us});
-		} elsif ($event->{fields} =~ /nr_reclaimed=(\d+)/) {
-			$node->{reclaimed} = $1;
-		}
-	}
-}
-
-# Of the tree: what was asked for first, and all pages.
-sub facts_of {
-	my ($node, $facts) = @_;
-
-	if (defined $node->{asked} && (!defined $facts->{asked} || $node->{asked} < $facts->{asked})) {
-		@{$facts}{qw(order gfp asked)} = @{$node}{qw(order gfp asked)};
-	}
-	$facts->{reclaimed} = ($facts->{reclaimed} // 0) + $node->{reclaimed}
-		if defined $node->{reclaimed};
-	facts_of($_, $facts) for @{$node->{children}};
-}
-
 sub take_slab {
 	my ($task, $us, $name, $fields) = @_;
 	my ($shrinker, $pointer) = $fields =~ /^(\S+?)(?:\+0x\S+)?(?: \[\w+\])? (\S+): nid/;
 	my $begins = $open{$task} //= [];
 
 	if ($name eq 'mm_shrink_slab_start') {
-		push @$begins, { us => $us, at => scalar @{$pending{$task} //= []}, pointer => $pointer };
+		push @$begins, { us => $us, at => scalar @{$pending{$task} //= []}, pointer => $pointer,
+				 fields => $fields };
 		return;
 	}
 	while (my $begin = pop @$begins) {
 		next if $begin->{pointer} ne $pointer;
+		push @{$events{$task}}, { us => $begin->{us}, name => 'slab', fields => $begin->{fields} };
 		my $list = $pending{$task};
 		my @children = splice @$list, $begin->{at} < @$list ? $begin->{at} : scalar @$list;
 
@@ -232,16 +198,72 @@ sub check_sums {
 	}
 }
 
+# "0,2-3"
+sub ranges {
+	my @nodes = sort { $a <=> $b } @_;
+	my @ranges;
+
+	for my $node (@nodes) {
+		if (@ranges && $node == $ranges[-1][1] + 1) {
+			$ranges[-1][1] = $node;
+		} else {
+			push @ranges, [$node, $node];
+		}
+	}
+	return join ',', map { $_->[0] == $_->[1] ? $_->[0] : "$_->[0]-$_->[1]" } @ranges;
+}
+
+# What the events of a task between two times say.
+sub facts_between {
+	my ($task, $from, $to) = @_;
+	my @inside = sort { $a->{us} <=> $b->{us} }
+		     grep { $_->{us} >= $from && $_->{us} <= $to } @{$events{$task} // []};
+	my (%facts, %nodes, @outcomes);
+
+	for my $event (@inside) {
+		my ($name, $fields) = @{$event}{qw(name fields)};
+
+		if (!defined $facts{order} && $fields =~ /order=(\d+) gfp_\w+=(\S+)/) {
+			@facts{qw(order gfp)} = ($1, $2);
+		}
+		$facts{nr_reclaimed} += $1
+			if $name =~ /^mm_vmscan_\w+_reclaim_end$/ && $fields =~ /nr_reclaimed=(\d+)/;
+		if ($name eq 'mm_vmscan_lru_shrink_inactive') {
+			$facts{"inactive_$_"} += $fields =~ /\bnr_$_=(\d+)/ && $1
+				for qw(scanned reclaimed dirty writeback);
+		}
+		$nodes{$1} = 1 if $fields =~ /\bnid(?:=|: )(\d+)/;
+		if ($name =~ /^(?:slab|mm_vmscan_lru_shrink_inactive)$/ && $fields =~ /\bpriority[= ](\d+)/) {
+			$facts{reclaim_priority} = $1
+				unless ($facts{reclaim_priority} // 99) < $1;
+		}
+		$facts{compaction_attempts}++ if $name eq 'mm_compaction_try_to_compact_pages';
+		if ($name eq 'mm_compaction_end' && $fields =~ / status=(\S+)/) {
+			$facts{compaction} = $1;
+			@outcomes && $outcomes[-1][0] eq $1 ? $outcomes[-1][1]++
+							    : push @outcomes, [$1, 1];
+		}
+	}
+	$facts{nodes} = ranges(keys %nodes) if %nodes;
+	$facts{compaction_outcomes} =
+		join ', ', map { $_->[1] > 1 ? "$_->[0] x$_->[1]" : $_->[0] } @outcomes
+		if @outcomes;
+	return \%facts;
+}
+
+my %known;
 sub check_facts {
 	my ($root, $stall, $what) = @_;
-	my %facts;
+	my $end = $stall->{ts_ns} + $stall->{duration_ns};
+	my $facts = facts_between($root->{task}, int($stall->{ts_ns} / 1000), int($end / 1000));
 
-	facts_of($root, \%facts);
-	for (['order', $facts{order}, $stall->{order}], ['gfp', $facts{gfp}, $stall->{gfp}],
-	     ['nr_reclaimed', $facts{reclaimed}, $stall->{nr_reclaimed}]) {
-		my ($name, $own, $program) = map { $_ // 'null' } @$_;
+	for my $name (qw(order gfp nr_reclaimed nodes reclaim_priority inactive_scanned
+			 inactive_reclaimed inactive_dirty inactive_writeback compaction
+			 compaction_attempts compaction_outcomes)) {
+		my ($own, $program) = map { $_ // 'null' } $facts->{$name}, $stall->{$name};
 
 		wrong("$what: $name is $program, by the text $own") if $own ne $program;
+		$known{$name}++ if $own ne 'null';
 	}
 }
 
@@ -294,5 +316,6 @@ if (@wrong) {
 	print "$_\n" for @wrong;
 	exit 1;
 }
-print "$compared stalls, $apart times in phases other than the rest agree\n";
+print "$compared stalls, $apart times in phases other than the rest agree, facts: ",
+	join(', ', map { "$_ of $known{$_}" } sort keys %known), "\n";
 exit 0;

@@ -9,7 +9,8 @@
 /*
  * The results are printed as text: "W300(110 120)" is the window whose exit record is of 300 with
  * the events of 110 and 120, "P100-200=100!(150)" a pair with its duration, ! where it is slow; ?
- * is incomplete. "110#2" is an event with stack number 2.
+ * is incomplete. "110#2" is an event with stack number 2. Where it matters "[150 160]" follows, the
+ * events inside that no window inside had, with ? if some are missing.
  */
 
 #define CPUS	   4
@@ -81,6 +82,7 @@ static struct {
 	struct plan plan;
 	struct claims *claims;
 	uint64_t events;
+	bool show_inside;
 	int fail;
 } run;
 
@@ -91,14 +93,19 @@ static void note_event(const struct record *event)
 		note("#%u", event->stack.number);
 }
 
-static int note_events(const struct record *const *events, size_t nr_events)
+static void note_list(const struct record *const *events, size_t nr_events)
 {
-	run.events += nr_events;
-	note("(");
 	for (size_t i = 0; i < nr_events; i++) {
 		note("%s", i ? " " : "");
 		note_event(events[i]);
 	}
+}
+
+static int note_events(const struct record *const *events, size_t nr_events)
+{
+	run.events += nr_events;
+	note("(");
+	note_list(events, nr_events);
 	note(")");
 	return run.fail;
 }
@@ -107,7 +114,13 @@ static int got_window(void *context, const struct task_window *window)
 {
 	note_separator(" ");
 	note("W%" PRIu64 "%s", window->exit->ts, window->incomplete ? "?" : "");
-	return note_events(window->events, window->nr_events);
+	note_events(window->events, window->nr_events);
+	if (run.show_inside) {
+		note("[");
+		note_list(window->inside, window->nr_inside);
+		note("%s]", window->inside_incomplete ? "?" : "");
+	}
+	return run.fail;
 }
 
 static int got_pair(void *context, const struct task_pair *pair)
@@ -441,6 +454,45 @@ static void test_foreign_clock(void **state)
 	check(FOREIGN_CLOCK, examples, COUNT(examples));
 }
 
+/* Each event counts once, in the innermost slow window around it, whoever owns it. */
+static void test_inside(void **state)
+{
+	static const struct example examples[] = {
+		{ "of fast runs", "W400()[110 120 210 220 230 240] W500()[450]",
+		  .records = { EVENT(7, 90, INACTIVE), EVENT(7, 110, COMPACTION_BEGIN),
+			       EVENT(7, 120, COMPACTION_END), EVENT(7, 210, COMPACTION_BEGIN),
+			       EVENT(7, 220, COMPACTION_END), EVENT(7, 230, INACTIVE),
+			       EVENT(7, 240, INACTIVE), WINDOW(7, 100, 400, ROLE_NODE),
+			       EVENT(7, 450, RECLAIM_END), WINDOW(7, 95, 500, ROLE_NONE) } },
+		{ "an owner around may still claim", "W300()[150] W400(150)[350] W500()[]",
+		  .records = { EVENT(7, 150, INACTIVE), WINDOW(7, 110, 300, ROLE_NODE),
+			       EVENT(7, 350, RECLAIM_END), WINDOW(7, 105, 400, ROLE_LRUVEC),
+			       WINDOW(7, 100, 500, ROLE_NONE) } },
+		{ "claimed ones too", "W300(110 150)[110 150] W400()[]",
+		  .records = { EVENT(7, 110, RECLAIM_BEGIN), EVENT(7, 150, RECLAIM_END),
+			       WINDOW(7, 100, 300, ROLE_DIRECT_RECLAIM),
+			       WINDOW(7, 90, 400, ROLE_PAGE_ALLOCATION) } },
+		{ "a fast call that was counted", "W300()[110 120] W600(410)[410]",
+		  .records = { EVENT(7, 110, COMPACTION_BEGIN), EVENT(7, 120, COMPACTION_END),
+			       WINDOW(7, 100, 300, ROLE_NODE), EVENT(7, 410, COMPACTION_BEGIN),
+			       WINDOW(7, 400, 600, ROLE_ZONE_COMPACTION) } },
+		{ "not of another task, nor after the return", "W302()[]",
+		  .records = { EVENT(8, 150, INACTIVE), EVENT(7, 301, INACTIVE),
+			       WINDOW_AT(302, 7, 100, 300, ROLE_NODE) } },
+	};
+
+	for (size_t i = 0; i < COUNT(examples); i++) {
+		start(USUAL);
+		run.show_inside = true;
+		for (const struct record *record = examples[i].records; record->ts; record++)
+			assert_int_equal(put(*record), 0);
+		if (strcmp(notes.text, examples[i].expected))
+			fail_msg("%s: %s; expected %s", examples[i].title, notes.text,
+				 examples[i].expected);
+		claims_free(run.claims);
+	}
+}
+
 static void test_sink_that_fails(void **state)
 {
 	run.fail = -ENOSPC;
@@ -494,6 +546,24 @@ static void fill(int count)
 {
 	for (int i = 0; i < count; i++)
 		event(1000 + i % 256, 1000 + i, USER);
+}
+
+/* A window knows that what it could count made room; one that had it inside before does not care. */
+static void test_inside_dropped_for_room(void **state)
+{
+	run.show_inside = true;
+	event(7, 100, INACTIVE);
+	event(8, 100, INACTIVE);
+	event(9, 100, COMPACTION_BEGIN);
+	event(9, 110, COMPACTION_BEGIN);
+	window(8, 90, 200, ROLE_NODE);
+	fill(EVENTS_MAX);
+	window(7, 101, 8000, ROLE_NODE);
+	window(7, 100, 9000, ROLE_NODE);
+	window(8, 80, 9000, ROLE_NODE);
+	window(9, 80, 9000, ROLE_NODE);
+	assert_string_equal(notes.text, "W200()[100] W8000()[] W9000()[?] W9000()[] W9000()[?]");
+	assert_int_equal(lacking(), 0);
 }
 
 /* A task above its share makes room; below, the oldest event goes, and no other. */
@@ -658,6 +728,8 @@ int main(void)
 		cmocka_unit_test(test_interrupts_and_idle_task),
 		cmocka_unit_test(test_fallback),
 		cmocka_unit_test(test_foreign_clock),
+		cmocka_unit_test(test_inside),
+		TEST(test_inside_dropped_for_room),
 		TEST(test_sink_that_fails),
 		TEST(test_damaged_records),
 		TEST(test_task_limit),

@@ -313,8 +313,7 @@ static void fields_that_share_a_member(void **state)
 		decode_event(0, 1, &slab_end, VALUES({ "retval", (uint64_t)-7 }));
 		decode_event(0, 1, &compact, VALUES({ "order", 9 }, { "gfp_mask", 0xcc0 }));
 		decode_event(0, 1, &reclaim_end, VALUES({ "nr_reclaimed", 0x1020304050607080 }));
-		decode_event(0, 1, &throttled,
-			     VALUES({ "nid", 1 }, { "usec_delayed", 98765 }, { "reason", 4 }));
+		decode_event(0, 1, &throttled, VALUES({ "nid", 1 }, { "reason", 4 }));
 		decode_event(0, 1, &narrow, VALUES({ "nid", 0xfffd }, { "order", 0xfffd }));
 		assert_int_equal(records[0].fields.status, -7);
 		assert_int_equal(records[1].fields.order, 9);
@@ -322,10 +321,50 @@ static void fields_that_share_a_member(void **state)
 		assert_int_equal(records[2].fields.nr_reclaimed, 0x1020304050607080);
 		assert_int_equal(records[2].fields.order, 0);
 		assert_int_equal(records[3].fields.nid, 1);
-		assert_int_equal(records[3].fields.usec_delayed, 98765);
 		assert_int_equal(records[3].fields.status, 4);
 		assert_int_equal(records[4].fields.nid, -3);
 		assert_int_equal(records[4].fields.order, 65533);
+	}
+}
+
+/* Where 0 is a value, a field that the format lacks is none. */
+static void fields_that_a_format_lacks(void **state)
+{
+	static const struct made_event whole = {
+		"mm_vmscan_lru_shrink_inactive", 510,
+		"nid 4s, nr_scanned 8, nr_reclaimed 8, nr_dirty 8, nr_writeback 8, priority 4s",
+		"\"\""
+	};
+	static const struct made_event bare = { "mm_vmscan_lru_shrink_inactive", 511,
+						"nr_reclaimed 8", "\"\"" };
+	static const struct made_event bare_slab = { "mm_shrink_slab_start", 512, "shr 8, shrink 8",
+						     "\"\"" };
+	const struct record *records = fixture.records;
+
+	for (size_t order = 0; order < 2; order++) {
+		start(&made_layouts[order]);
+		add(0, EVENT_SHRINK_INACTIVE, &whole);
+		add(1, EVENT_SHRINK_INACTIVE, &bare);
+		add(2, EVENT_SLAB_START, &bare_slab);
+		decode_event(0, 1, &whole,
+			     VALUES({ "nid", 1 }, { "nr_scanned", 32 }, { "nr_reclaimed", 5 },
+				    { "nr_dirty", 0 }, { "nr_writeback", 7 }, { "priority", 0 }));
+		decode_event(0, 1, &bare, VALUES({ "nr_reclaimed", 6 }));
+		decode_event(0, 1, &bare_slab, NULL);
+		assert_int_equal(records[0].fields.nid, 1);
+		assert_int_equal(records[0].fields.nr_scanned, 32);
+		assert_int_equal(records[0].fields.nr_reclaimed, 5);
+		assert_int_equal(records[0].fields.nr_dirty, 0);
+		assert_int_equal(records[0].fields.nr_writeback, 7);
+		assert_int_equal(records[0].fields.priority, 0);
+		assert_int_equal(records[1].fields.nid, -1);
+		assert_int_equal(records[1].fields.priority, -1);
+		assert_int_equal(records[1].fields.nr_scanned, RECORD_PAGES_UNKNOWN);
+		assert_int_equal(records[1].fields.nr_dirty, RECORD_PAGES_UNKNOWN);
+		assert_int_equal(records[1].fields.nr_writeback, RECORD_PAGES_UNKNOWN);
+		assert_int_equal(records[1].fields.nr_reclaimed, 6);
+		assert_int_equal(records[2].fields.nid, -1);
+		assert_int_equal(records[2].fields.priority, -1);
 	}
 }
 
@@ -903,6 +942,7 @@ int main(void)
 		TEST(indent_is_kept_by_cpu),
 		TEST(slab_start_of_both_layouts),
 		TEST(fields_that_share_a_member),
+		TEST(fields_that_a_format_lacks),
 		TEST(fields_of_a_user_are_not_bound),
 		TEST(marks_of_the_clock),
 		TEST(probes_of_superblocks),

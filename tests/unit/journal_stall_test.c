@@ -235,7 +235,10 @@ static void test_fields(void **state)
 	number_is("ALLOCFILT_INCOMPLETE", 0);
 	text_is("ALLOCFILT_SOURCE", "direct reclaim");
 	LACKS("ALLOCFILT_TIME", "ALLOCFILT_STACK", "ALLOCFILT_MEMCG", "ALLOCFILT_INTERRUPT",
-	      "ALLOCFILT_RECLAIMED_PAGES", "ALLOCFILT_COMPACTION_OUTCOME");
+	      "ALLOCFILT_RECLAIMED_PAGES", "ALLOCFILT_COMPACTION_OUTCOME",
+	      "ALLOCFILT_COMPACTION_OUTCOMES", "ALLOCFILT_COMPACTION_ATTEMPTS", "ALLOCFILT_NODES",
+	      "ALLOCFILT_RECLAIM_PRIORITY", "ALLOCFILT_INACTIVE_SCANNED",
+	      "ALLOCFILT_INACTIVE_WRITEBACK");
 }
 
 static void test_fields_not_known(void **state)
@@ -263,6 +266,11 @@ static void test_fields_of_any_bytes(void **state)
 	stall.has_reclaimed = true;
 	stall.nr_reclaimed = 77;
 	stall.compaction = "partial_skipped";
+	strcpy(stall.outcomes, "partial_skipped x2, success");
+	strcpy(stall.nodes, "0-1");
+	stall.has_priority = true;
+	stall.priority = 3;
+	stall.counts = (struct stall_counts){ .known = 0x1f, .count = { 1200, 91, 40, 0, 3 } };
 	named.memcg = "/m";
 	read_fields();
 	text_is("ALLOCFILT_COMM", "\xff=\n\x01");
@@ -272,6 +280,14 @@ static void test_fields_of_any_bytes(void **state)
 	text_is("ALLOCFILT_TIME", "2026-11-21T20:00:00.000000001Z");
 	number_is("ALLOCFILT_RECLAIMED_PAGES", 77);
 	text_is("ALLOCFILT_COMPACTION_OUTCOME", "partial_skipped");
+	text_is("ALLOCFILT_COMPACTION_OUTCOMES", "partial_skipped x2, success");
+	number_is("ALLOCFILT_COMPACTION_ATTEMPTS", 3);
+	text_is("ALLOCFILT_NODES", "0-1");
+	number_is("ALLOCFILT_RECLAIM_PRIORITY", 3);
+	number_is("ALLOCFILT_INACTIVE_SCANNED", 1200);
+	number_is("ALLOCFILT_INACTIVE_RECLAIMED", 91);
+	number_is("ALLOCFILT_INACTIVE_DIRTY", 40);
+	number_is("ALLOCFILT_INACTIVE_WRITEBACK", 0);
 	text_is("ALLOCFILT_MEMCG", "/m");
 }
 
@@ -318,6 +334,11 @@ static void test_longest(void **state)
 	stall.compaction = names;
 	stall.has_reclaimed = true;
 	stall.nr_reclaimed = UINT64_MAX;
+	memset(stall.outcomes, 'o', sizeof(stall.outcomes) - 1);
+	memset(stall.nodes, '1', sizeof(stall.nodes) - 1);
+	stall.has_priority = true;
+	stall.counts.known = ~0u;
+	memset(stall.counts.count, 0xff, sizeof(stall.counts.count));
 	stall.stack = 400;
 	named.memcg = path;
 	named.function = names;

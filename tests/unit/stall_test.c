@@ -25,6 +25,9 @@ enum { /* the plan's events, in this order */
        TRY_TO_COMPACT,
        SLAB_START,
        SLAB_END,
+       INACTIVE,
+       THROTTLED,
+       NODE_BEGIN,
        NR_EVENTS,
 };
 
@@ -38,12 +41,16 @@ static const struct plan_event planned[NR_EVENTS] = {
 	[TRY_TO_COMPACT] = { .id = EVENT_TRY_TO_COMPACT },
 	[SLAB_START] = { .id = EVENT_SLAB_START, .side = EVENT_BEGIN },
 	[SLAB_END] = { .id = EVENT_SLAB_END, .side = EVENT_END },
+	[INACTIVE] = { .id = EVENT_SHRINK_INACTIVE },
+	[THROTTLED] = { .id = EVENT_THROTTLED },
+	[NODE_BEGIN] = { .id = EVENT_NODE_RECLAIM_BEGIN, .side = EVENT_BEGIN },
 };
 
 static struct {
 	struct plan plan;
 	struct stalls *stalls;
-	char last[512]; /* details of the last stall */
+	char last[512];	 /* details of the last stall */
+	char facts[512]; /* those that are counted */
 	uint64_t count;
 	uint64_t time;
 	uint64_t incomplete;
@@ -75,6 +82,10 @@ static void note_phases(const struct stall *stall)
 
 static int got_stall(void *context, const struct stall *stall)
 {
+	static const char *const counts[] = { "scanned", "reclaimed", "dirty", "writeback",
+					      "tried" };
+	size_t used;
+
 	assert_int_equal(phases_total(&stall->phases), stall->end - stall->start);
 	run.count++;
 	run.time += stall->end - stall->start;
@@ -97,13 +108,19 @@ static int got_stall(void *context, const struct stall *stall)
 		 stall->order, stall->gfp_names, stall->has_reclaimed ? "" : "-",
 		 stall->nr_reclaimed, stall->compaction, stall->memcg_id, stall->nr_windows,
 		 stall->nr_events);
+	used = snprintf(run.facts, sizeof(run.facts), "nodes '%s' priority %d outcomes '%s'",
+			stall->nodes, stall->has_priority ? stall->priority : -1, stall->outcomes);
+	for (int which = 0; which < STALL_COUNTS; which++)
+		if (stall->counts.known & 1u << which)
+			used += snprintf(run.facts + used, sizeof(run.facts) - used, " %s %" PRIu64,
+					 counts[which], stall->counts.count[which]);
 	return run.fail;
 }
 
 static size_t event_text(void *context, const struct record *record, char *text, size_t size)
 {
 	return snprintf(text, size,
-			"event: order=%d gfp_flags=GFP_%" PRIu64 " gfp_mask=MASK_%" PRIu64
+			"event: order=%d gfp_flags=GFP_%" PRIu32 " gfp_mask=MASK_%" PRIu32
 			" mode=x status=outcome_%d",
 			record->fields.order, record->fields.gfp, record->fields.gfp,
 			record->fields.status);
@@ -154,6 +171,8 @@ static int put_window(struct task_key key, int depth, uint64_t from, uint64_t to
 		.events = events,
 		.nr_events = nr_events,
 		.incomplete = incomplete,
+		.inside = events,
+		.nr_inside = nr_events,
 	};
 
 	return stalls_window(run.stalls, &window);
@@ -902,6 +921,138 @@ static void test_details(void **state)
 				      "windows 1 events 0");
 }
 
+#define LIST(ts_, nid_, scanned, reclaimed, dirty, writeback, priority_)                           \
+	RECORD(ts_, INACTIVE, .nid = (nid_), .nr_scanned = (scanned), .nr_reclaimed = (reclaimed), \
+	       .nr_dirty = (dirty), .nr_writeback = (writeback), .priority = (priority_))
+
+/* Of a window with a window inside: sums, the lowest priority, all nodes. */
+static void test_counts(void **state)
+{
+	const struct record inner = LIST(115, 2, 32, 4, 8, 0, 5);
+	const struct record node = RECORD(122, NODE_BEGIN, .nid = 3);
+	const struct record outer = LIST(125, 0, 100, 50, 0, 7, 9);
+	const struct record asleep = RECORD(127, THROTTLED, .nid = 9);
+	const struct record lacks = LIST(115, -1, RECORD_PAGES_UNKNOWN, 0, RECORD_PAGES_UNKNOWN,
+					 RECORD_PAGES_UNKNOWN, -1);
+	const struct record zero = LIST(115, 0, 0, 0, 0, 0, 0);
+	const struct record *of_inner[] = { &inner };
+	const struct record *of_outer[] = { &node, &outer, &asleep };
+	const struct record *lacking[] = { &lacks };
+	const struct record *of_zero[] = { &zero };
+	const struct task_key key = { 7, OWNER_TASK };
+
+	put_window(key, 1, 110, 120, ROLE_LRUVEC, false, of_inner, 1);
+	put_window(key, 0, 100, 200, ROLE_NODE, false, of_outer, 3);
+	assert_string_equal(run.facts, "nodes '0,2-3,9' priority 5 outcomes '' scanned 132 "
+				       "reclaimed 54 dirty 8 writeback 7");
+	put_window(key, 0, 100, 200, ROLE_NODE, false, lacking, 1);
+	assert_string_equal(run.facts, "nodes '' priority -1 outcomes ''");
+	put_window(key, 0, 100, 200, ROLE_NODE, false, of_zero, 1);
+	assert_string_equal(run.facts, "nodes '0' priority 0 outcomes '' scanned 0 reclaimed 0 "
+				       "dirty 0 writeback 0");
+	window(7, 0, 300, 400, ROLE_NODE);
+	assert_string_equal(run.facts, "nodes '' priority -1 outcomes ''");
+}
+
+/* What a window could not count, nobody knows; the nodes that were seen were seen. */
+static void test_counts_of_dropped_events(void **state)
+{
+	const struct record try = RECORD(112, TRY_TO_COMPACT, .order = 9);
+	const struct record list = LIST(115, 1, 32, 4, 8, 0, 5);
+	const struct record zone = RECORD(116, COMPACTION_END, .status = 4);
+	const struct record *events[] = { &try, &list, &zone };
+	struct record exit = {
+		.ts = 120,
+		.tid = 7,
+		.kind = RECORD_WINDOW,
+		.window = { .calltime = 110, .rettime = 120, .depth = 1, .role = ROLE_LRUVEC },
+	};
+	const struct task_window inner = {
+		.key = { 7, OWNER_TASK },
+		.exit = &exit,
+		.inside = events,
+		.nr_inside = 3,
+		.inside_incomplete = true,
+	};
+
+	assert_int_equal(stalls_window(run.stalls, &inner), 0);
+	put_window(inner.key, 0, 100, 200, ROLE_NODE, false, events, 3);
+	assert_string_equal(run.facts, "nodes '1' priority 5 outcomes ''");
+	assert_int_equal(strncmp(run.last, "order 9 ", 8), 0);
+	assert_non_null(strstr(run.last, "reclaimed -0 compaction 'outcome_4'"));
+}
+
+static void test_many_nodes(void **state)
+{
+	struct record lists[70];
+	const struct record *events[70];
+
+	for (int i = 0; i < 70; i++) {
+		lists[i] = (struct record)LIST(110, i, 1, 1, 0, 0, 12);
+		events[i] = &lists[i];
+	}
+	put_window((struct task_key){ 7, OWNER_TASK }, 0, 100, 200, ROLE_NODE, false, events, 63);
+	assert_memory_equal(run.facts, "nodes '0-62' ", 13);
+	put_window((struct task_key){ 7, OWNER_TASK }, 0, 100, 200, ROLE_NODE, false, events, 70);
+	assert_memory_equal(run.facts, "nodes '0-62,63+' ", 17);
+	/* the longest text */
+	for (int i = 0; i < 35; i++)
+		events[i] = &lists[2 * i];
+	put_window((struct task_key){ 7, OWNER_TASK }, 0, 100, 200, ROLE_NODE, false, events, 35);
+	assert_memory_equal(run.facts, "nodes '0,2,4,6,", 15);
+	assert_non_null(strstr(run.facts, ",60,62,63+' "));
+}
+
+/* Statuses as digits, the first at 110; all of them in windows of their own if @apart. */
+static void compactions(const char *statuses, bool apart)
+{
+	const struct task_key key = { 7, OWNER_TASK };
+	struct record zones[32];
+	const struct record *events[32];
+	size_t count = strlen(statuses);
+
+	for (size_t i = 0; i < count; i++) {
+		zones[i] = (struct record)RECORD(110 + 10 * i, COMPACTION_END,
+						 .status = statuses[i] - '0');
+		events[i] = &zones[i];
+		if (apart)
+			put_window(key, 1, 105 + 10 * i, 111 + 10 * i, ROLE_ZONE_COMPACTION, false,
+				   events + i, 1);
+	}
+	put_window(key, 0, 100, 900, ROLE_PAGE_ALLOCATION, false, events, apart ? 0 : count);
+}
+
+static void test_outcomes_in_order(void **state)
+{
+	static const struct {
+		const char *statuses, *expected;
+	} orders[] = {
+		{ "4", "outcome_4" },
+		{ "3338", "outcome_3 x3, outcome_8" },
+		{ "34383", "outcome_3, outcome_4, outcome_3, outcome_8, outcome_3" },
+		{ "3333333333333333333388", "outcome_3 x20, outcome_8 x2" },
+		/* Of many, the first and the last have names. */
+		{ "1234567812345678", "outcome_1, outcome_2, outcome_3, outcome_4, outcome_5, "
+				      "9 others, outcome_7, outcome_8" },
+	};
+
+	for (size_t i = 0; i < COUNT(orders); i++) {
+		char expected[256];
+
+		snprintf(expected, sizeof(expected), "nodes '' priority -1 outcomes '%s'",
+			 orders[i].expected);
+		compactions(orders[i].statuses, false);
+		assert_string_equal(run.facts, expected);
+		/* Of windows it is known later, from the last one on. */
+		compactions(orders[i].statuses, true);
+		if (i == COUNT(orders) - 1)
+			assert_non_null(strstr(run.facts, " others"));
+		else
+			assert_string_equal(run.facts, expected);
+	}
+	assert_int_equal(stalls_dropped(run.stalls), 0);
+}
+
 static void put_request(int pid, int depth, uint64_t from, uint64_t gfp)
 {
 	const struct record try = RECORD(from + 1, TRY_TO_COMPACT, .gfp = gfp);
@@ -1152,6 +1303,10 @@ int main(void)
 		cmocka_unit_test(test_sum_of_two_functions),
 		TEST(test_random_calls),
 		TEST(test_details),
+		TEST(test_counts),
+		TEST(test_counts_of_dropped_events),
+		TEST(test_many_nodes),
+		TEST(test_outcomes_in_order),
 		TEST(test_many_gfp),
 		TEST(test_sink_that_fails),
 		TEST(test_limit_of_owners),

@@ -38,6 +38,11 @@ static struct stall make_stall(void)
 		.order = 3,
 		.gfp_names = "GFP_KERNEL",
 		.compaction = "success",
+		.outcomes = "partial_skipped x2, success",
+		.nodes = "0,2-3",
+		.priority = 0,
+		.has_priority = true,
+		.counts = { .known = 0x1f, .count = { 1200, 91, 40, 12, 3 } },
 		.has_reclaimed = true,
 		.nr_reclaimed = 32,
 		.shrinkers = shrinkers,
@@ -86,7 +91,9 @@ static void test_plain(void **state)
 	stall_is_shown(
 		&stall, &terminal,
 		"1.000001 worker-12 of server\\x1b-10 /a/é  10.000 ms  alloc  order 3  GFP_KERNEL"
-		"  32 pages reclaimed  compaction success  from /m\n"
+		"  32 pages reclaimed  from /m\n"
+		"   node 0,2-3, 1200 pages scanned, 91 reclaimed, 40 dirty, 12 in writeback,"
+		" priority down to 0, compaction: partial_skipped x2, success\n"
 		"|- direct reclaim                                  6.000 ms  60%\n"
 		"|  |- slab                                         5.000 ms  50%\n"
 		"|  |  |- scan_a[vda]                               3.000 ms  30%\n"
@@ -109,7 +116,9 @@ static void test_terminal(void **state)
 		&stall, &terminal,
 		"1.000001 \033[1mworker-12\033[0m of server\\x1b-10 \033[2m/a/é\033[0m  "
 		"\033[1m10.000 ms\033[0m  alloc  order 3  GFP_KERNEL"
-		"  32 pages reclaimed  compaction success  from /m\n"
+		"  32 pages reclaimed  from /m\n"
+		"   node 0,2-3, 1200 pages scanned, 91 reclaimed, 40 dirty, 12 in writeback,"
+		" priority down to 0, compaction: partial_skipped x2, success\n"
 		"├─ direct reclaim                                  6.000 ms  60%\n"
 		"│  ├─ \033[1;31mslab\033[0m                                         5.000 ms  50%\n"
 		"│  │  ├─ scan_a[vda]                               3.000 ms  30%\n"
@@ -156,6 +165,30 @@ static void test_small_shrinkers(void **state)
 		       "`- rest                                            3.000 ms  30%\n");
 }
 
+/* What is 0 and nothing to see is not shown; what nobody knows neither. */
+static void test_few_facts(void **state)
+{
+	const struct terminal terminal = { 0 };
+	struct stall stall = {
+		.tid = 12,
+		.start = 1000001000,
+		.end = 1010001000,
+		.order = -1,
+		.compaction = "",
+		.gfp_names = "",
+		.counts = { .known = 1u << COUNT_COMPACTIONS,
+			    .count = { [COUNT_COMPACTIONS] = 2 } },
+	};
+
+	stall_is_shown(&stall, &terminal,
+		       "1.000001 worker-12 of server\\x1b-10 /a/é  10.000 ms  alloc  from /m\n"
+		       "   compaction attempts: 2\n");
+	stall.counts = (struct stall_counts){ .known = 0xf, .count = { 64, 0, 0, 0, 9 } };
+	stall_is_shown(&stall, &terminal,
+		       "1.000001 worker-12 of server\\x1b-10 /a/é  10.000 ms  alloc  from /m\n"
+		       "   64 pages scanned, 0 reclaimed\n");
+}
+
 static void test_nothing(void **state)
 {
 	const struct terminal terminal = { 0 };
@@ -169,9 +202,8 @@ static void test_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plain),
-		cmocka_unit_test(test_terminal),
-		cmocka_unit_test(test_small_shrinkers),
+		cmocka_unit_test(test_plain),		cmocka_unit_test(test_terminal),
+		cmocka_unit_test(test_small_shrinkers), cmocka_unit_test(test_few_facts),
 		cmocka_unit_test(test_nothing),
 	};
 
