@@ -35,6 +35,9 @@ struct limits {
 
 #define OPTIONS_OOM_SCORE_UNSET INT_MIN
 
+/* Of the text; the forms for programs have all of it, but for SUMMARY_NONE. */
+enum summary_form { SUMMARY_SHORT, SUMMARY_FULL, SUMMARY_NONE };
+
 struct options {
 	enum options_task task;
 	uint64_t threshold; /* -t: ns, whole microseconds; 0: none */
@@ -46,6 +49,7 @@ struct options {
 	char **events;	    /* -e: SYSTEM:NAME; NULL ends; NULL: none */
 	uint64_t buffer;    /* -b: bytes per CPU */
 	const char *format; /* -f: one of formats */
+	int summary;	    /* --summary: enum summary_form */
 	unsigned int top;   /* --top: tasks and cgroups in the summary */
 	char *output;	    /* -o, NULL: stdout */
 	char *config;	    /* -c, NULL: CONFIG_DEFAULT */

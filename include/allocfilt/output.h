@@ -35,6 +35,7 @@ struct summary_view {
 	struct cpu_list cpus;
 	const struct overflow *overflows;
 	size_t nr_overflows;
+	enum summary_form form;
 	unsigned int top;  /* how many tasks and cgroups */
 	const pid_t *pids; /* only stalls of these processes are shown; 0 ends; NULL: all */
 	uint64_t since;	   /* ns: oldest time seen; 0: none */

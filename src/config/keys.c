@@ -23,6 +23,13 @@
 	BOUNDS(least, most), .allowed = "allowed: a whole number from " #least " to " #most
 #define TASK(number, text) .task = (number), .help = (text)
 
+static const char *const summary_forms[] = {
+	[SUMMARY_SHORT] = "short",
+	[SUMMARY_FULL] = "full",
+	[SUMMARY_NONE] = "none",
+	NULL,
+};
+
 const struct key keys[] = {
 	{ "threshold", "-t", KEY_QUANTITY, KEY_TRACING, FIELD(threshold),
 	  .units = &quantity_short_time, BOUNDS(1, THRESHOLD_LARGEST), .microseconds = true,
@@ -54,6 +61,9 @@ const struct key keys[] = {
 	  .argument = "SIZE", .help = "ring buffer of a CPU; a bare number is KiB; K M G" },
 	{ "format", "-f", KEY_FORMAT, KEY_RUNNING, FIELD(format), .argument = "FORM",
 	  .help = "form of the output:" },
+	{ "summary", "--summary", KEY_CHOICE, KEY_RUNNING, FIELD(summary), "short",
+	  .choices = summary_forms, .allowed = "allowed: short, full, none", .argument = "FORM",
+	  .help = "the summary at the end: short, full (with histograms) or none" },
 	{ "top", "--top", KEY_NUMBER, KEY_RUNNING, FIELD(top), "10", NUMBER(1, 128),
 	  .argument = "N", .help = "name so many tasks and cgroups in the summary" },
 	{ "output", "-o", KEY_PATH, KEY_OPTION, FIELD(output), .argument = "FILE",

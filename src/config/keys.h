@@ -19,6 +19,7 @@ enum key_kind {
 	KEY_NUMBER,    /* int or unsigned int */
 	KEY_SWITCH,    /* bool; "yes" or "no" in the file, an option without a value */
 	KEY_FORMAT,    /* const char *, one of options.formats */
+	KEY_CHOICE,    /* int, the place in choices */
 	KEY_PATH,      /* char * */
 	KEY_PIDS,      /* pid_t *, 0 ends */
 	KEY_FUNCTIONS, /* char **, NULL ends: names or globs */
@@ -44,6 +45,7 @@ struct key {
 	int64_t lowest, highest;	    /* of a number or a pid, in the field's unit */
 	bool or_zero;			    /* 0 is allowed, too */
 	bool microseconds;		    /* whole ones only */
+	const char *const *choices;	    /* of KEY_CHOICE, NULL ends */
 	enum options_task task;		    /* of KEY_TASK */
 	const char *allowed;		    /* for messages */
 	const char *argument;		    /* the rest is for --help: "TIME" */

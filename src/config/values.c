@@ -185,6 +185,14 @@ int value_parse(struct options *options, const struct key *key, const char *sett
 		else
 			*(bool *)field = *value == 'y';
 		break;
+	case KEY_CHOICE:
+		while (key->choices[number] && strcmp(key->choices[number], value))
+			number++;
+		if (key->choices[number])
+			*(int *)field = number;
+		else
+			reason = "is unknown";
+		break;
 	case KEY_PATH:
 		if (!*value)
 			return refuse(setting, -EINVAL, value, "is empty", "allowed: a path",
@@ -218,6 +226,7 @@ bool value_equal(const struct key *key, const struct options *a, const struct op
 	case KEY_QUANTITY:
 		return *(const uint64_t *)field_a == *(const uint64_t *)field_b;
 	case KEY_NUMBER:
+	case KEY_CHOICE:
 		return *(const int *)field_a == *(const int *)field_b;
 	case KEY_SWITCH:
 		return *(const bool *)field_a == *(const bool *)field_b;

@@ -330,7 +330,8 @@ static int json_form_stall(struct output *output, const struct named_stall *name
 
 static int json_form_summary(struct output *output, const struct summary_view *view)
 {
-	json_summary(output->setup.writer, view, true);
+	if (view->form != SUMMARY_NONE)
+		json_summary(output->setup.writer, view, true);
 	return writer_flush(output->setup.writer);
 }
 

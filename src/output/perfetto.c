@@ -328,8 +328,13 @@ static int perfetto_summary(struct output *output, const struct summary_view *vi
 	json_init(&json, output->setup.writer);
 	if (!perfetto->started)
 		json_raw(&json, head);
-	json_raw(&json, "\n],\"allocfilt\":\n");
-	json_summary(json.writer, view, true);
+	json_raw(&json, "\n]");
+	if (view->form != SUMMARY_NONE) {
+		json_raw(&json, ",\"allocfilt\":\n");
+		json_summary(json.writer, view, true);
+	} else {
+		json_raw(&json, "\n");
+	}
 	json_raw(&json, "}\n");
 	return writer_flush(json.writer);
 }

@@ -8,8 +8,11 @@
 
 /* The summary for people. It is ASCII except for names, as it goes to files and terminals alike. */
 
-#define STARS		40 /* columns of a histogram's bar, as in bcc */
-#define SUPERBLOCKS_MAX 20 /* lines under a shrinker; the others share one */
+#define STARS		 40 /* columns of a histogram's bar, as in bcc */
+#define SUPERBLOCKS_MAX	 20 /* lines under a shrinker; the others share one */
+#define SHORT_ROWS	 8  /* of each table in the short form, which has at most 40 lines */
+#define NAME_COLUMNS	 19 /* of the names in the tables, at least */
+#define NAME_COLUMNS_MAX 40 /* a longer one moves the rest of its row */
 
 #define MS "%" PRIu64 ".%06" PRIu64 " ms"
 
@@ -79,31 +82,6 @@ static void put_superblocks(struct writer *writer, const struct summary_view *vi
 	put_total(writer, name, &others);
 }
 
-static void put_no_stall(struct writer *writer, const struct summary_view *view)
-{
-	static const char *const units[] = { "us", "ms", "s" };
-	uint64_t threshold = view->plan->threshold / 1000;
-	char time[TEXT_DURATION_MAX];
-	int unit = 0;
-	size_t pids = 0;
-	struct line line;
-
-	while (view->pids && view->pids[pids])
-		pids++;
-	line_clear(&line);
-	line_add(&line, "\nno stall of ");
-	if (pids == 1)
-		line_add(&line, "process %d of ", view->pids[0]);
-	else if (pids)
-		line_add(&line, "these %zu processes of ", pids);
-	for (; unit < 2 && !(threshold % 1000); unit++)
-		threshold /= 1000;
-	line_add(&line, "%" PRIu64 " %s or more", threshold, units[unit]);
-	if (view->ts > view->since)
-		line_add(&line, " in %s", text_duration(time, view->ts - view->since));
-	line_put(&line, writer);
-}
-
 static void put_shrinkers(struct writer *writer, const struct summary_view *view)
 {
 	const struct shrinker_total *totals;
@@ -127,6 +105,8 @@ static void put_shrinkers(struct writer *writer, const struct summary_view *view
 		put_superblocks(writer, view, &totals[i]);
 	}
 }
+
+/* ---- what only the full form has ---- */
 
 /* The format is that of bcc: src/python/bcc/table.py, _print_log2_hist(), _stars(). */
 static void put_histogram(struct writer *writer, const struct latency *latency)
@@ -233,38 +213,6 @@ static void put_longest(struct writer *writer, const struct summary_view *view)
 		put_stall(writer, view, longest, "\nlongest stall:\n");
 }
 
-static void put_waiters(struct writer *writer, const struct summary_view *view,
-			enum waiter_kind kind, const char *title)
-{
-	const struct summary_waiter *waiters;
-	size_t count = summary_waiters(view->summary, kind, &waiters);
-	struct line line;
-
-	if (!count)
-		return;
-	line_clear(&line);
-	line_add(&line, "\n%s", title);
-	if (count > view->top)
-		line_add(&line, " (%u of %zu)", view->top, count);
-	line_add(&line, ":\n   count         total ms        p99 ms        max ms");
-	line_put(&line, writer);
-	for (size_t i = 0; i < count && i < view->top; i++) {
-		const struct latency *latency = &waiters[i].latency;
-
-		line_clear(&line);
-		line_add(&line, "%8" PRIu64, latency->count);
-		tree_add_ms(&line, 13, latency->total);
-		tree_add_ms(&line, 10, latency_percentile(latency, 99));
-		tree_add_ms(&line, 10, latency->max);
-		line_add(&line, "  ");
-		line_add_escaped(&line, waiters[i].name, TEXT_PRINTABLE);
-		if (waiters[i].tid)
-			line_add(&line, "-%d", waiters[i].tid);
-		add_error(&line, waiters[i].error);
-		line_put(&line, writer);
-	}
-}
-
 static void put_phases(struct writer *writer, const struct summary_view *view, enum stall_side side,
 		       const char *title)
 {
@@ -280,52 +228,411 @@ static void put_phases(struct writer *writer, const struct summary_view *view, e
 	tree_phases(writer, &plain, view->resolver, &stalls->phases, NULL, 0);
 }
 
-/* Numbers of what is lost or incomplete: a line for each that is not 0, after a blank line. */
-struct flaws {
-	struct writer *writer;
-	bool any; /* was a line written? */
+/* ---- the short form ---- */
+
+/* Adds a time in ms, right-aligned, with two digits that count: 0.078, 0.13, 1.9, 328. */
+static void add_ms(struct line *line, int width, uint64_t ns)
+{
+	static const struct {
+		uint64_t below, unit, per_ms;
+		int digits;
+	} steps[] = {
+		{ 9950, 1000, 1000, 3 },
+		{ 995000, 10000, 100, 2 },
+		{ 9950000, 100000, 10, 1 },
+	};
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRIu64, ns / 1000000 + (ns % 1000000 >= 500000));
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		uint64_t count = (ns + steps[i].unit / 2) / steps[i].unit;
+
+		if (!ns || ns >= steps[i].below)
+			continue;
+		snprintf(text, sizeof(text), "%" PRIu64 ".%0*" PRIu64, count / steps[i].per_ms,
+			 steps[i].digits, count % steps[i].per_ms);
+		break;
+	}
+	line_add(line, "%*s", width, text);
+}
+
+/* How many stalls, how slow, and how long it looked for them. */
+static void put_head(struct writer *writer, const struct summary_view *view)
+{
+	static const char *const units[] = { "us", "ms", "s" };
+	const struct latency *latency = &summary_stalls(view->summary, STALLS_WAITING)->latency;
+	uint64_t threshold = view->plan->threshold / 1000;
+	char time[TEXT_DURATION_MAX];
+	int unit = 0;
+	size_t pids = 0;
+	struct line line;
+
+	for (; unit < 2 && !(threshold % 1000); unit++)
+		threshold /= 1000;
+	while (view->pids && view->pids[pids])
+		pids++;
+	line_clear(&line);
+	if (latency->count)
+		line_add(&line, "%" PRIu64 " stall%s of ", latency->count,
+			 latency->count == 1 ? "" : "s");
+	else
+		line_add(&line, "no stall of ");
+	if (pids == 1)
+		line_add(&line, "process %d of ", view->pids[0]);
+	else if (pids)
+		line_add(&line, "these %zu processes of ", pids);
+	line_add(&line, "%" PRIu64 " %s or more", threshold, units[unit]);
+	if (view->ts > view->since)
+		line_add(&line, " in %s", text_duration(time, view->ts - view->since));
+	if (latency->count) {
+		line_add(&line, "; waited ");
+		add_ms(&line, 0, latency->total);
+		line_add(&line, " ms; p50 ");
+		add_ms(&line, 0, latency_percentile(latency, 50));
+		line_add(&line, " ms, p99 ");
+		add_ms(&line, 0, latency_percentile(latency, 99));
+		line_add(&line, " ms, max ");
+		add_ms(&line, 0, latency->max);
+		line_add(&line, " ms");
+	}
+	line_put(&line, writer);
+}
+
+/* What is lost or incomplete, and what limits left out, in one line. */
+static void put_losses(struct writer *writer, const struct summary_view *view)
+{
+	uint64_t incomplete = summary_incomplete(view->summary), times;
+	uint64_t records = losses_total(view->losses, &times);
+	const struct overflow others[] = {
+		{ .text = "stalls have no entry of their own in the journal",
+		  .count = view->journal.held_back },
+		{ .text = "entries were not taken by the journal", .count = view->journal.dropped },
+	};
+	struct line line;
+
+	line_clear(&line);
+	if (incomplete && (records || times))
+		line_add(&line, "%" PRIu64 " stall%s incomplete: ", incomplete,
+			 incomplete == 1 ? " is" : "s are");
+	if (records)
+		line_add(&line, "%s%" PRIu64 " event%s lost", times ? "at least " : "", records,
+			 records == 1 ? " was" : "s were");
+	else
+		line_add(&line, times ? "events were lost" : "nothing lost");
+	if (!incomplete)
+		line_add(&line, ", 0 incomplete");
+	else if (!records && !times)
+		line_add(&line, ", %" PRIu64 " stall%s incomplete", incomplete,
+			 incomplete == 1 ? " is" : "s are");
+	for (size_t i = 0; i < view->nr_overflows; i++)
+		if (view->overflows[i].count)
+			line_add(&line, "; %" PRIu64 " %s", view->overflows[i].count,
+				 view->overflows[i].text);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (others[i].count)
+			line_add(&line, "; %" PRIu64 " %s", others[i].count, others[i].text);
+	line_put(&line, writer);
+}
+
+/* A row of "where it went", and a part in it. */
+struct share {
+	const char *title;
+	uint64_t ns;
+	int group;
+	unsigned int percent;
 };
 
-static void put_flaw(struct flaws *flaws, uint64_t count, const char *text)
+/* Most time first; equal ones stay in their order. */
+static void sort_shares(struct share *shares, size_t count)
 {
+	for (size_t i = 1; i < count; i++)
+		for (size_t at = i; at && shares[at].ns > shares[at - 1].ns; at--) {
+			struct share share = shares[at];
+
+			shares[at] = shares[at - 1];
+			shares[at - 1] = share;
+		}
+}
+
+/* Rounds down, and up where most was cut off, so that the percentages add up to 100. */
+static void set_percentages(struct share *shares, size_t count, uint64_t whole)
+{
+	unsigned int left = 100;
+
+	for (size_t i = 0; i < count; i++) {
+		shares[i].percent = shares[i].ns * 100 / whole;
+		left -= shares[i].percent;
+	}
+	for (; left; left--) {
+		struct share *most = NULL;
+		uint64_t most_cut = 0;
+
+		for (size_t i = 0; i < count; i++) {
+			uint64_t up_to = shares[i].percent * whole;
+			uint64_t cut = shares[i].ns * 100 > up_to ? shares[i].ns * 100 - up_to : 0;
+
+			if (!most || cut > most_cut) {
+				most = &shares[i];
+				most_cut = cut;
+			}
+		}
+		most->percent++;
+	}
+}
+
+static void add_parts(struct line *line, const struct phases *phases, enum phase_group group)
+{
+	struct share parts[PHASE_PARTS];
+	size_t count = 0;
+
+	for (int part = 0; part < PHASE_PARTS; part++)
+		if (phases->ns[group][part])
+			parts[count++] = (struct share){ .title = phase_part_names[part].title,
+							 .ns = phases->ns[group][part] };
+	sort_shares(parts, count);
+	for (size_t i = 0; i < count; i++) {
+		line_add(line, "%s%s ", i ? ", " : "   ", parts[i].title);
+		add_ms(line, 0, parts[i].ns);
+	}
+}
+
+static void put_where(struct writer *writer, const struct phases *phases)
+{
+	struct share groups[PHASE_GROUPS];
+	size_t count = 0;
+	struct line line;
+
+	for (int group = 0; group < PHASE_GROUPS; group++) {
+		uint64_t ns = phases_group(phases, group);
+
+		if (ns)
+			groups[count++] = (struct share){ .title = phase_group_names[group].title,
+							  .ns = ns,
+							  .group = group };
+	}
+	if (!count)
+		return;
+	sort_shares(groups, count);
+	set_percentages(groups, count, phases_total(phases));
+	put_text(writer, "\nwhere it went            ms    %\n");
+	for (size_t i = 0; i < count; i++) {
+		line_clear(&line);
+		line_add(&line, "  %-16s", groups[i].title);
+		add_ms(&line, 9, groups[i].ns);
+		line_add(&line, "%5u", groups[i].percent);
+		if (phases_is_reclaim(groups[i].group))
+			add_parts(&line, phases, groups[i].group);
+		else if (groups[i].group == PHASE_REST)
+			line_add(&line, "   not explained");
+		line_put(&line, writer);
+	}
+}
+
+/* The last component of a cgroup's path, as a unit's name; the path where two have the same. */
+static const char *cgroup_label(const struct summary_view *view, const char *path)
+{
+	const struct summary_waiter *cgroups;
+	size_t count = summary_waiters(view->summary, SUMMARY_CGROUPS, &cgroups);
+	const char *slash = strrchr(path, '/');
+
+	if (!slash || !slash[1])
+		return path;
+	for (size_t i = 0; i < count; i++) {
+		const char *other = strrchr(cgroups[i].name, '/');
+
+		if (other && !strcmp(slash, other) && strcmp(path, cgroups[i].name))
+			return path;
+	}
+	return slash + 1;
+}
+
+static void waiter_name(struct line *name, const struct summary_view *view, enum waiter_kind kind,
+			const struct summary_waiter *waiter)
+{
+	line_clear(name);
+	line_add_escaped(name,
+			 kind == SUMMARY_CGROUPS ? cgroup_label(view, waiter->name) : waiter->name,
+			 TEXT_PRINTABLE);
+	if (waiter->tid)
+		line_add(name, "-%d", waiter->tid);
+}
+
+/* How many rows each table has at most. */
+static size_t rows_of(const struct summary_view *view)
+{
+	return view->form == SUMMARY_FULL || view->top < SHORT_ROWS ? view->top : SHORT_ROWS;
+}
+
+/* The columns of the names, the same in all tables. */
+static size_t name_columns(const struct summary_view *view)
+{
+	size_t columns = NAME_COLUMNS;
+
+	for (int kind = 0; kind < WAITER_KINDS; kind++) {
+		const struct summary_waiter *waiters;
+		size_t count = summary_waiters(view->summary, kind, &waiters);
+
+		for (size_t i = 0; i < count && i < rows_of(view); i++) {
+			struct line name;
+
+			waiter_name(&name, view, kind, &waiters[i]);
+			if (text_columns(name.text) > columns)
+				columns = text_columns(name.text);
+		}
+	}
+	return columns < NAME_COLUMNS_MAX ? columns : NAME_COLUMNS_MAX;
+}
+
+static void put_waiters(struct writer *writer, const struct summary_view *view,
+			enum waiter_kind kind, const char *title)
+{
+	const struct summary_waiter *waiters;
+	size_t count = summary_waiters(view->summary, kind, &waiters);
+	size_t rows = rows_of(view), columns = name_columns(view);
+	struct line line, name;
+
+	if (!count)
+		return;
+	line_clear(&line);
+	line_add(&line, "%s", title);
+	if (count > rows)
+		line_add(&line, " (%zu of %zu)", rows, count);
+	line_add(&line, "%*s%6s%11s%11s%11s   (ms)",
+		 line.used < columns + 2 ? (int)(columns + 2 - line.used) : 0, "", "stalls",
+		 "total", "p99", "max");
+	line_put(&line, writer);
+	for (size_t i = 0; i < count && i < rows; i++) {
+		const struct latency *latency = &waiters[i].latency;
+		int missing;
+
+		waiter_name(&name, view, kind, &waiters[i]);
+		missing = (int)columns - (int)text_columns(name.text);
+		line_clear(&line);
+		line_add(&line, "  %s%*s%6" PRIu64, name.text, missing > 0 ? missing : 0, "",
+			 latency->count);
+		add_ms(&line, 11, latency->total);
+		add_ms(&line, 11, latency_percentile(latency, 99));
+		add_ms(&line, 11, latency->max);
+		add_error(&line, waiters[i].error);
+		line_put(&line, writer);
+	}
+}
+
+static void put_tables(struct writer *writer, const struct summary_view *view)
+{
+	static const char *const titles[] = {
+		[SUMMARY_CGROUPS] = "cgroup",
+		[SUMMARY_TASKS] = "task",
+		[SUMMARY_KERNEL_THREADS] = "kernel thread",
+	};
+	static const enum waiter_kind order[] = { SUMMARY_CGROUPS, SUMMARY_TASKS,
+						  SUMMARY_KERNEL_THREADS };
+	size_t kinds = view->form == SUMMARY_FULL ? WAITER_KINDS : SUMMARY_KERNEL_THREADS;
+	bool any = false;
+
+	for (size_t i = 0; i < kinds; i++) {
+		const struct summary_waiter *waiters;
+
+		if (!summary_waiters(view->summary, order[i], &waiters))
+			continue;
+		if (!any)
+			put_text(writer, "\n");
+		any = true;
+		put_waiters(writer, view, order[i], titles[order[i]]);
+	}
+}
+
+/* Wall-clock time to the millisecond where it is known, else that of the trace clock. */
+static void add_time(struct line *line, const struct resolver *resolver, uint64_t ts)
+{
+	char time[CLOCK_TEXT_MAX], *point;
+
+	if (!resolver_time(resolver, ts, time)) {
+		line_add(line, "%" PRIu64 ".%06u", ts / 1000000000,
+			 (unsigned int)(ts % 1000000000 / 1000));
+		return;
+	}
+	point = strchr(time, '.');
+	line_add(line, "%.*sZ", point ? (int)(point - time) + 4 : (int)strlen(time) - 1, time);
+}
+
+/* The longest stall, and why. */
+static void put_worst(struct writer *writer, const struct summary_view *view)
+{
+	const struct named_stall *named = summary_longest(view->summary, 0);
+	const struct stall *stall;
+	char source[STALL_SOURCE_MAX];
+	struct line line;
+
+	if (!named)
+		return;
+	stall = named->stall;
+	line_clear(&line);
+	line_add(&line, "\nworst: ");
+	add_time(&line, view->resolver, stall->start);
+	line_add(&line, " ");
+	line_add_escaped(&line, named->name, TEXT_PRINTABLE);
+	line_add(&line, "-%d%s", stall->tid,
+		 task_key_in_interrupt(stall->key) ? " (interrupt)" : "");
+	if (*named->task_info->cgroup) {
+		line_add(&line, " in ");
+		line_add_escaped(&line, cgroup_label(view, named->task_info->cgroup),
+				 TEXT_PRINTABLE);
+	}
+	line_add(&line, ", ");
+	add_ms(&line, 0, stall->end - stall->start);
+	line_add(&line, " ms");
+	if (stall->order >= 0)
+		line_add(&line, ", order %d", stall->order);
+	line_put(&line, writer);
+	stall_source(view->resolver, stall, source);
+	line_clear(&line);
+	line_add(&line, "  %s", source);
+	line_put(&line, writer);
+}
+
+static void put_background(struct writer *writer, const struct summary_view *view)
+{
+	const struct summary_waiter *threads;
+	size_t count = summary_waiters(view->summary, SUMMARY_KERNEL_THREADS, &threads);
+	size_t rows = rows_of(view);
 	struct line line;
 
 	if (!count)
 		return;
 	line_clear(&line);
-	line_add(&line, "%s%" PRIu64 " %s", flaws->any ? "" : "\n", count, text);
-	line_put(&line, flaws->writer);
-	flaws->any = true;
-}
-
-static void put_flaws(struct writer *writer, const struct summary_view *view)
-{
-	struct flaws flaws = { .writer = writer };
-	uint64_t times;
-	uint64_t records = losses_total(view->losses, &times);
-
-	put_flaw(&flaws, records, "records were lost");
-	put_flaw(&flaws, times, "times records were lost, nobody knows how many");
-	put_flaw(&flaws, summary_incomplete(view->summary), "stalls are incomplete");
-	for (size_t i = 0; i < view->nr_overflows; i++)
-		put_flaw(&flaws, view->overflows[i].count, view->overflows[i].text);
-	put_flaw(&flaws, view->journal.held_back,
-		 "stalls have no entry of their own in the journal");
-	put_flaw(&flaws, view->journal.dropped, "entries were not taken by the journal");
+	line_add(&line, "background:");
+	for (size_t i = 0; i < count && i < rows; i++) {
+		line_add(&line, "%s ", i ? ";" : "");
+		line_add_escaped(&line, threads[i].name, TEXT_PRINTABLE);
+		line_add(&line, " %" PRIu64 " run%s, ", threads[i].latency.count,
+			 threads[i].latency.count == 1 ? "" : "s");
+		add_ms(&line, 0, threads[i].latency.total);
+		line_add(&line, " ms");
+	}
+	if (count > rows)
+		line_add(&line, "; %zu more", count - rows);
+	line_put(&line, writer);
 }
 
 int summary_text(struct writer *writer, const struct summary_view *view)
 {
-	if (!summary_stalls(view->summary, STALLS_WAITING)->latency.count)
-		put_no_stall(writer, view);
+	if (view->form == SUMMARY_NONE)
+		return writer_flush(writer);
+	put_text(writer, "\n");
+	put_head(writer, view);
+	put_losses(writer, view);
+	put_where(writer, &summary_stalls(view->summary, STALLS_WAITING)->phases);
+	put_tables(writer, view);
+	put_worst(writer, view);
 	put_shrinkers(writer, view);
-	put_functions(writer, view);
-	put_longest(writer, view);
-	put_waiters(writer, view, SUMMARY_TASKS, "tasks that waited most");
-	put_waiters(writer, view, SUMMARY_CGROUPS, "cgroups that waited most");
-	put_waiters(writer, view, SUMMARY_KERNEL_THREADS, "kernel threads at work for all");
-	put_phases(writer, view, STALLS_WAITING, "where the time of stalls went");
-	put_phases(writer, view, STALLS_BACKGROUND, "where the time of kernel threads went");
-	put_flaws(writer, view);
+	put_background(writer, view);
+	if (view->form == SUMMARY_FULL) {
+		put_functions(writer, view);
+		put_longest(writer, view);
+		put_phases(writer, view, STALLS_WAITING, "where the time of stalls went");
+		put_phases(writer, view, STALLS_BACKGROUND,
+			   "where the time of kernel threads went");
+	}
 	return writer_flush(writer);
 }

@@ -432,15 +432,14 @@ static void count_overflows(struct pipeline *pipeline)
 	const struct stacks *stacks = resolver_stacks(pipeline->resolver);
 	struct shrinker_names *names = resolver_superblocks(pipeline->resolver);
 	const struct overflow overflows[OVERFLOWS] = {
-		{ "tasks", "tasks with waiting events were forgotten", claims->tasks },
-		{ "events", "slow windows lack events that made room for newer ones",
-		  claims->windows },
+		{ "tasks", "tasks were too many at once (limit-tasks)", claims->tasks },
+		{ "events", "slow functions lack events (limit-events)", claims->windows },
 		{ "cpus", "CPUs were not read: too few open files", pipeline->unread_cpus },
-		{ "names", "times the name of a task or cgroup may have been forgotten",
+		{ "names", "times a task or cgroup may have lost its name (limit-tasks)",
 		  resolver_missed(pipeline->resolver) },
 		{ "stalls", "stalls were cut short or lack details",
 		  stalls_dropped(pipeline->stalls) + (stacks ? stacks_overflow(stacks) : 0) },
-		{ "summary", "times the summary had no room for another entry",
+		{ "summary", "times the summary left out what took least time",
 		  summary_overflow(pipeline->summary) + shrinkers_overflow(pipeline->shrinkers) +
 			  shrinker_names_overflow(names) },
 	};
@@ -461,6 +460,7 @@ void pipeline_view(struct pipeline *pipeline, struct summary_view *view)
 		.cpus = pipeline->source->cpus,
 		.overflows = pipeline->overflows,
 		.nr_overflows = OVERFLOWS,
+		.form = pipeline->options->summary,
 		.top = pipeline->options->top,
 		.pids = pipeline->by_pid ? pipeline->options->pids : pipeline->source->recorded,
 		.since = pipeline->oldest,

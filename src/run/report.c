@@ -36,7 +36,7 @@ int summary_print(const struct run_context *run, struct pipeline *pipeline)
 	if (!ret)
 		ret = writer_flush(run->output);
 	/* With `> out.dat` a user at a terminal still sees the summary. */
-	if (!run->options->quiet && isatty(STDERR_FILENO) &&
+	if (!run->options->quiet && view.form != SUMMARY_NONE && isatty(STDERR_FILENO) &&
 	    (run->options->journal || !isatty(writer_fd(run->output)))) {
 		pipeline_view(pipeline, &view);
 		shown = print_to_stderr(run, &view, NULL);
@@ -49,6 +49,8 @@ void summary_print_so_far(const struct run_context *run, struct pipeline *pipeli
 	struct summary_view view;
 
 	pipeline_view(pipeline, &view);
+	if (view.form == SUMMARY_NONE)
+		view.form = SUMMARY_SHORT;
 	print_to_stderr(run, &view, pipeline_output(pipeline));
 }
 

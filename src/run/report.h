@@ -18,7 +18,11 @@
  */
 int summary_print(const struct run_context *run, struct pipeline *pipeline);
 
-/** summary_print_so_far - on SIGUSR1, print the summary to stderr; as JSON with that format */
+/**
+ * summary_print_so_far - on SIGUSR1, print the summary to stderr; as JSON with that format
+ *
+ * It is asked for, so --summary=none means the short form.
+ */
 void summary_print_so_far(const struct run_context *run, struct pipeline *pipeline);
 
 /**

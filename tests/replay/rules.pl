@@ -244,11 +244,10 @@ my @summary;
 for my $i (0 .. $#output) {
 	if ($output[$i] eq '') {
 		@summary = splice @output, $i;
-		shift @summary;
-		splice @summary, 0, 2 if @summary && $summary[0] =~ /^no stall of /;
 		last;
 	}
 }
+shift @summary while @summary && $summary[0] !~ /^\S+ : total time = |^no shrinker ran$/;
 
 # CPU by CPU: of one more may have been read before the run was stopped than of another.
 sub is_of_the_text {
@@ -337,7 +336,7 @@ for my $line (@summary) {
 	check_sum();
 	undef $sum;
 	if ($line !~ /^(\S+) : total time = (\d+\.\d{6}) ms, max latency = (\d+\.\d{6}) ms$/) {
-		last if $line eq '' || !%shrinkers;	# what else the summary has
+		last if $line =~ /^$|^background: / || !%shrinkers;	# what else the summary has
 		wrong("no line of the summary: $line");
 		next;
 	}

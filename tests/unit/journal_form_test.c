@@ -428,46 +428,12 @@ static void test_summary(void **state)
 	nothing_more();
 }
 
-/* Before the first record nothing is known of the time. */
-static void test_no_stall(void **state)
-{
-	static const pid_t one[] = { 812, 0 }, two[] = { 812, 977, 0 };
-	static const struct {
-		uint64_t threshold;
-		const pid_t *pids;
-		uint64_t since, ts;
-		const char *text;
-	} cases[] = {
-		{ 134000, NULL, 0, 0, "\nno stall of 134 us or more\n\nno shrinker ran\n" },
-		{ 10 * MS, NULL, 5 * MS, 5 * MS, "\nno stall of 10 ms or more\n\nno" },
-		{ 1500000, NULL, 1000 * MS, 4700 * MS, "\nno stall of 1500 us or more in 3.7 s\n" },
-		{ 2000 * MS, one, MS, 3 * MS,
-		  "\nno stall of process 812 of 2 s or more in 2.0 ms\n" },
-		{ 5000, two, 0, 0, "\nno stall of these 2 processes of 5 us or more\n" },
-	};
-	uint64_t threshold = plan.threshold;
-
-	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct writer *writer = writer_new(-1, -1);
-		size_t length;
-
-		plan.threshold = cases[i].threshold;
-		view.pids = cases[i].pids;
-		view.since = cases[i].since;
-		view.ts = cases[i].ts;
-		assert_int_equal(summary_text(writer, &view), 0);
-		assert_memory_equal(writer_queued(writer, &length), cases[i].text,
-				    strlen(cases[i].text));
-		writer_free(writer);
-	}
-	plan.threshold = threshold;
-}
-
 /* A summary longer than an entry is cut and marked. */
 static void test_long_summary(void **state)
 {
 	const char *message;
 
+	view.form = SUMMARY_FULL;
 	view.top = 128;
 	for (int tid = 1; tid <= 128; tid++) {
 		put_stall(100000 + tid, MS, true);
@@ -540,7 +506,6 @@ int main(void)
 		TEST(test_no_status),
 		TEST(test_status_line),
 		TEST(test_summary),
-		TEST(test_no_stall),
 		TEST(test_long_summary),
 		TEST(test_summary_for_nobody),
 		TEST(test_other_forms),

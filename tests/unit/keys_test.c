@@ -98,6 +98,13 @@ static void test_switches(void **state)
 	assert_false(options.page_allocation);
 	set_good(&options, "page-allocation", "yes");
 	assert_true(options.page_allocation);
+	assert_int_equal(options.summary, SUMMARY_SHORT);
+	set_good(&options, "summary", "none");
+	assert_int_equal(options.summary, SUMMARY_NONE);
+	set_good(&options, "summary", "full");
+	assert_int_equal(options.summary, SUMMARY_FULL);
+	set_bad("summary", "long", "is unknown");
+	set_bad("summary", "", "is unknown");
 	set_bad("stack", "maybe", "is neither yes nor no");
 	set_bad("stack", "", "is neither yes nor no");
 	set_bad("page-allocation", "No", "is neither yes nor no");
@@ -134,6 +141,7 @@ static const struct {
 	{ "event", "kmem:kfree", true },
 	{ "buffer", "7M", true },
 	{ "format", "fancy", false },
+	{ "summary", "full", false },
 	{ "top", "7", false },
 	{ "metrics", "/run/m", false },
 	{ "stack", "yes", true },

@@ -402,7 +402,7 @@ static void test_summary_so_far(void **state)
 	hooks.tracing = ask_for_summary;
 	assert_int_equal(run("-t134 -d300ms"), 0);
 	assert_non_null(strstr(errors, " : total time = "));
-	assert_non_null(strstr(errors, "\ntasks that waited most"));
+	assert_non_null(strstr(errors, "\nwhere it went  "));
 }
 
 /* Before the first change, in the middle of the set-up, and where others have tracing. */

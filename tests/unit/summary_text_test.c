@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The summary as text and as JSON: what newcomers to full tables may lack. */
+/* The summary as text and as JSON. */
 #include "allocfilt/output.h"
 #include "fake_resolver.h"
 #include "made_view.h"
@@ -18,12 +18,19 @@ static int symbol(void *context, uint64_t address, char style, char *to, size_t 
 	return snprintf(to, size, "0x%llx", (unsigned long long)address);
 }
 
-static struct resolver resolver = { .symbol = symbol };
+static bool no_time(void *context, uint64_t ts, char *time)
+{
+	*time = '\0';
+	return false;
+}
+
+static struct resolver resolver = { .symbol = symbol, .time = no_time };
 static struct plan plan = { .threshold = 1000 };
 static const char *text;
 
 static int set_up(void **state)
 {
+	plan.threshold = 134000;
 	make_view(&plan, &resolver, 1);
 	view.shrinker_names = shrinker_names_new(NULL, resolver_symbol, &resolver);
 	view.top = 2;
@@ -36,14 +43,24 @@ static int tear_down(void **state)
 	return 0;
 }
 
+static void count_stall(struct stall *stall, const char *name, const char *cgroup, bool background)
+{
+	struct task_info task_info = { .tid = stall->tid };
+	struct named_stall named = { stall, name, &task_info, background, "f", "" };
+
+	stall->gfp_names = "";
+	stall->compaction = "";
+	snprintf(task_info.cgroup, sizeof(task_info.cgroup), "%s", cgroup);
+	summary_stall(view.summary, &named);
+}
+
 static void stall(int tid, const char *name, uint64_t ns)
 {
-	struct task_info task_info = { .tid = tid };
-	struct stall one = { .tid = tid, .end = ns, .gfp_names = "", .compaction = "" };
-	struct named_stall named = { &one, name, &task_info, false, "f", "" };
+	struct stall one = { .tid = tid, .end = ns };
+	char cgroup[64];
 
-	snprintf(task_info.cgroup, sizeof(task_info.cgroup), "/%s", name);
-	summary_stall(view.summary, &named);
+	snprintf(cgroup, sizeof(cgroup), "/%s", name);
+	count_stall(&one, name, cgroup, false);
 }
 
 static void window(uint64_t function, uint64_t ns)
@@ -76,6 +93,7 @@ static void print(bool json)
 /* Each table is filled with 50 ms, and then one comes with twice 40 ms. */
 static void test_newcomers(void **state)
 {
+	view.form = SUMMARY_FULL;
 	for (int i = 1; i <= SUMMARY_TASKS_MAX; i++)
 		stall(i, "once", 50 * MS);
 	for (int i = 1; i <= SUMMARY_FUNCTIONS_MAX; i++)
@@ -92,8 +110,9 @@ static void test_newcomers(void **state)
 	print(false);
 	text_has(
 		text,
-		"\n       2           80.000        40.000        40.000  new-1001 (up to 50.000 ms more)\n"
-		"       1           50.000        50.000        50.000  once-2\n");
+		"\ntask (2 of 128)      stalls      total        p99        max   (ms)\n"
+		"  new-1001                2         80         40         40 (up to 50.000 ms more)\n"
+		"  once-2                  1         50         50         50\n");
 	text_has(text,
 		 "\n0xabc: count 2, total 80.000 ms, p50 40.000 ms, p99 40.000 ms, max 40.000 ms "
 		 "(up to 50.000 ms more)\n");
@@ -141,9 +160,191 @@ static void test_superblocks_of_newcomer(void **state)
 	assert_null(strstr(text, "others]"));
 }
 
+/*
+ * Of five stalls, by hand: 1, 2, 3, 4 and 90 ms; the median is 3 ms, and a percentile is at most an
+ * eighth above, in buckets of 2048, 2304, 2560, 2816, 3072 us: the third one ends at 3.071 ms.
+ */
+static void test_short(void **state)
+{
+	struct stall one = { .tid = 7, .start = 2000001000, .end = 2090001000, .order = 3 };
+	static const uint64_t times[] = { 4, 1, 3, 2 };
+
+	one.phases.ns[PHASE_DIRECT_RECLAIM][PART_OWN] = 59 * MS;
+	one.phases.ns[PHASE_DIRECT_RECLAIM][PART_SLAB] = 25400000;
+	one.phases.ns[PHASE_COMPACTION][PART_OWN] = 78000;
+	one.phases.ns[PHASE_REST][PART_OWN] = 5522000;
+	count_stall(&one, "big", "/system.slice/a.service", false);
+	for (size_t i = 0; i < 4; i++) {
+		struct stall small = { .tid = 8, .start = MS, .end = MS + times[i] * MS };
+
+		small.phases.ns[PHASE_REST][PART_OWN] = times[i] * MS;
+		count_stall(&small, "small", i % 2 ? "/b/c" : "/d/c", false);
+	}
+	for (int i = 0; i < 2; i++) {
+		struct stall work = { .tid = 9, .end = 5 * MS, .incomplete = true };
+
+		count_stall(&work, "kswapd0", "/", true);
+	}
+	view.top = 10;
+	view.since = MS;
+	view.ts = 3701 * MS;
+	print(false);
+	assert_string_equal(
+		text,
+		"\n"
+		"5 stalls of 134 us or more in 3.7 s; waited 100 ms; p50 3.1 ms, p99 90 ms, max 90 ms\n"
+		"nothing lost, 2 stalls are incomplete\n"
+		"\n"
+		"where it went            ms    %\n"
+		"  direct reclaim         84   84   own time 59, slab 25\n"
+		"  rest                   16   16   not explained\n"
+		"  compaction           0.08    0\n"
+		"\n"
+		"cgroup               stalls      total        p99        max   (ms)\n"
+		"  a.service               1         90         90         90\n"
+		"  /d/c                    2        7.0        4.0        4.0\n"
+		"  /b/c                    2        3.0        2.0        2.0\n"
+		"task                 stalls      total        p99        max   (ms)\n"
+		"  big-7                   1         90         90         90\n"
+		"  small-8                 4         10        4.0        4.0\n"
+		"\n"
+		"worst: 2.000001 big-7 in a.service, 90 ms, order 3\n"
+		"  direct reclaim\n"
+		"\n"
+		"no shrinker ran\n"
+		"background: kswapd0 2 runs, 10 ms\n");
+}
+
+/* A third each: one of them has the 1 % that is left. */
+static void test_percentages(void **state)
+{
+	struct stall one = { .tid = 1, .end = 3 * MS };
+
+	one.phases.ns[PHASE_DIRECT_RECLAIM][PART_OWN] = MS;
+	one.phases.ns[PHASE_COMPACTION][PART_OWN] = MS;
+	one.phases.ns[PHASE_REST][PART_OWN] = MS;
+	count_stall(&one, "a", "", false);
+	print(false);
+	text_has(text, "\n  direct reclaim        1.0   34   own time 1.0\n"
+		       "  compaction            1.0   33\n"
+		       "  rest                  1.0   33   not explained\n");
+}
+
+/* With all that there can be, whatever --top says. */
+static void test_forty_lines(void **state)
+{
+	int lines = 0;
+
+	for (int i = 1; i <= 128; i++) {
+		struct stall one = { .tid = i, .end = PHASE_GROUPS * MS };
+		char name[16], cgroup[64];
+
+		for (int group = 0; group < PHASE_GROUPS; group++)
+			one.phases.ns[group][PART_OWN] = MS;
+		snprintf(name, sizeof(name), "task%d", i);
+		snprintf(cgroup, sizeof(cgroup), "/cgroup%d.service", i);
+		count_stall(&one, name, cgroup, i > 96);
+	}
+	view.top = 128;
+	print(false);
+	text_has(text, "\ncgroup (8 of 64) ");
+	text_has(text, "\ntask (8 of 96) ");
+	text_has(text, "; 24 more\n");
+	for (const char *at = text; (at = strchr(at, '\n')); at++)
+		lines++;
+	assert_in_range(lines, 30, 40);
+	view.form = SUMMARY_FULL;
+	print(false);
+	text_has(text, "\ntask                 stalls ");
+	text_has(text, "\nkernel thread        stalls ");
+	text_has(text, "\n  task96-96 ");
+	text_has(text, "\n  task128-128 ");
+	text_has(text, "\nmost explained stall:\n");
+	text_has(text, "\nwhere the time of kernel threads went: ");
+	view.form = SUMMARY_NONE;
+	print(false);
+	assert_string_equal(text, "");
+}
+
+static void second_line_is(const char *expected)
+{
+	char line[256];
+
+	print(false);
+	assert_int_equal(sscanf(strchr(text + 1, '\n'), "\n%255[^\n]", line), 1);
+	assert_string_equal(line, expected);
+}
+
+static void test_losses(void **state)
+{
+	struct stall one = { .tid = 1, .end = MS, .incomplete = true };
+	const struct overflow overflows[] = {
+		{ .text = "tasks were left out", .count = 0 },
+		{ .text = "stalls lack details", .count = 3 },
+	};
+
+	second_line_is("nothing lost, 0 incomplete");
+	losses_add(losses, 0, 1);
+	second_line_is("1 event was lost, 0 incomplete");
+	count_stall(&one, "a", "", false);
+	second_line_is("1 stall is incomplete: 1 event was lost");
+	losses_add(losses, 0, RECORD_LOST_UNKNOWN);
+	losses_add(losses, 0, 11);
+	count_stall(&one, "a", "", true);
+	second_line_is("2 stalls are incomplete: at least 12 events were lost");
+	view.overflows = overflows;
+	view.nr_overflows = COUNT(overflows);
+	view.journal.held_back = 5;
+	second_line_is("2 stalls are incomplete: at least 12 events were lost; "
+		       "3 stalls lack details; 5 stalls have no entry of their own in the journal");
+	losses_free(losses);
+	losses = losses_new(&view.cpus);
+	view.losses = losses;
+	view.nr_overflows = 0;
+	view.journal.held_back = 0;
+	losses_add(losses, 0, RECORD_LOST_UNKNOWN);
+	second_line_is("2 stalls are incomplete: events were lost");
+}
+
+/* Before the first record nothing is known of the time. */
+static void test_no_stall(void **state)
+{
+	static const pid_t one[] = { 812, 0 }, two[] = { 812, 977, 0 };
+	static const struct {
+		uint64_t threshold;
+		const pid_t *pids;
+		uint64_t since, ts;
+		const char *text;
+	} cases[] = {
+		{ 134000, NULL, 0, 0, "no stall of 134 us or more" },
+		{ 10 * MS, NULL, 5 * MS, 5 * MS, "no stall of 10 ms or more" },
+		{ 1500000, NULL, 1000 * MS, 4700 * MS, "no stall of 1500 us or more in 3.7 s" },
+		{ 2000 * MS, one, MS, 3 * MS, "no stall of process 812 of 2 s or more in 2.0 ms" },
+		{ 5000, two, 0, 0, "no stall of these 2 processes of 5 us or more" },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		char expected[128];
+
+		plan.threshold = cases[i].threshold;
+		view.pids = cases[i].pids;
+		view.since = cases[i].since;
+		view.ts = cases[i].ts;
+		snprintf(expected, sizeof(expected),
+			 "\n%s\nnothing lost, 0 incomplete\n\nno shrinker ran\n", cases[i].text);
+		print(false);
+		assert_string_equal(text, expected);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_short, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_percentages, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_forty_lines, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_losses, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_no_stall, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_newcomers, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_superblocks_of_newcomer, set_up, tear_down),
 	};

@@ -1,0 +1,275 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# summary.pl JSON TEXT [TRACE.TXT]
+#
+# Holds the short summary at the end of TEXT against the stalls of the form json, over the same
+# capture with the same options: counts, totals, percentiles, where the time went, who waited, the
+# worst stall, what is incomplete, the kernel threads. Each figure is computed a second time. With
+# TRACE.TXT, the kernel's text of a capture, also how long it looked.
+#
+# Prints what is wrong, a line each, and exits 1; prints counts and exits 0.
+
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Json;
+
+my ($json_file, $text_file, $trace_file) = @ARGV;
+die "usage: summary.pl JSON TEXT [TRACE.TXT]\n" unless defined $text_file;
+
+use constant { MOST_LINES => 40, ROWS => 8 };
+
+my @wrong;
+
+sub wrong { push @wrong, join('', @_) }
+
+sub lines_of {
+	my ($file) = @_;
+
+	open my $in, '<:raw', $file or die "$file: $!\n";
+	chomp(my @lines = <$in>);
+	return @lines;
+}
+
+# Is the text a number of ms that stands for ns, with two digits that count from 0.1 ms on?
+sub is_ms {
+	my ($text, $ns) = @_;
+
+	return 0 unless $text =~ /^\d+(?:\.(\d+))?$/;
+	my $unit = 10 ** -length($1 // '');
+	my $digits = $text =~ s/^0\.0*//r;
+
+	$digits =~ s/\.//;
+	return 0 if length $digits < 2 && $ns >= 100_000;
+	return abs($text - $ns / 1e6) <= $unit / 2 + 1e-9;
+}
+
+sub ms_is {
+	my ($what, $text, $ns) = @_;
+
+	wrong("$what: $text ms, by the stalls $ns ns") unless is_ms($text, $ns);
+}
+
+sub percentile {
+	my ($percent, @times) = @_;
+	my $wanted = int((@times * $percent + 99) / 100);
+
+	return (sort { $a <=> $b } @times)[$wanted - 1];
+}
+
+# At most one eighth above the true one, never above the maximum, and rounded when it is shown.
+sub percentile_is {
+	my ($what, $text, $percent, @times) = @_;
+	my $true = percentile($percent, @times);
+	my $most = percentile(100, @times);
+	my $upper = $true * 9 / 8 < $most ? $true * 9 / 8 : $most;
+	my $unit = 10 ** -length(($text =~ /\.(\d+)/)[0] // '');
+
+	wrong("$what: $text ms, by the stalls $true ns")
+		if $text + $unit / 2 < $true / 1e6 - 1e-9 || $text - $unit / 2 > $upper / 1e6 + 1e-9;
+}
+
+sub sum { my $sum = 0; $sum += $_ for @_; return $sum }
+
+# --- by the stalls ---
+
+my @records = map { decode_json($_) } lines_of($json_file);
+my ($end) = grep { $_->{type} eq 'summary' } @records;
+my @all = grep { $_->{type} eq 'stall' } @records;
+my @stalls = grep { !$_->{task}{background} } @all;
+my @background = grep { $_->{task}{background} } @all;
+my $incomplete = grep { $_->{incomplete} } @all;
+my @times = map { $_->{duration_ns} } @stalls;
+my (%went, %parts, %of_task, %of_cgroup, %of_thread);
+my %titles = (
+	other_reclaim => 'reclaim', memory_high => 'memory.high', oom_killer => 'OOM killer',
+	own => 'own time', inactive_list => 'inactive lists', active_list => 'active lists',
+	throttle => 'throttling sleep', soft_limit => 'soft limit',
+);
+
+sub title { return $titles{$_[0]} // $_[0] =~ tr/_/ /r }
+
+for my $stall (@stalls) {
+	for my $key (keys %{$stall->{phases}}) {
+		my $phase = $stall->{phases}{$key};
+
+		$went{title($key)} += $phase->{total_ns};
+		for (grep { $_ ne 'total_ns' && !ref $phase->{$_} } keys %$phase) {
+			$parts{title($key)}{title(s/_ns$//r)} += $phase->{$_};
+		}
+	}
+	next if $stall->{task}{interrupt};
+	push @{$of_task{"$stall->{task}{name}-$stall->{task}{tid}"}}, $stall->{duration_ns};
+	push @{$of_cgroup{$stall->{task}{cgroup}}}, $stall->{duration_ns}
+		if defined $stall->{task}{cgroup};
+}
+push @{$of_thread{$_->{task}{name}}}, $_->{duration_ns} for @background;
+
+# --- by the summary ---
+
+my @lines = lines_of($text_file);
+my ($head) = grep { $lines[$_] eq '' && $lines[$_ + 1] =~ /^(\d+|no) stalls? of .* or more/ } 0 .. $#lines - 1;
+die "$text_file has no summary\n" unless defined $head;
+splice @lines, 0, $head;
+my $beside = grep { !/ : total time = |^  \(up to .* more\)$/ } @lines;
+wrong("$beside lines beside the shrinkers'") if $beside > MOST_LINES;
+wrong("longer than a line of a terminal: $_")
+	for grep { length > 80 && !/ : total time = |^  no slow |^worst: |^background: |^  .*\d +\d+   \D/ } @lines[3 .. $#lines];
+
+shift @lines;
+my $first = shift @lines;
+my $threshold = $end->{threshold_ns} % 1_000_000 ? $end->{threshold_ns} / 1e3 . ' us' :
+		$end->{threshold_ns} % 1_000_000_000 ? $end->{threshold_ns} / 1e6 . ' ms' :
+		$end->{threshold_ns} / 1e9 . ' s';
+my $count = @stalls == 1 ? '1 stall' : @stalls ? @stalls . ' stalls' : 'no stall';
+my $looked = qr/(?: in [\d.]+ (?:us|ms|s))?/;
+
+if ($trace_file) {
+	my @stamps = map { /^\s*(\d+\.\d{6}) \|/ ? $1 : () } lines_of($trace_file);
+	my $seconds = sprintf '%.1f', $stamps[-1] - $stamps[0];
+
+	$looked = qr/ in $seconds s/ if $seconds >= 1;
+}
+if (!@stalls) {
+	wrong("not '$count of $threshold or more': $first")
+		unless $first =~ /^\Q$count of $threshold or more\E$looked$/;
+} elsif ($first !~ /^\Q$count of $threshold or more\E$looked; waited (\S+) ms; p50 (\S+) ms, p99 (\S+) ms, max (\S+) ms$/) {
+	wrong("not '$count of $threshold or more$looked; waited ...': $first");
+} else {
+	ms_is('waited', $1, sum(@times));
+	percentile_is('p50', $2, 50, @times);
+	percentile_is('p99', $3, 99, @times);
+	ms_is('max', $4, percentile(100, @times));
+}
+
+my $losses = shift @lines;
+my $lost = sum(map { $_->{records} + $_->{times_unknown} } @{$end->{lost}});
+wrong("'nothing lost': $losses") if ($losses =~ /^nothing lost, /) != !$lost;
+wrong("$incomplete incomplete: $losses")
+	unless $losses =~ ($incomplete ? qr/\b$incomplete stalls? (?:is|are) incomplete\b/ : qr/, 0 incomplete/);
+
+# The lines of a block, up to the next blank line.
+sub block {
+	my @block;
+
+	shift @lines if @lines && $lines[0] eq '';
+	push @block, shift @lines while @lines && $lines[0] ne '';
+	return @block;
+}
+
+if (@stalls) {
+	my @rows = block();
+	my $header = shift @rows;
+	my ($percents, $before) = (0);
+
+	wrong("not the header of where it went: $header") unless $header =~ /^where it went +ms +%$/;
+	for (@rows) {
+		if (!/^  (\S.*?) +(\d[\d.]*) +(\d+)(?:   (\D.*))?$/) {
+			wrong("no row of where it went: $_");
+			next;
+		}
+		my ($name, $ms, $percent, $more) = ($1, $2, $3, $4 // '');
+		my $ns = delete $went{$name};
+		my @shown = map { /^(.*) (\S+)$/ } split /, /, $more;
+
+		if (!$ns) {
+			wrong("no stall was in '$name', or the row is there twice: $_");
+			next;
+		}
+		ms_is($name, $ms, $ns);
+		wrong("$name: $percent %, by the stalls ", 100 * $ns / sum(@times))
+			if abs($percent - 100 * $ns / sum(@times)) >= 1;
+		$percents += $percent;
+		wrong("not in order: $_") if defined $before && $ns > $before;
+		$before = $ns;
+		if (my $parts = $parts{$name}) {
+			my $last;
+
+			while (my ($part, $time) = splice @shown, 0, 2) {
+				my $true = delete $parts->{$part};
+
+				ms_is("$name: $part", $time, $true // 0);
+				wrong("$name: parts are not in order: $more")
+					if defined $last && $true > $last;
+				$last = $true;
+			}
+			wrong("$name lacks $_: $more") for grep { $parts->{$_} } keys %$parts;
+		}
+	}
+	wrong("where it went lacks $_") for grep { $went{$_} } keys %went;
+	wrong("where it went: $percents %") unless $percents == 100;
+
+	@rows = block();
+	for (['cgroup', \%of_cgroup], ['task', \%of_task]) {
+		my ($title, $of) = @$_;
+		my @names = sort { sum(@{$of->{$b}}) <=> sum(@{$of->{$a}}) } keys %$of;
+		my $all = @names;
+
+		splice @names, ROWS if @names > ROWS;
+		next unless @names;
+		$title .= ' (' . ROWS . " of $all)" if $all > ROWS;
+		$header = shift @rows;
+		wrong("not the header of $title: $header")
+			unless $header =~ /^\Q$title\E +stalls +total +p99 +max   \(ms\)$/;
+		for my $name (@names) {
+			my @their = @{$of->{$name}};
+			my $row = shift @rows // '';
+			my $shown = $title =~ /^cgroup/ ? $name =~ s/.*\/(?=.)//r : $name;
+
+			if ($row !~ /^  \Q$shown\E +(\d+) +(\S+) +(\S+) +(\S+)$/) {
+				wrong("not the row of $name: $row");
+				next;
+			}
+			wrong("$name: $1 stalls, not ", scalar @their) unless $1 == @their;
+			ms_is("$name: total", $2, sum(@their));
+			percentile_is("$name: p99", $3, 99, @their);
+			ms_is("$name: max", $4, percentile(100, @their));
+		}
+	}
+	wrong("rows too many: $_") for @rows;
+
+	@rows = block();
+	my ($worst) = sort { $b->{duration_ns} <=> $a->{duration_ns} } @stalls;
+	my $task = $worst->{task};
+	my $when = defined $worst->{time} ? $worst->{time} =~ s/\.(\d{3})\d{6}Z$/.$1Z/r :
+		   sprintf '%d.%06d', $worst->{ts_ns} / 1e9, $worst->{ts_ns} / 1e3 % 1e6;
+	my $where = defined $task->{cgroup} ? ' in ' . $task->{cgroup} =~ s/.*\/(?=.)//r : '';
+	my $order = defined $worst->{order} ? ", order $worst->{order}" : '';
+	my $irq = $task->{interrupt} ? ' (interrupt)' : '';
+
+	if ($rows[0] =~ /^worst: \Q$when $task->{name}-$task->{tid}$irq$where\E, (\S+) ms\Q$order\E$/) {
+		ms_is('the worst', $1, $worst->{duration_ns});
+	} else {
+		wrong("not the worst, $when $task->{name}-$task->{tid}$where$order: $rows[0]");
+	}
+	wrong('why the worst was slow is not one line') unless @rows == 2 && $rows[1] =~ /^  \S/;
+}
+
+my @last = block();
+my ($threads) = grep { /^background: / } @last;
+wrong("no line of a shrinker: $_")
+	for grep { !/^background: |^ {0,2}\S.* : total time = |^no shrinker ran$/ } @last;
+wrong("there is more: $_") for @lines;
+if (!@background) {
+	wrong("no kernel thread worked: $threads") if defined $threads;
+} elsif (!defined $threads) {
+	wrong('no kernel thread is named');
+} else {
+	for my $part (split /; /, $threads =~ s/^background: //r) {
+		my ($name, $runs, $ms) = $part =~ /^(\S+) (\d+) runs?, (\S+) ms$/ or wrong("no thread: $part"), next;
+		my $their = delete $of_thread{$name} // [];
+
+		wrong("$name: $runs runs, not ", scalar @$their) unless $runs == @$their;
+		ms_is($name, $ms, sum(@$their));
+	}
+	wrong("the kernel thread $_ is missing") for keys %of_thread;
+}
+
+if (@wrong) {
+	print "$_\n" for @wrong;
+	exit 1;
+}
+printf "%d stalls, %d lines beside the shrinkers'\n", scalar @stalls, $beside;
+exit 0;
