@@ -41,6 +41,7 @@ enum summary_form { SUMMARY_SHORT, SUMMARY_FULL, SUMMARY_NONE };
 struct options {
 	enum options_task task;
 	uint64_t threshold; /* -t: ns, whole microseconds; 0: none */
+	uint64_t report;    /* --report: ns, see config_report(); 0: none */
 	char *source;	    /* -s, NULL: where tracefs is mounted */
 	char *write;	    /* -w, NULL: filter */
 	uint64_t duration;  /* -d: ns, 0: until stopped */
@@ -138,7 +139,29 @@ const char *config_path(const struct options *options);
 const char *config_setting_name(const struct options *options, const char *name,
 				char text[CONFIG_SETTING_NAME_MAX]);
 
-/** config_check_threshold - is a threshold set? Returns 0, or -errno with @failure (status 2). */
+/**
+ * config_report - ns: stalls from here on are shown; 0: all of them
+ * @capture: it is no running kernel
+ *
+ * The file's `report` goes with the file's threshold: -t alone shows all from there on, and so does a
+ * capture, which has a threshold of its own.
+ */
+uint64_t config_report(const struct options *options, bool capture);
+
+/**
+ * config_check_report - is config_report() 0, or at least the threshold?
+ * @threshold: ns
+ *
+ * Nothing shorter than the threshold is recorded. Returns 0, or -errno with @failure (status 2).
+ */
+int config_check_report(const struct options *options, bool capture, uint64_t threshold,
+			struct failure *failure);
+
+/**
+ * config_check_threshold - is a threshold set, and does `report` reach it?
+ *
+ * For a running kernel. Returns 0, or -errno with @failure (status 2).
+ */
 int config_check_threshold(const struct options *options, struct failure *failure);
 
 #endif

@@ -24,6 +24,12 @@ struct journal_counts {
 	uint64_t dropped;   /* entries that could not be sent, nor kept until later */
 };
 
+/* Stalls that are in no output and in no figure, kernel threads' too. */
+struct not_shown {
+	uint64_t shorter; /* than --report */
+	uint64_t others;
+};
+
 /* The sources of a summary. */
 struct summary_view {
 	const struct plan *plan;
@@ -40,7 +46,9 @@ struct summary_view {
 	const pid_t *pids; /* only stalls of these processes are shown; 0 ends; NULL: all */
 	uint64_t since;	   /* ns: oldest time seen; 0: none */
 	uint64_t ts;	   /* ns: newest time seen; 0: none */
-	bool has_journal;  /* entries are written */
+	uint64_t report;   /* ns: shorter stalls are not shown; at least plan->threshold */
+	struct not_shown not_shown;
+	bool has_journal; /* entries are written */
 	struct journal_counts journal;
 };
 
@@ -90,6 +98,9 @@ const char *const *output_form_names(void);
  */
 struct output *output_new(const struct output_setup *setup);
 void output_free(struct output *output);
+
+/** output_shows_windows - does the form show windows and pairs? */
+bool output_shows_windows(const struct output *output);
 
 /** output_window - write a slow window with its events, in forms that show them; 0 or -errno */
 int output_window(struct output *output, const struct task_window *window);

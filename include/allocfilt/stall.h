@@ -176,6 +176,9 @@ void claims_free(struct claims *claims);
  */
 int claims_record(struct claims *claims, const struct record *record);
 
+/** claims_payload_bytes - for payloads_new(): the payloads of limits->events records */
+size_t claims_payload_bytes(const struct plan *plan, const struct limits *limits);
+
 /* Losses at the limits. */
 struct claims_drops {
 	uint64_t tasks;	  /* tasks evicted while their events waited */
@@ -277,8 +280,14 @@ struct stalls_callbacks {
 
 struct stalls;
 
-/** stalls_new - allocate all that is needed; NULL with errno ENOMEM */
-struct stalls *stalls_new(const struct plan *plan, const struct stalls_callbacks *callbacks);
+/**
+ * stalls_new - allocate all that is needed
+ * @limits: of copies of the records of windows and slow pairs, for stalls_pass_on(); NULL: keep none
+ *
+ * At limits->events the window that ended first makes room. Returns NULL with errno ENOMEM.
+ */
+struct stalls *stalls_new(const struct plan *plan, const struct limits *limits,
+			  const struct stalls_callbacks *callbacks);
 void stalls_free(struct stalls *stalls);
 
 /** stalls_window - accept a window from a claims_sink; 0, or the callback's -errno */
@@ -286,6 +295,14 @@ int stalls_window(struct stalls *stalls, const struct task_window *window);
 
 /** stalls_pair - accept a pair from a claims_sink; 0, or the callback's -errno */
 int stalls_pair(struct stalls *stalls, const struct task_pair *pair);
+
+/**
+ * stalls_pass_on - pass on the windows and slow pairs of a stall, as they were accepted
+ *
+ * For the stall callback, about its own stall. A pair is passed on as not within another. Returns 0,
+ * or what the sink returned.
+ */
+int stalls_pass_on(struct stalls *stalls, const struct claims_sink *sink);
 
 /** stalls_lost - records of some CPU were lost just before @ts: stalls around it are incomplete */
 void stalls_lost(struct stalls *stalls, uint64_t ts);

@@ -2,6 +2,7 @@
 #include "allocfilt/config.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -107,10 +108,32 @@ const char *config_setting_name(const struct options *options, const char *name,
 	return text;
 }
 
+uint64_t config_report(const struct options *options, bool capture)
+{
+	if (options_on_command_line(options, "report"))
+		return options->report;
+	return capture || options_on_command_line(options, "threshold") ? 0 : options->report;
+}
+
+int config_check_report(const struct options *options, bool capture, uint64_t threshold,
+			struct failure *failure)
+{
+	uint64_t report = config_report(options, capture);
+	char setting[CONFIG_SETTING_NAME_MAX];
+
+	if (!report || report >= threshold)
+		return 0;
+	return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
+			   "%s %" PRIu64 " us is below the threshold of %" PRIu64
+			   " us, and nothing shorter is recorded; raise it, or lower the threshold",
+			   config_setting_name(options, "report", setting), report / 1000,
+			   threshold / 1000);
+}
+
 int config_check_threshold(const struct options *options, struct failure *failure)
 {
 	if (options->threshold)
-		return 0;
+		return config_check_report(options, false, options->threshold, failure);
 	return failure_set(
 		failure, EXIT_STATUS_USAGE, EINVAL,
 		"no threshold: set one with -t TIME, as -t 134 for 134 us, or with threshold = TIME in %s",

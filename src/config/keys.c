@@ -36,6 +36,10 @@ const struct key keys[] = {
 	  .allowed = MICROSECONDS "(134, 134us), or with ns, ms or s", .argument = "TIME",
 	  .help = "show what took at least that long; a bare number is microseconds; ns us ms s "
 		  "(a capture brings its own)" },
+	{ "report", "--report", KEY_QUANTITY, KEY_RUNNING, FIELD(report),
+	  .units = &quantity_short_time, BOUNDS(1, THRESHOLD_LARGEST), .microseconds = true,
+	  .allowed = MICROSECONDS "(10000, 10000us), or with ns, ms or s", .argument = "TIME",
+	  .help = "show only stalls of at least TIME, with all that -t timed inside" },
 	{ "source", "-s", KEY_PATH, KEY_OPTION, FIELD(source), .argument = "DIR",
 	  .help = "the tracing directory, or a capture" },
 	{ "write", "-w", KEY_PATH, KEY_OPTION, FIELD(write), .argument = "DIR",

@@ -124,6 +124,8 @@ static int check_combinations(const struct options *options, struct failure *fai
 		text = "--journal writes to the journal: not with -o or -w";
 	else if (options->metrics && options->write)
 		text = "--metrics needs filtered data: not with -w";
+	else if (options->write && options->report)
+		text = "--report chooses what is shown: not with -w, which keeps all";
 	return text ? failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "%s", text) : 0;
 }
 

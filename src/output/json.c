@@ -298,6 +298,11 @@ void json_summary(struct writer *writer, const struct summary_view *view, bool f
 	json_bool(&json, "final", final);
 	put_time(&json, view->resolver, view->ts);
 	json_number(&json, "threshold_ns", view->plan->threshold);
+	json_number(&json, "report_ns", view->report);
+	json_open(&json, "not_shown", '{');
+	json_number(&json, "shorter", view->not_shown.shorter);
+	json_number(&json, "others", view->not_shown.others);
+	json_close(&json, '}');
 	put_shrinkers(&json, view);
 	put_functions(&json, view);
 	put_stalls(&json, "stalls", summary_stalls(summary, STALLS_WAITING));

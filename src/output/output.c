@@ -67,6 +67,11 @@ void output_free(struct output *output)
 	free(output);
 }
 
+bool output_shows_windows(const struct output *output)
+{
+	return output->ops->window || output->ops->pair;
+}
+
 int output_window(struct output *output, const struct task_window *window)
 {
 	return output->ops->window ? output->ops->window(output, window) : 0;

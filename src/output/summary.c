@@ -261,14 +261,14 @@ static void put_head(struct writer *writer, const struct summary_view *view)
 {
 	static const char *const units[] = { "us", "ms", "s" };
 	const struct latency *latency = &summary_stalls(view->summary, STALLS_WAITING)->latency;
-	uint64_t threshold = view->plan->threshold / 1000;
+	uint64_t report = view->report / 1000;
 	char time[TEXT_DURATION_MAX];
 	int unit = 0;
 	size_t pids = 0;
 	struct line line;
 
-	for (; unit < 2 && !(threshold % 1000); unit++)
-		threshold /= 1000;
+	for (; unit < 2 && !(report % 1000); unit++)
+		report /= 1000;
 	while (view->pids && view->pids[pids])
 		pids++;
 	line_clear(&line);
@@ -281,7 +281,7 @@ static void put_head(struct writer *writer, const struct summary_view *view)
 		line_add(&line, "process %d of ", view->pids[0]);
 	else if (pids)
 		line_add(&line, "these %zu processes of ", pids);
-	line_add(&line, "%" PRIu64 " %s or more", threshold, units[unit]);
+	line_add(&line, "%" PRIu64 " %s or more", report, units[unit]);
 	if (view->ts > view->since)
 		line_add(&line, " in %s", text_duration(time, view->ts - view->since));
 	if (latency->count) {
@@ -298,7 +298,14 @@ static void put_head(struct writer *writer, const struct summary_view *view)
 	line_put(&line, writer);
 }
 
-/* What is lost or incomplete, and what limits left out, in one line. */
+static void add_not_shown(struct line *line, uint64_t count, const char *which)
+{
+	if (count)
+		line_add(line, "; %" PRIu64 " %s stall%s not shown", count, which,
+			 count == 1 ? " is" : "s are");
+}
+
+/* What is lost, incomplete or not shown, and what limits left out, in one line. */
 static void put_losses(struct writer *writer, const struct summary_view *view)
 {
 	uint64_t incomplete = summary_incomplete(view->summary), times;
@@ -331,6 +338,8 @@ static void put_losses(struct writer *writer, const struct summary_view *view)
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (others[i].count)
 			line_add(&line, "; %" PRIu64 " %s", others[i].count, others[i].text);
+	add_not_shown(&line, view->not_shown.shorter, "shorter");
+	add_not_shown(&line, view->not_shown.others, "other");
 	line_put(&line, writer);
 }
 

@@ -18,7 +18,8 @@ struct pipeline {
 	const struct plan *plan;
 	const struct data_source *source;
 	struct resolver *resolver;
-	bool by_pid; /* only processes of options->pids are shown */
+	uint64_t report; /* ns: shorter stalls are not shown */
+	bool by_pid;	 /* only processes of options->pids are shown */
 	struct page_reader *pages;
 	struct decode *decode;
 	struct merge *merge;
@@ -28,6 +29,8 @@ struct pipeline {
 	struct summary *summary;
 	struct output *output;
 	struct losses *losses;
+	bool holds; /* windows and pairs are shown when their stall has ended, if it is shown */
+	struct not_shown not_shown;
 	struct overflow overflows[OVERFLOWS]; /* of the latest view */
 	size_t page_bytes; /* room in the merge that the records of a page may need */
 	bool left_with_data;
@@ -60,6 +63,27 @@ static bool is_background(const char *name, const struct task_info *task)
 	return false;
 }
 
+static int show_window(void *context, const struct task_window *window)
+{
+	return output_window(((struct pipeline *)context)->output, window);
+}
+
+static int show_pair(void *context, const struct task_pair *pair)
+{
+	return output_pair(((struct pipeline *)context)->output, pair);
+}
+
+/* Counts a stall that is not shown. */
+static bool is_shown(struct pipeline *pipeline, const struct named_stall *named)
+{
+	const struct stall *stall = named->stall;
+
+	if (stall->end - stall->start >= pipeline->report)
+		return true;
+	pipeline->not_shown.shorter++;
+	return false;
+}
+
 static int stall_ended(void *context, const struct stall *stall)
 {
 	struct pipeline *pipeline = context;
@@ -73,6 +97,8 @@ static int stall_ended(void *context, const struct stall *stall)
 		.memcg = resolver_memcg(resolver, stall->memcg_id),
 		.function = function,
 	};
+	const struct claims_sink sink = { pipeline, show_window, show_pair };
+	int ret = 0;
 
 	if (stall->function)
 		resolver_symbol(resolver, stall->function, 's', function, sizeof(function));
@@ -80,14 +106,18 @@ static int stall_ended(void *context, const struct stall *stall)
 		snprintf(function, sizeof(function), "%s", title ? title : "");
 	named.background =
 		!task_key_in_interrupt(stall->key) && is_background(named.name, named.task_info);
+	if (!is_shown(pipeline, &named))
+		return 0;
 	summary_stall(pipeline->summary, &named);
-	return output_stall(pipeline->output, &named);
+	if (pipeline->holds)
+		ret = stalls_pass_on(pipeline->stalls, &sink);
+	return ret ? ret : output_stall(pipeline->output, &named);
 }
 
 static int window_ended(void *context, const struct task_window *window)
 {
 	struct pipeline *pipeline = context;
-	int ret = output_window(pipeline->output, window);
+	int ret = pipeline->holds ? 0 : output_window(pipeline->output, window);
 
 	summary_window(pipeline->summary, window);
 	return ret ? ret : stalls_window(pipeline->stalls, window);
@@ -96,7 +126,7 @@ static int window_ended(void *context, const struct task_window *window)
 static int pair_ended(void *context, const struct task_pair *pair)
 {
 	struct pipeline *pipeline = context;
-	int ret = output_pair(pipeline->output, pair);
+	int ret = pipeline->holds ? 0 : output_pair(pipeline->output, pair);
 
 	if (pipeline->plan->events[pair->end->event].id == EVENT_SLAB_END) {
 		struct shrinker_names *names = resolver_superblocks(pipeline->resolver);
@@ -338,10 +368,13 @@ static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer)
 	};
 
 	pipeline->claims = claims_new(pipeline->plan, pipeline->source, &options->limits, &sink);
-	pipeline->stalls = stalls_new(pipeline->plan, &stalls);
+	pipeline->output = output_new(&output);
+	pipeline->holds = pipeline->output && output_shows_windows(pipeline->output) &&
+			  pipeline->report > pipeline->plan->threshold;
+	pipeline->stalls =
+		stalls_new(pipeline->plan, pipeline->holds ? &options->limits : NULL, &stalls);
 	pipeline->shrinkers = shrinkers_new();
 	pipeline->summary = summary_new(pipeline->plan);
-	pipeline->output = output_new(&output);
 	return pipeline->claims && pipeline->stalls && pipeline->shrinkers && pipeline->summary &&
 	       pipeline->output;
 }
@@ -358,6 +391,7 @@ int pipeline_new(struct pipeline **ret_pipeline, const struct options *options,
 	pipeline->options = options;
 	pipeline->plan = plan;
 	pipeline->source = source;
+	pipeline->report = config_report(options, !source->proc);
 	/* pids in the configuration file are for live runs. */
 	pipeline->by_pid =
 		options->pids && (source->proc || options_on_command_line(options, "pid"));
@@ -401,6 +435,7 @@ uint64_t pipeline_address(const struct pipeline *pipeline, const char *function)
 void pipeline_change(struct pipeline *pipeline, const struct options *options)
 {
 	pipeline->options = options;
+	pipeline->report = config_report(options, !pipeline->source->proc);
 	output_change(pipeline->output, options);
 }
 
@@ -463,6 +498,8 @@ void pipeline_view(struct pipeline *pipeline, struct summary_view *view)
 		.form = pipeline->options->summary,
 		.top = pipeline->options->top,
 		.pids = pipeline->by_pid ? pipeline->options->pids : pipeline->source->recorded,
+		.report = pipeline->report ? pipeline->report : pipeline->plan->threshold,
+		.not_shown = pipeline->not_shown,
 		.since = pipeline->oldest,
 		.ts = pipeline->newest,
 	};

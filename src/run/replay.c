@@ -52,6 +52,8 @@ static int make_plan(const struct run_context *run, struct capture *capture, str
 	struct plan_offer offer;
 	int ret = choose_threshold(run, capture, &request.threshold, failure);
 
+	if (!ret)
+		ret = config_check_report(run->options, true, request.threshold, failure);
 	if (ret)
 		return ret;
 	if (options_on_command_line(run->options, "function"))

@@ -58,7 +58,7 @@ struct claims {
 };
 
 /* Events of the catalog have small payloads. */
-static size_t payload_bytes(const struct plan *plan, const struct limits *limits)
+size_t claims_payload_bytes(const struct plan *plan, const struct limits *limits)
 {
 	for (int i = 0; i < plan->nr_events; i++)
 		if (plan->events[i].id == EVENT_USER)
@@ -80,7 +80,7 @@ struct claims *claims_new(const struct plan *plan, const struct data_source *sou
 	claims->nr_records = limits->events;
 	claims->tasks = calloc(limits->tasks, sizeof(*claims->tasks));
 	claims->records = calloc(limits->events, sizeof(*claims->records));
-	claims->payloads = payloads_new(payload_bytes(plan, limits));
+	claims->payloads = payloads_new(claims_payload_bytes(plan, limits));
 	claims->claimed = calloc(limits->events, sizeof(const struct record *));
 	claims->claimed_from = calloc(limits->events, sizeof(*claims->claimed_from));
 	claims->inside = calloc(limits->events, sizeof(const struct record *));

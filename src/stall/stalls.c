@@ -4,6 +4,7 @@
 
 #include "allocfilt/stall.h"
 #include "stall/details.h"
+#include "stall/held.h"
 #include "stall/slices.h"
 
 /*
@@ -35,6 +36,9 @@ struct span {
 	bool slow;
 	unsigned int nr_windows;
 	unsigned int nr_events; /* that windows and pairs claimed */
+	uint64_t first;		/* number of what arrived first of all inside */
+	uint64_t last;
+	size_t nr_held; /* windows and slow pairs */
 	struct slice_list slices;
 	struct details details;
 };
@@ -49,6 +53,7 @@ struct owner {
 	uint64_t dropped_at;	/* ns: newest end of a span that was dropped or emitted early */
 	struct span_list spans; /* in the order of time; none contains another */
 	size_t nr_spans;
+	struct held_list held; /* records of windows and slow pairs in spans */
 };
 
 struct stalls {
@@ -60,15 +65,20 @@ struct stalls {
 	struct owner owners[STALLS_OWNERS_MAX];
 	struct span spans[STALLS_SPANS_MAX];
 	struct span_list unused;
-	uint64_t lost_at;    /* ns: time of the newest loss of records */
-	uint32_t losses;     /* of records */
-	bool gaps;	     /* in depth: somebody else uses function_graph as well */
+	uint64_t lost_at;     /* ns: time of the newest loss of records */
+	uint32_t losses;      /* of records */
+	bool gaps;	      /* in depth: somebody else uses function_graph as well */
+	struct held *held;    /* NULL: nothing is held */
+	uint64_t arrived;     /* windows and pairs */
+	struct owner *ending; /* of the stall in the callback */
+	const struct span *ending_span;
 	uint64_t evicted_at; /* ns: newest dropped_at of owners that were removed */
 	uint64_t dropped;
 	struct stall_shrinker shrinkers[STALL_SHRINKERS_MAX];
 };
 
-struct stalls *stalls_new(const struct plan *plan, const struct stalls_callbacks *callbacks)
+struct stalls *stalls_new(const struct plan *plan, const struct limits *limits,
+			  const struct stalls_callbacks *callbacks)
 {
 	struct stalls *stalls = calloc(1, sizeof(*stalls));
 
@@ -80,8 +90,10 @@ struct stalls *stalls_new(const struct plan *plan, const struct stalls_callbacks
 	stalls->names.event = callbacks->event;
 	stalls->names.context = callbacks->context;
 	slices_init(&stalls->slices);
-	if (hash_init(&stalls->hash, &stalls->owners[0].hash, sizeof(stalls->owners[0]),
-		      STALLS_OWNERS_MAX)) {
+	if (limits)
+		stalls->held = held_new(plan, limits);
+	if ((limits && !stalls->held) || hash_init(&stalls->hash, &stalls->owners[0].hash,
+						   sizeof(stalls->owners[0]), STALLS_OWNERS_MAX)) {
 		stalls_free(stalls);
 		errno = ENOMEM;
 		return NULL;
@@ -97,6 +109,7 @@ void stalls_free(struct stalls *stalls)
 	if (!stalls)
 		return;
 	hash_destroy(&stalls->hash);
+	held_free(stalls->held);
 	free(stalls);
 }
 
@@ -181,7 +194,7 @@ static void sum_phases(struct stalls *stalls, struct stall *stall, const struct 
  * Of several runs folded into one, the time between them may have been no stall: the stall is as long
  * as they are together, and incomplete.
  */
-static int emit_stall(struct stalls *stalls, const struct owner *owner, const struct span *span)
+static int emit_stall(struct stalls *stalls, struct owner *owner, const struct span *span)
 {
 	struct stall stall = {
 		.key = owner->key,
@@ -199,10 +212,16 @@ static int emit_stall(struct stalls *stalls, const struct owner *owner, const st
 		.incomplete = stalls->lost_at > span->start || owner->dropped_at > span->start ||
 			      is_sum(span),
 	};
+	int ret;
 
 	stalls->dropped += details_emit(&span->details, &stalls->names, &stall);
 	sum_phases(stalls, &stall, span);
-	return stalls->callbacks.stall(stalls->callbacks.context, &stall);
+	stalls->ending = owner;
+	stalls->ending_span = span;
+	ret = stalls->callbacks.stall(stalls->callbacks.context, &stall);
+	if (stalls->held)
+		held_drop(stalls->held, &owner->held, span->first, span->last);
+	return ret;
 }
 
 /* A fast pair with no slow window around it is no stall. */
@@ -309,6 +328,7 @@ static int new_owner(struct stalls *stalls, struct task_key key, struct owner **
 	owner->dropped_at = stalls->evicted_at;
 	owner->nr_spans = 0;
 	TAILQ_INIT(&owner->spans);
+	TAILQ_INIT(&owner->held);
 	*ret_owner = owner;
 	return 0;
 }
@@ -379,6 +399,8 @@ static void fold(struct stalls *stalls, struct owner *owner, struct span *span)
 		next->busy = length_of(next);
 	next->nr_windows += span->nr_windows;
 	next->nr_events += span->nr_events;
+	next->first = span->first;
+	next->nr_held += span->nr_held;
 	if (span->slow && !next->slow) {
 		next->slow = true;
 		next->role = span->role;
@@ -496,7 +518,13 @@ static int new_span(struct stalls *stalls, struct owner *owner, struct span **re
 		return ret;
 	span = TAILQ_FIRST(&stalls->unused);
 	TAILQ_REMOVE(&stalls->unused, span, link);
-	*span = (struct span){ .losses = stalls->losses, .slow = true };
+	stalls->arrived++;
+	*span = (struct span){
+		.losses = stalls->losses,
+		.slow = true,
+		.first = stalls->arrived,
+		.last = stalls->arrived,
+	};
 	TAILQ_INIT(&span->slices);
 	*ret_span = span;
 	return 0;
@@ -561,6 +589,8 @@ static int add_span(struct stalls *stalls, struct owner *owner, struct span *spa
 		covered += inner->busy;
 		span->nr_windows += inner->nr_windows;
 		span->nr_events += inner->nr_events;
+		span->first = inner->first;
+		span->nr_held += inner->nr_held;
 		details_merge(&span->details, &inner->details);
 		release_span(stalls, owner, inner);
 	}
@@ -607,6 +637,9 @@ int stalls_window(struct stalls *stalls, const struct task_window *window)
 	span->details.incomplete = window->inside_incomplete;
 	if (window->incomplete)
 		note_dropped(owner, span->end);
+	if (stalls->held)
+		held_window(stalls->held, &owner->held, span->last, window);
+	span->nr_held = 1;
 	return add_span(stalls, owner, span, &run);
 }
 
@@ -642,7 +675,23 @@ int stalls_pair(struct stalls *stalls, const struct task_pair *pair)
 	details_event(&span->details, &stalls->names, end);
 	if (pair->incomplete)
 		note_dropped(owner, span->end);
+	if (stalls->held && pair->slow)
+		held_pair(stalls->held, &owner->held, span->last, pair);
+	span->nr_held = pair->slow;
 	return add_span(stalls, owner, span, &run);
+}
+
+int stalls_pass_on(struct stalls *stalls, const struct claims_sink *sink)
+{
+	const struct span *span = stalls->ending_span;
+	struct owner *owner = stalls->ending;
+	size_t passed = 0;
+	int ret = held_pass_on(stalls->held, &owner->held, owner->key, span->first, span->last,
+			       sink, &passed);
+
+	if (!ret && passed < span->nr_held)
+		stalls->dropped++;
+	return ret;
 }
 
 void stalls_lost(struct stalls *stalls, uint64_t ts)

@@ -43,7 +43,8 @@ my %schema = (
 	stall => { type => 's', schema => 'i', @stall },
 	summary => {
 		type => 's', schema => 'i', final => 'b', time => 't?', ts_ns => 'i',
-		threshold_ns => 'i',
+		threshold_ns => 'i', report_ns => 'i',
+		not_shown => { shorter => 'i', others => 'i' },
 		shrinkers => [{ name => 's', callback => 'x', count => 'i', total_ns => 'i',
 				max_ns => 'i', error_ns => 'i',
 				superblocks => [{ name => 's', count => 'i', total_ns => 'i',

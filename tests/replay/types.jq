@@ -40,7 +40,8 @@ def fields:
 def latency: (.count | amount) and (.total_ns | amount) and (.p99_ns | amount) and (.max_ns | amount);
 
 def summary:
-	(.final | flag) and (.threshold_ns | amount) and
+	(.final | flag) and (.threshold_ns | amount) and (.report_ns | amount) and
+	(.not_shown | (.shorter | amount) and (.others | amount)) and
 	(.shrinkers | objects((.name | text) and (.total_ns | amount) and (.max_ns | amount) and
 			      (.superblocks | objects((.name | text) and (.total_ns | amount))))) and
 	(.functions | objects(latency)) and (.stalls | latency and (.phases | phases)) and

@@ -97,6 +97,7 @@ static void test_count(void **state)
 	};
 	static const struct options runs[] = {
 		{ .format = "trace", OPTIONS },
+		{ .format = "trace", .report = 1000000, .on_command_line = UINT64_MAX, OPTIONS },
 		{ .format = "tree", OPTIONS },
 		{ .format = "json", OPTIONS },
 		{ .journal = true, .status_interval = 1, OPTIONS },

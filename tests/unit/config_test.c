@@ -76,6 +76,37 @@ static void test_command_line_beats_file(void **state)
 	assert_string_equal(load_good("--metrics=/a", "metrics = /b\n")->metrics, "/a");
 }
 
+/* The report of a file is for the threshold of the file. */
+static void test_report(void **state)
+{
+	static const char text[] = "threshold = 1ms\nreport = 10ms\n";
+	static const struct {
+		const char *option;
+		uint64_t live, capture; /* ms */
+	} cases[] = {
+		{ NULL, 10, 0 },
+		{ "-t2ms", 0, 0 },
+		{ "--report=20ms", 20, 20 },
+		{ "-t2ms --report=2ms", 2, 2 },
+	};
+	struct failure failure = { 0 };
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const struct options *options = load_good(cases[i].option, text);
+
+		assert_int_equal(config_report(options, false), cases[i].live * 1000000);
+		assert_int_equal(config_report(options, true), cases[i].capture * 1000000);
+		assert_int_equal(config_check_threshold(options, &failure), 0);
+	}
+	assert_int_equal(config_report(load_good(NULL, "threshold = 1ms\n"), false), 0);
+	/* a threshold just above the report */
+	assert_int_equal(config_check_report(load_good(NULL, text), false, 10001000, &failure),
+			 -EINVAL);
+	assert_int_equal(failure.status, EXIT_STATUS_USAGE);
+	assert_int_equal(config_check_report(load_good(NULL, text), false, 10000000, &failure), 0);
+	assert_int_equal(config_check_report(load_good(NULL, text), true, 10001000, &failure), 0);
+}
+
 static void test_mistakes(void **state)
 {
 	static const char *const cases[][2] = {
@@ -142,11 +173,9 @@ static void test_too_long_a_line(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_values),
-		cmocka_unit_test(test_command_line_beats_file),
-		cmocka_unit_test(test_mistakes),
-		cmocka_unit_test(test_reload),
-		cmocka_unit_test(test_too_long_a_line),
+		cmocka_unit_test(test_values), cmocka_unit_test(test_command_line_beats_file),
+		cmocka_unit_test(test_report), cmocka_unit_test(test_mistakes),
+		cmocka_unit_test(test_reload), cmocka_unit_test(test_too_long_a_line),
 	};
 
 	return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);

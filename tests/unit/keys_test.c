@@ -57,6 +57,8 @@ static void test_bounds(void **state)
 	} bounds[] = {
 		{ "threshold", "0", "1", "9223372036854775us", "9223372036854776us", 1000,
 		  9223372036854775000, "is zero" },
+		{ "report", "0", "1", "9223372036854775us", "9223372036854776us", 1000,
+		  9223372036854775000, "is zero" },
 		{ "duration", "0", "1ms", "9223372036s", "9223372037s", MS, 9223372036 * SECOND,
 		  "is zero" },
 		{ "buffer", "7", "8", "64G", "67108865", 8192, 64ll << 30, "is too small" },
@@ -135,6 +137,7 @@ static const struct {
 	bool tracing;
 } changes[] = {
 	{ "threshold", "7ms", true },
+	{ "report", "7ms", false },
 	{ "duration", "7h", false },
 	{ "pid", "7", true },
 	{ "function", "vfs_read", true },

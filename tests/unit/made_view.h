@@ -22,6 +22,7 @@ static inline void make_view(const struct plan *plan, struct resolver *resolver,
 		.losses = losses,
 		.cpus = cpus,
 		.top = 10,
+		.report = plan->threshold,
 	};
 }
 

@@ -58,6 +58,7 @@ static struct {
 	struct phases phases;	/* of all stalls */
 	size_t nr_shrinkers;	/* of the last stall */
 	uint64_t last_shrinker; /* that with least time */
+	const struct claims_sink *pass_on;
 	int fail;
 } run;
 
@@ -114,6 +115,8 @@ static int got_stall(void *context, const struct stall *stall)
 		if (stall->counts.known & 1u << which)
 			used += snprintf(run.facts + used, sizeof(run.facts) - used, " %s %" PRIu64,
 					 counts[which], stall->counts.count[which]);
+	if (run.pass_on)
+		return stalls_pass_on(run.stalls, run.pass_on);
 	return run.fail;
 }
 
@@ -126,7 +129,7 @@ static size_t event_text(void *context, const struct record *record, char *text,
 			record->fields.status);
 }
 
-static void start(bool function_graph)
+static void start_with(bool function_graph, const struct limits *limits)
 {
 	const struct stalls_callbacks callbacks = { event_text, got_stall, &run };
 
@@ -136,8 +139,13 @@ static void start(bool function_graph)
 	run.plan.nr_events = NR_EVENTS;
 	run.plan.function_graph = function_graph;
 	run.plan.threshold = THRESHOLD;
-	run.stalls = stalls_new(&run.plan, &callbacks);
+	run.stalls = stalls_new(&run.plan, limits, &callbacks);
 	assert_non_null(run.stalls);
+}
+
+static void start(bool function_graph)
+{
+	start_with(function_graph, NULL);
 }
 
 static int set_up(void **state)
@@ -868,7 +876,7 @@ static void test_random_calls(void **state)
 			walk(&made.calls[i]);
 		qsort(made.ended, made.nr_ended, sizeof(made.ended[0]), compare_ends);
 		stalls_free(run.stalls);
-		run.stalls = stalls_new(&run.plan, &callbacks);
+		run.stalls = stalls_new(&run.plan, NULL, &callbacks);
 		for (int i = 0; i < made.nr_ended; i++) {
 			const struct call *ended = made.ended[i];
 
@@ -1278,6 +1286,169 @@ static void test_one_task_with_all_the_room(void **state)
 	assert_in_range(run.incomplete, run.count - 128, run.count);
 }
 
+/* ---- what stalls_pass_on() passes on: "w 100-300 a2 b3" is a window with two events ---- */
+
+static void note_events(const struct record *const *events, size_t nr_events)
+{
+	for (size_t i = 0; i < nr_events; i++)
+		note(" %c%d", *(const char *)events[i]->raw, (int)events[i]->ts);
+}
+
+static int passed_window(void *context, const struct task_window *window)
+{
+	const struct record_window *exit = &window->exit->window;
+
+	note(" w %d %d-%d", window->key.id, (int)exit->calltime, (int)exit->rettime);
+	note_events(window->events, window->nr_events);
+	return run.fail;
+}
+
+static int passed_pair(void *context, const struct task_pair *pair)
+{
+	assert_true(pair->slow);
+	assert_int_equal(pair->duration, pair->end->ts - pair->begin->ts);
+	note(" p %d %d-%d", pair->key.id, (int)pair->begin->ts, (int)pair->end->ts);
+	note_events(pair->events, pair->nr_events);
+	return run.fail;
+}
+
+static void start_holding(unsigned int events)
+{
+	static const struct claims_sink sink = { NULL, passed_window, passed_pair };
+	const struct limits limits = { .events = events };
+
+	start_with(true, &limits);
+	run.pass_on = &sink;
+}
+
+/* A window with one event for each letter of @texts, whose payload is of @size such bytes. */
+static void window_with(int tid, int depth, uint64_t from, uint64_t to, const char *texts,
+			size_t size)
+{
+	static char payloads[8][UINT16_MAX];
+	struct record records[8];
+	const struct record *events[8];
+	size_t count = strlen(texts);
+
+	for (size_t i = 0; i < count; i++) {
+		memset(payloads[i], texts[i], size);
+		records[i] = (struct record){
+			.ts = from + i,
+			.kind = RECORD_EVENT,
+			.event = SLAB_START,
+			.raw = payloads[i],
+			.raw_size = size,
+		};
+		events[i] = &records[i];
+	}
+	assert_int_equal(put_window((struct task_key){ tid, OWNER_TASK }, depth, from, to,
+				    ROLE_NODE, false, events, count),
+			 0);
+	memset(payloads, 0, sizeof(payloads));
+}
+
+static void test_passed_on(void **state)
+{
+	start_holding(64);
+	window_with(7, 2, 100, 300, "ab", 1);
+	window_with(8, 1, 150, 350, "c", 1); /* waits for its own, not for that of task 7 */
+	slab(7, 310, 330, 5);		     /* fast */
+	slab(7, 350, 480, 6);
+	window_with(7, 1, 90, 500, "", 1);
+	window_with(7, 1, 600, 800, "d", 1);
+	window_with(7, 0, 50, 900, "e", 1);
+	assert_string_equal(
+		notes.text,
+		"7:50-900 reclaim=700 reclaim.slab=150 {0x6=130*1} {0x5=20*1} w 7 100-300 a100 b101"
+		" p 7 350-480 w 7 90-500 w 7 600-800 d600 w 7 50-900 e50");
+	clear_notes();
+	window_with(7, 0, 1000, 1200, "f", 1);
+	assert_string_equal(notes.text, "7:1000-1200 reclaim=200 w 7 1000-1200 f1000");
+	clear_notes();
+	assert_int_equal(stalls_flush(run.stalls), 0);
+	assert_string_equal(notes.text, "8:150-350/1 reclaim=200 w 8 150-350 c150");
+	assert_int_equal(stalls_dropped(run.stalls), 0);
+	stalls_free(run.stalls);
+}
+
+/* Windows that were folded into one sum are passed on like others. */
+static void test_passed_on_of_a_sum(void **state)
+{
+	int from;
+
+	start_holding(4096);
+	for (from = 0; from < 200; from++)
+		window(7, 1, 1000 + 200 * from, 1100 + 200 * from, ROLE_NODE);
+	window(7, 0, 900, 90000, ROLE_NODE);
+	for (from = 0; from < 200; from++) {
+		char expected[32];
+
+		snprintf(expected, sizeof(expected), " w 7 %d-%d ", 1000 + 200 * from,
+			 1100 + 200 * from);
+		assert_non_null(strstr(notes.text, expected));
+	}
+	assert_int_equal(stalls_dropped(run.stalls), 0);
+	stalls_free(run.stalls);
+}
+
+/* Room for the records of a window with four events: the oldest window makes room. */
+static void test_limit_of_what_is_held(void **state)
+{
+	start_holding(4);
+	window_with(7, 1, 100, 300, "ab", 1);
+	window_with(7, 1, 400, 500, "cd", 1);
+	window_with(8, 0, 400, 550, "", 1);
+	assert_string_equal(notes.text, "8:400-550 reclaim=150 w 8 400-550");
+	assert_int_equal(stalls_dropped(run.stalls), 0);
+	clear_notes();
+	window_with(7, 0, 50, 600, "e", 1);
+	assert_string_equal(notes.text,
+			    "7:50-600 reclaim=550 w 7 400-500 c400 d401 w 7 50-600 e50");
+	assert_int_equal(stalls_dropped(run.stalls), 1);
+	clear_notes();
+	window_with(7, 0, 1000, 1200, "abcd", 1);
+	assert_non_null(strstr(notes.text, " w 7 1000-1200 a1000 b1001 c1002 d1003"));
+	assert_int_equal(stalls_dropped(run.stalls), 1);
+	/* more than there is room for in all */
+	clear_notes();
+	window_with(7, 0, 2000, 2200, "abcdef", 1);
+	assert_string_equal(notes.text, "7:2000-2200 reclaim=200");
+	assert_int_equal(stalls_dropped(run.stalls), 2);
+	stalls_free(run.stalls);
+}
+
+/* Of large payloads three have room: PAYLOADS_MIN. */
+static void test_limit_of_held_payloads(void **state)
+{
+	start_holding(64);
+	window_with(7, 1, 100, 300, "a", 60000);
+	window_with(7, 1, 400, 500, "bc", 60000);
+	window_with(7, 0, 50, 600, "d", 60000);
+	assert_string_equal(notes.text,
+			    "7:50-600 reclaim=550 w 7 400-500 b400 c401 w 7 50-600 d50");
+	assert_int_equal(stalls_dropped(run.stalls), 1);
+	clear_notes();
+	window_with(7, 0, 1000, 1200, "abcdefg", 60000);
+	assert_string_equal(notes.text, "7:1000-1200 reclaim=200");
+	window_with(7, 0, 2000, 2200, "abc", 60000);
+	assert_non_null(strstr(notes.text, " w 7 2000-2200 a2000 b2001 c2002"));
+	assert_int_equal(stalls_dropped(run.stalls), 2);
+	stalls_free(run.stalls);
+}
+
+/* An output that fails ends the run. */
+static void test_passing_on_fails(void **state)
+{
+	start_holding(64);
+	run.fail = -EPIPE;
+	window(7, 1, 100, 300, ROLE_NODE);
+	assert_int_equal(put_window((struct task_key){ 7, OWNER_TASK }, 0, 50, 400, ROLE_NODE,
+				    false, NULL, 0),
+			 -EPIPE);
+	assert_string_equal(notes.text, "7:50-400 reclaim=350 w 7 100-300");
+	stalls_free(run.stalls);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -1317,6 +1488,11 @@ int main(void)
 		cmocka_unit_test(test_window_that_begins_in_folded_pairs),
 		TEST(test_limit_of_shrinkers),
 		TEST(test_limit_of_names),
+		cmocka_unit_test(test_passed_on),
+		cmocka_unit_test(test_passed_on_of_a_sum),
+		cmocka_unit_test(test_limit_of_what_is_held),
+		cmocka_unit_test(test_limit_of_held_payloads),
+		cmocka_unit_test(test_passing_on_fails),
 		TEST(test_one_task_with_all_the_room),
 	};
 

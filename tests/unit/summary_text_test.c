@@ -311,7 +311,7 @@ static void test_no_stall(void **state)
 {
 	static const pid_t one[] = { 812, 0 }, two[] = { 812, 977, 0 };
 	static const struct {
-		uint64_t threshold;
+		uint64_t report;
 		const pid_t *pids;
 		uint64_t since, ts;
 		const char *text;
@@ -326,7 +326,7 @@ static void test_no_stall(void **state)
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		char expected[128];
 
-		plan.threshold = cases[i].threshold;
+		view.report = cases[i].report;
 		view.pids = cases[i].pids;
 		view.since = cases[i].since;
 		view.ts = cases[i].ts;
@@ -335,6 +335,20 @@ static void test_no_stall(void **state)
 		print(false);
 		assert_string_equal(text, expected);
 	}
+}
+
+static void test_not_shown(void **state)
+{
+	view.not_shown.shorter = 1;
+	second_line_is("nothing lost, 0 incomplete; 1 shorter stall is not shown");
+	view.not_shown.shorter = 120;
+	second_line_is("nothing lost, 0 incomplete; 120 shorter stalls are not shown");
+	view.not_shown.others = 7;
+	second_line_is("nothing lost, 0 incomplete; 120 shorter stalls are not shown; "
+		       "7 other stalls are not shown");
+	view.report = 10 * MS;
+	print(true);
+	text_has(text, ",\"report_ns\":10000000,\"not_shown\":{\"shorter\":120,\"others\":7},");
 }
 
 int main(void)
@@ -347,6 +361,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_no_stall, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_newcomers, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_superblocks_of_newcomer, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_not_shown, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,131 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# report.pl FORM PLAIN.JSON PLAIN SHOWN CONDITION
+#
+# What SHOWN, in the form FORM (json, trace, perfetto), has to be: of the stalls in PLAIN.JSON those
+# for which the Perl expression CONDITION about $_ is true, in their order, and of PLAIN what belongs
+# to them, byte for byte: of the lines of its task, or the events of its track, those up to the last
+# of so many windows as the stall has.
+
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Json;
+
+my ($form, $plain_json, $plain, $shown, $condition) = @ARGV;
+my $wanted = eval "sub { $condition }" or die $@;
+
+sub lines_of {
+	open my $in, '<:raw', $_[0] or die "$_[0]: $!\n";
+	my @lines = <$in>;
+	return @lines;
+}
+
+my @json = lines_of($plain_json);
+my @stalls = grep { $_->{type} eq 'stall' } map { my $stall = decode_json($_); $stall->{line} = $_; $stall }
+	@json;
+for my $stall (@stalls) {
+	local $_ = $stall;
+	$stall->{shown} = $wanted->();
+}
+my @shown = grep { $_->{shown} } @stalls;
+die "no stall is shown, or none is left out\n" if !@shown || @shown == @stalls;
+
+sub same {
+	my ($expected, $found, $what) = @_;
+	my $count = @$expected > @$found ? @$expected : @$found;
+
+	for my $i (0 .. $count - 1) {
+		next if ($expected->[$i] // '') eq ($found->[$i] // '');
+		die "$what ", $i + 1, ": ", $found->[$i] // "none\n", "and not ",
+			$expected->[$i] // "none\n";
+	}
+	printf "%d of %d stalls, %d %ss\n", scalar @shown, scalar @stalls, scalar @$expected, $what;
+}
+
+# The lines in front of the summary, each with those of its stack.
+sub trace_lines {
+	my @lines;
+
+	for (lines_of($_[0])) {
+		last if $_ eq "\n";
+		if (/ \|   *\d+\) .*-(\d+) *\| /) {
+			push @lines, { tid => $1, text => $_ };
+		} else {
+			$lines[-1]{text} .= $_;
+		}
+	}
+	return @lines;
+}
+
+sub check_trace {
+	my (%of_task, @expected);
+
+	push @{$of_task{$_->{tid}}}, $_->{text} for trace_lines($plain);
+	for my $stall (@stalls) {
+		my $lines = $of_task{$stall->{task}{tid}} // [];
+
+		for (my $windows = 0; $windows < $stall->{windows};) {
+			my $text = shift @$lines // die "a stall without its lines: $stall->{line}";
+
+			$windows++ if $text =~ / us +\|  *\}/;
+			push @expected, $text if $stall->{shown};
+		}
+	}
+	for my $tid (keys %of_task) {
+		die "a line of no stall: $of_task{$tid}[0]" if @{$of_task{$tid}};
+	}
+	same(\@expected, [map { $_->{text} } trace_lines($shown)], 'line');
+}
+
+# Events but those with names of tracks, in their order.
+sub trace_events {
+	my $text = join '', lines_of($_[0]);
+	my $events = decode_json($text)->{traceEvents};
+
+	return @$events;
+}
+
+sub check_perfetto {
+	my @plain = grep { $_->{ph} ne 'M' } trace_events($plain);
+	my @events = trace_events($shown);
+	my (@expected, %of_track, %tids, %named);
+
+	for my $event (@plain) {
+		my $waiting = $of_track{"$event->{pid} $event->{tid}"} //= [];
+		local $_ = $event->{args};
+
+		if ($event->{cat} ne 'stall') {
+			push @$waiting, $event;
+			next;
+		}
+		for (my $windows = 0; $windows < $event->{args}{windows};) {
+			my $inside = shift @$waiting // die "a stall without its windows\n";
+
+			$windows++ if $inside->{cat} eq 'function';
+			push @expected, $inside if $wanted->();
+		}
+		push @expected, $event if $wanted->();
+	}
+	for my $event (@events) {
+		if ($event->{ph} eq 'M') {
+			$named{$event->{tid}} = 1 if $event->{name} eq 'thread_name';
+		} else {
+			$tids{$event->{tid}} = 1;
+		}
+	}
+	die "names of other tracks than those with events\n"
+		if join(' ', sort keys %tids) ne join(' ', sort keys %named);
+	same([map { encode_json($_) . "\n" } @expected],
+	     [map { encode_json($_) . "\n" } grep { $_->{ph} ne 'M' } @events], 'event');
+}
+
+if ($form eq 'json') {
+	same([map { $_->{line} } @shown], [grep { /^\{"type":"stall"/ } lines_of($shown)], 'line');
+} elsif ($form eq 'trace') {
+	check_trace();
+} else {
+	check_perfetto();
+}
