@@ -374,6 +374,7 @@ enum text_rule {
 	TEXT_JSON,	/* inside a JSON string; invalid UTF-8 reads as \xNN */
 	TEXT_LABEL,	/* inside the value of a Prometheus label; the same */
 	TEXT_FIELD,	/* a field of a line: octal as in /proc/mounts; see text_print_field() */
+	TEXT_HTML,	/* text or an attribute in quotes; the rest as in TEXT_PRINTABLE */
 };
 
 #define TEXT_ESCAPED_MAX 8 /* longest escape of one character, with the NUL */

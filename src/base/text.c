@@ -56,6 +56,8 @@ static bool needs_escape(const char *text, size_t length, enum text_rule rule)
 		return !length || c == '\n' || c == '"' || c == '\\';
 	case TEXT_FIELD:
 		return length != 1 || is_control(text, length) || c == ' ' || c == '\\';
+	case TEXT_HTML:
+		return !length || is_control(text, length) || strchr("&<>\"'", *text);
 	case TEXT_PRINTABLE:
 	default:
 		return !length || is_control(text, length);
@@ -66,6 +68,8 @@ static size_t escape_byte(char to[TEXT_ESCAPED_MAX], unsigned char c, enum text_
 {
 	if (rule == TEXT_FIELD)
 		return snprintf(to, TEXT_ESCAPED_MAX, "\\%03o", c);
+	if (rule == TEXT_HTML && strchr("&<>\"'", c))
+		return snprintf(to, TEXT_ESCAPED_MAX, "&#%d;", c);
 	if (rule != TEXT_JSON && rule != TEXT_LABEL)
 		return snprintf(to, TEXT_ESCAPED_MAX, "\\x%02x", c);
 	if (c == '"' || c == '\\')

@@ -9,17 +9,15 @@
 
 #include "allocfilt/output.h"
 
-extern const struct output_ops trace_form, tree_form, json_form, perfetto_form;
+extern const struct output_ops trace_form, tree_form, json_form, perfetto_form, html_form;
 
 /* The forms of the command line; the first is the default. */
 static const struct {
 	const char *name;
 	const struct output_ops *ops;
 } forms[] = {
-	{ "trace", &trace_form },
-	{ "tree", &tree_form },
-	{ "json", &json_form },
-	{ "perfetto", &perfetto_form },
+	{ "trace", &trace_form },	{ "tree", &tree_form }, { "json", &json_form },
+	{ "perfetto", &perfetto_form }, { "html", &html_form },
 };
 
 #define NR_FORMS (sizeof(forms) / sizeof(forms[0]))

@@ -187,19 +187,36 @@ static void put_row(struct writer *writer, const struct terminal *terminal, cons
 	line_put(&line, writer);
 }
 
+static void make_rows(struct rows *rows, struct resolver *resolver, const struct phases *phases,
+		      const struct stall_shrinker *shrinkers, size_t nr_shrinkers)
+{
+	rows->resolver = resolver;
+	rows->phases = phases;
+	rows->shrinkers = shrinkers;
+	rows->nr_shrinkers = nr_shrinkers;
+	rows->count = 0;
+	for (int group = 0; group < PHASE_GROUPS; group++)
+		add_group(rows, group);
+}
+
+void tree_visit(struct resolver *resolver, const struct stall *stall,
+		void (*visit)(void *context, int level, const char *title, uint64_t ns),
+		void *context)
+{
+	struct rows rows;
+
+	make_rows(&rows, resolver, &stall->phases, stall->shrinkers, stall->nr_shrinkers);
+	for (size_t i = 0; i < rows.count; i++)
+		visit(context, rows.row[i].level, rows.row[i].title, rows.row[i].ns);
+}
+
 void tree_phases(struct writer *writer, const struct terminal *terminal, struct resolver *resolver,
 		 const struct phases *phases, const struct stall_shrinker *shrinkers,
 		 size_t nr_shrinkers)
 {
 	struct rows rows;
 
-	rows.resolver = resolver;
-	rows.phases = phases;
-	rows.shrinkers = shrinkers;
-	rows.nr_shrinkers = nr_shrinkers;
-	rows.count = 0;
-	for (int group = 0; group < PHASE_GROUPS; group++)
-		add_group(&rows, group);
+	make_rows(&rows, resolver, phases, shrinkers, nr_shrinkers);
 	for (size_t i = 0; i < rows.count; i++)
 		put_row(writer, terminal, &rows, i, phases_total(phases));
 }

@@ -30,6 +30,14 @@ void tree_phases(struct writer *writer, const struct terminal *terminal, struct 
 		 const struct phases *phases, const struct stall_shrinker *shrinkers,
 		 size_t nr_shrinkers);
 
+/**
+ * tree_visit - the rows of a stall's tree, for another form
+ * @visit: @level is 0 for a phase, 1 for its part, 2 for a shrinker; @title: any bytes
+ */
+void tree_visit(struct resolver *resolver, const struct stall *stall,
+		void (*visit)(void *context, int level, const char *title, uint64_t ns),
+		void *context);
+
 /** tree_add_ms - add ns as milliseconds, "12.345"; @width: columns before the point, at least */
 void tree_add_ms(struct line *line, int width, uint64_t ns);
 

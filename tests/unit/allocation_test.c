@@ -100,6 +100,7 @@ static void test_count(void **state)
 		{ .format = "trace", .report = 1000000, .on_command_line = UINT64_MAX, OPTIONS },
 		{ .format = "tree", OPTIONS },
 		{ .format = "json", OPTIONS },
+		{ .format = "html", OPTIONS },
 		{ .journal = true, .status_interval = 1, OPTIONS },
 		{ .journal = true, .rate = 1, .burst = 1, OPTIONS },
 	};

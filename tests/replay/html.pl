@@ -1,0 +1,277 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# html.pl OUTPUT.HTML OUTPUT.JSON
+#
+# Holds the page of `-f html` against `-f json` of the same data: every figure of the page is computed
+# again from the stalls and the summary there.
+#
+#   the page is what Html.pm allows
+#   the figures at the head, the tables of cgroups, tasks and kernel threads are those of the summary
+#   the heat map and its table count each stall once, when it began and as long as it took
+#   the flame graph and its table add up the phases and shrinkers of all stalls
+#   the longest stalls are the longest, with their phases
+#
+# Prints what is wrong, a line each, and exits 1; prints counts and exits 0.
+
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Html;
+use Json;
+
+binmode STDOUT, ':utf8';
+
+my ($html_file, $json_file) = @ARGV;
+die "usage: html.pl OUTPUT.HTML OUTPUT.JSON\n" unless defined $json_file;
+
+my @wrong;
+
+sub wrong { push @wrong, join('', @_) if @wrong < 20; }
+
+sub same
+{
+	my ($what, $is, $expected) = @_;
+
+	# Names, as the page has them.
+	$expected =~ s/([\x00-\x1f\x7f])/sprintf '\\x%02x', ord $1/ge if $what !~ /^(?:boxes|cause)/;
+	wrong("$what is $is, expected $expected") if $is ne $expected;
+}
+
+sub slurp
+{
+	open my $file, '<', $_[0] or die "$_[0]: $!\n";
+	local $/;
+	return scalar <$file>;
+}
+
+sub ms { sprintf '%d.%03d', $_[0] / 1000000, $_[0] / 1000 % 1000 }
+sub share { $_[1] ? int(($_[0] * 100 + int($_[1] / 2)) / $_[1]) : 0 }
+
+my $page = eval { html_parse(slurp($html_file)) } or die "$html_file: $@";
+my @objects = map { decode_json($_) } split /\n/, slurp($json_file);
+my ($summary) = grep { $_->{type} eq 'summary' } @objects;
+my @stalls = grep { $_->{type} eq 'stall' && !$_->{task}{background} } @objects;
+
+# Rows of a table, each with its cells' text.
+sub table
+{
+	my ($id) = @_;
+	my $table = html_by_id($page, $id) or return ();
+
+	for my $head (map { html_find($_, 'th') } html_find($table, 'thead'), html_find($table, 'tbody')) {
+		wrong("$id: a heading without its scope") unless $head->{attributes}{scope};
+	}
+	return map {
+		[ map { html_text($_) } grep { ref && $_->{name} =~ /^t[hd]$/ } @{ $_->{children} } ]
+	} html_find($table, 'tr');
+}
+
+# --- the head ---
+
+my $s = $summary->{stalls};
+my @figures = map { html_text($_) } html_find($page, 'dd');
+same('head', "@figures", join ' ', $s->{count},
+	$s->{count} ? map { ms($s->{$_}) } qw(total_ns p50_ns p99_ns max_ns) : ());
+
+# --- who ---
+
+for my $who ([ 'cgroups', 'stalls' ], [ 'tasks', 'stalls' ], [ 'threads', 'background' ]) {
+	my ($id, $side) = @$who;
+	my @expected = @{ $summary->{ $id eq 'threads' ? 'kernel_threads' : $id } };
+	my @rows = table($id);
+
+	shift @rows;
+	same("rows of $id", scalar @rows, scalar @expected);
+	for my $waiter (@expected) {
+		my $name = $waiter->{cgroup} // "$waiter->{name}-$waiter->{tid}";
+
+		$name .= ' (up to ' . ms($waiter->{error_ns}) . ' ms more)' if $waiter->{error_ns};
+		same($id, join('|', @{ shift @rows // [] }), join '|', $name, $waiter->{count},
+			ms($waiter->{total_ns}),
+			share($waiter->{total_ns}, $summary->{$side}{total_ns}) . ' %',
+			ms($waiter->{p99_ns}), ms($waiter->{max_ns}));
+	}
+}
+
+# --- when ---
+
+my $clock;    # ns of the day and the day at ts 0, from a stall
+for my $stall (@stalls) {
+	next unless ($stall->{time} // '') =~ /^(\S+)T(\d\d):(\d\d):(\d\d)\.(\d{9})Z$/;
+	$clock = { day => $1, ns => (($2 * 60 + $3) * 60 + $4) * 1000000000 + $5 - $stall->{ts_ns} };
+}
+
+# As the page has it, but for the day.
+sub at
+{
+	my ($ts) = @_;
+	my $ms;
+
+	return sprintf '%d.%03d s', $ts / 1000000000, $ts / 1000000 % 1000 unless $clock;
+	$ms = ($ts + $clock->{ns}) % 86400000000000 / 1000000;
+	return sprintf '%02d:%02d:%02d.%03dZ', $ms / 3600000, $ms / 60000 % 60, $ms / 1000 % 60, $ms % 1000;
+}
+
+my @edges = map { 1000 << $_ } 4 .. 26;
+my $edges_max = 'more than ' . ms($edges[-1]);
+my (%cells, %columns);
+
+if (@stalls) {
+	my ($width) = html_text((html_find($page, 'figcaption'))[0]) =~ /A column is (\d+) ms/;
+	my $rounded = $width * 1000000;
+
+	same('width', $width & ($width - 1), 0);
+	for my $stall (@stalls) {
+		my $from = at($stall->{ts_ns} - $stall->{ts_ns} % $rounded);
+		my ($edge) = grep { $stall->{duration_ns} <= $_ } @edges;
+
+		$cells{$from}{ $edge ? ms($edge) : $edges_max }++;
+		$columns{$from}{count}++;
+		$columns{$from}{ns} += $stall->{duration_ns};
+	}
+	my ($head, @rows) = table('heat');
+	my $before = '';
+	my $nr_cells = 0;
+
+	same('columns', scalar @rows, scalar keys %columns);
+	wrong(scalar @rows, ' columns') if @rows > 128;
+	for my $row (@rows) {
+		my $from = $row->[0] =~ s/^.*T//r;
+		my %is = map { $row->[$_] ne '' ? ($head->[$_] => $row->[$_]) : () } 1 .. $#$row - 2;
+		my $expected = $cells{$from} // {};
+
+		same("heat map at $from", join(' ', map { "$_:$is{$_}" } sort keys %is),
+			join ' ', map { "$_:$expected->{$_}" } sort keys %$expected);
+		same("column at $from", "$row->[-2] $row->[-1]",
+			join ' ', $columns{$from}{count} // 0, ms($columns{$from}{ns} // 0));
+		wrong('heat map: not in order') if $row->[0] le $before && $clock;
+		$before = $row->[0];
+		$nr_cells += keys %is;
+	}
+	my @rects = html_find($page, 'rect');
+	my $shapes = 0;
+
+	same('shapes', scalar @rects, $nr_cells);
+	for my $rect (@rects) {
+		my ($from, $edge, $count) = html_text($rect) =~
+			/^from (?:.*T)?(.*?), (?:up to )?(.*) ms: (\d+) stalls?$/;
+
+		same('a shape: ' . html_text($rect), $count // '', $cells{ $from // '' }{ $edge // '' } // '');
+	}
+}
+
+# --- why ---
+
+my %title = (
+	direct_reclaim => 'direct reclaim', memcg_reclaim => 'memcg reclaim',
+	node_reclaim => 'node reclaim', other_reclaim => 'reclaim', compaction => 'compaction',
+	memory_high => 'memory.high', rest => 'rest',
+	own => 'own time', slab => 'slab', inactive_list => 'inactive lists',
+	active_list => 'active lists', throttle => 'throttling sleep', soft_limit => 'soft limit',
+);
+my %expected;
+
+for my $stall (@stalls) {
+	my $top = $stall->{role} // $stall->{function};
+
+	$expected{$top} += $stall->{duration_ns};
+	for my $group (keys %{ $stall->{phases} }) {
+		my $phase = $stall->{phases}{$group};
+		my $name = "$top\n" . ($title{$group} // "no title of $group");
+
+		$expected{$name} += $phase->{total_ns};
+		for my $part (grep { $_ ne 'total_ns' } keys %$phase) {
+			my $key = $part =~ s/_ns$//r;
+
+			$expected{ "$name\n" . ($title{$key} // "no title of $key") } += $phase->{$part};
+		}
+	}
+	for my $shrinker (@{ $stall->{shrinkers} }) {
+		$expected{"$top\n$title{ $shrinker->{phase} }\nslab\n$shrinker->{name}"} +=
+			$shrinker->{total_ns};
+	}
+}
+delete $expected{$_} for grep { !$expected{$_} } keys %expected;
+
+my $whole = 0;
+my ($nr_boxes, %boxes) = (0);
+
+$whole += $_->{duration_ns} for @stalls;
+sub boxes
+{
+	my ($list, $above) = @_;
+
+	for my $box (grep { ref } map { @{ $_->{children} } } @$list) {
+		my ($span) = grep { ref && $_->{name} eq 'span' } @{ $box->{children} };
+		my ($name) = $span->{attributes}{title} =~ /^(.*): \d+\.\d+ ms, \d+ %$/s;
+		my $chain = defined $above ? "$above\n$name" : $name;
+		my $ns = $expected{$chain} // 0;
+		my $of = defined $above ? $expected{$above} // 0 : $whole;
+		my ($width) = $box->{attributes}{style} =~ /^width:([\d.]+)%$/;
+
+		same("box of $chain", $span->{attributes}{title},
+			"$name: " . ms($ns) . ' ms, ' . share($ns, $whole) . ' %');
+		wrong("$chain: a box of $width %") if abs($width - $ns / ($of || 1) * 100) > 0.002;
+		$boxes{$chain}++;
+		boxes([ grep { ref && $_->{name} eq 'ul' } @{ $box->{children} } ], $chain);
+	}
+}
+
+if (@stalls) {
+	my @chain;
+	my ($head, @rows) = table('causes');
+	my @levels = map { ($_->{attributes}{class} // '') =~ /^d(\d)$/ ? $1 : () }
+		html_find(html_by_id($page, 'causes'), 'tr');
+	my ($flame) = grep { ($_->{attributes}{class} // '') eq 'flame' } html_find($page, 'div');
+
+	same('causes', scalar @rows, scalar keys %expected);
+	for my $i (0 .. $#rows) {
+		my ($name, $time, $share) = @{ $rows[$i] };
+		my $ns;
+
+		splice @chain, $levels[$i];
+		$name =~ s/^\Q$chain[-1]\E: // or wrong("$name: not said to be below $chain[-1]") if @chain;
+		push @chain, $name;
+		$ns = $expected{ join "\n", @chain } // 0;
+		same("cause @chain", "$time $share", ms($ns) . ' ' . share($ns, $whole) . ' %');
+	}
+	boxes([ grep { ref && $_->{name} eq 'ul' } @{ $flame->{children} } ]);
+	for my $chain (keys %expected) {
+		same("boxes of $chain", $boxes{$chain} // 0, $expected{$chain} >= int($whole / 1000) ? 1 : 0);
+	}
+}
+
+# --- the longest ---
+
+my @longest = sort { $b->{duration_ns} <=> $a->{duration_ns} } @stalls;
+my ($section) = html_by_id($page, 'longest');
+my @shown = $section ? html_find($section, 'details') : ();
+
+same('longest stalls', scalar @shown, @longest < 10 ? scalar @longest : 10);
+for my $i (0 .. $#shown) {
+	my $stall = $longest[$i];
+	my ($head) = html_find($shown[$i], 'summary');
+	my %phases = map { $title{$_} => $stall->{phases}{$_}{total_ns} } keys %{ $stall->{phases} };
+	my @tops = grep { ($_->{attributes}{class} // '') eq 'd0' } html_find($shown[$i], 'tr');
+
+	next if grep { $_ != $i && $longest[$_]{duration_ns} == $stall->{duration_ns} } 0 .. $#longest;
+	same("head of $i", html_text($head) =~ s/(ms )\S*T/$1/r, ms($stall->{duration_ns}) . ' ms ' .
+		at($stall->{ts_ns}) . " $stall->{task}{name}-$stall->{task}{tid}" .
+		($stall->{task}{interrupt} ? ' (interrupt)' : '') .
+		(defined $stall->{task}{process} && $stall->{task}{pid} != $stall->{task}{tid} ?
+			" of $stall->{task}{process}-$stall->{task}{pid}" : '') .
+		(defined $stall->{task}{cgroup} ? " in $stall->{task}{cgroup}" : ''));
+	same("phases of $i", scalar @tops, scalar grep { $_ } values %phases);
+	for my $row (@tops) {
+		my ($name, $time) = map { html_text($_) } @{ $row->{children} };
+
+		same("$name of $i", $time, ms($phases{$name} // 0));
+	}
+}
+
+print map { "$_\n" } @wrong;
+exit 1 if @wrong;
+printf "%d stalls, %d cells, %d causes\n", scalar @stalls, scalar map({ keys %$_ } values %cells),
+	scalar keys %expected;
