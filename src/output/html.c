@@ -48,7 +48,7 @@ static const char style[] =
 	"color:var(--fg);font:15px/1.45 system-ui,sans-serif}\n"
 	"h1{font-size:1.4rem;margin:0}h2{font-size:1.1rem;margin:2.2rem 0 .3rem;"
 	"border-bottom:1px solid var(--line);padding-bottom:.2rem}h3{font-size:1rem;margin:1rem 0 .2rem}\n"
-	"p{margin:.3rem 0}.soft,figcaption,caption{color:var(--soft)}small{font-size:.85em}\n"
+	"p{margin:.3rem 0}p,summary{overflow-wrap:anywhere}.soft,figcaption,caption{color:var(--soft)}small{font-size:.85em}\n"
 	"nav a{color:inherit;margin-right:1rem}\n"
 	".figures{display:flex;flex-wrap:wrap;gap:.3rem 2rem;margin:.8rem 0}.figures div{display:flex;"
 	"flex-direction:column-reverse}.figures dt{color:var(--soft);font-size:.85em}.figures dd{"
@@ -91,7 +91,7 @@ static const char style[] =
 	"@media(max-width:40rem){body{padding:.7rem}.x span:nth-child(even){display:none}"
 	"th,td{padding:.12rem .35rem}.who th:first-child{min-width:7rem}.bar{min-width:4rem}}\n"
 	"@media print{nav{display:none}body{max-width:none;font-size:11px}details,tr,figure{"
-	"break-inside:avoid}*{print-color-adjust:exact}}\n"
+	"break-inside:avoid}h2{break-after:avoid}*{print-color-adjust:exact}}\n"
 	"@media(forced-colors:active){svg,.flame span,.legend i,.bar{forced-color-adjust:none}}\n";
 
 /* ---- text ---- */
@@ -641,11 +641,11 @@ static void put_figure(struct writer *writer, const char *title, uint64_t ns)
 static void put_figures(struct writer *writer, const struct summary_view *view)
 {
 	const struct latency *latency = &summary_stalls(view->summary, STALLS_WAITING)->latency;
+	char text[TEXT_DURATION_MAX];
 
 	put(writer,
-	    "<dl class=\"figures\"><div><dt>stalls of %" PRIu64 " us or more</dt><dd>%" PRIu64
-	    "</dd></div>",
-	    view->plan->threshold / 1000, latency->count);
+	    "<dl class=\"figures\"><div><dt>stalls of %s or more</dt><dd>%" PRIu64 "</dd></div>",
+	    text_duration(text, view->plan->threshold), latency->count);
 	if (latency->count) {
 		put_figure(writer, "waited", latency->total);
 		put_figure(writer, "half of them up to", latency_percentile(latency, 50));
