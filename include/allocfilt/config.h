@@ -42,6 +42,9 @@ struct options {
 	enum options_task task;
 	uint64_t threshold; /* -t: ns, whole microseconds; 0: none */
 	uint64_t report;    /* --report: ns, see config_report(); 0: none */
+	char *comm;	    /* --comm: glob, NULL: all threads */
+	char *cgroup;	    /* --cgroup: glob, NULL: all cgroups */
+	int min_order;	    /* --min-order, 0: all */
 	char *source;	    /* -s, NULL: where tracefs is mounted */
 	char *write;	    /* -w, NULL: filter */
 	uint64_t duration;  /* -d: ns, 0: until stopped */

@@ -27,7 +27,7 @@ struct journal_counts {
 /* Stalls that are in no output and in no figure, kernel threads' too. */
 struct not_shown {
 	uint64_t shorter; /* than --report */
-	uint64_t others;
+	uint64_t others;  /* not of --comm, --cgroup or --min-order */
 };
 
 /* The sources of a summary. */

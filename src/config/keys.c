@@ -15,6 +15,7 @@
 #define THRESHOLD_LARGEST (ULONG_MAX < INT64_MAX ? (int64_t)ULONG_MAX : INT64_MAX)
 
 #define MICROSECONDS "allowed: a whole number of microseconds from 1 "
+#define PATTERN	     "allowed: a name, also with * ? [ ]"
 #define YES_OR_NO    "allowed: yes, no"
 
 #define FIELD(name)	    .field = offsetof(struct options, name)
@@ -40,6 +41,13 @@ const struct key keys[] = {
 	  .units = &quantity_short_time, BOUNDS(1, THRESHOLD_LARGEST), .microseconds = true,
 	  .allowed = MICROSECONDS "(10000, 10000us), or with ns, ms or s", .argument = "TIME",
 	  .help = "show only stalls of at least TIME, with all that -t timed inside" },
+	{ "comm", "--comm", KEY_PATH, KEY_OPTION, FIELD(comm), .allowed = PATTERN,
+	  .argument = "GLOB", .help = "show only stalls of threads of that name" },
+	{ "cgroup", "--cgroup", KEY_PATH, KEY_OPTION, FIELD(cgroup), .allowed = PATTERN,
+	  .argument = "GLOB", .help = "show only stalls in that cgroup; a unit's name is enough" },
+	{ "min-order", "--min-order", KEY_NUMBER, KEY_OPTION, FIELD(min_order), NUMBER(1, 63),
+	  .argument = "N",
+	  .help = "show only stalls of allocations of that order or a higher one" },
 	{ "source", "-s", KEY_PATH, KEY_OPTION, FIELD(source), .argument = "DIR",
 	  .help = "the tracing directory, or a capture" },
 	{ "write", "-w", KEY_PATH, KEY_OPTION, FIELD(write), .argument = "DIR",

@@ -20,7 +20,7 @@ enum key_kind {
 	KEY_SWITCH,    /* bool; "yes" or "no" in the file, an option without a value */
 	KEY_FORMAT,    /* const char *, one of options.formats */
 	KEY_CHOICE,    /* int, the place in choices */
-	KEY_PATH,      /* char * */
+	KEY_PATH,      /* char *, not empty */
 	KEY_PIDS,      /* pid_t *, 0 ends */
 	KEY_FUNCTIONS, /* char **, NULL ends: names or globs */
 	KEY_EVENTS,    /* char **, NULL ends: SYSTEM:NAME */

@@ -124,8 +124,9 @@ static int check_combinations(const struct options *options, struct failure *fai
 		text = "--journal writes to the journal: not with -o or -w";
 	else if (options->metrics && options->write)
 		text = "--metrics needs filtered data: not with -w";
-	else if (options->write && options->report)
-		text = "--report chooses what is shown: not with -w, which keeps all";
+	else if (options->write &&
+		 (options->report || options->comm || options->cgroup || options->min_order))
+		text = "--report, --comm, --cgroup and --min-order choose what is shown: not with -w, which keeps all";
 	return text ? failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "%s", text) : 0;
 }
 
@@ -172,6 +173,8 @@ bool options_same_tracing(const struct options *a, const struct options *b)
 
 void options_free(struct options *options)
 {
+	free(options->comm);
+	free(options->cgroup);
 	free(options->source);
 	free(options->write);
 	free(options->pids);

@@ -195,8 +195,8 @@ int value_parse(struct options *options, const struct key *key, const char *sett
 		break;
 	case KEY_PATH:
 		if (!*value)
-			return refuse(setting, -EINVAL, value, "is empty", "allowed: a path",
-				      failure);
+			return refuse(setting, -EINVAL, value, "is empty",
+				      key->allowed ? key->allowed : "allowed: a path", failure);
 		copy = strdup(value);
 		if (!copy)
 			return refuse(setting, -ENOMEM, value, NULL, NULL, failure);

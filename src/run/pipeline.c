@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,15 +74,51 @@ static int show_pair(void *context, const struct task_pair *pair)
 	return output_pair(((struct pipeline *)context)->output, pair);
 }
 
-/* Counts a stall that is not shown. */
-static bool is_shown(struct pipeline *pipeline, const struct named_stall *named)
+/* A backslash is itself: names of units have some (systemd-escape(1)). */
+static bool matches(const char *glob, const char *name)
+{
+	return !fnmatch(glob, name, FNM_NOESCAPE);
+}
+
+/* By its path or its name, or as what is inside one: the root only if it is the root itself. */
+static bool is_in_cgroup(const char *glob, const char *cgroup)
+{
+	char path[TASK_CGROUP_MAX];
+	char *slash;
+
+	snprintf(path, sizeof(path), "%s", cgroup);
+	while ((slash = strrchr(path, '/'))) {
+		if (matches(glob, path) || (slash[1] && matches(glob, slash + 1)))
+			return true;
+		*slash = '\0';
+	}
+	return false;
+}
+
+/* An interrupt only happened to a task. */
+static bool is_wanted(const struct options *options, const struct named_stall *named)
 {
 	const struct stall *stall = named->stall;
 
-	if (stall->end - stall->start >= pipeline->report)
-		return true;
-	pipeline->not_shown.shorter++;
-	return false;
+	if ((options->comm || options->cgroup) && task_key_in_interrupt(stall->key))
+		return false;
+	return (!options->comm || matches(options->comm, named->name)) &&
+	       (!options->cgroup || is_in_cgroup(options->cgroup, named->task_info->cgroup)) &&
+	       (!options->min_order || stall->order >= options->min_order);
+}
+
+/* Counts a stall that is not shown. */
+static bool is_shown(struct pipeline *pipeline, const struct named_stall *named)
+{
+	if (named->stall->end - named->stall->start < pipeline->report) {
+		pipeline->not_shown.shorter++;
+		return false;
+	}
+	if (!is_wanted(pipeline->options, named)) {
+		pipeline->not_shown.others++;
+		return false;
+	}
+	return true;
 }
 
 static int stall_ended(void *context, const struct stall *stall)
@@ -370,7 +407,8 @@ static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer)
 	pipeline->claims = claims_new(pipeline->plan, pipeline->source, &options->limits, &sink);
 	pipeline->output = output_new(&output);
 	pipeline->holds = pipeline->output && output_shows_windows(pipeline->output) &&
-			  pipeline->report > pipeline->plan->threshold;
+			  (pipeline->report > pipeline->plan->threshold || options->comm ||
+			   options->cgroup || options->min_order);
 	pipeline->stalls =
 		stalls_new(pipeline->plan, pipeline->holds ? &options->limits : NULL, &stalls);
 	pipeline->shrinkers = shrinkers_new();

@@ -133,6 +133,68 @@ static void test_processes_of_the_capture(void **state)
 	free(text);
 }
 
+/* The tasks of stalls that are shown: "215 216". */
+static const char *shown_tasks(const char *option)
+{
+	static const int tids[] = { 40, 52, 207, 209, 215, 216 };
+	static char text[64];
+	char stall[64];
+	int used = 0;
+
+	assert_int_equal(replay_copy(option), 0);
+	*strstr(output, "{\"type\":\"summary\"") = '\0';
+	*text = '\0';
+	for (size_t i = 0; i < COUNT(tids); i++) {
+		snprintf(stall, sizeof(stall), "\"task\":{\"tid\":%d,", tids[i]);
+		if (strstr(output, stall))
+			used += snprintf(text + used, sizeof(text) - used, "%s%d", used ? " " : "",
+					 tids[i]);
+	}
+	return text;
+}
+
+/* Of the tasks one has no cgroup, one has one below a unit, and a name with a backslash. */
+static void test_filters(void **state)
+{
+	static const char *const cases[][2] = {
+		{ "--comm=*", "40 52 207 209 215 216" },
+		{ "--comm=pressure", "207 209 215 216" },
+		{ "--comm=press", "" },
+		{ "--comm=k*d[0-9]", "40 52" },
+		{ "--comm=p?[a-f]s*", "207 209 215 216" },
+		{ "--cgroup=*", "40 52 207 215 216" },
+		{ "--cgroup=/", "40 52" },
+		{ "--cgroup=/system.slice/batch.service", "215" },
+		{ "--cgroup=batch.service", "215" },
+		{ "--cgroup=batch", "" },
+		{ "--cgroup=*.service", "207 215 216" },
+		{ "--cgroup=/system.slice", "207 215 216" },
+		{ "--cgroup=system.slice", "207 215 216" },
+		{ "--cgroup=system.slice/batch.service", "" },
+		{ "--cgroup=other\\x2da.service", "216" },
+		{ "--cgroup=sub", "216" },
+		{ "--cgroup=/*/sub", "216" },
+		{ "--cgroup=[!/]*.service --comm=k*", "" },
+		{ "--min-order=63", "" },
+	};
+
+	copy_capture(KEPT);
+	put_text("c/tasks", "40 40 k kcompactd0 /\n"
+			    "52 52 k kswapd0 /\n"
+			    "207 207 - pressure /system.slice/web.service\n"
+			    "209 209 - pressure \n"
+			    "215 215 - pressure /system.slice/batch.service\n"
+			    "216 216 - pressure /system.slice/other\\x2da.service/sub\n");
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		char option[128];
+
+		snprintf(option, sizeof(option), "-f json %s", cases[i][0]);
+		if (strcmp(shown_tasks(option), cases[i][1]))
+			fail_msg("%s: '%s' and not '%s'", cases[i][0], shown_tasks(option),
+				 cases[i][1]);
+	}
+}
+
 static void test_output_that_fails(void **state)
 {
 	struct options options;
@@ -194,6 +256,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_threshold_of_the_capture),
 		cmocka_unit_test(test_processes_of_the_capture),
+		cmocka_unit_test(test_filters),
 		cmocka_unit_test(test_output_that_fails),
 		cmocka_unit_test(test_stop),
 		cmocka_unit_test(test_metrics),
