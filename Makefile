@@ -16,6 +16,7 @@ VERSION := 0.1.0
 PREFIX ?= /usr/local
 SBINDIR ?= $(PREFIX)/sbin
 MANDIR ?= $(PREFIX)/share/man
+DATADIR ?= $(PREFIX)/share/allocfilt
 SYSCONFDIR ?= /etc
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 CATALOGDIR ?= $(PREFIX)/lib/systemd/catalog
@@ -118,6 +119,7 @@ install: all
 	sed 's,@SBINDIR@,$(SBINDIR),' systemd/allocfilt.service >$(DESTDIR)$(UNIT)
 	chmod 644 $(DESTDIR)$(UNIT)
 	install -D -m 644 etc/allocfilt.bash-completion $(DESTDIR)$(COMPLETION)
+	install -D -m 644 etc/allocfilt.schema.json $(DESTDIR)$(DATADIR)/allocfilt.schema.json
 	$(foreach page,$(MAN_PAGES),install -D -m 644 $(page) $(DESTDIR)$(call man_path,$(page)) && ):
 	$(if $(CATALOG),install -D -m 644 $(CATALOG) $(DESTDIR)$(CATALOGDIR)/$(notdir $(CATALOG)))
 	$(if $(CONF),[ -e $(DESTDIR)$(SYSCONFDIR)/allocfilt.conf ] || \
@@ -127,7 +129,9 @@ install: all
 uninstall:
 	rm -f $(DESTDIR)$(SBINDIR)/allocfilt $(DESTDIR)$(UNIT) $(DESTDIR)$(COMPLETION) \
 		$(foreach page,$(MAN_PAGES),$(DESTDIR)$(call man_path,$(page))) \
+		$(DESTDIR)$(DATADIR)/allocfilt.schema.json \
 		$(if $(CATALOG),$(DESTDIR)$(CATALOGDIR)/$(notdir $(CATALOG)))
+	[ ! -d $(DESTDIR)$(DATADIR) ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(DATADIR)
 	$(if $(CONF),! cmp -s $(CONF) $(DESTDIR)$(SYSCONFDIR)/allocfilt.conf || \
 		rm $(DESTDIR)$(SYSCONFDIR)/allocfilt.conf)
 

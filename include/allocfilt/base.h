@@ -418,6 +418,16 @@ char *text_trim(char *text);
 /** text_duration - ns for a person: "134 us", "12.8 ms", "1.2 s", rounded; returns @text */
 const char *text_duration(char text[TEXT_DURATION_MAX], uint64_t ns);
 
+#define TEXT_TIME_MAX 40
+
+/**
+ * text_time - RFC 3339, UTC, with nanoseconds: "2026-11-21T14:45:00.123456789Z"
+ * @realtime: ns since the epoch
+ *
+ * Returns false, and an empty text, for 0, which stands for a time that is not known.
+ */
+bool text_time(char text[TEXT_TIME_MAX], uint64_t realtime);
+
 /* A line that is built in a fixed buffer; text that does not fit is cut off. */
 
 #define LINE_MAX_BYTES 4096 /* with a newline */

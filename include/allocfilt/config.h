@@ -33,6 +33,21 @@ struct limits {
 	unsigned int events; /* limit-events: such events, over all tasks */
 };
 
+/* What a setting's member of struct options is. */
+enum key_kind {
+	KEY_QUANTITY,  /* uint64_t, ns or bytes */
+	KEY_NUMBER,    /* int or unsigned int */
+	KEY_SWITCH,    /* bool; "yes" or "no" in the file, an option without a value */
+	KEY_FORMAT,    /* const char *, one of options.formats */
+	KEY_CHOICE,    /* int, the place in choices */
+	KEY_TEXT,      /* char *, not empty */
+	KEY_PATH,      /* the same, of a file or directory */
+	KEY_PIDS,      /* pid_t *, 0 ends */
+	KEY_FUNCTIONS, /* char **, NULL ends: names or globs */
+	KEY_EVENTS,    /* char **, NULL ends: SYSTEM:NAME */
+	KEY_TASK,      /* options.task, an option without a value */
+};
+
 #define OPTIONS_OOM_SCORE_UNSET INT_MIN
 
 /* Of the text; the forms for programs have all of it, but for SUMMARY_NONE. */
@@ -76,6 +91,7 @@ struct options {
 
 	const char *const *formats; /* as passed to options_parse() */
 	uint64_t on_command_line;   /* a bit for each key, see options_on_command_line() */
+	uint64_t set;		    /* the same for the command line or the file */
 };
 
 /**
@@ -100,6 +116,20 @@ void options_free(struct options *options);
  * False where it comes from the configuration file, or is the default.
  */
 bool options_on_command_line(const struct options *options, const char *name);
+
+struct setting {
+	const char *name; /* of the key, such as "threshold" */
+	enum key_kind kind;
+	const void *value; /* the member of struct options; of KEY_CHOICE its name */
+};
+
+/**
+ * options_next_set - the next setting that the command line or the file has; paths are left out
+ * @place: 0 for the first
+ *
+ * They come in the order of --help. Returns false after the last.
+ */
+bool options_next_set(const struct options *options, size_t *place, struct setting *ret_setting);
 
 /**
  * options_same_tracing - can a run with the settings @a go on with those of @b?

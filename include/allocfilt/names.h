@@ -18,7 +18,7 @@
  * stages use it. A returned pointer is valid until the next call, and never NULL unless documented.
  */
 
-#define CLOCK_TEXT_MAX 40 /* of resolver_time(), with the NUL */
+#define CLOCK_TEXT_MAX TEXT_TIME_MAX /* of resolver_time() */
 
 #define TASK_COMM_MAX	16  /* TASK_COMM_LEN */
 #define TASK_CGROUP_MAX 256 /* bytes with the NUL; of a longer path the end is kept */
@@ -104,7 +104,7 @@ void resolver_shrinker(struct resolver *resolver, uint64_t shrinker, uint64_t ca
 size_t resolver_stack(struct resolver *resolver, uint32_t number, const uint64_t **ret_frames);
 
 /**
- * resolver_time - RFC 3339, UTC, with nanoseconds: "2026-11-21T14:45:00.123456789Z"
+ * resolver_time - wall-clock time as text_time() prints it
  *
  * Returns false, and an empty text, before the first resolver_mark_clock().
  */

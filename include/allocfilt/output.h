@@ -58,6 +58,7 @@ struct output_setup {
 	const struct data_source *source;
 	struct resolver *resolver;
 	struct writer *writer;
+	const pid_t *pids; /* only stalls of these processes are shown; 0 ends; NULL: all */
 };
 
 struct output {
@@ -71,6 +72,8 @@ struct output_ops {
 	/* allocate output->form */
 	int (*make)(struct output *output);
 	void (*release)(struct output *output);
+	/* the first call of a run */
+	int (*begin)(struct output *output);
 	int (*window)(struct output *output, const struct task_window *window);
 	/* slow ones only */
 	int (*pair)(struct output *output, const struct task_pair *pair);
@@ -98,6 +101,9 @@ const char *const *output_form_names(void);
  */
 struct output *output_new(const struct output_setup *setup);
 void output_free(struct output *output);
+
+/** output_begin - write what is known of the run itself, its first call; 0 or -errno */
+int output_begin(struct output *output);
 
 /** output_shows_windows - does the form show windows and pairs? */
 bool output_shows_windows(const struct output *output);

@@ -172,7 +172,12 @@ struct data_source {
 	const char *symbols;   /* path of a text of kallsyms */
 	const char *mounts;    /* path of a text of mountinfo; NULL: none */
 	const char *proc;      /* "/proc" of the running kernel, NULL for a capture */
-	const char *release;   /* `uname -r` of its kernel; "" or NULL: not known */
+	/* Of the machine that was traced; "" or NULL: not known. */
+	const char *host;    /* name, any bytes */
+	const char *release; /* uname -r */
+	const char *machine; /* uname -m */
+	const char *clock;   /* trace clock */
+	uint64_t started;    /* ns since the epoch: start of tracing; 0: not known */
 	struct page_layout layout;
 	struct cpu_list cpus;
 	bool local_clock;      /* false: a window's edges are those of its record's own time */

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/utsname.h>
 
 #include "allocfilt/base.h"
 #include "allocfilt/plan.h"
@@ -25,7 +26,7 @@ struct kernel_function {
 /* What this kernel offers. Reads only. */
 struct kernel {
 	char *dir;	       /* the top-level tracing directory, no slash at its end */
-	char *release;	       /* uname -r */
+	struct utsname system; /* uname(2) */
 	bool function_graph;   /* in available_tracers */
 	bool function_enabled; /* kernel.ftrace_enabled; true where there is no such sysctl */
 	/* Those that the catalog or the request names; several may have one name. */

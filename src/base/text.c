@@ -5,8 +5,11 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "allocfilt/base.h"
+
+#define NS_PER_SECOND 1000000000u
 
 size_t utf8_length(const char *text)
 {
@@ -198,6 +201,21 @@ const char *text_duration(char text[TEXT_DURATION_MAX], uint64_t ns)
 	snprintf(text, TEXT_DURATION_MAX, "%" PRIu64 ".%u %s", tenths / 10,
 		 (unsigned int)(tenths % 10), unit);
 	return text;
+}
+
+bool text_time(char text[TEXT_TIME_MAX], uint64_t realtime)
+{
+	time_t seconds = (time_t)(realtime / NS_PER_SECOND);
+	struct tm tm;
+	size_t length;
+
+	text[0] = '\0';
+	if (!realtime || !gmtime_r(&seconds, &tm))
+		return false;
+	length = strftime(text, TEXT_TIME_MAX, "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(text + length, TEXT_TIME_MAX - length, ".%09uZ",
+		 (unsigned int)(realtime % NS_PER_SECOND));
+	return length;
 }
 
 void line_clear(struct line *line)

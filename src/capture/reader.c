@@ -7,11 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "allocfilt/capture.h"
 
-#define GUESS_MAX 1024 /* pages of a CPU that are looked at for their byte order */
+#define NS_PER_SECOND 1000000000u
+#define GUESS_MAX     1024 /* pages of a CPU that are looked at for their byte order */
 
 struct capture_cpu {
 	int cpu;
@@ -30,7 +32,8 @@ struct capture {
 	char *mounts;
 	bool order_known;
 	bool function_graph;
-	char release[65];
+	/* as long as those of struct utsname */
+	char host[65], release[65], machine[65], clock[65];
 	pid_t *pids;	 /* 0 ends; NULL: all */
 	char *functions; /* text of the list of functions */
 	struct capture_cpu *cpus;
@@ -92,6 +95,18 @@ static pid_t *parse_pids(const char *text)
 	return pids;
 }
 
+/* ns since the epoch; 0 for what is no date */
+static uint64_t parse_date(const char *text)
+{
+	struct tm tm = { 0 };
+	const char *end = strptime(text, "%Y-%m-%dT%H:%M:%SZ", &tm);
+	time_t seconds = end && !*end ? timegm(&tm) : 0;
+
+	return seconds > 0 && (uint64_t)seconds < UINT64_MAX / NS_PER_SECOND ?
+		       (uint64_t)seconds * NS_PER_SECOND :
+		       0;
+}
+
 /* The file `capture`: lines of "KEY VALUE". */
 static void parse_description(struct capture *capture, char *text)
 {
@@ -111,8 +126,14 @@ static void parse_description(struct capture *capture, char *text)
 			snprintf(capture->release, sizeof(capture->release), "%s", value);
 		} else if (!strcmp(key, "threshold_us")) {
 			capture->info.threshold = strtoull(value, NULL, 10) * 1000;
+		} else if (!strcmp(key, "host")) {
+			text_parse_field(&value, capture->host, sizeof(capture->host));
+		} else if (!strcmp(key, "machine")) {
+			snprintf(capture->machine, sizeof(capture->machine), "%s", value);
+		} else if (!strcmp(key, "date")) {
+			source->started = parse_date(value);
 		} else if (!strcmp(key, "clock")) {
-			source->local_clock = !strcmp(value, "local");
+			snprintf(capture->clock, sizeof(capture->clock), "%s", value);
 		} else if (!strcmp(key, "tracer")) {
 			capture->function_graph = !strcmp(value, "function_graph");
 		} else if (!strcmp(key, "own")) {
@@ -131,8 +152,9 @@ static void parse_copied_files(struct capture *capture)
 	char *tracer = read_text(capture, "current_tracer");
 	char *threshold = read_text(capture, "tracing_thresh");
 
-	if (clock)
-		capture->source.local_clock = !strchr(clock, '[') || strstr(clock, "[local]");
+	/* "local global [mono]" */
+	if (clock && strchr(clock, '['))
+		sscanf(strchr(clock, '['), "[%64[^]]", capture->clock);
 	if (tracer && *tracer)
 		capture->function_graph = !strcmp(tracer, "function_graph\n");
 	if (threshold)
@@ -300,6 +322,7 @@ static int open_all(struct capture *capture, struct failure *failure)
 	else
 		parse_copied_files(capture);
 	free(description);
+	capture->source.local_clock = !*capture->clock || !strcmp(capture->clock, "local");
 	guess_order(capture);
 	check_names(capture);
 	capture->functions = read_text(capture, "set_ftrace_filter");
@@ -327,11 +350,13 @@ int capture_open(struct capture **ret_capture, const char *dir, struct failure *
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	}
 	capture->function_graph = true;
-	capture->source.local_clock = true;
 	capture->source.dir = capture->source.names_dir = capture->dir;
 	capture->source.symbols = capture->symbols;
 	capture->source.mounts = capture->mounts;
+	capture->source.host = capture->host;
 	capture->source.release = capture->release;
+	capture->source.machine = capture->machine;
+	capture->source.clock = capture->clock;
 	ret = open_all(capture, failure);
 	if (ret) {
 		capture_close(capture);

@@ -40,6 +40,7 @@ static int parse_line(struct options *options, char *line, struct failure *failu
 	/* The command line takes precedence, but an error in the file is still an error. */
 	if (options->on_command_line & key_bit(key))
 		options = &ignored;
+	options->set |= key_bit(key);
 	error = value_parse(options, key, name, text_trim(value + 1), failure);
 	options_free(&ignored);
 	return error;

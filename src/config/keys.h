@@ -14,19 +14,6 @@
  * text of --help is made from it; tests check etc/allocfilt.conf and the manual page against it.
  */
 
-enum key_kind {
-	KEY_QUANTITY,  /* uint64_t, ns or bytes */
-	KEY_NUMBER,    /* int or unsigned int */
-	KEY_SWITCH,    /* bool; "yes" or "no" in the file, an option without a value */
-	KEY_FORMAT,    /* const char *, one of options.formats */
-	KEY_CHOICE,    /* int, the place in choices */
-	KEY_PATH,      /* char *, not empty */
-	KEY_PIDS,      /* pid_t *, 0 ends */
-	KEY_FUNCTIONS, /* char **, NULL ends: names or globs */
-	KEY_EVENTS,    /* char **, NULL ends: SYSTEM:NAME */
-	KEY_TASK,      /* options.task, an option without a value */
-};
-
 /* Is a key allowed in the file, and what does a reload do with a new value? */
 enum key_scope {
 	KEY_OPTION,  /* not in the file */

@@ -66,6 +66,7 @@ static int accept_option(struct options *options, const struct key *key, const c
 			 struct failure *failure)
 {
 	options->on_command_line |= key_bit(key);
+	options->set |= key_bit(key);
 	if (key->kind != KEY_TASK)
 		return value_parse(options, key, key->option, value ? value : "yes", failure);
 	if (options->task != TASK_RUN && options->task != key->task && !ends_parsing(key->task))
@@ -161,6 +162,26 @@ bool options_on_command_line(const struct options *options, const char *name)
 	const struct key *key = key_find(name);
 
 	return key && (options->on_command_line & key_bit(key));
+}
+
+bool options_next_set(const struct options *options, size_t *place, struct setting *ret_setting)
+{
+	while (*place < nr_keys) {
+		const struct key *key = &keys[(*place)++];
+		const void *field = (const char *)options + key->field;
+
+		if (!(options->set & key_bit(key)) || key->kind == KEY_PATH ||
+		    key->kind == KEY_TASK)
+			continue;
+		*ret_setting = (struct setting){
+			.name = key->name,
+			.kind = key->kind,
+			.value =
+				key->kind == KEY_CHOICE ? key->choices[*(const int *)field] : field,
+		};
+		return true;
+	}
+	return false;
 }
 
 bool options_same_tracing(const struct options *a, const struct options *b)

@@ -193,6 +193,7 @@ int value_parse(struct options *options, const struct key *key, const char *sett
 		else
 			reason = "is unknown";
 		break;
+	case KEY_TEXT:
 	case KEY_PATH:
 		if (!*value)
 			return refuse(setting, -EINVAL, value, "is empty",
@@ -231,6 +232,7 @@ bool value_equal(const struct key *key, const struct options *a, const struct op
 	case KEY_SWITCH:
 		return *(const bool *)field_a == *(const bool *)field_b;
 	case KEY_FORMAT:
+	case KEY_TEXT:
 	case KEY_PATH:
 		text_a = *(char *const *)field_a;
 		text_b = *(char *const *)field_b;

@@ -11,8 +11,7 @@
 #include "names/cgroups.h"
 #include "names/symbols.h"
 
-#define NS_PER_SECOND 1000000000u
-#define CGROUPS_MAX   64 /* paths in memory */
+#define CGROUPS_MAX 64 /* paths in memory */
 
 struct resolver {
 	const struct plan *plan;
@@ -225,17 +224,8 @@ size_t resolver_stack(struct resolver *resolver, uint32_t number, const uint64_t
 bool resolver_time(const struct resolver *resolver, uint64_t ts, char text[CLOCK_TEXT_MAX])
 {
 	uint64_t now = resolver->mark_realtime + (ts - resolver->mark_ts);
-	time_t seconds = (time_t)(now / NS_PER_SECOND);
-	struct tm tm;
-	size_t length;
 
-	text[0] = '\0';
-	if (!resolver->has_mark || !gmtime_r(&seconds, &tm))
-		return false;
-	length = strftime(text, CLOCK_TEXT_MAX, "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(text + length, CLOCK_TEXT_MAX - length, ".%09uZ",
-		 (unsigned int)(now % NS_PER_SECOND));
-	return length;
+	return text_time(text, resolver->has_mark ? now : 0);
 }
 
 bool resolver_migrate_column(const struct resolver *resolver)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <stdio.h>
+#include <string.h>
 
 #include "output/json.h"
 
-/* The form `json`: one object per line for each stall, and the summary as the last object. */
+/* The form `json`: one object per line, first of the run, then of each stall, last the summary. */
 
-#define SCHEMA 2 /* incremented when a member changes or is removed */
+#define SCHEMA 3 /* incremented when a member changes or is removed */
 
 static void put_time(struct json *json, struct resolver *resolver, uint64_t ts)
 {
@@ -317,6 +318,99 @@ void json_summary(struct writer *writer, const struct summary_view *view, bool f
 	json_raw(&json, "\n");
 }
 
+/* ---- the run ---- */
+
+/* null for an empty text, too */
+static void put_known(struct json *json, const char *key, const char *text)
+{
+	json_string(json, key, text && *text ? text : NULL);
+}
+
+static void put_pids(struct json *json, const pid_t *pids)
+{
+	json_open(json, "pid", '[');
+	for (; *pids; pids++)
+		json_signed(json, NULL, *pids);
+	json_close(json, ']');
+}
+
+static void put_options(struct json *json, const struct output_setup *setup)
+{
+	struct setting setting;
+	size_t place = 0;
+
+	json_open(json, "options", '{');
+	if (setup->pids)
+		put_pids(json, setup->pids);
+	while (options_next_set(setup->options, &place, &setting)) {
+		switch (setting.kind) {
+		case KEY_QUANTITY:
+			/* Those in effect are members of the run. */
+			if (strcmp(setting.name, "threshold") && strcmp(setting.name, "report"))
+				json_number(json, setting.name, *(const uint64_t *)setting.value);
+			break;
+		case KEY_NUMBER:
+			json_signed(json, setting.name, *(const int *)setting.value);
+			break;
+		case KEY_SWITCH:
+			json_bool(json, setting.name, *(const bool *)setting.value);
+			break;
+		case KEY_FORMAT:
+		case KEY_TEXT:
+			json_string(json, setting.name, *(const char *const *)setting.value);
+			break;
+		case KEY_CHOICE:
+			json_string(json, setting.name, setting.value);
+			break;
+		case KEY_FUNCTIONS:
+		case KEY_EVENTS:
+			json_open(json, setting.name, '[');
+			for (char *const *text = *(char **const *)setting.value; *text; text++)
+				json_string(json, NULL, *text);
+			json_close(json, ']');
+			break;
+		case KEY_PIDS:
+		case KEY_PATH:
+		case KEY_TASK:
+			break;
+		}
+	}
+	json_close(json, '}');
+}
+
+static int json_form_begin(struct output *output)
+{
+	const struct output_setup *setup = &output->setup;
+	const struct data_source *source = setup->source;
+	uint64_t report = config_report(setup->options, !source->proc);
+	char time[TEXT_TIME_MAX];
+	struct json json;
+
+	json_init(&json, setup->writer);
+	json_open(&json, NULL, '{');
+	json_string(&json, "type", "run");
+	json_number(&json, "schema", SCHEMA);
+	json_string(&json, "version", ALLOCFILT_VERSION);
+	json_string(&json, "source", source->proc ? "live" : "capture");
+	put_known(&json, "host", source->host);
+	put_known(&json, "release", source->release);
+	put_known(&json, "machine", source->machine);
+	json_string(&json, "time", text_time(time, source->started) ? time : NULL);
+	put_known(&json, "clock", source->clock);
+	json_number(&json, "threshold_ns", setup->plan->threshold);
+	json_number(&json, "report_ns", report ? report : setup->plan->threshold);
+	/* The path of a capture says nothing of the machine that was traced. */
+	json_string(&json, "directory", source->proc ? source->dir : NULL);
+	json_open(&json, "cpus", '[');
+	for (int i = 0; i < source->cpus.count; i++)
+		json_signed(&json, NULL, source->cpus.numbers[i]);
+	json_close(&json, ']');
+	put_options(&json, setup);
+	json_close(&json, '}');
+	json_raw(&json, "\n");
+	return writer_status(json.writer);
+}
+
 /* ---- the form ---- */
 
 static int json_form_stall(struct output *output, const struct named_stall *named)
@@ -347,6 +441,7 @@ static int json_form_so_far(struct writer *writer, const struct summary_view *vi
 }
 
 const struct output_ops json_form = {
+	.begin = json_form_begin,
 	.stall = json_form_stall,
 	.summary = json_form_summary,
 	.so_far = json_form_so_far,

@@ -65,6 +65,11 @@ void output_free(struct output *output)
 	free(output);
 }
 
+int output_begin(struct output *output)
+{
+	return output->ops->begin ? output->ops->begin(output) : 0;
+}
+
 bool output_shows_windows(const struct output *output)
 {
 	return output->ops->window || output->ops->pair;

@@ -74,7 +74,7 @@ static int print_kernel(const struct kernel *kernel, struct failure *failure)
 {
 	int ret;
 
-	printf("kernel          %s\n", kernel->release);
+	printf("kernel          %s\n", kernel->system.release);
 	printf("tracefs         %s\n", kernel->dir);
 	printf("function_graph  %s\n",
 	       kernel->function_graph ? "yes" : "no: only pairs of events are timed");

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "allocfilt/names.h"
@@ -90,7 +91,10 @@ static int describe_source(struct live *live)
 		.symbols = "/proc/kallsyms",
 		.mounts = "/proc/self/mountinfo",
 		.proc = "/proc",
-		.release = live->kernel->release,
+		.host = live->kernel->system.nodename,
+		.release = live->kernel->system.release,
+		.machine = live->kernel->system.machine,
+		.clock = "local",
 		.local_clock = true,
 		.own = getpid(),
 	};
@@ -549,6 +553,7 @@ static int set_deadline(const struct live *live, const struct options *options, 
 static int begin(struct live *live, uint64_t now)
 {
 	const struct run_context *run = live->run;
+	struct timespec realtime;
 	int ret;
 
 	lock_memory(live);
@@ -569,6 +574,8 @@ static int begin(struct live *live, uint64_t now)
 		  " us since the program's start",
 		  (loop_now() - live->set_up_from) / 1000, (loop_now() - run->started) / 1000);
 	session_mark_clock(live->session);
+	clock_gettime(CLOCK_REALTIME, &realtime);
+	live->source.started = realtime.tv_sec * NS_PER_SECOND + realtime.tv_nsec;
 	live->began = now;
 	live->next_second = now + NS_PER_SECOND;
 	live->next_mark = now + MARK_INTERVAL;
@@ -579,6 +586,9 @@ static int begin(struct live *live, uint64_t now)
 		return ret;
 	if (!live->has_traced)
 		log_unavailable(live->plan);
+	/* A failure stays in the writer. */
+	if (!live->has_traced && live->pipeline)
+		output_begin(pipeline_output(live->pipeline));
 	live->has_traced = true;
 	log_notice("tracing in %s, threshold %" PRIu64 " us; Ctrl-C ends it",
 		   session_dir(live->session), live->plan->threshold / 1000);

@@ -175,6 +175,11 @@ static int pair_ended(void *context, const struct task_pair *pair)
 	return ret ? ret : stalls_pair(pipeline->stalls, pair);
 }
 
+static const pid_t *shown_pids(const struct pipeline *pipeline)
+{
+	return pipeline->by_pid ? pipeline->options->pids : pipeline->source->recorded;
+}
+
 static size_t event_text(void *context, const struct record *record, char *text, size_t size)
 {
 	return resolver_event(((struct pipeline *)context)->resolver, record, text, size);
@@ -400,6 +405,7 @@ static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer)
 		.options = options,
 		.plan = pipeline->plan,
 		.source = pipeline->source,
+		.pids = shown_pids(pipeline),
 		.resolver = pipeline->resolver,
 		.writer = writer,
 	};
@@ -535,7 +541,7 @@ void pipeline_view(struct pipeline *pipeline, struct summary_view *view)
 		.nr_overflows = OVERFLOWS,
 		.form = pipeline->options->summary,
 		.top = pipeline->options->top,
-		.pids = pipeline->by_pid ? pipeline->options->pids : pipeline->source->recorded,
+		.pids = shown_pids(pipeline),
 		.report = pipeline->report ? pipeline->report : pipeline->plan->threshold,
 		.not_shown = pipeline->not_shown,
 		.since = pipeline->oldest,

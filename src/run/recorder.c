@@ -166,7 +166,10 @@ static int write_description(struct recorder *recorder, const struct cpu_buffers
 	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", gmtime(&recorder->date));
 	fprintf(text.stream, "capture 1\nbyte_order %s\nlong_size %d\npage_size %zu\nrelease %s\n",
 		layout->big_endian ? "big" : "little", layout->long_size, layout->size,
-		recorder->kernel->release);
+		recorder->kernel->system.release);
+	fputs("host ", text.stream);
+	text_print_field(text.stream, recorder->kernel->system.nodename, '\n');
+	fprintf(text.stream, "machine %s\n", recorder->kernel->system.machine);
 	fprintf(text.stream, "clock local\ntracer %s\nthreshold_us %" PRIu64 "\ndate %s\n",
 		recorder->plan->function_graph ? "function_graph" : "nop",
 		recorder->plan->threshold / 1000, date);

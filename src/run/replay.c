@@ -124,6 +124,8 @@ static int replay(const struct run_context *run, struct capture *capture, struct
 	int metrics;
 
 	if (!ret)
+		ret = output_begin(pipeline_output(pipeline));
+	if (!ret)
 		ret = read_all(run, capture, pipeline);
 	if (!ret)
 		ret = summary_print(run, pipeline);

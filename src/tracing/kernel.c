@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <sys/vfs.h>
 #include <tracefs.h>
 #include <unistd.h>
@@ -208,7 +207,6 @@ static int read_kernel(struct kernel *kernel, const char *dir, const struct plan
 		       struct failure *failure)
 {
 	struct tracefs_instance *top;
-	struct utsname name;
 	char *enabled = NULL, path[PATH_MAX];
 	int ret;
 
@@ -219,9 +217,7 @@ static int read_kernel(struct kernel *kernel, const char *dir, const struct plan
 				   "/sys/kernel/tracing");
 	for (size_t end = strlen(kernel->dir); end > 1 && kernel->dir[end - 1] == '/'; end--)
 		kernel->dir[end - 1] = '\0';
-	kernel->release = uname(&name) ? NULL : strdup(name.release);
-	if (!kernel->release)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "%s", strerror(ENOMEM));
+	uname(&kernel->system);
 	top = tracefs_instance_alloc(kernel->dir, NULL);
 	ret = top ? read_tracers(kernel, top) : -errno;
 	if (ret == -EPERM || ret == -EACCES)
@@ -269,7 +265,6 @@ void kernel_close(struct kernel *kernel)
 	for (int i = 0; i < kernel->nr_functions; i++)
 		free(kernel->functions[i].name);
 	free(kernel->functions);
-	free(kernel->release);
 	free(kernel->dir);
 	free(kernel);
 }

@@ -51,6 +51,19 @@ skip()
 	echo "skip $1: $2"
 }
 
+# valid NAME FILE: what `-f json` wrote is as etc/allocfilt.schema.json has it
+valid()
+{
+	local name=$1 text status=0
+
+	text=$(tests/replay/schema.py "$2" 2>&1) || status=$?
+	case $status in
+	0) pass "$name: $text" ;;
+	77) skip "$name" "$text" ;;
+	*) fail "$name" "$(cut -c 1-300 <<<"$text")" ;;
+	esac
+}
+
 # One line on stderr, that of this program, with each of the texts in it. Sets $why if not.
 one_line()
 {

@@ -171,8 +171,8 @@ while (my $line = <$file>) {
 
 	if ($object->{type} eq 'summary') {
 		$summary = $object;
-		next;
 	}
+	next if $object->{type} ne 'stall';
 	my $whose = $object->{task}{background} ? 'background' : 'stall';
 	my $phases = $object->{task}{background} ? 'background_phase' : 'phase';
 	expect_histogram("allocfilt_${whose}_duration_seconds", $object->{function},

@@ -159,6 +159,8 @@ sub spread {
 open my $json, '<:raw', $output_file or die "$output_file: $!\n";
 my @objects = map { decode_json($_) } <$json>;
 close $json;
+my $run = shift @objects;
+wrong("the first line is no run") unless $run && $run->{type} eq 'run';
 my $summary = pop @objects;
 wrong("the last line is no summary") unless $summary && $summary->{type} eq 'summary';
 

@@ -59,18 +59,20 @@ static void test_description(void **state)
 	static const struct {
 		const char *description, *clock, *tracer, *threshold;
 		uint64_t ns;
+		const char *clock_name;
 		bool local_clock;
 		bool function_graph;
 	} cases[] = {
-		{ NULL, NULL, NULL, NULL, 0, true, true },
-		{ NULL, "[local] global counter\n", "function_graph\n", "134\n", 134000, true,
-		  true },
-		{ NULL, "local global counter [mono] boot\n", "nop\n", "0\n", 0, false, false },
+		{ NULL, NULL, NULL, NULL, 0, "", true, true },
+		{ NULL, "[local] global counter\n", "function_graph\n", "134\n", 134000, "local",
+		  true, true },
+		{ NULL, "local global counter [mono] boot\n", "nop\n", "0\n", 0, "mono", false,
+		  false },
 		{ "byte_order little\nlong_size 8\npage_size 4096\nrelease 6.1\nclock local\n"
 		  "tracer function_graph\nthreshold_us 50\n",
-		  "local [global]\n", "nop\n", "999\n", 50000, true, true },
+		  "local [global]\n", "nop\n", "999\n", 50000, "local", true, true },
 		{ "byte_order little\nclock global\ntracer nop\n", "[local] global\n",
-		  "function_graph\n", "999\n", 0, false, false },
+		  "function_graph\n", "999\n", 0, "global", false, false },
 	};
 	struct plan_offer offer;
 
@@ -85,6 +87,7 @@ static void test_description(void **state)
 		capture_offer(capture, &offer);
 		assert_int_equal(capture_info(capture)->described, cases[i].description != NULL);
 		assert_int_equal(capture_info(capture)->threshold, cases[i].ns);
+		assert_string_equal(capture_source(capture)->clock, cases[i].clock_name);
 		assert_int_equal(capture_source(capture)->local_clock, cases[i].local_clock);
 		assert_int_equal(offer.function_graph, cases[i].function_graph);
 		assert_int_equal(capture_source(capture)->cpus.count, 1);
@@ -92,6 +95,39 @@ static void test_description(void **state)
 		capture_close(capture);
 	}
 	capture_close(NULL);
+}
+
+/* What a capture does not say of its machine is not known. */
+static void test_machine(void **state)
+{
+	static const struct {
+		const char *description, *host, *release, *machine;
+		uint64_t started;
+	} cases[] = {
+		{ "host a\\040b\\377\nmachine s390x\nrelease 6.1\ndate 2026-11-21T16:19:41Z\n",
+		  "a b\377", "6.1", "s390x", 1795277981000000000 },
+		{ "clock local\n", "", "", "", 0 },
+		{ "host -\ndate 2026-11-21\n", "", "", "", 0 },
+		{ "host\ndate 2026-13-21T16:19:41Z\n", "", "", "", 0 },
+		{ "date 2026-11-21T16:19:41Zulu\n", "", "", "", 0 },
+		{ "date 1969-12-31T23:59:59Z\n", "", "", "", 0 },
+		{ "date 9999-12-31T23:59:59Z\n", "", "", "", 0 },
+		{ NULL, "", "", "", 0 },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const struct data_source *source;
+		struct capture *capture;
+
+		put_or_remove("capture", cases[i].description);
+		capture = open_it();
+		source = capture_source(capture);
+		assert_string_equal(source->host, cases[i].host);
+		assert_string_equal(source->release, cases[i].release);
+		assert_string_equal(source->machine, cases[i].machine);
+		assert_int_equal(source->started, cases[i].started);
+		capture_close(capture);
+	}
 }
 
 /* Invalid pids: all processes are shown rather than the wrong ones. */
@@ -388,6 +424,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RUN(test_description),
+		RUN(test_machine),
 		RUN(test_processes),
 		RUN(test_byte_order),
 		RUN(test_cpu_without_data),

@@ -131,6 +131,25 @@ static void test_defaults_of_the_file(void **state)
 	}
 }
 
+/* Each key that the record of a run may have, as options_next_set() gives it. */
+static void test_schema(void **state)
+{
+	FILE *file = fopen("etc/allocfilt.schema.json", "r");
+	char text[65536], property[128];
+
+	assert_non_null(file);
+	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+	fclose(file);
+	for (size_t i = 0; i < nr_keys; i++) {
+		if (keys[i].kind == KEY_PATH || keys[i].kind == KEY_TASK ||
+		    !strcmp(keys[i].name, "threshold") || !strcmp(keys[i].name, "report"))
+			continue;
+		snprintf(property, sizeof(property), "\n            \"%s\": {", keys[i].name);
+		if (!strstr(text, property))
+			fail_msg("etc/allocfilt.schema.json has no option %s", keys[i].name);
+	}
+}
+
 /* For each key of the file a value that is not the default, and whether tracing can go on. */
 static const struct {
 	const char *name, *value;
@@ -208,6 +227,7 @@ int main(void)
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_switches),
 		cmocka_unit_test(test_defaults_of_the_file),
+		cmocka_unit_test(test_schema),
 		cmocka_unit_test(test_same_tracing),
 		cmocka_unit_test(test_keys_have_their_own_fields),
 	};

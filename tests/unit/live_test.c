@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/time.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <tracefs.h>
 
@@ -254,6 +255,44 @@ static void test_filter(void **state)
 	assert_in_file("output", "\n\n"); /* the summary */
 }
 
+/* The machine and the start, in the output and in a capture. */
+static void test_run_is_described(void **state)
+{
+	char expected[1024], before[TEXT_TIME_MAX], after[TEXT_TIME_MAX];
+	struct timespec now;
+	struct utsname system;
+	const char *time;
+	char *text;
+
+	assert_int_equal(uname(&system), 0);
+	clock_gettime(CLOCK_REALTIME, &now);
+	text_time(before, now.tv_sec * 1000000000ull + now.tv_nsec);
+	assert_int_equal(run("-t134 -d1s -fjson -p%d", getpid()), 0);
+	clock_gettime(CLOCK_REALTIME, &now);
+	text_time(after, now.tv_sec * 1000000000ull + now.tv_nsec);
+	snprintf(expected, sizeof(expected),
+		 "{\"type\":\"run\",\"schema\":3,\"version\":\"" ALLOCFILT_VERSION
+		 "\",\"source\":\"live\",\"host\":\"%s\",\"release\":\"%s\",\"machine\":\"%s\","
+		 "\"time\":\"",
+		 system.nodename, system.release, system.machine);
+	assert_int_equal(file_read(fake.root, "output", &text, NULL), 0);
+	assert_memory_equal(text, expected, strlen(expected));
+	time = text + strlen(expected);
+	assert_true(strncmp(before, time, strlen(before)) <= 0);
+	assert_true(strncmp(time, after, strlen(after)) <= 0);
+	snprintf(
+		expected, sizeof(expected),
+		"\",\"clock\":\"local\",\"threshold_ns\":134000,\"report_ns\":134000,\"directory\":\"%s\",\"cpus\":[0,1],"
+		"\"options\":{\"pid\":[%d],\"duration\":1000000000,\"format\":\"json\"}}\n",
+		fake.dir, getpid());
+	assert_memory_equal(time + strlen(before), expected, strlen(expected));
+	free(text);
+	assert_int_equal(run("-t134 -d1s -w%s/capture", fake.root), 0);
+	snprintf(expected, sizeof(expected), "\nrelease %s\nhost %s\nmachine %s\n", system.release,
+		 system.nodename, system.machine);
+	assert_in_file("capture/capture", expected);
+}
+
 /* They are counted at the end, even if no tick came before it. */
 static void test_losses(void **state)
 {
@@ -479,6 +518,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		RUN(test_write),
 		RUN(test_pages_of_an_instance),
+		RUN(test_run_is_described),
 		RUN(test_losses),
 		RUN(test_filter),
 		RUN(test_duration_is_changed),
