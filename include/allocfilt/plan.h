@@ -101,6 +101,8 @@ enum event_id {
 	EVENT_SHRINK_INACTIVE,
 	EVENT_SLAB_START,
 	EVENT_SLAB_END,
+	EVENT_FORK, /* this and the next say which tasks are children of COMMAND */
+	EVENT_EXIT,
 	EVENT_COUNT,
 	EVENT_USER = EVENT_COUNT, /* of -e */
 };
@@ -119,6 +121,7 @@ struct catalog_event {
 	uint64_t owners_without;
 	bool repeats;	 /* the owner may write it several times in one call */
 	bool any_window; /* without an owner that can be traced: the innermost window */
+	bool children;	 /* RULE_CHILDREN */
 };
 
 extern const struct catalog_role catalog_roles[ROLE_COUNT];
@@ -157,6 +160,7 @@ enum event_rule {
 	RULE_OWNER,	 /* shown with a window of one of the owners that contains it */
 	RULE_ANY_WINDOW, /* shown with the innermost window that contains it */
 	RULE_PAIR,	 /* shown when from begin to end it reaches the threshold */
+	RULE_CHILDREN,	 /* not shown: a task of COMMAND forks or exits */
 	RULE_NEVER,	 /* no function that could claim it can be traced */
 };
 
@@ -208,6 +212,7 @@ struct plan_request {
 	const char *function_setting; /* its name in messages; NULL: "-F" */
 	const char *event_setting;    /* NULL: "-e" */
 	bool no_page_allocation;      /* leave out the function that every page passes through */
+	bool children;		      /* trace what COMMAND forks too */
 };
 
 /**

@@ -94,6 +94,7 @@ struct record {
 	union {
 		struct record_window window;
 		struct record_fields fields;
+		int32_t child;	   /* of sched_process_fork: the new task */
 		int64_t lost;	   /* records, or RECORD_LOST_UNKNOWN */
 		uint64_t realtime; /* ns since the epoch */
 		struct record_superblock superblock;
@@ -182,6 +183,7 @@ struct data_source {
 	struct cpu_list cpus;
 	bool local_clock;      /* false: a window's edges are those of its record's own time */
 	pid_t own;	       /* the process that traced, which is not shown; 0: not known */
+	pid_t command;	       /* COMMAND: it and its children alone are shown; 0: none */
 	const pid_t *recorded; /* processes that the kernel was to record; 0 ends; NULL: all */
 };
 

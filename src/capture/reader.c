@@ -138,6 +138,8 @@ static void parse_description(struct capture *capture, char *text)
 			capture->function_graph = !strcmp(value, "function_graph");
 		} else if (!strcmp(key, "own")) {
 			source->own = atoi(value);
+		} else if (!strcmp(key, "command")) {
+			source->command = atoi(value);
 		} else if (!strcmp(key, "pids")) {
 			free(capture->pids);
 			source->recorded = capture->pids = parse_pids(value);

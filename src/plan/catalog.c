@@ -162,6 +162,12 @@ const struct catalog_event catalog_events[EVENT_COUNT] = {
 	[EVENT_SLAB_END] = {
 		"vmscan", "mm_shrink_slab_end", END(EVENT_SLAB_START, 0), .repeats = true,
 	},
+	[EVENT_FORK] = {
+		"sched", "sched_process_fork", SINGLE(0), .needs = ROLE_NONE, .children = true,
+	},
+	[EVENT_EXIT] = {
+		"sched", "sched_process_exit", SINGLE(0), .needs = ROLE_NONE, .children = true,
+	},
 };
 
 bool catalog_name_matches(const char *function, const char *name)

@@ -154,7 +154,9 @@ static void set_rule(struct plan *plan, struct plan_event *event)
 	event->owners &= plan->roles;
 	if (catalog->side != EVENT_SINGLE)
 		event->partner = plan_event_of(plan, catalog->partner);
-	if (event->owners)
+	if (catalog->children)
+		event->rule = RULE_CHILDREN;
+	else if (event->owners)
 		event->rule = RULE_OWNER;
 	else if (catalog->side != EVENT_SINGLE)
 		event->rule = event->partner >= 0 ? RULE_PAIR : RULE_NEVER;
@@ -163,25 +165,29 @@ static void set_rule(struct plan *plan, struct plan_event *event)
 			catalog->any_window && plan->function_graph ? RULE_ANY_WINDOW : RULE_NEVER;
 }
 
-static bool has_event(const struct plan *plan, const char *system, const char *name)
+static struct plan_event *find_event(struct plan *plan, const char *system, const char *name)
 {
 	for (int i = 0; i < plan->nr_events; i++)
 		if (!strcmp(plan->events[i].system, system) && !strcmp(plan->events[i].name, name))
-			return true;
-	return false;
+			return &plan->events[i];
+	return NULL;
 }
 
 static int add_requested_event(struct plan *plan, const char *setting, const char *event,
 			       const struct plan_offer *offer, struct failure *failure)
 {
 	char *system = strdup(event), *name = system;
+	struct plan_event *known = NULL;
 	int ret = -ENOMEM;
 
 	if (system) {
 		strsep(&name, ":");
+		known = name ? find_event(plan, system, name) : NULL;
+		if (known && known->rule == RULE_CHILDREN)
+			known->rule = RULE_ANY_WINDOW;
 		if (!name)
 			ret = -ENOENT;
-		else if (has_event(plan, system, name))
+		else if (known)
 			ret = 0;
 		else if (!offer->has_event(offer->context, system, name))
 			ret = -ENOENT;
@@ -221,6 +227,8 @@ static int fill_plan(struct plan *plan, const struct plan_request *request,
 	for (int id = 0; !ret && id < EVENT_COUNT; id++) {
 		const struct catalog_event *known = &catalog_events[id];
 
+		if (known->children && !request->children)
+			continue;
 		if (offer->has_event(offer->context, known->system, known->name))
 			ret = add_event(plan, known->system, known->name, id);
 	}

@@ -66,6 +66,11 @@ static const struct binding event_bindings[] = {
 	{ NULL },
 };
 
+static const struct binding fork_bindings[] = {
+	{ "child_pid", TO(child), true },
+	{ NULL },
+};
+
 /* A kprobe has no callback: it is on super_cache_scan() itself. */
 static const struct binding superblock_bindings[] = {
 	{ "shr", TO(superblock.shrinker), true },
@@ -222,6 +227,8 @@ static bool bind_event(struct format *format, const struct event_format *event, 
 		if (id == EVENT_SHRINK_INACTIVE)
 			format->unknown.nr_scanned = format->unknown.nr_dirty =
 				format->unknown.nr_writeback = RECORD_PAGES_UNKNOWN;
+		if (id == EVENT_FORK)
+			return bind_all(format, event, fork_bindings);
 		return id == EVENT_USER || bind_all(format, event, event_bindings);
 	}
 }

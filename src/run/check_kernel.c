@@ -136,6 +136,9 @@ static void print_rule(const struct plan_event *event)
 	case RULE_PAIR:
 		puts("when its begin and end are that far apart");
 		return;
+	case RULE_CHILDREN:
+		puts("not shown: says which tasks COMMAND forks");
+		return;
 	case RULE_NEVER:
 		puts("not shown: nothing that could own it can be traced");
 		return;
@@ -150,7 +153,7 @@ static void print_events(const struct plan *plan)
 		print_rule(&plan->events[i]);
 	}
 	for (int id = 0; id < EVENT_COUNT; id++) {
-		if (plan_event_of(plan, id) >= 0)
+		if (catalog_events[id].children || plan_event_of(plan, id) >= 0)
 			continue;
 		print_event_name(catalog_events[id].system, catalog_events[id].name);
 		puts("-"); /* this kernel does not have it */

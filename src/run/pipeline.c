@@ -13,14 +13,16 @@
 #include "allocfilt/stall.h"
 
 #define OVERFLOWS 6
+#define TASKS_MAX 4194304 /* numbers of tasks: PID_MAX_LIMIT, include/linux/threads.h */
 
 struct pipeline {
 	const struct options *options;
 	const struct plan *plan;
 	const struct data_source *source;
 	struct resolver *resolver;
-	uint64_t report; /* ns: shorter stalls are not shown */
-	bool by_pid;	 /* only processes of options->pids are shown */
+	uint64_t report;   /* ns: shorter stalls are not shown */
+	bool by_pid;	   /* only processes of options->pids are shown */
+	uint64_t *command; /* a bit for each task: COMMAND and its children; NULL: show all */
 	struct page_reader *pages;
 	struct decode *decode;
 	struct merge *merge;
@@ -194,12 +196,51 @@ static bool has_pid(const pid_t *pids, pid_t pid)
 	return *pids;
 }
 
+static void set_command_task(struct pipeline *pipeline, int tid, bool set)
+{
+	uint64_t bit = UINT64_C(1) << tid % 64;
+
+	if (tid <= 0 || tid >= TASKS_MAX)
+		return;
+	if (set)
+		pipeline->command[tid / 64] |= bit;
+	else
+		pipeline->command[tid / 64] &= ~bit;
+}
+
+/*
+ * The kernel records events of COMMAND and what it forked only (set_event_pid with event-fork), but
+ * some kernels record functions of all tasks. A number is free for others after the exit.
+ */
+static void follow_command(struct pipeline *pipeline, const struct record *record)
+{
+	enum event_id id = pipeline->plan->events[record->event].id;
+
+	if (record_in_interrupt(record) || id == EVENT_USER)
+		return;
+	/* Among lost records may be forks. */
+	if (losses_any(pipeline->losses))
+		set_command_task(pipeline, record->tid, true);
+	if (id == EVENT_FORK)
+		set_command_task(pipeline, record->child, true);
+	else if (id == EVENT_EXIT)
+		set_command_task(pipeline, record->tid, false);
+}
+
+static bool is_of_command(const struct pipeline *pipeline, const struct record *record)
+{
+	return !record_in_interrupt(record) && record->tid > 0 && record->tid < TASKS_MAX &&
+	       pipeline->command[record->tid / 64] >> record->tid % 64 & 1;
+}
+
 static bool is_asked_for(struct pipeline *pipeline, const struct record *record)
 {
 	const pid_t *recorded = pipeline->source->recorded;
 	const struct task_info *task;
 
 	if (pipeline->source->own && record->tid == pipeline->source->own)
+		return false;
+	if (pipeline->command && !is_of_command(pipeline, record))
 		return false;
 	if (!pipeline->by_pid && !recorded)
 		return true;
@@ -238,6 +279,8 @@ static int record_in_order(void *context, const struct record *record)
 	ret = stalls_time(pipeline->stalls, record->ts);
 	if (ret || record->kind == RECORD_SUPERBLOCK)
 		return ret;
+	if (pipeline->command && record->kind == RECORD_EVENT)
+		follow_command(pipeline, record);
 	if (record->kind != RECORD_LOST && !is_asked_for(pipeline, record))
 		return 0;
 	return claims_record(pipeline->claims, record);
@@ -377,6 +420,16 @@ int pipeline_set_pages(struct pipeline *pipeline)
 	return pipeline->page_bytes ? 0 : -ENOMEM;
 }
 
+static bool make_command_tasks(struct pipeline *pipeline)
+{
+	if (!pipeline->source->command)
+		return true;
+	pipeline->command = calloc(TASKS_MAX / 64, sizeof(*pipeline->command));
+	if (pipeline->command)
+		set_command_task(pipeline, pipeline->source->command, true);
+	return pipeline->command;
+}
+
 static bool make_record_stages(struct pipeline *pipeline)
 {
 	const struct data_source *source = pipeline->source;
@@ -441,7 +494,8 @@ int pipeline_new(struct pipeline **ret_pipeline, const struct options *options,
 		options->pids && (source->proc || options_on_command_line(options, "pid"));
 	ret = resolver_new(&pipeline->resolver, plan, source, options, failure);
 	if (!ret) {
-		if (make_record_stages(pipeline) && make_stall_stages(pipeline, writer))
+		if (make_command_tasks(pipeline) && make_record_stages(pipeline) &&
+		    make_stall_stages(pipeline, writer))
 			ret = add_formats(pipeline, failure);
 		else
 			ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
@@ -467,6 +521,7 @@ void pipeline_free(struct pipeline *pipeline)
 	decode_free(pipeline->decode);
 	losses_free(pipeline->losses);
 	free(pipeline->newest_of_cpu);
+	free(pipeline->command);
 	resolver_free(pipeline->resolver);
 	free(pipeline);
 }

@@ -174,6 +174,8 @@ static int write_description(struct recorder *recorder, const struct cpu_buffers
 		recorder->plan->function_graph ? "function_graph" : "nop",
 		recorder->plan->threshold / 1000, date);
 	fprintf(text.stream, "own %d\n", recorder->source->own);
+	if (recorder->source->command)
+		fprintf(text.stream, "command %d\n", recorder->source->command);
 	/* Some kernels record functions of tasks that set_ftrace_pid excludes: a replay drops them. */
 	if (recorder->options->pids) {
 		fputs("pids", text.stream);

@@ -48,6 +48,7 @@ static int make_plan(const struct run_context *run, struct capture *capture, str
 		.functions = NULL, /* the capture lists what was traced */
 		.events = run->options->events,
 		.event_setting = config_setting_name(run->options, "event", events),
+		.children = capture_source(capture)->command,
 	};
 	struct plan_offer offer;
 	int ret = choose_threshold(run, capture, &request.threshold, failure);

@@ -428,7 +428,7 @@ static int accept_event(struct claims *claims, struct task *task, const struct r
 	const struct plan_event *event = &claims->plan->events[record->event];
 	struct waiting_record *waiting, *older;
 
-	if (event->rule == RULE_NEVER)
+	if (event->rule == RULE_NEVER || event->rule == RULE_CHILDREN)
 		return 0;
 	if (event->rule == RULE_PAIR && event->side != EVENT_BEGIN)
 		return end_pair(claims, task, record);

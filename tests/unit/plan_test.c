@@ -84,8 +84,12 @@ static void free_split(char **list)
 	free(list);
 }
 
+/* The two of COMMAND are the last. */
+#define EVENTS_OF_ALL EVENT_FORK
+
 static struct plan *plan;
 static struct failure failure;
+static bool children; /* of COMMAND */
 
 static int make(const struct offered *offered, bool function_graph, const char *functions,
 		const char *events)
@@ -97,6 +101,7 @@ static int make(const struct offered *offered, bool function_graph, const char *
 		.threshold = 134000,
 		.functions = wanted_functions,
 		.events = wanted_events,
+		.children = children,
 	};
 	int ret;
 
@@ -201,7 +206,7 @@ static void note_kernel(const char *dir)
 		if (plan_role_unavailable(plan, role))
 			note(", no %s", catalog_role_title(role));
 	for (int id = 0; id < EVENT_COUNT; id++)
-		if (plan_event_of(plan, id) < 0)
+		if (!catalog_events[id].children && plan_event_of(plan, id) < 0)
 			note(", no %s", catalog_events[id].name);
 	tear_down(NULL);
 	capture_close(capture);
@@ -234,6 +239,25 @@ static void test_kernels(void **state)
 		note_kernel(kernels[i].dir);
 		assert_string_equal(notes.text, kernels[i].expected);
 	}
+}
+
+/* Forks and exits are traced for COMMAND alone, and shown where -e asks for them. */
+static void test_children(void **state)
+{
+	static const char events[] =
+		EVENTS_6_1 "sched:sched_process_fork sched:sched_process_exit ";
+
+	plan_for(functions_6_1, events);
+	assert_int_equal(plan_event_of(plan, EVENT_FORK), -1);
+	assert_int_equal(plan_event_of(plan, EVENT_EXIT), -1);
+	children = true;
+	plan_for(functions_6_1, events);
+	check_event(EVENT_FORK, RULE_CHILDREN, 0);
+	check_event(EVENT_EXIT, RULE_CHILDREN, 0);
+	plan_with(functions_6_1, events, NULL, "sched:sched_process_exit");
+	check_event(EVENT_FORK, RULE_CHILDREN, 0);
+	check_event(EVENT_EXIT, RULE_ANY_WINDOW, 0);
+	children = false;
 }
 
 static void test_inactive_list(void **state)
@@ -347,7 +371,7 @@ static void test_requested_events(void **state)
 	plan_with(functions_6_1, EVENTS_6_1, NULL,
 		  "sched:sched_switch vmscan:mm_shrink_slab_end sched:sched_switch");
 	event = event_of(EVENT_USER);
-	assert_int_equal(plan->nr_events, EVENT_COUNT + 1);
+	assert_int_equal(plan->nr_events, EVENTS_OF_ALL + 1);
 	assert_string_equal(event->system, "sched");
 	assert_string_equal(event->name, "sched_switch");
 	assert_int_equal(event->rule, RULE_ANY_WINDOW);
@@ -440,7 +464,7 @@ static void test_event_limit(void **state)
 	char events[PLAN_EVENTS_MAX * 16] = "many:event_0";
 	size_t length = strlen(events);
 
-	for (int i = 1; i < PLAN_EVENTS_MAX - EVENT_COUNT; i++)
+	for (int i = 1; i < PLAN_EVENTS_MAX - EVENTS_OF_ALL; i++)
 		length += sprintf(events + length, " many:event_%d", i);
 	assert_int_equal(make(&offered, true, NULL, events), 0);
 	assert_int_equal(plan->nr_events, PLAN_EVENTS_MAX);
@@ -454,6 +478,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_kernels),
+		TEST(test_children),
 		TEST(test_inactive_list),
 		TEST(test_events_without_their_owners),
 		TEST(test_suffixes),

@@ -7,6 +7,7 @@
 #include "allocfilt/config.h"
 #include "allocfilt/output.h"
 #include "allocfilt/run.h"
+#include "made_event.h"
 #include "test_directory.h"
 #include "unit_test.h"
 
@@ -195,6 +196,123 @@ static void test_filters(void **state)
 	}
 }
 
+/* ---- COMMAND ---- */
+
+static const struct made_event exit_event = { "funcgraph_exit", 10,
+					      "func 8, int depth 4, unsigned int overrun 4, "
+					      "calltime 8, rettime 8",
+					      "\"\"" };
+/* as of 6.1 */
+static const struct made_event fork_event = { "sched_process_fork", 20,
+					      "char parent_comm[16] 16, pid_t parent_pid 4s, "
+					      "char child_comm[16] 16, pid_t child_pid 4s",
+					      "\"child_pid=%d\", REC->child_pid" };
+static const struct made_event end_event = { "sched_process_exit", 21,
+					     "char comm[16] 16, pid_t pid 4s, int prio 4s",
+					     "\"pid=%d\", REC->pid" };
+static const struct made_event throttled_event = { "mm_vmscan_throttled", 22,
+						   "int nid 4s, int usec_timeout 4s, "
+						   "int usec_delayed 4s, int reason 4s",
+						   "\"nid=%d\", REC->nid" };
+
+static struct made_page data;
+
+static void put_record(const struct made_event *event, int tid, int flags,
+		       const struct made_value *values)
+{
+	struct made_page payload;
+
+	make_payload(&payload, &made_layouts[0], event, values);
+	payload.bytes[2] = (unsigned char)flags;
+	made_number(&made_layouts[0], payload.bytes + 4, (uint64_t)tid, 4);
+	made_record(&data, 1000000, payload.bytes, (payload.at + 3) / 4 * 4);
+}
+
+/* Ends 1 ms after the record before it, which it contains. */
+static void put_window(int tid, int flags)
+{
+	static uint64_t number;
+	uint64_t end = ++number * 1000000;
+
+	put_record(&exit_event, tid, flags,
+		   VALUES({ "func", 0x1000 }, { "depth", 0 }, { "overrun", 0 },
+			  { "calltime", end - 999999 }, { "rettime", end }));
+}
+
+static void put_fork(int tid, int child)
+{
+	put_record(&fork_event, tid, 0,
+		   VALUES({ "parent_pid", (uint64_t)tid }, { "child_pid", (uint64_t)child }));
+}
+
+static void put_format(const char *group, const struct made_event *event)
+{
+	char path[256], command[512];
+
+	snprintf(command, sizeof(command), "mkdir -p %s/c/events/%s/%s", test_directory, group,
+		 event->name);
+	assert_int_equal(system(command), 0);
+	snprintf(path, sizeof(path), "c/events/%s/%s/format", group, event->name);
+	put_text(path, format_of(event));
+}
+
+/*
+ * It and what it forks are shown, also when who forked it is gone; a number that is free is
+ * another's. After a loss an event, which the kernel writes of them only, tells a child.
+ */
+static void test_command(void **state)
+{
+	static const int shown[][2] = {
+		{ 100, 1 }, { 101, 1 }, { 102, 1 }, { 103, 1 }, { 104, 0 }, { 200, 0 },
+	};
+	unsigned char pages[2][MADE_PAGE_SIZE];
+	char command[512];
+
+	snprintf(command, sizeof(command),
+		 "rm -rf %s/c && mkdir -p %s/c/events %s/c/per_cpu/cpu0 && "
+		 "cp --no-preserve=mode fixtures/6.1/events/header_page %s/c/events/",
+		 test_directory, test_directory, test_directory, test_directory);
+	assert_int_equal(system(command), 0);
+	put_format("ftrace", &exit_event);
+	put_format("sched", &fork_event);
+	put_format("sched", &end_event);
+	put_format("vmscan", &throttled_event);
+	put_text("c/set_ftrace_filter", "__alloc_pages\n");
+	put_text("c/kallsyms", "0000000000001000 T __alloc_pages\n");
+	put_text("c/capture",
+		 "capture 1\nbyte_order little\nlong_size 8\npage_size 4096\n"
+		 "clock local\ntracer function_graph\nthreshold_us 100\ncommand 100\n");
+	made_begin(&data, &made_layouts[0], 0);
+	put_window(200, 0);
+	put_window(100, 0);
+	put_window(100, MADE_FLAGS); /* in an interrupt */
+	put_window(101, 0);	     /* another's */
+	put_fork(100, 101);
+	put_window(101, 0);
+	put_fork(101, 102);
+	put_record(&end_event, 101, 0, NULL);
+	put_window(101, 0); /* another's again */
+	put_window(102, 0);
+	put_window(103, 0);
+	made_end(&data, 0);
+	memcpy(pages[0], data.bytes, MADE_PAGE_SIZE);
+	made_begin(&data, &made_layouts[0], 100000000);
+	put_record(&throttled_event, 103, 0, NULL);
+	put_window(103, 0);
+	put_window(104, 0);
+	made_end(&data, MADE_MISSED);
+	memcpy(pages[1], data.bytes, MADE_PAGE_SIZE);
+	put_bytes("c/per_cpu/cpu0/trace_pipe_raw", (const char *)pages, sizeof(pages));
+	assert_int_equal(replay_copy(""), 0);
+	for (size_t i = 0; i < COUNT(shown); i++) {
+		char task[32];
+
+		snprintf(task, sizeof(task), "<...>-%d    | !", shown[i][0]);
+		if (count_lines(task) != shown[i][1])
+			fail_msg("%d: %d lines\n%s", shown[i][0], count_lines(task), output);
+	}
+}
+
 static void test_output_that_fails(void **state)
 {
 	struct options options;
@@ -257,6 +375,7 @@ int main(void)
 		cmocka_unit_test(test_threshold_of_the_capture),
 		cmocka_unit_test(test_processes_of_the_capture),
 		cmocka_unit_test(test_filters),
+		cmocka_unit_test(test_command),
 		cmocka_unit_test(test_output_that_fails),
 		cmocka_unit_test(test_stop),
 		cmocka_unit_test(test_metrics),
