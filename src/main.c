@@ -45,12 +45,32 @@ static int run_source(const struct run_context *run, struct failure *failure)
 			failure, EXIT_STATUS_USAGE, EINVAL,
 			"--journal: %s is a capture, the journal is for a running kernel",
 			options->source);
+	if (kind == SOURCE_CAPTURE && options->command)
+		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
+				   "%s: %s is a capture, a COMMAND is run on a running kernel",
+				   *options->command, options->source);
 	if (kind == SOURCE_CAPTURE)
 		return replay_run(run, failure);
 	ret = config_check_threshold(options, failure);
 	if (ret)
 		return ret;
-	return options->journal ? service_run(run, failure) : live_run(run, failure);
+	return options->journal && !options->command ? service_run(run, failure) :
+						       live_run(run, failure);
+}
+
+/* Once tracing has ended, which COMMAND may not have. */
+static int wait_for_command(const struct run_context *run, int ret, struct failure *failure)
+{
+	int status;
+
+	if (ret)
+		log_error("%s", failure->text);
+	*failure->text = '\0';
+	status = command_wait(run->command, run->signals);
+	if (ret)
+		return ret;
+	failure->status = status;
+	return status ? -ECHILD : 0;
 }
 
 static int run_with_signals(struct run_context *run, int fd, struct failure *failure)
@@ -67,6 +87,8 @@ static int run_with_signals(struct run_context *run, int fd, struct failure *fai
 	} else {
 		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	}
+	if (run->command && command_started(run->command))
+		ret = wait_for_command(run, ret, failure);
 	writer_free(run->output);
 	signals_free(run->signals);
 	return ret;
@@ -109,12 +131,14 @@ static int flush_stdout(struct failure *failure)
 	return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "stdout: %s", strerror(errno));
 }
 
-static int do_task(const struct options *options, int argc, char **argv, struct failure *failure)
+static int do_task(const struct options *options, struct command *command, int argc, char **argv,
+		   struct failure *failure)
 {
 	struct run_context run = {
 		.options = options,
 		.argc = argc,
 		.argv = argv,
+		.command = command,
 		.started = loop_now(),
 		.run_dir = SESSION_RUN_DIR,
 	};
@@ -150,10 +174,19 @@ static int do_task(const struct options *options, int argc, char **argv, struct 
 int main(int argc, char **argv)
 {
 	struct failure failure = { 0 };
+	struct command *command = NULL;
 	struct options options;
 	int ret;
 
 	fill_standard_descriptors();
+	log_look_for_journal();
+	ret = options_parse(&options, argc, argv, output_form_names(), &failure);
+	if (!ret && (options.task == TASK_RUN || options.task == TASK_PROBE ||
+		     options.task == TASK_CHECK_CONFIG))
+		ret = config_load(&options, &failure);
+	/* It inherits what is changed from here on as it was found. */
+	if (!ret && options.command)
+		ret = command_new(&command, options.command, options.user, &failure);
 	/* Nobody need read the messages of what puts tracing back. */
 	signal(SIGPIPE, SIG_IGN);
 	/* A script's shell has them ignored for a background job. */
@@ -161,21 +194,19 @@ int main(int argc, char **argv)
 	signal(SIGQUIT, SIG_DFL);
 	/* Ignored, it takes away what a child returns. */
 	signal(SIGCHLD, SIG_DFL);
-	log_look_for_journal();
-	ret = options_parse(&options, argc, argv, output_form_names(), &failure);
-	if (!ret && (options.task == TASK_RUN || options.task == TASK_PROBE ||
-		     options.task == TASK_CHECK_CONFIG))
-		ret = config_load(&options, &failure);
 	if (!ret) {
 		if (options.quiet)
 			log_set_level(LOG_LEVEL_ERROR);
 		else if (options.verbose)
 			log_set_level(LOG_LEVEL_DEBUG);
-		ret = do_task(&options, argc, argv, &failure);
+		ret = do_task(&options, command, argc, argv, &failure);
 	}
+	command_free(command);
 	options_free(&options);
 	if (!ret)
 		return EXIT_STATUS_DONE;
-	log_error("%s", failure.text);
+	/* What COMMAND returned has no text. */
+	if (*failure.text)
+		log_error("%s", failure.text);
 	return failure.status;
 }

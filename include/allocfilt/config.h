@@ -74,6 +74,8 @@ struct options {
 	char *config;	    /* -c, NULL: CONFIG_DEFAULT */
 	bool journal;	    /* --journal: entries in the journal, nothing on stdout */
 	char *metrics;	    /* --metrics: path, NULL: none */
+	char **command;	    /* COMMAND and its arguments, of argv, NULL ends; NULL: none */
+	char *user;	    /* --user: who COMMAND runs as, NULL: as we do */
 	bool stack;	    /* --stack: the kernel stack that led into reclaim or compaction */
 	bool force;	    /* --force */
 	bool verbose;	    /* -v */

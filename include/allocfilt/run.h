@@ -12,6 +12,7 @@
 
 /* Runs on a running kernel (live, service) and over a capture (replay). */
 
+struct command;
 struct signals;
 
 /* What a run needs; it has to outlive the run. */
@@ -22,6 +23,7 @@ struct run_context {
 	uint64_t started; /* ns, CLOCK_MONOTONIC: start of the program, not of a reload */
 	struct writer *output;
 	struct signals *signals;
+	struct command *command; /* NULL: none */
 	const char
 		*run_dir; /* of the lock and the undo file: SESSION_RUN_DIR; tests have their own */
 };
@@ -91,6 +93,13 @@ int signals_fd(const struct signals *signals);
 /** signals_next - the next pending signal, SIGUSR1 last; 0: none */
 int signals_next(struct signals *signals);
 
+/**
+ * signals_from_terminal - did the kernel send the signal that signals_next() returned last?
+ *
+ * As it does for Ctrl-C and when a terminal is gone, to a whole process group (SI_KERNEL).
+ */
+bool signals_from_terminal(const struct signals *signals, int number);
+
 /** signals_summary_asked - is SIGUSR1 pending? Consumes it */
 bool signals_summary_asked(struct signals *signals);
 
@@ -105,6 +114,46 @@ bool signals_stop_asked(void *signals);
  * -errno with the earlier one in place (-EPERM: a seccomp filter).
  */
 int signals_set_deadline(struct signals *signals, uint64_t after);
+
+/*
+ * COMMAND: a child in our process group that waits until tracing is on.
+ */
+
+/**
+ * command_new - fork the child, with all that it inherits as it is now
+ * @argv: COMMAND and its arguments, NULL ends
+ * @user: of --user, NULL: it runs as we do
+ *
+ * To be called before a signal is blocked or ignored, a limit raised, a score set: it inherits them.
+ * A child that cannot be executed says so on stderr and ends with 126, or with 127 if it is not found,
+ * as env(1) does. Returns 0, or -errno with @failure: 2 where there is no such user, else 1.
+ */
+int command_new(struct command **command, char *const *argv, const char *user,
+		struct failure *failure);
+
+/** command_free - a child that was not started is ended; NULL is allowed */
+void command_free(struct command *command);
+
+pid_t command_pid(const struct command *command);
+
+/** command_fd - readable (EPOLLIN) when the child has ended */
+int command_fd(const struct command *command);
+
+/** command_start - let the child execute COMMAND */
+void command_start(struct command *command);
+
+bool command_started(const struct command *command);
+
+/** command_signal - pass a signal on, unless the child got it from the terminal as well */
+void command_signal(struct command *command, int number, bool from_terminal);
+
+/**
+ * command_wait - wait until a child that was started has ended; to be called once
+ * @signals: those that come meanwhile are passed on
+ *
+ * Returns its exit status; 128 + N if signal N ended it, as a shell has it.
+ */
+int command_wait(struct command *command, struct signals *signals);
 
 /*
  * The one place where the program waits: epoll over descriptors, a timer tick and signals.

@@ -79,8 +79,9 @@ static int accept_option(struct options *options, const struct key *key, const c
 static int parse_arguments(struct options *options, int argc, char **argv, struct failure *failure)
 {
 	struct option long_options[KEYS_MAX + 1] = { { NULL } };
-	char letters[2 * KEYS_MAX + 2] = ":", *letter = letters + 1;
-	int nr_options = 0, code, error = 0;
+	/* "+": the first argument that is no option ends them. */
+	char letters[2 * KEYS_MAX + 3] = "+:", *letter = letters + 2;
+	int nr_options = 0, next, code, error = 0;
 
 	for (size_t i = 0; i < nr_keys; i++) {
 		if (!keys[i].option)
@@ -99,7 +100,11 @@ static int parse_arguments(struct options *options, int argc, char **argv, struc
 	optind = 0; /* glibc: start again, also after a parse that stopped half way */
 	opterr = 0;
 	while (!error && !ends_parsing(options->task)) {
+		next = optind ? optind : 1;
 		code = getopt_long(argc, argv, letters, long_options, NULL);
+		/* It passes over "--" alone, and stops at any other word. */
+		if (code < 0 && optind > next)
+			options->command = argv + optind;
 		if (code < 0)
 			break;
 		if (code == ':' || code == '?')
@@ -128,6 +133,14 @@ static int check_combinations(const struct options *options, struct failure *fai
 	else if (options->write &&
 		 (options->report || options->comm || options->cgroup || options->min_order))
 		text = "--report, --comm, --cgroup and --min-order choose what is shown: not with -w, which keeps all";
+	else if (options->command && !*options->command)
+		text = "no COMMAND after --";
+	else if (options->command && options->task != TASK_RUN)
+		text = "COMMAND is run and traced: not with --restore, --probe or --check-config";
+	else if (options->command && options->pids)
+		text = "-p and COMMAND exclude each other: COMMAND and its children alone are traced";
+	else if (options->user && !options->command)
+		text = "--user says who runs COMMAND, and there is none: allocfilt ... -- COMMAND";
 	return text ? failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "%s", text) : 0;
 }
 
@@ -150,11 +163,16 @@ int options_parse(struct options *options, int argc, char **argv, const char *co
 		error = parse_arguments(options, argc, argv, failure);
 	if (error || ends_parsing(options->task))
 		return error;
-	if (optind < argc)
+	if (optind < argc && !options->command)
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
-				   "unexpected argument '%s'; allocfilt -h lists what is allowed",
+				   "unexpected argument '%s'; allocfilt -h lists what is allowed, "
+				   "a COMMAND comes after --",
 				   value_shown(argv[optind], text));
-	return check_combinations(options, failure);
+	error = check_combinations(options, failure);
+	/* The configuration file has no say in what is traced of a COMMAND. */
+	if (options->command)
+		options->on_command_line |= key_bit(key_find("pid"));
+	return error;
 }
 
 bool options_on_command_line(const struct options *options, const char *name)
@@ -204,6 +222,7 @@ void options_free(struct options *options)
 	free(options->output);
 	free(options->config);
 	free(options->metrics);
+	free(options->user);
 	*options = (struct options){ 0 };
 }
 
@@ -229,7 +248,7 @@ void options_print_help(FILE *file, const char *const *formats)
 {
 	char word[64];
 
-	fputs("Usage: allocfilt -t TIME [OPTION]...\n"
+	fputs("Usage: allocfilt -t TIME [OPTION]... [-- COMMAND [ARGUMENT]...]\n"
 	      "       allocfilt -s CAPTURE [OPTION]...\n"
 	      "Show slow memory allocations of the kernel, and what they did meanwhile.\n"
 	      "\n",
@@ -263,6 +282,6 @@ void options_print_help(FILE *file, const char *const *formats)
 	fputs("\n"
 	      "Exit status: 0 done, 1 run-time error, 2 usage, 3 no tracefs or no right to it,\n"
 	      "4 tracing is in use, 5 the kernel lacks what it takes, 6 something could not be\n"
-	      "restored.\n",
+	      "restored; else that of COMMAND.\n",
 	      file);
 }

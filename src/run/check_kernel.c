@@ -23,6 +23,7 @@ int kernel_plan(struct kernel **kernel, struct plan **plan, const struct options
 		.function_setting = config_setting_name(options, "function", functions),
 		.event_setting = config_setting_name(options, "event", events),
 		.no_page_allocation = !options->page_allocation,
+		.children = options->command,
 	};
 	struct plan_offer offer;
 	int ret = kernel_open(kernel, options->source, &request, failure);

@@ -97,6 +97,7 @@ static int describe_source(struct live *live)
 		.clock = "local",
 		.local_clock = true,
 		.own = getpid(),
+		.command = live->run->command ? command_pid(live->run->command) : 0,
 	};
 	ret = read_layout(live, dir);
 	if (ret)
@@ -441,6 +442,7 @@ static int on_tick(void *context, uint64_t now)
 static int on_signal(void *context, int number)
 {
 	struct live *live = context;
+	struct command *command = live->run->command;
 	int ret;
 
 	if (number == SIGUSR1) {
@@ -453,6 +455,13 @@ static int on_signal(void *context, int number)
 	}
 	if (live->hooks.signal)
 		return live->hooks.signal(live->hooks.context, number, loop_now());
+	if (command && number != SIGALRM) {
+		command_signal(command, number, signals_from_terminal(live->run->signals, number));
+		return 0;
+	}
+	/* The time of -d is over. */
+	if (command)
+		command_signal(command, SIGTERM, false);
 	log_debug("%s: stopping", strsignal(number));
 	return 1;
 }
@@ -465,15 +474,25 @@ static int on_output(void *context, int fd, uint32_t events)
 	return -EPIPE;
 }
 
+static int on_command_end(void *context, int fd, uint32_t events)
+{
+	(void)context;
+	(void)fd;
+	(void)events;
+	return 1;
+}
+
 static int set_up(struct live *live)
 {
 	static const struct loop_callbacks callbacks = { on_tick, on_signal };
 	const struct options *options = live->run->options;
+	const struct command *command = live->run->command;
+	const pid_t command_pids[] = { live->source.command, 0 };
 	const struct session_request request = {
 		.kernel = live->kernel,
 		.plan = live->plan,
 		.buffer = options->buffer,
-		.pids = options->pids,
+		.pids = command ? command_pids : options->pids,
 		.force = options->force,
 		.probe = live->has_probe ? &live->probe : NULL,
 		.stack = options->stack,
@@ -509,7 +528,10 @@ static int set_up(struct live *live)
 				   strerror(errno));
 	if (!options->journal)
 		loop_watch(live->loop, writer_fd(live->run->output), 0, on_output);
-	return 0;
+	ret = command ? loop_watch(live->loop, command_fd(command), EPOLLIN, on_command_end) : 0;
+	return ret ? failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "epoll: %s",
+				 strerror(-ret)) :
+		     0;
 }
 
 /* Logs which roles this kernel cannot trace. */
@@ -590,10 +612,13 @@ static int begin(struct live *live, uint64_t now)
 	if (!live->has_traced && live->pipeline)
 		output_begin(pipeline_output(live->pipeline));
 	live->has_traced = true;
-	log_notice("tracing in %s, threshold %" PRIu64 " us; Ctrl-C ends it",
-		   session_dir(live->session), live->plan->threshold / 1000);
+	log_notice("tracing in %s, threshold %" PRIu64 " us; %s", session_dir(live->session),
+		   live->plan->threshold / 1000,
+		   run->command ? "it ends with COMMAND" : "Ctrl-C ends it");
 	if (live->hooks.tracing)
 		live->hooks.tracing(live->hooks.context, now);
+	if (run->command)
+		command_start(run->command);
 	return 0;
 }
 

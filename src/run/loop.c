@@ -17,7 +17,8 @@
 
 struct signals {
 	int fd;
-	uint64_t pending; /* mask of signals that were read and not returned yet */
+	uint64_t pending;  /* mask of signals that were read and not returned yet */
+	uint64_t terminal; /* mask of those that the kernel sent */
 };
 
 typedef int (*ready_callback)(void *context, int fd, uint32_t events);
@@ -89,8 +90,13 @@ static void read_signals(struct signals *signals)
 {
 	struct signalfd_siginfo info;
 
-	while (read(signals->fd, &info, sizeof(info)) == sizeof(info))
-		signals->pending |= 1ull << info.ssi_signo;
+	while (read(signals->fd, &info, sizeof(info)) == sizeof(info)) {
+		uint64_t bit = 1ull << info.ssi_signo;
+
+		signals->pending |= bit;
+		signals->terminal &= ~bit;
+		signals->terminal |= info.ssi_code == SI_KERNEL ? bit : 0;
+	}
 }
 
 int signals_next(struct signals *signals)
@@ -105,6 +111,11 @@ int signals_next(struct signals *signals)
 	number = __builtin_ctzll(stops ? stops : signals->pending);
 	signals->pending &= ~(1ull << number);
 	return number;
+}
+
+bool signals_from_terminal(const struct signals *signals, int number)
+{
+	return signals->terminal & 1ull << number;
 }
 
 bool signals_summary_asked(struct signals *signals)

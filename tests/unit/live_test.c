@@ -155,6 +155,27 @@ static int run_with_hooks(struct run_context *context)
 	return ret;
 }
 
+static int command_status; /* of the last run; -1: it was not started */
+static pid_t last_command;
+
+/* Before signals are blocked, as the program does it. */
+static struct command *make_command(const struct options *options)
+{
+	struct command *command;
+	sigset_t none, blocked;
+
+	if (!options->command)
+		return NULL;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, &blocked);
+	fake.can_fork = true;
+	assert_int_equal(command_new(&command, options->command, NULL, &failure), 0);
+	fake.can_fork = false;
+	sigprocmask(SIG_SETMASK, &blocked, NULL);
+	last_command = command_pid(command);
+	return command;
+}
+
 /* Runs with these options. */
 __attribute__((format(printf, 1, 2))) static int run(const char *format, ...)
 {
@@ -181,9 +202,14 @@ __attribute__((format(printf, 1, 2))) static int run(const char *format, ...)
 	fd = output ? output : open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	context.output = writer_new(fd, signals_fd(signals));
 	writer_on_stop(context.output, signals_stop_asked, signals);
+	context.command = make_command(&options);
 	capture_stderr();
 	ret = hooks.tracing ? run_with_hooks(&context) : live_run(&context, &failure);
 	errors = captured();
+	command_status = -1;
+	if (context.command && command_started(context.command))
+		command_status = command_wait(context.command, signals);
+	command_free(context.command);
 	writer_free(context.output);
 	close(fd);
 	options_free(&options);
@@ -245,6 +271,64 @@ static void test_pages_of_an_instance(void **state)
 	assert_data_recorded();
 	shell("cmp " FIXTURE "/events/header_page %s/capture/events/header_page", fake.root);
 	assert_in_file("capture/capture", "\npage_size 4096\n");
+}
+
+static void see_command(void *context, uint64_t now)
+{
+	const struct run_context *run_context = context;
+	char pid[16];
+
+	snprintf(pid, sizeof(pid), "%d\n", command_pid(run_context->command));
+	assert_string_equal(fake_get("set_event_pid"), pid);
+	assert_string_equal(fake_get("set_ftrace_pid"), pid);
+	assert_string_equal(fake_get("options/event-fork"), "1\n");
+	assert_string_equal(fake_get("events/sched/sched_process_fork/enable"), "1\n");
+	assert_string_equal(fake_get("events/sched/sched_process_exit/enable"), "1\n");
+	assert_false(command_started(run_context->command));
+}
+
+/* It starts when tracing is on, and the run ends with it; the capture says what its children are. */
+static void test_command(void **state)
+{
+	char line[32];
+
+	shell("for e in fork exit; do d=%s/events/sched/sched_process_$e && mkdir -p $d && "
+	      "echo 0 >$d/enable && echo none >$d/filter && cp " FIXTURE
+	      "/events/vmscan/mm_vmscan_throttled/format $d && "
+	      "sed -i \"s/mm_vmscan_throttled/sched_process_$e/; s/int nid/int child_pid/\" "
+	      "$d/format; done",
+	      fake.dir);
+	fake_remember();
+	hooks.tracing = see_command;
+	assert_int_equal(run("-t134 -- cp %s/tracing_on %s/ran", fake.dir, fake.root), 0);
+	assert_int_equal(command_status, 0);
+	assert_as_found();
+	assert_in_file("ran", "1\n");
+	assert_int_equal(run("-t134 -w%s/capture -- sh -c %s", fake.root, "exit\t7"), 0);
+	assert_int_equal(command_status, 7);
+	assert_as_found();
+	snprintf(line, sizeof(line), "\ncommand %d\n", last_command);
+	assert_in_file("capture/capture", line);
+	assert_in_file("capture/events/sched/sched_process_fork/format", "child_pid");
+	assert_in_file("capture/events/sched/sched_process_exit/format", "sched_process_exit");
+}
+
+/* One that cannot be traced does not run. */
+static void test_command_is_not_started(void **state)
+{
+	fake_put("tracing_thresh", "5\n");
+	assert_int_equal(run("-t134 -- touch %s/ran", fake.root), -EBUSY);
+	assert_int_equal(failure.status, EXIT_STATUS_IN_USE);
+	assert_int_equal(command_status, -1);
+	shell("[ ! -e %s/ran ]", fake.root);
+}
+
+/* After -d it gets SIGTERM. */
+static void test_command_with_a_duration(void **state)
+{
+	assert_int_equal(run("-t134 -d1s -- sleep 1000"), 0);
+	assert_int_equal(command_status, 128 + SIGTERM);
+	assert_as_found();
 }
 
 static void test_filter(void **state)
@@ -520,6 +604,9 @@ int main(void)
 		RUN(test_pages_of_an_instance),
 		RUN(test_run_is_described),
 		RUN(test_losses),
+		RUN(test_command),
+		RUN(test_command_is_not_started),
+		RUN(test_command_with_a_duration),
 		RUN(test_filter),
 		RUN(test_duration_is_changed),
 		RUN(test_duration_is_refused),

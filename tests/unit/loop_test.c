@@ -133,6 +133,22 @@ static void test_deadline(void **state)
 	signals_set_deadline(run.signals, 0);
 }
 
+/* A timer's signal is the kernel's, as a terminal's is. */
+static void test_who_sent_a_signal(void **state)
+{
+	kill(getpid(), SIGINT);
+	assert_int_equal(signals_next(run.signals), SIGINT);
+	assert_false(signals_from_terminal(run.signals, SIGINT));
+	signals_set_deadline(run.signals, 1);
+	while (!signals_stop_asked(run.signals))
+		;
+	assert_int_equal(signals_next(run.signals), SIGALRM);
+	assert_true(signals_from_terminal(run.signals, SIGALRM));
+	kill(getpid(), SIGALRM);
+	assert_int_equal(signals_next(run.signals), SIGALRM);
+	assert_false(signals_from_terminal(run.signals, SIGALRM));
+}
+
 /* A wait for room in the output also reads signals; none is lost. */
 static void test_signals_that_others_read(void **state)
 {
@@ -362,6 +378,7 @@ int main(void)
 		RUN(test_tick_that_fails),
 		RUN(test_no_tick_no_wakeup),
 		RUN(test_deadline),
+		RUN(test_who_sent_a_signal),
 		RUN(test_signals_that_others_read),
 		RUN(test_output_waits_until_a_stop),
 		RUN(test_signal_that_a_callback_read),

@@ -173,10 +173,40 @@ static void test_refused(void **state)
 		{ "allocfilt --probe -w x", "-w|--probe" },
 		{ "allocfilt -s ", "-s ''|empty" },
 		{ "allocfilt --restore --probe", "--restore, --probe and --check-config" },
+		{ "allocfilt -t 5 true", "unexpected argument 'true'|after --" },
+		{ "allocfilt -t 5 -o -- true", "unexpected argument 'true'|after --" },
+		{ "allocfilt -t 5 true -- false", "unexpected argument 'true'" },
+		{ "allocfilt -t 5 --", "no COMMAND" },
+		{ "allocfilt -t 5 -p 1 -- true", "-p|COMMAND" },
+		{ "allocfilt --probe -- true", "COMMAND|--probe" },
+		{ "allocfilt -t 5 --user=x", "--user|COMMAND" },
+		{ "allocfilt -t 5 --user= -- true", "--user ''|empty|name of a user" },
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++)
 		parse_bad(cases[i][0], cases[i][1]);
+}
+
+/* Its arguments are its own, whatever they look like. */
+static void test_command(void **state)
+{
+	char text[] = "allocfilt -t 5 --user=somebody -- true -t x -- --help";
+	char *argv[ARGUMENTS_MAX + 1];
+	struct failure failure = { 0 };
+	struct options options;
+	int argc = split_words(text, argv);
+
+	assert_int_equal(options_parse(&options, argc, argv, formats, &failure), 0);
+	assert_int_equal(options.threshold, 5000);
+	assert_string_equal(options.user, "somebody");
+	for (int i = 5; i <= argc; i++)
+		assert_ptr_equal(options.command[i - 5], argv[i]);
+	/* pid of the configuration file does not count */
+	assert_true(options_on_command_line(&options, "pid"));
+	options_free(&options);
+	parse_good(&options, "allocfilt -t 5");
+	assert_null(options.command);
+	options_free(&options);
 }
 
 /* A value as long as a page is not repeated whole. */
@@ -223,6 +253,7 @@ int main(void)
 		cmocka_unit_test(test_paths_and_switches),
 		cmocka_unit_test(test_tasks),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_command),
 		cmocka_unit_test(test_long_value),
 		cmocka_unit_test(test_help),
 	};

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/pidfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "allocfilt/base.h"
+#include "allocfilt/run.h"
+
+/* As env(1) has them. */
+#define STATUS_CANNOT_EXECUTE 126
+#define STATUS_NOT_FOUND      127
+
+struct command {
+	pid_t pid;
+	int start; /* the pipe that it waits on; -1: it was started */
+	int ended; /* pidfd, readable then; -1: none */
+	struct signals *signals;
+};
+
+/* ---- the child ---- */
+
+static int become(const struct passwd *user)
+{
+	if (initgroups(user->pw_name, user->pw_gid) || setgid(user->pw_gid) ||
+	    setuid(user->pw_uid) || setenv("HOME", user->pw_dir, 1) ||
+	    setenv("SHELL", user->pw_shell, 1) || setenv("USER", user->pw_name, 1) ||
+	    setenv("LOGNAME", user->pw_name, 1))
+		return -errno;
+	return 0;
+}
+
+static void __attribute__((noreturn))
+run_command(char *const *argv, const struct passwd *user, int start)
+{
+	int ret = user ? become(user) : 0;
+	char byte;
+
+	if (ret) {
+		log_error("--user %s: %s", user->pw_name, strerror(-ret));
+		_exit(STATUS_CANNOT_EXECUTE);
+	}
+	/* The end of the pipe instead: tracing failed, or we were killed. */
+	if (read(start, &byte, 1) != 1)
+		_exit(STATUS_CANNOT_EXECUTE);
+	execvp(*argv, argv);
+	ret = errno;
+	log_error("%s: %s", *argv, strerror(ret));
+	_exit(ret == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_EXECUTE);
+}
+
+/* ---- its parent ---- */
+
+static int failed(struct failure *failure)
+{
+	return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "cannot run COMMAND: %s",
+			   strerror(errno));
+}
+
+static int find_user(const char *name, const struct passwd **ret_user, struct failure *failure)
+{
+	errno = 0;
+	*ret_user = getpwnam(name);
+	if (*ret_user)
+		return 0;
+	/* errno of a user who is not found is any of several: getpwnam(3). */
+	return failure_set(failure, EXIT_STATUS_USAGE, ENOENT, "--user %s: no such user%s%s", name,
+			   errno ? ": " : "", errno ? strerror(errno) : "");
+}
+
+int command_new(struct command **ret_command, char *const *argv, const char *user_name,
+		struct failure *failure)
+{
+	const struct passwd *user = NULL;
+	struct command *command;
+	int pipe[2], ret;
+
+	ret = user_name ? find_user(user_name, &user, failure) : 0;
+	if (ret)
+		return ret;
+	if (pipe2(pipe, O_CLOEXEC))
+		return failed(failure);
+	command = calloc(1, sizeof(*command));
+	if (command)
+		command->pid = fork();
+	if (!command || command->pid < 0) {
+		ret = failed(failure);
+		close(pipe[0]);
+		close(pipe[1]);
+		free(command);
+		return ret;
+	}
+	if (!command->pid) {
+		close(pipe[1]);
+		run_command(argv, user, pipe[0]);
+	}
+	close(pipe[0]);
+	command->start = pipe[1];
+	command->ended = pidfd_open(command->pid, 0);
+	if (command->ended < 0) {
+		ret = failed(failure);
+		command_free(command);
+		return ret;
+	}
+	*ret_command = command;
+	return 0;
+}
+
+void command_free(struct command *command)
+{
+	if (!command)
+		return;
+	if (command->start >= 0) {
+		close(command->start);
+		kill(command->pid, SIGKILL);
+		waitpid(command->pid, NULL, 0);
+	}
+	if (command->ended >= 0)
+		close(command->ended);
+	free(command);
+}
+
+pid_t command_pid(const struct command *command)
+{
+	return command->pid;
+}
+
+int command_fd(const struct command *command)
+{
+	return command->ended;
+}
+
+void command_start(struct command *command)
+{
+	/* A signal may have ended it already: then this fails. */
+	(void)!write(command->start, "", 1);
+	close(command->start);
+	command->start = -1;
+}
+
+bool command_started(const struct command *command)
+{
+	return command->start < 0;
+}
+
+void command_signal(struct command *command, int number, bool from_terminal)
+{
+	/* The terminal sends it to all of its foreground process group. */
+	if (!from_terminal || getpgid(command->pid) != getpgrp())
+		kill(command->pid, number);
+}
+
+static int pass_signal(void *context, int number)
+{
+	struct command *command = context;
+
+	if (number != SIGUSR1 && number != SIGALRM)
+		command_signal(command, number, signals_from_terminal(command->signals, number));
+	return 0;
+}
+
+static int no_tick(void *context, uint64_t now)
+{
+	(void)context;
+	(void)now;
+	return 0;
+}
+
+static int has_ended(void *context, int fd, uint32_t events)
+{
+	(void)context;
+	(void)fd;
+	(void)events;
+	return 1;
+}
+
+int command_wait(struct command *command, struct signals *signals)
+{
+	static const struct loop_callbacks callbacks = { no_tick, pass_signal };
+	struct loop *loop;
+	int status;
+
+	command->signals = signals;
+	loop = loop_new(&callbacks, command, signals);
+	if (loop && !loop_watch(loop, command->ended, EPOLLIN, has_ended))
+		loop_run(loop);
+	loop_free(loop);
+	while (waitpid(command->pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return EXIT_STATUS_RUN_TIME;
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* COMMAND: when it runs, what it inherits, its exit status, and signals to it. */
+#include <fcntl.h>
+#include <poll.h>
+#include <pwd.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "allocfilt/base.h"
+#include "allocfilt/run.h"
+#include "captured_stderr.h"
+#include "test_directory.h"
+#include "unit_test.h"
+
+static struct failure failure;
+static struct signals *signals;
+
+/* As the program does it: before signals are blocked. */
+static struct command *new_command(const char *user, char *const *argv)
+{
+	struct command *command;
+	sigset_t none, blocked;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, &blocked);
+	if (command_new(&command, argv, user, &failure))
+		fail_msg("%s: %s", *argv, failure.text);
+	sigprocmask(SIG_SETMASK, &blocked, NULL);
+	return command;
+}
+
+static struct command *new_script(const char *user, const char *script)
+{
+	char shell[] = "sh", option[] = "-c", *text = strdup(script);
+	char *argv[] = { shell, option, text, NULL };
+	struct command *command = new_command(user, argv);
+
+	free(text);
+	return command;
+}
+
+static int end(struct command *command)
+{
+	int status = command_wait(command, signals);
+
+	command_free(command);
+	return status;
+}
+
+static int run_script(const char *user, const char *script)
+{
+	struct command *command = new_script(user, script);
+
+	command_start(command);
+	return end(command);
+}
+
+static int run_program(const char *path)
+{
+	char *name = strdup(path), *argv[] = { name, NULL };
+	struct command *command = new_command(NULL, argv);
+
+	command_start(command);
+	free(name);
+	return end(command);
+}
+
+static int set_up(void **state)
+{
+	if (make_test_directory(state) || chdir(test_directory) || chmod(test_directory, 0755))
+		return -1;
+	return signals_block(&signals);
+}
+
+static int tear_down(void **state)
+{
+	signals_free(signals);
+	return chdir("/") || remove_test_directory(state);
+}
+
+static void test_status(void **state)
+{
+	assert_int_equal(run_script(NULL, "exit 0"), 0);
+	assert_int_equal(run_script(NULL, "exit 7"), 7);
+	assert_int_equal(run_script(NULL, "kill -KILL $$"), 128 + SIGKILL);
+}
+
+static void test_not_executable(void **state)
+{
+	const char *said;
+
+	put_text("text", "no program");
+	capture_stderr();
+	assert_int_equal(run_program("./text"), 126);
+	said = captured();
+	assert_string_equal(said, "allocfilt: ./text: Permission denied\n");
+	capture_stderr();
+	assert_int_equal(run_program("./none"), 127);
+	said = captured();
+	assert_string_equal(said, "allocfilt: ./none: No such file or directory\n");
+}
+
+/* It waits for its start; one that is never started runs nothing and is gone. */
+static void test_start(void **state)
+{
+	struct command *command = new_script(NULL, "echo it >>order");
+	FILE *file;
+	pid_t pid;
+
+	assert_false(command_started(command));
+	file = fopen("order", "w");
+	fputs("first\n", file);
+	fclose(file);
+	command_start(command);
+	assert_true(command_started(command));
+	assert_int_equal(end(command), 0);
+	assert_text("order", "first\nit\n");
+	command = new_script(NULL, "echo it >>order");
+	pid = command_pid(command);
+	command_free(command);
+	assert_int_equal(kill(pid, 0), -1);
+	assert_text("order", "first\nit\n");
+}
+
+static void test_end_is_seen(void **state)
+{
+	struct command *command = new_script(NULL, "exec cat fifo");
+	struct pollfd ended = { .fd = command_fd(command), .events = POLLIN };
+	int fd;
+
+	assert_int_equal(mkfifo("fifo", 0600), 0);
+	command_start(command);
+	fd = open("fifo", O_WRONLY | O_CLOEXEC);
+	assert_int_equal(poll(&ended, 1, 0), 0);
+	close(fd);
+	assert_int_equal(poll(&ended, 1, 60000), 1);
+	assert_int_equal(end(command), 0);
+}
+
+/* The C library has signals of its own: 32 and 33. */
+#define INHERITED                                                                                  \
+	"{ grep -E 'Sig(Blk|Ign)' /proc/self/status | grep -o '.......$'; ls /proc/self/fd; "      \
+	"ulimit -n; cat /proc/self/oom_score_adj; } >"
+
+/* As it is when the child is made, whatever becomes of its parent. */
+static void test_inherits(void **state)
+{
+	struct command *command;
+	struct rlimit limit;
+	sigset_t none;
+	FILE *score;
+	size_t length;
+	char *text;
+	int fd;
+
+	signals_free(signals);
+	signal(SIGUSR2, SIG_IGN);
+	signal(SIGPIPE, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	assert_int_equal(system(INHERITED "before"), 0);
+	command = new_script(NULL, INHERITED "inherited");
+	assert_int_equal(signals_block(&signals), 0);
+	signal(SIGPIPE, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	set_soft_limit(RLIMIT_NOFILE, limit.rlim_cur - 1);
+	score = fopen("/proc/self/oom_score_adj", "we");
+	assert_non_null(score);
+	fprintf(score, "500");
+	fclose(score);
+	fd = dup(STDIN_FILENO);
+	command_start(command);
+	assert_int_equal(end(command), 0);
+	close(fd);
+	assert_int_equal(file_read(NULL, "before", &text, &length), 0);
+	assert_text("inherited", text);
+	free(text);
+}
+
+static void test_signals(void **state)
+{
+	struct command *command = new_script(NULL, "exec sleep 1000");
+
+	/* The terminal has sent it to the child too: that would end it before the next one. */
+	command_signal(command, SIGTERM, true);
+	command_signal(command, SIGINT, false);
+	command_start(command);
+	assert_int_equal(end(command), 128 + SIGINT);
+	/* Those that come while nothing is left to do but to wait. */
+	assert_int_equal(run_script(NULL, "kill -USR1 $PPID; kill -TERM $PPID; exec sleep 1000"),
+			 128 + SIGTERM);
+}
+
+/* Not all of a terminal's signals reach a child that has left its process group. */
+static void test_signals_of_another_group(void **state)
+{
+	struct command *command = new_script(NULL, "exec sleep 1000");
+
+	assert_int_equal(setpgid(command_pid(command), 0), 0);
+	command_signal(command, SIGTERM, true);
+	command_start(command);
+	assert_int_equal(end(command), 128 + SIGTERM);
+}
+
+static void test_user(void **state)
+{
+	static const char *const own[] = { "HOME", "USER", "LOGNAME", "SHELL" };
+	const struct passwd *nobody = getpwnam("nobody");
+	char expected[512];
+
+	if (geteuid() || !nobody)
+		skip();
+	snprintf(expected, sizeof(expected), "%d %d\n%d %d\n%s\n%s\n%s\n%s\nkept\n", nobody->pw_uid,
+		 nobody->pw_uid, nobody->pw_gid, nobody->pw_gid, nobody->pw_dir, nobody->pw_name,
+		 nobody->pw_name, nobody->pw_shell);
+	for (size_t i = 0; i < COUNT(own); i++)
+		setenv(own[i], "ours", 1);
+	setenv("ALLOCFILT_TEST", "kept", 1);
+	put_text("of-user", "");
+	assert_int_equal(chmod("of-user", 0666), 0);
+	assert_int_equal(run_script("nobody", "{ echo $(id -u) $(id -ru); echo $(id -g) $(id -G); "
+					      "echo $HOME; echo $USER; echo $LOGNAME; echo $SHELL; "
+					      "echo $ALLOCFILT_TEST; } >of-user"),
+			 0);
+	assert_text("of-user", expected);
+}
+
+static void test_unknown_user(void **state)
+{
+	char name[] = "true", *argv[] = { name, NULL };
+	struct command *command = NULL;
+
+	assert_int_equal(command_new(&command, argv, "no-such-user", &failure), -ENOENT);
+	assert_int_equal(failure.status, EXIT_STATUS_USAGE);
+	assert_non_null(strstr(failure.text, "--user no-such-user: no such user"));
+	command_free(command);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_status),
+		cmocka_unit_test(test_not_executable),
+		cmocka_unit_test(test_start),
+		cmocka_unit_test(test_end_is_seen),
+		cmocka_unit_test(test_inherits),
+		cmocka_unit_test(test_signals),
+		cmocka_unit_test(test_signals_of_another_group),
+		cmocka_unit_test(test_user),
+		cmocka_unit_test(test_unknown_user),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
