@@ -24,6 +24,7 @@ enum role {
 	ROLE_NODE_RECLAIM,
 	ROLE_DIRECT_THROTTLE,
 	ROLE_LRUVEC,
+	ROLE_LRUVEC_GENERATIONS, /* try_to_shrink_lruvec: the same in the multi-gen LRU */
 	ROLE_SLAB,
 	ROLE_ACTIVE_LIST,
 	ROLE_INACTIVE_LIST,
@@ -31,6 +32,9 @@ enum role {
 	ROLE_RECLAIM_THROTTLE,
 	ROLE_ZONE_COMPACTION,
 	ROLE_DIRECT_COMPACTION,
+	ROLE_OOM_KILLER,
+	ROLE_DRAIN,
+	ROLE_SHRINKER, /* timed by its pair of events alone */
 	ROLE_COUNT,
 };
 
@@ -41,8 +45,9 @@ _Static_assert(ROLE_COUNT <= 64, "a mask has a bit for each role");
 #define CATALOG_NAMES_MAX 5
 
 /*
- * The phases of a stall: which kind of reclaim or other work (the group), and within reclaim its
- * part. PHASE_REST is time in no slow run of another traced function.
+ * The phases of a stall: which kind of reclaim or other work (the group), within reclaim its part, and
+ * what the task did meanwhile (the state). PHASE_REST is time in no slow run of another traced
+ * function.
  */
 enum phase_group {
 	PHASE_DIRECT_RECLAIM,
@@ -51,18 +56,31 @@ enum phase_group {
 	PHASE_OTHER_RECLAIM, /* inside none of these: kswapd, drop_caches, … */
 	PHASE_COMPACTION,
 	PHASE_MEMORY_HIGH, /* own time of the function: its sleep, mostly */
+	PHASE_OOM,
+	PHASE_DRAIN,
 	PHASE_REST,
 	PHASE_GROUPS,
 };
 
 enum phase_part {
 	PART_OWN, /* none of the following; all that a group other than reclaim has */
-	PART_SLAB,
+	PART_SHRINKERS,
+	PART_SLAB, /* outside of shrinkers: looking for them, locks */
 	PART_INACTIVE_LIST,
 	PART_ACTIVE_LIST,
+	PART_SHORT_RUNS, /* of what works on one memcg's lists, where that can be traced */
 	PART_THROTTLE,
 	PART_SOFT_LIMIT, /* own time of soft limit reclaim */
 	PHASE_PARTS,
+};
+
+/* Without --off-cpu all is STATE_RAN. */
+enum phase_state {
+	STATE_RAN,
+	STATE_WAITED,  /* for a CPU */
+	STATE_BLOCKED, /* asleep, uninterruptible */
+	STATE_SLEPT,   /* asleep otherwise */
+	PHASE_STATES,
 };
 
 struct phase_name {
@@ -72,6 +90,7 @@ struct phase_name {
 
 extern const struct phase_name phase_group_names[PHASE_GROUPS];
 extern const struct phase_name phase_part_names[PHASE_PARTS];
+extern const struct phase_name phase_state_names[PHASE_STATES];
 
 struct catalog_role {
 	const char *title; /* "page allocation" */
@@ -80,7 +99,7 @@ struct catalog_role {
 	 * of the kind of reclaim around it. PHASE_REST: of none.
 	 */
 	enum phase_group group;
-	enum phase_part part;
+	enum phase_part part; /* see plan_part() */
 	enum role substitute; /* does the same work where this role has no function, or ROLE_NONE */
 	const char *names[CATALOG_NAMES_MAX]; /* the first that exists is traced; NULL ends */
 };
@@ -238,6 +257,14 @@ bool plan_names(const struct plan_request *request, const char *function);
  * Not where it is left out on purpose, where another role does its work, or without function_graph.
  */
 bool plan_role_unavailable(const struct plan *plan, enum role role);
+
+/**
+ * plan_part - the part of the function's time that no slow run inside it explains
+ *
+ * That of the catalog, but of one memcg's lists it is the inactive list's where that has no function
+ * of its own: compilers inline it.
+ */
+enum phase_part plan_part(const struct plan *plan, enum role role);
 
 /**
  * plan_likely_symbol - is the data likely to refer to a function of this name?

@@ -68,8 +68,14 @@ uint32_t latency_power(const struct latency *latency, unsigned int power);
  */
 
 struct phases {
-	uint64_t ns[PHASE_GROUPS][PHASE_PARTS];
+	uint64_t ns[PHASE_GROUPS][PHASE_PARTS][PHASE_STATES];
 };
+
+/** phases_part - ns of a part of a group, in all states */
+uint64_t phases_part(const struct phases *phases, enum phase_group group, enum phase_part part);
+
+/** phases_state - ns of all groups in a state */
+uint64_t phases_state(const struct phases *phases, enum phase_state state);
 
 /** phases_group - ns of a group with all its parts */
 uint64_t phases_group(const struct phases *phases, enum phase_group group);
@@ -329,18 +335,63 @@ struct named_stall {
 	const char *memcg;    /* path of the cgroup that was reclaimed, "" if unknown */
 };
 
-/** stall_top_shrinker - the shrinker of a group with most time; NULL: none ran */
-const struct stall_shrinker *stall_top_shrinker(const struct stall *stall, enum phase_group group);
-
-#define STALL_SOURCE_MAX 256
-
-/**
- * stall_source - print the most probable cause of a stall: the phase with most time
- *
- * Slab is printed with its shrinker with most time.
+/*
+ * Why a stall took so long: a chain from the whole downwards. Each step is a part of the one before it
+ * and at least half of the stall, so the chain is never a guess. Where nothing is half, the two kinds
+ * of work with most time are all that is known.
  */
-void stall_source(struct resolver *resolver, const struct stall *stall,
-		  char text[STALL_SOURCE_MAX]);
+
+enum cause_kind { CAUSE_GROUP, CAUSE_PART, CAUSE_STATE, CAUSE_SHRINKER };
+
+struct cause_step {
+	enum cause_kind kind;
+	int which;			       /* enum phase_group, phase_part or phase_state */
+	const struct stall_shrinker *shrinker; /* CAUSE_SHRINKER */
+	uint64_t ns;
+};
+
+#define CAUSE_STEPS_MAX 4
+
+struct stall_cause {
+	uint64_t whole; /* ns */
+	bool mixed;	/* no step is half: steps are the groups with most time, two at most */
+	size_t nr_steps;
+	struct cause_step steps[CAUSE_STEPS_MAX];
+};
+
+/*
+ * The cause as one of a fixed set: a group of phases; of the rest, or where no group is half, what the
+ * task did instead of running; or CAUSE_MIXED.
+ */
+#define CAUSE_OF_STATE(state) (PHASE_GROUPS + (state))
+#define CAUSE_MIXED	      CAUSE_OF_STATE(STATE_RAN)
+#define CAUSES		      CAUSE_OF_STATE(PHASE_STATES)
+
+/** cause_name - title and key of a cause below CAUSES */
+const struct phase_name *cause_name(int cause);
+
+/** stall_cause - the cause of a stall; valid as long as its shrinkers are */
+void stall_cause(const struct stall *stall, struct stall_cause *cause);
+
+/** cause_of - the cause as one of the fixed set, below CAUSES */
+int cause_of(const struct stall_cause *cause);
+
+/** cause_share - hundredths of a percent of the stall that the cause has, rounded down; of CAUSE_MIXED the largest */
+unsigned int cause_share(const struct stall_cause *cause);
+
+/** cause_step_name - print a step: "inactive list", "super_cache_scan[vda]"; any bytes */
+void cause_step_name(struct resolver *resolver, const struct cause_step *step, char *text,
+		     size_t size);
+
+#define STALL_CAUSE_MAX 512
+
+/** cause_text - print the chain: "direct reclaim 100 %: inactive list 95 %"; any bytes */
+void cause_text(struct resolver *resolver, const struct stall_cause *cause,
+		char text[STALL_CAUSE_MAX]);
+
+/** cause_detail - as cause_text(), after what cause_name() says; "": no more is known */
+void cause_detail(struct resolver *resolver, const struct stall_cause *cause,
+		  char text[STALL_CAUSE_MAX]);
 
 /*
  * Space-Saving (Metwally, Agrawal, El Abbadi, "Efficient computation of frequent and top-k elements in
@@ -455,6 +506,10 @@ enum stall_side { STALLS_WAITING, STALLS_BACKGROUND, STALL_SIDES };
 struct summary_stalls {
 	struct latency latency;
 	struct phases phases;
+	struct {
+		uint64_t count;
+		uint64_t total; /* ns */
+	} causes[CAUSES];
 	/* in order of their first stalls: a function keeps its place */
 	struct summary_outermost outermost[SUMMARY_OUTERMOST_MAX + 1];
 	size_t nr_outermost;

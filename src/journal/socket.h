@@ -13,8 +13,8 @@
  */
 
 #define JOURNAL_SOCKET_PATH "/run/systemd/journal/socket"
-#define JOURNAL_WAITING_MAX 64	       /* entries */
-#define JOURNAL_ENTRY_MAX   (8u << 10) /* bytes */
+#define JOURNAL_WAITING_MAX 64		/* entries */
+#define JOURNAL_ENTRY_MAX   (12u << 10) /* bytes */
 
 #define JOURNAL_CUT " [cut]" /* ends a value that was too long */
 

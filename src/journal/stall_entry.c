@@ -10,93 +10,9 @@
 #include "journal/stall_entry.h"
 #include "journal/unit_name.h"
 
-#define PHASE_SHARE 100 /* the message leaves out phases shorter than 1/PHASE_SHARE of a stall */
-#define PART_SHARE  10	/* and parts shorter than 1/PART_SHARE of their phase */
-#define NS_PER_US   1000
+#define NS_PER_US 1000
 
 /* ---- the message ---- */
-
-struct share {
-	uint64_t ns;
-	int which;
-};
-
-/* Inserts a share into an array sorted by time, largest first. Equal ones keep their order. */
-static void add_share(struct share *shares, size_t *count, uint64_t ns, int which)
-{
-	size_t at = (*count)++;
-
-	for (; at && shares[at - 1].ns < ns; at--)
-		shares[at] = shares[at - 1];
-	shares[at] = (struct share){ .ns = ns, .which = which };
-}
-
-/* For slab, the shrinker with most time is printed, with its own time. */
-static void add_parts(struct line *line, const struct stall *stall, struct resolver *resolver,
-		      int group, uint64_t whole)
-{
-	struct share parts[PHASE_PARTS];
-	size_t count = 0;
-
-	for (int part = PART_OWN + 1; part < PHASE_PARTS; part++) {
-		uint64_t ns = stall->phases.ns[group][part];
-
-		if (ns && ns >= whole / PART_SHARE)
-			add_share(parts, &count, ns, part);
-	}
-	for (size_t i = 0; i < count; i++) {
-		const struct stall_shrinker *shrinker = NULL;
-		char name[2 * STALL_FUNCTION_MAX];
-		char time[TEXT_DURATION_MAX];
-
-		line_add(line, "%s%s", i ? ", " : " (", phase_part_names[parts[i].which].title);
-		if (parts[i].which == PART_SLAB)
-			shrinker = stall_top_shrinker(stall, group);
-		if (!shrinker) {
-			line_add(line, " %s", text_duration(time, parts[i].ns));
-			continue;
-		}
-		resolver_shrinker(resolver, shrinker->shrinker, shrinker->callback, name,
-				  sizeof(name));
-		line_add(line, " %s %s", name, text_duration(time, shrinker->ns));
-	}
-	line_add(line, "%s", count ? ")" : "");
-}
-
-/* The rest explains nothing, so it is printed only if it is longer than any phase. */
-static void add_phases(struct line *line, const struct stall *stall, struct resolver *resolver)
-{
-	uint64_t least = phases_total(&stall->phases) / PHASE_SHARE;
-	uint64_t rest = phases_group(&stall->phases, PHASE_REST);
-	struct share phases[PHASE_GROUPS];
-	char time[TEXT_DURATION_MAX];
-	size_t count = 0;
-
-	for (int group = 0; group < PHASE_REST; group++) {
-		uint64_t ns = phases_group(&stall->phases, group);
-
-		if (ns && ns >= least)
-			add_share(phases, &count, ns, group);
-	}
-	for (size_t i = 0; i < count; i++) {
-		int group = phases[i].which;
-		const char *title = phase_group_names[group].title;
-
-		/* The titles of the summary are longer, as it lists all kinds of reclaim. */
-		if (group == PHASE_DIRECT_RECLAIM)
-			title = "reclaim";
-		else if (group == PHASE_OTHER_RECLAIM)
-			title = "other reclaim";
-		line_add(line, "%s%s %s", i ? ", " : ": ", title,
-			 text_duration(time, phases[i].ns));
-		if (phases_is_reclaim(group))
-			add_parts(line, stall, resolver, group, phases[i].ns);
-	}
-	if (!count)
-		line_add(line, ": no slow reclaim or compaction inside");
-	else if (rest > phases[0].ns)
-		line_add(line, ", rest %s", text_duration(time, rest));
-}
 
 void journal_stall_task(struct line *line, const struct named_stall *named)
 {
@@ -117,15 +33,17 @@ void journal_stall_message(char message[JOURNAL_MESSAGE_MAX], const struct named
 {
 	const struct stall *stall = named->stall;
 	const char *role = catalog_role_title(stall->role);
-	char time[TEXT_DURATION_MAX];
+	char time[TEXT_DURATION_MAX], text[STALL_CAUSE_MAX];
+	struct stall_cause cause;
 	struct line line;
 	size_t used;
 
+	stall_cause(stall, &cause);
+	cause_text(resolver, &cause, text);
 	line_clear(&line);
 	journal_stall_task(&line, named);
-	line_add(&line, ": %s stalled %s", role ? role : named->function,
-		 text_duration(time, stall->end - stall->start));
-	add_phases(&line, stall, resolver);
+	line_add(&line, ": %s stalled %s: %s", role ? role : named->function,
+		 text_duration(time, stall->end - stall->start), text);
 	if (stall->order >= 0)
 		line_add(&line, "; order %d", stall->order);
 	if (*stall->gfp_names)
@@ -161,9 +79,10 @@ static void put_phases(struct journal_entry *entry, const struct phases *phases)
 	for (int group = 0; group < PHASE_GROUPS; group++) {
 		put_phase(entry, phase_group_names[group].key, "", phases_group(phases, group));
 		for (int part = 0; phases_is_reclaim(group) && part < PHASE_PARTS; part++)
-			if (phases->ns[group][part])
+			if (phases_part(phases, group, part))
 				put_phase(entry, phase_group_names[group].key,
-					  phase_part_names[part].key, phases->ns[group][part]);
+					  phase_part_names[part].key,
+					  phases_part(phases, group, part));
 	}
 }
 
@@ -244,7 +163,8 @@ void journal_stall_fields(struct journal_entry *entry, const struct named_stall 
 	const struct task_info *task = named->task_info;
 	const struct stall *stall = named->stall;
 	char time[CLOCK_TEXT_MAX];
-	char source[STALL_SOURCE_MAX];
+	char detail[STALL_CAUSE_MAX];
+	struct stall_cause cause;
 
 	if (resolver_time(resolver, stall->start, time))
 		journal_entry_text(entry, "ALLOCFILT_TIME", time);
@@ -265,8 +185,11 @@ void journal_stall_fields(struct journal_entry *entry, const struct named_stall 
 	put_facts(entry, named);
 	put_phases(entry, &stall->phases);
 	put_shrinker(entry, stall, resolver);
-	stall_source(resolver, stall, source);
-	journal_entry_text(entry, "ALLOCFILT_SOURCE", source);
+	stall_cause(stall, &cause);
+	cause_detail(resolver, &cause, detail);
+	journal_entry_text(entry, "ALLOCFILT_CAUSE", cause_name(cause_of(&cause))->key);
+	put_known(entry, "ALLOCFILT_CAUSE_DETAIL", detail);
+	journal_entry_number(entry, "ALLOCFILT_CAUSE_PERCENT", cause_share(&cause) / 100);
 	journal_entry_number(entry, "ALLOCFILT_INCOMPLETE", stall->incomplete);
 	put_stack(entry, stall, resolver);
 }

@@ -583,7 +583,8 @@ static void put_longest(struct writer *writer, const struct summary_view *view)
 		return;
 	put_raw(writer, "<section id=\"longest\" class=\"ten\"><h2>The longest stalls</h2>\n<div>");
 	for (unsigned int i = 0; i < SUMMARY_LONGEST_MAX; i++) {
-		char source[STALL_SOURCE_MAX];
+		char text[STALL_CAUSE_MAX];
+		struct stall_cause cause;
 
 		named = summary_longest(view->summary, i);
 		if (!named)
@@ -594,9 +595,10 @@ static void put_longest(struct writer *writer, const struct summary_view *view)
 		put_raw(writer, " ");
 		put_task(writer, named);
 		put_raw(writer, "</summary>\n");
-		stall_source(view->resolver, named->stall, source);
+		stall_cause(named->stall, &cause);
+		cause_text(view->resolver, &cause, text);
 		put_raw(writer, "<p>");
-		put_text(writer, source);
+		put_text(writer, text);
 		put_raw(writer, "</p>\n");
 		put_facts_of(writer, named);
 		put_raw(writer, "<table><thead class=\"vh\"><tr><th scope=\"col\">phase</th>"

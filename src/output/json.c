@@ -27,7 +27,7 @@ static void put_phases(struct json *json, const struct phases *phases)
 		json_number(json, "total_ns", phases_group(phases, group));
 		for (int part = 0; phases_is_reclaim(group) && part < PHASE_PARTS; part++) {
 			snprintf(key, sizeof(key), "%s_ns", phase_part_names[part].key);
-			json_number(json, key, phases->ns[group][part]);
+			json_number(json, key, phases_part(phases, group, part));
 		}
 		json_close(json, '}');
 	}
@@ -98,7 +98,8 @@ void json_stall(struct json *json, const struct named_stall *named, struct resol
 	const struct stall *stall = named->stall;
 	const uint64_t *frames;
 	size_t nr_frames = resolver_stack(resolver, stall->stack, &frames);
-	char source[STALL_SOURCE_MAX];
+	char detail[STALL_CAUSE_MAX];
+	struct stall_cause cause;
 
 	put_time(json, resolver, stall->start);
 	json_number(json, "duration_ns", stall->end - stall->start);
@@ -110,8 +111,11 @@ void json_stall(struct json *json, const struct named_stall *named, struct resol
 	put_facts(json, named);
 	put_phases(json, &stall->phases);
 	put_stall_shrinkers(json, stall, resolver);
-	stall_source(resolver, stall, source);
-	json_string(json, "source", source);
+	stall_cause(stall, &cause);
+	json_string(json, "cause", cause_name(cause_of(&cause))->key);
+	cause_detail(resolver, &cause, detail);
+	json_string(json, "cause_detail", *detail ? detail : NULL);
+	json_share(json, "cause_share", cause_share(&cause));
 	json_open(json, "stack", '[');
 	for (size_t i = 0; i < nr_frames; i++) {
 		char name[STALL_FUNCTION_MAX];

@@ -94,6 +94,11 @@ void json_microseconds(struct json *json, const char *key, uint64_t ns)
 	put_value(json, key, "%" PRIu64 ".%03u", ns / 1000, (unsigned int)(ns % 1000));
 }
 
+void json_share(struct json *json, const char *key, unsigned int share)
+{
+	put_value(json, key, "%u.%04u", share / 10000, share % 10000);
+}
+
 void json_address(struct json *json, const char *key, uint64_t address)
 {
 	put_value(json, key, "\"0x%" PRIx64 "\"", address);

@@ -38,6 +38,9 @@ void json_signed(struct json *json, const char *key, int64_t number);
 /** json_microseconds - a time in ns as microseconds with three decimals */
 void json_microseconds(struct json *json, const char *key, uint64_t ns);
 
+/** json_share - hundredths of a percent as a fraction, "0.9512" */
+void json_share(struct json *json, const char *key, unsigned int share);
+
 /** json_address - a string "0x…": as a number many parsers would round it to 53 bits */
 void json_address(struct json *json, const char *key, uint64_t address);
 

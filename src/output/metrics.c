@@ -200,8 +200,29 @@ static void put_phases(const struct family *family, const struct phases *phases)
 			line_clear(&labels);
 			add_label(&labels, "group", phase_group_names[group].key);
 			add_label(&labels, "part", phase_part_names[part].key);
-			put_seconds(family, &labels, phases->ns[group][part]);
+			put_seconds(family, &labels, phases_part(phases, group, part));
 		}
+	}
+}
+
+static void put_causes(struct writer *writer, const struct summary_stalls *stalls, bool seconds)
+{
+	const struct family family =
+		seconds ? begin_family(writer, "allocfilt_stall_seconds_total", "counter",
+				       "Time of stalls of tasks that waited, by cause.") :
+			  begin_family(writer, "allocfilt_stalls_total", "counter",
+				       "Stalls of tasks that waited, by cause: what took at "
+				       "least half of the stall.");
+
+	for (int cause = 0; cause < CAUSES; cause++) {
+		struct line labels;
+
+		line_clear(&labels);
+		add_label(&labels, "cause", cause_name(cause)->key);
+		if (seconds)
+			put_seconds(&family, &labels, stalls->causes[cause].total);
+		else
+			put_number(&family, &labels, stalls->causes[cause].count);
 	}
 }
 
@@ -216,6 +237,8 @@ static void put_stalls(struct writer *writer, const struct summary_view *view)
 	family = begin_family(writer, "allocfilt_background_duration_seconds", "histogram",
 			      "Slow runs of kswapd and kcompactd, by their outermost function.");
 	put_outermost(&family, view, STALLS_BACKGROUND);
+	put_causes(writer, summary_stalls(summary, STALLS_WAITING), false);
+	put_causes(writer, summary_stalls(summary, STALLS_WAITING), true);
 	put_family(writer, "allocfilt_incomplete_stalls_total", "counter",
 		   "Stalls of which records may be missing, of kswapd and kcompactd too.",
 		   summary_incomplete(summary));

@@ -188,15 +188,8 @@ static void put_functions(struct writer *writer, const struct summary_view *view
 static void put_stall(struct writer *writer, const struct summary_view *view,
 		      const struct named_stall *named, const char *title)
 {
-	char source[STALL_SOURCE_MAX];
-	struct line line;
-
 	put_text(writer, title);
 	tree_stall(writer, &plain, view->resolver, named);
-	stall_source(view->resolver, named->stall, source);
-	line_clear(&line);
-	line_add(&line, "most probable source: %s", source);
-	line_put(&line, writer);
 }
 
 static void put_longest(struct writer *writer, const struct summary_view *view)
@@ -395,9 +388,9 @@ static void add_parts(struct line *line, const struct phases *phases, enum phase
 	size_t count = 0;
 
 	for (int part = 0; part < PHASE_PARTS; part++)
-		if (phases->ns[group][part])
+		if (phases_part(phases, group, part))
 			parts[count++] = (struct share){ .title = phase_part_names[part].title,
-							 .ns = phases->ns[group][part] };
+							 .ns = phases_part(phases, group, part) };
 	sort_shares(parts, count);
 	for (size_t i = 0; i < count; i++) {
 		line_add(line, "%s%s ", i ? ", " : "   ", parts[i].title);
@@ -570,7 +563,8 @@ static void put_worst(struct writer *writer, const struct summary_view *view)
 {
 	const struct named_stall *named = summary_longest(view->summary, 0);
 	const struct stall *stall;
-	char source[STALL_SOURCE_MAX];
+	char text[STALL_CAUSE_MAX];
+	struct stall_cause cause;
 	struct line line;
 
 	if (!named)
@@ -594,9 +588,11 @@ static void put_worst(struct writer *writer, const struct summary_view *view)
 	if (stall->order >= 0)
 		line_add(&line, ", order %d", stall->order);
 	line_put(&line, writer);
-	stall_source(view->resolver, stall, source);
+	stall_cause(stall, &cause);
+	cause_text(view->resolver, &cause, text);
 	line_clear(&line);
-	line_add(&line, "  %s", source);
+	line_add(&line, "  ");
+	line_add_escaped(&line, text, TEXT_PRINTABLE);
 	line_put(&line, writer);
 }
 

@@ -29,7 +29,7 @@
 struct row {
 	int level; /* 0: a group, 1: a part, 2: a shrinker */
 	uint64_t ns;
-	bool largest; /* the part with most time of all groups */
+	bool is_half; /* the part with most time, if that is at least half of all */
 	char title[160];
 };
 
@@ -67,7 +67,7 @@ add_row(struct rows *rows, int level, uint64_t ns, const char *format, ...)
 
 	row->level = level;
 	row->ns = ns;
-	row->largest = false;
+	row->is_half = false;
 	va_start(arguments, format);
 	vsnprintf(row->title, sizeof(row->title), format, arguments);
 	va_end(arguments);
@@ -131,7 +131,7 @@ static void add_group(struct rows *rows, enum phase_group group)
 {
 	enum phase_group largest_group;
 	enum phase_part largest_part;
-	uint64_t ns = phases_group(rows->phases, group);
+	uint64_t ns = phases_group(rows->phases, group), whole = phases_total(rows->phases);
 
 	if (!ns)
 		return;
@@ -140,12 +140,12 @@ static void add_group(struct rows *rows, enum phase_group group)
 		return;
 	phases_largest(rows->phases, &largest_group, &largest_part);
 	for (int part = PHASE_PARTS - 1; part >= 0; part--) {
-		ns = rows->phases->ns[group][part];
+		ns = phases_part(rows->phases, group, part);
 		if (!ns)
 			continue;
-		add_row(rows, 1, ns, "%s", phase_part_names[part].title)->largest =
-			largest_group == group && (int)largest_part == part;
-		if (part == PART_SLAB)
+		add_row(rows, 1, ns, "%s", phase_part_names[part].title)->is_half =
+			largest_group == group && (int)largest_part == part && ns >= whole - ns;
+		if (part == PART_SHRINKERS)
 			add_shrinkers(rows, group);
 	}
 }
@@ -164,7 +164,7 @@ static void put_row(struct writer *writer, const struct terminal *terminal, cons
 {
 	const struct branches *branches = terminal->box ? &box_branches : &ascii_branches;
 	const struct row *row = &rows->row[index];
-	bool red = row->largest && terminal->colour;
+	bool red = row->is_half && terminal->colour;
 	struct line line;
 	int columns;
 	size_t title;
@@ -295,6 +295,23 @@ static void put_head(struct writer *writer, const struct terminal *terminal,
 		line_put(&line, writer);
 }
 
+static void put_cause(struct writer *writer, const struct terminal *terminal,
+		      struct resolver *resolver, const struct stall *stall)
+{
+	char text[STALL_CAUSE_MAX];
+	struct stall_cause cause;
+	struct line line;
+
+	if (stall->phases.ns[PHASE_REST][PART_OWN][STATE_RAN] == phases_total(&stall->phases))
+		return;
+	stall_cause(stall, &cause);
+	cause_text(resolver, &cause, text);
+	line_clear(&line);
+	line_add(&line, "   cause: ");
+	line_add_escaped(&line, text, terminal->names);
+	line_put(&line, writer);
+}
+
 void tree_stall(struct writer *writer, const struct terminal *terminal, struct resolver *resolver,
 		const struct named_stall *named)
 {
@@ -303,6 +320,7 @@ void tree_stall(struct writer *writer, const struct terminal *terminal, struct r
 	size_t count;
 
 	put_head(writer, terminal, resolver, named);
+	put_cause(writer, terminal, resolver, stall);
 	tree_phases(writer, terminal, resolver, &stall->phases, stall->shrinkers,
 		    stall->nr_shrinkers);
 	count = resolver_stack(resolver, stall->stack, &frames);

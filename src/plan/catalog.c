@@ -10,16 +10,27 @@ const struct phase_name phase_group_names[PHASE_GROUPS] = {
 	[PHASE_OTHER_RECLAIM] = { "reclaim", "other_reclaim" },
 	[PHASE_COMPACTION] = { "compaction", "compaction" },
 	[PHASE_MEMORY_HIGH] = { "memory.high", "memory_high" },
+	[PHASE_OOM] = { "OOM killer", "oom_killer" },
+	[PHASE_DRAIN] = { "draining per-CPU lists", "drain" },
 	[PHASE_REST] = { "rest", "rest" },
 };
 
 const struct phase_name phase_part_names[PHASE_PARTS] = {
 	[PART_OWN] = { "own time", "own" },
-	[PART_SLAB] = { "slab", "slab" },
-	[PART_INACTIVE_LIST] = { "inactive lists", "inactive_list" },
-	[PART_ACTIVE_LIST] = { "active lists", "active_list" },
+	[PART_SHRINKERS] = { "shrinkers", "shrinkers" },
+	[PART_SLAB] = { "slab outside of shrinkers", "slab" },
+	[PART_INACTIVE_LIST] = { "inactive list", "inactive_list" },
+	[PART_ACTIVE_LIST] = { "active list", "active_list" },
+	[PART_SHORT_RUNS] = { "short runs on the lists", "short_runs" },
 	[PART_THROTTLE] = { "throttling sleep", "throttle" },
 	[PART_SOFT_LIMIT] = { "soft limit", "soft_limit" },
+};
+
+const struct phase_name phase_state_names[PHASE_STATES] = {
+	[STATE_RAN] = { "ran", "ran" },
+	[STATE_WAITED] = { "waiting for a CPU", "cpu_wait" },
+	[STATE_BLOCKED] = { "asleep, uninterruptible", "blocked" },
+	[STATE_SLEPT] = { "asleep", "slept" },
 };
 
 const struct catalog_role catalog_roles[ROLE_COUNT] = {
@@ -61,8 +72,13 @@ const struct catalog_role catalog_roles[ROLE_COUNT] = {
 		{ "throttle_direct_reclaim" },
 	},
 	[ROLE_LRUVEC] = {
-		"one memcg's lists", PHASE_OTHER_RECLAIM, PART_OWN, ROLE_NONE,
+		"one memcg's lists", PHASE_OTHER_RECLAIM, PART_SHORT_RUNS, ROLE_NONE,
 		{ "shrink_lruvec", "shrink_node_memcg" },
+	},
+	[ROLE_LRUVEC_GENERATIONS] = {
+		"one memcg's lists (multi-gen LRU)", PHASE_OTHER_RECLAIM, PART_INACTIVE_LIST,
+		ROLE_LRUVEC,
+		{ "try_to_shrink_lruvec" },
 	},
 	[ROLE_SLAB] = {
 		"slab", PHASE_OTHER_RECLAIM, PART_SLAB, ROLE_NONE,
@@ -83,7 +99,7 @@ const struct catalog_role catalog_roles[ROLE_COUNT] = {
 	},
 	[ROLE_RECLAIM_THROTTLE] = {
 		"throttling in reclaim", PHASE_OTHER_RECLAIM, PART_THROTTLE, ROLE_NONE,
-		{ "reclaim_throttle" },
+		{ "reclaim_throttle", "congestion_wait" },
 	},
 	[ROLE_ZONE_COMPACTION] = {
 		"compaction of a zone", PHASE_COMPACTION, PART_OWN, ROLE_NONE,
@@ -92,6 +108,17 @@ const struct catalog_role catalog_roles[ROLE_COUNT] = {
 	[ROLE_DIRECT_COMPACTION] = {
 		"direct compaction", PHASE_COMPACTION, PART_OWN, ROLE_NONE,
 		{ "try_to_compact_pages" },
+	},
+	[ROLE_OOM_KILLER] = {
+		"OOM killer", PHASE_OOM, PART_OWN, ROLE_NONE,
+		{ "out_of_memory" },
+	},
+	[ROLE_DRAIN] = {
+		"draining per-CPU lists", PHASE_DRAIN, PART_OWN, ROLE_NONE,
+		{ "drain_all_pages" },
+	},
+	[ROLE_SHRINKER] = {
+		"shrinker", PHASE_OTHER_RECLAIM, PART_SHRINKERS, ROLE_NONE, { NULL },
 	},
 };
 
@@ -195,7 +222,7 @@ const char *catalog_role_title(enum role role)
 enum role catalog_pair_role(enum event_id id)
 {
 	if (id == EVENT_SLAB_START || id == EVENT_SLAB_END)
-		return ROLE_SLAB;
+		return ROLE_SHRINKER;
 	if (id >= EVENT_COUNT || catalog_events[id].side == EVENT_SINGLE)
 		return ROLE_NONE;
 	return __builtin_ctzll(catalog_events[id].owners);

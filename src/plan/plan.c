@@ -291,9 +291,17 @@ bool plan_role_unavailable(const struct plan *plan, enum role role)
 {
 	enum role substitute = catalog_roles[role].substitute;
 
-	if (!plan->function_graph || ((plan->roles | plan->left_out) & ROLE_BIT(role)))
+	if (!catalog_roles[role].names[0] || !plan->function_graph ||
+	    ((plan->roles | plan->left_out) & ROLE_BIT(role)))
 		return false;
 	return substitute == ROLE_NONE || !(plan->roles & ROLE_BIT(substitute));
+}
+
+enum phase_part plan_part(const struct plan *plan, enum role role)
+{
+	if (role == ROLE_LRUVEC && !(plan->roles & ROLE_BIT(ROLE_INACTIVE_LIST)))
+		return PART_INACTIVE_LIST;
+	return catalog_roles[role].part;
 }
 
 bool plan_likely_symbol(const struct plan *plan, const char *name)

@@ -103,15 +103,23 @@ void chains_stall(struct chains *chains, struct resolver *resolver, const struct
 		if (!ns)
 			continue;
 		step = add_step(chains, above, phase_group_names[group].title, ns);
-		for (int part = 0; phases_is_reclaim(group) && part < PHASE_PARTS; part++) {
-			struct chain_step *below;
+		for (int part = 0; part < PHASE_PARTS; part++) {
+			struct chain_step *below = step;
 
-			ns = stall->phases.ns[group][part];
+			ns = phases_part(&stall->phases, group, part);
 			if (!ns)
 				continue;
-			below = add_step(chains, step, phase_part_names[part].title, ns);
-			if (part == PART_SLAB)
+			if (phases_is_reclaim(group))
+				below = add_step(chains, step, phase_part_names[part].title, ns);
+			if (part == PART_SHRINKERS) {
 				add_shrinkers(chains, below, group, resolver, stall);
+				continue;
+			}
+			for (int state = STATE_RAN + 1; state < PHASE_STATES; state++) {
+				ns = stall->phases.ns[group][part][state];
+				if (ns)
+					add_step(chains, below, phase_state_names[state].title, ns);
+			}
 		}
 	}
 }

@@ -1,14 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <stdio.h>
-
 #include "allocfilt/stall.h"
+
+uint64_t phases_part(const struct phases *phases, enum phase_group group, enum phase_part part)
+{
+	uint64_t ns = 0;
+
+	for (int state = 0; state < PHASE_STATES; state++)
+		ns += phases->ns[group][part][state];
+	return ns;
+}
+
+uint64_t phases_state(const struct phases *phases, enum phase_state state)
+{
+	uint64_t ns = 0;
+
+	for (int group = 0; group < PHASE_GROUPS; group++)
+		for (int part = 0; part < PHASE_PARTS; part++)
+			ns += phases->ns[group][part][state];
+	return ns;
+}
 
 uint64_t phases_group(const struct phases *phases, enum phase_group group)
 {
 	uint64_t ns = 0;
 
 	for (int part = 0; part < PHASE_PARTS; part++)
-		ns += phases->ns[group][part];
+		ns += phases_part(phases, group, part);
 	return ns;
 }
 
@@ -25,7 +42,8 @@ void phases_add(struct phases *phases, const struct phases *more)
 {
 	for (int group = 0; group < PHASE_GROUPS; group++)
 		for (int part = 0; part < PHASE_PARTS; part++)
-			phases->ns[group][part] += more->ns[group][part];
+			for (int state = 0; state < PHASE_STATES; state++)
+				phases->ns[group][part][state] += more->ns[group][part][state];
 }
 
 bool phases_is_reclaim(enum phase_group group)
@@ -42,47 +60,14 @@ uint64_t phases_largest(const struct phases *phases, enum phase_group *ret_group
 	*ret_part = PART_OWN;
 	for (int group = 0; group < PHASE_GROUPS; group++) {
 		for (int part = 0; part < PHASE_PARTS; part++) {
-			if (phases->ns[group][part] <= largest)
+			uint64_t ns = phases_part(phases, group, part);
+
+			if (ns <= largest)
 				continue;
-			largest = phases->ns[group][part];
+			largest = ns;
 			*ret_group = group;
 			*ret_part = part;
 		}
 	}
 	return largest;
-}
-
-const struct stall_shrinker *stall_top_shrinker(const struct stall *stall, enum phase_group group)
-{
-	for (size_t i = 0; i < stall->nr_shrinkers; i++)
-		if (stall->shrinkers[i].group == group)
-			return &stall->shrinkers[i];
-	return NULL;
-}
-
-void stall_source(struct resolver *resolver, const struct stall *stall, char text[STALL_SOURCE_MAX])
-{
-	const struct stall_shrinker *shrinker;
-	const char *group_title, *part_title;
-	enum phase_group group;
-	enum phase_part part;
-	char name[STALL_FUNCTION_MAX + 64];
-
-	phases_largest(&stall->phases, &group, &part);
-	group_title = phase_group_names[group].title;
-	part_title = phase_part_names[part].title;
-	shrinker = part == PART_SLAB ? stall_top_shrinker(stall, group) : NULL;
-	if (group == PHASE_REST) {
-		snprintf(
-			text, STALL_SOURCE_MAX,
-			"no slow reclaim or compaction: most likely other tasks on the CPU, or many short runs");
-	} else if (shrinker) {
-		resolver_shrinker(resolver, shrinker->shrinker, shrinker->callback, name,
-				  sizeof(name));
-		snprintf(text, STALL_SOURCE_MAX, "%s: slab: %s", group_title, name);
-	} else if (part == PART_OWN) {
-		snprintf(text, STALL_SOURCE_MAX, "%s", group_title);
-	} else {
-		snprintf(text, STALL_SOURCE_MAX, "%s: %s", group_title, part_title);
-	}
 }

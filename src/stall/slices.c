@@ -9,7 +9,7 @@ void slices_init(struct slices *slices)
 	slices->nr_unused = STALLS_SLICES_MAX;
 }
 
-void slices_tag(struct slice *slice, int role)
+void slices_tag(struct slice *slice, const struct plan *plan, int role)
 {
 	const struct catalog_role *around;
 
@@ -18,11 +18,11 @@ void slices_tag(struct slice *slice, int role)
 	around = &catalog_roles[role];
 	if (slice->group == PHASE_REST) {
 		slice->group = around->group;
-		slice->part = around->part;
+		slice->part = plan_part(plan, role);
 	} else if (slice->group == PHASE_OTHER_RECLAIM && phases_is_reclaim(around->group)) {
 		slice->group = around->group;
 		if (slice->part == PART_OWN)
-			slice->part = around->part;
+			slice->part = plan_part(plan, role);
 	}
 }
 
@@ -48,7 +48,8 @@ static bool add_to_equal(struct slices *slices, struct slice_list *list, struct 
 
 	TAILQ_FOREACH(equal, list, link)
 		if (equal->shrinker == slice->shrinker && equal->callback == slice->callback &&
-		    equal->group == slice->group && equal->part == slice->part)
+		    equal->group == slice->group && equal->part == slice->part &&
+		    equal->state == slice->state)
 			break;
 	if (!equal)
 		return false;

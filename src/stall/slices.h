@@ -22,9 +22,10 @@ struct slice {
 	uint32_t count; /* pairs of the shrinker */
 	uint8_t group;	/* enum phase_group */
 	uint8_t part;	/* enum phase_part */
+	uint8_t state;	/* enum phase_state */
 };
 
-/* No two slices of a list have phase and shrinker in common. */
+/* No two slices of a list have phase, state and shrinker in common. */
 TAILQ_HEAD(slice_list, slice);
 
 struct slices {
@@ -41,7 +42,7 @@ void slices_init(struct slices *slices);
  *
  * A phase already known stays: the innermost run counts.
  */
-void slices_tag(struct slice *slice, int role);
+void slices_tag(struct slice *slice, const struct plan *plan, int role);
 
 /** slices_take - an unused slice, in no list; there has to be one */
 struct slice *slices_take(struct slices *slices);

@@ -167,8 +167,8 @@ static void sum_phases(struct stalls *stalls, struct stall *stall, const struct 
 	uint64_t known, ns;
 
 	TAILQ_FOREACH(slice, &span->slices, link) {
-		if (slice->group != PHASE_REST)
-			stall->phases.ns[slice->group][slice->part] += slice->ns;
+		if (slice->group != PHASE_REST || slice->state != STATE_RAN)
+			stall->phases.ns[slice->group][slice->part][slice->state] += slice->ns;
 		if (slice->shrinker)
 			add_shrinker(stalls, stall, slice);
 		else if (slice->count)
@@ -177,14 +177,16 @@ static void sum_phases(struct stalls *stalls, struct stall *stall, const struct 
 	stalls->dropped += unnamed;
 	known = phases_total(&stall->phases);
 	if (known < span->busy)
-		stall->phases.ns[PHASE_REST][PART_OWN] = span->busy - known;
+		stall->phases.ns[PHASE_REST][PART_OWN][STATE_RAN] = span->busy - known;
 	/* With uncertain edges, the parts may seem longer than the whole: the largest is cut. */
 	while (known > span->busy && (ns = phases_largest(&stall->phases, &group, &part))) {
-		uint64_t excess = known - span->busy;
+		uint64_t excess = known - span->busy, *largest = stall->phases.ns[group][part];
 
-		if (ns > excess)
-			ns = excess;
-		stall->phases.ns[group][part] -= ns;
+		for (int state = 1; state < PHASE_STATES; state++)
+			if (stall->phases.ns[group][part][state] > *largest)
+				largest = &stall->phases.ns[group][part][state];
+		ns = *largest < excess ? *largest : excess;
+		*largest -= ns;
 		known -= ns;
 	}
 	stall->shrinkers = stalls->shrinkers;
@@ -574,11 +576,10 @@ static int add_span(struct stalls *stalls, struct owner *owner, struct span *spa
 		    (inner->slow && !span->slow))
 			break;
 		while ((slice = slices_pop(&inner->slices))) {
-			bool slab = slice->part == PART_SLAB;
+			bool shrinker = slice->part == PART_SHRINKERS;
 
-			slices_tag(slice, span->role);
-			/* A slice that becomes slab here is part of this shrinker's run. */
-			if (run->shrinker && !slab && slice->part == PART_SLAB) {
+			slices_tag(slice, stalls->plan, span->role);
+			if (run->shrinker && !shrinker && slice->part == PART_SHRINKERS) {
 				slice->shrinker = run->shrinker;
 				slice->callback = run->callback;
 			}
@@ -598,7 +599,7 @@ static int add_span(struct stalls *stalls, struct owner *owner, struct span *spa
 	own->group = PHASE_REST;
 	own->part = PART_OWN;
 	own->ns = length_of(span) > covered ? length_of(span) - covered : 0;
-	slices_tag(own, span->role);
+	slices_tag(own, stalls->plan, span->role);
 	slices_add(&stalls->slices, &span->slices, own);
 	span->busy = length_of(span);
 	if (span->depth > 0)

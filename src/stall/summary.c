@@ -99,7 +99,7 @@ void summary_pair(struct summary *summary, const struct task_pair *pair)
 	int role = catalog_pair_role(summary->plan->events[pair->end->event].id);
 
 	/* Slab pairs are counted per shrinker. */
-	if (pair->slow && role != ROLE_NONE && role != ROLE_SLAB)
+	if (pair->slow && role != ROLE_NONE && role != ROLE_SHRINKER)
 		count_function(summary, 0, role, pair->duration);
 }
 
@@ -200,7 +200,7 @@ static void keep_longest(struct summary *summary, const struct named_stall *name
 
 static uint64_t explained(const struct stall *stall)
 {
-	return stall->end - stall->start - stall->phases.ns[PHASE_REST][PART_OWN];
+	return stall->end - stall->start - phases_group(&stall->phases, PHASE_REST);
 }
 
 void summary_stall(struct summary *summary, const struct named_stall *named)
@@ -209,11 +209,15 @@ void summary_stall(struct summary *summary, const struct named_stall *named)
 	uint64_t ns = stall->end - stall->start;
 	struct summary_stalls *stalls =
 		&summary->stalls[named->background ? STALLS_BACKGROUND : STALLS_WAITING];
+	struct stall_cause cause;
 
 	if (stall->incomplete)
 		summary->incomplete++;
 	latency_add(&stalls->latency, ns);
 	phases_add(&stalls->phases, &stall->phases);
+	stall_cause(stall, &cause);
+	stalls->causes[cause_of(&cause)].count++;
+	stalls->causes[cause_of(&cause)].total += ns;
 	count_outermost(summary, stalls, stall);
 	if (named->background) {
 		count_waiter(summary, SUMMARY_KERNEL_THREADS, stall->tid, named->name, ns);

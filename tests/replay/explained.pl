@@ -73,6 +73,7 @@ my ($cgroup) = map { /^$pid \d+ \S+ \S+ (\S+)$/ } lines_of("$capture/tasks");
 
 my ($head, @rows, $inside);
 for my $line (lines_of($tree)) {
+	next if $inside && $line =~ /^   cause: /; # phases.pl looks at it
 	last if $inside && $line !~ /^[|` ]/ && defined $head;
 	$head = $line, next if $inside && !defined $head;
 	$inside = 1 if $line eq 'most explained stall:';
@@ -112,7 +113,7 @@ for my $i (0 .. $#rows) {
 	}
 	adds_up($rows[$i]{title}, $rows[$i]{us}, @parts) if @parts;
 }
-my ($slab) = grep { $_->{title} eq 'slab' } @rows;
+my ($slab) = grep { $_->{title} eq 'shrinkers' } @rows;
 my ($reclaim) = grep { $_->{title} eq 'direct reclaim' } @rows;
 push @wrong, "direct reclaim is not $longest us"
 	if !$reclaim || abs($reclaim->{us} - $longest) > 1;

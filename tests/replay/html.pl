@@ -167,9 +167,10 @@ if (@stalls) {
 my %title = (
 	direct_reclaim => 'direct reclaim', memcg_reclaim => 'memcg reclaim',
 	node_reclaim => 'node reclaim', other_reclaim => 'reclaim', compaction => 'compaction',
-	memory_high => 'memory.high', rest => 'rest',
-	own => 'own time', slab => 'slab', inactive_list => 'inactive lists',
-	active_list => 'active lists', throttle => 'throttling sleep', soft_limit => 'soft limit',
+	memory_high => 'memory.high', oom_killer => 'OOM killer', drain => 'draining per-CPU lists', rest => 'rest',
+	own => 'own time', shrinkers => 'shrinkers', slab => 'slab outside of shrinkers',
+	inactive_list => 'inactive list', short_runs => 'short runs on the lists',
+	active_list => 'active list', throttle => 'throttling sleep', soft_limit => 'soft limit',
 );
 my %expected;
 
@@ -189,7 +190,7 @@ for my $stall (@stalls) {
 		}
 	}
 	for my $shrinker (@{ $stall->{shrinkers} }) {
-		$expected{"$top\n$title{ $shrinker->{phase} }\nslab\n$shrinker->{name}"} +=
+		$expected{"$top\n$title{ $shrinker->{phase} }\nshrinkers\n$shrinker->{name}"} +=
 			$shrinker->{total_ns};
 	}
 }

@@ -175,6 +175,10 @@ while (my $line = <$file>) {
 	next if $object->{type} ne 'stall';
 	my $whose = $object->{task}{background} ? 'background' : 'stall';
 	my $phases = $object->{task}{background} ? 'background_phase' : 'phase';
+	if (!$object->{task}{background}) {
+		expect('allocfilt_stalls_total', "cause=$object->{cause}", 1);
+		expect('allocfilt_stall_seconds_total', "cause=$object->{cause}", $object->{duration_ns}, 1);
+	}
 	expect_histogram("allocfilt_${whose}_duration_seconds", $object->{function},
 			 $object->{duration_ns});
 	expect_phases("allocfilt_${phases}_seconds_total", $object->{phases});
@@ -227,7 +231,7 @@ for my $name (sort keys %value) {
 		next if $name eq 'allocfilt_build_info';
 		$got = ns($got) if $seconds{$name};
 		# What the JSON does not tell is 0: a CPU that lost nothing, no stall at all.
-		$wanted //= $name =~ /_(?:phase_seconds|losses|records|stalls)_total$/ ? 0 : 'none';
+		$wanted //= $name =~ /_(?:phase_seconds|stall_seconds|losses|records|stalls)_total$/ ? 0 : 'none';
 		$got = ns($got) if !$seconds{$name} && $name =~ /_seconds(?:_|$)/ && !$wanted;
 		wrong("$name {$labels}: $got and not $wanted") if $got ne $wanted;
 		$compared++;

@@ -10,7 +10,8 @@
 #   every outermost function of the text is a stall, and no other
 #   phases add up to the stall's time, to the nanosecond
 #   each phase agrees (the text cuts long times, and has microseconds for events)
-#   shrinkers add up to what is said of slab, at most
+#   shrinkers add up to what is said of them, at most
+#   the cause is what the phases say, and what the text says, and none under half is named
 #   its facts are those of all events between its begin and its end, of fast calls too
 #
 # Prints what is wrong, a line each, and exits 1; prints counts and exits 0.
@@ -35,15 +36,24 @@ my %group_of = (
 	node_reclaim => 'node_reclaim', compact_zone => 'compaction',
 	compact_zone_order => 'compaction', try_to_compact_pages => 'compaction',
 	mem_cgroup_handle_over_high => 'memory_high', __mem_cgroup_handle_over_high => 'memory_high',
+	out_of_memory => 'oom_killer', drain_all_pages => 'drain',
 );
 my %part_of = (
 	shrink_slab => 'slab', shrink_active_list => 'active_list',
 	shrink_inactive_list => 'inactive_list', evict_folios => 'inactive_list',
-	reclaim_throttle => 'throttle', throttle_direct_reclaim => 'throttle',
+	try_to_shrink_lruvec => 'inactive_list', shrink_lruvec => 'inactive_list',
+	shrink_node_memcg => 'inactive_list', reclaim_throttle => 'throttle',
+	throttle_direct_reclaim => 'throttle', congestion_wait => 'throttle',
 	mem_cgroup_soft_limit_reclaim => 'soft_limit', memcg1_soft_limit_reclaim => 'soft_limit',
 );
-my %of_reclaim = map { $_ => 1 } qw(shrink_node shrink_lruvec shrink_node_memcg);
+my %of_reclaim = (shrink_node => 1);
 my %has_parts = map { $_ => 1 } qw(direct_reclaim memcg_reclaim node_reclaim other_reclaim);
+
+# Where the inactive list has a function of its own, the rest of a memcg's lists are short runs.
+open my $filter, '<', $text_file =~ s/trace\.txt$/set_ftrace_filter/r or die "set_ftrace_filter: $!\n";
+@part_of{qw(shrink_lruvec shrink_node_memcg)} = ('short_runs') x 2
+	if grep { /^shrink_inactive_list\b/ } <$filter>;
+close $filter;
 
 my %pending;	# task => nodes without the one around them, in the order of the text
 my %open;	# task => begins of slab
@@ -60,7 +70,8 @@ sub adopt {
 
 		last if defined $last->{depth} && $last->{depth} <= $node->{depth};
 		last if !defined $last->{depth} && $last->{middle} < $node->{start};
-		last if defined $last->{depth} && $last->{us} < $node->{start};
+		# A record may be later than its return, so the start by the text may be too late.
+		last if defined $last->{depth} && $last->{us} < $node->{start} - 1000;
 		unshift @{$node->{children}}, pop @$list;
 	}
 }
@@ -101,7 +112,7 @@ sub take_slab {
 
 		push @$list, {
 			task => $task, ns => ($us - $begin->{us}) * 1000, error => 1000,
-			middle => ($us + $begin->{us}) / 2, name => 'shrink_slab', pair => 1,
+			middle => ($us + $begin->{us}) / 2, name => 'shrinker', pair => $pointer,
 			children => \@children,
 		};
 		return;
@@ -135,6 +146,8 @@ sub place_in {
 	my ($node, $group, $part) = @_;
 	my $name = $node->{name} =~ s/\..*//r;
 
+	return ($has_parts{$group} ? $group : 'other_reclaim', 'shrinkers') if $node->{pair};
+
 	return ($group_of{$name}, 'own') if $group_of{$name};
 	return ($has_parts{$group} ? $group : 'other_reclaim', $part_of{$name}) if $part_of{$name};
 	return ('other_reclaim', 'own') if $of_reclaim{$name} && !$has_parts{$group};
@@ -142,16 +155,18 @@ sub place_in {
 }
 
 sub spread {
-	my ($node, $group, $part, $sum) = @_;
+	my ($node, $group, $part, $sum, $shrinkers, $within) = @_;
 	my $own = $node->{ns};
 
 	($group, $part) = place_in($node, $group, $part);
+	$within = $node->{pair} if $node->{pair};
 	$sum->{error} += $node->{error};
 	for my $child (@{$node->{children}}) {
 		$own -= $child->{ns};
-		spread($child, $group, $part, $sum);
+		spread($child, $group, $part, $sum, $shrinkers, $within);
 	}
 	$sum->{"$group/$part"} += $own;
+	$shrinkers->{$group}{$within} += $own if $part eq 'shrinkers' && $within;
 }
 
 # --- what the program says ---
@@ -194,9 +209,9 @@ sub check_sums {
 	wrong("$what: phases make $sum ns of $stall->{duration_ns}") if $sum != $stall->{duration_ns};
 	$slab{$_->{phase}} += $_->{total_ns} for @{$stall->{shrinkers}};
 	for my $group (keys %slab) {
-		wrong("$what: shrinkers of $group make $slab{$group} ns of slab " .
-		      $stall->{phases}{$group}{slab_ns})
-			if $slab{$group} > $stall->{phases}{$group}{slab_ns};
+		wrong("$what: shrinkers of $group make $slab{$group} ns of " .
+		      $stall->{phases}{$group}{shrinkers_ns})
+			if $slab{$group} > $stall->{phases}{$group}{shrinkers_ns};
 	}
 }
 
@@ -269,15 +284,88 @@ sub check_facts {
 	}
 }
 
+# The chain of causes of times by group and part: [name, ns], each at least half of the whole. Where
+# nothing is half, the two groups with most.
+my @groups = qw(direct_reclaim memcg_reclaim node_reclaim other_reclaim compaction memory_high oom_killer
+		drain rest);
+my %title_of = (
+	direct_reclaim => 'direct reclaim', memcg_reclaim => 'memcg reclaim',
+	node_reclaim => 'node reclaim', other_reclaim => 'reclaim', compaction => 'compaction',
+	memory_high => 'memory.high', oom_killer => 'OOM killer', drain => 'draining per-CPU lists',
+	rest => 'rest', own => 'own time', shrinkers => 'shrinkers',
+	slab => 'slab outside of shrinkers', inactive_list => 'inactive list',
+	active_list => 'active list', short_runs => 'short runs on the lists',
+	throttle => 'throttling sleep', soft_limit => 'soft limit',
+);
+
+sub chain {
+	my ($sum, $whole) = @_;
+	my %group;
+
+	$group{s{/.*}{}r} += $sum->{$_} for keys %$sum;
+	my ($first, $second) = sort { $group{$b} <=> $group{$a} } grep { $group{$_} } @groups;
+	return ('mixed', map { [$_, $group{$_}] } grep { defined } $first, $second)
+		if !defined $first || 2 * $group{$first} < $whole;
+	my ($part) = sort { $sum->{"$first/$b"} <=> $sum->{"$first/$a"} }
+		map { m{^$first/(.*)} ? $1 : () } keys %$sum;
+	return ($first, [$first, $group{$first}],
+		$has_parts{$first} && 2 * $sum->{"$first/$part"} >= $whole ?
+			[$part, $sum->{"$first/$part"}] : ());
+}
+
+my ($causes, $named) = (0, 0);
+sub check_cause {
+	my ($sum, $shrinkers, $stall, $error, $what) = @_;
+	my $whole = $stall->{duration_ns};
+	my ($cause, @steps) = chain(said($stall), $whole);
+	my $own = $cause;
+	my @names;
+
+	if (($steps[-1][0] // '') eq 'shrinkers') {
+		my ($top) = sort { $b->{total_ns} <=> $a->{total_ns} }
+			grep { $_->{phase} eq $cause } @{$stall->{shrinkers}};
+		my ($most) = sort { $b <=> $a } values %{$shrinkers->{$cause}};
+
+		push @steps, [$top->{name}, $top->{total_ns}] if $top && 2 * $top->{total_ns} >= $whole;
+		wrong("$what: the largest shrinker has $top->{total_ns} ns, by the text $most")
+			if $top && abs($top->{total_ns} - $most) > $error;
+	}
+	shift @steps if $cause ne 'mixed';
+	for (@steps) {
+		my $percent = int($_->[1] * 100 / $whole + 0.5);
+
+		$percent = 49 if $cause eq 'mixed' && $percent > 49;
+		push @names, ($title_of{$_->[0]} // $_->[0]) . " $percent %";
+	}
+	my $detail = @names ? join($cause eq 'mixed' ? ', ' : ': ', @names) : 'null';
+	wrong("$what: the cause is $stall->{cause}, by its phases $cause") if $cause ne $stall->{cause};
+	wrong("$what: the cause's detail is " . ($stall->{cause_detail} // 'null') . ", by its phases $detail")
+		if $detail ne ($stall->{cause_detail} // 'null');
+	# By the text alone. A share near one half may be on either side of it.
+	my ($by_text, $step) = chain($sum, $whole);
+	my $share = ($step ? $step->[1] : 0) / $whole;
+	wrong("$what: the cause is $stall->{cause}, by the text $by_text of $share")
+		if $by_text ne $cause && abs($share - 0.5) > 2 * $error / $whole &&
+		   abs($share - $stall->{cause_share}) > $error / $whole;
+	wrong("$what: the cause has $stall->{cause_share}, by the text $share")
+		if $by_text eq $cause && abs($share - $stall->{cause_share}) > $error / $whole + 0.0001;
+	wrong("$what: a cause of $stall->{cause_share}")
+		if ($cause ne 'mixed') != ($stall->{cause_share} >= 0.5);
+	$causes++;
+	$named += @names > 0;
+}
+
 my ($compared, $apart) = (0, 0);
 sub compare {
 	my ($root, $stall) = @_;
 	my $what = "$root->{name} of $root->{task} at " . $root->{us} / 1e6;
 	my %sum = (error => 0);
 	my $said = said($stall);
+	my %shrinkers;
 
-	spread($root, 'rest', 'own', \%sum);
+	spread($root, 'rest', 'own', \%sum, \%shrinkers);
 	my $error = 100 + 2 * delete $sum{error};
+	check_cause(\%sum, \%shrinkers, $stall, $error, $what);
 	check_sums($stall, $said, $what);
 	check_facts($root, $stall, $what);
 	for my $place (sort keys %{{ %sum, %$said }}) {
@@ -318,6 +406,6 @@ if (@wrong) {
 	print "$_\n" for @wrong;
 	exit 1;
 }
-print "$compared stalls, $apart times in phases other than the rest agree, facts: ",
-	join(', ', map { "$_ of $known{$_}" } sort keys %known), "\n";
+print "$compared stalls, $apart times in phases other than the rest, $causes causes, $named with a detail, agree, ",
+	"facts: ", join(', ', map { "$_ of $known{$_}" } sort keys %known), "\n";
 exit 0;

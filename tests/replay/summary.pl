@@ -85,7 +85,9 @@ my @times = map { $_->{duration_ns} } @stalls;
 my (%went, %parts, %of_task, %of_cgroup, %of_thread);
 my %titles = (
 	other_reclaim => 'reclaim', memory_high => 'memory.high', oom_killer => 'OOM killer',
-	own => 'own time', inactive_list => 'inactive lists', active_list => 'active lists',
+	drain => 'draining per-CPU lists',
+	own => 'own time', inactive_list => 'inactive list', active_list => 'active list',
+	slab => 'slab outside of shrinkers', short_runs => 'short runs on the lists',
 	throttle => 'throttling sleep', soft_limit => 'soft limit',
 );
 

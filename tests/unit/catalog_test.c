@@ -31,13 +31,17 @@ static void test_rows_are_complete(void **state)
 		const struct catalog_role *row = &catalog_roles[role];
 
 		assert_non_null(row->title);
-		assert_non_null(row->names[0]);
+		assert_int_equal(!row->names[0], role == ROLE_SHRINKER);
 		for (int i = 0; i < CATALOG_NAMES_MAX && row->names[i]; i++)
 			assert_int_equal(catalog_role_of(row->names[i]), role);
 	}
 	for (int group = 0; group < PHASE_GROUPS; group++) {
 		assert_non_null(phase_group_names[group].title);
 		assert_non_null(phase_group_names[group].key);
+	}
+	for (int which = 0; which < PHASE_STATES; which++) {
+		assert_non_null(phase_state_names[which].title);
+		assert_non_null(phase_state_names[which].key);
 	}
 	for (int part = 0; part < PHASE_PARTS; part++) {
 		assert_non_null(phase_part_names[part].title);
@@ -68,7 +72,7 @@ static void test_pairs_are_mutual(void **state)
 		assert_int_not_equal(catalog_pair_role(id), ROLE_NONE);
 	}
 	assert_int_equal(catalog_pair_role(EVENT_COMPACTION_END), ROLE_ZONE_COMPACTION);
-	assert_int_equal(catalog_pair_role(EVENT_SLAB_END), ROLE_SLAB);
+	assert_int_equal(catalog_pair_role(EVENT_SLAB_END), ROLE_SHRINKER);
 	assert_int_equal(catalog_pair_role(EVENT_USER), ROLE_NONE);
 }
 

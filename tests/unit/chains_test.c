@@ -36,9 +36,9 @@ static void stall(uint64_t slab, uint64_t a, uint64_t b, uint64_t rest, bool wit
 	};
 	const struct named_stall named = { .stall = &one, .name = "t", .function = "f" };
 
-	one.phases.ns[PHASE_DIRECT_RECLAIM][PART_SLAB] = slab;
-	one.phases.ns[PHASE_DIRECT_RECLAIM][PART_OWN] = 10;
-	one.phases.ns[PHASE_REST][PART_OWN] = rest;
+	one.phases.ns[PHASE_DIRECT_RECLAIM][PART_SHRINKERS][STATE_RAN] = slab;
+	one.phases.ns[PHASE_DIRECT_RECLAIM][PART_OWN][STATE_RAN] = 10;
+	one.phases.ns[PHASE_REST][PART_OWN][STATE_RAN] = rest;
 	chains_stall(chains, &resolver, &named, with_stack);
 }
 
@@ -74,7 +74,7 @@ static void test_sums(void **state)
 	stall(40, 30, 0, 8, false);
 	stall(0, 0, 0, 8, false);
 	assert_int_equal(chains_dropped(chains), 0);
-	chains_are("  136( page allocation 136( direct reclaim 120( slab 90( 0xa 50 0xb 25)"
+	chains_are("  136( page allocation 136( direct reclaim 120( shrinkers 90( 0xa 50 0xb 25)"
 		   " own time 30) rest 16))");
 }
 
@@ -88,7 +88,7 @@ static void test_stacks(void **state)
 		   " page allocation 15( direct reclaim 10( own time 10) rest 5))");
 }
 
-/* Without room for b a chain is cut at slab, without room for slab before it: nothing moves. */
+/* Without room for b a chain is cut at slab, without room for shrinkers before it: nothing moves. */
 static void test_limit(void **state)
 {
 	set_up(6); /* root, page allocation, direct reclaim, own time, slab, a */
@@ -97,7 +97,7 @@ static void test_limit(void **state)
 	stall(50, 20, 25, 7, false);
 	assert_int_equal(chains_dropped(chains), 4);
 	chains_are(
-		"  134( page allocation 134( direct reclaim 120( slab 100( 0xa 40) own time 20)))");
+		"  134( page allocation 134( direct reclaim 120( shrinkers 100( 0xa 40) own time 20)))");
 	set_up(4);
 	stall(50, 20, 25, 0, false);
 	assert_int_equal(chains_dropped(chains), 1);
@@ -113,7 +113,7 @@ static void test_functions(void **state)
 
 	memset(longest, 'x', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
-	one.phases.ns[PHASE_COMPACTION][PART_OWN] = 3;
+	one.phases.ns[PHASE_COMPACTION][PART_OWN][STATE_RAN] = 3;
 	set_up(100);
 	chains_stall(chains, &resolver, &named, false);
 	named.function = longest;

@@ -97,7 +97,7 @@ static void put_stall(int tid, uint64_t ns, bool background)
 		.background = background,
 	};
 
-	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_OWN] = ns;
+	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_OWN][STATE_RAN] = ns;
 	summary_stall(view.summary, &named);
 	assert_int_equal(output_stall(output, &named), 0);
 }
@@ -241,7 +241,7 @@ static void test_held_back(void **state)
 	assert_string_equal(
 		fake_value(&entry, "MESSAGE"),
 		"10 more stalls in the last 60 s, of 3.2 s in all, held back; the worst: "
-		"task[2]: page allocation stalled 1.5 s: reclaim 1.5 s; "
+		"task[2]: page allocation stalled 1.5 s: direct reclaim 100 %: own time 100 %; "
 		"order 2 GFP_KERNEL");
 	assert_string_equal(fake_value(&entry, "PRIORITY"), "3");
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_HELD_BACK"), 10);

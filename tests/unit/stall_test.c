@@ -65,17 +65,17 @@ static struct {
 static void note_phases(const struct stall *stall)
 {
 	static const char *const groups[] = {
-		"direct", "memcg", "node", "reclaim", "compaction", "high", "rest",
+		"direct", "memcg", "node", "reclaim", "compaction", "high", "oom", "drain", "rest",
 	};
 	static const char *const parts[] = {
-		"", ".slab", ".inactive", ".active", ".throttle", ".soft",
+		"", ".shrinkers", ".slab", ".inactive", ".active", ".short", ".throttle", ".soft",
 	};
 
 	for (int group = 0; group < PHASE_GROUPS; group++)
 		for (int part = 0; part < PHASE_PARTS; part++)
-			if (stall->phases.ns[group][part])
+			if (stall->phases.ns[group][part][STATE_RAN])
 				note(" %s%s=%" PRIu64, groups[group], parts[part],
-				     stall->phases.ns[group][part]);
+				     stall->phases.ns[group][part][STATE_RAN]);
 	for (size_t i = 0; i < stall->nr_shrinkers; i++)
 		note(" {0x%" PRIx64 "=%" PRIu64 "*%" PRIu64 "}", stall->shrinkers[i].shrinker,
 		     stall->shrinkers[i].ns, stall->shrinkers[i].count);
@@ -287,7 +287,7 @@ static const struct example examples[] = {
 	{ "unknown function", "7:100-300 rest=200",
 	  .steps = { WINDOW(7, 0, 100, 300, ROLE_NONE) } },
 	{ "nested time counts once", "7:100-300 direct=70 direct.inactive=100 rest=30",
-	  .steps = { WINDOW(7, 4, 150, 250, ROLE_GENERATIONS), WINDOW(7, 3, 140, 260, ROLE_LRUVEC),
+	  .steps = { WINDOW(7, 4, 150, 250, ROLE_GENERATIONS), WINDOW(7, 3, 140, 260, ROLE_NODE),
 		     WINDOW(7, 2, 130, 280, ROLE_NODE), WINDOW(7, 1, 120, 290, ROLE_DIRECT_RECLAIM),
 		     WINDOW(7, 0, 100, 300, ROLE_PAGE_ALLOCATION) } },
 	{ "parts",
@@ -303,26 +303,34 @@ static const struct example examples[] = {
 		     WINDOW(7, 1, 105, 295, ROLE_MEMCG_RECLAIM),
 		     WINDOW(7, 0, 100, 300, ROLE_PAGE_ALLOCATION) } },
 	{ "groups",
-	  "7:100-200 direct=30 node=20 compaction=25 rest=25 | 7:300-400 memcg=40 high=60",
+	  "7:100-200 direct=30 node=20 compaction=25 oom=3 drain=2 rest=20 | 7:300-400 memcg=40 high=60",
 	  .steps = { WINDOW(7, 2, 110, 120, ROLE_ZONE_COMPACTION),
 		     WINDOW(7, 1, 105, 130, ROLE_DIRECT_COMPACTION),
 		     WINDOW(7, 1, 130, 150, ROLE_NODE_RECLAIM),
 		     WINDOW(7, 1, 150, 180, ROLE_DIRECT_RECLAIM),
+		     WINDOW(7, 1, 180, 183, ROLE_OOM_KILLER), WINDOW(7, 1, 184, 186, ROLE_DRAIN),
 		     WINDOW(7, 0, 100, 200, ROLE_PAGE_ALLOCATION),
 		     WINDOW(7, 1, 310, 350, ROLE_MEMCG_RECLAIM),
 		     WINDOW(7, 0, 300, 400, ROLE_MEMORY_HIGH) } },
 	{ "an allocation in a shrinker is the shrinker's, one that compacts is compaction's",
-	  "7:100-200 direct=10 direct.slab=75 compaction=5 rest=10 {0x5=30*1}",
+	  "7:100-200 direct=10 direct.shrinkers=30 direct.slab=45 compaction=5 rest=10 "
+	  "{0x5=30*1}",
 	  .steps = { WINDOW(7, 3, 130, 140, ROLE_PAGE_ALLOCATION), SLAB(7, 120, 150, 0x5),
 		     WINDOW(7, 4, 165, 170, ROLE_ZONE_COMPACTION),
 		     WINDOW(7, 3, 160, 180, ROLE_PAGE_ALLOCATION),
 		     WINDOW(7, 2, 110, 190, ROLE_SLAB), WINDOW(7, 1, 105, 195, ROLE_DIRECT_RECLAIM),
 		     WINDOW(7, 0, 100, 200, ROLE_PAGE_ALLOCATION) } },
-	{ "shrinkers", "7:100-220 direct=40 direct.slab=65 rest=15 {0x2=40*2} {0x1=15*2}",
+	{ "shrinkers",
+	  "7:100-220 direct=40 direct.shrinkers=55 direct.slab=10 rest=15 {0x2=40*2} {0x1=15*2}",
 	  .steps = { SLAB(7, 120, 130, 0x1), SLAB(7, 130, 150, 0x2), SLAB(7, 150, 155, 0x1),
 		     WINDOW(7, 3, 115, 160, ROLE_SLAB), SLAB(7, 170, 190, 0x2),
 		     WINDOW(7, 2, 110, 200, ROLE_NODE), WINDOW(7, 1, 105, 210, ROLE_DIRECT_RECLAIM),
 		     WINDOW(7, 0, 100, 220, ROLE_PAGE_ALLOCATION) } },
+	{ "one memcg's lists are the inactive list's where that has no function",
+	  "7:100-300 direct=60 direct.inactive=120 direct.active=20",
+	  .steps = { WINDOW(7, 2, 130, 150, ROLE_ACTIVE_LIST), WINDOW(7, 1, 120, 200, ROLE_LRUVEC),
+		     WINDOW(7, 1, 220, 280, ROLE_LRUVEC_GENERATIONS),
+		     WINDOW(7, 0, 100, 300, ROLE_DIRECT_RECLAIM) } },
 	{ "reclaim without a kind",
 	  "7:100-200 reclaim=70 reclaim.inactive=30 | 7:300-400 reclaim.slab=100 | "
 	  "7:500-600 compaction=100",
@@ -337,19 +345,19 @@ static const struct example examples[] = {
 		     WINDOW(8, 0, 110, 170, ROLE_PAGE_ALLOCATION),
 		     WINDOW(7, 0, 100, 200, ROLE_PAGE_ALLOCATION) } },
 	{ "what is around never comes", "7:100-200/2 reclaim=100 | 7:300-400 rest=100",
-	  .steps = { WINDOW(7, 2, 100, 200, ROLE_LRUVEC),
+	  .steps = { WINDOW(7, 2, 100, 200, ROLE_NODE),
 		     WINDOW(7, 0, 300, 400, ROLE_PAGE_ALLOCATION) } },
 	{ "flush", "7:100-200/2 reclaim=100 | 8:110-210/2 reclaim=100",
-	  .steps = { WINDOW(7, 2, 100, 200, ROLE_LRUVEC), WINDOW(8, 2, 110, 210, ROLE_LRUVEC),
-		     FLUSH, FLUSH } },
+	  .steps = { WINDOW(7, 2, 100, 200, ROLE_NODE), WINDOW(8, 2, 110, 210, ROLE_NODE), FLUSH,
+		     FLUSH } },
 	{ "a fast pair alone is no stall", "7:200-300 rest=100",
 	  .steps = { SLAB(7, 100, 150, 0x1), WINDOW(7, 0, 200, 300, ROLE_PAGE_ALLOCATION),
 		     SLAB(7, 400, 450, 0x1), FLUSH } },
 	{ "a slow pair alone waits for what is around", "", .steps = { SLAB(7, 100, 250, 0x1) } },
-	{ "a slow pair alone", "7:100-250/1 reclaim.slab=150 {0x1=150*1}",
+	{ "a slow pair alone", "7:100-250/1 reclaim.shrinkers=150 {0x1=150*1}",
 	  .steps = { SLAB(7, 100, 250, 0x1), FLUSH } },
 	{ "without function_graph",
-	  "7:100-300 direct=160 direct.slab=40 {0x1=20*1} {0x2=20*1} | 7:430-630 compaction=200",
+	  "7:100-300 direct=160 direct.shrinkers=40 {0x1=20*1} {0x2=20*1} | 7:430-630 compaction=200",
 	  .pairs_only = true,
 	  .steps = { PAIR(7, 120, 140, SLAB_START, 0x1, .within = true),
 		     PAIR(7, 150, 170, SLAB_START, 0x2, .within = true),
@@ -368,9 +376,8 @@ static const struct example examples[] = {
 		     WINDOW(7, 0, 400, 500, ROLE_NONE) } },
 	{ "a lost record of depth 1: what was inside is a stall of its own, and in no other",
 	  "7:100-200/2? reclaim=100 | 7:260-600 direct=220 rest=120",
-	  .steps = { WINDOW(7, 2, 100, 200, ROLE_LRUVEC), LOST(250),
-		     WINDOW(7, 2, 300, 400, ROLE_LRUVEC),
-		     WINDOW(7, 1, 280, 500, ROLE_DIRECT_RECLAIM),
+	  .steps = { WINDOW(7, 2, 100, 200, ROLE_NODE), LOST(250),
+		     WINDOW(7, 2, 300, 400, ROLE_NODE), WINDOW(7, 1, 280, 500, ROLE_DIRECT_RECLAIM),
 		     WINDOW(7, 0, 260, 600, ROLE_PAGE_ALLOCATION) } },
 	{ "gaps in depth, made by another user of function_graph",
 	  "7:100-400 direct=90 direct.inactive=80 compaction=50 rest=80",
@@ -413,7 +420,7 @@ static void test_examples(void **state)
 static void test_siblings(void **state)
 {
 	for (int i = 0; i < 1000; i++)
-		window(7, 2, 1000 + i * 10, 1005 + i * 10, ROLE_LRUVEC);
+		window(7, 2, 1000 + i * 10, 1005 + i * 10, ROLE_NODE);
 	window(7, 1, 900, 12000, ROLE_MEMCG_RECLAIM);
 	assert_string_equal(notes.text, "");
 	window(7, 0, 800, 12100, ROLE_PAGE_ALLOCATION);
@@ -423,7 +430,7 @@ static void test_siblings(void **state)
 /* Ten minutes of silence: 600 s, and not a nanosecond less. */
 static void test_patience(void **state)
 {
-	window(7, 2, 100, 200, ROLE_LRUVEC);
+	window(7, 2, 100, 200, ROLE_NODE);
 	assert_int_equal(stalls_time(run.stalls, 200 + 600 * SECOND), 0);
 	assert_string_equal(notes.text, "");
 	assert_int_equal(stalls_time(run.stalls, 201 + 600 * SECOND), 0);
@@ -457,7 +464,7 @@ static void test_silence_is_no_gap(void **state)
 	assert_int_equal(stalls_time(run.stalls, 601 * SECOND), 0);
 	clear_notes();
 	for (int i = 0; i < 14; i++)
-		window(8, 2, (700 + i * 60) * SECOND, (701 + i * 60) * SECOND, ROLE_LRUVEC);
+		window(8, 2, (700 + i * 60) * SECOND, (701 + i * 60) * SECOND, ROLE_NODE);
 	window(8, 1, 699 * SECOND, 1600 * SECOND, ROLE_DIRECT_RECLAIM);
 	assert_string_equal(notes.text, "");
 	window(8, 0, 698 * SECOND, 1601 * SECOND, ROLE_PAGE_ALLOCATION);
@@ -476,7 +483,7 @@ static void test_interrupts(void **state)
 	put_window(softirq, 2, 1000, 1200, ROLE_PAGE_ALLOCATION, false, NULL, 0);
 	put_window(softirq, 2, 2000, 2300, ROLE_PAGE_ALLOCATION, false, NULL, 0);
 	assert_int_equal(run.count, 1);
-	put_window(softirq, 3, 3100, 3200, ROLE_LRUVEC, false, NULL, 0);
+	put_window(softirq, 3, 3100, 3200, ROLE_NODE, false, NULL, 0);
 	put_window(softirq, 2, 3000, 3400, ROLE_PAGE_ALLOCATION, false, NULL, 0);
 	assert_int_equal(run.count, 2);
 	assert_int_equal(stalls_flush(run.stalls), 0);
@@ -490,7 +497,7 @@ static void test_a_busy_task_waits(void **state)
 {
 	window(7, 1, 100, 200, ROLE_DIRECT_COMPACTION);
 	for (uint64_t s = 1; s <= 3600; s++)
-		window(7, 2, s * SECOND, s * SECOND + 1000, ROLE_LRUVEC);
+		window(7, 2, s * SECOND, s * SECOND + 1000, ROLE_NODE);
 	assert_int_equal(stalls_time(run.stalls, 4200 * SECOND), 0);
 	window(7, 1, 300, 4200 * SECOND, ROLE_DIRECT_RECLAIM);
 	assert_string_equal(notes.text, "");
@@ -506,14 +513,14 @@ static void test_patience_with_a_busy_task(void **state)
 
 	for (int gap = 0; gap <= 1; gap++) {
 		start(true);
-		window(7, 3, 100, 200, ROLE_LRUVEC);
+		window(7, 3, 100, 200, ROLE_NODE);
 		if (gap)
-			window(7, 2, 220, 300, ROLE_LRUVEC);
+			window(7, 2, 220, 300, ROLE_NODE);
 		else
 			stalls_lost(run.stalls, 250);
-		window(7, 3, late - 50, late, ROLE_LRUVEC);
+		window(7, 3, late - 50, late, ROLE_NODE);
 		assert_string_equal(notes.text, "");
-		window(7, 3, late - 10, late + 1, ROLE_LRUVEC);
+		window(7, 3, late - 10, late + 1, ROLE_NODE);
 		assert_string_equal(notes.text,
 				    gap ? "7:100-200/3 reclaim=100" : "7:100-200/3? reclaim=100");
 		clear_notes();
@@ -534,12 +541,11 @@ static void test_patience_beside_another_user(void **state)
 		{ { END } },
 		{ WINDOW(0, 2, 10, 40, ROLE_PAGE_ALLOCATION, .softirq = true),
 		  WINDOW(0, 0, 50, 90, ROLE_PAGE_ALLOCATION, .softirq = true) },
-		{ WINDOW(8, 2, 100, 200, ROLE_LRUVEC), LOST(220),
+		{ WINDOW(8, 2, 100, 200, ROLE_NODE), LOST(220),
 		  WINDOW(8, 0, 50, 300, ROLE_PAGE_ALLOCATION) },
 		/* a gap: none of depth 1 around it, none at all */
-		{ WINDOW(8, 2, 100, 200, ROLE_LRUVEC),
-		  WINDOW(8, 0, 50, 300, ROLE_PAGE_ALLOCATION) },
-		{ WINDOW(8, 1, 10, 40, ROLE_LRUVEC), WINDOW(8, 0, 50, 300, ROLE_PAGE_ALLOCATION) },
+		{ WINDOW(8, 2, 100, 200, ROLE_NODE), WINDOW(8, 0, 50, 300, ROLE_PAGE_ALLOCATION) },
+		{ WINDOW(8, 1, 10, 40, ROLE_NODE), WINDOW(8, 0, 50, 300, ROLE_PAGE_ALLOCATION) },
 	};
 
 	for (size_t i = 0; i < COUNT(steps); i++) {
@@ -615,7 +621,7 @@ static void test_very_many_windows(void **state)
 	window(7, 0, 0, now + 50, ROLE_PAGE_ALLOCATION);
 	assert_string_equal(
 		notes.text,
-		"7:0-1000001050 direct=200000050 direct.slab=200000000 "
+		"7:0-1000001050 direct=200000050 direct.shrinkers=200000000 "
 		"direct.inactive=600000000 compaction=800 rest=200 {0x1=40000000*40000} "
 		"{0x2=40000000*40000} {0x3=40000000*40000} {0x4=40000000*40000} "
 		"{0x5=40000000*40000}");
@@ -645,11 +651,13 @@ static void test_very_many_tasks(void **state)
 	assert_int_equal(stalls_dropped(run.stalls), 0);
 	assert_int_equal(run.time, 600 * STALLS_OWNERS_MAX);
 	/* 10 * 9, 401 less 10 * 9, and what is left of 600 */
-	assert_int_equal(run.phases.ns[PHASE_COMPACTION][PART_OWN], 90 * STALLS_OWNERS_MAX);
-	assert_int_equal(run.phases.ns[PHASE_DIRECT_RECLAIM][PART_INACTIVE_LIST],
+	assert_int_equal(run.phases.ns[PHASE_COMPACTION][PART_OWN][STATE_RAN],
 			 90 * STALLS_OWNERS_MAX);
-	assert_int_equal(run.phases.ns[PHASE_DIRECT_RECLAIM][PART_OWN], 311 * STALLS_OWNERS_MAX);
-	assert_int_equal(run.phases.ns[PHASE_REST][PART_OWN], 109 * STALLS_OWNERS_MAX);
+	assert_int_equal(run.phases.ns[PHASE_DIRECT_RECLAIM][PART_INACTIVE_LIST][STATE_RAN],
+			 90 * STALLS_OWNERS_MAX);
+	assert_int_equal(run.phases.ns[PHASE_DIRECT_RECLAIM][PART_OWN][STATE_RAN],
+			 311 * STALLS_OWNERS_MAX);
+	assert_int_equal(run.phases.ns[PHASE_REST][PART_OWN][STATE_RAN], 109 * STALLS_OWNERS_MAX);
 }
 
 /* Fast pairs of tasks that come and go push out none that is in a stall. */
@@ -668,10 +676,10 @@ static void test_many_without_the_window_around(void **state)
 {
 	notes.quiet = true;
 	for (int i = 0; i < 1000; i++)
-		window(7, 2, 1000 + i * 100, 1010 + i * 100, ROLE_LRUVEC);
+		window(7, 2, 1000 + i * 100, 1010 + i * 100, ROLE_NODE);
 	window(7, 0, 200000, 200100, ROLE_PAGE_ALLOCATION);
 	assert_int_equal(run.time, 1000 * 10 + 100);
-	assert_int_equal(run.phases.ns[PHASE_OTHER_RECLAIM][PART_OWN], 1000 * 10);
+	assert_int_equal(run.phases.ns[PHASE_OTHER_RECLAIM][PART_OWN][STATE_RAN], 1000 * 10);
 	assert_in_range(run.count, 2, 100);
 	assert_int_equal(run.incomplete, 1);
 	assert_int_equal(stalls_dropped(run.stalls), 0);
@@ -681,7 +689,7 @@ static void test_many_without_the_window_around(void **state)
 static void test_many_that_overlap(void **state)
 {
 	for (int i = 0; i < 200; i++)
-		window(7, 2, 1000 + i * 60, 1100 + i * 60, ROLE_LRUVEC);
+		window(7, 2, 1000 + i * 60, 1100 + i * 60, ROLE_NODE);
 	assert_int_equal(stalls_flush(run.stalls), 0);
 	assert_int_equal(strncmp(notes.text, "7:1000-", 7), 0);
 }
@@ -698,7 +706,7 @@ static void test_shallower_one_between(void **state)
 	window(7, 2, 5500, 5600, ROLE_SLAB);
 	for (int i = 0; i < 40; i++)
 		window(7, 3, 6000 + i * 100, 6010 + i * 100, ROLE_ACTIVE_LIST);
-	window(7, 2, 5950, 9990, ROLE_LRUVEC);
+	window(7, 2, 5950, 9990, ROLE_NODE);
 	notes.quiet = false;
 	window(7, 1, 5450, 11000, ROLE_DIRECT_RECLAIM);
 	clear_notes();
@@ -714,7 +722,7 @@ static void test_sum_of_two_functions(void **state)
 		start(true);
 		notes.quiet = true;
 		for (int i = 0; i < 200; i++)
-			window(7, 2, 1000 + i * 100, 1010 + i * 100, ROLE_LRUVEC);
+			window(7, 2, 1000 + i * 100, 1010 + i * 100, ROLE_NODE);
 		/* The function around the first 150, or 20, ended without a record. */
 		window(7, 1, early ? 2990 : 15990, 30000, ROLE_DIRECT_RECLAIM);
 		window(7, 0, early ? 2980 : 15980, 30010, ROLE_PAGE_ALLOCATION);
@@ -759,7 +767,7 @@ static uint64_t call(int tid, struct call *around, uint64_t now)
 				     ROLE_DIRECT_RECLAIM,
 				     ROLE_MEMCG_RECLAIM,
 				     ROLE_NODE,
-				     ROLE_LRUVEC,
+				     ROLE_NODE,
 				     ROLE_SLAB,
 				     ROLE_INACTIVE_LIST,
 				     ROLE_ACTIVE_LIST,
@@ -816,15 +824,15 @@ static void walk(struct call *call)
 		role = &catalog_roles[at->role];
 		if (group == PHASE_REST || (group == PHASE_OTHER_RECLAIM && part == PART_OWN &&
 					    phases_is_reclaim(role->group))) {
-			part = role->part;
+			part = at->shrinker ? PART_SHRINKERS : role->part;
 			shrinker = at->shrinker;
 		}
 		if (group == PHASE_REST ||
 		    (group == PHASE_OTHER_RECLAIM && phases_is_reclaim(role->group)))
 			group = role->group;
 	}
-	root->phases.ns[group][part] += own;
-	root->shrinkers += shrinker && part == PART_SLAB ? own : 0;
+	root->phases.ns[group][part][STATE_RAN] += own;
+	root->shrinkers += shrinker && part == PART_SHRINKERS ? own : 0;
 	root->nr_windows += !call->shrinker;
 }
 
@@ -1142,12 +1150,12 @@ static void test_limit_of_losses(void **state)
 {
 	notes.quiet = true;
 	for (int i = 0; i < 128; i++) {
-		window(7, 1, 1000 + i * 10, 1005 + i * 10, ROLE_LRUVEC);
+		window(7, 1, 1000 + i * 10, 1005 + i * 10, ROLE_NODE);
 		stalls_lost(run.stalls, 1007 + i * 10);
 	}
 	assert_int_equal(run.count, 0);
 	assert_int_equal(stalls_dropped(run.stalls), 0);
-	window(7, 1, 9000, 9005, ROLE_LRUVEC);
+	window(7, 1, 9000, 9005, ROLE_NODE);
 	assert_int_equal(run.count, 1);
 	assert_int_equal(stalls_dropped(run.stalls), 1);
 	assert_int_equal(stalls_flush(run.stalls), 0);
@@ -1164,7 +1172,7 @@ static void test_many_pairs(void **state)
 		slab(7, 1000 + i * 10, 1009 + i * 10, 1 + i % 2);
 	window(7, 1, 500, 1500 + count * 10, ROLE_MEMCG_RECLAIM);
 	window(7, 0, 500, 1500 + count * 10, ROLE_PAGE_ALLOCATION);
-	assert_string_equal(notes.text, "7:500-62940 memcg=7144 memcg.slab=55296 "
+	assert_string_equal(notes.text, "7:500-62940 memcg=7144 memcg.shrinkers=55296 "
 					"{0x1=27648*3072} {0x2=27648*3072}");
 	assert_int_equal(stalls_dropped(run.stalls), 0);
 }
@@ -1182,8 +1190,9 @@ static void test_many_pairs_before_a_window(void **state)
 	window(7, 2, 10436, now, ROLE_SLAB);
 	window(7, 1, 9000, now + 100, ROLE_DIRECT_RECLAIM);
 	window(7, 0, 9000, now + 100, ROLE_PAGE_ALLOCATION);
-	assert_string_equal(notes.text, "7:9000-22636 direct=1506 direct.slab=12130 "
-					"{0x2=10000*1000} {0x1=30*3}");
+	assert_string_equal(notes.text,
+			    "7:9000-22636 direct=1506 direct.shrinkers=10030 direct.slab=2100 "
+			    "{0x2=10000*1000} {0x1=30*3}");
 }
 
 /*
@@ -1201,10 +1210,11 @@ static void test_window_that_begins_in_folded_pairs(void **state)
 			start(true);
 			for (uint64_t i = 0; i < 300; i++)
 				slab(7, 1000 + i * 1000, 1000 + i * 1000 + length, 0x1);
-			window(7, 0, 500 + first * 1000, 400000, ROLE_LRUVEC);
+			window(7, 0, 500 + first * 1000, 400000, ROLE_NODE);
 			assert_int_equal(run.count, 1);
-			assert_in_range(run.phases.ns[PHASE_OTHER_RECLAIM][PART_SLAB],
-					exact - 10 * length, exact + 10 * length);
+			assert_in_range(
+				run.phases.ns[PHASE_OTHER_RECLAIM][PART_SHRINKERS][STATE_RAN],
+				exact - 10 * length, exact + 10 * length);
 			incomplete += run.incomplete;
 			stalls_free(run.stalls);
 		}
@@ -1223,10 +1233,10 @@ static void test_limit_of_shrinkers(void **state)
 
 		slab(7, from, from + ns, ns);
 	}
-	window(7, 0, 900, from, ROLE_LRUVEC);
+	window(7, 0, 900, from, ROLE_NODE);
 	assert_int_equal(run.count, 1);
 	assert_int_equal(stalls_dropped(run.stalls), 1);
-	assert_int_equal(run.phases.ns[PHASE_OTHER_RECLAIM][PART_SLAB],
+	assert_int_equal(run.phases.ns[PHASE_OTHER_RECLAIM][PART_SHRINKERS][STATE_RAN],
 			 STALL_SHRINKERS_MAX * (2 * STALL_SHRINKERS_MAX + 1));
 	assert_int_equal(run.time, from - 900);
 	assert_int_equal(run.nr_shrinkers, STALL_SHRINKERS_MAX);
@@ -1245,11 +1255,11 @@ static void test_limit_of_names(void **state)
 			slab(tid, 1000 + i * 10, 1010 + i * 10, 0x1000 + i);
 	}
 	for (int tid = 1; tid <= TASKS; tid++)
-		window(tid, 0, 100, 10000, ROLE_LRUVEC);
+		window(tid, 0, 100, 10000, ROLE_NODE);
 	assert_int_equal(run.count, TASKS);
 	assert_int_equal(run.incomplete, 0);
-	assert_int_equal(run.phases.ns[PHASE_COMPACTION][PART_OWN], 100 * TASKS);
-	assert_int_equal(run.phases.ns[PHASE_OTHER_RECLAIM][PART_SLAB],
+	assert_int_equal(run.phases.ns[PHASE_COMPACTION][PART_OWN][STATE_RAN], 100 * TASKS);
+	assert_int_equal(run.phases.ns[PHASE_OTHER_RECLAIM][PART_SHRINKERS][STATE_RAN],
 			 10 * STALL_SHRINKERS_MAX * TASKS);
 	assert_in_range(stalls_dropped(run.stalls), 1, TASKS);
 }
@@ -1359,7 +1369,7 @@ static void test_passed_on(void **state)
 	window_with(7, 0, 50, 900, "e", 1);
 	assert_string_equal(
 		notes.text,
-		"7:50-900 reclaim=700 reclaim.slab=150 {0x6=130*1} {0x5=20*1} w 7 100-300 a100 b101"
+		"7:50-900 reclaim=700 reclaim.shrinkers=150 {0x6=130*1} {0x5=20*1} w 7 100-300 a100 b101"
 		" p 7 350-480 w 7 90-500 w 7 600-800 d600 w 7 50-900 e50");
 	clear_notes();
 	window_with(7, 0, 1000, 1200, "f", 1);

@@ -60,8 +60,8 @@ static void stall(struct made made)
 
 	if (made.cgroup)
 		snprintf(task_info.cgroup, sizeof(task_info.cgroup), "%s", made.cgroup);
-	one.phases.ns[PHASE_REST][PART_OWN] = made.rest;
-	one.phases.ns[PHASE_DIRECT_RECLAIM][PART_SLAB] = made.ns - made.rest;
+	one.phases.ns[PHASE_REST][PART_OWN][STATE_RAN] = made.rest;
+	one.phases.ns[PHASE_DIRECT_RECLAIM][PART_SLAB][STATE_RAN] = made.ns - made.rest;
 	summary_stall(summary, &named);
 }
 
@@ -340,45 +340,21 @@ static void test_outermost_limit(void **state)
 	assert_int_equal(summary_overflow(summary), 10);
 }
 
-static const char *label(void *context, uint64_t shrinker)
+/* Counters of the metrics: each stall has one cause. */
+static void test_causes(void **state)
 {
-	return shrinker == 1 ? "vda" : NULL;
-}
+	const struct summary_stalls *stalls = summary_stalls(summary, STALLS_WAITING);
 
-static void source_is(const struct phases *phases, size_t nr_shrinkers, const char *expected)
-{
-	const struct stall_shrinker shrinkers[] = {
-		{ .shrinker = 2, .callback = 0xb, .group = PHASE_MEMCG_RECLAIM, .ns = 90 },
-		{ .shrinker = 1, .callback = 0xa, .group = PHASE_DIRECT_RECLAIM, .ns = 80 },
-	};
-	const struct stall stall = {
-		.phases = *phases,
-		.shrinkers = shrinkers,
-		.nr_shrinkers = nr_shrinkers,
-	};
-	struct resolver resolver = { .shrinker = label };
-	char text[STALL_SOURCE_MAX];
-
-	stall_source(&resolver, &stall, text);
-	assert_non_null(strstr(text, expected));
-}
-
-static void test_source(void **state)
-{
-	struct phases phases = { 0 };
-
-	source_is(&phases, 0, "no slow reclaim or compaction");
-	phases.ns[PHASE_REST][PART_OWN] = 10;
-	source_is(&phases, 0, "no slow reclaim or compaction");
-	phases.ns[PHASE_COMPACTION][PART_OWN] = 20;
-	source_is(&phases, 0, "compaction");
-	phases.ns[PHASE_MEMCG_RECLAIM][PART_INACTIVE_LIST] = 30;
-	source_is(&phases, 0, "memcg reclaim: inactive lists");
-	phases.ns[PHASE_DIRECT_RECLAIM][PART_SLAB] = 100;
-	source_is(&phases, 2, "direct reclaim: slab: 0xa[vda]");
-	source_is(&phases, 1, "direct reclaim: slab");
-	phases.ns[PHASE_MEMCG_RECLAIM][PART_SLAB] = 110;
-	source_is(&phases, 2, "memcg reclaim: slab: 0xb");
+	STALL(.ns = 1000, .rest = 400); /* shrinkers: 600 of 1000 */
+	STALL(.ns = 1000, .rest = 501);
+	STALL(.ns = 70, .rest = 70);
+	assert_int_equal(stalls->causes[PHASE_DIRECT_RECLAIM].count, 1);
+	assert_int_equal(stalls->causes[PHASE_DIRECT_RECLAIM].total, 1000);
+	assert_int_equal(stalls->causes[PHASE_REST].count, 2);
+	assert_int_equal(stalls->causes[PHASE_REST].total, 1070);
+	for (int cause = 0; cause < CAUSES; cause++)
+		if (cause != PHASE_DIRECT_RECLAIM && cause != PHASE_REST)
+			assert_int_equal(stalls->causes[cause].count, 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -386,11 +362,10 @@ static void test_source(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_waiters),	TEST(test_longest),
-		TEST(test_limits),	TEST(test_two_leaders),
-		TEST(test_functions),	TEST(test_bounds),
-		TEST(test_outermost),	TEST(test_outermost_limit),
-		TEST(test_longest_ten), cmocka_unit_test(test_source),
+		TEST(test_waiters),	TEST(test_longest),	    TEST(test_limits),
+		TEST(test_two_leaders), TEST(test_functions),	    TEST(test_bounds),
+		TEST(test_outermost),	TEST(test_outermost_limit), TEST(test_longest_ten),
+		TEST(test_causes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -169,15 +169,15 @@ static void test_short(void **state)
 	struct stall one = { .tid = 7, .start = 2000001000, .end = 2090001000, .order = 3 };
 	static const uint64_t times[] = { 4, 1, 3, 2 };
 
-	one.phases.ns[PHASE_DIRECT_RECLAIM][PART_OWN] = 59 * MS;
-	one.phases.ns[PHASE_DIRECT_RECLAIM][PART_SLAB] = 25400000;
-	one.phases.ns[PHASE_COMPACTION][PART_OWN] = 78000;
-	one.phases.ns[PHASE_REST][PART_OWN] = 5522000;
+	one.phases.ns[PHASE_DIRECT_RECLAIM][PART_OWN][STATE_RAN] = 59 * MS;
+	one.phases.ns[PHASE_DIRECT_RECLAIM][PART_SHRINKERS][STATE_RAN] = 25400000;
+	one.phases.ns[PHASE_COMPACTION][PART_OWN][STATE_RAN] = 78000;
+	one.phases.ns[PHASE_REST][PART_OWN][STATE_RAN] = 5522000;
 	count_stall(&one, "big", "/system.slice/a.service", false);
 	for (size_t i = 0; i < 4; i++) {
 		struct stall small = { .tid = 8, .start = MS, .end = MS + times[i] * MS };
 
-		small.phases.ns[PHASE_REST][PART_OWN] = times[i] * MS;
+		small.phases.ns[PHASE_REST][PART_OWN][STATE_RAN] = times[i] * MS;
 		count_stall(&small, "small", i % 2 ? "/b/c" : "/d/c", false);
 	}
 	for (int i = 0; i < 2; i++) {
@@ -196,7 +196,7 @@ static void test_short(void **state)
 		"nothing lost, 2 stalls are incomplete\n"
 		"\n"
 		"where it went            ms    %\n"
-		"  direct reclaim         84   84   own time 59, slab 25\n"
+		"  direct reclaim         84   84   own time 59, shrinkers 25\n"
 		"  rest                   16   16   not explained\n"
 		"  compaction           0.08    0\n"
 		"\n"
@@ -209,7 +209,7 @@ static void test_short(void **state)
 		"  small-8                 4         10        4.0        4.0\n"
 		"\n"
 		"worst: 2.000001 big-7 in a.service, 90 ms, order 3\n"
-		"  direct reclaim\n"
+		"  direct reclaim 94 %: own time 66 %\n"
 		"\n"
 		"no shrinker ran\n"
 		"background: kswapd0 2 runs, 10 ms\n");
@@ -220,9 +220,9 @@ static void test_percentages(void **state)
 {
 	struct stall one = { .tid = 1, .end = 3 * MS };
 
-	one.phases.ns[PHASE_DIRECT_RECLAIM][PART_OWN] = MS;
-	one.phases.ns[PHASE_COMPACTION][PART_OWN] = MS;
-	one.phases.ns[PHASE_REST][PART_OWN] = MS;
+	one.phases.ns[PHASE_DIRECT_RECLAIM][PART_OWN][STATE_RAN] = MS;
+	one.phases.ns[PHASE_COMPACTION][PART_OWN][STATE_RAN] = MS;
+	one.phases.ns[PHASE_REST][PART_OWN][STATE_RAN] = MS;
 	count_stall(&one, "a", "", false);
 	print(false);
 	text_has(text, "\n  direct reclaim        1.0   34   own time 1.0\n"
@@ -240,7 +240,7 @@ static void test_forty_lines(void **state)
 		char name[16], cgroup[64];
 
 		for (int group = 0; group < PHASE_GROUPS; group++)
-			one.phases.ns[group][PART_OWN] = MS;
+			one.phases.ns[group][PART_OWN][STATE_RAN] = MS;
 		snprintf(name, sizeof(name), "task%d", i);
 		snprintf(cgroup, sizeof(cgroup), "/cgroup%d.service", i);
 		count_stall(&one, name, cgroup, i > 96);

@@ -49,11 +49,11 @@ static struct stall make_stall(void)
 		.nr_shrinkers = 4,
 	};
 
-	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_SLAB] = 5000000;
-	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_OWN] = 1000000;
-	stall.phases.ns[PHASE_MEMCG_RECLAIM][PART_SLAB] = 500000;
-	stall.phases.ns[PHASE_COMPACTION][PART_OWN] = 2000000;
-	stall.phases.ns[PHASE_REST][PART_OWN] = 1500000;
+	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_SHRINKERS][STATE_RAN] = 5000000;
+	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_OWN][STATE_RAN] = 1000000;
+	stall.phases.ns[PHASE_MEMCG_RECLAIM][PART_SHRINKERS][STATE_RAN] = 500000;
+	stall.phases.ns[PHASE_COMPACTION][PART_OWN][STATE_RAN] = 2000000;
+	stall.phases.ns[PHASE_REST][PART_OWN][STATE_RAN] = 1500000;
 	return stall;
 }
 
@@ -94,14 +94,15 @@ static void test_plain(void **state)
 		"  32 pages reclaimed  from /m\n"
 		"   node 0,2-3, 1200 pages scanned, 91 reclaimed, 40 dirty, 12 in writeback,"
 		" priority down to 0, compaction: partial_skipped x2, success\n"
+		"   cause: direct reclaim 60 %: shrinkers 50 %\n"
 		"|- direct reclaim                                  6.000 ms  60%\n"
-		"|  |- slab                                         5.000 ms  50%\n"
+		"|  |- shrinkers                                    5.000 ms  50%\n"
 		"|  |  |- scan_a[vda]                               3.000 ms  30%\n"
 		"|  |  |- scan_a 0x2                                1.000 ms  10%\n"
 		"|  |  `- 1 other shrinker                          0.000 ms   0%\n"
 		"|  `- own time                                     1.000 ms  10%\n"
 		"|- memcg reclaim                                   0.500 ms   5%\n"
-		"|  `- slab                                         0.500 ms   5%\n"
+		"|  `- shrinkers                                    0.500 ms   5%\n"
 		"|     `- scan_c                                    0.500 ms   5%\n"
 		"|- compaction                                      2.000 ms  20%\n"
 		"`- rest                                            1.500 ms  15%\n");
@@ -119,14 +120,15 @@ static void test_terminal(void **state)
 		"  32 pages reclaimed  from /m\n"
 		"   node 0,2-3, 1200 pages scanned, 91 reclaimed, 40 dirty, 12 in writeback,"
 		" priority down to 0, compaction: partial_skipped x2, success\n"
+		"   cause: direct reclaim 60 %: shrinkers 50 %\n"
 		"├─ direct reclaim                                  6.000 ms  60%\n"
-		"│  ├─ \033[1;31mslab\033[0m                                         5.000 ms  50%\n"
+		"│  ├─ \033[1;31mshrinkers\033[0m                                    5.000 ms  50%\n"
 		"│  │  ├─ scan_a[vda]                               3.000 ms  30%\n"
 		"│  │  ├─ scan_a 0x2                                1.000 ms  10%\n"
 		"│  │  └─ 1 other shrinker                          0.000 ms   0%\n"
 		"│  └─ own time                                     1.000 ms  10%\n"
 		"├─ memcg reclaim                                   0.500 ms   5%\n"
-		"│  └─ slab                                         0.500 ms   5%\n"
+		"│  └─ shrinkers                                    0.500 ms   5%\n"
 		"│     └─ scan_c                                    0.500 ms   5%\n"
 		"├─ compaction                                      2.000 ms  20%\n"
 		"└─ rest                                            1.500 ms  15%\n");
@@ -148,19 +150,20 @@ static void test_small_shrinkers(void **state)
 		.nr_shrinkers = 5,
 	};
 
-	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_SLAB] = 6000000;
-	stall.phases.ns[PHASE_MEMCG_RECLAIM][PART_SLAB] = 1000000;
-	stall.phases.ns[PHASE_REST][PART_OWN] = 3000000;
+	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_SHRINKERS][STATE_RAN] = 6000000;
+	stall.phases.ns[PHASE_MEMCG_RECLAIM][PART_SHRINKERS][STATE_RAN] = 1000000;
+	stall.phases.ns[PHASE_REST][PART_OWN][STATE_RAN] = 3000000;
 	stall_is_shown(&stall, &terminal,
 		       "1.000001 worker-12 of server\\x1b-10 /a/é  10.000 ms  alloc  from /m"
 		       "  (incomplete: records may be missing)\n"
+		       "   cause: direct reclaim 60 %: shrinkers 60 %\n"
 		       "|- direct reclaim                                  6.000 ms  60%\n"
-		       "|  `- slab                                         6.000 ms  60%\n"
+		       "|  `- shrinkers                                    6.000 ms  60%\n"
 		       "|     |- scan_b                                    0.005 ms   0%\n"
 		       "|     |- scan_a[vda]                               0.003 ms   0%\n"
 		       "|     `- 2 other shrinkers                         0.006 ms   0%\n"
 		       "|- memcg reclaim                                   1.000 ms  10%\n"
-		       "|  `- slab                                         1.000 ms  10%\n"
+		       "|  `- shrinkers                                    1.000 ms  10%\n"
 		       "|     `- scan_a[vda]                               0.002 ms   0%\n"
 		       "`- rest                                            3.000 ms  30%\n");
 }

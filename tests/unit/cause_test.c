@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "fake_resolver.h"
+#include "unit_test.h"
+
+#include <string.h>
+
+#include "allocfilt/stall.h"
+
+/* The expected shares are sums by hand: each stall is made of whole percents of 1000 ns. */
+
+static struct stall stall;
+static struct stall_shrinker shrinkers[2];
+static struct stall_cause cause;
+
+static const char *label(void *context, uint64_t shrinker)
+{
+	return shrinker == 1 ? "vda" : NULL;
+}
+
+static struct resolver resolver = { .shrinker = label };
+
+static int set_up(void **state)
+{
+	stall = (struct stall){ .shrinkers = shrinkers };
+	shrinkers[0] = (struct stall_shrinker){ 1, 0xa, PHASE_DIRECT_RECLAIM, 0, 1 };
+	shrinkers[1] = (struct stall_shrinker){ 2, 0xb, PHASE_MEMCG_RECLAIM, 0, 1 };
+	return 0;
+}
+
+static void add(enum phase_group group, enum phase_part part, enum phase_state state, uint64_t ns)
+{
+	stall.phases.ns[group][part][state] += ns;
+}
+
+static void cause_is(const char *key, unsigned int share, const char *text, const char *detail)
+{
+	char printed[STALL_CAUSE_MAX];
+
+	stall_cause(&stall, &cause);
+	assert_string_equal(cause_name(cause_of(&cause))->key, key);
+	assert_int_equal(cause_share(&cause), share);
+	cause_text(&resolver, &cause, printed);
+	assert_string_equal(printed, text);
+	cause_detail(&resolver, &cause, printed);
+	assert_string_equal(printed, detail);
+}
+
+static void test_chain(void **state)
+{
+	add(PHASE_DIRECT_RECLAIM, PART_INACTIVE_LIST, STATE_RAN, 700);
+	add(PHASE_DIRECT_RECLAIM, PART_OWN, STATE_RAN, 100);
+	add(PHASE_REST, PART_OWN, STATE_RAN, 200);
+	cause_is("direct_reclaim", 8000, "direct reclaim 80 %: inactive list 70 %",
+		 "inactive list 70 %");
+}
+
+/* A half is enough, and one ns less is not: of the stall, not of the step before. */
+static void test_half(void **state)
+{
+	add(PHASE_COMPACTION, PART_OWN, STATE_RAN, 500);
+	add(PHASE_REST, PART_OWN, STATE_RAN, 500);
+	cause_is("compaction", 5000, "compaction 50 %", "");
+	add(PHASE_REST, PART_OWN, STATE_RAN, 1);
+	cause_is("rest", 5004, "rest 50 %, which no slow run of a traced function explains", "");
+	add(PHASE_MEMCG_RECLAIM, PART_ACTIVE_LIST, STATE_RAN, 2);
+	cause_is("mixed", 4995, "rest 49 %, compaction 49 %; nothing is half of it",
+		 "rest 49 %, compaction 49 %");
+}
+
+static void test_part_below_half(void **state)
+{
+	add(PHASE_MEMCG_RECLAIM, PART_THROTTLE, STATE_RAN, 499);
+	add(PHASE_MEMCG_RECLAIM, PART_ACTIVE_LIST, STATE_RAN, 499);
+	add(PHASE_COMPACTION, PART_OWN, STATE_RAN, 2);
+	cause_is("memcg_reclaim", 9980, "memcg reclaim 100 %", "");
+}
+
+static void test_shrinker(void **state)
+{
+	stall.nr_shrinkers = 2;
+	shrinkers[0].ns = 520;
+	shrinkers[1].ns = 600; /* of another group */
+	add(PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_RAN, 900);
+	add(PHASE_DIRECT_RECLAIM, PART_SLAB, STATE_RAN, 100);
+	cause_is("direct_reclaim", 10000, "direct reclaim 100 %: shrinkers 90 %: 0xa[vda] 52 %",
+		 "shrinkers 90 %: 0xa[vda] 52 %");
+	/* What took 0.02 ms of 230 ms is no cause. */
+	shrinkers[0].ns = 499;
+	cause_is("direct_reclaim", 10000, "direct reclaim 100 %: shrinkers 90 %", "shrinkers 90 %");
+}
+
+static void test_states(void **state)
+{
+	add(PHASE_COMPACTION, PART_OWN, STATE_BLOCKED, 600);
+	add(PHASE_COMPACTION, PART_OWN, STATE_RAN, 300);
+	add(PHASE_REST, PART_OWN, STATE_WAITED, 100);
+	cause_is("compaction", 9000, "compaction 90 %: asleep, uninterruptible 60 %",
+		 "asleep, uninterruptible 60 %");
+	add(PHASE_REST, PART_OWN, STATE_WAITED, 1400);
+	cause_is("cpu_wait", 6250, "waiting for a CPU 63 %", "");
+}
+
+/* Waiting that is half only in all phases together. */
+static void test_state_of_all(void **state)
+{
+	add(PHASE_COMPACTION, PART_OWN, STATE_WAITED, 300);
+	add(PHASE_COMPACTION, PART_OWN, STATE_RAN, 100);
+	add(PHASE_OOM, PART_OWN, STATE_WAITED, 300);
+	add(PHASE_REST, PART_OWN, STATE_RAN, 300);
+	cause_is("cpu_wait", 6000, "waiting for a CPU 60 %", "");
+}
+
+static void test_mixed(void **state)
+{
+	add(PHASE_DRAIN, PART_OWN, STATE_RAN, 400);
+	add(PHASE_OOM, PART_OWN, STATE_RAN, 250);
+	add(PHASE_REST, PART_OWN, STATE_RAN, 350);
+	cause_is("mixed", 4000, "draining per-CPU lists 40 %, rest 35 %; nothing is half of it",
+		 "draining per-CPU lists 40 %, rest 35 %");
+}
+
+static void test_nothing(void **state)
+{
+	cause_is("mixed", 0, "nothing is half of it", "");
+}
+
+#define TEST(name) cmocka_unit_test_setup(name, set_up)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_chain),    TEST(test_half),	 TEST(test_part_below_half),
+		TEST(test_shrinker), TEST(test_states),	 TEST(test_state_of_all),
+		TEST(test_mixed),    TEST(test_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
