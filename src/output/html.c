@@ -601,7 +601,7 @@ static void put_longest(struct writer *writer, const struct summary_view *view)
 		put_text(writer, text);
 		put_raw(writer, "</p>\n");
 		put_facts_of(writer, named);
-		put_raw(writer, "<table><thead class=\"vh\"><tr><th scope=\"col\">phase</th>"
+		put_raw(writer, "<table><thead><tr><th scope=\"col\">phase</th>"
 				"<th scope=\"col\">ms</th><th scope=\"col\">of the stall</th></tr>"
 				"</thead><tbody>\n");
 		tree_visit(view->resolver, named->stall, put_row, &rows);
@@ -647,7 +647,7 @@ static void put_figures(struct writer *writer, const struct summary_view *view)
 
 	put(writer,
 	    "<dl class=\"figures\"><div><dt>stalls of %s or more</dt><dd>%" PRIu64 "</dd></div>",
-	    text_duration(text, view->plan->threshold), latency->count);
+	    text_duration(text, view->report), latency->count);
 	if (latency->count) {
 		put_figure(writer, "waited", latency->total);
 		put_figure(writer, "half of them up to", latency_percentile(latency, 50));
@@ -659,35 +659,72 @@ static void put_figures(struct writer *writer, const struct summary_view *view)
 
 static void put_fact(struct writer *writer, const char *name, const char *text)
 {
+	if (!text || !*text)
+		return;
 	put(writer, "<tr><th scope=\"row\">%s</th><td>", name);
 	put_text(writer, text);
 	put_raw(writer, "</td></tr>\n");
 }
 
+static void put_time_fact(struct writer *writer, const struct summary_view *view, const char *name,
+			  uint64_t ts)
+{
+	put(writer, "<tr><th scope=\"row\">%s</th><td>", name);
+	put_time(writer, view->resolver, ts);
+	put_raw(writer, "</td></tr>\n");
+}
+
+static void put_count_fact(struct writer *writer, const char *name, uint64_t count)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, count);
+	put_fact(writer, name, count ? text : NULL);
+}
+
+/* Which stalls were asked for. */
+static void put_choice(struct writer *writer, const struct options *options, const pid_t *pids)
+{
+	struct setting setting;
+	size_t place = 0;
+
+	if (pids) {
+		put_raw(writer, "<tr><th scope=\"row\">only processes</th><td>");
+		for (const pid_t *pid = pids; *pid; pid++)
+			put(writer, "%s%d", pid == pids ? "" : ", ", *pid);
+		put_raw(writer, "</td></tr>\n");
+	}
+	while (options_next_set(options, &place, &setting))
+		if (setting.kind == KEY_TEXT)
+			put_fact(writer, setting.name, *(const char *const *)setting.value);
+		else if (!strcmp(setting.name, "min-order"))
+			put(writer, "<tr><th scope=\"row\">%s</th><td>%d</td></tr>\n", setting.name,
+			    *(const int *)setting.value);
+}
+
 static void put_run(struct output *output, const struct summary_view *view)
 {
 	struct writer *writer = output->setup.writer;
-	const char *release = output->setup.source->release;
-	char text[TEXT_DURATION_MAX];
+	const struct data_source *source = output->setup.source;
+	char text[TEXT_DURATION_MAX], time[TEXT_TIME_MAX];
 
 	put_raw(writer, "<section id=\"run\"><h2>The run</h2>\n<table class=\"facts\"><tbody>\n");
-	if (release && *release)
-		put_fact(writer, "kernel", release);
-	put_fact(writer, "threshold", text_duration(text, view->plan->threshold));
+	put_fact(writer, "host", source->host);
+	put_fact(writer, "kernel", source->release);
+	put_fact(writer, "machine", source->machine);
+	text_time(time, source->started);
+	put_fact(writer, "started", time);
 	if (view->since) {
-		put_raw(writer, "<tr><th scope=\"row\">first record</th><td>");
-		put_time(writer, view->resolver, view->since);
-		put_raw(writer, "</td></tr>\n<tr><th scope=\"row\">last record</th><td>");
-		put_time(writer, view->resolver, view->ts);
-		put_raw(writer, "</td></tr>\n");
+		put_time_fact(writer, view, "first record", view->since);
+		put_time_fact(writer, view, "last record", view->ts);
 		put_fact(writer, "time between", text_duration(text, view->ts - view->since));
 	}
-	if (view->pids) {
-		put_raw(writer, "<tr><th scope=\"row\">only processes</th><td>");
-		for (const pid_t *pid = view->pids; *pid; pid++)
-			put(writer, "%s%d", pid == view->pids ? "" : ", ", *pid);
-		put_raw(writer, "</td></tr>\n");
-	}
+	put_fact(writer, "trace clock", source->clock);
+	put_fact(writer, "timed from", text_duration(text, view->plan->threshold));
+	put_fact(writer, "shown from", text_duration(text, view->report));
+	put_choice(writer, output->setup.options, view->pids);
+	put_count_fact(writer, "shorter stalls, not shown", view->not_shown.shorter);
+	put_count_fact(writer, "other stalls, not shown", view->not_shown.others);
 	put_fact(writer, "allocfilt", ALLOCFILT_VERSION);
 	put_raw(writer, "</tbody></table></section>\n");
 }
@@ -708,6 +745,10 @@ static int html_summary(struct output *output, const struct summary_view *view)
 	put_raw(writer, style);
 	put_raw(writer, "</style></head><body>\n<header><h1>Slow memory allocations</h1>\n"
 			"<p class=\"soft\">");
+	if (output->setup.source->host && *output->setup.source->host) {
+		put_name(writer, output->setup.source->host);
+		put_raw(writer, ", ");
+	}
 	if (view->since) {
 		put_time(writer, view->resolver, view->since);
 		put_raw(writer, " to ");

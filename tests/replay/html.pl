@@ -11,6 +11,7 @@
 #   the heat map and its table count each stall once, when it began and as long as it took
 #   the flame graph and its table add up the phases and shrinkers of all stalls
 #   the longest stalls are the longest, with their phases
+#   the facts of the run are those of its record
 #
 # Prints what is wrong, a line each, and exits 1; prints counts and exits 0.
 
@@ -74,6 +75,30 @@ my $s = $summary->{stalls};
 my @figures = map { html_text($_) } html_find($page, 'dd');
 same('head', "@figures", join ' ', $s->{count},
 	$s->{count} ? map { ms($s->{$_}) } qw(total_ns p50_ns p99_ns max_ns) : ());
+
+# --- the run ---
+
+my ($run) = grep { $_->{type} eq 'run' } @objects;
+my %facts = map { my ($name, $text) = map { html_text($_) } @{ $_->{children} }; ($name => $text) }
+	html_find(html_by_id($page, 'run'), 'tr');
+
+sub duration
+{
+	my ($us) = $_[0] / 1000;
+
+	return "$us us" if $us < 1000;
+	return $us < 1000000 ? sprintf '%.1f ms', $us / 1000 : sprintf '%.1f s', $us / 1000000;
+}
+
+same('timed from', $facts{'timed from'}, duration($run->{threshold_ns}));
+same('shown from', $facts{'shown from'}, duration($run->{report_ns}));
+same('started', $facts{started} // '', $run->{time} // '');
+same('trace clock', $facts{'trace clock'} // '', $run->{clock} // '');
+same('not shown', $facts{'shorter stalls, not shown'} // 0, $summary->{not_shown}{shorter});
+same('others not shown', $facts{'other stalls, not shown'} // 0, $summary->{not_shown}{others});
+same($_->[0], $facts{ $_->[0] } // '', $run->{ $_->[1] } // '')
+	for [ 'host', 'host' ], [ 'kernel', 'release' ], [ 'machine', 'machine' ],
+	[ 'allocfilt', 'version' ];
 
 # --- who ---
 

@@ -44,11 +44,13 @@ static void start(const char *release)
 	struct output_setup setup = { &options, &plan, &source, &resolver, NULL };
 
 	source.release = release;
+	source.host = release;
 	writer = begin_text();
 	setup.writer = writer;
 	output = output_new(&setup);
 	assert_non_null(output);
 	make_view(&plan, &resolver, 1);
+	view.report = plan.threshold;
 }
 
 static const char *end(void)
@@ -107,6 +109,7 @@ static void test_names(void **state)
 	assert_int_equal(count_in(text, "</title>"), 1 + count_in(text, "<rect"));
 	assert_int_equal(count_in(text, "</style>"), 1);
 	text_has(text, "<p class=\"warn\">3 " HARMLESS "</p>");
+	text_has(text, "<p class=\"soft\"><bdi>" HARMLESS "</bdi>, ");
 	text_has(text, "<tr><th scope=\"row\">kernel</th><td>" HARMLESS "</td></tr>");
 	text_has(text, "<th scope=\"row\"><bdi>" HARMLESS "</bdi></th><td>1</td><td>0.500</td>");
 	text_has(text, "</b> of <bdi>");
@@ -144,7 +147,7 @@ static void test_none(void **state)
 	start(NULL);
 	text = end();
 	text_has(text, "<dt>stalls of 134 us or more</dt><dd>0</dd>");
-	text_has(text, "<th scope=\"row\">threshold</th><td>134 us</td>");
+	text_has(text, "<th scope=\"row\">shown from</th><td>134 us</td>");
 	text_has(text, "</body></html>\n");
 	assert_int_equal(count_in(text, "<svg"), 0);
 	assert_int_equal(count_in(text, "href"), 0);
