@@ -214,16 +214,16 @@ static void set_command_task(struct pipeline *pipeline, int tid, bool set)
  */
 static void follow_command(struct pipeline *pipeline, const struct record *record)
 {
-	enum event_id id = pipeline->plan->events[record->event].id;
+	const struct plan_event *event = &pipeline->plan->events[record->event];
 
-	if (record_in_interrupt(record) || id == EVENT_USER)
+	if (record_in_interrupt(record))
 		return;
-	/* Among lost records may be forks. */
-	if (losses_any(pipeline->losses))
+	/* Among lost records may be forks. Not each event is of the task that writes it. */
+	if (losses_any(pipeline->losses) && (event->rule == RULE_OWNER || event->rule == RULE_PAIR))
 		set_command_task(pipeline, record->tid, true);
-	if (id == EVENT_FORK)
+	if (event->id == EVENT_FORK)
 		set_command_task(pipeline, record->child, true);
-	else if (id == EVENT_EXIT)
+	else if (event->id == EVENT_EXIT)
 		set_command_task(pipeline, record->tid, false);
 }
 
@@ -422,11 +422,14 @@ int pipeline_set_pages(struct pipeline *pipeline)
 
 static bool make_command_tasks(struct pipeline *pipeline)
 {
-	if (!pipeline->source->command)
+	pid_t command = pipeline->source->command;
+
+	/* A capture may have any number. */
+	if (command <= 0 || command >= TASKS_MAX)
 		return true;
 	pipeline->command = calloc(TASKS_MAX / 64, sizeof(*pipeline->command));
 	if (pipeline->command)
-		set_command_task(pipeline, pipeline->source->command, true);
+		set_command_task(pipeline, command, true);
 	return pipeline->command;
 }
 

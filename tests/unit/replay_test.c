@@ -256,6 +256,10 @@ static void put_format(const char *group, const struct made_event *event)
 	put_text(path, format_of(event));
 }
 
+#define DESCRIBED                                                                                  \
+	"capture 1\nbyte_order little\nlong_size 8\npage_size 4096\nclock local\n"                 \
+	"tracer function_graph\nthreshold_us 100\n"
+
 /*
  * It and what it forks are shown, also when who forked it is gone; a number that is free is
  * another's. After a loss an event, which the kernel writes of them only, tells a child.
@@ -277,11 +281,9 @@ static void test_command(void **state)
 	put_format("sched", &fork_event);
 	put_format("sched", &end_event);
 	put_format("vmscan", &throttled_event);
-	put_text("c/set_ftrace_filter", "__alloc_pages\n");
+	put_text("c/set_ftrace_filter", "__alloc_pages\nreclaim_throttle\n");
 	put_text("c/kallsyms", "0000000000001000 T __alloc_pages\n");
-	put_text("c/capture",
-		 "capture 1\nbyte_order little\nlong_size 8\npage_size 4096\n"
-		 "clock local\ntracer function_graph\nthreshold_us 100\ncommand 100\n");
+	put_text("c/capture", DESCRIBED "command 100\n");
 	made_begin(&data, &made_layouts[0], 0);
 	put_window(200, 0);
 	put_window(100, 0);
@@ -311,6 +313,10 @@ static void test_command(void **state)
 		if (count_lines(task) != shown[i][1])
 			fail_msg("%d: %d lines\n%s", shown[i][0], count_lines(task), output);
 	}
+	/* all rather than the wrong ones */
+	put_text("c/capture", DESCRIBED "command 4194304\n");
+	assert_int_equal(replay_copy(""), 0);
+	assert_int_equal(count_lines("<...>-200    | !"), 1);
 }
 
 static void test_output_that_fails(void **state)
