@@ -36,6 +36,10 @@ static int run_source(const struct run_context *run, struct failure *failure)
 		if (ret)
 			return ret;
 	}
+	if (options_on_command_line(options, "interval") &&
+	    options_on_command_line(options, "format") && !output_form_is_text(options->format))
+		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
+				   "--interval prints text: not with -f %s", options->format);
 	if (kind == SOURCE_CAPTURE && options->write)
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
 				   "-w %s: %s is a capture already, -w records a running kernel",

@@ -264,6 +264,9 @@ struct hash {
  */
 int hash_init(struct hash *hash, struct hash_link *first, size_t stride, size_t count);
 
+/** hash_clear - make all entries unused, in the order of the array; first and count of hash_init() */
+void hash_clear(struct hash *hash, struct hash_link *first, size_t count);
+
 /** hash_destroy - free the buckets; a table that is all zeros may be passed */
 void hash_destroy(struct hash *hash);
 

@@ -68,6 +68,7 @@ struct options {
 	char **events;	    /* -e: SYSTEM:NAME; NULL ends; NULL: none */
 	uint64_t buffer;    /* -b: bytes per CPU */
 	const char *format; /* -f: one of formats */
+	uint64_t interval;  /* --interval: ns between summaries while it runs, 0: none */
 	int summary;	    /* --summary: enum summary_form */
 	unsigned int top;   /* --top: tasks and cgroups in the summary */
 	char *output;	    /* -o, NULL: stdout */

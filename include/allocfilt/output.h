@@ -48,6 +48,8 @@ struct summary_view {
 	uint64_t ts;	   /* ns: newest time seen; 0: none */
 	uint64_t report;   /* ns: shorter stalls are not shown; at least plan->threshold */
 	struct not_shown not_shown;
+	bool is_interval; /* only of the time from since to ts: these were lost before it */
+	uint64_t lost_before, lost_times_before;
 	bool has_journal; /* entries are written */
 	struct journal_counts journal;
 };
@@ -64,7 +66,8 @@ struct output_setup {
 struct output {
 	const struct output_ops *ops;
 	struct output_setup setup;
-	void *form; /* the form's own state */
+	struct screen *screen; /* of intervals; NULL: plain lines */
+	void *form;	       /* the form's own state */
 };
 
 /* A form. Any member may be NULL. Those with a result return 0 or -errno. */
@@ -123,6 +126,20 @@ int output_summary(struct output *output, const struct summary_view *view);
 /** output_so_far - write the summary so far to another writer, as text or in the form json */
 int output_so_far(const struct output *output, struct writer *writer,
 		  const struct summary_view *view);
+
+/** output_has_intervals - does output_interval() write something? With --interval, as text */
+bool output_has_intervals(const struct output *output);
+
+/**
+ * output_interval - write the summary of an interval and flush it; 0 or -errno
+ *
+ * Without -f it is all that is written besides the summary at the end; then it is refreshed in place
+ * on a terminal, if that is of a running kernel.
+ */
+int output_interval(struct output *output, const struct summary_view *view);
+
+/** output_form_is_text - does this form of -f end with the summary as text? */
+bool output_form_is_text(const char *name);
 
 /** output_tick - to be called about once a second; @now: ns, CLOCK_MONOTONIC */
 void output_tick(struct output *output, uint64_t now, const struct summary_view *view);

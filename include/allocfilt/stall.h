@@ -426,6 +426,9 @@ struct shrinkers;
 struct shrinkers *shrinkers_new(void);
 void shrinkers_free(struct shrinkers *shrinkers);
 
+/** shrinkers_reset - begin again with nothing counted; allocates nothing */
+void shrinkers_reset(struct shrinkers *shrinkers);
+
 /**
  * shrinkers_pair - count a slab pair
  * @superblock: its number, of shrinker_names_superblock(); -1: none
@@ -520,6 +523,9 @@ struct summary;
 /** summary_new - allocate all that is needed; NULL with errno ENOMEM */
 struct summary *summary_new(const struct plan *plan);
 void summary_free(struct summary *summary);
+
+/** summary_reset - begin again with nothing counted; allocates nothing */
+void summary_reset(struct summary *summary);
 
 /** summary_window - count a slow run of a function */
 void summary_window(struct summary *summary, const struct task_window *window);

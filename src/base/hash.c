@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "allocfilt/base.h"
 
@@ -10,16 +11,22 @@ int hash_init(struct hash *hash, struct hash_link *first, size_t stride, size_t 
 
 	while (((size_t)1 << bits) < count)
 		bits++;
-	TAILQ_INIT(&hash->used);
-	TAILQ_INIT(&hash->unused);
 	hash->shift = 64 - bits;
 	hash->buckets = calloc((size_t)1 << bits, sizeof(*hash->buckets));
 	if (!hash->buckets)
 		return -ENOMEM;
-	hash->fresh = first;
 	hash->stride = stride;
-	hash->nr_fresh = count;
+	hash_clear(hash, first, count);
 	return 0;
+}
+
+void hash_clear(struct hash *hash, struct hash_link *first, size_t count)
+{
+	memset(hash->buckets, 0, ((size_t)1 << (64 - hash->shift)) * sizeof(*hash->buckets));
+	TAILQ_INIT(&hash->used);
+	TAILQ_INIT(&hash->unused);
+	hash->fresh = first;
+	hash->nr_fresh = count;
 }
 
 void hash_destroy(struct hash *hash)

@@ -76,6 +76,13 @@ const struct key keys[] = {
 	{ "summary", "--summary", KEY_CHOICE, KEY_RUNNING, FIELD(summary), "short",
 	  .choices = summary_forms, .allowed = "allowed: short, full, none", .argument = "FORM",
 	  .help = "the summary at the end: short, full (with histograms) or none" },
+	{ "interval", "--interval", KEY_QUANTITY, KEY_RUNNING, FIELD(interval),
+	  .units = &quantity_long_time, BOUNDS(SECOND / 10, INT64_MAX),
+	  .allowed = "allowed: a whole number of seconds from 1 (10, 10s), or with ms, m or h, "
+		     "from 100ms",
+	  .argument = "TIME",
+	  .help = "a short summary of each interval while it runs, instead of events (unless -f is "
+		  "given); a bare number is seconds" },
 	{ "top", "--top", KEY_NUMBER, KEY_RUNNING, FIELD(top), "10", NUMBER(1, 128),
 	  .argument = "N", .help = "name so many tasks and cgroups in the summary" },
 	{ "output", "-o", KEY_PATH, KEY_OPTION, FIELD(output), .argument = "FILE",

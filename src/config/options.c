@@ -128,6 +128,8 @@ static int check_combinations(const struct options *options, struct failure *fai
 		text = "-w keeps the data of a run: not with --restore, --probe or --check-config";
 	else if (options->journal && (options->output || options->write))
 		text = "--journal writes to the journal: not with -o or -w";
+	else if (options->interval && (options->journal || options->write))
+		text = "--interval shows filtered data on the standard output: not with --journal or -w";
 	else if (options->metrics && options->write)
 		text = "--metrics needs filtered data: not with -w";
 	else if (options->write &&

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "allocfilt/output.h"
+#include "output/screen.h"
 
 extern const struct output_ops trace_form, tree_form, json_form, perfetto_form, html_form;
 
@@ -20,6 +21,9 @@ static const struct {
 	{ "perfetto", &perfetto_form }, { "html", &html_form },
 };
 
+/* With --interval and without -f. */
+static const struct output_ops summaries_form;
+
 #define NR_FORMS (sizeof(forms) / sizeof(forms[0]))
 
 const char *const *output_form_names(void)
@@ -29,6 +33,27 @@ const char *const *output_form_names(void)
 	for (size_t i = 0; i < NR_FORMS; i++)
 		names[i] = forms[i].name;
 	return names;
+}
+
+bool output_form_is_text(const char *name)
+{
+	size_t i = 0;
+
+	while (i < NR_FORMS - 1 && strcmp(forms[i].name, name))
+		i++;
+	return !forms[i].ops->summary;
+}
+
+/* A capture's intervals would only flash by. */
+static int make_screen(struct output *output)
+{
+	const struct output_setup *setup = &output->setup;
+
+	if (output->ops != &summaries_form || !setup->source->proc ||
+	    !screen_is_capable(writer_fd(setup->writer)))
+		return 0;
+	output->screen = screen_new();
+	return output->screen ? 0 : -ENOMEM;
 }
 
 struct output *output_new(const struct output_setup *setup)
@@ -45,10 +70,14 @@ struct output *output_new(const struct output_setup *setup)
 			output->ops = forms[i].ops;
 	if (options->journal)
 		output->ops = &journal_form;
+	else if (options->interval && !options_on_command_line(options, "format"))
+		output->ops = &summaries_form;
 	if (!output->ops)
 		ret = -EINVAL;
 	else if (output->ops->make)
 		ret = output->ops->make(output);
+	else
+		ret = make_screen(output);
 	if (!ret)
 		return output;
 	free(output);
@@ -62,6 +91,7 @@ void output_free(struct output *output)
 		return;
 	if (output->ops->release)
 		output->ops->release(output);
+	screen_free(output->screen);
 	free(output);
 }
 
@@ -95,6 +125,19 @@ int output_summary(struct output *output, const struct summary_view *view)
 	if (output->ops->summary)
 		return output->ops->summary(output, view);
 	return summary_text(output->setup.writer, view);
+}
+
+bool output_has_intervals(const struct output *output)
+{
+	return output->setup.options->interval && !output->ops->summary;
+}
+
+int output_interval(struct output *output, const struct summary_view *view)
+{
+	if (!output->screen)
+		return summary_text(output->setup.writer, view);
+	summary_text(screen_begin(output->screen), view);
+	return screen_show(output->screen, output->setup.writer);
 }
 
 int output_so_far(const struct output *output, struct writer *writer,

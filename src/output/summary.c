@@ -249,6 +249,20 @@ static void add_ms(struct line *line, int width, uint64_t ns)
 	line_add(line, "%*s", width, text);
 }
 
+/* Wall-clock time to the millisecond where it is known, else that of the trace clock. */
+static void add_time(struct line *line, const struct resolver *resolver, uint64_t ts)
+{
+	char time[CLOCK_TEXT_MAX], *point;
+
+	if (!resolver_time(resolver, ts, time)) {
+		line_add(line, "%" PRIu64 ".%06u", ts / 1000000000,
+			 (unsigned int)(ts % 1000000000 / 1000));
+		return;
+	}
+	point = strchr(time, '.');
+	line_add(line, "%.*sZ", point ? (int)(point - time) + 4 : (int)strlen(time) - 1, time);
+}
+
 /* How many stalls, how slow, and how long it looked for them. */
 static void put_head(struct writer *writer, const struct summary_view *view)
 {
@@ -265,6 +279,10 @@ static void put_head(struct writer *writer, const struct summary_view *view)
 	while (view->pids && view->pids[pids])
 		pids++;
 	line_clear(&line);
+	if (view->is_interval) {
+		add_time(&line, view->resolver, view->ts);
+		line_add(&line, ": ");
+	}
 	if (latency->count)
 		line_add(&line, "%" PRIu64 " stall%s of ", latency->count,
 			 latency->count == 1 ? "" : "s");
@@ -302,7 +320,7 @@ static void add_not_shown(struct line *line, uint64_t count, const char *which)
 static void put_losses(struct writer *writer, const struct summary_view *view)
 {
 	uint64_t incomplete = summary_incomplete(view->summary), times;
-	uint64_t records = losses_total(view->losses, &times);
+	uint64_t records = losses_total(view->losses, &times) - view->lost_before;
 	const struct overflow others[] = {
 		{ .text = "stalls have no entry of their own in the journal",
 		  .count = view->journal.held_back },
@@ -310,6 +328,7 @@ static void put_losses(struct writer *writer, const struct summary_view *view)
 	};
 	struct line line;
 
+	times -= view->lost_times_before;
 	line_clear(&line);
 	if (incomplete && (records || times))
 		line_add(&line, "%" PRIu64 " stall%s incomplete: ", incomplete,
@@ -542,20 +561,6 @@ static void put_tables(struct writer *writer, const struct summary_view *view)
 		any = true;
 		put_waiters(writer, view, order[i], titles[order[i]]);
 	}
-}
-
-/* Wall-clock time to the millisecond where it is known, else that of the trace clock. */
-static void add_time(struct line *line, const struct resolver *resolver, uint64_t ts)
-{
-	char time[CLOCK_TEXT_MAX], *point;
-
-	if (!resolver_time(resolver, ts, time)) {
-		line_add(line, "%" PRIu64 ".%06u", ts / 1000000000,
-			 (unsigned int)(ts % 1000000000 / 1000));
-		return;
-	}
-	point = strchr(time, '.');
-	line_add(line, "%.*sZ", point ? (int)(point - time) + 4 : (int)strlen(time) - 1, time);
 }
 
 /* The longest stall, and why. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "allocfilt/output.h"
+#include "output/screen.h"
 #include "output/tree.h"
 
 /* The form `tree`: a block for each stall, for people; then the summary. */
@@ -363,7 +364,7 @@ static int tree_make(struct output *output)
 {
 	struct terminal *terminal = calloc(1, sizeof(*terminal));
 	bool utf8 = locale_has_utf8();
-	bool capable = is_set("TERM") && strcmp(getenv("TERM"), "dumb");
+	bool capable = screen_is_capable(writer_fd(output->setup.writer));
 
 	if (!terminal)
 		return -ENOMEM;

@@ -58,6 +58,7 @@ struct live {
 	uint64_t began; /* when tracing was turned on */
 	uint64_t next_second;
 	uint64_t next_mark;
+	uint64_t next_interval; /* 0: there are none */
 	uint64_t next_memory;
 	bool locked; /* all memory, as far as that is possible */
 };
@@ -255,11 +256,14 @@ static int set_idle(struct live *live, bool idle)
 	 * descriptor ready. Wake up only when a buffer fills.
 	 */
 	int percent = idle && !live->recorder ? 0 : ALARM_PERCENT;
+	uint64_t idle_tick = IDLE_TICK;
 
 	live->idle = idle;
 	live->empty_ticks = 0;
 	session_set_buffer_percent(live->session, percent);
-	return loop_set_tick(live->loop, idle ? IDLE_TICK : BUSY_TICK);
+	if (idle && live->next_interval && live->run->options->interval < IDLE_TICK)
+		idle_tick = live->run->options->interval;
+	return loop_set_tick(live->loop, idle ? idle_tick : BUSY_TICK);
 }
 
 static int on_buffer(void *context, int fd, uint32_t events);
@@ -429,11 +433,27 @@ static int each_second(struct live *live, uint64_t now)
 			   "tracing was taken away by somebody else: %s", what);
 }
 
+/* The mark is a record with the present time: an interval is that long without any other. */
+static int end_interval(struct live *live, uint64_t now)
+{
+	int ret;
+
+	session_mark_clock(live->session);
+	ret = read_buffers(live, now);
+	while (live->next_interval <= now)
+		live->next_interval += live->run->options->interval;
+	return ret ? ret : pipeline_end_interval(live->pipeline);
+}
+
 static int on_tick(void *context, uint64_t now)
 {
 	struct live *live = context;
-	int ret = read_buffers(live, now);
+	int ret;
 
+	if (live->next_interval && now >= live->next_interval)
+		ret = end_interval(live, now);
+	else
+		ret = read_buffers(live, now);
 	return !ret && now >= live->next_second ? each_second(live, now) : ret;
 }
 
@@ -602,6 +622,8 @@ static int begin(struct live *live, uint64_t now)
 	live->next_second = now + NS_PER_SECOND;
 	live->next_mark = now + MARK_INTERVAL;
 	live->next_memory = now + MEMORY_INTERVAL;
+	if (live->pipeline && output_has_intervals(pipeline_output(live->pipeline)))
+		live->next_interval = now + run->options->interval;
 	if (run->options->duration)
 		ret = set_deadline(live, run->options, now, live->failure);
 	if (ret)

@@ -15,6 +15,21 @@
 #define OVERFLOWS 6
 #define TASKS_MAX 4194304 /* numbers of tasks: PID_MAX_LIMIT, include/linux/threads.h */
 
+/*
+ * The statistics of the present interval. It ends by the trace's own time in a capture, which gives
+ * the same text each time, and when the loop says so on a running kernel, which may be silent.
+ */
+struct interval {
+	struct summary *summary; /* NULL: there are no intervals */
+	struct shrinkers *shrinkers;
+	uint64_t since; /* ns, trace clock */
+	uint64_t end;	/* 0: the loop says when */
+	/* when it began */
+	uint64_t lost, lost_times;
+	struct not_shown not_shown;
+	uint64_t overflows[OVERFLOWS];
+};
+
 struct pipeline {
 	const struct options *options;
 	const struct plan *plan;
@@ -30,6 +45,7 @@ struct pipeline {
 	struct stalls *stalls;
 	struct shrinkers *shrinkers;
 	struct summary *summary;
+	struct interval interval;
 	struct output *output;
 	struct losses *losses;
 	bool holds; /* windows and pairs are shown when their stall has ended, if it is shown */
@@ -148,6 +164,8 @@ static int stall_ended(void *context, const struct stall *stall)
 	if (!is_shown(pipeline, &named))
 		return 0;
 	summary_stall(pipeline->summary, &named);
+	if (pipeline->interval.summary)
+		summary_stall(pipeline->interval.summary, &named);
 	if (pipeline->holds)
 		ret = stalls_pass_on(pipeline->stalls, &sink);
 	return ret ? ret : output_stall(pipeline->output, &named);
@@ -169,9 +187,11 @@ static int pair_ended(void *context, const struct task_pair *pair)
 
 	if (pipeline->plan->events[pair->end->event].id == EVENT_SLAB_END) {
 		struct shrinker_names *names = resolver_superblocks(pipeline->resolver);
+		int superblock = shrinker_names_superblock(names, pair->end);
 
-		shrinkers_pair(pipeline->shrinkers, pair,
-			       shrinker_names_superblock(names, pair->end));
+		shrinkers_pair(pipeline->shrinkers, pair, superblock);
+		if (pipeline->interval.shrinkers)
+			shrinkers_pair(pipeline->interval.shrinkers, pair, superblock);
 	}
 	summary_pair(pipeline->summary, pair);
 	return ret ? ret : stalls_pair(pipeline->stalls, pair);
@@ -255,13 +275,20 @@ static bool is_asked_for(struct pipeline *pipeline, const struct record *record)
 	return !task->pid || has_pid(recorded, task->pid);
 }
 
+static void begin_intervals(struct pipeline *pipeline, uint64_t ts);
+static int end_intervals(struct pipeline *pipeline, uint64_t ts);
+
 static int record_in_order(void *context, const struct record *record)
 {
 	struct pipeline *pipeline = context;
-	int ret;
+	int ret = 0;
 
 	if (!pipeline->oldest)
-		pipeline->oldest = record->ts;
+		begin_intervals(pipeline, record->ts);
+	if (pipeline->interval.end && record->ts >= pipeline->interval.end)
+		ret = end_intervals(pipeline, record->ts);
+	if (ret)
+		return ret;
 	if (record->ts > pipeline->newest)
 		pipeline->newest = record->ts;
 	switch (record->kind) {
@@ -359,7 +386,9 @@ int pipeline_flush(struct pipeline *pipeline)
 {
 	int ret = merge_flush(pipeline->merge);
 
-	return ret ? ret : stalls_flush(pipeline->stalls);
+	if (!ret)
+		ret = stalls_flush(pipeline->stalls);
+	return ret ? ret : pipeline_end_interval(pipeline);
 }
 
 /* ---- set-up ---- */
@@ -475,8 +504,14 @@ static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer)
 		stalls_new(pipeline->plan, pipeline->holds ? &options->limits : NULL, &stalls);
 	pipeline->shrinkers = shrinkers_new();
 	pipeline->summary = summary_new(pipeline->plan);
-	return pipeline->claims && pipeline->stalls && pipeline->shrinkers && pipeline->summary &&
-	       pipeline->output;
+	if (!pipeline->claims || !pipeline->stalls || !pipeline->shrinkers || !pipeline->summary ||
+	    !pipeline->output)
+		return false;
+	if (!output_has_intervals(pipeline->output))
+		return true;
+	pipeline->interval.summary = summary_new(pipeline->plan);
+	pipeline->interval.shrinkers = shrinkers_new();
+	return pipeline->interval.summary && pipeline->interval.shrinkers;
 }
 
 int pipeline_new(struct pipeline **ret_pipeline, const struct options *options,
@@ -517,6 +552,8 @@ void pipeline_free(struct pipeline *pipeline)
 	output_free(pipeline->output);
 	summary_free(pipeline->summary);
 	shrinkers_free(pipeline->shrinkers);
+	summary_free(pipeline->interval.summary);
+	shrinkers_free(pipeline->interval.shrinkers);
 	stalls_free(pipeline->stalls);
 	claims_free(pipeline->claims);
 	merge_free(pipeline->merge);
@@ -563,7 +600,8 @@ struct output *pipeline_output(struct pipeline *pipeline)
  * Limits that a user can raise (limit-tasks, limit-events, open files), and tables whose overflow
  * makes the output incomplete.
  */
-static void count_overflows(struct pipeline *pipeline)
+static void count_overflows(struct pipeline *pipeline, const struct summary *summary,
+			    const struct shrinkers *shrinkers)
 {
 	const struct claims_drops *claims = claims_drops(pipeline->claims);
 	const struct stacks *stacks = resolver_stacks(pipeline->resolver);
@@ -577,7 +615,7 @@ static void count_overflows(struct pipeline *pipeline)
 		{ "stalls", "stalls were cut short or lack details",
 		  stalls_dropped(pipeline->stalls) + (stacks ? stacks_overflow(stacks) : 0) },
 		{ "summary", "times the summary left out what took least time",
-		  summary_overflow(pipeline->summary) + shrinkers_overflow(pipeline->shrinkers) +
+		  summary_overflow(summary) + shrinkers_overflow(shrinkers) +
 			  shrinker_names_overflow(names) },
 	};
 
@@ -586,7 +624,7 @@ static void count_overflows(struct pipeline *pipeline)
 
 void pipeline_view(struct pipeline *pipeline, struct summary_view *view)
 {
-	count_overflows(pipeline);
+	count_overflows(pipeline, pipeline->summary, pipeline->shrinkers);
 	*view = (struct summary_view){
 		.plan = pipeline->plan,
 		.resolver = pipeline->resolver,
@@ -606,6 +644,81 @@ void pipeline_view(struct pipeline *pipeline, struct summary_view *view)
 		.ts = pipeline->newest,
 	};
 	view->has_journal = output_counts(pipeline->output, &view->journal);
+}
+
+/* ---- intervals ---- */
+
+static void begin_interval(struct pipeline *pipeline, uint64_t ts)
+{
+	struct interval *interval = &pipeline->interval;
+
+	interval->since = ts;
+	summary_reset(interval->summary);
+	shrinkers_reset(interval->shrinkers);
+	interval->lost = losses_total(pipeline->losses, &interval->lost_times);
+	interval->not_shown = pipeline->not_shown;
+	count_overflows(pipeline, interval->summary, interval->shrinkers);
+	for (size_t i = 0; i < OVERFLOWS; i++)
+		interval->overflows[i] = pipeline->overflows[i].count;
+}
+
+/* Ends the interval at a time and begins the next one. */
+static int show_interval(struct pipeline *pipeline, uint64_t ts)
+{
+	struct interval *interval = &pipeline->interval;
+	struct summary_view view;
+	int ret;
+
+	pipeline_view(pipeline, &view);
+	view.summary = interval->summary;
+	view.shrinkers = interval->shrinkers;
+	view.form = SUMMARY_SHORT;
+	view.is_interval = true;
+	view.since = interval->since;
+	view.ts = ts;
+	view.lost_before = interval->lost;
+	view.lost_times_before = interval->lost_times;
+	view.not_shown.shorter -= interval->not_shown.shorter;
+	view.not_shown.others -= interval->not_shown.others;
+	count_overflows(pipeline, interval->summary, interval->shrinkers);
+	for (size_t i = 0; i < OVERFLOWS; i++)
+		pipeline->overflows[i].count -= interval->overflows[i];
+	ret = output_interval(pipeline->output, &view);
+	begin_interval(pipeline, ts);
+	return ret;
+}
+
+static void begin_intervals(struct pipeline *pipeline, uint64_t ts)
+{
+	pipeline->oldest = ts;
+	if (!pipeline->interval.summary)
+		return;
+	begin_interval(pipeline, ts);
+	if (!pipeline->source->proc)
+		pipeline->interval.end = ts + pipeline->options->interval;
+}
+
+/* A record of a capture is of a later interval. Of a time without any record one line is enough. */
+static int end_intervals(struct pipeline *pipeline, uint64_t ts)
+{
+	struct interval *interval = &pipeline->interval;
+	uint64_t length = pipeline->options->interval;
+	int ret = show_interval(pipeline, interval->end);
+
+	interval->end += length;
+	if (ret || ts < interval->end)
+		return ret;
+	interval->end += (ts - interval->end) / length * length;
+	ret = show_interval(pipeline, interval->end);
+	interval->end += length;
+	return ret;
+}
+
+int pipeline_end_interval(struct pipeline *pipeline)
+{
+	if (!pipeline->interval.summary || pipeline->newest <= pipeline->interval.since)
+		return 0;
+	return show_interval(pipeline, pipeline->newest);
 }
 
 void pipeline_log_end(struct pipeline *pipeline)

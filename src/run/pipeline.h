@@ -68,6 +68,14 @@ struct output *pipeline_output(struct pipeline *pipeline);
 /** pipeline_view - the totals so far; valid until the next record */
 void pipeline_view(struct pipeline *pipeline, struct summary_view *view);
 
+/**
+ * pipeline_end_interval - show the summary of the interval (--interval) so far and begin the next one
+ *
+ * For a running kernel, when an interval is over. Does nothing without new records, or intervals.
+ * Returns 0, or -errno of the output.
+ */
+int pipeline_end_interval(struct pipeline *pipeline);
+
 /** pipeline_log_end - log the final messages: losses, and what limits dropped */
 void pipeline_log_end(struct pipeline *pipeline);
 

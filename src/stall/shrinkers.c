@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "allocfilt/stall.h"
 
@@ -49,6 +50,22 @@ void shrinkers_free(struct shrinkers *shrinkers)
 	hash_destroy(&shrinkers->longest.hash);
 	hash_destroy(&shrinkers->series.hash);
 	free(shrinkers);
+}
+
+static void table_reset(struct table *table)
+{
+	memset(table->entries, 0, table->count * sizeof(table->entries[0]));
+	table->count = 0;
+	hash_clear(&table->hash, &table->entries[0].link, SHRINKERS_MAX);
+}
+
+void shrinkers_reset(struct shrinkers *shrinkers)
+{
+	table_reset(&shrinkers->longest);
+	table_reset(&shrinkers->series);
+	shrinkers->others = (struct shrinker_total){ 0 };
+	shrinkers->overflow = 0;
+	memset(shrinkers->superblocks, 0, sizeof(shrinkers->superblocks));
 }
 
 static void count_run(struct shrinker_total *total, uint64_t callback, uint64_t ns)

@@ -20,7 +20,7 @@ struct kept_stall {
 
 /* Waiters of one kind. */
 struct waiters {
-	struct summary_waiter table[SUMMARY_TASKS_MAX];
+	struct summary_waiter *table; /* of summary.waiter_entries */
 	size_t count;
 };
 
@@ -35,6 +35,8 @@ struct summary {
 	struct summary_function functions[SUMMARY_FUNCTIONS_MAX];
 	size_t nr_functions;
 	struct waiters waiters[WAITER_KINDS];
+	struct summary_waiter
+		waiter_entries[SUMMARY_TASKS_MAX + SUMMARY_CGROUPS_MAX + SUMMARY_KERNEL_MAX];
 	struct summary_stalls stalls[STALL_SIDES];
 	struct kept_stall long_stalls[SUMMARY_LONGEST_MAX];
 	struct kept_stall *longest[SUMMARY_LONGEST_MAX]; /* the longest first */
@@ -46,10 +48,16 @@ struct summary {
 struct summary *summary_new(const struct plan *plan)
 {
 	struct summary *summary = calloc(1, sizeof(*summary));
+	struct summary_waiter *table;
 
 	if (!summary)
 		return NULL;
 	summary->plan = plan;
+	table = summary->waiter_entries;
+	for (int kind = 0; kind < WAITER_KINDS; kind++) {
+		summary->waiters[kind].table = table;
+		table += waiters_max[kind];
+	}
 	for (size_t i = 0; i < SUMMARY_LONGEST_MAX; i++)
 		summary->longest[i] = &summary->long_stalls[i];
 	return summary;
@@ -58,6 +66,20 @@ struct summary *summary_new(const struct plan *plan)
 void summary_free(struct summary *summary)
 {
 	free(summary);
+}
+
+/* An entry is set as a whole when it is taken: only those that add up are cleared. */
+void summary_reset(struct summary *summary)
+{
+	summary->nr_functions = 0;
+	for (int kind = 0; kind < WAITER_KINDS; kind++)
+		summary->waiters[kind].count = 0;
+	memset(summary->stalls, 0, sizeof(summary->stalls));
+	for (size_t i = 0; i < SUMMARY_LONGEST_MAX; i++)
+		summary->longest[i]->named.stall = NULL;
+	memset(&summary->most_explained, 0, sizeof(summary->most_explained));
+	summary->incomplete = 0;
+	summary->overflow = 0;
 }
 
 static void count_function(struct summary *summary, uint64_t function, int role, uint64_t ns)

@@ -139,6 +139,23 @@ static void test_memory_comes_as_needed(void **state)
 	munmap(table, 256 * page);
 }
 
+/* As after hash_init(): entries are taken in the order of the array. */
+static void test_clear(void **state)
+{
+	for (int i = 0; i < ENTRIES + 2; i++)
+		insert(i, i);
+	hash_remove(&hash, hash_oldest(&hash));
+	hash_clear(&hash, &entries[0].link, ENTRIES);
+	assert_null(hash_oldest(&hash));
+	for (int i = 0; i < ENTRIES + 2; i++)
+		assert_null(find(i));
+	for (int i = 0; i < ENTRIES; i++) {
+		assert_false(hash_is_full(&hash));
+		assert_ptr_equal(hash_insert(&hash, 100 + i), &entries[i].link);
+	}
+	assert_true(hash_is_full(&hash));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -146,6 +163,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_evicts_least_recently_used, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_keys_have_64_bits, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_remove, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_clear, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_many_steps, set_up, tear_down),
 		cmocka_unit_test_teardown(test_memory_comes_as_needed, tear_down),
 	};

@@ -528,6 +528,50 @@ static void test_summary_so_far(void **state)
 	assert_non_null(strstr(errors, "\nwhere it went  "));
 }
 
+static bool shown_meanwhile;
+
+/* After a second an interval has been shown, and not as the last one, at the end. */
+static void see_interval(void *context, uint64_t now)
+{
+	size_t length;
+	char *text;
+
+	assert_int_equal(file_read(fake.root, "output", &text, &length), 0);
+	shown_meanwhile = strstr(text, " stalls of 134 us or more in ");
+	free(text);
+	kill(getpid(), SIGINT);
+}
+
+static int found_in_output(const char *pattern)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command), "grep -qE '%s' %s/output", pattern, fake.root);
+	return system(command) == 0;
+}
+
+/* Summaries alone without -f, else events as well. */
+static void test_intervals(void **state)
+{
+	static const char *const options[] = { "-t134 --interval=100ms",
+					       "-t134 --interval=100ms -ftrace" };
+
+	for (int i = 0; i < 2; i++) {
+		fake_put("per_cpu/cpu1/stats", "entries: 0\noverrun: 0\n");
+		hooks = (struct live_hooks){ .tracing = see_mark, .second = see_interval };
+		shown_meanwhile = false;
+		assert_int_equal(run("%s", options[i]), 0);
+		assert_true(shown_meanwhile);
+		assert_as_found();
+		assert_true(found_in_output("^[0-9.]+: [0-9]+ stalls of 134 us or more in "));
+		assert_int_equal(found_in_output("pressur-143 .* us "), i);
+	}
+	hooks.tracing = NULL;
+	kill(getpid(), SIGINT);
+	assert_int_equal(run("-t134 --interval=100ms"), 0);
+	assert_true(found_in_output("^[0-9.]+: [0-9]+ stalls of 134 us or more in "));
+}
+
 /* Before the first change, in the middle of the set-up, and where others have tracing. */
 static void test_what_fails(void **state)
 {
@@ -612,6 +656,7 @@ int main(void)
 		RUN(test_duration_is_refused),
 		RUN(test_mark_of_the_end),
 		RUN(test_summary_so_far),
+		RUN(test_intervals),
 		RUN(test_signal),
 		RUN(test_end_while_the_output_blocks),
 		RUN(test_reader_is_gone_after_a_refusal),

@@ -170,6 +170,8 @@ static void test_refused(void **state)
 		{ "allocfilt -t 5 -w x -o y", "-w and -o" },
 		{ "allocfilt -t 5 -w x --journal", "--journal|-w" },
 		{ "allocfilt -t 5 -w x --metrics=y", "--metrics|-w" },
+		{ "allocfilt -t 5 -w x --interval=1", "--interval|-w" },
+		{ "allocfilt -t 5 --journal --interval=1", "--interval|--journal" },
 		{ "allocfilt --probe -w x", "-w|--probe" },
 		{ "allocfilt -s ", "-s ''|empty" },
 		{ "allocfilt --restore --probe", "--restore, --probe and --check-config" },

@@ -10,6 +10,19 @@ static int set_up(void **state)
 	return !*state;
 }
 
+static void pair(struct shrinkers *shrinkers, uint64_t callback, uint64_t duration, int superblock);
+
+/* All of it was full, and is reset. */
+static int set_up_used(void **state)
+{
+	if (set_up(state))
+		return -1;
+	for (int i = 0; i <= SHRINKERS_MAX + 1; i++)
+		pair(*state, 0x100 * i, 10, i % SHRINKER_NAMES_MAX);
+	shrinkers_reset(*state);
+	return 0;
+}
+
 static int tear_down(void **state)
 {
 	shrinkers_free(*state);
@@ -103,7 +116,7 @@ static void test_limit(void **state)
 /* What Space-Saving promises, against exact sums. */
 static void test_bounds(void **state)
 {
-	static uint64_t exact[KEYS], all;
+	uint64_t exact[KEYS] = { 0 }, all = 0;
 	struct shrinkers *shrinkers = *state;
 	const struct shrinker_total *totals;
 	bool listed[KEYS] = { false };
@@ -150,7 +163,11 @@ static void test_superblocks(void **state)
 	check(&totals[2].total, 0x100, 80, 50, 2);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name)                                                                                 \
+	cmocka_unit_test_setup_teardown(name, set_up, tear_down),                                  \
+	{                                                                                          \
+#name " after a reset", name, set_up_used, tear_down, NULL                         \
+	}
 
 int main(void)
 {

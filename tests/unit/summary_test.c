@@ -257,7 +257,7 @@ static void check_others(const uint64_t *exact, const bool *listed, size_t max)
 static void test_bounds(void **state)
 {
 	static const size_t max[] = { SUMMARY_TASKS_MAX, SUMMARY_CGROUPS_MAX };
-	static uint64_t exact[KEYS];
+	uint64_t exact[KEYS] = { 0 };
 	bool listed[KEYS] = { false };
 	const struct summary_function *functions;
 	uint32_t seed = 1;
@@ -357,7 +357,30 @@ static void test_causes(void **state)
 			assert_int_equal(stalls->causes[cause].count, 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+/* All tables were full, and are reset. */
+static int set_up_used(void **state)
+{
+	if (set_up(state))
+		return -1;
+	for (unsigned int i = 0; i < 2 * SUMMARY_TASKS_MAX; i++) {
+		char name[16], cgroup[16];
+
+		snprintf(name, sizeof(name), "task%u", i);
+		snprintf(cgroup, sizeof(cgroup), "/c%u", i);
+		STALL(.tid = 1000 + i, .name = name, .ns = i * MS, .rest = i, .cgroup = cgroup,
+		      .background = i % 3 == 0, .function = 0x1000 + i);
+		window(0x1000 + i, i * MS);
+	}
+	summary_reset(summary);
+	assert_int_equal(summary_overflow(summary), 0);
+	return 0;
+}
+
+#define TEST(name)                                                                                 \
+	cmocka_unit_test_setup_teardown(name, set_up, tear_down),                                  \
+	{                                                                                          \
+#name " after a reset", name, set_up_used, tear_down, NULL                         \
+	}
 
 int main(void)
 {
