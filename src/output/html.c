@@ -48,7 +48,7 @@ static const char style[] =
 	"color:var(--fg);font:15px/1.45 system-ui,sans-serif}\n"
 	"h1{font-size:1.4rem;margin:0}h2{font-size:1.1rem;margin:2.2rem 0 .3rem;"
 	"border-bottom:1px solid var(--line);padding-bottom:.2rem}h3{font-size:1rem;margin:1rem 0 .2rem}\n"
-	"p{margin:.3rem 0}p,summary{overflow-wrap:anywhere}.soft,figcaption,caption{color:var(--soft)}small{font-size:.85em}\n"
+	"details+.scroll{margin-top:.8rem}p{margin:.3rem 0}p,summary{overflow-wrap:anywhere}.soft,figcaption,caption{color:var(--soft)}small{font-size:.85em}\n"
 	"nav a{color:inherit;margin-right:1rem}\n"
 	".figures{display:flex;flex-wrap:wrap;gap:.3rem 2rem;margin:.8rem 0}.figures div{display:flex;"
 	"flex-direction:column-reverse}.figures dt{color:var(--soft);font-size:.85em}.figures dd{"
@@ -61,7 +61,7 @@ static const char style[] =
 	"padding-left:0;white-space:normal;overflow-wrap:anywhere}.facts td{text-align:left;"
 	"white-space:normal;overflow-wrap:anywhere}\n"
 	".bar{min-width:7rem;background:linear-gradient(to right,var(--bar) var(--w),transparent 0)}\n"
-	".scroll{overflow-x:auto;max-width:100%}.who table{width:100%;margin-bottom:1rem}.who th:first-child{"
+	".scroll{overflow-x:auto;max-width:100%}.tables table{width:100%;margin-bottom:1rem}.tables th:first-child{"
 	"min-width:9rem;width:45%}\n"
 	"figure{margin:.5rem 0}figcaption{margin-bottom:.4rem}\n"
 	".map{display:grid;grid-template-columns:auto 1fr;column-gap:.4rem}.y{text-align:right;"
@@ -89,7 +89,7 @@ static const char style[] =
 	"padding:.3rem 0 .8rem}.ten table{margin:.3rem 0;width:100%}.ten tbody th{width:60%}ol.stack{columns:3 16rem;font-size:.85rem}\n"
 	":focus-visible{outline:2px solid var(--q4);outline-offset:2px}\n"
 	"@media(max-width:40rem){body{padding:.7rem}.x span:nth-child(even){display:none}"
-	"th,td{padding:.12rem .35rem}.who th:first-child{min-width:7rem}.bar{min-width:4rem}}\n"
+	"th,td{padding:.12rem .35rem}.tables th:first-child{min-width:7rem}.bar{min-width:4rem}}\n"
 	"@media print{nav{display:none}body{max-width:none;font-size:11px}details,tr,figure{"
 	"break-inside:avoid}h2{break-after:avoid}*{print-color-adjust:exact}}\n"
 	"@media(forced-colors:active){svg,.flame span,.legend i,.bar{forced-color-adjust:none}}\n";
@@ -410,14 +410,45 @@ static void put_steps(struct writer *writer, const struct chain_step *step, uint
 	}
 }
 
-static void put_why(struct writer *writer, struct chains *chains)
+/* How many stalls each cause explains, most time first. */
+static void put_causes(struct writer *writer, const struct summary_stalls *stalls)
+{
+	bool done[CAUSES] = { false };
+	int most;
+
+	put_raw(writer,
+		"<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+		"aria-label=\"Stalls by cause\"><table id=\"kinds\"><caption>Stalls by cause: "
+		"what took at least half of each</caption><thead><tr>"
+		"<th scope=\"col\">cause</th><th scope=\"col\">stalls</th>"
+		"<th scope=\"col\">ms in all</th><th scope=\"col\">of all</th></tr></thead>"
+		"<tbody>\n");
+	for (;;) {
+		most = -1;
+		for (int cause = 0; cause < CAUSES; cause++)
+			if (!done[cause] && stalls->causes[cause].count &&
+			    (most < 0 || stalls->causes[cause].total > stalls->causes[most].total))
+				most = cause;
+		if (most < 0)
+			break;
+		done[most] = true;
+		put(writer, "<tr><th scope=\"row\">%s</th><td>%" PRIu64 "</td><td>" MS "</td>",
+		    most == CAUSE_MIXED ? "nothing is half of it" : cause_name(most)->title,
+		    stalls->causes[most].count, MS_OF(stalls->causes[most].total));
+		put_bar(writer, stalls->causes[most].total, stalls->latency.total);
+		put_raw(writer, "</tr>\n");
+	}
+	put_raw(writer, "</tbody></table></div>\n");
+}
+
+static void put_why(struct writer *writer, const struct summary_view *view, struct chains *chains)
 {
 	const struct chain_step *root = chains_sorted(chains);
 
 	if (!root->ns)
 		return;
 	put_raw(writer,
-		"<section id=\"why\"><h2>Why</h2>\n<figure><figcaption>Where the time of all "
+		"<section id=\"why\" class=\"tables\"><h2>Why</h2>\n<figure><figcaption>Where the time of all "
 		"stalls went: a box is as wide as its part of the time, and below it is what "
 		"it consists of. Rest is what no slow run of a traced function explains."
 		"</figcaption>\n<div class=\"flame\" aria-hidden=\"true\">"
@@ -429,6 +460,7 @@ static void put_why(struct writer *writer, struct chains *chains)
 			"<th scope=\"col\">of all</th></tr></thead><tbody>\n");
 	put_steps(writer, root, root->ns, 0);
 	put_raw(writer, "</tbody></table></details>\n");
+	put_causes(writer, summary_stalls(view->summary, STALLS_WAITING));
 	if (chains_dropped(chains))
 		put(writer,
 		    "<p>%" PRIu64 " times a cause had no room of its own here: its time is in "
@@ -485,7 +517,7 @@ static void put_who(struct writer *writer, const struct summary_view *view)
 	if (!summary_stalls(view->summary, STALLS_WAITING)->latency.count &&
 	    !summary_stalls(view->summary, STALLS_BACKGROUND)->latency.count)
 		return;
-	put_raw(writer, "<section id=\"who\" class=\"who\"><h2>Who</h2>\n");
+	put_raw(writer, "<section id=\"who\" class=\"tables\"><h2>Who</h2>\n");
 	put_waiters(writer, view, SUMMARY_CGROUPS, "cgroups", "Cgroups that waited most", "cgroup");
 	put_waiters(writer, view, SUMMARY_TASKS, "tasks", "Tasks that waited most", "task");
 	put_waiters(writer, view, SUMMARY_KERNEL_THREADS, "threads",
@@ -764,7 +796,7 @@ static int html_summary(struct output *output, const struct summary_view *view)
 				"<a href=\"#run\">The run</a></nav>\n");
 	put_raw(writer, "</header>\n<main>\n");
 	put_when(writer, view, &html->heat);
-	put_why(writer, html->chains);
+	put_why(writer, view, html->chains);
 	put_who(writer, view);
 	put_longest(writer, view);
 	put_run(output, view);

@@ -196,6 +196,8 @@ my %title = (
 	own => 'own time', shrinkers => 'shrinkers', slab => 'slab outside of shrinkers',
 	inactive_list => 'inactive list', short_runs => 'short runs on the lists',
 	active_list => 'active list', throttle => 'throttling sleep', soft_limit => 'soft limit',
+	cpu_wait => 'waiting for a CPU', blocked => 'asleep, uninterruptible', slept => 'asleep',
+	mixed => 'nothing is half of it',
 );
 my %expected;
 
@@ -221,6 +223,15 @@ for my $stall (@stalls) {
 }
 delete $expected{$_} for grep { !$expected{$_} } keys %expected;
 
+my %kinds;
+
+for my $stall (@stalls) {
+	my $name = $title{ $stall->{cause} } // "no title of $stall->{cause}";
+
+	$kinds{$name}{count}++;
+	$kinds{$name}{ns} += $stall->{duration_ns};
+}
+
 my $whole = 0;
 my ($nr_boxes, %boxes) = (0);
 
@@ -242,6 +253,21 @@ sub boxes
 		wrong("$chain: a box of $width %") if abs($width - $ns / ($of || 1) * 100) > 0.002;
 		$boxes{$chain}++;
 		boxes([ grep { ref && $_->{name} eq 'ul' } @{ $box->{children} } ], $chain);
+	}
+}
+
+if (@stalls) {
+	my ($head, @rows) = table('kinds');
+	my $before;
+
+	same('causes of stalls', scalar @rows, scalar keys %kinds);
+	for my $row (@rows) {
+		my $kind = $kinds{ $row->[0] } // { count => 0, ns => 0 };
+
+		same("cause $row->[0]", "@$row[1 .. 3]",
+			"$kind->{count} " . ms($kind->{ns}) . ' ' . share($kind->{ns}, $whole) . ' %');
+		wrong('causes of stalls: not in order') if defined $before && $kind->{ns} > $before;
+		$before = $kind->{ns};
 	}
 }
 
@@ -289,6 +315,10 @@ for my $i (0 .. $#shown) {
 		(defined $stall->{task}{process} && $stall->{task}{pid} != $stall->{task}{tid} ?
 			" of $stall->{task}{process}-$stall->{task}{pid}" : '') .
 		(defined $stall->{task}{cgroup} ? " in $stall->{task}{cgroup}" : ''));
+	my ($cause) = map { html_text($_) } html_find($shown[$i], 'p');
+
+	wrong("cause of $i: $cause") if index($cause, $stall->{cause_detail} // '') < 0 ||
+		index($cause, $title{ $stall->{cause} }) < 0;
 	same("phases of $i", scalar @tops, scalar grep { $_ } values %phases);
 	for my $row (@tops) {
 		my ($name, $time) = map { html_text($_) } @{ $row->{children} };
