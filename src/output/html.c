@@ -646,25 +646,30 @@ static void put_longest(struct writer *writer, const struct summary_view *view)
 
 /* ---- the run ---- */
 
-static void put_loss(struct writer *writer, uint64_t count, const char *text)
+/* Returns whether something is lost. */
+static bool put_loss(struct writer *writer, uint64_t count, const char *text)
 {
 	if (!count)
-		return;
+		return false;
 	put(writer, "<p class=\"warn\">%" PRIu64 " ", count);
 	put_text(writer, text);
 	put_raw(writer, "</p>\n");
+	return true;
 }
 
 static void put_losses(struct writer *writer, const struct summary_view *view)
 {
 	uint64_t times;
 	uint64_t records = losses_total(view->losses, &times);
+	bool any = put_loss(writer, records, "records were lost");
 
-	put_loss(writer, records, "records were lost");
-	put_loss(writer, times, "times records were lost, nobody knows how many");
-	put_loss(writer, summary_incomplete(view->summary), "stalls are incomplete");
+	any |= put_loss(writer, times, "times records were lost, nobody knows how many");
+	any |= put_loss(writer, summary_incomplete(view->summary), "stalls are incomplete");
 	for (size_t i = 0; i < view->nr_overflows; i++)
-		put_loss(writer, view->overflows[i].count, view->overflows[i].text);
+		any |= put_loss(writer, view->overflows[i].count, view->overflows[i].text);
+	if (!any)
+		put_raw(writer,
+			"<p class=\"soft\">Nothing was lost, no stall is incomplete.</p>\n");
 }
 
 static void put_figure(struct writer *writer, const char *title, uint64_t ns)

@@ -100,6 +100,13 @@ same($_->[0], $facts{ $_->[0] } // '', $run->{ $_->[1] } // '')
 	for [ 'host', 'host' ], [ 'kernel', 'release' ], [ 'machine', 'machine' ],
 	[ 'allocfilt', 'version' ];
 
+my $lost = $summary->{incomplete} + @{ $summary->{lost} };
+my ($header) = html_find($page, 'header');
+my $is_whole = html_text($header) =~ /Nothing was lost, no stall is incomplete/;
+
+$lost += $_ for values %{ $summary->{overflows} };
+wrong('losses: ', html_text($header)) if !$lost == !$is_whole;
+
 # --- who ---
 
 for my $who ([ 'cgroups', 'stalls' ], [ 'tasks', 'stalls' ], [ 'threads', 'background' ]) {

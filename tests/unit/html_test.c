@@ -108,6 +108,7 @@ static void test_names(void **state)
 	assert_int_equal(count_in(text, "\x1b"), 0);
 	assert_int_equal(count_in(text, "</title>"), 1 + count_in(text, "<rect"));
 	assert_int_equal(count_in(text, "</style>"), 1);
+	assert_int_equal(count_in(text, "Nothing was lost"), 0);
 	text_has(text, "<p class=\"warn\">3 " HARMLESS "</p>");
 	text_has(text, "<p class=\"soft\"><bdi>" HARMLESS "</bdi>, ");
 	text_has(text, "<tr><th scope=\"row\">kernel</th><td>" HARMLESS "</td></tr>");
@@ -149,6 +150,7 @@ static void test_none(void **state)
 	text_has(text, "<dt>stalls of 134 us or more</dt><dd>0</dd>");
 	text_has(text, "<th scope=\"row\">shown from</th><td>134 us</td>");
 	text_has(text, "</body></html>\n");
+	text_has(text, ">Nothing was lost, no stall is incomplete.</p>");
 	assert_int_equal(count_in(text, "<svg"), 0);
 	assert_int_equal(count_in(text, "href"), 0);
 }
