@@ -587,6 +587,19 @@ static void put_facts_of(struct writer *writer, const struct named_stall *named)
 	put_raw(writer, "</p>\n");
 }
 
+static void put_tree(struct writer *writer, struct resolver *resolver, const struct stall *stall)
+{
+	struct rows rows = { .writer = writer, .whole = stall->end - stall->start };
+
+	/* The cause says it already where there is nothing but rest. */
+	if (stall->phases.ns[PHASE_REST][PART_OWN][STATE_RAN] == phases_total(&stall->phases))
+		return;
+	put_raw(writer, "<table><thead><tr><th scope=\"col\">phase</th><th scope=\"col\">ms</th>"
+			"<th scope=\"col\">of the stall</th></tr></thead><tbody>\n");
+	tree_visit(resolver, stall, put_row, &rows);
+	put_raw(writer, "</tbody></table>\n");
+}
+
 static void put_stack(struct writer *writer, struct resolver *resolver, const struct stall *stall)
 {
 	const uint64_t *frames;
@@ -609,7 +622,6 @@ static void put_stack(struct writer *writer, struct resolver *resolver, const st
 static void put_longest(struct writer *writer, const struct summary_view *view)
 {
 	const struct named_stall *named = summary_longest(view->summary, 0);
-	struct rows rows = { .writer = writer };
 
 	if (!named)
 		return;
@@ -621,8 +633,8 @@ static void put_longest(struct writer *writer, const struct summary_view *view)
 		named = summary_longest(view->summary, i);
 		if (!named)
 			break;
-		rows.whole = named->stall->end - named->stall->start;
-		put(writer, "<details open=\"open\"><summary><b>" MS " ms</b> ", MS_OF(rows.whole));
+		put(writer, "<details open=\"open\"><summary><b>" MS " ms</b> ",
+		    MS_OF(named->stall->end - named->stall->start));
 		put_time(writer, view->resolver, named->stall->start);
 		put_raw(writer, " ");
 		put_task(writer, named);
@@ -633,11 +645,7 @@ static void put_longest(struct writer *writer, const struct summary_view *view)
 		put_text(writer, text);
 		put_raw(writer, "</p>\n");
 		put_facts_of(writer, named);
-		put_raw(writer, "<table><thead><tr><th scope=\"col\">phase</th>"
-				"<th scope=\"col\">ms</th><th scope=\"col\">of the stall</th></tr>"
-				"</thead><tbody>\n");
-		tree_visit(view->resolver, named->stall, put_row, &rows);
-		put_raw(writer, "</tbody></table>\n");
+		put_tree(writer, view->resolver, named->stall);
 		put_stack(writer, view->resolver, named->stall);
 		put_raw(writer, "</details>\n");
 	}

@@ -326,7 +326,10 @@ for my $i (0 .. $#shown) {
 
 	wrong("cause of $i: $cause") if index($cause, $stall->{cause_detail} // '') < 0 ||
 		index($cause, $title{ $stall->{cause} }) < 0;
-	same("phases of $i", scalar @tops, scalar grep { $_ } values %phases);
+	my $nr_phases = grep { $_ } values %phases;
+
+	$nr_phases = 0 if ($phases{rest} // 0) == $stall->{duration_ns};
+	same("phases of $i", scalar @tops, $nr_phases);
 	for my $row (@tops) {
 		my ($name, $time) = map { html_text($_) } @{ $row->{children} };
 
