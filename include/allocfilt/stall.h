@@ -575,7 +575,7 @@ uint64_t summary_overflow(const struct summary *summary);
 
 /*
  * The causes of many stalls as one tree, for flame graphs: outermost function, phase, its part,
- * shrinker. The time of a step contains that of the steps below it.
+ * shrinker, and above them who called it. The time of a step contains that of the steps below it.
  */
 
 #define CHAIN_NAME_MAX 160
@@ -595,12 +595,12 @@ void chains_free(struct chains *chains);
 
 /**
  * chains_stall - count a stall
- * @stack: begin with its kernel stack, the outermost function first
+ * @callers: begin with the task and its kernel stack down to the outermost function
  *
  * Where the table is full a chain ends early: its time is in the steps that it has.
  */
 void chains_stall(struct chains *chains, struct resolver *resolver, const struct named_stall *named,
-		  bool stack);
+		  bool callers);
 
 /**
  * chains_sorted - the root, with most time first below each step and equal times by name

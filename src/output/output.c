@@ -10,7 +10,8 @@
 #include "allocfilt/output.h"
 #include "output/screen.h"
 
-extern const struct output_ops trace_form, tree_form, json_form, perfetto_form, html_form;
+extern const struct output_ops trace_form, tree_form, json_form, perfetto_form, html_form,
+	folded_form;
 
 /* The forms of the command line; the first is the default. */
 static const struct {
@@ -18,7 +19,7 @@ static const struct {
 	const struct output_ops *ops;
 } forms[] = {
 	{ "trace", &trace_form },	{ "tree", &tree_form }, { "json", &json_form },
-	{ "perfetto", &perfetto_form }, { "html", &html_form },
+	{ "perfetto", &perfetto_form }, { "html", &html_form }, { "folded", &folded_form },
 };
 
 /* With --interval and without -f. */

@@ -67,25 +67,27 @@ static void add_shrinkers(struct chains *chains, struct chain_step *slab, enum p
 	}
 }
 
-/* The callers of the first slow run, the outermost first, or nothing. */
-static struct chain_step *add_stack(struct chains *chains, struct resolver *resolver,
-				    const struct stall *stall, uint64_t ns)
+/* The task and the callers of the function, the outermost first. */
+static struct chain_step *add_callers(struct chains *chains, struct resolver *resolver,
+				      const struct named_stall *named, uint64_t ns)
 {
-	struct chain_step *step = &chains->steps[0];
+	struct chain_step *step = add_step(chains, &chains->steps[0], named->name, ns);
 	const uint64_t *frames;
-	size_t count = resolver_stack(resolver, stall->stack, &frames);
+	size_t count = resolver_stack(resolver, named->stall->stack, &frames);
 
 	while (count--) {
 		char name[STALL_FUNCTION_MAX];
 
 		resolver_symbol(resolver, frames[count], 's', name, sizeof(name));
+		if (!strcmp(name, named->function))
+			break;
 		step = add_step(chains, step, name, ns);
 	}
 	return step;
 }
 
 void chains_stall(struct chains *chains, struct resolver *resolver, const struct named_stall *named,
-		  bool stack)
+		  bool callers)
 {
 	const struct stall *stall = named->stall;
 	const char *title = catalog_role_title(stall->role);
@@ -93,9 +95,9 @@ void chains_stall(struct chains *chains, struct resolver *resolver, const struct
 	struct chain_step *above = &chains->steps[0];
 
 	above->ns += whole;
-	if (stack)
-		above = add_stack(chains, resolver, stall, whole);
-	above = add_step(chains, above, title ? title : named->function, whole);
+	if (callers)
+		above = add_callers(chains, resolver, named, whole);
+	above = add_step(chains, above, title && !callers ? title : named->function, whole);
 	for (int group = 0; group < PHASE_GROUPS; group++) {
 		uint64_t ns = phases_group(&stall->phases, group);
 		struct chain_step *step;

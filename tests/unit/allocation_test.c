@@ -101,6 +101,7 @@ static void test_count(void **state)
 		{ .format = "tree", OPTIONS },
 		{ .format = "json", OPTIONS },
 		{ .format = "html", OPTIONS },
+		{ .format = "folded", OPTIONS },
 		{ .journal = true, .status_interval = 1, OPTIONS },
 		{ .journal = true, .rate = 1, .burst = 1, OPTIONS },
 	};

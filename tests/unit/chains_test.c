@@ -83,8 +83,8 @@ static void test_stacks(void **state)
 	set_up(100);
 	stall(0, 0, 0, 20, true);
 	stall(0, 0, 0, 5, false);
-	chains_are("  45( 0x10 30( 0x20 30( 0x30 30( page allocation 30( rest 20"
-		   " direct reclaim 10( own time 10)))))"
+	chains_are("  45( t 30( 0x10 30( 0x20 30( 0x30 30( f 30( rest 20"
+		   " direct reclaim 10( own time 10))))))"
 		   " page allocation 15( direct reclaim 10( own time 10) rest 5))");
 }
 

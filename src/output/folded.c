@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "allocfilt/output.h"
+
+/*
+ * The form `folded`: at the end a line for each chain of causes, its frames joined by semicolons, a
+ * blank, and its nanoseconds, as flamegraph.pl and speedscope read it. Each nanosecond of each stall
+ * is in one line.
+ */
+
+#define STEPS_MAX 16384
+
+struct frame {
+	const struct frame *above;
+	const struct chain_step *step;
+};
+
+/* A semicolon would end the frame. */
+static void put_name(struct writer *writer, const char *name)
+{
+	char text[TEXT_ESCAPED_MAX * CHAIN_NAME_MAX];
+
+	text_escape(text, sizeof(text), name, TEXT_PRINTABLE);
+	for (char *rest = text, *part = strsep(&rest, ";"); part; part = strsep(&rest, ";")) {
+		writer_put(writer, part, strlen(part));
+		if (rest)
+			writer_put(writer, "\\x3b", 4);
+	}
+}
+
+static void put_frames(struct writer *writer, const struct frame *frame)
+{
+	/* Of the root: tasks for which the table had no room. */
+	if (!frame->above) {
+		writer_put(writer, "[others]", 8);
+		return;
+	}
+	if (frame->above->above) {
+		put_frames(writer, frame->above);
+		writer_put(writer, ";", 1);
+	}
+	put_name(writer, frame->step->name);
+}
+
+/* Puts what is below a step, and the time that it has alone. */
+static void put_steps(struct writer *writer, const struct frame *above)
+{
+	uint64_t ns = above->step->ns;
+	char number[32];
+
+	for (const struct chain_step *step = above->step->below; step; step = step->next) {
+		put_steps(writer, &(struct frame){ above, step });
+		ns -= step->ns < ns ? step->ns : ns;
+	}
+	if (!ns)
+		return;
+	put_frames(writer, above);
+	snprintf(number, sizeof(number), " %" PRIu64 "\n", ns);
+	writer_put(writer, number, strlen(number));
+}
+
+static void folded_release(struct output *output)
+{
+	chains_free(output->form);
+}
+
+static int folded_make(struct output *output)
+{
+	output->form = chains_new(STEPS_MAX);
+	return output->form ? 0 : -ENOMEM;
+}
+
+static int folded_stall(struct output *output, const struct named_stall *named)
+{
+	chains_stall(output->form, output->setup.resolver, named, true);
+	return 0;
+}
+
+static int folded_summary(struct output *output, const struct summary_view *view)
+{
+	struct writer *writer = output->setup.writer;
+	uint64_t dropped = chains_dropped(output->form);
+
+	(void)view;
+	put_steps(writer, &(struct frame){ NULL, chains_sorted(output->form) });
+	if (dropped)
+		log_warning("a limit was reached: %" PRIu64
+			    " times a chain of causes was cut short",
+			    dropped);
+	return writer_flush(writer);
+}
+
+const struct output_ops folded_form = {
+	.make = folded_make,
+	.release = folded_release,
+	.stall = folded_stall,
+	.summary = folded_summary,
+};
