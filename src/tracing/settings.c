@@ -684,7 +684,8 @@ static int restore_one(struct settings *settings, struct setting *setting, struc
 				   "%s cannot be read, %s is wanted: %s", setting->path,
 				   SHOWN(setting->found), strerror(-ret));
 	ours = setting_is_ours(setting->kind, setting->wrote, now);
-	if (is_same(setting->kind, now, setting->found)) {
+	/* A list whose tasks have all exited reads as none, but still has the kernel trace none. */
+	if (is_same(setting->kind, now, setting->found) && !(is_pids(setting->kind) && ours)) {
 		/* A setting that is not verified may never have been written. */
 		if (setting->verified && !ours)
 			leave_older(settings, setting);

@@ -278,6 +278,21 @@ static void test_late_thread(void **state)
 	end_late_threads();
 }
 
+/* The kernel's list reads as if there was none, but it is there, and nothing would be traced. */
+static void test_tasks_that_exited(void **state)
+{
+	const pid_t pids[] = { getpid(), 0 };
+
+	request.pids = pids;
+	start();
+	request.pids = NULL;
+	fake_put("set_ftrace_pid", "(none left)\n");
+	fake_put("set_event_notrace_pid", "(none left)\n");
+	end();
+	assert_null(strstr(fake_get("set_ftrace_pid"), "left"));
+	assert_null(strstr(fake_get("set_event_notrace_pid"), "left"));
+}
+
 /* 17 listings for each of the two files: the run goes on, and says what it may lack. */
 static void test_threads_without_end(void **state)
 {
@@ -1037,6 +1052,7 @@ int main(void)
 		IN_INSTANCE(test_instance),
 		AT_TOP(test_unused_buffer_is_expanded),
 		AT_TOP(test_late_thread),
+		AT_TOP(test_tasks_that_exited),
 		AT_TOP(test_threads_without_end),
 		AT_TOP(test_threads_without_memory),
 		AT_TOP(test_pid_that_is_gone),
