@@ -31,7 +31,7 @@ static const struct act *script;
 static struct signals *signals;
 static struct failure failure;
 static int made, freed, ended, traced;
-static uint64_t threshold_traced[SCRIPT_MAX], burst_set;
+static uint64_t threshold_traced[SCRIPT_MAX], burst_set, report_set;
 static int new_fails; /* number of the call of live_new() that fails; 0: none */
 
 int live_new(struct live **ret_live, const struct run_context *run, const struct live_hooks *hooks,
@@ -72,6 +72,7 @@ int live_set_run(struct live *live, const struct run_context *run, struct failur
 {
 	live->run = run;
 	burst_set = run->options->burst;
+	report_set = run->options->report;
 	return 0;
 }
 
@@ -153,11 +154,13 @@ static void test_bad_reload(void **state)
 /* A setting that needs no new set-up applies at once to the current run. */
 static void test_reload_in_place(void **state)
 {
-	static const struct act acts[] = { { "threshold = 1ms\nburst = 7\n", SIGHUP, 0 } };
+	static const struct act acts[] = { { "threshold = 1ms\nburst = 7\nreport = 5ms\n", SIGHUP,
+					     0 } };
 
 	assert_int_equal(serve(acts), 0);
 	assert_int_equal(made, 1);
 	assert_int_equal(burst_set, 7);
+	assert_int_equal(report_set, 5000000);
 }
 
 /* Another threshold needs a new run, prepared before the old one ends. */

@@ -1381,6 +1381,37 @@ static void test_passed_on(void **state)
 	stalls_free(run.stalls);
 }
 
+/* What has ended leaves its room to what waits, however long that is. */
+static void test_held_for_long(void **state)
+{
+	start_holding(4);
+	window_with(7, 1, 100, 300, "a", 1);
+	for (int i = 0; i < 20; i++)
+		window_with(8, 0, 400 + 200 * i, 500 + 200 * i, "b", 1);
+	clear_notes();
+	window_with(7, 0, 50, 9000, "", 1);
+	assert_non_null(strstr(notes.text, " w 7 100-300 a100 w 7 50-9000"));
+	stalls_free(run.stalls);
+}
+
+/* A window that nothing came around is a stall while an earlier one of its task waits on. */
+static void test_passed_on_before_earlier(void **state)
+{
+	uint64_t late = STALL_PATIENCE + 2000;
+
+	start_holding(64);
+	window_with(7, 1, 100, 300, "a", 1);
+	window_with(7, 3, 400, 600, "b", 1);
+	window_with(7, 2, late, late + 200, "c", 1);
+	assert_string_equal(notes.text, "");
+	window_with(7, 2, late + 300, late + 500, "d", 1);
+	assert_string_equal(notes.text, "7:400-600/3 reclaim=200 w 7 400-600 b400");
+	clear_notes();
+	assert_int_equal(stalls_flush(run.stalls), 0);
+	assert_non_null(strstr(notes.text, " w 7 100-300 a100 | "));
+	stalls_free(run.stalls);
+}
+
 /* Windows that were folded into one sum are passed on like others. */
 static void test_passed_on_of_a_sum(void **state)
 {
@@ -1499,6 +1530,8 @@ int main(void)
 		TEST(test_limit_of_shrinkers),
 		TEST(test_limit_of_names),
 		cmocka_unit_test(test_passed_on),
+		cmocka_unit_test(test_held_for_long),
+		cmocka_unit_test(test_passed_on_before_earlier),
 		cmocka_unit_test(test_passed_on_of_a_sum),
 		cmocka_unit_test(test_limit_of_what_is_held),
 		cmocka_unit_test(test_limit_of_held_payloads),
