@@ -83,11 +83,12 @@ int screen_show(struct screen *screen, struct writer *writer)
 	for (unsigned int row = 1; text < end && row < size.ws_row; row++) {
 		const char *newline = memchr(text, '\n', end - text);
 		size_t line = (newline ? newline : end) - text;
-
 		/* In the last column EL would erase it, or the cursor be in the next row. */
-		writer_put(writer, text, fitting(text, line, size.ws_col - 1));
+		size_t part = fitting(text, line, size.ws_col > 1 ? size.ws_col - 1 : 1);
+
+		writer_put(writer, text, part);
 		writer_put(writer, END_LINE, strlen(END_LINE));
-		text += line + 1;
+		text += part + (part == line);
 	}
 	writer_put(writer, END_PAGE, strlen(END_PAGE));
 	return writer_flush(writer);

@@ -26,7 +26,7 @@ struct writer *screen_begin(struct screen *screen);
 /**
  * screen_show - show the text in place of the one before, as much as there is room for
  *
- * The cursor is then below. Returns 0 or -errno of the writer.
+ * A line that is too long goes on in the next row. The cursor is then below. Returns 0 or -errno of the writer.
  */
 int screen_show(struct screen *screen, struct writer *writer);
 

@@ -303,14 +303,18 @@ static void put_cause(struct writer *writer, const struct terminal *terminal,
 	struct stall_cause cause;
 	struct line line;
 
-	if (stall->phases.ns[PHASE_REST][PART_OWN][STATE_RAN] == phases_total(&stall->phases))
-		return;
 	stall_cause(stall, &cause);
 	cause_text(resolver, &cause, text);
 	line_clear(&line);
 	line_add(&line, "   cause: ");
 	line_add_escaped(&line, text, terminal->names);
 	line_put(&line, writer);
+}
+
+/* Of nothing but rest, one row of 100 % says no more than the head. */
+static bool is_rest(const struct stall *stall)
+{
+	return stall->phases.ns[PHASE_REST][PART_OWN][STATE_RAN] == phases_total(&stall->phases);
 }
 
 void tree_stall(struct writer *writer, const struct terminal *terminal, struct resolver *resolver,
@@ -321,9 +325,11 @@ void tree_stall(struct writer *writer, const struct terminal *terminal, struct r
 	size_t count;
 
 	put_head(writer, terminal, resolver, named);
-	put_cause(writer, terminal, resolver, stall);
-	tree_phases(writer, terminal, resolver, &stall->phases, stall->shrinkers,
-		    stall->nr_shrinkers);
+	if (!is_rest(stall)) {
+		put_cause(writer, terminal, resolver, stall);
+		tree_phases(writer, terminal, resolver, &stall->phases, stall->shrinkers,
+			    stall->nr_shrinkers);
+	}
 	count = resolver_stack(resolver, stall->stack, &frames);
 	for (size_t i = 0; i < count; i++) {
 		char name[STALL_FUNCTION_MAX];
@@ -387,6 +393,8 @@ static int tree_form_stall(struct output *output, const struct named_stall *name
 	struct writer *writer = output->setup.writer;
 
 	tree_stall(writer, output->form, output->setup.resolver, named);
+	if (is_rest(named->stall) && !named->stall->stack)
+		return writer_status(writer);
 	return writer_put(writer, "\n", 1);
 }
 

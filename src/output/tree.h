@@ -18,7 +18,11 @@ struct terminal {
 	enum text_rule names; /* how names are escaped */
 };
 
-/** tree_stall - write a stall: a line with its facts, its phases as a tree, its stack */
+/**
+ * tree_stall - write a stall: a line with its facts, its phases as a tree, its stack
+ *
+ * One of nothing but rest has no tree.
+ */
 void tree_stall(struct writer *writer, const struct terminal *terminal, struct resolver *resolver,
 		const struct named_stall *named);
 

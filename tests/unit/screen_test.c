@@ -65,15 +65,20 @@ static void test_in_place(void **state)
 	assert_string_equal(shown("", 4, 80), "\033[H\033[J");
 }
 
-/* One row is left for the cursor, and one column; a character of several bytes is one column. */
+/*
+ * One row is left for the cursor, and one column; a character of several bytes is one column. What
+ * does not fit goes on in the next row.
+ */
 static void test_size(void **state)
 {
-	shown("", 2, 2);
+	shown("", 2, 2); /* the first one scrolls */
 	assert_string_equal(shown("\na\nb\nc\nd\n", 4, 80),
 			    "\033[Ha\033[K\r\nb\033[K\r\nc\033[K\r\n\033[J");
-	assert_string_equal(shown("12345\n\303\251\303\251\342\202\254\303\251x\n\n", 5, 5),
-			    "\033[H1234\033[K\r\n\303\251\303\251\342\202\254\303\251\033[K\r\n"
-			    "\033[K\r\n\033[J");
+	assert_string_equal(shown("12345\n\303\251\303\251\342\202\254\303\251x\n\n1234\n", 8, 5),
+			    "\033[H1234\033[K\r\n5\033[K\r\n"
+			    "\303\251\303\251\342\202\254\303\251\033[K\r\nx\033[K\r\n"
+			    "\033[K\r\n1234\033[K\r\n\033[J");
+	assert_string_equal(shown("12345\n", 2, 5), "\033[H1234\033[K\r\n\033[J");
 	assert_string_equal(shown("\na\nb\n", 1, 80), "\033[H\033[J");
 	/* unknown */
 	assert_string_equal(shown("\na\nb\n", 0, 0), "\033[Ha\033[K\r\nb\033[K\r\n\033[J");

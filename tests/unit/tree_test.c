@@ -108,6 +108,24 @@ static void test_plain(void **state)
 		"`- rest                                            1.500 ms  15%\n");
 }
 
+/* Nothing but rest: the head says it all. */
+static void test_rest(void **state)
+{
+	const struct terminal terminal = { 0 };
+	const struct stall stall = {
+		.tid = 12,
+		.start = 1000001000,
+		.end = 1010001000,
+		.order = -1,
+		.gfp_names = "",
+		.compaction = "",
+		.phases.ns[PHASE_REST][PART_OWN][STATE_RAN] = 10000000,
+	};
+
+	stall_is_shown(&stall, &terminal,
+		       "1.000001 worker-12 of server\\x1b-10 /a/é  10.000 ms  alloc  from /m\n");
+}
+
 static void test_terminal(void **state)
 {
 	const struct terminal terminal = { .colour = true, .box = true, .names = TEXT_PRINTABLE };
@@ -205,9 +223,9 @@ static void test_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plain),		cmocka_unit_test(test_terminal),
-		cmocka_unit_test(test_small_shrinkers), cmocka_unit_test(test_few_facts),
-		cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_plain),	  cmocka_unit_test(test_rest),
+		cmocka_unit_test(test_terminal),  cmocka_unit_test(test_small_shrinkers),
+		cmocka_unit_test(test_few_facts), cmocka_unit_test(test_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
