@@ -52,6 +52,8 @@ struct summary_view {
 	uint64_t lost_before, lost_times_before;
 	bool has_journal; /* entries are written */
 	struct journal_counts journal;
+	struct memory_pressure pressure_before; /* of the run */
+	struct memory_pressure pressure_after;
 };
 
 struct output_setup {

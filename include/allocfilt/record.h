@@ -185,6 +185,8 @@ struct data_source {
 	pid_t own;	       /* the process that traced, which is not shown; 0: not known */
 	pid_t command;	       /* COMMAND: it and its children alone are shown; 0: none */
 	const pid_t *recorded; /* processes that the kernel was to record; 0 ends; NULL: all */
+	struct memory_pressure pressure_before; /* of the run */
+	struct memory_pressure pressure_after;	/* its end, or now */
 };
 
 /**

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "allocfilt/base.h"
 
@@ -17,4 +21,39 @@ uint64_t memory_available(void)
 		available = strtoull(found + strlen(key), NULL, 10) * 1024;
 	free(text);
 	return available;
+}
+
+int memory_pressure_open(void)
+{
+	return open("/proc/pressure/memory", O_RDONLY | O_CLOEXEC);
+}
+
+void memory_pressure_read(int fd, struct memory_pressure *pressure)
+{
+	char text[512];
+	ssize_t length = fd < 0 ? 0 : pread(fd, text, sizeof(text) - 1, 0);
+
+	text[length > 0 ? length : 0] = '\0';
+	memory_pressure_parse(text, pressure);
+}
+
+/* "some avg10=0.00 avg60=0.00 avg300=0.00 total=0" */
+static bool parse_kind(const char *text, const char *kind, unsigned int *avg10, uint64_t *total)
+{
+	const char *at = strstr(text, kind);
+	const char *sum = at ? strstr(at, "total=") : NULL;
+	unsigned int whole, hundredths;
+
+	if (!sum || sscanf(at + strlen(kind), " avg10=%3u.%2u", &whole, &hundredths) != 2 ||
+	    sscanf(sum, "total=%" SCNu64, total) != 1)
+		return false;
+	*avg10 = 100 * whole + hundredths;
+	return true;
+}
+
+void memory_pressure_parse(const char *text, struct memory_pressure *pressure)
+{
+	*pressure = (struct memory_pressure){ .known = false };
+	pressure->known = parse_kind(text, "some", &pressure->some_avg10, &pressure->some) &&
+			  parse_kind(text, "full", &pressure->full_avg10, &pressure->full);
 }

@@ -143,6 +143,10 @@ static void parse_description(struct capture *capture, char *text)
 		} else if (!strcmp(key, "pids")) {
 			free(capture->pids);
 			source->recorded = capture->pids = parse_pids(value);
+		} else if (!strcmp(key, "pressure_before")) {
+			memory_pressure_parse(value, &source->pressure_before);
+		} else if (!strcmp(key, "pressure_after")) {
+			memory_pressure_parse(value, &source->pressure_after);
 		}
 	}
 }

@@ -291,6 +291,29 @@ static void put_flaws(struct json *json, const struct summary_view *view)
 	json_close(json, '}');
 }
 
+static void put_pressure_at(struct json *json, const char *key,
+			    const struct memory_pressure *pressure)
+{
+	json_open(json, key, '{');
+	json_hundredths(json, "some_avg10", pressure->some_avg10);
+	json_hundredths(json, "full_avg10", pressure->full_avg10);
+	json_number(json, "some_total_ns", pressure->some * 1000);
+	json_number(json, "full_total_ns", pressure->full * 1000);
+	json_close(json, '}');
+}
+
+static void put_pressure(struct json *json, const struct summary_view *view)
+{
+	if (!view->pressure_before.known || !view->pressure_after.known) {
+		json_null(json, "pressure");
+		return;
+	}
+	json_open(json, "pressure", '{');
+	put_pressure_at(json, "before", &view->pressure_before);
+	put_pressure_at(json, "after", &view->pressure_after);
+	json_close(json, '}');
+}
+
 void json_summary(struct writer *writer, const struct summary_view *view, bool final)
 {
 	struct summary *summary = view->summary;
@@ -317,6 +340,7 @@ void json_summary(struct writer *writer, const struct summary_view *view, bool f
 	put_waiters(&json, "tasks", view, SUMMARY_TASKS);
 	put_waiters(&json, "cgroups", view, SUMMARY_CGROUPS);
 	put_waiters(&json, "kernel_threads", view, SUMMARY_KERNEL_THREADS);
+	put_pressure(&json, view);
 	put_flaws(&json, view);
 	json_close(&json, '}');
 	json_raw(&json, "\n");

@@ -89,6 +89,11 @@ void json_signed(struct json *json, const char *key, int64_t number)
 	put_value(json, key, "%" PRId64, number);
 }
 
+void json_hundredths(struct json *json, const char *key, unsigned int hundredths)
+{
+	put_value(json, key, "%u.%02u", hundredths / 100, hundredths % 100);
+}
+
 void json_microseconds(struct json *json, const char *key, uint64_t ns)
 {
 	put_value(json, key, "%" PRIu64 ".%03u", ns / 1000, (unsigned int)(ns % 1000));

@@ -625,6 +625,28 @@ static void put_background(struct writer *writer, const struct summary_view *vie
 	line_put(&line, writer);
 }
 
+/* What the kernel itself says of the same time. */
+static void put_psi(struct writer *writer, const struct summary_view *view)
+{
+	const struct memory_pressure *before = &view->pressure_before;
+	const struct memory_pressure *after = &view->pressure_after;
+	char some[TEXT_DURATION_MAX], full[TEXT_DURATION_MAX], time[TEXT_DURATION_MAX];
+	struct line line;
+
+	if (!before->known || !after->known || after->some < before->some ||
+	    after->full < before->full)
+		return;
+	line_clear(&line);
+	line_add(&line, "memory pressure (PSI): some %s, full %s",
+		 text_duration(some, (after->some - before->some) * 1000),
+		 text_duration(full, (after->full - before->full) * 1000));
+	if (view->ts > view->since)
+		line_add(&line, " of %s", text_duration(time, view->ts - view->since));
+	line_add(&line, "; avg10 %u.%02u before, %u.%02u after", before->some_avg10 / 100,
+		 before->some_avg10 % 100, after->some_avg10 / 100, after->some_avg10 % 100);
+	line_put(&line, writer);
+}
+
 int summary_text(struct writer *writer, const struct summary_view *view)
 {
 	if (view->form == SUMMARY_NONE)
@@ -632,6 +654,7 @@ int summary_text(struct writer *writer, const struct summary_view *view)
 	put_text(writer, "\n");
 	put_head(writer, view);
 	put_losses(writer, view);
+	put_psi(writer, view);
 	put_where(writer, &summary_stalls(view->summary, STALLS_WAITING)->phases);
 	put_tables(writer, view);
 	put_worst(writer, view);

@@ -38,6 +38,7 @@ struct live {
 	struct plan *plan;
 	struct data_source source;
 	int *cpu_numbers; /* of the source */
+	int pressure;	  /* memory_pressure_open() */
 	struct probe probe;
 	bool has_probe; /* probe is defined; session_has_probe() says whether it is installed */
 	struct pipeline *pipeline;    /* NULL with -w */
@@ -189,6 +190,8 @@ int live_new(struct live **ret_live, const struct run_context *run, const struct
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	live->run = run;
 	live->hooks = *hooks;
+	/* Now, because memory may be short later. */
+	live->pressure = memory_pressure_open();
 	live->failure = failure;
 	ret = kernel_plan(&live->kernel, &live->plan, run->options, failure);
 	if (!ret)
@@ -210,6 +213,8 @@ void live_free(struct live *live)
 	plan_free(live->plan);
 	kernel_close(live->kernel);
 	free(live->cpu_numbers);
+	if (live->pressure >= 0)
+		close(live->pressure);
 	free(live);
 }
 
@@ -469,6 +474,7 @@ static int on_signal(void *context, int number)
 		if (!live->pipeline)
 			return 0;
 		session_mark_clock(live->session); /* the time until now counts */
+		memory_pressure_read(live->pressure, &live->source.pressure_after);
 		ret = read_buffers(live, loop_now());
 		summary_print_so_far(live->run, live->pipeline);
 		return ret;
@@ -618,6 +624,8 @@ static int begin(struct live *live, uint64_t now)
 	session_mark_clock(live->session);
 	clock_gettime(CLOCK_REALTIME, &realtime);
 	live->source.started = realtime.tv_sec * NS_PER_SECOND + realtime.tv_nsec;
+	if (!live->has_traced)
+		memory_pressure_read(live->pressure, &live->source.pressure_before);
 	live->began = now;
 	live->next_second = now + NS_PER_SECOND;
 	live->next_mark = now + MARK_INTERVAL;
@@ -673,6 +681,7 @@ static int finish(struct live *live, int error)
 	/* Without records nothing else shows how long the run was. */
 	if (!taken)
 		session_mark_clock(live->session);
+	memory_pressure_read(live->pressure, &live->source.pressure_after);
 	session_off(live->session);
 	writer_stop(live->run->output);
 	live->broken = error && !taken;

@@ -642,6 +642,8 @@ void pipeline_view(struct pipeline *pipeline, struct summary_view *view)
 		.not_shown = pipeline->not_shown,
 		.since = pipeline->oldest,
 		.ts = pipeline->newest,
+		.pressure_before = pipeline->source->pressure_before,
+		.pressure_after = pipeline->source->pressure_after,
 	};
 	view->has_journal = output_counts(pipeline->output, &view->journal);
 }

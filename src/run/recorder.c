@@ -152,6 +152,17 @@ static int write_functions(struct recorder *recorder)
 	return text_write(&file, recorder, "available_filter_functions");
 }
 
+/* As the kernel has it, on one line. */
+static void print_pressure(FILE *stream, const char *key, const struct memory_pressure *pressure)
+{
+	if (pressure->known)
+		fprintf(stream,
+			"%s some avg10=%u.%02u total=%" PRIu64 " full avg10=%u.%02u total=%" PRIu64
+			"\n",
+			key, pressure->some_avg10 / 100, pressure->some_avg10 % 100, pressure->some,
+			pressure->full_avg10 / 100, pressure->full_avg10 % 100, pressure->full);
+}
+
 /* Writes the file `capture`: what is in no file of the kernel. capture/reader.c parses it. */
 static int write_description(struct recorder *recorder, const struct cpu_buffers *buffers)
 {
@@ -183,6 +194,8 @@ static int write_description(struct recorder *recorder, const struct cpu_buffers
 			fprintf(text.stream, " %d", *pid);
 		fputc('\n', text.stream);
 	}
+	print_pressure(text.stream, "pressure_before", &recorder->source->pressure_before);
+	print_pressure(text.stream, "pressure_after", &recorder->source->pressure_after);
 	if (*probe->definition) {
 		fprintf(text.stream,
 			"probe %s\nbtf super_block.s_id %" PRIu32 "\nbtf super_block.s_dev %" PRIu32

@@ -130,6 +130,32 @@ static void test_machine(void **state)
 	}
 }
 
+static void test_pressure(void **state)
+{
+	const struct data_source *source;
+	struct capture *capture;
+
+	put_text("capture",
+		 "own 812\npressure_before some avg10=0.50 total=7 full avg10=0.00 total=3\n"
+		 "pressure_after some avg10=99.99 total=70 full avg10=1.00 total=30\n");
+	capture = open_it();
+	source = capture_source(capture);
+	assert_true(source->pressure_before.known);
+	assert_int_equal(source->pressure_before.some_avg10, 50);
+	assert_int_equal(source->pressure_before.full, 3);
+	assert_true(source->pressure_after.known);
+	assert_int_equal(source->pressure_after.some_avg10, 9999);
+	assert_int_equal(source->pressure_after.some, 70);
+	capture_close(capture);
+	/* as it is until the end of a recording */
+	put_text("capture", "pressure_before some avg10=0.50 total=7 full avg10=0.00 total=3\n");
+	capture = open_it();
+	assert_false(capture_source(capture)->pressure_after.known);
+	check_flaws(capture, 0, "");
+	capture_close(capture);
+	unlink(test_path("capture"));
+}
+
 /* Invalid pids: all processes are shown rather than the wrong ones. */
 static void test_processes(void **state)
 {
@@ -425,6 +451,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		RUN(test_description),
 		RUN(test_machine),
+		RUN(test_pressure),
 		RUN(test_processes),
 		RUN(test_byte_order),
 		RUN(test_cpu_without_data),

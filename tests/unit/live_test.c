@@ -237,6 +237,10 @@ static void test_write(void **state)
 	assert_in_file("capture/capture", own);
 	assert_in_file("capture/capture", "\nthreshold_us 134\n");
 	assert_in_file("capture/capture", "\ntracer function_graph\n");
+	if (!access("/proc/pressure/memory", R_OK)) {
+		assert_in_file("capture/capture", "\npressure_before some avg10=");
+		assert_in_file("capture/capture", "\npressure_after some avg10=");
+	}
 	/* an ended task's name comes from the kernel's saved_cmdlines, a running one's from /proc */
 	assert_in_file("capture/saved_cmdlines", " pressure");
 	shell("grep -q '^%d %d - live_test ' %s/capture/tasks", getpid(), getpid(), fake.root);

@@ -246,6 +246,7 @@ static void test_forty_lines(void **state)
 		count_stall(&one, name, cgroup, i > 96);
 	}
 	view.top = 128;
+	view.pressure_before.known = view.pressure_after.known = true;
 	print(false);
 	text_has(text, "\ncgroup (8 of 64) ");
 	text_has(text, "\ntask (8 of 96) ");
@@ -306,6 +307,33 @@ static void test_losses(void **state)
 	second_line_is("2 stalls are incomplete: events were lost");
 }
 
+static void test_psi(void **state)
+{
+	view.since = MS;
+	view.ts = 10001 * MS;
+	view.pressure_before = (struct memory_pressure){ true, 1205, 0, 5000000, 700000 };
+	view.pressure_after = (struct memory_pressure){ true, 4010, 3009, 6234567, 700999 };
+	print(false);
+	text_has(text, "\nnothing lost, 0 incomplete\n"
+		       "memory pressure (PSI): some 1.2 s, full 999 us of 10.0 s; avg10 12.05 "
+		       "before, 40.10 after\n\n");
+	print(true);
+	text_has(text, ",\"pressure\":{\"before\":{\"some_avg10\":12.05,\"full_avg10\":0.00,"
+		       "\"some_total_ns\":5000000000,\"full_total_ns\":700000000},"
+		       "\"after\":{\"some_avg10\":40.10,\"full_avg10\":30.09,"
+		       "\"some_total_ns\":6234567000,\"full_total_ns\":700999000}},");
+	view.pressure_after.known = false;
+	print(false);
+	assert_null(strstr(text, "PSI"));
+	print(true);
+	text_has(text, ",\"pressure\":null,");
+	/* of a capture that somebody made up */
+	view.pressure_after.known = true;
+	view.pressure_after.some = 4999999;
+	print(false);
+	assert_null(strstr(text, "PSI"));
+}
+
 /* Before the first record nothing is known of the time. */
 static void test_no_stall(void **state)
 {
@@ -358,6 +386,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_percentages, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_forty_lines, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_losses, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_psi, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_no_stall, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_newcomers, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_superblocks_of_newcomer, set_up, tear_down),
