@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +17,16 @@
  * The format has one name per id, and Perfetto shows the last one (its ProcessTracker). An id gets
  * another name by exec, or when the kernel uses it again: that name has a track of its own, with an
  * id above all others and the real one behind the name, "nginx-812".
+ *
+ * The format has no groups of processes. Perfetto lists them by name, so each begins with its cgroup.
  */
 
 #define PIDS_MAX    (1 << 22) /* PID_MAX_LIMIT of a 64-bit kernel */
 #define CPU_PROCESS (PIDS_MAX + 1)
 #define CPU_TRACKS  65536 /* 8192 CPUs with up to 8 kinds */
-#define IDS_MAX	    (CPU_PROCESS + 1 + CPU_TRACKS)
+#define COUNTERS    (CPU_PROCESS + 1 + CPU_TRACKS)
+#define IDS_MAX	    (COUNTERS + 1)
+#define EDGES_MAX   16384
 #define TEXT_MAX    1024
 
 /* A name of a process or thread. One that is evicted has another track when it comes again. */
@@ -30,12 +35,27 @@ struct track_name {
 	int id;		       /* in the output */
 };
 
+/* A stall begins or ends. */
+struct edge {
+	uint64_t ts;
+	int change; /* of how many are pending */
+};
+
 struct perfetto {
 	bool started;			   /* the head and an event are written */
 	uint8_t named[2][IDS_MAX / 8 + 1]; /* a bit per process, per thread: it has a name */
 	int next_id;			   /* of further names */
 	struct hash hash;
 	struct track_name *names;
+	bool has_counters;     /* their process has its name */
+	uint64_t reclaimed;    /* pages, in all stalls so far */
+	uint64_t reclaimed_ts; /* of the latest value */
+	int pending;	       /* stalls under way at pending_ts, the latest value */
+	uint64_t pending_ts;
+	uint64_t late; /* stalls that began before it */
+	size_t nr_edges;
+	struct edge
+		edges[EDGES_MAX]; /* a heap, the earliest on top: a stall is known when it ends */
 };
 
 struct track {
@@ -101,7 +121,7 @@ static struct track name_track(struct output *output, struct track real, const c
 		uint8_t bit = 1u << (real_ids[which] % 8);
 		struct hash_link *link;
 		uint64_t key;
-		char text[96];
+		char text[TASK_CGROUP_MAX + 96];
 
 		/* A thread's name is one within its process. */
 		snprintf(text, sizeof(text), "%d %d %d %s", which, ids[0], real_ids[which],
@@ -118,7 +138,7 @@ static struct track name_track(struct output *output, struct track real, const c
 		ids[which] = hash_entry(link, struct track_name, link)->id;
 	}
 	for (int which = 0; which < 2; which++) {
-		char name[64];
+		char name[TASK_CGROUP_MAX + 64];
 		struct json json;
 
 		if (!is_new[which])
@@ -148,7 +168,7 @@ static struct track track_of(struct output *output, struct task_key key, uint64_
 	const char *process = "CPUs", *thread;
 	const struct task_info *task;
 	struct track track;
-	char text[48];
+	char text[TASK_CGROUP_MAX + TASK_COMM_MAX + 2];
 
 	if (key.kind == OWNER_TASK) {
 		track.thread = key.id & (PIDS_MAX - 1);
@@ -156,6 +176,10 @@ static struct track track_of(struct output *output, struct task_key key, uint64_
 		thread = resolver_task_name(resolver, track.thread, ts);
 		track.process = task->pid > 0 && task->pid < PIDS_MAX ? task->pid : track.thread;
 		process = *task->process ? task->process : thread;
+		if (*task->cgroup && strcmp(task->cgroup, "/")) {
+			snprintf(text, sizeof(text), "%s %s", task->cgroup, process);
+			process = text;
+		}
 	} else {
 		track.process = CPU_PROCESS;
 		track.thread = CPU_PROCESS + 1 + (key.id * 8 + key.kind) % CPU_TRACKS;
@@ -302,14 +326,99 @@ static int perfetto_pair(struct output *output, const struct task_pair *pair)
 	return writer_status(json.writer);
 }
 
+static void put_counter(struct output *output, uint64_t ts, const char *name, const char *key,
+			uint64_t value)
+{
+	const struct track track = { COUNTERS, COUNTERS };
+	struct perfetto *perfetto = output->form;
+	struct json json;
+
+	for (int which = 0; !perfetto->has_counters && which < 2; which++) {
+		begin_event(output, &json, "M", which ? "thread_name" : "process_name", track);
+		json_open(&json, "args", '{');
+		json_string(&json, "name", "all tasks");
+		json_close(&json, '}');
+		json_close(&json, '}');
+	}
+	perfetto->has_counters = true;
+	begin_event(output, &json, "C", name, track);
+	json_string(&json, "cat", "counter");
+	json_microseconds(&json, "ts", ts);
+	json_open(&json, "args", '{');
+	json_number(&json, key, value);
+	json_close(&json, '}');
+	json_close(&json, '}');
+}
+
+static void swap_edges(struct edge *a, struct edge *b)
+{
+	struct edge edge = *a;
+
+	*a = *b;
+	*b = edge;
+}
+
+static void pop_edge(struct perfetto *perfetto)
+{
+	struct edge *edges = perfetto->edges;
+
+	perfetto->pending += edges[0].change;
+	edges[0] = edges[--perfetto->nr_edges];
+	for (size_t i = 0;;) {
+		size_t least = i;
+
+		for (size_t k = 2 * i + 1; k <= 2 * i + 2 && k < perfetto->nr_edges; k++)
+			if (edges[k].ts < edges[least].ts)
+				least = k;
+		if (least == i)
+			return;
+		swap_edges(&edges[i], &edges[least]);
+		i = least;
+	}
+}
+
+/* Puts how many stalls are pending from the earliest edge on. */
+static void put_pending(struct output *output)
+{
+	struct perfetto *perfetto = output->form;
+
+	perfetto->pending_ts = perfetto->edges[0].ts;
+	while (perfetto->nr_edges && perfetto->edges[0].ts == perfetto->pending_ts)
+		pop_edge(perfetto);
+	put_counter(output, perfetto->pending_ts, "stalls", "pending", perfetto->pending);
+}
+
+/* Of a full heap the earliest edge goes out. A stall that began before it counts from there on. */
+static void add_edge(struct output *output, uint64_t ts, int change)
+{
+	struct perfetto *perfetto = output->form;
+	struct edge *edges = perfetto->edges;
+
+	if (perfetto->nr_edges == EDGES_MAX)
+		put_pending(output);
+	if (ts < perfetto->pending_ts) {
+		perfetto->late += change > 0;
+		ts = perfetto->pending_ts;
+	}
+	edges[perfetto->nr_edges] = (struct edge){ ts, change };
+	for (size_t i = perfetto->nr_edges++; i && edges[i].ts < edges[(i - 1) / 2].ts;
+	     i = (i - 1) / 2)
+		swap_edges(&edges[i], &edges[(i - 1) / 2]);
+}
+
 /* The phases of a stall are known when it ends, so an instant event at its end carries them. */
 static int perfetto_stall(struct output *output, const struct named_stall *named)
 {
 	const struct stall *stall = named->stall;
 	struct track track = track_of(output, stall->key, stall->end);
+	struct perfetto *perfetto = output->form;
+	struct stall_cause cause;
 	struct json json;
+	char name[64];
 
-	begin_event(output, &json, "i", "stall", track);
+	stall_cause(stall, &cause);
+	snprintf(name, sizeof(name), "stall: %s", cause_name(cause_of(&cause))->title);
+	begin_event(output, &json, "i", name, track);
 	json_string(&json, "cat", "stall");
 	json_string(&json, "s", "t");
 	json_microseconds(&json, "ts", stall->end);
@@ -317,14 +426,32 @@ static int perfetto_stall(struct output *output, const struct named_stall *named
 	json_stall(&json, named, output->setup.resolver);
 	json_close(&json, '}');
 	json_close(&json, '}');
+	if (!named->background) {
+		add_edge(output, stall->start, 1);
+		add_edge(output, stall->end, -1);
+	}
+	if (stall->has_reclaimed) {
+		perfetto->reclaimed += stall->nr_reclaimed;
+		/* One that is known late counts when it is known: the sum never goes back. */
+		if (stall->end > perfetto->reclaimed_ts)
+			perfetto->reclaimed_ts = stall->end;
+		put_counter(output, perfetto->reclaimed_ts, "reclaimed", "pages",
+			    perfetto->reclaimed);
+	}
 	return writer_status(json.writer);
 }
 
 static int perfetto_summary(struct output *output, const struct summary_view *view)
 {
-	const struct perfetto *perfetto = output->form;
+	struct perfetto *perfetto = output->form;
 	struct json json;
 
+	while (perfetto->nr_edges)
+		put_pending(output);
+	if (perfetto->late)
+		log_warning("a limit was reached: %" PRIu64
+			    " stalls are pending from a later time on than they began",
+			    perfetto->late);
 	json_init(&json, output->setup.writer);
 	if (!perfetto->started)
 		json_raw(&json, head);

@@ -4,12 +4,13 @@
 # trace_event.pl OUTPUT.JSON OUTPUT.DAT
 #
 # Holds a file of `-f perfetto` against the rules of the trace-event format ("Trace Event Format",
-# the JSON object form: X, i and M events), and against the form `trace` of the same capture:
+# the JSON object form: X, i, C and M events), and against the form `trace` of the same capture:
 #
 #   one JSON object; traceEvents is an array, displayTimeUnit is known
 #   each event has ph, name, pid, tid; X a ts and a dur, i a ts and a scope, M a name in its args
 #   each thread that has events has a name, and so has each process
 #   slices of a thread nest: none begins in another and ends outside
+#   stalls pending and pages reclaimed are what the stalls' own fields add up to, at each time
 #   as many function slices as functions in the form trace, as many slab slices as pairs
 
 use strict;
@@ -34,8 +35,37 @@ wrong("displayTimeUnit") unless $object->{displayTimeUnit} =~ /^(ms|ns)$/;
 wrong("traceEvents is no array") unless ref $object->{traceEvents} eq 'ARRAY';
 wrong("no summary") unless $object->{allocfilt}{type} eq 'summary';
 
-my (%count, %named, %slices);
+my (%count, %named, %slices, %edges, %counter, @reclaimed);
 my $number = qr/^\d+(\.\d+)?$/;
+
+# In ns, of microseconds with three decimals, which a float may not hold exactly.
+sub ns_of { return sprintf '%.0f', $_[0] * 1000 }
+
+sub take_stall {
+	my ($stall, $name) = @_;
+	my $end = $stall->{ts_ns} + $stall->{duration_ns};
+
+	wrong("no cause: $name") unless $name =~ /^stall: \w/;
+	if (!$stall->{task}{background}) {
+		$edges{$stall->{ts_ns}}++;
+		$edges{$end}--;
+	}
+	push @reclaimed, [$end, $stall->{nr_reclaimed}] if defined $stall->{nr_reclaimed};
+}
+
+sub check_counters {
+	my ($pending, $pages, $latest) = (0, 0, 0);
+	my @pending = map { [$_, $pending += $edges{$_}] } sort { $a <=> $b } keys %edges;
+	my @pages = map {
+		$latest = $_->[0] if $_->[0] > $latest;
+		[$latest, $pages += $_->[1]]
+	} @reclaimed;
+	my $text = sub { join ' ', map { "$_->[0]:$_->[1]" } @_ };
+
+	wrong("stalls pending") if $text->(@pending) ne $text->(@{$counter{'stalls pending'} // []});
+	wrong("pending at the end") if $pending;
+	wrong("pages") if $text->(@pages) ne $text->(@{$counter{'reclaimed pages'} // []});
+}
 
 sub take_event {
 	my ($event) = @_;
@@ -61,6 +91,12 @@ sub take_event {
 		push @{$slices{"$event->{pid} $event->{tid}"}}, $event;
 	} elsif ($event->{ph} eq 'i') {
 		wrong("scope: $what") unless $event->{s} =~ /^[gpt]$/;
+		take_stall($event->{args}, $event->{name}) if $event->{cat} eq 'stall';
+	} elsif ($event->{ph} eq 'C') {
+		my ($key, @more) = keys %{$event->{args}};
+
+		wrong("not one number: $what") if @more || $event->{args}{$key} !~ /^\d+$/;
+		push @{$counter{"$event->{name} $key"}}, [ns_of($event->{ts}), $event->{args}{$key}];
 	} else {
 		wrong("ph: $what");
 	}
@@ -82,6 +118,7 @@ sub check_nesting {
 
 take_event($_) for @{$object->{traceEvents}};
 check_nesting(@$_) for values %slices;
+check_counters();
 
 open $in, '<:raw', $trace or die "$trace: $!\n";
 my $text = <$in> =~ s/\n\n.*//sr;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The form `perfetto`: which track each slice is on. tests/replay/trace_event.pl checks the format. */
 #include "allocfilt/output.h"
+#include "captured_stderr.h"
 #include "fake_resolver.h"
 #include "unit_test.h"
 #include "written_text.h"
@@ -149,12 +150,105 @@ static void test_limit(void **state)
 	track_is("2002.900", "cpu 3 hardirq", "CPUs");
 }
 
+static const struct task_info *task_in_cgroup(void *context, int tid, uint64_t ts)
+{
+	static struct task_info info;
+
+	info = (struct task_info){ .tid = tid, .pid = tid, .process = "sh" };
+	strcpy(info.cgroup, tid == 1 ? "/" : "/system.slice/a.service");
+	return &info;
+}
+
+/* Perfetto sorts processes by name. */
+static void test_cgroups(void **state)
+{
+	resolver.task_info = task_in_cgroup;
+	start(64);
+	window(OWNER_TASK, 1, 1000);
+	window(OWNER_TASK, 2, 2000);
+	end();
+	resolver.task_info = task_info;
+	track_is("0.900", "sh", "sh");
+	track_is("1.900", "sh", "/system.slice/a.service sh");
+}
+
+static void stall(uint64_t from, uint64_t to)
+{
+	struct stall one = { .start = from,
+			     .end = to,
+			     .gfp_names = "",
+			     .compaction = "",
+			     .outcomes = "",
+			     .has_reclaimed = true,
+			     .nr_reclaimed = 3 };
+	const struct task_info info = { .tid = 5 };
+	const struct named_stall named = { .stall = &one,
+					   .task_info = &info,
+					   .name = "t",
+					   .function = "f",
+					   .memcg = "" };
+
+	assert_int_equal(output_stall(output, &named), 0);
+}
+
+#define STALLS 9000 /* more than there is room for */
+
+/* Ends the output, and counts its values of stalls pending, which are in order of time. */
+static int pending_values(FILE *file, int *ret_most)
+{
+	struct summary_view view = { .form = SUMMARY_NONE };
+	double ts, last = 0;
+	char line[8192];
+	int count = 0, value = -1;
+
+	assert_int_equal(output_summary(output, &view), 0);
+	output_free(output);
+	writer_free(writer);
+	rewind(file);
+	*ret_most = 0;
+	while (fgets(line, sizeof(line), file)) {
+		const char *at = strstr(line, "\"ts\":");
+
+		if (!strstr(line, "\"name\":\"stalls\""))
+			continue;
+		assert_int_equal(sscanf(at, "\"ts\":%lf,\"args\":{\"pending\":%d}", &ts, &value),
+				 2);
+		assert_true(value >= 0 && ts >= last);
+		last = ts;
+		count++;
+		if (value > *ret_most)
+			*ret_most = value;
+	}
+	assert_int_equal(value, 0);
+	fclose(file);
+	return count;
+}
+
+/* However late a stall is known, it is pending from its start on, as long as there is room. */
+static void test_pending(void **state)
+{
+	for (int i = 0; i < 2; i++) {
+		FILE *file = tmpfile();
+		int count = i ? STALLS : 8000, most;
+
+		start(64);
+		writer_attach(writer, fileno(file));
+		for (int stalls = 1; stalls <= count; stalls++)
+			stall(stalls * 1000, stalls * 1000 + 10);
+		capture_stderr();
+		stall(500, count * 1000 + 20);
+		assert_int_equal(pending_values(file, &most), 2 * count + 2);
+		assert_int_equal(most, 2);
+		assert_int_equal(strstr(captured(), "a limit was reached: 1 stalls") != NULL, i);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_name),
-		cmocka_unit_test(test_names_change),
-		cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_one_name), cmocka_unit_test(test_names_change),
+		cmocka_unit_test(test_limit),	 cmocka_unit_test(test_cgroups),
+		cmocka_unit_test(test_pending),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
