@@ -78,6 +78,7 @@ struct options {
 	char **command;	    /* COMMAND and its arguments, of argv, NULL ends; NULL: none */
 	char *user;	    /* --user: who COMMAND runs as, NULL: as we do */
 	bool stack;	    /* --stack: the kernel stack that led into reclaim or compaction */
+	bool off_cpu;	    /* --off-cpu: the scheduler's events as well */
 	bool force;	    /* --force */
 	bool verbose;	    /* -v */
 	bool quiet;	    /* -q */

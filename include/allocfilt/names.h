@@ -74,6 +74,18 @@ int resolver_role(void *resolver, uint64_t function);
 /** resolver_symbol - print an address as %ps ('s') or %pS ('S') does; returns the length */
 int resolver_symbol(void *resolver, uint64_t address, char style, char *text, size_t size);
 
+/**
+ * resolver_sleeps_in - the function in which a task sleeps that has this stack; a callback of decode
+ * @frames: return addresses, the innermost first
+ *
+ * The innermost one that is neither the scheduler's nor waits for anybody who asks. Reads no file.
+ * Returns an address in it, 0 if it is not known.
+ */
+uint64_t resolver_sleeps_in(void *resolver, const uint64_t *frames, size_t count);
+
+/** resolver_function - the start of the function that contains an address, or the address */
+uint64_t resolver_function(void *resolver, uint64_t address);
+
 /** resolver_address - address of a function that plan_likely_symbol() accepts; 0: none */
 uint64_t resolver_address(const struct resolver *resolver, const char *function);
 

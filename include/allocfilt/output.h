@@ -50,7 +50,8 @@ struct summary_view {
 	struct not_shown not_shown;
 	bool is_interval; /* only of the time from since to ts: these were lost before it */
 	uint64_t lost_before, lost_times_before;
-	bool has_journal; /* entries are written */
+	const struct sched_counts *sched; /* NULL: without --off-cpu */
+	bool has_journal;		  /* entries are written */
 	struct journal_counts journal;
 	struct memory_pressure pressure_before; /* of the run */
 	struct memory_pressure pressure_after;

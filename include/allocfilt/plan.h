@@ -122,6 +122,8 @@ enum event_id {
 	EVENT_SLAB_END,
 	EVENT_FORK, /* this and the next say which tasks are children of COMMAND */
 	EVENT_EXIT,
+	EVENT_SCHED_SWITCH,
+	EVENT_SCHED_WAKEUP,
 	EVENT_COUNT,
 	EVENT_USER = EVENT_COUNT, /* of -e */
 };
@@ -141,6 +143,7 @@ struct catalog_event {
 	bool repeats;	 /* the owner may write it several times in one call */
 	bool any_window; /* without an owner that can be traced: the innermost window */
 	bool children;	 /* RULE_CHILDREN */
+	bool off_cpu;	 /* of --off-cpu alone */
 };
 
 extern const struct catalog_role catalog_roles[ROLE_COUNT];
@@ -181,6 +184,7 @@ enum event_rule {
 	RULE_PAIR,	 /* shown when from begin to end it reaches the threshold */
 	RULE_CHILDREN,	 /* not shown: a task of COMMAND forks or exits */
 	RULE_NEVER,	 /* no function that could claim it can be traced */
+	RULE_OFF_CPU,	 /* never shown: tells when tasks are off the CPU */
 };
 
 struct plan_event {
@@ -232,6 +236,7 @@ struct plan_request {
 	const char *event_setting;    /* NULL: "-e" */
 	bool no_page_allocation;      /* leave out the function that every page passes through */
 	bool children;		      /* trace what COMMAND forks too */
+	bool off_cpu;		      /* both scheduler events, where they exist */
 };
 
 /**
@@ -272,6 +277,9 @@ enum phase_part plan_part(const struct plan *plan, enum role role);
  * True for what is traced, and for shrinkers' callbacks, by the names that these usually have.
  */
 bool plan_likely_symbol(const struct plan *plan, const char *name);
+
+/** plan_off_cpu - does the plan have the scheduler events? */
+bool plan_off_cpu(const struct plan *plan);
 
 /** plan_event_of - index of a catalog event, -1 where this kernel lacks it */
 int plan_event_of(const struct plan *plan, enum event_id id);

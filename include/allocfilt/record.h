@@ -21,6 +21,7 @@ enum record_kind {
 	RECORD_CLOCK,	   /* our own trace_marker: wall-clock time at this record */
 	RECORD_SUPERBLOCK, /* our own probe: the superblock of a shrinker */
 	RECORD_STACK,	   /* the kernel stack of this task's event just before it */
+	RECORD_SLEEP,	   /* where this task, which has just left its CPU, sleeps */
 };
 
 /* Bits of common_flags for interrupt context: TRACE_FLAG_* of linux/trace_events.h. */
@@ -73,6 +74,13 @@ struct record_superblock {
 	uint16_t name_length; /* 0: it could not be read */
 };
 
+/* sched_switch and sched_wakeup, and RECORD_SLEEP */
+struct record_sched {
+	uint64_t prev_state; /* of the task that leaves */
+	uint64_t sleeps_in;  /* an address in the function that sleeps; 0: unknown */
+	int32_t tid;	     /* of the task that comes, or that was woken */
+};
+
 /* A kernel stack of --stack; its frames are in struct stacks. */
 struct record_stack {
 	uint64_t ts;	       /* ns */
@@ -98,6 +106,7 @@ struct record {
 		int64_t lost;	   /* records, or RECORD_LOST_UNKNOWN */
 		uint64_t realtime; /* ns since the epoch */
 		struct record_superblock superblock;
+		struct record_sched sched;
 	};
 	struct record_stack stack; /* RECORD_STACK, and the event that it belongs to */
 	const void *raw; /* RECORD_EVENT, RECORD_SUPERBLOCK: as the kernel wrote it, common
@@ -275,7 +284,9 @@ struct decode_callbacks {
 	int (*role_of)(void *context, uint64_t function);
 	/* text of an address, as the kernel's %ps ('s') and %pS ('S'); returns its length */
 	int (*symbol)(void *context, uint64_t address, char style, char *text, size_t size);
-	void *context; /* of role_of and symbol */
+	/* where a task sleeps that has this stack: an address, 0 if it is not known */
+	uint64_t (*sleeps_in)(void *context, const uint64_t *frames, size_t count);
+	void *context; /* of these */
 	record_sink sink;
 	void *sink_context;
 };
@@ -289,7 +300,8 @@ struct decode_callbacks {
 
 /**
  * decode_new - a decoder without formats; see decode_add_format()
- * @stacks: where frames go; NULL: stacks are left out
+ * @stacks: where frames go; NULL: stacks are left out, but for those of sched_switch, of which
+ *	sleeps_in alone is kept
  *
  * A capture may have events that the plan lacks: at the first record of an unknown type its other
  * formats are read, whose records are dropped and not counted. The callbacks are copied, the

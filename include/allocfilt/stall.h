@@ -213,7 +213,7 @@ const struct claims_drops *claims_drops(const struct claims *claims);
 #define STALLS_OWNERS_MAX   1024 /* tasks with what waits */
 #define STALLS_SPANS_MAX    4096 /* sums of windows and pairs that wait, over all tasks */
 #define STALLS_SLICES_MAX   6144 /* slices of their time, over all tasks */
-#define STALL_SHRINKERS_MAX 256	 /* named in one stall */
+#define STALL_SHRINKERS_MAX 256	 /* and functions that slept, named in one stall */
 #define STALL_PATIENCE	    600000000000ull /* ns of the trace clock: ten minutes */
 
 /* Time of a shrinker in a stall. */
@@ -244,6 +244,15 @@ struct stall_counts {
 #define STALL_NODES_MAX	   96
 #define STALL_OUTCOMES_MAX 192
 
+/* Time asleep in a function, in one phase. */
+struct stall_sleep {
+	uint64_t function; /* its address */
+	enum phase_group group;
+	enum phase_part part;
+	enum phase_state state; /* STATE_BLOCKED or STATE_SLEPT */
+	uint64_t ns;
+};
+
 struct stall {
 	struct task_key key; /* an interrupt's stall is of its CPU */
 	int tid;	     /* of the record that ended it */
@@ -257,6 +266,9 @@ struct stall {
 	struct phases phases;
 	const struct stall_shrinker *shrinkers; /* most time first */
 	size_t nr_shrinkers;
+	bool off_cpu; /* the states in phases are known; else all is STATE_RAN */
+	const struct stall_sleep *sleeps; /* most time first; none without --stack */
+	size_t nr_sleeps;
 	int order; /* -1: unknown */
 	bool has_gfp;
 	uint64_t gfp;
@@ -282,6 +294,8 @@ struct stalls_callbacks {
 	/* a stall has ended; its pointers are valid during the call; 0, or -errno to stop */
 	int (*stall)(void *context, const struct stall *stall);
 	void *context;
+	/* the start of the function that contains an address; for functions that slept */
+	uint64_t (*function)(void *context, uint64_t address);
 };
 
 struct stalls;
@@ -309,6 +323,22 @@ int stalls_pair(struct stalls *stalls, const struct task_pair *pair);
  * or what the sink returned.
  */
 int stalls_pass_on(struct stalls *stalls, const struct claims_sink *sink);
+
+/**
+ * stalls_sched - note what a record tells of the scheduler: sched_switch, sched_wakeup, RECORD_SLEEP
+ *
+ * In order of time with the windows and pairs. All other records are ignored.
+ */
+void stalls_sched(struct stalls *stalls, const struct record *record);
+
+/* What --off-cpu recorded, of all tasks. */
+struct sched_counts {
+	uint64_t switches;
+	uint64_t wakeups;
+};
+
+/** stalls_sched_counts - the scheduler's events so far; NULL: the plan has none */
+const struct sched_counts *stalls_sched_counts(const struct stalls *stalls);
 
 /** stalls_lost - records of some CPU were lost just before @ts: stalls around it are incomplete */
 void stalls_lost(struct stalls *stalls, uint64_t ts);

@@ -67,6 +67,8 @@ const struct key keys[] = {
 	  .argument = "SYSTEM:NAME,...", .help = "trace these events too" },
 	{ "stack", "--stack", KEY_SWITCH, KEY_TRACING, FIELD(stack), "no", .allowed = YES_OR_NO,
 	  .help = "show the kernel stack that led to reclaim or compaction" },
+	{ "off-cpu", "--off-cpu", KEY_SWITCH, KEY_TRACING, FIELD(off_cpu), "no",
+	  .allowed = YES_OR_NO, .help = "show how long tasks waited for a CPU, and slept" },
 	{ "buffer", "-b", KEY_QUANTITY, KEY_TRACING, FIELD(buffer), "4M", .units = &quantity_size,
 	  BOUNDS(8ll << 10, 64ll << 30),
 	  .allowed = "allowed: a whole number of KiB (4096), or with K, M or G, from 8K to 64G",

@@ -120,6 +120,27 @@ static void put_shrinker(struct journal_entry *entry, const struct stall *stall,
 	put_us(entry, "ALLOCFILT_SHRINKER_USEC", top->ns);
 }
 
+static void put_off_cpu(struct journal_entry *entry, const struct stall *stall,
+			struct resolver *resolver)
+{
+	static const char *const names[PHASE_STATES] = {
+		[STATE_RAN] = "ALLOCFILT_RAN_USEC",
+		[STATE_WAITED] = "ALLOCFILT_CPU_WAIT_USEC",
+		[STATE_BLOCKED] = "ALLOCFILT_BLOCKED_USEC",
+		[STATE_SLEPT] = "ALLOCFILT_SLEPT_USEC",
+	};
+	char name[STALL_FUNCTION_MAX];
+
+	if (!stall->off_cpu)
+		return;
+	for (int state = 0; state < PHASE_STATES; state++)
+		put_us(entry, names[state], phases_state(&stall->phases, state));
+	if (!stall->nr_sleeps)
+		return;
+	resolver_symbol(resolver, stall->sleeps[0].function, 's', name, sizeof(name));
+	journal_entry_text(entry, "ALLOCFILT_SLEPT_IN", name);
+}
+
 /* Interrupts belong to no unit. */
 static void put_units(struct journal_entry *entry, const struct named_stall *named)
 {
@@ -185,6 +206,7 @@ void journal_stall_fields(struct journal_entry *entry, const struct named_stall 
 	put_facts(entry, named);
 	put_phases(entry, &stall->phases);
 	put_shrinker(entry, stall, resolver);
+	put_off_cpu(entry, stall, resolver);
 	stall_cause(stall, &cause);
 	cause_detail(resolver, &cause, detail);
 	journal_entry_text(entry, "ALLOCFILT_CAUSE", cause_name(cause_of(&cause))->key);

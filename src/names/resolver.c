@@ -13,6 +13,18 @@
 
 #define CGROUPS_MAX 64 /* paths in memory */
 
+/*
+ * They wait for a bit, a work item or a file's wake-up for whoever calls them: their caller tells
+ * more. mm/filemap.c (folios from 5.16), kernel/workqueue.c, fs/select.c, block/blk-core.c.
+ */
+static const char *const waits[] = {
+	"wait_on_page_bit_common", "folio_wait_bit_common", "wait_on_page_bit",
+	"folio_wait_bit",	   "__flush_work",	    "flush_work",
+	"__wait_on_buffer",	   "submit_bio_wait",
+};
+
+#define NR_WAITS (sizeof(waits) / sizeof(waits[0]))
+
 struct resolver {
 	const struct plan *plan;
 	const struct data_source *source;
@@ -22,6 +34,7 @@ struct resolver {
 	struct shrinker_names *shrinkers;
 	struct stacks *stacks; /* NULL without option stack */
 	struct decode *decode;
+	struct symbol waits[NR_WAITS];
 	bool has_mark;
 	uint64_t mark_ts;	/* ns, trace clock */
 	uint64_t mark_realtime; /* ns since the epoch */
@@ -31,6 +44,9 @@ static bool is_likely_symbol(void *context, const char *name)
 {
 	const struct resolver *resolver = context;
 
+	for (size_t i = 0; i < NR_WAITS; i++)
+		if (!strcmp(name, waits[i]))
+			return true;
 	return plan_likely_symbol(resolver->plan, name);
 }
 
@@ -68,6 +84,12 @@ int resolver_new(struct resolver **ret_resolver, const struct plan *plan,
 	if (!make_tables(resolver, options)) {
 		resolver_free(resolver);
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+	}
+	for (size_t i = 0; i < NR_WAITS; i++) {
+		uint64_t address = symbols_address(resolver->symbols, waits[i]);
+
+		if (address)
+			resolver->waits[i] = *symbols_find(resolver->symbols, address);
 	}
 	/* Without names functions have no roles, and a live run would show nothing. */
 	ret = symbols_readable(resolver->symbols);
@@ -149,6 +171,37 @@ int resolver_symbol(void *context, uint64_t address, char style, char *text, siz
 	struct resolver *resolver = context;
 
 	return symbols_text(resolver->symbols, address, style, text, size);
+}
+
+static bool is_wait(const struct resolver *resolver, uint64_t address)
+{
+	if (symbols_in_scheduler(resolver->symbols, address))
+		return true;
+	for (size_t i = 0; i < NR_WAITS; i++)
+		if (address - resolver->waits[i].address < resolver->waits[i].size)
+			return true;
+	return false;
+}
+
+uint64_t resolver_sleeps_in(void *context, const uint64_t *frames, size_t count)
+{
+	const struct resolver *resolver = context;
+	size_t i = 0;
+
+	/* Functions of the tracepoint itself come first. */
+	while (i < count && !symbols_in_scheduler(resolver->symbols, frames[i]))
+		i++;
+	while (i < count && is_wait(resolver, frames[i]))
+		i++;
+	return i < count ? frames[i] : 0;
+}
+
+uint64_t resolver_function(void *context, uint64_t address)
+{
+	struct resolver *resolver = context;
+	const struct symbol *symbol = symbols_find(resolver->symbols, address);
+
+	return symbol ? symbol->address : address;
 }
 
 uint64_t resolver_address(const struct resolver *resolver, const char *function)

@@ -28,7 +28,9 @@ struct search {
 
 struct symbols {
 	int fd;
-	int readable; /* 0 or -errno */
+	int readable;	      /* 0 or -errno */
+	uint64_t sched_start; /* of the section .sched.text; 0: unknown */
+	uint64_t sched_end;
 	size_t count;
 	size_t victim;			   /* the next entry to replace in a full table */
 	struct symbol *order[SYMBOLS_MAX]; /* by address; they do not overlap */
@@ -160,6 +162,10 @@ static int fill(struct symbols *symbols, bool (*wanted)(void *context, const cha
 		}
 		if (line.address != alias.address)
 			set_symbol(&alias, &line);
+		if (!strcmp(line.name, "__sched_text_start"))
+			symbols->sched_start = line.address;
+		else if (!strcmp(line.name, "__sched_text_end"))
+			symbols->sched_end = line.address;
 		if (wanted && line.type != 'A' && line.address && symbols->count < SYMBOLS_MAX &&
 		    wanted(context, line.name) && !find(symbols, line.address))
 			add(symbols, &alias);
@@ -274,6 +280,12 @@ uint64_t symbols_address(const struct symbols *symbols, const char *name)
 		if (!strcmp(symbols->order[i]->name, name))
 			return symbols->order[i]->address;
 	return 0;
+}
+
+bool symbols_in_scheduler(const struct symbols *symbols, uint64_t address)
+{
+	return symbols->sched_start && address >= symbols->sched_start &&
+	       address < symbols->sched_end;
 }
 
 int symbols_text(struct symbols *symbols, uint64_t address, char style, char *text, size_t size)

@@ -57,6 +57,14 @@ const struct symbol *symbols_find(struct symbols *symbols, uint64_t address);
 uint64_t symbols_address(const struct symbols *symbols, const char *name);
 
 /**
+ * symbols_in_scheduler - is the address in the kernel's section of functions that wait?
+ *
+ * What wchan leaves out of a stack: __sched of include/linux/sched/debug.h. False where kallsyms
+ * does not have its ends.
+ */
+bool symbols_in_scheduler(const struct symbols *symbols, uint64_t address);
+
+/**
  * symbols_text - print an address as the kernel does with %ps or %pS
  * @style: 's' or 'S'
  *

@@ -34,6 +34,57 @@ static void put_phases(struct json *json, const struct phases *phases)
 	json_close(json, '}');
 }
 
+/* What the task did, by phase and part; null where that is not known. */
+static void put_off_cpu(struct json *json, const struct stall *stall)
+{
+	char key[32];
+
+	if (!stall->off_cpu) {
+		json_null(json, "off_cpu");
+		return;
+	}
+	json_open(json, "off_cpu", '[');
+	for (int group = 0; group < PHASE_GROUPS; group++) {
+		for (int part = 0; part < PHASE_PARTS; part++) {
+			const uint64_t *ns = stall->phases.ns[group][part];
+
+			if (!phases_part(&stall->phases, group, part))
+				continue;
+			json_open(json, NULL, '{');
+			json_string(json, "phase", phase_group_names[group].key);
+			json_string(json, "part",
+				    phases_is_reclaim(group) ? phase_part_names[part].key : NULL);
+			for (int state = 0; state < PHASE_STATES; state++) {
+				snprintf(key, sizeof(key), "%s_ns", phase_state_names[state].key);
+				json_number(json, key, ns[state]);
+			}
+			json_close(json, '}');
+		}
+	}
+	json_close(json, ']');
+}
+
+static void put_sleeps(struct json *json, const struct stall *stall, struct resolver *resolver)
+{
+	json_open(json, "sleeps", '[');
+	for (size_t i = 0; i < stall->nr_sleeps; i++) {
+		const struct stall_sleep *sleep = &stall->sleeps[i];
+		char name[STALL_FUNCTION_MAX];
+
+		resolver_symbol(resolver, sleep->function, 's', name, sizeof(name));
+		json_open(json, NULL, '{');
+		json_string(json, "phase", phase_group_names[sleep->group].key);
+		json_string(json, "part",
+			    phases_is_reclaim(sleep->group) ? phase_part_names[sleep->part].key :
+							      NULL);
+		json_string(json, "state", phase_state_names[sleep->state].key);
+		json_string(json, "function", name);
+		json_number(json, "total_ns", sleep->ns);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
 static void put_task(struct json *json, const struct named_stall *named)
 {
 	const struct task_info *task = named->task_info;
@@ -111,6 +162,8 @@ void json_stall(struct json *json, const struct named_stall *named, struct resol
 	put_facts(json, named);
 	put_phases(json, &stall->phases);
 	put_stall_shrinkers(json, stall, resolver);
+	put_off_cpu(json, stall);
+	put_sleeps(json, stall, resolver);
 	stall_cause(stall, &cause);
 	json_string(json, "cause", cause_name(cause_of(&cause))->key);
 	cause_detail(resolver, &cause, detail);
@@ -342,6 +395,14 @@ void json_summary(struct writer *writer, const struct summary_view *view, bool f
 	put_waiters(&json, "kernel_threads", view, SUMMARY_KERNEL_THREADS);
 	put_pressure(&json, view);
 	put_flaws(&json, view);
+	if (view->sched) {
+		json_open(&json, "off_cpu", '{');
+		json_number(&json, "switches", view->sched->switches);
+		json_number(&json, "wakeups", view->sched->wakeups);
+		json_close(&json, '}');
+	} else {
+		json_null(&json, "off_cpu");
+	}
 	json_close(&json, '}');
 	json_raw(&json, "\n");
 }

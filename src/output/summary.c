@@ -218,7 +218,7 @@ static void put_phases(struct writer *writer, const struct summary_view *view, e
 	line_add(&line, "\n%s: ", title);
 	add_latency(&line, &stalls->latency);
 	line_put(&line, writer);
-	tree_phases(writer, &plain, view->resolver, &stalls->phases, NULL, 0);
+	tree_phases(writer, &plain, view->resolver, &stalls->phases, NULL);
 }
 
 /* ---- the short form ---- */
@@ -401,6 +401,15 @@ static void set_percentages(struct share *shares, size_t count, uint64_t whole)
 	}
 }
 
+static void add_shares(struct line *line, struct share *shares, size_t count)
+{
+	sort_shares(shares, count);
+	for (size_t i = 0; i < count; i++) {
+		line_add(line, "%s%s ", i ? ", " : "   ", shares[i].title);
+		add_ms(line, 0, shares[i].ns);
+	}
+}
+
 static void add_parts(struct line *line, const struct phases *phases, enum phase_group group)
 {
 	struct share parts[PHASE_PARTS];
@@ -410,15 +419,39 @@ static void add_parts(struct line *line, const struct phases *phases, enum phase
 		if (phases_part(phases, group, part))
 			parts[count++] = (struct share){ .title = phase_part_names[part].title,
 							 .ns = phases_part(phases, group, part) };
-	sort_shares(parts, count);
-	for (size_t i = 0; i < count; i++) {
-		line_add(line, "%s%s ", i ? ", " : "   ", parts[i].title);
-		add_ms(line, 0, parts[i].ns);
-	}
+	add_shares(line, parts, count);
 }
 
-static void put_where(struct writer *writer, const struct phases *phases)
+/* What the tasks did in a group that has no parts. */
+static void add_states(struct line *line, const struct phases *phases, enum phase_group group)
 {
+	const uint64_t *ns = phases->ns[group][PART_OWN];
+	struct share states[PHASE_STATES];
+	size_t count = 0;
+
+	for (int state = 0; state < PHASE_STATES; state++)
+		if (ns[state])
+			states[count++] = (struct share){ .title = phase_state_names[state].title,
+							  .ns = ns[state] };
+	add_shares(line, states, count);
+}
+
+/* How much it recorded for that, as it costs each switch of tasks. */
+static void put_sched(struct writer *writer, const struct summary_view *view)
+{
+	struct line line;
+
+	if (!view->sched)
+		return;
+	line_clear(&line);
+	line_add(&line, "--off-cpu recorded %" PRIu64 " switches and %" PRIu64 " wake-ups of tasks",
+		 view->sched->switches, view->sched->wakeups);
+	line_put(&line, writer);
+}
+
+static void put_where(struct writer *writer, const struct summary_view *view)
+{
+	const struct phases *phases = &summary_stalls(view->summary, STALLS_WAITING)->phases;
 	struct share groups[PHASE_GROUPS];
 	size_t count = 0;
 	struct line line;
@@ -443,8 +476,10 @@ static void put_where(struct writer *writer, const struct phases *phases)
 		line_add(&line, "%5u", groups[i].percent);
 		if (phases_is_reclaim(groups[i].group))
 			add_parts(&line, phases, groups[i].group);
+		else if (view->sched)
+			add_states(&line, phases, groups[i].group);
 		else if (groups[i].group == PHASE_REST)
-			line_add(&line, "   not explained");
+			line_add(&line, "   not explained; --off-cpu splits it");
 		line_put(&line, writer);
 	}
 }
@@ -655,7 +690,8 @@ int summary_text(struct writer *writer, const struct summary_view *view)
 	put_head(writer, view);
 	put_losses(writer, view);
 	put_psi(writer, view);
-	put_where(writer, &summary_stalls(view->summary, STALLS_WAITING)->phases);
+	put_sched(writer, view);
+	put_where(writer, view);
 	put_tables(writer, view);
 	put_worst(writer, view);
 	put_shrinkers(writer, view);

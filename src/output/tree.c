@@ -16,7 +16,7 @@
 
 /* The form `tree`: a block for each stall, for people; then the summary. */
 
-#define ROWS_MAX      96
+#define ROWS_MAX      160
 #define ROW_SHRINKERS 5	  /* rows for the shrinkers of a group; the others share one */
 #define ROW_SHARE     100 /* a shrinker below 1/ROW_SHARE of the stall has no row of its own */
 #define TITLE_COLUMNS 44  /* of a title with its branches */
@@ -28,7 +28,7 @@
 #define PLAIN "\033[0m"
 
 struct row {
-	int level; /* 0: a group, 1: a part, 2: a shrinker */
+	int level; /* 0: a group, 1: a part, 2: a shrinker; what the task did is below these */
 	uint64_t ns;
 	bool is_half; /* the part with most time, if that is at least half of all */
 	char title[160];
@@ -40,6 +40,7 @@ struct rows {
 	const struct phases *phases;
 	const struct stall_shrinker *shrinkers; /* most time first */
 	size_t nr_shrinkers;
+	const struct stall *stall; /* NULL: phases are those of several */
 	size_t count;
 	struct row row[ROWS_MAX];
 };
@@ -128,6 +129,52 @@ static void add_shrinkers(struct rows *rows, enum phase_group group)
 			nr_others == 1 ? "" : "s");
 }
 
+static void add_sleeps(struct rows *rows, int level, enum phase_group group, enum phase_part part,
+		       enum phase_state state)
+{
+	uint64_t whole = phases_total(rows->phases);
+	int shown = 0;
+
+	for (size_t i = 0; i < rows->stall->nr_sleeps; i++) {
+		const struct stall_sleep *sleep = &rows->stall->sleeps[i];
+		char name[STALL_FUNCTION_MAX];
+
+		if (sleep->group != group || sleep->part != part || sleep->state != state ||
+		    (shown && (sleep->ns < whole / ROW_SHARE || shown == ROW_SHRINKERS)))
+			continue;
+		resolver_symbol(rows->resolver, sleep->function, 's', name, sizeof(name));
+		add_row(rows, level, sleep->ns, "in %s", name);
+		shown++;
+	}
+}
+
+/*
+ * What the task did in a part, most time first. Where it ran all the time, that is told only of what
+ * nothing else explains.
+ */
+static void add_states(struct rows *rows, int level, enum phase_group group, enum phase_part part)
+{
+	const uint64_t *ns = rows->phases->ns[group][part];
+	uint64_t whole = phases_part(rows->phases, group, part);
+	bool shown[PHASE_STATES] = { false };
+
+	if (!rows->stall || !rows->stall->off_cpu ||
+	    (ns[STATE_RAN] == whole && part != PART_OWN && part != PART_SLAB))
+		return;
+	for (;;) {
+		int most = -1;
+
+		for (int state = 0; state < PHASE_STATES; state++)
+			if (!shown[state] && ns[state] && (most < 0 || ns[state] > ns[most]))
+				most = state;
+		if (most < 0)
+			break;
+		shown[most] = true;
+		add_row(rows, level, ns[most], "%s", phase_state_names[most].title);
+		add_sleeps(rows, level + 1, group, part, most);
+	}
+}
+
 static void add_group(struct rows *rows, enum phase_group group)
 {
 	enum phase_group largest_group;
@@ -137,8 +184,10 @@ static void add_group(struct rows *rows, enum phase_group group)
 	if (!ns)
 		return;
 	add_row(rows, 0, ns, "%s", phase_group_names[group].title);
-	if (!phases_is_reclaim(group))
+	if (!phases_is_reclaim(group)) {
+		add_states(rows, 1, group, PART_OWN);
 		return;
+	}
 	phases_largest(rows->phases, &largest_group, &largest_part);
 	for (int part = PHASE_PARTS - 1; part >= 0; part--) {
 		ns = phases_part(rows->phases, group, part);
@@ -148,6 +197,8 @@ static void add_group(struct rows *rows, enum phase_group group)
 			largest_group == group && (int)largest_part == part && ns >= whole - ns;
 		if (part == PART_SHRINKERS)
 			add_shrinkers(rows, group);
+		else
+			add_states(rows, 2, group, part);
 	}
 }
 
@@ -189,12 +240,13 @@ static void put_row(struct writer *writer, const struct terminal *terminal, cons
 }
 
 static void make_rows(struct rows *rows, struct resolver *resolver, const struct phases *phases,
-		      const struct stall_shrinker *shrinkers, size_t nr_shrinkers)
+		      const struct stall *stall)
 {
 	rows->resolver = resolver;
 	rows->phases = phases;
-	rows->shrinkers = shrinkers;
-	rows->nr_shrinkers = nr_shrinkers;
+	rows->shrinkers = stall ? stall->shrinkers : NULL;
+	rows->nr_shrinkers = stall ? stall->nr_shrinkers : 0;
+	rows->stall = stall;
 	rows->count = 0;
 	for (int group = 0; group < PHASE_GROUPS; group++)
 		add_group(rows, group);
@@ -206,18 +258,17 @@ void tree_visit(struct resolver *resolver, const struct stall *stall,
 {
 	struct rows rows;
 
-	make_rows(&rows, resolver, &stall->phases, stall->shrinkers, stall->nr_shrinkers);
+	make_rows(&rows, resolver, &stall->phases, stall);
 	for (size_t i = 0; i < rows.count; i++)
 		visit(context, rows.row[i].level, rows.row[i].title, rows.row[i].ns);
 }
 
 void tree_phases(struct writer *writer, const struct terminal *terminal, struct resolver *resolver,
-		 const struct phases *phases, const struct stall_shrinker *shrinkers,
-		 size_t nr_shrinkers)
+		 const struct phases *phases, const struct stall *stall)
 {
 	struct rows rows;
 
-	make_rows(&rows, resolver, phases, shrinkers, nr_shrinkers);
+	make_rows(&rows, resolver, phases, stall);
 	for (size_t i = 0; i < rows.count; i++)
 		put_row(writer, terminal, &rows, i, phases_total(phases));
 }
@@ -327,8 +378,7 @@ void tree_stall(struct writer *writer, const struct terminal *terminal, struct r
 	put_head(writer, terminal, resolver, named);
 	if (!is_rest(stall)) {
 		put_cause(writer, terminal, resolver, stall);
-		tree_phases(writer, terminal, resolver, &stall->phases, stall->shrinkers,
-			    stall->nr_shrinkers);
+		tree_phases(writer, terminal, resolver, &stall->phases, stall);
 	}
 	count = resolver_stack(resolver, stall->stack, &frames);
 	for (size_t i = 0; i < count; i++) {

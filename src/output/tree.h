@@ -28,11 +28,10 @@ void tree_stall(struct writer *writer, const struct terminal *terminal, struct r
 
 /**
  * tree_phases - write phases as an indented tree, with times in ms and shares of the whole
- * @shrinkers: most time first; they are shown under slab
+ * @stall: whose they are, for its shrinkers and what it did meanwhile; NULL: those of several
  */
 void tree_phases(struct writer *writer, const struct terminal *terminal, struct resolver *resolver,
-		 const struct phases *phases, const struct stall_shrinker *shrinkers,
-		 size_t nr_shrinkers);
+		 const struct phases *phases, const struct stall *stall);
 
 /**
  * tree_visit - the rows of a stall's tree, for another form

@@ -195,6 +195,12 @@ const struct catalog_event catalog_events[EVENT_COUNT] = {
 	[EVENT_EXIT] = {
 		"sched", "sched_process_exit", SINGLE(0), .needs = ROLE_NONE, .children = true,
 	},
+	[EVENT_SCHED_SWITCH] = {
+		"sched", "sched_switch", SINGLE(0), .needs = ROLE_NONE, .off_cpu = true,
+	},
+	[EVENT_SCHED_WAKEUP] = {
+		"sched", "sched_wakeup", SINGLE(0), .needs = ROLE_NONE, .off_cpu = true,
+	},
 };
 
 bool catalog_name_matches(const char *function, const char *name)

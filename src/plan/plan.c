@@ -156,6 +156,8 @@ static void set_rule(struct plan *plan, struct plan_event *event)
 		event->partner = plan_event_of(plan, catalog->partner);
 	if (catalog->children)
 		event->rule = RULE_CHILDREN;
+	else if (catalog->off_cpu)
+		event->rule = RULE_OFF_CPU;
 	else if (event->owners)
 		event->rule = RULE_OWNER;
 	else if (catalog->side != EVENT_SINGLE)
@@ -173,6 +175,17 @@ static struct plan_event *find_event(struct plan *plan, const char *system, cons
 	return NULL;
 }
 
+/* One of these without the other tells nothing. */
+static bool offers_off_cpu(const struct plan_offer *offer)
+{
+	for (int id = 0; id < EVENT_COUNT; id++)
+		if (catalog_events[id].off_cpu &&
+		    !offer->has_event(offer->context, catalog_events[id].system,
+				      catalog_events[id].name))
+			return false;
+	return true;
+}
+
 static int add_requested_event(struct plan *plan, const char *setting, const char *event,
 			       const struct plan_offer *offer, struct failure *failure)
 {
@@ -183,7 +196,8 @@ static int add_requested_event(struct plan *plan, const char *setting, const cha
 	if (system) {
 		strsep(&name, ":");
 		known = name ? find_event(plan, system, name) : NULL;
-		if (known && known->rule == RULE_CHILDREN)
+		/* Those of the run itself are shown if they are asked for. */
+		if (known && (known->rule == RULE_CHILDREN || known->rule == RULE_OFF_CPU))
 			known->rule = RULE_ANY_WINDOW;
 		if (!name)
 			ret = -ENOENT;
@@ -214,7 +228,7 @@ static int fill_plan(struct plan *plan, const struct plan_request *request,
 	const char *function = request->function_setting ? request->function_setting : "-F";
 	const char *event = request->event_setting ? request->event_setting : "-e";
 	int ret = offer->function_graph ? add_role_functions(plan, offer) : 0;
-	bool has_pair = false;
+	bool off_cpu = request->off_cpu && offers_off_cpu(offer), has_pair = false;
 
 	if (ret)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "list of functions: %s",
@@ -227,7 +241,7 @@ static int fill_plan(struct plan *plan, const struct plan_request *request,
 	for (int id = 0; !ret && id < EVENT_COUNT; id++) {
 		const struct catalog_event *known = &catalog_events[id];
 
-		if (known->children && !request->children)
+		if ((known->children && !request->children) || (known->off_cpu && !off_cpu))
 			continue;
 		if (offer->has_event(offer->context, known->system, known->name))
 			ret = add_event(plan, known->system, known->name, id);
@@ -308,6 +322,11 @@ bool plan_likely_symbol(const struct plan *plan, const char *name)
 {
 	return strstr(name, "_scan") || strstr(name, "shrink") || strstr(name, "scan_") ||
 	       find_function(plan, name) || catalog_role_of(name) != ROLE_NONE;
+}
+
+bool plan_off_cpu(const struct plan *plan)
+{
+	return plan_event_of(plan, EVENT_SCHED_SWITCH) >= 0;
 }
 
 int plan_event_of(const struct plan *plan, enum event_id id)

@@ -71,6 +71,17 @@ static const struct binding fork_bindings[] = {
 	{ NULL },
 };
 
+static const struct binding switch_bindings[] = {
+	{ "prev_state", TO(sched.prev_state), true },
+	{ "next_pid", TO(sched.tid), true },
+	{ NULL },
+};
+
+static const struct binding wakeup_bindings[] = {
+	{ "pid", TO(sched.tid), true },
+	{ NULL },
+};
+
 /* A kprobe has no callback: it is on super_cache_scan() itself. */
 static const struct binding superblock_bindings[] = {
 	{ "shr", TO(superblock.shrinker), true },
@@ -94,6 +105,7 @@ struct field {
 
 struct format {
 	int event;	/* index into the plan's events, or DECODE_… */
+	int id;		/* enum event_id */
 	size_t minimum; /* bytes of a whole record */
 	struct field fields[FIELDS_MAX];
 	size_t nr_fields;
@@ -119,6 +131,7 @@ struct decode {
 	size_t nr_formats;
 	uint16_t *by_type;	  /* TYPES_MAX: index into formats plus one; 0: unknown */
 	int16_t *indent;	  /* CPUS_MAX */
+	bool *switched;		  /* CPUS_MAX: the newest record is sched_switch */
 	struct role_entry *roles; /* 1 << ROLES_BITS */
 	bool read_all;		  /* formats of a capture: see decode_new() */
 	uint64_t unknown;
@@ -142,8 +155,9 @@ struct decode *decode_new(const struct data_source *source, struct stacks *stack
 	decode->first_unknown = -1;
 	decode->by_type = calloc(TYPES_MAX, sizeof(*decode->by_type));
 	decode->indent = calloc(CPUS_MAX, sizeof(*decode->indent));
+	decode->switched = calloc(CPUS_MAX, sizeof(*decode->switched));
 	decode->roles = calloc(1 << ROLES_BITS, sizeof(*decode->roles));
-	if (!decode->by_type || !decode->indent || !decode->roles) {
+	if (!decode->by_type || !decode->indent || !decode->switched || !decode->roles) {
 		decode_free(decode);
 		errno = ENOMEM;
 		return NULL;
@@ -162,6 +176,7 @@ void decode_free(struct decode *decode)
 	free(decode->formats);
 	free(decode->by_type);
 	free(decode->indent);
+	free(decode->switched);
 	free(decode->roles);
 	free(decode);
 }
@@ -206,7 +221,7 @@ static bool bind_data(struct format *format, const struct event_format *event, c
 	return true;
 }
 
-static bool bind_event(struct format *format, const struct event_format *event, int id)
+static bool bind_event(struct format *format, const struct event_format *event)
 {
 	if (!bind_all(format, event, common_bindings))
 		return false;
@@ -222,14 +237,26 @@ static bool bind_event(struct format *format, const struct event_format *event, 
 		return bind_all(format, event, stack_bindings) &&
 		       bind_data(format, event, "caller", 0);
 	default:
-		if (id == EVENT_SHRINK_INACTIVE || id == EVENT_SLAB_START)
-			format->unknown.nid = format->unknown.priority = -1;
-		if (id == EVENT_SHRINK_INACTIVE)
-			format->unknown.nr_scanned = format->unknown.nr_dirty =
-				format->unknown.nr_writeback = RECORD_PAGES_UNKNOWN;
-		if (id == EVENT_FORK)
-			return bind_all(format, event, fork_bindings);
-		return id == EVENT_USER || bind_all(format, event, event_bindings);
+		break;
+	}
+	switch (format->id) {
+	case EVENT_USER:
+		return true;
+	case EVENT_FORK:
+		return bind_all(format, event, fork_bindings);
+	case EVENT_SCHED_SWITCH:
+		return bind_all(format, event, switch_bindings);
+	case EVENT_SCHED_WAKEUP:
+		return bind_all(format, event, wakeup_bindings);
+	case EVENT_SHRINK_INACTIVE:
+		format->unknown.nr_scanned = format->unknown.nr_dirty =
+			format->unknown.nr_writeback = RECORD_PAGES_UNKNOWN;
+		/* fall through */
+	case EVENT_SLAB_START:
+		format->unknown.nid = format->unknown.priority = -1;
+		/* fall through */
+	default:
+		return bind_all(format, event, event_bindings);
 	}
 }
 
@@ -251,7 +278,7 @@ static size_t minimum_size(const struct format *format, const struct event_forma
 	return end;
 }
 
-static int bind_format(struct decode *decode, struct format *format, int id,
+static int bind_format(struct decode *decode, struct format *format,
 		       const struct event_format *event)
 {
 	const struct print_setup setup = {
@@ -262,7 +289,7 @@ static int bind_format(struct decode *decode, struct format *format, int id,
 	};
 	struct field type = { 0 };
 
-	if (!bind_event(format, event, id) ||
+	if (!bind_event(format, event) ||
 	    !bind_field(&type, event_format_field(event, "common_type")))
 		return -EINVAL;
 	/* All formats have the type in one place; else records could not be distinguished. */
@@ -293,7 +320,7 @@ static int store_format(struct decode *decode, int type, const struct format *fo
 
 int decode_add_format(struct decode *decode, int event, int id, const char *text, size_t length)
 {
-	struct format format = { .event = event };
+	struct format format = { .event = event, .id = id };
 	struct event_format parsed;
 	char *copy = strndup(text, length);
 	int ret;
@@ -306,7 +333,7 @@ int decode_add_format(struct decode *decode, int event, int id, const char *text
 	if (!ret && event == DECODE_IGNORE) {
 		decode->by_type[parsed.id] = TYPE_IGNORED;
 	} else if (!ret) {
-		ret = bind_format(decode, &format, id, &parsed);
+		ret = bind_format(decode, &format, &parsed);
 		if (!ret)
 			ret = store_format(decode, parsed.id, &format);
 		if (ret) {
@@ -391,6 +418,18 @@ static int16_t indent_of(const struct decode *decode, int cpu)
 	return cpu >= 0 && cpu < CPUS_MAX ? decode->indent[cpu] : 0;
 }
 
+/* Returns whether the record before this one was sched_switch. */
+static bool set_switched(struct decode *decode, int cpu, const struct format *format)
+{
+	bool switched;
+
+	if (cpu < 0 || cpu >= CPUS_MAX)
+		return false;
+	switched = decode->switched[cpu];
+	decode->switched[cpu] = format->event >= 0 && format->id == EVENT_SCHED_SWITCH;
+	return switched;
+}
+
 /* Returns false for a record that is damaged. */
 static bool finish_window(struct decode *decode, struct record *record)
 {
@@ -443,8 +482,7 @@ static void locate_name(const struct decode *decode, const char *data, size_t si
 }
 
 /* The kernel prints frames up to the end of the record, or to a frame of all ones. */
-static void store_stack(struct decode *decode, const char *data, size_t size, size_t at,
-			struct record *record)
+static size_t read_frames(struct decode *decode, const char *data, size_t size, size_t at)
 {
 	size_t width = (size_t)decode->source->layout.long_size, count = 0;
 	uint64_t end = width == 4 ? UINT32_MAX : UINT64_MAX;
@@ -455,9 +493,33 @@ static void store_stack(struct decode *decode, const char *data, size_t size, si
 		if (decode->frames[count] == end)
 			break;
 	}
+	return count;
+}
+
+/*
+ * A stack of sched_switch tells one function: all others would fill the table with those of tasks
+ * that have no stall. Returns false for a record to drop.
+ */
+static bool finish_stack(struct decode *decode, const char *data, size_t size, size_t at,
+			 bool switched, struct record *record)
+{
+	const struct decode_callbacks *callbacks = &decode->callbacks;
+	size_t count;
+
+	if (!switched && !decode->stacks)
+		return false;
+	count = read_frames(decode, data, size, at);
+	if (switched) {
+		record->kind = RECORD_SLEEP;
+		record->sched.sleeps_in =
+			callbacks->sleeps_in(callbacks->context, decode->frames, count);
+		return true;
+	}
+	record->kind = RECORD_STACK;
 	record->stack.ts = record->ts;
 	record->stack.flags = record->flags;
 	record->stack.number = stacks_add(decode->stacks, decode->frames, count);
+	return true;
 }
 
 /* Returns the format of a record, or NULL to drop it, which is counted here. */
@@ -493,9 +555,11 @@ int decode_record(void *context, int cpu, uint64_t ts, const void *data, size_t 
 	struct decode *decode = context;
 	const struct format *format = format_of(decode, data, size);
 	struct record record = { .ts = ts, .cpu = cpu };
+	bool switched;
 
 	if (!format)
 		return 0;
+	switched = set_switched(decode, cpu, format);
 	record.indent = indent_of(decode, cpu);
 	if (format->event >= 0)
 		record.fields = format->unknown;
@@ -513,10 +577,8 @@ int decode_record(void *context, int cpu, uint64_t ts, const void *data, size_t 
 			return 0;
 		break;
 	case DECODE_STACK:
-		record.kind = RECORD_STACK;
-		if (!decode->stacks)
+		if (!finish_stack(decode, data, size, format->data, switched, &record))
 			return 0;
-		store_stack(decode, data, size, format->data, &record);
 		break;
 	case DECODE_SUPERBLOCK:
 		record.kind = RECORD_SUPERBLOCK;
@@ -535,7 +597,7 @@ int decode_record(void *context, int cpu, uint64_t ts, const void *data, size_t 
 
 int decode_lost(void *context, int cpu, uint64_t ts, int64_t count)
 {
-	const struct decode *decode = context;
+	struct decode *decode = context;
 	const struct record record = {
 		.kind = RECORD_LOST,
 		.ts = ts,
@@ -544,6 +606,8 @@ int decode_lost(void *context, int cpu, uint64_t ts, int64_t count)
 		.lost = count,
 	};
 
+	if (cpu >= 0 && cpu < CPUS_MAX)
+		decode->switched[cpu] = false;
 	return decode->callbacks.sink(decode->callbacks.sink_context, &record);
 }
 

@@ -39,6 +39,8 @@ static size_t words_of(const struct record *record)
 		return sizeof(record->realtime) / WORD;
 	case RECORD_SUPERBLOCK:
 		return sizeof(record->superblock) / WORD;
+	case RECORD_SLEEP:
+		return sizeof(record->sched) / WORD;
 	default:
 		return 0;
 	}

@@ -24,6 +24,7 @@ int kernel_plan(struct kernel **kernel, struct plan **plan, const struct options
 		.event_setting = config_setting_name(options, "event", events),
 		.no_page_allocation = !options->page_allocation,
 		.children = options->command,
+		.off_cpu = options->off_cpu,
 	};
 	struct plan_offer offer;
 	int ret = kernel_open(kernel, options->source, &request, failure);
@@ -31,7 +32,13 @@ int kernel_plan(struct kernel **kernel, struct plan **plan, const struct options
 	if (ret)
 		return ret;
 	kernel_offer(*kernel, &offer);
-	return plan_make(plan, &request, &offer, failure);
+	ret = plan_make(plan, &request, &offer, failure);
+	if (ret || !options->off_cpu || plan_off_cpu(*plan))
+		return ret;
+	plan_free(*plan);
+	return failure_set(
+		failure, EXIT_STATUS_NO_FEATURE, ENOENT,
+		"--off-cpu: this kernel has no sched:sched_switch and sched:sched_wakeup");
 }
 
 int kernel_plan_check(const struct options *options, struct failure *failure)
@@ -140,6 +147,9 @@ static void print_rule(const struct plan_event *event)
 	case RULE_CHILDREN:
 		puts("not shown: says which tasks COMMAND forks");
 		return;
+	case RULE_OFF_CPU:
+		puts("not shown: tells when tasks are off the CPU");
+		return;
 	case RULE_NEVER:
 		puts("not shown: nothing that could own it can be traced");
 		return;
@@ -154,7 +164,8 @@ static void print_events(const struct plan *plan)
 		print_rule(&plan->events[i]);
 	}
 	for (int id = 0; id < EVENT_COUNT; id++) {
-		if (catalog_events[id].children || plan_event_of(plan, id) >= 0)
+		if (catalog_events[id].children || catalog_events[id].off_cpu ||
+		    plan_event_of(plan, id) >= 0)
 			continue;
 		print_event_name(catalog_events[id].system, catalog_events[id].name);
 		puts("-"); /* this kernel does not have it */

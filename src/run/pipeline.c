@@ -207,6 +207,11 @@ static size_t event_text(void *context, const struct record *record, char *text,
 	return resolver_event(((struct pipeline *)context)->resolver, record, text, size);
 }
 
+static uint64_t function_of(void *context, uint64_t address)
+{
+	return resolver_function(((struct pipeline *)context)->resolver, address);
+}
+
 /* ---- from pages to records in order ---- */
 
 static bool has_pid(const pid_t *pids, pid_t pid)
@@ -278,6 +283,14 @@ static bool is_asked_for(struct pipeline *pipeline, const struct record *record)
 static void begin_intervals(struct pipeline *pipeline, uint64_t ts);
 static int end_intervals(struct pipeline *pipeline, uint64_t ts);
 
+/* Of the scheduler's events only those of -e are shown. */
+static bool is_only_sched(const struct pipeline *pipeline, const struct record *record)
+{
+	return record->kind == RECORD_SLEEP ||
+	       (record->kind == RECORD_EVENT &&
+		pipeline->plan->events[record->event].rule == RULE_OFF_CPU);
+}
+
 static int record_in_order(void *context, const struct record *record)
 {
 	struct pipeline *pipeline = context;
@@ -304,7 +317,9 @@ static int record_in_order(void *context, const struct record *record)
 		break;
 	}
 	ret = stalls_time(pipeline->stalls, record->ts);
-	if (ret || record->kind == RECORD_SUPERBLOCK)
+	/* What a wake-up tells is of another task than its own. */
+	stalls_sched(pipeline->stalls, record);
+	if (ret || record->kind == RECORD_SUPERBLOCK || is_only_sched(pipeline, record))
 		return ret;
 	if (pipeline->command && record->kind == RECORD_EVENT)
 		follow_command(pipeline, record);
@@ -324,7 +339,9 @@ static int record_decoded(void *context, const struct record *record)
 	struct pipeline *pipeline = context;
 
 	*newest_of(pipeline, record->cpu) = record->ts;
-	resolver_see(pipeline->resolver, record);
+	/* Most tasks that are switched have no stall. */
+	if (!is_only_sched(pipeline, record))
+		resolver_see(pipeline->resolver, record);
 	return merge_put(pipeline->merge, record);
 }
 
@@ -468,6 +485,7 @@ static bool make_record_stages(struct pipeline *pipeline)
 	const struct decode_callbacks callbacks = {
 		.role_of = resolver_role,
 		.symbol = resolver_symbol,
+		.sleeps_in = resolver_sleeps_in,
 		.context = pipeline->resolver,
 		.sink = record_decoded,
 		.sink_context = pipeline,
@@ -485,7 +503,12 @@ static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer)
 {
 	const struct options *options = pipeline->options;
 	const struct claims_sink sink = { pipeline, window_ended, pair_ended };
-	const struct stalls_callbacks stalls = { event_text, stall_ended, pipeline };
+	const struct stalls_callbacks stalls = {
+		.event = event_text,
+		.function = function_of,
+		.stall = stall_ended,
+		.context = pipeline,
+	};
 	const struct output_setup output = {
 		.options = options,
 		.plan = pipeline->plan,
@@ -644,6 +667,7 @@ void pipeline_view(struct pipeline *pipeline, struct summary_view *view)
 		.ts = pipeline->newest,
 		.pressure_before = pipeline->source->pressure_before,
 		.pressure_after = pipeline->source->pressure_after,
+		.sched = stalls_sched_counts(pipeline->stalls),
 	};
 	view->has_journal = output_counts(pipeline->output, &view->journal);
 }

@@ -49,6 +49,7 @@ static int make_plan(const struct run_context *run, struct capture *capture, str
 		.events = run->options->events,
 		.event_setting = config_setting_name(run->options, "event", events),
 		.children = capture_source(capture)->command,
+		.off_cpu = true,
 	};
 	struct plan_offer offer;
 	int ret = choose_threshold(run, capture, &request.threshold, failure);
@@ -60,7 +61,10 @@ static int make_plan(const struct run_context *run, struct capture *capture, str
 	if (options_on_command_line(run->options, "function"))
 		log_notice("-F is ignored: a capture has only the functions that were traced");
 	capture_offer(capture, &offer);
-	return plan_make(plan, &request, &offer, failure);
+	ret = plan_make(plan, &request, &offer, failure);
+	if (!ret && options_on_command_line(run->options, "off-cpu") && !plan_off_cpu(*plan))
+		log_notice("--off-cpu is ignored: the capture was taken without it");
+	return ret;
 }
 
 static int read_all(const struct run_context *run, struct capture *capture,

@@ -48,8 +48,8 @@ static bool add_to_equal(struct slices *slices, struct slice_list *list, struct 
 
 	TAILQ_FOREACH(equal, list, link)
 		if (equal->shrinker == slice->shrinker && equal->callback == slice->callback &&
-		    equal->group == slice->group && equal->part == slice->part &&
-		    equal->state == slice->state)
+		    equal->function == slice->function && equal->group == slice->group &&
+		    equal->part == slice->part && equal->state == slice->state)
 			break;
 	if (!equal)
 		return false;
@@ -59,25 +59,31 @@ static bool add_to_equal(struct slices *slices, struct slice_list *list, struct 
 	return true;
 }
 
+static bool has_name(const struct slice *slice)
+{
+	return slice->shrinker || slice->function;
+}
+
 void slices_add(struct slices *slices, struct slice_list *list, struct slice *slice)
 {
 	struct slice *least = slice, *other;
-	unsigned int nr_shrinkers = 0;
+	unsigned int nr_names = 0;
 
 	if (add_to_equal(slices, list, slice))
 		return;
 	TAILQ_INSERT_TAIL(list, slice, link);
 	TAILQ_FOREACH(other, list, link) {
-		nr_shrinkers += other->shrinker != 0;
-		if (other->shrinker && other->ns < least->ns)
+		nr_names += has_name(other);
+		if (has_name(other) && other->ns < least->ns)
 			least = other;
 	}
-	if (!slice->shrinker ||
-	    (nr_shrinkers <= STALL_SHRINKERS_MAX && slices->nr_unused >= STALLS_SLICES_MAX / 4))
+	if (!has_name(slice) ||
+	    (nr_names <= STALL_SHRINKERS_MAX && slices->nr_unused >= STALLS_SLICES_MAX / 4))
 		return;
 	TAILQ_REMOVE(list, least, link);
 	least->shrinker = 0;
 	least->callback = 0;
+	least->function = 0;
 	if (!add_to_equal(slices, list, least))
 		TAILQ_INSERT_TAIL(list, least, link);
 }

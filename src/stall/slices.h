@@ -18,6 +18,7 @@ struct slice {
 	TAILQ_ENTRY(slice) link; /* in a span's list, or in slices.unused */
 	uint64_t shrinker;	 /* struct shrinker *; 0: none, or one of those without a name */
 	uint64_t callback;
+	uint64_t function; /* an address in the one that slept; 0: none, or one without a name */
 	uint64_t ns;
 	uint32_t count; /* pairs of the shrinker */
 	uint8_t group;	/* enum phase_group */
@@ -25,7 +26,7 @@ struct slice {
 	uint8_t state;	/* enum phase_state */
 };
 
-/* No two slices of a list have phase, state and shrinker in common. */
+/* No two slices of a list have phase, state, shrinker and function in common. */
 TAILQ_HEAD(slice_list, slice);
 
 struct slices {
@@ -50,8 +51,8 @@ struct slice *slices_take(struct slices *slices);
 /**
  * slices_add - put a slice that is in no list into one, or its time into the equal slice there
  *
- * Of more shrinkers than STALL_SHRINKERS_MAX, or than three quarters of the pool have room for, the
- * one with least time loses its name: its time is in a slice without a shrinker.
+ * Of more shrinkers and functions than STALL_SHRINKERS_MAX, or than three quarters of the pool have
+ * room for, the one with least time loses its name: its time is in a slice without one.
  */
 void slices_add(struct slices *slices, struct slice_list *list, struct slice *slice);
 

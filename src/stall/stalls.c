@@ -5,6 +5,7 @@
 #include "allocfilt/stall.h"
 #include "stall/details.h"
 #include "stall/held.h"
+#include "stall/off_cpu.h"
 #include "stall/slices.h"
 
 /*
@@ -61,6 +62,8 @@ struct stalls {
 	struct stalls_callbacks callbacks;
 	struct detail_names names;
 	struct slices slices;
+	struct off_cpu *off_cpu; /* NULL without the scheduler's events */
+	struct sched_counts sched;
 	struct hash hash; /* of owners */
 	struct owner owners[STALLS_OWNERS_MAX];
 	struct span spans[STALLS_SPANS_MAX];
@@ -75,6 +78,7 @@ struct stalls {
 	uint64_t evicted_at; /* ns: newest dropped_at of owners that were removed */
 	uint64_t dropped;
 	struct stall_shrinker shrinkers[STALL_SHRINKERS_MAX];
+	struct stall_sleep sleeps[STALL_SHRINKERS_MAX];
 };
 
 struct stalls *stalls_new(const struct plan *plan, const struct limits *limits,
@@ -92,8 +96,11 @@ struct stalls *stalls_new(const struct plan *plan, const struct limits *limits,
 	slices_init(&stalls->slices);
 	if (limits)
 		stalls->held = held_new(plan, limits);
-	if ((limits && !stalls->held) || hash_init(&stalls->hash, &stalls->owners[0].hash,
-						   sizeof(stalls->owners[0]), STALLS_OWNERS_MAX)) {
+	if (plan_off_cpu(plan))
+		stalls->off_cpu = off_cpu_new();
+	if ((limits && !stalls->held) || (plan_off_cpu(plan) && !stalls->off_cpu) ||
+	    hash_init(&stalls->hash, &stalls->owners[0].hash, sizeof(stalls->owners[0]),
+		      STALLS_OWNERS_MAX)) {
 		stalls_free(stalls);
 		errno = ENOMEM;
 		return NULL;
@@ -110,6 +117,7 @@ void stalls_free(struct stalls *stalls)
 		return;
 	hash_destroy(&stalls->hash);
 	held_free(stalls->held);
+	off_cpu_free(stalls->off_cpu);
 	free(stalls);
 }
 
@@ -134,27 +142,71 @@ static void release_span(struct stalls *stalls, struct owner *owner, struct span
 
 /* ---- a span becomes a stall when no window can follow around it ---- */
 
-/* Inserts in order, most time first: sorting with qsort(3) may allocate. */
+/*
+ * One shrinker may have slices in several states. Inserts in order, most time first: sorting with
+ * qsort(3) may allocate.
+ */
 static void add_shrinker(struct stalls *stalls, struct stall *stall, const struct slice *slice)
 {
-	size_t place = stall->nr_shrinkers;
-
-	for (; place; place--) {
-		const struct stall_shrinker *before = &stalls->shrinkers[place - 1];
-
-		if (before->ns > slice->ns ||
-		    (before->ns == slice->ns && before->shrinker <= slice->shrinker))
-			break;
-		stalls->shrinkers[place] = *before;
-	}
-	stalls->shrinkers[place] = (struct stall_shrinker){
+	struct stall_shrinker *shrinkers = stalls->shrinkers, shrinker = {
 		.shrinker = slice->shrinker,
 		.callback = slice->callback,
 		.group = slice->group,
 		.ns = slice->ns,
 		.count = slice->count,
 	};
-	stall->nr_shrinkers++;
+	size_t place = 0;
+
+	while (place < stall->nr_shrinkers && (shrinkers[place].shrinker != shrinker.shrinker ||
+					       shrinkers[place].callback != shrinker.callback ||
+					       shrinkers[place].group != shrinker.group))
+		place++;
+	if (place < stall->nr_shrinkers) {
+		shrinker.ns += shrinkers[place].ns;
+		shrinker.count += shrinkers[place].count;
+	} else {
+		stall->nr_shrinkers++;
+	}
+	for (; place; place--) {
+		const struct stall_shrinker *before = &shrinkers[place - 1];
+
+		if (before->ns > shrinker.ns ||
+		    (before->ns == shrinker.ns && before->shrinker <= shrinker.shrinker))
+			break;
+		shrinkers[place] = *before;
+	}
+	shrinkers[place] = shrinker;
+}
+
+/* A function may sleep in several places. */
+static void add_sleep(struct stalls *stalls, struct stall *stall, const struct slice *slice)
+{
+	struct stall_sleep *sleeps = stalls->sleeps, sleep = {
+		.function = stalls->callbacks.function(stalls->callbacks.context, slice->function),
+		.group = slice->group,
+		.part = slice->part,
+		.state = slice->state,
+		.ns = slice->ns,
+	};
+	size_t place = 0;
+
+	while (place < stall->nr_sleeps &&
+	       (sleeps[place].function != sleep.function || sleeps[place].group != sleep.group ||
+		sleeps[place].part != sleep.part || sleeps[place].state != sleep.state))
+		place++;
+	if (place < stall->nr_sleeps)
+		sleep.ns += sleeps[place].ns;
+	else
+		stall->nr_sleeps++;
+	for (; place; place--) {
+		const struct stall_sleep *before = &sleeps[place - 1];
+
+		if (before->ns > sleep.ns ||
+		    (before->ns == sleep.ns && before->function <= sleep.function))
+			break;
+		sleeps[place] = *before;
+	}
+	sleeps[place] = sleep;
 }
 
 /* The rest is the whole less what is known. */
@@ -173,6 +225,8 @@ static void sum_phases(struct stalls *stalls, struct stall *stall, const struct 
 			add_shrinker(stalls, stall, slice);
 		else if (slice->count)
 			unnamed = true;
+		if (slice->function)
+			add_sleep(stalls, stall, slice);
 	}
 	stalls->dropped += unnamed;
 	known = phases_total(&stall->phases);
@@ -190,6 +244,7 @@ static void sum_phases(struct stalls *stalls, struct stall *stall, const struct 
 		known -= ns;
 	}
 	stall->shrinkers = stalls->shrinkers;
+	stall->sleeps = stalls->sleeps;
 }
 
 /*
@@ -213,6 +268,7 @@ static int emit_stall(struct stalls *stalls, struct owner *owner, const struct s
 		.nr_events = span->nr_events,
 		.incomplete = stalls->lost_at > span->start || owner->dropped_at > span->start ||
 			      is_sum(span),
+		.off_cpu = stalls->off_cpu && span->start >= off_cpu_since(stalls->off_cpu),
 	};
 	int ret;
 
@@ -513,8 +569,9 @@ static int new_span(struct stalls *stalls, struct owner *owner, struct span **re
 	struct span *span;
 	int ret = 0;
 
-	/* The span and its own slice: what it contains brings its slices with it. */
-	while (!ret && (TAILQ_EMPTY(&stalls->unused) || !stalls->slices.nr_unused))
+	/* The span and its own slices: what it contains brings its slices with it. */
+	while (!ret &&
+	       (TAILQ_EMPTY(&stalls->unused) || stalls->slices.nr_unused < 2 * PHASE_STATES))
 		ret = make_room(stalls, owner);
 	if (ret)
 		return ret;
@@ -549,6 +606,48 @@ static int keep_span(struct stalls *stalls, struct owner *owner, struct span *sp
 	span = TAILQ_FIRST(&owner->spans);
 	stalls->dropped += span->slow;
 	return complete_early(stalls, owner, span);
+}
+
+struct off_cpu_sink {
+	struct stalls *stalls;
+	struct span *span;
+	struct slice *own; /* what is left of it, the task ran */
+};
+
+static void add_off_cpu(void *context, enum phase_state state, uint64_t function, uint64_t ns)
+{
+	const struct off_cpu_sink *sink = context;
+	struct slices *slices = &sink->stalls->slices;
+	struct slice *slice;
+
+	/* The edges of windows may be uncertain. */
+	if (ns > sink->own->ns)
+		ns = sink->own->ns;
+	if (!ns)
+		return;
+	/* new_span() leaves room for a slice of each state, and one more. */
+	if (slices->nr_unused < STALLS_SLICES_MAX / 4)
+		function = 0;
+	sink->own->ns -= ns;
+	slice = slices_take(slices);
+	*slice = *sink->own;
+	slice->state = state;
+	slice->function = function;
+	slice->ns = ns;
+	slice->count = 0;
+	slices_add(slices, &sink->span->slices, slice);
+}
+
+/* Splits the own time of a span. What was off the CPU in a span inside is taken already. */
+static void split_own_time(struct stalls *stalls, struct owner *owner, struct span *span,
+			   struct slice *own)
+{
+	struct off_cpu_sink sink = { stalls, span, own };
+
+	if (stalls->off_cpu && owner->key.kind == OWNER_TASK &&
+	    !off_cpu_take(stalls->off_cpu, owner->key.id, span->start, span->end, add_off_cpu,
+			  &sink))
+		note_dropped(owner, span->end);
 }
 
 /*
@@ -600,6 +699,7 @@ static int add_span(struct stalls *stalls, struct owner *owner, struct span *spa
 	own->part = PART_OWN;
 	own->ns = length_of(span) > covered ? length_of(span) - covered : 0;
 	slices_tag(own, stalls->plan, span->role);
+	split_own_time(stalls, owner, span, own);
 	slices_add(&stalls->slices, &span->slices, own);
 	span->busy = length_of(span);
 	if (span->depth > 0)
@@ -693,6 +793,33 @@ int stalls_pass_on(struct stalls *stalls, const struct claims_sink *sink)
 	if (!ret && passed < span->nr_held)
 		stalls->dropped++;
 	return ret;
+}
+
+void stalls_sched(struct stalls *stalls, const struct record *record)
+{
+	const struct record_sched *sched = &record->sched;
+	int id;
+
+	if (!stalls->off_cpu)
+		return;
+	if (record->kind == RECORD_SLEEP)
+		off_cpu_sleeps_in(stalls->off_cpu, record->tid, sched->sleeps_in);
+	if (record->kind != RECORD_EVENT)
+		return;
+	id = stalls->plan->events[record->event].id;
+	if (id == EVENT_SCHED_WAKEUP) {
+		stalls->sched.wakeups++;
+		off_cpu_wake(stalls->off_cpu, sched->tid, record->ts);
+	} else if (id == EVENT_SCHED_SWITCH) {
+		stalls->sched.switches++;
+		off_cpu_leave(stalls->off_cpu, record->tid, record->ts, sched->prev_state);
+		off_cpu_come(stalls->off_cpu, sched->tid, record->ts);
+	}
+}
+
+const struct sched_counts *stalls_sched_counts(const struct stalls *stalls)
+{
+	return stalls->off_cpu ? &stalls->sched : NULL;
 }
 
 void stalls_lost(struct stalls *stalls, uint64_t ts)

@@ -10,6 +10,7 @@ struct kept_stall {
 	struct named_stall named; /* its stall is NULL before the first one */
 	struct stall stall;
 	struct stall_shrinker shrinkers[8];
+	struct stall_sleep sleeps[8];
 	struct task_info task_info;
 	char name[TASK_COMM_MAX];
 	char function[STALL_FUNCTION_MAX];
@@ -186,6 +187,12 @@ static void keep_stall(struct kept_stall *kept, const struct named_stall *named)
 	for (size_t i = 0; i < kept->stall.nr_shrinkers; i++)
 		kept->shrinkers[i] = kept->stall.shrinkers[i];
 	kept->stall.shrinkers = kept->shrinkers;
+	most = sizeof(kept->sleeps) / sizeof(kept->sleeps[0]);
+	if (kept->stall.nr_sleeps > most)
+		kept->stall.nr_sleeps = most;
+	for (size_t i = 0; i < kept->stall.nr_sleeps; i++)
+		kept->sleeps[i] = kept->stall.sleeps[i];
+	kept->stall.sleeps = kept->sleeps;
 	kept->task_info = *named->task_info;
 	kept->named.task_info = &kept->task_info;
 	snprintf(kept->name, sizeof(kept->name), "%s", named->name);

@@ -16,9 +16,12 @@
 #include "tracing/settings.h"
 #include "tracing/undo.h"
 
-#define INSTANCE_PATH	 "instances/" SESSION_INSTANCE
-#define PROBE_PATH	 "events/" PROBE_EVENT
-#define CPUS_MAX	 8192	/* NR_CPUS of any configuration */
+#define INSTANCE_PATH "instances/" SESSION_INSTANCE
+#define PROBE_PATH    "events/" PROBE_EVENT
+#define CPUS_MAX      8192 /* NR_CPUS of any configuration */
+/* TASK_INTERRUPTIBLE and TASK_UNINTERRUPTIBLE: a task that can run has nowhere to sleep. */
+#define SLEEP_TRIGGER "stacktrace if prev_state & 3"
+
 #define LISTINGS_MAX	 16	/* of threads, until the kernel follows all of them */
 #define LISTING_PAUSE_US 125000 /* for want of memory: 2 s in all */
 
@@ -456,7 +459,7 @@ static int set_tasks(struct session *session, struct failure *failure)
 	return ret;
 }
 
-/* --stack: the kernel stack after each begin. */
+/* --stack: the kernel stack after each begin, and where a task goes to sleep. */
 static int set_stacks(struct session *session, struct failure *failure)
 {
 	const struct plan *plan = session->request->plan;
@@ -466,13 +469,17 @@ static int set_stacks(struct session *session, struct failure *failure)
 		return 0;
 	for (int i = 0; i < plan->nr_events && !ret; i++) {
 		const struct plan_event *event = &plan->events[i];
-		char name[PATH_MAX];
+		const char *text = NULL;
+		char name[2 * NAME_MAX + 32];
 
-		if (event->rule == RULE_NEVER || event->side != EVENT_BEGIN ||
-		    event->id == EVENT_SLAB_START || event->id == EVENT_USER)
+		if (event->id == EVENT_SCHED_SWITCH)
+			text = SLEEP_TRIGGER;
+		else if (event->rule == RULE_NEVER || event->side != EVENT_BEGIN ||
+			 event->id == EVENT_SLAB_START || event->id == EVENT_USER)
 			continue;
 		snprintf(name, sizeof(name), "events/%s/%s/trigger", event->system, event->name);
-		ret = set_own(session, SETTING_TRIGGER, name, SETTING_PRESENT, failure);
+		ret = settings_set(&session->settings, SETTING_TRIGGER, OWN(session, name),
+				   SETTING_PRESENT, text, session->instance, failure);
 	}
 	return ret;
 }

@@ -451,7 +451,11 @@ static int write_value(const struct settings *settings, enum setting_kind kind, 
 		return write_once(settings, "dynamic_events", removal, true);
 	}
 	if (kind == SETTING_TRIGGER)
-		return write_once(settings, path, present ? "stacktrace" : "!stacktrace", true);
+		return write_once(settings, path,
+				  !present ? "!stacktrace" :
+				  text	   ? text :
+					     "stacktrace",
+				  true);
 	if (kind == SETTING_SIZE)
 		return write_size(settings, path, value);
 	if (is_list(kind))

@@ -12,6 +12,7 @@
 #   each phase agrees (the text cuts long times, and has microseconds for events)
 #   shrinkers add up to what is said of them, at most
 #   the cause is what the phases say, and what the text says, and none under half is named
+#   with sched_switch and sched_wakeup in the text: what the task did in each part agrees as well
 #   its facts are those of all events between its begin and its end, of fast calls too
 #
 # Prints what is wrong, a line each, and exits 1; prints counts and exits 0.
@@ -58,6 +59,9 @@ close $filter;
 my %pending;	# task => nodes without the one around them, in the order of the text
 my %open;	# task => begins of slab
 my %events;	# task => events that stand for themselves
+my %left;	# task => since when it is off the CPU, its state, when it was woken
+my %off;	# task => [from, woken, to, state] of each time that it was, in us
+my $first_switch;
 my @roots;
 
 # Takes what came since the node began: deeper functions, and pairs whose middle lies in it.
@@ -119,6 +123,24 @@ sub take_slab {
 	}
 }
 
+sub take_switch {
+	my ($us, $fields) = @_;
+	my ($task, $state, $next) =
+		$fields =~ /prev_pid=(\d+) prev_prio=\d+ prev_state=(\S+) ==> .* next_pid=(\d+) next_prio=\d+$/s
+		or return;
+	my $came = delete $left{$next};
+
+	$first_switch //= $us;
+	# Without a wake-up in between it could run, or the wake-up is lost.
+	push @{$off{$next}}, [$came->{us}, $came->{state} eq 'cpu_wait' ? $came->{us} :
+					   $came->{woken} // $us, $us, $came->{state}]
+		if $came;
+	delete $left{$task};
+	$left{$task} = { us => $us, state => $state =~ /^R/ ? 'cpu_wait' :
+						  $state =~ /D/ ? 'blocked' : 'slept' }
+		if $task && $state !~ /[XZ]/;
+}
+
 open my $in, '<:raw', $text_file or die "$text_file: $!\n";
 while (my $line = <$in>) {
 	chomp $line;
@@ -132,6 +154,10 @@ while (my $line = <$in>) {
 			      length($3) / 2, $4);
 	} elsif ($rest =~ /^\s+\|\s+\/\* (mm_shrink_slab_\w+): (.*) \*\/$/s) {
 		take_slab($task, $us, $1, $2);
+	} elsif ($rest =~ /^\s+\|\s+\/\* sched_switch: (.*) \*\/$/s) {
+		take_switch($us, $1);
+	} elsif ($rest =~ /^\s+\|\s+\/\* sched_wakeup: .*pid=(\d+) prio=\d+ target_cpu=\d+ \*\/$/s) {
+		$left{$1}{woken} //= $us if $left{$1};
 	} elsif ($rest =~ /^\s+\|\s+\/\* (\w+): (.*) \*\/$/s) {
 		push @{$events{$task}}, { us => $us, name => $1, fields => $2 };
 	}
@@ -296,28 +322,53 @@ my %title_of = (
 	slab => 'slab outside of shrinkers', inactive_list => 'inactive list',
 	active_list => 'active list', short_runs => 'short runs on the lists',
 	throttle => 'throttling sleep', soft_limit => 'soft limit',
+	cpu_wait => 'waiting for a CPU', blocked => 'asleep, uninterruptible', slept => 'asleep',
 );
 
+# [state, ns] of a state in which the task did not run, if it is half of the whole: of a group and
+# part, of all parts without one, of all groups without one.
+sub state_step {
+	my ($stall, $whole, $group, $part) = @_;
+
+	for my $state (qw(cpu_wait blocked slept)) {
+		my $ns = 0;
+
+		for my $row (@{$stall->{off_cpu} // []}) {
+			next if defined $group && $row->{phase} ne $group;
+			next if defined $part && ($row->{part} // 'own') ne $part;
+			$ns += $row->{"${state}_ns"};
+		}
+		return [$state, $ns] if $ns && 2 * $ns >= $whole;
+	}
+	return;
+}
+
 sub chain {
-	my ($sum, $whole) = @_;
+	my ($sum, $whole, $stall) = @_;
 	my %group;
 
 	$group{s{/.*}{}r} += $sum->{$_} for keys %$sum;
 	my ($first, $second) = sort { $group{$b} <=> $group{$a} } grep { $group{$_} } @groups;
-	return ('mixed', map { [$_, $group{$_}] } grep { defined } $first, $second)
-		if !defined $first || 2 * $group{$first} < $whole;
+	if (!defined $first || 2 * $group{$first} < $whole) {
+		my $state = state_step($stall, $whole);
+
+		return ($state->[0], $state) if $state;
+		return ('mixed', map { [$_, $group{$_}] } grep { defined } $first, $second);
+	}
 	my ($part) = sort { $sum->{"$first/$b"} <=> $sum->{"$first/$a"} }
 		map { m{^$first/(.*)} ? $1 : () } keys %$sum;
-	return ($first, [$first, $group{$first}],
-		$has_parts{$first} && 2 * $sum->{"$first/$part"} >= $whole ?
-			[$part, $sum->{"$first/$part"}] : ());
+	my $half = $has_parts{$first} && 2 * $sum->{"$first/$part"} >= $whole;
+	my $state = state_step($stall, $whole, $first, $half ? $part : undef);
+	return ($state->[0], $state) if $first eq 'rest' && $state;
+	return ($first, [$first, $group{$first}], $half ? [$part, $sum->{"$first/$part"}] : (),
+		$state && !($half && $part eq 'shrinkers') ? $state : ());
 }
 
 my ($causes, $named) = (0, 0);
 sub check_cause {
 	my ($sum, $shrinkers, $stall, $error, $what) = @_;
 	my $whole = $stall->{duration_ns};
-	my ($cause, @steps) = chain(said($stall), $whole);
+	my ($cause, @steps) = chain(said($stall), $whole, $stall);
 	my $own = $cause;
 	my @names;
 
@@ -326,7 +377,10 @@ sub check_cause {
 			grep { $_->{phase} eq $cause } @{$stall->{shrinkers}};
 		my ($most) = sort { $b <=> $a } values %{$shrinkers->{$cause}};
 
-		push @steps, [$top->{name}, $top->{total_ns}] if $top && 2 * $top->{total_ns} >= $whole;
+		my $step = $top && 2 * $top->{total_ns} >= $whole ?
+			[$top->{name}, $top->{total_ns}] : state_step($stall, $whole, $cause, 'shrinkers');
+
+		push @steps, $step if $step;
 		wrong("$what: the largest shrinker has $top->{total_ns} ns, by the text $most")
 			if $top && abs($top->{total_ns} - $most) > $error;
 	}
@@ -342,7 +396,7 @@ sub check_cause {
 	wrong("$what: the cause's detail is " . ($stall->{cause_detail} // 'null') . ", by its phases $detail")
 		if $detail ne ($stall->{cause_detail} // 'null');
 	# By the text alone. A share near one half may be on either side of it.
-	my ($by_text, $step) = chain($sum, $whole);
+	my ($by_text, $step) = chain($sum, $whole, $stall);
 	my $share = ($step ? $step->[1] : 0) / $whole;
 	wrong("$what: the cause is $stall->{cause}, by the text $by_text of $share")
 		if $by_text ne $cause && abs($share - 0.5) > 2 * $error / $whole &&
@@ -353,6 +407,57 @@ sub check_cause {
 		if ($cause ne 'mixed') != ($stall->{cause_share} >= 0.5);
 	$causes++;
 	$named += @names > 0;
+}
+
+# The innermost function or pair around a time, and where that is.
+sub innermost {
+	my ($node, $group, $part, $us) = @_;
+
+	($group, $part) = place_in($node, $group, $part);
+	for my $child (@{$node->{children}}) {
+		my $from = $child->{pair} ? $child->{middle} - $child->{ns} / 2000 : $child->{start};
+
+		return innermost($child, $group, $part, $us)
+			if $us > $from && $us < $from + $child->{ns} / 1000;
+	}
+	return "$group/$part";
+}
+
+my $split = 0;
+sub check_states {
+	my ($root, $stall, $what) = @_;
+	my ($from, $to) = map { $_ / 1000 } $stall->{ts_ns}, $stall->{ts_ns} + $stall->{duration_ns};
+	my (%own, %said, %sum);
+	my $spans = 0;
+
+	return unless $stall->{off_cpu} && !$stall->{incomplete} && $from > $first_switch;
+	for my $span (@{$off{$root->{task}} // []}) {
+		my ($left, $woken, $came, $state) = @$span;
+
+		next if $left < $from - 1 || $came > $to + 1;
+		my $place = innermost($root, 'rest', 'own', ($left + $came) / 2);
+		$own{"$place/$state"} += ($woken - $left) * 1000;
+		$own{"$place/cpu_wait"} += ($came - $woken) * 1000;
+		$spans++;
+	}
+	for my $row (@{$stall->{off_cpu}}) {
+		my $place = "$row->{phase}/" . ($row->{part} // 'own');
+
+		$said{"$place/$_"} = $row->{"${_}_ns"} for qw(cpu_wait blocked slept);
+		$sum{$place} += $row->{"${_}_ns"} for qw(ran cpu_wait blocked slept);
+	}
+	my $said = said($stall);
+	for my $place (keys %$said) {
+		wrong("$what: states of $place make " . ($sum{$place} // 0) . " of $said->{$place} ns")
+			if $said->{$place} != ($sum{$place} // 0);
+	}
+	for my $place (sort keys %{{ %own, %said }}) {
+		my ($own, $program) = ($own{$place} // 0, $said{$place} // 0);
+
+		wrong("$what: $place is $program ns, by the text $own in $spans spans")
+			if abs($own - $program) > 2000 * ($spans + 1);
+		$split++ if $program;
+	}
 }
 
 my ($compared, $apart) = (0, 0);
@@ -368,6 +473,7 @@ sub compare {
 	check_cause(\%sum, \%shrinkers, $stall, $error, $what);
 	check_sums($stall, $said, $what);
 	check_facts($root, $stall, $what);
+	check_states($root, $stall, $what);
 	for my $place (sort keys %{{ %sum, %$said }}) {
 		my ($own, $program) = ($sum{$place} // 0, $said->{$place} // 0);
 
@@ -407,5 +513,6 @@ if (@wrong) {
 	exit 1;
 }
 print "$compared stalls, $apart times in phases other than the rest, $causes causes, $named with a detail, agree, ",
+	$split ? "$split times off the CPU, " : '',
 	"facts: ", join(', ', map { "$_ of $known{$_}" } sort keys %known), "\n";
 exit 0;

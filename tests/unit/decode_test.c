@@ -46,6 +46,22 @@ static const struct made_event compact = { "mm_compaction_try_to_compact_pages",
 static const struct made_event reclaim_end = { "mm_vmscan_direct_reclaim_end", 504,
 					       "nr_reclaimed 8",
 					       "\"nr_reclaimed=%lu\", REC->nr_reclaimed" };
+static const struct made_event sched_switch = {
+	"sched_switch", 314,
+	"char prev_comm[16] 16, pid_t prev_pid 4s, int prev_prio 4s, prev_state 8s, "
+	"char next_comm[16] 16, pid_t next_pid 4s, int next_prio 4s",
+	"\"prev_pid=%d\", REC->prev_pid"
+};
+static const struct made_event sched_switch_32 = {
+	"sched_switch", 314,
+	"char prev_comm[16] 16, pid_t prev_pid 4s, int prev_prio 4s, prev_state 4s, "
+	"char next_comm[16] 16, pid_t next_pid 4s, int next_prio 4s",
+	"\"prev_pid=%d\", REC->prev_pid"
+};
+static const struct made_event sched_wakeup = {
+	"sched_wakeup", 316, "char comm[16] 16, pid_t pid 4s, int prio 4s, int target_cpu 4s",
+	"\"pid=%d\", REC->pid"
+};
 static const struct made_event print = { "print", 5, "ip 8, char buf[] 0s",
 					 "\"%ps: %s\", (void *)REC->ip, REC->buf" };
 /* of -e */
@@ -102,9 +118,16 @@ static int symbol(void *context, uint64_t address, char style, char *text, size_
 	return snprintf(text, size, "symbol_%llx_%c", (unsigned long long)address, style);
 }
 
+/* The third function. */
+static uint64_t sleeps_in(void *context, const uint64_t *frames, size_t count)
+{
+	return count > 2 ? frames[2] : 0;
+}
+
 static const struct decode_callbacks callbacks = {
 	.role_of = role_of,
 	.symbol = symbol,
+	.sleeps_in = sleeps_in,
 	.sink = receive,
 };
 
@@ -538,6 +561,77 @@ static void stacks_that_end_early(void **state)
 	assert_stack(3);
 }
 
+/* ---- the scheduler ---- */
+
+static void switches_and_wakeups(void **state)
+{
+	static const struct {
+		int layout;
+		const struct made_event *of_switch;
+	} cases[] = {
+		{ 0, &sched_switch },
+		{ 1, &sched_switch },
+		{ 2, &sched_switch_32 },
+		{ 3, &sched_switch_32 },
+	};
+	const struct record *record = fixture.records;
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		start(&made_layouts[cases[i].layout]);
+		add(3, EVENT_SCHED_SWITCH, cases[i].of_switch);
+		add(4, EVENT_SCHED_WAKEUP, &sched_wakeup);
+		decode_event(1, 1000, cases[i].of_switch,
+			     VALUES({ "prev_state", 0x102 }, { "next_pid", 77 }));
+		decode_event(1, 1001, &sched_wakeup, VALUES({ "pid", 78 }));
+		assert_int_equal(fixture.count, 2);
+		assert_int_equal(record[0].kind, RECORD_EVENT);
+		assert_int_equal(record[0].event, 3);
+		assert_int_equal(record[0].tid, MADE_PID);
+		assert_int_equal(record[0].sched.prev_state, 0x102);
+		assert_int_equal(record[0].sched.tid, 77);
+		assert_int_equal(record[1].kind, RECORD_EVENT);
+		assert_int_equal(record[1].event, 4);
+		assert_int_equal(record[1].sched.tid, 78);
+	}
+}
+
+/* The stack right after a switch on the same CPU tells where the task sleeps, and is not kept. */
+static void stacks_of_switches(void **state)
+{
+	const struct record *record = fixture.records;
+	struct made_page made;
+
+	add(DECODE_STACK, EVENT_USER, &kernel_stack);
+	add(3, EVENT_SCHED_SWITCH, &sched_switch);
+	make_stack(&made, fixture.layout, &kernel_stack, 4);
+	decode_event(1, 1000, &sched_switch, NULL);
+	decode_bytes(1, 1001, &made, made.at);
+	assert_int_equal(record[1].kind, RECORD_SLEEP);
+	assert_int_equal(record[1].tid, MADE_PID);
+	assert_int_equal(record[1].sched.sleeps_in, 0x81000002);
+	/* One more, one of another CPU, and one after a loss belong to no switch. */
+	decode_bytes(1, 1000, &made, made.at);
+	decode_event(1, 1000, &sched_switch, NULL);
+	decode_bytes(2, 1000, &made, made.at);
+	decode_lost(fixture.decode, 1, 1000, 1);
+	decode_bytes(1, 1000, &made, made.at);
+	assert_int_equal(fixture.count, 7);
+	assert_int_equal(record[2].kind, RECORD_STACK);
+	assert_int_equal(record[4].kind, RECORD_STACK);
+	assert_int_equal(record[6].kind, RECORD_STACK);
+	/* Without a table of stacks, these are left out, and where a task sleeps is still told. */
+	decode_free(fixture.decode);
+	fixture.decode = decode_new(&fixture.source, NULL, &callbacks);
+	add(DECODE_STACK, EVENT_USER, &kernel_stack);
+	add(3, EVENT_SCHED_SWITCH, &sched_switch);
+	decode_event(1, 1000, &sched_switch, NULL);
+	decode_bytes(1, 1000, &made, made.at);
+	decode_bytes(1, 1000, &made, made.at);
+	assert_int_equal(fixture.count, 9);
+	assert_int_equal(record[8].kind, RECORD_SLEEP);
+	assert_int_equal(record[8].sched.sleeps_in, 0x81000002);
+}
+
 /* ---- what is dropped, and what is counted ---- */
 
 /* Types without a format are counted, after more formats were asked for once; stacks are left out. */
@@ -949,6 +1043,8 @@ int main(void)
 		TEST(names_outside_the_record),
 		TEST(stacks_of_all_layouts),
 		TEST(stacks_that_end_early),
+		TEST(switches_and_wakeups),
+		TEST(stacks_of_switches),
 		TEST(types_without_a_format),
 		TEST(short_records_and_impossible_windows),
 		TEST(losses_and_a_sink_that_stops),

@@ -358,8 +358,12 @@ static ssize_t fake_write_dynamic(int fd, const char *text, size_t size)
 static ssize_t fake_write_trigger(int fd, const char *text, size_t size)
 {
 	static const char others[] = "traceoff:count=1\n";
-	static const char both[] = "stacktrace:unlimited\ntraceoff:count=1\n";
+	static const char command[] = "stacktrace";
+	char both[128];
 
+	/* "stacktrace", or with a condition after it */
+	snprintf(both, sizeof(both), "%s:unlimited%.*s\n%s", command, (int)(size - strlen(command)),
+		 text + strlen(command), others);
 	return fake_store(fd, *text == '!' ? others : both) ? -1 : (ssize_t)size;
 }
 
@@ -526,6 +530,9 @@ static void fake_put_own(const char *dir, bool graph)
 		{ "events/vmscan/mm_vmscan_direct_reclaim_begin/enable", "0\n" },
 		{ "events/vmscan/mm_vmscan_direct_reclaim_begin/filter", "none\n" },
 		{ "events/vmscan/mm_vmscan_direct_reclaim_begin/trigger", "traceoff:count=1\n" },
+		{ "events/sched/sched_switch/enable", "0\n" },
+		{ "events/sched/sched_switch/filter", "none\n" },
+		{ "events/sched/sched_switch/trigger", "traceoff:count=1\n" },
 	};
 
 	for (size_t i = 0; i < COUNT(files); i++)

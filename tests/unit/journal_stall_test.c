@@ -215,11 +215,30 @@ static void test_fields(void **state)
 	text_is("ALLOCFILT_CAUSE", "direct_reclaim");
 	text_is("ALLOCFILT_CAUSE_DETAIL", "own time 64 %");
 	number_is("ALLOCFILT_CAUSE_PERCENT", 87); /* 11.2 of 12.8 ms is 87.5 % */
+	LACKS("ALLOCFILT_CPU_WAIT_USEC", "ALLOCFILT_SLEPT_IN");
 	LACKS("ALLOCFILT_TIME", "ALLOCFILT_STACK", "ALLOCFILT_MEMCG", "ALLOCFILT_INTERRUPT",
 	      "ALLOCFILT_RECLAIMED_PAGES", "ALLOCFILT_COMPACTION_OUTCOME",
 	      "ALLOCFILT_COMPACTION_OUTCOMES", "ALLOCFILT_COMPACTION_ATTEMPTS", "ALLOCFILT_NODES",
 	      "ALLOCFILT_RECLAIM_PRIORITY", "ALLOCFILT_INACTIVE_SCANNED",
 	      "ALLOCFILT_INACTIVE_WRITEBACK");
+}
+
+static void test_off_cpu(void **state)
+{
+	static const struct stall_sleep sleep = { .function = 5, .state = STATE_BLOCKED };
+
+	stall.off_cpu = true;
+	stall.sleeps = &sleep;
+	stall.nr_sleeps = 1;
+	stall.phases.ns[PHASE_COMPACTION][PART_OWN][STATE_WAITED] = 4000000;
+	stall.phases.ns[PHASE_REST][PART_OWN][STATE_BLOCKED] = 3000000;
+	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_SLAB][STATE_BLOCKED] = 1000;
+	stall.phases.ns[PHASE_REST][PART_OWN][STATE_SLEPT] = 2000;
+	read_fields();
+	number_is("ALLOCFILT_CPU_WAIT_USEC", 4000);
+	number_is("ALLOCFILT_BLOCKED_USEC", 3001);
+	number_is("ALLOCFILT_SLEPT_USEC", 2);
+	text_is("ALLOCFILT_SLEPT_IN", "scan_5");
 }
 
 static void test_fields_not_known(void **state)
@@ -371,6 +390,7 @@ int main(void)
 		TEST(test_message_of_others),
 		TEST(test_message_of_any_bytes),
 		TEST(test_fields),
+		TEST(test_off_cpu),
 		TEST(test_fields_not_known),
 		TEST(test_fields_of_any_bytes),
 		TEST(test_longest),

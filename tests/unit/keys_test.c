@@ -170,6 +170,7 @@ static const struct {
 	{ "top", "7", false },
 	{ "metrics", "/run/m", false },
 	{ "stack", "yes", true },
+	{ "off-cpu", "yes", true },
 	{ "page-allocation", "no", true },
 	{ "warning", "7ms", false },
 	{ "error", "7s", false },

@@ -110,11 +110,11 @@ static void test_paths_and_switches(void **state)
 {
 	struct options options;
 
-	parse_good(&options, "allocfilt -s in -w out --force -v -c conf --stack");
+	parse_good(&options, "allocfilt -s in -w out --force -v -c conf --stack --off-cpu");
 	assert_string_equal(options.source, "in");
 	assert_string_equal(options.write, "out");
 	assert_string_equal(options.config, "conf");
-	assert_true(options.force && options.verbose && options.stack);
+	assert_true(options.force && options.verbose && options.stack && options.off_cpu);
 	options_free(&options);
 	parse_good(&options, "allocfilt -q -o there --source=a --source=b --format=fancy");
 	assert_true(options.quiet);

@@ -84,12 +84,13 @@ static void free_split(char **list)
 	free(list);
 }
 
-/* The two of COMMAND are the last. */
+/* Those of COMMAND and --off-cpu are the last. */
 #define EVENTS_OF_ALL EVENT_FORK
 
 static struct plan *plan;
 static struct failure failure;
 static bool children; /* of COMMAND */
+static bool off_cpu;
 
 static int make(const struct offered *offered, bool function_graph, const char *functions,
 		const char *events)
@@ -102,6 +103,7 @@ static int make(const struct offered *offered, bool function_graph, const char *
 		.functions = wanted_functions,
 		.events = wanted_events,
 		.children = children,
+		.off_cpu = off_cpu,
 	};
 	int ret;
 
@@ -118,6 +120,7 @@ static int tear_down(void **state)
 {
 	plan_free(plan);
 	plan = NULL;
+	off_cpu = false;
 	return 0;
 }
 
@@ -206,7 +209,8 @@ static void note_kernel(const char *dir)
 		if (plan_role_unavailable(plan, role))
 			note(", no %s", catalog_role_title(role));
 	for (int id = 0; id < EVENT_COUNT; id++)
-		if (!catalog_events[id].children && plan_event_of(plan, id) < 0)
+		if (!catalog_events[id].children && !catalog_events[id].off_cpu &&
+		    plan_event_of(plan, id) < 0)
 			note(", no %s", catalog_events[id].name);
 	tear_down(NULL);
 	capture_close(capture);
@@ -385,6 +389,30 @@ static void test_requested_events(void **state)
 	check_event(EVENT_SLAB_END, RULE_PAIR, 0);
 }
 
+/* Only if asked for, and both or none; those of -e are shown. */
+static void test_off_cpu(void **state)
+{
+	static const char both[] = EVENTS_6_1 "sched:sched_wakeup ";
+
+	plan_for(functions_6_1, both);
+	assert_false(plan_off_cpu(plan));
+	off_cpu = true;
+	plan_for(functions_6_1, both);
+	assert_true(plan_off_cpu(plan));
+	check_event(EVENT_SCHED_SWITCH, RULE_OFF_CPU, 0);
+	check_event(EVENT_SCHED_WAKEUP, RULE_OFF_CPU, 0);
+	plan_for(functions_6_1, EVENTS_6_1);
+	assert_false(plan_off_cpu(plan));
+	assert_int_equal(plan_event_of(plan, EVENT_SCHED_SWITCH), -1);
+	plan_for(functions_6_1, "vmscan:mm_shrink_slab_end sched:sched_wakeup ");
+	assert_int_equal(plan_event_of(plan, EVENT_SCHED_WAKEUP), -1);
+	plan_with(functions_6_1, both, NULL, "sched:sched_switch");
+	assert_true(plan_off_cpu(plan));
+	check_event(EVENT_SCHED_SWITCH, RULE_ANY_WINDOW, 0);
+	check_event(EVENT_SCHED_WAKEUP, RULE_OFF_CPU, 0);
+	assert_int_equal(plan_event_of(plan, EVENT_USER), -1);
+}
+
 static void test_names_of_a_request(void **state)
 {
 	char glob[] = "vfs_*", name[] = "schedule", *patterns[] = { glob, name, NULL };
@@ -491,6 +519,7 @@ int main(void)
 		TEST(test_fallback),
 		TEST(test_requested_functions),
 		TEST(test_requested_events),
+		TEST(test_off_cpu),
 		TEST(test_names_of_a_request),
 		TEST(test_without_page_allocation),
 		TEST(test_refusals),

@@ -34,11 +34,12 @@ static const struct probe probe = {
 	.filter = "shrink == 0x1",
 };
 
-static void add_event(const char *name, enum event_id id, enum event_side side)
+static void add_event(const char *system, const char *name, enum event_rule rule, enum event_id id,
+		      enum event_side side)
 {
-	plan->events[plan->nr_events++] = (struct plan_event){ .system = strdup("vmscan"),
+	plan->events[plan->nr_events++] = (struct plan_event){ .system = strdup(system),
 							       .name = strdup(name),
-							       .rule = RULE_PAIR,
+							       .rule = rule,
 							       .id = id,
 							       .side = side };
 }
@@ -51,9 +52,10 @@ static int group_setup(void **state)
 	plan->function_graph = true;
 	for (int i = 0; i < 3; i++)
 		plan->functions[plan->nr_functions++].name = strdup(functions[i].name);
-	add_event("mm_shrink_slab_start", EVENT_SLAB_START, 0);
-	add_event("mm_shrink_slab_end", EVENT_SLAB_END, 0);
-	add_event("mm_vmscan_direct_reclaim_begin", 0, EVENT_BEGIN);
+	add_event("vmscan", "mm_shrink_slab_start", RULE_PAIR, EVENT_SLAB_START, 0);
+	add_event("vmscan", "mm_shrink_slab_end", RULE_PAIR, EVENT_SLAB_END, 0);
+	add_event("vmscan", "mm_vmscan_direct_reclaim_begin", RULE_PAIR, 0, EVENT_BEGIN);
+	add_event("sched", "sched_switch", RULE_OFF_CPU, EVENT_SCHED_SWITCH, 0);
 	return 0;
 }
 
@@ -150,6 +152,8 @@ static void sets_what_it_needs(const char *prefix)
 		{ "events/allocfilt/shrinker/enable", "1" },
 		{ "events/allocfilt/shrinker/filter", "shrink == 0x1" },
 		{ "events/vmscan/mm_vmscan_direct_reclaim_begin/trigger", "stacktrace:unlimited" },
+		{ "events/sched/sched_switch/enable", "1" },
+		{ "events/sched/sched_switch/trigger", "stacktrace:unlimited if prev_state & 3" },
 		{ "tracing_cpumask", "3" },
 		{ "tracing_on", "0" },
 	};

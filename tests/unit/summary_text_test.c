@@ -197,7 +197,7 @@ static void test_short(void **state)
 		"\n"
 		"where it went            ms    %\n"
 		"  direct reclaim         84   84   own time 59, shrinkers 25\n"
-		"  rest                   16   16   not explained\n"
+		"  rest                   16   16   not explained; --off-cpu splits it\n"
 		"  compaction           0.08    0\n"
 		"\n"
 		"cgroup               stalls      total        p99        max   (ms)\n"
@@ -227,7 +227,7 @@ static void test_percentages(void **state)
 	print(false);
 	text_has(text, "\n  direct reclaim        1.0   34   own time 1.0\n"
 		       "  compaction            1.0   33\n"
-		       "  rest                  1.0   33   not explained\n");
+		       "  rest                  1.0   33   not explained; --off-cpu splits it\n");
 }
 
 /* With all that there can be, whatever --top says. */

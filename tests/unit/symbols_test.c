@@ -63,6 +63,25 @@ static void texts_of_the_kernel(void **state)
 	assert_symbol(0xffffffff81000201, 'S', "third.isra.0+0x1/0x10");
 }
 
+/* The section's start may be a function's address, and its end that of nothing. */
+static void scheduler_section(void **state)
+{
+	open_text("ffffffff81000040 T first\n"
+		  "ffffffff81000100 T io_schedule_timeout\n"
+		  "ffffffff81000100 T __sched_text_start\n"
+		  "ffffffff81000140 T schedule\n"
+		  "ffffffff81000200 T __sched_text_end\n"
+		  "ffffffff81000210 T last\n",
+		  NULL, NULL);
+	assert_false(symbols_in_scheduler(symbols, 0xffffffff810000ff));
+	assert_true(symbols_in_scheduler(symbols, 0xffffffff81000100));
+	assert_true(symbols_in_scheduler(symbols, 0xffffffff810001ff));
+	assert_false(symbols_in_scheduler(symbols, 0xffffffff81000200));
+	open_text(kernel, NULL, NULL);
+	assert_false(symbols_in_scheduler(symbols, 0));
+	assert_false(symbols_in_scheduler(symbols, 0xffffffff81000040));
+}
+
 /* The first of several names is the kernel's, before and after it is in the table. */
 static void first_of_several_names(void **state)
 {
@@ -247,19 +266,13 @@ static void long_names_are_cut(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(texts_of_the_kernel),
-		TEST(first_of_several_names),
-		TEST(texts_of_modules),
-		TEST(unknown_addresses),
-		TEST(wanted_symbols_need_no_file),
-		TEST(several_in_one_pass),
-		TEST(addresses_of_32_bit),
-		TEST(table_that_is_full),
-		TEST(more_wanted_than_the_table_holds),
-		TEST(file_that_is_not_there),
-		TEST(addresses_that_are_zeros),
-		TEST(damaged_lines),
-		TEST(long_names_are_cut),
+		TEST(texts_of_the_kernel),    TEST(scheduler_section),
+		TEST(first_of_several_names), TEST(texts_of_modules),
+		TEST(unknown_addresses),      TEST(wanted_symbols_need_no_file),
+		TEST(several_in_one_pass),    TEST(addresses_of_32_bit),
+		TEST(table_that_is_full),     TEST(more_wanted_than_the_table_holds),
+		TEST(file_that_is_not_there), TEST(addresses_that_are_zeros),
+		TEST(damaged_lines),	      TEST(long_names_are_cut),
 	};
 
 	return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);

@@ -210,13 +210,57 @@ static void test_few_facts(void **state)
 		       "   64 pages scanned, 0 reclaimed\n");
 }
 
+/* What the task did, most time first, and where it slept, below each part that it explains. */
+static void test_off_cpu(void **state)
+{
+	static const struct stall_sleep sleeps[] = {
+		{ 0x1, PHASE_DIRECT_RECLAIM, PART_OWN, STATE_BLOCKED, 300000 },
+		{ 0x2, PHASE_REST, PART_OWN, STATE_SLEPT, 200000 },
+		{ 0x3, PHASE_DIRECT_RECLAIM, PART_OWN, STATE_BLOCKED, 100000 },
+		{ 0x4, PHASE_DIRECT_RECLAIM, PART_OWN, STATE_BLOCKED, 10 },
+	};
+	const struct terminal terminal = { .names = TEXT_PRINTABLE };
+	struct stall stall = make_stall();
+
+	stall.off_cpu = true;
+	stall.sleeps = sleeps;
+	stall.nr_sleeps = COUNT(sleeps);
+	stall.nr_shrinkers = 0;
+	memset(&stall.phases, 0, sizeof(stall.phases));
+	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_ACTIVE_LIST][STATE_RAN] = 1000000;
+	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_OWN][STATE_RAN] = 1000000;
+	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_OWN][STATE_WAITED] = 7000000;
+	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_OWN][STATE_BLOCKED] = 500000;
+	stall.phases.ns[PHASE_REST][PART_OWN][STATE_RAN] = 300000;
+	stall.phases.ns[PHASE_REST][PART_OWN][STATE_SLEPT] = 200000;
+	stall_is_shown(
+		&stall, &terminal,
+		"1.000001 worker-12 of server\\x1b-10 /a/é  10.000 ms  alloc  order 3  GFP_KERNEL"
+		"  32 pages reclaimed  from /m\n"
+		"   node 0,2-3, 1200 pages scanned, 91 reclaimed, 40 dirty, 12 in writeback,"
+		" priority down to 0, compaction: partial_skipped x2, success\n"
+		"   cause: direct reclaim 95 %: own time 85 %: waiting for a CPU 70 %\n"
+		"|- direct reclaim                                  9.500 ms  95%\n"
+		"|  |- active list                                  1.000 ms  10%\n"
+		"|  `- own time                                     8.500 ms  85%\n"
+		"|     |- waiting for a CPU                         7.000 ms  70%\n"
+		"|     |- ran                                       1.000 ms  10%\n"
+		"|     `- asleep, uninterruptible                   0.500 ms   5%\n"
+		"|        |- in scan_1                              0.300 ms   3%\n"
+		"|        `- in scan_3                              0.100 ms   1%\n"
+		"`- rest                                            0.500 ms   5%\n"
+		"   |- ran                                          0.300 ms   3%\n"
+		"   `- asleep                                       0.200 ms   2%\n"
+		"      `- in scan_2                                 0.200 ms   2%\n");
+}
+
 static void test_nothing(void **state)
 {
 	const struct terminal terminal = { 0 };
 	const struct phases phases = { 0 };
 	struct writer *writer = begin_text();
 
-	tree_phases(writer, &terminal, &resolver, &phases, NULL, 0);
+	tree_phases(writer, &terminal, &resolver, &phases, NULL);
 	assert_string_equal(end_text(writer), "");
 }
 
@@ -225,7 +269,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_plain),	  cmocka_unit_test(test_rest),
 		cmocka_unit_test(test_terminal),  cmocka_unit_test(test_small_shrinkers),
-		cmocka_unit_test(test_few_facts), cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_few_facts), cmocka_unit_test(test_off_cpu),
+		cmocka_unit_test(test_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

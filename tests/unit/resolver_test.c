@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "allocfilt/names.h"
+#include "test_directory.h"
+#include "unit_test.h"
+
+/* As they lie in 6.1, whose __schedule() is a local function. */
+static const char kernel[] = "ffffffff81000000 T _stext\n"
+			     "ffffffff81000100 t trace_event_raw_event_sched_switch\n"
+			     "ffffffff81000200 T __traceiter_sched_switch\n"
+			     "ffffffff81000300 t folio_wait_bit_common\n"
+			     "ffffffff81000400 T folio_wait_writeback\n"
+			     "ffffffff81000500 T reclaim_throttle\n"
+			     "ffffffff81000600 T flush_work\n"
+			     "ffffffff81000700 T drain_all_pages\n"
+			     "ffffffff81000800 T do_sys_poll\n"
+			     "ffffffff81001000 T io_schedule_timeout\n"
+			     "ffffffff81001000 T __sched_text_start\n"
+			     "ffffffff81001100 t __schedule\n"
+			     "ffffffff81001200 T schedule\n"
+			     "ffffffff81001300 T io_schedule\n"
+			     "ffffffff81001400 T schedule_timeout\n"
+			     "ffffffff81001500 t __wait_for_common\n"
+			     "ffffffff81001600 T __sched_text_end\n"
+			     "ffffffff81001700 T default_idle\n";
+
+#define TRACING	       0xffffffff81000110, 0xffffffff81000210
+#define SCHEDULE       0xffffffff81001110, 0xffffffff81001210
+#define IO_SCHEDULE    0xffffffff81001310
+#define TIMEOUT	       0xffffffff81001410
+#define WAIT_FOR       0xffffffff81001510
+#define WAIT_BIT       0xffffffff81000310
+#define WAIT_WRITEBACK 0xffffffff81000410
+#define THROTTLE       0xffffffff81000510
+#define FLUSH_WORK     0xffffffff81000610
+#define DRAIN	       0xffffffff81000710
+#define POLL	       0xffffffff81000810
+
+static struct resolver *resolver;
+
+static void open_resolver(const char *symbols)
+{
+	static struct plan plan;
+	static const struct options options = { .limits = { .tasks = 64 } };
+	struct data_source source = { .dir = test_directory, .names_dir = test_directory };
+	struct failure failure;
+
+	put_text("kallsyms", symbols);
+	source.symbols = test_path("kallsyms");
+	assert_int_equal(resolver_new(&resolver, &plan, &source, &options, &failure), 0);
+}
+
+static int tear_down(void **state)
+{
+	resolver_free(resolver);
+	return remove_test_directory(state);
+}
+
+#define SLEEPS_IN(...)                                                                             \
+	resolver_sleeps_in(resolver, (const uint64_t[]){ __VA_ARGS__ },                            \
+			   COUNT(((const uint64_t[]){ __VA_ARGS__ })))
+
+/* The stacks are those that the trigger wrote on 5.10, 6.1, 6.12 and 7.3. */
+static void test_sleeps_in(void **state)
+{
+	open_resolver(kernel);
+	assert_int_equal(SLEEPS_IN(TRACING, SCHEDULE, TIMEOUT, THROTTLE, POLL), THROTTLE);
+	assert_int_equal(SLEEPS_IN(TRACING, SCHEDULE, IO_SCHEDULE, WAIT_BIT, WAIT_WRITEBACK),
+			 WAIT_WRITEBACK);
+	assert_int_equal(SLEEPS_IN(TRACING, SCHEDULE, TIMEOUT, WAIT_FOR, FLUSH_WORK, DRAIN), DRAIN);
+	assert_int_equal(SLEEPS_IN(SCHEDULE, POLL), POLL);
+	/* Cut, or nothing of the scheduler. */
+	assert_int_equal(SLEEPS_IN(TRACING, SCHEDULE), 0);
+	assert_int_equal(SLEEPS_IN(POLL, DRAIN), 0);
+	assert_int_equal(resolver_sleeps_in(resolver, NULL, 0), 0);
+	assert_int_equal(resolver_function(resolver, THROTTLE), 0xffffffff81000500);
+	assert_int_equal(resolver_function(resolver, 5), 5);
+}
+
+/* Without the section's ends nothing is known, and nothing is made up. */
+static void test_without_section(void **state)
+{
+	open_resolver("ffffffff81000500 T reclaim_throttle\n"
+		      "ffffffff81001100 t __schedule\n"
+		      "ffffffff81001200 T schedule\n");
+	assert_int_equal(SLEEPS_IN(SCHEDULE, THROTTLE), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_sleeps_in, make_test_directory, tear_down),
+		cmocka_unit_test_setup_teardown(test_without_section, make_test_directory,
+						tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
