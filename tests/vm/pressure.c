@@ -5,12 +5,18 @@
  *   pressure memory PERCENT    map that share of memory, touch it, drop it, over and over
  *   pressure hold MIB          take and lock all memory but what leaves MIB available, keep it
  *   pressure files DIR         write, read back and remove files in DIR, over and over
+ *   pressure hog BUSY_MS       keep a CPU busy that long, then leave it alone half as long again
  *   pressure faults COUNT      fault in COUNT pages, print count and time
+ *   pressure switches COUNT    wake another task and wait for it, print switches and time
+ *   pressure throttled MIB     fault in so much, the memory.high of its cgroup, then 32 pages over and
+ *                              over: print the time of these, and how much of it the task ran and
+ *                              waited for a CPU
  *
- * The first three run until they are killed.
+ * The first four run until they are killed.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +35,8 @@
 #define ROUND_PAGES 1024
 #define DECOYS	    4
 #define HOLD_STEP   (128 * 1024)
+
+#define THROTTLED_STEPS 40
 
 static void die(const char *what)
 {
@@ -248,6 +256,83 @@ static void faults(unsigned long count)
 	printf("%lu faults in %lld ns\n", done, spent);
 }
 
+/* Before all tasks that are not of the same class. */
+static void hog(unsigned long busy_ms)
+{
+	struct sched_param param = { .sched_priority = 10 };
+
+	if (sched_setscheduler(0, SCHED_FIFO, &param))
+		die("sched_setscheduler");
+	for (;;) {
+		struct timespec idle = { busy_ms * 3 / 2 / 1000, busy_ms * 3 / 2 % 1000 * 1000000 };
+		long long until = now() + busy_ms * 1000000LL;
+
+		while (now() < until)
+			;
+		nanosleep(&idle, NULL);
+	}
+}
+
+/* Each round two switches, to the other task and back; each of them has to be woken. */
+static void switches(unsigned long count)
+{
+	int there[2], back[2];
+	char byte = 0;
+	long long start;
+	pid_t other;
+
+	if (pipe(there) || pipe(back))
+		die("pipe");
+	other = fork();
+	if (other < 0)
+		die("fork");
+	for (unsigned long i = 0; !other && i < count / 2; i++)
+		if (read(there[0], &byte, 1) != 1 || write(back[1], &byte, 1) != 1)
+			die("pipe");
+	if (!other)
+		_exit(0);
+	start = now();
+	for (unsigned long i = 0; i < count / 2; i++)
+		if (write(there[1], &byte, 1) != 1 || read(back[0], &byte, 1) != 1)
+			die("pipe");
+	printf("%lu switches in %lld ns\n", count, now() - start);
+	waitpid(other, NULL, 0);
+}
+
+/* What the scheduler itself knows of this task, in ns. */
+static void schedstat(unsigned long long *ran, unsigned long long *waited)
+{
+	FILE *file = fopen("/proc/self/schedstat", "r");
+
+	if (!file || fscanf(file, "%llu %llu", ran, waited) != 2)
+		die("schedstat");
+	fclose(file);
+}
+
+static void throttled(unsigned long mib)
+{
+	size_t page = sysconf(_SC_PAGESIZE), step = 32 * page;
+	size_t whole = (mib << 20) + THROTTLED_STEPS * step;
+	unsigned long long ran[2], waited[2];
+	long long start;
+	char *map;
+
+	map = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (map == MAP_FAILED)
+		die("mmap");
+	madvise(map, whole, MADV_NOHUGEPAGE);
+	touch(map, mib << 20, page);
+	start = now();
+	schedstat(&ran[0], &waited[0]);
+	for (size_t at = mib << 20; at < whole; at += step)
+		touch(map + at, step, page);
+	/* Below the limit again: what follows sleeps no more. */
+	munmap(map, whole);
+	schedstat(&ran[1], &waited[1]);
+	printf("%d %lld %llu %llu\n", getpid(), now() - start, ran[1] - ran[0],
+	       waited[1] - waited[0]);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[1], "memory"))
@@ -256,9 +341,16 @@ int main(int argc, char **argv)
 		keep_at_work(hold, strtoul(argv[2], NULL, 10) * 1024);
 	else if (argc == 3 && !strcmp(argv[1], "files"))
 		files(argv[2]);
+	else if (argc == 3 && !strcmp(argv[1], "hog"))
+		hog(strtoul(argv[2], NULL, 10));
 	else if (argc == 3 && !strcmp(argv[1], "faults"))
 		faults(strtoul(argv[2], NULL, 10));
+	else if (argc == 3 && !strcmp(argv[1], "switches"))
+		switches(strtoul(argv[2], NULL, 10));
+	else if (argc == 3 && !strcmp(argv[1], "throttled"))
+		throttled(strtoul(argv[2], NULL, 10));
 	else
-		fprintf(stderr, "usage: pressure memory PERCENT|hold MIB|files DIR|faults COUNT\n");
+		fprintf(stderr, "usage: pressure memory PERCENT|hold MIB|files DIR|hog BUSY_MS|"
+				"faults COUNT|switches COUNT|throttled MIB\n");
 	return argc == 3 ? 0 : 2;
 }
