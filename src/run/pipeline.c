@@ -700,6 +700,9 @@ static int show_interval(struct pipeline *pipeline, uint64_t ts)
 	view.shrinkers = interval->shrinkers;
 	view.form = SUMMARY_SHORT;
 	view.is_interval = true;
+	/* Of the whole run. */
+	view.pressure_before.known = false;
+	view.sched = NULL;
 	view.since = interval->since;
 	view.ts = ts;
 	view.lost_before = interval->lost;
