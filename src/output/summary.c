@@ -8,11 +8,12 @@
 
 /* The summary for people. It is ASCII except for names, as it goes to files and terminals alike. */
 
-#define STARS		 40 /* columns of a histogram's bar, as in bcc */
-#define SUPERBLOCKS_MAX	 20 /* lines under a shrinker; the others share one */
-#define SHORT_ROWS	 8  /* of each table in the short form, which has at most 40 lines */
-#define NAME_COLUMNS	 19 /* of the names in the tables, at least */
-#define NAME_COLUMNS_MAX 40 /* a longer one moves the rest of its row */
+#define STARS		 40  /* columns of a histogram's bar, as in bcc */
+#define SUPERBLOCKS_MAX	 20  /* lines under a shrinker; the others share one */
+#define SHORT_ROWS	 8   /* of each table in the short form, which has at most 40 lines */
+#define NAME_COLUMNS	 19  /* of the names in the tables, at least */
+#define NAME_COLUMNS_MAX 40  /* a longer one moves the rest of its row */
+#define SHARE_COLUMNS	 100 /* of a row of where it went: parts without room are left out */
 
 #define MS "%" PRIu64 ".%06" PRIu64 " ms"
 
@@ -316,7 +317,10 @@ static void add_not_shown(struct line *line, uint64_t count, const char *which)
 			 count == 1 ? " is" : "s are");
 }
 
-/* What is lost, incomplete or not shown, and what limits left out, in one line. */
+/*
+ * What is lost, incomplete or not shown, what limits left out, and how much --off-cpu recorded, as it
+ * costs each switch of tasks: in one line.
+ */
 static void put_losses(struct writer *writer, const struct summary_view *view)
 {
 	uint64_t incomplete = summary_incomplete(view->summary), times;
@@ -352,6 +356,11 @@ static void put_losses(struct writer *writer, const struct summary_view *view)
 			line_add(&line, "; %" PRIu64 " %s", others[i].count, others[i].text);
 	add_not_shown(&line, view->not_shown.shorter, "shorter");
 	add_not_shown(&line, view->not_shown.others, "other");
+	if (view->sched)
+		line_add(&line,
+			 "; --off-cpu recorded %" PRIu64 " switches and %" PRIu64
+			 " wake-ups of tasks",
+			 view->sched->switches, view->sched->wakeups);
 	line_put(&line, writer);
 }
 
@@ -401,12 +410,19 @@ static void set_percentages(struct share *shares, size_t count, uint64_t whole)
 	}
 }
 
-static void add_shares(struct line *line, struct share *shares, size_t count)
+/* The largest parts of a row; one of less than 1 % of @whole explains nothing. */
+static void add_shares(struct line *line, struct share *shares, size_t count, uint64_t whole)
 {
 	sort_shares(shares, count);
-	for (size_t i = 0; i < count; i++) {
-		line_add(line, "%s%s ", i ? ", " : "   ", shares[i].title);
-		add_ms(line, 0, shares[i].ns);
+	for (size_t i = 0; i < count && shares[i].ns * 100 >= whole; i++) {
+		struct line share;
+
+		line_clear(&share);
+		line_add(&share, "%s%s ", i ? ", " : "   ", shares[i].title);
+		add_ms(&share, 0, shares[i].ns);
+		if (line->used + share.used > SHARE_COLUMNS)
+			return;
+		line_add(line, "%s", share.text);
 	}
 }
 
@@ -419,7 +435,7 @@ static void add_parts(struct line *line, const struct phases *phases, enum phase
 		if (phases_part(phases, group, part))
 			parts[count++] = (struct share){ .title = phase_part_names[part].title,
 							 .ns = phases_part(phases, group, part) };
-	add_shares(line, parts, count);
+	add_shares(line, parts, count, phases_total(phases));
 }
 
 /* What the tasks did in a group that has no parts. */
@@ -433,20 +449,7 @@ static void add_states(struct line *line, const struct phases *phases, enum phas
 		if (ns[state])
 			states[count++] = (struct share){ .title = phase_state_names[state].title,
 							  .ns = ns[state] };
-	add_shares(line, states, count);
-}
-
-/* How much it recorded for that, as it costs each switch of tasks. */
-static void put_sched(struct writer *writer, const struct summary_view *view)
-{
-	struct line line;
-
-	if (!view->sched)
-		return;
-	line_clear(&line);
-	line_add(&line, "--off-cpu recorded %" PRIu64 " switches and %" PRIu64 " wake-ups of tasks",
-		 view->sched->switches, view->sched->wakeups);
-	line_put(&line, writer);
+	add_shares(line, states, count, phases_total(phases));
 }
 
 static void put_where(struct writer *writer, const struct summary_view *view)
@@ -690,7 +693,6 @@ int summary_text(struct writer *writer, const struct summary_view *view)
 	put_head(writer, view);
 	put_losses(writer, view);
 	put_psi(writer, view);
-	put_sched(writer, view);
 	put_where(writer, view);
 	put_tables(writer, view);
 	put_worst(writer, view);

@@ -247,6 +247,7 @@ static void test_forty_lines(void **state)
 	}
 	view.top = 128;
 	view.pressure_before.known = view.pressure_after.known = true;
+	view.sched = &(struct sched_counts){ .switches = 1 };
 	print(false);
 	text_has(text, "\ncgroup (8 of 64) ");
 	text_has(text, "\ntask (8 of 96) ");
@@ -365,6 +366,31 @@ static void test_no_stall(void **state)
 	}
 }
 
+/* By hand, of 1000 ms: one part of 1 %, one below, and largest ones that would be 140 columns wide. */
+static void test_parts(void **state)
+{
+	struct stall one = { .tid = 1, .end = 1000 * MS };
+
+	one.phases.ns[PHASE_DIRECT_RECLAIM][PART_SLAB][STATE_RAN] = 302 * MS;
+	one.phases.ns[PHASE_DIRECT_RECLAIM][PART_SHORT_RUNS][STATE_RAN] = 201 * MS;
+	one.phases.ns[PHASE_DIRECT_RECLAIM][PART_THROTTLE][STATE_RAN] = 120 * MS;
+	one.phases.ns[PHASE_DIRECT_RECLAIM][PART_INACTIVE_LIST][STATE_RAN] = 110 * MS;
+	one.phases.ns[PHASE_DIRECT_RECLAIM][PART_ACTIVE_LIST][STATE_RAN] = 100 * MS;
+	one.phases.ns[PHASE_MEMCG_RECLAIM][PART_OWN][STATE_RAN] = 10 * MS;
+	one.phases.ns[PHASE_MEMCG_RECLAIM][PART_SHRINKERS][STATE_RAN] = 9999999;
+	one.phases.ns[PHASE_REST][PART_OWN][STATE_WAITED] = 140 * MS;
+	one.phases.ns[PHASE_REST][PART_OWN][STATE_RAN] = 7000001;
+	count_stall(&one, "a", "", false);
+	view.sched = &(struct sched_counts){ .switches = 7, .wakeups = 3 };
+	print(false);
+	text_has(text, "\n  direct reclaim        833   83   slab outside of shrinkers 302, "
+		       "short runs on the lists 201\n"
+		       "  rest                  147   15   waiting for a CPU 140\n"
+		       "  memcg reclaim          20    2   own time 10\n");
+	second_line_is("nothing lost, 0 incomplete; "
+		       "--off-cpu recorded 7 switches and 3 wake-ups of tasks");
+}
+
 static void test_not_shown(void **state)
 {
 	view.not_shown.shorter = 1;
@@ -384,6 +410,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_short, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_percentages, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_parts, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_forty_lines, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_losses, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_psi, set_up, tear_down),
