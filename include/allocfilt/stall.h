@@ -241,7 +241,7 @@ struct stall_counts {
 	uint64_t count[STALL_COUNTS];
 };
 
-#define STALL_NODES_MAX	   96
+#define STALL_NODES_MAX	   128
 #define STALL_OUTCOMES_MAX 192
 
 /* Time asleep in a function, in one phase. */

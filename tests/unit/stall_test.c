@@ -1011,12 +1011,31 @@ static void test_many_nodes(void **state)
 	assert_memory_equal(run.facts, "nodes '0-62' ", 13);
 	put_window((struct task_key){ 7, OWNER_TASK }, 0, 100, 200, ROLE_NODE, false, events, 70);
 	assert_memory_equal(run.facts, "nodes '0-62,63+' ", 17);
-	/* the longest text */
 	for (int i = 0; i < 35; i++)
 		events[i] = &lists[2 * i];
 	put_window((struct task_key){ 7, OWNER_TASK }, 0, 100, 200, ROLE_NODE, false, events, 35);
 	assert_memory_equal(run.facts, "nodes '0,2,4,6,", 15);
 	assert_non_null(strstr(run.facts, ",60,62,63+' "));
+}
+
+/* Pairs of nodes make the longest text. */
+static void test_longest_nodes(void **state)
+{
+	struct record lists[64];
+	const struct record *events[64];
+	size_t count = 0;
+
+	for (int node = 0; node < 64; node++) {
+		if (node < 8 ? node % 3 == 2 : node < 10 || (node < 63 && node % 3 == 0))
+			continue;
+		lists[count] = (struct record)LIST(110, node, 1, 1, 0, 0, 12);
+		events[count] = &lists[count];
+		count++;
+	}
+	put_window((struct task_key){ 7, OWNER_TASK }, 0, 100, 200, ROLE_NODE, false, events,
+		   count);
+	assert_memory_equal(run.facts, "nodes '0-1,3-4,6-7,10-11,13-14,16-17,", 37);
+	assert_non_null(strstr(run.facts, ",58-59,61-62,63+' priority 12 "));
 }
 
 /* Statuses as digits, the first at 110; all of them in windows of their own if @apart. */
@@ -1518,6 +1537,7 @@ int main(void)
 		TEST(test_counts),
 		TEST(test_counts_of_dropped_events),
 		TEST(test_many_nodes),
+		TEST(test_longest_nodes),
 		TEST(test_outcomes_in_order),
 		TEST(test_many_gfp),
 		TEST(test_sink_that_fails),
