@@ -4,8 +4,7 @@
 void slices_init(struct slices *slices)
 {
 	TAILQ_INIT(&slices->unused);
-	for (size_t i = 0; i < STALLS_SLICES_MAX; i++)
-		TAILQ_INSERT_TAIL(&slices->unused, &slices->pool[i], link);
+	slices->nr_used = 0;
 	slices->nr_unused = STALLS_SLICES_MAX;
 }
 
@@ -30,14 +29,17 @@ struct slice *slices_take(struct slices *slices)
 {
 	struct slice *slice = TAILQ_FIRST(&slices->unused);
 
-	TAILQ_REMOVE(&slices->unused, slice, link);
+	if (slice)
+		TAILQ_REMOVE(&slices->unused, slice, link);
+	else
+		slice = &slices->pool[slices->nr_used++];
 	slices->nr_unused--;
 	return slice;
 }
 
 static void put_back(struct slices *slices, struct slice *slice)
 {
-	TAILQ_INSERT_TAIL(&slices->unused, slice, link);
+	TAILQ_INSERT_HEAD(&slices->unused, slice, link);
 	slices->nr_unused++;
 }
 

@@ -30,8 +30,9 @@ struct slice {
 TAILQ_HEAD(slice_list, slice);
 
 struct slices {
-	struct slice_list unused;
-	size_t nr_unused;
+	struct slice_list unused; /* that were used before */
+	size_t nr_unused;	  /* these and those that never were */
+	size_t nr_used;		  /* of pool, so far: their memory comes as it is needed */
 	struct slice pool[STALLS_SLICES_MAX];
 };
 

@@ -67,6 +67,7 @@ struct stalls {
 	struct hash hash; /* of owners */
 	struct owner owners[STALLS_OWNERS_MAX];
 	struct span spans[STALLS_SPANS_MAX];
+	size_t nr_used; /* of spans, so far: their memory comes as it is needed */
 	struct span_list unused;
 	uint64_t lost_at;     /* ns: time of the newest loss of records */
 	uint32_t losses;      /* of records */
@@ -106,8 +107,6 @@ struct stalls *stalls_new(const struct plan *plan, const struct limits *limits,
 		return NULL;
 	}
 	TAILQ_INIT(&stalls->unused);
-	for (int i = 0; i < STALLS_SPANS_MAX; i++)
-		TAILQ_INSERT_TAIL(&stalls->unused, &stalls->spans[i], link);
 	return stalls;
 }
 
@@ -137,7 +136,7 @@ static void release_span(struct stalls *stalls, struct owner *owner, struct span
 	TAILQ_REMOVE(&owner->spans, span, link);
 	owner->nr_spans--;
 	slices_release(&stalls->slices, &span->slices);
-	TAILQ_INSERT_TAIL(&stalls->unused, span, link);
+	TAILQ_INSERT_HEAD(&stalls->unused, span, link);
 }
 
 /* ---- a span becomes a stall when no window can follow around it ---- */
@@ -570,13 +569,16 @@ static int new_span(struct stalls *stalls, struct owner *owner, struct span **re
 	int ret = 0;
 
 	/* The span and its own slices: what it contains brings its slices with it. */
-	while (!ret &&
-	       (TAILQ_EMPTY(&stalls->unused) || stalls->slices.nr_unused < 2 * PHASE_STATES))
+	while (!ret && ((TAILQ_EMPTY(&stalls->unused) && stalls->nr_used == STALLS_SPANS_MAX) ||
+			stalls->slices.nr_unused < 2 * PHASE_STATES))
 		ret = make_room(stalls, owner);
 	if (ret)
 		return ret;
 	span = TAILQ_FIRST(&stalls->unused);
-	TAILQ_REMOVE(&stalls->unused, span, link);
+	if (span)
+		TAILQ_REMOVE(&stalls->unused, span, link);
+	else
+		span = &stalls->spans[stalls->nr_used++];
 	stalls->arrived++;
 	*span = (struct span){
 		.losses = stalls->losses,
