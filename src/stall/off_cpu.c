@@ -34,10 +34,13 @@ struct span {
 
 TAILQ_HEAD(span_list, span);
 
+TAILQ_HEAD(task_list, task);
+
 struct task {
 	struct hash_link hash;
-	uint64_t since; /* ns: before it, spans may be missing */
-	bool left;	/* it is off the CPU */
+	TAILQ_ENTRY(task) above; /* in off_cpu.above_share */
+	uint64_t since;		 /* ns: before it, spans may be missing */
+	bool left;		 /* it is off the CPU */
 	bool woken;
 	enum phase_state state; /* from @left_at to @woken_at */
 	uint64_t left_at;
@@ -52,9 +55,10 @@ struct off_cpu {
 	struct task tasks[OFF_CPU_TASKS_MAX];
 	struct span spans[OFF_CPU_SPANS_MAX];
 	struct span_list unused;
-	size_t nr_used;	     /* of spans, so far: their memory comes as it is needed */
-	uint64_t since;	     /* of the first switch */
-	uint64_t evicted_at; /* ns: newest time that an evicted task had */
+	struct task_list above_share; /* tasks with more than SHARE spans */
+	size_t nr_used;		      /* of spans, so far: their memory comes as it is needed */
+	uint64_t since;		      /* of the first switch */
+	uint64_t evicted_at;	      /* ns: newest time that an evicted task had */
 };
 
 struct off_cpu *off_cpu_new(void)
@@ -64,6 +68,7 @@ struct off_cpu *off_cpu_new(void)
 	if (!off_cpu)
 		return NULL;
 	TAILQ_INIT(&off_cpu->unused);
+	TAILQ_INIT(&off_cpu->above_share);
 	off_cpu->since = UINT64_MAX;
 	if (hash_init(&off_cpu->hash, &off_cpu->tasks[0].hash, sizeof(off_cpu->tasks[0]),
 		      OFF_CPU_TASKS_MAX)) {
@@ -87,7 +92,8 @@ void off_cpu_free(struct off_cpu *off_cpu)
 static void release(struct off_cpu *off_cpu, struct task *task, struct span *span)
 {
 	TAILQ_REMOVE(&task->spans, span, link);
-	task->nr_spans--;
+	if (task->nr_spans-- == SHARE + 1)
+		TAILQ_REMOVE(&off_cpu->above_share, task, above);
 	TAILQ_INSERT_HEAD(&off_cpu->unused, span, link);
 }
 
@@ -141,15 +147,11 @@ static struct span *new_span(struct off_cpu *off_cpu, struct task *task, uint64_
 	if (!span && off_cpu->nr_used < OFF_CPU_SPANS_MAX)
 		return &off_cpu->spans[off_cpu->nr_used++];
 	if (!span) {
-		struct task *other = task;
-		struct hash_link *link;
+		struct task *other = TAILQ_FIRST(&off_cpu->above_share);
 
-		TAILQ_FOREACH(link, &off_cpu->hash.used, use) {
-			other = hash_entry(link, struct task, hash);
-			if (other->nr_spans > SHARE)
-				break;
-		}
 		/* If no task has more, each has as many, this one too. */
+		if (!other)
+			other = task;
 		do
 			fold_oldest(off_cpu, other, now);
 		while (other->nr_spans > SHARE);
@@ -264,7 +266,8 @@ void off_cpu_come(struct off_cpu *off_cpu, int tid, uint64_t ts)
 		span->function_ns = woken_at - task->left_at;
 	}
 	TAILQ_INSERT_TAIL(&task->spans, span, link);
-	task->nr_spans++;
+	if (++task->nr_spans == SHARE + 1)
+		TAILQ_INSERT_TAIL(&off_cpu->above_share, task, above);
 }
 
 /* ---- windows ---- */
