@@ -79,19 +79,23 @@ static int wait_for_command(const struct run_context *run, int ret, struct failu
 
 static int run_with_signals(struct run_context *run, int fd, struct failure *failure)
 {
-	int ret = signals_block(&run->signals);
+	struct command *command = run->command;
+	int ret = signals_block(&run->signals), stop;
 
 	if (ret)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "signals: %s",
 				   strerror(-ret));
-	run->output = writer_new(fd, signals_fd(run->signals));
+	stop = command ? command_watch(command, run->signals) : signals_fd(run->signals);
+	run->output = stop < 0 ? NULL : writer_new(fd, stop);
 	if (run->output) {
-		writer_on_stop(run->output, signals_stop_asked, run->signals);
+		writer_on_stop(run->output, command ? command_stop_asked : signals_stop_asked,
+			       command ? (void *)command : run->signals);
 		ret = run_source(run, failure);
 	} else {
-		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+		ret = stop < 0 ? -stop : ENOMEM;
+		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ret, "output: %s", strerror(ret));
 	}
-	if (run->command && command_started(run->command))
+	if (command && command_started(command))
 		ret = wait_for_command(run, ret, failure);
 	writer_free(run->output);
 	signals_free(run->signals);

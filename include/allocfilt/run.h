@@ -93,6 +93,9 @@ int signals_fd(const struct signals *signals);
 /** signals_next - the next pending signal, SIGUSR1 last; 0: none */
 int signals_next(struct signals *signals);
 
+/** signals_next_of - the same of some alone; @mask has a bit of its number for each of them */
+int signals_next_of(struct signals *signals, uint64_t mask);
+
 /**
  * signals_from_terminal - did the kernel send the signal that signals_next() returned last?
  *
@@ -146,6 +149,21 @@ bool command_started(const struct command *command);
 
 /** command_signal - pass a signal on, unless the child got it from the terminal as well */
 void command_signal(struct command *command, int number, bool from_terminal);
+
+/**
+ * command_watch - what a writer of the run waits for, with command_stop_asked()
+ *
+ * Returns a descriptor, valid until command_free(): readable when the child has ended or an unread
+ * signal is pending; or -errno.
+ */
+int command_watch(struct command *command, struct signals *signals);
+
+/**
+ * command_stop_asked - has the child ended, or the time of -d?
+ *
+ * Passes the other signals on: what they do is up to the child.
+ */
+bool command_stop_asked(void *command);
 
 /**
  * command_wait - wait until a child that was started has ended; to be called once

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -18,10 +19,14 @@
 #define STATUS_CANNOT_EXECUTE 126
 #define STATUS_NOT_FOUND      127
 
+/* The summary so far and the end of -d; all others are for COMMAND. */
+#define SIGNALS_OF_RUN (1ull << SIGUSR1 | 1ull << SIGALRM)
+
 struct command {
 	pid_t pid;
 	int start; /* the pipe that it waits on; -1: it was started */
 	int ended; /* pidfd, readable then; -1: none */
+	int news;  /* epoll: it has ended, or a signal has come; -1: none */
 	struct signals *signals;
 };
 
@@ -103,6 +108,7 @@ int command_new(struct command **ret_command, char *const *argv, const char *use
 	}
 	close(pipe[0]);
 	command->start = pipe[1];
+	command->news = -1;
 	command->ended = pidfd_open(command->pid, 0);
 	if (command->ended < 0) {
 		ret = failed(failure);
@@ -124,6 +130,8 @@ void command_free(struct command *command)
 	}
 	if (command->ended >= 0)
 		close(command->ended);
+	if (command->news >= 0)
+		close(command->news);
 	free(command);
 }
 
@@ -161,9 +169,32 @@ static int pass_signal(void *context, int number)
 {
 	struct command *command = context;
 
-	if (number != SIGUSR1 && number != SIGALRM)
+	if (!(SIGNALS_OF_RUN & 1ull << number))
 		command_signal(command, number, signals_from_terminal(command->signals, number));
 	return 0;
+}
+
+int command_watch(struct command *command, struct signals *signals)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	command->signals = signals;
+	command->news = epoll_create1(EPOLL_CLOEXEC);
+	if (command->news < 0 || epoll_ctl(command->news, EPOLL_CTL_ADD, command->ended, &event) ||
+	    epoll_ctl(command->news, EPOLL_CTL_ADD, signals_fd(signals), &event))
+		return -errno;
+	return command->news;
+}
+
+bool command_stop_asked(void *context)
+{
+	struct command *command = context;
+	struct pollfd ended = { .fd = command->ended, .events = POLLIN };
+	int number;
+
+	while ((number = signals_next_of(command->signals, ~SIGNALS_OF_RUN)))
+		pass_signal(command, number);
+	return signals_stop_asked(command->signals) || poll(&ended, 1, 0) == 1;
 }
 
 static int no_tick(void *context, uint64_t now)

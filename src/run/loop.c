@@ -99,18 +99,24 @@ static void read_signals(struct signals *signals)
 	}
 }
 
-int signals_next(struct signals *signals)
+int signals_next_of(struct signals *signals, uint64_t mask)
 {
-	uint64_t stops;
+	uint64_t pending, stops;
 	int number;
 
 	read_signals(signals);
-	stops = signals->pending & ~(1ull << SIGUSR1);
-	if (!signals->pending)
+	pending = signals->pending & mask;
+	stops = pending & ~(1ull << SIGUSR1);
+	if (!pending)
 		return 0;
-	number = __builtin_ctzll(stops ? stops : signals->pending);
+	number = __builtin_ctzll(stops ? stops : pending);
 	signals->pending &= ~(1ull << number);
 	return number;
+}
+
+int signals_next(struct signals *signals)
+{
+	return signals_next_of(signals, UINT64_MAX);
 }
 
 bool signals_from_terminal(const struct signals *signals, int number)

@@ -202,6 +202,56 @@ static void test_signals_of_another_group(void **state)
 	assert_int_equal(end(command), 128 + SIGTERM);
 }
 
+/* More than a pipe holds. */
+static char text[256 << 10];
+
+/*
+ * What a signal does is up to the child, also while nobody reads our output; here the child reads
+ * once it has come.
+ */
+static void test_signal_while_output_waits(void **state)
+{
+	struct command *command;
+	struct writer *writer;
+	struct stat status;
+	int fd;
+
+	assert_int_equal(mkfifo("output", 0600), 0);
+	command = new_script(NULL, "trap 'exec cat <&3 >read' TERM; exec 3<output; "
+				   "while :; do sleep 0.1; done");
+	command_start(command);
+	fd = open("output", O_WRONLY | O_CLOEXEC);
+	writer = writer_new(fd, command_watch(command, signals));
+	writer_on_stop(writer, command_stop_asked, command);
+	kill(getpid(), SIGTERM);
+	writer_put(writer, text, sizeof(text));
+	assert_int_equal(writer_flush(writer), 0);
+	writer_free(writer);
+	close(fd);
+	assert_int_equal(end(command), 0);
+	assert_int_equal(stat("read", &status), 0);
+	assert_int_equal(status.st_size, sizeof(text));
+}
+
+/* Its end is that of the run, so what waits then has 2 seconds left. */
+static void test_end_while_output_waits(void **state)
+{
+	struct command *command = new_script(NULL, "exit 3");
+	struct writer *writer;
+	int fds[2];
+
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	writer = writer_new(fds[1], command_watch(command, signals));
+	writer_on_stop(writer, command_stop_asked, command);
+	command_start(command);
+	writer_put(writer, text, sizeof(text));
+	assert_int_equal(writer_flush(writer), -ETIMEDOUT);
+	writer_free(writer);
+	close(fds[0]);
+	close(fds[1]);
+	assert_int_equal(end(command), 3);
+}
+
 static void test_user(void **state)
 {
 	static const char *const own[] = { "HOME", "USER", "LOGNAME", "SHELL" };
@@ -246,6 +296,8 @@ int main(void)
 		cmocka_unit_test(test_inherits),
 		cmocka_unit_test(test_signals),
 		cmocka_unit_test(test_signals_of_another_group),
+		cmocka_unit_test(test_signal_while_output_waits),
+		cmocka_unit_test(test_end_while_output_waits),
 		cmocka_unit_test(test_user),
 		cmocka_unit_test(test_unknown_user),
 	};
