@@ -266,7 +266,7 @@ struct stall {
 	struct phases phases;
 	const struct stall_shrinker *shrinkers; /* most time first */
 	size_t nr_shrinkers;
-	bool off_cpu; /* the states in phases are known; else all is STATE_RAN */
+	bool off_cpu; /* the states in phases are known; else some of STATE_RAN may be another */
 	const struct stall_sleep *sleeps; /* most time first; none without --stack */
 	size_t nr_sleeps;
 	int order; /* -1: unknown */

@@ -274,14 +274,94 @@ static void test_many_functions(void **state)
 	assert_string_equal(notes.text, "1010 rest/own ran=510 D=500 [rest D 0x20");
 }
 
+/* What each level of nested calls did, by the calls themselves. */
+static uint64_t model[3][PHASE_STATES];
+
+static uint64_t random_up_to(uint64_t most)
+{
+	return 1 + (uint64_t)rand() % most;
+}
+
+/* Calls a function at @from, which sleeps, waits and calls others. Returns when it returns. */
+static uint64_t call(int depth, uint64_t from)
+{
+	static const int roles[] = { ROLE_PAGE_ALLOCATION, ROLE_DIRECT_RECLAIM,
+				     ROLE_RECLAIM_THROTTLE };
+	uint64_t now = from;
+
+	for (int i = rand() % 8; i >= 0; i--) {
+		uint64_t ran = random_up_to(100), slept = random_up_to(200000),
+			 waited = random_up_to(50000);
+
+		now += ran;
+		model[depth][STATE_RAN] += ran;
+		switch (rand() % 3) {
+		case 0:
+			if (depth < 2)
+				now = call(depth + 1, now);
+			break;
+		case 1:
+			sleep_in(rand() % 3 * FUNCTION, now, now + slept, now + slept + waited);
+			model[depth][STATE_BLOCKED] += slept;
+			model[depth][STATE_WAITED] += waited;
+			now += slept + waited;
+			break;
+		default:
+			wait_for_cpu(now, now + waited);
+			model[depth][STATE_WAITED] += waited;
+			now += waited;
+		}
+	}
+	now += 100;
+	model[depth][STATE_RAN] += 100;
+	window(roles[depth], depth, from, now);
+	return now;
+}
+
+static void test_random_calls(void **state)
+{
+	static const char *const names[] = { "rest/own", "direct_reclaim/own",
+					     "direct_reclaim/throttle" };
+	static const int order[] = { 1, 2, 0 };
+	static const char *const states[PHASE_STATES] = { "ran", "wait", "D", "S" };
+	uint64_t now = 10;
+
+	srand(1);
+	put_switch(1, 3, PREEMPTED, 4);
+	for (int i = 0; i < 1000; i++) {
+		char expected[512];
+		uint64_t from = now + 1000;
+		size_t used;
+
+		clear_notes();
+		memset(model, 0, sizeof(model));
+		now = call(0, from);
+		used = snprintf(expected, sizeof(expected), "%" PRIu64, now - from);
+		for (size_t at = 0; at < 3; at++) {
+			const uint64_t *ns = model[order[at]];
+
+			if (!ns[STATE_RAN])
+				continue;
+			used += snprintf(expected + used, sizeof(expected) - used, " %s",
+					 names[order[at]]);
+			for (int what = 0; what < PHASE_STATES; what++)
+				if (ns[what])
+					used += snprintf(expected + used, sizeof(expected) - used,
+							 " %s=%" PRIu64, states[what], ns[what]);
+		}
+		notes.text[strcspn(notes.text, "[") - !!strchr(notes.text, '[')] = '\0';
+		assert_string_equal(notes.text, expected);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_phases),	   TEST(test_only_inside), TEST(test_shrinkers),
-		TEST(test_functions),	   TEST(test_unknown),	   TEST(test_incomplete),
-		TEST(test_many_functions),
+		TEST(test_phases),	   TEST(test_only_inside),  TEST(test_shrinkers),
+		TEST(test_functions),	   TEST(test_unknown),	    TEST(test_incomplete),
+		TEST(test_many_functions), TEST(test_random_calls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
