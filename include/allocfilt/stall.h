@@ -409,6 +409,9 @@ int cause_of(const struct stall_cause *cause);
 /** cause_share - hundredths of a percent of the stall that the cause has, rounded down; of CAUSE_MIXED the largest */
 unsigned int cause_share(const struct stall_cause *cause);
 
+/** cause_percent - the same in percent, rounded as cause_text() has it */
+unsigned int cause_percent(const struct stall_cause *cause);
+
 /** cause_step_name - print a step: "inactive list", "super_cache_scan[vda]"; any bytes */
 void cause_step_name(struct resolver *resolver, const struct cause_step *step, char *text,
 		     size_t size);

@@ -211,7 +211,7 @@ void journal_stall_fields(struct journal_entry *entry, const struct named_stall 
 	cause_detail(resolver, &cause, detail);
 	journal_entry_text(entry, "ALLOCFILT_CAUSE", cause_name(cause_of(&cause))->key);
 	put_known(entry, "ALLOCFILT_CAUSE_DETAIL", detail);
-	journal_entry_number(entry, "ALLOCFILT_CAUSE_PERCENT", cause_share(&cause) / 100);
+	journal_entry_number(entry, "ALLOCFILT_CAUSE_PERCENT", cause_percent(&cause));
 	journal_entry_number(entry, "ALLOCFILT_INCOMPLETE", stall->incomplete);
 	put_stack(entry, stall, resolver);
 }

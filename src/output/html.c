@@ -669,10 +669,14 @@ static void put_losses(struct writer *writer, const struct summary_view *view)
 {
 	uint64_t times;
 	uint64_t records = losses_total(view->losses, &times);
-	bool any = put_loss(writer, records, "records were lost");
+	uint64_t incomplete = summary_incomplete(view->summary);
+	bool any = put_loss(writer, records, records == 1 ? "event was lost" : "events were lost");
 
-	any |= put_loss(writer, times, "times records were lost, nobody knows how many");
-	any |= put_loss(writer, summary_incomplete(view->summary), "stalls are incomplete");
+	any |= put_loss(writer, times,
+			times == 1 ? "time events were lost, and nobody knows how many" :
+				     "times events were lost, and nobody knows how many");
+	any |= put_loss(writer, incomplete,
+			incomplete == 1 ? "stall is incomplete" : "stalls are incomplete");
 	for (size_t i = 0; i < view->nr_overflows; i++)
 		any |= put_loss(writer, view->overflows[i].count, view->overflows[i].text);
 	if (!any)

@@ -86,8 +86,8 @@ static void add_shrinker(struct rows *rows, const struct stall_shrinker *shrinke
 	for (size_t i = 0; i < rows->nr_shrinkers; i++)
 		shared |= rows->shrinkers[i].callback == shrinker->callback &&
 			  rows->shrinkers[i].shrinker != shrinker->shrinker;
-	/* Without a superblock's label they differ in their address only. */
-	if (shared && !strchr(name, '['))
+	/* Without a superblock's label they differ in their address only; a module's name is none. */
+	if (shared && !resolver_shrinker_label(rows->resolver, shrinker->shrinker))
 		add_row(rows, 2, shrinker->ns, "%.100s 0x%" PRIx64, name, shrinker->shrinker);
 	else
 		add_row(rows, 2, shrinker->ns, "%.150s", name);

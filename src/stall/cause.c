@@ -145,6 +145,22 @@ void cause_step_name(struct resolver *resolver, const struct cause_step *step, c
 	}
 }
 
+/* Of a step, rounded. */
+static unsigned int step_percent(const struct stall_cause *cause, const struct cause_step *step)
+{
+	unsigned int percent;
+
+	if (!cause->whole)
+		return 0;
+	percent = (unsigned int)((step->ns * 100 + cause->whole / 2) / cause->whole);
+	return cause->mixed && percent > 49 ? 49 : percent; /* 49.6 % is not half */
+}
+
+unsigned int cause_percent(const struct stall_cause *cause)
+{
+	return step_percent(cause, &cause->steps[first_step(cause)]);
+}
+
 static void add_steps(struct resolver *resolver, const struct stall_cause *cause, size_t from,
 		      char text[STALL_CAUSE_MAX])
 {
@@ -153,18 +169,14 @@ static void add_steps(struct resolver *resolver, const struct stall_cause *cause
 	text[0] = '\0';
 	for (size_t i = from; i < cause->nr_steps && used < STALL_CAUSE_MAX; i++) {
 		const struct cause_step *step = &cause->steps[i];
-		unsigned int percent =
-			(unsigned int)((step->ns * 100 + cause->whole / 2) / cause->whole);
 		char name[2 * STALL_FUNCTION_MAX];
 
-		if (cause->mixed && percent > 49) /* 49.6 % is not half */
-			percent = 49;
 		cause_step_name(resolver, step, name, sizeof(name));
 		used += (size_t)snprintf(text + used, STALL_CAUSE_MAX - used, "%s%s %u %%",
 					 i == from    ? "" :
 					 cause->mixed ? ", " :
 							": ",
-					 name, percent);
+					 name, step_percent(cause, step));
 	}
 }
 

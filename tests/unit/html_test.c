@@ -141,6 +141,23 @@ static void test_many(void **state)
 	text_has(text, " times a cause had no room of its own here");
 }
 
+/* One of each is said as one. */
+static void test_losses(void **state)
+{
+	const char *text;
+
+	start("");
+	losses_add(losses, 0, 1);
+	text = end();
+	text_has(text, ">1 event was lost</p>");
+	start("");
+	losses_add(losses, 0, 2);
+	losses_add(losses, 0, RECORD_LOST_UNKNOWN);
+	text = end();
+	text_has(text, ">2 events were lost</p>");
+	text_has(text, ">1 time events were lost, and nobody knows how many</p>");
+}
+
 static void test_none(void **state)
 {
 	const char *text;
@@ -160,6 +177,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_losses),
 		cmocka_unit_test(test_none),
 	};
 
