@@ -57,6 +57,7 @@ static bool add_to_equal(struct slices *slices, struct slice_list *list, struct 
 		return false;
 	equal->ns += slice->ns;
 	equal->count += slice->count;
+	equal->unnamed |= slice->unnamed;
 	put_back(slices, slice);
 	return true;
 }
@@ -86,6 +87,7 @@ void slices_add(struct slices *slices, struct slice_list *list, struct slice *sl
 	least->shrinker = 0;
 	least->callback = 0;
 	least->function = 0;
+	least->unnamed = true;
 	if (!add_to_equal(slices, list, least))
 		TAILQ_INSERT_TAIL(list, least, link);
 }

@@ -24,6 +24,7 @@ struct slice {
 	uint8_t group;	/* enum phase_group */
 	uint8_t part;	/* enum phase_part */
 	uint8_t state;	/* enum phase_state */
+	bool unnamed;	/* some of it lost the name of a shrinker or function for room */
 };
 
 /* No two slices of a list have phase, state, shrinker and function in common. */

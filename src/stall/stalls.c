@@ -222,10 +222,9 @@ static void sum_phases(struct stalls *stalls, struct stall *stall, const struct 
 			stall->phases.ns[slice->group][slice->part][slice->state] += slice->ns;
 		if (slice->shrinker)
 			add_shrinker(stalls, stall, slice);
-		else if (slice->count)
-			unnamed = true;
 		if (slice->function)
 			add_sleep(stalls, stall, slice);
+		unnamed |= slice->unnamed;
 	}
 	stalls->dropped += unnamed;
 	known = phases_total(&stall->phases);
@@ -621,6 +620,7 @@ static void add_off_cpu(void *context, enum phase_state state, uint64_t function
 	const struct off_cpu_sink *sink = context;
 	struct slices *slices = &sink->stalls->slices;
 	struct slice *slice;
+	bool unnamed;
 
 	/* The edges of windows may be uncertain. */
 	if (ns > sink->own->ns)
@@ -628,13 +628,13 @@ static void add_off_cpu(void *context, enum phase_state state, uint64_t function
 	if (!ns)
 		return;
 	/* new_span() leaves room for a slice of each state, and one more. */
-	if (slices->nr_unused < STALLS_SLICES_MAX / 4)
-		function = 0;
+	unnamed = function && slices->nr_unused < STALLS_SLICES_MAX / 4;
 	sink->own->ns -= ns;
 	slice = slices_take(slices);
 	*slice = *sink->own;
 	slice->state = state;
-	slice->function = function;
+	slice->function = unnamed ? 0 : function;
+	slice->unnamed = unnamed;
 	slice->ns = ns;
 	slice->count = 0;
 	slices_add(slices, &sink->span->slices, slice);

@@ -27,12 +27,15 @@ static const struct plan_event planned[NR_EVENTS] = {
 
 static struct plan plan;
 static struct stalls *stalls;
+static bool silent; /* stalls are not printed */
 
 static int got_stall(void *context, const struct stall *stall)
 {
 	static const char *const states[PHASE_STATES] = { "ran", "wait", "D", "S" };
 
 	assert_int_equal(phases_total(&stall->phases), stall->end - stall->start);
+	if (silent)
+		return 0;
 	note_separator(" | ");
 	note("%" PRIu64 "%s%s", stall->end - stall->start, stall->off_cpu ? "" : "-",
 	     stall->incomplete ? "?" : "");
@@ -274,6 +277,31 @@ static void test_many_functions(void **state)
 	assert_string_equal(notes.text, "1010 rest/own ran=510 D=500 [rest D 0x20");
 }
 
+/* In so many functions, half of them in a window inside. */
+static void sleep_in_many(int count, uint64_t from)
+{
+	uint64_t now = from + 10;
+
+	for (int i = 0; i < count; i++, now += 10) {
+		sleep_in((uint64_t)(i + 2) * FUNCTION, now, now + 5, now + 5);
+		if (i == count / 2)
+			window(ROLE_DIRECT_RECLAIM, 1, from + 5, now + 8);
+	}
+	window(ROLE_PAGE_ALLOCATION, 0, from, now);
+}
+
+/* One whose functions are too many for their names lacks a detail. */
+static void test_names_dropped(void **state)
+{
+	silent = true;
+	put_switch(1, 3, PREEMPTED, 4);
+	sleep_in_many(STALL_SHRINKERS_MAX, 1000);
+	assert_int_equal(stalls_dropped(stalls), 0);
+	sleep_in_many(STALL_SHRINKERS_MAX + 1, 10000);
+	assert_int_equal(stalls_dropped(stalls), 1);
+	silent = false;
+}
+
 /* What each level of nested calls did, by the calls themselves. */
 static uint64_t model[3][PHASE_STATES];
 
@@ -359,9 +387,9 @@ static void test_random_calls(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_phases),	   TEST(test_only_inside),  TEST(test_shrinkers),
-		TEST(test_functions),	   TEST(test_unknown),	    TEST(test_incomplete),
-		TEST(test_many_functions), TEST(test_random_calls),
+		TEST(test_phases),	   TEST(test_only_inside),   TEST(test_shrinkers),
+		TEST(test_functions),	   TEST(test_unknown),	     TEST(test_incomplete),
+		TEST(test_many_functions), TEST(test_names_dropped), TEST(test_random_calls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
