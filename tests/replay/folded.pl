@@ -5,7 +5,7 @@
 #
 # Holds `-f folded` against the stalls of `-f json` of the same capture: each line is one that
 # flamegraph.pl (stackcollapse's form) and speedscope take, none stands twice, and the lines are the
-# chains of task, callers, function, phase, part and shrinker, each with the time that the stalls have
+# chains of task, callers, function, phase, part, shrinker or state, each with the time that the stalls have
 # there and nowhere deeper, to the nanosecond.
 
 use strict;
@@ -23,6 +23,9 @@ my %title = (
 	short_runs_ns => 'short runs on the lists', throttle_ns => 'throttling sleep',
 	soft_limit_ns => 'soft limit', memory_high => 'memory.high', other_reclaim => 'reclaim',
 	oom_killer => 'OOM killer', drain => 'draining per-CPU lists',
+);
+my %title_of_state = (
+	cpu_wait => 'waiting for a CPU', blocked => 'asleep, uninterruptible', slept => 'asleep',
 );
 my (%said, %expected, @wrong);
 my ($sum, $whole) = (0, 0);
@@ -55,6 +58,17 @@ sub add {
 	$expected{join ';', map { frame($_) } @frames} += $ns if $ns;
 }
 
+# What the task did instead of running is a frame below.
+sub add_states {
+	my ($ns, $states, @frames) = @_;
+
+	for my $state (grep { $states } qw(cpu_wait blocked slept)) {
+		add($states->{"${state}_ns"}, @frames, $title_of_state{$state});
+		$ns -= $states->{"${state}_ns"};
+	}
+	add($ns, @frames);
+}
+
 open $in, '<:raw', $json_file or die "$json_file: $!\n";
 while (my $line = <$in>) {
 	my $stall = decode_json($line);
@@ -72,12 +86,18 @@ while (my $line = <$in>) {
 		my $total = delete $parts{total_ns};
 		my @group = (@chain, $title{$group} // $group =~ tr/_/ /r);
 
-		add($total, @group) if !%parts;
+		my %of_part = map { ($_->{part} // '') => $_ } grep { $_->{phase} eq $group } @{$stall->{off_cpu} // []};
+
+		add_states($total, $of_part{''}, @group) if !%parts;
 		for my $shrinker (grep { $_->{phase} eq $group } @{$stall->{shrinkers}}) {
 			add($shrinker->{total_ns}, @group, $title{shrinkers_ns}, $shrinker->{name});
 			$parts{shrinkers_ns} -= $shrinker->{total_ns};
 		}
-		add($parts{$_}, @group, $title{$_}) for sort keys %parts;
+		for my $part (sort keys %parts) {
+			my $states = $part eq 'shrinkers_ns' ? undef : $of_part{$part =~ s/_ns$//r};
+
+			add_states($parts{$part}, $states, @group, $title{$part});
+		}
 	}
 }
 close $in;

@@ -206,6 +206,9 @@ my %title = (
 	cpu_wait => 'waiting for a CPU', blocked => 'asleep, uninterruptible', slept => 'asleep',
 	mixed => 'nothing is half of it',
 );
+my %title_of_state = (
+	cpu_wait => 'waiting for a CPU', blocked => 'asleep, uninterruptible', slept => 'asleep',
+);
 my %expected;
 
 for my $stall (@stalls) {
@@ -222,6 +225,13 @@ for my $stall (@stalls) {
 
 			$expected{ "$name\n" . ($title{$key} // "no title of $key") } += $phase->{$part};
 		}
+	}
+	# What the task did instead of running is a box below, but not of shrinkers.
+	for my $of (@{ $stall->{off_cpu} // [] }) {
+		my $name = "$top\n$title{ $of->{phase} }" . (defined $of->{part} ? "\n$title{ $of->{part} }" : '');
+
+		next if ($of->{part} // '') eq 'shrinkers';
+		$expected{"$name\n$title_of_state{$_}"} += $of->{"${_}_ns"} for keys %title_of_state;
 	}
 	for my $shrinker (@{ $stall->{shrinkers} }) {
 		$expected{"$top\n$title{ $shrinker->{phase} }\nshrinkers\n$shrinker->{name}"} +=
@@ -316,8 +326,15 @@ for my $i (0 .. $#shown) {
 	my @tops = grep { ($_->{attributes}{class} // '') eq 'd0' } html_find($shown[$i], 'tr');
 
 	next if grep { $_ != $i && $longest[$_]{duration_ns} == $stall->{duration_ns} } 0 .. $#longest;
-	same("head of $i", html_text($head) =~ s/(ms )\S*T/$1/r, ms($stall->{duration_ns}) . ' ms ' .
-		at($stall->{ts_ns}) . " $stall->{task}{name}-$stall->{task}{tid}" .
+	# The clock may have been marked again between the stall and the end.
+	my $shown = html_text($head) =~ s/(ms )\S*T/$1/r;
+	my $at = at($stall->{ts_ns});
+	my ($ms, $shown_ms) = map { /(\d\d):(\d\d):(\d\d)\.(\d{3})Z/ ? ((($1 * 60) + $2) * 60 + $3) * 1000 + $4 : 0 }
+		$at, $shown;
+
+	$shown =~ s/ \d\d:\d\d:\d\d\.\d{3}Z / $at / if abs($ms - $shown_ms) <= 5;
+	same("head of $i", $shown, ms($stall->{duration_ns}) . ' ms ' .
+		$at . " $stall->{task}{name}-$stall->{task}{tid}" .
 		($stall->{task}{interrupt} ? ' (interrupt)' : '') .
 		(defined $stall->{task}{process} && $stall->{task}{pid} != $stall->{task}{tid} ?
 			" of $stall->{task}{process}-$stall->{task}{pid}" : '') .
@@ -328,7 +345,11 @@ for my $i (0 .. $#shown) {
 		index($cause, $title{ $stall->{cause} }) < 0;
 	my $nr_phases = grep { $_ } values %phases;
 
-	$nr_phases = 0 if ($phases{rest} // 0) == $stall->{duration_ns};
+	my ($rest) = grep { $_->{phase} eq 'rest' } @{ $stall->{off_cpu} // [] };
+
+	$nr_phases = 0
+		if ($phases{rest} // 0) == $stall->{duration_ns} &&
+		   (!$rest || $rest->{ran_ns} == $stall->{duration_ns});
 	same("phases of $i", scalar @tops, $nr_phases);
 	for my $row (@tops) {
 		my ($name, $time) = map { html_text($_) } @{ $row->{children} };

@@ -118,7 +118,7 @@ splice @lines, 0, $head;
 my $beside = grep { !/ : total time = |^  \(up to .* more\)$/ } @lines;
 wrong("$beside lines beside the shrinkers'") if $beside > MOST_LINES;
 wrong("longer than a line of a terminal: $_")
-	for grep { length > 80 && !/ : total time = |^worst: |^background: |^  .*\d +\d+   \D/ } @lines[3 .. $#lines];
+	for grep { length > 80 && !/ : total time = |^worst: |^background: |^memory pressure|^  .*\d +\d+   \D/ } @lines[3 .. $#lines];
 
 shift @lines;
 my $first = shift @lines;
@@ -132,7 +132,8 @@ if ($trace_file) {
 	my @stamps = map { /^\s*(\d+\.\d{6}) \|/ ? $1 : () } lines_of($trace_file);
 	my $seconds = sprintf '%.1f', $stamps[-1] - $stamps[0];
 
-	$looked = qr/ in $seconds s/ if $seconds >= 1;
+	# Tasks are switched after the kernel printed its text, too.
+	$looked = qr/ in $seconds s/ if $seconds >= 1 && !$end->{off_cpu};
 }
 if (!@stalls) {
 	wrong("not '$count of $threshold or more': $first")
@@ -151,6 +152,26 @@ my $lost = sum(map { $_->{records} + $_->{times_unknown} } @{$end->{lost}});
 wrong("'nothing lost': $losses") if ($losses =~ /^nothing lost, /) != !$lost;
 wrong("$incomplete incomplete: $losses")
 	unless $losses =~ ($incomplete ? qr/\b$incomplete stalls? (?:is|are) incomplete\b/ : qr/, 0 incomplete/);
+
+if (@lines && $lines[0] =~ /^memory pressure/) {
+	my $line = shift @lines;
+	my $pressure = $end->{pressure};
+	my %psi = map { $_ => ($pressure->{after}{"${_}_total_ns"} // 0) - ($pressure->{before}{"${_}_total_ns"} // 0) }
+		qw(some full);
+
+	wrong("JSON has no pressure: $line") unless $pressure;
+	if ($line =~ /some ([\d.]+) (ms|s), full ([\d.]+) (ms|s) of /) {
+		my %factor = (ms => 1e6, s => 1e9);
+
+		wrong("$line, by JSON $psi{some} and $psi{full} ns")
+			if abs($1 * $factor{$2} - $psi{some}) > $factor{$2} / 10 ||
+			   abs($3 * $factor{$4} - $psi{full}) > $factor{$4} / 10;
+	} else {
+		wrong("not some and full: $line");
+	}
+} elsif ($end->{pressure}) {
+	wrong('no line of memory pressure');
+}
 
 # The lines of a block, up to the next blank line.
 sub block {

@@ -85,14 +85,59 @@ sub facts_of {
 	return @facts ? '   ' . join(', ', @facts) : ();
 }
 
+my @states = qw(ran cpu_wait blocked slept);
+my %state_titles = (
+	ran => 'ran', cpu_wait => 'waiting for a CPU', blocked => 'asleep, uninterruptible',
+	slept => 'asleep',
+);
+
+# A state is the cause of what is rest, or of all where no phase is half.
+sub state_of {
+	my ($stall, $state) = @_;
+	my $ns = 0;
+
+	for my $of (@{$stall->{off_cpu}}) {
+		next if $stall->{phases}{rest}{total_ns} * 2 >= $stall->{duration_ns} && $of->{phase} ne 'rest';
+		$ns += $of->{"${state}_ns"};
+	}
+	return $ns;
+}
+
+# What the task did in a part, most time first, and where it slept.
+sub state_rows {
+	my ($stall, $level, $group, $part) = @_;
+	my $whole = $stall->{duration_ns};
+	my @rows;
+
+	for my $of (grep { $_->{phase} eq $group && ($_->{part} // 'own') eq $part } @{$stall->{off_cpu} // []}) {
+		my %ns = map { $_ => $of->{"${_}_ns"} } @states;
+		my $all = 0;
+
+		$all += $_ for values %ns;
+		next if $ns{ran} == $all && $part ne 'own' && $part ne 'slab';
+		for my $state (sort { $ns{$b} <=> $ns{$a} } grep { $ns{$_} } @states) {
+			my $shown = 0;
+
+			push @rows, row($level, $state_titles{$state}, $ns{$state}, $whole);
+			for (grep { $_->{phase} eq $group && ($_->{part} // 'own') eq $part && $_->{state} eq $state }
+			     @{$stall->{sleeps}}) {
+				next if $shown && ($_->{total_ns} < int($whole / 100) || $shown == SHRINKER_ROWS);
+				push @rows, row($level + 1, "in $_->{function}", $_->{total_ns}, $whole);
+				$shown++;
+			}
+		}
+	}
+	return @rows;
+}
+
 # The share in percent; in json a fraction of four digits, rounded down.
 sub cause_of {
 	my ($stall) = @_;
 	my $cause = $stall->{cause};
 
 	return "   cause: $stall->{cause_detail}; nothing is half of it" if $cause eq 'mixed';
-	my $ns = $stall->{phases}{$cause}{total_ns};
-	my $text = sprintf '   cause: %s %d %%', $title{$cause},
+	my $ns = $state_titles{$cause} ? state_of($stall, $cause) : $stall->{phases}{$cause}{total_ns};
+	my $text = sprintf '   cause: %s %d %%', $title{$cause} // $state_titles{$cause},
 		($ns * 100 + int($stall->{duration_ns} / 2)) / $stall->{duration_ns};
 	my $share = int($ns * 10000 / $stall->{duration_ns}) / 10000;
 
@@ -152,8 +197,10 @@ sub rows_of {
 
 			next unless $phase->{"${part}_ns"};
 			push @rows, row(1, $part_name, $phase->{"${part}_ns"}, $whole);
-			push @rows, shrinker_rows($stall, $group) if $part eq 'shrinkers';
+			push @rows, $part eq 'shrinkers' ? shrinker_rows($stall, $group)
+							 : state_rows($stall, 2, $group, $part);
 		}
+		push @rows, state_rows($stall, 1, $group, 'own') unless defined $phase->{own_ns};
 	}
 	return @rows;
 }
@@ -169,7 +216,9 @@ sub next_is {
 }
 
 for my $stall (@stalls) {
-	my $alone = $stall->{phases}{rest}{total_ns} == $stall->{duration_ns};
+	my ($rest) = grep { $_->{phase} eq 'rest' } @{$stall->{off_cpu} // []};
+	my $alone = $stall->{phases}{rest}{total_ns} == $stall->{duration_ns} &&
+		(!$rest || $rest->{ran_ns} == $stall->{duration_ns});
 
 	last if @wrong;
 	next_is(head_of($stall));
