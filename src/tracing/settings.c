@@ -674,7 +674,7 @@ static void leave_older(struct settings *settings, const struct setting *newer)
 static int restore_one(struct settings *settings, struct setting *setting, struct failure *failure)
 {
 	int64_t start = now_us();
-	bool ours;
+	bool ours, same, verified = setting->verified;
 	char *now;
 	int ret = settings_read(settings, setting->kind, setting->path, &now);
 
@@ -689,7 +689,8 @@ static int restore_one(struct settings *settings, struct setting *setting, struc
 				   SHOWN(setting->found), strerror(-ret));
 	ours = setting_is_ours(setting->kind, setting->wrote, now);
 	/* A list whose tasks have all exited reads as none, but still has the kernel trace none. */
-	if (is_same(setting->kind, now, setting->found) && !(is_pids(setting->kind) && ours)) {
+	same = is_same(setting->kind, now, setting->found);
+	if (same && !(is_pids(setting->kind) && ours)) {
 		/* A setting that is not verified may never have been written. */
 		if (setting->verified && !ours)
 			leave_older(settings, setting);
@@ -701,6 +702,9 @@ static int restore_one(struct settings *settings, struct setting *setting, struc
 		/* From now on the value found may be our own, not somebody else's change. */
 		setting->verified = false;
 		ret = write_found(settings, setting, now, failure);
+		/* Where this is refused, so was our own write. */
+		if (ret == -EROFS && same && !verified)
+			ret = 0;
 		setting->done = !ret;
 	} else {
 		log_warning("%s is %s: neither what we wrote (%s) nor what was found (%s); "
