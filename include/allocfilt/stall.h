@@ -371,31 +371,29 @@ struct named_stall {
  * of work with most time are all that is known.
  */
 
-enum cause_kind { CAUSE_GROUP, CAUSE_PART, CAUSE_STATE, CAUSE_SHRINKER };
-
 struct cause_step {
-	enum cause_kind kind;
-	int which;			       /* enum phase_group, phase_part or phase_state */
-	const struct stall_shrinker *shrinker; /* CAUSE_SHRINKER */
+	const char *title;
+	const struct stall_shrinker *shrinker; /* in place of the title; NULL: none */
 	uint64_t ns;
 };
 
 #define CAUSE_STEPS_MAX 4
 
-struct stall_cause {
-	uint64_t whole; /* ns */
-	bool mixed;	/* no step is half: steps are the groups with most time, two at most */
-	size_t nr_steps;
-	struct cause_step steps[CAUSE_STEPS_MAX];
-};
-
 /*
- * The cause as one of a fixed set: a group of phases; of the rest, or where no group is half, what the
+ * A cause is one of a fixed set: a group of phases; of the rest, or where no group is half, what the
  * task did instead of running; or CAUSE_MIXED.
  */
 #define CAUSE_OF_STATE(state) (PHASE_GROUPS + (state))
 #define CAUSE_MIXED	      CAUSE_OF_STATE(STATE_RAN)
 #define CAUSES		      CAUSE_OF_STATE(PHASE_STATES)
+
+struct stall_cause {
+	int which;	/* below CAUSES */
+	uint64_t whole; /* ns */
+	size_t nr_steps;
+	struct cause_step
+		steps[CAUSE_STEPS_MAX]; /* of CAUSE_MIXED the groups with most time, two at most */
+};
 
 /** cause_name - title and key of a cause below CAUSES */
 const struct phase_name *cause_name(int cause);
@@ -403,18 +401,11 @@ const struct phase_name *cause_name(int cause);
 /** stall_cause - the cause of a stall; valid as long as its shrinkers are */
 void stall_cause(const struct stall *stall, struct stall_cause *cause);
 
-/** cause_of - the cause as one of the fixed set, below CAUSES */
-int cause_of(const struct stall_cause *cause);
-
 /** cause_share - hundredths of a percent of the stall that the cause has, rounded down; of CAUSE_MIXED the largest */
 unsigned int cause_share(const struct stall_cause *cause);
 
 /** cause_percent - the same in percent, rounded as cause_text() has it */
 unsigned int cause_percent(const struct stall_cause *cause);
-
-/** cause_step_name - print a step: "inactive list", "super_cache_scan[vda]"; any bytes */
-void cause_step_name(struct resolver *resolver, const struct cause_step *step, char *text,
-		     size_t size);
 
 #define STALL_CAUSE_MAX 512
 

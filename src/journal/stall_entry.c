@@ -209,7 +209,7 @@ void journal_stall_fields(struct journal_entry *entry, const struct named_stall 
 	put_off_cpu(entry, stall, resolver);
 	stall_cause(stall, &cause);
 	cause_detail(resolver, &cause, detail);
-	journal_entry_text(entry, "ALLOCFILT_CAUSE", cause_name(cause_of(&cause))->key);
+	journal_entry_text(entry, "ALLOCFILT_CAUSE", cause_name(cause.which)->key);
 	put_known(entry, "ALLOCFILT_CAUSE_DETAIL", detail);
 	journal_entry_number(entry, "ALLOCFILT_CAUSE_PERCENT", cause_percent(&cause));
 	journal_entry_number(entry, "ALLOCFILT_INCOMPLETE", stall->incomplete);

@@ -165,7 +165,7 @@ void json_stall(struct json *json, const struct named_stall *named, struct resol
 	put_off_cpu(json, stall);
 	put_sleeps(json, stall, resolver);
 	stall_cause(stall, &cause);
-	json_string(json, "cause", cause_name(cause_of(&cause))->key);
+	json_string(json, "cause", cause_name(cause.which)->key);
 	cause_detail(resolver, &cause, detail);
 	json_string(json, "cause_detail", *detail ? detail : NULL);
 	json_share(json, "cause_share", cause_share(&cause));

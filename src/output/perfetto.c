@@ -417,7 +417,7 @@ static int perfetto_stall(struct output *output, const struct named_stall *named
 	char name[64];
 
 	stall_cause(stall, &cause);
-	snprintf(name, sizeof(name), "stall: %s", cause_name(cause_of(&cause))->title);
+	snprintf(name, sizeof(name), "stall: %s", cause_name(cause.which)->title);
 	begin_event(output, &json, "i", name, track);
 	json_string(&json, "cat", "stall");
 	json_string(&json, "s", "t");

@@ -7,7 +7,6 @@
 #include "allocfilt/base.h"
 
 /* Bits of prev_state: include/linux/sched.h */
-#define PREV_INTERRUPTIBLE   0x01
 #define PREV_UNINTERRUPTIBLE 0x02
 #define PREV_DEAD	     0x10
 #define PREV_ZOMBIE	     0x20

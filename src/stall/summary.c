@@ -245,8 +245,8 @@ void summary_stall(struct summary *summary, const struct named_stall *named)
 	latency_add(&stalls->latency, ns);
 	phases_add(&stalls->phases, &stall->phases);
 	stall_cause(stall, &cause);
-	stalls->causes[cause_of(&cause)].count++;
-	stalls->causes[cause_of(&cause)].total += ns;
+	stalls->causes[cause.which].count++;
+	stalls->causes[cause.which].total += ns;
 	count_outermost(summary, stalls, stall);
 	if (named->background) {
 		count_waiter(summary, SUMMARY_KERNEL_THREADS, stall->tid, named->name, ns);

@@ -37,7 +37,7 @@ static void cause_is(const char *key, unsigned int share, const char *text, cons
 	char printed[STALL_CAUSE_MAX];
 
 	stall_cause(&stall, &cause);
-	assert_string_equal(cause_name(cause_of(&cause))->key, key);
+	assert_string_equal(cause_name(cause.which)->key, key);
 	assert_int_equal(cause_share(&cause), share);
 	cause_text(&resolver, &cause, printed);
 	assert_string_equal(printed, text);
