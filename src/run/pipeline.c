@@ -11,9 +11,9 @@
 
 #include "allocfilt/names.h"
 #include "allocfilt/stall.h"
+#include "run/command_tasks.h"
 
 #define OVERFLOWS 6
-#define TASKS_MAX 4194304 /* numbers of tasks: PID_MAX_LIMIT, include/linux/threads.h */
 
 /*
  * The statistics of the present interval. It ends by the trace's own time in a capture, which gives
@@ -35,9 +35,9 @@ struct pipeline {
 	const struct plan *plan;
 	const struct data_source *source;
 	struct resolver *resolver;
-	uint64_t report;   /* ns: shorter stalls are not shown */
-	bool by_pid;	   /* only processes of options->pids are shown */
-	uint64_t *command; /* a bit for each task: COMMAND and its children; NULL: show all */
+	uint64_t report;	       /* ns: shorter stalls are not shown */
+	bool by_pid;		       /* only processes of options->pids are shown */
+	struct command_tasks *command; /* only these are shown; NULL: all */
 	struct page_reader *pages;
 	struct decode *decode;
 	struct merge *merge;
@@ -221,43 +221,6 @@ static bool has_pid(const pid_t *pids, pid_t pid)
 	return *pids;
 }
 
-static void set_command_task(struct pipeline *pipeline, int tid, bool set)
-{
-	uint64_t bit = UINT64_C(1) << tid % 64;
-
-	if (tid <= 0 || tid >= TASKS_MAX)
-		return;
-	if (set)
-		pipeline->command[tid / 64] |= bit;
-	else
-		pipeline->command[tid / 64] &= ~bit;
-}
-
-/*
- * The kernel records events of COMMAND and what it forked only (set_event_pid with event-fork), but
- * some kernels record functions of all tasks. A number is free for others after the exit.
- */
-static void follow_command(struct pipeline *pipeline, const struct record *record)
-{
-	const struct plan_event *event = &pipeline->plan->events[record->event];
-
-	if (record_in_interrupt(record))
-		return;
-	/* Among lost records may be forks. Not each event is of the task that writes it. */
-	if (losses_any(pipeline->losses) && (event->rule == RULE_OWNER || event->rule == RULE_PAIR))
-		set_command_task(pipeline, record->tid, true);
-	if (event->id == EVENT_FORK)
-		set_command_task(pipeline, record->child, true);
-	else if (event->id == EVENT_EXIT)
-		set_command_task(pipeline, record->tid, false);
-}
-
-static bool is_of_command(const struct pipeline *pipeline, const struct record *record)
-{
-	return !record_in_interrupt(record) && record->tid > 0 && record->tid < TASKS_MAX &&
-	       pipeline->command[record->tid / 64] >> record->tid % 64 & 1;
-}
-
 static bool is_asked_for(struct pipeline *pipeline, const struct record *record)
 {
 	const pid_t *recorded = pipeline->source->recorded;
@@ -265,7 +228,7 @@ static bool is_asked_for(struct pipeline *pipeline, const struct record *record)
 
 	if (pipeline->source->own && record->tid == pipeline->source->own)
 		return false;
-	if (pipeline->command && !is_of_command(pipeline, record))
+	if (pipeline->command && !command_tasks_has(pipeline->command, record))
 		return false;
 	if (!pipeline->by_pid && !recorded)
 		return true;
@@ -321,8 +284,8 @@ static int record_in_order(void *context, const struct record *record)
 	stalls_sched(pipeline->stalls, record);
 	if (ret || record->kind == RECORD_SUPERBLOCK || is_only_sched(pipeline, record))
 		return ret;
-	if (pipeline->command && record->kind == RECORD_EVENT)
-		follow_command(pipeline, record);
+	if (pipeline->command)
+		command_tasks_see(pipeline->command, record);
 	if (record->kind != RECORD_LOST && !is_asked_for(pipeline, record))
 		return 0;
 	return claims_record(pipeline->claims, record);
@@ -466,19 +429,6 @@ int pipeline_set_pages(struct pipeline *pipeline)
 	return pipeline->page_bytes ? 0 : -ENOMEM;
 }
 
-static bool make_command_tasks(struct pipeline *pipeline)
-{
-	pid_t command = pipeline->source->command;
-
-	/* A capture may have any number. */
-	if (command <= 0 || command >= TASKS_MAX)
-		return true;
-	pipeline->command = calloc(TASKS_MAX / 64, sizeof(*pipeline->command));
-	if (pipeline->command)
-		set_command_task(pipeline, command, true);
-	return pipeline->command;
-}
-
 static bool make_record_stages(struct pipeline *pipeline)
 {
 	const struct data_source *source = pipeline->source;
@@ -555,7 +505,9 @@ int pipeline_new(struct pipeline **ret_pipeline, const struct options *options,
 		options->pids && (source->proc || options_on_command_line(options, "pid"));
 	ret = resolver_new(&pipeline->resolver, plan, source, options, failure);
 	if (!ret) {
-		if (make_command_tasks(pipeline) && make_record_stages(pipeline) &&
+		if (source->command)
+			pipeline->command = command_tasks_new(plan, source->command);
+		if (!source->command == !pipeline->command && make_record_stages(pipeline) &&
 		    make_stall_stages(pipeline, writer))
 			ret = add_formats(pipeline, failure);
 		else
@@ -584,7 +536,7 @@ void pipeline_free(struct pipeline *pipeline)
 	decode_free(pipeline->decode);
 	losses_free(pipeline->losses);
 	free(pipeline->newest_of_cpu);
-	free(pipeline->command);
+	command_tasks_free(pipeline->command);
 	resolver_free(pipeline->resolver);
 	free(pipeline);
 }
