@@ -197,11 +197,6 @@ static int pair_ended(void *context, const struct task_pair *pair)
 	return ret ? ret : stalls_pair(pipeline->stalls, pair);
 }
 
-static const pid_t *shown_pids(const struct pipeline *pipeline)
-{
-	return pipeline->by_pid ? pipeline->options->pids : pipeline->source->recorded;
-}
-
 static size_t event_text(void *context, const struct record *record, char *text, size_t size)
 {
 	return resolver_event(((struct pipeline *)context)->resolver, record, text, size);
@@ -210,6 +205,143 @@ static size_t event_text(void *context, const struct record *record, char *text,
 static uint64_t function_of(void *context, uint64_t address)
 {
 	return resolver_function(((struct pipeline *)context)->resolver, address);
+}
+
+/* ---- totals ---- */
+
+static const pid_t *shown_pids(const struct pipeline *pipeline)
+{
+	return pipeline->by_pid ? pipeline->options->pids : pipeline->source->recorded;
+}
+
+/*
+ * Limits that a user can raise (limit-tasks, limit-events, open files), and tables whose overflow
+ * makes the output incomplete.
+ */
+static void count_overflows(struct pipeline *pipeline, const struct summary *summary,
+			    const struct shrinkers *shrinkers)
+{
+	const struct claims_drops *claims = claims_drops(pipeline->claims);
+	const struct stacks *stacks = resolver_stacks(pipeline->resolver);
+	struct shrinker_names *names = resolver_superblocks(pipeline->resolver);
+	const struct overflow overflows[OVERFLOWS] = {
+		{ "tasks", "tasks were too many at once (limit-tasks)", claims->tasks },
+		{ "events", "slow functions lack events (limit-events)", claims->windows },
+		{ "cpus", "CPUs were not read: too few open files", pipeline->unread_cpus },
+		{ "names", "times a task or cgroup may have lost its name (limit-tasks)",
+		  resolver_missed(pipeline->resolver) },
+		{ "stalls", "stalls were cut short or lack details",
+		  stalls_dropped(pipeline->stalls) + (stacks ? stacks_overflow(stacks) : 0) },
+		{ "summary", "times the summary left out what took least time",
+		  summary_overflow(summary) + shrinkers_overflow(shrinkers) +
+			  shrinker_names_overflow(names) },
+	};
+
+	memcpy(pipeline->overflows, overflows, sizeof(overflows));
+}
+
+void pipeline_view(struct pipeline *pipeline, struct summary_view *view)
+{
+	count_overflows(pipeline, pipeline->summary, pipeline->shrinkers);
+	*view = (struct summary_view){
+		.plan = pipeline->plan,
+		.resolver = pipeline->resolver,
+		.summary = pipeline->summary,
+		.shrinkers = pipeline->shrinkers,
+		.shrinker_names = resolver_superblocks(pipeline->resolver),
+		.losses = pipeline->losses,
+		.cpus = pipeline->source->cpus,
+		.overflows = pipeline->overflows,
+		.nr_overflows = OVERFLOWS,
+		.form = pipeline->options->summary,
+		.top = pipeline->options->top,
+		.pids = shown_pids(pipeline),
+		.report = pipeline->report ? pipeline->report : pipeline->plan->threshold,
+		.not_shown = pipeline->not_shown,
+		.since = pipeline->oldest,
+		.ts = pipeline->newest,
+		.pressure_before = pipeline->source->pressure_before,
+		.pressure_after = pipeline->source->pressure_after,
+		.sched = stalls_sched_counts(pipeline->stalls),
+	};
+	view->has_journal = output_counts(pipeline->output, &view->journal);
+}
+
+/* ---- intervals ---- */
+
+static void begin_interval(struct pipeline *pipeline, uint64_t ts)
+{
+	struct interval *interval = &pipeline->interval;
+
+	interval->since = ts;
+	summary_reset(interval->summary);
+	shrinkers_reset(interval->shrinkers);
+	interval->lost = losses_total(pipeline->losses, &interval->lost_times);
+	interval->not_shown = pipeline->not_shown;
+	count_overflows(pipeline, interval->summary, interval->shrinkers);
+	for (size_t i = 0; i < OVERFLOWS; i++)
+		interval->overflows[i] = pipeline->overflows[i].count;
+}
+
+/* Ends the interval at a time and begins the next one. */
+static int show_interval(struct pipeline *pipeline, uint64_t ts)
+{
+	struct interval *interval = &pipeline->interval;
+	struct summary_view view;
+	int ret;
+
+	pipeline_view(pipeline, &view);
+	view.summary = interval->summary;
+	view.shrinkers = interval->shrinkers;
+	view.form = SUMMARY_SHORT;
+	view.is_interval = true;
+	/* Of the whole run. */
+	view.pressure_before.known = false;
+	view.sched = NULL;
+	view.since = interval->since;
+	view.ts = ts;
+	view.lost_before = interval->lost;
+	view.lost_times_before = interval->lost_times;
+	view.not_shown.shorter -= interval->not_shown.shorter;
+	view.not_shown.others -= interval->not_shown.others;
+	count_overflows(pipeline, interval->summary, interval->shrinkers);
+	for (size_t i = 0; i < OVERFLOWS; i++)
+		pipeline->overflows[i].count -= interval->overflows[i];
+	ret = output_interval(pipeline->output, &view);
+	begin_interval(pipeline, ts);
+	return ret;
+}
+
+static void begin_intervals(struct pipeline *pipeline, uint64_t ts)
+{
+	if (!pipeline->interval.summary)
+		return;
+	begin_interval(pipeline, ts);
+	if (!pipeline->source->proc)
+		pipeline->interval.end = ts + pipeline->options->interval;
+}
+
+/* A record of a capture is of a later interval. Of a time without any record one line is enough. */
+static int end_intervals(struct pipeline *pipeline, uint64_t ts)
+{
+	struct interval *interval = &pipeline->interval;
+	uint64_t length = pipeline->options->interval;
+	int ret = show_interval(pipeline, interval->end);
+
+	interval->end += length;
+	if (ret || ts < interval->end)
+		return ret;
+	interval->end += (ts - interval->end) / length * length;
+	ret = show_interval(pipeline, interval->end);
+	interval->end += length;
+	return ret;
+}
+
+int pipeline_end_interval(struct pipeline *pipeline)
+{
+	if (!pipeline->interval.summary || pipeline->newest <= pipeline->interval.since)
+		return 0;
+	return show_interval(pipeline, pipeline->newest);
 }
 
 /* ---- from pages to records in order ---- */
@@ -243,9 +375,6 @@ static bool is_asked_for(struct pipeline *pipeline, const struct record *record)
 	return !task->pid || has_pid(recorded, task->pid);
 }
 
-static void begin_intervals(struct pipeline *pipeline, uint64_t ts);
-static int end_intervals(struct pipeline *pipeline, uint64_t ts);
-
 /* Of the scheduler's events only those of -e are shown. */
 static bool is_only_sched(const struct pipeline *pipeline, const struct record *record)
 {
@@ -259,8 +388,10 @@ static int record_in_order(void *context, const struct record *record)
 	struct pipeline *pipeline = context;
 	int ret = 0;
 
-	if (!pipeline->oldest)
+	if (!pipeline->oldest) {
+		pipeline->oldest = record->ts;
 		begin_intervals(pipeline, record->ts);
+	}
 	if (pipeline->interval.end && record->ts >= pipeline->interval.end)
 		ret = end_intervals(pipeline, record->ts);
 	if (ret)
@@ -569,138 +700,7 @@ struct output *pipeline_output(struct pipeline *pipeline)
 	return pipeline->output;
 }
 
-/* ---- totals ---- */
-
-/*
- * Limits that a user can raise (limit-tasks, limit-events, open files), and tables whose overflow
- * makes the output incomplete.
- */
-static void count_overflows(struct pipeline *pipeline, const struct summary *summary,
-			    const struct shrinkers *shrinkers)
-{
-	const struct claims_drops *claims = claims_drops(pipeline->claims);
-	const struct stacks *stacks = resolver_stacks(pipeline->resolver);
-	struct shrinker_names *names = resolver_superblocks(pipeline->resolver);
-	const struct overflow overflows[OVERFLOWS] = {
-		{ "tasks", "tasks were too many at once (limit-tasks)", claims->tasks },
-		{ "events", "slow functions lack events (limit-events)", claims->windows },
-		{ "cpus", "CPUs were not read: too few open files", pipeline->unread_cpus },
-		{ "names", "times a task or cgroup may have lost its name (limit-tasks)",
-		  resolver_missed(pipeline->resolver) },
-		{ "stalls", "stalls were cut short or lack details",
-		  stalls_dropped(pipeline->stalls) + (stacks ? stacks_overflow(stacks) : 0) },
-		{ "summary", "times the summary left out what took least time",
-		  summary_overflow(summary) + shrinkers_overflow(shrinkers) +
-			  shrinker_names_overflow(names) },
-	};
-
-	memcpy(pipeline->overflows, overflows, sizeof(overflows));
-}
-
-void pipeline_view(struct pipeline *pipeline, struct summary_view *view)
-{
-	count_overflows(pipeline, pipeline->summary, pipeline->shrinkers);
-	*view = (struct summary_view){
-		.plan = pipeline->plan,
-		.resolver = pipeline->resolver,
-		.summary = pipeline->summary,
-		.shrinkers = pipeline->shrinkers,
-		.shrinker_names = resolver_superblocks(pipeline->resolver),
-		.losses = pipeline->losses,
-		.cpus = pipeline->source->cpus,
-		.overflows = pipeline->overflows,
-		.nr_overflows = OVERFLOWS,
-		.form = pipeline->options->summary,
-		.top = pipeline->options->top,
-		.pids = shown_pids(pipeline),
-		.report = pipeline->report ? pipeline->report : pipeline->plan->threshold,
-		.not_shown = pipeline->not_shown,
-		.since = pipeline->oldest,
-		.ts = pipeline->newest,
-		.pressure_before = pipeline->source->pressure_before,
-		.pressure_after = pipeline->source->pressure_after,
-		.sched = stalls_sched_counts(pipeline->stalls),
-	};
-	view->has_journal = output_counts(pipeline->output, &view->journal);
-}
-
-/* ---- intervals ---- */
-
-static void begin_interval(struct pipeline *pipeline, uint64_t ts)
-{
-	struct interval *interval = &pipeline->interval;
-
-	interval->since = ts;
-	summary_reset(interval->summary);
-	shrinkers_reset(interval->shrinkers);
-	interval->lost = losses_total(pipeline->losses, &interval->lost_times);
-	interval->not_shown = pipeline->not_shown;
-	count_overflows(pipeline, interval->summary, interval->shrinkers);
-	for (size_t i = 0; i < OVERFLOWS; i++)
-		interval->overflows[i] = pipeline->overflows[i].count;
-}
-
-/* Ends the interval at a time and begins the next one. */
-static int show_interval(struct pipeline *pipeline, uint64_t ts)
-{
-	struct interval *interval = &pipeline->interval;
-	struct summary_view view;
-	int ret;
-
-	pipeline_view(pipeline, &view);
-	view.summary = interval->summary;
-	view.shrinkers = interval->shrinkers;
-	view.form = SUMMARY_SHORT;
-	view.is_interval = true;
-	/* Of the whole run. */
-	view.pressure_before.known = false;
-	view.sched = NULL;
-	view.since = interval->since;
-	view.ts = ts;
-	view.lost_before = interval->lost;
-	view.lost_times_before = interval->lost_times;
-	view.not_shown.shorter -= interval->not_shown.shorter;
-	view.not_shown.others -= interval->not_shown.others;
-	count_overflows(pipeline, interval->summary, interval->shrinkers);
-	for (size_t i = 0; i < OVERFLOWS; i++)
-		pipeline->overflows[i].count -= interval->overflows[i];
-	ret = output_interval(pipeline->output, &view);
-	begin_interval(pipeline, ts);
-	return ret;
-}
-
-static void begin_intervals(struct pipeline *pipeline, uint64_t ts)
-{
-	pipeline->oldest = ts;
-	if (!pipeline->interval.summary)
-		return;
-	begin_interval(pipeline, ts);
-	if (!pipeline->source->proc)
-		pipeline->interval.end = ts + pipeline->options->interval;
-}
-
-/* A record of a capture is of a later interval. Of a time without any record one line is enough. */
-static int end_intervals(struct pipeline *pipeline, uint64_t ts)
-{
-	struct interval *interval = &pipeline->interval;
-	uint64_t length = pipeline->options->interval;
-	int ret = show_interval(pipeline, interval->end);
-
-	interval->end += length;
-	if (ret || ts < interval->end)
-		return ret;
-	interval->end += (ts - interval->end) / length * length;
-	ret = show_interval(pipeline, interval->end);
-	interval->end += length;
-	return ret;
-}
-
-int pipeline_end_interval(struct pipeline *pipeline)
-{
-	if (!pipeline->interval.summary || pipeline->newest <= pipeline->interval.since)
-		return 0;
-	return show_interval(pipeline, pipeline->newest);
-}
+/* ---- at the end ---- */
 
 void pipeline_log_end(struct pipeline *pipeline)
 {
