@@ -181,7 +181,8 @@ struct loop;
 
 /* Each returns 0 to continue, 1 to end the loop, -errno to end it with that error. */
 struct loop_callbacks {
-	int (*tick)(void *context, uint64_t now); /* now: ns, CLOCK_MONOTONIC */
+	/* now: ns, CLOCK_MONOTONIC; NULL where no tick is set */
+	int (*tick)(void *context, uint64_t now);
 	int (*signal)(void *context, int signal_number);
 };
 
@@ -202,6 +203,9 @@ int loop_set_tick(struct loop *loop, uint64_t interval);
  */
 int loop_watch(struct loop *loop, int fd, uint32_t events,
 	       int (*ready)(void *context, int fd, uint32_t events));
+
+/** loop_end - a @ready that ends the loop */
+int loop_end(void *context, int fd, uint32_t events);
 
 /** loop_forget - do not wake up for a descriptor any longer; ignored if it is not watched */
 void loop_forget(struct loop *loop, int fd);

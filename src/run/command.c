@@ -197,30 +197,15 @@ bool command_stop_asked(void *context)
 	return signals_stop_asked(command->signals) || poll(&ended, 1, 0) == 1;
 }
 
-static int no_tick(void *context, uint64_t now)
-{
-	(void)context;
-	(void)now;
-	return 0;
-}
-
-static int has_ended(void *context, int fd, uint32_t events)
-{
-	(void)context;
-	(void)fd;
-	(void)events;
-	return 1;
-}
-
 int command_wait(struct command *command, struct signals *signals)
 {
-	static const struct loop_callbacks callbacks = { no_tick, pass_signal };
+	static const struct loop_callbacks callbacks = { .signal = pass_signal };
 	struct loop *loop;
 	int status;
 
 	command->signals = signals;
 	loop = loop_new(&callbacks, command, signals);
-	if (loop && !loop_watch(loop, command->ended, EPOLLIN, has_ended))
+	if (loop && !loop_watch(loop, command->ended, EPOLLIN, loop_end))
 		loop_run(loop);
 	loop_free(loop);
 	while (waitpid(command->pid, &status, 0) < 0)

@@ -500,14 +500,6 @@ static int on_output(void *context, int fd, uint32_t events)
 	return -EPIPE;
 }
 
-static int on_command_end(void *context, int fd, uint32_t events)
-{
-	(void)context;
-	(void)fd;
-	(void)events;
-	return 1;
-}
-
 static int set_up(struct live *live)
 {
 	static const struct loop_callbacks callbacks = { on_tick, on_signal };
@@ -554,7 +546,7 @@ static int set_up(struct live *live)
 				   strerror(errno));
 	if (!options->journal)
 		loop_watch(live->loop, writer_fd(live->run->output), 0, on_output);
-	ret = command ? loop_watch(live->loop, command_fd(command), EPOLLIN, on_command_end) : 0;
+	ret = command ? loop_watch(live->loop, command_fd(command), EPOLLIN, loop_end) : 0;
 	return ret ? failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "epoll: %s",
 				 strerror(-ret)) :
 		     0;

@@ -233,6 +233,14 @@ int loop_watch(struct loop *loop, int fd, uint32_t events, ready_callback ready)
 	return ret;
 }
 
+int loop_end(void *context, int fd, uint32_t events)
+{
+	(void)context;
+	(void)fd;
+	(void)events;
+	return 1;
+}
+
 void loop_forget(struct loop *loop, int fd)
 {
 	if (fd < 0 || fd >= loop->nr_ready || !loop->ready[fd])
