@@ -118,7 +118,8 @@ size_t resolver_stack(struct resolver *resolver, uint32_t number, const uint64_t
 /**
  * resolver_time - wall-clock time as text_time() prints it
  *
- * Returns false, and an empty text, before the first resolver_mark_clock().
+ * Returns false before the first resolver_mark_clock(): the text is seconds of the trace clock then,
+ * "7.882123".
  */
 bool resolver_time(const struct resolver *resolver, uint64_t ts, char text[CLOCK_TEXT_MAX]);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -278,7 +279,11 @@ bool resolver_time(const struct resolver *resolver, uint64_t ts, char text[CLOCK
 {
 	uint64_t now = resolver->mark_realtime + (ts - resolver->mark_ts);
 
-	return text_time(text, resolver->has_mark ? now : 0);
+	if (text_time(text, resolver->has_mark ? now : 0))
+		return true;
+	snprintf(text, CLOCK_TEXT_MAX, "%" PRIu64 ".%06" PRIu64, ts / 1000000000,
+		 ts % 1000000000 / 1000);
+	return false;
 }
 
 bool resolver_migrate_column(const struct resolver *resolver)

@@ -141,8 +141,7 @@ static void put_time(struct writer *writer, const struct resolver *resolver, uin
 	if (resolver_time(resolver, ts, time))
 		put(writer, "%.23sZ", time);
 	else
-		put(writer, "%" PRIu64 ".%03u s", ts / 1000000000,
-		    (unsigned int)(ts / 1000000 % 1000));
+		put(writer, "%.*s s", (int)strlen(time) - 3, time);
 }
 
 static unsigned int percent(uint64_t ns, uint64_t whole)

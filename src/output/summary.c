@@ -253,15 +253,10 @@ static void add_ms(struct line *line, int width, uint64_t ns)
 /* Wall-clock time to the millisecond where it is known, else that of the trace clock. */
 static void add_time(struct line *line, const struct resolver *resolver, uint64_t ts)
 {
-	char time[CLOCK_TEXT_MAX], *point;
+	char time[CLOCK_TEXT_MAX];
+	bool known = resolver_time(resolver, ts, time);
 
-	if (!resolver_time(resolver, ts, time)) {
-		line_add(line, "%" PRIu64 ".%06u", ts / 1000000000,
-			 (unsigned int)(ts % 1000000000 / 1000));
-		return;
-	}
-	point = strchr(time, '.');
-	line_add(line, "%.*sZ", point ? (int)(point - time) + 4 : (int)strlen(time) - 1, time);
+	line_add(line, known ? "%.23sZ" : "%s", time);
 }
 
 /* How many stalls, how slow, and how long it looked for them. */

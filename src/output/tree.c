@@ -20,7 +20,6 @@
 #define ROW_SHRINKERS 5	  /* rows for the shrinkers of a group; the others share one */
 #define ROW_SHARE     100 /* a shrinker below 1/ROW_SHARE of the stall has no row of its own */
 #define TITLE_COLUMNS 44  /* of a title with its branches */
-#define NS_PER_SECOND 1000000000u
 
 #define BOLD  "\033[1m"
 #define RED   "\033[1;31m"
@@ -325,11 +324,8 @@ static void put_head(struct writer *writer, const struct terminal *terminal,
 	struct line line;
 
 	line_clear(&line);
-	if (resolver_time(resolver, stall->start, time))
-		line_add(&line, "%s ", time);
-	else
-		line_add(&line, "%" PRIu64 ".%06u ", stall->start / NS_PER_SECOND,
-			 (unsigned int)(stall->start % NS_PER_SECOND / 1000));
+	resolver_time(resolver, stall->start, time);
+	line_add(&line, "%s ", time);
 	add_task(&line, terminal, named);
 	line_add(&line, "  %s", terminal->colour ? BOLD : "");
 	tree_add_ms(&line, 0, stall->end - stall->start);

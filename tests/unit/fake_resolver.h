@@ -69,7 +69,7 @@ size_t resolver_stack(struct resolver *resolver, uint32_t number, const uint64_t
 
 bool resolver_time(const struct resolver *resolver, uint64_t ts, char text[CLOCK_TEXT_MAX])
 {
-	*text = '\0';
+	snprintf(text, CLOCK_TEXT_MAX, "%.6f", (double)ts / 1e9);
 	return resolver->time && resolver->time(resolver->context, ts, text);
 }
 

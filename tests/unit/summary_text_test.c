@@ -18,13 +18,7 @@ static int symbol(void *context, uint64_t address, char style, char *to, size_t 
 	return snprintf(to, size, "0x%llx", (unsigned long long)address);
 }
 
-static bool no_time(void *context, uint64_t ts, char *time)
-{
-	*time = '\0';
-	return false;
-}
-
-static struct resolver resolver = { .symbol = symbol, .time = no_time };
+static struct resolver resolver = { .symbol = symbol };
 static struct plan plan = { .threshold = 1000 };
 static const char *text;
 

@@ -14,13 +14,7 @@ static const char *label(void *context, uint64_t shrinker)
 	return shrinker == 1 ? "vda" : NULL;
 }
 
-static bool no_time(void *context, uint64_t ts, char *text)
-{
-	*text = '\0';
-	return false;
-}
-
-static struct resolver resolver = { .symbol = symbol, .shrinker = label, .time = no_time };
+static struct resolver resolver = { .symbol = symbol, .shrinker = label };
 
 static const struct stall_shrinker shrinkers[] = {
 	{ .shrinker = 1, .callback = 0xa, .group = PHASE_DIRECT_RECLAIM, .ns = 3000000 },
