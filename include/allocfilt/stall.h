@@ -216,13 +216,16 @@ const struct claims_drops *claims_drops(const struct claims *claims);
 #define STALL_SHRINKERS_MAX 256	 /* and functions that slept, named in one stall */
 #define STALL_PATIENCE	    600000000000ull /* ns of the trace clock: ten minutes */
 
-/* Time of a shrinker in a stall. */
-struct stall_shrinker {
+/* Time of a shrinker in a stall, or of a function that slept in it. */
+struct stall_slice {
 	uint64_t shrinker; /* struct shrinker * */
 	uint64_t callback; /* its scan function */
 	enum phase_group group;
 	uint64_t ns;
-	uint64_t count; /* pairs */
+	uint64_t count;	   /* pairs of the shrinker */
+	uint64_t function; /* that slept: its address; 0: a shrinker's time, in all states */
+	enum phase_part part;
+	enum phase_state state; /* of a function that slept: STATE_BLOCKED or STATE_SLEPT */
 };
 
 /* What is counted inside a stall, over all events of a kind, those of fast runs too. */
@@ -244,15 +247,6 @@ struct stall_counts {
 #define STALL_NODES_MAX	   128
 #define STALL_OUTCOMES_MAX 192
 
-/* Time asleep in a function, in one phase. */
-struct stall_sleep {
-	uint64_t function; /* its address */
-	enum phase_group group;
-	enum phase_part part;
-	enum phase_state state; /* STATE_BLOCKED or STATE_SLEPT */
-	uint64_t ns;
-};
-
 struct stall {
 	struct task_key key; /* an interrupt's stall is of its CPU */
 	int tid;	     /* of the record that ended it */
@@ -264,10 +258,10 @@ struct stall {
 	int depth;	   /* more than 0: the window around it is unknown; 0 in an interrupt */
 	bool incomplete;   /* records were lost meanwhile or dropped at a limit, or it is a sum */
 	struct phases phases;
-	const struct stall_shrinker *shrinkers; /* most time first */
+	const struct stall_slice *shrinkers; /* most time first */
 	size_t nr_shrinkers;
 	bool off_cpu; /* the states in phases are known; else some of STATE_RAN may be another */
-	const struct stall_sleep *sleeps; /* most time first; none without --stack */
+	const struct stall_slice *sleeps; /* most time first; none without --stack */
 	size_t nr_sleeps;
 	int order; /* -1: unknown */
 	bool has_gfp;
@@ -373,7 +367,7 @@ struct named_stall {
 
 struct cause_step {
 	const char *title;
-	const struct stall_shrinker *shrinker; /* in place of the title; NULL: none */
+	const struct stall_slice *shrinker; /* in place of the title; NULL: none */
 	uint64_t ns;
 };
 

@@ -110,7 +110,7 @@ static void put_facts(struct journal_entry *entry, const struct named_stall *nam
 static void put_shrinker(struct journal_entry *entry, const struct stall *stall,
 			 struct resolver *resolver)
 {
-	const struct stall_shrinker *top = stall->shrinkers;
+	const struct stall_slice *top = stall->shrinkers;
 	char name[2 * STALL_FUNCTION_MAX];
 
 	if (!stall->nr_shrinkers || !top->ns)

@@ -68,7 +68,7 @@ static void put_sleeps(struct json *json, const struct stall *stall, struct reso
 {
 	json_open(json, "sleeps", '[');
 	for (size_t i = 0; i < stall->nr_sleeps; i++) {
-		const struct stall_sleep *sleep = &stall->sleeps[i];
+		const struct stall_slice *sleep = &stall->sleeps[i];
 		char name[STALL_FUNCTION_MAX];
 
 		resolver_symbol(resolver, sleep->function, 's', name, sizeof(name));
@@ -127,7 +127,7 @@ static void put_stall_shrinkers(struct json *json, const struct stall *stall,
 {
 	json_open(json, "shrinkers", '[');
 	for (size_t i = 0; i < stall->nr_shrinkers; i++) {
-		const struct stall_shrinker *shrinker = &stall->shrinkers[i];
+		const struct stall_slice *shrinker = &stall->shrinkers[i];
 		char name[2 * STALL_FUNCTION_MAX];
 
 		resolver_shrinker(resolver, shrinker->shrinker, shrinker->callback, name,

@@ -37,7 +37,7 @@ struct row {
 struct rows {
 	struct resolver *resolver;
 	const struct phases *phases;
-	const struct stall_shrinker *shrinkers; /* most time first */
+	const struct stall_slice *shrinkers; /* most time first */
 	size_t nr_shrinkers;
 	const struct stall *stall; /* NULL: phases are those of several */
 	size_t count;
@@ -75,7 +75,7 @@ add_row(struct rows *rows, int level, uint64_t ns, const char *format, ...)
 	return row;
 }
 
-static void add_shrinker(struct rows *rows, const struct stall_shrinker *shrinker)
+static void add_shrinker(struct rows *rows, const struct stall_slice *shrinker)
 {
 	bool shared = false; /* does another shrinker have the same callback? */
 	char name[160];
@@ -105,7 +105,7 @@ static void add_shrinkers(struct rows *rows, enum phase_group group)
 	int shown = 0;
 
 	for (size_t i = 0; i < rows->nr_shrinkers; i++) {
-		const struct stall_shrinker *shrinker = &rows->shrinkers[i];
+		const struct stall_slice *shrinker = &rows->shrinkers[i];
 		bool first_labelled;
 
 		if (shrinker->group != group || !shrinker->ns)
@@ -135,7 +135,7 @@ static void add_sleeps(struct rows *rows, int level, enum phase_group group, enu
 	int shown = 0;
 
 	for (size_t i = 0; i < rows->stall->nr_sleeps; i++) {
-		const struct stall_sleep *sleep = &rows->stall->sleeps[i];
+		const struct stall_slice *sleep = &rows->stall->sleeps[i];
 		char name[STALL_FUNCTION_MAX];
 
 		if (sleep->group != group || sleep->part != part || sleep->state != state ||

@@ -91,7 +91,7 @@ static void explain_group(struct stall_cause *cause, const struct stall *stall)
 	if (half >= 0)
 		add_step(cause, phase_part_names[half].title, phases_part(phases, group, half));
 	for (size_t i = 0; half == PART_SHRINKERS && i < stall->nr_shrinkers; i++) {
-		const struct stall_shrinker *shrinker = &stall->shrinkers[i];
+		const struct stall_slice *shrinker = &stall->shrinkers[i];
 
 		if ((int)shrinker->group != group || !is_half(cause, shrinker->ns))
 			continue;

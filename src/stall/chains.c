@@ -56,7 +56,7 @@ static void add_shrinkers(struct chains *chains, struct chain_step *slab, enum p
 			  struct resolver *resolver, const struct stall *stall)
 {
 	for (size_t i = 0; i < stall->nr_shrinkers; i++) {
-		const struct stall_shrinker *shrinker = &stall->shrinkers[i];
+		const struct stall_slice *shrinker = &stall->shrinkers[i];
 		char name[CHAIN_NAME_MAX];
 
 		if (shrinker->group != group || !shrinker->ns)

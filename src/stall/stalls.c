@@ -78,8 +78,8 @@ struct stalls {
 	const struct span *ending_span;
 	uint64_t evicted_at; /* ns: newest dropped_at of owners that were removed */
 	uint64_t dropped;
-	struct stall_shrinker shrinkers[STALL_SHRINKERS_MAX];
-	struct stall_sleep sleeps[STALL_SHRINKERS_MAX];
+	struct stall_slice shrinkers[STALL_SHRINKERS_MAX];
+	struct stall_slice sleeps[STALL_SHRINKERS_MAX];
 };
 
 struct stalls *stalls_new(const struct plan *plan, const struct limits *limits,
@@ -142,70 +142,35 @@ static void release_span(struct stalls *stalls, struct owner *owner, struct span
 /* ---- a span becomes a stall when no window can follow around it ---- */
 
 /*
- * One shrinker may have slices in several states. Inserts in order, most time first: sorting with
- * qsort(3) may allocate.
+ * One shrinker may have slices in several states, and one function may sleep in several places.
+ * Inserts in order, most time first: sorting with qsort(3) may allocate.
  */
-static void add_shrinker(struct stalls *stalls, struct stall *stall, const struct slice *slice)
+static void add_slice(struct stall_slice *slices, size_t *count, struct stall_slice slice)
 {
-	struct stall_shrinker *shrinkers = stalls->shrinkers, shrinker = {
-		.shrinker = slice->shrinker,
-		.callback = slice->callback,
-		.group = slice->group,
-		.ns = slice->ns,
-		.count = slice->count,
-	};
 	size_t place = 0;
 
-	while (place < stall->nr_shrinkers && (shrinkers[place].shrinker != shrinker.shrinker ||
-					       shrinkers[place].callback != shrinker.callback ||
-					       shrinkers[place].group != shrinker.group))
+	while (place < *count &&
+	       (slices[place].shrinker != slice.shrinker ||
+		slices[place].callback != slice.callback ||
+		slices[place].function != slice.function || slices[place].group != slice.group ||
+		slices[place].part != slice.part || slices[place].state != slice.state))
 		place++;
-	if (place < stall->nr_shrinkers) {
-		shrinker.ns += shrinkers[place].ns;
-		shrinker.count += shrinkers[place].count;
+	if (place < *count) {
+		slice.ns += slices[place].ns;
+		slice.count += slices[place].count;
 	} else {
-		stall->nr_shrinkers++;
+		(*count)++;
 	}
 	for (; place; place--) {
-		const struct stall_shrinker *before = &shrinkers[place - 1];
+		const struct stall_slice *before = &slices[place - 1];
 
-		if (before->ns > shrinker.ns ||
-		    (before->ns == shrinker.ns && before->shrinker <= shrinker.shrinker))
+		if (before->ns > slice.ns ||
+		    (before->ns == slice.ns && before->shrinker <= slice.shrinker &&
+		     before->function <= slice.function))
 			break;
-		shrinkers[place] = *before;
+		slices[place] = *before;
 	}
-	shrinkers[place] = shrinker;
-}
-
-/* A function may sleep in several places. */
-static void add_sleep(struct stalls *stalls, struct stall *stall, const struct slice *slice)
-{
-	struct stall_sleep *sleeps = stalls->sleeps, sleep = {
-		.function = stalls->callbacks.function(stalls->callbacks.context, slice->function),
-		.group = slice->group,
-		.part = slice->part,
-		.state = slice->state,
-		.ns = slice->ns,
-	};
-	size_t place = 0;
-
-	while (place < stall->nr_sleeps &&
-	       (sleeps[place].function != sleep.function || sleeps[place].group != sleep.group ||
-		sleeps[place].part != sleep.part || sleeps[place].state != sleep.state))
-		place++;
-	if (place < stall->nr_sleeps)
-		sleep.ns += sleeps[place].ns;
-	else
-		stall->nr_sleeps++;
-	for (; place; place--) {
-		const struct stall_sleep *before = &sleeps[place - 1];
-
-		if (before->ns > sleep.ns ||
-		    (before->ns == sleep.ns && before->function <= sleep.function))
-			break;
-		sleeps[place] = *before;
-	}
-	sleeps[place] = sleep;
+	slices[place] = slice;
 }
 
 /* The rest is the whole less what is known. */
@@ -221,9 +186,24 @@ static void sum_phases(struct stalls *stalls, struct stall *stall, const struct 
 		if (slice->group != PHASE_REST || slice->state != STATE_RAN)
 			stall->phases.ns[slice->group][slice->part][slice->state] += slice->ns;
 		if (slice->shrinker)
-			add_shrinker(stalls, stall, slice);
+			add_slice(stalls->shrinkers, &stall->nr_shrinkers,
+				  (struct stall_slice){
+					  .shrinker = slice->shrinker,
+					  .callback = slice->callback,
+					  .group = slice->group,
+					  .ns = slice->ns,
+					  .count = slice->count,
+				  });
 		if (slice->function)
-			add_sleep(stalls, stall, slice);
+			add_slice(stalls->sleeps, &stall->nr_sleeps,
+				  (struct stall_slice){
+					  .function = stalls->callbacks.function(
+						  stalls->callbacks.context, slice->function),
+					  .group = slice->group,
+					  .part = slice->part,
+					  .state = slice->state,
+					  .ns = slice->ns,
+				  });
 		unnamed |= slice->unnamed;
 	}
 	stalls->dropped += unnamed;

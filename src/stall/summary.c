@@ -5,12 +5,14 @@
 
 #include "allocfilt/stall.h"
 
+#define KEPT_SLICES 8
+
 /* A copy of a stall with everything it points to. */
 struct kept_stall {
 	struct named_stall named; /* its stall is NULL before the first one */
 	struct stall stall;
-	struct stall_shrinker shrinkers[8];
-	struct stall_sleep sleeps[8];
+	struct stall_slice shrinkers[KEPT_SLICES];
+	struct stall_slice sleeps[KEPT_SLICES];
 	struct task_info task_info;
 	char name[TASK_COMM_MAX];
 	char function[STALL_FUNCTION_MAX];
@@ -175,24 +177,23 @@ static void count_outermost(struct summary *summary, struct summary_stalls *stal
 	histogram_add(&entry->histogram, stall->end - stall->start);
 }
 
+static void keep_slices(struct stall_slice kept[KEPT_SLICES], const struct stall_slice **slices,
+			size_t *count)
+{
+	if (*count > KEPT_SLICES)
+		*count = KEPT_SLICES;
+	for (size_t i = 0; i < *count; i++)
+		kept[i] = (*slices)[i];
+	*slices = kept;
+}
+
 static void keep_stall(struct kept_stall *kept, const struct named_stall *named)
 {
-	size_t most = sizeof(kept->shrinkers) / sizeof(kept->shrinkers[0]);
-
 	kept->stall = *named->stall;
 	kept->named = *named;
 	kept->named.stall = &kept->stall;
-	if (kept->stall.nr_shrinkers > most)
-		kept->stall.nr_shrinkers = most;
-	for (size_t i = 0; i < kept->stall.nr_shrinkers; i++)
-		kept->shrinkers[i] = kept->stall.shrinkers[i];
-	kept->stall.shrinkers = kept->shrinkers;
-	most = sizeof(kept->sleeps) / sizeof(kept->sleeps[0]);
-	if (kept->stall.nr_sleeps > most)
-		kept->stall.nr_sleeps = most;
-	for (size_t i = 0; i < kept->stall.nr_sleeps; i++)
-		kept->sleeps[i] = kept->stall.sleeps[i];
-	kept->stall.sleeps = kept->sleeps;
+	keep_slices(kept->shrinkers, &kept->stall.shrinkers, &kept->stall.nr_shrinkers);
+	keep_slices(kept->sleeps, &kept->stall.sleeps, &kept->stall.nr_sleeps);
 	kept->task_info = *named->task_info;
 	kept->named.task_info = &kept->task_info;
 	snprintf(kept->name, sizeof(kept->name), "%s", named->name);

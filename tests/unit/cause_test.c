@@ -9,7 +9,7 @@
 /* The expected shares are sums by hand: each stall is made of whole percents of 1000 ns. */
 
 static struct stall stall;
-static struct stall_shrinker shrinkers[2];
+static struct stall_slice shrinkers[2];
 static struct stall_cause cause;
 
 static const char *label(void *context, uint64_t shrinker)
@@ -22,8 +22,8 @@ static struct resolver resolver = { .shrinker = label };
 static int set_up(void **state)
 {
 	stall = (struct stall){ .shrinkers = shrinkers };
-	shrinkers[0] = (struct stall_shrinker){ 1, 0xa, PHASE_DIRECT_RECLAIM, 0, 1 };
-	shrinkers[1] = (struct stall_shrinker){ 2, 0xb, PHASE_MEMCG_RECLAIM, 0, 1 };
+	shrinkers[0] = (struct stall_slice){ 1, 0xa, PHASE_DIRECT_RECLAIM, 0, 1 };
+	shrinkers[1] = (struct stall_slice){ 2, 0xb, PHASE_MEMCG_RECLAIM, 0, 1 };
 	return 0;
 }
 

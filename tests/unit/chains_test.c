@@ -23,7 +23,7 @@ static void set_up(size_t most)
 /* Direct reclaim with @slab, of which shrinkers a and b took their time, 10 of its own; and the rest. */
 static void stall(uint64_t slab, uint64_t a, uint64_t b, uint64_t rest, bool with_stack)
 {
-	const struct stall_shrinker shrinkers[] = {
+	const struct stall_slice shrinkers[] = {
 		{ .callback = 0xa, .group = PHASE_DIRECT_RECLAIM, .ns = a },
 		{ .callback = 0xb, .group = PHASE_DIRECT_RECLAIM, .ns = b },
 		{ .callback = 0xc, .group = PHASE_MEMCG_RECLAIM, .ns = 1 },

@@ -63,7 +63,7 @@ static const char *end(void)
 
 static void stall(const char *name, uint64_t start_ts, uint64_t ns)
 {
-	const struct stall_shrinker shrinker = { .group = PHASE_DIRECT_RECLAIM, .ns = ns };
+	const struct stall_slice shrinker = { .group = PHASE_DIRECT_RECLAIM, .ns = ns };
 	struct stall one = {
 		.role = ROLE_NONE,
 		.start = start_ts,

@@ -41,7 +41,7 @@ static struct resolver resolver = {
 	.stack = stack,
 };
 
-static const struct stall_shrinker shrinkers[] = {
+static const struct stall_slice shrinkers[] = {
 	{ .shrinker = 1, .callback = 0xa, .group = PHASE_DIRECT_RECLAIM, .ns = 2900 * US },
 	{ .shrinker = 2, .callback = 0xb, .group = PHASE_DIRECT_RECLAIM, .ns = 100 * US },
 	{ .shrinker = 3, .callback = 0xc, .group = PHASE_MEMCG_RECLAIM, .ns = 50 * US },
@@ -225,7 +225,7 @@ static void test_fields(void **state)
 
 static void test_off_cpu(void **state)
 {
-	static const struct stall_sleep sleep = { .function = 5, .state = STATE_BLOCKED };
+	static const struct stall_slice sleep = { .function = 5, .state = STATE_BLOCKED };
 
 	stall.off_cpu = true;
 	stall.sleeps = &sleep;

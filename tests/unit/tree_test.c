@@ -16,7 +16,7 @@ static const char *label(void *context, uint64_t shrinker)
 
 static struct resolver resolver = { .symbol = symbol, .shrinker = label };
 
-static const struct stall_shrinker shrinkers[] = {
+static const struct stall_slice shrinkers[] = {
 	{ .shrinker = 1, .callback = 0xa, .group = PHASE_DIRECT_RECLAIM, .ns = 3000000 },
 	{ .shrinker = 2, .callback = 0xa, .group = PHASE_DIRECT_RECLAIM, .ns = 1000000 },
 	{ .shrinker = 3, .callback = 0xb, .group = PHASE_DIRECT_RECLAIM, .ns = 10 },
@@ -52,7 +52,7 @@ static struct stall make_stall(void)
 }
 
 /* All of it below a hundredth of the whole. */
-static const struct stall_shrinker small_ones[] = {
+static const struct stall_slice small_ones[] = {
 	{ .shrinker = 2, .callback = 0xb, .group = PHASE_DIRECT_RECLAIM, .ns = 5000 },
 	{ .shrinker = 3, .callback = 0xc, .group = PHASE_DIRECT_RECLAIM, .ns = 4000 },
 	{ .shrinker = 1, .callback = 0xa, .group = PHASE_DIRECT_RECLAIM, .ns = 3000 },
@@ -207,11 +207,20 @@ static void test_few_facts(void **state)
 /* What the task did, most time first, and where it slept, below each part that it explains. */
 static void test_off_cpu(void **state)
 {
-	static const struct stall_sleep sleeps[] = {
-		{ 0x1, PHASE_DIRECT_RECLAIM, PART_OWN, STATE_BLOCKED, 300000 },
-		{ 0x2, PHASE_REST, PART_OWN, STATE_SLEPT, 200000 },
-		{ 0x3, PHASE_DIRECT_RECLAIM, PART_OWN, STATE_BLOCKED, 100000 },
-		{ 0x4, PHASE_DIRECT_RECLAIM, PART_OWN, STATE_BLOCKED, 10 },
+	static const struct stall_slice sleeps[] = {
+		{ .function = 0x1,
+		  .group = PHASE_DIRECT_RECLAIM,
+		  .state = STATE_BLOCKED,
+		  .ns = 300000 },
+		{ .function = 0x2, .group = PHASE_REST, .state = STATE_SLEPT, .ns = 200000 },
+		{ .function = 0x3,
+		  .group = PHASE_DIRECT_RECLAIM,
+		  .state = STATE_BLOCKED,
+		  .ns = 100000 },
+		{ .function = 0x4,
+		  .group = PHASE_DIRECT_RECLAIM,
+		  .state = STATE_BLOCKED,
+		  .ns = 10 },
 	};
 	const struct terminal terminal = { .names = TEXT_PRINTABLE };
 	struct stall stall = make_stall();
