@@ -12,19 +12,13 @@
 
 use strict;
 use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use List::Util qw(sum0);
+use Checker;
 
 my ($capture, $tree) = @ARGV;
 die "usage: explained.pl CAPTURE TREE\n" unless defined $tree;
-
-my @wrong;
-
-sub lines_of {
-	my ($file) = @_;
-
-	open my $in, '<:raw', $file or die "$file: $!\n";
-	chomp(my @lines = <$in>);
-	return @lines;
-}
 
 # --- by the kernel's text ---
 
@@ -79,7 +73,7 @@ for my $line (lines_of($tree)) {
 	$inside = 1 if $line eq 'most explained stall:';
 	next unless defined $head;
 	next if $line =~ /^   \w/; # the facts below the head
-	$line =~ /^([|` -]*?)[|`]- (.*?) +(\d+)\.(\d{3}) ms +\d+%$/ or push @wrong, "no row: $line";
+	$line =~ /^([|` -]*?)[|`]- (.*?) +(\d+)\.(\d{3}) ms +\d+%$/ or wrong("no row: $line");
 	push @rows, { level => length($1) / 3, title => $2, us => $3 * 1000 + $4 };
 }
 die "$tree has no most explained stall\n" unless defined $head;
@@ -87,7 +81,7 @@ die "$tree has no most explained stall\n" unless defined $head;
 sub head_has {
 	my ($what, $text) = @_;
 
-	push @wrong, "$what is not '$text': $head" if index(" $head ", " $text ") < 0;
+	wrong("$what is not '$text': $head") if index(" $head ", " $text ") < 0;
 }
 
 head_has('task', "pressure-$pid $cgroup");
@@ -100,7 +94,7 @@ sub adds_up {
 	my ($what, $sum, @parts) = @_;
 
 	$sum -= $_->{us} for @parts;
-	push @wrong, "$what: $sum us are missing" if $sum < 0 || $sum > @parts;
+	wrong("$what: $sum us are missing") if $sum < 0 || $sum > @parts;
 }
 
 adds_up('phases', $whole, grep { $_->{level} == 0 } @rows);
@@ -115,27 +109,21 @@ for my $i (0 .. $#rows) {
 }
 my ($slab) = grep { $_->{title} eq 'shrinkers' } @rows;
 my ($reclaim) = grep { $_->{title} eq 'direct reclaim' } @rows;
-push @wrong, "direct reclaim is not $longest us"
+wrong("direct reclaim is not $longest us")
 	if !$reclaim || abs($reclaim->{us} - $longest) > 1;
 
 # The others share a row or have their own; together they are all that the text has.
 my @shrinkers = grep { $_->{level} == 2 } @rows;
 my ($first) = grep { $_->{title} =~ /^super_cache_scan\[/ } @shrinkers;
 if (!$first) {
-	push @wrong, "no superblock is named; by the text $name_of{$most} took $took{$most} us";
+	wrong("no superblock is named; by the text $name_of{$most} took $took{$most} us");
 } elsif ($first->{title} ne "super_cache_scan[$name_of{$most}]" ||
 	 abs($first->{us} - $took{$most}) > 2 * $runs{$most}) {
-	push @wrong, "$first->{title} took $first->{us} us, by the text $name_of{$most} $took{$most}";
+	wrong("$first->{title} took $first->{us} us, by the text $name_of{$most} $took{$most}");
 }
-my ($all, $all_runs, $shown) = (0, 0, 0);
-$all += $_ for values %took;
-$all_runs += $_ for values %runs;
-$shown += $_->{us} for @shrinkers;
-push @wrong, "shrinkers took $shown us, by the text $all"
-	if abs($shown - $all) > 2 * $all_runs + @shrinkers || $shown > $slab->{us};
+my $all = sum0(values %took);
+my $shown = sum0(map { $_->{us} } @shrinkers);
+wrong("shrinkers took $shown us, by the text $all")
+	if abs($shown - $all) > 2 * sum0(values %runs) + @shrinkers || $shown > $slab->{us};
 
-if (@wrong) {
-	print "$_\n" for @wrong;
-	exit 1;
-}
-print "$whole us of $pid in $cgroup, most in the superblock of $name_of{$most}\n";
+finish("$whole us of $pid in $cgroup, most in the superblock of $name_of{$most}");

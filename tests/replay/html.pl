@@ -19,17 +19,16 @@ use strict;
 use warnings;
 use FindBin;
 use lib $FindBin::Bin;
+use List::Util qw(sum0);
+use Checker;
 use Html;
 use Json;
+use Phases;
 
 binmode STDOUT, ':utf8';
 
 my ($html_file, $json_file) = @ARGV;
 die "usage: html.pl OUTPUT.HTML OUTPUT.JSON\n" unless defined $json_file;
-
-my @wrong;
-
-sub wrong { push @wrong, join('', @_) if @wrong < 20; }
 
 sub same
 {
@@ -40,18 +39,8 @@ sub same
 	wrong("$what is $is, expected $expected") if $is ne $expected;
 }
 
-sub slurp
-{
-	open my $file, '<', $_[0] or die "$_[0]: $!\n";
-	local $/;
-	return scalar <$file>;
-}
-
-sub ms { sprintf '%d.%03d', $_[0] / 1000000, $_[0] / 1000 % 1000 }
-sub share { $_[1] ? int(($_[0] * 100 + int($_[1] / 2)) / $_[1]) : 0 }
-
-my $page = eval { html_parse(slurp($html_file)) } or die "$html_file: $@";
-my @objects = map { decode_json($_) } split /\n/, slurp($json_file);
+my $page = eval { html_parse(bytes_of($html_file)) } or die "$html_file: $@";
+my @objects = json_lines($json_file);
 my ($summary) = grep { $_->{type} eq 'summary' } @objects;
 my @stalls = grep { $_->{type} eq 'stall' && !$_->{task}{background} } @objects;
 
@@ -100,11 +89,10 @@ same($_->[0], $facts{ $_->[0] } // '', $run->{ $_->[1] } // '')
 	for [ 'host', 'host' ], [ 'kernel', 'release' ], [ 'machine', 'machine' ],
 	[ 'allocfilt', 'version' ];
 
-my $lost = $summary->{incomplete} + @{ $summary->{lost} };
+my $lost = sum0($summary->{incomplete}, scalar @{ $summary->{lost} }, values %{ $summary->{overflows} });
 my ($header) = html_find($page, 'header');
 my $is_whole = html_text($header) =~ /Nothing was lost, no stall is incomplete/;
 
-$lost += $_ for values %{ $summary->{overflows} };
 wrong('losses: ', html_text($header)) if !$lost == !$is_whole;
 
 # --- who ---
@@ -122,7 +110,7 @@ for my $who ([ 'cgroups', 'stalls' ], [ 'tasks', 'stalls' ], [ 'threads', 'backg
 		$name .= ' (up to ' . ms($waiter->{error_ns}) . ' ms more)' if $waiter->{error_ns};
 		same($id, join('|', @{ shift @rows // [] }), join '|', $name, $waiter->{count},
 			ms($waiter->{total_ns}),
-			share($waiter->{total_ns}, $summary->{$side}{total_ns}) . ' %',
+			percent($waiter->{total_ns}, $summary->{$side}{total_ns}) . ' %',
 			ms($waiter->{p99_ns}), ms($waiter->{max_ns}));
 	}
 }
@@ -196,19 +184,6 @@ if (@stalls) {
 
 # --- why ---
 
-my %title = (
-	direct_reclaim => 'direct reclaim', memcg_reclaim => 'memcg reclaim',
-	node_reclaim => 'node reclaim', other_reclaim => 'reclaim', compaction => 'compaction',
-	memory_high => 'memory.high', oom_killer => 'OOM killer', drain => 'draining per-CPU lists', rest => 'rest',
-	own => 'own time', shrinkers => 'shrinkers', slab => 'slab outside of shrinkers',
-	inactive_list => 'inactive list', short_runs => 'short runs on the lists',
-	active_list => 'active list', throttle => 'throttling sleep', soft_limit => 'soft limit',
-	cpu_wait => 'waiting for a CPU', blocked => 'asleep, uninterruptible', slept => 'asleep',
-	mixed => 'nothing is half of it',
-);
-my %title_of_state = (
-	cpu_wait => 'waiting for a CPU', blocked => 'asleep, uninterruptible', slept => 'asleep',
-);
 my %expected;
 
 for my $stall (@stalls) {
@@ -217,13 +192,11 @@ for my $stall (@stalls) {
 	$expected{$top} += $stall->{duration_ns};
 	for my $group (keys %{ $stall->{phases} }) {
 		my $phase = $stall->{phases}{$group};
-		my $name = "$top\n" . ($title{$group} // "no title of $group");
+		my $name = "$top\n$title{$group}";
 
 		$expected{$name} += $phase->{total_ns};
-		for my $part (grep { $_ ne 'total_ns' } keys %$phase) {
-			my $key = $part =~ s/_ns$//r;
-
-			$expected{ "$name\n" . ($title{$key} // "no title of $key") } += $phase->{$part};
+		for (grep { $_ ne 'total_ns' } keys %$phase) {
+			$expected{ "$name\n" . $title{ s/_ns$//r } } += $phase->{$_};
 		}
 	}
 	# What the task did instead of running is a box below, but not of shrinkers.
@@ -231,7 +204,7 @@ for my $stall (@stalls) {
 		my $name = "$top\n$title{ $of->{phase} }" . (defined $of->{part} ? "\n$title{ $of->{part} }" : '');
 
 		next if ($of->{part} // '') eq 'shrinkers';
-		$expected{"$name\n$title_of_state{$_}"} += $of->{"${_}_ns"} for keys %title_of_state;
+		$expected{"$name\n$title{$_}"} += $of->{"${_}_ns"} for grep { $_ ne 'ran' } @states;
 	}
 	for my $shrinker (@{ $stall->{shrinkers} }) {
 		$expected{"$top\n$title{ $shrinker->{phase} }\nshrinkers\n$shrinker->{name}"} +=
@@ -243,16 +216,15 @@ delete $expected{$_} for grep { !$expected{$_} } keys %expected;
 my %kinds;
 
 for my $stall (@stalls) {
-	my $name = $title{ $stall->{cause} } // "no title of $stall->{cause}";
+	my $name = $title{ $stall->{cause} };
 
 	$kinds{$name}{count}++;
 	$kinds{$name}{ns} += $stall->{duration_ns};
 }
 
-my $whole = 0;
-my ($nr_boxes, %boxes) = (0);
+my $whole = sum0(map { $_->{duration_ns} } @stalls);
+my %boxes;
 
-$whole += $_->{duration_ns} for @stalls;
 sub boxes
 {
 	my ($list, $above) = @_;
@@ -266,7 +238,7 @@ sub boxes
 		my ($width) = $box->{attributes}{style} =~ /^width:([\d.]+)%$/;
 
 		same("box of $chain", $span->{attributes}{title},
-			"$name: " . ms($ns) . ' ms, ' . share($ns, $whole) . ' %');
+			"$name: " . ms($ns) . ' ms, ' . percent($ns, $whole) . ' %');
 		wrong("$chain: a box of $width %") if abs($width - $ns / ($of || 1) * 100) > 0.002;
 		$boxes{$chain}++;
 		boxes([ grep { ref && $_->{name} eq 'ul' } @{ $box->{children} } ], $chain);
@@ -282,7 +254,7 @@ if (@stalls) {
 		my $kind = $kinds{ $row->[0] } // { count => 0, ns => 0 };
 
 		same("cause $row->[0]", "@$row[1 .. 3]",
-			"$kind->{count} " . ms($kind->{ns}) . ' ' . share($kind->{ns}, $whole) . ' %');
+			"$kind->{count} " . ms($kind->{ns}) . ' ' . percent($kind->{ns}, $whole) . ' %');
 		wrong('causes of stalls: not in order') if defined $before && $kind->{ns} > $before;
 		$before = $kind->{ns};
 	}
@@ -304,7 +276,7 @@ if (@stalls) {
 		$name =~ s/^\Q$chain[-1]\E: // or wrong("$name: not said to be below $chain[-1]") if @chain;
 		push @chain, $name;
 		$ns = $expected{ join "\n", @chain } // 0;
-		same("cause @chain", "$time $share", ms($ns) . ' ' . share($ns, $whole) . ' %');
+		same("cause @chain", "$time $share", ms($ns) . ' ' . percent($ns, $whole) . ' %');
 	}
 	boxes([ grep { ref && $_->{name} eq 'ul' } @{ $flame->{children} } ]);
 	for my $chain (keys %expected) {
@@ -343,14 +315,8 @@ for my $i (0 .. $#shown) {
 
 	wrong("cause of $i: $cause") if index($cause, $stall->{cause_detail} // '') < 0 ||
 		index($cause, $title{ $stall->{cause} }) < 0;
-	my $nr_phases = grep { $_ } values %phases;
 
-	my ($rest) = grep { $_->{phase} eq 'rest' } @{ $stall->{off_cpu} // [] };
-
-	$nr_phases = 0
-		if ($phases{rest} // 0) == $stall->{duration_ns} &&
-		   (!$rest || $rest->{ran_ns} == $stall->{duration_ns});
-	same("phases of $i", scalar @tops, $nr_phases);
+	same("phases of $i", scalar @tops, is_only_rest($stall) ? 0 : scalar grep { $_ } values %phases);
 	for my $row (@tops) {
 		my ($name, $time) = map { html_text($_) } @{ $row->{children} };
 
@@ -358,7 +324,5 @@ for my $i (0 .. $#shown) {
 	}
 }
 
-print map { "$_\n" } @wrong;
-exit 1 if @wrong;
-printf "%d stalls, %d cells, %d causes\n", scalar @stalls, scalar map({ keys %$_ } values %cells),
-	scalar keys %expected;
+finish(scalar @stalls, ' stalls, ', scalar map({ keys %$_ } values %cells), ' cells, ',
+	scalar keys %expected, ' causes');

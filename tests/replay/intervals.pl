@@ -14,25 +14,13 @@ use strict;
 use warnings;
 use FindBin;
 use lib $FindBin::Bin;
+use Checker;
 use Json;
 
 my ($json_file, $text_file, $trace_file, $length) = @ARGV;
 die "usage: intervals.pl JSON TEXT TRACE.TXT MILLISECONDS\n" unless defined $length;
 
-my @wrong;
-
-sub wrong { push @wrong, join('', @_) }
-
-sub lines_of {
-	my ($file) = @_;
-
-	open my $in, '<:raw', $file or die "$file: $!\n";
-	chomp(my @lines = <$in>);
-	return @lines;
-}
-
-my @stalls = grep { $_->{type} eq 'stall' && !$_->{task}{background} }
-	map { decode_json($_) } lines_of($json_file);
+my @stalls = grep { $_->{type} eq 'stall' && !$_->{task}{background} } json_lines($json_file);
 my $late = grep { $_->{depth} } @stalls;
 my ($first) = map { /^\s*(\d+)\.(\d{6}) \|/ ? $1 * 1000 + $2 / 1000 : () } lines_of($trace_file);
 
@@ -78,9 +66,4 @@ wrong("$ms ms in the intervals, $end->{ms} at the end") if abs($ms - $end->{ms})
 wrong("shrinkers: ", $shrunk // 0, " ms in the intervals, ", $shrunk_at_end // 0, " at the end")
 	if abs(($shrunk // 0) - ($shrunk_at_end // 0)) > 0.0005;
 
-if (@wrong) {
-	print "$_\n" for @wrong;
-	exit 1;
-}
-printf "%d stalls in %d intervals%s\n", $count, scalar @intervals, $late ? ' (sums only)' : '';
-exit 0;
+finish("$count stalls in ", scalar @intervals, ' intervals', $late ? ' (sums only)' : '');

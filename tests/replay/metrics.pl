@@ -12,16 +12,12 @@ use strict;
 use warnings;
 use FindBin;
 use lib $FindBin::Bin;
+use Checker;
 use Json;
 
 my ($prom, $json) = @ARGV;
-my (%value, %type, %series, $family, @wrong);
+my (%value, %type, %series, $family);
 my $samples = 0;
-
-sub wrong
-{
-	push @wrong, shift;
-}
 
 # Seconds as a text to whole ns: a double has too few digits.
 sub ns
@@ -77,9 +73,7 @@ sub sample
 	$samples++;
 }
 
-open my $file, '<', $prom or die "$prom: $!\n";
-binmode $file;
-while (my $line = <$file>) {
+for my $line (split /^/, bytes_of($prom)) {
 	wrong("no newline at the end") if $line !~ s/\n$//;
 	utf8::decode(my $copy = $line) or wrong("no UTF-8: $line");
 	if ($line =~ /^# (HELP|TYPE) ([a-z_]+) (.+)$/) {
@@ -88,7 +82,6 @@ while (my $line = <$file>) {
 		sample($line);
 	}
 }
-close $file;
 defined $type{$_} or wrong("$_: no TYPE") for sort keys %type;
 
 # From here on: what the JSON says.
@@ -164,14 +157,9 @@ sub shown_label
 	return $text;
 }
 
-open $file, '<', $json or die "$json: $!\n";
 my $stalls = 0;
-while (my $line = <$file>) {
-	my $object = decode_json($line);
-
-	if ($object->{type} eq 'summary') {
-		$summary = $object;
-	}
+for my $object (json_lines($json)) {
+	$summary = $object if $object->{type} eq 'summary';
 	next if $object->{type} ne 'stall';
 	my $whose = $object->{task}{background} ? 'background' : 'stall';
 	my $phases = $object->{task}{background} ? 'background_phase' : 'phase';
@@ -185,7 +173,6 @@ while (my $line = <$file>) {
 	expect('allocfilt_incomplete_stalls_total', '', $object->{incomplete} ? 1 : 0);
 	$stalls++;
 }
-close $file;
 $summary or die "$json: no summary\n";
 
 # Without any stall these are all zero.
@@ -240,8 +227,4 @@ for my $name (sort keys %value) {
 }
 exists $value{$_} or wrong("$_: missing") for sort keys %expected;
 
-if (@wrong) {
-	print "$_\n" for @wrong;
-	exit 1;
-}
-print "$compared values of $samples, $stalls stalls\n";
+finish("$compared values of $samples, $stalls stalls");

@@ -12,20 +12,14 @@ use strict;
 use warnings;
 use FindBin;
 use lib $FindBin::Bin;
+use Checker;
 use Json;
 
 my ($form, $plain_json, $plain, $shown, $condition) = @ARGV;
 my $wanted = eval "sub { $condition }" or die $@;
 
-sub lines_of {
-	open my $in, '<:raw', $_[0] or die "$_[0]: $!\n";
-	my @lines = <$in>;
-	return @lines;
-}
-
-my @json = lines_of($plain_json);
 my @stalls = grep { $_->{type} eq 'stall' } map { my $stall = decode_json($_); $stall->{line} = $_; $stall }
-	@json;
+	split /^/, bytes_of($plain_json);
 for my $stall (@stalls) {
 	local $_ = $stall;
 	$stall->{shown} = $wanted->();
@@ -49,7 +43,7 @@ sub same {
 sub trace_lines {
 	my @lines;
 
-	for (lines_of($_[0])) {
+	for (split /^/, bytes_of($_[0])) {
 		last if $_ eq "\n";
 		if (/ \|   *\d+\) .*-(\d+) *\| /) {
 			push @lines, { tid => $1, text => $_ };
@@ -82,10 +76,7 @@ sub check_trace {
 
 # Events but those with names of tracks, in their order.
 sub trace_events {
-	my $text = join '', lines_of($_[0]);
-	my $events = decode_json($text)->{traceEvents};
-
-	return @$events;
+	return @{decode_json(bytes_of($_[0]))->{traceEvents}};
 }
 
 sub check_perfetto {
@@ -125,7 +116,7 @@ sub check_perfetto {
 }
 
 if ($form eq 'json') {
-	same([map { $_->{line} } @shown], [grep { /^\{"type":"stall"/ } lines_of($shown)], 'line');
+	same([map { $_->{line} } @shown], [grep { /^\{"type":"stall"/ } split /^/, bytes_of($shown)], 'line');
 } elsif ($form eq 'trace') {
 	check_trace();
 } else {

@@ -22,15 +22,14 @@
 
 use strict;
 use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Checker;
 
 my ($text_file, $filter_file, $threshold, $output_file, @more) = @ARGV;
 die "usage: rules.pl TRACE.TXT SET_FTRACE_FILTER THRESHOLD_US OUTPUT [live | FUNCTION:EVENT...]\n"
 	unless defined $output_file;
 my $live = grep { $_ eq 'live' } @more;
-
-my @wrong;
-
-sub wrong { push @wrong, join('', @_) if @wrong < 20; }
 
 # A hashed pointer is known to the kernel only.
 sub masked {
@@ -39,16 +38,6 @@ sub masked {
 	$line =~ s/(\+0x[0-9a-f]+\/0x[0-9a-f]+(?: \[\w+\])?) (?:[0-9a-f]{8}|[0-9a-f]{16}|\(_+ptrval_+\)): /$1 PTR: /;
 	$line =~ s/^(\s*\S+ \|\s+\d+\)) .*?-(\d+)\s+\| /$1 $2 | / if $live;
 	return $line;
-}
-
-sub slurp_lines {
-	my ($file) = @_;
-
-	open my $in, '<:raw', $file or die "$file: $!\n";
-	my @lines = <$in>;
-	close $in;
-	chomp @lines;
-	return @lines;
 }
 
 # --- the kernel's text ---
@@ -82,14 +71,14 @@ sub parse_line {
 	return \%record;
 }
 
-for my $line (slurp_lines($text_file)) {
+for my $line (lines_of($text_file)) {
 	my $record = parse_line($line);
 
 	push @records, $record if $record;
 }
 die "$text_file: no record in it\n" unless @records;
 
-my %traced = map { /^(\w+)/ ? ($1 => 1) : () } slurp_lines($filter_file);
+my %traced = map { /^(\w+)/ ? ($1 => 1) : () } lines_of($filter_file);
 
 # --- the rules ---
 
@@ -239,7 +228,7 @@ for my $index (0 .. $#records) {
 
 # --- what was printed ---
 
-my @output = slurp_lines($output_file);
+my @output = lines_of($output_file);
 my @summary;
 for my $i (0 .. $#output) {
 	if ($output[$i] eq '') {
@@ -363,11 +352,5 @@ for my $line (@summary) {
 check_sum();
 wrong("the summary lacks $_") for sort keys %shrinkers;
 
-if (@wrong) {
-	print "$_\n" for @wrong;
-	exit 1;
-}
 my $windows = grep { $records[$_]{kind} eq 'window' } keys %printed;
-printf "%d records, %d windows and %d events shown\n", scalar @records, $windows,
-       scalar(keys %printed) - $windows;
-exit 0;
+finish(scalar @records, " records, $windows windows and ", keys(%printed) - $windows, ' events shown');

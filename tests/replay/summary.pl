@@ -14,24 +14,15 @@ use strict;
 use warnings;
 use FindBin;
 use lib $FindBin::Bin;
+use List::Util qw(max min sum0);
+use Checker;
 use Json;
+use Phases;
 
 my ($json_file, $text_file, $trace_file) = @ARGV;
 die "usage: summary.pl JSON TEXT [TRACE.TXT]\n" unless defined $text_file;
 
 use constant { MOST_LINES => 40, MOST_COLUMNS => 100, ROWS => 8 };
-
-my @wrong;
-
-sub wrong { push @wrong, join('', @_) }
-
-sub lines_of {
-	my ($file) = @_;
-
-	open my $in, '<:raw', $file or die "$file: $!\n";
-	chomp(my @lines = <$in>);
-	return @lines;
-}
 
 # Is the text a number of ms that stands for ns, with two digits that count from 0.1 ms on?
 sub is_ms {
@@ -63,19 +54,16 @@ sub percentile {
 sub percentile_is {
 	my ($what, $text, $percent, @times) = @_;
 	my $true = percentile($percent, @times);
-	my $most = percentile(100, @times);
-	my $upper = $true * 9 / 8 < $most ? $true * 9 / 8 : $most;
+	my $upper = min($true * 9 / 8, max(@times));
 	my $unit = 10 ** -length(($text =~ /\.(\d+)/)[0] // '');
 
 	wrong("$what: $text ms, by the stalls $true ns")
 		if $text + $unit / 2 < $true / 1e6 - 1e-9 || $text - $unit / 2 > $upper / 1e6 + 1e-9;
 }
 
-sub sum { my $sum = 0; $sum += $_ for @_; return $sum }
-
 # --- by the stalls ---
 
-my @records = map { decode_json($_) } lines_of($json_file);
+my @records = json_lines($json_file);
 my ($end) = grep { $_->{type} eq 'summary' } @records;
 my @all = grep { $_->{type} eq 'stall' } @records;
 my @stalls = grep { !$_->{task}{background} } @all;
@@ -83,23 +71,14 @@ my @background = grep { $_->{task}{background} } @all;
 my $incomplete = grep { $_->{incomplete} } @all;
 my @times = map { $_->{duration_ns} } @stalls;
 my (%went, %parts, %of_task, %of_cgroup, %of_thread);
-my %titles = (
-	other_reclaim => 'reclaim', memory_high => 'memory.high', oom_killer => 'OOM killer',
-	drain => 'draining per-CPU lists',
-	own => 'own time', inactive_list => 'inactive list', active_list => 'active list',
-	slab => 'slab outside of shrinkers', short_runs => 'short runs on the lists',
-	throttle => 'throttling sleep', soft_limit => 'soft limit',
-);
-
-sub title { return $titles{$_[0]} // $_[0] =~ tr/_/ /r }
 
 for my $stall (@stalls) {
 	for my $key (keys %{$stall->{phases}}) {
 		my $phase = $stall->{phases}{$key};
 
-		$went{title($key)} += $phase->{total_ns};
+		$went{$title{$key}} += $phase->{total_ns};
 		for (grep { $_ ne 'total_ns' && !ref $phase->{$_} } keys %$phase) {
-			$parts{title($key)}{title(s/_ns$//r)} += $phase->{$_};
+			$parts{$title{$key}}{$title{s/_ns$//r}} += $phase->{$_};
 		}
 	}
 	next if $stall->{task}{interrupt};
@@ -141,14 +120,14 @@ if (!@stalls) {
 } elsif ($first !~ /^\Q$count of $threshold or more\E$looked; waited (\S+) ms; p50 (\S+) ms, p99 (\S+) ms, max (\S+) ms$/) {
 	wrong("not '$count of $threshold or more$looked; waited ...': $first");
 } else {
-	ms_is('waited', $1, sum(@times));
+	ms_is('waited', $1, sum0(@times));
 	percentile_is('p50', $2, 50, @times);
 	percentile_is('p99', $3, 99, @times);
-	ms_is('max', $4, percentile(100, @times));
+	ms_is('max', $4, max(@times));
 }
 
 my $losses = shift @lines;
-my $lost = sum(map { $_->{records} + $_->{times_unknown} } @{$end->{lost}});
+my $lost = sum0(map { $_->{records} + $_->{times_unknown} } @{$end->{lost}});
 wrong("'nothing lost': $losses") if ($losses =~ /^nothing lost, /) != !$lost;
 wrong("$incomplete incomplete: $losses")
 	unless $losses =~ ($incomplete ? qr/\b$incomplete stalls? (?:is|are) incomplete\b/ : qr/, 0 incomplete/);
@@ -202,13 +181,13 @@ if (@stalls) {
 			next;
 		}
 		ms_is($name, $ms, $ns);
-		wrong("$name: $percent %, by the stalls ", 100 * $ns / sum(@times))
-			if abs($percent - 100 * $ns / sum(@times)) >= 1;
+		wrong("$name: $percent %, by the stalls ", 100 * $ns / sum0(@times))
+			if abs($percent - 100 * $ns / sum0(@times)) >= 1;
 		$percents += $percent;
 		wrong("not in order: $_") if defined $before && $ns > $before;
 		$before = $ns;
 		if (my $parts = $parts{$name}) {
-			my @largest = grep { $parts->{$_} * 100 >= sum(@times) }
+			my @largest = grep { $parts->{$_} * 100 >= sum0(@times) }
 				sort { $parts->{$b} <=> $parts->{$a} } keys %$parts;
 			my $last;
 
@@ -216,7 +195,7 @@ if (@stalls) {
 				my $true = delete $parts->{$part} // 0;
 
 				ms_is("$name: $part", $time, $true);
-				wrong("$name: $part is below 1 % of all") if $true * 100 < sum(@times);
+				wrong("$name: $part is below 1 % of all") if $true * 100 < sum0(@times);
 				wrong("$name: parts are not in order: $more")
 					if defined $last && $true > $last;
 				$last = $true;
@@ -234,7 +213,7 @@ if (@stalls) {
 	@rows = block();
 	for (['cgroup', \%of_cgroup], ['task', \%of_task]) {
 		my ($title, $of) = @$_;
-		my @names = sort { sum(@{$of->{$b}}) <=> sum(@{$of->{$a}}) } keys %$of;
+		my @names = sort { sum0(@{$of->{$b}}) <=> sum0(@{$of->{$a}}) } keys %$of;
 		my $all = @names;
 
 		splice @names, ROWS if @names > ROWS;
@@ -253,9 +232,9 @@ if (@stalls) {
 				next;
 			}
 			wrong("$name: $1 stalls, not ", scalar @their) unless $1 == @their;
-			ms_is("$name: total", $2, sum(@their));
+			ms_is("$name: total", $2, sum0(@their));
 			percentile_is("$name: p99", $3, 99, @their);
-			ms_is("$name: max", $4, percentile(100, @their));
+			ms_is("$name: max", $4, max(@their));
 		}
 	}
 	wrong("rows too many: $_") for @rows;
@@ -292,14 +271,9 @@ if (!@background) {
 		my $their = delete $of_thread{$name} // [];
 
 		wrong("$name: $runs runs, not ", scalar @$their) unless $runs == @$their;
-		ms_is($name, $ms, sum(@$their));
+		ms_is($name, $ms, sum0(@$their));
 	}
 	wrong("the kernel thread $_ is missing") for keys %of_thread;
 }
 
-if (@wrong) {
-	print "$_\n" for @wrong;
-	exit 1;
-}
-printf "%d stalls, %d lines beside the shrinkers'\n", scalar @stalls, $beside;
-exit 0;
+finish(scalar @stalls, " stalls, $beside lines beside the shrinkers'");

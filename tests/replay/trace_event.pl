@@ -17,19 +17,13 @@ use strict;
 use warnings;
 use FindBin;
 use lib $FindBin::Bin;
+use Checker;
 use Json;
 
 my ($file, $trace) = @ARGV;
 die "usage: trace_event.pl OUTPUT.JSON OUTPUT.DAT\n" unless defined $trace;
 
-my @wrong;
-
-sub wrong { push @wrong, join('', @_) if @wrong < 20; }
-
-local $/;
-open my $in, '<:raw', $file or die "$file: $!\n";
-my $object = decode_json(<$in>);
-close $in;
+my $object = decode_json(bytes_of($file));
 
 wrong("displayTimeUnit") unless $object->{displayTimeUnit} =~ /^(ms|ns)$/;
 wrong("traceEvents is no array") unless ref $object->{traceEvents} eq 'ARRAY';
@@ -120,17 +114,11 @@ take_event($_) for @{$object->{traceEvents}};
 check_nesting(@$_) for values %slices;
 check_counters();
 
-open $in, '<:raw', $trace or die "$trace: $!\n";
-my $text = <$in> =~ s/\n\n.*//sr;
-close $in;
+my $text = bytes_of($trace) =~ s/\n\n.*//sr;
 my $functions = () = $text =~ m/ us +\|  +\} \/\* /g;
 my $slabs = () = $text =~ m/\/\* mm_shrink_slab_end: /g;
 wrong("functions: ", $count{'X function'} // 0, " of $functions")
 	if ($count{'X function'} // 0) != $functions;
 wrong("slab: ", $count{'X slab'} // 0, " of $slabs") if ($count{'X slab'} // 0) != $slabs;
 
-if (@wrong) {
-	print "$_\n" for @wrong;
-	exit 1;
-}
-print join(', ', map { "$count{$_} $_" } sort keys %count), "\n";
+finish(join ', ', map { "$count{$_} $_" } sort keys %count);

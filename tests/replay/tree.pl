@@ -13,41 +13,17 @@ use strict;
 use warnings;
 use FindBin;
 use lib $FindBin::Bin;
+use List::Util qw(sum0);
+use Checker;
 use Json;
+use Phases;
 
 my ($json_file, $tree_file, $perfetto_file) = @ARGV;
 die "usage: tree.pl JSON TREE [PERFETTO]\n" unless defined $tree_file;
 
 use constant { SHRINKER_ROWS => 5 };
 
-my @wrong;
 my $rows = 0;
-
-my @groups = (
-	['direct_reclaim', 'direct reclaim'], ['memcg_reclaim', 'memcg reclaim'],
-	['node_reclaim', 'node reclaim'], ['other_reclaim', 'reclaim'],
-	['compaction', 'compaction'], ['memory_high', 'memory.high'], ['oom_killer', 'OOM killer'],
-	['drain', 'draining per-CPU lists'], ['rest', 'rest'],
-);
-my %title = map { @$_ } @groups;
-my @parts = (
-	['soft_limit', 'soft limit'], ['throttle', 'throttling sleep'],
-	['short_runs', 'short runs on the lists'], ['active_list', 'active list'],
-	['inactive_list', 'inactive list'], ['slab', 'slab outside of shrinkers'],
-	['shrinkers', 'shrinkers'], ['own', 'own time'],
-);
-
-sub wrong { push @wrong, join('', @_) }
-
-sub bytes_of {
-	my ($file) = @_;
-
-	open my $in, '<:raw', $file or die "$file: $!\n";
-	local $/;
-	return <$in>;
-}
-
-sub ms { return sprintf '%d.%03d', $_[0] / 1_000_000, $_[0] / 1000 % 1000 }
 
 # Names have no blanks nor bytes to be escaped in these captures.
 sub head_of {
@@ -85,41 +61,21 @@ sub facts_of {
 	return @facts ? '   ' . join(', ', @facts) : ();
 }
 
-my @states = qw(ran cpu_wait blocked slept);
-my %state_titles = (
-	ran => 'ran', cpu_wait => 'waiting for a CPU', blocked => 'asleep, uninterruptible',
-	slept => 'asleep',
-);
-
-# A state is the cause of what is rest, or of all where no phase is half.
-sub state_of {
-	my ($stall, $state) = @_;
-	my $ns = 0;
-
-	for my $of (@{$stall->{off_cpu}}) {
-		next if $stall->{phases}{rest}{total_ns} * 2 >= $stall->{duration_ns} && $of->{phase} ne 'rest';
-		$ns += $of->{"${state}_ns"};
-	}
-	return $ns;
-}
-
 # What the task did in a part, most time first, and where it slept.
 sub state_rows {
 	my ($stall, $level, $group, $part) = @_;
 	my $whole = $stall->{duration_ns};
 	my @rows;
 
-	for my $of (grep { $_->{phase} eq $group && ($_->{part} // 'own') eq $part } @{$stall->{off_cpu} // []}) {
+	for my $of (off_cpu($stall, $group, $part)) {
 		my %ns = map { $_ => $of->{"${_}_ns"} } @states;
-		my $all = 0;
 
-		$all += $_ for values %ns;
-		next if $ns{ran} == $all && $part ne 'own' && $part ne 'slab';
+		next if $ns{ran} == sum0(values %ns) && $part !~ /^(?:|own|slab)$/;
 		for my $state (sort { $ns{$b} <=> $ns{$a} } grep { $ns{$_} } @states) {
 			my $shown = 0;
 
-			push @rows, row($level, $state_titles{$state}, $ns{$state}, $whole);
-			for (grep { $_->{phase} eq $group && ($_->{part} // 'own') eq $part && $_->{state} eq $state }
+			push @rows, row($level, $title{$state}, $ns{$state}, $whole);
+			for (grep { $_->{phase} eq $group && ($_->{part} // '') eq $part && $_->{state} eq $state }
 			     @{$stall->{sleeps}}) {
 				next if $shown && ($_->{total_ns} < int($whole / 100) || $shown == SHRINKER_ROWS);
 				push @rows, row($level + 1, "in $_->{function}", $_->{total_ns}, $whole);
@@ -135,11 +91,13 @@ sub cause_of {
 	my ($stall) = @_;
 	my $cause = $stall->{cause};
 
-	return "   cause: $stall->{cause_detail}; nothing is half of it" if $cause eq 'mixed';
-	my $ns = $state_titles{$cause} ? state_of($stall, $cause) : $stall->{phases}{$cause}{total_ns};
-	my $text = sprintf '   cause: %s %d %%', $title{$cause} // $state_titles{$cause},
-		($ns * 100 + int($stall->{duration_ns} / 2)) / $stall->{duration_ns};
-	my $share = int($ns * 10000 / $stall->{duration_ns}) / 10000;
+	return "   cause: $stall->{cause_detail}; $title{mixed}" if $cause eq 'mixed';
+	my $whole = $stall->{duration_ns};
+	# A state is the cause of what is rest, or of all where no phase is half.
+	my @off_cpu = off_cpu($stall, $stall->{phases}{rest}{total_ns} * 2 >= $whole ? 'rest' : ());
+	my $ns = $stall->{phases}{$cause} ? $stall->{phases}{$cause}{total_ns} : state_ns($cause, @off_cpu);
+	my $text = "   cause: $title{$cause} " . percent($ns, $whole) . ' %';
+	my $share = int($ns * 10000 / $whole) / 10000;
 
 	wrong("cause_share $stall->{cause_share}, by the phases $share")
 		if abs($share - $stall->{cause_share}) > 1e-9;
@@ -151,7 +109,7 @@ sub cause_of {
 sub row {
 	my ($level, $title, $ns, $whole) = @_;
 
-	return "$level|$title|" . ms($ns) . '|' . int(($ns * 100 + int($whole / 2)) / $whole);
+	return join '|', $level, $title, ms($ns), percent($ns, $whole);
 }
 
 sub shrinker_rows {
@@ -187,25 +145,21 @@ sub rows_of {
 	my $whole = $stall->{duration_ns};
 	my @rows;
 
-	for (@groups) {
-		my ($group, $name) = @$_;
+	for my $group (@phases) {
 		my $phase = $stall->{phases}{$group};
 
-		push @rows, row(0, $name, $phase->{total_ns}, $whole) if $phase->{total_ns};
-		for (@parts) {
-			my ($part, $part_name) = @$_;
-
-			next unless $phase->{"${part}_ns"};
-			push @rows, row(1, $part_name, $phase->{"${part}_ns"}, $whole);
+		push @rows, row(0, $title{$group}, $phase->{total_ns}, $whole) if $phase->{total_ns};
+		for my $part (grep { $phase->{"${_}_ns"} } @parts) {
+			push @rows, row(1, $title{$part}, $phase->{"${part}_ns"}, $whole);
 			push @rows, $part eq 'shrinkers' ? shrinker_rows($stall, $group)
 							 : state_rows($stall, 2, $group, $part);
 		}
-		push @rows, state_rows($stall, 1, $group, 'own') unless defined $phase->{own_ns};
+		push @rows, state_rows($stall, 1, $group, '') unless defined $phase->{own_ns};
 	}
 	return @rows;
 }
 
-my @stalls = grep { $_->{type} eq 'stall' } map { decode_json($_) } split /\n/, bytes_of($json_file);
+my @stalls = grep { $_->{type} eq 'stall' } json_lines($json_file);
 my @lines = split /\n/, bytes_of($tree_file) =~ s/(?:\A|\n)\n(?:\d+|no) stalls? of .*//sr;
 
 sub next_is {
@@ -216,9 +170,7 @@ sub next_is {
 }
 
 for my $stall (@stalls) {
-	my ($rest) = grep { $_->{phase} eq 'rest' } @{$stall->{off_cpu} // []};
-	my $alone = $stall->{phases}{rest}{total_ns} == $stall->{duration_ns} &&
-		(!$rest || $rest->{ran_ns} == $stall->{duration_ns});
+	my $alone = is_only_rest($stall);
 
 	last if @wrong;
 	next_is(head_of($stall));
@@ -252,8 +204,4 @@ if ($perfetto_file && !@wrong) {
 	}
 }
 
-if (@wrong) {
-	print "$_\n" for @wrong;
-	exit 1;
-}
-printf "%d stalls, %d rows\n", scalar @stalls, $rows;
+finish(scalar @stalls, " stalls, $rows rows");

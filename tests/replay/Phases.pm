@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Phases of a stall, their parts, and the states of a task in them: titles and times as the reports
+# show them.
+
+package Phases;
+
+use strict;
+use warnings;
+use Exporter 'import';
+use Hash::Util qw(lock_hash);
+use List::Util qw(sum0);
+
+our @EXPORT = qw(@phases @parts @states %title off_cpu state_ns is_only_rest ms percent);
+
+# In the order of the reports.
+our @phases = qw(direct_reclaim memcg_reclaim node_reclaim other_reclaim compaction memory_high
+	oom_killer drain rest);
+our @parts = qw(soft_limit throttle short_runs active_list inactive_list slab shrinkers own);
+our @states = qw(ran cpu_wait blocked slept);
+our %title = (
+	direct_reclaim => 'direct reclaim', memcg_reclaim => 'memcg reclaim',
+	node_reclaim => 'node reclaim', other_reclaim => 'reclaim', compaction => 'compaction',
+	memory_high => 'memory.high', oom_killer => 'OOM killer', drain => 'draining per-CPU lists',
+	rest => 'rest', mixed => 'nothing is half of it',
+
+	soft_limit => 'soft limit', throttle => 'throttling sleep',
+	short_runs => 'short runs on the lists', active_list => 'active list',
+	inactive_list => 'inactive list', slab => 'slab outside of shrinkers',
+	shrinkers => 'shrinkers', own => 'own time',
+
+	ran => 'ran', cpu_wait => 'waiting for a CPU', blocked => 'asleep, uninterruptible',
+	slept => 'asleep',
+);
+lock_hash(%title);	# a name that is none of these is an error
+
+# The states of a stall by phase and part, those of one phase, or of one part of it ('' where the
+# phase has none).
+sub off_cpu
+{
+	my ($stall, $phase, $part) = @_;
+
+	return grep {
+		(!defined $phase || $_->{phase} eq $phase) &&
+		(!defined $part || ($_->{part} // '') eq $part)
+	} @{ $stall->{off_cpu} // [] };
+}
+
+sub state_ns
+{
+	my ($state, @off_cpu) = @_;
+
+	return sum0(map { $_->{"${state}_ns"} } @off_cpu);
+}
+
+# Is there nothing to say of where the time went?
+sub is_only_rest
+{
+	my ($stall) = @_;
+	my ($rest) = off_cpu($stall, 'rest');
+
+	return $stall->{phases}{rest}{total_ns} == $stall->{duration_ns} &&
+		(!$rest || $rest->{ran_ns} == $stall->{duration_ns});
+}
+
+sub ms { sprintf '%d.%03d', $_[0] / 1_000_000, $_[0] / 1000 % 1000 }
+sub percent { $_[1] ? int(($_[0] * 100 + int($_[1] / 2)) / $_[1]) : 0 }
+
+1;
