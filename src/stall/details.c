@@ -117,7 +117,8 @@ static void add_outcome(struct outcomes *outcomes, const struct outcome *outcome
 	outcomes->list[at] = *outcome;
 }
 
-void details_event(struct details *details, struct detail_names *names, const struct record *record)
+void details_event(struct details *details, struct outcomes *outcomes, struct detail_names *names,
+		   const struct record *record)
 {
 	if (record->fields.memcg_id)
 		details->memcg_id = record->fields.memcg_id;
@@ -161,14 +162,9 @@ void details_event(struct details *details, struct detail_names *names, const st
 		note_node(details, record->fields.nid);
 		break;
 	case EVENT_COMPACTION_END:
-		add_outcome(&details->outcomes,
-			    &(struct outcome){ record->ts, record->fields.status, 1 });
+		add_outcome(outcomes, &(struct outcome){ record->ts, record->fields.status, 1 });
 		note_name(names, &names->status, (uint64_t)record->fields.status, record,
 			  " status=");
-		if (details->compacted_at > record->ts)
-			break;
-		details->compacted_at = record->ts;
-		details->status = record->fields.status;
 		break;
 	default:
 		break;
@@ -185,10 +181,6 @@ void details_merge(struct details *details, const struct details *part)
 	if (part->has_reclaimed)
 		details->has_reclaimed = true;
 	details->nr_reclaimed += part->nr_reclaimed;
-	if (part->compacted_at > details->compacted_at) {
-		details->compacted_at = part->compacted_at;
-		details->status = part->status;
-	}
 	if (part->stack_at && (!details->stack_at || part->stack_at < details->stack_at)) {
 		details->stack_at = part->stack_at;
 		details->stack = part->stack;
@@ -202,8 +194,6 @@ void details_merge(struct details *details, const struct details *part)
 	for (int which = 0; which < STALL_COUNTS; which++)
 		if (part->counts.known & 1u << which)
 			add_count(&details->counts, which, part->counts.count[which]);
-	for (size_t i = 0; i < part->outcomes.count; i++)
-		add_outcome(&details->outcomes, &part->outcomes.list[i]);
 }
 
 static const char *find_name(struct value_names *names, uint64_t value, unsigned int *evicted)
@@ -235,17 +225,18 @@ static void print_nodes(uint64_t nodes, char text[STALL_NODES_MAX])
 	}
 }
 
-static void print_outcomes(struct outcomes outcomes, struct value_names *names,
-			   char text[STALL_OUTCOMES_MAX], unsigned int *evicted)
+static void print_outcomes(const struct outcome *list, size_t nr_outcomes,
+			   struct value_names *names, char text[STALL_OUTCOMES_MAX],
+			   unsigned int *evicted)
 {
 	size_t used = 0;
 
-	for (size_t i = 0; i < outcomes.count && used < STALL_OUTCOMES_MAX; i++) {
-		const struct outcome *outcome = &outcomes.list[i];
+	for (size_t i = 0; i < nr_outcomes && used < STALL_OUTCOMES_MAX; i++) {
+		const struct outcome *outcome = &list[i];
 		uint32_t count = outcome->count;
 
-		while (i + 1 < outcomes.count && outcomes.list[i + 1].status == outcome->status)
-			count += outcomes.list[++i].count;
+		while (i + 1 < nr_outcomes && list[i + 1].status == outcome->status)
+			count += list[++i].count;
 		used += snprintf(text + used, STALL_OUTCOMES_MAX - used, "%s", used ? ", " : "");
 		if (used >= STALL_OUTCOMES_MAX)
 			return;
@@ -262,11 +253,14 @@ static void print_outcomes(struct outcomes outcomes, struct value_names *names,
 	}
 }
 
-unsigned int details_emit(const struct details *details, struct detail_names *names,
-			  struct stall *stall)
+unsigned int details_emit(const struct details *details, struct outcomes *outcomes,
+			  struct detail_names *names, struct stall *stall)
 {
 	unsigned int evicted = 0;
+	size_t nr_outcomes = 0;
 
+	while (nr_outcomes < outcomes->count && outcomes->list[nr_outcomes].ts <= stall->end)
+		nr_outcomes++;
 	stall->order = -1;
 	stall->gfp_names = "";
 	if (details->request_at) {
@@ -276,18 +270,23 @@ unsigned int details_emit(const struct details *details, struct detail_names *na
 		stall->gfp_names = find_name(&names->gfp, details->gfp, &evicted);
 	}
 	stall->compaction = "";
-	if (details->compacted_at)
-		stall->compaction = find_name(&names->status, (uint64_t)details->status, &evicted);
+	if (nr_outcomes)
+		stall->compaction = find_name(
+			&names->status, (uint64_t)outcomes->list[nr_outcomes - 1].status, &evicted);
 	stall->memcg_id = details->memcg_id;
 	stall->stack = details->stack;
 	print_nodes(details->nodes, stall->nodes);
 	stall->has_priority = details->has_priority;
 	stall->priority = details->priority;
-	if (details->incomplete)
-		return evicted;
-	stall->has_reclaimed = details->has_reclaimed;
-	stall->nr_reclaimed = details->nr_reclaimed;
-	stall->counts = details->counts;
-	print_outcomes(details->outcomes, &names->status, stall->outcomes, &evicted);
+	if (!details->incomplete) {
+		stall->has_reclaimed = details->has_reclaimed;
+		stall->nr_reclaimed = details->nr_reclaimed;
+		stall->counts = details->counts;
+		print_outcomes(outcomes->list, nr_outcomes, &names->status, stall->outcomes,
+			       &evicted);
+	}
+	outcomes->count -= nr_outcomes;
+	memmove(outcomes->list, outcomes->list + nr_outcomes,
+		outcomes->count * sizeof(outcomes->list[0]));
 	return evicted;
 }

@@ -20,34 +20,33 @@ struct outcome {
 	uint32_t count;
 };
 
+/*
+ * Of all spans of a task that wait: few have any, and there are many spans. Starts with all zeros.
+ */
 struct outcomes {
 	struct outcome list[OUTCOMES_MAX]; /* in order of time */
 	size_t count;
 };
 
 /*
- * Details of a span from the events inside: order, gfp flags, pages reclaimed, outcomes. The names of
- * flags and outcomes differ between kernels, so they are cut from the event's text, once for each
- * value.
+ * Details of a span from the events inside: order, gfp flags, pages reclaimed. The names of flags and
+ * outcomes differ between kernels, so they are cut from the event's text, once for each value.
  */
 
 struct details {
-	uint64_t request_at; /* ts of the event with order and gfp; 0: none */
-	int order;
-	uint64_t gfp;
-	bool has_reclaimed;
+	uint64_t request_at;   /* ts of the event with order and gfp; 0: none */
 	uint64_t nr_reclaimed; /* pages */
-	uint64_t compacted_at; /* ts of the event with status; 0: none */
-	int status;
 	uint64_t memcg_id;
 	uint64_t stack_at; /* ts of the stack; 0: none */
-	uint32_t stack;	   /* number of the stack */
 	uint64_t nodes;	   /* a bit each; the last one is of all from 63 on */
+	uint32_t stack;	   /* number of the stack */
+	uint32_t gfp;
+	int order;
+	int priority; /* the lowest */
+	bool has_reclaimed;
 	bool has_priority;
-	int priority;	 /* the lowest */
 	bool incomplete; /* events are missing: nothing can be counted */
 	struct stall_counts counts;
-	struct outcomes outcomes;
 };
 
 #define DETAIL_NAMES_MAX 64
@@ -74,8 +73,8 @@ struct detail_names {
 	struct value_names status;
 };
 
-/** details_event - note the details that an event carries */
-void details_event(struct details *details, struct detail_names *names,
+/** details_event - note the details that an event carries; @outcomes is of its task */
+void details_event(struct details *details, struct outcomes *outcomes, struct detail_names *names,
 		   const struct record *record);
 
 /** details_merge - add the details of a part; of order, gfp and stack the earliest counts */
@@ -84,9 +83,9 @@ void details_merge(struct details *details, const struct details *part);
 /**
  * details_emit - set the members of a stall that come from events
  *
- * Returns how many names of values were evicted.
+ * Removes the @outcomes of its task up to its end. Returns how many names of values were evicted.
  */
-unsigned int details_emit(const struct details *details, struct detail_names *names,
-			  struct stall *stall);
+unsigned int details_emit(const struct details *details, struct outcomes *outcomes,
+			  struct detail_names *names, struct stall *stall);
 
 #endif

@@ -54,7 +54,8 @@ struct owner {
 	uint64_t dropped_at;	/* ns: newest end of a span that was dropped or emitted early */
 	struct span_list spans; /* in the order of time; none contains another */
 	size_t nr_spans;
-	struct held_list held; /* records of windows and slow pairs in spans */
+	struct held_list held;	  /* records of windows and slow pairs in spans */
+	struct outcomes outcomes; /* of compactions in spans */
 };
 
 struct stalls {
@@ -250,7 +251,7 @@ static int emit_stall(struct stalls *stalls, struct owner *owner, const struct s
 	};
 	int ret;
 
-	stalls->dropped += details_emit(&span->details, &stalls->names, &stall);
+	stalls->dropped += details_emit(&span->details, &owner->outcomes, &stalls->names, &stall);
 	sum_phases(stalls, &stall, span);
 	stalls->ending = owner;
 	stalls->ending_span = span;
@@ -275,6 +276,8 @@ static int complete_all(struct stalls *stalls, struct owner *owner)
 
 	while (!ret && !TAILQ_EMPTY(&owner->spans))
 		ret = complete(stalls, owner, TAILQ_FIRST(&owner->spans));
+	/* With uncertain edges one may be after the end of the last span. */
+	owner->outcomes.count = 0;
 	return ret;
 }
 
@@ -716,7 +719,7 @@ int stalls_window(struct stalls *stalls, const struct task_window *window)
 	span->nr_windows = 1;
 	span->nr_events = window->nr_events;
 	for (size_t i = 0; i < window->nr_inside; i++)
-		details_event(&span->details, &stalls->names, window->inside[i]);
+		details_event(&span->details, &owner->outcomes, &stalls->names, window->inside[i]);
 	span->details.incomplete = window->inside_incomplete;
 	if (window->incomplete)
 		note_dropped(owner, span->end);
@@ -752,10 +755,10 @@ int stalls_pair(struct stalls *stalls, const struct task_pair *pair)
 	/* With function_graph a window may enclose it, else another pair. */
 	span->depth = stalls->plan->function_graph || pair->within ? DEPTH_UNKNOWN : 0;
 	span->nr_events = 2 + pair->nr_events;
-	details_event(&span->details, &stalls->names, begin);
+	details_event(&span->details, &owner->outcomes, &stalls->names, begin);
 	for (size_t i = 0; i < pair->nr_events; i++)
-		details_event(&span->details, &stalls->names, pair->events[i]);
-	details_event(&span->details, &stalls->names, end);
+		details_event(&span->details, &owner->outcomes, &stalls->names, pair->events[i]);
+	details_event(&span->details, &owner->outcomes, &stalls->names, end);
 	if (pair->incomplete)
 		note_dropped(owner, span->end);
 	if (stalls->held && pair->slow)

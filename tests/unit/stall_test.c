@@ -1078,14 +1078,34 @@ static void test_outcomes_in_order(void **state)
 			 orders[i].expected);
 		compactions(orders[i].statuses, false);
 		assert_string_equal(run.facts, expected);
-		/* Of windows it is known later, from the last one on. */
 		compactions(orders[i].statuses, true);
-		if (i == COUNT(orders) - 1)
-			assert_non_null(strstr(run.facts, " others"));
-		else
-			assert_string_equal(run.facts, expected);
+		assert_string_equal(run.facts, expected);
 	}
 	assert_int_equal(stalls_dropped(run.stalls), 0);
+}
+
+/* A window that nothing encloses keeps its outcome, and the next stall of the task has its own. */
+static void test_outcomes_of_each_stall(void **state)
+{
+	const struct record first = RECORD(115, COMPACTION_END, .status = 3);
+	const struct record second = RECORD(250, COMPACTION_END, .status = 4);
+	const struct record *of_first[] = { &first }, *of_second[] = { &second };
+	const struct task_key key = { 7, OWNER_TASK };
+
+	put_window(key, 1, 110, 120, ROLE_ZONE_COMPACTION, false, of_first, 1);
+	put_window(key, 1, 240, 260, ROLE_ZONE_COMPACTION, false, of_second, 1);
+	run.fail = -EIO;
+	assert_int_equal(stalls_flush(run.stalls), -EIO);
+	assert_string_equal(run.facts, "nodes '' priority -1 outcomes 'outcome_3'");
+	stalls_free(run.stalls);
+	start(true);
+	put_window(key, 1, 110, 120, ROLE_ZONE_COMPACTION, false, of_first, 1);
+	put_window(key, 0, 200, 300, ROLE_PAGE_ALLOCATION, false, of_second, 1);
+	assert_string_equal(run.facts, "nodes '' priority -1 outcomes 'outcome_4'");
+	window(7, 0, 300, 400, ROLE_PAGE_ALLOCATION);
+	assert_string_equal(run.facts, "nodes '' priority -1 outcomes ''");
+	window(7, 0, 400, 500, ROLE_PAGE_ALLOCATION);
+	assert_string_equal(run.facts, "nodes '' priority -1 outcomes ''");
 }
 
 static void put_request(int pid, int depth, uint64_t from, uint64_t gfp)
@@ -1539,6 +1559,7 @@ int main(void)
 		TEST(test_many_nodes),
 		TEST(test_longest_nodes),
 		TEST(test_outcomes_in_order),
+		TEST(test_outcomes_of_each_stall),
 		TEST(test_many_gfp),
 		TEST(test_sink_that_fails),
 		TEST(test_limit_of_owners),
