@@ -500,9 +500,19 @@ uint64_t shrinkers_overflow(const struct shrinkers *shrinkers);
 #define SUMMARY_KERNEL_MAX    32
 #define SUMMARY_LONGEST_MAX   10
 
-struct summary_function {
-	uint64_t function; /* address; 0: pairs of a role without a window */
-	int role;	   /* enum role, or ROLE_NONE */
+/* Functions, and who waited: each in a table of its own. */
+enum summary_table {
+	SUMMARY_FUNCTIONS,
+	SUMMARY_CGROUPS,
+	SUMMARY_TASKS,
+	SUMMARY_KERNEL_THREADS,
+	SUMMARY_TABLES
+};
+
+struct summary_total {
+	uint64_t id; /* address of a function, 0: pairs of a role without a window; tid of a task */
+	int role;    /* of a function: enum role, or ROLE_NONE */
+	char name[TASK_CGROUP_MAX]; /* task name or cgroup path, any bytes; "" for a function */
 	struct latency latency;
 	uint64_t error; /* ns that may be missing in latency.total */
 };
@@ -512,13 +522,6 @@ struct summary_outermost {
 	uint64_t function; /* address; 0: known only from a pair of events */
 	int role;	   /* enum role; ROLE_NONE without function: all others */
 	struct histogram histogram;
-};
-
-struct summary_waiter {
-	int tid;		    /* of a task; 0 for a cgroup */
-	char name[TASK_CGROUP_MAX]; /* task name or cgroup path, any bytes */
-	struct latency latency;
-	uint64_t error; /* ns that may be missing in latency.total */
 };
 
 /* Stalls of tasks that waited, and those of kswapd and kcompactd, for which no task waits. */
@@ -554,18 +557,13 @@ void summary_pair(struct summary *summary, const struct task_pair *pair);
 /** summary_stall - count a stall, and copy it if it is one of the longest so far */
 void summary_stall(struct summary *summary, const struct named_stall *named);
 
-enum waiter_kind { SUMMARY_TASKS, SUMMARY_CGROUPS, SUMMARY_KERNEL_THREADS, WAITER_KINDS };
-
 /**
- * summary_functions - functions, most total time first
+ * summary_totals - what is in a table, most total time first
  *
  * The array is valid until something is counted. Returns how many.
  */
-size_t summary_functions(struct summary *summary, const struct summary_function **ret_functions);
-
-/** summary_waiters - tasks, cgroups or kernel threads; as summary_functions() */
-size_t summary_waiters(struct summary *summary, enum waiter_kind kind,
-		       const struct summary_waiter **ret_waiters);
+size_t summary_totals(struct summary *summary, enum summary_table which,
+		      const struct summary_total **ret_totals);
 
 /** summary_stalls - totals of one side */
 const struct summary_stalls *summary_stalls(const struct summary *summary, enum stall_side side);

@@ -471,10 +471,11 @@ static void put_why(struct writer *writer, const struct summary_view *view, stru
 /* ---- who ---- */
 
 static void put_waiters(struct writer *writer, const struct summary_view *view,
-			enum waiter_kind kind, const char *id, const char *title, const char *name)
+			enum summary_table kind, const char *id, const char *title,
+			const char *name)
 {
-	const struct summary_waiter *waiters;
-	size_t count = summary_waiters(view->summary, kind, &waiters);
+	const struct summary_total *waiters;
+	size_t count = summary_totals(view->summary, kind, &waiters);
 	size_t shown = count < view->top ? count : view->top;
 	enum stall_side side = kind == SUMMARY_KERNEL_THREADS ? STALLS_BACKGROUND : STALLS_WAITING;
 	uint64_t whole = summary_stalls(view->summary, side)->latency.total;
@@ -497,8 +498,8 @@ static void put_waiters(struct writer *writer, const struct summary_view *view,
 
 		put_raw(writer, "<tr><th scope=\"row\">");
 		put_name(writer, waiters[i].name);
-		if (waiters[i].tid)
-			put(writer, "-%d", waiters[i].tid);
+		if (waiters[i].id)
+			put(writer, "-%" PRIu64, waiters[i].id);
 		if (waiters[i].error)
 			put(writer, " <small>(up to " MS " ms more)</small>",
 			    MS_OF(waiters[i].error));

@@ -237,8 +237,8 @@ static void put_shrinkers(struct json *json, const struct summary_view *view)
 
 static void put_functions(struct json *json, const struct summary_view *view)
 {
-	const struct summary_function *functions;
-	size_t count = summary_functions(view->summary, &functions);
+	const struct summary_total *functions;
+	size_t count = summary_totals(view->summary, SUMMARY_FUNCTIONS, &functions);
 
 	json_open(json, "functions", '[');
 	for (size_t i = 0; i < count; i++) {
@@ -246,10 +246,9 @@ static void put_functions(struct json *json, const struct summary_view *view)
 		char name[STALL_FUNCTION_MAX];
 
 		json_open(json, NULL, '{');
-		if (functions[i].function)
-			resolver_symbol(view->resolver, functions[i].function, 's', name,
-					sizeof(name));
-		json_string(json, "function", functions[i].function ? name : NULL);
+		if (functions[i].id)
+			resolver_symbol(view->resolver, functions[i].id, 's', name, sizeof(name));
+		json_string(json, "function", functions[i].id ? name : NULL);
 		json_string(json, "role", catalog_role_title(functions[i].role));
 		put_latency(json, latency);
 		json_number(json, "error_ns", functions[i].error);
@@ -292,16 +291,16 @@ static void put_stall(struct json *json, const char *key, const struct named_sta
 }
 
 static void put_waiters(struct json *json, const char *key, const struct summary_view *view,
-			enum waiter_kind kind)
+			enum summary_table kind)
 {
-	const struct summary_waiter *waiters;
-	size_t count = summary_waiters(view->summary, kind, &waiters);
+	const struct summary_total *waiters;
+	size_t count = summary_totals(view->summary, kind, &waiters);
 
 	json_open(json, key, '[');
 	for (size_t i = 0; i < count && i < view->top; i++) {
 		json_open(json, NULL, '{');
 		if (kind != SUMMARY_CGROUPS)
-			json_signed(json, "tid", waiters[i].tid);
+			json_number(json, "tid", waiters[i].id);
 		json_string(json, kind == SUMMARY_CGROUPS ? "cgroup" : "name", waiters[i].name);
 		put_latency(json, &waiters[i].latency);
 		json_number(json, "error_ns", waiters[i].error);

@@ -161,8 +161,8 @@ static void add_latency(struct line *line, const struct latency *latency)
 
 static void put_functions(struct writer *writer, const struct summary_view *view)
 {
-	const struct summary_function *functions;
-	size_t count = summary_functions(view->summary, &functions);
+	const struct summary_total *functions;
+	size_t count = summary_totals(view->summary, SUMMARY_FUNCTIONS, &functions);
 
 	for (size_t i = 0; i < count; i++) {
 		const char *title = catalog_role_title(functions[i].role);
@@ -171,13 +171,12 @@ static void put_functions(struct writer *writer, const struct summary_view *view
 
 		line_clear(&line);
 		line_add(&line, "\n");
-		if (functions[i].function) {
-			resolver_symbol(view->resolver, functions[i].function, 's', name,
-					sizeof(name));
+		if (functions[i].id) {
+			resolver_symbol(view->resolver, functions[i].id, 's', name, sizeof(name));
 			line_add(&line, "%s", name);
 		}
 		if (title)
-			line_add(&line, functions[i].function ? " (%s)" : "%s", title);
+			line_add(&line, functions[i].id ? " (%s)" : "%s", title);
 		line_add(&line, ": ");
 		add_latency(&line, &functions[i].latency);
 		add_error(&line, functions[i].error);
@@ -485,8 +484,8 @@ static void put_where(struct writer *writer, const struct summary_view *view)
 /* The last component of a cgroup's path, as a unit's name; the path where two have the same. */
 static const char *cgroup_label(const struct summary_view *view, const char *path)
 {
-	const struct summary_waiter *cgroups;
-	size_t count = summary_waiters(view->summary, SUMMARY_CGROUPS, &cgroups);
+	const struct summary_total *cgroups;
+	size_t count = summary_totals(view->summary, SUMMARY_CGROUPS, &cgroups);
 	const char *slash = strrchr(path, '/');
 
 	if (!slash || !slash[1])
@@ -500,15 +499,15 @@ static const char *cgroup_label(const struct summary_view *view, const char *pat
 	return slash + 1;
 }
 
-static void waiter_name(struct line *name, const struct summary_view *view, enum waiter_kind kind,
-			const struct summary_waiter *waiter)
+static void waiter_name(struct line *name, const struct summary_view *view, enum summary_table kind,
+			const struct summary_total *waiter)
 {
 	line_clear(name);
 	line_add_escaped(name,
 			 kind == SUMMARY_CGROUPS ? cgroup_label(view, waiter->name) : waiter->name,
 			 TEXT_PRINTABLE);
-	if (waiter->tid)
-		line_add(name, "-%d", waiter->tid);
+	if (waiter->id)
+		line_add(name, "-%" PRIu64, waiter->id);
 }
 
 /* How many rows each table has at most. */
@@ -522,9 +521,9 @@ static size_t name_columns(const struct summary_view *view)
 {
 	size_t columns = NAME_COLUMNS;
 
-	for (int kind = 0; kind < WAITER_KINDS; kind++) {
-		const struct summary_waiter *waiters;
-		size_t count = summary_waiters(view->summary, kind, &waiters);
+	for (int kind = SUMMARY_CGROUPS; kind < SUMMARY_TABLES; kind++) {
+		const struct summary_total *waiters;
+		size_t count = summary_totals(view->summary, kind, &waiters);
 
 		for (size_t i = 0; i < count && i < rows_of(view); i++) {
 			struct line name;
@@ -538,10 +537,10 @@ static size_t name_columns(const struct summary_view *view)
 }
 
 static void put_waiters(struct writer *writer, const struct summary_view *view,
-			enum waiter_kind kind, const char *title)
+			enum summary_table kind, const char *title)
 {
-	const struct summary_waiter *waiters;
-	size_t count = summary_waiters(view->summary, kind, &waiters);
+	const struct summary_total *waiters;
+	size_t count = summary_totals(view->summary, kind, &waiters);
 	size_t rows = rows_of(view), columns = name_columns(view);
 	struct line line, name;
 
@@ -579,20 +578,18 @@ static void put_tables(struct writer *writer, const struct summary_view *view)
 		[SUMMARY_TASKS] = "task",
 		[SUMMARY_KERNEL_THREADS] = "kernel thread",
 	};
-	static const enum waiter_kind order[] = { SUMMARY_CGROUPS, SUMMARY_TASKS,
-						  SUMMARY_KERNEL_THREADS };
-	size_t kinds = view->form == SUMMARY_FULL ? WAITER_KINDS : SUMMARY_KERNEL_THREADS;
+	int last = view->form == SUMMARY_FULL ? SUMMARY_KERNEL_THREADS : SUMMARY_TASKS;
 	bool any = false;
 
-	for (size_t i = 0; i < kinds; i++) {
-		const struct summary_waiter *waiters;
+	for (int which = SUMMARY_CGROUPS; which <= last; which++) {
+		const struct summary_total *waiters;
 
-		if (!summary_waiters(view->summary, order[i], &waiters))
+		if (!summary_totals(view->summary, which, &waiters))
 			continue;
 		if (!any)
 			put_text(writer, "\n");
 		any = true;
-		put_waiters(writer, view, order[i], titles[order[i]]);
+		put_waiters(writer, view, which, titles[which]);
 	}
 }
 
@@ -636,8 +633,8 @@ static void put_worst(struct writer *writer, const struct summary_view *view)
 
 static void put_background(struct writer *writer, const struct summary_view *view)
 {
-	const struct summary_waiter *threads;
-	size_t count = summary_waiters(view->summary, SUMMARY_KERNEL_THREADS, &threads);
+	const struct summary_total *threads;
+	size_t count = summary_totals(view->summary, SUMMARY_KERNEL_THREADS, &threads);
 	size_t rows = rows_of(view);
 	struct line line;
 

@@ -21,25 +21,23 @@ struct kept_stall {
 	char memcg[TASK_CGROUP_MAX];
 };
 
-/* Waiters of one kind. */
-struct waiters {
-	struct summary_waiter *table; /* of summary.waiter_entries */
+struct table {
+	struct summary_total *totals; /* of summary.totals */
 	size_t count;
 };
 
-static const size_t waiters_max[WAITER_KINDS] = {
-	[SUMMARY_TASKS] = SUMMARY_TASKS_MAX,
+static const size_t totals_max[SUMMARY_TABLES] = {
+	[SUMMARY_FUNCTIONS] = SUMMARY_FUNCTIONS_MAX,
 	[SUMMARY_CGROUPS] = SUMMARY_CGROUPS_MAX,
+	[SUMMARY_TASKS] = SUMMARY_TASKS_MAX,
 	[SUMMARY_KERNEL_THREADS] = SUMMARY_KERNEL_MAX,
 };
 
 struct summary {
 	const struct plan *plan;
-	struct summary_function functions[SUMMARY_FUNCTIONS_MAX];
-	size_t nr_functions;
-	struct waiters waiters[WAITER_KINDS];
-	struct summary_waiter
-		waiter_entries[SUMMARY_TASKS_MAX + SUMMARY_CGROUPS_MAX + SUMMARY_KERNEL_MAX];
+	struct table tables[SUMMARY_TABLES];
+	struct summary_total totals[SUMMARY_FUNCTIONS_MAX + SUMMARY_TASKS_MAX +
+				    SUMMARY_CGROUPS_MAX + SUMMARY_KERNEL_MAX];
 	struct summary_stalls stalls[STALL_SIDES];
 	struct kept_stall long_stalls[SUMMARY_LONGEST_MAX];
 	struct kept_stall *longest[SUMMARY_LONGEST_MAX]; /* the longest first */
@@ -51,15 +49,15 @@ struct summary {
 struct summary *summary_new(const struct plan *plan)
 {
 	struct summary *summary = calloc(1, sizeof(*summary));
-	struct summary_waiter *table;
+	struct summary_total *totals;
 
 	if (!summary)
 		return NULL;
 	summary->plan = plan;
-	table = summary->waiter_entries;
-	for (int kind = 0; kind < WAITER_KINDS; kind++) {
-		summary->waiters[kind].table = table;
-		table += waiters_max[kind];
+	totals = summary->totals;
+	for (int which = 0; which < SUMMARY_TABLES; which++) {
+		summary->tables[which].totals = totals;
+		totals += totals_max[which];
 	}
 	for (size_t i = 0; i < SUMMARY_LONGEST_MAX; i++)
 		summary->longest[i] = &summary->long_stalls[i];
@@ -74,9 +72,8 @@ void summary_free(struct summary *summary)
 /* An entry is set as a whole when it is taken: only those that add up are cleared. */
 void summary_reset(struct summary *summary)
 {
-	summary->nr_functions = 0;
-	for (int kind = 0; kind < WAITER_KINDS; kind++)
-		summary->waiters[kind].count = 0;
+	for (int which = 0; which < SUMMARY_TABLES; which++)
+		summary->tables[which].count = 0;
 	memset(summary->stalls, 0, sizeof(summary->stalls));
 	for (size_t i = 0; i < SUMMARY_LONGEST_MAX; i++)
 		summary->longest[i]->named.stall = NULL;
@@ -85,38 +82,37 @@ void summary_reset(struct summary *summary)
 	summary->overflow = 0;
 }
 
-static void count_function(struct summary *summary, uint64_t function, int role, uint64_t ns)
+static void count(struct summary *summary, enum summary_table which, uint64_t id, int role,
+		  const char *name, uint64_t ns)
 {
-	struct summary_function *entry = summary->functions;
-	struct summary_function *end = entry + summary->nr_functions;
-	struct summary_function *least = entry;
+	struct table *table = &summary->tables[which];
+	struct summary_total *total = table->totals, *end = total + table->count, *least = total;
 	uint64_t error = 0;
 
-	for (; entry < end && (entry->function != function || entry->role != role); entry++)
-		if (entry->latency.total + entry->error < least->latency.total + least->error)
-			least = entry;
-	if (entry == end) {
-		if (summary->nr_functions < SUMMARY_FUNCTIONS_MAX) {
-			summary->nr_functions++;
+	for (; total < end && (total->id != id || total->role != role || strcmp(total->name, name));
+	     total++)
+		if (total->latency.total + total->error < least->latency.total + least->error)
+			least = total;
+	if (total == end) {
+		if (table->count < totals_max[which]) {
+			table->count++;
 		} else {
-			entry = least;
+			total = least;
 			error = least->latency.total + least->error;
 			summary->overflow++;
 		}
-		*entry = (struct summary_function){
-			.function = function,
-			.role = role,
-			.error = error,
-		};
+		*total = (struct summary_total){ .id = id, .role = role, .error = error };
+		snprintf(total->name, sizeof(total->name), "%s", name);
 	}
-	latency_add(&entry->latency, ns);
+	latency_add(&total->latency, ns);
 }
 
 void summary_window(struct summary *summary, const struct task_window *window)
 {
 	const struct record_window *exit = &window->exit->window;
 
-	count_function(summary, exit->function, exit->role, exit->rettime - exit->calltime);
+	count(summary, SUMMARY_FUNCTIONS, exit->function, exit->role, "",
+	      exit->rettime - exit->calltime);
 }
 
 void summary_pair(struct summary *summary, const struct task_pair *pair)
@@ -125,33 +121,7 @@ void summary_pair(struct summary *summary, const struct task_pair *pair)
 
 	/* Slab pairs are counted per shrinker. */
 	if (pair->slow && role != ROLE_NONE && role != ROLE_SHRINKER)
-		count_function(summary, 0, role, pair->duration);
-}
-
-static void count_waiter(struct summary *summary, enum waiter_kind kind, int tid, const char *name,
-			 uint64_t ns)
-{
-	struct waiters *waiters = &summary->waiters[kind];
-	struct summary_waiter *waiter = waiters->table;
-	struct summary_waiter *end = waiters->table + waiters->count;
-	struct summary_waiter *least = waiter;
-	uint64_t error = 0;
-
-	for (; waiter < end && (waiter->tid != tid || strcmp(waiter->name, name)); waiter++)
-		if (waiter->latency.total + waiter->error < least->latency.total + least->error)
-			least = waiter;
-	if (waiter == end) {
-		if (waiters->count < waiters_max[kind]) {
-			waiters->count++;
-		} else {
-			waiter = least;
-			error = least->latency.total + least->error;
-			summary->overflow++;
-		}
-		*waiter = (struct summary_waiter){ .tid = tid, .error = error };
-		snprintf(waiter->name, sizeof(waiter->name), "%s", name);
-	}
-	latency_add(&waiter->latency, ns);
+		count(summary, SUMMARY_FUNCTIONS, 0, role, "", pair->duration);
 }
 
 static void count_outermost(struct summary *summary, struct summary_stalls *stalls,
@@ -250,7 +220,7 @@ void summary_stall(struct summary *summary, const struct named_stall *named)
 	stalls->causes[cause.which].total += ns;
 	count_outermost(summary, stalls, stall);
 	if (named->background) {
-		count_waiter(summary, SUMMARY_KERNEL_THREADS, stall->tid, named->name, ns);
+		count(summary, SUMMARY_KERNEL_THREADS, stall->tid, ROLE_NONE, named->name, ns);
 		return;
 	}
 	keep_longest(summary, named);
@@ -258,52 +228,30 @@ void summary_stall(struct summary *summary, const struct named_stall *named)
 		keep_stall(&summary->most_explained, named);
 	if (task_key_in_interrupt(stall->key))
 		return;
-	count_waiter(summary, SUMMARY_TASKS, stall->tid, named->name, ns);
+	count(summary, SUMMARY_TASKS, stall->tid, ROLE_NONE, named->name, ns);
 	if (*named->task_info->cgroup)
-		count_waiter(summary, SUMMARY_CGROUPS, 0, named->task_info->cgroup, ns);
+		count(summary, SUMMARY_CGROUPS, 0, ROLE_NONE, named->task_info->cgroup, ns);
 }
 
-static int compare_totals(const struct latency *a, const struct latency *b)
+static int compare_totals(const void *left, const void *right)
 {
-	return (a->total < b->total) - (a->total > b->total);
+	const struct summary_total *a = left, *b = right;
+
+	if (a->latency.total != b->latency.total)
+		return a->latency.total < b->latency.total ? 1 : -1;
+	if (a->id != b->id)
+		return a->id > b->id ? 1 : -1;
+	return strcmp(a->name, b->name);
 }
 
-static int compare_functions(const void *left, const void *right)
+size_t summary_totals(struct summary *summary, enum summary_table which,
+		      const struct summary_total **ret_totals)
 {
-	const struct summary_function *a = left;
-	const struct summary_function *b = right;
-	int order = compare_totals(&a->latency, &b->latency);
+	const struct table *table = &summary->tables[which];
 
-	return order ? order : (a->function > b->function) - (a->function < b->function);
-}
-
-size_t summary_functions(struct summary *summary, const struct summary_function **ret_functions)
-{
-	qsort(summary->functions, summary->nr_functions, sizeof(summary->functions[0]),
-	      compare_functions);
-	*ret_functions = summary->functions;
-	return summary->nr_functions;
-}
-
-static int compare_waiters(const void *left, const void *right)
-{
-	const struct summary_waiter *a = left;
-	const struct summary_waiter *b = right;
-	int order = compare_totals(&a->latency, &b->latency);
-
-	if (order)
-		return order;
-	return a->tid != b->tid ? a->tid - b->tid : strcmp(a->name, b->name);
-}
-
-size_t summary_waiters(struct summary *summary, enum waiter_kind kind,
-		       const struct summary_waiter **ret_waiters)
-{
-	struct waiters *waiters = &summary->waiters[kind];
-
-	qsort(waiters->table, waiters->count, sizeof(waiters->table[0]), compare_waiters);
-	*ret_waiters = waiters->table;
-	return waiters->count;
+	qsort(table->totals, table->count, sizeof(*table->totals), compare_totals);
+	*ret_totals = table->totals;
+	return table->count;
 }
 
 const struct summary_stalls *summary_stalls(const struct summary *summary, enum stall_side side)

@@ -71,21 +71,21 @@ static void test_waiters(void **state)
 {
 	const struct summary_stalls *waiting = summary_stalls(summary, STALLS_WAITING);
 	const struct summary_stalls *background = summary_stalls(summary, STALLS_BACKGROUND);
-	const struct summary_waiter *waiters;
+	const struct summary_total *waiters;
 
 	STALL(.tid = 1, .name = "a", .ns = 100, .cgroup = "/x");
 	STALL(.tid = 2, .name = "b", .ns = 250, .cgroup = "/y");
 	STALL(.tid = 1, .name = "a", .ns = 200, .cgroup = "/x");
 	STALL(.tid = 3, .name = "k", .ns = 9000, .background = true);
 	STALL(.tid = 4, .name = "i", .ns = 10, .interrupt = true);
-	assert_int_equal(summary_waiters(summary, SUMMARY_TASKS, &waiters), 2);
+	assert_int_equal(summary_totals(summary, SUMMARY_TASKS, &waiters), 2);
 	assert_string_equal(waiters[0].name, "a");
 	assert_int_equal(waiters[0].latency.total, 300);
 	assert_int_equal(waiters[0].latency.count, 2);
-	assert_int_equal(waiters[1].tid, 2);
-	assert_int_equal(summary_waiters(summary, SUMMARY_CGROUPS, &waiters), 2);
+	assert_int_equal(waiters[1].id, 2);
+	assert_int_equal(summary_totals(summary, SUMMARY_CGROUPS, &waiters), 2);
 	assert_string_equal(waiters[0].name, "/x");
-	assert_int_equal(summary_waiters(summary, SUMMARY_KERNEL_THREADS, &waiters), 1);
+	assert_int_equal(summary_totals(summary, SUMMARY_KERNEL_THREADS, &waiters), 1);
 	assert_string_equal(waiters[0].name, "k");
 	assert_int_equal(waiting->latency.total, 560);
 	assert_int_equal(background->latency.total, 9000);
@@ -137,7 +137,7 @@ static void test_longest_ten(void **state)
 /* A newcomer may have had before what the evicted one had. */
 static void test_limits(void **state)
 {
-	const struct summary_waiter *waiters;
+	const struct summary_total *waiters;
 	char name[16];
 
 	for (int i = 1; i <= SUMMARY_TASKS_MAX; i++)
@@ -145,7 +145,7 @@ static void test_limits(void **state)
 	assert_int_equal(summary_overflow(summary), 0);
 	STALL(.tid = 99999, .name = "new", .ns = 5);
 	assert_int_equal(summary_overflow(summary), 1);
-	assert_int_equal(summary_waiters(summary, SUMMARY_TASKS, &waiters), SUMMARY_TASKS_MAX);
+	assert_int_equal(summary_totals(summary, SUMMARY_TASKS, &waiters), SUMMARY_TASKS_MAX);
 	assert_int_equal(waiters[0].latency.total, 1000 + SUMMARY_TASKS_MAX);
 	assert_int_equal(waiters[0].error, 0);
 	assert_string_equal(waiters[SUMMARY_TASKS_MAX - 1].name, "new");
@@ -155,7 +155,7 @@ static void test_limits(void **state)
 		snprintf(name, sizeof(name), "/%d", i);
 		STALL(.tid = 2, .ns = 10, .cgroup = name);
 	}
-	assert_int_equal(summary_waiters(summary, SUMMARY_CGROUPS, &waiters), SUMMARY_CGROUPS_MAX);
+	assert_int_equal(summary_totals(summary, SUMMARY_CGROUPS, &waiters), SUMMARY_CGROUPS_MAX);
 	assert_int_equal(summary_overflow(summary), 6);
 }
 
@@ -165,7 +165,7 @@ static void test_limits(void **state)
  */
 static void test_two_leaders(void **state)
 {
-	const struct summary_waiter *waiters;
+	const struct summary_total *waiters;
 
 	for (int i = 1; i <= 128; i++)
 		STALL(.tid = i, .name = "once", .ns = 50 * MS);
@@ -173,9 +173,9 @@ static void test_two_leaders(void **state)
 		STALL(.tid = 1001, .name = "a", .ns = 10 * MS);
 		STALL(.tid = 1002, .name = "b", .ns = 10 * MS);
 	}
-	assert_int_equal(summary_waiters(summary, SUMMARY_TASKS, &waiters), 128);
+	assert_int_equal(summary_totals(summary, SUMMARY_TASKS, &waiters), 128);
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(waiters[i].tid, 1001 + i);
+		assert_int_equal(waiters[i].id, 1001 + i);
 		assert_int_equal(waiters[i].latency.total, 100000 * MS);
 		assert_int_equal(waiters[i].latency.count, 10000);
 		assert_int_equal(waiters[i].error, 50 * MS);
@@ -206,7 +206,7 @@ static void pair(int event, uint64_t ns, bool slow)
 
 static void test_functions(void **state)
 {
-	const struct summary_function *functions;
+	const struct summary_total *functions;
 
 	window(0xa, 100);
 	window(0xb, 500);
@@ -214,20 +214,22 @@ static void test_functions(void **state)
 	pair(0, 90, false);
 	pair(0, 200, true);
 	pair(1, 1000, true);
-	assert_int_equal(summary_functions(summary, &functions), 3);
-	assert_int_equal(functions[0].function, 0xb);
+	assert_int_equal(summary_totals(summary, SUMMARY_FUNCTIONS, &functions), 3);
+	assert_int_equal(functions[0].id, 0xb);
 	assert_int_equal(functions[1].latency.count, 2);
 	assert_int_equal(functions[1].latency.max, 150);
-	assert_int_equal(functions[2].function, 0);
+	assert_int_equal(functions[2].id, 0);
 	assert_int_equal(functions[2].role, ROLE_DIRECT_RECLAIM);
 	assert_int_equal(functions[2].latency.total, 200);
 	for (int i = 0; i < SUMMARY_FUNCTIONS_MAX; i++)
 		window(0x100 + i, 10);
-	assert_int_equal(summary_functions(summary, &functions), SUMMARY_FUNCTIONS_MAX);
+	assert_int_equal(summary_totals(summary, SUMMARY_FUNCTIONS, &functions),
+			 SUMMARY_FUNCTIONS_MAX);
 	assert_int_equal(summary_overflow(summary), 3);
 	window(0x300, 1000);
-	assert_int_equal(summary_functions(summary, &functions), SUMMARY_FUNCTIONS_MAX);
-	assert_int_equal(functions[0].function, 0x300);
+	assert_int_equal(summary_totals(summary, SUMMARY_FUNCTIONS, &functions),
+			 SUMMARY_FUNCTIONS_MAX);
+	assert_int_equal(functions[0].id, 0x300);
 	assert_int_equal(functions[0].latency.total, 1000);
 	/* 61 had 10 each, and three more took 10 with an error of 10 */
 	assert_int_equal(functions[0].error, 10);
@@ -256,10 +258,11 @@ static void check_others(const uint64_t *exact, const bool *listed, size_t max)
 /* Few keys have much, and many have little. */
 static void test_bounds(void **state)
 {
-	static const size_t max[] = { SUMMARY_TASKS_MAX, SUMMARY_CGROUPS_MAX };
+	static const size_t max[] = { SUMMARY_FUNCTIONS_MAX, SUMMARY_CGROUPS_MAX,
+				      SUMMARY_TASKS_MAX };
 	uint64_t exact[KEYS] = { 0 };
 	bool listed[KEYS] = { false };
-	const struct summary_function *functions;
+	const struct summary_total *totals;
 	uint32_t seed = 1;
 	size_t count;
 
@@ -274,21 +277,15 @@ static void test_bounds(void **state)
 		STALL(.tid = key, .ns = ns, .cgroup = name);
 		window(key, ns);
 	}
-	count = summary_functions(summary, &functions);
-	for (size_t i = 0; i < count; i++)
-		check_entry(exact, listed, functions[i].function, functions[i].latency.total,
-			    functions[i].error);
-	check_others(exact, listed, SUMMARY_FUNCTIONS_MAX);
-	for (int kind = SUMMARY_TASKS; kind <= SUMMARY_CGROUPS; kind++) {
-		const struct summary_waiter *waiters;
-
+	for (int which = SUMMARY_FUNCTIONS; which <= SUMMARY_TASKS; which++) {
 		memset(listed, 0, sizeof(listed));
-		count = summary_waiters(summary, kind, &waiters);
+		count = summary_totals(summary, which, &totals);
 		for (size_t i = 0; i < count; i++)
 			check_entry(exact, listed,
-				    waiters[i].tid ? waiters[i].tid : atoi(waiters[i].name + 1),
-				    waiters[i].latency.total, waiters[i].error);
-		check_others(exact, listed, max[kind]);
+				    totals[i].id ? totals[i].id :
+						   (uint64_t)atoi(totals[i].name + 1),
+				    totals[i].latency.total, totals[i].error);
+		check_others(exact, listed, max[which]);
 	}
 }
 
