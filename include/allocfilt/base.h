@@ -14,6 +14,12 @@
  * Used by every stage, and independent of them: failures, the log, files, text, the writer.
  */
 
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+
+#define NS_PER_US     UINT64_C(1000)
+#define NS_PER_MS     (1000 * NS_PER_US)
+#define NS_PER_SECOND (1000 * NS_PER_MS)
+
 /*
  * A failure as it is returned to main, which alone prints it and exits: the exit status and one
  * line that names what failed and what to do.

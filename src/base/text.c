@@ -9,8 +9,6 @@
 
 #include "allocfilt/base.h"
 
-#define NS_PER_SECOND 1000000000u
-
 size_t utf8_length(const char *text)
 {
 	/* The lowest character of each length; a lower one is an overlong form. */

@@ -12,8 +12,7 @@
 
 #include "allocfilt/capture.h"
 
-#define NS_PER_SECOND 1000000000u
-#define GUESS_MAX     1024 /* pages of a CPU that are looked at for their byte order */
+#define GUESS_MAX 1024 /* pages of a CPU that are looked at for their byte order */
 
 struct capture_cpu {
 	int cpu;
@@ -299,7 +298,7 @@ static void check_names(struct capture *capture)
 	static const char *const names[] = { "kallsyms", "mountinfo", "saved_cmdlines", "tasks",
 					     "cgroups" };
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		int fd = file_open(capture->dir, names[i], FILE_TEXT_MAX);
 
 		if (fd >= 0)

@@ -4,8 +4,6 @@
 #include <limits.h>
 #include <string.h>
 
-#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
-
 #define PID_LARGEST 4194304 /* PID_MAX_LIMIT of the kernel, include/linux/threads.h */
 
 #define US     1000ll

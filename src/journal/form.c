@@ -25,9 +25,9 @@
  * time of writing counts. A backlog that is read late is a burst.
  */
 
-#define MINUTE	   60000000000ull /* ns */
-#define LAST_TRIES 10		  /* at the end, for entries that wait */
-#define LAST_WAIT  50		  /* ms before each */
+#define MINUTE	   (60 * NS_PER_SECOND)
+#define LAST_TRIES 10 /* at the end, for entries that wait */
+#define LAST_WAIT  50 /* ms before each */
 #define IDENTIFIER "allocfilt"
 #define FACILITY   (LOG_DAEMON >> 3) /* without the bits of the priority */
 
@@ -209,7 +209,7 @@ static int journal_stall(struct output *output, const struct named_stall *named)
 static void send_held_back(struct journal *journal)
 {
 	struct held *held = &journal->held;
-	uint64_t seconds = (journal->now - held->since + 500000000) / 1000000000;
+	uint64_t seconds = (journal->now - held->since + NS_PER_SECOND / 2) / NS_PER_SECOND;
 	char message[HELD_BACK_MESSAGE_MAX];
 	char time[TEXT_DURATION_MAX];
 	struct journal_entry *entry;

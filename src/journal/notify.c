@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #define STATUS_SIZE 256
-#define NS_PER_US   1000
 
 struct notify {
 	int fd; /* -1: no service manager */

@@ -10,8 +10,6 @@
 #include "journal/stall_entry.h"
 #include "journal/unit_name.h"
 
-#define NS_PER_US 1000
-
 /* ---- the message ---- */
 
 void journal_stall_task(struct line *line, const struct named_stall *named)

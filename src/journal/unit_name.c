@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <string.h>
 
+#include "allocfilt/base.h"
+
 #include "journal/unit_name.h"
 
 /* systemd.unit(5) */
@@ -8,8 +10,6 @@ static const char *const types[] = {
 	"service", "socket", "device", "mount", "automount", "swap",
 	"target",  "path",   "timer",  "slice", "scope",
 };
-
-#define NR_TYPES (sizeof(types) / sizeof(types[0]))
 
 static const char letters[] =
 	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:-_.\\@";
@@ -26,9 +26,9 @@ static bool is_unit(const char *name)
 
 	if (!dot || dot == name || at == name || (at && at + 1 >= dot))
 		return false;
-	while (type < NR_TYPES && strcmp(dot + 1, types[type]))
+	while (type < ARRAY_SIZE(types) && strcmp(dot + 1, types[type]))
 		type++;
-	return type < NR_TYPES && strspn(name, letters) == strlen(name);
+	return type < ARRAY_SIZE(types) && strspn(name, letters) == strlen(name);
 }
 
 /* Reads the next directory of a path without its escape; false at the end or if it is too long. */

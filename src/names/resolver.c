@@ -24,8 +24,6 @@ static const char *const waits[] = {
 	"__wait_on_buffer",	   "submit_bio_wait",
 };
 
-#define NR_WAITS (sizeof(waits) / sizeof(waits[0]))
-
 struct resolver {
 	const struct plan *plan;
 	const struct data_source *source;
@@ -35,7 +33,7 @@ struct resolver {
 	struct shrinker_names *shrinkers;
 	struct stacks *stacks; /* NULL without option stack */
 	struct decode *decode;
-	struct symbol waits[NR_WAITS];
+	struct symbol waits[ARRAY_SIZE(waits)];
 	bool has_mark;
 	uint64_t mark_ts;	/* ns, trace clock */
 	uint64_t mark_realtime; /* ns since the epoch */
@@ -45,7 +43,7 @@ static bool is_likely_symbol(void *context, const char *name)
 {
 	const struct resolver *resolver = context;
 
-	for (size_t i = 0; i < NR_WAITS; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(waits); i++)
 		if (!strcmp(name, waits[i]))
 			return true;
 	return plan_likely_symbol(resolver->plan, name);
@@ -86,7 +84,7 @@ int resolver_new(struct resolver **ret_resolver, const struct plan *plan,
 		resolver_free(resolver);
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	}
-	for (size_t i = 0; i < NR_WAITS; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
 		uint64_t address = symbols_address(resolver->symbols, waits[i]);
 
 		if (address)
@@ -178,7 +176,7 @@ static bool is_wait(const struct resolver *resolver, uint64_t address)
 {
 	if (symbols_in_scheduler(resolver->symbols, address))
 		return true;
-	for (size_t i = 0; i < NR_WAITS; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(waits); i++)
 		if (address - resolver->waits[i].address < resolver->waits[i].size)
 			return true;
 	return false;
@@ -281,8 +279,8 @@ bool resolver_time(const struct resolver *resolver, uint64_t ts, char text[CLOCK
 
 	if (text_time(text, resolver->has_mark ? now : 0))
 		return true;
-	snprintf(text, CLOCK_TEXT_MAX, "%" PRIu64 ".%06" PRIu64, ts / 1000000000,
-		 ts % 1000000000 / 1000);
+	snprintf(text, CLOCK_TEXT_MAX, "%" PRIu64 ".%06" PRIu64, ts / NS_PER_SECOND,
+		 ts % NS_PER_SECOND / NS_PER_US);
 	return false;
 }
 

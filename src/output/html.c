@@ -22,7 +22,7 @@
 #define LEVELS	  5    /* shades of the heat map: q1 … q5 */
 #define TICKS_MAX 8
 #define CUT_SHARE 1000 /* a step below 1/CUT_SHARE of all is not drawn */
-#define MINUTE	  (60 * 1000000000ull)
+#define MINUTE	  (60 * NS_PER_SECOND)
 #define HOUR	  (60 * MINUTE)
 #define DAY	  (24 * HOUR)
 
@@ -230,12 +230,12 @@ static void put_ticks(struct writer *writer, const struct resolver *resolver,
 	char text[CLOCK_TEXT_MAX];
 	uint64_t of_day = from, step = span;
 
-	for (size_t i = sizeof(steps) / sizeof(steps[0]); i-- && span / steps[i] <= TICKS_MAX;)
+	for (size_t i = ARRAY_SIZE(steps); i-- && span / steps[i] <= TICKS_MAX;)
 		step = steps[i];
 	if (resolver_time(resolver, from, text) &&
 	    sscanf(text, "%*10sT%2u:%2u:%2u.%9uZ", &hours, &minutes, &seconds, &ns) == 4)
-		of_day = hours * HOUR + minutes * MINUTE + seconds * 1000000000ull + ns;
-	for (uint64_t unit = 1000000000; unit > 1000000 && step % unit; unit /= 10)
+		of_day = hours * HOUR + minutes * MINUTE + seconds * NS_PER_SECOND + ns;
+	for (uint64_t unit = NS_PER_SECOND; unit > NS_PER_MS && step % unit; unit /= 10)
 		decimals++;
 	put_raw(writer, "<div class=\"x\" aria-hidden=\"true\">");
 	for (uint64_t at = (step - of_day % step) % step; at < span; at += step) {

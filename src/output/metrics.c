@@ -13,8 +13,6 @@
  * refuses the whole text otherwise.
  */
 
-#define NS_PER_SECOND 1000000000u
-
 /* A metric family whose HELP and TYPE lines are written. */
 struct family {
 	struct writer *writer;

@@ -25,13 +25,11 @@ static const struct {
 /* With --interval and without -f. */
 static const struct output_ops summaries_form;
 
-#define NR_FORMS (sizeof(forms) / sizeof(forms[0]))
-
 const char *const *output_form_names(void)
 {
-	static const char *names[NR_FORMS + 1];
+	static const char *names[ARRAY_SIZE(forms) + 1];
 
-	for (size_t i = 0; i < NR_FORMS; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
 		names[i] = forms[i].name;
 	return names;
 }
@@ -40,7 +38,7 @@ bool output_form_is_text(const char *name)
 {
 	size_t i = 0;
 
-	while (i < NR_FORMS - 1 && strcmp(forms[i].name, name))
+	while (i < ARRAY_SIZE(forms) - 1 && strcmp(forms[i].name, name))
 		i++;
 	return !forms[i].ops->summary;
 }
@@ -66,7 +64,7 @@ struct output *output_new(const struct output_setup *setup)
 	if (!output)
 		return NULL;
 	output->setup = *setup;
-	for (size_t i = 0; i < NR_FORMS; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
 		if (options->format && !strcmp(forms[i].name, options->format))
 			output->ops = forms[i].ops;
 	if (options->journal)

@@ -152,7 +152,7 @@ static void add_latency(struct line *line, const struct latency *latency)
 	};
 
 	line_add(line, "count %" PRIu64, latency->count);
-	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
 		line_add(line, ", %s ", times[i].title);
 		tree_add_ms(line, 0, times[i].ns);
 		line_add(line, " ms");
@@ -237,7 +237,7 @@ static void add_ms(struct line *line, int width, uint64_t ns)
 	char text[32];
 
 	snprintf(text, sizeof(text), "%" PRIu64, ns / 1000000 + (ns % 1000000 >= 500000));
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
 		uint64_t count = (ns + steps[i].unit / 2) / steps[i].unit;
 
 		if (!ns || ns >= steps[i].below)
@@ -345,7 +345,7 @@ static void put_losses(struct writer *writer, const struct summary_view *view)
 		if (view->overflows[i].count)
 			line_add(&line, "; %" PRIu64 " %s", view->overflows[i].count,
 				 view->overflows[i].text);
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if (others[i].count)
 			line_add(&line, "; %" PRIu64 " %s", others[i].count, others[i].text);
 	add_not_shown(&line, view->not_shown.shorter, "shorter");

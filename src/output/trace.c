@@ -13,7 +13,6 @@
  * trace_output.c: trace_print_context(), trace_stack_print().
  */
 
-#define NS_PER_SECOND  1000000000u
 #define PROC_WIDTH     14 /* TRACE_GRAPH_PROCINFO_LENGTH */
 #define PROC_NAME      7  /* bytes of a task's name in that column */
 #define DURATION_WIDTH 7  /* digits of a duration: no fraction where the whole has them all */
@@ -60,7 +59,7 @@ static char duration_mark(uint64_t duration)
 		{ 1000000, '#' },    { 100000, '!' },	 { 10000, '+' },
 	};
 
-	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
 		if (duration > marks[i].over)
 			return marks[i].mark;
 	return ' ';

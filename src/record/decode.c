@@ -464,7 +464,7 @@ static bool parse_clock(const char *text, size_t size, uint64_t *ret_ns)
 	if (copy[before] < '0' || copy[before] > '9' || end != after + 10 ||
 	    copy[after + 1] < '0' || copy[after + 1] > '9' || (copy[end] && copy[end] != '\n'))
 		return false;
-	*ret_ns = seconds * 1000000000 + ns;
+	*ret_ns = seconds * NS_PER_SECOND + ns;
 	return true;
 }
 

@@ -6,7 +6,7 @@
 #include "allocfilt/base.h"
 #include "allocfilt/record.h"
 
-#define REPORT_INTERVAL 1000000000u /* ns */
+#define REPORT_INTERVAL NS_PER_SECOND
 
 static const char larger_buffer[] = " (a larger -b helps)";
 

@@ -6,10 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocfilt/base.h"
 #include "record/event_format.h"
 #include "record/print_program.h"
-
-#define ARRAY_SIZE(array) (sizeof(array) / sizeof(*(array)))
 
 /* The kernel's own formats have about 40 conversions, and take some KiB. */
 #define PIECES_MAX 128

@@ -18,8 +18,6 @@
 #include "run/recorder.h"
 #include "run/report.h"
 
-#define NS_PER_MS	 1000000ull
-#define NS_PER_SECOND	 (1000 * NS_PER_MS)
 #define BUSY_TICK	 (110 * NS_PER_MS)
 #define IDLE_TICK	 NS_PER_SECOND
 #define IDLE_AFTER	 20		   /* ticks without data */

@@ -12,8 +12,7 @@
 
 #include "allocfilt/run.h"
 
-#define NS_PER_SECOND 1000000000u
-#define EVENTS_MAX    16
+#define EVENTS_MAX 16
 
 struct signals {
 	int fd;

@@ -73,7 +73,7 @@ static bool is_background(const char *name, const struct task_info *task)
 
 	if (task->pid && !task->kernel_thread)
 		return false;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		size_t length = strlen(names[i]);
 
 		if (!strncmp(name, names[i], length) && isdigit((unsigned char)name[length]))

@@ -109,7 +109,7 @@ static int copy_formats(struct recorder *recorder)
 	const struct plan *plan = recorder->plan;
 	int ret = copy_event(recorder, PROBE_SYSTEM, PROBE_NAME);
 
-	for (size_t i = 0; !ret && i < sizeof(of_ftrace) / sizeof(of_ftrace[0]); i++)
+	for (size_t i = 0; !ret && i < ARRAY_SIZE(of_ftrace); i++)
 		ret = copy_event(recorder, "ftrace", of_ftrace[i]);
 	for (int i = 0; !ret && i < plan->nr_events; i++)
 		ret = copy_event(recorder, plan->events[i].system, plan->events[i].name);
@@ -255,7 +255,7 @@ static int write_before_data(struct recorder *recorder, const char *dir,
 
 	if (!ret)
 		ret = copy_if_present(recorder, kernel_dir, "tracing_thresh");
-	for (size_t i = 0; !ret && i < sizeof(of_session) / sizeof(of_session[0]); i++)
+	for (size_t i = 0; !ret && i < ARRAY_SIZE(of_session); i++)
 		ret = copy_if_present(recorder, dir, of_session[i]);
 	if (!ret)
 		ret = copy_formats(recorder);

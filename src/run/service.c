@@ -14,7 +14,6 @@
 #include "run/pipeline.h"
 #include "run/report.h"
 
-#define NS_PER_SECOND	1000000000ull
 #define RETRY_INTERVAL	(60 * NS_PER_SECOND) /* while tracing is in use */
 #define STATUS_INTERVAL (10 * NS_PER_SECOND)
 

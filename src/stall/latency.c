@@ -2,7 +2,6 @@
 #include "allocfilt/stall.h"
 
 #define STEP_BITS 3
-#define NS_PER_US 1000
 
 /* Below 8 us a bucket is a microsecond; above, its number is the power and the next three bits. */
 static unsigned int bucket_of(uint64_t us)

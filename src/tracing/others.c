@@ -91,7 +91,7 @@ int others_check_global(struct settings *settings, bool force, struct failure *f
 		tracefs_instances_walk(check_instance, &check);
 		ret = check.ret;
 	}
-	for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]) && !ret; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(shared) && !ret; i++)
 		ret = expect_default(settings, shared[i].kind, shared[i].path,
 				     shared[i].default_value, force, failure);
 	return ret;

@@ -145,7 +145,7 @@ static int remove_own_names(char *dir, bool *found, struct failure *failure)
 
 	if (ret)
 		return ret == -ENOMEM ? out_of_memory(failure) : 0;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !ret; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(names) && !ret; i++) {
 		if (!tracefs_dir_exists(settings.top, names[i].path))
 			continue;
 		*found = true;
@@ -207,7 +207,7 @@ static int set_options(struct session *session, struct failure *failure)
 	const pid_t *pids = session->request->pids;
 	int ret = 0;
 
-	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]) && !ret; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(options) && !ret; i++) {
 		if (!tracefs_file_exists(session->own, options[i].name) ||
 		    (options[i].pids_only && !(pids && *pids)))
 			continue;
@@ -808,7 +808,7 @@ bool session_taken(struct session *session, char *what, size_t size)
 	};
 	bool taken = false;
 
-	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]) && !taken; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(settings) && !taken; i++) {
 		char *now = NULL;
 		int ret;
 
