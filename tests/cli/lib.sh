@@ -4,7 +4,6 @@
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 err=$scratch/err out=$scratch/out
-nr_cases=0
 
 # What the next case is to be run under: a list of words (setpriv, unshare, …).
 under=()
@@ -34,20 +33,17 @@ run()
 
 pass()
 {
-	nr_cases=$((nr_cases + 1))
 	echo "ok $1"
 }
 
 fail()
 {
-	nr_cases=$((nr_cases + 1))
 	echo "not ok $1: $2"
 	sed 's/^/  stderr: /' "$err" | head -n 5
 }
 
 skip()
 {
-	nr_cases=$((nr_cases + 1))
 	echo "skip $1: $2"
 }
 

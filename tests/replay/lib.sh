@@ -1,0 +1,49 @@
+# shellcheck shell=bash
+# For the replay tests: captures, what a checker says of an output, and that it finds what is wrong.
+
+. tests/cli/lib.sh
+
+# With the kernel's own text.
+captures=(fixtures/*/trace.txt)
+captures=("${captures[@]%/trace.txt}")
+[ -d "${captures[0]}" ] || { echo "no capture in fixtures/"; exit 77; }
+
+# thresholds CAPTURE: three in µs, none below the one that it was taken with
+thresholds()
+{
+	local taken
+
+	taken=$(cat "$1/tracing_thresh")
+	printf '%d\n' "$taken" 134 1000 | sort -un | awk -v taken="$taken" '$1 >= taken'
+}
+
+# said NAME COMMAND...: ok with what the command says, or not ok with its first lines
+said()
+{
+	local name=$1 text
+	shift
+
+	if text=$("$@" 2>&1); then
+		echo "ok $name${text:+: $text}"
+	else
+		echo "not ok $name: $(wc -l <<<"$text") things wrong"
+		head -n 20 <<<"$text" | cut -c 1-300 | sed 's/^/  /'
+	fi
+}
+
+# must_find NAME FILE SED-SCRIPT COMMAND...: the command has to find what the script does to FILE; it
+# reads $scratch/tampered
+must_find()
+{
+	local name=$1 file=$2 script=$3
+	shift 3
+
+	sed -E "$script" "$file" >"$scratch/tampered"
+	if cmp -s "$file" "$scratch/tampered"; then
+		echo "not ok $name: nothing to tamper with"
+	elif "$@" >"$out" 2>&1; then
+		echo "not ok $name: not found"
+	else
+		echo "ok $name: $(head -n 1 "$out" | cut -c 1-100)"
+	fi
+}
