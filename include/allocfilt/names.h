@@ -84,7 +84,7 @@ int resolver_symbol(void *resolver, uint64_t address, char style, char *text, si
 uint64_t resolver_sleeps_in(void *resolver, const uint64_t *frames, size_t count);
 
 /** resolver_function - the start of the function that contains an address, or the address */
-uint64_t resolver_function(void *resolver, uint64_t address);
+uint64_t resolver_function(struct resolver *resolver, uint64_t address);
 
 /** resolver_address - address of a function that plan_likely_symbol() accepts; 0: none */
 uint64_t resolver_address(const struct resolver *resolver, const char *function);

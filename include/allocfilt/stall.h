@@ -282,26 +282,18 @@ struct stall {
 	unsigned int nr_events;
 };
 
-struct stalls_callbacks {
-	/* prints an event, "name: fields", and returns the length */
-	size_t (*event)(void *context, const struct record *record, char *text, size_t size);
-	/* a stall has ended; its pointers are valid during the call; 0, or -errno to stop */
-	int (*stall)(void *context, const struct stall *stall);
-	void *context;
-	/* the start of the function that contains an address; for functions that slept */
-	uint64_t (*function)(void *context, uint64_t address);
-};
-
 struct stalls;
 
 /**
  * stalls_new - allocate all that is needed
  * @limits: of copies of the records of windows and slow pairs, for stalls_pass_on(); NULL: keep none
+ * @ended: called with a stall, whose pointers are valid until it returns; 0, or -errno to stop
  *
  * At limits->events the window that ended first makes room. Returns NULL with errno ENOMEM.
  */
 struct stalls *stalls_new(const struct plan *plan, const struct limits *limits,
-			  const struct stalls_callbacks *callbacks);
+			  struct resolver *resolver,
+			  int (*ended)(void *context, const struct stall *stall), void *context);
 void stalls_free(struct stalls *stalls);
 
 /** stalls_window - accept a window from a claims_sink; 0, or the callback's -errno */

@@ -195,9 +195,8 @@ uint64_t resolver_sleeps_in(void *context, const uint64_t *frames, size_t count)
 	return i < count ? frames[i] : 0;
 }
 
-uint64_t resolver_function(void *context, uint64_t address)
+uint64_t resolver_function(struct resolver *resolver, uint64_t address)
 {
-	struct resolver *resolver = context;
 	const struct symbol *symbol = symbols_find(resolver->symbols, address);
 
 	return symbol ? symbol->address : address;

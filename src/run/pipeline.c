@@ -197,16 +197,6 @@ static int pair_ended(void *context, const struct task_pair *pair)
 	return ret ? ret : stalls_pair(pipeline->stalls, pair);
 }
 
-static size_t event_text(void *context, const struct record *record, char *text, size_t size)
-{
-	return resolver_event(((struct pipeline *)context)->resolver, record, text, size);
-}
-
-static uint64_t function_of(void *context, uint64_t address)
-{
-	return resolver_function(((struct pipeline *)context)->resolver, address);
-}
-
 /* ---- totals ---- */
 
 static const pid_t *shown_pids(const struct pipeline *pipeline)
@@ -584,12 +574,6 @@ static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer)
 {
 	const struct options *options = pipeline->options;
 	const struct claims_sink sink = { pipeline, window_ended, pair_ended };
-	const struct stalls_callbacks stalls = {
-		.event = event_text,
-		.function = function_of,
-		.stall = stall_ended,
-		.context = pipeline,
-	};
 	const struct output_setup output = {
 		.options = options,
 		.plan = pipeline->plan,
@@ -604,8 +588,8 @@ static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer)
 	pipeline->holds = pipeline->output && output_shows_windows(pipeline->output) &&
 			  (pipeline->report > pipeline->plan->threshold || options->comm ||
 			   options->cgroup || options->min_order);
-	pipeline->stalls =
-		stalls_new(pipeline->plan, pipeline->holds ? &options->limits : NULL, &stalls);
+	pipeline->stalls = stalls_new(pipeline->plan, pipeline->holds ? &options->limits : NULL,
+				      pipeline->resolver, stall_ended, pipeline);
 	pipeline->shrinkers = shrinkers_new();
 	pipeline->summary = summary_new(pipeline->plan);
 	if (!pipeline->claims || !pipeline->stalls || !pipeline->shrinkers || !pipeline->summary ||

@@ -38,7 +38,7 @@ static void note_name(struct detail_names *names, struct value_names *values, ui
 			if (values->names[i].last_use < name->last_use)
 				name = &values->names[i];
 	*name = (struct value_name){ .value = value, .last_use = ++values->uses };
-	names->event(names->context, record, text, sizeof(text));
+	resolver_event(names->resolver, record, text, sizeof(text));
 	from = strstr(text, key);
 	if (!from)
 		return;

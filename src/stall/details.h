@@ -66,9 +66,7 @@ struct value_names {
 
 struct detail_names {
 	const struct plan *plan;
-	/* prints an event's text, "name: fields", and returns the length */
-	size_t (*event)(void *context, const struct record *record, char *text, size_t size);
-	void *context;
+	struct resolver *resolver; /* prints an event's text */
 	struct value_names gfp;
 	struct value_names status;
 };

@@ -60,7 +60,8 @@ struct owner {
 
 struct stalls {
 	const struct plan *plan;
-	struct stalls_callbacks callbacks;
+	int (*ended)(void *context, const struct stall *stall);
+	void *context;
 	struct detail_names names;
 	struct slices slices;
 	struct off_cpu *off_cpu; /* NULL without the scheduler's events */
@@ -84,17 +85,18 @@ struct stalls {
 };
 
 struct stalls *stalls_new(const struct plan *plan, const struct limits *limits,
-			  const struct stalls_callbacks *callbacks)
+			  struct resolver *resolver,
+			  int (*ended)(void *context, const struct stall *stall), void *context)
 {
 	struct stalls *stalls = calloc(1, sizeof(*stalls));
 
 	if (!stalls)
 		return NULL;
 	stalls->plan = plan;
-	stalls->callbacks = *callbacks;
+	stalls->ended = ended;
+	stalls->context = context;
 	stalls->names.plan = plan;
-	stalls->names.event = callbacks->event;
-	stalls->names.context = callbacks->context;
+	stalls->names.resolver = resolver;
 	slices_init(&stalls->slices);
 	if (limits)
 		stalls->held = held_new(plan, limits);
@@ -198,8 +200,8 @@ static void sum_phases(struct stalls *stalls, struct stall *stall, const struct 
 		if (slice->function)
 			add_slice(stalls->sleeps, &stall->nr_sleeps,
 				  (struct stall_slice){
-					  .function = stalls->callbacks.function(
-						  stalls->callbacks.context, slice->function),
+					  .function = resolver_function(stalls->names.resolver,
+									slice->function),
 					  .group = slice->group,
 					  .part = slice->part,
 					  .state = slice->state,
@@ -255,7 +257,7 @@ static int emit_stall(struct stalls *stalls, struct owner *owner, const struct s
 	sum_phases(stalls, &stall, span);
 	stalls->ending = owner;
 	stalls->ending_span = span;
-	ret = stalls->callbacks.stall(stalls->callbacks.context, &stall);
+	ret = stalls->ended(stalls->context, &stall);
 	if (stalls->held)
 		held_drop(stalls->held, &owner->held, span->first, span->last);
 	return ret;

@@ -14,6 +14,7 @@ struct resolver {
 	const char *(*task)(void *context, int tid, uint64_t ts);
 	int (*symbol)(void *context, uint64_t address, char style, char *text, size_t size);
 	size_t (*event)(void *context, const struct record *record, char *text, size_t size);
+	uint64_t (*function)(void *context, uint64_t address);
 	const struct task_info *(*task_info)(void *context, int tid, uint64_t ts);
 	const char *(*shrinker)(void *context, uint64_t shrinker);
 	size_t (*stack)(void *context, uint32_t number, const uint64_t **ret_frames);
@@ -40,6 +41,11 @@ size_t resolver_event(struct resolver *resolver, const struct record *record, ch
 		      size_t size)
 {
 	return resolver->event(resolver->context, record, text, size);
+}
+
+uint64_t resolver_function(struct resolver *resolver, uint64_t address)
+{
+	return resolver->function(resolver->context, address);
 }
 
 const struct task_info *resolver_task(struct resolver *resolver, int tid, uint64_t ts)

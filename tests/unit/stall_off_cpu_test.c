@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "allocfilt/stall.h"
+#include "fake_resolver.h"
 #include "notes.h"
 #include "unit_test.h"
 
@@ -72,11 +73,7 @@ static uint64_t function_of(void *context, uint64_t address)
 
 static int set_up(void **state)
 {
-	static const struct stalls_callbacks callbacks = {
-		.event = event_text,
-		.function = function_of,
-		.stall = got_stall,
-	};
+	static struct resolver resolver = { .event = event_text, .function = function_of };
 
 	clear_notes();
 	memset(&plan, 0, sizeof(plan));
@@ -84,7 +81,7 @@ static int set_up(void **state)
 	plan.nr_events = NR_EVENTS;
 	plan.function_graph = true;
 	plan.threshold = 100;
-	stalls = stalls_new(&plan, NULL, &callbacks);
+	stalls = stalls_new(&plan, NULL, &resolver, got_stall, NULL);
 	assert_non_null(stalls);
 	return 0;
 }

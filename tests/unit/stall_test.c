@@ -3,6 +3,7 @@
 
 #include "allocfilt/stall.h"
 #include "counted_malloc.h"
+#include "fake_resolver.h"
 #include "notes.h"
 #include "unit_test.h"
 
@@ -129,17 +130,17 @@ static size_t event_text(void *context, const struct record *record, char *text,
 			record->fields.status);
 }
 
+static struct resolver resolver = { .event = event_text };
+
 static void start_with(bool function_graph, const struct limits *limits)
 {
-	const struct stalls_callbacks callbacks = { event_text, got_stall, &run };
-
 	clear_notes();
 	memset(&run, 0, sizeof(run));
 	memcpy(run.plan.events, planned, sizeof(planned));
 	run.plan.nr_events = NR_EVENTS;
 	run.plan.function_graph = function_graph;
 	run.plan.threshold = THRESHOLD;
-	run.stalls = stalls_new(&run.plan, limits, &callbacks);
+	run.stalls = stalls_new(&run.plan, limits, &resolver, got_stall, NULL);
 	assert_non_null(run.stalls);
 }
 
@@ -866,7 +867,6 @@ static int compare_ends(const void *a, const void *b)
 
 static void test_random_calls(void **state)
 {
-	const struct stalls_callbacks callbacks = { event_text, check_stall, NULL };
 	int most = 0;
 
 	for (uint64_t seed = 1; seed <= 60; seed++) {
@@ -884,7 +884,7 @@ static void test_random_calls(void **state)
 			walk(&made.calls[i]);
 		qsort(made.ended, made.nr_ended, sizeof(made.ended[0]), compare_ends);
 		stalls_free(run.stalls);
-		run.stalls = stalls_new(&run.plan, NULL, &callbacks);
+		run.stalls = stalls_new(&run.plan, NULL, &resolver, check_stall, NULL);
 		for (int i = 0; i < made.nr_ended; i++) {
 			const struct call *ended = made.ended[i];
 
