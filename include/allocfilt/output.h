@@ -243,15 +243,14 @@ struct metrics_file *metrics_file_new(const char *path);
 void metrics_file_free(struct metrics_file *file);
 
 /**
- * metrics_file_write - replace the file, mode 0644 independent of the umask
- * @fill: writes the text, need not flush; returns 0 or -errno
+ * metrics_file_write - replace the file with metrics_text(), mode 0644 independent of the umask
  *
  * See file_replace() for the temporary file, and why the directory may be another user's. Allocates
  * nothing. Returns 0, or -errno with @failure (status 1), which names the file and a remedy; the
  * file is then unchanged.
  */
-int metrics_file_write(struct metrics_file *file, int (*fill)(void *context, struct writer *writer),
-		       void *context, struct failure *failure);
+int metrics_file_write(struct metrics_file *file, const struct summary_view *view,
+		       const struct metrics_process *process, struct failure *failure);
 
 /**
  * metrics_file_changed - has the result of the last write another errno than the one before it?

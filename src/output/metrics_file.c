@@ -63,8 +63,8 @@ static const char *remedy(int error)
 	}
 }
 
-int metrics_file_write(struct metrics_file *file, int (*fill)(void *context, struct writer *writer),
-		       void *context, struct failure *failure)
+int metrics_file_write(struct metrics_file *file, const struct summary_view *view,
+		       const struct metrics_process *process, struct failure *failure)
 {
 	struct file_replacement new;
 	const char *name;
@@ -73,7 +73,7 @@ int metrics_file_write(struct metrics_file *file, int (*fill)(void *context, str
 
 	if (!ret) {
 		writer_attach(file->writer, new.fd);
-		ret = fill(context, file->writer);
+		ret = metrics_text(file->writer, view, process);
 		if (!ret)
 			ret = writer_flush(file->writer);
 		/*

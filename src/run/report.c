@@ -99,24 +99,11 @@ static uint64_t time_ns(const struct timeval *time)
 	return ((uint64_t)time->tv_sec * 1000000 + time->tv_usec) * 1000;
 }
 
-struct metrics_source {
-	const struct summary_view *view;
-	const struct metrics_process *process; /* NULL: a capture */
-};
-
-static int fill_metrics(void *context, struct writer *writer)
-{
-	const struct metrics_source *source = context;
-
-	return metrics_text(writer, source->view, source->process);
-}
-
 int metrics_write(struct metrics_file *file, struct pipeline *pipeline,
 		  const struct run_context *run, bool tracing, struct failure *failure)
 {
 	struct metrics_process process = { .tracing = tracing };
 	struct summary_view view;
-	struct metrics_source source = { &view, run ? &process : NULL };
 	struct rusage usage;
 
 	pipeline_view(pipeline, &view);
@@ -126,5 +113,5 @@ int metrics_write(struct metrics_file *file, struct pipeline *pipeline,
 		if (!getrusage(RUSAGE_SELF, &usage))
 			process.cpu = time_ns(&usage.ru_utime) + time_ns(&usage.ru_stime);
 	}
-	return metrics_file_write(file, fill_metrics, &source, failure);
+	return metrics_file_write(file, &view, run ? &process : NULL, failure);
 }
