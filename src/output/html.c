@@ -527,22 +527,6 @@ static void put_who(struct writer *writer, const struct summary_view *view)
 
 /* ---- the longest stalls ---- */
 
-struct rows {
-	struct writer *writer;
-	uint64_t whole; /* ns */
-};
-
-static void put_row(void *context, int level, const char *title, uint64_t ns)
-{
-	const struct rows *rows = context;
-
-	put(rows->writer, "<tr class=\"d%d\"><th scope=\"row\">", level);
-	put_name(rows->writer, title);
-	put(rows->writer, "</th><td>" MS "</td>", MS_OF(ns));
-	put_bar(rows->writer, ns, rows->whole);
-	put_raw(rows->writer, "</tr>\n");
-}
-
 static void put_task(struct writer *writer, const struct named_stall *named)
 {
 	const struct task_info *task = named->task_info;
@@ -589,14 +573,21 @@ static void put_facts_of(struct writer *writer, const struct named_stall *named)
 
 static void put_tree(struct writer *writer, struct resolver *resolver, const struct stall *stall)
 {
-	struct rows rows = { .writer = writer, .whole = stall->end - stall->start };
+	struct tree_rows rows;
 
 	/* The cause says it already where there is nothing but rest. */
 	if (stall->phases.ns[PHASE_REST][PART_OWN][STATE_RAN] == phases_total(&stall->phases))
 		return;
 	put_raw(writer, "<table><thead><tr><th scope=\"col\">phase</th><th scope=\"col\">ms</th>"
 			"<th scope=\"col\">of the stall</th></tr></thead><tbody>\n");
-	tree_visit(resolver, stall, put_row, &rows);
+	tree_rows(&rows, resolver, &stall->phases, stall);
+	for (size_t i = 0; i < rows.count; i++) {
+		put(writer, "<tr class=\"d%d\"><th scope=\"row\">", rows.row[i].level);
+		put_name(writer, rows.row[i].title);
+		put(writer, "</th><td>" MS "</td>", MS_OF(rows.row[i].ns));
+		put_bar(writer, rows.row[i].ns, stall->end - stall->start);
+		put_raw(writer, "</tr>\n");
+	}
 	put_raw(writer, "</tbody></table>\n");
 }
 

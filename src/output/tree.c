@@ -16,7 +16,6 @@
 
 /* The form `tree`: a block for each stall, for people; then the summary. */
 
-#define ROWS_MAX      160
 #define ROW_SHRINKERS 5	  /* rows for the shrinkers of a group; the others share one */
 #define ROW_SHARE     100 /* a shrinker below 1/ROW_SHARE of the stall has no row of its own */
 #define TITLE_COLUMNS 44  /* of a title with its branches */
@@ -25,24 +24,6 @@
 #define RED   "\033[1;31m"
 #define DIM   "\033[2m"
 #define PLAIN "\033[0m"
-
-struct row {
-	int level; /* 0: a group, 1: a part, 2: a shrinker; what the task did is below these */
-	uint64_t ns;
-	bool is_half; /* the part with most time, if that is at least half of all */
-	char title[160];
-};
-
-/* The rows of a tree while it is built, and what it is built from. */
-struct rows {
-	struct resolver *resolver;
-	const struct phases *phases;
-	const struct stall_slice *shrinkers; /* most time first */
-	size_t nr_shrinkers;
-	const struct stall *stall; /* NULL: phases are those of several */
-	size_t count;
-	struct row row[ROWS_MAX];
-};
 
 /* What is drawn before a title, per level. */
 struct branches {
@@ -60,10 +41,11 @@ void tree_add_ms(struct line *line, int width, uint64_t ns)
 	line_add(line, "%*" PRIu64 ".%03u", width, ns / 1000000, (unsigned int)(ns / 1000 % 1000));
 }
 
-__attribute__((format(printf, 4, 5))) static struct row *
-add_row(struct rows *rows, int level, uint64_t ns, const char *format, ...)
+__attribute__((format(printf, 4, 5))) static struct tree_row *
+add_row(struct tree_rows *rows, int level, uint64_t ns, const char *format, ...)
 {
-	struct row *row = &rows->row[rows->count < ROWS_MAX ? rows->count++ : ROWS_MAX - 1];
+	struct tree_row *row =
+		&rows->row[rows->count < TREE_ROWS_MAX ? rows->count++ : TREE_ROWS_MAX - 1];
 	va_list arguments;
 
 	row->level = level;
@@ -75,16 +57,16 @@ add_row(struct rows *rows, int level, uint64_t ns, const char *format, ...)
 	return row;
 }
 
-static void add_shrinker(struct rows *rows, const struct stall_slice *shrinker)
+static void add_shrinker(struct tree_rows *rows, const struct stall_slice *shrinker)
 {
 	bool shared = false; /* does another shrinker have the same callback? */
 	char name[160];
 
 	resolver_shrinker(rows->resolver, shrinker->shrinker, shrinker->callback, name,
 			  sizeof(name));
-	for (size_t i = 0; i < rows->nr_shrinkers; i++)
-		shared |= rows->shrinkers[i].callback == shrinker->callback &&
-			  rows->shrinkers[i].shrinker != shrinker->shrinker;
+	for (size_t i = 0; i < rows->stall->nr_shrinkers; i++)
+		shared |= rows->stall->shrinkers[i].callback == shrinker->callback &&
+			  rows->stall->shrinkers[i].shrinker != shrinker->shrinker;
 	/* Without a superblock's label they differ in their address only; a module's name is none. */
 	if (shared && !resolver_shrinker_label(rows->resolver, shrinker->shrinker))
 		add_row(rows, 2, shrinker->ns, "%.100s 0x%" PRIx64, name, shrinker->shrinker);
@@ -96,7 +78,7 @@ static void add_shrinker(struct rows *rows, const struct stall_slice *shrinker)
  * Adds the largest shrinkers of a group. The first one always has a row, and so has the first one
  * with a superblock's label: people look for the file system that cost most.
  */
-static void add_shrinkers(struct rows *rows, enum phase_group group)
+static void add_shrinkers(struct tree_rows *rows, enum phase_group group)
 {
 	uint64_t whole = phases_total(rows->phases);
 	bool any = false, any_labelled = false;
@@ -104,8 +86,8 @@ static void add_shrinkers(struct rows *rows, enum phase_group group)
 	size_t nr_others = 0;
 	int shown = 0;
 
-	for (size_t i = 0; i < rows->nr_shrinkers; i++) {
-		const struct stall_slice *shrinker = &rows->shrinkers[i];
+	for (size_t i = 0; i < rows->stall->nr_shrinkers; i++) {
+		const struct stall_slice *shrinker = &rows->stall->shrinkers[i];
 		bool first_labelled;
 
 		if (shrinker->group != group || !shrinker->ns)
@@ -128,8 +110,8 @@ static void add_shrinkers(struct rows *rows, enum phase_group group)
 			nr_others == 1 ? "" : "s");
 }
 
-static void add_sleeps(struct rows *rows, int level, enum phase_group group, enum phase_part part,
-		       enum phase_state state)
+static void add_sleeps(struct tree_rows *rows, int level, enum phase_group group,
+		       enum phase_part part, enum phase_state state)
 {
 	uint64_t whole = phases_total(rows->phases);
 	int shown = 0;
@@ -151,7 +133,8 @@ static void add_sleeps(struct rows *rows, int level, enum phase_group group, enu
  * What the task did in a part, most time first. Where it ran all the time, that is told only of what
  * nothing else explains.
  */
-static void add_states(struct rows *rows, int level, enum phase_group group, enum phase_part part)
+static void add_states(struct tree_rows *rows, int level, enum phase_group group,
+		       enum phase_part part)
 {
 	const uint64_t *ns = rows->phases->ns[group][part];
 	uint64_t whole = phases_part(rows->phases, group, part);
@@ -174,7 +157,7 @@ static void add_states(struct rows *rows, int level, enum phase_group group, enu
 	}
 }
 
-static void add_group(struct rows *rows, enum phase_group group)
+static void add_group(struct tree_rows *rows, enum phase_group group)
 {
 	enum phase_group largest_group;
 	enum phase_part largest_part;
@@ -194,15 +177,15 @@ static void add_group(struct rows *rows, enum phase_group group)
 			continue;
 		add_row(rows, 1, ns, "%s", phase_part_names[part].title)->is_half =
 			largest_group == group && (int)largest_part == part && ns >= whole - ns;
-		if (part == PART_SHRINKERS)
-			add_shrinkers(rows, group);
-		else
+		if (part != PART_SHRINKERS)
 			add_states(rows, 2, group, part);
+		else if (rows->stall)
+			add_shrinkers(rows, group);
 	}
 }
 
 /* Does another row of this level follow under the same parent? */
-static bool continues(const struct rows *rows, size_t row, int level)
+static bool continues(const struct tree_rows *rows, size_t row, int level)
 {
 	for (size_t i = row + 1; i < rows->count && rows->row[i].level >= level; i++)
 		if (rows->row[i].level == level)
@@ -210,11 +193,11 @@ static bool continues(const struct rows *rows, size_t row, int level)
 	return false;
 }
 
-static void put_row(struct writer *writer, const struct terminal *terminal, const struct rows *rows,
-		    size_t index, uint64_t whole)
+static void put_row(struct writer *writer, const struct terminal *terminal,
+		    const struct tree_rows *rows, size_t index, uint64_t whole)
 {
 	const struct branches *branches = terminal->box ? &box_branches : &ascii_branches;
-	const struct row *row = &rows->row[index];
+	const struct tree_row *row = &rows->row[index];
 	bool red = row->is_half && terminal->colour;
 	struct line line;
 	int columns;
@@ -238,36 +221,23 @@ static void put_row(struct writer *writer, const struct terminal *terminal, cons
 	line_put(&line, writer);
 }
 
-static void make_rows(struct rows *rows, struct resolver *resolver, const struct phases *phases,
-		      const struct stall *stall)
+void tree_rows(struct tree_rows *rows, struct resolver *resolver, const struct phases *phases,
+	       const struct stall *stall)
 {
 	rows->resolver = resolver;
 	rows->phases = phases;
-	rows->shrinkers = stall ? stall->shrinkers : NULL;
-	rows->nr_shrinkers = stall ? stall->nr_shrinkers : 0;
 	rows->stall = stall;
 	rows->count = 0;
 	for (int group = 0; group < PHASE_GROUPS; group++)
 		add_group(rows, group);
 }
 
-void tree_visit(struct resolver *resolver, const struct stall *stall,
-		void (*visit)(void *context, int level, const char *title, uint64_t ns),
-		void *context)
-{
-	struct rows rows;
-
-	make_rows(&rows, resolver, &stall->phases, stall);
-	for (size_t i = 0; i < rows.count; i++)
-		visit(context, rows.row[i].level, rows.row[i].title, rows.row[i].ns);
-}
-
 void tree_phases(struct writer *writer, const struct terminal *terminal, struct resolver *resolver,
 		 const struct phases *phases, const struct stall *stall)
 {
-	struct rows rows;
+	struct tree_rows rows;
 
-	make_rows(&rows, resolver, phases, stall);
+	tree_rows(&rows, resolver, phases, stall);
 	for (size_t i = 0; i < rows.count; i++)
 		put_row(writer, terminal, &rows, i, phases_total(phases));
 }

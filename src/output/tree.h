@@ -33,13 +33,26 @@ void tree_stall(struct writer *writer, const struct terminal *terminal, struct r
 void tree_phases(struct writer *writer, const struct terminal *terminal, struct resolver *resolver,
 		 const struct phases *phases, const struct stall *stall);
 
-/**
- * tree_visit - the rows of a stall's tree, for another form
- * @visit: @level is 0 for a phase, 1 for its part, 2 for a shrinker; @title: any bytes
- */
-void tree_visit(struct resolver *resolver, const struct stall *stall,
-		void (*visit)(void *context, int level, const char *title, uint64_t ns),
-		void *context);
+#define TREE_ROWS_MAX 160
+
+struct tree_row {
+	int level; /* 0: a phase, 1: its part, 2: a shrinker; what the task did is below these */
+	uint64_t ns;
+	bool is_half;	 /* the part with most time, if that is at least half of all */
+	char title[160]; /* any bytes */
+};
+
+struct tree_rows {
+	struct resolver *resolver;
+	const struct phases *phases;
+	const struct stall *stall; /* NULL: phases are those of several */
+	size_t count;
+	struct tree_row row[TREE_ROWS_MAX];
+};
+
+/** tree_rows - the rows of tree_phases(), for another form */
+void tree_rows(struct tree_rows *rows, struct resolver *resolver, const struct phases *phases,
+	       const struct stall *stall);
 
 /** tree_add_ms - add ns as milliseconds, "12.345"; @width: columns before the point, at least */
 void tree_add_ms(struct line *line, int width, uint64_t ns);
