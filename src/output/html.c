@@ -359,11 +359,6 @@ static void put_when(struct writer *writer, const struct summary_view *view, str
 
 /* ---- why ---- */
 
-static bool is_rest(const struct chain_step *step, unsigned int level)
-{
-	return level == 2 && !strcmp(step->name, phase_group_names[PHASE_REST].title);
-}
-
 /* The boxes below a step. Those too narrow to be seen are at the end, and left out. */
 static void put_boxes(struct writer *writer, const struct chain_step *step, uint64_t whole,
 		      unsigned int level)
@@ -376,7 +371,7 @@ static void put_boxes(struct writer *writer, const struct chain_step *step, uint
 	for (; below && below->ns >= whole / CUT_SHARE; below = below->next) {
 		put_raw(writer, "<li style=\"width:");
 		put_width(writer, below->ns, step->ns);
-		if (is_rest(below, level))
+		if (level == 2 && !strcmp(below->name, phase_group_names[PHASE_REST].title))
 			put_raw(writer, "\"><span class=\"rest\" title=\"");
 		else
 			put(writer, "\"><span class=\"l%u\" title=\"", level);

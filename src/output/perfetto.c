@@ -106,6 +106,17 @@ static void begin_event(struct output *output, struct json *json, const char *ph
 	json_signed(json, "tid", track.thread);
 }
 
+static void put_name(struct output *output, bool thread, struct track track, const char *name)
+{
+	struct json json;
+
+	begin_event(output, &json, "M", thread ? "thread_name" : "process_name", track);
+	json_open(&json, "args", '{');
+	json_string(&json, "name", name);
+	json_close(&json, '}');
+	json_close(&json, '}');
+}
+
 /* Returns the track with these names of a process and its thread; writes those that are new. */
 static struct track name_track(struct output *output, struct track real, const char *process,
 			       const char *thread)
@@ -139,18 +150,12 @@ static struct track name_track(struct output *output, struct track real, const c
 	}
 	for (int which = 0; which < 2; which++) {
 		char name[TASK_CGROUP_MAX + 64];
-		struct json json;
 
 		if (!is_new[which])
 			continue;
 		snprintf(name, sizeof(name), ids[which] == real_ids[which] ? "%s" : "%s-%d",
 			 names[which], real_ids[which]);
-		begin_event(output, &json, "M", which ? "thread_name" : "process_name",
-			    (struct track){ ids[0], ids[1] });
-		json_open(&json, "args", '{');
-		json_string(&json, "name", name);
-		json_close(&json, '}');
-		json_close(&json, '}');
+		put_name(output, which, (struct track){ ids[0], ids[1] }, name);
 	}
 	return (struct track){ ids[0], ids[1] };
 }
@@ -333,13 +338,8 @@ static void put_counter(struct output *output, uint64_t ts, const char *name, co
 	struct perfetto *perfetto = output->form;
 	struct json json;
 
-	for (int which = 0; !perfetto->has_counters && which < 2; which++) {
-		begin_event(output, &json, "M", which ? "thread_name" : "process_name", track);
-		json_open(&json, "args", '{');
-		json_string(&json, "name", "all tasks");
-		json_close(&json, '}');
-		json_close(&json, '}');
-	}
+	for (int which = 0; !perfetto->has_counters && which < 2; which++)
+		put_name(output, which, track, "all tasks");
 	perfetto->has_counters = true;
 	begin_event(output, &json, "C", name, track);
 	json_string(&json, "cat", "counter");

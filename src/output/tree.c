@@ -371,13 +371,6 @@ static bool locale_has_utf8(void)
 	return utf8;
 }
 
-static bool is_set(const char *name)
-{
-	const char *value = getenv(name);
-
-	return value && *value;
-}
-
 /*
  * Colour needs a terminal whose TERM is set and not "dumb", and no NO_COLOR (no-color.org). Box
  * drawing also needs a UTF-8 locale. A file or a pipe gets neither, and names with any bytes.
@@ -385,13 +378,14 @@ static bool is_set(const char *name)
 static int tree_make(struct output *output)
 {
 	struct terminal *terminal = calloc(1, sizeof(*terminal));
+	const char *no_colour = getenv("NO_COLOR");
 	bool utf8 = locale_has_utf8();
 	bool capable = screen_is_capable(writer_fd(output->setup.writer));
 
 	if (!terminal)
 		return -ENOMEM;
 	if (isatty(writer_fd(output->setup.writer))) {
-		terminal->colour = capable && !is_set("NO_COLOR");
+		terminal->colour = capable && !(no_colour && *no_colour);
 		terminal->box = capable && utf8;
 		terminal->names = utf8 ? TEXT_PRINTABLE : TEXT_ASCII;
 	}

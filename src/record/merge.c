@@ -122,12 +122,6 @@ static void heap_down(struct merge *merge, int i)
 	}
 }
 
-static void heap_push(struct merge *merge, int place)
-{
-	merge->heap[merge->heap_size] = place;
-	heap_up(merge, merge->heap_size++);
-}
-
 /* Call it after the first record of the top CPU was replaced or removed. */
 static void heap_settle_top(struct merge *merge)
 {
@@ -174,8 +168,10 @@ int merge_put(void *context, const struct record *record)
 	}
 	if (ret)
 		return ret;
-	if (queue->ring.held == 1)
-		heap_push(merge, place);
+	if (queue->ring.held == 1) {
+		merge->heap[merge->heap_size] = place;
+		heap_up(merge, merge->heap_size++);
+	}
 	return 0;
 }
 

@@ -685,11 +685,6 @@ static int finish(struct live *live, int error)
 	return error;
 }
 
-static int loop_failed(struct live *live, int error)
-{
-	return live->failure->text[0] ? error : output_failed(error, live->failure);
-}
-
 static int run_loop(struct live *live)
 {
 	int ret = begin(live, loop_now());
@@ -703,7 +698,7 @@ static int run_loop(struct live *live)
 	if (signals_summary_asked(live->run->signals) && live->pipeline)
 		summary_print_so_far(live->run, live->pipeline);
 	ret = finish(live, ret);
-	return ret ? loop_failed(live, ret) : 0;
+	return ret && !*live->failure->text ? output_failed(ret, live->failure) : ret;
 }
 
 /* Restores tracing. Its failure replaces that of the run, which is then logged here. */
