@@ -126,8 +126,8 @@ struct stored_record {
  */
 struct payloads;
 
-/* Bytes in which the largest payload fits, wherever the ring's end is. */
-#define PAYLOADS_MIN (3 * (size_t)UINT16_MAX)
+/* Bytes in which the largest payload fits once all others were released. */
+#define PAYLOADS_MIN ((size_t)UINT16_MAX + 64)
 
 /** payloads_new - @size bytes beyond PAYLOADS_MIN; NULL with errno ENOMEM */
 struct payloads *payloads_new(size_t size);

@@ -18,18 +18,18 @@ struct task {
 	struct task_key key;
 	struct waiting_records waiting; /* oldest first */
 	struct waiting_records open;	/* begins without their end, oldest first */
-	size_t nr_waiting;
-	size_t nr_open;
-	uint64_t dropped_at;	 /* ns: time of the newest record dropped for room */
-	uint64_t unseen_at;	 /* ns: of the newest one that no window had had inside */
+	uint64_t dropped_at;		/* ns: time of the newest record dropped for room */
+	uint64_t unseen_at;		/* ns: of the newest one that no window had had inside */
 	uint64_t dropped_owners; /* ROLE_BIT()s of roles that might have claimed one of these */
-	bool dropped_any;	 /* any window might have claimed one of these */
+	uint32_t nr_waiting;
+	uint8_t nr_open;
+	bool dropped_any; /* any window might have claimed one of these */
 };
 
 struct waiting_record {
 	TAILQ_ENTRY(waiting_record) of_task; /* in task.waiting, task.open or claims.unused */
 	TAILQ_ENTRY(waiting_record) age;     /* in claims.oldest */
-	struct task *task;
+	uint32_t task;			     /* its index in claims.tasks */
 	bool open;
 	bool superseded; /* of a fast call: no window claims it */
 	bool seen;	 /* some slow window had it inside */
@@ -52,17 +52,16 @@ struct claims {
 	struct waiting_records oldest; /* of all tasks */
 	struct task *busy;	       /* the last task seen above its share, or NULL */
 	const struct record **claimed;
-	struct waiting_record **claimed_from;
 	const struct record **inside;
 	struct claims_drops drops;
 };
 
-/* Events of the catalog have small payloads. */
+/* Events of the catalog have small payloads. Of others three of the largest fit at any limit. */
 size_t claims_payload_bytes(const struct plan *plan, const struct limits *limits)
 {
 	for (int i = 0; i < plan->nr_events; i++)
 		if (plan->events[i].id == EVENT_USER)
-			return limits->events * (size_t)RECORD_RAW_MAX;
+			return limits->events * (size_t)RECORD_RAW_MAX + 2 * (size_t)UINT16_MAX;
 	return 0;
 }
 
@@ -82,13 +81,12 @@ struct claims *claims_new(const struct plan *plan, const struct data_source *sou
 	claims->records = calloc(limits->events, sizeof(*claims->records));
 	claims->payloads = payloads_new(claims_payload_bytes(plan, limits));
 	claims->claimed = calloc(limits->events, sizeof(const struct record *));
-	claims->claimed_from = calloc(limits->events, sizeof(*claims->claimed_from));
 	claims->inside = calloc(limits->events, sizeof(const struct record *));
 	claims->lost_at = calloc(claims->cpus.count, sizeof(*claims->lost_at));
 	TAILQ_INIT(&claims->unused);
 	TAILQ_INIT(&claims->oldest);
 	if (!claims->tasks || !claims->records || !claims->payloads || !claims->claimed ||
-	    !claims->claimed_from || !claims->inside || !claims->lost_at ||
+	    !claims->inside || !claims->lost_at ||
 	    hash_init(&claims->hash, &claims->tasks->hash, sizeof(*claims->tasks), limits->tasks)) {
 		claims_free(claims);
 		errno = ENOMEM;
@@ -99,7 +97,7 @@ struct claims *claims_new(const struct plan *plan, const struct data_source *sou
 
 static void drop_record(struct claims *claims, struct waiting_record *waiting)
 {
-	struct task *task = waiting->task;
+	struct task *task = &claims->tasks[waiting->task];
 
 	if (waiting->open) {
 		TAILQ_REMOVE(&task->open, waiting, of_task);
@@ -122,7 +120,6 @@ void claims_free(struct claims *claims)
 	hash_destroy(&claims->hash);
 	free(claims->lost_at);
 	free(claims->inside);
-	free(claims->claimed_from);
 	free(claims->claimed);
 	payloads_free(claims->payloads);
 	free(claims->records);
@@ -194,7 +191,7 @@ static void drop_for_room(struct claims *claims, struct waiting_record *waiting)
 {
 	const struct record *record = &waiting->stored.record;
 	const struct plan_event *event = &claims->plan->events[record->event];
-	struct task *task = waiting->task;
+	struct task *task = &claims->tasks[waiting->task];
 
 	if (!waiting->open && !waiting->seen && event->id != EVENT_USER &&
 	    record->ts > task->unseen_at)
@@ -254,9 +251,10 @@ static void make_room(struct claims *claims)
 	drop_for_room(claims, victim);
 }
 
-static struct waiting_record *waiting_of(struct stored_record *stored)
+static struct waiting_record *waiting_of(const struct record *record)
 {
-	return (struct waiting_record *)((char *)stored - offsetof(struct waiting_record, stored));
+	return (struct waiting_record *)((uintptr_t)record -
+					 offsetof(struct waiting_record, stored.record));
 }
 
 static void keep_record(struct claims *claims, struct task *task, const struct record *record,
@@ -272,10 +270,10 @@ static void keep_record(struct claims *claims, struct task *task, const struct r
 		make_room(claims);
 	waiting = TAILQ_FIRST(&claims->unused);
 	while (record_store(&waiting->stored, record, claims->payloads))
-		drop_for_room(claims, waiting_of(payloads_oldest(claims->payloads)));
+		drop_for_room(claims, waiting_of(&payloads_oldest(claims->payloads)->record));
 	TAILQ_REMOVE(&claims->unused, waiting, of_task);
 	TAILQ_INSERT_TAIL(&claims->oldest, waiting, age);
-	waiting->task = task;
+	waiting->task = (uint32_t)(task - claims->tasks);
 	waiting->open = open;
 	waiting->superseded = false;
 	waiting->seen = false;
@@ -321,9 +319,7 @@ static size_t claim(struct claims *claims, struct task *task, int role, uint64_t
 			(event->owners & ROLE_BIT(role));
 		if (waiting->superseded || !(owner || event->rule == RULE_ANY_WINDOW))
 			continue;
-		place--;
-		claims->claimed[place] = record;
-		claims->claimed_from[place] = waiting;
+		claims->claimed[--place] = record;
 	}
 	*ret_inside = inside;
 	return place;
@@ -332,7 +328,7 @@ static size_t claim(struct claims *claims, struct task *task, int role, uint64_t
 static void drop_claimed(struct claims *claims, size_t place)
 {
 	for (; place < claims->nr_records; place++)
-		drop_record(claims, claims->claimed_from[place]);
+		drop_record(claims, waiting_of(claims->claimed[place]));
 }
 
 static int end_window(struct claims *claims, struct task *task, const struct record *record)

@@ -29,6 +29,7 @@ enum { /* the plan's events, in this order */
        INACTIVE,
        THROTTLED,
        NODE_BEGIN,
+       USER,
        NR_EVENTS,
 };
 
@@ -45,6 +46,7 @@ static const struct plan_event planned[NR_EVENTS] = {
 	[INACTIVE] = { .id = EVENT_SHRINK_INACTIVE },
 	[THROTTLED] = { .id = EVENT_THROTTLED },
 	[NODE_BEGIN] = { .id = EVENT_NODE_RECLAIM_BEGIN, .side = EVENT_BEGIN },
+	[USER] = { .id = EVENT_USER },
 };
 
 static struct {
@@ -1497,7 +1499,7 @@ static void test_limit_of_what_is_held(void **state)
 	stalls_free(run.stalls);
 }
 
-/* Of large payloads three have room: PAYLOADS_MIN. */
+/* Of large payloads three have room. */
 static void test_limit_of_held_payloads(void **state)
 {
 	start_holding(64);
