@@ -13,10 +13,8 @@
 #include "record/event_format.h"
 #include "record/print_format.h"
 
-#define TYPES_MAX    65536	/* common_type has 16 bits */
 #define TYPE_IGNORED UINT16_MAX /* in place of an index */
-#define CPUS_MAX     8192	/* CONFIG_NR_CPUS goes no higher */
-#define ROLES_BITS   12		/* 4096 addresses whose role is cached */
+#define ROLES_BITS   11		/* 2048 addresses whose role is cached */
 #define FIELDS_MAX   16
 
 /* Deeper than any kernel's return stack: such a record is damaged. */
@@ -122,6 +120,12 @@ struct role_entry {
 	bool used;
 };
 
+/* What is known of a CPU from its records so far. */
+struct cpu_state {
+	int16_t indent;
+	bool switched; /* the newest record is sched_switch */
+};
+
 struct decode {
 	const struct data_source *source;
 	struct stacks *stacks; /* NULL: left out */
@@ -129,9 +133,10 @@ struct decode {
 	struct field type; /* common_type, the same in all formats */
 	struct format *formats;
 	size_t nr_formats;
-	uint16_t *by_type;	  /* TYPES_MAX: index into formats plus one; 0: unknown */
-	int16_t *indent;	  /* CPUS_MAX */
-	bool *switched;		  /* CPUS_MAX: the newest record is sched_switch */
+	uint16_t *by_type;	/* index into formats plus one; 0: unknown */
+	size_t nr_types;	/* of by_type: up to the highest that a format has */
+	struct cpu_state *cpus; /* by number */
+	int nr_cpus;
 	struct role_entry *roles; /* 1 << ROLES_BITS */
 	bool read_all;		  /* formats of a capture: see decode_new() */
 	uint64_t unknown;
@@ -153,11 +158,10 @@ struct decode *decode_new(const struct data_source *source, struct stacks *stack
 	decode->stacks = stacks;
 	decode->callbacks = *callbacks;
 	decode->first_unknown = -1;
-	decode->by_type = calloc(TYPES_MAX, sizeof(*decode->by_type));
-	decode->indent = calloc(CPUS_MAX, sizeof(*decode->indent));
-	decode->switched = calloc(CPUS_MAX, sizeof(*decode->switched));
+	decode->nr_cpus = cpu_list_highest(&source->cpus) + 1;
+	decode->cpus = calloc(decode->nr_cpus, sizeof(*decode->cpus));
 	decode->roles = calloc(1 << ROLES_BITS, sizeof(*decode->roles));
-	if (!decode->by_type || !decode->indent || !decode->switched || !decode->roles) {
+	if (!decode->cpus || !decode->roles) {
 		decode_free(decode);
 		errno = ENOMEM;
 		return NULL;
@@ -175,8 +179,7 @@ void decode_free(struct decode *decode)
 	}
 	free(decode->formats);
 	free(decode->by_type);
-	free(decode->indent);
-	free(decode->switched);
+	free(decode->cpus);
 	free(decode->roles);
 	free(decode);
 }
@@ -305,17 +308,42 @@ static int bind_format(struct decode *decode, struct format *format,
 	return format->event < 0 ? 0 : print_format_new(&format->text, event, &setup);
 }
 
+/* 0: the type is unknown */
+static uint16_t index_of(const struct decode *decode, uint16_t type)
+{
+	return type < decode->nr_types ? decode->by_type[type] : 0;
+}
+
+static int set_index(struct decode *decode, size_t type, uint16_t index)
+{
+	uint16_t *by_type = decode->by_type;
+
+	if (type >= decode->nr_types) {
+		by_type = reallocarray(by_type, type + 1, sizeof(*by_type));
+		if (!by_type)
+			return -ENOMEM;
+		memset(by_type + decode->nr_types, 0,
+		       (type + 1 - decode->nr_types) * sizeof(*by_type));
+		decode->by_type = by_type;
+		decode->nr_types = type + 1;
+	}
+	by_type[type] = index;
+	return 0;
+}
+
 static int store_format(struct decode *decode, int type, const struct format *format)
 {
 	struct format *formats =
 		reallocarray(decode->formats, decode->nr_formats + 1, sizeof(*formats));
+	int ret;
 
 	if (!formats)
 		return -ENOMEM;
 	decode->formats = formats;
-	formats[decode->nr_formats++] = *format;
-	decode->by_type[type] = (uint16_t)decode->nr_formats;
-	return 0;
+	ret = set_index(decode, type, (uint16_t)(decode->nr_formats + 1));
+	if (!ret)
+		formats[decode->nr_formats++] = *format;
+	return ret;
 }
 
 int decode_add_format(struct decode *decode, int event, int id, const char *text, size_t length)
@@ -328,10 +356,10 @@ int decode_add_format(struct decode *decode, int event, int id, const char *text
 	if (!copy)
 		return -ENOMEM;
 	ret = event_format_parse(&parsed, copy);
-	if (!ret && decode->by_type[parsed.id])
+	if (!ret && index_of(decode, (uint16_t)parsed.id))
 		ret = -EEXIST;
 	if (!ret && event == DECODE_IGNORE) {
-		decode->by_type[parsed.id] = TYPE_IGNORED;
+		ret = set_index(decode, parsed.id, TYPE_IGNORED);
 	} else if (!ret) {
 		ret = bind_format(decode, &format, &parsed);
 		if (!ret)
@@ -415,7 +443,7 @@ static int role_of(struct decode *decode, uint64_t function)
 
 static int16_t indent_of(const struct decode *decode, int cpu)
 {
-	return cpu >= 0 && cpu < CPUS_MAX ? decode->indent[cpu] : 0;
+	return cpu >= 0 && cpu < decode->nr_cpus ? decode->cpus[cpu].indent : 0;
 }
 
 /* Returns whether the record before this one was sched_switch. */
@@ -423,10 +451,10 @@ static bool set_switched(struct decode *decode, int cpu, const struct format *fo
 {
 	bool switched;
 
-	if (cpu < 0 || cpu >= CPUS_MAX)
+	if (cpu < 0 || cpu >= decode->nr_cpus)
 		return false;
-	switched = decode->switched[cpu];
-	decode->switched[cpu] = format->event >= 0 && format->id == EVENT_SCHED_SWITCH;
+	switched = decode->cpus[cpu].switched;
+	decode->cpus[cpu].switched = format->event >= 0 && format->id == EVENT_SCHED_SWITCH;
 	return switched;
 }
 
@@ -444,8 +472,8 @@ static bool finish_window(struct decode *decode, struct record *record)
 		window->rettime = record->ts;
 	}
 	window->role = role_of(decode, window->function);
-	if (record->cpu >= 0 && record->cpu < CPUS_MAX)
-		decode->indent[record->cpu] = (int16_t)(window->depth - 1);
+	if (record->cpu >= 0 && record->cpu < decode->nr_cpus)
+		decode->cpus[record->cpu].indent = (int16_t)(window->depth - 1);
 	record->indent = indent_of(decode, record->cpu);
 	return true;
 }
@@ -533,11 +561,12 @@ static const struct format *format_of(struct decode *decode, const void *data, s
 		return NULL;
 	}
 	type = (uint16_t)read_field(decode, &decode->type, data);
-	if (!decode->by_type[type] && !decode->read_all && !decode->source->proc) {
+	index = index_of(decode, type);
+	if (!index && !decode->read_all && !decode->source->proc) {
 		decode->read_all = true;
 		event_directories(decode->source->dir, ignore_format, decode);
+		index = index_of(decode, type);
 	}
-	index = decode->by_type[type];
 	if (!index && !decode->unknown++)
 		decode->first_unknown = type;
 	if (!index || index == TYPE_IGNORED)
@@ -606,8 +635,8 @@ int decode_lost(void *context, int cpu, uint64_t ts, int64_t count)
 		.lost = count,
 	};
 
-	if (cpu >= 0 && cpu < CPUS_MAX)
-		decode->switched[cpu] = false;
+	if (cpu >= 0 && cpu < decode->nr_cpus)
+		decode->cpus[cpu].switched = false;
 	return decode->callbacks.sink(decode->callbacks.sink_context, &record);
 }
 
@@ -635,7 +664,7 @@ size_t decode_text(struct decode *decode, const struct record *record, char *tex
 		*text = '\0';
 	if (record->kind == RECORD_EVENT &&
 	    record->raw_size >= decode->type.offset + decode->type.size)
-		index = decode->by_type[(uint16_t)read_field(decode, &decode->type, record->raw)];
+		index = index_of(decode, (uint16_t)read_field(decode, &decode->type, record->raw));
 	if (!size || !index || index == TYPE_IGNORED)
 		return 0;
 	format = &decode->formats[index - 1];

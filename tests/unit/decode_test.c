@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "allocfilt/plan.h"
 #include "allocfilt/record.h"
+#include "made_cpus.h"
 #include "made_event.h"
 #include "made_page.h"
 #include "test_directory.h"
@@ -146,6 +147,7 @@ static void start(const struct page_layout *layout)
 	fixture.stacks = stacks_new();
 	fixture.source = (struct data_source){
 		.layout = *layout,
+		.cpus = made_cpus(8),
 		.local_clock = true,
 		.proc = "/proc",
 	};
