@@ -33,7 +33,10 @@ struct resolver {
 	struct shrinker_names *shrinkers;
 	struct stacks *stacks; /* NULL without option stack */
 	struct decode *decode;
-	struct symbol waits[ARRAY_SIZE(waits)];
+	struct {
+		uint64_t address;
+		uint64_t size;
+	} waits[ARRAY_SIZE(waits)];
 	bool has_mark;
 	uint64_t mark_ts;	/* ns, trace clock */
 	uint64_t mark_realtime; /* ns since the epoch */
@@ -87,8 +90,10 @@ int resolver_new(struct resolver **ret_resolver, const struct plan *plan,
 	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
 		uint64_t address = symbols_address(resolver->symbols, waits[i]);
 
-		if (address)
-			resolver->waits[i] = *symbols_find(resolver->symbols, address);
+		if (!address)
+			continue;
+		resolver->waits[i].address = address;
+		resolver->waits[i].size = symbols_find(resolver->symbols, address)->size;
 	}
 	/* Without names functions have no roles, and a live run would show nothing. */
 	ret = symbols_readable(resolver->symbols);

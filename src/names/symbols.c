@@ -18,12 +18,19 @@
  * the file. It ends where the next symbol of its module begins. The lines of a module are
  * contiguous, in any order, so each such block is searched by itself.
  */
+struct candidate {
+	uint64_t address;
+	uint64_t size;
+	char name[SYMBOL_NAME_MAX]; /* "": none */
+	char module[SYMBOL_MODULE_MAX];
+};
+
 struct search {
 	uint64_t address;
-	struct symbol block; /* best of this block; no name: none */
-	uint64_t next;	     /* nearest address above it in this block; 0: none */
+	struct candidate block; /* best of this block */
+	uint64_t next;		/* nearest address above it in this block; 0: none */
 	bool next_is_code;
-	struct symbol best;
+	struct candidate best;
 };
 
 struct symbols {
@@ -32,9 +39,11 @@ struct symbols {
 	uint64_t sched_start; /* of the section .sched.text; 0: unknown */
 	uint64_t sched_end;
 	size_t count;
-	size_t victim;			   /* the next entry to replace in a full table */
 	struct symbol *order[SYMBOLS_MAX]; /* by address; they do not overlap */
-	struct symbol table[SYMBOLS_MAX];
+	struct symbol table[SYMBOLS_MAX];  /* a ring, in the order in which they came */
+	size_t oldest;			   /* in table */
+	char text[SYMBOLS_TEXT_MAX];	   /* a ring of their names, in the same order */
+	size_t text_end;		   /* of the newest */
 	struct search searches[SEARCH_MAX];
 };
 
@@ -80,7 +89,7 @@ static bool next_line(struct line_reader *reader, struct kallsyms_line *line)
 	return text;
 }
 
-static void set_symbol(struct symbol *symbol, const struct kallsyms_line *line)
+static void set_candidate(struct candidate *symbol, const struct kallsyms_line *line)
 {
 	symbol->address = line->address;
 	symbol->size = 0;
@@ -90,10 +99,9 @@ static void set_symbol(struct symbol *symbol, const struct kallsyms_line *line)
 
 /* ---- the table ---- */
 
-static bool contains(const struct symbol *symbol, uint64_t address)
+static bool contains(uint64_t start, uint64_t size, uint64_t address)
 {
-	return address == symbol->address ||
-	       (address > symbol->address && address - symbol->address < symbol->size);
+	return address == start || (address > start && address - start < size);
 }
 
 static int compare_address(const void *key, const void *element)
@@ -101,7 +109,7 @@ static int compare_address(const void *key, const void *element)
 	uint64_t address = *(const uint64_t *)key;
 	const struct symbol *symbol = *(struct symbol *const *)element;
 
-	if (contains(symbol, address))
+	if (contains(symbol->address, symbol->size, address))
 		return 0;
 	return address < symbol->address ? -1 : 1;
 }
@@ -114,20 +122,55 @@ static const struct symbol *find(const struct symbols *symbols, uint64_t address
 	return found ? *found : NULL;
 }
 
-static void add(struct symbols *symbols, const struct symbol *new)
+/* Room for the text of one more symbol; NULL: the table is full. */
+static char *find_room(struct symbols *symbols, size_t bytes)
 {
-	struct symbol *symbol = &symbols->table[symbols->victim];
+	size_t first, end = symbols->text_end;
+
+	if (!symbols->count)
+		return symbols->text;
+	if (symbols->count == SYMBOLS_MAX)
+		return NULL;
+	first = symbols->table[symbols->oldest].name - symbols->text;
+	if (end > first && SYMBOLS_TEXT_MAX - end >= bytes)
+		return symbols->text + end;
+	if (end > first)
+		end = 0;
+	return first - end >= bytes ? symbols->text + end : NULL;
+}
+
+static void drop_oldest(struct symbols *symbols)
+{
 	size_t at = 0;
 
-	symbols->victim = (symbols->victim + 1) % SYMBOLS_MAX;
-	if (symbols->count == SYMBOLS_MAX) {
-		while (symbols->order[at] != symbol)
-			at++;
-		symbols->count--;
-		memmove(&symbols->order[at], &symbols->order[at + 1],
-			(symbols->count - at) * sizeof(*symbols->order));
-	}
-	*symbol = *new;
+	while (symbols->order[at] != &symbols->table[symbols->oldest])
+		at++;
+	symbols->count--;
+	memmove(&symbols->order[at], &symbols->order[at + 1],
+		(symbols->count - at) * sizeof(*symbols->order));
+	symbols->oldest = (symbols->oldest + 1) % SYMBOLS_MAX;
+}
+
+static size_t text_bytes(const struct candidate *symbol)
+{
+	return strlen(symbol->name) + 1 + strlen(symbol->module) + 1;
+}
+
+static void add(struct symbols *symbols, const struct candidate *new)
+{
+	struct symbol *symbol;
+	size_t at;
+	char *text;
+
+	while (!(text = find_room(symbols, text_bytes(new))))
+		drop_oldest(symbols);
+	symbol = &symbols->table[(symbols->oldest + symbols->count) % SYMBOLS_MAX];
+	symbol->address = new->address;
+	symbol->size = new->size;
+	symbol->name = text;
+	text = stpcpy(text, new->name) + 1;
+	symbol->module = text;
+	symbols->text_end = stpcpy(text, new->module) + 1 - symbols->text;
 	for (at = symbols->count; at && symbols->order[at - 1]->address > new->address; at--)
 		symbols->order[at] = symbols->order[at - 1];
 	symbols->order[at] = symbol;
@@ -144,9 +187,9 @@ static int fill(struct symbols *symbols, bool (*wanted)(void *context, const cha
 {
 	struct line_reader reader;
 	struct kallsyms_line line;
-	struct symbol alias = { 0 }; /* first symbol at the current address */
-	size_t open = 0;	     /* entries from here on have no size yet */
-	bool any = false;	     /* any address other than zero? */
+	struct candidate alias = { 0 }; /* first symbol at the current address */
+	size_t open = 0;		/* entries from here on have no size yet */
+	bool any = false;		/* any address other than zero? */
 	int ret = -ENODATA;
 
 	line_reader_start(&reader, symbols->fd);
@@ -161,13 +204,13 @@ static int fill(struct symbols *symbols, bool (*wanted)(void *context, const cha
 			symbol->size = line.address - symbol->address;
 		}
 		if (line.address != alias.address)
-			set_symbol(&alias, &line);
+			set_candidate(&alias, &line);
 		if (!strcmp(line.name, "__sched_text_start"))
 			symbols->sched_start = line.address;
 		else if (!strcmp(line.name, "__sched_text_end"))
 			symbols->sched_end = line.address;
-		if (wanted && line.type != 'A' && line.address && symbols->count < SYMBOLS_MAX &&
-		    wanted(context, line.name) && !find(symbols, line.address))
+		if (wanted && line.type != 'A' && line.address && wanted(context, line.name) &&
+		    find_room(symbols, text_bytes(&alias)) && !find(symbols, line.address))
 			add(symbols, &alias);
 	}
 	return ret;
@@ -203,7 +246,7 @@ int symbols_readable(const struct symbols *symbols)
 
 static void end_block(struct search *search)
 {
-	struct symbol *block = &search->block;
+	struct candidate *block = &search->block;
 	uint64_t page_end = (search->address / CODE_PAGE + 1) * CODE_PAGE;
 	uint64_t end = search->next;
 
@@ -221,7 +264,7 @@ static void end_block(struct search *search)
 
 static void search_line(struct search *search, const struct kallsyms_line *line)
 {
-	struct symbol *block = &search->block;
+	struct candidate *block = &search->block;
 
 	if (strcmp(block->module, line->module)) {
 		end_block(search);
@@ -229,7 +272,7 @@ static void search_line(struct search *search, const struct kallsyms_line *line)
 	}
 	if (line->address <= search->address) {
 		if (line->type != 'A' && (!*block->name || line->address > block->address))
-			set_symbol(block, line);
+			set_candidate(block, line);
 	} else if (!search->next || line->address < search->next) {
 		search->next = line->address;
 		search->next_is_code = strchr("tTwW", line->type);
@@ -257,8 +300,9 @@ void symbols_look_up(struct symbols *symbols, const uint64_t *addresses, size_t 
 		struct search *search = &symbols->searches[i];
 
 		end_block(search);
-		if (!*search->best.name || !contains(&search->best, search->address))
-			search->best = (struct symbol){ .address = search->address };
+		if (!*search->best.name ||
+		    !contains(search->best.address, search->best.size, search->address))
+			search->best = (struct candidate){ .address = search->address };
 		/* Several of the addresses may lie in one function. */
 		if (!find(symbols, search->address))
 			add(symbols, &search->best);

@@ -13,14 +13,15 @@
  */
 
 #define SYMBOLS_MAX	  2048
-#define SYMBOL_NAME_MAX	  96 /* with the NUL; a longer one is cut */
-#define SYMBOL_MODULE_MAX 56 /* MODULE_NAME_LEN of a 64-bit kernel */
+#define SYMBOLS_TEXT_MAX  (64u << 10) /* bytes of all their names; 20 for one are usual */
+#define SYMBOL_NAME_MAX	  96	      /* with the NUL; a longer one is cut */
+#define SYMBOL_MODULE_MAX 56	      /* MODULE_NAME_LEN of a 64-bit kernel */
 
 struct symbol {
 	uint64_t address;
-	uint64_t size;			/* bytes up to the next symbol; 0: unknown */
-	char name[SYMBOL_NAME_MAX];	/* empty: no symbol contains the address */
-	char module[SYMBOL_MODULE_MAX]; /* empty for the kernel itself */
+	uint64_t size;	    /* bytes up to the next symbol; 0: unknown */
+	const char *name;   /* "": no symbol contains the address */
+	const char *module; /* "" for the kernel itself */
 };
 
 struct symbols;
@@ -46,7 +47,7 @@ int symbols_readable(const struct symbols *symbols);
  * symbols_look_up - read the symbols of several addresses into the table, as those of a stack
  *
  * The first 32 that the table does not have are looked up in one pass over the file. In a full table
- * they replace others.
+ * they replace those that came first.
  */
 void symbols_look_up(struct symbols *symbols, const uint64_t *addresses, size_t count);
 

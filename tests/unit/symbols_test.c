@@ -169,36 +169,43 @@ static void addresses_of_32_bit(void **state)
 	assert_symbol(0xb0000000, 's', "0xb0000000");
 }
 
-static void open_many(size_t lines, bool (*wanted)(void *, const char *))
+/* Their names end with numbers of @digits. */
+static void open_many(size_t lines, int digits, bool (*wanted)(void *, const char *))
 {
-	char *text = malloc(lines * 64), *at = text;
+	char *text = malloc(lines * 128), *at = text;
 	static char any[] = "f";
 
 	for (size_t i = 0; i < lines; i++)
-		at += sprintf(at, "%016llx t f%s%zu\n", 0xffffffff81000000ull + i * 32,
-			      wanted ? "\t" : "", i);
+		at += sprintf(at, "%016llx t f%s%0*zu\n", 0xffffffff81000000ull + i * 32,
+			      wanted ? "\t" : "", digits, i);
 	open_text(text, wanted, any);
 	free(text);
 }
 
-/* Where the table is full, those that are looked up replace others. */
+/* Where the table is full, those that are looked up replace others; long names fill it sooner. */
 static void table_that_is_full(void **state)
 {
+	static const int digits[] = { 1, 31, 90 };
 	const size_t lines = SYMBOLS_MAX + 100;
-	char expected[64];
+	char expected[128];
 
-	open_many(lines, NULL);
-	for (int round = 0; round < 2; round++) {
-		for (size_t i = 0; i < lines - 1; i += round ? 97 : 1) {
-			snprintf(expected, sizeof(expected), "f%zu+0x4/0x20", i);
-			assert_symbol(0xffffffff81000004 + i * 32, 'S', expected);
+	assert_true(sizeof("f") + 90 < SYMBOL_NAME_MAX);
+	assert_true(SYMBOLS_MAX * 92 > 2 * SYMBOLS_TEXT_MAX);
+	for (size_t k = 0; k < COUNT(digits); k++) {
+		open_many(lines, digits[k], NULL);
+		for (int round = 0; round < 2; round++) {
+			for (size_t i = 0; i < lines - 1; i += round ? 97 : 1) {
+				snprintf(expected, sizeof(expected), "f%0*zu+0x4/0x20", digits[k],
+					 i);
+				assert_symbol(0xffffffff81000004 + i * 32, 'S', expected);
+			}
 		}
 	}
 }
 
 static void more_wanted_than_the_table_holds(void **state)
 {
-	open_many(SYMBOLS_MAX + 100, want);
+	open_many(SYMBOLS_MAX + 100, 1, want);
 	assert_symbol(0xffffffff81000000, 'S', "f+0x0/0x20");
 	assert_symbol(0xffffffff81000000 + (SYMBOLS_MAX + 5) * 32, 'S', "f+0x0/0x20");
 	assert_symbol(0xffffffff81000000, 'S', "f+0x0/0x20");
