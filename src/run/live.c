@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -392,7 +393,10 @@ static void lock_memory(struct live *live)
 	int flags = MCL_CURRENT | MCL_FUTURE;
 	char *text;
 
-	if (live->locked || file_read(NULL, "/proc/self/statm", &text, NULL))
+	if (live->locked)
+		return;
+	malloc_trim(0); /* else what start-up has freed is locked as well */
+	if (file_read(NULL, "/proc/self/statm", &text, NULL))
 		return;
 	pages = strtoull(text, NULL, 10);
 	free(text);
