@@ -28,6 +28,7 @@
 #define MARK_INTERVAL	 (60 * NS_PER_SECOND)
 #define MEMORY_INTERVAL	 (10 * NS_PER_SECOND)
 #define LOCK_SHARE	 8 /* of the memory that is available: more is not locked in advance */
+#define HEAP_ROOM	 (16 << 10) /* bytes left free: without them the next malloc() adds 128 KiB */
 
 struct live {
 	const struct run_context *run;
@@ -395,7 +396,7 @@ static void lock_memory(struct live *live)
 
 	if (live->locked)
 		return;
-	malloc_trim(0); /* else what start-up has freed is locked as well */
+	malloc_trim(HEAP_ROOM); /* else what start-up has freed is locked as well */
 	if (file_read(NULL, "/proc/self/statm", &text, NULL))
 		return;
 	pages = strtoull(text, NULL, 10);
