@@ -16,47 +16,43 @@ use FindBin;
 use lib $FindBin::Bin;
 use List::Util qw(sum0);
 use Checker;
+use TraceText;
 
 my ($capture, $tree) = @ARGV;
 die "usage: explained.pl CAPTURE TREE\n" unless defined $tree;
 
 # --- by the kernel's text ---
 
-my @records;	# [microseconds, task, what stands behind]
+my @records = trace_text("$capture/trace.txt");
 my $longest = 0;
-my ($pid, $at, $start);
-my ($whole, $end);
-for my $line (lines_of("$capture/trace.txt")) {
-	next unless $line =~ /^\s*(\d+)\.(\d{6}) \|\s+\d+\) .*?-(\d+)\s+\| (.*)$/;
-	push @records, [$1 * 1_000_000 + $2, $3, $4];
-	next unless $4 =~ /^[\$\@*#!+ ] (\d+)(?:\.\d+)? us\s+\|  ( *)\} \/\* (\S+) \*\/$/;
-	my ($us, $depth, $name) = ($1, length $2, $3);
-	my ($now, $task) = @{$records[-1]};
+my ($pid, $whole, $end);
+for (grep { $_->{function} } @records) {
+	my $us = int($_->{ns} / 1000);
 
-	if ($name eq 'try_to_free_pages' && $us > $longest) {
-		($longest, $pid, $whole) = ($us, $task);
-	} elsif (!$depth && defined $pid && $task == $pid && !defined $whole) {
-		($whole, $end) = ($us, $now);
+	if ($_->{function} eq 'try_to_free_pages' && $us > $longest) {
+		($longest, $pid, $whole) = ($us, $_->{task});
+	} elsif (!$_->{depth} && defined $pid && $_->{task} eq $pid && !defined $whole) {
+		($whole, $end) = ($us, $_->{us});
 	}
 }
 die "$capture/trace.txt has no direct reclaim\n" unless defined $whole;
-$start = $end - $whole;
+my $start = $end - $whole;
 
 my ($order, $gfp);
 my (%name_of, %took, %runs, %begun);
-for (@records) {
-	my ($us, $task, $what) = @$_;
+for (grep { $_->{event} } @records) {
+	my ($us, $pointer) = @$_{qw(us pointer)};
 
-	$name_of{$1} = $2 if $what =~ / shr=0x([0-9a-f]+) .* id="([^"]*)"/;
-	next if $task != $pid || $us < $start || $us > $end;
-	($order, $gfp) = ($1, $2)
-		if $what =~ /mm_vmscan_direct_reclaim_begin: order=(\d+) gfp_flags=(\S+)/;
-	next unless $what =~ /mm_shrink_slab_(start|end): \S+ ([0-9a-f]+): /;
-	if ($1 eq 'start') {
-		$begun{$2} = $us;
-	} elsif (defined $begun{$2}) {
-		$took{$2} += $us - delete $begun{$2};
-		$runs{$2}++;
+	$name_of{$1} = $2 if $_->{fields} =~ / shr=0x([0-9a-f]+) .* id="([^"]*)"/;
+	next if $_->{task} ne $pid || $us < $start || $us > $end;
+	($order, $gfp) = ($1, $2) if $_->{event} eq 'mm_vmscan_direct_reclaim_begin' &&
+				     $_->{fields} =~ /^order=(\d+) gfp_flags=(\S+)/;
+	next unless defined $pointer;
+	if ($_->{event} eq 'mm_shrink_slab_start') {
+		$begun{$pointer} = $us;
+	} elsif (defined $begun{$pointer}) {
+		$took{$pointer} += $us - delete $begun{$pointer};
+		$runs{$pointer}++;
 	}
 }
 my ($most) = sort { $took{$b} <=> $took{$a} } grep { defined $name_of{$_} } keys %took;

@@ -25,6 +25,7 @@ use warnings;
 use FindBin;
 use lib $FindBin::Bin;
 use Checker;
+use TraceText;
 
 my ($text_file, $filter_file, $threshold, $output_file, @more) = @ARGV;
 die "usage: rules.pl TRACE.TXT SET_FTRACE_FILTER THRESHOLD_US OUTPUT [live | FUNCTION:EVENT...]\n"
@@ -42,40 +43,7 @@ sub masked {
 
 # --- the kernel's text ---
 
-my @records;	# in the order of time: { line, cpu, task, us, kind => window|event, ... }
-
-sub parse_line {
-	my ($line) = @_;
-
-	return unless $line =~ /^\s*(\d+)\.(\d{6}) \|\s+(\d+)\) (.*?)-(\d+)\s+\| (.*)$/s;
-	my %record = (
-		line => $line, masked => masked($line), us => $1 * 1_000_000 + $2, cpu => $3,
-		task => $5 == 0 ? "idle$3" : $5,
-	);
-	my $rest = $6;
-
-	if ($rest =~ /^[\$\@*#!+ ] (\d+)(?:\.(\d+))? us\s+\|\s+\} \/\* (\S+)(?: \[\w+\])? \*\/$/) {
-		my $fraction = substr(($2 // '') . '000', 0, 3);
-
-		@record{qw(kind function ns digits)} = ('window', $3, $1 * 1000 + $fraction,
-							 length($2 // ''));
-	} elsif ($rest =~ /^\s+\|\s+\/\* (\w+): (.*) \*\/$/s) {
-		@record{qw(kind event fields)} = ('event', $1, $2);
-		if ($record{event} =~ /^mm_shrink_slab_/ &&
-		    $record{fields} =~ /^(\S+?)(?:\+0x\S+)?(?: \[\w+\])? (\S+): nid/) {
-			@record{qw(shrinker pointer)} = ($1, $2);
-		}
-	} else {
-		return;
-	}
-	return \%record;
-}
-
-for my $line (lines_of($text_file)) {
-	my $record = parse_line($line);
-
-	push @records, $record if $record;
-}
+my @records = trace_text($text_file);
 die "$text_file: no record in it\n" unless @records;
 
 my %traced = map { /^(\w+)/ ? ($1 => 1) : () } lines_of($filter_file);
@@ -211,7 +179,7 @@ sub take_window {
 for my $index (0 .. $#records) {
 	my $record = $records[$index];
 
-	if ($record->{kind} eq 'window') {
+	if ($record->{function}) {
 		next unless slow($record->{ns});
 		$must{$index} = 1;
 		take_window($index);
@@ -259,7 +227,7 @@ if ($live) {
 }
 
 my %left;	# masked line => indices not printed yet
-push @{$left{$records[$_]{masked}}}, $_ for 0 .. $#records;
+push @{$left{masked($records[$_]{line})}}, $_ for 0 .. $#records;
 
 my ($last_end, %printed, @group) = (-1);
 for my $line (@output) {
@@ -273,7 +241,7 @@ for my $line (@output) {
 	$index = shift @$indices;
 	$printed{$index} = 1;
 	wrong("not selected: $line") unless $must{$index} || $may{$index};
-	if ($records[$index]{kind} eq 'window' || $records[$index]{event} =~ /_end$/ &&
+	if ($records[$index]{function} || $records[$index]{event} =~ /_end$/ &&
 	    ($records[$index]{event} =~ /slab/ || $pair_without_owner{$records[$index]{event}})) {
 		wrong("out of order: $line") if $index < $last_end;
 		$last_end = $index;
@@ -352,5 +320,5 @@ for my $line (@summary) {
 check_sum();
 wrong("the summary lacks $_") for sort keys %shrinkers;
 
-my $windows = grep { $records[$_]{kind} eq 'window' } keys %printed;
+my $windows = grep { $records[$_]{function} } keys %printed;
 finish(scalar @records, " records, $windows windows and ", keys(%printed) - $windows, ' events shown');
