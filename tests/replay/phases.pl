@@ -21,14 +21,14 @@ use strict;
 use warnings;
 use FindBin;
 use lib $FindBin::Bin;
+use List::Util qw(sum0);
+use Checker;
 use Json;
+use Phases;
+use TraceText;
 
 my ($text_file, $threshold, $output_file) = @ARGV;
 die "usage: phases.pl TRACE.TXT THRESHOLD_US OUTPUT.JSON\n" unless defined $output_file;
-
-my @wrong;
-
-sub wrong { push @wrong, join('', @_) if @wrong < 20; }
 
 # --- the tree of calls, from the text ---
 
@@ -51,10 +51,8 @@ my %of_reclaim = (shrink_node => 1);
 my %has_parts = map { $_ => 1 } qw(direct_reclaim memcg_reclaim node_reclaim other_reclaim);
 
 # Where the inactive list has a function of its own, the rest of a memcg's lists are short runs.
-open my $filter, '<', $text_file =~ s/trace\.txt$/set_ftrace_filter/r or die "set_ftrace_filter: $!\n";
 @part_of{qw(shrink_lruvec shrink_node_memcg)} = ('short_runs') x 2
-	if grep { /^shrink_inactive_list\b/ } <$filter>;
-close $filter;
+	if grep { /^shrink_inactive_list\b/ } lines_of($text_file =~ s/trace\.txt$/set_ftrace_filter/r);
 
 my %pending;	# task => nodes without the one around them, in the order of the text
 my %open;	# task => begins of slab
@@ -100,8 +98,7 @@ sub take_function {
 }
 
 sub take_slab {
-	my ($task, $us, $name, $fields) = @_;
-	my ($shrinker, $pointer) = $fields =~ /^(\S+?)(?:\+0x\S+)?(?: \[\w+\])? (\S+): nid/;
+	my ($task, $us, $name, $pointer, $fields) = @_;
 	my $begins = $open{$task} //= [];
 
 	$hashed ||= $pointer =~ /ptrval/;
@@ -144,28 +141,21 @@ sub take_switch {
 		if $task && $state !~ /[XZ]/;
 }
 
-open my $in, '<:raw', $text_file or die "$text_file: $!\n";
-while (my $line = <$in>) {
-	chomp $line;
-	next unless $line =~ /^\s*(\d+)\.(\d{6}) \|\s+(\d+)\) .*?-(\d+)\s+\| (.*)$/s;
-	my ($us, $task, $rest) = ($1 * 1_000_000 + $2, $4 == 0 ? "idle$3" : $4, $5);
+for (trace_text($text_file)) {
+	my ($us, $task, $event, $fields) = @$_{qw(us task event fields)};
 
-	if ($rest =~ /^[\$\@*#!+ ] (\d+)(?:\.(\d+))? us\s+\|  ( *)\} \/\* (\S+)(?: \[\w+\])? \*\/$/) {
-		my $digits = length($2 // '');
-
-		take_function($task, $us, $1 * 1000 + substr(($2 // '') . '000', 0, 3), $digits,
-			      length($3) / 2, $4);
-	} elsif ($rest =~ /^\s+\|\s+\/\* (mm_shrink_slab_\w+): (.*) \*\/$/s) {
-		take_slab($task, $us, $1, $2);
-	} elsif ($rest =~ /^\s+\|\s+\/\* sched_switch: (.*) \*\/$/s) {
-		take_switch($us, $1);
-	} elsif ($rest =~ /^\s+\|\s+\/\* sched_wakeup: .*pid=(\d+) prio=\d+ target_cpu=\d+ \*\/$/s) {
+	if (!$event) {
+		take_function($task, $us, @$_{qw(ns digits depth function)});
+	} elsif ($event =~ /^mm_shrink_slab_/) {
+		take_slab($task, $us, $event, $_->{pointer}, $fields);
+	} elsif ($event eq 'sched_switch') {
+		take_switch($us, $fields);
+	} elsif ($event eq 'sched_wakeup' && $fields =~ /pid=(\d+) prio=\d+ target_cpu=\d+$/s) {
 		$left{$1}{woken} //= $us if $left{$1};
-	} elsif ($rest =~ /^\s+\|\s+\/\* (\w+): (.*) \*\/$/s) {
-		push @{$events{$task}}, { us => $us, name => $1, fields => $2 };
+	} else {
+		push @{$events{$task}}, { us => $us, name => $event, fields => $fields };
 	}
 }
-close $in;
 push @roots, @{$pending{$_}} for keys %pending;
 @roots = grep { !$_->{pair} || $_->{ns} >= $threshold * 1000 } @roots;
 
@@ -200,9 +190,7 @@ sub spread {
 
 # --- what the program says ---
 
-open my $json, '<:raw', $output_file or die "$output_file: $!\n";
-my @objects = map { decode_json($_) } <$json>;
-close $json;
+my @objects = json_lines($output_file);
 my $run = shift @objects;
 wrong("the first line is no run") unless $run && $run->{type} eq 'run';
 my $summary = pop @objects;
@@ -232,9 +220,8 @@ sub said {
 sub check_sums {
 	my ($stall, $said, $what) = @_;
 	my %slab;
-	my $sum = 0;
+	my $sum = sum0(values %$said);
 
-	$sum += $_ for values %$said;
 	wrong("$what: phases make $sum ns of $stall->{duration_ns}") if $sum != $stall->{duration_ns};
 	$slab{$_->{phase}} += $_->{total_ns} for @{$stall->{shrinkers}};
 	for my $group (keys %slab) {
@@ -313,45 +300,27 @@ sub check_facts {
 	}
 }
 
-# The chain of causes of times by group and part: [name, ns], each at least half of the whole. Where
-# nothing is half, the two groups with most.
-my @groups = qw(direct_reclaim memcg_reclaim node_reclaim other_reclaim compaction memory_high oom_killer
-		drain rest);
-my %title_of = (
-	direct_reclaim => 'direct reclaim', memcg_reclaim => 'memcg reclaim',
-	node_reclaim => 'node reclaim', other_reclaim => 'reclaim', compaction => 'compaction',
-	memory_high => 'memory.high', oom_killer => 'OOM killer', drain => 'draining per-CPU lists',
-	rest => 'rest', own => 'own time', shrinkers => 'shrinkers',
-	slab => 'slab outside of shrinkers', inactive_list => 'inactive list',
-	active_list => 'active list', short_runs => 'short runs on the lists',
-	throttle => 'throttling sleep', soft_limit => 'soft limit',
-	cpu_wait => 'waiting for a CPU', blocked => 'asleep, uninterruptible', slept => 'asleep',
-);
-
 # [state, ns] of a state in which the task did not run, if it is half of the whole: of a group and
 # part, of all parts without one, of all groups without one.
 sub state_step {
 	my ($stall, $whole, $group, $part) = @_;
 
-	for my $state (qw(cpu_wait blocked slept)) {
-		my $ns = 0;
+	for my $state (grep { $_ ne 'ran' } @states) {
+		my $ns = state_ns($state, off_cpu($stall, $group, $part));
 
-		for my $row (@{$stall->{off_cpu} // []}) {
-			next if defined $group && $row->{phase} ne $group;
-			next if defined $part && ($row->{part} // 'own') ne $part;
-			$ns += $row->{"${state}_ns"};
-		}
 		return [$state, $ns] if $ns && 2 * $ns >= $whole;
 	}
 	return;
 }
 
+# The chain of causes of times by group and part: [name, ns], each at least half of the whole. Where
+# nothing is half, the two groups with most.
 sub chain {
 	my ($sum, $whole, $stall) = @_;
 	my %group;
 
 	$group{s{/.*}{}r} += $sum->{$_} for keys %$sum;
-	my ($first, $second) = sort { $group{$b} <=> $group{$a} } grep { $group{$_} } @groups;
+	my ($first, $second) = sort { $group{$b} <=> $group{$a} } grep { $group{$_} } @phases;
 	if (!defined $first || 2 * $group{$first} < $whole) {
 		my $state = state_step($stall, $whole);
 
@@ -389,10 +358,10 @@ sub check_cause {
 	}
 	shift @steps if $cause ne 'mixed';
 	for (@steps) {
-		my $percent = int($_->[1] * 100 / $whole + 0.5);
+		my $percent = percent($_->[1], $whole);
 
 		$percent = 49 if $cause eq 'mixed' && $percent > 49;
-		push @names, ($title_of{$_->[0]} // $_->[0]) . " $percent %";
+		push @names, (exists $title{$_->[0]} ? $title{$_->[0]} : $_->[0]) . " $percent %";
 	}
 	my $detail = @names ? join($cause eq 'mixed' ? ', ' : ': ', @names) : 'null';
 	wrong("$what: the cause is $stall->{cause}, by its phases $cause") if $cause ne $stall->{cause};
@@ -446,8 +415,8 @@ sub check_states {
 	for my $row (@{$stall->{off_cpu}}) {
 		my $place = "$row->{phase}/" . ($row->{part} // 'own');
 
-		$said{"$place/$_"} = $row->{"${_}_ns"} for qw(cpu_wait blocked slept);
-		$sum{$place} += $row->{"${_}_ns"} for qw(ran cpu_wait blocked slept);
+		$said{"$place/$_"} = $row->{"${_}_ns"} for grep { $_ ne 'ran' } @states;
+		$sum{$place} += $row->{"${_}_ns"} for @states;
 	}
 	my $said = said($stall);
 	for my $place (keys %$said) {
@@ -511,11 +480,6 @@ for my $left (map { @$_ } values %stalls) {
 	wrong("the text has no such stall: ", encode_json($left));
 }
 
-if (@wrong) {
-	print "$_\n" for @wrong;
-	exit 1;
-}
-print "$compared stalls, $apart times in phases other than the rest, $causes causes, $named with a detail, agree, ",
+finish("$compared stalls, $apart times in phases other than the rest, $causes causes, $named with a detail, agree, ",
 	$split ? "$split times off the CPU, " : '',
-	"facts: ", join(', ', map { "$_ of $known{$_}" } sort keys %known), "\n";
-exit 0;
+	"facts: ", join(', ', map { "$_ of $known{$_}" } sort keys %known));
