@@ -420,7 +420,7 @@ void cause_detail(struct resolver *resolver, const struct stall_cause *cause,
  * by superblock for the callback that all superblocks share.
  */
 
-#define SHRINKERS_MAX 1024 /* callbacks with a total */
+#define SHRINKERS_MAX 256 /* callbacks with a total: a kernel has about 80 */
 
 struct shrinker_total {
 	uint64_t callback; /* address of its scan function */
