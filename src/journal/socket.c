@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "allocfilt/base.h"
 #include "journal/socket.h"
 
 #define LENGTH_BYTES 8
@@ -18,9 +20,12 @@ struct journal_socket {
 	struct sockaddr_un address;
 	uint64_t sent;
 	uint64_t dropped;
-	size_t first; /* place of the oldest in ring */
-	size_t count; /* entries in ring */
-	struct journal_entry ring[JOURNAL_WAITING_MAX];
+	size_t count;			     /* of the entries that wait */
+	size_t oldest;			     /* its place in lengths */
+	size_t lengths[JOURNAL_WAITING_MAX]; /* bytes; a ring, as the next */
+	size_t first;			     /* byte of the oldest in ring */
+	size_t used;			     /* bytes of ring */
+	char ring[JOURNAL_WAITING_BYTES];
 };
 
 /* ---- an entry ---- */
@@ -113,51 +118,77 @@ void journal_socket_free(struct journal_socket *journal)
 	free(journal);
 }
 
+/* How many of @length bytes of the ring from @place on are before its end. */
+static size_t bytes_at_end(size_t place, size_t length)
+{
+	size_t at_end = JOURNAL_WAITING_BYTES - place;
+
+	return length < at_end ? length : at_end;
+}
+
 /*
  * Passes the address each time, because a connected socket would keep the inode of a journald that
  * has exited. Every error may be temporary: no socket, no listener, a full queue, no memory.
  */
-static bool send_entry(struct journal_socket *journal, const struct journal_entry *entry)
+static bool send_oldest(struct journal_socket *journal)
 {
+	size_t length = journal->lengths[journal->oldest];
+	size_t at_end = bytes_at_end(journal->first, length);
+	struct iovec parts[] = {
+		{ journal->ring + journal->first, at_end },
+		{ journal->ring, length - at_end },
+	};
+	const struct msghdr message = {
+		.msg_name = &journal->address,
+		.msg_namelen = sizeof(journal->address),
+		.msg_iov = parts,
+		.msg_iovlen = ARRAY_SIZE(parts),
+	};
 	ssize_t sent;
 
-	do {
-		sent = sendto(journal->fd, entry->bytes, entry->used, MSG_DONTWAIT | MSG_NOSIGNAL,
-			      (const struct sockaddr *)&journal->address, sizeof(journal->address));
-	} while (sent < 0 && errno == EINTR);
-	if (sent >= 0)
-		journal->sent++;
+	do
+		sent = sendmsg(journal->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+	while (sent < 0 && errno == EINTR);
 	return sent >= 0;
 }
 
 size_t journal_socket_flush(struct journal_socket *journal)
 {
-	while (journal->count && send_entry(journal, &journal->ring[journal->first])) {
-		journal->first = (journal->first + 1) % JOURNAL_WAITING_MAX;
+	while (journal->count && send_oldest(journal)) {
+		size_t length = journal->lengths[journal->oldest];
+
+		journal->sent++;
 		journal->count--;
+		journal->oldest = (journal->oldest + 1) % JOURNAL_WAITING_MAX;
+		journal->used -= length;
+		journal->first = (journal->first + length) % JOURNAL_WAITING_BYTES;
 	}
 	return journal->count;
 }
 
 void journal_socket_put(struct journal_socket *journal, const struct journal_entry *entry)
 {
-	struct journal_entry *waiting;
+	size_t waiting = journal_socket_flush(journal);
+	size_t end = (journal->first + journal->used) % JOURNAL_WAITING_BYTES;
+	size_t at_end = bytes_at_end(end, entry->used);
 
-	if (!journal_socket_flush(journal) && send_entry(journal, entry))
-		return;
-	if (journal->count == JOURNAL_WAITING_MAX) {
+	if (waiting == JOURNAL_WAITING_MAX || entry->used > JOURNAL_WAITING_BYTES - journal->used) {
 		journal->dropped++;
 		return;
 	}
-	waiting = &journal->ring[(journal->first + journal->count++) % JOURNAL_WAITING_MAX];
-	waiting->used = entry->used;
-	memcpy(waiting->bytes, entry->bytes, entry->used);
+	memcpy(journal->ring + end, entry->bytes, at_end);
+	memcpy(journal->ring, entry->bytes + at_end, entry->used - at_end);
+	journal->used += entry->used;
+	journal->lengths[(journal->oldest + journal->count++) % JOURNAL_WAITING_MAX] = entry->used;
+	if (!waiting)
+		journal_socket_flush(journal);
 }
 
 void journal_socket_drop(struct journal_socket *journal)
 {
 	journal->dropped += journal->count;
 	journal->count = 0;
+	journal->used = 0;
 }
 
 uint64_t journal_socket_sent(const struct journal_socket *journal)

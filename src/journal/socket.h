@@ -12,9 +12,10 @@
  * and entries that are not accepted wait.
  */
 
-#define JOURNAL_SOCKET_PATH "/run/systemd/journal/socket"
-#define JOURNAL_WAITING_MAX 64		/* entries */
-#define JOURNAL_ENTRY_MAX   (12u << 10) /* bytes */
+#define JOURNAL_SOCKET_PATH   "/run/systemd/journal/socket"
+#define JOURNAL_WAITING_MAX   64	   /* entries */
+#define JOURNAL_WAITING_BYTES (256u << 10) /* of all of them: few have more than 3 KiB */
+#define JOURNAL_ENTRY_MAX     (12u << 10)  /* bytes */
 
 #define JOURNAL_CUT " [cut]" /* ends a value that was too long */
 
@@ -56,7 +57,8 @@ void journal_socket_free(struct journal_socket *journal);
 /**
  * journal_socket_put - send an entry, after those that wait
  *
- * If it is not accepted, it waits. If JOURNAL_WAITING_MAX wait already, it is dropped.
+ * If it is not accepted, it waits. If JOURNAL_WAITING_MAX wait already, or it does not fit into
+ * JOURNAL_WAITING_BYTES with them, it is dropped.
  */
 void journal_socket_put(struct journal_socket *journal, const struct journal_entry *entry);
 

@@ -254,6 +254,72 @@ static void test_ring_goes_round(void **state)
 	assert_int_equal(journal_socket_dropped(journal), 0);
 }
 
+/* Of any lengths up to the largest, across the end of the ring. */
+static void test_large_entries(void **state)
+{
+	static char value[JOURNAL_ENTRY_MAX];
+	unsigned int next = 0;
+
+	for (int round = 0; round < 60; round++) {
+		for (unsigned int i = next; i < next + 7; i++) {
+			size_t length = i * 1731 % (JOURNAL_ENTRY_MAX - 64);
+
+			memset(value, 'a' + (int)(i % 26), length);
+			value[length] = '\0';
+			journal_entry_clear(&made);
+			journal_entry_number(&made, "NUMBER", i);
+			journal_entry_text(&made, "VALUE", value);
+			journal_socket_put(journal, &made);
+		}
+		fd = fake_listen();
+		assert_int_equal(journal_socket_flush(journal), 0);
+		for (unsigned int i = next; i < next + 7; i++) {
+			const char *got;
+
+			assert_true(fake_receive(fd, &entry));
+			assert_int_equal(fake_number(&entry, "NUMBER"), i);
+			got = fake_value(&entry, "VALUE");
+			assert_int_equal(strlen(got), i * 1731 % (JOURNAL_ENTRY_MAX - 64));
+			assert_int_equal(strspn(got, (char[]){ (char)('a' + i % 26), '\0' }),
+					 strlen(got));
+		}
+		next += 7;
+		close(fd);
+	}
+	assert_int_equal(journal_socket_dropped(journal), 0);
+}
+
+static void put_value(const char *value, int times)
+{
+	journal_entry_clear(&made);
+	journal_entry_text(&made, "VALUE", value);
+	while (times--)
+		journal_socket_put(journal, &made);
+}
+
+/* 26 of 10 kB have room in 256 KiB; what is shorter still fits. */
+static void test_ring_of_bytes(void **state)
+{
+	static char value[10000];
+
+	memset(value, 'v', sizeof(value) - 1);
+	put_value(value, 30);
+	assert_int_equal(journal_socket_flush(journal), 26);
+	assert_int_equal(journal_socket_dropped(journal), 4);
+	put_number(1);
+	assert_int_equal(journal_socket_flush(journal), 27);
+	journal_socket_drop(journal);
+	put_value(value, 26);
+	assert_int_equal(journal_socket_dropped(journal), 4 + 27);
+	fd = fake_listen();
+	for (int left = 26; left; left--) {
+		journal_socket_flush(journal);
+		assert_true(fake_receive(fd, &entry));
+		assert_int_equal(fake_field(&entry, "VALUE")->length, sizeof(value) - 1);
+	}
+	assert_int_equal(journal_socket_flush(journal), 0);
+}
+
 /* A journald that is stopped: its queue fills up, then the ring, and nothing blocks. */
 static void test_stopped(void **state)
 {
@@ -295,6 +361,7 @@ int main(void)
 		TEST(test_cut_character), TEST(test_fields_of_another),
 		TEST(test_nobody_there),  TEST(test_restarted),
 		TEST(test_ring),	  TEST(test_ring_goes_round),
+		TEST(test_large_entries), TEST(test_ring_of_bytes),
 		TEST(test_stopped),	  TEST(test_give_up),
 	};
 
