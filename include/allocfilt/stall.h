@@ -504,7 +504,7 @@ enum summary_table {
 struct summary_total {
 	uint64_t id; /* address of a function, 0: pairs of a role without a window; tid of a task */
 	int role;    /* of a function: enum role, or ROLE_NONE */
-	char name[TASK_CGROUP_MAX]; /* task name or cgroup path, any bytes; "" for a function */
+	char *name;  /* task name or cgroup path, any bytes; "" for a function */
 	struct latency latency;
 	uint64_t error; /* ns that may be missing in latency.total */
 };

@@ -33,11 +33,21 @@ static const size_t totals_max[SUMMARY_TABLES] = {
 	[SUMMARY_KERNEL_THREADS] = SUMMARY_KERNEL_MAX,
 };
 
+/* Bytes with the NUL. */
+static const size_t name_max[SUMMARY_TABLES] = {
+	[SUMMARY_FUNCTIONS] = 1,
+	[SUMMARY_CGROUPS] = TASK_CGROUP_MAX,
+	[SUMMARY_TASKS] = TASK_COMM_MAX,
+	[SUMMARY_KERNEL_THREADS] = TASK_COMM_MAX,
+};
+
 struct summary {
 	const struct plan *plan;
 	struct table tables[SUMMARY_TABLES];
 	struct summary_total totals[SUMMARY_FUNCTIONS_MAX + SUMMARY_TASKS_MAX +
 				    SUMMARY_CGROUPS_MAX + SUMMARY_KERNEL_MAX];
+	char names[SUMMARY_FUNCTIONS_MAX + SUMMARY_CGROUPS_MAX * TASK_CGROUP_MAX +
+		   (SUMMARY_TASKS_MAX + SUMMARY_KERNEL_MAX) * TASK_COMM_MAX];
 	struct summary_stalls stalls[STALL_SIDES];
 	struct kept_stall long_stalls[SUMMARY_LONGEST_MAX];
 	struct kept_stall *longest[SUMMARY_LONGEST_MAX]; /* the longest first */
@@ -49,15 +59,20 @@ struct summary {
 struct summary *summary_new(const struct plan *plan)
 {
 	struct summary *summary = calloc(1, sizeof(*summary));
-	struct summary_total *totals;
+	struct summary_total *total;
+	char *name;
 
 	if (!summary)
 		return NULL;
 	summary->plan = plan;
-	totals = summary->totals;
+	total = summary->totals;
+	name = summary->names;
 	for (int which = 0; which < SUMMARY_TABLES; which++) {
-		summary->tables[which].totals = totals;
-		totals += totals_max[which];
+		summary->tables[which].totals = total;
+		for (size_t i = 0; i < totals_max[which]; i++, total++) {
+			total->name = name;
+			name += name_max[which];
+		}
 	}
 	for (size_t i = 0; i < SUMMARY_LONGEST_MAX; i++)
 		summary->longest[i] = &summary->long_stalls[i];
@@ -101,8 +116,13 @@ static void count(struct summary *summary, enum summary_table which, uint64_t id
 			error = least->latency.total + least->error;
 			summary->overflow++;
 		}
-		*total = (struct summary_total){ .id = id, .role = role, .error = error };
-		snprintf(total->name, sizeof(total->name), "%s", name);
+		*total = (struct summary_total){
+			.id = id,
+			.role = role,
+			.name = total->name,
+			.error = error,
+		};
+		snprintf(total->name, name_max[which], "%s", name);
 	}
 	latency_add(&total->latency, ns);
 }
