@@ -466,7 +466,7 @@ const struct shrinker_total *shrinkers_of_superblock(const struct shrinkers *shr
 
 struct superblock_total {
 	int superblock; /* as shrinker_names_superblock() returned it */
-	struct shrinker_total total;
+	const struct shrinker_total *total;
 };
 
 /**

@@ -226,7 +226,7 @@ static void put_shrinkers(struct json *json, const struct summary_view *view)
 					     sizeof(label));
 			json_open(json, NULL, '{');
 			json_string(json, "name", label);
-			put_total(json, &superblocks[j].total);
+			put_total(json, superblocks[j].total);
 			json_close(json, '}');
 		}
 		json_close(json, ']');

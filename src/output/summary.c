@@ -62,7 +62,7 @@ static void put_superblocks(struct writer *writer, const struct summary_view *vi
 	if (count > SUPERBLOCKS_MAX)
 		others.max = 0;
 	for (size_t i = 0; i < count; i++) {
-		const struct shrinker_total *total = &superblocks[i].total;
+		const struct shrinker_total *total = superblocks[i].total;
 
 		if (i >= SUPERBLOCKS_MAX) {
 			if (total->max > others.max)

@@ -165,8 +165,8 @@ static int superblock_by_total(const void *left, const void *right)
 	const struct superblock_total *a = left;
 	const struct superblock_total *b = right;
 
-	if (a->total.total != b->total.total)
-		return a->total.total < b->total.total ? 1 : -1;
+	if (a->total->total != b->total->total)
+		return a->total->total < b->total->total ? 1 : -1;
 	return a->superblock - b->superblock;
 }
 
@@ -179,7 +179,8 @@ size_t shrinkers_superblocks(struct shrinkers *shrinkers, uint64_t callback,
 	for (int i = 0; i < SHRINKER_NAMES_MAX; i++)
 		if (shrinkers->superblocks[i].count &&
 		    shrinkers->superblocks[i].callback == callback)
-			sorted[count++] = (struct superblock_total){ i, shrinkers->superblocks[i] };
+			sorted[count++] =
+				(struct superblock_total){ i, &shrinkers->superblocks[i] };
 	qsort(sorted, count, sizeof(*sorted), superblock_by_total);
 	*ret_totals = sorted;
 	return count;

@@ -31,15 +31,15 @@ struct span {
 	uint64_t function; /* 0: a pair; of several, the last */
 	int32_t tid;
 	int32_t cpu;
-	int32_t role;
 	int32_t depth;
 	uint32_t losses; /* of records, until it arrived */
+	int16_t role;	 /* enum role, or ROLE_NONE */
 	bool slow;
+	unsigned int nr_held; /* windows and slow pairs */
 	unsigned int nr_windows;
 	unsigned int nr_events; /* that windows and pairs claimed */
 	uint64_t first;		/* number of what arrived first of all inside */
 	uint64_t last;
-	size_t nr_held; /* windows and slow pairs */
 	struct slice_list slices;
 	struct details details;
 };

@@ -160,7 +160,7 @@ static void test_superblocks(void **state)
 	/* equal times by number */
 	assert_int_equal(totals[1].superblock, 5);
 	assert_int_equal(totals[2].superblock, 7);
-	check(&totals[2].total, 0x100, 80, 50, 2);
+	check(totals[2].total, 0x100, 80, 50, 2);
 }
 
 #define TEST(name)                                                                                 \
