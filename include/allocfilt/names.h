@@ -196,14 +196,11 @@ void cgroups_print(FILE *stream, const char *mounts);
 /**
  * shrinker_names_new
  * @mounts: path of a file like /proc/self/mountinfo, opened at once; NULL: none
- * @symbol: prints the name of a callback, as resolver_symbol() does
+ * @resolver: names callbacks
  *
  * Returns NULL with errno ENOMEM.
  */
-struct shrinker_names *shrinker_names_new(const char *mounts,
-					  int (*symbol)(void *context, uint64_t address, char style,
-							char *text, size_t size),
-					  void *context);
+struct shrinker_names *shrinker_names_new(const char *mounts, struct resolver *resolver);
 void shrinker_names_free(struct shrinker_names *names);
 
 /** shrinker_names_see - accept a record of our kprobe, in order: it names a shrinker from now on */

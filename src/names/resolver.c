@@ -64,7 +64,7 @@ static bool make_tables(struct resolver *resolver, const struct options *options
 					 options->limits.tasks / 2);
 	resolver->cgroups = cgroups_new(source->proc ? "/proc/self/mounts" : NULL,
 					source->proc ? NULL : saved, CGROUPS_MAX);
-	resolver->shrinkers = shrinker_names_new(source->mounts, resolver_symbol, resolver);
+	resolver->shrinkers = shrinker_names_new(source->mounts, resolver);
 	if (options->stack)
 		resolver->stacks = stacks_new();
 	return resolver->symbols && resolver->tasks && resolver->cgroups && resolver->shrinkers &&

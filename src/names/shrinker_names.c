@@ -36,9 +36,8 @@ struct callback {
 };
 
 struct shrinker_names {
-	int (*symbol)(void *context, uint64_t address, char style, char *text, size_t size);
-	void *context; /* of symbol */
-	int mounts;    /* descriptor of mountinfo; -1: none */
+	struct resolver *resolver;
+	int mounts; /* descriptor of mountinfo; -1: none */
 	struct superblock superblocks[SHRINKER_NAMES_MAX];
 	int nr_superblocks;
 	int nr_named;
@@ -50,17 +49,13 @@ struct shrinker_names {
 	char text[SHRINKER_LABEL_MAX]; /* of shrinker_names_of() */
 };
 
-struct shrinker_names *shrinker_names_new(const char *mounts,
-					  int (*symbol)(void *context, uint64_t address, char style,
-							char *text, size_t size),
-					  void *context)
+struct shrinker_names *shrinker_names_new(const char *mounts, struct resolver *resolver)
 {
 	struct shrinker_names *names = calloc(1, sizeof(*names));
 
 	if (!names)
 		return NULL;
-	names->symbol = symbol;
-	names->context = context;
+	names->resolver = resolver;
 	names->mounts = mounts ? file_open(NULL, mounts, FILE_TEXT_MAX) : -1;
 	if (!hash_init(&names->hash, &names->places[0].link, sizeof(names->places[0]),
 		       SHRINKER_NAMES_MAX))
@@ -80,7 +75,7 @@ void shrinker_names_free(struct shrinker_names *names)
 	free(names);
 }
 
-/* The result is cached, as symbol() may have to read all of kallsyms. */
+/* The result is cached, as resolver_symbol() may have to read all of kallsyms. */
 static bool is_superblocks(struct shrinker_names *names, uint64_t address)
 {
 	char text[64] = "";
@@ -89,7 +84,7 @@ static bool is_superblocks(struct shrinker_names *names, uint64_t address)
 	for (int i = 0; i < names->nr_callbacks; i++)
 		if (names->callbacks[i].address == address)
 			return names->callbacks[i].is_superblocks;
-	names->symbol(names->context, address, 's', text, sizeof(text));
+	resolver_symbol(names->resolver, address, 's', text, sizeof(text));
 	text[strcspn(text, ".")] = '\0'; /* a compiler's suffix, as ".isra.0" */
 	answer = !strcmp(text, SUPERBLOCK_CALLBACK);
 	if (names->nr_callbacks < CALLBACKS_MAX)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "allocfilt/names.h"
+#include "fake_resolver.h"
 #include "test_directory.h"
 #include "unit_test.h"
 
@@ -25,12 +26,13 @@ static int symbol(void *context, uint64_t address, char style, char *text, size_
 	return snprintf(text, size, "0x%llx", (unsigned long long)address);
 }
 
+static struct resolver resolver = { .symbol = symbol };
 static struct shrinker_names *names;
 
 static int set_up(void **state)
 {
 	put_text("mountinfo", mountinfo);
-	names = shrinker_names_new(test_path("mountinfo"), symbol, NULL);
+	names = shrinker_names_new(test_path("mountinfo"), &resolver);
 	return !names;
 }
 
@@ -213,7 +215,7 @@ static void test_parts(void **state)
 	assert_false(shrinker_names_parts(names, 4, &parts));
 	assert_false(shrinker_names_parts(names, SHRINKER_NAMES_MAX, &parts));
 	shrinker_names_free(names);
-	names = shrinker_names_new("/nowhere", symbol, NULL);
+	names = shrinker_names_new("/nowhere", &resolver);
 	see(0x100, "tmpfs", 0, 23);
 	assert_true(shrinker_names_parts(names, 0, &parts));
 	assert_string_equal(parts.mount, "");
