@@ -75,6 +75,7 @@ static const struct plan_event planned[NR_EVENTS] = {
 enum kind {
 	USUAL,
 	FALLBACK,      /* a kernel without function_graph: pairs decide */
+	INSIDE,	       /* what was inside of windows is printed too */
 	FOREIGN_CLOCK, /* edges of windows are uncertain by 50 us */
 };
 
@@ -140,12 +141,14 @@ static void start(enum kind kind)
 	const struct limits limits = { .tasks = TASKS_MAX, .events = EVENTS_MAX };
 	const struct claims_sink sink = { &run, got_window, got_pair };
 
+	claims_free(run.claims); /* of the test before */
 	clear_notes();
 	memset(&run, 0, sizeof(run));
 	memcpy(run.plan.events, planned, sizeof(planned));
 	run.plan.nr_events = NR_EVENTS;
 	run.plan.threshold = THRESHOLD;
 	run.plan.function_graph = kind != FALLBACK;
+	run.show_inside = kind == INSIDE;
 	for (int i = RECLAIM_BEGIN; kind == FALLBACK && i <= COMPACTION_END; i++)
 		run.plan.events[i].rule = RULE_PAIR;
 	if (kind == FALLBACK)
@@ -227,7 +230,6 @@ static void check(enum kind kind, const struct example *examples, size_t count)
 		if (strcmp(notes.text, examples[i].expected))
 			fail_msg("%s: %s; expected %s", examples[i].title, notes.text,
 				 examples[i].expected);
-		claims_free(run.claims);
 	}
 }
 
@@ -481,16 +483,7 @@ static void test_inside(void **state)
 			       WINDOW_AT(302, 7, 100, 300, ROLE_NODE) } },
 	};
 
-	for (size_t i = 0; i < COUNT(examples); i++) {
-		start(USUAL);
-		run.show_inside = true;
-		for (const struct record *record = examples[i].records; record->ts; record++)
-			assert_int_equal(put(*record), 0);
-		if (strcmp(notes.text, examples[i].expected))
-			fail_msg("%s: %s; expected %s", examples[i].title, notes.text,
-				 examples[i].expected);
-		claims_free(run.claims);
-	}
+	check(INSIDE, examples, COUNT(examples));
 }
 
 static void test_sink_that_fails(void **state)
@@ -583,7 +576,6 @@ static void test_share_of_a_task(void **state)
 			window(tid, 100, 30000, ROLE_NODE);
 		assert_int_equal(run.events, EVENTS_MAX - 1);
 		assert_int_equal(lacking(), 1);
-		claims_free(run.claims);
 	}
 }
 
@@ -717,7 +709,7 @@ static void test_large_payloads_without_room(void **state)
 	assert_int_equal(claims_drops(run.claims)->windows, 1);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup(name, set_up)
 
 int main(void)
 {
@@ -744,5 +736,5 @@ int main(void)
 		TEST(test_large_payloads_without_room),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, tear_down);
 }

@@ -105,6 +105,12 @@ static void end(void)
 	assert_int_equal(session_end(session, &failure), 0);
 }
 
+static void end_as_found(void)
+{
+	end();
+	assert_as_found();
+}
+
 /* A whole run. Returns what the first call that failed returned. */
 static int run(void)
 {
@@ -277,8 +283,7 @@ static void test_late_thread(void **state)
 		assert_non_null(strstr(fake_get(name), own));
 		assert_non_null(strstr(fake_get(name), born));
 	}
-	end();
-	assert_as_found();
+	end_as_found();
 	end_late_threads();
 }
 
@@ -311,8 +316,7 @@ static void test_threads_without_end(void **state)
 	assert_non_null(strstr(captured(), "some may be missing in set_event_pid"));
 	request.pids = NULL;
 	assert_int_equal(listings, 34);
-	end();
-	assert_as_found();
+	end_as_found();
 	end_late_threads();
 }
 
@@ -359,8 +363,7 @@ static void test_pid_that_is_gone(void **state)
 	request.pids = pids;
 	start();
 	request.pids = NULL;
-	end();
-	assert_as_found();
+	end_as_found();
 }
 
 /*
@@ -383,8 +386,7 @@ static void test_size_is_a_share_of_what_is_available(void **state)
 	fake_put_available(8 << 20);
 	session_grow_buffer(session);
 	assert_value("buffer_size_kb", "4099");
-	end();
-	assert_as_found();
+	end_as_found();
 }
 
 /* The kernel allocates nothing for CPUs that never came online: the sizes are those of two. */
@@ -415,8 +417,7 @@ static void test_children_write_what_takes_memory(void **state)
 	fake.kill_children = false;
 	session_grow_buffer(session);
 	assert_value("buffer_size_kb", "4099");
-	end();
-	assert_as_found();
+	end_as_found();
 }
 
 static void test_children_are_killed_in_a_start(void **state)
@@ -428,8 +429,7 @@ static void test_children_are_killed_in_a_start(void **state)
 	assert_value("buffer_size_kb", "7");
 	assert_true(fake.children > 1);
 	fake.kill_children = false;
-	end();
-	assert_as_found();
+	end_as_found();
 }
 
 /* Two pages are the least that a buffer has. */
@@ -439,8 +439,7 @@ static void test_no_memory_at_all(void **state)
 	start();
 	assert_value("buffer_size_kb", "7");
 	fake_put_available(8 << 20);
-	end();
-	assert_as_found();
+	end_as_found();
 }
 
 /* In steps, so that a kill finds some size between: a 64th of 14 MiB is 112 KiB for each of two. */
@@ -466,8 +465,7 @@ static void test_refused_growth(void **state)
 	fake.buffer_max_kb = 0;
 	session_grow_buffer(session);
 	assert_value("buffer_size_kb", "4099");
-	end();
-	assert_as_found();
+	end_as_found();
 }
 
 /* What is there costs nothing. */
@@ -562,8 +560,7 @@ static void test_no_instance_while_memory_is_short(void **state)
 	assert_false(fake_has(FAKE_INSTANCE));
 	assert_value("current_tracer", "function_graph");
 	fake_put_available(8 << 20);
-	end();
-	assert_as_found();
+	end_as_found();
 }
 
 /* Without memory for what was found, that is said, and --restore does it later. */
@@ -766,8 +763,7 @@ static void test_refused_probe(void **state)
 	fake.refuse_probe = true;
 	start();
 	assert_false(session_has_probe(session));
-	end();
-	assert_as_found();
+	end_as_found();
 }
 
 /* A mount point without its mount: nothing is to be read there, which does not mean restored. */
@@ -906,8 +902,7 @@ static void test_other_sub_buffers(void **state)
 	fake_put(FAKE_INSTANCE "/buffer_subbuf_size_kb", "64\n");
 	assert_true(session_taken(session, what, sizeof(what)));
 	assert_string_equal(what, FAKE_INSTANCE "/buffer_subbuf_size_kb is 64, ours was 4");
-	end();
-	assert_as_found();
+	end_as_found();
 }
 
 static void test_busy_tracer_at_start(void **state)
@@ -958,8 +953,7 @@ static void test_filter_by_name(void **state)
 	start();
 	assert_string_equal(fake_get("set_ftrace_filter"),
 			    "__alloc_pages\ntry_to_free_pages\nshrink_slab\n");
-	end();
-	assert_as_found();
+	end_as_found();
 }
 
 /*

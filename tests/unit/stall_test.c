@@ -136,6 +136,7 @@ static struct resolver resolver = { .event = event_text };
 
 static void start_with(bool function_graph, const struct limits *limits)
 {
+	stalls_free(run.stalls); /* of the test before */
 	clear_notes();
 	memset(&run, 0, sizeof(run));
 	memcpy(run.plan.events, planned, sizeof(planned));
@@ -413,7 +414,6 @@ static void test_examples(void **state)
 		if (strcmp(notes.text, examples[i].expected))
 			fail_msg("%s: %s; expected %s", examples[i].title, notes.text,
 				 examples[i].expected);
-		stalls_free(run.stalls);
 	}
 }
 
@@ -529,7 +529,6 @@ static void test_patience_with_a_busy_task(void **state)
 		clear_notes();
 		window(7, 0, 199, late + 100, ROLE_PAGE_ALLOCATION);
 		assert_non_null(strstr(notes.text, "? reclaim="));
-		stalls_free(run.stalls);
 	}
 }
 
@@ -564,7 +563,6 @@ static void test_patience_beside_another_user(void **state)
 				assert_int_equal(run.count, 0);
 		}
 		assert_int_equal(run.count > 1, i >= 3);
-		stalls_free(run.stalls);
 	}
 }
 
@@ -731,7 +729,6 @@ static void test_sum_of_two_functions(void **state)
 		window(7, 0, early ? 2980 : 15980, 30010, ROLE_PAGE_ALLOCATION);
 		assert_int_equal(run.count, early ? 1 : 2);
 		assert_true(run.last_incomplete);
-		stalls_free(run.stalls);
 	}
 }
 
@@ -1099,7 +1096,6 @@ static void test_outcomes_of_each_stall(void **state)
 	run.fail = -EIO;
 	assert_int_equal(stalls_flush(run.stalls), -EIO);
 	assert_string_equal(run.facts, "nodes '' priority -1 outcomes 'outcome_3'");
-	stalls_free(run.stalls);
 	start(true);
 	put_window(key, 1, 110, 120, ROLE_ZONE_COMPACTION, false, of_first, 1);
 	put_window(key, 0, 200, 300, ROLE_PAGE_ALLOCATION, false, of_second, 1);
@@ -1257,7 +1253,6 @@ static void test_window_that_begins_in_folded_pairs(void **state)
 				run.phases.ns[PHASE_OTHER_RECLAIM][PART_SHRINKERS][STATE_RAN],
 				exact - 10 * length, exact + 10 * length);
 			incomplete += run.incomplete;
-			stalls_free(run.stalls);
 		}
 		assert_in_range(incomplete, slow ? 50 : 0, slow ? 100 : 0);
 	}
@@ -1419,7 +1414,6 @@ static void test_passed_on(void **state)
 	assert_int_equal(stalls_flush(run.stalls), 0);
 	assert_string_equal(notes.text, "8:150-350/1 reclaim=200 w 8 150-350 c150");
 	assert_int_equal(stalls_dropped(run.stalls), 0);
-	stalls_free(run.stalls);
 }
 
 /* What has ended leaves its room to what waits, however long that is. */
@@ -1432,7 +1426,6 @@ static void test_held_for_long(void **state)
 	clear_notes();
 	window_with(7, 0, 50, 9000, "", 1);
 	assert_non_null(strstr(notes.text, " w 7 100-300 a100 w 7 50-9000"));
-	stalls_free(run.stalls);
 }
 
 /* A window that nothing came around is a stall while an earlier one of its task waits on. */
@@ -1450,7 +1443,6 @@ static void test_passed_on_before_earlier(void **state)
 	clear_notes();
 	assert_int_equal(stalls_flush(run.stalls), 0);
 	assert_non_null(strstr(notes.text, " w 7 100-300 a100 | "));
-	stalls_free(run.stalls);
 }
 
 /* Windows that were folded into one sum are passed on like others. */
@@ -1470,7 +1462,6 @@ static void test_passed_on_of_a_sum(void **state)
 		assert_non_null(strstr(notes.text, expected));
 	}
 	assert_int_equal(stalls_dropped(run.stalls), 0);
-	stalls_free(run.stalls);
 }
 
 /* Room for the records of a window with four events: the oldest window makes room. */
@@ -1496,7 +1487,6 @@ static void test_limit_of_what_is_held(void **state)
 	window_with(7, 0, 2000, 2200, "abcdef", 1);
 	assert_string_equal(notes.text, "7:2000-2200 reclaim=200");
 	assert_int_equal(stalls_dropped(run.stalls), 2);
-	stalls_free(run.stalls);
 }
 
 /* Of large payloads three have room. */
@@ -1515,7 +1505,6 @@ static void test_limit_of_held_payloads(void **state)
 	window_with(7, 0, 2000, 2200, "abc", 60000);
 	assert_non_null(strstr(notes.text, " w 7 2000-2200 a2000 b2001 c2002"));
 	assert_int_equal(stalls_dropped(run.stalls), 2);
-	stalls_free(run.stalls);
 }
 
 /* An output that fails ends the run. */
@@ -1528,10 +1517,9 @@ static void test_passing_on_fails(void **state)
 				    false, NULL, 0),
 			 -EPIPE);
 	assert_string_equal(notes.text, "7:50-400 reclaim=350 w 7 100-300");
-	stalls_free(run.stalls);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup(name, set_up)
 
 int main(void)
 {
@@ -1582,5 +1570,5 @@ int main(void)
 		TEST(test_one_task_with_all_the_room),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, tear_down);
 }

@@ -51,6 +51,15 @@ static struct stall make_stall(void)
 	return stall;
 }
 
+static const struct stall no_facts = {
+	.tid = 12,
+	.start = 1000001000,
+	.end = 1010001000,
+	.order = -1,
+	.gfp_names = "",
+	.compaction = "",
+};
+
 /* All of it below a hundredth of the whole. */
 static const struct stall_slice small_ones[] = {
 	{ .shrinker = 2, .callback = 0xb, .group = PHASE_DIRECT_RECLAIM, .ns = 5000 },
@@ -106,16 +115,9 @@ static void test_plain(void **state)
 static void test_rest(void **state)
 {
 	const struct terminal terminal = { 0 };
-	const struct stall stall = {
-		.tid = 12,
-		.start = 1000001000,
-		.end = 1010001000,
-		.order = -1,
-		.gfp_names = "",
-		.compaction = "",
-		.phases.ns[PHASE_REST][PART_OWN][STATE_RAN] = 10000000,
-	};
+	struct stall stall = no_facts;
 
+	stall.phases.ns[PHASE_REST][PART_OWN][STATE_RAN] = 10000000;
 	stall_is_shown(&stall, &terminal,
 		       "1.000001 worker-12 of server\\x1b-10 /a/é  10.000 ms  alloc  from /m\n");
 }
@@ -150,18 +152,11 @@ static void test_terminal(void **state)
 static void test_small_shrinkers(void **state)
 {
 	const struct terminal terminal = { 0 };
-	struct stall stall = {
-		.tid = 12,
-		.start = 1000001000,
-		.end = 1010001000,
-		.incomplete = true,
-		.order = -1,
-		.compaction = "",
-		.gfp_names = "",
-		.shrinkers = small_ones,
-		.nr_shrinkers = 5,
-	};
+	struct stall stall = no_facts;
 
+	stall.incomplete = true;
+	stall.shrinkers = small_ones;
+	stall.nr_shrinkers = COUNT(small_ones);
 	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_SHRINKERS][STATE_RAN] = 6000000;
 	stall.phases.ns[PHASE_MEMCG_RECLAIM][PART_SHRINKERS][STATE_RAN] = 1000000;
 	stall.phases.ns[PHASE_REST][PART_OWN][STATE_RAN] = 3000000;
@@ -184,17 +179,10 @@ static void test_small_shrinkers(void **state)
 static void test_few_facts(void **state)
 {
 	const struct terminal terminal = { 0 };
-	struct stall stall = {
-		.tid = 12,
-		.start = 1000001000,
-		.end = 1010001000,
-		.order = -1,
-		.compaction = "",
-		.gfp_names = "",
-		.counts = { .known = 1u << COUNT_COMPACTIONS,
-			    .count = { [COUNT_COMPACTIONS] = 2 } },
-	};
+	struct stall stall = no_facts;
 
+	stall.counts = (struct stall_counts){ .known = 1u << COUNT_COMPACTIONS,
+					      .count = { [COUNT_COMPACTIONS] = 2 } };
 	stall_is_shown(&stall, &terminal,
 		       "1.000001 worker-12 of server\\x1b-10 /a/é  10.000 ms  alloc  from /m\n"
 		       "   compaction attempts: 2\n");
