@@ -16,6 +16,9 @@
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
+/* The struct of which @pointer is the member. */
+#define container_of(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
+
 #define NS_PER_US     UINT64_C(1000)
 #define NS_PER_MS     (1000 * NS_PER_US)
 #define NS_PER_SECOND (1000 * NS_PER_MS)
@@ -281,9 +284,6 @@ struct hash {
 	struct hash_link **buckets;
 	unsigned int shift; /* of a 64-bit hash value, leaves the number of a bucket */
 };
-
-/* The entry of which @link is the member. */
-#define hash_entry(link, type, member) ((type *)((char *)(link)-offsetof(type, member)))
 
 /**
  * hash_init - a table of unused entries

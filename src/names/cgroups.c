@@ -54,7 +54,7 @@ static struct cgroup *add(struct cgroups *cgroups, uint64_t id, const char *path
 	size_t length = strlen(path);
 
 	cgroups->evicted |= hash_is_full(&cgroups->hash);
-	cgroup = hash_entry(hash_insert(&cgroups->hash, id), struct cgroup, link);
+	cgroup = container_of(hash_insert(&cgroups->hash, id), struct cgroup, link);
 	if (!length)
 		path = "/";
 	else if (length >= CGROUP_PATH_MAX)
@@ -161,7 +161,7 @@ const char *cgroups_path(struct cgroups *cgroups, uint64_t id)
 	char path[PATH_MAX];
 
 	if (link)
-		return hash_entry(link, struct cgroup, link)->path;
+		return container_of(link, struct cgroup, link)->path;
 	if (!id || cgroups->mount < 0)
 		return "";
 	if (read_live(cgroups, id, path))

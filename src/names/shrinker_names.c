@@ -96,7 +96,7 @@ static struct place *find(struct shrinker_names *names, uint64_t shrinker)
 {
 	struct hash_link *link = hash_find(&names->hash, shrinker);
 
-	return link ? hash_entry(link, struct place, link) : NULL;
+	return link ? container_of(link, struct place, link) : NULL;
 }
 
 /* An address has one superblock at a time, so places never run out before superblocks. */
@@ -109,7 +109,7 @@ static struct superblock *add(struct shrinker_names *names, struct place *place,
 		return NULL;
 	}
 	if (!place)
-		place = hash_entry(hash_insert(&names->hash, shrinker), struct place, link);
+		place = container_of(hash_insert(&names->hash, shrinker), struct place, link);
 	place->superblock = &names->superblocks[names->nr_superblocks++];
 	place->superblock->shrinker = shrinker;
 	return place->superblock;

@@ -216,7 +216,7 @@ static struct task *insert(struct task_cache *cache, int tid)
 	struct task *task;
 
 	cache->evicted |= hash_is_full(&cache->hash);
-	task = hash_entry(hash_insert(&cache->hash, (uint64_t)tid), struct task, link);
+	task = container_of(hash_insert(&cache->hash, (uint64_t)tid), struct task, link);
 	strcpy(task->name, "<...>");
 	task->has_info = false;
 	task->info = (struct task_info){ .tid = tid };
@@ -227,7 +227,7 @@ static struct task *find(struct task_cache *cache, int tid)
 {
 	struct hash_link *link = hash_find(&cache->hash, (uint64_t)tid);
 
-	return link ? hash_entry(link, struct task, link) : NULL;
+	return link ? container_of(link, struct task, link) : NULL;
 }
 
 /*
@@ -382,7 +382,7 @@ void task_cache_print(struct task_cache *cache, FILE *names, FILE *tasks)
 	struct hash_link *link;
 
 	TAILQ_FOREACH(link, &cache->hash.used, use) {
-		const struct task *task = hash_entry(link, struct task, link);
+		const struct task *task = container_of(link, struct task, link);
 		const struct task_info *info = &task->info;
 
 		if (strcmp(task->name, "<...>"))

@@ -142,11 +142,11 @@ static struct track name_track(struct output *output, struct track real, const c
 		is_new[which] = !link;
 		if (!link) {
 			link = hash_insert(&perfetto->hash, key);
-			hash_entry(link, struct track_name, link)->id =
+			container_of(link, struct track_name, link)->id =
 				*byte & bit ? perfetto->next_id++ : real_ids[which];
 			*byte |= bit;
 		}
-		ids[which] = hash_entry(link, struct track_name, link)->id;
+		ids[which] = container_of(link, struct track_name, link)->id;
 	}
 	for (int which = 0; which < 2; which++) {
 		char name[TASK_CGROUP_MAX + 64];

@@ -81,7 +81,7 @@ void record_store_release(struct stored_record *stored, struct payloads *payload
 	unsigned char *raw = (unsigned char *)(uintptr_t)stored->record.raw;
 
 	if (stored->record.raw_size > sizeof(stored->raw)) {
-		((struct payload *)(raw - offsetof(struct payload, raw)))->owner = NULL;
+		container_of(raw, struct payload, raw)->owner = NULL;
 		while (payloads->ring.held && !first_of(payloads)->owner)
 			record_ring_drop(&payloads->ring, first_of(payloads)->bytes);
 	}

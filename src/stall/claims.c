@@ -148,10 +148,10 @@ static struct task *task_of(struct claims *claims, const struct record *record)
 	struct task *task;
 
 	if (link)
-		return hash_entry(link, struct task, hash);
+		return container_of(link, struct task, hash);
 	if (hash_is_full(&claims->hash)) {
 		link = hash_oldest(&claims->hash);
-		task = hash_entry(link, struct task, hash);
+		task = container_of(link, struct task, hash);
 		if (task->nr_open || task->nr_waiting)
 			claims->drops.tasks++;
 		while (!TAILQ_EMPTY(&task->waiting))
@@ -162,7 +162,7 @@ static struct task *task_of(struct claims *claims, const struct record *record)
 			claims->busy = NULL;
 		hash_remove(&claims->hash, link);
 	}
-	task = hash_entry(hash_insert(&claims->hash, task_key_hash(key)), struct task, hash);
+	task = container_of(hash_insert(&claims->hash, task_key_hash(key)), struct task, hash);
 	task->key = key;
 	TAILQ_INIT(&task->waiting);
 	TAILQ_INIT(&task->open);

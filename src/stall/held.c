@@ -80,11 +80,6 @@ static bool make_room(struct held *held, struct held_record *victim, uint64_t nu
 	return dropped != number;
 }
 
-static struct held_record *held_of(struct stored_record *stored)
-{
-	return (struct held_record *)((char *)stored - offsetof(struct held_record, stored));
-}
-
 /* Returns false where not even the whole room is enough: then nothing is held of this number. */
 static bool hold(struct held *held, struct held_list *list, uint64_t number,
 		 const struct record *const *records, size_t count)
@@ -106,7 +101,10 @@ static bool hold(struct held *held, struct held_list *list, uint64_t number,
 		TAILQ_INSERT_TAIL(list, record, link);
 		TAILQ_INSERT_TAIL(&held->oldest, record, age);
 		while (record_store(&record->stored, records[i], held->payloads))
-			if (!make_room(held, held_of(payloads_oldest(held->payloads)), number))
+			if (!make_room(held,
+				       container_of(payloads_oldest(held->payloads),
+						    struct held_record, stored),
+				       number))
 				return false;
 	}
 	return true;

@@ -166,7 +166,7 @@ static struct task *find(struct off_cpu *off_cpu, int tid)
 {
 	struct hash_link *link = tid ? hash_find(&off_cpu->hash, (uint32_t)tid) : NULL;
 
-	return link ? hash_entry(link, struct task, hash) : NULL;
+	return link ? container_of(link, struct task, hash) : NULL;
 }
 
 static void forget(struct off_cpu *off_cpu, struct task *task)
@@ -185,7 +185,7 @@ static struct task *find_or_add(struct off_cpu *off_cpu, int tid)
 	if (hash_is_full(&off_cpu->hash)) {
 		const struct span *newest;
 
-		task = hash_entry(hash_oldest(&off_cpu->hash), struct task, hash);
+		task = container_of(hash_oldest(&off_cpu->hash), struct task, hash);
 		newest = TAILQ_LAST(&task->spans, span_list);
 		if (newest && newest->end > off_cpu->evicted_at)
 			off_cpu->evicted_at = newest->end;
@@ -193,7 +193,7 @@ static struct task *find_or_add(struct off_cpu *off_cpu, int tid)
 			off_cpu->evicted_at = task->left_at;
 		forget(off_cpu, task);
 	}
-	task = hash_entry(hash_insert(&off_cpu->hash, (uint32_t)tid), struct task, hash);
+	task = container_of(hash_insert(&off_cpu->hash, (uint32_t)tid), struct task, hash);
 	/* It may be one that was evicted. */
 	task->since = off_cpu->evicted_at;
 	task->left = false;

@@ -88,7 +88,7 @@ static struct shrinker_total *find_or_add(struct table *table, uint64_t callback
 		link = hash_insert(&table->hash, callback);
 		table->count++;
 	}
-	return &hash_entry(link, struct entry, link)->total;
+	return &container_of(link, struct entry, link)->total;
 }
 
 static struct shrinker_total *replace_least(struct table *table, uint64_t callback)
@@ -102,7 +102,7 @@ static struct shrinker_total *replace_least(struct table *table, uint64_t callba
 			least = entry;
 	error = least->total.total + least->total.error;
 	hash_remove(&table->hash, &least->link);
-	least = hash_entry(hash_insert(&table->hash, callback), struct entry, link);
+	least = container_of(hash_insert(&table->hash, callback), struct entry, link);
 	least->total = (struct shrinker_total){ .error = error };
 	return &least->total;
 }

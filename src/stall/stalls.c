@@ -342,12 +342,12 @@ static struct owner *owner_to_evict(struct stalls *stalls)
 	struct hash_link *link;
 
 	TAILQ_FOREACH(link, &stalls->hash.used, use) {
-		struct owner *owner = hash_entry(link, struct owner, hash);
+		struct owner *owner = container_of(link, struct owner, hash);
 
 		if (!has_slow(owner))
 			return owner;
 	}
-	return hash_entry(hash_oldest(&stalls->hash), struct owner, hash);
+	return container_of(hash_oldest(&stalls->hash), struct owner, hash);
 }
 
 static int new_owner(struct stalls *stalls, struct task_key key, struct owner **ret_owner)
@@ -363,7 +363,7 @@ static int new_owner(struct stalls *stalls, struct task_key key, struct owner **
 		if (ret)
 			return ret;
 	}
-	owner = hash_entry(hash_insert(&stalls->hash, task_key_hash(key)), struct owner, hash);
+	owner = container_of(hash_insert(&stalls->hash, task_key_hash(key)), struct owner, hash);
 	owner->key = key;
 	/* It may be one that was removed. */
 	owner->dropped_at = stalls->evicted_at;
@@ -407,7 +407,7 @@ static int owner_of(struct stalls *stalls, struct task_key key, uint64_t now,
 	int ret = 0;
 
 	if (link)
-		owner = hash_entry(link, struct owner, hash);
+		owner = container_of(link, struct owner, hash);
 	else
 		ret = new_owner(stalls, key, &owner);
 	if (ret)
@@ -519,7 +519,7 @@ static int make_room(struct stalls *stalls, struct owner *owner)
 	int ret;
 
 	TAILQ_FOREACH(link, &stalls->hash.used, use) {
-		struct owner *other = hash_entry(link, struct owner, hash);
+		struct owner *other = container_of(link, struct owner, hash);
 
 		if (other == owner || !other->nr_spans)
 			continue;
@@ -532,7 +532,7 @@ static int make_room(struct stalls *stalls, struct owner *owner)
 		victim = owner;
 	if (has_slow(victim)) {
 		TAILQ_FOREACH(link, &stalls->hash.used, use) {
-			struct owner *other = hash_entry(link, struct owner, hash);
+			struct owner *other = container_of(link, struct owner, hash);
 
 			if (fold_siblings(stalls, other) || fold_pairs(stalls, other))
 				return 0;
@@ -822,7 +822,7 @@ int stalls_time(struct stalls *stalls, uint64_t ts)
 	int ret = 0;
 
 	while (!ret && (link = hash_oldest(&stalls->hash))) {
-		struct owner *owner = hash_entry(link, struct owner, hash);
+		struct owner *owner = container_of(link, struct owner, hash);
 
 		if (!is_over(owner->last, ts))
 			break;
@@ -837,7 +837,7 @@ int stalls_flush(struct stalls *stalls)
 	int ret = 0;
 
 	while (!ret && (link = hash_oldest(&stalls->hash)))
-		ret = forget_owner(stalls, hash_entry(link, struct owner, hash));
+		ret = forget_owner(stalls, container_of(link, struct owner, hash));
 	return ret;
 }
 

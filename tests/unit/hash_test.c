@@ -29,12 +29,12 @@ static struct entry *find(uint64_t key)
 {
 	struct hash_link *link = hash_find(&hash, key);
 
-	return link ? hash_entry(link, struct entry, link) : NULL;
+	return link ? container_of(link, struct entry, link) : NULL;
 }
 
 static void insert(uint64_t key, int value)
 {
-	hash_entry(hash_insert(&hash, key), struct entry, link)->value = value;
+	container_of(hash_insert(&hash, key), struct entry, link)->value = value;
 }
 
 /* From the authors' test vectors of FNV-1a, 64 bits. */
