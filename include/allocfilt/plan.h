@@ -217,12 +217,7 @@ struct plan {
 /* What can be traced, as a kernel's tracing directory or a capture lists it. */
 struct plan_offer {
 	bool function_graph;
-	/*
-	 * Calls @visit with the name of each function that can be traced, without its module, until
-	 * it returns non-zero. Returns that, 0 or -errno.
-	 */
-	int (*functions)(void *context, int (*visit)(void *visitor, const char *name),
-			 void *visitor);
+	char *const *functions; /* that can be traced, without modules; NULL ends; NULL: none */
 	bool (*has_event)(void *context, const char *system, const char *name);
 	void *context;
 };

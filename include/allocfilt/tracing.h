@@ -17,20 +17,16 @@
  * that changes its settings and restores them, and the ring buffers of all CPUs.
  */
 
-/* A line of available_filter_functions. */
-struct kernel_function {
-	char *name;	    /* without its module */
-	unsigned int index; /* number of the line, from 1; see Documentation/trace/ftrace.rst */
-};
-
 /* What this kernel offers. Reads only. */
 struct kernel {
 	char *dir;	       /* the top-level tracing directory, no slash at its end */
 	struct utsname system; /* uname(2) */
 	bool function_graph;   /* in available_tracers */
 	bool function_enabled; /* kernel.ftrace_enabled; true where there is no such sysctl */
-	/* Those that the catalog or the request names; several may have one name. */
-	struct kernel_function *functions;
+	/* Those that the catalog or the request names, without modules; several may have one name. */
+	char **functions; /* NULL ends; NULL: none */
+	/* their lines in available_filter_functions, from 1: Documentation/trace/ftrace.rst */
+	unsigned int *indexes;
 	int nr_functions;
 };
 

@@ -33,8 +33,9 @@ struct capture {
 	bool function_graph;
 	/* as long as those of struct utsname */
 	char host[65], release[65], machine[65], clock[65];
-	pid_t *pids;	 /* 0 ends; NULL: all */
-	char *functions; /* text of the list of functions */
+	pid_t *pids;	      /* 0 ends; NULL: all */
+	char *functions_text; /* the lines of functions */
+	char **functions;     /* NULL ends */
 	struct capture_cpu *cpus;
 	int *numbers; /* of the cpus */
 	int count;
@@ -308,6 +309,30 @@ static void check_names(struct capture *capture)
 	}
 }
 
+static int list_functions(struct capture *capture)
+{
+	char *text = read_text(capture, "set_ftrace_filter"), *line;
+	size_t count = 0;
+
+	/* An empty filter, or "#### all functions enabled ####", lists no functions. */
+	if (!text || !*text || *text == '#') {
+		free(text);
+		text = read_text(capture, "available_filter_functions");
+	}
+	if (!text)
+		return 0;
+	capture->functions_text = text;
+	/* Each has a letter and a newline at least. */
+	capture->functions = calloc(strlen(text) / 2 + 2, sizeof(*capture->functions));
+	while (capture->functions && (line = strsep(&text, "\n"))) {
+		line[strcspn(line, " \t")] = '\0';
+		/* a line with a colon is a function probe: name:traceoff:unlimited */
+		if (*line && *line != '#' && !strchr(line, ':'))
+			capture->functions[count++] = line;
+	}
+	return capture->functions ? 0 : -ENOMEM;
+}
+
 static int open_all(struct capture *capture, struct failure *failure)
 {
 	char *description;
@@ -330,12 +355,8 @@ static int open_all(struct capture *capture, struct failure *failure)
 	capture->source.local_clock = !*capture->clock || !strcmp(capture->clock, "local");
 	guess_order(capture);
 	check_names(capture);
-	capture->functions = read_text(capture, "set_ftrace_filter");
-	/* An empty filter, or "#### all functions enabled ####", lists no functions. */
-	if (!capture->functions || !*capture->functions || *capture->functions == '#') {
-		free(capture->functions);
-		capture->functions = read_text(capture, "available_filter_functions");
-	}
+	if (list_functions(capture))
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	if (capture->function_graph && !has_event(capture, "ftrace", "funcgraph_exit")) {
 		capture->function_graph = false;
 		count_flaw(capture, "events/ftrace/funcgraph_exit/format", "missing");
@@ -382,6 +403,7 @@ void capture_close(struct capture *capture)
 	free(capture->numbers);
 	free(capture->page);
 	free(capture->functions);
+	free(capture->functions_text);
 	free(capture->pids);
 	free(capture->mounts);
 	free(capture->symbols);
@@ -399,33 +421,10 @@ const struct capture_info *capture_info(const struct capture *capture)
 	return &capture->info;
 }
 
-static int visit_functions(void *context, int (*visit)(void *visitor, const char *name),
-			   void *visitor)
-{
-	struct capture *capture = context;
-	const char *line = capture->functions;
-
-	while (line && *line) {
-		char name[256];
-		size_t length = strcspn(line, " \t\n");
-		int ret;
-
-		snprintf(name, sizeof(name), "%.*s", (int)length, line);
-		/* a line with a colon is a function probe: name:traceoff:unlimited */
-		ret = *name && *name != '#' && !strchr(name, ':') ? visit(visitor, name) : 0;
-		if (ret)
-			return ret;
-		line = strchr(line, '\n');
-		if (line)
-			line++;
-	}
-	return 0;
-}
-
 void capture_offer(struct capture *capture, struct plan_offer *offer)
 {
 	offer->function_graph = capture->function_graph;
-	offer->functions = visit_functions;
+	offer->functions = capture->functions;
 	offer->has_event = has_event;
 	offer->context = capture;
 }

@@ -48,68 +48,46 @@ static int name_rank(enum role role, const char *name)
 	return 2 * i + (strcmp(name, names[i]) ? 1 : 0);
 }
 
-struct role_search {
-	struct plan *plan;
-	int best[ROLE_COUNT]; /* name_rank(), INT_MAX: none */
-	bool best_known;
-};
-
-static int visit_role_function(void *visitor, const char *name)
-{
-	struct role_search *search = visitor;
-	enum role role = catalog_role_of(name);
-	int rank;
-
-	if (role == ROLE_NONE || (search->plan->left_out & ROLE_BIT(role)))
-		return 0;
-	rank = name_rank(role, name);
-	if (search->best_known)
-		return rank == search->best[role] ? add_function(search->plan, name, role) : 0;
-	if (rank < search->best[role])
-		search->best[role] = rank;
-	return 0;
-}
-
 /* Adds for each role the function whose name is first in the catalog, with all its parts. */
 static int add_role_functions(struct plan *plan, const struct plan_offer *offer)
 {
-	struct role_search search = { .plan = plan };
-	int ret;
+	int best[ROLE_COUNT]; /* name_rank() */
+	char *const *name;
+	int ret = 0;
 
 	for (int role = 0; role < ROLE_COUNT; role++)
-		search.best[role] = INT_MAX;
-	ret = offer->functions(offer->context, visit_role_function, &search);
-	search.best_known = true;
-	return ret ? ret : offer->functions(offer->context, visit_role_function, &search);
-}
+		best[role] = INT_MAX;
+	for (name = offer->functions; name && *name; name++) {
+		enum role role = catalog_role_of(*name);
 
-struct pattern_search {
-	struct plan *plan;
-	const char *pattern;
-	int matches;
-};
+		if (role != ROLE_NONE && name_rank(role, *name) < best[role])
+			best[role] = name_rank(role, *name);
+	}
+	for (name = offer->functions; name && *name && !ret; name++) {
+		enum role role = catalog_role_of(*name);
 
-static int visit_pattern_function(void *visitor, const char *name)
-{
-	struct pattern_search *search = visitor;
-
-	if (fnmatch(search->pattern, name, 0))
-		return 0;
-	search->matches++;
-	return add_function(search->plan, name, catalog_role_of(name));
+		if (role != ROLE_NONE && !(plan->left_out & ROLE_BIT(role)) &&
+		    name_rank(role, *name) == best[role])
+			ret = add_function(plan, *name, role);
+	}
+	return ret;
 }
 
 static int add_requested_function(struct plan *plan, const char *setting, const char *pattern,
 				  const struct plan_offer *offer, struct failure *failure)
 {
-	struct pattern_search search = { .plan = plan, .pattern = pattern };
-	int ret;
+	int ret = 0, matches = 0;
 
 	if (!offer->function_graph)
 		return failure_set(failure, EXIT_STATUS_NO_FEATURE, ENOENT,
 				   "%s %s: this kernel has no function_graph tracer", setting,
 				   pattern);
-	ret = offer->functions(offer->context, visit_pattern_function, &search);
+	for (char *const *name = offer->functions; name && *name && !ret; name++) {
+		if (fnmatch(pattern, *name, 0))
+			continue;
+		matches++;
+		ret = add_function(plan, *name, catalog_role_of(*name));
+	}
 	if (ret == -E2BIG)
 		return failure_set(failure, EXIT_STATUS_USAGE, E2BIG,
 				   "%s %s: more than %d functions in all, use a narrower pattern",
@@ -118,7 +96,7 @@ static int add_requested_function(struct plan *plan, const char *setting, const 
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret,
 				   "%s %s: list of functions: %s", setting, pattern,
 				   strerror(-ret));
-	if (!search.matches)
+	if (!matches)
 		return failure_set(
 			failure, EXIT_STATUS_USAGE, ENOENT,
 			"%s %s: no such function can be traced here (see available_filter_functions)",

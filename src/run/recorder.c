@@ -148,7 +148,7 @@ static int write_functions(struct recorder *recorder)
 	if (ret)
 		return ret;
 	for (int i = 0; i < recorder->kernel->nr_functions; i++)
-		fprintf(file.stream, "%s\n", recorder->kernel->functions[i].name);
+		fprintf(file.stream, "%s\n", recorder->kernel->functions[i]);
 	return text_write(&file, recorder, "available_filter_functions");
 }
 

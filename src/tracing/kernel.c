@@ -134,17 +134,22 @@ bool kernel_has_word(const char *text, const char *word)
 
 static int add_function(struct kernel *kernel, const char *name, unsigned int index)
 {
-	struct kernel_function *functions =
-		reallocarray(kernel->functions, kernel->nr_functions + 1, sizeof(*functions));
+	int count = kernel->nr_functions;
+	char **functions = reallocarray(kernel->functions, count + 2, sizeof(*functions));
+	unsigned int *indexes;
 
 	if (!functions)
 		return -ENOMEM;
 	kernel->functions = functions;
-	functions += kernel->nr_functions;
-	functions->name = strdup(name);
-	functions->index = index;
-	if (!functions->name)
+	functions[count] = strdup(name);
+	functions[count + 1] = NULL;
+	if (!functions[count])
 		return -ENOMEM;
+	indexes = reallocarray(kernel->indexes, count + 1, sizeof(*indexes));
+	if (!indexes)
+		return -ENOMEM;
+	kernel->indexes = indexes;
+	indexes[count] = index;
 	kernel->nr_functions++;
 	return 0;
 }
@@ -262,22 +267,10 @@ void kernel_close(struct kernel *kernel)
 {
 	if (!kernel)
 		return;
-	for (int i = 0; i < kernel->nr_functions; i++)
-		free(kernel->functions[i].name);
-	free(kernel->functions);
+	string_list_free(kernel->functions);
+	free(kernel->indexes);
 	free(kernel->dir);
 	free(kernel);
-}
-
-static int offer_functions(void *context, int (*visit)(void *visitor, const char *name),
-			   void *visitor)
-{
-	struct kernel *kernel = context;
-	int ret = 0;
-
-	for (int i = 0; i < kernel->nr_functions && !ret; i++)
-		ret = visit(visitor, kernel->functions[i].name);
-	return ret;
 }
 
 static bool offer_has_event(void *context, const char *system, const char *name)
@@ -296,7 +289,7 @@ static bool offer_has_event(void *context, const char *system, const char *name)
 void kernel_offer(struct kernel *kernel, struct plan_offer *offer)
 {
 	offer->function_graph = kernel->function_graph;
-	offer->functions = offer_functions;
+	offer->functions = kernel->functions;
 	offer->has_event = offer_has_event;
 	offer->context = kernel;
 }

@@ -315,8 +315,8 @@ static char *function_list(const struct session *session, bool by_index)
 		if (!by_index)
 			fprintf(file, "%s\n", plan->functions[i].name);
 		for (int j = 0; by_index && j < kernel->nr_functions; j++)
-			if (!strcmp(kernel->functions[j].name, plan->functions[i].name))
-				fprintf(file, "%u\n", kernel->functions[j].index);
+			if (!strcmp(kernel->functions[j], plan->functions[i].name))
+				fprintf(file, "%u\n", kernel->indexes[j]);
 	}
 	if (file && !fclose(file))
 		return text;

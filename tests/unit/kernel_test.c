@@ -36,8 +36,8 @@ static void test_catalog_functions_with_their_indexes(void **state)
 	assert_string_equal(kernel->dir, fake.dir);
 	assert_int_equal(kernel->nr_functions, 4);
 	for (int i = 0; i < 4; i++) {
-		assert_string_equal(kernel->functions[i].name, names[i]);
-		assert_int_equal(kernel->functions[i].index, indexes[i]);
+		assert_string_equal(kernel->functions[i], names[i]);
+		assert_int_equal(kernel->indexes[i], indexes[i]);
 	}
 	kernel_close(kernel);
 }
@@ -50,9 +50,9 @@ static void test_patterns(void **state)
 	struct kernel *kernel = open_one(&request);
 
 	assert_int_equal(kernel->nr_functions, 6);
-	assert_string_equal(kernel->functions[0].name, "vfs_read");
-	assert_string_equal(kernel->functions[3].name, "ext4_sync_fs");
-	assert_int_equal(kernel->functions[3].index, 4);
+	assert_string_equal(kernel->functions[0], "vfs_read");
+	assert_string_equal(kernel->functions[3], "ext4_sync_fs");
+	assert_int_equal(kernel->indexes[3], 4);
 	kernel_close(kernel);
 }
 

@@ -8,8 +8,7 @@
 struct offered {
 	const char *functions;
 	const char *events;
-	int many;  /* functions many_0, many_1, … in addition */
-	int error; /* of the list of functions */
+	int many; /* functions many_0, many_1, … in addition */
 };
 
 static const char functions_6_1[] =
@@ -37,25 +36,6 @@ static const char functions_6_1[] =
 	"vmscan:mm_vmscan_throttled "                                                              \
 	"sched:sched_switch "
 
-static int each_function(void *context, int (*visit)(void *visitor, const char *name),
-			 void *visitor)
-{
-	const struct offered *offered = context;
-	char *text = strdup(offered->functions), *rest = text, *name;
-	int ret = offered->error;
-
-	while (!ret && (name = strsep(&rest, " ")))
-		ret = visit(visitor, name);
-	for (int i = 0; !ret && i < offered->many; i++) {
-		char numbered[32];
-
-		snprintf(numbered, sizeof(numbered), "many_%d", i);
-		ret = visit(visitor, numbered);
-	}
-	free(text);
-	return ret;
-}
-
 static bool has_event(void *context, const char *system, const char *name)
 {
 	const struct offered *offered = context;
@@ -65,14 +45,16 @@ static bool has_event(void *context, const char *system, const char *name)
 	return strstr(offered->events, full) || !strcmp(system, "many");
 }
 
+#define WORDS_MAX (PLAN_FUNCTIONS_MAX + PLAN_EVENTS_MAX)
+
 /* Words of a text between blanks, NULL ends; NULL for none. */
 static char **split(const char *words)
 {
 	char *rest = words ? strdup(words) : NULL;
-	char **list = calloc(PLAN_EVENTS_MAX + 2, sizeof(*list));
+	char **list = calloc(WORDS_MAX + 1, sizeof(*list));
 
 	for (int i = 0; rest; i++) {
-		assert_true(i <= PLAN_EVENTS_MAX);
+		assert_true(i < WORDS_MAX);
 		list[i] = strsep(&rest, " ");
 	}
 	return list;
@@ -95,8 +77,8 @@ static bool off_cpu;
 static int make(const struct offered *offered, bool function_graph, const char *functions,
 		const char *events)
 {
-	struct plan_offer offer = { function_graph, each_function, has_event,
-				    (void *)(uintptr_t)offered };
+	char functions_text[16 * PLAN_FUNCTIONS_MAX], **offered_functions;
+	struct plan_offer offer = { function_graph, NULL, has_event, (void *)(uintptr_t)offered };
 	char **wanted_functions = split(functions), **wanted_events = split(events);
 	struct plan_request request = {
 		.threshold = 134000,
@@ -105,12 +87,19 @@ static int make(const struct offered *offered, bool function_graph, const char *
 		.children = children,
 		.off_cpu = off_cpu,
 	};
+	size_t length;
 	int ret;
 
 	memset(&failure, 0, sizeof(failure));
 	plan_free(plan);
 	plan = NULL;
+	length = snprintf(functions_text, sizeof(functions_text), "%s", offered->functions);
+	for (int i = 0; i < offered->many; i++)
+		length += snprintf(functions_text + length, sizeof(functions_text) - length,
+				   " many_%d", i);
+	offer.functions = offered_functions = split(functions_text);
 	ret = plan_make(&plan, &request, &offer, &failure);
+	free_split(offered_functions);
 	free_split(wanted_functions);
 	free_split(wanted_events);
 	return ret;
@@ -427,7 +416,8 @@ static void test_names_of_a_request(void **state)
 static void test_without_page_allocation(void **state)
 {
 	struct offered offered = { .functions = functions_6_1, .events = EVENTS_6_1 };
-	struct plan_offer offer = { true, each_function, has_event, &offered };
+	char **offered_functions = split(functions_6_1);
+	struct plan_offer offer = { true, offered_functions, has_event, &offered };
 	char name[] = "__alloc_pages", *patterns[] = { name, NULL };
 	struct plan_request request = { .threshold = 134000, .no_page_allocation = true };
 
@@ -442,6 +432,7 @@ static void test_without_page_allocation(void **state)
 	request.functions = patterns;
 	assert_int_equal(plan_make(&plan, &request, &offer, &failure), 0);
 	check_function(ROLE_PAGE_ALLOCATION, "__alloc_pages");
+	free_split(offered_functions);
 }
 
 static void test_refusals(void **state)
@@ -450,7 +441,6 @@ static void test_refusals(void **state)
 	static const struct offered nothing = {
 		"schedule", "vmscan:mm_vmscan_throttled vmscan:mm_shrink_slab_end "
 	};
-	static const struct offered unreadable = { "", EVENTS_6_1, .error = -EIO };
 	static const struct {
 		const struct offered *offered;
 		bool function_graph;
@@ -471,7 +461,6 @@ static void test_refusals(void **state)
 		/* neither functions nor pairs */
 		{ &nothing, true, NULL, NULL, EXIT_STATUS_NO_FEATURE, "function_graph" },
 		{ &nothing, false, NULL, NULL, EXIT_STATUS_NO_FEATURE, "function_graph" },
-		{ &unreadable, true, NULL, NULL, EXIT_STATUS_RUN_TIME, "list of functions" },
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++)

@@ -22,7 +22,8 @@
 #endif
 
 static char page_alloc[] = "__alloc_pages", reclaim[] = "try_to_free_pages", slab[] = "shrink_slab";
-static struct kernel_function functions[] = { { page_alloc, 2 }, { reclaim, 3 }, { slab, 4 } };
+static char *functions[] = { page_alloc, reclaim, slab, NULL };
+static unsigned int indexes[] = { 2, 3, 4 };
 static struct kernel kernel;
 static struct plan *plan;
 static struct session_request request;
@@ -51,7 +52,7 @@ static int group_setup(void **state)
 	plan->threshold = 134000;
 	plan->function_graph = true;
 	for (int i = 0; i < 3; i++)
-		plan->functions[plan->nr_functions++].name = strdup(functions[i].name);
+		plan->functions[plan->nr_functions++].name = strdup(functions[i]);
 	add_event("vmscan", "mm_shrink_slab_start", RULE_PAIR, EVENT_SLAB_START, 0);
 	add_event("vmscan", "mm_shrink_slab_end", RULE_PAIR, EVENT_SLAB_END, 0);
 	add_event("vmscan", "mm_vmscan_direct_reclaim_begin", RULE_PAIR, 0, EVENT_BEGIN);
@@ -72,6 +73,7 @@ static void make(bool instances)
 				  .function_graph = true,
 				  .function_enabled = true,
 				  .functions = functions,
+				  .indexes = indexes,
 				  .nr_functions = 3 };
 	request = (struct session_request){ .kernel = &kernel,
 					    .plan = plan,
@@ -947,9 +949,9 @@ static void test_fallback_to_events(void **state)
 /* A module came in between, so that the indexes are other functions'. */
 static void test_filter_by_name(void **state)
 {
-	static struct kernel_function moved[] = { { page_alloc, 1 }, { reclaim, 2 }, { slab, 3 } };
+	static unsigned int moved[] = { 1, 2, 3 };
 
-	kernel.functions = moved;
+	kernel.indexes = moved;
 	start();
 	assert_string_equal(fake_get("set_ftrace_filter"),
 			    "__alloc_pages\ntry_to_free_pages\nshrink_slab\n");
