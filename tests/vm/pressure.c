@@ -8,12 +8,13 @@
  *   pressure hog BUSY_MS       keep a CPU busy that long, then leave it alone half as long again
  *   pressure faults COUNT      fault in COUNT pages, print count and time
  *   pressure switches COUNT    wake another task and wait for it, print switches and time
- *   pressure throttled MIB     fault in so much, the memory.high of its cgroup, then 32 pages over and
- *                              over: print the time of these, and how much of it the task ran and
- *                              waited for a CPU
+ *   pressure throttled MIB     fault in so much, the memory.high of its cgroup, then 1280 pages: print
+ *                              of each fault in which the task slept how long it did, and how long
+ *                              it waited for a CPU
  *
  * The first four run until they are killed.
  */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -23,6 +24,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -36,7 +38,7 @@
 #define DECOYS	    4
 #define HOLD_STEP   (128 * 1024)
 
-#define THROTTLED_STEPS 40
+#define THROTTLED_PAGES 1280
 
 static void die(const char *what)
 {
@@ -300,21 +302,40 @@ static void switches(unsigned long count)
 }
 
 /* What the scheduler itself knows of this task, in ns. */
-static void schedstat(unsigned long long *ran, unsigned long long *waited)
+static long long waited_so_far(int schedstat)
 {
-	FILE *file = fopen("/proc/self/schedstat", "r");
+	char line[64] = "";
+	long long waited;
 
-	if (!file || fscanf(file, "%llu %llu", ran, waited) != 2)
+	if (pread(schedstat, line, sizeof(line) - 1, 0) < 0 ||
+	    sscanf(line, "%*u %lld", &waited) != 1)
 		die("schedstat");
-	fclose(file);
+	return waited;
 }
 
+static long slept_so_far(int schedstat, long long *ns)
+{
+	struct rusage before, after;
+
+	/* Again if another task took the CPU in between: all of it is of one moment. */
+	do {
+		struct timespec ran;
+
+		getrusage(RUSAGE_THREAD, &before);
+		*ns = now() - waited_so_far(schedstat);
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ran);
+		*ns -= ran.tv_sec * 1000000000LL + ran.tv_nsec;
+		getrusage(RUSAGE_THREAD, &after);
+	} while (before.ru_nivcsw != after.ru_nivcsw);
+	return after.ru_nvcsw;
+}
+
+/* A wait outside of a throttled fault is none of a stall: on a busy machine there are many. */
 static void throttled(unsigned long mib)
 {
-	size_t page = sysconf(_SC_PAGESIZE), step = 32 * page;
-	size_t whole = (mib << 20) + THROTTLED_STEPS * step;
-	unsigned long long ran[2], waited[2];
-	long long start;
+	size_t page = sysconf(_SC_PAGESIZE);
+	size_t whole = (mib << 20) + THROTTLED_PAGES * page;
+	int schedstat = open("/proc/self/schedstat", O_RDONLY);
 	char *map;
 
 	map = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -322,15 +343,20 @@ static void throttled(unsigned long mib)
 		die("mmap");
 	madvise(map, whole, MADV_NOHUGEPAGE);
 	touch(map, mib << 20, page);
-	start = now();
-	schedstat(&ran[0], &waited[0]);
-	for (size_t at = mib << 20; at < whole; at += step)
-		touch(map + at, step, page);
+	for (size_t at = mib << 20; at < whole; at += page) {
+		long long slept_before, slept_after, waited_before, waited_after;
+		long sleeps = slept_so_far(schedstat, &slept_before);
+
+		waited_before = waited_so_far(schedstat);
+		touch(map + at, page, page);
+		waited_after = waited_so_far(schedstat);
+		if (slept_so_far(schedstat, &slept_after) == sleeps)
+			continue;
+		printf("%d %lld %lld\n", getpid(), slept_after - slept_before,
+		       waited_after - waited_before);
+	}
 	/* Below the limit again: what follows sleeps no more. */
 	munmap(map, whole);
-	schedstat(&ran[1], &waited[1]);
-	printf("%d %lld %llu %llu\n", getpid(), now() - start, ran[1] - ran[0],
-	       waited[1] - waited[0]);
 }
 
 int main(int argc, char **argv)
