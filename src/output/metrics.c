@@ -146,21 +146,16 @@ static void outermost_name(const struct summary_view *view,
 }
 
 /*
- * Adds up an entry and those after it of the same name: functions without a symbol, and those of two
- * modules, or of two files, with one. Returns false if it is part of an earlier sum.
+ * Those of one name are one series: functions without a symbol, and those of two modules, or of two
+ * files, with one. Is this the first of its name?
  */
-static bool sum_of_outermost(const struct summary_stalls *stalls, const uint64_t *names,
-			     size_t which, struct histogram *ret_sum)
+static bool is_first(const uint64_t *names, size_t which)
 {
-	*ret_sum = (struct histogram){ 0 };
-	for (size_t i = 0; i < stalls->nr_outermost; i++) {
-		if (names[i] != names[which])
-			continue;
-		if (i < which)
-			return false;
-		histogram_merge(ret_sum, &stalls->outermost[i].histogram);
-	}
-	return true;
+	size_t i = 0;
+
+	while (names[i] != names[which])
+		i++;
+	return i == which;
 }
 
 static void put_outermost(const struct family *family, const struct summary_view *view,
@@ -175,11 +170,14 @@ static void put_outermost(const struct family *family, const struct summary_view
 		names[i] = hash_text(name);
 	}
 	for (size_t i = 0; i < stalls->nr_outermost; i++) {
-		struct histogram sum;
+		struct histogram sum = { 0 };
 		struct line labels;
 
-		if (!sum_of_outermost(stalls, names, i, &sum))
+		if (!is_first(names, i))
 			continue;
+		for (size_t j = i; j < stalls->nr_outermost; j++)
+			if (names[j] == names[i])
+				histogram_merge(&sum, &stalls->outermost[j].histogram);
 		outermost_name(view, &stalls->outermost[i], name);
 		line_clear(&labels);
 		add_label(&labels, "function", name);
@@ -285,23 +283,6 @@ static void shrinker_name(const struct summary_view *view, size_t place,
 		strcpy(name, "unknown");
 }
 
-/* As sum_of_outermost(). */
-static bool sum_of_shrinker(const struct summary_view *view, const uint64_t *names, size_t which,
-			    struct shrinker_total *ret_sum)
-{
-	const struct shrinker_total *total;
-
-	*ret_sum = (struct shrinker_total){ 0 };
-	for (size_t i = 0; (total = shrinkers_series(view->shrinkers, i)); i++) {
-		if (names[i] != names[which])
-			continue;
-		if (i < which)
-			return false;
-		add_total(ret_sum, total);
-	}
-	return true;
-}
-
 static void put_shrinkers(struct writer *writer, const struct summary_view *view)
 {
 	static const struct total_family families[TOTALS] = {
@@ -323,11 +304,14 @@ static void put_shrinkers(struct writer *writer, const struct summary_view *view
 						    families[which].type, families[which].help);
 
 		for (size_t i = 0; shrinkers_series(view->shrinkers, i); i++) {
-			struct shrinker_total sum;
+			struct shrinker_total sum = { 0 };
 			struct line labels;
 
-			if (!sum_of_shrinker(view, names, i, &sum))
+			if (!is_first(names, i))
 				continue;
+			for (size_t j = i; shrinkers_series(view->shrinkers, j); j++)
+				if (names[j] == names[i])
+					add_total(&sum, shrinkers_series(view->shrinkers, j));
 			shrinker_name(view, i, name);
 			line_clear(&labels);
 			add_label(&labels, "shrinker", name);
