@@ -435,9 +435,6 @@ uint64_t losses_of(const struct losses *losses, int cpu, uint64_t *ret_unknown);
 /** losses_total - records lost by all CPUs; @ret_unknown: times without a count */
 uint64_t losses_total(const struct losses *losses, uint64_t *ret_unknown);
 
-/** losses_any - has any record been lost? */
-bool losses_any(const struct losses *losses);
-
 /**
  * losses_report - log_warning() for each CPU with new losses, at most once a second
  * @now: ns of a clock that never goes back
@@ -447,7 +444,7 @@ bool losses_any(const struct losses *losses);
 void losses_report(struct losses *losses, uint64_t now);
 
 /**
- * losses_report_all - the final lines: one for each CPU that lost records, or that none did
+ * losses_report_all - the final lines: one for each CPU that lost records, or with @live that none did
  * @live: advise a larger buffer
  */
 void losses_report_all(const struct losses *losses, bool live);

@@ -74,14 +74,6 @@ uint64_t losses_total(const struct losses *losses, uint64_t *ret_unknown)
 	return records;
 }
 
-bool losses_any(const struct losses *losses)
-{
-	for (int place = 0; place < losses->cpus.count; place++)
-		if (losses->cpu[place].records || losses->cpu[place].unknown)
-			return true;
-	return false;
-}
-
 static void report_cpu(const struct cpu_loss *loss, int cpu, const char *when, const char *advice)
 {
 	char unknown[64] = "";
@@ -113,7 +105,9 @@ void losses_report(struct losses *losses, uint64_t now)
 
 void losses_report_all(const struct losses *losses, bool live)
 {
-	if (!losses_any(losses))
+	uint64_t unknown, records = losses_total(losses, &unknown);
+
+	if (live && !records && !unknown)
 		log_notice("no records lost");
 	for (int place = 0; place < losses->cpus.count; place++)
 		if (losses->cpu[place].records || losses->cpu[place].unknown)

@@ -699,8 +699,7 @@ void pipeline_log_end(struct pipeline *pipeline)
 	if (view.journal.dropped)
 		log_warning("the journal rejected %" PRIu64 " entries, dropped",
 			    view.journal.dropped);
-	if (live || losses_any(pipeline->losses))
-		losses_report_all(pipeline->losses, live);
+	losses_report_all(pipeline->losses, live);
 	/* For a running kernel this was logged at the start. */
 	if (!live && shrinker_names_unavailable(view.shrinker_names))
 		log_notice("superblocks have no names: the capture was taken without our probe");
