@@ -63,8 +63,8 @@ uint64_t latency_percentile(const struct latency *latency, unsigned int percent)
 uint32_t latency_power(const struct latency *latency, unsigned int power);
 
 /*
- * Phases: where the time of a stall went. Each nanosecond is counted once, for the innermost slow
- * run around it, so that the phases add up to the duration of the stall.
+ * Phases: where the time of a stall went. Each nanosecond is counted once, for the innermost run
+ * around it that was recorded, so that the phases add up to the duration of the stall.
  */
 
 struct phases {
@@ -123,10 +123,11 @@ static inline bool task_key_in_interrupt(struct task_key key)
 	return key.kind != OWNER_TASK && key.kind != OWNER_IDLE;
 }
 
-/* A slow window and the events that it owns, in order of time. */
+/* A window and the events that it owns, in order of time. A fast one owns none. */
 struct task_window {
 	struct task_key key;
 	const struct record *exit;
+	bool slow; /* reaches the threshold */
 	const struct record *const *events;
 	size_t nr_events;
 	bool incomplete; /* an event that it may have owned was dropped for room */
@@ -155,6 +156,7 @@ struct task_pair {
 /* Each returns 0, or -errno to stop. The records are valid during the call. */
 struct claims_sink {
 	void *context;
+	/* every window: a capture may have those that are faster than -t, a running kernel has not */
 	int (*window)(void *context, const struct task_window *window);
 	/* every slab pair, and every other pair that is slow */
 	int (*pair)(void *context, const struct task_pair *pair);

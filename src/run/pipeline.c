@@ -174,9 +174,12 @@ static int stall_ended(void *context, const struct stall *stall)
 static int window_ended(void *context, const struct task_window *window)
 {
 	struct pipeline *pipeline = context;
-	int ret = pipeline->holds ? 0 : output_window(pipeline->output, window);
+	int ret = 0;
 
-	summary_window(pipeline->summary, window);
+	if (window->slow && !pipeline->holds)
+		ret = output_window(pipeline->output, window);
+	if (window->slow)
+		summary_window(pipeline->summary, window);
 	return ret ? ret : stalls_window(pipeline->stalls, window);
 }
 

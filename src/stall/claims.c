@@ -337,7 +337,7 @@ static int end_window(struct claims *claims, struct task *task, const struct rec
 	uint64_t from = exit->calltime < claims->edge ? 0 : exit->calltime - claims->edge;
 	struct task_window window = { .key = task->key, .exit = record };
 	struct waiting_record *begin;
-	size_t place, inside;
+	size_t place = claims->nr_records, inside;
 	int ret;
 
 	/*
@@ -347,15 +347,16 @@ static int end_window(struct claims *claims, struct task *task, const struct rec
 	while ((begin = TAILQ_LAST(&task->open, waiting_records)) &&
 	       begin->stored.record.ts >= exit->calltime)
 		drop_record(claims, begin);
-	if (exit->rettime - exit->calltime < claims->plan->threshold)
-		return 0;
-	place = claim(claims, task, exit->role, from, exit->rettime, &inside);
-	window.events = claims->claimed + place;
-	window.nr_events = claims->nr_records - place;
-	window.incomplete = lacks_records(claims, task, exit->role, from);
-	window.inside = claims->inside + inside;
-	window.nr_inside = claims->nr_records - inside;
-	window.inside_incomplete = task->unseen_at >= from;
+	window.slow = exit->rettime - exit->calltime >= claims->plan->threshold;
+	if (window.slow) {
+		place = claim(claims, task, exit->role, from, exit->rettime, &inside);
+		window.events = claims->claimed + place;
+		window.nr_events = claims->nr_records - place;
+		window.incomplete = lacks_records(claims, task, exit->role, from);
+		window.inside = claims->inside + inside;
+		window.nr_inside = claims->nr_records - inside;
+		window.inside_incomplete = task->unseen_at >= from;
+	}
 	ret = claims->sink.window(claims->sink.context, &window);
 	drop_claimed(claims, place);
 	return ret;

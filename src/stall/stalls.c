@@ -35,7 +35,7 @@ struct span {
 	uint32_t losses; /* of records, until it arrived */
 	int16_t role;	 /* enum role, or ROLE_NONE */
 	bool slow;
-	unsigned int nr_held; /* windows and slow pairs */
+	unsigned int nr_held; /* slow windows and pairs */
 	unsigned int nr_windows;
 	unsigned int nr_events; /* that windows and pairs claimed */
 	uint64_t first;		/* number of what arrived first of all inside */
@@ -54,7 +54,7 @@ struct owner {
 	uint64_t dropped_at;	/* ns: newest end of a span that was dropped or emitted early */
 	struct span_list spans; /* in the order of time; none contains another */
 	size_t nr_spans;
-	struct held_list held;	  /* records of windows and slow pairs in spans */
+	struct held_list held;	  /* records of slow windows and pairs in spans */
 	struct outcomes outcomes; /* of compactions in spans */
 };
 
@@ -263,7 +263,7 @@ static int emit_stall(struct stalls *stalls, struct owner *owner, const struct s
 	return ret;
 }
 
-/* A fast pair with no slow window around it is no stall. */
+/* What is fast and has no slow window around it is no stall. */
 static int complete(struct stalls *stalls, struct owner *owner, struct span *span)
 {
 	int ret = span->slow ? emit_stall(stalls, owner, span) : 0;
@@ -321,7 +321,7 @@ static int forget_owner(struct stalls *stalls, struct owner *owner)
 	uint64_t dropped_at = owner->dropped_at;
 	int ret;
 
-	/* Fast pairs do not count: most likely no slow window encloses them. */
+	/* Fast spans do not count: most likely no slow window encloses them. */
 	if (has_slow(owner)) {
 		const struct span *newest = TAILQ_LAST(&owner->spans, span_list);
 
@@ -444,6 +444,7 @@ static void fold(struct stalls *stalls, struct owner *owner, struct span *span)
 	next->nr_held += span->nr_held;
 	if (span->slow && !next->slow) {
 		next->slow = true;
+		next->function = span->function;
 		next->role = span->role;
 	}
 	details_merge(&next->details, &span->details);
@@ -508,7 +509,7 @@ static bool fold_pairs(struct stalls *stalls, struct owner *owner)
 }
 
 /*
- * The tasks without a record for longest make room, first those with nothing but fast pairs, and
+ * The tasks without a record for longest make room, first those with nothing but fast spans, and
  * this one last.
  */
 static int make_room(struct stalls *stalls, struct owner *owner)
@@ -718,16 +719,17 @@ int stalls_window(struct stalls *stalls, const struct task_window *window)
 	span->cpu = exit->cpu;
 	span->role = exit->window.role;
 	span->depth = exit->window.depth;
-	span->nr_windows = 1;
+	span->slow = window->slow;
+	span->nr_windows = window->slow;
 	span->nr_events = window->nr_events;
 	for (size_t i = 0; i < window->nr_inside; i++)
 		details_event(&span->details, &owner->outcomes, &stalls->names, window->inside[i]);
 	span->details.incomplete = window->inside_incomplete;
 	if (window->incomplete)
 		note_dropped(owner, span->end);
-	if (stalls->held)
+	if (stalls->held && window->slow)
 		held_window(stalls->held, &owner->held, span->last, window);
-	span->nr_held = 1;
+	span->nr_held = window->slow;
 	return add_span(stalls, owner, span, &run);
 }
 

@@ -149,7 +149,7 @@ static void put_window(struct task_key key, int role, int depth, uint64_t from, 
 		.tid = key.kind == OWNER_TASK ? key.id : TASK,
 		.window = { .role = role, .depth = depth, .calltime = from, .rettime = to },
 	};
-	const struct task_window window = { .key = key, .exit = &exit };
+	const struct task_window window = { .key = key, .exit = &exit, .slow = true };
 
 	assert_int_equal(stalls_window(stalls, &window), 0);
 }

@@ -62,6 +62,7 @@ static struct {
 	size_t nr_shrinkers;	/* of the last stall */
 	uint64_t last_shrinker; /* that with least time */
 	const struct claims_sink *pass_on;
+	bool fast; /* the next windows are */
 	int fail;
 } run;
 
@@ -180,6 +181,7 @@ static int put_window(struct task_key key, int depth, uint64_t from, uint64_t to
 	struct task_window window = {
 		.key = key,
 		.exit = &exit,
+		.slow = !run.fast,
 		.events = events,
 		.nr_events = nr_events,
 		.incomplete = incomplete,
@@ -237,7 +239,7 @@ struct step {
 	uint64_t from, to;
 	int what; /* role of a window, begin event of a pair */
 	uint64_t shrinker;
-	bool slow, within, softirq, incomplete;
+	bool slow, within, softirq, incomplete, fast;
 };
 
 #define WINDOW(pid, depth, from, to, role, ...)                                                    \
@@ -272,6 +274,7 @@ static int put(const struct step *step)
 
 	switch (step->kind) {
 	case WINDOW:
+		run.fast = step->fast;
 		return put_window(key, step->depth, step->from, step->to, step->what,
 				  step->incomplete, NULL, 0);
 	case PAIR:
@@ -357,6 +360,14 @@ static const struct example examples[] = {
 	{ "a fast pair alone is no stall", "7:200-300 rest=100",
 	  .steps = { SLAB(7, 100, 150, 0x1), WINDOW(7, 0, 200, 300, ROLE_PAGE_ALLOCATION),
 		     SLAB(7, 400, 450, 0x1), FLUSH } },
+	{ "a fast window alone is no stall, and inside of a slow one tells its phase",
+	  "7:300-400 direct=30 direct.slab=10 rest=60",
+	  .steps = { WINDOW(7, 1, 120, 150, ROLE_DIRECT_RECLAIM, .fast = true),
+		     WINDOW(7, 0, 100, 180, ROLE_PAGE_ALLOCATION, .fast = true),
+		     WINDOW(7, 2, 320, 330, ROLE_SLAB, .fast = true),
+		     WINDOW(7, 1, 310, 350, ROLE_DIRECT_RECLAIM, .fast = true),
+		     WINDOW(7, 0, 300, 400, ROLE_PAGE_ALLOCATION),
+		     WINDOW(7, 1, 420, 450, ROLE_DIRECT_RECLAIM, .fast = true), FLUSH } },
 	{ "a slow pair alone waits for what is around", "", .steps = { SLAB(7, 100, 250, 0x1) } },
 	{ "a slow pair alone", "7:100-250/1 reclaim.shrinkers=150 {0x1=150*1}",
 	  .steps = { SLAB(7, 100, 250, 0x1), FLUSH } },
@@ -983,6 +994,7 @@ static void test_counts_of_dropped_events(void **state)
 		.window = { .calltime = 110, .rettime = 120, .depth = 1, .role = ROLE_LRUVEC },
 	};
 	const struct task_window inner = {
+		.slow = true,
 		.key = { 7, OWNER_TASK },
 		.exit = &exit,
 		.inside = events,
