@@ -64,7 +64,7 @@ void resolver_see(struct resolver *resolver, const struct record *record);
 /**
  * resolver_mark_clock - set the offset between the trace clock and wall-clock time
  * @ts: ns of the trace clock
- * @realtime: ns since the epoch at @ts; later and earlier times are computed from it
+ * @realtime: ns since the epoch at @ts; times up to the next mark are computed from it
  */
 void resolver_mark_clock(struct resolver *resolver, uint64_t ts, uint64_t realtime);
 

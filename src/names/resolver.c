@@ -24,6 +24,14 @@ static const char *const waits[] = {
 	"__wait_on_buffer",	   "submit_bio_wait",
 };
 
+/* The trace clock and wall-clock time drift apart: an hour of marks is kept. */
+#define CLOCK_MARKS 64
+
+struct clock_mark {
+	uint64_t ts;	   /* ns, trace clock */
+	uint64_t realtime; /* ns since the epoch */
+};
+
 struct resolver {
 	const struct plan *plan;
 	const struct data_source *source;
@@ -37,9 +45,8 @@ struct resolver {
 		uint64_t address;
 		uint64_t size;
 	} waits[ARRAY_SIZE(waits)];
-	bool has_mark;
-	uint64_t mark_ts;	/* ns, trace clock */
-	uint64_t mark_realtime; /* ns since the epoch */
+	struct clock_mark marks[CLOCK_MARKS]; /* in the order of time */
+	size_t nr_marks;
 };
 
 static bool is_likely_symbol(void *context, const char *name)
@@ -155,9 +162,10 @@ void resolver_see(struct resolver *resolver, const struct record *record)
 
 void resolver_mark_clock(struct resolver *resolver, uint64_t ts, uint64_t realtime)
 {
-	resolver->has_mark = true;
-	resolver->mark_ts = ts;
-	resolver->mark_realtime = realtime;
+	if (resolver->nr_marks == CLOCK_MARKS)
+		memmove(resolver->marks, resolver->marks + 1,
+			--resolver->nr_marks * sizeof(resolver->marks[0]));
+	resolver->marks[resolver->nr_marks++] = (struct clock_mark){ ts, realtime };
 }
 
 /* ---- lookups ---- */
@@ -279,9 +287,16 @@ size_t resolver_stack(struct resolver *resolver, uint32_t number, const uint64_t
 
 bool resolver_time(const struct resolver *resolver, uint64_t ts, char text[CLOCK_TEXT_MAX])
 {
-	uint64_t now = resolver->mark_realtime + (ts - resolver->mark_ts);
+	const struct clock_mark *mark = resolver->marks + resolver->nr_marks;
+	uint64_t now = 0;
 
-	if (text_time(text, resolver->has_mark ? now : 0))
+	/* By the mark before it, whenever this is asked: one stall has one time in all that is shown. */
+	if (resolver->nr_marks) {
+		while (--mark > resolver->marks && mark->ts > ts)
+			;
+		now = mark->realtime + (ts - mark->ts);
+	}
+	if (text_time(text, now))
 		return true;
 	snprintf(text, CLOCK_TEXT_MAX, "%" PRIu64 ".%06" PRIu64, ts / NS_PER_SECOND,
 		 ts % NS_PER_SECOND / NS_PER_US);

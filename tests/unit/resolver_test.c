@@ -85,10 +85,36 @@ static void test_without_section(void **state)
 	assert_int_equal(SLEEPS_IN(SCHEDULE, THROTTLE), 0);
 }
 
+/* Seconds and ns of a time; the clocks drift apart by 1 ms in each minute. */
+static void test_time(void **state)
+{
+	char text[CLOCK_TEXT_MAX];
+
+	open_resolver(kernel);
+	assert_false(resolver_time(resolver, 5, text));
+	resolver_mark_clock(resolver, 1000, 1763733305000000000);
+	assert_true(resolver_time(resolver, 1500, text));
+	assert_string_equal(text, "2025-11-21T13:55:05.000000500Z");
+	/* Before the first mark, by that. */
+	assert_true(resolver_time(resolver, 400, text));
+	assert_string_equal(text, "2025-11-21T13:55:04.999999400Z");
+	for (uint64_t minute = 1; minute <= 70; minute++)
+		resolver_mark_clock(resolver, 1000 + minute * 60000000000,
+				    1763733305000000000 + minute * 60001000000);
+	/* The mark of minute 50 was there when it was first asked for. */
+	assert_true(resolver_time(resolver, 1000 + 50 * 60000000000 + 7, text));
+	assert_string_equal(text, "2025-11-21T14:45:05.050000007Z");
+	assert_true(resolver_time(resolver, 1000 + 51 * 60000000000 - 1, text));
+	assert_string_equal(text, "2025-11-21T14:46:05.049999999Z");
+	assert_true(resolver_time(resolver, 1000 + 51 * 60000000000, text));
+	assert_string_equal(text, "2025-11-21T14:46:05.051000000Z");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_sleeps_in, make_test_directory, tear_down),
+		cmocka_unit_test_setup_teardown(test_time, make_test_directory, tear_down),
 		cmocka_unit_test_setup_teardown(test_without_section, make_test_directory,
 						tear_down),
 	};
