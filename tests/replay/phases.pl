@@ -114,7 +114,7 @@ sub take_slab {
 		my @children = splice @$list, $begin->{at} < @$list ? $begin->{at} : scalar @$list;
 
 		push @$list, {
-			task => $task, ns => ($us - $begin->{us}) * 1000, error => 1000,
+			task => $task, us => $us, ns => ($us - $begin->{us}) * 1000, error => 1000,
 			middle => ($us + $begin->{us}) / 2, name => 'shrinker', pair => $pointer,
 			children => \@children,
 		};
