@@ -706,8 +706,12 @@ int stalls_window(struct stalls *stalls, const struct task_window *window)
 	const struct slice run = { .count = 0 };
 	struct owner *owner;
 	struct span *span;
-	int ret = owner_of(stalls, window->key, exit->window.rettime, &owner);
+	int ret;
 
+	/* Of interrupts one window waits: a fast one would take the place of a slow one. */
+	if (!window->slow && task_key_in_interrupt(window->key))
+		return 0;
+	ret = owner_of(stalls, window->key, exit->window.rettime, &owner);
 	if (!ret)
 		ret = new_span(stalls, owner, &span);
 	if (ret)
