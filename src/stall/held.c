@@ -132,6 +132,7 @@ static int pass_one(const struct record *const *records, size_t count, struct ta
 	struct task_window window = {
 		.key = key,
 		.exit = last,
+		.slow = true,
 		.events = records,
 		.nr_events = count - 1,
 	};

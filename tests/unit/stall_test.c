@@ -1361,6 +1361,7 @@ static int passed_window(void *context, const struct task_window *window)
 {
 	const struct record_window *exit = &window->exit->window;
 
+	assert_true(window->slow);
 	note(" w %d %d-%d", window->key.id, (int)exit->calltime, (int)exit->rettime);
 	note_events(window->events, window->nr_events);
 	return run.fail;
