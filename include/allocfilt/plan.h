@@ -46,8 +46,8 @@ _Static_assert(ROLE_COUNT <= 64, "a mask has a bit for each role");
 
 /*
  * The phases of a stall: which kind of reclaim or other work (the group), within reclaim its part, and
- * what the task did meanwhile (the state). PHASE_REST is time in no slow run of another traced
- * function.
+ * what the task did meanwhile (the state). PHASE_REST is time in no recorded run of another
+ * traced function.
  */
 enum phase_group {
 	PHASE_DIRECT_RECLAIM,
@@ -95,7 +95,7 @@ extern const struct phase_name phase_state_names[PHASE_STATES];
 struct catalog_role {
 	const char *title; /* "page allocation" */
 	/*
-	 * The phase of the function's time that no slow run inside it explains. PHASE_OTHER_RECLAIM:
+	 * The phase of the function's time that no recorded run inside it explains. PHASE_OTHER_RECLAIM:
 	 * of the kind of reclaim around it. PHASE_REST: of none.
 	 */
 	enum phase_group group;
@@ -259,7 +259,7 @@ bool plan_names(const struct plan_request *request, const char *function);
 bool plan_role_unavailable(const struct plan *plan, enum role role);
 
 /**
- * plan_part - the part of the function's time that no slow run inside it explains
+ * plan_part - the part of the function's time that no recorded run inside it explains
  *
  * That of the catalog, but of one memcg's lists it is the inactive list's where that has no function
  * of its own: compilers inline it.

@@ -24,7 +24,7 @@ static const char *const waits[] = {
 	"__wait_on_buffer",	   "submit_bio_wait",
 };
 
-/* The trace clock and wall-clock time drift apart: an hour of marks is kept. */
+/* The trace clock and wall-clock time drift apart: an hour of marks, without intervals. */
 #define CLOCK_MARKS 64
 
 struct clock_mark {
