@@ -212,11 +212,12 @@ const struct claims_drops *claims_drops(const struct claims *claims);
  * and is incomplete.
  */
 
-#define STALLS_OWNERS_MAX   1024 /* tasks with what waits */
-#define STALLS_SPANS_MAX    4096 /* sums of windows and pairs that wait, over all tasks */
-#define STALLS_SLICES_MAX   6144 /* slices of their time, over all tasks */
-#define STALL_SHRINKERS_MAX 256	 /* and functions that slept, named in one stall */
-#define STALL_PATIENCE	    600000000000ull /* ns of the trace clock: ten minutes */
+#define STALLS_OWNERS_MAX      1024 /* tasks with what waits */
+#define STALLS_SPANS_MAX       4096 /* sums of windows and pairs that wait, over all tasks */
+#define STALLS_SLICES_MAX      6144 /* slices of their time, over all tasks */
+#define STALLS_COMPACTIONS_MAX 1024 /* outcomes of compactions in them, over all tasks */
+#define STALL_SHRINKERS_MAX    256  /* and functions that slept, named in one stall */
+#define STALL_PATIENCE	       600000000000ull /* ns of the trace clock: ten minutes */
 
 /* Time of a shrinker in a stall, or of a function that slept in it. */
 struct stall_slice {

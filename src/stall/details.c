@@ -87,34 +87,56 @@ static void note_node(struct details *details, int nid)
 }
 
 /*
- * Makes two of a full list one. Neighbours that are equal can be so without loss. Else those before
- * the last one, whose names are lost.
+ * Puts an outcome in its place. Of too many, two become one: neighbours that are equal, without loss.
+ * Else those before the last two, whose names are lost. The last one always has a name.
  */
-static void fold_outcomes(struct outcomes *outcomes)
+static void add_outcome(struct details *details, struct outcomes *outcomes, struct outcome *outcome)
 {
-	size_t at = 1;
+	struct outcome *at, *next, *before = NULL, *fold = NULL;
+	unsigned int count = 1;
 
-	while (at < outcomes->count && outcomes->list[at].status != outcomes->list[at - 1].status)
-		at++;
-	if (at == outcomes->count) {
-		at = outcomes->count - 2;
-		outcomes->list[at - 1].status = OUTCOME_FOLDED;
+	SLIST_FOREACH(at, &details->outcomes, link) {
+		if (at->ts <= outcome->ts)
+			before = at;
+		count++;
 	}
-	outcomes->list[at - 1].count += outcomes->list[at].count;
-	outcomes->count--;
-	memmove(&outcomes->list[at], &outcomes->list[at + 1],
-		(outcomes->count - at) * sizeof(outcomes->list[0]));
+	if (before)
+		SLIST_INSERT_AFTER(before, outcome, link);
+	else
+		SLIST_INSERT_HEAD(&details->outcomes, outcome, link);
+	if (count <= OUTCOMES_MAX)
+		return;
+	at = SLIST_FIRST(&details->outcomes);
+	for (; (next = SLIST_NEXT(at, link)) && next->status != at->status; at = next)
+		if (--count == 3)
+			fold = at;
+	if (!next) {
+		at = fold;
+		at->status = OUTCOME_FOLDED;
+		next = SLIST_NEXT(at, link);
+	}
+	at->count += next->count;
+	SLIST_REMOVE(&details->outcomes, next, outcome, link);
+	SLIST_INSERT_HEAD(&outcomes->unused, next, link);
 }
 
-static void add_outcome(struct outcomes *outcomes, const struct outcome *outcome)
+static void note_outcome(struct details *details, struct outcomes *outcomes,
+			 const struct record *record)
 {
-	size_t at;
+	struct outcome *outcome = SLIST_FIRST(&outcomes->unused);
 
-	if (outcomes->count == OUTCOMES_MAX)
-		fold_outcomes(outcomes);
-	for (at = outcomes->count++; at && outcomes->list[at - 1].ts > outcome->ts; at--)
-		outcomes->list[at] = outcomes->list[at - 1];
-	outcomes->list[at] = *outcome;
+	if (outcome) {
+		SLIST_REMOVE_HEAD(&outcomes->unused, link);
+	} else if (outcomes->nr_used < STALLS_COMPACTIONS_MAX) {
+		outcome = &outcomes->pool[outcomes->nr_used++];
+	} else {
+		details->lacks_outcomes = true;
+		return;
+	}
+	outcome->ts = record->ts;
+	outcome->status = record->fields.status;
+	outcome->count = 1;
+	add_outcome(details, outcomes, outcome);
 }
 
 void details_event(struct details *details, struct outcomes *outcomes, struct detail_names *names,
@@ -162,7 +184,7 @@ void details_event(struct details *details, struct outcomes *outcomes, struct de
 		note_node(details, record->fields.nid);
 		break;
 	case EVENT_COMPACTION_END:
-		add_outcome(outcomes, &(struct outcome){ record->ts, record->fields.status, 1 });
+		note_outcome(details, outcomes, record);
 		note_name(names, &names->status, (uint64_t)record->fields.status, record,
 			  " status=");
 		break;
@@ -171,8 +193,10 @@ void details_event(struct details *details, struct outcomes *outcomes, struct de
 	}
 }
 
-void details_merge(struct details *details, const struct details *part)
+void details_merge(struct details *details, struct outcomes *outcomes, struct details *part)
 {
+	struct outcome *outcome;
+
 	if (part->request_at && (!details->request_at || part->request_at < details->request_at)) {
 		details->request_at = part->request_at;
 		details->order = part->order;
@@ -191,9 +215,24 @@ void details_merge(struct details *details, const struct details *part)
 	if (part->has_priority)
 		note_priority(details, part->priority);
 	details->incomplete |= part->incomplete;
+	details->lacks_outcomes |= part->lacks_outcomes;
 	for (int which = 0; which < STALL_COUNTS; which++)
 		if (part->counts.known & 1u << which)
 			add_count(&details->counts, which, part->counts.count[which]);
+	while ((outcome = SLIST_FIRST(&part->outcomes))) {
+		SLIST_REMOVE_HEAD(&part->outcomes, link);
+		add_outcome(details, outcomes, outcome);
+	}
+}
+
+void details_release(struct details *details, struct outcomes *outcomes)
+{
+	struct outcome *outcome;
+
+	while ((outcome = SLIST_FIRST(&details->outcomes))) {
+		SLIST_REMOVE_HEAD(&details->outcomes, link);
+		SLIST_INSERT_HEAD(&outcomes->unused, outcome, link);
+	}
 }
 
 static const char *find_name(struct value_names *names, uint64_t value, unsigned int *evicted)
@@ -225,18 +264,19 @@ static void print_nodes(uint64_t nodes, char text[STALL_NODES_MAX])
 	}
 }
 
-static void print_outcomes(const struct outcome *list, size_t nr_outcomes,
-			   struct value_names *names, char text[STALL_OUTCOMES_MAX],
-			   unsigned int *evicted)
+static void print_outcomes(const struct outcome_list *list, struct value_names *names,
+			   char text[STALL_OUTCOMES_MAX], unsigned int *evicted)
 {
+	const struct outcome *outcome, *next;
 	size_t used = 0;
 
-	for (size_t i = 0; i < nr_outcomes && used < STALL_OUTCOMES_MAX; i++) {
-		const struct outcome *outcome = &list[i];
+	for (outcome = SLIST_FIRST(list); outcome && used < STALL_OUTCOMES_MAX; outcome = next) {
 		uint32_t count = outcome->count;
 
-		while (i + 1 < nr_outcomes && list[i + 1].status == outcome->status)
-			count += list[++i].count;
+		while ((next = SLIST_NEXT(outcome, link)) && next->status == outcome->status) {
+			outcome = next;
+			count += outcome->count;
+		}
 		used += snprintf(text + used, STALL_OUTCOMES_MAX - used, "%s", used ? ", " : "");
 		if (used >= STALL_OUTCOMES_MAX)
 			return;
@@ -253,26 +293,26 @@ static void print_outcomes(const struct outcome *list, size_t nr_outcomes,
 	}
 }
 
-unsigned int details_emit(const struct details *details, struct outcomes *outcomes,
-			  struct detail_names *names, struct stall *stall)
+unsigned int details_emit(const struct details *details, struct detail_names *names,
+			  struct stall *stall)
 {
-	unsigned int evicted = 0;
-	size_t nr_outcomes = 0;
+	const struct outcome *outcome, *last = NULL;
+	unsigned int dropped = details->lacks_outcomes;
 
-	while (nr_outcomes < outcomes->count && outcomes->list[nr_outcomes].ts <= stall->end)
-		nr_outcomes++;
+	if (!details->lacks_outcomes)
+		SLIST_FOREACH(outcome, &details->outcomes, link)
+			last = outcome;
 	stall->order = -1;
 	stall->gfp_names = "";
 	if (details->request_at) {
 		stall->order = details->order;
 		stall->has_gfp = true;
 		stall->gfp = details->gfp;
-		stall->gfp_names = find_name(&names->gfp, details->gfp, &evicted);
+		stall->gfp_names = find_name(&names->gfp, details->gfp, &dropped);
 	}
 	stall->compaction = "";
-	if (nr_outcomes)
-		stall->compaction = find_name(
-			&names->status, (uint64_t)outcomes->list[nr_outcomes - 1].status, &evicted);
+	if (last)
+		stall->compaction = find_name(&names->status, (uint64_t)last->status, &dropped);
 	stall->memcg_id = details->memcg_id;
 	stall->stack = details->stack;
 	print_nodes(details->nodes, stall->nodes);
@@ -282,11 +322,9 @@ unsigned int details_emit(const struct details *details, struct outcomes *outcom
 		stall->has_reclaimed = details->has_reclaimed;
 		stall->nr_reclaimed = details->nr_reclaimed;
 		stall->counts = details->counts;
-		print_outcomes(outcomes->list, nr_outcomes, &names->status, stall->outcomes,
-			       &evicted);
+		if (last)
+			print_outcomes(&details->outcomes, &names->status, stall->outcomes,
+				       &dropped);
 	}
-	outcomes->count -= nr_outcomes;
-	memmove(outcomes->list, outcomes->list + nr_outcomes,
-		outcomes->count * sizeof(outcomes->list[0]));
-	return evicted;
+	return dropped;
 }

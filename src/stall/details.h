@@ -10,27 +10,30 @@
 #include "allocfilt/record.h"
 #include "allocfilt/stall.h"
 
-#define OUTCOMES_MAX   8	 /* of more, those between the first and the last are folded */
+#define OUTCOMES_MAX   8	 /* of more in a span, those before the last two are folded */
 #define OUTCOME_FOLDED INT32_MIN /* some, of any kind */
 
 /* Compactions of a zone that ended in the same way one after the other. */
 struct outcome {
-	uint64_t ts; /* ns: of the first */
+	SLIST_ENTRY(outcome) link; /* in details.outcomes or in outcomes.unused */
+	uint64_t ts;		   /* ns: of the first */
 	int32_t status;
 	uint32_t count;
 };
 
-/*
- * Of all spans of a task that wait: few have any, and there are many spans. Starts with all zeros.
- */
+SLIST_HEAD(outcome_list, outcome);
+
+/* A pool for all spans: few have any, and there are many spans. Starts with all zeros. */
 struct outcomes {
-	struct outcome list[OUTCOMES_MAX]; /* in order of time */
-	size_t count;
+	struct outcome_list unused; /* that were used before */
+	size_t nr_used;		    /* of pool, so far: their memory comes as it is needed */
+	struct outcome pool[STALLS_COMPACTIONS_MAX];
 };
 
 /*
- * Details of a span from the events inside: order, gfp flags, pages reclaimed. The names of flags and
- * outcomes differ between kernels, so they are cut from the event's text, once for each value.
+ * Details of a span from the events inside: order, gfp flags, pages reclaimed, outcomes. The names of
+ * flags and outcomes differ between kernels, so they are cut from the event's text, once for each
+ * value. Starts with all zeros.
  */
 
 struct details {
@@ -45,8 +48,10 @@ struct details {
 	int priority; /* the lowest */
 	bool has_reclaimed;
 	bool has_priority;
-	bool incomplete; /* events are missing: nothing can be counted */
+	bool incomplete;     /* events are missing: nothing can be counted */
+	bool lacks_outcomes; /* there was no room for some */
 	struct stall_counts counts;
+	struct outcome_list outcomes; /* in order of time */
 };
 
 #define DETAIL_NAMES_MAX 64
@@ -71,19 +76,26 @@ struct detail_names {
 	struct value_names status;
 };
 
-/** details_event - note the details that an event carries; @outcomes is of its task */
+/** details_event - note the details that an event carries */
 void details_event(struct details *details, struct outcomes *outcomes, struct detail_names *names,
 		   const struct record *record);
 
-/** details_merge - add the details of a part; of order, gfp and stack the earliest counts */
-void details_merge(struct details *details, const struct details *part);
+/**
+ * details_merge - add the details of a part; of order, gfp and stack the earliest counts
+ *
+ * Takes the outcomes of the part.
+ */
+void details_merge(struct details *details, struct outcomes *outcomes, struct details *part);
+
+/** details_release - return all outcomes of a span to the pool */
+void details_release(struct details *details, struct outcomes *outcomes);
 
 /**
  * details_emit - set the members of a stall that come from events
  *
- * Removes the @outcomes of its task up to its end. Returns how many names of values were evicted.
+ * Returns how many details a limit dropped: names of values that were evicted, and the outcomes.
  */
-unsigned int details_emit(const struct details *details, struct outcomes *outcomes,
-			  struct detail_names *names, struct stall *stall);
+unsigned int details_emit(const struct details *details, struct detail_names *names,
+			  struct stall *stall);
 
 #endif

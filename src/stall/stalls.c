@@ -54,8 +54,7 @@ struct owner {
 	uint64_t dropped_at;	/* ns: newest end of a span that was dropped or emitted early */
 	struct span_list spans; /* in the order of time; none contains another */
 	size_t nr_spans;
-	struct held_list held;	  /* records of slow windows and pairs in spans */
-	struct outcomes outcomes; /* of compactions in spans */
+	struct held_list held; /* records of slow windows and pairs in spans */
 };
 
 struct stalls {
@@ -64,6 +63,7 @@ struct stalls {
 	void *context;
 	struct detail_names names;
 	struct slices slices;
+	struct outcomes outcomes;
 	struct off_cpu *off_cpu; /* NULL without the scheduler's events */
 	struct sched_counts sched;
 	struct hash hash; /* of owners */
@@ -139,6 +139,7 @@ static void release_span(struct stalls *stalls, struct owner *owner, struct span
 	TAILQ_REMOVE(&owner->spans, span, link);
 	owner->nr_spans--;
 	slices_release(&stalls->slices, &span->slices);
+	details_release(&span->details, &stalls->outcomes);
 	TAILQ_INSERT_HEAD(&stalls->unused, span, link);
 }
 
@@ -253,7 +254,7 @@ static int emit_stall(struct stalls *stalls, struct owner *owner, const struct s
 	};
 	int ret;
 
-	stalls->dropped += details_emit(&span->details, &owner->outcomes, &stalls->names, &stall);
+	stalls->dropped += details_emit(&span->details, &stalls->names, &stall);
 	sum_phases(stalls, &stall, span);
 	stalls->ending = owner;
 	stalls->ending_span = span;
@@ -278,8 +279,6 @@ static int complete_all(struct stalls *stalls, struct owner *owner)
 
 	while (!ret && !TAILQ_EMPTY(&owner->spans))
 		ret = complete(stalls, owner, TAILQ_FIRST(&owner->spans));
-	/* With uncertain edges one may be after the end of the last span. */
-	owner->outcomes.count = 0;
 	return ret;
 }
 
@@ -447,7 +446,7 @@ static void fold(struct stalls *stalls, struct owner *owner, struct span *span)
 		next->function = span->function;
 		next->role = span->role;
 	}
-	details_merge(&next->details, &span->details);
+	details_merge(&next->details, &stalls->outcomes, &span->details);
 	release_span(stalls, owner, span);
 }
 
@@ -679,7 +678,7 @@ static int add_span(struct stalls *stalls, struct owner *owner, struct span *spa
 		span->nr_events += inner->nr_events;
 		span->first = inner->first;
 		span->nr_held += inner->nr_held;
-		details_merge(&span->details, &inner->details);
+		details_merge(&span->details, &stalls->outcomes, &inner->details);
 		release_span(stalls, owner, inner);
 	}
 	*own = *run;
@@ -727,7 +726,7 @@ int stalls_window(struct stalls *stalls, const struct task_window *window)
 	span->nr_windows = window->slow;
 	span->nr_events = window->nr_events;
 	for (size_t i = 0; i < window->nr_inside; i++)
-		details_event(&span->details, &owner->outcomes, &stalls->names, window->inside[i]);
+		details_event(&span->details, &stalls->outcomes, &stalls->names, window->inside[i]);
 	span->details.incomplete = window->inside_incomplete;
 	if (window->incomplete)
 		note_dropped(owner, span->end);
@@ -763,10 +762,10 @@ int stalls_pair(struct stalls *stalls, const struct task_pair *pair)
 	/* With function_graph a window may enclose it, else another pair. */
 	span->depth = stalls->plan->function_graph || pair->within ? DEPTH_UNKNOWN : 0;
 	span->nr_events = 2 + pair->nr_events;
-	details_event(&span->details, &owner->outcomes, &stalls->names, begin);
+	details_event(&span->details, &stalls->outcomes, &stalls->names, begin);
 	for (size_t i = 0; i < pair->nr_events; i++)
-		details_event(&span->details, &owner->outcomes, &stalls->names, pair->events[i]);
-	details_event(&span->details, &owner->outcomes, &stalls->names, end);
+		details_event(&span->details, &stalls->outcomes, &stalls->names, pair->events[i]);
+	details_event(&span->details, &stalls->outcomes, &stalls->names, end);
 	if (pair->incomplete)
 		note_dropped(owner, span->end);
 	if (stalls->held && pair->slow)

@@ -62,7 +62,8 @@ static struct {
 	size_t nr_shrinkers;	/* of the last stall */
 	uint64_t last_shrinker; /* that with least time */
 	const struct claims_sink *pass_on;
-	bool fast; /* the next windows are */
+	bool fast;     /* the next windows are */
+	bool outcomes; /* are noted instead of phases */
 	int fail;
 } run;
 
@@ -106,7 +107,10 @@ static int got_stall(void *context, const struct stall *stall)
 		note("/%d", stall->depth);
 	if (stall->incomplete)
 		note("?");
-	note_phases(stall);
+	if (run.outcomes)
+		note(" '%s' '%s'", stall->compaction, stall->outcomes);
+	else
+		note_phases(stall);
 	snprintf(run.last, sizeof(run.last),
 		 "order %d gfp %s reclaimed %s%" PRIu64 " compaction '%s' memcg %" PRIu64
 		 " windows %u events %u",
@@ -1054,23 +1058,21 @@ static void test_longest_nodes(void **state)
 	assert_non_null(strstr(run.facts, ",58-59,61-62,63+' priority 12 "));
 }
 
-/* Statuses as digits, the first at 110; all of them in windows of their own if @apart. */
-static void compactions(const char *statuses, bool apart)
+/* A window in which compactions end, one each ns from its start on, with digits as their statuses. */
+static void compactions(int pid, int depth, uint64_t from, uint64_t to, const char *statuses)
 {
-	const struct task_key key = { 7, OWNER_TASK };
 	struct record zones[32];
 	const struct record *events[32];
 	size_t count = strlen(statuses);
 
 	for (size_t i = 0; i < count; i++) {
-		zones[i] = (struct record)RECORD(110 + 10 * i, COMPACTION_END,
+		zones[i] = (struct record)RECORD(from + i, COMPACTION_END,
 						 .status = statuses[i] - '0');
 		events[i] = &zones[i];
-		if (apart)
-			put_window(key, 1, 105 + 10 * i, 111 + 10 * i, ROLE_ZONE_COMPACTION, false,
-				   events + i, 1);
 	}
-	put_window(key, 0, 100, 900, ROLE_PAGE_ALLOCATION, false, events, apart ? 0 : count);
+	assert_int_equal(put_window((struct task_key){ pid, OWNER_TASK }, depth, from, to,
+				    ROLE_ZONE_COMPACTION, false, events, count),
+			 0);
 }
 
 static void test_outcomes_in_order(void **state)
@@ -1082,19 +1084,27 @@ static void test_outcomes_in_order(void **state)
 		{ "3338", "outcome_3 x3, outcome_8" },
 		{ "34383", "outcome_3, outcome_4, outcome_3, outcome_8, outcome_3" },
 		{ "3333333333333333333388", "outcome_3 x20, outcome_8 x2" },
+		{ "123456788", "outcome_1, outcome_2, outcome_3, outcome_4, outcome_5, outcome_6, "
+			       "outcome_7, outcome_8 x2" },
 		/* Of many, the first and the last have names. */
 		{ "1234567812345678", "outcome_1, outcome_2, outcome_3, outcome_4, outcome_5, "
 				      "9 others, outcome_7, outcome_8" },
 	};
 
-	for (size_t i = 0; i < COUNT(orders); i++) {
+	notes.quiet = true;
+	/* Often: those that were folded leave their room. */
+	for (size_t i = 0; i < 200 * COUNT(orders); i++) {
+		const char *statuses = orders[i % COUNT(orders)].statuses;
 		char expected[256];
 
 		snprintf(expected, sizeof(expected), "nodes '' priority -1 outcomes '%s'",
-			 orders[i].expected);
-		compactions(orders[i].statuses, false);
+			 orders[i % COUNT(orders)].expected);
+		compactions(7, 0, 100, 900, statuses);
 		assert_string_equal(run.facts, expected);
-		compactions(orders[i].statuses, true);
+		for (size_t at = 0; statuses[at]; at++)
+			compactions(7, 1, 105 + 10 * at, 111 + 10 * at,
+				    (char[]){ statuses[at], '\0' });
+		window(7, 0, 100, 900, ROLE_PAGE_ALLOCATION);
 		assert_string_equal(run.facts, expected);
 	}
 	assert_int_equal(stalls_dropped(run.stalls), 0);
@@ -1103,24 +1113,109 @@ static void test_outcomes_in_order(void **state)
 /* A window that nothing encloses keeps its outcome, and the next stall of the task has its own. */
 static void test_outcomes_of_each_stall(void **state)
 {
-	const struct record first = RECORD(115, COMPACTION_END, .status = 3);
-	const struct record second = RECORD(250, COMPACTION_END, .status = 4);
-	const struct record *of_first[] = { &first }, *of_second[] = { &second };
-	const struct task_key key = { 7, OWNER_TASK };
-
-	put_window(key, 1, 110, 120, ROLE_ZONE_COMPACTION, false, of_first, 1);
-	put_window(key, 1, 240, 260, ROLE_ZONE_COMPACTION, false, of_second, 1);
+	run.outcomes = true;
+	compactions(7, 1, 110, 120, "3");
+	compactions(7, 1, 240, 260, "4");
 	run.fail = -EIO;
 	assert_int_equal(stalls_flush(run.stalls), -EIO);
-	assert_string_equal(run.facts, "nodes '' priority -1 outcomes 'outcome_3'");
+	assert_string_equal(notes.text, "7:110-120/1 'outcome_3' 'outcome_3'");
 	start(true);
-	put_window(key, 1, 110, 120, ROLE_ZONE_COMPACTION, false, of_first, 1);
-	put_window(key, 0, 200, 300, ROLE_PAGE_ALLOCATION, false, of_second, 1);
-	assert_string_equal(run.facts, "nodes '' priority -1 outcomes 'outcome_4'");
+	run.outcomes = true;
+	compactions(7, 1, 110, 120, "3");
+	compactions(7, 0, 200, 300, "4");
 	window(7, 0, 300, 400, ROLE_PAGE_ALLOCATION);
-	assert_string_equal(run.facts, "nodes '' priority -1 outcomes ''");
 	window(7, 0, 400, 500, ROLE_PAGE_ALLOCATION);
-	assert_string_equal(run.facts, "nodes '' priority -1 outcomes ''");
+	assert_string_equal(notes.text, "7:110-120/1 'outcome_3' 'outcome_3' | "
+					"7:200-300 'outcome_4' 'outcome_4' | "
+					"7:300-400 '' '' | 7:400-500 '' ''");
+}
+
+#define SEVEN "outcome_1, outcome_2, outcome_3, outcome_4, outcome_5, outcome_6, outcome_7"
+
+/* Nor are outcomes of one stall folded into those of another that waits in the same task. */
+static void test_outcomes_of_many_stalls(void **state)
+{
+	char expected[1024] = "";
+	size_t used = 0;
+
+	run.outcomes = true;
+	for (int i = 0; i < 10; i++) {
+		int from = 100 + 100 * i, status = i == 4 ? 4 : 3;
+
+		compactions(7, 1, from, from + 50, (char[]){ '0' + status, '\0' });
+		used += snprintf(expected + used, sizeof(expected) - used,
+				 "%s7:%d-%d/1 'outcome_%d' 'outcome_%d'", used ? " | " : "", from,
+				 from + 50, status, status);
+	}
+	assert_int_equal(stalls_flush(run.stalls), 0);
+	assert_string_equal(notes.text, expected);
+	clear_notes();
+	compactions(8, 1, 2100, 2200, "1234567");
+	compactions(8, 1, 2300, 2400, "1234567");
+	compactions(8, 1, 2500, 2600, "8");
+	assert_int_equal(stalls_flush(run.stalls), 0);
+	assert_string_equal(notes.text, "8:2100-2200/1 'outcome_7' '" SEVEN "' | "
+					"8:2300-2400/1 'outcome_7' '" SEVEN "' | "
+					"8:2500-2600/1 'outcome_8' 'outcome_8'");
+	assert_int_equal(stalls_dropped(run.stalls), 0);
+}
+
+/* A window that nothing came around is a stall while an earlier one of its task waits on. */
+static void test_outcomes_before_earlier(void **state)
+{
+	uint64_t late = STALL_PATIENCE + 2000;
+
+	run.outcomes = true;
+	compactions(7, 1, 100, 300, "3");
+	compactions(7, 3, 400, 600, "4");
+	compactions(7, 2, late, late + 200, "5");
+	compactions(7, 2, late + 300, late + 500, "6");
+	assert_string_equal(notes.text, "7:400-600/3 'outcome_4' 'outcome_4'");
+	clear_notes();
+	assert_int_equal(stalls_flush(run.stalls), 0);
+	assert_string_equal(notes.text, "7:100-300/1? 'outcome_3' 'outcome_3' | "
+					"7:600000002000-600000002200/2 'outcome_5' 'outcome_5' | "
+					"7:600000002300-600000002500/2 'outcome_6' 'outcome_6'");
+}
+
+/*
+ * With room for no more, a stall says nothing about its outcomes, and all others keep theirs. Those
+ * that are over, in whatever way, leave their room.
+ */
+static void test_limit_of_outcomes(void **state)
+{
+	enum { TASKS = STALLS_COMPACTIONS_MAX / 8 };
+	uint64_t dropped = 0;
+
+	run.outcomes = true;
+	for (int way = 0; way <= 4; way++) {
+		uint64_t now = 1000 + way * 2 * STALL_PATIENCE;
+
+		for (int tid = 1; tid <= TASKS; tid++)
+			compactions(tid, 1, now, now + 200, "12345678");
+		clear_notes();
+		compactions(8000, 0, now, now + 100, "3");
+		assert_non_null(strstr(notes.text, "100 '' ''"));
+		assert_int_equal(stalls_dropped(run.stalls), ++dropped);
+		/* Nor does it about those of a window inside. */
+		compactions(8001, 1, now, now + 50, "3");
+		clear_notes();
+		window(8001, 0, now, now + 100, ROLE_PAGE_ALLOCATION);
+		assert_non_null(strstr(notes.text, "100 '' ''"));
+		assert_int_equal(stalls_dropped(run.stalls), ++dropped);
+		notes.quiet = true;
+		for (int tid = 1; tid <= TASKS && way == 0; tid++) {
+			window(tid, 0, now - 10, now + 300, ROLE_PAGE_ALLOCATION);
+			assert_non_null(strstr(run.facts, SEVEN ", outcome_8'"));
+		}
+		for (int tid = 1; tid <= TASKS && way == 1; tid++)
+			window(tid, 0, now + 400, now + 500, ROLE_PAGE_ALLOCATION);
+		if (way == 2)
+			assert_int_equal(stalls_time(run.stalls, now + STALL_PATIENCE + 300), 0);
+		else
+			assert_int_equal(stalls_flush(run.stalls), 0);
+	}
+	assert_int_equal(stalls_dropped(run.stalls), dropped);
 }
 
 static void put_request(int pid, int depth, uint64_t from, uint64_t gfp)
@@ -1568,6 +1663,9 @@ int main(void)
 		TEST(test_longest_nodes),
 		TEST(test_outcomes_in_order),
 		TEST(test_outcomes_of_each_stall),
+		TEST(test_outcomes_of_many_stalls),
+		TEST(test_outcomes_before_earlier),
+		TEST(test_limit_of_outcomes),
 		TEST(test_many_gfp),
 		TEST(test_sink_that_fails),
 		TEST(test_limit_of_owners),
