@@ -466,7 +466,7 @@ static pid_t output_blocks(void)
 	if (!reader) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		close(fds[1]);
-		sleep(30);
+		sleep(300);
 		while (read(fds[0], bytes, sizeof(bytes)) > 0)
 			;
 		_exit(0);
