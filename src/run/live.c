@@ -606,6 +606,8 @@ static int begin(struct live *live, uint64_t now)
 				   strerror(-ret));
 	watch_buffers(live);
 	count_unread(live);
+	clock_gettime(CLOCK_REALTIME, &realtime);
+	live->source.started = realtime.tv_sec * NS_PER_SECOND + realtime.tv_nsec;
 	ret = session_on(live->session, live->failure);
 	if (ret)
 		return ret;
@@ -617,8 +619,6 @@ static int begin(struct live *live, uint64_t now)
 		  " us since the program's start",
 		  (loop_now() - live->set_up_from) / 1000, (loop_now() - run->started) / 1000);
 	session_mark_clock(live->session);
-	clock_gettime(CLOCK_REALTIME, &realtime);
-	live->source.started = realtime.tv_sec * NS_PER_SECOND + realtime.tv_nsec;
 	if (!live->has_traced)
 		memory_pressure_read(live->pressure, &live->source.pressure_before);
 	live->began = now;
