@@ -217,7 +217,7 @@ const struct claims_drops *claims_drops(const struct claims *claims);
 #define STALLS_SLICES_MAX      6144 /* slices of their time, over all tasks */
 #define STALLS_COMPACTIONS_MAX 1024 /* outcomes of compactions in them, over all tasks */
 #define STALL_SHRINKERS_MAX    256  /* and functions that slept, named in one stall */
-#define STALL_PATIENCE	       600000000000ull /* ns of the trace clock: ten minutes */
+#define STALL_PATIENCE	       (600 * NS_PER_SECOND) /* of the trace clock */
 
 /* Time of a shrinker in a stall, or of a function that slept in it. */
 struct stall_slice {
@@ -380,8 +380,8 @@ struct stall_cause {
 	int which;	/* below CAUSES */
 	uint64_t whole; /* ns */
 	size_t nr_steps;
-	struct cause_step
-		steps[CAUSE_STEPS_MAX]; /* of CAUSE_MIXED the groups with most time, two at most */
+	/* of CAUSE_MIXED the groups with most time, two at most */
+	struct cause_step steps[CAUSE_STEPS_MAX];
 };
 
 /** cause_name - title and key of a cause below CAUSES */
@@ -423,7 +423,7 @@ void cause_detail(struct resolver *resolver, const struct stall_cause *cause,
  * by superblock for the callback that all superblocks share.
  */
 
-#define SHRINKERS_MAX 256 /* callbacks with a total: a kernel has about 80 */
+#define SHRINKERS_MAX 256 /* callbacks with a total */
 
 struct shrinker_total {
 	uint64_t callback; /* address of its scan function */

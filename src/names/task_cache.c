@@ -10,10 +10,10 @@
 #include "allocfilt/names.h"
 #include "names/line_reader.h"
 
-#define FRESH	   NS_PER_SECOND  /* ns: older information is read again before it is shown */
-#define SEEN	   10000000000ull /* ns: older information is read again in task_cache_see() */
-#define SAVED_MAX  65536	  /* tasks of a capture */
-#define PF_KTHREAD 0x00200000	  /* include/linux/sched.h: the same since 2.6.17 */
+#define FRESH	   NS_PER_SECOND	/* ns: older information is read again before it is shown */
+#define SEEN	   (10 * NS_PER_SECOND) /* ns: older information is read again in task_cache_see() */
+#define SAVED_MAX  65536		/* tasks of a capture */
+#define PF_KTHREAD 0x00200000		/* include/linux/sched.h: the same since 2.6.17 */
 
 struct task {
 	struct hash_link link; /* by thread id */

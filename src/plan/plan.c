@@ -93,9 +93,7 @@ static int add_requested_function(struct plan *plan, const char *setting, const 
 				   "%s %s: more than %d functions in all, use a narrower pattern",
 				   setting, pattern, PLAN_FUNCTIONS_MAX);
 	if (ret)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret,
-				   "%s %s: list of functions: %s", setting, pattern,
-				   strerror(-ret));
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "out of memory");
 	if (!matches)
 		return failure_set(
 			failure, EXIT_STATUS_USAGE, ENOENT,
