@@ -89,6 +89,11 @@ $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(BUILD)/liballocfilt.a
 	@echo "  LD    $@"
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIB_LIBS) -lcmocka
 
+$(BUILD)/tests/bench/%: tests/bench/%.c Makefile
+	@mkdir -p $(@D)
+	@echo "  CC    $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(LIB_LIBS)
+
 -include $(OBJECTS:.o=.d) $(UNIT_TESTS:%=%.d)
 
 # tests/run runs what is in the build: not a test that was renamed.
