@@ -10,8 +10,9 @@
 #include "allocfilt/base.h"
 
 /*
- * The type that flows from decode through merge to stall: one record of a ring buffer with all
- * that the later stages need, independent of the kernel, byte order and size of a long.
+ * Pages of ring buffers are merged, and their records decoded in order of time. The type that flows
+ * from decode to stall is one record with all that the later stages need, independent of the kernel,
+ * byte order and size of a long.
  */
 
 enum record_kind {
@@ -136,7 +137,7 @@ struct payloads *payloads_new(size_t size);
 void payloads_free(struct payloads *payloads);
 
 /** payloads_oldest - the record whose payload is in it for longest; there must be one */
-struct stored_record *payloads_oldest(const struct payloads *payloads);
+struct stored_record *payloads_oldest(struct payloads *payloads);
 
 /**
  * record_store - copy a record with its payload
@@ -215,24 +216,7 @@ int page_layout_parse(struct page_layout *layout, const char *text, size_t lengt
  */
 int page_layout_guess_order(struct page_layout *layout, const void *page, size_t length);
 
-/* Receives what is in a page. Each returns 0, or -errno to stop. */
-struct page_sink {
-	void *context;
-	/* a data record; @data is valid during the call only; @ts: ns, the trace clock */
-	int (*record)(void *context, int cpu, uint64_t ts, const void *data, size_t size);
-	/* records lost just before the page; @count: how many, or RECORD_LOST_UNKNOWN */
-	int (*lost)(void *context, int cpu, uint64_t ts, int64_t count);
-};
-
-struct page_reader;
-
-/** page_reader_new - layout and sink are copied; NULL with errno ENOMEM */
-struct page_reader *page_reader_new(const struct page_layout *layout, const struct page_sink *sink);
-
-/** page_reader_free - NULL is allowed */
-void page_reader_free(struct page_reader *reader);
-
-/* What page_read() found. */
+/* What page_check() found. */
 enum page_state {
 	PAGE_GOOD,
 	PAGE_EMPTY,   /* commit 0: nothing in it */
@@ -241,17 +225,50 @@ enum page_state {
 	PAGE_DAMAGED, /* commit over the page, a record over the commit, data after it, … */
 };
 
+/* What is in a page: records, all of which are inside of it. */
+struct page_content {
+	const void *data; /* the first record; in the page */
+	size_t size;	  /* bytes of whole records */
+	uint64_t ts; /* ns, trace clock: the page's own, which its first record is relative to */
+	uint64_t newest; /* ns: the highest time of a record; that of the page without any */
+	int64_t lost;	 /* records just before the page, or RECORD_LOST_UNKNOWN; 0: none */
+};
+
 /**
- * page_read - pass on all records of one page, in order
+ * page_check - find out what a page is and what is in it
  * @page: @length bytes
- * @state: what the page was; never NULL
  *
- * The whole page is checked (commit against the page, every record's length against the commit,
- * every step forward) before kbuffer of libtraceevent reads it and before the first record is
- * passed on: only a PAGE_GOOD yields records. Returns 0, or what a sink returned.
+ * The whole page is checked: commit against the page, every record's length against the commit,
+ * every step forward. kbuffer of libtraceevent does not check what it reads. @content is set where
+ * the page is PAGE_GOOD or PAGE_EMPTY.
  */
-int page_read(struct page_reader *reader, int cpu, const void *page, size_t length,
-	      enum page_state *state);
+enum page_state page_check(const struct page_layout *layout, const void *page, size_t length,
+			   struct page_content *content);
+
+/* A place in the records of a page. */
+struct page_cursor {
+	const unsigned char *next; /* where page_next() goes on */
+	const unsigned char *end;
+	uint64_t ts;	  /* ns, the trace clock; this and the rest are of the present record */
+	const void *data; /* as the event's format describes it */
+	size_t size;
+	bool big_endian;
+};
+
+/**
+ * page_begin - start before the first record of a page
+ * @data: @size bytes that page_check() described, or a copy of them
+ * @ts: of the page
+ */
+void page_begin(struct page_cursor *cursor, const struct page_layout *layout, const void *data,
+		size_t size, uint64_t ts);
+
+/**
+ * page_next - go to the next record
+ *
+ * Returns 1, 0 at the end, or -EBADMSG where the next one is not as a whole inside the data.
+ */
+int page_next(struct page_cursor *cursor);
 
 /*
  * Where pages come from: the buffers of a running kernel, or a capture. Both are read in rounds of
@@ -330,13 +347,22 @@ int decode_read_format(struct decode *decode, int event, int id, const char *sys
 		       const char *name);
 
 /**
- * decode_record, decode_lost - the two functions of a page_sink
+ * decode_record, decode_lost - the two functions of a merge_sink
  *
  * A record of a type without a format is counted (decode_unknown) and dropped, one shorter than
  * its fields is counted as damaged. Returns 0 or what the sink returned.
  */
 int decode_record(void *decode, int cpu, uint64_t ts, const void *data, size_t size);
 int decode_lost(void *decode, int cpu, uint64_t ts, int64_t count);
+
+/**
+ * decode_task - the task of a window or an event, before its record is passed on
+ * @record: kind, event, ts and tid are set
+ *
+ * Returns false for any other record.
+ */
+bool decode_task(const struct decode *decode, uint64_t ts, const void *data, size_t size,
+		 struct record *record);
 
 /** decode_unknown - records whose type has no format, and the type of the first of them */
 uint64_t decode_unknown(const struct decode *decode, int *first_type);
@@ -361,48 +387,54 @@ size_t decode_text(struct decode *decode, const struct record *record, char *tex
  * tracefs_iterate_raw_events() opens all CPUs at each call, and orders only what it reads in that call.
  */
 
-#define MERGE_CPU_BYTES (256u << 10) /* held for a CPU, where a machine has few */
+#define MERGE_CPU_BYTES (256u << 10) /* of pages held for a CPU, where a machine has few */
 #define MERGE_BYTES	(4u << 20)   /* for all of them, where that is a page or more for each */
+
+/* Receives records in order. Each returns 0, or -errno to stop. */
+struct merge_sink {
+	void *context;
+	/* a record of the ring buffer; @data is valid during the call only; @ts: ns, the trace clock */
+	int (*record)(void *context, int cpu, uint64_t ts, const void *data, size_t size);
+	/* records lost here; @count: how many, or RECORD_LOST_UNKNOWN */
+	int (*lost)(void *context, int cpu, uint64_t ts, int64_t count);
+};
 
 struct merge;
 
-/** merge_page_bytes - maximum memory for the records of a page of @page_size bytes */
-size_t merge_page_bytes(size_t page_size);
-
-/** merge_share - bytes for each of so many CPUs, merge_page_bytes() at least */
+/** merge_share - pages held for each of so many CPUs, 1 at least */
 size_t merge_share(int cpus, size_t page_size);
 
 /**
  * merge_new - an empty merge
  * @cpus: the list is copied, its numbers are not
- * @share: bytes for the records of each CPU, all allocated here
+ * @layout, @sink: copied
+ * @share: pages of each CPU; memory for all of them is allocated here, and comes as it is used
  *
  * Returns NULL with errno ENOMEM or EINVAL.
  */
-struct merge *merge_new(const struct cpu_list *cpus, size_t share, record_sink sink, void *context);
+struct merge *merge_new(const struct cpu_list *cpus, const struct page_layout *layout, size_t share,
+			const struct merge_sink *sink);
 
 /** merge_free - what is held is discarded, see merge_flush(); NULL is allowed */
 void merge_free(struct merge *merge);
 
 /**
- * merge_put - add a record of record->cpu, whose times do not go back within a CPU
+ * merge_put - add a copy of a page's records, and what was lost before them
  *
- * A record that goes back in time all the same (seen with damaged data) is put at the newest time
- * of its CPU. Full: the oldest records go out early, in order, and are counted in
- * merge_forced(). A source that checks merge_has_room() before each page avoids that. Returns
- * 0, -EINVAL for a CPU that is not in the list, -EMSGSIZE for a record larger than the share, or
- * what the sink returned.
+ * The times of a CPU do not go back. A record that does all the same (seen with damaged data) is put
+ * at the newest time of its CPU. Returns 0, -EINVAL for a CPU that is not in the list or a page that
+ * is larger than the layout says, -ENOSPC if merge_has_room() says no.
  */
-int merge_put(void *merge, const struct record *record);
+int merge_put(struct merge *merge, int cpu, const struct page_content *content);
 
 /**
- * merge_has_room - is room for @bytes more of @cpu's records? See merge_page_bytes().
+ * merge_has_room - is there room for one more page of @cpu?
  *
  * Each CPU has its share, so that one that is ahead in time cannot use up the memory of the one
  * that the others wait for. A share of one page is enough: the records of the CPU that the others
  * wait for go out a round later at the latest.
  */
-bool merge_has_room(const struct merge *merge, int cpu, size_t bytes);
+bool merge_has_room(const struct merge *merge, int cpu);
 
 /** merge_left_with_data - in this round @cpu was not read to its end */
 void merge_left_with_data(struct merge *merge, int cpu);
@@ -412,9 +444,6 @@ int merge_end_round(struct merge *merge);
 
 /** merge_flush - pass on all that is held, at the end of a run or a capture */
 int merge_flush(struct merge *merge);
-
-/** merge_forced - records that went out early because their CPU's share was full */
-uint64_t merge_forced(const struct merge *merge);
 
 /* Records that the kernel (or a damaged page) lost, per CPU, and their reports. */
 

@@ -245,7 +245,7 @@ static off_t skip_hole(const struct capture_cpu *cpu, off_t offset, off_t page)
 	return data - offset > page ? offset + ((data - offset) / page - 1) * page : offset;
 }
 
-/* If no page shows the byte order, all pages are damaged; page_read() reports them. */
+/* If no page shows the byte order, all pages are damaged; page_check() says so. */
 static void guess_order(struct capture *capture)
 {
 	struct page_layout *layout = &capture->source.layout;

@@ -30,6 +30,8 @@ struct binding {
 
 #define TO(member) offsetof(struct record, member), sizeof(((struct record *)NULL)->member)
 
+#define TID_FIELD 0 /* of a format's fields: the first that is bound */
+
 static const struct binding common_bindings[] = {
 	{ "common_pid", TO(tid), true },
 	{ "common_flags", TO(flags), true },
@@ -99,6 +101,7 @@ struct field {
 	bool is_signed;
 	uint8_t to_size; /* 1, 4, 8 */
 	uint16_t to;	 /* in struct record */
+	uint8_t copied;	 /* bytes to copy as they are; 0: the value is read, and written */
 };
 
 struct format {
@@ -128,6 +131,7 @@ struct cpu_state {
 
 struct decode {
 	const struct data_source *source;
+	bool big_endian;       /* the data */
 	struct stacks *stacks; /* NULL: left out */
 	struct decode_callbacks callbacks;
 	struct field type; /* common_type, the same in all formats */
@@ -135,7 +139,7 @@ struct decode {
 	size_t nr_formats;
 	uint16_t *by_type;	/* index into formats plus one; 0: unknown */
 	size_t nr_types;	/* of by_type: up to the highest that a format has */
-	struct cpu_state *cpus; /* by number */
+	struct cpu_state *cpus; /* by number, and one more */
 	int nr_cpus;
 	struct role_entry *roles; /* 1 << ROLES_BITS */
 	bool read_all;		  /* formats of a capture: see decode_new() */
@@ -155,11 +159,12 @@ struct decode *decode_new(const struct data_source *source, struct stacks *stack
 	if (!decode)
 		return NULL;
 	decode->source = source;
+	decode->big_endian = source->layout.big_endian;
 	decode->stacks = stacks;
 	decode->callbacks = *callbacks;
 	decode->first_unknown = -1;
 	decode->nr_cpus = cpu_list_highest(&source->cpus) + 1;
-	decode->cpus = calloc(decode->nr_cpus, sizeof(*decode->cpus));
+	decode->cpus = calloc(decode->nr_cpus + 1, sizeof(*decode->cpus));
 	decode->roles = calloc(1 << ROLES_BITS, sizeof(*decode->roles));
 	if (!decode->cpus || !decode->roles) {
 		decode_free(decode);
@@ -197,17 +202,24 @@ static bool bind_field(struct field *field, const struct event_field *found)
 	return true;
 }
 
-static bool bind_all(struct format *format, const struct event_format *event,
-		     const struct binding *binding)
+static bool bind_all(const struct decode *decode, struct format *format,
+		     const struct event_format *event, const struct binding *binding)
 {
+	const bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+
 	for (; binding->name; binding++) {
 		struct field field = { .to = binding->to, .to_size = binding->to_size };
 
 		if (bind_field(&field, event_format_field(event, binding->name)) &&
-		    format->nr_fields < FIELDS_MAX)
+		    format->nr_fields < FIELDS_MAX) {
+			/* The low bytes of a little-endian number come first. */
+			if (decode->big_endian == !little &&
+			    (field.size == field.to_size || (little && field.size > field.to_size)))
+				field.copied = field.to_size;
 			format->fields[format->nr_fields++] = field;
-		else if (binding->required)
+		} else if (binding->required) {
 			return false;
+		}
 	}
 	return true;
 }
@@ -224,20 +236,21 @@ static bool bind_data(struct format *format, const struct event_format *event, c
 	return true;
 }
 
-static bool bind_event(struct format *format, const struct event_format *event)
+static bool bind_event(const struct decode *decode, struct format *format,
+		       const struct event_format *event)
 {
-	if (!bind_all(format, event, common_bindings))
+	if (!bind_all(decode, format, event, common_bindings))
 		return false;
 	switch (format->event) {
 	case DECODE_FUNCGRAPH_EXIT:
-		return bind_all(format, event, window_bindings);
+		return bind_all(decode, format, event, window_bindings);
 	case DECODE_PRINT:
 		return bind_data(format, event, "buf", 0);
 	case DECODE_SUPERBLOCK:
-		return bind_all(format, event, superblock_bindings) &&
+		return bind_all(decode, format, event, superblock_bindings) &&
 		       bind_data(format, event, "id", 4);
 	case DECODE_STACK:
-		return bind_all(format, event, stack_bindings) &&
+		return bind_all(decode, format, event, stack_bindings) &&
 		       bind_data(format, event, "caller", 0);
 	default:
 		break;
@@ -246,11 +259,11 @@ static bool bind_event(struct format *format, const struct event_format *event)
 	case EVENT_USER:
 		return true;
 	case EVENT_FORK:
-		return bind_all(format, event, fork_bindings);
+		return bind_all(decode, format, event, fork_bindings);
 	case EVENT_SCHED_SWITCH:
-		return bind_all(format, event, switch_bindings);
+		return bind_all(decode, format, event, switch_bindings);
 	case EVENT_SCHED_WAKEUP:
-		return bind_all(format, event, wakeup_bindings);
+		return bind_all(decode, format, event, wakeup_bindings);
 	case EVENT_SHRINK_INACTIVE:
 		format->unknown.nr_scanned = format->unknown.nr_dirty =
 			format->unknown.nr_writeback = RECORD_PAGES_UNKNOWN;
@@ -259,7 +272,7 @@ static bool bind_event(struct format *format, const struct event_format *event)
 		format->unknown.nid = format->unknown.priority = -1;
 		/* fall through */
 	default:
-		return bind_all(format, event, event_bindings);
+		return bind_all(decode, format, event, event_bindings);
 	}
 }
 
@@ -286,13 +299,13 @@ static int bind_format(struct decode *decode, struct format *format,
 {
 	const struct print_setup setup = {
 		.long_size = decode->source->layout.long_size,
-		.big_endian = decode->source->layout.big_endian,
+		.big_endian = decode->big_endian,
 		.symbol = decode->callbacks.symbol,
 		.context = decode->callbacks.context,
 	};
 	struct field type = { 0 };
 
-	if (!bind_event(format, event) ||
+	if (!bind_event(decode, format, event) ||
 	    !bind_field(&type, event_format_field(event, "common_type")))
 		return -EINVAL;
 	/* All formats have the type in one place; else records could not be distinguished. */
@@ -399,8 +412,8 @@ static int ignore_format(void *decode, const char *system, const char *name)
 
 static uint64_t read_field(const struct decode *decode, const struct field *field, const void *data)
 {
-	uint64_t value = event_number((const char *)data + field->offset, field->size,
-				      decode->source->layout.big_endian);
+	uint64_t value =
+		event_number((const char *)data + field->offset, field->size, decode->big_endian);
 	int unused = 64 - field->size * 8;
 
 	if (field->is_signed)
@@ -414,10 +427,26 @@ static void read_fields(const struct decode *decode, const struct format *format
 {
 	for (const struct field *field = format->fields; field < format->fields + format->nr_fields;
 	     field++) {
-		uint64_t value = read_field(decode, field, data);
-		uint32_t narrow = (uint32_t)value;
+		const char *from = (const char *)data + field->offset;
 		char *to = (char *)record + field->to;
+		uint64_t value;
+		uint32_t narrow;
 
+		/* A copy of a size that the compiler knows is one load and one store. */
+		if (field->copied == sizeof(uint32_t)) {
+			memcpy(to, from, sizeof(uint32_t));
+			continue;
+		}
+		if (field->copied == sizeof(uint64_t)) {
+			memcpy(to, from, sizeof(uint64_t));
+			continue;
+		}
+		if (field->copied == 1) {
+			*to = *from;
+			continue;
+		}
+		value = read_field(decode, field, data);
+		narrow = (uint32_t)value;
 		if (field->to_size == sizeof(value))
 			memcpy(to, &value, sizeof(value));
 		else if (field->to_size == sizeof(narrow))
@@ -441,25 +470,8 @@ static int role_of(struct decode *decode, uint64_t function)
 	return entry->role;
 }
 
-static int16_t indent_of(const struct decode *decode, int cpu)
-{
-	return cpu >= 0 && cpu < decode->nr_cpus ? decode->cpus[cpu].indent : 0;
-}
-
-/* Returns whether the record before this one was sched_switch. */
-static bool set_switched(struct decode *decode, int cpu, const struct format *format)
-{
-	bool switched;
-
-	if (cpu < 0 || cpu >= decode->nr_cpus)
-		return false;
-	switched = decode->cpus[cpu].switched;
-	decode->cpus[cpu].switched = format->event >= 0 && format->id == EVENT_SCHED_SWITCH;
-	return switched;
-}
-
 /* Returns false for a record that is damaged. */
-static bool finish_window(struct decode *decode, struct record *record)
+static bool finish_window(struct decode *decode, struct cpu_state *cpu, struct record *record)
 {
 	struct record_window *window = &record->window;
 
@@ -472,9 +484,7 @@ static bool finish_window(struct decode *decode, struct record *record)
 		window->rettime = record->ts;
 	}
 	window->role = role_of(decode, window->function);
-	if (record->cpu >= 0 && record->cpu < decode->nr_cpus)
-		decode->cpus[record->cpu].indent = (int16_t)(window->depth - 1);
-	record->indent = indent_of(decode, record->cpu);
+	cpu->indent = record->indent = (int16_t)(window->depth - 1);
 	return true;
 }
 
@@ -500,7 +510,7 @@ static bool parse_clock(const char *text, size_t size, uint64_t *ret_ns)
 static void locate_name(const struct decode *decode, const char *data, size_t size, size_t at,
 			struct record_superblock *superblock)
 {
-	uint64_t location = event_number(data + at, 4, decode->source->layout.big_endian);
+	uint64_t location = event_number(data + at, 4, decode->big_endian);
 	size_t offset = location & 0xffff, length = location >> 16 & 0xffff;
 
 	if (!length || offset >= size || length > size - offset)
@@ -516,8 +526,7 @@ static size_t read_frames(struct decode *decode, const char *data, size_t size, 
 	uint64_t end = width == 4 ? UINT32_MAX : UINT64_MAX;
 
 	for (; count < STACK_DEPTH_MAX && at + width <= size; count++, at += width) {
-		decode->frames[count] =
-			event_number(data + at, width, decode->source->layout.big_endian);
+		decode->frames[count] = event_number(data + at, width, decode->big_endian);
 		if (decode->frames[count] == end)
 			break;
 	}
@@ -550,15 +559,31 @@ static bool finish_stack(struct decode *decode, const char *data, size_t size, s
 	return true;
 }
 
-/* Returns the format of a record, or NULL to drop it, which is counted here. */
-static const struct format *format_of(struct decode *decode, const void *data, size_t size)
+/* Returns the format of a record, or NULL for one that has none, or less bytes than that takes. */
+static const struct format *format_of(const struct decode *decode, const void *data, size_t size)
 {
 	const struct format *format;
+	uint16_t index;
+
+	if (size < (size_t)decode->type.offset + decode->type.size || size > UINT16_MAX)
+		return NULL;
+	index = index_of(decode, (uint16_t)read_field(decode, &decode->type, data));
+	if (!index || index == TYPE_IGNORED)
+		return NULL;
+	format = &decode->formats[index - 1];
+	return size < format->minimum ? NULL : format;
+}
+
+/* A record for which format_of() finds no format. */
+static void count_dropped(struct decode *decode, const void *data, size_t size)
+{
 	uint16_t type, index;
 
-	if (size < (size_t)decode->type.offset + decode->type.size || !decode->type.size) {
-		decode->damaged += decode->type.size != 0;
-		return NULL;
+	if (!decode->type.size)
+		return;
+	if (size < (size_t)decode->type.offset + decode->type.size) {
+		decode->damaged++;
+		return;
 	}
 	type = (uint16_t)read_field(decode, &decode->type, data);
 	index = index_of(decode, type);
@@ -569,34 +594,52 @@ static const struct format *format_of(struct decode *decode, const void *data, s
 	}
 	if (!index && !decode->unknown++)
 		decode->first_unknown = type;
-	if (!index || index == TYPE_IGNORED)
-		return NULL;
-	format = &decode->formats[index - 1];
-	if (size < format->minimum || size > UINT16_MAX) {
+	if (index && index != TYPE_IGNORED)
 		decode->damaged++;
-		return NULL;
-	}
-	return format;
+}
+
+bool decode_task(const struct decode *decode, uint64_t ts, const void *data, size_t size,
+		 struct record *record)
+{
+	const struct format *format = format_of(decode, data, size);
+
+	if (!format || (format->event < 0 && format->event != DECODE_FUNCGRAPH_EXIT))
+		return false;
+	*record = (struct record){
+		.ts = ts,
+		.kind = format->event < 0 ? RECORD_WINDOW : RECORD_EVENT,
+		.event = (uint16_t)format->event,
+		.tid = (int32_t)read_field(decode, &format->fields[TID_FIELD], data),
+	};
+	return true;
+}
+
+/* All CPUs that are in no list share a state. */
+static struct cpu_state *state_of(const struct decode *decode, int cpu)
+{
+	return &decode->cpus[cpu >= 0 && cpu < decode->nr_cpus ? cpu : decode->nr_cpus];
 }
 
 int decode_record(void *context, int cpu, uint64_t ts, const void *data, size_t size)
 {
 	struct decode *decode = context;
 	const struct format *format = format_of(decode, data, size);
-	struct record record = { .ts = ts, .cpu = cpu };
-	bool switched;
+	struct cpu_state *state = state_of(decode, cpu);
+	struct record record = { .ts = ts, .cpu = cpu, .indent = state->indent };
+	bool switched = state->switched;
 
-	if (!format)
+	if (!format) {
+		count_dropped(decode, data, size);
 		return 0;
-	switched = set_switched(decode, cpu, format);
-	record.indent = indent_of(decode, cpu);
+	}
 	if (format->event >= 0)
 		record.fields = format->unknown;
 	read_fields(decode, format, data, &record);
+	state->switched = format->event >= 0 && format->id == EVENT_SCHED_SWITCH;
 	switch (format->event) {
 	case DECODE_FUNCGRAPH_EXIT:
 		record.kind = RECORD_WINDOW;
-		if (!finish_window(decode, &record))
+		if (!finish_window(decode, state, &record))
 			return 0;
 		break;
 	case DECODE_PRINT:
@@ -627,16 +670,16 @@ int decode_record(void *context, int cpu, uint64_t ts, const void *data, size_t 
 int decode_lost(void *context, int cpu, uint64_t ts, int64_t count)
 {
 	struct decode *decode = context;
+	struct cpu_state *state = state_of(decode, cpu);
 	const struct record record = {
 		.kind = RECORD_LOST,
 		.ts = ts,
 		.cpu = cpu,
-		.indent = indent_of(decode, cpu),
+		.indent = state->indent,
 		.lost = count,
 	};
 
-	if (cpu >= 0 && cpu < decode->nr_cpus)
-		decode->cpus[cpu].switched = false;
+	state->switched = false;
 	return decode->callbacks.sink(decode->callbacks.sink_context, &record);
 }
 

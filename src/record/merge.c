@@ -1,33 +1,53 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
 
 #include "allocfilt/record.h"
-#include "record/record_ring.h"
 
+/* What page_check() found, copied. */
+struct held_page {
+	STAILQ_ENTRY(held_page) link; /* in a queue's pages or in merge.unused */
+	uint64_t ts;
+	size_t size;
+	int64_t lost;
+	unsigned char data[];
+};
+
+STAILQ_HEAD(held_pages, held_page);
+
+/* A CPU's pages, oldest first. The cursor is at the record that is passed on next. */
 struct cpu_queue {
-	struct record_ring ring;
+	struct held_pages pages;
+	size_t nr_pages;
+	struct page_cursor cursor;
+	int64_t lost;	 /* passed on in place of a record; 0: none */
 	uint64_t newest; /* ns: last time read from this CPU */
 	bool left_with_data;
 };
 
-struct merge {
-	record_sink sink;
-	void *context;
-	struct cpu_list cpus;
-	struct cpu_queue *queues; /* one for each place */
-	int *heap;		  /* places with records, the one with the earliest on top */
-	int heap_size;
-	unsigned char *rings;
-	uint64_t newest;	/* ns: over all CPUs, this round */
-	uint64_t newest_before; /* the same, up to the round before */
-	uint64_t forced;
+/* A CPU with records. */
+struct next_record {
+	uint64_t ts; /* ns: of the record that is passed on next; no earlier than those before it */
+	int place;
 };
 
-size_t merge_page_bytes(size_t page_size)
-{
-	return RECORD_RING_PAGE_FACTOR * page_size;
-}
+struct merge {
+	struct merge_sink sink;
+	struct page_layout layout;
+	struct cpu_list cpus;
+	size_t share;		  /* pages of each CPU */
+	struct cpu_queue *queues; /* one for each place */
+	struct next_record *heap; /* the earliest on top */
+	int heap_size;
+	unsigned char *pages;
+	size_t nr_fresh; /* of pages, those that were never used */
+	size_t stride;	 /* bytes of a held page */
+	struct held_pages unused;
+	uint64_t newest;	/* ns: over all CPUs, this round */
+	uint64_t newest_before; /* the same, up to the round before */
+};
 
 size_t merge_share(int cpus, size_t page_size)
 {
@@ -35,36 +55,38 @@ size_t merge_share(int cpus, size_t page_size)
 
 	if (share > MERGE_CPU_BYTES)
 		share = MERGE_CPU_BYTES;
-	if (share < merge_page_bytes(page_size))
-		share = merge_page_bytes(page_size);
-	return share / RECORD_RING_ALIGN * RECORD_RING_ALIGN;
+	return share > page_size ? share / page_size : 1;
 }
 
-struct merge *merge_new(const struct cpu_list *cpus, size_t share, record_sink sink, void *context)
+struct merge *merge_new(const struct cpu_list *cpus, const struct page_layout *layout, size_t share,
+			const struct merge_sink *sink)
 {
 	struct merge *merge;
 
-	if (cpus->count < 1 || share < RECORD_RING_ALIGN) {
+	if (cpus->count < 1 || !share) {
 		errno = EINVAL;
 		return NULL;
 	}
 	merge = calloc(1, sizeof(*merge));
 	if (!merge)
 		return NULL;
-	merge->sink = sink;
-	merge->context = context;
+	merge->sink = *sink;
+	merge->layout = *layout;
 	merge->cpus = *cpus;
-	share = share / RECORD_RING_ALIGN * RECORD_RING_ALIGN;
+	merge->share = share;
+	merge->stride = (sizeof(struct held_page) + layout->size - layout->header + 7) / 8 * 8;
+	merge->nr_fresh = share * cpus->count;
 	merge->queues = calloc(cpus->count, sizeof(*merge->queues));
 	merge->heap = calloc(cpus->count, sizeof(*merge->heap));
-	merge->rings = calloc(cpus->count, share);
-	if (!merge->queues || !merge->heap || !merge->rings) {
+	merge->pages = calloc(merge->nr_fresh, merge->stride);
+	STAILQ_INIT(&merge->unused);
+	if (!merge->queues || !merge->heap || !merge->pages) {
 		merge_free(merge);
 		errno = ENOMEM;
 		return NULL;
 	}
 	for (int place = 0; place < cpus->count; place++)
-		record_ring_init(&merge->queues[place].ring, merge->rings + place * share, share);
+		STAILQ_INIT(&merge->queues[place].pages);
 	return merge;
 }
 
@@ -72,114 +94,124 @@ void merge_free(struct merge *merge)
 {
 	if (!merge)
 		return;
-	free(merge->rings);
+	free(merge->pages);
 	free(merge->heap);
 	free(merge->queues);
 	free(merge);
 }
 
-static uint64_t first_time(const struct merge *merge, int place)
+/* ---- a heap of the CPUs with records ---- */
+
+static bool is_before(const struct next_record *a, const struct next_record *b)
 {
-	return record_ring_time(&merge->queues[place].ring);
+	return a->ts < b->ts || (a->ts == b->ts && a->place < b->place);
 }
 
-static bool heap_before(const struct merge *merge, int a, int b)
+static void heap_up(struct merge *merge, struct next_record next)
 {
-	uint64_t ts_a = first_time(merge, a);
-	uint64_t ts_b = first_time(merge, b);
+	int i = merge->heap_size++;
 
-	return ts_a < ts_b || (ts_a == ts_b && a < b);
+	for (; i > 0 && is_before(&next, &merge->heap[(i - 1) / 2]); i = (i - 1) / 2)
+		merge->heap[i] = merge->heap[(i - 1) / 2];
+	merge->heap[i] = next;
 }
 
-static void heap_swap(struct merge *merge, int i, int k)
+/* The earlier one of those below; NULL: there are none. */
+static const struct next_record *below(const struct merge *merge, int i)
 {
-	int place = merge->heap[i];
+	const struct next_record *first = &merge->heap[2 * i + 1];
 
-	merge->heap[i] = merge->heap[k];
-	merge->heap[k] = place;
+	if (2 * i + 1 >= merge->heap_size)
+		return NULL;
+	return 2 * i + 2 < merge->heap_size && is_before(first + 1, first) ? first + 1 : first;
 }
 
-static void heap_up(struct merge *merge, int i)
+/* Puts another one in the place of the top. */
+static void heap_down(struct merge *merge, struct next_record next)
 {
-	while (i > 0 && heap_before(merge, merge->heap[i], merge->heap[(i - 1) / 2])) {
-		heap_swap(merge, i, (i - 1) / 2);
-		i = (i - 1) / 2;
+	const struct next_record *least;
+	int i = 0;
+
+	while ((least = below(merge, i)) && is_before(least, &next)) {
+		merge->heap[i] = *least;
+		i = (int)(least - merge->heap);
 	}
+	merge->heap[i] = next;
 }
 
-static void heap_down(struct merge *merge, int i)
-{
-	for (;;) {
-		int least = i;
+/* ---- a CPU's pages ---- */
 
-		for (int k = 2 * i + 1; k <= 2 * i + 2 && k < merge->heap_size; k++)
-			if (heap_before(merge, merge->heap[k], merge->heap[least]))
-				least = k;
-		if (least == i)
-			return;
-		heap_swap(merge, i, least);
-		i = least;
+static void begin_page(const struct merge *merge, struct cpu_queue *queue)
+{
+	const struct held_page *page = STAILQ_FIRST(&queue->pages);
+
+	page_begin(&queue->cursor, &merge->layout, page->data, page->size, page->ts);
+	queue->lost = page->lost;
+}
+
+/* Goes to what is passed on next. False: all pages are read, and given back. */
+static bool go_on(struct merge *merge, struct cpu_queue *queue)
+{
+	while (page_next(&queue->cursor) <= 0) {
+		struct held_page *page = STAILQ_FIRST(&queue->pages);
+
+		STAILQ_REMOVE_HEAD(&queue->pages, link);
+		STAILQ_INSERT_HEAD(&merge->unused, page, link);
+		if (!--queue->nr_pages)
+			return false;
+		begin_page(merge, queue);
+		if (queue->lost)
+			break;
 	}
+	return true;
 }
 
-/* Call it after the first record of the top CPU was replaced or removed. */
-static void heap_settle_top(struct merge *merge)
+int merge_put(struct merge *merge, int cpu, const struct page_content *content)
 {
-	if (!merge->queues[merge->heap[0]].ring.held)
-		merge->heap[0] = merge->heap[--merge->heap_size];
-	if (merge->heap_size)
-		heap_down(merge, 0);
-}
-
-/* Passes on the earliest record of all CPUs. */
-static int emit_first(struct merge *merge)
-{
-	int place = merge->heap[0];
-	struct record record;
-
-	record_ring_pop(&merge->queues[place].ring, &record);
-	record.cpu = merge->cpus.numbers[place];
-	heap_settle_top(merge);
-	return merge->sink(merge->context, &record);
-}
-
-int merge_put(void *context, const struct record *record)
-{
-	struct merge *merge = context;
-	struct record in_order = *record;
-	int place = cpu_list_place(&merge->cpus, record->cpu);
+	int place = cpu_list_place(&merge->cpus, cpu);
 	struct cpu_queue *queue;
-	int ret;
+	struct held_page *page;
 
-	if (place < 0)
+	if (place < 0 || content->size > merge->layout.size - merge->layout.header)
 		return -EINVAL;
 	queue = &merge->queues[place];
-	if (in_order.ts < queue->newest)
-		in_order.ts = queue->newest;
-	queue->newest = in_order.ts;
-	if (in_order.ts > merge->newest)
-		merge->newest = in_order.ts;
-	/* Makes room in a full ring by passing on records early. */
-	while ((ret = record_ring_put(&queue->ring, &in_order)) == -ENOSPC) {
-		merge->forced++;
-		ret = emit_first(merge);
-		if (ret)
-			return ret;
+	if (!content->size && !content->lost)
+		return 0;
+	if (queue->nr_pages == merge->share)
+		return -ENOSPC;
+	/* The one used last is in the caches. */
+	page = STAILQ_FIRST(&merge->unused);
+	if (page)
+		STAILQ_REMOVE_HEAD(&merge->unused, link);
+	else
+		page = (struct held_page *)(merge->pages + --merge->nr_fresh * merge->stride);
+	page->ts = content->ts;
+	page->size = content->size;
+	page->lost = content->lost;
+	memcpy(page->data, content->data, content->size);
+	STAILQ_INSERT_TAIL(&queue->pages, page, link);
+	if (!queue->nr_pages++) {
+		struct next_record next = { queue->newest, place };
+
+		begin_page(merge, queue);
+		if (!queue->lost && !go_on(merge, queue))
+			return 0; /* Nothing but padding. */
+		if (queue->cursor.ts > next.ts)
+			next.ts = queue->cursor.ts;
+		heap_up(merge, next);
 	}
-	if (ret)
-		return ret;
-	if (queue->ring.held == 1) {
-		merge->heap[merge->heap_size] = place;
-		heap_up(merge, merge->heap_size++);
-	}
+	if (content->newest > queue->newest)
+		queue->newest = content->newest;
+	if (queue->newest > merge->newest)
+		merge->newest = queue->newest;
 	return 0;
 }
 
-bool merge_has_room(const struct merge *merge, int cpu, size_t bytes)
+bool merge_has_room(const struct merge *merge, int cpu)
 {
 	int place = cpu_list_place(&merge->cpus, cpu);
 
-	return place >= 0 && record_ring_room(&merge->queues[place].ring) >= bytes;
+	return place >= 0 && merge->queues[place].nr_pages < merge->share;
 }
 
 void merge_left_with_data(struct merge *merge, int cpu)
@@ -190,16 +222,43 @@ void merge_left_with_data(struct merge *merge, int cpu)
 		merge->queues[place].left_with_data = true;
 }
 
+/* ---- passing on ---- */
+
+/* Passes on records of the CPU with the earliest one, until another CPU has an earlier one. */
+static int emit_run(struct merge *merge, uint64_t line)
+{
+	struct next_record next = merge->heap[0];
+	const struct next_record *other = below(merge, 0);
+	struct cpu_queue *queue = &merge->queues[next.place];
+	int cpu = merge->cpus.numbers[next.place];
+	int ret;
+
+	do {
+		if (queue->lost)
+			ret = merge->sink.lost(merge->sink.context, cpu, next.ts, queue->lost);
+		else
+			ret = merge->sink.record(merge->sink.context, cpu, next.ts,
+						 queue->cursor.data, queue->cursor.size);
+		queue->lost = 0;
+		if (!go_on(merge, queue)) {
+			next = merge->heap[--merge->heap_size];
+			break;
+		}
+		if (queue->cursor.ts > next.ts)
+			next.ts = queue->cursor.ts;
+	} while (!ret && next.ts <= line && !(other && is_before(other, &next)));
+	heap_down(merge, next);
+	return ret;
+}
+
 /* Passes on all records up to a time. */
 static int emit_until(struct merge *merge, uint64_t line)
 {
-	while (merge->heap_size && first_time(merge, merge->heap[0]) <= line) {
-		int ret = emit_first(merge);
+	int ret = 0;
 
-		if (ret)
-			return ret;
-	}
-	return 0;
+	while (!ret && merge->heap_size && merge->heap[0].ts <= line)
+		ret = emit_run(merge, line);
+	return ret;
 }
 
 int merge_end_round(struct merge *merge)
@@ -220,9 +279,4 @@ int merge_end_round(struct merge *merge)
 int merge_flush(struct merge *merge)
 {
 	return emit_until(merge, UINT64_MAX);
-}
-
-uint64_t merge_forced(const struct merge *merge)
-{
-	return merge->forced;
 }

@@ -7,8 +7,6 @@
 #include <string.h>
 #include <sys/types.h>
 
-#include <kbuffer.h>
-
 #include "allocfilt/record.h"
 
 #define PAGE_SIZE_MIN ((size_t)4 << 10)
@@ -24,45 +22,30 @@
 /* type_len of a record's first word; what is not one of these is data of that many words. */
 enum { TYPE_LONG_DATA = 0, TYPE_PADDING = 29, TYPE_TIME_EXTEND = 30, TYPE_TIME_STAMP = 31 };
 
-#define WORD 4 /* records are made of words of 4 bytes */
+#define WORD	   4  /* records are made of words of 4 bytes */
+#define DELTA_BITS 27 /* of the time in the first word; the rest of a long one is in the second */
+#define STAMP_MASK ((1ull << (32 + DELTA_BITS)) - 1)
 
-struct page_reader {
-	struct page_layout layout;
-	struct page_sink sink;
-	struct kbuffer *kbuffer;
-	unsigned char *copy; /* kbuffer may write to it, and reads our commit from it */
-};
-
-static uint32_t read_word(const struct page_layout *layout, const unsigned char *at)
+static uint32_t read_word(const void *at, bool big_endian)
 {
 	uint32_t value;
 
 	memcpy(&value, at, sizeof(value));
-	return layout->big_endian ? be32toh(value) : le32toh(value);
+	return big_endian ? be32toh(value) : le32toh(value);
 }
 
-static uint64_t read_u64(const struct page_layout *layout, const unsigned char *at)
+static uint64_t read_u64(const void *at, bool big_endian)
 {
 	uint64_t value;
 
 	memcpy(&value, at, sizeof(value));
-	return layout->big_endian ? be64toh(value) : le64toh(value);
+	return big_endian ? be64toh(value) : le64toh(value);
 }
 
 static uint64_t read_long(const struct page_layout *layout, const unsigned char *at)
 {
-	return layout->long_size == 8 ? read_u64(layout, at) : read_word(layout, at);
-}
-
-static void write_long(const struct page_layout *layout, unsigned char *at, uint32_t value)
-{
-	uint64_t wide = layout->big_endian ? htobe64(value) : htole64(value);
-	uint32_t word = layout->big_endian ? htobe32(value) : htole32(value);
-
-	if (layout->long_size == 8)
-		memcpy(at, &wide, sizeof(wide));
-	else
-		memcpy(at, &word, sizeof(word));
+	return layout->long_size == 8 ? read_u64(at, layout->big_endian) :
+					read_word(at, layout->big_endian);
 }
 
 struct header_field {
@@ -96,7 +79,6 @@ int page_layout_parse(struct page_layout *layout, const char *text, size_t lengt
 	found = find_field(copy, "timestamp", &timestamp) && find_field(copy, "commit", &commit) &&
 		find_field(copy, "data", &data);
 	free(copy);
-	/* kbuffer supports only this header: a time stamp of 8 bytes and a long. */
 	if (!found || timestamp.offset != 0 || timestamp.size != 8 || commit.offset != 8 ||
 	    (commit.size != 4 && commit.size != 8) || data.offset != 8 + commit.size)
 		return -EINVAL;
@@ -144,78 +126,71 @@ int page_layout_guess_order(struct page_layout *layout, const void *page, size_t
 	return 0;
 }
 
-struct page_reader *page_reader_new(const struct page_layout *layout, const struct page_sink *sink)
+void page_begin(struct page_cursor *cursor, const struct page_layout *layout, const void *data,
+		size_t size, uint64_t ts)
 {
-	struct page_reader *reader = calloc(1, sizeof(*reader));
-
-	if (!reader)
-		return NULL;
-	reader->layout = *layout;
-	reader->sink = *sink;
-	reader->copy = malloc(layout->size);
-	reader->kbuffer =
-		kbuffer_alloc(layout->long_size == 8 ? KBUFFER_LSIZE_8 : KBUFFER_LSIZE_4,
-			      layout->big_endian ? KBUFFER_ENDIAN_BIG : KBUFFER_ENDIAN_LITTLE);
-	if (!reader->copy || !reader->kbuffer) {
-		page_reader_free(reader);
-		errno = ENOMEM;
-		return NULL;
-	}
-	return reader;
+	*cursor = (struct page_cursor){
+		.next = data,
+		.end = (const unsigned char *)data + size,
+		.ts = ts,
+		.big_endian = layout->big_endian,
+	};
 }
 
-void page_reader_free(struct page_reader *reader)
+/* Nearly all records are data of up to 28 words. Times are those of kbuffer. */
+int page_next(struct page_cursor *cursor)
 {
-	if (!reader)
-		return;
-	kbuffer_free(reader->kbuffer);
-	free(reader->copy);
-	free(reader);
-}
+	const unsigned char *at = cursor->next;
 
-/* Bytes of the record at @at, of which @rest are left in the page; 0 where it does not fit. */
-static size_t record_length(const struct page_layout *layout, const unsigned char *at, size_t rest,
-			    unsigned int type)
-{
-	size_t length = WORD + type * WORD;
+	while (at < cursor->end) {
+		size_t rest = (size_t)(cursor->end - at), size;
+		uint64_t delta, second;
+		uint32_t word, type;
 
-	if (type == TYPE_TIME_EXTEND || type == TYPE_TIME_STAMP)
-		length = 2 * WORD;
-	if (type == TYPE_LONG_DATA || type == TYPE_PADDING) {
-		/* array[0] has the length, which counts itself but not the word before it */
-		length = rest < 2 * WORD ? 0 : read_word(layout, at + WORD);
-		if (length < WORD || length % WORD)
-			return 0;
-		length += WORD;
-	}
-	return length <= rest ? length : 0;
-}
-
-/* Bytes of whole records, or -EBADMSG: every record has to lie inside the @size bytes. */
-static ssize_t check_records(const struct page_layout *layout, const unsigned char *data,
-			     size_t size)
-{
-	size_t at = 0;
-
-	while (at < size) {
-		uint32_t word, delta;
-		unsigned int type;
-		size_t length;
-
-		if (size - at < WORD)
+		if (rest < WORD)
 			return -EBADMSG;
-		word = read_word(layout, data + at);
-		type = layout->big_endian ? word >> 27 : word & 31;
-		delta = layout->big_endian ? word & ((1u << 27) - 1) : word >> 5;
+		word = read_word(at, cursor->big_endian);
+		type = cursor->big_endian ? word >> 27 : word & 31;
+		delta = cursor->big_endian ? word & ((1u << DELTA_BITS) - 1) : word >> 5;
+		if (type - 1 < TYPE_PADDING - 1) {
+			size = type * WORD;
+			if (size > rest - WORD)
+				return -EBADMSG;
+			cursor->ts += delta;
+			cursor->data = at + WORD;
+			cursor->size = size;
+			cursor->next = at + WORD + size;
+			return 1;
+		}
 		/* Padding without a time delta has no length and ends the page. */
 		if (type == TYPE_PADDING && !delta)
 			break;
-		length = record_length(layout, data + at, size - at, type);
-		if (!length)
+		if (rest < 2 * WORD)
 			return -EBADMSG;
-		at += length;
+		at += WORD;
+		rest -= WORD;
+		second = read_word(at, cursor->big_endian);
+		if (type == TYPE_TIME_STAMP)
+			/* Its upper bits are those of the time before it. */
+			cursor->ts = (cursor->ts & ~STAMP_MASK) | second << DELTA_BITS | delta;
+		else
+			cursor->ts += delta;
+		if (type == TYPE_TIME_EXTEND)
+			cursor->ts += second << DELTA_BITS;
+		/* Of the other two it is the length, which counts itself. */
+		size = type >= TYPE_TIME_EXTEND ? WORD : second;
+		if (size < WORD || size % WORD || size > rest)
+			return -EBADMSG;
+		if (type == TYPE_LONG_DATA) {
+			cursor->data = at + WORD;
+			cursor->size = size - WORD;
+			cursor->next = at + size;
+			return 1;
+		}
+		at += size;
 	}
-	return (ssize_t)at;
+	cursor->next = at;
+	return 0;
 }
 
 /*
@@ -242,7 +217,7 @@ static enum page_state check_header(const struct page_layout *layout, const unsi
 		return PAGE_CUT;
 	commit = read_long(layout, page + COMMIT_OFFSET);
 	if (!commit)
-		return read_u64(layout, page) ? PAGE_EMPTY : PAGE_ZEROS;
+		return read_u64(page, layout->big_endian) ? PAGE_EMPTY : PAGE_ZEROS;
 	if (length > layout->size || !commit_plausible(layout, commit))
 		return PAGE_DAMAGED;
 	if (layout->header + (commit & COMMIT_SIZE) > length)
@@ -253,11 +228,10 @@ static enum page_state check_header(const struct page_layout *layout, const unsi
 	return commit & COMMIT_SIZE ? PAGE_GOOD : PAGE_EMPTY;
 }
 
-/* The records lost before the page; their count follows the data if it had room. */
-static int emit_lost(struct page_reader *reader, int cpu, const unsigned char *page, size_t length,
-		     uint32_t commit)
+/* Their count follows the data if it had room. */
+static int64_t count_lost(const struct page_layout *layout, const unsigned char *page,
+			  size_t length, uint32_t commit)
 {
-	const struct page_layout *layout = &reader->layout;
 	size_t at = layout->header + (commit & COMMIT_SIZE);
 	int64_t count = 0;
 
@@ -265,48 +239,29 @@ static int emit_lost(struct page_reader *reader, int cpu, const unsigned char *p
 		return 0;
 	if ((commit & COMMIT_STORED) && at + (size_t)layout->long_size <= length)
 		count = (int64_t)read_long(layout, page + at);
-	return reader->sink.lost(reader->sink.context, cpu, read_u64(layout, page),
-				 count > 0 ? count : RECORD_LOST_UNKNOWN);
+	return count > 0 ? count : RECORD_LOST_UNKNOWN;
 }
 
-static int emit_records(struct page_reader *reader, int cpu)
+enum page_state page_check(const struct page_layout *layout, const void *page, size_t length,
+			   struct page_content *content)
 {
-	struct kbuffer *kbuffer = reader->kbuffer;
-	unsigned long long ts;
-	void *data;
-	int ret;
-
-	kbuffer_load_subbuffer(kbuffer, reader->copy);
-	for (data = kbuffer_read_event(kbuffer, &ts); data;
-	     data = kbuffer_next_event(kbuffer, &ts)) {
-		ret = reader->sink.record(reader->sink.context, cpu, ts, data,
-					  (size_t)kbuffer_event_size(kbuffer));
-		if (ret)
-			return ret;
-	}
-	return 0;
-}
-
-int page_read(struct page_reader *reader, int cpu, const void *page, size_t length,
-	      enum page_state *state)
-{
-	const struct page_layout *layout = &reader->layout;
-	const unsigned char *bytes = page;
+	struct page_content found = { .data = (const unsigned char *)page + layout->header };
+	struct page_cursor cursor;
 	uint32_t commit = 0;
-	ssize_t size = 0;
+	enum page_state state = check_header(layout, page, length, &commit);
 	int ret;
 
-	*state = check_header(layout, bytes, length, &commit);
-	if (*state == PAGE_GOOD)
-		size = check_records(layout, bytes + layout->header, commit & COMMIT_SIZE);
-	if (size < 0)
-		*state = PAGE_DAMAGED;
-	if (*state != PAGE_GOOD && *state != PAGE_EMPTY)
-		return 0;
-	ret = emit_lost(reader, cpu, bytes, length, commit);
-	if (ret || !size)
-		return ret;
-	memcpy(reader->copy, bytes, layout->header + (size_t)size);
-	write_long(layout, reader->copy + COMMIT_OFFSET, (uint32_t)size);
-	return emit_records(reader, cpu);
+	if (state != PAGE_GOOD && state != PAGE_EMPTY)
+		return state;
+	found.ts = found.newest = read_u64(page, layout->big_endian);
+	found.lost = count_lost(layout, page, length, commit);
+	page_begin(&cursor, layout, found.data, commit & COMMIT_SIZE, found.ts);
+	while ((ret = page_next(&cursor)) > 0)
+		if (cursor.ts > found.newest)
+			found.newest = cursor.ts;
+	if (ret)
+		return PAGE_DAMAGED;
+	found.size = (size_t)(cursor.next - (const unsigned char *)found.data);
+	*content = found;
+	return state;
 }

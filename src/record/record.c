@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "allocfilt/record.h"
-#include "record/record_ring.h"
+
+#define ALIGN 8 /* bytes */
 
 /* A payload in its ring. Those that were released stay until the ones before them are. */
 struct payload {
@@ -14,20 +15,50 @@ struct payload {
 	unsigned char raw[];
 };
 
+/* A ring of bytes. What does not fit before its end goes to its start. */
 struct payloads {
-	struct record_ring ring;
-	_Alignas(RECORD_RING_ALIGN) unsigned char bytes[];
+	size_t size;
+	size_t first;	   /* where the oldest is */
+	size_t end;	   /* where the next one goes; not above first: it has wrapped */
+	size_t wrapped_at; /* where those before the wrap end */
+	size_t held;	   /* payloads */
+	_Alignas(ALIGN) unsigned char bytes[];
 };
+
+static bool has_wrapped(const struct payloads *payloads)
+{
+	return payloads->held && payloads->end <= payloads->first;
+}
+
+static struct payload *reserve(struct payloads *payloads, size_t bytes)
+{
+	struct payload *place;
+
+	if (!payloads->held)
+		payloads->first = payloads->end = 0;
+	if (!has_wrapped(payloads) && payloads->size - payloads->end < bytes) {
+		if (payloads->first < bytes)
+			return NULL;
+		payloads->wrapped_at = payloads->end;
+		payloads->end = 0;
+	} else if (has_wrapped(payloads) && payloads->first - payloads->end < bytes) {
+		return NULL;
+	}
+	place = (struct payload *)(payloads->bytes + payloads->end);
+	payloads->end += bytes;
+	payloads->held++;
+	return place;
+}
 
 struct payloads *payloads_new(size_t size)
 {
 	struct payloads *payloads;
 
 	size += PAYLOADS_MIN;
-	size = size / RECORD_RING_ALIGN * RECORD_RING_ALIGN;
+	size = size / ALIGN * ALIGN;
 	payloads = calloc(1, sizeof(*payloads) + size);
 	if (payloads)
-		record_ring_init(&payloads->ring, payloads->bytes, size);
+		payloads->size = size;
 	return payloads;
 }
 
@@ -36,22 +67,31 @@ void payloads_free(struct payloads *payloads)
 	free(payloads);
 }
 
-static struct payload *first_of(const struct payloads *payloads)
+static struct payload *first_of(struct payloads *payloads)
 {
-	return (struct payload *)(payloads->ring.bytes + payloads->ring.first);
+	return (struct payload *)(payloads->bytes + payloads->first);
 }
 
-struct stored_record *payloads_oldest(const struct payloads *payloads)
+struct stored_record *payloads_oldest(struct payloads *payloads)
 {
 	return first_of(payloads)->owner;
+}
+
+static void drop_oldest(struct payloads *payloads)
+{
+	bool wrapped = has_wrapped(payloads);
+
+	payloads->first += first_of(payloads)->bytes;
+	if (wrapped && payloads->first == payloads->wrapped_at)
+		payloads->first = 0;
+	payloads->held--;
 }
 
 static unsigned char *store_payload(struct payloads *payloads, struct stored_record *owner,
 				    size_t size)
 {
-	size_t bytes = (sizeof(struct payload) + size + RECORD_RING_ALIGN - 1) / RECORD_RING_ALIGN *
-		       RECORD_RING_ALIGN;
-	struct payload *payload = record_ring_reserve(&payloads->ring, bytes);
+	size_t bytes = (sizeof(struct payload) + size + ALIGN - 1) / ALIGN * ALIGN;
+	struct payload *payload = reserve(payloads, bytes);
 
 	if (!payload)
 		return NULL;
@@ -82,8 +122,8 @@ void record_store_release(struct stored_record *stored, struct payloads *payload
 
 	if (stored->record.raw_size > sizeof(stored->raw)) {
 		container_of(raw, struct payload, raw)->owner = NULL;
-		while (payloads->ring.held && !first_of(payloads)->owner)
-			record_ring_drop(&payloads->ring, first_of(payloads)->bytes);
+		while (payloads->held && !first_of(payloads)->owner)
+			drop_oldest(payloads);
 	}
 	stored->record.raw_size = 0;
 	stored->record.raw = NULL;

@@ -38,7 +38,6 @@ struct pipeline {
 	uint64_t report;	       /* ns: shorter stalls are not shown */
 	bool by_pid;		       /* only processes of options->pids are shown */
 	struct command_tasks *command; /* only these are shown; NULL: all */
-	struct page_reader *pages;
 	struct decode *decode;
 	struct merge *merge;
 	struct claims *claims;
@@ -51,11 +50,10 @@ struct pipeline {
 	bool holds; /* windows and pairs are shown when their stall has ended, if it is shown */
 	struct not_shown not_shown;
 	struct overflow overflows[OVERFLOWS]; /* of the latest view */
-	size_t page_bytes; /* room in the merge that the records of a page may need */
+	size_t page_size;		      /* of the merge */
 	bool left_with_data;
 	bool warned_ragged_end;
-	uint64_t *newest_of_cpu; /* ns, by place of a CPU: a damaged page is lost after it */
-	uint64_t oldest;	 /* ns: of the records passed on in order; 0: none */
+	uint64_t oldest; /* ns: of the records passed on in order; 0: none */
 	uint64_t newest;
 	uint64_t unread_cpus;
 	uint64_t damaged_pages;
@@ -415,28 +413,11 @@ static int record_in_order(void *context, const struct record *record)
 	return claims_record(pipeline->claims, record);
 }
 
-static uint64_t *newest_of(struct pipeline *pipeline, int cpu)
-{
-	return &pipeline->newest_of_cpu[cpu_list_place(&pipeline->source->cpus, cpu)];
-}
-
-/* A task may end before its record is passed on, so its name is looked up here. */
-static int record_decoded(void *context, const struct record *record)
-{
-	struct pipeline *pipeline = context;
-
-	*newest_of(pipeline, record->cpu) = record->ts;
-	/* Most tasks that are switched have no stall. */
-	if (!is_only_sched(pipeline, record))
-		resolver_see(pipeline->resolver, record);
-	return merge_put(pipeline->merge, record);
-}
-
 static bool cpu_ready(void *context, int cpu)
 {
 	struct pipeline *pipeline = context;
 
-	return merge_has_room(pipeline->merge, cpu, pipeline->page_bytes);
+	return merge_has_room(pipeline->merge, cpu);
 }
 
 static void cpu_left_with_data(void *context, int cpu)
@@ -447,14 +428,31 @@ static void cpu_left_with_data(void *context, int cpu)
 	merge_left_with_data(pipeline->merge, cpu);
 }
 
+/* A task may end before its records are passed on, so its name is looked up here. */
+static void see_tasks(struct pipeline *pipeline, const struct page_content *content)
+{
+	struct page_cursor cursor;
+	struct record record;
+
+	page_begin(&cursor, &pipeline->source->layout, content->data, content->size, content->ts);
+	while (page_next(&cursor) > 0)
+		/* Most tasks that are switched have no stall. */
+		if (decode_task(pipeline->decode, cursor.ts, cursor.data, cursor.size, &record) &&
+		    !is_only_sched(pipeline, &record))
+			resolver_see(pipeline->resolver, &record);
+}
+
 static int page_arrived(void *context, int cpu, const void *page, size_t length, bool last)
 {
 	struct pipeline *pipeline = context;
-	enum page_state state;
-	int ret = page_read(pipeline->pages, cpu, page, length, &state);
+	struct page_content content = { .lost = RECORD_LOST_UNKNOWN };
+	enum page_state state = page_check(&pipeline->source->layout, page, length, &content);
 
-	if (ret || state == PAGE_GOOD || state == PAGE_EMPTY)
-		return ret;
+	if (state == PAGE_GOOD || state == PAGE_EMPTY) {
+		if (pipeline->source->proc)
+			see_tasks(pipeline, &content);
+		return merge_put(pipeline->merge, cpu, &content);
+	}
 	/* A copy of a live buffer may end in a cut page or in zeros. */
 	if (last && state != PAGE_DAMAGED) {
 		if (!pipeline->warned_ragged_end)
@@ -466,7 +464,7 @@ static int page_arrived(void *context, int cpu, const void *page, size_t length,
 	}
 	if (!pipeline->damaged_pages++)
 		pipeline->first_damaged = cpu;
-	return decode_lost(pipeline->decode, cpu, *newest_of(pipeline, cpu), RECORD_LOST_UNKNOWN);
+	return merge_put(pipeline->merge, cpu, &content);
 }
 
 void pipeline_source_sink(struct pipeline *pipeline, struct source_sink *sink)
@@ -535,22 +533,20 @@ void pipeline_read_probe(struct pipeline *pipeline)
 int pipeline_set_pages(struct pipeline *pipeline)
 {
 	const struct data_source *source = pipeline->source;
-	const struct page_sink sink = {
+	const struct merge_sink sink = {
 		.context = pipeline->decode,
 		.record = decode_record,
 		.lost = decode_lost,
 	};
-	size_t page_bytes = merge_page_bytes(source->layout.size);
-	size_t share = merge_share(source->cpus.count, source->layout.size);
+	size_t page_size = source->layout.size;
 
-	if (pipeline->page_bytes == page_bytes)
+	if (pipeline->page_size == page_size)
 		return 0;
-	page_reader_free(pipeline->pages);
 	merge_free(pipeline->merge);
-	pipeline->pages = page_reader_new(&source->layout, &sink);
-	pipeline->merge = merge_new(&source->cpus, share, record_in_order, pipeline);
-	pipeline->page_bytes = pipeline->pages && pipeline->merge ? page_bytes : 0;
-	return pipeline->page_bytes ? 0 : -ENOMEM;
+	pipeline->merge = merge_new(&source->cpus, &source->layout,
+				    merge_share(source->cpus.count, page_size), &sink);
+	pipeline->page_size = pipeline->merge ? page_size : 0;
+	return pipeline->merge ? 0 : -ENOMEM;
 }
 
 static bool make_record_stages(struct pipeline *pipeline)
@@ -561,16 +557,14 @@ static bool make_record_stages(struct pipeline *pipeline)
 		.symbol = resolver_symbol,
 		.sleeps_in = resolver_sleeps_in,
 		.context = pipeline->resolver,
-		.sink = record_decoded,
+		.sink = record_in_order,
 		.sink_context = pipeline,
 	};
 
-	pipeline->newest_of_cpu = calloc(source->cpus.count, sizeof(*pipeline->newest_of_cpu));
 	pipeline->losses = losses_new(&source->cpus);
 	pipeline->decode = decode_new(source, resolver_stacks(pipeline->resolver), &callbacks);
 	resolver_set_decode(pipeline->resolver, pipeline->decode);
-	return pipeline->newest_of_cpu && pipeline->losses && pipeline->decode &&
-	       !pipeline_set_pages(pipeline);
+	return pipeline->losses && pipeline->decode && !pipeline_set_pages(pipeline);
 }
 
 static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer)
@@ -650,10 +644,8 @@ void pipeline_free(struct pipeline *pipeline)
 	stalls_free(pipeline->stalls);
 	claims_free(pipeline->claims);
 	merge_free(pipeline->merge);
-	page_reader_free(pipeline->pages);
 	decode_free(pipeline->decode);
 	losses_free(pipeline->losses);
-	free(pipeline->newest_of_cpu);
 	command_tasks_free(pipeline->command);
 	resolver_free(pipeline->resolver);
 	free(pipeline);
