@@ -447,6 +447,30 @@ bool text_parse_field(const char **line, char *field, size_t size);
 /** text_trim - remove white space at both ends, in place; returns the first other character */
 char *text_trim(char *text);
 
+/*
+ * Numbers as printf(3) writes them, at a fraction of its price: most of what is printed for each
+ * record is numbers. Each writes from @to on, without a NUL, and returns the end.
+ */
+
+#define TEXT_NUMBER_MAX 20 /* digits of any number, with a sign */
+
+/** text_decimal - "%*" PRIu64 with fill ' ', "%0*" PRIu64 with '0'; @width: 0 for none */
+char *text_decimal(char *to, uint64_t number, int width, char fill);
+
+/** text_signed - "%" PRId64 */
+char *text_signed(char *to, int64_t number);
+
+/** text_hex - "%" PRIx64 */
+char *text_hex(char *to, uint64_t number);
+
+/**
+ * text_append - append to a text that ends at to[used]
+ * @size: of @to, more than @used; what does not fit is cut off
+ *
+ * Returns what is used then, without the NUL that it writes.
+ */
+size_t text_append(char *to, size_t size, size_t used, const char *text);
+
 #define TEXT_DURATION_MAX 32
 
 /** text_duration - ns for a person: "134 us", "12.8 ms", "1.2 s", rounded; returns @text */
@@ -474,8 +498,25 @@ struct line {
 /** line_clear - make the line empty; to be called first */
 void line_clear(struct line *line);
 
+/**
+ * line_room - bytes at text + used, with a NUL, for who writes there himself
+ *
+ * At least 1. Who does adds to used what he wrote, and leaves the NUL.
+ */
+static inline size_t line_room(const struct line *line)
+{
+	/* The last byte is kept free for the newline. */
+	return sizeof(line->text) - 1 - line->used;
+}
+
 /** line_add - add formatted text */
 void line_add(struct line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/** line_add_text - add a text as it is */
+void line_add_text(struct line *line, const char *text);
+
+/** line_add_spaces - add @count spaces, none if that is negative */
+void line_add_spaces(struct line *line, int count);
 
 /** line_add_escaped - add a name of any bytes; it is cut between characters */
 void line_add_escaped(struct line *line, const char *text, enum text_rule rule);

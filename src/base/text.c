@@ -177,6 +177,51 @@ char *text_trim(char *text)
 	return text;
 }
 
+/* ---- numbers ---- */
+
+char *text_decimal(char *to, uint64_t number, int width, char fill)
+{
+	static const char pairs[] = "0001020304050607080910111213141516171819"
+				    "2021222324252627282930313233343536373839"
+				    "4041424344454647484950515253545556575859"
+				    "6061626364656667686970717273747576777879"
+				    "8081828384858687888990919293949596979899";
+	char digits[TEXT_NUMBER_MAX], *end = digits + sizeof(digits), *first = end;
+
+	for (; number >= 10; number /= 100)
+		memcpy(first -= 2, &pairs[number % 100 * 2], 2);
+	if (number || first == end)
+		*--first = (char)('0' + number);
+	for (; width > end - first; width--)
+		*to++ = fill;
+	return mempcpy(to, first, end - first);
+}
+
+char *text_signed(char *to, int64_t number)
+{
+	if (number < 0)
+		*to++ = '-';
+	return text_decimal(to, number < 0 ? 0 - (uint64_t)number : (uint64_t)number, 0, ' ');
+}
+
+char *text_hex(char *to, uint64_t number)
+{
+	for (int shift = 60 - __builtin_clzll(number | 1) / 4 * 4; shift >= 0; shift -= 4)
+		*to++ = "0123456789abcdef"[number >> shift & 15];
+	return to;
+}
+
+size_t text_append(char *to, size_t size, size_t used, const char *text)
+{
+	size_t length = strnlen(text, size - used - 1);
+
+	memcpy(to + used, text, length);
+	to[used + length] = '\0';
+	return used + length;
+}
+
+/* ---- times ---- */
+
 static uint64_t rounded(uint64_t ns, uint64_t unit)
 {
 	return ns / unit + (ns % unit >= unit / 2);
@@ -216,16 +261,12 @@ bool text_time(char text[TEXT_TIME_MAX], uint64_t realtime)
 	return length;
 }
 
+/* ---- lines ---- */
+
 void line_clear(struct line *line)
 {
 	line->used = 0;
 	line->text[0] = '\0';
-}
-
-/* The last byte is kept free for the newline. */
-static size_t room(const struct line *line)
-{
-	return sizeof(line->text) - 1 - line->used;
 }
 
 void line_add(struct line *line, const char *format, ...)
@@ -234,15 +275,31 @@ void line_add(struct line *line, const char *format, ...)
 	int length;
 
 	va_start(arguments, format);
-	length = vsnprintf(line->text + line->used, room(line), format, arguments);
+	length = vsnprintf(line->text + line->used, line_room(line), format, arguments);
 	va_end(arguments);
 	if (length > 0)
-		line->used += (size_t)length < room(line) ? (size_t)length : room(line) - 1;
+		line->used +=
+			(size_t)length < line_room(line) ? (size_t)length : line_room(line) - 1;
+}
+
+void line_add_text(struct line *line, const char *text)
+{
+	line->used = text_append(line->text, sizeof(line->text) - 1, line->used, text);
+}
+
+void line_add_spaces(struct line *line, int count)
+{
+	size_t most = line_room(line) - 1;
+	size_t spaces = count < 0 ? 0 : (size_t)count < most ? (size_t)count : most;
+
+	memset(line->text + line->used, ' ', spaces);
+	line->used += spaces;
+	line->text[line->used] = '\0';
 }
 
 void line_add_escaped(struct line *line, const char *text, enum text_rule rule)
 {
-	text_escape(line->text + line->used, room(line), text, rule);
+	text_escape(line->text + line->used, line_room(line), text, rule);
 	line->used += strlen(line->text + line->used);
 }
 

@@ -335,18 +335,24 @@ bool symbols_in_scheduler(const struct symbols *symbols, uint64_t address)
 int symbols_text(struct symbols *symbols, uint64_t address, char style, char *text, size_t size)
 {
 	const struct symbol *symbol = symbols_find(symbols, address);
-	char offset[48] = "";
-	int length;
+	char offset[48], *end;
+	size_t used;
 
-	if (symbol && style == 'S')
-		snprintf(offset, sizeof(offset), "+0x%llx/0x%llx",
-			 (unsigned long long)(address - symbol->address),
-			 (unsigned long long)symbol->size);
-	if (!symbol)
-		length = snprintf(text, size, "0x%llx", (unsigned long long)address);
-	else if (*symbol->module)
-		length = snprintf(text, size, "%s%s [%s]", symbol->name, offset, symbol->module);
-	else
-		length = snprintf(text, size, "%s%s", symbol->name, offset);
-	return size && (size_t)length >= size ? (int)size - 1 : length;
+	if (!symbol) {
+		used = text_append(text, size, 0, "0x");
+		*text_hex(offset, address) = '\0';
+		return (int)text_append(text, size, used, offset);
+	}
+	used = text_append(text, size, 0, symbol->name);
+	if (style == 'S') {
+		end = text_hex(mempcpy(offset, "+0x", 3), address - symbol->address);
+		*text_hex(mempcpy(end, "/0x", 3), symbol->size) = '\0';
+		used = text_append(text, size, used, offset);
+	}
+	if (*symbol->module) {
+		used = text_append(text, size, used, " [");
+		used = text_append(text, size, used, symbol->module);
+		used = text_append(text, size, used, "]");
+	}
+	return (int)used;
 }

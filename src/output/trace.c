@@ -16,7 +16,7 @@
 #define PROC_WIDTH     14 /* TRACE_GRAPH_PROCINFO_LENGTH */
 #define PROC_NAME      7  /* bytes of a task's name in that column */
 #define DURATION_WIDTH 7  /* digits of a duration: no fraction where the whole has them all */
-#define FRACTION       4  /* characters of ".123" */
+#define FRACTION       3  /* digits of the nanoseconds */
 #define NAMED_DEPTH    50 /* FTRACE_RETFUNC_DEPTH: deeper, the kernel leaves out the name */
 
 /* TRACE_FLAG_* that the lines of windows and events do not show. */
@@ -29,24 +29,45 @@
 /* What the kernel stores in place of a trampoline's address (trace.h), from 6.10. */
 #define TRAMPOLINE_MARKER 0x7fffffffu
 
-/* "    7.091122 |   1)   name-1234    | ": time, CPU, and name and tid centred in their column. */
-static void begin_line(const struct output *output, struct line *line, const struct record *record)
+static char *add_spaces(char *to, int count)
+{
+	return count > 0 ? (char *)memset(to, ' ', (size_t)count) + count : to;
+}
+
+/*
+ * "    7.091122 |   1)   name-1234    | ": time, CPU, and name and tid centred in their column.
+ * Returns the end: as far as a record's own text all has a bound, and is written without looking at
+ * how much fits.
+ */
+static char *begin_line(const struct output *output, struct line *line, const struct record *record)
 {
 	const char *name = resolver_task_name(output->setup.resolver, record->tid, record->ts);
-	int name_length = strnlen(name, PROC_NAME);
-	int cpu_width = 1;
-	int spaces;
-	char tid[12];
+	int name_length = (int)strnlen(name, PROC_NAME), cpu_width = 1;
+	char tid[TEXT_NUMBER_MAX], *at = line->text;
+	int tid_length = (int)(text_signed(tid, record->tid) - tid);
+	int spaces = PROC_WIDTH - name_length - 1 - tid_length;
 
 	for (int cpu = cpu_list_highest(&output->setup.source->cpus); cpu >= 10; cpu /= 10)
 		cpu_width++;
-	spaces = PROC_WIDTH - name_length - 1 - snprintf(tid, sizeof(tid), "%d", record->tid);
-	if (spaces < 0)
-		spaces = 0;
-	line_clear(line);
-	line_add(line, "%5" PRIu64 ".%06" PRIu64 " |   %*d) %*s%.*s-%s%*s | ",
-		 record->ts / NS_PER_SECOND, record->ts % NS_PER_SECOND / 1000, cpu_width,
-		 record->cpu, spaces / 2, "", name_length, name, tid, spaces - spaces / 2, "");
+	at = text_decimal(at, record->ts / NS_PER_SECOND, 5, ' ');
+	*at++ = '.';
+	at = text_decimal(at, record->ts % NS_PER_SECOND / 1000, 6, '0');
+	at = mempcpy(at, " |   ", 5);
+	at = text_decimal(at, (uint64_t)record->cpu, cpu_width, ' ');
+	at = mempcpy(at, ") ", 2);
+	at = add_spaces(at, spaces / 2);
+	at = mempcpy(at, name, (size_t)name_length);
+	*at++ = '-';
+	at = mempcpy(at, tid, (size_t)tid_length);
+	at = add_spaces(at, spaces - spaces / 2);
+	return mempcpy(at, " | ", 3);
+}
+
+/* What follows may not fit. */
+static void set_end(struct line *line, char *end)
+{
+	line->used = (size_t)(end - line->text);
+	*end = '\0';
 }
 
 static char duration_mark(uint64_t duration)
@@ -66,35 +87,40 @@ static char duration_mark(uint64_t duration)
 }
 
 /* Microseconds, with as much of the nanoseconds as fits into the column's width. */
-static void add_duration(struct line *line, uint64_t duration)
+static char *add_duration(char *to, uint64_t duration)
 {
-	char text[32];
-	int whole = snprintf(text, sizeof(text), "%" PRIu64 ".%03" PRIu64, duration / 1000,
-			     duration % 1000) -
-		    FRACTION;
-	int length = whole;
+	const char *number = to + 2;
+	int room, spaces;
 
-	if (whole < DURATION_WIDTH) {
-		int digits = DURATION_WIDTH - whole;
-
-		length += 1 + (digits < FRACTION - 1 ? digits : FRACTION - 1);
+	*to++ = duration_mark(duration);
+	*to++ = ' ';
+	to = text_decimal(to, duration / 1000, 0, ' ');
+	room = DURATION_WIDTH - (int)(to - number);
+	if (room > 0) {
+		*to++ = '.';
+		text_decimal(to, duration % 1000, FRACTION, '0');
+		to += room < FRACTION ? room : FRACTION;
 	}
-	line_add(line, "%c %.*s us %*s|  ", duration_mark(duration), length, text,
-		 length < DURATION_WIDTH + 1 ? DURATION_WIDTH + 1 - length : 0, "");
+	spaces = DURATION_WIDTH + 1 - (int)(to - number);
+	to = mempcpy(to, " us ", 4);
+	to = add_spaces(to, spaces);
+	return mempcpy(to, "|  ", 3);
 }
 
 static void put_exit(const struct output *output, const struct record *record)
 {
 	const struct record_window *window = &record->window;
-	char name[256];
 	struct line line;
+	char *end = begin_line(output, &line, record);
 
-	begin_line(output, &line, record);
-	add_duration(&line, window->rettime - window->calltime);
-	line_add(&line, "%*s}", window->depth > 0 ? 2 * window->depth : 0, "");
+	set_end(&line, add_duration(end, window->rettime - window->calltime));
+	line_add_spaces(&line, window->depth > 0 ? 2 * window->depth : 0);
+	line_add_text(&line, "}");
 	if (window->depth < NAMED_DEPTH) {
-		resolver_symbol(output->setup.resolver, window->function, 's', name, sizeof(name));
-		line_add(&line, " /* %s */", name);
+		line_add_text(&line, " /* ");
+		line.used += (size_t)resolver_symbol(output->setup.resolver, window->function, 's',
+						     line.text + line.used, line_room(&line));
+		line_add_text(&line, " */");
 	}
 	line_put(&line, output->setup.writer);
 }
@@ -161,13 +187,15 @@ static void put_stack(const struct output *output, const struct record *record)
 
 static void put_event(const struct output *output, const struct record *record)
 {
-	char text[LINE_MAX_BYTES];
 	struct line line;
+	char *end = begin_line(output, &line, record);
 
-	resolver_event(output->setup.resolver, record, text, sizeof(text));
-	begin_line(output, &line, record);
-	line_add(&line, "              |  %*s/* %s */",
-		 record->indent > 0 ? 2 * (record->indent + 1) : 0, "", text);
+	set_end(&line, mempcpy(end, "              |  ", 17));
+	line_add_spaces(&line, record->indent > 0 ? 2 * (record->indent + 1) : 0);
+	line_add_text(&line, "/* ");
+	line.used += resolver_event(output->setup.resolver, record, line.text + line.used,
+				    line_room(&line));
+	line_add_text(&line, " */");
 	line_put(&line, output->setup.writer);
 }
 

@@ -711,9 +711,8 @@ size_t decode_text(struct decode *decode, const struct record *record, char *tex
 	if (!size || !index || index == TYPE_IGNORED)
 		return 0;
 	format = &decode->formats[index - 1];
-	length = (size_t)snprintf(text, size, "%s: ", format->name);
-	if (length >= size)
-		return size - 1;
+	length = text_append(text, size, 0, format->name);
+	length = text_append(text, size, length, ": ");
 	return length + print_format_text(format->text, record->raw, record->raw_size,
 					  text + length, size - length);
 }

@@ -451,10 +451,10 @@ static void put_text(struct out *out, const struct source *source, const struct 
 static void put_symbol(struct out *out, const struct print_setup *setup, uint64_t address,
 		       char style)
 {
-	char text[SYMBOL_TEXT_MAX] = "";
+	char text[SYMBOL_TEXT_MAX];
+	int length = setup->symbol(setup->context, address, style, text, sizeof(text));
 
-	setup->symbol(setup->context, address, style, text, sizeof(text));
-	put_string(out, text);
+	put_chars(out, text, (size_t)length);
 }
 
 /*

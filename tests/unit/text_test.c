@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <inttypes.h>
+#include <limits.h>
+
 #include "allocfilt/base.h"
 #include "unit_test.h"
 
@@ -137,12 +140,98 @@ static void test_line_cut(void **state)
 	assert_int_equal(strlen(line.text), line.used);
 }
 
+static void check_number(uint64_t number)
+{
+	char text[64], expected[64];
+
+	for (int width = 0; width <= 30; width += 3) {
+		*text_decimal(text, number, width, ' ') = '\0';
+		snprintf(expected, sizeof(expected), "%*" PRIu64, width, number);
+		assert_string_equal(text, expected);
+		*text_decimal(text, number, width, '0') = '\0';
+		snprintf(expected, sizeof(expected), "%0*" PRIu64, width, number);
+		assert_string_equal(text, expected);
+	}
+	*text_signed(text, (int64_t)number) = '\0';
+	snprintf(expected, sizeof(expected), "%" PRId64, (int64_t)number);
+	assert_string_equal(text, expected);
+	*text_hex(text, number) = '\0';
+	snprintf(expected, sizeof(expected), "%" PRIx64, number);
+	assert_string_equal(text, expected);
+}
+
+/* printf(3) is the judge: at every number of digits, and of numbers of every length. */
+static void test_numbers(void **state)
+{
+	uint64_t power = 1, random = 88172645463325252;
+
+	check_number(0);
+	check_number(UINT64_MAX);
+	for (int digits = 1; digits < TEXT_NUMBER_MAX; digits++, power *= 10) {
+		check_number(power - 1);
+		check_number(power);
+		check_number(power * 10 - 1);
+	}
+	for (int bit = 0; bit < 64; bit++)
+		check_number(UINT64_C(1) << bit);
+	for (int i = 0; i < 20000; i++) {
+		random ^= random << 13; /* xorshift64 of Marsaglia */
+		random ^= random >> 7;
+		random ^= random << 17;
+		check_number(random >> i % 64);
+	}
+}
+
+static void test_append(void **state)
+{
+	char text[8];
+	size_t used = text_append(text, sizeof(text), 0, "abc");
+
+	assert_int_equal(used, 3);
+	used = text_append(text, sizeof(text), used, "defg");
+	assert_string_equal(text, "abcdefg");
+	assert_int_equal(used, 7);
+	used = text_append(text, sizeof(text), used, "h");
+	assert_string_equal(text, "abcdefg");
+	assert_int_equal(used, 7);
+	used = text_append(text, sizeof(text), 2, "0123456789");
+	assert_string_equal(text, "ab01234");
+	assert_int_equal(used, 7);
+}
+
+/* Pieces of text and spaces give what one format gives, and are cut off where it is. */
+static void test_line_pieces(void **state)
+{
+	struct line pieces, whole;
+
+	line_clear(&pieces);
+	line_add_text(&pieces, "");
+	line_add_spaces(&pieces, -1);
+	line_add_spaces(&pieces, 0);
+	assert_string_equal(pieces.text, "");
+	line_clear(&whole);
+	for (int i = 0; i < 600; i++) {
+		line_add_text(&pieces, "ab");
+		line_add_spaces(&pieces, i % 20);
+		line_add_text(&pieces, "c");
+		line_add(&whole, "ab%*sc", i % 20, "");
+		assert_int_equal(pieces.used, whole.used);
+		assert_string_equal(pieces.text, whole.text);
+	}
+	assert_int_equal(pieces.used, LINE_MAX_BYTES - 1);
+	line_clear(&pieces);
+	line_add_spaces(&pieces, INT_MAX);
+	assert_int_equal(strspn(pieces.text, " "), LINE_MAX_BYTES - 1);
+	assert_int_equal(strlen(pieces.text), LINE_MAX_BYTES - 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_escape),	 cmocka_unit_test(test_pieces),
 		cmocka_unit_test(test_fields),	 cmocka_unit_test(test_trim),
-		cmocka_unit_test(test_line_cut),
+		cmocka_unit_test(test_line_cut), cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_append),	 cmocka_unit_test(test_line_pieces),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
