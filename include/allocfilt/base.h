@@ -372,6 +372,17 @@ void writer_attach(struct writer *writer, int fd);
  */
 int writer_put(struct writer *writer, const char *text, size_t length);
 
+/**
+ * writer_room - where to put up to @size bytes without a copy; writer_advance() queues them
+ * @size: WRITER_BUFFER at most
+ *
+ * Writes if the buffer has less room. Returns NULL after a failure, which writer_status() tells.
+ */
+char *writer_room(struct writer *writer, size_t size);
+
+/** writer_advance - queue what was put at writer_room(), up to @end */
+void writer_advance(struct writer *writer, const char *end);
+
 /** writer_flush - write all that is queued; returns as writer_put() */
 int writer_flush(struct writer *writer);
 

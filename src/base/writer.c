@@ -195,3 +195,15 @@ int writer_put(struct writer *writer, const char *text, size_t length)
 	}
 	return 0;
 }
+
+char *writer_room(struct writer *writer, size_t size)
+{
+	if (size > sizeof(writer->buffer) - writer->used && !writer_flush(writer) && writer->used)
+		writer->failed = -EFBIG; /* nothing is behind the buffer */
+	return writer->failed ? NULL : writer->buffer + writer->used;
+}
+
+void writer_advance(struct writer *writer, const char *end)
+{
+	writer->used = (size_t)(end - writer->buffer);
+}

@@ -19,16 +19,12 @@ static void put_time(struct json *json, struct resolver *resolver, uint64_t ts)
 /* Puts all members always, also those that are 0. */
 static void put_phases(struct json *json, const struct phases *phases)
 {
-	char key[32];
-
 	json_open(json, "phases", '{');
 	for (int group = 0; group < PHASE_GROUPS; group++) {
 		json_open(json, phase_group_names[group].key, '{');
 		json_number(json, "total_ns", phases_group(phases, group));
-		for (int part = 0; phases_is_reclaim(group) && part < PHASE_PARTS; part++) {
-			snprintf(key, sizeof(key), "%s_ns", phase_part_names[part].key);
-			json_number(json, key, phases_part(phases, group, part));
-		}
+		for (int part = 0; phases_is_reclaim(group) && part < PHASE_PARTS; part++)
+			json_ns(json, phase_part_names[part].key, phases_part(phases, group, part));
 		json_close(json, '}');
 	}
 	json_close(json, '}');
@@ -37,8 +33,6 @@ static void put_phases(struct json *json, const struct phases *phases)
 /* What the task did, by phase and part; null where that is not known. */
 static void put_off_cpu(struct json *json, const struct stall *stall)
 {
-	char key[32];
-
 	if (!stall->off_cpu) {
 		json_null(json, "off_cpu");
 		return;
@@ -54,10 +48,8 @@ static void put_off_cpu(struct json *json, const struct stall *stall)
 			json_string(json, "phase", phase_group_names[group].key);
 			json_string(json, "part",
 				    phases_is_reclaim(group) ? phase_part_names[part].key : NULL);
-			for (int state = 0; state < PHASE_STATES; state++) {
-				snprintf(key, sizeof(key), "%s_ns", phase_state_names[state].key);
-				json_number(json, key, ns[state]);
-			}
+			for (int state = 0; state < PHASE_STATES; state++)
+				json_ns(json, phase_state_names[state].key, ns[state]);
 			json_close(json, '}');
 		}
 	}

@@ -1,120 +1,162 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "allocfilt/base.h"
 #include "output/json_writer.h"
+
+#define STRING_PIECE 256
 
 void json_init(struct json *json, struct writer *writer)
 {
 	*json = (struct json){ .writer = writer };
 }
 
-static void put(struct json *json, const char *text, size_t length)
+/* Makes room for a value and what is before it, writes the latter; NULL after a failure. */
+static char *begin(struct json *json, const char *key, const char *suffix, size_t size)
 {
-	writer_put(json->writer, text, length);
+	size_t key_length = key ? strlen(key) : 0, suffix_length = strlen(suffix);
+	char *to = writer_room(json->writer, key_length + suffix_length + strlen(",\"\":") + size);
+
+	if (!to)
+		return NULL;
+	if (json->comma)
+		*to++ = ',';
+	json->comma = true;
+	if (!key)
+		return to;
+	*to++ = '"';
+	to = mempcpy(to, key, key_length);
+	to = mempcpy(to, suffix, suffix_length);
+	*to++ = '"';
+	*to++ = ':';
+	return to;
+}
+
+static void end(struct json *json, const char *to)
+{
+	writer_advance(json->writer, to);
 }
 
 void json_raw(struct json *json, const char *text)
 {
-	put(json, text, strlen(text));
+	writer_put(json->writer, text, strlen(text));
 	json->comma = false;
 }
 
-/* Writes the comma and the key before a value. */
-static void begin(struct json *json, const char *key)
+/* A value as it is. */
+static void put(struct json *json, const char *key, const char *text, size_t length)
 {
-	if (json->comma)
-		put(json, ",", 1);
-	json->comma = true;
-	if (!key)
-		return;
-	put(json, "\"", 1);
-	put(json, key, strlen(key));
-	put(json, "\":", 2);
+	char *to = begin(json, key, "", length);
+
+	if (to)
+		end(json, mempcpy(to, text, length));
 }
 
 void json_open(struct json *json, const char *key, char bracket)
 {
-	begin(json, key);
-	put(json, &bracket, 1);
+	put(json, key, &bracket, 1);
 	json->comma = false;
 }
 
 void json_close(struct json *json, char bracket)
 {
-	put(json, &bracket, 1);
-	json->comma = true;
+	json->comma = false;
+	put(json, NULL, &bracket, 1);
 }
 
 void json_string(struct json *json, const char *key, const char *text)
 {
+	char *to;
+
 	if (!text) {
 		json_null(json, key);
 		return;
 	}
-	begin(json, key);
-	put(json, "\"", 1);
+	to = begin(json, key, "", strlen("\"") + STRING_PIECE);
+	if (!to)
+		return;
+	*to++ = '"';
 	while (*text) {
-		char escaped[256];
-
-		text += text_escape(escaped, sizeof(escaped), text, TEXT_JSON);
-		put(json, escaped, strlen(escaped));
+		text += text_escape(to, STRING_PIECE, text, TEXT_JSON);
+		end(json, to + strlen(to));
+		to = writer_room(json->writer, STRING_PIECE);
+		if (!to)
+			return;
 	}
-	put(json, "\"", 1);
+	*to++ = '"';
+	end(json, to);
 }
 
-__attribute__((format(printf, 3, 4))) static void put_value(struct json *json, const char *key,
-							    const char *format, ...)
+static void put_number(struct json *json, const char *key, const char *suffix, uint64_t number)
 {
-	char text[32];
-	va_list arguments;
+	char *to = begin(json, key, suffix, TEXT_NUMBER_MAX);
 
-	va_start(arguments, format);
-	vsnprintf(text, sizeof(text), format, arguments);
-	va_end(arguments);
-	begin(json, key);
-	put(json, text, strlen(text));
+	if (to)
+		end(json, text_decimal(to, number, 0, ' '));
 }
 
 void json_number(struct json *json, const char *key, uint64_t number)
 {
-	put_value(json, key, "%" PRIu64, number);
+	put_number(json, key, "", number);
+}
+
+void json_ns(struct json *json, const char *key, uint64_t ns)
+{
+	put_number(json, key, "_ns", ns);
 }
 
 void json_signed(struct json *json, const char *key, int64_t number)
 {
-	put_value(json, key, "%" PRId64, number);
+	char *to = begin(json, key, "", TEXT_NUMBER_MAX);
+
+	if (to)
+		end(json, text_signed(to, number));
+}
+
+static void put_fraction(struct json *json, const char *key, uint64_t whole, uint64_t rest,
+			 int decimals)
+{
+	char *to = begin(json, key, "", TEXT_NUMBER_MAX + 1 + (size_t)decimals);
+
+	if (!to)
+		return;
+	to = text_decimal(to, whole, 0, ' ');
+	*to++ = '.';
+	end(json, text_decimal(to, rest, decimals, '0'));
 }
 
 void json_hundredths(struct json *json, const char *key, unsigned int hundredths)
 {
-	put_value(json, key, "%u.%02u", hundredths / 100, hundredths % 100);
+	put_fraction(json, key, hundredths / 100, hundredths % 100, 2);
 }
 
 void json_microseconds(struct json *json, const char *key, uint64_t ns)
 {
-	put_value(json, key, "%" PRIu64 ".%03u", ns / 1000, (unsigned int)(ns % 1000));
+	put_fraction(json, key, ns / 1000, ns % 1000, 3);
 }
 
 void json_share(struct json *json, const char *key, unsigned int share)
 {
-	put_value(json, key, "%u.%04u", share / 10000, share % 10000);
+	put_fraction(json, key, share / 10000, share % 10000, 4);
 }
 
 void json_address(struct json *json, const char *key, uint64_t address)
 {
-	put_value(json, key, "\"0x%" PRIx64 "\"", address);
+	char *to = begin(json, key, "", strlen("\"0x\"") + TEXT_NUMBER_MAX);
+
+	if (!to)
+		return;
+	to = text_hex(mempcpy(to, "\"0x", 3), address);
+	*to++ = '"';
+	end(json, to);
 }
 
 void json_bool(struct json *json, const char *key, bool value)
 {
-	put_value(json, key, "%s", value ? "true" : "false");
+	put(json, key, value ? "true" : "false", value ? 4 : 5);
 }
 
 void json_null(struct json *json, const char *key)
 {
-	put_value(json, key, "null");
+	put(json, key, "null", 4);
 }

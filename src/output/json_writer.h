@@ -35,6 +35,9 @@ void json_string(struct json *json, const char *key, const char *text);
 void json_number(struct json *json, const char *key, uint64_t number);
 void json_signed(struct json *json, const char *key, int64_t number);
 
+/** json_ns - an integer with "_ns" after the key */
+void json_ns(struct json *json, const char *key, uint64_t ns);
+
 /** json_hundredths - a number with two decimals */
 void json_hundredths(struct json *json, const char *key, unsigned int hundredths);
 

@@ -266,6 +266,50 @@ static void test_stop_with_room(void **state)
 }
 
 /* What is queued and what failed stays with the old descriptor. */
+/* Pieces that are written in place come out as those that are copied, whatever their sizes. */
+static void test_room(void **state)
+{
+	static char expected[4 * WRITER_BUFFER], text[sizeof(expected)];
+	struct writer *writer;
+	size_t at = 0, size = 1;
+	int fd = open_file();
+
+	for (size_t i = 0; i < sizeof(expected); i++)
+		expected[i] = (char)('a' + i % 23);
+	writer = writer_new(fd, -1);
+	for (; at + size <= sizeof(expected); at += size, size = size * 7 % 9973) {
+		char *to = writer_room(writer, size + 100);
+
+		assert_non_null(to);
+		memcpy(to, expected + at, size);
+		writer_advance(writer, to + size);
+	}
+	assert_int_equal(writer_put(writer, expected + at, sizeof(expected) - at), 0);
+	assert_int_equal(writer_flush(writer), 0);
+	assert_int_equal(pread(fd, text, sizeof(text), 0), sizeof(text));
+	assert_memory_equal(text, expected, sizeof(text));
+	writer_free(writer);
+	close(fd);
+}
+
+static void test_no_room(void **state)
+{
+	int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+	struct writer *writer = writer_new(-1, -1);
+
+	writer_advance(writer, writer_room(writer, WRITER_BUFFER) + WRITER_BUFFER - 1);
+	assert_non_null(writer_room(writer, 1));
+	assert_null(writer_room(writer, 2));
+	assert_int_equal(writer_status(writer), -EFBIG);
+	writer_attach(writer, full);
+	writer_advance(writer, writer_room(writer, 2) + 2);
+	assert_null(writer_room(writer, WRITER_BUFFER));
+	assert_int_equal(writer_status(writer), -ENOSPC);
+	assert_null(writer_room(writer, 0));
+	writer_free(writer);
+	close(full);
+}
+
 static void test_attach(void **state)
 {
 	int full = open("/dev/full", O_WRONLY);
@@ -296,6 +340,8 @@ int main(void)
 		cmocka_unit_test(test_file),
 		cmocka_unit_test(test_buffer_border),
 		cmocka_unit_test(test_reader_gets_all_in_order),
+		cmocka_unit_test(test_room),
+		cmocka_unit_test(test_no_room),
 		cmocka_unit_test(test_attach),
 		PIPE(test_failures),
 		PIPE(test_reader_goes_while_waiting),
