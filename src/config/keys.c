@@ -94,7 +94,7 @@ const struct key keys[] = {
 	{ "user", "--user", KEY_TEXT, KEY_OPTION, FIELD(user), .argument = "NAME",
 	  .allowed = "allowed: the name of a user", .help = "run COMMAND as this user" },
 	{ "page-allocation", NULL, KEY_SWITCH, KEY_TRACING, FIELD(page_allocation), "yes",
-	  .allowed = YES_OR_NO },
+	  .journal_default = "no", .allowed = YES_OR_NO },
 	{ "warning", NULL, KEY_QUANTITY, KEY_RUNNING, FIELD(warning), "100ms",
 	  .units = &quantity_short_time, BOUNDS(US, HOUR),
 	  .allowed = MICROSECONDS "(100000, 100000us), or with ns, ms or s, up to 3600s" },

@@ -26,8 +26,9 @@ struct key {
 	const char *option; /* as messages name the option: "-t" or "--top"; NULL: none */
 	enum key_kind kind;
 	enum key_scope scope;
-	size_t field;		   /* offset in struct options */
-	const char *default_value; /* NULL: none; of KEY_FORMAT the first of options.formats */
+	size_t field;		     /* offset in struct options */
+	const char *default_value;   /* NULL: none; of KEY_FORMAT the first of options.formats */
+	const char *journal_default; /* with --journal; NULL: the same */
 	const struct quantity_units *units; /* of KEY_QUANTITY */
 	int64_t lowest, highest;	    /* of a number or a pid, in the field's unit */
 	bool or_zero;			    /* 0 is allowed, too */

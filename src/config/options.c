@@ -163,6 +163,10 @@ int options_parse(struct options *options, int argc, char **argv, const char *co
 					    failure);
 	if (!error)
 		error = parse_arguments(options, argc, argv, failure);
+	for (size_t i = 0; !error && options->journal && i < nr_keys; i++)
+		if (keys[i].journal_default && !(options->on_command_line & key_bit(&keys[i])))
+			error = value_parse(options, &keys[i], keys[i].name,
+					    keys[i].journal_default, failure);
 	if (error || ends_parsing(options->task))
 		return error;
 	if (optind < argc && !options->command)

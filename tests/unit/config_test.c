@@ -76,6 +76,15 @@ static void test_command_line_beats_file(void **state)
 	assert_string_equal(load_good("--metrics=/a", "metrics = /b\n")->metrics, "/a");
 }
 
+/* A key that the service has another default for is as the file says all the same. */
+static void test_file_beats_default(void **state)
+{
+	assert_true(load_good(NULL, "threshold = 1ms\n")->page_allocation);
+	assert_false(load_good(NULL, "page-allocation = no\n")->page_allocation);
+	assert_false(load_good("--journal", "threshold = 1ms\n")->page_allocation);
+	assert_true(load_good("--journal", "page-allocation = yes\n")->page_allocation);
+}
+
 /* The report of a file is for the threshold of the file. */
 static void test_report(void **state)
 {
@@ -173,9 +182,13 @@ static void test_too_long_a_line(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_values), cmocka_unit_test(test_command_line_beats_file),
-		cmocka_unit_test(test_report), cmocka_unit_test(test_mistakes),
-		cmocka_unit_test(test_reload), cmocka_unit_test(test_too_long_a_line),
+		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_command_line_beats_file),
+		cmocka_unit_test(test_file_beats_default),
+		cmocka_unit_test(test_report),
+		cmocka_unit_test(test_mistakes),
+		cmocka_unit_test(test_reload),
+		cmocka_unit_test(test_too_long_a_line),
 	};
 
 	return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);

@@ -39,6 +39,16 @@ static void test_defaults(void **state)
 	options_free(&options);
 }
 
+static void test_defaults_of_the_service(void **state)
+{
+	struct options options;
+
+	parse_good(&options, "allocfilt --journal");
+	assert_false(options.page_allocation);
+	assert_int_equal(options.top, 10);
+	options_free(&options);
+}
+
 static void test_numbers(void **state)
 {
 	static const struct {
@@ -248,15 +258,11 @@ static void test_help(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_defaults),
-		cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_lists),
-		cmocka_unit_test(test_list_limit),
-		cmocka_unit_test(test_paths_and_switches),
-		cmocka_unit_test(test_tasks),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_command),
-		cmocka_unit_test(test_long_value),
+		cmocka_unit_test(test_defaults),   cmocka_unit_test(test_defaults_of_the_service),
+		cmocka_unit_test(test_numbers),	   cmocka_unit_test(test_lists),
+		cmocka_unit_test(test_list_limit), cmocka_unit_test(test_paths_and_switches),
+		cmocka_unit_test(test_tasks),	   cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_command),	   cmocka_unit_test(test_long_value),
 		cmocka_unit_test(test_help),
 	};
 
