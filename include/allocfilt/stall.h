@@ -68,8 +68,13 @@ uint32_t latency_power(const struct latency *latency, unsigned int power);
  */
 
 struct phases {
+	unsigned int groups; /* bits: the others have no time, and most stalls have one or two */
 	uint64_t ns[PHASE_GROUPS][PHASE_PARTS][PHASE_STATES];
 };
+
+/** phases_spend - add time to a state of a part of a group */
+void phases_spend(struct phases *phases, enum phase_group group, enum phase_part part,
+		  enum phase_state state, uint64_t ns);
 
 /** phases_part - ns of a part of a group, in all states */
 uint64_t phases_part(const struct phases *phases, enum phase_group group, enum phase_part part);

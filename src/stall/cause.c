@@ -29,15 +29,18 @@ static void add_step(struct stall_cause *cause, const char *title, uint64_t ns)
 static int half_state(const struct stall_cause *cause, const struct phases *phases, int group,
 		      int part, uint64_t *ret_ns)
 {
-	for (int state = STATE_RAN + 1; state < PHASE_STATES; state++) {
-		uint64_t ns = 0;
+	uint64_t ns[PHASE_STATES] = { 0 };
 
-		for (int i = 0; i < PHASE_GROUPS; i++)
-			for (int j = 0; j < PHASE_PARTS; j++)
-				if ((group < 0 || i == group) && (part < 0 || j == part))
-					ns += phases->ns[i][j][state];
-		*ret_ns = ns;
-		if (is_half(cause, ns))
+	for (int i = 0; i < PHASE_GROUPS; i++) {
+		if (!(phases->groups & 1u << i) || (group >= 0 && i != group))
+			continue;
+		for (int j = 0; j < PHASE_PARTS; j++)
+			for (int state = 0; state < PHASE_STATES && (part < 0 || j == part); state++)
+				ns[state] += phases->ns[i][j][state];
+	}
+	for (int state = STATE_RAN + 1; state < PHASE_STATES; state++) {
+		*ret_ns = ns[state];
+		if (is_half(cause, ns[state]))
 			return state;
 	}
 	return -1;
@@ -46,12 +49,17 @@ static int half_state(const struct stall_cause *cause, const struct phases *phas
 /* Two groups at most are half of a stall: the first of equals is the cause, and the rest comes last. */
 static int largest_group(const struct phases *phases, int except)
 {
+	uint64_t most = 0;
 	int largest = -1;
 
-	for (int group = 0; group < PHASE_GROUPS; group++)
-		if (group != except && phases_group(phases, group) &&
-		    (largest < 0 || phases_group(phases, group) > phases_group(phases, largest)))
-			largest = group;
+	for (int group = 0; group < PHASE_GROUPS; group++) {
+		uint64_t ns = group == except ? 0 : phases_group(phases, group);
+
+		if (ns <= most)
+			continue;
+		most = ns;
+		largest = group;
+	}
 	return largest;
 }
 

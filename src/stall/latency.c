@@ -78,11 +78,15 @@ uint64_t histogram_edge(unsigned int edge)
 
 void histogram_add(struct histogram *histogram, uint64_t ns)
 {
-	unsigned int edge = 0;
+	/* An edge is in the count below it. */
+	uint64_t us = ns ? (ns - 1) / NS_PER_US : 0;
+	unsigned int power = us ? 64 - (unsigned int)__builtin_clzll(us) : 0;
 
-	while (edge < HISTOGRAM_EDGES && ns > histogram_edge(edge))
-		edge++;
-	histogram->counts[edge]++;
+	if (power < HISTOGRAM_FIRST)
+		power = HISTOGRAM_FIRST;
+	if (power > HISTOGRAM_LAST)
+		power = HISTOGRAM_LAST + 1;
+	histogram->counts[power - HISTOGRAM_FIRST]++;
 	histogram->count++;
 	histogram->total += ns;
 }

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "allocfilt/stall.h"
 
+void phases_spend(struct phases *phases, enum phase_group group, enum phase_part part,
+		  enum phase_state state, uint64_t ns)
+{
+	phases->groups |= 1u << group;
+	phases->ns[group][part][state] += ns;
+}
+
 uint64_t phases_part(const struct phases *phases, enum phase_group group, enum phase_part part)
 {
 	uint64_t ns = 0;
@@ -24,8 +31,9 @@ uint64_t phases_group(const struct phases *phases, enum phase_group group)
 {
 	uint64_t ns = 0;
 
-	for (int part = 0; part < PHASE_PARTS; part++)
-		ns += phases_part(phases, group, part);
+	for (int part = 0; part < PHASE_PARTS && phases->groups & 1u << group; part++)
+		for (int state = 0; state < PHASE_STATES; state++)
+			ns += phases->ns[group][part][state];
 	return ns;
 }
 
@@ -40,8 +48,9 @@ uint64_t phases_total(const struct phases *phases)
 
 void phases_add(struct phases *phases, const struct phases *more)
 {
+	phases->groups |= more->groups;
 	for (int group = 0; group < PHASE_GROUPS; group++)
-		for (int part = 0; part < PHASE_PARTS; part++)
+		for (int part = 0; part < PHASE_PARTS && more->groups & 1u << group; part++)
 			for (int state = 0; state < PHASE_STATES; state++)
 				phases->ns[group][part][state] += more->ns[group][part][state];
 }

@@ -188,7 +188,8 @@ static void sum_phases(struct stalls *stalls, struct stall *stall, const struct 
 
 	TAILQ_FOREACH(slice, &span->slices, link) {
 		if (slice->group != PHASE_REST || slice->state != STATE_RAN)
-			stall->phases.ns[slice->group][slice->part][slice->state] += slice->ns;
+			phases_spend(&stall->phases, slice->group, slice->part, slice->state,
+				     slice->ns);
 		if (slice->shrinker)
 			add_slice(stalls->shrinkers, &stall->nr_shrinkers,
 				  (struct stall_slice){
@@ -213,7 +214,7 @@ static void sum_phases(struct stalls *stalls, struct stall *stall, const struct 
 	stalls->dropped += unnamed;
 	known = phases_total(&stall->phases);
 	if (known < span->busy)
-		stall->phases.ns[PHASE_REST][PART_OWN][STATE_RAN] = span->busy - known;
+		phases_spend(&stall->phases, PHASE_REST, PART_OWN, STATE_RAN, span->busy - known);
 	/* With uncertain edges, the parts may seem longer than the whole: the largest is cut. */
 	while (known > span->busy && (ns = phases_largest(&stall->phases, &group, &part))) {
 		uint64_t excess = known - span->busy, *largest = stall->phases.ns[group][part];

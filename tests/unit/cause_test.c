@@ -29,7 +29,7 @@ static int set_up(void **state)
 
 static void add(enum phase_group group, enum phase_part part, enum phase_state state, uint64_t ns)
 {
-	stall.phases.ns[group][part][state] += ns;
+	phases_spend(&stall.phases, group, part, state, ns);
 }
 
 static void cause_is(const char *key, unsigned int share, const char *text, const char *detail)

@@ -36,9 +36,9 @@ static void stall(uint64_t slab, uint64_t a, uint64_t b, uint64_t rest, bool wit
 	};
 	const struct named_stall named = { .stall = &one, .name = "t", .function = "f" };
 
-	one.phases.ns[PHASE_DIRECT_RECLAIM][PART_SHRINKERS][STATE_RAN] = slab;
-	one.phases.ns[PHASE_DIRECT_RECLAIM][PART_OWN][STATE_RAN] = 10;
-	one.phases.ns[PHASE_REST][PART_OWN][STATE_RAN] = rest;
+	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_RAN, slab);
+	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_OWN, STATE_RAN, 10);
+	phases_spend(&one.phases, PHASE_REST, PART_OWN, STATE_RAN, rest);
 	chains_stall(chains, &resolver, &named, with_stack);
 }
 
@@ -113,7 +113,7 @@ static void test_functions(void **state)
 
 	memset(longest, 'x', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
-	one.phases.ns[PHASE_COMPACTION][PART_OWN][STATE_RAN] = 3;
+	phases_spend(&one.phases, PHASE_COMPACTION, PART_OWN, STATE_RAN, 3);
 	set_up(100);
 	chains_stall(chains, &resolver, &named, false);
 	named.function = longest;

@@ -29,7 +29,7 @@ static void test_limit(void **state)
 		const struct named_stall named = { .stall = &stall, .name = name, .function = "f" };
 
 		snprintf(name, sizeof(name), "%d", i);
-		stall.phases.ns[PHASE_REST][PART_OWN][STATE_RAN] = 1000 + i;
+		phases_spend(&stall.phases, PHASE_REST, PART_OWN, STATE_RAN, 1000 + i);
 		assert_int_equal(output_stall(output, &named), 0);
 	}
 	capture_stderr();

@@ -97,7 +97,7 @@ static void put_stall(int tid, uint64_t ns, bool background)
 		.background = background,
 	};
 
-	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_OWN][STATE_RAN] = ns;
+	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_OWN, STATE_RAN, ns);
 	summary_stall(view.summary, &named);
 	assert_int_equal(output_stall(output, &named), 0);
 }

@@ -65,10 +65,10 @@ static int make_stall(void **state)
 		.nr_shrinkers = 3,
 		.role = ROLE_PAGE_ALLOCATION,
 	};
-	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_OWN][STATE_RAN] = 8200 * US;
-	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_SHRINKERS][STATE_RAN] = 3000 * US;
-	stall.phases.ns[PHASE_COMPACTION][PART_OWN][STATE_RAN] = 1100 * US;
-	stall.phases.ns[PHASE_REST][PART_OWN][STATE_RAN] = 500 * US;
+	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_OWN, STATE_RAN, 8200 * US);
+	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_RAN, 3000 * US);
+	phases_spend(&stall.phases, PHASE_COMPACTION, PART_OWN, STATE_RAN, 1100 * US);
+	phases_spend(&stall.phases, PHASE_REST, PART_OWN, STATE_RAN, 500 * US);
 	task_info = (struct task_info){ .tid = 812,
 					.pid = 812,
 					.process = "nginx",
@@ -117,7 +117,7 @@ static void test_message_of_the_rest(void **state)
 static void test_message_of_others(void **state)
 {
 	memset(&stall.phases, 0, sizeof(stall.phases));
-	stall.phases.ns[PHASE_OTHER_RECLAIM][PART_OWN][STATE_RAN] = 12800 * US;
+	phases_spend(&stall.phases, PHASE_OTHER_RECLAIM, PART_OWN, STATE_RAN, 12800 * US);
 	stall.order = -1;
 	stall.gfp_names = "";
 	stall.role = ROLE_NONE;
@@ -230,10 +230,10 @@ static void test_off_cpu(void **state)
 	stall.off_cpu = true;
 	stall.sleeps = &sleep;
 	stall.nr_sleeps = 1;
-	stall.phases.ns[PHASE_COMPACTION][PART_OWN][STATE_WAITED] = 4000000;
-	stall.phases.ns[PHASE_REST][PART_OWN][STATE_BLOCKED] = 3000000;
-	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_SLAB][STATE_BLOCKED] = 1000;
-	stall.phases.ns[PHASE_REST][PART_OWN][STATE_SLEPT] = 2000;
+	phases_spend(&stall.phases, PHASE_COMPACTION, PART_OWN, STATE_WAITED, 4000000);
+	phases_spend(&stall.phases, PHASE_REST, PART_OWN, STATE_BLOCKED, 3000000);
+	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_SLAB, STATE_BLOCKED, 1000);
+	phases_spend(&stall.phases, PHASE_REST, PART_OWN, STATE_SLEPT, 2000);
 	read_fields();
 	number_is("ALLOCFILT_CPU_WAIT_USEC", 4000);
 	number_is("ALLOCFILT_BLOCKED_USEC", 3001);
@@ -324,9 +324,10 @@ static void test_longest(void **state)
 	path[sizeof(path) - 1] = '\0';
 	memset(names, 'n', sizeof(names) - 1);
 	names[sizeof(names) - 1] = '\0';
+	memset(&stall.phases, 0, sizeof(stall.phases));
 	for (int group = 0; group < PHASE_GROUPS; group++)
 		for (int part = 0; part < PHASE_PARTS; part++)
-			stall.phases.ns[group][part][STATE_RAN] = 100000000000 * MS;
+			phases_spend(&stall.phases, group, part, STATE_RAN, 100000000000 * MS);
 	stall.start = 1;
 	stall.end = UINT64_MAX;
 	stall.order = 10;

@@ -89,7 +89,7 @@ static void stall(uint64_t function, uint64_t ns, enum phase_group group, enum p
 		.background = function == SHRINK_NODE,
 	};
 
-	one.phases.ns[group][part][STATE_RAN] = ns;
+	phases_spend(&one.phases, group, part, STATE_RAN, ns);
 	summary_stall(view.summary, &named);
 }
 

@@ -851,7 +851,7 @@ static void walk(struct call *call)
 		    (group == PHASE_OTHER_RECLAIM && phases_is_reclaim(role->group)))
 			group = role->group;
 	}
-	root->phases.ns[group][part][STATE_RAN] += own;
+	phases_spend(&root->phases, group, part, STATE_RAN, own);
 	root->shrinkers += shrinker && part == PART_SHRINKERS ? own : 0;
 	root->nr_windows += !call->shrinker;
 }

@@ -60,8 +60,8 @@ static void stall(struct made made)
 
 	if (made.cgroup)
 		snprintf(task_info.cgroup, sizeof(task_info.cgroup), "%s", made.cgroup);
-	one.phases.ns[PHASE_REST][PART_OWN][STATE_RAN] = made.rest;
-	one.phases.ns[PHASE_DIRECT_RECLAIM][PART_SLAB][STATE_RAN] = made.ns - made.rest;
+	phases_spend(&one.phases, PHASE_REST, PART_OWN, STATE_RAN, made.rest);
+	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_SLAB, STATE_RAN, made.ns - made.rest);
 	summary_stall(summary, &named);
 }
 

@@ -163,15 +163,15 @@ static void test_short(void **state)
 	struct stall one = { .tid = 7, .start = 2000001000, .end = 2090001000, .order = 3 };
 	static const uint64_t times[] = { 4, 1, 3, 2 };
 
-	one.phases.ns[PHASE_DIRECT_RECLAIM][PART_OWN][STATE_RAN] = 59 * MS;
-	one.phases.ns[PHASE_DIRECT_RECLAIM][PART_SHRINKERS][STATE_RAN] = 25400000;
-	one.phases.ns[PHASE_COMPACTION][PART_OWN][STATE_RAN] = 78000;
-	one.phases.ns[PHASE_REST][PART_OWN][STATE_RAN] = 5522000;
+	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_OWN, STATE_RAN, 59 * MS);
+	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_RAN, 25400000);
+	phases_spend(&one.phases, PHASE_COMPACTION, PART_OWN, STATE_RAN, 78000);
+	phases_spend(&one.phases, PHASE_REST, PART_OWN, STATE_RAN, 5522000);
 	count_stall(&one, "big", "/system.slice/a.service", false);
 	for (size_t i = 0; i < 4; i++) {
 		struct stall small = { .tid = 8, .start = MS, .end = MS + times[i] * MS };
 
-		small.phases.ns[PHASE_REST][PART_OWN][STATE_RAN] = times[i] * MS;
+		phases_spend(&small.phases, PHASE_REST, PART_OWN, STATE_RAN, times[i] * MS);
 		count_stall(&small, "small", i % 2 ? "/b/c" : "/d/c", false);
 	}
 	for (int i = 0; i < 2; i++) {
@@ -214,9 +214,9 @@ static void test_percentages(void **state)
 {
 	struct stall one = { .tid = 1, .end = 3 * MS };
 
-	one.phases.ns[PHASE_DIRECT_RECLAIM][PART_OWN][STATE_RAN] = MS;
-	one.phases.ns[PHASE_COMPACTION][PART_OWN][STATE_RAN] = MS;
-	one.phases.ns[PHASE_REST][PART_OWN][STATE_RAN] = MS;
+	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_OWN, STATE_RAN, MS);
+	phases_spend(&one.phases, PHASE_COMPACTION, PART_OWN, STATE_RAN, MS);
+	phases_spend(&one.phases, PHASE_REST, PART_OWN, STATE_RAN, MS);
 	count_stall(&one, "a", "", false);
 	print(false);
 	text_has(text, "\n  direct reclaim        1.0   34   own time 1.0\n"
@@ -234,7 +234,7 @@ static void test_forty_lines(void **state)
 		char name[16], cgroup[64];
 
 		for (int group = 0; group < PHASE_GROUPS; group++)
-			one.phases.ns[group][PART_OWN][STATE_RAN] = MS;
+			phases_spend(&one.phases, group, PART_OWN, STATE_RAN, MS);
 		snprintf(name, sizeof(name), "task%d", i);
 		snprintf(cgroup, sizeof(cgroup), "/cgroup%d.service", i);
 		count_stall(&one, name, cgroup, i > 96);
@@ -365,15 +365,15 @@ static void test_parts(void **state)
 {
 	struct stall one = { .tid = 1, .end = 1000 * MS };
 
-	one.phases.ns[PHASE_DIRECT_RECLAIM][PART_SLAB][STATE_RAN] = 302 * MS;
-	one.phases.ns[PHASE_DIRECT_RECLAIM][PART_SHORT_RUNS][STATE_RAN] = 201 * MS;
-	one.phases.ns[PHASE_DIRECT_RECLAIM][PART_THROTTLE][STATE_RAN] = 120 * MS;
-	one.phases.ns[PHASE_DIRECT_RECLAIM][PART_INACTIVE_LIST][STATE_RAN] = 110 * MS;
-	one.phases.ns[PHASE_DIRECT_RECLAIM][PART_ACTIVE_LIST][STATE_RAN] = 100 * MS;
-	one.phases.ns[PHASE_MEMCG_RECLAIM][PART_OWN][STATE_RAN] = 10 * MS;
-	one.phases.ns[PHASE_MEMCG_RECLAIM][PART_SHRINKERS][STATE_RAN] = 9999999;
-	one.phases.ns[PHASE_REST][PART_OWN][STATE_WAITED] = 140 * MS;
-	one.phases.ns[PHASE_REST][PART_OWN][STATE_RAN] = 7000001;
+	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_SLAB, STATE_RAN, 302 * MS);
+	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_SHORT_RUNS, STATE_RAN, 201 * MS);
+	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_THROTTLE, STATE_RAN, 120 * MS);
+	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_INACTIVE_LIST, STATE_RAN, 110 * MS);
+	phases_spend(&one.phases, PHASE_DIRECT_RECLAIM, PART_ACTIVE_LIST, STATE_RAN, 100 * MS);
+	phases_spend(&one.phases, PHASE_MEMCG_RECLAIM, PART_OWN, STATE_RAN, 10 * MS);
+	phases_spend(&one.phases, PHASE_MEMCG_RECLAIM, PART_SHRINKERS, STATE_RAN, 9999999);
+	phases_spend(&one.phases, PHASE_REST, PART_OWN, STATE_WAITED, 140 * MS);
+	phases_spend(&one.phases, PHASE_REST, PART_OWN, STATE_RAN, 7000001);
 	count_stall(&one, "a", "", false);
 	view.sched = &(struct sched_counts){ .switches = 7, .wakeups = 3 };
 	print(false);

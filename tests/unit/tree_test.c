@@ -43,11 +43,11 @@ static struct stall make_stall(void)
 		.nr_shrinkers = 4,
 	};
 
-	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_SHRINKERS][STATE_RAN] = 5000000;
-	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_OWN][STATE_RAN] = 1000000;
-	stall.phases.ns[PHASE_MEMCG_RECLAIM][PART_SHRINKERS][STATE_RAN] = 500000;
-	stall.phases.ns[PHASE_COMPACTION][PART_OWN][STATE_RAN] = 2000000;
-	stall.phases.ns[PHASE_REST][PART_OWN][STATE_RAN] = 1500000;
+	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_RAN, 5000000);
+	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_OWN, STATE_RAN, 1000000);
+	phases_spend(&stall.phases, PHASE_MEMCG_RECLAIM, PART_SHRINKERS, STATE_RAN, 500000);
+	phases_spend(&stall.phases, PHASE_COMPACTION, PART_OWN, STATE_RAN, 2000000);
+	phases_spend(&stall.phases, PHASE_REST, PART_OWN, STATE_RAN, 1500000);
 	return stall;
 }
 
@@ -117,7 +117,7 @@ static void test_rest(void **state)
 	const struct terminal terminal = { 0 };
 	struct stall stall = no_facts;
 
-	stall.phases.ns[PHASE_REST][PART_OWN][STATE_RAN] = 10000000;
+	phases_spend(&stall.phases, PHASE_REST, PART_OWN, STATE_RAN, 10000000);
 	stall_is_shown(&stall, &terminal,
 		       "1.000001 worker-12 of server\\x1b-10 /a/é  10.000 ms  alloc  from /m\n");
 }
@@ -157,9 +157,9 @@ static void test_small_shrinkers(void **state)
 	stall.incomplete = true;
 	stall.shrinkers = small_ones;
 	stall.nr_shrinkers = COUNT(small_ones);
-	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_SHRINKERS][STATE_RAN] = 6000000;
-	stall.phases.ns[PHASE_MEMCG_RECLAIM][PART_SHRINKERS][STATE_RAN] = 1000000;
-	stall.phases.ns[PHASE_REST][PART_OWN][STATE_RAN] = 3000000;
+	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_RAN, 6000000);
+	phases_spend(&stall.phases, PHASE_MEMCG_RECLAIM, PART_SHRINKERS, STATE_RAN, 1000000);
+	phases_spend(&stall.phases, PHASE_REST, PART_OWN, STATE_RAN, 3000000);
 	stall_is_shown(&stall, &terminal,
 		       "1.000001 worker-12 of server\\x1b-10 /a/é  10.000 ms  alloc  from /m"
 		       "  (incomplete: records may be missing)\n"
@@ -218,12 +218,12 @@ static void test_off_cpu(void **state)
 	stall.nr_sleeps = COUNT(sleeps);
 	stall.nr_shrinkers = 0;
 	memset(&stall.phases, 0, sizeof(stall.phases));
-	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_ACTIVE_LIST][STATE_RAN] = 1000000;
-	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_OWN][STATE_RAN] = 1000000;
-	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_OWN][STATE_WAITED] = 7000000;
-	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_OWN][STATE_BLOCKED] = 500000;
-	stall.phases.ns[PHASE_REST][PART_OWN][STATE_RAN] = 300000;
-	stall.phases.ns[PHASE_REST][PART_OWN][STATE_SLEPT] = 200000;
+	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_ACTIVE_LIST, STATE_RAN, 1000000);
+	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_OWN, STATE_RAN, 1000000);
+	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_OWN, STATE_WAITED, 7000000);
+	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_OWN, STATE_BLOCKED, 500000);
+	phases_spend(&stall.phases, PHASE_REST, PART_OWN, STATE_RAN, 300000);
+	phases_spend(&stall.phases, PHASE_REST, PART_OWN, STATE_SLEPT, 200000);
 	stall_is_shown(
 		&stall, &terminal,
 		"1.000001 worker-12 of server\\x1b-10 /a/é  10.000 ms  alloc  order 3  GFP_KERNEL"
