@@ -72,6 +72,19 @@ struct phases {
 	uint64_t ns[PHASE_GROUPS][PHASE_PARTS][PHASE_STATES];
 };
 
+/** phases_next - the next group that may have time; PHASE_GROUPS: none. @group: -1 for the first */
+static inline int phases_next(const struct phases *phases, int group)
+{
+	unsigned int later = phases->groups >> (group + 1);
+
+	return later ? group + 1 + __builtin_ctz(later) : PHASE_GROUPS;
+}
+
+/** PHASES_FOREACH - declares @group and goes through the groups that may have time, in their order */
+#define PHASES_FOREACH(group, phases)                                                              \
+	for (int group = phases_next(phases, -1); group < PHASE_GROUPS;                            \
+	     group = phases_next(phases, group))
+
 /** phases_spend - add time to a state of a part of a group */
 void phases_spend(struct phases *phases, enum phase_group group, enum phase_part part,
 		  enum phase_state state, uint64_t ns);

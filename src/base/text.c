@@ -179,6 +179,34 @@ char *text_trim(char *text)
 
 /* ---- numbers ---- */
 
+static int digits_of(uint64_t number)
+{
+	static const uint64_t powers[] = { 0,
+					   10,
+					   100,
+					   1000,
+					   10000,
+					   100000,
+					   1000000,
+					   10000000,
+					   100000000,
+					   1000000000,
+					   10000000000,
+					   100000000000,
+					   1000000000000,
+					   10000000000000,
+					   100000000000000,
+					   1000000000000000,
+					   10000000000000000,
+					   100000000000000000,
+					   1000000000000000000,
+					   10000000000000000000u };
+	/* log10(2) is 1233 / 4096: as many as that has whole, or one more. */
+	int least = (64 - __builtin_clzll(number | 1)) * 1233 >> 12;
+
+	return least + (number >= powers[least]);
+}
+
 char *text_decimal(char *to, uint64_t number, int width, char fill)
 {
 	static const char pairs[] = "0001020304050607080910111213141516171819"
@@ -186,15 +214,17 @@ char *text_decimal(char *to, uint64_t number, int width, char fill)
 				    "4041424344454647484950515253545556575859"
 				    "6061626364656667686970717273747576777879"
 				    "8081828384858687888990919293949596979899";
-	char digits[TEXT_NUMBER_MAX], *end = digits + sizeof(digits), *first = end;
+	int digits = digits_of(number);
+	char *end;
 
-	for (; number >= 10; number /= 100)
-		memcpy(first -= 2, &pairs[number % 100 * 2], 2);
-	if (number || first == end)
-		*--first = (char)('0' + number);
-	for (; width > end - first; width--)
+	for (; width > digits; width--)
 		*to++ = fill;
-	return mempcpy(to, first, end - first);
+	end = to + digits;
+	for (to = end; number >= 10; number /= 100)
+		memcpy(to -= 2, &pairs[number % 100 * 2], 2);
+	if (digits % 2)
+		to[-1] = (char)('0' + number);
+	return end;
 }
 
 char *text_signed(char *to, int64_t number)

@@ -31,11 +31,12 @@ static int half_state(const struct stall_cause *cause, const struct phases *phas
 {
 	uint64_t ns[PHASE_STATES] = { 0 };
 
-	for (int i = 0; i < PHASE_GROUPS; i++) {
-		if (!(phases->groups & 1u << i) || (group >= 0 && i != group))
+	PHASES_FOREACH(i, phases) {
+		if (group >= 0 && i != group)
 			continue;
 		for (int j = 0; j < PHASE_PARTS; j++)
-			for (int state = 0; state < PHASE_STATES && (part < 0 || j == part); state++)
+			for (int state = 0; state < PHASE_STATES && (part < 0 || j == part);
+			     state++)
 				ns[state] += phases->ns[i][j][state];
 	}
 	for (int state = STATE_RAN + 1; state < PHASE_STATES; state++) {
@@ -52,7 +53,7 @@ static int largest_group(const struct phases *phases, int except)
 	uint64_t most = 0;
 	int largest = -1;
 
-	for (int group = 0; group < PHASE_GROUPS; group++) {
+	PHASES_FOREACH(group, phases) {
 		uint64_t ns = group == except ? 0 : phases_group(phases, group);
 
 		if (ns <= most)

@@ -21,7 +21,7 @@ uint64_t phases_state(const struct phases *phases, enum phase_state state)
 {
 	uint64_t ns = 0;
 
-	for (int group = 0; group < PHASE_GROUPS; group++)
+	PHASES_FOREACH(group, phases)
 		for (int part = 0; part < PHASE_PARTS; part++)
 			ns += phases->ns[group][part][state];
 	return ns;
@@ -31,7 +31,9 @@ uint64_t phases_group(const struct phases *phases, enum phase_group group)
 {
 	uint64_t ns = 0;
 
-	for (int part = 0; part < PHASE_PARTS && phases->groups & 1u << group; part++)
+	if (!(phases->groups & 1u << group))
+		return 0;
+	for (int part = 0; part < PHASE_PARTS; part++)
 		for (int state = 0; state < PHASE_STATES; state++)
 			ns += phases->ns[group][part][state];
 	return ns;
@@ -41,7 +43,7 @@ uint64_t phases_total(const struct phases *phases)
 {
 	uint64_t ns = 0;
 
-	for (int group = 0; group < PHASE_GROUPS; group++)
+	PHASES_FOREACH(group, phases)
 		ns += phases_group(phases, group);
 	return ns;
 }
@@ -49,8 +51,8 @@ uint64_t phases_total(const struct phases *phases)
 void phases_add(struct phases *phases, const struct phases *more)
 {
 	phases->groups |= more->groups;
-	for (int group = 0; group < PHASE_GROUPS; group++)
-		for (int part = 0; part < PHASE_PARTS && more->groups & 1u << group; part++)
+	PHASES_FOREACH(group, more)
+		for (int part = 0; part < PHASE_PARTS; part++)
 			for (int state = 0; state < PHASE_STATES; state++)
 				phases->ns[group][part][state] += more->ns[group][part][state];
 }
@@ -67,7 +69,7 @@ uint64_t phases_largest(const struct phases *phases, enum phase_group *ret_group
 
 	*ret_group = PHASE_REST;
 	*ret_part = PART_OWN;
-	for (int group = 0; group < PHASE_GROUPS; group++) {
+	PHASES_FOREACH(group, phases) {
 		for (int part = 0; part < PHASE_PARTS; part++) {
 			uint64_t ns = phases_part(phases, group, part);
 

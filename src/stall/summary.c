@@ -21,9 +21,12 @@ struct kept_stall {
 	char memcg[TASK_CGROUP_MAX];
 };
 
+#define PLACES 64
+
 struct table {
 	struct summary_total *totals; /* of summary.totals */
 	size_t count;
+	uint8_t places[PLACES]; /* in totals, of an id: where it was last, and most likely is */
 };
 
 static const size_t totals_max[SUMMARY_TABLES] = {
@@ -97,32 +100,51 @@ void summary_reset(struct summary *summary)
 	summary->overflow = 0;
 }
 
-static void count(struct summary *summary, enum summary_table which, uint64_t id, int role,
-		  const char *name, uint64_t ns)
+static bool is_of(const struct summary_total *total, uint64_t id, int role, const char *name)
+{
+	return total->id == id && total->role == role && !strcmp(total->name, name);
+}
+
+/* The entry of whoever has one; else a new one, in a full table in place of the least. */
+static struct summary_total *find_total(struct summary *summary, enum summary_table which,
+					uint64_t id, int role, const char *name)
 {
 	struct table *table = &summary->tables[which];
 	struct summary_total *total = table->totals, *end = total + table->count, *least = total;
 	uint64_t error = 0;
 
-	for (; total < end && (total->id != id || total->role != role || strcmp(total->name, name));
-	     total++)
+	for (; total < end && !is_of(total, id, role, name); total++)
 		if (total->latency.total + total->error < least->latency.total + least->error)
 			least = total;
-	if (total == end) {
-		if (table->count < totals_max[which]) {
-			table->count++;
-		} else {
-			total = least;
-			error = least->latency.total + least->error;
-			summary->overflow++;
-		}
-		*total = (struct summary_total){
-			.id = id,
-			.role = role,
-			.name = total->name,
-			.error = error,
-		};
-		snprintf(total->name, name_max[which], "%s", name);
+	if (total < end)
+		return total;
+	if (table->count < totals_max[which]) {
+		table->count++;
+	} else {
+		total = least;
+		error = least->latency.total + least->error;
+		summary->overflow++;
+	}
+	*total = (struct summary_total){
+		.id = id,
+		.role = role,
+		.name = total->name,
+		.error = error,
+	};
+	snprintf(total->name, name_max[which], "%s", name);
+	return total;
+}
+
+static void count(struct summary *summary, enum summary_table which, uint64_t id, int role,
+		  const char *name, uint64_t ns)
+{
+	struct table *table = &summary->tables[which];
+	uint8_t *place = &table->places[(id ^ id >> 4) % PLACES]; /* functions are aligned */
+	struct summary_total *total = &table->totals[*place];
+
+	if (*place >= table->count || !is_of(total, id, role, name)) {
+		total = find_total(summary, which, id, role, name);
+		*place = (uint8_t)(total - table->totals);
 	}
 	latency_add(&total->latency, ns);
 }
