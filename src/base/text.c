@@ -82,6 +82,13 @@ static size_t escape_byte(char to[TEXT_ESCAPED_MAX], unsigned char c, enum text_
 	return snprintf(to, TEXT_ESCAPED_MAX, "\\u%04x", c);
 }
 
+/* Most characters of most names need no escape by any rule. */
+static bool is_plain(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+	       c == '_' || c == '-' || c == '.' || c == '/' || c == ':';
+}
+
 size_t text_escape(char *to, size_t size, const char *text, enum text_rule rule)
 {
 	const char *from = text;
@@ -90,9 +97,14 @@ size_t text_escape(char *to, size_t size, const char *text, enum text_rule rule)
 	while (*text) {
 		char escaped[TEXT_ESCAPED_MAX];
 		const char *piece = text;
-		size_t length = utf8_length(text);
-		size_t piece_length = length;
+		size_t length, piece_length;
 
+		if (is_plain(*text) && used + 1 < size) {
+			to[used++] = *text++;
+			continue;
+		}
+		length = utf8_length(text);
+		piece_length = length;
 		if (needs_escape(text, length, rule)) {
 			piece = escaped;
 			piece_length = escape_byte(escaped, (unsigned char)*text, rule);
@@ -280,15 +292,26 @@ bool text_time(char text[TEXT_TIME_MAX], uint64_t realtime)
 {
 	time_t seconds = (time_t)(realtime / NS_PER_SECOND);
 	struct tm tm;
-	size_t length;
 
 	text[0] = '\0';
 	if (!realtime || !gmtime_r(&seconds, &tm))
 		return false;
-	length = strftime(text, TEXT_TIME_MAX, "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(text + length, TEXT_TIME_MAX - length, ".%09uZ",
-		 (unsigned int)(realtime % NS_PER_SECOND));
-	return length;
+	text = text_decimal(text, (uint64_t)tm.tm_year + 1900, 4, '0');
+	*text++ = '-';
+	text = text_decimal(text, (uint64_t)tm.tm_mon + 1, 2, '0');
+	*text++ = '-';
+	text = text_decimal(text, (uint64_t)tm.tm_mday, 2, '0');
+	*text++ = 'T';
+	text = text_decimal(text, (uint64_t)tm.tm_hour, 2, '0');
+	*text++ = ':';
+	text = text_decimal(text, (uint64_t)tm.tm_min, 2, '0');
+	*text++ = ':';
+	text = text_decimal(text, (uint64_t)tm.tm_sec, 2, '0');
+	*text++ = '.';
+	text = text_decimal(text, realtime % NS_PER_SECOND, 9, '0');
+	*text++ = 'Z';
+	*text = '\0';
+	return true;
 }
 
 /* ---- lines ---- */

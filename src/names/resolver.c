@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -298,8 +297,10 @@ bool resolver_time(const struct resolver *resolver, uint64_t ts, char text[CLOCK
 	}
 	if (text_time(text, now))
 		return true;
-	snprintf(text, CLOCK_TEXT_MAX, "%" PRIu64 ".%06" PRIu64, ts / NS_PER_SECOND,
-		 ts % NS_PER_SECOND / NS_PER_US);
+	text = text_decimal(text, ts / NS_PER_SECOND, 0, ' ');
+	*text++ = '.';
+	text = text_decimal(text, ts % NS_PER_SECOND / NS_PER_US, 6, '0');
+	*text = '\0';
 	return false;
 }
 

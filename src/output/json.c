@@ -16,16 +16,46 @@ static void put_time(struct json *json, struct resolver *resolver, uint64_t ts)
 	json_number(json, "ts_ns", ts);
 }
 
-/* Puts all members always, also those that are 0. */
+static void put_group(struct json *json, const struct phases *phases, int group)
+{
+	json_open(json, phase_group_names[group].key, '{');
+	json_number(json, "total_ns", phases_group(phases, group));
+	for (int part = 0; phases_is_reclaim(group) && part < PHASE_PARTS; part++)
+		json_ns(json, phase_part_names[part].key, phases_part(phases, group, part));
+	json_close(json, '}');
+}
+
+/*
+ * Puts all members always, also those that are 0, which are most: the text of a group without time
+ * is kept from the first time that it was written.
+ */
 static void put_phases(struct json *json, const struct phases *phases)
 {
+	static struct {
+		char text[512];
+		size_t length;
+	} kept[PHASE_GROUPS];
+
 	json_open(json, "phases", '{');
 	for (int group = 0; group < PHASE_GROUPS; group++) {
-		json_open(json, phase_group_names[group].key, '{');
-		json_number(json, "total_ns", phases_group(phases, group));
-		for (int part = 0; phases_is_reclaim(group) && part < PHASE_PARTS; part++)
-			json_ns(json, phase_part_names[part].key, phases_part(phases, group, part));
-		json_close(json, '}');
+		/* What is written into this room stays in one piece. */
+		const char *from = writer_room(json->writer, 2 * sizeof(kept->text));
+		size_t length;
+
+		if (!from)
+			return;
+		if (phases->groups & 1u << group) {
+			put_group(json, phases, group);
+		} else if (kept[group].length) {
+			json_members(json, kept[group].text, kept[group].length);
+		} else {
+			put_group(json, phases, group);
+			length = (size_t)(writer_room(json->writer, 0) - from);
+			if (length > sizeof(kept->text))
+				continue;
+			memcpy(kept[group].text, from, length);
+			kept[group].length = length;
+		}
 	}
 	json_close(json, '}');
 }

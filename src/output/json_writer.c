@@ -12,10 +12,9 @@ void json_init(struct json *json, struct writer *writer)
 }
 
 /* Makes room for a value and what is before it, writes the latter; NULL after a failure. */
-static char *begin(struct json *json, const char *key, const char *suffix, size_t size)
+static char *begin(struct json *json, const char *key, bool ns, size_t size)
 {
-	size_t key_length = key ? strlen(key) : 0, suffix_length = strlen(suffix);
-	char *to = writer_room(json->writer, key_length + suffix_length + strlen(",\"\":") + size);
+	char *to = writer_room(json->writer, JSON_KEY_MAX + strlen(",\"_ns\":") + size);
 
 	if (!to)
 		return NULL;
@@ -25,16 +24,21 @@ static char *begin(struct json *json, const char *key, const char *suffix, size_
 	if (!key)
 		return to;
 	*to++ = '"';
-	to = mempcpy(to, key, key_length);
-	to = mempcpy(to, suffix, suffix_length);
-	*to++ = '"';
-	*to++ = ':';
-	return to;
+	to = stpcpy(to, key);
+	if (ns)
+		to = mempcpy(to, "_ns", 3);
+	return mempcpy(to, "\":", 2);
 }
 
 static void end(struct json *json, const char *to)
 {
 	writer_advance(json->writer, to);
+}
+
+void json_members(struct json *json, const char *text, size_t length)
+{
+	writer_put(json->writer, text, length);
+	json->comma = true;
 }
 
 void json_raw(struct json *json, const char *text)
@@ -43,25 +47,26 @@ void json_raw(struct json *json, const char *text)
 	json->comma = false;
 }
 
-/* A value as it is. */
-static void put(struct json *json, const char *key, const char *text, size_t length)
+static void put_char(struct json *json, const char *key, char c)
 {
-	char *to = begin(json, key, "", length);
+	char *to = begin(json, key, false, 1);
 
-	if (to)
-		end(json, mempcpy(to, text, length));
+	if (!to)
+		return;
+	*to++ = c;
+	end(json, to);
 }
 
 void json_open(struct json *json, const char *key, char bracket)
 {
-	put(json, key, &bracket, 1);
+	put_char(json, key, bracket);
 	json->comma = false;
 }
 
 void json_close(struct json *json, char bracket)
 {
 	json->comma = false;
-	put(json, NULL, &bracket, 1);
+	put_char(json, NULL, bracket);
 }
 
 void json_string(struct json *json, const char *key, const char *text)
@@ -72,7 +77,7 @@ void json_string(struct json *json, const char *key, const char *text)
 		json_null(json, key);
 		return;
 	}
-	to = begin(json, key, "", strlen("\"") + STRING_PIECE);
+	to = begin(json, key, false, strlen("\"") + STRING_PIECE);
 	if (!to)
 		return;
 	*to++ = '"';
@@ -87,9 +92,9 @@ void json_string(struct json *json, const char *key, const char *text)
 	end(json, to);
 }
 
-static void put_number(struct json *json, const char *key, const char *suffix, uint64_t number)
+static void put_number(struct json *json, const char *key, bool ns, uint64_t number)
 {
-	char *to = begin(json, key, suffix, TEXT_NUMBER_MAX);
+	char *to = begin(json, key, ns, TEXT_NUMBER_MAX);
 
 	if (to)
 		end(json, text_decimal(to, number, 0, ' '));
@@ -97,17 +102,17 @@ static void put_number(struct json *json, const char *key, const char *suffix, u
 
 void json_number(struct json *json, const char *key, uint64_t number)
 {
-	put_number(json, key, "", number);
+	put_number(json, key, false, number);
 }
 
 void json_ns(struct json *json, const char *key, uint64_t ns)
 {
-	put_number(json, key, "_ns", ns);
+	put_number(json, key, true, ns);
 }
 
 void json_signed(struct json *json, const char *key, int64_t number)
 {
-	char *to = begin(json, key, "", TEXT_NUMBER_MAX);
+	char *to = begin(json, key, false, TEXT_NUMBER_MAX);
 
 	if (to)
 		end(json, text_signed(to, number));
@@ -116,7 +121,7 @@ void json_signed(struct json *json, const char *key, int64_t number)
 static void put_fraction(struct json *json, const char *key, uint64_t whole, uint64_t rest,
 			 int decimals)
 {
-	char *to = begin(json, key, "", TEXT_NUMBER_MAX + 1 + (size_t)decimals);
+	char *to = begin(json, key, false, TEXT_NUMBER_MAX + 1 + (size_t)decimals);
 
 	if (!to)
 		return;
@@ -142,7 +147,7 @@ void json_share(struct json *json, const char *key, unsigned int share)
 
 void json_address(struct json *json, const char *key, uint64_t address)
 {
-	char *to = begin(json, key, "", strlen("\"0x\"") + TEXT_NUMBER_MAX);
+	char *to = begin(json, key, false, strlen("\"0x\"") + TEXT_NUMBER_MAX);
 
 	if (!to)
 		return;
@@ -153,10 +158,16 @@ void json_address(struct json *json, const char *key, uint64_t address)
 
 void json_bool(struct json *json, const char *key, bool value)
 {
-	put(json, key, value ? "true" : "false", value ? 4 : 5);
+	char *to = begin(json, key, false, strlen("false"));
+
+	if (to)
+		end(json, value ? mempcpy(to, "true", 4) : mempcpy(to, "false", 5));
 }
 
 void json_null(struct json *json, const char *key)
 {
-	put(json, key, "null", 4);
+	char *to = begin(json, key, false, strlen("null"));
+
+	if (to)
+		end(json, mempcpy(to, "null", 4));
 }

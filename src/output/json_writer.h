@@ -11,8 +11,10 @@
  * Writes JSON (RFC 8259) on one line. Errors stay in the writer: check writer_status() at the end.
  *
  * @key of each function: NULL in an array and for the outermost value; else plain ASCII, which is
- * not escaped.
+ * not escaped, of JSON_KEY_MAX bytes at most.
  */
+
+#define JSON_KEY_MAX 64
 
 struct json {
 	struct writer *writer;
@@ -55,6 +57,9 @@ void json_bool(struct json *json, const char *key, bool value);
 
 /** json_null - null, for a member that is not known */
 void json_null(struct json *json, const char *key);
+
+/** json_members - write members unchanged, as they were written in this place before */
+void json_members(struct json *json, const char *text, size_t length);
 
 /** json_raw - write a text unchanged, between objects; no comma follows it */
 void json_raw(struct json *json, const char *text);

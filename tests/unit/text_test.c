@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <inttypes.h>
 #include <limits.h>
+#include <time.h>
 
 #include "allocfilt/base.h"
 #include "unit_test.h"
@@ -182,6 +183,26 @@ static void test_numbers(void **state)
 	}
 }
 
+/* strftime(3) is the judge. */
+static void test_time(void **state)
+{
+	static const uint64_t seconds[] = { 0,		951782399,  951782400,	951868800,
+					    1709164799, 1763733900, 4107542399, 18446744073 };
+	char text[TEXT_TIME_MAX], expected[64];
+
+	for (size_t i = 0; i < COUNT(seconds); i++) {
+		time_t at = (time_t)seconds[i];
+		struct tm tm;
+
+		strftime(expected, sizeof(expected), "%Y-%m-%dT%H:%M:%S.000000789Z",
+			 gmtime_r(&at, &tm));
+		assert_true(text_time(text, seconds[i] * NS_PER_SECOND + 789));
+		assert_string_equal(text, expected);
+	}
+	assert_false(text_time(text, 0));
+	assert_string_equal(text, "");
+}
+
 static void test_append(void **state)
 {
 	char text[8];
@@ -228,10 +249,11 @@ static void test_line_pieces(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_escape),	 cmocka_unit_test(test_pieces),
-		cmocka_unit_test(test_fields),	 cmocka_unit_test(test_trim),
-		cmocka_unit_test(test_line_cut), cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_append),	 cmocka_unit_test(test_line_pieces),
+		cmocka_unit_test(test_escape),	    cmocka_unit_test(test_pieces),
+		cmocka_unit_test(test_fields),	    cmocka_unit_test(test_trim),
+		cmocka_unit_test(test_line_cut),    cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_time),	    cmocka_unit_test(test_append),
+		cmocka_unit_test(test_line_pieces),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
