@@ -105,7 +105,16 @@ uint64_t phases_total(const struct phases *phases);
 void phases_add(struct phases *phases, const struct phases *more);
 
 /** phases_is_reclaim - is the group a kind of reclaim? Only these have parts. */
-bool phases_is_reclaim(enum phase_group group);
+static inline bool phases_is_reclaim(enum phase_group group)
+{
+	return group < PHASE_COMPACTION;
+}
+
+/** phases_parts - how many parts of a group may have time: all, or PART_OWN alone */
+static inline int phases_parts(enum phase_group group)
+{
+	return phases_is_reclaim(group) ? PHASE_PARTS : PART_OWN + 1;
+}
 
 /**
  * phases_largest - the group and part with most time; among equals, PHASE_REST comes last

@@ -34,7 +34,7 @@ static int half_state(const struct stall_cause *cause, const struct phases *phas
 	PHASES_FOREACH(i, phases) {
 		if (group >= 0 && i != group)
 			continue;
-		for (int j = 0; j < PHASE_PARTS; j++)
+		for (int j = 0; j < phases_parts(i); j++)
 			for (int state = 0; state < PHASE_STATES && (part < 0 || j == part);
 			     state++)
 				ns[state] += phases->ns[i][j][state];
@@ -48,33 +48,34 @@ static int half_state(const struct stall_cause *cause, const struct phases *phas
 }
 
 /* Two groups at most are half of a stall: the first of equals is the cause, and the rest comes last. */
-static int largest_group(const struct phases *phases, int except)
+static int largest_group(const struct phases *phases, int except, uint64_t *ret_ns)
 {
-	uint64_t most = 0;
 	int largest = -1;
 
+	*ret_ns = 0;
 	PHASES_FOREACH(group, phases) {
 		uint64_t ns = group == except ? 0 : phases_group(phases, group);
 
-		if (ns <= most)
+		if (ns <= *ret_ns)
 			continue;
-		most = ns;
+		*ret_ns = ns;
 		largest = group;
 	}
 	return largest;
 }
 
-static void add_group(struct stall_cause *cause, const struct phases *phases, int group)
+static void add_group(struct stall_cause *cause, int group, uint64_t ns)
 {
 	if (group >= 0)
-		add_step(cause, phase_group_names[group].title, phases_group(phases, group));
+		add_step(cause, phase_group_names[group].title, ns);
 }
 
 /* Where nothing is half in all groups together, either. */
-static void explain_mixed(struct stall_cause *cause, const struct phases *phases, int first)
+static void explain_mixed(struct stall_cause *cause, const struct phases *phases, int first,
+			  uint64_t most)
 {
 	uint64_t ns;
-	int state = half_state(cause, phases, -1, -1, &ns);
+	int state = half_state(cause, phases, -1, -1, &ns), second;
 
 	if (state >= 0) {
 		cause->which = CAUSE_OF_STATE(state);
@@ -82,8 +83,9 @@ static void explain_mixed(struct stall_cause *cause, const struct phases *phases
 		return;
 	}
 	cause->which = CAUSE_MIXED;
-	add_group(cause, phases, first);
-	add_group(cause, phases, largest_group(phases, first));
+	add_group(cause, first, most);
+	second = largest_group(phases, first, &ns);
+	add_group(cause, second, ns);
 }
 
 static void explain_group(struct stall_cause *cause, const struct stall *stall)
@@ -122,14 +124,15 @@ static void explain_group(struct stall_cause *cause, const struct stall *stall)
 void stall_cause(const struct stall *stall, struct stall_cause *cause)
 {
 	const struct phases *phases = &stall->phases;
-	int first = largest_group(phases, -1);
+	uint64_t most;
+	int first = largest_group(phases, -1, &most);
 
 	*cause = (struct stall_cause){ .which = first, .whole = phases_total(phases) };
-	if (first < 0 || !is_half(cause, phases_group(phases, first))) {
-		explain_mixed(cause, phases, first);
+	if (first < 0 || !is_half(cause, most)) {
+		explain_mixed(cause, phases, first, most);
 		return;
 	}
-	add_group(cause, phases, first);
+	add_group(cause, first, most);
 	explain_group(cause, stall);
 }
 

@@ -4,6 +4,8 @@
 void phases_spend(struct phases *phases, enum phase_group group, enum phase_part part,
 		  enum phase_state state, uint64_t ns)
 {
+	if ((int)part >= phases_parts(group))
+		part = PART_OWN;
 	phases->groups |= 1u << group;
 	phases->ns[group][part][state] += ns;
 }
@@ -22,7 +24,7 @@ uint64_t phases_state(const struct phases *phases, enum phase_state state)
 	uint64_t ns = 0;
 
 	PHASES_FOREACH(group, phases)
-		for (int part = 0; part < PHASE_PARTS; part++)
+		for (int part = 0; part < phases_parts(group); part++)
 			ns += phases->ns[group][part][state];
 	return ns;
 }
@@ -33,7 +35,7 @@ uint64_t phases_group(const struct phases *phases, enum phase_group group)
 
 	if (!(phases->groups & 1u << group))
 		return 0;
-	for (int part = 0; part < PHASE_PARTS; part++)
+	for (int part = 0; part < phases_parts(group); part++)
 		for (int state = 0; state < PHASE_STATES; state++)
 			ns += phases->ns[group][part][state];
 	return ns;
@@ -52,14 +54,9 @@ void phases_add(struct phases *phases, const struct phases *more)
 {
 	phases->groups |= more->groups;
 	PHASES_FOREACH(group, more)
-		for (int part = 0; part < PHASE_PARTS; part++)
+		for (int part = 0; part < phases_parts(group); part++)
 			for (int state = 0; state < PHASE_STATES; state++)
 				phases->ns[group][part][state] += more->ns[group][part][state];
-}
-
-bool phases_is_reclaim(enum phase_group group)
-{
-	return group < PHASE_COMPACTION;
 }
 
 uint64_t phases_largest(const struct phases *phases, enum phase_group *ret_group,
@@ -70,7 +67,7 @@ uint64_t phases_largest(const struct phases *phases, enum phase_group *ret_group
 	*ret_group = PHASE_REST;
 	*ret_part = PART_OWN;
 	PHASES_FOREACH(group, phases) {
-		for (int part = 0; part < PHASE_PARTS; part++) {
+		for (int part = 0; part < phases_parts(group); part++) {
 			uint64_t ns = phases_part(phases, group, part);
 
 			if (ns <= largest)
