@@ -5,6 +5,7 @@
 # make check       what has to pass before a change goes in; installs what it needs (root), boots VMs
 # make check-all   all tests there are, for a release
 # make try         allocfilt on a real kernel in a VM: KERNEL=5.10|6.1|6.12|newest ARGS="-t 134"
+# make bench       what a record of a large capture costs, against goals; RECORDS=1000000 for a quick look
 # make demo        the same with an explanation of what is seen
 # make install     PREFIX, DESTDIR; nothing is started
 # make uninstall   with the same PREFIX and DESTDIR
@@ -114,6 +115,9 @@ ARGS ?= -t 134 -f tree
 try: all
 	$(Q)tests/vm/run -k $(KERNEL) -t 600 -p $(BUILD)/allocfilt tests/try.guest $(ARGS)
 
+bench: all
+	$(Q)BUILD=$(BUILD) tests/bench/replay $(RECORDS)
+
 demo:
 	$(Q)tests/demo
 
@@ -152,6 +156,6 @@ deb:
 clean:
 	rm -rf build build-san
 
-.PHONY: all unit-tests check-unit check check-all try demo install uninstall deb clean
+.PHONY: all unit-tests check-unit check check-all bench try demo install uninstall deb clean
 .SECONDARY:
 .DELETE_ON_ERROR:

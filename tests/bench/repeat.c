@@ -469,7 +469,7 @@ int main(int argc, char **argv)
 		}
 	}
 	for (int i = 0; i < cpus; i++)
-		if (fclose(files[i]))
+		if (ferror(files[i]) | fclose(files[i]))
 			die("cpu%d: %m", i);
 	printf("%" PRIu64 " records, %d CPUs, %d tasks, %" PRIu64 " bytes, %" PRIu64 " copies\n",
 	       records, cpus, (copies < (uint64_t)sets ? (int)copies : sets) * set_size, bytes,
