@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/queue.h>
 #include <sys/types.h>
 
@@ -523,8 +524,14 @@ static inline size_t line_room(const struct line *line)
 /** line_add - add formatted text */
 void line_add(struct line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/** line_add_bytes - add bytes as they are */
+void line_add_bytes(struct line *line, const char *bytes, size_t length);
+
 /** line_add_text - add a text as it is */
-void line_add_text(struct line *line, const char *text);
+static inline void line_add_text(struct line *line, const char *text)
+{
+	line_add_bytes(line, text, strlen(text));
+}
 
 /** line_add_spaces - add @count spaces, none if that is negative */
 void line_add_spaces(struct line *line, int count);

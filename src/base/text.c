@@ -335,9 +335,13 @@ void line_add(struct line *line, const char *format, ...)
 			(size_t)length < line_room(line) ? (size_t)length : line_room(line) - 1;
 }
 
-void line_add_text(struct line *line, const char *text)
+void line_add_bytes(struct line *line, const char *bytes, size_t length)
 {
-	line->used = text_append(line->text, sizeof(line->text) - 1, line->used, text);
+	if (length >= line_room(line))
+		length = line_room(line) - 1;
+	memcpy(line->text + line->used, bytes, length);
+	line->used += length;
+	line->text[line->used] = '\0';
 }
 
 void line_add_spaces(struct line *line, int count)

@@ -34,6 +34,43 @@ static char *add_spaces(char *to, int count)
 	return count > 0 ? (char *)memset(to, ' ', (size_t)count) + count : to;
 }
 
+/* The column of a task, as it was last written. */
+struct column {
+	int tid;
+	char name[TASK_COMM_MAX]; /* that it was made of: a task may change its name */
+	size_t length;
+	char text[32]; /* name and tid, centred, and the end of the column */
+};
+
+static void make_column(struct column *column, int tid, const char *name)
+{
+	int name_length = (int)strnlen(name, PROC_NAME), spaces;
+	char digits[TEXT_NUMBER_MAX], *at = column->text;
+	int digits_length = (int)(text_signed(digits, tid) - digits);
+
+	column->tid = tid;
+	text_append(column->name, sizeof(column->name), 0, name);
+	spaces = PROC_WIDTH - name_length - 1 - digits_length;
+	at = add_spaces(at, spaces / 2);
+	at = mempcpy(at, name, (size_t)name_length);
+	*at++ = '-';
+	at = mempcpy(at, digits, (size_t)digits_length);
+	at = add_spaces(at, spaces - spaces / 2);
+	at = mempcpy(at, " | ", 3);
+	column->length = (size_t)(at - column->text);
+}
+
+static const struct column *column_of(const struct output *output, const struct record *record)
+{
+	static struct column columns[256];
+	const char *name = resolver_task_name(output->setup.resolver, record->tid, record->ts);
+	struct column *column = &columns[(unsigned int)record->tid % ARRAY_SIZE(columns)];
+
+	if (column->tid != record->tid || strcmp(column->name, name))
+		make_column(column, record->tid, name);
+	return column;
+}
+
 /*
  * "    7.091122 |   1)   name-1234    | ": time, CPU, and name and tid centred in their column.
  * Returns the end: as far as a record's own text all has a bound, and is written without looking at
@@ -41,11 +78,9 @@ static char *add_spaces(char *to, int count)
  */
 static char *begin_line(const struct output *output, struct line *line, const struct record *record)
 {
-	const char *name = resolver_task_name(output->setup.resolver, record->tid, record->ts);
-	int name_length = (int)strnlen(name, PROC_NAME), cpu_width = 1;
-	char tid[TEXT_NUMBER_MAX], *at = line->text;
-	int tid_length = (int)(text_signed(tid, record->tid) - tid);
-	int spaces = PROC_WIDTH - name_length - 1 - tid_length;
+	const struct column *column = column_of(output, record);
+	char *at = line->text;
+	int cpu_width = 1;
 
 	for (int cpu = cpu_list_highest(&output->setup.source->cpus); cpu >= 10; cpu /= 10)
 		cpu_width++;
@@ -55,12 +90,8 @@ static char *begin_line(const struct output *output, struct line *line, const st
 	at = mempcpy(at, " |   ", 5);
 	at = text_decimal(at, (uint64_t)record->cpu, cpu_width, ' ');
 	at = mempcpy(at, ") ", 2);
-	at = add_spaces(at, spaces / 2);
-	at = mempcpy(at, name, (size_t)name_length);
-	*at++ = '-';
-	at = mempcpy(at, tid, (size_t)tid_length);
-	at = add_spaces(at, spaces - spaces / 2);
-	return mempcpy(at, " | ", 3);
+	memcpy(at, column->text, sizeof(column->text));
+	return at + column->length;
 }
 
 /* What follows may not fit. */
@@ -115,12 +146,13 @@ static void put_exit(const struct output *output, const struct record *record)
 
 	set_end(&line, add_duration(end, window->rettime - window->calltime));
 	line_add_spaces(&line, window->depth > 0 ? 2 * window->depth : 0);
-	line_add_text(&line, "}");
 	if (window->depth < NAMED_DEPTH) {
-		line_add_text(&line, " /* ");
+		line_add_text(&line, "} /* ");
 		line.used += (size_t)resolver_symbol(output->setup.resolver, window->function, 's',
 						     line.text + line.used, line_room(&line));
 		line_add_text(&line, " */");
+	} else {
+		line_add_text(&line, "}");
 	}
 	line_put(&line, output->setup.writer);
 }
