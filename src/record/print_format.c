@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "allocfilt/base.h"
 #include "record/event_format.h"
 #include "record/print_program.h"
 
@@ -17,8 +19,6 @@ struct source {
 };
 
 /* ---- numbers, as C calculates ---- */
-
-static struct value calculate(const struct source *source, const struct node *node);
 
 static struct value wrap(struct value value)
 {
@@ -78,6 +78,19 @@ static struct bytes bytes_of(const struct source *source, const struct node *nod
 	if (bytes.length > source->size - bytes.offset)
 		bytes.length = source->size - bytes.offset;
 	return bytes;
+}
+
+static struct value calculate_other(const struct source *source, const struct node *node);
+
+/* Most numbers are fields. */
+static inline struct value calculate(const struct source *source, const struct node *node)
+{
+	struct value value = node->value;
+
+	if (node->kind != NODE_FIELD)
+		return calculate_other(source, node);
+	value.bits = read_number(source, node->offset, value.size);
+	return wrap(value);
 }
 
 static uint64_t read_element(const struct source *source, const struct node *node)
@@ -205,14 +218,11 @@ static const struct node *chosen(const struct source *source, const struct node 
 	return calculate(source, choice->condition).bits ? choice->left : choice->right;
 }
 
-static struct value calculate(const struct source *source, const struct node *node)
+static struct value calculate_other(const struct source *source, const struct node *node)
 {
 	struct value value = node->value;
 
 	switch (node->kind) {
-	case NODE_FIELD:
-		value.bits = read_number(source, node->offset, value.size);
-		return wrap(value);
 	case NODE_CAST:
 		value.bits = calculate(source, node->left).bits;
 		return wrap(value);
@@ -255,11 +265,15 @@ static size_t visible(const struct out *out, size_t at, size_t length)
 	return length < out->size - at ? length : out->size - at;
 }
 
-static void put_chars(struct out *out, const char *text, size_t length)
+static inline void put_chars(struct out *out, const char *text, size_t length)
 {
-	if (visible(out, out->length, length))
-		memcpy(out->text + out->length, text, visible(out, out->length, length));
+	size_t at = out->length;
+
 	out->length += length;
+	if (out->length > out->size)
+		length = visible(out, at, length);
+	if (length)
+		memcpy(out->text + at, text, length);
 }
 
 static void put_string(struct out *out, const char *text)
@@ -278,38 +292,50 @@ static void put_number(struct out *out, const struct piece *piece, uint64_t bits
 {
 	bool is_signed = piece->conversion == 'd', upper = piece->conversion == 'X';
 	bool alternate = piece->flags & FLAG_ALTERNATE, left = piece->flags & FLAG_LEFT;
-	unsigned int base = upper || piece->conversion == 'x' ? 16 : 10;
-	const char *letters = upper ? "0123456789ABCDEF" : "0123456789abcdef", *prefix = "";
 	struct value value = wrap((struct value){ bits, (uint8_t)piece->size, is_signed });
 	bool negative = is_signed && (int64_t)value.bits < 0;
 	uint64_t rest = negative ? 0 - value.bits : value.bits;
-	char digits[24], *end = digits + sizeof(digits), *first = end;
-	int zeros, pad;
+	char text[32], *digits = text, *end; /* a prefix, then the digits */
+	int zeros = 0, pad;
 
-	if (piece->conversion == 'o')
-		base = 8;
 	if (negative)
-		prefix = "-";
+		*digits++ = '-';
 	else if (is_signed && piece->flags & (FLAG_PLUS | FLAG_SPACE))
-		prefix = piece->flags & FLAG_PLUS ? "+" : " ";
-	else if (alternate && base == 16)
-		prefix = upper ? "0X" : "0x";
-	else if (alternate && base == 8 && rest)
-		prefix = "0";
-	do
-		*--first = letters[rest % base];
-	while (rest /= base);
-	zeros = piece->precision > end - first ? piece->precision - (int)(end - first) : 0;
-	pad = piece->width - (int)strlen(prefix) - zeros - (int)(end - first);
+		*digits++ = piece->flags & FLAG_PLUS ? '+' : ' ';
+	if (piece->conversion == 'o') {
+		if (alternate && rest)
+			*digits++ = '0';
+		end = digits;
+		for (int shift = 63; shift >= 0; shift -= 3)
+			if (end > digits || rest >> shift || !shift)
+				*end++ = (char)('0' + (rest >> shift & 7));
+	} else if (upper || piece->conversion == 'x') {
+		if (alternate)
+			digits = mempcpy(digits, upper ? "0X" : "0x", 2);
+		end = text_hex(digits, rest);
+		for (char *at = digits; upper && at < end; at++)
+			*at = (char)toupper((unsigned char)*at);
+	} else {
+		end = text_decimal(digits, rest, 0, ' ');
+	}
+	if (piece->precision > end - digits)
+		zeros = piece->precision - (int)(end - digits);
+	pad = piece->width - zeros - (int)(end - text);
 	if ((piece->flags & FLAG_ZERO) && !left && pad > 0) {
 		zeros += pad;
 		pad = 0;
 	}
-	put_repeated(out, ' ', left ? 0 : pad);
-	put_string(out, prefix);
-	put_repeated(out, '0', zeros);
-	put_chars(out, first, (size_t)(end - first));
-	put_repeated(out, ' ', left ? pad : 0);
+	if (pad > 0 && !left)
+		put_repeated(out, ' ', pad);
+	if (zeros) {
+		put_chars(out, text, (size_t)(digits - text));
+		put_repeated(out, '0', zeros);
+		put_chars(out, digits, (size_t)(end - digits));
+	} else {
+		put_chars(out, text, (size_t)(end - text));
+	}
+	if (pad > 0 && left)
+		put_repeated(out, ' ', pad);
 }
 
 static void put_hex(struct out *out, uint64_t value)
@@ -511,8 +537,6 @@ static void adjust(struct out *out, const struct piece *piece, size_t start)
 static void put_argument(struct out *out, const struct source *source, const struct piece *piece)
 {
 	const struct node *argument = piece->argument;
-	/* 0 where the argument is not a number */
-	uint64_t number = calculate(source, argument).bits;
 	size_t start = out->length;
 
 	switch (piece->conversion) {
@@ -520,11 +544,11 @@ static void put_argument(struct out *out, const struct source *source, const str
 		put_text(out, source, argument);
 		break;
 	case 'c':
-		put_chars(out, &(char){ (char)number }, 1);
+		put_chars(out, &(char){ (char)calculate(source, argument).bits }, 1);
 		break;
 	case 'f':
 	case 'F':
-		put_symbol(out, &source->format->setup, number,
+		put_symbol(out, &source->format->setup, calculate(source, argument).bits,
 			   piece->conversion == 'f' ? 's' : 'S');
 		break;
 	case '4':
@@ -534,7 +558,7 @@ static void put_argument(struct out *out, const struct source *source, const str
 		put_address(out, source, piece);
 		break;
 	default:
-		put_number(out, piece, number);
+		put_number(out, piece, calculate(source, argument).bits);
 		return;
 	}
 	adjust(out, piece, start);

@@ -587,11 +587,48 @@ static void addresses(void **state)
 	}
 }
 
+/* printf(3) is the judge, where the kernel does the same: not of zeros with a precision. */
+static void numbers_as_printf(void **state)
+{
+	static const char *const flags[] = { "", "-", "+", " ", "0", "#", "#0", "#-", "+0", "+-" };
+	static const char *const lengths[] = { "", "3", "12", "25", ".1", ".7", "12.7", "3.12" };
+	static const struct {
+		const char *conversion, *field;
+		long long value;
+	} numbers[] = {
+		{ "lld", "big", -5000000000 }, { "llu", "ubig", 0xfedcba9876543210 },
+		{ "llx", "big", -5000000000 }, { "llX", "ubig", 0xfedcba9876543210 },
+		{ "llo", "big", -5000000000 }, { "llo", "usmall", 254 },
+		{ "lld", "number", -42 },      { "lld", "usmall", 254 },
+	};
+	char fmt[64], format[32], expected[64];
+
+	for (size_t i = 0; i < COUNT(flags) * COUNT(lengths) * COUNT(numbers); i++) {
+		const char *flag = flags[i % COUNT(flags)];
+		const char *length = lengths[i / COUNT(flags) % COUNT(lengths)];
+		size_t n = i / COUNT(flags) / COUNT(lengths);
+
+		if (strchr(length, '.') &&
+		    (strchr(flag, '0') ||
+		     (strchr(flag, '#') && strchr(numbers[n].conversion, 'o'))))
+			continue;
+		snprintf(format, sizeof(format), "[%%%s%s%s]", flag, length, numbers[n].conversion);
+		snprintf(fmt, sizeof(fmt), "\"%s\", REC->%s", format, numbers[n].field);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+		snprintf(expected, sizeof(expected), format, numbers[n].value);
+#pragma GCC diagnostic pop
+		assert_text(&made_layouts[0], fmt, expected);
+		assert_text(&made_layouts[1], fmt, expected);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(texts_of_64_bit),
 		cmocka_unit_test(texts_of_32_bit),
+		cmocka_unit_test(numbers_as_printf),
 		cmocka_unit_test(formats_that_are_not_known),
 		cmocka_unit_test(nested_formats),
 		cmocka_unit_test(formats_that_cost_too_much),
