@@ -116,7 +116,8 @@ struct session_request {
 	bool force;
 	const struct probe *probe; /* for names of superblocks; NULL: none */
 	bool stack;		   /* --stack: the kernel stack after each begin */
-	const char *run_dir;	   /* SESSION_RUN_DIR, or another one for a test */
+	bool exclude_own;    /* no records of our own task; makes each switch of tasks slower */
+	const char *run_dir; /* SESSION_RUN_DIR, or another one for a test */
 };
 
 struct session;

@@ -517,6 +517,8 @@ static int set_up(struct live *live)
 		.force = options->force,
 		.probe = live->has_probe ? &live->probe : NULL,
 		.stack = options->stack,
+		/* In what every run traces our own task is rare, and the pipeline drops it. */
+		.exclude_own = options->functions || options->events || options->off_cpu,
 		.run_dir = live->run->run_dir,
 	};
 	int ret;

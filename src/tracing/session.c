@@ -446,10 +446,11 @@ static int set_threads(struct session *session, const char *name, struct failure
 
 static int set_tasks(struct session *session, struct failure *failure)
 {
-	char own[16];
+	char own[16] = "";
 	int ret = set_threads(session, "set_event_pid", failure);
 
-	snprintf(own, sizeof(own), "%d\n", getpid());
+	if (session->request->exclude_own)
+		snprintf(own, sizeof(own), "%d\n", getpid());
 	if (!ret && session->graph)
 		ret = set_threads(session, "set_ftrace_pid", failure);
 	if (!ret)

@@ -80,7 +80,8 @@ static void make(bool instances)
 					    .buffer = 4 << 20,
 					    .run_dir = fake.run_dir,
 					    .probe = &probe,
-					    .stack = true };
+					    .stack = true,
+					    .exclude_own = true };
 	fake_remember();
 }
 
@@ -287,6 +288,25 @@ static void test_late_thread(void **state)
 	}
 	end_as_found();
 	end_late_threads();
+}
+
+static void test_own_task(void **state)
+{
+	char own[16];
+
+	snprintf(own, sizeof(own), "%d", getpid());
+	start();
+	assert_value("set_event_notrace_pid", own);
+	assert_value("set_ftrace_notrace_pid", own);
+	end_as_found();
+	/* Else the lists are empty, whatever was there. */
+	request.exclude_own = false;
+	fake_put("set_event_notrace_pid", "99\n");
+	fake_remember();
+	start();
+	assert_value("set_event_notrace_pid", "");
+	assert_value("set_ftrace_notrace_pid", "");
+	end_as_found();
 }
 
 /* The kernel's list reads as if there was none, but it is there, and nothing would be traced. */
@@ -1055,6 +1075,7 @@ int main(void)
 		IN_INSTANCE(test_instance),
 		AT_TOP(test_unused_buffer_is_expanded),
 		AT_TOP(test_late_thread),
+		AT_TOP(test_own_task),
 		AT_TOP(test_tasks_that_exited),
 		AT_TOP(test_threads_without_end),
 		AT_TOP(test_threads_without_memory),
