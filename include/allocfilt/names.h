@@ -37,7 +37,7 @@ struct shrinker_names;
 struct resolver;
 
 /**
- * resolver_new - open the sources of names and read symbols
+ * resolver_new - open the sources of names; in a capture, read symbols
  * @source: paths of the files with names; it has to outlive the resolver
  * @options: whether stacks are kept, and the limits; not used after the call
  *
@@ -48,6 +48,13 @@ int resolver_new(struct resolver **resolver, const struct plan *plan,
 		 const struct data_source *source, const struct options *options,
 		 struct failure *failure);
 void resolver_free(struct resolver *resolver);
+
+/**
+ * resolver_read_symbols - in a running kernel, read the symbols that are likely to be asked for
+ *
+ * Takes up to a second under emulation, so tracing is on by then. Until then functions have no roles.
+ */
+void resolver_read_symbols(struct resolver *resolver);
 
 /** resolver_set_decode - set the decoder that prints events; it has to outlive their use */
 void resolver_set_decode(struct resolver *resolver, struct decode *decode);

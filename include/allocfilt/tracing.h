@@ -75,9 +75,7 @@ void kernel_offer(struct kernel *kernel, struct plan_offer *offer);
 
 struct probe {
 	char definition[512];  /* the line for dynamic_events */
-	char filter[64];       /* for the probe's filter file, "" if the definition has it */
 	bool on_event;	       /* an event probe, else a kprobe event */
-	bool filtered;	       /* an event probe's definition may have its filter in it */
 	bool has_private_data; /* from 6.7: the shrinker points to the superblock */
 	uint32_t private_data; /* bytes: shrinker.private_data */
 	uint32_t s_shrink;     /* super_block.s_shrink, where the shrinker lies in it */
@@ -86,19 +84,15 @@ struct probe {
 };
 
 /**
- * probe_find - look at what this kernel has, and where the members lie
+ * probe_find - look at what this kernel has and where the members lie, and define a probe
  *
  * Needs 2 MB for a moment, for the names in the kernel's BTF. Changes nothing. Returns 0,
  * or -errno with @failure: why there will be no names of superblocks.
  */
 int probe_find(struct probe *probe, const struct kernel *kernel, struct failure *failure);
 
-/**
- * probe_define - write the definition of a probe that was found
- * @callback: address of PROBE_CALLBACK; 0 if it is not known: then each shrinker writes a record,
- *	and those of no superblock are dropped when they are read
- */
-void probe_define(struct probe *probe, uint64_t callback);
+/** probe_define - write the definition of a probe whose members are known */
+void probe_define(struct probe *probe);
 
 /*
  * The only writer of tracefs: sets tracing up, and restores everything as it was found.
@@ -162,6 +156,15 @@ const char *session_dir(const struct session *session);
  */
 int session_try_probe(const struct kernel *kernel, const struct probe *probe, const char *run_dir,
 		      struct failure *failure);
+
+/**
+ * session_filter_probe - keep records of other shrinkers than superblocks' out of our buffer
+ * @callback: address of PROBE_CALLBACK, for a probe on the event
+ *
+ * Without it each shrinker writes a record, and those of no superblock are dropped when they are
+ * read. Returns 0 or -errno.
+ */
+int session_filter_probe(struct session *session, uint64_t callback);
 
 /** session_has_probe - is the probe in place? (if the kernel refused it, a log_notice() said so) */
 bool session_has_probe(const struct session *session);

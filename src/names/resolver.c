@@ -64,7 +64,7 @@ static bool make_tables(struct resolver *resolver, const struct options *options
 	char saved[PATH_MAX];
 
 	snprintf(saved, sizeof(saved), "%s/cgroups", source->dir);
-	resolver->symbols = symbols_new(source->symbols, is_likely_symbol, resolver);
+	resolver->symbols = symbols_new(source->symbols, source->proc);
 	/* Half of the tasks with waiting events: each uses 360 bytes of locked memory. */
 	resolver->tasks = task_cache_new(source->proc, source->names_dir, source->dir,
 					 options->limits.tasks / 2);
@@ -93,14 +93,6 @@ int resolver_new(struct resolver **ret_resolver, const struct plan *plan,
 		resolver_free(resolver);
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
-		uint64_t address = symbols_address(resolver->symbols, waits[i]);
-
-		if (!address)
-			continue;
-		resolver->waits[i].address = address;
-		resolver->waits[i].size = symbols_find(resolver->symbols, address)->size;
-	}
 	/* Without names functions have no roles, and a live run would show nothing. */
 	ret = symbols_readable(resolver->symbols);
 	if (ret && source->proc) {
@@ -117,8 +109,23 @@ int resolver_new(struct resolver **ret_resolver, const struct plan *plan,
 			ret == -ENODATA ? "no symbols in it" :
 			ret == -EPERM	? "all addresses are 0, as it was read without CAP_SYSLOG" :
 					  file_error(-ret));
+	if (!source->proc)
+		resolver_read_symbols(resolver);
 	*ret_resolver = resolver;
 	return 0;
+}
+
+void resolver_read_symbols(struct resolver *resolver)
+{
+	symbols_read(resolver->symbols, is_likely_symbol, resolver);
+	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
+		uint64_t address = symbols_address(resolver->symbols, waits[i]);
+
+		if (!address)
+			continue;
+		resolver->waits[i].address = address;
+		resolver->waits[i].size = symbols_find(resolver->symbols, address)->size;
+	}
 }
 
 void resolver_free(struct resolver *resolver)
@@ -153,6 +160,7 @@ struct shrinker_names *resolver_superblocks(const struct resolver *resolver)
 /* Process and cgroup are only shown for tasks with slow runs, which are few. */
 void resolver_see(struct resolver *resolver, const struct record *record)
 {
+	symbols_set_time(resolver->symbols, record->ts);
 	if (record->kind == RECORD_WINDOW)
 		task_cache_see(resolver->tasks, record->tid, record->ts);
 	else if (record->kind == RECORD_EVENT)
@@ -231,7 +239,9 @@ uint64_t kallsyms_address(const char *path, const char *function)
 	uint64_t address;
 
 	snprintf(name, sizeof(name), "%s", function);
-	symbols = symbols_new(path, is_name, name);
+	symbols = symbols_new(path, true);
+	if (symbols)
+		symbols_read(symbols, is_name, name);
 	address = symbols ? symbols_address(symbols, name) : 0;
 	symbols_free(symbols);
 	return address;

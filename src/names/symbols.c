@@ -10,13 +10,17 @@
 #include "names/line_reader.h"
 #include "names/symbols.h"
 
-#define CODE_PAGE  4096u
-#define SEARCH_MAX 32u /* addresses that are looked up in one pass */
+#define CODE_PAGE	4096u
+#define SYMBOL_LINE_MAX 640	      /* bytes: KSYM_NAME_LEN is 512 */
+#define SEARCHES	128u	      /* addresses that are looked up in one pass */
+#define PASS_PAUSE	NS_PER_SECOND /* ns: the kernel formats each line when it is read */
+#define GAPS		64u
+#define GAP_TRUSTED	(60 * NS_PER_SECOND) /* ns: then a module may have been loaded there */
 
 /*
  * The symbol of an address is the nearest one at or below it, of several at one address the first in
  * the file. It ends where the next symbol of its module begins. The lines of a module are
- * contiguous, in any order, so each such block is searched by itself.
+ * contiguous, in any order: a block.
  */
 struct candidate {
 	uint64_t address;
@@ -27,14 +31,31 @@ struct candidate {
 
 struct search {
 	uint64_t address;
-	struct candidate block; /* best of this block */
-	uint64_t next;		/* nearest address above it in this block; 0: none */
-	bool next_is_code;
 	struct candidate best;
+	bool in_block; /* is the best one of the present block? then its size comes at the end */
+	uint64_t next; /* nearest address above it in this block; 0: none */
+	bool next_is_code;
+	uint64_t above; /* nearest address above it in any block; 0: none */
+};
+
+/* Addresses that no symbol contains. */
+struct gap {
+	uint64_t start;
+	uint64_t end;
+};
+
+/* A line of a file that does not change. */
+struct place {
+	uint64_t address;
+	uint32_t offset; /* in the file */
+	uint32_t block : 30;
+	uint32_t is_absolute : 1;
+	uint32_t is_code : 1;
 };
 
 struct symbols {
 	int fd;
+	bool live;
 	int readable;	      /* 0 or -errno */
 	uint64_t sched_start; /* of the section .sched.text; 0: unknown */
 	uint64_t sched_end;
@@ -44,7 +65,17 @@ struct symbols {
 	size_t oldest;			   /* in table */
 	char text[SYMBOLS_TEXT_MAX];	   /* a ring of their names, in the same order */
 	size_t text_end;		   /* of the newest */
-	struct search searches[SEARCH_MAX];
+	/* live */
+	uint64_t now;	    /* ns, trace clock */
+	uint64_t next_pass; /* not before */
+	struct search searches[SEARCHES];
+	size_t nr_searches; /* that wait for the next pass */
+	struct gap gaps[GAPS];
+	size_t nr_gaps;
+	uint64_t gaps_since;
+	/* of a capture, by address */
+	struct place *places;
+	size_t nr_places;
 };
 
 /* ---- the file ---- */
@@ -79,6 +110,11 @@ static bool parse_line(char *text, struct kallsyms_line *line)
 	return true;
 }
 
+static bool is_code(const struct kallsyms_line *line)
+{
+	return strchr("tTwW", line->type);
+}
+
 static bool next_line(struct line_reader *reader, struct kallsyms_line *line)
 {
 	char *text;
@@ -89,12 +125,20 @@ static bool next_line(struct line_reader *reader, struct kallsyms_line *line)
 	return text;
 }
 
+static void copy_cut(char *to, size_t size, const char *from)
+{
+	size_t length = strnlen(from, size - 1);
+
+	memcpy(to, from, length);
+	to[length] = '\0';
+}
+
 static void set_candidate(struct candidate *symbol, const struct kallsyms_line *line)
 {
 	symbol->address = line->address;
 	symbol->size = 0;
-	snprintf(symbol->name, sizeof(symbol->name), "%s", line->name);
-	snprintf(symbol->module, sizeof(symbol->module), "%s", line->module);
+	copy_cut(symbol->name, sizeof(symbol->name), line->name);
+	copy_cut(symbol->module, sizeof(symbol->module), line->module);
 }
 
 /* ---- the table ---- */
@@ -177,25 +221,94 @@ static void add(struct symbols *symbols, const struct candidate *new)
 	symbols->count++;
 }
 
+/* Returns 0, -ENODATA if there is no symbol, or -EPERM if all addresses are zeros. */
+static int check_readable(int fd)
+{
+	struct line_reader reader;
+	struct kallsyms_line line;
+	int ret = -ENODATA;
+
+	line_reader_start(&reader, fd);
+	while (ret && next_line(&reader, &line))
+		ret = line.address ? 0 : -EPERM;
+	return ret;
+}
+
+struct symbols *symbols_new(const char *path, bool live)
+{
+	struct symbols *symbols = calloc(1, sizeof(*symbols));
+
+	if (!symbols)
+		return NULL;
+	symbols->live = live;
+	symbols->fd = file_open(NULL, path, FILE_TEXT_MAX);
+	symbols->readable = symbols->fd < 0 ? symbols->fd : check_readable(symbols->fd);
+	return symbols;
+}
+
+static int compare_places(const void *one, const void *other)
+{
+	const struct place *a = one, *b = other;
+
+	if (a->address != b->address)
+		return a->address < b->address ? -1 : 1;
+	return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+/* Now, as nothing is allocated later. Without memory for all, the rest has no names. */
+static void read_places(struct symbols *symbols)
+{
+	char module[SYMBOL_MODULE_MAX] = "";
+	size_t room = 0, block = 0;
+	struct line_reader reader;
+	struct kallsyms_line line;
+
+	line_reader_start(&reader, symbols->fd);
+	while (next_line(&reader, &line)) {
+		if (symbols->nr_places == room) {
+			struct place *places;
+
+			room = room ? 2 * room : 4096;
+			places = reallocarray(symbols->places, room, sizeof(*places));
+			if (!places)
+				break;
+			symbols->places = places;
+		}
+		if (strcmp(module, line.module)) {
+			copy_cut(module, sizeof(module), line.module);
+			block++;
+		}
+		symbols->places[symbols->nr_places++] = (struct place){
+			.address = line.address,
+			.offset = (uint32_t)line_reader_offset(&reader),
+			.block = block,
+			.is_absolute = line.type == 'A',
+			.is_code = is_code(&line),
+		};
+	}
+	qsort(symbols->places, symbols->nr_places, sizeof(*symbols->places), compare_places);
+}
+
 /*
  * The kernel's own symbols come first, in order of address. Of several names at one address the
- * kernel prints the first, even if another one was wanted. Returns 0, -ENODATA if there is no symbol,
- * or -EPERM if all addresses are zeros.
+ * kernel prints the first, even if another one was wanted.
  */
-static int fill(struct symbols *symbols, bool (*wanted)(void *context, const char *name),
-		void *context)
+void symbols_read(struct symbols *symbols, bool (*wanted)(void *context, const char *name),
+		  void *context)
 {
 	struct line_reader reader;
 	struct kallsyms_line line;
 	struct candidate alias = { 0 }; /* first symbol at the current address */
 	size_t open = 0;		/* entries from here on have no size yet */
 	bool any = false;		/* any address other than zero? */
-	int ret = -ENODATA;
 
+	if (symbols->readable)
+		return;
+	if (!symbols->live)
+		read_places(symbols);
 	line_reader_start(&reader, symbols->fd);
 	while (next_line(&reader, &line) && !(any && *line.module)) {
 		any |= line.address != 0;
-		ret = any ? 0 : -EPERM;
 		for (; open < symbols->count; open++) {
 			struct symbol *symbol = &symbols->table[open];
 
@@ -209,23 +322,10 @@ static int fill(struct symbols *symbols, bool (*wanted)(void *context, const cha
 			symbols->sched_start = line.address;
 		else if (!strcmp(line.name, "__sched_text_end"))
 			symbols->sched_end = line.address;
-		if (wanted && line.type != 'A' && line.address && wanted(context, line.name) &&
+		if (line.type != 'A' && line.address && wanted(context, line.name) &&
 		    find_room(symbols, text_bytes(&alias)) && !find(symbols, line.address))
 			add(symbols, &alias);
 	}
-	return ret;
-}
-
-struct symbols *symbols_new(const char *path, bool (*wanted)(void *context, const char *name),
-			    void *context)
-{
-	struct symbols *symbols = calloc(1, sizeof(*symbols));
-
-	if (!symbols)
-		return NULL;
-	symbols->fd = file_open(NULL, path, FILE_TEXT_MAX);
-	symbols->readable = symbols->fd < 0 ? symbols->fd : fill(symbols, wanted, context);
-	return symbols;
 }
 
 void symbols_free(struct symbols *symbols)
@@ -234,6 +334,7 @@ void symbols_free(struct symbols *symbols)
 		return;
 	if (symbols->fd >= 0)
 		close(symbols->fd);
+	free(symbols->places);
 	free(symbols);
 }
 
@@ -244,78 +345,211 @@ int symbols_readable(const struct symbols *symbols)
 
 /* ---- looking up ---- */
 
-static void end_block(struct search *search)
+static uint64_t size_of(const struct search *search)
 {
-	struct candidate *block = &search->block;
 	uint64_t page_end = (search->address / CODE_PAGE + 1) * CODE_PAGE;
 	uint64_t end = search->next;
 
 	/* kallsyms does not mark the end of a module's code: it is the end of a page, before data. */
-	if (*block->module && !search->next_is_code && (!end || page_end < end))
+	if (*search->best.module && !search->next_is_code && (!end || page_end < end))
 		end = page_end;
-	if (*block->name && (!*search->best.name || block->address > search->best.address)) {
-		block->size = end > block->address ? end - block->address : 0;
-		search->best = *block;
-	}
-	*block->name = '\0';
+	return end > search->best.address ? end - search->best.address : 0;
+}
+
+/* Returns false if the best one does not contain the address. */
+static bool add_found(struct symbols *symbols, const struct search *search)
+{
+	const struct candidate *best = &search->best;
+
+	if (!*best->name || !contains(best->address, best->size, search->address))
+		return false;
+	/* Several of the addresses may lie in one function. */
+	if (!find(symbols, search->address))
+		add(symbols, best);
+	return true;
+}
+
+/* ---- in a running kernel: one pass for all that is unknown ---- */
+
+static bool is_gap(struct symbols *symbols, uint64_t address)
+{
+	if (symbols->now > symbols->gaps_since + GAP_TRUSTED)
+		symbols->nr_gaps = 0;
+	for (size_t i = 0; i < symbols->nr_gaps; i++)
+		if (address >= symbols->gaps[i].start && address <= symbols->gaps[i].end)
+			return true;
+	return false;
+}
+
+static void add_gap(struct symbols *symbols, const struct search *search)
+{
+	const struct candidate *best = &search->best;
+	uint64_t start = 0;
+
+	if (is_gap(symbols, search->address))
+		return;
+	if (!symbols->nr_gaps)
+		symbols->gaps_since = symbols->now;
+	if (*best->name)
+		start = best->address + (best->size ? best->size : 1);
+	if (symbols->nr_gaps == GAPS)
+		memmove(symbols->gaps, symbols->gaps + 1,
+			--symbols->nr_gaps * sizeof(symbols->gaps[0]));
+	symbols->gaps[symbols->nr_gaps++] = (struct gap){ start, search->above - 1 };
+}
+
+static void improve(struct search *search, const struct candidate *line)
+{
+	if (!*line->name || line->address > search->address ||
+	    (*search->best.name && line->address <= search->best.address))
+		return;
+	search->best = *line;
+	search->in_block = true;
+}
+
+static void end_block(struct search *search)
+{
+	if (search->in_block)
+		search->best.size = size_of(search);
+	search->in_block = false;
 	search->next = 0;
 	search->next_is_code = false;
 }
 
-static void search_line(struct search *search, const struct kallsyms_line *line)
+static void see_above(struct search *search, const struct kallsyms_line *line)
 {
-	struct candidate *block = &search->block;
-
-	if (strcmp(block->module, line->module)) {
-		end_block(search);
-		snprintf(block->module, sizeof(block->module), "%s", line->module);
-	}
-	if (line->address <= search->address) {
-		if (line->type != 'A' && (!*block->name || line->address > block->address))
-			set_candidate(block, line);
-	} else if (!search->next || line->address < search->next) {
+	if (line->address <= search->address)
+		return;
+	if (!search->next || line->address < search->next) {
 		search->next = line->address;
-		search->next_is_code = strchr("tTwW", line->type);
+		search->next_is_code = is_code(line);
 	}
+	if (!search->above || line->address < search->above)
+		search->above = line->address;
 }
 
-/* One pass for all: the kernel formats each line when it is read, which is slow. */
-void symbols_look_up(struct symbols *symbols, const uint64_t *addresses, size_t count)
+static void search_file(struct symbols *symbols)
 {
+	struct search *end = symbols->searches + symbols->nr_searches, *search;
 	struct line_reader reader;
 	struct kallsyms_line line;
-	size_t nr_searches = 0;
+	/* The first line at the latest address: copied once, as most have a better one after them. */
+	struct candidate last = { 0 };
 
-	for (size_t i = 0; i < count && nr_searches < SEARCH_MAX; i++)
-		if (!find(symbols, addresses[i]))
-			symbols->searches[nr_searches++] =
-				(struct search){ .address = addresses[i] };
-	if (symbols->readable || !nr_searches)
-		return;
 	line_reader_start(&reader, symbols->fd);
-	while (next_line(&reader, &line))
-		for (size_t i = 0; i < nr_searches; i++)
-			search_line(&symbols->searches[i], &line);
-	for (size_t i = 0; i < nr_searches; i++) {
-		struct search *search = &symbols->searches[i];
+	while (next_line(&reader, &line)) {
+		bool other_block = strcmp(last.module, line.module);
+		bool counts = line.type != 'A' &&
+			      (other_block || !*last.name || line.address != last.address);
 
-		end_block(search);
-		if (!*search->best.name ||
-		    !contains(search->best.address, search->best.size, search->address))
-			search->best = (struct candidate){ .address = search->address };
-		/* Several of the addresses may lie in one function. */
-		if (!find(symbols, search->address))
-			add(symbols, &search->best);
+		for (search = symbols->searches; search < end; search++) {
+			if (other_block || (counts && (line.address < last.address ||
+						       line.address > search->address)))
+				improve(search, &last);
+			if (other_block)
+				end_block(search);
+			see_above(search, &line);
+		}
+		if (counts)
+			set_candidate(&last, &line);
+		else if (other_block)
+			last = (struct candidate){ 0 };
+		if (other_block)
+			copy_cut(last.module, sizeof(last.module), line.module);
 	}
+	for (search = symbols->searches; search < end; search++) {
+		improve(search, &last);
+		end_block(search);
+		if (!add_found(symbols, search))
+			add_gap(symbols, search);
+	}
+	symbols->nr_searches = 0;
+}
+
+static bool is_queued(const struct symbols *symbols, uint64_t address)
+{
+	for (size_t i = 0; i < symbols->nr_searches; i++)
+		if (symbols->searches[i].address == address)
+			return true;
+	return false;
+}
+
+static void queue(struct symbols *symbols, uint64_t address)
+{
+	if (symbols->nr_searches < SEARCHES && !is_gap(symbols, address) &&
+	    !is_queued(symbols, address))
+		symbols->searches[symbols->nr_searches++] = (struct search){ .address = address };
+}
+
+/* ---- in a capture ---- */
+
+static void search_places(struct symbols *symbols, struct search *search)
+{
+	const struct place *places = symbols->places, *best = NULL;
+	size_t above = 0, end = symbols->nr_places;
+	char text[SYMBOL_LINE_MAX];
+	struct kallsyms_line line;
+	ssize_t length;
+
+	while (above < end) {
+		size_t middle = above + (end - above) / 2;
+
+		if (places[middle].address <= search->address)
+			above = middle + 1;
+		else
+			end = middle;
+	}
+	for (size_t i = above; i && (!best || places[i - 1].address == best->address); i--)
+		if (!places[i - 1].is_absolute)
+			best = &places[i - 1];
+	if (!best)
+		return;
+	for (size_t i = above; i < symbols->nr_places && !search->next; i++)
+		if (places[i].block == best->block) {
+			search->next = places[i].address;
+			search->next_is_code = places[i].is_code;
+		}
+	length = pread(symbols->fd, text, sizeof(text) - 1, best->offset);
+	text[length > 0 ? length : 0] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	if (!parse_line(text, &line))
+		return;
+	set_candidate(&search->best, &line);
+	search->best.size = size_of(search);
+}
+
+void symbols_set_time(struct symbols *symbols, uint64_t ts)
+{
+	if (ts > symbols->now)
+		symbols->now = ts;
+}
+
+void symbols_look_up(struct symbols *symbols, const uint64_t *addresses, size_t count)
+{
+	if (symbols->readable)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		struct search search = { .address = addresses[i] };
+
+		if (find(symbols, addresses[i]))
+			continue;
+		if (symbols->live) {
+			queue(symbols, addresses[i]);
+			continue;
+		}
+		search_places(symbols, &search);
+		add_found(symbols, &search);
+	}
+	if (!symbols->nr_searches || symbols->now < symbols->next_pass)
+		return;
+	symbols->next_pass = symbols->now + PASS_PAUSE;
+	search_file(symbols);
 }
 
 const struct symbol *symbols_find(struct symbols *symbols, uint64_t address)
 {
-	const struct symbol *symbol;
-
 	symbols_look_up(symbols, &address, 1);
-	symbol = find(symbols, address);
-	return symbol && *symbol->name ? symbol : NULL;
+	return find(symbols, address);
 }
 
 uint64_t symbols_address(const struct symbols *symbols, const char *name)

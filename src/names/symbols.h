@@ -7,9 +7,10 @@
 #include <stdint.h>
 
 /*
- * Names of kernel addresses, from a file like /proc/kallsyms. A fixed table holds the likely ones.
- * Another address is looked up in the file, through a fixed buffer, so that nothing is allocated on
- * the path of a record.
+ * Names of kernel addresses, from a file like /proc/kallsyms. A fixed table holds the likely ones,
+ * which are read in one pass over the file. Another address is looked up later, through a fixed
+ * buffer. In a running kernel, which formats each line when it is read, that is a pass again: at most
+ * one a second, for all that is unknown by then. Of a capture's file there is an index.
  */
 
 #define SYMBOLS_MAX	  2048
@@ -19,22 +20,20 @@
 
 struct symbol {
 	uint64_t address;
-	uint64_t size;	    /* bytes up to the next symbol; 0: unknown */
-	const char *name;   /* "": no symbol contains the address */
+	uint64_t size; /* bytes up to the next symbol; 0: unknown */
+	const char *name;
 	const char *module; /* "" for the kernel itself */
 };
 
 struct symbols;
 
 /**
- * symbols_new - open @path ("/proc/kallsyms", "DIR/kallsyms") and fill the table in one pass
- * @wanted: returns whether a function of the kernel belongs into the table; NULL: none does
+ * symbols_new - open @path ("/proc/kallsyms", "DIR/kallsyms"), and see whether it has addresses
+ * @live: a running kernel's
  *
- * Without the file, or where it has no address other than zero (no CAP_SYSLOG), the table is empty.
- * Returns NULL with errno ENOMEM only.
+ * Returns NULL with errno ENOMEM only; see symbols_readable().
  */
-struct symbols *symbols_new(const char *path, bool (*wanted)(void *context, const char *name),
-			    void *context);
+struct symbols *symbols_new(const char *path, bool live);
 void symbols_free(struct symbols *symbols);
 
 /**
@@ -44,14 +43,29 @@ void symbols_free(struct symbols *symbols);
 int symbols_readable(const struct symbols *symbols);
 
 /**
+ * symbols_read - fill the table in one pass over the file, as far as it can be read
+ * @wanted: returns whether a function of the kernel belongs into the table
+ */
+void symbols_read(struct symbols *symbols, bool (*wanted)(void *context, const char *name),
+		  void *context);
+
+/** symbols_set_time - @ts: ns of the trace clock; in a running kernel, for the pause between passes */
+void symbols_set_time(struct symbols *symbols, uint64_t ts);
+
+/**
  * symbols_look_up - read the symbols of several addresses into the table, as those of a stack
  *
- * The first 32 that the table does not have are looked up in one pass over the file. In a full table
- * they replace those that came first.
+ * In a full table they replace those that came first. In a running kernel those that have to wait are
+ * looked up with the next ones, up to 128 in one pass; what no symbol contains is not looked for
+ * again for a minute.
  */
 void symbols_look_up(struct symbols *symbols, const uint64_t *addresses, size_t count);
 
-/** symbols_find - the symbol that contains @address, NULL for none; valid until the next call */
+/**
+ * symbols_find - the symbol that contains @address; valid until the next call
+ *
+ * NULL for none, or for one that waits for the next pass.
+ */
 const struct symbol *symbols_find(struct symbols *symbols, uint64_t address);
 
 /** symbols_address - address of the first symbol of that name in the table; 0: none */

@@ -61,10 +61,8 @@ static int print_probe(const struct kernel *kernel, struct failure *failure)
 	struct probe probe;
 	int ret = probe_find(&probe, kernel, &reason);
 
-	if (!ret) {
-		probe_define(&probe, kallsyms_address("/proc/kallsyms", PROBE_CALLBACK));
+	if (!ret)
 		ret = session_try_probe(kernel, &probe, SESSION_RUN_DIR, &reason);
-	}
 	if (ret && reason.status != EXIT_STATUS_IN_USE)
 		printf("superblocks     no names: %s\n", reason.text);
 	else

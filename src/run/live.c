@@ -163,16 +163,8 @@ static int prepare(struct live *live)
 				   live->run->output, live->failure);
 	if (ret)
 		return ret;
-	/*
-	 * Without the probe superblocks have no names, which is no failure. With -w there is no
-	 * pipeline that has read the symbols.
-	 */
-	if (live->has_probe)
-		probe_define(&live->probe,
-			     live->pipeline ?
-				     pipeline_address(live->pipeline, PROBE_CALLBACK) :
-				     kallsyms_address(live->source.symbols, PROBE_CALLBACK));
-	else if (*failure.text)
+	/* Which is no failure. */
+	if (!live->has_probe && *failure.text)
 		log_notice("superblocks have no names: %s", failure.text);
 	/* The configuration file may set metrics, but with -w nothing is filtered. */
 	if (live->pipeline && options->metrics)
@@ -540,9 +532,6 @@ static int set_up(struct live *live)
 	}
 	ret = cpu_buffers_open(&live->buffers, session_dir(live->session), live->source.layout.size,
 			       live->failure);
-	if (!ret && live->recorder)
-		ret = recorder_describe(live->recorder, session_dir(live->session), live->buffers,
-					live->failure);
 	if (ret)
 		return ret;
 	live->loop = loop_new(&callbacks, live, live->run->signals);
@@ -595,13 +584,32 @@ static int set_deadline(const struct live *live, const struct options *options, 
 			   config_setting_name(options, "duration", setting), strerror(-ret));
 }
 
-static int begin(struct live *live, uint64_t now)
+/*
+ * What the kernel takes long to print is read once tracing is on; the buffers hold what arrives
+ * meanwhile.
+ */
+static int read_slow_files(struct live *live)
+{
+	uint64_t callback = 0;
+
+	if (live->pipeline && !live->has_traced)
+		pipeline_read_symbols(live->pipeline);
+	if (session_has_probe(live->session) && live->probe.on_event)
+		callback = live->pipeline ? pipeline_address(live->pipeline, PROBE_CALLBACK) :
+					    kallsyms_address(live->source.symbols, PROBE_CALLBACK);
+	if (callback)
+		session_filter_probe(live->session, callback);
+	return live->recorder ? recorder_describe(live->recorder, session_dir(live->session),
+						  live->buffers, live->failure) :
+				0;
+}
+
+static int begin(struct live *live)
 {
 	const struct run_context *run = live->run;
 	struct timespec realtime;
 	int ret;
 
-	lock_memory(live);
 	ret = set_idle(live, false);
 	if (ret)
 		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "epoll: %s",
@@ -610,27 +618,31 @@ static int begin(struct live *live, uint64_t now)
 	count_unread(live);
 	clock_gettime(CLOCK_REALTIME, &realtime);
 	live->source.started = realtime.tv_sec * NS_PER_SECOND + realtime.tv_nsec;
+	live->began = loop_now();
 	ret = session_on(live->session, live->failure);
 	if (ret)
 		return ret;
+	session_mark_clock(live->session);
+	log_debug("set up in %" PRIu64 " us, from the first step to tracing on; %" PRIu64
+		  " us since the program's start",
+		  (loop_now() - live->set_up_from) / 1000, (loop_now() - run->started) / 1000);
+	if (!live->has_traced)
+		memory_pressure_read(live->pressure, &live->source.pressure_before);
+	ret = read_slow_files(live);
+	if (ret)
+		return ret;
+	lock_memory(live);
 	ret = output_file_begin(writer_fd(run->output), run->options->output);
 	if (ret)
 		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "-o %s: %s",
 				   run->options->output, strerror(-ret));
-	log_debug("set up in %" PRIu64 " us, from the first step to tracing on; %" PRIu64
-		  " us since the program's start",
-		  (loop_now() - live->set_up_from) / 1000, (loop_now() - run->started) / 1000);
-	session_mark_clock(live->session);
-	if (!live->has_traced)
-		memory_pressure_read(live->pressure, &live->source.pressure_before);
-	live->began = now;
-	live->next_second = now + NS_PER_SECOND;
-	live->next_mark = now + MARK_INTERVAL;
-	live->next_memory = now + MEMORY_INTERVAL;
+	live->next_second = live->began + NS_PER_SECOND;
+	live->next_mark = live->began + MARK_INTERVAL;
+	live->next_memory = live->began + MEMORY_INTERVAL;
 	if (live->pipeline && output_has_intervals(pipeline_output(live->pipeline)))
-		live->next_interval = now + run->options->interval;
+		live->next_interval = live->began + run->options->interval;
 	if (run->options->duration)
-		ret = set_deadline(live, run->options, now, live->failure);
+		ret = set_deadline(live, run->options, loop_now(), live->failure);
 	if (ret)
 		return ret;
 	if (!live->has_traced)
@@ -643,7 +655,7 @@ static int begin(struct live *live, uint64_t now)
 		   live->plan->threshold / 1000,
 		   run->command ? "it ends with COMMAND" : "Ctrl-C ends it");
 	if (live->hooks.tracing)
-		live->hooks.tracing(live->hooks.context, now);
+		live->hooks.tracing(live->hooks.context, loop_now());
 	if (run->command)
 		command_start(run->command);
 	return 0;
@@ -694,7 +706,7 @@ static int finish(struct live *live, int error)
 
 static int run_loop(struct live *live)
 {
-	int ret = begin(live, loop_now());
+	int ret = begin(live);
 
 	if (ret)
 		return ret;

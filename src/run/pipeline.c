@@ -530,6 +530,11 @@ void pipeline_read_probe(struct pipeline *pipeline)
 			   PROBE_NAME);
 }
 
+void pipeline_read_symbols(struct pipeline *pipeline)
+{
+	resolver_read_symbols(pipeline->resolver);
+}
+
 int pipeline_set_pages(struct pipeline *pipeline)
 {
 	const struct data_source *source = pipeline->source;

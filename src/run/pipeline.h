@@ -30,7 +30,10 @@ int pipeline_new(struct pipeline **pipeline, const struct options *options, cons
 		 const struct data_source *source, struct writer *writer, struct failure *failure);
 void pipeline_free(struct pipeline *pipeline);
 
-/** pipeline_address - address of a shrinker function that pipeline_new() looked up; 0: none */
+/** pipeline_read_symbols - see resolver_read_symbols() */
+void pipeline_read_symbols(struct pipeline *pipeline);
+
+/** pipeline_address - address of a function among the symbols that were read; 0: none */
 uint64_t pipeline_address(const struct pipeline *pipeline, const char *function);
 
 /** pipeline_read_probe - read the format of our probe, installed after pipeline_new() */

@@ -75,9 +75,8 @@ int probe_find(struct probe *probe, const struct kernel *kernel, struct failure 
 	kprobes = tracefs_file_exists(top, "kprobe_events");
 	help = tracefs_instance_file_read(top, "README", NULL);
 	memset(probe, 0, sizeof(*probe));
-	/* The help says what may be written: event probes from 5.15, with a filter from 6.0. */
+	/* The help says what may be written: event probes from 5.15. */
 	probe->on_event = help && strstr(help, "<attached-event> [<args>]");
-	probe->filtered = help && strstr(help, "<attached-event> [<args>] [if <filter>]");
 	free(help);
 	tracefs_instance_free(top);
 	if (!dynamic || (!probe->on_event && !kprobes))
@@ -94,27 +93,18 @@ int probe_find(struct probe *probe, const struct kernel *kernel, struct failure 
 	if (ret)
 		return failure_set(failure, EXIT_STATUS_NO_FEATURE, -ret,
 				   BTF_VMLINUX ": superblocks have no names where they had them");
+	probe_define(probe);
 	return 0;
 }
 
-void probe_define(struct probe *probe, uint64_t callback)
+void probe_define(struct probe *probe)
 {
-	char filter[64] = "";
+	const char *shrinker = probe->on_event ? "$shr" : FIRST_ARGUMENT;
 
-	if (!probe->on_event) {
-		snprintf(probe->definition, sizeof(probe->definition),
-			 "p:" PROBE_EVENT " " PROBE_CALLBACK " shr=%s id=%s:string dev=%s:u32",
-			 FIRST_ARGUMENT, MEMBER_AT(probe, probe->s_id, FIRST_ARGUMENT),
-			 MEMBER_AT(probe, probe->s_dev, FIRST_ARGUMENT));
-		return;
-	}
-	if (callback)
-		snprintf(filter, sizeof(filter), "shrink == 0x%" PRIx64, callback);
 	snprintf(probe->definition, sizeof(probe->definition),
-		 "e:" PROBE_EVENT
-		 " vmscan/mm_shrink_slab_start shr=$shr shrink=$shrink id=%s:string dev=%s:u32%s%s",
-		 MEMBER_AT(probe, probe->s_id, "$shr"), MEMBER_AT(probe, probe->s_dev, "$shr"),
-		 callback && probe->filtered ? " if " : "", probe->filtered ? filter : "");
-	if (!probe->filtered)
-		snprintf(probe->filter, sizeof(probe->filter), "%s", filter);
+		 "%s shr=%s%s id=%s:string dev=%s:u32",
+		 probe->on_event ? "e:" PROBE_EVENT " vmscan/mm_shrink_slab_start" :
+				   "p:" PROBE_EVENT " " PROBE_CALLBACK,
+		 shrinker, probe->on_event ? " shrink=$shrink" : "",
+		 MEMBER_AT(probe, probe->s_id, shrinker), MEMBER_AT(probe, probe->s_dev, shrinker));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -488,7 +489,6 @@ static int set_stacks(struct session *session, struct failure *failure)
 static int set_events(struct session *session, struct failure *failure)
 {
 	const struct plan *plan = session->request->plan;
-	const struct probe *probe = session->request->probe;
 	int ret = 0;
 
 	for (int i = 0; i < plan->nr_events && !ret; i++) {
@@ -505,9 +505,6 @@ static int set_events(struct session *session, struct failure *failure)
 			ret = set_own(session, SETTING_ENABLE, name, "1", failure);
 	}
 	/* After mm_shrink_slab_start, so that at the end that event is off when it is restored. */
-	if (!ret && session->has_probe && *probe->filter)
-		ret = set_optional(session, SETTING_FILTER, PROBE_PATH "/filter", probe->filter,
-				   failure);
 	if (!ret && session->has_probe)
 		ret = set_own(session, SETTING_ENABLE, PROBE_PATH "/enable", "1", failure);
 	return ret;
@@ -785,6 +782,15 @@ int session_end(struct session *session, struct failure *failure)
 const char *session_dir(const struct session *session)
 {
 	return session->dir;
+}
+
+int session_filter_probe(struct session *session, uint64_t callback)
+{
+	struct failure ignored;
+	char filter[64];
+
+	snprintf(filter, sizeof(filter), "shrink == 0x%" PRIx64, callback);
+	return set_optional(session, SETTING_FILTER, PROBE_PATH "/filter", filter, &ignored);
 }
 
 bool session_has_probe(const struct session *session)

@@ -14,37 +14,24 @@ static const struct probe pointed = {
 /* As before 6.7: the shrinker lies in its superblock, behind s_dev and before s_id. */
 static const struct probe contained = { .s_shrink = 640, .s_id = 960, .s_dev = 16 };
 
-/* The syntax is that of Documentation/trace/eprobetrace.rst: if FILTER comes last, from 6.0 on. */
+/* The syntax is that of Documentation/trace/eprobetrace.rst. */
 static void test_event_probe(void **state)
 {
 	struct probe probe = pointed;
 
-	probe.on_event = probe.filtered = true;
-	probe_define(&probe, 0xffffffff81234560);
+	probe.on_event = true;
+	probe_define(&probe);
 	assert_string_equal(
 		probe.definition,
 		"e:allocfilt/shrinker vmscan/mm_shrink_slab_start shr=$shr shrink=$shrink "
-		"id=+968(+88($shr)):string dev=+16(+88($shr)):u32 if shrink == 0xffffffff81234560");
-	assert_string_equal(probe.filter, "");
+		"id=+968(+88($shr)):string dev=+16(+88($shr)):u32");
 	probe = contained;
 	probe.on_event = true;
-	probe_define(&probe, 0xffffffff81234560);
+	probe_define(&probe);
 	assert_string_equal(
 		probe.definition,
 		"e:allocfilt/shrinker vmscan/mm_shrink_slab_start shr=$shr shrink=$shrink "
 		"id=+320($shr):string dev=-624($shr):u32");
-	assert_string_equal(probe.filter, "shrink == 0xffffffff81234560");
-}
-
-/* Without its address the callback cannot be filtered. */
-static void test_unknown_callback(void **state)
-{
-	struct probe probe = pointed;
-
-	probe.on_event = probe.filtered = true;
-	probe_define(&probe, 0);
-	assert_null(strstr(probe.definition, " if "));
-	assert_string_equal(probe.filter, "");
 }
 
 /* Documentation/trace/kprobetrace.rst; %di has the first argument. */
@@ -52,14 +39,13 @@ static void test_kprobe(void **state)
 {
 	struct probe probe = contained;
 
-	probe_define(&probe, 0xffffffff81234560);
+	probe_define(&probe);
 #if defined(__x86_64__)
 	assert_string_equal(probe.definition, "p:allocfilt/shrinker super_cache_scan shr=%di "
 					      "id=+320(%di):string dev=-624(%di):u32");
 #endif
 	assert_int_equal(
 		strncmp(probe.definition, "p:allocfilt/shrinker super_cache_scan shr=", 42), 0);
-	assert_string_equal(probe.filter, "");
 }
 
 /* What the kernel's own README says; kernel/trace/trace.c: readme_msg. */
@@ -68,19 +54,12 @@ static void test_kernels(void **state)
 	static const struct {
 		const char *files[2];
 		const char *help;
-		bool on_event, filtered;
+		bool on_event;
 	} kernels[] = {
-		{ { "dynamic_events", "kprobe_events" },
-		  "\t  -:[<group>/]<event>\n",
-		  false,
-		  false },
-		{ { "dynamic_events" },
-		  "e[:[<group>/]<event>] <attached-event> [<args>]\n",
-		  true,
-		  false },
+		{ { "dynamic_events", "kprobe_events" }, "\t  -:[<group>/]<event>\n", false },
+		{ { "dynamic_events" }, "e[:[<group>/]<event>] <attached-event> [<args>]\n", true },
 		{ { "dynamic_events" },
 		  "e[:[<group>/][<event>]] <attached-event> [<args>] [if <filter>]\n",
-		  true,
 		  true },
 	};
 	struct kernel kernel = { .dir = test_directory };
@@ -100,7 +79,6 @@ static void test_kernels(void **state)
 		if (probe_find(&probe, &kernel, &failure))
 			assert_non_null(strstr(failure.text, "/sys/kernel/btf/vmlinux"));
 		assert_int_equal(probe.on_event, kernels[i].on_event);
-		assert_int_equal(probe.filtered, kernels[i].filtered);
 	}
 }
 
@@ -108,7 +86,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_event_probe),
-		cmocka_unit_test(test_unknown_callback),
 		cmocka_unit_test(test_kprobe),
 		cmocka_unit_test_setup_teardown(test_kernels, make_test_directory,
 						remove_test_directory),

@@ -32,7 +32,6 @@ static struct failure failure;
 
 static const struct probe probe = {
 	.definition = "e:allocfilt/shrinker vmscan/mm_shrink_slab_start shr=$shr",
-	.filter = "shrink == 0x1",
 };
 
 static void add_event(const char *system, const char *name, enum event_rule rule, enum event_id id,
@@ -123,6 +122,7 @@ static int run(void)
 		return ret;
 	session_set_buffer_percent(session, 50);
 	ret = session_on(session, &failure);
+	session_filter_probe(session, 1);
 	session_mark_clock(session);
 	session_set_buffer_percent(session, 0);
 	session_off(session);
@@ -159,7 +159,7 @@ static void sets_what_it_needs(const char *prefix)
 		{ "buffer_size_kb", "4099" },
 		{ "events/vmscan/mm_shrink_slab_end/enable", "1" },
 		{ "events/allocfilt/shrinker/enable", "1" },
-		{ "events/allocfilt/shrinker/filter", "shrink == 0x1" },
+		{ "events/allocfilt/shrinker/filter", "none" },
 		{ "events/vmscan/mm_vmscan_direct_reclaim_begin/trigger", "stacktrace:unlimited" },
 		{ "events/sched/sched_switch/enable", "1" },
 		{ "events/sched/sched_switch/trigger", "stacktrace:unlimited if prev_state & 3" },
@@ -180,11 +180,15 @@ static void sets_what_it_needs(const char *prefix)
 	assert_int_equal(session_on(session, &failure), 0);
 	snprintf(name, sizeof(name), "%stracing_on", prefix);
 	assert_value(name, "1");
+	assert_int_equal(session_filter_probe(session, 0xffffffff81234560), 0);
+	snprintf(name, sizeof(name), "%sevents/allocfilt/shrinker/filter", prefix);
+	assert_value(name, "shrink == 0xffffffff81234560");
 	assert_int_equal(session_mark_clock(session), 0);
 	snprintf(marker, sizeof(marker), "%strace_marker", prefix);
 	assert_int_equal(strncmp(fake_get(marker), "allocfilt: realtime ", 20), 0);
 	assert_true(undo_exists());
 	session_off(session);
+	snprintf(name, sizeof(name), "%stracing_on", prefix);
 	assert_value(name, "0");
 	end();
 	assert_false(undo_exists());

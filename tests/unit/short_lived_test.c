@@ -117,6 +117,7 @@ static void make_live_pipeline(struct flood *flood)
 				      flood->writer, &failure),
 			 0);
 	pipeline_source_sink(flood->pipeline, &flood->sink);
+	pipeline_read_symbols(flood->pipeline);
 	flood->function = pipeline_address(flood->pipeline, "try_to_free_pages");
 	assert_true(flood->function);
 }

@@ -5,18 +5,27 @@
 
 static struct symbols *symbols;
 
+static bool want_none(void *context, const char *name)
+{
+	return false;
+}
+
+static bool live; /* how open_text() opens */
+
 static void open_text(const char *text, bool (*wanted)(void *, const char *), void *context)
 {
 	symbols_free(symbols);
 	put_text("kallsyms", text);
-	symbols = symbols_new(test_path("kallsyms"), wanted, context);
+	symbols = symbols_new(test_path("kallsyms"), live);
 	assert_non_null(symbols);
+	symbols_read(symbols, wanted ? wanted : want_none, context);
 }
 
 static int tear_down(void **state)
 {
 	symbols_free(symbols);
 	symbols = NULL;
+	live = false;
 	return 0;
 }
 
@@ -159,6 +168,107 @@ static void several_in_one_pass(void **state)
 	assert_symbol(0xffffffff81000204, 'S', "0xffffffff81000204");
 }
 
+/* The next look into the file is a second later, for all that was asked for meanwhile. */
+static void one_pass_a_second(void **state)
+{
+	const uint64_t start = 5 * NS_PER_SECOND;
+
+	live = true;
+	open_text(kernel, NULL, NULL);
+	symbols_set_time(symbols, start);
+	assert_symbol(0xffffffff81000044, 'S', "first+0x4/0x60");
+	assert_symbol(0xffffffff810000a8, 's', "0xffffffff810000a8");
+	assert_symbol(0xffffffffc0001010, 's', "0xffffffffc0001010");
+	symbols_set_time(symbols, start + NS_PER_SECOND - 1);
+	assert_symbol(0xffffffff810000a8, 's', "0xffffffff810000a8");
+	symbols_set_time(symbols, start + NS_PER_SECOND);
+	assert_symbol(0xffffffff81000200, 'S', "third.isra.0+0x0/0x10");
+	put_text("kallsyms", "");
+	assert_symbol(0xffffffff810000a8, 'S', "second+0x8/0x160");
+	assert_symbol(0xffffffffc0001010, 'S', "early+0x10/0x80 [one]");
+}
+
+/* Between two symbols nothing is looked for again, until a module may have been loaded there. */
+static void gaps_are_remembered(void **state)
+{
+	static const char module[] = "ffffffff81000040 T first\n"
+				     "ffffffffc0005000 t loaded\t[new]\n"
+				     "ffffffffc0006000 t loaded_next\t[new]\n"
+				     "ffffffffc0030000 t other\t[two]\n";
+	uint64_t now = NS_PER_SECOND;
+
+	live = true;
+	open_text("ffffffff81000040 T first\n"
+		  "ffffffff81000080 T second\n"
+		  "ffffffff81000100 D data\n"
+		  "ffffffffc0030000 t other\t[two]\n",
+		  NULL, NULL);
+	symbols_set_time(symbols, now);
+	assert_symbol(0xffffffffc0000001, 's', "0xffffffffc0000001");
+	put_text("kallsyms", module);
+	for (int i = 0; i < 4077; i++) {
+		assert_null(symbols_find(symbols, 0xffffffffc0000010 + i * 32));
+		if (i % 100 == 0)
+			symbols_set_time(symbols, now += NS_PER_SECOND);
+	}
+	/* Its ends are symbols. */
+	assert_symbol(0xffffffffc0030000, 's', "other [two]");
+	symbols_set_time(symbols, now += 30 * NS_PER_SECOND);
+	assert_symbol(0xffffffffc0005010, 'S', "loaded+0x10/0x1000 [new]");
+}
+
+/* Names and sizes are those of a capture, whatever is asked for together. */
+static void passes_agree_with_the_index(void **state)
+{
+	enum { LINES = 400, ASKED = 100 };
+	char *text = malloc(LINES * 64), *at = text, one[ASKED][128], other[128];
+	uint64_t addresses[ASKED];
+	unsigned int seed = 7;
+
+	for (int i = 0; i < LINES; i++) {
+		/* Blocks overlap and are in no order; several symbols have one address. */
+		uint64_t address = 0xffffffffc0000000 + rand_r(&seed) % 600 * 48;
+		int block = i / 50;
+
+		at += sprintf(at, "%llx %c f%d%s%.*d%s\n",
+			      (unsigned long long)(block ? address :
+							   0xffffffffc0000000 + i / 2 * 96),
+			      "tTdA"[rand_r(&seed) % 4], i, block ? "\t[m" : "", block > 0,
+			      block % 3, block ? "]" : "");
+	}
+	for (int i = 0; i < ASKED; i++)
+		addresses[i] = 0xffffffffc0000000 + rand_r(&seed) % 30000;
+	for (int i = 0; i < ASKED; i++) {
+		open_text(text, NULL, NULL);
+		symbols_text(symbols, addresses[i], 'S', one[i], sizeof(one[i]));
+	}
+	live = true;
+	for (int i = 0; i < ASKED; i++) {
+		open_text(text, NULL, NULL);
+		symbols_text(symbols, addresses[i], 'S', other, sizeof(other));
+		assert_string_equal(one[i], other);
+	}
+	free(text);
+}
+
+/* An address that no table has costs a look at one line: what the others become is not seen. */
+static void capture_is_read_once(void **state)
+{
+	open_text("ffffffff81000000 T first\n"
+		  "ffffffff81000100 T other\n"
+		  "ffffffff81000200 T last\n",
+		  NULL, NULL);
+	assert_symbol(0xffffffff81000004, 's', "first");
+	put_text("kallsyms", "ffffffff81000000 T first\n"
+			     "ffffffff81000180 T again\n"
+			     "ffffffff81000200 T last\n");
+	assert_symbol(0xffffffff81000104, 's', "0xffffffff81000104");
+	put_text("kallsyms", "ffffffff81000000 T first\n"
+			     "ffffffff81000100 T again\n");
+	assert_symbol(0xffffffff81000104, 'S', "again+0x4/0x100");
+	assert_symbol(0xffffffff81000204, 's', "0xffffffff81000204");
+}
+
 static void addresses_of_32_bit(void **state)
 {
 	open_text("c1000000 T _stext\nc1000010 t small\n"
@@ -213,7 +323,7 @@ static void more_wanted_than_the_table_holds(void **state)
 
 static void file_that_is_not_there(void **state)
 {
-	symbols = symbols_new("/nonexistent/kallsyms", NULL, NULL);
+	symbols = symbols_new("/nonexistent/kallsyms", false);
 	assert_non_null(symbols);
 	assert_int_equal(symbols_readable(symbols), -ENOENT);
 	assert_symbol(0xffffffff81000000, 's', "0xffffffff81000000");
@@ -273,13 +383,24 @@ static void long_names_are_cut(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(texts_of_the_kernel),    TEST(scheduler_section),
-		TEST(first_of_several_names), TEST(texts_of_modules),
-		TEST(unknown_addresses),      TEST(wanted_symbols_need_no_file),
-		TEST(several_in_one_pass),    TEST(addresses_of_32_bit),
-		TEST(table_that_is_full),     TEST(more_wanted_than_the_table_holds),
-		TEST(file_that_is_not_there), TEST(addresses_that_are_zeros),
-		TEST(damaged_lines),	      TEST(long_names_are_cut),
+		TEST(texts_of_the_kernel),
+		TEST(scheduler_section),
+		TEST(first_of_several_names),
+		TEST(texts_of_modules),
+		TEST(unknown_addresses),
+		TEST(wanted_symbols_need_no_file),
+		TEST(several_in_one_pass),
+		TEST(addresses_of_32_bit),
+		TEST(table_that_is_full),
+		TEST(more_wanted_than_the_table_holds),
+		TEST(file_that_is_not_there),
+		TEST(addresses_that_are_zeros),
+		TEST(one_pass_a_second),
+		TEST(gaps_are_remembered),
+		TEST(passes_agree_with_the_index),
+		TEST(capture_is_read_once),
+		TEST(damaged_lines),
+		TEST(long_names_are_cut),
 	};
 
 	return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
