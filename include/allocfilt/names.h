@@ -182,6 +182,13 @@ const char *task_cache_name(struct task_cache *cache, int tid, uint64_t ts);
  */
 const struct task_info *task_cache_info(struct task_cache *cache, int tid, uint64_t ts);
 
+/**
+ * task_cache_read_saved - read the names of all that were seen and have exited
+ *
+ * task_cache_name() does that for one of them, or once a second.
+ */
+void task_cache_read_saved(struct task_cache *cache);
+
 /** task_cache_missed - lookups of tasks that are gone and may have been evicted before */
 uint64_t task_cache_missed(const struct task_cache *cache);
 

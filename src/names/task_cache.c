@@ -10,15 +10,18 @@
 #include "allocfilt/names.h"
 #include "names/line_reader.h"
 
-#define FRESH	   NS_PER_SECOND	/* ns: older information is read again before it is shown */
-#define SEEN	   (10 * NS_PER_SECOND) /* ns: older information is read again in task_cache_see() */
-#define SAVED_MAX  65536		/* tasks of a capture */
-#define PF_KTHREAD 0x00200000		/* include/linux/sched.h: the same since 2.6.17 */
+#define FRESH	     NS_PER_SECOND /* ns: older information is read again before it is shown */
+#define SEEN	     (10 * NS_PER_SECOND) /* ns: older information is read again in task_cache_see() */
+#define PASS_PAUSE   NS_PER_SECOND	  /* ns: between passes for tasks that were evicted */
+#define SAVED_MAX    65536		  /* tasks of a capture */
+#define UNKNOWN_NAME "<...>"
+#define PF_KTHREAD   0x00200000 /* include/linux/sched.h: the same since 2.6.17 */
 
 struct task {
 	struct hash_link link; /* by thread id */
 	char name[TASK_COMM_MAX];
 	uint64_t name_at; /* ns: when the name was read */
+	bool waits;	  /* for a pass over saved_cmdlines */
 	uint64_t info_at;
 	bool has_info; /* was reading info tried? */
 	struct task_info info;
@@ -29,7 +32,9 @@ struct task_cache {
 	int saved; /* descriptor of saved_cmdlines, -1: none */
 	struct hash hash;
 	struct task *tasks;
-	bool evicted; /* was any task evicted? */
+	uint64_t next_pass; /* ns: not before, unless a task was seen since the last one */
+	bool waits;	    /* was a task seen that waits for a pass? */
+	bool evicted;	    /* was any task evicted? */
 	uint64_t missed;
 	struct task_info unknown;
 };
@@ -181,34 +186,6 @@ static bool saved_names_next(struct saved_names *saved)
 	return true;
 }
 
-/* ---- names ---- */
-
-/* Returns false, with the name unchanged, if neither /proc nor saved_cmdlines has it. */
-static bool read_name(const struct task_cache *cache, struct task *task, uint64_t ts)
-{
-	struct saved_names saved;
-	char text[64]; /* longer than a name, for the suffix that /proc adds */
-	char *colon;
-	int tid = (int)task->link.key;
-
-	task->name_at = ts;
-	if (read_file(cache, tid, "comm", text, sizeof(text))) {
-		/* /proc shows "kworker/0:1-events" for the task named "kworker/0:1". */
-		colon = strncmp(text, "kworker/", 8) ? NULL : strchr(text, ':');
-		if (colon)
-			colon[strcspn(colon, "-+")] = '\0';
-		snprintf(task->name, sizeof(task->name), "%.*s", TASK_COMM_MAX - 1, text);
-		return true;
-	}
-	saved_names_start(&saved, cache->saved);
-	while (saved_names_next(&saved))
-		if (saved.tid == tid) {
-			memcpy(task->name, saved.name, sizeof(saved.name));
-			return true;
-		}
-	return false;
-}
-
 /* ---- the table ---- */
 
 static struct task *insert(struct task_cache *cache, int tid)
@@ -217,7 +194,8 @@ static struct task *insert(struct task_cache *cache, int tid)
 
 	cache->evicted |= hash_is_full(&cache->hash);
 	task = container_of(hash_insert(&cache->hash, (uint64_t)tid), struct task, link);
-	strcpy(task->name, "<...>");
+	strcpy(task->name, UNKNOWN_NAME);
+	task->waits = false;
 	task->has_info = false;
 	task->info = (struct task_info){ .tid = tid };
 	return task;
@@ -228,6 +206,55 @@ static struct task *find(struct task_cache *cache, int tid)
 	struct hash_link *link = hash_find(&cache->hash, (uint64_t)tid);
 
 	return link ? container_of(link, struct task, link) : NULL;
+}
+
+/* ---- names ---- */
+
+/* What /proc does not have waits for a pass over saved_cmdlines. */
+static void read_name(const struct task_cache *cache, struct task *task, uint64_t ts)
+{
+	char text[64]; /* longer than a name, for the suffix that /proc adds */
+	char *colon;
+
+	task->name_at = ts;
+	task->waits = !read_file(cache, (int)task->link.key, "comm", text, sizeof(text));
+	if (task->waits)
+		return;
+	/* /proc shows "kworker/0:1-events" for the task named "kworker/0:1". */
+	colon = strncmp(text, "kworker/", 8) ? NULL : strchr(text, ':');
+	if (colon)
+		colon[strcspn(colon, "-+")] = '\0';
+	snprintf(task->name, sizeof(task->name), "%.*s", TASK_COMM_MAX - 1, text);
+}
+
+void task_cache_read_saved(struct task_cache *cache)
+{
+	struct saved_names saved;
+	struct hash_link *link;
+
+	saved_names_start(&saved, cache->saved);
+	while (saved_names_next(&saved)) {
+		struct task *task = find(cache, saved.tid);
+
+		if (task && task->waits)
+			memcpy(task->name, saved.name, sizeof(saved.name));
+	}
+	TAILQ_FOREACH(link, &cache->hash.used, use) {
+		container_of(link, struct task, link)->waits = false;
+	}
+	cache->waits = false;
+}
+
+/*
+ * One pass for all that were seen by then. They come in rounds, so passes are no more than these.
+ * A task that was evicted comes alone.
+ */
+static void read_saved_if_due(struct task_cache *cache, const struct task *task, uint64_t ts)
+{
+	if (!task->waits || (!cache->waits && ts < cache->next_pass))
+		return;
+	cache->next_pass = ts + PASS_PAUSE;
+	task_cache_read_saved(cache);
 }
 
 /*
@@ -241,7 +268,15 @@ static struct task *find_or_read(struct task_cache *cache, int tid, uint64_t ts,
 	if (task || cache->proc < 0)
 		return task;
 	task = insert(cache, tid);
-	if (!read_name(cache, task, ts) && lookup && cache->evicted)
+	read_name(cache, task, ts);
+	if (!task->waits)
+		return task;
+	if (!lookup) {
+		cache->waits = true;
+		return task;
+	}
+	read_saved_if_due(cache, task, ts);
+	if (cache->evicted && !strcmp(task->name, UNKNOWN_NAME))
 		cache->missed++;
 	return task;
 }
@@ -269,9 +304,10 @@ const char *task_cache_name(struct task_cache *cache, int tid, uint64_t ts)
 		return tid ? "<XXX>" : "<idle>";
 	task = find_or_read(cache, tid, ts, true);
 	if (!task)
-		return "<...>";
+		return UNKNOWN_NAME;
 	if (cache->proc >= 0 && ts > task->name_at + FRESH)
 		read_name(cache, task, ts);
+	read_saved_if_due(cache, task, ts);
 	return task->name;
 }
 
@@ -385,7 +421,7 @@ void task_cache_print(struct task_cache *cache, FILE *names, FILE *tasks)
 		const struct task *task = container_of(link, struct task, link);
 		const struct task_info *info = &task->info;
 
-		if (strcmp(task->name, "<...>"))
+		if (strcmp(task->name, UNKNOWN_NAME))
 			fprintf(names, "%" PRIu64 " %s\n", link->key, task->name);
 		if (!info->pid)
 			continue;

@@ -334,6 +334,7 @@ void recorder_see_tasks(struct recorder *recorder, uint64_t now)
 		if (line)
 			line++;
 	}
+	task_cache_read_saved(recorder->tasks);
 	free(text);
 }
 

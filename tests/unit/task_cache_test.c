@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "allocfilt/names.h"
 #include "test_directory.h"
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "unit_test.h"
 
 #define SECOND 1000000000ull
 #define SIZE   64
 
 static struct task_cache *cache;
+static int passes; /* over saved_cmdlines: each begins with a seek */
+
+off_t lseek(int fd, off_t offset, int whence)
+{
+	passes++;
+	return syscall(SYS_lseek, fd, offset, whence);
+}
 
 static void open_live(void)
 {
@@ -138,7 +148,44 @@ static void test_name_of_exited_task(void **state)
 	expect_name(50, 10 * SECOND, "short-lived");
 	expect_name(51, 10 * SECOND, "two\nlines");
 	expect_name(50, 20 * SECOND, "short-lived");
-	expect_name(60, 20 * SECOND, "saved");
+	/* Not seen: looked for once a second. */
+	expect_name(60, 21 * SECOND, "saved");
+}
+
+/* One pass has the names of all that were seen by then, and nobody looks again for the rest. */
+static void test_exited_tasks_together(void **state)
+{
+	put_text("saved_cmdlines", "5003 three\n5004 four\n");
+	open_live();
+	passes = 0;
+	for (int tid = 5000; tid < 5000 + SIZE; tid++)
+		task_cache_see_name(cache, tid, 10 * SECOND);
+	assert_int_equal(passes, 0);
+	expect_name(5003, 10 * SECOND, "three");
+	expect_name(5000, 10 * SECOND, "<...>");
+	expect_name(5004, 10 * SECOND, "four");
+	assert_int_equal(passes, 1);
+	/* The next round, in the same second. */
+	put_text("saved_cmdlines", "6000 next\n");
+	task_cache_see(cache, 6000, 10 * SECOND + 1);
+	expect_name(6000, 10 * SECOND + 1, "next");
+	expect_name(5003, 10 * SECOND + 1, "three");
+	assert_int_equal(passes, 2);
+}
+
+/* Most are evicted before they are shown. */
+static void test_very_many_exited_tasks(void **state)
+{
+	put_text("saved_cmdlines", "1 other\n");
+	open_live();
+	passes = 0;
+	for (int tid = 1000; tid < 32000; tid++)
+		task_cache_see_name(cache, tid, SECOND + tid);
+	for (int tid = 1000; tid < 32000; tid++)
+		expect_name(tid, SECOND + tid, "<...>");
+	assert_in_range(passes, 1, 2);
+	expect_name(1000, 3 * SECOND, "<...>");
+	assert_in_range(passes, 2, 3);
 }
 
 static void test_exec_changes_name(void **state)
@@ -357,6 +404,8 @@ int main(void)
 		TEST(test_names_of_capture),
 		TEST(test_no_files),
 		TEST(test_name_of_exited_task),
+		TEST(test_exited_tasks_together),
+		TEST(test_very_many_exited_tasks),
 		TEST(test_exec_changes_name),
 		TEST(test_names_of_workers),
 		TEST(test_process),
