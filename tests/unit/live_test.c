@@ -527,7 +527,7 @@ static void test_mark_of_the_end(void **state)
 static void test_summary_so_far(void **state)
 {
 	hooks.tracing = ask_for_summary;
-	assert_int_equal(run("-t134 -d300ms"), 0);
+	assert_int_equal(run("-t134 -d3s"), 0);
 	assert_non_null(strstr(errors, " : total time = "));
 	assert_non_null(strstr(errors, "\nwhere it went  "));
 }
