@@ -82,27 +82,25 @@ static size_t escape_byte(char to[TEXT_ESCAPED_MAX], unsigned char c, enum text_
 	return snprintf(to, TEXT_ESCAPED_MAX, "\\u%04x", c);
 }
 
-/* Most characters of most names need no escape by any rule. */
-static bool is_plain(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
-	       c == '_' || c == '-' || c == '.' || c == '/' || c == ':';
-}
-
 size_t text_escape(char *to, size_t size, const char *text, enum text_rule rule)
 {
-	const char *from = text;
-	size_t used = 0;
+	/* Most characters of most names need no escape by any rule. */
+	static const bool plain[256] = {
+		['a' ... 'z'] = true, ['A' ... 'Z'] = true, ['0' ... '9'] = true, ['_'] = true,
+		['-'] = true,	      ['.'] = true,	    ['/'] = true,	  [':'] = true,
+	};
+	const char *from = text, *end = to + size;
 
-	while (*text) {
+	for (;;) {
 		char escaped[TEXT_ESCAPED_MAX];
-		const char *piece = text;
+		const char *piece;
 		size_t length, piece_length;
 
-		if (is_plain(*text) && used + 1 < size) {
-			to[used++] = *text++;
-			continue;
-		}
+		while (plain[(unsigned char)*text] && to < end - 1)
+			*to++ = *text++;
+		if (!*text)
+			break;
+		piece = text;
 		length = utf8_length(text);
 		piece_length = length;
 		if (needs_escape(text, length, rule)) {
@@ -110,13 +108,12 @@ size_t text_escape(char *to, size_t size, const char *text, enum text_rule rule)
 			piece_length = escape_byte(escaped, (unsigned char)*text, rule);
 			length = 1;
 		}
-		if (used + piece_length >= size)
+		if (piece_length >= (size_t)(end - to))
 			break;
-		memcpy(to + used, piece, piece_length);
-		used += piece_length;
+		to = mempcpy(to, piece, piece_length);
 		text += length;
 	}
-	to[used] = '\0';
+	*to = '\0';
 	return text - from;
 }
 

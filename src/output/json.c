@@ -12,7 +12,7 @@ static void put_time(struct json *json, struct resolver *resolver, uint64_t ts)
 {
 	char text[CLOCK_TEXT_MAX];
 
-	json_string(json, "time", resolver_time(resolver, ts, text) ? text : NULL);
+	json_token(json, "time", resolver_time(resolver, ts, text) ? text : NULL);
 	json_number(json, "ts_ns", ts);
 }
 
@@ -38,8 +38,7 @@ static void put_phases(struct json *json, const struct phases *phases)
 
 	json_open(json, "phases", '{');
 	for (int group = 0; group < PHASE_GROUPS; group++) {
-		/* What is written into this room stays in one piece. */
-		const char *from = writer_room(json->writer, 2 * sizeof(kept->text));
+		const char *from = json_room(json, 2 * sizeof(kept->text));
 		size_t length;
 
 		if (!from)
@@ -50,7 +49,7 @@ static void put_phases(struct json *json, const struct phases *phases)
 			json_members(json, kept[group].text, kept[group].length);
 		} else {
 			put_group(json, phases, group);
-			length = (size_t)(writer_room(json->writer, 0) - from);
+			length = (size_t)(json_room(json, 0) - from);
 			if (length > sizeof(kept->text))
 				continue;
 			memcpy(kept[group].text, from, length);
@@ -68,16 +67,16 @@ static void put_off_cpu(struct json *json, const struct stall *stall)
 		return;
 	}
 	json_open(json, "off_cpu", '[');
-	for (int group = 0; group < PHASE_GROUPS; group++) {
-		for (int part = 0; part < PHASE_PARTS; part++) {
+	PHASES_FOREACH(group, &stall->phases) {
+		for (int part = 0; part < phases_parts(group); part++) {
 			const uint64_t *ns = stall->phases.ns[group][part];
 
 			if (!phases_part(&stall->phases, group, part))
 				continue;
 			json_open(json, NULL, '{');
-			json_string(json, "phase", phase_group_names[group].key);
-			json_string(json, "part",
-				    phases_is_reclaim(group) ? phase_part_names[part].key : NULL);
+			json_token(json, "phase", phase_group_names[group].key);
+			json_token(json, "part",
+				   phases_is_reclaim(group) ? phase_part_names[part].key : NULL);
 			for (int state = 0; state < PHASE_STATES; state++)
 				json_ns(json, phase_state_names[state].key, ns[state]);
 			json_close(json, '}');
@@ -95,11 +94,11 @@ static void put_sleeps(struct json *json, const struct stall *stall, struct reso
 
 		resolver_symbol(resolver, sleep->function, 's', name, sizeof(name));
 		json_open(json, NULL, '{');
-		json_string(json, "phase", phase_group_names[sleep->group].key);
-		json_string(json, "part",
-			    phases_is_reclaim(sleep->group) ? phase_part_names[sleep->part].key :
-							      NULL);
-		json_string(json, "state", phase_state_names[sleep->state].key);
+		json_token(json, "phase", phase_group_names[sleep->group].key);
+		json_token(json, "part",
+			   phases_is_reclaim(sleep->group) ? phase_part_names[sleep->part].key :
+							     NULL);
+		json_token(json, "state", phase_state_names[sleep->state].key);
 		json_string(json, "function", name);
 		json_number(json, "total_ns", sleep->ns);
 		json_close(json, '}');
@@ -155,7 +154,7 @@ static void put_stall_shrinkers(struct json *json, const struct stall *stall,
 		resolver_shrinker(resolver, shrinker->shrinker, shrinker->callback, name,
 				  sizeof(name));
 		json_open(json, NULL, '{');
-		json_string(json, "phase", phase_group_names[shrinker->group].key);
+		json_token(json, "phase", phase_group_names[shrinker->group].key);
 		json_string(json, "name", name);
 		json_address(json, "shrinker", shrinker->shrinker);
 		json_address(json, "callback", shrinker->callback);
@@ -179,7 +178,7 @@ void json_stall(struct json *json, const struct named_stall *named, struct resol
 	put_task(json, named);
 	json_signed(json, "cpu", stall->cpu);
 	json_string(json, "function", named->function);
-	json_string(json, "role", catalog_role_title(stall->role));
+	json_token(json, "role", catalog_role_title(stall->role));
 	json_signed(json, "depth", stall->depth);
 	put_facts(json, named);
 	put_phases(json, &stall->phases);
@@ -187,7 +186,7 @@ void json_stall(struct json *json, const struct named_stall *named, struct resol
 	put_off_cpu(json, stall);
 	put_sleeps(json, stall, resolver);
 	stall_cause(stall, &cause);
-	json_string(json, "cause", cause_name(cause.which)->key);
+	json_token(json, "cause", cause_name(cause.which)->key);
 	cause_detail(resolver, &cause, detail);
 	json_string(json, "cause_detail", *detail ? detail : NULL);
 	json_share(json, "cause_share", cause_share(&cause));
@@ -271,7 +270,7 @@ static void put_functions(struct json *json, const struct summary_view *view)
 		if (functions[i].id)
 			resolver_symbol(view->resolver, functions[i].id, 's', name, sizeof(name));
 		json_string(json, "function", functions[i].id ? name : NULL);
-		json_string(json, "role", catalog_role_title(functions[i].role));
+		json_token(json, "role", catalog_role_title(functions[i].role));
 		put_latency(json, latency);
 		json_number(json, "error_ns", functions[i].error);
 		json_open(json, "histogram", '[');
@@ -395,7 +394,7 @@ void json_summary(struct writer *writer, const struct summary_view *view, bool f
 
 	json_init(&json, writer);
 	json_open(&json, NULL, '{');
-	json_string(&json, "type", "summary");
+	json_token(&json, "type", "summary");
 	json_number(&json, "schema", SCHEMA);
 	json_bool(&json, "final", final);
 	put_time(&json, view->resolver, view->ts);
@@ -498,7 +497,7 @@ static int json_form_begin(struct output *output)
 
 	json_init(&json, setup->writer);
 	json_open(&json, NULL, '{');
-	json_string(&json, "type", "run");
+	json_token(&json, "type", "run");
 	json_number(&json, "schema", SCHEMA);
 	json_string(&json, "version", ALLOCFILT_VERSION);
 	json_string(&json, "source", source->proc ? "live" : "capture");
@@ -529,7 +528,7 @@ static int json_form_stall(struct output *output, const struct named_stall *name
 
 	json_init(&json, output->setup.writer);
 	json_open(&json, NULL, '{');
-	json_string(&json, "type", "stall");
+	json_token(&json, "type", "stall");
 	json_number(&json, "schema", SCHEMA);
 	json_stall(&json, named, output->setup.resolver);
 	json_close(&json, '}');

@@ -11,10 +11,29 @@ void json_init(struct json *json, struct writer *writer)
 	*json = (struct json){ .writer = writer };
 }
 
+static void queue(struct json *json)
+{
+	if (json->at)
+		writer_advance(json->writer, json->at);
+	json->at = NULL;
+}
+
+/* Returns where up to @size bytes may be written; NULL after a failure. */
+static inline char *room(struct json *json, size_t size)
+{
+	if (json->at && size <= (size_t)(json->end - json->at))
+		return json->at;
+	queue(json);
+	json->at = writer_room(json->writer, JSON_ROOM);
+	if (json->at)
+		json->end = json->at + JSON_ROOM;
+	return json->at;
+}
+
 /* Makes room for a value and what is before it, writes the latter; NULL after a failure. */
 static char *begin(struct json *json, const char *key, bool ns, size_t size)
 {
-	char *to = writer_room(json->writer, JSON_KEY_MAX + strlen(",\"_ns\":") + size);
+	char *to = room(json, JSON_KEY_MAX + strlen(",\"_ns\":") + size);
 
 	if (!to)
 		return NULL;
@@ -30,43 +49,56 @@ static char *begin(struct json *json, const char *key, bool ns, size_t size)
 	return mempcpy(to, "\":", 2);
 }
 
-static void end(struct json *json, const char *to)
+static inline void end(struct json *json, char *to)
 {
-	writer_advance(json->writer, to);
+	json->at = to;
+	if (!json->depth)
+		queue(json);
+}
+
+const char *json_room(struct json *json, size_t size)
+{
+	return room(json, size);
 }
 
 void json_members(struct json *json, const char *text, size_t length)
 {
-	writer_put(json->writer, text, length);
+	char *to = room(json, length);
+
+	if (to)
+		end(json, mempcpy(to, text, length));
 	json->comma = true;
 }
 
 void json_raw(struct json *json, const char *text)
 {
+	queue(json);
 	writer_put(json->writer, text, strlen(text));
 	json->comma = false;
 }
 
-static void put_char(struct json *json, const char *key, char c)
+void json_open(struct json *json, const char *key, char bracket)
 {
 	char *to = begin(json, key, false, 1);
 
+	json->depth++;
+	json->comma = false;
 	if (!to)
 		return;
-	*to++ = c;
+	*to++ = bracket;
 	end(json, to);
-}
-
-void json_open(struct json *json, const char *key, char bracket)
-{
-	put_char(json, key, bracket);
-	json->comma = false;
 }
 
 void json_close(struct json *json, char bracket)
 {
-	json->comma = false;
-	put_char(json, NULL, bracket);
+	char *to = room(json, 1);
+
+	json->depth--;
+	json->comma = true;
+	if (!to)
+		return;
+	*to++ = bracket;
+	end(json, to);
 }
 
 void json_string(struct json *json, const char *key, const char *text)
@@ -83,11 +115,28 @@ void json_string(struct json *json, const char *key, const char *text)
 	*to++ = '"';
 	while (*text) {
 		text += text_escape(to, STRING_PIECE, text, TEXT_JSON);
-		end(json, to + strlen(to));
-		to = writer_room(json->writer, STRING_PIECE);
+		json->at = to + strlen(to);
+		to = room(json, STRING_PIECE);
 		if (!to)
 			return;
 	}
+	*to++ = '"';
+	end(json, to);
+}
+
+void json_token(struct json *json, const char *key, const char *token)
+{
+	char *to;
+
+	if (!token) {
+		json_null(json, key);
+		return;
+	}
+	to = begin(json, key, false, JSON_KEY_MAX + strlen("\"\""));
+	if (!to)
+		return;
+	*to++ = '"';
+	to = stpcpy(to, token);
 	*to++ = '"';
 	end(json, to);
 }

@@ -15,10 +15,14 @@
  */
 
 #define JSON_KEY_MAX 64
+#define JSON_ROOM    4096
 
 struct json {
 	struct writer *writer;
-	bool comma; /* the next member needs one before it */
+	char *at; /* where the next byte goes; NULL: nothing is open, and all is queued */
+	char *end;
+	unsigned int depth; /* open objects and arrays: nothing else is to be written meanwhile */
+	bool comma;	    /* the next member needs one before it */
 };
 
 /** json_init - start a line; @writer has to outlive it */
@@ -32,6 +36,13 @@ void json_close(struct json *json, char bracket);
 
 /** json_string - @text: any bytes (TEXT_JSON); NULL becomes null */
 void json_string(struct json *json, const char *key, const char *text);
+
+/**
+ * json_token - a text of our own: plain ASCII, which is not escaped, of JSON_KEY_MAX bytes at most
+ *
+ * NULL becomes null.
+ */
+void json_token(struct json *json, const char *key, const char *token);
 
 /** json_number, json_signed - an integer */
 void json_number(struct json *json, const char *key, uint64_t number);
@@ -58,7 +69,16 @@ void json_bool(struct json *json, const char *key, bool value);
 /** json_null - null, for a member that is not known */
 void json_null(struct json *json, const char *key);
 
-/** json_members - write members unchanged, as they were written in this place before */
+/**
+ * json_room - where the next member is going to be, inside an object or array
+ * @size: of what is written from there on, so much stays in one piece; JSON_ROOM at most
+ *
+ * For a member that is always the same: json_members() writes what was written before. NULL after a
+ * failure.
+ */
+const char *json_room(struct json *json, size_t size);
+
+/** json_members - write members unchanged, as they were in this place before; JSON_ROOM at most */
 void json_members(struct json *json, const char *text, size_t length);
 
 /** json_raw - write a text unchanged, between objects; no comma follows it */

@@ -165,18 +165,21 @@ static void add_steps(struct resolver *resolver, const struct stall_cause *cause
 	size_t used = 0;
 
 	text[0] = '\0';
-	for (size_t i = from; i < cause->nr_steps && used < STALL_CAUSE_MAX; i++) {
+	for (size_t i = from; i < cause->nr_steps; i++) {
 		const struct cause_step *step = &cause->steps[i];
 		const char *before = cause->which == CAUSE_MIXED ? ", " : ": ";
-		char name[2 * STALL_FUNCTION_MAX];
+		char name[2 * STALL_FUNCTION_MAX], percent[TEXT_NUMBER_MAX + 1];
 
 		if (step->shrinker)
 			resolver_shrinker(resolver, step->shrinker->shrinker,
 					  step->shrinker->callback, name, sizeof(name));
-		used += (size_t)snprintf(text + used, STALL_CAUSE_MAX - used, "%s%s %u %%",
-					 i == from ? "" : before,
-					 step->shrinker ? name : step->title,
-					 step_percent(cause, step));
+		*text_decimal(percent, step_percent(cause, step), 0, ' ') = '\0';
+		used = text_append(text, STALL_CAUSE_MAX, used, i == from ? "" : before);
+		used = text_append(text, STALL_CAUSE_MAX, used,
+				   step->shrinker ? name : step->title);
+		used = text_append(text, STALL_CAUSE_MAX, used, " ");
+		used = text_append(text, STALL_CAUSE_MAX, used, percent);
+		used = text_append(text, STALL_CAUSE_MAX, used, " %");
 	}
 }
 
