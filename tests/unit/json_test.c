@@ -62,16 +62,18 @@ static void test_nesting(void **state)
 static void test_strings(void **state)
 {
 	struct writer *writer = begin_text();
-	char text[1000], expected[2 * sizeof(text) + 3];
+	char text[1000], expected[2 * sizeof(text) + 5];
 
 	memset(text, '"', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	for (size_t i = 0; i < sizeof(text) - 1; i++)
-		memcpy(expected + 1 + 2 * i, "\\\"", 2);
-	expected[0] = '"';
-	strcpy(expected + 2 * sizeof(text) - 1, "\"");
+		memcpy(expected + 2 + 2 * i, "\\\"", 2);
+	memcpy(expected, "[\"", 2);
+	strcpy(expected + 2 * sizeof(text), "\"]");
 	json_init(&json, writer);
+	json_open(&json, NULL, '[');
 	json_string(&json, NULL, text);
+	json_close(&json, ']');
 	assert_string_equal(end_text(writer), expected);
 }
 
@@ -87,7 +89,7 @@ static void test_members(void **state)
 	json_open(&json, NULL, '[');
 	for (int i = 0; i < 1000; i++)
 		json_number(&json, NULL, 0);
-	from = json_room(&json, JSON_ROOM);
+	from = json_room(&json, JSON_ROOM / 2);
 	json_string(&json, NULL, "ab");
 	json_number(&json, NULL, 12);
 	length = (size_t)(json_room(&json, 0) - from);
