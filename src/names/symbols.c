@@ -11,8 +11,9 @@
 #include "names/symbols.h"
 
 #define CODE_PAGE	4096u
-#define SYMBOL_LINE_MAX 640	      /* bytes: KSYM_NAME_LEN is 512 */
-#define SEARCHES	128u	      /* addresses that are looked up in one pass */
+#define SYMBOL_LINE_MAX 640  /* bytes: KSYM_NAME_LEN is 512 */
+#define SEARCHES	128u /* addresses that are looked up in one pass */
+#define RECENT		64u
 #define PASS_PAUSE	NS_PER_SECOND /* ns: the kernel formats each line when it is read */
 #define GAPS		64u
 #define GAP_TRUSTED	(60 * NS_PER_SECOND) /* ns: then a module may have been loaded there */
@@ -61,10 +62,12 @@ struct symbols {
 	uint64_t sched_end;
 	size_t count;
 	struct symbol *order[SYMBOLS_MAX]; /* by address; they do not overlap */
-	struct symbol table[SYMBOLS_MAX];  /* a ring, in the order in which they came */
-	size_t oldest;			   /* in table */
-	char text[SYMBOLS_TEXT_MAX];	   /* a ring of their names, in the same order */
-	size_t text_end;		   /* of the newest */
+	/* what was found last, by address: few functions are printed over and over */
+	const struct symbol *recent[RECENT];
+	struct symbol table[SYMBOLS_MAX]; /* a ring, in the order in which they came */
+	size_t oldest;			  /* in table */
+	char text[SYMBOLS_TEXT_MAX];	  /* a ring of their names, in the same order */
+	size_t text_end;		  /* of the newest */
 	/* live */
 	uint64_t now;	    /* ns, trace clock */
 	uint64_t next_pass; /* not before */
@@ -193,6 +196,7 @@ static void drop_oldest(struct symbols *symbols)
 	memmove(&symbols->order[at], &symbols->order[at + 1],
 		(symbols->count - at) * sizeof(*symbols->order));
 	symbols->oldest = (symbols->oldest + 1) % SYMBOLS_MAX;
+	memset(symbols->recent, 0, sizeof(symbols->recent));
 }
 
 static size_t text_bytes(const struct candidate *symbol)
@@ -548,8 +552,13 @@ void symbols_look_up(struct symbols *symbols, const uint64_t *addresses, size_t 
 
 const struct symbol *symbols_find(struct symbols *symbols, uint64_t address)
 {
-	symbols_look_up(symbols, &address, 1);
-	return find(symbols, address);
+	const struct symbol **recent = &symbols->recent[address / 16 % RECENT];
+
+	if (!*recent || !contains((*recent)->address, (*recent)->size, address)) {
+		symbols_look_up(symbols, &address, 1);
+		*recent = find(symbols, address);
+	}
+	return *recent;
 }
 
 uint64_t symbols_address(const struct symbols *symbols, const char *name)

@@ -313,6 +313,20 @@ static void table_that_is_full(void **state)
 	}
 }
 
+/* Its entry is there, but the room of its name was given to another. */
+static void symbol_that_was_replaced(void **state)
+{
+	char expected[128];
+
+	open_many(SYMBOLS_MAX, 90, NULL);
+	snprintf(expected, sizeof(expected), "f%090d", 0);
+	assert_symbol(0xffffffff81000000, 's', expected);
+	for (uint64_t i = 1; i < SYMBOLS_MAX - 1; i++)
+		if (i % 32)
+			symbols_find(symbols, 0xffffffff81000000 + i * 32);
+	assert_symbol(0xffffffff81000000, 's', expected);
+}
+
 static void more_wanted_than_the_table_holds(void **state)
 {
 	open_many(SYMBOLS_MAX + 100, 1, want);
@@ -392,6 +406,7 @@ int main(void)
 		TEST(several_in_one_pass),
 		TEST(addresses_of_32_bit),
 		TEST(table_that_is_full),
+		TEST(symbol_that_was_replaced),
 		TEST(more_wanted_than_the_table_holds),
 		TEST(file_that_is_not_there),
 		TEST(addresses_that_are_zeros),
