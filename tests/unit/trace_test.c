@@ -181,6 +181,11 @@ static void test_tasks(void **state)
 		{ "kworker/u8:3", 123456, "kworker-123456" },
 		{ "kworker/u8:3", 12345, "kworker-12345 " },
 		{ "%s%n", 12, "   %s%n-12    " },
+		/* a task that changes its name, and others whose columns are kept in the same place */
+		{ "sh", 12, "    sh-12     " },
+		{ "sh", 12 + 256, "    sh-268    " },
+		{ "sh", 12 - 256, "   sh--244    " },
+		{ "sh", 12, "    sh-12     " },
 		{ "a-1|\x01", 12, "   a-1|\x01-12   " },
 		{ "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4", 12, "  \xc3\xa4\xc3\xa4\xc3\xa4\xc3-12  " },
 	};
