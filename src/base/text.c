@@ -343,9 +343,12 @@ void line_add_bytes(struct line *line, const char *bytes, size_t length)
 
 void line_add_spaces(struct line *line, int count)
 {
-	size_t most = line_room(line) - 1;
-	size_t spaces = count < 0 ? 0 : (size_t)count < most ? (size_t)count : most;
+	size_t spaces = (size_t)count;
 
+	if (count <= 0)
+		return;
+	if (spaces >= line_room(line))
+		spaces = line_room(line) - 1;
 	memset(line->text + line->used, ' ', spaces);
 	line->used += spaces;
 	line->text[line->used] = '\0';

@@ -145,7 +145,7 @@ static void put_exit(const struct output *output, const struct record *record)
 	char *end = begin_line(output, &line, record);
 
 	set_end(&line, add_duration(end, window->rettime - window->calltime));
-	line_add_spaces(&line, window->depth > 0 ? 2 * window->depth : 0);
+	line_add_spaces(&line, 2 * window->depth);
 	if (window->depth < NAMED_DEPTH) {
 		line_add_text(&line, "} /* ");
 		line.used += (size_t)resolver_symbol(output->setup.resolver, window->function, 's',
