@@ -243,25 +243,29 @@ static const char *find_name(struct value_names *names, uint64_t value, unsigned
 	return name ? name : "";
 }
 
-/* "0,2-3", as the kernel lists nodes */
+/* "0,2-3", as the kernel lists nodes; pairs make the longest text, which has room */
 static void print_nodes(uint64_t nodes, char text[STALL_NODES_MAX])
 {
-	size_t used = 0;
+	char *at = text;
 
-	for (int node = 0; node <= LAST_NODE; node++) {
+	for (int node = 0; node <= LAST_NODE && nodes >> node; node++) {
 		int first = node;
 
 		if (!(nodes >> node & 1))
 			continue;
 		while (node + 1 < LAST_NODE && nodes >> (node + 1) & 1)
 			node++;
-		used += snprintf(text + used, STALL_NODES_MAX - used, "%s%d", used ? "," : "",
-				 first);
-		if (node > first)
-			used += snprintf(text + used, STALL_NODES_MAX - used, "-%d", node);
+		if (at > text)
+			*at++ = ',';
+		at = text_signed(at, first);
+		if (node > first) {
+			*at++ = '-';
+			at = text_signed(at, node);
+		}
 		if (node == LAST_NODE)
-			snprintf(text + used, STALL_NODES_MAX - used, "+");
+			*at++ = '+';
 	}
+	*at = '\0';
 }
 
 static void print_outcomes(const struct outcome_list *list, struct value_names *names,
