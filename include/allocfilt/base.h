@@ -15,6 +15,9 @@
  * Used by every stage, and independent of them: failures, the log, files, text, the writer.
  */
 
+/* Of a function that is rare: what it needs is no burden to its callers. */
+#define noinline __attribute__((noinline))
+
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
 /* The struct of which @pointer is the member. */

@@ -279,8 +279,8 @@ int page_next(struct page_cursor *cursor);
 
 struct source_sink {
 	void *context;
-	/* may a page of this CPU be read now? */
-	bool (*ready)(void *context, int cpu);
+	/* how many pages of this CPU may be read now */
+	size_t (*room)(void *context, int cpu);
 	/* a page, valid during the call; @last: the end of a capture's file */
 	int (*page)(void *context, int cpu, const void *page, size_t length, bool last);
 	/* this CPU was not read to its end in this round */
@@ -423,18 +423,18 @@ void merge_free(struct merge *merge);
  *
  * The times of a CPU do not go back. A record that does all the same (seen with damaged data) is put
  * at the newest time of its CPU. Returns 0, -EINVAL for a CPU that is not in the list or a page that
- * is larger than the layout says, -ENOSPC if merge_has_room() says no.
+ * is larger than the layout says, -ENOSPC without merge_room().
  */
 int merge_put(struct merge *merge, int cpu, const struct page_content *content);
 
 /**
- * merge_has_room - is there room for one more page of @cpu?
+ * merge_room - for how many more pages of @cpu is there room?
  *
  * Each CPU has its share, so that one that is ahead in time cannot use up the memory of the one
  * that the others wait for. A share of one page is enough: the records of the CPU that the others
  * wait for go out a round later at the latest.
  */
-bool merge_has_room(const struct merge *merge, int cpu);
+size_t merge_room(const struct merge *merge, int cpu);
 
 /** merge_left_with_data - in this round @cpu was not read to its end */
 void merge_left_with_data(struct merge *merge, int cpu);

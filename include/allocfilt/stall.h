@@ -359,7 +359,11 @@ const struct sched_counts *stalls_sched_counts(const struct stalls *stalls);
 /** stalls_lost - records of some CPU were lost just before @ts: stalls around it are incomplete */
 void stalls_lost(struct stalls *stalls, uint64_t ts);
 
-/** stalls_time - emit what waits, of tasks that at @ts were silent for STALL_PATIENCE */
+/**
+ * stalls_time - emit what waits, of tasks that at @ts were silent for STALL_PATIENCE
+ *
+ * For now and then: a second more or less does not matter.
+ */
 int stalls_time(struct stalls *stalls, uint64_t ts);
 
 /** stalls_flush - at the end of the data, emit all stalls that wait */

@@ -12,7 +12,8 @@
 
 #include "allocfilt/capture.h"
 
-#define GUESS_MAX 1024 /* pages of a CPU that are looked at for their byte order */
+#define READ_BYTES (128u << 10) /* at a time */
+#define GUESS_MAX  1024		/* pages of a CPU that are looked at for their byte order */
 
 struct capture_cpu {
 	int cpu;
@@ -39,7 +40,7 @@ struct capture {
 	struct capture_cpu *cpus;
 	int *numbers; /* of the cpus */
 	int count;
-	void *page;
+	unsigned char *pages; /* READ_BYTES, or one page */
 };
 
 static void count_flaw(struct capture *capture, const char *name, const char *what)
@@ -258,12 +259,12 @@ static void guess_order(struct capture *capture)
 			ssize_t length;
 
 			offset = skip_hole(cpu, offset, (off_t)layout->size);
-			length = pread(cpu->fd, capture->page, layout->size, offset);
+			length = pread(cpu->fd, capture->pages, layout->size, offset);
 			if (length <= 0)
 				break;
 			offset += length;
 			capture->order_known =
-				!page_layout_guess_order(layout, capture->page, length);
+				!page_layout_guess_order(layout, capture->pages, length);
 			if (capture->order_known)
 				return;
 		}
@@ -343,8 +344,10 @@ static int open_all(struct capture *capture, struct failure *failure)
 	ret = open_cpus(capture, failure);
 	if (ret)
 		return ret;
-	capture->page = malloc(capture->source.layout.size);
-	if (!capture->page)
+	capture->pages =
+		malloc(capture->source.layout.size > READ_BYTES ? capture->source.layout.size :
+								  READ_BYTES);
+	if (!capture->pages)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	description = read_text(capture, "capture");
 	if (description)
@@ -401,7 +404,7 @@ void capture_close(struct capture *capture)
 			close(capture->cpus[i].fd);
 	free(capture->cpus);
 	free(capture->numbers);
-	free(capture->page);
+	free(capture->pages);
 	free(capture->functions);
 	free(capture->functions_text);
 	free(capture->pids);
@@ -429,18 +432,19 @@ void capture_offer(struct capture *capture, struct plan_offer *offer)
 	offer->context = capture;
 }
 
-static ssize_t read_whole(const struct capture_cpu *cpu, char *page, size_t size)
+static ssize_t read_whole(const struct capture_cpu *cpu, void *pages, size_t size, size_t page)
 {
 	size_t length = 0;
 
 	while (length < size) {
-		ssize_t part =
-			pread(cpu->fd, page + length, size - length, cpu->offset + (off_t)length);
+		ssize_t part = pread(cpu->fd, (char *)pages + length, size - length,
+				     cpu->offset + (off_t)length);
 
 		if (part < 0 && errno == EINTR)
 			continue;
+		/* What is before the error can be read. */
 		if (part < 0)
-			return -errno;
+			return length >= page ? (ssize_t)(length / page * page) : -errno;
 		if (!part)
 			break;
 		length += part;
@@ -449,31 +453,66 @@ static ssize_t read_whole(const struct capture_cpu *cpu, char *page, size_t size
 }
 
 /* Reads one CPU up to its quota. Returns 0, or -errno of the sink. */
+/* Pages of data that follow each other, up to a hole: it counts as one page of zeros. */
+static size_t pages_at(const struct capture *capture, const struct capture_cpu *cpu, size_t most)
+{
+	size_t page = capture->source.layout.size, pages = READ_BYTES / page;
+	off_t hole = lseek(cpu->fd, cpu->offset, SEEK_HOLE);
+
+	if (pages > most)
+		pages = most;
+	if (hole >= cpu->offset && (size_t)(hole - cpu->offset) / page < pages)
+		pages = (size_t)(hole - cpu->offset) / page;
+	return pages ? pages : 1;
+}
+
+/* Passes on pages of a CPU. Returns how many were read, 0 at the end, or -errno of the sink. */
+static int read_pages(struct capture *capture, struct capture_cpu *cpu, size_t most,
+		      const struct source_sink *sink)
+{
+	size_t page = capture->source.layout.size;
+	ssize_t length;
+	int ret = 0;
+
+	cpu->offset = skip_hole(cpu, cpu->offset, (off_t)page);
+	length = read_whole(cpu, capture->pages, pages_at(capture, cpu, most) * page, page);
+	if (length < 0)
+		count_cpu_flaw(capture, cpu->cpu, -length);
+	if (length <= 0) {
+		close(cpu->fd);
+		cpu->fd = -1;
+		return 0;
+	}
+	cpu->offset += length;
+	for (ssize_t at = 0; !ret && at < length; at += (ssize_t)page) {
+		size_t rest = (size_t)(length - at);
+
+		ret = sink->page(sink->context, cpu->cpu, capture->pages + at,
+				 rest < page ? rest : page,
+				 rest <= page && cpu->offset >= cpu->size);
+	}
+	return ret ? ret : (int)(((size_t)length + page - 1) / page);
+}
+
 static int read_cpu(struct capture *capture, struct capture_cpu *cpu,
 		    const struct source_sink *sink)
 {
-	for (int pages = 0; cpu->fd >= 0; pages++) {
-		ssize_t length;
+	size_t left = SOURCE_QUOTA, room;
+
+	while (cpu->fd >= 0) {
 		int ret;
 
-		if (pages == SOURCE_QUOTA || !sink->ready(sink->context, cpu->cpu)) {
+		room = sink->room(sink->context, cpu->cpu);
+		if (room > left)
+			room = left;
+		if (!room) {
 			sink->left_with_data(sink->context, cpu->cpu);
 			return 0;
 		}
-		cpu->offset = skip_hole(cpu, cpu->offset, (off_t)capture->source.layout.size);
-		length = read_whole(cpu, capture->page, capture->source.layout.size);
-		if (length < 0)
-			count_cpu_flaw(capture, cpu->cpu, -length);
-		if (length <= 0) {
-			close(cpu->fd);
-			cpu->fd = -1;
-			return 0;
-		}
-		cpu->offset += length;
-		ret = sink->page(sink->context, cpu->cpu, capture->page, length,
-				 cpu->offset >= cpu->size);
-		if (ret)
+		ret = read_pages(capture, cpu, room, sink);
+		if (ret < 0)
 			return ret;
+		left -= (size_t)ret;
 	}
 	return 0;
 }

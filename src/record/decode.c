@@ -30,14 +30,6 @@ struct binding {
 
 #define TO(member) offsetof(struct record, member), sizeof(((struct record *)NULL)->member)
 
-#define TID_FIELD 0 /* of a format's fields: the first that is bound */
-
-static const struct binding common_bindings[] = {
-	{ "common_pid", TO(tid), true },
-	{ "common_flags", TO(flags), true },
-	{ NULL },
-};
-
 static const struct binding window_bindings[] = {
 	{ "func", TO(window.function), true },
 	{ "calltime", TO(window.calltime), true },
@@ -65,6 +57,8 @@ static const struct binding event_bindings[] = {
 	{ "retval", TO(fields.status), false },
 	{ NULL },
 };
+
+_Static_assert(ARRAY_SIZE(event_bindings) <= FIELDS_MAX, "no event has more fields of use");
 
 static const struct binding fork_bindings[] = {
 	{ "child_pid", TO(child), true },
@@ -97,23 +91,29 @@ static const struct binding stack_bindings[] = {
 
 struct field {
 	uint16_t offset;
-	uint8_t size; /* 1, 2, 4, 8 */
-	bool is_signed;
-	uint8_t to_size; /* 1, 4, 8 */
 	uint16_t to;	 /* in struct record */
-	uint8_t copied;	 /* bytes to copy as they are; 0: the value is read, and written */
+	uint8_t size;	 /* 1, 2, 4, 8 */
+	uint8_t to_size; /* 1, 4, 8 */
+	bool is_signed;
 };
 
 struct format {
-	int event;	/* index into the plan's events, or DECODE_… */
-	int id;		/* enum event_id */
-	size_t minimum; /* bytes of a whole record */
-	struct field fields[FIELDS_MAX];
-	size_t nr_fields;
+	int event;			 /* index into the plan's events, or DECODE_… */
+	int id;				 /* enum event_id */
+	size_t minimum;			 /* bytes of a whole record */
+	struct field fields[FIELDS_MAX]; /* those that become 4 bytes first */
+	unsigned int nr_fields;
+	unsigned int nr_narrow;	      /* of 4 bytes */
+	bool plain;		      /* all can be copied as they are */
 	struct record_fields unknown; /* what the event's fields are until they are read */
 	size_t data; /* offset of what has no fixed size: print's buf, our probe's id, caller */
 	char *name;
 	struct print_format *text; /* of the plan's events alone */
+};
+
+/* The first fields of each record, the same in all formats: struct trace_entry. */
+struct common_fields {
+	struct field type, flags, pid;
 };
 
 /* Caches the role of the last function with this hash. */
@@ -132,21 +132,24 @@ struct cpu_state {
 struct decode {
 	const struct data_source *source;
 	bool big_endian;       /* the data */
+	bool plain;	       /* its common fields are as they are here */
 	struct stacks *stacks; /* NULL: left out */
 	struct decode_callbacks callbacks;
-	struct field type; /* common_type, the same in all formats */
+	struct common_fields common; /* of the formats */
+	size_t type_end; /* bytes of the shortest record that has one; more than any before the first format */
 	struct format *formats;
 	size_t nr_formats;
 	uint16_t *by_type;	/* index into formats plus one; 0: unknown */
 	size_t nr_types;	/* of by_type: up to the highest that a format has */
 	struct cpu_state *cpus; /* by number, and one more */
-	int nr_cpus;
+	unsigned int nr_cpus;
 	struct role_entry *roles; /* 1 << ROLES_BITS */
 	bool read_all;		  /* formats of a capture: see decode_new() */
 	uint64_t unknown;
 	int first_unknown;
 	uint64_t damaged;
 	uint64_t frames[STACK_DEPTH_MAX]; /* of the stack that is being read */
+	struct record record;		  /* that is being passed on */
 };
 
 /* ---- set-up ---- */
@@ -163,6 +166,7 @@ struct decode *decode_new(const struct data_source *source, struct stacks *stack
 	decode->stacks = stacks;
 	decode->callbacks = *callbacks;
 	decode->first_unknown = -1;
+	decode->type_end = SIZE_MAX;
 	decode->nr_cpus = cpu_list_highest(&source->cpus) + 1;
 	decode->cpus = calloc(decode->nr_cpus + 1, sizeof(*decode->cpus));
 	decode->roles = calloc(1 << ROLES_BITS, sizeof(*decode->roles));
@@ -202,24 +206,34 @@ static bool bind_field(struct field *field, const struct event_field *found)
 	return true;
 }
 
-static bool bind_all(const struct decode *decode, struct format *format,
-		     const struct event_format *event, const struct binding *binding)
+/* The low bytes of a little-endian number come first. */
+static bool can_be_copied(const struct decode *decode, const struct field *field)
 {
 	const bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
 
+	return decode->big_endian == !little && field->to_size >= sizeof(uint32_t) &&
+	       (field->size == field->to_size || (little && field->size > field->to_size));
+}
+
+static bool bind_all(const struct decode *decode, struct format *format,
+		     const struct event_format *event, const struct binding *binding)
+{
 	for (; binding->name; binding++) {
 		struct field field = { .to = binding->to, .to_size = binding->to_size };
+		struct field *place = &format->fields[format->nr_fields];
 
-		if (bind_field(&field, event_format_field(event, binding->name)) &&
-		    format->nr_fields < FIELDS_MAX) {
-			/* The low bytes of a little-endian number come first. */
-			if (decode->big_endian == !little &&
-			    (field.size == field.to_size || (little && field.size > field.to_size)))
-				field.copied = field.to_size;
-			format->fields[format->nr_fields++] = field;
-		} else if (binding->required) {
-			return false;
+		if (!bind_field(&field, event_format_field(event, binding->name))) {
+			if (binding->required)
+				return false;
+			continue;
 		}
+		format->plain &= can_be_copied(decode, &field);
+		if (field.to_size == sizeof(uint32_t)) {
+			*place = format->fields[format->nr_narrow];
+			place = &format->fields[format->nr_narrow++];
+		}
+		*place = field;
+		format->nr_fields++;
 	}
 	return true;
 }
@@ -239,8 +253,6 @@ static bool bind_data(struct format *format, const struct event_format *event, c
 static bool bind_event(const struct decode *decode, struct format *format,
 		       const struct event_format *event)
 {
-	if (!bind_all(decode, format, event, common_bindings))
-		return false;
 	switch (format->event) {
 	case DECODE_FUNCGRAPH_EXIT:
 		return bind_all(decode, format, event, window_bindings);
@@ -303,17 +315,23 @@ static int bind_format(struct decode *decode, struct format *format,
 		.symbol = decode->callbacks.symbol,
 		.context = decode->callbacks.context,
 	};
-	struct field type = { 0 };
+	struct common_fields common = { 0 };
 
 	if (!bind_event(decode, format, event) ||
-	    !bind_field(&type, event_format_field(event, "common_type")))
+	    !bind_field(&common.type, event_format_field(event, "common_type")) ||
+	    !bind_field(&common.flags, event_format_field(event, "common_flags")) ||
+	    !bind_field(&common.pid, event_format_field(event, "common_pid")))
 		return -EINVAL;
-	/* All formats have the type in one place; else records could not be distinguished. */
+	/* Else records could not be distinguished. */
 	if (!decode->nr_formats)
-		decode->type = type;
-	if (type.offset != decode->type.offset || type.size != decode->type.size ||
-	    type.size > sizeof(uint16_t))
+		decode->common = common;
+	if (memcmp(&common, &decode->common, sizeof(common)) || common.type.size > sizeof(uint16_t))
 		return -EINVAL;
+	decode->type_end = (size_t)common.type.offset + common.type.size;
+	decode->plain = decode->big_endian == (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) &&
+			common.type.size == sizeof(uint16_t) && common.flags.size == 1 &&
+			common.pid.size == sizeof(int32_t);
+	format->plain &= decode->plain;
 	format->minimum = minimum_size(format, event);
 	format->name = strdup(event->name);
 	if (!format->name)
@@ -361,7 +379,7 @@ static int store_format(struct decode *decode, int type, const struct format *fo
 
 int decode_add_format(struct decode *decode, int event, int id, const char *text, size_t length)
 {
-	struct format format = { .event = event, .id = id };
+	struct format format = { .event = event, .id = id, .plain = true };
 	struct event_format parsed;
 	char *copy = strndup(text, length);
 	int ret;
@@ -421,32 +439,34 @@ static uint64_t read_field(const struct decode *decode, const struct field *fiel
 	return value;
 }
 
-/* Fields that the format lacks stay unknown. */
-static void read_fields(const struct decode *decode, const struct format *format, const void *data,
-			struct record *record)
+static uint16_t type_of(const struct decode *decode, const void *data)
 {
-	for (const struct field *field = format->fields; field < format->fields + format->nr_fields;
-	     field++) {
-		const char *from = (const char *)data + field->offset;
-		char *to = (char *)record + field->to;
-		uint64_t value;
-		uint32_t narrow;
+	uint16_t type;
 
-		/* A copy of a size that the compiler knows is one load and one store. */
-		if (field->copied == sizeof(uint32_t)) {
-			memcpy(to, from, sizeof(uint32_t));
-			continue;
-		}
-		if (field->copied == sizeof(uint64_t)) {
-			memcpy(to, from, sizeof(uint64_t));
-			continue;
-		}
-		if (field->copied == 1) {
-			*to = *from;
-			continue;
-		}
-		value = read_field(decode, field, data);
-		narrow = (uint32_t)value;
+	if (!decode->plain)
+		return (uint16_t)read_field(decode, &decode->common.type, data);
+	memcpy(&type, (const char *)data + decode->common.type.offset, sizeof(type));
+	return type;
+}
+
+static int32_t pid_of(const struct decode *decode, const void *data)
+{
+	return (int32_t)read_field(decode, &decode->common.pid, data);
+}
+
+/* Of a record that is not plain. */
+static noinline void convert_fields(const struct decode *decode, const struct format *format,
+				    const void *data, struct record *record)
+{
+	const struct field *field = format->fields, *end = field + format->nr_fields;
+
+	record->tid = pid_of(decode, data);
+	record->flags = (uint8_t)read_field(decode, &decode->common.flags, data);
+	for (; field < end; field++) {
+		uint64_t value = read_field(decode, field, data);
+		uint32_t narrow = (uint32_t)value;
+		char *to = (char *)record + field->to;
+
 		if (field->to_size == sizeof(value))
 			memcpy(to, &value, sizeof(value));
 		else if (field->to_size == sizeof(narrow))
@@ -454,6 +474,21 @@ static void read_fields(const struct decode *decode, const struct format *format
 		else
 			*to = (char)value;
 	}
+}
+
+/* A copy of a size that the compiler knows is one load and one store. Others stay unknown. */
+static inline void copy_fields(const struct decode *decode, const struct format *format,
+			       const char *data, struct record *record)
+{
+	const struct field *field = format->fields, *end = field + format->nr_narrow;
+	char *to = (char *)record;
+
+	memcpy(&record->tid, data + decode->common.pid.offset, sizeof(record->tid));
+	record->flags = (uint8_t)data[decode->common.flags.offset];
+	for (; field < end; field++)
+		memcpy(to + field->to, data + field->offset, sizeof(uint32_t));
+	for (end = format->fields + format->nr_fields; field < end; field++)
+		memcpy(to + field->to, data + field->offset, sizeof(uint64_t));
 }
 
 static int role_of(struct decode *decode, uint64_t function)
@@ -565,27 +600,27 @@ static const struct format *format_of(const struct decode *decode, const void *d
 	const struct format *format;
 	uint16_t index;
 
-	if (size < (size_t)decode->type.offset + decode->type.size || size > UINT16_MAX)
+	if (size < decode->type_end || size > UINT16_MAX)
 		return NULL;
-	index = index_of(decode, (uint16_t)read_field(decode, &decode->type, data));
+	index = index_of(decode, type_of(decode, data));
 	if (!index || index == TYPE_IGNORED)
 		return NULL;
 	format = &decode->formats[index - 1];
 	return size < format->minimum ? NULL : format;
 }
 
-/* A record for which format_of() finds no format. */
-static void count_dropped(struct decode *decode, const void *data, size_t size)
+/* A record for which format_of() finds no format: counts it. */
+static noinline int drop(struct decode *decode, const void *data, size_t size)
 {
 	uint16_t type, index;
 
-	if (!decode->type.size)
-		return;
-	if (size < (size_t)decode->type.offset + decode->type.size) {
+	if (!decode->nr_formats)
+		return 0;
+	if (size < decode->type_end) {
 		decode->damaged++;
-		return;
+		return 0;
 	}
-	type = (uint16_t)read_field(decode, &decode->type, data);
+	type = type_of(decode, data);
 	index = index_of(decode, type);
 	if (!index && !decode->read_all && !decode->source->proc) {
 		decode->read_all = true;
@@ -596,6 +631,7 @@ static void count_dropped(struct decode *decode, const void *data, size_t size)
 		decode->first_unknown = type;
 	if (index && index != TYPE_IGNORED)
 		decode->damaged++;
+	return 0;
 }
 
 bool decode_task(const struct decode *decode, uint64_t ts, const void *data, size_t size,
@@ -609,7 +645,7 @@ bool decode_task(const struct decode *decode, uint64_t ts, const void *data, siz
 		.ts = ts,
 		.kind = format->event < 0 ? RECORD_WINDOW : RECORD_EVENT,
 		.event = (uint16_t)format->event,
-		.tid = (int32_t)read_field(decode, &format->fields[TID_FIELD], data),
+		.tid = pid_of(decode, data),
 	};
 	return true;
 }
@@ -617,7 +653,45 @@ bool decode_task(const struct decode *decode, uint64_t ts, const void *data, siz
 /* All CPUs that are in no list share a state. */
 static struct cpu_state *state_of(const struct decode *decode, int cpu)
 {
-	return &decode->cpus[cpu >= 0 && cpu < decode->nr_cpus ? cpu : decode->nr_cpus];
+	return &decode->cpus[(unsigned int)cpu < decode->nr_cpus ? (unsigned int)cpu :
+								   decode->nr_cpus];
+}
+
+/* A record of ours or of function_graph. */
+static noinline int decode_other(struct decode *decode, const struct format *format,
+				 struct cpu_state *state)
+{
+	struct record *record = &decode->record;
+	bool switched = state->switched;
+	const char *data = record->raw;
+	size_t size = record->raw_size;
+
+	state->switched = false;
+	record->event = 0;
+	record->raw = NULL;
+	record->raw_size = 0;
+	switch (format->event) {
+	case DECODE_FUNCGRAPH_EXIT:
+		record->kind = RECORD_WINDOW;
+		if (!finish_window(decode, state, record))
+			return 0;
+		break;
+	case DECODE_PRINT:
+		record->kind = RECORD_CLOCK;
+		if (!parse_clock(data + format->data, size - format->data, &record->realtime))
+			return 0;
+		break;
+	case DECODE_STACK:
+		if (!finish_stack(decode, data, size, format->data, switched, record))
+			return 0;
+		break;
+	default:
+		record->kind = RECORD_SUPERBLOCK;
+		record->raw = data;
+		record->raw_size = (uint16_t)size;
+		locate_name(decode, data, size, format->data, &record->superblock);
+	}
+	return decode->callbacks.sink(decode->callbacks.sink_context, record);
 }
 
 int decode_record(void *context, int cpu, uint64_t ts, const void *data, size_t size)
@@ -625,46 +699,28 @@ int decode_record(void *context, int cpu, uint64_t ts, const void *data, size_t 
 	struct decode *decode = context;
 	const struct format *format = format_of(decode, data, size);
 	struct cpu_state *state = state_of(decode, cpu);
-	struct record record = { .ts = ts, .cpu = cpu, .indent = state->indent };
-	bool switched = state->switched;
+	struct record *record = &decode->record;
 
-	if (!format) {
-		count_dropped(decode, data, size);
-		return 0;
-	}
-	if (format->event >= 0)
-		record.fields = format->unknown;
-	read_fields(decode, format, data, &record);
-	state->switched = format->event >= 0 && format->id == EVENT_SCHED_SWITCH;
-	switch (format->event) {
-	case DECODE_FUNCGRAPH_EXIT:
-		record.kind = RECORD_WINDOW;
-		if (!finish_window(decode, state, &record))
-			return 0;
-		break;
-	case DECODE_PRINT:
-		record.kind = RECORD_CLOCK;
-		if (!parse_clock((const char *)data + format->data, size - format->data,
-				 &record.realtime))
-			return 0;
-		break;
-	case DECODE_STACK:
-		if (!finish_stack(decode, data, size, format->data, switched, &record))
-			return 0;
-		break;
-	case DECODE_SUPERBLOCK:
-		record.kind = RECORD_SUPERBLOCK;
-		record.raw = data;
-		record.raw_size = (uint16_t)size;
-		locate_name(decode, data, size, format->data, &record.superblock);
-		break;
-	default:
-		record.kind = RECORD_EVENT;
-		record.event = (uint16_t)format->event;
-		record.raw = data;
-		record.raw_size = (uint16_t)size;
-	}
-	return decode->callbacks.sink(decode->callbacks.sink_context, &record);
+	if (!format)
+		return drop(decode, data, size);
+	/* All but the union, which is as large as the fields. */
+	record->ts = ts;
+	record->cpu = cpu;
+	record->kind = RECORD_EVENT;
+	record->event = (uint16_t)format->event;
+	record->indent = state->indent;
+	record->raw_size = (uint16_t)size;
+	record->fields = format->unknown;
+	record->stack = (struct record_stack){ 0 };
+	record->raw = data;
+	if (format->plain)
+		copy_fields(decode, format, data, record);
+	else
+		convert_fields(decode, format, data, record);
+	if (format->event < 0)
+		return decode_other(decode, format, state);
+	state->switched = format->id == EVENT_SCHED_SWITCH;
+	return decode->callbacks.sink(decode->callbacks.sink_context, record);
 }
 
 int decode_lost(void *context, int cpu, uint64_t ts, int64_t count)
@@ -705,9 +761,8 @@ size_t decode_text(struct decode *decode, const struct record *record, char *tex
 
 	if (size)
 		*text = '\0';
-	if (record->kind == RECORD_EVENT &&
-	    record->raw_size >= decode->type.offset + decode->type.size)
-		index = index_of(decode, (uint16_t)read_field(decode, &decode->type, record->raw));
+	if (record->kind == RECORD_EVENT && record->raw_size >= decode->type_end)
+		index = index_of(decode, type_of(decode, record->raw));
 	if (!size || !index || index == TYPE_IGNORED)
 		return 0;
 	format = &decode->formats[index - 1];

@@ -5,6 +5,7 @@
 #include <sys/queue.h>
 
 #include "allocfilt/record.h"
+#include "record/page_walk.h"
 
 /* What page_check() found, copied. */
 struct held_page {
@@ -149,10 +150,10 @@ static void begin_page(const struct merge *merge, struct cpu_queue *queue)
 	queue->lost = page->lost;
 }
 
-/* Goes to what is passed on next. False: all pages are read, and given back. */
-static bool go_on(struct merge *merge, struct cpu_queue *queue)
+/* Goes to the next page that has something to pass on. False: all are read, and given back. */
+static bool next_page(struct merge *merge, struct cpu_queue *queue)
 {
-	while (page_next(&queue->cursor) <= 0) {
+	do {
 		struct held_page *page = STAILQ_FIRST(&queue->pages);
 
 		STAILQ_REMOVE_HEAD(&queue->pages, link);
@@ -160,9 +161,7 @@ static bool go_on(struct merge *merge, struct cpu_queue *queue)
 		if (!--queue->nr_pages)
 			return false;
 		begin_page(merge, queue);
-		if (queue->lost)
-			break;
-	}
+	} while (!queue->lost && page_walk(&queue->cursor) <= 0);
 	return true;
 }
 
@@ -194,7 +193,7 @@ int merge_put(struct merge *merge, int cpu, const struct page_content *content)
 		struct next_record next = { queue->newest, place };
 
 		begin_page(merge, queue);
-		if (!queue->lost && !go_on(merge, queue))
+		if (!queue->lost && page_walk(&queue->cursor) <= 0 && !next_page(merge, queue))
 			return 0; /* Nothing but padding. */
 		if (queue->cursor.ts > next.ts)
 			next.ts = queue->cursor.ts;
@@ -207,11 +206,11 @@ int merge_put(struct merge *merge, int cpu, const struct page_content *content)
 	return 0;
 }
 
-bool merge_has_room(const struct merge *merge, int cpu)
+size_t merge_room(const struct merge *merge, int cpu)
 {
 	int place = cpu_list_place(&merge->cpus, cpu);
 
-	return place >= 0 && merge->queues[place].nr_pages < merge->share;
+	return place < 0 ? 0 : merge->share - merge->queues[place].nr_pages;
 }
 
 void merge_left_with_data(struct merge *merge, int cpu)
@@ -240,7 +239,7 @@ static int emit_run(struct merge *merge, uint64_t line)
 			ret = merge->sink.record(merge->sink.context, cpu, next.ts,
 						 queue->cursor.data, queue->cursor.size);
 		queue->lost = 0;
-		if (!go_on(merge, queue)) {
+		if (page_walk(&queue->cursor) <= 0 && !next_page(merge, queue)) {
 			next = merge->heap[--merge->heap_size];
 			break;
 		}

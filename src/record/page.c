@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "allocfilt/record.h"
+#include "record/page_walk.h"
 
 #define PAGE_SIZE_MIN ((size_t)4 << 10)
 #define PAGE_SIZE_MAX ((size_t)64 << 20)
@@ -19,20 +20,7 @@
 #define COMMIT_STORED (1u << 30)
 #define COMMIT_SIZE   (COMMIT_STORED - 1)
 
-/* type_len of a record's first word; what is not one of these is data of that many words. */
-enum { TYPE_LONG_DATA = 0, TYPE_PADDING = 29, TYPE_TIME_EXTEND = 30, TYPE_TIME_STAMP = 31 };
-
-#define WORD	   4  /* records are made of words of 4 bytes */
-#define DELTA_BITS 27 /* of the time in the first word; the rest of a long one is in the second */
 #define STAMP_MASK ((1ull << (32 + DELTA_BITS)) - 1)
-
-static uint32_t read_word(const void *at, bool big_endian)
-{
-	uint32_t value;
-
-	memcpy(&value, at, sizeof(value));
-	return big_endian ? be32toh(value) : le32toh(value);
-}
 
 static uint64_t read_u64(const void *at, bool big_endian)
 {
@@ -45,7 +33,7 @@ static uint64_t read_u64(const void *at, bool big_endian)
 static uint64_t read_long(const struct page_layout *layout, const unsigned char *at)
 {
 	return layout->long_size == 8 ? read_u64(at, layout->big_endian) :
-					read_word(at, layout->big_endian);
+					page_word(at, layout->big_endian);
 }
 
 struct header_field {
@@ -137,60 +125,39 @@ void page_begin(struct page_cursor *cursor, const struct page_layout *layout, co
 	};
 }
 
-/* Nearly all records are data of up to 28 words. Times are those of kbuffer. */
-int page_next(struct page_cursor *cursor)
+int page_walk_special(struct page_cursor *cursor, uint32_t type, uint32_t delta)
 {
 	const unsigned char *at = cursor->next;
+	size_t rest = (size_t)(cursor->end - at), size;
+	uint64_t second;
 
-	while (at < cursor->end) {
-		size_t rest = (size_t)(cursor->end - at), size;
-		uint64_t delta, second;
-		uint32_t word, type;
+	/* Padding without a time delta has no length and ends the page. */
+	if (type == TYPE_PADDING && !delta)
+		return 0;
+	if (rest < 2 * WORD)
+		return -EBADMSG;
+	second = page_word(at + WORD, cursor->big_endian);
+	if (type == TYPE_TIME_STAMP) /* Its upper bits are those of the time before it. */
+		cursor->ts = (cursor->ts & ~STAMP_MASK) | second << DELTA_BITS | delta;
+	else
+		cursor->ts += delta;
+	if (type == TYPE_TIME_EXTEND)
+		cursor->ts += second << DELTA_BITS;
+	/* Of the other two it is the length, which counts itself. */
+	size = type >= TYPE_TIME_EXTEND ? WORD : second;
+	if (size < WORD || size % WORD || size > rest - WORD)
+		return -EBADMSG;
+	cursor->next = at + WORD + size;
+	if (type != TYPE_LONG_DATA)
+		return PAGE_SKIPPED;
+	cursor->data = at + 2 * WORD;
+	cursor->size = size - WORD;
+	return 1;
+}
 
-		if (rest < WORD)
-			return -EBADMSG;
-		word = read_word(at, cursor->big_endian);
-		type = cursor->big_endian ? word >> 27 : word & 31;
-		delta = cursor->big_endian ? word & ((1u << DELTA_BITS) - 1) : word >> 5;
-		if (type - 1 < TYPE_PADDING - 1) {
-			size = type * WORD;
-			if (size > rest - WORD)
-				return -EBADMSG;
-			cursor->ts += delta;
-			cursor->data = at + WORD;
-			cursor->size = size;
-			cursor->next = at + WORD + size;
-			return 1;
-		}
-		/* Padding without a time delta has no length and ends the page. */
-		if (type == TYPE_PADDING && !delta)
-			break;
-		if (rest < 2 * WORD)
-			return -EBADMSG;
-		at += WORD;
-		rest -= WORD;
-		second = read_word(at, cursor->big_endian);
-		if (type == TYPE_TIME_STAMP)
-			/* Its upper bits are those of the time before it. */
-			cursor->ts = (cursor->ts & ~STAMP_MASK) | second << DELTA_BITS | delta;
-		else
-			cursor->ts += delta;
-		if (type == TYPE_TIME_EXTEND)
-			cursor->ts += second << DELTA_BITS;
-		/* Of the other two it is the length, which counts itself. */
-		size = type >= TYPE_TIME_EXTEND ? WORD : second;
-		if (size < WORD || size % WORD || size > rest)
-			return -EBADMSG;
-		if (type == TYPE_LONG_DATA) {
-			cursor->data = at + WORD;
-			cursor->size = size - WORD;
-			cursor->next = at + size;
-			return 1;
-		}
-		at += size;
-	}
-	cursor->next = at;
-	return 0;
+int page_next(struct page_cursor *cursor)
+{
+	return page_walk(cursor);
 }
 
 /*
@@ -256,7 +223,7 @@ enum page_state page_check(const struct page_layout *layout, const void *page, s
 	found.ts = found.newest = read_u64(page, layout->big_endian);
 	found.lost = count_lost(layout, page, length, commit);
 	page_begin(&cursor, layout, found.data, commit & COMMIT_SIZE, found.ts);
-	while ((ret = page_next(&cursor)) > 0)
+	while ((ret = page_walk(&cursor)) > 0)
 		if (cursor.ts > found.newest)
 			found.newest = cursor.ts;
 	if (ret)

@@ -37,6 +37,7 @@ struct pipeline {
 	struct resolver *resolver;
 	uint64_t report;	       /* ns: shorter stalls are not shown */
 	bool by_pid;		       /* only processes of options->pids are shown */
+	bool selects;		       /* some records are not for claims */
 	struct command_tasks *command; /* only these are shown; NULL: all */
 	struct decode *decode;
 	struct merge *merge;
@@ -53,7 +54,8 @@ struct pipeline {
 	size_t page_size;		      /* of the merge */
 	bool left_with_data;
 	bool warned_ragged_end;
-	uint64_t oldest; /* ns: of the records passed on in order; 0: none */
+	uint64_t next_look; /* ns: see time_passed() */
+	uint64_t oldest;    /* ns: of the records passed on in order; 0: none */
 	uint64_t newest;
 	uint64_t unread_cpus;
 	uint64_t damaged_pages;
@@ -349,6 +351,10 @@ static bool is_asked_for(struct pipeline *pipeline, const struct record *record)
 	const pid_t *recorded = pipeline->source->recorded;
 	const struct task_info *task;
 
+	if (pipeline->command)
+		command_tasks_see(pipeline->command, record);
+	if (record->kind == RECORD_LOST)
+		return true;
 	if (pipeline->source->own && record->tid == pipeline->source->own)
 		return false;
 	if (pipeline->command && !command_tasks_has(pipeline->command, record))
@@ -374,21 +380,26 @@ static bool is_only_sched(const struct pipeline *pipeline, const struct record *
 		pipeline->plan->events[record->event].rule == RULE_OFF_CPU);
 }
 
-static int record_in_order(void *context, const struct record *record)
+/* What time itself brings, looked after before the first record of each second. */
+static int time_passed(struct pipeline *pipeline, uint64_t ts)
 {
-	struct pipeline *pipeline = context;
 	int ret = 0;
 
 	if (!pipeline->oldest) {
-		pipeline->oldest = record->ts;
-		begin_intervals(pipeline, record->ts);
+		pipeline->oldest = ts;
+		begin_intervals(pipeline, ts);
 	}
-	if (pipeline->interval.end && record->ts >= pipeline->interval.end)
-		ret = end_intervals(pipeline, record->ts);
-	if (ret)
-		return ret;
-	if (record->ts > pipeline->newest)
-		pipeline->newest = record->ts;
+	if (pipeline->interval.end && ts >= pipeline->interval.end)
+		ret = end_intervals(pipeline, ts);
+	pipeline->next_look = ts + NS_PER_SECOND;
+	if (pipeline->interval.end && pipeline->interval.end < pipeline->next_look)
+		pipeline->next_look = pipeline->interval.end;
+	return ret ? ret : stalls_time(pipeline->stalls, ts);
+}
+
+/* A record that is not of a task, or where not all tasks are shown, or with --off-cpu. */
+static noinline int special_record(struct pipeline *pipeline, const struct record *record)
+{
 	switch (record->kind) {
 	case RECORD_LOST:
 		stalls_lost(pipeline->stalls, record->ts);
@@ -396,28 +407,39 @@ static int record_in_order(void *context, const struct record *record)
 		break;
 	case RECORD_SUPERBLOCK:
 		shrinker_names_see(resolver_superblocks(pipeline->resolver), record);
-		break;
+		return 0;
 	case RECORD_CLOCK:
 		resolver_mark_clock(pipeline->resolver, record->ts, record->realtime);
 		break;
 	}
-	ret = stalls_time(pipeline->stalls, record->ts);
 	/* What a wake-up tells is of another task than its own. */
 	stalls_sched(pipeline->stalls, record);
-	if (ret || record->kind == RECORD_SUPERBLOCK || is_only_sched(pipeline, record))
-		return ret;
-	if (pipeline->command)
-		command_tasks_see(pipeline->command, record);
-	if (record->kind != RECORD_LOST && !is_asked_for(pipeline, record))
+	if (is_only_sched(pipeline, record) || !is_asked_for(pipeline, record))
 		return 0;
 	return claims_record(pipeline->claims, record);
 }
 
-static bool cpu_ready(void *context, int cpu)
+static int record_in_order(void *context, const struct record *record)
 {
 	struct pipeline *pipeline = context;
 
-	return merge_has_room(pipeline->merge, cpu);
+	if (record->ts >= pipeline->next_look) {
+		int ret = time_passed(pipeline, record->ts);
+
+		if (ret)
+			return ret;
+	}
+	pipeline->newest = record->ts;
+	if (pipeline->selects || (record->kind != RECORD_WINDOW && record->kind != RECORD_EVENT))
+		return special_record(pipeline, record);
+	return claims_record(pipeline->claims, record);
+}
+
+static size_t room_of(void *context, int cpu)
+{
+	struct pipeline *pipeline = context;
+
+	return merge_room(pipeline->merge, cpu);
 }
 
 static void cpu_left_with_data(void *context, int cpu)
@@ -470,7 +492,7 @@ static int page_arrived(void *context, int cpu, const void *page, size_t length,
 void pipeline_source_sink(struct pipeline *pipeline, struct source_sink *sink)
 {
 	sink->context = pipeline;
-	sink->ready = cpu_ready;
+	sink->room = room_of;
 	sink->page = page_arrived;
 	sink->left_with_data = cpu_left_with_data;
 }
@@ -620,6 +642,10 @@ int pipeline_new(struct pipeline **ret_pipeline, const struct options *options,
 	/* pids in the configuration file are for live runs. */
 	pipeline->by_pid =
 		options->pids && (source->proc || options_on_command_line(options, "pid"));
+	pipeline->selects = source->own || source->command || pipeline->by_pid || source->recorded;
+	for (int i = 0; i < plan->nr_events; i++)
+		pipeline->selects |= plan->events[i].rule == RULE_OFF_CPU ||
+				     plan->events[i].id == EVENT_SCHED_SWITCH;
 	ret = resolver_new(&pipeline->resolver, plan, source, options, failure);
 	if (!ret) {
 		if (source->command)

@@ -180,7 +180,7 @@ static int read_cpu(struct cpu_buffers *buffers, const struct cpu_buffer *buffer
 
 	if (buffer->fd < 0)
 		return 0;
-	while (pages < SOURCE_QUOTA && sink->ready(sink->context, buffer->cpu)) {
+	while (pages < SOURCE_QUOTA && sink->room(sink->context, buffer->cpu)) {
 		int length, ret;
 
 		do {

@@ -224,13 +224,13 @@ static void test_room_is_shared(void **state)
 	start(2, 3);
 	put(0, 10);
 	put(0, 11);
-	assert_true(merge_has_room(run.merge, 0));
+	assert_true(merge_room(run.merge, 0));
 	put(0, 12);
-	assert_false(merge_has_room(run.merge, 0));
+	assert_false(merge_room(run.merge, 0));
 	assert_int_equal(put_numbered(0, 13, 0), -ENOSPC);
-	assert_true(merge_has_room(run.merge, 1));
+	assert_true(merge_room(run.merge, 1));
 	assert_int_equal(merge_flush(run.merge), 0);
-	assert_true(merge_has_room(run.merge, 0));
+	assert_true(merge_room(run.merge, 0));
 	/* what has nothing to pass on takes no room */
 	made_begin(&padding, layout, 50);
 	made_end(&padding, 0);
@@ -274,8 +274,8 @@ static void test_numbers_with_gaps(void **state)
 	assert_int_equal(put_numbered(0, 10, 0), -EINVAL);
 	assert_int_equal(put_numbered(5999, 10, 0), -EINVAL);
 	assert_int_equal(put_numbered(65536, 10, 0), -EINVAL);
-	assert_false(merge_has_room(run.merge, 0));
-	assert_true(merge_has_room(run.merge, 65535));
+	assert_false(merge_room(run.merge, 0));
+	assert_true(merge_room(run.merge, 65535));
 	merge_left_with_data(run.merge, 0);
 }
 
@@ -327,7 +327,7 @@ static void test_order_under_load(void **state)
 
 			now += random() % 8; /* while we read */
 			/* a CPU writes when time % its own number is 0 */
-			while (n < QUOTA && merge_has_room(run.merge, cpu) &&
+			while (n < QUOTA && merge_room(run.merge, cpu) &&
 			       read_to[cpu] + cpu + 2 <= now) {
 				read_to[cpu] += cpu + 2;
 				put(cpu, read_to[cpu]);
@@ -361,7 +361,7 @@ static void test_many_cpus(void **state)
 		for (int cpu = 0; cpu < MANY; cpu++) {
 			if (pages[cpu] == PAGES)
 				continue;
-			if (merge_has_room(run.merge, cpu)) {
+			if (merge_room(run.merge, cpu)) {
 				struct made_page page;
 
 				made_begin(&page, layout, ts[cpu]);

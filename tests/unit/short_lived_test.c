@@ -191,7 +191,7 @@ static void put_ends(struct flood *flood, int pid, uint64_t ts)
 static void send_page(struct flood *flood)
 {
 	made_end(&flood->page, 0);
-	assert_true(flood->sink.ready(flood->sink.context, flood->cpu));
+	assert_true(flood->sink.room(flood->sink.context, flood->cpu));
 	assert_int_equal(flood->sink.page(flood->sink.context, flood->cpu, flood->page.bytes,
 					  MADE_PAGE_SIZE, false),
 			 0);
