@@ -41,8 +41,10 @@ struct claims {
 	struct cpu_list cpus;
 	uint64_t edge; /* ns by which a window may have begun before its calltime */
 	struct claims_sink sink;
-	uint64_t *lost_at; /* ns, by place of a CPU: time of the newest loss */
-	struct hash hash;  /* of tasks; the one without a record for longest is evicted */
+	uint64_t *lost_at;  /* ns, by place of a CPU: time of the newest loss */
+	uint64_t lost_last; /* ns: of all CPUs */
+	struct hash hash;   /* of tasks; the one without a record for longest is evicted */
+	struct task *last;  /* whose record came last, or NULL */
 	struct task *tasks;
 	struct waiting_record *records;
 	struct payloads *payloads; /* of records */
@@ -129,21 +131,20 @@ void claims_free(struct claims *claims)
 
 static struct task_key key_of(const struct record *record)
 {
+	if (!record_in_interrupt(record) && record->tid)
+		return (struct task_key){ record->tid, OWNER_TASK };
 	if (record->flags & RECORD_FLAG_NMI)
 		return (struct task_key){ record->cpu, OWNER_NMI };
 	if (record->flags & RECORD_FLAG_HARDIRQ)
 		return (struct task_key){ record->cpu, OWNER_HARDIRQ };
 	if (record->flags & RECORD_FLAG_SOFTIRQ)
 		return (struct task_key){ record->cpu, OWNER_SOFTIRQ };
-	if (record->tid == 0)
-		return (struct task_key){ record->cpu, OWNER_IDLE };
-	return (struct task_key){ record->tid, OWNER_TASK };
+	return (struct task_key){ record->cpu, OWNER_IDLE };
 }
 
 /* For a task that is not in the table, the task without a record for longest makes room. */
-static struct task *task_of(struct claims *claims, const struct record *record)
+static noinline struct task *find_task(struct claims *claims, struct task_key key)
 {
-	struct task_key key = key_of(record);
 	struct hash_link *link = hash_find(&claims->hash, task_key_hash(key));
 	struct task *task;
 
@@ -228,7 +229,7 @@ static bool lacks_records(struct claims *claims, struct task *task, int role, ui
  * reclaim elsewhere still has to claim. Its repeated events go before the begins, which occur once
  * and carry order and gfp flags.
  */
-static void make_room(struct claims *claims)
+static noinline void make_room(struct claims *claims)
 {
 	struct waiting_record *victim = TAILQ_FIRST(&claims->oldest);
 
@@ -331,12 +332,13 @@ static void drop_claimed(struct claims *claims, size_t place)
 		drop_record(claims, waiting_of(claims->claimed[place]));
 }
 
-static int end_window(struct claims *claims, struct task *task, const struct record *record)
+static noinline int end_window(struct claims *claims, struct task *task,
+			       const struct record *record)
 {
 	const struct record_window *exit = &record->window;
 	uint64_t from = exit->calltime < claims->edge ? 0 : exit->calltime - claims->edge;
 	struct task_window window = { .key = task->key, .exit = record };
-	struct waiting_record *begin;
+	struct waiting_record *begin, *waiting;
 	size_t place = claims->nr_records, inside;
 	int ret;
 
@@ -359,6 +361,11 @@ static int end_window(struct claims *claims, struct task *task, const struct rec
 	}
 	ret = claims->sink.window(claims->sink.context, &window);
 	drop_claimed(claims, place);
+	/* No window follows around an outermost one. */
+	if (exit->depth <= 0 && !task_key_in_interrupt(task->key) && !claims->edge)
+		while ((waiting = TAILQ_FIRST(&task->waiting)) &&
+		       waiting->stored.record.ts <= exit->rettime)
+			drop_record(claims, waiting);
 	return ret;
 }
 
@@ -391,10 +398,16 @@ static int report_pair(struct claims *claims, struct task *task, const struct re
 	return ret;
 }
 
-static int end_pair(struct claims *claims, struct task *task, const struct record *end)
+static uint64_t lost_at(const struct claims *claims, int cpu)
+{
+	int place = cpu_list_place(&claims->cpus, cpu);
+
+	return place < 0 ? 0 : claims->lost_at[place];
+}
+
+static noinline int end_pair(struct claims *claims, struct task *task, const struct record *end)
 {
 	int partner = claims->plan->events[end->event].partner;
-	const uint64_t *lost_at = claims->lost_at;
 	struct waiting_record *waiting, *newer;
 	const struct record *begin;
 	int ret = 0;
@@ -411,8 +424,8 @@ static int end_pair(struct claims *claims, struct task *task, const struct recor
 	while ((newer = TAILQ_LAST(&task->open, waiting_records)) != waiting)
 		drop_record(claims, newer);
 	/* If its CPUs lost records in between, another end and begin may be among these. */
-	if (lost_at[cpu_list_place(&claims->cpus, begin->cpu)] <= begin->ts &&
-	    lost_at[cpu_list_place(&claims->cpus, end->cpu)] <= begin->ts)
+	if (claims->lost_last <= begin->ts ||
+	    (lost_at(claims, begin->cpu) <= begin->ts && lost_at(claims, end->cpu) <= begin->ts))
 		ret = report_pair(claims, task, begin, end);
 	drop_record(claims, waiting);
 	return ret;
@@ -420,34 +433,30 @@ static int end_pair(struct claims *claims, struct task *task, const struct recor
 
 /* ---- records ---- */
 
-static int accept_event(struct claims *claims, struct task *task, const struct record *record)
+static noinline int begin_pair(struct claims *claims, struct task *task,
+			       const struct record *record)
 {
-	const struct plan_event *event = &claims->plan->events[record->event];
-	struct waiting_record *waiting, *older;
+	if (task->nr_open == TASK_PAIRS_MAX)
+		drop_for_room(claims, TAILQ_FIRST(&task->open));
+	keep_record(claims, task, record, true);
+	return 0;
+}
 
-	if (event->rule == RULE_NEVER || event->rule == RULE_CHILDREN)
-		return 0;
-	if (event->rule == RULE_PAIR && event->side != EVENT_BEGIN)
-		return end_pair(claims, task, record);
-	if (event->rule == RULE_PAIR) {
-		if (task->nr_open == TASK_PAIRS_MAX)
-			drop_for_room(claims, TAILQ_FIRST(&task->open));
-		keep_record(claims, task, record, true);
-		return 0;
-	}
-	/*
-	 * An owner writes this event once in a call, so its earlier call has returned. The events
-	 * which that left unclaimed belong to a fast call, and wait only to be counted by a window
-	 * around that.
-	 */
-	waiting = TAILQ_LAST(&task->waiting, waiting_records);
-	if (event->rule != RULE_OWNER || event->repeats || event->side == EVENT_END)
-		waiting = NULL;
+/*
+ * An owner writes this event once in a call, so its earlier call has returned. The events which that
+ * left unclaimed belong to a fast call, and wait only to be counted by a window around that.
+ */
+static noinline void supersede(struct claims *claims, struct task *task,
+			       const struct record *record)
+{
+	int partner = claims->plan->events[record->event].partner;
+	struct waiting_record *waiting = TAILQ_LAST(&task->waiting, waiting_records), *older;
+
 	for (int i = 0; i < SUPERSEDE_DEPTH && waiting; i++, waiting = older) {
 		int other = waiting->stored.record.event;
 
 		older = TAILQ_PREV(waiting, waiting_records, of_task);
-		if (other != record->event && other != event->partner)
+		if (other != record->event && other != partner)
 			continue;
 		if (waiting->superseded)
 			break;
@@ -455,12 +464,32 @@ static int accept_event(struct claims *claims, struct task *task, const struct r
 		if (waiting->seen)
 			drop_record(claims, waiting);
 	}
+}
+
+static int accept_event(struct claims *claims, struct task *task, const struct record *record)
+{
+	const struct plan_event *event = &claims->plan->events[record->event];
+
+	switch (event->rule) {
+	case RULE_NEVER:
+	case RULE_CHILDREN:
+		return 0;
+	case RULE_PAIR:
+		return event->side == EVENT_BEGIN ? begin_pair(claims, task, record) :
+						    end_pair(claims, task, record);
+	case RULE_OWNER:
+		if (!event->repeats && event->side != EVENT_END)
+			supersede(claims, task, record);
+		break;
+	default:
+		break;
+	}
 	keep_record(claims, task, record, false);
 	return 0;
 }
 
 /* The stacktrace trigger writes it right after the event, by the same task on the same CPU. */
-static void accept_stack(struct task *task, const struct record *record)
+static noinline void accept_stack(struct task *task, const struct record *record)
 {
 	struct waiting_record *newest = TAILQ_LAST(&task->waiting, waiting_records);
 	struct waiting_record *open = TAILQ_LAST(&task->open, waiting_records);
@@ -475,26 +504,35 @@ static void accept_stack(struct task *task, const struct record *record)
 		event->stack = record->stack;
 }
 
+/* Many records of one task come one after the other. */
+static inline struct task *task_of(struct claims *claims, const struct record *record)
+{
+	struct task *last = claims->last;
+
+	if (last && last->key.kind == OWNER_TASK && last->key.id == record->tid &&
+	    !record_in_interrupt(record))
+		return last;
+	return claims->last = find_task(claims, key_of(record));
+}
+
 int claims_record(struct claims *claims, const struct record *record)
 {
-	int place = cpu_list_place(&claims->cpus, record->cpu);
+	int place;
 
-	if (place < 0)
-		return -EINVAL;
-	switch (record->kind) {
-	case RECORD_WINDOW:
-		return end_window(claims, task_of(claims, record), record);
-	case RECORD_EVENT:
-		return accept_event(claims, task_of(claims, record), record);
-	case RECORD_STACK:
-		accept_stack(task_of(claims, record), record);
-		return 0;
-	case RECORD_LOST:
-		claims->lost_at[place] = record->ts;
-		return 0;
-	default:
+	if (record->kind == RECORD_LOST) {
+		place = cpu_list_place(&claims->cpus, record->cpu);
+		if (place < 0)
+			return -EINVAL;
+		claims->lost_at[place] = claims->lost_last = record->ts;
 		return 0;
 	}
+	if (record->kind == RECORD_EVENT)
+		return accept_event(claims, task_of(claims, record), record);
+	if (record->kind == RECORD_WINDOW)
+		return end_window(claims, task_of(claims, record), record);
+	if (record->kind == RECORD_STACK)
+		accept_stack(task_of(claims, record), record);
+	return 0;
 }
 
 const struct claims_drops *claims_drops(const struct claims *claims)

@@ -186,7 +186,8 @@ static int tear_down(void **state)
 #define WINDOW_AT(ts_, pid_, from, to, role_, ...)                                                 \
 	{                                                                                          \
 		.kind = RECORD_WINDOW, .tid = (pid_), .ts = (ts_),                                 \
-		.window = { .calltime = (from), .rettime = (to), .role = (role_) }, __VA_ARGS__    \
+		.window = { .calltime = (from), .rettime = (to), .depth = 1, .role = (role_) },    \
+		__VA_ARGS__                                                                        \
 	}
 #define LOST(cpu_, ts_)                                                                            \
 	{                                                                                          \
@@ -503,9 +504,15 @@ static void test_sink_that_fails(void **state)
 
 static void test_damaged_records(void **state)
 {
-	assert_int_equal(put((struct record)EVENT(7, 100, USER, .cpu = CPUS)), -EINVAL);
-	assert_int_equal(put((struct record)EVENT(7, 100, USER, .cpu = -1)), -EINVAL);
-	assert_int_equal(put((struct record)EVENT(7, 100, USER, .cpu = CPUS - 1)), 0);
+	static const int cpus[] = { CPUS, -1, INT_MAX };
+
+	/* CPUs that are not in the list */
+	for (size_t i = 0; i < COUNT(cpus); i++) {
+		assert_int_equal(put((struct record){ .kind = RECORD_LOST, .cpu = cpus[i] }),
+				 -EINVAL);
+		assert_int_equal(put((struct record)EVENT(7, 100, SLAB_START, .cpu = cpus[i])), 0);
+		assert_int_equal(put((struct record)EVENT(7, 110, SLAB_END, .cpu = cpus[i])), 0);
+	}
 	/* returned before it was called */
 	event(7, 150, INACTIVE);
 	window(7, 300, 100, ROLE_LRUVEC);
@@ -669,6 +676,42 @@ static void test_very_many_windows(void **state)
 	assert_int_equal(lacking(), 0);
 }
 
+static void outermost_window(int pid, uint64_t from, uint64_t to, uint8_t flags)
+{
+	struct record record = WINDOW(pid, from, to, ROLE_NODE, .flags = flags);
+
+	record.window.depth = 0;
+	assert_int_equal(put(record), 0);
+}
+
+/* Nothing is called around an outermost window: what it left can go, and needs no room. */
+static void test_outermost_windows(void **state)
+{
+	event(7, 110, USER);
+	window(7, 100, 120, ROLE_NODE);
+	window(7, 90, 300, ROLE_NODE);
+	event(7, 310, USER);
+	outermost_window(7, 305, 320, 0);
+	window(7, 303, 500, ROLE_NODE);
+	/* that of an interrupt is around nothing of the task */
+	event(7, 510, USER);
+	outermost_window(7, 505, 520, RECORD_FLAG_HARDIRQ);
+	window(7, 503, 700, ROLE_NODE);
+	assert_string_equal(notes.text, "w120 W300(110) w320 W500() w520 W700(510)");
+	clear_notes();
+	notes.quiet = true;
+	event(8, 1000, USER);
+	for (int i = 0; i < 2 * EVENTS_MAX; i++) {
+		event(7, 1000 + 10 * i, INACTIVE);
+		outermost_window(7, 1000 + 10 * i, 1005 + 10 * i, 0);
+	}
+	notes.quiet = false;
+	clear_notes();
+	window(8, 900, 90000, ROLE_NODE);
+	assert_string_equal(notes.text, "W90000(1000)");
+	assert_int_equal(lacking(), 0);
+}
+
 static void test_pair_limit(void **state)
 {
 	for (int i = 0; i < TASK_PAIRS_MAX; i++)
@@ -736,6 +779,7 @@ int main(void)
 		TEST(test_begin_dropped_for_room),
 		TEST(test_window_with_all_events),
 		TEST(test_very_many_windows),
+		TEST(test_outermost_windows),
 		TEST(test_pair_limit),
 		TEST(test_large_payload_is_kept),
 		TEST(test_large_payloads_without_room),
