@@ -345,6 +345,19 @@ bool off_cpu_take(struct off_cpu *off_cpu, int tid, uint64_t start, uint64_t end
 	return !missing && start >= task->since;
 }
 
+void off_cpu_drop(struct off_cpu *off_cpu, int tid, uint64_t end)
+{
+	struct task *task = find(off_cpu, tid);
+	struct span *span;
+
+	if (!task)
+		return;
+	if (task->left && task->left_at < end) /* Its switch in was lost. */
+		task->left = false;
+	while ((span = TAILQ_FIRST(&task->spans)) && span->end + EDGE <= end)
+		release(off_cpu, task, span);
+}
+
 uint64_t off_cpu_since(const struct off_cpu *off_cpu)
 {
 	return off_cpu->since;

@@ -17,6 +17,13 @@
 /* Functions that are traced nest about ten levels deep: only lost records make so many. */
 #define OWN_SPANS_MAX 128
 
+/*
+ * What is fast matters when a slow window ends around it, and most never do: until then a task's fast
+ * windows and pairs wait as they came, this many at most, and those of this many tasks.
+ */
+#define FAST_RUNS    64
+#define FAST_BATCHES 24
+
 #define DEPTH_UNKNOWN INT32_MAX /* of a pair inside a window */
 
 /*
@@ -46,6 +53,42 @@ struct span {
 
 TAILQ_HEAD(span_list, span);
 
+/* A fast window or pair: what its records tell, in a third of their size. */
+struct fast_run {
+	uint64_t start;
+	uint64_t end;
+	union {
+		uint64_t function; /* of a window */
+		struct {
+			uint64_t shrinker, callback, memcg_id;
+			struct record_stack stack;
+		}; /* of a pair, as the next */
+	};
+	int32_t tid;
+	int32_t cpu;
+	union {
+		int32_t depth;
+		int32_t nid;
+	};
+	union {
+		int32_t role;
+		int32_t priority;
+	};
+	uint32_t losses; /* of records, until it arrived */
+	bool pair;
+	bool within;	   /* as in struct task_pair */
+	uint16_t event[2]; /* of a pair */
+};
+
+struct fast_batch {
+	TAILQ_ENTRY(fast_batch) link; /* in stalls.batches or stalls.unused_batches */
+	struct owner *owner;
+	size_t nr_runs;
+	struct fast_run runs[FAST_RUNS];
+};
+
+TAILQ_HEAD(fast_batch_list, fast_batch);
+
 /* A task, or the interrupts of a CPU, with spans that wait for the window around them. */
 struct owner {
 	struct hash_link hash;
@@ -54,7 +97,8 @@ struct owner {
 	uint64_t dropped_at;	/* ns: newest end of a span that was dropped or emitted early */
 	struct span_list spans; /* in the order of time; none contains another */
 	size_t nr_spans;
-	struct held_list held; /* records of slow windows and pairs in spans */
+	struct fast_batch *fast; /* what came after all spans; NULL: nothing */
+	struct held_list held;	 /* records of slow windows and pairs in spans */
 };
 
 struct stalls {
@@ -71,12 +115,17 @@ struct stalls {
 	struct span spans[STALLS_SPANS_MAX];
 	size_t nr_used; /* of spans, so far: their memory comes as it is needed */
 	struct span_list unused;
-	uint64_t lost_at;     /* ns: time of the newest loss of records */
-	uint32_t losses;      /* of records */
-	bool gaps;	      /* in depth: somebody else uses function_graph as well */
-	struct held *held;    /* NULL: nothing is held */
-	uint64_t arrived;     /* windows and pairs */
-	struct owner *ending; /* of the stall in the callback */
+	struct fast_batch_list batches; /* in use, oldest first */
+	struct fast_batch_list unused_batches;
+	size_t nr_used_batches; /* of fast, so far: their memory comes as it is needed */
+	struct fast_batch fast[FAST_BATCHES];
+	struct owner *last_owner; /* found last, or NULL */
+	uint64_t lost_at;	  /* ns: time of the newest loss of records */
+	uint32_t losses;	  /* of records */
+	bool gaps;		  /* in depth: somebody else uses function_graph as well */
+	struct held *held;	  /* NULL: nothing is held */
+	uint64_t arrived;	  /* windows and pairs */
+	struct owner *ending;	  /* of the stall in the callback */
 	const struct span *ending_span;
 	uint64_t evicted_at; /* ns: newest dropped_at of owners that were removed */
 	uint64_t dropped;
@@ -110,6 +159,8 @@ struct stalls *stalls_new(const struct plan *plan, const struct limits *limits,
 		return NULL;
 	}
 	TAILQ_INIT(&stalls->unused);
+	TAILQ_INIT(&stalls->batches);
+	TAILQ_INIT(&stalls->unused_batches);
 	return stalls;
 }
 
@@ -265,6 +316,15 @@ static int emit_stall(struct stalls *stalls, struct owner *owner, const struct s
 	return ret;
 }
 
+static void release_fast(struct stalls *stalls, struct owner *owner)
+{
+	if (!owner->fast)
+		return;
+	TAILQ_REMOVE(&stalls->batches, owner->fast, link);
+	TAILQ_INSERT_HEAD(&stalls->unused_batches, owner->fast, link);
+	owner->fast = NULL;
+}
+
 /* What is fast and has no slow window around it is no stall. */
 static int complete(struct stalls *stalls, struct owner *owner, struct span *span)
 {
@@ -278,6 +338,7 @@ static int complete_all(struct stalls *stalls, struct owner *owner)
 {
 	int ret = 0;
 
+	release_fast(stalls, owner);
 	while (!ret && !TAILQ_EMPTY(&owner->spans))
 		ret = complete(stalls, owner, TAILQ_FIRST(&owner->spans));
 	return ret;
@@ -331,6 +392,8 @@ static int forget_owner(struct stalls *stalls, struct owner *owner)
 	ret = complete_all(stalls, owner);
 	if (dropped_at > stalls->evicted_at)
 		stalls->evicted_at = dropped_at;
+	if (stalls->last_owner == owner)
+		stalls->last_owner = NULL;
 	if (!ret)
 		hash_remove(&stalls->hash, &owner->hash);
 	return ret;
@@ -369,6 +432,7 @@ static int new_owner(struct stalls *stalls, struct task_key key, struct owner **
 	owner->dropped_at = stalls->evicted_at;
 	owner->nr_spans = 0;
 	TAILQ_INIT(&owner->spans);
+	owner->fast = NULL;
 	TAILQ_INIT(&owner->held);
 	*ret_owner = owner;
 	return 0;
@@ -398,21 +462,25 @@ static void note_gap(struct stalls *stalls, const struct owner *owner, const str
 		stalls->gaps = true;
 }
 
-static int owner_of(struct stalls *stalls, struct task_key key, uint64_t now,
-		    struct owner **ret_owner)
+static noinline int find_owner(struct stalls *stalls, struct task_key key, struct owner **ret_owner)
 {
 	struct hash_link *link = hash_find(&stalls->hash, task_key_hash(key));
-	struct owner *owner;
-	struct span *span, *next;
 	int ret = 0;
 
 	if (link)
-		owner = container_of(link, struct owner, hash);
+		*ret_owner = container_of(link, struct owner, hash);
 	else
-		ret = new_owner(stalls, key, &owner);
-	if (ret)
-		return ret;
-	owner->last = now;
+		ret = new_owner(stalls, key, ret_owner);
+	stalls->last_owner = ret ? NULL : *ret_owner;
+	return ret;
+}
+
+/* Spans around which no function will end. */
+static int complete_orphans(struct stalls *stalls, struct owner *owner, uint64_t now)
+{
+	struct span *span, *next;
+	int ret = 0;
+
 	for (span = TAILQ_FIRST(&owner->spans); !ret && span; span = next) {
 		next = TAILQ_NEXT(span, link);
 		if (!is_over(is_sum(span) ? span->start : span->end, now))
@@ -420,8 +488,23 @@ static int owner_of(struct stalls *stalls, struct task_key key, uint64_t now,
 		if (is_orphan(stalls, span))
 			ret = complete_early(stalls, owner, span);
 	}
-	*ret_owner = owner;
 	return ret;
+}
+
+/* Many windows and pairs of one task come one after the other. */
+static int owner_of(struct stalls *stalls, struct task_key key, uint64_t now,
+		    struct owner **ret_owner)
+{
+	struct owner *owner = stalls->last_owner;
+	int ret = 0;
+
+	if (!owner || owner->key.id != key.id || owner->key.kind != key.kind)
+		ret = find_owner(stalls, key, &owner);
+	if (ret)
+		return ret;
+	owner->last = now;
+	*ret_owner = owner;
+	return owner->nr_spans ? complete_orphans(stalls, owner, now) : 0;
 }
 
 /* ---- spans that wait for the same window are folded when room is short ---- */
@@ -522,6 +605,7 @@ static int make_room(struct stalls *stalls, struct owner *owner)
 	TAILQ_FOREACH(link, &stalls->hash.used, use) {
 		struct owner *other = container_of(link, struct owner, hash);
 
+		/* A batch of fast runs is no span. */
 		if (other == owner || !other->nr_spans)
 			continue;
 		if (!victim || !has_slow(other))
@@ -700,20 +784,14 @@ static int add_span(struct stalls *stalls, struct owner *owner, struct span *spa
 	return complete_all(stalls, owner);
 }
 
-int stalls_window(struct stalls *stalls, const struct task_window *window)
+static int add_window(struct stalls *stalls, struct owner *owner, const struct task_window *window,
+		      uint32_t losses)
 {
 	const struct record *exit = window->exit;
 	const struct slice run = { .count = 0 };
-	struct owner *owner;
 	struct span *span;
-	int ret;
+	int ret = new_span(stalls, owner, &span);
 
-	/* Of interrupts one window waits: a fast one would take the place of a slow one. */
-	if (!window->slow && task_key_in_interrupt(window->key))
-		return 0;
-	ret = owner_of(stalls, window->key, exit->window.rettime, &owner);
-	if (!ret)
-		ret = new_span(stalls, owner, &span);
 	if (ret)
 		return ret;
 	span->start = exit->window.calltime;
@@ -723,6 +801,7 @@ int stalls_window(struct stalls *stalls, const struct task_window *window)
 	span->cpu = exit->cpu;
 	span->role = exit->window.role;
 	span->depth = exit->window.depth;
+	span->losses = losses;
 	span->slow = window->slow;
 	span->nr_windows = window->slow;
 	span->nr_events = window->nr_events;
@@ -737,7 +816,8 @@ int stalls_window(struct stalls *stalls, const struct task_window *window)
 	return add_span(stalls, owner, span, &run);
 }
 
-int stalls_pair(struct stalls *stalls, const struct task_pair *pair)
+static int add_pair(struct stalls *stalls, struct owner *owner, const struct task_pair *pair,
+		    uint32_t losses)
 {
 	const struct record *begin = pair->begin;
 	const struct record *end = pair->end;
@@ -746,18 +826,16 @@ int stalls_pair(struct stalls *stalls, const struct task_pair *pair)
 		.callback = begin->fields.callback,
 		.count = begin->fields.shrinker != 0,
 	};
-	struct owner *owner;
 	struct span *span;
-	int ret = owner_of(stalls, pair->key, end->ts, &owner);
+	int ret = new_span(stalls, owner, &span);
 
-	if (!ret)
-		ret = new_span(stalls, owner, &span);
 	if (ret)
 		return ret;
 	span->start = begin->ts;
 	span->end = end->ts;
 	span->tid = end->tid;
 	span->cpu = end->cpu;
+	span->losses = losses;
 	span->slow = pair->slow;
 	span->role = catalog_pair_role(stalls->plan->events[end->event].id);
 	/* With function_graph a window may enclose it, else another pair. */
@@ -773,6 +851,183 @@ int stalls_pair(struct stalls *stalls, const struct task_pair *pair)
 		held_pair(stalls->held, &owner->held, span->last, pair);
 	span->nr_held = pair->slow;
 	return add_span(stalls, owner, span, &run);
+}
+
+/* ---- fast windows and pairs wait as they came ---- */
+
+static int settle_run(struct stalls *stalls, struct owner *owner, const struct fast_run *run)
+{
+	struct record begin = {
+		.ts = run->start,
+		.kind = RECORD_EVENT,
+		.event = run->event[0],
+	};
+	struct record end = {
+		.ts = run->end,
+		.kind = RECORD_EVENT,
+		.event = run->event[1],
+		.tid = run->tid,
+		.cpu = run->cpu,
+	};
+	const struct task_window window = { .key = owner->key, .exit = &end };
+	const struct task_pair pair = {
+		.key = owner->key,
+		.within = run->within,
+		.begin = &begin,
+		.end = &end,
+	};
+
+	if (!run->pair) {
+		end.kind = RECORD_WINDOW;
+		end.window = (struct record_window){
+			.function = run->function,
+			.calltime = run->start,
+			.rettime = run->end,
+			.depth = run->depth,
+			.role = run->role,
+		};
+		return add_window(stalls, owner, &window, run->losses);
+	}
+	begin.fields.shrinker = end.fields.shrinker = run->shrinker;
+	begin.fields.callback = end.fields.callback = run->callback;
+	begin.fields.memcg_id = run->memcg_id;
+	begin.fields.nid = run->nid;
+	begin.fields.priority = run->priority;
+	begin.stack = run->stack;
+	return add_pair(stalls, owner, &pair, run->losses);
+}
+
+/* Adds them in order. */
+static noinline int settle_fast(struct stalls *stalls, struct owner *owner)
+{
+	struct fast_batch *batch = owner->fast;
+	int ret = 0;
+
+	owner->fast = NULL;
+	for (size_t i = 0; !ret && i < batch->nr_runs; i++)
+		ret = settle_run(stalls, owner, &batch->runs[i]);
+	TAILQ_REMOVE(&stalls->batches, batch, link);
+	TAILQ_INSERT_HEAD(&stalls->unused_batches, batch, link);
+	return ret;
+}
+
+static noinline int new_batch(struct stalls *stalls, struct owner *owner)
+{
+	struct fast_batch *batch;
+	int ret = 0;
+
+	if (owner->fast)
+		ret = settle_fast(stalls, owner);
+	else if (TAILQ_EMPTY(&stalls->unused_batches) && stalls->nr_used_batches == FAST_BATCHES)
+		ret = settle_fast(stalls, TAILQ_FIRST(&stalls->batches)->owner);
+	if (ret)
+		return ret;
+	batch = TAILQ_FIRST(&stalls->unused_batches);
+	if (batch)
+		TAILQ_REMOVE(&stalls->unused_batches, batch, link);
+	else
+		batch = &stalls->fast[stalls->nr_used_batches++];
+	TAILQ_INSERT_TAIL(&stalls->batches, batch, link);
+	batch->owner = owner;
+	batch->nr_runs = 0;
+	owner->fast = batch;
+	return 0;
+}
+
+/* Room for a run that is fast. */
+static int defer(struct stalls *stalls, struct owner *owner, struct fast_run **ret_run)
+{
+	int ret = 0;
+
+	if (!owner->fast || owner->fast->nr_runs == FAST_RUNS)
+		ret = new_batch(stalls, owner);
+	if (!ret)
+		*ret_run = &owner->fast->runs[owner->fast->nr_runs++];
+	return ret;
+}
+
+static int defer_window(struct stalls *stalls, struct owner *owner, const struct record *exit)
+{
+	struct fast_run *run;
+	int ret = defer(stalls, owner, &run);
+
+	if (ret)
+		return ret;
+	run->start = exit->window.calltime;
+	run->end = exit->window.rettime;
+	run->function = exit->window.function;
+	run->tid = exit->tid;
+	run->cpu = exit->cpu;
+	run->depth = exit->window.depth;
+	run->role = exit->window.role;
+	run->losses = stalls->losses;
+	run->pair = false;
+	return 0;
+}
+
+int stalls_window(struct stalls *stalls, const struct task_window *window)
+{
+	const struct record *exit = window->exit;
+	struct owner *owner;
+	int ret;
+
+	/* Of interrupts one window waits: a fast one would take the place of a slow one. */
+	if (!window->slow && task_key_in_interrupt(window->key))
+		return 0;
+	ret = owner_of(stalls, window->key, exit->window.rettime, &owner);
+	if (ret)
+		return ret;
+	if (!window->slow && exit->window.depth > 0)
+		return defer_window(stalls, owner, exit);
+	/* Nothing slow will be around what is inside an outermost one. */
+	if (!window->slow && !has_slow(owner)) {
+		if (stalls->off_cpu && owner->key.kind == OWNER_TASK)
+			off_cpu_drop(stalls->off_cpu, owner->key.id, exit->window.rettime);
+		return complete_all(stalls, owner);
+	}
+	if (owner->fast)
+		ret = settle_fast(stalls, owner);
+	return ret ? ret : add_window(stalls, owner, window, stalls->losses);
+}
+
+static int defer_pair(struct stalls *stalls, struct owner *owner, const struct task_pair *pair)
+{
+	const struct record *begin = pair->begin, *end = pair->end;
+	struct fast_run *run;
+	int ret = defer(stalls, owner, &run);
+
+	if (ret)
+		return ret;
+	run->start = begin->ts;
+	run->end = end->ts;
+	run->shrinker = begin->fields.shrinker;
+	run->callback = begin->fields.callback;
+	run->memcg_id = end->fields.memcg_id ? end->fields.memcg_id : begin->fields.memcg_id;
+	run->stack = begin->stack.number ? begin->stack : end->stack;
+	run->tid = end->tid;
+	run->cpu = end->cpu;
+	run->nid = begin->fields.nid;
+	run->priority = begin->fields.priority;
+	run->losses = stalls->losses;
+	run->pair = true;
+	run->within = pair->within;
+	run->event[0] = begin->event;
+	run->event[1] = end->event;
+	return 0;
+}
+
+int stalls_pair(struct stalls *stalls, const struct task_pair *pair)
+{
+	struct owner *owner;
+	int ret = owner_of(stalls, pair->key, pair->end->ts, &owner);
+
+	if (ret)
+		return ret;
+	if (!pair->slow)
+		return defer_pair(stalls, owner, pair);
+	if (owner->fast)
+		ret = settle_fast(stalls, owner);
+	return ret ? ret : add_pair(stalls, owner, pair, stalls->losses);
 }
 
 int stalls_pass_on(struct stalls *stalls, const struct claims_sink *sink)
