@@ -16,8 +16,43 @@ static void put_time(struct json *json, struct resolver *resolver, uint64_t ts)
 	json_number(json, "ts_ns", ts);
 }
 
-static void put_group(struct json *json, const struct phases *phases, int group)
+/*
+ * Members of which most say nothing in most stalls: their texts without a value, one after another,
+ * are kept from the first time on, and copied.
+ */
+struct same {
+	char text[JSON_ROOM / 2]; /* all groups, or facts, have half as much */
+	size_t begin[STALL_FACTS + 1];
+};
+
+static bool keep_same(struct json *json, struct same *same, int count,
+		      void (*put)(struct json *json, const void *what, int member),
+		      const void *what)
 {
+	char *start = json_room(json, sizeof(same->text));
+	bool comma = json->comma;
+
+	for (int i = 0; start && i < count; i++) {
+		put(json, what, i);
+		same->begin[i + 1] = (size_t)(json->at - start);
+	}
+	if (!start)
+		return false;
+	memcpy(same->text, start, same->begin[count]);
+	json->at = start;
+	json->comma = comma;
+	return true;
+}
+
+static void put_same(struct json *json, const struct same *same, int from, int to)
+{
+	json_members(json, same->text + same->begin[from], same->begin[to] - same->begin[from]);
+}
+
+static void put_group(struct json *json, const void *what, int group)
+{
+	const struct phases *phases = what;
+
 	json_open(json, phase_group_names[group].key, '{');
 	json_number(json, "total_ns", phases_group(phases, group));
 	for (int part = 0; phases_is_reclaim(group) && part < PHASE_PARTS; part++)
@@ -25,36 +60,23 @@ static void put_group(struct json *json, const struct phases *phases, int group)
 	json_close(json, '}');
 }
 
-/*
- * Puts all members always, also those that are 0, which are most: the text of a group without time
- * is kept from the first time that it was written.
- */
+/* Puts all members always, also those that are 0. */
 static void put_phases(struct json *json, const struct phases *phases)
 {
-	static struct {
-		char text[512];
-		size_t length;
-	} kept[PHASE_GROUPS];
+	static const struct phases none;
+	static struct same same;
 
 	json_open(json, "phases", '{');
+	if (!same.begin[PHASE_GROUPS] && !keep_same(json, &same, PHASE_GROUPS, put_group, &none))
+		return;
 	for (int group = 0; group < PHASE_GROUPS; group++) {
-		const char *from = json_room(json, 2 * sizeof(kept->text));
-		size_t length;
+		int next = phases_next(phases, group - 1);
 
-		if (!from)
-			return;
-		if (phases->groups & 1u << group) {
-			put_group(json, phases, group);
-		} else if (kept[group].length) {
-			json_members(json, kept[group].text, kept[group].length);
-		} else {
-			put_group(json, phases, group);
-			length = (size_t)(json_room(json, 0) - from);
-			if (length > sizeof(kept->text))
-				continue;
-			memcpy(kept[group].text, from, length);
-			kept[group].length = length;
-		}
+		if (next > group)
+			put_same(json, &same, group, next);
+		if (next < PHASE_GROUPS)
+			put_group(json, phases, next);
+		group = next;
 	}
 	json_close(json, '}');
 }
@@ -124,22 +146,42 @@ static void put_task(struct json *json, const struct named_stall *named)
 	json_close(json, '}');
 }
 
+static void put_fact(struct json *json, const void *what, int which)
+{
+	const struct stall_fact *fact = &((const struct stall_fact *)what)[which];
+
+	if (!fact->known)
+		json_null(json, fact->key);
+	else if (fact->text)
+		json_string(json, fact->key, fact->text);
+	else if (fact->is_flags)
+		json_address(json, fact->key, fact->number);
+	else
+		json_number(json, fact->key, fact->number);
+}
+
 static void put_facts(struct json *json, const struct named_stall *named)
 {
-	struct stall_fact facts[STALL_FACTS];
+	static struct same same;
+	struct stall_fact facts[STALL_FACTS], unknown[STALL_FACTS];
 
 	stall_facts(named, facts);
-	for (size_t i = 0; i < STALL_FACTS; i++) {
-		const struct stall_fact *fact = &facts[i];
+	if (!same.begin[STALL_FACTS]) {
+		for (int i = 0; i < STALL_FACTS; i++)
+			unknown[i] = (struct stall_fact){ .key = facts[i].key };
+		if (!keep_same(json, &same, STALL_FACTS, put_fact, unknown))
+			return;
+	}
+	for (int i = 0; i < STALL_FACTS; i++) {
+		int next = i;
 
-		if (!fact->known)
-			json_null(json, fact->key);
-		else if (fact->text)
-			json_string(json, fact->key, fact->text);
-		else if (fact->is_flags)
-			json_address(json, fact->key, fact->number);
-		else
-			json_number(json, fact->key, fact->number);
+		while (next < STALL_FACTS && !facts[next].known)
+			next++;
+		if (next > i)
+			put_same(json, &same, i, next);
+		if (next < STALL_FACTS)
+			put_fact(json, facts, next);
+		i = next;
 	}
 }
 
