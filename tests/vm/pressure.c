@@ -7,6 +7,8 @@
  *   pressure files DIR         write, read back and remove files in DIR, over and over
  *   pressure hog BUSY_MS       keep a CPU busy that long, then leave it alone half as long again
  *   pressure faults COUNT      fault in COUNT pages, print count and time
+ *   pressure pages RATE MS     allocate so many pages a second for so long, in a burst each ms, before
+ *                              all other tasks, print how many and the time; from 5.14 on
  *   pressure switches COUNT    wake another task and wait for it, print switches and time
  *   pressure throttled MIB     fault in so much, the memory.high of its cgroup, then 1280 pages: print
  *                              of each fault in which the task slept how long it did, and how long
@@ -258,6 +260,37 @@ static void faults(unsigned long count)
 	printf("%lu faults in %lld ns\n", done, spent);
 }
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+/* In the kernel, without a fault for each: so that it can be many. */
+static void pages(unsigned long rate, unsigned long ms)
+{
+	struct sched_param first = { .sched_priority = 1 };
+	size_t size = (rate + 999) / 1000 * sysconf(_SC_PAGESIZE);
+	long long start = now(), next = start;
+	char *map;
+
+	map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (map == MAP_FAILED)
+		die("mmap");
+	madvise(map, size, MADV_NOHUGEPAGE);
+	if (sched_setscheduler(0, SCHED_FIFO, &first))
+		die("sched_setscheduler");
+	for (unsigned long burst = 0; burst < ms; burst++) {
+		struct timespec time;
+
+		if (madvise(map, size, MADV_POPULATE_WRITE) || madvise(map, size, MADV_DONTNEED))
+			die("madvise");
+		next += 1000000;
+		time.tv_sec = next / 1000000000;
+		time.tv_nsec = next % 1000000000;
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL);
+	}
+	printf("%lu pages in %lld ns\n", (rate + 999) / 1000 * ms, now() - start);
+}
+
 /* Before all tasks that are not of the same class. */
 static void hog(unsigned long busy_ms)
 {
@@ -371,6 +404,8 @@ int main(int argc, char **argv)
 		hog(strtoul(argv[2], NULL, 10));
 	else if (argc == 3 && !strcmp(argv[1], "faults"))
 		faults(strtoul(argv[2], NULL, 10));
+	else if (argc == 4 && !strcmp(argv[1], "pages"))
+		pages(strtoul(argv[2], NULL, 10), strtoul(argv[3], NULL, 10));
 	else if (argc == 3 && !strcmp(argv[1], "switches"))
 		switches(strtoul(argv[2], NULL, 10));
 	else if (argc == 3 && !strcmp(argv[1], "throttled"))
@@ -378,5 +413,5 @@ int main(int argc, char **argv)
 	else
 		fprintf(stderr, "usage: pressure memory PERCENT|hold MIB|files DIR|hog BUSY_MS|"
 				"faults COUNT|switches COUNT|throttled MIB\n");
-	return argc == 3 ? 0 : 2;
+	return argc >= 3 ? 0 : 2;
 }
