@@ -139,15 +139,16 @@ static int flush_stdout(struct failure *failure)
 	return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "stdout: %s", strerror(errno));
 }
 
+/* @started: see struct run_context */
 static int do_task(const struct options *options, struct command *command, int argc, char **argv,
-		   struct failure *failure)
+		   uint64_t started, struct failure *failure)
 {
 	struct run_context run = {
 		.options = options,
 		.argc = argc,
 		.argv = argv,
 		.command = command,
-		.started = loop_now(),
+		.started = started,
 		.run_dir = SESSION_RUN_DIR,
 	};
 	int ret;
@@ -184,6 +185,7 @@ int main(int argc, char **argv)
 	struct failure failure = { 0 };
 	struct command *command = NULL;
 	struct options options;
+	uint64_t started = loop_now();
 	int ret;
 
 	fill_standard_descriptors();
@@ -207,7 +209,7 @@ int main(int argc, char **argv)
 			log_set_level(LOG_LEVEL_ERROR);
 		else if (options.verbose)
 			log_set_level(LOG_LEVEL_DEBUG);
-		ret = do_task(&options, command, argc, argv, &failure);
+		ret = do_task(&options, command, argc, argv, started, &failure);
 	}
 	command_free(command);
 	options_free(&options);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 #include <sys/utsname.h>
 
@@ -28,6 +29,8 @@ struct kernel {
 	/* their lines in available_filter_functions, from 1: Documentation/trace/ftrace.rst */
 	unsigned int *indexes;
 	int nr_functions;
+	FILE *list; /* the rest of available_filter_functions; NULL: it was read as a whole */
+	unsigned int lines; /* of it that were read */
 };
 
 /* What a directory given with -s is. */
@@ -48,12 +51,22 @@ int kernel_source_kind(const char *dir, enum source_kind *ret_kind, struct failu
  * kernel_open - read what a tracing directory offers
  * @dir: NULL: where tracefs is mounted; nothing gets mounted
  * @request: what plan_make() will get; NULL: the catalog's functions alone
+ * @whole: the list of functions as a whole, of which the kernel prints 100 a millisecond under
+ *	emulation; else as far as functions of memory management are expected
  *
  * Returns 0, or -errno with @failure: status 3 without a mount (names the mount command), without
  * permission (root; lockdown where EPERM as root). Release with kernel_close().
  */
 int kernel_open(struct kernel **kernel, const char *dir, const struct plan_request *request,
-		struct failure *failure);
+		bool whole, struct failure *failure);
+
+/**
+ * kernel_read_rest - read the rest of the list of functions, where that was left
+ *
+ * Returns 1 if the catalog names one there: then a plan has to be made again. 0 if not, or -errno with
+ * @failure as kernel_open().
+ */
+int kernel_read_rest(struct kernel *kernel, struct failure *failure);
 
 /** kernel_close - NULL is allowed */
 void kernel_close(struct kernel *kernel);

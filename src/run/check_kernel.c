@@ -13,7 +13,7 @@
 #define EVENT_WIDTH 40 /* columns of SYSTEM:NAME, without the colon */
 
 int kernel_plan(struct kernel **kernel, struct plan **plan, const struct options *options,
-		struct failure *failure)
+		bool whole, struct failure *failure)
 {
 	char functions[CONFIG_SETTING_NAME_MAX], events[CONFIG_SETTING_NAME_MAX];
 	struct plan_request request = {
@@ -27,8 +27,11 @@ int kernel_plan(struct kernel **kernel, struct plan **plan, const struct options
 		.off_cpu = options->off_cpu,
 	};
 	struct plan_offer offer;
-	int ret = kernel_open(kernel, options->source, &request, failure);
+	int ret = 0;
 
+	if (!*kernel)
+		ret = kernel_open(kernel, options->source, &request, whole || options->functions,
+				  failure);
 	if (ret)
 		return ret;
 	kernel_offer(*kernel, &offer);
@@ -45,7 +48,7 @@ int kernel_plan_check(const struct options *options, struct failure *failure)
 {
 	struct kernel *kernel = NULL;
 	struct plan *plan = NULL;
-	int ret = kernel_plan(&kernel, &plan, options, failure);
+	int ret = kernel_plan(&kernel, &plan, options, true, failure);
 
 	if (!kernel)
 		return options->functions || options->events;
@@ -185,7 +188,7 @@ int kernel_check_run(const struct options *options, struct failure *failure)
 			"--probe: %s is a capture, and --probe looks at the running kernel: leave out -s",
 			options->source);
 	if (!ret)
-		ret = kernel_plan(&kernel, &plan, options, failure);
+		ret = kernel_plan(&kernel, &plan, options, true, failure);
 	if (!ret) {
 		ret = print_kernel(kernel, failure);
 		print_functions(plan);

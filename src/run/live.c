@@ -46,7 +46,8 @@ struct live {
 	struct metrics_file *metrics; /* NULL: none */
 	uint64_t next_metrics;	      /* ns, as are all times here: CLOCK_MONOTONIC */
 	bool has_traced;
-	bool broken; /* the output failed: print no summary */
+	bool incomplete; /* the rest of the kernel's list has functions for the plan */
+	bool broken;	 /* the output failed: print no summary */
 
 	/* valid during one live_trace() */
 	struct session *session;
@@ -56,7 +57,7 @@ struct live {
 	bool idle;
 	int empty_ticks;
 	uint64_t set_up_from;
-	uint64_t began; /* when tracing was turned on */
+	uint64_t began; /* when tracing was on and all was read */
 	uint64_t next_second;
 	uint64_t next_mark;
 	uint64_t next_interval; /* 0: there are none */
@@ -172,6 +173,28 @@ static int prepare(struct live *live)
 	return ret;
 }
 
+/* @whole: -w keeps a list of functions, and one that is read in parts may be incomplete. */
+static int make_plan(struct live *live, bool whole)
+{
+	int ret = kernel_plan(&live->kernel, &live->plan, live->run->options, whole, live->failure);
+
+	return ret ? ret : prepare(live);
+}
+
+static void free_plan(struct live *live)
+{
+	metrics_file_free(live->metrics);
+	pipeline_free(live->pipeline);
+	recorder_free(live->recorder);
+	plan_free(live->plan);
+	free(live->cpu_numbers);
+	live->metrics = NULL;
+	live->pipeline = NULL;
+	live->recorder = NULL;
+	live->plan = NULL;
+	live->cpu_numbers = NULL;
+}
+
 int live_new(struct live **ret_live, const struct run_context *run, const struct live_hooks *hooks,
 	     struct failure *failure)
 {
@@ -185,9 +208,7 @@ int live_new(struct live **ret_live, const struct run_context *run, const struct
 	/* Now, because memory may be short later. */
 	live->pressure = memory_pressure_open();
 	live->failure = failure;
-	ret = kernel_plan(&live->kernel, &live->plan, run->options, failure);
-	if (!ret)
-		ret = prepare(live);
+	ret = make_plan(live, run->options->write);
 	if (ret)
 		live_free(live);
 	else
@@ -199,12 +220,8 @@ void live_free(struct live *live)
 {
 	if (!live)
 		return;
-	metrics_file_free(live->metrics);
-	pipeline_free(live->pipeline);
-	recorder_free(live->recorder);
-	plan_free(live->plan);
+	free_plan(live);
 	kernel_close(live->kernel);
-	free(live->cpu_numbers);
 	if (live->pressure >= 0)
 		close(live->pressure);
 	free(live);
@@ -532,6 +549,9 @@ static int set_up(struct live *live)
 	}
 	ret = cpu_buffers_open(&live->buffers, session_dir(live->session), live->source.layout.size,
 			       live->failure);
+	if (!ret && live->recorder)
+		ret = recorder_describe(live->recorder, session_dir(live->session), live->buffers,
+					live->failure);
 	if (ret)
 		return ret;
 	live->loop = loop_new(&callbacks, live, live->run->signals);
@@ -591,7 +611,11 @@ static int set_deadline(const struct live *live, const struct options *options, 
 static int read_slow_files(struct live *live)
 {
 	uint64_t callback = 0;
+	int ret = kernel_read_rest(live->kernel, live->failure);
 
+	live->incomplete = ret > 0;
+	if (ret)
+		return ret < 0 ? ret : -EAGAIN;
 	if (live->pipeline && !live->has_traced)
 		pipeline_read_symbols(live->pipeline);
 	if (session_has_probe(live->session) && live->probe.on_event)
@@ -599,9 +623,7 @@ static int read_slow_files(struct live *live)
 					    kallsyms_address(live->source.symbols, PROBE_CALLBACK);
 	if (callback)
 		session_filter_probe(live->session, callback);
-	return live->recorder ? recorder_describe(live->recorder, session_dir(live->session),
-						  live->buffers, live->failure) :
-				0;
+	return 0;
 }
 
 static int begin(struct live *live)
@@ -618,7 +640,6 @@ static int begin(struct live *live)
 	count_unread(live);
 	clock_gettime(CLOCK_REALTIME, &realtime);
 	live->source.started = realtime.tv_sec * NS_PER_SECOND + realtime.tv_nsec;
-	live->began = loop_now();
 	ret = session_on(live->session, live->failure);
 	if (ret)
 		return ret;
@@ -636,6 +657,8 @@ static int begin(struct live *live)
 	if (ret)
 		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "-o %s: %s",
 				   run->options->output, strerror(-ret));
+	/* -d too: COMMAND has all of it. */
+	live->began = loop_now();
 	live->next_second = live->began + NS_PER_SECOND;
 	live->next_mark = live->began + MARK_INTERVAL;
 	live->next_memory = live->began + MEMORY_INTERVAL;
@@ -737,18 +760,16 @@ static int end_session(struct live *live, int ret)
 	live->session = NULL;
 	if (!end)
 		return ret;
-	if (ret)
+	if (ret && *live->failure->text)
 		log_error("%s", live->failure->text);
 	*live->failure = failure;
 	return end;
 }
 
-int live_trace(struct live *live, struct failure *failure)
+static int trace_once(struct live *live)
 {
-	int ret;
+	int ret = set_up(live);
 
-	live->failure = failure;
-	ret = set_up(live);
 	if (!ret)
 		ret = run_loop(live);
 	ret = end_session(live, ret);
@@ -757,6 +778,20 @@ int live_trace(struct live *live, struct failure *failure)
 	loop_free(live->loop);
 	live->loop = NULL;
 	return ret;
+}
+
+int live_trace(struct live *live, struct failure *failure)
+{
+	int ret;
+
+	live->failure = failure;
+	ret = trace_once(live);
+	if (ret != -EAGAIN || !live->incomplete)
+		return ret;
+	log_debug("this kernel has functions that lie apart: tracing is set up again with them");
+	free_plan(live);
+	ret = make_plan(live, true);
+	return ret ? ret : trace_once(live);
 }
 
 int live_end(struct live *live, struct failure *failure)

@@ -298,14 +298,23 @@ static ssize_t fake_write_function(int fd, const char *text, size_t size)
 	size_t length = strcspn(text, "\n") + 1;
 	unsigned int index = atoi(text);
 	char line[256];
+	FILE *list;
 
 	if (length > size)
 		length = size;
 	if (index > COUNT(fake_functions)) {
-		errno = EINVAL;
-		return -1;
-	}
-	if (index)
+		list = fopen(fake_path("available_filter_functions"), "r");
+		for (unsigned int i = 0; list && i < index; i++)
+			if (!fgets(line, sizeof(line), list)) {
+				fclose(list);
+				list = NULL;
+			}
+		if (!list) {
+			errno = EINVAL;
+			return -1;
+		}
+		fclose(list);
+	} else if (index)
 		snprintf(line, sizeof(line), "%s\n", fake_functions[index - 1]);
 	else
 		snprintf(line, sizeof(line), "%.*s", (int)length, text);

@@ -16,13 +16,18 @@ static int setup(void **state)
 	return 0;
 }
 
-static struct kernel *open_one(const struct plan_request *request)
+static struct kernel *open_list(const struct plan_request *request, bool whole)
 {
 	struct kernel *kernel;
 
-	if (kernel_open(&kernel, fake.dir, request, &failure))
+	if (kernel_open(&kernel, fake.dir, request, whole, &failure))
 		fail_msg("%s", failure.text);
 	return kernel;
+}
+
+static struct kernel *open_one(const struct plan_request *request)
+{
+	return open_list(request, true);
 }
 
 static void test_catalog_functions_with_their_indexes(void **state)
@@ -56,6 +61,46 @@ static void test_patterns(void **state)
 	kernel_close(kernel);
 }
 
+/* @apart: other functions between the last two. */
+static void put_functions(int apart)
+{
+	char *text = malloc(64 + apart * 16), *at = stpcpy(text, "other\n__alloc_pages\n");
+
+	for (int i = 0; i < apart; i++)
+		at += sprintf(at, "function_%d\n", i);
+	stpcpy(at, "drain_all_pages\n");
+	fake_put("available_filter_functions", text);
+	free(text);
+}
+
+/* What lies apart from the others is read later. */
+static void test_rest_of_the_list(void **state)
+{
+	struct kernel *kernel;
+
+	put_functions(5000);
+	kernel = open_list(NULL, false);
+	assert_int_equal(kernel->nr_functions, 1);
+	assert_string_equal(kernel->functions[0], "__alloc_pages");
+	assert_int_equal(kernel_read_rest(kernel, &failure), 1);
+	assert_int_equal(kernel->nr_functions, 2);
+	assert_string_equal(kernel->functions[1], "drain_all_pages");
+	assert_int_equal(kernel->indexes[1], 5003);
+	assert_int_equal(kernel_read_rest(kernel, &failure), 0);
+	kernel_close(kernel);
+	kernel = open_list(NULL, false);
+	kernel_close(kernel);
+	kernel = open_list(NULL, true);
+	assert_int_equal(kernel->nr_functions, 2);
+	assert_int_equal(kernel_read_rest(kernel, &failure), 0);
+	kernel_close(kernel);
+	put_functions(3000);
+	kernel = open_list(NULL, false);
+	assert_int_equal(kernel->nr_functions, 2);
+	assert_int_equal(kernel_read_rest(kernel, &failure), 0);
+	kernel_close(kernel);
+}
+
 static void test_offered_events(void **state)
 {
 	struct kernel *kernel = open_one(NULL);
@@ -73,7 +118,7 @@ static void test_no_tracing_directory(void **state)
 {
 	struct kernel *kernel;
 
-	assert_int_equal(kernel_open(&kernel, fake.root, NULL, &failure), -ENOENT);
+	assert_int_equal(kernel_open(&kernel, fake.root, NULL, true, &failure), -ENOENT);
 	assert_int_equal(failure.status, EXIT_STATUS_NO_TRACEFS);
 }
 
@@ -82,7 +127,7 @@ static void test_no_right(void **state)
 	struct kernel *kernel;
 
 	fake_fail(1, 1, EPERM);
-	assert_int_equal(kernel_open(&kernel, fake.dir, NULL, &failure), -EPERM);
+	assert_int_equal(kernel_open(&kernel, fake.dir, NULL, true, &failure), -EPERM);
 	fake.armed = false;
 	assert_int_equal(failure.status, EXIT_STATUS_NO_TRACEFS);
 	if (!geteuid())
@@ -99,7 +144,7 @@ static void test_no_right_to_the_functions(void **state)
 		call++;
 		assert_in_range(call, 1, 100);
 		fake_fail(call, call, EPERM);
-		if (!kernel_open(&kernel, fake.dir, NULL, &failure))
+		if (!kernel_open(&kernel, fake.dir, NULL, true, &failure))
 			kernel_close(kernel);
 		fake.armed = false;
 	} while (strncmp(fake.last, "open ", 5) ||
@@ -126,6 +171,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_catalog_functions_with_their_indexes),
 		TEST(test_patterns),
+		TEST(test_rest_of_the_list),
 		TEST(test_offered_events),
 		TEST(test_no_tracing_directory),
 		TEST(test_no_right),

@@ -513,6 +513,28 @@ static void test_reader_is_gone_after_a_refusal(void **state)
 	assert_as_found();
 }
 
+/* A function that lies apart from the others in the kernel's list is found once tracing is on. */
+static void see_functions(void *context, uint64_t now)
+{
+	assert_string_equal(fake_get("set_ftrace_filter"),
+			    "__alloc_pages\ntry_to_free_pages\nshrink_slab\n");
+	assert_int_equal(strncmp(fake_get("tracing_on"), "1", 1), 0);
+}
+
+static void test_functions_that_lie_apart(void **state)
+{
+	char text[16384], *at = stpcpy(text, "vfs_read\n__alloc_pages\ntry_to_free_pages\n");
+
+	for (int i = 0; i < 5000; i++)
+		at = stpcpy(at, "f\n");
+	stpcpy(at, "shrink_slab\n");
+	fake_put("available_filter_functions", text);
+	fake_remember();
+	hooks.tracing = see_functions;
+	assert_int_equal(run("-t134 -d1ms"), 0);
+	assert_as_found();
+}
+
 /* The clock is marked at the end too: a run without records shows how long it was. */
 static void test_mark_of_the_end(void **state)
 {
@@ -527,7 +549,7 @@ static void test_mark_of_the_end(void **state)
 static void test_summary_so_far(void **state)
 {
 	hooks.tracing = ask_for_summary;
-	assert_int_equal(run("-t134 -d3s"), 0);
+	assert_int_equal(run("-t134 -d300ms"), 0);
 	assert_non_null(strstr(errors, " : total time = "));
 	assert_non_null(strstr(errors, "\nwhere it went  "));
 }
@@ -658,6 +680,7 @@ int main(void)
 		RUN(test_filter),
 		RUN(test_duration_is_changed),
 		RUN(test_duration_is_refused),
+		RUN(test_functions_that_lie_apart),
 		RUN(test_mark_of_the_end),
 		RUN(test_summary_so_far),
 		RUN(test_intervals),
