@@ -20,7 +20,7 @@
 #include "run/report.h"
 
 #define BUSY_TICK	 (110 * NS_PER_MS)
-#define IDLE_TICK	 NS_PER_SECOND
+#define IDLE_TICK	 (5 * NS_PER_SECOND)
 #define IDLE_AFTER	 20		   /* ticks without data */
 #define READ_LIMIT	 (100 * NS_PER_MS) /* of reading at once: then signals and timers come */
 #define ALARM_PERCENT	 50		   /* how full a buffer wakes us between two ticks */
@@ -270,12 +270,12 @@ static int set_idle(struct live *live, bool idle)
 	 * descriptor ready. Wake up only when a buffer fills.
 	 */
 	int percent = idle && !live->recorder ? 0 : ALARM_PERCENT;
-	uint64_t idle_tick = IDLE_TICK;
+	uint64_t idle_tick = live->recorder ? NS_PER_SECOND : IDLE_TICK;
 
 	live->idle = idle;
 	live->empty_ticks = 0;
 	session_set_buffer_percent(live->session, percent);
-	if (idle && live->next_interval && live->run->options->interval < IDLE_TICK)
+	if (idle && live->next_interval && live->run->options->interval < idle_tick)
 		idle_tick = live->run->options->interval;
 	return loop_set_tick(live->loop, idle ? idle_tick : BUSY_TICK);
 }
@@ -354,7 +354,7 @@ static int read_rest(struct live *live)
 	return ret ? ret : writer_flush(live->run->output);
 }
 
-/* ---- once a second ---- */
+/* ---- once a second, on an idle machine at each tick ---- */
 
 /* A failure does not end the run. */
 static void write_metrics(struct live *live, uint64_t now)
@@ -420,9 +420,22 @@ static void lock_memory(struct live *live)
 		    strerror(errno));
 }
 
+/* On an idle machine it is read at once: the machine stays idle. */
+static int mark_clock(struct live *live)
+{
+	int pages;
+
+	session_mark_clock(live->session);
+	if (!live->idle || live->recorder)
+		return 0;
+	pages = filter_rounds(live);
+	return pages < 0 ? pages : writer_flush(live->run->output);
+}
+
 static int each_second(struct live *live, uint64_t now)
 {
 	char what[256];
+	int ret = 0;
 
 	live->next_second = now + NS_PER_SECOND;
 	if (cpu_buffers_reopen(live->buffers))
@@ -436,7 +449,7 @@ static int each_second(struct live *live, uint64_t now)
 	if (live->hooks.second)
 		live->hooks.second(live->hooks.context, now);
 	if (now >= live->next_mark) {
-		session_mark_clock(live->session);
+		ret = mark_clock(live);
 		live->next_mark = now + MARK_INTERVAL;
 	}
 	if (now >= live->next_memory) {
@@ -444,8 +457,8 @@ static int each_second(struct live *live, uint64_t now)
 		session_grow_buffer(live->session);
 		live->next_memory = now + MEMORY_INTERVAL;
 	}
-	if (!session_taken(live->session, what, sizeof(what)))
-		return 0;
+	if (ret || !session_taken(live->session, what, sizeof(what)))
+		return ret;
 	return failure_set(live->failure, EXIT_STATUS_IN_USE, EBUSY,
 			   "tracing was taken away by somebody else: %s", what);
 }
