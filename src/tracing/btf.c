@@ -13,6 +13,7 @@
 
 #define DEPTH_MAX   32	       /* anonymous members in each other, or qualifiers */
 #define SIZE_LIMIT  (64 << 20) /* no kernel has as much */
+#define IS_STRUCT   (1u << 31) /* of a place: a search need not read other types */
 #define MEMBERS_MAX 65536      /* looked at in one search: damaged data could ask for 2^32 */
 
 /* Its types, two thirds of the file, are not kept in memory, which may be short. */
@@ -22,7 +23,7 @@ struct btf {
 	size_t types_size;
 	char *strings;
 	size_t strings_size;
-	uint32_t *places; /* of each type in types; types count from 1 */
+	uint32_t *places; /* of each type in types, with IS_STRUCT; types count from 1 */
 	size_t nr_places;
 	/* The part of the types that was read last: a read of sysfs gives no more than a page. */
 	size_t window_place;
@@ -65,7 +66,7 @@ static bool read_at(struct btf *btf, size_t place, void *to, size_t size)
 }
 
 /* Returns the place after a type and its members; 0 for one that is cut or of an unknown kind. */
-static size_t next_place(struct btf *btf, size_t place)
+static size_t next_place(struct btf *btf, size_t place, unsigned int *ret_kind)
 {
 	/* What follows a type: so many bytes, or so many for each of its members. */
 	static const struct {
@@ -90,6 +91,7 @@ static size_t next_place(struct btf *btf, size_t place)
 	if (!read_at(btf, place, &type, sizeof(type)))
 		return 0;
 	kind = BTF_INFO_KIND(type.info);
+	*ret_kind = kind;
 	if (kind == BTF_KIND_UNKN || kind >= NR_BTF_KINDS)
 		return 0;
 	size = sizeof(type) + tails[kind].fixed +
@@ -102,6 +104,7 @@ static int read_sections(struct btf *btf, size_t size)
 {
 	struct btf_header header;
 	size_t next;
+	unsigned int kind;
 	int ret = size < sizeof(header) ? -EINVAL : read_file(btf->fd, &header, sizeof(header), 0);
 
 	if (ret)
@@ -125,8 +128,9 @@ static int read_sections(struct btf *btf, size_t size)
 	if (ret)
 		return ret;
 	/* After a type of a newer kernel's kind nothing can be found; what is before it can. */
-	for (size_t place = 0; (next = next_place(btf, place)); place = next)
-		btf->places[btf->nr_places++] = (uint32_t)place;
+	for (size_t place = 0; (next = next_place(btf, place, &kind)); place = next)
+		btf->places[btf->nr_places++] =
+			(uint32_t)place | (kind == BTF_KIND_STRUCT ? IS_STRUCT : 0);
 	return btf->nr_places ? 0 : -EINVAL;
 }
 
@@ -175,7 +179,7 @@ static bool read_type(struct btf *btf, uint32_t id, struct btf_type *type, size_
 	for (int depth = 0; depth < DEPTH_MAX; depth++) {
 		if (!id || id > btf->nr_places)
 			return false;
-		*ret_place = btf->places[id - 1];
+		*ret_place = btf->places[id - 1] & ~IS_STRUCT;
 		if (!read_at(btf, *ret_place, type, sizeof(*type)))
 			return false;
 		switch (BTF_INFO_KIND(type->info)) {
@@ -242,14 +246,14 @@ int btf_member_offset(struct btf *btf, const char *structure, const char *member
 {
 	for (size_t i = 0; i < btf->nr_places; i++) {
 		struct member_search search = { .btf = btf, .wanted = member };
+		size_t place = btf->places[i] & ~IS_STRUCT;
 		struct btf_type type;
 		int ret;
 
-		if (!read_at(btf, btf->places[i], &type, sizeof(type)) ||
-		    BTF_INFO_KIND(type.info) != BTF_KIND_STRUCT ||
+		if (!(btf->places[i] & IS_STRUCT) || !read_at(btf, place, &type, sizeof(type)) ||
 		    !name_is(btf, type.name_off, structure))
 			continue;
-		ret = find_member(&search, &type, btf->places[i], 0, 0);
+		ret = find_member(&search, &type, place, 0, 0);
 		if (ret == -ENOENT)
 			continue;
 		if (!ret && (search.found % 8 || search.found / 8 > type.size))
