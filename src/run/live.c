@@ -270,7 +270,8 @@ static int set_idle(struct live *live, bool idle)
 	 * descriptor ready. Wake up only when a buffer fills.
 	 */
 	int percent = idle && !live->recorder ? 0 : ALARM_PERCENT;
-	uint64_t idle_tick = live->recorder ? NS_PER_SECOND : IDLE_TICK;
+	/* An interval ends at most a second late. */
+	uint64_t idle_tick = live->recorder || live->next_interval ? NS_PER_SECOND : IDLE_TICK;
 
 	live->idle = idle;
 	live->empty_ticks = 0;
