@@ -230,8 +230,12 @@ static int emit_run(struct merge *merge, uint64_t line)
 	const struct next_record *other = below(merge, 0);
 	struct cpu_queue *queue = &merge->queues[next.place];
 	int cpu = merge->cpus.numbers[next.place];
+	bool more;
 	int ret;
 
+	/* At equal times the lower place comes first. */
+	if (other && other->ts - (other->place < next.place) < line)
+		line = other->ts - (other->place < next.place);
 	do {
 		if (queue->lost)
 			ret = merge->sink.lost(merge->sink.context, cpu, next.ts, queue->lost);
@@ -239,14 +243,11 @@ static int emit_run(struct merge *merge, uint64_t line)
 			ret = merge->sink.record(merge->sink.context, cpu, next.ts,
 						 queue->cursor.data, queue->cursor.size);
 		queue->lost = 0;
-		if (page_walk(&queue->cursor) <= 0 && !next_page(merge, queue)) {
-			next = merge->heap[--merge->heap_size];
-			break;
-		}
+		more = page_walk(&queue->cursor) > 0 || next_page(merge, queue);
 		if (queue->cursor.ts > next.ts)
 			next.ts = queue->cursor.ts;
-	} while (!ret && next.ts <= line && !(other && is_before(other, &next)));
-	heap_down(merge, next);
+	} while (!ret && more && next.ts <= line);
+	heap_down(merge, more ? next : merge->heap[--merge->heap_size]);
 	return ret;
 }
 
