@@ -57,7 +57,7 @@ struct hash_link *hash_find(struct hash *hash, uint64_t key)
 
 	while (link && link->key != key)
 		link = link->next;
-	if (link) {
+	if (link && TAILQ_NEXT(link, use)) {
 		TAILQ_REMOVE(&hash->used, link, use);
 		TAILQ_INSERT_TAIL(&hash->used, link, use);
 	}
