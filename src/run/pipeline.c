@@ -37,7 +37,8 @@ struct pipeline {
 	struct resolver *resolver;
 	uint64_t report;	       /* ns: shorter stalls are not shown */
 	bool by_pid;		       /* only processes of options->pids are shown */
-	bool selects;		       /* some records are not for claims */
+	bool selects;		       /* not all tasks are shown */
+	bool off_cpu;		       /* there are events for stalls_sched() */
 	struct command_tasks *command; /* only these are shown; NULL: all */
 	struct decode *decode;
 	struct merge *merge;
@@ -375,9 +376,8 @@ static bool is_asked_for(struct pipeline *pipeline, const struct record *record)
 /* Of the scheduler's events only those of -e are shown. */
 static bool is_only_sched(const struct pipeline *pipeline, const struct record *record)
 {
-	return record->kind == RECORD_SLEEP ||
-	       (record->kind == RECORD_EVENT &&
-		pipeline->plan->events[record->event].rule == RULE_OFF_CPU);
+	return record->kind == RECORD_EVENT &&
+	       pipeline->plan->events[record->event].rule == RULE_OFF_CPU;
 }
 
 /* What time itself brings, looked after before the first record of each second. */
@@ -397,7 +397,7 @@ static int time_passed(struct pipeline *pipeline, uint64_t ts)
 	return ret ? ret : stalls_time(pipeline->stalls, ts);
 }
 
-/* A record that is not of a task, or where not all tasks are shown, or with --off-cpu. */
+/* A record that is not of a task, or where not all tasks are shown. */
 static noinline int special_record(struct pipeline *pipeline, const struct record *record)
 {
 	switch (record->kind) {
@@ -411,12 +411,11 @@ static noinline int special_record(struct pipeline *pipeline, const struct recor
 	case RECORD_CLOCK:
 		resolver_mark_clock(pipeline->resolver, record->ts, record->realtime);
 		break;
-	}
-	/* What a wake-up tells is of another task than its own. */
-	stalls_sched(pipeline->stalls, record);
-	if (is_only_sched(pipeline, record) || !is_asked_for(pipeline, record))
+	case RECORD_SLEEP:
+		stalls_sched(pipeline->stalls, record);
 		return 0;
-	return claims_record(pipeline->claims, record);
+	}
+	return is_asked_for(pipeline, record) ? claims_record(pipeline->claims, record) : 0;
 }
 
 static int record_in_order(void *context, const struct record *record)
@@ -430,6 +429,12 @@ static int record_in_order(void *context, const struct record *record)
 			return ret;
 	}
 	pipeline->newest = record->ts;
+	if (pipeline->off_cpu && record->kind == RECORD_EVENT) {
+		/* What a wake-up tells is of another task than its own. */
+		stalls_sched(pipeline->stalls, record);
+		if (is_only_sched(pipeline, record))
+			return 0;
+	}
 	if (pipeline->selects || (record->kind != RECORD_WINDOW && record->kind != RECORD_EVENT))
 		return special_record(pipeline, record);
 	return claims_record(pipeline->claims, record);
@@ -644,7 +649,7 @@ int pipeline_new(struct pipeline **ret_pipeline, const struct options *options,
 		options->pids && (source->proc || options_on_command_line(options, "pid"));
 	pipeline->selects = source->own || source->command || pipeline->by_pid || source->recorded;
 	for (int i = 0; i < plan->nr_events; i++)
-		pipeline->selects |= plan->events[i].rule == RULE_OFF_CPU ||
+		pipeline->off_cpu |= plan->events[i].rule == RULE_OFF_CPU ||
 				     plan->events[i].id == EVENT_SCHED_SWITCH;
 	ret = resolver_new(&pipeline->resolver, plan, source, options, failure);
 	if (!ret) {
