@@ -6,15 +6,18 @@
  *   pressure hold MIB          take and lock all memory but what leaves MIB available, keep it
  *   pressure files DIR         write, read back and remove files in DIR, over and over
  *   pressure hog BUSY_MS       keep a CPU busy that long, then leave it alone half as long again
- *   pressure faults COUNT      fault in COUNT pages, print count and time
+ *   pressure faults ROUNDS     fault in pages
+ *   pressure execs ROUNDS      fork, and execute /bin/true
+ *   pressure reads ROUNDS      read a file of the working directory that is not cached
+ *   pressure switches ROUNDS   wake another task and wait for it
  *   pressure pages RATE MS     allocate so many pages a second for so long, in a burst each ms, before
  *                              all other tasks, print how many and the time; from 5.14 on
- *   pressure switches COUNT    wake another task and wait for it, print switches and time
  *   pressure throttled MIB     fault in so much, the memory.high of its cgroup, then 1280 pages: print
  *                              of each fault in which the task slept how long it did, and how long
  *                              it waited for a CPU
  *
- * The first four run until they are killed.
+ * The first four run until they are killed. The next four print the ns of one page, fork or
+ * switch, over all rounds.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -36,7 +39,6 @@
 #define BIG_FILES   6
 #define BIG_CHUNKS  128
 #define SMALL_FILES 400
-#define ROUND_PAGES 1024
 #define DECOYS	    4
 #define HOLD_STEP   (128 * 1024)
 
@@ -236,30 +238,6 @@ static long long now(void)
 	return time.tv_sec * 1000000000LL + time.tv_nsec;
 }
 
-/* Times the faults alone: giving the pages back costs as much, and allocates nothing. */
-static void faults(unsigned long count)
-{
-	size_t page = sysconf(_SC_PAGESIZE);
-	size_t size = ROUND_PAGES * page;
-	unsigned long done = 0;
-	long long spent = 0;
-	char *map;
-
-	map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (map == MAP_FAILED)
-		die("mmap");
-	madvise(map, size, MADV_NOHUGEPAGE);
-	while (done < count) {
-		long long start = now();
-
-		touch(map, size, page);
-		spent += now() - start;
-		madvise(map, size, MADV_DONTNEED);
-		done += ROUND_PAGES;
-	}
-	printf("%lu faults in %lld ns\n", done, spent);
-}
-
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -308,30 +286,126 @@ static void hog(unsigned long busy_ms)
 	}
 }
 
-/* Each round two switches, to the other task and back; each of them has to be woken. */
-static void switches(unsigned long count)
+/* Workloads: one round each, which returns its ns. */
+
+#define ROUND_FAULTS 512
+#define ROUND_READS  128
+#define ROUND_TRIPS  100
+#define ROUND_EXECS  4
+
+/* The faults alone: giving the pages back costs as much, and allocates nothing. */
+static long long faults(void)
 {
-	int there[2], back[2];
+	static char *map;
+	size_t page = sysconf(_SC_PAGESIZE), size = ROUND_FAULTS * page;
+	long long start;
+
+	if (!map)
+		map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (map == MAP_FAILED || madvise(map, size, MADV_NOHUGEPAGE))
+		die("mmap");
+	start = now();
+	touch(map, size, page);
+	start = now() - start;
+	madvise(map, size, MADV_DONTNEED);
+	return start;
+}
+
+static void echo(int from, int to)
+{
+	char byte;
+
+	while (read(from, &byte, 1) == 1 && write(to, &byte, 1) == 1)
+		;
+	_exit(0);
+}
+
+/* A trip has two switches, to the other task and back; each of them has to be woken. */
+static long long switches(void)
+{
+	static int there[2], back[2];
+	struct sched_param param = { 0 };
 	char byte = 0;
 	long long start;
-	pid_t other;
+	pid_t other = 1;
 
-	if (pipe(there) || pipe(back))
-		die("pipe");
-	other = fork();
+	if (!there[1]) {
+		/* So that who is woken never takes the CPU from who wakes: each trip is the same. */
+		if (sched_setscheduler(0, SCHED_BATCH, &param))
+			die("sched_setscheduler");
+		if (pipe2(there, O_CLOEXEC) || pipe2(back, O_CLOEXEC))
+			die("pipe");
+		other = fork();
+	}
 	if (other < 0)
 		die("fork");
-	for (unsigned long i = 0; !other && i < count / 2; i++)
-		if (read(there[0], &byte, 1) != 1 || write(back[1], &byte, 1) != 1)
-			die("pipe");
-	if (!other)
-		_exit(0);
+	if (!other) {
+		close(there[1]);
+		echo(there[0], back[1]);
+	}
 	start = now();
-	for (unsigned long i = 0; i < count / 2; i++)
+	for (int i = 0; i < ROUND_TRIPS; i++)
 		if (write(there[1], &byte, 1) != 1 || read(back[0], &byte, 1) != 1)
 			die("pipe");
-	printf("%lu switches in %lld ns\n", count, now() - start);
-	waitpid(other, NULL, 0);
+	return now() - start;
+}
+
+static long long execs(void)
+{
+	long long start = now();
+
+	for (int i = 0; i < ROUND_EXECS; i++) {
+		pid_t child = fork();
+		int status;
+
+		if (!child) {
+			execl("/bin/true", "true", NULL);
+			_exit(127);
+		}
+		if (child < 0 || waitpid(child, &status, 0) != child || status)
+			die("/bin/true");
+	}
+	return now() - start;
+}
+
+static long long cpu_time(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+	return time.tv_sec * 1000000000LL + time.tv_nsec;
+}
+
+/* What this task has run for: how long it waits for the disk is of the machine that emulates it. */
+static long long reads(void)
+{
+	static char data[CHUNK];
+	static int fd = -1;
+	size_t size = ROUND_READS * sysconf(_SC_PAGESIZE);
+	long long start;
+
+	if (fd < 0) {
+		write_file("reads", size / CHUNK, CHUNK, data);
+		fd = open("reads", O_RDONLY);
+		if (fd < 0 || fsync(fd))
+			die("reads");
+	}
+	if (posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) || lseek(fd, 0, SEEK_SET))
+		die("reads");
+	start = cpu_time();
+	for (size_t done = 0; done < size; done += CHUNK)
+		if (read(fd, data, CHUNK) != CHUNK)
+			die("reads");
+	return cpu_time() - start;
+}
+
+static void measure(long long (*round)(void), unsigned int operations, unsigned long rounds)
+{
+	long long ns = 0;
+
+	for (unsigned long i = 0; i < rounds; i++)
+		ns += round();
+	printf("%.1f\n", (double)ns / rounds / operations);
 }
 
 /* What the scheduler itself knows of this task, in ns. */
@@ -403,15 +477,19 @@ int main(int argc, char **argv)
 	else if (argc == 3 && !strcmp(argv[1], "hog"))
 		hog(strtoul(argv[2], NULL, 10));
 	else if (argc == 3 && !strcmp(argv[1], "faults"))
-		faults(strtoul(argv[2], NULL, 10));
+		measure(faults, ROUND_FAULTS, strtoul(argv[2], NULL, 10));
 	else if (argc == 4 && !strcmp(argv[1], "pages"))
 		pages(strtoul(argv[2], NULL, 10), strtoul(argv[3], NULL, 10));
 	else if (argc == 3 && !strcmp(argv[1], "switches"))
-		switches(strtoul(argv[2], NULL, 10));
+		measure(switches, 2 * ROUND_TRIPS, strtoul(argv[2], NULL, 10));
+	else if (argc == 3 && !strcmp(argv[1], "execs"))
+		measure(execs, ROUND_EXECS, strtoul(argv[2], NULL, 10));
+	else if (argc == 3 && !strcmp(argv[1], "reads"))
+		measure(reads, ROUND_READS, strtoul(argv[2], NULL, 10));
 	else if (argc == 3 && !strcmp(argv[1], "throttled"))
 		throttled(strtoul(argv[2], NULL, 10));
 	else
 		fprintf(stderr, "usage: pressure memory PERCENT|hold MIB|files DIR|hog BUSY_MS|"
-				"faults COUNT|switches COUNT|throttled MIB\n");
+				"faults|execs|reads|switches ROUNDS|throttled MIB\n");
 	return argc >= 3 ? 0 : 2;
 }
