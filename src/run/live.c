@@ -646,6 +646,8 @@ static int begin(struct live *live)
 	struct timespec realtime;
 	int ret;
 
+	/* What we allocate later is in the trace where the kernel does not leave our task out. */
+	lock_memory(live);
 	ret = set_idle(live, false);
 	if (ret)
 		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "epoll: %s",
@@ -666,7 +668,6 @@ static int begin(struct live *live)
 	ret = read_slow_files(live);
 	if (ret)
 		return ret;
-	lock_memory(live);
 	ret = output_file_begin(writer_fd(run->output), run->options->output);
 	if (ret)
 		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "-o %s: %s",
