@@ -44,6 +44,8 @@ sub masked {
 # --- the kernel's text ---
 
 my @records = trace_text($text_file);
+# Some kernels record our own task, which is never shown.
+@records = grep { $_->{line} !~ /\|\s+\d+\)\s+allocfi-\d+\s/ } @records if $live;
 die "$text_file: no record in it\n" unless @records;
 
 my %traced = map { /^(\w+)/ ? ($1 => 1) : () } lines_of($filter_file);
