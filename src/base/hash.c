@@ -51,12 +51,19 @@ static struct hash_link **bucket_of(const struct hash *hash, uint64_t key)
 	return &hash->buckets[key * 0x9e3779b97f4a7c15u >> hash->shift];
 }
 
-struct hash_link *hash_find(struct hash *hash, uint64_t key)
+struct hash_link *hash_peek(const struct hash *hash, uint64_t key)
 {
 	struct hash_link *link = *bucket_of(hash, key);
 
 	while (link && link->key != key)
 		link = link->next;
+	return link;
+}
+
+struct hash_link *hash_find(struct hash *hash, uint64_t key)
+{
+	struct hash_link *link = hash_peek(hash, key);
+
 	if (link && TAILQ_NEXT(link, use)) {
 		TAILQ_REMOVE(&hash->used, link, use);
 		TAILQ_INSERT_TAIL(&hash->used, link, use);

@@ -332,40 +332,67 @@ static void drop_claimed(struct claims *claims, size_t place)
 		drop_record(claims, waiting_of(claims->claimed[place]));
 }
 
-static noinline int end_window(struct claims *claims, struct task *task,
-			       const struct record *record)
+/*
+ * A begin inside a window that has ended lost its end. One within the uncertain edge may precede the
+ * window and stays open.
+ */
+static void drop_begins(struct claims *claims, struct task *task, const struct record_window *exit)
 {
-	const struct record_window *exit = &record->window;
-	uint64_t from = exit->calltime < claims->edge ? 0 : exit->calltime - claims->edge;
-	struct task_window window = { .key = task->key, .exit = record };
-	struct waiting_record *begin, *waiting;
-	size_t place = claims->nr_records, inside;
-	int ret;
+	struct waiting_record *begin;
 
-	/*
-	 * A begin inside a window that has ended lost its end. One within the uncertain edge may
-	 * precede the window and stays open.
-	 */
 	while ((begin = TAILQ_LAST(&task->open, waiting_records)) &&
 	       begin->stored.record.ts >= exit->calltime)
 		drop_record(claims, begin);
-	window.slow = exit->rettime - exit->calltime >= claims->plan->threshold;
-	if (window.slow) {
-		place = claim(claims, task, exit->role, from, exit->rettime, &inside);
-		window.events = claims->claimed + place;
-		window.nr_events = claims->nr_records - place;
-		window.incomplete = lacks_records(claims, task, exit->role, from);
-		window.inside = claims->inside + inside;
-		window.nr_inside = claims->nr_records - inside;
-		window.inside_incomplete = task->unseen_at >= from;
+}
+
+/* No window follows around an outermost one. */
+static void drop_unclaimed(struct claims *claims, struct task *task,
+			   const struct record_window *exit)
+{
+	struct waiting_record *waiting;
+
+	if (exit->depth > 0 || task_key_in_interrupt(task->key) || claims->edge)
+		return;
+	while ((waiting = TAILQ_FIRST(&task->waiting)) &&
+	       waiting->stored.record.ts <= exit->rettime)
+		drop_record(claims, waiting);
+}
+
+/* Nearly all windows of a capture may be fast, and of tasks without any event. */
+static noinline int end_fast_window(struct claims *claims, const struct record *record)
+{
+	const struct task_window window = { .key = key_of(record), .exit = record };
+	struct hash_link *link = hash_peek(&claims->hash, task_key_hash(window.key));
+
+	if (link) {
+		struct task *task = container_of(link, struct task, hash);
+
+		drop_begins(claims, task, &record->window);
+		drop_unclaimed(claims, task, &record->window);
 	}
+	return claims->sink.window(claims->sink.context, &window);
+}
+
+static noinline int end_slow_window(struct claims *claims, struct task *task,
+				    const struct record *record)
+{
+	const struct record_window *exit = &record->window;
+	uint64_t from = exit->calltime < claims->edge ? 0 : exit->calltime - claims->edge;
+	struct task_window window = { .key = task->key, .exit = record, .slow = true };
+	size_t inside, place;
+	int ret;
+
+	drop_begins(claims, task, exit);
+	place = claim(claims, task, exit->role, from, exit->rettime, &inside);
+	window.events = claims->claimed + place;
+	window.nr_events = claims->nr_records - place;
+	window.incomplete = lacks_records(claims, task, exit->role, from);
+	window.inside = claims->inside + inside;
+	window.nr_inside = claims->nr_records - inside;
+	window.inside_incomplete = task->unseen_at >= from;
 	ret = claims->sink.window(claims->sink.context, &window);
 	drop_claimed(claims, place);
-	/* No window follows around an outermost one. */
-	if (exit->depth <= 0 && !task_key_in_interrupt(task->key) && !claims->edge)
-		while ((waiting = TAILQ_FIRST(&task->waiting)) &&
-		       waiting->stored.record.ts <= exit->rettime)
-			drop_record(claims, waiting);
+	drop_unclaimed(claims, task, exit);
 	return ret;
 }
 
@@ -528,8 +555,11 @@ int claims_record(struct claims *claims, const struct record *record)
 	}
 	if (record->kind == RECORD_EVENT)
 		return accept_event(claims, task_of(claims, record), record);
+	if (record->kind == RECORD_WINDOW &&
+	    record->window.rettime - record->window.calltime < claims->plan->threshold)
+		return end_fast_window(claims, record);
 	if (record->kind == RECORD_WINDOW)
-		return end_window(claims, task_of(claims, record), record);
+		return end_slow_window(claims, task_of(claims, record), record);
 	if (record->kind == RECORD_STACK)
 		accept_stack(task_of(claims, record), record);
 	return 0;

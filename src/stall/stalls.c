@@ -974,17 +974,23 @@ int stalls_window(struct stalls *stalls, const struct task_window *window)
 	/* Of interrupts one window waits: a fast one would take the place of a slow one. */
 	if (!window->slow && task_key_in_interrupt(window->key))
 		return 0;
+	/* Nothing slow will be around what is inside an outermost one. */
+	if (!window->slow && exit->window.depth <= 0) {
+		struct hash_link *link = hash_peek(&stalls->hash, task_key_hash(window->key));
+
+		if (stalls->off_cpu && window->key.kind == OWNER_TASK)
+			off_cpu_drop(stalls->off_cpu, window->key.id, exit->window.rettime);
+		if (!link)
+			return 0;
+		owner = container_of(link, struct owner, hash);
+		if (!has_slow(owner))
+			return complete_all(stalls, owner);
+	}
 	ret = owner_of(stalls, window->key, exit->window.rettime, &owner);
 	if (ret)
 		return ret;
 	if (!window->slow && exit->window.depth > 0)
 		return defer_window(stalls, owner, exit);
-	/* Nothing slow will be around what is inside an outermost one. */
-	if (!window->slow && !has_slow(owner)) {
-		if (stalls->off_cpu && owner->key.kind == OWNER_TASK)
-			off_cpu_drop(stalls->off_cpu, owner->key.id, exit->window.rettime);
-		return complete_all(stalls, owner);
-	}
 	if (owner->fast)
 		ret = settle_fast(stalls, owner);
 	return ret ? ret : add_window(stalls, owner, window, stalls->losses);
