@@ -505,14 +505,15 @@ static int role_of(struct decode *decode, uint64_t function)
 	return entry->role;
 }
 
-/* Returns false for a record that is damaged. */
-static bool finish_window(struct decode *decode, struct cpu_state *cpu, struct record *record)
+static noinline int decode_window(struct decode *decode, struct cpu_state *cpu)
 {
+	struct record *record = &decode->record;
 	struct record_window *window = &record->window;
 
+	cpu->switched = false;
 	if (window->depth < 0 || window->depth > DEPTH_MAX || window->rettime < window->calltime) {
 		decode->damaged++;
-		return false;
+		return 0;
 	}
 	if (!decode->source->local_clock) {
 		window->calltime = record->ts - (window->rettime - window->calltime);
@@ -520,7 +521,11 @@ static bool finish_window(struct decode *decode, struct cpu_state *cpu, struct r
 	}
 	window->role = role_of(decode, window->function);
 	cpu->indent = record->indent = (int16_t)(window->depth - 1);
-	return true;
+	record->kind = RECORD_WINDOW;
+	record->event = 0;
+	record->raw = NULL;
+	record->raw_size = 0;
+	return decode->callbacks.sink(decode->callbacks.sink_context, record);
 }
 
 /* Our own mark is "allocfilt: realtime SECONDS.NANOSECONDS"; any other text is not ours. */
@@ -657,7 +662,7 @@ static struct cpu_state *state_of(const struct decode *decode, int cpu)
 								   decode->nr_cpus];
 }
 
-/* A record of ours or of function_graph. */
+/* A record of ours, or a stack. */
 static noinline int decode_other(struct decode *decode, const struct format *format,
 				 struct cpu_state *state)
 {
@@ -671,11 +676,6 @@ static noinline int decode_other(struct decode *decode, const struct format *for
 	record->raw = NULL;
 	record->raw_size = 0;
 	switch (format->event) {
-	case DECODE_FUNCGRAPH_EXIT:
-		record->kind = RECORD_WINDOW;
-		if (!finish_window(decode, state, record))
-			return 0;
-		break;
 	case DECODE_PRINT:
 		record->kind = RECORD_CLOCK;
 		if (!parse_clock(data + format->data, size - format->data, &record->realtime))
@@ -717,6 +717,8 @@ int decode_record(void *context, int cpu, uint64_t ts, const void *data, size_t 
 		copy_fields(decode, format, data, record);
 	else
 		convert_fields(decode, format, data, record);
+	if (format->event == DECODE_FUNCGRAPH_EXIT)
+		return decode_window(decode, state);
 	if (format->event < 0)
 		return decode_other(decode, format, state);
 	state->switched = format->id == EVENT_SCHED_SWITCH;

@@ -784,8 +784,8 @@ static int add_span(struct stalls *stalls, struct owner *owner, struct span *spa
 	return complete_all(stalls, owner);
 }
 
-static int add_window(struct stalls *stalls, struct owner *owner, const struct task_window *window,
-		      uint32_t losses)
+static noinline int add_window(struct stalls *stalls, struct owner *owner,
+			       const struct task_window *window, uint32_t losses)
 {
 	const struct record *exit = window->exit;
 	const struct slice run = { .count = 0 };
@@ -816,8 +816,8 @@ static int add_window(struct stalls *stalls, struct owner *owner, const struct t
 	return add_span(stalls, owner, span, &run);
 }
 
-static int add_pair(struct stalls *stalls, struct owner *owner, const struct task_pair *pair,
-		    uint32_t losses)
+static noinline int add_pair(struct stalls *stalls, struct owner *owner,
+			     const struct task_pair *pair, uint32_t losses)
 {
 	const struct record *begin = pair->begin;
 	const struct record *end = pair->end;
