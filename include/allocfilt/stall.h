@@ -287,7 +287,6 @@ struct stall {
 	int role;	   /* enum role, or ROLE_NONE */
 	int depth;	   /* more than 0: the window around it is unknown; 0 in an interrupt */
 	bool incomplete;   /* records were lost meanwhile or dropped at a limit, or it is a sum */
-	struct phases phases;
 	const struct stall_slice *shrinkers; /* most time first */
 	size_t nr_shrinkers;
 	bool off_cpu; /* the states in phases are known; else some of STATE_RAN may be another */
@@ -300,16 +299,17 @@ struct stall {
 	bool has_reclaimed;
 	uint64_t nr_reclaimed;	/* pages, from the end events inside */
 	const char *compaction; /* outcome of the last zone, "" for none */
-	/* outcomes of all zones in order, "" for none: "partial_skipped x2, success" */
-	char outcomes[STALL_OUTCOMES_MAX];
-	char nodes[STALL_NODES_MAX]; /* that were reclaimed from, "" for none: "0,2-3" */
-	int priority;		     /* the lowest that reclaim came down to, if has_priority */
+	int priority;		/* the lowest that reclaim came down to, if has_priority */
 	bool has_priority;
 	struct stall_counts counts;
 	uint64_t memcg_id; /* inode number of the cgroup that was reclaimed; 0: unknown */
 	uint32_t stack;	   /* number of the first stack inside; 0: none */
 	unsigned int nr_windows;
 	unsigned int nr_events;
+	struct phases phases;
+	/* outcomes of all zones in order, "" for none: "partial_skipped x2, success" */
+	char outcomes[STALL_OUTCOMES_MAX];
+	char nodes[STALL_NODES_MAX]; /* that were reclaimed from, "" for none: "0,2-3" */
 };
 
 struct stalls;

@@ -72,7 +72,7 @@ static bool is_background(const char *name, const struct task_info *task)
 {
 	static const char *const names[] = { "kswapd", "kcompactd" };
 
-	if (task->pid && !task->kernel_thread)
+	if (*name != 'k' || (task->pid && !task->kernel_thread))
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		size_t length = strlen(names[i]);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "allocfilt/stall.h"
 #include "stall/details.h"
@@ -125,7 +126,8 @@ struct stalls {
 	bool gaps;		  /* in depth: somebody else uses function_graph as well */
 	struct held *held;	  /* NULL: nothing is held */
 	uint64_t arrived;	  /* windows and pairs */
-	struct owner *ending;	  /* of the stall in the callback */
+	struct stall stall;	  /* in the callback */
+	struct owner *ending;	  /* of that */
 	const struct span *ending_span;
 	uint64_t evicted_at; /* ns: newest dropped_at of owners that were removed */
 	uint64_t dropped;
@@ -287,30 +289,33 @@ static void sum_phases(struct stalls *stalls, struct stall *stall, const struct 
  */
 static int emit_stall(struct stalls *stalls, struct owner *owner, const struct span *span)
 {
-	struct stall stall = {
-		.key = owner->key,
-		.tid = span->tid,
-		.cpu = span->cpu,
-		.start = span->end - span->busy,
-		.end = span->end,
-		.function = span->function,
-		.role = span->role,
-		.depth = task_key_in_interrupt(owner->key) ? 0 :
-			 span->depth == DEPTH_UNKNOWN	   ? 1 :
-							     span->depth,
-		.nr_windows = span->nr_windows,
-		.nr_events = span->nr_events,
-		.incomplete = stalls->lost_at > span->start || owner->dropped_at > span->start ||
-			      is_sum(span),
-		.off_cpu = stalls->off_cpu && span->start >= off_cpu_since(stalls->off_cpu),
-	};
+	struct stall *stall = &stalls->stall;
 	int ret;
 
-	stalls->dropped += details_emit(&span->details, &stalls->names, &stall);
-	sum_phases(stalls, &stall, span);
+	/* Most of it are tables of which a stall uses little. */
+	PHASES_FOREACH(group, &stall->phases)
+		memset(stall->phases.ns[group], 0, sizeof(stall->phases.ns[group]));
+	memset(stall, 0, offsetof(struct stall, phases.ns));
+	stall->outcomes[0] = stall->nodes[0] = '\0';
+	stall->key = owner->key;
+	stall->tid = span->tid;
+	stall->cpu = span->cpu;
+	stall->start = span->end - span->busy;
+	stall->end = span->end;
+	stall->function = span->function;
+	stall->role = span->role;
+	if (!task_key_in_interrupt(owner->key))
+		stall->depth = span->depth == DEPTH_UNKNOWN ? 1 : span->depth;
+	stall->nr_windows = span->nr_windows;
+	stall->nr_events = span->nr_events;
+	stall->incomplete =
+		stalls->lost_at > span->start || owner->dropped_at > span->start || is_sum(span);
+	stall->off_cpu = stalls->off_cpu && span->start >= off_cpu_since(stalls->off_cpu);
+	stalls->dropped += details_emit(&span->details, &stalls->names, stall);
+	sum_phases(stalls, stall, span);
 	stalls->ending = owner;
 	stalls->ending_span = span;
-	ret = stalls->ended(stalls->context, &stall);
+	ret = stalls->ended(stalls->context, stall);
 	if (stalls->held)
 		held_drop(stalls->held, &owner->held, span->first, span->last);
 	return ret;
