@@ -126,19 +126,23 @@ static void read_cgroup(const struct task_cache *cache, struct task_info *info)
 }
 
 /* A task that has exited keeps its old information. */
-static void refresh_info(const struct task_cache *cache, struct task *task, uint64_t ts,
-			 uint64_t max_age)
+static noinline void read_info(const struct task_cache *cache, struct task *task, uint64_t ts)
 {
 	struct task_info info = { .tid = (int)task->link.key };
 
-	if (cache->proc < 0 || (task->has_info && ts <= task->info_at + max_age))
-		return;
 	task->has_info = true;
 	task->info_at = ts;
 	if (!read_process(cache, &info))
 		return;
 	read_cgroup(cache, &info);
 	task->info = info;
+}
+
+static void refresh_info(const struct task_cache *cache, struct task *task, uint64_t ts,
+			 uint64_t max_age)
+{
+	if (cache->proc >= 0 && (!task->has_info || ts > task->info_at + max_age))
+		read_info(cache, task, ts);
 }
 
 /* ---- saved_cmdlines ---- */
