@@ -656,7 +656,11 @@ static int begin(struct live *live)
 	count_unread(live);
 	clock_gettime(CLOCK_REALTIME, &realtime);
 	live->source.started = realtime.tv_sec * NS_PER_SECOND + realtime.tv_nsec;
-	ret = session_on(live->session, live->failure);
+	/* A recording keeps what happens meanwhile, and has all the time before it. */
+	if (live->recorder)
+		ret = read_slow_files(live);
+	if (!ret)
+		ret = session_on(live->session, live->failure);
 	if (ret)
 		return ret;
 	session_mark_clock(live->session);
@@ -665,7 +669,8 @@ static int begin(struct live *live)
 		  (loop_now() - live->set_up_from) / 1000, (loop_now() - run->started) / 1000);
 	if (!live->has_traced)
 		memory_pressure_read(live->pressure, &live->source.pressure_before);
-	ret = read_slow_files(live);
+	if (live->pipeline)
+		ret = read_slow_files(live);
 	if (ret)
 		return ret;
 	ret = output_file_begin(writer_fd(run->output), run->options->output);
