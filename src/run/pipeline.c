@@ -126,44 +126,34 @@ static bool is_wanted(const struct options *options, const struct named_stall *n
 	       (!options->min_order || stall->order >= options->min_order);
 }
 
-/* Counts a stall that is not shown. */
-static bool is_shown(struct pipeline *pipeline, const struct named_stall *named)
-{
-	if (named->stall->end - named->stall->start < pipeline->report) {
-		pipeline->not_shown.shorter++;
-		return false;
-	}
-	if (!is_wanted(pipeline->options, named)) {
-		pipeline->not_shown.others++;
-		return false;
-	}
-	return true;
-}
-
 static int stall_ended(void *context, const struct stall *stall)
 {
 	struct pipeline *pipeline = context;
 	struct resolver *resolver = pipeline->resolver;
 	const char *title = catalog_role_title(stall->role);
 	char function[STALL_FUNCTION_MAX];
-	struct named_stall named = {
-		.stall = stall,
-		.task_info = resolver_task(resolver, stall->tid, stall->end),
-		.name = resolver_task_name(resolver, stall->tid, stall->end),
-		.memcg = resolver_memcg(resolver, stall->memcg_id),
-		.function = function,
-	};
+	struct named_stall named = { .stall = stall, .function = function };
 	const struct claims_sink sink = { pipeline, show_window, show_pair };
 	int ret = 0;
 
+	/* Most are, where short ones are timed for what long ones have inside. */
+	if (stall->end - stall->start < pipeline->report) {
+		pipeline->not_shown.shorter++;
+		return 0;
+	}
+	named.task_info = resolver_task(resolver, stall->tid, stall->end);
+	named.name = resolver_task_name(resolver, stall->tid, stall->end);
+	named.memcg = resolver_memcg(resolver, stall->memcg_id);
 	if (stall->function)
 		resolver_symbol(resolver, stall->function, 's', function, sizeof(function));
 	else
 		snprintf(function, sizeof(function), "%s", title ? title : "");
 	named.background =
 		!task_key_in_interrupt(stall->key) && is_background(named.name, named.task_info);
-	if (!is_shown(pipeline, &named))
+	if (!is_wanted(pipeline->options, &named)) {
+		pipeline->not_shown.others++;
 		return 0;
+	}
 	summary_stall(pipeline->summary, &named);
 	if (pipeline->interval.summary)
 		summary_stall(pipeline->interval.summary, &named);
