@@ -314,9 +314,6 @@ struct hash_link *hash_find(struct hash *hash, uint64_t key);
 /** hash_peek - the same, and its place in the order of use stays */
 struct hash_link *hash_peek(const struct hash *hash, uint64_t key);
 
-/** hash_peek - the same, and its place in the order of use stays */
-struct hash_link *hash_peek(const struct hash *hash, uint64_t key);
-
 /** hash_is_full - does the next hash_insert() evict an entry? */
 bool hash_is_full(const struct hash *hash);
 

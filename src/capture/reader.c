@@ -452,7 +452,6 @@ static ssize_t read_whole(const struct capture_cpu *cpu, void *pages, size_t siz
 	return length;
 }
 
-/* Reads one CPU up to its quota. Returns 0, or -errno of the sink. */
 /* Pages of data that follow each other, up to a hole: it counts as one page of zeros. */
 static size_t pages_at(const struct capture *capture, const struct capture_cpu *cpu, size_t most)
 {
@@ -494,6 +493,7 @@ static int read_pages(struct capture *capture, struct capture_cpu *cpu, size_t m
 	return ret ? ret : (int)(((size_t)length + page - 1) / page);
 }
 
+/* Reads one CPU up to its quota. Returns 0, or -errno of the sink. */
 static int read_cpu(struct capture *capture, struct capture_cpu *cpu,
 		    const struct source_sink *sink)
 {

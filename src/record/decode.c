@@ -59,6 +59,10 @@ static const struct binding event_bindings[] = {
 };
 
 _Static_assert(ARRAY_SIZE(event_bindings) <= FIELDS_MAX, "no event has more fields of use");
+_Static_assert(sizeof(struct record_fields) >= sizeof(struct record_window) &&
+		       sizeof(struct record_fields) >= sizeof(struct record_superblock) &&
+		       sizeof(struct record_fields) >= sizeof(struct record_sched),
+	       "whoever sets the fields sets the whole union");
 
 static const struct binding fork_bindings[] = {
 	{ "child_pid", TO(child), true },
@@ -136,7 +140,7 @@ struct decode {
 	struct stacks *stacks; /* NULL: left out */
 	struct decode_callbacks callbacks;
 	struct common_fields common; /* of the formats */
-	size_t type_end; /* bytes of the shortest record that has one; more than any before the first format */
+	size_t type_end; /* bytes of the shortest record that has one; SIZE_MAX without a format */
 	struct format *formats;
 	size_t nr_formats;
 	uint16_t *by_type;	/* index into formats plus one; 0: unknown */
@@ -306,6 +310,11 @@ static size_t minimum_size(const struct format *format, const struct event_forma
 	return end;
 }
 
+static bool is_same(const struct field *a, const struct field *b)
+{
+	return a->offset == b->offset && a->size == b->size;
+}
+
 static int bind_format(struct decode *decode, struct format *format,
 		       const struct event_format *event)
 {
@@ -325,7 +334,9 @@ static int bind_format(struct decode *decode, struct format *format,
 	/* Else records could not be distinguished. */
 	if (!decode->nr_formats)
 		decode->common = common;
-	if (memcmp(&common, &decode->common, sizeof(common)) || common.type.size > sizeof(uint16_t))
+	if (!is_same(&common.type, &decode->common.type) ||
+	    !is_same(&common.flags, &decode->common.flags) ||
+	    !is_same(&common.pid, &decode->common.pid) || common.type.size > sizeof(uint16_t))
 		return -EINVAL;
 	decode->type_end = (size_t)common.type.offset + common.type.size;
 	decode->plain = decode->big_endian == (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) &&

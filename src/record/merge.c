@@ -187,7 +187,8 @@ int merge_put(struct merge *merge, int cpu, const struct page_content *content)
 	page->ts = content->ts;
 	page->size = content->size;
 	page->lost = content->lost;
-	memcpy(page->data, content->data, content->size);
+	if (content->size) /* A loss has no data. */
+		memcpy(page->data, content->data, content->size);
 	STAILQ_INSERT_TAIL(&queue->pages, page, link);
 	if (!queue->nr_pages++) {
 		struct next_record next = { queue->newest, place };

@@ -381,7 +381,8 @@ static int time_passed(struct pipeline *pipeline, uint64_t ts)
 	}
 	if (pipeline->interval.end && ts >= pipeline->interval.end)
 		ret = end_intervals(pipeline, ts);
-	pipeline->next_look = ts + NS_PER_SECOND;
+	if (pipeline->oldest)
+		pipeline->next_look = ts + NS_PER_SECOND;
 	if (pipeline->interval.end && pipeline->interval.end < pipeline->next_look)
 		pipeline->next_look = pipeline->interval.end;
 	return ret ? ret : stalls_time(pipeline->stalls, ts);
@@ -418,7 +419,8 @@ static int record_in_order(void *context, const struct record *record)
 		if (ret)
 			return ret;
 	}
-	pipeline->newest = record->ts;
+	if (record->ts > pipeline->newest)
+		pipeline->newest = record->ts;
 	if (pipeline->off_cpu && record->kind == RECORD_EVENT) {
 		/* What a wake-up tells is of another task than its own. */
 		stalls_sched(pipeline->stalls, record);
@@ -638,9 +640,7 @@ int pipeline_new(struct pipeline **ret_pipeline, const struct options *options,
 	pipeline->by_pid =
 		options->pids && (source->proc || options_on_command_line(options, "pid"));
 	pipeline->selects = source->own || source->command || pipeline->by_pid || source->recorded;
-	for (int i = 0; i < plan->nr_events; i++)
-		pipeline->off_cpu |= plan->events[i].rule == RULE_OFF_CPU ||
-				     plan->events[i].id == EVENT_SCHED_SWITCH;
+	pipeline->off_cpu = plan_off_cpu(plan);
 	ret = resolver_new(&pipeline->resolver, plan, source, options, failure);
 	if (!ret) {
 		if (source->command)

@@ -43,7 +43,7 @@ struct claims {
 	struct claims_sink sink;
 	uint64_t *lost_at;  /* ns, by place of a CPU: time of the newest loss */
 	uint64_t lost_last; /* ns: of all CPUs */
-	struct hash hash;   /* of tasks; the one without a record for longest is evicted */
+	struct hash hash;   /* of tasks; the least recently used one is evicted */
 	struct task *last;  /* whose record came last, or NULL */
 	struct task *tasks;
 	struct waiting_record *records;
@@ -142,7 +142,7 @@ static struct task_key key_of(const struct record *record)
 	return (struct task_key){ record->cpu, OWNER_IDLE };
 }
 
-/* For a task that is not in the table, the task without a record for longest makes room. */
+/* For a task that is not in the table, that without an event or a slow window for longest makes room. */
 static noinline struct task *find_task(struct claims *claims, struct task_key key)
 {
 	struct hash_link *link = hash_find(&claims->hash, task_key_hash(key));
@@ -500,6 +500,7 @@ static int accept_event(struct claims *claims, struct task *task, const struct r
 	switch (event->rule) {
 	case RULE_NEVER:
 	case RULE_CHILDREN:
+	case RULE_OFF_CPU:
 		return 0;
 	case RULE_PAIR:
 		return event->side == EVENT_BEGIN ? begin_pair(claims, task, record) :

@@ -60,7 +60,7 @@ bool off_cpu_take(struct off_cpu *off_cpu, int tid, uint64_t start, uint64_t end
 			       uint64_t ns),
 		  void *context);
 
-/** off_cpu_drop - remove what was before @end, at which the task runs, and that no window will have inside */
+/** off_cpu_drop - remove what no window will have inside: all before @end, at which the task runs */
 void off_cpu_drop(struct off_cpu *off_cpu, int tid, uint64_t end);
 
 /** off_cpu_since - ns: the time of the first switch; UINT64_MAX: there was none */

@@ -610,7 +610,6 @@ static int make_room(struct stalls *stalls, struct owner *owner)
 	TAILQ_FOREACH(link, &stalls->hash.used, use) {
 		struct owner *other = container_of(link, struct owner, hash);
 
-		/* A batch of fast runs is no span. */
 		if (other == owner || !other->nr_spans)
 			continue;
 		if (!victim || !has_slow(other))
@@ -630,6 +629,8 @@ static int make_room(struct stalls *stalls, struct owner *owner)
 		stalls->dropped++;
 	}
 	newest = TAILQ_LAST(&victim->spans, span_list)->end;
+	if (victim->fast && victim->fast->runs[victim->fast->nr_runs - 1].end > newest)
+		newest = victim->fast->runs[victim->fast->nr_runs - 1].end;
 	ret = complete_all(stalls, victim);
 	note_dropped(victim, newest);
 	return ret;
@@ -1034,7 +1035,7 @@ int stalls_pair(struct stalls *stalls, const struct task_pair *pair)
 
 	if (ret)
 		return ret;
-	if (!pair->slow)
+	if (!pair->slow && !task_key_in_interrupt(pair->key))
 		return defer_pair(stalls, owner, pair);
 	if (owner->fast)
 		ret = settle_fast(stalls, owner);
