@@ -267,12 +267,54 @@ int cpu_list_place(const struct cpu_list *cpus, int cpu);
 int cpu_list_highest(const struct cpu_list *cpus);
 
 /*
+ * The elements of a fixed array that are not in use. The memory of those that never were comes as it
+ * is needed.
+ */
+struct pool {
+	void *unused; /* the one used last; each has the one before it in its first bytes */
+	char *fresh;
+	size_t stride, nr_fresh;
+};
+
+/** pool_init - all elements are unused; @stride: bytes from one to the next */
+static inline void pool_init(struct pool *pool, void *first, size_t stride, size_t count)
+{
+	*pool = (struct pool){ NULL, first, stride, count };
+}
+
+static inline bool pool_is_empty(const struct pool *pool)
+{
+	return !pool->unused && !pool->nr_fresh;
+}
+
+/** pool_take - an unused element; NULL: there is none */
+static inline void *pool_take(struct pool *pool)
+{
+	void *element = pool->unused;
+
+	if (element) {
+		memcpy(&pool->unused, element, sizeof(pool->unused));
+	} else if (pool->nr_fresh) {
+		element = pool->fresh;
+		pool->fresh += pool->stride;
+		pool->nr_fresh--;
+	}
+	return element;
+}
+
+static inline void pool_put(struct pool *pool, void *element)
+{
+	memcpy(element, &pool->unused, sizeof(pool->unused));
+	pool->unused = element;
+}
+
+/*
  * A hash table over a fixed array of entries, each of which embeds a struct hash_link. It keeps
  * the entries in order of their last use. After hash_init() nothing is allocated.
  */
 
 struct hash_link {
-	TAILQ_ENTRY(hash_link) use; /* of hash.used or hash.unused */
+	TAILQ_ENTRY(hash_link) use; /* of hash.used */
 	struct hash_link *next;	    /* of the same bucket */
 	uint64_t key;
 };
@@ -281,10 +323,7 @@ TAILQ_HEAD(hash_links, hash_link);
 
 struct hash {
 	struct hash_links used; /* least recently used first */
-	struct hash_links unused;
-	/* Entries that were never used: the memory of a large table comes as it is needed. */
-	struct hash_link *fresh;
-	size_t stride, nr_fresh;
+	struct pool pool;
 	struct hash_link **buckets;
 	unsigned int shift; /* of a 64-bit hash value, leaves the number of a bucket */
 };
@@ -472,7 +511,18 @@ char *text_trim(char *text);
 
 #define TEXT_NUMBER_MAX 20 /* digits of any number, with a sign */
 
-/** text_decimal - "%*" PRIu64 with fill ' ', "%0*" PRIu64 with '0'; @width: 0 for none */
+extern const char text_pairs[]; /* "000102…99" */
+
+/** text_pair - "%02u"; @number: below 100 */
+static inline char *text_pair(char *to, uint32_t number)
+{
+	return (char *)mempcpy(to, &text_pairs[number * 2], 2);
+}
+
+/** text_unsigned - "%" PRIu64 */
+char *text_unsigned(char *to, uint64_t number);
+
+/** text_decimal - "%*" PRIu64 with fill ' ', "%0*" PRIu64 with '0' */
 char *text_decimal(char *to, uint64_t number, int width, char fill);
 
 /** text_signed - "%" PRId64 */

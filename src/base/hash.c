@@ -15,7 +15,7 @@ int hash_init(struct hash *hash, struct hash_link *first, size_t stride, size_t 
 	hash->buckets = calloc((size_t)1 << bits, sizeof(*hash->buckets));
 	if (!hash->buckets)
 		return -ENOMEM;
-	hash->stride = stride;
+	hash->pool.stride = stride;
 	hash_clear(hash, first, count);
 	return 0;
 }
@@ -24,9 +24,7 @@ void hash_clear(struct hash *hash, struct hash_link *first, size_t count)
 {
 	memset(hash->buckets, 0, ((size_t)1 << (64 - hash->shift)) * sizeof(*hash->buckets));
 	TAILQ_INIT(&hash->used);
-	TAILQ_INIT(&hash->unused);
-	hash->fresh = first;
-	hash->nr_fresh = count;
+	pool_init(&hash->pool, first, hash->pool.stride, count);
 }
 
 void hash_destroy(struct hash *hash)
@@ -73,7 +71,7 @@ struct hash_link *hash_find(struct hash *hash, uint64_t key)
 
 bool hash_is_full(const struct hash *hash)
 {
-	return TAILQ_EMPTY(&hash->unused) && !hash->nr_fresh;
+	return pool_is_empty(&hash->pool);
 }
 
 struct hash_link *hash_oldest(const struct hash *hash)
@@ -88,14 +86,7 @@ struct hash_link *hash_insert(struct hash *hash, uint64_t key)
 
 	if (hash_is_full(hash))
 		hash_remove(hash, hash_oldest(hash));
-	link = TAILQ_FIRST(&hash->unused);
-	if (link) {
-		TAILQ_REMOVE(&hash->unused, link, use);
-	} else {
-		link = hash->fresh;
-		hash->fresh = (struct hash_link *)((char *)link + hash->stride);
-		hash->nr_fresh--;
-	}
+	link = pool_take(&hash->pool);
 	TAILQ_INSERT_TAIL(&hash->used, link, use);
 	link->key = key;
 	link->next = *bucket;
@@ -111,5 +102,5 @@ void hash_remove(struct hash *hash, struct hash_link *link)
 		at = &(*at)->next;
 	*at = link->next;
 	TAILQ_REMOVE(&hash->used, link, use);
-	TAILQ_INSERT_HEAD(&hash->unused, link, use);
+	pool_put(&hash->pool, link);
 }

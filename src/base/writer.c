@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,7 +18,7 @@ struct writer {
 	int stop_fd;
 	bool (*stop_asked)(void *context); /* NULL: where stop_fd is readable */
 	void *context;
-	bool always_ready; /* a file or block device, for which poll(2) never waits */
+	bool always_ready; /* a file, block device or /dev/null, for which poll(2) never waits */
 	bool stopped;	   /* a stop was asked for, or writer_stop() called */
 	int grace;	   /* ms left to wait for room after a stop */
 	int failed;	   /* -errno of the first failure, after which nothing is written; or 0 */
@@ -37,13 +38,18 @@ struct writer *writer_new(int fd, int stop_fd)
 	return writer;
 }
 
+static bool is_always_ready(const struct stat *status)
+{
+	return S_ISREG(status->st_mode) || S_ISBLK(status->st_mode) ||
+	       (S_ISCHR(status->st_mode) && status->st_rdev == makedev(1, 3));
+}
+
 void writer_attach(struct writer *writer, int fd)
 {
 	struct stat status;
 
 	writer->fd = fd;
-	writer->always_ready =
-		!fstat(fd, &status) && (S_ISREG(status.st_mode) || S_ISBLK(status.st_mode));
+	writer->always_ready = !fstat(fd, &status) && is_always_ready(&status);
 	writer->stopped = false;
 	writer->grace = WRITER_GRACE_MS;
 	writer->failed = 0;
