@@ -122,6 +122,9 @@ void resolver_shrinker(struct resolver *resolver, uint64_t shrinker, uint64_t ca
 /** resolver_stack - frames of a stack, the innermost first; returns how many */
 size_t resolver_stack(struct resolver *resolver, uint32_t number, const uint64_t **ret_frames);
 
+/** resolver_realtime - ns since the epoch of a time of the trace clock; 0: not known */
+uint64_t resolver_realtime(const struct resolver *resolver, uint64_t ts);
+
 /**
  * resolver_time - wall-clock time as text_time() prints it
  *
@@ -167,6 +170,13 @@ void task_cache_see_name(struct task_cache *cache, int tid, uint64_t ts);
 void task_cache_see(struct task_cache *cache, int tid, uint64_t ts);
 
 /**
+ * task_cache_see_saved - see all tasks of saved_cmdlines, with the names that they have there
+ *
+ * Process and cgroup are read the first time, and when the name has changed.
+ */
+void task_cache_see_saved(struct task_cache *cache, uint64_t ts);
+
+/**
  * task_cache_name - "<idle>" for 0, "<...>" if unknown; never NULL
  *
  * Any bytes but NUL; valid until the next call. A name older than a second is read again, because
@@ -181,13 +191,6 @@ const char *task_cache_name(struct task_cache *cache, int tid, uint64_t ts);
  * a task that has exited stays.
  */
 const struct task_info *task_cache_info(struct task_cache *cache, int tid, uint64_t ts);
-
-/**
- * task_cache_read_saved - read the names of all that were seen and have exited
- *
- * task_cache_name() does that for one of them, or once a second.
- */
-void task_cache_read_saved(struct task_cache *cache);
 
 /** task_cache_missed - lookups of tasks that are gone and may have been evicted before */
 uint64_t task_cache_missed(const struct task_cache *cache);

@@ -151,6 +151,17 @@ static bool read_live(const struct cgroups *cgroups, uint64_t id, char path[PATH
 	return true;
 }
 
+static noinline const char *read_path(struct cgroups *cgroups, uint64_t id)
+{
+	char path[PATH_MAX];
+
+	if (read_live(cgroups, id, path))
+		return add(cgroups, id, path)->path;
+	if (cgroups->evicted)
+		cgroups->missed++;
+	return "";
+}
+
 /*
  * Inode numbers of cgroups are not reused, so an entry never becomes wrong. A capture is in the table
  * as a whole.
@@ -158,17 +169,10 @@ static bool read_live(const struct cgroups *cgroups, uint64_t id, char path[PATH
 const char *cgroups_path(struct cgroups *cgroups, uint64_t id)
 {
 	struct hash_link *link = id ? hash_find(&cgroups->hash, id) : NULL;
-	char path[PATH_MAX];
 
 	if (link)
 		return container_of(link, struct cgroup, link)->path;
-	if (!id || cgroups->mount < 0)
-		return "";
-	if (read_live(cgroups, id, path))
-		return add(cgroups, id, path)->path;
-	if (cgroups->evicted)
-		cgroups->missed++;
-	return "";
+	return id && cgroups->mount >= 0 ? read_path(cgroups, id) : "";
 }
 
 uint64_t cgroups_missed(const struct cgroups *cgroups)

@@ -227,26 +227,6 @@ uint64_t resolver_address(const struct resolver *resolver, const char *function)
 	return symbols_address(resolver->symbols, function);
 }
 
-static bool is_name(void *context, const char *name)
-{
-	return !strcmp(context, name);
-}
-
-uint64_t kallsyms_address(const char *path, const char *function)
-{
-	char name[SYMBOL_NAME_MAX];
-	struct symbols *symbols;
-	uint64_t address;
-
-	snprintf(name, sizeof(name), "%s", function);
-	symbols = symbols_new(path, true);
-	if (symbols)
-		symbols_read(symbols, is_name, name);
-	address = symbols ? symbols_address(symbols, name) : 0;
-	symbols_free(symbols);
-	return address;
-}
-
 const char *resolver_task_name(struct resolver *resolver, int tid, uint64_t ts)
 {
 	return task_cache_name(resolver->tasks, tid, ts);
@@ -294,20 +274,23 @@ size_t resolver_stack(struct resolver *resolver, uint32_t number, const uint64_t
 	return count;
 }
 
-bool resolver_time(const struct resolver *resolver, uint64_t ts, char text[CLOCK_TEXT_MAX])
+uint64_t resolver_realtime(const struct resolver *resolver, uint64_t ts)
 {
 	const struct clock_mark *mark = resolver->marks + resolver->nr_marks;
-	uint64_t now = 0;
 
+	if (!resolver->nr_marks)
+		return 0;
 	/* By the mark before it, whenever this is asked: one stall has one time in all that is shown. */
-	if (resolver->nr_marks) {
-		while (--mark > resolver->marks && mark->ts > ts)
-			;
-		now = mark->realtime + (ts - mark->ts);
-	}
-	if (text_time(text, now))
+	while (--mark > resolver->marks && mark->ts > ts)
+		;
+	return mark->realtime + (ts - mark->ts);
+}
+
+bool resolver_time(const struct resolver *resolver, uint64_t ts, char text[CLOCK_TEXT_MAX])
+{
+	if (text_time(text, resolver_realtime(resolver, ts)))
 		return true;
-	text = text_decimal(text, ts / NS_PER_SECOND, 0, ' ');
+	text = text_unsigned(text, ts / NS_PER_SECOND);
 	*text++ = '.';
 	text = text_decimal(text, ts % NS_PER_SECOND / NS_PER_US, 6, '0');
 	*text = '\0';

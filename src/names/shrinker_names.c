@@ -94,7 +94,7 @@ static bool is_superblocks(struct shrinker_names *names, uint64_t address)
 
 static struct place *find(struct shrinker_names *names, uint64_t shrinker)
 {
-	struct hash_link *link = hash_find(&names->hash, shrinker);
+	struct hash_link *link = hash_peek(&names->hash, shrinker);
 
 	return link ? container_of(link, struct place, link) : NULL;
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "allocfilt/base.h"
+#include "allocfilt/names.h"
 #include "names/line_reader.h"
 #include "names/symbols.h"
 
@@ -79,6 +80,7 @@ struct symbols {
 	/* of a capture, by address */
 	struct place *places;
 	size_t nr_places;
+	size_t places_room;
 };
 
 /* ---- the file ---- */
@@ -128,20 +130,12 @@ static bool next_line(struct line_reader *reader, struct kallsyms_line *line)
 	return text;
 }
 
-static void copy_cut(char *to, size_t size, const char *from)
-{
-	size_t length = strnlen(from, size - 1);
-
-	memcpy(to, from, length);
-	to[length] = '\0';
-}
-
 static void set_candidate(struct candidate *symbol, const struct kallsyms_line *line)
 {
 	symbol->address = line->address;
 	symbol->size = 0;
-	copy_cut(symbol->name, sizeof(symbol->name), line->name);
-	copy_cut(symbol->module, sizeof(symbol->module), line->module);
+	text_append(symbol->name, sizeof(symbol->name), 0, line->name);
+	text_append(symbol->module, sizeof(symbol->module), 0, line->module);
 }
 
 /* ---- the table ---- */
@@ -225,6 +219,22 @@ static void add(struct symbols *symbols, const struct candidate *new)
 	symbols->count++;
 }
 
+uint64_t kallsyms_address(const char *path, const char *function)
+{
+	int fd = file_open(NULL, path, FILE_TEXT_MAX);
+	struct line_reader reader;
+	struct kallsyms_line line;
+	uint64_t address = 0;
+
+	line_reader_start(&reader, fd);
+	while (!address && next_line(&reader, &line))
+		if (!strcmp(line.name, function))
+			address = line.address;
+	if (fd >= 0)
+		close(fd);
+	return address;
+}
+
 /* Returns 0, -ENODATA if there is no symbol, or -EPERM if all addresses are zeros. */
 static int check_readable(int fd)
 {
@@ -259,38 +269,27 @@ static int compare_places(const void *one, const void *other)
 	return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
-/* Now, as nothing is allocated later. Without memory for all, the rest has no names. */
-static void read_places(struct symbols *symbols)
+/* Returns false without memory. Not later: nothing is allocated once records arrive. */
+static bool add_place(struct symbols *symbols, const struct kallsyms_line *line, off_t offset,
+		      uint32_t block)
 {
-	char module[SYMBOL_MODULE_MAX] = "";
-	size_t room = 0, block = 0;
-	struct line_reader reader;
-	struct kallsyms_line line;
+	if (symbols->nr_places == symbols->places_room) {
+		size_t room = symbols->places_room ? 2 * symbols->places_room : 4096;
+		struct place *places = reallocarray(symbols->places, room, sizeof(*places));
 
-	line_reader_start(&reader, symbols->fd);
-	while (next_line(&reader, &line)) {
-		if (symbols->nr_places == room) {
-			struct place *places;
-
-			room = room ? 2 * room : 4096;
-			places = reallocarray(symbols->places, room, sizeof(*places));
-			if (!places)
-				break;
-			symbols->places = places;
-		}
-		if (strcmp(module, line.module)) {
-			copy_cut(module, sizeof(module), line.module);
-			block++;
-		}
-		symbols->places[symbols->nr_places++] = (struct place){
-			.address = line.address,
-			.offset = (uint32_t)line_reader_offset(&reader),
-			.block = block,
-			.is_absolute = line.type == 'A',
-			.is_code = is_code(&line),
-		};
+		if (!places)
+			return false;
+		symbols->places = places;
+		symbols->places_room = room;
 	}
-	qsort(symbols->places, symbols->nr_places, sizeof(*symbols->places), compare_places);
+	symbols->places[symbols->nr_places++] = (struct place){
+		.address = line->address,
+		.offset = (uint32_t)offset,
+		.block = block,
+		.is_absolute = line->type == 'A',
+		.is_code = is_code(line),
+	};
+	return true;
 }
 
 /*
@@ -304,15 +303,25 @@ void symbols_read(struct symbols *symbols, bool (*wanted)(void *context, const c
 	struct kallsyms_line line;
 	struct candidate alias = { 0 }; /* first symbol at the current address */
 	size_t open = 0;		/* entries from here on have no size yet */
-	bool any = false;		/* any address other than zero? */
+	char module[SYMBOL_MODULE_MAX] = "";
+	uint32_t block = 0; /* the kernel's own */
 
 	if (symbols->readable)
 		return;
-	if (!symbols->live)
-		read_places(symbols);
 	line_reader_start(&reader, symbols->fd);
-	while (next_line(&reader, &line) && !(any && *line.module)) {
-		any |= line.address != 0;
+	while (next_line(&reader, &line)) {
+		if (strcmp(module, line.module)) {
+			text_append(module, sizeof(module), 0, line.module);
+			block++;
+		}
+		if (symbols->live && block)
+			break;
+		/* Without memory for all, the rest has no names. */
+		if (!symbols->live &&
+		    !add_place(symbols, &line, line_reader_offset(&reader), block))
+			break;
+		if (block)
+			continue;
 		for (; open < symbols->count; open++) {
 			struct symbol *symbol = &symbols->table[open];
 
@@ -330,6 +339,9 @@ void symbols_read(struct symbols *symbols, bool (*wanted)(void *context, const c
 		    find_room(symbols, text_bytes(&alias)) && !find(symbols, line.address))
 			add(symbols, &alias);
 	}
+	if (symbols->nr_places)
+		qsort(symbols->places, symbols->nr_places, sizeof(*symbols->places),
+		      compare_places);
 }
 
 void symbols_free(struct symbols *symbols)
@@ -459,7 +471,7 @@ static void search_file(struct symbols *symbols)
 		else if (other_block)
 			last = (struct candidate){ 0 };
 		if (other_block)
-			copy_cut(last.module, sizeof(last.module), line.module);
+			text_append(last.module, sizeof(last.module), 0, line.module);
 	}
 	for (search = symbols->searches; search < end; search++) {
 		improve(search, &last);
@@ -550,15 +562,24 @@ void symbols_look_up(struct symbols *symbols, const uint64_t *addresses, size_t 
 	search_file(symbols);
 }
 
+static noinline const struct symbol *look_up(struct symbols *symbols, uint64_t address)
+{
+	symbols_look_up(symbols, &address, 1);
+	return symbols->recent[address / 16 % RECENT] = find(symbols, address);
+}
+
+static inline const struct symbol *recent_or_found(struct symbols *symbols, uint64_t address)
+{
+	const struct symbol *recent = symbols->recent[address / 16 % RECENT];
+
+	if (recent && contains(recent->address, recent->size, address))
+		return recent;
+	return look_up(symbols, address);
+}
+
 const struct symbol *symbols_find(struct symbols *symbols, uint64_t address)
 {
-	const struct symbol **recent = &symbols->recent[address / 16 % RECENT];
-
-	if (!*recent || !contains((*recent)->address, (*recent)->size, address)) {
-		symbols_look_up(symbols, &address, 1);
-		*recent = find(symbols, address);
-	}
-	return *recent;
+	return recent_or_found(symbols, address);
 }
 
 uint64_t symbols_address(const struct symbols *symbols, const char *name)
@@ -575,27 +596,41 @@ bool symbols_in_scheduler(const struct symbols *symbols, uint64_t address)
 	       address < symbols->sched_end;
 }
 
-int symbols_text(struct symbols *symbols, uint64_t address, char style, char *text, size_t size)
+static noinline int print_symbol(const struct symbol *symbol, uint64_t address, char style,
+				 char *text, size_t size)
 {
-	const struct symbol *symbol = symbols_find(symbols, address);
-	char offset[48], *end;
-	size_t used;
+	char offset[48], *end = offset;
+	size_t used = 0;
 
 	if (!symbol) {
-		used = text_append(text, size, 0, "0x");
-		*text_hex(offset, address) = '\0';
-		return (int)text_append(text, size, used, offset);
-	}
-	used = text_append(text, size, 0, symbol->name);
-	if (style == 'S') {
+		end = text_hex(mempcpy(offset, "0x", 2), address);
+	} else if (style == 'S') {
 		end = text_hex(mempcpy(offset, "+0x", 3), address - symbol->address);
-		*text_hex(mempcpy(end, "/0x", 3), symbol->size) = '\0';
-		used = text_append(text, size, used, offset);
+		end = text_hex(mempcpy(end, "/0x", 3), symbol->size);
 	}
-	if (*symbol->module) {
+	*end = '\0';
+	if (symbol)
+		used = text_append(text, size, used, symbol->name);
+	used = text_append(text, size, used, offset);
+	if (symbol && *symbol->module) {
 		used = text_append(text, size, used, " [");
 		used = text_append(text, size, used, symbol->module);
 		used = text_append(text, size, used, "]");
 	}
 	return (int)used;
+}
+
+int symbols_text(struct symbols *symbols, uint64_t address, char style, char *text, size_t size)
+{
+	const struct symbol *symbol = recent_or_found(symbols, address);
+	size_t bytes;
+
+	if (!symbol || style == 'S' || *symbol->module)
+		return print_symbol(symbol, address, style, text, size);
+	/* The name of the module follows that of the symbol. */
+	bytes = (size_t)(symbol->module - symbol->name);
+	if (bytes > size)
+		return print_symbol(symbol, address, style, text, size);
+	memcpy(text, symbol->name, bytes);
+	return (int)bytes - 1;
 }

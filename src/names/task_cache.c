@@ -24,7 +24,7 @@ struct task {
 	bool waits;	  /* for a pass over saved_cmdlines */
 	uint64_t info_at;
 	bool has_info; /* was reading info tried? */
-	struct task_info info;
+	bool is_known; /* its place in task_cache.infos is set */
 };
 
 struct task_cache {
@@ -32,12 +32,28 @@ struct task_cache {
 	int saved; /* descriptor of saved_cmdlines, -1: none */
 	struct hash hash;
 	struct task *tasks;
+	struct task_info
+		*infos; /* of tasks; a capture may have many tasks with nothing but a name */
+	struct task
+		*last; /* found or inserted last, or NULL: of a record several things are asked */
 	uint64_t next_pass; /* ns: not before, unless a task was seen since the last one */
 	bool waits;	    /* was a task seen that waits for a pass? */
 	bool evicted;	    /* was any task evicted? */
 	uint64_t missed;
 	struct task_info unknown;
 };
+
+static const struct task_info *info_of(const struct task_cache *cache, const struct task *task)
+{
+	return task->is_known ? &cache->infos[task - cache->tasks] : &cache->unknown;
+}
+
+static void set_info(const struct task_cache *cache, struct task *task,
+		     const struct task_info *info)
+{
+	cache->infos[task - cache->tasks] = *info;
+	task->is_known = true;
+}
 
 /* ---- /proc ---- */
 
@@ -135,7 +151,7 @@ static noinline void read_info(const struct task_cache *cache, struct task *task
 	if (!read_process(cache, &info))
 		return;
 	read_cgroup(cache, &info);
-	task->info = info;
+	set_info(cache, task, &info);
 }
 
 static void refresh_info(const struct task_cache *cache, struct task *task, uint64_t ts,
@@ -176,16 +192,15 @@ static void saved_names_start(struct saved_names *saved, int fd)
 static bool saved_names_next(struct saved_names *saved)
 {
 	size_t used;
+	char *name;
 
 	if (!saved->line)
 		return false;
-	saved->tid = (int)strtoll(saved->line, NULL, 10);
-	snprintf(saved->name, sizeof(saved->name), "%.*s", TASK_COMM_MAX - 1,
-		 strchr(saved->line, ' ') + 1);
+	saved->tid = (int)strtoll(saved->line, &name, 10);
+	used = text_append(saved->name, sizeof(saved->name), 0, name + 1);
 	while ((saved->line = line_reader_next(&saved->reader)) && !begins_task(saved->line)) {
-		used = strlen(saved->name);
-		snprintf(saved->name + used, sizeof(saved->name) - used, "\n%.*s",
-			 TASK_COMM_MAX - 1, saved->line);
+		used = text_append(saved->name, sizeof(saved->name), used, "\n");
+		used = text_append(saved->name, sizeof(saved->name), used, saved->line);
 	}
 	return true;
 }
@@ -201,15 +216,25 @@ static struct task *insert(struct task_cache *cache, int tid)
 	strcpy(task->name, UNKNOWN_NAME);
 	task->waits = false;
 	task->has_info = false;
-	task->info = (struct task_info){ .tid = tid };
+	task->is_known = false;
+	cache->last = task;
 	return task;
 }
 
-static struct task *find(struct task_cache *cache, int tid)
+static noinline struct task *find_in_table(struct task_cache *cache, int tid)
 {
 	struct hash_link *link = hash_find(&cache->hash, (uint64_t)tid);
 
-	return link ? container_of(link, struct task, link) : NULL;
+	if (link)
+		cache->last = container_of(link, struct task, link);
+	return link ? cache->last : NULL;
+}
+
+static inline struct task *find(struct task_cache *cache, int tid)
+{
+	if (cache->last && cache->last->link.key == (uint64_t)tid)
+		return cache->last;
+	return find_in_table(cache, tid);
 }
 
 /* ---- names ---- */
@@ -231,7 +256,7 @@ static void read_name(const struct task_cache *cache, struct task *task, uint64_
 	snprintf(task->name, sizeof(task->name), "%.*s", TASK_COMM_MAX - 1, text);
 }
 
-void task_cache_read_saved(struct task_cache *cache)
+static void read_saved(struct task_cache *cache)
 {
 	struct saved_names saved;
 	struct hash_link *link;
@@ -258,20 +283,14 @@ static void read_saved_if_due(struct task_cache *cache, const struct task *task,
 	if (!task->waits || (!cache->waits && ts < cache->next_pass))
 		return;
 	cache->next_pass = ts + PASS_PAUSE;
-	task_cache_read_saved(cache);
+	read_saved(cache);
 }
 
-/*
- * A capture is in the table as a whole, so nothing more is read for it. In a live run all tasks
- * are seen before they are looked up, so one that is not found was evicted.
- */
-static struct task *find_or_read(struct task_cache *cache, int tid, uint64_t ts, bool lookup)
+static noinline struct task *insert_and_read(struct task_cache *cache, int tid, uint64_t ts,
+					     bool lookup)
 {
-	struct task *task = find(cache, tid);
+	struct task *task = insert(cache, tid);
 
-	if (task || cache->proc < 0)
-		return task;
-	task = insert(cache, tid);
 	read_name(cache, task, ts);
 	if (!task->waits)
 		return task;
@@ -283,6 +302,17 @@ static struct task *find_or_read(struct task_cache *cache, int tid, uint64_t ts,
 	if (cache->evicted && !strcmp(task->name, UNKNOWN_NAME))
 		cache->missed++;
 	return task;
+}
+
+/*
+ * A capture is in the table as a whole, so nothing more is read for it. In a live run all tasks
+ * are seen before they are looked up, so one that is not found was evicted.
+ */
+static inline struct task *find_or_read(struct task_cache *cache, int tid, uint64_t ts, bool lookup)
+{
+	struct task *task = find(cache, tid);
+
+	return task || cache->proc < 0 ? task : insert_and_read(cache, tid, ts, lookup);
 }
 
 void task_cache_see_name(struct task_cache *cache, int tid, uint64_t ts)
@@ -299,7 +329,36 @@ void task_cache_see(struct task_cache *cache, int tid, uint64_t ts)
 		refresh_info(cache, task, ts, SEEN);
 }
 
-const char *task_cache_name(struct task_cache *cache, int tid, uint64_t ts)
+void task_cache_see_saved(struct task_cache *cache, uint64_t ts)
+{
+	struct saved_names saved;
+
+	saved_names_start(&saved, cache->saved);
+	while (saved_names_next(&saved)) {
+		struct task *task = find(cache, saved.tid);
+
+		if (!task)
+			task = insert(cache, saved.tid);
+		/* Another program, or another task of the same id. The kernel may forget a name. */
+		if (strcmp(task->name, saved.name) && strcmp(saved.name, UNKNOWN_NAME)) {
+			memcpy(task->name, saved.name, sizeof(saved.name));
+			task->name_at = ts;
+			task->has_info = false;
+		}
+		if (!task->has_info)
+			read_info(cache, task, ts);
+	}
+}
+
+/* Of a capture nothing is read again. NULL: look further */
+static inline const struct task *known_task(const struct task_cache *cache, int tid)
+{
+	const struct task *last = cache->last;
+
+	return last && last->link.key == (uint64_t)tid && cache->proc < 0 ? last : NULL;
+}
+
+static noinline const char *find_name(struct task_cache *cache, int tid, uint64_t ts)
 {
 	struct task *task;
 
@@ -315,14 +374,28 @@ const char *task_cache_name(struct task_cache *cache, int tid, uint64_t ts)
 	return task->name;
 }
 
-const struct task_info *task_cache_info(struct task_cache *cache, int tid, uint64_t ts)
+const char *task_cache_name(struct task_cache *cache, int tid, uint64_t ts)
+{
+	const struct task *task = known_task(cache, tid);
+
+	return task ? task->name : find_name(cache, tid, ts);
+}
+
+static noinline const struct task_info *find_info(struct task_cache *cache, int tid, uint64_t ts)
 {
 	struct task *task = tid > 0 ? find_or_read(cache, tid, ts, true) : NULL;
 
 	if (!task)
 		return &cache->unknown;
 	refresh_info(cache, task, ts, FRESH);
-	return &task->info;
+	return info_of(cache, task);
+}
+
+const struct task_info *task_cache_info(struct task_cache *cache, int tid, uint64_t ts)
+{
+	const struct task *task = known_task(cache, tid);
+
+	return task ? info_of(cache, task) : find_info(cache, tid, ts);
 }
 
 uint64_t task_cache_missed(const struct task_cache *cache)
@@ -350,7 +423,7 @@ static void parse_info(struct task_cache *cache, const char *line)
 	task = find(cache, info.tid);
 	if (!task)
 		task = insert(cache, info.tid);
-	task->info = info;
+	set_info(cache, task, &info);
 }
 
 /* Returns the number of lines. Without a table it only counts them. */
@@ -389,7 +462,8 @@ struct task_cache *task_cache_new(const char *proc, const char *names_dir, const
 			size = SAVED_MAX;
 	}
 	cache->tasks = calloc(size, sizeof(*cache->tasks));
-	ret = cache->tasks ?
+	cache->infos = calloc(size, sizeof(*cache->infos));
+	ret = cache->tasks && cache->infos ?
 		      hash_init(&cache->hash, &cache->tasks[0].link, sizeof(*cache->tasks), size) :
 		      -ENOMEM;
 	if (!ret && !proc)
@@ -413,6 +487,7 @@ void task_cache_free(struct task_cache *cache)
 	if (cache->saved >= 0)
 		close(cache->saved);
 	hash_destroy(&cache->hash);
+	free(cache->infos);
 	free(cache->tasks);
 	free(cache);
 }
@@ -423,7 +498,7 @@ void task_cache_print(struct task_cache *cache, FILE *names, FILE *tasks)
 
 	TAILQ_FOREACH(link, &cache->hash.used, use) {
 		const struct task *task = container_of(link, struct task, link);
-		const struct task_info *info = &task->info;
+		const struct task_info *info = info_of(cache, task);
 
 		if (strcmp(task->name, UNKNOWN_NAME))
 			fprintf(names, "%" PRIu64 " %s\n", link->key, task->name);

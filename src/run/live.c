@@ -640,6 +640,18 @@ static int read_slow_files(struct live *live)
 	return 0;
 }
 
+/* -d too begins now: COMMAND has all of it. */
+static int start_times(struct live *live, const struct options *options)
+{
+	live->began = loop_now();
+	live->next_second = live->began + NS_PER_SECOND;
+	live->next_mark = live->began + MARK_INTERVAL;
+	live->next_memory = live->began + MEMORY_INTERVAL;
+	if (live->pipeline && output_has_intervals(pipeline_output(live->pipeline)))
+		live->next_interval = live->began + options->interval;
+	return options->duration ? set_deadline(live, options, live->began, live->failure) : 0;
+}
+
 static int begin(struct live *live)
 {
 	const struct run_context *run = live->run;
@@ -677,15 +689,7 @@ static int begin(struct live *live)
 	if (ret)
 		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "-o %s: %s",
 				   run->options->output, strerror(-ret));
-	/* -d too: COMMAND has all of it. */
-	live->began = loop_now();
-	live->next_second = live->began + NS_PER_SECOND;
-	live->next_mark = live->began + MARK_INTERVAL;
-	live->next_memory = live->began + MEMORY_INTERVAL;
-	if (live->pipeline && output_has_intervals(pipeline_output(live->pipeline)))
-		live->next_interval = live->began + run->options->interval;
-	if (run->options->duration)
-		ret = set_deadline(live, run->options, loop_now(), live->failure);
+	ret = start_times(live, run->options);
 	if (ret)
 		return ret;
 	if (!live->has_traced)

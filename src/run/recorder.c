@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <ctype.h>
 #include <errno.h>
 #include <glob.h>
 #include <inttypes.h>
@@ -321,21 +320,8 @@ int recorder_drain_rest(struct recorder *recorder, const struct cpu_buffers *buf
 
 void recorder_see_tasks(struct recorder *recorder, uint64_t now)
 {
-	char *text = NULL;
-	const char *line;
-
 	recorder->seen_at = now;
-	file_read(recorder->kernel->dir, "saved_cmdlines", &text, NULL);
-	line = text;
-	while (line && *line) {
-		if (isdigit((unsigned char)*line))
-			task_cache_see(recorder->tasks, atoi(line), now);
-		line = strchr(line, '\n');
-		if (line)
-			line++;
-	}
-	task_cache_read_saved(recorder->tasks);
-	free(text);
+	task_cache_see_saved(recorder->tasks, now);
 }
 
 static int write_tasks(struct recorder *recorder)

@@ -321,7 +321,7 @@ int settings_read(const struct settings *settings, enum setting_kind kind, const
 
 /*
  * tracefs_instance_file_write() writes once, but set_ftrace_filter and set_event accept one name a
- * write; tracefs_function_filter() reads the kernel's 40,000 functions again.
+ * write; tracefs_function_filter() reads the list of all functions again.
  */
 static int write_list(const struct settings *settings, const char *path, const char *text)
 {

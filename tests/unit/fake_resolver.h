@@ -20,6 +20,7 @@ struct resolver {
 	size_t (*stack)(void *context, uint32_t number, const uint64_t **ret_frames);
 	bool migrate_column;
 	bool (*time)(void *context, uint64_t ts, char *text);
+	uint64_t realtime; /* of ts 0; 0: not known */
 	void *context;
 };
 
@@ -71,6 +72,11 @@ void resolver_shrinker(struct resolver *resolver, uint64_t shrinker, uint64_t ca
 size_t resolver_stack(struct resolver *resolver, uint32_t number, const uint64_t **ret_frames)
 {
 	return resolver->stack ? resolver->stack(resolver->context, number, ret_frames) : 0;
+}
+
+uint64_t resolver_realtime(const struct resolver *resolver, uint64_t ts)
+{
+	return resolver->realtime ? resolver->realtime + ts : 0;
 }
 
 bool resolver_time(const struct resolver *resolver, uint64_t ts, char text[CLOCK_TEXT_MAX])

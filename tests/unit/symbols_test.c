@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "allocfilt/names.h"
 #include "names/symbols.h"
 #include "test_directory.h"
 #include "unit_test.h"
@@ -335,6 +336,21 @@ static void more_wanted_than_the_table_holds(void **state)
 	assert_symbol(0xffffffff81000000, 'S', "f+0x0/0x20");
 }
 
+static void address_of_a_function(void **state)
+{
+	const char *path = test_path("kallsyms");
+
+	put_text("kallsyms", "0000000000000000 T first\n"
+			     "ffffffff81000000 T one_more\n"
+			     "ffffffff81000010 T one\n"
+			     "ffffffff81000020 T last\n");
+	assert_true(kallsyms_address(path, "one") == 0xffffffff81000010);
+	assert_true(kallsyms_address(path, "last") == 0xffffffff81000020);
+	assert_true(kallsyms_address(path, "first") == 0);
+	assert_true(kallsyms_address(path, "none") == 0);
+	assert_true(kallsyms_address("/nonexistent/kallsyms", "one") == 0);
+}
+
 static void file_that_is_not_there(void **state)
 {
 	symbols = symbols_new("/nonexistent/kallsyms", false);
@@ -408,6 +424,7 @@ int main(void)
 		TEST(table_that_is_full),
 		TEST(symbol_that_was_replaced),
 		TEST(more_wanted_than_the_table_holds),
+		TEST(address_of_a_function),
 		TEST(file_that_is_not_there),
 		TEST(addresses_that_are_zeros),
 		TEST(one_pass_a_second),

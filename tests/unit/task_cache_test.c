@@ -292,6 +292,28 @@ static void test_age_of_info(void **state)
 	assert_string_equal(task_cache_info(cache, 30, 60 * SECOND)->process, "two");
 }
 
+/* What has the same name is not read again; exec and another task of the same id change it. */
+static void test_see_saved(void **state)
+{
+	put_text("saved_cmdlines", "30 one\n31 gone\nrest\n");
+	open_live();
+	put_task(30, 30, "one", 0, "0::/a\n");
+	task_cache_see_saved(cache, SECOND);
+	expect_name(31, SECOND, "gone\nrest");
+	put_task(30, 29, "one", 0, "0::/b\n");
+	task_cache_see_saved(cache, 60 * SECOND);
+	assert_string_equal(cgroup_of(30, SECOND), "/a");
+	put_text("saved_cmdlines", "30 two\n");
+	task_cache_see_saved(cache, 61 * SECOND);
+	expect_name(30, 61 * SECOND, "two");
+	remove_task(30);
+	put_text("saved_cmdlines", "30 <...>\n");
+	task_cache_see_saved(cache, 62 * SECOND);
+	expect_name(30, 62 * SECOND, "two");
+	assert_string_equal(cgroup_of(30, 90 * SECOND), "/b");
+	assert_int_equal(process_of(30, 90 * SECOND), 29);
+}
+
 /* An exited task keeps its process, until its id is reused. */
 static void test_reused_id(void **state)
 {
@@ -411,6 +433,7 @@ int main(void)
 		TEST(test_process),
 		TEST(test_cgroup_lines),
 		TEST(test_age_of_info),
+		TEST(test_see_saved),
 		TEST(test_reused_id),
 		TEST(test_full_table),
 		TEST(test_info_of_capture),
