@@ -17,7 +17,7 @@
 
 enum record_kind {
 	RECORD_WINDOW,	   /* funcgraph_exit: a traced function returned */
-	RECORD_EVENT,	   /* a tracepoint that the plan knows */
+	RECORD_EVENT,	   /* a tracepoint that the plan knows; of these two see decode_fields() */
 	RECORD_LOST,	   /* the kernel lost records of this CPU just before this place */
 	RECORD_CLOCK,	   /* our own trace_marker: wall-clock time at this record */
 	RECORD_SUPERBLOCK, /* our own probe: the superblock of a shrinker */
@@ -90,6 +90,8 @@ struct record_stack {
 	uint8_t preempt_count; /* common_preempt_count */
 };
 
+struct format;
+
 struct record {
 	uint64_t ts; /* ns, the trace clock */
 	int32_t tid; /* common_pid: the thread */
@@ -109,10 +111,12 @@ struct record {
 		struct record_superblock superblock;
 		struct record_sched sched;
 	};
-	struct record_stack stack; /* RECORD_STACK, and the event that it belongs to */
-	const void *raw; /* RECORD_EVENT, RECORD_SUPERBLOCK: as the kernel wrote it, common
-				 * fields first; valid as long as the record itself (see
-				 * record_store) */
+	bool counted; /* the end of a slab pair: the pair is in the shrinkers' sums already */
+	struct record_stack stack;   /* RECORD_STACK, and the event that it belongs to */
+	const struct format *format; /* of decode: RECORD_WINDOW, RECORD_EVENT */
+	const void *raw; /* RECORD_EVENT, RECORD_SUPERBLOCK, RECORD_WINDOW until decode_fields(): as
+			  * the kernel wrote it, common fields first; valid as long as the record
+			  * itself (see record_store) */
 };
 
 /* A record that outlives the page it came from. */
@@ -156,9 +160,6 @@ static inline bool record_in_interrupt(const struct record *record)
 {
 	return record->flags & RECORD_FLAGS_INTERRUPT;
 }
-
-/* How a stage passes a record on: returns 0, or -errno to stop (an output that failed). */
-typedef int (*record_sink)(void *context, const struct record *record);
 
 /*
  * One page (sub-buffer) of a CPU's ring buffer, as read from trace_pipe_raw: a header with time
@@ -253,6 +254,7 @@ struct page_cursor {
 	const void *data; /* as the event's format describes it */
 	size_t size;
 	bool big_endian;
+	bool native; /* the same order as that of this machine */
 };
 
 /**
@@ -304,7 +306,8 @@ struct decode_callbacks {
 	/* where a task sleeps that has this stack: an address, 0 if it is not known */
 	uint64_t (*sleeps_in)(void *context, const uint64_t *frames, size_t count);
 	void *context; /* of these */
-	record_sink sink;
+	/* 0, or -errno to stop (an output that failed); of a window or an event see decode_fields() */
+	int (*sink)(void *context, struct record *record);
 	void *sink_context;
 };
 
@@ -356,8 +359,25 @@ int decode_record(void *decode, int cpu, uint64_t ts, const void *data, size_t s
 int decode_lost(void *decode, int cpu, uint64_t ts, int64_t count);
 
 /**
+ * decode_fields - read what the sink needs not have of all records
+ *
+ * Of a window its role; of an event all fields and the stack. The sink calls it if it goes on with one
+ * of these.
+ */
+void decode_fields(struct decode *decode, struct record *record);
+
+/**
+ * decode_again - decode a copy of a window or an event that decode_record() has passed on
+ * @indent: as it was in the record
+ *
+ * Sets all of @record. No state of its CPU is changed.
+ */
+void decode_again(struct decode *decode, int cpu, uint64_t ts, int indent, const void *data,
+		  size_t size, struct record *record);
+
+/**
  * decode_task - the task of a window or an event, before its record is passed on
- * @record: kind, event, ts and tid are set
+ * @record: kind, event, ts and tid are set, and nothing else
  *
  * Returns false for any other record.
  */

@@ -7,15 +7,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #include "allocfilt/plan.h"
 #include "allocfilt/record.h"
 #include "record/event_format.h"
 #include "record/print_format.h"
 
-#define TYPE_IGNORED UINT16_MAX /* in place of an index */
-#define ROLES_BITS   11		/* 2048 addresses whose role is cached */
-#define FIELDS_MAX   16
+#define ROLES_BITS 11 /* 2048 addresses whose role is cached */
+#define FIELDS_MAX 16
 
 /* Deeper than any kernel's return stack: such a record is damaged. */
 #define DEPTH_MAX 1024
@@ -102,7 +102,9 @@ struct field {
 };
 
 struct format {
+	SLIST_ENTRY(format) link;	 /* in decode.formats */
 	int event;			 /* index into the plan's events, or DECODE_… */
+	uint8_t kind;			 /* enum record_kind */
 	int id;				 /* enum event_id */
 	size_t minimum;			 /* bytes of a whole record */
 	struct field fields[FIELDS_MAX]; /* those that become 4 bytes first */
@@ -115,9 +117,16 @@ struct format {
 	struct print_format *text; /* of the plan's events alone */
 };
 
+SLIST_HEAD(format_list, format);
+
 /* The first fields of each record, the same in all formats: struct trace_entry. */
 struct common_fields {
 	struct field type, flags, pid;
+};
+
+/* The fields of funcgraph_exit. */
+struct window_offsets {
+	uint16_t function, calltime, rettime, depth;
 };
 
 /* Caches the role of the last function with this hash. */
@@ -139,13 +148,15 @@ struct decode {
 	bool plain;	       /* its common fields are as they are here */
 	struct stacks *stacks; /* NULL: left out */
 	struct decode_callbacks callbacks;
-	struct common_fields common; /* of the formats */
-	size_t type_end; /* bytes of the shortest record that has one; SIZE_MAX without a format */
-	struct format *formats;
-	size_t nr_formats;
-	uint16_t *by_type;	/* index into formats plus one; 0: unknown */
-	size_t nr_types;	/* of by_type: up to the highest that a format has */
-	struct cpu_state *cpus; /* by number, and one more */
+	struct window_offsets window; /* where the data is plain */
+	struct common_fields common;  /* of the formats */
+	size_t type_end;	      /* bytes of the shortest record that has a type */
+	size_t most_behind;	      /* bytes that the largest record has behind its type */
+	bool has_formats;
+	struct format_list formats;
+	struct format **by_type; /* NULL: unknown */
+	size_t nr_types;	 /* of by_type */
+	struct cpu_state *cpus;	 /* by number, and one more */
 	unsigned int nr_cpus;
 	struct role_entry *roles; /* 1 << ROLES_BITS */
 	bool read_all;		  /* formats of a capture: see decode_new() */
@@ -170,7 +181,6 @@ struct decode *decode_new(const struct data_source *source, struct stacks *stack
 	decode->stacks = stacks;
 	decode->callbacks = *callbacks;
 	decode->first_unknown = -1;
-	decode->type_end = SIZE_MAX;
 	decode->nr_cpus = cpu_list_highest(&source->cpus) + 1;
 	decode->cpus = calloc(decode->nr_cpus + 1, sizeof(*decode->cpus));
 	decode->roles = calloc(1 << ROLES_BITS, sizeof(*decode->roles));
@@ -182,15 +192,28 @@ struct decode *decode_new(const struct data_source *source, struct stacks *stack
 	return decode;
 }
 
+/* Records of these are known, and not used. */
+static struct format ignored = { .event = DECODE_IGNORE, .minimum = SIZE_MAX };
+
+static void format_free(struct format *format)
+{
+	if (!format)
+		return;
+	print_format_free(format->text);
+	free(format->name);
+	free(format);
+}
+
 void decode_free(struct decode *decode)
 {
+	struct format *format;
+
 	if (!decode)
 		return;
-	for (size_t i = 0; i < decode->nr_formats; i++) {
-		print_format_free(decode->formats[i].text);
-		free(decode->formats[i].name);
+	while ((format = SLIST_FIRST(&decode->formats))) {
+		SLIST_REMOVE_HEAD(&decode->formats, link);
+		format_free(format);
 	}
-	free(decode->formats);
 	free(decode->by_type);
 	free(decode->cpus);
 	free(decode->roles);
@@ -315,7 +338,39 @@ static bool is_same(const struct field *a, const struct field *b)
 	return a->offset == b->offset && a->size == b->size;
 }
 
-static int bind_format(struct decode *decode, struct format *format,
+static enum record_kind kind_of(int event)
+{
+	switch (event) {
+	case DECODE_FUNCGRAPH_EXIT:
+		return RECORD_WINDOW;
+	case DECODE_PRINT:
+		return RECORD_CLOCK;
+	case DECODE_SUPERBLOCK:
+		return RECORD_SUPERBLOCK;
+	case DECODE_STACK:
+		return RECORD_STACK;
+	default:
+		return RECORD_EVENT;
+	}
+}
+
+static void bind_window(struct window_offsets *window, const struct format *format)
+{
+	for (unsigned int i = 0; i < format->nr_fields; i++) {
+		const struct field *field = &format->fields[i];
+
+		if (field->to == offsetof(struct record, window.function))
+			window->function = field->offset;
+		else if (field->to == offsetof(struct record, window.calltime))
+			window->calltime = field->offset;
+		else if (field->to == offsetof(struct record, window.rettime))
+			window->rettime = field->offset;
+		else
+			window->depth = field->offset;
+	}
+}
+
+static int bind_format(struct decode *decode, struct format *format, int number, int id,
 		       const struct event_format *event)
 {
 	const struct print_setup setup = {
@@ -326,23 +381,34 @@ static int bind_format(struct decode *decode, struct format *format,
 	};
 	struct common_fields common = { 0 };
 
+	format->event = number;
+	format->id = id;
+	format->kind = kind_of(number);
+	format->plain = true;
 	if (!bind_event(decode, format, event) ||
 	    !bind_field(&common.type, event_format_field(event, "common_type")) ||
 	    !bind_field(&common.flags, event_format_field(event, "common_flags")) ||
 	    !bind_field(&common.pid, event_format_field(event, "common_pid")))
 		return -EINVAL;
 	/* Else records could not be distinguished. */
-	if (!decode->nr_formats)
+	if (!decode->has_formats)
 		decode->common = common;
 	if (!is_same(&common.type, &decode->common.type) ||
 	    !is_same(&common.flags, &decode->common.flags) ||
 	    !is_same(&common.pid, &decode->common.pid) || common.type.size > sizeof(uint16_t))
 		return -EINVAL;
 	decode->type_end = (size_t)common.type.offset + common.type.size;
-	decode->plain = decode->big_endian == (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) &&
-			common.type.size == sizeof(uint16_t) && common.flags.size == 1 &&
-			common.pid.size == sizeof(int32_t);
+	decode->most_behind = UINT16_MAX - decode->type_end;
+	if (!decode->has_formats)
+		decode->plain = decode->big_endian == (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) &&
+				common.type.size == sizeof(uint16_t) && common.flags.size == 1 &&
+				common.pid.size == sizeof(int32_t);
+	decode->has_formats = true;
 	format->plain &= decode->plain;
+	if (format->kind == RECORD_WINDOW) {
+		decode->plain = format->plain;
+		bind_window(&decode->window, format);
+	}
 	format->minimum = minimum_size(format, event);
 	format->name = strdup(event->name);
 	if (!format->name)
@@ -350,47 +416,31 @@ static int bind_format(struct decode *decode, struct format *format,
 	return format->event < 0 ? 0 : print_format_new(&format->text, event, &setup);
 }
 
-/* 0: the type is unknown */
-static uint16_t index_of(const struct decode *decode, uint16_t type)
+static struct format *by_type(const struct decode *decode, uint16_t type)
 {
-	return type < decode->nr_types ? decode->by_type[type] : 0;
+	return type < decode->nr_types ? decode->by_type[type] : NULL;
 }
 
-static int set_index(struct decode *decode, size_t type, uint16_t index)
+static int set_type(struct decode *decode, uint16_t type, struct format *format)
 {
-	uint16_t *by_type = decode->by_type;
-
 	if (type >= decode->nr_types) {
-		by_type = reallocarray(by_type, type + 1, sizeof(*by_type));
-		if (!by_type)
+		struct format **longer =
+			reallocarray(decode->by_type, (size_t)type + 1, sizeof(*longer));
+
+		if (!longer)
 			return -ENOMEM;
-		memset(by_type + decode->nr_types, 0,
-		       (type + 1 - decode->nr_types) * sizeof(*by_type));
-		decode->by_type = by_type;
-		decode->nr_types = type + 1;
+		memset(longer + decode->nr_types, 0,
+		       (type + 1 - decode->nr_types) * sizeof(*longer));
+		decode->by_type = longer;
+		decode->nr_types = (size_t)type + 1;
 	}
-	by_type[type] = index;
+	decode->by_type[type] = format;
 	return 0;
-}
-
-static int store_format(struct decode *decode, int type, const struct format *format)
-{
-	struct format *formats =
-		reallocarray(decode->formats, decode->nr_formats + 1, sizeof(*formats));
-	int ret;
-
-	if (!formats)
-		return -ENOMEM;
-	decode->formats = formats;
-	ret = set_index(decode, type, (uint16_t)(decode->nr_formats + 1));
-	if (!ret)
-		formats[decode->nr_formats++] = *format;
-	return ret;
 }
 
 int decode_add_format(struct decode *decode, int event, int id, const char *text, size_t length)
 {
-	struct format format = { .event = event, .id = id, .plain = true };
+	struct format *format = NULL;
 	struct event_format parsed;
 	char *copy = strndup(text, length);
 	int ret;
@@ -398,18 +448,19 @@ int decode_add_format(struct decode *decode, int event, int id, const char *text
 	if (!copy)
 		return -ENOMEM;
 	ret = event_format_parse(&parsed, copy);
-	if (!ret && index_of(decode, (uint16_t)parsed.id))
+	if (!ret && by_type(decode, (uint16_t)parsed.id))
 		ret = -EEXIST;
 	if (!ret && event == DECODE_IGNORE) {
-		ret = set_index(decode, parsed.id, TYPE_IGNORED);
+		ret = set_type(decode, (uint16_t)parsed.id, &ignored);
 	} else if (!ret) {
-		ret = bind_format(decode, &format, &parsed);
+		format = calloc(1, sizeof(*format));
+		ret = format ? bind_format(decode, format, event, id, &parsed) : -ENOMEM;
 		if (!ret)
-			ret = store_format(decode, parsed.id, &format);
-		if (ret) {
-			print_format_free(format.text);
-			free(format.name);
-		}
+			ret = set_type(decode, (uint16_t)parsed.id, format);
+		if (ret)
+			format_free(format);
+		else
+			SLIST_INSERT_HEAD(&decode->formats, format, link);
 	}
 	free(copy);
 	return ret;
@@ -452,12 +503,7 @@ static uint64_t read_field(const struct decode *decode, const struct field *fiel
 
 static uint16_t type_of(const struct decode *decode, const void *data)
 {
-	uint16_t type;
-
-	if (!decode->plain)
-		return (uint16_t)read_field(decode, &decode->common.type, data);
-	memcpy(&type, (const char *)data + decode->common.type.offset, sizeof(type));
-	return type;
+	return (uint16_t)read_field(decode, &decode->common.type, data);
 }
 
 static int32_t pid_of(const struct decode *decode, const void *data)
@@ -467,14 +513,12 @@ static int32_t pid_of(const struct decode *decode, const void *data)
 
 /* Of a record that is not plain. */
 static noinline void convert_fields(const struct decode *decode, const struct format *format,
-				    const void *data, struct record *record)
+				    struct record *record)
 {
 	const struct field *field = format->fields, *end = field + format->nr_fields;
 
-	record->tid = pid_of(decode, data);
-	record->flags = (uint8_t)read_field(decode, &decode->common.flags, data);
 	for (; field < end; field++) {
-		uint64_t value = read_field(decode, field, data);
+		uint64_t value = read_field(decode, field, record->raw);
 		uint32_t narrow = (uint32_t)value;
 		char *to = (char *)record + field->to;
 
@@ -487,15 +531,18 @@ static noinline void convert_fields(const struct decode *decode, const struct fo
 	}
 }
 
-/* A copy of a size that the compiler knows is one load and one store. Others stay unknown. */
-static inline void copy_fields(const struct decode *decode, const struct format *format,
-			       const char *data, struct record *record)
+/* A copy of a size that the compiler knows is one load and one store. */
+static inline void read_fields(const struct decode *decode, const struct format *format,
+			       struct record *record)
 {
 	const struct field *field = format->fields, *end = field + format->nr_narrow;
+	const char *data = record->raw;
 	char *to = (char *)record;
 
-	memcpy(&record->tid, data + decode->common.pid.offset, sizeof(record->tid));
-	record->flags = (uint8_t)data[decode->common.flags.offset];
+	if (!format->plain) {
+		convert_fields(decode, format, record);
+		return;
+	}
 	for (; field < end; field++)
 		memcpy(to + field->to, data + field->offset, sizeof(uint32_t));
 	for (end = format->fields + format->nr_fields; field < end; field++)
@@ -516,27 +563,20 @@ static int role_of(struct decode *decode, uint64_t function)
 	return entry->role;
 }
 
-static noinline int decode_window(struct decode *decode, struct cpu_state *cpu)
+/* Returns false for a damaged one. */
+static bool check_window(struct decode *decode, struct record *record)
 {
-	struct record *record = &decode->record;
 	struct record_window *window = &record->window;
 
-	cpu->switched = false;
-	if (window->depth < 0 || window->depth > DEPTH_MAX || window->rettime < window->calltime) {
+	if ((unsigned int)window->depth > DEPTH_MAX || window->rettime < window->calltime) {
 		decode->damaged++;
-		return 0;
+		return false;
 	}
 	if (!decode->source->local_clock) {
 		window->calltime = record->ts - (window->rettime - window->calltime);
 		window->rettime = record->ts;
 	}
-	window->role = role_of(decode, window->function);
-	cpu->indent = record->indent = (int16_t)(window->depth - 1);
-	record->kind = RECORD_WINDOW;
-	record->event = 0;
-	record->raw = NULL;
-	record->raw_size = 0;
-	return decode->callbacks.sink(decode->callbacks.sink_context, record);
+	return true;
 }
 
 /* Our own mark is "allocfilt: realtime SECONDS.NANOSECONDS"; any other text is not ours. */
@@ -603,7 +643,6 @@ static bool finish_stack(struct decode *decode, const char *data, size_t size, s
 			callbacks->sleeps_in(callbacks->context, decode->frames, count);
 		return true;
 	}
-	record->kind = RECORD_STACK;
 	record->stack.ts = record->ts;
 	record->stack.flags = record->flags;
 	record->stack.number = stacks_add(decode->stacks, decode->frames, count);
@@ -611,41 +650,44 @@ static bool finish_stack(struct decode *decode, const char *data, size_t size, s
 }
 
 /* Returns the format of a record, or NULL for one that has none, or less bytes than that takes. */
-static const struct format *format_of(const struct decode *decode, const void *data, size_t size)
+static inline const struct format *format_of(const struct decode *decode, const void *data,
+					     size_t size, bool plain)
 {
 	const struct format *format;
-	uint16_t index;
+	uint16_t type;
 
-	if (size < decode->type_end || size > UINT16_MAX)
+	if (size - decode->type_end > decode->most_behind)
 		return NULL;
-	index = index_of(decode, type_of(decode, data));
-	if (!index || index == TYPE_IGNORED)
-		return NULL;
-	format = &decode->formats[index - 1];
-	return size < format->minimum ? NULL : format;
+	if (plain)
+		memcpy(&type, (const char *)data + decode->common.type.offset, sizeof(type));
+	else
+		type = type_of(decode, data);
+	format = by_type(decode, type);
+	return format && size >= format->minimum ? format : NULL;
 }
 
 /* A record for which format_of() finds no format: counts it. */
 static noinline int drop(struct decode *decode, const void *data, size_t size)
 {
-	uint16_t type, index;
+	const struct format *format;
+	uint16_t type;
 
-	if (!decode->nr_formats)
+	if (!decode->has_formats)
 		return 0;
 	if (size < decode->type_end) {
 		decode->damaged++;
 		return 0;
 	}
 	type = type_of(decode, data);
-	index = index_of(decode, type);
-	if (!index && !decode->read_all && !decode->source->proc) {
+	format = by_type(decode, type);
+	if (!format && !decode->read_all && !decode->source->proc) {
 		decode->read_all = true;
 		event_directories(decode->source->dir, ignore_format, decode);
-		index = index_of(decode, type);
+		format = by_type(decode, type);
 	}
-	if (!index && !decode->unknown++)
+	if (!format && !decode->unknown++)
 		decode->first_unknown = type;
-	if (index && index != TYPE_IGNORED)
+	if (format && format != &ignored)
 		decode->damaged++;
 	return 0;
 }
@@ -653,16 +695,14 @@ static noinline int drop(struct decode *decode, const void *data, size_t size)
 bool decode_task(const struct decode *decode, uint64_t ts, const void *data, size_t size,
 		 struct record *record)
 {
-	const struct format *format = format_of(decode, data, size);
+	const struct format *format = format_of(decode, data, size, decode->plain);
 
-	if (!format || (format->event < 0 && format->event != DECODE_FUNCGRAPH_EXIT))
+	if (!format || format->kind > RECORD_EVENT)
 		return false;
-	*record = (struct record){
-		.ts = ts,
-		.kind = format->event < 0 ? RECORD_WINDOW : RECORD_EVENT,
-		.event = (uint16_t)format->event,
-		.tid = pid_of(decode, data),
-	};
+	record->ts = ts;
+	record->kind = format->kind;
+	record->event = (uint16_t)format->event;
+	record->tid = pid_of(decode, data);
 	return true;
 }
 
@@ -683,12 +723,14 @@ static noinline int decode_other(struct decode *decode, const struct format *for
 	size_t size = record->raw_size;
 
 	state->switched = false;
+	record->fields = format->unknown;
+	record->stack = (struct record_stack){ 0 };
+	read_fields(decode, format, record);
 	record->event = 0;
 	record->raw = NULL;
 	record->raw_size = 0;
 	switch (format->event) {
 	case DECODE_PRINT:
-		record->kind = RECORD_CLOCK;
 		if (!parse_clock(data + format->data, size - format->data, &record->realtime))
 			return 0;
 		break;
@@ -697,7 +739,6 @@ static noinline int decode_other(struct decode *decode, const struct format *for
 			return 0;
 		break;
 	default:
-		record->kind = RECORD_SUPERBLOCK;
 		record->raw = data;
 		record->raw_size = (uint16_t)size;
 		locate_name(decode, data, size, format->data, &record->superblock);
@@ -705,42 +746,104 @@ static noinline int decode_other(struct decode *decode, const struct format *for
 	return decode->callbacks.sink(decode->callbacks.sink_context, record);
 }
 
-int decode_record(void *context, int cpu, uint64_t ts, const void *data, size_t size)
+/* All of a window but its role, all of an event but its fields. @plain is known when it is compiled. */
+static inline void begin_record(const struct decode *decode, const struct format *format, int cpu,
+				uint64_t ts, const void *raw, size_t size, bool plain,
+				struct record *record)
 {
-	struct decode *decode = context;
-	const struct format *format = format_of(decode, data, size);
+	const struct window_offsets *at = &decode->window;
+	const char *data = raw;
+
+	record->ts = ts;
+	record->cpu = cpu;
+	record->kind = format->kind;
+	record->event = (uint16_t)format->event;
+	record->raw_size = (uint16_t)size;
+	record->format = format;
+	record->raw = data;
+	record->counted = false;
+	if (!plain) {
+		record->tid = pid_of(decode, data);
+		record->flags = (uint8_t)read_field(decode, &decode->common.flags, data);
+		if (record->kind == RECORD_WINDOW)
+			convert_fields(decode, format, record);
+		return;
+	}
+	memcpy(&record->tid, data + decode->common.pid.offset, sizeof(record->tid));
+	record->flags = (uint8_t)data[decode->common.flags.offset];
+	if (record->kind != RECORD_WINDOW)
+		return;
+	memcpy(&record->window.depth, data + at->depth, sizeof(int32_t));
+	memcpy(&record->window.function, data + at->function, sizeof(uint64_t));
+	memcpy(&record->window.calltime, data + at->calltime, sizeof(uint64_t));
+	memcpy(&record->window.rettime, data + at->rettime, sizeof(uint64_t));
+}
+
+static inline __attribute__((always_inline)) int
+pass_record(struct decode *decode, int cpu, uint64_t ts, const void *data, size_t size, bool plain)
+{
+	const struct format *format = format_of(decode, data, size, plain);
 	struct cpu_state *state = state_of(decode, cpu);
 	struct record *record = &decode->record;
 
 	if (!format)
 		return drop(decode, data, size);
-	/* All but the union, which is as large as the fields. */
-	record->ts = ts;
-	record->cpu = cpu;
-	record->kind = RECORD_EVENT;
-	record->event = (uint16_t)format->event;
+	begin_record(decode, format, cpu, ts, data, size, plain, record);
 	record->indent = state->indent;
-	record->raw_size = (uint16_t)size;
-	record->fields = format->unknown;
-	record->stack = (struct record_stack){ 0 };
-	record->raw = data;
-	if (format->plain)
-		copy_fields(decode, format, data, record);
-	else
-		convert_fields(decode, format, data, record);
-	if (format->event == DECODE_FUNCGRAPH_EXIT)
-		return decode_window(decode, state);
-	if (format->event < 0)
+	if (record->kind > RECORD_EVENT)
 		return decode_other(decode, format, state);
 	state->switched = format->id == EVENT_SCHED_SWITCH;
+	if (record->kind == RECORD_WINDOW) {
+		if (!check_window(decode, record))
+			return 0;
+		state->indent = record->indent = (int16_t)(record->window.depth - 1);
+	}
 	return decode->callbacks.sink(decode->callbacks.sink_context, record);
+}
+
+static noinline int pass_foreign(struct decode *decode, int cpu, uint64_t ts, const void *data,
+				 size_t size)
+{
+	return pass_record(decode, cpu, ts, data, size, false);
+}
+
+int decode_record(void *context, int cpu, uint64_t ts, const void *data, size_t size)
+{
+	struct decode *decode = context;
+
+	return decode->plain ? pass_record(decode, cpu, ts, data, size, true) :
+			       pass_foreign(decode, cpu, ts, data, size);
+}
+
+void decode_fields(struct decode *decode, struct record *record)
+{
+	record->stack = (struct record_stack){ 0 };
+	if (record->kind == RECORD_WINDOW) {
+		record->window.role = role_of(decode, record->window.function);
+		record->event = 0;
+		record->raw = NULL;
+		record->raw_size = 0;
+		return;
+	}
+	/* As large as the union. */
+	record->fields = record->format->unknown;
+	read_fields(decode, record->format, record);
+}
+
+void decode_again(struct decode *decode, int cpu, uint64_t ts, int indent, const void *data,
+		  size_t size, struct record *record)
+{
+	begin_record(decode, format_of(decode, data, size, false), cpu, ts, data, size,
+		     decode->plain, record);
+	record->indent = (int16_t)indent;
+	decode_fields(decode, record);
 }
 
 int decode_lost(void *context, int cpu, uint64_t ts, int64_t count)
 {
 	struct decode *decode = context;
 	struct cpu_state *state = state_of(decode, cpu);
-	const struct record record = {
+	struct record record = {
 		.kind = RECORD_LOST,
 		.ts = ts,
 		.cpu = cpu,
@@ -768,17 +871,15 @@ uint64_t decode_damaged(const struct decode *decode)
 
 size_t decode_text(struct decode *decode, const struct record *record, char *text, size_t size)
 {
-	const struct format *format;
-	uint16_t index = 0;
+	const struct format *format = NULL;
 	size_t length;
 
 	if (size)
 		*text = '\0';
 	if (record->kind == RECORD_EVENT && record->raw_size >= decode->type_end)
-		index = index_of(decode, type_of(decode, record->raw));
-	if (!size || !index || index == TYPE_IGNORED)
+		format = by_type(decode, type_of(decode, record->raw));
+	if (!size || !format || format == &ignored)
 		return 0;
-	format = &decode->formats[index - 1];
 	length = text_append(text, size, 0, format->name);
 	length = text_append(text, size, length, ": ");
 	return length + print_format_text(format->text, record->raw, record->raw_size,

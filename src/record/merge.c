@@ -9,7 +9,7 @@
 
 /* What page_check() found, copied. */
 struct held_page {
-	STAILQ_ENTRY(held_page) link; /* in a queue's pages or in merge.unused */
+	STAILQ_ENTRY(held_page) link; /* in a queue's pages */
 	uint64_t ts;
 	size_t size;
 	int64_t lost;
@@ -43,9 +43,7 @@ struct merge {
 	struct next_record *heap; /* the earliest on top */
 	int heap_size;
 	unsigned char *pages;
-	size_t nr_fresh; /* of pages, those that were never used */
-	size_t stride;	 /* bytes of a held page */
-	struct held_pages unused;
+	struct pool pool;	/* of pages */
 	uint64_t newest;	/* ns: over all CPUs, this round */
 	uint64_t newest_before; /* the same, up to the round before */
 };
@@ -63,6 +61,7 @@ struct merge *merge_new(const struct cpu_list *cpus, const struct page_layout *l
 			const struct merge_sink *sink)
 {
 	struct merge *merge;
+	size_t stride;
 
 	if (cpus->count < 1 || !share) {
 		errno = EINVAL;
@@ -75,12 +74,11 @@ struct merge *merge_new(const struct cpu_list *cpus, const struct page_layout *l
 	merge->layout = *layout;
 	merge->cpus = *cpus;
 	merge->share = share;
-	merge->stride = (sizeof(struct held_page) + layout->size - layout->header + 7) / 8 * 8;
-	merge->nr_fresh = share * cpus->count;
+	stride = (sizeof(struct held_page) + layout->size - layout->header + 7) / 8 * 8;
 	merge->queues = calloc(cpus->count, sizeof(*merge->queues));
 	merge->heap = calloc(cpus->count, sizeof(*merge->heap));
-	merge->pages = calloc(merge->nr_fresh, merge->stride);
-	STAILQ_INIT(&merge->unused);
+	merge->pages = calloc(share * cpus->count, stride);
+	pool_init(&merge->pool, merge->pages, stride, share * cpus->count);
 	if (!merge->queues || !merge->heap || !merge->pages) {
 		merge_free(merge);
 		errno = ENOMEM;
@@ -157,7 +155,7 @@ static bool next_page(struct merge *merge, struct cpu_queue *queue)
 		struct held_page *page = STAILQ_FIRST(&queue->pages);
 
 		STAILQ_REMOVE_HEAD(&queue->pages, link);
-		STAILQ_INSERT_HEAD(&merge->unused, page, link);
+		pool_put(&merge->pool, page);
 		if (!--queue->nr_pages)
 			return false;
 		begin_page(merge, queue);
@@ -178,12 +176,7 @@ int merge_put(struct merge *merge, int cpu, const struct page_content *content)
 		return 0;
 	if (queue->nr_pages == merge->share)
 		return -ENOSPC;
-	/* The one used last is in the caches. */
-	page = STAILQ_FIRST(&merge->unused);
-	if (page)
-		STAILQ_REMOVE_HEAD(&merge->unused, link);
-	else
-		page = (struct held_page *)(merge->pages + --merge->nr_fresh * merge->stride);
+	page = pool_take(&merge->pool); /* The one used last is in the caches. */
 	page->ts = content->ts;
 	page->size = content->size;
 	page->lost = content->lost;
@@ -224,30 +217,41 @@ void merge_left_with_data(struct merge *merge, int cpu)
 
 /* ---- passing on ---- */
 
-/* Passes on records of the CPU with the earliest one, until another CPU has an earlier one. */
+/*
+ * Passes on records of the CPU with the earliest one, until another CPU has an earlier one or its page
+ * ends.
+ */
 static int emit_run(struct merge *merge, uint64_t line)
 {
 	struct next_record next = merge->heap[0];
 	const struct next_record *other = below(merge, 0);
 	struct cpu_queue *queue = &merge->queues[next.place];
 	int cpu = merge->cpus.numbers[next.place];
-	bool more;
-	int ret;
+	bool more = true;
+	int ret = 0;
 
 	/* At equal times the lower place comes first. */
 	if (other && other->ts - (other->place < next.place) < line)
 		line = other->ts - (other->place < next.place);
-	do {
-		if (queue->lost)
-			ret = merge->sink.lost(merge->sink.context, cpu, next.ts, queue->lost);
-		else
-			ret = merge->sink.record(merge->sink.context, cpu, next.ts,
-						 queue->cursor.data, queue->cursor.size);
+	if (queue->lost) {
+		ret = merge->sink.lost(merge->sink.context, cpu, next.ts, queue->lost);
 		queue->lost = 0;
-		more = page_walk(&queue->cursor) > 0 || next_page(merge, queue);
+		more = page_walk(&queue->cursor) > 0;
+		if (more && queue->cursor.ts > next.ts)
+			next.ts = queue->cursor.ts;
+	}
+	while (!ret && more && next.ts <= line) {
+		ret = merge->sink.record(merge->sink.context, cpu, next.ts, queue->cursor.data,
+					 queue->cursor.size);
+		more = page_walk(&queue->cursor) > 0;
+		if (more && queue->cursor.ts > next.ts)
+			next.ts = queue->cursor.ts;
+	}
+	if (!more) {
+		more = next_page(merge, queue);
 		if (queue->cursor.ts > next.ts)
 			next.ts = queue->cursor.ts;
-	} while (!ret && more && next.ts <= line);
+	}
 	heap_down(merge, more ? next : merge->heap[--merge->heap_size]);
 	return ret;
 }

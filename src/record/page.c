@@ -20,6 +20,8 @@
 #define COMMIT_STORED (1u << 30)
 #define COMMIT_SIZE   (COMMIT_STORED - 1)
 
+#define SKIPPED 2 /* padding or a time: go on */
+
 #define STAMP_MASK ((1ull << (32 + DELTA_BITS)) - 1)
 
 static uint64_t read_u64(const void *at, bool big_endian)
@@ -122,10 +124,12 @@ void page_begin(struct page_cursor *cursor, const struct page_layout *layout, co
 		.end = (const unsigned char *)data + size,
 		.ts = ts,
 		.big_endian = layout->big_endian,
+		.native = layout->big_endian == HOST_BIG_ENDIAN,
 	};
 }
 
-int page_walk_special(struct page_cursor *cursor, uint32_t type, uint32_t delta)
+/* Goes over what is not up to 28 words of data. Returns as page_next(), or SKIPPED. */
+static int walk_special(struct page_cursor *cursor, uint32_t type, uint32_t delta)
 {
 	const unsigned char *at = cursor->next;
 	size_t rest = (size_t)(cursor->end - at), size;
@@ -149,10 +153,37 @@ int page_walk_special(struct page_cursor *cursor, uint32_t type, uint32_t delta)
 		return -EBADMSG;
 	cursor->next = at + WORD + size;
 	if (type != TYPE_LONG_DATA)
-		return PAGE_SKIPPED;
+		return SKIPPED;
 	cursor->data = at + 2 * WORD;
 	cursor->size = size - WORD;
 	return 1;
+}
+
+int page_walk_any(struct page_cursor *cursor)
+{
+	int ret = SKIPPED;
+
+	while (ret == SKIPPED && cursor->next < cursor->end) {
+		const unsigned char *at = cursor->next;
+		size_t rest = (size_t)(cursor->end - at);
+		uint32_t type, delta;
+
+		if (rest < WORD)
+			return -EBADMSG;
+		page_split(page_word(at, cursor->big_endian), cursor->big_endian, &type, &delta);
+		if (type - 1 >= TYPE_PADDING - 1) {
+			ret = walk_special(cursor, type, delta);
+			continue;
+		}
+		if (type * WORD > rest - WORD)
+			return -EBADMSG;
+		cursor->ts += delta;
+		cursor->data = at + WORD;
+		cursor->size = type * WORD;
+		cursor->next = at + WORD + cursor->size;
+		return 1;
+	}
+	return ret == SKIPPED ? 0 : ret;
 }
 
 int page_next(struct page_cursor *cursor)

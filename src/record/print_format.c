@@ -287,14 +287,20 @@ static void put_repeated(struct out *out, char c, int count)
 		put_chars(out, &c, 1);
 }
 
+/* Most are "%d", "%u", "%lu". */
+static bool is_plain(const struct piece *piece)
+{
+	return !piece->flags && !piece->width && piece->precision < 0 &&
+	       (piece->conversion == 'd' || piece->conversion == 'u');
+}
+
 /* number() of lib/vsprintf.c: 0x before a zero too, and zeros also with a precision */
-static void put_number(struct out *out, const struct piece *piece, uint64_t bits)
+static noinline void put_formatted(struct out *out, const struct piece *piece, uint64_t number)
 {
 	bool is_signed = piece->conversion == 'd', upper = piece->conversion == 'X';
 	bool alternate = piece->flags & FLAG_ALTERNATE, left = piece->flags & FLAG_LEFT;
-	struct value value = wrap((struct value){ bits, (uint8_t)piece->size, is_signed });
-	bool negative = is_signed && (int64_t)value.bits < 0;
-	uint64_t rest = negative ? 0 - value.bits : value.bits;
+	bool negative = is_signed && (int64_t)number < 0;
+	uint64_t rest = negative ? 0 - number : number;
 	char text[32], *digits = text, *end; /* a prefix, then the digits */
 	int zeros = 0, pad;
 
@@ -316,7 +322,7 @@ static void put_number(struct out *out, const struct piece *piece, uint64_t bits
 		for (char *at = digits; upper && at < end; at++)
 			*at = (char)toupper((unsigned char)*at);
 	} else {
-		end = text_decimal(digits, rest, 0, ' ');
+		end = text_unsigned(digits, rest);
 	}
 	if (piece->precision > end - digits)
 		zeros = piece->precision - (int)(end - digits);
@@ -336,6 +342,20 @@ static void put_number(struct out *out, const struct piece *piece, uint64_t bits
 	}
 	if (pad > 0 && left)
 		put_repeated(out, ' ', pad);
+}
+
+static void put_number(struct out *out, const struct piece *piece, uint64_t bits)
+{
+	bool is_signed = piece->conversion == 'd';
+	struct value value = wrap((struct value){ bits, (uint8_t)piece->size, is_signed });
+	char *at = out->text + out->length;
+
+	if (!is_plain(piece) || out->length + TEXT_NUMBER_MAX > out->size) {
+		put_formatted(out, piece, value.bits);
+		return;
+	}
+	at = is_signed ? text_signed(at, (int64_t)value.bits) : text_unsigned(at, value.bits);
+	out->length = (size_t)(at - out->text);
 }
 
 static void put_hex(struct out *out, uint64_t value)

@@ -409,10 +409,12 @@ static noinline int special_record(struct pipeline *pipeline, const struct recor
 	return is_asked_for(pipeline, record) ? claims_record(pipeline->claims, record) : 0;
 }
 
-static int record_in_order(void *context, const struct record *record)
+static int record_in_order(void *context, struct record *record)
 {
 	struct pipeline *pipeline = context;
 
+	if (record->kind <= RECORD_EVENT)
+		decode_fields(pipeline->decode, record);
 	if (record->ts >= pipeline->next_look) {
 		int ret = time_passed(pipeline, record->ts);
 

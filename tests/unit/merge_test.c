@@ -217,6 +217,39 @@ static void test_order(void **state)
 	}
 }
 
+/* A loss stands at the time of its page; the records after it have their own. */
+static void test_records_after_a_loss(void **state)
+{
+	struct page_content content;
+	struct made_page page;
+
+	start(2, 10);
+	made_begin(&page, layout, 10);
+	add_record(&page, 20, 0, 8);
+	add_record(&page, 5, 0, 8);
+	made_end(&page, 0);
+	assert_int_equal(page_check(layout, page.bytes, MADE_PAGE_SIZE, &content), PAGE_GOOD);
+	content.lost = 5;
+	assert_int_equal(merge_put(run.merge, 0, &content), 0);
+	play("1:25 .");
+	assert_string_equal(notes.text, "10/0? 25/1 30/0 35/0");
+}
+
+/* Of what no record follows the time does not matter, as in page_check(). */
+static void test_time_behind_the_last_record(void **state)
+{
+	struct made_page page;
+
+	start(2, 10);
+	made_begin(&page, layout, 10);
+	add_record(&page, 0, 0, 8);
+	made_padding(&page, 90, 64);
+	made_end(&page, 0);
+	assert_int_equal(put_page(0, &page), 0);
+	play("0:20 1:30 .");
+	assert_string_equal(notes.text, "10/0 20/0 30/1");
+}
+
 static void test_room_is_shared(void **state)
 {
 	struct made_page padding;
@@ -404,6 +437,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_bad_sizes),
 		TEST(test_order),
+		TEST(test_records_after_a_loss),
+		TEST(test_time_behind_the_last_record),
 		TEST(test_room_is_shared),
 		TEST(test_failing_sink),
 		TEST(test_numbers_with_gaps),
