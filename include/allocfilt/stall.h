@@ -53,8 +53,24 @@ struct latency {
 	uint32_t buckets[LATENCY_BUCKETS];
 };
 
+/** latency_bucket - the bucket of a time */
+unsigned int latency_bucket(uint64_t ns);
+
+/** latency_count - count a time: of one stall there are several latencies, and one bucket */
+static inline void latency_count(struct latency *latency, uint64_t ns, unsigned int bucket)
+{
+	latency->count++;
+	latency->total += ns;
+	if (ns > latency->max)
+		latency->max = ns;
+	latency->buckets[bucket]++;
+}
+
 /** latency_add - count a time */
-void latency_add(struct latency *latency, uint64_t ns);
+static inline void latency_add(struct latency *latency, uint64_t ns)
+{
+	latency_count(latency, ns, latency_bucket(ns));
+}
 
 /** latency_percentile - ns that @percent of the times do not exceed; 0 without times */
 uint64_t latency_percentile(const struct latency *latency, unsigned int percent);
@@ -69,6 +85,7 @@ uint32_t latency_power(const struct latency *latency, unsigned int power);
 
 struct phases {
 	unsigned int groups; /* bits: the others have no time, and most stalls have one or two */
+	unsigned int states; /* likewise, of all groups: most have STATE_RAN alone */
 	uint64_t ns[PHASE_GROUPS][PHASE_PARTS][PHASE_STATES];
 };
 
@@ -85,18 +102,17 @@ static inline int phases_next(const struct phases *phases, int group)
 	for (int group = phases_next(phases, -1); group < PHASE_GROUPS;                            \
 	     group = phases_next(phases, group))
 
-/** phases_spend - add time to a state of a part of a group */
-void phases_spend(struct phases *phases, enum phase_group group, enum phase_part part,
-		  enum phase_state state, uint64_t ns);
-
 /** phases_part - ns of a part of a group, in all states */
-uint64_t phases_part(const struct phases *phases, enum phase_group group, enum phase_part part);
+static inline uint64_t phases_part(const struct phases *phases, enum phase_group group,
+				   enum phase_part part)
+{
+	const uint64_t *ns = phases->ns[group][part];
+
+	return ns[STATE_RAN] + ns[STATE_WAITED] + ns[STATE_BLOCKED] + ns[STATE_SLEPT];
+}
 
 /** phases_state - ns of all groups in a state */
 uint64_t phases_state(const struct phases *phases, enum phase_state state);
-
-/** phases_group - ns of a group with all its parts */
-uint64_t phases_group(const struct phases *phases, enum phase_group group);
 
 /** phases_total - ns of all groups */
 uint64_t phases_total(const struct phases *phases);
@@ -116,6 +132,29 @@ static inline int phases_parts(enum phase_group group)
 	return phases_is_reclaim(group) ? PHASE_PARTS : PART_OWN + 1;
 }
 
+/** phases_spend - add time to a state of a part of a group */
+static inline void phases_spend(struct phases *phases, enum phase_group group, enum phase_part part,
+				enum phase_state state, uint64_t ns)
+{
+	if ((int)part >= phases_parts(group))
+		part = PART_OWN;
+	phases->groups |= 1u << group;
+	phases->states |= 1u << state;
+	phases->ns[group][part][state] += ns;
+}
+
+/** phases_group - ns of a group with all its parts */
+static inline uint64_t phases_group(const struct phases *phases, enum phase_group group)
+{
+	uint64_t ns = 0;
+
+	if (!(phases->groups & 1u << group))
+		return 0;
+	for (int part = 0; part < phases_parts(group); part++)
+		ns += phases_part(phases, group, part);
+	return ns;
+}
+
 /**
  * phases_largest - the group and part with most time; among equals, PHASE_REST comes last
  *
@@ -123,6 +162,57 @@ static inline int phases_parts(enum phase_group group)
  */
 uint64_t phases_largest(const struct phases *phases, enum phase_group *ret_group,
 			enum phase_part *ret_part);
+
+/*
+ * The backlog: a window that is faster than the threshold, and an event inside of it, matter only if
+ * a slow window ends around them, and most never do. So, as they are in the ring buffer, they wait
+ * here. A slow window of their task, a loss of records or an event of another kind passes them on; a
+ * fast outermost window drops them, but where a slab pair is open that began before it. The ends of
+ * slab pairs are paired here, as all pairs are counted. Only captures have fast windows, at a
+ * threshold above their own.
+ */
+
+struct backlog;
+struct task_pair;
+
+struct backlog_sink {
+	void *context;
+	/* a record, with its fields, that does not wait any longer, or did not; 0, or -errno */
+	int (*record)(void *context, const struct record *record);
+	/* a fast slab pair inside of a window; its records are passed on with counted set, or dropped */
+	void (*pair)(void *context, const struct task_pair *pair);
+	/* a fast outermost window that is not passed on; NULL: it is nobody's concern */
+	void (*dropped)(void *context, const struct record *exit);
+};
+
+/**
+ * backlog_new - without records; all memory is allocated here, and comes as it is used
+ * @limits: at the limit of tasks, the copies of the least recently used one are passed on
+ *
+ * @decode has to outlive it. For data of a local clock with function_graph, where all tasks are shown.
+ * Returns NULL with errno ENOMEM.
+ */
+struct backlog *backlog_new(const struct plan *plan, const struct limits *limits,
+			    struct decode *decode, const struct backlog_sink *sink);
+void backlog_free(struct backlog *backlog);
+
+/**
+ * backlog_record - accept a window or an event from decode in order of time, its fields not read
+ *
+ * It waits, is dropped or is passed on behind what the sink received of its task before. Returns 0, or
+ * what the sink returned.
+ */
+int backlog_record(struct backlog *backlog, struct record *record);
+
+/**
+ * backlog_pass - pass on what waits of tasks of which the later stages may have something
+ *
+ * Now and then, as these look how long a task has been silent. Returns 0, or what the sink returned.
+ */
+int backlog_pass(struct backlog *backlog);
+
+/** backlog_flush - pass on all that waits; 0, or what the sink returned */
+int backlog_flush(struct backlog *backlog);
 
 /*
  * Claims: the events of each task wait here for a window that claims them, and begins for their
@@ -286,6 +376,7 @@ struct stall {
 	uint64_t function; /* address; 0: known only from a pair of events */
 	int role;	   /* enum role, or ROLE_NONE */
 	int depth;	   /* more than 0: the window around it is unknown; 0 in an interrupt */
+	bool alone;	   /* nothing is known but one window, and its time is in one phase */
 	bool incomplete;   /* records were lost meanwhile or dropped at a limit, or it is a sum */
 	const struct stall_slice *shrinkers; /* most time first */
 	size_t nr_shrinkers;
@@ -356,6 +447,9 @@ struct sched_counts {
 /** stalls_sched_counts - the scheduler's events so far; NULL: the plan has none */
 const struct sched_counts *stalls_sched_counts(const struct stalls *stalls);
 
+/** stalls_drop - a fast outermost window of a task ended at @ts, which had nothing else here */
+void stalls_drop(struct stalls *stalls, int32_t tid, uint64_t ts);
+
 /** stalls_lost - records of some CPU were lost just before @ts: stalls around it are incomplete */
 void stalls_lost(struct stalls *stalls, uint64_t ts);
 
@@ -380,10 +474,17 @@ struct named_stall {
 	const struct stall *stall;
 	const char *name; /* of the task: any bytes */
 	const struct task_info *task_info;
-	bool background;      /* of kswapd or kcompactd: no task waited */
-	const char *function; /* "__alloc_pages", or the role's title for a pair */
-	const char *memcg;    /* path of the cgroup that was reclaimed, "" if unknown */
+	bool background;	   /* of kswapd or kcompactd: no task waited */
+	const char *function;	   /* if it was looked up already; see stall_function() */
+	const char *memcg;	   /* path of the cgroup that was reclaimed, "" if unknown */
+	struct resolver *resolver; /* where that is NULL */
 };
+
+/**
+ * stall_function - "__alloc_pages", or the role's title for a pair
+ * @text: room for a name that has to be looked up
+ */
+const char *stall_function(const struct named_stall *named, char text[STALL_FUNCTION_MAX]);
 
 /*
  * Why a stall took so long: a chain from the whole downwards. Each step is a part of the one before it

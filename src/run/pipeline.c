@@ -38,10 +38,12 @@ struct pipeline {
 	uint64_t report;	       /* ns: shorter stalls are not shown */
 	bool by_pid;		       /* only processes of options->pids are shown */
 	bool selects;		       /* not all tasks are shown */
+	int64_t own;		       /* which is not shown; INT64_MAX, no record's: not known */
 	bool off_cpu;		       /* there are events for stalls_sched() */
 	struct command_tasks *command; /* only these are shown; NULL: all */
 	struct decode *decode;
 	struct merge *merge;
+	struct backlog *backlog; /* NULL: nothing waits */
 	struct claims *claims;
 	struct stalls *stalls;
 	struct shrinkers *shrinkers;
@@ -126,14 +128,19 @@ static bool is_wanted(const struct options *options, const struct named_stall *n
 	       (!options->min_order || stall->order >= options->min_order);
 }
 
+static noinline int show_held(struct pipeline *pipeline)
+{
+	const struct claims_sink sink = { pipeline, show_window, show_pair };
+
+	return stalls_pass_on(pipeline->stalls, &sink);
+}
+
 static int stall_ended(void *context, const struct stall *stall)
 {
 	struct pipeline *pipeline = context;
 	struct resolver *resolver = pipeline->resolver;
-	const char *title = catalog_role_title(stall->role);
 	char function[STALL_FUNCTION_MAX];
-	struct named_stall named = { .stall = stall, .function = function };
-	const struct claims_sink sink = { pipeline, show_window, show_pair };
+	struct named_stall named;
 	int ret = 0;
 
 	/* Most are, where short ones are timed for what long ones have inside. */
@@ -141,13 +148,13 @@ static int stall_ended(void *context, const struct stall *stall)
 		pipeline->not_shown.shorter++;
 		return 0;
 	}
+	named.stall = stall;
 	named.task_info = resolver_task(resolver, stall->tid, stall->end);
 	named.name = resolver_task_name(resolver, stall->tid, stall->end);
 	named.memcg = resolver_memcg(resolver, stall->memcg_id);
-	if (stall->function)
-		resolver_symbol(resolver, stall->function, 's', function, sizeof(function));
-	else
-		snprintf(function, sizeof(function), "%s", title ? title : "");
+	named.resolver = resolver;
+	named.function = NULL;
+	named.function = stall_function(&named, function);
 	named.background =
 		!task_key_in_interrupt(stall->key) && is_background(named.name, named.task_info);
 	if (!is_wanted(pipeline->options, &named)) {
@@ -158,7 +165,7 @@ static int stall_ended(void *context, const struct stall *stall)
 	if (pipeline->interval.summary)
 		summary_stall(pipeline->interval.summary, &named);
 	if (pipeline->holds)
-		ret = stalls_pass_on(pipeline->stalls, &sink);
+		ret = show_held(pipeline);
 	return ret ? ret : output_stall(pipeline->output, &named);
 }
 
@@ -174,19 +181,24 @@ static int window_ended(void *context, const struct task_window *window)
 	return ret ? ret : stalls_window(pipeline->stalls, window);
 }
 
+static void slab_pair_ended(void *context, const struct task_pair *pair)
+{
+	struct pipeline *pipeline = context;
+	struct shrinker_names *names = resolver_superblocks(pipeline->resolver);
+	int superblock = shrinker_names_superblock(names, pair->end);
+
+	shrinkers_pair(pipeline->shrinkers, pair, superblock);
+	if (pipeline->interval.shrinkers)
+		shrinkers_pair(pipeline->interval.shrinkers, pair, superblock);
+}
+
 static int pair_ended(void *context, const struct task_pair *pair)
 {
 	struct pipeline *pipeline = context;
 	int ret = pipeline->holds ? 0 : output_pair(pipeline->output, pair);
 
-	if (pipeline->plan->events[pair->end->event].id == EVENT_SLAB_END) {
-		struct shrinker_names *names = resolver_superblocks(pipeline->resolver);
-		int superblock = shrinker_names_superblock(names, pair->end);
-
-		shrinkers_pair(pipeline->shrinkers, pair, superblock);
-		if (pipeline->interval.shrinkers)
-			shrinkers_pair(pipeline->interval.shrinkers, pair, superblock);
-	}
+	if (pipeline->plan->events[pair->end->event].id == EVENT_SLAB_END && !pair->end->counted)
+		slab_pair_ended(context, pair);
 	summary_pair(pipeline->summary, pair);
 	return ret ? ret : stalls_pair(pipeline->stalls, pair);
 }
@@ -337,6 +349,11 @@ static bool has_pid(const pid_t *pids, pid_t pid)
 	return *pids;
 }
 
+static bool is_own(const struct pipeline *pipeline, const struct record *record)
+{
+	return record->tid == pipeline->own;
+}
+
 static bool is_asked_for(struct pipeline *pipeline, const struct record *record)
 {
 	const pid_t *recorded = pipeline->source->recorded;
@@ -346,7 +363,7 @@ static bool is_asked_for(struct pipeline *pipeline, const struct record *record)
 		command_tasks_see(pipeline->command, record);
 	if (record->kind == RECORD_LOST)
 		return true;
-	if (pipeline->source->own && record->tid == pipeline->source->own)
+	if (is_own(pipeline, record))
 		return false;
 	if (pipeline->command && !command_tasks_has(pipeline->command, record))
 		return false;
@@ -370,6 +387,13 @@ static bool is_only_sched(const struct pipeline *pipeline, const struct record *
 	       pipeline->plan->events[record->event].rule == RULE_OFF_CPU;
 }
 
+static bool is_sched(const struct pipeline *pipeline, const struct record *record)
+{
+	int id = pipeline->plan->events[record->event].id;
+
+	return id == EVENT_SCHED_SWITCH || id == EVENT_SCHED_WAKEUP;
+}
+
 /* What time itself brings, looked after before the first record of each second. */
 static int time_passed(struct pipeline *pipeline, uint64_t ts)
 {
@@ -379,7 +403,9 @@ static int time_passed(struct pipeline *pipeline, uint64_t ts)
 		pipeline->oldest = ts;
 		begin_intervals(pipeline, ts);
 	}
-	if (pipeline->interval.end && ts >= pipeline->interval.end)
+	if (pipeline->backlog)
+		ret = backlog_pass(pipeline->backlog);
+	if (!ret && pipeline->interval.end && ts >= pipeline->interval.end)
 		ret = end_intervals(pipeline, ts);
 	if (pipeline->oldest)
 		pipeline->next_look = ts + NS_PER_SECOND;
@@ -388,13 +414,21 @@ static int time_passed(struct pipeline *pipeline, uint64_t ts)
 	return ret ? ret : stalls_time(pipeline->stalls, ts);
 }
 
-/* A record that is not of a task, or where not all tasks are shown. */
+/* A record that is neither a window nor an event, or where not all tasks are shown. */
 static noinline int special_record(struct pipeline *pipeline, const struct record *record)
 {
+	int ret = 0;
+
 	switch (record->kind) {
 	case RECORD_LOST:
+		if (pipeline->backlog)
+			ret = backlog_flush(pipeline->backlog);
 		stalls_lost(pipeline->stalls, record->ts);
 		losses_add(pipeline->losses, record->cpu, record->lost);
+		break;
+	case RECORD_STACK: /* It may be of an event that waits. */
+		if (pipeline->backlog)
+			ret = backlog_flush(pipeline->backlog);
 		break;
 	case RECORD_SUPERBLOCK:
 		shrinker_names_see(resolver_superblocks(pipeline->resolver), record);
@@ -406,32 +440,63 @@ static noinline int special_record(struct pipeline *pipeline, const struct recor
 		stalls_sched(pipeline->stalls, record);
 		return 0;
 	}
-	return is_asked_for(pipeline, record) ? claims_record(pipeline->claims, record) : 0;
+	if (ret || !is_asked_for(pipeline, record))
+		return ret;
+	return claims_record(pipeline->claims, record);
 }
 
+/* A window or an event for which no other record waits. */
+static noinline int lone_record(struct pipeline *pipeline, struct record *record)
+{
+	decode_fields(pipeline->decode, record);
+	if (pipeline->selects)
+		return special_record(pipeline, record);
+	return claims_record(pipeline->claims, record);
+}
+
+static inline int task_record(struct pipeline *pipeline, struct record *record)
+{
+	if (is_own(pipeline, record))
+		return 0;
+	if (pipeline->backlog)
+		return backlog_record(pipeline->backlog, record);
+	return lone_record(pipeline, record);
+}
+
+/* What a wake-up tells is of another task than its own. */
+static noinline int sched_record(struct pipeline *pipeline, struct record *record)
+{
+	decode_fields(pipeline->decode, record);
+	stalls_sched(pipeline->stalls, record);
+	return is_only_sched(pipeline, record) ? 0 : task_record(pipeline, record);
+}
+
+static inline int any_record(struct pipeline *pipeline, struct record *record)
+{
+	if (record->ts > pipeline->newest)
+		pipeline->newest = record->ts;
+	if (record->kind > RECORD_EVENT)
+		return special_record(pipeline, record);
+	if (pipeline->off_cpu && record->kind == RECORD_EVENT && is_sched(pipeline, record))
+		return sched_record(pipeline, record);
+	return task_record(pipeline, record);
+}
+
+static noinline int record_after_look(struct pipeline *pipeline, struct record *record)
+{
+	int ret = time_passed(pipeline, record->ts);
+
+	return ret ? ret : any_record(pipeline, record);
+}
+
+/* No function that does not return what it returns is called here: the path of a record is short. */
 static int record_in_order(void *context, struct record *record)
 {
 	struct pipeline *pipeline = context;
 
-	if (record->kind <= RECORD_EVENT)
-		decode_fields(pipeline->decode, record);
-	if (record->ts >= pipeline->next_look) {
-		int ret = time_passed(pipeline, record->ts);
-
-		if (ret)
-			return ret;
-	}
-	if (record->ts > pipeline->newest)
-		pipeline->newest = record->ts;
-	if (pipeline->off_cpu && record->kind == RECORD_EVENT) {
-		/* What a wake-up tells is of another task than its own. */
-		stalls_sched(pipeline->stalls, record);
-		if (is_only_sched(pipeline, record))
-			return 0;
-	}
-	if (pipeline->selects || (record->kind != RECORD_WINDOW && record->kind != RECORD_EVENT))
-		return special_record(pipeline, record);
-	return claims_record(pipeline->claims, record);
+	if (record->ts >= pipeline->next_look)
+		return record_after_look(pipeline, record);
+	return any_record(pipeline, record);
 }
 
 static size_t room_of(void *context, int cpu)
@@ -454,13 +519,18 @@ static void see_tasks(struct pipeline *pipeline, const struct page_content *cont
 {
 	struct page_cursor cursor;
 	struct record record;
+	int tid = -1, kind = RECORD_WINDOW; /* of the record before */
 
 	page_begin(&cursor, &pipeline->source->layout, content->data, content->size, content->ts);
-	while (page_next(&cursor) > 0)
+	while (page_next(&cursor) > 0) {
 		/* Most tasks that are switched have no stall. */
-		if (decode_task(pipeline->decode, cursor.ts, cursor.data, cursor.size, &record) &&
-		    !is_only_sched(pipeline, &record))
-			resolver_see(pipeline->resolver, &record);
+		if (!decode_task(pipeline->decode, cursor.ts, cursor.data, cursor.size, &record) ||
+		    (record.tid == tid && record.kind == kind) || is_only_sched(pipeline, &record))
+			continue;
+		resolver_see(pipeline->resolver, &record);
+		tid = record.tid;
+		kind = record.kind;
+	}
 }
 
 static int page_arrived(void *context, int cpu, const void *page, size_t length, bool last)
@@ -509,6 +579,8 @@ int pipeline_flush(struct pipeline *pipeline)
 {
 	int ret = merge_flush(pipeline->merge);
 
+	if (!ret && pipeline->backlog)
+		ret = backlog_flush(pipeline->backlog);
 	if (!ret)
 		ret = stalls_flush(pipeline->stalls);
 	return ret ? ret : pipeline_end_interval(pipeline);
@@ -593,6 +665,37 @@ static bool make_record_stages(struct pipeline *pipeline)
 	return pipeline->losses && pipeline->decode && !pipeline_set_pages(pipeline);
 }
 
+static int pass_on(void *context, const struct record *record)
+{
+	return claims_record(((struct pipeline *)context)->claims, record);
+}
+
+static void window_dropped(void *context, const struct record *exit)
+{
+	stalls_drop(((struct pipeline *)context)->stalls, exit->tid, exit->window.rettime);
+}
+
+/*
+ * A running kernel writes no fast window. Where not all tasks are shown, it depends on the time of a
+ * record which are.
+ */
+static bool make_backlog(struct pipeline *pipeline)
+{
+	const struct backlog_sink sink = {
+		.context = pipeline,
+		.record = pass_on,
+		.pair = slab_pair_ended,
+		.dropped = pipeline->off_cpu ? window_dropped : NULL,
+	};
+
+	if (pipeline->source->proc || !pipeline->source->local_clock ||
+	    !pipeline->plan->function_graph || pipeline->selects)
+		return true;
+	pipeline->backlog =
+		backlog_new(pipeline->plan, &pipeline->options->limits, pipeline->decode, &sink);
+	return pipeline->backlog;
+}
+
 static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer)
 {
 	const struct options *options = pipeline->options;
@@ -616,7 +719,7 @@ static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer)
 	pipeline->shrinkers = shrinkers_new();
 	pipeline->summary = summary_new(pipeline->plan);
 	if (!pipeline->claims || !pipeline->stalls || !pipeline->shrinkers || !pipeline->summary ||
-	    !pipeline->output)
+	    !pipeline->output || !make_backlog(pipeline))
 		return false;
 	if (!output_has_intervals(pipeline->output))
 		return true;
@@ -641,7 +744,8 @@ int pipeline_new(struct pipeline **ret_pipeline, const struct options *options,
 	/* pids in the configuration file are for live runs. */
 	pipeline->by_pid =
 		options->pids && (source->proc || options_on_command_line(options, "pid"));
-	pipeline->selects = source->own || source->command || pipeline->by_pid || source->recorded;
+	pipeline->own = source->own ? source->own : INT64_MAX;
+	pipeline->selects = source->command || pipeline->by_pid || source->recorded;
 	pipeline->off_cpu = plan_off_cpu(plan);
 	ret = resolver_new(&pipeline->resolver, plan, source, options, failure);
 	if (!ret) {
@@ -671,6 +775,7 @@ void pipeline_free(struct pipeline *pipeline)
 	shrinkers_free(pipeline->interval.shrinkers);
 	stalls_free(pipeline->stalls);
 	claims_free(pipeline->claims);
+	backlog_free(pipeline->backlog);
 	merge_free(pipeline->merge);
 	decode_free(pipeline->decode);
 	losses_free(pipeline->losses);

@@ -31,6 +31,8 @@ static int half_state(const struct stall_cause *cause, const struct phases *phas
 {
 	uint64_t ns[PHASE_STATES] = { 0 };
 
+	if (phases->states <= 1u << STATE_RAN)
+		return -1;
 	PHASES_FOREACH(i, phases) {
 		if (group >= 0 && i != group)
 			continue;
@@ -47,21 +49,27 @@ static int half_state(const struct stall_cause *cause, const struct phases *phas
 	return -1;
 }
 
-/* Two groups at most are half of a stall: the first of equals is the cause, and the rest comes last. */
-static int largest_group(const struct phases *phases, int except, uint64_t *ret_ns)
+/*
+ * Two groups at most are half of a stall: the first of equals is the cause, and the rest comes last.
+ * Returns the sum of all but @except.
+ */
+static inline uint64_t largest_group(const struct phases *phases, int except, int *ret_group,
+				     uint64_t *ret_ns)
 {
-	int largest = -1;
+	uint64_t sum = 0;
 
+	*ret_group = -1;
 	*ret_ns = 0;
 	PHASES_FOREACH(group, phases) {
 		uint64_t ns = group == except ? 0 : phases_group(phases, group);
 
+		sum += ns;
 		if (ns <= *ret_ns)
 			continue;
 		*ret_ns = ns;
-		largest = group;
+		*ret_group = group;
 	}
-	return largest;
+	return sum;
 }
 
 static void add_group(struct stall_cause *cause, int group, uint64_t ns)
@@ -84,7 +92,7 @@ static void explain_mixed(struct stall_cause *cause, const struct phases *phases
 	}
 	cause->which = CAUSE_MIXED;
 	add_group(cause, first, most);
-	second = largest_group(phases, first, &ns);
+	largest_group(phases, first, &second, &ns);
 	add_group(cause, second, ns);
 }
 
@@ -125,15 +133,18 @@ void stall_cause(const struct stall *stall, struct stall_cause *cause)
 {
 	const struct phases *phases = &stall->phases;
 	uint64_t most;
-	int first = largest_group(phases, -1, &most);
+	int first;
 
-	*cause = (struct stall_cause){ .which = first, .whole = phases_total(phases) };
+	cause->whole = largest_group(phases, -1, &first, &most);
+	cause->which = first;
+	cause->nr_steps = 0;
 	if (first < 0 || !is_half(cause, most)) {
 		explain_mixed(cause, phases, first, most);
 		return;
 	}
 	add_group(cause, first, most);
-	explain_group(cause, stall);
+	if (first != PHASE_REST || phases->states > 1u << STATE_RAN)
+		explain_group(cause, stall);
 }
 
 /* ---- its text ---- */
@@ -173,7 +184,7 @@ static void add_steps(struct resolver *resolver, const struct stall_cause *cause
 		if (step->shrinker)
 			resolver_shrinker(resolver, step->shrinker->shrinker,
 					  step->shrinker->callback, name, sizeof(name));
-		*text_decimal(percent, step_percent(cause, step), 0, ' ') = '\0';
+		*text_unsigned(percent, step_percent(cause, step)) = '\0';
 		used = text_append(text, STALL_CAUSE_MAX, used, i == from ? "" : before);
 		used = text_append(text, STALL_CAUSE_MAX, used,
 				   step->shrinker ? name : step->title);

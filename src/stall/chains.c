@@ -72,6 +72,8 @@ static struct chain_step *add_callers(struct chains *chains, struct resolver *re
 				      const struct named_stall *named, uint64_t ns)
 {
 	struct chain_step *step = add_step(chains, &chains->steps[0], named->name, ns);
+	char text[STALL_FUNCTION_MAX];
+	const char *function = stall_function(named, text);
 	const uint64_t *frames;
 	size_t count = resolver_stack(resolver, named->stall->stack, &frames);
 
@@ -79,7 +81,7 @@ static struct chain_step *add_callers(struct chains *chains, struct resolver *re
 		char name[STALL_FUNCTION_MAX];
 
 		resolver_symbol(resolver, frames[count], 's', name, sizeof(name));
-		if (!strcmp(name, named->function))
+		if (!strcmp(name, function))
 			break;
 		step = add_step(chains, step, name, ns);
 	}
@@ -93,11 +95,13 @@ void chains_stall(struct chains *chains, struct resolver *resolver, const struct
 	const char *title = catalog_role_title(stall->role);
 	uint64_t whole = phases_total(&stall->phases);
 	struct chain_step *above = &chains->steps[0];
+	char function[STALL_FUNCTION_MAX];
 
 	above->ns += whole;
 	if (callers)
 		above = add_callers(chains, resolver, named, whole);
-	above = add_step(chains, above, title && !callers ? title : named->function, whole);
+	above = add_step(chains, above, title && !callers ? title : stall_function(named, function),
+			 whole);
 	for (int group = 0; group < PHASE_GROUPS; group++) {
 		uint64_t ns = phases_group(&stall->phases, group);
 		struct chain_step *step;

@@ -27,7 +27,7 @@ struct task {
 };
 
 struct waiting_record {
-	TAILQ_ENTRY(waiting_record) of_task; /* in task.waiting, task.open or claims.unused */
+	TAILQ_ENTRY(waiting_record) of_task; /* in task.waiting or task.open */
 	TAILQ_ENTRY(waiting_record) age;     /* in claims.oldest */
 	uint32_t task;			     /* its index in claims.tasks */
 	bool open;
@@ -49,8 +49,7 @@ struct claims {
 	struct waiting_record *records;
 	struct payloads *payloads; /* of records */
 	size_t nr_records;
-	size_t nr_used; /* of records, so far: their memory comes as it is needed */
-	struct waiting_records unused;
+	struct pool pool;	       /* of records */
 	struct waiting_records oldest; /* of all tasks */
 	struct task *busy;	       /* the last task seen above its share, or NULL */
 	const struct record **claimed;
@@ -85,7 +84,7 @@ struct claims *claims_new(const struct plan *plan, const struct data_source *sou
 	claims->claimed = calloc(limits->events, sizeof(const struct record *));
 	claims->inside = calloc(limits->events, sizeof(const struct record *));
 	claims->lost_at = calloc(claims->cpus.count, sizeof(*claims->lost_at));
-	TAILQ_INIT(&claims->unused);
+	pool_init(&claims->pool, claims->records, sizeof(*claims->records), limits->events);
 	TAILQ_INIT(&claims->oldest);
 	if (!claims->tasks || !claims->records || !claims->payloads || !claims->claimed ||
 	    !claims->inside || !claims->lost_at ||
@@ -110,7 +109,7 @@ static void drop_record(struct claims *claims, struct waiting_record *waiting)
 	}
 	TAILQ_REMOVE(&claims->oldest, waiting, age);
 	record_store_release(&waiting->stored, claims->payloads);
-	TAILQ_INSERT_HEAD(&claims->unused, waiting, of_task);
+	pool_put(&claims->pool, waiting);
 }
 
 void claims_free(struct claims *claims)
@@ -263,16 +262,10 @@ static void keep_record(struct claims *claims, struct task *task, const struct r
 {
 	struct waiting_record *waiting;
 
-	if (TAILQ_EMPTY(&claims->unused) && claims->nr_used < claims->nr_records) {
-		waiting = &claims->records[claims->nr_used++];
-		TAILQ_INSERT_HEAD(&claims->unused, waiting, of_task);
-	}
-	if (TAILQ_EMPTY(&claims->unused))
+	while (!(waiting = pool_take(&claims->pool)))
 		make_room(claims);
-	waiting = TAILQ_FIRST(&claims->unused);
 	while (record_store(&waiting->stored, record, claims->payloads))
 		drop_for_room(claims, waiting_of(&payloads_oldest(claims->payloads)->record));
-	TAILQ_REMOVE(&claims->unused, waiting, of_task);
 	TAILQ_INSERT_TAIL(&claims->oldest, waiting, age);
 	waiting->task = (uint32_t)(task - claims->tasks);
 	waiting->open = open;
@@ -370,6 +363,15 @@ static noinline int end_fast_window(struct claims *claims, const struct record *
 		drop_begins(claims, task, &record->window);
 		drop_unclaimed(claims, task, &record->window);
 	}
+	return claims->sink.window(claims->sink.context, &window);
+}
+
+/* Of a task with nothing that waits. */
+static int end_lone_window(struct claims *claims, const struct task *task,
+			   const struct record *record)
+{
+	struct task_window window = { .key = task->key, .exit = record, .slow = true };
+
 	return claims->sink.window(claims->sink.context, &window);
 }
 
@@ -543,27 +545,38 @@ static inline struct task *task_of(struct claims *claims, const struct record *r
 	return claims->last = find_task(claims, key_of(record));
 }
 
+static noinline int accept_loss(struct claims *claims, const struct record *record)
+{
+	int place = cpu_list_place(&claims->cpus, record->cpu);
+
+	if (place < 0)
+		return -EINVAL;
+	claims->lost_at[place] = claims->lost_last = record->ts;
+	return 0;
+}
+
 int claims_record(struct claims *claims, const struct record *record)
 {
-	int place;
+	struct task *task;
 
-	if (record->kind == RECORD_LOST) {
-		place = cpu_list_place(&claims->cpus, record->cpu);
-		if (place < 0)
-			return -EINVAL;
-		claims->lost_at[place] = claims->lost_last = record->ts;
+	switch (record->kind) {
+	case RECORD_EVENT:
+		return accept_event(claims, task_of(claims, record), record);
+	case RECORD_WINDOW:
+		if (record->window.rettime - record->window.calltime < claims->plan->threshold)
+			return end_fast_window(claims, record);
+		task = task_of(claims, record);
+		if (!task->nr_waiting && !task->nr_open && !task->dropped_at && !task->unseen_at)
+			return end_lone_window(claims, task, record);
+		return end_slow_window(claims, task, record);
+	case RECORD_STACK:
+		accept_stack(task_of(claims, record), record);
+		return 0;
+	case RECORD_LOST:
+		return accept_loss(claims, record);
+	default:
 		return 0;
 	}
-	if (record->kind == RECORD_EVENT)
-		return accept_event(claims, task_of(claims, record), record);
-	if (record->kind == RECORD_WINDOW &&
-	    record->window.rettime - record->window.calltime < claims->plan->threshold)
-		return end_fast_window(claims, record);
-	if (record->kind == RECORD_WINDOW)
-		return end_slow_window(claims, task_of(claims, record), record);
-	if (record->kind == RECORD_STACK)
-		accept_stack(task_of(claims, record), record);
-	return 0;
 }
 
 const struct claims_drops *claims_drops(const struct claims *claims)

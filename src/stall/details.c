@@ -90,7 +90,7 @@ static void note_node(struct details *details, int nid)
  * Puts an outcome in its place. Of too many, two become one: neighbours that are equal, without loss.
  * Else those before the last two, whose names are lost. The last one always has a name.
  */
-static void add_outcome(struct details *details, struct outcomes *outcomes, struct outcome *outcome)
+static void add_outcome(struct details *details, struct pool *outcomes, struct outcome *outcome)
 {
 	struct outcome *at, *next, *before = NULL, *fold = NULL;
 	unsigned int count = 1;
@@ -117,19 +117,15 @@ static void add_outcome(struct details *details, struct outcomes *outcomes, stru
 	}
 	at->count += next->count;
 	SLIST_REMOVE(&details->outcomes, next, outcome, link);
-	SLIST_INSERT_HEAD(&outcomes->unused, next, link);
+	pool_put(outcomes, next);
 }
 
-static void note_outcome(struct details *details, struct outcomes *outcomes,
+static void note_outcome(struct details *details, struct pool *outcomes,
 			 const struct record *record)
 {
-	struct outcome *outcome = SLIST_FIRST(&outcomes->unused);
+	struct outcome *outcome = pool_take(outcomes);
 
-	if (outcome) {
-		SLIST_REMOVE_HEAD(&outcomes->unused, link);
-	} else if (outcomes->nr_used < STALLS_COMPACTIONS_MAX) {
-		outcome = &outcomes->pool[outcomes->nr_used++];
-	} else {
+	if (!outcome) {
 		details->lacks_outcomes = true;
 		return;
 	}
@@ -139,7 +135,7 @@ static void note_outcome(struct details *details, struct outcomes *outcomes,
 	add_outcome(details, outcomes, outcome);
 }
 
-void details_event(struct details *details, struct outcomes *outcomes, struct detail_names *names,
+void details_event(struct details *details, struct pool *outcomes, struct detail_names *names,
 		   const struct record *record)
 {
 	if (record->fields.memcg_id)
@@ -193,7 +189,7 @@ void details_event(struct details *details, struct outcomes *outcomes, struct de
 	}
 }
 
-void details_merge(struct details *details, struct outcomes *outcomes, struct details *part)
+void details_merge(struct details *details, struct pool *outcomes, struct details *part)
 {
 	struct outcome *outcome;
 
@@ -225,13 +221,13 @@ void details_merge(struct details *details, struct outcomes *outcomes, struct de
 	}
 }
 
-void details_release(struct details *details, struct outcomes *outcomes)
+void details_release(struct details *details, struct pool *outcomes)
 {
 	struct outcome *outcome;
 
 	while ((outcome = SLIST_FIRST(&details->outcomes))) {
 		SLIST_REMOVE_HEAD(&details->outcomes, link);
-		SLIST_INSERT_HEAD(&outcomes->unused, outcome, link);
+		pool_put(outcomes, outcome);
 	}
 }
 
@@ -306,15 +302,12 @@ unsigned int details_emit(const struct details *details, struct detail_names *na
 	if (!details->lacks_outcomes)
 		SLIST_FOREACH(outcome, &details->outcomes, link)
 			last = outcome;
-	stall->order = -1;
-	stall->gfp_names = "";
 	if (details->request_at) {
 		stall->order = details->order;
 		stall->has_gfp = true;
 		stall->gfp = details->gfp;
 		stall->gfp_names = find_name(&names->gfp, details->gfp, &dropped);
 	}
-	stall->compaction = "";
 	if (last)
 		stall->compaction = find_name(&names->status, (uint64_t)last->status, &dropped);
 	stall->memcg_id = details->memcg_id;

@@ -15,7 +15,7 @@
 
 /* Compactions of a zone that ended in the same way one after the other. */
 struct outcome {
-	SLIST_ENTRY(outcome) link; /* in details.outcomes or in outcomes.unused */
+	SLIST_ENTRY(outcome) link; /* in details.outcomes */
 	uint64_t ts;		   /* ns: of the first */
 	int32_t status;
 	uint32_t count;
@@ -23,17 +23,12 @@ struct outcome {
 
 SLIST_HEAD(outcome_list, outcome);
 
-/* A pool for all spans: few have any, and there are many spans. Starts with all zeros. */
-struct outcomes {
-	struct outcome_list unused; /* that were used before */
-	size_t nr_used;		    /* of pool, so far: their memory comes as it is needed */
-	struct outcome pool[STALLS_COMPACTIONS_MAX];
-};
-
 /*
  * Details of a span from the events inside: order, gfp flags, pages reclaimed, outcomes. The names of
  * flags and outcomes differ between kernels, so they are cut from the event's text, once for each
  * value. Starts with all zeros.
+ *
+ * @outcomes: a pool of struct outcome for all spans: few have any, and there are many spans.
  */
 
 struct details {
@@ -77,7 +72,7 @@ struct detail_names {
 };
 
 /** details_event - note the details that an event carries */
-void details_event(struct details *details, struct outcomes *outcomes, struct detail_names *names,
+void details_event(struct details *details, struct pool *outcomes, struct detail_names *names,
 		   const struct record *record);
 
 /**
@@ -85,13 +80,13 @@ void details_event(struct details *details, struct outcomes *outcomes, struct de
  *
  * Takes the outcomes of the part.
  */
-void details_merge(struct details *details, struct outcomes *outcomes, struct details *part);
+void details_merge(struct details *details, struct pool *outcomes, struct details *part);
 
 /** details_release - return all outcomes of a span to the pool */
-void details_release(struct details *details, struct outcomes *outcomes);
+void details_release(struct details *details, struct pool *outcomes);
 
 /**
- * details_emit - set the members of a stall that come from events
+ * details_emit - set the members of a stall that come from events, as far as they are known
  *
  * Returns how many details a limit dropped: names of values that were evicted, and the outcomes.
  */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 struct held_record {
-	TAILQ_ENTRY(held_record) link; /* in a list or in held.unused */
+	TAILQ_ENTRY(held_record) link; /* in a list */
 	TAILQ_ENTRY(held_record) age;  /* in held.oldest */
 	struct held_list *list;
 	uint64_t number; /* of its window or pair, whose records stand together */
@@ -16,8 +16,7 @@ struct held {
 	struct held_record *records;
 	struct payloads *payloads; /* of records */
 	size_t nr_records;
-	size_t nr_used; /* of records, so far: their memory comes as it is needed */
-	struct held_list unused;
+	struct pool pool;	      /* of records */
 	struct held_list oldest;      /* of all lists */
 	const struct record **passed; /* the records of a window or pair */
 };
@@ -33,7 +32,7 @@ struct held *held_new(const struct plan *plan, const struct limits *limits)
 	held->records = calloc(held->nr_records, sizeof(*held->records));
 	held->payloads = payloads_new(claims_payload_bytes(plan, limits));
 	held->passed = calloc(held->nr_records, sizeof(const struct record *));
-	TAILQ_INIT(&held->unused);
+	pool_init(&held->pool, held->records, sizeof(*held->records), held->nr_records);
 	TAILQ_INIT(&held->oldest);
 	if (held->records && held->payloads && held->passed)
 		return held;
@@ -57,7 +56,7 @@ static void drop_record(struct held *held, struct held_record *record)
 	TAILQ_REMOVE(record->list, record, link);
 	TAILQ_REMOVE(&held->oldest, record, age);
 	record_store_release(&record->stored, held->payloads);
-	TAILQ_INSERT_HEAD(&held->unused, record, link);
+	pool_put(&held->pool, record);
 }
 
 void held_drop(struct held *held, struct held_list *list, uint64_t first, uint64_t last)
@@ -87,15 +86,9 @@ static bool hold(struct held *held, struct held_list *list, uint64_t number,
 	for (size_t i = 0; i < count; i++) {
 		struct held_record *record;
 
-		if (TAILQ_EMPTY(&held->unused) && held->nr_used < held->nr_records) {
-			record = &held->records[held->nr_used++];
-			TAILQ_INSERT_HEAD(&held->unused, record, link);
-		}
-		if (TAILQ_EMPTY(&held->unused) &&
-		    !make_room(held, TAILQ_FIRST(&held->oldest), number))
-			return false;
-		record = TAILQ_FIRST(&held->unused);
-		TAILQ_REMOVE(&held->unused, record, link);
+		while (!(record = pool_take(&held->pool)))
+			if (!make_room(held, TAILQ_FIRST(&held->oldest), number))
+				return false;
 		record->list = list;
 		record->number = number;
 		TAILQ_INSERT_TAIL(list, record, link);

@@ -4,8 +4,9 @@
 #define STEP_BITS 3
 
 /* Below 8 us a bucket is a microsecond; above, its number is the power and the next three bits. */
-static unsigned int bucket_of(uint64_t us)
+unsigned int latency_bucket(uint64_t ns)
 {
+	uint64_t us = ns / NS_PER_US;
 	unsigned int power;
 
 	if (us < LATENCY_STEPS)
@@ -32,15 +33,6 @@ static uint64_t bucket_last(unsigned int bucket)
 	if (bucket < LATENCY_STEPS)
 		return (bucket + 1) * NS_PER_US - 1;
 	return ((step + 1) << (bucket_power(bucket) - STEP_BITS)) * NS_PER_US - 1;
-}
-
-void latency_add(struct latency *latency, uint64_t ns)
-{
-	latency->count++;
-	latency->total += ns;
-	if (ns > latency->max)
-		latency->max = ns;
-	latency->buckets[bucket_of(ns / NS_PER_US)]++;
 }
 
 uint64_t latency_percentile(const struct latency *latency, unsigned int percent)

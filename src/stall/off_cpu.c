@@ -21,7 +21,7 @@
 
 /* Time from a switch out to the switch in, or several of them with the time between. */
 struct span {
-	TAILQ_ENTRY(span) link; /* in task.spans or off_cpu.unused */
+	TAILQ_ENTRY(span) link; /* in task.spans */
 	uint64_t start;
 	uint64_t end;
 	uint64_t ns[PHASE_STATES];
@@ -53,9 +53,8 @@ struct off_cpu {
 	struct hash hash; /* of tasks, by tid */
 	struct task tasks[OFF_CPU_TASKS_MAX];
 	struct span spans[OFF_CPU_SPANS_MAX];
-	struct span_list unused;
+	struct pool pool;	      /* of spans */
 	struct task_list above_share; /* tasks with more than SHARE spans */
-	size_t nr_used;		      /* of spans, so far: their memory comes as it is needed */
 	uint64_t since;		      /* of the first switch */
 	uint64_t evicted_at;	      /* ns: newest time that an evicted task had */
 };
@@ -66,7 +65,7 @@ struct off_cpu *off_cpu_new(void)
 
 	if (!off_cpu)
 		return NULL;
-	TAILQ_INIT(&off_cpu->unused);
+	pool_init(&off_cpu->pool, off_cpu->spans, sizeof(off_cpu->spans[0]), OFF_CPU_SPANS_MAX);
 	TAILQ_INIT(&off_cpu->above_share);
 	off_cpu->since = UINT64_MAX;
 	if (hash_init(&off_cpu->hash, &off_cpu->tasks[0].hash, sizeof(off_cpu->tasks[0]),
@@ -93,7 +92,7 @@ static void release(struct off_cpu *off_cpu, struct task *task, struct span *spa
 	TAILQ_REMOVE(&task->spans, span, link);
 	if (task->nr_spans-- == SHARE + 1)
 		TAILQ_REMOVE(&off_cpu->above_share, task, above);
-	TAILQ_INSERT_HEAD(&off_cpu->unused, span, link);
+	pool_put(&off_cpu->pool, span);
 }
 
 /* Adds a span to the next one. Of two functions in which it slept, that with more time stays. */
@@ -142,10 +141,7 @@ static struct span *new_span(struct off_cpu *off_cpu, struct task *task, uint64_
 
 	if (task->nr_spans == OFF_CPU_OWN_MAX)
 		fold_oldest(off_cpu, task, now);
-	span = TAILQ_FIRST(&off_cpu->unused);
-	if (!span && off_cpu->nr_used < OFF_CPU_SPANS_MAX)
-		return &off_cpu->spans[off_cpu->nr_used++];
-	if (!span) {
+	while (!(span = pool_take(&off_cpu->pool))) {
 		struct task *other = TAILQ_FIRST(&off_cpu->above_share);
 
 		/* If no task has more, each has as many, this one too. */
@@ -154,9 +150,7 @@ static struct span *new_span(struct off_cpu *off_cpu, struct task *task, uint64_
 		do
 			fold_oldest(off_cpu, other, now);
 		while (other->nr_spans > SHARE);
-		span = TAILQ_FIRST(&off_cpu->unused);
 	}
-	TAILQ_REMOVE(&off_cpu->unused, span, link);
 	return span;
 }
 

@@ -1,42 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "allocfilt/stall.h"
 
-void phases_spend(struct phases *phases, enum phase_group group, enum phase_part part,
-		  enum phase_state state, uint64_t ns)
-{
-	if ((int)part >= phases_parts(group))
-		part = PART_OWN;
-	phases->groups |= 1u << group;
-	phases->ns[group][part][state] += ns;
-}
-
-uint64_t phases_part(const struct phases *phases, enum phase_group group, enum phase_part part)
-{
-	uint64_t ns = 0;
-
-	for (int state = 0; state < PHASE_STATES; state++)
-		ns += phases->ns[group][part][state];
-	return ns;
-}
-
 uint64_t phases_state(const struct phases *phases, enum phase_state state)
 {
 	uint64_t ns = 0;
 
 	PHASES_FOREACH(group, phases)
 		for (int part = 0; part < phases_parts(group); part++)
-			ns += phases->ns[group][part][state];
-	return ns;
-}
-
-uint64_t phases_group(const struct phases *phases, enum phase_group group)
-{
-	uint64_t ns = 0;
-
-	if (!(phases->groups & 1u << group))
-		return 0;
-	for (int part = 0; part < phases_parts(group); part++)
-		for (int state = 0; state < PHASE_STATES; state++)
 			ns += phases->ns[group][part][state];
 	return ns;
 }
@@ -53,10 +23,13 @@ uint64_t phases_total(const struct phases *phases)
 void phases_add(struct phases *phases, const struct phases *more)
 {
 	phases->groups |= more->groups;
+	phases->states |= more->states;
 	PHASES_FOREACH(group, more)
-		for (int part = 0; part < phases_parts(group); part++)
-			for (int state = 0; state < PHASE_STATES; state++)
+		for (int part = 0; part < phases_parts(group); part++) {
+			phases->ns[group][part][STATE_RAN] += more->ns[group][part][STATE_RAN];
+			for (int state = STATE_RAN + 1; more->states >> state; state++)
 				phases->ns[group][part][state] += more->ns[group][part][state];
+		}
 }
 
 uint64_t phases_largest(const struct phases *phases, enum phase_group *ret_group,

@@ -80,7 +80,7 @@ static void count_run(struct shrinker_total *total, uint64_t callback, uint64_t 
 /* Returns NULL in a full table without the callback. Entries are taken in the order of the array. */
 static struct shrinker_total *find_or_add(struct table *table, uint64_t callback)
 {
-	struct hash_link *link = hash_find(&table->hash, callback);
+	struct hash_link *link = hash_peek(&table->hash, callback);
 
 	if (!link && hash_is_full(&table->hash))
 		return NULL;

@@ -3,8 +3,7 @@
 
 void slices_init(struct slices *slices)
 {
-	TAILQ_INIT(&slices->unused);
-	slices->nr_used = 0;
+	pool_init(&slices->pool, slices->slices, sizeof(slices->slices[0]), STALLS_SLICES_MAX);
 	slices->nr_unused = STALLS_SLICES_MAX;
 }
 
@@ -27,19 +26,13 @@ void slices_tag(struct slice *slice, const struct plan *plan, int role)
 
 struct slice *slices_take(struct slices *slices)
 {
-	struct slice *slice = TAILQ_FIRST(&slices->unused);
-
-	if (slice)
-		TAILQ_REMOVE(&slices->unused, slice, link);
-	else
-		slice = &slices->pool[slices->nr_used++];
 	slices->nr_unused--;
-	return slice;
+	return pool_take(&slices->pool);
 }
 
 static void put_back(struct slices *slices, struct slice *slice)
 {
-	TAILQ_INSERT_HEAD(&slices->unused, slice, link);
+	pool_put(&slices->pool, slice);
 	slices->nr_unused++;
 }
 

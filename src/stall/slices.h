@@ -15,7 +15,7 @@
  */
 
 struct slice {
-	TAILQ_ENTRY(slice) link; /* in a span's list, or in slices.unused */
+	TAILQ_ENTRY(slice) link; /* in a span's list */
 	uint64_t shrinker;	 /* struct shrinker *; 0: none, or one of those without a name */
 	uint64_t callback;
 	uint64_t function; /* an address in the one that slept; 0: none, or one without a name */
@@ -31,10 +31,9 @@ struct slice {
 TAILQ_HEAD(slice_list, slice);
 
 struct slices {
-	struct slice_list unused; /* that were used before */
-	size_t nr_unused;	  /* these and those that never were */
-	size_t nr_used;		  /* of pool, so far: their memory comes as it is needed */
-	struct slice pool[STALLS_SLICES_MAX];
+	struct pool pool;
+	size_t nr_unused;
+	struct slice slices[STALLS_SLICES_MAX];
 };
 
 /** slices_init - all slices are unused */

@@ -18,13 +18,6 @@
 /* Functions that are traced nest about ten levels deep: only lost records make so many. */
 #define OWN_SPANS_MAX 128
 
-/*
- * What is fast matters when a slow window ends around it, and most never do: until then a task's fast
- * windows and pairs wait as they came, this many at most, and those of this many tasks.
- */
-#define FAST_RUNS    64
-#define FAST_BATCHES 24
-
 #define DEPTH_UNKNOWN INT32_MAX /* of a pair inside a window */
 
 /*
@@ -32,7 +25,7 @@
  * several folded into one sum.
  */
 struct span {
-	TAILQ_ENTRY(span) link; /* in owner.spans or stalls.unused */
+	TAILQ_ENTRY(span) link; /* in owner.spans */
 	uint64_t start;
 	uint64_t end;
 	uint64_t busy;	   /* ns: less than the length if several were folded */
@@ -54,42 +47,6 @@ struct span {
 
 TAILQ_HEAD(span_list, span);
 
-/* A fast window or pair: what its records tell, in a third of their size. */
-struct fast_run {
-	uint64_t start;
-	uint64_t end;
-	union {
-		uint64_t function; /* of a window */
-		struct {
-			uint64_t shrinker, callback, memcg_id;
-			struct record_stack stack;
-		}; /* of a pair, as the next */
-	};
-	int32_t tid;
-	int32_t cpu;
-	union {
-		int32_t depth;
-		int32_t nid;
-	};
-	union {
-		int32_t role;
-		int32_t priority;
-	};
-	uint32_t losses; /* of records, until it arrived */
-	bool pair;
-	bool within;	   /* as in struct task_pair */
-	uint16_t event[2]; /* of a pair */
-};
-
-struct fast_batch {
-	TAILQ_ENTRY(fast_batch) link; /* in stalls.batches or stalls.unused_batches */
-	struct owner *owner;
-	size_t nr_runs;
-	struct fast_run runs[FAST_RUNS];
-};
-
-TAILQ_HEAD(fast_batch_list, fast_batch);
-
 /* A task, or the interrupts of a CPU, with spans that wait for the window around them. */
 struct owner {
 	struct hash_link hash;
@@ -98,8 +55,7 @@ struct owner {
 	uint64_t dropped_at;	/* ns: newest end of a span that was dropped or emitted early */
 	struct span_list spans; /* in the order of time; none contains another */
 	size_t nr_spans;
-	struct fast_batch *fast; /* what came after all spans; NULL: nothing */
-	struct held_list held;	 /* records of slow windows and pairs in spans */
+	struct held_list held; /* records of slow windows and pairs in spans */
 };
 
 struct stalls {
@@ -108,18 +64,14 @@ struct stalls {
 	void *context;
 	struct detail_names names;
 	struct slices slices;
-	struct outcomes outcomes;
+	struct outcome all_outcomes[STALLS_COMPACTIONS_MAX];
+	struct pool outcomes;
 	struct off_cpu *off_cpu; /* NULL without the scheduler's events */
 	struct sched_counts sched;
 	struct hash hash; /* of owners */
 	struct owner owners[STALLS_OWNERS_MAX];
 	struct span spans[STALLS_SPANS_MAX];
-	size_t nr_used; /* of spans, so far: their memory comes as it is needed */
-	struct span_list unused;
-	struct fast_batch_list batches; /* in use, oldest first */
-	struct fast_batch_list unused_batches;
-	size_t nr_used_batches; /* of fast, so far: their memory comes as it is needed */
-	struct fast_batch fast[FAST_BATCHES];
+	struct pool unused;
 	struct owner *last_owner; /* found last, or NULL */
 	uint64_t lost_at;	  /* ns: time of the newest loss of records */
 	uint32_t losses;	  /* of records */
@@ -127,13 +79,34 @@ struct stalls {
 	struct held *held;	  /* NULL: nothing is held */
 	uint64_t arrived;	  /* windows and pairs */
 	struct stall stall;	  /* in the callback */
+	struct stall window;	  /* instead, of a window alone: what that has not is never set */
+	uint64_t *window_ns;	  /* in its phases; NULL: there was none */
 	struct owner *ending;	  /* of that */
 	const struct span *ending_span;
+	const struct task_window *ending_window; /* in place of a span; NULL: there is none */
 	uint64_t evicted_at; /* ns: newest dropped_at of owners that were removed */
 	uint64_t dropped;
 	struct stall_slice shrinkers[STALL_SHRINKERS_MAX];
 	struct stall_slice sleeps[STALL_SHRINKERS_MAX];
 };
+
+/* Most of a stall are tables of which it uses little. */
+static void clear_phases(struct phases *phases)
+{
+	PHASES_FOREACH(group, phases)
+		for (int part = 0; part < phases_parts(group); part++)
+			memset(phases->ns[group][part], 0, sizeof(phases->ns[group][part]));
+	phases->groups = phases->states = 0;
+}
+
+static void clear_stall(struct stall *stall)
+{
+	clear_phases(&stall->phases);
+	memset(stall, 0, offsetof(struct stall, phases));
+	stall->outcomes[0] = stall->nodes[0] = '\0';
+	stall->gfp_names = stall->compaction = "";
+	stall->order = -1;
+}
 
 struct stalls *stalls_new(const struct plan *plan, const struct limits *limits,
 			  struct resolver *resolver,
@@ -148,6 +121,7 @@ struct stalls *stalls_new(const struct plan *plan, const struct limits *limits,
 	stalls->context = context;
 	stalls->names.plan = plan;
 	stalls->names.resolver = resolver;
+	clear_stall(&stalls->window);
 	slices_init(&stalls->slices);
 	if (limits)
 		stalls->held = held_new(plan, limits);
@@ -160,9 +134,9 @@ struct stalls *stalls_new(const struct plan *plan, const struct limits *limits,
 		errno = ENOMEM;
 		return NULL;
 	}
-	TAILQ_INIT(&stalls->unused);
-	TAILQ_INIT(&stalls->batches);
-	TAILQ_INIT(&stalls->unused_batches);
+	pool_init(&stalls->unused, stalls->spans, sizeof(stalls->spans[0]), STALLS_SPANS_MAX);
+	pool_init(&stalls->outcomes, stalls->all_outcomes, sizeof(stalls->all_outcomes[0]),
+		  STALLS_COMPACTIONS_MAX);
 	return stalls;
 }
 
@@ -193,7 +167,7 @@ static void release_span(struct stalls *stalls, struct owner *owner, struct span
 	owner->nr_spans--;
 	slices_release(&stalls->slices, &span->slices);
 	details_release(&span->details, &stalls->outcomes);
-	TAILQ_INSERT_HEAD(&stalls->unused, span, link);
+	pool_put(&stalls->unused, span);
 }
 
 /* ---- a span becomes a stall when no window can follow around it ---- */
@@ -292,11 +266,7 @@ static int emit_stall(struct stalls *stalls, struct owner *owner, const struct s
 	struct stall *stall = &stalls->stall;
 	int ret;
 
-	/* Most of it are tables of which a stall uses little. */
-	PHASES_FOREACH(group, &stall->phases)
-		memset(stall->phases.ns[group], 0, sizeof(stall->phases.ns[group]));
-	memset(stall, 0, offsetof(struct stall, phases.ns));
-	stall->outcomes[0] = stall->nodes[0] = '\0';
+	clear_stall(stall);
 	stall->key = owner->key;
 	stall->tid = span->tid;
 	stall->cpu = span->cpu;
@@ -315,19 +285,57 @@ static int emit_stall(struct stalls *stalls, struct owner *owner, const struct s
 	sum_phases(stalls, stall, span);
 	stalls->ending = owner;
 	stalls->ending_span = span;
+	stalls->ending_window = NULL;
 	ret = stalls->ended(stalls->context, stall);
 	if (stalls->held)
 		held_drop(stalls->held, &owner->held, span->first, span->last);
 	return ret;
 }
 
-static void release_fast(struct stalls *stalls, struct owner *owner)
+/* An outermost window with nothing inside is a stall as it is. */
+static bool is_alone(const struct stalls *stalls, const struct owner *owner,
+		     const struct task_window *window)
 {
-	if (!owner->fast)
-		return;
-	TAILQ_REMOVE(&stalls->batches, owner->fast, link);
-	TAILQ_INSERT_HEAD(&stalls->unused_batches, owner->fast, link);
-	owner->fast = NULL;
+	return window->slow && window->exit->window.depth <= 0 && !owner->nr_spans &&
+	       !window->nr_inside && !window->nr_events && !window->incomplete && !stalls->off_cpu;
+}
+
+/* All time of a window alone is in the phase of its role. */
+static noinline void set_phase(struct stalls *stalls, int role)
+{
+	struct stall *stall = &stalls->window;
+	struct slice own = { .group = PHASE_REST, .part = PART_OWN };
+
+	slices_tag(&own, stalls->plan, role);
+	if (own.part >= phases_parts(own.group))
+		own.part = PART_OWN;
+	clear_phases(&stall->phases);
+	phases_spend(&stall->phases, own.group, own.part, STATE_RAN, 0);
+	stalls->window_ns = &stall->phases.ns[own.group][own.part][STATE_RAN];
+	stall->role = role;
+}
+
+static int emit_window(struct stalls *stalls, const struct owner *owner,
+		       const struct task_window *window)
+{
+	const struct record *exit = window->exit;
+	struct stall *stall = &stalls->window;
+
+	if (!stalls->window_ns || stall->role != exit->window.role)
+		set_phase(stalls, exit->window.role);
+	stall->key = owner->key;
+	stall->tid = exit->tid;
+	stall->cpu = exit->cpu;
+	stall->start = exit->window.calltime;
+	stall->end = exit->window.rettime;
+	stall->function = exit->window.function;
+	stall->depth = task_key_in_interrupt(owner->key) ? 0 : exit->window.depth;
+	stall->nr_windows = 1;
+	stall->alone = true;
+	stall->incomplete = stalls->lost_at > stall->start || owner->dropped_at > stall->start;
+	*stalls->window_ns = stall->end - stall->start;
+	stalls->ending_window = window;
+	return stalls->ended(stalls->context, stall);
 }
 
 /* What is fast and has no slow window around it is no stall. */
@@ -343,7 +351,6 @@ static int complete_all(struct stalls *stalls, struct owner *owner)
 {
 	int ret = 0;
 
-	release_fast(stalls, owner);
 	while (!ret && !TAILQ_EMPTY(&owner->spans))
 		ret = complete(stalls, owner, TAILQ_FIRST(&owner->spans));
 	return ret;
@@ -437,7 +444,6 @@ static int new_owner(struct stalls *stalls, struct task_key key, struct owner **
 	owner->dropped_at = stalls->evicted_at;
 	owner->nr_spans = 0;
 	TAILQ_INIT(&owner->spans);
-	owner->fast = NULL;
 	TAILQ_INIT(&owner->held);
 	*ret_owner = owner;
 	return 0;
@@ -481,7 +487,7 @@ static noinline int find_owner(struct stalls *stalls, struct task_key key, struc
 }
 
 /* Spans around which no function will end. */
-static int complete_orphans(struct stalls *stalls, struct owner *owner, uint64_t now)
+static noinline int complete_orphans(struct stalls *stalls, struct owner *owner, uint64_t now)
 {
 	struct span *span, *next;
 	int ret = 0;
@@ -629,8 +635,6 @@ static int make_room(struct stalls *stalls, struct owner *owner)
 		stalls->dropped++;
 	}
 	newest = TAILQ_LAST(&victim->spans, span_list)->end;
-	if (victim->fast && victim->fast->runs[victim->fast->nr_runs - 1].end > newest)
-		newest = victim->fast->runs[victim->fast->nr_runs - 1].end;
 	ret = complete_all(stalls, victim);
 	note_dropped(victim, newest);
 	return ret;
@@ -644,16 +648,12 @@ static int new_span(struct stalls *stalls, struct owner *owner, struct span **re
 	int ret = 0;
 
 	/* The span and its own slices: what it contains brings its slices with it. */
-	while (!ret && ((TAILQ_EMPTY(&stalls->unused) && stalls->nr_used == STALLS_SPANS_MAX) ||
-			stalls->slices.nr_unused < 2 * PHASE_STATES))
+	while (!ret &&
+	       (pool_is_empty(&stalls->unused) || stalls->slices.nr_unused < 2 * PHASE_STATES))
 		ret = make_room(stalls, owner);
 	if (ret)
 		return ret;
-	span = TAILQ_FIRST(&stalls->unused);
-	if (span)
-		TAILQ_REMOVE(&stalls->unused, span, link);
-	else
-		span = &stalls->spans[stalls->nr_used++];
+	span = pool_take(&stalls->unused);
 	stalls->arrived++;
 	*span = (struct span){
 		.losses = stalls->losses,
@@ -791,7 +791,7 @@ static int add_span(struct stalls *stalls, struct owner *owner, struct span *spa
 }
 
 static noinline int add_window(struct stalls *stalls, struct owner *owner,
-			       const struct task_window *window, uint32_t losses)
+			       const struct task_window *window)
 {
 	const struct record *exit = window->exit;
 	const struct slice run = { .count = 0 };
@@ -807,7 +807,6 @@ static noinline int add_window(struct stalls *stalls, struct owner *owner,
 	span->cpu = exit->cpu;
 	span->role = exit->window.role;
 	span->depth = exit->window.depth;
-	span->losses = losses;
 	span->slow = window->slow;
 	span->nr_windows = window->slow;
 	span->nr_events = window->nr_events;
@@ -823,7 +822,7 @@ static noinline int add_window(struct stalls *stalls, struct owner *owner,
 }
 
 static noinline int add_pair(struct stalls *stalls, struct owner *owner,
-			     const struct task_pair *pair, uint32_t losses)
+			     const struct task_pair *pair)
 {
 	const struct record *begin = pair->begin;
 	const struct record *end = pair->end;
@@ -841,7 +840,6 @@ static noinline int add_pair(struct stalls *stalls, struct owner *owner,
 	span->end = end->ts;
 	span->tid = end->tid;
 	span->cpu = end->cpu;
-	span->losses = losses;
 	span->slow = pair->slow;
 	span->role = catalog_pair_role(stalls->plan->events[end->event].id);
 	/* With function_graph a window may enclose it, else another pair. */
@@ -859,116 +857,10 @@ static noinline int add_pair(struct stalls *stalls, struct owner *owner,
 	return add_span(stalls, owner, span, &run);
 }
 
-/* ---- fast windows and pairs wait as they came ---- */
-
-static int settle_run(struct stalls *stalls, struct owner *owner, const struct fast_run *run)
+void stalls_drop(struct stalls *stalls, int32_t tid, uint64_t ts)
 {
-	struct record begin = {
-		.ts = run->start,
-		.kind = RECORD_EVENT,
-		.event = run->event[0],
-	};
-	struct record end = {
-		.ts = run->end,
-		.kind = RECORD_EVENT,
-		.event = run->event[1],
-		.tid = run->tid,
-		.cpu = run->cpu,
-	};
-	const struct task_window window = { .key = owner->key, .exit = &end };
-	const struct task_pair pair = {
-		.key = owner->key,
-		.within = run->within,
-		.begin = &begin,
-		.end = &end,
-	};
-
-	if (!run->pair) {
-		end.kind = RECORD_WINDOW;
-		end.window = (struct record_window){
-			.function = run->function,
-			.calltime = run->start,
-			.rettime = run->end,
-			.depth = run->depth,
-			.role = run->role,
-		};
-		return add_window(stalls, owner, &window, run->losses);
-	}
-	begin.fields.shrinker = end.fields.shrinker = run->shrinker;
-	begin.fields.callback = end.fields.callback = run->callback;
-	begin.fields.memcg_id = run->memcg_id;
-	begin.fields.nid = run->nid;
-	begin.fields.priority = run->priority;
-	begin.stack = run->stack;
-	return add_pair(stalls, owner, &pair, run->losses);
-}
-
-/* Adds them in order. */
-static noinline int settle_fast(struct stalls *stalls, struct owner *owner)
-{
-	struct fast_batch *batch = owner->fast;
-	int ret = 0;
-
-	owner->fast = NULL;
-	for (size_t i = 0; !ret && i < batch->nr_runs; i++)
-		ret = settle_run(stalls, owner, &batch->runs[i]);
-	TAILQ_REMOVE(&stalls->batches, batch, link);
-	TAILQ_INSERT_HEAD(&stalls->unused_batches, batch, link);
-	return ret;
-}
-
-static noinline int new_batch(struct stalls *stalls, struct owner *owner)
-{
-	struct fast_batch *batch;
-	int ret = 0;
-
-	if (owner->fast)
-		ret = settle_fast(stalls, owner);
-	else if (TAILQ_EMPTY(&stalls->unused_batches) && stalls->nr_used_batches == FAST_BATCHES)
-		ret = settle_fast(stalls, TAILQ_FIRST(&stalls->batches)->owner);
-	if (ret)
-		return ret;
-	batch = TAILQ_FIRST(&stalls->unused_batches);
-	if (batch)
-		TAILQ_REMOVE(&stalls->unused_batches, batch, link);
-	else
-		batch = &stalls->fast[stalls->nr_used_batches++];
-	TAILQ_INSERT_TAIL(&stalls->batches, batch, link);
-	batch->owner = owner;
-	batch->nr_runs = 0;
-	owner->fast = batch;
-	return 0;
-}
-
-/* Room for a run that is fast. */
-static int defer(struct stalls *stalls, struct owner *owner, struct fast_run **ret_run)
-{
-	int ret = 0;
-
-	if (!owner->fast || owner->fast->nr_runs == FAST_RUNS)
-		ret = new_batch(stalls, owner);
-	if (!ret)
-		*ret_run = &owner->fast->runs[owner->fast->nr_runs++];
-	return ret;
-}
-
-static int defer_window(struct stalls *stalls, struct owner *owner, const struct record *exit)
-{
-	struct fast_run *run;
-	int ret = defer(stalls, owner, &run);
-
-	if (ret)
-		return ret;
-	run->start = exit->window.calltime;
-	run->end = exit->window.rettime;
-	run->function = exit->window.function;
-	run->tid = exit->tid;
-	run->cpu = exit->cpu;
-	run->depth = exit->window.depth;
-	run->role = exit->window.role;
-	run->losses = stalls->losses;
-	run->pair = false;
-	return 0;
+	if (stalls->off_cpu)
+		off_cpu_drop(stalls->off_cpu, tid, ts);
 }
 
 int stalls_window(struct stalls *stalls, const struct task_window *window)
@@ -984,8 +876,8 @@ int stalls_window(struct stalls *stalls, const struct task_window *window)
 	if (!window->slow && exit->window.depth <= 0) {
 		struct hash_link *link = hash_peek(&stalls->hash, task_key_hash(window->key));
 
-		if (stalls->off_cpu && window->key.kind == OWNER_TASK)
-			off_cpu_drop(stalls->off_cpu, window->key.id, exit->window.rettime);
+		if (window->key.kind == OWNER_TASK)
+			stalls_drop(stalls, window->key.id, exit->window.rettime);
 		if (!link)
 			return 0;
 		owner = container_of(link, struct owner, hash);
@@ -995,37 +887,8 @@ int stalls_window(struct stalls *stalls, const struct task_window *window)
 	ret = owner_of(stalls, window->key, exit->window.rettime, &owner);
 	if (ret)
 		return ret;
-	if (!window->slow && exit->window.depth > 0)
-		return defer_window(stalls, owner, exit);
-	if (owner->fast)
-		ret = settle_fast(stalls, owner);
-	return ret ? ret : add_window(stalls, owner, window, stalls->losses);
-}
-
-static int defer_pair(struct stalls *stalls, struct owner *owner, const struct task_pair *pair)
-{
-	const struct record *begin = pair->begin, *end = pair->end;
-	struct fast_run *run;
-	int ret = defer(stalls, owner, &run);
-
-	if (ret)
-		return ret;
-	run->start = begin->ts;
-	run->end = end->ts;
-	run->shrinker = begin->fields.shrinker;
-	run->callback = begin->fields.callback;
-	run->memcg_id = end->fields.memcg_id ? end->fields.memcg_id : begin->fields.memcg_id;
-	run->stack = begin->stack.number ? begin->stack : end->stack;
-	run->tid = end->tid;
-	run->cpu = end->cpu;
-	run->nid = begin->fields.nid;
-	run->priority = begin->fields.priority;
-	run->losses = stalls->losses;
-	run->pair = true;
-	run->within = pair->within;
-	run->event[0] = begin->event;
-	run->event[1] = end->event;
-	return 0;
+	return is_alone(stalls, owner, window) ? emit_window(stalls, owner, window) :
+						 add_window(stalls, owner, window);
 }
 
 int stalls_pair(struct stalls *stalls, const struct task_pair *pair)
@@ -1033,13 +896,7 @@ int stalls_pair(struct stalls *stalls, const struct task_pair *pair)
 	struct owner *owner;
 	int ret = owner_of(stalls, pair->key, pair->end->ts, &owner);
 
-	if (ret)
-		return ret;
-	if (!pair->slow && !task_key_in_interrupt(pair->key))
-		return defer_pair(stalls, owner, pair);
-	if (owner->fast)
-		ret = settle_fast(stalls, owner);
-	return ret ? ret : add_pair(stalls, owner, pair, stalls->losses);
+	return ret ? ret : add_pair(stalls, owner, pair);
 }
 
 int stalls_pass_on(struct stalls *stalls, const struct claims_sink *sink)
@@ -1047,9 +904,12 @@ int stalls_pass_on(struct stalls *stalls, const struct claims_sink *sink)
 	const struct span *span = stalls->ending_span;
 	struct owner *owner = stalls->ending;
 	size_t passed = 0;
-	int ret = held_pass_on(stalls->held, &owner->held, owner->key, span->first, span->last,
-			       sink, &passed);
+	int ret;
 
+	if (stalls->ending_window)
+		return sink->window(sink->context, stalls->ending_window);
+	ret = held_pass_on(stalls->held, &owner->held, owner->key, span->first, span->last, sink,
+			   &passed);
 	if (!ret && passed < span->nr_held)
 		stalls->dropped++;
 	return ret;
@@ -1089,28 +949,38 @@ void stalls_lost(struct stalls *stalls, uint64_t ts)
 		stalls->lost_at = ts;
 }
 
-int stalls_time(struct stalls *stalls, uint64_t ts)
+/* The owner without a record for longest. Records of another one may have waited before they came here. */
+static struct owner *silent_owner(struct stalls *stalls)
 {
+	struct owner *first = NULL;
 	struct hash_link *link;
-	int ret = 0;
 
-	while (!ret && (link = hash_oldest(&stalls->hash))) {
+	TAILQ_FOREACH(link, &stalls->hash.used, use) {
 		struct owner *owner = container_of(link, struct owner, hash);
 
-		if (!is_over(owner->last, ts))
-			break;
-		ret = forget_owner(stalls, owner);
+		if (!first || owner->last < first->last)
+			first = owner;
 	}
+	return first;
+}
+
+int stalls_time(struct stalls *stalls, uint64_t ts)
+{
+	struct owner *owner;
+	int ret = 0;
+
+	while (!ret && (owner = silent_owner(stalls)) && is_over(owner->last, ts))
+		ret = forget_owner(stalls, owner);
 	return ret;
 }
 
 int stalls_flush(struct stalls *stalls)
 {
-	struct hash_link *link;
+	struct owner *owner;
 	int ret = 0;
 
-	while (!ret && (link = hash_oldest(&stalls->hash)))
-		ret = forget_owner(stalls, container_of(link, struct owner, hash));
+	while (!ret && (owner = silent_owner(stalls)))
+		ret = forget_owner(stalls, owner);
 	return ret;
 }
 

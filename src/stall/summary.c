@@ -21,13 +21,18 @@ struct kept_stall {
 	char memcg[TASK_CGROUP_MAX];
 };
 
-#define PLACES 64
+#define RECENT 64
 
 struct table {
 	struct summary_total *totals; /* of summary.totals */
 	size_t count;
-	uint8_t places[PLACES]; /* in totals, of an id: where it was last, and most likely is */
+	struct summary_total *recent[RECENT]; /* of an id: where it was last, and most likely is */
 };
+
+static size_t recent_place(uint64_t id)
+{
+	return (id ^ id >> 4) % RECENT; /* functions are aligned */
+}
 
 static const size_t totals_max[SUMMARY_TABLES] = {
 	[SUMMARY_FUNCTIONS] = SUMMARY_FUNCTIONS_MAX,
@@ -55,6 +60,7 @@ struct summary {
 	struct kept_stall long_stalls[SUMMARY_LONGEST_MAX];
 	struct kept_stall *longest[SUMMARY_LONGEST_MAX]; /* the longest first */
 	struct kept_stall most_explained;
+	uint64_t explained; /* ns of that */
 	uint64_t incomplete;
 	uint64_t overflow;
 };
@@ -90,71 +96,73 @@ void summary_free(struct summary *summary)
 /* An entry is set as a whole when it is taken: only those that add up are cleared. */
 void summary_reset(struct summary *summary)
 {
-	for (int which = 0; which < SUMMARY_TABLES; which++)
+	for (int which = 0; which < SUMMARY_TABLES; which++) {
 		summary->tables[which].count = 0;
+		memset(summary->tables[which].recent, 0, sizeof(summary->tables[which].recent));
+	}
 	memset(summary->stalls, 0, sizeof(summary->stalls));
 	for (size_t i = 0; i < SUMMARY_LONGEST_MAX; i++)
 		summary->longest[i]->named.stall = NULL;
-	memset(&summary->most_explained, 0, sizeof(summary->most_explained));
+	summary->most_explained.named.stall = NULL;
+	summary->explained = 0;
 	summary->incomplete = 0;
 	summary->overflow = 0;
 }
 
 static bool is_of(const struct summary_total *total, uint64_t id, int role, const char *name)
 {
-	return total->id == id && total->role == role && !strcmp(total->name, name);
+	return total->id == id && total->role == role && *total->name == *name &&
+	       (!*name || !strcmp(total->name, name));
 }
 
 /* The entry of whoever has one; else a new one, in a full table in place of the least. */
-static struct summary_total *find_total(struct summary *summary, enum summary_table which,
-					uint64_t id, int role, const char *name)
+static noinline struct summary_total *find_total(struct summary *summary, enum summary_table which,
+						 uint64_t id, int role, const char *name)
 {
 	struct table *table = &summary->tables[which];
 	struct summary_total *total = table->totals, *end = total + table->count, *least = total;
-	uint64_t error = 0;
 
 	for (; total < end && !is_of(total, id, role, name); total++)
 		if (total->latency.total + total->error < least->latency.total + least->error)
 			least = total;
-	if (total < end)
-		return total;
-	if (table->count < totals_max[which]) {
-		table->count++;
-	} else {
-		total = least;
-		error = least->latency.total + least->error;
-		summary->overflow++;
+	if (total == end) {
+		uint64_t error = 0;
+
+		if (table->count < totals_max[which]) {
+			table->count++;
+		} else {
+			total = least;
+			error = least->latency.total + least->error;
+			summary->overflow++;
+		}
+		*total = (struct summary_total){
+			.id = id,
+			.role = role,
+			.name = total->name,
+			.error = error,
+		};
+		snprintf(total->name, name_max[which], "%s", name);
 	}
-	*total = (struct summary_total){
-		.id = id,
-		.role = role,
-		.name = total->name,
-		.error = error,
-	};
-	snprintf(total->name, name_max[which], "%s", name);
+	table->recent[recent_place(id)] = total;
 	return total;
 }
 
-static void count(struct summary *summary, enum summary_table which, uint64_t id, int role,
-		  const char *name, uint64_t ns)
+static inline void count(struct summary *summary, enum summary_table which, uint64_t id, int role,
+			 const char *name, uint64_t ns, unsigned int bucket)
 {
-	struct table *table = &summary->tables[which];
-	uint8_t *place = &table->places[(id ^ id >> 4) % PLACES]; /* functions are aligned */
-	struct summary_total *total = &table->totals[*place];
+	struct summary_total *total = summary->tables[which].recent[recent_place(id)];
 
-	if (*place >= table->count || !is_of(total, id, role, name)) {
+	if (!total || !is_of(total, id, role, name))
 		total = find_total(summary, which, id, role, name);
-		*place = (uint8_t)(total - table->totals);
-	}
-	latency_add(&total->latency, ns);
+	latency_count(&total->latency, ns, bucket);
 }
 
 void summary_window(struct summary *summary, const struct task_window *window)
 {
 	const struct record_window *exit = &window->exit->window;
+	uint64_t ns = exit->rettime - exit->calltime;
 
-	count(summary, SUMMARY_FUNCTIONS, exit->function, exit->role, "",
-	      exit->rettime - exit->calltime);
+	count(summary, SUMMARY_FUNCTIONS, exit->function, exit->role, "", ns, latency_bucket(ns));
 }
 
 void summary_pair(struct summary *summary, const struct task_pair *pair)
@@ -163,7 +171,8 @@ void summary_pair(struct summary *summary, const struct task_pair *pair)
 
 	/* Slab pairs are counted per shrinker. */
 	if (pair->slow && role != ROLE_NONE && role != ROLE_SHRINKER)
-		count(summary, SUMMARY_FUNCTIONS, 0, role, "", pair->duration);
+		count(summary, SUMMARY_FUNCTIONS, 0, role, "", pair->duration,
+		      latency_bucket(pair->duration));
 }
 
 static void count_outermost(struct summary *summary, struct summary_stalls *stalls,
@@ -199,8 +208,23 @@ static void keep_slices(struct stall_slice kept[KEPT_SLICES], const struct stall
 	*slices = kept;
 }
 
+const char *stall_function(const struct named_stall *named, char text[STALL_FUNCTION_MAX])
+{
+	const struct stall *stall = named->stall;
+	const char *title = catalog_role_title(stall->role);
+
+	if (named->function)
+		return named->function;
+	if (!stall->function)
+		return title ? title : "";
+	resolver_symbol(named->resolver, stall->function, 's', text, STALL_FUNCTION_MAX);
+	return text;
+}
+
 static void keep_stall(struct kept_stall *kept, const struct named_stall *named)
 {
+	char function[STALL_FUNCTION_MAX];
+
 	kept->stall = *named->stall;
 	kept->named = *named;
 	kept->named.stall = &kept->stall;
@@ -210,7 +234,7 @@ static void keep_stall(struct kept_stall *kept, const struct named_stall *named)
 	kept->named.task_info = &kept->task_info;
 	snprintf(kept->name, sizeof(kept->name), "%s", named->name);
 	kept->named.name = kept->name;
-	snprintf(kept->function, sizeof(kept->function), "%s", named->function);
+	snprintf(kept->function, sizeof(kept->function), "%s", stall_function(named, function));
 	kept->named.function = kept->function;
 	snprintf(kept->memcg, sizeof(kept->memcg), "%s", named->memcg);
 	kept->named.memcg = kept->memcg;
@@ -240,9 +264,31 @@ static void keep_longest(struct summary *summary, const struct named_stall *name
 	summary->longest[place] = kept;
 }
 
-static uint64_t explained(const struct stall *stall)
+static void keep_most_explained(struct summary *summary, const struct named_stall *named)
 {
-	return stall->end - stall->start - phases_group(&stall->phases, PHASE_REST);
+	const struct stall *stall = named->stall;
+	uint64_t rest = phases_part(&stall->phases, PHASE_REST, PART_OWN);
+
+	if (stall->end - stall->start - rest <= summary->explained)
+		return;
+	summary->explained = stall->end - stall->start - rest;
+	keep_stall(&summary->most_explained, named);
+}
+
+static noinline int find_cause(const struct stall *stall)
+{
+	struct stall_cause cause;
+
+	stall_cause(stall, &cause);
+	return cause.which;
+}
+
+/* The time of a window alone has one phase. */
+static int cause_of(const struct stall *stall)
+{
+	if (stall->alone && stall->end > stall->start)
+		return __builtin_ctz(stall->phases.groups);
+	return find_cause(stall);
 }
 
 void summary_stall(struct summary *summary, const struct named_stall *named)
@@ -251,28 +297,28 @@ void summary_stall(struct summary *summary, const struct named_stall *named)
 	uint64_t ns = stall->end - stall->start;
 	struct summary_stalls *stalls =
 		&summary->stalls[named->background ? STALLS_BACKGROUND : STALLS_WAITING];
-	struct stall_cause cause;
+	unsigned int bucket = latency_bucket(ns);
+	int cause = cause_of(stall);
 
 	if (stall->incomplete)
 		summary->incomplete++;
-	latency_add(&stalls->latency, ns);
+	latency_count(&stalls->latency, ns, bucket);
 	phases_add(&stalls->phases, &stall->phases);
-	stall_cause(stall, &cause);
-	stalls->causes[cause.which].count++;
-	stalls->causes[cause.which].total += ns;
+	stalls->causes[cause].count++;
+	stalls->causes[cause].total += ns;
 	count_outermost(summary, stalls, stall);
 	if (named->background) {
-		count(summary, SUMMARY_KERNEL_THREADS, stall->tid, ROLE_NONE, named->name, ns);
+		count(summary, SUMMARY_KERNEL_THREADS, stall->tid, ROLE_NONE, named->name, ns,
+		      bucket);
 		return;
 	}
 	keep_longest(summary, named);
-	if (explained(stall) > explained(&summary->most_explained.stall))
-		keep_stall(&summary->most_explained, named);
+	keep_most_explained(summary, named);
 	if (task_key_in_interrupt(stall->key))
 		return;
-	count(summary, SUMMARY_TASKS, stall->tid, ROLE_NONE, named->name, ns);
+	count(summary, SUMMARY_TASKS, stall->tid, ROLE_NONE, named->name, ns, bucket);
 	if (*named->task_info->cgroup)
-		count(summary, SUMMARY_CGROUPS, 0, ROLE_NONE, named->task_info->cgroup, ns);
+		count(summary, SUMMARY_CGROUPS, 0, ROLE_NONE, named->task_info->cgroup, ns, bucket);
 }
 
 static int compare_totals(const void *left, const void *right)

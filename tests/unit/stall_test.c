@@ -467,6 +467,15 @@ static void test_patience(void **state)
 	assert_string_equal(notes.text, "7:201-600000000301 rest=600000000100");
 }
 
+/* Records may have waited elsewhere: the time of the last one counts, not when it came. */
+static void test_patience_with_each_task(void **state)
+{
+	window(8, 2, 100, 300, ROLE_NODE);
+	window(7, 2, 100, 200, ROLE_NODE);
+	assert_int_equal(stalls_time(run.stalls, 201 + 600 * SECOND), 0);
+	assert_string_equal(notes.text, "7:100-200/2 reclaim=100");
+}
+
 /* That a window was told early is known after its task has been forgotten, too. */
 static void test_told_early_and_forgotten(void **state)
 {
@@ -1640,6 +1649,7 @@ int main(void)
 		cmocka_unit_test(test_examples),
 		TEST(test_siblings),
 		TEST(test_patience),
+		TEST(test_patience_with_each_task),
 		TEST(test_told_early_and_forgotten),
 		TEST(test_silence_is_no_gap),
 		TEST(test_interrupts),
