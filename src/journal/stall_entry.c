@@ -31,7 +31,7 @@ void journal_stall_message(char message[JOURNAL_MESSAGE_MAX], const struct named
 {
 	const struct stall *stall = named->stall;
 	const char *role = catalog_role_title(stall->role);
-	char time[TEXT_DURATION_MAX], text[STALL_CAUSE_MAX];
+	char time[TEXT_DURATION_MAX], text[STALL_CAUSE_MAX], function[STALL_FUNCTION_MAX];
 	struct stall_cause cause;
 	struct line line;
 	size_t used;
@@ -40,7 +40,7 @@ void journal_stall_message(char message[JOURNAL_MESSAGE_MAX], const struct named
 	cause_text(resolver, &cause, text);
 	line_clear(&line);
 	journal_stall_task(&line, named);
-	line_add(&line, ": %s stalled %s: %s", role ? role : named->function,
+	line_add(&line, ": %s stalled %s: %s", role ? role : stall_function(named, function),
 		 text_duration(time, stall->end - stall->start), text);
 	if (stall->order >= 0)
 		line_add(&line, "; order %d", stall->order);
@@ -181,14 +181,14 @@ void journal_stall_fields(struct journal_entry *entry, const struct named_stall 
 {
 	const struct task_info *task = named->task_info;
 	const struct stall *stall = named->stall;
-	char time[CLOCK_TEXT_MAX];
+	char time[CLOCK_TEXT_MAX], function[STALL_FUNCTION_MAX];
 	char detail[STALL_CAUSE_MAX];
 	struct stall_cause cause;
 
 	if (resolver_time(resolver, stall->start, time))
 		journal_entry_text(entry, "ALLOCFILT_TIME", time);
 	put_us(entry, "ALLOCFILT_LATENCY_USEC", stall->end - stall->start);
-	journal_entry_text(entry, "ALLOCFILT_FUNCTION", named->function);
+	journal_entry_text(entry, "ALLOCFILT_FUNCTION", stall_function(named, function));
 	if (catalog_role_title(stall->role))
 		journal_entry_text(entry, "ALLOCFILT_ROLE", catalog_role_title(stall->role));
 	journal_entry_text(entry, "ALLOCFILT_COMM", named->name);

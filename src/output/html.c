@@ -545,9 +545,10 @@ static void put_task(struct writer *writer, const struct named_stall *named)
 static void put_facts_of(struct writer *writer, const struct named_stall *named)
 {
 	struct stall_fact facts[STALL_FACTS];
+	char function[STALL_FUNCTION_MAX];
 
 	put_raw(writer, "<p class=\"soft\">");
-	put_text(writer, named->function);
+	put_text(writer, stall_function(named, function));
 	stall_facts(named, facts);
 	for (size_t i = 0; i < STALL_FACTS; i++) {
 		if (!facts[i].known || !facts[i].for_people)

@@ -6,13 +6,33 @@
 
 /* The form `json`: one object per line, first of the run, then of each stall, last the summary. */
 
-#define SCHEMA 3 /* incremented when a member changes or is removed */
+/* The schema's number is incremented when a member changes or is removed. */
+#define TYPE(name) "\"type\":\"" name "\",\"schema\":3"
+
+static inline void begin_line(struct json *json, struct writer *writer, const char *type)
+{
+	json_init(json, writer);
+	json_open(json, NULL, '{');
+	json_members(json, type, strlen(type));
+}
+
+static noinline char *add_realtime(char *to, uint64_t realtime)
+{
+	char text[TEXT_TIME_MAX];
+
+	text_time(text, realtime);
+	*to++ = '"';
+	to = stpcpy(to, text);
+	*to++ = '"';
+	return to;
+}
 
 static void put_time(struct json *json, struct resolver *resolver, uint64_t ts)
 {
-	char text[CLOCK_TEXT_MAX];
+	uint64_t realtime = resolver_realtime(resolver, ts);
+	char text[TEXT_TIME_MAX];
 
-	json_token(json, "time", resolver_time(resolver, ts, text) ? text : NULL);
+	json_token(json, "time", text_time(text, realtime) ? text : NULL);
 	json_number(json, "ts_ns", ts);
 }
 
@@ -128,7 +148,58 @@ static void put_sleeps(struct json *json, const struct stall *stall, struct reso
 	json_close(json, ']');
 }
 
-static void put_task(struct json *json, const struct named_stall *named)
+static bool is_equal(const char *one, const char *other)
+{
+	return *one == *other && (!*one || !strcmp(one, other));
+}
+
+/*
+ * Members that are the same in many stalls are kept as they were written last. Returns the length;
+ * 0: there is no room for as much.
+ */
+static size_t keep_members(const struct json *json, const char *start, char *text, size_t size)
+{
+	/* If the writer has written meanwhile, it began again at the start of its buffer. */
+	size_t length = json->at > start ? (size_t)(json->at - start) : 0;
+
+	if (length > size)
+		length = 0;
+	memcpy(text, start, length);
+	return length;
+}
+
+struct kept_task {
+	int tid;
+	int cpu;
+	int pid;
+	bool background;
+	bool interrupt;
+	char name[TASK_COMM_MAX];
+	char process[TASK_COMM_MAX];
+	char cgroup[TASK_CGROUP_MAX];
+	size_t length; /* of text; 0: none is kept */
+	char text[512];
+};
+
+static struct kept_task *kept_task(const struct named_stall *named)
+{
+	static struct kept_task table[64];
+
+	return &table[(unsigned int)named->stall->tid % ARRAY_SIZE(table)];
+}
+
+static inline bool is_task_of(const struct kept_task *kept, const struct named_stall *named)
+{
+	const struct task_info *task = named->task_info;
+
+	return kept->length && kept->tid == named->stall->tid && kept->cpu == named->stall->cpu &&
+	       kept->pid == task->pid && kept->background == named->background &&
+	       kept->interrupt == task_key_in_interrupt(named->stall->key) &&
+	       !strcmp(kept->name, named->name) && is_equal(kept->process, task->process) &&
+	       is_equal(kept->cgroup, task->cgroup);
+}
+
+static void write_task(struct json *json, const struct named_stall *named)
 {
 	const struct task_info *task = named->task_info;
 
@@ -144,6 +215,89 @@ static void put_task(struct json *json, const struct named_stall *named)
 	json_bool(json, "background", named->background);
 	json_bool(json, "interrupt", task_key_in_interrupt(named->stall->key));
 	json_close(json, '}');
+	json_signed(json, "cpu", named->stall->cpu);
+}
+
+/* Puts the task, and the CPU. */
+static void put_task(struct json *json, const struct named_stall *named)
+{
+	const struct stall *stall = named->stall;
+	struct kept_task *kept = kept_task(named);
+	const char *start;
+
+	if (is_task_of(kept, named)) {
+		json_members(json, kept->text, kept->length);
+		return;
+	}
+	start = json_room(json, sizeof(kept->text));
+	if (!start)
+		return;
+	write_task(json, named);
+	kept->tid = stall->tid;
+	kept->cpu = stall->cpu;
+	kept->pid = named->task_info->pid;
+	kept->background = named->background;
+	kept->interrupt = task_key_in_interrupt(stall->key);
+	text_append(kept->name, sizeof(kept->name), 0, named->name);
+	text_append(kept->process, sizeof(kept->process), 0, named->task_info->process);
+	text_append(kept->cgroup, sizeof(kept->cgroup), 0, named->task_info->cgroup);
+	kept->length = keep_members(json, start, kept->text, sizeof(kept->text));
+}
+
+/* The function, and behind it what put_inside() writes where nothing is: the time differs. */
+struct kept_function {
+	uint64_t address;
+	int role;
+	int depth;
+	size_t length; /* of the function in text; 0: none is kept */
+	size_t time;   /* where it is; 0: only the function is kept */
+	size_t rest;   /* what follows it */
+	size_t end;
+	char text[JSON_ROOM / 2];
+};
+
+/* A name that was given may be another one than that of the address now. */
+static bool is_function_of(const struct kept_function *kept, const struct named_stall *named)
+{
+	const struct stall *stall = named->stall;
+
+	return kept->length && kept->address == stall->function && kept->role == stall->role &&
+	       kept->depth == stall->depth && !named->function;
+}
+
+static struct kept_function *kept_function(const struct named_stall *named)
+{
+	static struct kept_function table[64];
+
+	return &table[named->stall->function / 16 % ARRAY_SIZE(table)];
+}
+
+static void put_function(struct json *json, const struct named_stall *named)
+{
+	const struct stall *stall = named->stall;
+	struct kept_function *kept = kept_function(named);
+	char text[STALL_FUNCTION_MAX];
+	const char *start, *name;
+
+	if (is_function_of(kept, named)) {
+		json_members(json, kept->text, kept->length);
+		return;
+	}
+	start = json_room(json, sizeof(kept->text));
+	if (!start)
+		return;
+	name = stall_function(named, text);
+	json_string(json, "function", name);
+	json_token(json, "role", catalog_role_title(stall->role));
+	json_signed(json, "depth", stall->depth);
+	/* In place of an address there may be a name later. */
+	if (named->function || !strncmp(name, "0x", 2))
+		return;
+	kept->address = stall->function;
+	kept->role = stall->role;
+	kept->depth = stall->depth;
+	kept->length = keep_members(json, start, kept->text, sizeof(kept->text));
+	kept->time = 0;
 }
 
 static void put_fact(struct json *json, const void *what, int which)
@@ -207,21 +361,29 @@ static void put_stall_shrinkers(struct json *json, const struct stall *stall,
 	json_close(json, ']');
 }
 
-void json_stall(struct json *json, const struct named_stall *named, struct resolver *resolver)
+static void put_stack(struct json *json, const struct stall *stall, struct resolver *resolver)
 {
-	const struct stall *stall = named->stall;
 	const uint64_t *frames;
 	size_t nr_frames = resolver_stack(resolver, stall->stack, &frames);
+
+	json_open(json, "stack", '[');
+	for (size_t i = 0; i < nr_frames; i++) {
+		char name[STALL_FUNCTION_MAX];
+
+		resolver_symbol(resolver, frames[i], 's', name, sizeof(name));
+		json_string(json, NULL, name);
+	}
+	json_close(json, ']');
+}
+
+/* Puts what was found inside a stall. */
+static void put_inside(struct json *json, const struct named_stall *named,
+		       struct resolver *resolver)
+{
+	const struct stall *stall = named->stall;
 	char detail[STALL_CAUSE_MAX];
 	struct stall_cause cause;
 
-	put_time(json, resolver, stall->start);
-	json_number(json, "duration_ns", stall->end - stall->start);
-	put_task(json, named);
-	json_signed(json, "cpu", stall->cpu);
-	json_string(json, "function", named->function);
-	json_token(json, "role", catalog_role_title(stall->role));
-	json_signed(json, "depth", stall->depth);
 	put_facts(json, named);
 	put_phases(json, &stall->phases);
 	put_stall_shrinkers(json, stall, resolver);
@@ -232,17 +394,43 @@ void json_stall(struct json *json, const struct named_stall *named, struct resol
 	cause_detail(resolver, &cause, detail);
 	json_string(json, "cause_detail", *detail ? detail : NULL);
 	json_share(json, "cause_share", cause_share(&cause));
-	json_open(json, "stack", '[');
-	for (size_t i = 0; i < nr_frames; i++) {
-		char name[STALL_FUNCTION_MAX];
-
-		resolver_symbol(resolver, frames[i], 's', name, sizeof(name));
-		json_string(json, NULL, name);
-	}
-	json_close(json, ']');
+	put_stack(json, stall, resolver);
 	json_number(json, "windows", stall->nr_windows);
 	json_number(json, "events", stall->nr_events);
 	json_bool(json, "incomplete", stall->incomplete);
+}
+
+static bool has_nothing_inside(const struct stall *stall)
+{
+	return stall->alone && stall->phases.groups == 1u << PHASE_REST &&
+	       stall->end > stall->start && !stall->incomplete;
+}
+
+static void keep_inside(const struct json *json, const char *start, struct kept_function *kept)
+{
+	static const char mark[] = "\"rest\":{\"total_ns\":";
+	const char *at;
+
+	kept->end = keep_members(json, start, kept->text, sizeof(kept->text));
+	at = memmem(kept->text, kept->end, mark, strlen(mark));
+	kept->time = at ? (size_t)(at - kept->text) + strlen(mark) : 0;
+	kept->rest = kept->time + strspn(kept->text + kept->time, "0123456789");
+}
+
+void json_stall(struct json *json, const struct named_stall *named, struct resolver *resolver)
+{
+	const struct stall *stall = named->stall;
+	struct kept_function *kept = kept_function(named);
+	const char *start;
+
+	put_time(json, resolver, stall->start);
+	json_number(json, "duration_ns", stall->end - stall->start);
+	put_task(json, named);
+	start = json_room(json, sizeof(kept->text));
+	put_function(json, named);
+	put_inside(json, named, resolver);
+	if (start && has_nothing_inside(stall) && is_function_of(kept, named))
+		keep_inside(json, start, kept);
 }
 
 /* ---- the summary ---- */
@@ -434,10 +622,7 @@ void json_summary(struct writer *writer, const struct summary_view *view, bool f
 	struct summary *summary = view->summary;
 	struct json json;
 
-	json_init(&json, writer);
-	json_open(&json, NULL, '{');
-	json_token(&json, "type", "summary");
-	json_number(&json, "schema", SCHEMA);
+	begin_line(&json, writer, TYPE("summary"));
 	json_bool(&json, "final", final);
 	put_time(&json, view->resolver, view->ts);
 	json_number(&json, "threshold_ns", view->plan->threshold);
@@ -465,8 +650,7 @@ void json_summary(struct writer *writer, const struct summary_view *view, bool f
 	} else {
 		json_null(&json, "off_cpu");
 	}
-	json_close(&json, '}');
-	json_raw(&json, "\n");
+	json_end(&json);
 }
 
 /* ---- the run ---- */
@@ -537,10 +721,7 @@ static int json_form_begin(struct output *output)
 	char time[TEXT_TIME_MAX];
 	struct json json;
 
-	json_init(&json, setup->writer);
-	json_open(&json, NULL, '{');
-	json_token(&json, "type", "run");
-	json_number(&json, "schema", SCHEMA);
+	begin_line(&json, setup->writer, TYPE("run"));
 	json_string(&json, "version", ALLOCFILT_VERSION);
 	json_string(&json, "source", source->proc ? "live" : "capture");
 	put_known(&json, "host", source->host);
@@ -557,25 +738,52 @@ static int json_form_begin(struct output *output)
 		json_signed(&json, NULL, source->cpus.numbers[i]);
 	json_close(&json, ']');
 	put_options(&json, setup);
-	json_close(&json, '}');
-	json_raw(&json, "\n");
+	json_end(&json);
 	return writer_status(json.writer);
 }
 
 /* ---- the form ---- */
 
+/* The line of a window alone is put together from what was written before. False: not all was. */
+static bool put_pieces(struct writer *writer, const struct named_stall *named,
+		       const struct resolver *resolver)
+{
+	static const char head[] = "{" TYPE("stall") ",\"time\":";
+	const struct stall *stall = named->stall;
+	const struct kept_task *task = kept_task(named);
+	const struct kept_function *function = kept_function(named);
+	uint64_t realtime = resolver_realtime(resolver, stall->start);
+	char *at, *digits;
+	size_t length;
+
+	if (!has_nothing_inside(stall) || !is_function_of(function, named) || !function->time ||
+	    !is_task_of(task, named) || !(at = writer_room(writer, JSON_ROOM)))
+		return false;
+	at = mempcpy(at, head, strlen(head));
+	at = realtime ? add_realtime(at, realtime) : mempcpy(at, "null", 4);
+	at = text_unsigned(mempcpy(at, ",\"ts_ns\":", 9), stall->start);
+	digits = mempcpy(at, ",\"duration_ns\":", 15);
+	at = text_unsigned(digits, stall->end - stall->start);
+	length = (size_t)(at - digits);
+	at = mempcpy(at, task->text, task->length);
+	at = mempcpy(at, function->text, function->time);
+	memcpy(at, digits, TEXT_NUMBER_MAX);
+	at = mempcpy(at + length, function->text + function->rest, function->end - function->rest);
+	writer_advance(writer, mempcpy(at, "}\n", 2));
+	return true;
+}
+
 static int json_form_stall(struct output *output, const struct named_stall *named)
 {
+	struct writer *writer = output->setup.writer;
 	struct json json;
 
-	json_init(&json, output->setup.writer);
-	json_open(&json, NULL, '{');
-	json_token(&json, "type", "stall");
-	json_number(&json, "schema", SCHEMA);
-	json_stall(&json, named, output->setup.resolver);
-	json_close(&json, '}');
-	json_raw(&json, "\n");
-	return writer_status(json.writer);
+	if (!put_pieces(writer, named, output->setup.resolver)) {
+		begin_line(&json, writer, TYPE("stall"));
+		json_stall(&json, named, output->setup.resolver);
+		json_end(&json);
+	}
+	return writer_status(writer);
 }
 
 static int json_form_summary(struct output *output, const struct summary_view *view)

@@ -20,24 +20,13 @@ static void queue(struct json *json)
 	json->end = NULL;
 }
 
-char *json_room(struct json *json, size_t size)
+char *json_more_room(struct json *json)
 {
-	if (json->at && (ptrdiff_t)size < json->end - json->at)
-		return json->at;
 	queue(json);
 	json->at = writer_room(json->writer, JSON_ROOM);
 	if (json->at)
 		json->end = json->at + JSON_ROOM - MEMBER_MAX;
 	return json->at;
-}
-
-void json_members(struct json *json, const char *text, size_t length)
-{
-	char *to = json_room(json, length);
-
-	json->comma = true;
-	if (to)
-		json->at = mempcpy(to, text, length);
 }
 
 void json_raw(struct json *json, const char *text)
@@ -69,6 +58,16 @@ void json_close(struct json *json, char bracket)
 	json->at = to;
 	if (!json->depth)
 		queue(json);
+}
+
+void json_end(struct json *json)
+{
+	char *to = json_room(json, 2);
+
+	json->depth = 0;
+	if (to)
+		json->at = mempcpy(to, "}\n", 2);
+	queue(json);
 }
 
 void json_put_string(struct json *json, char *to, const char *text)
@@ -108,7 +107,7 @@ void json_put_token(struct json *json, char *to, const char *token)
 void json_put_number(struct json *json, char *to, uint64_t number)
 {
 	if (to)
-		json->at = text_decimal(to, number, 0, ' ');
+		json->at = text_unsigned(to, number);
 }
 
 void json_put_signed(struct json *json, char *to, int64_t number)
@@ -129,7 +128,7 @@ void json_put_fraction(struct json *json, char *to, uint64_t whole, uint64_t res
 {
 	if (!to)
 		return;
-	to = text_decimal(to, whole, 0, ' ');
+	to = text_unsigned(to, whole);
 	*to++ = '.';
 	json->at = text_decimal(to, rest, decimals, '0');
 }

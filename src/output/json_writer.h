@@ -30,6 +30,8 @@ struct json {
 /** json_init - start a line; @writer has to outlive it */
 void json_init(struct json *json, struct writer *writer);
 
+char *json_more_room(struct json *json);
+
 /**
  * json_room - where the next member is going to be, inside an object or array
  * @size: of what is written from there on, so much stays in one piece; JSON_ROOM / 2 at most
@@ -37,10 +39,20 @@ void json_init(struct json *json, struct writer *writer);
  * For a member that is always the same: json_members() writes what was written before. NULL after a
  * failure.
  */
-char *json_room(struct json *json, size_t size);
+static inline char *json_room(struct json *json, size_t size)
+{
+	return json->at && (ptrdiff_t)size < json->end - json->at ? json->at : json_more_room(json);
+}
 
 /** json_members - write members unchanged, as they were in this place before; JSON_ROOM / 2 at most */
-void json_members(struct json *json, const char *text, size_t length);
+static inline void json_members(struct json *json, const char *text, size_t length)
+{
+	char *to = json_room(json, length);
+
+	json->comma = true;
+	if (to)
+		json->at = (char *)mempcpy(to, text, length);
+}
 
 /** json_key - write what is before a value; returns where that goes, NULL after a failure */
 static inline char *json_key(struct json *json, const char *key)
@@ -78,6 +90,9 @@ static inline void json_open(struct json *json, const char *key, char bracket)
 
 /** json_close - end the innermost object or array; @bracket: '}' or ']' */
 void json_close(struct json *json, char bracket);
+
+/** json_end - end the outermost object, and its line */
+void json_end(struct json *json);
 
 /** json_null - null, for a member that is not known */
 static inline void json_null(struct json *json, const char *key)

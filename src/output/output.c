@@ -166,47 +166,50 @@ bool output_counts(const struct output *output, struct journal_counts *ret_count
 	return output->ops->counts;
 }
 
+/* Each is written where it is wanted: a table of all would be built, and copied. */
+#define FACT(...)                                                                                  \
+	*facts++ = (struct stall_fact)                                                             \
+	{                                                                                          \
+		__VA_ARGS__                                                                        \
+	}
+
 void stall_facts(const struct named_stall *named, struct stall_fact facts[STALL_FACTS])
 {
 	const struct stall *stall = named->stall;
 	const uint64_t *count = stall->counts.count;
 	unsigned int known = stall->counts.known;
-	const struct stall_fact all[STALL_FACTS] = {
-		{ "order", "ALLOCFILT_ORDER", true, .before = "order ", .after = "",
-		  .known = stall->order >= 0, .number = stall->order },
-		{ "gfp", "ALLOCFILT_GFP", true, .before = "", .after = "",
-		  .known = *stall->gfp_names, .text = stall->gfp_names },
-		{ "gfp_flags", .known = stall->has_gfp, .number = stall->gfp, .is_flags = true },
-		{ "nr_reclaimed", "ALLOCFILT_RECLAIMED_PAGES", true, .before = "",
-		  .after = " pages reclaimed", .known = stall->has_reclaimed,
-		  .number = stall->nr_reclaimed },
-		{ "compaction", "ALLOCFILT_COMPACTION_OUTCOME", .known = *stall->compaction,
-		  .text = stall->compaction },
-		{ "memcg_id", .known = stall->memcg_id, .number = stall->memcg_id },
-		{ "memcg", "ALLOCFILT_MEMCG", true, .before = "from ", .after = "",
-		  .known = *named->memcg, .text = named->memcg },
-		{ "nodes", "ALLOCFILT_NODES", true, true, "node ", "", *stall->nodes,
-		  .text = stall->nodes },
-		{ "inactive_scanned", "ALLOCFILT_INACTIVE_SCANNED", true, true, "",
-		  " pages scanned", known & 1u << COUNT_SCANNED, .number = count[COUNT_SCANNED] },
-		{ "inactive_reclaimed", "ALLOCFILT_INACTIVE_RECLAIMED", true, true, "",
-		  " reclaimed", known & 1u << COUNT_RECLAIMED, .number = count[COUNT_RECLAIMED] },
-		{ "inactive_dirty", "ALLOCFILT_INACTIVE_DIRTY", count[COUNT_DIRTY], true, "",
-		  " dirty", known & 1u << COUNT_DIRTY, .number = count[COUNT_DIRTY] },
-		{ "inactive_writeback", "ALLOCFILT_INACTIVE_WRITEBACK", count[COUNT_WRITEBACK],
-		  true, "", " in writeback", known & 1u << COUNT_WRITEBACK,
-		  .number = count[COUNT_WRITEBACK] },
-		{ "reclaim_priority", "ALLOCFILT_RECLAIM_PRIORITY", true, true, "priority down to ",
-		  "", stall->has_priority, .number = stall->priority },
-		/* Its outcomes say more, but it may end before it reaches a zone. */
-		{ "compaction_attempts", "ALLOCFILT_COMPACTION_ATTEMPTS", !*stall->outcomes, true,
-		  "compaction attempts: ", "", known & 1u << COUNT_COMPACTIONS,
-		  .number = count[COUNT_COMPACTIONS] },
-		{ "compaction_outcomes", "ALLOCFILT_COMPACTION_OUTCOMES", true, true,
-		  "compaction: ", "", *stall->outcomes, .text = stall->outcomes },
-	};
 
-	memcpy(facts, all, sizeof(all));
+	FACT("order", "ALLOCFILT_ORDER", true, .before = "order ", .after = "",
+	     .known = stall->order >= 0, .number = stall->order);
+	FACT("gfp", "ALLOCFILT_GFP", true, .before = "", .after = "", .known = *stall->gfp_names,
+	     .text = stall->gfp_names);
+	FACT("gfp_flags", .known = stall->has_gfp, .number = stall->gfp, .is_flags = true);
+	FACT("nr_reclaimed", "ALLOCFILT_RECLAIMED_PAGES", true, .before = "",
+	     .after = " pages reclaimed", .known = stall->has_reclaimed,
+	     .number = stall->nr_reclaimed);
+	FACT("compaction", "ALLOCFILT_COMPACTION_OUTCOME", .known = *stall->compaction,
+	     .text = stall->compaction);
+	FACT("memcg_id", .known = stall->memcg_id, .number = stall->memcg_id);
+	FACT("memcg", "ALLOCFILT_MEMCG", true, .before = "from ", .after = "",
+	     .known = *named->memcg, .text = named->memcg);
+	FACT("nodes", "ALLOCFILT_NODES", true, true, "node ", "", *stall->nodes,
+	     .text = stall->nodes);
+	FACT("inactive_scanned", "ALLOCFILT_INACTIVE_SCANNED", true, true, "", " pages scanned",
+	     known & 1u << COUNT_SCANNED, .number = count[COUNT_SCANNED]);
+	FACT("inactive_reclaimed", "ALLOCFILT_INACTIVE_RECLAIMED", true, true, "", " reclaimed",
+	     known & 1u << COUNT_RECLAIMED, .number = count[COUNT_RECLAIMED]);
+	FACT("inactive_dirty", "ALLOCFILT_INACTIVE_DIRTY", count[COUNT_DIRTY], true, "", " dirty",
+	     known & 1u << COUNT_DIRTY, .number = count[COUNT_DIRTY]);
+	FACT("inactive_writeback", "ALLOCFILT_INACTIVE_WRITEBACK", count[COUNT_WRITEBACK], true, "",
+	     " in writeback", known & 1u << COUNT_WRITEBACK, .number = count[COUNT_WRITEBACK]);
+	FACT("reclaim_priority", "ALLOCFILT_RECLAIM_PRIORITY", true, true, "priority down to ", "",
+	     stall->has_priority, .number = stall->priority);
+	/* Its outcomes say more, but it may end before it reaches a zone. */
+	FACT("compaction_attempts", "ALLOCFILT_COMPACTION_ATTEMPTS", !*stall->outcomes, true,
+	     "compaction attempts: ", "", known & 1u << COUNT_COMPACTIONS,
+	     .number = count[COUNT_COMPACTIONS]);
+	FACT("compaction_outcomes", "ALLOCFILT_COMPACTION_OUTCOMES", true, true, "compaction: ", "",
+	     *stall->outcomes, .text = stall->outcomes);
 }
 
 /*

@@ -29,27 +29,51 @@
 /* What the kernel stores in place of a trampoline's address (trace.h), from 6.10. */
 #define TRAMPOLINE_MARKER 0x7fffffffu
 
+/*
+ * A line is built where the writer queues it: an indent and a text of any length, and what has a bound.
+ * What is too long for a line is cut off at its end.
+ */
+#define LINE_ROOM (3 * LINE_MAX_BYTES)
+
+static void end_line(const struct output *output, char *start, char *end)
+{
+	if (end - start >= LINE_MAX_BYTES)
+		end = start + LINE_MAX_BYTES - 1;
+	*end++ = '\n';
+	writer_advance(output->setup.writer, end);
+}
+
 static char *add_spaces(char *to, int count)
 {
+	if (count > LINE_MAX_BYTES)
+		count = LINE_MAX_BYTES;
 	return count > 0 ? (char *)memset(to, ' ', (size_t)count) + count : to;
 }
 
-/* The column of a task, as it was last written. */
-struct column {
+/* The columns of a CPU and a task, as they were last written. */
+struct columns {
+	int cpu;
 	int tid;
 	char name[TASK_COMM_MAX]; /* that it was made of: a task may change its name */
-	size_t length;
-	char text[32]; /* name and tid, centred, and the end of the column */
+	size_t length;		  /* 0: nothing was written */
+	char text[64];		  /* " |   1)   name-1234    | ", name and tid centred */
 };
 
-static void make_column(struct column *column, int tid, const char *name)
+static noinline void make_columns(const struct output *output, struct columns *columns, int cpu,
+				  int tid, const char *name)
 {
-	int name_length = (int)strnlen(name, PROC_NAME), spaces;
-	char digits[TEXT_NUMBER_MAX], *at = column->text;
+	int name_length = (int)strnlen(name, PROC_NAME), cpu_width = 1, spaces;
+	char digits[TEXT_NUMBER_MAX], *at = columns->text;
 	int digits_length = (int)(text_signed(digits, tid) - digits);
 
-	column->tid = tid;
-	text_append(column->name, sizeof(column->name), 0, name);
+	for (int i = cpu_list_highest(&output->setup.source->cpus); i >= 10; i /= 10)
+		cpu_width++;
+	columns->cpu = cpu;
+	columns->tid = tid;
+	text_append(columns->name, sizeof(columns->name), 0, name);
+	at = mempcpy(at, " |   ", 5);
+	at = text_decimal(at, (uint64_t)cpu, cpu_width, ' ');
+	at = mempcpy(at, ") ", 2);
 	spaces = PROC_WIDTH - name_length - 1 - digits_length;
 	at = add_spaces(at, spaces / 2);
 	at = mempcpy(at, name, (size_t)name_length);
@@ -57,48 +81,39 @@ static void make_column(struct column *column, int tid, const char *name)
 	at = mempcpy(at, digits, (size_t)digits_length);
 	at = add_spaces(at, spaces - spaces / 2);
 	at = mempcpy(at, " | ", 3);
-	column->length = (size_t)(at - column->text);
+	columns->length = (size_t)(at - columns->text);
 }
 
-static const struct column *column_of(const struct output *output, const struct record *record)
+/* A task of a capture has the same name all the time. */
+static const struct columns *columns_of(const struct output *output, const struct record *record)
 {
-	static struct column columns[256];
-	const char *name = resolver_task_name(output->setup.resolver, record->tid, record->ts);
-	struct column *column = &columns[(unsigned int)record->tid % ARRAY_SIZE(columns)];
+	static struct columns table[256];
+	struct columns *columns = &table[(unsigned int)record->tid % ARRAY_SIZE(table)];
+	bool same = columns->length && columns->tid == record->tid && columns->cpu == record->cpu;
+	const char *name;
 
-	if (column->tid != record->tid || strcmp(column->name, name))
-		make_column(column, record->tid, name);
-	return column;
+	if (same && !output->setup.source->proc)
+		return columns;
+	name = resolver_task_name(output->setup.resolver, record->tid, record->ts);
+	if (!same || strcmp(columns->name, name))
+		make_columns(output, columns, record->cpu, record->tid, name);
+	return columns;
 }
 
-/*
- * "    7.091122 |   1)   name-1234    | ": time, CPU, and name and tid centred in their column.
- * Returns the end: as far as a record's own text all has a bound, and is written without looking at
- * how much fits.
- */
-static char *begin_line(const struct output *output, struct line *line, const struct record *record)
-{
-	const struct column *column = column_of(output, record);
-	char *at = line->text;
-	int cpu_width = 1;
+/* The seconds of a time and the point, as they were last written. */
+struct seconds {
+	uint64_t number;
+	size_t length; /* 0: nothing was written */
+	char text[TEXT_NUMBER_MAX + 4];
+};
 
-	for (int cpu = cpu_list_highest(&output->setup.source->cpus); cpu >= 10; cpu /= 10)
-		cpu_width++;
-	at = text_decimal(at, record->ts / NS_PER_SECOND, 5, ' ');
-	*at++ = '.';
-	at = text_decimal(at, record->ts % NS_PER_SECOND / 1000, 6, '0');
-	at = mempcpy(at, " |   ", 5);
-	at = text_decimal(at, (uint64_t)record->cpu, cpu_width, ' ');
-	at = mempcpy(at, ") ", 2);
-	memcpy(at, column->text, sizeof(column->text));
-	return at + column->length;
-}
-
-/* What follows may not fit. */
-static void set_end(struct line *line, char *end)
+static noinline void make_seconds(struct seconds *seconds, uint64_t number)
 {
-	line->used = (size_t)(end - line->text);
-	*end = '\0';
+	char *end = text_decimal(seconds->text, number, 5, ' ');
+
+	*end++ = '.';
+	seconds->number = number;
+	seconds->length = (size_t)(end - seconds->text);
 }
 
 static char duration_mark(uint64_t duration)
@@ -107,54 +122,96 @@ static char duration_mark(uint64_t duration)
 		uint64_t over; /* ns */
 		char mark;
 	} marks[] = {
-		{ 1000000000, '$' }, { 100000000, '@' }, { 10000000, '*' },
-		{ 1000000, '#' },    { 100000, '!' },	 { 10000, '+' },
+		{ 10000, '+' },	   { 100000, '!' },    { 1000000, '#' },
+		{ 10000000, '*' }, { 100000000, '@' }, { 1000000000, '$' },
 	};
+	char mark = ' ';
 
-	for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
-		if (duration > marks[i].over)
-			return marks[i].mark;
-	return ' ';
+	for (size_t i = 0; i < ARRAY_SIZE(marks) && duration > marks[i].over; i++)
+		mark = marks[i].mark;
+	return mark;
 }
 
 /* Microseconds, with as much of the nanoseconds as fits into the column's width. */
 static char *add_duration(char *to, uint64_t duration)
 {
+	uint64_t us = duration / NS_PER_US;
+	uint32_t fraction = (uint32_t)(duration - us * NS_PER_US);
 	const char *number = to + 2;
 	int room, spaces;
 
 	*to++ = duration_mark(duration);
 	*to++ = ' ';
-	to = text_decimal(to, duration / 1000, 0, ' ');
+	if (us < 10)
+		*to++ = (char)('0' + us);
+	else
+		to = text_unsigned(to, us);
 	room = DURATION_WIDTH - (int)(to - number);
 	if (room > 0) {
 		*to++ = '.';
-		text_decimal(to, duration % 1000, FRACTION, '0');
+		*to = (char)('0' + fraction / 100);
+		text_pair(to + 1, fraction % 100);
 		to += room < FRACTION ? room : FRACTION;
 	}
 	spaces = DURATION_WIDTH + 1 - (int)(to - number);
-	to = mempcpy(to, " us ", 4);
-	to = add_spaces(to, spaces);
+	memcpy(to, " us         ", 12);
+	to += 4 + (spaces > 0 ? spaces : 0);
 	return mempcpy(to, "|  ", 3);
 }
 
-static void put_exit(const struct output *output, const struct record *record)
+static char *add_exit(const struct output *output, char *to, const struct record_window *window)
 {
-	const struct record_window *window = &record->window;
-	struct line line;
-	char *end = begin_line(output, &line, record);
+	to = add_duration(to, window->rettime - window->calltime);
+	to = add_spaces(to, 2 * window->depth);
+	if (window->depth >= NAMED_DEPTH)
+		return mempcpy(to, "}", 1);
+	to = mempcpy(to, "} /* ", 5);
+	to += resolver_symbol(output->setup.resolver, window->function, 's', to, LINE_MAX_BYTES);
+	return mempcpy(to, " */", 3);
+}
 
-	set_end(&line, add_duration(end, window->rettime - window->calltime));
-	line_add_spaces(&line, 2 * window->depth);
-	if (window->depth < NAMED_DEPTH) {
-		line_add_text(&line, "} /* ");
-		line.used += (size_t)resolver_symbol(output->setup.resolver, window->function, 's',
-						     line.text + line.used, line_room(&line));
-		line_add_text(&line, " */");
-	} else {
-		line_add_text(&line, "}");
-	}
-	line_put(&line, output->setup.writer);
+static noinline char *add_event(const struct output *output, char *to, const struct record *record)
+{
+	to = mempcpy(to, "              |  ", 17);
+	to = add_spaces(to, record->indent > 0 ? 2 * (record->indent + 1) : 0);
+	to = mempcpy(to, "/* ", 3);
+	to += resolver_event(output->setup.resolver, record, to, LINE_MAX_BYTES);
+	return mempcpy(to, " */", 3);
+}
+
+/* "    7.091122 |   1)   name-1234    | ": time, CPU, and name and tid centred in their column. */
+static char *begin_line(const struct output *output, char *to, const struct record *record)
+{
+	static struct seconds seconds;
+	const struct columns *columns = columns_of(output, record);
+	uint64_t us = record->ts / NS_PER_US, number = us / 1000000;
+	uint32_t fraction = (uint32_t)(us - number * 1000000);
+
+	if (seconds.number != number || !seconds.length)
+		make_seconds(&seconds, number);
+	memcpy(to, seconds.text, sizeof(seconds.text));
+	to += seconds.length;
+	to = text_pair(to, fraction / 10000);
+	to = text_pair(to, fraction / 100 % 100);
+	to = text_pair(to, fraction % 100);
+	memcpy(to, columns->text, sizeof(columns->text));
+	return to + columns->length;
+}
+
+/* @exit: NULL for an event */
+static void put_record(const struct output *output, const struct record *record,
+		       const struct record_window *exit)
+{
+	char *start = writer_room(output->setup.writer, LINE_ROOM), *at;
+
+	if (!start)
+		return;
+	at = begin_line(output, start, record);
+	if (exit)
+		at = add_exit(output, at, exit);
+	else
+		at = add_event(output, at, record);
+	end_line(output, start, at);
 }
 
 /* The generic columns: "            name-1234    [000] .....     7.091122: ". */
@@ -217,25 +274,11 @@ static void put_stack(const struct output *output, const struct record *record)
 	}
 }
 
-static void put_event(const struct output *output, const struct record *record)
-{
-	struct line line;
-	char *end = begin_line(output, &line, record);
-
-	set_end(&line, mempcpy(end, "              |  ", 17));
-	line_add_spaces(&line, record->indent > 0 ? 2 * (record->indent + 1) : 0);
-	line_add_text(&line, "/* ");
-	line.used += resolver_event(output->setup.resolver, record, line.text + line.used,
-				    line_room(&line));
-	line_add_text(&line, " */");
-	line_put(&line, output->setup.writer);
-}
-
 static void put_events(const struct output *output, const struct record *const *events,
 		       size_t nr_events)
 {
 	for (size_t i = 0; i < nr_events; i++) {
-		put_event(output, events[i]);
+		put_record(output, events[i], NULL);
 		put_stack(output, events[i]);
 	}
 }
@@ -244,7 +287,7 @@ static void put_events(const struct output *output, const struct record *const *
 static int trace_window(struct output *output, const struct task_window *window)
 {
 	put_events(output, window->events, window->nr_events);
-	put_exit(output, window->exit);
+	put_record(output, window->exit, &window->exit->window);
 	return writer_status(output->setup.writer);
 }
 
@@ -253,7 +296,7 @@ static int trace_pair(struct output *output, const struct task_pair *pair)
 {
 	put_events(output, &pair->begin, 1);
 	put_events(output, pair->events, pair->nr_events);
-	put_event(output, pair->end);
+	put_record(output, pair->end, NULL);
 	return writer_status(output->setup.writer);
 }
 

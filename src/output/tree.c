@@ -290,7 +290,7 @@ static void put_head(struct writer *writer, const struct terminal *terminal,
 {
 	const struct stall *stall = named->stall;
 	struct stall_fact facts[STALL_FACTS];
-	char time[CLOCK_TEXT_MAX];
+	char time[CLOCK_TEXT_MAX], function[STALL_FUNCTION_MAX];
 	struct line line;
 
 	line_clear(&line);
@@ -300,7 +300,7 @@ static void put_head(struct writer *writer, const struct terminal *terminal,
 	line_add(&line, "  %s", terminal->colour ? BOLD : "");
 	tree_add_ms(&line, 0, stall->end - stall->start);
 	line_add(&line, " ms%s  ", terminal->colour ? PLAIN : "");
-	line_add_escaped(&line, named->function, terminal->names);
+	line_add_escaped(&line, stall_function(named, function), terminal->names);
 	stall_facts(named, facts);
 	add_facts(&line, terminal, facts, false);
 	if (stall->depth > 0)

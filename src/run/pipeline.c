@@ -139,7 +139,6 @@ static int stall_ended(void *context, const struct stall *stall)
 {
 	struct pipeline *pipeline = context;
 	struct resolver *resolver = pipeline->resolver;
-	char function[STALL_FUNCTION_MAX];
 	struct named_stall named;
 	int ret = 0;
 
@@ -154,7 +153,6 @@ static int stall_ended(void *context, const struct stall *stall)
 	named.memcg = resolver_memcg(resolver, stall->memcg_id);
 	named.resolver = resolver;
 	named.function = NULL;
-	named.function = stall_function(&named, function);
 	named.background =
 		!task_key_in_interrupt(stall->key) && is_background(named.name, named.task_info);
 	if (!is_wanted(pipeline->options, &named)) {

@@ -66,6 +66,7 @@ static int set_up(void **state)
 	name = "sh";
 	event = "event";
 	resolver.migrate_column = true;
+	source.proc = "/proc"; /* tasks change their names */
 	source.cpus = made_cpus(2);
 	output.setup = (struct output_setup){
 		.source = &source,
