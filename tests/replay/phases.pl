@@ -406,12 +406,11 @@ sub innermost {
 
 my ($split, $moved) = (0, 0);
 
-# Where functions begin between two times by the text.
+# Where the functions inside begin by the text.
 sub starts {
-	my ($node, $from, $to) = @_;
+	my ($node) = @_;
 
-	return map { ((grep { $_ > $from && $_ < $to } $_->{start} // ()), starts($_, $from, $to)) }
-		@{$node->{children}};
+	return map { ($_->{start} // (), starts($_)) } @{$node->{children}};
 }
 
 # Places where the program says otherwise, with the time of each span at its place.
@@ -431,20 +430,22 @@ sub differing_states {
 		sort keys %{{ %own, %$said }};
 }
 
-# A function whose record is late began before its start by the text: so it may have a span inside that
-# ended before that. One of a stall is moved, if that makes all agree.
-sub moves_one {
+# A function whose record is late began before its start by the text: so it may have spans inside that
+# ended before that. Those of one function of a stall are moved, if that makes all agree.
+sub is_late {
 	my ($root, $spans, $said) = @_;
 
-	for my $span (@$spans) {
-		my ($left, undef, $came, undef, $place) = @$span;
-		my $middle = ($left + $came) / 2;
+	for my $start (starts($root)) {
+		my $place = innermost($root, 'rest', 'own', $start + 0.001);
+		my @before = sort { $b->[0] <=> $a->[0] }
+			grep { $_->[2] < $start && $_->[2] > $start - LATE } @$spans;
+		my @places = map { $_->[4] } @before;
 
-		for my $start (starts($root, $middle, $middle + LATE)) {
-			$span->[4] = innermost($root, 'rest', 'own', $start + 0.001);
+		for my $span (@before) {
+			$span->[4] = $place;
 			return 1 if !differing_states($spans, $said);
 		}
-		$span->[4] = $place;
+		$before[$_][4] = $places[$_] for 0 .. $#before;
 	}
 	return 0;
 }
@@ -469,7 +470,7 @@ sub check_states {
 			if $said->{$place} != ($sum{$place} // 0);
 	}
 	my @wrong = differing_states(\@spans, \%said);
-	if (@wrong && moves_one($root, \@spans, \%said)) {
+	if (@wrong && is_late($root, \@spans, \%said)) {
 		$moved++;
 		@wrong = ();
 	}
