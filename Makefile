@@ -50,9 +50,18 @@ endif
 LIB_CFLAGS := $(shell $(PKG_CONFIG) --cflags libtracefs libtraceevent 2>/dev/null)
 LIB_LIBS := $(shell $(PKG_CONFIG) --libs libtracefs libtraceevent 2>/dev/null)
 
+# For -r of a trace.dat that is compressed: either may be missing.
+CODECS := $(shell for codec in libzstd zlib; do \
+	$(PKG_CONFIG) --exists $$codec 2>/dev/null && echo $$codec; done)
+CODEC_CFLAGS := $(if $(filter libzstd,$(CODECS)),-DHAVE_ZSTD) $(if $(filter zlib,$(CODECS)),-DHAVE_ZLIB)
+ifneq ($(CODECS),)
+LIB_CFLAGS += $(shell $(PKG_CONFIG) --cflags $(CODECS))
+LIB_LIBS += $(shell $(PKG_CONFIG) --libs $(CODECS))
+endif
+
 ALL_CFLAGS = -std=gnu11 $(WARNINGS) $(HARDENING) $(SANITIZE) -Iinclude -Isrc -D_GNU_SOURCE \
 	-D_FILE_OFFSET_BITS=64 -DALLOCFILT_VERSION='"$(VERSION)"' \
-	$(patsubst -I%,-isystem %,$(LIB_CFLAGS)) $(CFLAGS) $(CPPFLAGS)
+	$(CODEC_CFLAGS) $(patsubst -I%,-isystem %,$(LIB_CFLAGS)) $(CFLAGS) $(CPPFLAGS)
 ALL_LDFLAGS = $(SANITIZE) -Wl,-z,relro,-z,now $(LDFLAGS)
 
 SOURCES := $(sort $(wildcard src/*.c src/*/*.c))

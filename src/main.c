@@ -28,14 +28,14 @@ static void fill_standard_descriptors(void)
 static int run_source(const struct run_context *run, struct failure *failure)
 {
 	const struct options *options = run->options;
+	const char *source = options->read ? options->read : options->source;
 	enum source_kind kind = SOURCE_TRACEFS;
 	int ret;
 
-	if (options->source) {
-		ret = kernel_source_kind(options->source, &kind, failure);
-		if (ret)
-			return ret;
-	}
+	if (options->read)
+		kind = SOURCE_CAPTURE;
+	else if (options->source && (ret = kernel_source_kind(options->source, &kind, failure)))
+		return ret;
 	if (options_on_command_line(options, "interval") &&
 	    options_on_command_line(options, "format") && !output_form_is_text(options->format))
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
@@ -43,16 +43,15 @@ static int run_source(const struct run_context *run, struct failure *failure)
 	if (kind == SOURCE_CAPTURE && options->write)
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
 				   "-w %s: %s is a capture already, -w records a running kernel",
-				   options->write, options->source);
+				   options->write, source);
 	if (kind == SOURCE_CAPTURE && options->journal)
 		return failure_set(
 			failure, EXIT_STATUS_USAGE, EINVAL,
-			"--journal: %s is a capture, the journal is for a running kernel",
-			options->source);
+			"--journal: %s is a capture, the journal is for a running kernel", source);
 	if (kind == SOURCE_CAPTURE && options->command)
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
 				   "%s: %s is a capture, a COMMAND is run on a running kernel",
-				   *options->command, options->source);
+				   *options->command, source);
 	if (kind == SOURCE_CAPTURE)
 		return replay_run(run, failure);
 	ret = config_check_threshold(options, failure);

@@ -13,18 +13,26 @@
 
 /*
  * A capture is a directory laid out like the tracing directory, recorded by `-w` or copied by hand
- * with cp and cat. It is read in the same rounds as a running kernel.
+ * with cp and cat, or a ring buffer of a trace.dat. It is read in the same rounds as a running kernel.
  */
 
 struct capture;
 
 /**
- * capture_open - open a directory for reading
+ * capture_open - open a directory, or a trace.dat with its first buffer that has data
  *
- * Returns 0, or -errno with @failure (status 2: neither a tracing directory nor a capture, not
- * readable). Damaged files that are not essential are counted in capture_info.
+ * All data of a trace.dat is read once to find out what was traced. Returns 0, or -errno with @failure
+ * (status 2: neither a tracing directory nor a capture, not readable, a trace.dat without any event
+ * of the catalog). Damaged files that are not essential are counted in capture_info.
  */
-int capture_open(struct capture **capture, const char *dir, struct failure *failure);
+int capture_open(struct capture **capture, const char *path, struct failure *failure);
+
+/** capture_open_buffer - the same with the buffer of a trace.dat that has this name */
+int capture_open_buffer(struct capture **capture, const char *path, const char *buffer,
+			struct failure *failure);
+
+/** capture_next_buffer - the name of the next buffer that has data, for the same file; NULL: none */
+const char *capture_next_buffer(const struct capture *capture);
 
 /** capture_close - NULL is allowed */
 void capture_close(struct capture *capture);

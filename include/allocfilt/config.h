@@ -61,6 +61,7 @@ struct options {
 	char *cgroup;	    /* --cgroup: glob, NULL: all cgroups */
 	int min_order;	    /* --min-order, 0: all */
 	char *source;	    /* -s, NULL: where tracefs is mounted */
+	char *read;	    /* -r: a trace.dat, NULL: see source */
 	char *write;	    /* -w, NULL: filter */
 	uint64_t duration;  /* -d: ns, 0: until stopped */
 	pid_t *pids;	    /* -p: processes; 0 ends; NULL: all */

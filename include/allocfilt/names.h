@@ -96,8 +96,8 @@ uint64_t resolver_function(struct resolver *resolver, uint64_t address);
 /** resolver_address - address of a function that plan_likely_symbol() accepts; 0: none */
 uint64_t resolver_address(const struct resolver *resolver, const char *function);
 
-/** kallsyms_address - address of a function, from a file like /proc/kallsyms; 0: none */
-uint64_t kallsyms_address(const char *path, const char *function);
+/** kallsyms_address - address of a function, from a text of kallsyms, which is closed; 0: none */
+uint64_t kallsyms_address(int fd, const char *function);
 
 /** resolver_task_name - see task_cache_name() */
 const char *resolver_task_name(struct resolver *resolver, int tid, uint64_t ts);
@@ -148,16 +148,13 @@ struct task_cache;
 
 /**
  * task_cache_new
- * @proc: "/proc" for a live run, NULL for a capture
- * @names_dir: directory of the file saved_cmdlines, with names of tasks that have exited
- * @dir: directory of a capture, with its file tasks; not used in a live run
+ * @source: a running kernel's saved_cmdlines has names of tasks that have exited
  * @size: limit of tasks in a live run; the least recently used one is evicted. A capture is read as
  *	a whole, up to 65536 tasks.
  *
  * A file that does not exist is no error. Returns NULL with errno ENOMEM.
  */
-struct task_cache *task_cache_new(const char *proc, const char *names_dir, const char *dir,
-				  size_t size);
+struct task_cache *task_cache_new(const struct data_source *source, size_t size);
 void task_cache_free(struct task_cache *cache);
 
 /**
@@ -212,12 +209,12 @@ void cgroups_print(FILE *stream, const char *mounts);
 
 /**
  * shrinker_names_new
- * @mounts: path of a file like /proc/self/mountinfo, opened at once; NULL: none
+ * @mounts: a text of mountinfo, or negative: none; belongs to the names from now on
  * @resolver: names callbacks
  *
  * Returns NULL with errno ENOMEM.
  */
-struct shrinker_names *shrinker_names_new(const char *mounts, struct resolver *resolver);
+struct shrinker_names *shrinker_names_new(int mounts, struct resolver *resolver);
 void shrinker_names_free(struct shrinker_names *names);
 
 /** shrinker_names_see - accept a record of our kprobe, in order: it names a shrinker from now on */

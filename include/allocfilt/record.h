@@ -179,11 +179,10 @@ struct page_layout {
  * stages that use it.
  */
 struct data_source {
-	const char *dir;       /* where events/ is; of a capture also tasks and cgroups */
-	const char *names_dir; /* where saved_cmdlines is: at the top level only */
-	const char *symbols;   /* path of a text of kallsyms */
-	const char *mounts;    /* path of a text of mountinfo; NULL: none */
-	const char *proc;      /* "/proc" of the running kernel, NULL for a capture */
+	const char *dir; /* the tracing directory at its top level, the capture, or its trace.dat */
+	const struct file_table *files; /* of a trace.dat, as a capture has them; NULL: in dir */
+	const char *proc;		/* "/proc" of the running kernel, NULL for a capture */
+	const char *buffer;		/* name of the ring buffer, where there are several; NULL */
 	/* Of the machine that was traced; "" or NULL: not known. */
 	const char *host;    /* name, any bytes */
 	const char *release; /* uname -r */
@@ -199,6 +198,25 @@ struct data_source {
 	struct memory_pressure pressure_before; /* of the run */
 	struct memory_pressure pressure_after;	/* its end, or now */
 };
+
+/** event_number - an unsigned number of 1 to 8 bytes, in either byte order */
+uint64_t event_number(const void *at, size_t size, bool big_endian);
+
+/**
+ * source_open - open a file of names or formats
+ * @path: as in a capture: "kallsyms", "mountinfo", "saved_cmdlines", "events/SYSTEM/NAME/format" …
+ *
+ * Returns a descriptor, or -errno as file_open().
+ */
+int source_open(const struct data_source *source, const char *path);
+
+/** source_read - read such a file as a whole, as file_read() does */
+int source_read(const struct data_source *source, const char *path, char **ret_text,
+		size_t *ret_length);
+
+/** source_events - call @visit for each event that has a format; as event_directories() */
+int source_events(const struct data_source *source,
+		  int (*visit)(void *context, const char *system, const char *name), void *context);
 
 /**
  * page_layout_parse - read the text of events/header_page

@@ -11,15 +11,21 @@
 #include <unistd.h>
 
 #include "allocfilt/capture.h"
+#include "capture/chunks.h"
+#include "capture/trace_dat.h"
+#include "capture/traced.h"
 
 #define READ_BYTES (128u << 10) /* at a time */
 #define GUESS_MAX  1024		/* pages of a CPU that are looked at for their byte order */
 
 struct capture_cpu {
 	int cpu;
-	int fd;	      /* -1: read to its end, or not present */
-	off_t offset; /* of the next page */
-	off_t size;
+	int fd;		       /* -1: not present */
+	off_t start;	       /* of its data in the file */
+	off_t offset;	       /* of the next page in the data */
+	off_t size;	       /* of the data; a file of its own may have grown since */
+	struct chunks *chunks; /* of a trace.dat that is compressed */
+	bool done;	       /* read to its end */
 };
 
 _Static_assert(sizeof(off_t) == sizeof(int64_t), "build with -D_FILE_OFFSET_BITS=64");
@@ -27,9 +33,9 @@ _Static_assert(sizeof(off_t) == sizeof(int64_t), "build with -D_FILE_OFFSET_BITS
 struct capture {
 	struct data_source source;
 	struct capture_info info;
-	char *dir;
-	char *symbols; /* of the source */
-	char *mounts;
+	struct trace_dat *dat;		 /* NULL: a directory */
+	const struct dat_buffer *buffer; /* of it */
+	char *dir;			 /* or the file */
 	bool order_known;
 	bool function_graph;
 	/* as long as those of struct utsname */
@@ -63,7 +69,7 @@ static void count_cpu_flaw(struct capture *capture, int cpu, int error)
 static char *read_text(struct capture *capture, const char *name)
 {
 	char *text;
-	int ret = file_read(capture->dir, name, &text, NULL);
+	int ret = source_read(&capture->source, name, &text, NULL);
 
 	if (!ret)
 		return text;
@@ -160,7 +166,9 @@ static void parse_copied_files(struct capture *capture)
 	char *threshold = read_text(capture, "tracing_thresh");
 
 	/* "local global [mono]" */
-	if (clock && strchr(clock, '['))
+	if (capture->buffer && *capture->buffer->clock)
+		snprintf(capture->clock, sizeof(capture->clock), "%s", capture->buffer->clock);
+	else if (clock && strchr(clock, '['))
 		sscanf(strchr(clock, '['), "[%64[^]]", capture->clock);
 	if (tracer && *tracer)
 		capture->function_graph = !strcmp(tracer, "function_graph\n");
@@ -181,7 +189,11 @@ static int read_layout(struct capture *capture, struct failure *failure)
 			failure, EXIT_STATUS_USAGE, errno,
 			"%s: neither a tracing directory nor a capture: events/header_page: %s",
 			capture->dir, file_error(errno));
-	ret = page_layout_parse(&capture->source.layout, text, strlen(text), false);
+	ret = page_layout_parse(&capture->source.layout, text, strlen(text),
+				capture->dat && capture->dat->big_endian);
+	/* The sub-buffers of an instance may be larger than those of the top level. */
+	if (!ret && capture->buffer && capture->buffer->page_size > capture->source.layout.size)
+		capture->source.layout.size = capture->buffer->page_size;
 	free(text);
 	if (ret)
 		return failure_set(
@@ -191,12 +203,67 @@ static int read_layout(struct capture *capture, struct failure *failure)
 	return 0;
 }
 
-/* A capture made by hand may lack the data of some CPUs: not a flaw. */
+/* Returns 0 or -errno: -ENOENT where the CPU has no file, which is no flaw of a capture made by hand. */
+static int open_cpu_file(struct capture *capture, struct capture_cpu *cpu)
+{
+	struct stat status;
+	char name[64];
+
+	snprintf(name, sizeof(name), "per_cpu/cpu%d/trace_pipe_raw", cpu->cpu);
+	cpu->fd = file_open(capture->dir, name, INT64_MAX);
+	if (cpu->fd < 0) {
+		int ret = cpu->fd;
+
+		cpu->fd = -1;
+		if (ret != -ENOENT)
+			count_cpu_flaw(capture, cpu->cpu, -ret);
+		return ret;
+	}
+	if (!fstat(cpu->fd, &status))
+		cpu->size = status.st_size;
+	return 0;
+}
+
+static int open_cpu_in_dat(struct capture *capture, struct capture_cpu *cpu,
+			   const struct dat_cpu *place)
+{
+	const struct trace_dat *dat = capture->dat;
+	int ret = 0;
+
+	cpu->fd = dat->fd;
+	cpu->start = place->offset;
+	cpu->size = place->size;
+	if (capture->buffer->compressed && place->size)
+		ret = chunks_open(&cpu->chunks, dat->codec, dat->big_endian, dat->fd, place->offset,
+				  place->size, &cpu->size);
+	if (ret)
+		count_cpu_flaw(capture, cpu->cpu, -ret);
+	return ret == -ENOMEM ? ret : 0;
+}
+
+/* Returns how many CPUs there are, in capture->numbers, or -errno. */
+static int list_cpus(struct capture *capture)
+{
+	const struct dat_buffer *buffer = capture->buffer;
+
+	if (!buffer)
+		return cpu_directories(capture->dir, &capture->numbers);
+	capture->numbers = calloc((size_t)buffer->count + 1, sizeof(*capture->numbers));
+	if (!capture->numbers)
+		return -ENOMEM;
+	for (int i = 0; i < buffer->count; i++)
+		capture->numbers[i] = buffer->cpus[i].cpu;
+	return buffer->count;
+}
+
 static int open_cpus(struct capture *capture, struct failure *failure)
 {
-	int count = cpu_directories(capture->dir, &capture->numbers);
+	int count = list_cpus(capture);
 	int opened = 0, error = ENOENT;
 
+	if (count <= 0 && capture->dat)
+		return failure_set(failure, EXIT_STATUS_USAGE, ENODATA, "-r %s: no data of any CPU",
+				   capture->dir);
 	if (count <= 0)
 		return failure_set(
 			failure, EXIT_STATUS_USAGE, ENOENT,
@@ -209,21 +276,15 @@ static int open_cpus(struct capture *capture, struct failure *failure)
 	capture->source.cpus = (struct cpu_list){ capture->numbers, count };
 	for (int i = 0; i < count; i++) {
 		struct capture_cpu *cpu = &capture->cpus[i];
-		char name[64];
-		struct stat status;
+		int ret;
 
 		cpu->cpu = capture->numbers[i];
-		snprintf(name, sizeof(name), "per_cpu/cpu%d/trace_pipe_raw", cpu->cpu);
-		cpu->fd = file_open(capture->dir, name, INT64_MAX);
-		if (cpu->fd < 0) {
-			error = -cpu->fd;
-			if (error != ENOENT)
-				count_cpu_flaw(capture, cpu->cpu, error);
-			continue;
-		}
-		opened++;
-		if (!fstat(cpu->fd, &status))
-			cpu->size = status.st_size;
+		ret = capture->buffer ? open_cpu_in_dat(capture, cpu, &capture->buffer->cpus[i]) :
+					open_cpu_file(capture, cpu);
+		opened += !ret;
+		if (ret)
+			error = -ret;
+		cpu->done = ret;
 	}
 	if (!opened)
 		return failure_set(failure, EXIT_STATUS_USAGE, ENOENT,
@@ -238,11 +299,12 @@ static int open_cpus(struct capture *capture, struct failure *failure)
  */
 static off_t skip_hole(const struct capture_cpu *cpu, off_t offset, off_t page)
 {
-	off_t data = lseek(cpu->fd, offset, SEEK_DATA);
+	off_t data = lseek(cpu->fd, cpu->start + offset, SEEK_DATA);
 
-	/* The hole ends the file, and its last page may be cut. */
-	if (data < 0 && errno == ENXIO && cpu->size > offset)
+	/* The hole ends the data, and its last page may be cut. */
+	if (cpu->size > offset && ((data < 0 && errno == ENXIO) || data >= cpu->start + cpu->size))
 		return offset + (cpu->size - offset - 1) / page * page;
+	data -= cpu->start;
 	return data - offset > page ? offset + ((data - offset) / page - 1) * page : offset;
 }
 
@@ -280,10 +342,12 @@ static bool has_event(void *context, const char *system, const char *name)
 	char *text;
 	bool has;
 
+	snprintf(path, sizeof(path), "events/%s/%s/format", system, name);
+	if (capture->dat)
+		return file_table_has(capture->dat->files, path);
 	snprintf(dir, sizeof(dir), "%s/events/%s/%s", capture->dir, system, name);
 	if (stat(dir, &status))
 		return false;
-	snprintf(path, sizeof(path), "events/%s/%s/format", system, name);
 	text = read_text(capture, path);
 	has = text && strstr(text, "ID:");
 	if (!text && errno == ENOENT)
@@ -301,7 +365,7 @@ static void check_names(struct capture *capture)
 					     "cgroups" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		int fd = file_open(capture->dir, names[i], FILE_TEXT_MAX);
+		int fd = source_open(&capture->source, names[i]);
 
 		if (fd >= 0)
 			close(fd);
@@ -334,6 +398,64 @@ static int list_functions(struct capture *capture)
 	return capture->functions ? 0 : -ENOMEM;
 }
 
+static void rewind_cpus(struct capture *capture)
+{
+	for (int i = 0; i < capture->count; i++) {
+		struct capture_cpu *cpu = &capture->cpus[i];
+
+		cpu->offset = 0;
+		cpu->done = cpu->fd < 0;
+		if (cpu->chunks)
+			chunks_rewind(cpu->chunks);
+	}
+}
+
+/* Adds the files that a trace.dat does not have. */
+static int add_traced(struct capture *capture, const struct traced *traced)
+{
+	struct file_table *files = capture->dat->files;
+	char *tracer = strdup(traced_windows(traced) ? "function_graph\n" : "nop\n");
+	char *filter = traced_filter(traced);
+	int ret = -ENOMEM;
+
+	if (tracer && filter)
+		ret = file_table_add(files, "current_tracer", tracer, strlen(tracer));
+	else
+		free(tracer);
+	if (!ret)
+		ret = file_table_add(files, "set_ftrace_filter", filter, strlen(filter));
+	else
+		free(filter);
+	file_table_sort(files);
+	return ret;
+}
+
+/* Reads all data of a trace.dat once to find out what was traced. */
+static int find_traced(struct capture *capture, struct failure *failure)
+{
+	struct source_sink sink;
+	struct traced *traced;
+	int ret = traced_new(&traced, &capture->source);
+
+	if (ret)
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+	traced_sink(traced, &sink);
+	while (capture_round(capture, &sink) > 0)
+		;
+	rewind_cpus(capture);
+	if (!traced_windows(traced) && !traced_events(traced))
+		ret = failure_set(failure, EXIT_STATUS_USAGE, ENODATA,
+				  "-r %s: no event of slow allocations in it; what it takes: "
+				  "trace-cmd record -p function_graph -l '__alloc*_pages*' "
+				  "-l 'try_to_*_pages' -l 'shrink_*' -l 'compact_zone*' "
+				  "-e vmscan -e compaction",
+				  capture->dir);
+	else if (add_traced(capture, traced))
+		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+	traced_free(traced);
+	return ret;
+}
+
 static int open_all(struct capture *capture, struct failure *failure)
 {
 	char *description;
@@ -349,7 +471,11 @@ static int open_all(struct capture *capture, struct failure *failure)
 								  READ_BYTES);
 	if (!capture->pages)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
-	description = read_text(capture, "capture");
+	if (capture->dat)
+		ret = find_traced(capture, failure);
+	if (ret)
+		return ret;
+	description = capture->dat ? NULL : read_text(capture, "capture");
 	if (description)
 		parse_description(capture, description);
 	else
@@ -367,26 +493,75 @@ static int open_all(struct capture *capture, struct failure *failure)
 	return 0;
 }
 
-int capture_open(struct capture **ret_capture, const char *dir, struct failure *failure)
+static bool has_data(const struct dat_buffer *buffer)
+{
+	for (int i = 0; i < buffer->count; i++)
+		if (buffer->cpus[i].size)
+			return true;
+	return false;
+}
+
+/* The number of the first buffer from @place on that has data; -1: none has */
+static int next_buffer(const struct trace_dat *dat, int place)
+{
+	for (; place < dat->nr_buffers; place++)
+		if (has_data(&dat->buffers[place]))
+			return place;
+	return -1;
+}
+
+/* @name: of the buffer, NULL: the first one with data */
+static int open_dat(struct capture *capture, const char *name, struct failure *failure)
+{
+	struct trace_dat *dat;
+	int ret = trace_dat_open(&capture->dat, capture->dir, failure), place = 0;
+
+	if (ret)
+		return ret;
+	dat = capture->dat;
+	while (name && place < dat->nr_buffers && strcmp(dat->buffers[place].name, name))
+		place++;
+	if (!name)
+		place = next_buffer(dat, 0);
+	if (place < 0)
+		place = 0;
+	if (place == dat->nr_buffers)
+		return failure_set(failure, EXIT_STATUS_USAGE, ENOENT, "-r %s: no buffer %s in it",
+				   capture->dir, name);
+	capture->buffer = &dat->buffers[place];
+	capture->source.files = dat->files;
+	if (next_buffer(dat, next_buffer(dat, 0) + 1) > 0)
+		capture->source.buffer = capture->buffer->name;
+	capture->order_known = true;
+	memcpy(capture->host, dat->host, sizeof(capture->host));
+	memcpy(capture->release, dat->release, sizeof(capture->release));
+	memcpy(capture->machine, dat->machine, sizeof(capture->machine));
+	if (dat->flaw)
+		count_flaw(capture, dat->flaw, "damaged");
+	return 0;
+}
+
+int capture_open_buffer(struct capture **ret_capture, const char *path, const char *buffer,
+			struct failure *failure)
 {
 	struct capture *capture = calloc(1, sizeof(*capture));
-	int ret;
+	struct stat status;
+	int ret = 0;
 
-	if (!capture || !(capture->dir = strdup(dir)) ||
-	    asprintf(&capture->symbols, "%s/kallsyms", dir) < 0 ||
-	    asprintf(&capture->mounts, "%s/mountinfo", dir) < 0) {
+	if (!capture || !(capture->dir = strdup(path))) {
 		capture_close(capture);
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	}
 	capture->function_graph = true;
-	capture->source.dir = capture->source.names_dir = capture->dir;
-	capture->source.symbols = capture->symbols;
-	capture->source.mounts = capture->mounts;
+	capture->source.dir = capture->dir;
 	capture->source.host = capture->host;
 	capture->source.release = capture->release;
 	capture->source.machine = capture->machine;
 	capture->source.clock = capture->clock;
-	ret = open_all(capture, failure);
+	if (!stat(path, &status) && !S_ISDIR(status.st_mode))
+		ret = open_dat(capture, buffer, failure);
+	if (!ret)
+		ret = open_all(capture, failure);
 	if (ret) {
 		capture_close(capture);
 		return ret;
@@ -395,22 +570,37 @@ int capture_open(struct capture **ret_capture, const char *dir, struct failure *
 	return 0;
 }
 
+int capture_open(struct capture **capture, const char *path, struct failure *failure)
+{
+	return capture_open_buffer(capture, path, NULL, failure);
+}
+
+const char *capture_next_buffer(const struct capture *capture)
+{
+	int next = capture->dat ? next_buffer(capture->dat,
+					      (int)(capture->buffer - capture->dat->buffers) + 1) :
+				  -1;
+
+	return next < 0 ? NULL : capture->dat->buffers[next].name;
+}
+
 void capture_close(struct capture *capture)
 {
 	if (!capture)
 		return;
-	for (int i = 0; i < capture->count; i++)
-		if (capture->cpus[i].fd >= 0)
+	for (int i = 0; i < capture->count; i++) {
+		chunks_free(capture->cpus[i].chunks);
+		if (capture->cpus[i].fd >= 0 && !capture->dat)
 			close(capture->cpus[i].fd);
+	}
 	free(capture->cpus);
 	free(capture->numbers);
 	free(capture->pages);
 	free(capture->functions);
 	free(capture->functions_text);
 	free(capture->pids);
-	free(capture->mounts);
-	free(capture->symbols);
 	free(capture->dir);
+	trace_dat_free(capture->dat);
 	free(capture);
 }
 
@@ -432,13 +622,18 @@ void capture_offer(struct capture *capture, struct plan_offer *offer)
 	offer->context = capture;
 }
 
-static ssize_t read_whole(const struct capture_cpu *cpu, void *pages, size_t size, size_t page)
+static ssize_t read_whole(const struct capture *capture, const struct capture_cpu *cpu, void *pages,
+			  size_t size, size_t page)
 {
 	size_t length = 0;
 
+	if (cpu->chunks)
+		return chunks_read(cpu->chunks, pages, size);
+	if (capture->dat && size > (size_t)(cpu->size - cpu->offset))
+		size = (size_t)(cpu->size - cpu->offset);
 	while (length < size) {
 		ssize_t part = pread(cpu->fd, (char *)pages + length, size - length,
-				     cpu->offset + (off_t)length);
+				     cpu->start + cpu->offset + (off_t)length);
 
 		if (part < 0 && errno == EINTR)
 			continue;
@@ -456,11 +651,11 @@ static ssize_t read_whole(const struct capture_cpu *cpu, void *pages, size_t siz
 static size_t pages_at(const struct capture *capture, const struct capture_cpu *cpu, size_t most)
 {
 	size_t page = capture->source.layout.size, pages = READ_BYTES / page;
-	off_t hole = lseek(cpu->fd, cpu->offset, SEEK_HOLE);
+	off_t hole = lseek(cpu->fd, cpu->start + cpu->offset, SEEK_HOLE) - cpu->start;
 
 	if (pages > most)
 		pages = most;
-	if (hole >= cpu->offset && (size_t)(hole - cpu->offset) / page < pages)
+	if (!cpu->chunks && hole >= cpu->offset && (size_t)(hole - cpu->offset) / page < pages)
 		pages = (size_t)(hole - cpu->offset) / page;
 	return pages ? pages : 1;
 }
@@ -473,13 +668,14 @@ static int read_pages(struct capture *capture, struct capture_cpu *cpu, size_t m
 	ssize_t length;
 	int ret = 0;
 
-	cpu->offset = skip_hole(cpu, cpu->offset, (off_t)page);
-	length = read_whole(cpu, capture->pages, pages_at(capture, cpu, most) * page, page);
+	if (!cpu->chunks)
+		cpu->offset = skip_hole(cpu, cpu->offset, (off_t)page);
+	length =
+		read_whole(capture, cpu, capture->pages, pages_at(capture, cpu, most) * page, page);
 	if (length < 0)
 		count_cpu_flaw(capture, cpu->cpu, -length);
 	if (length <= 0) {
-		close(cpu->fd);
-		cpu->fd = -1;
+		cpu->done = true;
 		return 0;
 	}
 	cpu->offset += length;
@@ -499,7 +695,7 @@ static int read_cpu(struct capture *capture, struct capture_cpu *cpu,
 {
 	size_t left = SOURCE_QUOTA, room;
 
-	while (cpu->fd >= 0) {
+	while (!cpu->done) {
 		int ret;
 
 		room = sink->room(sink->context, cpu->cpu);
@@ -526,7 +722,7 @@ int capture_round(struct capture *capture, const struct source_sink *sink)
 
 		if (ret < 0)
 			return ret;
-		more |= capture->cpus[i].fd >= 0;
+		more |= !capture->cpus[i].done;
 	}
 	return more;
 }

@@ -48,6 +48,8 @@ const struct key keys[] = {
 	  .help = "show only stalls of allocations of that order or a higher one" },
 	{ "source", "-s", KEY_PATH, KEY_OPTION, FIELD(source), .argument = "DIR",
 	  .help = "the tracing directory, or a capture" },
+	{ "read", "-r", KEY_PATH, KEY_OPTION, FIELD(read), .argument = "FILE",
+	  .help = "read a trace.dat of trace-cmd" },
 	{ "write", "-w", KEY_PATH, KEY_OPTION, FIELD(write), .argument = "DIR",
 	  .help = "write a capture to DIR, print nothing" },
 	{ "duration", "-d", KEY_QUANTITY, KEY_RUNNING, FIELD(duration),

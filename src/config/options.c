@@ -122,6 +122,10 @@ static int check_combinations(const struct options *options, struct failure *fai
 
 	if (options->verbose && options->quiet)
 		text = "-v and -q exclude each other";
+	else if (options->read && options->source)
+		text = "-r and -s exclude each other: each names what is read";
+	else if (options->read && options->task != TASK_RUN)
+		text = "-r reads a file: not with --restore, --probe or --check-config";
 	else if (options->write && options->output)
 		text = "-w and -o exclude each other: with -w nothing is printed";
 	else if (options->write && options->task != TASK_RUN)
@@ -221,6 +225,7 @@ void options_free(struct options *options)
 	free(options->comm);
 	free(options->cgroup);
 	free(options->source);
+	free(options->read);
 	free(options->write);
 	free(options->pids);
 	string_list_free(options->functions);
@@ -255,7 +260,7 @@ void options_print_help(FILE *file, const char *const *formats)
 	char word[64];
 
 	fputs("Usage: allocfilt -t TIME [OPTION]... [-- COMMAND [ARGUMENT]...]\n"
-	      "       allocfilt -s CAPTURE [OPTION]...\n"
+	      "       allocfilt -s CAPTURE | -r FILE [OPTION]...\n"
 	      "Show slow memory allocations of the kernel, and what they did meanwhile.\n"
 	      "\n",
 	      file);

@@ -86,23 +86,20 @@ static size_t read_saved(struct cgroups *cgroups, int saved)
 	return count;
 }
 
-struct cgroups *cgroups_new(const char *mounts, const char *saved, size_t size)
+struct cgroups *cgroups_new(const char *mounts, int saved, size_t size)
 {
-	int file = saved ? file_open(NULL, saved, FILE_TEXT_MAX) : -1;
 	struct cgroups *cgroups;
 	char mount[PATH_MAX];
 	int ret = -ENOMEM;
 
-	if (saved)
-		size = read_saved(NULL, file) + 1;
+	if (!mounts)
+		size = read_saved(NULL, saved) + 1;
 	cgroups = calloc(1, sizeof(*cgroups) + size * sizeof(cgroups->table[0]));
 	if (cgroups)
 		ret = hash_init(&cgroups->hash, &cgroups->table[0].link, sizeof(cgroups->table[0]),
 				size);
 	if (!ret)
-		read_saved(cgroups, file);
-	if (file >= 0)
-		close(file);
+		read_saved(cgroups, saved);
 	if (ret) {
 		free(cgroups);
 		errno = ENOMEM;

@@ -16,14 +16,14 @@ struct cgroups;
 /**
  * cgroups_new
  * @mounts: "/proc/self/mounts" for a live run, NULL for a capture
- * @saved: path of a capture's file cgroups, or NULL
+ * @saved: a capture's file cgroups, which stays open, or -1
  * @size: limit of paths in a live run, at least 1; the least recently used one is evicted. A capture
  *	is read as a whole, up to 65536 cgroups.
  *
  * Returns NULL with errno ENOMEM. Without cgroup2, or the right to open a directory by its number
  * (CAP_DAC_READ_SEARCH), no path is known.
  */
-struct cgroups *cgroups_new(const char *mounts, const char *saved, size_t size);
+struct cgroups *cgroups_new(const char *mounts, int saved, size_t size);
 void cgroups_free(struct cgroups *cgroups);
 
 /**

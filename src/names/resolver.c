@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "allocfilt/base.h"
 #include "allocfilt/names.h"
@@ -61,16 +62,16 @@ static bool is_likely_symbol(void *context, const char *name)
 static bool make_tables(struct resolver *resolver, const struct options *options)
 {
 	const struct data_source *source = resolver->source;
-	char saved[PATH_MAX];
+	int saved = source->proc ? -1 : source_open(source, "cgroups");
 
-	snprintf(saved, sizeof(saved), "%s/cgroups", source->dir);
-	resolver->symbols = symbols_new(source->symbols, source->proc);
+	resolver->symbols = symbols_new(source_open(source, "kallsyms"), source->proc);
 	/* Half of the tasks with waiting events: each uses 360 bytes of locked memory. */
-	resolver->tasks = task_cache_new(source->proc, source->names_dir, source->dir,
-					 options->limits.tasks / 2);
-	resolver->cgroups = cgroups_new(source->proc ? "/proc/self/mounts" : NULL,
-					source->proc ? NULL : saved, CGROUPS_MAX);
-	resolver->shrinkers = shrinker_names_new(source->mounts, resolver);
+	resolver->tasks = task_cache_new(source, options->limits.tasks / 2);
+	resolver->cgroups =
+		cgroups_new(source->proc ? "/proc/self/mounts" : NULL, saved, CGROUPS_MAX);
+	if (saved >= 0)
+		close(saved);
+	resolver->shrinkers = shrinker_names_new(source_open(source, "mountinfo"), resolver);
 	if (options->stack)
 		resolver->stacks = stacks_new();
 	return resolver->symbols && resolver->tasks && resolver->cgroups && resolver->shrinkers &&
@@ -99,13 +100,13 @@ int resolver_new(struct resolver **ret_resolver, const struct plan *plan,
 		resolver_free(resolver);
 		return failure_set(
 			failure, EXIT_STATUS_NO_TRACEFS, EPERM,
-			"%s shows no addresses: it takes CAP_SYSLOG and sysctl kernel.kptr_restrict below 2",
-			source->symbols);
+			"%s/kallsyms shows no addresses: it takes CAP_SYSLOG and sysctl kernel.kptr_restrict below 2",
+			source->proc);
 	}
 	if (ret)
 		log_warning(
-			"%s: %s: functions have no names, so no event finds its owner",
-			source->symbols,
+			"%s/kallsyms: %s: functions have no names, so no event finds its owner",
+			source->dir,
 			ret == -ENODATA ? "no symbols in it" :
 			ret == -EPERM	? "all addresses are 0, as it was read without CAP_SYSLOG" :
 					  file_error(-ret));

@@ -49,14 +49,17 @@ struct shrinker_names {
 	char text[SHRINKER_LABEL_MAX]; /* of shrinker_names_of() */
 };
 
-struct shrinker_names *shrinker_names_new(const char *mounts, struct resolver *resolver)
+struct shrinker_names *shrinker_names_new(int mounts, struct resolver *resolver)
 {
 	struct shrinker_names *names = calloc(1, sizeof(*names));
 
-	if (!names)
+	if (!names) {
+		if (mounts >= 0)
+			close(mounts);
 		return NULL;
+	}
 	names->resolver = resolver;
-	names->mounts = mounts ? file_open(NULL, mounts, FILE_TEXT_MAX) : -1;
+	names->mounts = mounts;
 	if (!hash_init(&names->hash, &names->places[0].link, sizeof(names->places[0]),
 		       SHRINKER_NAMES_MAX))
 		return names;

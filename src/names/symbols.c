@@ -219,9 +219,8 @@ static void add(struct symbols *symbols, const struct candidate *new)
 	symbols->count++;
 }
 
-uint64_t kallsyms_address(const char *path, const char *function)
+uint64_t kallsyms_address(int fd, const char *function)
 {
-	int fd = file_open(NULL, path, FILE_TEXT_MAX);
 	struct line_reader reader;
 	struct kallsyms_line line;
 	uint64_t address = 0;
@@ -248,14 +247,17 @@ static int check_readable(int fd)
 	return ret;
 }
 
-struct symbols *symbols_new(const char *path, bool live)
+struct symbols *symbols_new(int fd, bool live)
 {
 	struct symbols *symbols = calloc(1, sizeof(*symbols));
 
-	if (!symbols)
+	if (!symbols) {
+		if (fd >= 0)
+			close(fd);
 		return NULL;
+	}
 	symbols->live = live;
-	symbols->fd = file_open(NULL, path, FILE_TEXT_MAX);
+	symbols->fd = fd;
 	symbols->readable = symbols->fd < 0 ? symbols->fd : check_readable(symbols->fd);
 	return symbols;
 }

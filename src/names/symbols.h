@@ -28,12 +28,13 @@ struct symbol {
 struct symbols;
 
 /**
- * symbols_new - open @path ("/proc/kallsyms", "DIR/kallsyms"), and see whether it has addresses
+ * symbols_new - see whether a file has addresses
+ * @fd: a text of kallsyms, or the -errno of opening it; belongs to the symbols from now on
  * @live: a running kernel's
  *
  * Returns NULL with errno ENOMEM only; see symbols_readable().
  */
-struct symbols *symbols_new(const char *path, bool live);
+struct symbols *symbols_new(int fd, bool live);
 void symbols_free(struct symbols *symbols);
 
 /**

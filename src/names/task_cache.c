@@ -445,18 +445,18 @@ static size_t read_capture(struct task_cache *cache, int tasks)
 	return count;
 }
 
-struct task_cache *task_cache_new(const char *proc, const char *names_dir, const char *dir,
-				  size_t size)
+struct task_cache *task_cache_new(const struct data_source *source, size_t size)
 {
 	struct task_cache *cache = calloc(1, sizeof(*cache));
+	const char *proc = source->proc;
 	int tasks = -1, ret;
 
 	if (!cache)
 		return NULL;
 	cache->proc = proc ? open(proc, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-	cache->saved = file_open(names_dir, "saved_cmdlines", FILE_TEXT_MAX);
+	cache->saved = source_open(source, "saved_cmdlines");
 	if (!proc) {
-		tasks = file_open(dir, "tasks", FILE_TEXT_MAX);
+		tasks = source_open(source, "tasks");
 		size = read_capture(cache, tasks) + 1;
 		if (size > SAVED_MAX)
 			size = SAVED_MAX;

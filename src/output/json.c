@@ -733,6 +733,8 @@ static int json_form_begin(struct output *output)
 	json_number(&json, "report_ns", report ? report : setup->plan->threshold);
 	/* The path of a capture says nothing of the machine that was traced. */
 	json_string(&json, "directory", source->proc ? source->dir : NULL);
+	if (source->buffer)
+		json_string(&json, "buffer", source->buffer);
 	json_open(&json, "cpus", '[');
 	for (int i = 0; i < source->cpus.count; i++)
 		json_signed(&json, NULL, source->cpus.numbers[i]);

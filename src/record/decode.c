@@ -475,7 +475,7 @@ int decode_read_format(struct decode *decode, int event, int id, const char *sys
 	int ret;
 
 	snprintf(path, sizeof(path), "events/%s/%s/format", system, name);
-	ret = file_read(decode->source->dir, path, &text, &length);
+	ret = source_read(decode->source, path, &text, &length);
 	if (!ret)
 		ret = decode_add_format(decode, event, id, text, length);
 	free(text);
@@ -682,7 +682,7 @@ static noinline int drop(struct decode *decode, const void *data, size_t size)
 	format = by_type(decode, type);
 	if (!format && !decode->read_all && !decode->source->proc) {
 		decode->read_all = true;
-		event_directories(decode->source->dir, ignore_format, decode);
+		source_events(decode->source, ignore_format, decode);
 		format = by_type(decode, type);
 	}
 	if (!format && !decode->unknown++)

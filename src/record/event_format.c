@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocfilt/record.h"
 #include "record/event_format.h"
 
 /* The decimal number after a label, and what ends it. */

@@ -46,7 +46,4 @@ int event_format_parse(struct event_format *format, char *text);
 /** event_format_field - the first field of this name, or NULL */
 const struct event_field *event_format_field(const struct event_format *format, const char *name);
 
-/** event_number - an unsigned number of 1 to 8 bytes in a record */
-uint64_t event_number(const void *at, size_t size, bool big_endian);
-
 #endif

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "allocfilt/base.h"
+#include "allocfilt/record.h"
 #include "record/event_format.h"
 #include "record/print_program.h"
 

@@ -90,9 +90,6 @@ static int describe_source(struct live *live)
 
 	live->source = (struct data_source){
 		.dir = dir,
-		.names_dir = dir,
-		.symbols = "/proc/kallsyms",
-		.mounts = "/proc/self/mountinfo",
 		.proc = "/proc",
 		.host = live->kernel->system.nodename,
 		.release = live->kernel->system.release,
@@ -634,7 +631,8 @@ static int read_slow_files(struct live *live)
 		pipeline_read_symbols(live->pipeline);
 	if (session_has_probe(live->session) && live->probe.on_event)
 		callback = live->pipeline ? pipeline_address(live->pipeline, PROBE_CALLBACK) :
-					    kallsyms_address(live->source.symbols, PROBE_CALLBACK);
+					    kallsyms_address(source_open(&live->source, "kallsyms"),
+							     PROBE_CALLBACK);
 	if (callback)
 		session_filter_probe(live->session, callback);
 	return 0;

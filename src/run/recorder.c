@@ -51,7 +51,7 @@ int recorder_new(struct recorder **ret_recorder, const struct options *options,
 	recorder->probe = probe;
 	recorder->date = time(NULL);
 	/* A name is needed for some time after its task has exited. */
-	recorder->tasks = task_cache_new("/proc", kernel->dir, NULL, 2 * options->limits.tasks);
+	recorder->tasks = task_cache_new(source, 2 * options->limits.tasks);
 	recorder->losses = losses_new(&source->cpus);
 	if (recorder->tasks && recorder->losses)
 		ret = capture_create(&recorder->writer, options->write, failure);

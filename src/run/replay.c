@@ -2,7 +2,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "allocfilt/base.h"
 #include "allocfilt/capture.h"
@@ -12,6 +15,8 @@
 #include "allocfilt/tracing.h"
 #include "run/pipeline.h"
 #include "run/report.h"
+
+#define TOP_BUFFER "top" /* what the buffer without a name is called */
 
 /* The threshold of a configuration file is for live runs: that of the capture comes first. */
 static int choose_threshold(const struct run_context *run, const struct capture *capture,
@@ -26,7 +31,7 @@ static int choose_threshold(const struct run_context *run, const struct capture 
 	if (!run->options->threshold && !described)
 		return failure_set(
 			failure, EXIT_STATUS_USAGE, EINVAL,
-			"%s: no threshold: a capture made by hand has none, set one with -t TIME",
+			"%s: no threshold: a trace.dat or a capture made by hand has none, set one with -t TIME",
 			capture_source(capture)->dir);
 	if (!run->options->threshold)
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
@@ -143,15 +148,43 @@ static int replay(const struct run_context *run, struct capture *capture, struct
 	return check_flaws(capture, pipeline, failure);
 }
 
-int replay_run(const struct run_context *run, struct failure *failure)
+/* Where a file has several buffers, each is a run of its own; some forms have room for one run only. */
+static int begin_buffer(const struct run_context *run, const struct capture *capture, bool chosen,
+			struct failure *failure)
+{
+	const char *buffer = capture_source(capture)->buffer, *form = run->options->format;
+	struct line line;
+
+	if (!buffer || !strcmp(form, "json"))
+		return 0;
+	if (!*buffer)
+		buffer = TOP_BUFFER;
+	if (!chosen && strcmp(form, "trace") && strcmp(form, "tree"))
+		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
+				   "-f %s shows one buffer, and %s has several: choose one, as "
+				   "with -r %s:%s",
+				   form, run->options->read, run->options->read, buffer);
+	if (chosen)
+		return 0;
+	line_clear(&line);
+	line_add_text(&line, "buffer ");
+	line_add_escaped(&line, buffer, TEXT_PRINTABLE);
+	return line_put(&line, run->output);
+}
+
+/* @ret_next: the name of the next buffer of the file, NULL after the last one; free() it */
+static int replay_buffer(const struct run_context *run, const char *path, const char *buffer,
+			 bool chosen, char **ret_next, struct failure *failure)
 {
 	struct capture *capture = NULL;
 	struct pipeline *pipeline = NULL;
 	struct plan *plan = NULL;
-	int ret;
+	const char *next;
+	int ret = capture_open_buffer(&capture, path, buffer, failure);
 
-	cpu_buffers_allow_files(run->options->source, 1);
-	ret = capture_open(&capture, run->options->source, failure);
+	*ret_next = NULL;
+	if (!ret)
+		ret = begin_buffer(run, capture, chosen, failure);
 	if (!ret)
 		ret = make_plan(run, capture, &plan, failure);
 	if (!ret)
@@ -159,8 +192,72 @@ int replay_run(const struct run_context *run, struct failure *failure)
 				   run->output, failure);
 	if (!ret)
 		ret = replay(run, capture, pipeline, failure);
+	/* What is damaged in this one is not in the next. */
+	next = capture && !chosen && (!ret || ret == -EBADMSG) ? capture_next_buffer(capture) :
+								 NULL;
+	if (next && !(*ret_next = strdup(next)))
+		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	pipeline_free(pipeline);
 	plan_free(plan);
 	capture_close(capture);
+	return ret;
+}
+
+/*
+ * Takes the name of a buffer off FILE:BUFFER. @ret_buffer: NULL: there is none; free() it. Returns 0, or
+ * -errno with @failure where there is no such file.
+ */
+static int split_path(char *path, char **ret_buffer, struct failure *failure)
+{
+	struct stat status;
+	char *colon;
+
+	*ret_buffer = NULL;
+	if (!stat(path, &status)) {
+		if (!S_ISDIR(status.st_mode))
+			return 0;
+		return failure_set(failure, EXIT_STATUS_USAGE, EISDIR,
+				   "-r %s: a directory; -s reads a capture, -r a trace.dat", path);
+	}
+	colon = strrchr(path, ':');
+	if (!colon)
+		return failure_set(failure, EXIT_STATUS_USAGE, errno, "-r %s: %s", path,
+				   strerror(errno));
+	*colon++ = '\0';
+	*ret_buffer = strdup(strcmp(colon, TOP_BUFFER) ? colon : "");
+	return *ret_buffer ? 0 :
+			     failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+}
+
+int replay_run(const struct run_context *run, struct failure *failure)
+{
+	const struct options *options = run->options;
+	char *path = strdup(options->read ? options->read : options->source);
+	char *buffer = NULL, *next = NULL;
+	bool chosen, damaged = false;
+	int ret = path ? 0 : failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+
+	if (!ret && options->read)
+		ret = split_path(path, &buffer, failure);
+	chosen = buffer;
+	if (!ret)
+		cpu_buffers_allow_files(path, 1);
+	while (!ret) {
+		ret = replay_buffer(run, path, buffer, chosen, &next, failure);
+		free(buffer);
+		buffer = next;
+		if (!next)
+			break;
+		if (ret)
+			log_error("%s", failure->text);
+		damaged |= ret;
+		ret = 0;
+	}
+	if (!ret && damaged) {
+		*failure = (struct failure){ .status = EXIT_STATUS_RUN_TIME };
+		ret = -EBADMSG;
+	}
+	free(buffer);
+	free(path);
 	return ret;
 }

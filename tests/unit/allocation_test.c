@@ -205,8 +205,6 @@ static void test_metrics_of_many_shrinkers(void **state)
 	static const struct options options = { .format = "trace", OPTIONS };
 	static const struct data_source source = {
 		.dir = "/none",
-		.names_dir = "/none",
-		.symbols = "/none",
 	};
 	struct failure failure;
 	struct summary_view view = {

@@ -18,6 +18,15 @@ static void expect_paths(struct cgroups *cgroups, int from, int to)
 	}
 }
 
+static struct cgroups *open_saved(void)
+{
+	int fd = file_open(test_directory, "cgroups", FILE_TEXT_MAX);
+	struct cgroups *cgroups = cgroups_new(NULL, fd, SIZE);
+
+	close(fd);
+	return cgroups;
+}
+
 static void test_capture(void **state)
 {
 	struct cgroups *cgroups;
@@ -28,7 +37,7 @@ static void test_capture(void **state)
 	memcpy(longest + sizeof(longest) - 4, "end", 3);
 	snprintf(text, sizeof(text), "1 /\n42 /a\\040b\n43\nx\n44 /%s\n", longest);
 	put_text("cgroups", text);
-	cgroups = cgroups_new(NULL, test_path("cgroups"), SIZE);
+	cgroups = open_saved();
 	for (int round = 0; round < 2; round++) {
 		const char *path = cgroups_path(cgroups, 44);
 
@@ -46,11 +55,11 @@ static void test_capture(void **state)
 
 static void test_no_files(void **state)
 {
-	struct cgroups *cgroups = cgroups_new("/nonexistent", NULL, SIZE);
+	struct cgroups *cgroups = cgroups_new("/nonexistent", -1, SIZE);
 
 	assert_string_equal(cgroups_path(cgroups, 42), "");
 	cgroups_free(cgroups);
-	cgroups = cgroups_new(NULL, "/nonexistent", SIZE);
+	cgroups = cgroups_new(NULL, -ENOENT, SIZE);
 	assert_string_equal(cgroups_path(cgroups, 42), "");
 	cgroups_free(cgroups);
 }
@@ -66,7 +75,7 @@ static void test_large_capture(void **state)
 	sprintf(line, "5 /second\n");
 	put_text("cgroups", text);
 	free(text);
-	cgroups = cgroups_new(NULL, test_path("cgroups"), SIZE);
+	cgroups = open_saved();
 	put_text("cgroups", "20000 /late\n");
 	assert_string_equal(cgroups_path(cgroups, 20000), "");
 	expect_paths(cgroups, 1, 10000);
@@ -77,7 +86,7 @@ static void test_large_capture(void **state)
 /* The root, where this machine has cgroup2 and we may open a file by its handle. */
 static void test_live(void **state)
 {
-	struct cgroups *cgroups = cgroups_new("/proc/self/mounts", NULL, SIZE);
+	struct cgroups *cgroups = cgroups_new("/proc/self/mounts", -1, SIZE);
 	struct stat status;
 
 	if (!stat("/sys/fs/cgroup/cgroup.controllers", &status) &&
@@ -107,7 +116,7 @@ static void test_print(void **state)
 	cgroups_print(stream, test_path("mounts"));
 	cgroups_print(stream, "/nonexistent");
 	fclose(stream);
-	cgroups = cgroups_new(NULL, test_path("cgroups"), SIZE);
+	cgroups = open_saved();
 	assert_string_equal(cgroups_path(cgroups, root.st_ino), "/");
 	assert_string_equal(cgroups_path(cgroups, inner.st_ino), "/a b/c");
 	cgroups_free(cgroups);

@@ -50,7 +50,8 @@ static int set_up(void **state)
 
 	put_text("mountinfo", "28 1 0:22 / /a\"b\\134c rw - tmpfs tmpfs rw\n");
 	make_view(&plan, &resolver, 2);
-	view.shrinker_names = shrinker_names_new(test_path("mountinfo"), &resolver);
+	view.shrinker_names = shrinker_names_new(
+		file_open(test_directory, "mountinfo", FILE_TEXT_MAX), &resolver);
 	return ret;
 }
 

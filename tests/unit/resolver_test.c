@@ -41,11 +41,10 @@ static void open_resolver(const char *symbols)
 {
 	static struct plan plan;
 	static const struct options options = { .limits = { .tasks = 64 } };
-	struct data_source source = { .dir = test_directory, .names_dir = test_directory };
+	struct data_source source = { .dir = test_directory };
 	struct failure failure;
 
 	put_text("kallsyms", symbols);
-	source.symbols = test_path("kallsyms");
 	assert_int_equal(resolver_new(&resolver, &plan, &source, &options, &failure), 0);
 }
 

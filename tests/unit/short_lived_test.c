@@ -103,11 +103,16 @@ static void make_live_pipeline(struct flood *flood)
 		.limits = LIMITS,
 	};
 	struct failure failure;
+	char *formats = realpath(FIXTURE "/events", NULL), *symbols;
 
+	/* Formats and symbols of the fixture, beside the names of tasks that this test makes. */
+	assert_int_equal(symlink(formats, test_path("events")), 0);
+	assert_int_equal(file_read(FIXTURE, "kallsyms", &symbols, NULL), 0);
+	put_text("kallsyms", symbols);
+	free(symbols);
+	free(formats);
 	flood->source = (struct data_source){
-		.dir = FIXTURE,
-		.names_dir = test_directory,
-		.symbols = FIXTURE "/kallsyms",
+		.dir = test_directory,
 		.proc = test_directory,
 		.layout = capture_source(flood->capture)->layout,
 		.cpus = made_cpus(2),

@@ -32,7 +32,8 @@ static struct shrinker_names *names;
 static int set_up(void **state)
 {
 	put_text("mountinfo", mountinfo);
-	names = shrinker_names_new(test_path("mountinfo"), &resolver);
+	names = shrinker_names_new(file_open(test_directory, "mountinfo", FILE_TEXT_MAX),
+				   &resolver);
 	return !names;
 }
 
@@ -215,7 +216,7 @@ static void test_parts(void **state)
 	assert_false(shrinker_names_parts(names, 4, &parts));
 	assert_false(shrinker_names_parts(names, SHRINKER_NAMES_MAX, &parts));
 	shrinker_names_free(names);
-	names = shrinker_names_new("/nowhere", &resolver);
+	names = shrinker_names_new(-ENOENT, &resolver);
 	see(0x100, "tmpfs", 0, 23);
 	assert_true(shrinker_names_parts(names, 0, &parts));
 	assert_string_equal(parts.mount, "");

@@ -26,7 +26,7 @@ static int set_up(void **state)
 {
 	plan.threshold = 134000;
 	make_view(&plan, &resolver, 1);
-	view.shrinker_names = shrinker_names_new(NULL, &resolver);
+	view.shrinker_names = shrinker_names_new(-1, &resolver);
 	view.top = 2;
 	return 0;
 }

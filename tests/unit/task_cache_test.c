@@ -18,10 +18,18 @@ off_t lseek(int fd, off_t offset, int whence)
 	return syscall(SYS_lseek, fd, offset, whence);
 }
 
+/* @proc: NULL: a capture */
+static struct task_cache *new_cache(const char *dir, const char *proc, size_t size)
+{
+	const struct data_source source = { .dir = dir, .proc = proc };
+
+	return task_cache_new(&source, size);
+}
+
 static void open_live(void)
 {
 	task_cache_free(cache);
-	cache = task_cache_new(test_directory, test_directory, NULL, SIZE);
+	cache = new_cache(test_directory, test_directory, SIZE);
 	assert_non_null(cache);
 }
 
@@ -30,7 +38,7 @@ static void open_capture(const char *saved, const char *tasks)
 	put_text("saved_cmdlines", saved);
 	put_text("tasks", tasks);
 	task_cache_free(cache);
-	cache = task_cache_new(NULL, test_directory, test_directory, SIZE);
+	cache = new_cache(test_directory, NULL, SIZE);
 	assert_non_null(cache);
 }
 
@@ -125,11 +133,11 @@ static void test_names_of_capture(void **state)
 
 static void test_no_files(void **state)
 {
-	cache = task_cache_new(NULL, "/nonexistent", "/nonexistent", SIZE);
+	cache = new_cache("/nonexistent", NULL, SIZE);
 	expect_name(5, 1, "<...>");
 	assert_int_equal(process_of(5, 1), 0);
 	task_cache_free(cache);
-	cache = task_cache_new("/nonexistent", "/nonexistent", NULL, SIZE);
+	cache = new_cache("/nonexistent", "/nonexistent", SIZE);
 	expect_name(5, 1, "<...>");
 	assert_int_equal(process_of(5, 1), 0);
 	task_cache_free(NULL);
@@ -409,7 +417,7 @@ static void test_print(void **state)
 	fclose(names);
 	fclose(tasks);
 	task_cache_free(cache);
-	cache = task_cache_new(NULL, test_directory, test_directory, 1);
+	cache = new_cache(test_directory, NULL, 1);
 	expect_name(10, 0, "ten");
 	expect_name(11, 0, "only name");
 	expect_name(12, 0, "<...>");

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "capture/chunks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#ifdef HAVE_ZSTD
+#include <zstd.h>
+#endif
+#ifdef HAVE_ZLIB
+#include <zlib.h>
+#endif
+
+#include "allocfilt/record.h"
+
+#define COUNT_BYTES  4		 /* before the first chunk */
+#define CHUNK_HEADER 8		 /* sizes: compressed, and of the data */
+#define CHUNK_MAX    (16u << 20) /* trace-cmd makes chunks of ten pages */
+
+struct codec {
+	const char *name;
+	const char *package;
+	bool (*expand)(void *to, size_t size, const void *from, size_t length); /* NULL: missing */
+};
+
+#ifdef HAVE_ZSTD
+static bool expand_zstd(void *to, size_t size, const void *from, size_t length)
+{
+	return ZSTD_decompress(to, size, from, length) == size;
+}
+#else
+#define expand_zstd NULL
+#endif
+
+#ifdef HAVE_ZLIB
+static bool expand_zlib(void *to, size_t size, const void *from, size_t length)
+{
+	unsigned long expanded = size;
+
+	return uncompress(to, &expanded, from, length) == Z_OK && expanded == size;
+}
+#else
+#define expand_zlib NULL
+#endif
+
+static const struct codec codecs[] = {
+	{ "zstd", "libzstd-dev", expand_zstd },
+	{ "zlib", "zlib1g-dev", expand_zlib },
+};
+
+const struct codec *codec_find(const char *name, const char **ret_package)
+{
+	*ret_package = NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(codecs); i++) {
+		if (strcmp(codecs[i].name, name))
+			continue;
+		*ret_package = codecs[i].package;
+		return codecs[i].expand ? &codecs[i] : NULL;
+	}
+	return NULL;
+}
+
+int codec_expand(const struct codec *codec, void *to, size_t size, const void *from, size_t length)
+{
+	return codec->expand(to, size, from, length) ? 0 : -EBADMSG;
+}
+
+struct chunks {
+	const struct codec *codec;
+	bool big_endian;
+	int fd;
+	off_t start, end; /* of the chunks in the file */
+	uint32_t count;
+	off_t next;    /* the header of the next one */
+	uint32_t left; /* from there on */
+	unsigned char *packed;
+	size_t packed_size;
+	unsigned char *data; /* of the present chunk */
+	size_t data_size;    /* of the largest one so far */
+	size_t at, length;   /* of what was read of it, and of it */
+};
+
+/* Reads the sizes of a chunk. Returns 0 or -errno. */
+static int read_header(const struct chunks *chunks, off_t at, size_t *ret_packed, size_t *ret_size)
+{
+	unsigned char header[CHUNK_HEADER];
+	ssize_t length;
+
+	if (chunks->end - at < CHUNK_HEADER)
+		return -EBADMSG;
+	length = pread(chunks->fd, header, sizeof(header), at);
+	if (length != sizeof(header))
+		return length < 0 ? -errno : -EBADMSG;
+	*ret_packed = event_number(header, 4, chunks->big_endian);
+	*ret_size = event_number(header + 4, 4, chunks->big_endian);
+	if (*ret_packed > (uint64_t)(chunks->end - at - CHUNK_HEADER) || *ret_packed > CHUNK_MAX ||
+	    *ret_size > CHUNK_MAX || !*ret_size)
+		return -EBADMSG;
+	return 0;
+}
+
+int chunks_open(struct chunks **ret_chunks, const struct codec *codec, bool big_endian, int fd,
+		off_t offset, off_t length, off_t *ret_size)
+{
+	struct chunks *chunks = calloc(1, sizeof(*chunks));
+	unsigned char count[COUNT_BYTES];
+	size_t packed, size;
+	int ret = 0;
+
+	if (!chunks)
+		return -ENOMEM;
+	chunks->codec = codec;
+	chunks->big_endian = big_endian;
+	chunks->fd = fd;
+	chunks->start = chunks->next = offset + COUNT_BYTES;
+	chunks->end = chunks->start + length;
+	*ret_size = 0;
+	if (pread(fd, count, sizeof(count), offset) == sizeof(count))
+		chunks->count = (uint32_t)event_number(count, sizeof(count), big_endian);
+	else
+		ret = -EBADMSG;
+	for (uint32_t i = 0; !ret && i < chunks->count; i++) {
+		ret = read_header(chunks, chunks->next, &packed, &size);
+		if (ret)
+			break;
+		chunks->next += CHUNK_HEADER + (off_t)packed;
+		*ret_size += (off_t)size;
+	}
+	chunks_rewind(chunks);
+	*ret_chunks = chunks;
+	return ret;
+}
+
+void chunks_free(struct chunks *chunks)
+{
+	if (!chunks)
+		return;
+	free(chunks->packed);
+	free(chunks->data);
+	free(chunks);
+}
+
+void chunks_rewind(struct chunks *chunks)
+{
+	chunks->next = chunks->start;
+	chunks->left = chunks->count;
+	chunks->at = chunks->length = 0;
+}
+
+static int make_room(unsigned char **buffer, size_t *size, size_t wanted)
+{
+	unsigned char *larger;
+
+	if (wanted <= *size)
+		return 0;
+	larger = realloc(*buffer, wanted);
+	if (!larger)
+		return -ENOMEM;
+	*buffer = larger;
+	*size = wanted;
+	return 0;
+}
+
+/* Decompresses the next chunk. Returns 1, 0 at the end, or -errno. */
+static int next_chunk(struct chunks *chunks)
+{
+	size_t packed, size;
+	int ret;
+
+	if (!chunks->left)
+		return 0;
+	ret = read_header(chunks, chunks->next, &packed, &size);
+	if (!ret)
+		ret = make_room(&chunks->packed, &chunks->packed_size, packed);
+	if (!ret)
+		ret = make_room(&chunks->data, &chunks->data_size, size);
+	if (ret)
+		return ret;
+	if (pread(chunks->fd, chunks->packed, packed, chunks->next + CHUNK_HEADER) !=
+	    (ssize_t)packed)
+		return -EBADMSG;
+	chunks->next += CHUNK_HEADER + (off_t)packed;
+	chunks->left--;
+	chunks->at = 0;
+	chunks->length = 0;
+	ret = codec_expand(chunks->codec, chunks->data, size, chunks->packed, packed);
+	if (ret)
+		return ret;
+	chunks->length = size;
+	return 1;
+}
+
+ssize_t chunks_read(struct chunks *chunks, void *to, size_t size)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		size_t part = chunks->length - chunks->at;
+		int ret = part ? 1 : next_chunk(chunks);
+
+		if (ret <= 0)
+			return done || !ret ? (ssize_t)done : ret;
+		part = chunks->length - chunks->at;
+		if (part > size - done)
+			part = size - done;
+		memcpy((char *)to + done, chunks->data + chunks->at, part);
+		chunks->at += part;
+		done += part;
+	}
+	return (ssize_t)done;
+}

@@ -1,0 +1,601 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "capture/trace_dat.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "allocfilt/record.h"
+#include "capture/chunks.h"
+
+#define OPTIONS_MAX  (16u << 20) /* bytes of all options: they may name each other in a circle */
+#define CPUS_MAX     65536
+#define BUFFERS_MAX  4096
+#define PAGE_MAX     (64u << 20)
+#define SECTION_MAX  FILE_TEXT_MAX /* bytes of one that is not data, when it is expanded */
+#define SECTION_PACK 1		   /* a flag of a section: it is compressed */
+
+static const char magic[] = "\x17\x08\x44tracing";
+
+/* Of both versions, but for those of sections and CPUCOUNT. trace-cmd.dat.v7(5) */
+enum option {
+	OPTION_DONE = 0,
+	OPTION_BUFFER = 3,
+	OPTION_CLOCK = 4,
+	OPTION_UNAME = 5,
+	OPTION_CPUCOUNT = 8,
+	OPTION_HEADER_INFO = 16,
+	OPTION_FTRACE_EVENTS = 17,
+	OPTION_EVENT_FORMATS = 18,
+	OPTION_KALLSYMS = 19,
+	OPTION_PRINTK = 20,
+	OPTION_CMDLINES = 21,
+};
+
+/* A part of the file, or of memory, that is read from its beginning to its end. */
+struct span {
+	int fd;
+	const char *memory; /* NULL: the file */
+	off_t at, end;
+	bool big_endian;
+};
+
+static bool span_read(struct span *span, void *to, size_t size)
+{
+	if (size > (uint64_t)(span->end - span->at))
+		return false;
+	if (span->memory)
+		memcpy(to, span->memory + span->at, size);
+	else if (pread(span->fd, to, size, span->at) != (ssize_t)size)
+		return false;
+	span->at += (off_t)size;
+	return true;
+}
+
+static bool span_number(struct span *span, size_t size, uint64_t *ret_value)
+{
+	unsigned char bytes[8];
+
+	if (!span_read(span, bytes, size))
+		return false;
+	*ret_value = event_number(bytes, size, span->big_endian);
+	return true;
+}
+
+/* Returns false if there is none, or it is longer than @text. */
+static bool span_string(struct span *span, char *text, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		if (!span_read(span, text + i, 1))
+			return false;
+		else if (!text[i])
+			return true;
+	return false;
+}
+
+/* A text with its size before it, in a number of @width bytes. NULL: it is not all there. */
+static char *span_text(struct span *span, size_t width, size_t *ret_length)
+{
+	uint64_t length;
+	char *text;
+
+	if (!span_number(span, width, &length) || length > (uint64_t)(span->end - span->at) ||
+	    length > FILE_TEXT_MAX)
+		return NULL;
+	text = malloc(length + 1);
+	if (!text || !span_read(span, text, length)) {
+		free(text);
+		return NULL;
+	}
+	text[length] = '\0';
+	*ret_length = length;
+	return text;
+}
+
+/* ---- texts ---- */
+
+static bool add_text(struct trace_dat *dat, struct span *span, size_t width, const char *path)
+{
+	size_t length;
+	char *text = span_text(span, width, &length);
+
+	return text && !file_table_add(dat->files, path, text, length);
+}
+
+static bool read_header_info(struct trace_dat *dat, struct span *span)
+{
+	char name[16];
+
+	return span_string(span, name, sizeof(name)) && !strcmp(name, "header_page") &&
+	       add_text(dat, span, 8, "events/header_page") &&
+	       span_string(span, name, sizeof(name)) && !strcmp(name, "header_event") &&
+	       add_text(dat, span, 8, "events/header_event");
+}
+
+/* The path is in no other place than the format's first line: "name: NAME". */
+static bool add_format(struct trace_dat *dat, struct span *span, const char *system)
+{
+	char path[2 * NAME_MAX + 32], name[NAME_MAX + 1];
+	size_t length;
+	char *text = span_text(span, 8, &length);
+
+	if (!text)
+		return false;
+	if (sscanf(text, "name: %255s", name) != 1 || strchr(name, '/') || strchr(system, '/')) {
+		free(text);
+		return true;
+	}
+	snprintf(path, sizeof(path), "events/%s/%s/format", system, name);
+	return !file_table_add(dat->files, path, text, length);
+}
+
+static bool read_system(struct trace_dat *dat, struct span *span, const char *system)
+{
+	uint64_t count;
+	bool good = span_number(span, 4, &count);
+
+	for (; good && count; count--)
+		good = add_format(dat, span, system);
+	return good;
+}
+
+static bool read_ftrace_events(struct trace_dat *dat, struct span *span)
+{
+	return read_system(dat, span, "ftrace");
+}
+
+static bool read_event_formats(struct trace_dat *dat, struct span *span)
+{
+	char system[NAME_MAX + 1];
+	uint64_t count;
+	bool good = span_number(span, 4, &count);
+
+	for (; good && count; count--)
+		good = span_string(span, system, sizeof(system)) && read_system(dat, span, system);
+	return good;
+}
+
+static bool read_kallsyms(struct trace_dat *dat, struct span *span)
+{
+	return add_text(dat, span, 4, "kallsyms");
+}
+
+static bool read_printk(struct trace_dat *dat, struct span *span)
+{
+	return add_text(dat, span, 4, "printk_formats");
+}
+
+static bool read_cmdlines(struct trace_dat *dat, struct span *span)
+{
+	return add_text(dat, span, 8, "saved_cmdlines");
+}
+
+/* In the order of version 6; of version 7 each is a section of its own. */
+static const struct part {
+	enum option option;
+	const char *name;
+	bool (*read)(struct trace_dat *dat, struct span *span);
+} parts[] = {
+	{ OPTION_HEADER_INFO, "header_page", read_header_info },
+	{ OPTION_FTRACE_EVENTS, "the formats of ftrace", read_ftrace_events },
+	{ OPTION_EVENT_FORMATS, "the formats of events", read_event_formats },
+	{ OPTION_KALLSYMS, "kallsyms", read_kallsyms },
+	{ OPTION_PRINTK, "printk_formats", read_printk },
+	{ OPTION_CMDLINES, "saved_cmdlines", read_cmdlines },
+};
+
+static void set_flaw(struct trace_dat *dat, const char *flaw)
+{
+	if (!dat->flaw)
+		dat->flaw = flaw;
+}
+
+/* ---- buffers ---- */
+
+static struct dat_buffer *add_buffer(struct trace_dat *dat, const char *name, const char *clock)
+{
+	struct dat_buffer *more, *buffer;
+
+	if (dat->nr_buffers == BUFFERS_MAX)
+		return NULL;
+	more = reallocarray(dat->buffers, dat->nr_buffers + 1, sizeof(*more));
+	if (!more)
+		return NULL;
+	dat->buffers = more;
+	buffer = &dat->buffers[dat->nr_buffers];
+	*buffer = (struct dat_buffer){ .name = strdup(name), .clock = strdup(clock) };
+	if (buffer->name && buffer->clock) {
+		dat->nr_buffers++;
+		return buffer;
+	}
+	free(buffer->name);
+	free(buffer->clock);
+	return NULL;
+}
+
+/* Places of the CPUs: version 7 has their numbers as well. */
+static bool read_cpus(const struct trace_dat *dat, struct dat_buffer *buffer, struct span *span,
+		      uint64_t count)
+{
+	uint64_t number, offset, size, left = dat->size;
+
+	if (count > CPUS_MAX || count * 16 > (uint64_t)(span->end - span->at))
+		return false;
+	buffer->cpus = calloc(count + 1, sizeof(*buffer->cpus));
+	if (!buffer->cpus)
+		return false;
+	for (number = 0; number < count; number++) {
+		uint64_t cpu = number;
+
+		if ((dat->version > 6 && !span_number(span, 4, &cpu)) ||
+		    !span_number(span, 8, &offset) || !span_number(span, 8, &size))
+			return false;
+		/* The decoder's state of a CPU is found by its number. */
+		if (cpu >= CPUS_MAX || (number && (int)cpu <= buffer->cpus[number - 1].cpu))
+			return false;
+		/* A file that was cut has what is left. */
+		if (offset > (uint64_t)dat->size)
+			offset = dat->size;
+		if (size > (uint64_t)dat->size - offset)
+			size = (uint64_t)dat->size - offset;
+		/* They lie beside each other: all are read in the time of one file. */
+		if (size > left)
+			return false;
+		left -= size;
+		buffer->cpus[buffer->count++] =
+			(struct dat_cpu){ (int)cpu, (off_t)offset, (off_t)size };
+	}
+	return true;
+}
+
+/* Version 6: what is at the offset of a buffer, and at the end of the header, is the same. */
+static bool read_places(struct trace_dat *dat, struct dat_buffer *buffer, struct span *span,
+			uint64_t cpus)
+{
+	char kind[10];
+
+	return span_read(span, kind, sizeof(kind)) && !memcmp(kind, "flyrecord", sizeof(kind)) &&
+	       read_cpus(dat, buffer, span, cpus);
+}
+
+static struct span part_of_file(const struct trace_dat *dat, uint64_t at)
+{
+	return (struct span){
+		.fd = dat->fd,
+		.at = at < (uint64_t)dat->size ? (off_t)at : dat->size,
+		.end = dat->size,
+		.big_endian = dat->big_endian,
+	};
+}
+
+static bool read_section_header(struct span *span, uint64_t *ret_flags, uint64_t *ret_size)
+{
+	uint64_t id, description;
+
+	return span_number(span, 2, &id) && span_number(span, 2, ret_flags) &&
+	       span_number(span, 4, &description) && span_number(span, 8, ret_size);
+}
+
+static bool read_buffer_option(struct trace_dat *dat, struct span *option)
+{
+	char name[NAME_MAX + 1], clock[64] = "";
+	uint64_t offset, flags, size, page_size, cpus;
+	struct dat_buffer *buffer;
+	struct span section;
+
+	if (!span_number(option, 8, &offset) || !span_string(option, name, sizeof(name)))
+		return false;
+	if (dat->version == 6) {
+		/* Its places come after the number of CPUs is known: see read_version_6(). */
+		buffer = add_buffer(dat, name, clock);
+		if (buffer)
+			buffer->cpus = calloc(1, sizeof(*buffer->cpus));
+		if (!buffer || !buffer->cpus)
+			return false;
+		buffer->cpus->offset = (off_t)offset;
+		return true;
+	}
+	section = part_of_file(dat, offset);
+	if (!span_string(option, clock, sizeof(clock)) || !span_number(option, 4, &page_size) ||
+	    !span_number(option, 4, &cpus) || !read_section_header(&section, &flags, &size))
+		return false;
+	buffer = add_buffer(dat, name, clock);
+	if (!buffer)
+		return false;
+	buffer->compressed = flags & SECTION_PACK;
+	if (page_size <= PAGE_MAX && !(page_size & (page_size - 1)))
+		buffer->page_size = page_size;
+	return read_cpus(dat, buffer, option, cpus);
+}
+
+/* ---- options ---- */
+
+/* "Linux HOST RELEASE MACHINE" */
+static void read_uname(struct trace_dat *dat, const char *text)
+{
+	sscanf(text, "%*s %64s %64s %64s", dat->host, dat->release, dat->machine);
+}
+
+static bool read_text_option(struct trace_dat *dat, struct span *data, enum option id)
+{
+	size_t length = (size_t)(data->end - data->at);
+	char *text = malloc(length + 1);
+
+	if (!text || !span_read(data, text, length)) {
+		free(text);
+		return false;
+	}
+	text[length] = '\0';
+	if (id == OPTION_CLOCK)
+		return !file_table_add(dat->files, "trace_clock", text, strlen(text));
+	read_uname(dat, text);
+	free(text);
+	return true;
+}
+
+/* Reads the section that an option of version 7 names. */
+static bool read_section(struct trace_dat *dat, const struct part *part, uint64_t offset)
+{
+	struct span section = part_of_file(dat, offset);
+	uint64_t flags, size, packed, expanded;
+	char *from = NULL, *to = NULL;
+	bool good;
+
+	if (!read_section_header(&section, &flags, &size) ||
+	    size > (uint64_t)(section.end - section.at))
+		return false;
+	section.end = section.at + (off_t)size;
+	if (!(flags & SECTION_PACK))
+		return part->read(dat, &section);
+	if (!dat->codec || !span_number(&section, 4, &packed) ||
+	    !span_number(&section, 4, &expanded) || packed > (uint64_t)(section.end - section.at) ||
+	    expanded > SECTION_MAX)
+		return false;
+	from = malloc(packed + 1);
+	to = malloc(expanded + 1);
+	good = from && to && span_read(&section, from, packed) &&
+	       !codec_expand(dat->codec, to, expanded, from, packed);
+	section.memory = to;
+	section.at = 0;
+	section.end = (off_t)expanded;
+	good = good && part->read(dat, &section);
+	free(from);
+	free(to);
+	return good;
+}
+
+/* What the options have told so far. */
+struct options_found {
+	uint64_t bytes;
+	uint64_t next;	/* version 7: where the next ones are; 0: nowhere */
+	uint64_t cpus;	/* version 6: CPUCOUNT; 0: none */
+	uint64_t parts; /* a bit for each of parts[] that was read */
+};
+
+static bool read_option(struct trace_dat *dat, struct span *data, enum option id,
+			struct options_found *found)
+{
+	uint64_t offset;
+
+	switch (id) {
+	case OPTION_BUFFER:
+		return read_buffer_option(dat, data);
+	case OPTION_CLOCK:
+	case OPTION_UNAME:
+		return read_text_option(dat, data, id);
+	case OPTION_CPUCOUNT:
+		return span_number(data, 4, &found->cpus);
+	default:
+		break;
+	}
+	for (size_t i = 0; dat->version > 6 && i < ARRAY_SIZE(parts); i++) {
+		if (parts[i].option != id || found->parts & 1u << i)
+			continue;
+		found->parts |= 1u << i;
+		if (!span_number(data, 8, &offset) || !read_section(dat, &parts[i], offset))
+			set_flaw(dat, parts[i].name);
+	}
+	return true;
+}
+
+/* Reads options up to the last one. Unknown ones are passed over. */
+static bool read_options(struct trace_dat *dat, struct span *span, struct options_found *found)
+{
+	uint64_t id, size;
+
+	for (;;) {
+		struct span data = *span;
+
+		if (!span_number(span, 2, &id))
+			return false;
+		found->next = 0;
+		if (id == OPTION_DONE && dat->version == 6)
+			return true;
+		if (!span_number(span, 4, &size) || size > (uint64_t)(span->end - span->at))
+			return false;
+		found->bytes += size + 6;
+		if (found->bytes > OPTIONS_MAX)
+			return false;
+		data.at = span->at;
+		data.end = span->at + (off_t)size;
+		if (id == OPTION_DONE)
+			return span_number(&data, 8, &found->next);
+		if (!read_option(dat, &data, id, found))
+			set_flaw(dat, "an option");
+		span->at = data.end;
+	}
+}
+
+static bool read_version_6(struct trace_dat *dat, struct span *span)
+{
+	struct options_found found = { 0 };
+	struct dat_buffer *top;
+	uint64_t cpus;
+	char kind[10];
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		if (!parts[i].read(dat, span)) {
+			set_flaw(dat, parts[i].name);
+			return false;
+		}
+	top = add_buffer(dat, "", "");
+	if (!top || !span_number(span, 4, &cpus) || !span_read(span, kind, sizeof(kind)))
+		return false;
+	if (!memcmp(kind, "options  ", sizeof(kind))) {
+		if (!read_options(dat, span, &found))
+			return false;
+	} else {
+		span->at -= (off_t)sizeof(kind);
+	}
+	if (found.cpus)
+		cpus = found.cpus;
+	if (!read_places(dat, &dat->buffers[0], span, cpus))
+		return false;
+	for (int i = 1; i < dat->nr_buffers; i++) {
+		struct dat_buffer *buffer = &dat->buffers[i];
+		struct span places = part_of_file(dat, (uint64_t)buffer->cpus->offset);
+
+		free(buffer->cpus);
+		buffer->cpus = NULL;
+		if (!read_places(dat, buffer, &places, cpus))
+			set_flaw(dat, "a buffer");
+	}
+	return true;
+}
+
+static bool read_version_7(struct trace_dat *dat, uint64_t offset)
+{
+	struct options_found found = { .next = offset };
+
+	while (found.next) {
+		struct span section = part_of_file(dat, found.next);
+		uint64_t flags, size;
+
+		if (!read_section_header(&section, &flags, &size) || flags & SECTION_PACK ||
+		    !read_options(dat, &section, &found))
+			return false;
+	}
+	return true;
+}
+
+static int by_name(const void *left, const void *right)
+{
+	return strcmp(((const struct dat_buffer *)left)->name,
+		      ((const struct dat_buffer *)right)->name);
+}
+
+/* ---- the beginning of the file ---- */
+
+static int refuse_compression(const char *path, const char *name, const char *package,
+			      struct failure *failure)
+{
+	if (package)
+		return failure_set(failure, EXIT_STATUS_USAGE, ENOTSUP,
+				   "-r %s: compressed with %s, which this allocfilt was built "
+				   "without (Debian: %s); trace-cmd convert --compression none "
+				   "makes a file that it reads",
+				   path, name, package);
+	return failure_set(failure, EXIT_STATUS_USAGE, ENOTSUP,
+			   "-r %s: compressed in an unknown way (%s); trace-cmd convert "
+			   "--compression none makes a file that can be read",
+			   path, name);
+}
+
+/* Names in messages: what is no name is not shown. */
+static bool is_word(const char *text)
+{
+	return *text && !text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789._-")];
+}
+
+static int read_all(struct trace_dat *dat, const char *path, struct failure *failure)
+{
+	struct span span = { .fd = dat->fd, .end = dat->size };
+	char mark[sizeof(magic) - 1], version[8], codec[16], codec_version[32];
+	const char *package;
+	uint64_t order = 0, long_size, page_size, offset;
+	bool good;
+
+	if (!span_read(&span, mark, sizeof(mark)) || memcmp(mark, magic, sizeof(mark)) ||
+	    !span_string(&span, version, sizeof(version)) || !is_word(version))
+		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
+				   "-r %s: neither a trace.dat of trace-cmd nor a capture", path);
+	if (strcmp(version, "6") && strcmp(version, "7"))
+		return failure_set(failure, EXIT_STATUS_USAGE, ENOTSUP,
+				   "-r %s: a trace.dat of version %s; versions 6 and 7 can be "
+				   "read, trace-cmd convert makes them",
+				   path, version);
+	dat->version = *version - '0';
+	good = span_number(&span, 1, &order) && span_number(&span, 1, &long_size);
+	dat->big_endian = span.big_endian = order == 1;
+	good = good && order <= 1 && span_number(&span, 4, &page_size);
+	if (good && dat->version > 6) {
+		good = span_string(&span, codec, sizeof(codec)) && is_word(codec) &&
+		       span_string(&span, codec_version, sizeof(codec_version)) &&
+		       span_number(&span, 8, &offset);
+		if (good && strcmp(codec, "none")) {
+			dat->codec = codec_find(codec, &package);
+			if (!dat->codec)
+				return refuse_compression(path, codec, package, failure);
+		}
+		good = good && read_version_7(dat, offset);
+	} else if (good) {
+		good = read_version_6(dat, &span);
+	}
+	if (good && dat->nr_buffers)
+		return 0;
+	return failure_set(failure, EXIT_STATUS_USAGE, EBADMSG,
+			   "-r %s: a damaged trace.dat: %s cannot be read", path,
+			   dat->flaw ? dat->flaw :
+			   good	     ? "a buffer" :
+				       "its header");
+}
+
+int trace_dat_open(struct trace_dat **ret_dat, const char *path, struct failure *failure)
+{
+	struct trace_dat *dat = calloc(1, sizeof(*dat));
+	struct stat status;
+	int ret;
+
+	if (!dat)
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+	dat->files = file_table_new();
+	dat->fd = file_open(NULL, path, INT64_MAX);
+	if (dat->fd < 0)
+		ret = failure_set(failure, EXIT_STATUS_USAGE, -dat->fd, "-r %s: %s", path,
+				  file_error(-dat->fd));
+	else if (!dat->files || fstat(dat->fd, &status))
+		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+	else {
+		dat->size = status.st_size;
+		ret = read_all(dat, path, failure);
+	}
+	if (ret) {
+		trace_dat_free(dat);
+		return ret;
+	}
+	file_table_sort(dat->files);
+	qsort(dat->buffers, (size_t)dat->nr_buffers, sizeof(*dat->buffers), by_name);
+	*ret_dat = dat;
+	return 0;
+}
+
+void trace_dat_free(struct trace_dat *dat)
+{
+	if (!dat)
+		return;
+	for (int i = 0; i < dat->nr_buffers; i++) {
+		free(dat->buffers[i].name);
+		free(dat->buffers[i].clock);
+		free(dat->buffers[i].cpus);
+	}
+	free(dat->buffers);
+	file_table_free(dat->files);
+	if (dat->fd >= 0)
+		close(dat->fd);
+	free(dat);
+}

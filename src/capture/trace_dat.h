@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_CAPTURE_TRACE_DAT_H
+#define ALLOCFILT_CAPTURE_TRACE_DAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "allocfilt/base.h"
+
+/*
+ * The file of trace-cmd, versions 6 and 7: trace-cmd.dat.v6(5), trace-cmd.dat.v7(5). Its texts become
+ * files as a capture has them; the pages of the ring buffers stay where they are. It is read here and
+ * not by libtracecmd, whose API has records, but neither pages nor the texts of formats and symbols.
+ */
+
+/* Where the pages of a CPU are in the file. */
+struct dat_cpu {
+	int cpu;
+	off_t offset;
+	off_t size;
+};
+
+/* A ring buffer. */
+struct dat_buffer {
+	char *name;	  /* of its instance; "" for the top level's */
+	char *clock;	  /* "" where it is not known */
+	size_t page_size; /* bytes; 0: not known */
+	bool compressed;
+	struct dat_cpu *cpus;
+	int count;
+};
+
+struct codec;
+
+struct trace_dat {
+	int fd;
+	off_t size;
+	bool big_endian;
+	int version;
+	const struct codec *codec; /* NULL: nothing is compressed */
+	struct file_table *files;
+	struct dat_buffer *buffers; /* the top level's first */
+	int nr_buffers;
+	char host[65], release[65], machine[65];
+	const char *flaw; /* the first thing that is damaged, and not essential; NULL: nothing */
+};
+
+/**
+ * trace_dat_open - read all but the pages
+ *
+ * Returns 0, or -errno with @failure (status 2: no trace.dat, of a version or a compression that
+ * cannot be read, or its header is damaged).
+ */
+int trace_dat_open(struct trace_dat **dat, const char *path, struct failure *failure);
+
+/** trace_dat_free - NULL is allowed */
+void trace_dat_free(struct trace_dat *dat);
+
+#endif

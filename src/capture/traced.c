@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "capture/traced.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "allocfilt/plan.h"
+
+#define FUNCTIONS_MAX 256
+#define ENTRY_MAX     16 /* bytes: some architectures record the address of a call at its beginning */
+
+struct traced_function {
+	uint64_t address;
+	const char *name; /* in the text of kallsyms */
+	bool seen;
+};
+
+struct traced {
+	const struct data_source *source;
+	struct decode *decode;
+	char *symbols;
+	struct traced_function functions[FUNCTIONS_MAX]; /* by address */
+	size_t count;
+	uint64_t windows;
+	uint64_t events;
+};
+
+static int by_address(const void *left, const void *right)
+{
+	const struct traced_function *a = left, *b = right;
+
+	return a->address < b->address ? -1 : a->address > b->address;
+}
+
+/* Lines of "ADDRESS TYPE NAME", with a module after a tab. */
+static void read_functions(struct traced *traced)
+{
+	char *next = traced->symbols, *line;
+
+	while ((line = strsep(&next, "\n")) && traced->count < FUNCTIONS_MAX) {
+		char *name, *end;
+		uint64_t address = strtoull(line, &end, 16);
+
+		if (!address || end[0] != ' ' || !end[1] || end[2] != ' ')
+			continue;
+		name = end + 3;
+		if (strchr(name, '\t') || catalog_role_of(name) == ROLE_NONE)
+			continue;
+		traced->functions[traced->count++] =
+			(struct traced_function){ .address = address, .name = name };
+	}
+	qsort(traced->functions, traced->count, sizeof(traced->functions[0]), by_address);
+}
+
+static int see_record(void *context, struct record *record)
+{
+	struct traced *traced = context;
+	size_t low = 0, high = traced->count;
+
+	traced->windows += record->kind == RECORD_WINDOW;
+	traced->events += record->kind == RECORD_EVENT;
+	if (record->kind != RECORD_WINDOW)
+		return 0;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (traced->functions[middle].address <= record->window.function)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low && record->window.function - traced->functions[low - 1].address < ENTRY_MAX)
+		traced->functions[low - 1].seen = true;
+	return 0;
+}
+
+int traced_new(struct traced **ret_traced, const struct data_source *source)
+{
+	struct traced *traced = calloc(1, sizeof(*traced));
+	const struct decode_callbacks callbacks = {
+		.sink = see_record,
+		.sink_context = traced,
+	};
+
+	if (!traced)
+		return -ENOMEM;
+	traced->source = source;
+	traced->decode = decode_new(source, NULL, &callbacks);
+	if (!traced->decode) {
+		free(traced);
+		return -ENOMEM;
+	}
+	if (!source_read(source, "kallsyms", &traced->symbols, NULL))
+		read_functions(traced);
+	decode_read_format(traced->decode, DECODE_FUNCGRAPH_EXIT, EVENT_USER, "ftrace",
+			   "funcgraph_exit");
+	for (int id = 0; id < EVENT_COUNT; id++)
+		decode_read_format(traced->decode, id, EVENT_USER, catalog_events[id].system,
+				   catalog_events[id].name);
+	*ret_traced = traced;
+	return 0;
+}
+
+void traced_free(struct traced *traced)
+{
+	if (!traced)
+		return;
+	decode_free(traced->decode);
+	free(traced->symbols);
+	free(traced);
+}
+
+static size_t any_room(void *context, int cpu)
+{
+	(void)context;
+	(void)cpu;
+	return SOURCE_QUOTA;
+}
+
+static int see_page(void *context, int cpu, const void *page, size_t length, bool last)
+{
+	struct traced *traced = context;
+	struct page_content content;
+	struct page_cursor cursor;
+
+	(void)last;
+	if (page_check(&traced->source->layout, page, length, &content) != PAGE_GOOD)
+		return 0;
+	page_begin(&cursor, &traced->source->layout, content.data, content.size, content.ts);
+	while (page_next(&cursor) > 0)
+		decode_record(traced->decode, cpu, cursor.ts, cursor.data, cursor.size);
+	return 0;
+}
+
+static void more_data(void *context, int cpu)
+{
+	(void)context;
+	(void)cpu;
+}
+
+void traced_sink(struct traced *traced, struct source_sink *sink)
+{
+	*sink = (struct source_sink){ traced, any_room, see_page, more_data };
+}
+
+uint64_t traced_windows(const struct traced *traced)
+{
+	return traced->windows;
+}
+
+uint64_t traced_events(const struct traced *traced)
+{
+	return traced->events;
+}
+
+char *traced_filter(const struct traced *traced)
+{
+	char *text = NULL;
+	size_t length;
+	FILE *file = open_memstream(&text, &length);
+
+	if (!file)
+		return NULL;
+	for (size_t i = 0; i < traced->count; i++)
+		if (traced->functions[i].seen)
+			fprintf(file, "%s\n", traced->functions[i].name);
+	if (!fclose(file))
+		return text;
+	free(text);
+	return NULL;
+}
