@@ -68,18 +68,18 @@ my @inactive = ('shrink_inactive_list', 'evict_folios');
 push @inactive, 'shrink_lruvec', 'shrink_node_memcg' unless $traced{shrink_inactive_list};
 
 my %owns;	# function => { event => 1 }
+my %given;	# events of which nobody knows how often such an owner writes them in one call
 for my $event (keys %owner_of) {
 	my @owners = grep { $traced{$_} } @{$owner_of{$event}};
 
 	$owns{$_}{$event} = 1 for @owners;
 	if (!@owners && $event eq 'mm_vmscan_throttled') {
-		$owns{$_}{$event} = 1 for keys %traced;
+		$owns{$_}{$event} = $given{$event} = 1 for keys %traced;
 	}
 }
 for (grep { $traced{$_} } @inactive) {
 	$owns{$_}{mm_vmscan_lru_shrink_inactive} = 1;
 }
-my %given;	# events of which nobody knows how often such an owner writes them in one call
 for (@more) {
 	$owns{$1}{$2} = $given{$2} = 1 if /^(\w+):(\w+)$/;
 }
