@@ -229,6 +229,19 @@ struct task_key {
 	int32_t kind; /* enum owner_kind */
 };
 
+static inline struct task_key task_key_of(const struct record *record)
+{
+	if (!record_in_interrupt(record) && record->tid)
+		return (struct task_key){ record->tid, OWNER_TASK };
+	if (record->flags & RECORD_FLAG_NMI)
+		return (struct task_key){ record->cpu, OWNER_NMI };
+	if (record->flags & RECORD_FLAG_HARDIRQ)
+		return (struct task_key){ record->cpu, OWNER_HARDIRQ };
+	if (record->flags & RECORD_FLAG_SOFTIRQ)
+		return (struct task_key){ record->cpu, OWNER_SOFTIRQ };
+	return (struct task_key){ record->cpu, OWNER_IDLE };
+}
+
 static inline uint64_t task_key_hash(struct task_key key)
 {
 	return (uint64_t)key.kind << 32 | (uint32_t)key.id;

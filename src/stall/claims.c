@@ -128,19 +128,6 @@ void claims_free(struct claims *claims)
 	free(claims);
 }
 
-static struct task_key key_of(const struct record *record)
-{
-	if (!record_in_interrupt(record) && record->tid)
-		return (struct task_key){ record->tid, OWNER_TASK };
-	if (record->flags & RECORD_FLAG_NMI)
-		return (struct task_key){ record->cpu, OWNER_NMI };
-	if (record->flags & RECORD_FLAG_HARDIRQ)
-		return (struct task_key){ record->cpu, OWNER_HARDIRQ };
-	if (record->flags & RECORD_FLAG_SOFTIRQ)
-		return (struct task_key){ record->cpu, OWNER_SOFTIRQ };
-	return (struct task_key){ record->cpu, OWNER_IDLE };
-}
-
 /* For a task that is not in the table, that without an event or a slow window for longest makes room. */
 static noinline struct task *find_task(struct claims *claims, struct task_key key)
 {
@@ -354,7 +341,7 @@ static void drop_unclaimed(struct claims *claims, struct task *task,
 /* Nearly all windows of a capture may be fast, and of tasks without any event. */
 static noinline int end_fast_window(struct claims *claims, const struct record *record)
 {
-	const struct task_window window = { .key = key_of(record), .exit = record };
+	const struct task_window window = { .key = task_key_of(record), .exit = record };
 	struct hash_link *link = hash_peek(&claims->hash, task_key_hash(window.key));
 
 	if (link) {
@@ -542,7 +529,7 @@ static inline struct task *task_of(struct claims *claims, const struct record *r
 	if (last && last->key.kind == OWNER_TASK && last->key.id == record->tid &&
 	    !record_in_interrupt(record))
 		return last;
-	return claims->last = find_task(claims, key_of(record));
+	return claims->last = find_task(claims, task_key_of(record));
 }
 
 static noinline int accept_loss(struct claims *claims, const struct record *record)
