@@ -33,6 +33,9 @@ struct kernel {
 	unsigned int lines; /* of it that were read */
 };
 
+/** kernel_on_tracefs - is a directory on tracefs? Mounts it where that is automatic (debugfs). */
+bool kernel_on_tracefs(const char *dir);
+
 /* What a directory given with -s is. */
 enum source_kind {
 	SOURCE_TRACEFS, /* the top-level tracing directory of a running kernel */

@@ -7,9 +7,6 @@
 /** kernel_find_dir - where tracefs is mounted, free() it; NULL: nowhere. Nothing gets mounted. */
 char *kernel_find_dir(void);
 
-/** kernel_on_tracefs - is a directory on tracefs? Mounts it where that is automatic (debugfs). */
-bool kernel_on_tracefs(const char *dir);
-
 /**
  * kernel_online_cpus - CPUs that have ring buffers
  *

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "allocfilt/base.h"
+#include "allocfilt/tracing.h"
 #include "tracing/kernel.h"
 #include "tracing/undo.h"
 
