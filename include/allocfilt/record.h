@@ -264,6 +264,18 @@ struct page_content {
 enum page_state page_check(const struct page_layout *layout, const void *page, size_t length,
 			   struct page_content *content);
 
+#define PAGE_FAULT_MAX 96
+
+/* Why page_check() refuses a page, for people. */
+struct page_fault {
+	size_t offset; /* bytes from the start of the page */
+	char text[PAGE_FAULT_MAX];
+};
+
+/** page_explain - say what is wrong with a page that page_check() does not call good or empty */
+void page_explain(const struct page_layout *layout, const void *page, size_t length,
+		  struct page_fault *ret_fault);
+
 /* A place in the records of a page. */
 struct page_cursor {
 	const unsigned char *next; /* where page_next() goes on */
@@ -375,6 +387,13 @@ int decode_read_format(struct decode *decode, int event, int id, const char *sys
  */
 int decode_record(void *decode, int cpu, uint64_t ts, const void *data, size_t size);
 int decode_lost(void *decode, int cpu, uint64_t ts, int64_t count);
+
+/**
+ * decode_type - the number of a record's event
+ *
+ * Returns -1 for a record that is too short to have one, and for all while no format is known.
+ */
+int decode_type(const struct decode *decode, const void *data, size_t size);
 
 /**
  * decode_fields - read what the sink needs not have of all records

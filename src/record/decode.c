@@ -649,6 +649,11 @@ static bool finish_stack(struct decode *decode, const char *data, size_t size, s
 	return true;
 }
 
+int decode_type(const struct decode *decode, const void *data, size_t size)
+{
+	return decode->has_formats && size >= decode->type_end ? type_of(decode, data) : -1;
+}
+
 /* Returns the format of a record, or NULL for one that has none, or less bytes than that takes. */
 static inline const struct format *format_of(const struct decode *decode, const void *data,
 					     size_t size, bool plain)

@@ -2,6 +2,7 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -262,4 +263,65 @@ enum page_state page_check(const struct page_layout *layout, const void *page, s
 	found.size = (size_t)(cursor.next - (const unsigned char *)found.data);
 	*content = found;
 	return state;
+}
+
+/* The record at which a walk stopped, by its own length. */
+static void explain_record(const struct page_cursor *cursor, struct page_fault *fault)
+{
+	size_t rest = (size_t)(cursor->end - cursor->next);
+	uint32_t type = TYPE_LONG_DATA, delta;
+	uint64_t length = WORD;
+
+	if (rest >= WORD)
+		page_split(page_word(cursor->next, cursor->big_endian), cursor->big_endian, &type,
+			   &delta);
+	if ((type == TYPE_LONG_DATA || type >= TYPE_PADDING) && rest < 2 * WORD) {
+		snprintf(fault->text, sizeof(fault->text), "a record is cut after %zu bytes", rest);
+		return;
+	}
+	if (type == TYPE_LONG_DATA || type == TYPE_PADDING)
+		length += page_word(cursor->next + WORD, cursor->big_endian);
+	else
+		length += type * WORD;
+	if (length > rest)
+		snprintf(fault->text, sizeof(fault->text),
+			 "a record of %" PRIu64 " bytes, and the data ends after %zu", length,
+			 rest);
+	else
+		snprintf(fault->text, sizeof(fault->text),
+			 "a record of %" PRIu64 " bytes, which none can have", length);
+}
+
+void page_explain(const struct page_layout *layout, const void *page, size_t length,
+		  struct page_fault *fault)
+{
+	const unsigned char *bytes = page;
+	struct page_cursor cursor;
+	uint32_t commit = 0;
+	enum page_state state = check_header(layout, page, length, &commit);
+	uint64_t read = length < layout->header ? 0 : read_long(layout, bytes + COMMIT_OFFSET);
+	uint32_t size = (uint32_t)read & COMMIT_SIZE;
+
+	*fault = (struct page_fault){ .offset = COMMIT_OFFSET };
+	if (state == PAGE_ZEROS) {
+		snprintf(fault->text, sizeof(fault->text), "of zeros");
+		fault->offset = 0;
+	} else if (state == PAGE_CUT) {
+		snprintf(fault->text, sizeof(fault->text), "cut after %zu bytes", length);
+		fault->offset = length;
+	} else if (!commit_plausible(layout, read)) {
+		snprintf(fault->text, sizeof(fault->text),
+			 "a commit of %" PRIu64 " bytes in a page of %zu", read >> 32 ? read : size,
+			 layout->size);
+	} else if (state == PAGE_DAMAGED) {
+		snprintf(fault->text, sizeof(fault->text), "data after its commit of %u bytes",
+			 size);
+		fault->offset = layout->header + size;
+	} else {
+		page_begin(&cursor, layout, bytes + layout->header, size, 0);
+		while (page_walk(&cursor) > 0)
+			;
+		fault->offset = (size_t)(cursor.next - bytes);
+		explain_record(&cursor, fault);
+	}
 }

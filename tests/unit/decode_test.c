@@ -658,6 +658,8 @@ static void types_without_a_format(void **state)
 	decode_event(0, 1, &reclaim_end, NULL);
 	decode_event(0, 1, &reclaim_end, NULL);
 	assert_int_equal(decode_unknown(fixture.decode, &first), 0);
+	assert_int_equal(decode_type(fixture.decode, "\x34\x12\0", 2), 0x1234);
+	assert_int_equal(decode_type(fixture.decode, "\x34\x12\0", 1), -1);
 	decode_event(0, 1, &unknown, NULL);
 	decode_event(0, 1, &highest, NULL);
 	assert_int_equal(decode_unknown(fixture.decode, &first), 2);

@@ -62,6 +62,7 @@ static void compare_with_kbuffer(const struct page_layout *layout, const void *b
 static enum page_state read_bytes(const void *bytes, size_t length)
 {
 	struct page_content content = { .lost = 77 };
+	struct page_fault fault;
 	unsigned char *copy = malloc(length ? length : 1);
 	struct page_cursor cursor;
 	enum page_state found;
@@ -72,6 +73,9 @@ static enum page_state read_bytes(const void *bytes, size_t length)
 	found = page_check(&page.layout, copy, length, &content);
 	if (found != PAGE_GOOD && found != PAGE_EMPTY) {
 		assert_int_equal(content.lost, 77);
+		page_explain(&page.layout, copy, length, &fault);
+		assert_in_range(fault.offset, 0, length > 8 ? length : 8);
+		assert_in_range(strlen(fault.text), 1, sizeof(fault.text) - 1);
 		free(copy);
 		return found;
 	}
@@ -537,6 +541,46 @@ static void more_than_a_page(void **state)
 	assert_int_equal(seen.records, 0);
 }
 
+static void assert_fault(size_t length, size_t offset, const char *text)
+{
+	struct page_fault fault;
+
+	assert_in_range(read_part(length), PAGE_CUT, PAGE_DAMAGED);
+	page_explain(&page.layout, page.bytes, length, &fault);
+	assert_string_equal(fault.text, text);
+	assert_int_equal(fault.offset, offset);
+}
+
+static void what_is_wrong(void **state)
+{
+	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
+		const struct page_layout *layout = &made_layouts[i];
+		size_t second = layout->header + 12;
+
+		made_begin(&page, layout, 0);
+		assert_fault(MADE_PAGE_SIZE, 0, "of zeros");
+		begin_with_good_record(layout);
+		made_end(&page, MADE_MISSED);
+		assert_fault(7, 7, "cut after 7 bytes");
+		assert_fault(second - 1, second - 1,
+			     i < 2 ? "cut after 27 bytes" : "cut after 23 bytes");
+		page.bytes[3000] = 1;
+		assert_fault(MADE_PAGE_SIZE, second, "data after its commit of 12 bytes");
+		made_commit(&page, 0xffff0);
+		assert_fault(MADE_PAGE_SIZE, 8, "a commit of 1048560 bytes in a page of 4096");
+		assert_bad_record(layout, 28, -1, 12);
+		assert_fault(MADE_PAGE_SIZE, second,
+			     "a record of 116 bytes, and the data ends after 16");
+		assert_bad_record(layout, 0, 300, 12);
+		assert_fault(MADE_PAGE_SIZE, second,
+			     "a record of 304 bytes, and the data ends after 20");
+		assert_bad_record(layout, 29, 2, 12);
+		assert_fault(MADE_PAGE_SIZE, second, "a record of 6 bytes, which none can have");
+		assert_bad_record(layout, 30, -1, 0);
+		assert_fault(MADE_PAGE_SIZE, second, "a record is cut after 4 bytes");
+	}
+}
+
 /* ---- noise ---- */
 
 /* With any bytes, records come only from a good page and lie inside it. */
@@ -650,6 +694,7 @@ int main(void)
 		cmocka_unit_test(impossible_stored_lengths),
 		cmocka_unit_test(lengths_that_are_no_words),
 		cmocka_unit_test(more_than_a_page),
+		cmocka_unit_test(what_is_wrong),
 		cmocka_unit_test(fixtures_as_kbuffer_reads_them),
 		cmocka_unit_test(noise_never_leaves_the_page),
 	};
