@@ -56,6 +56,13 @@ void capture_offer(struct capture *capture, struct plan_offer *offer);
 /** capture_round - read each CPU up to its quota; 0 at the end of all files, else 1, or -errno */
 int capture_round(struct capture *capture, const struct source_sink *sink);
 
+/**
+ * capture_page_offset - where the page is that a round passes on
+ *
+ * Bytes from the start of this CPU's data; holes of a sparse file count.
+ */
+uint64_t capture_page_offset(const struct capture *capture, int cpu);
+
 /*
  * Writes a capture: a directory (0700) with files 0600, because they contain kernel addresses.
  * Everything needed to read the data is written first, so a capture cut short by a full disk can

@@ -23,6 +23,7 @@ struct capture_cpu {
 	int fd;		       /* -1: not present */
 	off_t start;	       /* of its data in the file */
 	off_t offset;	       /* of the next page in the data */
+	off_t passed;	       /* of the page that is being passed on */
 	off_t size;	       /* of the data; a file of its own may have grown since */
 	struct chunks *chunks; /* of a trace.dat that is compressed */
 	bool done;	       /* read to its end */
@@ -678,6 +679,7 @@ static int read_pages(struct capture *capture, struct capture_cpu *cpu, size_t m
 		cpu->done = true;
 		return 0;
 	}
+	cpu->passed = cpu->offset;
 	cpu->offset += length;
 	for (ssize_t at = 0; !ret && at < length; at += (ssize_t)page) {
 		size_t rest = (size_t)(length - at);
@@ -685,8 +687,16 @@ static int read_pages(struct capture *capture, struct capture_cpu *cpu, size_t m
 		ret = sink->page(sink->context, cpu->cpu, capture->pages + at,
 				 rest < page ? rest : page,
 				 rest <= page && cpu->offset >= cpu->size);
+		cpu->passed += (off_t)page;
 	}
 	return ret ? ret : (int)(((size_t)length + page - 1) / page);
+}
+
+uint64_t capture_page_offset(const struct capture *capture, int cpu)
+{
+	int place = cpu_list_place(&capture->source.cpus, cpu);
+
+	return place < 0 ? 0 : (uint64_t)capture->cpus[place].passed;
 }
 
 /* Reads one CPU up to its quota. Returns 0, or -errno of the sink. */

@@ -409,10 +409,36 @@ static void test_cpus_of_other_names(void **state)
 	capture_close(capture);
 }
 
+static uint64_t offsets[8];
+
+static int note_offset(void *capture, int cpu, const void *page, size_t length, bool last)
+{
+	offsets[sunk.pages] = capture_page_offset(capture, cpu);
+	return sink_page(NULL, cpu, page, length, last);
+}
+
+static void test_offsets(void **state)
+{
+	struct source_sink noting = sink;
+	struct capture *capture;
+
+	put_cpu(1, 3);
+	capture = open_it();
+	noting.context = capture;
+	noting.page = note_offset;
+	assert_int_equal(capture_round(capture, &noting), 0);
+	assert_string_equal(sunk.out, "0:a 0:b 1:a 1:b 1:c ");
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(offsets[i], (i < 2 ? i : i - 2) * PAGE);
+	assert_int_equal(capture_page_offset(capture, 7), 0);
+	capture_close(capture);
+}
+
 /* A hole costs nothing however large it is: it counts as one page of zeros. */
 static void test_holes(void **state)
 {
 	static char zeros[PAGE];
+	struct source_sink noting = sink;
 	struct capture *capture;
 	char page[PAGE];
 	int fd;
@@ -425,11 +451,17 @@ static void test_holes(void **state)
 	close(fd);
 	capture = open_it();
 	assert_true(capture_source(capture)->layout.big_endian);
-	assert_int_equal(next_round(capture), 0);
+	noting.context = capture;
+	noting.page = note_offset;
+	assert_int_equal(capture_round(capture, &noting), 0);
 	/* the page of zeros, the first hole, the page, the second hole, which ends in a page's part */
 	assert_int_equal(sunk.pages, 4);
 	assert_int_equal(sunk.last, 1);
 	assert_int_equal(sunk.length, 100);
+	assert_int_equal(offsets[0], 0);
+	assert_int_equal(offsets[1], (1ll << 42) - PAGE);
+	assert_int_equal(offsets[2], 1ll << 42);
+	assert_int_equal(offsets[3], 1ll << 43);
 	check_flaws(capture, 0, "");
 	capture_close(capture);
 }
@@ -452,6 +484,7 @@ int main(void)
 		RUN(test_cpu_that_fails_to_read),
 		RUN(test_files_that_are_not_regular),
 		RUN(test_cpus_of_other_names),
+		RUN(test_offsets),
 		RUN(test_holes),
 	};
 
