@@ -32,6 +32,8 @@ static int run_source(const struct run_context *run, struct failure *failure)
 	enum source_kind kind = SOURCE_TRACEFS;
 	int ret;
 
+	if (options->verify)
+		return verify_run(run, failure);
 	if (options->read)
 		kind = SOURCE_CAPTURE;
 	else if (options->source && (ret = kernel_source_kind(options->source, &kind, failure)))

@@ -60,6 +60,7 @@ struct options {
 	char *comm;	    /* --comm: glob, NULL: all threads */
 	char *cgroup;	    /* --cgroup: glob, NULL: all cgroups */
 	int min_order;	    /* --min-order, 0: all */
+	char *verify;	    /* --verify: a capture, NULL: none */
 	char *source;	    /* -s, NULL: where tracefs is mounted */
 	char *read;	    /* -r: a trace.dat, NULL: see source */
 	char *write;	    /* -w, NULL: filter */

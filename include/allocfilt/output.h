@@ -12,6 +12,7 @@
 #include "allocfilt/plan.h"
 #include "allocfilt/record.h"
 #include "allocfilt/stall.h"
+#include "allocfilt/verify.h"
 
 /*
  * The output in one of several forms (-f), the summary, and the metrics. A form implements the
@@ -206,6 +207,18 @@ int output_file_begin(int fd, const char *path);
  * Returns @ret, or -errno with @failure.
  */
 int output_file_close(int fd, const char *path, int ret, struct failure *failure);
+
+/** output_form_has_findings - can output_findings() write this form of -f? */
+bool output_form_has_findings(const char *name);
+
+/**
+ * output_findings - write what --verify found, for people (the form trace) or as JSON
+ * @path: of the capture
+ *
+ * Returns 0 or -errno of the writer.
+ */
+int output_findings(struct writer *writer, const char *form, const char *path,
+		    const struct verify_findings *findings);
 
 /*
  * The summary as metrics for Prometheus. Counters start at 0 with the run. Any user may read them,

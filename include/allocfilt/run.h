@@ -47,6 +47,13 @@ int service_run(const struct run_context *run, struct failure *failure);
 int replay_run(const struct run_context *run, struct failure *failure);
 
 /**
+ * verify_run - for --verify, check a capture and print what was found
+ *
+ * Returns 0 if it is clean, or -errno with @failure (1 if it is not clean, 2 if it is no capture).
+ */
+int verify_run(const struct run_context *run, struct failure *failure);
+
+/**
  * kernel_check_run - for --probe, print what this kernel offers and what would be traced
  *
  * Leaves nothing changed: the probe for superblocks is defined for a moment. Returns 0, or -errno

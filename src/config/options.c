@@ -115,6 +115,18 @@ static int parse_arguments(struct options *options, int argc, char **argv, struc
 	return error;
 }
 
+/* A check of a capture traces nothing and filters nothing. */
+static bool fits_verify(const struct options *options)
+{
+	static const char *const names[] = { "verify", "format",  "output",
+					     "config", "verbose", "quiet" };
+	uint64_t others = options->on_command_line;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		others &= ~key_bit(key_find(names[i]));
+	return !others && !options->command;
+}
+
 /* Options that exclude each other. */
 static int check_combinations(const struct options *options, struct failure *failure)
 {
@@ -126,6 +138,8 @@ static int check_combinations(const struct options *options, struct failure *fai
 		text = "-r and -s exclude each other: each names what is read";
 	else if (options->read && options->task != TASK_RUN)
 		text = "-r reads a file: not with --restore, --probe or --check-config";
+	else if (options->verify && !fits_verify(options))
+		text = "--verify goes with -f, -o, -c, -v and -q alone";
 	else if (options->write && options->output)
 		text = "-w and -o exclude each other: with -w nothing is printed";
 	else if (options->write && options->task != TASK_RUN)
@@ -224,6 +238,7 @@ void options_free(struct options *options)
 {
 	free(options->comm);
 	free(options->cgroup);
+	free(options->verify);
 	free(options->source);
 	free(options->read);
 	free(options->write);
@@ -261,6 +276,7 @@ void options_print_help(FILE *file, const char *const *formats)
 
 	fputs("Usage: allocfilt -t TIME [OPTION]... [-- COMMAND [ARGUMENT]...]\n"
 	      "       allocfilt -s CAPTURE | -r FILE [OPTION]...\n"
+	      "       allocfilt --verify CAPTURE [OPTION]...\n"
 	      "Show slow memory allocations of the kernel, and what they did meanwhile.\n"
 	      "\n",
 	      file);

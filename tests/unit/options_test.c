@@ -130,6 +130,9 @@ static void test_paths_and_switches(void **state)
 	assert_true(options.quiet);
 	assert_string_equal(options.output, "there");
 	assert_string_equal(options.source, "b");
+	options_free(&options);
+	parse_good(&options, "allocfilt --verify=x -f fancy -o y -c z -v");
+	assert_string_equal(options.verify, "x");
 	assert_string_equal(options.format, "fancy");
 	options_free(&options);
 }
@@ -192,6 +195,13 @@ static void test_refused(void **state)
 		{ "allocfilt -t 5 -p 1 -- true", "-p|COMMAND" },
 		{ "allocfilt --probe -- true", "COMMAND|--probe" },
 		{ "allocfilt -t 5 --user=x", "--user|COMMAND" },
+		{ "allocfilt --verify=x -s y", "--verify goes with" },
+		{ "allocfilt --verify=x -t 5", "--verify goes with" },
+		{ "allocfilt --verify=x --journal", "--verify goes with" },
+		{ "allocfilt --verify=x --probe", "--verify goes with" },
+		{ "allocfilt --verify=x -w y", "--verify goes with" },
+		{ "allocfilt --verify=x -- true", "--verify goes with" },
+		{ "allocfilt --verify=", "--verify ''|empty" },
 		{ "allocfilt -t 5 --user= -- true", "--user ''|empty|name of a user" },
 	};
 

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "allocfilt/verify.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "allocfilt/capture.h"
+#include "allocfilt/config.h"
+#include "allocfilt/output.h"
+#include "allocfilt/run.h"
+#include "allocfilt/tracing.h"
+#include "run/report.h"
+
+/* What pages are passed to. */
+struct reading {
+	struct capture *capture;
+	struct verify *verify;
+};
+
+static size_t room_of(void *context, int cpu)
+{
+	return verify_room(((struct reading *)context)->verify, cpu);
+}
+
+static int page_arrived(void *context, int cpu, const void *page, size_t length, bool last)
+{
+	const struct reading *reading = context;
+
+	(void)last;
+	return verify_page(reading->verify, cpu, page, length,
+			   capture_page_offset(reading->capture, cpu));
+}
+
+static void left_with_data(void *context, int cpu)
+{
+	verify_left_with_data(((struct reading *)context)->verify, cpu);
+}
+
+/* Returns 0, 1 if it was stopped, or -errno. */
+static int read_all(const struct run_context *run, struct reading *reading)
+{
+	const struct source_sink sink = { reading, room_of, page_arrived, left_with_data };
+	int more, ret;
+
+	do {
+		more = capture_round(reading->capture, &sink);
+		ret = more < 0 ? more : verify_end_round(reading->verify);
+		if (ret)
+			return ret;
+	} while (more && !signals_stop_asked(run->signals));
+	return more;
+}
+
+static void add_bad_files(struct verify_findings *findings, const struct capture_info *info)
+{
+	if (info->flaws)
+		memcpy(findings->first_bad_file, info->first_flaw, sizeof(info->first_flaw));
+	findings->bad_files += info->flaws;
+}
+
+static int print(const struct run_context *run, const struct verify_findings *findings,
+		 struct failure *failure)
+{
+	const struct options *options = run->options;
+	struct line verdict;
+	int ret = output_file_begin(writer_fd(run->output), options->output);
+
+	if (!ret)
+		ret = output_findings(run->output, options->format, options->verify, findings);
+	if (ret)
+		return output_failed(ret, failure);
+	if (verify_is_clean(findings))
+		return 0;
+	line_clear(&verdict);
+	verify_verdict(findings, &verdict);
+	return failure_set(failure, EXIT_STATUS_RUN_TIME, EBADMSG, "%s: %s", options->verify,
+			   verdict.text);
+}
+
+static int verify(const struct run_context *run, struct reading *reading, struct failure *failure)
+{
+	struct verify_findings *findings;
+	int ret = read_all(run, reading), end = verify_finish(reading->verify, &findings);
+
+	if (ret < 0 || end)
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, ret < 0 ? -ret : -end, "%s: %s",
+				   run->options->verify, strerror(ret < 0 ? -ret : -end));
+	findings->stopped = ret;
+	add_bad_files(findings, capture_info(reading->capture));
+	return print(run, findings, failure);
+}
+
+int verify_run(const struct run_context *run, struct failure *failure)
+{
+	const struct options *options = run->options;
+	struct reading reading = { NULL };
+	struct plan_offer offer;
+	int ret;
+
+	/* What the configuration file says is for other runs. */
+	if (options_on_command_line(options, "format") &&
+	    !output_form_has_findings(options->format))
+		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
+				   "--verify prints a text (-f trace) or -f json: not -f %s",
+				   options->format);
+	if (kernel_on_tracefs(options->verify))
+		return failure_set(
+			failure, EXIT_STATUS_USAGE, EINVAL,
+			"--verify %s: the tracing directory of a running kernel, no capture",
+			options->verify);
+	cpu_buffers_allow_files(options->verify, 1);
+	ret = capture_open(&reading.capture, options->verify, failure);
+	if (ret)
+		return ret;
+	capture_offer(reading.capture, &offer);
+	reading.verify = verify_new(capture_source(reading.capture), &offer);
+	ret = reading.verify ? verify(run, &reading, failure) :
+			       failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+	verify_free(reading.verify);
+	capture_close(reading.capture);
+	return ret;
+}
