@@ -1,0 +1,118 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# verify.pl CAPTURE JSON TEXT
+#
+# What --verify says of a whole capture: records of each CPU as the kernel counted them (stats) and as it
+# printed them (trace.txt), times of trace.txt, pages and bytes of the files; the text says the same
+# as the JSON.
+#
+# verify.pl dropped FROM TO JSON
+#
+# A page with the records from FROM to TO (ns) was taken out: an event's partner is missing then.
+
+use strict;
+use warnings;
+use lib 'tests/replay';
+use Checker;
+use Json;
+
+# Of each CPU: records of trace.txt, and the first and the last time, in µs.
+sub printed
+{
+	my %cpus;
+
+	for (lines_of($_[0])) {
+		my ($cpu, $s, $us) = /^\s*(\d+)\.(\d{6}) \|\s+(\d+)\) / ? ($3, $1, $2) :
+			/^ *\S.*-\d+ +\[(\d+)\] \S+ +(\d+)\.(\d{6}): / ? ($1 + 0, $2, $3) : next;
+		my $time = $s * 1_000_000 + $us;
+
+		$cpus{$cpu}{records}++;
+		$cpus{$cpu}{first} //= $time;
+		$cpus{$cpu}{last} = $time;
+	}
+	return \%cpus;
+}
+
+# All that was written to the buffer: what is in it, and what was read from it.
+sub counted
+{
+	my %stats = map { /^(.*): +([\d.]+)$/ ? ($1, $2) : () } lines_of($_[0]);
+
+	return $stats{entries} + $stats{'read events'};
+}
+
+sub check_cpu
+{
+	my ($capture, $cpu, $printed, $row) = @_;
+	my $dir = "$capture/per_cpu/cpu$cpu->{cpu}";
+	my $size = -s "$dir/trace_pipe_raw";
+	my $name = "CPU $cpu->{cpu}";
+	# allocfilt -w went on when its text was taken: the records after that are in no text.
+	my $more = -e "$capture/capture" && $cpu->{records} > $printed->{records};
+
+	wrong("$name: $cpu->{records} records, ", counted("$dir/stats"), " by stats")
+		if $cpu->{records} != counted("$dir/stats");
+	wrong("$name: $cpu->{records} records, $printed->{records} in trace.txt")
+		if $cpu->{records} != $printed->{records} && !$more;
+	wrong("$name: $cpu->{bytes} bytes and $cpu->{pages} pages of a file of $size")
+		if $cpu->{bytes} != $size || $cpu->{pages} * 4096 != $size;
+	for my $edge (qw(first last)) {
+		# A stack trace has its time rounded, and functions have theirs cut.
+		wrong("$name: $edge at $cpu->{\"${edge}_ns\"} ns, $printed->{$edge} us in trace.txt")
+			if abs($cpu->{"${edge}_ns"} / 1000 - $printed->{$edge}) >= 1.5 &&
+				!($more && $edge eq 'last' && $cpu->{last_ns} / 1000 > $printed->{last});
+	}
+	my $shown = join ' ', @$cpu{qw(pages records bytes)},
+		(map { sprintf '%d.%06d', $_ / 1_000_000_000, $_ % 1_000_000_000 / 1000 }
+			@$cpu{qw(first_ns last_ns)}),
+		@$cpu{qw(out_of_order damaged_pages unknown_records lost_records)};
+	wrong("$name: the text has '", $row // '', "' and not '$shown'") if ($row // '') ne $shown;
+}
+
+sub check_whole
+{
+	my ($capture, $json, $text) = @_;
+	my ($found) = json_lines($json);
+	my $printed = printed("$capture/trace.txt");
+	my @lines = lines_of($text);
+	my %rows = map { my ($cpu, @row) = split; @row == 9 ? ($cpu, "@row") : () } @lines;
+	my %pairs = map { /^  (mm_\w+) +(\d+) +(\d+) +(\d+) +(\d+)(?:$|  \()/ ? ($1, "$2 $3 $4 $5") : () } @lines;
+	my $records = 0;
+
+	for my $cpu (@{ $found->{cpus} }) {
+		check_cpu($capture, $cpu, $printed->{$cpu->{cpu}}, $rows{$cpu->{cpu}});
+		$records += $cpu->{records};
+	}
+	wrong('CPUs ', join ' ', sort keys %$printed) if @{ $found->{cpus} } != keys %$printed;
+	for my $pair (@{ $found->{pairs} }) {
+		my $shown = join ' ', $pair->{begins} - $pair->{begins_alone},
+			@$pair{qw(begins_alone ends_alone)},
+			$pair->{begins_unexplained} + $pair->{ends_unexplained};
+		my %events;
+
+		wrong("$pair->{event}: the text has '", $pairs{ $pair->{event} } // '', "' and not '$shown'")
+			if ($pairs{ $pair->{event} } // '') ne $shown;
+		/\/\* $pair->{event}_(begin|start|end): / && $events{$1}++ for lines_of("$capture/trace.txt");
+		wrong("$pair->{event}: $pair->{begins} begins, $pair->{ends} ends")
+			if $pair->{begins} != ($events{begin} // $events{start} // 0) ||
+				$pair->{ends} != ($events{end} // 0);
+	}
+	wrong("verdict: $lines[-1]") if $lines[-1] ne "$capture: $found->{verdict}" ||
+		$found->{verdict} !~ /^clean: \d+ CPUs, \d+ pages, $records records, [\d.]+ m?s$/ ||
+		!$found->{clean} || !$found->{read_to_the_end};
+	finish("$records records of ", scalar @{ $found->{cpus} }, ' CPUs');
+}
+
+sub check_dropped
+{
+	my ($from, $to, $json) = @_;
+	my ($found) = json_lines($json);
+	my @alone = map { grep { $_ } @$_{qw(first_begin first_end)} } @{ $found->{pairs} };
+
+	wrong("nothing is missing from $from to $to: $found->{verdict}")
+		if !grep { $_->{from_ns} <= $to && $_->{to_ns} >= $from } @alone;
+	finish($found->{verdict});
+}
+
+$ARGV[0] eq 'dropped' ? check_dropped(@ARGV[ 1 .. 3 ]) : check_whole(@ARGV);
