@@ -110,9 +110,8 @@ struct verify_findings {
 	uint64_t windows;
 	uint64_t nr_overlaps;
 	struct verify_overlap overlaps[VERIFY_LISTED];
-	uint64_t
-		damaged_records; /* shorter than their format, or a window that ends before it begins */
-	uint64_t tasks, unnamed; /* interrupts and the idle task are none */
+	uint64_t damaged_records; /* shorter than their format, or windows of impossible times */
+	uint64_t tasks, unnamed;  /* interrupts and the idle task are none */
 	int unnamed_tids[VERIFY_LISTED];
 	uint64_t dropped_tasks; /* VERIFY_TASKS_MAX was reached so often */
 	uint64_t bad_files;	/* files of the capture that are damaged, missing or unreadable */

@@ -193,7 +193,7 @@ static void put_kind(struct writer *writer, const struct verify_pairs *pairs, in
 	put(writer, "  %-35s %7" PRIu64 " %11" PRIu64 " %9" PRIu64 " %11" PRIu64 "%s",
 	    pair_name(kind, name), pairs->begins - pairs->lone_begins, pairs->lone_begins,
 	    pairs->lone_ends, verify_one_sided(pairs) ? 0 : pairs->begin_faults + pairs->end_faults,
-	    verify_one_sided(pairs) ? "  (one of the two was not recorded)" : "");
+	    verify_one_sided(pairs) ? "  (only one of the two is there)" : "");
 	if (pairs->begin_faults && !verify_one_sided(pairs))
 		put_lone(writer, &pairs->first_begin, begin->name, "end");
 	if (pairs->end_faults && !verify_one_sided(pairs))

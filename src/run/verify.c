@@ -2,6 +2,7 @@
 #include "allocfilt/verify.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "allocfilt/capture.h"
@@ -54,7 +55,8 @@ static int read_all(const struct run_context *run, struct reading *reading)
 static void add_bad_files(struct verify_findings *findings, const struct capture_info *info)
 {
 	if (info->flaws)
-		memcpy(findings->first_bad_file, info->first_flaw, sizeof(info->first_flaw));
+		snprintf(findings->first_bad_file, sizeof(findings->first_bad_file), "%s",
+			 info->first_flaw);
 	findings->bad_files += info->flaws;
 }
 

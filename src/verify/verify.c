@@ -83,12 +83,6 @@ static int make_stages(struct verify *verify, const struct plan_offer *offer)
 {
 	const struct data_source *source = verify->source;
 	const struct merge_sink sink = { verify, record_arrived, records_lost };
-	/* A page is put twice where records were lost before it: see put_page(). */
-	size_t share = 2 * merge_share(source->cpus.count, source->layout.size);
-
-	verify->tasks = task_checks_new(source, &verify->findings);
-	if (!verify->tasks)
-		return -ENOMEM;
 	const struct decode_callbacks callbacks = {
 		.role_of = no_role,
 		.symbol = no_symbol,
@@ -96,6 +90,9 @@ static int make_stages(struct verify *verify, const struct plan_offer *offer)
 		.sink = task_checks_record,
 		.sink_context = verify->tasks,
 	};
+	/* A page is put twice where records were lost before it: see put_page(). */
+	size_t share = 2 * merge_share(source->cpus.count, source->layout.size);
+
 	verify->decode = decode_new(source, NULL, &callbacks);
 	verify->merge = merge_new(&source->cpus, &source->layout, share, &sink);
 	verify->pages = calloc(source->cpus.count, sizeof(*verify->pages));
@@ -115,7 +112,8 @@ struct verify *verify_new(const struct data_source *source, const struct plan_of
 	verify->source = source;
 	verify->findings.all.cpu = -1;
 	verify->findings.local_clock = source->local_clock;
-	if (make_stages(verify, offer)) {
+	verify->tasks = task_checks_new(source, &verify->findings);
+	if (!verify->tasks || make_stages(verify, offer)) {
 		verify_free(verify);
 		errno = ENOMEM;
 		return NULL;

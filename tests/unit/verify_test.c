@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Captures made by hand: each fault is found at its place, and nothing else is called one. */
+#include "allocfilt/config.h"
+#include "allocfilt/output.h"
+#include "allocfilt/run.h"
 #include "allocfilt/verify.h"
 #include "made_cpus.h"
 #include "made_event.h"
@@ -568,6 +571,35 @@ static void more_tasks_than_are_followed(void **state)
 	assert_true(verify_is_clean(found));
 }
 
+/* ---- a run ---- */
+
+/* Stopped between two rounds it tells what was read, and that it is not all. */
+static void run_that_is_stopped(void **state)
+{
+	char name[] = "allocfilt", option[] = "--verify=fixtures/6.1";
+	char *argv[] = { name, option, NULL }, *text;
+	struct options options;
+	struct run_context run = { .options = &options };
+	struct failure failure = { 0 };
+	FILE *file = fopen(test_path("output"), "w");
+
+	assert_int_equal(options_parse(&options, 2, argv, output_form_names(), &failure), 0);
+	assert_int_equal(signals_block(&run.signals), 0);
+	run.output = writer_new(fileno(file), -1);
+	kill(getpid(), SIGTERM);
+	assert_int_equal(verify_run(&run, &failure), -EBADMSG);
+	assert_int_equal(failure.status, EXIT_STATUS_RUN_TIME);
+	assert_string_equal(failure.text, "fixtures/6.1: not clean: stopped before its end");
+	assert_int_equal(signals_next(run.signals), SIGTERM);
+	writer_free(run.output);
+	signals_free(run.signals);
+	options_free(&options);
+	fclose(file);
+	assert_int_equal(file_read(test_directory, "output", &text, NULL), 0);
+	assert_non_null(strstr(text, "\n all      41 "));
+	free(text);
+}
+
 #define RUN(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -588,6 +620,7 @@ int main(void)
 		RUN(windows),
 		RUN(windows_of_another_clock),
 		RUN(more_tasks_than_are_followed),
+		RUN(run_that_is_stopped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
