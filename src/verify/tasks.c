@@ -72,7 +72,7 @@ struct task_checks *task_checks_new(const struct data_source *source,
 		return NULL;
 	checks->source = source;
 	checks->findings = findings;
-	checks->names = task_cache_new(NULL, source->names_dir, source->dir, 0);
+	checks->names = task_cache_new(source, 0);
 	checks->lost = calloc(source->cpus.count, sizeof(*checks->lost));
 	checks->tasks = calloc(VERIFY_TASKS_MAX, sizeof(*checks->tasks));
 	if (!checks->names || !checks->lost || !checks->tasks ||
