@@ -2,10 +2,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "allocfilt/base.h"
 #include "allocfilt/capture.h"
@@ -13,10 +11,9 @@
 #include "allocfilt/output.h"
 #include "allocfilt/run.h"
 #include "allocfilt/tracing.h"
+#include "run/buffers.h"
 #include "run/pipeline.h"
 #include "run/report.h"
-
-#define TOP_BUFFER "top" /* what the buffer without a name is called */
 
 /* The threshold of a configuration file is for live runs: that of the capture comes first. */
 static int choose_threshold(const struct run_context *run, const struct capture *capture,
@@ -149,42 +146,33 @@ static int replay(const struct run_context *run, struct capture *capture, struct
 }
 
 /* Where a file has several buffers, each is a run of its own; some forms have room for one run only. */
-static int begin_buffer(const struct run_context *run, const struct capture *capture, bool chosen,
+static int begin_buffer(const struct run_context *run, const struct capture *capture,
 			struct failure *failure)
 {
-	const char *buffer = capture_source(capture)->buffer, *form = run->options->format;
+	const char *name = buffers_name(capture), *form = run->options->format;
 	struct line line;
 
-	if (!buffer || !strcmp(form, "json"))
+	if (!strcmp(form, "json"))
 		return 0;
-	if (!*buffer)
-		buffer = TOP_BUFFER;
-	if (!chosen && strcmp(form, "trace") && strcmp(form, "tree"))
+	if (strcmp(form, "trace") && strcmp(form, "tree"))
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
 				   "-f %s shows one buffer, and %s has several: choose one, as "
 				   "with -r %s:%s",
-				   form, run->options->read, run->options->read, buffer);
-	if (chosen)
-		return 0;
+				   form, run->options->read, run->options->read, name);
 	line_clear(&line);
 	line_add_text(&line, "buffer ");
-	line_add_escaped(&line, buffer, TEXT_PRINTABLE);
+	line_add_escaped(&line, name, TEXT_PRINTABLE);
 	return line_put(&line, run->output);
 }
 
-/* @ret_next: the name of the next buffer of the file, NULL after the last one; free() it */
-static int replay_buffer(const struct run_context *run, const char *path, const char *buffer,
-			 bool chosen, char **ret_next, struct failure *failure)
+static int replay_buffer(void *context, struct capture *capture, bool several,
+			 struct failure *failure)
 {
-	struct capture *capture = NULL;
+	const struct run_context *run = context;
 	struct pipeline *pipeline = NULL;
 	struct plan *plan = NULL;
-	const char *next;
-	int ret = capture_open_buffer(&capture, path, buffer, failure);
+	int ret = several ? begin_buffer(run, capture, failure) : 0;
 
-	*ret_next = NULL;
-	if (!ret)
-		ret = begin_buffer(run, capture, chosen, failure);
 	if (!ret)
 		ret = make_plan(run, capture, &plan, failure);
 	if (!ret)
@@ -192,72 +180,22 @@ static int replay_buffer(const struct run_context *run, const char *path, const 
 				   run->output, failure);
 	if (!ret)
 		ret = replay(run, capture, pipeline, failure);
-	/* What is damaged in this one is not in the next. */
-	next = capture && !chosen && (!ret || ret == -EBADMSG) ? capture_next_buffer(capture) :
-								 NULL;
-	if (next && !(*ret_next = strdup(next)))
-		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	pipeline_free(pipeline);
 	plan_free(plan);
-	capture_close(capture);
 	return ret;
-}
-
-/*
- * Takes the name of a buffer off FILE:BUFFER. @ret_buffer: NULL: there is none; free() it. Returns 0, or
- * -errno with @failure where there is no such file.
- */
-static int split_path(char *path, char **ret_buffer, struct failure *failure)
-{
-	struct stat status;
-	char *colon;
-
-	*ret_buffer = NULL;
-	if (!stat(path, &status)) {
-		if (!S_ISDIR(status.st_mode))
-			return 0;
-		return failure_set(failure, EXIT_STATUS_USAGE, EISDIR,
-				   "-r %s: a directory; -s reads a capture, -r a trace.dat", path);
-	}
-	colon = strrchr(path, ':');
-	if (!colon)
-		return failure_set(failure, EXIT_STATUS_USAGE, errno, "-r %s: %s", path,
-				   strerror(errno));
-	*colon++ = '\0';
-	*ret_buffer = strdup(strcmp(colon, TOP_BUFFER) ? colon : "");
-	return *ret_buffer ? 0 :
-			     failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 }
 
 int replay_run(const struct run_context *run, struct failure *failure)
 {
 	const struct options *options = run->options;
-	char *path = strdup(options->read ? options->read : options->source);
-	char *buffer = NULL, *next = NULL;
-	bool chosen, damaged = false;
-	int ret = path ? 0 : failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+	const struct buffers_visit visit = { replay_buffer, (void *)(uintptr_t)run };
+	struct stat status;
 
-	if (!ret && options->read)
-		ret = split_path(path, &buffer, failure);
-	chosen = buffer;
-	if (!ret)
-		cpu_buffers_allow_files(path, 1);
-	while (!ret) {
-		ret = replay_buffer(run, path, buffer, chosen, &next, failure);
-		free(buffer);
-		buffer = next;
-		if (!next)
-			break;
-		if (ret)
-			log_error("%s", failure->text);
-		damaged |= ret;
-		ret = 0;
-	}
-	if (!ret && damaged) {
-		*failure = (struct failure){ .status = EXIT_STATUS_RUN_TIME };
-		ret = -EBADMSG;
-	}
-	free(buffer);
-	free(path);
-	return ret;
+	if (!options->read)
+		return buffers_visit(options->source, "-s", &visit, failure);
+	if (!stat(options->read, &status) && S_ISDIR(status.st_mode))
+		return failure_set(failure, EXIT_STATUS_USAGE, EISDIR,
+				   "-r %s: a directory; -s reads a capture, -r a trace.dat",
+				   options->read);
+	return buffers_visit(options->read, "-r", &visit, failure);
 }

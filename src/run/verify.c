@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "allocfilt/capture.h"
@@ -10,6 +11,7 @@
 #include "allocfilt/output.h"
 #include "allocfilt/run.h"
 #include "allocfilt/tracing.h"
+#include "run/buffers.h"
 #include "run/report.h"
 
 /* What pages are passed to. */
@@ -60,43 +62,64 @@ static void add_bad_files(struct verify_findings *findings, const struct capture
 	findings->bad_files += info->flaws;
 }
 
-static int print(const struct run_context *run, const struct verify_findings *findings,
-		 struct failure *failure)
+static int print(const struct run_context *run, const char *name,
+		 const struct verify_findings *findings, struct failure *failure)
 {
 	const struct options *options = run->options;
 	struct line verdict;
-	int ret = output_file_begin(writer_fd(run->output), options->output);
+	int ret = output_findings(run->output, options->format, name, findings);
 
-	if (!ret)
-		ret = output_findings(run->output, options->format, options->verify, findings);
 	if (ret)
 		return output_failed(ret, failure);
 	if (verify_is_clean(findings))
 		return 0;
 	line_clear(&verdict);
 	verify_verdict(findings, &verdict);
-	return failure_set(failure, EXIT_STATUS_RUN_TIME, EBADMSG, "%s: %s", options->verify,
-			   verdict.text);
+	return failure_set(failure, EXIT_STATUS_RUN_TIME, EBADMSG, "%s: %s", name, verdict.text);
 }
 
-static int verify(const struct run_context *run, struct reading *reading, struct failure *failure)
+/* @name: of what is read, in the findings */
+static int verify(const struct run_context *run, const char *name, struct reading *reading,
+		  struct failure *failure)
 {
 	struct verify_findings *findings;
 	int ret = read_all(run, reading), end = verify_finish(reading->verify, &findings);
 
 	if (ret < 0 || end)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ret < 0 ? -ret : -end, "%s: %s",
-				   run->options->verify, strerror(ret < 0 ? -ret : -end));
+				   name, strerror(ret < 0 ? -ret : -end));
 	findings->stopped = ret;
 	add_bad_files(findings, capture_info(reading->capture));
-	return print(run, findings, failure);
+	return print(run, name, findings, failure);
+}
+
+static int verify_buffer(void *context, struct capture *capture, bool several,
+			 struct failure *failure)
+{
+	const struct run_context *run = context;
+	struct reading reading = { .capture = capture };
+	struct plan_offer offer;
+	char *name;
+	int ret = -ENOMEM;
+
+	capture_offer(capture, &offer);
+	reading.verify = verify_new(capture_source(capture), &offer);
+	if (asprintf(&name, "%s%s%s", run->options->verify, several ? ":" : "",
+		     several ? buffers_name(capture) : "") < 0)
+		name = NULL;
+	if (reading.verify && name)
+		ret = verify(run, name, &reading, failure);
+	else
+		failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+	verify_free(reading.verify);
+	free(name);
+	return ret;
 }
 
 int verify_run(const struct run_context *run, struct failure *failure)
 {
 	const struct options *options = run->options;
-	struct reading reading = { NULL };
-	struct plan_offer offer;
+	const struct buffers_visit visit = { verify_buffer, (void *)(uintptr_t)run };
 	int ret;
 
 	/* What the configuration file says is for other runs. */
@@ -110,15 +133,7 @@ int verify_run(const struct run_context *run, struct failure *failure)
 			failure, EXIT_STATUS_USAGE, EINVAL,
 			"--verify %s: the tracing directory of a running kernel, no capture",
 			options->verify);
-	cpu_buffers_allow_files(options->verify, 1);
-	ret = capture_open(&reading.capture, options->verify, failure);
-	if (ret)
-		return ret;
-	capture_offer(reading.capture, &offer);
-	reading.verify = verify_new(capture_source(reading.capture), &offer);
-	ret = reading.verify ? verify(run, &reading, failure) :
-			       failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
-	verify_free(reading.verify);
-	capture_close(reading.capture);
-	return ret;
+	ret = output_file_begin(writer_fd(run->output), options->output);
+	return ret ? output_failed(ret, failure) :
+		     buffers_visit(options->verify, "--verify", &visit, failure);
 }

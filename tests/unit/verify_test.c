@@ -75,7 +75,6 @@ static void begin(void)
 	verify_free(verify);
 	source = (struct data_source){
 		.dir = test_directory,
-		.names_dir = test_directory,
 		.layout = *layout,
 		.cpus = made_cpus(2),
 		.local_clock = true,

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_RUN_BUFFERS_H
+#define ALLOCFILT_RUN_BUFFERS_H
+
+#include <stdbool.h>
+
+#include "allocfilt/base.h"
+#include "allocfilt/capture.h"
+
+/* The ring buffers of a trace.dat, one after the other; a capture in a directory has one. */
+
+#define BUFFERS_TOP "top" /* what the buffer without a name is called */
+
+/* What is done with each. */
+struct buffers_visit {
+	/* @several: it is one of several, all of which are visited; as buffers_visit() returns */
+	int (*buffer)(void *context, struct capture *capture, bool several,
+		      struct failure *failure);
+	void *context;
+};
+
+/**
+ * buffers_visit - open each buffer and pass it on
+ * @path: a capture, FILE, or FILE:BUFFER for that one alone
+ * @option: its name in messages
+ *
+ * What is damaged in one (-EBADMSG) does not keep the next from being visited: it is logged, and
+ * returned at the end. Returns 0, or -errno with @failure as capture_open(), or that of @visit.
+ */
+int buffers_visit(const char *path, const char *option, const struct buffers_visit *visit,
+		  struct failure *failure);
+
+/** buffers_name - the name of the buffer in messages; NULL where it is the only one */
+const char *buffers_name(const struct capture *capture);
+
+#endif
