@@ -96,9 +96,9 @@ static unsigned int count_in(const char *dir, char *const *events, const struct 
 static void test_count(void **state)
 {
 	static const char *const captures[] = {
-		"fixtures/5.10", "fixtures/6.1",     "fixtures/6.12",
-		"fixtures/7.3",	 "fixtures/i386",    "fixtures/s390x",
-		"fixtures/kept", "fixtures/off-cpu", "fixtures/faults",
+		"fixtures/5.10",   "fixtures/6.1",	 "fixtures/6.12",    "fixtures/7.3",
+		"fixtures/i386",   "fixtures/s390x",	 "fixtures/kept",    "fixtures/off-cpu",
+		"fixtures/faults", "fixtures/arm64-16k", "fixtures/ppc64el",
 	};
 	static const struct options runs[] = {
 		{ .format = "trace", OPTIONS },
