@@ -4,7 +4,7 @@
 # make check-unit  the loop of daily work: tests without network, root or VM, which install nothing
 # make check       what has to pass before a change goes in; installs what it needs (root), boots VMs
 # make check-all   all tests there are, for a release
-# make try         allocfilt on a real kernel in a VM: KERNEL=5.10|6.1|6.12|newest ARGS="-t 134"
+# make try         allocfilt on a real kernel in a VM: KERNEL=5.10|6.1|6.12|newest|arm64 ARGS="-t 134"
 # make bench       what a record of a large capture costs, against goals; RECORDS=1000000 for a quick look
 # make demo        the same with an explanation of what is seen
 # make install     PREFIX, DESTDIR; nothing is started

@@ -30,8 +30,8 @@ archive_sources()
 	done
 }
 
-# apt with lists, cache and status of its own in $work, so that neither root nor the machine is needed, and
-# of the architecture $arch.
+# apt with lists, cache and status of its own in $work, so that neither root nor the machine is
+# needed, and of the architecture $arch.
 # shellcheck disable=SC2154 # both are of those who source this
 own_apt()
 {
