@@ -8,6 +8,15 @@ captures=(fixtures/*/trace.txt)
 captures=("${captures[@]%/trace.txt}")
 [ -d "${captures[0]}" ] || { echo "no capture in fixtures/"; exit 77; }
 
+# is_other_page_size CAPTURE: it is there for how pages are read. What it has to say beyond that others have too.
+is_other_page_size()
+{
+	case ${1##*/} in
+	arm64* | ppc64el) true ;;
+	*) false ;;
+	esac
+}
+
 # thresholds CAPTURE: three in µs, none below the one that it was taken with
 thresholds()
 {
