@@ -154,6 +154,24 @@ uint64_t traced_events(const struct traced *traced)
 	return traced->events;
 }
 
+/*
+ * Does the role own an event that nothing else can claim? If its function was not traced, such an event
+ * is not shown either way, and what it tells of a stall is known.
+ */
+static bool owns_alone(const char *function)
+{
+	uint64_t role = ROLE_BIT(catalog_role_of(function));
+
+	for (int id = 0; id < EVENT_COUNT; id++) {
+		const struct catalog_event *event = &catalog_events[id];
+
+		if (event->owners & role && event->side == EVENT_SINGLE && !event->any_window &&
+		    event->needs == ROLE_NONE)
+			return true;
+	}
+	return false;
+}
+
 char *traced_filter(const struct traced *traced)
 {
 	char *text = NULL;
@@ -163,7 +181,7 @@ char *traced_filter(const struct traced *traced)
 	if (!file)
 		return NULL;
 	for (size_t i = 0; i < traced->count; i++)
-		if (traced->functions[i].seen)
+		if (traced->functions[i].seen || owns_alone(traced->functions[i].name))
 			fprintf(file, "%s\n", traced->functions[i].name);
 	if (!fclose(file))
 		return text;

@@ -12,10 +12,8 @@ use strict;
 use warnings;
 use Compress::Zlib qw(compress);
 
-use constant { PAGE => 4096, CHUNK => 10 * 4096 };
-
 my ($version, $compression, $to, $top, @more) = @ARGV;
-my ($big, $long) = (0, 8);
+my ($big, $long, $page) = (0, 8, 4096);
 my $out = '';
 
 sub text_of
@@ -33,12 +31,14 @@ sub u64 { pack $big ? 'Q>' : 'Q<', $_[0] }
 sub sized { u64(length $_[0]) . $_[0] }
 
 # The commit of a page is smaller than a page in one order only.
-sub find_order
+sub find_layout
 {
-	my $page = substr text_of((glob "$top/per_cpu/cpu*/trace_pipe_raw")[0]), 0, 16;
+	my $first = substr text_of((glob "$top/per_cpu/cpu*/trace_pipe_raw")[0]), 0, 16;
+	my $header = text_of("$top/events/header_page");
 
-	($long) = text_of("$top/events/header_page") =~ /commit;\s+offset:8;\s+size:(\d)/;
-	$big = unpack($long == 8 ? 'Q<' : 'V', substr $page, 8, $long) > 1 << 16;
+	($long) = $header =~ /commit;\s+offset:8;\s+size:(\d)/;
+	$page = $1 + $2 if $header =~ /data;\s+offset:(\d+);\s+size:(\d+)/;
+	$big = unpack($long == 8 ? 'Q<' : 'V', substr $first, 8, $long) > $page;
 }
 
 sub formats { map { sized(text_of($_)) } @_ }
@@ -77,7 +77,7 @@ sub clock_of { text_of("$_[0]/trace_clock") =~ /\[(.*)\]/ ? $1 : 'local' }
 
 sub cpus_of { sort { $a <=> $b } map { m,cpu(\d+)/, } glob "$_[0]/per_cpu/cpu*/trace_pipe_raw" }
 
-sub align { $out .= "\0" x (-length($out) % PAGE) }
+sub align { $out .= "\0" x (-length($out) % $page) }
 
 sub option { u16($_[0]) . u32(length $_[1]) . $_[1] }
 
@@ -155,7 +155,7 @@ sub data_of_cpu
 	my @chunks;
 
 	return $data if $compression eq 'none';
-	push @chunks, packed($1) while $data =~ /\G(.{1,@{[CHUNK]}})/gs;
+	push @chunks, packed($1) while $data =~ /\G(.{1,@{[10 * $page]}})/gs;
 	return join '', u32(scalar @chunks), @chunks;
 }
 
@@ -164,7 +164,7 @@ sub buffer_option
 {
 	my ($name, $capture) = @_;
 	my @cpus = cpus_of($capture);
-	my $text = u64(put_section(3, '', 0)) . "$name\0" . clock_of($capture) . "\0" . u32(PAGE) .
+	my $text = u64(put_section(3, '', 0)) . "$name\0" . clock_of($capture) . "\0" . u32($page) .
 		u32(scalar @cpus);
 
 	substr($out, -14, 2) = u16($flags);
@@ -200,8 +200,8 @@ sub version_7
 }
 
 die "usage: trace_dat.pl 6|7 none|zlib FILE CAPTURE [NAME=CAPTURE]...\n" if !defined $top;
-find_order();
-$out = "\x17\x08\x44tracing$version\0" . pack('CC', $big, $long) . u32(PAGE);
+find_layout();
+$out = "\x17\x08\x44tracing$version\0" . pack('CC', $big, $long) . u32($page);
 $version == 6 ? version_6() : version_7();
 open my $file, '>:raw', $to or die "$to: $!\n";
 print $file $out;

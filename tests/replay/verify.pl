@@ -47,6 +47,7 @@ sub check_cpu
 	my ($capture, $cpu, $printed, $row) = @_;
 	my $dir = "$capture/per_cpu/cpu$cpu->{cpu}";
 	my $size = -s "$dir/trace_pipe_raw";
+	my ($offset, $data) = bytes_of("$capture/events/header_page") =~ /data;\s+offset:(\d+);\s+size:(\d+)/;
 	my $name = "CPU $cpu->{cpu}";
 	# allocfilt -w went on when its text was taken: the records after that are in no text.
 	my $more = -e "$capture/capture" && $cpu->{records} > $printed->{records};
@@ -56,7 +57,7 @@ sub check_cpu
 	wrong("$name: $cpu->{records} records, $printed->{records} in trace.txt")
 		if $cpu->{records} != $printed->{records} && !$more;
 	wrong("$name: $cpu->{bytes} bytes and $cpu->{pages} pages of a file of $size")
-		if $cpu->{bytes} != $size || $cpu->{pages} * 4096 != $size;
+		if $cpu->{bytes} != $size || $cpu->{pages} * ($offset + $data) != $size;
 	for my $edge (qw(first last)) {
 		# A stack trace has its time rounded, and functions have theirs cut.
 		wrong("$name: $edge at $cpu->{\"${edge}_ns\"} ns, $printed->{$edge} us in trace.txt")
