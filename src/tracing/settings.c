@@ -25,6 +25,7 @@
  * ring_buffer_resize(), and kernel/trace/trace.c, buffer_subbuf_size_write().
  */
 #define SIZE_ROUNDING_PAGES 256
+#define SIZE_MAX_KIB	    (LLONG_MAX / 1024)
 
 /* ---- values: which part of a file's text counts, and how two of them compare ---- */
 
@@ -133,18 +134,34 @@ static bool has_entry(const struct entries *entries, const char *name)
 		       compare_entries);
 }
 
+/* KiB at the start of a text. An undo file has any number; no buffer has a larger one than this. */
+static long long parse_size(const char *text, char **ret_end)
+{
+	long long size = strtoll(text, ret_end, 10);
+
+	if (size < 0)
+		return 0;
+	return size < SIZE_MAX_KIB ? size : SIZE_MAX_KIB;
+}
+
+/* Is @now no more than what the kernel makes of @size? */
+static bool is_rounded(long long size, long long now)
+{
+	return (now - size) * 1024 < SIZE_ROUNDING_PAGES * sysconf(_SC_PAGESIZE);
+}
+
 /* A buffer grows in steps; @one may have several sizes. */
 static bool is_between(const char *one, const char *other, const char *now)
 {
-	long long least = atoll(other), most = least, value;
+	long long least = parse_size(other, NULL), most = least, value;
+	long long size = parse_size(now, NULL);
 	char *end;
 
-	for (; value = strtoll(one, &end, 10), end > one; one = end) {
+	for (; value = parse_size(one, &end), end > one; one = end) {
 		least = value < least ? value : least;
 		most = value > most ? value : most;
 	}
-	return atoll(now) >= least &&
-	       (atoll(now) - most) * 1024 < SIZE_ROUNDING_PAGES * sysconf(_SC_PAGESIZE);
+	return size >= least && is_rounded(most, size);
 }
 
 bool setting_is_part(enum setting_kind kind, const char *one, const char *other, const char *now)
@@ -181,10 +198,10 @@ static bool is_same(enum setting_kind kind, const char *one, const char *other)
 
 bool setting_accepted(enum setting_kind kind, const char *value, const char *now)
 {
-	long long more = atoll(now) - atoll(value);
+	long long size = parse_size(value, NULL), now_size = parse_size(now, NULL);
 
 	if (kind == SETTING_SIZE)
-		return more >= 0 && more * 1024 < SIZE_ROUNDING_PAGES * sysconf(_SC_PAGESIZE);
+		return now_size >= size && is_rounded(size, now_size);
 	return is_pids(kind) || is_same(kind, value, now);
 }
 

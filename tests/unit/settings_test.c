@@ -100,6 +100,8 @@ static void test_accepted(void **state)
 		{ SETTING_SIZE, "1408", "1410", true },
 		{ SETTING_SIZE, "4096", "1410", false },
 		{ SETTING_SIZE, "4096", "8198", false },
+		{ SETTING_SIZE, "4096", "9223372036854775807", false },
+		{ SETTING_SIZE, "-9223372036854775808", "9223372036854775807", false },
 		/* two sub-buffers of 64 KiB, and of 512 KiB: seen on 7.3 */
 		{ SETTING_SIZE, "8", "127", true },
 		{ SETTING_SIZE, "8", "1023", true },
@@ -157,6 +159,7 @@ static void test_part(void **state)
 	assert_true(setting_is_part(SETTING_SIZE, "1410 4096", "100", "4099"));
 	assert_false(setting_is_part(SETTING_SIZE, "7 450", "1408", "9000"));
 	assert_false(setting_is_part(SETTING_SIZE, "1410 4096", "100", "7"));
+	assert_false(setting_is_part(SETTING_SIZE, "7 450", "1408", "9223372036854775807"));
 }
 
 /* The table */
