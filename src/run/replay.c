@@ -64,6 +64,12 @@ static int make_plan(const struct run_context *run, struct capture *capture, str
 		log_notice("-F is ignored: a capture has only the functions that were traced");
 	capture_offer(capture, &offer);
 	ret = plan_make(plan, &request, &offer, failure);
+	/* What the plan says of a kernel is no help: the capture may only lack files. */
+	if (ret && failure->status == EXIT_STATUS_NO_FEATURE)
+		return failure_set(
+			failure, EXIT_STATUS_USAGE, -ret,
+			"%s: it has neither function_graph nor the vmscan and compaction events, so there is nothing to show",
+			capture_source(capture)->dir);
 	if (!ret && options_on_command_line(run->options, "off-cpu") && !plan_off_cpu(*plan))
 		log_notice("--off-cpu is ignored: the capture was taken without it");
 	return ret;

@@ -105,6 +105,20 @@ static void test_threshold_of_the_capture(void **state)
 	assert_non_null(strstr(failure.text, "/c/capture: no threshold in it, set one with"));
 }
 
+static void test_nothing_to_show(void **state)
+{
+	char command[256];
+
+	copy_capture(HAND_MADE);
+	put_text("c/current_tracer", "nop\n");
+	snprintf(command, sizeof(command), "rm -r %s/c/events/vmscan %s/c/events/compaction",
+		 test_directory, test_directory);
+	assert_int_equal(system(command), 0);
+	assert_int_equal(replay_copy("-t 50"), -ENOENT);
+	assert_int_equal(failure.status, EXIT_STATUS_USAGE);
+	assert_non_null(strstr(failure.text, "/c: it has neither function_graph nor"));
+}
+
 /* The recording process (own) and processes not in pids of the capture are not shown. */
 static void test_processes_of_the_capture(void **state)
 {
@@ -379,6 +393,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_threshold_of_the_capture),
+		cmocka_unit_test(test_nothing_to_show),
 		cmocka_unit_test(test_processes_of_the_capture),
 		cmocka_unit_test(test_filters),
 		cmocka_unit_test(test_command),
