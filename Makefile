@@ -6,6 +6,7 @@
 # make check-all   all tests there are, for a release
 # make try         allocfilt on a real kernel in a VM: KERNEL=5.10|6.1|6.12|newest|arm64 ARGS="-t 134"
 # make bench       what a record of a large capture costs, against goals; RECORDS=1000000 for a quick look
+# make fuzz        the parsers as targets of libFuzzer, in build-fuzz; see tests/fuzz/fuzz.test
 # make demo        the same with an explanation of what is seen
 # make install     PREFIX, DESTDIR; nothing is started
 # make uninstall   with the same PREFIX and DESTDIR
@@ -69,6 +70,7 @@ OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
 STAGES := $(filter-out $(BUILD)/src/main.o,$(OBJECTS))
 UNIT_SOURCES := $(sort $(wildcard tests/unit/*_test.c))
 UNIT_TESTS := $(UNIT_SOURCES:tests/unit/%.c=$(BUILD)/tests/unit/%)
+FUZZ_TARGETS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/fuzz/*.c)))
 
 UNIT := $(UNITDIR)/allocfilt.service
 COMPLETION := $(COMPLETIONDIR)/allocfilt
@@ -99,16 +101,27 @@ $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(BUILD)/liballocfilt.a
 	@echo "  LD    $@"
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIB_LIBS) -lcmocka
 
+# libFuzzer is clang's alone. It brings main().
+$(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/liballocfilt.a
+	@echo "  LD    $@"
+	$(Q)$(CC) $(ALL_LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIB_LIBS)
+
 $(BUILD)/tests/bench/%: tests/bench/%.c Makefile
 	@mkdir -p $(@D)
 	@echo "  CC    $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(LIB_LIBS)
 
--include $(OBJECTS:.o=.d) $(UNIT_TESTS:%=%.d)
+-include $(OBJECTS:.o=.d) $(UNIT_TESTS:%=%.d) $(FUZZ_TARGETS:%=%.d)
 
 # tests/run runs what is in the build: not a test that was renamed.
 unit-tests: $(UNIT_TESTS)
 	$(Q)rm -f $(filter-out $(UNIT_TESTS),$(wildcard $(BUILD)/tests/unit/*_test))
+
+fuzz-targets: $(FUZZ_TARGETS)
+
+fuzz:
+	$(Q)$(MAKE) --no-print-directory CC=clang SAN=address,undefined,fuzzer-no-link \
+		CFLAGS="-O1 -g" BUILD=build-fuzz fuzz-targets
 
 check-unit: all unit-tests
 	$(Q)BUILD=$(BUILD) tests/run unit
@@ -157,14 +170,15 @@ uninstall:
 deb:
 	rm -rf build/deb build/allocfilt*_*
 	mkdir -p $(DEB_TREE)
-	tar -c --exclude=./build --exclude=./build-san --exclude=./.git . | tar -x -C $(DEB_TREE)
+	tar -c --exclude='./build*' --exclude=./.git . | tar -x -C $(DEB_TREE)
 	cp -R etc/debian $(DEB_TREE)/debian
 	cd $(DEB_TREE) && env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS -u BUILD dpkg-buildpackage -b -us -uc
 	mv build/deb/allocfilt*_* build/
 
 clean:
-	rm -rf build build-san
+	rm -rf build build-san build-fuzz
 
-.PHONY: all unit-tests check-unit check check-all bench try demo install uninstall deb clean
+.PHONY: all unit-tests fuzz-targets fuzz check-unit check check-all bench try demo install uninstall \
+	deb clean
 .SECONDARY:
 .DELETE_ON_ERROR:
