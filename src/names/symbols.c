@@ -46,13 +46,19 @@ struct gap {
 	uint64_t end;
 };
 
-/* A line of a file that does not change. */
+/*
+ * A line of a file that does not change. Anybody may have written it, so what is looked up from here
+ * on is found in one step, however many lines are alike.
+ */
 struct place {
 	uint64_t address;
 	uint32_t offset; /* in the file */
 	uint32_t block : 30;
 	uint32_t is_absolute : 1;
 	uint32_t is_code : 1;
+	/* of the last place at an address: indices into places, from 1; 0: none */
+	uint32_t best; /* what an address from here on is called by */
+	uint32_t next; /* the nearest one above it in that one's block */
 };
 
 struct symbols {
@@ -271,6 +277,40 @@ static int compare_places(const void *one, const void *other)
 	return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
+static void link_bests(struct place *places, size_t count)
+{
+	uint32_t best = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!places[i].is_absolute &&
+		    (!best || places[best - 1].address != places[i].address))
+			best = (uint32_t)i + 1;
+		places[i].best = best;
+	}
+}
+
+/* Returns false without memory. */
+static bool link_places(struct place *places, size_t count, uint32_t blocks)
+{
+	/* of each block, above the present address */
+	uint32_t *nearest = calloc(blocks, sizeof(*nearest));
+	size_t start;
+
+	if (!nearest)
+		return false;
+	link_bests(places, count);
+	for (size_t end = count; end; end = start) {
+		struct place *last = &places[end - 1];
+
+		if (last->best)
+			last->next = nearest[places[last->best - 1].block];
+		for (start = end; start && places[start - 1].address == last->address; start--)
+			nearest[places[start - 1].block] = (uint32_t)start;
+	}
+	free(nearest);
+	return true;
+}
+
 /* Returns false without memory. Not later: nothing is allocated once records arrive. */
 static bool add_place(struct symbols *symbols, const struct kallsyms_line *line, off_t offset,
 		      uint32_t block)
@@ -341,9 +381,11 @@ void symbols_read(struct symbols *symbols, bool (*wanted)(void *context, const c
 		    find_room(symbols, text_bytes(&alias)) && !find(symbols, line.address))
 			add(symbols, &alias);
 	}
-	if (symbols->nr_places)
-		qsort(symbols->places, symbols->nr_places, sizeof(*symbols->places),
-		      compare_places);
+	if (!symbols->nr_places)
+		return;
+	qsort(symbols->places, symbols->nr_places, sizeof(*symbols->places), compare_places);
+	if (!link_places(symbols->places, symbols->nr_places, block + 1))
+		symbols->nr_places = 0;
 }
 
 void symbols_free(struct symbols *symbols)
@@ -503,7 +545,7 @@ static void queue(struct symbols *symbols, uint64_t address)
 
 static void search_places(struct symbols *symbols, struct search *search)
 {
-	const struct place *places = symbols->places, *best = NULL;
+	const struct place *places = symbols->places, *found, *best;
 	size_t above = 0, end = symbols->nr_places;
 	char text[SYMBOL_LINE_MAX];
 	struct kallsyms_line line;
@@ -517,16 +559,14 @@ static void search_places(struct symbols *symbols, struct search *search)
 		else
 			end = middle;
 	}
-	for (size_t i = above; i && (!best || places[i - 1].address == best->address); i--)
-		if (!places[i - 1].is_absolute)
-			best = &places[i - 1];
-	if (!best)
+	if (!above || !places[above - 1].best)
 		return;
-	for (size_t i = above; i < symbols->nr_places && !search->next; i++)
-		if (places[i].block == best->block) {
-			search->next = places[i].address;
-			search->next_is_code = places[i].is_code;
-		}
+	found = &places[above - 1];
+	best = &places[found->best - 1];
+	if (found->next) {
+		search->next = places[found->next - 1].address;
+		search->next_is_code = places[found->next - 1].is_code;
+	}
 	length = pread(symbols->fd, text, sizeof(text) - 1, best->offset);
 	text[length > 0 ? length : 0] = '\0';
 	text[strcspn(text, "\n")] = '\0';

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <time.h>
+
 #include "allocfilt/names.h"
 #include "names/symbols.h"
 #include "test_directory.h"
@@ -76,6 +78,24 @@ static void texts_of_the_kernel(void **state)
 	assert_symbol(0xffffffff8100009f, 's', "first");
 	assert_symbol(0xffffffff810000a0, 'S', "second+0x0/0x160");
 	assert_symbol(0xffffffff81000201, 'S', "third.isra.0+0x1/0x10");
+}
+
+/* A hostile file: nothing of the kernel's own block follows what is asked for, but all of a module. */
+static void many_lines_of_another_block(void **state)
+{
+	static const char first[] = "ffffffff81000000 T _stext\n";
+	char *text = malloc(sizeof(first) + 200000 * 32), *at = stpcpy(text, first);
+	clock_t before;
+
+	for (unsigned int i = 0; i < 200000; i++)
+		at += sprintf(at, "ffffffffc%07x t f\t[one]\n", i);
+	open_text(text, NULL, NULL);
+	before = clock();
+	for (uint64_t i = 1; i <= 40000; i++)
+		assert_null(symbols_find(symbols, 0xffffffff81000000 + i));
+	/* CPU time, of which it takes a hundredth. */
+	assert_true(clock() - before < 2 * CLOCKS_PER_SEC);
+	free(text);
 }
 
 /* The section's start may be a function's address, and its end that of nothing. */
@@ -434,6 +454,7 @@ int main(void)
 		TEST(gaps_are_remembered),
 		TEST(passes_agree_with_the_index),
 		TEST(capture_is_read_once),
+		TEST(many_lines_of_another_block),
 		TEST(damaged_lines),
 		TEST(long_names_are_cut),
 	};
