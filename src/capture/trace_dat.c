@@ -302,7 +302,8 @@ static bool read_buffer_option(struct trace_dat *dat, struct span *option)
 	}
 	section = part_of_file(dat, offset);
 	if (!span_string(option, clock, sizeof(clock)) || !span_number(option, 4, &page_size) ||
-	    !span_number(option, 4, &cpus) || !read_section_header(&section, &flags, &size))
+	    !span_number(option, 4, &cpus) || !read_section_header(&section, &flags, &size) ||
+	    (flags & SECTION_PACK && !dat->codec))
 		return false;
 	buffer = add_buffer(dat, name, clock);
 	if (!buffer)

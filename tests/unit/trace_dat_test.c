@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "capture/trace_dat.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <sys/stat.h>
+
+#include "test_directory.h"
+#include "unit_test.h"
+
+/* A file made by hand, as trace-cmd.dat.v7(5) and trace-cmd.dat.v6(5) have it; little-endian. */
+static struct {
+	unsigned char bytes[16384];
+	size_t at;
+} file;
+
+static struct trace_dat *dat;
+static struct failure failure;
+
+#define DONE	   0
+#define BUFFER	   3
+#define UNAME	   5
+#define HEADER	   16
+#define COMPRESSED 1
+
+static void put(const void *bytes, size_t size)
+{
+	assert_in_range(file.at + size, 0, sizeof(file.bytes));
+	memcpy(file.bytes + file.at, bytes, size);
+	file.at += size;
+}
+
+static void put_number(uint64_t value, size_t size)
+{
+	unsigned char bytes[8];
+
+	for (size_t i = 0; i < size; i++)
+		bytes[i] = (unsigned char)(value >> 8 * i);
+	put(bytes, size);
+}
+
+static void put_string(const char *text)
+{
+	put(text, strlen(text) + 1);
+}
+
+static size_t put_section(int id, int flags, size_t size)
+{
+	size_t at = file.at;
+
+	put_number((uint64_t)id, 2);
+	put_number((uint64_t)flags, 2);
+	put_number(0, 4);
+	put_number(size, 8);
+	return at;
+}
+
+/* Up to the offset of the options, which put_options_here() sets. */
+static size_t begin(const char *codec)
+{
+	size_t offset;
+
+	memset(&file, 0, sizeof(file));
+	put("\x17\x08\x44tracing", 10);
+	put_string("7");
+	put_number(0, 1);
+	put_number(8, 1);
+	put_number(4096, 4);
+	put_string(codec);
+	put_string("1");
+	offset = file.at;
+	put_number(0, 8);
+	return offset;
+}
+
+static void set_offset(size_t at, size_t offset)
+{
+	size_t end = file.at;
+
+	file.at = at;
+	put_number(offset, 8);
+	file.at = end;
+}
+
+static void put_option(int id, uint64_t value)
+{
+	put_number((uint64_t)id, 2);
+	put_number(8, 4);
+	put_number(value, 8);
+}
+
+struct place {
+	uint32_t cpu;
+	uint64_t offset, size;
+};
+
+static void put_buffer(size_t section, const char *name, const struct place *places, size_t count)
+{
+	put_number(BUFFER, 2);
+	put_number(8 + strlen(name) + 1 + sizeof("local") + 8 + count * 20, 4);
+	put_number(section, 8);
+	put_string(name);
+	put_string("local");
+	put_number(4096, 4);
+	put_number(count, 4);
+	for (size_t i = 0; i < count; i++) {
+		put_number(places[i].cpu, 4);
+		put_number(places[i].offset, 8);
+		put_number(places[i].size, 8);
+	}
+}
+
+/* A file with one buffer. */
+static void make_file(const char *codec, int flags, const struct place *places, size_t count)
+{
+	size_t options = begin(codec), section = put_section(BUFFER, flags, 0);
+
+	set_offset(options, put_section(DONE, 0, 0));
+	put_buffer(section, "", places, count);
+	put_option(DONE, 0);
+}
+
+static int open_file(void)
+{
+	FILE *stream = fopen(test_path("trace.dat"), "w");
+
+	assert_non_null(stream);
+	assert_int_equal(fwrite(file.bytes, 1, file.at, stream), file.at);
+	fclose(stream);
+	trace_dat_free(dat);
+	dat = NULL;
+	failure = (struct failure){ 0 };
+	return trace_dat_open(&dat, test_path("trace.dat"), &failure);
+}
+
+static void expect_refused(const char *text)
+{
+	assert_true(open_file() < 0);
+	assert_int_equal(failure.status, EXIT_STATUS_USAGE);
+	if (!strstr(failure.text, text))
+		fail_msg("'%s' and not '%s'", failure.text, text);
+}
+
+static int tear_down(void **state)
+{
+	trace_dat_free(dat);
+	dat = NULL;
+	return remove_test_directory(state);
+}
+
+static void test_what_is_in_it(void **state)
+{
+	static const struct place one[] = { { 0, 4096, 100 }, { 3, 8192, 200 } };
+	static const struct place other[] = { { 1, 0, 0 } };
+	size_t options = begin("none"), section = put_section(BUFFER, 0, 0), next;
+
+	set_offset(options, put_section(DONE, 0, 0));
+	put_buffer(section, "second", other, 1);
+	put_number(UNAME, 2);
+	put_number(sizeof("Linux host 6.1 arm"), 4);
+	put_string("Linux host 6.1 arm");
+	put_option(DONE, 0);
+	next = file.at - 8;
+	/* An unknown option, in a second section. */
+	set_offset(next, put_section(DONE, 0, 0));
+	put_option(99, 1);
+	put_buffer(section, "", one, 2);
+	put_option(DONE, 0);
+	file.at = 12000;
+	assert_int_equal(open_file(), 0);
+	assert_null(dat->flaw);
+	assert_string_equal(dat->host, "host");
+	assert_string_equal(dat->release, "6.1");
+	assert_string_equal(dat->machine, "arm");
+	assert_int_equal(dat->nr_buffers, 2);
+	assert_string_equal(dat->buffers[0].name, "");
+	assert_string_equal(dat->buffers[0].clock, "local");
+	assert_int_equal(dat->buffers[0].page_size, 4096);
+	assert_int_equal(dat->buffers[0].count, 2);
+	assert_int_equal(dat->buffers[0].cpus[1].cpu, 3);
+	assert_int_equal(dat->buffers[0].cpus[1].offset, 8192);
+	assert_int_equal(dat->buffers[0].cpus[1].size, 200);
+	assert_string_equal(dat->buffers[1].name, "second");
+}
+
+/* Found by the fuzz target. */
+static void test_compressed_by_nobody(void **state)
+{
+	static const struct place places[] = { { 0, 0, 100 } };
+
+	make_file("none", COMPRESSED, places, 1);
+	expect_refused("an option");
+}
+
+static void test_options_in_a_circle(void **state)
+{
+	size_t options = begin("none"), circle = put_section(DONE, 0, 0);
+
+	set_offset(options, circle);
+	put_option(DONE, circle);
+	expect_refused("its header");
+}
+
+static void test_places_of_cpus(void **state)
+{
+	static const struct place beyond[] = { { 0, 4096, 1 << 20 }, { 1, 1 << 30, 5 } };
+	static const struct place falling[] = { { 1, 0, 10 }, { 0, 0, 10 } };
+	static const struct place highest[] = { { 1 << 20, 0, 10 } };
+	struct place many[100];
+
+	make_file("none", 0, beyond, 2);
+	file.at = 5000;
+	assert_int_equal(open_file(), 0);
+	assert_int_equal(dat->buffers[0].cpus[0].size, 5000 - 4096);
+	assert_int_equal(dat->buffers[0].cpus[1].size, 0);
+	make_file("none", 0, falling, 2);
+	assert_int_equal(open_file(), 0);
+	assert_string_equal(dat->flaw, "an option");
+	assert_int_equal(dat->buffers[0].count, 1);
+	make_file("none", 0, highest, 1);
+	assert_int_equal(open_file(), 0);
+	assert_int_equal(dat->buffers[0].count, 0);
+	/* All of them the whole file: it would be read a hundred times. */
+	for (uint32_t i = 0; i < 100; i++)
+		many[i] = (struct place){ i, 0, 1 << 20 };
+	make_file("none", 0, many, 100);
+	assert_int_equal(open_file(), 0);
+	assert_int_equal(dat->buffers[0].count, 1);
+}
+
+static void test_sections(void **state)
+{
+	static const struct place places[] = { { 0, 0, 0 } };
+	size_t options = begin("none"), header, buffer;
+
+	header = put_section(HEADER, 0, 1 << 20);
+	buffer = put_section(BUFFER, 0, 0);
+	set_offset(options, put_section(DONE, 0, 0));
+	put_option(HEADER, header);
+	put_option(HEADER, 1ull << 63);
+	put_buffer(buffer, "", places, 1);
+	put_option(DONE, 0);
+	assert_int_equal(open_file(), 0);
+	assert_string_equal(dat->flaw, "header_page");
+	assert_false(file_table_has(dat->files, "events/header_page"));
+}
+
+static void test_texts(void **state)
+{
+	size_t options = begin("none"), header, buffer;
+	char text[16] = "";
+	int fd;
+
+	header = put_section(HEADER, 0, 12 + 8 + 5 + 13 + 8 + 4);
+	put_string("header_page");
+	put_number(5, 8);
+	put("a\0b\nc", 5);
+	put_string("header_event");
+	put_number(4, 8);
+	put("more", 4);
+	buffer = put_section(BUFFER, 0, 0);
+	set_offset(options, put_section(DONE, 0, 0));
+	put_option(HEADER, header);
+	put_buffer(buffer, "", NULL, 0);
+	put_option(DONE, 0);
+	assert_int_equal(open_file(), 0);
+	assert_null(dat->flaw);
+	fd = file_table_open(dat->files, "events/header_page");
+	assert_true(fd >= 0);
+	assert_int_equal(read(fd, text, sizeof(text)), 5);
+	assert_memory_equal(text, "a\0b\nc", 5);
+	close(fd);
+	assert_int_equal(file_table_open(dat->files, "events"), -ENOENT);
+}
+
+static void test_version_6(void **state)
+{
+	static const char *const kinds[] = { "flyrecord", "latency  " };
+
+	for (size_t i = 0; i < COUNT(kinds); i++) {
+		memset(&file, 0, sizeof(file));
+		put("\x17\x08\x44tracing", 10);
+		put_string("6");
+		put_number(0, 1);
+		put_number(8, 1);
+		put_number(4096, 4);
+		put_string("header_page");
+		put_number(0, 8);
+		put_string("header_event");
+		put_number(0, 8);
+		put_number(0, 4); /* formats of ftrace */
+		put_number(0, 4); /* systems */
+		put_number(0, 4); /* kallsyms */
+		put_number(0, 4); /* printk_formats */
+		put_number(0, 8); /* saved_cmdlines */
+		put_number(1, 4);
+		put_string(kinds[i]);
+		put_number(100, 8);
+		put_number(20, 8);
+		file.at = 200;
+		if (i) {
+			expect_refused("its header");
+			continue;
+		}
+		assert_int_equal(open_file(), 0);
+		assert_int_equal(dat->buffers[0].cpus[0].offset, 100);
+		assert_int_equal(dat->buffers[0].cpus[0].size, 20);
+	}
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, make_test_directory, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_what_is_in_it),
+		TEST(test_compressed_by_nobody),
+		TEST(test_options_in_a_circle),
+		TEST(test_places_of_cpus),
+		TEST(test_sections),
+		TEST(test_texts),
+		TEST(test_version_6),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
