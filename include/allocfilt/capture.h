@@ -115,6 +115,20 @@ int64_t capture_drain(struct capture_writer *writer, int cpu, int fd);
 /** capture_drain_rest - move a page, also a partly filled one; returns as capture_drain() */
 int64_t capture_drain_rest(struct capture_writer *writer, int cpu, int fd);
 
+/** capture_sync_all - begin to sync all files and directories of the capture; see capture_synced() */
+void capture_sync_all(struct capture_writer *writer);
+
+/** capture_sync_data - the same for data since the last call, unless earlier syncs are under way */
+void capture_sync_data(struct capture_writer *writer);
+
+/**
+ * capture_synced - did what was begun to be synced succeed?
+ * @wait: for its end; else what is under way is left to a later call
+ *
+ * Returns 0, or -errno of one that failed since the last call.
+ */
+int capture_synced(struct capture_writer *writer, bool wait);
+
 /** capture_bytes - bytes of data written so far */
 uint64_t capture_bytes(const struct capture_writer *writer);
 

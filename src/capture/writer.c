@@ -11,8 +11,14 @@
 #include <unistd.h>
 
 #include "allocfilt/capture.h"
+#include "capture/file_sync.h"
 
 #define SPLICE_PAGES 16 /* the buffers of a pipe */
+
+struct cpu_file {
+	int fd; /* -1: the CPU was not added */
+	bool synced;
+};
 
 struct capture_writer {
 	char *dir;
@@ -21,9 +27,10 @@ struct capture_writer {
 	char *page;
 	int pipe[2];
 	bool can_splice;
-	int *files; /* by CPU: its descriptor, -1: not added */
+	struct cpu_file *files; /* by CPU */
 	int nr_files;
 	uint64_t bytes;
+	struct file_sync sync;
 };
 
 uint64_t capture_bytes(const struct capture_writer *writer)
@@ -37,21 +44,47 @@ static void close_open(int fd)
 		close(fd);
 }
 
-static bool is_empty(int dir)
+/* Calls @visit for what is in a directory, for what is in a directory of it first. */
+static int walk(int dir, void (*visit)(void *context, int dir, const char *name, bool is_directory),
+		void *context)
 {
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *entry;
-	int entries = 0;
 
 	if (!directory) {
 		close_open(fd);
-		return false;
+		return -errno;
 	}
-	while ((entry = readdir(directory)))
-		entries += strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..");
+	while ((entry = readdir(directory))) {
+		int below;
+
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+			continue;
+		below = openat(fd, entry->d_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (below >= 0) {
+			walk(below, visit, context);
+			close(below);
+		}
+		visit(context, fd, entry->d_name, below >= 0);
+	}
 	closedir(directory);
-	return !entries;
+	return 0;
+}
+
+static void count(void *context, int dir, const char *name, bool is_directory)
+{
+	(void)dir;
+	(void)name;
+	(void)is_directory;
+	++*(int *)context;
+}
+
+static bool is_empty(int dir)
+{
+	int entries = 0;
+
+	return !walk(dir, count, &entries) && !entries;
 }
 
 /* Returns a descriptor of the directory, made readable by its owner only, or -errno. */
@@ -97,6 +130,7 @@ int capture_create(struct capture_writer **ret_writer, const char *dir, struct f
 	}
 	writer->dir_fd = dir_fd;
 	writer->dir = strdup(dir);
+	file_sync_init(&writer->sync);
 	writer->can_splice = !pipe2(writer->pipe, O_CLOEXEC | O_NONBLOCK);
 	if (!writer->can_splice)
 		writer->pipe[0] = writer->pipe[1] = -1;
@@ -133,7 +167,8 @@ void capture_writer_free(struct capture_writer *writer)
 	if (!writer)
 		return;
 	for (int i = 0; i < writer->nr_files; i++)
-		close_open(writer->files[i]);
+		close_open(writer->files[i].fd);
+	file_sync_end(&writer->sync);
 	close_pipe(writer);
 	close_open(writer->dir_fd);
 	free(writer->files);
@@ -208,30 +243,30 @@ int capture_add_cpu(struct capture_writer *writer, int cpu)
 	int folder, ret;
 
 	if (cpu >= writer->nr_files) {
-		int *files = realloc(writer->files, (cpu + 1) * sizeof(*files));
+		struct cpu_file *files = realloc(writer->files, (cpu + 1) * sizeof(*files));
 
 		if (!files)
 			return -ENOMEM;
 		writer->files = files;
 		while (writer->nr_files <= cpu)
-			writer->files[writer->nr_files++] = -1;
+			writer->files[writer->nr_files++] = (struct cpu_file){ .fd = -1 };
 	}
 	snprintf(path, sizeof(path), "per_cpu/cpu%d/trace_pipe_raw", cpu);
 	folder = open_folder(writer, path, &name);
 	if (folder < 0)
 		return folder;
-	writer->files[cpu] =
+	writer->files[cpu].fd =
 		openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	ret = writer->files[cpu] < 0 ? -errno : 0;
+	ret = writer->files[cpu].fd < 0 ? -errno : 0;
 	close(folder);
 	return ret;
 }
 
 /* Moves the pipe's contents to the file, by write if its file system does not support splice. */
-static int pipe_to_file(struct capture_writer *writer, int file, size_t length)
+static int pipe_to_file(struct capture_writer *writer, int fd, size_t length)
 {
 	while (length) {
-		ssize_t moved = splice(writer->pipe[0], NULL, file, NULL, length, SPLICE_F_MOVE);
+		ssize_t moved = splice(writer->pipe[0], NULL, fd, NULL, length, SPLICE_F_MOVE);
 
 		if (moved < 0 && errno == EINVAL) {
 			size_t slice = length < writer->page_size ? length : writer->page_size;
@@ -239,7 +274,7 @@ static int pipe_to_file(struct capture_writer *writer, int file, size_t length)
 			writer->can_splice = false;
 			moved = read(writer->pipe[0], writer->page, slice);
 			if (moved > 0) {
-				int ret = file_write_all(file, writer->page, moved);
+				int ret = file_write_all(fd, writer->page, moved);
 
 				if (ret)
 					return ret;
@@ -254,11 +289,17 @@ static int pipe_to_file(struct capture_writer *writer, int file, size_t length)
 	return 0;
 }
 
+static void count_bytes(struct capture_writer *writer, struct cpu_file *file, size_t bytes)
+{
+	writer->bytes += bytes;
+	file->synced = false;
+}
+
 /*
  * Moves nothing and clears writer->can_splice if the source does not support splice.
  * tracefs_cpu_write() does the same, but loses what is in the pipe when the disk is full.
  */
-static int64_t move_by_splice(struct capture_writer *writer, int file, int fd)
+static int64_t move_by_splice(struct capture_writer *writer, struct cpu_file *file, int fd)
 {
 	ssize_t length = splice(fd, NULL, writer->pipe[1], NULL, SPLICE_PAGES * writer->page_size,
 				SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
@@ -268,7 +309,7 @@ static int64_t move_by_splice(struct capture_writer *writer, int file, int fd)
 		writer->can_splice = false;
 	if (length <= 0)
 		return 0;
-	ret = pipe_to_file(writer, file, length);
+	ret = pipe_to_file(writer, file->fd, length);
 	if (ret) {
 		/*
 		 * A page in a pipe belongs to its ring buffer but holds no reference to it: closing
@@ -277,11 +318,11 @@ static int64_t move_by_splice(struct capture_writer *writer, int file, int fd)
 		close_pipe(writer);
 		return ret;
 	}
-	writer->bytes += length;
+	count_bytes(writer, file, length);
 	return length;
 }
 
-static int64_t move_by_read(struct capture_writer *writer, int file, int fd)
+static int64_t move_by_read(struct capture_writer *writer, struct cpu_file *file, int fd)
 {
 	ssize_t length = read(fd, writer->page, writer->page_size);
 	int ret;
@@ -290,23 +331,26 @@ static int64_t move_by_read(struct capture_writer *writer, int file, int fd)
 		return 0;
 	/* The file consists of whole pages, also for a partly filled one. */
 	memset(writer->page + length, 0, writer->page_size - length);
-	ret = file_write_all(file, writer->page, writer->page_size);
+	ret = file_write_all(file->fd, writer->page, writer->page_size);
 	if (ret)
 		return ret;
-	writer->bytes += writer->page_size;
+	count_bytes(writer, file, writer->page_size);
 	return writer->page_size;
 }
 
-static int file_of(const struct capture_writer *writer, int cpu)
+/* NULL: the CPU was not added */
+static struct cpu_file *file_of(const struct capture_writer *writer, int cpu)
 {
-	return cpu >= 0 && cpu < writer->nr_files ? writer->files[cpu] : -1;
+	if (cpu < 0 || cpu >= writer->nr_files || writer->files[cpu].fd < 0)
+		return NULL;
+	return &writer->files[cpu];
 }
 
 int64_t capture_drain(struct capture_writer *writer, int cpu, int fd)
 {
-	int file = file_of(writer, cpu);
+	struct cpu_file *file = file_of(writer, cpu);
 
-	if (file < 0 || fd < 0)
+	if (!file || fd < 0)
 		return 0;
 	if (writer->can_splice) {
 		int64_t moved = move_by_splice(writer, file, fd);
@@ -319,7 +363,47 @@ int64_t capture_drain(struct capture_writer *writer, int cpu, int fd)
 
 int64_t capture_drain_rest(struct capture_writer *writer, int cpu, int fd)
 {
-	int file = file_of(writer, cpu);
+	struct cpu_file *file = file_of(writer, cpu);
 
-	return file < 0 || fd < 0 ? 0 : move_by_read(writer, file, fd);
+	return !file || fd < 0 ? 0 : move_by_read(writer, file, fd);
+}
+
+/* ---- to the disk ---- */
+
+static void sync_file(void *context, int dir, const char *name, bool is_directory)
+{
+	struct capture_writer *writer = context;
+	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	(void)is_directory;
+	if (fd < 0)
+		return;
+	file_sync_start(&writer->sync, fd);
+	close(fd);
+}
+
+void capture_sync_all(struct capture_writer *writer)
+{
+	walk(writer->dir_fd, sync_file, writer);
+	sync_file(writer, writer->dir_fd, ".", true);
+	sync_file(writer, writer->dir_fd, "..", true);
+}
+
+void capture_sync_data(struct capture_writer *writer)
+{
+	if (writer->sync.pending)
+		return;
+	for (int i = 0; i < writer->nr_files; i++) {
+		struct cpu_file *file = &writer->files[i];
+
+		if (file->fd < 0 || file->synced)
+			continue;
+		file->synced = true;
+		file_sync_start(&writer->sync, file->fd);
+	}
+}
+
+int capture_synced(struct capture_writer *writer, bool wait)
+{
+	return file_sync_result(&writer->sync, wait);
 }

@@ -439,14 +439,12 @@ static int each_second(struct live *live, uint64_t now)
 	if (cpu_buffers_reopen(live->buffers))
 		watch_buffers(live);
 	count_unread(live);
-	if (live->recorder) {
-		recorder_see_tasks(live->recorder, now);
-		recorder_report_losses(live->recorder, live->buffers, now);
-	}
+	if (live->recorder)
+		ret = recorder_second(live->recorder, live->buffers, now);
 	live_tick(live, now);
 	if (live->hooks.second)
 		live->hooks.second(live->hooks.context, now);
-	if (now >= live->next_mark) {
+	if (!ret && now >= live->next_mark) {
 		ret = mark_clock(live);
 		live->next_mark = now + MARK_INTERVAL;
 	}
@@ -795,6 +793,8 @@ static int trace_once(struct live *live)
 	if (!ret)
 		ret = run_loop(live);
 	ret = end_session(live, ret);
+	if (!ret && live->recorder)
+		ret = recorder_close(live->recorder, live->failure);
 	if (live->loop)
 		log_debug("woke up %" PRIu64 " times", loop_wakeups(live->loop));
 	loop_free(live->loop);

@@ -13,6 +13,10 @@
 #include "allocfilt/record.h"
 #include "run/recorder.h"
 
+/* A journal of ext4 is written as often; a sync each second would slow down what is recorded. */
+#define SYNC_INTERVAL  (5 * NS_PER_SECOND)
+#define NAMES_INTERVAL (60 * NS_PER_SECOND)
+
 struct recorder {
 	const struct options *options;
 	const struct kernel *kernel;
@@ -25,7 +29,8 @@ struct recorder {
 	bool described;	  /* was recorder_describe() called? */
 	char *mounts;	  /* mountinfo at the start */
 	time_t date;	  /* of the start */
-	uint64_t seen_at; /* ns: of the last recorder_see_tasks() */
+	uint64_t seen_at; /* ns: when tasks were seen last */
+	uint64_t next_sync, next_names;
 };
 
 static int file_failed(const struct recorder *recorder, int error, struct failure *failure)
@@ -240,6 +245,18 @@ static int write_mounts(struct recorder *recorder)
 	return ret;
 }
 
+/* Events of newer kernels refer to a cgroup by its inode number. */
+static int write_cgroups(struct recorder *recorder)
+{
+	struct text_file file;
+	int ret = text_open(&file);
+
+	if (ret)
+		return ret;
+	cgroups_print(file.stream, "/proc/self/mounts");
+	return text_write(&file, recorder, "cgroups");
+}
+
 static int write_before_data(struct recorder *recorder, const char *dir,
 			     const struct cpu_buffers *buffers)
 {
@@ -264,6 +281,8 @@ static int write_before_data(struct recorder *recorder, const char *dir,
 		ret = copy_if_present(recorder, "/proc", "kallsyms");
 	if (!ret)
 		ret = write_mounts(recorder);
+	if (!ret)
+		ret = write_cgroups(recorder);
 	return ret ? ret : write_description(recorder, buffers);
 }
 
@@ -278,6 +297,10 @@ int recorder_describe(struct recorder *recorder, const char *dir, const struct c
 		ret = write_before_data(recorder, dir, buffers);
 	for (int i = 0; !ret && i < cpu_buffers_count(buffers); i++)
 		ret = capture_add_cpu(recorder->writer, cpu_buffers_cpu(buffers, i));
+	if (!ret) {
+		capture_sync_all(recorder->writer);
+		ret = capture_synced(recorder->writer, true);
+	}
 	return ret ? file_failed(recorder, ret, failure) : 0;
 }
 
@@ -318,16 +341,27 @@ int recorder_drain_rest(struct recorder *recorder, const struct cpu_buffers *buf
 
 /* ---- tasks ---- */
 
-void recorder_see_tasks(struct recorder *recorder, uint64_t now)
+static void see_saved_tasks(struct recorder *recorder, uint64_t now)
 {
 	recorder->seen_at = now;
 	task_cache_see_saved(recorder->tasks, now);
 }
 
+/* saved_cmdlines has a limited size: it may lack a running thread. */
+static void see_running_tasks(struct recorder *recorder)
+{
+	glob_t threads;
+
+	if (!glob("/proc/[0-9]*/task/[0-9]*", GLOB_NOSORT, NULL, &threads))
+		for (size_t i = 0; i < threads.gl_pathc; i++)
+			task_cache_see(recorder->tasks, atoi(strrchr(threads.gl_pathv[i], '/') + 1),
+				       recorder->seen_at);
+	globfree(&threads);
+}
+
 static int write_tasks(struct recorder *recorder)
 {
 	struct text_file names, tasks;
-	glob_t threads;
 	int ret = text_open(&names), other;
 
 	if (ret)
@@ -338,28 +372,10 @@ static int write_tasks(struct recorder *recorder)
 		free(names.text);
 		return ret;
 	}
-	/* saved_cmdlines has a limited size: it may lack a running thread. */
-	if (!glob("/proc/[0-9]*/task/[0-9]*", GLOB_NOSORT, NULL, &threads))
-		for (size_t i = 0; i < threads.gl_pathc; i++)
-			task_cache_see(recorder->tasks, atoi(strrchr(threads.gl_pathv[i], '/') + 1),
-				       recorder->seen_at);
-	globfree(&threads);
 	task_cache_print(recorder->tasks, names.stream, tasks.stream);
 	ret = text_write(&names, recorder, "saved_cmdlines");
 	other = text_write(&tasks, recorder, "tasks");
 	return ret ? ret : other;
-}
-
-/* Events of newer kernels refer to a cgroup by its inode number. */
-static int write_cgroups(struct recorder *recorder)
-{
-	struct text_file file;
-	int ret = text_open(&file);
-
-	if (ret)
-		return ret;
-	cgroups_print(file.stream, "/proc/self/mounts");
-	return text_write(&file, recorder, "cgroups");
 }
 
 /* ---- losses ---- */
@@ -376,12 +392,27 @@ static void count_losses(struct recorder *recorder, const struct cpu_buffers *bu
 	}
 }
 
-void recorder_report_losses(struct recorder *recorder, const struct cpu_buffers *buffers,
-			    uint64_t now)
+/* ---- once a second ---- */
+
+int recorder_second(struct recorder *recorder, const struct cpu_buffers *buffers, uint64_t now)
 {
+	int ret = 0;
+
+	see_saved_tasks(recorder, now);
 	count_losses(recorder, buffers);
 	losses_report(recorder->losses, now);
+	if (now >= recorder->next_names) {
+		recorder->next_names = now + NAMES_INTERVAL;
+		ret = write_tasks(recorder);
+	}
+	if (now >= recorder->next_sync) {
+		recorder->next_sync = now + SYNC_INTERVAL;
+		capture_sync_data(recorder->writer);
+	}
+	return ret ? ret : capture_synced(recorder->writer, false);
 }
+
+/* ---- the end ---- */
 
 static int write_stats(struct recorder *recorder, const char *dir,
 		       const struct cpu_buffers *buffers)
@@ -403,7 +434,8 @@ int recorder_finish(struct recorder *recorder, const char *dir, const struct cpu
 	uint64_t lost, unknown;
 	int ret;
 
-	recorder_see_tasks(recorder, recorder->seen_at);
+	see_saved_tasks(recorder, recorder->seen_at);
+	see_running_tasks(recorder);
 	count_losses(recorder, buffers);
 	lost = losses_total(recorder->losses, &unknown);
 	log_notice("%s: %" PRIu64 " bytes of data recorded, %" PRIu64 " records lost",
@@ -419,5 +451,13 @@ int recorder_finish(struct recorder *recorder, const char *dir, const struct cpu
 		ret = write_tasks(recorder);
 	if (!ret)
 		ret = write_cgroups(recorder);
+	capture_sync_all(recorder->writer);
+	return ret ? file_failed(recorder, ret, failure) : 0;
+}
+
+int recorder_close(struct recorder *recorder, struct failure *failure)
+{
+	int ret = capture_synced(recorder->writer, true);
+
 	return ret ? file_failed(recorder, ret, failure) : 0;
 }

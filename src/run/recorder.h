@@ -32,7 +32,7 @@ int recorder_new(struct recorder **recorder, const struct options *options,
 void recorder_free(struct recorder *recorder);
 
 /**
- * recorder_describe - write formats, filters, clock, symbols and `capture`
+ * recorder_describe - write formats, filters, clock, symbols and `capture`, and sync them
  * @buffers: of the session, whose set-up is complete
  * @dir: session_dir()
  *
@@ -47,15 +47,13 @@ int64_t recorder_drain(struct recorder *recorder, const struct cpu_buffers *buff
 /** recorder_drain_rest - move all pages, also partly filled ones; 0, or -errno of a file */
 int recorder_drain_rest(struct recorder *recorder, const struct cpu_buffers *buffers);
 
-/** recorder_see_tasks - read names, processes and cgroups of tasks before they exit; @now: ns */
-void recorder_see_tasks(struct recorder *recorder, uint64_t now);
-
 /**
- * recorder_report_losses - warn of records that each CPU lost, at most once a second
- * @now: ns
+ * recorder_second - once a second: see tasks before they exit, warn of losses, write names now and
+ *	then, and sync what was written
+ *
+ * Waits for no disk. Returns 0, or -errno of a file.
  */
-void recorder_report_losses(struct recorder *recorder, const struct cpu_buffers *buffers,
-			    uint64_t now);
+int recorder_second(struct recorder *recorder, const struct cpu_buffers *buffers, uint64_t now);
 
 /**
  * recorder_finish - write what is known only at the end: names of tasks, mounts, cgroups, losses
@@ -65,5 +63,12 @@ void recorder_report_losses(struct recorder *recorder, const struct cpu_buffers 
  */
 int recorder_finish(struct recorder *recorder, const char *dir, const struct cpu_buffers *buffers,
 		    struct failure *failure);
+
+/**
+ * recorder_close - wait until all of it is on the disk, once tracing is restored
+ *
+ * Returns 0 or -errno with @failure (status 1).
+ */
+int recorder_close(struct recorder *recorder, struct failure *failure);
 
 #endif

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <dlfcn.h>
+#include <stdarg.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 
 #include "allocfilt/capture.h"
 #include "test_directory.h"
@@ -13,6 +16,38 @@
 
 static struct capture_writer *writer;
 static int from, to; /* a pipe in the place of trace_pipe_raw */
+
+static bool refuse_to_sync; /* without waiting for it */
+static int started, waited; /* syncs */
+static int sync_error;
+
+long syscall(long number, ...)
+{
+	static long (*real)(long number, ...);
+	va_list list;
+	long arguments[6];
+
+	va_start(list, number);
+	for (size_t i = 0; i < COUNT(arguments); i++)
+		arguments[i] = va_arg(list, long);
+	va_end(list);
+	if (!real)
+		real = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+	if (number == SYS_io_setup && refuse_to_sync) {
+		errno = ENOSYS;
+		return -1;
+	}
+	started += number == SYS_io_submit;
+	return real(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4],
+		    arguments[5]);
+}
+
+int fsync(int fd)
+{
+	waited++;
+	errno = sync_error;
+	return sync_error ? -1 : 0;
+}
 
 static void create(void)
 {
@@ -347,6 +382,49 @@ static void test_full_disk_by_read(void **state)
 	check_full_disk(capture_drain_rest);
 }
 
+/* Files and directories of it, and the directory that has its name. */
+static void test_sync(void **state)
+{
+	create();
+	assert_int_equal(capture_put(writer, "events/header_page", "text", 4), 0);
+	assert_int_equal(capture_add_cpu(writer, 0), 0);
+	started = waited = 0;
+	capture_sync_all(writer);
+	assert_int_equal(started, 7);
+	assert_int_equal(capture_synced(writer, true), 0);
+	assert_int_equal(waited, 0);
+	/* of the data only what is new */
+	capture_sync_data(writer);
+	assert_int_equal(started, 8);
+	assert_int_equal(capture_synced(writer, true), 0);
+	capture_sync_data(writer);
+	assert_int_equal(started, 8);
+	put_page('a');
+	assert_int_equal(capture_drain(writer, 0, from), PAGE);
+	capture_sync_data(writer);
+	assert_int_equal(started, 9);
+	assert_int_equal(capture_synced(writer, true), 0);
+}
+
+/* A kernel or container that has no asynchronous fsync(). */
+static void test_sync_that_waits(void **state)
+{
+	refuse_to_sync = true;
+	create();
+	refuse_to_sync = false;
+	assert_int_equal(capture_add_cpu(writer, 0), 0);
+	started = waited = 0;
+	capture_sync_all(writer);
+	assert_int_equal(started, 0);
+	assert_int_equal(waited, 5);
+	assert_int_equal(capture_synced(writer, false), 0);
+	sync_error = EIO;
+	capture_sync_data(writer);
+	sync_error = 0;
+	assert_int_equal(capture_synced(writer, false), -EIO);
+	assert_int_equal(capture_synced(writer, true), 0);
+}
+
 #define RUN(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -367,6 +445,8 @@ int main(void)
 		RUN(test_drain_by_read),
 		RUN(test_full_disk_by_splice),
 		RUN(test_full_disk_by_read),
+		RUN(test_sync),
+		RUN(test_sync_that_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

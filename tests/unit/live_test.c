@@ -381,6 +381,27 @@ static void test_run_is_described(void **state)
 	assert_in_file("capture/capture", expected);
 }
 
+static int seconds;
+
+static void see_names(void *context, uint64_t now)
+{
+	assert_in_file("capture/saved_cmdlines", " pressure");
+	assert_in_file("capture/tasks", "");
+	assert_in_file("capture/cgroups", "");
+	seconds++;
+	kill(getpid(), SIGINT);
+}
+
+/* One that is killed has names. */
+static void test_names_meanwhile(void **state)
+{
+	seconds = 0;
+	hooks = (struct live_hooks){ .tracing = see_mark, .second = see_names };
+	assert_int_equal(run("-t134 -w%s/capture", fake.root), 0);
+	assert_int_equal(seconds, 1);
+	assert_as_found();
+}
+
 /* They are counted at the end, even if no tick came before it. */
 static void test_losses(void **state)
 {
@@ -673,6 +694,7 @@ int main(void)
 		RUN(test_write),
 		RUN(test_pages_of_an_instance),
 		RUN(test_run_is_described),
+		RUN(test_names_meanwhile),
 		RUN(test_losses),
 		RUN(test_command),
 		RUN(test_command_is_not_started),
