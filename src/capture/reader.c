@@ -20,11 +20,12 @@
 
 struct capture_cpu {
 	int cpu;
-	int fd;		       /* -1: not present */
-	off_t start;	       /* of its data in the file */
-	off_t offset;	       /* of the next page in the data */
-	off_t passed;	       /* of the page that is being passed on */
-	off_t size;	       /* of the data; a file of its own may have grown since */
+	int fd;	      /* -1: not present */
+	off_t start;  /* of its data in the file */
+	off_t offset; /* of the next page in the data */
+	off_t passed; /* of the page that is being passed on */
+	off_t size;   /* of the data; a file of its own may have grown since */
+	off_t data;   /* pages of zeros before it are followed by data; see ends_in_zeros() */
 	struct chunks *chunks; /* of a trace.dat that is compressed */
 	bool done;	       /* read to its end */
 };
@@ -623,15 +624,12 @@ void capture_offer(struct capture *capture, struct plan_offer *offer)
 	offer->context = capture;
 }
 
-static ssize_t read_whole(const struct capture *capture, const struct capture_cpu *cpu, void *pages,
-			  size_t size, size_t page)
+static ssize_t read_whole(const struct capture_cpu *cpu, void *pages, size_t size, size_t page)
 {
 	size_t length = 0;
 
 	if (cpu->chunks)
 		return chunks_read(cpu->chunks, pages, size);
-	if (capture->dat && size > (size_t)(cpu->size - cpu->offset))
-		size = (size_t)(cpu->size - cpu->offset);
 	while (length < size) {
 		ssize_t part = pread(cpu->fd, (char *)pages + length, size - length,
 				     cpu->start + cpu->offset + (off_t)length);
@@ -661,18 +659,37 @@ static size_t pages_at(const struct capture *capture, const struct capture_cpu *
 	return pages ? pages : 1;
 }
 
+/* As a power cut leaves what was not on the disk yet, but counted in the size of the file. */
+static bool ends_in_zeros(struct capture_cpu *cpu, off_t offset)
+{
+	static const char zeros[4096];
+	char bytes[sizeof(zeros)];
+	ssize_t got = 0;
+
+	if (offset < cpu->data)
+		return false;
+	do {
+		offset = lseek(cpu->fd, offset + got, SEEK_DATA);
+		got = offset < 0 ? 0 : pread(cpu->fd, bytes, sizeof(bytes), offset);
+	} while (got > 0 && !memcmp(bytes, zeros, (size_t)got));
+	cpu->data = got > 0 ? offset : cpu->size;
+	return got <= 0;
+}
+
 /* Passes on pages of a CPU. Returns how many were read, 0 at the end, or -errno of the sink. */
 static int read_pages(struct capture *capture, struct capture_cpu *cpu, size_t most,
 		      const struct source_sink *sink)
 {
-	size_t page = capture->source.layout.size;
+	size_t page = capture->source.layout.size, size;
 	ssize_t length;
 	int ret = 0;
 
 	if (!cpu->chunks)
 		cpu->offset = skip_hole(cpu, cpu->offset, (off_t)page);
-	length =
-		read_whole(capture, cpu, capture->pages, pages_at(capture, cpu, most) * page, page);
+	size = pages_at(capture, cpu, most) * page;
+	if ((off_t)size > cpu->size - cpu->offset)
+		size = cpu->offset < cpu->size ? (size_t)(cpu->size - cpu->offset) : 0;
+	length = read_whole(cpu, capture->pages, size, page);
 	if (length < 0)
 		count_cpu_flaw(capture, cpu->cpu, -length);
 	if (length <= 0) {
@@ -683,10 +700,16 @@ static int read_pages(struct capture *capture, struct capture_cpu *cpu, size_t m
 	cpu->offset += length;
 	for (ssize_t at = 0; !ret && at < length; at += (ssize_t)page) {
 		size_t rest = (size_t)(length - at);
+		bool last = rest <= page && cpu->offset >= cpu->size;
 
+		if (!last && !capture->dat && !capture->pages[at] &&
+		    ends_in_zeros(cpu, cpu->offset - length + at)) {
+			cpu->offset = cpu->size;
+			length = at + (ssize_t)page;
+			last = true;
+		}
 		ret = sink->page(sink->context, cpu->cpu, capture->pages + at,
-				 rest < page ? rest : page,
-				 rest <= page && cpu->offset >= cpu->size);
+				 rest < page ? rest : page, last);
 		cpu->passed += (off_t)page;
 	}
 	return ret ? ret : (int)(((size_t)length + page - 1) / page);

@@ -542,12 +542,12 @@ static int page_arrived(void *context, int cpu, const void *page, size_t length,
 			see_tasks(pipeline, &content);
 		return merge_put(pipeline->merge, cpu, &content);
 	}
-	/* A copy of a live buffer may end in a cut page or in zeros. */
+	/* A copy of a live buffer may end in a cut page or in zeros, and what a power cut left. */
 	if (last && state != PAGE_DAMAGED) {
 		if (!pipeline->warned_ragged_end)
-			log_warning(
-				"%s/per_cpu/cpu%d/trace_pipe_raw: the last page is %s, ignoring",
-				pipeline->source->dir, cpu, state == PAGE_CUT ? "cut" : "of zeros");
+			log_warning("%s/per_cpu/cpu%d/trace_pipe_raw: ends in %s, ignoring",
+				    pipeline->source->dir, cpu,
+				    state == PAGE_CUT ? "a page that is cut" : "zeros");
 		pipeline->warned_ragged_end = true;
 		return 0;
 	}

@@ -466,6 +466,56 @@ static void test_holes(void **state)
 	capture_close(capture);
 }
 
+static void append(const void *bytes, size_t length)
+{
+	int fd = open(test_path(cpu_file(0)), O_WRONLY | O_APPEND | O_CLOEXEC);
+
+	assert_int_equal(write(fd, bytes, length), length);
+	close(fd);
+}
+
+/* What a power cut leaves of data that was not on the disk yet; before data it is damage. */
+static void test_end_of_zeros(void **state)
+{
+	static char zeros[100 * PAGE + 100];
+	struct capture *capture;
+
+	append(zeros, sizeof(zeros));
+	capture = open_it();
+	while (next_round(capture))
+		;
+	assert_int_equal(sunk.pages, 3);
+	assert_int_equal(sunk.last, 1);
+	capture_close(capture);
+	append("x", 1);
+	empty_sink();
+	capture = open_it();
+	while (next_round(capture))
+		;
+	assert_int_equal(sunk.pages, 103);
+	assert_int_equal(sunk.last, 1);
+	assert_int_equal(sunk.length, 101);
+	capture_close(capture);
+}
+
+/* One that is being written is read as far as it was when it was opened. */
+static void test_file_that_grows(void **state)
+{
+	char page[PAGE + 100];
+	struct capture *capture;
+
+	memset(page, 'x', sizeof(page));
+	append(page, 100);
+	capture = open_it();
+	append(page, sizeof(page));
+	while (next_round(capture))
+		;
+	assert_int_equal(sunk.pages, 3);
+	assert_int_equal(sunk.last, 1);
+	assert_int_equal(sunk.length, 100);
+	capture_close(capture);
+}
+
 #define RUN(test) cmocka_unit_test_setup_teardown(test, make_capture, remove_test_directory)
 
 int main(void)
@@ -486,6 +536,8 @@ int main(void)
 		RUN(test_cpus_of_other_names),
 		RUN(test_offsets),
 		RUN(test_holes),
+		RUN(test_end_of_zeros),
+		RUN(test_file_that_grows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
