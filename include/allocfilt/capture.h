@@ -89,6 +89,36 @@ void capture_writer_free(struct capture_writer *writer);
 /** capture_abandon - remove the directory if it is still empty */
 void capture_abandon(struct capture_writer *writer);
 
+/*
+ * Segments: directories 000001, 000002 and so on, each of which is a capture. The name of one that is
+ * being made or removed begins with a dot.
+ */
+
+/**
+ * capture_begin_segment - what is written from now on goes to the next segment
+ *
+ * Then its files are written, CPUs added, and capture_settle_segment() called. Returns 0, or -errno
+ * and all is as before.
+ */
+int capture_begin_segment(struct capture_writer *writer);
+
+/**
+ * capture_settle_segment - the new segment is whole, or cannot be written: the old one goes on
+ * @ret: 0, or -errno of what was written to the new one
+ *
+ * Returns @ret, or -errno.
+ */
+int capture_settle_segment(struct capture_writer *writer, int ret);
+
+/** capture_remove_segment - remove an earlier segment of this writer */
+void capture_remove_segment(struct capture_writer *writer, unsigned int number);
+
+/** capture_segment - the number of the present segment; 0: there are none */
+unsigned int capture_segment(const struct capture_writer *writer);
+
+/** capture_segment_bytes - bytes of data in the present segment */
+uint64_t capture_segment_bytes(const struct capture_writer *writer);
+
 /**
  * capture_put - write a file of the capture atomically (rename)
  * @path: relative to the directory; directories in it are created, links in it not followed
@@ -97,7 +127,12 @@ void capture_abandon(struct capture_writer *writer);
  */
 int capture_put(struct capture_writer *writer, const char *path, const char *text, size_t length);
 
-/** capture_copy - copy a file from another directory; returns as capture_put(), or -ENOENT */
+/**
+ * capture_copy - copy a file from another directory
+ *
+ * While a segment is begun it is linked to that of the segment before. Returns as capture_put(), or
+ * -ENOENT.
+ */
 int capture_copy(struct capture_writer *writer, const char *from_dir, const char *name);
 
 /** capture_add_cpu - open per_cpu/cpuN/trace_pipe_raw for data; 0 or -errno */
@@ -115,7 +150,7 @@ int64_t capture_drain(struct capture_writer *writer, int cpu, int fd);
 /** capture_drain_rest - move a page, also a partly filled one; returns as capture_drain() */
 int64_t capture_drain_rest(struct capture_writer *writer, int cpu, int fd);
 
-/** capture_sync_all - begin to sync all files and directories of the capture; see capture_synced() */
+/** capture_sync_all - begin to sync all files of the capture, or segment; see capture_synced() */
 void capture_sync_all(struct capture_writer *writer);
 
 /** capture_sync_data - the same for data since the last call, unless earlier syncs are under way */

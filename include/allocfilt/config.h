@@ -64,6 +64,8 @@ struct options {
 	char *source;	    /* -s, NULL: where tracefs is mounted */
 	char *read;	    /* -r: a trace.dat, NULL: see source */
 	char *write;	    /* -w, NULL: filter */
+	uint64_t max_size;  /* --max-size: bytes of data of a segment, 0: there are none */
+	unsigned int keep;  /* --keep: segments, 0: all */
 	uint64_t duration;  /* -d: ns, 0: until stopped */
 	pid_t *pids;	    /* -p: processes; 0 ends; NULL: all */
 	char **functions;   /* -F: names or globs; NULL ends; NULL: none */

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -181,11 +182,40 @@ static void parse_copied_files(struct capture *capture)
 	free(clock);
 }
 
+/* Is that directory a recording in segments? Returns true with the oldest and the newest. */
+static bool find_segments(const char *dir, unsigned int *ret_first, unsigned int *ret_last)
+{
+	DIR *directory = opendir(dir);
+	struct dirent *entry;
+	bool found = false;
+
+	while (directory && (entry = readdir(directory))) {
+		unsigned int number = (unsigned int)strtoul(entry->d_name, NULL, 10);
+
+		if (strlen(entry->d_name) < 6 || entry->d_name[strspn(entry->d_name, "0123456789")])
+			continue;
+		if (!found || number < *ret_first)
+			*ret_first = number;
+		if (!found || number > *ret_last)
+			*ret_last = number;
+		found = true;
+	}
+	if (directory)
+		closedir(directory);
+	return found;
+}
+
 static int read_layout(struct capture *capture, struct failure *failure)
 {
 	char *text = read_text(capture, "events/header_page");
+	unsigned int first, last;
 	int ret;
 
+	if (!text && !capture->dat && find_segments(capture->dir, &first, &last))
+		return failure_set(
+			failure, EXIT_STATUS_USAGE, EISDIR,
+			"%s: a recording in segments, %06u to %06u; name one of them, as %s/%06u",
+			capture->dir, first, last, capture->dir, last);
 	if (!text)
 		return failure_set(
 			failure, EXIT_STATUS_USAGE, errno,

@@ -13,29 +13,48 @@
 #include "allocfilt/capture.h"
 #include "capture/file_sync.h"
 
-#define SPLICE_PAGES 16 /* the buffers of a pipe */
+#define SPLICE_PAGES	 16 /* the buffers of a pipe */
+#define SEGMENT_NAME_MAX 16
 
 struct cpu_file {
 	int fd; /* -1: the CPU was not added */
 	bool synced;
 };
 
+struct segment {
+	unsigned int number; /* 0: the directory itself, there are no segments */
+	int fd;
+	struct cpu_file *files; /* by CPU */
+	int nr_files;
+};
+
 struct capture_writer {
 	char *dir;
 	int dir_fd;
+	struct segment now;    /* what is written goes there */
+	struct segment before; /* while the present one is begun; its fd is -1: none */
 	size_t page_size;
 	char *page;
 	int pipe[2];
 	bool can_splice;
-	struct cpu_file *files; /* by CPU */
-	int nr_files;
 	uint64_t bytes;
+	uint64_t bytes_before; /* of the present segment */
 	struct file_sync sync;
 };
 
 uint64_t capture_bytes(const struct capture_writer *writer)
 {
 	return writer->bytes;
+}
+
+uint64_t capture_segment_bytes(const struct capture_writer *writer)
+{
+	return writer->bytes - writer->bytes_before;
+}
+
+unsigned int capture_segment(const struct capture_writer *writer)
+{
+	return writer->now.number;
 }
 
 static void close_open(int fd)
@@ -129,6 +148,8 @@ int capture_create(struct capture_writer **ret_writer, const char *dir, struct f
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	}
 	writer->dir_fd = dir_fd;
+	writer->now.fd = dir_fd;
+	writer->before.fd = -1;
 	writer->dir = strdup(dir);
 	file_sync_init(&writer->sync);
 	writer->can_splice = !pipe2(writer->pipe, O_CLOEXEC | O_NONBLOCK);
@@ -162,16 +183,24 @@ static void close_pipe(struct capture_writer *writer)
 	writer->can_splice = false;
 }
 
+static void close_segment(struct segment *segment)
+{
+	for (int i = 0; i < segment->nr_files; i++)
+		close_open(segment->files[i].fd);
+	free(segment->files);
+	if (segment->number)
+		close_open(segment->fd);
+	*segment = (struct segment){ .fd = -1 };
+}
+
 void capture_writer_free(struct capture_writer *writer)
 {
 	if (!writer)
 		return;
-	for (int i = 0; i < writer->nr_files; i++)
-		close_open(writer->files[i].fd);
+	close_segment(&writer->now);
 	file_sync_end(&writer->sync);
 	close_pipe(writer);
 	close_open(writer->dir_fd);
-	free(writer->files);
 	free(writer->page);
 	free(writer->dir);
 	free(writer);
@@ -188,7 +217,7 @@ void capture_abandon(struct capture_writer *writer)
  */
 static int open_folder(const struct capture_writer *writer, const char *path, const char **ret_name)
 {
-	int folder = openat(writer->dir_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int folder = openat(writer->now.fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	const char *slash;
 	int ret = folder < 0 ? -errno : 0;
 
@@ -223,12 +252,31 @@ int capture_put(struct capture_writer *writer, const char *path, const char *tex
 	return ret;
 }
 
+/* What does not change from segment to segment is on the disk once. Not all file systems have links. */
+static bool link_from_before(struct capture_writer *writer, const char *path)
+{
+	const char *name;
+	int folder, ret;
+
+	if (writer->before.fd < 0 || faccessat(writer->before.fd, path, F_OK, AT_SYMLINK_NOFOLLOW))
+		return false;
+	folder = open_folder(writer, path, &name);
+	if (folder < 0)
+		return false;
+	ret = linkat(writer->before.fd, path, folder, name, 0);
+	close(folder);
+	return !ret;
+}
+
 int capture_copy(struct capture_writer *writer, const char *from_dir, const char *name)
 {
 	size_t length;
 	char *text;
-	int ret = file_read(from_dir, name, &text, &length);
+	int ret;
 
+	if (link_from_before(writer, name))
+		return 0;
+	ret = file_read(from_dir, name, &text, &length);
 	if (ret)
 		return ret;
 	ret = capture_put(writer, name, text, length);
@@ -238,26 +286,27 @@ int capture_copy(struct capture_writer *writer, const char *from_dir, const char
 
 int capture_add_cpu(struct capture_writer *writer, int cpu)
 {
+	struct segment *segment = &writer->now;
 	const char *name;
 	char path[64];
 	int folder, ret;
 
-	if (cpu >= writer->nr_files) {
-		struct cpu_file *files = realloc(writer->files, (cpu + 1) * sizeof(*files));
+	if (cpu >= segment->nr_files) {
+		struct cpu_file *files = realloc(segment->files, (cpu + 1) * sizeof(*files));
 
 		if (!files)
 			return -ENOMEM;
-		writer->files = files;
-		while (writer->nr_files <= cpu)
-			writer->files[writer->nr_files++] = (struct cpu_file){ .fd = -1 };
+		segment->files = files;
+		while (segment->nr_files <= cpu)
+			segment->files[segment->nr_files++] = (struct cpu_file){ .fd = -1 };
 	}
 	snprintf(path, sizeof(path), "per_cpu/cpu%d/trace_pipe_raw", cpu);
 	folder = open_folder(writer, path, &name);
 	if (folder < 0)
 		return folder;
-	writer->files[cpu].fd =
+	segment->files[cpu].fd =
 		openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	ret = writer->files[cpu].fd < 0 ? -errno : 0;
+	ret = segment->files[cpu].fd < 0 ? -errno : 0;
 	close(folder);
 	return ret;
 }
@@ -341,9 +390,9 @@ static int64_t move_by_read(struct capture_writer *writer, struct cpu_file *file
 /* NULL: the CPU was not added */
 static struct cpu_file *file_of(const struct capture_writer *writer, int cpu)
 {
-	if (cpu < 0 || cpu >= writer->nr_files || writer->files[cpu].fd < 0)
+	if (cpu < 0 || cpu >= writer->now.nr_files || writer->now.files[cpu].fd < 0)
 		return NULL;
-	return &writer->files[cpu];
+	return &writer->now.files[cpu];
 }
 
 int64_t capture_drain(struct capture_writer *writer, int cpu, int fd)
@@ -384,8 +433,10 @@ static void sync_file(void *context, int dir, const char *name, bool is_director
 
 void capture_sync_all(struct capture_writer *writer)
 {
-	walk(writer->dir_fd, sync_file, writer);
-	sync_file(writer, writer->dir_fd, ".", true);
+	walk(writer->now.fd, sync_file, writer);
+	sync_file(writer, writer->now.fd, ".", true);
+	if (writer->now.number)
+		sync_file(writer, writer->dir_fd, ".", true);
 	sync_file(writer, writer->dir_fd, "..", true);
 }
 
@@ -393,8 +444,8 @@ void capture_sync_data(struct capture_writer *writer)
 {
 	if (writer->sync.pending)
 		return;
-	for (int i = 0; i < writer->nr_files; i++) {
-		struct cpu_file *file = &writer->files[i];
+	for (int i = 0; i < writer->now.nr_files; i++) {
+		struct cpu_file *file = &writer->now.files[i];
 
 		if (file->fd < 0 || file->synced)
 			continue;
@@ -406,4 +457,75 @@ void capture_sync_data(struct capture_writer *writer)
 int capture_synced(struct capture_writer *writer, bool wait)
 {
 	return file_sync_result(&writer->sync, wait);
+}
+
+/* ---- segments ---- */
+
+/* Of one that is being made or removed it begins with a dot. */
+static void name_segment(char name[SEGMENT_NAME_MAX], unsigned int number, bool whole)
+{
+	snprintf(name, SEGMENT_NAME_MAX, "%s%06u", whole ? "" : ".", number);
+}
+
+int capture_begin_segment(struct capture_writer *writer)
+{
+	struct segment next = { .number = writer->now.number + 1 };
+	char name[SEGMENT_NAME_MAX];
+
+	name_segment(name, next.number, false);
+	if (mkdirat(writer->dir_fd, name, 0700))
+		return -errno;
+	next.fd = openat(writer->dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (next.fd < 0)
+		return -errno;
+	writer->before = writer->now;
+	writer->now = next;
+	return 0;
+}
+
+static void remove_file(void *context, int dir, const char *name, bool is_directory)
+{
+	(void)context;
+	unlinkat(dir, name, is_directory ? AT_REMOVEDIR : 0);
+}
+
+static void remove_directory(struct capture_writer *writer, const char *name)
+{
+	int fd = openat(writer->dir_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	walk(fd, remove_file, NULL);
+	close(fd);
+	remove_file(NULL, writer->dir_fd, name, true);
+}
+
+int capture_settle_segment(struct capture_writer *writer, int ret)
+{
+	char hidden[SEGMENT_NAME_MAX], name[SEGMENT_NAME_MAX];
+
+	name_segment(hidden, writer->now.number, false);
+	name_segment(name, writer->now.number, true);
+	if (!ret && renameat(writer->dir_fd, hidden, writer->dir_fd, name))
+		ret = -errno;
+	if (ret) {
+		remove_directory(writer, hidden);
+		close_segment(&writer->now);
+		writer->now = writer->before;
+		writer->before = (struct segment){ .fd = -1 };
+		return ret;
+	}
+	close_segment(&writer->before);
+	writer->bytes_before = writer->bytes;
+	return 0;
+}
+
+void capture_remove_segment(struct capture_writer *writer, unsigned int number)
+{
+	char hidden[SEGMENT_NAME_MAX], name[SEGMENT_NAME_MAX];
+
+	name_segment(hidden, number, false);
+	name_segment(name, number, true);
+	if (!renameat(writer->dir_fd, name, writer->dir_fd, hidden))
+		remove_directory(writer, hidden);
 }

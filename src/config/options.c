@@ -153,6 +153,12 @@ static int check_combinations(const struct options *options, struct failure *fai
 	else if (options->write &&
 		 (options->report || options->comm || options->cgroup || options->min_order))
 		text = "--report, --comm, --cgroup and --min-order choose what is shown: not with -w, which keeps all";
+	else if (options->max_size && !options->write)
+		text = "--max-size is that of a segment of -w, and there is no -w";
+	else if (options->keep && !options->max_size)
+		text = "--keep is the number of segments of -w --max-size=SIZE, and there are none";
+	else if (options->max_size && options->command)
+		text = "--max-size and COMMAND exclude each other: only the first segment would tell who its children are";
 	else if (options->command && !*options->command)
 		text = "no COMMAND after --";
 	else if (options->command && options->task != TASK_RUN)

@@ -149,7 +149,7 @@ static int prepare(struct live *live)
 		ret = check_processes(live);
 	if (ret)
 		return ret;
-	cpu_buffers_allow_files(live->kernel->dir, options->write ? 2 : 1);
+	cpu_buffers_allow_files(live->kernel->dir, options->max_size ? 3 : options->write ? 2 : 1);
 	/* Before the tables are allocated: the names in BTF take memory for a moment. */
 	if (plan_event_of(live->plan, EVENT_SLAB_START) >= 0)
 		live->has_probe = !probe_find(&live->probe, live->kernel, &failure);
@@ -294,6 +294,28 @@ static void watch_buffers(struct live *live)
 	}
 }
 
+/* The buffers hold what is recorded meanwhile. Returns 0, or -errno of a file. */
+static int next_segment(struct live *live)
+{
+	const char *dir = session_dir(live->session);
+	struct data_source *source = &live->source;
+	const struct memory_pressure before = source->pressure_before;
+	int ret;
+
+	memory_pressure_read(live->pressure, &source->pressure_after);
+	ret = recorder_end_segment(live->recorder, dir, live->buffers);
+	if (ret)
+		return ret;
+	source->pressure_before = source->pressure_after;
+	source->pressure_after.known = false;
+	ret = recorder_begin_segment(live->recorder, dir, live->buffers);
+	if (ret)
+		source->pressure_before = before;
+	else
+		session_mark_clock(live->session);
+	return ret;
+}
+
 /* Returns 0, or -errno of the output. */
 static int read_buffers(struct live *live, uint64_t now)
 {
@@ -302,6 +324,8 @@ static int read_buffers(struct live *live, uint64_t now)
 	bool idle = live->idle;
 	int ret = got < 0 ? (int)got : writer_flush(live->run->output);
 
+	if (!ret && live->recorder && recorder_segment_is_full(live->recorder))
+		ret = next_segment(live);
 	if (ret)
 		return ret;
 	if (live->pipeline)

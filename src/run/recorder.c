@@ -26,9 +26,10 @@ struct recorder {
 	struct capture_writer *writer;
 	struct task_cache *tasks;
 	struct losses *losses;
+	uint64_t *lost;	  /* by place of the CPU: records before the present segment */
 	bool described;	  /* was recorder_describe() called? */
 	char *mounts;	  /* mountinfo at the start */
-	time_t date;	  /* of the start */
+	time_t date;	  /* of the start, or that of the segment */
 	uint64_t seen_at; /* ns: when tasks were seen last */
 	uint64_t next_sync, next_names;
 };
@@ -58,7 +59,8 @@ int recorder_new(struct recorder **ret_recorder, const struct options *options,
 	/* A name is needed for some time after its task has exited. */
 	recorder->tasks = task_cache_new(source, 2 * options->limits.tasks);
 	recorder->losses = losses_new(&source->cpus);
-	if (recorder->tasks && recorder->losses)
+	recorder->lost = calloc(source->cpus.count, sizeof(*recorder->lost));
+	if (recorder->tasks && recorder->losses && recorder->lost)
 		ret = capture_create(&recorder->writer, options->write, failure);
 	else
 		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
@@ -79,6 +81,7 @@ void recorder_free(struct recorder *recorder)
 	losses_free(recorder->losses);
 	task_cache_free(recorder->tasks);
 	free(recorder->mounts);
+	free(recorder->lost);
 	free(recorder);
 }
 
@@ -142,6 +145,13 @@ static int text_write(struct text_file *file, struct recorder *recorder, const c
 		ret = capture_put(recorder->writer, name, file->text, file->length);
 	free(file->text);
 	return ret;
+}
+
+static uint64_t lost_by(const struct recorder *recorder, int cpu)
+{
+	uint64_t unknown;
+
+	return losses_of(recorder->losses, cpu, &unknown);
 }
 
 static int write_functions(struct recorder *recorder)
@@ -214,10 +224,10 @@ static int write_description(struct recorder *recorder, const struct cpu_buffers
 	}
 	for (int i = 0; i < cpu_buffers_count(buffers); i++) {
 		int cpu = cpu_buffers_cpu(buffers, i);
-		uint64_t unknown;
+		int place = cpu_list_place(&recorder->source->cpus, cpu);
 
 		fprintf(text.stream, "lost cpu%d %" PRIu64 "\n", cpu,
-			losses_of(recorder->losses, cpu, &unknown));
+			lost_by(recorder, cpu) - (place < 0 ? 0 : recorder->lost[place]));
 	}
 	return text_write(&text, recorder, "capture");
 }
@@ -286,6 +296,46 @@ static int write_before_data(struct recorder *recorder, const char *dir,
 	return ret ? ret : write_description(recorder, buffers);
 }
 
+static int describe(struct recorder *recorder, const char *dir, const struct cpu_buffers *buffers)
+{
+	int ret = write_before_data(recorder, dir, buffers);
+
+	for (int i = 0; !ret && i < cpu_buffers_count(buffers); i++)
+		ret = capture_add_cpu(recorder->writer, cpu_buffers_cpu(buffers, i));
+	return ret;
+}
+
+int recorder_begin_segment(struct recorder *recorder, const char *dir,
+			   const struct cpu_buffers *buffers)
+{
+	unsigned int last = capture_segment(recorder->writer), keep = recorder->options->keep;
+	const struct cpu_list *cpus = &recorder->source->cpus;
+	uint64_t *lost = calloc(cpus->count, sizeof(*lost)), *before = recorder->lost;
+	time_t date = recorder->date;
+	int ret;
+
+	if (!lost)
+		return -ENOMEM;
+	for (int i = 0; i < cpus->count; i++)
+		lost[i] = lost_by(recorder, cpus->numbers[i]);
+	/* First, for the room that it makes. */
+	if (keep && last >= keep)
+		capture_remove_segment(recorder->writer, last + 1 - keep);
+	ret = capture_begin_segment(recorder->writer);
+	if (!ret) {
+		recorder->lost = lost;
+		recorder->date = time(NULL);
+		ret = capture_settle_segment(recorder->writer, describe(recorder, dir, buffers));
+	}
+	if (ret) {
+		recorder->lost = before;
+		recorder->date = date;
+	}
+	free(ret ? lost : before);
+	capture_sync_all(recorder->writer);
+	return ret;
+}
+
 int recorder_describe(struct recorder *recorder, const char *dir, const struct cpu_buffers *buffers,
 		      struct failure *failure)
 {
@@ -293,15 +343,22 @@ int recorder_describe(struct recorder *recorder, const char *dir, const struct c
 
 	recorder->described = true;
 	ret = capture_set_page_size(recorder->writer, recorder->source->layout.size);
-	if (!ret)
-		ret = write_before_data(recorder, dir, buffers);
-	for (int i = 0; !ret && i < cpu_buffers_count(buffers); i++)
-		ret = capture_add_cpu(recorder->writer, cpu_buffers_cpu(buffers, i));
-	if (!ret) {
+	if (!ret && recorder->options->max_size) {
+		ret = recorder_begin_segment(recorder, dir, buffers);
+	} else if (!ret) {
+		ret = describe(recorder, dir, buffers);
 		capture_sync_all(recorder->writer);
-		ret = capture_synced(recorder->writer, true);
 	}
+	if (!ret)
+		ret = capture_synced(recorder->writer, true);
 	return ret ? file_failed(recorder, ret, failure) : 0;
+}
+
+bool recorder_segment_is_full(const struct recorder *recorder)
+{
+	uint64_t max_size = recorder->options->max_size;
+
+	return max_size && capture_segment_bytes(recorder->writer) >= max_size;
 }
 
 int64_t recorder_drain(struct recorder *recorder, const struct cpu_buffers *buffers)
@@ -385,7 +442,7 @@ static void count_losses(struct recorder *recorder, const struct cpu_buffers *bu
 	for (int i = 0; i < cpu_buffers_count(buffers); i++) {
 		int cpu = cpu_buffers_cpu(buffers, i);
 		uint64_t lost = cpu_buffers_lost(buffers, i);
-		uint64_t unknown, before = losses_of(recorder->losses, cpu, &unknown);
+		uint64_t before = lost_by(recorder, cpu);
 
 		if (lost > before)
 			losses_add(recorder->losses, cpu, lost - before);
@@ -428,20 +485,14 @@ static int write_stats(struct recorder *recorder, const char *dir,
 	return ret;
 }
 
-int recorder_finish(struct recorder *recorder, const char *dir, const struct cpu_buffers *buffers,
-		    struct failure *failure)
+int recorder_end_segment(struct recorder *recorder, const char *dir,
+			 const struct cpu_buffers *buffers)
 {
-	uint64_t lost, unknown;
 	int ret;
 
 	see_saved_tasks(recorder, recorder->seen_at);
 	see_running_tasks(recorder);
 	count_losses(recorder, buffers);
-	lost = losses_total(recorder->losses, &unknown);
-	log_notice("%s: %" PRIu64 " bytes of data recorded, %" PRIu64 " records lost",
-		   recorder->options->write, capture_bytes(recorder->writer), lost);
-	if (lost)
-		losses_report_all(recorder->losses, true);
 	ret = write_stats(recorder, dir, buffers);
 	if (!ret)
 		ret = write_description(recorder, buffers);
@@ -452,6 +503,25 @@ int recorder_finish(struct recorder *recorder, const char *dir, const struct cpu
 	if (!ret)
 		ret = write_cgroups(recorder);
 	capture_sync_all(recorder->writer);
+	return ret;
+}
+
+int recorder_finish(struct recorder *recorder, const char *dir, const struct cpu_buffers *buffers,
+		    struct failure *failure)
+{
+	unsigned int last = capture_segment(recorder->writer), keep = recorder->options->keep;
+	char segments[64] = "";
+	uint64_t lost, unknown;
+	int ret = recorder_end_segment(recorder, dir, buffers);
+
+	lost = losses_total(recorder->losses, &unknown);
+	if (last)
+		snprintf(segments, sizeof(segments), "; segments %06u to %06u",
+			 keep && last > keep ? last + 1 - keep : 1, last);
+	log_notice("%s: %" PRIu64 " bytes of data recorded, %" PRIu64 " records lost%s",
+		   recorder->options->write, capture_bytes(recorder->writer), lost, segments);
+	if (lost)
+		losses_report_all(recorder->losses, true);
 	return ret ? file_failed(recorder, ret, failure) : 0;
 }
 

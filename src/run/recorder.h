@@ -41,6 +41,25 @@ void recorder_free(struct recorder *recorder);
 int recorder_describe(struct recorder *recorder, const char *dir, const struct cpu_buffers *buffers,
 		      struct failure *failure);
 
+/**
+ * recorder_segment_is_full - is it time for another segment (--max-size)?
+ *
+ * Then end the present one and begin the next, without reading the buffers in between.
+ */
+bool recorder_segment_is_full(const struct recorder *recorder);
+
+/** recorder_end_segment - write what is known only at its end; 0, or -errno of a file */
+int recorder_end_segment(struct recorder *recorder, const char *dir,
+			 const struct cpu_buffers *buffers);
+
+/**
+ * recorder_begin_segment - begin the next one, and remove the oldest (--keep)
+ *
+ * Returns 0, or -errno of a file, and the present one goes on.
+ */
+int recorder_begin_segment(struct recorder *recorder, const char *dir,
+			   const struct cpu_buffers *buffers);
+
 /** recorder_drain - move full pages to the files; returns bytes, or -errno of a file */
 int64_t recorder_drain(struct recorder *recorder, const struct cpu_buffers *buffers);
 

@@ -15,6 +15,7 @@
 #include <tracefs.h>
 
 #include "allocfilt/base.h"
+#include "allocfilt/capture.h"
 #include "allocfilt/journal.h"
 #include "allocfilt/output.h"
 #include "allocfilt/run.h"
@@ -93,6 +94,13 @@ static void lose_records(void *context, uint64_t now)
 	fake_put("per_cpu/cpu1/stats", "entries: 0\noverrun: 7\n");
 }
 
+/* Somebody else's directory has the name. */
+static void no_room(void *context, uint64_t now)
+{
+	shell("mkdir %s/capture/.000002", fake.root);
+}
+
+static int seconds;
 static char mark[64]; /* of the start */
 
 static void see_mark(void *context, uint64_t now)
@@ -252,6 +260,109 @@ static void test_write(void **state)
 	shell("[ $(grep -c ' /proc ' %s/capture/mountinfo) -ge 2 ]", fake.root);
 }
 
+/* More data than what is read at once: 6 MiB a CPU. */
+static void put_much_data(void)
+{
+	shell("for c in 0 1; do f=per_cpu/cpu$c/trace_pipe_raw && "
+	      "for i in $(seq 180); do echo " FIXTURE "/$f; done | xargs cat >%s/$f && "
+	      "truncate -s 6M %s/$f || exit; done",
+	      fake.dir, fake.dir);
+	fake_remember();
+}
+
+/* Each can be read by itself, and together they have all that there was. */
+static void test_segments(void **state)
+{
+	char dir[PATH_MAX];
+	unsigned int first, last;
+	struct capture *capture;
+
+	put_much_data();
+	assert_int_equal(run("-t134 -d1s -w%s/capture --max-size=1M", fake.root), 0);
+	assert_as_found();
+	snprintf(dir, sizeof(dir), "%s/capture", fake.root);
+	assert_true(capture_segments(dir, &first, &last));
+	assert_int_equal(first, 1);
+	assert_in_range(last, 3, 6);
+	shell("[ $(ls -A %s | wc -l) = %u ]", dir, last);
+	shell("cd %s && for c in 0 1; do f=per_cpu/cpu$c/trace_pipe_raw; "
+	      "cat */$f | cmp - %s/$f || exit; done",
+	      dir, fake.dir);
+	shell("cd %s/000002 && diff -r events ../000001/events && "
+	      "cmp set_ftrace_filter ../000001/set_ftrace_filter && "
+	      "[ $(stat -c %%h kallsyms) = %u ]",
+	      dir, last);
+	for (unsigned int i = 1; i <= last; i++) {
+		snprintf(dir, sizeof(dir), "%s/capture/%06u", fake.root, i);
+		assert_int_equal(capture_open(&capture, dir, &failure), 0);
+		assert_int_equal(capture_info(capture)->threshold, 134000);
+		assert_int_equal(capture_info(capture)->flaws, 0);
+		assert_true(capture_source(capture)->pressure_after.known ||
+			    access("/proc/pressure/memory", R_OK));
+		capture_close(capture);
+		shell("cd %s && grep -q ' pressure' saved_cmdlines && [ -e tasks ] && "
+		      "[ -e cgroups ] && [ -e mountinfo ] && [ -e per_cpu/cpu1/stats ] && "
+		      "[ $(stat -c %%a .) = 700 ] && ! find . ! -type d ! -perm 600 | grep .",
+		      dir);
+	}
+}
+
+static void test_segments_that_are_kept(void **state)
+{
+	unsigned int first, last;
+	char dir[PATH_MAX];
+
+	put_much_data();
+	assert_int_equal(run("-t134 -d1s -w%s/capture --max-size=1M --keep=2", fake.root), 0);
+	snprintf(dir, sizeof(dir), "%s/capture", fake.root);
+	assert_true(capture_segments(dir, &first, &last));
+	assert_in_range(first, 2, 5);
+	assert_int_equal(last, first + 1);
+	shell("[ $(ls -A %s | wc -l) = 2 ]", dir);
+}
+
+/* Losses are those of the segment. */
+static void lose_in_a_segment(void *context, uint64_t now)
+{
+	/* system() discards a SIGINT that is pending. */
+	shell("cat %s/per_cpu/cpu1/trace_pipe_raw >>%s/per_cpu/cpu0/trace_pipe_raw", fake.dir,
+	      fake.dir);
+	if (!seconds++)
+		fake_put("per_cpu/cpu1/stats", "entries: 0\noverrun: 7\n");
+	else
+		kill(getpid(), SIGINT);
+}
+
+static void test_losses_of_segments(void **state)
+{
+	put_much_data();
+	seconds = 0;
+	hooks = (struct live_hooks){ .tracing = see_mark, .second = lose_in_a_segment };
+	assert_int_equal(run("-t134 -w%s/capture --max-size=1M", fake.root), 0);
+	shell("cd %s/capture && [ $(grep -h '^lost cpu1' */capture | sort | uniq -c | "
+	      "grep -c ' 1 lost cpu1 7$') = 1 ]",
+	      fake.root);
+}
+
+/* The segment before stays whole, and has the rest. */
+static void test_no_room_for_a_segment(void **state)
+{
+	struct capture *capture;
+	char dir[PATH_MAX];
+
+	put_much_data();
+	shell("mkdir %s/capture && chmod 700 %s/capture", fake.root, fake.root);
+	hooks.tracing = no_room;
+	assert_int_equal(run("-t134 -d1m -w%s/capture --max-size=1M", fake.root), -EEXIST);
+	assert_int_equal(failure.status, EXIT_STATUS_RUN_TIME);
+	assert_as_found();
+	snprintf(dir, sizeof(dir), "%s/capture/000001", fake.root);
+	assert_int_equal(capture_open(&capture, dir, &failure), 0);
+	assert_int_equal(capture_info(capture)->flaws, 0);
+	capture_close(capture);
+	shell("cd %s && [ -s tasks ] && [ -s per_cpu/cpu1/trace_pipe_raw ]", dir);
+}
+
 /* Sub-buffers have a size of their own in an instance, whatever it is at the top level. */
 static void test_pages_of_an_instance(void **state)
 {
@@ -380,8 +491,6 @@ static void test_run_is_described(void **state)
 		 system.nodename, system.machine);
 	assert_in_file("capture/capture", expected);
 }
-
-static int seconds;
 
 static void see_names(void *context, uint64_t now)
 {
@@ -694,6 +803,10 @@ int main(void)
 		RUN(test_write),
 		RUN(test_pages_of_an_instance),
 		RUN(test_run_is_described),
+		RUN(test_segments),
+		RUN(test_segments_that_are_kept),
+		RUN(test_losses_of_segments),
+		RUN(test_no_room_for_a_segment),
 		RUN(test_names_meanwhile),
 		RUN(test_losses),
 		RUN(test_command),
