@@ -89,6 +89,12 @@ void capture_writer_free(struct capture_writer *writer);
 /** capture_abandon - remove the directory if it is still empty */
 void capture_abandon(struct capture_writer *writer);
 
+/** capture_directory - a descriptor of the directory, as long as the writer */
+int capture_directory(const struct capture_writer *writer);
+
+/** capture_remove - remove the directory with all that is in it */
+void capture_remove(struct capture_writer *writer);
+
 /*
  * Segments: directories 000001, 000002 and so on, each of which is a capture. The name of one that is
  * being made or removed begins with a dot.

@@ -57,6 +57,11 @@ unsigned int capture_segment(const struct capture_writer *writer)
 	return writer->now.number;
 }
 
+int capture_directory(const struct capture_writer *writer)
+{
+	return writer->dir_fd;
+}
+
 static void close_open(int fd)
 {
 	if (fd >= 0)
@@ -498,6 +503,12 @@ static void remove_directory(struct capture_writer *writer, const char *name)
 	walk(fd, remove_file, NULL);
 	close(fd);
 	remove_file(NULL, writer->dir_fd, name, true);
+}
+
+void capture_remove(struct capture_writer *writer)
+{
+	walk(writer->dir_fd, remove_file, NULL);
+	rmdir(writer->dir);
 }
 
 int capture_settle_segment(struct capture_writer *writer, int ret)

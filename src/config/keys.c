@@ -51,7 +51,7 @@ const struct key keys[] = {
 	{ "read", "-r", KEY_PATH, KEY_OPTION, FIELD(read), .argument = "FILE",
 	  .help = "read a trace.dat of trace-cmd" },
 	{ "write", "-w", KEY_PATH, KEY_OPTION, FIELD(write), .argument = "DIR",
-	  .help = "write a capture to DIR, print nothing" },
+	  .help = "write a capture to DIR, or a trace.dat to FILE.dat; print nothing" },
 	{ "max-size", "--max-size", KEY_QUANTITY, KEY_OPTION, FIELD(max_size),
 	  .units = &quantity_size, BOUNDS(1ll << 20, 1ll << 40),
 	  .allowed = "allowed: a whole number of KiB (102400), or with K, M or G, from 1M to 1024G",

@@ -817,8 +817,8 @@ static int trace_once(struct live *live)
 	if (!ret)
 		ret = run_loop(live);
 	ret = end_session(live, ret);
-	if (!ret && live->recorder)
-		ret = recorder_close(live->recorder, live->failure);
+	if (live->recorder)
+		ret = recorder_close(live->recorder, ret, live->run->signals, live->failure);
 	if (live->loop)
 		log_debug("woke up %" PRIu64 " times", loop_wakeups(live->loop));
 	loop_free(live->loop);

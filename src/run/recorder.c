@@ -12,6 +12,7 @@
 #include "allocfilt/names.h"
 #include "allocfilt/record.h"
 #include "run/recorder.h"
+#include "run/trace_dat.h"
 
 /* A journal of ext4 is written as often; a sync each second would slow down what is recorded. */
 #define SYNC_INTERVAL  (5 * NS_PER_SECOND)
@@ -23,6 +24,7 @@ struct recorder {
 	const struct plan *plan;
 	const struct data_source *source;
 	const struct probe *probe;
+	struct trace_dat file; /* its path is NULL: a directory */
 	struct capture_writer *writer;
 	struct task_cache *tasks;
 	struct losses *losses;
@@ -38,6 +40,21 @@ static int file_failed(const struct recorder *recorder, int error, struct failur
 {
 	return failure_set(failure, EXIT_STATUS_RUN_TIME, -error, "-w %s: %s",
 			   recorder->options->write, strerror(-error));
+}
+
+static int create(struct recorder *recorder, struct failure *failure)
+{
+	const struct options *options = recorder->options;
+	int ret;
+
+	if (!trace_dat_wanted(options->write))
+		return capture_create(&recorder->writer, options->write, failure);
+	if (options->max_size)
+		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
+				   "-w %s: --max-size writes directories, name one",
+				   options->write);
+	ret = trace_dat_init(&recorder->file, options->write, failure);
+	return ret ? ret : capture_create(&recorder->writer, recorder->file.parts, failure);
 }
 
 int recorder_new(struct recorder **ret_recorder, const struct options *options,
@@ -61,7 +78,7 @@ int recorder_new(struct recorder **ret_recorder, const struct options *options,
 	recorder->losses = losses_new(&source->cpus);
 	recorder->lost = calloc(source->cpus.count, sizeof(*recorder->lost));
 	if (recorder->tasks && recorder->losses && recorder->lost)
-		ret = capture_create(&recorder->writer, options->write, failure);
+		ret = create(recorder, failure);
 	else
 		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	if (ret)
@@ -525,9 +542,27 @@ int recorder_finish(struct recorder *recorder, const char *dir, const struct cpu
 	return ret ? file_failed(recorder, ret, failure) : 0;
 }
 
-int recorder_close(struct recorder *recorder, struct failure *failure)
+int recorder_close(struct recorder *recorder, int error, struct signals *signals,
+		   struct failure *failure)
 {
-	int ret = capture_synced(recorder->writer, true);
+	struct failure end = { 0 };
+	int ret;
 
-	return ret ? file_failed(recorder, ret, failure) : 0;
+	if (!recorder->described)
+		return error;
+	ret = capture_synced(recorder->writer, true);
+	if (ret)
+		file_failed(recorder, ret, &end);
+	/* With tracing taken away, or not restored, what was recorded is whole. */
+	else if (recorder->file.path && error && failure->status == EXIT_STATUS_RUN_TIME)
+		log_notice("-w %s: not made; what was recorded is in %s", recorder->file.path,
+			   recorder->file.parts);
+	else if (recorder->file.path)
+		ret = trace_dat_make(&recorder->file, recorder->writer, &recorder->source->cpus,
+				     signals, &end);
+	if (error && ret)
+		log_error("%s", end.text);
+	else if (ret)
+		*failure = end;
+	return error ? error : ret;
 }

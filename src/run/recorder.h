@@ -10,6 +10,7 @@
 #include "allocfilt/config.h"
 #include "allocfilt/plan.h"
 #include "allocfilt/record.h"
+#include "allocfilt/run.h"
 #include "allocfilt/tracing.h"
 
 /* -w: record the raw data of a run, with the files needed to read it, instead of filtering. */
@@ -17,7 +18,7 @@
 struct recorder;
 
 /**
- * recorder_new - create the directory; changes nothing of tracing
+ * recorder_new - create the directory, see that FILE.dat can be made; changes nothing of tracing
  * @probe: may be defined later; an empty definition means no probe
  *
  * The arguments must outlive the recorder. Returns 0, or -errno with @failure (as
@@ -84,10 +85,13 @@ int recorder_finish(struct recorder *recorder, const char *dir, const struct cpu
 		    struct failure *failure);
 
 /**
- * recorder_close - wait until all of it is on the disk, once tracing is restored
+ * recorder_close - once tracing is restored: wait until all is on the disk, make FILE.dat
+ * @error: -errno of the run, with @failure; 0: none
+ * @signals: see trace_dat_make()
  *
- * Returns 0 or -errno with @failure (status 1).
+ * Returns @error, or -errno with @failure (status 1).
  */
-int recorder_close(struct recorder *recorder, struct failure *failure);
+int recorder_close(struct recorder *recorder, int error, struct signals *signals,
+		   struct failure *failure);
 
 #endif

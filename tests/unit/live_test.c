@@ -23,7 +23,8 @@
 #include "command_line.h"
 #include "run/live.h"
 
-#define FIXTURE "fixtures/6.1"
+#define FIXTURE		 "fixtures/6.1"
+#define FIXTURE_OF_CPU_1 "$OLDPWD/fixtures/6.1/per_cpu/cpu1/trace_pipe_raw "
 
 static struct failure failure;
 static struct signals *signals;
@@ -319,6 +320,84 @@ static void test_segments_that_are_kept(void **state)
 	assert_in_range(first, 2, 5);
 	assert_int_equal(last, first + 1);
 	shell("[ $(ls -A %s | wc -l) = 2 ]", dir);
+}
+
+/* A trace-cmd that puts together what it gets. */
+static void put_trace_cmd(const char *last)
+{
+	static const char *const script =
+		"#!/bin/sh\n"
+		"while [ \"$1\" != -o ]; do shift; done\n"
+		"out=$2\nshift 2\necho \"CPU0 data recorded\nout of files\" >&2\n"
+		"cat kallsyms \"$@\" >$out\n";
+	char path[PATH_MAX];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/trace-cmd", fake.root);
+	file = fopen(path, "w");
+	fprintf(file, "%s%s\n", script, last);
+	fclose(file);
+	chmod(path, 0755);
+	snprintf(path, sizeof(path), "%s:/usr/bin:/bin", fake.root);
+	setenv("PATH", path, 1);
+}
+
+static void test_file(void **state)
+{
+	put_trace_cmd("exit 0");
+	shell("cd %s/per_cpu && cp -r cpu1 cpu3 && rm -r cpu0", fake.dir);
+	fake_remember();
+	assert_int_equal(run("-t134 -d1s -w%s/capture.dat", fake.root), 0);
+	assert_as_found();
+	shell("cd %s && (cat /proc/kallsyms " FIXTURE_OF_CPU_1 FIXTURE_OF_CPU_1 ") | "
+	      "cmp - capture.dat && [ $(stat -c %%a capture.dat) = 600 ] && "
+	      "[ ! -e capture.dat.parts ]",
+	      fake.root);
+	failure = (struct failure){ 0 };
+	assert_int_equal(run("-t134 -d1s -w%s/capture.dat", fake.root), -EEXIST);
+	assert_int_equal(failure.status, EXIT_STATUS_USAGE);
+	assert_int_equal(run("-t134 -w%s/other.dat --max-size=1M", fake.root), -EINVAL);
+	assert_int_equal(failure.status, EXIT_STATUS_USAGE);
+	setenv("PATH", "/nowhere", 1);
+	assert_int_equal(run("-t134 -d1s -w%s/other.dat", fake.root), -ENOENT);
+	assert_int_equal(failure.status, EXIT_STATUS_USAGE);
+	assert_non_null(strstr(failure.text, "apt-get install trace-cmd"));
+	setenv("PATH", "/usr/bin:/bin", 1);
+	shell("[ ! -e %s/other.dat.parts ]", fake.root);
+	assert_as_found();
+}
+
+/* The directory stays, as a capture, whatever trace-cmd does. */
+static void test_file_that_cannot_be_made(void **state)
+{
+	static const struct {
+		const char *last, *text;
+	} cases[] = {
+		{ "exit 3", "restore: out of files;" },
+		{ "kill -9 $$", "restore: Killed;" },
+		{ "truncate -s 5000 $out", "restore: No space left on device;" },
+		{ "rm -f $out", "restore: No such file or directory;" },
+		{ ": >../capture.dat", "restore: File exists;" },
+		{ "kill -TERM $PPID; sleep 100", "restore: Terminated;" },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		failure = (struct failure){ 0 };
+		put_trace_cmd(cases[i].last);
+		assert_int_not_equal(run("-t134 -d1s -w%s/capture.dat", fake.root), 0);
+		assert_int_equal(failure.status, EXIT_STATUS_RUN_TIME);
+		if (!strstr(failure.text, cases[i].text) || !strstr(failure.text, "is in ") ||
+		    !strstr(failure.text, "capture.dat.parts"))
+			fail_msg("%s: %s", cases[i].last, failure.text);
+		signals_next(signals);
+		assert_as_found();
+		shell("cd %s/capture.dat.parts && [ ! -s ../capture.dat ] && "
+		      "rm -f ../capture.dat && [ ! -e head.dat ] && [ ! -e trace.dat ] && "
+		      "cmp " FIXTURE_OF_CPU_1 "per_cpu/cpu1/trace_pipe_raw && "
+		      "rm -r ../capture.dat.parts",
+		      fake.root);
+	}
+	setenv("PATH", "/usr/bin:/bin", 1);
 }
 
 /* Losses are those of the segment. */
@@ -805,6 +884,8 @@ int main(void)
 		RUN(test_run_is_described),
 		RUN(test_segments),
 		RUN(test_segments_that_are_kept),
+		RUN(test_file),
+		RUN(test_file_that_cannot_be_made),
 		RUN(test_losses_of_segments),
 		RUN(test_no_room_for_a_segment),
 		RUN(test_names_meanwhile),
