@@ -156,6 +156,23 @@ int64_t capture_drain(struct capture_writer *writer, int cpu, int fd);
 /** capture_drain_rest - move a page, also a partly filled one; returns as capture_drain() */
 int64_t capture_drain_rest(struct capture_writer *writer, int cpu, int fd);
 
+/**
+ * capture_hold_pages - before CPUs are added: data will come by capture_add_page()
+ * @layout: of the pages, in this machine's order; not copied
+ */
+void capture_hold_pages(struct capture_writer *writer, const struct page_layout *layout);
+
+/**
+ * capture_add_page - add a page that was read, which the kernel may not have filled yet
+ *
+ * Such parts become whole pages again, which are written when the next one comes; else data of a
+ * machine with few records would be pages with few records. Returns 0, or -errno of the file.
+ */
+int capture_add_page(struct capture_writer *writer, int cpu, const void *page, size_t length);
+
+/** capture_flush - write the pages that wait for another part; 0, or -errno of a file */
+int capture_flush(struct capture_writer *writer);
+
 /** capture_sync_all - begin to sync all files of the capture, or segment; see capture_synced() */
 void capture_sync_all(struct capture_writer *writer);
 

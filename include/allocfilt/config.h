@@ -66,6 +66,7 @@ struct options {
 	char *write;	    /* -w, NULL: filter */
 	uint64_t max_size;  /* --max-size: bytes of data of a segment, 0: there are none */
 	unsigned int keep;  /* --keep: segments, 0: all */
+	uint64_t until;	    /* --until: ns, 0: none */
 	uint64_t duration;  /* -d: ns, 0: until stopped */
 	pid_t *pids;	    /* -p: processes; 0 ends; NULL: all */
 	char **functions;   /* -F: names or globs; NULL ends; NULL: none */
@@ -185,7 +186,7 @@ const char *config_setting_name(const struct options *options, const char *name,
  * @capture: it is no running kernel
  *
  * The file's `report` goes with the file's threshold: -t alone shows all from there on, and so does a
- * capture, which has a threshold of its own.
+ * capture, which has a threshold of its own. A recording looks for stalls of --until.
  */
 uint64_t config_report(const struct options *options, bool capture);
 

@@ -28,6 +28,14 @@ struct segment {
 	int nr_files;
 };
 
+/* A page that the kernel may not have filled yet when it was read. */
+struct held_page {
+	char *bytes;
+	bool used;
+	bool whole; /* nothing joins it */
+	struct page_content content;
+};
+
 struct capture_writer {
 	char *dir;
 	int dir_fd;
@@ -40,6 +48,9 @@ struct capture_writer {
 	uint64_t bytes;
 	uint64_t bytes_before; /* of the present segment */
 	struct file_sync sync;
+	const struct page_layout *layout; /* NULL: pages are moved as they are */
+	struct held_page *held;		  /* by CPU */
+	int nr_held;
 };
 
 uint64_t capture_bytes(const struct capture_writer *writer)
@@ -203,6 +214,9 @@ void capture_writer_free(struct capture_writer *writer)
 	if (!writer)
 		return;
 	close_segment(&writer->now);
+	for (int i = 0; i < writer->nr_held; i++)
+		free(writer->held[i].bytes);
+	free(writer->held);
 	file_sync_end(&writer->sync);
 	close_pipe(writer);
 	close_open(writer->dir_fd);
@@ -289,6 +303,27 @@ int capture_copy(struct capture_writer *writer, const char *from_dir, const char
 	return ret;
 }
 
+void capture_hold_pages(struct capture_writer *writer, const struct page_layout *layout)
+{
+	writer->layout = layout;
+}
+
+static int hold_pages_of(struct capture_writer *writer, int cpu)
+{
+	if (cpu >= writer->nr_held) {
+		struct held_page *held = realloc(writer->held, (cpu + 1) * sizeof(*held));
+
+		if (!held)
+			return -ENOMEM;
+		writer->held = held;
+		while (writer->nr_held <= cpu)
+			writer->held[writer->nr_held++] = (struct held_page){ NULL };
+	}
+	if (!writer->held[cpu].bytes)
+		writer->held[cpu].bytes = malloc(writer->page_size);
+	return writer->held[cpu].bytes ? 0 : -ENOMEM;
+}
+
 int capture_add_cpu(struct capture_writer *writer, int cpu)
 {
 	struct segment *segment = &writer->now;
@@ -305,6 +340,9 @@ int capture_add_cpu(struct capture_writer *writer, int cpu)
 		while (segment->nr_files <= cpu)
 			segment->files[segment->nr_files++] = (struct cpu_file){ .fd = -1 };
 	}
+	ret = writer->layout ? hold_pages_of(writer, cpu) : 0;
+	if (ret)
+		return ret;
 	snprintf(path, sizeof(path), "per_cpu/cpu%d/trace_pipe_raw", cpu);
 	folder = open_folder(writer, path, &name);
 	if (folder < 0)
@@ -420,6 +458,75 @@ int64_t capture_drain_rest(struct capture_writer *writer, int cpu, int fd)
 	struct cpu_file *file = file_of(writer, cpu);
 
 	return !file || fd < 0 ? 0 : move_by_read(writer, file, fd);
+}
+
+/* ---- pages that were read ---- */
+
+static int write_held(struct capture_writer *writer, int cpu)
+{
+	struct held_page *held = &writer->held[cpu];
+	struct cpu_file *file = file_of(writer, cpu);
+	int ret;
+
+	if (!held->used || !file)
+		return 0;
+	held->used = false;
+	ret = file_write_all(file->fd, held->bytes, writer->page_size);
+	if (!ret)
+		count_bytes(writer, file, writer->page_size);
+	return ret;
+}
+
+/*
+ * What the kernel adds to a page that was read comes as a page of its own, whose time is that of the last
+ * record before it, for which the times of its records were made. So they may follow that record.
+ */
+static bool join(struct capture_writer *writer, struct held_page *held,
+		 const struct page_content *part)
+{
+	const struct page_layout *layout = writer->layout;
+	size_t size = held->content.size + part->size;
+	uint32_t commit = (uint32_t)size;
+	/* Of a long of 8 bytes in their order the higher ones are 0. */
+	size_t at = 8 + (layout->big_endian ? layout->long_size - sizeof(commit) : 0);
+
+	if (!held->used || held->whole || part->lost || part->ts != held->content.newest ||
+	    size > layout->size - layout->header)
+		return false;
+	memcpy(held->bytes + layout->header + held->content.size, part->data, part->size);
+	memcpy(held->bytes + at, &commit, sizeof(commit));
+	held->content.size = size;
+	held->content.newest = part->newest;
+	return true;
+}
+
+int capture_add_page(struct capture_writer *writer, int cpu, const void *page, size_t length)
+{
+	struct held_page *held = cpu < writer->nr_held ? &writer->held[cpu] : NULL;
+	struct page_content content;
+	enum page_state state = page_check(writer->layout, page, length, &content);
+	int ret;
+
+	if (!held || !held->bytes || (state == PAGE_EMPTY && !content.lost) ||
+	    (state == PAGE_GOOD && join(writer, held, &content)))
+		return 0;
+	ret = write_held(writer, cpu);
+	memcpy(held->bytes, page, length);
+	memset(held->bytes + length, 0, writer->page_size - length);
+	held->used = true;
+	/* How many records were lost stands after the last one. */
+	held->whole = state != PAGE_GOOD || content.lost;
+	held->content = content;
+	return ret;
+}
+
+int capture_flush(struct capture_writer *writer)
+{
+	int ret = 0;
+
+	for (int cpu = 0; !ret && cpu < writer->nr_held; cpu++)
+		ret = write_held(writer, cpu);
+	return ret;
 }
 
 /* ---- to the disk ---- */

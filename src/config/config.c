@@ -111,6 +111,8 @@ const char *config_setting_name(const struct options *options, const char *name,
 
 uint64_t config_report(const struct options *options, bool capture)
 {
+	if (options->until)
+		return options->until;
 	if (options_on_command_line(options, "report"))
 		return options->report;
 	return capture || options_on_command_line(options, "threshold") ? 0 : options->report;
@@ -127,8 +129,9 @@ int config_check_report(const struct options *options, bool capture, uint64_t th
 	return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
 			   "%s %" PRIu64 " us is below the threshold of %" PRIu64
 			   " us, and nothing shorter is recorded; raise it, or lower the threshold",
-			   config_setting_name(options, "report", setting), report / 1000,
-			   threshold / 1000);
+			   config_setting_name(options, options->until ? "until" : "report",
+					       setting),
+			   report / 1000, threshold / 1000);
 }
 
 int config_check_threshold(const struct options *options, struct failure *failure)

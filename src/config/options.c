@@ -155,6 +155,8 @@ static int check_combinations(const struct options *options, struct failure *fai
 		text = "--report, --comm, --cgroup and --min-order choose what is shown: not with -w, which keeps all";
 	else if (options->max_size && !options->write)
 		text = "--max-size is that of a segment of -w, and there is no -w";
+	else if (options->until && !options->write)
+		text = "--until is when -w stops, and there is no -w; -d stops after a time";
 	else if (options->keep && !options->max_size)
 		text = "--keep is the number of segments of -w --max-size=SIZE, and there are none";
 	else if (options->max_size && options->command)

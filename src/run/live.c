@@ -21,9 +21,8 @@
 
 #define BUSY_TICK	 (110 * NS_PER_MS)
 #define IDLE_TICK	 (5 * NS_PER_SECOND)
-#define IDLE_AFTER	 20		   /* ticks without data */
-#define READ_LIMIT	 (100 * NS_PER_MS) /* of reading at once: then signals and timers come */
-#define ALARM_PERCENT	 50		   /* how full a buffer wakes us between two ticks */
+#define IDLE_AFTER	 20 /* ticks without data */
+#define ALARM_PERCENT	 50 /* how full a buffer wakes us between two ticks */
 #define METRICS_INTERVAL (15 * NS_PER_SECOND)
 #define MARK_INTERVAL	 (60 * NS_PER_SECOND)
 #define MEMORY_INTERVAL	 (10 * NS_PER_SECOND)
@@ -236,28 +235,9 @@ struct pipeline *live_pipeline(struct live *live)
  * slower tick with -w, which reads full pages only.
  */
 
-/*
- * Reads rounds until no CPU is left with data, and one more after a round that read something: the
- * merge passes on what that round read. Returns pages read, or -errno of the output.
- */
 static int filter_rounds(struct live *live)
 {
-	uint64_t start = loop_now();
-	int pages = 0;
-	int more = 1;
-
-	for (int round = 0; more && (round < 2 || loop_now() - start < READ_LIMIT); round++) {
-		int count = cpu_buffers_round(live->buffers, &live->sink);
-
-		if (count < 0)
-			return count;
-		pages += count;
-		more = pipeline_end_round(live->pipeline);
-		if (more < 0)
-			return more;
-		more |= !round && count;
-	}
-	return pages;
+	return pipeline_read(live->pipeline, live->buffers, &live->sink);
 }
 
 static int set_idle(struct live *live, bool idle)
@@ -266,7 +246,8 @@ static int set_idle(struct live *live, bool idle)
 	 * With -w only full pages are read, so at 0 percent a partly filled page would leave the
 	 * descriptor ready. Wake up only when a buffer fills.
 	 */
-	int percent = idle && !live->recorder ? 0 : ALARM_PERCENT;
+	bool all = !live->recorder || live->run->options->until;
+	int percent = idle && all ? 0 : ALARM_PERCENT;
 	/* An interval ends at most a second late. */
 	uint64_t idle_tick = live->recorder || live->next_interval ? NS_PER_SECOND : IDLE_TICK;
 
@@ -316,7 +297,7 @@ static int next_segment(struct live *live)
 	return ret;
 }
 
-/* Returns 0, or -errno of the output. */
+/* Returns 0, 1 where the run is to end (--until), or -errno of the output. */
 static int read_buffers(struct live *live, uint64_t now)
 {
 	int64_t got = live->recorder ? recorder_drain(live->recorder, live->buffers) :
@@ -324,6 +305,11 @@ static int read_buffers(struct live *live, uint64_t now)
 	bool idle = live->idle;
 	int ret = got < 0 ? (int)got : writer_flush(live->run->output);
 
+	if (!ret && live->recorder && recorder_has_seen_stall(live->recorder)) {
+		if (live->run->command)
+			command_signal(live->run->command, SIGTERM, false);
+		return 1;
+	}
 	if (!ret && live->recorder && recorder_segment_is_full(live->recorder))
 		ret = next_segment(live);
 	if (ret)

@@ -13,7 +13,8 @@
 #include "allocfilt/stall.h"
 #include "run/command_tasks.h"
 
-#define OVERFLOWS 6
+#define OVERFLOWS  6
+#define READ_LIMIT (100 * NS_PER_MS) /* of reading at once: then signals and timers come */
 
 /*
  * The statistics of the present interval. It ends by the trace's own time in a capture, which gives
@@ -571,6 +572,27 @@ int pipeline_end_round(struct pipeline *pipeline)
 
 	pipeline->left_with_data = false;
 	return ret ? ret : left;
+}
+
+int pipeline_read(struct pipeline *pipeline, struct cpu_buffers *buffers,
+		  const struct source_sink *sink)
+{
+	uint64_t start = loop_now();
+	int pages = 0;
+	int more = 1;
+
+	for (int round = 0; more && (round < 2 || loop_now() - start < READ_LIMIT); round++) {
+		int count = cpu_buffers_round(buffers, sink);
+
+		if (count < 0)
+			return count;
+		pages += count;
+		more = pipeline_end_round(pipeline);
+		if (more < 0)
+			return more;
+		more |= !round && count;
+	}
+	return pages;
 }
 
 int pipeline_flush(struct pipeline *pipeline)

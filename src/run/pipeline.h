@@ -53,6 +53,16 @@ void pipeline_source_sink(struct pipeline *pipeline, struct source_sink *sink);
 /** pipeline_end_round - call after each round; 1: a CPU has more data, 0, or -errno of output */
 int pipeline_end_round(struct pipeline *pipeline);
 
+/**
+ * pipeline_read - read the buffers of a running kernel
+ * @sink: of pipeline_source_sink(), or one that passes on to it
+ *
+ * Reads rounds until no CPU is left with data, and one more after a round that read something: the
+ * merge passes on what that round read. Returns pages read, or -errno of the output.
+ */
+int pipeline_read(struct pipeline *pipeline, struct cpu_buffers *buffers,
+		  const struct source_sink *sink);
+
 /** pipeline_flush - pass on all held records, at the end; 0 or -errno of the output */
 int pipeline_flush(struct pipeline *pipeline);
 

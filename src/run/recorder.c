@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "allocfilt/base.h"
 #include "allocfilt/capture.h"
 #include "allocfilt/names.h"
 #include "allocfilt/record.h"
+#include "allocfilt/stall.h"
+#include "run/pipeline.h"
 #include "run/recorder.h"
 #include "run/trace_dat.h"
 
@@ -28,7 +32,12 @@ struct recorder {
 	struct capture_writer *writer;
 	struct task_cache *tasks;
 	struct losses *losses;
-	uint64_t *lost;	  /* by place of the CPU: records before the present segment */
+	uint64_t *lost; /* by place of the CPU: records before the present segment */
+	/* --until: what is recorded is filtered as well, and nothing of it shown; NULL without it */
+	struct pipeline *pipeline;
+	struct source_sink filter; /* of the pipeline */
+	struct writer *nowhere;
+	int null;
 	bool described;	  /* was recorder_describe() called? */
 	char *mounts;	  /* mountinfo at the start */
 	time_t date;	  /* of the start, or that of the segment */
@@ -41,6 +50,74 @@ static int file_failed(const struct recorder *recorder, int error, struct failur
 	return failure_set(failure, EXIT_STATUS_RUN_TIME, -error, "-w %s: %s",
 			   recorder->options->write, strerror(-error));
 }
+
+/* ---- --until ---- */
+
+static int watch(struct recorder *recorder, struct failure *failure)
+{
+	recorder->null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	recorder->nowhere = recorder->null < 0 ? NULL : writer_new(recorder->null, -1);
+	if (!recorder->nowhere)
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "/dev/null: %s",
+				   strerror(errno));
+	return pipeline_new(&recorder->pipeline, recorder->options, recorder->plan,
+			    recorder->source, recorder->nowhere, failure);
+}
+
+static size_t room_of(void *context, int cpu)
+{
+	const struct source_sink *filter = &((struct recorder *)context)->filter;
+
+	return filter->room(filter->context, cpu);
+}
+
+static int page_arrived(void *context, int cpu, const void *page, size_t length, bool last)
+{
+	struct recorder *recorder = context;
+	int ret = capture_add_page(recorder->writer, cpu, page, length);
+
+	return ret ? ret : recorder->filter.page(recorder->filter.context, cpu, page, length, last);
+}
+
+static void cpu_left_with_data(void *context, int cpu)
+{
+	const struct source_sink *filter = &((struct recorder *)context)->filter;
+
+	filter->left_with_data(filter->context, cpu);
+}
+
+static int64_t read_and_watch(struct recorder *recorder, struct cpu_buffers *buffers)
+{
+	const struct source_sink sink = { recorder, room_of, page_arrived, cpu_left_with_data };
+	int pages = pipeline_read(recorder->pipeline, buffers, &sink);
+
+	return pages < 0 ? pages : pages * (int64_t)recorder->source->layout.size;
+}
+
+bool recorder_has_seen_stall(struct recorder *recorder)
+{
+	char duration[TEXT_DURATION_MAX], realtime[TEXT_TIME_MAX];
+	const struct named_stall *named;
+	struct summary_view view;
+	struct line line;
+
+	if (!recorder->pipeline)
+		return false;
+	pipeline_view(recorder->pipeline, &view);
+	named = summary_longest(view.summary, 0);
+	if (!named)
+		return false;
+	line_clear(&line);
+	line_add_escaped(&line, named->name, TEXT_PRINTABLE);
+	text_duration(duration, named->stall->end - named->stall->start);
+	text_time(realtime, resolver_realtime(view.resolver, named->stall->start));
+	log_notice("--until: %s-%d stalled for %s at %" PRIu64 ".%06" PRIu64 "%s%s; it ends here",
+		   line.text, named->stall->tid, duration, named->stall->start / NS_PER_SECOND,
+		   named->stall->start % NS_PER_SECOND / 1000, *realtime ? ", " : "", realtime);
+	return true;
+}
+
+/* ---- set-up ---- */
 
 static int create(struct recorder *recorder, struct failure *failure)
 {
@@ -72,15 +149,18 @@ int recorder_new(struct recorder **ret_recorder, const struct options *options,
 	recorder->plan = plan;
 	recorder->source = source;
 	recorder->probe = probe;
+	recorder->null = -1;
 	recorder->date = time(NULL);
 	/* A name is needed for some time after its task has exited. */
 	recorder->tasks = task_cache_new(source, 2 * options->limits.tasks);
 	recorder->losses = losses_new(&source->cpus);
 	recorder->lost = calloc(source->cpus.count, sizeof(*recorder->lost));
 	if (recorder->tasks && recorder->losses && recorder->lost)
-		ret = create(recorder, failure);
+		ret = options->until ? watch(recorder, failure) : 0;
 	else
 		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+	if (!ret)
+		ret = create(recorder, failure);
 	if (ret)
 		recorder_free(recorder);
 	else
@@ -95,6 +175,10 @@ void recorder_free(struct recorder *recorder)
 	if (recorder->writer && !recorder->described)
 		capture_abandon(recorder->writer);
 	capture_writer_free(recorder->writer);
+	pipeline_free(recorder->pipeline);
+	writer_free(recorder->nowhere);
+	if (recorder->null >= 0)
+		close(recorder->null);
 	losses_free(recorder->losses);
 	task_cache_free(recorder->tasks);
 	free(recorder->mounts);
@@ -360,6 +444,12 @@ int recorder_describe(struct recorder *recorder, const char *dir, const struct c
 
 	recorder->described = true;
 	ret = capture_set_page_size(recorder->writer, recorder->source->layout.size);
+	if (!ret && recorder->pipeline) {
+		capture_hold_pages(recorder->writer, &recorder->source->layout);
+		ret = pipeline_set_pages(recorder->pipeline);
+		pipeline_source_sink(recorder->pipeline, &recorder->filter);
+		pipeline_read_symbols(recorder->pipeline);
+	}
 	if (!ret && recorder->options->max_size) {
 		ret = recorder_begin_segment(recorder, dir, buffers);
 	} else if (!ret) {
@@ -378,7 +468,7 @@ bool recorder_segment_is_full(const struct recorder *recorder)
 	return max_size && capture_segment_bytes(recorder->writer) >= max_size;
 }
 
-int64_t recorder_drain(struct recorder *recorder, const struct cpu_buffers *buffers)
+static int64_t drain(struct recorder *recorder, const struct cpu_buffers *buffers)
 {
 	int64_t bytes = 0;
 
@@ -397,12 +487,19 @@ int64_t recorder_drain(struct recorder *recorder, const struct cpu_buffers *buff
 	return bytes;
 }
 
+int64_t recorder_drain(struct recorder *recorder, struct cpu_buffers *buffers)
+{
+	return recorder->pipeline ? read_and_watch(recorder, buffers) : drain(recorder, buffers);
+}
+
 int recorder_drain_rest(struct recorder *recorder, const struct cpu_buffers *buffers)
 {
-	int64_t bytes;
+	int64_t bytes = capture_flush(recorder->writer);
 
+	if (bytes)
+		return (int)bytes;
 	do {
-		bytes = recorder_drain(recorder, buffers);
+		bytes = drain(recorder, buffers);
 	} while (bytes > 0);
 	for (int i = 0; bytes >= 0 && i < cpu_buffers_count(buffers); i++) {
 		do {
@@ -510,7 +607,9 @@ int recorder_end_segment(struct recorder *recorder, const char *dir,
 	see_saved_tasks(recorder, recorder->seen_at);
 	see_running_tasks(recorder);
 	count_losses(recorder, buffers);
-	ret = write_stats(recorder, dir, buffers);
+	ret = capture_flush(recorder->writer);
+	if (!ret)
+		ret = write_stats(recorder, dir, buffers);
 	if (!ret)
 		ret = write_description(recorder, buffers);
 	if (!ret)

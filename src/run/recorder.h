@@ -62,7 +62,10 @@ int recorder_begin_segment(struct recorder *recorder, const char *dir,
 			   const struct cpu_buffers *buffers);
 
 /** recorder_drain - move full pages to the files; returns bytes, or -errno of a file */
-int64_t recorder_drain(struct recorder *recorder, const struct cpu_buffers *buffers);
+int64_t recorder_drain(struct recorder *recorder, struct cpu_buffers *buffers);
+
+/** recorder_has_seen_stall - was there a stall of --until? Says whose it was */
+bool recorder_has_seen_stall(struct recorder *recorder);
 
 /** recorder_drain_rest - move all pages, also partly filled ones; 0, or -errno of a file */
 int recorder_drain_rest(struct recorder *recorder, const struct cpu_buffers *buffers);

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 
 #include "allocfilt/capture.h"
+#include "made_page.h"
 #include "test_directory.h"
 #include "unit_test.h"
 
@@ -382,6 +383,73 @@ static void test_full_disk_by_read(void **state)
 	check_full_disk(capture_drain_rest);
 }
 
+/* --- pages that were read --- */
+
+/* Adds a page of a number of records of 100 bytes, 3 ns apart. */
+static void add_page(const struct page_layout *layout, uint64_t ts, int records, uint64_t bits)
+{
+	char data[100];
+	struct made_page page;
+
+	made_begin(&page, layout, ts);
+	memset(data, 'a' + records % 26, sizeof(data));
+	for (int i = 0; i < records; i++)
+		made_record(&page, i ? 3 : 0, data, sizeof(data));
+	made_end(&page, bits);
+	assert_int_equal(capture_add_page(writer, 0, page.bytes, sizeof(page.bytes)), 0);
+}
+
+static void check_page(const struct page_layout *layout, const char *bytes, uint64_t newest,
+		       size_t records, int64_t lost)
+{
+	struct page_content content;
+
+	assert_int_equal(page_check(layout, bytes, PAGE, &content), PAGE_GOOD);
+	assert_int_equal(content.newest, newest);
+	assert_int_equal(content.size, records * 104);
+	assert_int_equal(content.lost, lost);
+}
+
+/* What the kernel gives in parts is a page again, unless records were lost or it is too much. */
+static void test_parts_of_a_page(void **state)
+{
+	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
+		const struct page_layout *layout = &made_layouts[i];
+		char *bytes;
+
+		if (layout->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__))
+			continue;
+		tear_down(state);
+		set_up(state);
+		create();
+		capture_hold_pages(writer, layout);
+		assert_int_equal(capture_add_cpu(writer, 0), 0);
+		add_page(layout, 1000, 4, 0);
+		add_page(layout, 1009, 0, 0);
+		add_page(layout, 1009, 1, 0);
+		add_page(layout, 1009, 30, 0); /* up to 1096: 35 records */
+		assert_int_equal(capture_bytes(writer), 0);
+		add_page(layout, 1096, 8, 0); /* too much; up to 1117 */
+		assert_int_equal(capture_bytes(writer), PAGE);
+		add_page(layout, 1118, 2, 0); /* another time; up to 1121 */
+		add_page(layout, 1121, 1, MADE_MISSED);
+		add_page(layout, 1121, 1, 0);
+		assert_int_equal(capture_bytes(writer), 4 * PAGE);
+		assert_int_equal(capture_flush(writer), 0);
+		assert_int_equal(capture_flush(writer), 0);
+		bytes = read_bytes(RAW(0), 5 * PAGE);
+		check_page(layout, bytes, 1096, 35, 0);
+		assert_int_equal(bytes[layout->header + 34 * 104 + 4], 'a' + 30 % 26);
+		check_page(layout, bytes + PAGE, 1117, 8, 0);
+		check_page(layout, bytes + 2 * PAGE, 1121, 2, 0);
+		check_page(layout, bytes + 3 * PAGE, 1121, 1, RECORD_LOST_UNKNOWN);
+		check_page(layout, bytes + 4 * PAGE, 1121, 1, 0);
+		free(bytes);
+	}
+}
+
+/* --- to the disk --- */
+
 /* Files and directories of it, and the directory that has its name. */
 static void test_sync(void **state)
 {
@@ -445,6 +513,7 @@ int main(void)
 		RUN(test_drain_by_read),
 		RUN(test_full_disk_by_splice),
 		RUN(test_full_disk_by_read),
+		RUN(test_parts_of_a_page),
 		RUN(test_sync),
 		RUN(test_sync_that_waits),
 	};

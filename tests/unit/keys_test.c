@@ -64,6 +64,8 @@ static void test_bounds(void **state)
 		{ "interval", "99ms", "100ms", "9223372036s", "9223372037s", SECOND / 10,
 		  9223372036 * SECOND, "is too small" },
 		{ "buffer", "7", "8", "64G", "67108865", 8192, 64ll << 30, "is too small" },
+		{ "until", "0", "1", "9223372036854775us", "9223372036854776us", 1000,
+		  9223372036854775000, "is zero" },
 		{ "max-size", "1023K", "1M", "1024G", "1025G", 1 << 20, 1ll << 40, "is too small" },
 		{ "keep", "1", "2", "999999", "1000000", 2, 999999, "is too small" },
 		{ "top", "0", "1", "128", "129", 1, 128, "is zero" },

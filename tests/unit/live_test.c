@@ -400,6 +400,23 @@ static void test_file_that_cannot_be_made(void **state)
 	setenv("PATH", "/usr/bin:/bin", 1);
 }
 
+/* The first stall that is long enough ends it, with all that is in the buffers. */
+static void test_until(void **state)
+{
+	log_set_level(LOG_LEVEL_NOTICE);
+	assert_int_equal(run("-t134 -w%s/capture --until=100ms", fake.root), 0);
+	assert_as_found();
+	assert_data_recorded();
+	assert_non_null(
+		strstr(errors, "--until: sh-221 stalled for 675.1 ms at 10.119756; it ends"));
+	assert_int_equal(run("-t134 -d1s -w%s/other --until=1s", fake.root), 0);
+	assert_null(strstr(errors, "stalled"));
+	shell("for c in 0 1; do f=per_cpu/cpu$c/trace_pipe_raw && cmp %s/capture/$f %s/other/$f || "
+	      "exit; done",
+	      fake.root, fake.root);
+	log_set_level(LOG_LEVEL_ERROR);
+}
+
 /* Losses are those of the segment. */
 static void lose_in_a_segment(void *context, uint64_t now)
 {
@@ -886,6 +903,7 @@ int main(void)
 		RUN(test_segments_that_are_kept),
 		RUN(test_file),
 		RUN(test_file_that_cannot_be_made),
+		RUN(test_until),
 		RUN(test_losses_of_segments),
 		RUN(test_no_room_for_a_segment),
 		RUN(test_names_meanwhile),
