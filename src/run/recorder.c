@@ -574,7 +574,9 @@ int recorder_second(struct recorder *recorder, const struct cpu_buffers *buffers
 	losses_report(recorder->losses, now);
 	if (now >= recorder->next_names) {
 		recorder->next_names = now + NAMES_INTERVAL;
+		recorder->next_sync = now + SYNC_INTERVAL;
 		ret = write_tasks(recorder);
+		capture_sync_all(recorder->writer);
 	}
 	if (now >= recorder->next_sync) {
 		recorder->next_sync = now + SYNC_INTERVAL;
