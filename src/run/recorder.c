@@ -14,9 +14,9 @@
 #include "allocfilt/names.h"
 #include "allocfilt/record.h"
 #include "allocfilt/stall.h"
+#include "run/dat_file.h"
 #include "run/pipeline.h"
 #include "run/recorder.h"
-#include "run/trace_dat.h"
 
 /* A journal of ext4 is written as often; a sync each second would slow down what is recorded. */
 #define SYNC_INTERVAL  (5 * NS_PER_SECOND)
@@ -28,7 +28,7 @@ struct recorder {
 	const struct plan *plan;
 	const struct data_source *source;
 	const struct probe *probe;
-	struct trace_dat file; /* its path is NULL: a directory */
+	struct dat_file file; /* its path is NULL: a directory */
 	struct capture_writer *writer;
 	struct task_cache *tasks;
 	struct losses *losses;
@@ -124,13 +124,13 @@ static int create(struct recorder *recorder, struct failure *failure)
 	const struct options *options = recorder->options;
 	int ret;
 
-	if (!trace_dat_wanted(options->write))
+	if (!dat_file_wanted(options->write))
 		return capture_create(&recorder->writer, options->write, failure);
 	if (options->max_size)
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
 				   "-w %s: --max-size writes directories, name one",
 				   options->write);
-	ret = trace_dat_init(&recorder->file, options->write, failure);
+	ret = dat_file_init(&recorder->file, options->write, failure);
 	return ret ? ret : capture_create(&recorder->writer, recorder->file.parts, failure);
 }
 
@@ -659,8 +659,8 @@ int recorder_close(struct recorder *recorder, int error, struct signals *signals
 		log_notice("-w %s: not made; what was recorded is in %s", recorder->file.path,
 			   recorder->file.parts);
 	else if (recorder->file.path)
-		ret = trace_dat_make(&recorder->file, recorder->writer, &recorder->source->cpus,
-				     signals, &end);
+		ret = dat_file_make(&recorder->file, recorder->writer, &recorder->source->cpus,
+				    signals, &end);
 	if (error && ret)
 		log_error("%s", end.text);
 	else if (ret)

@@ -90,7 +90,7 @@ int recorder_finish(struct recorder *recorder, const char *dir, const struct cpu
 /**
  * recorder_close - once tracing is restored: wait until all is on the disk, make FILE.dat
  * @error: -errno of the run, with @failure; 0: none
- * @signals: see trace_dat_make()
+ * @signals: see dat_file_make()
  *
  * Returns @error, or -errno with @failure (status 1).
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "run/trace_dat.h"
+#include "run/dat_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #define HEAD   "head.dat"
 #define RESULT "trace.dat"
 
-bool trace_dat_wanted(const char *path)
+bool dat_file_wanted(const char *path)
 {
 	size_t length = strlen(path);
 	struct stat status;
@@ -44,7 +44,7 @@ static int find_trace_cmd(char program[PATH_MAX])
 	return -ENOENT;
 }
 
-int trace_dat_init(struct trace_dat *file, const char *path, struct failure *failure)
+int dat_file_init(struct dat_file *file, const char *path, struct failure *failure)
 {
 	struct stat status;
 
@@ -64,7 +64,7 @@ int trace_dat_init(struct trace_dat *file, const char *path, struct failure *fai
 }
 
 /* Returns its pid or -errno. @log: what it says */
-static pid_t start(const struct trace_dat *file, char *const argv[], int dir, int log)
+static pid_t start(const struct dat_file *file, char *const argv[], int dir, int log)
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
@@ -130,8 +130,8 @@ static void read_reason(int log, char *reason, size_t size)
 }
 
 /* Returns 0, or -errno with the @reason. @words: of the command line; used up */
-static int run_trace_cmd(const struct trace_dat *file, char *words, int dir,
-			 struct signals *signals, char *reason, size_t size)
+static int run_trace_cmd(const struct dat_file *file, char *words, int dir, struct signals *signals,
+			 char *reason, size_t size)
 {
 	char **argv = calloc(strlen(words) / 2 + 2, sizeof(*argv));
 	int log = memfd_create("trace-cmd", MFD_CLOEXEC), status = 0;
@@ -180,7 +180,7 @@ static void print_files(FILE *stream, int dir, const struct cpu_list *cpus)
 		fputs(" /dev/null", stream);
 }
 
-static int restore(const struct trace_dat *file, int dir, const struct cpu_list *cpus,
+static int restore(const struct dat_file *file, int dir, const struct cpu_list *cpus,
 		   struct signals *signals, char *reason, size_t size)
 {
 	char head[] = "trace-cmd restore -c -t . -k kallsyms -o " HEAD, *words;
@@ -202,7 +202,7 @@ static int restore(const struct trace_dat *file, int dir, const struct cpu_list 
 }
 
 /* Never over a file that came meanwhile. @ret_size: of the file */
-static int place(const struct trace_dat *file, int dir, uint64_t least, off_t *ret_size)
+static int place(const struct dat_file *file, int dir, uint64_t least, off_t *ret_size)
 {
 	int fd = openat(dir, RESULT, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), parent, ret = 0;
 	struct stat status;
@@ -227,8 +227,8 @@ static int place(const struct trace_dat *file, int dir, uint64_t least, off_t *r
 	return ret;
 }
 
-int trace_dat_make(const struct trace_dat *file, struct capture_writer *writer,
-		   const struct cpu_list *cpus, struct signals *signals, struct failure *failure)
+int dat_file_make(const struct dat_file *file, struct capture_writer *writer,
+		  const struct cpu_list *cpus, struct signals *signals, struct failure *failure)
 {
 	int dir = capture_directory(writer);
 	char reason[256] = "";
