@@ -9,11 +9,13 @@
 #include "allocfilt/record.h"
 #include "allocfilt/tracing.h"
 
-const char *buffers_name(const struct capture *capture)
+bool buffers_name(const struct capture *capture, char name[BUFFERS_NAME_MAX])
 {
-	const char *name = capture_source(capture)->buffer;
+	const char *buffer = capture_source(capture)->buffer;
 
-	return name && !*name ? BUFFERS_TOP : name;
+	if (buffer)
+		text_escape(name, BUFFERS_NAME_MAX, *buffer ? buffer : BUFFERS_TOP, TEXT_PRINTABLE);
+	return buffer;
 }
 
 /* Takes the name off FILE:BUFFER. @ret_buffer: a part of @path, or NULL: there is none */
@@ -41,11 +43,12 @@ static int visit_buffer(const char *path, char **name, bool chosen,
 {
 	struct capture *capture = NULL;
 	const char *next = NULL;
+	bool several;
 	int ret = capture_open_buffer(&capture, path, *name, failure);
 
+	several = !ret && !chosen && capture_source(capture)->buffer;
 	if (!ret)
-		ret = visit->buffer(visit->context, capture, buffers_name(capture) && !chosen,
-				    failure);
+		ret = visit->buffer(visit->context, capture, several, failure);
 	if (capture && !chosen && (!ret || ret == -EBADMSG))
 		next = capture_next_buffer(capture);
 	free(*name);

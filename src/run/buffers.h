@@ -30,7 +30,9 @@ struct buffers_visit {
 int buffers_visit(const char *path, const char *option, const struct buffers_visit *visit,
 		  struct failure *failure);
 
-/** buffers_name - the name of the buffer in messages; NULL where it is the only one */
-const char *buffers_name(const struct capture *capture);
+#define BUFFERS_NAME_MAX 256 /* with the NUL; a longer one is cut */
+
+/** buffers_name - the name of the buffer for a terminal; false where it is the only one */
+bool buffers_name(const struct capture *capture, char name[BUFFERS_NAME_MAX]);
 
 #endif

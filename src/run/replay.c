@@ -155,10 +155,11 @@ static int replay(const struct run_context *run, struct capture *capture, struct
 static int begin_buffer(const struct run_context *run, const struct capture *capture,
 			struct failure *failure)
 {
-	const char *name = buffers_name(capture), *form = run->options->format;
+	const char *form = run->options->format;
+	char name[BUFFERS_NAME_MAX];
 	struct line line;
 
-	if (!strcmp(form, "json"))
+	if (!strcmp(form, "json") || !buffers_name(capture, name))
 		return 0;
 	if (strcmp(form, "trace") && strcmp(form, "tree"))
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
@@ -167,7 +168,7 @@ static int begin_buffer(const struct run_context *run, const struct capture *cap
 				   form, run->options->read, run->options->read, name);
 	line_clear(&line);
 	line_add_text(&line, "buffer ");
-	line_add_escaped(&line, name, TEXT_PRINTABLE);
+	line_add_text(&line, name);
 	return line_put(&line, run->output);
 }
 

@@ -98,14 +98,15 @@ static int verify_buffer(void *context, struct capture *capture, bool several,
 {
 	const struct run_context *run = context;
 	struct reading reading = { .capture = capture };
+	char buffer[BUFFERS_NAME_MAX], *name;
 	struct plan_offer offer;
-	char *name;
 	int ret = -ENOMEM;
 
 	capture_offer(capture, &offer);
 	reading.verify = verify_new(capture_source(capture), &offer);
+	several = several && buffers_name(capture, buffer);
 	if (asprintf(&name, "%s%s%s", run->options->verify, several ? ":" : "",
-		     several ? buffers_name(capture) : "") < 0)
+		     several ? buffer : "") < 0)
 		name = NULL;
 	if (reading.verify && name)
 		ret = verify(run, name, &reading, failure);
