@@ -21,9 +21,8 @@ struct capture;
 /**
  * capture_open - open a directory, or a trace.dat with its first buffer that has data
  *
- * All data of a trace.dat is read once to find out what was traced. Returns 0, or -errno with @failure
- * (status 2: neither a tracing directory nor a capture, not readable, a trace.dat without any event
- * of the catalog). Damaged files that are not essential are counted in capture_info.
+ * Returns 0, or -errno with @failure (status 2: neither a tracing directory nor a capture, not
+ * readable). Damaged files that are not essential are counted in capture_info.
  */
 int capture_open(struct capture **capture, const char *path, struct failure *failure);
 
@@ -49,6 +48,15 @@ struct capture_info {
 
 /** capture_info - valid while the capture is open; flaws grow as it is read */
 const struct capture_info *capture_info(const struct capture *capture);
+
+/**
+ * capture_find_traced - find out what was traced, where it is a trace.dat: no file tells
+ * @stop: is the user done with waiting? All data is read once
+ *
+ * To be called before capture_offer(), by who filters. Returns 0, 1 if it was stopped, -ENODATA if
+ * there is no event of the catalog, or -ENOMEM.
+ */
+int capture_find_traced(struct capture *capture, bool (*stop)(void *context), void *context);
 
 /** capture_offer - what plan_make() may choose from; valid while the capture is open */
 void capture_offer(struct capture *capture, struct plan_offer *offer);

@@ -14,9 +14,10 @@
 
 #include "allocfilt/record.h"
 
-#define COUNT_BYTES  4		 /* before the first chunk */
-#define CHUNK_HEADER 8		 /* sizes: compressed, and of the data */
-#define CHUNK_MAX    (16u << 20) /* trace-cmd makes chunks of ten pages */
+#define COUNT_BYTES  4		/* before the first chunk */
+#define CHUNK_HEADER 8		/* sizes: compressed, and of the data */
+#define CHUNK_MAX    (4u << 20) /* trace-cmd makes chunks of ten pages */
+#define EXPANDED_MAX 1000	/* bytes of data for one in the file: pages with a record each */
 
 struct codec {
 	const char *name;
@@ -126,6 +127,11 @@ int chunks_open(struct chunks **ret_chunks, const struct codec *codec, bool big_
 			break;
 		chunks->next += CHUNK_HEADER + (off_t)packed;
 		*ret_size += (off_t)size;
+		/* A few bytes may become any number of zeros. */
+		if (*ret_size / EXPANDED_MAX > chunks->next - chunks->start) {
+			chunks->count = i;
+			ret = -EBADMSG;
+		}
 	}
 	chunks_rewind(chunks);
 	*ret_chunks = chunks;

@@ -406,18 +406,14 @@ static void check_names(struct capture *capture)
 	}
 }
 
-static int list_functions(struct capture *capture)
+/* @text: of set_ftrace_filter; belongs to the capture from now on */
+static int set_functions(struct capture *capture, char *text)
 {
-	char *text = read_text(capture, "set_ftrace_filter"), *line;
 	size_t count = 0;
+	char *line;
 
-	/* An empty filter, or "#### all functions enabled ####", lists no functions. */
-	if (!text || !*text || *text == '#') {
-		free(text);
-		text = read_text(capture, "available_filter_functions");
-	}
-	if (!text)
-		return 0;
+	free(capture->functions_text);
+	free(capture->functions);
 	capture->functions_text = text;
 	/* Each has a letter and a newline at least. */
 	capture->functions = calloc(strlen(text) / 2 + 2, sizeof(*capture->functions));
@@ -430,6 +426,18 @@ static int list_functions(struct capture *capture)
 	return capture->functions ? 0 : -ENOMEM;
 }
 
+static int list_functions(struct capture *capture)
+{
+	char *text = read_text(capture, "set_ftrace_filter");
+
+	/* An empty filter, or "#### all functions enabled ####", lists no functions. */
+	if (!text || !*text || *text == '#') {
+		free(text);
+		text = read_text(capture, "available_filter_functions");
+	}
+	return text ? set_functions(capture, text) : 0;
+}
+
 static void rewind_cpus(struct capture *capture)
 {
 	for (int i = 0; i < capture->count; i++) {
@@ -440,52 +448,6 @@ static void rewind_cpus(struct capture *capture)
 		if (cpu->chunks)
 			chunks_rewind(cpu->chunks);
 	}
-}
-
-/* Adds the files that a trace.dat does not have. */
-static int add_traced(struct capture *capture, const struct traced *traced)
-{
-	struct file_table *files = capture->dat->files;
-	char *tracer = strdup(traced_windows(traced) ? "function_graph\n" : "nop\n");
-	char *filter = traced_filter(traced);
-	int ret = -ENOMEM;
-
-	if (tracer && filter)
-		ret = file_table_add(files, "current_tracer", tracer, strlen(tracer));
-	else
-		free(tracer);
-	if (!ret)
-		ret = file_table_add(files, "set_ftrace_filter", filter, strlen(filter));
-	else
-		free(filter);
-	file_table_sort(files);
-	return ret;
-}
-
-/* Reads all data of a trace.dat once to find out what was traced. */
-static int find_traced(struct capture *capture, struct failure *failure)
-{
-	struct source_sink sink;
-	struct traced *traced;
-	int ret = traced_new(&traced, &capture->source);
-
-	if (ret)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
-	traced_sink(traced, &sink);
-	while (capture_round(capture, &sink) > 0)
-		;
-	rewind_cpus(capture);
-	if (!traced_windows(traced) && !traced_events(traced))
-		ret = failure_set(failure, EXIT_STATUS_USAGE, ENODATA,
-				  "-r %s: no event of slow allocations in it; what it takes: "
-				  "trace-cmd record -p function_graph -l '__alloc*_pages*' "
-				  "-l 'try_to_*_pages' -l 'shrink_*' -l 'compact_zone*' "
-				  "-e vmscan -e compaction",
-				  capture->dir);
-	else if (add_traced(capture, traced))
-		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
-	traced_free(traced);
-	return ret;
 }
 
 static int open_all(struct capture *capture, struct failure *failure)
@@ -503,10 +465,6 @@ static int open_all(struct capture *capture, struct failure *failure)
 								  READ_BYTES);
 	if (!capture->pages)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
-	if (capture->dat)
-		ret = find_traced(capture, failure);
-	if (ret)
-		return ret;
 	description = capture->dat ? NULL : read_text(capture, "capture");
 	if (description)
 		parse_description(capture, description);
@@ -788,4 +746,33 @@ int capture_round(struct capture *capture, const struct source_sink *sink)
 		more |= !capture->cpus[i].done;
 	}
 	return more;
+}
+
+int capture_find_traced(struct capture *capture, bool (*stop)(void *context), void *context)
+{
+	struct source_sink sink;
+	struct traced *traced;
+	char *filter;
+	int ret, more = 1;
+
+	if (!capture->dat)
+		return 0;
+	ret = traced_new(&traced, &capture->source);
+	if (ret)
+		return ret;
+	traced_sink(traced, &sink);
+	while (more > 0 && !stop(context))
+		more = capture_round(capture, &sink);
+	rewind_cpus(capture);
+	capture->function_graph = traced_windows(traced);
+	if (more > 0)
+		ret = 1;
+	else if (!traced_windows(traced) && !traced_events(traced))
+		ret = -ENODATA;
+	else if (!(filter = traced_filter(traced)))
+		ret = -ENOMEM;
+	else
+		ret = set_functions(capture, filter);
+	traced_free(traced);
+	return ret;
 }

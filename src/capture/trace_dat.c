@@ -14,7 +14,9 @@
 #include "capture/chunks.h"
 
 #define OPTIONS_MAX  (16u << 20) /* bytes of all options: they may name each other in a circle */
-#define CPUS_MAX     65536
+#define OPTION_COST  64		 /* bytes that count for each */
+#define CPUS_MAX     8192	 /* of a buffer: more than any kernel has */
+#define PLACES_MAX   65536 /* CPUs of all buffers: they may name the same places in the file */
 #define BUFFERS_MAX  4096
 #define PAGE_MAX     (64u << 20)
 #define SECTION_MAX  FILE_TEXT_MAX /* bytes of one that is not data, when it is expanded */
@@ -219,13 +221,15 @@ static struct dat_buffer *add_buffer(struct trace_dat *dat, const char *name, co
 }
 
 /* Places of the CPUs: version 7 has their numbers as well. */
-static bool read_cpus(const struct trace_dat *dat, struct dat_buffer *buffer, struct span *span,
+static bool read_cpus(struct trace_dat *dat, struct dat_buffer *buffer, struct span *span,
 		      uint64_t count)
 {
-	uint64_t number, offset, size, left = dat->size;
+	uint64_t number, offset, size;
 
-	if (count > CPUS_MAX || count * 16 > (uint64_t)(span->end - span->at))
+	if (count > CPUS_MAX || count > dat->places_left ||
+	    count * 16 > (uint64_t)(span->end - span->at))
 		return false;
+	dat->places_left -= (unsigned int)count;
 	buffer->cpus = calloc(count + 1, sizeof(*buffer->cpus));
 	if (!buffer->cpus)
 		return false;
@@ -243,10 +247,10 @@ static bool read_cpus(const struct trace_dat *dat, struct dat_buffer *buffer, st
 			offset = dat->size;
 		if (size > (uint64_t)dat->size - offset)
 			size = (uint64_t)dat->size - offset;
-		/* They lie beside each other: all are read in the time of one file. */
-		if (size > left)
+		/* They lie beside each other: all buffers are read in the time of one file. */
+		if ((off_t)size > dat->data_left)
 			return false;
-		left -= size;
+		dat->data_left -= (off_t)size;
 		buffer->cpus[buffer->count++] =
 			(struct dat_cpu){ (int)cpu, (off_t)offset, (off_t)size };
 	}
@@ -376,6 +380,7 @@ struct options_found {
 	uint64_t next;	/* version 7: where the next ones are; 0: nowhere */
 	uint64_t cpus;	/* version 6: CPUCOUNT; 0: none */
 	uint64_t parts; /* a bit for each of parts[] that was read */
+	bool clock;
 };
 
 static bool read_option(struct trace_dat *dat, struct span *data, enum option id,
@@ -387,6 +392,10 @@ static bool read_option(struct trace_dat *dat, struct span *data, enum option id
 	case OPTION_BUFFER:
 		return read_buffer_option(dat, data);
 	case OPTION_CLOCK:
+		if (found->clock)
+			return true;
+		found->clock = true;
+		/* fall through */
 	case OPTION_UNAME:
 		return read_text_option(dat, data, id);
 	case OPTION_CPUCOUNT:
@@ -419,7 +428,7 @@ static bool read_options(struct trace_dat *dat, struct span *span, struct option
 			return true;
 		if (!span_number(span, 4, &size) || size > (uint64_t)(span->end - span->at))
 			return false;
-		found->bytes += size + 6;
+		found->bytes += size + OPTION_COST;
 		if (found->bytes > OPTIONS_MAX)
 			return false;
 		data.at = span->at;
@@ -488,6 +497,30 @@ static int by_name(const void *left, const void *right)
 {
 	return strcmp(((const struct dat_buffer *)left)->name,
 		      ((const struct dat_buffer *)right)->name);
+}
+
+static void free_buffer(struct dat_buffer *buffer)
+{
+	free(buffer->name);
+	free(buffer->clock);
+	free(buffer->cpus);
+}
+
+/* A buffer is found by its name: of two with the same one is left. */
+static void sort_buffers(struct trace_dat *dat)
+{
+	int count = 1;
+
+	qsort(dat->buffers, (size_t)dat->nr_buffers, sizeof(*dat->buffers), by_name);
+	for (int i = 1; i < dat->nr_buffers; i++) {
+		if (by_name(&dat->buffers[count - 1], &dat->buffers[i])) {
+			dat->buffers[count++] = dat->buffers[i];
+			continue;
+		}
+		set_flaw(dat, "a buffer");
+		free_buffer(&dat->buffers[i]);
+	}
+	dat->nr_buffers = count;
 }
 
 /* ---- the beginning of the file ---- */
@@ -572,7 +605,8 @@ int trace_dat_open(struct trace_dat **ret_dat, const char *path, struct failure 
 	else if (!dat->files || fstat(dat->fd, &status))
 		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	else {
-		dat->size = status.st_size;
+		dat->size = dat->data_left = status.st_size;
+		dat->places_left = PLACES_MAX;
 		ret = read_all(dat, path, failure);
 	}
 	if (ret) {
@@ -580,7 +614,7 @@ int trace_dat_open(struct trace_dat **ret_dat, const char *path, struct failure 
 		return ret;
 	}
 	file_table_sort(dat->files);
-	qsort(dat->buffers, (size_t)dat->nr_buffers, sizeof(*dat->buffers), by_name);
+	sort_buffers(dat);
 	*ret_dat = dat;
 	return 0;
 }
@@ -589,11 +623,8 @@ void trace_dat_free(struct trace_dat *dat)
 {
 	if (!dat)
 		return;
-	for (int i = 0; i < dat->nr_buffers; i++) {
-		free(dat->buffers[i].name);
-		free(dat->buffers[i].clock);
-		free(dat->buffers[i].cpus);
-	}
+	for (int i = 0; i < dat->nr_buffers; i++)
+		free_buffer(&dat->buffers[i]);
 	free(dat->buffers);
 	file_table_free(dat->files);
 	if (dat->fd >= 0)

@@ -44,6 +44,8 @@ struct trace_dat {
 	struct dat_buffer *buffers; /* the top level's first */
 	int nr_buffers;
 	char host[65], release[65], machine[65];
+	off_t data_left;	  /* bytes of pages that may still come */
+	unsigned int places_left; /* CPUs, of all buffers */
 	const char *flaw; /* the first thing that is damaged, and not essential; NULL: nothing */
 };
 

@@ -22,19 +22,37 @@ bool buffers_name(const struct capture *capture, char name[BUFFERS_NAME_MAX])
 static int split_path(char *path, const char *option, const char **ret_buffer,
 		      struct failure *failure)
 {
+	char *colon = strrchr(path, ':');
 	struct stat status;
-	char *colon;
+	int error;
 
 	*ret_buffer = NULL;
 	if (!stat(path, &status))
 		return 0;
-	colon = strrchr(path, ':');
-	if (!colon)
-		return failure_set(failure, EXIT_STATUS_USAGE, errno, "%s %s: %s", option, path,
-				   strerror(errno));
-	*colon++ = '\0';
-	*ret_buffer = strcmp(colon, BUFFERS_TOP) ? colon : "";
-	return 0;
+	error = errno;
+	if (colon) {
+		*colon = '\0';
+		if (!stat(path, &status) && S_ISREG(status.st_mode)) {
+			*ret_buffer = strcmp(colon + 1, BUFFERS_TOP) ? colon + 1 : "";
+			return 0;
+		}
+		*colon = ':';
+	}
+	return failure_set(failure, EXIT_STATUS_USAGE, error, "%s %s: %s", option, path,
+			   strerror(error));
+}
+
+/* To write there would destroy what is read. */
+static int check_output(const struct run_context *run, const char *path, const char *option,
+			struct failure *failure)
+{
+	struct stat in, out;
+
+	if (stat(path, &in) || fstat(writer_fd(run->output), &out) || !S_ISREG(in.st_mode) ||
+	    in.st_dev != out.st_dev || in.st_ino != out.st_ino)
+		return 0;
+	return failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "%s %s: the output is the same file",
+			   option, path);
 }
 
 /* @name: of the buffer, NULL: the first. Afterwards the name of the next one, NULL; free() it */
@@ -49,7 +67,7 @@ static int visit_buffer(const char *path, char **name, bool chosen,
 	several = !ret && !chosen && capture_source(capture)->buffer;
 	if (!ret)
 		ret = visit->buffer(visit->context, capture, several, failure);
-	if (capture && !chosen && (!ret || ret == -EBADMSG))
+	if (several && (!ret || ret == -EBADMSG || ret == -ENODATA))
 		next = capture_next_buffer(capture);
 	free(*name);
 	*name = next ? strdup(next) : NULL;
@@ -59,33 +77,45 @@ static int visit_buffer(const char *path, char **name, bool chosen,
 	return ret;
 }
 
-int buffers_visit(const char *path, const char *option, const struct buffers_visit *visit,
-		  struct failure *failure)
+/* @name: of the first one, NULL; @chosen: it is the only one */
+static int visit_all(const struct run_context *run, const char *path, char *name, bool chosen,
+		     const struct buffers_visit *visit, struct failure *failure)
 {
-	char *file = strdup(path), *name = NULL;
-	const char *chosen = NULL;
-	bool damaged = false;
-	int ret = file ? split_path(file, option, &chosen, failure) :
-			 failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+	int visited = 0, damaged = 0, ret;
 
-	if (!ret && chosen && !(name = strdup(chosen)))
-		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
-	if (!ret)
-		cpu_buffers_allow_files(file, 1);
-	while (!ret) {
-		ret = visit_buffer(file, &name, chosen, visit, failure);
-		if (!name)
-			break;
-		if (ret)
+	do {
+		ret = visit_buffer(path, &name, chosen, visit, failure);
+		if (ret == -EBADMSG && name)
 			log_error("%s", failure->text);
-		damaged |= ret;
+		damaged += ret == -EBADMSG;
+		visited += ret != -ENODATA;
+	} while (name && !signals_stop_asked(run->signals));
+	free(name);
+	if (ret == -ENODATA && visited)
 		ret = 0;
-	}
-	if (!ret && damaged) {
+	if (ret >= 0 && damaged) {
 		*failure = (struct failure){ .status = EXIT_STATUS_RUN_TIME };
 		ret = -EBADMSG;
 	}
-	free(name);
+	return ret > 0 ? 0 : ret;
+}
+
+int buffers_visit(const struct run_context *run, const char *path, const char *option,
+		  const struct buffers_visit *visit, struct failure *failure)
+{
+	char *file = strdup(path), *name = NULL;
+	const char *chosen = NULL;
+	int ret = file ? split_path(file, option, &chosen, failure) :
+			 failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+
+	if (!ret)
+		ret = check_output(run, file, option, failure);
+	if (!ret && chosen && !(name = strdup(chosen)))
+		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+	if (!ret) {
+		cpu_buffers_allow_files(file, 1);
+		ret = visit_all(run, file, name, chosen, visit, failure);
+	}
 	free(file);
 	return ret;
 }

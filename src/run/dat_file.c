@@ -36,7 +36,8 @@ static int find_trace_cmd(char program[PATH_MAX])
 	for (; dir; dir = strchr(dir, ':') ? strchr(dir, ':') + 1 : NULL) {
 		int length = (int)strcspn(dir, ":");
 
-		if (length &&
+		/* It is run in the capture. */
+		if (*dir == '/' &&
 		    snprintf(program, PATH_MAX, "%.*s/trace-cmd", length, dir) < PATH_MAX &&
 		    !access(program, X_OK))
 			return 0;
@@ -100,12 +101,13 @@ static int wait_for(pid_t pid, struct signals *signals)
 	int status;
 
 	while (fds[0].fd >= 0 && poll(fds, ARRAY_SIZE(fds), -1) >= 0 && !fds[0].revents) {
-		/* What is asked for now, or was only a summary, is so once. */
-		fds[1].fd = -1;
-		if (signals_stop_asked(signals))
-			kill(pid, SIGTERM);
-		else
+		if (!signals_stop_asked(signals)) {
 			signals_summary_asked(signals);
+			continue;
+		}
+		/* What is asked for stays so. */
+		kill(pid, SIGTERM);
+		fds[1].fd = -1;
 	}
 	if (fds[0].fd >= 0)
 		close(fds[0].fd);

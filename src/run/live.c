@@ -577,7 +577,8 @@ static int set_up(struct live *live)
 	if (!live->loop)
 		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, errno, "epoll: %s",
 				   strerror(errno));
-	if (!options->journal)
+	/* A recording has its data in its files. */
+	if (!options->journal && !live->recorder)
 		loop_watch(live->loop, writer_fd(live->run->output), 0, on_output);
 	ret = command ? loop_watch(live->loop, command_fd(command), EPOLLIN, loop_end) : 0;
 	return ret ? failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "epoll: %s",

@@ -38,10 +38,11 @@ struct recorder {
 	struct source_sink filter; /* of the pipeline */
 	struct writer *nowhere;
 	int null;
-	bool described;	  /* was recorder_describe() called? */
-	char *mounts;	  /* mountinfo at the start */
-	time_t date;	  /* of the start, or that of the segment */
-	uint64_t seen_at; /* ns: when tasks were seen last */
+	unsigned int first_segment; /* of those that were kept */
+	bool described;		    /* was recorder_describe() called? */
+	char *mounts;		    /* mountinfo at the start */
+	time_t date;		    /* of the start, or that of the segment */
+	uint64_t seen_at;	    /* ns: when tasks were seen last */
 	uint64_t next_sync, next_names;
 };
 
@@ -150,6 +151,7 @@ int recorder_new(struct recorder **ret_recorder, const struct options *options,
 	recorder->source = source;
 	recorder->probe = probe;
 	recorder->null = -1;
+	recorder->first_segment = 1;
 	recorder->date = time(NULL);
 	/* A name is needed for some time after its task has exited. */
 	recorder->tasks = task_cache_new(source, 2 * options->limits.tasks);
@@ -420,8 +422,10 @@ int recorder_begin_segment(struct recorder *recorder, const char *dir,
 	for (int i = 0; i < cpus->count; i++)
 		lost[i] = lost_by(recorder, cpus->numbers[i]);
 	/* First, for the room that it makes. */
-	if (keep && last >= keep)
+	if (keep && last >= keep) {
 		capture_remove_segment(recorder->writer, last + 1 - keep);
+		recorder->first_segment = last + 2 - keep;
+	}
 	ret = capture_begin_segment(recorder->writer);
 	if (!ret) {
 		recorder->lost = lost;
@@ -601,6 +605,12 @@ static int write_stats(struct recorder *recorder, const char *dir,
 	return ret;
 }
 
+static int first_error(int before, int now)
+{
+	return before ? before : now;
+}
+
+/* What there is no room for may be larger than what comes after it. */
 int recorder_end_segment(struct recorder *recorder, const char *dir,
 			 const struct cpu_buffers *buffers)
 {
@@ -610,16 +620,11 @@ int recorder_end_segment(struct recorder *recorder, const char *dir,
 	see_running_tasks(recorder);
 	count_losses(recorder, buffers);
 	ret = capture_flush(recorder->writer);
-	if (!ret)
-		ret = write_stats(recorder, dir, buffers);
-	if (!ret)
-		ret = write_description(recorder, buffers);
-	if (!ret)
-		ret = write_mounts(recorder);
-	if (!ret)
-		ret = write_tasks(recorder);
-	if (!ret)
-		ret = write_cgroups(recorder);
+	ret = first_error(ret, write_stats(recorder, dir, buffers));
+	ret = first_error(ret, write_description(recorder, buffers));
+	ret = first_error(ret, write_mounts(recorder));
+	ret = first_error(ret, write_tasks(recorder));
+	ret = first_error(ret, write_cgroups(recorder));
 	capture_sync_all(recorder->writer);
 	return ret;
 }
@@ -627,7 +632,7 @@ int recorder_end_segment(struct recorder *recorder, const char *dir,
 int recorder_finish(struct recorder *recorder, const char *dir, const struct cpu_buffers *buffers,
 		    struct failure *failure)
 {
-	unsigned int last = capture_segment(recorder->writer), keep = recorder->options->keep;
+	unsigned int last = capture_segment(recorder->writer);
 	char segments[64] = "";
 	uint64_t lost, unknown;
 	int ret = recorder_end_segment(recorder, dir, buffers);
@@ -635,7 +640,7 @@ int recorder_finish(struct recorder *recorder, const char *dir, const struct cpu
 	lost = losses_total(recorder->losses, &unknown);
 	if (last)
 		snprintf(segments, sizeof(segments), "; segments %06u to %06u",
-			 keep && last > keep ? last + 1 - keep : 1, last);
+			 recorder->first_segment, last);
 	log_notice("%s: %" PRIu64 " bytes of data recorded, %" PRIu64 " records lost%s",
 		   recorder->options->write, capture_bytes(recorder->writer), lost, segments);
 	if (lost)

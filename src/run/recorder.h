@@ -74,7 +74,7 @@ int recorder_drain_rest(struct recorder *recorder, const struct cpu_buffers *buf
  * recorder_second - once a second: see tasks before they exit, warn of losses, write names now and
  *	then, and sync what was written
  *
- * Waits for no disk. Returns 0, or -errno of a file.
+ * Waits for no disk, unless the kernel refuses io_setup(2). Returns 0, or -errno of a file.
  */
 int recorder_second(struct recorder *recorder, const struct cpu_buffers *buffers, uint64_t now);
 

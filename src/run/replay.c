@@ -133,11 +133,8 @@ static int write_metrics(const struct run_context *run, struct pipeline *pipelin
 static int replay(const struct run_context *run, struct capture *capture, struct pipeline *pipeline,
 		  struct failure *failure)
 {
-	int ret = output_file_begin(writer_fd(run->output), run->options->output);
-	int metrics;
+	int ret = output_begin(pipeline_output(pipeline)), metrics;
 
-	if (!ret)
-		ret = output_begin(pipeline_output(pipeline));
 	if (!ret)
 		ret = read_all(run, capture, pipeline);
 	if (!ret)
@@ -146,45 +143,94 @@ static int replay(const struct run_context *run, struct capture *capture, struct
 	if (ret && ret != -EPIPE)
 		return output_failed(ret, failure);
 	metrics = write_metrics(run, pipeline, failure);
-	if (metrics || ret == -EPIPE)
+	if (metrics)
 		return metrics;
-	return check_flaws(capture, pipeline, failure);
+	/* Nobody reads what else there is. */
+	return ret == -EPIPE ? 1 : check_flaws(capture, pipeline, failure);
 }
 
-/* Where a file has several buffers, each is a run of its own; some forms have room for one run only. */
-static int begin_buffer(const struct run_context *run, const struct capture *capture,
-			struct failure *failure)
+/* Where a file has several buffers, each is a run of its own; not all has room for that. */
+static int check_several(const struct run_context *run, const struct capture *capture,
+			 struct failure *failure)
 {
-	const char *form = run->options->format;
+	const char *form = run->options->format, *what = NULL;
+	char name[BUFFERS_NAME_MAX] = "", text[64];
+
+	if (options_on_command_line(run->options, "metrics")) {
+		what = "--metrics";
+	} else if (strcmp(form, "trace") && strcmp(form, "tree") && strcmp(form, "json")) {
+		snprintf(text, sizeof(text), "-f %s", form);
+		what = text;
+	}
+	if (!what)
+		return 0;
+	buffers_name(capture, name);
+	return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
+			   "%s is of one buffer, and %s has several: choose one, as with -r %s:%s",
+			   what, run->options->read, run->options->read, name);
+}
+
+static int put_name(const struct run_context *run, const struct capture *capture)
+{
 	char name[BUFFERS_NAME_MAX];
 	struct line line;
 
-	if (!strcmp(form, "json") || !buffers_name(capture, name))
+	if (!strcmp(run->options->format, "json") || !buffers_name(capture, name))
 		return 0;
-	if (strcmp(form, "trace") && strcmp(form, "tree"))
-		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
-				   "-f %s shows one buffer, and %s has several: choose one, as "
-				   "with -r %s:%s",
-				   form, run->options->read, run->options->read, name);
 	line_clear(&line);
 	line_add_text(&line, "buffer ");
 	line_add_text(&line, name);
 	return line_put(&line, run->output);
 }
 
+/* Returns as buffers_visit.buffer() does. */
+static int find_traced(const struct run_context *run, struct capture *capture,
+		       struct failure *failure)
+{
+	int ret = capture_find_traced(capture, signals_stop_asked, run->signals);
+
+	if (ret == -ENOMEM)
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+	if (ret != -ENODATA)
+		return ret;
+	return failure_set(failure, EXIT_STATUS_USAGE, ENODATA,
+			   "-r %s: no event of slow allocations in it; what it takes: "
+			   "trace-cmd record -p function_graph -l '__alloc*_pages*' "
+			   "-l 'try_to_*_pages' -l 'shrink_*' -l 'compact_zone*' "
+			   "-e vmscan -e compaction",
+			   run->options->read);
+}
+
+struct replay {
+	const struct run_context *run;
+	bool begun; /* the output */
+};
+
 static int replay_buffer(void *context, struct capture *capture, bool several,
 			 struct failure *failure)
 {
-	const struct run_context *run = context;
+	struct replay *this = context;
+	const struct run_context *run = this->run;
 	struct pipeline *pipeline = NULL;
 	struct plan *plan = NULL;
-	int ret = several ? begin_buffer(run, capture, failure) : 0;
+	int ret = several ? check_several(run, capture, failure) : 0;
 
+	if (!ret)
+		ret = find_traced(run, capture, failure);
 	if (!ret)
 		ret = make_plan(run, capture, &plan, failure);
 	if (!ret)
 		ret = pipeline_new(&pipeline, run->options, plan, capture_source(capture),
 				   run->output, failure);
+	if (!ret && !this->begun) {
+		ret = output_file_begin(writer_fd(run->output), run->options->output);
+		if (ret)
+			output_failed(ret, failure);
+		this->begun = true;
+	}
+	/* A failure stays in the writer. */
+	if (!ret && several)
+		put_name(run, capture);
 	if (!ret)
 		ret = replay(run, capture, pipeline, failure);
 	pipeline_free(pipeline);
@@ -195,14 +241,15 @@ static int replay_buffer(void *context, struct capture *capture, bool several,
 int replay_run(const struct run_context *run, struct failure *failure)
 {
 	const struct options *options = run->options;
-	const struct buffers_visit visit = { replay_buffer, (void *)(uintptr_t)run };
+	struct replay replay = { .run = run };
+	const struct buffers_visit visit = { replay_buffer, &replay };
 	struct stat status;
 
 	if (!options->read)
-		return buffers_visit(options->source, "-s", &visit, failure);
+		return buffers_visit(run, options->source, "-s", &visit, failure);
 	if (!stat(options->read, &status) && S_ISDIR(status.st_mode))
 		return failure_set(failure, EXIT_STATUS_USAGE, EISDIR,
 				   "-r %s: a directory; -s reads a capture, -r a trace.dat",
 				   options->read);
-	return buffers_visit(options->read, "-r", &visit, failure);
+	return buffers_visit(run, options->read, "-r", &visit, failure);
 }

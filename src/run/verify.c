@@ -93,15 +93,27 @@ static int verify(const struct run_context *run, const char *name, struct readin
 	return print(run, name, findings, failure);
 }
 
+struct verification {
+	const struct run_context *run;
+	bool begun; /* the output */
+};
+
 static int verify_buffer(void *context, struct capture *capture, bool several,
 			 struct failure *failure)
 {
-	const struct run_context *run = context;
+	struct verification *this = context;
+	const struct run_context *run = this->run;
 	struct reading reading = { .capture = capture };
 	char buffer[BUFFERS_NAME_MAX], *name;
 	struct plan_offer offer;
-	int ret = -ENOMEM;
+	int ret;
 
+	if (!this->begun) {
+		ret = output_file_begin(writer_fd(run->output), run->options->output);
+		if (ret)
+			return output_failed(ret, failure);
+	}
+	this->begun = true;
 	capture_offer(capture, &offer);
 	reading.verify = verify_new(capture_source(capture), &offer);
 	several = several && buffers_name(capture, buffer);
@@ -111,7 +123,7 @@ static int verify_buffer(void *context, struct capture *capture, bool several,
 	if (reading.verify && name)
 		ret = verify(run, name, &reading, failure);
 	else
-		failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	verify_free(reading.verify);
 	free(name);
 	return ret;
@@ -120,8 +132,8 @@ static int verify_buffer(void *context, struct capture *capture, bool several,
 int verify_run(const struct run_context *run, struct failure *failure)
 {
 	const struct options *options = run->options;
-	const struct buffers_visit visit = { verify_buffer, (void *)(uintptr_t)run };
-	int ret;
+	struct verification verification = { .run = run };
+	const struct buffers_visit visit = { verify_buffer, &verification };
 
 	/* What the configuration file says is for other runs. */
 	if (options_on_command_line(options, "format") &&
@@ -134,7 +146,5 @@ int verify_run(const struct run_context *run, struct failure *failure)
 			failure, EXIT_STATUS_USAGE, EINVAL,
 			"--verify %s: the tracing directory of a running kernel, no capture",
 			options->verify);
-	ret = output_file_begin(writer_fd(run->output), options->output);
-	return ret ? output_failed(ret, failure) :
-		     buffers_visit(options->verify, "--verify", &visit, failure);
+	return buffers_visit(run, options->verify, "--verify", &visit, failure);
 }

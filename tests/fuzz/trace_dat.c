@@ -65,6 +65,11 @@ static void read_texts(const struct data_source *source)
 	source_events(source, ignore_event, NULL);
 }
 
+static bool never(void *context)
+{
+	return false;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC), rounds = 0;
@@ -79,6 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	read_texts(capture_source(capture));
+	capture_find_traced(capture, never, NULL);
 	capture_next_buffer(capture);
 	sink.context = capture;
 	while (rounds++ < 100 && capture_round(capture, &sink) > 0)
