@@ -30,8 +30,13 @@ int capture_open(struct capture **capture, const char *path, struct failure *fai
 int capture_open_buffer(struct capture **capture, const char *path, const char *buffer,
 			struct failure *failure);
 
-/** capture_next_buffer - the name of the next buffer that has data, for the same file; NULL: none */
-const char *capture_next_buffer(const struct capture *capture);
+/**
+ * capture_next_buffer - go on to the next buffer of the file that has data
+ *
+ * What was offered or described of the one before is no longer valid. Returns 1, 0 if there is none, or
+ * -errno with @failure as capture_open().
+ */
+int capture_next_buffer(struct capture *capture, struct failure *failure);
 
 /** capture_close - NULL is allowed */
 void capture_close(struct capture *capture);

@@ -114,11 +114,12 @@ int file_table_events(const struct file_table *table,
 	int ret = 0;
 
 	for (size_t i = 0; !ret && i < table->count; i++) {
-		char system[NAME_MAX + 1], name[NAME_MAX + 1], last;
+		char system[NAME_MAX + 1], name[NAME_MAX + 1];
+		const char *path = table->files[i].path;
+		int end = 0;
 
-		/* Names without a slash: these alone are those of events. */
-		if (sscanf(table->files[i].path, "events/%255[^/]/%255[^/]/forma%c", system, name,
-			   &last) == 3)
+		sscanf(path, "events/%255[^/]/%255[^/]/format%n", system, name, &end);
+		if (end && !path[end])
 			ret = visit(context, system, name);
 	}
 	return ret;

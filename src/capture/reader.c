@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "allocfilt/capture.h"
-#include "capture/chunks.h"
+#include "capture/cpu_data.h"
 #include "capture/trace_dat.h"
 #include "capture/traced.h"
 
@@ -21,17 +21,10 @@
 
 struct capture_cpu {
 	int cpu;
-	int fd;	      /* -1: not present */
-	off_t start;  /* of its data in the file */
-	off_t offset; /* of the next page in the data */
+	struct cpu_data data;
 	off_t passed; /* of the page that is being passed on */
-	off_t size;   /* of the data; a file of its own may have grown since */
-	off_t data;   /* pages of zeros before it are followed by data; see ends_in_zeros() */
-	struct chunks *chunks; /* of a trace.dat that is compressed */
-	bool done;	       /* read to its end */
+	bool done;    /* read to its end, or not present */
 };
-
-_Static_assert(sizeof(off_t) == sizeof(int64_t), "build with -D_FILE_OFFSET_BITS=64");
 
 struct capture {
 	struct data_source source;
@@ -235,42 +228,24 @@ static int read_layout(struct capture *capture, struct failure *failure)
 	return 0;
 }
 
-/* Returns 0 or -errno: -ENOENT where the CPU has no file, which is no flaw of a capture made by hand. */
-static int open_cpu_file(struct capture *capture, struct capture_cpu *cpu)
+/* A capture made by hand may lack the data of some CPUs: not a flaw. Returns 0 or -errno. */
+static int open_cpu(struct capture *capture, int place)
 {
-	struct stat status;
-	char name[64];
+	struct capture_cpu *cpu = &capture->cpus[place];
+	const struct dat_buffer *buffer = capture->buffer;
+	int ret;
 
-	snprintf(name, sizeof(name), "per_cpu/cpu%d/trace_pipe_raw", cpu->cpu);
-	cpu->fd = file_open(capture->dir, name, INT64_MAX);
-	if (cpu->fd < 0) {
-		int ret = cpu->fd;
-
-		cpu->fd = -1;
-		if (ret != -ENOENT)
-			count_cpu_flaw(capture, cpu->cpu, -ret);
-		return ret;
-	}
-	if (!fstat(cpu->fd, &status))
-		cpu->size = status.st_size;
-	return 0;
-}
-
-static int open_cpu_in_dat(struct capture *capture, struct capture_cpu *cpu,
-			   const struct dat_cpu *place)
-{
-	const struct trace_dat *dat = capture->dat;
-	int ret = 0;
-
-	cpu->fd = dat->fd;
-	cpu->start = place->offset;
-	cpu->size = place->size;
-	if (capture->buffer->compressed && place->size)
-		ret = chunks_open(&cpu->chunks, dat->codec, dat->big_endian, dat->fd, place->offset,
-				  place->size, &cpu->size);
-	if (ret)
+	cpu->cpu = capture->numbers[place];
+	if (buffer)
+		ret = cpu_data_open_part(&cpu->data, capture->dat, buffer->compressed,
+					 &buffer->cpus[place]);
+	else
+		ret = cpu_data_open_file(&cpu->data, capture->dir, cpu->cpu);
+	if (ret && ret != -ENOENT)
 		count_cpu_flaw(capture, cpu->cpu, -ret);
-	return ret == -ENOMEM ? ret : 0;
+	/* Of compressed data what is before the damage is left. */
+	cpu->done = ret && !cpu->data.chunks;
+	return cpu->done ? ret : 0;
 }
 
 /* Returns how many CPUs there are, in capture->numbers, or -errno. */
@@ -307,16 +282,11 @@ static int open_cpus(struct capture *capture, struct failure *failure)
 	capture->count = count;
 	capture->source.cpus = (struct cpu_list){ capture->numbers, count };
 	for (int i = 0; i < count; i++) {
-		struct capture_cpu *cpu = &capture->cpus[i];
-		int ret;
+		int ret = open_cpu(capture, i);
 
-		cpu->cpu = capture->numbers[i];
-		ret = capture->buffer ? open_cpu_in_dat(capture, cpu, &capture->buffer->cpus[i]) :
-					open_cpu_file(capture, cpu);
 		opened += !ret;
 		if (ret)
 			error = -ret;
-		cpu->done = ret;
 	}
 	if (!opened)
 		return failure_set(failure, EXIT_STATUS_USAGE, ENOENT,
@@ -325,43 +295,24 @@ static int open_cpus(struct capture *capture, struct failure *failure)
 	return 0;
 }
 
-/*
- * The offset of the next page to read. A hole in a file of any size costs nothing: it counts as one
- * page of zeros.
- */
-static off_t skip_hole(const struct capture_cpu *cpu, off_t offset, off_t page)
-{
-	off_t data = lseek(cpu->fd, cpu->start + offset, SEEK_DATA);
-
-	/* The hole ends the data, and its last page may be cut. */
-	if (cpu->size > offset && ((data < 0 && errno == ENXIO) || data >= cpu->start + cpu->size))
-		return offset + (cpu->size - offset - 1) / page * page;
-	data -= cpu->start;
-	return data - offset > page ? offset + ((data - offset) / page - 1) * page : offset;
-}
-
 /* If no page shows the byte order, all pages are damaged; page_check() says so. */
 static void guess_order(struct capture *capture)
 {
 	struct page_layout *layout = &capture->source.layout;
 
 	for (int i = 0; !capture->order_known && i < capture->count; i++) {
-		const struct capture_cpu *cpu = &capture->cpus[i];
-		off_t offset = 0;
+		struct cpu_data *data = &capture->cpus[i].data;
+		ssize_t length = 1;
 
-		for (int page = 0; cpu->fd >= 0 && page < GUESS_MAX; page++) {
-			ssize_t length;
-
-			offset = skip_hole(cpu, offset, (off_t)layout->size);
-			length = pread(cpu->fd, capture->pages, layout->size, offset);
-			if (length <= 0)
-				break;
-			offset += length;
+		for (int page = 0; !capture->cpus[i].done && page < GUESS_MAX && length > 0 &&
+				   !capture->order_known;
+		     page++) {
+			length = cpu_data_read(data, capture->pages, layout->size, 1);
 			capture->order_known =
-				!page_layout_guess_order(layout, capture->pages, length);
-			if (capture->order_known)
-				return;
+				length > 0 &&
+				!page_layout_guess_order(layout, capture->pages, (size_t)length);
 		}
+		cpu_data_rewind(data);
 	}
 }
 
@@ -438,18 +389,6 @@ static int list_functions(struct capture *capture)
 	return text ? set_functions(capture, text) : 0;
 }
 
-static void rewind_cpus(struct capture *capture)
-{
-	for (int i = 0; i < capture->count; i++) {
-		struct capture_cpu *cpu = &capture->cpus[i];
-
-		cpu->offset = 0;
-		cpu->done = cpu->fd < 0;
-		if (cpu->chunks)
-			chunks_rewind(cpu->chunks);
-	}
-}
-
 static int open_all(struct capture *capture, struct failure *failure)
 {
 	char *description;
@@ -500,10 +439,25 @@ static int next_buffer(const struct trace_dat *dat, int place)
 	return -1;
 }
 
+static void use_buffer(struct capture *capture, int place)
+{
+	const struct trace_dat *dat = capture->dat;
+
+	capture->buffer = &dat->buffers[place];
+	capture->source.buffer = NULL;
+	if (next_buffer(dat, next_buffer(dat, 0) + 1) > 0)
+		capture->source.buffer = capture->buffer->name;
+	capture->info = (struct capture_info){ 0 };
+	capture->function_graph = true;
+	*capture->clock = '\0';
+	if (dat->flaw)
+		count_flaw(capture, dat->flaw, "damaged");
+}
+
 /* @name: of the buffer, NULL: the first one with data */
 static int open_dat(struct capture *capture, const char *name, struct failure *failure)
 {
-	struct trace_dat *dat;
+	const struct trace_dat *dat;
 	int ret = trace_dat_open(&capture->dat, capture->dir, failure), place = 0;
 
 	if (ret)
@@ -511,23 +465,17 @@ static int open_dat(struct capture *capture, const char *name, struct failure *f
 	dat = capture->dat;
 	while (name && place < dat->nr_buffers && strcmp(dat->buffers[place].name, name))
 		place++;
-	if (!name)
-		place = next_buffer(dat, 0);
-	if (place < 0)
-		place = 0;
 	if (place == dat->nr_buffers)
 		return failure_set(failure, EXIT_STATUS_USAGE, ENOENT, "-r %s: no buffer %s in it",
 				   capture->dir, name);
-	capture->buffer = &dat->buffers[place];
+	if (!name && next_buffer(dat, 0) > 0)
+		place = next_buffer(dat, 0);
+	use_buffer(capture, place);
 	capture->source.files = dat->files;
-	if (next_buffer(dat, next_buffer(dat, 0) + 1) > 0)
-		capture->source.buffer = capture->buffer->name;
 	capture->order_known = true;
 	memcpy(capture->host, dat->host, sizeof(capture->host));
 	memcpy(capture->release, dat->release, sizeof(capture->release));
 	memcpy(capture->machine, dat->machine, sizeof(capture->machine));
-	if (dat->flaw)
-		count_flaw(capture, dat->flaw, "damaged");
 	return 0;
 }
 
@@ -565,29 +513,44 @@ int capture_open(struct capture **capture, const char *path, struct failure *fai
 	return capture_open_buffer(capture, path, NULL, failure);
 }
 
-const char *capture_next_buffer(const struct capture *capture)
+/* What is of a buffer. */
+static void close_cpus(struct capture *capture)
 {
-	int next = capture->dat ? next_buffer(capture->dat,
-					      (int)(capture->buffer - capture->dat->buffers) + 1) :
-				  -1;
+	for (int i = 0; i < capture->count; i++)
+		cpu_data_close(&capture->cpus[i].data);
+	free(capture->cpus);
+	free(capture->numbers);
+	free(capture->pages);
+	free(capture->functions);
+	free(capture->functions_text);
+	capture->cpus = NULL;
+	capture->numbers = NULL;
+	capture->count = 0;
+	capture->pages = NULL;
+	capture->functions = NULL;
+	capture->functions_text = NULL;
+}
 
-	return next < 0 ? NULL : capture->dat->buffers[next].name;
+int capture_next_buffer(struct capture *capture, struct failure *failure)
+{
+	int next = -1, ret;
+
+	if (capture->dat)
+		next = next_buffer(capture->dat,
+				   (int)(capture->buffer - capture->dat->buffers) + 1);
+	if (next < 0)
+		return 0;
+	close_cpus(capture);
+	use_buffer(capture, next);
+	ret = open_all(capture, failure);
+	return ret ? ret : 1;
 }
 
 void capture_close(struct capture *capture)
 {
 	if (!capture)
 		return;
-	for (int i = 0; i < capture->count; i++) {
-		chunks_free(capture->cpus[i].chunks);
-		if (capture->cpus[i].fd >= 0 && !capture->dat)
-			close(capture->cpus[i].fd);
-	}
-	free(capture->cpus);
-	free(capture->numbers);
-	free(capture->pages);
-	free(capture->functions);
-	free(capture->functions_text);
+	close_cpus(capture);
 	free(capture->pids);
 	free(capture->dir);
 	trace_dat_free(capture->dat);
@@ -612,87 +575,31 @@ void capture_offer(struct capture *capture, struct plan_offer *offer)
 	offer->context = capture;
 }
 
-static ssize_t read_whole(const struct capture_cpu *cpu, void *pages, size_t size, size_t page)
-{
-	size_t length = 0;
-
-	if (cpu->chunks)
-		return chunks_read(cpu->chunks, pages, size);
-	while (length < size) {
-		ssize_t part = pread(cpu->fd, (char *)pages + length, size - length,
-				     cpu->start + cpu->offset + (off_t)length);
-
-		if (part < 0 && errno == EINTR)
-			continue;
-		/* What is before the error can be read. */
-		if (part < 0)
-			return length >= page ? (ssize_t)(length / page * page) : -errno;
-		if (!part)
-			break;
-		length += part;
-	}
-	return length;
-}
-
-/* Pages of data that follow each other, up to a hole: it counts as one page of zeros. */
-static size_t pages_at(const struct capture *capture, const struct capture_cpu *cpu, size_t most)
-{
-	size_t page = capture->source.layout.size, pages = READ_BYTES / page;
-	off_t hole = lseek(cpu->fd, cpu->start + cpu->offset, SEEK_HOLE) - cpu->start;
-
-	if (pages > most)
-		pages = most;
-	if (!cpu->chunks && hole >= cpu->offset && (size_t)(hole - cpu->offset) / page < pages)
-		pages = (size_t)(hole - cpu->offset) / page;
-	return pages ? pages : 1;
-}
-
-/* As a power cut leaves what was not on the disk yet, but counted in the size of the file. */
-static bool ends_in_zeros(struct capture_cpu *cpu, off_t offset)
-{
-	static const char zeros[4096];
-	char bytes[sizeof(zeros)];
-	ssize_t got = 0;
-
-	if (offset < cpu->data)
-		return false;
-	do {
-		offset = lseek(cpu->fd, offset + got, SEEK_DATA);
-		got = offset < 0 ? 0 : pread(cpu->fd, bytes, sizeof(bytes), offset);
-	} while (got > 0 && !memcmp(bytes, zeros, (size_t)got));
-	cpu->data = got > 0 ? offset : cpu->size;
-	return got <= 0;
-}
-
 /* Passes on pages of a CPU. Returns how many were read, 0 at the end, or -errno of the sink. */
 static int read_pages(struct capture *capture, struct capture_cpu *cpu, size_t most,
 		      const struct source_sink *sink)
 {
-	size_t page = capture->source.layout.size, size;
+	size_t page = capture->source.layout.size, room = READ_BYTES / page;
+	struct cpu_data *data = &cpu->data;
 	ssize_t length;
 	int ret = 0;
 
-	if (!cpu->chunks)
-		cpu->offset = skip_hole(cpu, cpu->offset, (off_t)page);
-	size = pages_at(capture, cpu, most) * page;
-	if ((off_t)size > cpu->size - cpu->offset)
-		size = cpu->offset < cpu->size ? (size_t)(cpu->size - cpu->offset) : 0;
-	length = read_whole(cpu, capture->pages, size, page);
+	if (most > room)
+		most = room ? room : 1;
+	length = cpu_data_read(data, capture->pages, page, most);
 	if (length < 0)
-		count_cpu_flaw(capture, cpu->cpu, -length);
+		count_cpu_flaw(capture, cpu->cpu, (int)-length);
 	if (length <= 0) {
 		cpu->done = true;
 		return 0;
 	}
-	cpu->passed = cpu->offset;
-	cpu->offset += length;
+	cpu->passed = data->offset - length;
 	for (ssize_t at = 0; !ret && at < length; at += (ssize_t)page) {
 		size_t rest = (size_t)(length - at);
-		bool last = rest <= page && cpu->offset >= cpu->size;
+		bool last = rest <= page && data->offset >= data->size;
 
-		if (!last && !capture->dat && !capture->pages[at] &&
-		    ends_in_zeros(cpu, cpu->offset - length + at)) {
-			cpu->offset = cpu->size;
+		if (!last && !capture->pages[at] && cpu_data_ends_in_zeros(data, cpu->passed)) {
+			data->offset = data->size;
 			length = at + (ssize_t)page;
 			last = true;
 		}
@@ -763,7 +670,10 @@ int capture_find_traced(struct capture *capture, bool (*stop)(void *context), vo
 	traced_sink(traced, &sink);
 	while (more > 0 && !stop(context))
 		more = capture_round(capture, &sink);
-	rewind_cpus(capture);
+	for (int i = 0; i < capture->count; i++) {
+		cpu_data_rewind(&capture->cpus[i].data);
+		capture->cpus[i].done = capture->cpus[i].data.fd < 0;
+	}
 	capture->function_graph = traced_windows(traced);
 	if (more > 0)
 		ret = 1;

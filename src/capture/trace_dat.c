@@ -493,36 +493,6 @@ static bool read_version_7(struct trace_dat *dat, uint64_t offset)
 	return true;
 }
 
-static int by_name(const void *left, const void *right)
-{
-	return strcmp(((const struct dat_buffer *)left)->name,
-		      ((const struct dat_buffer *)right)->name);
-}
-
-static void free_buffer(struct dat_buffer *buffer)
-{
-	free(buffer->name);
-	free(buffer->clock);
-	free(buffer->cpus);
-}
-
-/* A buffer is found by its name: of two with the same one is left. */
-static void sort_buffers(struct trace_dat *dat)
-{
-	int count = 1;
-
-	qsort(dat->buffers, (size_t)dat->nr_buffers, sizeof(*dat->buffers), by_name);
-	for (int i = 1; i < dat->nr_buffers; i++) {
-		if (by_name(&dat->buffers[count - 1], &dat->buffers[i])) {
-			dat->buffers[count++] = dat->buffers[i];
-			continue;
-		}
-		set_flaw(dat, "a buffer");
-		free_buffer(&dat->buffers[i]);
-	}
-	dat->nr_buffers = count;
-}
-
 /* ---- the beginning of the file ---- */
 
 static int refuse_compression(const char *path, const char *name, const char *package,
@@ -614,7 +584,6 @@ int trace_dat_open(struct trace_dat **ret_dat, const char *path, struct failure 
 		return ret;
 	}
 	file_table_sort(dat->files);
-	sort_buffers(dat);
 	*ret_dat = dat;
 	return 0;
 }
@@ -623,8 +592,11 @@ void trace_dat_free(struct trace_dat *dat)
 {
 	if (!dat)
 		return;
-	for (int i = 0; i < dat->nr_buffers; i++)
-		free_buffer(&dat->buffers[i]);
+	for (int i = 0; i < dat->nr_buffers; i++) {
+		free(dat->buffers[i].name);
+		free(dat->buffers[i].clock);
+		free(dat->buffers[i].cpus);
+	}
 	free(dat->buffers);
 	file_table_free(dat->files);
 	if (dat->fd >= 0)

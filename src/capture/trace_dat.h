@@ -41,7 +41,7 @@ struct trace_dat {
 	int version;
 	const struct codec *codec; /* NULL: nothing is compressed */
 	struct file_table *files;
-	struct dat_buffer *buffers; /* the top level's first */
+	struct dat_buffer *buffers; /* in the order of the file */
 	int nr_buffers;
 	char host[65], release[65], machine[65];
 	off_t data_left;	  /* bytes of pages that may still come */

@@ -55,42 +55,26 @@ static int check_output(const struct run_context *run, const char *path, const c
 			   option, path);
 }
 
-/* @name: of the buffer, NULL: the first. Afterwards the name of the next one, NULL; free() it */
-static int visit_buffer(const char *path, char **name, bool chosen,
-			const struct buffers_visit *visit, struct failure *failure)
-{
-	struct capture *capture = NULL;
-	const char *next = NULL;
-	bool several;
-	int ret = capture_open_buffer(&capture, path, *name, failure);
-
-	several = !ret && !chosen && capture_source(capture)->buffer;
-	if (!ret)
-		ret = visit->buffer(visit->context, capture, several, failure);
-	if (several && (!ret || ret == -EBADMSG || ret == -ENODATA))
-		next = capture_next_buffer(capture);
-	free(*name);
-	*name = next ? strdup(next) : NULL;
-	if (next && !*name)
-		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
-	capture_close(capture);
-	return ret;
-}
-
-/* @name: of the first one, NULL; @chosen: it is the only one */
-static int visit_all(const struct run_context *run, const char *path, char *name, bool chosen,
+/* @several: else the one that is open is the only one */
+static int visit_all(const struct run_context *run, struct capture *capture, bool several,
 		     const struct buffers_visit *visit, struct failure *failure)
 {
-	int visited = 0, damaged = 0, ret;
+	bool visited = false, damaged = false;
+	int more = 0, ret;
 
 	do {
-		ret = visit_buffer(path, &name, chosen, visit, failure);
-		if (ret == -EBADMSG && name)
+		ret = visit->buffer(visit->context, capture, several, failure);
+		damaged |= ret == -EBADMSG;
+		visited |= ret != -ENODATA;
+		more = several && (!ret || ret == -EBADMSG || ret == -ENODATA) &&
+				       !signals_stop_asked(run->signals) ?
+			       capture_next_buffer(capture, failure) :
+			       0;
+		if (ret == -EBADMSG && more > 0)
 			log_error("%s", failure->text);
-		damaged += ret == -EBADMSG;
-		visited += ret != -ENODATA;
-	} while (name && !signals_stop_asked(run->signals));
-	free(name);
+	} while (more > 0);
+	if (more < 0)
+		return more;
 	if (ret == -ENODATA && visited)
 		ret = 0;
 	if (ret >= 0 && damaged) {
@@ -103,19 +87,22 @@ static int visit_all(const struct run_context *run, const char *path, char *name
 int buffers_visit(const struct run_context *run, const char *path, const char *option,
 		  const struct buffers_visit *visit, struct failure *failure)
 {
-	char *file = strdup(path), *name = NULL;
+	char *file = strdup(path);
 	const char *chosen = NULL;
+	struct capture *capture = NULL;
 	int ret = file ? split_path(file, option, &chosen, failure) :
 			 failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 
 	if (!ret)
 		ret = check_output(run, file, option, failure);
-	if (!ret && chosen && !(name = strdup(chosen)))
-		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	if (!ret) {
 		cpu_buffers_allow_files(file, 1);
-		ret = visit_all(run, file, name, chosen, visit, failure);
+		ret = capture_open_buffer(&capture, file, chosen, failure);
 	}
+	if (!ret)
+		ret = visit_all(run, capture, !chosen && capture_source(capture)->buffer, visit,
+				failure);
+	capture_close(capture);
 	free(file);
 	return ret;
 }

@@ -83,12 +83,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		PROMISED(*failure.text && failure.status <= EXIT_STATUS_USAGE);
 		return 0;
 	}
-	read_texts(capture_source(capture));
-	capture_find_traced(capture, never, NULL);
-	capture_next_buffer(capture);
 	sink.context = capture;
-	while (rounds++ < 100 && capture_round(capture, &sink) > 0)
-		;
+	do {
+		read_texts(capture_source(capture));
+		capture_find_traced(capture, never, NULL);
+		while (rounds++ < 100 && capture_round(capture, &sink) > 0)
+			;
+	} while (capture_next_buffer(capture, &failure) > 0);
 	capture_close(capture);
 	return 0;
 }

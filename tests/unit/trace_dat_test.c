@@ -173,14 +173,14 @@ static void test_what_is_in_it(void **state)
 	assert_string_equal(dat->release, "6.1");
 	assert_string_equal(dat->machine, "arm");
 	assert_int_equal(dat->nr_buffers, 2);
-	assert_string_equal(dat->buffers[0].name, "");
-	assert_string_equal(dat->buffers[0].clock, "local");
-	assert_int_equal(dat->buffers[0].page_size, 4096);
-	assert_int_equal(dat->buffers[0].count, 2);
-	assert_int_equal(dat->buffers[0].cpus[1].cpu, 3);
-	assert_int_equal(dat->buffers[0].cpus[1].offset, 8192);
-	assert_int_equal(dat->buffers[0].cpus[1].size, 200);
-	assert_string_equal(dat->buffers[1].name, "second");
+	assert_string_equal(dat->buffers[0].name, "second");
+	assert_string_equal(dat->buffers[1].name, "");
+	assert_string_equal(dat->buffers[1].clock, "local");
+	assert_int_equal(dat->buffers[1].page_size, 4096);
+	assert_int_equal(dat->buffers[1].count, 2);
+	assert_int_equal(dat->buffers[1].cpus[1].cpu, 3);
+	assert_int_equal(dat->buffers[1].cpus[1].offset, 8192);
+	assert_int_equal(dat->buffers[1].cpus[1].size, 200);
 }
 
 /* Found by the fuzz target. */
