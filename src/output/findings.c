@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "allocfilt/output.h"
-#include "output/json_writer.h"
+#include "output/findings.h"
+#include "output/json.h"
 
 /* What --verify found. The text has what there is, JSON has all members always. */
 
@@ -267,8 +267,7 @@ static void put_rest(struct writer *writer, const struct verify_findings *findin
 		    findings->first_bad_file);
 }
 
-static void put_text(struct writer *writer, const char *path,
-		     const struct verify_findings *findings)
+void findings_text(struct writer *writer, const char *path, const struct verify_findings *findings)
 {
 	struct line line;
 
@@ -457,18 +456,14 @@ static void json_tasks(struct json *json, const struct verify_findings *findings
 	json_close(json, '}');
 }
 
-static void put_json(struct writer *writer, const char *path,
-		     const struct verify_findings *findings)
+void findings_json(struct writer *writer, const char *path, const struct verify_findings *findings)
 {
 	struct json json;
 	struct line verdict;
 
 	line_clear(&verdict);
 	verify_verdict(findings, &verdict);
-	json_init(&json, writer);
-	json_open(&json, NULL, '{');
-	json_token(&json, "type", "verify");
-	json_number(&json, "schema", 3);
+	json_begin_line(&json, writer, JSON_TYPE("verify"));
 	json_string(&json, "capture", path);
 	json_bool(&json, "clean", verify_is_clean(findings));
 	json_string(&json, "verdict", verdict.text);
@@ -487,21 +482,4 @@ static void put_json(struct writer *writer, const char *path,
 	json_string(&json, "first_damaged_file",
 		    *findings->first_bad_file ? findings->first_bad_file : NULL);
 	json_end(&json);
-}
-
-/* ---- the door ---- */
-
-bool output_form_has_findings(const char *name)
-{
-	return !strcmp(name, "trace") || !strcmp(name, "json");
-}
-
-int output_findings(struct writer *writer, const char *form, const char *path,
-		    const struct verify_findings *findings)
-{
-	if (!strcmp(form, "json"))
-		put_json(writer, path, findings);
-	else
-		put_text(writer, path, findings);
-	return writer_flush(writer);
 }

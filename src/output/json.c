@@ -2,19 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "output/findings.h"
 #include "output/json.h"
 
 /* The form `json`: one object per line, first of the run, then of each stall, last the summary. */
-
-/* The schema's number is incremented when a member changes or is removed. */
-#define TYPE(name) "\"type\":\"" name "\",\"schema\":3"
-
-static inline void begin_line(struct json *json, struct writer *writer, const char *type)
-{
-	json_init(json, writer);
-	json_open(json, NULL, '{');
-	json_members(json, type, strlen(type));
-}
 
 static noinline char *add_realtime(char *to, uint64_t realtime)
 {
@@ -622,7 +613,7 @@ void json_summary(struct writer *writer, const struct summary_view *view, bool f
 	struct summary *summary = view->summary;
 	struct json json;
 
-	begin_line(&json, writer, TYPE("summary"));
+	json_begin_line(&json, writer, JSON_TYPE("summary"));
 	json_bool(&json, "final", final);
 	put_time(&json, view->resolver, view->ts);
 	json_number(&json, "threshold_ns", view->plan->threshold);
@@ -721,7 +712,7 @@ static int json_form_begin(struct output *output)
 	char time[TEXT_TIME_MAX];
 	struct json json;
 
-	begin_line(&json, setup->writer, TYPE("run"));
+	json_begin_line(&json, setup->writer, JSON_TYPE("run"));
 	json_string(&json, "version", ALLOCFILT_VERSION);
 	json_string(&json, "source", source->proc ? "live" : "capture");
 	put_known(&json, "host", source->host);
@@ -750,7 +741,7 @@ static int json_form_begin(struct output *output)
 static bool put_pieces(struct writer *writer, const struct named_stall *named,
 		       const struct resolver *resolver)
 {
-	static const char head[] = "{" TYPE("stall") ",\"time\":";
+	static const char head[] = "{" JSON_TYPE("stall") ",\"time\":";
 	const struct stall *stall = named->stall;
 	const struct kept_task *task = kept_task(named);
 	const struct kept_function *function = kept_function(named);
@@ -781,7 +772,7 @@ static int json_form_stall(struct output *output, const struct named_stall *name
 	struct json json;
 
 	if (!put_pieces(writer, named, output->setup.resolver)) {
-		begin_line(&json, writer, TYPE("stall"));
+		json_begin_line(&json, writer, JSON_TYPE("stall"));
 		json_stall(&json, named, output->setup.resolver);
 		json_end(&json);
 	}
@@ -806,4 +797,6 @@ const struct output_ops json_form = {
 	.stall = json_form_stall,
 	.summary = json_form_summary,
 	.so_far = json_form_so_far,
+	.several = true,
+	.findings = findings_json,
 };

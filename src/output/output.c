@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "allocfilt/output.h"
+#include "output/findings.h"
 #include "output/screen.h"
 
 extern const struct output_ops trace_form, tree_form, json_form, perfetto_form, html_form,
@@ -34,13 +35,38 @@ const char *const *output_form_names(void)
 	return names;
 }
 
-bool output_form_is_text(const char *name)
+/* @name: one of them */
+static const struct output_ops *ops_of(const char *name)
 {
 	size_t i = 0;
 
 	while (i < ARRAY_SIZE(forms) - 1 && strcmp(forms[i].name, name))
 		i++;
-	return !forms[i].ops->summary;
+	return forms[i].ops;
+}
+
+bool output_form_is_text(const char *name)
+{
+	return !ops_of(name)->summary;
+}
+
+bool output_form_has_several(const char *name)
+{
+	return ops_of(name)->several;
+}
+
+bool output_form_has_findings(const char *name)
+{
+	return ops_of(name)->findings;
+}
+
+int output_findings(struct writer *writer, const char *form, const char *path,
+		    const struct verify_findings *findings)
+{
+	const struct output_ops *ops = ops_of(form);
+
+	(ops->findings ? ops->findings : findings_text)(writer, path, findings);
+	return writer_flush(writer);
 }
 
 /* A capture's intervals would only flash by. */

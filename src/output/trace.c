@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "allocfilt/output.h"
+#include "output/findings.h"
 
 /*
  * The form `trace`: each record as the line that the kernel prints for it in `trace`, with
@@ -303,4 +304,6 @@ static int trace_pair(struct output *output, const struct task_pair *pair)
 const struct output_ops trace_form = {
 	.window = trace_window,
 	.pair = trace_pair,
+	.several = true,
+	.findings = findings_text,
 };

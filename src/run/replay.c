@@ -158,7 +158,7 @@ static int check_several(const struct run_context *run, const struct capture *ca
 
 	if (options_on_command_line(run->options, "metrics")) {
 		what = "--metrics";
-	} else if (strcmp(form, "trace") && strcmp(form, "tree") && strcmp(form, "json")) {
+	} else if (!output_form_has_several(form)) {
 		snprintf(text, sizeof(text), "-f %s", form);
 		what = text;
 	}
@@ -175,7 +175,8 @@ static int put_name(const struct run_context *run, const struct capture *capture
 	char name[BUFFERS_NAME_MAX];
 	struct line line;
 
-	if (!strcmp(run->options->format, "json") || !buffers_name(capture, name))
+	/* The others name it by themselves. */
+	if (!output_form_is_text(run->options->format) || !buffers_name(capture, name))
 		return 0;
 	line_clear(&line);
 	line_add_text(&line, "buffer ");
