@@ -54,7 +54,6 @@ LIB_LIBS := $(shell $(PKG_CONFIG) --libs libtracefs libtraceevent 2>/dev/null)
 # For -r of a trace.dat that is compressed: either may be missing.
 CODECS := $(shell for codec in libzstd zlib; do \
 	$(PKG_CONFIG) --exists $$codec 2>/dev/null && echo $$codec; done)
-CODEC_CFLAGS := $(if $(filter libzstd,$(CODECS)),-DHAVE_ZSTD) $(if $(filter zlib,$(CODECS)),-DHAVE_ZLIB)
 ifneq ($(CODECS),)
 LIB_CFLAGS += $(shell $(PKG_CONFIG) --cflags $(CODECS))
 LIB_LIBS += $(shell $(PKG_CONFIG) --libs $(CODECS))
@@ -62,7 +61,7 @@ endif
 
 ALL_CFLAGS = -std=gnu11 $(WARNINGS) $(HARDENING) $(SANITIZE) -Iinclude -Isrc -D_GNU_SOURCE \
 	-D_FILE_OFFSET_BITS=64 -DALLOCFILT_VERSION='"$(VERSION)"' \
-	$(CODEC_CFLAGS) $(patsubst -I%,-isystem %,$(LIB_CFLAGS)) $(CFLAGS) $(CPPFLAGS)
+	$(patsubst -I%,-isystem %,$(LIB_CFLAGS)) $(CFLAGS) $(CPPFLAGS)
 ALL_LDFLAGS = $(SANITIZE) -Wl,-z,relro,-z,now $(LDFLAGS)
 
 SOURCES := $(sort $(wildcard src/*.c src/*/*.c))
@@ -92,6 +91,14 @@ $(BUILD)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+# chunks.o is compiled again when a codec has come or gone.
+WITH_CODECS := $(if $(filter libzstd,$(CODECS)),-DHAVE_ZSTD) $(if $(filter zlib,$(CODECS)),-DHAVE_ZLIB)
+CODECS_SEEN := $(BUILD)/codecs$(subst $() $(),,$(WITH_CODECS))
+$(BUILD)/src/capture/chunks.o: ALL_CFLAGS += $(WITH_CODECS)
+$(BUILD)/src/capture/chunks.o: $(CODECS_SEEN)
+$(CODECS_SEEN):
+	@mkdir -p $(@D) && rm -f $(BUILD)/codecs* && touch $@
 
 $(BUILD)/liballocfilt.a: $(STAGES)
 	@echo "  AR    $@"
@@ -180,5 +187,5 @@ clean:
 
 .PHONY: all unit-tests fuzz-targets fuzz check-unit check check-all bench try demo install uninstall \
 	deb clean
-.SECONDARY:
+.SECONDARY: $(UNIT_TESTS:=.o) $(FUZZ_TARGETS:=.o)
 .DELETE_ON_ERROR:
