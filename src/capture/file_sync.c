@@ -33,15 +33,16 @@ void file_sync_end(struct file_sync *sync)
 	sync->context = 0;
 }
 
-static void read_results(struct file_sync *sync, int least)
+/* @wait: until no more than @most are under way */
+static void read_results(struct file_sync *sync, bool wait, int most)
 {
 	struct io_event events[RESULTS];
 	struct timespec now = { 0 };
 	int got = 1;
 
-	while (sync->pending && got > 0) {
-		got = (int)syscall(SYS_io_getevents, sync->context, least, RESULTS, events,
-				   least ? NULL : &now);
+	while (sync->pending > most && got > 0) {
+		got = (int)syscall(SYS_io_getevents, sync->context, wait, RESULTS, events,
+				   wait ? NULL : &now);
 		if (got < 0 && errno == EINTR)
 			got = 1;
 		else
@@ -56,7 +57,7 @@ void file_sync_start(struct file_sync *sync, int fd)
 	struct iocb *requests[] = { &request };
 
 	if (sync->pending == REQUESTS_MAX)
-		read_results(sync, 1);
+		read_results(sync, true, REQUESTS_MAX - 1);
 	if (sync->context && syscall(SYS_io_submit, sync->context, 1, requests) == 1)
 		sync->pending++;
 	else if (fsync(fd))
@@ -67,7 +68,7 @@ int file_sync_result(struct file_sync *sync, bool wait)
 {
 	int error;
 
-	read_results(sync, wait);
+	read_results(sync, wait, 0);
 	error = sync->error;
 	sync->error = 0;
 	return error;

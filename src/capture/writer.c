@@ -107,19 +107,21 @@ static int walk(int dir, void (*visit)(void *context, int dir, const char *name,
 	return 0;
 }
 
-static void count(void *context, int dir, const char *name, bool is_directory)
-{
-	(void)dir;
-	(void)name;
-	(void)is_directory;
-	++*(int *)context;
-}
-
 static bool is_empty(int dir)
 {
-	int entries = 0;
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry = NULL;
 
-	return !walk(dir, count, &entries) && !entries;
+	if (!directory) {
+		close_open(fd);
+		return false;
+	}
+	do {
+		entry = readdir(directory);
+	} while (entry && (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..")));
+	closedir(directory);
+	return !entry;
 }
 
 /* Returns a descriptor of the directory, made readable by its owner only, or -errno. */
@@ -354,6 +356,24 @@ int capture_add_cpu(struct capture_writer *writer, int cpu)
 	return ret;
 }
 
+/* A disk that is full may have taken a part of a page. @ret: of the write, which is returned */
+static int drop_cut_page(const struct capture_writer *writer, int fd, int ret)
+{
+	off_t end = ret ? lseek(fd, 0, SEEK_CUR) : 0;
+
+	if (end > 0) {
+		end -= end % (off_t)writer->page_size;
+		if (!ftruncate(fd, end))
+			lseek(fd, end, SEEK_SET);
+	}
+	return ret;
+}
+
+static int write_page(const struct capture_writer *writer, int fd, const char *page)
+{
+	return drop_cut_page(writer, fd, file_write_all(fd, page, writer->page_size));
+}
+
 /* Moves the pipe's contents to the file, by write if its file system does not support splice. */
 static int pipe_to_file(struct capture_writer *writer, int fd, size_t length)
 {
@@ -401,7 +421,7 @@ static int64_t move_by_splice(struct capture_writer *writer, struct cpu_file *fi
 		writer->can_splice = false;
 	if (length <= 0)
 		return 0;
-	ret = pipe_to_file(writer, file->fd, length);
+	ret = drop_cut_page(writer, file->fd, pipe_to_file(writer, file->fd, length));
 	if (ret) {
 		/*
 		 * A page in a pipe belongs to its ring buffer but holds no reference to it: closing
@@ -423,7 +443,7 @@ static int64_t move_by_read(struct capture_writer *writer, struct cpu_file *file
 		return 0;
 	/* The file consists of whole pages, also for a partly filled one. */
 	memset(writer->page + length, 0, writer->page_size - length);
-	ret = file_write_all(file->fd, writer->page, writer->page_size);
+	ret = write_page(writer, file->fd, writer->page);
 	if (ret)
 		return ret;
 	count_bytes(writer, file, writer->page_size);
@@ -471,7 +491,7 @@ static int write_held(struct capture_writer *writer, int cpu)
 	if (!held->used || !file)
 		return 0;
 	held->used = false;
-	ret = file_write_all(file->fd, held->bytes, writer->page_size);
+	ret = write_page(writer, file->fd, held->bytes);
 	if (!ret)
 		count_bytes(writer, file, writer->page_size);
 	return ret;

@@ -354,7 +354,7 @@ static void test_drain_by_read(void **state)
 	close(fd);
 }
 
-/* A full disk: the errno is returned, and the data written so far stays. */
+/* A full disk: the errno is returned, and the pages written so far stay, the last one whole. */
 static void check_full_disk(int64_t (*drain)(struct capture_writer *writer, int cpu, int fd))
 {
 	rlim_t limit;
@@ -364,13 +364,16 @@ static void check_full_disk(int64_t (*drain)(struct capture_writer *writer, int 
 	assert_int_equal(capture_add_cpu(writer, 0), 0);
 	put_page('a');
 	assert_int_equal(capture_drain(writer, 0, from), PAGE);
-	limit = set_soft_limit(RLIMIT_FSIZE, PAGE);
+	limit = set_soft_limit(RLIMIT_FSIZE, PAGE + 100);
 	put_page('b');
 	ret = drain(writer, 0, from);
 	set_soft_limit(RLIMIT_FSIZE, limit);
 	assert_int_equal(ret, -EFBIG);
 	assert_int_equal(capture_bytes(writer), PAGE);
 	check_size(RAW(0), PAGE);
+	put_page('c');
+	assert_int_equal(capture_drain_rest(writer, 0, from), PAGE);
+	check_size(RAW(0), 2 * PAGE);
 }
 
 static void test_full_disk_by_splice(void **state)
