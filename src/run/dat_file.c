@@ -203,7 +203,7 @@ static int restore(const struct dat_file *file, int dir, const struct cpu_list *
 	return ret;
 }
 
-/* Never over a file that came meanwhile. @ret_size: of the file */
+/* Never over a file that came meanwhile. @ret_size: of the file, once it is whole */
 static int place(const struct dat_file *file, int dir, uint64_t least, off_t *ret_size)
 {
 	int fd = openat(dir, RESULT, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), parent, ret = 0;
@@ -218,14 +218,16 @@ static int place(const struct dat_file *file, int dir, uint64_t least, off_t *re
 	else if ((uint64_t)status.st_size < least)
 		ret = -ENOSPC;
 	close(fd);
-	parent = ret ? ret : file_open_parent(file->path, &name);
+	if (ret)
+		return ret;
+	*ret_size = status.st_size;
+	parent = file_open_parent(file->path, &name);
 	if (parent < 0)
 		return parent;
 	ret = renameat2(dir, RESULT, parent, name, RENAME_NOREPLACE) ? -errno : 0;
 	if (ret == -EINVAL && faccessat(parent, name, F_OK, AT_SYMLINK_NOFOLLOW))
 		ret = renameat(dir, RESULT, parent, name) ? -errno : 0;
 	close(parent);
-	*ret_size = status.st_size;
 	return ret;
 }
 
@@ -248,6 +250,7 @@ int dat_file_make(const struct dat_file *file, struct capture_writer *writer,
 	unlinkat(dir, HEAD, 0);
 	unlinkat(dir, RESULT, 0);
 	return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret,
-			   "-w %s: trace-cmd restore: %s; what was recorded is in %s", file->path,
-			   *reason ? reason : strerror(-ret), file->parts);
+			   "-w %s: %s%s; what was recorded is in %s", file->path,
+			   size ? "" : "trace-cmd restore: ", *reason ? reason : strerror(-ret),
+			   file->parts);
 }

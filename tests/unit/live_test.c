@@ -387,7 +387,7 @@ static void test_file_that_cannot_be_made(void **state)
 		{ "kill -9 $$", "restore: Killed;" },
 		{ "truncate -s 5000 $out", "restore: No space left on device;" },
 		{ "rm -f $out", "restore: No such file or directory;" },
-		{ ": >../capture.dat", "restore: File exists;" },
+		{ ": >../capture.dat", "capture.dat: File exists;" },
 		{ "kill -TERM $PPID; sleep 100", "restore: Terminated;" },
 	};
 
