@@ -63,6 +63,18 @@ const struct capture_info *capture_info(const struct capture *capture);
  */
 int capture_find_traced(struct capture *capture, bool (*stop)(void *context), void *context);
 
+struct capture_counts {
+	uint64_t lost; /* records */
+	uint64_t read; /* records that were read from the buffer: none of them is missing */
+};
+
+/**
+ * capture_counts - what the kernel's counters said of a CPU, in the file `capture`
+ *
+ * 0 where it does not say, as in a recording that did not come to its end. NULL: no such CPU.
+ */
+const struct capture_counts *capture_counts(const struct capture *capture, int cpu);
+
 /** capture_offer - what plan_make() may choose from; valid while the capture is open */
 void capture_offer(struct capture *capture, struct plan_offer *offer);
 

@@ -20,7 +20,8 @@
 
 #define CLOCK_TEXT_MAX TEXT_TIME_MAX /* of resolver_time() */
 
-#define TASK_COMM_MAX	16  /* TASK_COMM_LEN */
+#define TASK_COMM_MAX	16 /* TASK_COMM_LEN */
+#define TASK_UNNAMED	"<...>"
 #define TASK_CGROUP_MAX 256 /* bytes with the NUL; of a longer path the end is kept */
 
 /* A task's process and cgroup. */
@@ -163,6 +164,9 @@ void task_cache_free(struct task_cache *cache);
  */
 void task_cache_see_name(struct task_cache *cache, int tid, uint64_t ts);
 
+/** task_cache_is_full - does the next task that is new evict one? */
+bool task_cache_is_full(const struct task_cache *cache);
+
 /** task_cache_see - read name, process and cgroup, unless that was done in the last ten seconds */
 void task_cache_see(struct task_cache *cache, int tid, uint64_t ts);
 
@@ -174,7 +178,7 @@ void task_cache_see(struct task_cache *cache, int tid, uint64_t ts);
 void task_cache_see_saved(struct task_cache *cache, uint64_t ts);
 
 /**
- * task_cache_name - "<idle>" for 0, "<...>" if unknown; never NULL
+ * task_cache_name - "<idle>" for 0, TASK_UNNAMED if unknown; never NULL
  *
  * Any bytes but NUL; valid until the next call. A name older than a second is read again, because
  * exec changes it.

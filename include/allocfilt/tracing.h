@@ -299,4 +299,7 @@ uint64_t cpu_buffers_errors(const struct cpu_buffers *buffers);
 uint64_t cpu_buffers_lost(const struct cpu_buffers *buffers, int i);
 uint64_t cpu_buffers_dropped(const struct cpu_buffers *buffers, int i);
 
+/** cpu_buffers_records_read - records of the i-th CPU that anybody read since then, by its stats file */
+uint64_t cpu_buffers_records_read(const struct cpu_buffers *buffers, int i);
+
 #endif

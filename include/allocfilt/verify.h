@@ -43,6 +43,7 @@ struct verify_cpu {
 	uint64_t lost;	       /* records */
 	uint64_t lost_unknown; /* times that the kernel lost records and does not know how many */
 	uint64_t unknown;      /* records of a type without a format */
+	uint64_t missing;      /* records that were read from the buffer and are not in the pages */
 };
 
 struct verify_damage {
@@ -150,6 +151,13 @@ int verify_page(struct verify *verify, int cpu, const void *page, size_t length,
 /** verify_left_with_data, verify_end_round - see source_sink, and merge_end_round() */
 void verify_left_with_data(struct verify *verify, int cpu);
 int verify_end_round(struct verify *verify);
+
+/**
+ * verify_expect - what the kernel's counters said of a CPU, after its last page
+ * @lost: records, with those of which pages tell
+ * @read: records; 0: not known
+ */
+void verify_expect(struct verify *verify, int cpu, uint64_t lost, uint64_t read);
 
 /**
  * verify_finish - after the last page

@@ -24,6 +24,8 @@ struct capture_cpu {
 	struct cpu_data data;
 	off_t passed; /* of the page that is being passed on */
 	bool done;    /* read to its end, or not present */
+	bool missing;
+	struct capture_counts counts;
 };
 
 struct capture {
@@ -110,6 +112,25 @@ static uint64_t parse_date(const char *text)
 		       0;
 }
 
+/* "cpuN COUNT" after "lost" or "read": each CPU of the recording has both lines. */
+static void parse_count(struct capture *capture, bool lost, const char *text)
+{
+	char name[64];
+	uint64_t count;
+	int cpu, place;
+
+	if (sscanf(text, "cpu%d %" SCNu64, &cpu, &count) != 2)
+		return;
+	place = cpu_list_place(&capture->source.cpus, cpu);
+	if (lost && (place < 0 || capture->cpus[place].missing)) {
+		snprintf(name, sizeof(name), "per_cpu/cpu%d/trace_pipe_raw", cpu);
+		count_flaw(capture, name, "missing");
+	}
+	if (place >= 0)
+		*(lost ? &capture->cpus[place].counts.lost : &capture->cpus[place].counts.read) =
+			count;
+}
+
 /* The file `capture`: lines of "KEY VALUE". */
 static void parse_description(struct capture *capture, char *text)
 {
@@ -146,6 +167,8 @@ static void parse_description(struct capture *capture, char *text)
 		} else if (!strcmp(key, "pids")) {
 			free(capture->pids);
 			source->recorded = capture->pids = parse_pids(value);
+		} else if (!strcmp(key, "lost") || !strcmp(key, "read")) {
+			parse_count(capture, *key == 'l', value);
 		} else if (!strcmp(key, "pressure_before")) {
 			memory_pressure_parse(value, &source->pressure_before);
 		} else if (!strcmp(key, "pressure_after")) {
@@ -245,6 +268,7 @@ static int open_cpu(struct capture *capture, int place)
 		count_cpu_flaw(capture, cpu->cpu, -ret);
 	/* Of compressed data what is before the damage is left. */
 	cpu->done = ret && !cpu->data.chunks;
+	cpu->missing = ret == -ENOENT;
 	return cpu->done ? ret : 0;
 }
 
@@ -344,16 +368,24 @@ static bool has_event(void *context, const char *system, const char *name)
 /* A capture made by hand may lack these. Who reads them takes one that cannot be read as missing. */
 static void check_names(struct capture *capture)
 {
-	static const char *const names[] = { "kallsyms", "mountinfo", "saved_cmdlines", "tasks",
-					     "cgroups" };
+	static const struct {
+		const char *name;
+		bool may_be_empty;
+	} files[] = { { "kallsyms", false },
+		      { "mountinfo", false },
+		      { "saved_cmdlines", true },
+		      { "tasks", true },
+		      { "cgroups", true } };
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		int fd = source_open(&capture->source, names[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		int fd = source_open(&capture->source, files[i].name);
 
+		if (fd < 0 && fd != -ENOENT)
+			count_flaw(capture, files[i].name, file_error(-fd));
+		if (fd >= 0 && !files[i].may_be_empty && !lseek(fd, 0, SEEK_END))
+			count_flaw(capture, files[i].name, "empty");
 		if (fd >= 0)
 			close(fd);
-		else if (fd != -ENOENT)
-			count_flaw(capture, names[i], file_error(-fd));
 	}
 }
 
@@ -409,6 +441,8 @@ static int open_all(struct capture *capture, struct failure *failure)
 		parse_description(capture, description);
 	else
 		parse_copied_files(capture);
+	if (description && !capture->order_known)
+		count_flaw(capture, "capture", "no byte order in it");
 	free(description);
 	capture->source.local_clock = !*capture->clock || !strcmp(capture->clock, "local");
 	guess_order(capture);
@@ -608,6 +642,13 @@ static int read_pages(struct capture *capture, struct capture_cpu *cpu, size_t m
 		cpu->passed += (off_t)page;
 	}
 	return ret ? ret : (int)(((size_t)length + page - 1) / page);
+}
+
+const struct capture_counts *capture_counts(const struct capture *capture, int cpu)
+{
+	int place = cpu_list_place(&capture->source.cpus, cpu);
+
+	return place < 0 ? NULL : &capture->cpus[place].counts;
 }
 
 uint64_t capture_page_offset(const struct capture *capture, int cpu)

@@ -134,7 +134,7 @@ const struct key keys[] = {
 	  TASK(TASK_RESTORE, "restore what a killed run left changed") },
 	{ "probe", "--probe", KEY_TASK, KEY_OPTION,
 	  TASK(TASK_PROBE, "print what this kernel offers") },
-	{ "verify", "--verify", KEY_PATH, KEY_OPTION, FIELD(verify), .argument = "DIR",
+	{ "verify", "--verify", KEY_PATH, KEY_OPTION, FIELD(verify), .argument = "CAPTURE",
 	  .help = "check whether a capture is whole; exit status 1 if it is not" },
 	{ "force", "--force", KEY_SWITCH, KEY_OPTION, FIELD(force),
 	  .help = "go on where tracing is in use by somebody else" },

@@ -10,12 +10,11 @@
 #include "allocfilt/names.h"
 #include "names/line_reader.h"
 
-#define FRESH	     NS_PER_SECOND /* ns: older information is read again before it is shown */
-#define SEEN	     (10 * NS_PER_SECOND) /* ns: older information is read again in task_cache_see() */
-#define PASS_PAUSE   NS_PER_SECOND	  /* ns: between passes for tasks that were evicted */
-#define SAVED_MAX    65536		  /* tasks of a capture */
-#define UNKNOWN_NAME "<...>"
-#define PF_KTHREAD   0x00200000 /* include/linux/sched.h: the same since 2.6.17 */
+#define FRESH	   NS_PER_SECOND	/* ns: older information is read again before it is shown */
+#define SEEN	   (10 * NS_PER_SECOND) /* ns: older information is read again in task_cache_see() */
+#define PASS_PAUSE NS_PER_SECOND	/* ns: between passes for tasks that were evicted */
+#define SAVED_MAX  65536		/* tasks of a capture */
+#define PF_KTHREAD 0x00200000		/* include/linux/sched.h: the same since 2.6.17 */
 
 struct task {
 	struct hash_link link; /* by thread id */
@@ -213,7 +212,7 @@ static struct task *insert(struct task_cache *cache, int tid)
 
 	cache->evicted |= hash_is_full(&cache->hash);
 	task = container_of(hash_insert(&cache->hash, (uint64_t)tid), struct task, link);
-	strcpy(task->name, UNKNOWN_NAME);
+	strcpy(task->name, TASK_UNNAMED);
 	task->waits = false;
 	task->has_info = false;
 	task->is_known = false;
@@ -299,7 +298,7 @@ static noinline struct task *insert_and_read(struct task_cache *cache, int tid, 
 		return task;
 	}
 	read_saved_if_due(cache, task, ts);
-	if (cache->evicted && !strcmp(task->name, UNKNOWN_NAME))
+	if (cache->evicted && !strcmp(task->name, TASK_UNNAMED))
 		cache->missed++;
 	return task;
 }
@@ -321,6 +320,11 @@ void task_cache_see_name(struct task_cache *cache, int tid, uint64_t ts)
 		find_or_read(cache, tid, ts, false);
 }
 
+bool task_cache_is_full(const struct task_cache *cache)
+{
+	return hash_is_full(&cache->hash);
+}
+
 void task_cache_see(struct task_cache *cache, int tid, uint64_t ts)
 {
 	struct task *task = tid > 0 ? find_or_read(cache, tid, ts, false) : NULL;
@@ -340,7 +344,7 @@ void task_cache_see_saved(struct task_cache *cache, uint64_t ts)
 		if (!task)
 			task = insert(cache, saved.tid);
 		/* Another program, or another task of the same id. The kernel may forget a name. */
-		if (strcmp(task->name, saved.name) && strcmp(saved.name, UNKNOWN_NAME)) {
+		if (strcmp(task->name, saved.name) && strcmp(saved.name, TASK_UNNAMED)) {
 			memcpy(task->name, saved.name, sizeof(saved.name));
 			task->name_at = ts;
 			task->has_info = false;
@@ -367,7 +371,7 @@ static noinline const char *find_name(struct task_cache *cache, int tid, uint64_
 		return tid ? "<XXX>" : "<idle>";
 	task = find_or_read(cache, tid, ts, true);
 	if (!task)
-		return UNKNOWN_NAME;
+		return TASK_UNNAMED;
 	if (cache->proc >= 0 && ts > task->name_at + FRESH)
 		read_name(cache, task, ts);
 	read_saved_if_due(cache, task, ts);
@@ -500,7 +504,7 @@ void task_cache_print(struct task_cache *cache, FILE *names, FILE *tasks)
 		const struct task *task = container_of(link, struct task, link);
 		const struct task_info *info = info_of(cache, task);
 
-		if (strcmp(task->name, UNKNOWN_NAME))
+		if (strcmp(task->name, TASK_UNNAMED))
 			fprintf(names, "%" PRIu64 " %s\n", link->key, task->name);
 		if (!info->pid)
 			continue;

@@ -125,6 +125,19 @@ static void put_damages(struct writer *writer, const struct verify_findings *fin
 	put_unlisted(writer, findings->all.damaged);
 }
 
+static void put_missing(struct writer *writer, const struct verify_findings *findings)
+{
+	for (int place = 0; place < findings->nr_cpus; place++) {
+		const struct verify_cpu *cpu = &findings->cpus[place];
+
+		if (cpu->missing)
+			put(writer,
+			    "\nCPU %d: %" PRIu64 " of the %" PRIu64
+			    " records that were read from the buffer are not here",
+			    cpu->cpu, cpu->missing, cpu->records + cpu->missing);
+	}
+}
+
 static void put_losses(struct writer *writer, const struct verify_findings *findings)
 {
 	if (findings->nr_losses)
@@ -274,6 +287,7 @@ void findings_text(struct writer *writer, const char *path, const struct verify_
 	put_cpus(writer, findings);
 	put_damages(writer, findings);
 	put_losses(writer, findings);
+	put_missing(writer, findings);
 	put_backs(writer, findings);
 	put_types(writer, findings);
 	put_pairs(writer, findings);
@@ -311,6 +325,7 @@ static void json_cpu(struct json *json, const struct verify_cpu *cpu)
 	json_number(json, "unknown_records", cpu->unknown);
 	json_number(json, "lost_records", cpu->lost);
 	json_number(json, "lost_times_unknown", cpu->lost_unknown);
+	json_number(json, "missing_records", cpu->missing);
 	json_close(json, '}');
 }
 

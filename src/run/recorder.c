@@ -22,6 +22,11 @@
 #define SYNC_INTERVAL  (5 * NS_PER_SECOND)
 #define NAMES_INTERVAL (60 * NS_PER_SECOND)
 
+/* What the kernel counts of a CPU. */
+struct records {
+	uint64_t lost, read;
+};
+
 struct recorder {
 	const struct options *options;
 	const struct kernel *kernel;
@@ -32,7 +37,7 @@ struct recorder {
 	struct capture_writer *writer;
 	struct task_cache *tasks;
 	struct losses *losses;
-	uint64_t *lost; /* by place of the CPU: records before the present segment */
+	struct records *before; /* by place of the CPU: of the segments before */
 	/* --until: what is recorded is filtered as well, and nothing of it shown; NULL without it */
 	struct pipeline *pipeline;
 	struct source_sink filter; /* of the pipeline */
@@ -156,8 +161,8 @@ int recorder_new(struct recorder **ret_recorder, const struct options *options,
 	/* A name is needed for some time after its task has exited. */
 	recorder->tasks = task_cache_new(source, 2 * options->limits.tasks);
 	recorder->losses = losses_new(&source->cpus);
-	recorder->lost = calloc(source->cpus.count, sizeof(*recorder->lost));
-	if (recorder->tasks && recorder->losses && recorder->lost)
+	recorder->before = calloc(source->cpus.count, sizeof(*recorder->before));
+	if (recorder->tasks && recorder->losses && recorder->before)
 		ret = options->until ? watch(recorder, failure) : 0;
 	else
 		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
@@ -184,7 +189,7 @@ void recorder_free(struct recorder *recorder)
 	losses_free(recorder->losses);
 	task_cache_free(recorder->tasks);
 	free(recorder->mounts);
-	free(recorder->lost);
+	free(recorder->before);
 	free(recorder);
 }
 
@@ -255,6 +260,15 @@ static uint64_t lost_by(const struct recorder *recorder, int cpu)
 	uint64_t unknown;
 
 	return losses_of(recorder->losses, cpu, &unknown);
+}
+
+static struct records records_of(const struct recorder *recorder, const struct cpu_buffers *buffers,
+				 int i)
+{
+	return (struct records){
+		.lost = lost_by(recorder, cpu_buffers_cpu(buffers, i)),
+		.read = cpu_buffers_records_read(buffers, i),
+	};
 }
 
 static int write_functions(struct recorder *recorder)
@@ -328,9 +342,14 @@ static int write_description(struct recorder *recorder, const struct cpu_buffers
 	for (int i = 0; i < cpu_buffers_count(buffers); i++) {
 		int cpu = cpu_buffers_cpu(buffers, i);
 		int place = cpu_list_place(&recorder->source->cpus, cpu);
+		struct records before = { 0 }, now = records_of(recorder, buffers, i);
 
-		fprintf(text.stream, "lost cpu%d %" PRIu64 "\n", cpu,
-			lost_by(recorder, cpu) - (place < 0 ? 0 : recorder->lost[place]));
+		if (place >= 0)
+			before = recorder->before[place];
+		fprintf(text.stream, "lost cpu%d %" PRIu64 "\nread cpu%d %" PRIu64 "\n", cpu,
+			now.lost - before.lost, cpu,
+			/* less: somebody reset the buffers */
+			now.read > before.read ? now.read - before.read : 0);
 	}
 	return text_write(&text, recorder, "capture");
 }
@@ -370,6 +389,25 @@ static int write_cgroups(struct recorder *recorder)
 	return text_write(&file, recorder, "cgroups");
 }
 
+static int write_tasks(struct recorder *recorder)
+{
+	struct text_file names, tasks;
+	int ret = text_open(&names), other;
+
+	if (ret)
+		return ret;
+	ret = text_open(&tasks);
+	if (ret) {
+		fclose(names.stream);
+		free(names.text);
+		return ret;
+	}
+	task_cache_print(recorder->tasks, names.stream, tasks.stream);
+	ret = text_write(&names, recorder, "saved_cmdlines");
+	other = text_write(&tasks, recorder, "tasks");
+	return ret ? ret : other;
+}
+
 static int write_before_data(struct recorder *recorder, const char *dir,
 			     const struct cpu_buffers *buffers)
 {
@@ -396,6 +434,9 @@ static int write_before_data(struct recorder *recorder, const char *dir,
 		ret = write_mounts(recorder);
 	if (!ret)
 		ret = write_cgroups(recorder);
+	/* Those seen before; there are some unless this is the first segment. */
+	if (!ret)
+		ret = write_tasks(recorder);
 	return ret ? ret : write_description(recorder, buffers);
 }
 
@@ -413,14 +454,18 @@ int recorder_begin_segment(struct recorder *recorder, const char *dir,
 {
 	unsigned int last = capture_segment(recorder->writer), keep = recorder->options->keep;
 	const struct cpu_list *cpus = &recorder->source->cpus;
-	uint64_t *lost = calloc(cpus->count, sizeof(*lost)), *before = recorder->lost;
+	struct records *now = calloc(cpus->count, sizeof(*now)), *before = recorder->before;
 	time_t date = recorder->date;
 	int ret;
 
-	if (!lost)
+	if (!now)
 		return -ENOMEM;
-	for (int i = 0; i < cpus->count; i++)
-		lost[i] = lost_by(recorder, cpus->numbers[i]);
+	for (int i = 0; i < cpu_buffers_count(buffers); i++) {
+		int place = cpu_list_place(cpus, cpu_buffers_cpu(buffers, i));
+
+		if (place >= 0)
+			now[place] = records_of(recorder, buffers, i);
+	}
 	/* First, for the room that it makes. */
 	if (keep && last >= keep) {
 		capture_remove_segment(recorder->writer, last + 1 - keep);
@@ -428,15 +473,15 @@ int recorder_begin_segment(struct recorder *recorder, const char *dir,
 	}
 	ret = capture_begin_segment(recorder->writer);
 	if (!ret) {
-		recorder->lost = lost;
+		recorder->before = now;
 		recorder->date = time(NULL);
 		ret = capture_settle_segment(recorder->writer, describe(recorder, dir, buffers));
 	}
 	if (ret) {
-		recorder->lost = before;
+		recorder->before = before;
 		recorder->date = date;
 	}
-	free(ret ? lost : before);
+	free(ret ? now : before);
 	capture_sync_all(recorder->writer);
 	return ret;
 }
@@ -522,35 +567,20 @@ static void see_saved_tasks(struct recorder *recorder, uint64_t now)
 	task_cache_see_saved(recorder->tasks, now);
 }
 
-/* saved_cmdlines has a limited size: it may lack a running thread. */
+/*
+ * saved_cmdlines has a limited size: it may lack a running thread. One that is in no record must not
+ * evict one that is.
+ */
 static void see_running_tasks(struct recorder *recorder)
 {
 	glob_t threads;
 
 	if (!glob("/proc/[0-9]*/task/[0-9]*", GLOB_NOSORT, NULL, &threads))
-		for (size_t i = 0; i < threads.gl_pathc; i++)
+		for (size_t i = 0; i < threads.gl_pathc && !task_cache_is_full(recorder->tasks);
+		     i++)
 			task_cache_see(recorder->tasks, atoi(strrchr(threads.gl_pathv[i], '/') + 1),
 				       recorder->seen_at);
 	globfree(&threads);
-}
-
-static int write_tasks(struct recorder *recorder)
-{
-	struct text_file names, tasks;
-	int ret = text_open(&names), other;
-
-	if (ret)
-		return ret;
-	ret = text_open(&tasks);
-	if (ret) {
-		fclose(names.stream);
-		free(names.text);
-		return ret;
-	}
-	task_cache_print(recorder->tasks, names.stream, tasks.stream);
-	ret = text_write(&names, recorder, "saved_cmdlines");
-	other = text_write(&tasks, recorder, "tasks");
-	return ret ? ret : other;
 }
 
 /* ---- losses ---- */
@@ -611,13 +641,10 @@ static int first_error(int before, int now)
 }
 
 /* What there is no room for may be larger than what comes after it. */
-int recorder_end_segment(struct recorder *recorder, const char *dir,
-			 const struct cpu_buffers *buffers)
+static int write_end(struct recorder *recorder, const char *dir, const struct cpu_buffers *buffers)
 {
 	int ret;
 
-	see_saved_tasks(recorder, recorder->seen_at);
-	see_running_tasks(recorder);
 	count_losses(recorder, buffers);
 	ret = capture_flush(recorder->writer);
 	ret = first_error(ret, write_stats(recorder, dir, buffers));
@@ -629,14 +656,41 @@ int recorder_end_segment(struct recorder *recorder, const char *dir,
 	return ret;
 }
 
+static void see_tasks(struct recorder *recorder)
+{
+	see_saved_tasks(recorder, recorder->seen_at);
+	see_running_tasks(recorder);
+}
+
+/*
+ * Records of all CPUs are divided at one time: what is in a page so far belongs to this segment, and
+ * the kernel passes on what it adds to the page as a page of its own. With --until such pages are
+ * read all the time.
+ */
+int recorder_end_segment(struct recorder *recorder, const char *dir, struct cpu_buffers *buffers)
+{
+	int64_t bytes;
+	int ret;
+
+	see_tasks(recorder);
+	bytes = recorder_drain(recorder, buffers);
+	for (int i = 0; bytes >= 0 && !recorder->pipeline && i < cpu_buffers_count(buffers); i++)
+		bytes = capture_drain_rest(recorder->writer, cpu_buffers_cpu(buffers, i),
+					   cpu_buffers_fd(buffers, i));
+	ret = write_end(recorder, dir, buffers);
+	return bytes < 0 ? (int)bytes : ret;
+}
+
 int recorder_finish(struct recorder *recorder, const char *dir, const struct cpu_buffers *buffers,
 		    struct failure *failure)
 {
 	unsigned int last = capture_segment(recorder->writer);
 	char segments[64] = "";
 	uint64_t lost, unknown;
-	int ret = recorder_end_segment(recorder, dir, buffers);
+	int ret;
 
+	see_tasks(recorder);
+	ret = write_end(recorder, dir, buffers);
 	lost = losses_total(recorder->losses, &unknown);
 	if (last)
 		snprintf(segments, sizeof(segments), "; segments %06u to %06u",

@@ -49,9 +49,12 @@ int recorder_describe(struct recorder *recorder, const char *dir, const struct c
  */
 bool recorder_segment_is_full(const struct recorder *recorder);
 
-/** recorder_end_segment - write what is known only at its end; 0, or -errno of a file */
-int recorder_end_segment(struct recorder *recorder, const char *dir,
-			 const struct cpu_buffers *buffers);
+/**
+ * recorder_end_segment - drain what belongs to it, write what is known only at its end
+ *
+ * Returns 0, or -errno of a file.
+ */
+int recorder_end_segment(struct recorder *recorder, const char *dir, struct cpu_buffers *buffers);
 
 /**
  * recorder_begin_segment - begin the next one, and remove the oldest (--keep)

@@ -51,7 +51,8 @@ static int read_all(const struct run_context *run, struct reading *reading)
 		if (ret)
 			return ret;
 	} while (more && !signals_stop_asked(run->signals));
-	return more;
+	/* Also where it came with the last page, as other buffers may follow. */
+	return signals_stop_asked(run->signals);
 }
 
 static void add_bad_files(struct verify_findings *findings, const struct capture_info *info)
@@ -67,7 +68,9 @@ static int print(const struct run_context *run, const char *name,
 {
 	const struct options *options = run->options;
 	struct line verdict;
-	int ret = output_findings(run->output, options->format, name, findings);
+	/* What the configuration file says is for other runs. */
+	const char *format = options_on_command_line(options, "format") ? options->format : "trace";
+	int ret = output_findings(run->output, format, name, findings);
 
 	if (ret)
 		return output_failed(ret, failure);
@@ -78,13 +81,31 @@ static int print(const struct run_context *run, const char *name,
 	return failure_set(failure, EXIT_STATUS_RUN_TIME, EBADMSG, "%s: %s", name, verdict.text);
 }
 
+/* What was not read to its end lacks what it was not read to. */
+static void expect_counted(const struct reading *reading)
+{
+	const struct cpu_list *cpus = &capture_source(reading->capture)->cpus;
+
+	for (int place = 0; place < cpus->count; place++) {
+		const struct capture_counts *counts =
+			capture_counts(reading->capture, cpus->numbers[place]);
+
+		if (counts)
+			verify_expect(reading->verify, cpus->numbers[place], counts->lost,
+				      counts->read);
+	}
+}
+
 /* @name: of what is read, in the findings */
 static int verify(const struct run_context *run, const char *name, struct reading *reading,
 		  struct failure *failure)
 {
 	struct verify_findings *findings;
-	int ret = read_all(run, reading), end = verify_finish(reading->verify, &findings);
+	int ret = read_all(run, reading), end;
 
+	if (!ret)
+		expect_counted(reading);
+	end = verify_finish(reading->verify, &findings);
 	if (ret < 0 || end)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ret < 0 ? -ret : -end, "%s: %s",
 				   name, strerror(ret < 0 ? -ret : -end));
@@ -134,8 +155,8 @@ int verify_run(const struct run_context *run, struct failure *failure)
 	const struct options *options = run->options;
 	struct verification verification = { .run = run };
 	const struct buffers_visit visit = { verify_buffer, &verification };
+	int ret;
 
-	/* What the configuration file says is for other runs. */
 	if (options_on_command_line(options, "format") &&
 	    !output_form_has_findings(options->format))
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
@@ -146,5 +167,9 @@ int verify_run(const struct run_context *run, struct failure *failure)
 			failure, EXIT_STATUS_USAGE, EINVAL,
 			"--verify %s: the tracing directory of a running kernel, no capture",
 			options->verify);
-	return buffers_visit(run, options->verify, "--verify", &visit, failure);
+	ret = buffers_visit(run, options->verify, "--verify", &visit, failure);
+	if (!ret && signals_stop_asked(run->signals))
+		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, EINTR,
+				  "%s: not clean: stopped before its end", options->verify);
+	return ret;
 }

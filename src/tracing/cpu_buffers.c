@@ -12,11 +12,17 @@
 
 struct cpu_buffer {
 	int cpu;
-	int fd;			    /* -1: not open */
-	struct tracefs_cpu *reader; /* of fd */
-	bool starved;		    /* not open for want of a descriptor */
-	uint64_t lost, dropped;	    /* before cpu_buffers_open() */
+	int fd;			      /* -1: not open */
+	struct tracefs_cpu *reader;   /* of fd */
+	bool starved;		      /* not open for want of a descriptor */
+	uint64_t lost, dropped, read; /* before cpu_buffers_open() */
 };
+
+/* Lines of stats; NULL ends. */
+static const char *const lost_keys[] = { "\ncommit overrun:", "\ndropped events:", "\noverrun:",
+					 NULL };
+static const char *const dropped_keys[] = { "\ncommit overrun:", "\ndropped events:", NULL };
+static const char *const read_keys[] = { "\nread events:", NULL };
 
 struct cpu_buffers {
 	struct tracefs_instance *instance;
@@ -57,22 +63,21 @@ static int open_buffer(const struct cpu_buffers *buffers, struct cpu_buffer *buf
 }
 
 /*
- * Records that a CPU lost since its buffer was reset; not @all: those that no page mentions.
- * kernel/trace/trace.c: tracing_stats_read(). libtracefs 1.6 has no tracefs_instance_get_stat().
+ * The sum of those lines of a CPU's stats file: records since its buffer was reset. 0 for a line that
+ * is not there. kernel/trace/trace.c: tracing_stats_read(). libtracefs 1.6 has no
+ * tracefs_instance_get_stat().
  */
-static uint64_t count_lost(const struct cpu_buffers *buffers, int cpu, bool all)
+static uint64_t count_records(const struct cpu_buffers *buffers, int cpu, const char *const *keys)
 {
-	static const char *const keys[] = { "\ncommit overrun:", "\ndropped events:",
-					    "\noverrun:" };
 	char path[64], *text;
 	uint64_t sum = 0;
 
 	snprintf(path, sizeof(path), "per_cpu/cpu%d/stats", cpu);
 	text = tracefs_instance_file_read(buffers->instance, path, NULL);
-	for (int i = 0; text && i < (all ? 3 : 2); i++) {
-		const char *found = strstr(text, keys[i]);
+	for (; text && *keys; keys++) {
+		const char *found = strstr(text, *keys);
 
-		sum += found ? strtoull(found + strlen(keys[i]), NULL, 10) : 0;
+		sum += found ? strtoull(found + strlen(*keys), NULL, 10) : 0;
 	}
 	free(text);
 	return sum;
@@ -108,8 +113,9 @@ int cpu_buffers_open(struct cpu_buffers **ret_buffers, const char *dir, size_t p
 		int ret;
 
 		buffer->cpu = cpus[i];
-		buffer->lost = count_lost(buffers, cpus[i], true);
-		buffer->dropped = count_lost(buffers, cpus[i], false);
+		buffer->lost = count_records(buffers, cpus[i], lost_keys);
+		buffer->read = count_records(buffers, cpus[i], read_keys);
+		buffer->dropped = count_records(buffers, cpus[i], dropped_keys);
 		ret = open_buffer(buffers, buffer);
 		if (ret)
 			error = ret;
@@ -229,13 +235,19 @@ static uint64_t counted_since(uint64_t before, uint64_t now)
 uint64_t cpu_buffers_lost(const struct cpu_buffers *buffers, int i)
 {
 	return counted_since(buffers->buffers[i].lost,
-			     count_lost(buffers, buffers->buffers[i].cpu, true));
+			     count_records(buffers, buffers->buffers[i].cpu, lost_keys));
 }
 
 uint64_t cpu_buffers_dropped(const struct cpu_buffers *buffers, int i)
 {
 	return counted_since(buffers->buffers[i].dropped,
-			     count_lost(buffers, buffers->buffers[i].cpu, false));
+			     count_records(buffers, buffers->buffers[i].cpu, dropped_keys));
+}
+
+uint64_t cpu_buffers_records_read(const struct cpu_buffers *buffers, int i)
+{
+	return counted_since(buffers->buffers[i].read,
+			     count_records(buffers, buffers->buffers[i].cpu, read_keys));
 }
 
 void cpu_buffers_allow_files(const char *dir, unsigned int each)

@@ -11,8 +11,6 @@
 #define ENDS_MAX    8  /* without a begin, since the window before */
 #define WINDOWS_MAX 32 /* one after the other, none of them inside another one */
 
-#define UNNAMED "<...>" /* of task_cache_name() */
-
 /* A record's place in the order of all, and its time. */
 struct moment {
 	uint64_t number; /* from 1; 0: before the first record */
@@ -287,7 +285,7 @@ static void see_task(struct task_checks *checks, int tid)
 	struct verify_findings *findings = checks->findings;
 
 	findings->tasks++;
-	if (strcmp(task_cache_name(checks->names, tid, checks->now.ts), UNNAMED))
+	if (strcmp(task_cache_name(checks->names, tid, checks->now.ts), TASK_UNNAMED))
 		return;
 	if (findings->unnamed++ < VERIFY_LISTED)
 		findings->unnamed_tids[findings->unnamed - 1] = tid;

@@ -285,6 +285,17 @@ int verify_end_round(struct verify *verify)
 
 /* ---- findings ---- */
 
+void verify_expect(struct verify *verify, int number, uint64_t lost, uint64_t read)
+{
+	int place = cpu_list_place(&verify->source->cpus, number);
+	struct verify_cpu *cpu = &verify->findings.cpus[place];
+
+	if (lost > cpu->lost)
+		cpu->lost = lost;
+	if (read > cpu->records)
+		cpu->missing = read - cpu->records;
+}
+
 static void add_up(struct verify_findings *findings)
 {
 	struct verify_cpu *all = &findings->all;
@@ -302,6 +313,7 @@ static void add_up(struct verify_findings *findings)
 		all->lost += cpu->lost;
 		all->lost_unknown += cpu->lost_unknown;
 		all->unknown += cpu->unknown;
+		all->missing += cpu->missing;
 	}
 }
 
@@ -337,7 +349,7 @@ struct fault {
 	const char *one, *many;
 };
 
-#define FAULTS 9
+#define FAULTS 10
 
 static void count_faults(const struct verify_findings *findings, struct fault faults[FAULTS])
 {
@@ -347,6 +359,7 @@ static void count_faults(const struct verify_findings *findings, struct fault fa
 		{ all->lost, "lost record", "lost records" },
 		{ all->lost_unknown, "loss of an unknown number of records",
 		  "losses of an unknown number of records" },
+		{ all->missing, "missing record", "missing records" },
 		{ all->back, "record out of order", "records out of order" },
 		{ all->unknown, "record of a type without a format",
 		  "records of a type without a format" },

@@ -148,10 +148,16 @@ static void test_pressure(void **state)
 	assert_int_equal(source->pressure_after.some, 70);
 	capture_close(capture);
 	/* as it is until the end of a recording */
-	put_text("capture", "pressure_before some avg10=0.50 total=7 full avg10=0.00 total=3\n");
+	put_text("capture", "byte_order little\n"
+			    "pressure_before some avg10=0.50 total=7 full avg10=0.00 total=3\n");
 	capture = open_it();
 	assert_false(capture_source(capture)->pressure_after.known);
 	check_flaws(capture, 0, "");
+	capture_close(capture);
+	/* An empty one, as after a power cut. */
+	put_text("capture", "");
+	capture = open_it();
+	check_flaws(capture, 1, "capture: no byte order in it");
 	capture_close(capture);
 	unlink(test_path("capture"));
 }

@@ -104,40 +104,41 @@ static void test_offline_cpu(void **state)
 }
 
 /* As tracing_stats_read() of the kernel prints it. */
-static void put_stats(int overrun, int commit_overrun, int dropped)
+static void put_stats(int overrun, int commit_overrun, int dropped, int read)
 {
 	char text[512];
 
 	snprintf(text, sizeof(text),
 		 "entries: 7\noverrun: %d\ncommit overrun: %d\nbytes: 900\n"
-		 "oldest event ts:  5.1\nnow ts:  6.2\ndropped events: %d\nread events: 1000\n",
-		 overrun, commit_overrun, dropped);
+		 "oldest event ts:  5.1\nnow ts:  6.2\ndropped events: %d\nread events: %d\n",
+		 overrun, commit_overrun, dropped, read);
 	put_text("per_cpu/cpu3/stats", text);
 }
 
-static void check_losses(uint64_t lost, uint64_t dropped)
+static void check_counts(uint64_t lost, uint64_t dropped, uint64_t read)
 {
 	assert_int_equal(cpu_buffers_lost(buffers, 1), lost);
 	assert_int_equal(cpu_buffers_dropped(buffers, 1), dropped);
+	assert_int_equal(cpu_buffers_records_read(buffers, 1), read);
 }
 
 /* The counters of a top-level buffer may come from somebody else's run. */
-static void test_losses_since_it_was_opened(void **state)
+static void test_counts_since_it_was_opened(void **state)
 {
 	put_cpu(0, 1);
 	put_cpu(3, 1);
-	put_stats(1000, 10, 100);
+	put_stats(1000, 10, 100, 1000);
 	open_all();
-	check_losses(0, 0);
-	put_stats(1005, 10, 100);
-	check_losses(5, 0);
-	put_stats(1005, 12, 140);
-	check_losses(47, 42);
+	check_counts(0, 0, 0);
+	put_stats(1005, 10, 100, 1300);
+	check_counts(5, 0, 300);
+	put_stats(1005, 12, 140, 1300);
+	check_counts(47, 42, 300);
 	/* reset by somebody else */
-	put_stats(3, 1, 0);
-	check_losses(4, 1);
+	put_stats(3, 1, 0, 20);
+	check_counts(4, 1, 20);
 	unlink(test_path("per_cpu/cpu3/stats"));
-	check_losses(0, 0);
+	check_counts(0, 0, 0);
 	assert_int_equal(cpu_buffers_lost(buffers, 0), 0);
 }
 
@@ -306,7 +307,7 @@ int main(void)
 		RUN(test_directories),
 		RUN(test_no_cpu),
 		RUN(test_offline_cpu),
-		RUN(test_losses_since_it_was_opened),
+		RUN(test_counts_since_it_was_opened),
 		RUN(test_too_few_descriptors),
 		RUN(test_limit_of_open_files),
 		RUN(test_cpu_that_fails_to_read),

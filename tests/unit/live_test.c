@@ -92,7 +92,7 @@ static void lose_records(void *context, uint64_t now)
 {
 	assert_in_file("capture/capture", "\nthreshold_us 134\n");
 	assert_in_file("capture/capture", "\nlost cpu1 0\n");
-	fake_put("per_cpu/cpu1/stats", "entries: 0\noverrun: 7\n");
+	fake_put("per_cpu/cpu1/stats", "entries: 0\noverrun: 7\nread events: 900\n");
 }
 
 /* Somebody else's directory has the name. */
@@ -434,7 +434,7 @@ static void lose_in_a_segment(void *context, uint64_t now)
 	shell("cat %s/per_cpu/cpu1/trace_pipe_raw >>%s/per_cpu/cpu0/trace_pipe_raw", fake.dir,
 	      fake.dir);
 	if (!seconds++)
-		fake_put("per_cpu/cpu1/stats", "entries: 0\noverrun: 7\n");
+		fake_put("per_cpu/cpu1/stats", "entries: 0\noverrun: 7\nread events: 900\n");
 	else
 		kill(getpid(), SIGINT);
 }
@@ -447,6 +447,9 @@ static void test_losses_of_segments(void **state)
 	assert_int_equal(run("-t134 -w%s/capture --max-size=1M", fake.root), 0);
 	shell("cd %s/capture && [ $(grep -h '^lost cpu1' */capture | sort | uniq -c | "
 	      "grep -c ' 1 lost cpu1 7$') = 1 ]",
+	      fake.root);
+	shell("cd %s/capture && [ $(sed -n 's/^read cpu1 //p' */capture | sort -n | tail -n 1) = 900 ] && "
+	      "[ $(grep -h '^read cpu1 900$' */capture | wc -l) = 1 ]",
 	      fake.root);
 }
 
@@ -623,7 +626,8 @@ static void test_losses(void **state)
 	hooks.tracing = lose_records;
 	kill(getpid(), SIGINT);
 	assert_int_equal(run("-t134 -w%s/capture", fake.root), 0);
-	assert_in_file("capture/capture", "\nlost cpu0 0\nlost cpu1 7\n");
+	assert_in_file("capture/capture",
+		       "\nlost cpu0 0\nread cpu0 0\nlost cpu1 7\nread cpu1 900\n");
 }
 
 static void test_duration_is_changed(void **state)
