@@ -122,6 +122,12 @@ int file_read(const char *dir, const char *path, char **ret_text, size_t *ret_le
 /** file_read_fd - the same from a descriptor, which stays open */
 int file_read_fd(int fd, char **ret_text, size_t *ret_length);
 
+/**
+ * file_read_at - pread() until there are @size bytes, also after EINTR
+ * @ret_length: how many were read, also where it fails; fewer than @size without a failure: the end
+ */
+int file_read_at(int fd, void *to, size_t size, off_t at, size_t *ret_length);
+
 /** file_write_all - write() until all of it is written, also after EINTR */
 int file_write_all(int fd, const char *text, size_t length);
 

@@ -110,6 +110,22 @@ int file_read(const char *dir, const char *path, char **ret_text, size_t *ret_le
 	return ret;
 }
 
+int file_read_at(int fd, void *to, size_t size, off_t at, size_t *ret_length)
+{
+	size_t length = 0;
+	ssize_t part = 1;
+
+	while (length < size && part) {
+		part = pread(fd, (char *)to + length, size - length, at + (off_t)length);
+		if (part > 0)
+			length += part;
+		else if (part < 0 && errno != EINTR)
+			break;
+	}
+	*ret_length = length;
+	return part < 0 && length < size ? -errno : 0;
+}
+
 int file_write_all(int fd, const char *text, size_t length)
 {
 	while (length) {

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #ifdef HAVE_ZSTD
 #include <zstd.h>
 #endif
@@ -16,8 +15,9 @@
 
 #define COUNT_BYTES  4		/* before the first chunk */
 #define CHUNK_HEADER 8		/* sizes: compressed, and of the data */
-#define CHUNK_MAX    (4u << 20) /* trace-cmd makes chunks of ten pages */
-#define EXPANDED_MAX 1000	/* bytes of data for one in the file: pages with a record each */
+#define CHUNK_PAGES  16		/* trace-cmd makes chunks of ten pages */
+#define CHUNK_MIN    (4u << 20) /* bytes that a chunk may have in any case */
+#define PAGE_PACKED  8		/* bytes in the file that a page takes at least: its time stamp */
 
 struct codec {
 	const char *name;
@@ -71,6 +71,7 @@ struct chunks {
 	const struct codec *codec;
 	bool big_endian;
 	int fd;
+	size_t page;
 	off_t start, end; /* of the chunks in the file */
 	uint32_t count;
 	off_t next;    /* the header of the next one */
@@ -80,58 +81,72 @@ struct chunks {
 	unsigned char *data; /* of the present chunk */
 	size_t data_size;    /* of the largest one so far */
 	size_t at, length;   /* of what was read of it, and of it */
+	bool damaged;
 };
+
+static int read_at(const struct chunks *chunks, void *to, size_t size, off_t at)
+{
+	size_t length;
+	int ret = file_read_at(chunks->fd, to, size, at, &length);
+
+	return ret ? ret : length < size ? -EBADMSG : 0;
+}
 
 /* Reads the sizes of a chunk. Returns 0 or -errno. */
 static int read_header(const struct chunks *chunks, off_t at, size_t *ret_packed, size_t *ret_size)
 {
+	size_t most = CHUNK_PAGES * chunks->page;
 	unsigned char header[CHUNK_HEADER];
-	ssize_t length;
+	int ret;
 
+	if (most < CHUNK_MIN)
+		most = CHUNK_MIN;
 	if (chunks->end - at < CHUNK_HEADER)
 		return -EBADMSG;
-	length = pread(chunks->fd, header, sizeof(header), at);
-	if (length != sizeof(header))
-		return length < 0 ? -errno : -EBADMSG;
+	ret = read_at(chunks, header, sizeof(header), at);
+	if (ret)
+		return ret;
 	*ret_packed = event_number(header, 4, chunks->big_endian);
 	*ret_size = event_number(header + 4, 4, chunks->big_endian);
-	if (*ret_packed > (uint64_t)(chunks->end - at - CHUNK_HEADER) || *ret_packed > CHUNK_MAX ||
-	    *ret_size > CHUNK_MAX || !*ret_size)
+	if (*ret_packed > (uint64_t)(chunks->end - at - CHUNK_HEADER) || *ret_packed > most ||
+	    *ret_size > most || !*ret_size)
 		return -EBADMSG;
 	return 0;
 }
 
 int chunks_open(struct chunks **ret_chunks, const struct codec *codec, bool big_endian, int fd,
-		off_t offset, off_t length, off_t *ret_size)
+		off_t offset, off_t length, size_t page, off_t *ret_size)
 {
 	struct chunks *chunks = calloc(1, sizeof(*chunks));
 	unsigned char count[COUNT_BYTES];
 	size_t packed, size;
-	int ret = 0;
+	uint32_t wanted;
+	int ret;
 
 	if (!chunks)
 		return -ENOMEM;
 	chunks->codec = codec;
 	chunks->big_endian = big_endian;
 	chunks->fd = fd;
+	chunks->page = page;
 	chunks->start = chunks->next = offset + COUNT_BYTES;
 	chunks->end = chunks->start + length;
 	*ret_size = 0;
-	if (pread(fd, count, sizeof(count), offset) == sizeof(count))
-		chunks->count = (uint32_t)event_number(count, sizeof(count), big_endian);
-	else
-		ret = -EBADMSG;
-	for (uint32_t i = 0; !ret && i < chunks->count; i++) {
+	ret = read_at(chunks, count, sizeof(count), offset);
+	wanted = ret ? 0 : (uint32_t)event_number(count, sizeof(count), big_endian);
+	while (!ret && chunks->count < wanted) {
 		ret = read_header(chunks, chunks->next, &packed, &size);
 		if (ret)
 			break;
 		chunks->next += CHUNK_HEADER + (off_t)packed;
-		*ret_size += (off_t)size;
 		/* A few bytes may become any number of zeros. */
-		if (*ret_size / EXPANDED_MAX > chunks->next - chunks->start) {
-			chunks->count = i;
+		if ((*ret_size + (off_t)size) / (off_t)page >
+		    (chunks->next - chunks->start) / PAGE_PACKED) {
 			ret = -EBADMSG;
+			break;
 		}
+		*ret_size += (off_t)size;
+		chunks->count++;
 	}
 	chunks_rewind(chunks);
 	*ret_chunks = chunks;
@@ -183,17 +198,18 @@ static int next_chunk(struct chunks *chunks)
 		ret = make_room(&chunks->data, &chunks->data_size, size);
 	if (ret)
 		return ret;
-	if (pread(chunks->fd, chunks->packed, packed, chunks->next + CHUNK_HEADER) !=
-	    (ssize_t)packed)
-		return -EBADMSG;
+	ret = read_at(chunks, chunks->packed, packed, chunks->next + CHUNK_HEADER);
+	if (ret)
+		return ret;
 	chunks->next += CHUNK_HEADER + (off_t)packed;
 	chunks->left--;
 	chunks->at = 0;
-	chunks->length = 0;
-	ret = codec_expand(chunks->codec, chunks->data, size, chunks->packed, packed);
-	if (ret)
-		return ret;
 	chunks->length = size;
+	/* No page begins so: these are counted as damaged, and those after them keep their places. */
+	if (codec_expand(chunks->codec, chunks->data, size, chunks->packed, packed)) {
+		memset(chunks->data, 0xff, size);
+		chunks->damaged = true;
+	}
 	return 1;
 }
 
@@ -205,6 +221,7 @@ ssize_t chunks_read(struct chunks *chunks, void *to, size_t size)
 		size_t part = chunks->length - chunks->at;
 		int ret = part ? 1 : next_chunk(chunks);
 
+		/* The next call begins with the same chunk. */
 		if (ret <= 0)
 			return done || !ret ? (ssize_t)done : ret;
 		part = chunks->length - chunks->at;
@@ -215,4 +232,9 @@ ssize_t chunks_read(struct chunks *chunks, void *to, size_t size)
 		done += part;
 	}
 	return (ssize_t)done;
+}
+
+bool chunks_damaged(const struct chunks *chunks)
+{
+	return chunks->damaged;
 }

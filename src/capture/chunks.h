@@ -32,12 +32,13 @@ struct chunks;
  * @fd: stays open, and has to until chunks_free()
  * @offset: in the file: a number of 4 bytes, how many chunks there are, and the chunks
  * @length: bytes of the chunks
+ * @page: bytes of a page, which bound those of a chunk
  * @ret_size: bytes of data in all, as far as the chunks are in the file
  *
  * Returns 0, -ENOMEM, -EBADMSG for damaged ones, or the -errno of reading.
  */
 int chunks_open(struct chunks **chunks, const struct codec *codec, bool big_endian, int fd,
-		off_t offset, off_t length, off_t *ret_size);
+		off_t offset, off_t length, size_t page, off_t *ret_size);
 
 /** chunks_free - NULL is allowed */
 void chunks_free(struct chunks *chunks);
@@ -45,7 +46,14 @@ void chunks_free(struct chunks *chunks);
 /** chunks_rewind - read from the beginning again */
 void chunks_rewind(struct chunks *chunks);
 
-/** chunks_read - the next bytes; returns how many, 0 at the end, or -errno as chunks_open() */
+/**
+ * chunks_read - the next bytes; returns how many, 0 at the end, or -errno
+ *
+ * A chunk that cannot be decompressed is as many bytes of 0xff: what is after it is where it was.
+ */
 ssize_t chunks_read(struct chunks *chunks, void *to, size_t size);
+
+/** chunks_damaged - was there such a chunk so far? */
+bool chunks_damaged(const struct chunks *chunks);
 
 #endif

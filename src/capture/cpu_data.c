@@ -29,8 +29,8 @@ int cpu_data_open_file(struct cpu_data *data, const char *dir, int cpu)
 	return 0;
 }
 
-int cpu_data_open_part(struct cpu_data *data, const struct trace_dat *dat, bool compressed,
-		       const struct dat_cpu *place)
+int cpu_data_open_part(struct cpu_data *data, const struct trace_dat *dat,
+		       const struct dat_buffer *buffer, const struct dat_cpu *place, size_t page)
 {
 	*data = (struct cpu_data){
 		.fd = dat->fd,
@@ -38,9 +38,9 @@ int cpu_data_open_part(struct cpu_data *data, const struct trace_dat *dat, bool 
 		.start = place->offset,
 		.size = place->size,
 	};
-	return compressed && place->size ?
+	return buffer->compressed && place->size ?
 		       chunks_open(&data->chunks, dat->codec, dat->big_endian, dat->fd,
-				   place->offset, place->size, &data->size) :
+				   place->offset, place->size, page, &data->size) :
 		       0;
 }
 
@@ -84,21 +84,12 @@ static size_t pages_before_hole(const struct cpu_data *data, size_t page, size_t
 
 static ssize_t read_file(const struct cpu_data *data, char *pages, size_t size, size_t page)
 {
-	size_t length = 0;
+	size_t length;
+	int ret = file_read_at(data->fd, pages, size, data->start + data->offset, &length);
 
-	while (length < size) {
-		ssize_t part = pread(data->fd, pages + length, size - length,
-				     data->start + data->offset + (off_t)length);
-
-		if (part < 0 && errno == EINTR)
-			continue;
-		/* What is before the error can be read. */
-		if (part < 0)
-			return length >= page ? (ssize_t)(length / page * page) : -errno;
-		if (!part)
-			break;
-		length += part;
-	}
+	/* What is before the error can be read. */
+	if (ret)
+		return length >= page ? (ssize_t)(length / page * page) : ret;
 	return (ssize_t)length;
 }
 
@@ -121,6 +112,11 @@ ssize_t cpu_data_read(struct cpu_data *data, void *pages, size_t page, size_t mo
 	if (length > 0)
 		data->offset += length;
 	return length;
+}
+
+bool cpu_data_damaged(const struct cpu_data *data)
+{
+	return data->chunks && chunks_damaged(data->chunks);
 }
 
 bool cpu_data_ends_in_zeros(struct cpu_data *data, off_t offset)

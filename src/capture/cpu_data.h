@@ -30,11 +30,13 @@ int cpu_data_open_file(struct cpu_data *data, const char *dir, int cpu);
 
 /**
  * cpu_data_open_part - a part of a trace.dat, which has to outlive the data
+ * @place: a CPU of @buffer
+ * @page: bytes of a page
  *
  * Returns 0, or -errno as chunks_open(): what is before the damage can be read, unless it is -ENOMEM.
  */
-int cpu_data_open_part(struct cpu_data *data, const struct trace_dat *dat, bool compressed,
-		       const struct dat_cpu *place);
+int cpu_data_open_part(struct cpu_data *data, const struct trace_dat *dat,
+		       const struct dat_buffer *buffer, const struct dat_cpu *place, size_t page);
 
 void cpu_data_close(struct cpu_data *data);
 
@@ -50,6 +52,9 @@ void cpu_data_rewind(struct cpu_data *data);
  * the end, or -errno.
  */
 ssize_t cpu_data_read(struct cpu_data *data, void *pages, size_t page, size_t most);
+
+/** cpu_data_damaged - were there pages that could not be decompressed so far? */
+bool cpu_data_damaged(const struct cpu_data *data);
 
 /**
  * cpu_data_ends_in_zeros - is there nothing but zeros from @offset on?

@@ -26,6 +26,7 @@ struct capture_cpu {
 	bool done;    /* read to its end, or not present */
 	bool missing;
 	struct capture_counts counts;
+	bool flawed;  /* counted */
 };
 
 struct capture {
@@ -55,12 +56,17 @@ static void count_flaw(struct capture *capture, const char *name, const char *wh
 		snprintf(info->first_flaw, sizeof(info->first_flaw), "%s: %s", name, what);
 }
 
-static void count_cpu_flaw(struct capture *capture, int cpu, int error)
+static void count_cpu_flaw(struct capture *capture, struct capture_cpu *cpu, int error)
 {
 	char name[64];
 
-	snprintf(name, sizeof(name), "per_cpu/cpu%d/trace_pipe_raw", cpu);
-	count_flaw(capture, name, file_error(error));
+	snprintf(name, sizeof(name), capture->dat ? "CPU %d" : "per_cpu/cpu%d/trace_pipe_raw",
+		 cpu->cpu);
+	if (!cpu->flawed)
+		count_flaw(capture, name,
+			   cpu->data.chunks && error == EBADMSG ? "compressed data is damaged" :
+								  file_error(error));
+	cpu->flawed = true;
 }
 
 /* Returns NULL and errno if it cannot be read; only a file that does not exist is no flaw. */
@@ -260,12 +266,12 @@ static int open_cpu(struct capture *capture, int place)
 
 	cpu->cpu = capture->numbers[place];
 	if (buffer)
-		ret = cpu_data_open_part(&cpu->data, capture->dat, buffer->compressed,
-					 &buffer->cpus[place]);
+		ret = cpu_data_open_part(&cpu->data, capture->dat, buffer, &buffer->cpus[place],
+					 capture->source.layout.size);
 	else
 		ret = cpu_data_open_file(&cpu->data, capture->dir, cpu->cpu);
 	if (ret && ret != -ENOENT)
-		count_cpu_flaw(capture, cpu->cpu, -ret);
+		count_cpu_flaw(capture, cpu, -ret);
 	/* Of compressed data what is before the damage is left. */
 	cpu->done = ret && !cpu->data.chunks;
 	cpu->missing = ret == -ENOENT;
@@ -622,7 +628,9 @@ static int read_pages(struct capture *capture, struct capture_cpu *cpu, size_t m
 		most = room ? room : 1;
 	length = cpu_data_read(data, capture->pages, page, most);
 	if (length < 0)
-		count_cpu_flaw(capture, cpu->cpu, (int)-length);
+		count_cpu_flaw(capture, cpu, (int)-length);
+	if (cpu_data_damaged(data))
+		count_cpu_flaw(capture, cpu, EBADMSG);
 	if (length <= 0) {
 		cpu->done = true;
 		return 0;
