@@ -146,13 +146,21 @@ struct file_table *file_table_new(void);
 /** file_table_free - NULL is allowed */
 void file_table_free(struct file_table *table);
 
-/** file_table_add - add a file; @text belongs to the table, also after -ENOMEM */
+/** file_table_add - add a file; @text belongs to the table, also after -ENOMEM and -E2BIG */
 int file_table_add(struct file_table *table, const char *path, char *text, size_t length);
 
-/** file_table_sort - to be called once after the last file_table_add(), before all below */
+/**
+ * file_table_sort - to be called once after the last file_table_add(), before all below
+ *
+ * Of files with one path a single one is left.
+ */
 void file_table_sort(struct file_table *table);
 
 bool file_table_has(const struct file_table *table, const char *path);
+
+/** file_table_read - as file_read() */
+int file_table_read(const struct file_table *table, const char *path, char **ret_text,
+		    size_t *ret_length);
 
 /** file_table_open - a descriptor of a copy (memfd_create(2)), or -errno (-ENOENT) */
 int file_table_open(const struct file_table *table, const char *path);

@@ -10,6 +10,9 @@
 
 #include "allocfilt/base.h"
 
+#define FILES_MAX 65536	       /* the kernel numbers its events with 16 bits */
+#define BYTES_MAX (256u << 20) /* of all texts */
+
 struct table_file {
 	char *path;
 	char *text;
@@ -19,7 +22,8 @@ struct table_file {
 struct file_table {
 	struct table_file *files; /* by path */
 	size_t count;
-	size_t size; /* of files */
+	size_t size;  /* of files */
+	size_t bytes; /* of all texts */
 };
 
 struct file_table *file_table_new(void)
@@ -41,8 +45,13 @@ void file_table_free(struct file_table *table)
 
 int file_table_add(struct file_table *table, const char *path, char *text, size_t length)
 {
-	char *copy = strdup(path);
+	char *copy;
 
+	if (table->count == FILES_MAX || length > BYTES_MAX - table->bytes) {
+		free(text);
+		return -E2BIG;
+	}
+	copy = strdup(path);
 	if (copy && table->count == table->size) {
 		size_t larger = table->size ? 2 * table->size : 64;
 		struct table_file *files =
@@ -58,6 +67,7 @@ int file_table_add(struct file_table *table, const char *path, char *text, size_
 		free(text);
 		return -ENOMEM;
 	}
+	table->bytes += length;
 	table->files[table->count++] = (struct table_file){ copy, text, length };
 	return 0;
 }
@@ -70,8 +80,20 @@ static int by_path(const void *left, const void *right)
 
 void file_table_sort(struct file_table *table)
 {
+	size_t kept = 0;
+
 	if (table->count)
 		qsort(table->files, table->count, sizeof(*table->files), by_path);
+	/* Of those with one path any. */
+	for (size_t i = 0; i < table->count; i++) {
+		if (kept && !by_path(&table->files[kept - 1], &table->files[i])) {
+			free(table->files[i].path);
+			free(table->files[i].text);
+			continue;
+		}
+		table->files[kept++] = table->files[i];
+	}
+	table->count = kept;
 }
 
 static const struct table_file *find(const struct file_table *table, const char *path)
@@ -86,6 +108,25 @@ static const struct table_file *find(const struct file_table *table, const char 
 bool file_table_has(const struct file_table *table, const char *path)
 {
 	return find(table, path);
+}
+
+int file_table_read(const struct file_table *table, const char *path, char **ret_text,
+		    size_t *ret_length)
+{
+	const struct table_file *file = find(table, path);
+	char *text;
+
+	if (!file)
+		return -ENOENT;
+	text = malloc(file->length + 1);
+	if (!text)
+		return -ENOMEM;
+	memcpy(text, file->text, file->length);
+	text[file->length] = '\0';
+	*ret_text = text;
+	if (ret_length)
+		*ret_length = file->length;
+	return 0;
 }
 
 int file_table_open(const struct file_table *table, const char *path)

@@ -19,8 +19,11 @@ int source_open(const struct data_source *source, const char *path)
 int source_read(const struct data_source *source, const char *path, char **ret_text,
 		size_t *ret_length)
 {
-	int fd = source_open(source, path), ret;
+	int fd, ret;
 
+	if (source->files)
+		return file_table_read(source->files, path, ret_text, ret_length);
+	fd = source_open(source, path);
 	if (fd < 0)
 		return fd;
 	ret = file_read_fd(fd, ret_text, ret_length);
