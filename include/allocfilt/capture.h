@@ -18,6 +18,12 @@
 
 struct capture;
 
+/* Of a trace.dat from which nothing can be shown. */
+#define CAPTURE_NO_EVENTS                                                                          \
+	"no event of slow allocations in it; what it takes: trace-cmd record -p function_graph "   \
+	"-l '__alloc*_pages*' -l 'try_to_*_pages' -l 'shrink_*' -l 'compact_zone*' "               \
+	"-e vmscan -e compaction"
+
 /**
  * capture_open - open a directory, or a trace.dat with its first buffer that has data
  *
@@ -59,7 +65,8 @@ const struct capture_info *capture_info(const struct capture *capture);
  * @stop: is the user done with waiting? All data is read once
  *
  * To be called before capture_offer(), by who filters. Returns 0, 1 if it was stopped, -ENODATA if
- * there is no event of the catalog, or -ENOMEM.
+ * there is no event of the catalog, -EBADMSG if there is none in what is left of a damaged file, or
+ * -ENOMEM.
  */
 int capture_find_traced(struct capture *capture, bool (*stop)(void *context), void *context);
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "allocfilt/capture.h"
 #include "allocfilt/record.h"
 #include "capture/chunks.h"
 
@@ -19,7 +20,7 @@
 #define PLACES_MAX   65536 /* CPUs of all buffers: they may name the same places in the file */
 #define BUFFERS_MAX  4096
 #define PAGE_MAX     (64u << 20)
-#define SECTION_MAX  FILE_TEXT_MAX /* bytes of one that is not data, when it is expanded */
+#define SECTION_MAX  FILE_TEXT_MAX /* bytes of one that is not data, in the file and expanded */
 #define SECTION_PACK 1		   /* a flag of a section: it is compressed */
 
 static const char magic[] = "\x17\x08\x44tracing";
@@ -37,11 +38,12 @@ enum option {
 	OPTION_KALLSYMS = 19,
 	OPTION_PRINTK = 20,
 	OPTION_CMDLINES = 21,
+	OPTION_BUFFER_TEXT = 22,
 };
 
 /* A part of the file, or of memory, that is read from its beginning to its end. */
 struct span {
-	int fd;
+	struct trace_dat *dat;
 	const char *memory; /* NULL: the file */
 	off_t at, end;
 	bool big_endian;
@@ -49,11 +51,18 @@ struct span {
 
 static bool span_read(struct span *span, void *to, size_t size)
 {
+	size_t length = size;
+	int ret = 0;
+
 	if (size > (uint64_t)(span->end - span->at))
 		return false;
 	if (span->memory)
 		memcpy(to, span->memory + span->at, size);
-	else if (pread(span->fd, to, size, span->at) != (ssize_t)size)
+	else
+		ret = file_read_at(span->dat->fd, to, size, span->at, &length);
+	if (ret)
+		span->dat->error = -ret;
+	if (length < size)
 		return false;
 	span->at += (off_t)size;
 	return true;
@@ -245,8 +254,10 @@ static bool read_cpus(struct trace_dat *dat, struct dat_buffer *buffer, struct s
 		/* A file that was cut has what is left. */
 		if (offset > (uint64_t)dat->size)
 			offset = dat->size;
-		if (size > (uint64_t)dat->size - offset)
+		if (size > (uint64_t)dat->size - offset) {
 			size = (uint64_t)dat->size - offset;
+			set_flaw(dat, "the end of the file");
+		}
 		/* They lie beside each other: all buffers are read in the time of one file. */
 		if ((off_t)size > dat->data_left)
 			return false;
@@ -257,20 +268,45 @@ static bool read_cpus(struct trace_dat *dat, struct dat_buffer *buffer, struct s
 	return true;
 }
 
-/* Version 6: what is at the offset of a buffer, and at the end of the header, is the same. */
+/* The chosen one of "local [mono]". trace-cmd goes on without it, too. */
+static bool read_clock(struct dat_buffer *buffer, struct span *span)
+{
+	char clock[64] = "";
+	size_t length;
+	char *text = span_text(span, 8, &length);
+
+	if (text && strchr(text, '['))
+		sscanf(strchr(text, '['), "[%63[^]]", clock);
+	free(text);
+	free(buffer->clock);
+	buffer->clock = strdup(clock);
+	return *clock && buffer->clock;
+}
+
+/*
+ * Version 6: what is at the offset of a buffer, and at the end of the header, is the same.
+ * @clock: it follows, as trace-cmd wrote it before 3.0
+ */
 static bool read_places(struct trace_dat *dat, struct dat_buffer *buffer, struct span *span,
-			uint64_t cpus)
+			uint64_t cpus, bool clock)
 {
 	char kind[10];
 
-	return span_read(span, kind, sizeof(kind)) && !memcmp(kind, "flyrecord", sizeof(kind)) &&
-	       read_cpus(dat, buffer, span, cpus);
+	if (!span_read(span, kind, sizeof(kind)))
+		return false;
+	if (!memcmp(kind, "latency  ", sizeof(kind)))
+		dat->latency = true;
+	if (memcmp(kind, "flyrecord", sizeof(kind)) || !read_cpus(dat, buffer, span, cpus))
+		return false;
+	if (clock && !read_clock(buffer, span))
+		set_flaw(dat, "the trace clock");
+	return true;
 }
 
-static struct span part_of_file(const struct trace_dat *dat, uint64_t at)
+static struct span part_of_file(struct trace_dat *dat, uint64_t at)
 {
 	return (struct span){
-		.fd = dat->fd,
+		.dat = dat,
 		.at = at < (uint64_t)dat->size ? (off_t)at : dat->size,
 		.end = dat->size,
 		.big_endian = dat->big_endian,
@@ -351,7 +387,7 @@ static bool read_section(struct trace_dat *dat, const struct part *part, uint64_
 	char *from = NULL, *to = NULL;
 	bool good;
 
-	if (!read_section_header(&section, &flags, &size) ||
+	if (!read_section_header(&section, &flags, &size) || size > SECTION_MAX ||
 	    size > (uint64_t)(section.end - section.at))
 		return false;
 	section.end = section.at + (off_t)size;
@@ -381,6 +417,7 @@ struct options_found {
 	uint64_t cpus;	/* version 6: CPUCOUNT; 0: none */
 	uint64_t parts; /* a bit for each of parts[] that was read */
 	bool clock;
+	bool clock_follows; /* version 6: it is not in the option, but after the places */
 };
 
 static bool read_option(struct trace_dat *dat, struct span *data, enum option id,
@@ -395,9 +432,15 @@ static bool read_option(struct trace_dat *dat, struct span *data, enum option id
 		if (found->clock)
 			return true;
 		found->clock = true;
+		found->clock_follows = dat->version == 6 && data->at == data->end;
+		if (found->clock_follows)
+			return true;
 		/* fall through */
 	case OPTION_UNAME:
 		return read_text_option(dat, data, id);
+	case OPTION_BUFFER_TEXT:
+		dat->latency = true;
+		return true;
 	case OPTION_CPUCOUNT:
 		return span_number(data, 4, &found->cpus);
 	default:
@@ -464,7 +507,7 @@ static bool read_version_6(struct trace_dat *dat, struct span *span)
 	}
 	if (found.cpus)
 		cpus = found.cpus;
-	if (!read_places(dat, &dat->buffers[0], span, cpus))
+	if (!read_places(dat, &dat->buffers[0], span, cpus, found.clock_follows))
 		return false;
 	for (int i = 1; i < dat->nr_buffers; i++) {
 		struct dat_buffer *buffer = &dat->buffers[i];
@@ -472,7 +515,7 @@ static bool read_version_6(struct trace_dat *dat, struct span *span)
 
 		free(buffer->cpus);
 		buffer->cpus = NULL;
-		if (!read_places(dat, buffer, &places, cpus))
+		if (!read_places(dat, buffer, &places, cpus, found.clock_follows))
 			set_flaw(dat, "a buffer");
 	}
 	return true;
@@ -500,12 +543,12 @@ static int refuse_compression(const char *path, const char *name, const char *pa
 {
 	if (package)
 		return failure_set(failure, EXIT_STATUS_USAGE, ENOTSUP,
-				   "-r %s: compressed with %s, which this allocfilt was built "
+				   "%s: compressed with %s, which this allocfilt was built "
 				   "without (Debian: %s); trace-cmd convert --compression none "
 				   "makes a file that it reads",
 				   path, name, package);
 	return failure_set(failure, EXIT_STATUS_USAGE, ENOTSUP,
-			   "-r %s: compressed in an unknown way (%s); trace-cmd convert "
+			   "%s: compressed in an unknown way (%s); trace-cmd convert "
 			   "--compression none makes a file that can be read",
 			   path, name);
 }
@@ -518,7 +561,7 @@ static bool is_word(const char *text)
 
 static int read_all(struct trace_dat *dat, const char *path, struct failure *failure)
 {
-	struct span span = { .fd = dat->fd, .end = dat->size };
+	struct span span = { .dat = dat, .end = dat->size };
 	char mark[sizeof(magic) - 1], version[8], codec[16], codec_version[32];
 	const char *package;
 	uint64_t order = 0, long_size, page_size, offset;
@@ -527,10 +570,10 @@ static int read_all(struct trace_dat *dat, const char *path, struct failure *fai
 	if (!span_read(&span, mark, sizeof(mark)) || memcmp(mark, magic, sizeof(mark)) ||
 	    !span_string(&span, version, sizeof(version)) || !is_word(version))
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
-				   "-r %s: neither a trace.dat of trace-cmd nor a capture", path);
+				   "%s: neither a trace.dat of trace-cmd nor a capture", path);
 	if (strcmp(version, "6") && strcmp(version, "7"))
 		return failure_set(failure, EXIT_STATUS_USAGE, ENOTSUP,
-				   "-r %s: a trace.dat of version %s; versions 6 and 7 can be "
+				   "%s: a trace.dat of version %s; versions 6 and 7 can be "
 				   "read, trace-cmd convert makes them",
 				   path, version);
 	dat->version = *version - '0';
@@ -552,8 +595,14 @@ static int read_all(struct trace_dat *dat, const char *path, struct failure *fai
 	}
 	if (good && dat->nr_buffers)
 		return 0;
+	if (dat->latency)
+		return failure_set(failure, EXIT_STATUS_USAGE, ENODATA, "%s: " CAPTURE_NO_EVENTS,
+				   path);
+	if (dat->error)
+		return failure_set(failure, EXIT_STATUS_USAGE, dat->error, "%s: %s", path,
+				   strerror(dat->error));
 	return failure_set(failure, EXIT_STATUS_USAGE, EBADMSG,
-			   "-r %s: a damaged trace.dat: %s cannot be read", path,
+			   "%s: a damaged trace.dat: %s cannot be read", path,
 			   dat->flaw ? dat->flaw :
 			   good	     ? "a buffer" :
 				       "its header");
@@ -570,7 +619,7 @@ int trace_dat_open(struct trace_dat **ret_dat, const char *path, struct failure 
 	dat->files = file_table_new();
 	dat->fd = file_open(NULL, path, INT64_MAX);
 	if (dat->fd < 0)
-		ret = failure_set(failure, EXIT_STATUS_USAGE, -dat->fd, "-r %s: %s", path,
+		ret = failure_set(failure, EXIT_STATUS_USAGE, -dat->fd, "%s: %s", path,
 				  file_error(-dat->fd));
 	else if (!dat->files || fstat(dat->fd, &status))
 		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");

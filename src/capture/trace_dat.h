@@ -46,6 +46,8 @@ struct trace_dat {
 	char host[65], release[65], machine[65];
 	off_t data_left;	  /* bytes of pages that may still come */
 	unsigned int places_left; /* CPUs, of all buffers */
+	bool latency;		  /* it has the text of a latency tracer in place of records */
+	int error;		  /* errno of reading the file; 0: none */
 	const char *flaw; /* the first thing that is damaged, and not essential; NULL: nothing */
 };
 

@@ -3,16 +3,18 @@
 #
 # Make a trace.dat from captures, as trace-cmd.dat.v6(5) and trace-cmd.dat.v7(5) describe it:
 #
-#   trace_dat.pl 6|7 none|zlib FILE CAPTURE [NAME=CAPTURE]...
+#   trace_dat.pl old6|6|7 none|zlib FILE CAPTURE [NAME=CAPTURE]...
 #
 # The first capture is the top level's buffer and has the formats; each NAME is one more buffer. What
-# trace-cmd of Debian does not write: zlib, the other byte order, several buffers of one kernel.
+# trace-cmd of Debian does not write: zlib, the other byte order, several buffers of one kernel, and old6,
+# version 6 as it was before trace-cmd 3.0: the clock of a buffer follows its places.
 
 use strict;
 use warnings;
 use Compress::Zlib qw(compress);
 
 my ($version, $compression, $to, $top, @more) = @ARGV;
+my $old = $version =~ s/^old//;
 my ($big, $long, $page) = (0, 8, 4096);
 my $out = '';
 
@@ -95,6 +97,7 @@ sub put_flyrecord
 	$out .= "flyrecord\0";
 	$places = length $out;
 	$out .= "\0" x (16 * @cpus);
+	$out .= sized(text_of("$capture/trace_clock")) if $old;
 	for my $cpu (@cpus) {
 		my $data = text_of("$capture/per_cpu/cpu$cpu/trace_pipe_raw");
 
@@ -111,7 +114,7 @@ sub version_6
 
 	$out .= header_info() . ftrace_events() . event_formats() . kallsyms() . printk() .
 		cmdlines() . u32(scalar(my @cpus = cpus_of($top))) . "options  \0" . option(5, uname()) .
-		option(4, "[" . clock_of($top) . "] other\0");
+		option(4, $old ? '' : "[" . clock_of($top) . "] other\0");
 	for my $more (@more) {
 		my ($name) = split /=/, $more;
 
@@ -199,7 +202,7 @@ sub version_7
 	substr($out, $at, 8) = u64($first);
 }
 
-die "usage: trace_dat.pl 6|7 none|zlib FILE CAPTURE [NAME=CAPTURE]...\n" if !defined $top;
+die "usage: trace_dat.pl old6|6|7 none|zlib FILE CAPTURE [NAME=CAPTURE]...\n" if !defined $top;
 find_layout();
 $out = "\x17\x08\x44tracing$version\0" . pack('CC', $big, $long) . u32($page);
 $version == 6 ? version_6() : version_7();

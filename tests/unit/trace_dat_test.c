@@ -213,6 +213,7 @@ static void test_places_of_cpus(void **state)
 	assert_int_equal(open_file(), 0);
 	assert_int_equal(dat->buffers[0].cpus[0].size, 5000 - 4096);
 	assert_int_equal(dat->buffers[0].cpus[1].size, 0);
+	assert_string_equal(dat->flaw, "the end of the file");
 	make_file("none", 0, falling, 2);
 	assert_int_equal(open_file(), 0);
 	assert_string_equal(dat->flaw, "an option");
@@ -243,6 +244,61 @@ static void test_sections(void **state)
 	assert_int_equal(open_file(), 0);
 	assert_string_equal(dat->flaw, "header_page");
 	assert_false(file_table_has(dat->files, "events/header_page"));
+}
+
+static void test_large_sections(void **state)
+{
+	static const struct place places[] = { { 0, 0, 0 } };
+	size_t options = begin("none"), header, buffer;
+
+	/* A sparse file may be of any size. */
+	header = put_section(HEADER, 0, 1 << 30);
+	put_string("header_page");
+	put_number(5, 8);
+	put("a\0b\nc", 5);
+	put_string("header_event");
+	put_number(4, 8);
+	put("more", 4);
+	buffer = put_section(BUFFER, 0, 0);
+	set_offset(options, put_section(DONE, 0, 0));
+	put_option(HEADER, header);
+	put_buffer(buffer, "", places, 1);
+	put_option(DONE, 0);
+	open_file();
+	assert_int_equal(truncate(test_path("trace.dat"), 2ll << 30), 0);
+	trace_dat_free(dat);
+	dat = NULL;
+	assert_int_equal(trace_dat_open(&dat, test_path("trace.dat"), &failure), 0);
+	assert_string_equal(dat->flaw, "header_page");
+}
+
+static int count_event(void *context, const char *system, const char *name)
+{
+	++*(int *)context;
+	return 0;
+}
+
+/* More than a kernel can number, and one of them again and again. */
+static void test_formats_without_end(void **state)
+{
+	struct file_table *files = file_table_new();
+	char path[64], *text;
+	int added = 0;
+
+	assert_non_null(files);
+	do
+		snprintf(path, sizeof(path), "events/a/%d/format", added / 2);
+	while (!file_table_add(files, path, strdup("text"), 4) && added++ < 1 << 20);
+	assert_int_equal(added, 1 << 16);
+	file_table_sort(files);
+	added = 0;
+	file_table_events(files, count_event, &added);
+	assert_int_equal(added, 1 << 15);
+	assert_int_equal(file_table_read(files, "events/a/7/format", &text, NULL), 0);
+	assert_string_equal(text, "text");
+	free(text);
+	assert_int_equal(file_table_read(files, "events", &text, NULL), -ENOENT);
+	file_table_free(files);
 }
 
 static void test_texts(void **state)
@@ -299,7 +355,7 @@ static void test_version_6(void **state)
 		put_number(20, 8);
 		file.at = 200;
 		if (i) {
-			expect_refused("its header");
+			expect_refused("what it takes: trace-cmd record");
 			continue;
 		}
 		assert_int_equal(open_file(), 0);
@@ -318,6 +374,8 @@ int main(void)
 		TEST(test_options_in_a_circle),
 		TEST(test_places_of_cpus),
 		TEST(test_sections),
+		TEST(test_large_sections),
+		TEST(test_formats_without_end),
 		TEST(test_texts),
 		TEST(test_version_6),
 	};
