@@ -72,7 +72,7 @@ static bool never(void *context)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC), rounds = 0;
+	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
 	struct source_sink sink = { NULL, room, take_page, left_with_data };
 	struct capture *capture;
 	struct failure failure;
@@ -87,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	do {
 		read_texts(capture_source(capture));
 		capture_find_traced(capture, never, NULL);
-		while (rounds++ < 100 && capture_round(capture, &sink) > 0)
+		for (int round = 0; round < 100 && capture_round(capture, &sink) > 0; round++)
 			;
 	} while (capture_next_buffer(capture, &failure) > 0);
 	capture_close(capture);
