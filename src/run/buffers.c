@@ -22,7 +22,6 @@ bool buffers_name(const struct capture *capture, char name[BUFFERS_NAME_MAX])
 static int split_path(char *path, const char *option, const char **ret_buffer,
 		      struct failure *failure)
 {
-	char *colon = strrchr(path, ':');
 	struct stat status;
 	int error;
 
@@ -30,7 +29,8 @@ static int split_path(char *path, const char *option, const char **ret_buffer,
 	if (!stat(path, &status))
 		return 0;
 	error = errno;
-	if (colon) {
+	/* Both names may have one. */
+	for (char *colon = strchr(path, ':'); colon; colon = strchr(colon + 1, ':')) {
 		*colon = '\0';
 		if (!stat(path, &status) && S_ISREG(status.st_mode)) {
 			*ret_buffer = strcmp(colon + 1, BUFFERS_TOP) ? colon + 1 : "";
