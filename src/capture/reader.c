@@ -245,8 +245,8 @@ static int read_layout(struct capture *capture, struct failure *failure)
 			capture->dir, file_error(errno));
 	ret = page_layout_parse(&capture->source.layout, text, strlen(text),
 				capture->dat && capture->dat->big_endian);
-	/* The sub-buffers of an instance may be larger than those of the top level. */
-	if (!ret && capture->buffer && capture->buffer->page_size > capture->source.layout.size)
+	/* header_page is of the top level; an instance has sub-buffers of its own size. */
+	if (!ret && capture->buffer && *capture->buffer->name && capture->buffer->page_size)
 		capture->source.layout.size = capture->buffer->page_size;
 	free(text);
 	if (ret)
@@ -299,7 +299,7 @@ static int open_cpus(struct capture *capture, struct failure *failure)
 	int opened = 0, error = ENOENT;
 
 	if (count <= 0 && capture->dat)
-		return failure_set(failure, EXIT_STATUS_USAGE, ENODATA, "-r %s: no data of any CPU",
+		return failure_set(failure, EXIT_STATUS_USAGE, ENODATA, "%s: " CAPTURE_NO_EVENTS,
 				   capture->dir);
 	if (count <= 0)
 		return failure_set(
@@ -383,6 +383,9 @@ static void check_names(struct capture *capture)
 		      { "tasks", true },
 		      { "cgroups", true } };
 
+	/* In memory all of them can be read. */
+	if (capture->dat)
+		return;
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		int fd = source_open(&capture->source, files[i].name);
 
@@ -430,6 +433,7 @@ static int list_functions(struct capture *capture)
 static int open_all(struct capture *capture, struct failure *failure)
 {
 	char *description;
+	uint64_t flaws;
 	int ret = read_layout(capture, failure);
 
 	if (ret)
@@ -455,9 +459,12 @@ static int open_all(struct capture *capture, struct failure *failure)
 	check_names(capture);
 	if (list_functions(capture))
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+	flaws = capture->info.flaws;
 	if (capture->function_graph && !has_event(capture, "ftrace", "funcgraph_exit")) {
 		capture->function_graph = false;
-		count_flaw(capture, "events/ftrace/funcgraph_exit/format", "missing");
+		/* A kernel without function_graph lacks it: trace-cmd takes what there is. */
+		if (capture->info.flaws == flaws && !capture->dat)
+			count_flaw(capture, "events/ftrace/funcgraph_exit/format", "missing");
 	}
 	return 0;
 }
@@ -506,7 +513,7 @@ static int open_dat(struct capture *capture, const char *name, struct failure *f
 	while (name && place < dat->nr_buffers && strcmp(dat->buffers[place].name, name))
 		place++;
 	if (place == dat->nr_buffers)
-		return failure_set(failure, EXIT_STATUS_USAGE, ENOENT, "-r %s: no buffer %s in it",
+		return failure_set(failure, EXIT_STATUS_USAGE, ENOENT, "%s: no buffer %s in it",
 				   capture->dir, name);
 	if (!name && next_buffer(dat, 0) > 0)
 		place = next_buffer(dat, 0);
@@ -704,6 +711,17 @@ int capture_round(struct capture *capture, const struct source_sink *sink)
 	return more;
 }
 
+/* It may be the damage that left none. */
+static int no_events(struct capture *capture, uint64_t bad_pages)
+{
+	char count[64];
+
+	snprintf(count, sizeof(count), "%" PRIu64 " pages", bad_pages);
+	if (bad_pages)
+		count_flaw(capture, count, "damaged");
+	return capture->info.flaws ? -EBADMSG : -ENODATA;
+}
+
 int capture_find_traced(struct capture *capture, bool (*stop)(void *context), void *context)
 {
 	struct source_sink sink;
@@ -727,7 +745,7 @@ int capture_find_traced(struct capture *capture, bool (*stop)(void *context), vo
 	if (more > 0)
 		ret = 1;
 	else if (!traced_windows(traced) && !traced_events(traced))
-		ret = -ENODATA;
+		ret = no_events(capture, traced_bad_pages(traced));
 	else if (!(filter = traced_filter(traced)))
 		ret = -ENOMEM;
 	else

@@ -24,6 +24,7 @@ struct traced {
 	size_t count;
 	uint64_t windows;
 	uint64_t events;
+	uint64_t bad_pages;
 };
 
 static int by_address(const void *left, const void *right)
@@ -123,10 +124,13 @@ static int see_page(void *context, int cpu, const void *page, size_t length, boo
 	struct traced *traced = context;
 	struct page_content content;
 	struct page_cursor cursor;
+	enum page_state state = page_check(&traced->source->layout, page, length, &content);
 
-	(void)last;
-	if (page_check(&traced->source->layout, page, length, &content) != PAGE_GOOD)
+	/* A copy of a live buffer may end in a page that is cut. */
+	if (state != PAGE_GOOD) {
+		traced->bad_pages += state != PAGE_EMPTY && !(last && state != PAGE_DAMAGED);
 		return 0;
+	}
 	page_begin(&cursor, &traced->source->layout, content.data, content.size, content.ts);
 	while (page_next(&cursor) > 0)
 		decode_record(traced->decode, cpu, cursor.ts, cursor.data, cursor.size);
@@ -152,6 +156,11 @@ uint64_t traced_windows(const struct traced *traced)
 uint64_t traced_events(const struct traced *traced)
 {
 	return traced->events;
+}
+
+uint64_t traced_bad_pages(const struct traced *traced)
+{
+	return traced->bad_pages;
 }
 
 /*

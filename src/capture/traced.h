@@ -22,6 +22,9 @@ void traced_sink(struct traced *traced, struct source_sink *sink);
 uint64_t traced_windows(const struct traced *traced);
 uint64_t traced_events(const struct traced *traced);
 
+/** traced_bad_pages - pages that were damaged, and passed over */
+uint64_t traced_bad_pages(const struct traced *traced);
+
 /** traced_filter - the functions, as set_ftrace_filter has them; free() it; NULL where memory is short */
 char *traced_filter(const struct traced *traced);
 

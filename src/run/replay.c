@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,6 +15,19 @@
 #include "run/buffers.h"
 #include "run/pipeline.h"
 #include "run/report.h"
+
+#define NAME_MAX_FULL (PATH_MAX + BUFFERS_NAME_MAX)
+
+/* FILE, or FILE:BUFFER */
+static const char *full_name(const struct capture *capture, char name[NAME_MAX_FULL])
+{
+	char buffer[BUFFERS_NAME_MAX];
+	bool several = buffers_name(capture, buffer);
+
+	snprintf(name, NAME_MAX_FULL, "%s%s%s", capture_source(capture)->dir, several ? ":" : "",
+		 several ? buffer : "");
+	return name;
+}
 
 /* The threshold of a configuration file is for live runs: that of the capture comes first. */
 static int choose_threshold(const struct run_context *run, const struct capture *capture,
@@ -64,6 +78,10 @@ static int make_plan(const struct run_context *run, struct capture *capture, str
 		log_notice("-F is ignored: a capture has only the functions that were traced");
 	capture_offer(capture, &offer);
 	ret = plan_make(plan, &request, &offer, failure);
+	if (ret && failure->status == EXIT_STATUS_NO_FEATURE && capture_info(capture)->flaws)
+		return failure_set(failure, EXIT_STATUS_USAGE, -ret,
+				   "%s: damaged: %s; there is nothing left to show",
+				   capture_source(capture)->dir, capture_info(capture)->first_flaw);
 	/* What the plan says of a kernel is no help: the capture may only lack files. */
 	if (ret && failure->status == EXIT_STATUS_NO_FEATURE)
 		return failure_set(
@@ -105,12 +123,13 @@ static int check_flaws(const struct capture *capture, const struct pipeline *pip
 	struct line data_flaw;
 	const struct capture_info *info = capture_info(capture);
 	uint64_t data = pipeline_flaws(pipeline, &data_flaw);
+	char name[NAME_MAX_FULL];
 
 	if (!info->flaws && !data)
 		return 0;
 	return failure_set(failure, EXIT_STATUS_RUN_TIME, EBADMSG,
 			   "%s: damaged: %s%s%s; what could be read is shown",
-			   capture_source(capture)->dir, info->first_flaw,
+			   full_name(capture, name), info->first_flaw,
 			   info->flaws && data ? ", " : "", data_flaw.text);
 }
 
@@ -184,22 +203,42 @@ static int put_name(const struct run_context *run, const struct capture *capture
 	return line_put(&line, run->output);
 }
 
+/* Those of the kernel that count something else are counter, uptime, x86-tsc and ppc-tb. */
+static int check_clock(const struct capture *capture, struct failure *failure)
+{
+	static const char *const ns[] = {
+		"", "local", "global", "perf", "mono", "mono_raw", "boot", "tai",
+	};
+	const char *clock = capture_source(capture)->clock;
+	char name[NAME_MAX_FULL], text[64];
+
+	for (size_t i = 0; i < ARRAY_SIZE(ns); i++)
+		if (!strcmp(clock, ns[i]))
+			return 0;
+	text_escape(text, sizeof(text), clock, TEXT_PRINTABLE);
+	return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
+			   "%s: its times are of the trace clock %s, whose unit is not ns; "
+			   "record with local or mono (trace-cmd record -C mono)",
+			   full_name(capture, name), text);
+}
+
 /* Returns as buffers_visit.buffer() does. */
 static int find_traced(const struct run_context *run, struct capture *capture,
 		       struct failure *failure)
 {
 	int ret = capture_find_traced(capture, signals_stop_asked, run->signals);
+	char name[NAME_MAX_FULL];
 
+	full_name(capture, name);
 	if (ret == -ENOMEM)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+	if (ret == -EBADMSG)
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, EBADMSG,
+				   "%s: damaged: %s; no event of slow allocations is left", name,
+				   capture_info(capture)->first_flaw);
 	if (ret != -ENODATA)
 		return ret;
-	return failure_set(failure, EXIT_STATUS_USAGE, ENODATA,
-			   "-r %s: no event of slow allocations in it; what it takes: "
-			   "trace-cmd record -p function_graph -l '__alloc*_pages*' "
-			   "-l 'try_to_*_pages' -l 'shrink_*' -l 'compact_zone*' "
-			   "-e vmscan -e compaction",
-			   run->options->read);
+	return failure_set(failure, EXIT_STATUS_USAGE, ENODATA, "%s: " CAPTURE_NO_EVENTS, name);
 }
 
 struct replay {
@@ -214,8 +253,14 @@ static int replay_buffer(void *context, struct capture *capture, bool several,
 	const struct run_context *run = this->run;
 	struct pipeline *pipeline = NULL;
 	struct plan *plan = NULL;
+	char name[BUFFERS_NAME_MAX];
 	int ret = several ? check_several(run, capture, failure) : 0;
 
+	/* Whose messages follow. */
+	if (!ret && several && buffers_name(capture, name))
+		log_notice("buffer %s", name);
+	if (!ret)
+		ret = check_clock(capture, failure);
 	if (!ret)
 		ret = find_traced(run, capture, failure);
 	if (!ret)
