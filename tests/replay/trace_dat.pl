@@ -155,10 +155,10 @@ sub put_section
 sub data_of_cpu
 {
 	my ($data) = @_;
-	my @chunks;
+	my $chunk = 10 * $page;
 
 	return $data if $compression eq 'none';
-	push @chunks, packed($1) while $data =~ /\G(.{1,@{[10 * $page]}})/gs;
+	my @chunks = map { packed($_) } unpack "(a$chunk)*", $data;
 	return join '', u32(scalar @chunks), @chunks;
 }
 

@@ -384,6 +384,17 @@ static void test_files_that_are_not_regular(void **state)
 	assert_non_null(strstr(failure.text, "events/header_page: not a regular file"));
 }
 
+/* One damaged file is one flaw. */
+static void test_exit_format_that_is_empty(void **state)
+{
+	struct capture *capture;
+
+	put_text("events/ftrace/funcgraph_exit/format", "");
+	capture = open_it();
+	check_flaws(capture, 1, "funcgraph_exit/format: empty");
+	capture_close(capture);
+}
+
 /* Only the name that the kernel gives to a CPU is one. */
 static void test_cpus_of_other_names(void **state)
 {
@@ -539,6 +550,7 @@ int main(void)
 		RUN(test_no_room_and_a_sink_that_fails),
 		RUN(test_cpu_that_fails_to_read),
 		RUN(test_files_that_are_not_regular),
+		RUN(test_exit_format_that_is_empty),
 		RUN(test_cpus_of_other_names),
 		RUN(test_offsets),
 		RUN(test_holes),
