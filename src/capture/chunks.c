@@ -13,11 +13,12 @@
 
 #include "allocfilt/record.h"
 
-#define COUNT_BYTES  4		/* before the first chunk */
-#define CHUNK_HEADER 8		/* sizes: compressed, and of the data */
-#define CHUNK_PAGES  16		/* trace-cmd makes chunks of ten pages */
-#define CHUNK_MIN    (4u << 20) /* bytes that a chunk may have in any case */
-#define PAGE_PACKED  8		/* bytes in the file that a page takes at least: its time stamp */
+#define COUNT_BYTES  4		 /* before the first chunk */
+#define CHUNK_HEADER 8		 /* sizes: compressed, and of the data */
+#define CHUNK_PAGES  10		 /* trace-cmd makes chunks of so many */
+#define CHUNK_MIN    (5u << 20)	 /* as many of the largest that memory pages of 4 KiB allow */
+#define CHUNK_MAX    (80u << 20) /* and those of 64 KiB */
+#define PAGE_PACKED  4		 /* bytes in the file that a page takes at least: its time stamp */
 
 struct codec {
 	const char *name;
@@ -101,6 +102,8 @@ static int read_header(const struct chunks *chunks, off_t at, size_t *ret_packed
 
 	if (most < CHUNK_MIN)
 		most = CHUNK_MIN;
+	if (most > CHUNK_MAX)
+		most = CHUNK_MAX;
 	if (chunks->end - at < CHUNK_HEADER)
 		return -EBADMSG;
 	ret = read_at(chunks, header, sizeof(header), at);
@@ -108,18 +111,18 @@ static int read_header(const struct chunks *chunks, off_t at, size_t *ret_packed
 		return ret;
 	*ret_packed = event_number(header, 4, chunks->big_endian);
 	*ret_size = event_number(header + 4, 4, chunks->big_endian);
-	if (*ret_packed > (uint64_t)(chunks->end - at - CHUNK_HEADER) || *ret_packed > most ||
-	    *ret_size > most || !*ret_size)
+	if (*ret_packed > (uint64_t)(chunks->end - at - CHUNK_HEADER) ||
+	    *ret_packed > 2 * *ret_size || *ret_size > most || !*ret_size)
 		return -EBADMSG;
 	return 0;
 }
 
 int chunks_open(struct chunks **ret_chunks, const struct codec *codec, bool big_endian, int fd,
-		off_t offset, off_t length, size_t page, off_t *ret_size)
+		off_t offset, off_t length, struct chunk_limits *limits, off_t *ret_size)
 {
 	struct chunks *chunks = calloc(1, sizeof(*chunks));
 	unsigned char count[COUNT_BYTES];
-	size_t packed, size;
+	size_t packed, size, largest = 0;
 	uint32_t wanted;
 	int ret;
 
@@ -128,7 +131,7 @@ int chunks_open(struct chunks **ret_chunks, const struct codec *codec, bool big_
 	chunks->codec = codec;
 	chunks->big_endian = big_endian;
 	chunks->fd = fd;
-	chunks->page = page;
+	chunks->page = limits->page;
 	chunks->start = chunks->next = offset + COUNT_BYTES;
 	chunks->end = chunks->start + length;
 	*ret_size = 0;
@@ -140,10 +143,15 @@ int chunks_open(struct chunks **ret_chunks, const struct codec *codec, bool big_
 			break;
 		chunks->next += CHUNK_HEADER + (off_t)packed;
 		/* A few bytes may become any number of zeros. */
-		if ((*ret_size + (off_t)size) / (off_t)page >
-		    (chunks->next - chunks->start) / PAGE_PACKED) {
+		if ((*ret_size + (off_t)size) / (off_t)limits->page >
+			    (chunks->next - chunks->start) / PAGE_PACKED ||
+		    (size > largest && size - largest > limits->room)) {
 			ret = -EBADMSG;
 			break;
+		}
+		if (size > largest) {
+			limits->room -= size - largest;
+			largest = size;
 		}
 		*ret_size += (off_t)size;
 		chunks->count++;

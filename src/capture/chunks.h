@@ -27,18 +27,24 @@ int codec_expand(const struct codec *codec, void *to, size_t size, const void *f
 
 struct chunks;
 
+/* A few bytes may become gigabytes. */
+struct chunk_limits {
+	size_t page; /* bytes of a page */
+	size_t room; /* bytes of memory that are left: each CPU has a chunk that is expanded */
+};
+
 /**
  * chunks_open - the chunks of a CPU
  * @fd: stays open, and has to until chunks_free()
  * @offset: in the file: a number of 4 bytes, how many chunks there are, and the chunks
  * @length: bytes of the chunks
- * @page: bytes of a page, which bound those of a chunk
+ * @limits: of all CPUs; the largest chunk is taken off
  * @ret_size: bytes of data in all, as far as the chunks are in the file
  *
  * Returns 0, -ENOMEM, -EBADMSG for damaged ones, or the -errno of reading.
  */
 int chunks_open(struct chunks **chunks, const struct codec *codec, bool big_endian, int fd,
-		off_t offset, off_t length, size_t page, off_t *ret_size);
+		off_t offset, off_t length, struct chunk_limits *limits, off_t *ret_size);
 
 /** chunks_free - NULL is allowed */
 void chunks_free(struct chunks *chunks);

@@ -30,7 +30,8 @@ int cpu_data_open_file(struct cpu_data *data, const char *dir, int cpu)
 }
 
 int cpu_data_open_part(struct cpu_data *data, const struct trace_dat *dat,
-		       const struct dat_buffer *buffer, const struct dat_cpu *place, size_t page)
+		       const struct dat_buffer *buffer, const struct dat_cpu *place,
+		       struct chunk_limits *limits)
 {
 	*data = (struct cpu_data){
 		.fd = dat->fd,
@@ -40,7 +41,7 @@ int cpu_data_open_part(struct cpu_data *data, const struct trace_dat *dat,
 	};
 	return buffer->compressed && place->size ?
 		       chunks_open(&data->chunks, dat->codec, dat->big_endian, dat->fd,
-				   place->offset, place->size, page, &data->size) :
+				   place->offset, place->size, limits, &data->size) :
 		       0;
 }
 

@@ -14,6 +14,7 @@
  */
 
 struct chunks;
+struct chunk_limits;
 
 struct cpu_data {
 	int fd;	      /* -1: there is none */
@@ -31,12 +32,13 @@ int cpu_data_open_file(struct cpu_data *data, const char *dir, int cpu);
 /**
  * cpu_data_open_part - a part of a trace.dat, which has to outlive the data
  * @place: a CPU of @buffer
- * @page: bytes of a page
+ * @limits: of chunks_open()
  *
  * Returns 0, or -errno as chunks_open(): what is before the damage can be read, unless it is -ENOMEM.
  */
 int cpu_data_open_part(struct cpu_data *data, const struct trace_dat *dat,
-		       const struct dat_buffer *buffer, const struct dat_cpu *place, size_t page);
+		       const struct dat_buffer *buffer, const struct dat_cpu *place,
+		       struct chunk_limits *limits);
 
 void cpu_data_close(struct cpu_data *data);
 

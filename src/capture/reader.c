@@ -12,12 +12,14 @@
 #include <unistd.h>
 
 #include "allocfilt/capture.h"
+#include "capture/chunks.h"
 #include "capture/cpu_data.h"
 #include "capture/trace_dat.h"
 #include "capture/traced.h"
 
-#define READ_BYTES (128u << 10) /* at a time */
-#define GUESS_MAX  1024		/* pages of a CPU that are looked at for their byte order */
+#define READ_BYTES (128u << 10)	     /* at a time */
+#define CHUNK_ROOM ((size_t)2 << 30) /* bytes: chunks of 400 CPUs, if they are of 5 MiB */
+#define GUESS_MAX  1024		     /* pages of a CPU that are looked at for their byte order */
 
 struct capture_cpu {
 	int cpu;
@@ -258,7 +260,7 @@ static int read_layout(struct capture *capture, struct failure *failure)
 }
 
 /* A capture made by hand may lack the data of some CPUs: not a flaw. Returns 0 or -errno. */
-static int open_cpu(struct capture *capture, int place)
+static int open_cpu(struct capture *capture, int place, struct chunk_limits *limits)
 {
 	struct capture_cpu *cpu = &capture->cpus[place];
 	const struct dat_buffer *buffer = capture->buffer;
@@ -267,7 +269,7 @@ static int open_cpu(struct capture *capture, int place)
 	cpu->cpu = capture->numbers[place];
 	if (buffer)
 		ret = cpu_data_open_part(&cpu->data, capture->dat, buffer, &buffer->cpus[place],
-					 capture->source.layout.size);
+					 limits);
 	else
 		ret = cpu_data_open_file(&cpu->data, capture->dir, cpu->cpu);
 	if (ret && ret != -ENOENT)
@@ -295,6 +297,7 @@ static int list_cpus(struct capture *capture)
 
 static int open_cpus(struct capture *capture, struct failure *failure)
 {
+	struct chunk_limits limits = { capture->source.layout.size, CHUNK_ROOM };
 	int count = list_cpus(capture);
 	int opened = 0, error = ENOENT;
 
@@ -312,7 +315,7 @@ static int open_cpus(struct capture *capture, struct failure *failure)
 	capture->count = count;
 	capture->source.cpus = (struct cpu_list){ capture->numbers, count };
 	for (int i = 0; i < count; i++) {
-		int ret = open_cpu(capture, i);
+		int ret = open_cpu(capture, i, &limits);
 
 		opened += !ret;
 		if (ret)

@@ -279,9 +279,12 @@ static bool read_clock(struct dat_buffer *buffer, struct span *span)
 	if (text && strchr(text, '['))
 		sscanf(strchr(text, '['), "[%63[^]]", clock);
 	free(text);
+	text = *clock ? strdup(clock) : NULL;
+	if (!text)
+		return false;
 	free(buffer->clock);
-	buffer->clock = strdup(clock);
-	return *clock && buffer->clock;
+	buffer->clock = text;
+	return true;
 }
 
 /*
