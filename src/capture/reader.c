@@ -28,7 +28,7 @@ struct capture_cpu {
 	bool done;    /* read to its end, or not present */
 	bool missing;
 	struct capture_counts counts;
-	bool flawed;  /* counted */
+	bool flawed; /* counted */
 };
 
 struct capture {
