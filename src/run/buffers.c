@@ -2,6 +2,7 @@
 #include "run/buffers.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,6 +17,16 @@ bool buffers_name(const struct capture *capture, char name[BUFFERS_NAME_MAX])
 	if (buffer)
 		text_escape(name, BUFFERS_NAME_MAX, *buffer ? buffer : BUFFERS_TOP, TEXT_PRINTABLE);
 	return buffer;
+}
+
+const char *buffers_path(const struct capture *capture, char path[BUFFERS_PATH_MAX])
+{
+	char buffer[BUFFERS_NAME_MAX];
+	bool several = buffers_name(capture, buffer);
+
+	snprintf(path, BUFFERS_PATH_MAX, "%s%s%s", capture_source(capture)->dir, several ? ":" : "",
+		 several ? buffer : "");
+	return path;
 }
 
 /* Takes the name off FILE:BUFFER. @ret_buffer: a part of @path, or NULL: there is none */

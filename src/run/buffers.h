@@ -2,6 +2,7 @@
 #ifndef ALLOCFILT_RUN_BUFFERS_H
 #define ALLOCFILT_RUN_BUFFERS_H
 
+#include <limits.h>
 #include <stdbool.h>
 
 #include "allocfilt/base.h"
@@ -40,5 +41,10 @@ int buffers_visit(const struct run_context *run, const char *path, const char *o
 
 /** buffers_name - the name of the buffer for a terminal; false where it is the only one */
 bool buffers_name(const struct capture *capture, char name[BUFFERS_NAME_MAX]);
+
+#define BUFFERS_PATH_MAX (PATH_MAX + BUFFERS_NAME_MAX)
+
+/** buffers_path - FILE:BUFFER, or the capture where it is the only one; returns @path */
+const char *buffers_path(const struct capture *capture, char path[BUFFERS_PATH_MAX]);
 
 #endif

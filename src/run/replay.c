@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,19 +14,6 @@
 #include "run/buffers.h"
 #include "run/pipeline.h"
 #include "run/report.h"
-
-#define NAME_MAX_FULL (PATH_MAX + BUFFERS_NAME_MAX)
-
-/* FILE, or FILE:BUFFER */
-static const char *full_name(const struct capture *capture, char name[NAME_MAX_FULL])
-{
-	char buffer[BUFFERS_NAME_MAX];
-	bool several = buffers_name(capture, buffer);
-
-	snprintf(name, NAME_MAX_FULL, "%s%s%s", capture_source(capture)->dir, several ? ":" : "",
-		 several ? buffer : "");
-	return name;
-}
 
 /* The threshold of a configuration file is for live runs: that of the capture comes first. */
 static int choose_threshold(const struct run_context *run, const struct capture *capture,
@@ -123,13 +109,13 @@ static int check_flaws(const struct capture *capture, const struct pipeline *pip
 	struct line data_flaw;
 	const struct capture_info *info = capture_info(capture);
 	uint64_t data = pipeline_flaws(pipeline, &data_flaw);
-	char name[NAME_MAX_FULL];
+	char name[BUFFERS_PATH_MAX];
 
 	if (!info->flaws && !data)
 		return 0;
 	return failure_set(failure, EXIT_STATUS_RUN_TIME, EBADMSG,
 			   "%s: damaged: %s%s%s; what could be read is shown",
-			   full_name(capture, name), info->first_flaw,
+			   buffers_path(capture, name), info->first_flaw,
 			   info->flaws && data ? ", " : "", data_flaw.text);
 }
 
@@ -210,7 +196,7 @@ static int check_clock(const struct capture *capture, struct failure *failure)
 		"", "local", "global", "perf", "mono", "mono_raw", "boot", "tai",
 	};
 	const char *clock = capture_source(capture)->clock;
-	char name[NAME_MAX_FULL], text[64];
+	char name[BUFFERS_PATH_MAX], text[64];
 
 	for (size_t i = 0; i < ARRAY_SIZE(ns); i++)
 		if (!strcmp(clock, ns[i]))
@@ -219,7 +205,7 @@ static int check_clock(const struct capture *capture, struct failure *failure)
 	return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
 			   "%s: its times are of the trace clock %s, whose unit is not ns; "
 			   "record with local or mono (trace-cmd record -C mono)",
-			   full_name(capture, name), text);
+			   buffers_path(capture, name), text);
 }
 
 /* Returns as buffers_visit.buffer() does. */
@@ -227,9 +213,9 @@ static int find_traced(const struct run_context *run, struct capture *capture,
 		       struct failure *failure)
 {
 	int ret = capture_find_traced(capture, signals_stop_asked, run->signals);
-	char name[NAME_MAX_FULL];
+	char name[BUFFERS_PATH_MAX];
 
-	full_name(capture, name);
+	buffers_path(capture, name);
 	if (ret == -ENOMEM)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	if (ret == -EBADMSG)

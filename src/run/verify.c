@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "allocfilt/capture.h"
@@ -125,10 +124,11 @@ static int verify_buffer(void *context, struct capture *capture, bool several,
 	struct verification *this = context;
 	const struct run_context *run = this->run;
 	struct reading reading = { .capture = capture };
-	char buffer[BUFFERS_NAME_MAX], *name;
+	char path[BUFFERS_PATH_MAX];
 	struct plan_offer offer;
 	int ret;
 
+	(void)several;
 	if (!this->begun) {
 		ret = output_file_begin(writer_fd(run->output), run->options->output);
 		if (ret)
@@ -137,16 +137,11 @@ static int verify_buffer(void *context, struct capture *capture, bool several,
 	this->begun = true;
 	capture_offer(capture, &offer);
 	reading.verify = verify_new(capture_source(capture), &offer);
-	several = several && buffers_name(capture, buffer);
-	if (asprintf(&name, "%s%s%s", run->options->verify, several ? ":" : "",
-		     several ? buffer : "") < 0)
-		name = NULL;
-	if (reading.verify && name)
-		ret = verify(run, name, &reading, failure);
+	if (reading.verify)
+		ret = verify(run, buffers_path(capture, path), &reading, failure);
 	else
 		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	verify_free(reading.verify);
-	free(name);
 	return ret;
 }
 
