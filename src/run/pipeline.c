@@ -546,7 +546,7 @@ static int page_arrived(void *context, int cpu, const void *page, size_t length,
 	/* A copy of a live buffer may end in a cut page or in zeros, and what a power cut left. */
 	if (last && state != PAGE_DAMAGED) {
 		if (!pipeline->warned_ragged_end)
-			log_warning("%s/per_cpu/cpu%d/trace_pipe_raw: ends in %s, ignoring",
+			log_warning("%s: the data of CPU %d ends in %s, which is ignored",
 				    pipeline->source->dir, cpu,
 				    state == PAGE_CUT ? "a page that is cut" : "zeros");
 		pipeline->warned_ragged_end = true;
