@@ -13,6 +13,7 @@
 #define MOUNT_POINT_MAX	    128 /* with the NUL; a longer one is cut */
 #define CALLBACKS_MAX	    256 /* callbacks with a cached result of is_superblocks() */
 #define DEVICE_MINOR_BITS   20
+#define MOUNT_LINES_MAX	    (4 << 20) /* of mountinfo, read for all superblocks; a second */
 
 struct superblock {
 	uint64_t shrinker;
@@ -38,6 +39,7 @@ struct callback {
 struct shrinker_names {
 	struct resolver *resolver;
 	int mounts; /* descriptor of mountinfo; -1: none */
+	int mount_lines;
 	struct superblock superblocks[SHRINKER_NAMES_MAX];
 	int nr_superblocks;
 	int nr_named;
@@ -132,17 +134,19 @@ static void copy_printable(char *to, size_t size, const char *from, size_t lengt
  * Finds the first mount point of the whole file system, else of a part of it. Lines are
  * "36 35 98:0 /root /mount/point options … - type source options": proc(5).
  */
-static void find_mount(const struct shrinker_names *names, struct superblock *superblock)
+static void find_mount(struct shrinker_names *names, struct superblock *superblock)
 {
 	struct line_reader reader;
 	bool is_whole = false;
 	const char *line;
 
 	line_reader_start(&reader, names->mounts);
-	while (!is_whole && (line = line_reader_next(&reader))) {
+	while (!is_whole && names->mount_lines < MOUNT_LINES_MAX &&
+	       (line = line_reader_next(&reader))) {
 		uint32_t major, minor;
 		int root = 0, point = 0;
 
+		names->mount_lines++;
 		if (sscanf(line, "%*s %*s %" SCNu32 ":%" SCNu32 " %n%*s %n", &major, &minor, &root,
 			   &point) != 2 ||
 		    !point || major != superblock->major || minor != superblock->minor)
