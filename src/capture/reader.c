@@ -377,27 +377,19 @@ static bool has_event(void *context, const char *system, const char *name)
 /* A capture made by hand may lack these. Who reads them takes one that cannot be read as missing. */
 static void check_names(struct capture *capture)
 {
-	static const struct {
-		const char *name;
-		bool may_be_empty;
-	} files[] = { { "kallsyms", false },
-		      { "mountinfo", false },
-		      { "saved_cmdlines", true },
-		      { "tasks", true },
-		      { "cgroups", true } };
+	static const char *const names[] = { "kallsyms", "mountinfo", "saved_cmdlines", "tasks",
+					     "cgroups" };
 
 	/* In memory all of them can be read. */
 	if (capture->dat)
 		return;
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-		int fd = source_open(&capture->source, files[i].name);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		int fd = source_open(&capture->source, names[i]);
 
-		if (fd < 0 && fd != -ENOENT)
-			count_flaw(capture, files[i].name, file_error(-fd));
-		if (fd >= 0 && !files[i].may_be_empty && !lseek(fd, 0, SEEK_END))
-			count_flaw(capture, files[i].name, "empty");
 		if (fd >= 0)
 			close(fd);
+		else if (fd != -ENOENT)
+			count_flaw(capture, names[i], file_error(-fd));
 	}
 }
 
