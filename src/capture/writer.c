@@ -79,24 +79,42 @@ static void close_open(int fd)
 		close(fd);
 }
 
-/* Calls @visit for what is in a directory, for what is in a directory of it first. */
-static int walk(int dir, void (*visit)(void *context, int dir, const char *name, bool is_directory),
-		void *context)
+/* With a descriptor of its own, as closedir() closes it. */
+static DIR *list(int dir)
 {
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!directory)
+		close_open(fd);
+	return directory;
+}
+
+static struct dirent *next_entry(DIR *directory)
+{
 	struct dirent *entry;
 
-	if (!directory) {
-		close_open(fd);
-		return -errno;
-	}
-	while ((entry = readdir(directory))) {
-		int below;
+	do {
+		entry = readdir(directory);
+	} while (entry && (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..")));
+	return entry;
+}
 
-		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
-			continue;
-		below = openat(fd, entry->d_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+/* Calls @visit for what is in a directory, for what is in a directory of it first. */
+static void walk(int dir,
+		 void (*visit)(void *context, int dir, const char *name, bool is_directory),
+		 void *context)
+{
+	DIR *directory = list(dir);
+	struct dirent *entry;
+
+	if (!directory)
+		return;
+	while ((entry = next_entry(directory))) {
+		int fd = dirfd(directory);
+		int below =
+			openat(fd, entry->d_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
 		if (below >= 0) {
 			walk(below, visit, context);
 			close(below);
@@ -104,24 +122,16 @@ static int walk(int dir, void (*visit)(void *context, int dir, const char *name,
 		visit(context, fd, entry->d_name, below >= 0);
 	}
 	closedir(directory);
-	return 0;
 }
 
 static bool is_empty(int dir)
 {
-	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *entry = NULL;
+	DIR *directory = list(dir);
+	bool empty = directory && !next_entry(directory);
 
-	if (!directory) {
-		close_open(fd);
-		return false;
-	}
-	do {
-		entry = readdir(directory);
-	} while (entry && (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..")));
-	closedir(directory);
-	return !entry;
+	if (directory)
+		closedir(directory);
+	return empty;
 }
 
 /* Returns a descriptor of the directory, made readable by its owner only, or -errno. */

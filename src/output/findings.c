@@ -125,19 +125,6 @@ static void put_damages(struct writer *writer, const struct verify_findings *fin
 	put_unlisted(writer, findings->all.damaged);
 }
 
-static void put_missing(struct writer *writer, const struct verify_findings *findings)
-{
-	for (int place = 0; place < findings->nr_cpus; place++) {
-		const struct verify_cpu *cpu = &findings->cpus[place];
-
-		if (cpu->missing)
-			put(writer,
-			    "\nCPU %d: %" PRIu64 " of the %" PRIu64
-			    " records that were read from the buffer are not here",
-			    cpu->cpu, cpu->missing, cpu->records + cpu->missing);
-	}
-}
-
 static void put_losses(struct writer *writer, const struct verify_findings *findings)
 {
 	if (findings->nr_losses)
@@ -152,6 +139,19 @@ static void put_losses(struct writer *writer, const struct verify_findings *find
 		    count);
 	}
 	put_unlisted(writer, findings->nr_losses);
+}
+
+static void put_missing(struct writer *writer, const struct verify_findings *findings)
+{
+	for (int place = 0; place < findings->nr_cpus; place++) {
+		const struct verify_cpu *cpu = &findings->cpus[place];
+
+		if (cpu->missing)
+			put(writer,
+			    "\nCPU %d: %" PRIu64 " of the %" PRIu64
+			    " records that were read from the buffer are not here",
+			    cpu->cpu, cpu->missing, cpu->records + cpu->missing);
+	}
 }
 
 static void put_backs(struct writer *writer, const struct verify_findings *findings)

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 
 #include "allocfilt/capture.h"
+#include "capture/file_sync.h"
 #include "made_page.h"
 #include "test_directory.h"
 #include "unit_test.h"
@@ -477,6 +478,26 @@ static void test_sync(void **state)
 	assert_int_equal(capture_synced(writer, true), 0);
 }
 
+/* One that finds no room waits for room, not until all are done. */
+static void test_sync_of_many_files(void **state)
+{
+	struct file_sync sync;
+	int fd = open(test_directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	file_sync_init(&sync);
+	assert_true(sync.context);
+	waited = 0;
+	for (int i = 0; i < 1025; i++)
+		file_sync_start(&sync, fd);
+	assert_in_range(sync.pending, 1000, 1024);
+	assert_int_equal(waited, 0);
+	assert_int_equal(file_sync_result(&sync, true), 0);
+	assert_int_equal(sync.pending, 0);
+	file_sync_end(&sync);
+	close(fd);
+}
+
 /* A kernel or container that has no asynchronous fsync(). */
 static void test_sync_that_waits(void **state)
 {
@@ -518,6 +539,7 @@ int main(void)
 		RUN(test_full_disk_by_read),
 		RUN(test_parts_of_a_page),
 		RUN(test_sync),
+		RUN(test_sync_of_many_files),
 		RUN(test_sync_that_waits),
 	};
 

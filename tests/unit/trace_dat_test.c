@@ -246,19 +246,27 @@ static void test_sections(void **state)
 	assert_false(file_table_has(dat->files, "events/header_page"));
 }
 
-static void test_large_sections(void **state)
+/* A section of two texts that says it has @size bytes. */
+static size_t put_header(uint64_t size)
 {
-	static const struct place places[] = { { 0, 0, 0 } };
-	size_t options = begin("none"), header, buffer;
+	size_t header = put_section(HEADER, 0, size);
 
-	/* A sparse file may be of any size. */
-	header = put_section(HEADER, 0, 1 << 30);
 	put_string("header_page");
 	put_number(5, 8);
 	put("a\0b\nc", 5);
 	put_string("header_event");
 	put_number(4, 8);
 	put("more", 4);
+	return header;
+}
+
+static void test_large_sections(void **state)
+{
+	static const struct place places[] = { { 0, 0, 0 } };
+	size_t options = begin("none"), header, buffer;
+
+	/* A sparse file may be of any size. */
+	header = put_header(1 << 30);
 	buffer = put_section(BUFFER, 0, 0);
 	set_offset(options, put_section(DONE, 0, 0));
 	put_option(HEADER, header);
@@ -307,13 +315,7 @@ static void test_texts(void **state)
 	char text[16] = "";
 	int fd;
 
-	header = put_section(HEADER, 0, 12 + 8 + 5 + 13 + 8 + 4);
-	put_string("header_page");
-	put_number(5, 8);
-	put("a\0b\nc", 5);
-	put_string("header_event");
-	put_number(4, 8);
-	put("more", 4);
+	header = put_header(12 + 8 + 5 + 13 + 8 + 4);
 	buffer = put_section(BUFFER, 0, 0);
 	set_offset(options, put_section(DONE, 0, 0));
 	put_option(HEADER, header);
