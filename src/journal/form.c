@@ -12,7 +12,6 @@
 #include "allocfilt/output.h"
 #include "journal/socket.h"
 #include "journal/stall_entry.h"
-#include "journal/unit_name.h"
 
 /*
  * The form `journal`: an entry in the system journal for each stall of a task that waited. Stalls of

@@ -8,7 +8,6 @@
 #include "allocfilt/output.h"
 #include "allocfilt/plan.h"
 #include "journal/stall_entry.h"
-#include "journal/unit_name.h"
 
 /* ---- the message ---- */
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "allocfilt/names.h"
-#include "journal/unit_name.h"
 #include "unit_test.h"
 
 /* NULL: no unit. systemd's own cases are in its src/test/test-cgroup-util.c. */

@@ -2,8 +2,7 @@
 #include <string.h>
 
 #include "allocfilt/base.h"
-
-#include "journal/unit_name.h"
+#include "allocfilt/names.h"
 
 /* systemd.unit(5) */
 static const char *const types[] = {
