@@ -89,6 +89,8 @@ struct options {
 	bool quiet;	    /* -q */
 
 	/* Only a configuration file has these. */
+	unsigned int
+		metrics_cgroups;  /* units with metrics of their own, 0: metrics have no units */
 	bool page_allocation;	  /* trace the function that every page passes through */
 	uint64_t warning;	  /* ns: entries of stalls from here on are warnings */
 	uint64_t error;		  /* ns: and errors from here on */

@@ -36,6 +36,7 @@ struct summary_view {
 	const struct plan *plan;
 	struct resolver *resolver;
 	struct summary *summary;
+	struct units *units; /* NULL: not counted, as nobody asks */
 	struct shrinkers *shrinkers;
 	struct shrinker_names *shrinker_names; /* of superblocks */
 	const struct losses *losses;

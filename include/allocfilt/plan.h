@@ -94,6 +94,7 @@ extern const struct phase_name phase_state_names[PHASE_STATES];
 
 struct catalog_role {
 	const char *title; /* "page allocation" */
+	const char *key;   /* "page_allocation", for programs; roles of the same work share one */
 	/*
 	 * The phase of the function's time that no recorded run inside it explains. PHASE_OTHER_RECLAIM:
 	 * of the kind of reclaim around it. PHASE_REST: of none.
@@ -158,6 +159,9 @@ enum role catalog_role_of(const char *function);
 
 /** catalog_role_title - "page allocation"; NULL for ROLE_NONE */
 const char *catalog_role_title(enum role role);
+
+/** catalog_role_key - "page_allocation"; "other" for ROLE_NONE */
+const char *catalog_role_key(enum role role);
 
 /**
  * catalog_pair_role - the role of the run that a pair of events times

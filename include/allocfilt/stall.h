@@ -529,11 +529,20 @@ struct stall_cause {
 	struct cause_step steps[CAUSE_STEPS_MAX];
 };
 
+/* Stalls with the same cause. */
+struct cause_sum {
+	uint64_t count;
+	uint64_t total; /* ns */
+};
+
 /** cause_name - title and key of a cause below CAUSES */
 const struct phase_name *cause_name(int cause);
 
 /** stall_cause - the cause of a stall; valid as long as its shrinkers are */
 void stall_cause(const struct stall *stall, struct stall_cause *cause);
+
+/** cause_which - stall_cause.which alone, at less cost */
+int cause_which(const struct stall *stall);
 
 /** cause_share - hundredths of a percent of the stall that the cause has, rounded down; of CAUSE_MIXED the largest */
 unsigned int cause_share(const struct stall_cause *cause);
@@ -634,7 +643,6 @@ uint64_t shrinkers_overflow(const struct shrinkers *shrinkers);
  */
 
 #define SUMMARY_FUNCTIONS_MAX 64
-#define SUMMARY_OUTERMOST_MAX 64 /* functions; the stalls of the others share one entry */
 #define SUMMARY_TASKS_MAX     128
 #define SUMMARY_CGROUPS_MAX   64
 #define SUMMARY_KERNEL_MAX    32
@@ -657,26 +665,15 @@ struct summary_total {
 	uint64_t error; /* ns that may be missing in latency.total */
 };
 
-/* Stalls with the same outermost function, for counters. */
-struct summary_outermost {
-	uint64_t function; /* address; 0: known only from a pair of events */
-	int role;	   /* enum role; ROLE_NONE without function: all others */
-	struct histogram histogram;
-};
-
 /* Stalls of tasks that waited, and those of kswapd and kcompactd, for which no task waits. */
 enum stall_side { STALLS_WAITING, STALLS_BACKGROUND, STALL_SIDES };
 
 struct summary_stalls {
 	struct latency latency;
 	struct phases phases;
-	struct {
-		uint64_t count;
-		uint64_t total; /* ns */
-	} causes[CAUSES];
-	/* in order of their first stalls: a function keeps its place */
-	struct summary_outermost outermost[SUMMARY_OUTERMOST_MAX + 1];
-	size_t nr_outermost;
+	struct cause_sum causes[CAUSES];
+	/* by role of the outermost function; ROLE_COUNT: of none */
+	struct histogram roles[ROLE_COUNT + 1];
 };
 
 struct summary;
@@ -726,8 +723,75 @@ const struct named_stall *summary_most_explained(const struct summary *summary);
 /** summary_incomplete - stalls of both sides that are incomplete */
 uint64_t summary_incomplete(const struct summary *summary);
 
-/** summary_overflow - functions, tasks and cgroups evicted, and stalls of other outermost functions */
+/** summary_overflow - functions, tasks and cgroups evicted */
 uint64_t summary_overflow(const struct summary *summary);
+
+/*
+ * Units: which of them waited, how long and why. A unit is a system unit of systemd; of a task in none
+ * it is the path of its cgroup, and UNIT_NONE where that is unknown, and for interrupts.
+ *
+ * Each is counted twice. For counters, which never go back, a fixed number of units have a place, and
+ * all others share one. The places go to the units that wait first, and a unit that did not wait for a
+ * day gives its own to the next one; its counters stay, and go on from there if it gets another. For
+ * reports of a period every unit is counted.
+ */
+
+#define UNITS_MAX	 256
+#define UNITS_PLACES_MAX 128
+#define UNIT_NONE	 "none"
+
+struct unit_total {
+	char name[UNIT_NAME_BYTES]; /* any bytes */
+	/* while it had a place */
+	struct cause_sum causes[CAUSES];
+	/* of the period */
+	uint64_t count;
+	uint64_t total;		       /* ns */
+	uint64_t max;		       /* ns */
+	uint64_t cause_totals[CAUSES]; /* ns */
+};
+
+struct units;
+
+/**
+ * units_new - allocate all that is needed; NULL with errno ENOMEM
+ * @places: how many units have counters of their own, UNITS_PLACES_MAX at most
+ */
+struct units *units_new(unsigned int places);
+void units_free(struct units *units);
+
+/** units_set_places - from now on; the units in places beyond lose them */
+void units_set_places(struct units *units, unsigned int places);
+
+/** units_stall - count a stall of a task that waited */
+void units_stall(struct units *units, const struct named_stall *named);
+
+/**
+ * units_series - the units for counters, each in its place as long as it has one
+ *
+ * The last one is that of all others; its name is "other". Returns NULL after it.
+ */
+const struct unit_total *units_series(const struct units *units, size_t place);
+
+/**
+ * units_recent_max - ns: the longest stall of the unit at a place that ended in the minute of @ts or
+ * the one before
+ * @ts: ns, trace clock
+ */
+uint64_t units_recent_max(const struct units *units, size_t place, uint64_t ts);
+
+/**
+ * units_period - units that waited in this period, most time first; equal times by name
+ *
+ * The array is valid until a stall is counted. Returns how many.
+ */
+size_t units_period(struct units *units, const struct unit_total *const **ret_totals);
+
+/** units_end_period - begin the next period */
+void units_end_period(struct units *units);
+
+/** units_overflow - units evicted from the full table: the one without a place that is silent longest */
+uint64_t units_overflow(const struct units *units);
 
 /*
  * The causes of many stalls as one tree, for flame graphs: outermost function, phase, its part,

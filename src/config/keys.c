@@ -105,6 +105,8 @@ const struct key keys[] = {
 	  .help = "write entries to the system journal, nothing to stdout" },
 	{ "metrics", "--metrics", KEY_PATH, KEY_RUNNING, FIELD(metrics), .argument = "FILE",
 	  .help = "keep metrics for Prometheus in FILE" },
+	{ "metrics-cgroups", NULL, KEY_NUMBER, KEY_RUNNING, FIELD(metrics_cgroups), "20",
+	  NUMBER(0, 128) },
 	{ "user", "--user", KEY_TEXT, KEY_OPTION, FIELD(user), .argument = "NAME",
 	  .allowed = "allowed: the name of a user", .help = "run COMMAND as this user" },
 	{ "page-allocation", NULL, KEY_SWITCH, KEY_TRACING, FIELD(page_allocation), "yes",

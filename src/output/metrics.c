@@ -19,6 +19,12 @@ struct family {
 	const char *name;
 };
 
+struct family_text {
+	const char *name;
+	const char *type;
+	const char *help;
+};
+
 static struct family begin_family(struct writer *writer, const char *name, const char *type,
 				  const char *help)
 {
@@ -134,17 +140,6 @@ static void put_histogram(const struct family *family, const struct line *labels
 	line_put(&line, family->writer);
 }
 
-static void outermost_name(const struct summary_view *view,
-			   const struct summary_outermost *outermost, char name[STALL_FUNCTION_MAX])
-{
-	const char *title = catalog_role_title(outermost->role);
-
-	if (!outermost->function)
-		snprintf(name, STALL_FUNCTION_MAX, "%s", title ? title : "other");
-	else if (!symbol_name(view, outermost->function, name))
-		strcpy(name, "unknown");
-}
-
 /*
  * Those of one name are one series: functions without a symbol, and those of two modules, or of two
  * files, with one. Is this the first of its name?
@@ -158,30 +153,41 @@ static bool is_first(const uint64_t *names, size_t which)
 	return i == which;
 }
 
-static void put_outermost(const struct family *family, const struct summary_view *view,
-			  enum stall_side side)
+/* Roles of the same work share a key; each series is there from its first stall on. */
+static void put_roles(const struct family *family, const struct histogram roles[ROLE_COUNT + 1])
 {
-	const struct summary_stalls *stalls = summary_stalls(view->summary, side);
-	uint64_t names[SUMMARY_OUTERMOST_MAX + 1]; /* hash_text() */
-	char name[STALL_FUNCTION_MAX];
-
-	for (size_t i = 0; i < stalls->nr_outermost; i++) {
-		outermost_name(view, &stalls->outermost[i], name);
-		names[i] = hash_text(name);
-	}
-	for (size_t i = 0; i < stalls->nr_outermost; i++) {
-		struct histogram sum = { 0 };
+	for (int role = 0; role <= ROLE_COUNT; role++) {
+		const char *key = catalog_role_key(role < ROLE_COUNT ? role : ROLE_NONE);
+		struct histogram sum = roles[role];
+		bool first = true;
 		struct line labels;
 
-		if (!is_first(names, i))
+		for (int other = 0; other < ROLE_COUNT && role < ROLE_COUNT; other++) {
+			if (other == role || strcmp(catalog_role_key(other), key))
+				continue;
+			first = first && other > role;
+			histogram_merge(&sum, &roles[other]);
+		}
+		if (!first || !sum.count)
 			continue;
-		for (size_t j = i; j < stalls->nr_outermost; j++)
-			if (names[j] == names[i])
-				histogram_merge(&sum, &stalls->outermost[j].histogram);
-		outermost_name(view, &stalls->outermost[i], name);
 		line_clear(&labels);
-		add_label(&labels, "function", name);
+		add_label(&labels, "role", key);
 		put_histogram(family, &labels, &sum);
+	}
+}
+
+static void put_functions(struct writer *writer, const struct plan *plan)
+{
+	struct family family = begin_family(writer, "allocfilt_function_info", "gauge",
+					    "Always 1; a function of this kernel that is timed.");
+
+	for (int i = 0; i < plan->nr_functions; i++) {
+		struct line labels;
+
+		line_clear(&labels);
+		add_label(&labels, "role", catalog_role_key(plan->functions[i].role));
+		add_label(&labels, "function", plan->functions[i].name);
+		put_number(&family, &labels, 1);
 	}
 }
 
@@ -201,59 +207,96 @@ static void put_phases(const struct family *family, const struct phases *phases)
 	}
 }
 
-static void put_causes(struct writer *writer, const struct summary_stalls *stalls, bool seconds)
+enum unit_family { UNIT_STALLS, UNIT_SECONDS, UNIT_RECENT_MAX, UNIT_FAMILIES };
+
+static void put_causes(const struct family *family, struct line *labels,
+		       const struct cause_sum causes[CAUSES], enum unit_family which)
 {
-	const struct family family =
-		seconds ? begin_family(writer, "allocfilt_stall_seconds_total", "counter",
-				       "Time of stalls of tasks that waited, by cause.") :
-			  begin_family(writer, "allocfilt_stalls_total", "counter",
-				       "Stalls of tasks that waited, by cause: what took at "
-				       "least half of the stall.");
+	size_t used = labels->used;
 
 	for (int cause = 0; cause < CAUSES; cause++) {
-		struct line labels;
-
-		line_clear(&labels);
-		add_label(&labels, "cause", cause_name(cause)->key);
-		if (seconds)
-			put_seconds(&family, &labels, stalls->causes[cause].total);
+		if (!causes[cause].count)
+			continue;
+		labels->used = used;
+		add_label(labels, "cause", cause_name(cause)->key);
+		if (which == UNIT_STALLS)
+			put_number(family, labels, causes[cause].count);
 		else
-			put_number(&family, &labels, stalls->causes[cause].count);
+			put_seconds(family, labels, causes[cause].total);
+	}
+}
+
+static bool has_stalls(const struct unit_total *total)
+{
+	int cause = 0;
+
+	while (cause < CAUSES && !total->causes[cause].count)
+		cause++;
+	return cause < CAUSES;
+}
+
+/* Where all units share one series, it has no label for them. */
+static void put_units(struct writer *writer, const struct summary_view *view)
+{
+	static const struct family_text families[UNIT_FAMILIES] = {
+		{ "allocfilt_stalls_total", "counter",
+		  "Stalls of tasks that waited, by unit and by cause: what took at least half." },
+		{ "allocfilt_stall_seconds_total", "counter",
+		  "Time of stalls of tasks that waited, by unit and by cause." },
+		{ "allocfilt_stall_recent_max_seconds", "gauge",
+		  "The longest stall of a unit that ended in this minute or the one before." },
+	};
+	bool labelled = units_series(view->units, 1);
+
+	for (int which = 0; which < UNIT_FAMILIES; which++) {
+		struct family family = begin_family(writer, families[which].name,
+						    families[which].type, families[which].help);
+		const struct unit_total *total;
+
+		for (size_t i = 0; (total = units_series(view->units, i)); i++) {
+			struct line labels;
+
+			line_clear(&labels);
+			if (labelled)
+				add_label(&labels, "unit", total->name);
+			if (which != UNIT_RECENT_MAX)
+				put_causes(&family, &labels, total->causes, which);
+			else if (has_stalls(total))
+				put_seconds(&family, &labels,
+					    units_recent_max(view->units, i, view->ts));
+		}
 	}
 }
 
 static void put_stalls(struct writer *writer, const struct summary_view *view)
 {
-	const struct summary *summary = view->summary;
+	const struct summary_stalls *waiting = summary_stalls(view->summary, STALLS_WAITING);
+	const struct summary_stalls *background = summary_stalls(view->summary, STALLS_BACKGROUND);
 	struct family family;
 
 	family = begin_family(writer, "allocfilt_stall_duration_seconds", "histogram",
-			      "Stalls of tasks that waited, by their outermost function.");
-	put_outermost(&family, view, STALLS_WAITING);
+			      "Stalls of tasks that waited, by the role of their outermost "
+			      "function.");
+	put_roles(&family, waiting->roles);
 	family = begin_family(writer, "allocfilt_background_duration_seconds", "histogram",
-			      "Slow runs of kswapd and kcompactd, by their outermost function.");
-	put_outermost(&family, view, STALLS_BACKGROUND);
-	put_causes(writer, summary_stalls(summary, STALLS_WAITING), false);
-	put_causes(writer, summary_stalls(summary, STALLS_WAITING), true);
+			      "Slow runs of kswapd and kcompactd, by the role of their outermost "
+			      "function.");
+	put_roles(&family, background->roles);
+	put_functions(writer, view->plan);
+	put_units(writer, view);
 	put_family(writer, "allocfilt_incomplete_stalls_total", "counter",
 		   "Stalls of which records may be missing, of kswapd and kcompactd too.",
-		   summary_incomplete(summary));
+		   summary_incomplete(view->summary));
 	family = begin_family(writer, "allocfilt_phase_seconds_total", "counter",
 			      "Where the time of stalls of tasks that waited went.");
-	put_phases(&family, &summary_stalls(summary, STALLS_WAITING)->phases);
+	put_phases(&family, &waiting->phases);
 	family = begin_family(writer, "allocfilt_background_phase_seconds_total", "counter",
 			      "Where the time of slow runs of kswapd and kcompactd went.");
-	put_phases(&family, &summary_stalls(summary, STALLS_BACKGROUND)->phases);
+	put_phases(&family, &background->phases);
 }
 
 /* Shrinkers have a family for each of these, and so have superblocks. */
 enum total { TOTAL_SECONDS, TOTAL_RUNS, TOTAL_MAX, TOTALS };
-
-struct total_family {
-	const char *name;
-	const char *type;
-	const char *help;
-};
 
 static void put_total(const struct family *family, const struct line *labels,
 		      const struct shrinker_total *total, enum total which)
@@ -285,7 +328,7 @@ static void shrinker_name(const struct summary_view *view, size_t place,
 
 static void put_shrinkers(struct writer *writer, const struct summary_view *view)
 {
-	static const struct total_family families[TOTALS] = {
+	static const struct family_text families[TOTALS] = {
 		{ "allocfilt_shrinker_seconds_total", "counter",
 		  "Time in runs of a shrinker, slow or not." },
 		{ "allocfilt_shrinker_runs_total", "counter", "Runs of a shrinker." },
@@ -349,7 +392,7 @@ static bool sum_of_superblock(const struct summary_view *view, int which,
 
 static void put_superblocks(struct writer *writer, const struct summary_view *view)
 {
-	static const struct total_family families[TOTALS] = {
+	static const struct family_text families[TOTALS] = {
 		{ "allocfilt_superblock_shrink_seconds_total", "counter",
 		  "Time in runs of the shrinker of a superblock; part of its shrinker's." },
 		{ "allocfilt_superblock_shrink_runs_total", "counter",

@@ -39,86 +39,86 @@ const struct catalog_role catalog_roles[ROLE_COUNT] = {
 	 * allocation twice.
 	 */
 	[ROLE_PAGE_ALLOCATION] = {
-		"page allocation", PHASE_REST, PART_OWN, ROLE_NONE,
+		"page allocation", "page_allocation", PHASE_REST, PART_OWN, ROLE_NONE,
 		{ "__alloc_frozen_pages_noprof", "__alloc_pages_noprof", "__alloc_pages",
 		  "__alloc_pages_nodemask" },
 	},
 	[ROLE_DIRECT_RECLAIM] = {
-		"direct reclaim", PHASE_DIRECT_RECLAIM, PART_OWN, ROLE_NONE,
+		"direct reclaim", "direct_reclaim", PHASE_DIRECT_RECLAIM, PART_OWN, ROLE_NONE,
 		{ "try_to_free_pages" },
 	},
 	[ROLE_MEMCG_RECLAIM] = {
-		"memcg reclaim", PHASE_MEMCG_RECLAIM, PART_OWN, ROLE_NONE,
+		"memcg reclaim", "memcg_reclaim", PHASE_MEMCG_RECLAIM, PART_OWN, ROLE_NONE,
 		{ "try_to_free_mem_cgroup_pages" },
 	},
 	[ROLE_MEMORY_HIGH] = {
-		"memory.high", PHASE_MEMORY_HIGH, PART_OWN, ROLE_NONE,
+		"memory.high", "memory_high", PHASE_MEMORY_HIGH, PART_OWN, ROLE_NONE,
 		{ "__mem_cgroup_handle_over_high", "mem_cgroup_handle_over_high" },
 	},
 	[ROLE_SOFT_LIMIT] = {
-		"soft limit reclaim", PHASE_OTHER_RECLAIM, PART_SOFT_LIMIT, ROLE_NONE,
+		"soft limit reclaim", "soft_limit_reclaim", PHASE_OTHER_RECLAIM, PART_SOFT_LIMIT, ROLE_NONE,
 		{ "memcg1_soft_limit_reclaim", "mem_cgroup_soft_limit_reclaim" },
 	},
 	[ROLE_NODE] = {
-		"one node's lists", PHASE_OTHER_RECLAIM, PART_OWN, ROLE_NONE,
+		"one node's lists", "node_lists", PHASE_OTHER_RECLAIM, PART_OWN, ROLE_NONE,
 		{ "shrink_node" },
 	},
 	[ROLE_NODE_RECLAIM] = {
-		"node reclaim", PHASE_NODE_RECLAIM, PART_OWN, ROLE_NONE,
+		"node reclaim", "node_reclaim", PHASE_NODE_RECLAIM, PART_OWN, ROLE_NONE,
 		{ "node_reclaim" },
 	},
 	[ROLE_DIRECT_THROTTLE] = {
-		"direct reclaim throttled", PHASE_OTHER_RECLAIM, PART_THROTTLE, ROLE_NONE,
+		"direct reclaim throttled", "direct_reclaim_throttled", PHASE_OTHER_RECLAIM, PART_THROTTLE, ROLE_NONE,
 		{ "throttle_direct_reclaim" },
 	},
 	[ROLE_LRUVEC] = {
-		"one memcg's lists", PHASE_OTHER_RECLAIM, PART_SHORT_RUNS, ROLE_NONE,
+		"one memcg's lists", "memcg_lists", PHASE_OTHER_RECLAIM, PART_SHORT_RUNS, ROLE_NONE,
 		{ "shrink_lruvec", "shrink_node_memcg" },
 	},
 	[ROLE_LRUVEC_GENERATIONS] = {
-		"one memcg's lists (multi-gen LRU)", PHASE_OTHER_RECLAIM, PART_INACTIVE_LIST,
+		"one memcg's lists (multi-gen LRU)", "memcg_lists", PHASE_OTHER_RECLAIM, PART_INACTIVE_LIST,
 		ROLE_LRUVEC,
 		{ "try_to_shrink_lruvec" },
 	},
 	[ROLE_SLAB] = {
-		"slab", PHASE_OTHER_RECLAIM, PART_SLAB, ROLE_NONE,
+		"slab", "slab", PHASE_OTHER_RECLAIM, PART_SLAB, ROLE_NONE,
 		{ "shrink_slab" },
 	},
 	[ROLE_ACTIVE_LIST] = {
-		"active list", PHASE_OTHER_RECLAIM, PART_ACTIVE_LIST, ROLE_NONE,
+		"active list", "active_list", PHASE_OTHER_RECLAIM, PART_ACTIVE_LIST, ROLE_NONE,
 		{ "shrink_active_list" },
 	},
 	[ROLE_INACTIVE_LIST] = {
-		"inactive list", PHASE_OTHER_RECLAIM, PART_INACTIVE_LIST, ROLE_GENERATIONS,
+		"inactive list", "inactive_list", PHASE_OTHER_RECLAIM, PART_INACTIVE_LIST, ROLE_GENERATIONS,
 		{ "shrink_inactive_list" },
 	},
 	[ROLE_GENERATIONS] = {
-		"inactive list (multi-gen LRU)", PHASE_OTHER_RECLAIM, PART_INACTIVE_LIST,
+		"inactive list (multi-gen LRU)", "inactive_list", PHASE_OTHER_RECLAIM, PART_INACTIVE_LIST,
 		ROLE_INACTIVE_LIST,
 		{ "evict_folios" },
 	},
 	[ROLE_RECLAIM_THROTTLE] = {
-		"throttling in reclaim", PHASE_OTHER_RECLAIM, PART_THROTTLE, ROLE_NONE,
+		"throttling in reclaim", "reclaim_throttle", PHASE_OTHER_RECLAIM, PART_THROTTLE, ROLE_NONE,
 		{ "reclaim_throttle", "congestion_wait" },
 	},
 	[ROLE_ZONE_COMPACTION] = {
-		"compaction of a zone", PHASE_COMPACTION, PART_OWN, ROLE_NONE,
+		"compaction of a zone", "zone_compaction", PHASE_COMPACTION, PART_OWN, ROLE_NONE,
 		{ "compact_zone", "compact_zone_order" },
 	},
 	[ROLE_DIRECT_COMPACTION] = {
-		"direct compaction", PHASE_COMPACTION, PART_OWN, ROLE_NONE,
+		"direct compaction", "direct_compaction", PHASE_COMPACTION, PART_OWN, ROLE_NONE,
 		{ "try_to_compact_pages" },
 	},
 	[ROLE_OOM_KILLER] = {
-		"OOM killer", PHASE_OOM, PART_OWN, ROLE_NONE,
+		"OOM killer", "oom_killer", PHASE_OOM, PART_OWN, ROLE_NONE,
 		{ "out_of_memory" },
 	},
 	[ROLE_DRAIN] = {
-		"draining per-CPU lists", PHASE_DRAIN, PART_OWN, ROLE_NONE,
+		"draining per-CPU lists", "drain", PHASE_DRAIN, PART_OWN, ROLE_NONE,
 		{ "drain_all_pages" },
 	},
 	[ROLE_SHRINKER] = {
-		"shrinker", PHASE_OTHER_RECLAIM, PART_SHRINKERS, ROLE_NONE, { NULL },
+		"shrinker", "shrinker", PHASE_OTHER_RECLAIM, PART_SHRINKERS, ROLE_NONE, { NULL },
 	},
 };
 
@@ -223,6 +223,11 @@ enum role catalog_role_of(const char *function)
 const char *catalog_role_title(enum role role)
 {
 	return role == ROLE_NONE ? NULL : catalog_roles[role].title;
+}
+
+const char *catalog_role_key(enum role role)
+{
+	return role == ROLE_NONE ? "other" : catalog_roles[role].key;
 }
 
 enum role catalog_pair_role(enum event_id id)

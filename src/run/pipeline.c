@@ -49,6 +49,7 @@ struct pipeline {
 	struct stalls *stalls;
 	struct shrinkers *shrinkers;
 	struct summary *summary;
+	struct units *units; /* NULL: neither metrics nor the journal ask for them */
 	struct interval interval;
 	struct output *output;
 	struct losses *losses;
@@ -161,6 +162,8 @@ static int stall_ended(void *context, const struct stall *stall)
 		return 0;
 	}
 	summary_stall(pipeline->summary, &named);
+	if (pipeline->units && !named.background)
+		units_stall(pipeline->units, &named);
 	if (pipeline->interval.summary)
 		summary_stall(pipeline->interval.summary, &named);
 	if (pipeline->holds)
@@ -229,7 +232,8 @@ static void count_overflows(struct pipeline *pipeline, const struct summary *sum
 		  stalls_dropped(pipeline->stalls) + (stacks ? stacks_overflow(stacks) : 0) },
 		{ "summary", "times the summary left out what took least time",
 		  summary_overflow(summary) + shrinkers_overflow(shrinkers) +
-			  shrinker_names_overflow(names) },
+			  shrinker_names_overflow(names) +
+			  (pipeline->units ? units_overflow(pipeline->units) : 0) },
 	};
 
 	memcpy(pipeline->overflows, overflows, sizeof(overflows));
@@ -242,6 +246,7 @@ void pipeline_view(struct pipeline *pipeline, struct summary_view *view)
 		.plan = pipeline->plan,
 		.resolver = pipeline->resolver,
 		.summary = pipeline->summary,
+		.units = pipeline->units,
 		.shrinkers = pipeline->shrinkers,
 		.shrinker_names = resolver_superblocks(pipeline->resolver),
 		.losses = pipeline->losses,
@@ -741,6 +746,10 @@ static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer)
 	if (!pipeline->claims || !pipeline->stalls || !pipeline->shrinkers || !pipeline->summary ||
 	    !pipeline->output || !make_backlog(pipeline))
 		return false;
+	if (options->metrics || options->journal)
+		pipeline->units = units_new(options->metrics_cgroups);
+	if ((options->metrics || options->journal) && !pipeline->units)
+		return false;
 	if (!output_has_intervals(pipeline->output))
 		return true;
 	pipeline->interval.summary = summary_new(pipeline->plan);
@@ -790,6 +799,7 @@ void pipeline_free(struct pipeline *pipeline)
 		return;
 	output_free(pipeline->output);
 	summary_free(pipeline->summary);
+	units_free(pipeline->units);
 	shrinkers_free(pipeline->shrinkers);
 	summary_free(pipeline->interval.summary);
 	shrinkers_free(pipeline->interval.shrinkers);
@@ -813,6 +823,8 @@ void pipeline_change(struct pipeline *pipeline, const struct options *options)
 {
 	pipeline->options = options;
 	pipeline->report = config_report(options, !pipeline->source->proc);
+	if (pipeline->units)
+		units_set_places(pipeline->units, options->metrics_cgroups);
 	output_change(pipeline->output, options);
 }
 

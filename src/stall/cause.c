@@ -147,6 +147,17 @@ void stall_cause(const struct stall *stall, struct stall_cause *cause)
 		explain_group(cause, stall);
 }
 
+/* The time of a window alone has one phase. */
+int cause_which(const struct stall *stall)
+{
+	struct stall_cause cause;
+
+	if (stall->alone && stall->end > stall->start)
+		return __builtin_ctz(stall->phases.groups);
+	stall_cause(stall, &cause);
+	return cause.which;
+}
+
 /* ---- its text ---- */
 
 unsigned int cause_share(const struct stall_cause *cause)

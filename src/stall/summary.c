@@ -175,29 +175,6 @@ void summary_pair(struct summary *summary, const struct task_pair *pair)
 		      latency_bucket(pair->duration));
 }
 
-static void count_outermost(struct summary *summary, struct summary_stalls *stalls,
-			    const struct stall *stall)
-{
-	struct summary_outermost *entry = stalls->outermost;
-	struct summary_outermost *end = entry + SUMMARY_OUTERMOST_MAX;
-
-	if (stalls->nr_outermost < SUMMARY_OUTERMOST_MAX)
-		end = entry + stalls->nr_outermost;
-	while (entry < end && (entry->function != stall->function ||
-			       (!stall->function && entry->role != stall->role)))
-		entry++;
-	if (entry == end && stalls->nr_outermost < SUMMARY_OUTERMOST_MAX) {
-		stalls->nr_outermost++;
-		entry->function = stall->function;
-		entry->role = stall->role;
-	} else if (entry == end) {
-		stalls->nr_outermost = SUMMARY_OUTERMOST_MAX + 1;
-		entry->role = ROLE_NONE;
-		summary->overflow++;
-	}
-	histogram_add(&entry->histogram, stall->end - stall->start);
-}
-
 static void keep_slices(struct stall_slice kept[KEPT_SLICES], const struct stall_slice **slices,
 			size_t *count)
 {
@@ -275,22 +252,6 @@ static void keep_most_explained(struct summary *summary, const struct named_stal
 	keep_stall(&summary->most_explained, named);
 }
 
-static noinline int find_cause(const struct stall *stall)
-{
-	struct stall_cause cause;
-
-	stall_cause(stall, &cause);
-	return cause.which;
-}
-
-/* The time of a window alone has one phase. */
-static int cause_of(const struct stall *stall)
-{
-	if (stall->alone && stall->end > stall->start)
-		return __builtin_ctz(stall->phases.groups);
-	return find_cause(stall);
-}
-
 void summary_stall(struct summary *summary, const struct named_stall *named)
 {
 	const struct stall *stall = named->stall;
@@ -298,7 +259,7 @@ void summary_stall(struct summary *summary, const struct named_stall *named)
 	struct summary_stalls *stalls =
 		&summary->stalls[named->background ? STALLS_BACKGROUND : STALLS_WAITING];
 	unsigned int bucket = latency_bucket(ns);
-	int cause = cause_of(stall);
+	int cause = cause_which(stall);
 
 	if (stall->incomplete)
 		summary->incomplete++;
@@ -306,7 +267,7 @@ void summary_stall(struct summary *summary, const struct named_stall *named)
 	phases_add(&stalls->phases, &stall->phases);
 	stalls->causes[cause].count++;
 	stalls->causes[cause].total += ns;
-	count_outermost(summary, stalls, stall);
+	histogram_add(&stalls->roles[stall->role == ROLE_NONE ? ROLE_COUNT : stall->role], ns);
 	if (named->background) {
 		count(summary, SUMMARY_KERNEL_THREADS, stall->tid, ROLE_NONE, named->name, ns,
 		      bucket);

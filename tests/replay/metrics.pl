@@ -114,13 +114,45 @@ sub edge_text
 
 sub expect_histogram
 {
-	my ($name, $function, $ns) = @_;
+	my ($name, $role, $ns) = @_;
 
-	expect("${name}_count", "function=$function", 1);
-	expect("${name}_sum", "function=$function", $ns, 1);
-	expect("${name}_bucket", "function=$function,le=+Inf", 1);
-	expect("${name}_bucket", "function=$function,le=" . edge_text($_), $ns <= $_ ? 1 : 0)
+	expect("${name}_count", "role=$role", 1);
+	expect("${name}_sum", "role=$role", $ns, 1);
+	expect("${name}_bucket", "le=+Inf,role=$role", 1);
+	expect("${name}_bucket", 'le=' . edge_text($_) . ",role=$role", $ns <= $_ ? 1 : 0)
 		for @edges;
+}
+
+# As the manual page has them; the others are the role itself, with _ for a blank.
+my %role_key = (
+	'memory.high' => 'memory_high',
+	"one node's lists" => 'node_lists',
+	"one memcg's lists" => 'memcg_lists',
+	"one memcg's lists (multi-gen LRU)" => 'memcg_lists',
+	'inactive list (multi-gen LRU)' => 'inactive_list',
+	'throttling in reclaim' => 'reclaim_throttle',
+	'compaction of a zone' => 'zone_compaction',
+	'draining per-CPU lists' => 'drain',
+	'OOM killer' => 'oom_killer',
+);
+
+sub role_key
+{
+	my $role = shift // 'other';
+
+	return $role_key{$role} // $role =~ s/ /_/gr;
+}
+
+# The first directory below the slices, if it is a unit.
+sub unit_of
+{
+	my $task = shift;
+	my $cgroup = $task->{interrupt} ? '' : $task->{cgroup} // '';
+	my @directories = grep { $_ ne '' } split m{/}, $cgroup;
+
+	shift @directories while @directories && $directories[0] =~ /\.slice$/;
+	return $directories[0] if @directories && $directories[0] =~ /\.(?:service|scope)$/;
+	return $cgroup eq '' ? 'none' : $cgroup;
 }
 
 sub expect_phases
@@ -158,22 +190,35 @@ sub shown_label
 }
 
 my $stalls = 0;
+my %ended;
 for my $object (json_lines($json)) {
 	$summary = $object if $object->{type} eq 'summary';
 	next if $object->{type} ne 'stall';
 	my $whose = $object->{task}{background} ? 'background' : 'stall';
 	my $phases = $object->{task}{background} ? 'background_phase' : 'phase';
 	if (!$object->{task}{background}) {
-		expect('allocfilt_stalls_total', "cause=$object->{cause}", 1);
-		expect('allocfilt_stall_seconds_total', "cause=$object->{cause}", $object->{duration_ns}, 1);
+		my $unit = unit_of($object->{task});
+		my $labels = "cause=$object->{cause},unit=$unit";
+
+		expect('allocfilt_stalls_total', $labels, 1);
+		expect('allocfilt_stall_seconds_total', $labels, $object->{duration_ns}, 1);
+		push @{$ended{$unit}}, [$object->{ts_ns} + $object->{duration_ns}, $object->{duration_ns}];
 	}
-	expect_histogram("allocfilt_${whose}_duration_seconds", $object->{function},
+	expect_histogram("allocfilt_${whose}_duration_seconds", role_key($object->{role}),
 			 $object->{duration_ns});
 	expect_phases("allocfilt_${phases}_seconds_total", $object->{phases});
 	expect('allocfilt_incomplete_stalls_total', '', $object->{incomplete} ? 1 : 0);
 	$stalls++;
 }
 $summary or die "$json: no summary\n";
+
+# The minute in which the capture ends, and the one before.
+my $minute = 60 * 1000000000;
+for my $unit (keys %ended) {
+	expect_max('allocfilt_stall_recent_max_seconds', "unit=$unit",
+		   int($_->[0] / $minute) >= int($summary->{ts_ns} / $minute) - 1 ? $_->[1] : 0)
+		for @{$ended{$unit}};
+}
 
 # Without any stall these are all zero.
 expect_phases('allocfilt_phase_seconds_total', $summary->{stalls}{phases}) if !$stalls;
@@ -215,7 +260,7 @@ for my $name (sort keys %value) {
 							   : $labels;
 		my $wanted = delete $left{$at};
 
-		next if $name eq 'allocfilt_build_info';
+		next if $name =~ /^allocfilt_(?:build|function)_info$/;
 		$got = ns($got) if $seconds{$name};
 		# What the JSON does not tell is 0: a CPU that lost nothing, no stall at all.
 		$wanted //= $name =~ /_(?:phase_seconds|stall_seconds|losses|records|stalls)_total$/ ? 0 : 'none';

@@ -18,6 +18,7 @@ static inline void make_view(const struct plan *plan, struct resolver *resolver,
 		.plan = plan,
 		.resolver = resolver,
 		.summary = summary_new(plan),
+		.units = units_new(20),
 		.shrinkers = shrinkers_new(),
 		.losses = losses,
 		.cpus = cpus,
@@ -29,6 +30,7 @@ static inline void make_view(const struct plan *plan, struct resolver *resolver,
 static inline void free_view(void)
 {
 	summary_free(view.summary);
+	units_free(view.units);
 	shrinkers_free(view.shrinkers);
 	shrinker_names_free(view.shrinker_names);
 	losses_free(losses);

@@ -10,9 +10,6 @@
 #include "written_text.h"
 
 #define SECOND	    1000000000ull
-#define ALLOC	    0xa1
-#define SHRINK_NODE 0xa2
-#define ALLOC_2	    0xa3 /* of the same name as ALLOC */
 #define SCAN	    0xb1
 #define EXT4_SCAN   0xb2
 #define EXT4_SCAN_2 0xb3
@@ -23,11 +20,6 @@ static int symbol(void *context, uint64_t address, char style, char *text, size_
 {
 	assert_int_equal(style, 's');
 	switch (address) {
-	case ALLOC:
-	case ALLOC_2:
-		return snprintf(text, size, "__alloc_pages");
-	case SHRINK_NODE:
-		return snprintf(text, size, "shrink_node");
 	case SCAN:
 		return snprintf(text, size, "super_cache_scan");
 	case EXT4_SCAN:
@@ -46,9 +38,13 @@ static const char *text;
 
 static int set_up(void **state)
 {
+	static char alloc[] = "__alloc_pages", swap[] = "do_swap_page";
 	int ret = make_test_directory(state);
 
 	put_text("mountinfo", "28 1 0:22 / /a\"b\\134c rw - tmpfs tmpfs rw\n");
+	plan.functions[0] = (struct plan_function){ alloc, ROLE_PAGE_ALLOCATION };
+	plan.functions[1] = (struct plan_function){ swap, ROLE_NONE };
+	plan.nr_functions = 2;
 	make_view(&plan, &resolver, 2);
 	view.shrinker_names = shrinker_names_new(
 		file_open(test_directory, "mountinfo", FILE_TEXT_MAX), &resolver);
@@ -69,29 +65,38 @@ static void print(const struct metrics_process *process)
 	text = end_text(writer);
 }
 
-static void stall(uint64_t function, uint64_t ns, enum phase_group group, enum phase_part part)
+static void stall_of(const char *cgroup, int role, uint64_t ns, enum phase_group group)
 {
-	static const struct task_info nobody;
+	struct task_info task_info = { .pid = 1 };
 	struct stall one = {
 		.start = 1000,
 		.end = 1000 + ns,
-		.function = function,
-		.role = function ? ROLE_PAGE_ALLOCATION : ROLE_DIRECT_RECLAIM,
-		.incomplete = !function,
+		.role = role,
+		.incomplete = role == ROLE_DIRECT_RECLAIM,
 		.gfp_names = "",
 		.compaction = "",
 	};
 	struct named_stall named = {
 		.stall = &one,
 		.name = "",
-		.task_info = &nobody,
+		.task_info = &task_info,
 		.function = "",
 		.memcg = "",
-		.background = function == SHRINK_NODE,
+		.background = role == ROLE_NODE,
 	};
 
-	phases_spend(&one.phases, group, part, STATE_RAN, ns);
+	snprintf(task_info.cgroup, sizeof(task_info.cgroup), "%s", cgroup);
+	phases_spend(&one.phases, group, PART_SLAB, STATE_RAN, ns);
 	summary_stall(view.summary, &named);
+	if (!named.background)
+		units_stall(view.units, &named);
+	if (one.end > view.ts)
+		view.ts = one.end;
+}
+
+static void stall(int role, uint64_t ns, enum phase_group group)
+{
+	stall_of("/system.slice/a.service", role, ns, group);
 }
 
 static void superblock(uint64_t shrinker, const char *name, uint32_t minor)
@@ -146,11 +151,15 @@ static void print_all(void)
 	view.nr_overflows = 2;
 	view.journal.held_back = 31;
 	view.journal.dropped = 2;
-	stall(ALLOC, 16000, PHASE_DIRECT_RECLAIM, PART_SLAB);
-	stall(ALLOC_2, 16001, PHASE_DIRECT_RECLAIM, PART_SLAB);
-	stall(0, 100 * SECOND, PHASE_DIRECT_RECLAIM, PART_SLAB);
-	stall(ALLOC, 2 * SECOND, PHASE_REST, PART_OWN);
-	stall(SHRINK_NODE, 1024000, PHASE_DIRECT_RECLAIM, PART_SLAB);
+	stall(ROLE_PAGE_ALLOCATION, 16000, PHASE_DIRECT_RECLAIM);
+	stall(ROLE_PAGE_ALLOCATION, 16001, PHASE_DIRECT_RECLAIM);
+	stall(ROLE_DIRECT_RECLAIM, 100 * SECOND, PHASE_DIRECT_RECLAIM);
+	stall_of("/b\"c", ROLE_PAGE_ALLOCATION, 2 * SECOND, PHASE_REST);
+	stall(ROLE_NODE, 1024000, PHASE_DIRECT_RECLAIM);
+	/* two roles of one key, and none */
+	stall_of("", ROLE_INACTIVE_LIST, 20000, PHASE_DIRECT_RECLAIM);
+	stall_of("", ROLE_GENERATIONS, 30000, PHASE_DIRECT_RECLAIM);
+	stall_of("", ROLE_NONE, 40000, PHASE_REST);
 	fill_shrinkers();
 	losses_add(losses, 1, 12);
 	losses_add(losses, 0, RECORD_LOST_UNKNOWN);
@@ -165,21 +174,34 @@ static void test_numbers(void **state)
 		"build_info{version=\"" ALLOCFILT_VERSION "\"} 1",
 		"threshold_seconds 0.00001",
 		/* an edge belongs to its bucket, and what is over the last edge is in +Inf alone */
-		"stall_duration_seconds_bucket{function=\"__alloc_pages\",le=\"0.000016\"} 1",
-		"stall_duration_seconds_bucket{function=\"__alloc_pages\",le=\"0.000032\"} 2",
-		"stall_duration_seconds_bucket{function=\"__alloc_pages\",le=\"1.048576\"} 2",
-		"stall_duration_seconds_bucket{function=\"__alloc_pages\",le=\"2.097152\"} 3",
-		"stall_duration_seconds_sum{function=\"__alloc_pages\"} 2.000032001",
-		"stall_duration_seconds_bucket{function=\"direct reclaim\",le=\"67.108864\"} 0",
-		"stall_duration_seconds_bucket{function=\"direct reclaim\",le=\"+Inf\"} 1",
-		"stall_duration_seconds_sum{function=\"direct reclaim\"} 100",
-		"background_duration_seconds_bucket{function=\"shrink_node\",le=\"0.000512\"} 0",
-		"background_duration_seconds_bucket{function=\"shrink_node\",le=\"0.001024\"} 1",
-		"background_duration_seconds_count{function=\"shrink_node\"} 1",
+		"stall_duration_seconds_bucket{role=\"page_allocation\",le=\"0.000016\"} 1",
+		"stall_duration_seconds_bucket{role=\"page_allocation\",le=\"0.000032\"} 2",
+		"stall_duration_seconds_bucket{role=\"page_allocation\",le=\"1.048576\"} 2",
+		"stall_duration_seconds_bucket{role=\"page_allocation\",le=\"2.097152\"} 3",
+		"stall_duration_seconds_sum{role=\"page_allocation\"} 2.000032001",
+		"stall_duration_seconds_bucket{role=\"direct_reclaim\",le=\"67.108864\"} 0",
+		"stall_duration_seconds_bucket{role=\"direct_reclaim\",le=\"+Inf\"} 1",
+		"stall_duration_seconds_sum{role=\"direct_reclaim\"} 100",
+		"background_duration_seconds_bucket{role=\"node_lists\",le=\"0.000512\"} 0",
+		"background_duration_seconds_bucket{role=\"node_lists\",le=\"0.001024\"} 1",
+		"background_duration_seconds_count{role=\"node_lists\"} 1",
+		"stall_duration_seconds_count{role=\"inactive_list\"} 2",
+		"stall_duration_seconds_sum{role=\"inactive_list\"} 0.00005",
+		"stall_duration_seconds_sum{role=\"other\"} 0.00004",
+		"function_info{role=\"page_allocation\",function=\"__alloc_pages\"} 1",
+		"function_info{role=\"other\",function=\"do_swap_page\"} 1",
+		"stalls_total{unit=\"a.service\",cause=\"direct_reclaim\"} 3",
+		"stall_seconds_total{unit=\"a.service\",cause=\"direct_reclaim\"} 100.000032001",
+		"stalls_total{unit=\"/b\\\"c\",cause=\"rest\"} 1",
+		"stall_seconds_total{unit=\"/b\\\"c\",cause=\"rest\"} 2",
+		"stalls_total{unit=\"none\",cause=\"direct_reclaim\"} 2",
+		"stall_seconds_total{unit=\"none\",cause=\"rest\"} 0.00004",
+		"stall_recent_max_seconds{unit=\"a.service\"} 100",
+		"stall_recent_max_seconds{unit=\"/b\\\"c\"} 2",
 		"incomplete_stalls_total 1",
 		"phase_seconds_total{group=\"direct_reclaim\",part=\"own\"} 0",
-		"phase_seconds_total{group=\"direct_reclaim\",part=\"slab\"} 100.000032001",
-		"phase_seconds_total{group=\"rest\",part=\"own\"} 2",
+		"phase_seconds_total{group=\"direct_reclaim\",part=\"slab\"} 100.000082001",
+		"phase_seconds_total{group=\"rest\",part=\"own\"} 2.00004",
 		"background_phase_seconds_total{group=\"direct_reclaim\",part=\"slab\"} 0.001024",
 		"shrinker_seconds_total{shrinker=\"super_cache_scan\"} 0.0000036",
 		"shrinker_runs_total{shrinker=\"super_cache_scan\"} 4",
@@ -209,15 +231,16 @@ static void test_numbers(void **state)
 		text_has(text, line);
 	}
 	/* Prometheus refuses all when two series have the same labels. */
-	assert_int_equal(count_in(text, "_duration_seconds_count{function=\"__alloc_pages\"}"), 1);
+	assert_int_equal(count_in(text, "_duration_seconds_count{role=\"inactive_list\"}"), 1);
+	/* what has no stall has no series */
+	assert_null(strstr(text, "unit=\"other\""));
+	assert_null(strstr(text, "cause=\"compaction\""));
 	assert_int_equal(count_in(text, "_runs_total{shrinker=\"ext4_es_scan [ext4]\"}"), 1);
 }
 
 /* All without a symbol are one series. */
-static void test_unknown_functions(void **state)
+static void test_unknown_shrinkers(void **state)
 {
-	stall(UNKNOWN, 20000, PHASE_REST, PART_OWN);
-	stall(UNKNOWN + 1, 40000, PHASE_REST, PART_OWN);
 	slab(UNKNOWN, 1, 500);
 	slab(UNKNOWN + 1, 2, 700);
 	slab(SCAN, 0xffff888012345678, 500);
@@ -226,11 +249,6 @@ static void test_unknown_functions(void **state)
 	assert_null(strstr(text, "0x"));
 	assert_null(strstr(text, "ffff"));
 	assert_int_equal(count_in(text, "\nallocfilt_superblock_shrink_runs_total{"), 0);
-	assert_int_equal(count_in(text, "_count{function=\"unknown\"}"), 1);
-	text_has(text, "\nallocfilt_stall_duration_seconds_count{function=\"unknown\"} 2\n");
-	text_has(text, "\nallocfilt_stall_duration_seconds_sum{function=\"unknown\"} 0.00006\n");
-	text_has(text, "{function=\"unknown\",le=\"0.000032\"} 1\n");
-	text_has(text, "{function=\"unknown\",le=\"0.000064\"} 2\n");
 	text_has(text, "\nallocfilt_shrinker_runs_total{shrinker=\"unknown\"} 2\n");
 	assert_int_equal(count_in(text, "_runs_total{shrinker=\"unknown\"}"), 1);
 	text_has(text, "\nallocfilt_shrinker_seconds_total{shrinker=\"unknown\"} 0.0000012\n");
@@ -266,23 +284,30 @@ static void test_what_is_left_out(void **state)
 	text_has(text, "\nallocfilt_tracing_active 0\n");
 }
 
-/* What found no place of its own: nothing is missing from the sums. */
-static void test_other_functions(void **state)
+/* Units without a place: nothing is missing from the sums. */
+static void test_other_units(void **state)
 {
-	for (int i = 0; i < SUMMARY_OUTERMOST_MAX; i++)
-		stall(ALLOC, 20000, PHASE_REST, PART_OWN);
-	for (int i = 1; i < SUMMARY_OUTERMOST_MAX; i++)
-		stall(0x1000 + i, 20000, PHASE_REST, PART_OWN);
-	assert_int_equal(summary_overflow(view.summary), 0);
-	stall(0x2000, 30000, PHASE_REST, PART_OWN);
-	stall(0x2001, 50000, PHASE_REST, PART_OWN);
-	stall(ALLOC, 20000, PHASE_REST, PART_OWN);
-	assert_int_equal(summary_overflow(view.summary), 2);
+	units_set_places(view.units, 1);
+	stall_of("/a.service", ROLE_DRAIN, 20000, PHASE_DRAIN);
+	stall_of("/b.service", ROLE_DRAIN, 30000, PHASE_DRAIN);
+	stall_of("/c.service", ROLE_DRAIN, 50000, PHASE_DRAIN);
 	print(NULL);
-	text_has(text, "_stall_duration_seconds_count{function=\"other\"} 2\n");
-	text_has(text, "_stall_duration_seconds_sum{function=\"other\"} 0.00008\n");
-	text_has(text, "_stall_duration_seconds_count{function=\"__alloc_pages\"} 65\n");
-	text_has(text, "_stall_duration_seconds_count{function=\"unknown\"} 63\n");
+	text_has(text, "_stalls_total{unit=\"a.service\",cause=\"drain\"} 1\n");
+	text_has(text, "_stalls_total{unit=\"other\",cause=\"drain\"} 2\n");
+	text_has(text, "_stall_seconds_total{unit=\"other\",cause=\"drain\"} 0.00008\n");
+	text_has(text, "_stall_recent_max_seconds{unit=\"other\"} 0.00005\n");
+}
+
+static void test_no_units(void **state)
+{
+	units_set_places(view.units, 0);
+	stall_of("/a.service", ROLE_DRAIN, 20000, PHASE_DRAIN);
+	stall_of("/b.service", ROLE_DRAIN, 30000, PHASE_DRAIN);
+	print(NULL);
+	assert_null(strstr(text, "unit="));
+	text_has(text, "\nallocfilt_stalls_total{cause=\"drain\"} 2\n");
+	text_has(text, "\nallocfilt_stall_seconds_total{cause=\"drain\"} 0.00005\n");
+	text_has(text, "\nallocfilt_stall_recent_max_seconds 0.00003\n");
 }
 
 /* More shrinkers than the table holds: the counters of the first do not go back. */
@@ -319,10 +344,9 @@ static void test_writer_fails(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_numbers),	    TEST(test_unknown_functions),
-		TEST(test_labels_stay),	    TEST(test_what_is_left_out),
-		TEST(test_other_functions), TEST(test_other_shrinkers),
-		TEST(test_writer_fails),
+		TEST(test_numbers),	     TEST(test_unknown_shrinkers), TEST(test_labels_stay),
+		TEST(test_what_is_left_out), TEST(test_other_units),	   TEST(test_no_units),
+		TEST(test_other_shrinkers),  TEST(test_writer_fails),
 	};
 
 	if (argc > 1) {

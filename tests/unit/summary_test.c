@@ -289,52 +289,25 @@ static void test_bounds(void **state)
 	}
 }
 
-/* By address, or without address by role; those of kswapd are separate. */
-static void test_outermost(void **state)
+/* Those of kswapd are separate, and those of no role are together. */
+static void test_roles(void **state)
 {
-	const struct summary_stalls *waiting = summary_stalls(summary, STALLS_WAITING);
-	const struct summary_stalls *background = summary_stalls(summary, STALLS_BACKGROUND);
-	const struct summary_outermost *outermost = waiting->outermost;
+	const struct histogram *waiting = summary_stalls(summary, STALLS_WAITING)->roles;
+	const struct histogram *background = summary_stalls(summary, STALLS_BACKGROUND)->roles;
 
-	assert_int_equal(waiting->nr_outermost, 0);
-	STALL(.function = 0xa, .ns = 20000);
 	STALL(.role = ROLE_DIRECT_RECLAIM, .ns = 30000);
-	STALL(.role = ROLE_MEMCG_RECLAIM, .ns = 40000);
-	STALL(.function = 0xa, .ns = 50000);
-	STALL(.function = 0xa, .ns = 60000, .background = true);
-	assert_int_equal(waiting->nr_outermost, 3);
-	assert_int_equal(outermost[0].function, 0xa);
-	assert_int_equal(outermost[0].histogram.count, 2);
-	assert_int_equal(outermost[0].histogram.total, 70000);
-	assert_int_equal(outermost[1].role, ROLE_DIRECT_RECLAIM);
-	assert_int_equal(outermost[2].role, ROLE_MEMCG_RECLAIM);
-	assert_int_equal(outermost[2].histogram.total, 40000);
-	assert_int_equal(background->nr_outermost, 1);
-	assert_int_equal(background->outermost[0].histogram.total, 60000);
-}
-
-/* The sums include all stalls, and those without a place are counted. */
-static void test_outermost_limit(void **state)
-{
-	const struct summary_stalls *stalls = summary_stalls(summary, STALLS_WAITING);
-	const struct summary_outermost *others = &stalls->outermost[SUMMARY_OUTERMOST_MAX];
-	uint64_t count = 0, total = 0;
-
-	for (int i = 1; i <= SUMMARY_OUTERMOST_MAX + 10; i++)
-		STALL(.function = i, .ns = 1000 * i);
-	STALL(.function = 1, .ns = 1000);
-	assert_int_equal(stalls->nr_outermost, SUMMARY_OUTERMOST_MAX + 1);
-	assert_int_equal(others->function, 0);
-	assert_int_equal(others->role, ROLE_NONE);
-	assert_int_equal(others->histogram.count, 10);
-	assert_int_equal(stalls->outermost[0].histogram.count, 2);
-	for (size_t i = 0; i < stalls->nr_outermost; i++) {
-		count += stalls->outermost[i].histogram.count;
-		total += stalls->outermost[i].histogram.total;
-	}
-	assert_int_equal(count, stalls->latency.count);
-	assert_int_equal(total, stalls->latency.total);
-	assert_int_equal(summary_overflow(summary), 10);
+	STALL(.role = ROLE_DRAIN, .ns = 40000);
+	STALL(.role = ROLE_DIRECT_RECLAIM, .ns = 50000);
+	STALL(.role = ROLE_NONE, .function = 0xa, .ns = 1000);
+	STALL(.role = ROLE_NONE, .function = 0xb, .ns = 2000);
+	STALL(.role = ROLE_NODE, .ns = 60000, .background = true);
+	assert_int_equal(waiting[ROLE_DIRECT_RECLAIM].count, 2);
+	assert_int_equal(waiting[ROLE_DIRECT_RECLAIM].total, 80000);
+	assert_int_equal(waiting[ROLE_DRAIN].total, 40000);
+	assert_int_equal(waiting[ROLE_NODE].count, 0);
+	assert_int_equal(waiting[ROLE_COUNT].count, 2);
+	assert_int_equal(waiting[ROLE_COUNT].total, 3000);
+	assert_int_equal(background[ROLE_NODE].total, 60000);
 }
 
 /* Counters of the metrics: each stall has one cause. */
@@ -382,10 +355,9 @@ static int set_up_used(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_waiters),	TEST(test_longest),	    TEST(test_limits),
-		TEST(test_two_leaders), TEST(test_functions),	    TEST(test_bounds),
-		TEST(test_outermost),	TEST(test_outermost_limit), TEST(test_longest_ten),
-		TEST(test_causes),
+		TEST(test_waiters),	TEST(test_longest),	TEST(test_limits),
+		TEST(test_two_leaders), TEST(test_functions),	TEST(test_bounds),
+		TEST(test_roles),	TEST(test_longest_ten), TEST(test_causes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

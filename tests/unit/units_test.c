@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "allocfilt/stall.h"
+#include "unit_test.h"
+
+#define MS     1000000ull
+#define MINUTE (60 * NS_PER_SECOND)
+#define DAY    (24 * 60 * MINUTE)
+#define START  (1000 * DAY)
+
+static struct units *units;
+
+static int set_up(void **state)
+{
+	units = units_new(2);
+	return !units;
+}
+
+static int tear_down(void **state)
+{
+	units_free(units);
+	return 0;
+}
+
+static void stall_of(enum owner_kind kind, const char *cgroup, uint64_t end, uint64_t ns,
+		     enum phase_group group)
+{
+	struct stall one = { .key.kind = kind, .start = end - ns, .end = end };
+	struct task_info task_info = { .pid = 1 };
+	struct named_stall named = { .stall = &one, .name = "t", .task_info = &task_info };
+
+	snprintf(task_info.cgroup, sizeof(task_info.cgroup), "%s", cgroup);
+	phases_spend(&one.phases, group, PART_OWN, STATE_RAN, ns);
+	units_stall(units, &named);
+}
+
+static void stall(const char *cgroup, uint64_t end, uint64_t ns)
+{
+	stall_of(OWNER_TASK, cgroup, end, ns, PHASE_REST);
+}
+
+static uint64_t count_of(const struct unit_total *total)
+{
+	uint64_t count = 0;
+
+	for (int cause = 0; cause < CAUSES; cause++)
+		count += total->causes[cause].count;
+	return count;
+}
+
+static void check_series(size_t place, const char *name, uint64_t count)
+{
+	const struct unit_total *total = units_series(units, place);
+
+	assert_non_null(total);
+	assert_string_equal(total->name, name);
+	assert_int_equal(count_of(total), count);
+}
+
+static const struct unit_total *period(size_t place, size_t expected)
+{
+	const struct unit_total *const *totals;
+
+	assert_int_equal(units_period(units, &totals), expected);
+	return totals[place];
+}
+
+static void test_names(void **state)
+{
+	units_set_places(units, 4);
+	stall("/system.slice/a.service/worker", START, MS);
+	stall("/docker/0af1", START, MS);
+	stall("/system.slice/a.service", START, MS);
+	stall("/", START, MS);
+	stall("", START, MS);
+	stall_of(OWNER_SOFTIRQ, "/system.slice/a.service", START, MS, PHASE_REST);
+	check_series(0, "a.service", 2);
+	check_series(1, "/docker/0af1", 1);
+	check_series(2, "/", 1);
+	check_series(3, UNIT_NONE, 2);
+	check_series(4, "other", 0);
+	assert_null(units_series(units, 5));
+}
+
+static void test_causes(void **state)
+{
+	const struct unit_total *total;
+
+	stall_of(OWNER_TASK, "/a.service", START, 3 * MS, PHASE_DIRECT_RECLAIM);
+	stall_of(OWNER_TASK, "/a.service", START, 4 * MS, PHASE_DIRECT_RECLAIM);
+	stall_of(OWNER_TASK, "/a.service", START, 5 * MS, PHASE_COMPACTION);
+	total = units_series(units, 0);
+	assert_int_equal(total->causes[PHASE_DIRECT_RECLAIM].count, 2);
+	assert_int_equal(total->causes[PHASE_DIRECT_RECLAIM].total, 7 * MS);
+	assert_int_equal(total->causes[PHASE_COMPACTION].total, 5 * MS);
+	assert_int_equal(count_of(total), 3);
+	assert_int_equal(total->cause_totals[PHASE_DIRECT_RECLAIM], 7 * MS);
+	assert_int_equal(total->cause_totals[PHASE_COMPACTION], 5 * MS);
+}
+
+/* A unit without a place is in no counter but that of the others, before and after it has one. */
+static void test_places(void **state)
+{
+	stall("/a.service", START, MS);
+	stall("/b.service", START + MINUTE, MS);
+	stall("/c.service", START + 2 * MINUTE, MS);
+	stall("/c.service", START + DAY - 1, MS);
+	check_series(0, "a.service", 1);
+	check_series(1, "b.service", 1);
+	check_series(2, "other", 2);
+	/* a was silent for a day, b was not */
+	stall("/c.service", START + DAY, MS);
+	check_series(0, "c.service", 1);
+	check_series(1, "b.service", 1);
+	check_series(2, "other", 2);
+	stall("/a.service", START + DAY + 1, MS);
+	check_series(2, "other", 3);
+	/* the counter of a goes on from where it was */
+	stall("/a.service", START + DAY + MINUTE, MS);
+	check_series(1, "a.service", 2);
+	check_series(2, "other", 3);
+	assert_int_equal(units_overflow(units), 0);
+}
+
+static void test_fewer_places(void **state)
+{
+	stall("/a.service", START, MS);
+	stall("/b.service", START, MS);
+	units_set_places(units, 1);
+	check_series(1, "other", 0);
+	stall("/b.service", START, MS);
+	check_series(0, "a.service", 1);
+	check_series(1, "other", 1);
+	units_set_places(units, 0);
+	stall("/a.service", START, MS);
+	check_series(0, "other", 2);
+	assert_null(units_series(units, 1));
+	units_set_places(units, 2);
+	stall("/b.service", START, MS);
+	check_series(0, "b.service", 2);
+}
+
+/* All units, whether they have a place or not. */
+static void test_period(void **state)
+{
+	stall("/a.service", START, MS);
+	stall("/b.service", START, 2 * MS);
+	stall("/c.service", START, 5 * MS);
+	stall("/c.service", START, MS);
+	stall("/a.service", START, MS);
+	assert_string_equal(period(0, 3)->name, "c.service");
+	assert_int_equal(period(0, 3)->total, 6 * MS);
+	assert_int_equal(period(0, 3)->max, 5 * MS);
+	assert_int_equal(period(0, 3)->count, 2);
+	/* equal times by name */
+	assert_string_equal(period(1, 3)->name, "a.service");
+	assert_string_equal(period(2, 3)->name, "b.service");
+	units_end_period(units);
+	stall("/b.service", START, 3 * MS);
+	assert_int_equal(period(0, 1)->total, 3 * MS);
+	assert_int_equal(period(0, 1)->max, 3 * MS);
+	assert_int_equal(period(0, 1)->cause_totals[PHASE_REST], 3 * MS);
+	/* counters know no period */
+	check_series(0, "a.service", 2);
+	check_series(1, "b.service", 2);
+}
+
+static void test_recent_max(void **state)
+{
+	uint64_t minute = START;
+
+	stall("/a.service", minute + 1, 7 * MS);
+	stall("/a.service", minute + 2, 5 * MS);
+	assert_int_equal(units_recent_max(units, 0, minute + 3), 7 * MS);
+	assert_int_equal(units_recent_max(units, 0, minute + 2 * MINUTE - 1), 7 * MS);
+	assert_int_equal(units_recent_max(units, 0, minute + 2 * MINUTE), 0);
+	stall("/a.service", minute + MINUTE, 3 * MS);
+	assert_int_equal(units_recent_max(units, 0, minute + MINUTE), 7 * MS);
+	assert_int_equal(units_recent_max(units, 0, minute + 2 * MINUTE), 3 * MS);
+	/* emitted late */
+	stall("/a.service", minute + MINUTE - 1, 9 * MS);
+	assert_int_equal(units_recent_max(units, 0, minute + MINUTE), 9 * MS);
+	assert_int_equal(units_recent_max(units, 0, minute + 2 * MINUTE), 3 * MS);
+	stall("/a.service", minute - 1, 20 * MS);
+	assert_int_equal(units_recent_max(units, 0, minute + MINUTE), 9 * MS);
+	stall("/a.service", minute + 5 * MINUTE, MS);
+	assert_int_equal(units_recent_max(units, 0, minute + 5 * MINUTE), MS);
+	/* those without a place */
+	stall("/b.service", minute + 5 * MINUTE, MS);
+	stall("/c.service", minute + 5 * MINUTE, 2 * MS);
+	assert_int_equal(units_recent_max(units, 2, minute + 5 * MINUTE), 2 * MS);
+}
+
+/* The units with a place stay, however long they are silent. */
+static void test_limit(void **state)
+{
+	char cgroup[32];
+
+	for (int i = 0; i < UNITS_MAX + 10; i++) {
+		snprintf(cgroup, sizeof(cgroup), "/%d.service", i);
+		stall(cgroup, START + i, MS);
+	}
+	assert_int_equal(units_overflow(units), 10);
+	check_series(0, "0.service", 1);
+	check_series(1, "1.service", 1);
+	check_series(2, "other", UNITS_MAX + 8);
+	stall("/0.service", START, MS);
+	check_series(0, "0.service", 2);
+	assert_int_equal(units_overflow(units), 10);
+	/* the first without a place went first */
+	stall("/2.service", START, MS);
+	assert_int_equal(units_overflow(units), 11);
+	assert_non_null(period(0, UNITS_MAX));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_names),	 TEST(test_causes), TEST(test_places),
+		TEST(test_fewer_places), TEST(test_period), TEST(test_recent_max),
+		TEST(test_limit),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
