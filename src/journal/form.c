@@ -54,7 +54,8 @@ struct journal {
 	uint64_t now;  /* ns: the latest tick */
 	uint64_t used; /* ns: the rate limit's token bucket, as a time; see use_rate() */
 	uint64_t next_status;
-	uint64_t held_back; /* stalls, since the start */
+	uint64_t period_since; /* ns, of the ticks: what entries of units tell begins then */
+	uint64_t held_back;    /* stalls, since the start */
 	struct held held;
 	struct journal_entry entry; /* in preparation */
 };
@@ -230,6 +231,71 @@ static void send_held_back(struct journal *journal)
 	held->total = 0;
 }
 
+/* ---- units ---- */
+
+static int main_cause(const struct unit_total *unit)
+{
+	int main = 0;
+
+	for (int cause = 1; cause < CAUSES; cause++)
+		if (unit->cause_totals[cause] > unit->cause_totals[main])
+			main = cause;
+	return main;
+}
+
+/* A path is of tasks that belong to no unit. */
+static bool is_unit(const char *name)
+{
+	return !strchr(name, '/') && strcmp(name, UNIT_NONE);
+}
+
+static void send_unit(struct journal *journal, const struct unit_total *unit, uint64_t period)
+{
+	struct journal_entry *entry = begin(journal, JOURNAL_ID_UNIT, LOG_INFO);
+	int cause = main_cause(unit);
+	unsigned int percent =
+		(unsigned int)(((double)unit->cause_totals[cause] * 100) / (double)unit->total +
+			       0.5);
+	uint64_t seconds = (period + NS_PER_SECOND - 1) / NS_PER_SECOND;
+	bool minutes = seconds >= 120;
+	char total[TEXT_DURATION_MAX], max[TEXT_DURATION_MAX];
+	struct line line;
+
+	line_clear(&line);
+	if (!strcmp(unit->name, UNIT_NONE))
+		line_add(&line, "tasks of no known unit");
+	else
+		line_add_escaped(&line, unit->name, TEXT_PRINTABLE);
+	line_add(&line,
+		 " waited %s in %" PRIu64 " stall%s of the last %" PRIu64 " %s, worst %s; %s %u %%",
+		 text_duration(total, unit->total), unit->count, unit->count == 1 ? "" : "s",
+		 minutes ? (seconds + 30) / 60 : seconds, minutes ? "min" : "s",
+		 text_duration(max, unit->max), cause_name(cause)->title, percent);
+	journal_entry_text(entry, "MESSAGE", line.text);
+	journal_entry_text(entry, "ALLOCFILT_UNIT", unit->name);
+	if (is_unit(unit->name))
+		journal_entry_text(entry, "OBJECT_SYSTEMD_UNIT", unit->name);
+	journal_entry_number(entry, "ALLOCFILT_STALLS", unit->count);
+	journal_entry_number(entry, "ALLOCFILT_TOTAL_USEC", unit->total / 1000);
+	journal_entry_number(entry, "ALLOCFILT_WORST_USEC", unit->max / 1000);
+	journal_entry_text(entry, "ALLOCFILT_CAUSE", cause_name(cause)->key);
+	journal_entry_number(entry, "ALLOCFILT_CAUSE_PERCENT", percent);
+	journal_entry_number(entry, "ALLOCFILT_PERIOD_USEC", period / 1000);
+	journal_socket_put(journal->socket, entry);
+}
+
+/* Entries about the units that waited most since the last ones. */
+static void send_units(struct journal *journal, const struct summary_view *view)
+{
+	const struct unit_total *const *units;
+	size_t count = units_period(view->units, &units);
+
+	for (size_t i = 0; i < count && i < view->top; i++)
+		send_unit(journal, units[i], journal->now - journal->period_since);
+	units_end_period(view->units);
+	journal->period_since = journal->now;
+}
+
 /* ---- status and summary ---- */
 
 size_t status_line(char *text, size_t size, const struct summary_view *view)
@@ -283,16 +349,26 @@ static size_t run_message(char *message, size_t size, const struct summary_view 
 	return strlen(message);
 }
 
+static void send_status(struct journal *journal, const struct summary_view *view)
+{
+	struct journal_entry *entry = begin(journal, JOURNAL_ID_STATUS, LOG_INFO);
+	char message[JOURNAL_MESSAGE_MAX];
+
+	run_message(message, sizeof(message), view);
+	journal_entry_text(entry, "MESSAGE", message);
+	put_run_fields(entry, view);
+	journal_socket_put(journal->socket, entry);
+}
+
 static void journal_tick(struct output *output, uint64_t now, const struct summary_view *view)
 {
 	struct journal *journal = output->form;
-	char message[JOURNAL_MESSAGE_MAX];
-	struct journal_entry *entry;
 
 	if (!journal->ticked) {
 		journal->ticked = true;
 		journal->used += now;
 		journal->held.since = now;
+		journal->period_since = now;
 		journal->next_status = now + journal->options->status_interval;
 	}
 	journal->now = now;
@@ -300,11 +376,8 @@ static void journal_tick(struct output *output, uint64_t now, const struct summa
 		send_held_back(journal);
 	if (journal->options->status_interval && now >= journal->next_status) {
 		journal->next_status = now + journal->options->status_interval;
-		entry = begin(journal, JOURNAL_ID_STATUS, LOG_INFO);
-		run_message(message, sizeof(message), view);
-		journal_entry_text(entry, "MESSAGE", message);
-		put_run_fields(entry, view);
-		journal_socket_put(journal->socket, entry);
+		send_status(journal, view);
+		send_units(journal, view);
 	}
 	journal_socket_flush(journal->socket);
 }
@@ -322,6 +395,8 @@ static int journal_summary(struct output *output, const struct summary_view *vie
 	if (!writer)
 		return -ENOMEM;
 	send_held_back(journal);
+	if (journal->options->status_interval)
+		send_units(journal, view);
 	used = run_message(message, sizeof(message), view);
 	/* Its failure is ignored: a text that exceeds the writer's buffer is cut in the entry too. */
 	summary_text(writer, view);

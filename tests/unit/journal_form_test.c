@@ -99,6 +99,8 @@ static void put_stall(int tid, uint64_t ns, bool background)
 
 	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_OWN, STATE_RAN, ns);
 	summary_stall(view.summary, &named);
+	if (!background)
+		units_stall(view.units, &named);
 	assert_int_equal(output_stall(output, &named), 0);
 }
 
@@ -219,6 +221,67 @@ static void test_unit(void **state)
 	assert_string_equal(fake_value(&entry, "OBJECT_SYSTEMD_UNIT"), "a.service");
 	assert_null(fake_field(&entry, "OBJECT_PID"));
 	task_info = (struct task_info){ .pid = 0 };
+}
+
+static void put_in(const char *cgroup, uint64_t ns)
+{
+	snprintf(task_info.cgroup, sizeof(task_info.cgroup), "%s", cgroup);
+	put_stall(300, ns, false);
+	task_info.cgroup[0] = '\0';
+}
+
+static void receive_unit(const char *name, const char *message)
+{
+	receive(JOURNAL_ID_UNIT);
+	assert_string_equal(fake_value(&entry, "ALLOCFILT_UNIT"), name);
+	assert_string_equal(fake_value(&entry, "MESSAGE"), message);
+	assert_string_equal(fake_value(&entry, "PRIORITY"), "6");
+	if (strstr(name, ".service"))
+		assert_string_equal(fake_value(&entry, "OBJECT_SYSTEMD_UNIT"), name);
+	else
+		assert_null(fake_field(&entry, "OBJECT_SYSTEMD_UNIT"));
+}
+
+/* Those that waited most, of the period alone, and of all stalls: held back or not, journald's too. */
+static void test_units(void **state)
+{
+	options.rate = 1;
+	options.burst = 1;
+	view.top = 3;
+	restart();
+	tick(START);
+	put_in("/system.slice/a.service", 100 * MS);
+	put_in("/system.slice/a.service/worker", 300 * MS);
+	put_in("/system.slice/systemd-journald.service", 500 * MS);
+	put_in("/docker/0af1", 350 * MS);
+	put_in("/system.slice/least.service", 10 * MS);
+	receive(JOURNAL_ID_STALL);
+	tick(START + 60 * MINUTE);
+	receive(JOURNAL_ID_HELD_BACK);
+	receive(JOURNAL_ID_STATUS);
+	receive_unit("systemd-journald.service",
+		     "systemd-journald.service waited 500.0 ms in 1 stall of the last 60 min, "
+		     "worst 500.0 ms; direct reclaim 100 %");
+	receive_unit("a.service", "a.service waited 400.0 ms in 2 stalls of the last 60 min, "
+				  "worst 300.0 ms; direct reclaim 100 %");
+	assert_int_equal(fake_number(&entry, "ALLOCFILT_STALLS"), 2);
+	assert_int_equal(fake_number(&entry, "ALLOCFILT_TOTAL_USEC"), 400000);
+	assert_int_equal(fake_number(&entry, "ALLOCFILT_WORST_USEC"), 300000);
+	assert_string_equal(fake_value(&entry, "ALLOCFILT_CAUSE"), "direct_reclaim");
+	assert_int_equal(fake_number(&entry, "ALLOCFILT_CAUSE_PERCENT"), 100);
+	assert_int_equal(fake_number(&entry, "ALLOCFILT_PERIOD_USEC"), 3600000000);
+	receive_unit("/docker/0af1", "/docker/0af1 waited 350.0 ms in 1 stall of the last 60 min, "
+				     "worst 350.0 ms; direct reclaim 100 %");
+	nothing_more();
+	put_in("", 20 * MS);
+	receive(JOURNAL_ID_STALL);
+	tick(START + 61 * MINUTE + SECOND / 2);
+	/* the rest, at the end */
+	assert_int_equal(output_summary(output, &view), 0);
+	receive_unit("none", "tasks of no known unit waited 20.0 ms in 1 stall of the last 61 s, "
+			     "worst 20.0 ms; direct reclaim 100 %");
+	receive(JOURNAL_ID_SUMMARY);
+	nothing_more();
 }
 
 /* Of sixty at once, fifty have entries; the rest share one, a minute later, with the longest. */
@@ -358,6 +421,7 @@ static void test_status(void **state)
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_LOST_TIMES_UNKNOWN"), 0);
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_HELD_BACK"), 0);
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_DROPPED"), 0);
+	receive(JOURNAL_ID_UNIT);
 	tick(START + 120 * MINUTE - 1);
 	nothing_more();
 	tick(START + 120 * MINUTE);
@@ -411,6 +475,7 @@ static void test_summary(void **state)
 	assert_int_equal(output_summary(output, &view), 0);
 	receive(JOURNAL_ID_HELD_BACK);
 	assert_non_null(strstr(fake_value(&entry, "MESSAGE"), "1 more stall in the last 1 s"));
+	receive(JOURNAL_ID_UNIT);
 	receive(JOURNAL_ID_SUMMARY);
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_STALLS"), 3);
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_HELD_BACK"), 1);
@@ -443,6 +508,7 @@ static void test_long_summary(void **state)
 	}
 	tick(START);
 	assert_int_equal(output_summary(output, &view), 0);
+	receive(JOURNAL_ID_UNIT);
 	receive(JOURNAL_ID_SUMMARY);
 	assert_int_equal(entry.length, JOURNAL_ENTRY_MAX);
 	message = fake_value(&entry, "MESSAGE");
@@ -457,7 +523,7 @@ static void test_summary_for_nobody(void **state)
 	put_stalls(3, MS);
 	alarm(3);
 	assert_int_equal(output_summary(output, &view), 0);
-	counts_are(0, 0, 4);
+	counts_are(0, 0, 5);
 	journald = fake_listen();
 }
 
@@ -493,23 +559,15 @@ static void test_bad_path(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_stall),
-		TEST(test_background),
-		TEST(test_journald),
-		TEST(test_unit),
-		TEST(test_held_back),
-		TEST(test_rate),
-		TEST(test_held_back_again),
-		TEST(test_no_limit),
-		TEST(test_journald_is_gone),
-		TEST(test_status),
-		TEST(test_no_status),
-		TEST(test_status_line),
-		TEST(test_summary),
-		TEST(test_long_summary),
-		TEST(test_summary_for_nobody),
-		TEST(test_other_forms),
-		TEST(test_bad_path),
+		TEST(test_stall),	 TEST(test_background),
+		TEST(test_journald),	 TEST(test_unit),
+		TEST(test_units),	 TEST(test_held_back),
+		TEST(test_rate),	 TEST(test_held_back_again),
+		TEST(test_no_limit),	 TEST(test_journald_is_gone),
+		TEST(test_status),	 TEST(test_no_status),
+		TEST(test_status_line),	 TEST(test_summary),
+		TEST(test_long_summary), TEST(test_summary_for_nobody),
+		TEST(test_other_forms),	 TEST(test_bad_path),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
