@@ -31,6 +31,12 @@ struct not_shown {
 	uint64_t others;  /* not of --comm, --cgroup or --min-order */
 };
 
+/* What a run on a running kernel has cost since its start. */
+struct own_cost {
+	uint64_t cpu;	  /* ns of CPU time, user and system */
+	uint64_t records; /* that were read from the kernel's ring buffers */
+};
+
 /* The sources of a summary. */
 struct summary_view {
 	const struct plan *plan;
@@ -55,6 +61,7 @@ struct summary_view {
 	const struct sched_counts *sched; /* NULL: without --off-cpu */
 	bool has_journal;		  /* entries are written */
 	struct journal_counts journal;
+	struct own_cost cost;
 	struct memory_pressure pressure_before; /* of the run */
 	struct memory_pressure pressure_after;
 };

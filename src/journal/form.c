@@ -336,16 +336,23 @@ static void put_run_fields(struct journal_entry *entry, const struct summary_vie
 	journal_entry_number(entry, "ALLOCFILT_LOST_TIMES_UNKNOWN", times);
 	journal_entry_number(entry, "ALLOCFILT_HELD_BACK", view->journal.held_back);
 	journal_entry_number(entry, "ALLOCFILT_DROPPED", view->journal.dropped);
+	journal_entry_number(entry, "ALLOCFILT_CPU_USEC", view->cost.cpu / 1000);
+	journal_entry_number(entry, "ALLOCFILT_RECORDS", view->cost.records);
 }
 
 static size_t run_message(char *message, size_t size, const struct summary_view *view)
 {
 	size_t used = status_line(message, size, view);
+	double seconds = (double)(view->ts - view->since) / NS_PER_SECOND;
+	char cpu[TEXT_DURATION_MAX];
 
 	snprintf(message + used, size - used,
-		 ", %" PRIu64 " stall%s held back from the journal, %" PRIu64 " entr%s dropped",
+		 ", %" PRIu64 " stall%s held back from the journal, %" PRIu64
+		 " entr%s dropped; own cost: %s of CPU time, %.1f records/s",
 		 view->journal.held_back, view->journal.held_back == 1 ? "" : "s",
-		 view->journal.dropped, view->journal.dropped == 1 ? "y" : "ies");
+		 view->journal.dropped, view->journal.dropped == 1 ? "y" : "ies",
+		 text_duration(cpu, view->cost.cpu),
+		 seconds > 0 ? (double)view->cost.records / seconds : 0);
 	return strlen(message);
 }
 

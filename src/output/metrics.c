@@ -465,6 +465,8 @@ static void put_process(struct writer *writer, const struct summary_view *view,
 			   "Time since the start of allocfilt.", process->uptime);
 	put_family_seconds(writer, "allocfilt_process_cpu_seconds_total", "counter",
 			   "CPU time of allocfilt itself, user and system.", process->cpu);
+	put_family(writer, "allocfilt_records_total", "counter",
+		   "Records read from the kernel's ring buffers.", view->cost.records);
 	if (process->resident)
 		put_family(writer, "allocfilt_process_resident_memory_bytes", "gauge",
 			   "Resident memory of allocfilt itself.", process->resident);

@@ -33,12 +33,22 @@ struct loop {
 	uint64_t wakeups;
 };
 
-uint64_t loop_now(void)
+static uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(clock, &now);
 	return (uint64_t)now.tv_sec * NS_PER_SECOND + now.tv_nsec;
+}
+
+uint64_t loop_now(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t loop_cpu_time(void)
+{
+	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 /* ---- signals ---- */

@@ -62,6 +62,8 @@ struct pipeline {
 	uint64_t next_look; /* ns: see time_passed() */
 	uint64_t oldest;    /* ns: of the records passed on in order; 0: none */
 	uint64_t newest;
+	uint64_t cpu_before; /* ns: CPU time of our process when the run began */
+	uint64_t records;    /* of pages that were read from a running kernel */
 	uint64_t unread_cpus;
 	uint64_t damaged_pages;
 	int first_damaged; /* CPU */
@@ -264,6 +266,11 @@ void pipeline_view(struct pipeline *pipeline, struct summary_view *view)
 		.pressure_after = pipeline->source->pressure_after,
 		.sched = stalls_sched_counts(pipeline->stalls),
 	};
+	if (pipeline->source->proc)
+		view->cost = (struct own_cost){
+			.cpu = loop_cpu_time() - pipeline->cpu_before,
+			.records = pipeline->records,
+		};
 	view->has_journal = output_counts(pipeline->output, &view->journal);
 }
 
@@ -518,8 +525,10 @@ static void cpu_left_with_data(void *context, int cpu)
 	merge_left_with_data(pipeline->merge, cpu);
 }
 
-/* A task may end before its records are passed on, so its name is looked up here. */
-static void see_tasks(struct pipeline *pipeline, const struct page_content *content)
+/*
+ * Counts the records. A task may end before its records are passed on, so its name is looked up here.
+ */
+static void see_records(struct pipeline *pipeline, const struct page_content *content)
 {
 	struct page_cursor cursor;
 	struct record record;
@@ -527,6 +536,7 @@ static void see_tasks(struct pipeline *pipeline, const struct page_content *cont
 
 	page_begin(&cursor, &pipeline->source->layout, content->data, content->size, content->ts);
 	while (page_next(&cursor) > 0) {
+		pipeline->records++;
 		/* Most tasks that are switched have no stall. */
 		if (!decode_task(pipeline->decode, cursor.ts, cursor.data, cursor.size, &record) ||
 		    (record.tid == tid && record.kind == kind) || is_only_sched(pipeline, &record))
@@ -545,7 +555,7 @@ static int page_arrived(void *context, int cpu, const void *page, size_t length,
 
 	if (state == PAGE_GOOD || state == PAGE_EMPTY) {
 		if (pipeline->source->proc)
-			see_tasks(pipeline, &content);
+			see_records(pipeline, &content);
 		return merge_put(pipeline->merge, cpu, &content);
 	}
 	/* A copy of a live buffer may end in a cut page or in zeros, and what a power cut left. */
@@ -773,6 +783,7 @@ int pipeline_new(struct pipeline **ret_pipeline, const struct options *options,
 	/* pids in the configuration file are for live runs. */
 	pipeline->by_pid =
 		options->pids && (source->proc || options_on_command_line(options, "pid"));
+	pipeline->cpu_before = loop_cpu_time();
 	pipeline->own = source->own ? source->own : INT64_MAX;
 	pipeline->selects = source->command || pipeline->by_pid || source->recorded;
 	pipeline->off_cpu = plan_off_cpu(plan);

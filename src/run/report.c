@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 /* ---- summaries ---- */
@@ -94,24 +93,17 @@ static uint64_t own_resident(void)
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static uint64_t time_ns(const struct timeval *time)
-{
-	return ((uint64_t)time->tv_sec * 1000000 + time->tv_usec) * 1000;
-}
-
 int metrics_write(struct metrics_file *file, struct pipeline *pipeline,
 		  const struct run_context *run, bool tracing, struct failure *failure)
 {
 	struct metrics_process process = { .tracing = tracing };
 	struct summary_view view;
-	struct rusage usage;
 
 	pipeline_view(pipeline, &view);
 	if (run) {
 		process.uptime = loop_now() - run->started;
 		process.resident = own_resident();
-		if (!getrusage(RUSAGE_SELF, &usage))
-			process.cpu = time_ns(&usage.ru_utime) + time_ns(&usage.ru_stime);
+		process.cpu = loop_cpu_time();
 	}
 	return metrics_file_write(file, &view, run ? &process : NULL, failure);
 }

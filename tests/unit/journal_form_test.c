@@ -409,11 +409,17 @@ static void test_status(void **state)
 	put_stalls(3, 1200 * MS);
 	drain(JOURNAL_ID_STALL);
 	losses_add(losses, 1, 5);
+	view.since = SECOND;
+	view.ts = SECOND + 60 * MINUTE;
+	view.cost = (struct own_cost){ .cpu = 36 * SECOND, .records = 9000 };
 	tick(START + 60 * MINUTE);
 	receive(JOURNAL_ID_STATUS);
 	assert_string_equal(fake_value(&entry, "MESSAGE"),
 			    "3 stalls, worst 1.2 s (task[1000]), 5 records lost, "
-			    "0 stalls held back from the journal, 0 entries dropped");
+			    "0 stalls held back from the journal, 0 entries dropped; "
+			    "own cost: 36.0 s of CPU time, 2.5 records/s");
+	assert_int_equal(fake_number(&entry, "ALLOCFILT_CPU_USEC"), 36000000);
+	assert_int_equal(fake_number(&entry, "ALLOCFILT_RECORDS"), 9000);
 	assert_string_equal(fake_value(&entry, "PRIORITY"), "6");
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_STALLS"), 3);
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_WORST_USEC"), 1200000);
@@ -482,8 +488,9 @@ static void test_summary(void **state)
 	message = fake_value(&entry, "MESSAGE");
 	assert_int_equal(strncmp(message,
 				 "3 stalls, worst 5.0 ms (task[1000]), 0 records lost, "
-				 "1 stall held back from the journal, 0 entries dropped\n",
-				 106),
+				 "1 stall held back from the journal, 0 entries dropped; "
+				 "own cost: 0 us of CPU time, 0.0 records/s\n",
+				 150),
 			 0);
 	assert_int_equal(summary_text(writer, &view), 0);
 	text = writer_queued(writer, &length);

@@ -150,6 +150,7 @@ static void print_all(void)
 	view.overflows = overflows;
 	view.nr_overflows = 2;
 	view.journal.held_back = 31;
+	view.cost.records = 77;
 	view.journal.dropped = 2;
 	stall(ROLE_PAGE_ALLOCATION, 16000, PHASE_DIRECT_RECLAIM);
 	stall(ROLE_PAGE_ALLOCATION, 16001, PHASE_DIRECT_RECLAIM);
@@ -221,6 +222,7 @@ static void test_numbers(void **state)
 		"tracing_active 1",
 		"uptime_seconds 86400.5",
 		"process_cpu_seconds_total 1.25",
+		"records_total 77",
 		"process_resident_memory_bytes 16777216",
 	};
 	char line[256];
