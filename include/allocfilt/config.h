@@ -97,6 +97,7 @@ struct options {
 	unsigned int rate;	  /* entries of stalls a minute; 0: no limit */
 	unsigned int burst;	  /* entries of one burst */
 	uint64_t status_interval; /* ns between entries on the run itself, 0: none */
+	uint64_t max_cpu;	  /* percent of a CPU that we may take, 0: no limit */
 	int oom_score;		  /* oom_score_adj of our own, or OPTIONS_OOM_SCORE_UNSET */
 	struct limits limits;
 

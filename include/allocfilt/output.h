@@ -33,8 +33,10 @@ struct not_shown {
 
 /* What a run on a running kernel has cost since its start. */
 struct own_cost {
-	uint64_t cpu;	  /* ns of CPU time, user and system */
-	uint64_t records; /* that were read from the kernel's ring buffers */
+	uint64_t cpu;		 /* ns of CPU time, user and system */
+	uint64_t records;	 /* that were read from the kernel's ring buffers */
+	unsigned int events_off; /* now, because of max-cpu */
+	bool had_events_off;	 /* some time in this run */
 };
 
 /* The sources of a summary. */

@@ -451,6 +451,9 @@ int stalls_pass_on(struct stalls *stalls, const struct claims_sink *sink);
  */
 void stalls_sched(struct stalls *stalls, const struct record *record);
 
+/** stalls_sched_stop - the scheduler's events are off until the next one: states are not known */
+void stalls_sched_stop(struct stalls *stalls);
+
 /* What --off-cpu recorded, of all tasks. */
 struct sched_counts {
 	uint64_t switches;

@@ -205,6 +205,14 @@ int session_mark_clock(struct session *session);
 int session_set_buffer_percent(struct session *session, int percent);
 
 /**
+ * session_switch_event - switch an event off during the run, or on again
+ *
+ * With its stack, and the probe that sits on it. Returns 0, -ESTALE if somebody else changed it (then
+ * it is left alone), or -errno.
+ */
+int session_switch_event(struct session *session, const struct plan_event *event, bool on);
+
+/**
  * session_grow_buffer - try to get the size that was asked for, where there was no memory for it
  *
  * By a factor of two at least, or not at all; for once in some seconds. Newer kernels record nothing

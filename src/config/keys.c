@@ -124,6 +124,11 @@ const struct key keys[] = {
 	  .units = &quantity_long_time, BOUNDS(SECOND, 168 * HOUR), .or_zero = true,
 	  .allowed = "allowed: a whole number of seconds from 1 (3600, 3600s), or with ms, m or h, "
 		     "up to 168h, or 0 for none" },
+	{ "max-cpu", NULL, KEY_QUANTITY, KEY_RUNNING, FIELD(max_cpu), "0", .journal_default = "2%",
+	  .units = &quantity_share, BOUNDS(1, 100), .or_zero = true,
+	  .allowed =
+		  "allowed: a whole number of percent of a CPU from 1 to 100 (2, 2%), or 0 for no "
+		  "limit" },
 	{ "oom-score-adjust", NULL, KEY_NUMBER, KEY_RUNNING, FIELD(oom_score),
 	  NUMBER(-1000, 1000) },
 	{ "limit-tasks", NULL, KEY_NUMBER, KEY_TRACING, FIELD(limits.tasks), "4096",

@@ -22,9 +22,12 @@ static const struct quantity_unit sizes[] = {
 	{ "GiB", 1 << 30 }, { NULL },
 };
 
+static const struct quantity_unit shares[] = { { "%", 1 }, { NULL } };
+
 const struct quantity_units quantity_short_time = { short_times, "us" };
 const struct quantity_units quantity_long_time = { long_times, "s" };
 const struct quantity_units quantity_size = { sizes, "K" };
+const struct quantity_units quantity_share = { shares, "%" };
 
 const char *quantity_parse(const char *text, const struct quantity_units *units, int64_t *ret_value)
 {

@@ -19,6 +19,7 @@ struct quantity_units {
 extern const struct quantity_units quantity_short_time; /* ns us ms s, bare us; value in ns */
 extern const struct quantity_units quantity_long_time;	/* ms s m h, bare s; value in ns */
 extern const struct quantity_units quantity_size;	/* K M G, bare K; value in bytes */
+extern const struct quantity_units quantity_share;	/* %, bare as well; value in percent */
 
 /**
  * quantity_parse - read a number

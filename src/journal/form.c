@@ -319,6 +319,8 @@ size_t status_line(char *text, size_t size, const struct summary_view *view)
 	if (times)
 		line_add(&line, " and %" PRIu64 " time%s nobody knows how many", times,
 			 times == 1 ? "" : "s");
+	if (view->cost.events_off)
+		line_add(&line, ", %u events off (max-cpu)", view->cost.events_off);
 	text_escape(text, size, line.text, TEXT_PRINTABLE);
 	return strlen(text);
 }
@@ -338,6 +340,7 @@ static void put_run_fields(struct journal_entry *entry, const struct summary_vie
 	journal_entry_number(entry, "ALLOCFILT_DROPPED", view->journal.dropped);
 	journal_entry_number(entry, "ALLOCFILT_CPU_USEC", view->cost.cpu / 1000);
 	journal_entry_number(entry, "ALLOCFILT_RECORDS", view->cost.records);
+	journal_entry_number(entry, "ALLOCFILT_EVENTS_OFF", view->cost.events_off);
 }
 
 static size_t run_message(char *message, size_t size, const struct summary_view *view)

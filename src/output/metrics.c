@@ -467,6 +467,9 @@ static void put_process(struct writer *writer, const struct summary_view *view,
 			   "CPU time of allocfilt itself, user and system.", process->cpu);
 	put_family(writer, "allocfilt_records_total", "counter",
 		   "Records read from the kernel's ring buffers.", view->cost.records);
+	put_family(writer, "allocfilt_events_switched_off", "gauge",
+		   "Events that are off because allocfilt took more CPU time than max-cpu allows.",
+		   view->cost.events_off);
 	if (process->resident)
 		put_family(writer, "allocfilt_process_resident_memory_bytes", "gauge",
 			   "Resident memory of allocfilt itself.", process->resident);

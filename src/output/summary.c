@@ -348,6 +348,8 @@ static void put_losses(struct writer *writer, const struct summary_view *view)
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if (others[i].count)
 			line_add(&line, "; %" PRIu64 " %s", others[i].count, others[i].text);
+	if (view->cost.had_events_off)
+		line_add(&line, "; events were switched off for some time (max-cpu)");
 	add_not_shown(&line, view->not_shown.shorter, "shorter");
 	add_not_shown(&line, view->not_shown.others, "other");
 	if (view->sched)

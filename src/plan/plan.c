@@ -312,3 +312,17 @@ int plan_event_of(const struct plan *plan, enum event_id id)
 			return i;
 	return -1;
 }
+
+unsigned int plan_cost_rank(const struct plan *plan, const struct plan_event *event)
+{
+	const struct catalog_event *catalog = &catalog_events[event->id];
+
+	if (event->id == EVENT_USER)
+		return COST_RANK_USER;
+	if (event->rule == RULE_NEVER || catalog->children)
+		return 0;
+	if (catalog->cost_rank)
+		return catalog->cost_rank;
+	/* Without functions the pairs are all that is timed. */
+	return plan->function_graph ? COST_RANK_OTHERS : 0;
+}

@@ -15,6 +15,7 @@
 
 #include "allocfilt/names.h"
 #include "allocfilt/output.h"
+#include "run/guard.h"
 #include "run/pipeline.h"
 #include "run/recorder.h"
 #include "run/report.h"
@@ -53,6 +54,7 @@ struct live {
 	struct cpu_buffers *buffers;
 	struct source_sink sink;
 	struct loop *loop;
+	struct guard guard;
 	bool idle;
 	int empty_ticks;
 	uint64_t set_up_from;
@@ -451,6 +453,9 @@ static int each_second(struct live *live, uint64_t now)
 	count_unread(live);
 	if (live->recorder)
 		ret = recorder_second(live->recorder, live->buffers, now);
+	if (live->pipeline)
+		guard_second(&live->guard, live->plan, live->run->options->max_cpu, now,
+			     live->session, live->pipeline);
 	live_tick(live, now);
 	if (live->hooks.second)
 		live->hooks.second(live->hooks.context, now);
@@ -654,6 +659,10 @@ static int start_times(struct live *live, const struct options *options)
 	live->next_second = live->began + NS_PER_SECOND;
 	live->next_mark = live->began + MARK_INTERVAL;
 	live->next_memory = live->began + MEMORY_INTERVAL;
+	/* All events are on, whatever an earlier run of tracing came to. */
+	if (live->guard.rank)
+		pipeline_switch_events(live->pipeline, 0);
+	guard_begin(&live->guard, live->began, loop_cpu_time());
 	if (live->pipeline && output_has_intervals(pipeline_output(live->pipeline)))
 		live->next_interval = live->began + options->interval;
 	return options->duration ? set_deadline(live, options, live->began, live->failure) : 0;

@@ -36,11 +36,14 @@ struct pipeline {
 	const struct plan *plan;
 	const struct data_source *source;
 	struct resolver *resolver;
-	uint64_t report;	       /* ns: shorter stalls are not shown */
-	bool by_pid;		       /* only processes of options->pids are shown */
-	bool selects;		       /* not all tasks are shown */
-	int64_t own;		       /* which is not shown; INT64_MAX, no record's: not known */
-	bool off_cpu;		       /* there are events for stalls_sched() */
+	uint64_t report;	 /* ns: shorter stalls are not shown */
+	bool by_pid;		 /* only processes of options->pids are shown */
+	bool selects;		 /* not all tasks are shown */
+	int64_t own;		 /* which is not shown; INT64_MAX, no record's: not known */
+	bool off_cpu;		 /* there are events for stalls_sched() */
+	bool sched_is_off;	 /* see pipeline_switch_events() */
+	unsigned int events_off; /* the same, how many */
+	bool had_events_off;
 	struct command_tasks *command; /* only these are shown; NULL: all */
 	struct decode *decode;
 	struct merge *merge;
@@ -270,6 +273,8 @@ void pipeline_view(struct pipeline *pipeline, struct summary_view *view)
 		view->cost = (struct own_cost){
 			.cpu = loop_cpu_time() - pipeline->cpu_before,
 			.records = pipeline->records,
+			.events_off = pipeline->events_off,
+			.had_events_off = pipeline->had_events_off,
 		};
 	view->has_journal = output_counts(pipeline->output, &view->journal);
 }
@@ -478,7 +483,8 @@ static inline int task_record(struct pipeline *pipeline, struct record *record)
 static noinline int sched_record(struct pipeline *pipeline, struct record *record)
 {
 	decode_fields(pipeline->decode, record);
-	stalls_sched(pipeline->stalls, record);
+	if (!pipeline->sched_is_off)
+		stalls_sched(pipeline->stalls, record);
 	return is_only_sched(pipeline, record) ? 0 : task_record(pipeline, record);
 }
 
@@ -843,6 +849,38 @@ void pipeline_count_unread(struct pipeline *pipeline, unsigned int cpus)
 {
 	if (cpus > pipeline->unread_cpus)
 		pipeline->unread_cpus = cpus;
+}
+
+void pipeline_switch_events(struct pipeline *pipeline, unsigned int rank)
+{
+	const struct plan *plan = pipeline->plan;
+	const struct cpu_list *cpus = &pipeline->source->cpus;
+
+	pipeline->events_off = 0;
+	pipeline->sched_is_off = false;
+	for (int i = 0; i < plan->nr_events; i++) {
+		const struct plan_event *event = &plan->events[i];
+		unsigned int own_rank = plan_cost_rank(plan, event);
+
+		if (!own_rank || own_rank > rank)
+			continue;
+		pipeline->events_off++;
+		if (event->id == EVENT_SCHED_SWITCH)
+			pipeline->sched_is_off = true;
+	}
+	pipeline->had_events_off = pipeline->had_events_off || rank;
+	if (pipeline->sched_is_off)
+		stalls_sched_stop(pipeline->stalls);
+	for (int i = 0; i < cpus->count; i++) {
+		const struct record lost = {
+			.kind = RECORD_LOST,
+			.cpu = cpus->numbers[i],
+			.ts = pipeline->newest,
+		};
+
+		claims_record(pipeline->claims, &lost);
+	}
+	stalls_lost(pipeline->stalls, pipeline->newest);
 }
 
 struct losses *pipeline_losses(struct pipeline *pipeline)

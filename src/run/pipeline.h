@@ -72,6 +72,15 @@ void pipeline_change(struct pipeline *pipeline, const struct options *options);
 /** pipeline_count_unread - CPUs not opened for lack of descriptors; the maximum is reported */
 void pipeline_count_unread(struct pipeline *pipeline, unsigned int cpus);
 
+/**
+ * pipeline_switch_events - events were switched off or on again while tracing goes on
+ * @rank: those up to this one are off, see plan_cost_rank(); 0: none
+ *
+ * No pair of events reaches across, stalls of this moment are incomplete, and without the scheduler's
+ * events no state of a task is known.
+ */
+void pipeline_switch_events(struct pipeline *pipeline, unsigned int rank);
+
 /** pipeline_losses - lost records, to add those that pages do not report, and for messages */
 struct losses *pipeline_losses(struct pipeline *pipeline);
 

@@ -352,6 +352,15 @@ void off_cpu_drop(struct off_cpu *off_cpu, int tid, uint64_t end)
 		release(off_cpu, task, span);
 }
 
+void off_cpu_stop(struct off_cpu *off_cpu)
+{
+	struct hash_link *link;
+
+	while ((link = hash_oldest(&off_cpu->hash)))
+		forget(off_cpu, container_of(link, struct task, hash));
+	off_cpu->since = UINT64_MAX;
+}
+
 uint64_t off_cpu_since(const struct off_cpu *off_cpu)
 {
 	return off_cpu->since;

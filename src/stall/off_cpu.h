@@ -47,6 +47,9 @@ void off_cpu_wake(struct off_cpu *off_cpu, int tid, uint64_t ts);
 /** off_cpu_come - a task gets a CPU */
 void off_cpu_come(struct off_cpu *off_cpu, int tid, uint64_t ts);
 
+/** off_cpu_stop - forget all: nothing is known until the next switch */
+void off_cpu_stop(struct off_cpu *off_cpu);
+
 /**
  * off_cpu_take - pass on and remove what is in [@start, @end]
  * @part: receives each state other than STATE_RAN with its ns, and of time asleep the function, 0

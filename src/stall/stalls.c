@@ -937,6 +937,12 @@ void stalls_sched(struct stalls *stalls, const struct record *record)
 	}
 }
 
+void stalls_sched_stop(struct stalls *stalls)
+{
+	if (stalls->off_cpu)
+		off_cpu_stop(stalls->off_cpu);
+}
+
 const struct sched_counts *stalls_sched_counts(const struct stalls *stalls)
 {
 	return stalls->off_cpu ? &stalls->sched : NULL;

@@ -39,6 +39,7 @@ struct session {
 	bool graph;		      /* the tracer is function_graph */
 	bool on;		      /* tracing_on */
 	bool has_probe;		      /* the probe is defined */
+	bool stack;		      /* events have triggers */
 	char threshold[32];	      /* us, as tracing_thresh reads */
 	char *subbuf;		      /* KiB, as buffer_subbuf_size_kb reads; NULL: no such file */
 	int *cpus, nr_cpus;
@@ -465,7 +466,29 @@ static int set_tasks(struct session *session, struct failure *failure)
 	return ret;
 }
 
-/* --stack: the kernel stack after each begin, and where a task goes to sleep. */
+/*
+ * --stack: the kernel stack after each begin, and where a task goes to sleep. Does the event have a
+ * trigger, and which text, where that is not the plain one?
+ */
+static bool has_stack(const struct plan_event *event, const char **ret_text)
+{
+	*ret_text = event->id == EVENT_SCHED_SWITCH ? SLEEP_TRIGGER : NULL;
+	return event->id == EVENT_SCHED_SWITCH ||
+	       (event->rule != RULE_NEVER && event->side == EVENT_BEGIN &&
+		event->id != EVENT_SLAB_START && event->id != EVENT_USER);
+}
+
+static const char *event_path(const struct session *session, const struct plan_event *event,
+			      const char *file, char *buffer)
+{
+	char name[2 * NAME_MAX + 32];
+
+	snprintf(name, sizeof(name), "events/%s/%s/%s", event->system, event->name, file);
+	return own_path(session, name, buffer);
+}
+
+#define EVENT(session, event, file) event_path(session, event, file, (char[PATH_MAX]){ 0 })
+
 static int set_stacks(struct session *session, struct failure *failure)
 {
 	const struct plan *plan = session->request->plan;
@@ -475,17 +498,12 @@ static int set_stacks(struct session *session, struct failure *failure)
 		return 0;
 	for (int i = 0; i < plan->nr_events && !ret; i++) {
 		const struct plan_event *event = &plan->events[i];
-		const char *text = NULL;
-		char name[2 * NAME_MAX + 32];
+		const char *text;
 
-		if (event->id == EVENT_SCHED_SWITCH)
-			text = SLEEP_TRIGGER;
-		else if (event->rule == RULE_NEVER || event->side != EVENT_BEGIN ||
-			 event->id == EVENT_SLAB_START || event->id == EVENT_USER)
-			continue;
-		snprintf(name, sizeof(name), "events/%s/%s/trigger", event->system, event->name);
-		ret = settings_set(&session->settings, SETTING_TRIGGER, OWN(session, name),
-				   SETTING_PRESENT, text, session->instance, failure);
+		if (has_stack(event, &text))
+			ret = settings_set(&session->settings, SETTING_TRIGGER,
+					   EVENT(session, event, "trigger"), SETTING_PRESENT, text,
+					   session->instance, failure);
 	}
 	return ret;
 }
@@ -504,9 +522,10 @@ static int set_events(struct session *session, struct failure *failure)
 		snprintf(name, sizeof(name), "events/%s/%s/filter", event->system, event->name);
 		if (!session->instance)
 			ret = set_optional(session, SETTING_FILTER, name, "none", failure);
-		snprintf(name, sizeof(name), "events/%s/%s/enable", event->system, event->name);
 		if (!ret)
-			ret = set_own(session, SETTING_ENABLE, name, "1", failure);
+			ret = settings_set(&session->settings, SETTING_ENABLE,
+					   EVENT(session, event, "enable"), "1", NULL,
+					   session->instance, failure);
 	}
 	/* After mm_shrink_slab_start, so that at the end that event is off when it is restored. */
 	if (!ret && session->has_probe)
@@ -724,6 +743,7 @@ int session_start(struct session **ret_session, const struct session_request *re
 		return out_of_memory(failure);
 	session->request = request;
 	session->graph = request->plan->function_graph;
+	session->stack = request->stack;
 	snprintf(session->threshold, sizeof(session->threshold), "%lld",
 		 (long long)request->plan->threshold / 1000);
 	ret = start(session, failure);
@@ -848,7 +868,27 @@ int session_set_buffer_percent(struct session *session, int percent)
 		return 0;
 	snprintf(value, sizeof(value), "%d", percent);
 	return settings_change(&session->settings, SETTING_NUMBER, OWN(session, "buffer_percent"),
-			       value, session->instance);
+			       value, NULL, session->instance);
+}
+
+int session_switch_event(struct session *session, const struct plan_event *event, bool on)
+{
+	struct settings *settings = &session->settings;
+	const char *text;
+	int ret = 0;
+
+	/* A trigger writes stacks even where its event is off. */
+	if (session->stack && has_stack(event, &text))
+		ret = settings_change(settings, SETTING_TRIGGER, EVENT(session, event, "trigger"),
+				      on ? SETTING_PRESENT : SETTING_ABSENT, text,
+				      session->instance);
+	/* The probe sits on the begin of a slab pair. */
+	if (!ret && session->has_probe && event->id == EVENT_SLAB_START)
+		ret = settings_change(settings, SETTING_ENABLE, OWN(session, PROBE_PATH "/enable"),
+				      on ? "1" : "0", NULL, session->instance);
+	return ret ? ret :
+		     settings_change(settings, SETTING_ENABLE, EVENT(session, event, "enable"),
+				     on ? "1" : "0", NULL, session->instance);
 }
 
 void session_grow_buffer(struct session *session)

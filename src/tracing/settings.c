@@ -207,7 +207,8 @@ bool setting_accepted(enum setting_kind kind, const char *value, const char *now
 
 bool setting_is_ours(enum setting_kind kind, const char *wrote, const char *now)
 {
-	if (kind == SETTING_NUMBER || kind == SETTING_SIZE)
+	if (kind == SETTING_NUMBER || kind == SETTING_SIZE || kind == SETTING_ENABLE ||
+	    kind == SETTING_TRIGGER)
 		return kernel_has_word(wrote, now);
 	if (kind == SETTING_PIDS)
 		return setting_is_part(kind, wrote, "", now);
@@ -588,7 +589,7 @@ int settings_set(struct settings *settings, enum setting_kind kind, const char *
 }
 
 int settings_change(struct settings *settings, enum setting_kind kind, const char *path,
-		    const char *value, bool in_instance)
+		    const char *value, const char *text, bool in_instance)
 {
 	struct setting *setting = find_setting(settings, path);
 	struct failure failure;
@@ -597,7 +598,7 @@ int settings_change(struct settings *settings, enum setting_kind kind, const cha
 	int ret;
 
 	if (!setting)
-		return settings_set(settings, kind, path, value, NULL, in_instance, &failure);
+		return settings_set(settings, kind, path, value, text, in_instance, &failure);
 	ret = settings_read(settings, kind, path, &now);
 	if (ret)
 		return ret;
@@ -613,7 +614,7 @@ int settings_change(struct settings *settings, enum setting_kind kind, const cha
 		setting->wrote = wrote;
 		ret = in_instance ? 0 : note(settings);
 	}
-	return ret ? ret : write_value(settings, kind, path, value, NULL);
+	return ret ? ret : write_value(settings, kind, path, value, text);
 }
 
 int settings_resize(struct settings *settings, const char *path, unsigned long long kib,

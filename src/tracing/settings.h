@@ -106,13 +106,14 @@ int settings_set(struct settings *settings, enum setting_kind kind, const char *
 		 const char *value, const char *text, bool in_instance, struct failure *failure);
 
 /**
- * settings_change - change a setting again during the run (buffer_percent)
+ * settings_change - change a setting again during the run (buffer_percent, an event)
+ * @text: as for settings_set()
  *
  * A value is noted when it is written for the first time; each of them counts as ours. Returns 0,
  * -ESTALE if somebody else changed the file (nothing is written then), or -errno.
  */
 int settings_change(struct settings *settings, enum setting_kind kind, const char *path,
-		    const char *value, bool in_instance);
+		    const char *value, const char *text, bool in_instance);
 
 /**
  * settings_resize - change the size of a buffer again, KiB, step by step while memory is short

@@ -411,15 +411,17 @@ static void test_status(void **state)
 	losses_add(losses, 1, 5);
 	view.since = SECOND;
 	view.ts = SECOND + 60 * MINUTE;
-	view.cost = (struct own_cost){ .cpu = 36 * SECOND, .records = 9000 };
+	view.cost = (struct own_cost){ .cpu = 36 * SECOND, .records = 9000, .events_off = 3 };
 	tick(START + 60 * MINUTE);
 	receive(JOURNAL_ID_STATUS);
 	assert_string_equal(fake_value(&entry, "MESSAGE"),
 			    "3 stalls, worst 1.2 s (task[1000]), 5 records lost, "
+			    "3 events off (max-cpu), "
 			    "0 stalls held back from the journal, 0 entries dropped; "
 			    "own cost: 36.0 s of CPU time, 2.5 records/s");
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_CPU_USEC"), 36000000);
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_RECORDS"), 9000);
+	assert_int_equal(fake_number(&entry, "ALLOCFILT_EVENTS_OFF"), 3);
 	assert_string_equal(fake_value(&entry, "PRIORITY"), "6");
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_STALLS"), 3);
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_WORST_USEC"), 1200000);

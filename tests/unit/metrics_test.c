@@ -151,6 +151,7 @@ static void print_all(void)
 	view.nr_overflows = 2;
 	view.journal.held_back = 31;
 	view.cost.records = 77;
+	view.cost.events_off = 3;
 	view.journal.dropped = 2;
 	stall(ROLE_PAGE_ALLOCATION, 16000, PHASE_DIRECT_RECLAIM);
 	stall(ROLE_PAGE_ALLOCATION, 16001, PHASE_DIRECT_RECLAIM);
@@ -223,6 +224,7 @@ static void test_numbers(void **state)
 		"uptime_seconds 86400.5",
 		"process_cpu_seconds_total 1.25",
 		"records_total 77",
+		"events_switched_off 3",
 		"process_resident_memory_bytes 16777216",
 	};
 	char line[256];

@@ -234,6 +234,24 @@ static void test_since(void **state)
 	assert_int_equal(off_cpu_since(off_cpu), 100);
 }
 
+/* What was known of before, a task off the CPU too, says nothing of what comes after. */
+static void test_stop(void **state)
+{
+	off_cpu_leave(off_cpu, 1, 100, BLOCKED);
+	off_cpu_come(off_cpu, 1, 120);
+	off_cpu_leave(off_cpu, 1, 130, BLOCKED);
+	off_cpu_leave(off_cpu, 2, 140, BLOCKED);
+	off_cpu_stop(off_cpu);
+	assert_true(off_cpu_since(off_cpu) == UINT64_MAX);
+	assert_string_equal(taken(1, 90, 150), "");
+	off_cpu_come(off_cpu, 1, 1000);
+	off_cpu_leave(off_cpu, 2, 1100, SLEEPING);
+	off_cpu_come(off_cpu, 2, 1110);
+	assert_int_equal(off_cpu_since(off_cpu), 1100);
+	assert_string_equal(taken(1, 90, 1500), "");
+	assert_string_equal(taken(2, 90, 1500), "S=10");
+}
+
 /* However many spans it has, a task's newest ones stay apart. */
 static void test_many_spans(void **state)
 {
@@ -338,6 +356,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_lost_records, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_idle_and_dead, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_since, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_stop, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_many_spans, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_folded_functions, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_all_spans_used, set_up, tear_down),

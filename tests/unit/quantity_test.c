@@ -76,6 +76,19 @@ static void test_size(void **state)
 	check(&quantity_size, cases);
 }
 
+static void test_share(void **state)
+{
+	static const struct quantity_case cases[] = {
+		{ "2", 2 },
+		{ "100%", 100 },
+		{ "2 %", .reason = unknown },
+		{ "0.5%", .reason = no_number },
+		{ NULL },
+	};
+
+	check(&quantity_share, cases);
+}
+
 static void test_bare_number(void **state)
 {
 	static const struct quantity_case cases[] = {
@@ -104,9 +117,8 @@ static void test_bare_number(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_short_time),
-		cmocka_unit_test(test_long_time),
-		cmocka_unit_test(test_size),
+		cmocka_unit_test(test_short_time),  cmocka_unit_test(test_long_time),
+		cmocka_unit_test(test_size),	    cmocka_unit_test(test_share),
 		cmocka_unit_test(test_bare_number),
 	};
 

@@ -125,6 +125,9 @@ static int run(void)
 	session_filter_probe(session, 1);
 	session_mark_clock(session);
 	session_set_buffer_percent(session, 0);
+	for (int i = 0; i < request.plan->nr_events; i++)
+		session_switch_event(session, &request.plan->events[i], false);
+	session_switch_event(session, &request.plan->events[0], true);
 	session_off(session);
 	end_ret = session_end(session, &failure);
 	return ret ? ret : end_ret;

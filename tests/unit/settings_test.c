@@ -171,7 +171,7 @@ static int set(enum setting_kind kind, const char *path, const char *value)
 
 static int move(const char *value)
 {
-	return settings_change(&settings, SETTING_NUMBER, "buffer_percent", value, false);
+	return settings_change(&settings, SETTING_NUMBER, "buffer_percent", value, NULL, false);
 }
 
 static void test_same_value_is_not_written(void **state)
@@ -302,6 +302,38 @@ static void test_moved_value_of_somebody_else(void **state)
 	assert_string_equal(fake_get("buffer_percent"), "33\n");
 }
 
+/* An event and its trigger, as the guard of max-cpu has them. */
+static void test_event_off_and_on(void **state)
+{
+	static const char enable[] = "events/vmscan/mm_shrink_slab_end/enable";
+	static const char trigger[] = "events/vmscan/mm_vmscan_direct_reclaim_begin/trigger";
+
+	assert_int_equal(set(SETTING_ENABLE, enable, "1"), 0);
+	assert_int_equal(set(SETTING_TRIGGER, trigger, SETTING_PRESENT), 0);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(
+			settings_change(&settings, SETTING_ENABLE, enable, "0", NULL, false), 0);
+		assert_string_equal(fake_get(enable), "0\n");
+		assert_int_equal(settings_change(&settings, SETTING_TRIGGER, trigger,
+						 SETTING_ABSENT, NULL, false),
+				 0);
+		assert_null(strstr(fake_get(trigger), "stacktrace:"));
+		if (i == 2)
+			break;
+		assert_int_equal(
+			settings_change(&settings, SETTING_ENABLE, enable, "1", NULL, false), 0);
+		assert_string_equal(fake_get(enable), "1\n");
+		assert_int_equal(settings_change(&settings, SETTING_TRIGGER, trigger,
+						 SETTING_PRESENT, "stacktrace if nr > 1", false),
+				 0);
+		assert_non_null(strstr(fake_get(trigger), "if nr > 1"));
+	}
+	assert_int_equal(settings.count, 2);
+	assert_int_equal(settings_restore(&settings, &failure), 0);
+	assert_string_equal(fake_get(enable), "0\n");
+	assert_int_equal(settings_left(&settings), 0);
+}
+
 static void test_full_table(void **state)
 {
 	for (int i = 0; i < SETTINGS_MAX; i++)
@@ -337,6 +369,7 @@ int main(void)
 		TEST(test_one_wait_for_all_settings),
 		TEST(test_moved_value),
 		TEST(test_moved_value_of_somebody_else),
+		TEST(test_event_off_and_on),
 		TEST(test_full_table),
 		cmocka_unit_test(test_no_such_directory),
 	};
