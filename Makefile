@@ -77,6 +77,8 @@ MAN_PAGES := $(sort $(wildcard man/*.[1-8]))
 man_path = $(MANDIR)/man$(subst .,,$(suffix $(1)))/$(notdir $(1))
 CATALOG := $(wildcard systemd/allocfilt.catalog)
 CONF := $(wildcard etc/allocfilt.conf)
+# below etc/ here, below $(DATADIR) there
+DATA := allocfilt.schema.json grafana/allocfilt.json prometheus/allocfilt.rules.yml
 DEB_TREE := build/deb/allocfilt-$(VERSION)
 
 Q := $(if $(V),,@)
@@ -157,7 +159,7 @@ install: all
 	sed 's,@SBINDIR@,$(SBINDIR),' systemd/allocfilt.service >$(DESTDIR)$(UNIT)
 	chmod 644 $(DESTDIR)$(UNIT)
 	install -D -m 644 etc/allocfilt.bash-completion $(DESTDIR)$(COMPLETION)
-	install -D -m 644 etc/allocfilt.schema.json $(DESTDIR)$(DATADIR)/allocfilt.schema.json
+	$(foreach file,$(DATA),install -D -m 644 etc/$(file) $(DESTDIR)$(DATADIR)/$(file) && ):
 	$(foreach page,$(MAN_PAGES),install -D -m 644 $(page) $(DESTDIR)$(call man_path,$(page)) && ):
 	$(if $(CATALOG),install -D -m 644 $(CATALOG) $(DESTDIR)$(CATALOGDIR)/$(notdir $(CATALOG)))
 	$(if $(CONF),[ -e $(DESTDIR)$(SYSCONFDIR)/allocfilt.conf ] || \
@@ -167,9 +169,10 @@ install: all
 uninstall:
 	rm -f $(DESTDIR)$(SBINDIR)/allocfilt $(DESTDIR)$(UNIT) $(DESTDIR)$(COMPLETION) \
 		$(foreach page,$(MAN_PAGES),$(DESTDIR)$(call man_path,$(page))) \
-		$(DESTDIR)$(DATADIR)/allocfilt.schema.json \
+		$(DATA:%=$(DESTDIR)$(DATADIR)/%) \
 		$(if $(CATALOG),$(DESTDIR)$(CATALOGDIR)/$(notdir $(CATALOG)))
-	[ ! -d $(DESTDIR)$(DATADIR) ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(DATADIR)
+	for dir in grafana prometheus .; do dir=$(DESTDIR)$(DATADIR)/$$dir; \
+		[ ! -d $$dir ] || rmdir --ignore-fail-on-non-empty $${dir%/.} || exit; done
 	$(if $(CONF),! cmp -s $(CONF) $(DESTDIR)$(SYSCONFDIR)/allocfilt.conf || \
 		rm $(DESTDIR)$(SYSCONFDIR)/allocfilt.conf)
 
