@@ -747,6 +747,7 @@ struct unit_total {
 	char name[UNIT_NAME_BYTES]; /* any bytes */
 	/* while it had a place */
 	struct cause_sum causes[CAUSES];
+	uint64_t since[CAUSES]; /* ns, trace clock: end of the first stall of a cause */
 	/* of the period */
 	uint64_t count;
 	uint64_t total;		       /* ns */

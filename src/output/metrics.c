@@ -13,6 +13,8 @@
  * refuses the whole text otherwise.
  */
 
+#define FIRST_SAMPLES (60 * NS_PER_SECOND)
+
 /* A metric family whose HELP and TYPE lines are written. */
 struct family {
 	struct writer *writer;
@@ -209,20 +211,27 @@ static void put_phases(const struct family *family, const struct phases *phases)
 
 enum unit_family { UNIT_STALLS, UNIT_SECONDS, UNIT_RECENT_MAX, UNIT_FAMILIES };
 
+/*
+ * The increase of a counter is that between two of its samples. One that begins with its first stall
+ * would never tell of that stall, so for a minute it is 0: then any scraper has seen it.
+ */
 static void put_causes(const struct family *family, struct line *labels,
-		       const struct cause_sum causes[CAUSES], enum unit_family which)
+		       const struct unit_total *total, enum unit_family which, uint64_t ts)
 {
 	size_t used = labels->used;
 
 	for (int cause = 0; cause < CAUSES; cause++) {
-		if (!causes[cause].count)
+		const struct cause_sum *sum = &total->causes[cause];
+		bool is_new = ts && ts < total->since[cause] + FIRST_SAMPLES;
+
+		if (!sum->count)
 			continue;
 		labels->used = used;
 		add_label(labels, "cause", cause_name(cause)->key);
 		if (which == UNIT_STALLS)
-			put_number(family, labels, causes[cause].count);
+			put_number(family, labels, is_new ? 0 : sum->count);
 		else
-			put_seconds(family, labels, causes[cause].total);
+			put_seconds(family, labels, is_new ? 0 : sum->total);
 	}
 }
 
@@ -235,8 +244,8 @@ static bool has_stalls(const struct unit_total *total)
 	return cause < CAUSES;
 }
 
-/* Where all units share one series, it has no label for them. */
-static void put_units(struct writer *writer, const struct summary_view *view)
+/* Where all units share one series, it has no label for them. @goes_on: the text is written again */
+static void put_units(struct writer *writer, const struct summary_view *view, bool goes_on)
 {
 	static const struct family_text families[UNIT_FAMILIES] = {
 		{ "allocfilt_stalls_total", "counter",
@@ -260,7 +269,7 @@ static void put_units(struct writer *writer, const struct summary_view *view)
 			if (labelled)
 				add_label(&labels, "unit", total->name);
 			if (which != UNIT_RECENT_MAX)
-				put_causes(&family, &labels, total->causes, which);
+				put_causes(&family, &labels, total, which, goes_on ? view->ts : 0);
 			else if (has_stalls(total))
 				put_seconds(&family, &labels,
 					    units_recent_max(view->units, i, view->ts));
@@ -268,7 +277,7 @@ static void put_units(struct writer *writer, const struct summary_view *view)
 	}
 }
 
-static void put_stalls(struct writer *writer, const struct summary_view *view)
+static void put_stalls(struct writer *writer, const struct summary_view *view, bool goes_on)
 {
 	const struct summary_stalls *waiting = summary_stalls(view->summary, STALLS_WAITING);
 	const struct summary_stalls *background = summary_stalls(view->summary, STALLS_BACKGROUND);
@@ -283,7 +292,7 @@ static void put_stalls(struct writer *writer, const struct summary_view *view)
 			      "function.");
 	put_roles(&family, background->roles);
 	put_functions(writer, view->plan);
-	put_units(writer, view);
+	put_units(writer, view, goes_on);
 	put_family(writer, "allocfilt_incomplete_stalls_total", "counter",
 		   "Stalls of which records may be missing, of kswapd and kcompactd too.",
 		   summary_incomplete(view->summary));
@@ -489,7 +498,7 @@ int metrics_text(struct writer *writer, const struct summary_view *view,
 	put_family_seconds(writer, "allocfilt_threshold_seconds", "gauge",
 			   "A run of a function that took at least that long is slow.",
 			   view->plan->threshold);
-	put_stalls(writer, view);
+	put_stalls(writer, view, process && process->tracing);
 	put_shrinkers(writer, view);
 	put_superblocks(writer, view);
 	put_losses(writer, view);

@@ -125,7 +125,8 @@ static void count_series(struct unit *unit, const struct stall *stall, int cause
 	/* A stall may be emitted after one that ended later. */
 	bool late = minute < unit->minute;
 
-	unit->total.causes[cause].count++;
+	if (!unit->total.causes[cause].count++)
+		unit->total.since[cause] = stall->end;
 	unit->total.causes[cause].total += ns;
 	if (minute > unit->minute) {
 		unit->recent_max[1] = minute == unit->minute + 1 ? unit->recent_max[0] : 0;

@@ -162,6 +162,7 @@ static void print_all(void)
 	stall_of("", ROLE_INACTIVE_LIST, 20000, PHASE_DIRECT_RECLAIM);
 	stall_of("", ROLE_GENERATIONS, 30000, PHASE_DIRECT_RECLAIM);
 	stall_of("", ROLE_NONE, 40000, PHASE_REST);
+	view.ts = 1000 + 100 * SECOND + 60 * SECOND;
 	fill_shrinkers();
 	losses_add(losses, 1, 12);
 	losses_add(losses, 0, RECORD_LOST_UNKNOWN);
@@ -199,7 +200,7 @@ static void test_numbers(void **state)
 		"stalls_total{unit=\"none\",cause=\"direct_reclaim\"} 2",
 		"stall_seconds_total{unit=\"none\",cause=\"rest\"} 0.00004",
 		"stall_recent_max_seconds{unit=\"a.service\"} 100",
-		"stall_recent_max_seconds{unit=\"/b\\\"c\"} 2",
+		"stall_recent_max_seconds{unit=\"/b\\\"c\"} 0",
 		"incomplete_stalls_total 1",
 		"phase_seconds_total{group=\"direct_reclaim\",part=\"own\"} 0",
 		"phase_seconds_total{group=\"direct_reclaim\",part=\"slab\"} 100.000082001",
@@ -302,6 +303,33 @@ static void test_other_units(void **state)
 	text_has(text, "_stall_recent_max_seconds{unit=\"other\"} 0.00005\n");
 }
 
+/* The first minute of a series, so that its increase tells of its first stalls, too. */
+static void test_first_minute(void **state)
+{
+	struct metrics_process process = { .tracing = true };
+
+	stall_of("/a.service", ROLE_DRAIN, 20000, PHASE_DRAIN);
+	print(&process);
+	text_has(text, "_stalls_total{unit=\"a.service\",cause=\"drain\"} 0\n");
+	text_has(text, "_stall_seconds_total{unit=\"a.service\",cause=\"drain\"} 0\n");
+	text_has(text, "_stall_recent_max_seconds{unit=\"a.service\"} 0.00002\n");
+	view.ts += 60 * SECOND - 1;
+	stall_of("/a.service", ROLE_DRAIN, 20000, PHASE_DRAIN);
+	stall_of("/a.service", ROLE_DRAIN, 20000, PHASE_REST);
+	print(&process);
+	text_has(text, "_stalls_total{unit=\"a.service\",cause=\"drain\"} 0\n");
+	view.ts++;
+	print(&process);
+	text_has(text, "_stalls_total{unit=\"a.service\",cause=\"drain\"} 2\n");
+	/* the last text of a run, and that of a capture, have all */
+	view.ts = 21000;
+	process.tracing = false;
+	print(&process);
+	text_has(text, "_stalls_total{unit=\"a.service\",cause=\"rest\"} 1\n");
+	print(NULL);
+	text_has(text, "_stalls_total{unit=\"a.service\",cause=\"rest\"} 1\n");
+}
+
 static void test_no_units(void **state)
 {
 	units_set_places(view.units, 0);
@@ -350,7 +378,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		TEST(test_numbers),	     TEST(test_unknown_shrinkers), TEST(test_labels_stay),
 		TEST(test_what_is_left_out), TEST(test_other_units),	   TEST(test_no_units),
-		TEST(test_other_shrinkers),  TEST(test_writer_fails),
+		TEST(test_first_minute),     TEST(test_other_shrinkers),   TEST(test_writer_fails),
 	};
 
 	if (argc > 1) {
