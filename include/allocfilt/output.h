@@ -246,6 +246,7 @@ int output_findings(struct writer *writer, const char *form, const char *path,
 /* Values of the process itself, which are not in the summary. */
 struct metrics_process {
 	bool tracing;	   /* false: waits while another program uses tracing */
+	bool last;	   /* the run has ended: the text is not written again */
 	uint64_t uptime;   /* ns */
 	uint64_t resident; /* bytes, 0: not known */
 	uint64_t cpu;	   /* ns, user and system */

@@ -283,7 +283,7 @@ bool plan_off_cpu(const struct plan *plan);
 
 /*
  * Which events are given up first to save CPU time: those that a user added, which may be any, then
- * those that have most records where memory is short. All that a function times as well goes last.
+ * those that have most records where memory is short. The others go last.
  */
 #define COST_RANK_USER	 1
 #define COST_RANK_OTHERS 5

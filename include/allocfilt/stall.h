@@ -735,13 +735,14 @@ uint64_t summary_overflow(const struct summary *summary);
  *
  * Each is counted twice. For counters, which never go back, a fixed number of units have a place, and
  * all others share one. The places go to the units that wait first, and a unit that did not wait for a
- * day gives its own to the next one; its counters stay, and go on from there if it gets another. For
- * reports of a period every unit is counted.
+ * day gives its own to the next one. Its counters stay until the end, and go on from there if it gets
+ * another; so only so many units ever get one. For reports of a period every unit is counted.
  */
 
-#define UNITS_MAX	 256
-#define UNITS_PLACES_MAX 128
-#define UNIT_NONE	 "none"
+#define UNITS_MAX	   192
+#define UNITS_COUNTERS_MAX 160 /* that ever have a place */
+#define UNITS_PLACES_MAX   128 /* at a time */
+#define UNIT_NONE	   "none"
 
 struct unit_total {
 	char name[UNIT_NAME_BYTES]; /* any bytes */
@@ -777,9 +778,12 @@ void units_stall(struct units *units, const struct named_stall *named);
  */
 const struct unit_total *units_series(const struct units *units, size_t place);
 
+/** units_have_places - may units have counters of their own? */
+bool units_have_places(const struct units *units);
+
 /**
  * units_recent_max - ns: the longest stall of the unit at a place that ended in the minute of @ts or
- * the one before
+ * one of the two before
  * @ts: ns, trace clock
  */
 uint64_t units_recent_max(const struct units *units, size_t place, uint64_t ts);
@@ -794,7 +798,7 @@ size_t units_period(struct units *units, const struct unit_total *const **ret_to
 /** units_end_period - begin the next period */
 void units_end_period(struct units *units);
 
-/** units_overflow - units evicted from the full table: the one without a place that is silent longest */
+/** units_overflow - units evicted from the full table: those silent longest that never had a place */
 uint64_t units_overflow(const struct units *units);
 
 /*

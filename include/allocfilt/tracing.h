@@ -207,8 +207,8 @@ int session_set_buffer_percent(struct session *session, int percent);
 /**
  * session_switch_event - switch an event off during the run, or on again
  *
- * With its stack, and the probe that sits on it. Returns 0, -ESTALE if somebody else changed it (then
- * it is left alone), or -errno.
+ * With its stack, and the probe that sits on it. Returns 0, -ESTALE if it is somebody else's, or was
+ * changed by somebody (then it is left alone), or -errno: call it again later.
  */
 int session_switch_event(struct session *session, const struct plan_event *event, bool on);
 

@@ -233,14 +233,23 @@ static void send_held_back(struct journal *journal)
 
 /* ---- units ---- */
 
-static int main_cause(const struct unit_total *unit)
+/* The cause with most time but for @except; CAUSES if there is none. */
+static int main_cause(const struct unit_total *unit, int except)
 {
-	int main = 0;
+	int main = CAUSES;
+	uint64_t most = 0;
 
-	for (int cause = 1; cause < CAUSES; cause++)
-		if (unit->cause_totals[cause] > unit->cause_totals[main])
+	for (int cause = 0; cause < CAUSES; cause++)
+		if (cause != except && unit->cause_totals[cause] > most) {
+			most = unit->cause_totals[cause];
 			main = cause;
+		}
 	return main;
+}
+
+static unsigned int percent_of(const struct unit_total *unit, int cause)
+{
+	return (unsigned int)((double)unit->cause_totals[cause] * 100 / (double)unit->total + 0.5);
 }
 
 /* A path is of tasks that belong to no unit. */
@@ -249,28 +258,40 @@ static bool is_unit(const char *name)
 	return !strchr(name, '/') && strcmp(name, UNIT_NONE);
 }
 
+static void add_unit(struct line *line, const char *name)
+{
+	if (!strcmp(name, UNIT_NONE))
+		line_add(line, "tasks of no known unit");
+	else if (!strcmp(name, "/"))
+		line_add(line, "tasks of the root cgroup");
+	else
+		line_add_escaped(line, name, TEXT_PRINTABLE);
+}
+
 static void send_unit(struct journal *journal, const struct unit_total *unit, uint64_t period)
 {
 	struct journal_entry *entry = begin(journal, JOURNAL_ID_UNIT, LOG_INFO);
-	int cause = main_cause(unit);
-	unsigned int percent =
-		(unsigned int)(((double)unit->cause_totals[cause] * 100) / (double)unit->total +
-			       0.5);
+	int cause = main_cause(unit, CAUSES), second = main_cause(unit, cause);
 	uint64_t seconds = (period + NS_PER_SECOND - 1) / NS_PER_SECOND;
 	bool minutes = seconds >= 120;
 	char total[TEXT_DURATION_MAX], max[TEXT_DURATION_MAX];
 	struct line line;
 
 	line_clear(&line);
-	if (!strcmp(unit->name, UNIT_NONE))
-		line_add(&line, "tasks of no known unit");
-	else
-		line_add_escaped(&line, unit->name, TEXT_PRINTABLE);
-	line_add(&line,
-		 " waited %s in %" PRIu64 " stall%s of the last %" PRIu64 " %s, worst %s; %s %u %%",
+	add_unit(&line, unit->name);
+	line_add(&line, " waited %s in %" PRIu64 " stall%s of the last %" PRIu64 " %s, worst %s",
 		 text_duration(total, unit->total), unit->count, unit->count == 1 ? "" : "s",
 		 minutes ? (seconds + 30) / 60 : seconds, minutes ? "min" : "s",
-		 text_duration(max, unit->max), cause_name(cause)->title, percent);
+		 text_duration(max, unit->max));
+	if (cause < CAUSES) {
+		line_add(&line, "; cause: %s %u %%", cause_name(cause)->title,
+			 percent_of(unit, cause));
+		if (second < CAUSES)
+			line_add(&line, ", %s %u %%", cause_name(second)->title,
+				 percent_of(unit, second));
+		journal_entry_text(entry, "ALLOCFILT_CAUSE", cause_name(cause)->key);
+		journal_entry_number(entry, "ALLOCFILT_CAUSE_PERCENT", percent_of(unit, cause));
+	}
 	journal_entry_text(entry, "MESSAGE", line.text);
 	journal_entry_text(entry, "ALLOCFILT_UNIT", unit->name);
 	if (is_unit(unit->name))
@@ -278,8 +299,6 @@ static void send_unit(struct journal *journal, const struct unit_total *unit, ui
 	journal_entry_number(entry, "ALLOCFILT_STALLS", unit->count);
 	journal_entry_number(entry, "ALLOCFILT_TOTAL_USEC", unit->total / 1000);
 	journal_entry_number(entry, "ALLOCFILT_WORST_USEC", unit->max / 1000);
-	journal_entry_text(entry, "ALLOCFILT_CAUSE", cause_name(cause)->key);
-	journal_entry_number(entry, "ALLOCFILT_CAUSE_PERCENT", percent);
 	journal_entry_number(entry, "ALLOCFILT_PERIOD_USEC", period / 1000);
 	journal_socket_put(journal->socket, entry);
 }
@@ -289,9 +308,13 @@ static void send_units(struct journal *journal, const struct summary_view *view)
 {
 	const struct unit_total *const *units;
 	size_t count = units_period(view->units, &units);
+	uint64_t period = journal->now - journal->period_since;
 
+	/* It may have ended before a tick. */
+	if (period < NS_PER_SECOND)
+		period = NS_PER_SECOND;
 	for (size_t i = 0; i < count && i < view->top; i++)
-		send_unit(journal, units[i], journal->now - journal->period_since);
+		send_unit(journal, units[i], period);
 	units_end_period(view->units);
 	journal->period_since = journal->now;
 }
@@ -351,7 +374,7 @@ static size_t run_message(char *message, size_t size, const struct summary_view 
 
 	snprintf(message + used, size - used,
 		 ", %" PRIu64 " stall%s held back from the journal, %" PRIu64
-		 " entr%s dropped; own cost: %s of CPU time, %.1f records/s",
+		 " entr%s dropped; own cost since the start: %s of CPU time, %.1f records/s",
 		 view->journal.held_back, view->journal.held_back == 1 ? "" : "s",
 		 view->journal.dropped, view->journal.dropped == 1 ? "y" : "ies",
 		 text_duration(cpu, view->cost.cpu),

@@ -574,6 +574,7 @@ static void put_flaws(struct json *json, const struct summary_view *view)
 	for (size_t i = 0; i < view->nr_overflows; i++)
 		json_number(json, view->overflows[i].key, view->overflows[i].count);
 	json_close(json, '}');
+	json_bool(json, "events_were_off", view->cost.had_events_off);
 	if (!view->has_journal) {
 		json_null(json, "journal");
 		return;

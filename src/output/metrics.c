@@ -253,9 +253,9 @@ static void put_units(struct writer *writer, const struct summary_view *view, bo
 		{ "allocfilt_stall_seconds_total", "counter",
 		  "Time of stalls of tasks that waited, by unit and by cause." },
 		{ "allocfilt_stall_recent_max_seconds", "gauge",
-		  "The longest stall of a unit that ended in this minute or the one before." },
+		  "The longest stall of a unit that ended in this minute or the two before." },
 	};
-	bool labelled = units_series(view->units, 1);
+	bool labelled = units_have_places(view->units);
 
 	for (int which = 0; which < UNIT_FAMILIES; which++) {
 		struct family family = begin_family(writer, families[which].name,
@@ -498,7 +498,7 @@ int metrics_text(struct writer *writer, const struct summary_view *view,
 	put_family_seconds(writer, "allocfilt_threshold_seconds", "gauge",
 			   "A run of a function that took at least that long is slow.",
 			   view->plan->threshold);
-	put_stalls(writer, view, process && process->tracing);
+	put_stalls(writer, view, process && !process->last);
 	put_shrinkers(writer, view);
 	put_superblocks(writer, view);
 	put_losses(writer, view);

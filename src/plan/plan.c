@@ -321,8 +321,9 @@ unsigned int plan_cost_rank(const struct plan *plan, const struct plan_event *ev
 		return COST_RANK_USER;
 	if (event->rule == RULE_NEVER || catalog->children)
 		return 0;
-	if (catalog->cost_rank)
-		return catalog->cost_rank;
-	/* Without functions the pairs are all that is timed. */
-	return plan->function_graph ? COST_RANK_OTHERS : 0;
+	/* What no function times. Of slab no event has an owner. */
+	if (event->rule == RULE_PAIR &&
+	    !(plan->roles & ROLE_BIT(ROLE_SLAB) && catalog_pair_role(event->id) == ROLE_SHRINKER))
+		return 0;
+	return catalog->cost_rank ? catalog->cost_rank : COST_RANK_OTHERS;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "run/guard.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@ void guard_begin(struct guard *guard, uint64_t now, uint64_t cpu)
 	guard->is_helpless = false;
 	guard->since = now;
 	guard->cpu = cpu;
+	memset(guard->off, 0, sizeof(guard->off));
 }
 
 /* The next rank above @rank with events in the plan; @rank if there is none. */
@@ -34,44 +36,52 @@ bool guard_update(struct guard *guard, const struct plan *plan, uint64_t max, ui
 	uint64_t passed = now - guard->since;
 	bool is_over;
 
-	if (!max) {
-		guard_begin(guard, now, cpu);
-		return before;
-	}
 	if (passed < GUARD_MINUTE)
 		return false;
 	guard->tenths = (unsigned int)((cpu - guard->cpu) * 1000 / passed);
-	is_over = guard->tenths > max * 10;
 	guard->since = now;
 	guard->cpu = cpu;
+	is_over = max && guard->tenths > max * 10;
 	if (is_over)
 		guard->rank = next_rank(plan, before);
 	guard->is_helpless = is_over && guard->rank == before;
-	if (guard->tenths * 2 > max * 10)
+	if (max && guard->tenths * 2 > max * 10)
 		guard->quiet = 0;
-	else if (guard->rank && ++guard->quiet == GUARD_QUIET)
+	else if (guard->rank && (++guard->quiet == GUARD_QUIET || !max))
 		guard->rank = guard->quiet = 0;
-	return guard->rank != before;
+	return true;
 }
 
-static void switch_events(const struct guard *guard, unsigned int before, const struct plan *plan,
-			  struct session *session, struct line *names)
+/* Also those that failed a minute ago. Returns whether one was switched; @names has them. */
+static bool switch_events(struct guard *guard, const struct plan *plan, struct session *session,
+			  struct line *names)
 {
+	bool any = false;
+
 	line_clear(names);
 	for (int i = 0; i < plan->nr_events; i++) {
 		const struct plan_event *event = &plan->events[i];
 		unsigned int rank = plan_cost_rank(plan, event);
-		bool on = rank > guard->rank;
+		bool off = rank && rank <= guard->rank;
 		int ret;
 
-		if (!rank || on == (rank > before))
+		if (off == guard->off[i])
 			continue;
-		ret = session_switch_event(session, event, on);
-		if (ret)
-			log_warning("%s:%s cannot be switched %s: %s, ignoring", event->system,
-				    event->name, on ? "on" : "off", strerror(-ret));
-		line_add(names, "%s%s:%s", names->used ? ", " : "", event->system, event->name);
+		ret = session_switch_event(session, event, !off);
+		if (!ret) {
+			guard->off[i] = off;
+			any = true;
+			line_add(names, "%s%s:%s", names->used ? ", " : "", event->system,
+				 event->name);
+		} else if (!guard->reported_failure) {
+			guard->reported_failure = true;
+			log_warning("%s:%s cannot be switched %s: %s", event->system, event->name,
+				    off ? "off" : "on",
+				    ret == -ESTALE ? "it is somebody else's, leaving it" :
+						     strerror(-ret));
+		}
 	}
+	return any;
 }
 
 void guard_second(struct guard *guard, const struct plan *plan, uint64_t max, uint64_t now,
@@ -80,9 +90,11 @@ void guard_second(struct guard *guard, const struct plan *plan, uint64_t max, ui
 	unsigned int before = guard->rank;
 	struct line names;
 
-	if (guard_update(guard, plan, max, now, loop_cpu_time())) {
-		switch_events(guard, before, plan, session, &names);
-		pipeline_switch_events(pipeline, guard->rank);
+	if (!guard_update(guard, plan, max, now, loop_cpu_time()))
+		return;
+	if (switch_events(guard, plan, session, &names)) {
+		pipeline_switch_events(pipeline, guard->off);
+		session_mark_clock(session);
 	}
 	if (guard->rank > before && guard->rank > guard->reported) {
 		guard->reported = guard->rank;

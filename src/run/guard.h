@@ -19,15 +19,16 @@
 #define GUARD_QUIET  10 /* minutes */
 
 struct guard {
-	unsigned int rank;   /* events up to this rank are off; 0: none */
+	unsigned int rank;   /* events up to this rank are to be off; 0: none */
 	unsigned int quiet;  /* minutes */
 	unsigned int tenths; /* of a percent: what the latest minute took */
 	bool is_helpless;    /* it took more than is allowed, and no event is left to switch off */
 	uint64_t since;	     /* ns, CLOCK_MONOTONIC: of the present minute */
 	uint64_t cpu;	     /* ns: our CPU time then */
+	bool off[PLAN_EVENTS_MAX]; /* these events are off, by their place in the plan */
 	/* What was reported is not reported again. */
 	unsigned int reported; /* ranks up to this one */
-	bool reported_on, reported_last;
+	bool reported_on, reported_last, reported_failure;
 };
 
 /** guard_begin - all events are on; what was reported stays reported */
@@ -39,7 +40,7 @@ void guard_begin(struct guard *guard, uint64_t now, uint64_t cpu);
  * @now: ns, CLOCK_MONOTONIC
  * @cpu: ns, loop_cpu_time()
  *
- * Returns whether guard->rank has changed.
+ * Returns whether a minute has ended.
  */
 bool guard_update(struct guard *guard, const struct plan *plan, uint64_t max, uint64_t now,
 		  uint64_t cpu);

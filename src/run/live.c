@@ -367,7 +367,7 @@ static int read_rest(struct live *live)
 /* ---- once a second, on an idle machine at each tick ---- */
 
 /* A failure does not end the run. */
-static void write_metrics(struct live *live, uint64_t now)
+static void write_metrics(struct live *live, uint64_t now, bool last)
 {
 	struct failure failure;
 	int ret;
@@ -375,7 +375,8 @@ static void write_metrics(struct live *live, uint64_t now)
 	if (!live->metrics)
 		return;
 	live->next_metrics = now + METRICS_INTERVAL;
-	ret = metrics_write(live->metrics, live->pipeline, live->run, live->session, &failure);
+	ret = metrics_write(live->metrics, live->pipeline, live->run, live->session, last,
+			    &failure);
 	if (!metrics_file_changed(live->metrics))
 		return;
 	if (ret)
@@ -393,7 +394,7 @@ void live_tick(struct live *live, uint64_t now)
 	pipeline_view(live->pipeline, &view);
 	output_tick(pipeline_output(live->pipeline), now, &view);
 	if (now >= live->next_metrics)
-		write_metrics(live, now);
+		write_metrics(live, now, false);
 }
 
 /* Counts the CPUs whose buffers could not be opened: their records are lost. */
@@ -442,6 +443,12 @@ static int mark_clock(struct live *live)
 	return pages < 0 ? pages : writer_flush(live->run->output);
 }
 
+/* The order of an allocation is known from events. */
+static uint64_t max_cpu(const struct options *options)
+{
+	return options->min_order ? 0 : options->max_cpu;
+}
+
 static int each_second(struct live *live, uint64_t now)
 {
 	char what[256];
@@ -454,7 +461,7 @@ static int each_second(struct live *live, uint64_t now)
 	if (live->recorder)
 		ret = recorder_second(live->recorder, live->buffers, now);
 	if (live->pipeline)
-		guard_second(&live->guard, live->plan, live->run->options->max_cpu, now,
+		guard_second(&live->guard, live->plan, max_cpu(live->run->options), now,
 			     live->session, live->pipeline);
 	live_tick(live, now);
 	if (live->hooks.second)
@@ -659,10 +666,10 @@ static int start_times(struct live *live, const struct options *options)
 	live->next_second = live->began + NS_PER_SECOND;
 	live->next_mark = live->began + MARK_INTERVAL;
 	live->next_memory = live->began + MEMORY_INTERVAL;
-	/* All events are on, whatever an earlier run of tracing came to. */
-	if (live->guard.rank)
-		pipeline_switch_events(live->pipeline, 0);
 	guard_begin(&live->guard, live->began, loop_cpu_time());
+	/* All events are on, whatever an earlier run of tracing came to. */
+	if (live->has_traced && live->pipeline)
+		pipeline_switch_events(live->pipeline, live->guard.off);
 	if (live->pipeline && output_has_intervals(pipeline_output(live->pipeline)))
 		live->next_interval = live->began + options->interval;
 	return options->duration ? set_deadline(live, options, live->began, live->failure) : 0;
@@ -845,7 +852,7 @@ int live_end(struct live *live, struct failure *failure)
 		return 0;
 	if (!live->broken)
 		ret = summary_print(live->run, live->pipeline);
-	write_metrics(live, loop_now());
+	write_metrics(live, loop_now(), true);
 	pipeline_log_end(live->pipeline);
 	return ret ? output_failed(ret, failure) : 0;
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "allocfilt/names.h"
 #include "allocfilt/stall.h"
@@ -44,6 +45,8 @@ struct pipeline {
 	bool sched_is_off;	 /* see pipeline_switch_events() */
 	unsigned int events_off; /* the same, how many */
 	bool had_events_off;
+	uint64_t
+		switched_at; /* ns, CLOCK_REALTIME; 0: its mark was read, or nothing was switched */
 	struct command_tasks *command; /* only these are shown; NULL: all */
 	struct decode *decode;
 	struct merge *merge;
@@ -430,6 +433,24 @@ static int time_passed(struct pipeline *pipeline, uint64_t ts)
 	return ret ? ret : stalls_time(pipeline->stalls, ts);
 }
 
+/* What was in progress when events were switched off or on lacks some of them, on any CPU. */
+static void mark_switch(struct pipeline *pipeline, uint64_t ts)
+{
+	const struct cpu_list *cpus = &pipeline->source->cpus;
+
+	pipeline->switched_at = 0;
+	for (int i = 0; i < cpus->count; i++) {
+		const struct record lost = {
+			.kind = RECORD_LOST,
+			.cpu = cpus->numbers[i],
+			.ts = ts,
+		};
+
+		claims_record(pipeline->claims, &lost);
+	}
+	stalls_lost(pipeline->stalls, ts);
+}
+
 /* A record that is neither a window nor an event, or where not all tasks are shown. */
 static noinline int special_record(struct pipeline *pipeline, const struct record *record)
 {
@@ -451,6 +472,8 @@ static noinline int special_record(struct pipeline *pipeline, const struct recor
 		return 0;
 	case RECORD_CLOCK:
 		resolver_mark_clock(pipeline->resolver, record->ts, record->realtime);
+		if (pipeline->switched_at && record->realtime >= pipeline->switched_at)
+			mark_switch(pipeline, record->ts);
 		break;
 	case RECORD_SLEEP:
 		stalls_sched(pipeline->stalls, record);
@@ -851,36 +874,23 @@ void pipeline_count_unread(struct pipeline *pipeline, unsigned int cpus)
 		pipeline->unread_cpus = cpus;
 }
 
-void pipeline_switch_events(struct pipeline *pipeline, unsigned int rank)
+void pipeline_switch_events(struct pipeline *pipeline, const bool *off)
 {
 	const struct plan *plan = pipeline->plan;
-	const struct cpu_list *cpus = &pipeline->source->cpus;
+	struct timespec now;
 
 	pipeline->events_off = 0;
 	pipeline->sched_is_off = false;
 	for (int i = 0; i < plan->nr_events; i++) {
-		const struct plan_event *event = &plan->events[i];
-		unsigned int own_rank = plan_cost_rank(plan, event);
-
-		if (!own_rank || own_rank > rank)
-			continue;
-		pipeline->events_off++;
-		if (event->id == EVENT_SCHED_SWITCH)
+		pipeline->events_off += off[i];
+		if (off[i] && plan->events[i].id == EVENT_SCHED_SWITCH)
 			pipeline->sched_is_off = true;
 	}
-	pipeline->had_events_off = pipeline->had_events_off || rank;
+	pipeline->had_events_off = pipeline->had_events_off || pipeline->events_off;
 	if (pipeline->sched_is_off)
 		stalls_sched_stop(pipeline->stalls);
-	for (int i = 0; i < cpus->count; i++) {
-		const struct record lost = {
-			.kind = RECORD_LOST,
-			.cpu = cpus->numbers[i],
-			.ts = pipeline->newest,
-		};
-
-		claims_record(pipeline->claims, &lost);
-	}
-	stalls_lost(pipeline->stalls, pipeline->newest);
+	clock_gettime(CLOCK_REALTIME, &now);
+	pipeline->switched_at = now.tv_sec * NS_PER_SECOND + now.tv_nsec;
 }
 
 struct losses *pipeline_losses(struct pipeline *pipeline)

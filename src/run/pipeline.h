@@ -74,12 +74,13 @@ void pipeline_count_unread(struct pipeline *pipeline, unsigned int cpus);
 
 /**
  * pipeline_switch_events - events were switched off or on again while tracing goes on
- * @rank: those up to this one are off, see plan_cost_rank(); 0: none
+ * @off: of each event of the plan, is it off now?
  *
- * No pair of events reaches across, stalls of this moment are incomplete, and without the scheduler's
- * events no state of a task is known.
+ * To be followed by session_mark_clock(): as soon as its mark is read, stalls of that time are
+ * incomplete, and no pair of events reaches across. Without the scheduler's events no state of a task is
+ * known.
  */
-void pipeline_switch_events(struct pipeline *pipeline, unsigned int rank);
+void pipeline_switch_events(struct pipeline *pipeline, const bool *off);
 
 /** pipeline_losses - lost records, to add those that pages do not report, and for messages */
 struct losses *pipeline_losses(struct pipeline *pipeline);

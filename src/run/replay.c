@@ -130,7 +130,7 @@ static int write_metrics(const struct run_context *run, struct pipeline *pipelin
 		return 0;
 	ret = metrics_start(&file, run->options->metrics, failure);
 	if (!ret)
-		ret = metrics_write(file, pipeline, NULL, false, failure);
+		ret = metrics_write(file, pipeline, NULL, false, true, failure);
 	metrics_file_free(file);
 	return ret;
 }

@@ -94,9 +94,9 @@ static uint64_t own_resident(void)
 }
 
 int metrics_write(struct metrics_file *file, struct pipeline *pipeline,
-		  const struct run_context *run, bool tracing, struct failure *failure)
+		  const struct run_context *run, bool tracing, bool last, struct failure *failure)
 {
-	struct metrics_process process = { .tracing = tracing };
+	struct metrics_process process = { .tracing = tracing, .last = last };
 	struct summary_view view;
 
 	pipeline_view(pipeline, &view);

@@ -44,10 +44,11 @@ int metrics_start(struct metrics_file **file, const char *path, struct failure *
  * metrics_write - write the file again
  * @run: for metrics of our process; NULL (a capture): leave them out
  * @tracing: is tracing on? False while another user traces
+ * @last: the run has ended
  *
  * Returns 0, or -errno with @failure.
  */
 int metrics_write(struct metrics_file *file, struct pipeline *pipeline,
-		  const struct run_context *run, bool tracing, struct failure *failure);
+		  const struct run_context *run, bool tracing, bool last, struct failure *failure);
 
 #endif

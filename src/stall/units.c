@@ -9,13 +9,17 @@
 #define MINUTE (60 * NS_PER_SECOND)
 #define DAY    (24 * 60 * MINUTE)
 
+#define RECENT_MAX                                                                                 \
+	3 /* minutes: a file that is 20 s old and scraped each minute has each stall once */
+
 struct unit {
 	struct hash_link hash; /* in order of their last stalls */
 	struct unit_total total;
 	bool has_place;
-	uint64_t last;		/* ns: end of its latest stall */
-	uint64_t minute;	/* of the latest stall */
-	uint64_t recent_max[2]; /* ns: of that minute, and of the one before */
+	bool has_counters;		 /* it has a place, or had one */
+	uint64_t last;			 /* ns: end of its latest stall */
+	uint64_t minute;		 /* of the latest stall */
+	uint64_t recent_max[RECENT_MAX]; /* ns: of that minute, and of those before */
 };
 
 struct units {
@@ -25,6 +29,7 @@ struct units {
 	struct unit *places[UNITS_PLACES_MAX];
 	size_t nr_places; /* that are taken */
 	size_t most_places;
+	size_t nr_counters;
 	const struct unit_total *sorted[UNITS_MAX]; /* by units_period() */
 	uint64_t overflow;
 };
@@ -62,7 +67,7 @@ void units_set_places(struct units *units, unsigned int places)
 
 /* ---- counting ---- */
 
-/* There are more units than places. */
+/* Of those without counters: there are more units than these. */
 static struct unit *silent_longest(struct units *units)
 {
 	struct hash_link *link;
@@ -70,7 +75,7 @@ static struct unit *silent_longest(struct units *units)
 	TAILQ_FOREACH(link, &units->hash.used, use) {
 		struct unit *unit = container_of(link, struct unit, hash);
 
-		if (!unit->has_place)
+		if (!unit->has_counters)
 			return unit;
 	}
 	return NULL;
@@ -89,11 +94,8 @@ static struct unit *find_or_add(struct units *units, const char *name)
 		units->overflow++;
 	}
 	unit = container_of(hash_insert(&units->hash, key), struct unit, hash);
-	memset(&unit->total, 0, sizeof(unit->total));
+	memset(&unit->total, 0, sizeof(*unit) - offsetof(struct unit, total));
 	snprintf(unit->total.name, sizeof(unit->total.name), "%s", name);
-	unit->has_place = false;
-	unit->minute = 0;
-	unit->recent_max[0] = unit->recent_max[1] = 0;
 	return unit;
 }
 
@@ -102,6 +104,8 @@ static void find_place(struct units *units, struct unit *unit, uint64_t now)
 {
 	size_t place = 0;
 
+	if (!unit->has_counters && units->nr_counters == UNITS_COUNTERS_MAX)
+		return;
 	if (units->nr_places < units->most_places) {
 		place = units->nr_places++;
 	} else if (!units->nr_places) {
@@ -116,25 +120,29 @@ static void find_place(struct units *units, struct unit *unit, uint64_t now)
 	}
 	units->places[place] = unit;
 	unit->has_place = true;
+	units->nr_counters += !unit->has_counters;
+	unit->has_counters = true;
 }
 
 static void count_series(struct unit *unit, const struct stall *stall, int cause)
 {
 	uint64_t ns = stall->end - stall->start;
-	uint64_t minute = stall->end / MINUTE;
-	/* A stall may be emitted after one that ended later. */
-	bool late = minute < unit->minute;
+	uint64_t minute = stall->end / MINUTE, age;
 
 	if (!unit->total.causes[cause].count++)
 		unit->total.since[cause] = stall->end;
 	unit->total.causes[cause].total += ns;
-	if (minute > unit->minute) {
-		unit->recent_max[1] = minute == unit->minute + 1 ? unit->recent_max[0] : 0;
+	for (; unit->minute < minute; unit->minute++) {
+		if (minute - unit->minute > RECENT_MAX)
+			unit->minute = minute - RECENT_MAX;
+		memmove(unit->recent_max + 1, unit->recent_max,
+			sizeof(unit->recent_max) - sizeof(unit->recent_max[0]));
 		unit->recent_max[0] = 0;
-		unit->minute = minute;
 	}
-	if (unit->minute - minute <= 1 && ns > unit->recent_max[late])
-		unit->recent_max[late] = ns;
+	/* A stall may be emitted after one that ended later. */
+	age = unit->minute - minute;
+	if (age < RECENT_MAX && ns > unit->recent_max[age])
+		unit->recent_max[age] = ns;
 }
 
 void units_stall(struct units *units, const struct named_stall *named)
@@ -169,6 +177,11 @@ static const struct unit *unit_at(const struct units *units, size_t place)
 	return place < units->nr_places ? units->places[place] : &units->other;
 }
 
+bool units_have_places(const struct units *units)
+{
+	return units->most_places;
+}
+
 const struct unit_total *units_series(const struct units *units, size_t place)
 {
 	return place <= units->nr_places ? &unit_at(units, place)->total : NULL;
@@ -179,8 +192,8 @@ uint64_t units_recent_max(const struct units *units, size_t place, uint64_t ts)
 	const struct unit *unit = unit_at(units, place);
 	uint64_t minute = ts / MINUTE, max = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(unit->recent_max); i++)
-		if (unit->minute - i + 1 >= minute && unit->recent_max[i] > max)
+	for (size_t i = 0; i < RECENT_MAX; i++)
+		if (unit->minute + RECENT_MAX > minute + i && unit->recent_max[i] > max)
 			max = unit->recent_max[i];
 	return max;
 }

@@ -871,24 +871,30 @@ int session_set_buffer_percent(struct session *session, int percent)
 			       value, NULL, session->instance);
 }
 
+/* With --force some are found as we need them: they are somebody else's. */
+static int switch_own(struct session *session, enum setting_kind kind, const char *path,
+		      const char *value, const char *text)
+{
+	if (!settings_has(&session->settings, path))
+		return -ESTALE;
+	return settings_change(&session->settings, kind, path, value, text, session->instance);
+}
+
 int session_switch_event(struct session *session, const struct plan_event *event, bool on)
 {
-	struct settings *settings = &session->settings;
 	const char *text;
-	int ret = 0;
+	int ret = switch_own(session, SETTING_ENABLE, EVENT(session, event, "enable"),
+			     on ? "1" : "0", NULL);
 
 	/* A trigger writes stacks even where its event is off. */
-	if (session->stack && has_stack(event, &text))
-		ret = settings_change(settings, SETTING_TRIGGER, EVENT(session, event, "trigger"),
-				      on ? SETTING_PRESENT : SETTING_ABSENT, text,
-				      session->instance);
+	if (!ret && session->stack && has_stack(event, &text))
+		ret = switch_own(session, SETTING_TRIGGER, EVENT(session, event, "trigger"),
+				 on ? SETTING_PRESENT : SETTING_ABSENT, text);
 	/* The probe sits on the begin of a slab pair. */
 	if (!ret && session->has_probe && event->id == EVENT_SLAB_START)
-		ret = settings_change(settings, SETTING_ENABLE, OWN(session, PROBE_PATH "/enable"),
-				      on ? "1" : "0", NULL, session->instance);
-	return ret ? ret :
-		     settings_change(settings, SETTING_ENABLE, EVENT(session, event, "enable"),
-				     on ? "1" : "0", NULL, session->instance);
+		ret = switch_own(session, SETTING_ENABLE, OWN(session, PROBE_PATH "/enable"),
+				 on ? "1" : "0", NULL);
+	return ret;
 }
 
 void session_grow_buffer(struct session *session)

@@ -588,13 +588,18 @@ int settings_set(struct settings *settings, enum setting_kind kind, const char *
 	return 0;
 }
 
+bool settings_has(struct settings *settings, const char *path)
+{
+	return find_setting(settings, path);
+}
+
 int settings_change(struct settings *settings, enum setting_kind kind, const char *path,
 		    const char *value, const char *text, bool in_instance)
 {
 	struct setting *setting = find_setting(settings, path);
 	struct failure failure;
 	char *now, *wrote;
-	bool ours;
+	bool ours, has;
 	int ret;
 
 	if (!setting)
@@ -603,9 +608,10 @@ int settings_change(struct settings *settings, enum setting_kind kind, const cha
 	if (ret)
 		return ret;
 	ours = setting_is_ours(kind, setting->wrote, now);
+	has = is_same(kind, now, value);
 	free(now);
-	if (!ours)
-		return -ESTALE;
+	if (!ours || has)
+		return ours ? 0 : -ESTALE;
 	/* A new value has to be noted before the file gets it. */
 	if (!kernel_has_word(setting->wrote, value)) {
 		if (asprintf(&wrote, "%s %s", setting->wrote, value) < 0)

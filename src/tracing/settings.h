@@ -105,6 +105,9 @@ int settings_read(const struct settings *settings, enum setting_kind kind, const
 int settings_set(struct settings *settings, enum setting_kind kind, const char *path,
 		 const char *value, const char *text, bool in_instance, struct failure *failure);
 
+/** settings_has - did we change this file, and it is not restored yet? */
+bool settings_has(struct settings *settings, const char *path);
+
 /**
  * settings_change - change a setting again during the run (buffer_percent, an event)
  * @text: as for settings_set()

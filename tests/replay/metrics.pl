@@ -212,11 +212,11 @@ for my $object (json_lines($json)) {
 }
 $summary or die "$json: no summary\n";
 
-# The minute in which the capture ends, and the one before.
+# The minute in which the capture ends, and the two before.
 my $minute = 60 * 1000000000;
 for my $unit (keys %ended) {
 	expect_max('allocfilt_stall_recent_max_seconds', "unit=$unit",
-		   int($_->[0] / $minute) >= int($summary->{ts_ns} / $minute) - 1 ? $_->[1] : 0)
+		   int($_->[0] / $minute) >= int($summary->{ts_ns} / $minute) - 2 ? $_->[1] : 0)
 		for @{$ended{$unit}};
 }
 

@@ -38,7 +38,7 @@ static void write_metrics(struct metrics_file *file, struct pipeline *pipeline)
 	const struct run_context run = { .started = loop_now() };
 	struct failure failure;
 
-	assert_int_equal(metrics_write(file, pipeline, &run, true, &failure), 0);
+	assert_int_equal(metrics_write(file, pipeline, &run, true, false, &failure), 0);
 }
 
 static void tick(struct pipeline *pipeline, uint64_t now)

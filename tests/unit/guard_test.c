@@ -13,6 +13,7 @@ static struct plan plan = {
 		    { .id = EVENT_FORK, .rule = RULE_CHILDREN },
 		    { .id = EVENT_SLAB_START, .rule = RULE_PAIR } },
 	.nr_events = 4,
+	.roles = ROLE_BIT(ROLE_SLAB),
 };
 
 static struct guard guard;
@@ -30,11 +31,9 @@ static int set_up(void **state)
 /* A minute in which we take so many thousandths of a CPU, with @max percent allowed. */
 static void minute(uint64_t thousandths, uint64_t max, unsigned int rank)
 {
-	unsigned int before = guard.rank;
-
 	cpu += MINUTE * thousandths / 1000;
 	now += MINUTE;
-	assert_int_equal(guard_update(&guard, &plan, max, now, cpu), rank != before);
+	assert_true(guard_update(&guard, &plan, max, now, cpu));
 	assert_int_equal(guard.rank, rank);
 }
 
@@ -63,11 +62,13 @@ static void test_average(void **state)
 	assert_false(guard_update(&guard, &plan, 2, now, cpu));
 	now += 1;
 	assert_true(guard_update(&guard, &plan, 2, now, cpu));
+	assert_int_equal(guard.rank, 3);
 	/* late, and so of a longer time */
 	now += 3 * MINUTE;
 	cpu += 3 * MINUTE / 50;
-	assert_false(guard_update(&guard, &plan, 2, now, cpu));
+	assert_true(guard_update(&guard, &plan, 2, now, cpu));
 	assert_int_equal(guard.tenths, 20);
+	assert_int_equal(guard.rank, 3);
 }
 
 static void test_ten_quiet_minutes(void **state)
@@ -100,9 +101,14 @@ static void test_other_limit(void **state)
 static void test_new_tracing(void **state)
 {
 	minute(100, 2, 3);
+	for (int i = 1; i < GUARD_QUIET; i++)
+		minute(10, 2, 3);
+	guard.off[3] = true;
 	guard_begin(&guard, now, cpu);
 	assert_int_equal(guard.rank, 0);
-	minute(10, 2, 0);
+	assert_false(guard.off[3]);
+	minute(100, 2, 3);
+	minute(10, 2, 3);
 }
 
 #define TEST(name) cmocka_unit_test_setup(name, set_up)

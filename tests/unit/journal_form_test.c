@@ -75,6 +75,7 @@ static void tick(uint64_t now)
 }
 
 static struct task_info task_info;
+static enum phase_group group_of_stalls = PHASE_DIRECT_RECLAIM;
 
 /* Puts a stall of @ns into the summary and the output, as the pipeline does. */
 static void put_stall(int tid, uint64_t ns, bool background)
@@ -97,7 +98,7 @@ static void put_stall(int tid, uint64_t ns, bool background)
 		.background = background,
 	};
 
-	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_OWN, STATE_RAN, ns);
+	phases_spend(&stall.phases, group_of_stalls, PART_OWN, STATE_RAN, ns);
 	summary_stall(view.summary, &named);
 	if (!background)
 		units_stall(view.units, &named);
@@ -261,9 +262,9 @@ static void test_units(void **state)
 	receive(JOURNAL_ID_STATUS);
 	receive_unit("systemd-journald.service",
 		     "systemd-journald.service waited 500.0 ms in 1 stall of the last 60 min, "
-		     "worst 500.0 ms; direct reclaim 100 %");
+		     "worst 500.0 ms; cause: direct reclaim 100 %");
 	receive_unit("a.service", "a.service waited 400.0 ms in 2 stalls of the last 60 min, "
-				  "worst 300.0 ms; direct reclaim 100 %");
+				  "worst 300.0 ms; cause: direct reclaim 100 %");
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_STALLS"), 2);
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_TOTAL_USEC"), 400000);
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_WORST_USEC"), 300000);
@@ -271,7 +272,7 @@ static void test_units(void **state)
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_CAUSE_PERCENT"), 100);
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_PERIOD_USEC"), 3600000000);
 	receive_unit("/docker/0af1", "/docker/0af1 waited 350.0 ms in 1 stall of the last 60 min, "
-				     "worst 350.0 ms; direct reclaim 100 %");
+				     "worst 350.0 ms; cause: direct reclaim 100 %");
 	nothing_more();
 	put_in("", 20 * MS);
 	receive(JOURNAL_ID_STALL);
@@ -279,7 +280,51 @@ static void test_units(void **state)
 	/* the rest, at the end */
 	assert_int_equal(output_summary(output, &view), 0);
 	receive_unit("none", "tasks of no known unit waited 20.0 ms in 1 stall of the last 61 s, "
-			     "worst 20.0 ms; direct reclaim 100 %");
+			     "worst 20.0 ms; cause: direct reclaim 100 %");
+	receive(JOURNAL_ID_SUMMARY);
+	nothing_more();
+}
+
+/* The two causes with most time. */
+static void test_causes_of_a_unit(void **state)
+{
+	static const struct {
+		enum phase_group group;
+		uint64_t ns;
+	} stalls[] = {
+		{ PHASE_COMPACTION, 150 * MS },
+		{ PHASE_DIRECT_RECLAIM, 100 * MS },
+		{ PHASE_MEMCG_RECLAIM, 349 * MS },
+		{ PHASE_DIRECT_RECLAIM, 1 * MS },
+	};
+
+	options.rate = 1;
+	options.burst = 1;
+	restart();
+	tick(START);
+	for (size_t i = 0; i < COUNT(stalls); i++) {
+		group_of_stalls = stalls[i].group;
+		put_in("/system.slice/a.service", stalls[i].ns);
+	}
+	group_of_stalls = PHASE_DIRECT_RECLAIM;
+	receive(JOURNAL_ID_STALL);
+	assert_int_equal(output_summary(output, &view), 0);
+	receive(JOURNAL_ID_HELD_BACK);
+	receive_unit("a.service", "a.service waited 600.0 ms in 4 stalls of the last 1 s, worst "
+				  "349.0 ms; cause: memcg reclaim 58 %, compaction 25 %");
+	assert_string_equal(fake_value(&entry, "ALLOCFILT_CAUSE"), "memcg_reclaim");
+	assert_int_equal(fake_number(&entry, "ALLOCFILT_CAUSE_PERCENT"), 58);
+}
+
+static void test_no_entries_of_units(void **state)
+{
+	options.status_interval = 0;
+	restart();
+	tick(START);
+	put_in("/system.slice/a.service", 100 * MS);
+	receive(JOURNAL_ID_STALL);
+	tick(START + 61 * MINUTE);
+	assert_int_equal(output_summary(output, &view), 0);
 	receive(JOURNAL_ID_SUMMARY);
 	nothing_more();
 }
@@ -418,7 +463,7 @@ static void test_status(void **state)
 			    "3 stalls, worst 1.2 s (task[1000]), 5 records lost, "
 			    "3 events off (max-cpu), "
 			    "0 stalls held back from the journal, 0 entries dropped; "
-			    "own cost: 36.0 s of CPU time, 2.5 records/s");
+			    "own cost since the start: 36.0 s of CPU time, 2.5 records/s");
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_CPU_USEC"), 36000000);
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_RECORDS"), 9000);
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_EVENTS_OFF"), 3);
@@ -491,8 +536,8 @@ static void test_summary(void **state)
 	assert_int_equal(strncmp(message,
 				 "3 stalls, worst 5.0 ms (task[1000]), 0 records lost, "
 				 "1 stall held back from the journal, 0 entries dropped; "
-				 "own cost: 0 us of CPU time, 0.0 records/s\n",
-				 150),
+				 "own cost since the start: 0 us of CPU time, 0.0 records/s\n",
+				 166),
 			 0);
 	assert_int_equal(summary_text(writer, &view), 0);
 	text = writer_queued(writer, &length);
@@ -568,15 +613,26 @@ static void test_bad_path(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_stall),	 TEST(test_background),
-		TEST(test_journald),	 TEST(test_unit),
-		TEST(test_units),	 TEST(test_held_back),
-		TEST(test_rate),	 TEST(test_held_back_again),
-		TEST(test_no_limit),	 TEST(test_journald_is_gone),
-		TEST(test_status),	 TEST(test_no_status),
-		TEST(test_status_line),	 TEST(test_summary),
-		TEST(test_long_summary), TEST(test_summary_for_nobody),
-		TEST(test_other_forms),	 TEST(test_bad_path),
+		TEST(test_stall),
+		TEST(test_background),
+		TEST(test_journald),
+		TEST(test_unit),
+		TEST(test_units),
+		TEST(test_causes_of_a_unit),
+		TEST(test_no_entries_of_units),
+		TEST(test_held_back),
+		TEST(test_rate),
+		TEST(test_held_back_again),
+		TEST(test_no_limit),
+		TEST(test_journald_is_gone),
+		TEST(test_status),
+		TEST(test_no_status),
+		TEST(test_status_line),
+		TEST(test_summary),
+		TEST(test_long_summary),
+		TEST(test_summary_for_nobody),
+		TEST(test_other_forms),
+		TEST(test_bad_path),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

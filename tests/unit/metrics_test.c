@@ -200,7 +200,7 @@ static void test_numbers(void **state)
 		"stalls_total{unit=\"none\",cause=\"direct_reclaim\"} 2",
 		"stall_seconds_total{unit=\"none\",cause=\"rest\"} 0.00004",
 		"stall_recent_max_seconds{unit=\"a.service\"} 100",
-		"stall_recent_max_seconds{unit=\"/b\\\"c\"} 0",
+		"stall_recent_max_seconds{unit=\"/b\\\"c\"} 2",
 		"incomplete_stalls_total 1",
 		"phase_seconds_total{group=\"direct_reclaim\",part=\"own\"} 0",
 		"phase_seconds_total{group=\"direct_reclaim\",part=\"slab\"} 100.000082001",
@@ -321,9 +321,16 @@ static void test_first_minute(void **state)
 	view.ts++;
 	print(&process);
 	text_has(text, "_stalls_total{unit=\"a.service\",cause=\"drain\"} 2\n");
-	/* the last text of a run, and that of a capture, have all */
-	view.ts = 21000;
+	/* it is not 0 again while somebody else is tracing, and a new one still is */
 	process.tracing = false;
+	print(&process);
+	text_has(text, "_stalls_total{unit=\"a.service\",cause=\"drain\"} 2\n");
+	stall_of("/b.service", ROLE_DRAIN, 20000, PHASE_DRAIN);
+	view.ts = 21000;
+	print(&process);
+	text_has(text, "_stalls_total{unit=\"b.service\",cause=\"drain\"} 0\n");
+	/* the last text of a run, and that of a capture, have all */
+	process.last = true;
 	print(&process);
 	text_has(text, "_stalls_total{unit=\"a.service\",cause=\"rest\"} 1\n");
 	print(NULL);

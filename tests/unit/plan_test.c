@@ -398,7 +398,12 @@ static void test_cost_ranks(void **state)
 	plan_for("schedule", EVENTS_6_1);
 	assert_false(plan->function_graph);
 	check_rank(EVENT_DIRECT_RECLAIM_BEGIN, 0);
-	check_rank(EVENT_SLAB_START, 3);
+	check_rank(EVENT_SLAB_START, 0);
+	/* one that has no function, among others that have */
+	plan_for("try_to_free_pages", EVENTS_6_1);
+	check_rank(EVENT_DIRECT_RECLAIM_BEGIN, COST_RANK_OTHERS);
+	check_rank(EVENT_MEMCG_RECLAIM_BEGIN, 0);
+	check_rank(EVENT_SLAB_START, 0);
 	children = true;
 	plan_with(functions_6_1, EVENTS_6_1 "sched:sched_process_fork sched:sched_process_exit ",
 		  NULL, "sched:sched_process_exit");

@@ -155,6 +155,26 @@ static void assert_value(const char *name, const char *value)
 	assert_string_equal(text, value);
 }
 
+/* Each event of the plan, with its stack and the probe. */
+static void switches_events(const char *prefix, bool on)
+{
+	static const char *const enables[] = {
+		"events/vmscan/mm_shrink_slab_end/enable",
+		"events/sched/sched_switch/enable",
+		"events/allocfilt/shrinker/enable",
+	};
+	char name[128];
+
+	for (int i = 0; i < request.plan->nr_events; i++)
+		assert_int_equal(session_switch_event(session, &request.plan->events[i], on), 0);
+	for (size_t i = 0; i < COUNT(enables); i++) {
+		snprintf(name, sizeof(name), "%s%s", prefix, enables[i]);
+		assert_value(name, on ? "1" : "0");
+	}
+	snprintf(name, sizeof(name), "%sevents/sched/sched_switch/trigger", prefix);
+	assert_int_equal(!!strstr(fake_get(name), "stacktrace:unlimited if prev_state & 3"), on);
+}
+
 static void sets_what_it_needs(const char *prefix)
 {
 	static const char *const values[][2] = {
@@ -190,6 +210,10 @@ static void sets_what_it_needs(const char *prefix)
 	snprintf(marker, sizeof(marker), "%strace_marker", prefix);
 	assert_int_equal(strncmp(fake_get(marker), "allocfilt: realtime ", 20), 0);
 	assert_true(undo_exists());
+	switches_events(prefix, false);
+	switches_events(prefix, false); /* as after a failure */
+	switches_events(prefix, true);
+	switches_events(prefix, false);
 	session_off(session);
 	snprintf(name, sizeof(name), "%stracing_on", prefix);
 	assert_value(name, "0");

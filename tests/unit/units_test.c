@@ -155,10 +155,11 @@ static void test_period(void **state)
 	assert_string_equal(period(1, 3)->name, "a.service");
 	assert_string_equal(period(2, 3)->name, "b.service");
 	units_end_period(units);
-	stall("/b.service", START, 3 * MS);
-	assert_int_equal(period(0, 1)->total, 3 * MS);
-	assert_int_equal(period(0, 1)->max, 3 * MS);
-	assert_int_equal(period(0, 1)->cause_totals[PHASE_REST], 3 * MS);
+	stall("/b.service", START, MS);
+	assert_int_equal(period(0, 1)->count, 1);
+	assert_int_equal(period(0, 1)->total, MS);
+	assert_int_equal(period(0, 1)->max, MS);
+	assert_int_equal(period(0, 1)->cause_totals[PHASE_REST], MS);
 	/* counters know no period */
 	check_series(0, "a.service", 2);
 	check_series(1, "b.service", 2);
@@ -171,45 +172,90 @@ static void test_recent_max(void **state)
 	stall("/a.service", minute + 1, 7 * MS);
 	stall("/a.service", minute + 2, 5 * MS);
 	assert_int_equal(units_recent_max(units, 0, minute + 3), 7 * MS);
-	assert_int_equal(units_recent_max(units, 0, minute + 2 * MINUTE - 1), 7 * MS);
-	assert_int_equal(units_recent_max(units, 0, minute + 2 * MINUTE), 0);
+	assert_int_equal(units_recent_max(units, 0, minute + 3 * MINUTE - 1), 7 * MS);
+	assert_int_equal(units_recent_max(units, 0, minute + 3 * MINUTE), 0);
 	stall("/a.service", minute + MINUTE, 3 * MS);
-	assert_int_equal(units_recent_max(units, 0, minute + MINUTE), 7 * MS);
-	assert_int_equal(units_recent_max(units, 0, minute + 2 * MINUTE), 3 * MS);
+	assert_int_equal(units_recent_max(units, 0, minute + 2 * MINUTE), 7 * MS);
+	assert_int_equal(units_recent_max(units, 0, minute + 3 * MINUTE), 3 * MS);
 	/* emitted late */
 	stall("/a.service", minute + MINUTE - 1, 9 * MS);
+	assert_int_equal(units_recent_max(units, 0, minute + 2 * MINUTE), 9 * MS);
+	assert_int_equal(units_recent_max(units, 0, minute + 3 * MINUTE), 3 * MS);
+	stall("/a.service", minute - 2 * MINUTE, 20 * MS);
 	assert_int_equal(units_recent_max(units, 0, minute + MINUTE), 9 * MS);
-	assert_int_equal(units_recent_max(units, 0, minute + 2 * MINUTE), 3 * MS);
-	stall("/a.service", minute - 1, 20 * MS);
-	assert_int_equal(units_recent_max(units, 0, minute + MINUTE), 9 * MS);
-	stall("/a.service", minute + 5 * MINUTE, MS);
-	assert_int_equal(units_recent_max(units, 0, minute + 5 * MINUTE), MS);
+	stall("/a.service", minute + 9 * MINUTE, MS);
+	assert_int_equal(units_recent_max(units, 0, minute + 9 * MINUTE), MS);
 	/* those without a place */
-	stall("/b.service", minute + 5 * MINUTE, MS);
-	stall("/c.service", minute + 5 * MINUTE, 2 * MS);
-	assert_int_equal(units_recent_max(units, 2, minute + 5 * MINUTE), 2 * MS);
+	stall("/b.service", minute + 9 * MINUTE, MS);
+	stall("/c.service", minute + 9 * MINUTE, 2 * MS);
+	assert_int_equal(units_recent_max(units, 2, minute + 9 * MINUTE), 2 * MS);
 }
 
-/* The units with a place stay, however long they are silent. */
-static void test_limit(void **state)
+/* A unit that waits each day keeps its place. */
+static void test_daily(void **state)
+{
+	stall("/a.service", START, MS);
+	stall("/b.service", START, MS);
+	stall("/a.service", START + DAY / 2, MS);
+	stall("/b.service", START + DAY / 2, MS);
+	stall("/c.service", START + DAY, MS);
+	check_series(0, "a.service", 2);
+	check_series(1, "b.service", 2);
+	check_series(2, "other", 1);
+}
+
+static void stall_in_many(int from, int to, uint64_t end)
 {
 	char cgroup[32];
 
-	for (int i = 0; i < UNITS_MAX + 10; i++) {
+	for (int i = from; i < to; i++) {
 		snprintf(cgroup, sizeof(cgroup), "/%d.service", i);
-		stall(cgroup, START + i, MS);
+		stall(cgroup, end + i, MS);
 	}
+}
+
+/* The units with a place stay, however long they are silent; of the others who waited last. */
+static void test_limit(void **state)
+{
+	stall_in_many(0, UNITS_MAX, START);
+	stall("/2.service", START + UNITS_MAX, 9 * MS);
+	stall_in_many(UNITS_MAX, UNITS_MAX + 10, START + UNITS_MAX + 1);
 	assert_int_equal(units_overflow(units), 10);
 	check_series(0, "0.service", 1);
 	check_series(1, "1.service", 1);
-	check_series(2, "other", UNITS_MAX + 8);
-	stall("/0.service", START, MS);
-	check_series(0, "0.service", 2);
-	assert_int_equal(units_overflow(units), 10);
-	/* the first without a place went first */
-	stall("/2.service", START, MS);
+	check_series(2, "other", UNITS_MAX + 9);
+	/* number 2 was not the one that was silent longest */
+	assert_string_equal(period(0, UNITS_MAX)->name, "2.service");
+	assert_int_equal(period(0, UNITS_MAX)->count, 2);
+	/* who comes in the place of another one inherits nothing */
+	for (size_t i = 1; i < UNITS_MAX; i++) {
+		assert_int_equal(period(i, UNITS_MAX)->count, 1);
+		assert_int_equal(period(i, UNITS_MAX)->total, MS);
+		assert_int_equal(period(i, UNITS_MAX)->max, MS);
+	}
+	stall("/3.service", START + 1000, MS);
 	assert_int_equal(units_overflow(units), 11);
-	assert_non_null(period(0, UNITS_MAX));
+}
+
+/* Counters never go back, so they stay; and so there is an end of them. */
+static void test_counters_stay(void **state)
+{
+	uint64_t now = START;
+
+	units_set_places(units, 1);
+	stall("/weekly.service", now, MS);
+	stall("/weekly.service", now, MS);
+	stall_in_many(0, 2 * UNITS_MAX, now += DAY);
+	check_series(0, "0.service", 1);
+	stall("/weekly.service", now += 2 * DAY, MS);
+	check_series(0, "weekly.service", 3);
+	for (int i = 1; i < UNITS_COUNTERS_MAX + 20; i++)
+		stall_in_many(i, i + 1, now += 2 * DAY);
+	assert_int_equal(strcmp(units_series(units, 0)->name, "158.service"), 0);
+	stall("/weekly.service", now += 2 * DAY, MS);
+	check_series(0, "weekly.service", 4);
+	stall("/1.service", now += 2 * DAY, MS);
+	check_series(0, "1.service", 2);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -219,7 +265,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_names),	 TEST(test_causes), TEST(test_places),
 		TEST(test_fewer_places), TEST(test_period), TEST(test_recent_max),
-		TEST(test_limit),
+		TEST(test_limit),	 TEST(test_daily),  TEST(test_counters_stay),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
