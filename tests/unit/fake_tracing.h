@@ -32,6 +32,7 @@
 
 #define FAKE_FDS      1024
 #define FAKE_INSTANCE "instances/allocfilt"
+#define FAKE_KALLSYMS "fixtures/7.3/kallsyms"
 #define FAKE_ONLINE   2	  /* CPUs */
 #define FAKE_POSSIBLE 128 /* CPUs, as in many a VM */
 
@@ -199,6 +200,9 @@ int open(const char *path, int flags, ...)
 		return -1;
 	if (fake.root[0] && !strcmp(path, "/proc/meminfo"))
 		path = fake.meminfo;
+	/* The real one has no addresses for a user without rights. */
+	if (fake.root[0] && !strcmp(path, "/proc/kallsyms"))
+		path = FAKE_KALLSYMS;
 	if (value)
 		flags = (flags & ~(O_TRUNC | O_ACCMODE)) | O_RDWR;
 	fd = syscall(SYS_openat, AT_FDCWD, path, flags, mode);
@@ -411,9 +415,10 @@ int close(int fd)
 	return fails ? -1 : 0;
 }
 
+/* No test lasts through a power cut, and a real disk would take minutes for all of them. */
 int fsync(int fd)
 {
-	return fake_fault("fsync", "") ? -1 : (int)syscall(SYS_fsync, fd);
+	return fake_fault("fsync", "") ? -1 : 0;
 }
 
 /* For files that are not of the tracing directory. */

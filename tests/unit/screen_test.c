@@ -110,5 +110,11 @@ int main(void)
 		TEST(test_capable),
 	};
 
+	if (openpty(&terminal, &side, NULL, NULL, NULL)) {
+		puts("no pseudo-terminal can be had");
+		return 77;
+	}
+	close(side);
+	close(terminal);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
