@@ -23,6 +23,8 @@ SYSCONFDIR ?= /etc
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 CATALOGDIR ?= $(PREFIX)/lib/systemd/catalog
 COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
+FISHDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 
 PKG_CONFIG ?= pkg-config
 BUILD ?= build$(if $(SAN),-san)
@@ -152,24 +154,28 @@ bench: all
 demo:
 	$(Q)tests/demo
 
-# Nothing is enabled or started. A configuration that is there already is somebody's own.
+# Nothing is enabled or started, and systemd is told nothing. A configuration that is there already is somebody's own.
 install: all
 	install -D -m 755 $(BUILD)/allocfilt $(DESTDIR)$(SBINDIR)/allocfilt
 	install -d $(DESTDIR)$(UNITDIR)
 	sed 's,@SBINDIR@,$(SBINDIR),' systemd/allocfilt.service >$(DESTDIR)$(UNIT)
 	chmod 644 $(DESTDIR)$(UNIT)
 	install -D -m 644 etc/allocfilt.bash-completion $(DESTDIR)$(COMPLETION)
+	install -D -m 644 etc/allocfilt.zsh-completion $(DESTDIR)$(ZSHDIR)/_allocfilt
+	install -D -m 644 etc/allocfilt.fish-completion $(DESTDIR)$(FISHDIR)/allocfilt.fish
 	$(foreach file,$(DATA),install -D -m 644 etc/$(file) $(DESTDIR)$(DATADIR)/$(file) && ):
 	$(foreach page,$(MAN_PAGES),install -D -m 644 $(page) $(DESTDIR)$(call man_path,$(page)) && ):
 	$(if $(CATALOG),install -D -m 644 $(CATALOG) $(DESTDIR)$(CATALOGDIR)/$(notdir $(CATALOG)))
 	$(if $(CONF),[ -e $(DESTDIR)$(SYSCONFDIR)/allocfilt.conf ] || \
 		install -D -m 644 $(CONF) $(DESTDIR)$(SYSCONFDIR)/allocfilt.conf)
+	$(if $(DESTDIR),,@echo "For the service: systemctl daemon-reload && journalctl --update-catalog")
 
 # The configuration goes only as it came.
 uninstall:
 	rm -f $(DESTDIR)$(SBINDIR)/allocfilt $(DESTDIR)$(UNIT) $(DESTDIR)$(COMPLETION) \
 		$(foreach page,$(MAN_PAGES),$(DESTDIR)$(call man_path,$(page))) \
 		$(DATA:%=$(DESTDIR)$(DATADIR)/%) \
+		$(DESTDIR)$(ZSHDIR)/_allocfilt $(DESTDIR)$(FISHDIR)/allocfilt.fish \
 		$(if $(CATALOG),$(DESTDIR)$(CATALOGDIR)/$(notdir $(CATALOG)))
 	for dir in grafana prometheus .; do dir=$(DESTDIR)$(DATADIR)/$$dir; \
 		[ ! -d $$dir ] || rmdir --ignore-fail-on-non-empty $${dir%/.} || exit; done
