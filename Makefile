@@ -10,7 +10,8 @@
 # make demo        the same with an explanation of what is seen
 # make install     PREFIX, DESTDIR; nothing is started
 # make uninstall   with the same PREFIX and DESTDIR
-# make deb         a Debian package, in build/
+# make dist        the sources of a release, in build/; the same bytes wherever it is made
+# make deb         a Debian package of these sources and of debian/, in build/
 # SAN=address,undefined, CC=clang, WERROR=1, V=1
 
 VERSION := 0.1.0
@@ -36,7 +37,11 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpo
 HARDENING := -fstack-protector-strong $(if $(SAN),,-D_FORTIFY_SOURCE=2)
 SANITIZE := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 
-ifeq ($(filter clean check check-all demo uninstall deb,$(MAKECMDGOALS)),)
+# Given on the command line of make, as for another architecture: pkg-config is not asked.
+ifeq ($(origin LIB_LIBS),command line)
+CODECS := $(if $(filter -lzstd,$(LIB_LIBS)),libzstd) $(if $(filter -lz,$(LIB_LIBS)),zlib)
+else
+ifeq ($(filter clean check check-all demo uninstall dist deb,$(MAKECMDGOALS)),)
 # NAME VERSION DEBIAN-PACKAGE
 define need
 ifneq ($$(shell command -v $(PKG_CONFIG) >/dev/null && echo yes),yes)
@@ -60,10 +65,11 @@ ifneq ($(CODECS),)
 LIB_CFLAGS += $(shell $(PKG_CONFIG) --cflags $(CODECS))
 LIB_LIBS += $(shell $(PKG_CONFIG) --libs $(CODECS))
 endif
+endif
 
 ALL_CFLAGS = -std=gnu11 $(WARNINGS) $(HARDENING) $(SANITIZE) -Iinclude -Isrc -D_GNU_SOURCE \
 	-D_FILE_OFFSET_BITS=64 -DALLOCFILT_VERSION='"$(VERSION)"' \
-	$(patsubst -I%,-isystem %,$(LIB_CFLAGS)) $(CFLAGS) $(CPPFLAGS)
+	$(patsubst -I%,-isystem %,$(LIB_CFLAGS)) -ffile-prefix-map=$(CURDIR)=. $(CFLAGS) $(CPPFLAGS)
 ALL_LDFLAGS = $(SANITIZE) -Wl,-z,relro,-z,now $(LDFLAGS)
 
 SOURCES := $(sort $(wildcard src/*.c src/*/*.c))
@@ -81,7 +87,7 @@ CATALOG := $(wildcard systemd/allocfilt.catalog)
 CONF := $(wildcard etc/allocfilt.conf)
 # below etc/ here, below $(DATADIR) there
 DATA := allocfilt.schema.json grafana/allocfilt.json prometheus/allocfilt.rules.yml
-DEB_TREE := build/deb/allocfilt-$(VERSION)
+DIST := allocfilt-$(VERSION)
 
 Q := $(if $(V),,@)
 
@@ -154,7 +160,8 @@ bench: all
 demo:
 	$(Q)tests/demo
 
-# Nothing is enabled or started, and systemd is told nothing. A configuration that is there already is somebody's own.
+# Nothing is enabled or started, and systemd is told nothing. A configuration that is there already is
+# somebody's own.
 install: all
 	install -D -m 755 $(BUILD)/allocfilt $(DESTDIR)$(SBINDIR)/allocfilt
 	install -d $(DESTDIR)$(UNITDIR)
@@ -182,19 +189,34 @@ uninstall:
 	$(if $(CONF),! cmp -s $(CONF) $(DESTDIR)$(SYSCONFDIR)/allocfilt.conf || \
 		rm $(DESTDIR)$(SYSCONFDIR)/allocfilt.conf)
 
-# A copy, as debian/ has to be at the top of the tree that is built.
-deb:
+# All files have the time of the last commit; without git, in an archive unpacked, that of Makefile.
+# debian/ is left out: a package has its own.
+dist:
+	@mkdir -p build
+	@echo "  DIST  build/$(DIST).tar.xz"
+	$(Q)set -e; work=$$(mktemp -d build/dist.XXXXXX); trap 'rm -r "$$work"' EXIT; \
+	{ { [ -e .git ] && git ls-files -z; } 2>/dev/null || find . -type f -printf '%P\0'; } | \
+		grep -zvE '^(debian/|\.git(/|$$)|build[^/]*/)|\.o$$' | LC_ALL=C sort -z >"$$work/files"; \
+	epoch=$${SOURCE_DATE_EPOCH:-$$({ [ -e .git ] && git log -1 --format=%ct; } 2>/dev/null || \
+		stat -c %Y Makefile)}; \
+	tar -c -f "$$work/tar" --null -T "$$work/files" --format=gnu --owner=0 --group=0 \
+		--numeric-owner --mode=u+rw,go=rX --mtime="@$$epoch" --transform='s,^,$(DIST)/,'; \
+	XZ_OPT= XZ_DEFAULTS= xz -6 -T1 "$$work/tar"; \
+	mv "$$work/tar.xz" build/$(DIST).tar.xz
+
+deb: dist
 	rm -rf build/deb build/allocfilt*_*
-	mkdir -p $(DEB_TREE)
-	tar -c --exclude='./build*' --exclude=./.git . | tar -x -C $(DEB_TREE)
-	cp -R etc/debian $(DEB_TREE)/debian
-	cd $(DEB_TREE) && env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS -u BUILD dpkg-buildpackage -b -us -uc
+	mkdir -p build/deb
+	cp build/$(DIST).tar.xz build/deb/allocfilt_$(VERSION).orig.tar.xz
+	tar -x -f build/$(DIST).tar.xz -C build/deb
+	cp -R debian build/deb/$(DIST)/
+	cd build/deb/$(DIST) && env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS -u BUILD dpkg-buildpackage -us -uc
 	mv build/deb/allocfilt*_* build/
 
 clean:
 	rm -rf build build-san build-fuzz
 
 .PHONY: all unit-tests fuzz-targets fuzz check-unit check check-all bench try demo install uninstall \
-	deb clean
+	dist deb clean
 .SECONDARY: $(UNIT_TESTS:=.o) $(FUZZ_TARGETS:=.o)
 .DELETE_ON_ERROR:
