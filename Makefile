@@ -210,6 +210,8 @@ deb: dist
 	cp build/$(DIST).tar.xz build/deb/allocfilt_$(VERSION).orig.tar.xz
 	tar -x -f build/$(DIST).tar.xz -C build/deb
 	cp -R debian build/deb/$(DIST)/
+	chmod -R u=rwX,go=rX build/deb/$(DIST)/debian
+	find build/deb/$(DIST)/debian -exec touch -r build/deb/$(DIST)/Makefile {} +
 	cd build/deb/$(DIST) && env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS -u BUILD dpkg-buildpackage -us -uc
 	mv build/deb/allocfilt*_* build/
 
