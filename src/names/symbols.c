@@ -110,7 +110,7 @@ static bool parse_line(char *text, struct kallsyms_line *line)
 	line->type = end[1];
 	line->name = end + 3;
 	line->module = "";
-	module = strchr(line->name, '\t');
+	module = strchr(end + 3, '\t');
 	if (!module)
 		return true;
 	*module++ = '\0';

@@ -21,7 +21,7 @@ static void test_limit(void **state)
 	struct summary_view view = { .plan = NULL };
 	unsigned long long ns, sum = 0;
 	char line[256], name[16];
-	int lines = 0, whole = 0;
+	int whole = 0;
 
 	assert_non_null(output);
 	for (int i = 0; i < TASKS; i++) {
@@ -39,7 +39,6 @@ static void test_limit(void **state)
 	writer_free(writer);
 	rewind(file);
 	while (fgets(line, sizeof(line), file)) {
-		lines++;
 		assert_int_equal(sscanf(strrchr(line, ' '), "%llu", &ns), 1);
 		sum += ns;
 		whole += strstr(line, ";f;rest ") != NULL;
