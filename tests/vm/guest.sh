@@ -3,6 +3,7 @@
 
 # shellcheck disable=SC2034 # for the scripts that source this
 TRACING=/sys/kernel/tracing
+INSTANCE=$TRACING/instances/allocfilt
 PRESSURE_PIDS=
 
 # Scripts and what they start come last for the OOM killer, `pressure` first: an OOM kill of the
@@ -36,6 +37,32 @@ wait_for()
 		[ "$(seconds)" -lt "$_until" ] || return 1
 		usleep 100000
 	done
+}
+
+# our_dir: where allocfilt traces
+our_dir()
+{
+	if [ -d "$INSTANCE" ]; then
+		echo "$INSTANCE"
+	else
+		echo "$TRACING"
+	fi
+}
+
+# kernel_text NAME: the kernel's text of what is in our buffers now, which stays in them
+kernel_text()
+{
+	_dir=$(our_dir)
+	_options=$_dir/options
+	[ -e "$_options/funcgraph-abstime" ] || _options=$TRACING/options
+	echo 0 >"$_dir/tracing_on"
+	echo 1 >"$_options/funcgraph-abstime"
+	echo 1 >"$_options/funcgraph-proc"
+	cat "$_dir/trace" >"/out/$1.txt"
+	cat "$_dir/set_ftrace_filter" >"/out/$1.filter"
+	echo 0 >"$_options/funcgraph-abstime"
+	echo 0 >"$_options/funcgraph-proc"
+	echo 1 >"$_dir/tracing_on"
 }
 
 _pressure()

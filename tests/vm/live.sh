@@ -3,17 +3,6 @@
 
 . /guest.sh
 
-instance=$TRACING/instances/allocfilt
-
-our_dir()
-{
-	if [ -d "$instance" ]; then
-		echo "$instance"
-	else
-		echo "$TRACING"
-	fi
-}
-
 ready()
 {
 	grep -q "Ctrl-C ends it" "/out/$1.err" 2>/dev/null

@@ -1,10 +1,8 @@
 # shellcheck shell=sh
 # Helpers of the tests of issue "leave tracing as it was": . /restore.sh
 
+# shellcheck source=tests/vm/guest.sh
 . /guest.sh
-
-# shellcheck disable=SC2034 # for the scripts that source this
-INSTANCE=$TRACING/instances/allocfilt
 
 # remember: what every same() compares with.
 remember()
