@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/btf.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,6 +16,14 @@
 #define SIZE_LIMIT  (64 << 20) /* no kernel has as much */
 #define IS_STRUCT   (1u << 31) /* of a place: a search need not read other types */
 #define MEMBERS_MAX 65536      /* looked at in one search: damaged data could ask for 2^32 */
+
+/*
+ * The kernel that runs may be older or newer than the headers: in 7.2 the header is longer, and
+ * the fields of a type's info are wider by bits that were unused.
+ */
+#define HEADER_SIZE	(offsetof(struct btf_header, str_len) + sizeof(uint32_t))
+#define INFO_KIND(info) (0x7f & (info) >> 24)
+#define INFO_VLEN(info) (0xffffff & (info))
 
 /* Its types, two thirds of the file, are not kept in memory, which may be short. */
 struct btf {
@@ -72,7 +81,7 @@ static size_t next_place(struct btf *btf, size_t place, unsigned int *ret_kind)
 	static const struct {
 		uint8_t fixed;
 		uint8_t each;
-	} tails[NR_BTF_KINDS] = {
+	} tails[] = {
 		[BTF_KIND_INT] = { .fixed = sizeof(uint32_t) },
 		[BTF_KIND_ARRAY] = { .fixed = sizeof(struct btf_array) },
 		[BTF_KIND_STRUCT] = { .each = sizeof(struct btf_member) },
@@ -90,12 +99,11 @@ static size_t next_place(struct btf *btf, size_t place, unsigned int *ret_kind)
 
 	if (!read_at(btf, place, &type, sizeof(type)))
 		return 0;
-	kind = BTF_INFO_KIND(type.info);
+	kind = INFO_KIND(type.info);
 	*ret_kind = kind;
-	if (kind == BTF_KIND_UNKN || kind >= NR_BTF_KINDS)
+	if (kind == BTF_KIND_UNKN || kind >= ARRAY_SIZE(tails))
 		return 0;
-	size = sizeof(type) + tails[kind].fixed +
-	       (size_t)tails[kind].each * BTF_INFO_VLEN(type.info);
+	size = sizeof(type) + tails[kind].fixed + (size_t)tails[kind].each * INFO_VLEN(type.info);
 	return btf->types_size - place < size ? 0 : place + size;
 }
 
@@ -105,12 +113,12 @@ static int read_sections(struct btf *btf, size_t size)
 	struct btf_header header;
 	size_t next;
 	unsigned int kind;
-	int ret = size < sizeof(header) ? -EINVAL : read_file(btf->fd, &header, sizeof(header), 0);
+	int ret = size < HEADER_SIZE ? -EINVAL : read_file(btf->fd, &header, HEADER_SIZE, 0);
 
 	if (ret)
 		return ret;
 	if (header.magic != BTF_MAGIC || header.version != BTF_VERSION ||
-	    header.hdr_len < sizeof(header) || header.hdr_len > size)
+	    header.hdr_len < HEADER_SIZE || header.hdr_len > size)
 		return -EINVAL;
 	size -= header.hdr_len;
 	if (header.type_off > size || header.type_len > size - header.type_off ||
@@ -182,7 +190,7 @@ static bool read_type(struct btf *btf, uint32_t id, struct btf_type *type, size_
 		*ret_place = btf->places[id - 1] & ~IS_STRUCT;
 		if (!read_at(btf, *ret_place, type, sizeof(*type)))
 			return false;
-		switch (BTF_INFO_KIND(type->info)) {
+		switch (INFO_KIND(type->info)) {
 		case BTF_KIND_TYPEDEF:
 		case BTF_KIND_VOLATILE:
 		case BTF_KIND_CONST:
@@ -208,7 +216,7 @@ static int find_member(struct member_search *search, const struct btf_type *type
 		       uint64_t start, int depth)
 {
 	place += sizeof(*type);
-	for (uint32_t i = 0; i < BTF_INFO_VLEN(type->info); i++) {
+	for (uint32_t i = 0; i < INFO_VLEN(type->info); i++) {
 		struct btf_member member;
 		struct btf_type inner;
 		size_t inner_place;
@@ -231,8 +239,8 @@ static int find_member(struct member_search *search, const struct btf_type *type
 		if (depth >= DEPTH_MAX ||
 		    !read_type(search->btf, member.type, &inner, &inner_place))
 			return -EINVAL;
-		if (BTF_INFO_KIND(inner.info) != BTF_KIND_STRUCT &&
-		    BTF_INFO_KIND(inner.info) != BTF_KIND_UNION)
+		if (INFO_KIND(inner.info) != BTF_KIND_STRUCT &&
+		    INFO_KIND(inner.info) != BTF_KIND_UNION)
 			continue; /* a bit field that only fills */
 		ret = find_member(search, &inner, inner_place, offset, depth + 1);
 		if (ret != -ENOENT)

@@ -37,7 +37,7 @@ static void word(uint32_t value)
 static void type(const char *name, uint32_t kind, uint32_t members, uint32_t size_or_type)
 {
 	word(string(name));
-	word((kind & BIT_FIELDS) | (kind & 0x1f) << 24 | members);
+	word((kind & BIT_FIELDS) | (kind & 0x7f) << 24 | members);
 	word(size_or_type);
 }
 
@@ -206,15 +206,19 @@ static void test_endless(void **state)
 /* What stands before a type of a kind that is not known yet can be found all the same. */
 static void test_new_kind(void **state)
 {
+	/* Where kinds had 5 bits, the second would be a pointer, and what follows would be found. */
+	static const uint32_t kinds[] = { 31, 32 + BTF_KIND_PTR };
 	uint32_t offset;
 
-	make_outer();
-	type("new", 31, 0, 0);
-	type("after", BTF_KIND_STRUCT, 1, 4);
-	member("one", 1, 0);
-	finish();
-	assert_int_equal(offset_of("outer", "last", &offset), 0);
-	assert_int_equal(offset_of("after", "one", &offset), -ENOENT);
+	for (size_t i = 0; i < COUNT(kinds); i++) {
+		make_outer();
+		type("new", kinds[i], 0, 0);
+		type("after", BTF_KIND_STRUCT, 1, 4);
+		member("one", 1, 0);
+		finish();
+		assert_int_equal(offset_of("outer", "last", &offset), 0);
+		assert_int_equal(offset_of("after", "one", &offset), -ENOENT);
+	}
 }
 
 static uint32_t noise(uint32_t *seed)
