@@ -16,9 +16,8 @@
 #undef _FORTIFY_SOURCE	 /* its inline functions would be in the way */
 #undef _FILE_OFFSET_BITS /* open and open64 are two names here */
 
+#include <dirent.h>
 #include <fcntl.h>
-#include <fts.h>
-#include <ftw.h>
 #include <limits.h>
 #include <linux/magic.h>
 #include <signal.h>
@@ -142,31 +141,29 @@ static char *fake_get(const char *name)
 	return text;
 }
 
+/* As few calls as can be: thousands of directories are made, compared and removed. */
 static void fake_put_at(const char *dir, const char *name, const char *text)
 {
 	char path[PATH_MAX];
-	FILE *file;
+	int fd;
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	for (char *slash = path + strlen(dir) + 1; (slash = strchr(slash, '/')); slash++) {
-		*slash = '\0';
-		syscall(SYS_mkdir, path, 0700);
-		*slash = '/';
+	fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+	if (fd < 0) {
+		for (char *slash = path + strlen(dir) + 1; (slash = strchr(slash, '/')); slash++) {
+			*slash = '\0';
+			syscall(SYS_mkdir, path, 0700);
+			*slash = '/';
+		}
+		fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
 	}
-	file = fopen(path, "w");
-	assert_non_null(file);
-	fputs(text, file);
-	fclose(file);
+	assert_int_equal(syscall(SYS_write, fd, text, strlen(text)), strlen(text));
+	syscall(SYS_close, fd);
 }
 
 static inline void fake_put(const char *name, const char *text)
 {
 	fake_put_at(fake.dir, name, text);
-}
-
-static int fake_remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	return remove(path);
 }
 
 /* What /proc/meminfo says. */
@@ -178,9 +175,25 @@ static inline void fake_put_available(unsigned long long kib)
 	fake_put_at(fake.root, "meminfo", text);
 }
 
+static void fake_remove_at(int parent, const char *name)
+{
+	int fd = (int)syscall(SYS_openat, parent, name, O_RDONLY | O_DIRECTORY);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_type != DT_DIR)
+			syscall(SYS_unlinkat, fd, entry->d_name, 0);
+		else if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			fake_remove_at(fd, entry->d_name);
+	if (dir)
+		closedir(dir);
+	syscall(SYS_unlinkat, parent, name, AT_REMOVEDIR);
+}
+
 static void fake_remove_tree(const char *path)
 {
-	nftw(path, fake_remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+	fake_remove_at(AT_FDCWD, path);
 }
 
 int open(const char *path, int flags, ...)
@@ -626,44 +639,80 @@ static inline int fake_teardown(void **state)
 
 /* Text of a file as a person would compare it: without what the kernel itself does not give back
  * literally, and without its comments on lists. */
-static void fake_print_file(FILE *out, const char *path, const char *name)
+static void fake_print_file(FILE *out, int parent, const char *name)
 {
-	char text[4096];
-	FILE *file = fopen(path, "r");
+	static char *text;
+	static size_t room;
+	int fd = (int)syscall(SYS_openat, parent, name, O_RDONLY);
+	const char *end = "\n";
+	size_t length = 0;
+	ssize_t got;
 
-	fprintf(out, "%s\n", path + strlen(fake.dir));
-	while (file && fgets(text, sizeof(text), file)) {
-		if (text[0] == '#' || !strcmp(text, "no pid\n"))
+	do {
+		if (length + 1 >= room) {
+			room = room * 2 + 8192;
+			text = realloc(text, room);
+		}
+		got = syscall(SYS_read, fd, text + length, room - 1 - length);
+		assert_true(got >= 0);
+		length += got;
+	} while (length == room - 1);
+	syscall(SYS_close, fd);
+	text[length] = '\0';
+	for (char *line = text, *next; line < text + length; line = next) {
+		const char *shown = line;
+
+		next = memchr(line, '\n', text + length - line);
+		if (next)
+			*next++ = '\0';
+		else {
+			next = text + length;
+			end = "";
+		}
+		if (line[0] == '#' || !strcmp(line, "no pid"))
 			continue;
-		if (!strcmp(name, "buffer_size_kb") && !strncmp(text, "7 ", 2))
-			strcpy(text, "1410\n");
-		if (!strcmp(text, "[local] global mono\n"))
-			strcpy(text, "local [local] mono\n");
-		fputs(text, out);
+		if (!strcmp(name, "buffer_size_kb") && !strncmp(line, "7 ", 2))
+			shown = "1410";
+		if (!strcmp(line, "[local] global mono"))
+			shown = "local [local] mono";
+		fprintf(out, "%s%s", shown, end);
 	}
-	if (file)
-		fclose(file);
 }
 
-static int fake_compare(const FTSENT **one, const FTSENT **other)
+/* @path of the directory, as it is shown, ends in a slash. */
+static void fake_print_tree(FILE *out, int parent, const char *name, const char *path)
 {
-	return strcmp((*one)->fts_name, (*other)->fts_name);
+	int fd = (int)syscall(SYS_openat, parent, name, O_RDONLY | O_DIRECTORY);
+	struct dirent **entries;
+	int nr = scandirat(fd, ".", &entries, NULL, alphasort);
+
+	for (int i = 0; i < nr; i++) {
+		const char *entry = entries[i]->d_name;
+		char below[PATH_MAX];
+
+		snprintf(below, sizeof(below), "%s%s/", path, entry);
+		if (entries[i]->d_type != DT_DIR && strcmp(entry, "trace_marker")) {
+			fprintf(out, "%s%s\n", path, entry);
+			fake_print_file(out, fd, entry);
+		} else if (entries[i]->d_type == DT_DIR && strcmp(entry, ".") &&
+			   strcmp(entry, "..")) {
+			fake_print_tree(out, fd, entry, below);
+		}
+		free(entries[i]);
+	}
+	if (nr >= 0)
+		free(entries);
+	syscall(SYS_close, fd);
 }
 
 /* All names and values, free() it. */
 static char *fake_fingerprint(void)
 {
-	char *const roots[] = { fake.dir, NULL };
-	FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, fake_compare);
 	char *text = NULL;
 	size_t length;
 	FILE *out = open_memstream(&text, &length);
-	FTSENT *entry;
 
-	while ((entry = fts_read(tree)))
-		if (entry->fts_info == FTS_F && strcmp(entry->fts_name, "trace_marker"))
-			fake_print_file(out, entry->fts_path, entry->fts_name);
-	fts_close(tree);
+	fake_print_tree(out, AT_FDCWD, fake.dir, "/");
 	fclose(out);
 	return text;
 }
