@@ -63,36 +63,36 @@ sub check_counters {
 
 sub take_event {
 	my ($event) = @_;
-	my $what = encode_json($event);
+	my $what = sub { encode_json($event) };
 
 	for my $key (qw(ph name pid tid)) {
-		return wrong("no $key: $what") unless defined $event->{$key};
+		return wrong("no $key: ", $what->()) unless defined $event->{$key};
 	}
-	return wrong("ids: $what") unless "$event->{pid} $event->{tid}" =~ /^\d+ \d+$/;
+	return wrong("ids: ", $what->()) unless "$event->{pid} $event->{tid}" =~ /^\d+ \d+$/;
 	if ($event->{ph} eq 'M') {
-		wrong("no name: $what") unless defined $event->{args}{name};
+		wrong("no name: ", $what->()) unless defined $event->{args}{name};
 		$named{"$event->{name} $event->{pid}"} = 1 if $event->{name} eq 'process_name';
 		$named{"$event->{name} $event->{tid}"} = 1 if $event->{name} eq 'thread_name';
 		return;
 	}
-	wrong("no name before it: $what") unless $named{"process_name $event->{pid}"} &&
+	wrong("no name before it: ", $what->()) unless $named{"process_name $event->{pid}"} &&
 						 $named{"thread_name $event->{tid}"};
-	wrong("ts: $what") unless ($event->{ts} // '') =~ $number;
-	wrong("args: $what") unless ref $event->{args} eq 'HASH';
+	wrong("ts: ", $what->()) unless ($event->{ts} // '') =~ $number;
+	wrong("args: ", $what->()) unless ref $event->{args} eq 'HASH';
 	$count{"$event->{ph} $event->{cat}"}++;
 	if ($event->{ph} eq 'X') {
-		wrong("dur: $what") unless ($event->{dur} // '') =~ $number;
+		wrong("dur: ", $what->()) unless ($event->{dur} // '') =~ $number;
 		push @{$slices{"$event->{pid} $event->{tid}"}}, $event;
 	} elsif ($event->{ph} eq 'i') {
-		wrong("scope: $what") unless $event->{s} =~ /^[gpt]$/;
+		wrong("scope: ", $what->()) unless $event->{s} =~ /^[gpt]$/;
 		take_stall($event->{args}, $event->{name}) if $event->{cat} eq 'stall';
 	} elsif ($event->{ph} eq 'C') {
 		my ($key, @more) = keys %{$event->{args}};
 
-		wrong("not one number: $what") if @more || $event->{args}{$key} !~ /^\d+$/;
+		wrong("not one number: ", $what->()) if @more || $event->{args}{$key} !~ /^\d+$/;
 		push @{$counter{"$event->{name} $key"}}, [ns_of($event->{ts}), $event->{args}{$key}];
 	} else {
-		wrong("ph: $what");
+		wrong("ph: ", $what->());
 	}
 }
 
