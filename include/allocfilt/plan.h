@@ -148,8 +148,42 @@ struct catalog_event {
 	unsigned char cost_rank; /* see plan_cost_rank(); 0: as all others of the catalog */
 };
 
+/*
+ * What the kernel counts for an account, each in a histogram trigger on an event:
+ * Documentation/trace/histogram.rst. In the order in which they are set.
+ */
+enum histogram_id {
+	HISTOGRAM_FORKS, /* this and the next say which tasks are children of COMMAND, and names */
+	HISTOGRAM_EXITS,
+	HISTOGRAM_KMALLOC,
+	HISTOGRAM_KMALLOC_NODE, /* kmalloc() has two events before 6.1, and so has the next */
+	HISTOGRAM_CACHE,
+	HISTOGRAM_CACHE_NODE,
+	HISTOGRAM_PAGES,
+	HISTOGRAM_FALLBACKS, /* from pages of another migrate type */
+	HISTOGRAM_REFILLS,   /* pages that a CPU's list gets from its zone */
+	HISTOGRAM_DRAINS,    /* pages that it gives back */
+	HISTOGRAM_COUNT,
+};
+
+#define HISTOGRAM_BIT(id) (1u << (id))
+#define HISTOGRAM_SITES                                                                            \
+	(HISTOGRAM_BIT(HISTOGRAM_KMALLOC) | HISTOGRAM_BIT(HISTOGRAM_KMALLOC_NODE) |                \
+	 HISTOGRAM_BIT(HISTOGRAM_CACHE) | HISTOGRAM_BIT(HISTOGRAM_CACHE_NODE))
+
+#define HISTOGRAM_PREFIX "allocfilt_" /* of a trigger's name, the event's name follows */
+
+struct catalog_histogram {
+	const char *system;
+	const char *event;
+	const char *keys;
+	const char *values; /* besides the count; NULL: none */
+	const char *filter; /* NULL: none */
+};
+
 extern const struct catalog_role catalog_roles[ROLE_COUNT];
 extern const struct catalog_event catalog_events[EVENT_COUNT];
+extern const struct catalog_histogram catalog_histograms[HISTOGRAM_COUNT];
 
 /**
  * catalog_role_of - role of a function by name, compiler suffix (.isra.0, .part.0, …) or not
@@ -215,8 +249,11 @@ struct plan {
 	int nr_functions;
 	struct plan_event events[PLAN_EVENTS_MAX];
 	int nr_events;
-	uint64_t roles;	   /* ROLE_BIT()s that have a function */
-	uint64_t left_out; /* ROLE_BIT()s not traced because of the request */
+	uint64_t roles;		 /* ROLE_BIT()s that have a function */
+	uint64_t left_out;	 /* ROLE_BIT()s not traced because of the request */
+	unsigned int histograms; /* HISTOGRAM_BIT()s; 0: no account */
+	bool sites_by_task;	 /* those of call sites have the key common_pid, too */
+	bool cache_names; /* and kmem_cache_alloc's has the key name (from 7.0 at the latest) */
 };
 
 /* What can be traced, as a kernel's tracing directory or a capture lists it. */
@@ -225,6 +262,9 @@ struct plan_offer {
 	char *const *functions; /* that can be traced, without modules; NULL ends; NULL: none */
 	bool (*has_event)(void *context, const char *system, const char *name);
 	void *context;
+	/* For an account: histogram triggers, and does an event have a field? */
+	bool histograms;
+	bool (*has_field)(void *context, const char *system, const char *event, const char *field);
 };
 
 /* What the user asks for beyond the catalog. */
@@ -237,6 +277,8 @@ struct plan_request {
 	bool no_page_allocation;      /* leave out the function that every page passes through */
 	bool children;		      /* trace what COMMAND forks too */
 	bool off_cpu;		      /* both scheduler events, where they exist */
+	bool account;		      /* histograms, all that the kernel has events for */
+	bool sites_by_task;	      /* an account of some tasks alone */
 };
 
 /**
@@ -244,8 +286,8 @@ struct plan_request {
  *
  * Of a role's names the first that exists is traced; the others call it, or are called by it.
  * Returns 0, or -errno with @failure: status 2 for a function or event of the request that does
- * not exist, 5 where there is neither function_graph with a function nor any event pair. Release
- * with plan_free().
+ * not exist, 5 where there is neither function_graph with a function nor any event pair, or for an
+ * account no histogram triggers. Release with plan_free().
  */
 int plan_make(struct plan **plan, const struct plan_request *request,
 	      const struct plan_offer *offer, struct failure *failure);

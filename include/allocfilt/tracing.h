@@ -195,6 +195,13 @@ bool session_has_probe(const struct session *session);
 bool session_taken(struct session *session, char *what, size_t size);
 
 /**
+ * session_read_histogram - the text of an event's histograms, ours and others'; free() it
+ *
+ * Returns 0, -ENOENT if there is none, or -errno.
+ */
+int session_read_histogram(struct session *session, enum histogram_id id, char **ret_text);
+
+/**
  * session_mark_clock - write CLOCK_REALTIME into our own buffer (trace_marker)
  *
  * "allocfilt: realtime SECONDS.NANOSECONDS", with nine digits of nanoseconds. Returns 0 or -errno.

@@ -207,6 +207,27 @@ const struct catalog_event catalog_events[EVENT_COUNT] = {
 	},
 };
 
+/* include/trace/events/kmem.h, task.h and sched.h */
+const struct catalog_histogram catalog_histograms[HISTOGRAM_COUNT] = {
+	[HISTOGRAM_FORKS] = { "task", "task_newtask", "common_pid,pid,clone_flags" },
+	[HISTOGRAM_EXITS] = { "sched", "sched_process_exit", "common_pid,comm" },
+	[HISTOGRAM_KMALLOC] = { "kmem", "kmalloc", "call_site.sym-offset",
+				"bytes_req,bytes_alloc" },
+	[HISTOGRAM_KMALLOC_NODE] = { "kmem", "kmalloc_node", "call_site.sym-offset",
+				     "bytes_req,bytes_alloc" },
+	[HISTOGRAM_CACHE] = { "kmem", "kmem_cache_alloc", "call_site.sym-offset",
+			      "bytes_req,bytes_alloc" },
+	[HISTOGRAM_CACHE_NODE] = { "kmem", "kmem_cache_alloc_node", "call_site.sym-offset",
+				   "bytes_req,bytes_alloc" },
+	/* An allocation that fails is counted as well, without a page. */
+	[HISTOGRAM_PAGES] = { "kmem", "mm_page_alloc", "common_pid,order", NULL,
+			      "pfn != 0xffffffffffffffff" },
+	[HISTOGRAM_FALLBACKS] = { "kmem", "mm_page_alloc_extfrag", "common_pid" },
+	[HISTOGRAM_REFILLS] = { "kmem", "mm_page_alloc_zone_locked", "common_pid", NULL,
+				"percpu_refill == 1" },
+	[HISTOGRAM_DRAINS] = { "kmem", "mm_page_pcpu_drain", "common_pid" },
+};
+
 bool catalog_name_matches(const char *function, const char *name)
 {
 	/* Without a call of strlen(): this runs for each name and each of the kernel's symbols. */

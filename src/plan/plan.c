@@ -198,6 +198,35 @@ static int add_requested_event(struct plan *plan, const char *setting, const cha
 	return 0;
 }
 
+/* kmem:mm_page_alloc_zone_locked has percpu_refill from 5.19 on. */
+static int add_histograms(struct plan *plan, const struct plan_request *request,
+			  const struct plan_offer *offer, struct failure *failure)
+{
+	const unsigned int needed = HISTOGRAM_BIT(HISTOGRAM_KMALLOC) |
+				    HISTOGRAM_BIT(HISTOGRAM_PAGES) |
+				    HISTOGRAM_BIT(HISTOGRAM_FORKS) | HISTOGRAM_BIT(HISTOGRAM_EXITS);
+
+	if (!offer->histograms)
+		return failure_set(failure, EXIT_STATUS_NO_FEATURE, ENOENT,
+				   "this kernel has no histogram triggers: it was built without "
+				   "CONFIG_HIST_TRIGGERS");
+	for (int id = 0; id < HISTOGRAM_COUNT; id++) {
+		const struct catalog_histogram *known = &catalog_histograms[id];
+
+		if (offer->has_event(offer->context, known->system, known->event) &&
+		    (id != HISTOGRAM_REFILLS || offer->has_field(offer->context, known->system,
+								 known->event, "percpu_refill")))
+			plan->histograms |= HISTOGRAM_BIT(id);
+		else if (needed & HISTOGRAM_BIT(id))
+			return failure_set(failure, EXIT_STATUS_NO_FEATURE, ENOENT,
+					   "this kernel has no event %s:%s", known->system,
+					   known->event);
+	}
+	plan->sites_by_task = request->sites_by_task;
+	plan->cache_names = offer->has_field(offer->context, "kmem", "kmem_cache_alloc", "name");
+	return 0;
+}
+
 static int fill_plan(struct plan *plan, const struct plan_request *request,
 		     const struct plan_offer *offer, struct failure *failure)
 {
@@ -234,7 +263,7 @@ static int fill_plan(struct plan *plan, const struct plan_request *request,
 			"this kernel has neither function_graph (CONFIG_FUNCTION_GRAPH_TRACER) nor the vmscan and compaction events");
 	for (int i = 0; !ret && request->events && request->events[i]; i++)
 		ret = add_requested_event(plan, event, request->events[i], offer, failure);
-	return ret;
+	return ret || !request->account ? ret : add_histograms(plan, request, offer, failure);
 }
 
 int plan_make(struct plan **ret_plan, const struct plan_request *request,

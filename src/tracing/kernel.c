@@ -324,10 +324,28 @@ static bool offer_has_event(void *context, const char *system, const char *name)
 	return has_file(kernel->dir, event);
 }
 
+static bool offer_has_field(void *context, const char *system, const char *event, const char *field)
+{
+	struct kernel *kernel = context;
+	char name[PATH_MAX], member[NAME_MAX], *format;
+	bool has;
+
+	snprintf(name, sizeof(name), "events/%s/%s/format", system, event);
+	if (file_read(kernel->dir, name, &format, NULL))
+		return false;
+	snprintf(member, sizeof(member), " %s;", field);
+	has = strstr(format, member);
+	free(format);
+	return has;
+}
+
 void kernel_offer(struct kernel *kernel, struct plan_offer *offer)
 {
 	offer->function_graph = kernel->function_graph;
 	offer->functions = kernel->functions;
+	/* Each event has a file for them: kernel/trace/trace_events.c, event_create_dir(). */
+	offer->histograms = has_file(kernel->dir, "events/kmem/mm_page_alloc/hist");
 	offer->has_event = offer_has_event;
+	offer->has_field = offer_has_field;
 	offer->context = kernel;
 }

@@ -26,6 +26,11 @@
 #define LISTINGS_MAX	 16	/* of threads, until the kernel follows all of them */
 #define LISTING_PAUSE_US 125000 /* for want of memory: 2 s in all */
 
+#define HISTOGRAM_SHARE 64   /* of what is available, for all histograms */
+#define HISTOGRAM_BYTES 512  /* of an entry: kernel/trace/tracing_map.c, and its keys */
+#define HISTOGRAM_LEAST 2048 /* entries: the kernel's default */
+#define HISTOGRAM_MOST	16384
+
 #define BUFFER_SHARE	16   /* of what is available, for the buffers of all CPUs */
 #define FIRST_BUFFER_KB 1408 /* of each CPU of a new instance: TRACE_BUF_SIZE_DEFAULT */
 
@@ -40,6 +45,7 @@ struct session {
 	bool on;		      /* tracing_on */
 	bool has_probe;		      /* the probe is defined */
 	bool stack;		      /* events have triggers */
+	bool histograms;	      /* those of an account */
 	char threshold[32];	      /* us, as tracing_thresh reads */
 	char *subbuf;		      /* KiB, as buffer_subbuf_size_kb reads; NULL: no such file */
 	int *cpus, nr_cpus;
@@ -79,7 +85,7 @@ static int set_optional(struct session *session, enum setting_kind kind, const c
 		       0;
 }
 
-/* ---- what a killed run left: an undo file, or our instance or probe without one ---- */
+/* ---- what a killed run left: an undo file, or what has our name without one ---- */
 
 static int restore_settings(struct undo *undo, struct settings *settings, struct failure *failure)
 {
@@ -134,29 +140,43 @@ static int finish_undo_file(struct undo *undo, bool *found, const char *dir, str
 	return ret;
 }
 
-/* We hold the lock, so no running allocfilt owns an instance or probe of our name. */
+static int remove_own_name(struct settings *settings, enum setting_kind kind, const char *path,
+			   bool *found, struct failure *failure)
+{
+	char *now;
+	bool present = !settings_read(settings, kind, path, &now);
+
+	if (present) {
+		present = !strcmp(now, SETTING_PRESENT);
+		free(now);
+	}
+	if (!present)
+		return 0;
+	*found = true;
+	log_notice("removing %s that a killed run left behind", path);
+	if (settings_add(settings, kind, path, SETTING_ABSENT, SETTING_PRESENT, false))
+		return out_of_memory(failure);
+	return settings_restore(settings, failure);
+}
+
+/* We hold the lock, so no running allocfilt owns an instance, probe or histogram of our name. */
 static int remove_own_names(char *dir, bool *found, struct failure *failure)
 {
-	/* The probe is busy as long as it is enabled in the instance. */
-	static const struct {
-		enum setting_kind kind;
-		const char *path;
-	} names[] = { { SETTING_INSTANCE, INSTANCE_PATH }, { SETTING_PROBE, PROBE_PATH } };
 	struct settings settings;
 	int ret = settings_init(&settings, dir);
 
 	if (ret)
 		return ret == -ENOMEM ? out_of_memory(failure) : 0;
-	for (size_t i = 0; i < ARRAY_SIZE(names) && !ret; i++) {
-		if (!tracefs_dir_exists(settings.top, names[i].path))
-			continue;
-		*found = true;
-		log_notice("removing %s that a killed run left behind", names[i].path);
-		if (settings_add(&settings, names[i].kind, names[i].path, SETTING_ABSENT,
-				 SETTING_PRESENT, false))
-			ret = out_of_memory(failure);
-		else
-			ret = settings_restore(&settings, failure);
+	/* The probe is busy as long as it is enabled in the instance. */
+	ret = remove_own_name(&settings, SETTING_INSTANCE, INSTANCE_PATH, found, failure);
+	if (!ret)
+		ret = remove_own_name(&settings, SETTING_PROBE, PROBE_PATH, found, failure);
+	for (int id = 0; id < HISTOGRAM_COUNT && !ret; id++) {
+		char path[PATH_MAX];
+
+		snprintf(path, sizeof(path), "events/%s/%s/trigger", catalog_histograms[id].system,
+			 catalog_histograms[id].event);
+		ret = remove_own_name(&settings, SETTING_HISTOGRAM, path, found, failure);
 	}
 	settings_free(&settings);
 	return ret;
@@ -533,6 +553,80 @@ static int set_events(struct session *session, struct failure *failure)
 	return ret;
 }
 
+/* Entries of each; the kernel allocates all of them at once, and a power of two. */
+static unsigned long histogram_entries(const struct plan *plan)
+{
+	unsigned long long room = memory_available() / HISTOGRAM_SHARE / HISTOGRAM_BYTES /
+				  (unsigned int)__builtin_popcount(plan->histograms);
+	unsigned long entries = HISTOGRAM_LEAST;
+
+	while (entries < HISTOGRAM_MOST && 2 * entries <= room)
+		entries *= 2;
+	return entries;
+}
+
+/* tracefs_hist_start() has no size, and needs a tep_handle that has parsed the event's format. */
+static char *histogram_trigger(const struct plan *plan, enum histogram_id id)
+{
+	const struct catalog_histogram *histogram = &catalog_histograms[id];
+	bool is_site = HISTOGRAM_SITES & HISTOGRAM_BIT(id);
+	/* What reads them allocates as well. */
+	bool excludes_own = id > HISTOGRAM_EXITS && !plan->sites_by_task;
+	char *text = NULL;
+	size_t length;
+	FILE *file = open_memstream(&text, &length);
+
+	if (!file)
+		return NULL;
+	fprintf(file, "hist:name=" HISTOGRAM_PREFIX "%s:keys=%s%s%s", histogram->event,
+		is_site && plan->sites_by_task ? "common_pid," : "", histogram->keys,
+		id == HISTOGRAM_CACHE && plan->cache_names ? ",name" : "");
+	if (histogram->values)
+		fprintf(file, ":vals=%s", histogram->values);
+	fprintf(file, ":size=%lu", histogram_entries(plan));
+	if (histogram->filter || excludes_own)
+		fprintf(file, " if %s%s", histogram->filter ? histogram->filter : "",
+			histogram->filter && excludes_own ? " && " : "");
+	if (excludes_own)
+		fprintf(file, "common_pid != %d", getpid());
+	if (!fclose(file))
+		return text;
+	free(text);
+	return NULL;
+}
+
+static const char *histogram_path(const struct session *session, enum histogram_id id,
+				  const char *file, char *buffer)
+{
+	char name[2 * NAME_MAX + 32];
+
+	snprintf(name, sizeof(name), "events/%s/%s/%s", catalog_histograms[id].system,
+		 catalog_histograms[id].event, file);
+	return own_path(session, name, buffer);
+}
+
+#define HISTOGRAM(session, id, file) histogram_path(session, id, file, (char[PATH_MAX]){ 0 })
+
+static int set_histograms(struct session *session, struct failure *failure)
+{
+	const struct plan *plan = session->request->plan;
+	int ret = 0;
+
+	for (int id = 0; id < HISTOGRAM_COUNT && !ret; id++) {
+		char *trigger;
+
+		if (!(plan->histograms & HISTOGRAM_BIT(id)))
+			continue;
+		trigger = histogram_trigger(plan, id);
+		ret = trigger ? settings_set(&session->settings, SETTING_HISTOGRAM,
+					     HISTOGRAM(session, id, "trigger"), SETTING_PRESENT,
+					     trigger, session->instance, failure) :
+				out_of_memory(failure);
+		free(trigger);
+	}
+	return ret;
+}
+
 /*
  * The functions before the tracer, which would otherwise patch all of the kernel's. The threshold
  * before the tracer, as an instance chooses its exit handler when the tracer is set.
@@ -541,7 +635,8 @@ static int set_up(struct session *session, struct failure *failure)
 {
 	/* event-fork and function-fork before the list of tasks whose children they follow. */
 	static int (*const steps[])(struct session * session, struct failure * failure) = {
-		set_buffer, set_functions, set_cpus, set_options, set_tasks, set_stacks, set_events,
+		set_buffer, set_functions, set_cpus,   set_options,
+		set_tasks,  set_stacks,	   set_events, set_histograms,
 	};
 	struct settings *settings = &session->settings;
 	int ret = set_own(session, SETTING_NUMBER, "tracing_on", "0", failure);
@@ -744,6 +839,7 @@ int session_start(struct session **ret_session, const struct session_request *re
 	session->request = request;
 	session->graph = request->plan->function_graph;
 	session->stack = request->stack;
+	session->histograms = request->plan->histograms;
 	snprintf(session->threshold, sizeof(session->threshold), "%lld",
 		 (long long)request->plan->threshold / 1000);
 	ret = start(session, failure);
@@ -827,6 +923,8 @@ bool session_taken(struct session *session, char *what, size_t size)
 		{ SETTING_WORD, OWN(session, "current_tracer"),
 		  session->graph ? "function_graph" : NULL },
 		{ SETTING_NUMBER, "tracing_thresh", session->graph ? session->threshold : NULL },
+		{ SETTING_HISTOGRAM, HISTOGRAM(session, HISTOGRAM_PAGES, "trigger"),
+		  session->histograms ? SETTING_PRESENT : NULL },
 	};
 	bool taken = false;
 
@@ -846,6 +944,16 @@ bool session_taken(struct session *session, char *what, size_t size)
 		free(now);
 	}
 	return taken;
+}
+
+int session_read_histogram(struct session *session, enum histogram_id id, char **ret_text)
+{
+	errno = 0;
+	*ret_text = tracefs_instance_file_read(session->settings.top,
+					       HISTOGRAM(session, id, "hist"), NULL);
+	if (*ret_text)
+		return 0;
+	return errno ? -errno : -ENOENT;
 }
 
 int session_mark_clock(struct session *session)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "allocfilt/base.h"
+#include "allocfilt/plan.h"
 #include "tracing/kernel.h"
 #include "tracing/settings.h"
 
@@ -68,6 +69,25 @@ static char *parse_list(enum setting_kind kind, const char *text)
 	return value;
 }
 
+static bool is_trigger(enum setting_kind kind)
+{
+	return kind == SETTING_TRIGGER || kind == SETTING_HISTOGRAM;
+}
+
+/* The line of our trigger in the text of an event's file; NULL: there is none. */
+static const char *find_trigger(enum setting_kind kind, const char *text)
+{
+	const char *start = kind == SETTING_TRIGGER ? "stacktrace:" : "hist:name=" HISTOGRAM_PREFIX;
+
+	while (strncmp(text, start, strlen(start))) {
+		text = strchr(text, '\n');
+		if (!text)
+			return NULL;
+		text++;
+	}
+	return text;
+}
+
 char *setting_parse(enum setting_kind kind, const char *text)
 {
 	const char *start = NULL, *ends = "";
@@ -75,10 +95,8 @@ char *setting_parse(enum setting_kind kind, const char *text)
 
 	if (is_list(kind))
 		return parse_list(kind, text);
-	if (kind == SETTING_TRIGGER)
-		return strdup(!strncmp(text, "stacktrace:", 11) || strstr(text, "\nstacktrace:") ?
-				      SETTING_PRESENT :
-				      SETTING_ABSENT);
+	if (is_trigger(kind))
+		return strdup(find_trigger(kind, text) ? SETTING_PRESENT : SETTING_ABSENT);
 	if (kind == SETTING_WORD && (start = strchr(text, '['))) {
 		start++;
 		ends = "]";
@@ -208,7 +226,7 @@ bool setting_accepted(enum setting_kind kind, const char *value, const char *now
 bool setting_is_ours(enum setting_kind kind, const char *wrote, const char *now)
 {
 	if (kind == SETTING_NUMBER || kind == SETTING_SIZE || kind == SETTING_ENABLE ||
-	    kind == SETTING_TRIGGER)
+	    is_trigger(kind))
 		return kernel_has_word(wrote, now);
 	if (kind == SETTING_PIDS)
 		return setting_is_part(kind, wrote, "", now);
@@ -448,6 +466,30 @@ static int write_size(const struct settings *settings, const char *path, const c
 	}
 }
 
+/*
+ * A histogram is removed by the line with which the file shows it, but for its state in brackets:
+ * "hist:name=...:keys=... if ... [active]".
+ */
+static int remove_histogram(const struct settings *settings, const char *path)
+{
+	char *text = tracefs_instance_file_read(settings->top, path, NULL), *removal;
+	const char *line = text ? find_trigger(SETTING_HISTOGRAM, text) : NULL, *end;
+	int ret = 0;
+
+	if (line) {
+		end = line + strcspn(line, "\n");
+		while (end > line && *end != '[')
+			end--;
+		ret = asprintf(&removal, "!%.*s", (int)(end - line), line) < 0 ? -ENOMEM : 0;
+	}
+	free(text);
+	if (ret || !line)
+		return ret;
+	ret = write_once(settings, path, removal, true);
+	free(removal);
+	return ret;
+}
+
 /* @text: what to write where that is not the value itself, or NULL; see settings_set(). */
 static int write_value(const struct settings *settings, enum setting_kind kind, const char *path,
 		       const char *value, const char *text)
@@ -474,6 +516,10 @@ static int write_value(const struct settings *settings, enum setting_kind kind, 
 				  text	   ? text :
 					     "stacktrace",
 				  true);
+	if (kind == SETTING_HISTOGRAM && !present)
+		return remove_histogram(settings, path);
+	if (kind == SETTING_HISTOGRAM)
+		return text ? write_once(settings, path, text, true) : -EINVAL;
 	if (kind == SETTING_SIZE)
 		return write_size(settings, path, value);
 	if (is_list(kind))

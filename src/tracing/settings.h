@@ -40,6 +40,8 @@ enum setting_kind {
 			   * what these tasks fork: always counted as ours */
 	SETTING_MASK,	  /* CPUs as hexadecimal words with commas, the highest first; without the
 			   * leading zeros, which depend on the kernel's configuration */
+	SETTING_HISTOGRAM, /* an event's trigger: "present" if it has a histogram with a name of
+			    * ours (HISTOGRAM_PREFIX), else "absent" */
 	SETTING_KINDS,
 };
 
