@@ -38,7 +38,7 @@ static int run_source(const struct run_context *run, struct failure *failure)
 		kind = SOURCE_CAPTURE;
 	else if (options->source && (ret = kernel_source_kind(options->source, &kind, failure)))
 		return ret;
-	if (options_on_command_line(options, "interval") &&
+	if (options->task != TASK_ACCOUNT && options_on_command_line(options, "interval") &&
 	    options_on_command_line(options, "format") && !output_form_is_text(options->format))
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
 				   "--interval prints text: not with -f %s", options->format);
@@ -50,6 +50,10 @@ static int run_source(const struct run_context *run, struct failure *failure)
 		return failure_set(
 			failure, EXIT_STATUS_USAGE, EINVAL,
 			"--journal: %s is a capture, the journal is for a running kernel", source);
+	if (kind == SOURCE_CAPTURE && options->task == TASK_ACCOUNT)
+		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
+				   "account: %s is a capture, only a running kernel counts",
+				   source);
 	if (kind == SOURCE_CAPTURE && options->command)
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
 				   "%s: %s is a capture, a COMMAND is run on a running kernel",
@@ -191,9 +195,10 @@ int main(int argc, char **argv)
 
 	fill_standard_descriptors();
 	log_look_for_journal();
-	ret = options_parse(&options, argc, argv, output_form_names(), &failure);
-	if (!ret && (options.task == TASK_RUN || options.task == TASK_PROBE ||
-		     options.task == TASK_CHECK_CONFIG))
+	ret = options_parse(&options, argc, argv, output_form_names(options_is_account(argc, argv)),
+			    &failure);
+	if (!ret && (options.task == TASK_RUN || options.task == TASK_ACCOUNT ||
+		     options.task == TASK_PROBE || options.task == TASK_CHECK_CONFIG))
 		ret = config_load(&options, &failure);
 	/* It inherits what is changed from here on as it was found. */
 	if (!ret && options.command)

@@ -17,6 +17,7 @@
 
 enum options_task {
 	TASK_RUN,
+	TASK_ACCOUNT,	   /* allocfilt account */
 	TASK_RESTORE,	   /* --restore */
 	TASK_PROBE,	   /* --probe */
 	TASK_CHECK_CONFIG, /* --check-config */
@@ -53,6 +54,8 @@ enum key_kind {
 /* Of the text; the forms for programs have all of it, but for SUMMARY_NONE. */
 enum summary_form { SUMMARY_SHORT, SUMMARY_FULL, SUMMARY_NONE };
 
+enum account_sort { SORT_WASTED, SORT_ALLOCATED, SORT_COUNT };
+
 struct options {
 	enum options_task task;
 	uint64_t threshold; /* -t: ns, whole microseconds; 0: none */
@@ -75,18 +78,19 @@ struct options {
 	const char *format; /* -f: one of formats */
 	uint64_t interval;  /* --interval: ns between summaries while it runs, 0: none */
 	int summary;	    /* --summary: enum summary_form */
-	unsigned int top;   /* --top: tasks and cgroups in the summary */
-	char *output;	    /* -o, NULL: stdout */
-	char *config;	    /* -c, NULL: CONFIG_DEFAULT */
-	bool journal;	    /* --journal: entries in the journal, nothing on stdout */
-	char *metrics;	    /* --metrics: path, NULL: none */
-	char **command;	    /* COMMAND and its arguments, of argv, NULL ends; NULL: none */
-	char *user;	    /* --user: who COMMAND runs as, NULL: as we do */
-	bool stack;	    /* --stack: the kernel stack that led into reclaim or compaction */
-	bool off_cpu;	    /* --off-cpu: the scheduler's events as well */
-	bool force;	    /* --force */
-	bool verbose;	    /* -v */
-	bool quiet;	    /* -q */
+	unsigned int top; /* --top: tasks and cgroups in the summary, rows of an account's tables */
+	int sort;	  /* --sort: enum account_sort */
+	char *output;	  /* -o, NULL: stdout */
+	char *config;	  /* -c, NULL: CONFIG_DEFAULT */
+	bool journal;	  /* --journal: entries in the journal, nothing on stdout */
+	char *metrics;	  /* --metrics: path, NULL: none */
+	char **command;	  /* COMMAND and its arguments, of argv, NULL ends; NULL: none */
+	char *user;	  /* --user: who COMMAND runs as, NULL: as we do */
+	bool stack;	  /* --stack: the kernel stack that led into reclaim or compaction */
+	bool off_cpu;	  /* --off-cpu: the scheduler's events as well */
+	bool force;	  /* --force */
+	bool verbose;	  /* -v */
+	bool quiet;	  /* -q */
 
 	/* Only a configuration file has these. */
 	unsigned int
@@ -105,6 +109,9 @@ struct options {
 	uint64_t on_command_line;   /* a bit for each key, see options_on_command_line() */
 	uint64_t set;		    /* the same for the command line or the file */
 };
+
+/** options_is_account - is it the command line of allocfilt account? */
+bool options_is_account(int argc, char **argv);
 
 /**
  * options_parse - parse the command line

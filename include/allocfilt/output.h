@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "allocfilt/account.h"
 #include "allocfilt/base.h"
 #include "allocfilt/config.h"
 #include "allocfilt/names.h"
@@ -64,6 +65,8 @@ struct summary_view {
 	bool has_journal;		  /* entries are written */
 	struct journal_counts journal;
 	struct own_cost cost;
+	struct account *account; /* NULL: none; then the next is not used */
+	enum account_sort sort;
 	struct memory_pressure pressure_before; /* of the run */
 	struct memory_pressure pressure_after;
 };
@@ -102,6 +105,8 @@ struct output_ops {
 	void (*change)(struct output *output, const struct options *options);
 	/* the last call; NULL: the summary as text */
 	int (*summary)(struct output *output, const struct summary_view *view);
+	/* the summary of an interval; NULL: as text, in a form without a summary of its own */
+	int (*interval)(struct writer *writer, const struct summary_view *view);
 	/* the summary so far, to another writer; NULL: as text */
 	int (*so_far)(struct writer *writer, const struct summary_view *view);
 	/* one run may follow another */
@@ -113,8 +118,13 @@ struct output_ops {
 
 extern const struct output_ops journal_form;
 
-/** output_form_names - the names for -f, terminated by NULL; the first is the default */
-const char *const *output_form_names(void);
+/**
+ * output_form_names - the names for -f, terminated by NULL; the first is the default
+ * @account: those of allocfilt account
+ *
+ * Valid until the next call.
+ */
+const char *const *output_form_names(bool account);
 
 /**
  * output_new - an output in the form that @setup->options names
@@ -192,7 +202,7 @@ struct stall_fact {
 /** stall_facts - the details of a stall, in the order of the output; valid as long as @named */
 void stall_facts(const struct named_stall *named, struct stall_fact facts[STALL_FACTS]);
 
-/** summary_text - the summary for people, a blank line first; 0 or -errno of the writer */
+/** summary_text - the summary for people, or the account, a blank line first; 0 or -errno of the writer */
 int summary_text(struct writer *writer, const struct summary_view *view);
 
 /*

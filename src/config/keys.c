@@ -29,6 +29,13 @@ static const char *const summary_forms[] = {
 	NULL,
 };
 
+static const char *const account_sorts[] = {
+	[SORT_WASTED] = "wasted",
+	[SORT_ALLOCATED] = "allocated",
+	[SORT_COUNT] = "count",
+	NULL,
+};
+
 const struct key keys[] = {
 	{ "threshold", "-t", KEY_QUANTITY, KEY_TRACING, FIELD(threshold),
 	  .units = &quantity_short_time, BOUNDS(1, THRESHOLD_LARGEST), .microseconds = true,
@@ -98,7 +105,11 @@ const struct key keys[] = {
 	  .help = "a short summary of each interval while it runs, instead of events (unless -f is "
 		  "given); a bare number is seconds" },
 	{ "top", "--top", KEY_NUMBER, KEY_RUNNING, FIELD(top), "10", NUMBER(1, 128),
-	  .argument = "N", .help = "name so many tasks and cgroups in the summary" },
+	  .argument = "N",
+	  .help = "name so many tasks and cgroups in the summary, call sites and processes of account" },
+	{ "sort", "--sort", KEY_CHOICE, KEY_OPTION, FIELD(sort), "wasted", .choices = account_sorts,
+	  .allowed = "allowed: wasted, allocated, count", .argument = "COLUMN",
+	  .help = "of account: sort call sites by wasted or allocated bytes, or by count" },
 	{ "output", "-o", KEY_PATH, KEY_OPTION, FIELD(output), .argument = "FILE",
 	  .help = "write to FILE instead of the standard output" },
 	{ "journal", "--journal", KEY_SWITCH, KEY_OPTION, FIELD(journal),

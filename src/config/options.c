@@ -11,6 +11,8 @@
 #include "config/keys.h"
 #include "config/values.h"
 
+#define ACCOUNT_THRESHOLD 1000000 /* ns: where neither -t nor the file has one */
+
 #define HELP_COLUMN 25
 #define HELP_WIDTH  80
 
@@ -69,6 +71,9 @@ static int accept_option(struct options *options, const struct key *key, const c
 	options->set |= key_bit(key);
 	if (key->kind != KEY_TASK)
 		return value_parse(options, key, key->option, value ? value : "yes", failure);
+	if (options->task == TASK_ACCOUNT && !ends_parsing(key->task))
+		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
+				   "account and %s exclude each other", key->option);
 	if (options->task != TASK_RUN && options->task != key->task && !ends_parsing(key->task))
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
 				   "--restore, --probe and --check-config exclude each other");
@@ -127,6 +132,39 @@ static bool fits_verify(const struct options *options)
 	return !others && !options->command;
 }
 
+/*
+ * An account shows no stall by itself, and the configuration file has a say only in how it traces.
+ * The keys without an option do no harm, but for page-allocation.
+ */
+static int check_account(struct options *options, struct failure *failure)
+{
+	static const char *const from_file[] = { "threshold", "buffer", "oom-score-adjust",
+						 "limit-tasks", "limit-events" };
+	static const char *const others[] = { "duration", "pid",     "source", "format", "interval",
+					      "top",	  "sort",    "output", "user",	 "force",
+					      "config",	  "verbose", "quiet" };
+	uint64_t file_keys = 0, all = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(from_file); i++)
+		file_keys |= key_bit(key_find(from_file[i]));
+	all = file_keys;
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		all |= key_bit(key_find(others[i]));
+	if (options->on_command_line & ~all)
+		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
+				   "account goes with -t, -d, -p, -s, -b, -f, --interval, --top, "
+				   "--sort, -o, --user, --force, -c, -v and -q alone");
+	if (options->interval && !strcmp(options->format, "folded"))
+		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
+				   "--interval and -f folded exclude each other: folded has no "
+				   "place for a time");
+	if (!options->threshold)
+		options->threshold = ACCOUNT_THRESHOLD;
+	options->page_allocation = false;
+	options->on_command_line |= ~file_keys;
+	return 0;
+}
+
 /* Options that exclude each other. */
 static int check_combinations(const struct options *options, struct failure *failure)
 {
@@ -155,6 +193,8 @@ static int check_combinations(const struct options *options, struct failure *fai
 		text = "--report, --comm, --cgroup and --min-order choose what is shown: not with -w, which keeps all";
 	else if (options->max_size && !options->write)
 		text = "--max-size is that of a segment of -w, and there is no -w";
+	else if (options->task != TASK_ACCOUNT && options_on_command_line(options, "sort"))
+		text = "--sort is that of allocfilt account";
 	else if (options->until && !options->write)
 		text = "--until is when -w stops, and there is no -w; -d stops after a time";
 	else if (options->keep && !options->max_size)
@@ -163,7 +203,7 @@ static int check_combinations(const struct options *options, struct failure *fai
 		text = "--max-size and COMMAND exclude each other: only the first segment would tell who its children are";
 	else if (options->command && !*options->command)
 		text = "no COMMAND after --";
-	else if (options->command && options->task != TASK_RUN)
+	else if (options->command && options->task != TASK_RUN && options->task != TASK_ACCOUNT)
 		text = "COMMAND is run and traced: not with --restore, --probe or --check-config";
 	else if (options->command && options->pids)
 		text = "-p and COMMAND exclude each other: COMMAND and its children alone are traced";
@@ -172,17 +212,27 @@ static int check_combinations(const struct options *options, struct failure *fai
 	return text ? failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "%s", text) : 0;
 }
 
+bool options_is_account(int argc, char **argv)
+{
+	return argc > 1 && !strcmp(argv[1], "account");
+}
+
 int options_parse(struct options *options, int argc, char **argv, const char *const *formats,
 		  struct failure *failure)
 {
 	char text[VALUE_SHOWN_MAX];
+	bool account = options_is_account(argc, argv);
 	int error = 0;
 
 	*options = (struct options){
 		.formats = formats,
 		.format = formats[0],
 		.oom_score = OPTIONS_OOM_SCORE_UNSET,
+		.task = account ? TASK_ACCOUNT : TASK_RUN,
 	};
+	/* Its word is as the program's name. */
+	argc -= account;
+	argv += account;
 	for (size_t i = 0; !error && i < nr_keys; i++)
 		if (keys[i].default_value)
 			error = value_parse(options, &keys[i], keys[i].name, keys[i].default_value,
@@ -200,7 +250,10 @@ int options_parse(struct options *options, int argc, char **argv, const char *co
 				   "unexpected argument '%s'; allocfilt -h lists what is allowed, "
 				   "a COMMAND comes after --",
 				   value_shown(argv[optind], text));
-	error = check_combinations(options, failure);
+	if (account)
+		error = check_account(options, failure);
+	if (!error)
+		error = check_combinations(options, failure);
 	/* The configuration file has no say in what is traced of a COMMAND. */
 	if (options->command)
 		options->on_command_line |= key_bit(key_find("pid"));
@@ -285,6 +338,7 @@ void options_print_help(FILE *file, const char *const *formats)
 	fputs("Usage: allocfilt -t TIME [OPTION]... [-- COMMAND [ARGUMENT]...]\n"
 	      "       allocfilt -s CAPTURE | -r FILE [OPTION]...\n"
 	      "       allocfilt --verify CAPTURE [OPTION]...\n"
+	      "       allocfilt account [OPTION]... [-- COMMAND [ARGUMENT]...]\n"
 	      "Show slow memory allocations of the kernel, and what they did meanwhile.\n"
 	      "\n",
 	      file);

@@ -8,30 +8,42 @@
 #include <unistd.h>
 
 #include "allocfilt/output.h"
+#include "output/account.h"
 #include "output/findings.h"
 #include "output/screen.h"
 
 extern const struct output_ops trace_form, tree_form, json_form, perfetto_form, html_form,
-	folded_form;
+	folded_form, account_text_form, account_json_form, account_folded_form;
 
-/* The forms of the command line; the first is the default. */
-static const struct {
+struct form {
 	const char *name;
 	const struct output_ops *ops;
-} forms[] = {
+};
+
+/* The forms of the command line; the first is the default. */
+static const struct form forms[] = {
 	{ "trace", &trace_form },	{ "tree", &tree_form }, { "json", &json_form },
 	{ "perfetto", &perfetto_form }, { "html", &html_form }, { "folded", &folded_form },
+};
+
+/* The same of an account. */
+static const struct form account_forms[] = {
+	{ "text", &account_text_form },
+	{ "json", &account_json_form },
+	{ "folded", &account_folded_form },
 };
 
 /* With --interval and without -f. */
 static const struct output_ops summaries_form;
 
-const char *const *output_form_names(void)
+const char *const *output_form_names(bool account)
 {
 	static const char *names[ARRAY_SIZE(forms) + 1];
+	size_t count = account ? ARRAY_SIZE(account_forms) : ARRAY_SIZE(forms);
 
-	for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
-		names[i] = forms[i].name;
+	for (size_t i = 0; i < count; i++)
+		names[i] = account ? account_forms[i].name : forms[i].name;
+	names[count] = NULL;
 	return names;
 }
 
@@ -93,6 +105,9 @@ struct output *output_new(const struct output_setup *setup)
 	for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
 		if (options->format && !strcmp(forms[i].name, options->format))
 			output->ops = forms[i].ops;
+	for (size_t i = 0; options->task == TASK_ACCOUNT && i < ARRAY_SIZE(account_forms); i++)
+		if (!strcmp(account_forms[i].name, options->format))
+			output->ops = account_forms[i].ops;
 	if (options->journal)
 		output->ops = &journal_form;
 	else if (options->interval && !options_on_command_line(options, "format"))
@@ -154,11 +169,13 @@ int output_summary(struct output *output, const struct summary_view *view)
 
 bool output_has_intervals(const struct output *output)
 {
-	return output->setup.options->interval && !output->ops->summary;
+	return output->setup.options->interval && (!output->ops->summary || output->ops->interval);
 }
 
 int output_interval(struct output *output, const struct summary_view *view)
 {
+	if (output->ops->interval)
+		return output->ops->interval(output->setup.writer, view);
 	if (!output->screen)
 		return summary_text(output->setup.writer, view);
 	summary_text(screen_begin(output->screen), view);

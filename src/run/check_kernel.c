@@ -25,6 +25,8 @@ int kernel_plan(struct kernel **kernel, struct plan **plan, const struct options
 		.no_page_allocation = !options->page_allocation,
 		.children = options->command,
 		.off_cpu = options->off_cpu,
+		.account = options->task == TASK_ACCOUNT,
+		.sites_by_task = options->command || options->pids,
 	};
 	struct plan_offer offer;
 	int ret = 0;

@@ -342,6 +342,33 @@ static int on_buffer(void *context, int fd, uint32_t events)
 	return ret;
 }
 
+/* ---- an account ---- */
+
+/* Returns 0, or -errno with the failure; without an account it does nothing. */
+static int read_account(struct live *live)
+{
+	char *texts[HISTOGRAM_COUNT] = { NULL };
+	int ret = 0;
+
+	if (!live->plan->histograms)
+		return 0;
+	for (int id = 0; id < HISTOGRAM_COUNT && !ret; id++)
+		if (live->plan->histograms & HISTOGRAM_BIT(id))
+			ret = session_read_histogram(live->session, id, &texts[id]);
+	if (!ret)
+		ret = pipeline_account(live->pipeline, texts);
+	else
+		for (int id = 0; id < HISTOGRAM_COUNT; id++)
+			free(texts[id]);
+	if (ret == -ESTALE || ret == -ENOENT)
+		return failure_set(live->failure, EXIT_STATUS_IN_USE, EBUSY,
+				   "tracing was taken away by somebody else: a histogram of ours "
+				   "is gone, and with it what it had counted");
+	return ret ? failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret,
+				 "histograms cannot be read: %s", strerror(-ret)) :
+		     0;
+}
+
 /* Reads all data left in the buffers once tracing is off; not with -w. */
 static int read_rest(struct live *live)
 {
@@ -361,6 +388,13 @@ static int read_rest(struct live *live)
 			losses_add(losses, cpu_buffers_cpu(live->buffers, i), (int64_t)dropped);
 	}
 	ret = pipeline_flush(live->pipeline);
+	if (!ret) {
+		ret = read_account(live);
+		/* Without its tables there is nothing to print. */
+		live->broken = ret;
+	}
+	if (!ret)
+		ret = pipeline_end_interval(live->pipeline);
 	return ret ? ret : writer_flush(live->run->output);
 }
 
@@ -488,6 +522,8 @@ static int end_interval(struct live *live, uint64_t now)
 
 	session_mark_clock(live->session);
 	ret = read_buffers(live, now);
+	if (!ret)
+		ret = read_account(live);
 	while (live->next_interval <= now)
 		live->next_interval += live->run->options->interval;
 	return ret ? ret : pipeline_end_interval(live->pipeline);
@@ -519,6 +555,8 @@ static int on_signal(void *context, int number)
 		session_mark_clock(live->session); /* the time until now counts */
 		memory_pressure_read(live->pressure, &live->source.pressure_after);
 		ret = read_buffers(live, loop_now());
+		if (!ret)
+			ret = read_account(live);
 		summary_print_so_far(live->run, live->pipeline);
 		return ret;
 	}

@@ -55,7 +55,8 @@ struct pipeline {
 	struct stalls *stalls;
 	struct shrinkers *shrinkers;
 	struct summary *summary;
-	struct units *units; /* NULL: neither metrics nor the journal ask for them */
+	struct units *units;	 /* NULL: neither metrics nor the journal ask for them */
+	struct account *account; /* NULL: none is asked for */
 	struct interval interval;
 	struct output *output;
 	struct losses *losses;
@@ -172,6 +173,8 @@ static int stall_ended(void *context, const struct stall *stall)
 	summary_stall(pipeline->summary, &named);
 	if (pipeline->units && !named.background)
 		units_stall(pipeline->units, &named);
+	if (pipeline->account)
+		account_stall(pipeline->account, &named);
 	if (pipeline->interval.summary)
 		summary_stall(pipeline->interval.summary, &named);
 	if (pipeline->holds)
@@ -255,6 +258,8 @@ void pipeline_view(struct pipeline *pipeline, struct summary_view *view)
 		.resolver = pipeline->resolver,
 		.summary = pipeline->summary,
 		.units = pipeline->units,
+		.account = pipeline->account,
+		.sort = pipeline->options->sort,
 		.shrinkers = pipeline->shrinkers,
 		.shrinker_names = resolver_superblocks(pipeline->resolver),
 		.losses = pipeline->losses,
@@ -289,6 +294,8 @@ static void begin_interval(struct pipeline *pipeline, uint64_t ts)
 	struct interval *interval = &pipeline->interval;
 
 	interval->since = ts;
+	if (pipeline->account)
+		account_begin_interval(pipeline->account);
 	summary_reset(interval->summary);
 	shrinkers_reset(interval->shrinkers);
 	interval->lost = losses_total(pipeline->losses, &interval->lost_times);
@@ -645,9 +652,7 @@ int pipeline_flush(struct pipeline *pipeline)
 
 	if (!ret && pipeline->backlog)
 		ret = backlog_flush(pipeline->backlog);
-	if (!ret)
-		ret = stalls_flush(pipeline->stalls);
-	return ret ? ret : pipeline_end_interval(pipeline);
+	return ret ? ret : stalls_flush(pipeline->stalls);
 }
 
 /* ---- set-up ---- */
@@ -789,6 +794,12 @@ static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer)
 		pipeline->units = units_new(options->metrics_cgroups);
 	if ((options->metrics || options->journal) && !pipeline->units)
 		return false;
+	if (options->task == TASK_ACCOUNT) {
+		pipeline->account = account_new(pipeline->plan, pipeline->source, options->pids,
+						pipeline->resolver);
+		if (!pipeline->account)
+			return false;
+	}
 	if (!output_has_intervals(pipeline->output))
 		return true;
 	pipeline->interval.summary = summary_new(pipeline->plan);
@@ -840,6 +851,7 @@ void pipeline_free(struct pipeline *pipeline)
 	output_free(pipeline->output);
 	summary_free(pipeline->summary);
 	units_free(pipeline->units);
+	account_free(pipeline->account);
 	shrinkers_free(pipeline->shrinkers);
 	summary_free(pipeline->interval.summary);
 	shrinkers_free(pipeline->interval.shrinkers);
@@ -901,6 +913,11 @@ struct losses *pipeline_losses(struct pipeline *pipeline)
 struct output *pipeline_output(struct pipeline *pipeline)
 {
 	return pipeline->output;
+}
+
+int pipeline_account(struct pipeline *pipeline, char *texts[HISTOGRAM_COUNT])
+{
+	return account_read(pipeline->account, texts, pipeline->newest);
 }
 
 /* ---- at the end ---- */

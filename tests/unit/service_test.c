@@ -91,7 +91,7 @@ static int serve(const struct act *acts)
 {
 	static char name[] = "allocfilt", journal[] = "--journal", option[] = "-c", path[128];
 	static char *argv[] = { name, journal, option, path, NULL };
-	struct options options = { .formats = output_form_names() };
+	struct options options = { .formats = output_form_names(false) };
 	struct run_context run = {
 		.options = &options,
 		.argc = 4,

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_ACCOUNT_H
+#define ALLOCFILT_ACCOUNT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "allocfilt/base.h"
+#include "allocfilt/config.h"
+#include "allocfilt/names.h"
+#include "allocfilt/plan.h"
+#include "allocfilt/record.h"
+#include "allocfilt/stall.h"
+
+/*
+ * An account: who takes memory from the kernel, and what is wasted. The kernel counts by itself, in
+ * histograms; stalls come from what is traced. Two tables are made of them: call sites and processes.
+ */
+
+/* A place in the kernel that allocates objects. */
+struct account_site {
+	uint64_t address;
+	const char *name;  /* "alloc_pipe_info+0x5c", "ext4_alloc_inode+0x1f [ext4]" */
+	const char *cache; /* of kmem_cache_alloc(), "" if unknown; NULL: kmalloc() */
+	uint64_t count;
+	uint64_t requested; /* bytes */
+	uint64_t allocated; /* bytes */
+};
+
+/** account_wasted - bytes that were allocated but not asked for */
+uint64_t account_wasted(const struct account_site *site);
+
+#define ACCOUNT_ORDERS 16 /* the last one counts higher ones, too; arm64 has up to 13 */
+
+struct account_process {
+	int pid;
+	char name[TASK_COMM_MAX]; /* any bytes; "" if unknown */
+	uint64_t count;		  /* allocations of pages */
+	uint64_t pages;
+	uint64_t orders[ACCOUNT_ORDERS]; /* allocations by order */
+	uint64_t fallbacks;
+	uint64_t refilled; /* pages */
+	uint64_t drained;  /* pages */
+	uint64_t stalls;
+	uint64_t waited; /* ns */
+};
+
+/* What no row has, because the kernel's table of that histogram was full. */
+struct account_dropped {
+	uint64_t sites;	    /* allocations of objects */
+	uint64_t pages;	    /* allocations of pages, fallbacks, pages refilled or drained */
+	uint64_t tasks;	    /* forks and exits: tasks may lack their name or process */
+	uint64_t processes; /* stalls of further processes */
+};
+
+struct account_tables {
+	const struct account_site *sites; /* as account_sort_sites() left them */
+	size_t nr_sites;
+	const struct account_process *processes; /* most pages first */
+	size_t nr_processes;
+	struct account_site all_sites; /* their sum, without a name */
+	struct account_process
+		all_processes; /* the same, without stalls' processes that were dropped */
+	struct account_dropped dropped;
+	uint64_t unreadable; /* rows of the kernel's text */
+};
+
+struct account;
+
+/**
+ * account_new
+ * @source: COMMAND's pid, if there is one
+ * @pids: of -p, 0 ends; NULL: all processes
+ *
+ * The arguments have to outlive it. Returns NULL with errno ENOMEM.
+ */
+struct account *account_new(const struct plan *plan, const struct data_source *source,
+			    const pid_t *pids, struct resolver *resolver);
+void account_free(struct account *account);
+
+/** account_stall - count a stall; of kernel threads at work and of interrupts none is counted */
+void account_stall(struct account *account, const struct named_stall *named);
+
+/**
+ * account_read - make the tables anew from the kernel's texts
+ * @texts: of each histogram, which the account frees; NULL: the plan does not have it
+ * @ts: ns, trace clock, for names
+ *
+ * Returns 0, or -ENOMEM, or -ESTALE if one has no histogram of ours any longer; then the tables stay
+ * as they were.
+ */
+int account_read(struct account *account, char *texts[HISTOGRAM_COUNT], uint64_t ts);
+
+/** account_begin_interval - account_tables() of an interval begin with what was read last */
+void account_begin_interval(struct account *account);
+
+/**
+ * account_tables - as they were last read; valid until the next call of account_tables() or account_read()
+ * @interval: since account_begin_interval(), else since the start
+ *
+ * Returns 0 or -ENOMEM.
+ */
+int account_tables(struct account *account, bool interval, enum account_sort sort,
+		   struct account_tables *ret_tables);
+
+/*
+ * The text of a histogram, as events/SYSTEM/EVENT/hist has it: kernel/trace/trace_events_hist.c,
+ * hist_trigger_show(). A file has one for each trigger of the event.
+ */
+
+struct histogram_row {
+	char *keys;	/* "{ common_pid:       1, order:          0 }", without the braces */
+	uint64_t count; /* "hitcount" */
+	char *values;	/* "bytes_req:   8  bytes_alloc:   8" */
+};
+
+struct histogram_text {
+	char *next; /* NULL: the last row was read */
+	uint64_t dropped;
+	uint64_t unreadable; /* rows, so far */
+};
+
+/**
+ * histogram_begin - find the histogram with a name
+ * @text: of the file, which is changed and has to stay
+ *
+ * Returns false if there is none.
+ */
+bool histogram_begin(struct histogram_text *histogram, char *text, const char *name);
+
+/** histogram_next - the next row; false after the last, then @histogram->dropped is known */
+bool histogram_next(struct histogram_text *histogram, struct histogram_row *row);
+
+/** histogram_number - the number of a key or value; false if there is none */
+bool histogram_number(const char *text, const char *name, uint64_t *ret_number);
+
+/** histogram_string - the text of the last key, without blanks at its end; NULL: there is none */
+const char *histogram_string(char *keys, const char *name);
+
+/**
+ * histogram_symbol - the address and the name of a key with .sym-offset
+ *
+ * "[ffffffff81a5e33d] seq_read_iter+0x38d/0x480" becomes "seq_read_iter+0x38d"; the name of a module
+ * stays. The keys after it are lost. Returns the name, or NULL.
+ */
+const char *histogram_symbol(char *keys, const char *name, uint64_t *ret_address);
+
+#endif

@@ -1,0 +1,672 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "allocfilt/account.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WAITERS_MAX 4096 /* processes with stalls */
+
+/* A process with stalls; it stays. */
+struct waiter {
+	struct hash_link hash; /* by pid */
+	int pid;
+	uint64_t stalls;
+	uint64_t waited; /* ns */
+};
+
+struct task {
+	int tid;
+	int parent;	  /* of a fork: the task that made it */
+	bool thread;	  /* of a fork: it is in its parent's process */
+	const char *name; /* of an exit */
+};
+
+struct tasks {
+	struct task *task; /* by tid */
+	size_t count;
+};
+
+/* What was read at one time. Rows are sorted by what they are of. */
+struct snapshot {
+	char *texts[HISTOGRAM_COUNT]; /* which names are in */
+	struct tasks forks, exits;
+	struct account_site *sites;
+	size_t nr_sites;
+	struct account_process *processes;
+	size_t nr_processes;
+	struct account_dropped dropped;
+	uint64_t unreadable;
+};
+
+struct account {
+	const struct plan *plan;
+	const pid_t *pids;
+	int command;
+	struct resolver *resolver;
+	struct slab_caches *caches; /* NULL: the kernel names them */
+	struct hash waiters;
+	struct waiter waiter[WAITERS_MAX];
+	uint64_t dropped_stalls;
+	struct snapshot now, before; /* before: when the interval began */
+	bool begins_interval;	     /* now does */
+	struct snapshot shown;	     /* the tables of account_tables(), with the names of now */
+};
+
+struct account *account_new(const struct plan *plan, const struct data_source *source,
+			    const pid_t *pids, struct resolver *resolver)
+{
+	struct account *account = calloc(1, sizeof(*account));
+
+	if (!account)
+		return NULL;
+	account->plan = plan;
+	account->pids = pids;
+	account->command = source->command;
+	account->resolver = resolver;
+	if (!plan->cache_names)
+		account->caches = slab_caches_new("/sys/kernel/slab");
+	if ((plan->cache_names || account->caches) &&
+	    !hash_init(&account->waiters, &account->waiter[0].hash, sizeof(account->waiter[0]),
+		       WAITERS_MAX))
+		return account;
+	slab_caches_free(account->caches);
+	free(account);
+	errno = ENOMEM;
+	return NULL;
+}
+
+static void snapshot_free(struct snapshot *snapshot)
+{
+	for (int id = 0; id < HISTOGRAM_COUNT; id++)
+		free(snapshot->texts[id]);
+	free(snapshot->forks.task);
+	free(snapshot->exits.task);
+	free(snapshot->sites);
+	free(snapshot->processes);
+	*snapshot = (struct snapshot){ .nr_sites = 0 };
+}
+
+void account_free(struct account *account)
+{
+	if (!account)
+		return;
+	snapshot_free(&account->now);
+	snapshot_free(&account->before);
+	snapshot_free(&account->shown);
+	hash_destroy(&account->waiters);
+	slab_caches_free(account->caches);
+	free(account);
+}
+
+uint64_t account_wasted(const struct account_site *site)
+{
+	return site->allocated > site->requested ? site->allocated - site->requested : 0;
+}
+
+void account_stall(struct account *account, const struct named_stall *named)
+{
+	const struct stall *stall = named->stall;
+	int pid = named->task_info->pid ? named->task_info->pid : stall->tid;
+	struct hash_link *link;
+	struct waiter *waiter;
+
+	if (named->background || task_key_in_interrupt(stall->key))
+		return;
+	link = hash_find(&account->waiters, (uint64_t)pid);
+	if (!link && hash_is_full(&account->waiters)) {
+		account->dropped_stalls++;
+		return;
+	}
+	if (!link) {
+		link = hash_insert(&account->waiters, (uint64_t)pid);
+		waiter = container_of(link, struct waiter, hash);
+		waiter->pid = pid;
+		waiter->stalls = 0;
+		waiter->waited = 0;
+	}
+	waiter = container_of(link, struct waiter, hash);
+	waiter->stalls++;
+	waiter->waited += stall->end - stall->start;
+}
+
+/* Makes room for one more element, which is all zeros; NULL: no memory. */
+static void *append(void *array_pointer, size_t *count, size_t size)
+{
+	void **array = array_pointer;
+	char *element;
+
+	/* Its size is the next power of two. */
+	if (!(*count & (*count - 1))) {
+		void *longer = reallocarray(*array, *count ? 2 * *count : 1, size);
+
+		if (!longer)
+			return NULL;
+		*array = longer;
+	}
+	element = (char *)*array + (*count)++ * size;
+	return memset(element, 0, size);
+}
+
+/* ---- tasks ---- */
+
+static int compare_tasks(const void *one, const void *other)
+{
+	const struct task *a = one, *b = other;
+
+	return (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+static const struct task *find_task(const struct tasks *tasks, int tid)
+{
+	const struct task key = { .tid = tid };
+
+	if (!tasks->count)
+		return NULL;
+	return bsearch(&key, tasks->task, tasks->count, sizeof(*tasks->task), compare_tasks);
+}
+
+static bool number_of(const struct histogram_row *row, const char *key, int *ret_number)
+{
+	uint64_t number;
+
+	if (!histogram_number(row->keys, key, &number))
+		return false;
+	*ret_number = (int)number;
+	return true;
+}
+
+/* As read_row() */
+static int add_task(struct tasks *tasks, const struct task *task)
+{
+	struct task *added = append(&tasks->task, &tasks->count, sizeof(*added));
+
+	if (!added)
+		return -ENOMEM;
+	*added = *task;
+	return 1;
+}
+
+static int read_fork(struct snapshot *snapshot, struct histogram_row *row)
+{
+	struct task task = { .tid = 0 };
+	uint64_t flags;
+
+	if (!number_of(row, "common_pid", &task.parent) || !number_of(row, "pid", &task.tid) ||
+	    !histogram_number(row->keys, "clone_flags", &flags))
+		return 0;
+	task.thread = flags & CLONE_THREAD;
+	return add_task(&snapshot->forks, &task);
+}
+
+static int read_exit(struct snapshot *snapshot, struct histogram_row *row)
+{
+	struct task task = { .name = histogram_string(row->keys, "comm") };
+
+	if (!task.name || !number_of(row, "common_pid", &task.tid))
+		return 0;
+	return add_task(&snapshot->exits, &task);
+}
+
+/* Each step goes to a parent, of which there are no more than forks; a number may be used again. */
+static bool is_of_command(const struct account *account, const struct snapshot *snapshot, int tid)
+{
+	for (size_t i = 0; i <= snapshot->forks.count; i++) {
+		const struct task *fork = find_task(&snapshot->forks, tid);
+
+		if (tid == account->command)
+			return true;
+		if (!fork)
+			return false;
+		tid = fork->parent;
+	}
+	return false;
+}
+
+static int process_of(const struct account *account, const struct snapshot *snapshot, int tid,
+		      uint64_t ts)
+{
+	for (size_t i = 0; i <= snapshot->forks.count; i++) {
+		const struct task *fork = find_task(&snapshot->forks, tid);
+
+		if (fork && !fork->thread)
+			return tid;
+		if (!fork) {
+			int pid = resolver_task(account->resolver, tid, ts)->pid;
+
+			return pid ? pid : tid;
+		}
+		tid = fork->parent;
+	}
+	return tid;
+}
+
+static bool is_wanted(const struct account *account, const struct snapshot *snapshot, int tid,
+		      uint64_t ts)
+{
+	const pid_t *pids = account->pids;
+	int pid;
+
+	if (account->command)
+		return is_of_command(account, snapshot, tid);
+	if (!pids)
+		return true;
+	pid = process_of(account, snapshot, tid, ts);
+	while (*pids && *pids != pid)
+		pids++;
+	return *pids;
+}
+
+/* ---- call sites ---- */
+
+static int compare_sites(const void *one, const void *other)
+{
+	const struct account_site *a = one, *b = other;
+
+	if (a->address != b->address)
+		return a->address < b->address ? -1 : 1;
+	if (!a->cache || !b->cache)
+		return (a->cache != NULL) - (b->cache != NULL);
+	return strcmp(a->cache, b->cache);
+}
+
+static void add_site(struct account_site *sum, const struct account_site *site)
+{
+	sum->count += site->count;
+	sum->requested += site->requested;
+	sum->allocated += site->allocated;
+}
+
+static int read_site(const struct account *account, struct snapshot *snapshot, enum histogram_id id,
+		     struct histogram_row *row, uint64_t ts)
+{
+	bool is_cache = id == HISTOGRAM_CACHE || id == HISTOGRAM_CACHE_NODE;
+	struct account_site site = { .count = row->count };
+	struct account_site *added;
+	int tid;
+
+	if (account->plan->sites_by_task) {
+		if (!number_of(row, "common_pid", &tid))
+			return 0;
+		if (!is_wanted(account, snapshot, tid, ts))
+			return 1;
+	}
+	if (!histogram_number(row->values, "bytes_req", &site.requested) ||
+	    !histogram_number(row->values, "bytes_alloc", &site.allocated))
+		return 0;
+	if (is_cache)
+		site.cache = histogram_string(row->keys, "name");
+	if (is_cache && !site.cache)
+		site.cache = "";
+	site.name = histogram_symbol(row->keys, "call_site", &site.address);
+	if (!site.name)
+		return 0;
+	added = append(&snapshot->sites, &snapshot->nr_sites, sizeof(*added));
+	if (!added)
+		return -ENOMEM;
+	*added = site;
+	return 1;
+}
+
+/* A call site has a row for each task. */
+static void merge_sites(struct snapshot *snapshot)
+{
+	struct account_site *site = snapshot->sites;
+	size_t kept = 0;
+
+	if (!site)
+		return;
+	qsort(site, snapshot->nr_sites, sizeof(*site), compare_sites);
+	for (size_t i = 1; i < snapshot->nr_sites; i++) {
+		if (compare_sites(&site[kept], &site[i]))
+			site[++kept] = site[i];
+		else
+			add_site(&site[kept], &site[i]);
+	}
+	snapshot->nr_sites = kept + 1;
+}
+
+/* ---- processes ---- */
+
+static int compare_processes(const void *one, const void *other)
+{
+	const struct account_process *a = one, *b = other;
+
+	return (a->pid > b->pid) - (a->pid < b->pid);
+}
+
+static void add_process(struct account_process *sum, const struct account_process *process)
+{
+	sum->count += process->count;
+	sum->pages += process->pages;
+	for (int order = 0; order < ACCOUNT_ORDERS; order++)
+		sum->orders[order] += process->orders[order];
+	sum->fallbacks += process->fallbacks;
+	sum->refilled += process->refilled;
+	sum->drained += process->drained;
+	sum->stalls += process->stalls;
+	sum->waited += process->waited;
+}
+
+static int read_process(const struct account *account, struct snapshot *snapshot,
+			enum histogram_id id, struct histogram_row *row, uint64_t ts)
+{
+	struct account_process *process;
+	uint64_t order = 0;
+	int tid;
+
+	if (!number_of(row, "common_pid", &tid) ||
+	    (id == HISTOGRAM_PAGES &&
+	     (!histogram_number(row->keys, "order", &order) || order > 63)))
+		return 0;
+	if (!is_wanted(account, snapshot, tid, ts))
+		return 1;
+	process = append(&snapshot->processes, &snapshot->nr_processes, sizeof(*process));
+	if (!process)
+		return -ENOMEM;
+	process->pid = process_of(account, snapshot, tid, ts);
+	if (id == HISTOGRAM_PAGES) {
+		process->count = row->count;
+		process->pages = row->count << order;
+		process->orders[order < ACCOUNT_ORDERS ? order : ACCOUNT_ORDERS - 1] = row->count;
+	} else if (id == HISTOGRAM_FALLBACKS) {
+		process->fallbacks = row->count;
+	} else if (id == HISTOGRAM_REFILLS) {
+		process->refilled = row->count;
+	} else {
+		process->drained = row->count;
+	}
+	return 1;
+}
+
+static int add_waiters(struct account *account, struct snapshot *snapshot, uint64_t ts)
+{
+	struct hash_link *link;
+
+	TAILQ_FOREACH(link, &account->waiters.used, use) {
+		const struct waiter *waiter = container_of(link, struct waiter, hash);
+		struct account_process *process;
+
+		process = append(&snapshot->processes, &snapshot->nr_processes, sizeof(*process));
+		if (!process)
+			return -ENOMEM;
+		process->pid = process_of(account, snapshot, waiter->pid, ts);
+		process->stalls = waiter->stalls;
+		process->waited = waiter->waited;
+	}
+	return 0;
+}
+
+/* That of its exit is the last one that it had; what procfs had was perhaps before exec. */
+static void name_process(const struct account *account, const struct snapshot *snapshot,
+			 struct account_process *process, uint64_t ts)
+{
+	const struct task *exit = find_task(&snapshot->exits, process->pid);
+	const char *name =
+		exit ? exit->name : resolver_task_name(account->resolver, process->pid, ts);
+
+	snprintf(process->name, sizeof(process->name), "%s", name);
+}
+
+static void merge_processes(const struct account *account, struct snapshot *snapshot, uint64_t ts)
+{
+	struct account_process *process = snapshot->processes;
+	size_t kept = 0;
+
+	if (!process)
+		return;
+	qsort(process, snapshot->nr_processes, sizeof(*process), compare_processes);
+	for (size_t i = 1; i < snapshot->nr_processes; i++) {
+		if (compare_processes(&process[kept], &process[i]))
+			process[++kept] = process[i];
+		else
+			add_process(&process[kept], &process[i]);
+	}
+	snapshot->nr_processes = kept + 1;
+	for (size_t i = 0; i < snapshot->nr_processes; i++)
+		name_process(account, snapshot, &process[i], ts);
+}
+
+/* ---- reading ---- */
+
+/* Returns 1, 0 where the row cannot be read, or -ENOMEM. */
+static int read_row(const struct account *account, struct snapshot *snapshot, enum histogram_id id,
+		    struct histogram_row *row, uint64_t ts)
+{
+	if (id == HISTOGRAM_FORKS)
+		return read_fork(snapshot, row);
+	if (id == HISTOGRAM_EXITS)
+		return read_exit(snapshot, row);
+	if (HISTOGRAM_SITES & HISTOGRAM_BIT(id))
+		return read_site(account, snapshot, id, row, ts);
+	return read_process(account, snapshot, id, row, ts);
+}
+
+static int read_histogram(const struct account *account, struct snapshot *snapshot,
+			  enum histogram_id id, uint64_t ts)
+{
+	struct histogram_text histogram;
+	struct histogram_row row;
+	char name[64];
+	int ret = 1;
+
+	snprintf(name, sizeof(name), HISTOGRAM_PREFIX "%s", catalog_histograms[id].event);
+	if (!histogram_begin(&histogram, snapshot->texts[id], name))
+		return -ESTALE;
+	while (ret >= 0 && histogram_next(&histogram, &row)) {
+		ret = read_row(account, snapshot, id, &row, ts);
+		snapshot->unreadable += !ret;
+	}
+	snapshot->unreadable += histogram.unreadable;
+	if (id == HISTOGRAM_FORKS || id == HISTOGRAM_EXITS)
+		snapshot->dropped.tasks += histogram.dropped;
+	else if (HISTOGRAM_SITES & HISTOGRAM_BIT(id))
+		snapshot->dropped.sites += histogram.dropped;
+	else
+		snapshot->dropped.pages += histogram.dropped;
+	return ret < 0 ? ret : 0;
+}
+
+static void sort_tasks(struct tasks *tasks)
+{
+	if (tasks->task)
+		qsort(tasks->task, tasks->count, sizeof(*tasks->task), compare_tasks);
+}
+
+int account_read(struct account *account, char *texts[HISTOGRAM_COUNT], uint64_t ts)
+{
+	struct snapshot snapshot = { .nr_sites = 0 };
+	int ret = 0;
+
+	memcpy(snapshot.texts, texts, sizeof(snapshot.texts));
+	for (int id = 0; id < HISTOGRAM_COUNT && !ret; id++) {
+		if (snapshot.texts[id])
+			ret = read_histogram(account, &snapshot, id, ts);
+		/* What comes next looks tasks up. */
+		if (id == HISTOGRAM_EXITS) {
+			sort_tasks(&snapshot.forks);
+			sort_tasks(&snapshot.exits);
+		}
+	}
+	if (!ret)
+		ret = add_waiters(account, &snapshot, ts);
+	if (ret) {
+		snapshot_free(&snapshot);
+		return ret;
+	}
+	merge_sites(&snapshot);
+	merge_processes(account, &snapshot, ts);
+	snapshot.dropped.processes = account->dropped_stalls;
+	snapshot_free(account->begins_interval ? &account->before : &account->now);
+	if (account->begins_interval)
+		account->before = account->now;
+	account->begins_interval = false;
+	account->now = snapshot;
+	return 0;
+}
+
+/* ---- tables ---- */
+
+void account_begin_interval(struct account *account)
+{
+	account->begins_interval = true;
+}
+
+static int by_wasted(const void *one, const void *other)
+{
+	uint64_t a = account_wasted(one), b = account_wasted(other);
+
+	return a != b ? (a < b ? 1 : -1) : compare_sites(one, other);
+}
+
+static int by_allocated(const void *one, const void *other)
+{
+	const struct account_site *a = one, *b = other;
+
+	if (a->allocated != b->allocated)
+		return a->allocated < b->allocated ? 1 : -1;
+	return compare_sites(one, other);
+}
+
+static int by_count(const void *one, const void *other)
+{
+	const struct account_site *a = one, *b = other;
+
+	return a->count != b->count ? (a->count < b->count ? 1 : -1) : compare_sites(one, other);
+}
+
+static int by_pages(const void *one, const void *other)
+{
+	const struct account_process *a = one, *b = other;
+
+	if (a->pages != b->pages)
+		return a->pages < b->pages ? 1 : -1;
+	if (a->waited != b->waited)
+		return a->waited < b->waited ? 1 : -1;
+	return compare_processes(one, other);
+}
+
+static void subtract_site(struct account_site *site, const struct account_site *before)
+{
+	site->count -= before->count;
+	site->requested -= before->requested;
+	site->allocated -= before->allocated;
+}
+
+static void subtract_process(struct account_process *process, const struct account_process *before)
+{
+	process->count -= before->count;
+	process->pages -= before->pages;
+	for (int order = 0; order < ACCOUNT_ORDERS; order++)
+		process->orders[order] -= before->orders[order];
+	process->fallbacks -= before->fallbacks;
+	process->refilled -= before->refilled;
+	process->drained -= before->drained;
+	process->stalls -= before->stalls;
+	process->waited -= before->waited;
+}
+
+static bool is_empty(const struct account_process *process)
+{
+	return !process->count && !process->fallbacks && !process->refilled && !process->drained &&
+	       !process->stalls;
+}
+
+static const void *find_row(const void *row, const void *rows, size_t count, size_t size,
+			    int (*compare)(const void *one, const void *other))
+{
+	return count ? bsearch(row, rows, count, size, compare) : NULL;
+}
+
+static void show_sites(struct snapshot *shown, const struct snapshot *now,
+		       const struct snapshot *before)
+{
+	for (size_t i = 0; i < now->nr_sites; i++) {
+		struct account_site site = now->sites[i];
+		const struct account_site *old = find_row(&site, before->sites, before->nr_sites,
+							  sizeof(site), compare_sites);
+
+		if (old)
+			subtract_site(&site, old);
+		if (site.count)
+			shown->sites[shown->nr_sites++] = site;
+	}
+}
+
+/* Where all its objects have one size. */
+static void name_caches(const struct slab_caches *caches, struct snapshot *shown)
+{
+	for (size_t i = 0; i < shown->nr_sites; i++) {
+		struct account_site *site = &shown->sites[i];
+		const char *name;
+
+		if (!site->cache || *site->cache || !site->count || site->requested % site->count ||
+		    site->allocated % site->count)
+			continue;
+		name = slab_caches_name(caches, site->requested / site->count,
+					site->allocated / site->count);
+		if (name)
+			site->cache = name;
+	}
+}
+
+static void show_processes(struct snapshot *shown, const struct snapshot *now,
+			   const struct snapshot *before)
+{
+	for (size_t i = 0; i < now->nr_processes; i++) {
+		struct account_process process = now->processes[i];
+		const struct account_process *old =
+			find_row(&process, before->processes, before->nr_processes, sizeof(process),
+				 compare_processes);
+
+		if (old)
+			subtract_process(&process, old);
+		if (!is_empty(&process))
+			shown->processes[shown->nr_processes++] = process;
+	}
+}
+
+int account_tables(struct account *account, bool interval, enum account_sort sort,
+		   struct account_tables *ret_tables)
+{
+	static int (*const orders[])(const void *one, const void *other) = {
+		[SORT_WASTED] = by_wasted,
+		[SORT_ALLOCATED] = by_allocated,
+		[SORT_COUNT] = by_count,
+	};
+	static const struct snapshot none;
+	const struct snapshot *now = &account->now;
+	const struct snapshot *before = !interval		 ? &none :
+					account->begins_interval ? now :
+								   &account->before;
+	struct snapshot *shown = &account->shown;
+
+	snapshot_free(shown);
+	shown->sites = calloc(now->nr_sites + 1, sizeof(*shown->sites));
+	shown->processes = calloc(now->nr_processes + 1, sizeof(*shown->processes));
+	if (!shown->sites || !shown->processes)
+		return -ENOMEM;
+	show_sites(shown, now, before);
+	if (account->caches)
+		name_caches(account->caches, shown);
+	show_processes(shown, now, before);
+	qsort(shown->sites, shown->nr_sites, sizeof(*shown->sites), orders[sort]);
+	qsort(shown->processes, shown->nr_processes, sizeof(*shown->processes), by_pages);
+	*ret_tables = (struct account_tables){
+		.sites = shown->sites,
+		.nr_sites = shown->nr_sites,
+		.processes = shown->processes,
+		.nr_processes = shown->nr_processes,
+		.dropped = { now->dropped.sites - before->dropped.sites,
+			     now->dropped.pages - before->dropped.pages,
+			     now->dropped.tasks - before->dropped.tasks,
+			     now->dropped.processes - before->dropped.processes },
+		.unreadable = now->unreadable,
+	};
+	for (size_t i = 0; i < shown->nr_sites; i++)
+		add_site(&ret_tables->all_sites, &shown->sites[i]);
+	for (size_t i = 0; i < shown->nr_processes; i++)
+		add_process(&ret_tables->all_processes, &shown->processes[i]);
+	return 0;
+}
