@@ -113,6 +113,7 @@ struct histogram_row {
 	char *keys;	/* "{ common_pid:       1, order:          0 }", without the braces */
 	uint64_t count; /* "hitcount" */
 	char *values;	/* "bytes_req:   8  bytes_alloc:   8" */
+	char *saved;	/* "max:  192  name: dentry"; NULL: nothing is saved */
 };
 
 struct histogram_text {

@@ -292,7 +292,7 @@ void slab_caches_free(struct slab_caches *caches);
  * @object_size: bytes, as asked for
  * @size: bytes that an object takes
  *
- * Of caches that the kernel merged any one's name. NULL: there is no such cache, or more than one.
+ * NULL: there is no such cache, or more than one, or it was merged from several.
  */
 const char *slab_caches_name(const struct slab_caches *caches, uint64_t object_size, uint64_t size);
 

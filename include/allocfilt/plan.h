@@ -253,7 +253,7 @@ struct plan {
 	uint64_t left_out;	 /* ROLE_BIT()s not traced because of the request */
 	unsigned int histograms; /* HISTOGRAM_BIT()s; 0: no account */
 	bool sites_by_task;	 /* those of call sites have the key common_pid, too */
-	bool cache_names; /* and kmem_cache_alloc's has the key name (from 7.0 at the latest) */
+	bool cache_names;	 /* that of kmem_cache_alloc saves the name of the cache */
 };
 
 /* What can be traced, as a kernel's tracing directory or a capture lists it. */

@@ -296,7 +296,7 @@ static int read_site(const struct account *account, struct snapshot *snapshot, e
 	    !histogram_number(row->values, "bytes_alloc", &site.allocated))
 		return 0;
 	if (is_cache)
-		site.cache = histogram_string(row->keys, "name");
+		site.cache = row->saved ? histogram_string(row->saved, "name") : NULL;
 	if (is_cache && !site.cache)
 		site.cache = "";
 	site.name = histogram_symbol(row->keys, "call_site", &site.address);

@@ -60,11 +60,16 @@ bool histogram_next(struct histogram_text *histogram, struct histogram_row *row)
 		char *line = histogram->next;
 
 		histogram->next = next_line(line);
-		if (!strcmp(line, "# event histogram"))
+		if (!strcmp(line, "# event histogram")) {
 			histogram->next = NULL;
-		else if (parse_row(line, row))
+		} else if (parse_row(line, row)) {
+			row->saved = histogram->next && *histogram->next == '\t' ?
+					     histogram->next + 1 :
+					     NULL;
+			if (row->saved)
+				histogram->next = next_line(histogram->next);
 			return true;
-		else if (!strncmp(line, "    Dropped:", 12))
+		} else if (!strncmp(line, "    Dropped:", 12))
 			histogram_number(line, "Dropped", &histogram->dropped);
 		else if (*line && *line != '#' && *line != ' ' && strcmp(line, "Totals:"))
 			histogram->unreadable++;

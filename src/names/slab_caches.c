@@ -36,16 +36,16 @@ static bool read_size(const char *dir, const char *cache, const char *name, uint
 	return *ret_size;
 }
 
-/* The first one in the order of the alphabet names a merged cache. */
+/* A cache that was merged from several has no name that says what it is. */
 static void add_name(struct slab_caches *caches, const char *directory, const char *name)
 {
 	for (size_t i = 0; i < caches->count; i++) {
 		struct slab_cache *cache = &caches->cache[i];
 
-		if (!strcmp(cache->directory, directory) &&
-		    (*cache->name == ':' || strcmp(name, cache->name) < 0))
-			snprintf(cache->name, sizeof(cache->name), "%.*s", CACHE_NAME_MAX - 1,
-				 name);
+		if (strcmp(cache->directory, directory))
+			continue;
+		snprintf(cache->name, sizeof(cache->name), "%.*s", CACHE_NAME_MAX - 1,
+			 *cache->name == ':' ? name : "");
 	}
 }
 
@@ -111,5 +111,5 @@ const char *slab_caches_name(const struct slab_caches *caches, uint64_t object_s
 			return NULL;
 		name = cache->name;
 	}
-	return name;
+	return name && *name && *name != ':' ? name : NULL;
 }

@@ -167,17 +167,19 @@ static int remove_own_names(char *dir, bool *found, struct failure *failure)
 
 	if (ret)
 		return ret == -ENOMEM ? out_of_memory(failure) : 0;
-	/* The probe is busy as long as it is enabled in the instance. */
-	ret = remove_own_name(&settings, SETTING_INSTANCE, INSTANCE_PATH, found, failure);
-	if (!ret)
-		ret = remove_own_name(&settings, SETTING_PROBE, PROBE_PATH, found, failure);
-	for (int id = 0; id < HISTOGRAM_COUNT && !ret; id++) {
+	/* The instance is busy as long as it has a histogram, the probe as it is enabled in there. */
+	for (int i = 0; i < 2 * HISTOGRAM_COUNT && !ret; i++) {
+		const struct catalog_histogram *histogram = &catalog_histograms[i / 2];
 		char path[PATH_MAX];
 
-		snprintf(path, sizeof(path), "events/%s/%s/trigger", catalog_histograms[id].system,
-			 catalog_histograms[id].event);
+		snprintf(path, sizeof(path), "%sevents/%s/%s/trigger",
+			 i % 2 ? INSTANCE_PATH "/" : "", histogram->system, histogram->event);
 		ret = remove_own_name(&settings, SETTING_HISTOGRAM, path, found, failure);
 	}
+	if (!ret)
+		ret = remove_own_name(&settings, SETTING_INSTANCE, INSTANCE_PATH, found, failure);
+	if (!ret)
+		ret = remove_own_name(&settings, SETTING_PROBE, PROBE_PATH, found, failure);
 	settings_free(&settings);
 	return ret;
 }
@@ -565,6 +567,15 @@ static unsigned long histogram_entries(const struct plan *plan)
 	return entries;
 }
 
+/*
+ * The name of the cache is saved when a call site gets a larger object than before, so once or twice.
+ * As a key it doubled the cost: 256 bytes of it are hashed.
+ */
+static bool saves_name(const struct plan *plan, enum histogram_id id)
+{
+	return id == HISTOGRAM_CACHE && plan->cache_names;
+}
+
 /* tracefs_hist_start() has no size, and needs a tep_handle that has parsed the event's format. */
 static char *histogram_trigger(const struct plan *plan, enum histogram_id id)
 {
@@ -578,12 +589,13 @@ static char *histogram_trigger(const struct plan *plan, enum histogram_id id)
 
 	if (!file)
 		return NULL;
-	fprintf(file, "hist:name=" HISTOGRAM_PREFIX "%s:keys=%s%s%s", histogram->event,
-		is_site && plan->sites_by_task ? "common_pid," : "", histogram->keys,
-		id == HISTOGRAM_CACHE && plan->cache_names ? ",name" : "");
+	fprintf(file, "hist:name=" HISTOGRAM_PREFIX "%s:keys=%s%s", histogram->event,
+		is_site && plan->sites_by_task ? "common_pid," : "", histogram->keys);
 	if (histogram->values)
 		fprintf(file, ":vals=%s", histogram->values);
 	fprintf(file, ":size=%lu", histogram_entries(plan));
+	if (saves_name(plan, id))
+		fputs(":largest=bytes_alloc:onmax($largest).save(name)", file);
 	if (histogram->filter || excludes_own)
 		fprintf(file, " if %s%s", histogram->filter ? histogram->filter : "",
 			histogram->filter && excludes_own ? " && " : "");
@@ -607,6 +619,7 @@ static const char *histogram_path(const struct session *session, enum histogram_
 
 #define HISTOGRAM(session, id, file) histogram_path(session, id, file, (char[PATH_MAX]){ 0 })
 
+/* One that saves something keeps its instance busy until it is removed. */
 static int set_histograms(struct session *session, struct failure *failure)
 {
 	const struct plan *plan = session->request->plan;
@@ -620,7 +633,8 @@ static int set_histograms(struct session *session, struct failure *failure)
 		trigger = histogram_trigger(plan, id);
 		ret = trigger ? settings_set(&session->settings, SETTING_HISTOGRAM,
 					     HISTOGRAM(session, id, "trigger"), SETTING_PRESENT,
-					     trigger, session->instance, failure) :
+					     trigger, session->instance && !saves_name(plan, id),
+					     failure) :
 				out_of_memory(failure);
 		free(trigger);
 	}
