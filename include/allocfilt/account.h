@@ -70,13 +70,11 @@ struct account;
 
 /**
  * account_new
- * @source: COMMAND's pid, if there is one
- * @pids: of -p, 0 ends; NULL: all processes
+ * @pids: of -p, 0 ends; NULL: all that the kernel counts
  *
  * The arguments have to outlive it. Returns NULL with errno ENOMEM.
  */
-struct account *account_new(const struct plan *plan, const struct data_source *source,
-			    const pid_t *pids, struct resolver *resolver);
+struct account *account_new(const struct plan *plan, const pid_t *pids, struct resolver *resolver);
 void account_free(struct account *account);
 
 /** account_stall - count a stall; of kernel threads at work and of interrupts none is counted */

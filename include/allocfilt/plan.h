@@ -153,7 +153,7 @@ struct catalog_event {
  * Documentation/trace/histogram.rst. In the order in which they are set.
  */
 enum histogram_id {
-	HISTOGRAM_FORKS, /* this and the next say which tasks are children of COMMAND, and names */
+	HISTOGRAM_FORKS, /* this and the next tell the process and the name of a task that has ended */
 	HISTOGRAM_EXITS,
 	HISTOGRAM_KMALLOC,
 	HISTOGRAM_KMALLOC_NODE, /* kmalloc() has two events before 6.1, and so has the next */
@@ -252,7 +252,7 @@ struct plan {
 	uint64_t roles;		 /* ROLE_BIT()s that have a function */
 	uint64_t left_out;	 /* ROLE_BIT()s not traced because of the request */
 	unsigned int histograms; /* HISTOGRAM_BIT()s; 0: no account */
-	bool sites_by_task;	 /* those of call sites have the key common_pid, too */
+	bool sites_by_task;	 /* -p: those of call sites have the key common_pid, too */
 	bool cache_names;	 /* that of kmem_cache_alloc saves the name of the cache */
 };
 
@@ -278,7 +278,7 @@ struct plan_request {
 	bool children;		      /* trace what COMMAND forks too */
 	bool off_cpu;		      /* both scheduler events, where they exist */
 	bool account;		      /* histograms, all that the kernel has events for */
-	bool sites_by_task;	      /* an account of some tasks alone */
+	bool sites_by_task;	      /* an account of some processes, without what they fork */
 };
 
 /**

@@ -43,7 +43,6 @@ struct snapshot {
 struct account {
 	const struct plan *plan;
 	const pid_t *pids;
-	int command;
 	struct resolver *resolver;
 	struct slab_caches *caches; /* NULL: the kernel names them */
 	struct hash waiters;
@@ -54,8 +53,7 @@ struct account {
 	struct snapshot shown;	     /* the tables of account_tables(), with the names of now */
 };
 
-struct account *account_new(const struct plan *plan, const struct data_source *source,
-			    const pid_t *pids, struct resolver *resolver)
+struct account *account_new(const struct plan *plan, const pid_t *pids, struct resolver *resolver)
 {
 	struct account *account = calloc(1, sizeof(*account));
 
@@ -63,7 +61,6 @@ struct account *account_new(const struct plan *plan, const struct data_source *s
 		return NULL;
 	account->plan = plan;
 	account->pids = pids;
-	account->command = source->command;
 	account->resolver = resolver;
 	if (!plan->cache_names)
 		account->caches = slab_caches_new("/sys/kernel/slab");
@@ -210,20 +207,6 @@ static int read_exit(struct snapshot *snapshot, struct histogram_row *row)
 }
 
 /* Each step goes to a parent, of which there are no more than forks; a number may be used again. */
-static bool is_of_command(const struct account *account, const struct snapshot *snapshot, int tid)
-{
-	for (size_t i = 0; i <= snapshot->forks.count; i++) {
-		const struct task *fork = find_task(&snapshot->forks, tid);
-
-		if (tid == account->command)
-			return true;
-		if (!fork)
-			return false;
-		tid = fork->parent;
-	}
-	return false;
-}
-
 static int process_of(const struct account *account, const struct snapshot *snapshot, int tid,
 		      uint64_t ts)
 {
@@ -248,8 +231,6 @@ static bool is_wanted(const struct account *account, const struct snapshot *snap
 	const pid_t *pids = account->pids;
 	int pid;
 
-	if (account->command)
-		return is_of_command(account, snapshot, tid);
 	if (!pids)
 		return true;
 	pid = process_of(account, snapshot, tid, ts);

@@ -191,8 +191,14 @@ static void put_processes(struct writer *writer, const struct summary_view *view
 		    all->count + all->fallbacks + all->refilled + all->drained,
 		    "allocations, fallbacks, refilled or drained pages");
 	put_dropped(writer, tables->dropped.processes, all->stalls, "stalls");
-	if (tables->dropped.tasks)
-		put_dropped(writer, tables->dropped.tasks, 0, "forks and exits");
+	if (tables->dropped.tasks) {
+		line_clear(&line);
+		line_add(&line,
+			 "incomplete: %" PRIu64 " forks and exits were not counted, so some rows "
+			 "lack a name, or are of a thread",
+			 tables->dropped.tasks);
+		line_put(&line, writer);
+	}
 	if (!tables->nr_processes)
 		return;
 	line_clear(&line);

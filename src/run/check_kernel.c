@@ -26,7 +26,7 @@ int kernel_plan(struct kernel **kernel, struct plan **plan, const struct options
 		.children = options->command,
 		.off_cpu = options->off_cpu,
 		.account = options->task == TASK_ACCOUNT,
-		.sites_by_task = options->command || options->pids,
+		.sites_by_task = options->pids,
 	};
 	struct plan_offer offer;
 	int ret = 0;

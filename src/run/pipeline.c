@@ -795,8 +795,7 @@ static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer)
 	if ((options->metrics || options->journal) && !pipeline->units)
 		return false;
 	if (options->task == TASK_ACCOUNT) {
-		pipeline->account = account_new(pipeline->plan, pipeline->source, options->pids,
-						pipeline->resolver);
+		pipeline->account = account_new(pipeline->plan, options->pids, pipeline->resolver);
 		if (!pipeline->account)
 			return false;
 	}

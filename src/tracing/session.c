@@ -26,10 +26,11 @@
 #define LISTINGS_MAX	 16	/* of threads, until the kernel follows all of them */
 #define LISTING_PAUSE_US 125000 /* for want of memory: 2 s in all */
 
-#define HISTOGRAM_SHARE 64   /* of what is available, for all histograms */
-#define HISTOGRAM_BYTES 512  /* of an entry: kernel/trace/tracing_map.c, and its keys */
-#define HISTOGRAM_LEAST 2048 /* entries: the kernel's default */
-#define HISTOGRAM_MOST	16384
+#define HISTOGRAM_SHARE	     32	   /* of what is available, for all histograms */
+#define HISTOGRAM_BYTES	     320   /* of an entry, as seen on 7.3: kernel/trace/tracing_map.c */
+#define HISTOGRAM_LEAST	     2048  /* entries: the kernel's default */
+#define HISTOGRAM_SITES_MOST 4096  /* more than there are call sites */
+#define HISTOGRAM_MOST	     65536 /* of those that have a row for each task */
 
 #define BUFFER_SHARE	16   /* of what is available, for the buffers of all CPUs */
 #define FIRST_BUFFER_KB 1408 /* of each CPU of a new instance: TRACE_BUF_SIZE_DEFAULT */
@@ -555,14 +556,15 @@ static int set_events(struct session *session, struct failure *failure)
 	return ret;
 }
 
-/* Entries of each; the kernel allocates all of them at once, and a power of two. */
-static unsigned long histogram_entries(const struct plan *plan)
+/* The kernel allocates all of them at once, and a power of two. */
+static unsigned long histogram_entries(const struct plan *plan, bool by_task)
 {
+	unsigned long most = by_task ? HISTOGRAM_MOST : HISTOGRAM_SITES_MOST;
 	unsigned long long room = memory_available() / HISTOGRAM_SHARE / HISTOGRAM_BYTES /
 				  (unsigned int)__builtin_popcount(plan->histograms);
 	unsigned long entries = HISTOGRAM_LEAST;
 
-	while (entries < HISTOGRAM_MOST && 2 * entries <= room)
+	while (entries < most && 2 * entries <= room)
 		entries *= 2;
 	return entries;
 }
@@ -577,12 +579,16 @@ static bool saves_name(const struct plan *plan, enum histogram_id id)
 }
 
 /* tracefs_hist_start() has no size, and needs a tep_handle that has parsed the event's format. */
-static char *histogram_trigger(const struct plan *plan, enum histogram_id id)
+static char *histogram_trigger(const struct session_request *request, enum histogram_id id)
 {
+	const struct plan *plan = request->plan;
 	const struct catalog_histogram *histogram = &catalog_histograms[id];
 	bool is_site = HISTOGRAM_SITES & HISTOGRAM_BIT(id);
-	/* What reads them allocates as well. */
-	bool excludes_own = id > HISTOGRAM_EXITS && !plan->sites_by_task;
+	/*
+	 * What reads them allocates as well. Of tasks that set_event_pid leaves out no histogram hears:
+	 * kernel/trace/trace_events.c, trace_event_buffer_reserve().
+	 */
+	bool excludes_own = id > HISTOGRAM_EXITS && !request->pids;
 	char *text = NULL;
 	size_t length;
 	FILE *file = open_memstream(&text, &length);
@@ -593,7 +599,7 @@ static char *histogram_trigger(const struct plan *plan, enum histogram_id id)
 		is_site && plan->sites_by_task ? "common_pid," : "", histogram->keys);
 	if (histogram->values)
 		fprintf(file, ":vals=%s", histogram->values);
-	fprintf(file, ":size=%lu", histogram_entries(plan));
+	fprintf(file, ":size=%lu", histogram_entries(plan, !is_site || plan->sites_by_task));
 	if (saves_name(plan, id))
 		fputs(":largest=bytes_alloc:onmax($largest).save(name)", file);
 	if (histogram->filter || excludes_own)
@@ -630,7 +636,7 @@ static int set_histograms(struct session *session, struct failure *failure)
 
 		if (!(plan->histograms & HISTOGRAM_BIT(id)))
 			continue;
-		trigger = histogram_trigger(plan, id);
+		trigger = histogram_trigger(session->request, id);
 		ret = trigger ? settings_set(&session->settings, SETTING_HISTOGRAM,
 					     HISTOGRAM(session, id, "trigger"), SETTING_PRESENT,
 					     trigger, session->instance && !saves_name(plan, id),
