@@ -77,6 +77,16 @@ struct account;
 struct account *account_new(const struct plan *plan, const pid_t *pids, struct resolver *resolver);
 void account_free(struct account *account);
 
+/**
+ * account_see_tasks - learn the processes of the tasks that run now
+ *
+ * @proc: /proc
+ *
+ * Of these no fork is counted, and when a histogram is read they may have ended. To be called once,
+ * when histograms count. Returns 0 or -ENOMEM.
+ */
+int account_see_tasks(struct account *account, const char *proc);
+
 /** account_stall - count a stall; of kernel threads at work and of interrupts none is counted */
 void account_stall(struct account *account, const struct named_stall *named);
 

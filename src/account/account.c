@@ -2,6 +2,7 @@
 #include "allocfilt/account.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@ struct waiter {
 
 struct task {
 	int tid;
-	int parent;	  /* of a fork: the task that made it */
+	int parent;	  /* of a fork: the task that made it; of one that runs: its process */
 	bool thread;	  /* of a fork: it is in its parent's process */
 	const char *name; /* of an exit */
 };
@@ -44,6 +45,7 @@ struct account {
 	const struct plan *plan;
 	const pid_t *pids;
 	struct resolver *resolver;
+	struct tasks running;	    /* before forks were counted */
 	struct slab_caches *caches; /* NULL: the kernel names them */
 	struct hash waiters;
 	struct waiter waiter[WAITERS_MAX];
@@ -92,6 +94,7 @@ void account_free(struct account *account)
 	snapshot_free(&account->now);
 	snapshot_free(&account->before);
 	snapshot_free(&account->shown);
+	free(account->running.task);
 	hash_destroy(&account->waiters);
 	slab_caches_free(account->caches);
 	free(account);
@@ -185,6 +188,37 @@ static int add_task(struct tasks *tasks, const struct task *task)
 	return 1;
 }
 
+static void sort_tasks(struct tasks *tasks)
+{
+	if (tasks->task)
+		qsort(tasks->task, tasks->count, sizeof(*tasks->task), compare_tasks);
+}
+
+/* A name is that of a directory: digits. */
+static int add_running(struct account *account, const char *path)
+{
+	struct task task = { .tid = 0 };
+
+	if (sscanf(path, "/%d/task/%d", &task.parent, &task.tid) != 2)
+		return 0;
+	return add_task(&account->running, &task);
+}
+
+int account_see_tasks(struct account *account, const char *proc)
+{
+	char pattern[PATH_MAX];
+	glob_t threads;
+	int ret;
+
+	snprintf(pattern, sizeof(pattern), "%s/[0-9]*/task/[0-9]*", proc);
+	ret = glob(pattern, GLOB_NOSORT, NULL, &threads) == GLOB_NOSPACE ? -ENOMEM : 0;
+	for (size_t i = 0; ret >= 0 && i < threads.gl_pathc; i++)
+		ret = add_running(account, threads.gl_pathv[i] + strlen(proc));
+	globfree(&threads);
+	sort_tasks(&account->running);
+	return ret < 0 ? ret : 0;
+}
+
 static int read_fork(struct snapshot *snapshot, struct histogram_row *row)
 {
 	struct task task = { .tid = 0 };
@@ -216,7 +250,9 @@ static int process_of(const struct account *account, const struct snapshot *snap
 		if (fork && !fork->thread)
 			return tid;
 		if (!fork) {
-			int pid = resolver_task(account->resolver, tid, ts)->pid;
+			const struct task *running = find_task(&account->running, tid);
+			int pid = running ? running->parent :
+					    resolver_task(account->resolver, tid, ts)->pid;
 
 			return pid ? pid : tid;
 		}
@@ -447,12 +483,6 @@ static int read_histogram(const struct account *account, struct snapshot *snapsh
 	else
 		snapshot->dropped.pages += histogram.dropped;
 	return ret < 0 ? ret : 0;
-}
-
-static void sort_tasks(struct tasks *tasks)
-{
-	if (tasks->task)
-		qsort(tasks->task, tasks->count, sizeof(*tasks->task), compare_tasks);
 }
 
 int account_read(struct account *account, char *texts[HISTOGRAM_COUNT], uint64_t ts)

@@ -686,8 +686,12 @@ static int read_slow_files(struct live *live)
 	live->incomplete = ret > 0;
 	if (ret)
 		return ret < 0 ? ret : -EAGAIN;
-	if (live->pipeline && !live->has_traced)
+	if (live->pipeline && !live->has_traced) {
 		pipeline_read_symbols(live->pipeline);
+		ret = pipeline_see_tasks(live->pipeline);
+	}
+	if (ret)
+		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "out of memory");
 	if (session_has_probe(live->session) && live->probe.on_event)
 		callback = live->pipeline ? pipeline_address(live->pipeline, PROBE_CALLBACK) :
 					    kallsyms_address(source_open(&live->source, "kallsyms"),

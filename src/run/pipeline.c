@@ -914,6 +914,11 @@ struct output *pipeline_output(struct pipeline *pipeline)
 	return pipeline->output;
 }
 
+int pipeline_see_tasks(struct pipeline *pipeline)
+{
+	return pipeline->account ? account_see_tasks(pipeline->account, pipeline->source->proc) : 0;
+}
+
 int pipeline_account(struct pipeline *pipeline, char *texts[HISTOGRAM_COUNT])
 {
 	return account_read(pipeline->account, texts, pipeline->newest);

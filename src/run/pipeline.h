@@ -88,6 +88,9 @@ struct losses *pipeline_losses(struct pipeline *pipeline);
 /** pipeline_output - the output, for its ticks */
 struct output *pipeline_output(struct pipeline *pipeline);
 
+/** pipeline_see_tasks - see account_see_tasks(); without an account it does nothing */
+int pipeline_see_tasks(struct pipeline *pipeline);
+
 /** pipeline_account - the kernel's histograms were read; see account_read(). For a run with an account */
 int pipeline_account(struct pipeline *pipeline, char *texts[HISTOGRAM_COUNT]);
 
