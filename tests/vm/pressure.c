@@ -10,14 +10,17 @@
  *   pressure execs ROUNDS      fork, and execute /bin/true
  *   pressure reads ROUNDS      read a file of the working directory that is not cached
  *   pressure switches ROUNDS   wake another task and wait for it
+ *   pressure freed ROUNDS      fault in pages, each by one write, and give them back
+ *   pressure kmallocs ROUNDS   size a pipe, which is one kmalloc and one kfree
+ *   pressure objects ROUNDS    read no link, which is one object of a slab cache, for the name
  *   pressure pages RATE MS     allocate so many pages a second for so long, in a burst each ms, before
  *                              all other tasks, print how many and the time; from 5.14 on
  *   pressure throttled MIB     fault in so much, the memory.high of its cgroup, then 1280 pages: print
  *                              of each fault in which the task slept how long it did, and how long
  *                              it waited for a CPU
  *
- * The first four run until they are killed. The next four print the ns of one page, fork or
- * switch, over all rounds.
+ * The first four run until they are killed. The next seven print the ns of one page, fork,
+ * switch, kmalloc or object, over all rounds.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -288,10 +291,21 @@ static void hog(unsigned long busy_ms)
 
 /* Workloads: one round each, which returns its ns. */
 
-#define ROUND_FAULTS 512
-#define ROUND_READS  128
-#define ROUND_TRIPS  100
-#define ROUND_EXECS  4
+#define ROUND_FAULTS   512
+#define ROUND_READS    128
+#define ROUND_TRIPS    100
+#define ROUND_EXECS    4
+#define ROUND_KMALLOCS 1000
+#define ROUND_OBJECTS  1000
+
+static char *round_map(size_t size)
+{
+	char *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (map == MAP_FAILED || madvise(map, size, MADV_NOHUGEPAGE))
+		die("mmap");
+	return map;
+}
 
 /* The faults alone: giving the pages back costs as much, and allocates nothing. */
 static long long faults(void)
@@ -301,14 +315,30 @@ static long long faults(void)
 	long long start;
 
 	if (!map)
-		map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (map == MAP_FAILED || madvise(map, size, MADV_NOHUGEPAGE))
-		die("mmap");
+		map = round_map(size);
 	start = now();
 	touch(map, size, page);
 	start = now() - start;
 	madvise(map, size, MADV_DONTNEED);
 	return start;
+}
+
+/* For who records that a page is freed, too. A write that comes first is one fault; touch() reads
+ * before, which is another, of the page of zeroes. */
+static long long freed(void)
+{
+	static volatile char *map;
+	size_t page = sysconf(_SC_PAGESIZE), size = ROUND_FAULTS * page;
+	long long start;
+
+	if (!map)
+		map = round_map(size);
+	start = now();
+	for (size_t at = 0; at < size; at += page)
+		map[at] = 1;
+	if (madvise((char *)map, size, MADV_DONTNEED))
+		die("madvise");
+	return now() - start;
 }
 
 static void echo(int from, int to)
@@ -399,6 +429,32 @@ static long long reads(void)
 	return cpu_time() - start;
 }
 
+/* The array of a pipe's buffers is allocated anew even if the size stays. */
+static long long kmallocs(void)
+{
+	static int ends[2];
+	long long start;
+
+	if (!ends[1] && pipe(ends))
+		die("pipe");
+	start = now();
+	for (int i = 0; i < ROUND_KMALLOCS; i++)
+		if (fcntl(ends[0], F_SETPIPE_SZ, CHUNK) != CHUNK)
+			die("F_SETPIPE_SZ");
+	return now() - start;
+}
+
+static long long objects(void)
+{
+	long long start = now();
+	char link[8];
+
+	for (int i = 0; i < ROUND_OBJECTS; i++)
+		if (readlink("/", link, sizeof(link)) != -1 || errno != EINVAL)
+			die("readlink");
+	return now() - start;
+}
+
 static void measure(long long (*round)(void), unsigned int operations, unsigned long rounds)
 {
 	long long ns = 0;
@@ -486,10 +542,17 @@ int main(int argc, char **argv)
 		measure(execs, ROUND_EXECS, strtoul(argv[2], NULL, 10));
 	else if (argc == 3 && !strcmp(argv[1], "reads"))
 		measure(reads, ROUND_READS, strtoul(argv[2], NULL, 10));
+	else if (argc == 3 && !strcmp(argv[1], "freed"))
+		measure(freed, ROUND_FAULTS, strtoul(argv[2], NULL, 10));
+	else if (argc == 3 && !strcmp(argv[1], "kmallocs"))
+		measure(kmallocs, ROUND_KMALLOCS, strtoul(argv[2], NULL, 10));
+	else if (argc == 3 && !strcmp(argv[1], "objects"))
+		measure(objects, ROUND_OBJECTS, strtoul(argv[2], NULL, 10));
 	else if (argc == 3 && !strcmp(argv[1], "throttled"))
 		throttled(strtoul(argv[2], NULL, 10));
 	else
-		fprintf(stderr, "usage: pressure memory PERCENT|hold MIB|files DIR|hog BUSY_MS|"
-				"faults|execs|reads|switches ROUNDS|throttled MIB\n");
+		fprintf(stderr,
+			"usage: pressure memory PERCENT|hold MIB|files DIR|hog BUSY_MS|"
+			"faults|execs|reads|switches|freed|kmallocs|objects ROUNDS|throttled MIB\n");
 	return argc >= 3 ? 0 : 2;
 }
