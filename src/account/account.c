@@ -558,24 +558,30 @@ static int by_pages(const void *one, const void *other)
 	return compare_processes(one, other);
 }
 
+/* Somebody may have cleared the kernel's counts meanwhile. */
+static void subtract(uint64_t *count, uint64_t before)
+{
+	*count = *count > before ? *count - before : 0;
+}
+
 static void subtract_site(struct account_site *site, const struct account_site *before)
 {
-	site->count -= before->count;
-	site->requested -= before->requested;
-	site->allocated -= before->allocated;
+	subtract(&site->count, before->count);
+	subtract(&site->requested, before->requested);
+	subtract(&site->allocated, before->allocated);
 }
 
 static void subtract_process(struct account_process *process, const struct account_process *before)
 {
-	process->count -= before->count;
-	process->pages -= before->pages;
+	subtract(&process->count, before->count);
+	subtract(&process->pages, before->pages);
 	for (int order = 0; order < ACCOUNT_ORDERS; order++)
-		process->orders[order] -= before->orders[order];
-	process->fallbacks -= before->fallbacks;
-	process->refilled -= before->refilled;
-	process->drained -= before->drained;
-	process->stalls -= before->stalls;
-	process->waited -= before->waited;
+		subtract(&process->orders[order], before->orders[order]);
+	subtract(&process->fallbacks, before->fallbacks);
+	subtract(&process->refilled, before->refilled);
+	subtract(&process->drained, before->drained);
+	subtract(&process->stalls, before->stalls);
+	subtract(&process->waited, before->waited);
 }
 
 static bool is_empty(const struct account_process *process)
@@ -669,12 +675,13 @@ int account_tables(struct account *account, bool interval, enum account_sort sor
 		.nr_sites = shown->nr_sites,
 		.processes = shown->processes,
 		.nr_processes = shown->nr_processes,
-		.dropped = { now->dropped.sites - before->dropped.sites,
-			     now->dropped.pages - before->dropped.pages,
-			     now->dropped.tasks - before->dropped.tasks,
-			     now->dropped.processes - before->dropped.processes },
+		.dropped = now->dropped,
 		.unreadable = now->unreadable,
 	};
+	subtract(&ret_tables->dropped.sites, before->dropped.sites);
+	subtract(&ret_tables->dropped.pages, before->dropped.pages);
+	subtract(&ret_tables->dropped.tasks, before->dropped.tasks);
+	subtract(&ret_tables->dropped.processes, before->dropped.processes);
 	for (size_t i = 0; i < shown->nr_sites; i++)
 		add_site(&ret_tables->all_sites, &shown->sites[i]);
 	for (size_t i = 0; i < shown->nr_processes; i++)

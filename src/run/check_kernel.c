@@ -81,16 +81,20 @@ static int print_probe(const struct kernel *kernel, struct failure *failure)
 	return ret;
 }
 
-static int print_kernel(const struct kernel *kernel, struct failure *failure)
+static int print_kernel(struct kernel *kernel, struct failure *failure)
 {
+	struct plan_offer offer;
 	int ret;
 
+	kernel_offer(kernel, &offer);
 	printf("kernel          %s\n", kernel->system.release);
 	printf("tracefs         %s\n", kernel->dir);
 	printf("function_graph  %s\n",
 	       kernel->function_graph ? "yes" : "no: only pairs of events are timed");
 	if (!kernel->function_enabled)
 		puts("ftrace_enabled  0: nothing would be recorded, sysctl kernel.ftrace_enabled=1");
+	printf("account         %s\n",
+	       offer.histograms ? "yes" : "no: built without CONFIG_HIST_TRIGGERS");
 	ret = print_probe(kernel, failure);
 	puts("instance        checked when tracing starts; every kernel from 6.12 on allows it");
 	return ret;

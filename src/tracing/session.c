@@ -154,7 +154,8 @@ static int remove_own_name(struct settings *settings, enum setting_kind kind, co
 	if (!present)
 		return 0;
 	*found = true;
-	log_notice("removing %s that a killed run left behind", path);
+	log_notice("removing %s%s that a killed run left behind",
+		   kind == SETTING_HISTOGRAM ? "our histogram in " : "", path);
 	if (settings_add(settings, kind, path, SETTING_ABSENT, SETTING_PRESENT, false))
 		return out_of_memory(failure);
 	return settings_restore(settings, failure);
