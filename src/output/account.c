@@ -11,9 +11,9 @@
 
 /* The forms of allocfilt account: its two tables as text, as JSON, and call sites folded. */
 
-#define NAME_COLUMNS  42 /* of a call site */
-#define CACHE_COLUMNS 20
-#define TASK_COLUMNS  24
+#define NAME_COLUMNS  34 /* of a call site */
+#define CACHE_COLUMNS 17
+#define TASK_COLUMNS  20
 #define TOP_MAX	      128 /* of --top */
 
 static int tables_of(const struct summary_view *view, struct account_tables *ret_tables)
@@ -102,7 +102,7 @@ static void put_sites(struct writer *writer, const struct summary_view *view,
 	if (!tables->nr_sites)
 		return;
 	line_clear(&line);
-	line_add(&line, "%-*s %-*s %10s %12s %12s %12s %6s", NAME_COLUMNS, "call site",
+	line_add(&line, "%-*s %-*s %9s %10s %11s %11s %5s", NAME_COLUMNS, "call site",
 		 CACHE_COLUMNS, "cache", "count", "asked KiB", "alloc. KiB", "wasted KiB", "%");
 	line_put(&line, writer);
 	for (; rows < tables->nr_sites && rows < view->top; rows++) {
@@ -116,7 +116,7 @@ static void put_sites(struct writer *writer, const struct summary_view *view,
 			 *site->cache ? site->cache :
 					"?",
 			 CACHE_COLUMNS);
-		line_add(&line, " %10" PRIu64 " %12.1f %12.1f %12.1f %6.1f", site->count,
+		line_add(&line, " %9" PRIu64 " %10.1f %11.1f %11.1f %5.1f", site->count,
 			 (double)site->requested / 1024, (double)site->allocated / 1024,
 			 (double)account_wasted(site) / 1024,
 			 percent(account_wasted(site), site->allocated));
