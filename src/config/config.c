@@ -37,6 +37,9 @@ static int parse_line(struct options *options, char *line, struct failure *failu
 		return failure_set(failure, EXIT_STATUS_USAGE, ENOENT,
 				   "unknown key '%s'; allowed: %s", value_shown(name, text), names);
 	}
+	/* An account has forms of its own, and the file names one of a run. */
+	if (key->kind == KEY_FORMAT && options->task == TASK_ACCOUNT)
+		return 0;
 	/* The command line takes precedence, but an error in the file is still an error. */
 	if (options->on_command_line & key_bit(key))
 		options = &ignored;

@@ -179,6 +179,35 @@ static void test_too_long_a_line(void **state)
 	options_free(&options);
 }
 
+/* How it traces is the file's, what is shown is not; and the forms of a run are not those of account. */
+static void test_account(void **state)
+{
+	static const char file[] =
+		"threshold = 5ms\nbuffer = 16M\nlimit-tasks = 100\nformat = nonsense\npid = 7\n"
+		"report = 9ms\nmetrics = /nowhere\ninterval = 1\ntop = 3\nduration = 1h\n"
+		"function = vm_*\nevent = kmem:kfree\nstack = yes\noff-cpu = yes\n"
+		"page-allocation = yes\nsummary = none\n";
+	const struct options *options = load_good("account", file);
+
+	assert_int_equal(options->threshold, 5000000);
+	assert_int_equal(options->buffer, 16 << 20);
+	assert_int_equal(options->limits.tasks, 100);
+	assert_string_equal(options->format, "plain");
+	assert_null(options->pids);
+	assert_null(options->metrics);
+	assert_null(options->functions);
+	assert_null(options->events);
+	assert_false(options->stack || options->off_cpu || options->page_allocation);
+	assert_int_equal(options->interval, 0);
+	assert_int_equal(options->report, 0);
+	assert_int_equal(options->duration, 0);
+	assert_int_equal(options->top, 10);
+	assert_int_equal(config_report(options, false), 0);
+	assert_int_equal(load_good("account -t 20ms -b 8M -f fancy", file)->threshold, 20000000);
+	assert_int_equal(load_good("account -t 20ms -b 8M -f fancy", file)->buffer, 8 << 20);
+	assert_int_equal(load_good("account", "top = 3\n")->threshold, 1000000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -189,6 +218,7 @@ int main(void)
 		cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_reload),
 		cmocka_unit_test(test_too_long_a_line),
+		cmocka_unit_test(test_account),
 	};
 
 	return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
