@@ -5,7 +5,7 @@
 #include "allocfilt/config.h"
 #include "unit_test.h"
 
-#define ARGUMENTS_MAX 16
+#define ARGUMENTS_MAX 20
 
 static const char *const formats[] = { "plain", "fancy", NULL };
 

@@ -202,11 +202,79 @@ static void test_refused(void **state)
 		{ "allocfilt --verify=x -w y", "--verify goes with" },
 		{ "allocfilt --verify=x -- true", "--verify goes with" },
 		{ "allocfilt --verify=", "--verify ''|empty" },
+		{ "allocfilt account --restore", "account and --restore" },
+		{ "allocfilt account --probe", "account and --probe" },
+		{ "allocfilt account --check-config", "account and --check-config" },
+		{ "allocfilt account --sort=name", "--sort 'name'|wasted, allocated, count" },
+		{ "allocfilt account --top=0", "--top '0'|1 to 128" },
+		{ "allocfilt account account", "unexpected argument 'account'" },
+		{ "allocfilt account -v -q", "-v and -q" },
+		{ "allocfilt account -p 1 -- true", "-p|COMMAND" },
+		{ "allocfilt account --user=x", "--user|COMMAND" },
+		{ "allocfilt account --", "no COMMAND" },
+		{ "allocfilt -t 5 account", "unexpected argument 'account'" },
+		{ "allocfilt -t 5 --sort=count", "--sort|allocfilt account" },
 		{ "allocfilt -t 5 --user= -- true", "--user ''|empty|name of a user" },
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++)
 		parse_bad(cases[i][0], cases[i][1]);
+}
+
+static void test_account(void **state)
+{
+	struct options options;
+
+	parse_good(&options, "allocfilt account");
+	assert_int_equal(options.task, TASK_ACCOUNT);
+	assert_int_equal(options.threshold, 1000000);
+	assert_int_equal(options.sort, SORT_WASTED);
+	assert_int_equal(options.top, 10);
+	assert_false(options.page_allocation);
+	assert_string_equal(options.format, "plain");
+	options_free(&options);
+	parse_good(&options, "allocfilt account -t 20 -d 2 -p 7 -s in -b 8M -f fancy --interval=1 "
+			     "--sort=count --top=3 -o out");
+	assert_int_equal(options.threshold, 20000);
+	assert_int_equal(options.duration, 2000000000);
+	assert_int_equal(options.pids[0], 7);
+	assert_string_equal(options.source, "in");
+	assert_int_equal(options.buffer, 8 << 20);
+	assert_string_equal(options.format, "fancy");
+	assert_int_equal(options.interval, 1000000000);
+	assert_int_equal(options.sort, SORT_COUNT);
+	assert_int_equal(options.top, 3);
+	assert_string_equal(options.output, "out");
+	options_free(&options);
+	parse_good(&options, "allocfilt account --sort=allocated --user=x --force -q -c z -- true");
+	assert_int_equal(options.sort, SORT_ALLOCATED);
+	assert_string_equal(options.command[0], "true");
+	assert_string_equal(options.user, "x");
+	options_free(&options);
+	parse_good(&options, "allocfilt account -h");
+	assert_int_equal(options.task, TASK_HELP);
+	options_free(&options);
+	/* The word is that of the first argument alone. */
+	parse_good(&options, "allocfilt -t 5 -- account");
+	assert_int_equal(options.task, TASK_RUN);
+	options_free(&options);
+}
+
+/* Each option of a run that has no say in an account. */
+static void test_refused_in_account(void **state)
+{
+	static const char *const others[] = {
+		"-w x",		"-r x",	       "--verify=x",	"--journal",	  "--metrics=x",
+		"--report=2ms", "--comm=x",    "--cgroup=x",	"--min-order=1",  "--stack",
+		"--off-cpu",	"-F vm_*",     "-e kmem:kfree", "--summary=full", "--max-size=1M",
+		"--keep=2",	"--until=1ms",
+	};
+	char text[64];
+
+	for (size_t i = 0; i < COUNT(others); i++) {
+		snprintf(text, sizeof(text), "allocfilt account %s", others[i]);
+		parse_bad(text, "account goes with -t, ");
+	}
 }
 
 /* Its arguments are its own, whatever they look like. */
@@ -268,12 +336,19 @@ static void test_help(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_defaults),   cmocka_unit_test(test_defaults_of_the_service),
-		cmocka_unit_test(test_numbers),	   cmocka_unit_test(test_lists),
-		cmocka_unit_test(test_list_limit), cmocka_unit_test(test_paths_and_switches),
-		cmocka_unit_test(test_tasks),	   cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_command),	   cmocka_unit_test(test_long_value),
+		cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_defaults_of_the_service),
+		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_lists),
+		cmocka_unit_test(test_list_limit),
+		cmocka_unit_test(test_paths_and_switches),
+		cmocka_unit_test(test_tasks),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_command),
+		cmocka_unit_test(test_long_value),
 		cmocka_unit_test(test_help),
+		cmocka_unit_test(test_account),
+		cmocka_unit_test(test_refused_in_account),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
