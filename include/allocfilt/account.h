@@ -40,8 +40,8 @@ struct account_process {
 	uint64_t pages;
 	uint64_t orders[ACCOUNT_ORDERS]; /* allocations by order */
 	uint64_t fallbacks;
-	uint64_t refilled; /* pages */
-	uint64_t drained;  /* pages */
+	uint64_t refilled; /* blocks of pages, of any order */
+	uint64_t drained;  /* the same */
 	uint64_t stalls;
 	uint64_t waited; /* ns */
 };

@@ -161,8 +161,8 @@ enum histogram_id {
 	HISTOGRAM_CACHE_NODE,
 	HISTOGRAM_PAGES,
 	HISTOGRAM_FALLBACKS, /* from pages of another migrate type */
-	HISTOGRAM_REFILLS,   /* pages that a CPU's list gets from its zone */
-	HISTOGRAM_DRAINS,    /* pages that it gives back */
+	HISTOGRAM_REFILLS,   /* blocks of pages that a CPU's list gets from its zone */
+	HISTOGRAM_DRAINS,    /* blocks that it gives back */
 	HISTOGRAM_COUNT,
 };
 

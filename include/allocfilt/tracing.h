@@ -145,7 +145,7 @@ struct session;
 int session_start(struct session **session, const struct session_request *request,
 		  struct failure *failure);
 
-/** session_on - tracing_on; the last step of the set-up */
+/** session_on - histograms and tracing_on; the last step of the set-up */
 int session_on(struct session *session, struct failure *failure);
 
 /** session_off - tracing off, so that the buffers can be drained; raw files may stay open */

@@ -189,7 +189,7 @@ static void put_processes(struct writer *writer, const struct summary_view *view
 	line_put(&line, writer);
 	put_dropped(writer, tables->dropped.pages,
 		    all->count + all->fallbacks + all->refilled + all->drained,
-		    "allocations, fallbacks, refilled or drained pages");
+		    "allocations, fallbacks, refills or drains");
 	put_dropped(writer, tables->dropped.processes, all->stalls, "stalls");
 	if (tables->dropped.tasks) {
 		line_clear(&line);

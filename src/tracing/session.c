@@ -39,16 +39,16 @@ struct session {
 	const struct session_request *request; /* during session_start() only */
 	struct undo *undo;
 	struct settings settings;
-	struct tracefs_instance *own; /* where our buffers are: our instance or the top level */
-	char *dir;		      /* of own */
-	bool instance;		      /* own is our instance */
-	bool graph;		      /* the tracer is function_graph */
-	bool on;		      /* tracing_on */
-	bool has_probe;		      /* the probe is defined */
-	bool stack;		      /* events have triggers */
-	bool histograms;	      /* those of an account */
-	char threshold[32];	      /* us, as tracing_thresh reads */
-	char *subbuf;		      /* KiB, as buffer_subbuf_size_kb reads; NULL: no such file */
+	struct tracefs_instance *own;	 /* where our buffers are: our instance or the top level */
+	char *dir;			 /* of own */
+	bool instance;			 /* own is our instance */
+	bool graph;			 /* the tracer is function_graph */
+	bool on;			 /* tracing_on */
+	bool has_probe;			 /* the probe is defined */
+	bool stack;			 /* events have triggers */
+	char *triggers[HISTOGRAM_COUNT]; /* of an account; NULL: none */
+	char threshold[32];		 /* us, as tracing_thresh reads */
+	char *subbuf; /* KiB, as buffer_subbuf_size_kb reads; NULL: no such file */
 	int *cpus, nr_cpus;
 	bool differ;		      /* in the size of their buffers */
 	unsigned long long wanted_kb; /* KiB of each CPU's buffer */
@@ -570,15 +570,6 @@ static unsigned long histogram_entries(const struct plan *plan, bool by_task)
 	return entries;
 }
 
-/*
- * The name of the cache is saved when a call site gets a larger object than before, so once or twice.
- * As a key it doubled the cost: 256 bytes of it are hashed.
- */
-static bool saves_name(const struct plan *plan, enum histogram_id id)
-{
-	return id == HISTOGRAM_CACHE && plan->cache_names;
-}
-
 /* tracefs_hist_start() has no size, and needs a tep_handle that has parsed the event's format. */
 static char *histogram_trigger(const struct session_request *request, enum histogram_id id)
 {
@@ -601,7 +592,11 @@ static char *histogram_trigger(const struct session_request *request, enum histo
 	if (histogram->values)
 		fprintf(file, ":vals=%s", histogram->values);
 	fprintf(file, ":size=%lu", histogram_entries(plan, !is_site || plan->sites_by_task));
-	if (saves_name(plan, id))
+	/*
+	 * The name is saved when a call site gets a larger object than before, so once or twice. As
+	 * a key it doubled the cost: 256 bytes of it are hashed.
+	 */
+	if (id == HISTOGRAM_CACHE && plan->cache_names)
 		fputs(":largest=bytes_alloc:onmax($largest).save(name)", file);
 	if (histogram->filter || excludes_own)
 		fprintf(file, " if %s%s", histogram->filter ? histogram->filter : "",
@@ -627,25 +622,33 @@ static const char *histogram_path(const struct session *session, enum histogram_
 #define HISTOGRAM(session, id, file) histogram_path(session, id, file, (char[PATH_MAX]){ 0 })
 
 /* One that saves something keeps its instance busy until it is removed. */
-static int set_histograms(struct session *session, struct failure *failure)
+static int set_histograms(struct session *session, enum histogram_id from, enum histogram_id end,
+			  struct failure *failure)
 {
-	const struct plan *plan = session->request->plan;
 	int ret = 0;
 
-	for (int id = 0; id < HISTOGRAM_COUNT && !ret; id++) {
-		char *trigger;
-
-		if (!(plan->histograms & HISTOGRAM_BIT(id)))
-			continue;
-		trigger = histogram_trigger(session->request, id);
-		ret = trigger ? settings_set(&session->settings, SETTING_HISTOGRAM,
-					     HISTOGRAM(session, id, "trigger"), SETTING_PRESENT,
-					     trigger, session->instance && !saves_name(plan, id),
-					     failure) :
-				out_of_memory(failure);
-		free(trigger);
-	}
+	for (int id = from; id < (int)end && !ret; id++)
+		if (session->triggers[id])
+			ret = settings_set(&session->settings, SETTING_HISTOGRAM,
+					   HISTOGRAM(session, id, "trigger"), SETTING_PRESENT,
+					   session->triggers[id],
+					   session->instance &&
+						   !strstr(session->triggers[id], ".save("),
+					   failure);
 	return ret;
+}
+
+/* Forks and exits tell of tasks that are counted later: see session_on(). */
+static int set_first_histograms(struct session *session, struct failure *failure)
+{
+	for (int id = 0; id < HISTOGRAM_COUNT; id++) {
+		if (!(session->request->plan->histograms & HISTOGRAM_BIT(id)))
+			continue;
+		session->triggers[id] = histogram_trigger(session->request, id);
+		if (!session->triggers[id])
+			return out_of_memory(failure);
+	}
+	return set_histograms(session, 0, HISTOGRAM_EXITS + 1, failure);
 }
 
 /*
@@ -657,7 +660,7 @@ static int set_up(struct session *session, struct failure *failure)
 	/* event-fork and function-fork before the list of tasks whose children they follow. */
 	static int (*const steps[])(struct session * session, struct failure * failure) = {
 		set_buffer, set_functions, set_cpus,   set_options,
-		set_tasks,  set_stacks,	   set_events, set_histograms,
+		set_tasks,  set_stacks,	   set_events, set_first_histograms,
 	};
 	struct settings *settings = &session->settings;
 	int ret = set_own(session, SETTING_NUMBER, "tracing_on", "0", failure);
@@ -842,6 +845,8 @@ static void session_free(struct session *session)
 	undo_close(session->undo);
 	settings_free(&session->settings);
 	tracefs_instance_free(session->own);
+	for (int id = 0; id < HISTOGRAM_COUNT; id++)
+		free(session->triggers[id]);
 	free(session->subbuf);
 	free(session->dir);
 	free(session->cpus);
@@ -860,7 +865,6 @@ int session_start(struct session **ret_session, const struct session_request *re
 	session->request = request;
 	session->graph = request->plan->function_graph;
 	session->stack = request->stack;
-	session->histograms = request->plan->histograms;
 	snprintf(session->threshold, sizeof(session->threshold), "%lld",
 		 (long long)request->plan->threshold / 1000);
 	ret = start(session, failure);
@@ -885,8 +889,11 @@ int session_start(struct session **ret_session, const struct session_request *re
 
 int session_on(struct session *session, struct failure *failure)
 {
-	int ret = set_own(session, SETTING_NUMBER, "tracing_on", "1", failure);
+	/* They count from here on, whatever tracing_on is. */
+	int ret = set_histograms(session, HISTOGRAM_EXITS + 1, HISTOGRAM_COUNT, failure);
 
+	if (!ret)
+		ret = set_own(session, SETTING_NUMBER, "tracing_on", "1", failure);
 	session->on = !ret;
 	return ret;
 }
@@ -945,7 +952,7 @@ bool session_taken(struct session *session, char *what, size_t size)
 		  session->graph ? "function_graph" : NULL },
 		{ SETTING_NUMBER, "tracing_thresh", session->graph ? session->threshold : NULL },
 		{ SETTING_HISTOGRAM, HISTOGRAM(session, HISTOGRAM_PAGES, "trigger"),
-		  session->histograms ? SETTING_PRESENT : NULL },
+		  session->triggers[HISTOGRAM_PAGES] ? SETTING_PRESENT : NULL },
 	};
 	bool taken = false;
 
