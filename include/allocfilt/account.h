@@ -55,7 +55,7 @@ struct account_dropped {
 };
 
 struct account_tables {
-	const struct account_site *sites; /* as account_sort_sites() left them */
+	const struct account_site *sites; /* as account_tables() was asked to sort them */
 	size_t nr_sites;
 	const struct account_process *processes; /* most pages first */
 	size_t nr_processes;

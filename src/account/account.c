@@ -558,7 +558,10 @@ static int by_pages(const void *one, const void *other)
 	return compare_processes(one, other);
 }
 
-/* Somebody may have cleared the kernel's counts meanwhile. */
+/*
+ * Somebody may have cleared the kernel's counts, and what a thread took moves to another row once procfs
+ * no longer tells its process.
+ */
 static void subtract(uint64_t *count, uint64_t before)
 {
 	*count = *count > before ? *count - before : 0;
