@@ -31,6 +31,8 @@
 
 #define FAKE_FDS      1024
 #define FAKE_INSTANCE "instances/allocfilt"
+#define FAKE_HISTOGRAM                                                                             \
+	"hist:keys=common_pid:vals=hitcount:sort=hitcount:size=2048 [active]\n" /* theirs */
 #define FAKE_KALLSYMS "fixtures/7.3/kallsyms"
 #define FAKE_ONLINE   2	  /* CPUs */
 #define FAKE_POSSIBLE 128 /* CPUs, as in many a VM */
@@ -381,12 +383,58 @@ static ssize_t fake_write_dynamic(int fd, const char *text, size_t size)
 										  (ssize_t)size;
 }
 
+/*
+ * A histogram is shown with what it has by default, and with its state. It is removed by what is shown,
+ * without the state; one of the same name is refused, as kernel/trace/trace_events_hist.c does.
+ */
+static ssize_t fake_write_histogram(int fd, const char *text, size_t size)
+{
+	static const char state[] = " [active]\n";
+	bool remove = *text == '!';
+	char path[64], now[4096] = "", wanted[1024], *found, *end;
+	int other, values, rest;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	other = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY);
+	assert_true(syscall(SYS_read, other, now, sizeof(now) - 1024) >= 0);
+	syscall(SYS_close, other);
+	snprintf(wanted, sizeof(wanted), "%.*s", (int)size - remove, text + remove);
+	wanted[strcspn(wanted, "\n")] = '\0';
+	if (remove) {
+		for (end = wanted + strlen(wanted); end > wanted && end[-1] == ' ';)
+			*--end = '\0';
+		strcat(wanted, state);
+		found = strstr(now, wanted);
+		if (!found) {
+			errno = ENOENT;
+			return -1;
+		}
+		memmove(found, found + strlen(wanted), strlen(found + strlen(wanted)) + 1);
+		return fake_store(fd, now) ? -1 : (ssize_t)size;
+	}
+	snprintf(path, sizeof(path), "%.*s:", (int)strcspn(wanted + 5, ":") + 5, wanted);
+	if (strstr(now, path)) {
+		errno = EEXIST;
+		return -1;
+	}
+	/* hist:name=...:keys=...[:vals=...]:size=... */
+	found = strstr(wanted, ":vals=");
+	values = found ? (int)(found - wanted) : (int)(strstr(wanted, ":size=") - wanted);
+	rest = (int)(strstr(wanted, ":size=") - wanted);
+	snprintf(now + strlen(now), sizeof(now) - strlen(now),
+		 "%.*s:vals=hitcount%s%.*s:sort=hitcount%s%s", values, wanted, found ? "," : "",
+		 found ? rest - values - 6 : 0, found ? found + 6 : "", wanted + rest, state);
+	return fake_store(fd, now) ? -1 : (ssize_t)size;
+}
+
 static ssize_t fake_write_trigger(int fd, const char *text, size_t size)
 {
 	static const char others[] = "traceoff:count=1\n";
 	static const char command[] = "stacktrace";
 	char both[128];
 
+	if (!strncmp(text + (*text == '!'), "hist:", 5))
+		return fake_write_histogram(fd, text, size);
 	/* "stacktrace", or with a condition after it */
 	snprintf(both, sizeof(both), "%s:unlimited%.*s\n%s", command, (int)(size - strlen(command)),
 		 text + strlen(command), others);
@@ -560,6 +608,8 @@ static void fake_put_own(const char *dir, bool graph)
 		{ "events/sched/sched_switch/enable", "0\n" },
 		{ "events/sched/sched_switch/filter", "none\n" },
 		{ "events/sched/sched_switch/trigger", "traceoff:count=1\n" },
+		{ "events/kmem/kmalloc/trigger", "" },
+		{ "events/kmem/mm_page_alloc/trigger", FAKE_HISTOGRAM },
 	};
 
 	for (size_t i = 0; i < COUNT(files); i++)

@@ -527,6 +527,104 @@ static void test_event_limit(void **state)
 	check_refused(&offered, true, NULL, events, EXIT_STATUS_USAGE, "many:last");
 }
 
+#define EVENTS_OF_ACCOUNT                                                                          \
+	"task:task_newtask sched:sched_process_exit kmem:kmalloc kmem:kmem_cache_alloc "           \
+	"kmem:mm_page_alloc kmem:mm_page_alloc_extfrag kmem:mm_page_alloc_zone_locked "            \
+	"kmem:mm_page_pcpu_drain "
+
+static const char *fields; /* "mm_page_alloc_zone_locked.percpu_refill " */
+
+static bool has_field(void *context, const char *system, const char *event, const char *field)
+{
+	char full[128];
+
+	snprintf(full, sizeof(full), "%s.%s ", event, field);
+	return strstr(fields, full);
+}
+
+static int make_account(const char *events, bool histograms, bool by_task)
+{
+	struct offered offered = { functions_6_1, events };
+	char **offered_functions = split(functions_6_1);
+	const struct plan_offer offer = { true,	    offered_functions, has_event,
+					  &offered, histograms,	       has_field };
+	const struct plan_request request = { .threshold = 1000000,
+					      .account = true,
+					      .sites_by_task = by_task };
+	int ret;
+
+	plan_free(plan);
+	plan = NULL;
+	failure = (struct failure){ 0 };
+	ret = plan_make(&plan, &request, &offer, &failure);
+	free_split(offered_functions);
+	return ret;
+}
+
+static void test_histograms(void **state)
+{
+	const unsigned int all = (1u << HISTOGRAM_COUNT) - 1;
+	const unsigned int nodes =
+		HISTOGRAM_BIT(HISTOGRAM_KMALLOC_NODE) | HISTOGRAM_BIT(HISTOGRAM_CACHE_NODE);
+
+	/* 7.3 */
+	fields = "mm_page_alloc_zone_locked.percpu_refill kmem_cache_alloc.name ";
+	assert_int_equal(make_account(EVENTS_6_1 EVENTS_OF_ACCOUNT, true, false), 0);
+	assert_int_equal(plan->histograms, all & ~nodes);
+	assert_true(plan->cache_names);
+	assert_false(plan->sites_by_task);
+	/* 6.1: no name */
+	fields = "mm_page_alloc_zone_locked.percpu_refill ";
+	assert_int_equal(make_account(EVENTS_6_1 EVENTS_OF_ACCOUNT
+				      "kmem:kmalloc_node kmem:kmem_cache_alloc_node ",
+				      true, true),
+			 0);
+	assert_int_equal(plan->histograms, all);
+	assert_false(plan->cache_names);
+	assert_true(plan->sites_by_task);
+	/* before 5.19 */
+	fields = "";
+	assert_int_equal(make_account(EVENTS_6_1 EVENTS_OF_ACCOUNT, true, false), 0);
+	assert_int_equal(plan->histograms, all & ~nodes & ~HISTOGRAM_BIT(HISTOGRAM_REFILLS));
+	/* the least */
+	assert_int_equal(make_account(EVENTS_6_1 "task:task_newtask sched:sched_process_exit "
+						 "kmem:kmalloc kmem:mm_page_alloc ",
+				      true, false),
+			 0);
+	assert_int_equal(plan->histograms,
+			 HISTOGRAM_BIT(HISTOGRAM_FORKS) | HISTOGRAM_BIT(HISTOGRAM_EXITS) |
+				 HISTOGRAM_BIT(HISTOGRAM_KMALLOC) | HISTOGRAM_BIT(HISTOGRAM_PAGES));
+	/* a run has none */
+	plan_for(functions_6_1, EVENTS_6_1 EVENTS_OF_ACCOUNT);
+	assert_int_equal(plan->histograms, 0);
+}
+
+static void test_refused_accounts(void **state)
+{
+	static const struct {
+		const char *events, *part;
+		bool histograms;
+	} cases[] = {
+		{ EVENTS_6_1 EVENTS_OF_ACCOUNT, "CONFIG_HIST_TRIGGERS", false },
+		{ EVENTS_6_1, "task:task_newtask", true },
+		{ EVENTS_6_1 "task:task_newtask kmem:kmalloc kmem:mm_page_alloc ",
+		  "sched:sched_process_exit", true },
+		{ EVENTS_6_1 "task:task_newtask sched:sched_process_exit kmem:mm_page_alloc ",
+		  "no event kmem:kmalloc", true },
+		{ EVENTS_6_1 "task:task_newtask sched:sched_process_exit kmem:kmalloc ",
+		  "kmem:mm_page_alloc", true },
+	};
+
+	fields = "";
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		assert_true(make_account(cases[i].events, cases[i].histograms, false) < 0);
+		assert_int_equal(failure.status, EXIT_STATUS_NO_FEATURE);
+		assert_int_equal(failure.status, 5);
+		assert_non_null(strstr(failure.text, cases[i].part));
+		assert_null(plan);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, tear_down)
 
 int main(void)
@@ -548,6 +646,8 @@ int main(void)
 		TEST(test_refusals),
 		TEST(test_function_limit),
 		TEST(test_event_limit),
+		TEST(test_histograms),
+		TEST(test_refused_accounts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

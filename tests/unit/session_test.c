@@ -55,6 +55,7 @@ static int group_setup(void **state)
 	add_event("vmscan", "mm_shrink_slab_start", RULE_PAIR, EVENT_SLAB_START, 0);
 	add_event("vmscan", "mm_shrink_slab_end", RULE_PAIR, EVENT_SLAB_END, 0);
 	add_event("vmscan", "mm_vmscan_direct_reclaim_begin", RULE_PAIR, 0, EVENT_BEGIN);
+	plan->histograms = HISTOGRAM_BIT(HISTOGRAM_KMALLOC) | HISTOGRAM_BIT(HISTOGRAM_PAGES);
 	add_event("sched", "sched_switch", RULE_OFF_CPU, EVENT_SCHED_SWITCH, 0);
 	return 0;
 }
@@ -175,6 +176,40 @@ static void switches_events(const char *prefix, bool on)
 	assert_int_equal(!!strstr(fake_get(name), "stacktrace:unlimited if prev_state & 3"), on);
 }
 
+/* After the one of somebody else; 8 GiB are enough for the largest ones. Not of our own task. */
+static void has_histograms(const char *prefix)
+{
+	char name[128], expected[512];
+
+	snprintf(name, sizeof(name), "%sevents/kmem/mm_page_alloc/trigger", prefix);
+	snprintf(expected, sizeof(expected),
+		 FAKE_HISTOGRAM
+		 "hist:name=allocfilt_mm_page_alloc:keys=common_pid,order:vals=hitcount"
+		 ":sort=hitcount:size=16384 if pfn != 0xffffffffffffffff && "
+		 "common_pid != %d [active]\n",
+		 getpid());
+	assert_string_equal(fake_get(name), expected);
+	snprintf(name, sizeof(name), "%sevents/kmem/kmalloc/trigger", prefix);
+	snprintf(expected, sizeof(expected),
+		 "hist:name=allocfilt_kmalloc:keys=call_site.sym-offset:vals=hitcount,bytes_req,"
+		 "bytes_alloc:sort=hitcount:size=16384 if common_pid != %d [active]\n",
+		 getpid());
+	assert_string_equal(fake_get(name), expected);
+}
+
+static void reads_histograms(const char *prefix)
+{
+	char name[128], *text;
+
+	assert_int_equal(session_read_histogram(session, HISTOGRAM_PAGES, &text), -ENOENT);
+	snprintf(name, sizeof(name), "%sevents/kmem/mm_page_alloc/hist", prefix);
+	fake_put(name, "# event histogram\n");
+	assert_int_equal(session_read_histogram(session, HISTOGRAM_PAGES, &text), 0);
+	assert_string_equal(text, "# event histogram\n");
+	free(text);
+	assert_int_equal(unlink(fake_path(name)), 0);
+}
+
 static void sets_what_it_needs(const char *prefix)
 {
 	static const char *const values[][2] = {
@@ -199,6 +234,8 @@ static void sets_what_it_needs(const char *prefix)
 	}
 	snprintf(name, sizeof(name), "%sset_ftrace_filter", prefix);
 	assert_string_equal(fake_get(name), "__alloc_pages\ntry_to_free_pages\nshrink_slab\n");
+	has_histograms(prefix);
+	reads_histograms(prefix);
 	assert_true(session_has_probe(session));
 	assert_int_equal(session_on(session, &failure), 0);
 	snprintf(name, sizeof(name), "%stracing_on", prefix);
@@ -220,6 +257,43 @@ static void sets_what_it_needs(const char *prefix)
 	end();
 	assert_false(undo_exists());
 	assert_as_found();
+}
+
+/* A histogram's size is of what is available: a 64th of it, 512 bytes an entry. */
+static void test_entries_of_histograms(void **state)
+{
+	static const struct {
+		unsigned long long available_kib;
+		const char *size;
+	} cases[] = {
+		{ 100, ":size=2048 " },
+		{ 256 << 10, ":size=4096 " },
+		{ 512 << 10, ":size=8192 " },
+		{ 64ull << 20, ":size=16384 " },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		fake_put_available(cases[i].available_kib);
+		start();
+		assert_non_null(strstr(fake_get("events/kmem/kmalloc/trigger"), cases[i].size));
+		fake_put_available(8 << 20);
+		end();
+		assert_string_equal(fake_get("events/kmem/kmalloc/trigger"), "");
+	}
+}
+
+/* Of COMMAND and -p: a key more, and the filter of our own task is not needed. */
+static void test_histograms_by_task(void **state)
+{
+	plan->sites_by_task = true;
+	start();
+	plan->sites_by_task = false;
+	assert_string_equal(
+		fake_get("events/kmem/kmalloc/trigger"),
+		"hist:name=allocfilt_kmalloc:keys=common_pid,call_site.sym-offset:"
+		"vals=hitcount,bytes_req,bytes_alloc:sort=hitcount:size=16384 [active]\n");
+	assert_null(strstr(fake_get("events/kmem/mm_page_alloc/trigger"), "common_pid !="));
+	end_as_found();
 }
 
 static void test_top_level(void **state)
@@ -794,6 +868,9 @@ static void test_left_names_go(void **state)
 		assert_int_equal(mkdir(strdupa(fake_path(FAKE_INSTANCE)), 0700), 0);
 		/* busy until the instance goes */
 		fake_put(FAKE_INSTANCE "/" FAKE_PROBE "/enable", "1\n");
+		fake_put("events/kmem/mm_page_alloc/trigger", FAKE_HISTOGRAM
+			 "hist:name=allocfilt_mm_page_alloc:keys=common_pid,order"
+			 ":vals=hitcount:sort=hitcount:size=128 if order > 1 [active]\n");
 		assert_int_equal(i ? run() : restore(), 0);
 		assert_as_found();
 	}
@@ -929,12 +1006,14 @@ static void test_taken_away(void **state)
 		{ "current_tracer", "nop\n", "function_graph\n" },
 		{ "tracing_thresh", "1\n", "134\n" },
 		{ "tracing_on", "0\n", "1\n" },
+		{ "events/kmem/mm_page_alloc/trigger", FAKE_HISTOGRAM,
+		  "hist:name=allocfilt_mm_page_alloc:keys=order:vals=hitcount:size=128 [active]\n" },
 	};
 	char what[128];
 
 	start();
 	assert_int_equal(session_on(session, &failure), 0);
-	for (int i = 0; i < 3; i++) {
+	for (size_t i = 0; i < COUNT(changes); i++) {
 		assert_false(session_taken(session, what, sizeof(what)));
 		fake_put(changes[i][0], changes[i][1]);
 		assert_true(session_taken(session, what, sizeof(what)));
@@ -1102,6 +1181,8 @@ int main(void)
 #define IN_INSTANCE(test) cmocka_unit_test_setup_teardown(test, in_instance, fake_teardown)
 #define ALONE(test)	  cmocka_unit_test_teardown(test, fake_teardown)
 	const struct CMUnitTest tests[] = {
+		AT_TOP(test_entries_of_histograms),
+		AT_TOP(test_histograms_by_task),
 		AT_TOP(test_top_level),
 		IN_INSTANCE(test_instance),
 		AT_TOP(test_unused_buffer_is_expanded),

@@ -56,6 +56,19 @@ static void test_parse(void **state)
 		{ SETTING_TRIGGER, "stacktrace:unlimited\n", "present" },
 		{ SETTING_TRIGGER, "traceoff:count=1\nstacktrace:count=5\n", "present" },
 		{ SETTING_TRIGGER, "hist:keys=stacktrace:vals=hitcount\n", "absent" },
+		{ SETTING_TRIGGER, "hist:name=allocfilt_x:keys=stacktrace:size=128 [active]\n",
+		  "absent" },
+		{ SETTING_HISTOGRAM, "# Available triggers:\n# traceon hist\n", "absent" },
+		{ SETTING_HISTOGRAM, "", "absent" },
+		{ SETTING_HISTOGRAM, "stacktrace:unlimited\n", "absent" },
+		{ SETTING_HISTOGRAM, FAKE_HISTOGRAM, "absent" },
+		{ SETTING_HISTOGRAM, "hist:name=theirs:keys=x:vals=hitcount [active]\n", "absent" },
+		{ SETTING_HISTOGRAM, "hist:keys=x if comm == \"hist:name=allocfilt_\" [active]\n",
+		  "absent" },
+		{ SETTING_HISTOGRAM, "hist:name=allocfilt_x:keys=y:vals=hitcount [active]\n",
+		  "present" },
+		{ SETTING_HISTOGRAM, FAKE_HISTOGRAM "hist:name=allocfilt_x:keys=y [paused]\n",
+		  "present" },
 		{ SETTING_LIST, "#### all functions enabled ####\n", "" },
 		{ SETTING_LIST, "vfs_read\next4_sync_fs [ext4]\n", "vfs_read\next4_sync_fs\n" },
 		{ SETTING_LIST, "vfs_read\nvfs_write:traceoff:unlimited\n", "vfs_read\n" },
@@ -334,6 +347,45 @@ static void test_event_off_and_on(void **state)
 	assert_int_equal(settings_left(&settings), 0);
 }
 
+#define HISTOGRAM_FILE "events/kmem/mm_page_alloc/trigger"
+
+static int set_histogram(const char *trigger)
+{
+	return settings_set(&settings, SETTING_HISTOGRAM, HISTOGRAM_FILE, SETTING_PRESENT, trigger,
+			    false, &failure);
+}
+
+/* Removed by the line that is shown, without its state; what others have there stays. */
+static void test_histogram(void **state)
+{
+	assert_int_equal(set_histogram("hist:name=allocfilt_x:keys=order:size=128 if order > 1"),
+			 0);
+	assert_string_equal(fake_get(HISTOGRAM_FILE), FAKE_HISTOGRAM
+			    "hist:name=allocfilt_x:keys=order:vals=hitcount:sort=hitcount:"
+			    "size=128 if order > 1 [active]\n");
+	assert_int_equal(settings_restore(&settings, &failure), 0);
+	assert_string_equal(fake_get(HISTOGRAM_FILE), FAKE_HISTOGRAM);
+	assert_int_equal(settings_left(&settings), 0);
+}
+
+/* A bracket in the filter is not that of the state. */
+static void test_histogram_with_a_bracket(void **state)
+{
+	assert_int_equal(
+		set_histogram("hist:name=allocfilt_x:keys=order:size=128 if comm == \"[a]\""), 0);
+	assert_int_equal(settings_restore(&settings, &failure), 0);
+	assert_string_equal(fake_get(HISTOGRAM_FILE), FAKE_HISTOGRAM);
+}
+
+static void test_histogram_that_somebody_removed(void **state)
+{
+	assert_int_equal(set_histogram("hist:name=allocfilt_x:keys=order:size=128"), 0);
+	fake_put(HISTOGRAM_FILE, FAKE_HISTOGRAM);
+	assert_int_equal(settings_restore(&settings, &failure), 0);
+	assert_string_equal(fake_get(HISTOGRAM_FILE), FAKE_HISTOGRAM);
+	assert_int_equal(settings_left(&settings), 0);
+}
+
 static void test_full_table(void **state)
 {
 	for (int i = 0; i < SETTINGS_MAX; i++)
@@ -370,6 +422,9 @@ int main(void)
 		TEST(test_moved_value),
 		TEST(test_moved_value_of_somebody_else),
 		TEST(test_event_off_and_on),
+		TEST(test_histogram),
+		TEST(test_histogram_with_a_bracket),
+		TEST(test_histogram_that_somebody_removed),
 		TEST(test_full_table),
 		cmocka_unit_test(test_no_such_directory),
 	};
