@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "allocfilt/account.h"
+#include "allocfilt/output.h"
+#include "fake_resolver.h"
+#include "unit_test.h"
+#include "written_text.h"
+
+#define MS 1000000ull
+
+/* The tables that the forms show, in place of those that the kernel's texts make. */
+static struct account_tables made;
+static enum account_sort asked;
+static bool asked_interval;
+
+int account_tables(struct account *account, bool interval, enum account_sort sort,
+		   struct account_tables *ret_tables)
+{
+	asked = sort;
+	asked_interval = interval;
+	*ret_tables = made;
+	return 0;
+}
+
+uint64_t account_wasted(const struct account_site *site)
+{
+	return site->allocated > site->requested ? site->allocated - site->requested : 0;
+}
+
+static const struct plan plan = { .threshold = MS };
+static struct resolver resolver;
+static struct summary_view view;
+
+static const struct account_site sites[] = {
+	{ 0xffffffff81000010, "alloc_pipe_info+0x5c", NULL, 10, 1000, 2048 },
+	{ 0xffffffff81000020, "f+0x1 [a\"b;c]", "odd;\n\"cache", 2, 300, 400 },
+	{ 0xffffffff81000030, "g+0x1", "", 1, 64, 64 },
+};
+
+static const struct account_process processes[] = {
+	{ .pid = 7, .name = "a\n\"b\x1b[m", .count = 3, .pages = 12, .orders = { 0, 2, 1 } },
+	{ .pid = 8, .name = "quiet", .count = 5, .pages = 5, .orders = { 5 }, .fallbacks = 1 },
+	{ .pid = 9, .name = "waits", .count = 1, .pages = 1, .stalls = 2, .waited = 9 * MS },
+	{ .pid = 10, .name = "waits-less", .stalls = 1, .waited = 2 * MS },
+	{ .pid = 11, .name = "", .refilled = 3, .drained = 4 },
+};
+
+static int set_up(void **state)
+{
+	view = (struct summary_view){ .plan = &plan,
+				      .resolver = &resolver,
+				      .top = 10,
+				      .report = MS,
+				      .since = 1000,
+				      .ts = 1000 + 2000 * MS,
+				      .account = (void *)&plan };
+	made = (struct account_tables){
+		.sites = sites,
+		.nr_sites = COUNT(sites),
+		.processes = processes,
+		.nr_processes = COUNT(processes),
+		.all_sites = { .count = 13, .requested = 1364, .allocated = 2512 },
+		.all_processes = { .count = 9,
+				   .pages = 18,
+				   .orders = { 5, 2, 1 },
+				   .fallbacks = 1,
+				   .refilled = 3,
+				   .drained = 4,
+				   .stalls = 3,
+				   .waited = 11 * MS },
+	};
+	return 0;
+}
+
+static const char *shown(const char *format)
+{
+	struct options options = { .format = format, .task = TASK_ACCOUNT };
+	struct writer *writer = begin_text();
+	const struct output_setup setup = { .options = &options,
+					    .plan = &plan,
+					    .resolver = &resolver,
+					    .writer = writer };
+	struct output *output = output_new(&setup);
+
+	assert_non_null(output);
+	assert_int_equal(output_summary(output, &view), 0);
+	output_free(output);
+	return end_text(writer);
+}
+
+static void text_lacks(const char *text, const char *what)
+{
+	if (strstr(text, what))
+		fail_msg("there is: %s in %s", what, text);
+}
+
+/* 2048 bytes allocated for 1000: 1048 wasted, 51.2 %. */
+static void test_text(void **state)
+{
+	const char *text = shown("text");
+
+	text_has(text, "slab: 13 allocations in ");
+	text_has(text, "1.3 KiB asked for, 2.5 KiB allocated, 1.1 KiB wasted (45.7 %)\n");
+	text_has(text,
+		 "(kmalloc)                    10          1.0          2.0          1.0   51.2\n");
+	text_has(text, "\ng+0x1                                      ?  ");
+	text_has(text,
+		 "pages: 18 in 9 allocations; 1 fallbacks, 3 refilled, 4 drained; 3 stalls of ");
+	text_has(text, "waited 11.000 ms\n");
+	text_has(text, "  1:2 2:1\n");
+	text_lacks(text, "\x1b");
+	text_lacks(text, "a\n\"b");
+	text_lacks(text, "odd;\n");
+	text_has(text, "odd;\\x0a");
+	text_lacks(text, "incomplete");
+	text_lacks(text, "(--top)");
+	/* a blank line, a head, a head, 3 rows, and the same with 5 rows */
+	assert_int_equal(count_in(text, "\n"), 6 + 8);
+}
+
+/* Who takes most and who waits longest: with --top=1 these are two. */
+static void test_top(void **state)
+{
+	const char *text;
+
+	view.top = 1;
+	text = shown("text");
+	text_has(text, "alloc_pipe_info+0x5c");
+	text_lacks(text, "g+0x1");
+	text_has(text, "  2 more call sites (--top)\n");
+	text_has(text, "-7 ");
+	text_has(text, "waits-9 ");
+	text_lacks(text, "quiet");
+	text_lacks(text, "waits-less");
+	text_has(text, "  3 more processes (--top)\n");
+	view.top = 2;
+	text = shown("text");
+	text_has(text, "quiet-8");
+	text_has(text, "waits-9");
+	text_has(text, "waits-less-10");
+	text_has(text, "  1 more processes (--top)\n");
+}
+
+/* Without stalls there are no more than --top. */
+static void test_top_without_stalls(void **state)
+{
+	const char *text;
+
+	made.nr_processes = 2;
+	view.top = 1;
+	text = shown("text");
+	text_has(text, "-7 ");
+	text_lacks(text, "quiet");
+	text_has(text, "  1 more processes (--top)\n");
+}
+
+static void test_incomplete(void **state)
+{
+	const char *text;
+
+	made.dropped =
+		(struct account_dropped){ .sites = 13, .pages = 17, .tasks = 5, .processes = 3 };
+	made.unreadable = 4;
+	text = shown("text");
+	text_has(text, "no row has another 13 allocations (50.0 % of all)\n");
+	/* 9 + 1 + 3 + 4 are counted */
+	text_has(text, "no row has another 17 allocations, fallbacks, refilled or drained pages "
+		       "(50.0 % of all)\n");
+	text_has(text, "no row has another 3 stalls (50.0 % of all)\n");
+	text_has(text, "no row has another 5 forks and exits");
+	text_has(text, "incomplete: 4 rows of the kernel's text cannot be read\n");
+	text = shown("json");
+	text_has(text, "\"bytes_wasted\":1148,\"dropped\":13,");
+	text_has(text, "\"dropped\":17,\"dropped_stalls\":3,\"dropped_tasks\":5,");
+	text_has(text, "\"unreadable_rows\":4}\n");
+}
+
+static void test_nothing(void **state)
+{
+	made = (struct account_tables){ .nr_sites = 0 };
+	assert_int_equal(count_in(shown("text"), "\n"), 4);
+	text_has(shown("json"), "\"call_sites\":[]}");
+	text_has(shown("json"), "\"processes\":[]}");
+	assert_string_equal(shown("folded"), "");
+}
+
+static void test_json(void **state)
+{
+	const char *text;
+
+	view.sort = SORT_COUNT;
+	view.top = 1; /* is not of JSON */
+	text = shown("json");
+	assert_int_equal(asked, SORT_COUNT);
+	assert_int_equal(count_in(text, "\n"), 1);
+	assert_int_equal(strncmp(text, "{\"type\":\"account\",", 18), 0);
+	text_has(text,
+		 "\"interval\":false,\"time\":null,\"ts_ns\":2000001000,\"duration_ns\":2000000000,"
+		 "\"threshold_ns\":1000000,\"slab\":{\"count\":13,\"bytes_requested\":1364,"
+		 "\"bytes_allocated\":2512,\"bytes_wasted\":1148,\"dropped\":0,\"call_sites\":[{"
+		 "\"call_site\":\"alloc_pipe_info+0x5c\",\"address\":\"0xffffffff81000010\","
+		 "\"event\":\"kmalloc\",\"cache\":null,\"count\":10,\"bytes_requested\":1000,"
+		 "\"bytes_allocated\":2048,\"bytes_wasted\":1048},");
+	text_has(text, "{\"call_site\":\"f+0x1 [a\\\"b;c]\",\"address\":\"0xffffffff81000020\","
+		       "\"event\":\"kmem_cache_alloc\",\"cache\":\"odd;\\u000a\\\"cache\",");
+	text_has(text, "\"event\":\"kmem_cache_alloc\",\"cache\":null,\"count\":1,");
+	text_has(text,
+		 "{\"pid\":7,\"process\":\"a\\u000a\\\"b\\u001b[m\",\"count\":3,\"pages\":12,"
+		 "\"orders\":[0,2,1],\"fallbacks\":0,\"refilled\":0,\"drained\":0,\"stalls\":0,"
+		 "\"waited_ns\":0");
+	text_has(text, "{\"pid\":11,\"process\":\"\",\"count\":0,\"pages\":0,\"orders\":[],");
+	assert_int_equal(count_in(text, "\"call_site\":"), 3);
+	assert_int_equal(count_in(text, "\"pid\":"), 5);
+	view.is_interval = true;
+	text_has(shown("json"), "\"interval\":true,");
+	assert_true(asked_interval);
+}
+
+static void test_folded(void **state)
+{
+	view.sort = SORT_WASTED;
+	/* g wastes nothing; a semicolon would end a frame */
+	assert_string_equal(shown("folded"),
+			    "kmalloc;alloc_pipe_info+0x5c 1048\n"
+			    "kmem_cache_alloc;odd:\\x0a\"cache;f+0x1 [a\"b:c] 100\n");
+	view.sort = SORT_ALLOCATED;
+	text_has(shown("folded"), "kmalloc;alloc_pipe_info+0x5c 2048\n");
+	text_has(shown("folded"), "\nkmem_cache_alloc;g+0x1 64\n");
+	view.sort = SORT_COUNT;
+	text_has(shown("folded"), "kmalloc;alloc_pipe_info+0x5c 10\n");
+	text_has(shown("folded"), "\nkmem_cache_alloc;g+0x1 1\n");
+}
+
+/* The forms that are written while it runs; folded has no place for a time. */
+static void test_intervals(void **state)
+{
+	static const char *const names[] = { "text", "json", "folded" };
+
+	for (size_t i = 0; i < COUNT(names); i++) {
+		struct options options = {
+			.format = names[i],
+			.task = TASK_ACCOUNT,
+			.interval = 1000 * MS,
+			.on_command_line = ~0ull,
+		};
+		struct writer *writer = begin_text();
+		const struct output_setup setup = { .options = &options,
+						    .plan = &plan,
+						    .resolver = &resolver,
+						    .writer = writer };
+		struct output *output = output_new(&setup);
+		const char *text;
+
+		view.is_interval = true;
+		assert_int_equal(output_has_intervals(output), i < 2);
+		if (i < 2)
+			assert_int_equal(output_interval(output, &view), 0);
+		output_free(output);
+		text = end_text(writer);
+		assert_int_equal(!!strstr(text, "slab: 13 allocations"), i == 0);
+		assert_int_equal(!!strstr(text, "\"interval\":true"), i == 1);
+	}
+}
+
+#define TEST(test) cmocka_unit_test_setup(test, set_up)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_text),       TEST(test_top),	     TEST(test_top_without_stalls),
+		TEST(test_incomplete), TEST(test_nothing),   TEST(test_json),
+		TEST(test_folded),     TEST(test_intervals),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
