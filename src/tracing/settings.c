@@ -330,6 +330,55 @@ static bool is_directory(enum setting_kind kind)
 	return kind == SETTING_INSTANCE || kind == SETTING_PROBE;
 }
 
+/* The text of a file of @event ("system:name") beside @set_event; free() it. */
+static char *read_of_event(const struct settings *settings, const char *set_event,
+			   const char *event, const char *file)
+{
+	const char *slash = strrchr(set_event, '/');
+	int dir = slash ? (int)(slash + 1 - set_event) : 0;
+	int system = (int)strcspn(event, ":");
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%.*sevents/%.*s/%s/%s", dir, set_event, system, event,
+		 event + system + !!event[system], file);
+	return tracefs_instance_file_read(settings->top, path, NULL);
+}
+
+/* Is it enabled for histograms alone? Then it leaves no record, and reads "0*". */
+static bool is_only_counted(const struct settings *settings, const char *set_event,
+			    const char *event)
+{
+	char *enable = read_of_event(settings, set_event, event, "enable");
+	char *triggers = read_of_event(settings, set_event, event, "trigger"), *save;
+	bool is = enable && triggers && !strncmp(enable, "0*", 2);
+
+	for (char *line = is ? strtok_r(triggers, "\n", &save) : NULL; line && is;
+	     line = strtok_r(NULL, "\n", &save))
+		is = *line == '#' || !strncmp(line, "hist:", 5);
+	free(enable);
+	free(triggers);
+	return is;
+}
+
+/* set_event has these too, but written back to it they would leave records. */
+static void drop_only_counted(const struct settings *settings, const char *path, char *value)
+{
+	char *end = value, *next;
+
+	for (char *event = value; *event; event = next) {
+		size_t length = strcspn(event, "\n");
+
+		next = event + length + 1;
+		event[length] = '\0';
+		if (is_only_counted(settings, path, event))
+			continue;
+		memmove(end, event, length);
+		end += length;
+		*end++ = '\n';
+	}
+	*end = '\0';
+}
+
 int settings_read(const struct settings *settings, enum setting_kind kind, const char *path,
 		  char **ret_value)
 {
@@ -349,6 +398,8 @@ int settings_read(const struct settings *settings, enum setting_kind kind, const
 	free(text);
 	if (!*ret_value)
 		return -ENOMEM;
+	if (kind == SETTING_EVENTS)
+		drop_only_counted(settings, path, *ret_value);
 	if (kind != SETTING_SIZE || strcmp(*ret_value, "0"))
 		return 0;
 	free(*ret_value);

@@ -26,7 +26,8 @@ enum setting_kind {
 	SETTING_LIST,	/* names, one a line, in any order; cleared by O_TRUNC. Without the kernel's
 			   * '#' lines, modules ("name [module]") and function triggers
 			   * ("name:traceoff:unlimited") */
-	SETTING_EVENTS, /* set_event: a list whose lines are system:name */
+	SETTING_EVENTS, /* set_event: a list of system:name, without those that have nothing but
+			   histogram triggers */
 	SETTING_PIDS,	/* a list of numbers, from which the kernel removes tasks that exited: what
 			   * is left of it is ours */
 	SETTING_FILTER, /* an event's filter, "none" without one: written as it reads, or as 0 */

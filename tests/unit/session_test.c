@@ -845,6 +845,24 @@ static void test_in_use(void **state)
 	}
 }
 
+/* A histogram of others has its event in set_event, and leaves no record; another trigger may. */
+static void test_triggers_of_others(void **state)
+{
+	fake_put("set_event", "kmem:kmalloc\n");
+	fake_put("events/kmem/kmalloc/enable", "0*\n");
+	fake_put("events/kmem/kmalloc/trigger", "hist:keys=call_site [active]\n");
+	fake_remember();
+	assert_int_equal(run(), 0);
+	assert_as_found();
+	fake_put("events/kmem/kmalloc/trigger",
+		 "hist:keys=call_site [active]\nsnapshot:unlimited\n");
+	assert_int_equal(run(), -EBUSY);
+	assert_non_null(strstr(failure.text, "set_event is kmem:kmalloc"));
+	fake_put("events/kmem/kmalloc/trigger", "hist:keys=call_site [active]\n");
+	fake_put("events/kmem/kmalloc/enable", "1*\n");
+	assert_int_equal(run(), -EBUSY);
+}
+
 static void test_unused_snapshot(void **state)
 {
 	fake_put("snapshot", "# tracer: nop\n#\n# * Snapshot is freed *\n");
@@ -1209,6 +1227,7 @@ int main(void)
 		AT_TOP(test_write_without_memory_is_tried_again),
 		AT_TOP(test_what_others_change_stays),
 		ALONE(test_in_use),
+		AT_TOP(test_triggers_of_others),
 		AT_TOP(test_unused_snapshot),
 		AT_TOP(test_ftrace_disabled),
 		IN_INSTANCE(test_left_names_go),
