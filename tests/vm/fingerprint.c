@@ -48,7 +48,8 @@ static const char *const the_same_in_a_boot[] = {
 
 /* Directories of events/ that are looked into without -a: what allocfilt or a test may set. */
 static const char *const systems[] = {
-	"vmscan", "compaction", "sched", "raw_syscalls", "*alloc*", "other*", "?probes", NULL,
+	"vmscan", "compaction", "sched",  "raw_syscalls", "kmem",
+	"task",	  "*alloc*",	"other*", "?probes",	  NULL,
 };
 
 static bool all;

@@ -118,8 +118,121 @@ uses_instance()
 	return "$_uses"
 }
 
+value()
+{
+	head -n 1 "$TRACING/$1"
+}
+
 # random N: 0 ... N-1
 random()
 {
 	echo $(($(hexdump -n 4 -e '"%u"' /dev/urandom) % $1))
+}
+
+# ---- ways to end, of any run ----
+
+# What the cases below start, in the shell's words; a script may set another.
+RUN='-t 134'
+
+by_signal()
+{
+	# shellcheck disable=SC2086 # words
+	check "starts-before-$1" start $RUN
+	kill -"$1" "$pid"
+	check "exit-status-after-$1" ends "$2"
+	same "same-after-$1"
+}
+
+# by_fatal_signal SIGNAL [SUFFIX]: nothing is put back in a handler of these, but by --restore or
+# the next run
+by_fatal_signal()
+{
+	# shellcheck disable=SC2086 # words
+	check "starts-before-$1$2" start $RUN
+	kill -"$1" "$pid"
+	wait "$pid" 2>/dev/null
+	check "changed-after-$1$2" [ -s /run/allocfilt/undo ]
+	check "restore-after-$1$2" run 0 --restore
+	same "same-after-$1$2-and-restore"
+}
+
+# into ARGS COMMAND...: starts a run with ARGS, in words, whose output a command reads; its status in
+# /tmp/status
+into()
+{
+	_args=$1
+	shift
+	rm -f /tmp/status
+	: >/tmp/err
+	{
+		# shellcheck disable=SC2086 # words
+		timeout -s KILL 300 allocfilt $_args 2>/tmp/err
+		echo $? >/tmp/status
+	} | "$@" >/tmp/line &
+}
+
+# is_at_step N: that many are told, or it has ended
+is_at_step()
+{
+	[ "$(grep -c ' us: ' /tmp/err)" -ge "$1" ] || ! kill -0 "$pid" 2>/dev/null
+}
+
+# kill_in_set_up MICROSECONDS [STEP], kill_in_tear_down MICROSECONDS: SIGKILL so long after its begin,
+# or after that step; sets $steps
+kill_in_set_up()
+{
+	: >/tmp/err
+	# shellcheck disable=SC2086 # words
+	allocfilt $RUN -v >/tmp/out 2>/tmp/err &
+	pid=$!
+	until is_at_step "${2:-0}"; do :; done
+	usleep "$1"
+	kill -KILL "$pid" 2>/dev/null
+	wait "$pid" 2>/dev/null
+	steps=$(grep -c ' us: ' /tmp/err)
+}
+
+kill_in_tear_down()
+{
+	# shellcheck disable=SC2086 # words
+	start $RUN -v || echo "    did not start: $(tail -n 1 /tmp/err)" >&2
+	before=$(wc -l </tmp/err)
+	kill -INT "$pid"
+	usleep "$1"
+	kill -KILL "$pid" 2>/dev/null
+	wait "$pid" 2>/dev/null
+	# shellcheck disable=SC2034 # for the scripts that source this
+	steps=$(($(wc -l </tmp/err) - before))
+}
+
+# How long set-up and tear-down take here, in microseconds.
+length_of()
+{
+	awk -v what="$1" '/ us: / { back = / back$/; if (back == (what == "end")) sum += $2 }
+		END { print int(sum) + 1 }' /tmp/err
+}
+
+# reset_during_run: by trace-cmd, as somebody else's wish
+reset_during_run()
+{
+	# shellcheck disable=SC2086 # words
+	check starts-before-reset start $RUN
+	_buffers=$(our_dir)
+	trace-cmd reset >/dev/null 2>&1
+	if [ "$_buffers" = "$INSTANCE" ]; then
+		sleep 3
+		check instance-outlives-a-reset kill -0 "$pid"
+		trace-cmd reset -a >/dev/null 2>&1
+	fi
+	wait_for 200 eval "! kill -0 $pid 2>/dev/null" || kill -KILL "$pid"
+	check reset-ends-the-run ends 4
+	check reset-is-told said 'ours was'
+	# Reset is somebody's wish: what it set is theirs now.
+	trace-cmd reset >/dev/null 2>&1
+	check restore-after-reset run 0 --restore
+	check no-instance-after-reset [ ! -d "$INSTANCE" ]
+	check tracer-after-reset [ "$(value current_tracer)" = nop ]
+	check threshold-after-reset [ "$(value tracing_thresh)" = 0 ]
+	echo 1 >"$TRACING/tracing_on"
+	same same-after-reset
 }
