@@ -8,7 +8,6 @@
 static struct account *account;
 static struct account_tables tables;
 static struct plan plan;
-static struct data_source source;
 static char *texts[HISTOGRAM_COUNT];
 
 /* Of procfs: the process of a thread. */
@@ -40,7 +39,6 @@ static struct resolver resolver = { .task_info = task_info, .task = task_name };
 static int set_up(void **state)
 {
 	plan = (struct plan){ .histograms = ~0u, .cache_names = true };
-	source = (struct data_source){ .command = 0 };
 	memset(threads, 0, sizeof(threads));
 	return 0;
 }
@@ -52,11 +50,10 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void begin(int command, const pid_t *pids)
+static void begin(const pid_t *pids)
 {
-	source.command = command;
-	plan.sites_by_task = command || pids;
-	account = account_new(&plan, &source, pids, &resolver);
+	plan.sites_by_task = pids;
+	account = account_new(&plan, pids, &resolver);
 	assert_non_null(account);
 }
 
@@ -118,8 +115,9 @@ static void check_pages(int pid, uint64_t pages)
 	"{ common_pid: " #pid ", call_site: [" #address "] " function "  } hitcount: " #count      \
 	"  bytes_req: " #requested "  bytes_alloc: " #allocated "\n"
 #define CACHE(address, function, name, count, requested, allocated)                                \
-	"{ call_site: [" #address "] " function "  , name: " name "   } hitcount: " #count         \
-	"  bytes_req: " #requested "  bytes_alloc: " #allocated "\n"
+	"{ call_site: [" #address "] " function "   } hitcount: " #count                           \
+	"  bytes_req: " #requested "  bytes_alloc: " #allocated "\n\tmax:  1  name: " name         \
+	"     \n"
 #define THREAD	65536	 /* CLONE_THREAD */
 #define PROCESS 18874368 /* as the shell forks, CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID */
 
@@ -129,10 +127,10 @@ static void test_flags(void **state)
 	assert_int_equal(CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID, PROCESS);
 }
 
-/* COMMAND is 100: a child, its child, its thread, and a child of the thread. 300 is of others. */
-static void test_tree_of_command(void **state)
+/* 100 has a child, that has one, too; a thread, and the thread has a child. */
+static void test_processes_of_tasks(void **state)
 {
-	begin(100, NULL);
+	begin(NULL);
 	put(HISTOGRAM_FORKS,
 	    FORK(1, 300, 18874368) FORK(202, 203, 18874368) FORK(100, 201, 18874368)
 		    FORK(201, 202, 18874368) FORK(100, 101, 65536) FORK(101, 204, 18874368)
@@ -140,14 +138,11 @@ static void test_tree_of_command(void **state)
 	    0);
 	put(HISTOGRAM_PAGES,
 	    PAGES(100, 0, 1) PAGES(101, 0, 2) PAGES(201, 0, 4) PAGES(202, 0, 8) PAGES(203, 0, 16)
-		    PAGES(204, 0, 32) PAGES(300, 0, 64) PAGES(301, 0, 128) PAGES(50, 0, 256)
-			    PAGES(0, 0, 512),
+		    PAGES(204, 0, 32),
 	    0);
 	put(HISTOGRAM_KMALLOC,
 	    SITE(100, ffffffff81000010, "f+0x10/0x20", 1, 10, 16)
-		    SITE(203, ffffffff81000010, "f+0x10/0x20", 2, 20, 32)
-			    SITE(300, ffffffff81000010, "f+0x10/0x20", 4, 40, 64)
-				    SITE(300, ffffffff81000020, "g+0x10/0x20", 4, 40, 64),
+		    SITE(203, ffffffff81000010, "f+0x10/0x20", 2, 20, 32),
 	    0);
 	read_and_show();
 	assert_int_equal(tables.nr_processes, 5);
@@ -167,17 +162,18 @@ static void test_tree_of_command(void **state)
 /* Numbers that were used again make a circle. */
 static void test_circle_of_tasks(void **state)
 {
-	begin(100, NULL);
+	begin(NULL);
 	put(HISTOGRAM_FORKS,
 	    FORK(7, 8, 65536) FORK(8, 9, 65536) FORK(9, 7, 65536) FORK(6, 6, 18874368)
 		    FORK(100, 201, 18874368) FORK(201, 201, 65536),
 	    0);
 	put(HISTOGRAM_PAGES, PAGES(7, 0, 1) PAGES(6, 0, 1) PAGES(100, 0, 4), 0);
 	read_and_show();
-	assert_int_equal(tables.nr_processes, 1);
+	assert_int_equal(tables.nr_processes, 3);
+	check_pages(6, 1);
 	check_pages(100, 4);
 	tear_down(NULL);
-	begin(0, NULL);
+	begin(NULL);
 	put(HISTOGRAM_FORKS, FORK(7, 8, 65536) FORK(8, 7, 65536), 0);
 	put(HISTOGRAM_PAGES, PAGES(7, 0, 1), 0);
 	read_and_show();
@@ -191,7 +187,7 @@ static void test_processes_of_pid(void **state)
 
 	threads[0].tid = 41;
 	threads[0].pid = 40;
-	begin(0, pids);
+	begin(pids);
 	put(HISTOGRAM_FORKS, FORK(41, 42, 65536) FORK(40, 43, 18874368), 0);
 	put(HISTOGRAM_PAGES,
 	    PAGES(40, 0, 1) PAGES(41, 0, 2) PAGES(42, 0, 4) PAGES(43, 0, 8) PAGES(44, 0, 16), 0);
@@ -202,7 +198,7 @@ static void test_processes_of_pid(void **state)
 
 static void test_names(void **state)
 {
-	begin(0, NULL);
+	begin(NULL);
 	put(HISTOGRAM_EXITS,
 	    EXIT(5, "a } hitcount: 7") EXIT(6, "b, order: 3") EXIT(7, "0123456789abcde")
 		    EXIT(8, "c\nd") EXIT(99, "x"),
@@ -223,7 +219,7 @@ static void test_orders(void **state)
 {
 	const struct account_process *found;
 
-	begin(0, NULL);
+	begin(NULL);
 	put(HISTOGRAM_PAGES,
 	    PAGES(5, 0, 3) PAGES(5, 2, 5) PAGES(5, 9, 1) PAGES(5, 15, 1) PAGES(5, 16, 2)
 		    PAGES(5, 64, 1),
@@ -251,7 +247,7 @@ static void test_orders(void **state)
 
 static void test_call_sites(void **state)
 {
-	begin(0, NULL);
+	begin(NULL);
 	put(HISTOGRAM_CACHE,
 	    CACHE(ffffffff81000010, "f+0x10/0x20", "dentry", 1, 100, 100)
 		    CACHE(ffffffff81000010, "f+0x10/0x20", "inode, x: 1", 2, 200, 300)
@@ -292,7 +288,7 @@ static void test_call_sites(void **state)
 static void test_events_of_a_node(void **state)
 {
 	plan.cache_names = false;
-	begin(0, NULL);
+	begin(NULL);
 	put(HISTOGRAM_KMALLOC,
 	    "{ call_site: [ffffffff81000010] f+0x1/0x2 } hitcount: 3  bytes_req: 9  bytes_alloc: 24\n",
 	    0);
@@ -316,7 +312,7 @@ static void test_events_of_a_node(void **state)
 
 static void test_dropped(void **state)
 {
-	begin(0, NULL);
+	begin(NULL);
 	put(HISTOGRAM_FORKS, "", 1);
 	put(HISTOGRAM_EXITS, "", 2);
 	put(HISTOGRAM_KMALLOC, "", 4);
@@ -358,7 +354,7 @@ static void test_intervals_sum_to_the_whole(void **state)
 {
 	uint64_t pages = 0, sites = 0, wasted = 0, dropped = 0;
 
-	begin(0, NULL);
+	begin(NULL);
 	account_begin_interval(account);
 	for (int round = 1; round <= 7; round++) {
 		put_round(round);
@@ -392,7 +388,7 @@ static void test_intervals_sum_to_the_whole(void **state)
 static void lose_thread(const pid_t *pids)
 {
 	threads[0].tid = 41;
-	begin(0, pids);
+	begin(pids);
 	account_begin_interval(account);
 	for (int round = 0; round < 2; round++) {
 		threads[0].pid = round ? 0 : 40;
@@ -423,7 +419,7 @@ static void test_thread_that_is_lost(void **state)
 
 static void test_stale(void **state)
 {
-	begin(0, NULL);
+	begin(NULL);
 	put(HISTOGRAM_PAGES, PAGES(5, 0, 3), 0);
 	read_and_show();
 	put(HISTOGRAM_PAGES, PAGES(5, 0, 9), 0);
@@ -458,7 +454,7 @@ static void stall(int tid, int pid, uint64_t ns, enum owner_kind kind, bool back
 
 static void test_stalls(void **state)
 {
-	begin(0, NULL);
+	begin(NULL);
 	stall(41, 40, 5, OWNER_TASK, false);
 	stall(40, 40, 7, OWNER_TASK, false);
 	stall(50, 0, 100, OWNER_TASK, false);
@@ -488,7 +484,7 @@ static void test_stalls(void **state)
 /* A process that waited has room for good; the others are counted. */
 static void test_full_table_of_waiters(void **state)
 {
-	begin(0, NULL);
+	begin(NULL);
 	for (int pid = 1; pid <= 4096 + 3; pid++)
 		stall(pid, pid, 1, OWNER_TASK, false);
 	stall(1, 1, 1, OWNER_TASK, false);
@@ -507,7 +503,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_flags),
-		TEST(test_tree_of_command),
+		TEST(test_processes_of_tasks),
 		TEST(test_circle_of_tasks),
 		TEST(test_processes_of_pid),
 		TEST(test_names),
