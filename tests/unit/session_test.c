@@ -176,7 +176,10 @@ static void switches_events(const char *prefix, bool on)
 	assert_int_equal(!!strstr(fake_get(name), "stacktrace:unlimited if prev_state & 3"), on);
 }
 
-/* After the one of somebody else; 8 GiB are enough for the largest ones. Not of our own task. */
+/*
+ * After the one of somebody else; 8 GiB are enough for the largest ones, and 4096 are more than there are
+ * call sites. Not of our own task.
+ */
 static void has_histograms(const char *prefix)
 {
 	char name[128], expected[512];
@@ -185,14 +188,14 @@ static void has_histograms(const char *prefix)
 	snprintf(expected, sizeof(expected),
 		 FAKE_HISTOGRAM
 		 "hist:name=allocfilt_mm_page_alloc:keys=common_pid,order:vals=hitcount"
-		 ":sort=hitcount:size=16384 if pfn != 0xffffffffffffffff && "
+		 ":sort=hitcount:size=65536 if pfn != 0xffffffffffffffff && "
 		 "common_pid != %d [active]\n",
 		 getpid());
 	assert_string_equal(fake_get(name), expected);
 	snprintf(name, sizeof(name), "%sevents/kmem/kmalloc/trigger", prefix);
 	snprintf(expected, sizeof(expected),
 		 "hist:name=allocfilt_kmalloc:keys=call_site.sym-offset:vals=hitcount,bytes_req,"
-		 "bytes_alloc:sort=hitcount:size=16384 if common_pid != %d [active]\n",
+		 "bytes_alloc:sort=hitcount:size=4096 if common_pid != %d [active]\n",
 		 getpid());
 	assert_string_equal(fake_get(name), expected);
 }
@@ -234,10 +237,12 @@ static void sets_what_it_needs(const char *prefix)
 	}
 	snprintf(name, sizeof(name), "%sset_ftrace_filter", prefix);
 	assert_string_equal(fake_get(name), "__alloc_pages\ntry_to_free_pages\nshrink_slab\n");
-	has_histograms(prefix);
-	reads_histograms(prefix);
+	snprintf(name, sizeof(name), "%sevents/kmem/kmalloc/trigger", prefix);
+	assert_string_equal(fake_get(name), "");
 	assert_true(session_has_probe(session));
 	assert_int_equal(session_on(session, &failure), 0);
+	has_histograms(prefix);
+	reads_histograms(prefix);
 	snprintf(name, sizeof(name), "%stracing_on", prefix);
 	assert_value(name, "1");
 	assert_int_equal(session_filter_probe(session, 0xffffffff81234560), 0);
@@ -259,39 +264,44 @@ static void sets_what_it_needs(const char *prefix)
 	assert_as_found();
 }
 
-/* A histogram's size is of what is available: a 64th of it, 512 bytes an entry. */
+/* The size is of what is available: a 32nd of it, 320 bytes an entry, of two histograms. */
 static void test_entries_of_histograms(void **state)
 {
 	static const struct {
 		unsigned long long available_kib;
-		const char *size;
+		const char *size, *sites;
 	} cases[] = {
-		{ 100, ":size=2048 " },
-		{ 256 << 10, ":size=4096 " },
-		{ 512 << 10, ":size=8192 " },
-		{ 64ull << 20, ":size=16384 " },
+		{ 100, ":size=2048 ", ":size=2048 " },
+		{ 256 << 10, ":size=8192 ", ":size=4096 " },
+		{ 512 << 10, ":size=16384 ", ":size=4096 " },
+		{ 64ull << 20, ":size=65536 ", ":size=4096 " },
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		fake_put_available(cases[i].available_kib);
 		start();
-		assert_non_null(strstr(fake_get("events/kmem/kmalloc/trigger"), cases[i].size));
+		assert_int_equal(session_on(session, &failure), 0);
+		assert_non_null(
+			strstr(fake_get("events/kmem/mm_page_alloc/trigger"), cases[i].size));
+		assert_non_null(strstr(fake_get("events/kmem/kmalloc/trigger"), cases[i].sites));
 		fake_put_available(8 << 20);
 		end();
 		assert_string_equal(fake_get("events/kmem/kmalloc/trigger"), "");
 	}
 }
 
-/* Of COMMAND and -p: a key more, and the filter of our own task is not needed. */
+/* Of -p: a key more, and the filter of our own task is not needed. */
 static void test_histograms_by_task(void **state)
 {
+	request.pids = (const pid_t[]){ getpid(), 0 };
 	plan->sites_by_task = true;
 	start();
 	plan->sites_by_task = false;
+	assert_int_equal(session_on(session, &failure), 0);
 	assert_string_equal(
 		fake_get("events/kmem/kmalloc/trigger"),
 		"hist:name=allocfilt_kmalloc:keys=common_pid,call_site.sym-offset:"
-		"vals=hitcount,bytes_req,bytes_alloc:sort=hitcount:size=16384 [active]\n");
+		"vals=hitcount,bytes_req,bytes_alloc:sort=hitcount:size=65536 [active]\n");
 	assert_null(strstr(fake_get("events/kmem/mm_page_alloc/trigger"), "common_pid !="));
 	end_as_found();
 }
