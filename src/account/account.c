@@ -277,15 +277,14 @@ static bool is_wanted(const struct account *account, const struct snapshot *snap
 
 /* ---- call sites ---- */
 
+/* The cache may be another one by now: that of the largest object so far. */
 static int compare_sites(const void *one, const void *other)
 {
 	const struct account_site *a = one, *b = other;
 
 	if (a->address != b->address)
 		return a->address < b->address ? -1 : 1;
-	if (!a->cache || !b->cache)
-		return (a->cache != NULL) - (b->cache != NULL);
-	return strcmp(a->cache, b->cache);
+	return (a->cache != NULL) - (b->cache != NULL);
 }
 
 static void add_site(struct account_site *sum, const struct account_site *site)

@@ -249,7 +249,7 @@ static void test_call_sites(void **state)
 {
 	begin(NULL);
 	put(HISTOGRAM_CACHE,
-	    CACHE(ffffffff81000010, "f+0x10/0x20", "dentry", 1, 100, 100)
+	    CACHE(ffffffff81000020, "f+0x20/0x30", "dentry", 1, 100, 100)
 		    CACHE(ffffffff81000010, "f+0x10/0x20", "inode, x: 1", 2, 200, 300)
 			    CACHE(ffffffffc0000010, "g+0x1/0x2 [ext4]", "dentry", 50, 50, 50),
 	    0);
@@ -267,7 +267,7 @@ static void test_call_sites(void **state)
 	assert_string_equal(tables.sites[1].name, "f+0x10");
 	assert_int_equal(tables.sites[1].address, 0xffffffff81000010);
 	/* equal ones by address */
-	assert_string_equal(tables.sites[2].name, "f+0x10");
+	assert_string_equal(tables.sites[2].name, "f+0x20");
 	assert_string_equal(tables.sites[3].name, "g+0x1 [ext4]");
 	show(false, SORT_ALLOCATED);
 	assert_string_equal(tables.sites[0].cache, "inode, x: 1");
@@ -282,6 +282,23 @@ static void test_call_sites(void **state)
 	assert_int_equal(tables.all_sites.count, 56);
 	assert_int_equal(tables.all_sites.requested, 359);
 	assert_int_equal(tables.all_sites.allocated, 474);
+}
+
+/* It is named by the largest object so far, and stays the same row. */
+static void test_cache_changes(void **state)
+{
+	begin(NULL);
+	put(HISTOGRAM_CACHE, CACHE(ffffffff81000010, "f+0x10/0x20", "small", 3, 300, 300), 0);
+	assert_int_equal(read_texts(), 0);
+	account_begin_interval(account);
+	put(HISTOGRAM_CACHE, CACHE(ffffffff81000010, "f+0x10/0x20", "large", 5, 900, 1000), 0);
+	assert_int_equal(read_texts(), 0);
+	show(true, SORT_WASTED);
+	assert_int_equal(tables.nr_sites, 1);
+	assert_string_equal(tables.sites[0].cache, "large");
+	assert_int_equal(tables.sites[0].count, 2);
+	assert_int_equal(tables.sites[0].requested, 600);
+	assert_int_equal(tables.sites[0].allocated, 700);
 }
 
 /* Before 6.1 one call site may have both events. */
@@ -509,6 +526,7 @@ int main(void)
 		TEST(test_names),
 		TEST(test_orders),
 		TEST(test_call_sites),
+		TEST(test_cache_changes),
 		TEST(test_events_of_a_node),
 		TEST(test_dropped),
 		TEST(test_intervals_sum_to_the_whole),
