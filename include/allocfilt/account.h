@@ -35,7 +35,7 @@ uint64_t account_wasted(const struct account_site *site);
 
 struct account_process {
 	int pid;
-	char name[TASK_COMM_MAX]; /* any bytes; "" if unknown */
+	char name[TASK_COMM_MAX]; /* any bytes; TASK_UNNAMED if unknown */
 	uint64_t count;		  /* allocations of pages */
 	uint64_t pages;
 	uint64_t orders[ACCOUNT_ORDERS]; /* allocations by order */
@@ -49,7 +49,7 @@ struct account_process {
 /* What no row has, because the kernel's table of that histogram was full. */
 struct account_dropped {
 	uint64_t sites;	    /* allocations of objects */
-	uint64_t pages;	    /* allocations of pages, fallbacks, pages refilled or drained */
+	uint64_t pages;	    /* allocations of pages, fallbacks, refills and drains */
 	uint64_t tasks;	    /* forks and exits: tasks may lack their name or process */
 	uint64_t processes; /* stalls of further processes */
 };
@@ -95,8 +95,8 @@ void account_stall(struct account *account, const struct named_stall *named);
  * @texts: of each histogram, which the account frees; NULL: the plan does not have it
  * @ts: ns, trace clock, for names
  *
- * Returns 0, or -ENOMEM, or -ESTALE if one has no histogram of ours any longer; then the tables stay
- * as they were.
+ * Returns 0, or -ENOMEM, -EAGAIN if the kernel had no memory to print one, or -ESTALE if one has no
+ * histogram of ours any longer; then the tables stay as they were.
  */
 int account_read(struct account *account, char *texts[HISTOGRAM_COUNT], uint64_t ts);
 
@@ -125,7 +125,8 @@ struct histogram_row {
 };
 
 struct histogram_text {
-	char *next; /* NULL: the last row was read */
+	char *next;    /* NULL: the last row was read */
+	uint64_t hits; /* and this: known after the last row */
 	uint64_t dropped;
 	uint64_t unreadable; /* rows, so far */
 };
@@ -138,7 +139,7 @@ struct histogram_text {
  */
 bool histogram_begin(struct histogram_text *histogram, char *text, const char *name);
 
-/** histogram_next - the next row; false after the last, then @histogram->dropped is known */
+/** histogram_next - the next row; false after the last */
 bool histogram_next(struct histogram_text *histogram, struct histogram_row *row);
 
 /** histogram_number - the number of a key or value; false if there is none */

@@ -132,7 +132,8 @@ void options_free(struct options *options);
  * options_on_command_line - does the command line have this setting?
  * @name: a key, such as "threshold"
  *
- * False where it comes from the configuration file, or is the default.
+ * False where it comes from the configuration file, or is the default. Of an account it is true as well
+ * for what the file has no say in.
  */
 bool options_on_command_line(const struct options *options, const char *name);
 

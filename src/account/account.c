@@ -21,6 +21,7 @@ struct task {
 	int tid;
 	int parent;	  /* of a fork: the task that made it; of one that runs: its process */
 	bool thread;	  /* of a fork: it is in its parent's process */
+	int process;	  /* of a fork; 0: not found yet */
 	const char *name; /* of an exit */
 };
 
@@ -158,7 +159,7 @@ static int compare_tasks(const void *one, const void *other)
 	return (a->tid > b->tid) - (a->tid < b->tid);
 }
 
-static const struct task *find_task(const struct tasks *tasks, int tid)
+static struct task *find_task(const struct tasks *tasks, int tid)
 {
 	const struct task key = { .tid = tid };
 
@@ -188,10 +189,28 @@ static int add_task(struct tasks *tasks, const struct task *task)
 	return 1;
 }
 
+static int order_tasks(const void *one, const void *other)
+{
+	const struct task *a = one, *b = other;
+	int order = compare_tasks(a, b);
+
+	if (order || a->thread != b->thread)
+		return order ? order : a->thread - b->thread;
+	return a->name && b->name ? strcmp(a->name, b->name) : 0;
+}
+
+/* Of tasks with one number, which was used again, one stays, and each time the same. */
 static void sort_tasks(struct tasks *tasks)
 {
-	if (tasks->task)
-		qsort(tasks->task, tasks->count, sizeof(*tasks->task), compare_tasks);
+	size_t kept = 0;
+
+	if (!tasks->count)
+		return;
+	qsort(tasks->task, tasks->count, sizeof(*tasks->task), order_tasks);
+	for (size_t i = 1; i < tasks->count; i++)
+		if (tasks->task[i].tid != tasks->task[kept].tid)
+			tasks->task[++kept] = tasks->task[i];
+	tasks->count = kept + 1;
 }
 
 /* A name is that of a directory: digits. */
@@ -240,25 +259,45 @@ static int read_exit(struct snapshot *snapshot, struct histogram_row *row)
 	return add_task(&snapshot->exits, &task);
 }
 
-/* Each step goes to a parent, of which there are no more than forks; a number may be used again. */
 static int process_of(const struct account *account, const struct snapshot *snapshot, int tid,
 		      uint64_t ts)
 {
-	for (size_t i = 0; i <= snapshot->forks.count; i++) {
-		const struct task *fork = find_task(&snapshot->forks, tid);
+	const struct task *fork = find_task(&snapshot->forks, tid);
+	const struct task *running = find_task(&account->running, tid);
+	int pid;
 
-		if (fork && !fork->thread)
-			return tid;
-		if (!fork) {
-			const struct task *running = find_task(&account->running, tid);
-			int pid = running ? running->parent :
-					    resolver_task(account->resolver, tid, ts)->pid;
+	if (fork)
+		return fork->process;
+	pid = running ? running->parent : resolver_task(account->resolver, tid, ts)->pid;
+	return pid ? pid : tid;
+}
 
-			return pid ? pid : tid;
+/*
+ * A thread may be made by one that was made by another: up to the first whose process is known, which all
+ * of them get. A number that was used again may make a circle of them, of no more steps than forks.
+ */
+static void find_processes(const struct account *account, struct snapshot *snapshot, uint64_t ts)
+{
+	for (size_t i = 0; i < snapshot->forks.count; i++) {
+		struct task *first = &snapshot->forks.task[i], *fork = first;
+		int process = 0;
+
+		for (size_t step = 0; !process; step++) {
+			struct task *parent = find_task(&snapshot->forks, fork->parent);
+
+			if (fork->process)
+				process = fork->process;
+			else if (!fork->thread || step == snapshot->forks.count)
+				process = fork->tid;
+			else if (!parent)
+				process = process_of(account, snapshot, fork->parent, ts);
+			else
+				fork = parent;
 		}
-		tid = fork->parent;
+		for (fork = first; fork && !fork->process;
+		     fork = fork->thread ? find_task(&snapshot->forks, fork->parent) : NULL)
+			fork->process = process;
 	}
-	return tid;
 }
 
 static bool is_wanted(const struct account *account, const struct snapshot *snapshot, int tid,
@@ -325,7 +364,7 @@ static int read_site(const struct account *account, struct snapshot *snapshot, e
 	return 1;
 }
 
-/* A call site has a row for each task. */
+/* A call site has a row for each task with -p, and for each of two events before 6.1. */
 static void merge_sites(struct snapshot *snapshot)
 {
 	struct account_site *site = snapshot->sites;
@@ -465,6 +504,7 @@ static int read_histogram(const struct account *account, struct snapshot *snapsh
 	struct histogram_text histogram;
 	struct histogram_row row;
 	char name[64];
+	bool has_rows = false;
 	int ret = 1;
 
 	snprintf(name, sizeof(name), HISTOGRAM_PREFIX "%s", catalog_histograms[id].event);
@@ -473,7 +513,11 @@ static int read_histogram(const struct account *account, struct snapshot *snapsh
 	while (ret >= 0 && histogram_next(&histogram, &row)) {
 		ret = read_row(account, snapshot, id, &row, ts);
 		snapshot->unreadable += !ret;
+		has_rows = true;
 	}
+	/* hist_trigger_show() sorts them first, and goes on without rows where it cannot. */
+	if (ret >= 0 && histogram.hits && !has_rows && !histogram.unreadable)
+		return -EAGAIN;
 	snapshot->unreadable += histogram.unreadable;
 	if (id == HISTOGRAM_FORKS || id == HISTOGRAM_EXITS)
 		snapshot->dropped.tasks += histogram.dropped;
@@ -497,6 +541,7 @@ int account_read(struct account *account, char *texts[HISTOGRAM_COUNT], uint64_t
 		if (id == HISTOGRAM_EXITS) {
 			sort_tasks(&snapshot.forks);
 			sort_tasks(&snapshot.exits);
+			find_processes(account, &snapshot, ts);
 		}
 	}
 	if (!ret)
@@ -613,7 +658,7 @@ static void show_sites(struct snapshot *shown, const struct snapshot *now,
 	}
 }
 
-/* Where all its objects have one size. */
+/* By the mean size, which is that of most call sites' objects. */
 static void name_caches(const struct slab_caches *caches, struct snapshot *shown)
 {
 	for (size_t i = 0; i < shown->nr_sites; i++) {

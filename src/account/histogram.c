@@ -69,10 +69,12 @@ bool histogram_next(struct histogram_text *histogram, struct histogram_row *row)
 			if (row->saved)
 				histogram->next = next_line(histogram->next);
 			return true;
-		} else if (!strncmp(line, "    Dropped:", 12))
+		} else if (*line == ' ') {
+			histogram_number(line, "Hits", &histogram->hits);
 			histogram_number(line, "Dropped", &histogram->dropped);
-		else if (*line && *line != '#' && *line != ' ' && strcmp(line, "Totals:"))
+		} else if (*line && *line != '#' && strcmp(line, "Totals:")) {
 			histogram->unreadable++;
+		}
 	}
 	return false;
 }

@@ -133,8 +133,8 @@ static bool fits_verify(const struct options *options)
 }
 
 /*
- * An account shows no stall by itself, and the configuration file has a say only in how it traces.
- * The keys without an option do no harm, but for page-allocation.
+ * An account shows no stall by itself, and the configuration file has a say only in how it traces: its
+ * other keys count as if they were on the command line.
  */
 static int check_account(struct options *options, struct failure *failure)
 {

@@ -220,6 +220,7 @@ int account_text(struct writer *writer, const struct summary_view *view)
 {
 	struct account_tables tables;
 	int ret = tables_of(view, &tables);
+	uint64_t unknown = 0;
 	struct line line;
 
 	if (ret)
@@ -228,6 +229,11 @@ int account_text(struct writer *writer, const struct summary_view *view)
 	put_sites(writer, view, &tables);
 	writer_put(writer, "\n", 1);
 	put_processes(writer, view, &tables);
+	if (view->losses && losses_total(view->losses, &unknown) + unknown) {
+		line_clear(&line);
+		line_add(&line, "incomplete: records were lost, and so may be stalls");
+		line_put(&line, writer);
+	}
 	if (tables.unreadable) {
 		line_clear(&line);
 		line_add(&line, "incomplete: %" PRIu64 " rows of the kernel's text cannot be read",
@@ -324,7 +330,8 @@ static int account_json(struct writer *writer, const struct summary_view *view)
 
 		json_open(&json, NULL, '{');
 		json_signed(&json, "pid", process->pid);
-		json_string(&json, "process", process->name);
+		json_string(&json, "process",
+			    strcmp(process->name, TASK_UNNAMED) ? process->name : NULL);
 		put_process_numbers(&json, process);
 		json_close(&json, '}');
 	}

@@ -20,15 +20,17 @@
 #include "run/recorder.h"
 #include "run/report.h"
 
-#define BUSY_TICK	 (110 * NS_PER_MS)
-#define IDLE_TICK	 (5 * NS_PER_SECOND)
-#define IDLE_AFTER	 20 /* ticks without data */
-#define ALARM_PERCENT	 50 /* how full a buffer wakes us between two ticks */
-#define METRICS_INTERVAL (15 * NS_PER_SECOND)
-#define MARK_INTERVAL	 (60 * NS_PER_SECOND)
-#define MEMORY_INTERVAL	 (10 * NS_PER_SECOND)
-#define LOCK_SHARE	 8 /* of the memory that is available: more is not locked in advance */
-#define HEAP_ROOM	 (16 << 10) /* bytes left free: without them the next malloc() adds 128 KiB */
+#define BUSY_TICK	   (110 * NS_PER_MS)
+#define IDLE_TICK	   (5 * NS_PER_SECOND)
+#define IDLE_AFTER	   20 /* ticks without data */
+#define ALARM_PERCENT	   50 /* how full a buffer wakes us between two ticks */
+#define METRICS_INTERVAL   (15 * NS_PER_SECOND)
+#define MARK_INTERVAL	   (60 * NS_PER_SECOND)
+#define MEMORY_INTERVAL	   (10 * NS_PER_SECOND)
+#define LOCK_SHARE	   8  /* of the memory that is available: more is not locked in advance */
+#define HISTOGRAM_TRIES	   20 /* while memory is short: 2 s */
+#define HISTOGRAM_PAUSE_US 100000
+#define HEAP_ROOM	   (16 << 10) /* bytes left free: without them the next malloc() adds 128 KiB */
 
 struct live {
 	const struct run_context *run;
@@ -344,28 +346,39 @@ static int on_buffer(void *context, int fd, uint32_t events)
 
 /* ---- an account ---- */
 
-/* Returns 0, or -errno with the failure; without an account it does nothing. */
-static int read_account(struct live *live)
+static int read_histograms(struct live *live)
 {
 	char *texts[HISTOGRAM_COUNT] = { NULL };
 	int ret = 0;
 
-	if (!live->plan->histograms)
-		return 0;
 	for (int id = 0; id < HISTOGRAM_COUNT && !ret; id++)
 		if (live->plan->histograms & HISTOGRAM_BIT(id))
 			ret = session_read_histogram(live->session, id, &texts[id]);
 	if (!ret)
-		ret = pipeline_account(live->pipeline, texts);
-	else
-		for (int id = 0; id < HISTOGRAM_COUNT; id++)
-			free(texts[id]);
+		return pipeline_account(live->pipeline, texts);
+	for (int id = 0; id < HISTOGRAM_COUNT; id++)
+		free(texts[id]);
+	return ret;
+}
+
+/* Returns 0, or -errno with the failure; without an account it does nothing. */
+static int read_account(struct live *live)
+{
+	int ret = live->plan->histograms ? read_histograms(live) : 0;
+
+	/* Memory comes back. */
+	for (int i = 0; (ret == -EAGAIN || ret == -ENOMEM) && i < HISTOGRAM_TRIES; i++) {
+		usleep(HISTOGRAM_PAUSE_US);
+		ret = read_histograms(live);
+	}
 	if (ret == -ESTALE || ret == -ENOENT)
 		return failure_set(live->failure, EXIT_STATUS_IN_USE, EBUSY,
 				   "tracing was taken away by somebody else: a histogram of ours "
 				   "is gone, and with it what it had counted");
 	return ret ? failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret,
-				 "histograms cannot be read: %s", strerror(-ret)) :
+				 "histograms cannot be read: %s",
+				 ret == -EAGAIN ? "the kernel has no memory to print them" :
+						  strerror(-ret)) :
 		     0;
 }
 
@@ -826,7 +839,7 @@ static int run_loop(struct live *live)
 	if (live->run->options->duration)
 		signals_set_deadline(live->run->signals, 0);
 	/* SIGUSR1 may have come just before the end. */
-	if (signals_summary_asked(live->run->signals) && live->pipeline)
+	if (signals_summary_asked(live->run->signals) && live->pipeline && !read_account(live))
 		summary_print_so_far(live->run, live->pipeline);
 	ret = finish(live, ret);
 	return ret && !*live->failure->text ? output_failed(ret, live->failure) : ret;

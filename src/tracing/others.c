@@ -139,7 +139,18 @@ static bool has_snapshot(const struct settings *settings)
 	return !strstr(head, "Snapshot is freed");
 }
 
-int others_check_top_level(struct settings *settings, bool force, struct failure *failure)
+/* That of an event is nothing else by now: see SETTING_EVENTS. */
+static bool has_histogram(const struct settings *settings)
+{
+	char *events = tracefs_instance_file_read(settings->top, "set_event", NULL);
+	bool has = events && *events;
+
+	free(events);
+	return has;
+}
+
+int others_check_top_level(struct settings *settings, bool pids, bool force,
+			   struct failure *failure)
 {
 	int ret = expect_default(settings, SETTING_TRACER, "current_tracer", "nop", force, failure);
 	long long entries;
@@ -148,6 +159,11 @@ int others_check_top_level(struct settings *settings, bool force, struct failure
 		ret = expect_default(settings, SETTING_EVENTS, "set_event", "", force, failure);
 	if (ret)
 		return ret;
+	if (pids && !force && has_histogram(settings))
+		return failure_set(failure, EXIT_STATUS_IN_USE, EBUSY,
+				   "tracing is in use by somebody else: events in set_event have "
+				   "histograms, which would not count other tasks than those of -p "
+				   "or COMMAND meanwhile (--force)");
 	entries = buffer_entries(settings);
 	if (entries && force)
 		log_warning("the %lld entries of the top-level buffer are lost", entries);

@@ -24,9 +24,12 @@ int others_check_global(struct settings *settings, bool force, struct failure *f
 /**
  * others_check_top_level - what else is in the way where our buffers are at the top level
  *
+ * @pids: set_event_pid is going to be set, which others' histograms heed as well
+ *
  * A tracer, events, entries in the buffer, a snapshot. With @force the entries are lost, with a
  * log_warning(). Returns as others_check_global().
  */
-int others_check_top_level(struct settings *settings, bool force, struct failure *failure);
+int others_check_top_level(struct settings *settings, bool pids, bool force,
+			   struct failure *failure);
 
 #endif

@@ -819,7 +819,8 @@ static int start(struct session *session, struct failure *failure)
 	make_probe(session);
 	ret = choose_place(session, failure);
 	if (!ret && !session->instance)
-		ret = others_check_top_level(&session->settings, request->force, failure);
+		ret = others_check_top_level(&session->settings, request->pids, request->force,
+					     failure);
 	/* Before the caller reads header_page, so that no change between the two goes unseen. */
 	if (!ret)
 		settings_read(&session->settings, SETTING_NUMBER,

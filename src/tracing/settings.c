@@ -344,7 +344,10 @@ static char *read_of_event(const struct settings *settings, const char *set_even
 	return tracefs_instance_file_read(settings->top, path, NULL);
 }
 
-/* Is it enabled for histograms alone? Then it leaves no record, and reads "0*". */
+/*
+ * Is it enabled for histograms alone, that need neither the clock nor the buffer? Then it leaves no
+ * record, and reads "0*".
+ */
 static bool is_only_counted(const struct settings *settings, const char *set_event,
 			    const char *event)
 {
@@ -354,7 +357,9 @@ static bool is_only_counted(const struct settings *settings, const char *set_eve
 
 	for (char *line = is ? strtok_r(triggers, "\n", &save) : NULL; line && is;
 	     line = strtok_r(NULL, "\n", &save))
-		is = *line == '#' || !strncmp(line, "hist:", 5);
+		is = *line == '#' ||
+		     (!strncmp(line, "hist:", 5) && !strstr(line, "common_timestamp") &&
+		      !strstr(line, ".snapshot("));
 	free(enable);
 	free(triggers);
 	return is;

@@ -64,9 +64,9 @@ static void put(enum histogram_id id, const char *rows, unsigned int dropped)
 	assert_true(asprintf(&texts[id],
 			     "# event histogram\n#\n# trigger info: hist:name=allocfilt_%s:keys=%s"
 			     ":vals=hitcount:sort=hitcount:size=2048 [active]\n#\n\n%s\nTotals:\n"
-			     "    Hits: 1\n    Entries: 1\n    Dropped: %u\n",
+			     "    Hits: %d\n    Entries: 1\n    Dropped: %u\n",
 			     catalog_histograms[id].event, catalog_histograms[id].keys, rows,
-			     dropped) > 0);
+			     *rows != '\0', dropped) > 0);
 }
 
 static int read_texts(void)
@@ -301,6 +301,62 @@ static void test_cache_changes(void **state)
 	assert_int_equal(tables.sites[0].allocated, 700);
 }
 
+/* Without memory the kernel prints the totals alone. */
+static void test_rows_that_the_kernel_cannot_print(void **state)
+{
+	begin(NULL);
+	put(HISTOGRAM_PAGES, PAGES(5, 0, 3), 0);
+	read_and_show();
+	texts[HISTOGRAM_PAGES] =
+		strdup("# trigger info: hist:name=allocfilt_mm_page_alloc:keys=common_pid,order\n"
+		       "#\n\n\nTotals:\n    Hits: 7\n    Entries: 0\n    Dropped: 0\n");
+	assert_int_equal(read_texts(), -EAGAIN);
+	show(false, SORT_WASTED);
+	check_pages(5, 3);
+}
+
+/* Of a number that was used again one process counts, whatever comes first. */
+static void test_number_used_again(void **state)
+{
+	begin(NULL);
+	for (int i = 0; i < 2; i++) {
+		put(HISTOGRAM_FORKS,
+		    i ? FORK(40, 41, 65536) FORK(50, 41, 18874368) :
+			FORK(50, 41, 18874368) FORK(40, 41, 65536),
+		    0);
+		put(HISTOGRAM_PAGES, PAGES(41, 0, 4), 0);
+		read_and_show();
+		assert_int_equal(tables.nr_processes, 1);
+		check_pages(41, 4);
+	}
+}
+
+/* Each made by the one before: the first search walks all of the way, and no other one does. */
+static void test_chain_of_threads(void **state)
+{
+	enum { THREADS = 20000 };
+	char *forks = NULL, *pages = NULL;
+	size_t length;
+	FILE *file = open_memstream(&forks, &length);
+
+	begin(NULL);
+	for (int i = 0; i < THREADS; i++)
+		fprintf(file, "{ common_pid: %d, pid: %d, clone_flags: 65536 } hitcount: 1\n",
+			100000 - i, 100000 - i - 1);
+	fclose(file);
+	file = open_memstream(&pages, &length);
+	for (int i = 0; i < THREADS; i++)
+		fprintf(file, "{ common_pid: %d, order: 0 } hitcount: 1\n", 100000 - i - 1);
+	fclose(file);
+	put(HISTOGRAM_FORKS, forks, 0);
+	put(HISTOGRAM_PAGES, pages, 0);
+	read_and_show();
+	assert_int_equal(tables.nr_processes, 1);
+	check_pages(100000, THREADS);
+	free(forks);
+	free(pages);
+}
+
 /* Before 6.1 one call site may have both events. */
 static void test_events_of_a_node(void **state)
 {
@@ -527,6 +583,9 @@ int main(void)
 		TEST(test_orders),
 		TEST(test_call_sites),
 		TEST(test_cache_changes),
+		TEST(test_rows_that_the_kernel_cannot_print),
+		TEST(test_number_used_again),
+		TEST(test_chain_of_threads),
 		TEST(test_events_of_a_node),
 		TEST(test_dropped),
 		TEST(test_intervals_sum_to_the_whole),

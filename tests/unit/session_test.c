@@ -864,6 +864,17 @@ static void test_triggers_of_others(void **state)
 	fake_remember();
 	assert_int_equal(run(), 0);
 	assert_as_found();
+	/* Theirs would not count other tasks meanwhile. */
+	request.pids = (const pid_t[]){ getpid(), 0 };
+	assert_int_equal(run(), -EBUSY);
+	assert_non_null(strstr(failure.text, "have histograms"));
+	request.pids = NULL;
+	/* One needs the clock, one the buffer. */
+	fake_put("events/kmem/kmalloc/trigger", "hist:keys=ptr:ts=common_timestamp [active]\n");
+	assert_int_equal(run(), -EBUSY);
+	fake_put("events/kmem/kmalloc/trigger",
+		 "hist:keys=ptr:m=bytes_req:onmax($m).snapshot() [active]\n");
+	assert_int_equal(run(), -EBUSY);
 	fake_put("events/kmem/kmalloc/trigger",
 		 "hist:keys=call_site [active]\nsnapshot:unlimited\n");
 	assert_int_equal(run(), -EBUSY);
