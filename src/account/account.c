@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "account/histogram.h"
+
 #define WAITERS_MAX 4096 /* processes with stalls */
 
 /* A process with stalls; it stays. */
@@ -148,6 +150,28 @@ static void *append(void *array_pointer, size_t *count, size_t size)
 	}
 	element = (char *)*array + (*count)++ * size;
 	return memset(element, 0, size);
+}
+
+/* Sorts rows, and makes one of those that compare as equal. */
+static void merge_rows(void *rows, size_t *count, size_t size,
+		       int (*compare)(const void *one, const void *other),
+		       void (*add)(void *to, const void *of))
+{
+	char *kept = rows, *row = rows;
+
+	if (!*count)
+		return;
+	qsort(rows, *count, size, compare);
+	for (size_t i = 1; i < *count; i++) {
+		row += size;
+		if (!compare(kept, row)) {
+			add(kept, row);
+			continue;
+		}
+		kept += size;
+		memmove(kept, row, size);
+	}
+	*count = (size_t)(kept - (char *)rows) / size + 1;
 }
 
 /* ---- tasks ---- */
@@ -326,8 +350,11 @@ static int compare_sites(const void *one, const void *other)
 	return (a->cache != NULL) - (b->cache != NULL);
 }
 
-static void add_site(struct account_site *sum, const struct account_site *site)
+static void add_site(void *to, const void *of)
 {
+	struct account_site *sum = to;
+	const struct account_site *site = of;
+
 	sum->count += site->count;
 	sum->requested += site->requested;
 	sum->allocated += site->allocated;
@@ -364,24 +391,6 @@ static int read_site(const struct account *account, struct snapshot *snapshot, e
 	return 1;
 }
 
-/* A call site has a row for each task with -p, and for each of two events before 6.1. */
-static void merge_sites(struct snapshot *snapshot)
-{
-	struct account_site *site = snapshot->sites;
-	size_t kept = 0;
-
-	if (!site)
-		return;
-	qsort(site, snapshot->nr_sites, sizeof(*site), compare_sites);
-	for (size_t i = 1; i < snapshot->nr_sites; i++) {
-		if (compare_sites(&site[kept], &site[i]))
-			site[++kept] = site[i];
-		else
-			add_site(&site[kept], &site[i]);
-	}
-	snapshot->nr_sites = kept + 1;
-}
-
 /* ---- processes ---- */
 
 static int compare_processes(const void *one, const void *other)
@@ -391,8 +400,11 @@ static int compare_processes(const void *one, const void *other)
 	return (a->pid > b->pid) - (a->pid < b->pid);
 }
 
-static void add_process(struct account_process *sum, const struct account_process *process)
+static void add_process(void *to, const void *of)
 {
+	struct account_process *sum = to;
+	const struct account_process *process = of;
+
 	sum->count += process->count;
 	sum->pages += process->pages;
 	for (int order = 0; order < ACCOUNT_ORDERS; order++)
@@ -464,25 +476,6 @@ static void name_process(const struct account *account, const struct snapshot *s
 	snprintf(process->name, sizeof(process->name), "%s", name);
 }
 
-static void merge_processes(const struct account *account, struct snapshot *snapshot, uint64_t ts)
-{
-	struct account_process *process = snapshot->processes;
-	size_t kept = 0;
-
-	if (!process)
-		return;
-	qsort(process, snapshot->nr_processes, sizeof(*process), compare_processes);
-	for (size_t i = 1; i < snapshot->nr_processes; i++) {
-		if (compare_processes(&process[kept], &process[i]))
-			process[++kept] = process[i];
-		else
-			add_process(&process[kept], &process[i]);
-	}
-	snapshot->nr_processes = kept + 1;
-	for (size_t i = 0; i < snapshot->nr_processes; i++)
-		name_process(account, snapshot, &process[i], ts);
-}
-
 /* ---- reading ---- */
 
 /* Returns 1, 0 where the row cannot be read, or -ENOMEM. */
@@ -550,8 +543,13 @@ int account_read(struct account *account, char *texts[HISTOGRAM_COUNT], uint64_t
 		snapshot_free(&snapshot);
 		return ret;
 	}
-	merge_sites(&snapshot);
-	merge_processes(account, &snapshot, ts);
+	/* A call site has a row for each task with -p, and for each of two events before 6.1. */
+	merge_rows(snapshot.sites, &snapshot.nr_sites, sizeof(*snapshot.sites), compare_sites,
+		   add_site);
+	merge_rows(snapshot.processes, &snapshot.nr_processes, sizeof(*snapshot.processes),
+		   compare_processes, add_process);
+	for (size_t i = 0; i < snapshot.nr_processes; i++)
+		name_process(account, &snapshot, &snapshot.processes[i], ts);
 	snapshot.dropped.processes = account->dropped_stalls;
 	snapshot_free(account->begins_interval ? &account->before : &account->now);
 	if (account->begins_interval)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "account/histogram.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "allocfilt/account.h"
 
 #define HEAD "# trigger info: hist:name="
 

@@ -9,7 +9,7 @@
 #include "output/json.h"
 #include "output/tree.h"
 
-/* The forms of allocfilt account: its two tables as text, as JSON, and call sites folded. */
+/* The two tables of an account: as text, in place of the summary, as JSON, and call sites folded. */
 
 #define NAME_COLUMNS  34 /* of a call site */
 #define CACHE_COLUMNS 17
@@ -243,17 +243,6 @@ int account_text(struct writer *writer, const struct summary_view *view)
 	return writer_flush(writer);
 }
 
-static int text_summary(struct output *output, const struct summary_view *view)
-{
-	return account_text(output->setup.writer, view);
-}
-
-const struct output_ops account_text_form = {
-	.summary = text_summary,
-	.interval = account_text,
-	.so_far = account_text,
-};
-
 /* ---- JSON ---- */
 
 static void put_site_object(struct json *json, const struct account_site *site)
@@ -294,7 +283,8 @@ static void put_process_numbers(struct json *json, const struct account_process 
 
 static int account_json(struct writer *writer, const struct summary_view *view)
 {
-	uint64_t realtime = resolver_realtime(view->resolver, view->ts);
+	uint64_t realtime = resolver_realtime(view->resolver, view->ts), unknown = 0;
+	uint64_t lost = view->losses ? losses_total(view->losses, &unknown) : 0;
 	struct account_tables tables;
 	char time[TEXT_TIME_MAX];
 	struct json json;
@@ -337,6 +327,10 @@ static int account_json(struct writer *writer, const struct summary_view *view)
 	}
 	json_close(&json, ']');
 	json_close(&json, '}');
+	if (unknown)
+		json_null(&json, "lost_records");
+	else
+		json_number(&json, "lost_records", lost);
 	json_number(&json, "unreadable_rows", tables.unreadable);
 	json_end(&json);
 	return writer_flush(writer);

@@ -8,53 +8,57 @@
 #include <unistd.h>
 
 #include "allocfilt/output.h"
-#include "output/account.h"
 #include "output/findings.h"
 #include "output/screen.h"
 
 extern const struct output_ops trace_form, tree_form, json_form, perfetto_form, html_form,
-	folded_form, account_text_form, account_json_form, account_folded_form;
+	folded_form, account_json_form, account_folded_form;
 
-struct form {
+/* Summaries alone: of --interval without -f, and the tables of an account. */
+static const struct output_ops summaries_form;
+
+/* The forms of the command line; of a run and of an account each, the first is the default. */
+static const struct {
 	const char *name;
 	const struct output_ops *ops;
+	bool account;
+} forms[] = {
+	{ "trace", &trace_form },
+	{ "tree", &tree_form },
+	{ "json", &json_form },
+	{ "perfetto", &perfetto_form },
+	{ "html", &html_form },
+	{ "folded", &folded_form },
+	{ "text", &summaries_form, true },
+	{ "json", &account_json_form, true },
+	{ "folded", &account_folded_form, true },
 };
-
-/* The forms of the command line; the first is the default. */
-static const struct form forms[] = {
-	{ "trace", &trace_form },	{ "tree", &tree_form }, { "json", &json_form },
-	{ "perfetto", &perfetto_form }, { "html", &html_form }, { "folded", &folded_form },
-};
-
-/* The same of an account. */
-static const struct form account_forms[] = {
-	{ "text", &account_text_form },
-	{ "json", &account_json_form },
-	{ "folded", &account_folded_form },
-};
-
-/* With --interval and without -f. */
-static const struct output_ops summaries_form;
 
 const char *const *output_form_names(bool account)
 {
 	static const char *names[ARRAY_SIZE(forms) + 1];
-	size_t count = account ? ARRAY_SIZE(account_forms) : ARRAY_SIZE(forms);
+	size_t count = 0;
 
-	for (size_t i = 0; i < count; i++)
-		names[i] = account ? account_forms[i].name : forms[i].name;
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
+		if (forms[i].account == account)
+			names[count++] = forms[i].name;
 	names[count] = NULL;
 	return names;
 }
 
-/* @name: one of them */
+/* NULL: there is none */
+static const struct output_ops *find_form(const char *name, bool account)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
+		if (forms[i].account == account && !strcmp(forms[i].name, name))
+			return forms[i].ops;
+	return NULL;
+}
+
+/* @name: of a run's form */
 static const struct output_ops *ops_of(const char *name)
 {
-	size_t i = 0;
-
-	while (i < ARRAY_SIZE(forms) - 1 && strcmp(forms[i].name, name))
-		i++;
-	return forms[i].ops;
+	return find_form(name, false);
 }
 
 bool output_form_is_text(const char *name)
@@ -86,7 +90,7 @@ static int make_screen(struct output *output)
 {
 	const struct output_setup *setup = &output->setup;
 
-	if (output->ops != &summaries_form || !setup->source->proc ||
+	if (output->ops != &summaries_form || !setup->options->interval || !setup->source->proc ||
 	    !screen_is_capable(writer_fd(setup->writer)))
 		return 0;
 	output->screen = screen_new();
@@ -102,15 +106,12 @@ struct output *output_new(const struct output_setup *setup)
 	if (!output)
 		return NULL;
 	output->setup = *setup;
-	for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
-		if (options->format && !strcmp(forms[i].name, options->format))
-			output->ops = forms[i].ops;
-	for (size_t i = 0; options->task == TASK_ACCOUNT && i < ARRAY_SIZE(account_forms); i++)
-		if (!strcmp(account_forms[i].name, options->format))
-			output->ops = account_forms[i].ops;
+	if (options->format)
+		output->ops = find_form(options->format, options->task == TASK_ACCOUNT);
 	if (options->journal)
 		output->ops = &journal_form;
-	else if (options->interval && !options_on_command_line(options, "format"))
+	else if (options->interval && options->task != TASK_ACCOUNT &&
+		 !options_on_command_line(options, "format"))
 		output->ops = &summaries_form;
 	if (!output->ops)
 		ret = -EINVAL;

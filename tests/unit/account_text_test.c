@@ -71,17 +71,26 @@ static int set_up(void **state)
 	return 0;
 }
 
-static const char *shown(const char *format)
+static struct output *make_output(const struct options *options, struct writer *writer)
 {
-	struct options options = { .format = format, .task = TASK_ACCOUNT };
-	struct writer *writer = begin_text();
-	const struct output_setup setup = { .options = &options,
+	static const struct data_source source;
+	const struct output_setup setup = { .options = options,
 					    .plan = &plan,
+					    .source = &source,
 					    .resolver = &resolver,
 					    .writer = writer };
 	struct output *output = output_new(&setup);
 
 	assert_non_null(output);
+	return output;
+}
+
+static const char *shown(const char *format)
+{
+	struct options options = { .format = format, .task = TASK_ACCOUNT };
+	struct writer *writer = begin_text();
+	struct output *output = make_output(&options, writer);
+
 	assert_int_equal(output_summary(output, &view), 0);
 	output_free(output);
 	return end_text(writer);
@@ -170,7 +179,29 @@ static void test_incomplete(void **state)
 	text = shown("json");
 	text_has(text, "\"bytes_wasted\":1148,\"dropped\":13,");
 	text_has(text, "\"dropped\":17,\"dropped_stalls\":3,\"dropped_tasks\":5,");
-	text_has(text, "\"unreadable_rows\":4}\n");
+	text_has(text, "\"lost_records\":0,\"unreadable_rows\":4}\n");
+}
+
+static void test_lost_records(void **state)
+{
+	static const int cpu;
+	const struct cpu_list cpus = { &cpu, 1 };
+	struct losses *losses = losses_new(&cpus);
+
+	assert_non_null(losses);
+	view.losses = losses;
+	text_lacks(shown("text"), "incomplete");
+	losses_add(losses, 0, 7);
+	text_has(shown("text"), "incomplete: records were lost, and so may be stalls\n");
+	text_has(shown("json"), "\"lost_records\":7,");
+	losses_free(losses);
+	losses = losses_new(&cpus);
+	assert_non_null(losses);
+	view.losses = losses;
+	losses_add(losses, 0, RECORD_LOST_UNKNOWN);
+	text_has(shown("text"), "incomplete: records were lost, and so may be stalls\n");
+	text_has(shown("json"), "\"lost_records\":null,");
+	losses_free(losses);
 }
 
 static void test_nothing(void **state)
@@ -242,11 +273,7 @@ static void test_intervals(void **state)
 			.on_command_line = ~0ull,
 		};
 		struct writer *writer = begin_text();
-		const struct output_setup setup = { .options = &options,
-						    .plan = &plan,
-						    .resolver = &resolver,
-						    .writer = writer };
-		struct output *output = output_new(&setup);
+		struct output *output = make_output(&options, writer);
 		const char *text;
 
 		view.is_interval = true;
@@ -265,9 +292,9 @@ static void test_intervals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_text),       TEST(test_top),	     TEST(test_top_without_stalls),
-		TEST(test_incomplete), TEST(test_nothing),   TEST(test_json),
-		TEST(test_folded),     TEST(test_intervals),
+		TEST(test_text),       TEST(test_top),		TEST(test_top_without_stalls),
+		TEST(test_incomplete), TEST(test_lost_records), TEST(test_nothing),
+		TEST(test_json),       TEST(test_folded),	TEST(test_intervals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/account.h"
+#include "account/histogram.h"
 #include "allocfilt/base.h"
 #include "unit_test.h"
 
