@@ -35,7 +35,7 @@ struct tasks {
 /* What was read at one time. Rows are sorted by what they are of. */
 struct snapshot {
 	char *texts[HISTOGRAM_COUNT]; /* which names are in */
-	struct tasks forks, exits;
+	struct tasks forks, exits;    /* while it is read */
 	struct account_site *sites;
 	size_t nr_sites;
 	struct account_process *processes;
@@ -79,12 +79,18 @@ struct account *account_new(const struct plan *plan, const pid_t *pids, struct r
 	return NULL;
 }
 
+static void tasks_free(struct tasks *tasks)
+{
+	free(tasks->task);
+	*tasks = (struct tasks){ .count = 0 };
+}
+
 static void snapshot_free(struct snapshot *snapshot)
 {
 	for (int id = 0; id < HISTOGRAM_COUNT; id++)
 		free(snapshot->texts[id]);
-	free(snapshot->forks.task);
-	free(snapshot->exits.task);
+	tasks_free(&snapshot->forks);
+	tasks_free(&snapshot->exits);
 	free(snapshot->sites);
 	free(snapshot->processes);
 	*snapshot = (struct snapshot){ .nr_sites = 0 };
@@ -97,7 +103,7 @@ void account_free(struct account *account)
 	snapshot_free(&account->now);
 	snapshot_free(&account->before);
 	snapshot_free(&account->shown);
-	free(account->running.task);
+	tasks_free(&account->running);
 	hash_destroy(&account->waiters);
 	slab_caches_free(account->caches);
 	free(account);
@@ -550,6 +556,8 @@ int account_read(struct account *account, char *texts[HISTOGRAM_COUNT], uint64_t
 		   compare_processes, add_process);
 	for (size_t i = 0; i < snapshot.nr_processes; i++)
 		name_process(account, &snapshot, &snapshot.processes[i], ts);
+	tasks_free(&snapshot.forks);
+	tasks_free(&snapshot.exits);
 	snapshot.dropped.processes = account->dropped_stalls;
 	snapshot_free(account->begins_interval ? &account->before : &account->now);
 	if (account->begins_interval)
