@@ -25,15 +25,6 @@ enum options_task {
 	TASK_HELP,	   /* -h */
 };
 
-/*
- * Sizes of the tables whose use depends on the load. They are allocated at the start; the summary
- * reports how many entries did not fit.
- */
-struct limits {
-	unsigned int tasks;  /* limit-tasks: tasks with events that no window has claimed yet */
-	unsigned int events; /* limit-events: such events, over all tasks */
-};
-
 /* What a setting's member of struct options is. */
 enum key_kind {
 	KEY_QUANTITY,  /* uint64_t, ns or bytes */
@@ -103,7 +94,7 @@ struct options {
 	uint64_t status_interval; /* ns between entries on the run itself, 0: none */
 	uint64_t max_cpu;	  /* percent of a CPU that we may take, 0: no limit */
 	int oom_score;		  /* oom_score_adj of our own, or OPTIONS_OOM_SCORE_UNSET */
-	struct limits limits;
+	uint64_t limit_memory;	  /* bytes in which records may wait */
 
 	const char *const *formats; /* as passed to options_parse() */
 	uint64_t on_command_line;   /* a bit for each key, see options_on_command_line() */

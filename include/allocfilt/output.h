@@ -94,9 +94,6 @@ struct output_ops {
 	void (*release)(struct output *output);
 	/* the first call of a run */
 	int (*begin)(struct output *output);
-	int (*window)(struct output *output, const struct task_window *window);
-	/* slow ones only */
-	int (*pair)(struct output *output, const struct task_pair *pair);
 	int (*stall)(struct output *output, const struct named_stall *named);
 	/* about once a second */
 	void (*tick)(struct output *output, uint64_t now, const struct summary_view *view);
@@ -136,15 +133,6 @@ void output_free(struct output *output);
 
 /** output_begin - write what is known of the run itself, its first call; 0 or -errno */
 int output_begin(struct output *output);
-
-/** output_shows_windows - does the form show windows and pairs? */
-bool output_shows_windows(const struct output *output);
-
-/** output_window - write a slow window with its events, in forms that show them; 0 or -errno */
-int output_window(struct output *output, const struct task_window *window);
-
-/** output_pair - write a pair if it is slow, in forms that show pairs; 0 or -errno */
-int output_pair(struct output *output, const struct task_pair *pair);
 
 /** output_stall - write a stall that has ended, in forms that show stalls; 0 or -errno */
 int output_stall(struct output *output, const struct named_stall *named);

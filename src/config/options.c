@@ -139,7 +139,7 @@ static bool fits_verify(const struct options *options)
 static int check_account(struct options *options, struct failure *failure)
 {
 	static const char *const from_file[] = { "threshold", "buffer", "oom-score-adjust",
-						 "limit-tasks", "limit-events" };
+						 "limit-memory" };
 	static const char *const others[] = { "duration", "pid",     "source", "format", "interval",
 					      "top",	  "sort",    "output", "user",	 "force",
 					      "config",	  "verbose", "quiet" };

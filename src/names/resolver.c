@@ -66,7 +66,7 @@ static bool make_tables(struct resolver *resolver, const struct options *options
 
 	resolver->symbols = symbols_new(source_open(source, "kallsyms"), source->proc);
 	/* Half of the tasks with waiting events: each uses 360 bytes of locked memory. */
-	resolver->tasks = task_cache_new(source, options->limits.tasks / 2);
+	resolver->tasks = task_cache_new(source, options->limit_memory / 4096);
 	resolver->cgroups =
 		cgroups_new(source->proc ? "/proc/self/mounts" : NULL, saved, CGROUPS_MAX);
 	if (saved >= 0)

@@ -141,21 +141,6 @@ int output_begin(struct output *output)
 	return output->ops->begin ? output->ops->begin(output) : 0;
 }
 
-bool output_shows_windows(const struct output *output)
-{
-	return output->ops->window || output->ops->pair;
-}
-
-int output_window(struct output *output, const struct task_window *window)
-{
-	return output->ops->window ? output->ops->window(output, window) : 0;
-}
-
-int output_pair(struct output *output, const struct task_pair *pair)
-{
-	return output->ops->pair && pair->slow ? output->ops->pair(output, pair) : 0;
-}
-
 int output_stall(struct output *output, const struct named_stall *named)
 {
 	return output->ops->stall ? output->ops->stall(output, named) : 0;

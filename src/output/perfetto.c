@@ -74,7 +74,7 @@ static void perfetto_release(struct output *output)
 
 static int perfetto_make(struct output *output)
 {
-	size_t count = 2 * output->setup.options->limits.tasks; /* with their processes */
+	size_t count = output->setup.options->limit_memory / 1024; /* with their processes */
 	struct perfetto *perfetto = calloc(1, sizeof(*perfetto));
 
 	output->form = perfetto;
@@ -249,48 +249,42 @@ static char *event_text(const struct output *output, const struct record *record
 	return colon[1] == ' ' ? colon + 2 : colon + 1;
 }
 
-static void put_instants(struct output *output, struct track track,
-			 const struct record *const *events, size_t nr_events)
+static void put_instant(struct output *output, struct track track, const struct record *event)
 {
-	for (size_t i = 0; i < nr_events; i++) {
-		char text[TEXT_MAX];
-		char *fields = event_text(output, events[i], text);
-		struct json json;
+	char text[TEXT_MAX];
+	char *fields = event_text(output, event, text);
+	struct json json;
 
-		begin_event(output, &json, "i", text, track);
-		json_string(&json, "cat", "event");
-		json_string(&json, "s", "t");
-		json_microseconds(&json, "ts", events[i]->ts);
-		json_open(&json, "args", '{');
-		json_signed(&json, "cpu", events[i]->cpu);
-		put_fields(&json, fields);
-		json_close(&json, '}');
-		json_close(&json, '}');
-	}
+	begin_event(output, &json, "i", text, track);
+	json_string(&json, "cat", "event");
+	json_string(&json, "s", "t");
+	json_microseconds(&json, "ts", event->ts);
+	json_open(&json, "args", '{');
+	json_signed(&json, "cpu", event->cpu);
+	put_fields(&json, fields);
+	json_close(&json, '}');
+	json_close(&json, '}');
 }
 
-static int perfetto_window(struct output *output, const struct task_window *window)
+static void put_function(struct output *output, struct track track,
+			 const struct stall_window *window)
 {
-	const struct record *exit = window->exit;
-	const struct record_window *times = &exit->window;
-	struct track track = track_of(output, window->key, exit->ts);
+	const struct record_window *times = &window->exit.window;
 	char name[STALL_FUNCTION_MAX];
 	struct json json;
 
-	put_instants(output, track, window->events, window->nr_events);
 	resolver_symbol(output->setup.resolver, times->function, 's', name, sizeof(name));
 	begin_event(output, &json, "X", name, track);
 	json_string(&json, "cat", "function");
-	json_microseconds(&json, "ts", times->calltime);
-	json_microseconds(&json, "dur", times->rettime - times->calltime);
+	json_microseconds(&json, "ts", window->start);
+	json_microseconds(&json, "dur", window->end - window->start);
 	json_open(&json, "args", '{');
-	json_signed(&json, "cpu", exit->cpu);
+	json_signed(&json, "cpu", window->exit.cpu);
 	json_signed(&json, "depth", times->depth);
-	if (catalog_role_title(times->role))
-		json_string(&json, "role", catalog_role_title(times->role));
+	if (catalog_role_title(window->role))
+		json_string(&json, "role", catalog_role_title(window->role));
 	json_close(&json, '}');
 	json_close(&json, '}');
-	return writer_status(json.writer);
 }
 
 static void put_side(const struct output *output, struct json *json, const char *key,
@@ -304,31 +298,42 @@ static void put_side(const struct output *output, struct json *json, const char 
 	json_close(json, '}');
 }
 
-static int perfetto_pair(struct output *output, const struct task_pair *pair)
+static void put_pair(struct output *output, struct track track, const struct stall_window *pair)
 {
-	const struct record_fields *fields = &pair->begin->fields;
-	const struct plan_event *event = &output->setup.plan->events[pair->begin->event];
-	struct track track = track_of(output, pair->key, pair->end->ts);
+	const struct plan_event *event = &output->setup.plan->events[pair->begin.event];
 	char name[2 * STALL_FUNCTION_MAX];
 	struct json json;
 
-	put_instants(output, track, pair->events, pair->nr_events);
 	if (event->id == EVENT_SLAB_START)
-		resolver_shrinker(output->setup.resolver, fields->shrinker, fields->callback, name,
+		resolver_shrinker(output->setup.resolver, pair->shrinker, pair->callback, name,
 				  sizeof(name));
 	else
 		snprintf(name, sizeof(name), "%s", event->name);
 	begin_event(output, &json, "X", name, track);
 	json_string(&json, "cat", event->id == EVENT_SLAB_START ? "slab" : "pair");
-	json_microseconds(&json, "ts", pair->begin->ts);
-	json_microseconds(&json, "dur", pair->duration);
+	json_microseconds(&json, "ts", pair->start);
+	json_microseconds(&json, "dur", pair->end - pair->start);
 	json_open(&json, "args", '{');
-	json_signed(&json, "cpu", pair->end->cpu);
-	put_side(output, &json, "begin", pair->begin);
-	put_side(output, &json, "end", pair->end);
+	json_signed(&json, "cpu", pair->exit.cpu);
+	put_side(output, &json, "begin", &pair->begin);
+	put_side(output, &json, "end", &pair->exit);
 	json_close(&json, '}');
 	json_close(&json, '}');
-	return writer_status(json.writer);
+}
+
+static void put_windows(struct output *output, struct track track, const struct stall *stall)
+{
+	struct stall_window window = { .entry = NULL };
+	struct record event;
+
+	while (stall_next_window(stall, &window)) {
+		while (stall_next_event(&window, &event))
+			put_instant(output, track, &event);
+		if (window.is_pair)
+			put_pair(output, track, &window);
+		else
+			put_function(output, track, &window);
+	}
 }
 
 static void put_counter(struct output *output, uint64_t ts, const char *name, const char *key,
@@ -416,6 +421,7 @@ static int perfetto_stall(struct output *output, const struct named_stall *named
 	struct json json;
 	char name[64];
 
+	put_windows(output, track, stall);
 	stall_cause(stall, &cause);
 	snprintf(name, sizeof(name), "stall: %s", cause_name(cause.which)->title);
 	begin_event(output, &json, "i", name, track);
@@ -469,8 +475,6 @@ static int perfetto_summary(struct output *output, const struct summary_view *vi
 const struct output_ops perfetto_form = {
 	.make = perfetto_make,
 	.release = perfetto_release,
-	.window = perfetto_window,
-	.pair = perfetto_pair,
 	.stall = perfetto_stall,
 	.summary = perfetto_summary,
 };

@@ -275,35 +275,30 @@ static void put_stack(const struct output *output, const struct record *record)
 	}
 }
 
-static void put_events(const struct output *output, const struct record *const *events,
-		       size_t nr_events)
+static void put_event(const struct output *output, const struct record *event)
 {
-	for (size_t i = 0; i < nr_events; i++) {
-		put_record(output, events[i], NULL);
-		put_stack(output, events[i]);
+	put_record(output, event, NULL);
+	put_stack(output, event);
+}
+
+/* A window's events, then the function's line; of a pair its begin before these, and its end. */
+static int trace_stall(struct output *output, const struct named_stall *named)
+{
+	struct stall_window window = { .entry = NULL };
+	struct record event;
+
+	while (stall_next_window(named->stall, &window)) {
+		if (window.is_pair)
+			put_event(output, &window.begin);
+		while (stall_next_event(&window, &event))
+			put_event(output, &event);
+		put_record(output, &window.exit, window.is_pair ? NULL : &window.exit.window);
 	}
-}
-
-/* A window's events, then the function's line. */
-static int trace_window(struct output *output, const struct task_window *window)
-{
-	put_events(output, window->events, window->nr_events);
-	put_record(output, window->exit, &window->exit->window);
-	return writer_status(output->setup.writer);
-}
-
-/* The begin, the events that the pair claimed, the end. */
-static int trace_pair(struct output *output, const struct task_pair *pair)
-{
-	put_events(output, &pair->begin, 1);
-	put_events(output, pair->events, pair->nr_events);
-	put_record(output, pair->end, NULL);
 	return writer_status(output->setup.writer);
 }
 
 const struct output_ops trace_form = {
-	.window = trace_window,
-	.pair = trace_pair,
+	.stall = trace_stall,
 	.several = true,
 	.findings = findings_text,
 };

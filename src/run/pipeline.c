@@ -14,7 +14,7 @@
 #include "allocfilt/stall.h"
 #include "run/command_tasks.h"
 
-#define OVERFLOWS  6
+#define OVERFLOWS  5
 #define READ_LIMIT (100 * NS_PER_MS) /* of reading at once: then signals and timers come */
 
 /*
@@ -50,8 +50,6 @@ struct pipeline {
 	struct command_tasks *command; /* only these are shown; NULL: all */
 	struct decode *decode;
 	struct merge *merge;
-	struct backlog *backlog; /* NULL: nothing waits */
-	struct claims *claims;
 	struct stalls *stalls;
 	struct shrinkers *shrinkers;
 	struct summary *summary;
@@ -60,7 +58,6 @@ struct pipeline {
 	struct interval interval;
 	struct output *output;
 	struct losses *losses;
-	bool holds; /* windows and pairs are shown when their stall has ended, if it is shown */
 	struct not_shown not_shown;
 	struct overflow overflows[OVERFLOWS]; /* of the latest view */
 	size_t page_size;		      /* of the merge */
@@ -96,16 +93,6 @@ static bool is_background(const char *name, const struct task_info *task)
 	return false;
 }
 
-static int show_window(void *context, const struct task_window *window)
-{
-	return output_window(((struct pipeline *)context)->output, window);
-}
-
-static int show_pair(void *context, const struct task_pair *pair)
-{
-	return output_pair(((struct pipeline *)context)->output, pair);
-}
-
 /* A backslash is itself: names of units have some (systemd-escape(1)). */
 static bool matches(const char *glob, const char *name)
 {
@@ -139,20 +126,21 @@ static bool is_wanted(const struct options *options, const struct named_stall *n
 	       (!options->min_order || stall->order >= options->min_order);
 }
 
-static noinline int show_held(struct pipeline *pipeline)
+static void count_windows(struct pipeline *pipeline, const struct stall *stall)
 {
-	const struct claims_sink sink = { pipeline, show_window, show_pair };
+	struct stall_window window = { .entry = NULL };
 
-	return stalls_pass_on(pipeline->stalls, &sink);
+	while (stall_next_window(stall, &window))
+		summary_window(pipeline->summary, &window);
 }
 
-static int stall_ended(void *context, const struct stall *stall)
+static int show_stall(void *context, const struct stall *stall)
 {
 	struct pipeline *pipeline = context;
 	struct resolver *resolver = pipeline->resolver;
 	struct named_stall named;
-	int ret = 0;
 
+	count_windows(pipeline, stall);
 	/* Most are, where short ones are timed for what long ones have inside. */
 	if (stall->end - stall->start < pipeline->report) {
 		pipeline->not_shown.shorter++;
@@ -177,43 +165,17 @@ static int stall_ended(void *context, const struct stall *stall)
 		account_stall(pipeline->account, &named);
 	if (pipeline->interval.summary)
 		summary_stall(pipeline->interval.summary, &named);
-	if (pipeline->holds)
-		ret = show_held(pipeline);
-	return ret ? ret : output_stall(pipeline->output, &named);
+	return output_stall(pipeline->output, &named);
 }
 
-static int window_ended(void *context, const struct task_window *window)
+static void count_slab_pair(struct pipeline *pipeline, const struct record *end, uint64_t ns)
 {
-	struct pipeline *pipeline = context;
-	int ret = 0;
-
-	if (window->slow && !pipeline->holds)
-		ret = output_window(pipeline->output, window);
-	if (window->slow)
-		summary_window(pipeline->summary, window);
-	return ret ? ret : stalls_window(pipeline->stalls, window);
-}
-
-static void slab_pair_ended(void *context, const struct task_pair *pair)
-{
-	struct pipeline *pipeline = context;
 	struct shrinker_names *names = resolver_superblocks(pipeline->resolver);
-	int superblock = shrinker_names_superblock(names, pair->end);
+	int superblock = shrinker_names_superblock(names, end);
 
-	shrinkers_pair(pipeline->shrinkers, pair, superblock);
+	shrinkers_pair(pipeline->shrinkers, end->fields.callback, superblock, ns);
 	if (pipeline->interval.shrinkers)
-		shrinkers_pair(pipeline->interval.shrinkers, pair, superblock);
-}
-
-static int pair_ended(void *context, const struct task_pair *pair)
-{
-	struct pipeline *pipeline = context;
-	int ret = pipeline->holds ? 0 : output_pair(pipeline->output, pair);
-
-	if (pipeline->plan->events[pair->end->event].id == EVENT_SLAB_END && !pair->end->counted)
-		slab_pair_ended(context, pair);
-	summary_pair(pipeline->summary, pair);
-	return ret ? ret : stalls_pair(pipeline->stalls, pair);
+		shrinkers_pair(pipeline->interval.shrinkers, end->fields.callback, superblock, ns);
 }
 
 /* ---- totals ---- */
@@ -224,23 +186,21 @@ static const pid_t *shown_pids(const struct pipeline *pipeline)
 }
 
 /*
- * Limits that a user can raise (limit-tasks, limit-events, open files), and tables whose overflow
+ * Limits that a user can raise (limit-memory, open files), and tables whose overflow
  * makes the output incomplete.
  */
 static void count_overflows(struct pipeline *pipeline, const struct summary *summary,
 			    const struct shrinkers *shrinkers)
 {
-	const struct claims_drops *claims = claims_drops(pipeline->claims);
 	const struct stacks *stacks = resolver_stacks(pipeline->resolver);
 	struct shrinker_names *names = resolver_superblocks(pipeline->resolver);
 	const struct overflow overflows[OVERFLOWS] = {
-		{ "tasks", "tasks were too many at once (limit-tasks)", claims->tasks },
-		{ "events", "slow functions lack events (limit-events)", claims->windows },
 		{ "cpus", "CPUs were not read: too few open files", pipeline->unread_cpus },
-		{ "names", "times a task or cgroup may have lost its name (limit-tasks)",
+		{ "names", "times a task or cgroup may have lost its name (limit-memory)",
 		  resolver_missed(pipeline->resolver) },
-		{ "stalls", "stalls were cut short or lack details",
-		  stalls_dropped(pipeline->stalls) + (stacks ? stacks_overflow(stacks) : 0) },
+		{ "stalls", "stalls lack records or names (limit-memory)",
+		  stalls_limited(pipeline->stalls) },
+		{ "stacks", "events lack their kernel stack", stacks ? stacks_overflow(stacks) : 0 },
 		{ "summary", "times the summary left out what took least time",
 		  summary_overflow(summary) + shrinkers_overflow(shrinkers) +
 			  shrinker_names_overflow(names) +
@@ -429,9 +389,7 @@ static int time_passed(struct pipeline *pipeline, uint64_t ts)
 		pipeline->oldest = ts;
 		begin_intervals(pipeline, ts);
 	}
-	if (pipeline->backlog)
-		ret = backlog_pass(pipeline->backlog);
-	if (!ret && pipeline->interval.end && ts >= pipeline->interval.end)
+	if (pipeline->interval.end && ts >= pipeline->interval.end)
 		ret = end_intervals(pipeline, ts);
 	if (pipeline->oldest)
 		pipeline->next_look = ts + NS_PER_SECOND;
@@ -440,82 +398,56 @@ static int time_passed(struct pipeline *pipeline, uint64_t ts)
 	return ret ? ret : stalls_time(pipeline->stalls, ts);
 }
 
-/* What was in progress when events were switched off or on lacks some of them, on any CPU. */
-static void mark_switch(struct pipeline *pipeline, uint64_t ts)
+/* All that is shown comes here, in order. */
+static int shown_record(struct pipeline *pipeline, struct record *record)
 {
-	const struct cpu_list *cpus = &pipeline->source->cpus;
+	uint64_t ns;
+	int ret;
 
-	pipeline->switched_at = 0;
-	for (int i = 0; i < cpus->count; i++) {
-		const struct record lost = {
-			.kind = RECORD_LOST,
-			.cpu = cpus->numbers[i],
-			.ts = ts,
-		};
-
-		claims_record(pipeline->claims, &lost);
-	}
-	stalls_lost(pipeline->stalls, ts);
+	if (pipeline->selects && !is_asked_for(pipeline, record))
+		return 0;
+	ret = stalls_record(pipeline->stalls, record, &ns);
+	if (ns != UINT64_MAX)
+		count_slab_pair(pipeline, record, ns);
+	return ret;
 }
 
-/* A record that is neither a window nor an event, or where not all tasks are shown. */
-static noinline int special_record(struct pipeline *pipeline, const struct record *record)
+/* A record that is neither a window nor an event. */
+static noinline int special_record(struct pipeline *pipeline, struct record *record)
 {
-	int ret = 0;
-
 	switch (record->kind) {
 	case RECORD_LOST:
-		if (pipeline->backlog)
-			ret = backlog_flush(pipeline->backlog);
-		stalls_lost(pipeline->stalls, record->ts);
 		losses_add(pipeline->losses, record->cpu, record->lost);
-		break;
-	case RECORD_STACK: /* It may be of an event that waits. */
-		if (pipeline->backlog)
-			ret = backlog_flush(pipeline->backlog);
 		break;
 	case RECORD_SUPERBLOCK:
 		shrinker_names_see(resolver_superblocks(pipeline->resolver), record);
 		return 0;
 	case RECORD_CLOCK:
 		resolver_mark_clock(pipeline->resolver, record->ts, record->realtime);
-		if (pipeline->switched_at && record->realtime >= pipeline->switched_at)
-			mark_switch(pipeline, record->ts);
-		break;
+		/* Events were switched off or on: what was in progress lacks some, on any CPU. */
+		if (pipeline->switched_at && record->realtime >= pipeline->switched_at) {
+			pipeline->switched_at = 0;
+			stalls_lost_all(pipeline->stalls, record->ts);
+		}
+		return 0;
 	case RECORD_SLEEP:
-		stalls_sched(pipeline->stalls, record);
+		stalls_sched_sleeps(pipeline->stalls, record);
 		return 0;
 	}
-	if (ret || !is_asked_for(pipeline, record))
-		return ret;
-	return claims_record(pipeline->claims, record);
+	return is_own(pipeline, record) ? 0 : shown_record(pipeline, record);
 }
 
-/* A window or an event for which no other record waits. */
-static noinline int lone_record(struct pipeline *pipeline, struct record *record)
-{
-	decode_fields(pipeline->decode, record);
-	if (pipeline->selects)
-		return special_record(pipeline, record);
-	return claims_record(pipeline->claims, record);
-}
-
-static inline int task_record(struct pipeline *pipeline, struct record *record)
-{
-	if (is_own(pipeline, record))
-		return 0;
-	if (pipeline->backlog)
-		return backlog_record(pipeline->backlog, record);
-	return lone_record(pipeline, record);
-}
-
-/* What a wake-up tells is of another task than its own. */
+/* A switch or a wake-up is about another task as well as its own. */
 static noinline int sched_record(struct pipeline *pipeline, struct record *record)
 {
+	int ret = 0;
+
 	decode_fields(pipeline->decode, record);
 	if (!pipeline->sched_is_off)
-		stalls_sched(pipeline->stalls, record);
-	return is_only_sched(pipeline, record) ? 0 : task_record(pipeline, record);
+		ret = stalls_sched(pipeline->stalls, record);
+	if (ret || is_only_sched(pipeline, record) || is_own(pipeline, record))
+		return ret;
+	return shown_record(pipeline, record);
 }
 
 static inline int any_record(struct pipeline *pipeline, struct record *record)
@@ -526,7 +458,7 @@ static inline int any_record(struct pipeline *pipeline, struct record *record)
 		return special_record(pipeline, record);
 	if (pipeline->off_cpu && record->kind == RECORD_EVENT && is_sched(pipeline, record))
 		return sched_record(pipeline, record);
-	return task_record(pipeline, record);
+	return is_own(pipeline, record) ? 0 : shown_record(pipeline, record);
 }
 
 static noinline int record_after_look(struct pipeline *pipeline, struct record *record)
@@ -650,8 +582,6 @@ int pipeline_flush(struct pipeline *pipeline)
 {
 	int ret = merge_flush(pipeline->merge);
 
-	if (!ret && pipeline->backlog)
-		ret = backlog_flush(pipeline->backlog);
 	return ret ? ret : stalls_flush(pipeline->stalls);
 }
 
@@ -734,41 +664,9 @@ static bool make_record_stages(struct pipeline *pipeline)
 	return pipeline->losses && pipeline->decode && !pipeline_set_pages(pipeline);
 }
 
-static int pass_on(void *context, const struct record *record)
-{
-	return claims_record(((struct pipeline *)context)->claims, record);
-}
-
-static void window_dropped(void *context, const struct record *exit)
-{
-	stalls_drop(((struct pipeline *)context)->stalls, exit->tid, exit->window.rettime);
-}
-
-/*
- * A running kernel writes no fast window. Where not all tasks are shown, it depends on the time of a
- * record which are.
- */
-static bool make_backlog(struct pipeline *pipeline)
-{
-	const struct backlog_sink sink = {
-		.context = pipeline,
-		.record = pass_on,
-		.pair = slab_pair_ended,
-		.dropped = pipeline->off_cpu ? window_dropped : NULL,
-	};
-
-	if (pipeline->source->proc || !pipeline->source->local_clock ||
-	    !pipeline->plan->function_graph || pipeline->selects)
-		return true;
-	pipeline->backlog =
-		backlog_new(pipeline->plan, &pipeline->options->limits, pipeline->decode, &sink);
-	return pipeline->backlog;
-}
-
 static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer)
 {
 	const struct options *options = pipeline->options;
-	const struct claims_sink sink = { pipeline, window_ended, pair_ended };
 	const struct output_setup output = {
 		.options = options,
 		.plan = pipeline->plan,
@@ -778,17 +676,12 @@ static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer)
 		.writer = writer,
 	};
 
-	pipeline->claims = claims_new(pipeline->plan, pipeline->source, &options->limits, &sink);
 	pipeline->output = output_new(&output);
-	pipeline->holds = pipeline->output && output_shows_windows(pipeline->output) &&
-			  (pipeline->report > pipeline->plan->threshold || options->comm ||
-			   options->cgroup || options->min_order);
-	pipeline->stalls = stalls_new(pipeline->plan, pipeline->holds ? &options->limits : NULL,
-				      pipeline->resolver, stall_ended, pipeline);
+	pipeline->stalls = stalls_new(pipeline->plan, pipeline->source, options->limit_memory,
+				      pipeline->decode, pipeline->resolver, show_stall, pipeline);
 	pipeline->shrinkers = shrinkers_new();
 	pipeline->summary = summary_new(pipeline->plan);
-	if (!pipeline->claims || !pipeline->stalls || !pipeline->shrinkers || !pipeline->summary ||
-	    !pipeline->output || !make_backlog(pipeline))
+	if (!pipeline->stalls || !pipeline->shrinkers || !pipeline->summary || !pipeline->output)
 		return false;
 	if (options->metrics || options->journal)
 		pipeline->units = units_new(options->metrics_cgroups);
@@ -855,8 +748,6 @@ void pipeline_free(struct pipeline *pipeline)
 	summary_free(pipeline->interval.summary);
 	shrinkers_free(pipeline->interval.shrinkers);
 	stalls_free(pipeline->stalls);
-	claims_free(pipeline->claims);
-	backlog_free(pipeline->backlog);
 	merge_free(pipeline->merge);
 	decode_free(pipeline->decode);
 	losses_free(pipeline->losses);
@@ -899,7 +790,7 @@ void pipeline_switch_events(struct pipeline *pipeline, const bool *off)
 	}
 	pipeline->had_events_off = pipeline->had_events_off || pipeline->events_off;
 	if (pipeline->sched_is_off)
-		stalls_sched_stop(pipeline->stalls);
+		stalls_sched_stop(pipeline->stalls, pipeline->newest);
 	clock_gettime(CLOCK_REALTIME, &now);
 	pipeline->switched_at = now.tv_sec * NS_PER_SECOND + now.tv_nsec;
 }

@@ -147,13 +147,10 @@ void stall_cause(const struct stall *stall, struct stall_cause *cause)
 		explain_group(cause, stall);
 }
 
-/* The time of a window alone has one phase. */
 int cause_which(const struct stall *stall)
 {
 	struct stall_cause cause;
 
-	if (stall->alone && stall->end > stall->start)
-		return __builtin_ctz(stall->phases.groups);
 	stall_cause(stall, &cause);
 	return cause.which;
 }

@@ -107,23 +107,22 @@ static struct shrinker_total *replace_least(struct table *table, uint64_t callba
 	return &least->total;
 }
 
-void shrinkers_pair(struct shrinkers *shrinkers, const struct task_pair *pair, int superblock)
+void shrinkers_pair(struct shrinkers *shrinkers, uint64_t callback, int superblock, uint64_t ns)
 {
-	uint64_t callback = pair->begin->fields.callback;
 	struct shrinker_total *series = find_or_add(&shrinkers->series, callback);
 	struct shrinker_total *total = find_or_add(&shrinkers->longest, callback);
 
 	if (superblock >= 0 && superblock < SHRINKER_NAMES_MAX)
-		count_run(&shrinkers->superblocks[superblock], callback, pair->duration);
+		count_run(&shrinkers->superblocks[superblock], callback, ns);
 	if (!total) {
 		total = replace_least(&shrinkers->longest, callback);
 		shrinkers->overflow++;
 	}
-	count_run(total, callback, pair->duration);
+	count_run(total, callback, ns);
 	if (series)
-		count_run(series, callback, pair->duration);
+		count_run(series, callback, ns);
 	else
-		count_run(&shrinkers->others, 0, pair->duration);
+		count_run(&shrinkers->others, 0, ns);
 }
 
 static int by_total(const void *left, const void *right)

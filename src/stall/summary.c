@@ -157,22 +157,15 @@ static inline void count(struct summary *summary, enum summary_table which, uint
 	latency_count(&total->latency, ns, bucket);
 }
 
-void summary_window(struct summary *summary, const struct task_window *window)
+void summary_window(struct summary *summary, const struct stall_window *window)
 {
-	const struct record_window *exit = &window->exit->window;
-	uint64_t ns = exit->rettime - exit->calltime;
+	uint64_t function = window->is_pair ? 0 : window->exit.window.function;
+	uint64_t ns = window->end - window->start;
 
-	count(summary, SUMMARY_FUNCTIONS, exit->function, exit->role, "", ns, latency_bucket(ns));
-}
-
-void summary_pair(struct summary *summary, const struct task_pair *pair)
-{
-	int role = catalog_pair_role(summary->plan->events[pair->end->event].id);
-
-	/* Slab pairs are counted per shrinker. */
-	if (pair->slow && role != ROLE_NONE && role != ROLE_SHRINKER)
-		count(summary, SUMMARY_FUNCTIONS, 0, role, "", pair->duration,
-		      latency_bucket(pair->duration));
+	/* Shrinkers are counted by all of their pairs. */
+	if (!window->is_pair || (window->role != ROLE_NONE && window->role != ROLE_SHRINKER))
+		count(summary, SUMMARY_FUNCTIONS, function, window->role, "", ns,
+		      latency_bucket(ns));
 }
 
 static void keep_slices(struct stall_slice kept[KEPT_SLICES], const struct stall_slice **slices,

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_STALL_STALL_H
+#define ALLOCFILT_STALL_STALL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "allocfilt/names.h"
+#include "allocfilt/plan.h"
+#include "allocfilt/stall/phases.h"
+#include "allocfilt/stall/task_key.h"
+
+/* Time of a shrinker in a stall, or of a function that slept in it. */
+struct stall_slice {
+	uint64_t shrinker; /* struct shrinker * */
+	uint64_t callback; /* its scan function */
+	enum phase_group group;
+	uint64_t ns;
+	uint64_t count;	   /* pairs of the shrinker */
+	uint64_t function; /* that slept: its address; 0: a shrinker's time, in all states */
+	enum phase_part part;
+	enum phase_state state; /* of a function that slept: STATE_BLOCKED or STATE_SLEPT */
+};
+
+/* What is counted inside a stall, over all events of a kind, those of fast runs too. */
+enum stall_count {
+	COUNT_SCANNED,	 /* pages of inactive lists, from mm_vmscan_lru_shrink_inactive */
+	COUNT_RECLAIMED, /* of these */
+	COUNT_DIRTY,
+	COUNT_WRITEBACK,
+	COUNT_COMPACTIONS, /* calls of try_to_compact_pages() */
+	STALL_COUNTS
+};
+
+/* 0 says so only where the bit in known is set: an event had that field. */
+struct stall_counts {
+	unsigned int known; /* 1 << enum stall_count */
+	uint64_t count[STALL_COUNTS];
+};
+
+#define STALL_GFP_MAX	   512
+#define STALL_NODES_MAX	   128
+#define STALL_OUTCOMES_MAX 400
+
+struct log_entry;
+
+struct stall {
+	struct task_key key; /* an interrupt's stall is of its CPU */
+	int tid;	     /* of the record that ended it */
+	int cpu;
+	uint64_t start; /* ns, trace clock */
+	uint64_t end;
+	uint64_t function; /* address; 0: known only from a pair of events */
+	int role;	   /* enum role, or ROLE_NONE */
+	int depth;	   /* more than 0: the window around it is unknown; 0 in an interrupt */
+	bool incomplete;   /* records were lost meanwhile, or dropped at a limit */
+	const struct stall_slice *shrinkers; /* most time first */
+	size_t nr_shrinkers;
+	bool off_cpu; /* the states in phases are known; else some of STATE_RAN may be another */
+	const struct stall_slice *sleeps; /* most time first; none without --stack */
+	size_t nr_sleeps;
+	int order; /* -1: unknown */
+	bool has_gfp;
+	uint64_t gfp;
+	const char *gfp_names; /* "GFP_KERNEL|__GFP_COMP", "" if unknown */
+	bool has_reclaimed;
+	uint64_t nr_reclaimed;	/* pages, from the end events inside */
+	const char *compaction; /* outcome of the last zone, "" for none */
+	int priority;		/* the lowest that reclaim came down to, if has_priority */
+	bool has_priority;
+	struct stall_counts counts;
+	uint64_t memcg_id; /* inode number of the cgroup that was reclaimed; 0: unknown */
+	uint32_t stack;	   /* number of the first stack inside; 0: none */
+	unsigned int nr_windows;
+	unsigned int nr_events;
+	struct log_entry *windows; /* see stall_next_window() */
+	struct phases phases;
+	/* outcomes of all zones in order, "" for none: "partial_skipped x2, success" */
+	char outcomes[STALL_OUTCOMES_MAX];
+	char nodes[STALL_NODES_MAX]; /* that were reclaimed from, "" for none: "0,2-3" */
+};
+
+/* A slow window of a stall, or a slow pair; starts with all zeros. */
+struct stall_window {
+	uint64_t start; /* ns, trace clock */
+	uint64_t end;
+	int role;	   /* enum role, or ROLE_NONE */
+	bool is_pair;
+	struct record begin; /* of a pair; here and below without the fields of events */
+	struct record exit;  /* or the end of a pair */
+	uint64_t shrinker;   /* of a slab pair */
+	uint64_t callback;
+	struct log_entry *entry;
+	struct log_entry *next_event;
+};
+
+/**
+ * stall_next_window - the next slow window or pair of a stall, in the order in which they ended
+ *
+ * Returns false after the last one. Valid as long as the stall is.
+ */
+bool stall_next_window(const struct stall *stall, struct stall_window *window);
+
+/** stall_next_event - the next event that the window owns, in order of time; false: no more */
+bool stall_next_event(struct stall_window *window, struct record *event);
+
+/* A stall with its names, as the outputs and the summary show it. */
+
+#define STALL_FUNCTION_MAX 96
+
+struct named_stall {
+	const struct stall *stall;
+	const char *name; /* of the task: any bytes */
+	const struct task_info *task_info;
+	bool background;	   /* of kswapd or kcompactd: no task waited */
+	const char *function;	   /* if it was looked up already; see stall_function() */
+	const char *memcg;	   /* path of the cgroup that was reclaimed, "" if unknown */
+	struct resolver *resolver; /* where that is NULL */
+};
+
+/**
+ * stall_function - "__alloc_pages", or the role's title for a pair
+ * @text: room for a name that has to be looked up
+ */
+const char *stall_function(const struct named_stall *named, char text[STALL_FUNCTION_MAX]);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_STALL_STALLS_H
+#define ALLOCFILT_STALL_STALLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "allocfilt/record.h"
+#include "allocfilt/stall/stall.h"
+
+/*
+ * Records wait in the log of their task, raw, until its outermost window ends. If that window is fast,
+ * the log is emptied. If it is slow, it is a stall: one walk over the log says which windows and pairs
+ * are inside, which events they own and where the time went. Nothing else keeps records.
+ *
+ * A window of depth 0 is an outermost one. The window around one of another depth may never arrive: its
+ * record was lost, tracing began in the middle, or another user of function_graph adds to the depth.
+ * Then it is a stall of its own, with its depth: when a window of depth 0 ends that does not contain it,
+ * when its task was silent for STALL_PATIENCE, at that age as well if losses show that nothing will
+ * arrive, or gaps in depth seen in this run, or at the end. In interrupts it is one when a window ends
+ * that does not contain it. A pair of events is treated likewise; it is an outermost one where functions
+ * cannot be traced and no other pair of the task is open.
+ *
+ * The memory of all logs has one limit. Where it is reached, the task with the longest log first folds
+ * windows that have ended into sums, in which single windows and events are shown no more. Then it drops
+ * its oldest records, and stalls that began before the last of these are incomplete. At the limit of
+ * tasks the one without a record for longest loses its log in the same way.
+ */
+
+#define STALL_PATIENCE (600 * NS_PER_SECOND) /* of the trace clock */
+
+struct stalls;
+
+/* Receives stalls in the order in which they end, whose pointers are valid during the call. */
+typedef int (*stall_ended)(void *context, const struct stall *stall); /* 0, or -errno to stop */
+
+/**
+ * stalls_new - empty logs; all memory is allocated here, and comes as it is used
+ * @memory: bytes of all logs: limit-memory
+ *
+ * The plan, the source's CPU list, @decode and @resolver have to outlive it. Returns NULL with errno
+ * ENOMEM.
+ */
+struct stalls *stalls_new(const struct plan *plan, const struct data_source *source, size_t memory,
+			  struct decode *decode, struct resolver *resolver, stall_ended ended,
+			  void *context);
+void stalls_free(struct stalls *stalls);
+
+/**
+ * stalls_record - accept the next record in order of time: a window, an event, a stack, a loss
+ * @record: its fields need not be read
+ * @ret_pair: ns from begin to end, where the record ends a slab pair; else UINT64_MAX
+ *
+ * Every slab pair is told, whatever its time, but where records of its CPUs were lost meanwhile. Of a
+ * pair the fields of @record are read. Returns 0, or what the callback returned.
+ */
+int stalls_record(struct stalls *stalls, struct record *record, uint64_t *ret_pair);
+
+/**
+ * stalls_sched - note what sched_switch or sched_wakeup tells, with its fields, before stalls_record()
+ *
+ * Returns as stalls_record().
+ */
+int stalls_sched(struct stalls *stalls, const struct record *record);
+
+/** stalls_sched_sleeps - the function in which a task sleeps that has just left its CPU */
+void stalls_sched_sleeps(struct stalls *stalls, const struct record *record);
+
+/** stalls_sched_stop - the scheduler's events are off until the next one: states are not known */
+void stalls_sched_stop(struct stalls *stalls, uint64_t ts);
+
+/** stalls_lost_all - from @ts on act as if every CPU had lost records there */
+void stalls_lost_all(struct stalls *stalls, uint64_t ts);
+
+/* What --off-cpu recorded, of all tasks. */
+struct sched_counts {
+	uint64_t switches;
+	uint64_t wakeups;
+};
+
+/** stalls_sched_counts - the scheduler's events so far; NULL: the plan has none */
+const struct sched_counts *stalls_sched_counts(const struct stalls *stalls);
+
+/**
+ * stalls_time - end the stalls of tasks that at @ts were silent for STALL_PATIENCE
+ *
+ * For about once a second. Returns 0, or what the callback returned.
+ */
+int stalls_time(struct stalls *stalls, uint64_t ts);
+
+/** stalls_flush - at the end of the data, end all stalls that wait; as stalls_time() */
+int stalls_flush(struct stalls *stalls);
+
+/** stalls_limited - stalls that lack records or names because of a limit */
+uint64_t stalls_limited(const struct stalls *stalls);
+
+#endif

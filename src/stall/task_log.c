@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stall/task_log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BYTES_PER_TASK 2048 /* of the limit, for each task that has a log */
+
+int task_log_init(struct task_log *log, size_t limit)
+{
+	size_t nr_chunks;
+
+	log->nr_tasks = limit / BYTES_PER_TASK;
+	nr_chunks = (limit - log->nr_tasks * sizeof(*log->tasks)) / sizeof(*log->chunks);
+	log->tasks = calloc(log->nr_tasks, sizeof(*log->tasks));
+	log->chunks = calloc(nr_chunks, sizeof(*log->chunks));
+	if (!log->tasks || !log->chunks ||
+	    hash_init(&log->hash, &log->tasks->hash, sizeof(*log->tasks), log->nr_tasks))
+		return -ENOMEM;
+	pool_init(&log->unused, log->chunks, sizeof(*log->chunks), nr_chunks);
+	for (size_t i = 0; i < TASK_LOG_SIZES; i++)
+		TAILQ_INIT(&log->by_chunks[i]);
+	return 0;
+}
+
+void task_log_destroy(struct task_log *log)
+{
+	hash_destroy(&log->hash);
+	free(log->chunks);
+	free(log->tasks);
+}
+
+/* ---- tasks ---- */
+
+struct log_task *task_log_peek(struct task_log *log, struct task_key key)
+{
+	struct hash_link *link = hash_peek(&log->hash, task_key_hash(key));
+
+	return link ? container_of(link, struct log_task, hash) : NULL;
+}
+
+struct log_task *task_log_find(struct task_log *log, struct task_key key)
+{
+	struct hash_link *link = hash_find(&log->hash, task_key_hash(key));
+
+	return link ? container_of(link, struct log_task, hash) : NULL;
+}
+
+struct log_task *task_log_after(const struct log_task *task)
+{
+	struct hash_link *link = TAILQ_NEXT(&task->hash, use);
+
+	return link ? container_of(link, struct log_task, hash) : NULL;
+}
+
+struct log_task *task_log_oldest(const struct task_log *log)
+{
+	struct hash_link *link = hash_oldest(&log->hash);
+
+	return link ? container_of(link, struct log_task, hash) : NULL;
+}
+
+bool task_log_is_full(const struct task_log *log)
+{
+	return hash_is_full(&log->hash);
+}
+
+struct log_task *task_log_add(struct task_log *log, struct task_key key)
+{
+	struct hash_link *link = hash_insert(&log->hash, task_key_hash(key));
+	struct log_task *task = container_of(link, struct log_task, hash);
+
+	/* It may be one that was removed. */
+	*task = (struct log_task){ .hash = *link, .key = key, .dropped_at = log->dropped_at };
+	TAILQ_INIT(&task->chunks);
+	return task;
+}
+
+/* ---- chunks ---- */
+
+static struct log_tasks *list_of_size(struct task_log *log, const struct log_task *task)
+{
+	unsigned int size = task->nr_chunks < TASK_LOG_SIZES ? task->nr_chunks : TASK_LOG_SIZES;
+
+	return &log->by_chunks[size - 1];
+}
+
+static void set_nr_chunks(struct task_log *log, struct log_task *task, unsigned int count)
+{
+	if (task->nr_chunks)
+		TAILQ_REMOVE(list_of_size(log, task), task, size);
+	task->nr_chunks = count;
+	if (count)
+		TAILQ_INSERT_TAIL(list_of_size(log, task), task, size);
+}
+
+static void release_chunk(struct task_log *log, struct log_task *task, struct log_chunk *chunk)
+{
+	TAILQ_REMOVE(&task->chunks, chunk, link);
+	set_nr_chunks(log, task, task->nr_chunks - 1);
+	pool_put(&log->unused, chunk);
+}
+
+struct log_task *task_log_largest(const struct task_log *log)
+{
+	for (size_t i = TASK_LOG_SIZES; --i;)
+		if (!TAILQ_EMPTY(&log->by_chunks[i]))
+			return TAILQ_FIRST(&log->by_chunks[i]);
+	return NULL;
+}
+
+static size_t space_of(size_t payload)
+{
+	return sizeof(struct log_entry) + (payload + 7) / 8 * 8;
+}
+
+bool task_log_has_room(const struct task_log *log, const struct log_task *task, size_t payload)
+{
+	const struct log_chunk *chunk = TAILQ_LAST(&task->chunks, log_chunks);
+
+	return !pool_is_empty(&log->unused) ||
+	       (chunk && TASK_LOG_CHUNK - chunk->used >= space_of(payload));
+}
+
+static noinline struct log_chunk *add_chunk(struct task_log *log, struct log_task *task)
+{
+	struct log_chunk *chunk = pool_take(&log->unused);
+
+	chunk->used = 0;
+	chunk->last = NULL;
+	TAILQ_INSERT_TAIL(&task->chunks, chunk, link);
+	set_nr_chunks(log, task, task->nr_chunks + 1);
+	return chunk;
+}
+
+struct log_entry *task_log_append(struct task_log *log, struct log_task *task, enum log_kind kind,
+				  uint64_t ts, size_t payload)
+{
+	struct log_chunk *chunk = TAILQ_LAST(&task->chunks, log_chunks);
+	size_t space = space_of(payload);
+	struct log_entry *entry;
+
+	if (!chunk || TASK_LOG_CHUNK - chunk->used < space)
+		chunk = add_chunk(log, task);
+	entry = (struct log_entry *)(chunk->entries + chunk->used);
+	*entry = (struct log_entry){
+		.ts = ts,
+		.space = (uint16_t)space,
+		.space_before = chunk->last ? chunk->last->space : 0,
+		.kind = (uint8_t)kind,
+	};
+	chunk->last = entry;
+	chunk->used += space;
+	task->last = ts;
+	return entry;
+}
+
+void task_log_set_slow(struct log_task *task, struct log_entry *entry, uint32_t losses)
+{
+	entry->slow = true;
+	task->slow_last = log_end(entry);
+	if (task->nr_slow++)
+		return;
+	task->slow_first = task->slow_last;
+	task->losses = losses;
+}
+
+/* Begins that are open move to the start of the first chunk: none of them moves towards the end. */
+void task_log_truncate(struct task_log *log, struct log_task *task)
+{
+	struct log_chunk *first = TAILQ_FIRST(&task->chunks), *chunk;
+	unsigned int nr_open = task->nr_open;
+
+	task->nr_slow = 0;
+	task->off_cpu = NULL;
+	task->nr_open = 0;
+	if (!first)
+		return;
+	first->used = 0;
+	first->last = NULL;
+	for (unsigned int i = 0; i < nr_open; i++) {
+		struct log_entry *entry = (struct log_entry *)(first->entries + first->used);
+		size_t space = task->open[i]->space;
+
+		if (TASK_LOG_CHUNK - first->used < space)
+			break;
+		memmove(entry, task->open[i], space);
+		entry->space_before = first->last ? first->last->space : 0;
+		first->last = entry;
+		first->used += space;
+		task->open[task->nr_open++] = entry;
+	}
+	while ((chunk = TAILQ_LAST(&task->chunks, log_chunks)) != first)
+		release_chunk(log, task, chunk);
+	if (!first->used)
+		release_chunk(log, task, first);
+}
+
+struct log_entry *task_log_fold(struct task_log *log, struct log_task *task,
+				struct log_cursor last, size_t payload)
+{
+	struct log_chunk *chunk = TAILQ_FIRST(&task->chunks), *next;
+	struct log_entry *entry = (struct log_entry *)chunk->entries;
+
+	do {
+		if (last.entry == task->off_cpu)
+			task->off_cpu = NULL;
+		task->nr_slow -= last.entry->slow;
+		last.entry->slow = false;
+		last.entry->kind = LOG_FOLDED;
+	} while (log_cursor_back(&last));
+	while ((next = TAILQ_NEXT(chunk, link)) && next->last->kind == LOG_FOLDED)
+		release_chunk(log, task, next);
+	*entry = (struct log_entry){
+		.space = (uint16_t)space_of(payload),
+		.kind = LOG_SUM,
+	};
+	chunk->last = entry;
+	chunk->used = entry->space;
+	return entry;
+}
+
+void task_log_drop_oldest(struct task_log *log, struct log_task *task)
+{
+	struct log_chunk *chunk = TAILQ_FIRST(&task->chunks);
+	unsigned int nr_open = 0;
+
+	for (struct log_entry *entry = chunk->last; entry;
+	     entry = entry->space_before ?
+			     (struct log_entry *)((unsigned char *)entry - entry->space_before) :
+			     NULL) {
+		task->nr_slow -= entry->slow;
+		if (entry == task->off_cpu) {
+			task->off_cpu = NULL;
+			task->off_cpu_dropped = true;
+		}
+		if (entry->kind == LOG_OFF_CPU && log_off_cpu(entry)->came > task->dropped_at)
+			task->dropped_at = log_off_cpu(entry)->came;
+		if (entry->kind == LOG_BEGIN && log_pair(entry)->partner) {
+			struct log_entry *end = log_pair(entry)->partner;
+
+			log_pair(end)->partner = NULL;
+			task->nr_slow -= end->slow;
+			end->slow = false;
+		}
+	}
+	for (unsigned int i = 0; i < task->nr_open; i++)
+		if ((unsigned char *)task->open[i] < chunk->entries ||
+		    (unsigned char *)task->open[i] >= chunk->entries + TASK_LOG_CHUNK)
+			task->open[nr_open++] = task->open[i];
+	task->nr_open = nr_open;
+	if (chunk->last->ts > task->dropped_at)
+		task->dropped_at = chunk->last->ts;
+	release_chunk(log, task, chunk);
+}
+
+void task_log_remove(struct task_log *log, struct log_task *task)
+{
+	task->nr_open = 0;
+	task_log_truncate(log, task);
+	if (task->dropped_at > log->dropped_at)
+		log->dropped_at = task->dropped_at;
+	if (log->recent == task)
+		log->recent = NULL;
+	hash_remove(&log->hash, &task->hash);
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_STALL_TASK_LOG_H
+#define ALLOCFILT_STALL_TASK_LOG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "allocfilt/base.h"
+#include "allocfilt/stall/task_key.h"
+#include "stall/details.h"
+
+/*
+ * The one place where records wait: a log for each task, and for the interrupts of each CPU. Entries
+ * are in order of time and stay where they are until they are dropped, so they may point to each
+ * other. Logs consist of chunks of one pool. All memory is allocated at the start, within the limit
+ * that the user sets.
+ */
+
+#define TASK_LOG_CHUNK	   4032 /* bytes of entries in a chunk; with its head 4 KiB, nearly */
+#define TASK_LOG_OPEN_MAX  16	/* begins without their end, per task */
+#define TASK_LOG_SIZES	   64	/* tasks with this many chunks and more share a list */
+#define TASK_LOG_LIMIT_MIN (256u << 10) /* bytes */
+
+enum log_kind {
+	LOG_WINDOW, /* struct log_window */
+	LOG_EVENT,  /* the payload of the ring buffer, with space for a stack behind it */
+	LOG_BEGIN,  /* struct log_pair, then as LOG_EVENT */
+	LOG_END,    /* likewise */
+	LOG_OFF_CPU, /* struct log_off_cpu; ts: when the task left its CPU */
+	LOG_SUM,     /* struct log_sum; ts: the end of the last window in it */
+	LOG_FOLDED,  /* its time is in a LOG_SUM */
+};
+
+struct log_entry {
+	uint64_t ts;		/* ns, trace clock */
+	struct log_entry *next; /* set by the walk: the event after it of its window, the window after it of its stall */
+	int32_t tid;
+	int32_t cpu;
+	uint16_t event; /* index of the plan's events */
+	int16_t indent; /* see struct record */
+	uint16_t size;	/* bytes of the record's payload */
+	uint16_t space; /* bytes of this whole entry */
+	uint16_t space_before; /* of the entry before it in its chunk; 0: it is the first */
+	uint8_t kind;	       /* enum log_kind */
+	uint8_t flags;	       /* common_flags */
+	bool slow;	       /* a window or the end of a pair that reaches the threshold */
+	bool has_stack;
+	int16_t role;	       /* enum role of a window or pair, set by the walk */
+	uint64_t payload[];
+};
+
+struct log_window {
+	uint64_t function; /* address */
+	uint64_t calltime; /* ns */
+	uint64_t rettime;  /* ns */
+	int32_t depth;
+	struct log_entry *events; /* set by the walk: the first event that the window owns */
+};
+
+struct log_pair {
+	uint64_t shrinker;
+	uint64_t callback;
+	struct log_entry *partner; /* NULL: none, or not known any more */
+	struct log_entry *events;  /* of an end, as log_window.events */
+	bool within;		   /* of an end: another begin of the task is still open */
+	uint64_t payload[];	   /* log_entry.size bytes */
+};
+
+struct log_off_cpu {
+	uint64_t woken;	   /* ns: when it could run again; 0: it was not woken */
+	uint64_t came;	   /* ns: when it got a CPU; 0: not yet, or that record was lost */
+	uint64_t function; /* an address in the function that sleeps; 0: not known */
+	uint64_t state;	   /* enum phase_state until it was woken */
+};
+
+/* A stretch of a log in which single windows and events are known no more. */
+struct log_sum {
+	uint64_t start; /* ns; log_entry.ts is its end */
+	bool slow;	/* it has slow windows or pairs */
+	bool incomplete;
+	bool unnamed;
+	unsigned int nr_windows;
+	unsigned int nr_events;
+	size_t nr_times; /* slices that are phases, without names; the others follow */
+	size_t nr_slices;
+	struct details details;
+	struct stall_slice slices[];
+};
+
+#define LOG_SUM_SLICES                                                                             \
+	((TASK_LOG_CHUNK - sizeof(struct log_entry) - sizeof(struct log_sum)) /                    \
+	 sizeof(struct stall_slice))
+#define LOG_SUM_BYTES (sizeof(struct log_sum) + LOG_SUM_SLICES * sizeof(struct stall_slice))
+
+struct log_chunk {
+	TAILQ_ENTRY(log_chunk) link; /* in log_task.chunks */
+	struct log_entry *last;
+	size_t used; /* bytes */
+	unsigned char entries[TASK_LOG_CHUNK] __attribute__((aligned(8)));
+};
+
+TAILQ_HEAD(log_chunks, log_chunk);
+
+struct log_task {
+	struct hash_link hash;
+	TAILQ_ENTRY(log_task) size; /* in task_log.by_chunks */
+	struct task_key key;
+	struct log_chunks chunks; /* the oldest first */
+	unsigned int nr_chunks;
+	unsigned int nr_slow; /* entries */
+	unsigned int nr_open;
+	struct log_entry *open[TASK_LOG_OPEN_MAX]; /* begins without their end, the oldest first */
+	struct log_entry *off_cpu;		   /* LOG_OFF_CPU of a task that has no CPU; or NULL */
+	bool off_cpu_dropped;	   /* that was dropped for room */
+	uint64_t dropped_at; /* ns: of the newest entry that was dropped for room */
+	uint64_t last;	     /* ns: of the newest entry */
+	uint64_t slow_first; /* ns: end of the first entry that is slow */
+	uint64_t slow_last;  /* ns: end of the last one */
+	uint32_t losses;     /* of records, when the first one came */
+};
+
+TAILQ_HEAD(log_tasks, log_task);
+
+struct task_log {
+	struct hash hash; /* of tasks */
+	struct log_task *tasks;
+	size_t nr_tasks;
+	struct log_task *recent; /* looked up last, or NULL */
+	struct log_chunk *chunks;
+	struct pool unused; /* of chunks */
+	struct log_tasks by_chunks[TASK_LOG_SIZES];
+	uint64_t dropped_at; /* ns: newest dropped_at of tasks that were removed */
+};
+
+/* A place in a log, from its end to its start. */
+struct log_cursor {
+	const struct log_chunk *chunk;
+	struct log_entry *entry;
+};
+
+/** task_log_init - allocate @limit bytes of tasks and chunks; 0 or -ENOMEM */
+int task_log_init(struct task_log *log, size_t limit);
+void task_log_destroy(struct task_log *log);
+
+/** task_log_peek - the log of a task, NULL: it has none */
+struct log_task *task_log_peek(struct task_log *log, struct task_key key);
+
+/** task_log_find - the same, which becomes the one with the latest record */
+struct log_task *task_log_find(struct task_log *log, struct task_key key);
+
+/** task_log_oldest - the task without a record for longest; NULL: there is none */
+struct log_task *task_log_oldest(const struct task_log *log);
+
+/** task_log_after - the task whose latest record came next; NULL: there is none */
+struct log_task *task_log_after(const struct log_task *task);
+
+/** task_log_is_full - does the next task_log_add() need one to be removed? */
+bool task_log_is_full(const struct task_log *log);
+
+/** task_log_add - an empty log for a task that has none; there must be room */
+struct log_task *task_log_add(struct task_log *log, struct task_key key);
+
+/** task_log_remove - drop the log of a task and forget it */
+void task_log_remove(struct task_log *log, struct log_task *task);
+
+/** task_log_has_room - can an entry with a payload of so many bytes be added? */
+bool task_log_has_room(const struct task_log *log, const struct log_task *task, size_t payload);
+
+/** task_log_largest - the task with most chunks; NULL: none has more than one */
+struct log_task *task_log_largest(const struct task_log *log);
+
+/**
+ * task_log_append - add an entry, all zeros but for its kind, time and spaces
+ * @payload: bytes
+ *
+ * There must be room. Returns the entry; it stays in place until its chunk is dropped.
+ */
+struct log_entry *task_log_append(struct task_log *log, struct log_task *task, enum log_kind kind,
+				  uint64_t ts, size_t payload);
+
+/** task_log_set_slow - the last entry is slow; @losses: of records, so far */
+void task_log_set_slow(struct log_task *task, struct log_entry *entry, uint32_t losses);
+
+/** task_log_newest - the last entry, NULL: the log is empty */
+static inline struct log_entry *task_log_newest(const struct log_task *task)
+{
+	const struct log_chunk *chunk = TAILQ_LAST(&task->chunks, log_chunks);
+
+	return chunk ? chunk->last : NULL;
+}
+
+/** task_log_forget_begins - begins that are open since @from or later lost their end */
+static inline void task_log_forget_begins(struct log_task *task, uint64_t from)
+{
+	while (task->nr_open && task->open[task->nr_open - 1]->ts >= from)
+		task->nr_open--;
+}
+
+/** task_log_truncate - drop all entries but the begins that are open */
+void task_log_truncate(struct task_log *log, struct log_task *task);
+
+/**
+ * task_log_fold - replace the oldest entries of a log by one
+ * @last: the last one of them, not in the first two chunks
+ * @payload: bytes of the new one, LOG_SUM; a chunk has room for it
+ *
+ * Frees a chunk at least. Returns the new entry.
+ */
+struct log_entry *task_log_fold(struct task_log *log, struct log_task *task,
+				struct log_cursor last, size_t payload);
+
+/**
+ * task_log_drop_oldest - drop the oldest chunk of a task, for room
+ *
+ * What was in it is missing in every stall that began before log_task.dropped_at.
+ */
+void task_log_drop_oldest(struct task_log *log, struct log_task *task);
+
+/** log_cursor_end - the last entry of a log; false: it is empty */
+static inline bool log_cursor_end(struct log_cursor *cursor, const struct log_task *task)
+{
+	cursor->chunk = TAILQ_LAST(&task->chunks, log_chunks);
+	cursor->entry = cursor->chunk ? cursor->chunk->last : NULL;
+	return cursor->entry;
+}
+
+/** log_cursor_back - go to the entry before; false: there is none */
+static inline bool log_cursor_back(struct log_cursor *cursor)
+{
+	size_t space = cursor->entry->space_before;
+
+	if (space) {
+		cursor->entry = (struct log_entry *)((unsigned char *)cursor->entry - space);
+		return true;
+	}
+	cursor->chunk = TAILQ_PREV(cursor->chunk, log_chunks, link);
+	cursor->entry = cursor->chunk ? cursor->chunk->last : NULL;
+	return cursor->entry;
+}
+
+static inline struct log_window *log_window(struct log_entry *entry)
+{
+	return (struct log_window *)entry->payload;
+}
+
+static inline struct log_pair *log_pair(struct log_entry *entry)
+{
+	return (struct log_pair *)entry->payload;
+}
+
+static inline struct log_off_cpu *log_off_cpu(struct log_entry *entry)
+{
+	return (struct log_off_cpu *)entry->payload;
+}
+
+static inline struct log_sum *log_sum(struct log_entry *entry)
+{
+	return (struct log_sum *)entry->payload;
+}
+
+/** log_raw - the record's payload: entry->size bytes */
+static inline void *log_raw(struct log_entry *entry)
+{
+	return entry->kind == LOG_EVENT ? entry->payload : log_pair(entry)->payload;
+}
+
+/** log_stack - where an event's stack is, behind its payload */
+static inline struct record_stack *log_stack(struct log_entry *entry)
+{
+	return (struct record_stack *)((unsigned char *)log_raw(entry) + (entry->size + 7) / 8 * 8);
+}
+
+/** log_start, log_end - ns: of a window, or of a pair by its end; else of the record */
+static inline uint64_t log_start(struct log_entry *entry)
+{
+	if (entry->kind == LOG_WINDOW)
+		return log_window(entry)->calltime;
+	if (entry->kind == LOG_END && log_pair(entry)->partner)
+		return log_pair(entry)->partner->ts;
+	return entry->kind == LOG_SUM ? log_sum(entry)->start : entry->ts;
+}
+
+static inline uint64_t log_end(struct log_entry *entry)
+{
+	return entry->kind == LOG_WINDOW ? log_window(entry)->rettime : entry->ts;
+}
+
+#endif

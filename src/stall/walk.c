@@ -1,0 +1,527 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stall/walk.h"
+
+#include <string.h>
+
+/* How far the edge of a window may be off against the time of a switch. */
+#define SWITCH_EDGE 50000 /* ns */
+
+static uint64_t middle_of(uint64_t start, uint64_t end)
+{
+	return start + (end - start) / 2;
+}
+
+static void entry_record(struct log_entry *entry, struct record *record)
+{
+	*record = (struct record){
+		.ts = entry->ts,
+		.tid = entry->tid,
+		.cpu = entry->cpu,
+		.flags = entry->flags,
+		.event = entry->event,
+		.indent = entry->indent,
+	};
+	if (entry->kind == LOG_WINDOW) {
+		const struct log_window *window = log_window(entry);
+
+		record->kind = RECORD_WINDOW;
+		record->window = (struct record_window){
+			.function = window->function,
+			.calltime = window->calltime,
+			.rettime = window->rettime,
+			.depth = window->depth,
+		};
+		return;
+	}
+	record->kind = RECORD_EVENT;
+	record->raw = log_raw(entry);
+	record->raw_size = entry->size;
+	if (entry->has_stack)
+		record->stack = *log_stack(entry);
+}
+
+static void read_event(struct walk *walk, struct log_entry *entry, struct record *record)
+{
+	decode_again(walk->decode, entry->cpu, entry->ts, entry->indent, log_raw(entry), entry->size,
+		     record);
+	if (entry->has_stack)
+		record->stack = *log_stack(entry);
+}
+
+/* ---- where the time went ---- */
+
+static bool is_same_slice(const struct stall_slice *a, const struct stall_slice *b)
+{
+	return a->shrinker == b->shrinker && a->callback == b->callback &&
+	       a->function == b->function && a->group == b->group && a->part == b->part &&
+	       a->state == b->state;
+}
+
+/* In a full table the slice with least time loses its name. */
+static void add_slice(struct stall_sum *sum, struct stall_slice *slices, size_t *count,
+		      const struct stall_slice *slice)
+{
+	struct stall_slice *least = slices;
+
+	for (size_t i = 0; i < *count; i++) {
+		if (is_same_slice(&slices[i], slice)) {
+			slices[i].ns += slice->ns;
+			slices[i].count += slice->count;
+			return;
+		}
+		if (slices[i].ns < least->ns)
+			least = &slices[i];
+	}
+	if (*count < WALK_NAMED) {
+		slices[(*count)++] = *slice;
+		return;
+	}
+	sum->unnamed = true;
+	if (least->ns < slice->ns)
+		*least = *slice;
+}
+
+static void add_shrinker(struct stall_sum *sum, const struct work *work, uint64_t ns, uint64_t count)
+{
+	add_slice(sum, sum->shrinkers, &sum->nr_shrinkers,
+		  &(struct stall_slice){
+			  .shrinker = work->shrinker,
+			  .callback = work->callback,
+			  .group = work->group,
+			  .ns = ns,
+			  .count = count,
+		  });
+}
+
+/* The time from @from on is that of the innermost window, in a state, asleep in a function or not. */
+static void spend(struct walk *walk, uint64_t from, enum phase_state state, uint64_t function)
+{
+	const struct work *work = &walk->levels[walk->nr_levels - 1].work;
+	uint64_t ns;
+
+	if (from < walk->start)
+		from = walk->start;
+	if (from >= walk->at)
+		return;
+	ns = walk->at - from;
+	walk->at = from;
+	phases_spend(&walk->sum.phases, work->group, work->part, state, ns);
+	if (work->shrinker)
+		add_shrinker(&walk->sum, work, ns, 0);
+	if (function)
+		add_slice(&walk->sum, walk->sum.sleeps, &walk->sum.nr_sleeps,
+			  &(struct stall_slice){
+				  .function = resolver_function(walk->resolver, function),
+				  .group = work->group,
+				  .part = work->part,
+				  .state = state,
+				  .ns = ns,
+			  });
+}
+
+/*
+ * A function that does no work of its own kind works for the one around it. Reclaim of some kind is of
+ * the kind of the reclaim around it.
+ */
+static void set_work(struct level *level, const struct level *around, const struct plan *plan)
+{
+	struct work *work = &level->work;
+
+	if (level->role >= 0 && level->role < ROLE_COUNT) {
+		work->group = catalog_roles[level->role].group;
+		work->part = plan_part(plan, level->role);
+	}
+	level->reclaim = around->reclaim;
+	if (work->group == PHASE_REST) {
+		*work = around->work;
+		return;
+	}
+	if (!phases_is_reclaim(work->group))
+		return;
+	if (work->group == PHASE_OTHER_RECLAIM && phases_is_reclaim(around->reclaim.group)) {
+		if (work->part == PART_OWN)
+			*work = around->reclaim;
+		work->group = around->reclaim.group;
+	}
+	level->reclaim = *work;
+}
+
+/* ---- levels ---- */
+
+static struct log_entry **events_of(struct log_entry *entry)
+{
+	return entry->kind == LOG_WINDOW ? &log_window(entry)->events : &log_pair(entry)->events;
+}
+
+static struct level *innermost(struct walk *walk)
+{
+	return &walk->levels[walk->nr_levels - 1];
+}
+
+static void leave_level(struct walk *walk)
+{
+	spend(walk, innermost(walk)->start, STATE_RAN, 0);
+	walk->nr_levels--;
+}
+
+/* Windows and pairs of a task nest, or are apart. Where edges are uncertain, the middle decides. */
+static void leave_until(struct walk *walk, uint64_t middle, bool slow)
+{
+	while (walk->nr_levels > 1 &&
+	       (innermost(walk)->start > middle || (slow && !innermost(walk)->entry->slow)))
+		leave_level(walk);
+}
+
+static void enter_level(struct walk *walk, struct log_entry *entry)
+{
+	const struct level *around = innermost(walk);
+	struct level level = {
+		.entry = entry,
+		.start = log_start(entry),
+		.end = log_end(entry),
+		.work = { PHASE_REST, PART_OWN, 0, 0 },
+	};
+
+	if (walk->nr_levels > WALK_LEVELS) {
+		walk->sum.incomplete = true;
+		return;
+	}
+	spend(walk, level.end, STATE_RAN, 0);
+	if (entry->kind == LOG_WINDOW) {
+		level.role = resolver_role(walk->resolver, log_window(entry)->function);
+		walk->sum.nr_windows += entry->slow;
+		if (around->entry && around->entry->kind == LOG_WINDOW &&
+		    log_window(entry)->depth - 1 > log_window(around->entry)->depth)
+			walk->gap = true;
+	} else {
+		level.role = catalog_pair_role(walk->plan->events[entry->event].id);
+		level.work.shrinker = log_pair(entry)->shrinker;
+		level.work.callback = log_pair(entry)->callback;
+		walk->sum.nr_events += 2;
+	}
+	entry->role = (int16_t)level.role;
+	*events_of(entry) = NULL;
+	set_work(&level, around, walk->plan);
+	walk->levels[walk->nr_levels++] = level;
+	if (entry->kind == LOG_END && level.work.shrinker)
+		add_shrinker(&walk->sum, &level.work, 0, 1);
+	walk->sum.slow |= entry->slow;
+	if (entry->slow) {
+		entry->next = walk->windows;
+		walk->windows = entry;
+	}
+}
+
+/* ---- entries ---- */
+
+static bool owns(const struct walk *walk, const struct level *level, const struct plan_event *event)
+{
+	if (!level->entry->slow)
+		return false;
+	if (level->entry->kind == LOG_END)
+		return !walk->plan->function_graph && event->rule == RULE_ANY_WINDOW;
+	return event->rule == RULE_ANY_WINDOW ||
+	       (event->rule == RULE_OWNER && level->role != ROLE_NONE &&
+		event->owners & ROLE_BIT(level->role));
+}
+
+static void walk_pair(struct walk *walk, struct log_entry *end)
+{
+	struct record record;
+
+	read_event(walk, end, &record);
+	details_event(&walk->sum.details, walk->plan, walk->resolver, &record);
+	read_event(walk, log_pair(end)->partner, &record);
+	details_event(&walk->sum.details, walk->plan, walk->resolver, &record);
+}
+
+/* The innermost slow owner has an event. */
+static void walk_event(struct walk *walk, struct log_entry *entry)
+{
+	const struct plan_event *event = &walk->plan->events[entry->event];
+	struct record record;
+
+	leave_until(walk, entry->ts + walk->edge, false);
+	if (entry->ts + walk->edge < walk->start || entry->ts > walk->end)
+		return;
+	read_event(walk, entry, &record);
+	details_event(&walk->sum.details, walk->plan, walk->resolver, &record);
+	for (size_t i = walk->nr_levels - 1; i; i--) {
+		struct level *level = &walk->levels[i];
+		struct log_entry **events;
+
+		if (entry->ts > level->end || !owns(walk, level, event))
+			continue;
+		events = events_of(level->entry);
+		entry->next = *events;
+		*events = entry;
+		walk->sum.nr_events++;
+		return;
+	}
+}
+
+/* A task runs when it calls a function and when it returns: time across an edge lacks a switch. */
+static void walk_off_cpu(struct walk *walk, struct log_entry *entry)
+{
+	const struct log_off_cpu *off_cpu = log_off_cpu(entry);
+	uint64_t came = off_cpu->came, woken = came;
+
+	if (entry->ts < walk->off_cpu_from)
+		return;
+	if (!came) {
+		walk->sum.incomplete |= entry->ts > walk->start && entry->ts < walk->at;
+		return;
+	}
+	leave_until(walk, middle_of(entry->ts, came), false);
+	if (came > walk->at + SWITCH_EDGE || came <= walk->start ||
+	    entry->ts + SWITCH_EDGE < innermost(walk)->start) {
+		walk->sum.incomplete |= came > walk->start + SWITCH_EDGE;
+		return;
+	}
+	if (off_cpu->woken && off_cpu->woken < came)
+		woken = off_cpu->woken;
+	spend(walk, came, STATE_RAN, 0);
+	spend(walk, woken, STATE_WAITED, 0);
+	spend(walk, entry->ts, (enum phase_state)off_cpu->state, off_cpu->function);
+}
+
+/* Work that a sum knows only in part is that of the window around it. */
+static void add_summed(struct walk *walk, struct stall_slice slice, bool is_time)
+{
+	struct stall_sum *sum = &walk->sum;
+	struct level level = {
+		.role = ROLE_NONE,
+		.work = { slice.group, slice.part, slice.shrinker, slice.callback },
+	};
+
+	set_work(&level, innermost(walk), walk->plan);
+	slice.group = level.work.group;
+	slice.part = level.work.part;
+	if (is_time)
+		phases_spend(&sum->phases, slice.group, slice.part, slice.state, slice.ns);
+	if (is_time && level.work.shrinker)
+		add_shrinker(sum, &level.work, slice.ns, 0);
+	if (slice.shrinker)
+		add_shrinker(sum, &level.work, slice.ns, slice.count);
+	if (slice.function)
+		add_slice(sum, sum->sleeps, &sum->nr_sleeps, &slice);
+}
+
+static void walk_summed(struct walk *walk, struct log_entry *entry)
+{
+	const struct log_sum *part = log_sum(entry);
+	struct stall_sum *sum = &walk->sum;
+
+	leave_until(walk, entry->ts - 1, false);
+	if (part->start < innermost(walk)->start) {
+		sum->incomplete |= entry->ts > walk->start;
+		leave_until(walk, part->start, false);
+	}
+	if (part->start < walk->start)
+		return;
+	spend(walk, entry->ts, STATE_RAN, 0);
+	walk->at = part->start;
+	sum->nr_windows += part->nr_windows;
+	sum->nr_events += part->nr_events;
+	sum->incomplete |= part->incomplete;
+	sum->unnamed |= part->unnamed;
+	sum->slow |= part->slow;
+	details_merge(&sum->details, &part->details);
+	for (size_t i = 0; i < part->nr_slices; i++)
+		add_summed(walk, part->slices[i], i < part->nr_times);
+}
+
+/* Goes back to the start of the window that is @around it, or of the log. */
+static void walk_back(struct walk *walk, struct log_cursor cursor, size_t around)
+{
+	while (walk->nr_levels > around && log_cursor_back(&cursor)) {
+		struct log_entry *entry = cursor.entry;
+
+		switch (entry->kind) {
+		case LOG_END:
+			if (!log_pair(entry)->partner)
+				break;
+			/* fall through */
+		case LOG_WINDOW:
+			leave_until(walk, middle_of(log_start(entry), log_end(entry)), entry->slow);
+			if (walk->nr_levels == around)
+				break;
+			enter_level(walk, entry);
+			if (entry->kind == LOG_END)
+				walk_pair(walk, entry);
+			break;
+		case LOG_SUM:
+			walk_summed(walk, entry);
+			break;
+		case LOG_EVENT:
+			walk_event(walk, entry);
+			break;
+		case LOG_OFF_CPU:
+			walk_off_cpu(walk, entry);
+			break;
+		default:
+			break;
+		}
+	}
+	while (walk->nr_levels > 1)
+		leave_level(walk);
+	spend(walk, walk->start, STATE_RAN, 0);
+}
+
+/* qsort(3) may allocate. */
+static void sort_slices(struct stall_slice *slices, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		struct stall_slice slice = slices[i];
+		size_t place = i;
+
+		for (; place; place--) {
+			const struct stall_slice *before = &slices[place - 1];
+
+			if (before->ns > slice.ns ||
+			    (before->ns == slice.ns && before->shrinker <= slice.shrinker &&
+			     before->function <= slice.function))
+				break;
+			slices[place] = *before;
+		}
+		slices[place] = slice;
+	}
+}
+
+static void clear_sum(struct stall_sum *sum)
+{
+	memset(sum, 0, offsetof(struct stall_sum, shrinkers));
+}
+
+static void begin_walk(struct walk *walk, uint64_t start, uint64_t end)
+{
+	clear_sum(&walk->sum);
+	walk->start = start;
+	walk->end = walk->at = end;
+	walk->windows = NULL;
+	walk->levels[0] = (struct level){
+		.start = start,
+		.role = ROLE_NONE,
+		.work = { PHASE_REST, PART_OWN, 0, 0 },
+		.reclaim = { PHASE_REST, PART_OWN, 0, 0 },
+	};
+	walk->nr_levels = 1;
+}
+
+void walk_stall(struct walk *walk, struct log_cursor end, struct stall *stall)
+{
+	struct log_entry *entry = end.entry;
+	struct stall_sum *sum = &walk->sum;
+
+	begin_walk(walk, log_start(entry), log_end(entry));
+	enter_level(walk, entry);
+	*stall = (struct stall){
+		.tid = entry->tid,
+		.cpu = entry->cpu,
+		.start = walk->start,
+		.end = walk->at,
+		.role = walk->levels[1].role,
+		.function = entry->kind == LOG_WINDOW ? log_window(entry)->function : 0,
+	};
+	if (entry->kind == LOG_END)
+		walk_pair(walk, entry);
+	walk_back(walk, end, 1);
+	sort_slices(sum->shrinkers, sum->nr_shrinkers);
+	sort_slices(sum->sleeps, sum->nr_sleeps);
+	stall->phases = sum->phases;
+	stall->shrinkers = sum->shrinkers;
+	stall->nr_shrinkers = sum->nr_shrinkers;
+	stall->sleeps = sum->sleeps;
+	stall->nr_sleeps = sum->nr_sleeps;
+	stall->nr_windows = sum->nr_windows;
+	stall->nr_events = sum->nr_events;
+	stall->incomplete = sum->incomplete;
+	stall->windows = walk->windows;
+}
+
+static void add_to_sum(struct log_sum *sum, const struct stall_slice *slice)
+{
+	if (sum->nr_slices < LOG_SUM_SLICES)
+		sum->slices[sum->nr_slices++] = *slice;
+	else
+		sum->unnamed = true;
+}
+
+static void keep_times(const struct phases *phases, struct log_sum *sum)
+{
+	PHASES_FOREACH(group, phases)
+		for (int part = 0; part < phases_parts(group); part++)
+			for (int state = 0; state < PHASE_STATES; state++)
+				if (phases->ns[group][part][state])
+					add_to_sum(sum, &(struct stall_slice){
+								.group = group,
+								.part = part,
+								.state = state,
+								.ns = phases->ns[group][part][state],
+							});
+}
+
+void walk_sum(struct walk *walk, struct log_cursor last, struct log_sum *sum)
+{
+	const struct stall_sum *whole = &walk->sum;
+	uint64_t start = log_start(last.entry);
+	struct log_cursor first = last;
+
+	while (log_cursor_back(&first))
+		if (log_start(first.entry) < start)
+			start = log_start(first.entry);
+	begin_walk(walk, start, log_end(last.entry));
+	enter_level(walk, last.entry);
+	if (last.entry->kind == LOG_END)
+		walk_pair(walk, last.entry);
+	walk_back(walk, last, 0);
+	*sum = (struct log_sum){
+		.start = walk->start,
+		.slow = whole->slow,
+		.incomplete = whole->incomplete,
+		.unnamed = whole->unnamed,
+		.nr_windows = whole->nr_windows,
+		.nr_events = whole->nr_events,
+		.details = whole->details,
+	};
+	keep_times(&whole->phases, sum);
+	sum->nr_times = sum->nr_slices;
+	for (size_t i = 0; i < whole->nr_shrinkers; i++)
+		add_to_sum(sum, &whole->shrinkers[i]);
+	for (size_t i = 0; i < whole->nr_sleeps; i++)
+		add_to_sum(sum, &whole->sleeps[i]);
+}
+
+bool stall_next_window(const struct stall *stall, struct stall_window *window)
+{
+	struct log_entry *entry = window->entry ? window->entry->next : stall->windows;
+
+	if (!entry)
+		return false;
+	*window = (struct stall_window){
+		.start = log_start(entry),
+		.end = log_end(entry),
+		.role = entry->role,
+		.is_pair = entry->kind == LOG_END,
+		.entry = entry,
+		.next_event = *events_of(entry),
+	};
+	entry_record(entry, &window->exit);
+	if (!window->is_pair)
+		return true;
+	entry_record(log_pair(entry)->partner, &window->begin);
+	window->shrinker = log_pair(entry)->shrinker;
+	window->callback = log_pair(entry)->callback;
+	return true;
+}
+
+bool stall_next_event(struct stall_window *window, struct record *event)
+{
+	struct log_entry *entry = window->next_event;
+
+	if (!entry)
+		return false;
+	window->next_event = entry->next;
+	entry_record(entry, event);
+	return true;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_STALL_WALK_H
+#define ALLOCFILT_STALL_WALK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "stall/details.h"
+#include "stall/task_log.h"
+
+/*
+ * The walk over the log of a task from the end of a stall back to its start. So the windows around a
+ * record are known when it is met, and with them its phase and its owner.
+ */
+
+#define WALK_LEVELS 128 /* windows around each other; traced functions nest about ten deep */
+#define WALK_NAMED  256 /* shrinkers, and functions that slept, named in one stall */
+
+/* Time and details of a stretch of a log. */
+struct stall_sum {
+	struct phases phases;
+	struct details details;
+	unsigned int nr_windows;
+	unsigned int nr_events;
+	bool slow;	 /* there is a slow window or pair */
+	bool incomplete; /* a switch of the task was lost, or sums have more than the stall */
+	bool unnamed;	 /* a shrinker or function has no name, for room */
+	size_t nr_shrinkers;
+	size_t nr_sleeps;
+	struct stall_slice shrinkers[WALK_NAMED];
+	struct stall_slice sleeps[WALK_NAMED];
+};
+
+/* The kind of work that a window does. */
+struct work {
+	enum phase_group group;
+	enum phase_part part;
+	uint64_t shrinker; /* of PART_SHRINKERS */
+	uint64_t callback;
+};
+
+/* A window or a pair around the present place of the walk. */
+struct level {
+	struct log_entry *entry;
+	uint64_t start; /* ns */
+	uint64_t end;
+	int role;	    /* enum role, or ROLE_NONE */
+	struct work work;   /* of time that no window inside has */
+	struct work reclaim; /* of the innermost reclaim around and including it */
+};
+
+struct walk {
+	const struct plan *plan;
+	struct decode *decode;
+	struct resolver *resolver;
+	uint64_t edge;	       /* ns by which a window may have begun before its calltime */
+	uint64_t off_cpu_from; /* ns: what is known of switches before it does not count */
+	bool gap;	       /* a window of a depth in between was missing */
+	uint64_t start;	       /* ns: of the stall, or of the stretch of the log */
+	uint64_t end;
+	uint64_t at;	       /* ns: all time from here on is in a phase */
+	struct log_entry *windows; /* slow ones and pairs */
+	size_t nr_levels;
+	struct level levels[WALK_LEVELS + 1]; /* the first is around the stall, of no work */
+	struct stall_sum sum;
+};
+
+/**
+ * walk_sum - add up the start of a task's log
+ * @last: a window or pair that no other one of the log contains
+ * @sum: LOG_SUM_BYTES, set
+ */
+void walk_sum(struct walk *walk, struct log_cursor last, struct log_sum *sum);
+
+/**
+ * walk_stall - find out what happened in a window or pair of a task
+ * @end: its entry, the last one of the stall
+ *
+ * Sets the members of @stall that come from the log alone; its pointers are valid until the next walk.
+ */
+void walk_stall(struct walk *walk, struct log_cursor end, struct stall *stall);
+
+#endif
