@@ -79,12 +79,13 @@ static const struct binding superblock_bindings[] = {
 	{ NULL },
 };
 
+/* Where a field is, and how it becomes a number of 8 bytes: see load_field(). */
 struct field {
-	uint16_t offset;
-	uint16_t to;	 /* in struct record */
-	uint8_t size;	 /* 1, 2, 4, 8 */
-	uint8_t to_size; /* 1, 4, 8 */
-	bool is_signed;
+	uint64_t mask;	/* of the bits that it has; all for one with a sign */
+	uint16_t last;	/* offset of the 8 bytes that end with the field */
+	uint16_t to;	/* in struct record */
+	uint8_t unused; /* bits of these 8 bytes that are others' */
+	bool wide;	/* becomes 8 bytes in the record, else 4 */
 };
 
 struct format {
@@ -126,7 +127,6 @@ struct cpu_state {
 struct decode {
 	const struct data_source *source;
 	bool big_endian; /* the data */
-	bool swap;	 /* its numbers are in the other order than this machine's */
 	/* text of an address, for the print formats */
 	int (*symbol)(void *context, uint64_t address, char style, char *text, size_t size);
 	void *context;
@@ -157,7 +157,6 @@ struct decode *decode_new(const struct data_source *source,
 		return NULL;
 	decode->source = source;
 	decode->big_endian = source->layout.big_endian;
-	decode->swap = decode->big_endian != PAGE_HOST_BIG_ENDIAN;
 	decode->symbol = symbol;
 	decode->context = context;
 	decode->first_unknown = -1;
@@ -202,12 +201,12 @@ void decode_free(struct decode *decode)
 
 static bool bind_field(struct field *field, const struct event_field *found)
 {
-	if (!found ||
+	if (!found || found->offset < sizeof(struct entry) ||
 	    (found->size != 1 && found->size != 2 && found->size != 4 && found->size != 8))
 		return false;
-	field->offset = found->offset;
-	field->size = (uint8_t)found->size;
-	field->is_signed = found->is_signed;
+	field->last = (uint16_t)(found->offset + found->size - sizeof(uint64_t));
+	field->unused = (uint8_t)(64 - found->size * 8);
+	field->mask = found->is_signed ? UINT64_MAX : UINT64_MAX >> field->unused;
 	return true;
 }
 
@@ -219,7 +218,7 @@ static bool bind_all(struct format *format, const struct event_format *event,
 
 		if (bind_field(field, event_format_field(event, binding->name))) {
 			field->to = binding->to;
-			field->to_size = binding->to_size;
+			field->wide = binding->to_size == sizeof(uint64_t);
 			format->nr_fields++;
 		} else if (binding->required) {
 			return false;
@@ -449,7 +448,7 @@ static inline uint16_t load_16(const struct decode *decode, const void *at)
 	uint16_t value;
 
 	memcpy(&value, at, sizeof(value));
-	return decode->swap ? __builtin_bswap16(value) : value;
+	return decode->big_endian ? be16toh(value) : le16toh(value);
 }
 
 static inline uint32_t load_32(const struct decode *decode, const void *at)
@@ -457,7 +456,7 @@ static inline uint32_t load_32(const struct decode *decode, const void *at)
 	uint32_t value;
 
 	memcpy(&value, at, sizeof(value));
-	return decode->swap ? __builtin_bswap32(value) : value;
+	return decode->big_endian ? be32toh(value) : le32toh(value);
 }
 
 static inline uint64_t load_64(const struct decode *decode, const void *at)
@@ -465,30 +464,22 @@ static inline uint64_t load_64(const struct decode *decode, const void *at)
 	uint64_t value;
 
 	memcpy(&value, at, sizeof(value));
-	return decode->swap ? __builtin_bswap64(value) : value;
+	return decode->big_endian ? be64toh(value) : le64toh(value);
 }
 
+/* In big-endian data the field is in the low bits of the 8 bytes that end with it, else in the high ones. */
 static inline uint64_t load_field(const struct decode *decode, const struct field *field,
 				  const char *data)
 {
 	uint64_t value;
 
-	data += field->offset;
-	if (field->size == sizeof(uint64_t))
-		return load_64(decode, data);
-	if (field->size == sizeof(uint32_t)) {
-		value = load_32(decode, data);
-		return field->is_signed ? (uint64_t)(int32_t)value : value;
-	}
-	if (field->size == sizeof(uint16_t)) {
-		value = load_16(decode, data);
-		return field->is_signed ? (uint64_t)(int16_t)value : value;
-	}
-	return field->is_signed ? (uint64_t)(int8_t)*data : (uint8_t)*data;
+	memcpy(&value, data + field->last, sizeof(value));
+	value = decode->big_endian ? be64toh(value) << field->unused : le64toh(value);
+	return (uint64_t)((int64_t)value >> field->unused) & field->mask;
 }
 
-static void load_fields(const struct decode *decode, const struct format *format, const char *data,
-			struct record *record)
+static inline void load_fields(const struct decode *decode, const struct format *format,
+			       const char *data, struct record *record)
 {
 	const struct field *field = format->fields, *end = field + format->nr_fields;
 
@@ -497,7 +488,7 @@ static void load_fields(const struct decode *decode, const struct format *format
 		uint32_t narrow = (uint32_t)value;
 		char *to = (char *)record + field->to;
 
-		if (field->to_size == sizeof(value))
+		if (field->wide)
 			memcpy(to, &value, sizeof(value));
 		else
 			memcpy(to, &narrow, sizeof(narrow));

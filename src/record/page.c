@@ -129,7 +129,8 @@ void page_begin(struct page_cursor *cursor, const struct page_layout *layout, co
 {
 	*cursor = (struct page_cursor){
 		.next = data,
-		.end = (const unsigned char *)data + size,
+		/* A loss has no data. */
+		.end = size ? (const unsigned char *)data + size : data,
 		.ts = ts,
 		.big_endian = layout->big_endian,
 		.native = layout->big_endian == PAGE_HOST_BIG_ENDIAN,
