@@ -476,21 +476,27 @@ static int accept_event(struct stalls *stalls, struct record *record, uint64_t *
 					    end_pair(stalls, task, record, ret_pair);
 }
 
-/* A task writes the stack right after the event, on the same CPU. */
+/*
+ * A task writes the stack right after the event, on the same CPU. Stacks of events that nobody shows
+ * would fill the table.
+ */
 static int accept_stack(struct stalls *stalls, const struct record *record)
 {
+	const struct record_frames *frames = &record->frames;
+	struct record_stack stack = record->stack;
 	struct log_entry *newest;
 	struct log_task *task;
-	int ret = task_of(stalls, record, &task);
+	int ret;
 
-	if (ret)
+	if (!stalls->stacks)
+		return 0;
+	ret = task_of(stalls, record, &task);
+	newest = ret ? NULL : task_log_newest(task);
+	if (!newest || !newest->size || newest->cpu != record->cpu || newest->has_stack)
 		return ret;
-	newest = task_log_newest(task);
-	if (newest && newest->size && newest->cpu == record->cpu && !newest->has_stack &&
-	    stalls->stacks) {
-		*log_stack(newest) = record->stack;
-		newest->has_stack = true;
-	}
+	stack.number = stacks_add(stalls->stacks, frames->at, frames->count);
+	*log_stack(newest) = stack;
+	newest->has_stack = true;
 	return 0;
 }
 
@@ -565,13 +571,14 @@ int stalls_sched(struct stalls *stalls, const struct record *record)
 	return ret;
 }
 
-void stalls_sched_sleeps(struct stalls *stalls, const struct record *record)
+void stalls_sleep(struct stalls *stalls, const struct record *record)
 {
 	struct log_task *task = task_of_thread(stalls, record->tid);
 	struct log_off_cpu *off_cpu = task && task->off_cpu ? log_off_cpu(task->off_cpu) : NULL;
 
 	if (off_cpu && off_cpu->state != STATE_WAITED)
-		off_cpu->function = record->sched.sleeps_in;
+		off_cpu->function = resolver_sleeps_in(stalls->resolver, record->frames.at,
+						       record->frames.count);
 }
 
 void stalls_sched_stop(struct stalls *stalls, uint64_t ts)

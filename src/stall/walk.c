@@ -42,10 +42,8 @@ static void entry_record(struct log_entry *entry, struct record *record)
 
 static void read_event(struct walk *walk, struct log_entry *entry, struct record *record)
 {
-	decode_again(walk->decode, entry->cpu, entry->ts, entry->indent, log_raw(entry), entry->size,
-		     record);
-	if (entry->has_stack)
-		record->stack = *log_stack(entry);
+	entry_record(entry, record);
+	decode_fields(walk->decode, record);
 }
 
 /* ---- where the time went ---- */

@@ -63,8 +63,8 @@ int stalls_record(struct stalls *stalls, struct record *record, uint64_t *ret_pa
  */
 int stalls_sched(struct stalls *stalls, const struct record *record);
 
-/** stalls_sched_sleeps - the function in which a task sleeps that has just left its CPU */
-void stalls_sched_sleeps(struct stalls *stalls, const struct record *record);
+/** stalls_sleep - a stack tells in which function a task sleeps that has just left its CPU */
+void stalls_sleep(struct stalls *stalls, const struct record *record);
 
 /** stalls_sched_stop - the scheduler's events are off until the next one: states are not known */
 void stalls_sched_stop(struct stalls *stalls, uint64_t ts);
