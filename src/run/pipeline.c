@@ -352,8 +352,6 @@ static bool is_asked_for(struct pipeline *pipeline, const struct record *record)
 
 	if (pipeline->command)
 		command_tasks_see(pipeline->command, record);
-	if (record->kind == RECORD_LOST)
-		return true;
 	if (is_own(pipeline, record))
 		return false;
 	if (pipeline->command && !command_tasks_has(pipeline->command, record))
@@ -403,18 +401,22 @@ static int time_passed(struct pipeline *pipeline, uint64_t ts)
 	return ret ? ret : stalls_time(pipeline->stalls, ts);
 }
 
-/* All that is shown comes here, in order. */
-static int shown_record(struct pipeline *pipeline, struct record *record)
+static int event_record(struct pipeline *pipeline, struct record *record)
 {
 	uint64_t ns;
 	int ret;
 
 	if (pipeline->selects && !is_asked_for(pipeline, record))
 		return 0;
-	ret = stalls_record(pipeline->stalls, record, &ns);
+	ret = stalls_event(pipeline->stalls, record, &ns);
 	if (ns != UINT64_MAX)
 		count_slab_pair(pipeline, record, ns);
 	return ret;
+}
+
+static noinline int selected_window(struct pipeline *pipeline, const struct record *record)
+{
+	return is_asked_for(pipeline, record) ? stalls_window(pipeline->stalls, record) : 0;
 }
 
 /* A record that is neither a window nor an event. */
@@ -422,8 +424,11 @@ static noinline int special_record(struct pipeline *pipeline, struct record *rec
 {
 	switch (record->kind) {
 	case RECORD_LOST:
+		if (pipeline->command)
+			command_tasks_see(pipeline->command, record);
 		losses_add(pipeline->losses, record->cpu, record->lost);
-		break;
+		stalls_lost(pipeline->stalls, record->cpu, record->ts);
+		return 0;
 	case RECORD_SUPERBLOCK:
 		shrinker_names_see(resolver_superblocks(pipeline->resolver), record);
 		return 0;
@@ -436,12 +441,10 @@ static noinline int special_record(struct pipeline *pipeline, struct record *rec
 		}
 		return 0;
 	case RECORD_STACK:
-		if (!record->frames.after_switch)
-			break;
-		stalls_sleep(pipeline->stalls, record);
+		return stalls_stack(pipeline->stalls, record);
+	default:
 		return 0;
 	}
-	return is_own(pipeline, record) ? 0 : shown_record(pipeline, record);
 }
 
 /* A switch or a wake-up is about another task as well as its own. */
@@ -454,7 +457,7 @@ static noinline int sched_record(struct pipeline *pipeline, struct record *recor
 		ret = stalls_sched(pipeline->stalls, record);
 	if (ret || is_only_sched(pipeline, record) || is_own(pipeline, record))
 		return ret;
-	return shown_record(pipeline, record);
+	return event_record(pipeline, record);
 }
 
 static inline int any_record(struct pipeline *pipeline, struct record *record)
@@ -465,7 +468,13 @@ static inline int any_record(struct pipeline *pipeline, struct record *record)
 		return special_record(pipeline, record);
 	if (pipeline->off_cpu && record->kind == RECORD_EVENT && is_sched(pipeline, record))
 		return sched_record(pipeline, record);
-	return is_own(pipeline, record) ? 0 : shown_record(pipeline, record);
+	if (is_own(pipeline, record))
+		return 0;
+	if (record->kind == RECORD_EVENT)
+		return event_record(pipeline, record);
+	if (pipeline->selects)
+		return selected_window(pipeline, record);
+	return stalls_window(pipeline->stalls, record);
 }
 
 static noinline int record_after_look(struct pipeline *pipeline, struct record *record)

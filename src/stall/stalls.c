@@ -258,29 +258,31 @@ static inline int task_of(struct stalls *stalls, const struct record *record,
 	return find_task(stalls, task_key_of(record), ret_task);
 }
 
-/* @ret_entry: NULL if it has no room even in an empty log */
-static int append(struct stalls *stalls, struct log_task *task, enum log_kind kind,
-		  const struct record *record, size_t payload, struct log_entry **ret_entry)
+static noinline int find_room(struct stalls *stalls, struct log_task *task, uint64_t ts, size_t space)
 {
-	struct log_entry *entry = NULL;
 	int ret = 0;
 
-	if (payload > TASK_LOG_CHUNK - sizeof(*entry)) {
-		task->dropped_at = record->ts;
-	} else {
-		while (!ret && !task_log_has_room(&stalls->log, task, payload))
-			ret = drop_for_room(stalls, task);
-		if (ret)
-			return ret;
-		entry = task_log_append(&stalls->log, task, kind, record->ts, payload);
-		entry->tid = record->tid;
-		entry->cpu = record->cpu;
-		entry->event = record->event;
-		entry->indent = record->indent;
-		entry->flags = record->flags;
+	if (space > TASK_LOG_CHUNK) {
+		task->dropped_at = ts;
+		return -E2BIG;
 	}
-	*ret_entry = entry;
-	return 0;
+	while (!ret && !task_log_add_chunk(&stalls->log, task))
+		ret = drop_for_room(stalls, task);
+	return ret;
+}
+
+/* Returns 0, -E2BIG for an entry that no chunk has room for, or what the callback returned. */
+static inline int append(struct stalls *stalls, struct log_task *task, enum log_kind kind,
+			 const struct record *record, size_t payload, struct log_entry **ret_entry)
+{
+	size_t space = task_log_space(payload);
+	int ret = 0;
+
+	if (!task_log_has_room(task, space))
+		ret = find_room(stalls, task, record->ts, space);
+	if (!ret)
+		*ret_entry = task_log_append(task, kind, record, space);
+	return ret;
 }
 
 /* ---- windows ---- */
@@ -323,7 +325,7 @@ static noinline int keep_window(struct stalls *stalls, struct log_task *task,
 }
 
 /* Nothing slow will be around the inside of a fast outermost window. */
-static inline int accept_window(struct stalls *stalls, const struct record *record)
+int stalls_window(struct stalls *stalls, const struct record *record)
 {
 	const struct record_window *window = &record->window;
 	bool slow = window->rettime - window->calltime >= stalls->plan->threshold;
@@ -362,8 +364,8 @@ static int keep_event(struct stalls *stalls, struct log_task *task, const struct
 	struct log_entry *entry;
 	int ret = append(stalls, task, LOG_EVENT, record, event_space(stalls, record), &entry);
 
-	if (ret || !entry)
-		return ret;
+	if (ret)
+		return ret == -E2BIG ? 0 : ret;
 	entry->size = record->raw_size;
 	memcpy(entry->payload, record->raw, record->raw_size);
 	return 0;
@@ -374,10 +376,11 @@ static int keep_side(struct stalls *stalls, struct log_task *task, enum log_kind
 {
 	int ret = append(stalls, task, kind, record,
 			 sizeof(struct log_pair) + event_space(stalls, record), ret_entry);
-	struct log_entry *entry = *ret_entry;
+	struct log_entry *entry;
 
-	if (ret || !entry)
+	if (ret)
 		return ret;
+	entry = *ret_entry;
 	entry->size = record->raw_size;
 	*log_pair(entry) = (struct log_pair){
 		.shrinker = record->fields.shrinker,
@@ -392,8 +395,8 @@ static int begin_pair(struct stalls *stalls, struct log_task *task, const struct
 	struct log_entry *entry;
 	int ret = keep_side(stalls, task, LOG_BEGIN, record, &entry);
 
-	if (ret || !entry)
-		return ret;
+	if (ret)
+		return ret == -E2BIG ? 0 : ret;
 	if (task->nr_open == TASK_LOG_OPEN_MAX)
 		memmove(task->open, task->open + 1,
 			--task->nr_open * sizeof(struct log_entry *));
@@ -449,8 +452,8 @@ static int end_pair(struct stalls *stalls, struct log_task *task, const struct r
 	/* The begin stays open meanwhile: it may be dropped for room. */
 	task->nr_open++;
 	ret = keep_side(stalls, task, LOG_END, end, &entry);
-	if (ret || !entry || !task->nr_open || task->open[task->nr_open - 1] != begin)
-		return ret;
+	if (ret || !task->nr_open || task->open[task->nr_open - 1] != begin)
+		return ret == -E2BIG ? 0 : ret;
 	task->nr_open--;
 	log_pair(entry)->partner = begin;
 	log_pair(entry)->within = place;
@@ -460,12 +463,13 @@ static int end_pair(struct stalls *stalls, struct log_task *task, const struct r
 	return slow && !stalls->plan->function_graph && !place ? end_log(stalls, task) : 0;
 }
 
-static int accept_event(struct stalls *stalls, struct record *record, uint64_t *ret_pair)
+int stalls_event(struct stalls *stalls, struct record *record, uint64_t *ret_pair)
 {
 	const struct plan_event *event = &stalls->plan->events[record->event];
 	struct log_task *task;
 	int ret;
 
+	*ret_pair = NO_PAIR;
 	if (event->rule != RULE_PAIR && event->rule != RULE_OWNER && event->rule != RULE_ANY_WINDOW)
 		return 0;
 	ret = task_of(stalls, record, &task);
@@ -474,30 +478,6 @@ static int accept_event(struct stalls *stalls, struct record *record, uint64_t *
 	decode_fields(stalls->decode, record);
 	return event->side == EVENT_BEGIN ? begin_pair(stalls, task, record) :
 					    end_pair(stalls, task, record, ret_pair);
-}
-
-/*
- * A task writes the stack right after the event, on the same CPU. Stacks of events that nobody shows
- * would fill the table.
- */
-static int accept_stack(struct stalls *stalls, const struct record *record)
-{
-	const struct record_frames *frames = &record->frames;
-	struct record_stack stack = record->stack;
-	struct log_entry *newest;
-	struct log_task *task;
-	int ret;
-
-	if (!stalls->stacks)
-		return 0;
-	ret = task_of(stalls, record, &task);
-	newest = ret ? NULL : task_log_newest(task);
-	if (!newest || !newest->size || newest->cpu != record->cpu || newest->has_stack)
-		return ret;
-	stack.number = stacks_add(stalls->stacks, frames->at, frames->count);
-	*log_stack(newest) = stack;
-	newest->has_stack = true;
-	return 0;
 }
 
 /* ---- the scheduler ---- */
@@ -571,16 +551,6 @@ int stalls_sched(struct stalls *stalls, const struct record *record)
 	return ret;
 }
 
-void stalls_sleep(struct stalls *stalls, const struct record *record)
-{
-	struct log_task *task = task_of_thread(stalls, record->tid);
-	struct log_off_cpu *off_cpu = task && task->off_cpu ? log_off_cpu(task->off_cpu) : NULL;
-
-	if (off_cpu && off_cpu->state != STATE_WAITED)
-		off_cpu->function = resolver_sleeps_in(stalls->resolver, record->frames.at,
-						       record->frames.count);
-}
-
 void stalls_sched_stop(struct stalls *stalls, uint64_t ts)
 {
 	stalls->walk.off_cpu_from = ts;
@@ -592,7 +562,38 @@ const struct sched_counts *stalls_sched_counts(const struct stalls *stalls)
 	return plan_off_cpu(stalls->plan) ? &stalls->sched : NULL;
 }
 
-/* ---- records ---- */
+/* ---- stacks ---- */
+
+static void keep_stack(struct stalls *stalls, struct log_entry *event, const struct record *record)
+{
+	struct record_stack *stack = log_stack(event);
+
+	*stack = record->stack;
+	stack->number = stacks_add(stalls->stacks, record->frames.at, record->frames.count);
+	event->has_stack = true;
+}
+
+/*
+ * A task writes the stack right after the event, on the same CPU. The one of a switch tells one
+ * function; stacks of tasks that have no stall would fill the table.
+ */
+int stalls_stack(struct stalls *stalls, const struct record *record)
+{
+	const struct record_frames *frames = &record->frames;
+	struct log_task *task = task_log_peek(&stalls->log, task_key_of(record));
+	struct log_entry *newest = task ? task_log_newest(task) : NULL;
+
+	if (!newest || newest->cpu != record->cpu)
+		return 0;
+	if (newest == task->off_cpu && log_off_cpu(newest)->state != STATE_WAITED)
+		log_off_cpu(newest)->function =
+			resolver_sleeps_in(stalls->resolver, frames->at, frames->count);
+	else if (newest->size && !newest->has_stack && stalls->stacks)
+		keep_stack(stalls, newest, record);
+	return 0;
+}
+
+/* ---- losses ---- */
 
 static void note_loss(struct stalls *stalls, int place, uint64_t ts)
 {
@@ -607,26 +608,12 @@ void stalls_lost_all(struct stalls *stalls, uint64_t ts)
 		note_loss(stalls, place, ts);
 }
 
-int stalls_record(struct stalls *stalls, struct record *record, uint64_t *ret_pair)
+void stalls_lost(struct stalls *stalls, int cpu, uint64_t ts)
 {
-	int place;
+	int place = cpu_list_place(&stalls->cpus, cpu);
 
-	*ret_pair = NO_PAIR;
-	switch (record->kind) {
-	case RECORD_WINDOW:
-		return accept_window(stalls, record);
-	case RECORD_EVENT:
-		return accept_event(stalls, record, ret_pair);
-	case RECORD_STACK:
-		return accept_stack(stalls, record);
-	case RECORD_LOST:
-		place = cpu_list_place(&stalls->cpus, record->cpu);
-		if (place >= 0)
-			note_loss(stalls, place, record->ts);
-		return 0;
-	default:
-		return 0;
-	}
+	if (place >= 0)
+		note_loss(stalls, place, ts);
 }
 
 /* ---- time ---- */

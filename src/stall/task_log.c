@@ -98,6 +98,7 @@ static void set_nr_chunks(struct task_log *log, struct log_task *task, unsigned 
 static void release_chunk(struct task_log *log, struct log_task *task, struct log_chunk *chunk)
 {
 	TAILQ_REMOVE(&task->chunks, chunk, link);
+	task->newest = TAILQ_LAST(&task->chunks, log_chunks);
 	set_nr_chunks(log, task, task->nr_chunks - 1);
 	pool_put(&log->unused, chunk);
 }
@@ -110,50 +111,18 @@ struct log_task *task_log_largest(const struct task_log *log)
 	return NULL;
 }
 
-static size_t space_of(size_t payload)
-{
-	return sizeof(struct log_entry) + (payload + 7) / 8 * 8;
-}
-
-bool task_log_has_room(const struct task_log *log, const struct log_task *task, size_t payload)
-{
-	const struct log_chunk *chunk = TAILQ_LAST(&task->chunks, log_chunks);
-
-	return !pool_is_empty(&log->unused) ||
-	       (chunk && TASK_LOG_CHUNK - chunk->used >= space_of(payload));
-}
-
-static noinline struct log_chunk *add_chunk(struct task_log *log, struct log_task *task)
+bool task_log_add_chunk(struct task_log *log, struct log_task *task)
 {
 	struct log_chunk *chunk = pool_take(&log->unused);
 
+	if (!chunk)
+		return false;
 	chunk->used = 0;
 	chunk->last = NULL;
 	TAILQ_INSERT_TAIL(&task->chunks, chunk, link);
+	task->newest = chunk;
 	set_nr_chunks(log, task, task->nr_chunks + 1);
-	return chunk;
-}
-
-struct log_entry *task_log_append(struct task_log *log, struct log_task *task, enum log_kind kind,
-				  uint64_t ts, size_t payload)
-{
-	struct log_chunk *chunk = TAILQ_LAST(&task->chunks, log_chunks);
-	size_t space = space_of(payload);
-	struct log_entry *entry;
-
-	if (!chunk || TASK_LOG_CHUNK - chunk->used < space)
-		chunk = add_chunk(log, task);
-	entry = (struct log_entry *)(chunk->entries + chunk->used);
-	*entry = (struct log_entry){
-		.ts = ts,
-		.space = (uint16_t)space,
-		.space_before = chunk->last ? chunk->last->space : 0,
-		.kind = (uint8_t)kind,
-	};
-	chunk->last = entry;
-	chunk->used += space;
-	task->last = ts;
-	return entry;
+	return true;
 }
 
 void task_log_set_slow(struct log_task *task, struct log_entry *entry, uint32_t losses)
@@ -172,11 +141,11 @@ void task_log_truncate(struct task_log *log, struct log_task *task)
 	struct log_chunk *first = TAILQ_FIRST(&task->chunks), *chunk;
 	unsigned int nr_open = task->nr_open;
 
+	if (!first)
+		return;
 	task->nr_slow = 0;
 	task->off_cpu = NULL;
 	task->nr_open = 0;
-	if (!first)
-		return;
 	first->used = 0;
 	first->last = NULL;
 	for (unsigned int i = 0; i < nr_open; i++) {
@@ -213,7 +182,7 @@ struct log_entry *task_log_fold(struct task_log *log, struct log_task *task,
 	while ((next = TAILQ_NEXT(chunk, link)) && next->last->kind == LOG_FOLDED)
 		release_chunk(log, task, next);
 	*entry = (struct log_entry){
-		.space = (uint16_t)space_of(payload),
+		.space = (uint16_t)task_log_space(payload),
 		.kind = LOG_SUM,
 	};
 	chunk->last = entry;

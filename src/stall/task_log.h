@@ -108,6 +108,7 @@ struct log_task {
 	TAILQ_ENTRY(log_task) size; /* in task_log.by_chunks */
 	struct task_key key;
 	struct log_chunks chunks; /* the oldest first */
+	struct log_chunk *newest; /* of these; NULL: there is none */
 	unsigned int nr_chunks;
 	unsigned int nr_slow; /* entries */
 	unsigned int nr_open;
@@ -165,20 +166,52 @@ struct log_task *task_log_add(struct task_log *log, struct task_key key);
 /** task_log_remove - drop the log of a task and forget it */
 void task_log_remove(struct task_log *log, struct log_task *task);
 
-/** task_log_has_room - can an entry with a payload of so many bytes be added? */
-bool task_log_has_room(const struct task_log *log, const struct log_task *task, size_t payload);
-
 /** task_log_largest - the task with most chunks; NULL: none has more than one */
 struct log_task *task_log_largest(const struct task_log *log);
 
+/** task_log_space - bytes of an entry with so many bytes of payload */
+static inline size_t task_log_space(size_t payload)
+{
+	return sizeof(struct log_entry) + (payload + 7) / 8 * 8;
+}
+
+/** task_log_add_chunk - where the newest chunk has no room for an entry; false: there is none */
+bool task_log_add_chunk(struct task_log *log, struct log_task *task);
+
+/** task_log_has_room - has the newest chunk room for an entry of so many bytes? */
+static inline bool task_log_has_room(const struct log_task *task, size_t space)
+{
+	return task->newest && TASK_LOG_CHUNK - task->newest->used >= space;
+}
+
 /**
- * task_log_append - add an entry, all zeros but for its kind, time and spaces
- * @payload: bytes
+ * task_log_append - add an entry for a record
+ * @space: of task_log_space(); the newest chunk has that room
  *
- * There must be room. Returns the entry; it stays in place until its chunk is dropped.
+ * Returns the entry, its payload not set; it stays in place until its chunk is dropped.
  */
-struct log_entry *task_log_append(struct task_log *log, struct log_task *task, enum log_kind kind,
-				  uint64_t ts, size_t payload);
+static inline struct log_entry *task_log_append(struct log_task *task, enum log_kind kind,
+						const struct record *record, size_t space)
+{
+	struct log_chunk *chunk = task->newest;
+	struct log_entry *entry = (struct log_entry *)(chunk->entries + chunk->used);
+
+	*entry = (struct log_entry){
+		.ts = record->ts,
+		.tid = record->tid,
+		.cpu = record->cpu,
+		.event = record->event,
+		.indent = record->indent,
+		.space = (uint16_t)space,
+		.space_before = chunk->last ? chunk->last->space : 0,
+		.kind = (uint8_t)kind,
+		.flags = record->flags,
+	};
+	chunk->last = entry;
+	chunk->used += space;
+	task->last = record->ts;
+	return entry;
+}
 
 /** task_log_set_slow - the last entry is slow; @losses: of records, so far */
 void task_log_set_slow(struct log_task *task, struct log_entry *entry, uint32_t losses);
@@ -186,9 +219,7 @@ void task_log_set_slow(struct log_task *task, struct log_entry *entry, uint32_t 
 /** task_log_newest - the last entry, NULL: the log is empty */
 static inline struct log_entry *task_log_newest(const struct log_task *task)
 {
-	const struct log_chunk *chunk = TAILQ_LAST(&task->chunks, log_chunks);
-
-	return chunk ? chunk->last : NULL;
+	return task->newest ? task->newest->last : NULL;
 }
 
 /** task_log_forget_begins - begins that are open since @from or later lost their end */

@@ -47,19 +47,23 @@ struct stalls *stalls_new(const struct plan *plan, const struct data_source *sou
 void stalls_free(struct stalls *stalls);
 
 /**
- * stalls_record - accept the next record in order of time: a window, an event, a stack, a loss
- * @record: its fields need not be read
+ * stalls_window, stalls_event, stalls_stack, stalls_lost - accept the next record in order of time
+ * @record: its fields need not be read; of a pair of events they are read here
  * @ret_pair: ns from begin to end, where the record ends a slab pair; else UINT64_MAX
  *
- * Every slab pair is told, whatever its time, but where records of its CPUs were lost meanwhile. Of a
- * pair the fields of @record are read. Returns 0, or what the callback returned.
+ * Every slab pair is told, whatever its time, but where records of its CPUs were lost meanwhile. A stack
+ * is that of the event, or of the switch, which its task wrote last. Return 0, or what the callback
+ * returned.
  */
-int stalls_record(struct stalls *stalls, struct record *record, uint64_t *ret_pair);
+int stalls_window(struct stalls *stalls, const struct record *record);
+int stalls_event(struct stalls *stalls, struct record *record, uint64_t *ret_pair);
+int stalls_stack(struct stalls *stalls, const struct record *record);
+void stalls_lost(struct stalls *stalls, int cpu, uint64_t ts);
 
 /**
- * stalls_sched - note what sched_switch or sched_wakeup tells, with its fields, before stalls_record()
+ * stalls_sched - note what sched_switch or sched_wakeup tells, with its fields, before stalls_event()
  *
- * Returns as stalls_record().
+ * Returns as that.
  */
 int stalls_sched(struct stalls *stalls, const struct record *record);
 
