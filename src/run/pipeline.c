@@ -691,7 +691,7 @@ int pipeline_read_all(struct pipeline *pipeline)
 	do {
 		more = pipeline_read(pipeline);
 	} while (more > 0 && loop_now() - start < READ_LIMIT);
-	return more < 0 ? more : (int)(pipeline->pages - before);
+	return more < 0 ? more : (int)(pipeline->pages - before) + more;
 }
 
 int pipeline_flush(struct pipeline *pipeline)
