@@ -567,7 +567,6 @@ static noinline int record_after_look(struct pipeline *pipeline, struct record *
 	return ret ? ret : any_record(pipeline, record);
 }
 
-/* Hot path: tail calls only, so that no registers are saved. */
 static inline int record_in_order(struct pipeline *pipeline, struct record *record)
 {
 	if (record->ts >= pipeline->next_look)
