@@ -748,8 +748,7 @@ static bool make_record_stages(struct pipeline *pipeline)
 	const struct page_source pages = { read_page, pipeline, source->proc };
 
 	pipeline->losses = losses_new(&source->cpus);
-	pipeline->decode = decode_new(source, resolver_symbol, pipeline->resolver);
-	resolver_set_decode(pipeline->resolver, pipeline->decode);
+	pipeline->decode = decode_new(source);
 	pipeline->merge = merge_new(&source->cpus, &source->layout, &pages);
 	return pipeline->losses && pipeline->decode && pipeline->merge;
 }
