@@ -81,7 +81,7 @@ int traced_new(struct traced **ret_traced, const struct data_source *source)
 	if (!traced)
 		return -ENOMEM;
 	traced->source = source;
-	traced->decode = decode_new(source, NULL, NULL);
+	traced->decode = decode_new(source);
 	if (!traced->decode) {
 		free(traced);
 		return -ENOMEM;

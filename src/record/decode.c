@@ -11,8 +11,7 @@
 
 #include "allocfilt/plan.h"
 #include "allocfilt/record.h"
-#include "record/event_format.h"
-#include "record/print_format.h"
+#include "allocfilt/record/format.h"
 
 #define FIELDS_MAX 16
 
@@ -98,8 +97,6 @@ struct format {
 	unsigned int nr_fields;
 	struct record_fields unknown; /* what the event's fields are until they are read */
 	size_t data; /* offset of what has no fixed size: print's buf, our probe's id, caller */
-	char *name;
-	struct print_format *text; /* of the plan's events alone */
 };
 
 SLIST_HEAD(format_list, format);
@@ -127,9 +124,6 @@ struct cpu_state {
 struct decode {
 	const struct data_source *source;
 	bool big_endian; /* the data */
-	/* text of an address, for the print formats */
-	int (*symbol)(void *context, uint64_t address, char style, char *text, size_t size);
-	void *context;
 	struct window_offsets window;
 	bool has_formats;
 	struct format_list formats;
@@ -146,10 +140,7 @@ struct decode {
 
 /* ---- set-up ---- */
 
-struct decode *decode_new(const struct data_source *source,
-			  int (*symbol)(void *context, uint64_t address, char style, char *text,
-					size_t size),
-			  void *context)
+struct decode *decode_new(const struct data_source *source)
 {
 	struct decode *decode = calloc(1, sizeof(*decode));
 
@@ -157,8 +148,6 @@ struct decode *decode_new(const struct data_source *source,
 		return NULL;
 	decode->source = source;
 	decode->big_endian = source->layout.big_endian;
-	decode->symbol = symbol;
-	decode->context = context;
 	decode->first_unknown = -1;
 	decode->nr_cpus = cpu_list_highest(&source->cpus) + 1;
 	decode->cpus = calloc(decode->nr_cpus + 1, sizeof(*decode->cpus));
@@ -173,15 +162,6 @@ struct decode *decode_new(const struct data_source *source,
 /* Records of these are known, and not used. */
 static struct format ignored = { .event = DECODE_IGNORE, .minimum = SIZE_MAX };
 
-static void format_free(struct format *format)
-{
-	if (!format)
-		return;
-	print_format_free(format->text);
-	free(format->name);
-	free(format);
-}
-
 void decode_free(struct decode *decode)
 {
 	struct format *format;
@@ -190,7 +170,7 @@ void decode_free(struct decode *decode)
 		return;
 	while ((format = SLIST_FIRST(&decode->formats))) {
 		SLIST_REMOVE_HEAD(&decode->formats, link);
-		format_free(format);
+		free(format);
 	}
 	free(decode->by_type);
 	free(decode->cpus);
@@ -199,24 +179,24 @@ void decode_free(struct decode *decode)
 
 /* ---- formats ---- */
 
-static bool bind_field(struct field *field, const struct event_field *found)
+static bool bind_field(struct field *field, const struct tep_format_field *found)
 {
-	if (!found || found->offset < sizeof(struct entry) ||
+	if (!found || found->offset < (int)sizeof(struct entry) ||
 	    (found->size != 1 && found->size != 2 && found->size != 4 && found->size != 8))
 		return false;
 	field->last = (uint16_t)(found->offset + found->size - sizeof(uint64_t));
 	field->unused = (uint8_t)(64 - found->size * 8);
-	field->mask = found->is_signed ? UINT64_MAX : UINT64_MAX >> field->unused;
+	field->mask =
+		(found->flags & TEP_FIELD_IS_SIGNED) ? UINT64_MAX : UINT64_MAX >> field->unused;
 	return true;
 }
 
-static bool bind_all(struct format *format, const struct event_format *event,
-		     const struct binding *binding)
+static bool bind_all(struct format *format, struct tep_event *event, const struct binding *binding)
 {
 	for (; binding->name; binding++) {
 		struct field *field = &format->fields[format->nr_fields];
 
-		if (bind_field(field, event_format_field(event, binding->name))) {
+		if (bind_field(field, tep_find_any_field(event, binding->name))) {
 			field->to = binding->to;
 			field->wide = binding->to_size == sizeof(uint64_t);
 			format->nr_fields++;
@@ -227,10 +207,9 @@ static bool bind_all(struct format *format, const struct event_format *event,
 	return true;
 }
 
-static bool bind_offset(uint16_t *offset, const struct event_format *event, const char *name,
-			int size)
+static bool bind_offset(uint16_t *offset, struct tep_event *event, const char *name, int size)
 {
-	const struct event_field *found = event_format_field(event, name);
+	const struct tep_format_field *found = tep_find_any_field(event, name);
 
 	if (!found || found->size != size)
 		return false;
@@ -238,7 +217,7 @@ static bool bind_offset(uint16_t *offset, const struct event_format *event, cons
 	return true;
 }
 
-static bool bind_window(struct decode *decode, const struct event_format *event)
+static bool bind_window(struct decode *decode, struct tep_event *event)
 {
 	struct window_offsets *window = &decode->window;
 
@@ -250,7 +229,7 @@ static bool bind_window(struct decode *decode, const struct event_format *event)
 	       bind_offset(&window->depth, event, "depth", sizeof(int32_t));
 }
 
-static bool bind_entry(const struct event_format *event)
+static bool bind_entry(struct tep_event *event)
 {
 	uint16_t type, flags, preempt_count, pid;
 
@@ -264,19 +243,17 @@ static bool bind_entry(const struct event_format *event)
 }
 
 /* Offset of the variable-length part of an event. @size: of its field, 0: any. */
-static bool bind_data(struct format *format, const struct event_format *event, const char *name,
-		      int size)
+static bool bind_data(struct format *format, struct tep_event *event, const char *name, int size)
 {
-	const struct event_field *found = event_format_field(event, name);
+	const struct tep_format_field *found = tep_find_any_field(event, name);
 
 	if (!found || (size && found->size != size))
 		return false;
-	format->data = found->offset;
+	format->data = (size_t)found->offset;
 	return true;
 }
 
-static bool bind_event(struct decode *decode, struct format *format,
-		       const struct event_format *event)
+static bool bind_event(struct decode *decode, struct format *format, struct tep_event *event)
 {
 	switch (format->event) {
 	case DECODE_FUNCGRAPH_EXIT:
@@ -312,22 +289,29 @@ static bool bind_event(struct decode *decode, struct format *format,
 	}
 }
 
-/* The end of the last field; one of no fixed size (buf[]) has no bytes of its own. */
-static size_t minimum_size(const struct format *format, const struct event_format *event)
+/* The end of the last of these fields; one of no fixed size (buf[]) has no bytes of its own. */
+static size_t end_of_fields(const struct format *format, const struct tep_format_field *field)
 {
 	size_t end = 0;
 
-	for (size_t i = 0; i < event->nr_fields; i++) {
-		const struct event_field *field = &event->fields[i];
-		size_t size = field->size;
+	for (; field; field = field->next) {
+		size_t size = (size_t)field->size;
 
 		/* The format declares 8 frames; a record contains all frames of the stack. */
 		if (format->event == DECODE_STACK && !strcmp(field->name, "caller"))
 			size = 0;
-		if (field->offset + size > end)
-			end = field->offset + size;
+		if ((size_t)field->offset + size > end)
+			end = (size_t)field->offset + size;
 	}
 	return end;
+}
+
+static size_t minimum_size(const struct format *format, const struct tep_event *event)
+{
+	size_t common = end_of_fields(format, event->format.common_fields);
+	size_t own = end_of_fields(format, event->format.fields);
+
+	return own > common ? own : common;
 }
 
 static enum record_kind kind_of(int event)
@@ -347,15 +331,8 @@ static enum record_kind kind_of(int event)
 }
 
 static int bind_format(struct decode *decode, struct format *format, int number, int id,
-		       const struct event_format *event)
+		       struct tep_event *event)
 {
-	const struct print_setup setup = {
-		.long_size = decode->source->layout.long_size,
-		.big_endian = decode->big_endian,
-		.symbol = decode->symbol,
-		.context = decode->context,
-	};
-
 	format->event = number;
 	format->id = id;
 	format->kind = kind_of(number);
@@ -363,10 +340,7 @@ static int bind_format(struct decode *decode, struct format *format, int number,
 		return -EINVAL;
 	decode->has_formats = true;
 	format->minimum = minimum_size(format, event);
-	format->name = strdup(event->name);
-	if (!format->name)
-		return -ENOMEM;
-	return format->event < 0 ? 0 : print_format_new(&format->text, event, &setup);
+	return 0;
 }
 
 static struct format *by_type(const struct decode *decode, uint16_t type)
@@ -391,31 +365,44 @@ static int set_type(struct decode *decode, uint16_t type, struct format *format)
 	return 0;
 }
 
-int decode_add_format(struct decode *decode, int event, int id, const char *text, size_t length)
+static int add_format(struct decode *decode, int event, int id, struct tep_event *described)
 {
-	struct format *format = NULL;
-	struct event_format parsed;
-	char *copy = strndup(text, length);
+	struct format *format;
 	int ret;
 
-	if (!copy)
-		return -ENOMEM;
-	ret = event_format_parse(&parsed, copy);
-	if (!ret && by_type(decode, (uint16_t)parsed.id))
-		ret = -EEXIST;
-	if (!ret && event == DECODE_IGNORE) {
-		ret = set_type(decode, (uint16_t)parsed.id, &ignored);
-	} else if (!ret) {
-		format = calloc(1, sizeof(*format));
-		ret = format ? bind_format(decode, format, event, id, &parsed) : -ENOMEM;
-		if (!ret)
-			ret = set_type(decode, (uint16_t)parsed.id, format);
-		if (ret)
-			format_free(format);
-		else
-			SLIST_INSERT_HEAD(&decode->formats, format, link);
-	}
-	free(copy);
+	if (by_type(decode, (uint16_t)described->id))
+		return -EEXIST;
+	format = calloc(1, sizeof(*format));
+	ret = format ? bind_format(decode, format, event, id, described) : -ENOMEM;
+	if (!ret)
+		ret = set_type(decode, (uint16_t)described->id, format);
+	if (ret)
+		free(format);
+	else
+		SLIST_INSERT_HEAD(&decode->formats, format, link);
+	return ret;
+}
+
+static int ignore_type(struct decode *decode, int type)
+{
+	if (type < 0)
+		return type;
+	return by_type(decode, (uint16_t)type) ? -EEXIST :
+						 set_type(decode, (uint16_t)type, &ignored);
+}
+
+int decode_add_format(struct decode *decode, int event, int id, const char *text, size_t length)
+{
+	struct event_format format;
+	int ret;
+
+	if (event == DECODE_IGNORE)
+		return ignore_type(decode, event_format_id(text, length));
+	ret = event_format_read(&format, text, length);
+	if (ret)
+		return ret;
+	ret = add_format(decode, event, id, format.event);
+	event_format_free(&format);
 	return ret;
 }
 
@@ -747,23 +734,4 @@ uint64_t decode_unknown(const struct decode *decode, int *first_type)
 uint64_t decode_damaged(const struct decode *decode)
 {
 	return decode->damaged;
-}
-
-/* ---- text ---- */
-
-size_t decode_text(struct decode *decode, const struct record *record, char *text, size_t size)
-{
-	const struct format *format = NULL;
-	size_t length;
-
-	if (size)
-		*text = '\0';
-	if (record->kind == RECORD_EVENT && record->raw_size >= sizeof(uint16_t))
-		format = by_type(decode, load_16(decode, record->raw));
-	if (!size || !format || format == &ignored)
-		return 0;
-	length = text_append(text, size, 0, format->name);
-	length = text_append(text, size, length, ": ");
-	return length + print_format_text(format->text, record->raw, record->raw_size,
-					  text + length, size - length);
 }

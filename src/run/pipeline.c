@@ -484,7 +484,6 @@ static noinline int record_after_look(struct pipeline *pipeline, struct record *
 	return ret ? ret : any_record(pipeline, record);
 }
 
-/* Hot path: tail calls only, so that no registers are saved. */
 static inline int record_in_order(struct pipeline *pipeline, struct record *record)
 {
 	if (record->ts >= pipeline->next_look)
@@ -608,7 +607,7 @@ int pipeline_read_all(struct pipeline *pipeline)
 	do {
 		more = pipeline_read(pipeline);
 	} while (more > 0 && loop_now() - start < READ_LIMIT);
-	return more < 0 ? more : (int)(pipeline->pages - before);
+	return more < 0 ? more : (int)(pipeline->pages - before) + more;
 }
 
 int pipeline_flush(struct pipeline *pipeline)
@@ -664,8 +663,7 @@ static bool make_record_stages(struct pipeline *pipeline)
 	const struct page_source pages = { read_page, pipeline, source->proc };
 
 	pipeline->losses = losses_new(&source->cpus);
-	pipeline->decode = decode_new(source, resolver_symbol, pipeline->resolver);
-	resolver_set_decode(pipeline->resolver, pipeline->decode);
+	pipeline->decode = decode_new(source);
 	pipeline->merge = merge_new(&source->cpus, &source->layout, &pages);
 	return pipeline->losses && pipeline->decode && pipeline->merge;
 }

@@ -70,7 +70,7 @@ static int make_stages(struct verify *verify, const struct plan_offer *offer)
 	const struct data_source *source = verify->source;
 	const struct page_source pages = { next_content, verify };
 
-	verify->decode = decode_new(source, NULL, NULL);
+	verify->decode = decode_new(source);
 	verify->merge = merge_new(&source->cpus, &source->layout, &pages);
 	verify->pages = calloc(source->cpus.count, sizeof(*verify->pages));
 	verify->findings.cpus = calloc(source->cpus.count, sizeof(*verify->findings.cpus));

@@ -206,13 +206,12 @@ static void read_records(struct capture *capture, const struct plan *plan,
 {
 	const struct data_source *source = capture_source(capture);
 	struct reader reader = { capture, &source->layout };
-	struct decode *decode = decode_new(source, resolver_symbol, resolver);
+	struct decode *decode = decode_new(source);
 	struct merge *merge = merge_new(&source->cpus, &source->layout,
 					&(struct page_source){ read_page, &reader });
 	struct record record;
 	struct raw_record raw;
 
-	resolver_set_decode(resolver, decode);
 	for (int i = 0; i < plan->nr_events; i++)
 		decode_read_format(decode, i, plan->events[i].id, plan->events[i].system,
 				   plan->events[i].name);

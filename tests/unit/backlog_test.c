@@ -169,7 +169,7 @@ static const struct made_event *window_of(const struct page_layout *layout)
 
 static struct decode *new_decode(void)
 {
-	struct decode *decode = decode_new(&run.source, NULL, NULL);
+	struct decode *decode = decode_new(&run.source);
 	const char *text;
 
 	assert_non_null(decode);

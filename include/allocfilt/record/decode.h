@@ -7,7 +7,7 @@
 
 /*
  * From a record's bytes to a struct record: fields are bound by name once, when a format is added.
- * That of a capture is not trusted: see record/event_format.h.
+ * That of a capture is not trusted: see allocfilt/record/format.h.
  */
 
 struct decode;
@@ -22,16 +22,11 @@ struct decode;
 /**
  * decode_new - a decoder without formats; see decode_add_format()
  * @source: has to outlive it
- * @symbol: prints an address as the kernel's %ps ('s') or %pS ('S') does and returns its length: for
- *	decode_text(); with @context
  *
  * A capture may have events that the plan lacks: at the first record of an unknown type its other
  * formats are read, whose records are dropped and not counted. Returns NULL with errno ENOMEM.
  */
-struct decode *decode_new(const struct data_source *source,
-			  int (*symbol)(void *context, uint64_t address, char style, char *text,
-					size_t size),
-			  void *context);
+struct decode *decode_new(const struct data_source *source);
 
 /** decode_free - NULL is allowed */
 void decode_free(struct decode *decode);
@@ -92,15 +87,5 @@ bool decode_task(const struct decode *decode, uint64_t ts, const void *data, siz
 uint64_t decode_unknown(const struct decode *decode, int *first_type);
 /** decode_damaged - records shorter than the fields of their format */
 uint64_t decode_damaged(const struct decode *decode);
-
-/**
- * decode_text - an event as the kernel prints it: "mm_vmscan_…: order=0 …", no newline
- *
- * Byte for byte the text of the event in `trace`, but for %p: where the kernel has a hash, this
- * prints the address, in the same width. An event whose print format is not understood is printed as
- * "name: field=value …". Allocates nothing. Returns the length, cut to size - 1 and always ended by
- * NUL.
- */
-size_t decode_text(struct decode *decode, const struct record *record, char *text, size_t size);
 
 #endif
