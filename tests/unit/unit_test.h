@@ -29,4 +29,26 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+/* Of two texts that differ the first line that does comes before both of them. */
+static inline void assert_same_text(const char *is, const char *expected, const char *file, int at)
+{
+	size_t same = 0, begin = 0;
+	int line = 1;
+
+	for (; is[same] && is[same] == expected[same]; same++) {
+		if (is[same] == '\n') {
+			begin = same + 1;
+			line++;
+		}
+	}
+	if (is[same] != expected[same] && line > 1)
+		print_error("line %d is '%.*s'\n and not '%.*s'\n", line,
+			    (int)strcspn(is + begin, "\n"), is + begin,
+			    (int)strcspn(expected + begin, "\n"), expected + begin);
+	_assert_string_equal(is, expected, file, at);
+}
+
+#undef assert_string_equal
+#define assert_string_equal(is, expected) assert_same_text(is, expected, __FILE__, __LINE__)
+
 #endif
