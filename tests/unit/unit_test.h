@@ -29,22 +29,32 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Of two texts that differ the first line that does comes before both of them. */
+/*
+ * Texts of several lines: what fails is the first line that differs, and both texts come before that
+ * in the log.
+ */
 static inline void assert_same_text(const char *is, const char *expected, const char *file, int at)
 {
 	size_t same = 0, begin = 0;
-	int line = 1;
+	char line[2][512];
+	int number = 1;
 
 	for (; is[same] && is[same] == expected[same]; same++) {
 		if (is[same] == '\n') {
 			begin = same + 1;
-			line++;
+			number++;
 		}
 	}
-	if (is[same] != expected[same] && line > 1)
-		print_error("line %d is '%.*s'\n and not '%.*s'\n", line,
-			    (int)strcspn(is + begin, "\n"), is + begin,
-			    (int)strcspn(expected + begin, "\n"), expected + begin);
+	if (is[same] != expected[same] && number > 1) {
+		print_error("'%s'\n and not\n'%s'\n", is, expected);
+		for (int i = 0; i < 2; i++) {
+			const char *from = (i ? expected : is) + begin;
+
+			snprintf(line[i], sizeof(line[i]), "line %d: %.*s", number,
+				 (int)strcspn(from, "\n"), from);
+		}
+		_assert_string_equal(line[0], line[1], file, at);
+	}
 	_assert_string_equal(is, expected, file, at);
 }
 
