@@ -26,6 +26,7 @@ static void restart(void)
 		.options = &options,
 		.plan = &plan,
 		.resolver = &resolver,
+		.form = &journal_form,
 	};
 
 	output_free(output);
@@ -596,7 +597,7 @@ static void test_other_forms(void **state)
 
 static void test_bad_path(void **state)
 {
-	struct output_setup bad = { .options = &options };
+	struct output_setup bad = { .options = &options, .form = &journal_form };
 	char path[300];
 
 	memset(path, 'x', sizeof(path) - 1);
