@@ -42,24 +42,10 @@ static int run_source(const struct run_context *run, struct failure *failure)
 	    options_on_command_line(options, "format") && !output_form_is_text(options->format))
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
 				   "--interval prints text: not with -f %s", options->format);
-	if (kind == SOURCE_CAPTURE && options->write)
-		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
-				   "-w %s: %s is a capture already, -w records a running kernel",
-				   options->write, source);
-	if (kind == SOURCE_CAPTURE && options->journal)
-		return failure_set(
-			failure, EXIT_STATUS_USAGE, EINVAL,
-			"--journal: %s is a capture, the journal is for a running kernel", source);
-	if (kind == SOURCE_CAPTURE && options->task == TASK_ACCOUNT)
-		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
-				   "account: %s is a capture, only a running kernel counts",
-				   source);
-	if (kind == SOURCE_CAPTURE && options->command)
-		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
-				   "%s: %s is a capture, a COMMAND is run on a running kernel",
-				   *options->command, source);
-	if (kind == SOURCE_CAPTURE)
-		return replay_run(run, failure);
+	if (kind == SOURCE_CAPTURE) {
+		ret = options_check_capture(options, source, failure);
+		return ret ? ret : replay_run(run, failure);
+	}
 	ret = config_check_threshold(options, failure);
 	if (ret)
 		return ret;

@@ -116,6 +116,14 @@ bool options_is_account(int argc, char **argv);
 int options_parse(struct options *options, int argc, char **argv, const char *const *formats,
 		  struct failure *failure);
 
+/**
+ * options_check_capture - do the options go with a source that is no running kernel?
+ * @path: of the capture, for messages
+ *
+ * Returns 0, or -errno with @failure (status 2).
+ */
+int options_check_capture(const struct options *options, const char *path, struct failure *failure);
+
 /** options_free - free the values; what is left is all zeros */
 void options_free(struct options *options);
 
@@ -123,8 +131,7 @@ void options_free(struct options *options);
  * options_on_command_line - does the command line have this setting?
  * @name: a key, such as "threshold"
  *
- * False where it comes from the configuration file, or is the default. Of an account it is true as well
- * for what the file has no say in.
+ * False where it comes from the configuration file, or is the default.
  */
 bool options_on_command_line(const struct options *options, const char *name);
 

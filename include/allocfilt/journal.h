@@ -15,6 +15,9 @@
 #define JOURNAL_ID_UNIT	     "6f3c1c8e8a3b4f0c9a5d2f7e4b1d6c90"
 #define JOURNAL_ID_SUMMARY   "8319ab3bd5b242deab8a65e1edc464d2"
 
+/* The form of --journal. */
+extern const struct output_ops journal_form;
+
 /* Path of journald's socket; tests set their own. */
 extern const char *journal_socket_path;
 

@@ -78,6 +78,7 @@ struct output_setup {
 	struct resolver *resolver;
 	struct writer *writer;
 	const pid_t *pids; /* only stalls of these processes are shown; 0 ends; NULL: all */
+	const struct output_ops *form; /* NULL: the one that options name */
 };
 
 struct output {
@@ -112,8 +113,6 @@ struct output_ops {
 	void (*findings)(struct writer *writer, const char *path,
 			 const struct verify_findings *findings);
 };
-
-extern const struct output_ops journal_form;
 
 /**
  * output_form_names - the names for -f, terminated by NULL; the first is the default

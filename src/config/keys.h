@@ -21,11 +21,23 @@ enum key_scope {
 	KEY_RUNNING, /* it is used from then on */
 };
 
+/* What the program does. The first that the command line asks for decides what goes with it. */
+enum key_mode {
+	MODE_ACCOUNT,
+	MODE_TASK, /* --restore, --probe, --check-config */
+	MODE_VERIFY,
+	MODE_RECORD, /* -w */
+	MODE_JOURNAL,
+	MODE_READ, /* -r */
+	MODE_SHOW,
+};
+
 struct key {
 	const char *name;   /* in the file, and of the long option */
 	const char *option; /* as messages name the option: "-t" or "--top"; NULL: none */
 	enum key_kind kind;
 	enum key_scope scope;
+	unsigned int modes;	     /* a bit for each enum key_mode that the option goes with */
 	size_t field;		     /* offset in struct options */
 	const char *default_value;   /* NULL: none; of KEY_FORMAT the first of options.formats */
 	const char *journal_default; /* with --journal; NULL: the same */
@@ -35,6 +47,9 @@ struct key {
 	bool microseconds;		    /* whole ones only */
 	const char *const *choices;	    /* of KEY_CHOICE, NULL ends */
 	enum options_task task;		    /* of KEY_TASK */
+	bool account_reads;		    /* an account takes it from the file, too */
+	const char *needs, *excludes;	    /* another key's option, or "COMMAND"; NULL: none */
+	const char *because;		    /* why they exclude each other, NULL: it is plain */
 	const char *allowed;		    /* for messages */
 	const char *argument;		    /* the rest is for --help: "TIME" */
 	const char *help;

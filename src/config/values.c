@@ -216,6 +216,25 @@ int value_parse(struct options *options, const struct key *key, const char *sett
 	return reason ? refuse(setting, -EINVAL, value, reason, key->allowed, failure) : 0;
 }
 
+void value_free(const struct key *key, struct options *options)
+{
+	void *field = (char *)options + key->field;
+
+	switch (key->kind) {
+	case KEY_TEXT:
+	case KEY_PATH:
+	case KEY_PIDS:
+		free(*(void **)field);
+		break;
+	case KEY_FUNCTIONS:
+	case KEY_EVENTS:
+		string_list_free(*(char ***)field);
+		break;
+	default:
+		break;
+	}
+}
+
 bool value_equal(const struct key *key, const struct options *a, const struct options *b)
 {
 	const void *field_a = (const char *)a + key->field;

@@ -19,6 +19,9 @@
 int value_parse(struct options *options, const struct key *key, const char *setting,
 		const char *value, struct failure *failure);
 
+/** value_free - free what a key's field points to */
+void value_free(const struct key *key, struct options *options);
+
 /** value_equal - has a key the same value in both? */
 bool value_equal(const struct key *key, const struct options *a, const struct options *b);
 

@@ -106,13 +106,13 @@ struct output *output_new(const struct output_setup *setup)
 	if (!output)
 		return NULL;
 	output->setup = *setup;
-	if (options->format)
-		output->ops = find_form(options->format, options->task == TASK_ACCOUNT);
-	if (options->journal)
-		output->ops = &journal_form;
+	if (setup->form)
+		output->ops = setup->form;
 	else if (options->interval && options->task != TASK_ACCOUNT &&
 		 !options_on_command_line(options, "format"))
 		output->ops = &summaries_form;
+	else if (options->format)
+		output->ops = find_form(options->format, options->task == TASK_ACCOUNT);
 	if (!output->ops)
 		ret = -EINVAL;
 	else if (output->ops->make)

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "allocfilt/journal.h"
 #include "allocfilt/names.h"
 #include "allocfilt/stall.h"
 #include "run/command_tasks.h"
@@ -678,6 +679,7 @@ static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer)
 		.pids = shown_pids(pipeline),
 		.resolver = pipeline->resolver,
 		.writer = writer,
+		.form = options->journal ? &journal_form : NULL,
 	};
 
 	pipeline->output = output_new(&output);

@@ -69,6 +69,7 @@ static void test_command_line_beats_file(void **state)
 	assert_true(options_on_command_line(options, "threshold"));
 	assert_false(options_on_command_line(options, "buffer"));
 	assert_false(options_on_command_line(options, "no-such-key"));
+	assert_null(load_good("-t 5 -- true", "pid = 7\n")->pids);
 	options = load_good("-p1,2", "pid = 3\n");
 	assert_int_equal(options->pids[1], 2);
 	assert_int_equal(options->pids[2], 0);

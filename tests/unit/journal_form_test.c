@@ -26,6 +26,7 @@ static void restart(void)
 		.options = &options,
 		.plan = &plan,
 		.resolver = &resolver,
+		.form = &journal_form,
 	};
 
 	output_free(output);
@@ -575,7 +576,6 @@ static void test_summary_for_nobody(void **state)
 	close(journald);
 	tick(START);
 	put_stalls(3, MS);
-	alarm(3);
 	assert_int_equal(output_summary(output, &view), 0);
 	counts_are(0, 0, 5);
 	journald = fake_listen();
@@ -597,7 +597,7 @@ static void test_other_forms(void **state)
 
 static void test_bad_path(void **state)
 {
-	struct output_setup bad = { .options = &options };
+	struct output_setup bad = { .options = &options, .form = &journal_form };
 	char path[300];
 
 	memset(path, 'x', sizeof(path) - 1);

@@ -237,6 +237,23 @@ static void test_keys_have_their_own_fields(void **state)
 	}
 }
 
+static bool is_option(const char *text)
+{
+	for (size_t i = 0; i < nr_keys; i++)
+		if (keys[i].option && !strcmp(keys[i].option, text))
+			return true;
+	return !strcmp(text, "COMMAND");
+}
+
+/* A name that no option has would never be given. */
+static void test_what_goes_with_a_key(void **state)
+{
+	for (size_t i = 0; i < nr_keys; i++)
+		if (!keys[i].modes || (keys[i].needs && !is_option(keys[i].needs)) ||
+		    (keys[i].excludes && !is_option(keys[i].excludes)))
+			fail_msg("%s goes with what is not there", keys[i].name);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -246,6 +263,7 @@ int main(void)
 		cmocka_unit_test(test_schema),
 		cmocka_unit_test(test_same_tracing),
 		cmocka_unit_test(test_keys_have_their_own_fields),
+		cmocka_unit_test(test_what_goes_with_a_key),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
