@@ -327,9 +327,7 @@ static int account_json(struct writer *writer, const struct summary_view *view)
 	}
 	json_close(&json, ']');
 	json_close(&json, '}');
-	if (unknown)
-		json_null(&json, "lost_records");
-	else
+	if (!unknown)
 		json_number(&json, "lost_records", lost);
 	json_number(&json, "unreadable_rows", tables.unreadable);
 	json_end(&json);

@@ -5,7 +5,11 @@
 #include "output/findings.h"
 #include "output/json.h"
 
-/* The form `json`: one object per line, first of the run, then of each stall, last the summary. */
+/*
+ * The form `json`: one object per line, first of the run, then of each stall, last the summary. A member
+ * that is not known is left out, and in a stall one that says nothing: etc/allocfilt.schema.json has the
+ * meaning of each.
+ */
 
 static void put_time(struct json *json, struct resolver *resolver, uint64_t ts)
 {
@@ -16,43 +20,50 @@ static void put_time(struct json *json, struct resolver *resolver, uint64_t ts)
 	json_number(json, "ts_ns", ts);
 }
 
-static void put_group(struct json *json, const struct phases *phases, int group)
+static void put_some_ns(struct json *json, const char *key, uint64_t ns)
 {
-	json_open(json, phase_group_names[group].key, '{');
-	json_number(json, "total_ns", phases_group(phases, group));
-	for (int part = 0; phases_is_reclaim(group) && part < PHASE_PARTS; part++)
-		json_ns(json, phase_part_names[part].key, phases_part(phases, group, part));
-	json_close(json, '}');
+	if (ns)
+		json_ns(json, key, ns);
 }
 
 static void put_phases(struct json *json, const struct phases *phases)
 {
 	json_open(json, "phases", '{');
-	for (int group = 0; group < PHASE_GROUPS; group++)
-		put_group(json, phases, group);
+	PHASES_FOREACH(group, phases) {
+		uint64_t total = phases_group(phases, group);
+
+		if (!total)
+			continue;
+		json_open(json, phase_group_names[group].key, '{');
+		json_number(json, "total_ns", total);
+		for (int part = 0; phases_is_reclaim(group) && part < PHASE_PARTS; part++)
+			put_some_ns(json, phase_part_names[part].key,
+				    phases_part(phases, group, part));
+		json_close(json, '}');
+	}
 	json_close(json, '}');
 }
 
-/* What the task did, by phase and part; null where that is not known. */
+static void put_place(struct json *json, enum phase_group group, enum phase_part part)
+{
+	json_string(json, "phase", phase_group_names[group].key);
+	if (phases_is_reclaim(group))
+		json_string(json, "part", phase_part_names[part].key);
+}
+
+/* Puts what the task did, by phase and part. */
 static void put_off_cpu(struct json *json, const struct stall *stall)
 {
-	if (!stall->off_cpu) {
-		json_null(json, "off_cpu");
-		return;
-	}
 	json_open(json, "off_cpu", '[');
 	PHASES_FOREACH(group, &stall->phases) {
 		for (int part = 0; part < phases_parts(group); part++) {
-			const uint64_t *ns = stall->phases.ns[group][part];
-
 			if (!phases_part(&stall->phases, group, part))
 				continue;
 			json_open(json, NULL, '{');
-			json_string(json, "phase", phase_group_names[group].key);
-			json_string(json, "part",
-				    phases_is_reclaim(group) ? phase_part_names[part].key : NULL);
+			put_place(json, group, part);
 			for (int state = 0; state < PHASE_STATES; state++)
-				json_ns(json, phase_state_names[state].key, ns[state]);
+				put_some_ns(json, phase_state_names[state].key,
+					    stall->phases.ns[group][part][state]);
 			json_close(json, '}');
 		}
 	}
@@ -68,10 +79,7 @@ static void put_sleeps(struct json *json, const struct stall *stall, struct reso
 
 		resolver_symbol(resolver, sleep->function, 's', name, sizeof(name));
 		json_open(json, NULL, '{');
-		json_string(json, "phase", phase_group_names[sleep->group].key);
-		json_string(json, "part",
-			    phases_is_reclaim(sleep->group) ? phase_part_names[sleep->part].key :
-							      NULL);
+		put_place(json, sleep->group, sleep->part);
 		json_string(json, "state", phase_state_names[sleep->state].key);
 		json_string(json, "function", name);
 		json_number(json, "total_ns", sleep->ns);
@@ -80,7 +88,19 @@ static void put_sleeps(struct json *json, const struct stall *stall, struct reso
 	json_close(json, ']');
 }
 
-/* Puts the task, and the CPU. */
+/* An empty text is not known either. */
+static void put_known(struct json *json, const char *key, const char *text)
+{
+	if (text && *text)
+		json_string(json, key, text);
+}
+
+static void put_if(struct json *json, const char *key, bool is_so)
+{
+	if (is_so)
+		json_bool(json, key, true);
+}
+
 static void put_task(struct json *json, const struct named_stall *named)
 {
 	const struct task_info *task = named->task_info;
@@ -90,26 +110,11 @@ static void put_task(struct json *json, const struct named_stall *named)
 	json_string(json, "name", named->name);
 	if (task->pid)
 		json_signed(json, "pid", task->pid);
-	else
-		json_null(json, "pid");
-	json_string(json, "process", *task->process ? task->process : NULL);
-	json_string(json, "cgroup", *task->cgroup ? task->cgroup : NULL);
-	json_bool(json, "background", named->background);
-	json_bool(json, "interrupt", task_key_in_interrupt(named->stall->key));
+	put_known(json, "process", task->process);
+	put_known(json, "cgroup", task->cgroup);
+	put_if(json, "background", named->background);
+	put_if(json, "interrupt", task_key_in_interrupt(named->stall->key));
 	json_close(json, '}');
-	json_signed(json, "cpu", named->stall->cpu);
-}
-
-static void put_fact(struct json *json, const struct stall_fact *fact)
-{
-	if (!fact->known)
-		json_null(json, fact->key);
-	else if (fact->text)
-		json_string(json, fact->key, fact->text);
-	else if (fact->is_flags)
-		json_address(json, fact->key, fact->number);
-	else
-		json_number(json, fact->key, fact->number);
 }
 
 static void put_facts(struct json *json, const struct named_stall *named)
@@ -117,8 +122,18 @@ static void put_facts(struct json *json, const struct named_stall *named)
 	struct stall_fact facts[STALL_FACTS];
 
 	stall_facts(named, facts);
-	for (int i = 0; i < STALL_FACTS; i++)
-		put_fact(json, &facts[i]);
+	for (int i = 0; i < STALL_FACTS; i++) {
+		const struct stall_fact *fact = &facts[i];
+
+		if (!fact->known)
+			continue;
+		if (fact->text)
+			json_string(json, fact->key, fact->text);
+		else if (fact->is_flags)
+			json_address(json, fact->key, fact->number);
+		else
+			json_number(json, fact->key, fact->number);
+	}
 }
 
 static void put_stall_shrinkers(struct json *json, const struct stall *stall,
@@ -148,6 +163,8 @@ static void put_stack(struct json *json, const struct stall *stall, struct resol
 	const uint64_t *frames;
 	size_t nr_frames = resolver_stack(resolver, stall->stack, &frames);
 
+	if (!nr_frames)
+		return;
 	json_open(json, "stack", '[');
 	for (size_t i = 0; i < nr_frames; i++) {
 		char name[STALL_FUNCTION_MAX];
@@ -158,28 +175,16 @@ static void put_stack(struct json *json, const struct stall *stall, struct resol
 	json_close(json, ']');
 }
 
-/* Puts what was found inside a stall. */
-static void put_inside(struct json *json, const struct named_stall *named,
-		       struct resolver *resolver)
+static void put_cause(struct json *json, const struct stall *stall, struct resolver *resolver)
 {
-	const struct stall *stall = named->stall;
 	char detail[STALL_CAUSE_MAX];
 	struct stall_cause cause;
 
-	put_facts(json, named);
-	put_phases(json, &stall->phases);
-	put_stall_shrinkers(json, stall, resolver);
-	put_off_cpu(json, stall);
-	put_sleeps(json, stall, resolver);
 	stall_cause(stall, &cause);
 	json_string(json, "cause", cause_name(cause.which)->key);
 	cause_detail(resolver, &cause, detail);
-	json_string(json, "cause_detail", *detail ? detail : NULL);
+	put_known(json, "cause_detail", detail);
 	json_share(json, "cause_share", cause_share(&cause));
-	put_stack(json, stall, resolver);
-	json_number(json, "windows", stall->nr_windows);
-	json_number(json, "events", stall->nr_events);
-	json_bool(json, "incomplete", stall->incomplete);
 }
 
 void json_stall(struct json *json, const struct named_stall *named, struct resolver *resolver)
@@ -190,10 +195,24 @@ void json_stall(struct json *json, const struct named_stall *named, struct resol
 	put_time(json, resolver, stall->start);
 	json_number(json, "duration_ns", stall->end - stall->start);
 	put_task(json, named);
+	json_signed(json, "cpu", stall->cpu);
 	json_string(json, "function", stall_function(named, text));
 	json_string(json, "role", catalog_role_title(stall->role));
-	json_signed(json, "depth", stall->depth);
-	put_inside(json, named, resolver);
+	if (stall->depth)
+		json_signed(json, "depth", stall->depth);
+	put_facts(json, named);
+	put_phases(json, &stall->phases);
+	if (stall->nr_shrinkers)
+		put_stall_shrinkers(json, stall, resolver);
+	if (stall->off_cpu)
+		put_off_cpu(json, stall);
+	if (stall->nr_sleeps)
+		put_sleeps(json, stall, resolver);
+	put_cause(json, stall, resolver);
+	put_stack(json, stall, resolver);
+	json_number(json, "windows", stall->nr_windows);
+	json_number(json, "events", stall->nr_events);
+	put_if(json, "incomplete", stall->incomplete);
 }
 
 /* ---- the summary ---- */
@@ -260,9 +279,10 @@ static void put_functions(struct json *json, const struct summary_view *view)
 		char name[STALL_FUNCTION_MAX];
 
 		json_open(json, NULL, '{');
-		if (functions[i].id)
+		if (functions[i].id) {
 			resolver_symbol(view->resolver, functions[i].id, 's', name, sizeof(name));
-		json_string(json, "function", functions[i].id ? name : NULL);
+			json_string(json, "function", name);
+		}
 		json_string(json, "role", catalog_role_title(functions[i].role));
 		put_latency(json, latency);
 		json_number(json, "error_ns", functions[i].error);
@@ -295,10 +315,8 @@ static void put_stalls(struct json *json, const char *key, const struct summary_
 static void put_stall(struct json *json, const char *key, const struct named_stall *named,
 		      struct resolver *resolver)
 {
-	if (!named) {
-		json_null(json, key);
+	if (!named)
 		return;
-	}
 	json_open(json, key, '{');
 	json_stall(json, named, resolver);
 	json_close(json, '}');
@@ -347,10 +365,8 @@ static void put_flaws(struct json *json, const struct summary_view *view)
 		json_number(json, view->overflows[i].key, view->overflows[i].count);
 	json_close(json, '}');
 	json_bool(json, "events_were_off", view->cost.had_events_off);
-	if (!view->has_journal) {
-		json_null(json, "journal");
+	if (!view->has_journal)
 		return;
-	}
 	json_open(json, "journal", '{');
 	json_number(json, "entries", view->journal.entries);
 	json_number(json, "held_back", view->journal.held_back);
@@ -371,10 +387,8 @@ static void put_pressure_at(struct json *json, const char *key,
 
 static void put_pressure(struct json *json, const struct summary_view *view)
 {
-	if (!view->pressure_before.known || !view->pressure_after.known) {
-		json_null(json, "pressure");
+	if (!view->pressure_before.known || !view->pressure_after.known)
 		return;
-	}
 	json_open(json, "pressure", '{');
 	put_pressure_at(json, "before", &view->pressure_before);
 	put_pressure_at(json, "after", &view->pressure_after);
@@ -411,19 +425,11 @@ void json_summary(struct writer *writer, const struct summary_view *view, bool f
 		json_number(&json, "switches", view->sched->switches);
 		json_number(&json, "wakeups", view->sched->wakeups);
 		json_close(&json, '}');
-	} else {
-		json_null(&json, "off_cpu");
 	}
 	json_end(&json);
 }
 
 /* ---- the run ---- */
-
-/* null for an empty text, too */
-static void put_known(struct json *json, const char *key, const char *text)
-{
-	json_string(json, key, text && *text ? text : NULL);
-}
 
 static void put_pids(struct json *json, const pid_t *pids)
 {

@@ -8,7 +8,7 @@
 /* The objects of the form `json`, which the form `perfetto` contains too. */
 
 /* The schema's number is incremented when a member changes or is removed. */
-#define JSON_SCHEMA 3
+#define JSON_SCHEMA 4
 
 /** json_begin_line - start an object of the form on a line of its own; @type: "stall" and the like */
 static inline void json_begin_line(struct json *json, struct writer *writer, const char *type)

@@ -58,11 +58,6 @@ void json_end(struct json *json)
 	json_raw(json, "}\n");
 }
 
-void json_null(struct json *json, const char *key)
-{
-	put_member(json, key, "null", strlen("null"));
-}
-
 void json_bool(struct json *json, const char *key, bool value)
 {
 	const char *text = value ? "true" : "false";
@@ -74,10 +69,8 @@ void json_string(struct json *json, const char *key, const char *text)
 {
 	char piece[STRING_PIECE];
 
-	if (!text) {
-		json_null(json, key);
+	if (!text)
 		return;
-	}
 	put_member(json, key, "\"", 1);
 	while (*text) {
 		text += text_escape(piece, sizeof(piece), text, TEXT_JSON);

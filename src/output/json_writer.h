@@ -34,13 +34,10 @@ void json_close(struct json *json, char bracket);
 /** json_end - end the outermost object, and its line */
 void json_end(struct json *json);
 
-/** json_null - null, for a member that is not known */
-void json_null(struct json *json, const char *key);
-
 /** json_bool - true or false */
 void json_bool(struct json *json, const char *key, bool value);
 
-/** json_string - @text: any bytes (TEXT_JSON); NULL becomes null */
+/** json_string - @text: any bytes (TEXT_JSON); NULL: not known, the member is left out */
 void json_string(struct json *json, const char *key, const char *text);
 
 /** json_number, json_signed - an integer */
