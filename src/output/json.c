@@ -229,40 +229,62 @@ static void put_latency(struct json *json, const struct latency *latency)
 static void put_total(struct json *json, const struct shrinker_total *total)
 {
 	json_number(json, "count", total->count);
-	json_number(json, "total_ns", total->total);
+	json_number(json, "total_ns", total->ranked.total);
 	json_number(json, "max_ns", total->max);
+}
+
+static void put_superblocks(struct json *json, const struct summary_view *view, uint64_t callback)
+{
+	const struct shrinker_total *total;
+	size_t rank = 0;
+
+	json_open(json, "superblocks", '[');
+	while ((total = shrinkers_next_superblock(view->shrinkers, callback, &rank))) {
+		char label[SHRINKER_LABEL_MAX];
+
+		shrinker_names_label(view->shrinker_names, (int)total->ranked.id, label,
+				     sizeof(label));
+		json_open(json, NULL, '{');
+		json_string(json, "name", label);
+		put_total(json, total);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
 }
 
 static void put_shrinkers(struct json *json, const struct summary_view *view)
 {
-	const struct shrinker_total *shrinkers;
-	size_t count = shrinkers_sorted(view->shrinkers, &shrinkers);
+	const struct shrinker_total *total;
 
 	json_open(json, "shrinkers", '[');
-	for (size_t i = 0; i < count; i++) {
-		const struct superblock_total *superblocks;
-		size_t nr_superblocks =
-			shrinkers_superblocks(view->shrinkers, shrinkers[i].callback, &superblocks);
-		char name[STALL_FUNCTION_MAX];
+	for (size_t i = 0; (total = shrinkers_at(view->shrinkers, i)); i++) {
+		char name[STALL_FUNCTION_MAX] = "other";
 
-		resolver_symbol(view->resolver, shrinkers[i].callback, 's', name, sizeof(name));
 		json_open(json, NULL, '{');
+		if (total->callback)
+			resolver_symbol(view->resolver, total->callback, 's', name, sizeof(name));
 		json_string(json, "name", name);
-		json_address(json, "callback", shrinkers[i].callback);
-		put_total(json, &shrinkers[i]);
-		json_number(json, "error_ns", shrinkers[i].error);
-		json_open(json, "superblocks", '[');
-		for (size_t j = 0; j < nr_superblocks; j++) {
-			char label[SHRINKER_LABEL_MAX];
+		if (total->callback)
+			json_address(json, "callback", total->callback);
+		put_total(json, total);
+		put_superblocks(json, view, total->callback);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
 
-			shrinker_names_label(view->shrinker_names, superblocks[j].superblock, label,
-					     sizeof(label));
-			json_open(json, NULL, '{');
-			json_string(json, "name", label);
-			put_total(json, superblocks[j].total);
-			json_close(json, '}');
-		}
-		json_close(json, ']');
+static void put_powers(struct json *json, const struct latency *latency)
+{
+	json_open(json, "histogram", '[');
+	for (unsigned int power = 0; power < LATENCY_POWERS; power++) {
+		uint64_t times = latency_power(latency, power);
+
+		if (!times)
+			continue;
+		json_open(json, NULL, '{');
+		json_number(json, "from_ns", power ? 1000ull << power : 0);
+		json_number(json, "to_ns", 2000ull << power);
+		json_number(json, "count", times);
 		json_close(json, '}');
 	}
 	json_close(json, ']');
@@ -270,35 +292,21 @@ static void put_shrinkers(struct json *json, const struct summary_view *view)
 
 static void put_functions(struct json *json, const struct summary_view *view)
 {
-	const struct summary_total *functions;
-	size_t count = summary_totals(view->summary, SUMMARY_FUNCTIONS, &functions);
+	const struct summary_total *total;
 
 	json_open(json, "functions", '[');
-	for (size_t i = 0; i < count; i++) {
-		const struct latency *latency = &functions[i].latency;
+	for (size_t i = 0; (total = summary_at(view->summary, SUMMARY_FUNCTIONS, i)); i++) {
 		char name[STALL_FUNCTION_MAX];
 
 		json_open(json, NULL, '{');
-		if (functions[i].id) {
-			resolver_symbol(view->resolver, functions[i].id, 's', name, sizeof(name));
+		if (total->function) {
+			resolver_symbol(view->resolver, total->function, 's', name, sizeof(name));
 			json_string(json, "function", name);
 		}
-		json_string(json, "role", catalog_role_title(functions[i].role));
-		put_latency(json, latency);
-		json_number(json, "error_ns", functions[i].error);
-		json_open(json, "histogram", '[');
-		for (unsigned int power = 0; power < LATENCY_POWERS; power++) {
-			uint32_t times = latency_power(latency, power);
-
-			if (!times)
-				continue;
-			json_open(json, NULL, '{');
-			json_number(json, "from_ns", power ? 1000ull << power : 0);
-			json_number(json, "to_ns", 2000ull << power);
-			json_number(json, "count", times);
-			json_close(json, '}');
-		}
-		json_close(json, ']');
+		json_string(json, "role", catalog_role_title(total->role));
+		put_latency(json, &total->latency);
+		json_number(json, "error_ns", total->ranked.error);
+		put_powers(json, &total->latency);
 		json_close(json, '}');
 	}
 	json_close(json, ']');
@@ -325,17 +333,16 @@ static void put_stall(struct json *json, const char *key, const struct named_sta
 static void put_waiters(struct json *json, const char *key, const struct summary_view *view,
 			enum summary_table kind)
 {
-	const struct summary_total *waiters;
-	size_t count = summary_totals(view->summary, kind, &waiters);
+	const struct summary_total *waiter;
 
 	json_open(json, key, '[');
-	for (size_t i = 0; i < count && i < view->top; i++) {
+	for (size_t i = 0; i < view->top && (waiter = summary_at(view->summary, kind, i)); i++) {
 		json_open(json, NULL, '{');
 		if (kind != SUMMARY_CGROUPS)
-			json_number(json, "tid", waiters[i].id);
-		json_string(json, kind == SUMMARY_CGROUPS ? "cgroup" : "name", waiters[i].name);
-		put_latency(json, &waiters[i].latency);
-		json_number(json, "error_ns", waiters[i].error);
+			json_number(json, "tid", waiter->ranked.id);
+		json_string(json, kind == SUMMARY_CGROUPS ? "cgroup" : "name", waiter->ranked.name);
+		put_latency(json, &waiter->latency);
+		json_number(json, "error_ns", waiter->ranked.error);
 		json_close(json, '}');
 	}
 	json_close(json, ']');
