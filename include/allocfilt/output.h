@@ -13,6 +13,11 @@
 #include "allocfilt/plan.h"
 #include "allocfilt/record.h"
 #include "allocfilt/stall.h"
+#include "allocfilt/stats/chains.h"
+#include "allocfilt/stats/latency.h"
+#include "allocfilt/stats/shrinkers.h"
+#include "allocfilt/stats/summary.h"
+#include "allocfilt/stats/units.h"
 #include "allocfilt/verify.h"
 
 /*

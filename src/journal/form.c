@@ -249,7 +249,8 @@ static int main_cause(const struct unit_total *unit, int except)
 
 static unsigned int percent_of(const struct unit_total *unit, int cause)
 {
-	return (unsigned int)((double)unit->cause_totals[cause] * 100 / (double)unit->total + 0.5);
+	return (unsigned int)((double)unit->cause_totals[cause] * 100 / (double)unit->ranked.total +
+			      0.5);
 }
 
 /* A path is of tasks that belong to no unit. */
@@ -278,9 +279,9 @@ static void send_unit(struct journal *journal, const struct unit_total *unit, ui
 	struct line line;
 
 	line_clear(&line);
-	add_unit(&line, unit->name);
+	add_unit(&line, unit->ranked.name);
 	line_add(&line, " waited %s in %" PRIu64 " stall%s of the last %" PRIu64 " %s, worst %s",
-		 text_duration(total, unit->total), unit->count, unit->count == 1 ? "" : "s",
+		 text_duration(total, unit->ranked.total), unit->count, unit->count == 1 ? "" : "s",
 		 minutes ? (seconds + 30) / 60 : seconds, minutes ? "min" : "s",
 		 text_duration(max, unit->max));
 	if (cause < CAUSES) {
@@ -293,11 +294,11 @@ static void send_unit(struct journal *journal, const struct unit_total *unit, ui
 		journal_entry_number(entry, "ALLOCFILT_CAUSE_PERCENT", percent_of(unit, cause));
 	}
 	journal_entry_text(entry, "MESSAGE", line.text);
-	journal_entry_text(entry, "ALLOCFILT_UNIT", unit->name);
-	if (is_unit(unit->name))
-		journal_entry_text(entry, "OBJECT_SYSTEMD_UNIT", unit->name);
+	journal_entry_text(entry, "ALLOCFILT_UNIT", unit->ranked.name);
+	if (is_unit(unit->ranked.name))
+		journal_entry_text(entry, "OBJECT_SYSTEMD_UNIT", unit->ranked.name);
 	journal_entry_number(entry, "ALLOCFILT_STALLS", unit->count);
-	journal_entry_number(entry, "ALLOCFILT_TOTAL_USEC", unit->total / 1000);
+	journal_entry_number(entry, "ALLOCFILT_TOTAL_USEC", unit->ranked.total / 1000);
 	journal_entry_number(entry, "ALLOCFILT_WORST_USEC", unit->max / 1000);
 	journal_entry_number(entry, "ALLOCFILT_PERIOD_USEC", period / 1000);
 	journal_socket_put(journal->socket, entry);
@@ -306,15 +307,14 @@ static void send_unit(struct journal *journal, const struct unit_total *unit, ui
 /* Entries about the units that waited most since the last ones. */
 static void send_units(struct journal *journal, const struct summary_view *view)
 {
-	const struct unit_total *const *units;
-	size_t count = units_period(view->units, &units);
+	const struct unit_total *unit;
 	uint64_t period = journal->now - journal->period_since;
 
 	/* It may have ended before a tick. */
 	if (period < NS_PER_SECOND)
 		period = NS_PER_SECOND;
-	for (size_t i = 0; i < count && i < view->top; i++)
-		send_unit(journal, units[i], period);
+	for (size_t i = 0; i < view->top && (unit = units_period(view->units, i)); i++)
+		send_unit(journal, unit, period);
 	units_end_period(view->units);
 	journal->period_since = journal->now;
 }

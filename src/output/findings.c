@@ -307,8 +307,6 @@ static void json_time(struct json *json, const char *key, uint64_t ts, bool know
 {
 	if (known)
 		json_number(json, key, ts);
-	else
-		json_null(json, key);
 }
 
 static void json_cpu(struct json *json, const struct verify_cpu *cpu)
@@ -374,9 +372,7 @@ static void json_types(struct json *json, const struct verify_findings *findings
 	for (size_t i = 0; i < findings->nr_types; i++) {
 		json_open(json, NULL, '{');
 		json_signed(json, "cpu", findings->types[i].cpu);
-		if (findings->types[i].type < 0)
-			json_null(json, "id");
-		else
+		if (findings->types[i].type >= 0)
 			json_signed(json, "id", findings->types[i].type);
 		json_number(json, "records", findings->types[i].records);
 		json_close(json, '}');
@@ -386,20 +382,16 @@ static void json_types(struct json *json, const struct verify_findings *findings
 
 static void json_owner(struct json *json, const struct task_key *key, int cpu)
 {
-	json_token(json, "owner", owner_names[key->kind]);
+	json_string(json, "owner", owner_names[key->kind]);
 	if (key->kind == OWNER_TASK)
 		json_signed(json, "tid", key->id);
-	else
-		json_null(json, "tid");
 	json_signed(json, "cpu", cpu);
 }
 
 static void json_lone(struct json *json, const char *key, const struct verify_lone *lone, bool any)
 {
-	if (!any) {
-		json_null(json, key);
+	if (!any)
 		return;
-	}
 	json_open(json, key, '{');
 	json_owner(json, &lone->key, lone->cpu);
 	json_number(json, "ts_ns", lone->ts);
@@ -478,7 +470,7 @@ void findings_json(struct writer *writer, const char *path, const struct verify_
 
 	line_clear(&verdict);
 	verify_verdict(findings, &verdict);
-	json_begin_line(&json, writer, JSON_TYPE("verify"));
+	json_begin_line(&json, writer, "verify");
 	json_string(&json, "capture", path);
 	json_bool(&json, "clean", verify_is_clean(findings));
 	json_string(&json, "verdict", verdict.text);

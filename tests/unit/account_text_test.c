@@ -200,7 +200,7 @@ static void test_lost_records(void **state)
 	view.losses = losses;
 	losses_add(losses, 0, RECORD_LOST_UNKNOWN);
 	text_has(shown("text"), "incomplete: records were lost, and so may be stalls\n");
-	text_has(shown("json"), "\"lost_records\":null,");
+	assert_null(strstr(shown("json"), "lost_records"));
 	losses_free(losses);
 }
 
@@ -224,15 +224,15 @@ static void test_json(void **state)
 	assert_int_equal(count_in(text, "\n"), 1);
 	assert_int_equal(strncmp(text, "{\"type\":\"account\",", 18), 0);
 	text_has(text,
-		 "\"interval\":false,\"time\":null,\"ts_ns\":2000001000,\"duration_ns\":2000000000,"
+		 "\"interval\":false,\"ts_ns\":2000001000,\"duration_ns\":2000000000,"
 		 "\"threshold_ns\":1000000,\"slab\":{\"count\":13,\"bytes_requested\":1364,"
 		 "\"bytes_allocated\":2512,\"bytes_wasted\":1148,\"dropped\":0,\"call_sites\":[{"
 		 "\"call_site\":\"alloc_pipe_info+0x5c\",\"address\":\"0xffffffff81000010\","
-		 "\"event\":\"kmalloc\",\"cache\":null,\"count\":10,\"bytes_requested\":1000,"
+		 "\"event\":\"kmalloc\",\"count\":10,\"bytes_requested\":1000,"
 		 "\"bytes_allocated\":2048,\"bytes_wasted\":1048},");
 	text_has(text, "{\"call_site\":\"f+0x1 [a\\\"b;c]\",\"address\":\"0xffffffff81000020\","
 		       "\"event\":\"kmem_cache_alloc\",\"cache\":\"odd;\\u000a\\\"cache\",");
-	text_has(text, "\"event\":\"kmem_cache_alloc\",\"cache\":null,\"count\":1,");
+	text_has(text, "\"event\":\"kmem_cache_alloc\",\"count\":1,");
 	text_has(text,
 		 "{\"pid\":7,\"process\":\"a\\u000a\\\"b\\u001b[m\",\"count\":3,\"pages\":12,"
 		 "\"orders\":[0,2,1],\"fallbacks\":0,\"refilled\":0,\"drained\":0,\"stalls\":0,"

@@ -136,7 +136,7 @@ static void test_many(void **state)
 	text_has(text, "</body></html>\n");
 	text_has(text, "<dd>100000</dd>");
 	assert_true(count_in(text, "<rect") > 1000);
-	assert_true(count_in(text, "<rect") <= 128 * (HISTOGRAM_EDGES + 1));
+	assert_true(count_in(text, "<rect") <= 128 * (LATENCY_EDGES + 1));
 	assert_int_equal(count_in(text, "<details open"), SUMMARY_LONGEST_MAX);
 	text_has(text, " times a cause had no room of its own here");
 }

@@ -592,7 +592,7 @@ static void test_run_is_described(void **state)
 	clock_gettime(CLOCK_REALTIME, &now);
 	text_time(after, now.tv_sec * 1000000000ull + now.tv_nsec);
 	snprintf(expected, sizeof(expected),
-		 "{\"type\":\"run\",\"schema\":3,\"version\":\"" ALLOCFILT_VERSION
+		 "{\"type\":\"run\",\"schema\":4,\"version\":\"" ALLOCFILT_VERSION
 		 "\",\"source\":\"live\",\"host\":\"%s\",\"release\":\"%s\",\"machine\":\"%s\","
 		 "\"time\":\"",
 		 system.nodename, system.release, system.machine);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocfilt/stall.h"
+#include "allocfilt/stats/chains.h"
 
 struct chains {
 	size_t most;

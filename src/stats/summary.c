@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocfilt/stall.h"
+#include "allocfilt/stats/summary.h"
 
 #define KEPT_SLICES 8
 
@@ -16,23 +17,10 @@ struct kept_stall {
 	struct task_info task_info;
 	char name[TASK_COMM_MAX];
 	char function[STALL_FUNCTION_MAX];
-	char gfp_names[160];
+	char gfp_names[STALL_GFP_MAX];
 	char compaction[160];
 	char memcg[TASK_CGROUP_MAX];
 };
-
-#define RECENT 64
-
-struct table {
-	struct summary_total *totals; /* of summary.totals */
-	size_t count;
-	struct summary_total *recent[RECENT]; /* of an id: where it was last, and most likely is */
-};
-
-static size_t recent_place(uint64_t id)
-{
-	return (id ^ id >> 4) % RECENT; /* functions are aligned */
-}
 
 static const size_t totals_max[SUMMARY_TABLES] = {
 	[SUMMARY_FUNCTIONS] = SUMMARY_FUNCTIONS_MAX,
@@ -51,36 +39,29 @@ static const size_t name_max[SUMMARY_TABLES] = {
 
 struct summary {
 	const struct plan *plan;
-	struct table tables[SUMMARY_TABLES];
-	struct summary_total totals[SUMMARY_FUNCTIONS_MAX + SUMMARY_TASKS_MAX +
-				    SUMMARY_CGROUPS_MAX + SUMMARY_KERNEL_MAX];
-	char names[SUMMARY_FUNCTIONS_MAX + SUMMARY_CGROUPS_MAX * TASK_CGROUP_MAX +
-		   (SUMMARY_TASKS_MAX + SUMMARY_KERNEL_MAX) * TASK_COMM_MAX];
+	struct ranking *tables[SUMMARY_TABLES]; /* of struct summary_total */
 	struct summary_stalls stalls[STALL_SIDES];
 	struct kept_stall long_stalls[SUMMARY_LONGEST_MAX];
 	struct kept_stall *longest[SUMMARY_LONGEST_MAX]; /* the longest first */
 	struct kept_stall most_explained;
 	uint64_t explained; /* ns of that */
 	uint64_t incomplete;
-	uint64_t overflow;
 };
 
 struct summary *summary_new(const struct plan *plan)
 {
 	struct summary *summary = calloc(1, sizeof(*summary));
-	struct summary_total *total;
-	char *name;
 
 	if (!summary)
 		return NULL;
 	summary->plan = plan;
-	total = summary->totals;
-	name = summary->names;
 	for (int which = 0; which < SUMMARY_TABLES; which++) {
-		summary->tables[which].totals = total;
-		for (size_t i = 0; i < totals_max[which]; i++, total++) {
-			total->name = name;
-			name += name_max[which];
+		summary->tables[which] = ranking_new(totals_max[which],
+						     sizeof(struct summary_total), name_max[which]);
+		if (!summary->tables[which]) {
+			summary_free(summary);
+			errno = ENOMEM;
+			return NULL;
 		}
 	}
 	for (size_t i = 0; i < SUMMARY_LONGEST_MAX; i++)
@@ -90,82 +71,49 @@ struct summary *summary_new(const struct plan *plan)
 
 void summary_free(struct summary *summary)
 {
+	if (!summary)
+		return;
+	for (int which = 0; which < SUMMARY_TABLES; which++)
+		ranking_free(summary->tables[which]);
 	free(summary);
 }
 
-/* An entry is set as a whole when it is taken: only those that add up are cleared. */
+/* A kept stall is set as a whole: only what adds up is cleared. */
 void summary_reset(struct summary *summary)
 {
-	for (int which = 0; which < SUMMARY_TABLES; which++) {
-		summary->tables[which].count = 0;
-		memset(summary->tables[which].recent, 0, sizeof(summary->tables[which].recent));
-	}
+	for (int which = 0; which < SUMMARY_TABLES; which++)
+		ranking_reset(summary->tables[which]);
 	memset(summary->stalls, 0, sizeof(summary->stalls));
 	for (size_t i = 0; i < SUMMARY_LONGEST_MAX; i++)
 		summary->longest[i]->named.stall = NULL;
 	summary->most_explained.named.stall = NULL;
 	summary->explained = 0;
 	summary->incomplete = 0;
-	summary->overflow = 0;
 }
 
-static bool is_of(const struct summary_total *total, uint64_t id, int role, const char *name)
+/* @id: of a task its tid; of a name alone its hash */
+static struct summary_total *count_total(struct summary *summary, enum summary_table which,
+					 uint64_t id, const char *name, uint64_t ns)
 {
-	return total->id == id && total->role == role && *total->name == *name &&
-	       (!*name || !strcmp(total->name, name));
-}
+	struct summary_total *total = ranking_enter(summary->tables[which], id, name);
 
-/* The entry of whoever has one; else a new one, in a full table in place of the least. */
-static noinline struct summary_total *find_total(struct summary *summary, enum summary_table which,
-						 uint64_t id, int role, const char *name)
-{
-	struct table *table = &summary->tables[which];
-	struct summary_total *total = table->totals, *end = total + table->count, *least = total;
-
-	for (; total < end && !is_of(total, id, role, name); total++)
-		if (total->latency.total + total->error < least->latency.total + least->error)
-			least = total;
-	if (total == end) {
-		uint64_t error = 0;
-
-		if (table->count < totals_max[which]) {
-			table->count++;
-		} else {
-			total = least;
-			error = least->latency.total + least->error;
-			summary->overflow++;
-		}
-		*total = (struct summary_total){
-			.id = id,
-			.role = role,
-			.name = total->name,
-			.error = error,
-		};
-		snprintf(total->name, name_max[which], "%s", name);
-	}
-	table->recent[recent_place(id)] = total;
+	latency_add(&total->latency, ns);
+	ranking_spend(summary->tables[which], total, ns);
 	return total;
-}
-
-static inline void count(struct summary *summary, enum summary_table which, uint64_t id, int role,
-			 const char *name, uint64_t ns, unsigned int bucket)
-{
-	struct summary_total *total = summary->tables[which].recent[recent_place(id)];
-
-	if (!total || !is_of(total, id, role, name))
-		total = find_total(summary, which, id, role, name);
-	latency_count(&total->latency, ns, bucket);
 }
 
 void summary_window(struct summary *summary, const struct stall_window *window)
 {
-	uint64_t function = window->is_pair ? 0 : window->exit.window.function;
-	uint64_t ns = window->end - window->start;
+	/* No function lies at an address as low as the number of a role. */
+	uint64_t id = window->is_pair ? (uint64_t)window->role : window->exit.window.function;
+	struct summary_total *total;
 
 	/* Shrinkers are counted by all of their pairs. */
-	if (!window->is_pair || (window->role != ROLE_NONE && window->role != ROLE_SHRINKER))
-		count(summary, SUMMARY_FUNCTIONS, function, window->role, "", ns,
-		      latency_bucket(ns));
+	if (window->is_pair && (window->role == ROLE_NONE || window->role == ROLE_SHRINKER))
+		return;
+	total = count_total(summary, SUMMARY_FUNCTIONS, id, "", window->end - window->start);
+	total->function = window->is_pair ? 0 : id;
+	total->role = window->role;
 }
 
 static void keep_slices(struct stall_slice kept[KEPT_SLICES], const struct stall_slice **slices,
@@ -176,19 +124,6 @@ static void keep_slices(struct stall_slice kept[KEPT_SLICES], const struct stall
 	for (size_t i = 0; i < *count; i++)
 		kept[i] = (*slices)[i];
 	*slices = kept;
-}
-
-const char *stall_function(const struct named_stall *named, char text[STALL_FUNCTION_MAX])
-{
-	const struct stall *stall = named->stall;
-	const char *title = catalog_role_title(stall->role);
-
-	if (named->function)
-		return named->function;
-	if (!stall->function)
-		return title ? title : "";
-	resolver_symbol(named->resolver, stall->function, 's', text, STALL_FUNCTION_MAX);
-	return text;
 }
 
 static void keep_stall(struct kept_stall *kept, const struct named_stall *named)
@@ -248,52 +183,41 @@ static void keep_most_explained(struct summary *summary, const struct named_stal
 void summary_stall(struct summary *summary, const struct named_stall *named)
 {
 	const struct stall *stall = named->stall;
+	const char *cgroup = named->task_info->cgroup;
 	uint64_t ns = stall->end - stall->start;
 	struct summary_stalls *stalls =
 		&summary->stalls[named->background ? STALLS_BACKGROUND : STALLS_WAITING];
-	unsigned int bucket = latency_bucket(ns);
 	int cause = cause_which(stall);
 
 	if (stall->incomplete)
 		summary->incomplete++;
-	latency_count(&stalls->latency, ns, bucket);
+	latency_add(&stalls->latency, ns);
 	phases_add(&stalls->phases, &stall->phases);
 	stalls->causes[cause].count++;
 	stalls->causes[cause].total += ns;
-	histogram_add(&stalls->roles[stall->role == ROLE_NONE ? ROLE_COUNT : stall->role], ns);
+	latency_add(&stalls->roles[stall->role == ROLE_NONE ? ROLE_COUNT : stall->role], ns);
 	if (named->background) {
-		count(summary, SUMMARY_KERNEL_THREADS, stall->tid, ROLE_NONE, named->name, ns,
-		      bucket);
+		count_total(summary, SUMMARY_KERNEL_THREADS, (uint64_t)stall->tid, named->name, ns);
 		return;
 	}
 	keep_longest(summary, named);
 	keep_most_explained(summary, named);
 	if (task_key_in_interrupt(stall->key))
 		return;
-	count(summary, SUMMARY_TASKS, stall->tid, ROLE_NONE, named->name, ns, bucket);
-	if (*named->task_info->cgroup)
-		count(summary, SUMMARY_CGROUPS, 0, ROLE_NONE, named->task_info->cgroup, ns, bucket);
+	count_total(summary, SUMMARY_TASKS, (uint64_t)stall->tid, named->name, ns);
+	if (*cgroup)
+		count_total(summary, SUMMARY_CGROUPS, hash_text(cgroup), cgroup, ns);
 }
 
-static int compare_totals(const void *left, const void *right)
+const struct summary_total *summary_at(const struct summary *summary, enum summary_table which,
+				       size_t rank)
 {
-	const struct summary_total *a = left, *b = right;
-
-	if (a->latency.total != b->latency.total)
-		return a->latency.total < b->latency.total ? 1 : -1;
-	if (a->id != b->id)
-		return a->id > b->id ? 1 : -1;
-	return strcmp(a->name, b->name);
+	return ranking_at(summary->tables[which], rank);
 }
 
-size_t summary_totals(struct summary *summary, enum summary_table which,
-		      const struct summary_total **ret_totals)
+size_t summary_count(const struct summary *summary, enum summary_table which)
 {
-	const struct table *table = &summary->tables[which];
-
-	qsort(table->totals, table->count, sizeof(*table->totals), compare_totals);
-	*ret_totals = table->totals;
-	return table->count;
+	return ranking_count(summary->tables[which]);
 }
 
 const struct summary_stalls *summary_stalls(const struct summary *summary, enum stall_side side)
@@ -320,5 +244,9 @@ uint64_t summary_incomplete(const struct summary *summary)
 
 uint64_t summary_overflow(const struct summary *summary)
 {
-	return summary->overflow;
+	uint64_t evicted = 0;
+
+	for (int which = 0; which < SUMMARY_TABLES; which++)
+		evicted += ranking_evicted(summary->tables[which]);
+	return evicted;
 }
