@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +24,6 @@
  */
 
 #define MINUTE	   (60 * NS_PER_SECOND)
-#define LAST_TRIES 10 /* at the end, for entries that wait */
-#define LAST_WAIT  50 /* ms before each */
 #define IDENTIFIER "allocfilt"
 #define FACILITY   (LOG_DAEMON >> 3) /* without the bits of the priority */
 
@@ -161,7 +158,7 @@ static void send_stall(struct journal *journal, const struct named_stall *named,
 	journal_stall_message(message, named, resolver);
 	journal_entry_text(entry, "MESSAGE", message);
 	journal_stall_fields(entry, named, resolver);
-	journal_socket_put(journal->socket, entry);
+	journal_socket_send(journal->socket, entry);
 }
 
 static void hold_back(struct journal *journal, const struct named_stall *named,
@@ -226,7 +223,7 @@ static void send_held_back(struct journal *journal)
 	journal_entry_number(entry, "ALLOCFILT_HELD_BACK", held->count);
 	journal_entry_number(entry, "ALLOCFILT_HELD_BACK_USEC", held->total / 1000);
 	journal_entry_fields(entry, &held->fields);
-	journal_socket_put(journal->socket, entry);
+	journal_socket_send(journal->socket, entry);
 	held->count = 0;
 	held->total = 0;
 }
@@ -300,7 +297,7 @@ static void send_unit(struct journal *journal, const struct unit_total *unit, ui
 	journal_entry_number(entry, "ALLOCFILT_TOTAL_USEC", unit->total / 1000);
 	journal_entry_number(entry, "ALLOCFILT_WORST_USEC", unit->max / 1000);
 	journal_entry_number(entry, "ALLOCFILT_PERIOD_USEC", period / 1000);
-	journal_socket_put(journal->socket, entry);
+	journal_socket_send(journal->socket, entry);
 }
 
 /* Entries about the units that waited most since the last ones. */
@@ -390,7 +387,7 @@ static void send_status(struct journal *journal, const struct summary_view *view
 	run_message(message, sizeof(message), view);
 	journal_entry_text(entry, "MESSAGE", message);
 	put_run_fields(entry, view);
-	journal_socket_put(journal->socket, entry);
+	journal_socket_send(journal->socket, entry);
 }
 
 static void journal_tick(struct output *output, uint64_t now, const struct summary_view *view)
@@ -412,10 +409,8 @@ static void journal_tick(struct output *output, uint64_t now, const struct summa
 		send_status(journal, view);
 		send_units(journal, view);
 	}
-	journal_socket_flush(journal->socket);
 }
 
-/* This is the last entry, so it waits a moment for a journald that is restarting. */
 static int journal_summary(struct output *output, const struct summary_view *view)
 {
 	struct journal *journal = output->form;
@@ -441,10 +436,7 @@ static int journal_summary(struct output *output, const struct summary_view *vie
 	entry = begin(journal, JOURNAL_ID_SUMMARY, LOG_INFO);
 	put_run_fields(entry, view);
 	journal_entry_text(entry, "MESSAGE", message);
-	journal_socket_put(journal->socket, entry);
-	for (int try = 0; journal_socket_flush(journal->socket) && try < LAST_TRIES; try++)
-		poll(NULL, 0, LAST_WAIT);
-	journal_socket_drop(journal->socket);
+	journal_socket_send(journal->socket, entry);
 	return 0;
 }
 
