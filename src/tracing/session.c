@@ -32,8 +32,8 @@
 #define HISTOGRAM_SITES_MOST 4096  /* more than there are call sites */
 #define HISTOGRAM_MOST	     65536 /* of those that have a row for each task */
 
-#define BUFFER_SHARE	16   /* of what is available, for the buffers of all CPUs */
 #define FIRST_BUFFER_KB 1408 /* of each CPU of a new instance: TRACE_BUF_SIZE_DEFAULT */
+#define GROW_AFTER	60   /* s: when a buffer that is too small is tried again */
 
 struct session {
 	const struct session_request *request; /* during session_start() only */
@@ -53,8 +53,16 @@ struct session {
 	bool differ;		      /* in the size of their buffers */
 	unsigned long long wanted_kb; /* KiB of each CPU's buffer */
 	unsigned long long buffer_kb; /* the least that a CPU has, not more than wanted */
-	unsigned long long least_kb;  /* of two pages: ring_buffer_resize() */
+	time_t grow_at;		      /* s: when that is tried again; 0: not */
 };
+
+static time_t monotonic_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
 
 static int out_of_memory(struct failure *failure)
 {
@@ -244,59 +252,61 @@ static int set_options(struct session *session, struct failure *failure)
 	return ret;
 }
 
-static const char *buffer_name(const struct session *session, int i, char *name, size_t size)
+/* Does a CPU have another size than the others? Then each is set, and put back, by itself. */
+static const char *buffer_path(const struct session *session, int i, char *buffer)
 {
+	char name[64] = "buffer_size_kb";
+
 	if (session->differ)
-		snprintf(name, size, "per_cpu/cpu%d/buffer_size_kb", session->cpus[i]);
-	else
-		snprintf(name, size, "buffer_size_kb");
-	return name;
+		snprintf(name, sizeof(name), "per_cpu/cpu%d/buffer_size_kb", session->cpus[i]);
+	return own_path(session, name, buffer);
 }
 
-#define BUFFER_NAME(session, i) buffer_name(session, i, (char[64]){ 0 }, 64)
+#define BUFFER(session, i) buffer_path(session, i, (char[PATH_MAX]){ 0 })
 
-/*
- * How large each CPU's buffer may be, in KiB. The kernel refuses what si_mem_available() does not
- * cover, and what it gives is missing elsewhere. So all CPUs together get a small share.
- */
-static unsigned long long affordable_kb(const struct session *session)
+static int nr_buffers(const struct session *session)
 {
-	unsigned long long share = memory_available() / BUFFER_SHARE / kernel_online_cpus() / 1024;
-
-	if (share < session->least_kb)
-		share = session->least_kb;
-	return share < session->wanted_kb ? share : session->wanted_kb;
+	return session->differ ? session->nr_cpus : 1;
 }
 
-/* What a buffer has is not reduced for want of memory. */
-static int set_buffer_of(struct session *session, const char *name, struct failure *failure)
+static int resize_buffer(struct session *session, int i, unsigned long long kb)
 {
-	unsigned long long size = affordable_kb(session), has;
-	char *text = tracefs_instance_file_read(session->own, name, NULL), first[32];
+	char size[32];
+
+	snprintf(size, sizeof(size), "%llu", kb);
+	return settings_change(&session->settings, SETTING_SIZE, BUFFER(session, i), size, NULL,
+			       session->instance);
+}
+
+/* For a size that cannot be had half of it is tried, and so on down to what the buffer has. */
+static int set_buffer_of(struct session *session, int i, struct failure *failure)
+{
+	const char *path = BUFFER(session, i);
+	char *text = tracefs_instance_file_read(session->settings.top, path, NULL), first[32];
+	unsigned long long kb = session->wanted_kb, has;
 	int ret;
 
 	if (!text)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "cannot read %s: %s", name,
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "cannot read %s: %s", path,
 				   strerror(errno));
 	/* "7 (expanded: 1408)": it has 7 KiB as long as nobody uses it. */
 	has = strtoull(text, NULL, 10);
 	free(text);
-	if (size < has)
-		size = has < session->wanted_kb ? has : session->wanted_kb;
-	/* This size needs no memory. */
-	snprintf(first, sizeof(first), "%llu", size < has ? size : has);
-	ret = set_own(session, SETTING_SIZE, name, first, failure);
+	/* This size needs no memory, and makes the buffer ours. */
+	snprintf(first, sizeof(first), "%llu", has < kb ? has : kb);
+	ret = settings_set(&session->settings, SETTING_SIZE, path, first, NULL, session->instance,
+			   failure);
 	/* A CPU that never came online. */
 	if (ret == -ENOENT && session->differ)
 		return 0;
 	if (ret)
 		return ret;
-	if (size > has)
-		settings_resize(&session->settings, OWN(session, name), size, &has);
-	else
-		has = size;
-	if (has < session->buffer_kb)
-		session->buffer_kb = has;
+	while (kb > has && resize_buffer(session, i, kb))
+		kb /= 2;
+	if (kb < has)
+		kb = has;
+	if (kb < session->buffer_kb)
+		session->buffer_kb = kb;
 	return 0;
 }
 
@@ -316,16 +326,17 @@ static int set_buffer(struct session *session, struct failure *failure)
 	if (session->nr_cpus <= 0)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOENT,
 				   "%s/per_cpu: no CPU to trace", session->dir);
-	session->least_kb = 2 * sysconf(_SC_PAGESIZE) / 1024 - 1;
 	session->wanted_kb = (session->request->buffer + 1023) / 1024;
 	session->buffer_kb = session->wanted_kb;
-	for (int i = 0; i < (session->differ ? session->nr_cpus : 1) && !ret; i++)
-		ret = set_buffer_of(session, BUFFER_NAME(session, i), failure);
-	if (!ret && session->buffer_kb < session->wanted_kb)
-		log_notice("memory is short: a buffer of %llu KiB for each CPU, not %llu; it grows "
-			   "when there is more",
-			   session->buffer_kb, session->wanted_kb);
-	return ret;
+	for (int i = 0; i < nr_buffers(session) && !ret; i++)
+		ret = set_buffer_of(session, i, failure);
+	if (ret || session->buffer_kb == session->wanted_kb)
+		return ret;
+	session->grow_at = monotonic_seconds() + GROW_AFTER;
+	log_notice("memory is short: a buffer of %llu KiB for each CPU, not %llu; that is tried "
+		   "again in a minute",
+		   session->buffer_kb, session->wanted_kb);
+	return 0;
 }
 
 /* The functions of the plan, one a line, by name or index; free() it; NULL: no memory. */
@@ -1036,28 +1047,13 @@ int session_switch_event(struct session *session, const struct plan_event *event
 
 void session_grow_buffer(struct session *session)
 {
-	unsigned long long size = affordable_kb(session), least = size;
+	int ret = 0;
 
-	if (session->buffer_kb >= session->wanted_kb ||
-	    (size < session->wanted_kb && size < 2 * session->buffer_kb))
+	if (!session->grow_at || monotonic_seconds() < session->grow_at)
 		return;
-	for (int i = 0; i < (session->differ ? session->nr_cpus : 1); i++) {
-		const char *path = OWN(session, BUFFER_NAME(session, i));
-		unsigned long long has;
-		char *now;
-		int ret = settings_read(&session->settings, SETTING_SIZE, path, &now);
-
-		if (ret == -ENOENT)
-			continue;
-		if (ret)
-			return;
-		has = strtoull(now, NULL, 10);
-		free(now);
-		if (has < size)
-			settings_resize(&session->settings, path, size, &has);
-		least = has < least ? has : least;
-	}
-	if (least > session->buffer_kb)
-		log_notice("a buffer of %llu KiB for each CPU now", least);
-	session->buffer_kb = least;
+	session->grow_at = 0;
+	for (int i = 0; i < nr_buffers(session) && (!ret || ret == -ENOENT); i++)
+		ret = resize_buffer(session, i, session->wanted_kb);
+	if (!ret || ret == -ENOENT)
+		log_notice("a buffer of %llu KiB for each CPU now", session->wanted_kb);
 }

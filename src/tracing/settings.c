@@ -15,11 +15,9 @@
 #include "tracing/kernel.h"
 #include "tracing/settings.h"
 
-#define WAIT_US		2000000 /* for somebody else who is busy, or for memory */
-#define PAUSE_US	50000
-#define GROWTH_SHARE	64 /* of the memory that is available, at once */
-#define GROWTH_PAUSE_US 10000
-#define SHOWN_MAX	60 /* bytes of a value in a message */
+#define WAIT_US	  2000000 /* for somebody else who is busy, or for memory */
+#define PAUSE_US  50000
+#define SHOWN_MAX 60 /* bytes of a value in a message */
 
 /*
  * A buffer has two sub-buffers or more, each of at most 128 pages: kernel/trace/ring_buffer.c,
@@ -168,18 +166,16 @@ static bool is_rounded(long long size, long long now)
 	return (now - size) * 1024 < SIZE_ROUNDING_PAGES * sysconf(_SC_PAGESIZE);
 }
 
-/* A buffer grows in steps; @one may have several sizes. */
-static bool is_between(const char *one, const char *other, const char *now)
+/* Is @now what the kernel makes of one of these sizes? */
+static bool is_one_of_sizes(const char *sizes, const char *now)
 {
-	long long least = parse_size(other, NULL), most = least, value;
-	long long size = parse_size(now, NULL);
+	long long size, now_size = parse_size(now, NULL);
 	char *end;
 
-	for (; value = parse_size(one, &end), end > one; one = end) {
-		least = value < least ? value : least;
-		most = value > most ? value : most;
-	}
-	return size >= least && is_rounded(most, size);
+	for (; size = parse_size(sizes, &end), end > sizes; sizes = end)
+		if (now_size >= size && is_rounded(size, now_size))
+			return true;
+	return false;
 }
 
 bool setting_is_part(enum setting_kind kind, const char *one, const char *other, const char *now)
@@ -188,7 +184,7 @@ bool setting_is_part(enum setting_kind kind, const char *one, const char *other,
 	bool part;
 
 	if (kind == SETTING_SIZE)
-		return is_between(one, other, now);
+		return is_one_of_sizes(one, now);
 	part = is_list(kind) && sort_entries(&lists[0], one) && sort_entries(&lists[1], other) &&
 	       sort_entries(&lists[2], now);
 
@@ -216,10 +212,8 @@ static bool is_same(enum setting_kind kind, const char *one, const char *other)
 
 bool setting_accepted(enum setting_kind kind, const char *value, const char *now)
 {
-	long long size = parse_size(value, NULL), now_size = parse_size(now, NULL);
-
 	if (kind == SETTING_SIZE)
-		return now_size >= size && is_rounded(size, now_size);
+		return is_one_of_sizes(value, now);
 	return is_pids(kind) || is_same(kind, value, now);
 }
 
@@ -487,39 +481,15 @@ static int write_in_child(const struct settings *settings, const char *path, con
 	return WIFEXITED(status) ? -WEXITSTATUS(status) : -ENOMEM;
 }
 
-/*
- * In small steps while memory is short, so that the kernel reclaims between them. -ENOMEM may leave a
- * part of the growth done.
- */
+/* Only what takes memory needs the child. */
 static int write_size(const struct settings *settings, const char *path, const char *value)
 {
-	long long cpus = strstr(path, "per_cpu/") ? 1 : kernel_online_cpus();
-	long long wanted = atoll(value), least = sysconf(_SC_PAGESIZE) / 1024;
+	char *text = tracefs_instance_file_read(settings->top, path, NULL);
+	bool grows = !text || parse_size(text, NULL) < parse_size(value, NULL);
 
-	for (;;) {
-		char *text = tracefs_instance_file_read(settings->top, path, NULL), size[32];
-		/*
-		 * An unused buffer reads as what it has, CPUs of different sizes as X, and a CPU
-		 * without a buffer, whose size stays that, as 0.
-		 */
-		long long now = text ? atoll(text) : 0;
-		long long available = (long long)(memory_available() / 1024), step;
-		int ret;
-
-		free(text);
-		step = available / GROWTH_SHARE / cpus;
-		step = step > least ? step : least;
-		if (!now || wanted - now <= step)
-			return wanted > now ? write_in_child(settings, path, value) :
-					      write_once(settings, path, value, false);
-		if ((wanted - now) * cpus > available / 2)
-			return -ENOMEM;
-		snprintf(size, sizeof(size), "%lld", now + step);
-		ret = write_in_child(settings, path, size);
-		if (ret)
-			return ret;
-		usleep(GROWTH_PAUSE_US);
-	}
+	free(text);
+	return grows ? write_in_child(settings, path, value) :
+		       write_once(settings, path, value, false);
 }
 
 /*
@@ -695,13 +665,27 @@ bool settings_has(struct settings *settings, const char *path)
 	return find_setting(settings, path);
 }
 
+/* One more value that counts as ours, noted before the file has it. */
+static int add_value(struct settings *settings, struct setting *setting, const char *value)
+{
+	char *wrote;
+
+	if (kernel_has_word(setting->wrote, value))
+		return 0;
+	if (asprintf(&wrote, "%s %s", setting->wrote, value) < 0)
+		return -ENOMEM;
+	free(setting->wrote);
+	setting->wrote = wrote;
+	return setting->in_instance ? 0 : note(settings);
+}
+
 int settings_change(struct settings *settings, enum setting_kind kind, const char *path,
 		    const char *value, const char *text, bool in_instance)
 {
 	struct setting *setting = find_setting(settings, path);
 	struct failure failure;
-	char *now, *wrote;
 	bool ours, has;
+	char *now;
 	int ret;
 
 	if (!setting)
@@ -714,51 +698,19 @@ int settings_change(struct settings *settings, enum setting_kind kind, const cha
 	free(now);
 	if (!ours || has)
 		return ours ? 0 : -ESTALE;
-	/* A new value has to be noted before the file gets it. */
-	if (!kernel_has_word(setting->wrote, value)) {
-		if (asprintf(&wrote, "%s %s", setting->wrote, value) < 0)
-			return -ENOMEM;
-		free(setting->wrote);
-		setting->wrote = wrote;
-		ret = in_instance ? 0 : note(settings);
-	}
-	return ret ? ret : write_value(settings, kind, path, value, text);
-}
-
-int settings_resize(struct settings *settings, const char *path, unsigned long long kib,
-		    unsigned long long *ret_kib)
-{
-	struct setting *setting = find_setting(settings, path);
-	char size[32], *now, *sizes;
-	int ret;
-
-	if (!setting)
-		return -EINVAL;
-	ret = settings_read(settings, SETTING_SIZE, path, &now);
-	if (ret)
-		return ret;
-	ret = setting_is_ours(SETTING_SIZE, setting->wrote, now) ? 0 : -ESTALE;
-	if (!ret && asprintf(&sizes, "%s %llu", now, kib) < 0)
-		ret = -ENOMEM;
-	free(now);
-	if (ret)
-		return ret;
-	free(setting->wrote);
-	setting->wrote = sizes;
-	setting->verified = false;
-	if (!setting->in_instance)
-		ret = note(settings);
-	snprintf(size, sizeof(size), "%llu", kib);
+	/* The kernel rounds a size: until it is read back, a rounded one is ours as well. */
+	setting->verified = kind != SETTING_SIZE;
+	ret = add_value(settings, setting, value);
 	if (!ret)
-		ret = write_size(settings, path, size);
-	if (settings_read(settings, SETTING_SIZE, path, &now))
-		return ret ? ret : -EIO;
-	*ret_kib = strtoull(now, NULL, 10);
-	free(setting->wrote);
-	setting->wrote = now;
+		ret = write_value(settings, kind, path, value, text);
+	if (ret || setting->verified)
+		return ret;
+	ret = settings_read(settings, kind, path, &now);
+	if (ret)
+		return ret;
 	setting->verified = true;
-	if (!setting->in_instance)
-		note(settings);
+	ret = add_value(settings, setting, now);
+	free(now);
 	return ret;
 }
 

@@ -112,7 +112,7 @@ int settings_set(struct settings *settings, enum setting_kind kind, const char *
 bool settings_has(struct settings *settings, const char *path);
 
 /**
- * settings_change - change a setting again during the run (buffer_percent, an event)
+ * settings_change - change a setting again (buffer_percent, an event, the size of a buffer)
  * @text: as for settings_set()
  *
  * A value is noted when it is written for the first time; each of them counts as ours. Returns 0,
@@ -120,15 +120,6 @@ bool settings_has(struct settings *settings, const char *path);
  */
 int settings_change(struct settings *settings, enum setting_kind kind, const char *path,
 		    const char *value, const char *text, bool in_instance);
-
-/**
- * settings_resize - change the size of a buffer again, KiB, step by step while memory is short
- * @ret_kib: what it has then; set after an error of the write, too
- *
- * Returns as settings_change() does; -ENOMEM, -EBUSY if the kernel refuses (a part of) the growth.
- */
-int settings_resize(struct settings *settings, const char *path, unsigned long long kib,
-		    unsigned long long *ret_kib);
 
 /** settings_restore_path - restore the newest setting of one file, before all others */
 int settings_restore_path(struct settings *settings, const char *path, struct failure *failure);
@@ -161,7 +152,7 @@ bool setting_is_ours(enum setting_kind kind, const char *wrote, const char *now)
 /**
  * setting_is_part - may @now be what a change from @one to @other leaves when it ends half-way?
  *
- * Each entry of a list is in @one or @other; a size is between them; false for other kinds.
+ * Each entry of a list is in @one or @other; a size is a rounded one of @one; false for other kinds.
  */
 bool setting_is_part(enum setting_kind kind, const char *one, const char *other, const char *now);
 

@@ -159,7 +159,7 @@ static void test_ours(void **state)
 				 cases[i].ours);
 }
 
-/* A kill in the middle of a list, or of the steps in which a buffer grows. */
+/* A kill in the middle of a list, or before a size is read back. */
 static void test_part(void **state)
 {
 	assert_true(setting_is_part(SETTING_LIST, "a\nb\nc\n", "x\ny\n", "a\nb\n"));
@@ -167,12 +167,13 @@ static void test_part(void **state)
 	assert_true(setting_is_part(SETTING_LIST, "a\nb\nc\n", "x\ny\n", ""));
 	assert_false(setting_is_part(SETTING_LIST, "a\nb\nc\n", "x\ny\n", "a\nz\n"));
 	assert_false(setting_is_part(SETTING_NUMBER, "1", "2", "1"));
-	assert_true(setting_is_part(SETTING_SIZE, "7 450", "1408", "7"));
-	assert_true(setting_is_part(SETTING_SIZE, "7 450", "1408", "900"));
-	assert_true(setting_is_part(SETTING_SIZE, "1410 4096", "100", "4099"));
-	assert_false(setting_is_part(SETTING_SIZE, "7 450", "1408", "9000"));
-	assert_false(setting_is_part(SETTING_SIZE, "1410 4096", "100", "7"));
-	assert_false(setting_is_part(SETTING_SIZE, "7 450", "1408", "9223372036854775807"));
+	/* of several sizes, each as the kernel rounds it */
+	assert_true(setting_is_part(SETTING_SIZE, "7 4096 2048", "1408", "7"));
+	assert_true(setting_is_part(SETTING_SIZE, "7 4096 2048", "1408", "4099"));
+	assert_true(setting_is_part(SETTING_SIZE, "7 4096 2048", "1408", "2050"));
+	assert_false(setting_is_part(SETTING_SIZE, "7 4096 2048", "1408", "9000"));
+	assert_false(setting_is_part(SETTING_SIZE, "4096 2048", "1408", "1410"));
+	assert_false(setting_is_part(SETTING_SIZE, "7 4096", "1408", "9223372036854775807"));
 }
 
 /* The table */
@@ -281,7 +282,7 @@ static void test_one_wait_for_all_settings(void **state)
 	int64_t before;
 	char path[64];
 
-	fake_put_available(100);
+	fake.buffer_max_kb = 100;
 	for (int i = 0; i < 64; i++) {
 		snprintf(path, sizeof(path), "per_cpu/cpu%d/buffer_size_kb", i % FAKE_ONLINE);
 		fake_put(path, "7\n");
