@@ -14,7 +14,7 @@
 #include "allocfilt/base.h"
 #include "allocfilt/tracing.h"
 #include "tracing/kernel.h"
-#include "tracing/settings.h"
+#include "tracing/kinds.h"
 
 /*
  * The list is in the order of addresses, and functions of mm/ lie together: between two of the catalog
@@ -38,7 +38,7 @@ static int permission_denied(struct failure *failure, const char *what, int erro
 
 	if (error == EPERM && !file_read(NULL, "/sys/kernel/security/lockdown", &text, NULL)) {
 		/* "none [integrity] confidentiality" */
-		mode = setting_parse(SETTING_WORD, text);
+		mode = setting_kinds[SETTING_WORD].parse(text);
 		free(text);
 	}
 	if (mode && strcmp(mode, "none"))

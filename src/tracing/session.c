@@ -153,7 +153,7 @@ static int remove_own_name(struct settings *settings, enum setting_kind kind, co
 			   bool *found, struct failure *failure)
 {
 	char *now;
-	bool present = !settings_read(settings, kind, path, &now);
+	bool present = !setting_read(settings->top, kind, path, &now);
 
 	if (present) {
 		present = !strcmp(now, SETTING_PRESENT);
@@ -313,8 +313,8 @@ static int set_buffer_of(struct session *session, int i, struct failure *failure
 static int set_buffer(struct session *session, struct failure *failure)
 {
 	char *found;
-	int ret = settings_read(&session->settings, SETTING_SIZE, OWN(session, "buffer_size_kb"),
-				&found);
+	int ret = setting_read(session->settings.top, SETTING_SIZE, OWN(session, "buffer_size_kb"),
+			       &found);
 
 	if (ret)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret,
@@ -448,8 +448,8 @@ static int add_late_threads(struct session *session, const char *name, struct fa
 
 		if (ret)
 			usleep(LISTING_PAUSE_US);
-		ret = threads ? settings_read(&session->settings, SETTING_THREADS,
-					      OWN(session, name), &followed) :
+		ret = threads ? setting_read(session->settings.top, SETTING_THREADS,
+					     OWN(session, name), &followed) :
 				-ENOMEM;
 		all = !ret && setting_is_part(SETTING_THREADS, followed, "", threads);
 		errno = 0;
@@ -714,8 +714,8 @@ static bool instance_has_function_graph(const struct session *session)
 	char *tracers;
 	bool has;
 
-	if (settings_read(&session->settings, SETTING_TRACER, INSTANCE_PATH "/available_tracers",
-			  &tracers))
+	if (setting_read(session->settings.top, SETTING_TRACER, INSTANCE_PATH "/available_tracers",
+			 &tracers))
 		return false;
 	has = kernel_has_word(tracers, "function_graph");
 	free(tracers);
@@ -834,8 +834,8 @@ static int start(struct session *session, struct failure *failure)
 					     failure);
 	/* Before the caller reads header_page, so that no change between the two goes unseen. */
 	if (!ret)
-		settings_read(&session->settings, SETTING_NUMBER,
-			      OWN(session, "buffer_subbuf_size_kb"), &session->subbuf);
+		setting_read(session->settings.top, SETTING_NUMBER,
+			     OWN(session, "buffer_subbuf_size_kb"), &session->subbuf);
 	if (!ret)
 		ret = set_up(session, failure);
 	/* Without trace_marker there are no local times, and the run goes on. */
@@ -974,7 +974,7 @@ bool session_taken(struct session *session, char *what, size_t size)
 
 		if (!settings[i].ours)
 			continue;
-		ret = settings_read(&session->settings, settings[i].kind, settings[i].path, &now);
+		ret = setting_read(session->settings.top, settings[i].kind, settings[i].path, &now);
 		taken = ret == -ENOENT || (!ret && strcmp(now, settings[i].ours));
 		if (ret == -ENOENT)
 			snprintf(what, size, "%s is gone", settings[i].path);

@@ -129,6 +129,9 @@ static int run(void)
 	for (int i = 0; i < request.plan->nr_events; i++)
 		session_switch_event(session, &request.plan->events[i], false);
 	session_switch_event(session, &request.plan->events[0], true);
+	fake.buffer_max_kb = 0;
+	usleep(61000000);
+	session_grow_buffer(session);
 	session_off(session);
 	end_ret = session_end(session, &failure);
 	return ret ? ret : end_ret;
