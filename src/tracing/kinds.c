@@ -511,6 +511,10 @@ static bool is_rest_of_list(const char *wrote, const char *now)
 	return is_part_of_lists(wrote, "", now);
 }
 
+#define NUMBER_OPS    .same = same_numbers, .ours = kernel_has_word
+#define LIST_OPS      .same = same_lists, .part = is_part_of_lists, .write = write_list
+#define DIRECTORY_OPS .directory = true, .read = read_directory
+
 /*
  * "7 (expanded: 1408)" and 1408 are the same size but not the same buffer. On 5.10 and 6.1 a tracer
  * that an instance refuses marks the top-level buffer as expanded while it has 7 KiB, which then never
@@ -518,46 +522,28 @@ static bool is_rest_of_list(const char *wrote, const char *now)
  */
 const struct setting_ops setting_kinds[SETTING_KINDS] = {
 	[SETTING_WORD] = { .parse = parse_bracketed, .write = write_plain },
-	[SETTING_NUMBER] = { .parse = parse_plain,
-			     .same = same_numbers,
-			     .ours = kernel_has_word,
-			     .write = write_plain },
-	[SETTING_SIZE] = { .always = true,
+	[SETTING_NUMBER] = { .parse = parse_plain, NUMBER_OPS, .write = write_plain },
+	[SETTING_SIZE] = { .parse = parse_buffer_size,
 			   .read = read_buffer_size,
-			   .parse = parse_buffer_size,
-			   .same = same_numbers,
+			   NUMBER_OPS,
+			   .always = true,
 			   .accepted = is_rounded_size,
-			   .ours = kernel_has_word,
 			   .write = write_size },
-	[SETTING_LIST] = { .parse = parse_function_list,
-			   .same = same_lists,
-			   .part = is_part_of_lists,
-			   .write = write_list },
-	[SETTING_EVENTS] = { .read = read_events,
-			     .parse = parse_list,
-			     .same = same_lists,
-			     .part = is_part_of_lists,
-			     .write = write_list },
-	[SETTING_PIDS] = { .any = true,
-			   .parse = parse_task_list,
-			   .same = same_lists,
-			   .ours = is_rest_of_list,
-			   .part = is_part_of_lists,
-			   .write = write_list },
+	[SETTING_LIST] = { .parse = parse_function_list, LIST_OPS },
+	[SETTING_EVENTS] = { .parse = parse_list, .read = read_events, LIST_OPS },
+	[SETTING_PIDS] = { .parse = parse_task_list,
+			   LIST_OPS,
+			   .any = true,
+			   .ours = is_rest_of_list },
 	[SETTING_FILTER] = { .parse = parse_plain, .write = write_filter },
 	[SETTING_ENABLE] = { .parse = parse_enable, .ours = kernel_has_word, .write = write_plain },
 	[SETTING_TRACER] = { .parse = parse_plain, .write = write_plain },
-	[SETTING_INSTANCE] = { .directory = true, .read = read_directory, .write = write_instance },
-	[SETTING_PROBE] = { .directory = true, .read = read_directory, .write = write_probe },
+	[SETTING_INSTANCE] = { DIRECTORY_OPS, .write = write_instance },
+	[SETTING_PROBE] = { DIRECTORY_OPS, .write = write_probe },
 	[SETTING_TRIGGER] = { .parse = parse_stacktrace,
 			      .ours = kernel_has_word,
 			      .write = write_stacktrace },
-	[SETTING_THREADS] = { .always = true,
-			      .any = true,
-			      .parse = parse_task_list,
-			      .same = same_lists,
-			      .part = is_part_of_lists,
-			      .write = write_list },
+	[SETTING_THREADS] = { .parse = parse_task_list, LIST_OPS, .any = true, .always = true },
 	[SETTING_MASK] = { .parse = parse_mask, .write = write_plain },
 	[SETTING_HISTOGRAM] = { .parse = parse_histogram,
 				.ours = kernel_has_word,
