@@ -10,8 +10,10 @@
 #include <unistd.h>
 
 #include "allocfilt/base.h"
+#include "tracing/kernel.h"
 #include "tracing/session.h"
 
+#define BUFFERS_SHARE	 4	/* of the memory that is available, for all CPUs */
 #define GROW_AFTER	 60	/* s: when a buffer that is too small is tried again */
 #define CPUS_MAX	 8192	/* NR_CPUS of any configuration */
 #define LISTINGS_MAX	 16	/* of threads, until the kernel follows all of them */
@@ -74,10 +76,14 @@ static int nr_buffers(const struct session *session)
 	return session->differ ? session->nr_cpus : 1;
 }
 
+/* The kernel gives away what is available to the last page, and other programs are killed then. */
 static int resize_buffer(struct session *session, int i, unsigned long long kb)
 {
+	unsigned long long share = memory_available() / 1024 / BUFFERS_SHARE;
 	char size[32];
 
+	if (kb * kernel_online_cpus() > share)
+		return -ENOMEM;
 	snprintf(size, sizeof(size), "%llu", kb);
 	return settings_change(&session->settings, SETTING_SIZE, BUFFER(session, i), size, NULL,
 			       session->instance);

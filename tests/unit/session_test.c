@@ -526,6 +526,19 @@ static void test_half_of_a_size_without_memory(void **state)
 	end_as_found();
 }
 
+/* Two CPUs get a quarter of what is available at most: 1792 KiB each. */
+static void test_half_of_a_size_that_takes_too_much(void **state)
+{
+	fake_put_available(14 << 10);
+	start();
+	assert_value("buffer_size_kb", "1027");
+	usleep(61000000);
+	fake_put_available(32 << 10);
+	session_grow_buffer(session);
+	assert_value("buffer_size_kb", "4099");
+	end_as_found();
+}
+
 static void test_full_size_is_tried_once_more(void **state)
 {
 	fake.buffer_max_kb = 1500;
@@ -1172,6 +1185,7 @@ int main(void)
 		AT_TOP(test_pid_that_is_gone),
 		IN_INSTANCE(test_no_instance_while_memory_is_short),
 		AT_TOP(test_half_of_a_size_without_memory),
+		AT_TOP(test_half_of_a_size_that_takes_too_much),
 		AT_TOP(test_full_size_is_tried_once_more),
 		AT_TOP(test_children_write_what_takes_memory),
 		IN_INSTANCE(test_children_are_killed),
