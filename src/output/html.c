@@ -721,7 +721,7 @@ static void put_count_fact(struct writer *writer, const char *name, uint64_t cou
 /* Which stalls were asked for. */
 static void put_choice(struct writer *writer, const struct options *options, const pid_t *pids)
 {
-	struct setting setting;
+	struct set_option setting;
 	size_t place = 0;
 
 	if (pids) {
