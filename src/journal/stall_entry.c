@@ -13,15 +13,12 @@
 
 void journal_stall_task(struct line *line, const struct named_stall *named)
 {
-	const struct task_info *task = named->task_info;
+	static const struct task_style style = { TEXT_PRINTABLE, true, "", "", "", "" };
 
-	if (task_key_in_interrupt(named->stall->key)) {
+	if (task_key_in_interrupt(named->stall->key))
 		line_add(line, "interrupt on CPU %d", named->stall->cpu);
-		return;
-	}
-	line_add(line, "%s[%d]", named->name, named->stall->tid);
-	if (*task->process && task->pid != named->stall->tid)
-		line_add(line, " of %s[%d]", task->process, task->pid);
+	else
+		stall_task(line, named, "", &style);
 }
 
 /* Names contain any bytes, and a long line may be cut inside a character: text_escape() mends both. */
