@@ -107,7 +107,7 @@ static void journal_change(struct output *output, const struct options *options)
 }
 
 /* Starts an entry with the fields that every entry has. */
-static struct journal_entry *begin(struct journal *journal, const char *id, int priority)
+static struct journal_entry *begin_entry(struct journal *journal, const char *id, int priority)
 {
 	struct journal_entry *entry = &journal->entry;
 
@@ -152,7 +152,7 @@ static void send_stall(struct journal *journal, const struct named_stall *named,
 		       struct resolver *resolver)
 {
 	int priority = priority_of(journal, named->stall->end - named->stall->start);
-	struct journal_entry *entry = begin(journal, JOURNAL_ID_STALL, priority);
+	struct journal_entry *entry = begin_entry(journal, JOURNAL_ID_STALL, priority);
 	char message[JOURNAL_MESSAGE_MAX];
 
 	journal_stall_message(message, named, resolver);
@@ -213,7 +213,7 @@ static void send_held_back(struct journal *journal)
 
 	if (!held->count)
 		return;
-	entry = begin(journal, JOURNAL_ID_HELD_BACK, priority_of(journal, held->longest));
+	entry = begin_entry(journal, JOURNAL_ID_HELD_BACK, priority_of(journal, held->longest));
 	snprintf(message, sizeof(message),
 		 "%" PRIu64 " more stall%s in the last %" PRIu64
 		 " s, of %s in all, held back; the worst: %s",
@@ -250,7 +250,7 @@ static unsigned int percent_of(const struct unit_total *unit, int cause)
 }
 
 /* A path is of tasks that belong to no unit. */
-static bool is_unit(const char *name)
+static bool is_unit_name(const char *name)
 {
 	return !strchr(name, '/') && strcmp(name, UNIT_NONE);
 }
@@ -267,7 +267,7 @@ static void add_unit(struct line *line, const char *name)
 
 static void send_unit(struct journal *journal, const struct unit_total *unit, uint64_t period)
 {
-	struct journal_entry *entry = begin(journal, JOURNAL_ID_UNIT, LOG_INFO);
+	struct journal_entry *entry = begin_entry(journal, JOURNAL_ID_UNIT, LOG_INFO);
 	int cause = main_cause(unit, CAUSES), second = main_cause(unit, cause);
 	uint64_t seconds = (period + NS_PER_SECOND - 1) / NS_PER_SECOND;
 	bool minutes = seconds >= 120;
@@ -291,7 +291,7 @@ static void send_unit(struct journal *journal, const struct unit_total *unit, ui
 	}
 	journal_entry_text(entry, "MESSAGE", line.text);
 	journal_entry_text(entry, "ALLOCFILT_UNIT", unit->name);
-	if (is_unit(unit->name))
+	if (is_unit_name(unit->name))
 		journal_entry_text(entry, "OBJECT_SYSTEMD_UNIT", unit->name);
 	journal_entry_number(entry, "ALLOCFILT_STALLS", unit->count);
 	journal_entry_number(entry, "ALLOCFILT_TOTAL_USEC", unit->total / 1000);
@@ -379,9 +379,9 @@ static size_t run_message(char *message, size_t size, const struct summary_view 
 	return strlen(message);
 }
 
-static void send_status(struct journal *journal, const struct summary_view *view)
+static void send_status_entry(struct journal *journal, const struct summary_view *view)
 {
-	struct journal_entry *entry = begin(journal, JOURNAL_ID_STATUS, LOG_INFO);
+	struct journal_entry *entry = begin_entry(journal, JOURNAL_ID_STATUS, LOG_INFO);
 	char message[JOURNAL_MESSAGE_MAX];
 
 	run_message(message, sizeof(message), view);
@@ -406,7 +406,7 @@ static void journal_tick(struct output *output, uint64_t now, const struct summa
 		send_held_back(journal);
 	if (journal->options->status_interval && now >= journal->next_status) {
 		journal->next_status = now + journal->options->status_interval;
-		send_status(journal, view);
+		send_status_entry(journal, view);
 		send_units(journal, view);
 	}
 }
@@ -433,7 +433,7 @@ static int journal_summary(struct output *output, const struct summary_view *vie
 		length--;
 	snprintf(message + used, sizeof(message) - used, "%.*s", (int)length, text);
 	writer_free(writer);
-	entry = begin(journal, JOURNAL_ID_SUMMARY, LOG_INFO);
+	entry = begin_entry(journal, JOURNAL_ID_SUMMARY, LOG_INFO);
 	put_run_fields(entry, view);
 	journal_entry_text(entry, "MESSAGE", message);
 	journal_socket_send(journal->socket, entry);

@@ -105,7 +105,7 @@ static bool keep_pid(char *line)
 	return isdigit((unsigned char)*line);
 }
 
-static char *parse_list(const char *text)
+static char *parse_lines(const char *text)
 {
 	return kept_lines(text, NULL);
 }
@@ -312,7 +312,7 @@ static int read_directory(struct tracefs_instance *top, const char *path, char *
 
 static int read_events(struct tracefs_instance *top, const char *path, char **ret_value)
 {
-	int ret = read_value(top, path, parse_list, ret_value);
+	int ret = read_value(top, path, parse_lines, ret_value);
 
 	if (!ret)
 		drop_only_counted(top, path, *ret_value);
@@ -530,7 +530,7 @@ const struct setting_ops setting_kinds[SETTING_KINDS] = {
 			   .accepted = is_rounded_size,
 			   .write = write_size },
 	[SETTING_LIST] = { .parse = parse_function_list, LIST_OPS },
-	[SETTING_EVENTS] = { .parse = parse_list, .read = read_events, LIST_OPS },
+	[SETTING_EVENTS] = { .parse = parse_lines, .read = read_events, LIST_OPS },
 	[SETTING_PIDS] = { .parse = parse_task_list,
 			   LIST_OPS,
 			   .any = true,
