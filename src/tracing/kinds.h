@@ -14,13 +14,13 @@ enum setting_kind {
 	SETTING_NUMBER, /* a decimal number; -1 as well */
 	SETTING_SIZE,	/* KiB, which the kernel rounds up to whole pages; "7 (expanded: 1408)" is
 			   * 1408: trace.c, tracing_entries_read() */
-	SETTING_LIST,	/* names, one a line, in any order; cleared by O_TRUNC. Without the kernel's
-			   * '#' lines, modules ("name [module]") and function triggers
+	SETTING_LIST,	/* names, one a line, in any order; cleared by O_TRUNC. The value has no '#'
+			   * lines of the kernel, no modules ("name [module]") and no function triggers
 			   * ("name:traceoff:unlimited") */
-	SETTING_EVENTS, /* set_event: a list of system:name, without those that have nothing but
-			   histogram triggers */
-	SETTING_PIDS,	/* a list of numbers, from which the kernel removes tasks that exited: what
-			   * is left of it is ours */
+	SETTING_EVENTS, /* set_event: a list of system:name; an event that has nothing but histogram
+			   * triggers is left out */
+	SETTING_PIDS,	/* a list of numbers, from which the kernel removes tasks that exited: any
+			   * part of it is ours */
 	SETTING_FILTER, /* an event's filter, "none" without one: written as it reads, or as 0 */
 	SETTING_ENABLE, /* an event's enable: 0 or 1, and a * while a trigger has it enabled */
 	SETTING_TRACER, /* current_tracer: nothing older is restored before it */
@@ -29,9 +29,9 @@ enum setting_kind {
 			   * is written to dynamic_events */
 	SETTING_TRIGGER,  /* an event's trigger: "present" if it has a stacktrace, else "absent" */
 	SETTING_THREADS,  /* as SETTING_PIDS, but event-fork and function-fork make the kernel add
-			   * what these tasks fork: always counted as ours */
-	SETTING_MASK,	  /* CPUs as hexadecimal words with commas, the highest first; without the
-			   * leading zeros, which depend on the kernel's configuration */
+			   * children of these tasks: any list is ours */
+	SETTING_MASK,	  /* CPUs as hexadecimal words with commas, the highest first; leading zeros
+			   * depend on the kernel's configuration and are left out */
 	SETTING_HISTOGRAM, /* an event's trigger: "present" if it has a histogram with a name of
 			    * ours (HISTOGRAM_PREFIX), else "absent" */
 	SETTING_KINDS,
@@ -42,10 +42,10 @@ enum setting_kind {
 
 struct setting_ops {
 	bool directory; /* the setting is whether there is one: SETTING_ABSENT or SETTING_PRESENT */
-	bool always;	/* written, and noted, where the file reads as wanted already, too */
+	bool always;	/* noted and written even where the file reads as wanted already */
 	/*
-	 * a list of tasks: whatever it reads is accepted, as tasks exit and fork; and where it reads
-	 * as none, there may still be one
+	 * a list of tasks: any value is accepted, as tasks exit and fork; and a list that reads as
+	 * none may still be one
 	 */
 	bool any;
 	char *(*parse)(const char *text); /* the value in a file's text; free() it */

@@ -59,7 +59,7 @@ static time_t monotonic_seconds(void)
 	return now.tv_sec;
 }
 
-/* Does a CPU have another size than the others? Then each is set, and put back, by itself. */
+/* CPUs whose sizes differ are set, and put back, one by one. */
 static const char *buffer_path(const struct session *session, int i, char *buffer)
 {
 	char name[64] = "buffer_size_kb";
@@ -76,7 +76,7 @@ static int nr_buffers(const struct session *session)
 	return session->differ ? session->nr_cpus : 1;
 }
 
-/* The kernel gives away what is available to the last page, and other programs are killed then. */
+/* The kernel would give a buffer the last page that is available, and then kill other programs. */
 static int resize_buffer(struct session *session, int i, unsigned long long kb)
 {
 	unsigned long long share = memory_available() / 1024 / BUFFERS_SHARE;
@@ -89,7 +89,7 @@ static int resize_buffer(struct session *session, int i, unsigned long long kb)
 			       session->instance);
 }
 
-/* For a size that cannot be had half of it is tried, and so on down to what the buffer has. */
+/* A size that cannot be had is halved until one can, or until it is no more than the buffer has. */
 static int set_buffer_of(struct session *session, int i, struct failure *failure)
 {
 	const char *path = BUFFER(session, i);
@@ -103,7 +103,7 @@ static int set_buffer_of(struct session *session, int i, struct failure *failure
 	/* "7 (expanded: 1408)": it has 7 KiB as long as nobody uses it. */
 	has = strtoull(text, NULL, 10);
 	free(text);
-	/* This size needs no memory, and makes the buffer ours. */
+	/* A size that needs no memory comes first, so that the file is ours whatever follows. */
 	snprintf(first, sizeof(first), "%llu", has < kb ? has : kb);
 	ret = settings_set(&session->settings, SETTING_SIZE, path, first, NULL, session->instance,
 			   failure);

@@ -191,7 +191,7 @@ int settings_set(struct settings *settings, enum setting_kind kind, const char *
 				   "the undo file cannot be written, so nothing is changed: %s",
 				   strerror(-ret));
 	}
-	/* Memory comes back. Without an instance there is still the top level. */
+	/* Memory comes back. An instance is not waited for, as there is still the top level. */
 	while ((ret = write_value(settings, kind, path, value, text)) == -ENOMEM &&
 	       kind != SETTING_INSTANCE && now_us() < start + WAIT_US)
 		usleep(PAUSE_US);
@@ -299,7 +299,7 @@ static int write_found(struct settings *settings, struct setting *setting, const
 	return ret;
 }
 
-/* Where somebody else has changed a file, its older settings are left alone, too. */
+/* A file that somebody else has changed keeps its value: its older settings are done, too. */
 static void leave_older(struct settings *settings, const struct setting *newer)
 {
 	for (struct setting *setting = settings->setting; setting < newer; setting++)
@@ -324,7 +324,7 @@ static int restore_one(struct settings *settings, struct setting *setting, struc
 				   "%s cannot be read, %s is wanted: %s", setting->path,
 				   SHOWN(setting->found), strerror(-ret));
 	ours = setting_is_ours(setting->kind, setting->wrote, now);
-	/* A list whose tasks have all exited reads as none, but still has the kernel trace none. */
+	/* A list whose tasks have all exited reads as none, but the kernel then traces no task. */
 	same = setting_same(setting->kind, now, setting->found);
 	if (same && !(setting_kinds[setting->kind].any && ours)) {
 		/* A setting that is not verified may never have been written. */
@@ -335,10 +335,10 @@ static int restore_one(struct settings *settings, struct setting *setting, struc
 		   (!setting->verified &&
 		    (setting_accepted(setting->kind, setting->wrote, now) ||
 		     setting_is_part(setting->kind, setting->wrote, setting->found, now)))) {
-		/* From now on the value found may be our own, not somebody else's change. */
+		/* From now on the file may hold the value found because we wrote it. */
 		setting->verified = false;
 		ret = write_found(settings, setting, now, failure);
-		/* Where this is refused, so was our own write. */
+		/* A file system that refuses this write has refused ours. */
 		if (ret == -EROFS && same && !verified)
 			ret = 0;
 		setting->done = !ret;
@@ -357,8 +357,8 @@ static int restore_one(struct settings *settings, struct setting *setting, struc
 }
 
 /*
- * A reader of trace_pipe keeps the tracer busy: the events at least are disabled before waiting. A
- * buffer that grows again waits for memory. The first that waits sets @end, for all.
+ * A reader of trace_pipe keeps the tracer busy, and a buffer may lack the memory to grow back. Events are
+ * disabled before the wait. The first setting that waits sets @end for all of them.
  */
 static int restore_patiently(struct settings *settings, struct setting *setting, int64_t *end,
 			     struct failure *failure)
@@ -420,7 +420,7 @@ int settings_restore(struct settings *settings, struct failure *failure)
 	if (settings_left(settings))
 		note(settings);
 	ret = restore_pass(settings, &end, failure);
-	/* Once more: the error may have been transient. */
+	/* A second try, as the error may have been transient. */
 	if (ret && ret != -EBUSY && ret != -ENOMEM)
 		ret = restore_pass(settings, &end, failure);
 	if (!ret)

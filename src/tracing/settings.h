@@ -20,10 +20,11 @@
 
 struct setting {
 	enum setting_kind kind;
-	char *path;	  /* below the tracing directory */
-	char *found;	  /* as the kind reads it */
-	char *wrote;	  /* as read back, or what was to be written while that is not known; of a
-			   * setting that was moved all values, separated by blanks */
+	char *path;  /* below the tracing directory */
+	char *found; /* as the kind reads it */
+	char *wrote; /* as read back; until then the value to be written; after
+			   * settings_change() all values that were written, separated by blanks */
+
 	bool verified;	  /* written and read back; false: a kill may have come before the write */
 	bool in_instance; /* goes with our instance: neither noted nor restored */
 	bool restoring;	  /* about to be restored: the undo file no longer counts it as verified */
