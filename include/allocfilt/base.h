@@ -386,7 +386,12 @@ void hash_clear(struct hash *hash, struct hash_link *first, size_t count);
 /** hash_destroy - free the buckets; a table that is all zeros may be passed */
 void hash_destroy(struct hash *hash);
 
-/** hash_text - a key for a text: 64 bits, so that no two texts of a table are expected to share one */
+/**
+ * hash_text - a key for a text: FNV-1a, 64 bits, so that no two texts share one by chance
+ *
+ * Who chooses the texts can make two that share one. So a table with this key alone, which does not
+ * compare the texts, may only decide what is counted together or shown, and never who has a right.
+ */
 uint64_t hash_text(const char *text);
 
 /** hash_find - the entry with that key, which becomes the most recently used one; NULL for none */

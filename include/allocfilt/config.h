@@ -135,7 +135,7 @@ void options_free(struct options *options);
  */
 bool options_on_command_line(const struct options *options, const char *name);
 
-struct setting {
+struct set_option {
 	const char *name; /* of the key, such as "threshold" */
 	enum key_kind kind;
 	const void *value; /* the member of struct options; of KEY_CHOICE its name */
@@ -147,7 +147,7 @@ struct setting {
  *
  * They come in the order of --help. Returns false after the last.
  */
-bool options_next_set(const struct options *options, size_t *place, struct setting *ret_setting);
+bool options_next_set(const struct options *options, size_t *place, struct set_option *ret_option);
 
 /**
  * options_same_tracing - can a run with the settings @a go on with those of @b?

@@ -194,6 +194,21 @@ struct stall_fact {
 /** stall_facts - the details of a stall, in the order of the output; valid as long as @named */
 void stall_facts(const struct named_stall *named, struct stall_fact facts[STALL_FACTS]);
 
+/* How a form shows a task. */
+struct task_style {
+	enum text_rule rule;
+	bool brackets;		  /* "nginx[812]", not "nginx-812" */
+	const char *bold, *plain; /* around the task's name and number */
+	const char *cgroup, *end; /* around its cgroup */
+};
+
+/**
+ * stall_task - append "worker-815 of nginx-812 in nginx.service": the thread, its process, its cgroup
+ * @cgroup: as it is to be shown, "" for none
+ */
+void stall_task(struct line *line, const struct named_stall *named, const char *cgroup,
+		const struct task_style *style);
+
 /** summary_text - the summary for people, or the account, a blank line first; 0 or -errno of the writer */
 int summary_text(struct writer *writer, const struct summary_view *view);
 

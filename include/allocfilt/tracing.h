@@ -220,10 +220,10 @@ int session_set_buffer_percent(struct session *session, int percent);
 int session_switch_event(struct session *session, const struct plan_event *event, bool on);
 
 /**
- * session_grow_buffer - try to get the size that was asked for, where there was no memory for it
+ * session_grow_buffer - try once, a minute after the start, the size that could not be had then
  *
- * By a factor of two at least, or not at all; for once in some seconds. Newer kernels record nothing
- * while they allocate, and do not count that: kernel/trace/trace.c, __tracing_resize_ring_buffer().
+ * Call it every few seconds. Newer kernels record nothing while they allocate, and do not count that:
+ * kernel/trace/trace.c, __tracing_resize_ring_buffer().
  */
 void session_grow_buffer(struct session *session);
 

@@ -183,7 +183,7 @@ bool options_on_command_line(const struct options *options, const char *name)
 	return key && (options->on_command_line & key_bit(key));
 }
 
-bool options_next_set(const struct options *options, size_t *place, struct setting *ret_setting)
+bool options_next_set(const struct options *options, size_t *place, struct set_option *ret_option)
 {
 	while (*place < nr_keys) {
 		const struct key *key = &keys[(*place)++];
@@ -192,7 +192,7 @@ bool options_next_set(const struct options *options, size_t *place, struct setti
 		if (!(options->set & key_bit(key)) || key->kind == KEY_PATH ||
 		    key->kind == KEY_TASK)
 			continue;
-		*ret_setting = (struct setting){
+		*ret_option = (struct set_option){
 			.name = key->name,
 			.kind = key->kind,
 			.value =

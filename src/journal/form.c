@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +24,6 @@
  */
 
 #define MINUTE	   (60 * NS_PER_SECOND)
-#define LAST_TRIES 10 /* at the end, for entries that wait */
-#define LAST_WAIT  50 /* ms before each */
 #define IDENTIFIER "allocfilt"
 #define FACILITY   (LOG_DAEMON >> 3) /* without the bits of the priority */
 
@@ -110,7 +107,7 @@ static void journal_change(struct output *output, const struct options *options)
 }
 
 /* Starts an entry with the fields that every entry has. */
-static struct journal_entry *begin(struct journal *journal, const char *id, int priority)
+static struct journal_entry *begin_entry(struct journal *journal, const char *id, int priority)
 {
 	struct journal_entry *entry = &journal->entry;
 
@@ -155,13 +152,13 @@ static void send_stall(struct journal *journal, const struct named_stall *named,
 		       struct resolver *resolver)
 {
 	int priority = priority_of(journal, named->stall->end - named->stall->start);
-	struct journal_entry *entry = begin(journal, JOURNAL_ID_STALL, priority);
+	struct journal_entry *entry = begin_entry(journal, JOURNAL_ID_STALL, priority);
 	char message[JOURNAL_MESSAGE_MAX];
 
 	journal_stall_message(message, named, resolver);
 	journal_entry_text(entry, "MESSAGE", message);
 	journal_stall_fields(entry, named, resolver);
-	journal_socket_put(journal->socket, entry);
+	journal_socket_send(journal->socket, entry);
 }
 
 static void hold_back(struct journal *journal, const struct named_stall *named,
@@ -216,7 +213,7 @@ static void send_held_back(struct journal *journal)
 
 	if (!held->count)
 		return;
-	entry = begin(journal, JOURNAL_ID_HELD_BACK, priority_of(journal, held->longest));
+	entry = begin_entry(journal, JOURNAL_ID_HELD_BACK, priority_of(journal, held->longest));
 	snprintf(message, sizeof(message),
 		 "%" PRIu64 " more stall%s in the last %" PRIu64
 		 " s, of %s in all, held back; the worst: %s",
@@ -226,7 +223,7 @@ static void send_held_back(struct journal *journal)
 	journal_entry_number(entry, "ALLOCFILT_HELD_BACK", held->count);
 	journal_entry_number(entry, "ALLOCFILT_HELD_BACK_USEC", held->total / 1000);
 	journal_entry_fields(entry, &held->fields);
-	journal_socket_put(journal->socket, entry);
+	journal_socket_send(journal->socket, entry);
 	held->count = 0;
 	held->total = 0;
 }
@@ -254,7 +251,7 @@ static unsigned int percent_of(const struct unit_total *unit, int cause)
 }
 
 /* A path is of tasks that belong to no unit. */
-static bool is_unit(const char *name)
+static bool is_unit_name(const char *name)
 {
 	return !strchr(name, '/') && strcmp(name, UNIT_NONE);
 }
@@ -271,7 +268,7 @@ static void add_unit(struct line *line, const char *name)
 
 static void send_unit(struct journal *journal, const struct unit_total *unit, uint64_t period)
 {
-	struct journal_entry *entry = begin(journal, JOURNAL_ID_UNIT, LOG_INFO);
+	struct journal_entry *entry = begin_entry(journal, JOURNAL_ID_UNIT, LOG_INFO);
 	int cause = main_cause(unit, CAUSES), second = main_cause(unit, cause);
 	uint64_t seconds = (period + NS_PER_SECOND - 1) / NS_PER_SECOND;
 	bool minutes = seconds >= 120;
@@ -295,13 +292,13 @@ static void send_unit(struct journal *journal, const struct unit_total *unit, ui
 	}
 	journal_entry_text(entry, "MESSAGE", line.text);
 	journal_entry_text(entry, "ALLOCFILT_UNIT", unit->ranked.name);
-	if (is_unit(unit->ranked.name))
+	if (is_unit_name(unit->ranked.name))
 		journal_entry_text(entry, "OBJECT_SYSTEMD_UNIT", unit->ranked.name);
 	journal_entry_number(entry, "ALLOCFILT_STALLS", unit->count);
 	journal_entry_number(entry, "ALLOCFILT_TOTAL_USEC", unit->ranked.total / 1000);
 	journal_entry_number(entry, "ALLOCFILT_WORST_USEC", unit->max / 1000);
 	journal_entry_number(entry, "ALLOCFILT_PERIOD_USEC", period / 1000);
-	journal_socket_put(journal->socket, entry);
+	journal_socket_send(journal->socket, entry);
 }
 
 /* Entries about the units that waited most since the last ones. */
@@ -382,15 +379,15 @@ static size_t run_message(char *message, size_t size, const struct summary_view 
 	return strlen(message);
 }
 
-static void send_status(struct journal *journal, const struct summary_view *view)
+static void send_status_entry(struct journal *journal, const struct summary_view *view)
 {
-	struct journal_entry *entry = begin(journal, JOURNAL_ID_STATUS, LOG_INFO);
+	struct journal_entry *entry = begin_entry(journal, JOURNAL_ID_STATUS, LOG_INFO);
 	char message[JOURNAL_MESSAGE_MAX];
 
 	run_message(message, sizeof(message), view);
 	journal_entry_text(entry, "MESSAGE", message);
 	put_run_fields(entry, view);
-	journal_socket_put(journal->socket, entry);
+	journal_socket_send(journal->socket, entry);
 }
 
 static void journal_tick(struct output *output, uint64_t now, const struct summary_view *view)
@@ -409,13 +406,11 @@ static void journal_tick(struct output *output, uint64_t now, const struct summa
 		send_held_back(journal);
 	if (journal->options->status_interval && now >= journal->next_status) {
 		journal->next_status = now + journal->options->status_interval;
-		send_status(journal, view);
+		send_status_entry(journal, view);
 		send_units(journal, view);
 	}
-	journal_socket_flush(journal->socket);
 }
 
-/* This is the last entry, so it waits a moment for a journald that is restarting. */
 static int journal_summary(struct output *output, const struct summary_view *view)
 {
 	struct journal *journal = output->form;
@@ -438,13 +433,10 @@ static int journal_summary(struct output *output, const struct summary_view *vie
 		length--;
 	snprintf(message + used, sizeof(message) - used, "%.*s", (int)length, text);
 	writer_free(writer);
-	entry = begin(journal, JOURNAL_ID_SUMMARY, LOG_INFO);
+	entry = begin_entry(journal, JOURNAL_ID_SUMMARY, LOG_INFO);
 	put_run_fields(entry, view);
 	journal_entry_text(entry, "MESSAGE", message);
-	journal_socket_put(journal->socket, entry);
-	for (int try = 0; journal_socket_flush(journal->socket) && try < LAST_TRIES; try++)
-		poll(NULL, 0, LAST_WAIT);
-	journal_socket_drop(journal->socket);
+	journal_socket_send(journal->socket, entry);
 	return 0;
 }
 

@@ -527,24 +527,14 @@ static void put_who(struct writer *writer, const struct summary_view *view)
 
 /* ---- the longest stalls ---- */
 
-static void put_task(struct writer *writer, const struct named_stall *named)
+static void put_stall_task(struct writer *writer, const struct named_stall *named)
 {
-	const struct task_info *task = named->task_info;
+	static const struct task_style html = { TEXT_HTML, false, "<b>", "</b>", " in ", "" };
+	struct line line;
 
-	put_raw(writer, "<b>");
-	put_name(writer, named->name);
-	put(writer, "-%d</b>", named->stall->tid);
-	if (task_key_in_interrupt(named->stall->key))
-		put_raw(writer, " (interrupt)");
-	if (*task->process && task->pid != named->stall->tid) {
-		put_raw(writer, " of ");
-		put_name(writer, task->process);
-		put(writer, "-%d", task->pid);
-	}
-	if (*task->cgroup) {
-		put_raw(writer, " in ");
-		put_name(writer, task->cgroup);
-	}
+	line_clear(&line);
+	stall_task(&line, named, named->task_info->cgroup, &html);
+	put_raw(writer, line.text);
 }
 
 static void put_facts_of(struct writer *writer, const struct named_stall *named)
@@ -629,7 +619,7 @@ static void put_longest(struct writer *writer, const struct summary_view *view)
 		    MS_OF(named->stall->end - named->stall->start));
 		put_time(writer, view->resolver, named->stall->start);
 		put_raw(writer, " ");
-		put_task(writer, named);
+		put_stall_task(writer, named);
 		put_raw(writer, "</summary>\n");
 		stall_cause(named->stall, &cause);
 		cause_text(view->resolver, &cause, text);
@@ -726,7 +716,7 @@ static void put_count_fact(struct writer *writer, const char *name, uint64_t cou
 /* Which stalls were asked for. */
 static void put_choice(struct writer *writer, const struct options *options, const pid_t *pids)
 {
-	struct setting setting;
+	struct set_option setting;
 	size_t place = 0;
 
 	if (pids) {

@@ -448,7 +448,7 @@ static void put_pids(struct json *json, const pid_t *pids)
 
 static void put_options(struct json *json, const struct output_setup *setup)
 {
-	struct setting setting;
+	struct set_option setting;
 	size_t place = 0;
 
 	json_open(json, "options", '{');

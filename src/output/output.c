@@ -241,6 +241,42 @@ void stall_facts(const struct named_stall *named, struct stall_fact facts[STALL_
 	     *stall->outcomes, .text = stall->outcomes);
 }
 
+static void add_task_name(struct line *line, const char *name, enum text_rule rule)
+{
+	const bool html = rule == TEXT_HTML;
+
+	line_add(line, "%s", html ? "<bdi>" : "");
+	line_add_escaped(line, name, rule);
+	line_add(line, "%s", html ? "</bdi>" : "");
+}
+
+static void add_task_id(struct line *line, int id, const struct task_style *style)
+{
+	line_add(line, style->brackets ? "[%d]" : "-%d", id);
+}
+
+void stall_task(struct line *line, const struct named_stall *named, const char *cgroup,
+		const struct task_style *style)
+{
+	const struct task_info *task = named->task_info;
+
+	line_add(line, "%s", style->bold);
+	add_task_name(line, named->name, style->rule);
+	add_task_id(line, named->stall->tid, style);
+	line_add(line, "%s%s", style->plain,
+		 task_key_in_interrupt(named->stall->key) ? " (interrupt)" : "");
+	if (*task->process && task->pid != named->stall->tid) {
+		line_add(line, " of ");
+		add_task_name(line, task->process, style->rule);
+		add_task_id(line, task->pid, style);
+	}
+	if (!*cgroup)
+		return;
+	line_add(line, "%s", style->cgroup);
+	add_task_name(line, cgroup, style->rule);
+	line_add(line, "%s", style->end);
+}
+
 /*
  * An existing file in a directory that others can change: as the kernel does in sticky ones where
  * fs.protected_regular is 2 and fs.protected_fifos too (Documentation/admin-guide/sysctl/fs.rst),

@@ -586,6 +586,7 @@ static void put_tables(struct writer *writer, const struct summary_view *view)
 /* The longest stall, and why. */
 static void put_worst(struct writer *writer, const struct summary_view *view)
 {
+	static const struct task_style style = { TEXT_PRINTABLE, false, "", "", " in ", "" };
 	const struct named_stall *named = summary_longest(view->summary, 0);
 	const struct stall *stall;
 	char text[STALL_CAUSE_MAX];
@@ -599,14 +600,7 @@ static void put_worst(struct writer *writer, const struct summary_view *view)
 	line_add(&line, "\nworst: ");
 	add_time(&line, view->resolver, stall->start);
 	line_add(&line, " ");
-	line_add_escaped(&line, named->name, TEXT_PRINTABLE);
-	line_add(&line, "-%d%s", stall->tid,
-		 task_key_in_interrupt(stall->key) ? " (interrupt)" : "");
-	if (*named->task_info->cgroup) {
-		line_add(&line, " in ");
-		line_add_escaped(&line, cgroup_label(view, named->task_info->cgroup),
-				 TEXT_PRINTABLE);
-	}
+	stall_task(&line, named, cgroup_label(view, named->task_info->cgroup), &style);
 	line_add(&line, ", ");
 	add_ms(&line, 0, stall->end - stall->start);
 	line_add(&line, " ms");

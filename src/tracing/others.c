@@ -16,7 +16,7 @@ static int expect_default(struct settings *settings, enum setting_kind kind, con
 			  const char *default_value, bool force, struct failure *failure)
 {
 	char *now;
-	int ret = settings_read(settings, kind, path, &now);
+	int ret = setting_read(settings->top, kind, path, &now);
 
 	if (ret == -ENOENT)
 		return 0;
@@ -45,7 +45,7 @@ static int expect_no_threshold_reader(struct settings *settings, const char *pat
 	char *tracer;
 	bool reads;
 
-	if (settings_read(settings, SETTING_TRACER, path, &tracer))
+	if (setting_read(settings->top, SETTING_TRACER, path, &tracer))
 		return 0;
 	reads = !kernel_has_word("nop function blk", tracer);
 	free(tracer);

@@ -22,7 +22,7 @@ static int load(struct options *options, char **arguments, int count)
 static void use(const struct options *options)
 {
 	char text[CONFIG_SETTING_NAME_MAX];
-	struct setting setting;
+	struct set_option setting;
 	struct failure failure;
 	size_t place = 0;
 
