@@ -83,8 +83,7 @@ struct output_setup {
 struct output {
 	const struct output_ops *ops;
 	struct output_setup setup;
-	struct screen *screen; /* of intervals; NULL: plain lines */
-	void *form;	       /* the form's own state */
+	void *form; /* the form's own state */
 };
 
 /* A form. Any member may be NULL. Those with a result return 0 or -errno. */
@@ -162,8 +161,7 @@ bool output_has_intervals(const struct output *output);
 /**
  * output_interval - write the summary of an interval and flush it; 0 or -errno
  *
- * Without -f it is all that is written besides the summary at the end; then it is refreshed in place
- * on a terminal, if that is of a running kernel.
+ * Without -f it is all that is written besides the summary at the end.
  */
 int output_interval(struct output *output, const struct summary_view *view);
 
