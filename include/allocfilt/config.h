@@ -85,7 +85,6 @@ struct options {
 	bool journal;	  /* --journal: entries in the journal, nothing on stdout */
 	char *metrics;	  /* --metrics: path, NULL: none */
 	char **command;	  /* COMMAND and its arguments, of argv, NULL ends; NULL: none */
-	char *user;	  /* --user: who COMMAND runs as, NULL: as we do */
 	bool stack;	  /* --stack: the kernel stack that led into reclaim or compaction */
 	bool off_cpu;	  /* --off-cpu: the scheduler's events as well */
 	bool force;	  /* --force */

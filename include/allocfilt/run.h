@@ -134,14 +134,12 @@ int signals_set_deadline(struct signals *signals, uint64_t after);
 /**
  * command_new - fork the child, with all that it inherits as it is now
  * @argv: COMMAND and its arguments, NULL ends
- * @user: of --user, NULL: it runs as we do
  *
  * To be called before a signal is blocked or ignored, a limit raised, a score set: it inherits them.
  * A child that cannot be executed says so on stderr and ends with 126, or with 127 if it is not found,
- * as env(1) does. Returns 0, or -errno with @failure: 2 where there is no such user, else 1.
+ * as env(1) does. Returns 0, or -errno with @failure (status 1).
  */
-int command_new(struct command **command, char *const *argv, const char *user,
-		struct failure *failure);
+int command_new(struct command **command, char *const *argv, struct failure *failure);
 
 /** command_free - a child that was not started is ended; NULL is allowed */
 void command_free(struct command *command);

@@ -118,8 +118,6 @@ const struct key keys[] = {
 	  .help = "keep metrics for Prometheus in FILE" },
 	{ "metrics-cgroups", NULL, KEY_NUMBER, KEY_RUNNING, FIELD(metrics_cgroups), "20",
 	  NUMBER(0, 128) },
-	{ "user", "--user", KEY_TEXT, KEY_OPTION, FIELD(user), .argument = "NAME",
-	  .allowed = "allowed: the name of a user", .help = "run COMMAND as this user" },
 	{ "page-allocation", NULL, KEY_SWITCH, KEY_TRACING, FIELD(page_allocation), "yes",
 	  .journal_default = "no", .allowed = YES_OR_NO },
 	{ "warning", NULL, KEY_QUANTITY, KEY_RUNNING, FIELD(warning), "100ms",

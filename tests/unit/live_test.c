@@ -178,7 +178,7 @@ static struct command *make_command(const struct options *options)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, &blocked);
 	fake.can_fork = true;
-	assert_int_equal(command_new(&command, options->command, NULL, &failure), 0);
+	assert_int_equal(command_new(&command, options->command, &failure), 0);
 	fake.can_fork = false;
 	sigprocmask(SIG_SETMASK, &blocked, NULL);
 	last_command = command_pid(command);
