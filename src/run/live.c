@@ -490,14 +490,9 @@ static int mark_clock(struct live *live)
 	return pages < 0 ? pages : writer_flush(live->run->output);
 }
 
-/* The order of an allocation is known from events. */
-static uint64_t max_cpu(const struct options *options)
-{
-	return options->min_order ? 0 : options->max_cpu;
-}
-
 static int each_second(struct live *live, uint64_t now)
 {
+	const struct options *options = live->run->options;
 	char what[256];
 	int ret = 0;
 
@@ -507,9 +502,10 @@ static int each_second(struct live *live, uint64_t now)
 	count_unread(live);
 	if (live->recorder)
 		ret = recorder_second(live->recorder, live->buffers, now);
-	if (live->pipeline)
-		guard_second(&live->guard, live->plan, max_cpu(live->run->options), now,
-			     live->session, live->pipeline);
+	/* The order of an allocation is known from events. */
+	if (live->pipeline && options->max_cpu && !options->min_order)
+		guard_second(&live->guard, live->plan, options->max_cpu, now, live->session,
+			     live->pipeline);
 	live_tick(live, now);
 	if (live->hooks.second)
 		live->hooks.second(live->hooks.context, now);
