@@ -13,6 +13,7 @@
 /* Runs on a running kernel (live, service) and over a capture (replay). */
 
 struct command;
+struct manager;
 struct signals;
 
 /* What a run needs; it has to outlive the run. */
@@ -20,10 +21,11 @@ struct run_context {
 	const struct options *options;
 	int argc; /* the command line, to parse it again on a reload */
 	char **argv;
-	uint64_t started; /* ns, CLOCK_MONOTONIC: start of the program, not of a reload */
+	uint64_t started; /* ns, CLOCK_MONOTONIC: start of the program */
 	struct writer *output;
 	struct signals *signals;
 	struct command *command; /* NULL: none */
+	struct manager *manager; /* of a service; NULL: none */
 	const char
 		*run_dir; /* of the lock and the undo file: SESSION_RUN_DIR; tests have their own */
 };
@@ -38,8 +40,9 @@ int live_run(const struct run_context *run, struct failure *failure);
 /**
  * service_run - trace with --journal for months, usually under a service manager
  *
- * SIGHUP reads the configuration again. Under a service manager (NOTIFY_SOCKET) it waits while
- * another user traces, at the start and later. Returns 0, or -errno with @failure.
+ * SIGHUP reads the configuration again: without a mistake the run ends, and another one begins with it.
+ * Under a service manager (NOTIFY_SOCKET) it waits while another user traces, at the start and later.
+ * Returns 0, or -errno with @failure.
  */
 int service_run(const struct run_context *run, struct failure *failure);
 

@@ -176,13 +176,6 @@ void output_tick(struct output *output, uint64_t now, const struct summary_view 
 		output->ops->tick(output, now, view);
 }
 
-void output_change(struct output *output, const struct options *options)
-{
-	if (output->ops->change)
-		output->ops->change(output, options);
-	output->setup.options = options;
-}
-
 bool output_counts(const struct output *output, struct journal_counts *ret_counts)
 {
 	*ret_counts = (struct journal_counts){ .entries = 0 };
