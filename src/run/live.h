@@ -21,7 +21,6 @@ struct pipeline;
  * @run and what it points to must outlive it. Returns 0, or -errno with @failure.
  */
 int live_new(struct live **live, const struct run_context *run, struct failure *failure);
-void live_free(struct live *live);
 
 /**
  * live_trace - trace until a signal, -d, or the reader of the output ends it
@@ -31,8 +30,13 @@ void live_free(struct live *live);
  */
 int live_trace(struct live *live, struct failure *failure);
 
-/** live_end - print the summary and log the losses; the last call before live_free() */
-int live_end(struct live *live, struct failure *failure);
+/**
+ * live_end - print the summary, log the losses and release it; the last call
+ * @error: -errno of live_trace(), with @failure; 0: none
+ *
+ * Returns @error, or -errno with @failure.
+ */
+int live_end(struct live *live, int error, struct failure *failure);
 
 /** live_tick - about once a second, tracing or not: write journal entries and metrics */
 void live_tick(struct live *live, uint64_t now);

@@ -74,18 +74,9 @@ static int trace_or_wait(struct service *service, struct failure *failure)
 static int serve_run(const struct run_context *run, struct failure *failure)
 {
 	struct service service = { .run = run };
-	struct failure end_failure = { 0 };
-	int ret = live_new(&service.live, run, failure), end;
+	int ret = live_new(&service.live, run, failure);
 
-	if (ret)
-		return ret;
-	ret = trace_or_wait(&service, failure);
-	end = live_end(service.live, &end_failure);
-	live_free(service.live);
-	if (ret || !end)
-		return ret;
-	*failure = end_failure;
-	return end;
+	return ret ? ret : live_end(service.live, trace_or_wait(&service, failure), failure);
 }
 
 int service_run(const struct run_context *run, struct failure *failure)

@@ -164,9 +164,7 @@ static int run_live(const struct run_context *context)
 	assert_int_equal(ret, 0);
 	ret = live_trace(live, &failure);
 	assert_int_equal(ret, 0);
-	ret = live_trace(live, &failure);
-	live_free(live);
-	return ret;
+	return live_end(live, live_trace(live, &failure), &failure);
 }
 
 static int command_status; /* of the last run; -1: it was not started */
