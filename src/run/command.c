@@ -46,7 +46,7 @@ static void __attribute__((noreturn)) run_command(char *const *argv, int start)
 
 /* ---- its parent ---- */
 
-static int failed(struct failure *failure)
+static int cannot_run(struct failure *failure)
 {
 	return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "cannot run COMMAND: %s",
 			   strerror(errno));
@@ -58,12 +58,12 @@ int command_new(struct command **ret_command, char *const *argv, struct failure 
 	int pipe[2], ret;
 
 	if (pipe2(pipe, O_CLOEXEC))
-		return failed(failure);
+		return cannot_run(failure);
 	command = calloc(1, sizeof(*command));
 	if (command)
 		command->pid = fork();
 	if (!command || command->pid < 0) {
-		ret = failed(failure);
+		ret = cannot_run(failure);
 		close(pipe[0]);
 		close(pipe[1]);
 		free(command);
@@ -78,7 +78,7 @@ int command_new(struct command **ret_command, char *const *argv, struct failure 
 	command->news = -1;
 	command->ended = pidfd_open(command->pid, 0);
 	if (command->ended < 0) {
-		ret = failed(failure);
+		ret = cannot_run(failure);
 		command_free(command);
 		return ret;
 	}

@@ -98,7 +98,7 @@ static int prepare(struct live *live)
 }
 
 /* @whole: -w keeps a list of functions, and one that is read in parts may be incomplete. */
-static int make_plan(struct live *live, bool whole)
+static int plan_run(struct live *live, bool whole)
 {
 	int ret = kernel_plan(&live->kernel, &live->plan, live->run->options, whole, live->failure);
 
@@ -139,7 +139,7 @@ int live_new(struct live **ret_live, const struct run_context *run, struct failu
 	/* Now, because memory may be short later. */
 	live->pressure = memory_pressure_open();
 	live->failure = failure;
-	ret = make_plan(live, run->options->write);
+	ret = plan_run(live, run->options->write);
 	if (ret)
 		live_free(live);
 	else
@@ -191,7 +191,7 @@ int live_read_account(struct live *live)
 
 /* ---- one run of tracing ---- */
 
-static int set_up(struct live *live)
+static int set_up_tracing(struct live *live)
 {
 	const struct options *options = live->run->options;
 	const struct command *command = live->run->command;
@@ -324,7 +324,7 @@ static void announce(struct live *live)
 		command_start(run->command);
 }
 
-static int begin(struct live *live)
+static int begin_tracing(struct live *live)
 {
 	const struct run_context *run = live->run;
 	int ret;
@@ -370,7 +370,7 @@ static int finish_recorder(struct live *live, int error)
  * Shows or records what is left in the buffers. If tracing was taken away, the records before that
  * are still valid.
  */
-static int finish(struct live *live, int error)
+static int finish_tracing(struct live *live, int error)
 {
 	bool taken = live->failure->status == EXIT_STATUS_IN_USE;
 	struct failure failure = *live->failure;
@@ -424,12 +424,12 @@ static int end_session(struct live *live, int ret)
 
 static int trace_once(struct live *live)
 {
-	int ret = set_up(live);
+	int ret = set_up_tracing(live);
 
 	if (!ret)
-		ret = begin(live);
+		ret = begin_tracing(live);
 	if (!ret)
-		ret = finish(live, loop_run(live->loop));
+		ret = finish_tracing(live, loop_run(live->loop));
 	ret = end_session(live, ret);
 	if (live->recorder)
 		ret = recorder_close(live->recorder, ret, live->run->signals, live->failure);
@@ -450,7 +450,7 @@ int live_trace(struct live *live, struct failure *failure)
 		return ret;
 	log_debug("this kernel has functions that lie apart: tracing is set up again with them");
 	free_plan(live);
-	ret = make_plan(live, true);
+	ret = plan_run(live, true);
 	return ret ? ret : trace_once(live);
 }
 

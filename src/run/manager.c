@@ -44,7 +44,7 @@ void manager_free(struct manager *manager)
 	free(manager);
 }
 
-static void send_status(struct manager *manager, struct pipeline *pipeline, uint64_t now)
+static void tell_status(struct manager *manager, struct pipeline *pipeline, uint64_t now)
 {
 	struct summary_view view;
 	char text[256];
@@ -59,19 +59,19 @@ void manager_tracing(struct manager *manager, struct pipeline *pipeline, uint64_
 {
 	manager->waiting = false;
 	notify_state(manager->notify, NOTIFY_READY, now);
-	send_status(manager, pipeline, now);
+	tell_status(manager, pipeline, now);
 }
 
 void manager_second(struct manager *manager, struct pipeline *pipeline, uint64_t now)
 {
 	notify_tick(manager->notify, now);
 	if (!manager->waiting && now >= manager->next_status)
-		send_status(manager, pipeline, now);
+		tell_status(manager, pipeline, now);
 }
 
 /* Parses the command line again, reads the file, and looks functions and events up in the kernel. */
-static int read_options(const struct manager *manager, struct options *options,
-			struct failure *failure)
+static int read_settings(const struct manager *manager, struct options *options,
+			 struct failure *failure)
 {
 	const struct run_context *run = manager->run;
 	int ret = options_parse(options, run->argc, run->argv, run->options->formats, failure);
@@ -92,7 +92,7 @@ static int reload(struct manager *manager, uint64_t now)
 
 	notify_state(manager->notify, NOTIFY_RELOADING, now);
 	options_free(&manager->next);
-	manager->has_next = !read_options(manager, &manager->next, &failure);
+	manager->has_next = !read_settings(manager, &manager->next, &failure);
 	if (manager->has_next) {
 		manager->waiting = false;
 		log_notice("configuration read again, tracing starts again with it");
