@@ -16,7 +16,7 @@ struct command;
 struct manager;
 struct signals;
 
-/* What a run needs; it has to outlive the run. */
+/* A run needs these, and they have to outlive it. */
 struct run_context {
 	const struct options *options;
 	int argc; /* the command line, to parse it again on a reload */
@@ -116,7 +116,7 @@ int signals_fd(const struct signals *signals);
 /** signals_next - the next pending signal, SIGUSR1 last; 0: none */
 int signals_next(struct signals *signals);
 
-/** signals_next_of - the same of some alone; @mask has a bit of its number for each of them */
+/** signals_next_of - signals_next(), but only those in @mask: 1 << number for each */
 int signals_next_of(struct signals *signals, uint64_t mask);
 
 /**

@@ -13,11 +13,11 @@
 #include "allocfilt/base.h"
 #include "allocfilt/run.h"
 
-/* As env(1) has them. */
+/* env(1) ends with these, too. */
 #define STATUS_CANNOT_EXECUTE 126
 #define STATUS_NOT_FOUND      127
 
-/* The summary so far and the end of -d; all others are for COMMAND. */
+/* These ask for the summary so far, and end -d; all others are for COMMAND. */
 #define SIGNALS_OF_RUN (1ull << SIGUSR1 | 1ull << SIGALRM)
 
 struct command {
@@ -35,7 +35,7 @@ static void __attribute__((noreturn)) run_command(char *const *argv, int start)
 	char byte;
 	int error;
 
-	/* The end of the pipe instead: tracing failed, or we were killed. */
+	/* At the end of the pipe tracing has failed, or we were killed. */
 	if (read(start, &byte, 1) != 1)
 		_exit(STATUS_CANNOT_EXECUTE);
 	execvp(*argv, argv);

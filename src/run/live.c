@@ -88,7 +88,7 @@ static int prepare(struct live *live)
 				   live->run->output, live->failure);
 	if (ret)
 		return ret;
-	/* Which is no failure. */
+	/* The run goes on without these names. */
 	if (!live->has_probe && *failure.text)
 		log_notice("superblocks have no names: %s", failure.text);
 	/* The configuration file may set metrics, but with -w nothing is filtered. */
@@ -204,7 +204,7 @@ static int set_up_tracing(struct live *live)
 		.force = options->force,
 		.probe = live->has_probe ? &live->probe : NULL,
 		.stack = options->stack,
-		/* In what every run traces our own task is rare, and the pipeline drops it. */
+		/* Our own task is rare in all other events and functions: the pipeline drops it. */
 		.exclude_own = options->functions || options->events || options->off_cpu,
 		.run_dir = live->run->run_dir,
 	};
@@ -233,10 +233,7 @@ static int set_up_tracing(struct live *live)
 		     0;
 }
 
-/*
- * What the kernel takes long to print is read once tracing is on; the buffers hold what arrives
- * meanwhile.
- */
+/* The kernel takes long to print these. The buffers hold the records that arrive meanwhile. */
 static int read_slow_files(struct live *live)
 {
 	uint64_t callback = 0;
@@ -329,9 +326,9 @@ static int begin_tracing(struct live *live)
 	const struct run_context *run = live->run;
 	int ret;
 
-	/* What we allocate later is in the trace where the kernel does not leave our task out. */
+	/* Lock now: later page allocations of ours would be traced. */
 	live->locked = live->locked || memory_lock();
-	/* A recording keeps what happens meanwhile, and has all the time before it. */
+	/* A recording must not spend buffer on its own start: it reads these files first. */
 	ret = live->recorder ? read_slow_files(live) : 0;
 	if (!ret)
 		ret = turn_on(live);
@@ -350,7 +347,7 @@ static int begin_tracing(struct live *live)
 	return ret;
 }
 
-/* The descriptions are written after a failure too: what is on a full disk stays readable. */
+/* Descriptions are written after a failure too, so that a capture on a full disk can be read. */
 static int finish_recorder(struct live *live, int error)
 {
 	struct failure failure = { 0 };
@@ -381,7 +378,7 @@ static int finish_tracing(struct live *live, int error)
 	/* SIGUSR1 may have come just before the end. */
 	if (signals_summary_asked(live->run->signals) && live->pipeline && !live_read_account(live))
 		summary_print_so_far(live->run, live->pipeline);
-	/* Without records nothing else shows how long the run was. */
+	/* A run without other records shows by this mark how long it was. */
 	if (!taken)
 		session_mark_clock(live->session);
 	memory_pressure_read(live->pressure, &live->source.pressure_after);

@@ -579,7 +579,7 @@ static int first_error(int before, int now)
 	return before ? before : now;
 }
 
-/* What there is no room for may be larger than what comes after it. */
+/* On a full disk go on: a later file may be small enough. */
 static int write_end(struct recorder *recorder, const char *dir, const struct cpu_buffers *buffers)
 {
 	int ret;
