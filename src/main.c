@@ -53,7 +53,7 @@ static int run_source(const struct run_context *run, struct failure *failure)
 						       live_run(run, failure);
 }
 
-/* Once tracing has ended, which COMMAND may not have. */
+/* Tracing has ended, but COMMAND may go on. */
 static int wait_for_command(const struct run_context *run, int ret, struct failure *failure)
 {
 	int status;
@@ -186,15 +186,15 @@ int main(int argc, char **argv)
 	if (!ret && (options.task == TASK_RUN || options.task == TASK_ACCOUNT ||
 		     options.task == TASK_PROBE || options.task == TASK_CHECK_CONFIG))
 		ret = config_load(&options, &failure);
-	/* It inherits what is changed from here on as it was found. */
+	/* Fork COMMAND before signals are changed: it inherits them as they were found. */
 	if (!ret && options.command)
-		ret = command_new(&command, options.command, options.user, &failure);
-	/* Nobody need read the messages of what puts tracing back. */
+		ret = command_new(&command, options.command, &failure);
+	/* A closed stderr must not stop a restore. */
 	signal(SIGPIPE, SIG_IGN);
-	/* A script's shell has them ignored for a background job. */
+	/* A shell script ignores both signals for a background job. */
 	signal(SIGINT, SIG_DFL);
 	signal(SIGQUIT, SIG_DFL);
-	/* Ignored, it takes away what a child returns. */
+	/* With SIGCHLD ignored, wait() would lose COMMAND's status. */
 	signal(SIGCHLD, SIG_DFL);
 	if (!ret) {
 		if (options.quiet)
@@ -207,7 +207,7 @@ int main(int argc, char **argv)
 	options_free(&options);
 	if (!ret)
 		return EXIT_STATUS_DONE;
-	/* What COMMAND returned has no text. */
+	/* The status of COMMAND has no text. */
 	if (*failure.text)
 		log_error("%s", failure.text);
 	return failure.status;

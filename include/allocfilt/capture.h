@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "allocfilt/base.h"
 #include "allocfilt/plan.h"
@@ -178,6 +179,19 @@ int capture_put(struct capture_writer *writer, const char *path, const char *tex
  * -ENOENT.
  */
 int capture_copy(struct capture_writer *writer, const char *from_dir, const char *name);
+
+/* The file `capture`: what is in no file of the kernel. */
+struct capture_description {
+	const struct data_source *source; /* the running kernel */
+	const struct plan *plan;
+	const pid_t *pids;		     /* that are recorded alone, 0 ends; NULL: all */
+	time_t date;			     /* of the start */
+	const char *probe;		     /* lines on the probe; "": there is none */
+	const struct capture_counts *counts; /* by place of source->cpus */
+};
+
+/** capture_describe - write the file `capture`; returns as capture_put() */
+int capture_describe(struct capture_writer *writer, const struct capture_description *description);
 
 /** capture_add_cpu - open per_cpu/cpuN/trace_pipe_raw for data; 0 or -errno */
 int capture_add_cpu(struct capture_writer *writer, int cpu);

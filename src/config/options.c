@@ -203,14 +203,6 @@ bool options_next_set(const struct options *options, size_t *place, struct set_o
 	return false;
 }
 
-bool options_same_tracing(const struct options *a, const struct options *b)
-{
-	for (size_t i = 0; i < nr_keys; i++)
-		if (keys[i].scope == KEY_TRACING && !value_equal(&keys[i], a, b))
-			return false;
-	return true;
-}
-
 void options_free(struct options *options)
 {
 	for (size_t i = 0; i < nr_keys; i++)

@@ -22,9 +22,6 @@ int value_parse(struct options *options, const struct key *key, const char *sett
 /** value_free - free what a key's field points to */
 void value_free(const struct key *key, struct options *options);
 
-/** value_equal - has a key the same value in both? */
-bool value_equal(const struct key *key, const struct options *a, const struct options *b);
-
 #define VALUE_SHOWN_MAX 96
 
 /** value_shown - a value as messages repeat it: cut, and without control characters */

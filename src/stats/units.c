@@ -42,11 +42,6 @@ void units_free(struct units *units)
 	free(units);
 }
 
-void units_set_places(struct units *units, unsigned int places)
-{
-	units->places = places;
-}
-
 /* ---- counting ---- */
 
 static void count_series(struct unit_series *unit, const struct stall *stall, int cause)

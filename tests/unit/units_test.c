@@ -21,6 +21,13 @@ static int tear_down(void **state)
 	return 0;
 }
 
+static void set_places(unsigned int places)
+{
+	units_free(units);
+	units = units_new(places);
+	assert_non_null(units);
+}
+
 static void stall_of(enum owner_kind kind, const char *cgroup, uint64_t end, uint64_t ns,
 		     enum phase_group group)
 {
@@ -65,7 +72,7 @@ static const struct unit_total *period(size_t place, size_t expected)
 
 static void test_names(void **state)
 {
-	units_set_places(units, 4);
+	set_places(4);
 	stall("/system.slice/a.service/worker", START, MS);
 	stall("/docker/0af1", START, MS);
 	stall("/system.slice/a.service", START, MS);
@@ -111,8 +118,9 @@ static void test_places(void **state)
 	assert_null(units_series(units, 3));
 }
 
-static void test_fewer_places(void **state)
+static void test_no_places(void **state)
 {
+	set_places(0);
 	stall("/a.service", START, MS);
 	units_set_places(units, 1);
 	stall("/b.service", START, MS);
