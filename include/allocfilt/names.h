@@ -38,7 +38,8 @@ struct shrinker_names;
 struct resolver;
 
 /**
- * resolver_new - open the sources of names; in a capture, read symbols
+ * resolver_new - open the sources of names, read the formats of the plan's events; in a capture, read
+ * symbols
  * @source: paths of the files with names; it has to outlive the resolver
  * @options: whether stacks are kept, and the limits; not used after the call
  *
@@ -56,9 +57,6 @@ void resolver_free(struct resolver *resolver);
  * Takes up to a second under emulation, so tracing is on by then. Until then functions have no roles.
  */
 void resolver_read_symbols(struct resolver *resolver);
-
-/** resolver_set_decode - set the decoder that prints events; it has to outlive their use */
-void resolver_set_decode(struct resolver *resolver, struct decode *decode);
 
 /** resolver_stacks - the table into which decode writes stacks; NULL without option stack */
 struct stacks *resolver_stacks(const struct resolver *resolver);
@@ -109,9 +107,13 @@ const struct task_info *resolver_task(struct resolver *resolver, int tid, uint64
 /** resolver_memcg - path of a cgroup by the memcg_id of events, "" if unknown */
 const char *resolver_memcg(struct resolver *resolver, uint64_t memcg_id);
 
-/** resolver_event - print an event, "name: fields"; returns the length */
+/** resolver_event - print an event, "name: fields"; see event_text() */
 size_t resolver_event(struct resolver *resolver, const struct record *record, char *text,
 		      size_t size);
+
+/** resolver_event_field - see event_text_field() */
+size_t resolver_event_field(struct resolver *resolver, const struct record *record,
+			    const char *field, char *text, size_t size);
 
 /** resolver_shrinker_label - the superblock of a shrinker ("vda"), NULL if unknown */
 const char *resolver_shrinker_label(struct resolver *resolver, uint64_t shrinker);

@@ -321,7 +321,7 @@ struct source_sink {
 
 /*
  * From a record's bytes to a struct record: fields are bound by name once, when a format is added.
- * That of a capture is not trusted: see record/event_format.h.
+ * That of a capture is not trusted: see allocfilt/record/format.h.
  */
 
 struct decode;
@@ -331,8 +331,6 @@ struct stacks;
 struct decode_callbacks {
 	/* role of the function at an address: enum role, or ROLE_NONE; the answers are cached */
 	int (*role_of)(void *context, uint64_t function);
-	/* text of an address, as the kernel's %ps ('s') and %pS ('S'); returns its length */
-	int (*symbol)(void *context, uint64_t address, char style, char *text, size_t size);
 	/* where a task sleeps that has this stack: an address, 0 if it is not known */
 	uint64_t (*sleeps_in)(void *context, const uint64_t *frames, size_t count);
 	void *context; /* of these */
@@ -425,16 +423,6 @@ bool decode_task(const struct decode *decode, uint64_t ts, const void *data, siz
 uint64_t decode_unknown(const struct decode *decode, int *first_type);
 /** decode_damaged - records shorter than the fields of their format */
 uint64_t decode_damaged(const struct decode *decode);
-
-/**
- * decode_text - an event as the kernel prints it: "mm_vmscan_…: order=0 …", no newline
- *
- * Byte for byte the text of the event in `trace`, but for %p: where the kernel has a hash, this
- * prints the address, in the same width. An event whose print format is not understood is printed as
- * "name: field=value …". Allocates nothing. Returns the length, cut to size - 1 and always ended by
- * NUL.
- */
-size_t decode_text(struct decode *decode, const struct record *record, char *text, size_t size);
 
 /*
  * Records of all CPUs in one order of time. The buffers are read in rounds: what was written

@@ -9,6 +9,7 @@
 
 #include "allocfilt/base.h"
 #include "allocfilt/names.h"
+#include "allocfilt/names/event_text.h"
 #include "names/cgroups.h"
 #include "names/symbols.h"
 
@@ -40,7 +41,7 @@ struct resolver {
 	struct cgroups *cgroups;
 	struct shrinker_names *shrinkers;
 	struct stacks *stacks; /* NULL without option stack */
-	struct decode *decode;
+	struct event_texts *texts;
 	struct {
 		uint64_t address;
 		uint64_t size;
@@ -59,6 +60,28 @@ static bool is_likely_symbol(void *context, const char *name)
 	return plan_likely_symbol(resolver->plan, name);
 }
 
+/* An event whose format cannot be read has no records that are shown: decode says so. */
+static bool read_event_texts(struct resolver *resolver)
+{
+	const struct plan *plan = resolver->plan;
+	bool enough_memory = true;
+
+	resolver->texts =
+		event_texts_new(plan->nr_events, &resolver->source->layout, resolver->symbols);
+	for (int i = 0; i < plan->nr_events && resolver->texts; i++) {
+		const struct plan_event *event = &plan->events[i];
+		char path[NAME_MAX * 2 + 32], *text;
+		size_t length;
+
+		snprintf(path, sizeof(path), "events/%s/%s/format", event->system, event->name);
+		if (source_read(resolver->source, path, &text, &length))
+			continue;
+		enough_memory &= event_texts_add(resolver->texts, i, text, length) != -ENOMEM;
+		free(text);
+	}
+	return resolver->texts && enough_memory;
+}
+
 static bool make_tables(struct resolver *resolver, const struct options *options)
 {
 	const struct data_source *source = resolver->source;
@@ -75,7 +98,7 @@ static bool make_tables(struct resolver *resolver, const struct options *options
 	if (options->stack)
 		resolver->stacks = stacks_new();
 	return resolver->symbols && resolver->tasks && resolver->cgroups && resolver->shrinkers &&
-	       (!options->stack || resolver->stacks);
+	       (!options->stack || resolver->stacks) && read_event_texts(resolver);
 }
 
 int resolver_new(struct resolver **ret_resolver, const struct plan *plan,
@@ -133,17 +156,13 @@ void resolver_free(struct resolver *resolver)
 {
 	if (!resolver)
 		return;
+	event_texts_free(resolver->texts);
 	stacks_free(resolver->stacks);
 	shrinker_names_free(resolver->shrinkers);
 	cgroups_free(resolver->cgroups);
 	task_cache_free(resolver->tasks);
 	symbols_free(resolver->symbols);
 	free(resolver);
-}
-
-void resolver_set_decode(struct resolver *resolver, struct decode *decode)
-{
-	resolver->decode = decode;
 }
 
 struct stacks *resolver_stacks(const struct resolver *resolver)
@@ -246,7 +265,13 @@ const char *resolver_memcg(struct resolver *resolver, uint64_t memcg_id)
 size_t resolver_event(struct resolver *resolver, const struct record *record, char *text,
 		      size_t size)
 {
-	return decode_text(resolver->decode, record, text, size);
+	return event_text(resolver->texts, record, text, size);
+}
+
+size_t resolver_event_field(struct resolver *resolver, const struct record *record,
+			    const char *field, char *text, size_t size)
+{
+	return event_text_field(resolver->texts, record, field, text, size);
 }
 
 const char *resolver_shrinker_label(struct resolver *resolver, uint64_t shrinker)

@@ -11,8 +11,7 @@
 
 #include "allocfilt/plan.h"
 #include "allocfilt/record.h"
-#include "record/event_format.h"
-#include "record/print_format.h"
+#include "allocfilt/record/format.h"
 
 #define ROLES_BITS 11 /* 2048 addresses whose role is cached */
 #define FIELDS_MAX 16
@@ -113,8 +112,6 @@ struct format {
 	bool plain;		      /* all can be copied as they are */
 	struct record_fields unknown; /* what the event's fields are until they are read */
 	size_t data; /* offset of what has no fixed size: print's buf, our probe's id, caller */
-	char *name;
-	struct print_format *text; /* of the plan's events alone */
 };
 
 SLIST_HEAD(format_list, format);
@@ -195,15 +192,6 @@ struct decode *decode_new(const struct data_source *source, struct stacks *stack
 /* Records of these are known, and not used. */
 static struct format ignored = { .event = DECODE_IGNORE, .minimum = SIZE_MAX };
 
-static void format_free(struct format *format)
-{
-	if (!format)
-		return;
-	print_format_free(format->text);
-	free(format->name);
-	free(format);
-}
-
 void decode_free(struct decode *decode)
 {
 	struct format *format;
@@ -212,7 +200,7 @@ void decode_free(struct decode *decode)
 		return;
 	while ((format = SLIST_FIRST(&decode->formats))) {
 		SLIST_REMOVE_HEAD(&decode->formats, link);
-		format_free(format);
+		free(format);
 	}
 	free(decode->by_type);
 	free(decode->cpus);
@@ -222,14 +210,14 @@ void decode_free(struct decode *decode)
 
 /* ---- formats ---- */
 
-static bool bind_field(struct field *field, const struct event_field *found)
+static bool bind_field(struct field *field, const struct tep_format_field *found)
 {
 	if (!found ||
 	    (found->size != 1 && found->size != 2 && found->size != 4 && found->size != 8))
 		return false;
-	field->offset = found->offset;
+	field->offset = (uint16_t)found->offset;
 	field->size = (uint8_t)found->size;
-	field->is_signed = found->is_signed;
+	field->is_signed = found->flags & TEP_FIELD_IS_SIGNED;
 	return true;
 }
 
@@ -242,14 +230,14 @@ static bool can_be_copied(const struct decode *decode, const struct field *field
 	       (field->size == field->to_size || (little && field->size > field->to_size));
 }
 
-static bool bind_all(const struct decode *decode, struct format *format,
-		     const struct event_format *event, const struct binding *binding)
+static bool bind_all(const struct decode *decode, struct format *format, struct tep_event *event,
+		     const struct binding *binding)
 {
 	for (; binding->name; binding++) {
 		struct field field = { .to = binding->to, .to_size = binding->to_size };
 		struct field *place = &format->fields[format->nr_fields];
 
-		if (!bind_field(&field, event_format_field(event, binding->name))) {
+		if (!bind_field(&field, tep_find_any_field(event, binding->name))) {
 			if (binding->required)
 				return false;
 			continue;
@@ -266,19 +254,17 @@ static bool bind_all(const struct decode *decode, struct format *format,
 }
 
 /* Offset of the variable-length part of an event. @size: of its field, 0: any. */
-static bool bind_data(struct format *format, const struct event_format *event, const char *name,
-		      int size)
+static bool bind_data(struct format *format, struct tep_event *event, const char *name, int size)
 {
-	const struct event_field *found = event_format_field(event, name);
+	const struct tep_format_field *found = tep_find_any_field(event, name);
 
 	if (!found || (size && found->size != size))
 		return false;
-	format->data = found->offset;
+	format->data = (size_t)found->offset;
 	return true;
 }
 
-static bool bind_event(const struct decode *decode, struct format *format,
-		       const struct event_format *event)
+static bool bind_event(const struct decode *decode, struct format *format, struct tep_event *event)
 {
 	switch (format->event) {
 	case DECODE_FUNCGRAPH_EXIT:
@@ -315,22 +301,29 @@ static bool bind_event(const struct decode *decode, struct format *format,
 	}
 }
 
-/* The end of the last field; one of no fixed size (buf[]) has no bytes of its own. */
-static size_t minimum_size(const struct format *format, const struct event_format *event)
+/* The end of the last of these fields; one of no fixed size (buf[]) has no bytes of its own. */
+static size_t end_of_fields(const struct format *format, const struct tep_format_field *field)
 {
 	size_t end = 0;
 
-	for (size_t i = 0; i < event->nr_fields; i++) {
-		const struct event_field *field = &event->fields[i];
-		size_t size = field->size;
+	for (; field; field = field->next) {
+		size_t size = (size_t)field->size;
 
 		/* The format declares 8 frames; a record contains all frames of the stack. */
 		if (format->event == DECODE_STACK && !strcmp(field->name, "caller"))
 			size = 0;
-		if (field->offset + size > end)
-			end = field->offset + size;
+		if ((size_t)field->offset + size > end)
+			end = (size_t)field->offset + size;
 	}
 	return end;
+}
+
+static size_t minimum_size(const struct format *format, const struct tep_event *event)
+{
+	size_t common = end_of_fields(format, event->format.common_fields);
+	size_t own = end_of_fields(format, event->format.fields);
+
+	return own > common ? own : common;
 }
 
 static bool is_same(const struct field *a, const struct field *b)
@@ -371,14 +364,8 @@ static void bind_window(struct window_offsets *window, const struct format *form
 }
 
 static int bind_format(struct decode *decode, struct format *format, int number, int id,
-		       const struct event_format *event)
+		       struct tep_event *event)
 {
-	const struct print_setup setup = {
-		.long_size = decode->source->layout.long_size,
-		.big_endian = decode->big_endian,
-		.symbol = decode->callbacks.symbol,
-		.context = decode->callbacks.context,
-	};
 	struct common_fields common = { 0 };
 
 	format->event = number;
@@ -386,9 +373,9 @@ static int bind_format(struct decode *decode, struct format *format, int number,
 	format->kind = kind_of(number);
 	format->plain = true;
 	if (!bind_event(decode, format, event) ||
-	    !bind_field(&common.type, event_format_field(event, "common_type")) ||
-	    !bind_field(&common.flags, event_format_field(event, "common_flags")) ||
-	    !bind_field(&common.pid, event_format_field(event, "common_pid")))
+	    !bind_field(&common.type, tep_find_any_field(event, "common_type")) ||
+	    !bind_field(&common.flags, tep_find_any_field(event, "common_flags")) ||
+	    !bind_field(&common.pid, tep_find_any_field(event, "common_pid")))
 		return -EINVAL;
 	/* Else records could not be distinguished. */
 	if (!decode->has_formats)
@@ -410,10 +397,7 @@ static int bind_format(struct decode *decode, struct format *format, int number,
 		bind_window(&decode->window, format);
 	}
 	format->minimum = minimum_size(format, event);
-	format->name = strdup(event->name);
-	if (!format->name)
-		return -ENOMEM;
-	return format->event < 0 ? 0 : print_format_new(&format->text, event, &setup);
+	return 0;
 }
 
 static struct format *by_type(const struct decode *decode, uint16_t type)
@@ -438,31 +422,44 @@ static int set_type(struct decode *decode, uint16_t type, struct format *format)
 	return 0;
 }
 
-int decode_add_format(struct decode *decode, int event, int id, const char *text, size_t length)
+static int add_format(struct decode *decode, int event, int id, struct tep_event *described)
 {
-	struct format *format = NULL;
-	struct event_format parsed;
-	char *copy = strndup(text, length);
+	struct format *format;
 	int ret;
 
-	if (!copy)
-		return -ENOMEM;
-	ret = event_format_parse(&parsed, copy);
-	if (!ret && by_type(decode, (uint16_t)parsed.id))
-		ret = -EEXIST;
-	if (!ret && event == DECODE_IGNORE) {
-		ret = set_type(decode, (uint16_t)parsed.id, &ignored);
-	} else if (!ret) {
-		format = calloc(1, sizeof(*format));
-		ret = format ? bind_format(decode, format, event, id, &parsed) : -ENOMEM;
-		if (!ret)
-			ret = set_type(decode, (uint16_t)parsed.id, format);
-		if (ret)
-			format_free(format);
-		else
-			SLIST_INSERT_HEAD(&decode->formats, format, link);
-	}
-	free(copy);
+	if (by_type(decode, (uint16_t)described->id))
+		return -EEXIST;
+	format = calloc(1, sizeof(*format));
+	ret = format ? bind_format(decode, format, event, id, described) : -ENOMEM;
+	if (!ret)
+		ret = set_type(decode, (uint16_t)described->id, format);
+	if (ret)
+		free(format);
+	else
+		SLIST_INSERT_HEAD(&decode->formats, format, link);
+	return ret;
+}
+
+static int ignore_type(struct decode *decode, int type)
+{
+	if (type < 0)
+		return type;
+	return by_type(decode, (uint16_t)type) ? -EEXIST :
+						 set_type(decode, (uint16_t)type, &ignored);
+}
+
+int decode_add_format(struct decode *decode, int event, int id, const char *text, size_t length)
+{
+	struct event_format format;
+	int ret;
+
+	if (event == DECODE_IGNORE)
+		return ignore_type(decode, event_format_id(text, length));
+	ret = event_format_read(&format, text, length);
+	if (ret)
+		return ret;
+	ret = add_format(decode, event, id, format.event);
+	event_format_free(&format);
 	return ret;
 }
 
@@ -870,23 +867,4 @@ uint64_t decode_unknown(const struct decode *decode, int *first_type)
 uint64_t decode_damaged(const struct decode *decode)
 {
 	return decode->damaged;
-}
-
-/* ---- text ---- */
-
-size_t decode_text(struct decode *decode, const struct record *record, char *text, size_t size)
-{
-	const struct format *format = NULL;
-	size_t length;
-
-	if (size)
-		*text = '\0';
-	if (record->kind == RECORD_EVENT && record->raw_size >= decode->type_end)
-		format = by_type(decode, type_of(decode, record->raw));
-	if (!size || !format || format == &ignored)
-		return 0;
-	length = text_append(text, size, 0, format->name);
-	length = text_append(text, size, length, ": ");
-	return length + print_format_text(format->text, record->raw, record->raw_size,
-					  text + length, size - length);
 }

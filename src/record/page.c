@@ -11,9 +11,6 @@
 #include "allocfilt/record.h"
 #include "record/page_walk.h"
 
-#define PAGE_SIZE_MIN ((size_t)4 << 10)
-#define PAGE_SIZE_MAX ((size_t)64 << 20)
-
 #define COMMIT_OFFSET 8 /* in the header, after the time stamp */
 
 /* The top bits of a commit; kernel/trace/ring_buffer.c: RB_MISSED_EVENTS, RB_MISSED_STORED. */
@@ -37,52 +34,6 @@ static uint64_t read_long(const struct page_layout *layout, const unsigned char 
 {
 	return layout->long_size == 8 ? read_u64(at, layout->big_endian) :
 					page_word(at, layout->big_endian);
-}
-
-struct header_field {
-	size_t offset;
-	size_t size;
-};
-
-/* A line of header_page: "field: local_t commit;	offset:8;	size:8;	signed:1;" */
-static bool find_field(const char *text, const char *name, struct header_field *field)
-{
-	char found[32];
-
-	for (const char *line = text; line; line = strchr(line, '\n')) {
-		line += *line == '\n';
-		if (sscanf(line, " field: %*s %31[^;]; offset:%zu; size:%zu;", found,
-			   &field->offset, &field->size) == 3 &&
-		    !strcmp(found, name))
-			return true;
-	}
-	return false;
-}
-
-int page_layout_parse(struct page_layout *layout, const char *text, size_t length, bool big_endian)
-{
-	struct header_field timestamp, commit, data;
-	char *copy = strndup(text, length);
-	bool found;
-
-	if (!copy)
-		return -ENOMEM;
-	found = find_field(copy, "timestamp", &timestamp) && find_field(copy, "commit", &commit) &&
-		find_field(copy, "data", &data);
-	free(copy);
-	if (!found || timestamp.offset != 0 || timestamp.size != 8 || commit.offset != 8 ||
-	    (commit.size != 4 && commit.size != 8) || data.offset != 8 + commit.size)
-		return -EINVAL;
-	if (data.size > PAGE_SIZE_MAX || data.offset + data.size < PAGE_SIZE_MIN ||
-	    data.offset + data.size > PAGE_SIZE_MAX)
-		return -EINVAL;
-	*layout = (struct page_layout){
-		.size = data.offset + data.size,
-		.header = data.offset,
-		.long_size = (int)commit.size,
-		.big_endian = big_endian,
-	};
-	return 0;
 }
 
 /*

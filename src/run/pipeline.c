@@ -721,7 +721,6 @@ static bool make_record_stages(struct pipeline *pipeline)
 	const struct data_source *source = pipeline->source;
 	const struct decode_callbacks callbacks = {
 		.role_of = resolver_role,
-		.symbol = resolver_symbol,
 		.sleeps_in = resolver_sleeps_in,
 		.context = pipeline->resolver,
 		.sink = record_in_order,
@@ -730,7 +729,6 @@ static bool make_record_stages(struct pipeline *pipeline)
 
 	pipeline->losses = losses_new(&source->cpus);
 	pipeline->decode = decode_new(source, resolver_stacks(pipeline->resolver), &callbacks);
-	resolver_set_decode(pipeline->resolver, pipeline->decode);
 	return pipeline->losses && pipeline->decode && !pipeline_set_pages(pipeline);
 }
 

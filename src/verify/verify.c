@@ -58,12 +58,6 @@ static int read_formats(struct verify *verify, const struct plan_offer *offer)
 	return 0;
 }
 
-static int no_symbol(void *context, uint64_t address, char style, char *text, size_t size)
-{
-	(void)context, (void)address, (void)style, (void)text, (void)size;
-	return 0;
-}
-
 static uint64_t no_sleep(void *context, const uint64_t *frames, size_t count)
 {
 	(void)context, (void)frames, (void)count;
@@ -85,7 +79,6 @@ static int make_stages(struct verify *verify, const struct plan_offer *offer)
 	const struct merge_sink sink = { verify, record_arrived, records_lost };
 	const struct decode_callbacks callbacks = {
 		.role_of = no_role,
-		.symbol = no_symbol,
 		.sleeps_in = no_sleep,
 		.sink = task_checks_record,
 		.sink_context = verify->tasks,

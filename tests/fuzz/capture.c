@@ -217,7 +217,6 @@ static void read_records(struct capture *capture, const struct plan *plan,
 	struct reader reader = { .resolver = resolver, .layout = &capture_source(capture)->layout };
 	const struct decode_callbacks callbacks = {
 		.role_of = resolver_role,
-		.symbol = resolver_symbol,
 		.sleeps_in = resolver_sleeps_in,
 		.context = resolver,
 		.sink = use_record,
@@ -226,7 +225,6 @@ static void read_records(struct capture *capture, const struct plan *plan,
 	const struct source_sink sink = { &reader, room, use_page, left_with_data };
 
 	reader.decode = decode_new(capture_source(capture), resolver_stacks(resolver), &callbacks);
-	resolver_set_decode(resolver, reader.decode);
 	for (int i = 0; i < plan->nr_events; i++)
 		decode_read_format(reader.decode, i, plan->events[i].id, plan->events[i].system,
 				   plan->events[i].name);

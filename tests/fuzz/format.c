@@ -5,11 +5,12 @@
  */
 #include <inttypes.h>
 
+#include "allocfilt/names/event_text.h"
 #include "allocfilt/plan.h"
 #include "allocfilt/record.h"
+#include "allocfilt/record/format.h"
 #include "fuzz.h"
-#include "record/event_format.h"
-#include "record/print_format.h"
+#include "names/symbols.h"
 
 static const int cpus[] = { 0 };
 static struct stacks *stacks;
@@ -19,7 +20,8 @@ static int role_of(void *context, uint64_t function)
 	return ROLE_NONE;
 }
 
-static int symbol(void *context, uint64_t address, char style, char *text, size_t size)
+/* The linker takes this one, as it comes before the library's. */
+int symbols_text(struct symbols *symbols, uint64_t address, char style, char *text, size_t size)
 {
 	int length = snprintf(text, size, "%c_%" PRIx64, style, address);
 
@@ -32,43 +34,35 @@ static uint64_t sleeps_in(void *context, const uint64_t *frames, size_t count)
 }
 
 /* In room of several sizes, exactly: what is cut is the same text. */
-static void print(size_t (*print_to)(const void *context, const void *record, size_t record_size,
-				     char *text, size_t size),
-		  const void *context, const void *record, size_t record_size)
+static void print(const struct event_texts *texts, const struct record *record, const char *field)
 {
 	static const size_t sizes[] = { 4096, 300, 20, 2, 1 };
 	char *whole = malloc(sizes[0]);
-	size_t length = print_to(context, record, record_size, whole, sizes[0]);
+	size_t length = field ? event_text_field(texts, record, field, whole, sizes[0]) :
+				event_text(texts, record, whole, sizes[0]);
 
-	PROMISED(length < sizes[0] && strlen(whole) <= length);
+	PROMISED(length < sizes[0] && strlen(whole) == length);
 	for (size_t i = 1; i < ARRAY_SIZE(sizes); i++) {
 		size_t fits = length < sizes[i] ? length : sizes[i] - 1;
 		char *text = malloc(sizes[i]);
 
-		PROMISED(print_to(context, record, record_size, text, sizes[i]) == fits);
+		PROMISED((field ? event_text_field(texts, record, field, text, sizes[i]) :
+				  event_text(texts, record, text, sizes[i])) == fits);
 		PROMISED(!memcmp(text, whole, fits) && !text[fits]);
 		free(text);
 	}
 	free(whole);
 }
 
-static size_t print_format(const void *format, const void *record, size_t record_size, char *text,
-			   size_t size)
-{
-	return print_format_text(format, record, record_size, text, size);
-}
-
 static int use_record(void *context, struct record *record)
 {
 	struct decode *decode = *(struct decode **)context;
-	char text[1024];
 
 	if (record->kind == RECORD_WINDOW || record->kind == RECORD_EVENT)
 		decode_fields(decode, record);
 	if (record->kind == RECORD_SUPERBLOCK)
 		PROMISED(record->superblock.name + record->superblock.name_length <=
 			 record->raw_size);
-	PROMISED(decode_text(decode, record, text, sizeof(text)) < sizeof(text));
 	return 0;
 }
 
@@ -79,18 +73,16 @@ static void decode_one(const struct data_source *source, int event, const char *
 	struct decode *decode;
 	const struct decode_callbacks callbacks = {
 		.role_of = role_of,
-		.symbol = symbol,
 		.sleeps_in = sleeps_in,
 		.sink = use_record,
 		.sink_context = &decode,
 	};
-	const char *id = strstr(text, "ID: ");
 	int number = event < 0 ? event : 0;
 
 	decode = decode_new(source, stacks, &callbacks);
 	if (!decode_add_format(decode, number, event < 0 ? EVENT_USER : event, text,
 			       strlen(text))) {
-		uint16_t type = (uint16_t)atoi(id + 4);
+		uint16_t type = (uint16_t)event_format_id(text, strlen(text));
 		uint8_t bytes[] = { type & 255, type >> 8 };
 
 		if (record_size >= sizeof(type))
@@ -104,28 +96,37 @@ static void decode_one(const struct data_source *source, int event, const char *
 	decode_free(decode);
 }
 
+static void check_fields(const struct tep_format_field *field)
+{
+	for (; field; field = field->next)
+		PROMISED(field->offset >= 0 && field->size >= 0 &&
+			 field->offset + field->size <= UINT16_MAX && strlen(field->name) &&
+			 strlen(field->type));
+}
+
 static void print_one(const struct data_source *source, const char *text, const void *record,
 		      size_t record_size)
 {
-	const struct print_setup setup = {
-		.long_size = source->layout.long_size,
-		.big_endian = source->layout.big_endian,
-		.symbol = symbol,
+	struct event_texts *texts = event_texts_new(1, &source->layout, NULL);
+	struct record event = {
+		.kind = RECORD_EVENT,
+		.raw = record,
+		.raw_size = (uint16_t)record_size,
 	};
-	struct event_format event;
-	struct print_format *format;
-	char *copy = strdup(text);
+	struct event_format format;
+	int ret = event_format_read(&format, text, strlen(text));
 
-	if (!event_format_parse(&event, copy)) {
-		for (size_t i = 0; i < event.nr_fields; i++)
-			PROMISED(event.fields[i].offset + event.fields[i].size <= UINT16_MAX);
-		PROMISED(!print_format_new(&format, &event, &setup));
-		free(copy);
-		copy = NULL;
-		print(print_format, format, record, record_size);
-		print_format_free(format);
+	PROMISED(event_texts_add(texts, 0, text, strlen(text)) == ret);
+	if (!ret) {
+		check_fields(format.event->format.common_fields);
+		check_fields(format.event->format.fields);
+		print(texts, &event, NULL);
+		print(texts, &event, "common_type");
+		if (format.event->format.fields)
+			print(texts, &event, format.event->format.fields->name);
+		event_format_free(&format);
 	}
-	free(copy);
+	event_texts_free(texts);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -151,6 +152,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	end = memchr(data, '\0', size);
 	text = strndup((const char *)data, size);
 	record_size = end ? (size_t)(data + size - (end + 1)) : 0;
+	record_size = record_size > UINT16_MAX ? UINT16_MAX : record_size;
 	record = exact_copy(data + size - record_size, record_size);
 	if (!stacks || stacks_overflow(stacks)) {
 		stacks_free(stacks);

@@ -7,9 +7,11 @@
 #include <inttypes.h>
 
 #include "allocfilt/capture.h"
+#include "allocfilt/names/event_text.h"
 #include "allocfilt/plan.h"
 #include "allocfilt/record.h"
 #include "fuzz.h"
+#include "names/symbols.h"
 
 #define PAGES_MAX  4
 #define STORED_MAX 8 /* at once */
@@ -23,6 +25,7 @@ struct kernel {
 	const struct data_source *source;
 	struct stacks *stacks;
 	struct decode *decode;
+	struct event_texts *texts;
 	struct payloads *payloads;
 	struct stored_record stored[STORED_MAX];
 	bool is_stored[STORED_MAX];
@@ -36,7 +39,8 @@ static int role_of(void *context, uint64_t function)
 	return (int)(function % (ROLE_COUNT + 1)) - 1;
 }
 
-static int symbol(void *context, uint64_t address, char style, char *text, size_t size)
+/* The linker takes this one, as it comes before the library's. */
+int symbols_text(struct symbols *symbols, uint64_t address, char style, char *text, size_t size)
 {
 	int length = snprintf(text, size, "%c_%" PRIx64, style, address);
 
@@ -52,14 +56,14 @@ static void print(struct kernel *kernel, const struct record *record)
 {
 	static const size_t sizes[] = { 4096, 100, 7, 1 };
 	char *whole = malloc(sizes[0]);
-	size_t length = decode_text(kernel->decode, record, whole, sizes[0]);
+	size_t length = event_text(kernel->texts, record, whole, sizes[0]);
 
 	PROMISED(length < sizes[0] && strlen(whole) == length);
 	for (size_t i = 1; i < ARRAY_SIZE(sizes); i++) {
 		size_t fits = length < sizes[i] ? length : sizes[i] - 1;
 		char *text = malloc(sizes[i]);
 
-		PROMISED(decode_text(kernel->decode, record, text, sizes[i]) == fits);
+		PROMISED(event_text(kernel->texts, record, text, sizes[i]) == fits);
 		PROMISED(!memcmp(text, whole, fits) && !text[fits]);
 		free(text);
 	}
@@ -131,11 +135,26 @@ static void read_formats(struct kernel *kernel)
 				     "funcgraph_exit"));
 }
 
+static void read_texts(struct kernel *kernel)
+{
+	kernel->texts = event_texts_new(kernel->plan->nr_events, &kernel->source->layout, NULL);
+	for (int i = 0; i < kernel->plan->nr_events; i++) {
+		const struct plan_event *event = &kernel->plan->events[i];
+		char path[256], *text;
+		size_t length;
+
+		snprintf(path, sizeof(path), "events/%s/%s/format", event->system, event->name);
+		if (source_read(kernel->source, path, &text, &length))
+			continue;
+		PROMISED(!event_texts_add(kernel->texts, i, text, length));
+		free(text);
+	}
+}
+
 static void start_decode(struct kernel *kernel)
 {
 	const struct decode_callbacks callbacks = {
 		.role_of = role_of,
-		.symbol = symbol,
 		.sleeps_in = sleeps_in,
 		.sink = use_record,
 		.sink_context = kernel,
@@ -161,6 +180,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 		capture_offer(kernel->capture, &offer);
 		PROMISED(!plan_make(&kernel->plan, &request, &offer, &failure));
 		kernel->payloads = payloads_new(0);
+		read_texts(kernel);
 		start_decode(kernel);
 	}
 	return 0;

@@ -198,7 +198,7 @@ static void test_bytes_of_many_cpus(void **state)
 
 	if (!COUNTED)
 		skip();
-	assert_in_range(two, 1 << 20, 8720 << 10);
+	assert_in_range(two, 1 << 20, 8800 << 10);
 	assert_in_range(many - two, 0, 4 << 20);
 }
 

@@ -89,11 +89,6 @@ static int role_of(void *context, uint64_t function)
 	return function % 2 ? ROLE_DIRECT_RECLAIM : ROLE_LRUVEC;
 }
 
-static int symbol(void *context, uint64_t address, char style, char *text, size_t size)
-{
-	return 0;
-}
-
 static int decoded_at_once(void *context, struct record *record)
 {
 	decode_fields(run.at_once, record);
@@ -181,9 +176,7 @@ static const struct made_event *window_of(const struct page_layout *layout)
 
 static struct decode *new_decode(int (*sink)(void *context, struct record *record))
 {
-	const struct decode_callbacks callbacks = { .role_of = role_of,
-						    .symbol = symbol,
-						    .sink = sink };
+	const struct decode_callbacks callbacks = { .role_of = role_of, .sink = sink };
 	struct decode *decode = decode_new(&run.source, NULL, &callbacks);
 	const char *text;
 

@@ -120,7 +120,8 @@ static void assert_damaged(void)
 
 /* ---- header_page ---- */
 
-#define FIELD(name, offset, size) "\tfield: type " name ";\toffset:" offset ";\tsize:" size ";\n"
+#define FIELD(name, offset, size)                                                                  \
+	"\tfield: type " name ";\toffset:" offset ";\tsize:" size ";\tsigned:0;\n"
 
 static const char header_64[] = FIELD("timestamp", "0", "8") FIELD("commit", "8", "8")
 	FIELD("overwrite", "8", "1") FIELD("data", "16", "4080");
@@ -160,8 +161,12 @@ static void layout_is_refused(void **state)
 		/* sizes that overflow */
 		FIELD("timestamp", "0", "8") FIELD("commit", "8", "8")
 			FIELD("data", "16", "18446744073709551615"),
-		/* a time stamp that is not at 0 */
-		FIELD("timestamp", "4", "8") FIELD("commit", "8", "8") FIELD("data", "16", "4080"),
+		/* no time stamp, and one of four bytes */
+		FIELD("commit", "8", "8") FIELD("data", "16", "4080"),
+		FIELD("timestamp", "0", "4") FIELD("commit", "8", "8") FIELD("data", "16", "4080"),
+		/* not a field */
+		FIELD("timestamp", "0", "8") FIELD("commit", "8", "8")
+			FIELD("data", "16", "4080") "x\n",
 	};
 	struct page_layout layout = { .size = 1 };
 

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "allocfilt/names/event_text.h"
+#include "allocfilt/record.h"
+#include "allocfilt/record/format.h"
+#include "names/print_program.h"
+
+struct text_of_event {
+	char *name; /* NULL: no format is known */
+	struct print_program program;
+};
+
+struct event_texts {
+	int long_size;
+	bool big_endian;
+	struct symbols *symbols;
+	int count;
+	struct text_of_event events[]; /* by index in the plan */
+};
+
+struct event_texts *event_texts_new(int count, const struct page_layout *layout,
+				    struct symbols *symbols)
+{
+	struct event_texts *texts =
+		calloc(1, sizeof(*texts) + (size_t)count * sizeof(texts->events[0]));
+
+	if (!texts)
+		return NULL;
+	texts->long_size = layout->long_size;
+	texts->big_endian = layout->big_endian;
+	texts->symbols = symbols;
+	texts->count = count;
+	return texts;
+}
+
+void event_texts_free(struct event_texts *texts)
+{
+	if (!texts)
+		return;
+	for (int i = 0; i < texts->count; i++) {
+		free(texts->events[i].name);
+		print_program_free(&texts->events[i].program);
+	}
+	free(texts);
+}
+
+int event_texts_add(struct event_texts *texts, int event, const char *text, size_t length)
+{
+	struct text_of_event *added = &texts->events[event];
+	struct event_format format;
+	int ret = event_format_read(&format, text, length);
+
+	if (ret)
+		return ret;
+	ret = print_compile(&added->program, &format, texts->long_size);
+	if (!ret && !(added->name = strdup(format.event->name)))
+		ret = -ENOMEM;
+	event_format_free(&format);
+	return ret;
+}
+
+static size_t print_event(const struct event_texts *texts, const struct record *record,
+			  const char *field, char *text, size_t size)
+{
+	const struct print_source source = {
+		.data = record->raw,
+		.size = record->raw_size,
+		.big_endian = texts->big_endian,
+		.symbols = texts->symbols,
+	};
+	const struct text_of_event *event;
+	size_t used = 0;
+
+	if (size)
+		*text = '\0';
+	if (!size || record->kind != RECORD_EVENT || record->event >= texts->count)
+		return 0;
+	event = &texts->events[record->event];
+	if (!event->name)
+		return 0;
+	if (!field) {
+		used = text_append(text, size, 0, event->name);
+		used = text_append(text, size, used, ": ");
+	}
+	return print_run(&event->program, &source, field, text, size, used);
+}
+
+size_t event_text(const struct event_texts *texts, const struct record *record, char *text,
+		  size_t size)
+{
+	return print_event(texts, record, NULL, text, size);
+}
+
+size_t event_text_field(const struct event_texts *texts, const struct record *record,
+			const char *field, char *text, size_t size)
+{
+	return print_event(texts, record, field, text, size);
+}
