@@ -493,12 +493,7 @@ static enum result parse_unary(struct compiler *compiler)
 	return result;
 }
 
-static const struct {
-	char text[3];
-	int precedence;
-} operators[] = { { "|", 1 }, { "&", 2 }, { "<<", 3 }, { ">>", 3 }, { "+", 4 }, { "-", 4 } };
-
-static enum result apply_binary(struct compiler *compiler, int op, enum result left,
+static enum result apply_binary(struct compiler *compiler, char op, enum result left,
 				enum result right)
 {
 	struct value a, b;
@@ -508,28 +503,29 @@ static enum result apply_binary(struct compiler *compiler, int op, enum result l
 		a = pop_constant(compiler);
 		return push_constant(compiler, value_binary(op, a, b));
 	}
-	add_pop(compiler, STEP_BINARY, right)->op = (uint16_t)op;
+	add_pop(compiler, STEP_BINARY, right)->op = op;
 	return left == RESULT_TEXT ? unknown(compiler) : RESULT_NUMBER;
 }
 
-static enum result parse_binary(struct compiler *compiler, int precedence)
+/* Operators that bind as @precedence says, or closer: |, &, << and >>, + and -. */
+static enum result parse_binary(struct compiler *compiler, size_t precedence)
 {
+	static const char *const operators[] = { "|", "&", "<<,>>", "+,-" };
 	enum result left = parse_unary(compiler);
 
 	for (;;) {
-		const char *op;
-		size_t i = 0;
+		size_t i = precedence, length;
+		char op;
 
 		skip_space(compiler);
-		while (i < ARRAY_SIZE(operators) &&
-		       strncmp(compiler->at, operators[i].text, strlen(operators[i].text)))
+		op = *compiler->at;
+		length = op == '<' || op == '>' ? 2 : 1;
+		while (i < ARRAY_SIZE(operators) && !is_one_of(compiler->at, length, operators[i]))
 			i++;
-		if (i == ARRAY_SIZE(operators) || operators[i].precedence < precedence)
+		if (!op || i == ARRAY_SIZE(operators))
 			return left;
-		op = operators[i].text;
-		compiler->at += strlen(op);
-		left = apply_binary(compiler, OPERATOR(op[0], op[1]), left,
-				    parse_binary(compiler, operators[i].precedence + 1));
+		compiler->at += length;
+		left = apply_binary(compiler, op, left, parse_binary(compiler, i + 1));
 	}
 }
 
@@ -562,7 +558,7 @@ static enum result parse_expression(struct compiler *compiler)
 
 	if (++compiler->nesting > NESTING_MAX)
 		return unknown(compiler);
-	result = parse_binary(compiler, 1);
+	result = parse_binary(compiler, 0);
 	if (accept(compiler, "?"))
 		result = parse_choice(compiler, result);
 	compiler->nesting--;

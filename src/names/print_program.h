@@ -8,18 +8,14 @@
 
 /*
  * The "print fmt" of an event is compiled once into steps, which run over its records without
- * allocating. The steps of an expression push numbers on a stack, and others print what is on it.
- * libtraceevent prints differently from the kernel in places (flags, %pS, %#x of 0), and some formats
- * crash it.
+ * allocating. Some steps push numbers on a stack, and others print them. libtraceevent prints
+ * differently from the kernel in places (flags, %pS), and some formats crash it.
  */
 
 struct event_format;
 struct symbols;
 
 #define STACK_MAX 32 /* numbers of an expression */
-
-/* An operator is its own characters: "+" is OPERATOR('+', 0), "<<" is OPERATOR('<', '<'). */
-#define OPERATOR(first, second) ((first) << 8 | (second))
 
 /* A number as C has it: wrapped to its size, and sign-extended where it has a sign. */
 struct value {
@@ -63,7 +59,7 @@ struct step {
 	bool is_dynamic;  /* at offset is a __data_loc, which tells where the bytes are */
 	bool is_relative; /* and it is a __rel_loc */
 	struct conversion conversion;
-	uint16_t op; /* OPERATOR() */
+	char op; /* its first character */
 	uint32_t offset;
 	uint32_t length;
 	struct value value;
@@ -110,6 +106,6 @@ size_t print_run(const struct print_program *program, const struct print_source 
 /* Arithmetic of C, for what is constant when it is compiled. */
 struct value value_wrap(struct value value);
 struct value value_unary(char op, struct value a);
-struct value value_binary(int op, struct value a, struct value b);
+struct value value_binary(char op, struct value a, struct value b);
 
 #endif

@@ -38,12 +38,12 @@ struct value value_unary(char op, struct value a)
 	return value_wrap(a);
 }
 
-static struct value shift(int op, struct value a, struct value b)
+static struct value shift(char op, struct value a, struct value b)
 {
 	a = promote(a);
 	if (b.bits >= a.size * 8u)
 		a.bits = 0;
-	else if (op == OPERATOR('<', '<'))
+	else if (op == '<')
 		a.bits <<= b.bits;
 	else if (a.is_signed)
 		a.bits = (uint64_t)((int64_t)a.bits >> b.bits);
@@ -52,23 +52,23 @@ static struct value shift(int op, struct value a, struct value b)
 	return value_wrap(a);
 }
 
-struct value value_binary(int op, struct value a, struct value b)
+struct value value_binary(char op, struct value a, struct value b)
 {
 	struct value result;
 
-	if (op == OPERATOR('<', '<') || op == OPERATOR('>', '>'))
+	if (op == '<' || op == '>')
 		return shift(op, a, b);
 	a = promote(a);
 	b = promote(b);
 	result = a.size > b.size || (a.size == b.size && !a.is_signed) ? a : b;
 	switch (op) {
-	case OPERATOR('+', 0):
+	case '+':
 		result.bits = a.bits + b.bits;
 		break;
-	case OPERATOR('-', 0):
+	case '-':
 		result.bits = a.bits - b.bits;
 		break;
-	case OPERATOR('&', 0):
+	case '&':
 		result.bits = a.bits & b.bits;
 		break;
 	default:
