@@ -84,7 +84,7 @@ static const char *check_event(const char *text)
 static bool fields_fit(const struct tep_format_field *field)
 {
 	for (; field; field = field->next)
-		if (field->offset < 0 || field->size < 0 || field->offset > UINT16_MAX ||
+		if (field->offset < 0 || field->size < 0 ||
 		    field->size > UINT16_MAX - field->offset ||
 		    (field->flags & TEP_FIELD_IS_DYNAMIC && field->size != 4))
 			return false;
