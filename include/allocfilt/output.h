@@ -109,8 +109,6 @@ struct output_ops {
 	int (*interval)(struct writer *writer, const struct summary_view *view);
 	/* the summary so far, to another writer; NULL: as text */
 	int (*so_far)(struct writer *writer, const struct summary_view *view);
-	/* one run may follow another */
-	bool several;
 	/* what --verify found; path: of the capture. A failure stays in the writer */
 	void (*findings)(struct writer *writer, const char *path,
 			 const struct verify_findings *findings);
@@ -169,9 +167,6 @@ int output_interval(struct output *output, const struct summary_view *view);
 
 /** output_form_is_text - does this form of -f end with the summary as text? */
 bool output_form_is_text(const char *name);
-
-/** output_form_has_several - can one run follow another in this form of -f? */
-bool output_form_has_several(const char *name);
 
 /** output_tick - to be called about once a second; @now: ns, CLOCK_MONOTONIC */
 void output_tick(struct output *output, uint64_t now, const struct summary_view *view);

@@ -66,11 +66,6 @@ bool output_form_is_text(const char *name)
 	return !ops_of(name)->summary;
 }
 
-bool output_form_has_several(const char *name)
-{
-	return ops_of(name)->several;
-}
-
 bool output_form_has_findings(const char *name)
 {
 	return ops_of(name)->findings;

@@ -304,6 +304,5 @@ static int trace_pair(struct output *output, const struct task_pair *pair)
 const struct output_ops trace_form = {
 	.window = trace_window,
 	.pair = trace_pair,
-	.several = true,
 	.findings = findings_text,
 };

@@ -10,7 +10,7 @@
 #include "allocfilt/output.h"
 #include "allocfilt/run.h"
 #include "allocfilt/tracing.h"
-#include "run/buffers.h"
+#include "run/replay.h"
 #include "run/report.h"
 
 /* What pages are passed to. */
@@ -113,32 +113,20 @@ static int verify(const struct run_context *run, const char *name, struct readin
 	return print(run, name, findings, failure);
 }
 
-struct verification {
-	const struct run_context *run;
-	bool begun; /* the output */
-};
-
-static int verify_buffer(void *context, struct capture *capture, bool several,
-			 struct failure *failure)
+static int verify_capture(const struct run_context *run, struct capture *capture,
+			  struct failure *failure)
 {
-	struct verification *this = context;
-	const struct run_context *run = this->run;
 	struct reading reading = { .capture = capture };
-	char path[BUFFERS_PATH_MAX];
 	struct plan_offer offer;
-	int ret;
+	int ret = output_failed(output_file_begin(writer_fd(run->output), run->options->output),
+				failure);
 
-	(void)several;
-	if (!this->begun) {
-		ret = output_file_begin(writer_fd(run->output), run->options->output);
-		if (ret)
-			return output_failed(ret, failure);
-	}
-	this->begun = true;
+	if (ret)
+		return ret;
 	capture_offer(capture, &offer);
 	reading.verify = verify_new(capture_source(capture), &offer);
 	if (reading.verify)
-		ret = verify(run, buffers_path(capture, path), &reading, failure);
+		ret = verify(run, capture_source(capture)->dir, &reading, failure);
 	else
 		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	verify_free(reading.verify);
@@ -148,8 +136,7 @@ static int verify_buffer(void *context, struct capture *capture, bool several,
 int verify_run(const struct run_context *run, struct failure *failure)
 {
 	const struct options *options = run->options;
-	struct verification verification = { .run = run };
-	const struct buffers_visit visit = { verify_buffer, &verification };
+	struct capture *capture;
 	int ret;
 
 	if (options_on_command_line(options, "format") &&
@@ -162,7 +149,11 @@ int verify_run(const struct run_context *run, struct failure *failure)
 			failure, EXIT_STATUS_USAGE, EINVAL,
 			"--verify %s: the tracing directory of a running kernel, no capture",
 			options->verify);
-	ret = buffers_visit(run, options->verify, "--verify", &visit, failure);
+	ret = replay_open(run, "--verify", options->verify, &capture, failure);
+	if (ret)
+		return ret;
+	ret = verify_capture(run, capture, failure);
+	capture_close(capture);
 	if (!ret && signals_stop_asked(run->signals))
 		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, EINTR,
 				  "%s: not clean: stopped before its end", options->verify);

@@ -84,12 +84,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	sink.context = capture;
-	do {
-		read_texts(capture_source(capture));
-		capture_find_traced(capture, never, NULL);
-		for (int round = 0; round < 100 && capture_round(capture, &sink) > 0; round++)
-			;
-	} while (capture_next_buffer(capture, &failure) > 0);
+	read_texts(capture_source(capture));
+	capture_find_traced(capture, never, NULL);
+	for (int round = 0; round < 100 && capture_round(capture, &sink) > 0; round++)
+		;
 	capture_close(capture);
 	return 0;
 }
