@@ -472,7 +472,7 @@ static bool has_data(const struct dat_buffer *buffer)
 	return false;
 }
 
-static const char *buffer_name(const struct dat_buffer *buffer)
+static const char *dat_buffer_name(const struct dat_buffer *buffer)
 {
 	return *buffer->name ? buffer->name : "top";
 }
@@ -483,7 +483,7 @@ static const struct dat_buffer *choose_buffer(const struct trace_dat *dat, const
 	const struct dat_buffer *buffer = dat->buffers, *end = buffer + dat->nr_buffers;
 
 	for (; buffer < end; buffer++)
-		if (name ? !strcmp(buffer_name(buffer), name) : has_data(buffer))
+		if (name ? !strcmp(dat_buffer_name(buffer), name) : has_data(buffer))
 			return buffer;
 	return name ? NULL : dat->buffers;
 }
@@ -500,13 +500,13 @@ static int name_buffer(struct capture *capture)
 
 		if (buffer == capture->buffer || !has_data(buffer))
 			continue;
-		text_escape(name, sizeof(name), buffer_name(buffer), TEXT_PRINTABLE);
+		text_escape(name, sizeof(name), dat_buffer_name(buffer), TEXT_PRINTABLE);
 		used += (size_t)snprintf(info->others + used, sizeof(info->others) - used, "%s%s",
 					 used ? ", " : "", name);
 	}
 	if (!used)
 		return 0;
-	text_escape(name, sizeof(name), buffer_name(capture->buffer), TEXT_PRINTABLE);
+	text_escape(name, sizeof(name), dat_buffer_name(capture->buffer), TEXT_PRINTABLE);
 	if (asprintf(&path, "%s:%s", capture->dir, name) < 0)
 		return -ENOMEM;
 	free(capture->dir);
