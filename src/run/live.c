@@ -54,7 +54,6 @@ struct live {
 	/* valid during one live_trace() */
 	struct session *session;
 	struct cpu_buffers *buffers;
-	struct source_sink sink;
 	struct loop *loop;
 	struct guard guard;
 	bool idle;
@@ -239,11 +238,6 @@ struct pipeline *live_pipeline(struct live *live)
  * slower tick with -w, which reads full pages only.
  */
 
-static int filter_rounds(struct live *live)
-{
-	return pipeline_read(live->pipeline, live->buffers, &live->sink);
-}
-
 static int set_idle(struct live *live, bool idle)
 {
 	/*
@@ -305,7 +299,7 @@ static int next_segment(struct live *live)
 static int read_buffers(struct live *live, uint64_t now)
 {
 	int64_t got = live->recorder ? recorder_drain(live->recorder, live->buffers) :
-				       filter_rounds(live);
+				       pipeline_read_all(live->pipeline);
 	bool idle = live->idle;
 	int ret = got < 0 ? (int)got : writer_flush(live->run->output);
 
@@ -323,7 +317,6 @@ static int read_buffers(struct live *live, uint64_t now)
 	live->empty_ticks = got ? 0 : live->empty_ticks + 1;
 	if (got)
 		idle = false;
-	/* The merge holds records until a later round finds nothing. */
 	else if (live->empty_ticks >= IDLE_AFTER)
 		idle = true;
 	if (idle == live->idle)
@@ -389,7 +382,7 @@ static int read_rest(struct live *live)
 	int pages, ret;
 
 	do {
-		pages = filter_rounds(live);
+		pages = pipeline_read_all(live->pipeline);
 		if (pages < 0)
 			return pages;
 	} while (pages);
@@ -486,7 +479,7 @@ static int mark_clock(struct live *live)
 	session_mark_clock(live->session);
 	if (!live->idle || live->recorder)
 		return 0;
-	pages = filter_rounds(live);
+	pages = pipeline_read_all(live->pipeline);
 	return pages < 0 ? pages : writer_flush(live->run->output);
 }
 
@@ -620,17 +613,12 @@ static int set_up(struct live *live)
 		ret = read_layout(live, session_dir(live->session));
 	if (ret)
 		return ret;
-	if (live->pipeline) {
-		ret = pipeline_set_pages(live->pipeline);
-		if (ret)
-			return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret,
-					   "out of memory");
-		pipeline_source_sink(live->pipeline, &live->sink);
-		if (session_has_probe(live->session))
-			pipeline_read_probe(live->pipeline);
-	}
-	ret = cpu_buffers_open(&live->buffers, session_dir(live->session), live->source.layout.size,
-			       live->failure);
+	if (live->pipeline && session_has_probe(live->session))
+		pipeline_read_probe(live->pipeline);
+	ret = cpu_buffers_open(&live->buffers, session_dir(live->session), &live->source.cpus,
+			       live->source.layout.size, live->failure);
+	if (!ret && live->pipeline)
+		pipeline_read_buffers(live->pipeline, live->buffers, NULL);
 	if (!ret && live->recorder)
 		ret = recorder_describe(live->recorder, session_dir(live->session), live->buffers,
 					live->failure);
