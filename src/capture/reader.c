@@ -728,33 +728,32 @@ static int no_events(struct capture *capture, uint64_t bad_pages)
 
 int capture_find_traced(struct capture *capture, bool (*stop)(void *context), void *context)
 {
+	const struct data_source *source = &capture->source;
 	struct capture_page page;
-	struct traced *traced;
+	struct traced traced;
 	char *filter;
 	bool stopped = false;
 	int ret;
 
 	if (!capture->dat)
 		return 0;
-	ret = traced_new(&traced, &capture->source);
-	if (ret)
-		return ret;
-	for (int place = 0; place < capture->count; place++) {
+	ret = traced_init(&traced, source);
+	for (int place = 0; !ret && place < capture->count; place++) {
 		while (!stopped && capture_read(capture, place, &page)) {
-			traced_page(traced, &page);
+			traced_page(&traced, source, &page);
 			stopped = stop(context);
 		}
 		rewind_cpu(&capture->cpus[place]);
 	}
-	capture->function_graph = traced_windows(traced);
-	if (stopped)
+	capture->function_graph = traced.windows;
+	if (stopped) {
 		ret = 1;
-	else if (!traced_windows(traced) && !traced_events(traced))
-		ret = no_events(capture, traced_bad_pages(traced));
-	else if (!(filter = traced_filter(traced)))
-		ret = -ENOMEM;
-	else
-		ret = set_functions(capture, filter);
-	traced_free(traced);
+	} else if (!ret && !traced.windows && !traced.events) {
+		ret = no_events(capture, traced.bad_pages);
+	} else if (!ret) {
+		filter = traced_filter(&traced);
+		ret = filter ? set_functions(capture, filter) : -ENOMEM;
+	}
+	traced_end(&traced);
 	return ret;
 }
