@@ -198,9 +198,12 @@ int resolver_role(struct resolver *resolver, uint64_t function)
 	if (entry->used && entry->function == function)
 		return entry->role;
 	symbol = symbols_find(resolver->symbols, function);
+	/* It may be known later. */
+	if (!symbol)
+		return ROLE_NONE;
 	*entry = (struct role_entry){
 		.function = function,
-		.role = symbol ? catalog_role_of(symbol->name) : ROLE_NONE,
+		.role = catalog_role_of(symbol->name),
 		.used = true,
 	};
 	return entry->role;

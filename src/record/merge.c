@@ -183,7 +183,7 @@ int merge_next_turn(struct merge *merge, struct raw_record *raw)
 	struct merge_cpu *cpu;
 	int ret = merge->turn ? end_turn(merge) : 0;
 
-	/* Once for CPUs without a record, and again for those that were read before there was one. */
+	/* A CPU that was read before another one had a record is read once more. */
 	while (!ret && (!merge->heap_size || merge->heap[0].ts > merge->line)) {
 		ret = read_others(merge);
 		if (!merge->heap_size)

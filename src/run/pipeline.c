@@ -567,7 +567,6 @@ static noinline int record_after_look(struct pipeline *pipeline, struct record *
 	return ret ? ret : any_record(pipeline, record);
 }
 
-/* Hot path: tail calls only, so that no registers are saved. */
 static inline int record_in_order(struct pipeline *pipeline, struct record *record)
 {
 	if (record->ts >= pipeline->next_look)
@@ -691,7 +690,7 @@ int pipeline_read_all(struct pipeline *pipeline)
 	do {
 		more = pipeline_read(pipeline);
 	} while (more > 0 && loop_now() - start < READ_LIMIT);
-	return more < 0 ? more : (int)(pipeline->pages - before);
+	return more < 0 ? more : (int)(pipeline->pages - before) + more;
 }
 
 int pipeline_flush(struct pipeline *pipeline)

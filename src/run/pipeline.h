@@ -63,8 +63,8 @@ int pipeline_read(struct pipeline *pipeline);
 /**
  * pipeline_read_all - pass on all records that there are now
  *
- * It ends early when it has taken long: signals and timers have to be served. Returns pages read, or
- * -errno as pipeline_read().
+ * It ends early when it has taken long: signals and timers have to be served. Returns pages read, one
+ * more where it ended early, or -errno as pipeline_read(). So 0: there was nothing.
  */
 int pipeline_read_all(struct pipeline *pipeline);
 

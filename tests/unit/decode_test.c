@@ -729,6 +729,13 @@ static void fields_of_no_kernel(void **state)
 					  changed_format(&exit_6_1, cases[i].old, cases[i].new)),
 				 -EINVAL);
 	add(DECODE_FUNCGRAPH_EXIT, EVENT_USER, &exit_6_1);
+	/* nor has an event a field of its own before the end of these */
+	assert_int_equal(
+		add_text(0, EVENT_DIRECT_RECLAIM_END,
+			 changed_format(&reclaim_end, "offset:8;\tsize:8;", "offset:4;\tsize:2;")),
+		0);
+	decode_event(0, 1, &reclaim_end, NULL);
+	assert_int_equal(fixture.records[0].fields.nr_reclaimed, 0);
 }
 
 /* A declaration as libtraceevent 1.7.1 crashes on, and places that no record has. */

@@ -192,6 +192,7 @@ static void test_order(void **state)
 		  "10/0#1 10/0#2 10/1#1 10/1#2 10/2#1 10/2#2" },
 		/* runs of a page, up to the others' next */
 		{ "1:10+10+30 0:25+5+40 2:20+80", "10/1 20/1 20/2 25/0 30/0 50/1 70/0 100/2" },
+		{ "1:10+20 0:30", "10/1 30/0 30/1" },
 		{ "0:10+20+0 1:30+0+5", "10/0 30/0 30/0 30/1 30/1 35/1" },
 		/* time that goes back is put at the newest of its CPU */
 		{ "0:100#1 0:50#2 0:110#3 1:60#4", "60/1#4 100/0#1 100/0#2 110/0#3" },
@@ -229,6 +230,7 @@ static void test_order_of_buffers_that_grow(void **state)
 		/* CPU 1 wrote 20 after it was read, and before CPU 0 wrote 30 */
 		{ "0:10 0:30 1:20%2", "10/0 20/1 30/0" },
 		{ "2:10 2:30 2:50 0:20%2 0:40%4 1:45%5", "10/2 20/0 30/2 40/0 45/1 50/2" },
+		{ "0:10+40 0:50+50 1:70%2", "10/0 50/0 50/0 70/1 100/0" },
 		/* within a page too */
 		{ "0:10+20 1:20%1", "10/0 20/1 30/0" },
 		/* an older one than what has gone: the clocks of the CPUs differ */

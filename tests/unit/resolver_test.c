@@ -75,6 +75,23 @@ static void test_sleeps_in(void **state)
 	assert_int_equal(resolver_function(resolver, 5), 5);
 }
 
+/* With more functions than are cached the roles are still right. */
+static void test_roles(void **state)
+{
+	open_resolver(kernel);
+	for (int i = 0; i < 2; i++) {
+		for (uint64_t other = 0; other < 2000; other++)
+			assert_int_equal(resolver_role(resolver, 0xffffffff81000800 + other),
+					 ROLE_NONE);
+		assert_int_equal(resolver_role(resolver, 0xffffffff81000500),
+				 ROLE_RECLAIM_THROTTLE);
+		assert_int_equal(resolver_role(resolver, 0xffffffff81000500),
+				 ROLE_RECLAIM_THROTTLE);
+		assert_int_equal(resolver_role(resolver, 0xffffffff81000700), ROLE_DRAIN);
+		assert_int_equal(resolver_role(resolver, 0xffffffff81000800), ROLE_NONE);
+	}
+}
+
 /* Without the section's ends nothing is known, and nothing is made up. */
 static void test_without_section(void **state)
 {
@@ -113,6 +130,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_sleeps_in, make_test_directory, tear_down),
+		cmocka_unit_test_setup_teardown(test_roles, make_test_directory, tear_down),
 		cmocka_unit_test_setup_teardown(test_time, make_test_directory, tear_down),
 		cmocka_unit_test_setup_teardown(test_without_section, make_test_directory,
 						tear_down),
