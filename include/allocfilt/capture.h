@@ -18,7 +18,7 @@
 
 struct capture;
 
-/* Of a trace.dat from which nothing can be shown. */
+/* A message about a trace.dat from which nothing can be shown. */
 #define CAPTURE_NO_EVENTS                                                                          \
 	"no event of slow allocations in it; what it takes: trace-cmd record -p function_graph "   \
 	"-l '__alloc*_pages*' -l 'try_to_*_pages' -l 'shrink_*' -l 'compact_zone*' "               \

@@ -124,7 +124,7 @@ static uint64_t parse_date(const char *text)
 }
 
 /* "cpuN COUNT" after "lost" or "read": each CPU of the recording has both lines. */
-static void parse_count(struct capture *capture, bool lost, const char *text)
+static void parse_cpu_count(struct capture *capture, bool lost, const char *text)
 {
 	char name[64];
 	uint64_t count;
@@ -179,7 +179,7 @@ static void parse_description(struct capture *capture, char *text)
 			free(capture->pids);
 			source->recorded = capture->pids = parse_pids(value);
 		} else if (!strcmp(key, "lost") || !strcmp(key, "read")) {
-			parse_count(capture, *key == 'l', value);
+			parse_cpu_count(capture, *key == 'l', value);
 		} else if (!strcmp(key, "pressure_before")) {
 			memory_pressure_parse(value, &source->pressure_before);
 		} else if (!strcmp(key, "pressure_after")) {
@@ -232,7 +232,7 @@ static bool find_segments(const char *dir, unsigned int *ret_first, unsigned int
 	return found;
 }
 
-static int read_layout(struct capture *capture, struct failure *failure)
+static int read_page_layout(struct capture *capture, struct failure *failure)
 {
 	char *text = read_text(capture, "events/header_page");
 	unsigned int first, last;
@@ -277,7 +277,7 @@ static int open_cpu(struct capture *capture, int place, struct chunk_limits *lim
 		ret = cpu_data_open_file(&cpu->data, capture->dir, cpu->cpu);
 	if (ret && ret != -ENOENT)
 		count_cpu_flaw(capture, cpu, -ret);
-	/* Of compressed data what is before the damage is left. */
+	/* Compressed data can be read up to the damage. */
 	cpu->done = ret && !cpu->data.chunks;
 	cpu->missing = ret == -ENOENT;
 	return cpu->done ? ret : 0;
@@ -378,7 +378,7 @@ static bool has_event(void *context, const char *system, const char *name)
 	return has;
 }
 
-/* A capture made by hand may lack these. Who reads them takes one that cannot be read as missing. */
+/* A capture made by hand may lack these. Their readers take one that cannot be read as missing. */
 static void check_names(struct capture *capture)
 {
 	static const char *const names[] = { "kallsyms", "mountinfo", "saved_cmdlines", "tasks",
@@ -398,7 +398,7 @@ static void check_names(struct capture *capture)
 }
 
 /* @text: of set_ftrace_filter; belongs to the capture from now on */
-static int set_functions(struct capture *capture, char *text)
+static int use_functions(struct capture *capture, char *text)
 {
 	size_t count = 0;
 	char *line;
@@ -426,7 +426,7 @@ static int list_functions(struct capture *capture)
 		free(text);
 		text = read_text(capture, "available_filter_functions");
 	}
-	return text ? set_functions(capture, text) : 0;
+	return text ? use_functions(capture, text) : 0;
 }
 
 /* Memory comes as it is used. */
@@ -449,7 +449,7 @@ static int open_all(struct capture *capture, struct failure *failure)
 {
 	char *description;
 	uint64_t flaws;
-	int ret = read_layout(capture, failure);
+	int ret = read_page_layout(capture, failure);
 
 	if (ret)
 		return ret;
@@ -752,7 +752,7 @@ int capture_find_traced(struct capture *capture, bool (*stop)(void *context), vo
 		ret = no_events(capture, traced.bad_pages);
 	} else if (!ret) {
 		filter = traced_filter(&traced);
-		ret = filter ? set_functions(capture, filter) : -ENOMEM;
+		ret = filter ? use_functions(capture, filter) : -ENOMEM;
 	}
 	traced_end(&traced);
 	return ret;

@@ -29,7 +29,7 @@
 
 static const char magic[] = "\x17\x08\x44tracing";
 
-/* Of both versions, but for those of sections and CPUCOUNT. trace-cmd.dat.v7(5) */
+/* Sections are version 7, CPUCOUNT is version 6, the others are both. trace-cmd.dat.v7(5) */
 enum option {
 	OPTION_DONE = 0,
 	OPTION_BUFFER = 3,
@@ -152,7 +152,7 @@ static int compare_paths(const void *left, const void *right)
 		      ((const struct source_file *)right)->path);
 }
 
-/* Of files with one path any stays. */
+/* Files with one path: any of them stays. */
 static void sort_files(struct trace_dat *dat)
 {
 	size_t kept = 0;
@@ -472,7 +472,7 @@ static bool read_section(struct trace_dat *dat, const struct part *part, uint64_
 	return good;
 }
 
-/* What the options have told so far. */
+/* Options that were read so far. */
 struct options_found {
 	uint64_t bytes;
 	uint64_t next;	/* version 7: where the next ones are; 0: nowhere */
@@ -621,7 +621,7 @@ static bool is_word(const char *text)
 	return *text && !text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789._-")];
 }
 
-static int read_all(struct trace_dat *dat, const char *path, struct failure *failure)
+static int read_up_to_data(struct trace_dat *dat, const char *path, struct failure *failure)
 {
 	struct span span = { .dat = dat, .end = dat->size };
 	char mark[sizeof(magic) - 1], version[8], codec[16], codec_version[32];
@@ -692,7 +692,7 @@ int trace_dat_open(struct trace_dat **ret_dat, const char *path, struct failure 
 	else {
 		dat->size = dat->data_left = status.st_size;
 		dat->places_left = PLACES_MAX;
-		ret = read_all(dat, path, failure);
+		ret = read_up_to_data(dat, path, failure);
 	}
 	if (ret) {
 		trace_dat_free(dat);

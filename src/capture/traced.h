@@ -6,15 +6,15 @@
 #include "allocfilt/record.h"
 
 /*
- * What was traced, found in the data itself: a trace.dat does not tell. A function of the catalog was
- * traced if it has a window.
+ * Functions that were traced are found in the data, as a trace.dat does not list them: those of the
+ * catalog that have a window.
  */
 
 struct traced {
 	uint64_t windows;   /* of any function */
 	uint64_t events;    /* of the catalog */
 	uint64_t bad_pages; /* damaged, and passed over */
-	/* Of the catalog, that the kernel has. */
+	/* Functions of the catalog that the kernel has. */
 	struct traced_function {
 		uint64_t address;
 		const char *name; /* in the text of kallsyms */

@@ -42,7 +42,7 @@ static void put_finding_line(struct writer *writer, const char *format, ...)
 	writer_put(writer, "\n", 1);
 }
 
-static void put_cpu(struct writer *writer, const struct verify_cpu *cpu)
+static void put_cpu_row(struct writer *writer, const struct verify_cpu *cpu)
 {
 	char number[16] = "all", first[32] = "-", last[32] = "-", lost[32];
 
@@ -69,11 +69,11 @@ static void put_cpus(struct writer *writer, const struct verify_findings *findin
 			 "lost");
 	for (int place = 0; place < findings->nr_cpus; place++) {
 		if (findings->cpus[place].pages)
-			put_cpu(writer, &findings->cpus[place]);
+			put_cpu_row(writer, &findings->cpus[place]);
 		else
 			without++;
 	}
-	put_cpu(writer, &findings->all);
+	put_cpu_row(writer, &findings->all);
 	if (without)
 		put_finding_line(writer, "without data: %d CPU%s", without,
 				 without == 1 ? "" : "s");

@@ -42,8 +42,8 @@ static int choose_threshold(const struct run_context *run, const struct capture 
 	return 0;
 }
 
-static int make_plan(const struct run_context *run, struct capture *capture, struct plan **plan,
-		     struct failure *failure)
+static int plan_replay(const struct run_context *run, struct capture *capture, struct plan **plan,
+		       struct failure *failure)
 {
 	char events[CONFIG_SETTING_NAME_MAX];
 	struct plan_request request = {
@@ -68,7 +68,7 @@ static int make_plan(const struct run_context *run, struct capture *capture, str
 		return failure_set(failure, EXIT_STATUS_USAGE, -ret,
 				   "%s: damaged: %s; there is nothing left to show",
 				   capture_source(capture)->dir, capture_info(capture)->first_flaw);
-	/* What the plan says of a kernel is no help: the capture may only lack files. */
+	/* The plan's message about a kernel is no help: the capture may only lack files. */
 	if (ret && failure->status == EXIT_STATUS_NO_FEATURE)
 		return failure_set(
 			failure, EXIT_STATUS_USAGE, -ret,
@@ -79,8 +79,8 @@ static int make_plan(const struct run_context *run, struct capture *capture, str
 	return ret;
 }
 
-static int read_all(const struct run_context *run, struct capture *capture,
-		    struct pipeline *pipeline)
+static int replay_data(const struct run_context *run, struct capture *capture,
+		       struct pipeline *pipeline)
 {
 	int more, ret;
 
@@ -115,8 +115,8 @@ static int check_flaws(const struct capture *capture, const struct pipeline *pip
 			   info->flaws && data ? ", " : "", data_flaw.text);
 }
 
-static int write_metrics(const struct run_context *run, struct pipeline *pipeline,
-			 struct failure *failure)
+static int write_replay_metrics(const struct run_context *run, struct pipeline *pipeline,
+				struct failure *failure)
 {
 	struct metrics_file *file = NULL;
 	int ret;
@@ -137,13 +137,13 @@ static int replay(const struct run_context *run, struct capture *capture, struct
 	int ret = output_begin(pipeline_output(pipeline)), metrics;
 
 	if (!ret)
-		ret = read_all(run, capture, pipeline);
+		ret = replay_data(run, capture, pipeline);
 	if (!ret)
 		ret = summary_print(run, pipeline);
 	pipeline_log_end(pipeline);
 	if (ret && ret != -EPIPE)
 		return output_failed(ret, failure);
-	metrics = write_metrics(run, pipeline, failure);
+	metrics = write_replay_metrics(run, pipeline, failure);
 	if (metrics)
 		return metrics;
 	/* Nobody reads what else there is. */
@@ -222,7 +222,7 @@ static int replay_capture(const struct run_context *run, struct capture *capture
 	if (!ret)
 		ret = find_traced(run, capture, failure);
 	if (!ret)
-		ret = make_plan(run, capture, &plan, failure);
+		ret = plan_replay(run, capture, &plan, failure);
 	if (!ret)
 		ret = pipeline_new(&pipeline, run->options, plan, capture_source(capture),
 				   run->output, failure);

@@ -46,7 +46,7 @@ static int print_findings(const struct run_context *run, const char *name,
 {
 	const struct options *options = run->options;
 	struct line verdict;
-	/* What the configuration file says is for other runs. */
+	/* A format in the configuration file is for other runs. */
 	const char *format = options_on_command_line(options, "format") ? options->format : "trace";
 	int ret = output_findings(run->output, format, name, findings);
 

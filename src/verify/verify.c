@@ -235,7 +235,7 @@ struct verify_findings *verify_finish(struct verify *verify)
 	return findings;
 }
 
-static void add_count(struct line *line, uint64_t count, const char *one, const char *many)
+static void add_counted(struct line *line, uint64_t count, const char *one, const char *many)
 {
 	line_add(line, "%" PRIu64 " %s", count, count == 1 ? one : many);
 }
@@ -264,7 +264,7 @@ static void add_faults(struct line *line, const struct verify_findings *findings
 		if (!faults[i].count)
 			continue;
 		line_add_text(line, before);
-		add_count(line, faults[i].count, faults[i].one, faults[i].many);
+		add_counted(line, faults[i].count, faults[i].one, faults[i].many);
 		before = ", ";
 	}
 	if (findings->stopped)
@@ -284,9 +284,9 @@ bool verify_verdict(const struct verify_findings *findings, struct line *line)
 		return false;
 	}
 	line_add_text(line, "clean: ");
-	add_count(line, (uint64_t)findings->nr_cpus, "CPU, ", "CPUs, ");
-	add_count(line, all->pages, "page, ", "pages, ");
-	add_count(line, all->records, "record, ", "records, ");
+	add_counted(line, (uint64_t)findings->nr_cpus, "CPU, ", "CPUs, ");
+	add_counted(line, all->pages, "page, ", "pages, ");
+	add_counted(line, all->records, "record, ", "records, ");
 	line_add_text(line, text_duration(text, all->last - all->first));
 	return true;
 }
