@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "output/findings.h"
+#include "allocfilt/output.h"
 #include "output/json.h"
 
 /* As the kernel's text has it: seconds, cut to microseconds. */
@@ -142,7 +142,7 @@ static void put_types(struct writer *writer, const struct verify_findings *findi
 		put_finding_line(writer, "  more types than these are not told apart");
 }
 
-void findings_text(struct writer *writer, const char *path, const struct verify_findings *findings)
+int findings_text(struct writer *writer, const char *path, const struct verify_findings *findings)
 {
 	struct line line;
 
@@ -165,6 +165,7 @@ void findings_text(struct writer *writer, const char *path, const struct verify_
 	line_add_text(&line, ": ");
 	verify_verdict(findings, &line);
 	line_put(&line, writer);
+	return writer_flush(writer);
 }
 
 /* ---- JSON ---- */
@@ -230,7 +231,7 @@ static void json_types(struct json *json, const struct verify_findings *findings
 	json_close(json, ']');
 }
 
-void findings_json(struct writer *writer, const char *path, const struct verify_findings *findings)
+int findings_json(struct writer *writer, const char *path, const struct verify_findings *findings)
 {
 	struct json json;
 	struct line verdict;
@@ -255,4 +256,5 @@ void findings_json(struct writer *writer, const char *path, const struct verify_
 	if (findings->bad_files)
 		json_string(&json, "first_damaged_file", findings->first_bad_file);
 	json_end(&json);
+	return writer_flush(writer);
 }

@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "output/findings.h"
 #include "output/json.h"
 
 /* The form `json`: one object per line, first of the run, then of each stall, last the summary. */
@@ -796,5 +795,4 @@ const struct output_ops json_form = {
 	.stall = json_form_stall,
 	.summary = json_form_summary,
 	.so_far = json_form_so_far,
-	.findings = findings_json,
 };

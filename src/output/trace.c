@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "allocfilt/output.h"
-#include "output/findings.h"
 
 /*
  * The form `trace`: each record as the line that the kernel prints for it in `trace`, with
@@ -304,5 +303,4 @@ static int trace_pair(struct output *output, const struct task_pair *pair)
 const struct output_ops trace_form = {
 	.window = trace_window,
 	.pair = trace_pair,
-	.findings = findings_text,
 };

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "allocfilt/capture.h"
 #include "allocfilt/config.h"
@@ -41,14 +42,19 @@ static void add_bad_files(struct verify_findings *findings, const struct capture
 	findings->bad_files += info->flaws;
 }
 
+/* A format in the configuration file is for other runs. */
+static bool verify_as_json(const struct options *options)
+{
+	return options_on_command_line(options, "format") && !strcmp(options->format, "json");
+}
+
 static int print_findings(const struct run_context *run, const char *name,
 			  const struct verify_findings *findings, struct failure *failure)
 {
 	const struct options *options = run->options;
 	struct line verdict;
-	/* A format in the configuration file is for other runs. */
-	const char *format = options_on_command_line(options, "format") ? options->format : "trace";
-	int ret = output_findings(run->output, format, name, findings);
+	int ret = verify_as_json(options) ? findings_json(run->output, name, findings) :
+					    findings_text(run->output, name, findings);
 
 	if (ret)
 		return output_failed(ret, failure);
@@ -89,8 +95,8 @@ int verify_run(const struct run_context *run, struct failure *failure)
 	struct capture *capture;
 	int ret;
 
-	if (options_on_command_line(options, "format") &&
-	    !output_form_has_findings(options->format))
+	if (options_on_command_line(options, "format") && !verify_as_json(options) &&
+	    strcmp(options->format, "trace"))
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
 				   "--verify prints a text (-f trace) or -f json: not -f %s",
 				   options->format);
