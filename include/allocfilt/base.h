@@ -135,42 +135,6 @@ int file_write_all(int fd, const char *text, size_t length);
 int file_path(char *buffer, const char *dir, const char *path);
 
 /*
- * Files in memory, by the paths that they would have in a capture: what a trace.dat has of them.
- */
-
-struct file_table;
-
-/** file_table_new - NULL where memory is short */
-struct file_table *file_table_new(void);
-
-/** file_table_free - NULL is allowed */
-void file_table_free(struct file_table *table);
-
-/** file_table_add - add a file; @text belongs to the table, also after -ENOMEM and -E2BIG */
-int file_table_add(struct file_table *table, const char *path, char *text, size_t length);
-
-/**
- * file_table_sort - to be called once after the last file_table_add(), before all below
- *
- * Of files with one path a single one is left.
- */
-void file_table_sort(struct file_table *table);
-
-bool file_table_has(const struct file_table *table, const char *path);
-
-/** file_table_read - as file_read() */
-int file_table_read(const struct file_table *table, const char *path, char **ret_text,
-		    size_t *ret_length);
-
-/** file_table_open - a descriptor of a copy (memfd_create(2)), or -errno (-ENOENT) */
-int file_table_open(const struct file_table *table, const char *path);
-
-/** file_table_events - call @visit for each events/SYSTEM/NAME/format; non-zero stops */
-int file_table_events(const struct file_table *table,
-		      int (*visit)(void *context, const char *system, const char *name),
-		      void *context);
-
-/*
  * What is written may lie where another user can write, too. He must not make us write, truncate or
  * change a file that he could not write himself. So a directory is opened once, and what is written
  * in it goes by its descriptor and a name without a slash; no link in it is followed. How its path

@@ -19,34 +19,26 @@
 
 struct capture;
 
-/* Of a trace.dat from which nothing can be shown. */
+/* A message about a trace.dat from which nothing can be shown. */
 #define CAPTURE_NO_EVENTS                                                                          \
 	"no event of slow allocations in it; what it takes: trace-cmd record -p function_graph "   \
 	"-l '__alloc*_pages*' -l 'try_to_*_pages' -l 'shrink_*' -l 'compact_zone*' "               \
 	"-e vmscan -e compaction"
 
 /**
- * capture_open - open a directory, or a trace.dat with its first buffer that has data
+ * capture_open - open a directory, FILE or FILE:BUFFER
  *
- * Returns 0, or -errno with @failure (status 2: neither a tracing directory nor a capture, not
- * readable). Damaged files that are not essential are counted in capture_info.
+ * FILE is a trace.dat, and BUFFER one of its ring buffers ("top": that of the top level), by default the
+ * first one with data. Returns 0, or -errno with @failure (status 2: neither a tracing directory nor a
+ * capture, not readable). Damaged files that are not essential are counted in capture_info.
  */
 int capture_open(struct capture **capture, const char *path, struct failure *failure);
 
-/** capture_open_buffer - the same with the buffer of a trace.dat that has this name */
-int capture_open_buffer(struct capture **capture, const char *path, const char *buffer,
-			struct failure *failure);
-
-/**
- * capture_next_buffer - go on to the next buffer of the file that has data
- *
- * What was offered or described of the one before is no longer valid. Returns 1, 0 if there is none, or
- * -errno with @failure as capture_open().
- */
-int capture_next_buffer(struct capture *capture, struct failure *failure);
-
 /** capture_close - NULL is allowed */
 void capture_close(struct capture *capture);
+
+/** capture_is_file - is it a trace.dat that is the same file as that descriptor's? */
+bool capture_is_file(const struct capture *capture, int fd);
 
 /** capture_source - describes the data; valid while the capture is open */
 const struct data_source *capture_source(const struct capture *capture);
@@ -56,6 +48,7 @@ struct capture_info {
 	bool described;	      /* has the file `capture`; its threshold is the default */
 	uint64_t flaws;	      /* files that were damaged, missing or unreadable so far */
 	char first_flaw[768]; /* "" or the first of them */
+	char others[256]; /* names of the other buffers with data, printable; "": there are none */
 };
 
 /** capture_info - valid while the capture is open; flaws grow as it is read */

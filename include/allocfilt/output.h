@@ -109,11 +109,6 @@ struct output_ops {
 	int (*interval)(struct writer *writer, const struct summary_view *view);
 	/* the summary so far, to another writer; NULL: as text */
 	int (*so_far)(struct writer *writer, const struct summary_view *view);
-	/* one run may follow another */
-	bool several;
-	/* what --verify found; path: of the capture. A failure stays in the writer */
-	void (*findings)(struct writer *writer, const char *path,
-			 const struct verify_findings *findings);
 };
 
 /**
@@ -157,9 +152,6 @@ int output_interval(struct output *output, const struct summary_view *view);
 
 /** output_form_is_text - does this form of -f end with the summary as text? */
 bool output_form_is_text(const char *name);
-
-/** output_form_has_several - can one run follow another in this form of -f? */
-bool output_form_has_several(const char *name);
 
 /** output_tick - to be called about once a second; @now: ns, CLOCK_MONOTONIC */
 void output_tick(struct output *output, uint64_t now, const struct summary_view *view);
@@ -236,17 +228,9 @@ int output_file_begin(int fd, const char *path);
  */
 int output_file_close(int fd, const char *path, int ret, struct failure *failure);
 
-/** output_form_has_findings - can output_findings() write this form of -f? */
-bool output_form_has_findings(const char *name);
-
-/**
- * output_findings - write what --verify found, as text in a form that has no findings
- * @path: of the capture
- *
- * Returns 0 or -errno of the writer.
- */
-int output_findings(struct writer *writer, const char *form, const char *path,
-		    const struct verify_findings *findings);
+/** findings_text, findings_json - write what --verify found; @path: of the capture; 0 or -errno */
+int findings_text(struct writer *writer, const char *path, const struct verify_findings *findings);
+int findings_json(struct writer *writer, const char *path, const struct verify_findings *findings);
 
 /*
  * The summary as metrics for Prometheus. Counters start at 0 with the run. Any user may read them,

@@ -121,15 +121,22 @@ static inline bool record_in_interrupt(const struct record *record)
 	return record->flags & RECORD_FLAGS_INTERRUPT;
 }
 
+/* A file of a capture that is in memory. */
+struct source_file {
+	char *path; /* as in a capture */
+	char *text; /* any bytes, and a NUL */
+	size_t length;
+};
+
 /*
  * Describes the data of a running kernel or a capture. It, and what it points to, must outlive the
  * stages that use it.
  */
 struct data_source {
 	const char *dir; /* the tracing directory at its top level, the capture, or its trace.dat */
-	const struct file_table *files; /* of a trace.dat, as a capture has them; NULL: in dir */
-	const char *proc;		/* "/proc" of the running kernel, NULL for a capture */
-	const char *buffer;		/* name of the ring buffer, where there are several; NULL */
+	const struct source_file *files; /* of a trace.dat, sorted by path; NULL: they are in dir */
+	size_t nr_files;
+	const char *proc; /* "/proc" of the running kernel, NULL for a capture */
 	/* Of the machine that was traced; "" or NULL: not known. */
 	const char *host;    /* name, any bytes */
 	const char *release; /* uname -r */
@@ -160,6 +167,9 @@ int source_open(const struct data_source *source, const char *path);
 /** source_read - read such a file as a whole, as file_read() does */
 int source_read(const struct data_source *source, const char *path, char **ret_text,
 		size_t *ret_length);
+
+/** source_has - is there such a file? Of a trace.dat only */
+bool source_has(const struct data_source *source, const char *path);
 
 /** source_events - call @visit for each event that has a format; as event_directories() */
 int source_events(const struct data_source *source,

@@ -177,7 +177,7 @@ void chunks_rewind(struct chunks *chunks)
 	chunks->at = chunks->length = 0;
 }
 
-static int make_room(unsigned char **buffer, size_t *size, size_t wanted)
+static int enlarge(unsigned char **buffer, size_t *size, size_t wanted)
 {
 	unsigned char *larger;
 
@@ -201,9 +201,9 @@ static int next_chunk(struct chunks *chunks)
 		return 0;
 	ret = read_header(chunks, chunks->next, &packed, &size);
 	if (!ret)
-		ret = make_room(&chunks->packed, &chunks->packed_size, packed);
+		ret = enlarge(&chunks->packed, &chunks->packed_size, packed);
 	if (!ret)
-		ret = make_room(&chunks->data, &chunks->data_size, size);
+		ret = enlarge(&chunks->data, &chunks->data_size, size);
 	if (ret)
 		return ret;
 	ret = read_at(chunks, chunks->packed, packed, chunks->next + CHUNK_HEADER);

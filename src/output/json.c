@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "output/findings.h"
 #include "output/json.h"
 
 /*
@@ -510,8 +509,6 @@ static int json_form_begin(struct output *output)
 	json_number(&json, "report_ns", report ? report : setup->plan->threshold);
 	/* The path of a capture says nothing of the machine that was traced. */
 	json_string(&json, "directory", source->proc ? source->dir : NULL);
-	if (source->buffer)
-		json_string(&json, "buffer", source->buffer);
 	json_open(&json, "cpus", '[');
 	for (int i = 0; i < source->cpus.count; i++)
 		json_signed(&json, NULL, source->cpus.numbers[i]);
@@ -552,6 +549,4 @@ const struct output_ops json_form = {
 	.stall = json_form_stall,
 	.summary = json_form_summary,
 	.so_far = json_form_so_far,
-	.several = true,
-	.findings = findings_json,
 };

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "allocfilt/output.h"
-#include "output/findings.h"
 
 extern const struct output_ops trace_form, tree_form, json_form, perfetto_form, html_form,
 	folded_form, account_json_form, account_folded_form;
@@ -63,25 +62,6 @@ static const struct output_ops *ops_of(const char *name)
 bool output_form_is_text(const char *name)
 {
 	return !ops_of(name)->summary;
-}
-
-bool output_form_has_several(const char *name)
-{
-	return ops_of(name)->several;
-}
-
-bool output_form_has_findings(const char *name)
-{
-	return ops_of(name)->findings;
-}
-
-int output_findings(struct writer *writer, const char *form, const char *path,
-		    const struct verify_findings *findings)
-{
-	const struct output_ops *ops = ops_of(form);
-
-	(ops->findings ? ops->findings : findings_text)(writer, path, findings);
-	return writer_flush(writer);
 }
 
 struct output *output_new(const struct output_setup *setup)

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "allocfilt/output.h"
-#include "output/findings.h"
 
 /*
  * The form `trace`: each record as the line that the kernel prints for it in `trace`, with
@@ -239,6 +238,4 @@ static int trace_stall(struct output *output, const struct named_stall *named)
 
 const struct output_ops trace_form = {
 	.stall = trace_stall,
-	.several = true,
-	.findings = findings_text,
 };

@@ -391,5 +391,4 @@ const struct output_ops tree_form = {
 	.make = tree_make,
 	.release = tree_release,
 	.stall = tree_form_stall,
-	.several = true,
 };

@@ -30,7 +30,7 @@ struct recorder {
 	const struct plan *plan;
 	const struct data_source *source;
 	const struct probe *probe;
-	struct dat_file file; /* its path is NULL: a directory */
+	char *parts; /* the capture of which -w FILE.dat is made; NULL: a directory */
 	struct capture_writer *writer;
 	struct task_cache *tasks;
 	struct losses *losses;
@@ -102,8 +102,12 @@ static int create(struct recorder *recorder, struct failure *failure)
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
 				   "-w %s: --max-size writes directories, name one",
 				   options->write);
-	ret = dat_file_init(&recorder->file, options->write, failure);
-	return ret ? ret : capture_create(&recorder->writer, recorder->file.parts, failure);
+	ret = dat_file_check(options->write, failure);
+	if (ret)
+		return ret;
+	if (asprintf(&recorder->parts, "%s.parts", options->write) < 0)
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+	return capture_create(&recorder->writer, recorder->parts, failure);
 }
 
 int recorder_new(struct recorder **ret_recorder, const struct options *options,
@@ -156,6 +160,7 @@ void recorder_free(struct recorder *recorder)
 	task_cache_free(recorder->tasks);
 	free(recorder->mounts);
 	free(recorder->before);
+	free(recorder->parts);
 	free(recorder);
 }
 
@@ -653,12 +658,12 @@ int recorder_close(struct recorder *recorder, int error, struct signals *signals
 	if (ret)
 		file_failed(recorder, ret, &end);
 	/* With tracing taken away, or not restored, what was recorded is whole. */
-	else if (recorder->file.path && error && failure->status == EXIT_STATUS_RUN_TIME)
-		log_notice("-w %s: not made; what was recorded is in %s", recorder->file.path,
-			   recorder->file.parts);
-	else if (recorder->file.path)
-		ret = dat_file_make(&recorder->file, recorder->writer, &recorder->source->cpus,
-				    signals, &end);
+	else if (recorder->parts && error && failure->status == EXIT_STATUS_RUN_TIME)
+		log_notice("-w %s: not made; what was recorded is in %s", recorder->options->write,
+			   recorder->parts);
+	else if (recorder->parts)
+		ret = dat_file_make(recorder->options->write, recorder->writer,
+				    &recorder->source->cpus, signals, &end);
 	if (error && ret)
 		log_error("%s", end.text);
 	else if (ret)

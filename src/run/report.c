@@ -55,7 +55,7 @@ void summary_print_so_far(const struct run_context *run, struct pipeline *pipeli
 
 int output_failed(int error, struct failure *failure)
 {
-	if (error == -EPIPE)
+	if (!error || error == -EPIPE)
 		return 0;
 	return failure_set(failure, EXIT_STATUS_RUN_TIME, -error, "output: %s",
 			   error == -ETIMEDOUT ? "not read after the end, the rest of it is lost" :

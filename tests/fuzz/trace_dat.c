@@ -78,11 +78,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		PROMISED(*failure.text && failure.status <= EXIT_STATUS_USAGE);
 		return 0;
 	}
-	do {
-		read_texts(capture_source(capture));
-		capture_find_traced(capture, never, NULL);
-		read_pages(capture);
-	} while (capture_next_buffer(capture, &failure) > 0);
+	read_texts(capture_source(capture));
+	capture_find_traced(capture, never, NULL);
+	read_pages(capture);
 	capture_close(capture);
 	return 0;
 }
