@@ -271,31 +271,6 @@ bool shrinker_names_unavailable(const struct shrinker_names *names);
 /** shrinker_names_overflow - superblocks that were left out because the table was full */
 uint64_t shrinker_names_overflow(const struct shrinker_names *names);
 
-/*
- * Caches of the slab allocator by the size of their objects, for kernels whose kmem:kmem_cache_alloc does
- * not name the cache.
- */
-
-struct slab_caches;
-
-/**
- * slab_caches_new - read the caches that there are
- * @dir: /sys/kernel/slab: Documentation/ABI/testing/sysfs-kernel-slab. Without it there are none.
- *
- * Returns NULL with errno ENOMEM.
- */
-struct slab_caches *slab_caches_new(const char *dir);
-void slab_caches_free(struct slab_caches *caches);
-
-/**
- * slab_caches_name - the name of the one cache with objects of that size
- * @object_size: bytes, as asked for
- * @size: bytes that an object takes
- *
- * NULL: there is no such cache, or more than one, or it was merged from several.
- */
-const char *slab_caches_name(const struct slab_caches *caches, uint64_t object_size, uint64_t size);
-
 /* Units of systemd, from the path of a cgroup. */
 
 #define UNIT_NAME_BYTES 256 /* with the NUL; systemd.unit(5): at most 255 characters */

@@ -48,8 +48,7 @@ struct account {
 	const struct plan *plan;
 	const pid_t *pids;
 	struct resolver *resolver;
-	struct tasks running;	    /* before forks were counted */
-	struct slab_caches *caches; /* NULL: the kernel names them */
+	struct tasks running; /* before forks were counted */
 	struct hash waiters;
 	struct waiter waiter[WAITERS_MAX];
 	uint64_t dropped_stalls;
@@ -67,16 +66,13 @@ struct account *account_new(const struct plan *plan, const pid_t *pids, struct r
 	account->plan = plan;
 	account->pids = pids;
 	account->resolver = resolver;
-	if (!plan->cache_names)
-		account->caches = slab_caches_new("/sys/kernel/slab");
-	if ((plan->cache_names || account->caches) &&
-	    !hash_init(&account->waiters, &account->waiter[0].hash, sizeof(account->waiter[0]),
-		       WAITERS_MAX))
-		return account;
-	slab_caches_free(account->caches);
-	free(account);
-	errno = ENOMEM;
-	return NULL;
+	if (hash_init(&account->waiters, &account->waiter[0].hash, sizeof(account->waiter[0]),
+		      WAITERS_MAX)) {
+		free(account);
+		errno = ENOMEM;
+		return NULL;
+	}
+	return account;
 }
 
 static void tasks_free(struct tasks *tasks)
@@ -105,7 +101,6 @@ void account_free(struct account *account)
 	snapshot_free(&account->shown);
 	tasks_free(&account->running);
 	hash_destroy(&account->waiters);
-	slab_caches_free(account->caches);
 	free(account);
 }
 
@@ -664,23 +659,6 @@ static void show_sites(struct snapshot *shown, const struct snapshot *now,
 	}
 }
 
-/* By the mean size, which is that of most call sites' objects. */
-static void name_caches(const struct slab_caches *caches, struct snapshot *shown)
-{
-	for (size_t i = 0; i < shown->nr_sites; i++) {
-		struct account_site *site = &shown->sites[i];
-		const char *name;
-
-		if (!site->cache || *site->cache || !site->count || site->requested % site->count ||
-		    site->allocated % site->count)
-			continue;
-		name = slab_caches_name(caches, site->requested / site->count,
-					site->allocated / site->count);
-		if (name)
-			site->cache = name;
-	}
-}
-
 static void show_processes(struct snapshot *shown, const struct snapshot *now,
 			   const struct snapshot *before)
 {
@@ -718,8 +696,6 @@ int account_tables(struct account *account, bool interval, enum account_sort sor
 	if (!shown->sites || !shown->processes)
 		return -ENOMEM;
 	show_sites(shown, now, before);
-	if (account->caches)
-		name_caches(account->caches, shown);
 	show_processes(shown, now, before);
 	qsort(shown->sites, shown->nr_sites, sizeof(*shown->sites), orders[sort]);
 	qsort(shown->processes, shown->nr_processes, sizeof(*shown->processes), by_pages);
