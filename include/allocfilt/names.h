@@ -45,15 +45,14 @@ struct resolver;
  * Returns 0, or -errno with @failure (exit status 3 if kallsyms shows no addresses in a live run,
  * else 1).
  */
-int resolver_new(struct resolver **resolver, const struct plan *plan,
-		 const struct data_source *source, const struct options *options,
-		 struct failure *failure);
+int resolver_new(struct resolver **resolver, const struct data_source *source,
+		 const struct options *options, struct failure *failure);
 void resolver_free(struct resolver *resolver);
 
 /**
- * resolver_read_symbols - in a running kernel, read the symbols that are likely to be asked for
+ * resolver_read_symbols - in a running kernel, read the symbols of all functions
  *
- * Takes up to a second under emulation, so tracing is on by then. Until then functions have no roles.
+ * Takes up to a second under emulation, so tracing is on by then.
  */
 void resolver_read_symbols(struct resolver *resolver);
 
@@ -94,7 +93,7 @@ uint64_t resolver_sleeps_in(void *resolver, const uint64_t *frames, size_t count
 /** resolver_function - the start of the function that contains an address, or the address */
 uint64_t resolver_function(struct resolver *resolver, uint64_t address);
 
-/** resolver_address - address of a function that plan_likely_symbol() accepts; 0: none */
+/** resolver_address - address of a function among the symbols that were read; 0: none */
 uint64_t resolver_address(const struct resolver *resolver, const char *function);
 
 /** kallsyms_address - address of a function, from a text of kallsyms, which is closed; 0: none */

@@ -33,7 +33,6 @@ struct clock_mark {
 };
 
 struct resolver {
-	const struct plan *plan;
 	const struct data_source *source;
 	struct symbols *symbols;
 	struct task_cache *tasks;
@@ -49,22 +48,13 @@ struct resolver {
 	size_t nr_marks;
 };
 
-static bool is_likely_symbol(void *context, const char *name)
-{
-	const struct resolver *resolver = context;
-
-	for (size_t i = 0; i < ARRAY_SIZE(waits); i++)
-		if (!strcmp(name, waits[i]))
-			return true;
-	return plan_likely_symbol(resolver->plan, name);
-}
-
 static bool make_tables(struct resolver *resolver, const struct options *options)
 {
 	const struct data_source *source = resolver->source;
 	int saved = source->proc ? -1 : source_open(source, "cgroups");
+	int modules = source->proc ? file_open(source->proc, "modules", FILE_TEXT_MAX) : -1;
 
-	resolver->symbols = symbols_new(source_open(source, "kallsyms"), source->proc);
+	resolver->symbols = symbols_new(source_open(source, "kallsyms"), modules);
 	/* Half of the tasks with waiting events: each uses 360 bytes of locked memory. */
 	resolver->tasks = task_cache_new(source, options->limits.tasks / 2);
 	resolver->cgroups =
@@ -78,16 +68,14 @@ static bool make_tables(struct resolver *resolver, const struct options *options
 	       (!options->stack || resolver->stacks);
 }
 
-int resolver_new(struct resolver **ret_resolver, const struct plan *plan,
-		 const struct data_source *source, const struct options *options,
-		 struct failure *failure)
+int resolver_new(struct resolver **ret_resolver, const struct data_source *source,
+		 const struct options *options, struct failure *failure)
 {
 	struct resolver *resolver = calloc(1, sizeof(*resolver));
 	int ret;
 
 	if (!resolver)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
-	resolver->plan = plan;
 	resolver->source = source;
 	tzset(); /* else the first gmtime_r() allocates */
 	if (!make_tables(resolver, options)) {
@@ -118,7 +106,7 @@ int resolver_new(struct resolver **ret_resolver, const struct plan *plan,
 
 void resolver_read_symbols(struct resolver *resolver)
 {
-	symbols_read(resolver->symbols, is_likely_symbol, resolver);
+	symbols_read(resolver->symbols);
 	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
 		uint64_t address = symbols_address(resolver->symbols, waits[i]);
 
@@ -161,7 +149,6 @@ struct shrinker_names *resolver_superblocks(const struct resolver *resolver)
 /* Process and cgroup are only shown for tasks with slow runs, which are few. */
 void resolver_see(struct resolver *resolver, const struct record *record)
 {
-	symbols_set_time(resolver->symbols, record->ts);
 	if (record->kind == RECORD_WINDOW)
 		task_cache_see(resolver->tasks, record->tid, record->ts);
 	else if (record->kind == RECORD_EVENT)
@@ -268,11 +255,7 @@ void resolver_shrinker(struct resolver *resolver, uint64_t shrinker, uint64_t ca
 
 size_t resolver_stack(struct resolver *resolver, uint32_t number, const uint64_t **ret_frames)
 {
-	size_t count = resolver->stacks ? stacks_of(resolver->stacks, number, ret_frames) : 0;
-
-	if (count)
-		symbols_look_up(resolver->symbols, *ret_frames, count);
-	return count;
+	return resolver->stacks ? stacks_of(resolver->stacks, number, ret_frames) : 0;
 }
 
 uint64_t resolver_realtime(const struct resolver *resolver, uint64_t ts)

@@ -826,7 +826,7 @@ int pipeline_new(struct pipeline **ret_pipeline, const struct options *options,
 	pipeline->own = source->own ? source->own : INT64_MAX;
 	pipeline->selects = source->command || pipeline->by_pid || source->recorded;
 	pipeline->off_cpu = plan_off_cpu(plan);
-	ret = resolver_new(&pipeline->resolver, plan, source, options, failure);
+	ret = resolver_new(&pipeline->resolver, source, options, failure);
 	if (!ret) {
 		if (source->command)
 			pipeline->command = command_tasks_new(plan, source->command);

@@ -220,7 +220,7 @@ static void test_metrics_of_many_shrinkers(void **state)
 	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	struct writer *writer = writer_new(fd, -1);
 
-	assert_int_equal(resolver_new(&view.resolver, plan, &source, &options, &failure), 0);
+	assert_int_equal(resolver_new(&view.resolver, &source, &options, &failure), 0);
 	for (uint64_t i = 0; i < SHRINKERS_MAX; i++) {
 		struct record record = { .fields = { .callback = i } };
 		struct task_pair pair = { .begin = &record, .end = &record, .duration = i };

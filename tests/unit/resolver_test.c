@@ -39,13 +39,12 @@ static struct resolver *resolver;
 
 static void open_resolver(const char *symbols)
 {
-	static struct plan plan;
 	static const struct options options = { .limits = { .tasks = 64 } };
 	struct data_source source = { .dir = test_directory };
 	struct failure failure;
 
 	put_text("kallsyms", symbols);
-	assert_int_equal(resolver_new(&resolver, &plan, &source, &options, &failure), 0);
+	assert_int_equal(resolver_new(&resolver, &source, &options, &failure), 0);
 }
 
 static int tear_down(void **state)
