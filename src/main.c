@@ -202,7 +202,7 @@ int main(int argc, char **argv)
 		ret = config_load(&options, &failure);
 	/* It inherits what is changed from here on as it was found. */
 	if (!ret && options.command)
-		ret = command_new(&command, options.command, options.user, &failure);
+		ret = command_new(&command, options.command, &failure);
 	/* Nobody need read the messages of what puts tracing back. */
 	signal(SIGPIPE, SIG_IGN);
 	/* A script's shell has them ignored for a background job. */

@@ -490,9 +490,6 @@ const char *writer_queued(const struct writer *writer, size_t *ret_length);
  */
 int string_list_add(char ***texts, const char *text, size_t most);
 
-/** string_list_equal - have both the same strings in the same order? */
-bool string_list_equal(char *const *a, char *const *b);
-
 /** string_list_free - free a list with its strings; NULL is allowed */
 void string_list_free(char **texts);
 

@@ -85,7 +85,6 @@ struct options {
 	bool journal;	  /* --journal: entries in the journal, nothing on stdout */
 	char *metrics;	  /* --metrics: path, NULL: none */
 	char **command;	  /* COMMAND and its arguments, of argv, NULL ends; NULL: none */
-	char *user;	  /* --user: who COMMAND runs as, NULL: as we do */
 	bool stack;	  /* --stack: the kernel stack that led into reclaim or compaction */
 	bool off_cpu;	  /* --off-cpu: the scheduler's events as well */
 	bool force;	  /* --force */
@@ -150,14 +149,6 @@ struct setting {
  * They come in the order of --help. Returns false after the last.
  */
 bool options_next_set(const struct options *options, size_t *place, struct setting *ret_setting);
-
-/**
- * options_same_tracing - can a run with the settings @a go on with those of @b?
- *
- * True where only values differ that are used from then on; false where tracing or the tables have
- * to be set up again. Settings that a configuration file cannot have are not compared.
- */
-bool options_same_tracing(const struct options *a, const struct options *b);
 
 /** options_print_help - print the text of -h; a failed write shows in ferror(@file) only */
 void options_print_help(FILE *file, const char *const *formats);

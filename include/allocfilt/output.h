@@ -72,7 +72,7 @@ struct summary_view {
 };
 
 struct output_setup {
-	const struct options *options; /* until output_change() */
+	const struct options *options;
 	const struct plan *plan;
 	const struct data_source *source;
 	struct resolver *resolver;
@@ -83,8 +83,7 @@ struct output_setup {
 struct output {
 	const struct output_ops *ops;
 	struct output_setup setup;
-	struct screen *screen; /* of intervals; NULL: plain lines */
-	void *form;	       /* the form's own state */
+	void *form; /* the form's own state */
 };
 
 /* A form. Any member may be NULL. Those with a result return 0 or -errno. */
@@ -101,8 +100,6 @@ struct output_ops {
 	/* about once a second */
 	void (*tick)(struct output *output, uint64_t now, const struct summary_view *view);
 	void (*counts)(const struct output *output, struct journal_counts *ret_counts);
-	/* use other options from now on; the socket stays open */
-	void (*change)(struct output *output, const struct options *options);
 	/* the last call; NULL: the summary as text */
 	int (*summary)(struct output *output, const struct summary_view *view);
 	/* the summary of an interval; NULL: as text, in a form without a summary of its own */
@@ -162,8 +159,7 @@ bool output_has_intervals(const struct output *output);
 /**
  * output_interval - write the summary of an interval and flush it; 0 or -errno
  *
- * Without -f it is all that is written besides the summary at the end; then it is refreshed in place
- * on a terminal, if that is of a running kernel.
+ * Without -f it is all that is written besides the summary at the end.
  */
 int output_interval(struct output *output, const struct summary_view *view);
 
@@ -175,9 +171,6 @@ bool output_form_has_several(const char *name);
 
 /** output_tick - to be called about once a second; @now: ns, CLOCK_MONOTONIC */
 void output_tick(struct output *output, uint64_t now, const struct summary_view *view);
-
-/** output_change - use other options from now on (a reload, in journal mode) */
-void output_change(struct output *output, const struct options *options);
 
 /** output_counts - numbers of journal entries; false, and all 0, where none are written */
 bool output_counts(const struct output *output, struct journal_counts *ret_counts);

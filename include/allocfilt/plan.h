@@ -141,11 +141,10 @@ struct catalog_event {
 	/* Owners as well where no function of this role can be traced; ROLE_NONE: there is none. */
 	enum role needs;
 	uint64_t owners_without;
-	bool repeats;		 /* the owner may write it several times in one call */
-	bool any_window;	 /* without an owner that can be traced: the innermost window */
-	bool children;		 /* RULE_CHILDREN */
-	bool off_cpu;		 /* of --off-cpu alone */
-	unsigned char cost_rank; /* see plan_cost_rank(); 0: as all others of the catalog */
+	bool repeats;	 /* the owner may write it several times in one call */
+	bool any_window; /* without an owner that can be traced: the innermost window */
+	bool children;	 /* RULE_CHILDREN */
+	bool off_cpu;	 /* of --off-cpu alone */
 };
 
 /*
@@ -316,16 +315,12 @@ enum phase_part plan_part(const struct plan *plan, enum role role);
 /** plan_off_cpu - does the plan have the scheduler events? */
 bool plan_off_cpu(const struct plan *plan);
 
-/*
- * Which events are given up first to save CPU time: those that a user added, which may be any, then
- * those that have most records where memory is short. The others go last.
+/**
+ * plan_can_spare - do functions, or other events, tell as much of a stall's time without this event?
+ *
+ * With max-cpu such events are switched off to save CPU time.
  */
-#define COST_RANK_USER	 1
-#define COST_RANK_OTHERS 5
-#define COST_RANKS	 5
-
-/** plan_cost_rank - the rank of an event, from 1; 0: nothing else tells what it does, or it is not traced */
-unsigned int plan_cost_rank(const struct plan *plan, const struct plan_event *event);
+bool plan_can_spare(const struct plan *plan, const struct plan_event *event);
 
 /** plan_event_of - index of a catalog event, -1 where this kernel lacks it */
 int plan_event_of(const struct plan *plan, enum event_id id);

@@ -13,6 +13,7 @@
 /* Runs on a running kernel (live, service) and over a capture (replay). */
 
 struct command;
+struct manager;
 struct signals;
 
 /* What a run needs; it has to outlive the run. */
@@ -20,10 +21,11 @@ struct run_context {
 	const struct options *options;
 	int argc; /* the command line, to parse it again on a reload */
 	char **argv;
-	uint64_t started; /* ns, CLOCK_MONOTONIC: start of the program, not of a reload */
+	uint64_t started; /* ns, CLOCK_MONOTONIC: start of the program */
 	struct writer *output;
 	struct signals *signals;
 	struct command *command; /* NULL: none */
+	struct manager *manager; /* of a service; NULL: none */
 	const char
 		*run_dir; /* of the lock and the undo file: SESSION_RUN_DIR; tests have their own */
 };
@@ -38,8 +40,9 @@ int live_run(const struct run_context *run, struct failure *failure);
 /**
  * service_run - trace with --journal for months, usually under a service manager
  *
- * SIGHUP reads the configuration again. Under a service manager (NOTIFY_SOCKET) it waits while
- * another user traces, at the start and later. Returns 0, or -errno with @failure.
+ * SIGHUP reads the configuration again: without a mistake the run ends, and another one begins with it.
+ * Under a service manager (NOTIFY_SOCKET) it waits while another user traces, at the start and later.
+ * Returns 0, or -errno with @failure.
  */
 int service_run(const struct run_context *run, struct failure *failure);
 
@@ -134,14 +137,12 @@ int signals_set_deadline(struct signals *signals, uint64_t after);
 /**
  * command_new - fork the child, with all that it inherits as it is now
  * @argv: COMMAND and its arguments, NULL ends
- * @user: of --user, NULL: it runs as we do
  *
  * To be called before a signal is blocked or ignored, a limit raised, a score set: it inherits them.
  * A child that cannot be executed says so on stderr and ends with 126, or with 127 if it is not found,
- * as env(1) does. Returns 0, or -errno with @failure: 2 where there is no such user, else 1.
+ * as env(1) does. Returns 0, or -errno with @failure (status 1).
  */
-int command_new(struct command **command, char *const *argv, const char *user,
-		struct failure *failure);
+int command_new(struct command **command, char *const *argv, struct failure *failure);
 
 /** command_free - a child that was not started is ended; NULL is allowed */
 void command_free(struct command *command);

@@ -765,9 +765,6 @@ struct units;
 struct units *units_new(unsigned int places);
 void units_free(struct units *units);
 
-/** units_set_places - from now on; the units in places beyond lose them */
-void units_set_places(struct units *units, unsigned int places);
-
 /** units_stall - count a stall of a task that waited */
 void units_stall(struct units *units, const struct named_stall *named);
 

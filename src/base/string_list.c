@@ -27,17 +27,6 @@ int string_list_add(char ***texts, const char *text, size_t most)
 	return 0;
 }
 
-bool string_list_equal(char *const *a, char *const *b)
-{
-	if (!a || !b)
-		return a == b;
-	while (*a && *b && !strcmp(*a, *b)) {
-		a++;
-		b++;
-	}
-	return !*a && !*b;
-}
-
 void string_list_free(char **texts)
 {
 	for (size_t i = 0; texts && texts[i]; i++)

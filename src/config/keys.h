@@ -14,11 +14,10 @@
  * text of --help is made from it; tests check etc/allocfilt.conf and the manual page against it.
  */
 
-/* Is a key allowed in the file, and what does a reload do with a new value? */
+/* Is a key allowed in the file? */
 enum key_scope {
-	KEY_OPTION,  /* not in the file */
-	KEY_TRACING, /* tracing, or the tables of the run, are set up again */
-	KEY_RUNNING, /* it is used from then on */
+	KEY_OPTION, /* not in the file */
+	KEY_FILE,
 };
 
 struct key {

@@ -140,9 +140,9 @@ static int check_account(struct options *options, struct failure *failure)
 {
 	static const char *const from_file[] = { "threshold", "buffer", "oom-score-adjust",
 						 "limit-tasks", "limit-events" };
-	static const char *const others[] = { "duration", "pid",     "source", "format", "interval",
-					      "top",	  "sort",    "output", "user",	 "force",
-					      "config",	  "verbose", "quiet" };
+	static const char *const others[] = { "duration", "pid",    "source",  "format",
+					      "interval", "top",    "sort",    "output",
+					      "force",	  "config", "verbose", "quiet" };
 	uint64_t file_keys = 0, all = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(from_file); i++)
@@ -153,7 +153,7 @@ static int check_account(struct options *options, struct failure *failure)
 	if (options->on_command_line & ~all)
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
 				   "account goes with -t, -d, -p, -s, -b, -f, --interval, --top, "
-				   "--sort, -o, --user, --force, -c, -v and -q alone");
+				   "--sort, -o, --force, -c, -v and -q alone");
 	if (options->interval && !strcmp(options->format, "folded"))
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
 				   "--interval and -f folded exclude each other: folded has no "
@@ -207,8 +207,6 @@ static int check_combinations(const struct options *options, struct failure *fai
 		text = "COMMAND is run and traced: not with --restore, --probe or --check-config";
 	else if (options->command && options->pids)
 		text = "-p and COMMAND exclude each other: COMMAND and its children alone are traced";
-	else if (options->user && !options->command)
-		text = "--user says who runs COMMAND, and there is none: allocfilt ... -- COMMAND";
 	return text ? failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "%s", text) : 0;
 }
 
@@ -287,14 +285,6 @@ bool options_next_set(const struct options *options, size_t *place, struct setti
 	return false;
 }
 
-bool options_same_tracing(const struct options *a, const struct options *b)
-{
-	for (size_t i = 0; i < nr_keys; i++)
-		if (keys[i].scope == KEY_TRACING && !value_equal(&keys[i], a, b))
-			return false;
-	return true;
-}
-
 void options_free(struct options *options)
 {
 	free(options->comm);
@@ -309,7 +299,6 @@ void options_free(struct options *options)
 	free(options->output);
 	free(options->config);
 	free(options->metrics);
-	free(options->user);
 	*options = (struct options){ 0 };
 }
 

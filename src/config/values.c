@@ -215,38 +215,3 @@ int value_parse(struct options *options, const struct key *key, const char *sett
 	}
 	return reason ? refuse(setting, -EINVAL, value, reason, key->allowed, failure) : 0;
 }
-
-bool value_equal(const struct key *key, const struct options *a, const struct options *b)
-{
-	const void *field_a = (const char *)a + key->field;
-	const void *field_b = (const char *)b + key->field;
-	const pid_t *pids_a, *pids_b;
-	const char *text_a, *text_b;
-
-	switch (key->kind) {
-	case KEY_QUANTITY:
-		return *(const uint64_t *)field_a == *(const uint64_t *)field_b;
-	case KEY_NUMBER:
-	case KEY_CHOICE:
-		return *(const int *)field_a == *(const int *)field_b;
-	case KEY_SWITCH:
-		return *(const bool *)field_a == *(const bool *)field_b;
-	case KEY_FORMAT:
-	case KEY_TEXT:
-	case KEY_PATH:
-		text_a = *(char *const *)field_a;
-		text_b = *(char *const *)field_b;
-		return text_a && text_b ? !strcmp(text_a, text_b) : text_a == text_b;
-	case KEY_PIDS:
-		pids_a = *(pid_t *const *)field_a;
-		pids_b = *(pid_t *const *)field_b;
-		return count_pids(pids_a) == count_pids(pids_b) &&
-		       (!pids_a || !memcmp(pids_a, pids_b, count_pids(pids_a) * sizeof(*pids_a)));
-	case KEY_FUNCTIONS:
-	case KEY_EVENTS:
-		return string_list_equal(*(char **const *)field_a, *(char **const *)field_b);
-	case KEY_TASK:
-		break;
-	}
-	return true;
-}

@@ -19,9 +19,6 @@
 int value_parse(struct options *options, const struct key *key, const char *setting,
 		const char *value, struct failure *failure);
 
-/** value_equal - has a key the same value in both? */
-bool value_equal(const struct key *key, const struct options *a, const struct options *b);
-
 #define VALUE_SHOWN_MAX 96
 
 /** value_shown - a value as messages repeat it: cut, and without control characters */

@@ -97,18 +97,6 @@ static void journal_counts(const struct output *output, struct journal_counts *r
 	};
 }
 
-static void journal_change(struct output *output, const struct options *options)
-{
-	struct journal *journal = output->form;
-	const struct options *old = journal->options;
-
-	journal->options = options;
-	if (options->rate != old->rate || options->burst != old->burst)
-		journal->used = journal->now;
-	if (options->status_interval != old->status_interval)
-		journal->next_status = journal->now + options->status_interval;
-}
-
 /* Starts an entry with the fields that every entry has. */
 static struct journal_entry *begin(struct journal *journal, const char *id, int priority)
 {
@@ -454,6 +442,5 @@ const struct output_ops journal_form = {
 	.stall = journal_stall,
 	.tick = journal_tick,
 	.counts = journal_counts,
-	.change = journal_change,
 	.summary = journal_summary,
 };

@@ -9,7 +9,6 @@
 
 #include "allocfilt/output.h"
 #include "output/findings.h"
-#include "output/screen.h"
 
 extern const struct output_ops trace_form, tree_form, json_form, perfetto_form, html_form,
 	folded_form, account_json_form, account_folded_form;
@@ -85,18 +84,6 @@ int output_findings(struct writer *writer, const char *form, const char *path,
 	return writer_flush(writer);
 }
 
-/* A capture's intervals would only flash by. */
-static int make_screen(struct output *output)
-{
-	const struct output_setup *setup = &output->setup;
-
-	if (output->ops != &summaries_form || !setup->options->interval || !setup->source->proc ||
-	    !screen_is_capable(writer_fd(setup->writer)))
-		return 0;
-	output->screen = screen_new();
-	return output->screen ? 0 : -ENOMEM;
-}
-
 struct output *output_new(const struct output_setup *setup)
 {
 	const struct options *options = setup->options;
@@ -117,8 +104,6 @@ struct output *output_new(const struct output_setup *setup)
 		ret = -EINVAL;
 	else if (output->ops->make)
 		ret = output->ops->make(output);
-	else
-		ret = make_screen(output);
 	if (!ret)
 		return output;
 	free(output);
@@ -132,7 +117,6 @@ void output_free(struct output *output)
 		return;
 	if (output->ops->release)
 		output->ops->release(output);
-	screen_free(output->screen);
 	free(output);
 }
 
@@ -177,10 +161,7 @@ int output_interval(struct output *output, const struct summary_view *view)
 {
 	if (output->ops->interval)
 		return output->ops->interval(output->setup.writer, view);
-	if (!output->screen)
-		return summary_text(output->setup.writer, view);
-	summary_text(screen_begin(output->screen), view);
-	return screen_show(output->screen, output->setup.writer);
+	return summary_text(output->setup.writer, view);
 }
 
 int output_so_far(const struct output *output, struct writer *writer,
@@ -193,13 +174,6 @@ void output_tick(struct output *output, uint64_t now, const struct summary_view 
 {
 	if (output->ops->tick)
 		output->ops->tick(output, now, view);
-}
-
-void output_change(struct output *output, const struct options *options)
-{
-	if (output->ops->change)
-		output->ops->change(output, options);
-	output->setup.options = options;
 }
 
 bool output_counts(const struct output *output, struct journal_counts *ret_counts)

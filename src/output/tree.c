@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "allocfilt/output.h"
-#include "output/screen.h"
 #include "output/tree.h"
 
 /* The form `tree`: a block for each stall, for people; then the summary. */
@@ -379,8 +378,9 @@ static int tree_make(struct output *output)
 {
 	struct terminal *terminal = calloc(1, sizeof(*terminal));
 	const char *no_colour = getenv("NO_COLOR");
+	const char *name = getenv("TERM");
+	bool capable = name && *name && strcmp(name, "dumb");
 	bool utf8 = locale_has_utf8();
-	bool capable = screen_is_capable(writer_fd(output->setup.writer));
 
 	if (!terminal)
 		return -ENOMEM;

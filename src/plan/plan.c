@@ -335,17 +335,13 @@ int plan_event_of(const struct plan *plan, enum event_id id)
 	return -1;
 }
 
-unsigned int plan_cost_rank(const struct plan *plan, const struct plan_event *event)
+bool plan_can_spare(const struct plan *plan, const struct plan_event *event)
 {
-	const struct catalog_event *catalog = &catalog_events[event->id];
-
 	if (event->id == EVENT_USER)
-		return COST_RANK_USER;
-	if (event->rule == RULE_NEVER || catalog->children)
-		return 0;
-	/* What no function times. Of slab no event has an owner. */
-	if (event->rule == RULE_PAIR &&
-	    !(plan->roles & ROLE_BIT(ROLE_SLAB) && catalog_pair_role(event->id) == ROLE_SHRINKER))
-		return 0;
-	return catalog->cost_rank ? catalog->cost_rank : COST_RANK_OTHERS;
+		return true;
+	if (event->rule == RULE_NEVER || catalog_events[event->id].children)
+		return false;
+	/* A pair is alone in what it times, but for those of slab where its function is traced. */
+	return event->rule != RULE_PAIR ||
+	       (plan->roles & ROLE_BIT(ROLE_SLAB) && catalog_pair_role(event->id) == ROLE_SHRINKER);
 }

@@ -41,6 +41,7 @@ int kernel_plan(struct kernel **kernel, struct plan **plan, const struct options
 	if (ret || !options->off_cpu || plan_off_cpu(*plan))
 		return ret;
 	plan_free(*plan);
+	*plan = NULL;
 	return failure_set(
 		failure, EXIT_STATUS_NO_FEATURE, ENOENT,
 		"--off-cpu: this kernel has no sched:sched_switch and sched:sched_wakeup");

@@ -16,6 +16,7 @@
 #include "allocfilt/names.h"
 #include "allocfilt/output.h"
 #include "run/guard.h"
+#include "run/manager.h"
 #include "run/pipeline.h"
 #include "run/recorder.h"
 #include "run/report.h"
@@ -34,7 +35,6 @@
 
 struct live {
 	const struct run_context *run;
-	struct live_hooks hooks;
 	struct failure *failure;
 	struct kernel *kernel;
 	struct plan *plan;
@@ -195,8 +195,7 @@ static void free_plan(struct live *live)
 	live->cpu_numbers = NULL;
 }
 
-int live_new(struct live **ret_live, const struct run_context *run, const struct live_hooks *hooks,
-	     struct failure *failure)
+int live_new(struct live **ret_live, const struct run_context *run, struct failure *failure)
 {
 	struct live *live = calloc(1, sizeof(*live));
 	int ret;
@@ -204,7 +203,6 @@ int live_new(struct live **ret_live, const struct run_context *run, const struct
 	if (!live)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	live->run = run;
-	live->hooks = *hooks;
 	/* Now, because memory may be short later. */
 	live->pressure = memory_pressure_open();
 	live->failure = failure;
@@ -490,14 +488,9 @@ static int mark_clock(struct live *live)
 	return pages < 0 ? pages : writer_flush(live->run->output);
 }
 
-/* The order of an allocation is known from events. */
-static uint64_t max_cpu(const struct options *options)
-{
-	return options->min_order ? 0 : options->max_cpu;
-}
-
 static int each_second(struct live *live, uint64_t now)
 {
+	const struct options *options = live->run->options;
 	char what[256];
 	int ret = 0;
 
@@ -507,12 +500,13 @@ static int each_second(struct live *live, uint64_t now)
 	count_unread(live);
 	if (live->recorder)
 		ret = recorder_second(live->recorder, live->buffers, now);
-	if (live->pipeline)
-		guard_second(&live->guard, live->plan, max_cpu(live->run->options), now,
-			     live->session, live->pipeline);
+	/* The order of an allocation is known from events. */
+	if (live->pipeline && options->max_cpu && !options->min_order)
+		guard_second(&live->guard, live->plan, options->max_cpu, now, live->session,
+			     live->pipeline);
 	live_tick(live, now);
-	if (live->hooks.second)
-		live->hooks.second(live->hooks.context, now);
+	if (live->run->manager)
+		manager_second(live->run->manager, live->pipeline, now);
 	if (!ret && now >= live->next_mark) {
 		ret = mark_clock(live);
 		live->next_mark = now + MARK_INTERVAL;
@@ -573,8 +567,8 @@ static int on_signal(void *context, int number)
 		summary_print_so_far(live->run, live->pipeline);
 		return ret;
 	}
-	if (live->hooks.signal)
-		return live->hooks.signal(live->hooks.context, number, loop_now());
+	if (live->run->manager)
+		return manager_signal(live->run->manager, number, loop_now());
 	if (command && number != SIGALRM) {
 		command_signal(command, number, signals_from_terminal(live->run->signals, number));
 		return 0;
@@ -669,19 +663,15 @@ static void log_unavailable(const struct plan *plan)
 }
 
 /* SIGALRM of whoever started us is left alone unless -d is set. */
-static int set_deadline(const struct live *live, const struct options *options, uint64_t now,
-			struct failure *failure)
+static int set_deadline(const struct live *live)
 {
-	uint64_t duration = options->duration, passed = now - live->began;
+	const struct options *options = live->run->options;
 	char setting[CONFIG_SETTING_NAME_MAX];
-	int ret;
+	int ret = signals_set_deadline(live->run->signals, options->duration);
 
-	if (duration)
-		duration = duration > passed ? duration - passed : 1;
-	ret = signals_set_deadline(live->run->signals, duration);
 	if (!ret)
 		return 0;
-	return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret,
+	return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret,
 			   "%s: cannot set a timer: %s; leave it out, or permit setitimer(2) "
 			   "(SystemCallFilter= of a unit)",
 			   config_setting_name(options, "duration", setting), strerror(-ret));
@@ -715,8 +705,10 @@ static int read_slow_files(struct live *live)
 }
 
 /* -d too begins now: COMMAND has all of it. */
-static int start_times(struct live *live, const struct options *options)
+static int start_times(struct live *live)
 {
+	const struct options *options = live->run->options;
+
 	live->began = loop_now();
 	live->next_second = live->began + NS_PER_SECOND;
 	live->next_mark = live->began + MARK_INTERVAL;
@@ -727,7 +719,7 @@ static int start_times(struct live *live, const struct options *options)
 		pipeline_switch_events(live->pipeline, live->guard.off);
 	if (live->pipeline && output_has_intervals(pipeline_output(live->pipeline)))
 		live->next_interval = live->began + options->interval;
-	return options->duration ? set_deadline(live, options, live->began, live->failure) : 0;
+	return options->duration ? set_deadline(live) : 0;
 }
 
 static int begin(struct live *live)
@@ -767,7 +759,7 @@ static int begin(struct live *live)
 	if (ret)
 		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "-o %s: %s",
 				   run->options->output, strerror(-ret));
-	ret = start_times(live, run->options);
+	ret = start_times(live);
 	if (ret)
 		return ret;
 	if (!live->has_traced)
@@ -779,8 +771,8 @@ static int begin(struct live *live)
 	log_notice("tracing in %s, threshold %" PRIu64 " us; %s", session_dir(live->session),
 		   live->plan->threshold / 1000,
 		   run->command ? "it ends with COMMAND" : "Ctrl-C ends it");
-	if (live->hooks.tracing)
-		live->hooks.tracing(live->hooks.context, loop_now());
+	if (run->manager)
+		manager_tracing(run->manager, live->pipeline, loop_now());
 	if (run->command)
 		command_start(run->command);
 	return 0;
@@ -912,39 +904,11 @@ int live_end(struct live *live, struct failure *failure)
 	return ret ? output_failed(ret, failure) : 0;
 }
 
-int live_set_run(struct live *live, const struct run_context *run, struct failure *failure)
-{
-	const char *old = live->run->options->metrics;
-	const char *path = run->options->metrics;
-	struct failure metrics_failure;
-	int ret = 0;
-
-	if (live->loop && live->run->options->duration != run->options->duration)
-		ret = set_deadline(live, run->options, loop_now(), failure);
-	if (ret)
-		return ret;
-	pipeline_change(live->pipeline, run->options);
-	live->run = run;
-	if (old && path && !strcmp(old, path))
-		return 0;
-	/*
-	 * A new file is started at once. Without one the old file stays: node_exporter exports its
-	 * age.
-	 */
-	metrics_file_free(live->metrics);
-	live->metrics = NULL;
-	live->next_metrics = 0;
-	if (path && metrics_start(&live->metrics, path, &metrics_failure))
-		log_error("%s", metrics_failure.text);
-	return 0;
-}
-
 int live_run(const struct run_context *run, struct failure *failure)
 {
-	static const struct live_hooks no_hooks;
 	struct failure end_failure = { 0 };
 	struct live *live = NULL;
-	int ret = live_new(&live, run, &no_hooks, failure);
+	int ret = live_new(&live, run, failure);
 	int end;
 
 	if (ret)

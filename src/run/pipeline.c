@@ -870,15 +870,6 @@ uint64_t pipeline_address(const struct pipeline *pipeline, const char *function)
 	return resolver_address(pipeline->resolver, function);
 }
 
-void pipeline_change(struct pipeline *pipeline, const struct options *options)
-{
-	pipeline->options = options;
-	pipeline->report = config_report(options, !pipeline->source->proc);
-	if (pipeline->units)
-		units_set_places(pipeline->units, options->metrics_cgroups);
-	output_change(pipeline->output, options);
-}
-
 void pipeline_count_unread(struct pipeline *pipeline, unsigned int cpus)
 {
 	if (cpus > pipeline->unread_cpus)

@@ -23,8 +23,8 @@ struct pipeline;
 /**
  * pipeline_new - allocate all memory of the run, read formats and symbols
  *
- * The arguments must outlive the pipeline, the options until pipeline_change(). Returns 0, or
- * -errno with @failure (3 where kallsyms shows no addresses, else 1).
+ * The arguments must outlive the pipeline. Returns 0, or -errno with @failure (3 where kallsyms shows
+ * no addresses, else 1).
  */
 int pipeline_new(struct pipeline **pipeline, const struct options *options, const struct plan *plan,
 		 const struct data_source *source, struct writer *writer, struct failure *failure);
@@ -65,9 +65,6 @@ int pipeline_read(struct pipeline *pipeline, struct cpu_buffers *buffers,
 
 /** pipeline_flush - pass on all held records, at the end; 0 or -errno of the output */
 int pipeline_flush(struct pipeline *pipeline);
-
-/** pipeline_change - use new options that need no new set-up */
-void pipeline_change(struct pipeline *pipeline, const struct options *options);
 
 /** pipeline_count_unread - CPUs not opened for lack of descriptors; the maximum is reported */
 void pipeline_count_unread(struct pipeline *pipeline, unsigned int cpus);

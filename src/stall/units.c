@@ -58,13 +58,6 @@ void units_free(struct units *units)
 	free(units);
 }
 
-void units_set_places(struct units *units, unsigned int places)
-{
-	units->most_places = places;
-	while (units->nr_places > places)
-		units->places[--units->nr_places]->has_place = false;
-}
-
 /* ---- counting ---- */
 
 /* Of those without counters: there are more units than these. */

@@ -187,10 +187,7 @@ static size_t bytes_for(int cpus)
 	return allocated;
 }
 
-/*
- * All of it is locked at the start, used or not. The service may have 64 MiB, and has two pipelines
- * for the moment of a reload.
- */
+/* All of it is locked at the start, used or not. The service may have 64 MiB. */
 static void test_bytes_of_many_cpus(void **state)
 {
 	size_t two = bytes_for(2);

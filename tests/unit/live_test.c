@@ -28,10 +28,34 @@
 
 static struct failure failure;
 static struct signals *signals;
-static const char *errors;	/* what the last run said */
-static struct live_hooks hooks; /* of the next run; tracing is NULL: none */
-static struct live *traced;	/* the run with these hooks */
-static int output;		/* what the next run writes to; 0: the file `output` */
+static const char *errors; /* what the last run said */
+static int output;	   /* what the next run writes to; 0: the file `output` */
+
+/* The next run is that of a service whose manager does this; tracing is NULL: it is none. */
+static struct hooks {
+	void (*tracing)(void *context, uint64_t now);
+	void (*second)(void *context, uint64_t now);
+	struct run_context *context;
+} hooks;
+
+void manager_tracing(struct manager *manager, struct pipeline *pipeline, uint64_t now)
+{
+	hooks.tracing(hooks.context, now);
+}
+
+void manager_second(struct manager *manager, struct pipeline *pipeline, uint64_t now)
+{
+	if (hooks.second)
+		hooks.second(hooks.context, now);
+}
+
+static int ended_by;
+
+int manager_signal(struct manager *manager, int number, uint64_t now)
+{
+	ended_by = number;
+	return 1;
+}
 
 __attribute__((format(printf, 1, 2))) static void shell(const char *format, ...)
 {
@@ -60,7 +84,7 @@ static int set_up(void **state)
 	fake_put("available_filter_functions",
 		 "vfs_read\n__alloc_pages\ntry_to_free_pages\nshrink_slab\ncompact_zone\n");
 	fake_remember();
-	hooks = (struct live_hooks){ 0 };
+	hooks = (struct hooks){ 0 };
 	output = 0;
 	failure = (struct failure){ 0 };
 	return signals_block(&signals);
@@ -125,45 +149,6 @@ int setitimer(__itimer_which_t which, const struct itimerval *value, struct itim
 	return -1;
 }
 
-static bool refuse_reload;
-static int reload_error;
-
-/* A reload sets another -d, of which some has passed. */
-static void set_duration(void *context, uint64_t now)
-{
-	static struct run_context run;
-	static struct options options;
-
-	run = *(const struct run_context *)context;
-	options = *run.options;
-	options.duration = 1;
-	run.options = &options;
-	refuse_timer = refuse_reload;
-	reload_error = live_set_run(traced, &run, &failure);
-	refuse_timer = false;
-}
-
-static int ended_by;
-
-static int got_signal(void *context, int number, uint64_t now)
-{
-	ended_by = number;
-	return 1;
-}
-
-static int run_with_hooks(struct run_context *context)
-{
-	int ret;
-
-	hooks.context = context;
-	ret = live_new(&traced, context, &hooks, &failure);
-	if (ret)
-		return ret;
-	ret = live_trace(traced, &failure);
-	live_free(traced);
-	return ret;
-}
-
 static int command_status; /* of the last run; -1: it was not started */
 static pid_t last_command;
 
@@ -178,7 +163,7 @@ static struct command *make_command(const struct options *options)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, &blocked);
 	fake.can_fork = true;
-	assert_int_equal(command_new(&command, options->command, NULL, &failure), 0);
+	assert_int_equal(command_new(&command, options->command, &failure), 0);
 	fake.can_fork = false;
 	sigprocmask(SIG_SETMASK, &blocked, NULL);
 	last_command = command_pid(command);
@@ -212,8 +197,10 @@ __attribute__((format(printf, 1, 2))) static int run(const char *format, ...)
 	context.output = writer_new(fd, signals_fd(signals));
 	writer_on_stop(context.output, signals_stop_asked, signals);
 	context.command = make_command(&options);
+	context.manager = hooks.tracing ? (struct manager *)&hooks : NULL;
+	hooks.context = &context;
 	capture_stderr();
-	ret = hooks.tracing ? run_with_hooks(&context) : live_run(&context, &failure);
+	ret = live_run(&context, &failure);
 	errors = captured();
 	command_status = -1;
 	if (context.command && command_started(context.command))
@@ -443,7 +430,7 @@ static void test_losses_of_segments(void **state)
 {
 	put_much_data();
 	seconds = 0;
-	hooks = (struct live_hooks){ .tracing = see_mark, .second = lose_in_a_segment };
+	hooks = (struct hooks){ .tracing = see_mark, .second = lose_in_a_segment };
 	assert_int_equal(run("-t134 -w%s/capture --max-size=1M", fake.root), 0);
 	shell("cd %s/capture && [ $(grep -h '^lost cpu1' */capture | sort | uniq -c | "
 	      "grep -c ' 1 lost cpu1 7$') = 1 ]",
@@ -614,7 +601,7 @@ static void see_names(void *context, uint64_t now)
 static void test_names_meanwhile(void **state)
 {
 	seconds = 0;
-	hooks = (struct live_hooks){ .tracing = see_mark, .second = see_names };
+	hooks = (struct hooks){ .tracing = see_mark, .second = see_names };
 	assert_int_equal(run("-t134 -w%s/capture", fake.root), 0);
 	assert_int_equal(seconds, 1);
 	assert_as_found();
@@ -630,23 +617,18 @@ static void test_losses(void **state)
 		       "\nlost cpu0 0\nread cpu0 0\nlost cpu1 7\nread cpu1 900\n");
 }
 
-static void test_duration_is_changed(void **state)
+/* It begins with tracing, and its signal is one of the service's. */
+static void test_duration_of_a_service(void **state)
 {
-	hooks.tracing = set_duration;
-	hooks.signal = got_signal;
-	assert_int_equal(run("-t134 -d1h"), 0);
-	assert_int_equal(reload_error, 0);
+	hooks.tracing = see_mark;
+	assert_int_equal(run("-t134 -d1ms"), 0);
 	assert_int_equal(ended_by, SIGALRM);
 	assert_as_found();
 }
 
-/*
- * Rather than run without an end; nothing is shown of a run that did not begin. A reload keeps the old
- * one.
- */
+/* Rather than run without an end; nothing is shown of a run that did not begin. */
 static void test_duration_is_refused(void **state)
 {
-	struct itimerval timer;
 	size_t length;
 	char *text;
 
@@ -662,15 +644,6 @@ static void test_duration_is_refused(void **state)
 	assert_int_equal(file_read(fake.root, "output", &text, &length), 0);
 	assert_string_equal(text, "");
 	free(text);
-	failure = (struct failure){ 0 };
-	hooks.tracing = set_duration;
-	refuse_reload = true;
-	assert_int_equal(run("-t134 -d1h"), 0);
-	refuse_reload = false;
-	assert_int_equal(reload_error, -EPERM);
-	assert_int_equal(getitimer(ITIMER_REAL, &timer), 0);
-	assert_int_equal(timer.it_value.tv_sec, 0);
-	assert_as_found();
 }
 
 /* After a signal before the first tick, the data in the buffers is still shown or recorded. */
@@ -824,7 +797,7 @@ static void test_intervals(void **state)
 
 	for (int i = 0; i < 2; i++) {
 		fake_put("per_cpu/cpu1/stats", "entries: 0\noverrun: 0\n");
-		hooks = (struct live_hooks){ .tracing = see_mark, .second = see_interval };
+		hooks = (struct hooks){ .tracing = see_mark, .second = see_interval };
 		shown_meanwhile = false;
 		assert_int_equal(run("%s", options[i]), 0);
 		assert_true(shown_meanwhile);
@@ -869,6 +842,13 @@ static void test_what_fails(void **state)
 			fail_msg("%s: %d: %s", cases[i].name, failure.status, failure.text);
 		assert_as_found();
 	}
+}
+
+static void test_no_scheduler_events(void **state)
+{
+	assert_int_equal(run("-t134 --off-cpu"), -ENOENT);
+	assert_int_equal(failure.status, EXIT_STATUS_NO_FEATURE);
+	assert_as_found();
 }
 
 /* A directory of -w that cannot be used is refused before anything is changed. */
@@ -926,7 +906,7 @@ int main(void)
 		RUN(test_command_is_not_started),
 		RUN(test_command_with_a_duration),
 		RUN(test_filter),
-		RUN(test_duration_is_changed),
+		RUN(test_duration_of_a_service),
 		RUN(test_duration_is_refused),
 		RUN(test_functions_that_lie_apart),
 		RUN(test_mark_of_the_end),
@@ -936,6 +916,7 @@ int main(void)
 		RUN(test_end_while_the_output_blocks),
 		RUN(test_reader_is_gone_after_a_refusal),
 		RUN(test_what_fails),
+		RUN(test_no_scheduler_events),
 		RUN(test_bad_directory),
 		RUN(test_processes_that_do_not_exist),
 	};

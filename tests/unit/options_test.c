@@ -194,7 +194,6 @@ static void test_refused(void **state)
 		{ "allocfilt -t 5 --", "no COMMAND" },
 		{ "allocfilt -t 5 -p 1 -- true", "-p|COMMAND" },
 		{ "allocfilt --probe -- true", "COMMAND|--probe" },
-		{ "allocfilt -t 5 --user=x", "--user|COMMAND" },
 		{ "allocfilt --verify=x -s y", "--verify goes with" },
 		{ "allocfilt --verify=x -t 5", "--verify goes with" },
 		{ "allocfilt --verify=x --journal", "--verify goes with" },
@@ -210,11 +209,9 @@ static void test_refused(void **state)
 		{ "allocfilt account account", "unexpected argument 'account'" },
 		{ "allocfilt account -v -q", "-v and -q" },
 		{ "allocfilt account -p 1 -- true", "-p|COMMAND" },
-		{ "allocfilt account --user=x", "--user|COMMAND" },
 		{ "allocfilt account --", "no COMMAND" },
 		{ "allocfilt -t 5 account", "unexpected argument 'account'" },
 		{ "allocfilt -t 5 --sort=count", "--sort|allocfilt account" },
-		{ "allocfilt -t 5 --user= -- true", "--user ''|empty|name of a user" },
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++)
@@ -246,10 +243,9 @@ static void test_account(void **state)
 	assert_int_equal(options.top, 3);
 	assert_string_equal(options.output, "out");
 	options_free(&options);
-	parse_good(&options, "allocfilt account --sort=allocated --user=x --force -q -c z -- true");
+	parse_good(&options, "allocfilt account --sort=allocated --force -q -c z -- true");
 	assert_int_equal(options.sort, SORT_ALLOCATED);
 	assert_non_null(options.command);
-	assert_string_equal(options.user, "x");
 	options_free(&options);
 	parse_good(&options, "allocfilt account -h");
 	assert_int_equal(options.task, TASK_HELP);
@@ -280,7 +276,7 @@ static void test_refused_in_account(void **state)
 /* Its arguments are its own, whatever they look like. */
 static void test_command(void **state)
 {
-	char text[] = "allocfilt -t 5 --user=somebody -- true -t x -- --help";
+	char text[] = "allocfilt -t 5 -- true -t x -- --help";
 	char *argv[ARGUMENTS_MAX + 1];
 	struct failure failure = { 0 };
 	struct options options;
@@ -288,9 +284,8 @@ static void test_command(void **state)
 
 	assert_int_equal(options_parse(&options, argc, argv, formats, &failure), 0);
 	assert_int_equal(options.threshold, 5000);
-	assert_string_equal(options.user, "somebody");
-	for (int i = 5; i <= argc; i++)
-		assert_ptr_equal(options.command[i - 5], argv[i]);
+	for (int i = 4; i <= argc; i++)
+		assert_ptr_equal(options.command[i - 4], argv[i]);
 	/* pid of the configuration file does not count */
 	assert_true(options_on_command_line(&options, "pid"));
 	options_free(&options);
