@@ -550,14 +550,6 @@ char *text_trim(char *text);
 
 #define TEXT_NUMBER_MAX 20 /* digits of any number, with a sign */
 
-extern const char text_pairs[]; /* "000102…99" */
-
-/** text_pair - "%02u"; @number: below 100 */
-static inline char *text_pair(char *to, uint32_t number)
-{
-	return (char *)mempcpy(to, &text_pairs[number * 2], 2);
-}
-
 /** text_unsigned - "%" PRIu64 */
 char *text_unsigned(char *to, uint64_t number);
 

@@ -252,8 +252,8 @@ static void put_site_object(struct json *json, const struct account_site *site)
 	snprintf(address, sizeof(address), "0x%" PRIx64, site->address);
 	json_open(json, NULL, '{');
 	json_string(json, "call_site", site->name);
-	json_token(json, "address", address);
-	json_token(json, "event", event_of(site));
+	json_string(json, "address", address);
+	json_string(json, "event", event_of(site));
 	json_string(json, "cache", site->cache && *site->cache ? site->cache : NULL);
 	json_number(json, "count", site->count);
 	json_number(json, "bytes_requested", site->requested);
@@ -292,9 +292,9 @@ static int account_json(struct writer *writer, const struct summary_view *view)
 
 	if (ret)
 		return ret;
-	json_begin_line(&json, writer, JSON_TYPE("account"));
+	json_begin_line(&json, writer, "account");
 	json_bool(&json, "interval", view->is_interval);
-	json_token(&json, "time", text_time(time, realtime) ? time : NULL);
+	json_string(&json, "time", text_time(time, realtime) ? time : NULL);
 	json_number(&json, "ts_ns", view->ts);
 	json_number(&json, "duration_ns", duration_of(view));
 	json_number(&json, "threshold_ns", view->plan->threshold);

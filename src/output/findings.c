@@ -386,7 +386,7 @@ static void json_types(struct json *json, const struct verify_findings *findings
 
 static void json_owner(struct json *json, const struct task_key *key, int cpu)
 {
-	json_token(json, "owner", owner_names[key->kind]);
+	json_string(json, "owner", owner_names[key->kind]);
 	if (key->kind == OWNER_TASK)
 		json_signed(json, "tid", key->id);
 	else
@@ -478,7 +478,7 @@ void findings_json(struct writer *writer, const char *path, const struct verify_
 
 	line_clear(&verdict);
 	verify_verdict(findings, &verdict);
-	json_begin_line(&json, writer, JSON_TYPE("verify"));
+	json_begin_line(&json, writer, "verify");
 	json_string(&json, "capture", path);
 	json_bool(&json, "clean", verify_is_clean(findings));
 	json_string(&json, "verdict", verdict.text);

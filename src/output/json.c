@@ -7,63 +7,17 @@
 
 /* The form `json`: one object per line, first of the run, then of each stall, last the summary. */
 
-static noinline char *add_realtime(char *to, uint64_t realtime)
-{
-	char text[TEXT_TIME_MAX];
-
-	text_time(text, realtime);
-	*to++ = '"';
-	to = stpcpy(to, text);
-	*to++ = '"';
-	return to;
-}
-
 static void put_time(struct json *json, struct resolver *resolver, uint64_t ts)
 {
 	uint64_t realtime = resolver_realtime(resolver, ts);
 	char text[TEXT_TIME_MAX];
 
-	json_token(json, "time", text_time(text, realtime) ? text : NULL);
+	json_string(json, "time", text_time(text, realtime) ? text : NULL);
 	json_number(json, "ts_ns", ts);
 }
 
-/*
- * Members of which most say nothing in most stalls: their texts without a value, one after another,
- * are kept from the first time on, and copied.
- */
-struct same {
-	char text[JSON_ROOM / 2]; /* all groups, or facts, have half as much */
-	size_t begin[STALL_FACTS + 1];
-};
-
-static bool keep_same(struct json *json, struct same *same, int count,
-		      void (*put)(struct json *json, const void *what, int member),
-		      const void *what)
+static void put_group(struct json *json, const struct phases *phases, int group)
 {
-	char *start = json_room(json, sizeof(same->text));
-	bool comma = json->comma;
-
-	for (int i = 0; start && i < count; i++) {
-		put(json, what, i);
-		same->begin[i + 1] = (size_t)(json->at - start);
-	}
-	if (!start)
-		return false;
-	memcpy(same->text, start, same->begin[count]);
-	json->at = start;
-	json->comma = comma;
-	return true;
-}
-
-static void put_same(struct json *json, const struct same *same, int from, int to)
-{
-	json_members(json, same->text + same->begin[from], same->begin[to] - same->begin[from]);
-}
-
-static void put_group(struct json *json, const void *what, int group)
-{
-	const struct phases *phases = what;
-
 	json_open(json, phase_group_names[group].key, '{');
 	json_number(json, "total_ns", phases_group(phases, group));
 	for (int part = 0; phases_is_reclaim(group) && part < PHASE_PARTS; part++)
@@ -71,24 +25,11 @@ static void put_group(struct json *json, const void *what, int group)
 	json_close(json, '}');
 }
 
-/* Puts all members always, also those that are 0. */
 static void put_phases(struct json *json, const struct phases *phases)
 {
-	static const struct phases none;
-	static struct same same;
-
 	json_open(json, "phases", '{');
-	if (!same.begin[PHASE_GROUPS] && !keep_same(json, &same, PHASE_GROUPS, put_group, &none))
-		return;
-	for (int group = 0; group < PHASE_GROUPS; group++) {
-		int next = phases_next(phases, group - 1);
-
-		if (next > group)
-			put_same(json, &same, group, next);
-		if (next < PHASE_GROUPS)
-			put_group(json, phases, next);
-		group = next;
-	}
+	for (int group = 0; group < PHASE_GROUPS; group++)
+		put_group(json, phases, group);
 	json_close(json, '}');
 }
 
@@ -107,9 +48,9 @@ static void put_off_cpu(struct json *json, const struct stall *stall)
 			if (!phases_part(&stall->phases, group, part))
 				continue;
 			json_open(json, NULL, '{');
-			json_token(json, "phase", phase_group_names[group].key);
-			json_token(json, "part",
-				   phases_is_reclaim(group) ? phase_part_names[part].key : NULL);
+			json_string(json, "phase", phase_group_names[group].key);
+			json_string(json, "part",
+				    phases_is_reclaim(group) ? phase_part_names[part].key : NULL);
 			for (int state = 0; state < PHASE_STATES; state++)
 				json_ns(json, phase_state_names[state].key, ns[state]);
 			json_close(json, '}');
@@ -127,11 +68,11 @@ static void put_sleeps(struct json *json, const struct stall *stall, struct reso
 
 		resolver_symbol(resolver, sleep->function, 's', name, sizeof(name));
 		json_open(json, NULL, '{');
-		json_token(json, "phase", phase_group_names[sleep->group].key);
-		json_token(json, "part",
-			   phases_is_reclaim(sleep->group) ? phase_part_names[sleep->part].key :
-							     NULL);
-		json_token(json, "state", phase_state_names[sleep->state].key);
+		json_string(json, "phase", phase_group_names[sleep->group].key);
+		json_string(json, "part",
+			    phases_is_reclaim(sleep->group) ? phase_part_names[sleep->part].key :
+							      NULL);
+		json_string(json, "state", phase_state_names[sleep->state].key);
 		json_string(json, "function", name);
 		json_number(json, "total_ns", sleep->ns);
 		json_close(json, '}');
@@ -139,58 +80,8 @@ static void put_sleeps(struct json *json, const struct stall *stall, struct reso
 	json_close(json, ']');
 }
 
-static bool is_equal(const char *one, const char *other)
-{
-	return *one == *other && (!*one || !strcmp(one, other));
-}
-
-/*
- * Members that are the same in many stalls are kept as they were written last. Returns the length;
- * 0: there is no room for as much.
- */
-static size_t keep_members(const struct json *json, const char *start, char *text, size_t size)
-{
-	/* If the writer has written meanwhile, it began again at the start of its buffer. */
-	size_t length = json->at > start ? (size_t)(json->at - start) : 0;
-
-	if (length > size)
-		length = 0;
-	memcpy(text, start, length);
-	return length;
-}
-
-struct kept_task {
-	int tid;
-	int cpu;
-	int pid;
-	bool background;
-	bool interrupt;
-	char name[TASK_COMM_MAX];
-	char process[TASK_COMM_MAX];
-	char cgroup[TASK_CGROUP_MAX];
-	size_t length; /* of text; 0: none is kept */
-	char text[512];
-};
-
-static struct kept_task *kept_task(const struct named_stall *named)
-{
-	static struct kept_task table[64];
-
-	return &table[(unsigned int)named->stall->tid % ARRAY_SIZE(table)];
-}
-
-static inline bool is_task_of(const struct kept_task *kept, const struct named_stall *named)
-{
-	const struct task_info *task = named->task_info;
-
-	return kept->length && kept->tid == named->stall->tid && kept->cpu == named->stall->cpu &&
-	       kept->pid == task->pid && kept->background == named->background &&
-	       kept->interrupt == task_key_in_interrupt(named->stall->key) &&
-	       !strcmp(kept->name, named->name) && is_equal(kept->process, task->process) &&
-	       is_equal(kept->cgroup, task->cgroup);
-}
-
-static void write_task(struct json *json, const struct named_stall *named)
+/* Puts the task, and the CPU. */
+static void put_task(struct json *json, const struct named_stall *named)
 {
 	const struct task_info *task = named->task_info;
 
@@ -209,92 +100,8 @@ static void write_task(struct json *json, const struct named_stall *named)
 	json_signed(json, "cpu", named->stall->cpu);
 }
 
-/* Puts the task, and the CPU. */
-static void put_task(struct json *json, const struct named_stall *named)
+static void put_fact(struct json *json, const struct stall_fact *fact)
 {
-	const struct stall *stall = named->stall;
-	struct kept_task *kept = kept_task(named);
-	const char *start;
-
-	if (is_task_of(kept, named)) {
-		json_members(json, kept->text, kept->length);
-		return;
-	}
-	start = json_room(json, sizeof(kept->text));
-	if (!start)
-		return;
-	write_task(json, named);
-	kept->tid = stall->tid;
-	kept->cpu = stall->cpu;
-	kept->pid = named->task_info->pid;
-	kept->background = named->background;
-	kept->interrupt = task_key_in_interrupt(stall->key);
-	text_append(kept->name, sizeof(kept->name), 0, named->name);
-	text_append(kept->process, sizeof(kept->process), 0, named->task_info->process);
-	text_append(kept->cgroup, sizeof(kept->cgroup), 0, named->task_info->cgroup);
-	kept->length = keep_members(json, start, kept->text, sizeof(kept->text));
-}
-
-/* The function, and behind it what put_inside() writes where nothing is: the time differs. */
-struct kept_function {
-	uint64_t address;
-	int role;
-	int depth;
-	size_t length; /* of the function in text; 0: none is kept */
-	size_t time;   /* where it is; 0: only the function is kept */
-	size_t rest;   /* what follows it */
-	size_t end;
-	char text[JSON_ROOM / 2];
-};
-
-/* A name that was given may be another one than that of the address now. */
-static bool is_function_of(const struct kept_function *kept, const struct named_stall *named)
-{
-	const struct stall *stall = named->stall;
-
-	return kept->length && kept->address == stall->function && kept->role == stall->role &&
-	       kept->depth == stall->depth && !named->function;
-}
-
-static struct kept_function *kept_function(const struct named_stall *named)
-{
-	static struct kept_function table[64];
-
-	return &table[named->stall->function / 16 % ARRAY_SIZE(table)];
-}
-
-static void put_function(struct json *json, const struct named_stall *named)
-{
-	const struct stall *stall = named->stall;
-	struct kept_function *kept = kept_function(named);
-	char text[STALL_FUNCTION_MAX];
-	const char *start, *name;
-
-	if (is_function_of(kept, named)) {
-		json_members(json, kept->text, kept->length);
-		return;
-	}
-	start = json_room(json, sizeof(kept->text));
-	if (!start)
-		return;
-	name = stall_function(named, text);
-	json_string(json, "function", name);
-	json_token(json, "role", catalog_role_title(stall->role));
-	json_signed(json, "depth", stall->depth);
-	/* In place of an address there may be a name later. */
-	if (named->function || !strncmp(name, "0x", 2))
-		return;
-	kept->address = stall->function;
-	kept->role = stall->role;
-	kept->depth = stall->depth;
-	kept->length = keep_members(json, start, kept->text, sizeof(kept->text));
-	kept->time = 0;
-}
-
-static void put_fact(struct json *json, const void *what, int which)
-{
-	const struct stall_fact *fact = &((const struct stall_fact *)what)[which];
-
 	if (!fact->known)
 		json_null(json, fact->key);
 	else if (fact->text)
@@ -307,27 +114,11 @@ static void put_fact(struct json *json, const void *what, int which)
 
 static void put_facts(struct json *json, const struct named_stall *named)
 {
-	static struct same same;
-	struct stall_fact facts[STALL_FACTS], unknown[STALL_FACTS];
+	struct stall_fact facts[STALL_FACTS];
 
 	stall_facts(named, facts);
-	if (!same.begin[STALL_FACTS]) {
-		for (int i = 0; i < STALL_FACTS; i++)
-			unknown[i] = (struct stall_fact){ .key = facts[i].key };
-		if (!keep_same(json, &same, STALL_FACTS, put_fact, unknown))
-			return;
-	}
-	for (int i = 0; i < STALL_FACTS; i++) {
-		int next = i;
-
-		while (next < STALL_FACTS && !facts[next].known)
-			next++;
-		if (next > i)
-			put_same(json, &same, i, next);
-		if (next < STALL_FACTS)
-			put_fact(json, facts, next);
-		i = next;
-	}
+	for (int i = 0; i < STALL_FACTS; i++)
+		put_fact(json, &facts[i]);
 }
 
 static void put_stall_shrinkers(struct json *json, const struct stall *stall,
@@ -341,7 +132,7 @@ static void put_stall_shrinkers(struct json *json, const struct stall *stall,
 		resolver_shrinker(resolver, shrinker->shrinker, shrinker->callback, name,
 				  sizeof(name));
 		json_open(json, NULL, '{');
-		json_token(json, "phase", phase_group_names[shrinker->group].key);
+		json_string(json, "phase", phase_group_names[shrinker->group].key);
 		json_string(json, "name", name);
 		json_address(json, "shrinker", shrinker->shrinker);
 		json_address(json, "callback", shrinker->callback);
@@ -381,7 +172,7 @@ static void put_inside(struct json *json, const struct named_stall *named,
 	put_off_cpu(json, stall);
 	put_sleeps(json, stall, resolver);
 	stall_cause(stall, &cause);
-	json_token(json, "cause", cause_name(cause.which)->key);
+	json_string(json, "cause", cause_name(cause.which)->key);
 	cause_detail(resolver, &cause, detail);
 	json_string(json, "cause_detail", *detail ? detail : NULL);
 	json_share(json, "cause_share", cause_share(&cause));
@@ -391,37 +182,18 @@ static void put_inside(struct json *json, const struct named_stall *named,
 	json_bool(json, "incomplete", stall->incomplete);
 }
 
-static bool has_nothing_inside(const struct stall *stall)
-{
-	return stall->alone && stall->phases.groups == 1u << PHASE_REST &&
-	       stall->end > stall->start && !stall->incomplete;
-}
-
-static void keep_inside(const struct json *json, const char *start, struct kept_function *kept)
-{
-	static const char mark[] = "\"rest\":{\"total_ns\":";
-	const char *at;
-
-	kept->end = keep_members(json, start, kept->text, sizeof(kept->text));
-	at = memmem(kept->text, kept->end, mark, strlen(mark));
-	kept->time = at ? (size_t)(at - kept->text) + strlen(mark) : 0;
-	kept->rest = kept->time + strspn(kept->text + kept->time, "0123456789");
-}
-
 void json_stall(struct json *json, const struct named_stall *named, struct resolver *resolver)
 {
 	const struct stall *stall = named->stall;
-	struct kept_function *kept = kept_function(named);
-	const char *start;
+	char text[STALL_FUNCTION_MAX];
 
 	put_time(json, resolver, stall->start);
 	json_number(json, "duration_ns", stall->end - stall->start);
 	put_task(json, named);
-	start = json_room(json, sizeof(kept->text));
-	put_function(json, named);
+	json_string(json, "function", stall_function(named, text));
+	json_string(json, "role", catalog_role_title(stall->role));
+	json_signed(json, "depth", stall->depth);
 	put_inside(json, named, resolver);
-	if (start && has_nothing_inside(stall) && is_function_of(kept, named))
-		keep_inside(json, start, kept);
 }
 
 /* ---- the summary ---- */
@@ -491,7 +263,7 @@ static void put_functions(struct json *json, const struct summary_view *view)
 		if (functions[i].id)
 			resolver_symbol(view->resolver, functions[i].id, 's', name, sizeof(name));
 		json_string(json, "function", functions[i].id ? name : NULL);
-		json_token(json, "role", catalog_role_title(functions[i].role));
+		json_string(json, "role", catalog_role_title(functions[i].role));
 		put_latency(json, latency);
 		json_number(json, "error_ns", functions[i].error);
 		json_open(json, "histogram", '[');
@@ -614,7 +386,7 @@ void json_summary(struct writer *writer, const struct summary_view *view, bool f
 	struct summary *summary = view->summary;
 	struct json json;
 
-	json_begin_line(&json, writer, JSON_TYPE("summary"));
+	json_begin_line(&json, writer, "summary");
 	json_bool(&json, "final", final);
 	put_time(&json, view->resolver, view->ts);
 	json_number(&json, "threshold_ns", view->plan->threshold);
@@ -713,7 +485,7 @@ static int json_form_begin(struct output *output)
 	char time[TEXT_TIME_MAX];
 	struct json json;
 
-	json_begin_line(&json, setup->writer, JSON_TYPE("run"));
+	json_begin_line(&json, setup->writer, "run");
 	json_string(&json, "version", ALLOCFILT_VERSION);
 	json_string(&json, "source", source->proc ? "live" : "capture");
 	put_known(&json, "host", source->host);
@@ -738,45 +510,14 @@ static int json_form_begin(struct output *output)
 
 /* ---- the form ---- */
 
-/* The line of a window alone is put together from what was written before. False: not all was. */
-static bool put_pieces(struct writer *writer, const struct named_stall *named,
-		       const struct resolver *resolver)
-{
-	static const char head[] = "{" JSON_TYPE("stall") ",\"time\":";
-	const struct stall *stall = named->stall;
-	const struct kept_task *task = kept_task(named);
-	const struct kept_function *function = kept_function(named);
-	uint64_t realtime = resolver_realtime(resolver, stall->start);
-	char *at, *digits;
-	size_t length;
-
-	if (!has_nothing_inside(stall) || !is_function_of(function, named) || !function->time ||
-	    !is_task_of(task, named) || !(at = writer_room(writer, JSON_ROOM)))
-		return false;
-	at = mempcpy(at, head, strlen(head));
-	at = realtime ? add_realtime(at, realtime) : mempcpy(at, "null", 4);
-	at = text_unsigned(mempcpy(at, ",\"ts_ns\":", 9), stall->start);
-	digits = mempcpy(at, ",\"duration_ns\":", 15);
-	at = text_unsigned(digits, stall->end - stall->start);
-	length = (size_t)(at - digits);
-	at = mempcpy(at, task->text, task->length);
-	at = mempcpy(at, function->text, function->time);
-	memcpy(at, digits, TEXT_NUMBER_MAX);
-	at = mempcpy(at + length, function->text + function->rest, function->end - function->rest);
-	writer_advance(writer, mempcpy(at, "}\n", 2));
-	return true;
-}
-
 static int json_form_stall(struct output *output, const struct named_stall *named)
 {
 	struct writer *writer = output->setup.writer;
 	struct json json;
 
-	if (!put_pieces(writer, named, output->setup.resolver)) {
-		json_begin_line(&json, writer, JSON_TYPE("stall"));
-		json_stall(&json, named, output->setup.resolver);
-		json_end(&json);
-	}
+	json_begin_line(&json, writer, "stall");
+	json_stall(&json, named, output->setup.resolver);
+	json_end(&json);
 	return writer_status(writer);
 }
 
