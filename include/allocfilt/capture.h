@@ -13,7 +13,7 @@
 
 /*
  * A capture is a directory laid out like the tracing directory, recorded by `-w` or copied by hand
- * with cp and cat, or a ring buffer of a trace.dat. It is read in the same rounds as a running kernel.
+ * with cp and cat, or a ring buffer of a trace.dat.
  */
 
 struct capture;
@@ -85,15 +85,21 @@ const struct capture_counts *capture_counts(const struct capture *capture, int c
 /** capture_offer - what plan_make() may choose from; valid while the capture is open */
 void capture_offer(struct capture *capture, struct plan_offer *offer);
 
-/** capture_round - read each CPU up to its quota; 0 at the end of all files, else 1, or -errno */
-int capture_round(struct capture *capture, const struct source_sink *sink);
+/* A page of a CPU's data as it is there. */
+struct capture_page {
+	const void *data; /* valid until the next one of this CPU is read */
+	size_t length;	  /* bytes; less than a whole page at the end only */
+	uint64_t offset; /* bytes from the start of this CPU's data; holes of a sparse file count */
+	bool last;	 /* nothing follows it but zeros */
+};
 
 /**
- * capture_page_offset - where the page is that a round passes on
+ * capture_read - read the next page of a CPU
+ * @place: of the source's list of CPUs
  *
- * Bytes from the start of this CPU's data; holes of a sparse file count.
+ * Returns 1, or 0 at the end of its data. Data that cannot be read counts as a flaw and ends it.
  */
-uint64_t capture_page_offset(const struct capture *capture, int cpu);
+int capture_read(struct capture *capture, int place, struct capture_page *ret_page);
 
 /*
  * Writes a capture: a directory (0700) with files 0600, because they contain kernel addresses.

@@ -59,7 +59,7 @@ void resolver_read_symbols(struct resolver *resolver);
 /** resolver_set_decode - set the decoder that prints events; it has to outlive their use */
 void resolver_set_decode(struct resolver *resolver, struct decode *decode);
 
-/** resolver_stacks - the table into which decode writes stacks; NULL without option stack */
+/** resolver_stacks - the table of stacks; NULL without option stack */
 struct stacks *resolver_stacks(const struct resolver *resolver);
 
 /** resolver_superblocks - names of superblocks by number */
@@ -75,20 +75,20 @@ void resolver_see(struct resolver *resolver, const struct record *record);
  */
 void resolver_mark_clock(struct resolver *resolver, uint64_t ts, uint64_t realtime);
 
-/** resolver_role - enum role of the function at an address; a callback of decode */
-int resolver_role(void *resolver, uint64_t function);
+/** resolver_role - enum role of the function at an address, or ROLE_NONE; the answers are cached */
+int resolver_role(struct resolver *resolver, uint64_t function);
 
 /** resolver_symbol - print an address as %ps ('s') or %pS ('S') does; returns the length */
 int resolver_symbol(void *resolver, uint64_t address, char style, char *text, size_t size);
 
 /**
- * resolver_sleeps_in - the function in which a task sleeps that has this stack; a callback of decode
+ * resolver_sleeps_in - the function in which a task sleeps that has this stack
  * @frames: return addresses, the innermost first
  *
  * The innermost one that is neither the scheduler's nor waits for anybody who asks. Reads no file.
  * Returns an address in it, 0 if it is not known.
  */
-uint64_t resolver_sleeps_in(void *resolver, const uint64_t *frames, size_t count);
+uint64_t resolver_sleeps_in(const struct resolver *resolver, const uint64_t *frames, size_t count);
 
 /** resolver_function - the start of the function that contains an address, or the address */
 uint64_t resolver_function(struct resolver *resolver, uint64_t address);

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "allocfilt/base.h"
+#include "allocfilt/record/page.h"
 
 /*
  * Pages of ring buffers are merged, and their records decoded in order of time. The type that flows
@@ -22,7 +23,6 @@ enum record_kind {
 	RECORD_CLOCK,	   /* our own trace_marker: wall-clock time at this record */
 	RECORD_SUPERBLOCK, /* our own probe: the superblock of a shrinker */
 	RECORD_STACK,	   /* the kernel stack of this task's event just before it */
-	RECORD_SLEEP,	   /* where this task, which has just left its CPU, sleeps */
 };
 
 /* Bits of common_flags for interrupt context: TRACE_FLAG_* of linux/trace_events.h. */
@@ -30,9 +30,6 @@ enum record_kind {
 #define RECORD_FLAG_SOFTIRQ    0x10
 #define RECORD_FLAG_NMI	       0x40
 #define RECORD_FLAGS_INTERRUPT (RECORD_FLAG_HARDIRQ | RECORD_FLAG_SOFTIRQ | RECORD_FLAG_NMI)
-
-/* The kernel knows that records were lost, but not how many. */
-#define RECORD_LOST_UNKNOWN (-1)
 
 /* Payloads of catalog events are smaller on every kernel so far (104 bytes at most). */
 #define RECORD_RAW_MAX 112
@@ -75,10 +72,9 @@ struct record_superblock {
 	uint16_t name_length; /* 0: it could not be read */
 };
 
-/* sched_switch and sched_wakeup, and RECORD_SLEEP */
+/* sched_switch and sched_wakeup */
 struct record_sched {
 	uint64_t prev_state; /* of the task that leaves */
-	uint64_t sleeps_in;  /* an address in the function that sleeps; 0: unknown */
 	int32_t tid;	     /* of the task that comes, or that was woken */
 };
 
@@ -88,6 +84,13 @@ struct record_stack {
 	uint32_t number;       /* of stacks_add(); 0: none */
 	uint8_t flags;	       /* common_flags */
 	uint8_t preempt_count; /* common_preempt_count */
+};
+
+/* The frames of RECORD_STACK: return addresses, the innermost first. */
+struct record_frames {
+	const uint64_t *at; /* valid until the next record is decoded */
+	size_t count;
+	bool after_switch; /* right after sched_switch: where the task that left its CPU sleeps */
 };
 
 struct format;
@@ -110,9 +113,10 @@ struct record {
 		uint64_t realtime; /* ns since the epoch */
 		struct record_superblock superblock;
 		struct record_sched sched;
+		struct record_frames frames;
 	};
 	bool counted; /* the end of a slab pair: the pair is in the shrinkers' sums already */
-	struct record_stack stack;   /* RECORD_STACK, and the event that it belongs to */
+	struct record_stack stack; /* RECORD_STACK (number: 0), and the event that it belongs to */
 	const struct format *format; /* of decode: RECORD_WINDOW, RECORD_EVENT */
 	const void *raw; /* RECORD_EVENT, RECORD_SUPERBLOCK, RECORD_WINDOW until decode_fields(): as
 			  * the kernel wrote it, common fields first; valid as long as the record
@@ -162,19 +166,6 @@ static inline bool record_in_interrupt(const struct record *record)
 }
 
 /*
- * One page (sub-buffer) of a CPU's ring buffer, as read from trace_pipe_raw: a header with time
- * stamp and commit, then records. kernel/trace/ring_buffer.c;
- * Documentation/trace/ring-buffer-*
- */
-
-struct page_layout {
-	size_t size;   /* bytes of a whole page, header and data */
-	size_t header; /* bytes before the data: 16, or 12 where a long has 4 bytes */
-	int long_size; /* 4 or 8 */
-	bool big_endian;
-};
-
-/*
  * Describes the data of a running kernel or a capture. It, and what it points to, must outlive the
  * stages that use it.
  */
@@ -217,290 +208,6 @@ int source_read(const struct data_source *source, const char *path, char **ret_t
 /** source_events - call @visit for each event that has a format; as event_directories() */
 int source_events(const struct data_source *source,
 		  int (*visit)(void *context, const char *system, const char *name), void *context);
-
-/**
- * page_layout_parse - read the text of events/header_page
- * @big_endian: the text does not have it; the caller knows (own host) or finds out
- *
- * Returns 0 or -EINVAL where a field is missing or a size is out of bounds (4 KiB … 64 MiB).
- */
-int page_layout_parse(struct page_layout *layout, const char *text, size_t length, bool big_endian);
-
-/**
- * page_layout_guess_order - find out the byte order from a page of the data
- *
- * The commit is never larger than a page, so it is plausible in one order only. Sets
- * layout->big_endian. Returns 0, -ENODATA where both orders are plausible (an empty page) or the
- * page is cut, -EBADMSG where none is.
- */
-int page_layout_guess_order(struct page_layout *layout, const void *page, size_t length);
-
-/* What page_check() found. */
-enum page_state {
-	PAGE_GOOD,
-	PAGE_EMPTY,   /* commit 0: nothing in it */
-	PAGE_CUT,     /* shorter than its header or its commit */
-	PAGE_ZEROS,   /* time stamp and commit are both 0 */
-	PAGE_DAMAGED, /* commit over the page, a record over the commit, data after it, … */
-};
-
-/* What is in a page: records, all of which are inside of it. */
-struct page_content {
-	const void *data; /* the first record; in the page */
-	size_t size;	  /* bytes of whole records */
-	uint64_t ts; /* ns, trace clock: the page's own, which its first record is relative to */
-	uint64_t newest; /* ns: the highest time of a record; that of the page without any */
-	int64_t lost;	 /* records just before the page, or RECORD_LOST_UNKNOWN; 0: none */
-};
-
-/**
- * page_check - find out what a page is and what is in it
- * @page: @length bytes
- *
- * The whole page is checked: commit against the page, every record's length against the commit,
- * every step forward. kbuffer of libtraceevent does not check what it reads. @content is set where
- * the page is PAGE_GOOD or PAGE_EMPTY.
- */
-enum page_state page_check(const struct page_layout *layout, const void *page, size_t length,
-			   struct page_content *content);
-
-#define PAGE_FAULT_MAX 96
-
-/* Why page_check() refuses a page, for people. */
-struct page_fault {
-	size_t offset; /* bytes from the start of the page */
-	char text[PAGE_FAULT_MAX];
-};
-
-/** page_explain - say what is wrong with a page that page_check() does not call good or empty */
-void page_explain(const struct page_layout *layout, const void *page, size_t length,
-		  struct page_fault *ret_fault);
-
-/* A place in the records of a page. */
-struct page_cursor {
-	const unsigned char *next; /* where page_next() goes on */
-	const unsigned char *end;
-	uint64_t ts;	  /* ns, the trace clock; this and the rest are of the present record */
-	const void *data; /* as the event's format describes it */
-	size_t size;
-	bool big_endian;
-	bool native; /* the same order as that of this machine */
-};
-
-/**
- * page_begin - start before the first record of a page
- * @data: @size bytes that page_check() described, or a copy of them
- * @ts: of the page
- */
-void page_begin(struct page_cursor *cursor, const struct page_layout *layout, const void *data,
-		size_t size, uint64_t ts);
-
-/**
- * page_next - go to the next record
- *
- * Returns 1, 0 at the end, or -EBADMSG where the next one is not as a whole inside the data.
- */
-int page_next(struct page_cursor *cursor);
-
-/*
- * Where pages come from: the buffers of a running kernel, or a capture. Both are read in rounds of
- * a few pages a CPU, so that no CPU starves another and time can be merged between rounds.
- */
-
-#define SOURCE_QUOTA 32 /* pages a CPU and round */
-
-struct source_sink {
-	void *context;
-	/* how many pages of this CPU may be read now */
-	size_t (*room)(void *context, int cpu);
-	/* a page, valid during the call; @last: the end of a capture's file */
-	int (*page)(void *context, int cpu, const void *page, size_t length, bool last);
-	/* this CPU was not read to its end in this round */
-	void (*left_with_data)(void *context, int cpu);
-};
-
-/*
- * From a record's bytes to a struct record: fields are bound by name once, when a format is added.
- * That of a capture is not trusted: see record/event_format.h.
- */
-
-struct decode;
-struct stacks;
-
-/* What decode asks and where its records go. */
-struct decode_callbacks {
-	/* role of the function at an address: enum role, or ROLE_NONE; the answers are cached */
-	int (*role_of)(void *context, uint64_t function);
-	/* text of an address, as the kernel's %ps ('s') and %pS ('S'); returns its length */
-	int (*symbol)(void *context, uint64_t address, char style, char *text, size_t size);
-	/* where a task sleeps that has this stack: an address, 0 if it is not known */
-	uint64_t (*sleeps_in)(void *context, const uint64_t *frames, size_t count);
-	void *context; /* of these */
-	/* 0, or -errno to stop (an output that failed); of a window or an event see decode_fields() */
-	int (*sink)(void *context, struct record *record);
-	void *sink_context;
-};
-
-/* events/ftrace/{funcgraph_exit,print} and what the plan lists */
-#define DECODE_FUNCGRAPH_EXIT (-1)
-#define DECODE_PRINT	      (-2)
-#define DECODE_IGNORE	      (-3) /* known but not used: dropped and not counted */
-#define DECODE_SUPERBLOCK     (-4) /* our probe, see probes.h */
-#define DECODE_STACK	      (-5) /* kernel_stack */
-
-/**
- * decode_new - a decoder without formats; see decode_add_format()
- * @stacks: where frames go; NULL: stacks are left out, but for those of sched_switch, of which
- *	sleeps_in alone is kept
- *
- * A capture may have events that the plan lacks: at the first record of an unknown type its other
- * formats are read, whose records are dropped and not counted. The callbacks are copied, the
- * source is not. Returns NULL with errno ENOMEM.
- */
-struct decode *decode_new(const struct data_source *source, struct stacks *stacks,
-			  const struct decode_callbacks *callbacks);
-
-/** decode_free - leaves source and stacks to their owner; NULL is allowed */
-void decode_free(struct decode *decode);
-
-/**
- * decode_add_format - add the format of one event
- * @event: index into the plan's events, or DECODE_…
- * @id: which fields to bind: enum event_id of the catalog, EVENT_USER for none
- * @text: the format file; of DECODE_IGNORE only the number is read
- *
- * Returns 0, -EINVAL for a text that is no format, is larger than any kernel's or lacks a field that
- * the event cannot do without (funcgraph_exit: func, calltime, rettime, depth; our probe: shr, id;
- * kernel_stack: caller), -ENOMEM, -EEXIST for a known id.
- */
-int decode_add_format(struct decode *decode, int event, int id, const char *text, size_t length);
-
-/** decode_read_format - the same with events/@system/@name/format of the source; or its -errno */
-int decode_read_format(struct decode *decode, int event, int id, const char *system,
-		       const char *name);
-
-/**
- * decode_record, decode_lost - the two functions of a merge_sink
- *
- * A record of a type without a format is counted (decode_unknown) and dropped, one shorter than
- * its fields is counted as damaged. Returns 0 or what the sink returned.
- */
-int decode_record(void *decode, int cpu, uint64_t ts, const void *data, size_t size);
-int decode_lost(void *decode, int cpu, uint64_t ts, int64_t count);
-
-/**
- * decode_type - the number of a record's event
- *
- * Returns -1 for a record that is too short to have one, and for all while no format is known.
- */
-int decode_type(const struct decode *decode, const void *data, size_t size);
-
-/**
- * decode_fields - read what the sink needs not have of all records
- *
- * Of a window its role; of an event all fields and the stack. The sink calls it if it goes on with one
- * of these.
- */
-void decode_fields(struct decode *decode, struct record *record);
-
-/**
- * decode_again - decode a copy of a window or an event that decode_record() has passed on
- * @indent: as it was in the record
- *
- * Sets all of @record. No state of its CPU is changed.
- */
-void decode_again(struct decode *decode, int cpu, uint64_t ts, int indent, const void *data,
-		  size_t size, struct record *record);
-
-/**
- * decode_task - the task of a window or an event, before its record is passed on
- * @record: kind, event, ts and tid are set, and nothing else
- *
- * Returns false for any other record.
- */
-bool decode_task(const struct decode *decode, uint64_t ts, const void *data, size_t size,
-		 struct record *record);
-
-/** decode_unknown - records whose type has no format, and the type of the first of them */
-uint64_t decode_unknown(const struct decode *decode, int *first_type);
-/** decode_damaged - records shorter than the fields of their format */
-uint64_t decode_damaged(const struct decode *decode);
-
-/**
- * decode_text - an event as the kernel prints it: "mm_vmscan_…: order=0 …", no newline
- *
- * Byte for byte the text of the event in `trace`, but for %p: where the kernel has a hash, this
- * prints the address, in the same width. An event whose print format is not understood is printed as
- * "name: field=value …". Allocates nothing. Returns the length, cut to size - 1 and always ended by
- * NUL.
- */
-size_t decode_text(struct decode *decode, const struct record *record, char *text, size_t size);
-
-/*
- * Records of all CPUs in one order of time. The buffers are read in rounds: what was written
- * before a round began is read by its end, so when a round ends, all records up to the newest time
- * seen in the round before can go. Records after the newest time that was read from a CPU that was left
- * with data are held. Equal times: the lower CPU first; one CPU's records keep their order.
- * tracefs_iterate_raw_events() opens all CPUs at each call, and orders only what it reads in that call.
- */
-
-#define MERGE_CPU_BYTES (256u << 10) /* of pages held for a CPU, where a machine has few */
-#define MERGE_BYTES	(4u << 20)   /* for all of them, where that is a page or more for each */
-
-/* Receives records in order. Each returns 0, or -errno to stop. */
-struct merge_sink {
-	void *context;
-	/* a record of the ring buffer; @data is valid during the call only; @ts: ns, the trace clock */
-	int (*record)(void *context, int cpu, uint64_t ts, const void *data, size_t size);
-	/* records lost here; @count: how many, or RECORD_LOST_UNKNOWN */
-	int (*lost)(void *context, int cpu, uint64_t ts, int64_t count);
-};
-
-struct merge;
-
-/** merge_share - pages held for each of so many CPUs, 1 at least */
-size_t merge_share(int cpus, size_t page_size);
-
-/**
- * merge_new - an empty merge
- * @cpus: the list is copied, its numbers are not
- * @layout, @sink: copied
- * @share: pages of each CPU; memory for all of them is allocated here, and comes as it is used
- *
- * Returns NULL with errno ENOMEM or EINVAL.
- */
-struct merge *merge_new(const struct cpu_list *cpus, const struct page_layout *layout, size_t share,
-			const struct merge_sink *sink);
-
-/** merge_free - what is held is discarded, see merge_flush(); NULL is allowed */
-void merge_free(struct merge *merge);
-
-/**
- * merge_put - add a copy of a page's records, and what was lost before them
- *
- * The times of a CPU do not go back. A record that does all the same (seen with damaged data) is put
- * at the newest time of its CPU. Returns 0, -EINVAL for a CPU that is not in the list or a page that
- * is larger than the layout says, -ENOSPC without merge_room().
- */
-int merge_put(struct merge *merge, int cpu, const struct page_content *content);
-
-/**
- * merge_room - for how many more pages of @cpu is there room?
- *
- * Each CPU has its share, so that one that is ahead in time cannot use up the memory of the one
- * that the others wait for. A share of one page is enough: the records of the CPU that the others
- * wait for go out a round later at the latest.
- */
-size_t merge_room(const struct merge *merge, int cpu);
-
-/** merge_left_with_data - in this round @cpu was not read to its end */
-void merge_left_with_data(struct merge *merge, int cpu);
-
-/** merge_end_round - pass on what is complete; returns 0 or what the sink returned */
-int merge_end_round(struct merge *merge);
-
-/** merge_flush - pass on all that is held, at the end of a run or a capture */
-int merge_flush(struct merge *merge);
 
 /* Records that the kernel (or a damaged page) lost, per CPU, and their reports. */
 
@@ -563,5 +270,8 @@ size_t stacks_of(const struct stacks *stacks, uint32_t number, const uint64_t **
 
 /** stacks_overflow - stacks dropped because the table was full */
 uint64_t stacks_overflow(const struct stacks *stacks);
+
+#include "allocfilt/record/decode.h"
+#include "allocfilt/record/merge.h"
 
 #endif

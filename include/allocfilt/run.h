@@ -84,6 +84,17 @@ int kernel_plan(struct kernel **kernel, struct plan **plan, const struct options
  */
 int kernel_plan_check(const struct options *options, struct failure *failure);
 
+/**
+ * kernel_check_processes - do the processes of -p exist?
+ *
+ * Warns of those that do not. If none does, returns -ESRCH with @failure (status 2), but not for a
+ * service, which may name a process that comes later.
+ */
+int kernel_check_processes(const struct options *options, struct failure *failure);
+
+/** kernel_log_unavailable - log which roles this kernel cannot trace */
+void kernel_log_unavailable(const struct plan *plan);
+
 /*
  * Signals are read from one signalfd. SIGINT, SIGTERM, SIGQUIT, SIGALRM and SIGHUP request a stop
  * (SIGHUP of a service a reload), SIGUSR1 the summary so far.

@@ -178,7 +178,7 @@ struct task_pair;
 struct backlog_sink {
 	void *context;
 	/* a record, with its fields, that does not wait any longer, or did not; 0, or -errno */
-	int (*record)(void *context, const struct record *record);
+	int (*record)(void *context, struct record *record);
 	/* a fast slab pair inside of a window; its records are passed on with counted set, or dropped */
 	void (*pair)(void *context, const struct task_pair *pair);
 	/* a fast outermost window that is not passed on; NULL: it is nobody's concern */
@@ -445,11 +445,14 @@ int stalls_pair(struct stalls *stalls, const struct task_pair *pair);
 int stalls_pass_on(struct stalls *stalls, const struct claims_sink *sink);
 
 /**
- * stalls_sched - note what a record tells of the scheduler: sched_switch, sched_wakeup, RECORD_SLEEP
+ * stalls_sched - note what a record tells of the scheduler: sched_switch, sched_wakeup
  *
  * In order of time with the windows and pairs. All other records are ignored.
  */
 void stalls_sched(struct stalls *stalls, const struct record *record);
+
+/** stalls_sleep - note where a task sleeps that has just left its CPU: an address, 0 if not known */
+void stalls_sleep(struct stalls *stalls, int tid, uint64_t function);
 
 /** stalls_sched_stop - the scheduler's events are off until the next one: states are not known */
 void stalls_sched_stop(struct stalls *stalls);

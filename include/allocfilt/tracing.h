@@ -240,8 +240,7 @@ int session_restore(const char *run_dir, const char *dir, struct failure *failur
 
 /*
  * The raw buffers of all CPUs of a running kernel: per_cpu/cpuN/trace_pipe_raw, read without
- * blocking. CPUs are those of the directory, whatever their numbers; one that cannot be opened
- * (offline) does not stop the rest. Nothing here calls select(2), which ends at descriptor 1023.
+ * blocking. One that cannot be opened (offline) does not stop the rest. Nothing here calls select(2), which ends at descriptor 1023.
  */
 
 struct cpu_buffers;
@@ -262,12 +261,13 @@ void cpu_buffers_allow_files(const char *dir, unsigned int each);
 /**
  * cpu_buffers_open - open the raw buffer of each CPU
  * @dir: tracing directory or instance
+ * @cpus: the i-th is that at place i of this list
  * @page_size: bytes of a page (sub-buffer)
  *
- * Returns 0, or -errno with @failure (status 1) when there is no CPU at all or none opens.
+ * Returns 0, or -errno with @failure (status 1) when none opens.
  */
-int cpu_buffers_open(struct cpu_buffers **buffers, const char *dir, size_t page_size,
-		     struct failure *failure);
+int cpu_buffers_open(struct cpu_buffers **buffers, const char *dir, const struct cpu_list *cpus,
+		     size_t page_size, struct failure *failure);
 
 /** cpu_buffers_close - NULL is allowed */
 void cpu_buffers_close(struct cpu_buffers *buffers);
@@ -288,12 +288,12 @@ int cpu_buffers_fd(const struct cpu_buffers *buffers, int i);
 int cpu_buffers_cpu(const struct cpu_buffers *buffers, int i);
 
 /**
- * cpu_buffers_round - read each CPU up to its quota
+ * cpu_buffers_read - read the next page of the i-th CPU
  *
- * Returns how many pages were read, or the -errno of the sink. An error of a single CPU ends its
- * turn and nothing else.
+ * Returns its bytes, with @ret_page valid until this CPU is read again; 0: there is none now, or
+ * the read failed.
  */
-int cpu_buffers_round(struct cpu_buffers *buffers, const struct source_sink *sink);
+size_t cpu_buffers_read(struct cpu_buffers *buffers, int i, const void **ret_page);
 
 /**
  * cpu_buffers_errors - reads that failed, but for EAGAIN and ENODEV

@@ -130,27 +130,25 @@ struct verify;
  * A begin without its end, or an end without its begin, is explained where its partner may be in a
  * place from which there is no record: before the first record or after the last of that kind in its
  * task, in records that were lost, in a damaged page, or in a pause (VERIFY_PAUSE). A window that
- * has the event inside has the partner inside as well. Returns NULL with errno ENOMEM.
+ * has the event inside has the partner inside as well. @pages: each read calls verify_page(). Returns NULL with errno ENOMEM.
  */
-struct verify *verify_new(const struct data_source *source, const struct plan_offer *offer);
+struct verify *verify_new(const struct data_source *source, const struct plan_offer *offer,
+			  const struct page_source *pages);
 
 /** verify_free - NULL is allowed */
 void verify_free(struct verify *verify);
 
-/** verify_room - pages of this CPU that may come now */
-size_t verify_room(const struct verify *verify, int cpu);
-
 /**
- * verify_page - check the next page of a CPU
+ * verify_page - check a page that the source reads
+ * @place: of its CPU
  * @offset: bytes from the start of the CPU's data
- *
- * Returns 0 or -errno.
+ * @content: set as page_source.read() has to
  */
-int verify_page(struct verify *verify, int cpu, const void *page, size_t length, uint64_t offset);
+void verify_page(struct verify *verify, int place, const void *page, size_t length, uint64_t offset,
+		 struct page_content *content);
 
-/** verify_left_with_data, verify_end_round - see source_sink, and merge_end_round() */
-void verify_left_with_data(struct verify *verify, int cpu);
-int verify_end_round(struct verify *verify);
+/** verify_read - check some records; returns 1, 0 at the end of all pages, or -errno of the source */
+int verify_read(struct verify *verify);
 
 /**
  * verify_expect - what the kernel's counters said of a CPU, after its last page
@@ -159,12 +157,8 @@ int verify_end_round(struct verify *verify);
  */
 void verify_expect(struct verify *verify, int cpu, uint64_t lost, uint64_t read);
 
-/**
- * verify_finish - after the last page
- *
- * The findings are valid until verify_free(). Returns 0 or -errno.
- */
-int verify_finish(struct verify *verify, struct verify_findings **ret_findings);
+/** verify_finish - after the last record; the findings are valid until verify_free() */
+struct verify_findings *verify_finish(struct verify *verify);
 
 /** verify_is_clean - is nothing wrong? What is explained is not wrong, nor is a task without a name */
 bool verify_is_clean(const struct verify_findings *findings);

@@ -17,15 +17,17 @@
 #include "capture/trace_dat.h"
 #include "capture/traced.h"
 
-#define READ_BYTES (128u << 10)	     /* at a time */
+#define READ_BYTES (128u << 10) /* at a time, where a machine has few CPUs */
+#define READ_ROOM  (4u << 20)	/* bytes for all of them, where that is a page or more for each */
 #define CHUNK_ROOM ((size_t)2 << 30) /* bytes: chunks of 400 CPUs, if they are of 5 MiB */
 #define GUESS_MAX  1024		     /* pages of a CPU that are looked at for their byte order */
 
 struct capture_cpu {
 	int cpu;
 	struct cpu_data data;
-	off_t passed; /* of the page that is being passed on */
-	bool done;    /* read to its end, or not present */
+	unsigned char *pages; /* that were read; in capture.pages */
+	size_t length, at;    /* bytes of them, and before the next one */
+	bool done;	      /* read to its end, or not present */
 	bool missing;
 	struct capture_counts counts;
 	bool flawed; /* counted */
@@ -47,7 +49,8 @@ struct capture {
 	struct capture_cpu *cpus;
 	int *numbers; /* of the cpus */
 	int count;
-	unsigned char *pages; /* READ_BYTES, or one page */
+	unsigned char *pages; /* of all CPUs */
+	size_t most;	      /* pages of a CPU that are read at a time */
 };
 
 static void count_flaw(struct capture *capture, const char *name, const char *what)
@@ -340,10 +343,11 @@ static void guess_order(struct capture *capture)
 		for (int page = 0; !capture->cpus[i].done && page < GUESS_MAX && length > 0 &&
 				   !capture->order_known;
 		     page++) {
-			length = cpu_data_read(data, capture->pages, layout->size, 1);
+			length = cpu_data_read(data, capture->cpus[i].pages, layout->size, 1);
 			capture->order_known =
 				length > 0 &&
-				!page_layout_guess_order(layout, capture->pages, (size_t)length);
+				!page_layout_guess_order(layout, capture->cpus[i].pages,
+							 (size_t)length);
 		}
 		cpu_data_rewind(data);
 	}
@@ -425,6 +429,22 @@ static int list_functions(struct capture *capture)
 	return text ? set_functions(capture, text) : 0;
 }
 
+/* Memory comes as it is used. */
+static int make_pages(struct capture *capture)
+{
+	size_t page = capture->source.layout.size, share = READ_ROOM / (size_t)capture->count;
+
+	if (share > READ_BYTES)
+		share = READ_BYTES;
+	capture->most = share > page ? share / page : 1;
+	capture->pages = calloc((size_t)capture->count, capture->most * page);
+	if (!capture->pages)
+		return -ENOMEM;
+	for (int i = 0; i < capture->count; i++)
+		capture->cpus[i].pages = capture->pages + (size_t)i * capture->most * page;
+	return 0;
+}
+
 static int open_all(struct capture *capture, struct failure *failure)
 {
 	char *description;
@@ -436,10 +456,7 @@ static int open_all(struct capture *capture, struct failure *failure)
 	ret = open_cpus(capture, failure);
 	if (ret)
 		return ret;
-	capture->pages =
-		malloc(capture->source.layout.size > READ_BYTES ? capture->source.layout.size :
-								  READ_BYTES);
-	if (!capture->pages)
+	if (make_pages(capture))
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	description = capture->dat ? NULL : read_text(capture, "capture");
 	if (description)
@@ -617,41 +634,57 @@ void capture_offer(struct capture *capture, struct plan_offer *offer)
 	offer->context = capture;
 }
 
-/* Passes on pages of a CPU. Returns how many were read, 0 at the end, or -errno of the sink. */
-static int read_pages(struct capture *capture, struct capture_cpu *cpu, size_t most,
-		      const struct source_sink *sink)
+static void rewind_cpu(struct capture_cpu *cpu)
 {
-	size_t page = capture->source.layout.size, room = READ_BYTES / page;
-	struct cpu_data *data = &cpu->data;
-	ssize_t length;
-	int ret = 0;
+	cpu_data_rewind(&cpu->data);
+	cpu->length = cpu->at = 0;
+	cpu->done = cpu->data.fd < 0;
+}
 
-	if (most > room)
-		most = room ? room : 1;
-	length = cpu_data_read(data, capture->pages, page, most);
+/* Reads the next pages of a CPU. Returns false at its end. */
+static bool read_pages(struct capture *capture, struct capture_cpu *cpu)
+{
+	size_t page = capture->source.layout.size;
+	ssize_t length;
+
+	if (cpu->done)
+		return false;
+	length = cpu_data_read(&cpu->data, cpu->pages, page, capture->most);
 	if (length < 0)
 		count_cpu_flaw(capture, cpu, (int)-length);
-	if (cpu_data_damaged(data))
+	if (cpu_data_damaged(&cpu->data))
 		count_cpu_flaw(capture, cpu, EBADMSG);
-	if (length <= 0) {
-		cpu->done = true;
-		return 0;
-	}
-	cpu->passed = data->offset - length;
-	for (ssize_t at = 0; !ret && at < length; at += (ssize_t)page) {
-		size_t rest = (size_t)(length - at);
-		bool last = rest <= page && data->offset >= data->size;
+	cpu->done = length <= 0;
+	cpu->length = length > 0 ? (size_t)length : 0;
+	cpu->at = 0;
+	return !cpu->done;
+}
 
-		if (!last && !capture->pages[at] && cpu_data_ends_in_zeros(data, cpu->passed)) {
-			data->offset = data->size;
-			length = at + (ssize_t)page;
-			last = true;
-		}
-		ret = sink->page(sink->context, cpu->cpu, capture->pages + at,
-				 rest < page ? rest : page, last);
-		cpu->passed += (off_t)page;
+int capture_read(struct capture *capture, int place, struct capture_page *ret_page)
+{
+	struct capture_cpu *cpu = &capture->cpus[place];
+	struct cpu_data *data = &cpu->data;
+	size_t page = capture->source.layout.size, rest;
+	off_t offset;
+
+	if (cpu->at == cpu->length && !read_pages(capture, cpu))
+		return 0;
+	rest = cpu->length - cpu->at;
+	offset = data->offset - (off_t)rest;
+	*ret_page = (struct capture_page){
+		.data = cpu->pages + cpu->at,
+		.length = rest < page ? rest : page,
+		.offset = (uint64_t)offset,
+		.last = rest <= page && data->offset >= data->size,
+	};
+	cpu->at += ret_page->length;
+	if (!ret_page->last && !cpu->pages[cpu->at - ret_page->length] &&
+	    cpu_data_ends_in_zeros(data, offset)) {
+		data->offset = data->size;
+		cpu->at = cpu->length;
+		ret_page->last = true;
 	}
-	return ret ? ret : (int)(((size_t)length + page - 1) / page);
+	return 1;
 }
 
 const struct capture_counts *capture_counts(const struct capture *capture, int cpu)
@@ -659,51 +692,6 @@ const struct capture_counts *capture_counts(const struct capture *capture, int c
 	int place = cpu_list_place(&capture->source.cpus, cpu);
 
 	return place < 0 ? NULL : &capture->cpus[place].counts;
-}
-
-uint64_t capture_page_offset(const struct capture *capture, int cpu)
-{
-	int place = cpu_list_place(&capture->source.cpus, cpu);
-
-	return place < 0 ? 0 : (uint64_t)capture->cpus[place].passed;
-}
-
-/* Reads one CPU up to its quota. Returns 0, or -errno of the sink. */
-static int read_cpu(struct capture *capture, struct capture_cpu *cpu,
-		    const struct source_sink *sink)
-{
-	size_t left = SOURCE_QUOTA, room;
-
-	while (!cpu->done) {
-		int ret;
-
-		room = sink->room(sink->context, cpu->cpu);
-		if (room > left)
-			room = left;
-		if (!room) {
-			sink->left_with_data(sink->context, cpu->cpu);
-			return 0;
-		}
-		ret = read_pages(capture, cpu, room, sink);
-		if (ret < 0)
-			return ret;
-		left -= (size_t)ret;
-	}
-	return 0;
-}
-
-int capture_round(struct capture *capture, const struct source_sink *sink)
-{
-	int more = 0;
-
-	for (int i = 0; i < capture->count; i++) {
-		int ret = read_cpu(capture, &capture->cpus[i], sink);
-
-		if (ret < 0)
-			return ret;
-		more |= !capture->cpus[i].done;
-	}
-	return more;
 }
 
 /* It may be the damage that left none. */
@@ -719,25 +707,26 @@ static int no_events(struct capture *capture, uint64_t bad_pages)
 
 int capture_find_traced(struct capture *capture, bool (*stop)(void *context), void *context)
 {
-	struct source_sink sink;
+	struct capture_page page;
 	struct traced *traced;
 	char *filter;
-	int ret, more = 1;
+	bool stopped = false;
+	int ret;
 
 	if (!capture->dat)
 		return 0;
 	ret = traced_new(&traced, &capture->source);
 	if (ret)
 		return ret;
-	traced_sink(traced, &sink);
-	while (more > 0 && !stop(context))
-		more = capture_round(capture, &sink);
-	for (int i = 0; i < capture->count; i++) {
-		cpu_data_rewind(&capture->cpus[i].data);
-		capture->cpus[i].done = capture->cpus[i].data.fd < 0;
+	for (int place = 0; place < capture->count; place++) {
+		while (!stopped && capture_read(capture, place, &page)) {
+			traced_page(traced, &page);
+			stopped = stop(context);
+		}
+		rewind_cpu(&capture->cpus[place]);
 	}
 	capture->function_graph = traced_windows(traced);
-	if (more > 0)
+	if (stopped)
 		ret = 1;
 	else if (!traced_windows(traced) && !traced_events(traced))
 		ret = no_events(capture, traced_bad_pages(traced));

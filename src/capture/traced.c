@@ -54,15 +54,14 @@ static void read_functions(struct traced *traced)
 	qsort(traced->functions, traced->count, sizeof(traced->functions[0]), by_address);
 }
 
-static int see_record(void *context, struct record *record)
+static void see_record(struct traced *traced, const struct record *record)
 {
-	struct traced *traced = context;
 	size_t low = 0, high = traced->count;
 
 	traced->windows += record->kind == RECORD_WINDOW;
 	traced->events += record->kind == RECORD_EVENT;
 	if (record->kind != RECORD_WINDOW)
-		return 0;
+		return;
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
@@ -73,21 +72,16 @@ static int see_record(void *context, struct record *record)
 	}
 	if (low && record->window.function - traced->functions[low - 1].address < ENTRY_MAX)
 		traced->functions[low - 1].seen = true;
-	return 0;
 }
 
 int traced_new(struct traced **ret_traced, const struct data_source *source)
 {
 	struct traced *traced = calloc(1, sizeof(*traced));
-	const struct decode_callbacks callbacks = {
-		.sink = see_record,
-		.sink_context = traced,
-	};
 
 	if (!traced)
 		return -ENOMEM;
 	traced->source = source;
-	traced->decode = decode_new(source, NULL, &callbacks);
+	traced->decode = decode_new(source, NULL, NULL);
 	if (!traced->decode) {
 		free(traced);
 		return -ENOMEM;
@@ -112,40 +106,30 @@ void traced_free(struct traced *traced)
 	free(traced);
 }
 
-static size_t any_room(void *context, int cpu)
+void traced_page(struct traced *traced, const struct capture_page *page)
 {
-	(void)context;
-	(void)cpu;
-	return SOURCE_QUOTA;
-}
-
-static int see_page(void *context, int cpu, const void *page, size_t length, bool last)
-{
-	struct traced *traced = context;
 	struct page_content content;
 	struct page_cursor cursor;
-	enum page_state state = page_check(&traced->source->layout, page, length, &content);
+	struct record record;
+	enum page_state state =
+		page_check(&traced->source->layout, page->data, page->length, &content);
 
 	/* A copy of a live buffer may end in a page that is cut. */
 	if (state != PAGE_GOOD) {
-		traced->bad_pages += state != PAGE_EMPTY && !(last && state != PAGE_DAMAGED);
-		return 0;
+		traced->bad_pages += state != PAGE_EMPTY && !(page->last && state != PAGE_DAMAGED);
+		return;
 	}
 	page_begin(&cursor, &traced->source->layout, content.data, content.size, content.ts);
-	while (page_next(&cursor) > 0)
-		decode_record(traced->decode, cpu, cursor.ts, cursor.data, cursor.size);
-	return 0;
-}
+	while (page_next(&cursor) > 0) {
+		const struct raw_record raw = {
+			.ts = cursor.ts,
+			.data = cursor.data,
+			.size = cursor.size,
+		};
 
-static void more_data(void *context, int cpu)
-{
-	(void)context;
-	(void)cpu;
-}
-
-void traced_sink(struct traced *traced, struct source_sink *sink)
-{
-	*sink = (struct source_sink){ traced, any_room, see_page, more_data };
+		if (decode_record(traced->decode, &raw, &record))
+			see_record(traced, &record);
+	}
 }
 
 uint64_t traced_windows(const struct traced *traced)

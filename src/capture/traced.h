@@ -2,6 +2,7 @@
 #ifndef ALLOCFILT_CAPTURE_TRACED_H
 #define ALLOCFILT_CAPTURE_TRACED_H
 
+#include "allocfilt/capture.h"
 #include "allocfilt/record.h"
 
 /*
@@ -15,8 +16,8 @@ struct traced;
 int traced_new(struct traced **traced, const struct data_source *source);
 void traced_free(struct traced *traced);
 
-/** traced_sink - all pages of the source have to pass through it */
-void traced_sink(struct traced *traced, struct source_sink *sink);
+/** traced_page - look at a page: all of the source's have to pass through it */
+void traced_page(struct traced *traced, const struct capture_page *page);
 
 /** traced_windows, traced_events - windows of any function, and events of the catalog */
 uint64_t traced_windows(const struct traced *traced);

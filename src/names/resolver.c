@@ -24,12 +24,21 @@ static const char *const waits[] = {
 	"__wait_on_buffer",	   "submit_bio_wait",
 };
 
+#define ROLES_BITS 11 /* of the functions whose role is cached: 2048 */
+
 /* The trace clock and wall-clock time drift apart: an hour of marks, without intervals. */
 #define CLOCK_MARKS 64
 
 struct clock_mark {
 	uint64_t ts;	   /* ns, trace clock */
 	uint64_t realtime; /* ns since the epoch */
+};
+
+/* The role of the last function with this hash. */
+struct role_entry {
+	uint64_t function;
+	int32_t role;
+	bool used;
 };
 
 struct resolver {
@@ -46,6 +55,7 @@ struct resolver {
 	} waits[ARRAY_SIZE(waits)];
 	struct clock_mark marks[CLOCK_MARKS]; /* in the order of time */
 	size_t nr_marks;
+	struct role_entry roles[1 << ROLES_BITS];
 };
 
 static bool make_tables(struct resolver *resolver, const struct options *options)
@@ -107,6 +117,7 @@ int resolver_new(struct resolver **ret_resolver, const struct data_source *sourc
 void resolver_read_symbols(struct resolver *resolver)
 {
 	symbols_read(resolver->symbols);
+	memset(resolver->roles, 0, sizeof(resolver->roles));
 	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
 		uint64_t address = symbols_address(resolver->symbols, waits[i]);
 
@@ -165,12 +176,21 @@ void resolver_mark_clock(struct resolver *resolver, uint64_t ts, uint64_t realti
 
 /* ---- lookups ---- */
 
-int resolver_role(void *context, uint64_t function)
+int resolver_role(struct resolver *resolver, uint64_t function)
 {
-	struct resolver *resolver = context;
-	const struct symbol *symbol = symbols_find(resolver->symbols, function);
+	struct role_entry *entry =
+		&resolver->roles[(function * 0x9e3779b97f4a7c15u) >> (64 - ROLES_BITS)];
+	const struct symbol *symbol;
 
-	return symbol ? catalog_role_of(symbol->name) : ROLE_NONE;
+	if (entry->used && entry->function == function)
+		return entry->role;
+	symbol = symbols_find(resolver->symbols, function);
+	*entry = (struct role_entry){
+		.function = function,
+		.role = symbol ? catalog_role_of(symbol->name) : ROLE_NONE,
+		.used = true,
+	};
+	return entry->role;
 }
 
 int resolver_symbol(void *context, uint64_t address, char style, char *text, size_t size)
@@ -190,9 +210,8 @@ static bool is_wait(const struct resolver *resolver, uint64_t address)
 	return false;
 }
 
-uint64_t resolver_sleeps_in(void *context, const uint64_t *frames, size_t count)
+uint64_t resolver_sleeps_in(const struct resolver *resolver, const uint64_t *frames, size_t count)
 {
-	const struct resolver *resolver = context;
 	size_t i = 0;
 
 	/* Functions of the tracepoint itself come first. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-#include <ctype.h>
+#include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -14,7 +14,6 @@
 #include "record/event_format.h"
 #include "record/print_format.h"
 
-#define ROLES_BITS 11 /* 2048 addresses whose role is cached */
 #define FIELDS_MAX 16
 
 /* Deeper than any kernel's return stack: such a record is damaged. */
@@ -29,14 +28,6 @@ struct binding {
 };
 
 #define TO(member) offsetof(struct record, member), sizeof(((struct record *)NULL)->member)
-
-static const struct binding window_bindings[] = {
-	{ "func", TO(window.function), true },
-	{ "calltime", TO(window.calltime), true },
-	{ "rettime", TO(window.rettime), true },
-	{ "depth", TO(window.depth), true },
-	{ NULL },
-};
 
 /* The names under which kernels have the members of struct record_fields. */
 static const struct binding event_bindings[] = {
@@ -88,29 +79,23 @@ static const struct binding superblock_bindings[] = {
 	{ NULL },
 };
 
-static const struct binding stack_bindings[] = {
-	{ "common_preempt_count", TO(stack.preempt_count), true },
-	{ NULL },
-};
-
+/* Where a field is, and how it becomes a number of 8 bytes: see load_field(). */
 struct field {
-	uint16_t offset;
-	uint16_t to;	 /* in struct record */
-	uint8_t size;	 /* 1, 2, 4, 8 */
-	uint8_t to_size; /* 1, 4, 8 */
-	bool is_signed;
+	uint64_t mask;	/* of the bits that it has; all for one with a sign */
+	uint16_t last;	/* offset of the 8 bytes that end with the field */
+	uint16_t to;	/* in struct record */
+	uint8_t unused; /* bits of these 8 bytes that are others' */
+	bool wide;	/* becomes 8 bytes in the record, else 4 */
 };
 
 struct format {
-	SLIST_ENTRY(format) link;	 /* in decode.formats */
-	int event;			 /* index into the plan's events, or DECODE_… */
-	uint8_t kind;			 /* enum record_kind */
-	int id;				 /* enum event_id */
-	size_t minimum;			 /* bytes of a whole record */
-	struct field fields[FIELDS_MAX]; /* those that become 4 bytes first */
+	SLIST_ENTRY(format) link; /* in decode.formats */
+	int event;		  /* index into the plan's events, or DECODE_… */
+	uint8_t kind;		  /* enum record_kind */
+	int id;			  /* enum event_id */
+	size_t minimum;		  /* bytes of a whole record */
+	struct field fields[FIELDS_MAX];
 	unsigned int nr_fields;
-	unsigned int nr_narrow;	      /* of 4 bytes */
-	bool plain;		      /* all can be copied as they are */
 	struct record_fields unknown; /* what the event's fields are until they are read */
 	size_t data; /* offset of what has no fixed size: print's buf, our probe's id, caller */
 	char *name;
@@ -119,21 +104,18 @@ struct format {
 
 SLIST_HEAD(format_list, format);
 
-/* The first fields of each record, the same in all formats: struct trace_entry. */
-struct common_fields {
-	struct field type, flags, pid;
+/* The first bytes of each record on all kernels; include/linux/trace_events.h: struct trace_entry. */
+struct entry {
+	uint16_t type;
+	uint8_t flags;
+	uint8_t preempt_count;
+	int32_t pid;
 };
 
-/* The fields of funcgraph_exit. */
+/* Offsets of the fields of funcgraph_exit; the times have 8 bytes, the depth has 4. */
 struct window_offsets {
 	uint16_t function, calltime, rettime, depth;
-};
-
-/* Caches the role of the last function with this hash. */
-struct role_entry {
-	uint64_t function;
-	int32_t role;
-	bool used;
+	bool function_is_long; /* of 8 bytes, else of 4 */
 };
 
 /* What is known of a CPU from its records so far. */
@@ -144,33 +126,30 @@ struct cpu_state {
 
 struct decode {
 	const struct data_source *source;
-	bool big_endian;       /* the data */
-	bool plain;	       /* its common fields are as they are here */
-	struct stacks *stacks; /* NULL: left out */
-	struct decode_callbacks callbacks;
-	struct window_offsets window; /* where the data is plain */
-	struct common_fields common;  /* of the formats */
-	size_t type_end;	      /* bytes of the shortest record that has a type */
-	size_t most_behind;	      /* bytes that the largest record has behind its type */
+	bool big_endian; /* the data */
+	/* text of an address, for the print formats */
+	int (*symbol)(void *context, uint64_t address, char style, char *text, size_t size);
+	void *context;
+	struct window_offsets window;
 	bool has_formats;
 	struct format_list formats;
 	struct format **by_type; /* NULL: unknown */
 	size_t nr_types;	 /* of by_type */
 	struct cpu_state *cpus;	 /* by number, and one more */
 	unsigned int nr_cpus;
-	struct role_entry *roles; /* 1 << ROLES_BITS */
-	bool read_all;		  /* formats of a capture: see decode_new() */
+	bool read_all; /* formats of a capture: see decode_new() */
 	uint64_t unknown;
 	int first_unknown;
 	uint64_t damaged;
-	uint64_t frames[STACK_DEPTH_MAX]; /* of the stack that is being read */
-	struct record record;		  /* that is being passed on */
+	uint64_t frames[STACK_DEPTH_MAX]; /* of the stack that was read last */
 };
 
 /* ---- set-up ---- */
 
-struct decode *decode_new(const struct data_source *source, struct stacks *stacks,
-			  const struct decode_callbacks *callbacks)
+struct decode *decode_new(const struct data_source *source,
+			  int (*symbol)(void *context, uint64_t address, char style, char *text,
+					size_t size),
+			  void *context)
 {
 	struct decode *decode = calloc(1, sizeof(*decode));
 
@@ -178,13 +157,12 @@ struct decode *decode_new(const struct data_source *source, struct stacks *stack
 		return NULL;
 	decode->source = source;
 	decode->big_endian = source->layout.big_endian;
-	decode->stacks = stacks;
-	decode->callbacks = *callbacks;
+	decode->symbol = symbol;
+	decode->context = context;
 	decode->first_unknown = -1;
 	decode->nr_cpus = cpu_list_highest(&source->cpus) + 1;
 	decode->cpus = calloc(decode->nr_cpus + 1, sizeof(*decode->cpus));
-	decode->roles = calloc(1 << ROLES_BITS, sizeof(*decode->roles));
-	if (!decode->cpus || !decode->roles) {
+	if (!decode->cpus) {
 		decode_free(decode);
 		errno = ENOMEM;
 		return NULL;
@@ -216,7 +194,6 @@ void decode_free(struct decode *decode)
 	}
 	free(decode->by_type);
 	free(decode->cpus);
-	free(decode->roles);
 	free(decode);
 }
 
@@ -224,45 +201,66 @@ void decode_free(struct decode *decode)
 
 static bool bind_field(struct field *field, const struct event_field *found)
 {
-	if (!found ||
+	if (!found || found->offset < sizeof(struct entry) ||
 	    (found->size != 1 && found->size != 2 && found->size != 4 && found->size != 8))
 		return false;
-	field->offset = found->offset;
-	field->size = (uint8_t)found->size;
-	field->is_signed = found->is_signed;
+	field->last = (uint16_t)(found->offset + found->size - sizeof(uint64_t));
+	field->unused = (uint8_t)(64 - found->size * 8);
+	field->mask = found->is_signed ? UINT64_MAX : UINT64_MAX >> field->unused;
 	return true;
 }
 
-/* The low bytes of a little-endian number come first. */
-static bool can_be_copied(const struct decode *decode, const struct field *field)
-{
-	const bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
-
-	return decode->big_endian == !little && field->to_size >= sizeof(uint32_t) &&
-	       (field->size == field->to_size || (little && field->size > field->to_size));
-}
-
-static bool bind_all(const struct decode *decode, struct format *format,
-		     const struct event_format *event, const struct binding *binding)
+static bool bind_all(struct format *format, const struct event_format *event,
+		     const struct binding *binding)
 {
 	for (; binding->name; binding++) {
-		struct field field = { .to = binding->to, .to_size = binding->to_size };
-		struct field *place = &format->fields[format->nr_fields];
+		struct field *field = &format->fields[format->nr_fields];
 
-		if (!bind_field(&field, event_format_field(event, binding->name))) {
-			if (binding->required)
-				return false;
-			continue;
+		if (bind_field(field, event_format_field(event, binding->name))) {
+			field->to = binding->to;
+			field->wide = binding->to_size == sizeof(uint64_t);
+			format->nr_fields++;
+		} else if (binding->required) {
+			return false;
 		}
-		format->plain &= can_be_copied(decode, &field);
-		if (field.to_size == sizeof(uint32_t)) {
-			*place = format->fields[format->nr_narrow];
-			place = &format->fields[format->nr_narrow++];
-		}
-		*place = field;
-		format->nr_fields++;
 	}
 	return true;
+}
+
+static bool bind_offset(uint16_t *offset, const struct event_format *event, const char *name,
+			int size)
+{
+	const struct event_field *found = event_format_field(event, name);
+
+	if (!found || found->size != size)
+		return false;
+	*offset = found->offset;
+	return true;
+}
+
+static bool bind_window(struct decode *decode, const struct event_format *event)
+{
+	struct window_offsets *window = &decode->window;
+
+	window->function_is_long = bind_offset(&window->function, event, "func", sizeof(uint64_t));
+	return (window->function_is_long ||
+		bind_offset(&window->function, event, "func", sizeof(uint32_t))) &&
+	       bind_offset(&window->calltime, event, "calltime", sizeof(uint64_t)) &&
+	       bind_offset(&window->rettime, event, "rettime", sizeof(uint64_t)) &&
+	       bind_offset(&window->depth, event, "depth", sizeof(int32_t));
+}
+
+static bool bind_entry(const struct event_format *event)
+{
+	uint16_t type, flags, preempt_count, pid;
+
+	return bind_offset(&type, event, "common_type", sizeof(((struct entry *)NULL)->type)) &&
+	       bind_offset(&flags, event, "common_flags", 1) &&
+	       bind_offset(&preempt_count, event, "common_preempt_count", 1) &&
+	       bind_offset(&pid, event, "common_pid", sizeof(((struct entry *)NULL)->pid)) &&
+	       type == offsetof(struct entry, type) && flags == offsetof(struct entry, flags) &&
+	       preempt_count == offsetof(struct entry, preempt_count) &&
+	       pid == offsetof(struct entry, pid);
 }
 
 /* Offset of the variable-length part of an event. @size: of its field, 0: any. */
@@ -277,20 +275,19 @@ static bool bind_data(struct format *format, const struct event_format *event, c
 	return true;
 }
 
-static bool bind_event(const struct decode *decode, struct format *format,
+static bool bind_event(struct decode *decode, struct format *format,
 		       const struct event_format *event)
 {
 	switch (format->event) {
 	case DECODE_FUNCGRAPH_EXIT:
-		return bind_all(decode, format, event, window_bindings);
+		return bind_window(decode, event);
 	case DECODE_PRINT:
 		return bind_data(format, event, "buf", 0);
 	case DECODE_SUPERBLOCK:
-		return bind_all(decode, format, event, superblock_bindings) &&
+		return bind_all(format, event, superblock_bindings) &&
 		       bind_data(format, event, "id", 4);
 	case DECODE_STACK:
-		return bind_all(decode, format, event, stack_bindings) &&
-		       bind_data(format, event, "caller", 0);
+		return bind_data(format, event, "caller", 0);
 	default:
 		break;
 	}
@@ -298,11 +295,11 @@ static bool bind_event(const struct decode *decode, struct format *format,
 	case EVENT_USER:
 		return true;
 	case EVENT_FORK:
-		return bind_all(decode, format, event, fork_bindings);
+		return bind_all(format, event, fork_bindings);
 	case EVENT_SCHED_SWITCH:
-		return bind_all(decode, format, event, switch_bindings);
+		return bind_all(format, event, switch_bindings);
 	case EVENT_SCHED_WAKEUP:
-		return bind_all(decode, format, event, wakeup_bindings);
+		return bind_all(format, event, wakeup_bindings);
 	case EVENT_SHRINK_INACTIVE:
 		format->unknown.nr_scanned = format->unknown.nr_dirty =
 			format->unknown.nr_writeback = RECORD_PAGES_UNKNOWN;
@@ -311,7 +308,7 @@ static bool bind_event(const struct decode *decode, struct format *format,
 		format->unknown.nid = format->unknown.priority = -1;
 		/* fall through */
 	default:
-		return bind_all(decode, format, event, event_bindings);
+		return bind_all(format, event, event_bindings);
 	}
 }
 
@@ -333,11 +330,6 @@ static size_t minimum_size(const struct format *format, const struct event_forma
 	return end;
 }
 
-static bool is_same(const struct field *a, const struct field *b)
-{
-	return a->offset == b->offset && a->size == b->size;
-}
-
 static enum record_kind kind_of(int event)
 {
 	switch (event) {
@@ -354,61 +346,22 @@ static enum record_kind kind_of(int event)
 	}
 }
 
-static void bind_window(struct window_offsets *window, const struct format *format)
-{
-	for (unsigned int i = 0; i < format->nr_fields; i++) {
-		const struct field *field = &format->fields[i];
-
-		if (field->to == offsetof(struct record, window.function))
-			window->function = field->offset;
-		else if (field->to == offsetof(struct record, window.calltime))
-			window->calltime = field->offset;
-		else if (field->to == offsetof(struct record, window.rettime))
-			window->rettime = field->offset;
-		else
-			window->depth = field->offset;
-	}
-}
-
 static int bind_format(struct decode *decode, struct format *format, int number, int id,
 		       const struct event_format *event)
 {
 	const struct print_setup setup = {
 		.long_size = decode->source->layout.long_size,
 		.big_endian = decode->big_endian,
-		.symbol = decode->callbacks.symbol,
-		.context = decode->callbacks.context,
+		.symbol = decode->symbol,
+		.context = decode->context,
 	};
-	struct common_fields common = { 0 };
 
 	format->event = number;
 	format->id = id;
 	format->kind = kind_of(number);
-	format->plain = true;
-	if (!bind_event(decode, format, event) ||
-	    !bind_field(&common.type, event_format_field(event, "common_type")) ||
-	    !bind_field(&common.flags, event_format_field(event, "common_flags")) ||
-	    !bind_field(&common.pid, event_format_field(event, "common_pid")))
+	if (!bind_entry(event) || !bind_event(decode, format, event))
 		return -EINVAL;
-	/* Else records could not be distinguished. */
-	if (!decode->has_formats)
-		decode->common = common;
-	if (!is_same(&common.type, &decode->common.type) ||
-	    !is_same(&common.flags, &decode->common.flags) ||
-	    !is_same(&common.pid, &decode->common.pid) || common.type.size > sizeof(uint16_t))
-		return -EINVAL;
-	decode->type_end = (size_t)common.type.offset + common.type.size;
-	decode->most_behind = UINT16_MAX - decode->type_end;
-	if (!decode->has_formats)
-		decode->plain = decode->big_endian == (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) &&
-				common.type.size == sizeof(uint16_t) && common.flags.size == 1 &&
-				common.pid.size == sizeof(int32_t);
 	decode->has_formats = true;
-	format->plain &= decode->plain;
-	if (format->kind == RECORD_WINDOW) {
-		decode->plain = format->plain;
-		bind_window(&decode->window, format);
-	}
 	format->minimum = minimum_size(format, event);
 	format->name = strdup(event->name);
 	if (!format->name)
@@ -490,77 +443,68 @@ static int ignore_format(void *decode, const char *system, const char *name)
 
 /* ---- records ---- */
 
-static uint64_t read_field(const struct decode *decode, const struct field *field, const void *data)
+static inline uint16_t load_16(const struct decode *decode, const void *at)
 {
-	uint64_t value =
-		event_number((const char *)data + field->offset, field->size, decode->big_endian);
-	int unused = 64 - field->size * 8;
+	uint16_t value;
 
-	if (field->is_signed)
-		value = (uint64_t)((int64_t)(value << unused) >> unused);
-	return value;
+	memcpy(&value, at, sizeof(value));
+	return decode->big_endian ? be16toh(value) : le16toh(value);
 }
 
-static uint16_t type_of(const struct decode *decode, const void *data)
+static inline uint32_t load_32(const struct decode *decode, const void *at)
 {
-	return (uint16_t)read_field(decode, &decode->common.type, data);
+	uint32_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return decode->big_endian ? be32toh(value) : le32toh(value);
 }
 
-static int32_t pid_of(const struct decode *decode, const void *data)
+static inline uint64_t load_64(const struct decode *decode, const void *at)
 {
-	return (int32_t)read_field(decode, &decode->common.pid, data);
+	uint64_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return decode->big_endian ? be64toh(value) : le64toh(value);
 }
 
-/* Of a record that is not plain. */
-static noinline void convert_fields(const struct decode *decode, const struct format *format,
-				    struct record *record)
+/* In big-endian data the field is in the low bits of the 8 bytes that end with it, else in the high ones. */
+static inline uint64_t load_field(const struct decode *decode, const struct field *field,
+				  const char *data)
+{
+	uint64_t value;
+
+	memcpy(&value, data + field->last, sizeof(value));
+	value = decode->big_endian ? be64toh(value) << field->unused : le64toh(value);
+	return (uint64_t)((int64_t)value >> field->unused) & field->mask;
+}
+
+static inline void load_fields(const struct decode *decode, const struct format *format,
+			       const char *data, struct record *record)
 {
 	const struct field *field = format->fields, *end = field + format->nr_fields;
 
 	for (; field < end; field++) {
-		uint64_t value = read_field(decode, field, record->raw);
+		uint64_t value = load_field(decode, field, data);
 		uint32_t narrow = (uint32_t)value;
 		char *to = (char *)record + field->to;
 
-		if (field->to_size == sizeof(value))
+		if (field->wide)
 			memcpy(to, &value, sizeof(value));
-		else if (field->to_size == sizeof(narrow))
-			memcpy(to, &narrow, sizeof(narrow));
 		else
-			*to = (char)value;
+			memcpy(to, &narrow, sizeof(narrow));
 	}
 }
 
-/* A copy of a size that the compiler knows is one load and one store. */
-static inline void read_fields(const struct decode *decode, const struct format *format,
-			       struct record *record)
+static inline void load_window(const struct decode *decode, const char *data,
+			       struct record_window *window)
 {
-	const struct field *field = format->fields, *end = field + format->nr_narrow;
-	const char *data = record->raw;
-	char *to = (char *)record;
+	const struct window_offsets *at = &decode->window;
 
-	if (!format->plain) {
-		convert_fields(decode, format, record);
-		return;
-	}
-	for (; field < end; field++)
-		memcpy(to + field->to, data + field->offset, sizeof(uint32_t));
-	for (end = format->fields + format->nr_fields; field < end; field++)
-		memcpy(to + field->to, data + field->offset, sizeof(uint64_t));
-}
-
-static int role_of(struct decode *decode, uint64_t function)
-{
-	struct role_entry *entry =
-		&decode->roles[(function * 0x9e3779b97f4a7c15u) >> (64 - ROLES_BITS)];
-
-	if (!entry->used || entry->function != function)
-		*entry = (struct role_entry){
-			.function = function,
-			.role = decode->callbacks.role_of(decode->callbacks.context, function),
-			.used = true,
-		};
-	return entry->role;
+	window->depth = (int32_t)load_32(decode, data + at->depth);
+	window->function = at->function_is_long ? load_64(decode, data + at->function) :
+						  load_32(decode, data + at->function);
+	window->calltime = load_64(decode, data + at->calltime);
+	window->rettime = load_64(decode, data + at->rettime);
 }
 
 /* Returns false for a damaged one. */
@@ -624,66 +568,36 @@ static size_t read_frames(struct decode *decode, const char *data, size_t size, 
 	return count;
 }
 
-/*
- * A stack of sched_switch tells one function: all others would fill the table with those of tasks
- * that have no stall. Returns false for a record to drop.
- */
-static bool finish_stack(struct decode *decode, const char *data, size_t size, size_t at,
-			 bool switched, struct record *record)
-{
-	const struct decode_callbacks *callbacks = &decode->callbacks;
-	size_t count;
-
-	if (!switched && !decode->stacks)
-		return false;
-	count = read_frames(decode, data, size, at);
-	if (switched) {
-		record->kind = RECORD_SLEEP;
-		record->sched.sleeps_in =
-			callbacks->sleeps_in(callbacks->context, decode->frames, count);
-		return true;
-	}
-	record->stack.ts = record->ts;
-	record->stack.flags = record->flags;
-	record->stack.number = stacks_add(decode->stacks, decode->frames, count);
-	return true;
-}
-
 int decode_type(const struct decode *decode, const void *data, size_t size)
 {
-	return decode->has_formats && size >= decode->type_end ? type_of(decode, data) : -1;
+	return decode->has_formats && size >= sizeof(uint16_t) ? load_16(decode, data) : -1;
 }
 
 /* Returns the format of a record, or NULL for one that has none, or less bytes than that takes. */
 static inline const struct format *format_of(const struct decode *decode, const void *data,
-					     size_t size, bool plain)
+					     size_t size)
 {
 	const struct format *format;
-	uint16_t type;
 
-	if (size - decode->type_end > decode->most_behind)
+	if (size - sizeof(struct entry) > UINT16_MAX - sizeof(struct entry))
 		return NULL;
-	if (plain)
-		memcpy(&type, (const char *)data + decode->common.type.offset, sizeof(type));
-	else
-		type = type_of(decode, data);
-	format = by_type(decode, type);
+	format = by_type(decode, load_16(decode, data));
 	return format && size >= format->minimum ? format : NULL;
 }
 
 /* A record for which format_of() finds no format: counts it. */
-static noinline int drop(struct decode *decode, const void *data, size_t size)
+static noinline int drop_record(struct decode *decode, const void *data, size_t size)
 {
 	const struct format *format;
 	uint16_t type;
 
 	if (!decode->has_formats)
 		return 0;
-	if (size < decode->type_end) {
+	if (size < sizeof(type)) {
 		decode->damaged++;
 		return 0;
 	}
-	type = type_of(decode, data);
+	type = load_16(decode, data);
 	format = by_type(decode, type);
 	if (!format && !decode->read_all && !decode->source->proc) {
 		decode->read_all = true;
@@ -700,14 +614,14 @@ static noinline int drop(struct decode *decode, const void *data, size_t size)
 bool decode_task(const struct decode *decode, uint64_t ts, const void *data, size_t size,
 		 struct record *record)
 {
-	const struct format *format = format_of(decode, data, size, decode->plain);
+	const struct format *format = format_of(decode, data, size);
 
 	if (!format || format->kind > RECORD_EVENT)
 		return false;
 	record->ts = ts;
 	record->kind = format->kind;
 	record->event = (uint16_t)format->event;
-	record->tid = pid_of(decode, data);
+	record->tid = (int32_t)load_32(decode, (const char *)data + offsetof(struct entry, pid));
 	return true;
 }
 
@@ -718,11 +632,22 @@ static struct cpu_state *state_of(const struct decode *decode, int cpu)
 								   decode->nr_cpus];
 }
 
+/* A stack tells of the switch before it where that task sleeps. */
+static void decode_stack(struct decode *decode, const char *data, size_t at, bool after_switch,
+			 struct record *record)
+{
+	record->stack.ts = record->ts;
+	record->stack.flags = record->flags;
+	record->stack.preempt_count = (uint8_t)data[offsetof(struct entry, preempt_count)];
+	record->frames.at = decode->frames;
+	record->frames.count = read_frames(decode, data, record->raw_size, at);
+	record->frames.after_switch = after_switch;
+}
+
 /* A record of ours, or a stack. */
 static noinline int decode_other(struct decode *decode, const struct format *format,
-				 struct cpu_state *state)
+				 struct cpu_state *state, struct record *record)
 {
-	struct record *record = &decode->record;
 	bool switched = state->switched;
 	const char *data = record->raw;
 	size_t size = record->raw_size;
@@ -730,101 +655,85 @@ static noinline int decode_other(struct decode *decode, const struct format *for
 	state->switched = false;
 	record->fields = format->unknown;
 	record->stack = (struct record_stack){ 0 };
-	read_fields(decode, format, record);
 	record->event = 0;
-	record->raw = NULL;
-	record->raw_size = 0;
 	switch (format->event) {
 	case DECODE_PRINT:
-		if (!parse_clock(data + format->data, size - format->data, &record->realtime))
-			return 0;
-		break;
+		record->raw = NULL;
+		record->raw_size = 0;
+		return parse_clock(data + format->data, size - format->data, &record->realtime);
 	case DECODE_STACK:
-		if (!finish_stack(decode, data, size, format->data, switched, record))
-			return 0;
+		decode_stack(decode, data, format->data, switched, record);
+		record->raw = NULL;
+		record->raw_size = 0;
 		break;
 	default:
-		record->raw = data;
-		record->raw_size = (uint16_t)size;
+		load_fields(decode, format, data, record);
 		locate_name(decode, data, size, format->data, &record->superblock);
 	}
-	return decode->callbacks.sink(decode->callbacks.sink_context, record);
+	return 1;
 }
 
-/* All of a window but its role, all of an event but its fields. @plain is known when it is compiled. */
-static inline void begin_record(const struct decode *decode, const struct format *format, int cpu,
-				uint64_t ts, const void *raw, size_t size, bool plain,
+static noinline int decode_loss(const struct raw_record *raw, struct cpu_state *state,
 				struct record *record)
 {
-	const struct window_offsets *at = &decode->window;
-	const char *data = raw;
+	*record = (struct record){
+		.kind = RECORD_LOST,
+		.ts = raw->ts,
+		.cpu = raw->cpu,
+		.indent = state->indent,
+		.lost = raw->lost,
+	};
+	state->switched = false;
+	return 1;
+}
 
-	record->ts = ts;
-	record->cpu = cpu;
+/* All of an event but its fields. */
+static inline void begin_record(const struct decode *decode, const struct format *format,
+				const struct raw_record *raw, struct record *record)
+{
+	const char *data = raw->data;
+
+	record->ts = raw->ts;
+	record->cpu = raw->cpu;
 	record->kind = format->kind;
 	record->event = (uint16_t)format->event;
-	record->raw_size = (uint16_t)size;
+	record->raw_size = (uint16_t)raw->size;
 	record->format = format;
 	record->raw = data;
 	record->counted = false;
-	if (!plain) {
-		record->tid = pid_of(decode, data);
-		record->flags = (uint8_t)read_field(decode, &decode->common.flags, data);
-		if (record->kind == RECORD_WINDOW)
-			convert_fields(decode, format, record);
-		return;
-	}
-	memcpy(&record->tid, data + decode->common.pid.offset, sizeof(record->tid));
-	record->flags = (uint8_t)data[decode->common.flags.offset];
-	if (record->kind != RECORD_WINDOW)
-		return;
-	memcpy(&record->window.depth, data + at->depth, sizeof(int32_t));
-	memcpy(&record->window.function, data + at->function, sizeof(uint64_t));
-	memcpy(&record->window.calltime, data + at->calltime, sizeof(uint64_t));
-	memcpy(&record->window.rettime, data + at->rettime, sizeof(uint64_t));
+	record->tid = (int32_t)load_32(decode, data + offsetof(struct entry, pid));
+	record->flags = (uint8_t)data[offsetof(struct entry, flags)];
+	if (record->kind == RECORD_WINDOW)
+		load_window(decode, data, &record->window);
 }
 
-static inline __attribute__((always_inline)) int
-pass_record(struct decode *decode, int cpu, uint64_t ts, const void *data, size_t size, bool plain)
+int decode_record(struct decode *decode, const struct raw_record *raw, struct record *record)
 {
-	const struct format *format = format_of(decode, data, size, plain);
-	struct cpu_state *state = state_of(decode, cpu);
-	struct record *record = &decode->record;
+	struct cpu_state *state = state_of(decode, raw->cpu);
+	const struct format *format;
 
+	if (!raw->data)
+		return decode_loss(raw, state, record);
+	format = format_of(decode, raw->data, raw->size);
 	if (!format)
-		return drop(decode, data, size);
-	begin_record(decode, format, cpu, ts, data, size, plain, record);
+		return drop_record(decode, raw->data, raw->size);
+	begin_record(decode, format, raw, record);
 	record->indent = state->indent;
 	if (record->kind > RECORD_EVENT)
-		return decode_other(decode, format, state);
+		return decode_other(decode, format, state, record);
 	state->switched = format->id == EVENT_SCHED_SWITCH;
 	if (record->kind == RECORD_WINDOW) {
 		if (!check_window(decode, record))
 			return 0;
 		state->indent = record->indent = (int16_t)(record->window.depth - 1);
 	}
-	return decode->callbacks.sink(decode->callbacks.sink_context, record);
-}
-
-static noinline int pass_foreign(struct decode *decode, int cpu, uint64_t ts, const void *data,
-				 size_t size)
-{
-	return pass_record(decode, cpu, ts, data, size, false);
-}
-
-int decode_record(void *context, int cpu, uint64_t ts, const void *data, size_t size)
-{
-	struct decode *decode = context;
-
-	return decode->plain ? pass_record(decode, cpu, ts, data, size, true) :
-			       pass_foreign(decode, cpu, ts, data, size);
+	return 1;
 }
 
 void decode_fields(struct decode *decode, struct record *record)
 {
 	record->stack = (struct record_stack){ 0 };
 	if (record->kind == RECORD_WINDOW) {
-		record->window.role = role_of(decode, record->window.function);
 		record->event = 0;
 		record->raw = NULL;
 		record->raw_size = 0;
@@ -832,32 +741,17 @@ void decode_fields(struct decode *decode, struct record *record)
 	}
 	/* As large as the union. */
 	record->fields = record->format->unknown;
-	read_fields(decode, record->format, record);
+	load_fields(decode, record->format, record->raw, record);
 }
 
 void decode_again(struct decode *decode, int cpu, uint64_t ts, int indent, const void *data,
 		  size_t size, struct record *record)
 {
-	begin_record(decode, format_of(decode, data, size, false), cpu, ts, data, size,
-		     decode->plain, record);
+	const struct raw_record raw = { .ts = ts, .data = data, .size = size, .cpu = cpu };
+
+	begin_record(decode, format_of(decode, data, size), &raw, record);
 	record->indent = (int16_t)indent;
 	decode_fields(decode, record);
-}
-
-int decode_lost(void *context, int cpu, uint64_t ts, int64_t count)
-{
-	struct decode *decode = context;
-	struct cpu_state *state = state_of(decode, cpu);
-	struct record record = {
-		.kind = RECORD_LOST,
-		.ts = ts,
-		.cpu = cpu,
-		.indent = state->indent,
-		.lost = count,
-	};
-
-	state->switched = false;
-	return decode->callbacks.sink(decode->callbacks.sink_context, &record);
 }
 
 uint64_t decode_unknown(const struct decode *decode, int *first_type)
@@ -881,8 +775,8 @@ size_t decode_text(struct decode *decode, const struct record *record, char *tex
 
 	if (size)
 		*text = '\0';
-	if (record->kind == RECORD_EVENT && record->raw_size >= decode->type_end)
-		format = by_type(decode, type_of(decode, record->raw));
+	if (record->kind == RECORD_EVENT && record->raw_size >= sizeof(uint16_t))
+		format = by_type(decode, load_16(decode, record->raw));
 	if (!size || !format || format == &ignored)
 		return 0;
 	length = text_append(text, size, 0, format->name);

@@ -9,7 +9,6 @@
 #include <sys/types.h>
 
 #include "allocfilt/record.h"
-#include "record/page_walk.h"
 
 #define PAGE_SIZE_MIN ((size_t)4 << 10)
 #define PAGE_SIZE_MAX ((size_t)64 << 20)
@@ -23,7 +22,15 @@
 
 #define SKIPPED 2 /* padding or a time: go on */
 
-#define STAMP_MASK ((1ull << (32 + DELTA_BITS)) - 1)
+#define STAMP_MASK ((1ull << (32 + PAGE_DELTA_BITS)) - 1)
+
+static uint32_t page_word(const void *at, bool big_endian)
+{
+	uint32_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return big_endian ? be32toh(value) : le32toh(value);
+}
 
 static uint64_t read_u64(const void *at, bool big_endian)
 {
@@ -122,10 +129,11 @@ void page_begin(struct page_cursor *cursor, const struct page_layout *layout, co
 {
 	*cursor = (struct page_cursor){
 		.next = data,
-		.end = (const unsigned char *)data + size,
+		/* A loss has no data. */
+		.end = size ? (const unsigned char *)data + size : data,
 		.ts = ts,
 		.big_endian = layout->big_endian,
-		.native = layout->big_endian == HOST_BIG_ENDIAN,
+		.native = layout->big_endian == PAGE_HOST_BIG_ENDIAN,
 	};
 }
 
@@ -137,30 +145,30 @@ static int walk_special(struct page_cursor *cursor, uint32_t type, uint32_t delt
 	uint64_t second;
 
 	/* Padding without a time delta has no length and ends the page. */
-	if (type == TYPE_PADDING && !delta)
+	if (type == PAGE_TYPE_PADDING && !delta)
 		return 0;
-	if (rest < 2 * WORD)
+	if (rest < 2 * PAGE_WORD)
 		return -EBADMSG;
-	second = page_word(at + WORD, cursor->big_endian);
-	if (type == TYPE_TIME_STAMP) /* Its upper bits are those of the time before it. */
-		cursor->ts = (cursor->ts & ~STAMP_MASK) | second << DELTA_BITS | delta;
+	second = page_word(at + PAGE_WORD, cursor->big_endian);
+	if (type == PAGE_TYPE_TIME_STAMP) /* Its upper bits are those of the time before it. */
+		cursor->ts = (cursor->ts & ~STAMP_MASK) | second << PAGE_DELTA_BITS | delta;
 	else
 		cursor->ts += delta;
-	if (type == TYPE_TIME_EXTEND)
-		cursor->ts += second << DELTA_BITS;
+	if (type == PAGE_TYPE_TIME_EXTEND)
+		cursor->ts += second << PAGE_DELTA_BITS;
 	/* Of the other two it is the length, which counts itself. */
-	size = type >= TYPE_TIME_EXTEND ? WORD : second;
-	if (size < WORD || size % WORD || size > rest - WORD)
+	size = type >= PAGE_TYPE_TIME_EXTEND ? PAGE_WORD : second;
+	if (size < PAGE_WORD || size % PAGE_WORD || size > rest - PAGE_WORD)
 		return -EBADMSG;
-	cursor->next = at + WORD + size;
-	if (type != TYPE_LONG_DATA)
+	cursor->next = at + PAGE_WORD + size;
+	if (type != PAGE_TYPE_LONG_DATA)
 		return SKIPPED;
-	cursor->data = at + 2 * WORD;
-	cursor->size = size - WORD;
+	cursor->data = at + 2 * PAGE_WORD;
+	cursor->size = size - PAGE_WORD;
 	return 1;
 }
 
-int page_walk_any(struct page_cursor *cursor)
+int page_next_any(struct page_cursor *cursor)
 {
 	int ret = SKIPPED;
 
@@ -169,27 +177,23 @@ int page_walk_any(struct page_cursor *cursor)
 		size_t rest = (size_t)(cursor->end - at);
 		uint32_t type, delta;
 
-		if (rest < WORD)
+		if (rest < PAGE_WORD)
 			return -EBADMSG;
-		page_split(page_word(at, cursor->big_endian), cursor->big_endian, &type, &delta);
-		if (type - 1 >= TYPE_PADDING - 1) {
+		page_split_word(page_word(at, cursor->big_endian), cursor->big_endian, &type,
+				&delta);
+		if (type - 1 >= PAGE_TYPE_PADDING - 1) {
 			ret = walk_special(cursor, type, delta);
 			continue;
 		}
-		if (type * WORD > rest - WORD)
+		if (type * PAGE_WORD > rest - PAGE_WORD)
 			return -EBADMSG;
 		cursor->ts += delta;
-		cursor->data = at + WORD;
-		cursor->size = type * WORD;
-		cursor->next = at + WORD + cursor->size;
+		cursor->data = at + PAGE_WORD;
+		cursor->size = type * PAGE_WORD;
+		cursor->next = at + PAGE_WORD + cursor->size;
 		return 1;
 	}
 	return ret == SKIPPED ? 0 : ret;
-}
-
-int page_next(struct page_cursor *cursor)
-{
-	return page_walk(cursor);
 }
 
 /*
@@ -255,7 +259,7 @@ enum page_state page_check(const struct page_layout *layout, const void *page, s
 	found.ts = found.newest = read_u64(page, layout->big_endian);
 	found.lost = count_lost(layout, page, length, commit);
 	page_begin(&cursor, layout, found.data, commit & COMMIT_SIZE, found.ts);
-	while ((ret = page_walk(&cursor)) > 0)
+	while ((ret = page_next(&cursor)) > 0)
 		if (cursor.ts > found.newest)
 			found.newest = cursor.ts;
 	if (ret)
@@ -269,20 +273,20 @@ enum page_state page_check(const struct page_layout *layout, const void *page, s
 static void explain_record(const struct page_cursor *cursor, struct page_fault *fault)
 {
 	size_t rest = (size_t)(cursor->end - cursor->next);
-	uint32_t type = TYPE_LONG_DATA, delta;
-	uint64_t length = WORD;
+	uint32_t type = PAGE_TYPE_LONG_DATA, delta;
+	uint64_t length = PAGE_WORD;
 
-	if (rest >= WORD)
-		page_split(page_word(cursor->next, cursor->big_endian), cursor->big_endian, &type,
-			   &delta);
-	if ((type == TYPE_LONG_DATA || type >= TYPE_PADDING) && rest < 2 * WORD) {
+	if (rest >= PAGE_WORD)
+		page_split_word(page_word(cursor->next, cursor->big_endian), cursor->big_endian,
+				&type, &delta);
+	if ((type == PAGE_TYPE_LONG_DATA || type >= PAGE_TYPE_PADDING) && rest < 2 * PAGE_WORD) {
 		snprintf(fault->text, sizeof(fault->text), "a record is cut after %zu bytes", rest);
 		return;
 	}
-	if (type == TYPE_LONG_DATA || type == TYPE_PADDING)
-		length += page_word(cursor->next + WORD, cursor->big_endian);
+	if (type == PAGE_TYPE_LONG_DATA || type == PAGE_TYPE_PADDING)
+		length += page_word(cursor->next + PAGE_WORD, cursor->big_endian);
 	else
-		length += type * WORD;
+		length += type * PAGE_WORD;
 	if (length > rest)
 		snprintf(fault->text, sizeof(fault->text),
 			 "a record of %" PRIu64 " bytes, and the data ends after %zu", length,
@@ -319,7 +323,7 @@ void page_explain(const struct page_layout *layout, const void *page, size_t len
 		fault->offset = layout->header + size;
 	} else {
 		page_begin(&cursor, layout, bytes + layout->header, size, 0);
-		while (page_walk(&cursor) > 0)
+		while (page_next(&cursor) > 0)
 			;
 		fault->offset = (size_t)(cursor.next - bytes);
 		explain_record(&cursor, fault);

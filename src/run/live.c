@@ -3,13 +3,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,6 +15,7 @@
 #include "allocfilt/output.h"
 #include "run/guard.h"
 #include "run/manager.h"
+#include "run/memory.h"
 #include "run/pipeline.h"
 #include "run/recorder.h"
 #include "run/report.h"
@@ -28,10 +27,8 @@
 #define METRICS_INTERVAL   (15 * NS_PER_SECOND)
 #define MARK_INTERVAL	   (60 * NS_PER_SECOND)
 #define MEMORY_INTERVAL	   (10 * NS_PER_SECOND)
-#define LOCK_SHARE	   8  /* of the memory that is available: more is not locked in advance */
 #define HISTOGRAM_TRIES	   20 /* while memory is short: 2 s */
 #define HISTOGRAM_PAUSE_US 100000
-#define HEAP_ROOM	   (16 << 10) /* bytes left free: without them the next malloc() adds 128 KiB */
 
 struct live {
 	const struct run_context *run;
@@ -54,13 +51,11 @@ struct live {
 	/* valid during one live_trace() */
 	struct session *session;
 	struct cpu_buffers *buffers;
-	struct source_sink sink;
 	struct loop *loop;
 	struct guard guard;
 	bool idle;
 	int empty_ticks;
 	uint64_t set_up_from;
-	uint64_t began; /* when tracing was on and all was read */
 	uint64_t next_second;
 	uint64_t next_mark;
 	uint64_t next_interval; /* 0: there are none */
@@ -114,33 +109,6 @@ static int describe_source(struct live *live)
 	return 0;
 }
 
-/* A service may name a process that comes later: for it one that does not exist is no failure. */
-static int check_processes(const struct live *live)
-{
-	const struct options *options = live->run->options;
-	char setting[CONFIG_SETTING_NAME_MAX], others[32] = "";
-	size_t count = 0, missing = 0;
-	pid_t first = 0;
-
-	for (; options->pids && options->pids[count]; count++) {
-		char path[64];
-
-		snprintf(path, sizeof(path), "%s/%d", live->source.proc, options->pids[count]);
-		if (access(path, F_OK) && !missing++)
-			first = options->pids[count];
-	}
-	if (!missing)
-		return 0;
-	config_setting_name(options, "pid", setting);
-	if (missing > 1)
-		snprintf(others, sizeof(others), " and %zu more", missing - 1);
-	if (missing == count && !options->journal)
-		return failure_set(live->failure, EXIT_STATUS_USAGE, ESRCH,
-				   "%s %d%s: no such process", setting, first, others);
-	log_warning("%s %d%s: no such process", setting, first, others);
-	return 0;
-}
-
 /* Does all slow or fallible work before the first change of tracing. */
 static int prepare(struct live *live)
 {
@@ -149,7 +117,7 @@ static int prepare(struct live *live)
 	int ret = describe_source(live);
 
 	if (!ret)
-		ret = check_processes(live);
+		ret = kernel_check_processes(live->run->options, live->failure);
 	if (ret)
 		return ret;
 	cpu_buffers_allow_files(live->kernel->dir, options->max_size ? 3 : options->write ? 2 : 1);
@@ -237,11 +205,6 @@ struct pipeline *live_pipeline(struct live *live)
  * slower tick with -w, which reads full pages only.
  */
 
-static int filter_rounds(struct live *live)
-{
-	return pipeline_read(live->pipeline, live->buffers, &live->sink);
-}
-
 static int set_idle(struct live *live, bool idle)
 {
 	/*
@@ -303,7 +266,7 @@ static int next_segment(struct live *live)
 static int read_buffers(struct live *live, uint64_t now)
 {
 	int64_t got = live->recorder ? recorder_drain(live->recorder, live->buffers) :
-				       filter_rounds(live);
+				       pipeline_read_all(live->pipeline);
 	bool idle = live->idle;
 	int ret = got < 0 ? (int)got : writer_flush(live->run->output);
 
@@ -321,7 +284,6 @@ static int read_buffers(struct live *live, uint64_t now)
 	live->empty_ticks = got ? 0 : live->empty_ticks + 1;
 	if (got)
 		idle = false;
-	/* The merge holds records until a later round finds nothing. */
 	else if (live->empty_ticks >= IDLE_AFTER)
 		idle = true;
 	if (idle == live->idle)
@@ -387,7 +349,7 @@ static int read_rest(struct live *live)
 	int pages, ret;
 
 	do {
-		pages = filter_rounds(live);
+		pages = pipeline_read_all(live->pipeline);
 		if (pages < 0)
 			return pages;
 	} while (pages);
@@ -449,33 +411,6 @@ static void count_unread(struct live *live)
 		pipeline_count_unread(live->pipeline, cpu_buffers_starved(live->buffers));
 }
 
-/*
- * A fault while memory is short would stop us when we are needed. But to fault in all tables in
- * advance would make it shorter still: then a page is locked once it is used.
- */
-static void lock_memory(struct live *live)
-{
-	unsigned long long pages;
-	int flags = MCL_CURRENT | MCL_FUTURE;
-	char *text;
-
-	if (live->locked)
-		return;
-	malloc_trim(HEAP_ROOM); /* else what start-up has freed is locked as well */
-	if (file_read(NULL, "/proc/self/statm", &text, NULL))
-		return;
-	pages = strtoull(text, NULL, 10);
-	free(text);
-	live->locked = pages * sysconf(_SC_PAGESIZE) <= memory_available() / LOCK_SHARE;
-	if (!live->locked)
-		flags |= MCL_ONFAULT;
-	if (!mlockall(flags))
-		return;
-	live->locked = true;
-	log_warning("cannot lock memory (%s): under memory pressure records may be lost, ignoring",
-		    strerror(errno));
-}
-
 /* On an idle machine it is read at once: the machine stays idle. */
 static int mark_clock(struct live *live)
 {
@@ -484,7 +419,7 @@ static int mark_clock(struct live *live)
 	session_mark_clock(live->session);
 	if (!live->idle || live->recorder)
 		return 0;
-	pages = filter_rounds(live);
+	pages = pipeline_read_all(live->pipeline);
 	return pages < 0 ? pages : writer_flush(live->run->output);
 }
 
@@ -512,7 +447,7 @@ static int each_second(struct live *live, uint64_t now)
 		live->next_mark = now + MARK_INTERVAL;
 	}
 	if (now >= live->next_memory) {
-		lock_memory(live);
+		live->locked = live->locked || memory_lock();
 		session_grow_buffer(live->session);
 		live->next_memory = now + MEMORY_INTERVAL;
 	}
@@ -614,17 +549,12 @@ static int set_up(struct live *live)
 		ret = read_layout(live, session_dir(live->session));
 	if (ret)
 		return ret;
-	if (live->pipeline) {
-		ret = pipeline_set_pages(live->pipeline);
-		if (ret)
-			return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret,
-					   "out of memory");
-		pipeline_source_sink(live->pipeline, &live->sink);
-		if (session_has_probe(live->session))
-			pipeline_read_probe(live->pipeline);
-	}
-	ret = cpu_buffers_open(&live->buffers, session_dir(live->session), live->source.layout.size,
-			       live->failure);
+	if (live->pipeline && session_has_probe(live->session))
+		pipeline_read_probe(live->pipeline);
+	ret = cpu_buffers_open(&live->buffers, session_dir(live->session), &live->source.cpus,
+			       live->source.layout.size, live->failure);
+	if (!ret && live->pipeline)
+		pipeline_read_buffers(live->pipeline, live->buffers, NULL);
 	if (!ret && live->recorder)
 		ret = recorder_describe(live->recorder, session_dir(live->session), live->buffers,
 					live->failure);
@@ -641,40 +571,6 @@ static int set_up(struct live *live)
 	return ret ? failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "epoll: %s",
 				 strerror(-ret)) :
 		     0;
-}
-
-/* Logs which roles this kernel cannot trace. */
-static void log_unavailable(const struct plan *plan)
-{
-	char roles[512] = "";
-
-	for (int role = 0; role < ROLE_COUNT; role++) {
-		size_t used = strlen(roles);
-
-		if (plan_role_unavailable(plan, role))
-			snprintf(roles + used, sizeof(roles) - used, "%s%s", used ? ", " : "",
-				 catalog_role_title(role));
-	}
-	if (*roles)
-		log_notice("this kernel cannot trace, left out: %s", roles);
-	if (!plan->function_graph)
-		log_warning(
-			"this kernel has no function_graph: only reclaim, compaction and slab are timed, from their pairs of events");
-}
-
-/* SIGALRM of whoever started us is left alone unless -d is set. */
-static int set_deadline(const struct live *live)
-{
-	const struct options *options = live->run->options;
-	char setting[CONFIG_SETTING_NAME_MAX];
-	int ret = signals_set_deadline(live->run->signals, options->duration);
-
-	if (!ret)
-		return 0;
-	return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret,
-			   "%s: cannot set a timer: %s; leave it out, or permit setitimer(2) "
-			   "(SystemCallFilter= of a unit)",
-			   config_setting_name(options, "duration", setting), strerror(-ret));
 }
 
 /*
@@ -704,66 +600,64 @@ static int read_slow_files(struct live *live)
 	return 0;
 }
 
-/* -d too begins now: COMMAND has all of it. */
-static int start_times(struct live *live)
+static int turn_on(struct live *live)
 {
-	const struct options *options = live->run->options;
-
-	live->began = loop_now();
-	live->next_second = live->began + NS_PER_SECOND;
-	live->next_mark = live->began + MARK_INTERVAL;
-	live->next_memory = live->began + MEMORY_INTERVAL;
-	guard_begin(&live->guard, live->began, loop_cpu_time());
-	/* All events are on, whatever an earlier run of tracing came to. */
-	if (live->has_traced && live->pipeline)
-		pipeline_switch_events(live->pipeline, live->guard.off);
-	if (live->pipeline && output_has_intervals(pipeline_output(live->pipeline)))
-		live->next_interval = live->began + options->interval;
-	return options->duration ? set_deadline(live) : 0;
-}
-
-static int begin(struct live *live)
-{
-	const struct run_context *run = live->run;
+	static const bool none_off[PLAN_EVENTS_MAX];
 	struct timespec realtime;
 	int ret;
 
-	/* What we allocate later is in the trace where the kernel does not leave our task out. */
-	lock_memory(live);
-	ret = set_idle(live, false);
-	if (ret)
-		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "epoll: %s",
-				   strerror(-ret));
-	watch_buffers(live);
-	count_unread(live);
 	clock_gettime(CLOCK_REALTIME, &realtime);
 	live->source.started = realtime.tv_sec * NS_PER_SECOND + realtime.tv_nsec;
-	/* A recording keeps what happens meanwhile, and has all the time before it. */
-	if (live->recorder)
-		ret = read_slow_files(live);
-	if (!ret)
-		ret = session_on(live->session, live->failure);
+	/*
+	 * The guard may have switched some off when we traced before. The mark below tells the pipeline
+	 * when all were on again.
+	 */
+	if (live->has_traced && live->pipeline)
+		pipeline_switch_events(live->pipeline, none_off);
+	ret = session_on(live->session, live->failure);
 	if (ret)
 		return ret;
 	session_mark_clock(live->session);
 	log_debug("set up in %" PRIu64 " us, from the first step to tracing on; %" PRIu64
 		  " us since the program's start",
-		  (loop_now() - live->set_up_from) / 1000, (loop_now() - run->started) / 1000);
+		  (loop_now() - live->set_up_from) / 1000,
+		  (loop_now() - live->run->started) / 1000);
 	if (!live->has_traced)
 		memory_pressure_read(live->pressure, &live->source.pressure_before);
-	if (live->pipeline)
-		ret = read_slow_files(live);
-	if (ret)
-		return ret;
-	ret = output_file_begin(writer_fd(run->output), run->options->output);
-	if (ret)
-		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "-o %s: %s",
-				   run->options->output, strerror(-ret));
-	ret = start_times(live);
-	if (ret)
-		return ret;
+	return 0;
+}
+
+/* -d begins now as well: COMMAND has all of it. */
+static int start_times(struct live *live)
+{
+	const struct options *options = live->run->options;
+	char setting[CONFIG_SETTING_NAME_MAX];
+	uint64_t now = loop_now();
+	int ret;
+
+	live->next_second = now + NS_PER_SECOND;
+	live->next_mark = now + MARK_INTERVAL;
+	live->next_memory = now + MEMORY_INTERVAL;
+	guard_begin(&live->guard, now, loop_cpu_time());
+	if (live->pipeline && output_has_intervals(pipeline_output(live->pipeline)))
+		live->next_interval = now + options->interval;
+	/* Without -d the SIGALRM of whoever started us is left alone. */
+	ret = options->duration ? signals_set_deadline(live->run->signals, options->duration) : 0;
+	return ret ? failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret,
+				 "%s: cannot set a timer: %s; leave it out, or permit "
+				 "setitimer(2) (SystemCallFilter= of a unit)",
+				 config_setting_name(options, "duration", setting),
+				 strerror(-ret)) :
+		     0;
+}
+
+/* Says that tracing is on, to all who wait for it. */
+static void announce(struct live *live)
+{
+	const struct run_context *run = live->run;
+
 	if (!live->has_traced)
-		log_unavailable(live->plan);
+		kernel_log_unavailable(live->plan);
 	/* A failure stays in the writer. */
 	if (!live->has_traced && live->pipeline)
 		output_begin(pipeline_output(live->pipeline));
@@ -775,7 +669,38 @@ static int begin(struct live *live)
 		manager_tracing(run->manager, live->pipeline, loop_now());
 	if (run->command)
 		command_start(run->command);
-	return 0;
+}
+
+static int begin(struct live *live)
+{
+	const struct run_context *run = live->run;
+	int ret;
+
+	/* What we allocate later is in the trace where the kernel does not leave our task out. */
+	live->locked = live->locked || memory_lock();
+	ret = set_idle(live, false);
+	if (ret)
+		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "epoll: %s",
+				   strerror(-ret));
+	watch_buffers(live);
+	count_unread(live);
+	/* A recording keeps what happens meanwhile, and has all the time before it. */
+	if (live->recorder)
+		ret = read_slow_files(live);
+	if (!ret)
+		ret = turn_on(live);
+	if (!ret && live->pipeline)
+		ret = read_slow_files(live);
+	if (ret)
+		return ret;
+	ret = output_file_begin(writer_fd(run->output), run->options->output);
+	if (ret)
+		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "-o %s: %s",
+				   run->options->output, strerror(-ret));
+	ret = start_times(live);
+	if (!ret)
+		announce(live);
+	return ret;
 }
 
 /* The descriptions are written after a failure too: what is on a full disk stays readable. */
@@ -804,6 +729,11 @@ static int finish(struct live *live, int error)
 	struct failure failure = *live->failure;
 	int ret = error;
 
+	if (live->run->options->duration)
+		signals_set_deadline(live->run->signals, 0);
+	/* SIGUSR1 may have come just before the end. */
+	if (signals_summary_asked(live->run->signals) && live->pipeline && !read_account(live))
+		summary_print_so_far(live->run, live->pipeline);
 	/* Without records nothing else shows how long the run was. */
 	if (!taken)
 		session_mark_clock(live->session);
@@ -815,25 +745,10 @@ static int finish(struct live *live, int error)
 		ret = finish_recorder(live, taken ? 0 : error);
 	else if (!error || taken)
 		ret = read_rest(live);
-	if (!taken || (ret && ret != -EPIPE))
-		return ret;
-	*live->failure = failure;
-	return error;
-}
-
-static int run_loop(struct live *live)
-{
-	int ret = begin(live);
-
-	if (ret)
-		return ret;
-	ret = loop_run(live->loop);
-	if (live->run->options->duration)
-		signals_set_deadline(live->run->signals, 0);
-	/* SIGUSR1 may have come just before the end. */
-	if (signals_summary_asked(live->run->signals) && live->pipeline && !read_account(live))
-		summary_print_so_far(live->run, live->pipeline);
-	ret = finish(live, ret);
+	if (taken && (!ret || ret == -EPIPE)) {
+		*live->failure = failure;
+		return error;
+	}
 	return ret && !*live->failure->text ? output_failed(ret, live->failure) : ret;
 }
 
@@ -865,7 +780,9 @@ static int trace_once(struct live *live)
 	int ret = set_up(live);
 
 	if (!ret)
-		ret = run_loop(live);
+		ret = begin(live);
+	if (!ret)
+		ret = finish(live, loop_run(live->loop));
 	ret = end_session(live, ret);
 	if (live->recorder)
 		ret = recorder_close(live->recorder, ret, live->run->signals, live->failure);

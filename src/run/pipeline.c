@@ -16,6 +16,7 @@
 
 #define OVERFLOWS  6
 #define READ_LIMIT (100 * NS_PER_MS) /* of reading at once: then signals and timers come */
+#define READ_TURN  256		     /* records between two looks at the time */
 
 /*
  * The statistics of the present interval. It ends by the trace's own time in a capture, which gives
@@ -63,8 +64,12 @@ struct pipeline {
 	bool holds; /* windows and pairs are shown when their stall has ended, if it is shown */
 	struct not_shown not_shown;
 	struct overflow overflows[OVERFLOWS]; /* of the latest view */
-	size_t page_size;		      /* of the merge */
-	bool left_with_data;
+	/* One of the two is read; the writer gets a copy of each page, unless it is NULL. */
+	struct capture *capture;
+	struct cpu_buffers *buffers;
+	struct capture_writer *writer;
+	struct record record; /* that is being passed on */
+	uint64_t pages;	      /* that were read */
 	bool warned_ragged_end;
 	uint64_t next_look; /* ns: see time_passed() */
 	uint64_t oldest;    /* ns: of the records passed on in order; 0: none */
@@ -458,8 +463,32 @@ static void mark_switch(struct pipeline *pipeline, uint64_t ts)
 	stalls_lost(pipeline->stalls, ts);
 }
 
+/*
+ * A stack of sched_switch tells one function: all others would fill the table with those of tasks
+ * that have no stall.
+ */
+static int stack_record(struct pipeline *pipeline, struct record *record)
+{
+	const struct record_frames frames = record->frames;
+	struct stacks *stacks = resolver_stacks(pipeline->resolver);
+	int ret = 0;
+
+	if (frames.after_switch)
+		stalls_sleep(pipeline->stalls, record->tid,
+			     resolver_sleeps_in(pipeline->resolver, frames.at, frames.count));
+	if (frames.after_switch || !stacks)
+		return 0;
+	record->stack.number = stacks_add(stacks, frames.at, frames.count);
+	/* It may be of an event that waits. */
+	if (pipeline->backlog)
+		ret = backlog_flush(pipeline->backlog);
+	if (ret || !is_asked_for(pipeline, record))
+		return ret;
+	return claims_record(pipeline->claims, record);
+}
+
 /* A record that is neither a window nor an event, or where not all tasks are shown. */
-static noinline int special_record(struct pipeline *pipeline, const struct record *record)
+static noinline int special_record(struct pipeline *pipeline, struct record *record)
 {
 	int ret = 0;
 
@@ -470,10 +499,8 @@ static noinline int special_record(struct pipeline *pipeline, const struct recor
 		stalls_lost(pipeline->stalls, record->ts);
 		losses_add(pipeline->losses, record->cpu, record->lost);
 		break;
-	case RECORD_STACK: /* It may be of an event that waits. */
-		if (pipeline->backlog)
-			ret = backlog_flush(pipeline->backlog);
-		break;
+	case RECORD_STACK:
+		return stack_record(pipeline, record);
 	case RECORD_SUPERBLOCK:
 		shrinker_names_see(resolver_superblocks(pipeline->resolver), record);
 		return 0;
@@ -482,19 +509,23 @@ static noinline int special_record(struct pipeline *pipeline, const struct recor
 		if (pipeline->switched_at && record->realtime >= pipeline->switched_at)
 			mark_switch(pipeline, record->ts);
 		break;
-	case RECORD_SLEEP:
-		stalls_sched(pipeline->stalls, record);
-		return 0;
 	}
 	if (ret || !is_asked_for(pipeline, record))
 		return ret;
 	return claims_record(pipeline->claims, record);
 }
 
+static void set_role(struct pipeline *pipeline, struct record *record)
+{
+	if (record->kind == RECORD_WINDOW)
+		record->window.role = resolver_role(pipeline->resolver, record->window.function);
+}
+
 /* A window or an event for which no other record waits. */
 static noinline int lone_record(struct pipeline *pipeline, struct record *record)
 {
 	decode_fields(pipeline->decode, record);
+	set_role(pipeline, record);
 	if (pipeline->selects)
 		return special_record(pipeline, record);
 	return claims_record(pipeline->claims, record);
@@ -536,29 +567,12 @@ static noinline int record_after_look(struct pipeline *pipeline, struct record *
 	return ret ? ret : any_record(pipeline, record);
 }
 
-/* No function that does not return what it returns is called here: the path of a record is short. */
-static int record_in_order(void *context, struct record *record)
+/* Hot path: tail calls only, so that no registers are saved. */
+static inline int record_in_order(struct pipeline *pipeline, struct record *record)
 {
-	struct pipeline *pipeline = context;
-
 	if (record->ts >= pipeline->next_look)
 		return record_after_look(pipeline, record);
 	return any_record(pipeline, record);
-}
-
-static size_t room_of(void *context, int cpu)
-{
-	struct pipeline *pipeline = context;
-
-	return merge_room(pipeline->merge, cpu);
-}
-
-static void cpu_left_with_data(void *context, int cpu)
-{
-	struct pipeline *pipeline = context;
-
-	pipeline->left_with_data = true;
-	merge_left_with_data(pipeline->merge, cpu);
 }
 
 /*
@@ -583,75 +597,107 @@ static void see_records(struct pipeline *pipeline, const struct page_content *co
 	}
 }
 
-static int page_arrived(void *context, int cpu, const void *page, size_t length, bool last)
+/* A copy of a live buffer may end in a cut page or in zeros, and so may the data after a power cut. */
+static bool is_ragged_end(struct pipeline *pipeline, int cpu, enum page_state state, bool last)
+{
+	if (!last || (state != PAGE_CUT && state != PAGE_ZEROS))
+		return false;
+	if (!pipeline->warned_ragged_end)
+		log_warning("%s: the data of CPU %d ends in %s, which is ignored",
+			    pipeline->source->dir, cpu,
+			    state == PAGE_CUT ? "a page that is cut" : "zeros");
+	pipeline->warned_ragged_end = true;
+	return true;
+}
+
+/* Returns 1, 0 if there is no page now, or -errno of the writer. */
+static int read_raw_page(struct pipeline *pipeline, int place, struct capture_page *page)
+{
+	int ret;
+
+	if (pipeline->capture)
+		return capture_read(pipeline->capture, place, page);
+	page->last = false;
+	page->length = cpu_buffers_read(pipeline->buffers, place, &page->data);
+	if (!page->length || !pipeline->writer)
+		return page->length > 0;
+	ret = capture_add_page(pipeline->writer, pipeline->source->cpus.numbers[place], page->data,
+			       page->length);
+	return ret ? ret : 1;
+}
+
+/* The source of the merge. */
+static int read_page(void *context, int place, struct page_content *content)
 {
 	struct pipeline *pipeline = context;
-	struct page_content content = { .lost = RECORD_LOST_UNKNOWN };
-	enum page_state state = page_check(&pipeline->source->layout, page, length, &content);
+	int cpu = pipeline->source->cpus.numbers[place];
+	struct capture_page page;
+	enum page_state state;
+	int ret = read_raw_page(pipeline, place, &page);
 
+	if (ret <= 0)
+		return ret;
+	pipeline->pages++;
+	state = page_check(&pipeline->source->layout, page.data, page.length, content);
 	if (state == PAGE_GOOD || state == PAGE_EMPTY) {
-		if (pipeline->source->proc)
-			see_records(pipeline, &content);
-		return merge_put(pipeline->merge, cpu, &content);
+		if (pipeline->buffers)
+			see_records(pipeline, content);
+		return 1;
 	}
-	/* A copy of a live buffer may end in a cut page or in zeros, and what a power cut left. */
-	if (last && state != PAGE_DAMAGED) {
-		if (!pipeline->warned_ragged_end)
-			log_warning("%s: the data of CPU %d ends in %s, which is ignored",
-				    pipeline->source->dir, cpu,
-				    state == PAGE_CUT ? "a page that is cut" : "zeros");
-		pipeline->warned_ragged_end = true;
+	if (is_ragged_end(pipeline, cpu, state, page.last))
 		return 0;
-	}
 	if (!pipeline->damaged_pages++)
 		pipeline->first_damaged = cpu;
-	return merge_put(pipeline->merge, cpu, &content);
+	*content = (struct page_content){ .lost = RECORD_LOST_UNKNOWN };
+	return 1;
 }
 
-void pipeline_source_sink(struct pipeline *pipeline, struct source_sink *sink)
+void pipeline_read_capture(struct pipeline *pipeline, struct capture *capture)
 {
-	sink->context = pipeline;
-	sink->room = room_of;
-	sink->page = page_arrived;
-	sink->left_with_data = cpu_left_with_data;
+	pipeline->capture = capture;
 }
 
-int pipeline_end_round(struct pipeline *pipeline)
+void pipeline_read_buffers(struct pipeline *pipeline, struct cpu_buffers *buffers,
+			   struct capture_writer *writer)
 {
-	bool left = pipeline->left_with_data;
-	int ret = merge_end_round(pipeline->merge);
-
-	pipeline->left_with_data = false;
-	return ret ? ret : left;
+	merge_reset(pipeline->merge);
+	pipeline->buffers = buffers;
+	pipeline->writer = writer;
 }
 
-int pipeline_read(struct pipeline *pipeline, struct cpu_buffers *buffers,
-		  const struct source_sink *sink)
+int pipeline_read(struct pipeline *pipeline)
 {
-	uint64_t start = loop_now();
-	int pages = 0;
-	int more = 1;
+	struct raw_record raw;
+	int ret = 0;
 
-	for (int round = 0; more && (round < 2 || loop_now() - start < READ_LIMIT); round++) {
-		int count = cpu_buffers_round(buffers, sink);
-
-		if (count < 0)
-			return count;
-		pages += count;
-		more = pipeline_end_round(pipeline);
-		if (more < 0)
-			return more;
-		more |= !round && count;
+	for (int i = 0; i < READ_TURN; i++) {
+		ret = merge_next(pipeline->merge, &raw);
+		if (ret <= 0)
+			return ret;
+		if (!decode_record(pipeline->decode, &raw, &pipeline->record))
+			continue;
+		ret = record_in_order(pipeline, &pipeline->record);
+		if (ret)
+			return ret;
 	}
-	return pages;
+	return 1;
+}
+
+int pipeline_read_all(struct pipeline *pipeline)
+{
+	uint64_t start = loop_now(), before = pipeline->pages;
+	int more;
+
+	do {
+		more = pipeline_read(pipeline);
+	} while (more > 0 && loop_now() - start < READ_LIMIT);
+	return more < 0 ? more : (int)(pipeline->pages - before);
 }
 
 int pipeline_flush(struct pipeline *pipeline)
 {
-	int ret = merge_flush(pipeline->merge);
+	int ret = pipeline->backlog ? backlog_flush(pipeline->backlog) : 0;
 
-	if (!ret && pipeline->backlog)
-		ret = backlog_flush(pipeline->backlog);
 	return ret ? ret : stalls_flush(pipeline->stalls);
 }
 
@@ -697,46 +743,24 @@ void pipeline_read_symbols(struct pipeline *pipeline)
 	resolver_read_symbols(pipeline->resolver);
 }
 
-int pipeline_set_pages(struct pipeline *pipeline)
-{
-	const struct data_source *source = pipeline->source;
-	const struct merge_sink sink = {
-		.context = pipeline->decode,
-		.record = decode_record,
-		.lost = decode_lost,
-	};
-	size_t page_size = source->layout.size;
-
-	if (pipeline->page_size == page_size)
-		return 0;
-	merge_free(pipeline->merge);
-	pipeline->merge = merge_new(&source->cpus, &source->layout,
-				    merge_share(source->cpus.count, page_size), &sink);
-	pipeline->page_size = pipeline->merge ? page_size : 0;
-	return pipeline->merge ? 0 : -ENOMEM;
-}
-
 static bool make_record_stages(struct pipeline *pipeline)
 {
 	const struct data_source *source = pipeline->source;
-	const struct decode_callbacks callbacks = {
-		.role_of = resolver_role,
-		.symbol = resolver_symbol,
-		.sleeps_in = resolver_sleeps_in,
-		.context = pipeline->resolver,
-		.sink = record_in_order,
-		.sink_context = pipeline,
-	};
+	const struct page_source pages = { read_page, pipeline, source->proc };
 
 	pipeline->losses = losses_new(&source->cpus);
-	pipeline->decode = decode_new(source, resolver_stacks(pipeline->resolver), &callbacks);
+	pipeline->decode = decode_new(source, resolver_symbol, pipeline->resolver);
 	resolver_set_decode(pipeline->resolver, pipeline->decode);
-	return pipeline->losses && pipeline->decode && !pipeline_set_pages(pipeline);
+	pipeline->merge = merge_new(&source->cpus, &source->layout, &pages);
+	return pipeline->losses && pipeline->decode && pipeline->merge;
 }
 
-static int pass_on(void *context, const struct record *record)
+static int pass_on(void *context, struct record *record)
 {
-	return claims_record(((struct pipeline *)context)->claims, record);
+	struct pipeline *pipeline = context;
+
+	set_role(pipeline, record);
+	return claims_record(pipeline->claims, record);
 }
 
 static void window_dropped(void *context, const struct record *exit)

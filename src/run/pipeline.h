@@ -7,11 +7,13 @@
 #include <stdint.h>
 
 #include "allocfilt/base.h"
+#include "allocfilt/capture.h"
 #include "allocfilt/config.h"
 #include "allocfilt/output.h"
 #include "allocfilt/plan.h"
 #include "allocfilt/record.h"
 #include "allocfilt/run.h"
+#include "allocfilt/tracing.h"
 
 /*
  * Connects the stages, for a running kernel and for a capture alike: pages to records in order of
@@ -40,30 +42,33 @@ uint64_t pipeline_address(const struct pipeline *pipeline, const char *function)
 void pipeline_read_probe(struct pipeline *pipeline);
 
 /**
- * pipeline_set_pages - use the size of the source's pages, which may have changed
+ * pipeline_read_capture, pipeline_read_buffers - where pipeline_read() gets its pages
+ * @writer: gets a copy of each page; NULL: none
  *
- * What is held is discarded, see pipeline_flush(). Returns 0, or -ENOMEM: then no page may come
- * before this has succeeded.
+ * The arguments have to outlive all reading. What was read of other buffers before, and not passed on,
+ * is dropped.
  */
-int pipeline_set_pages(struct pipeline *pipeline);
-
-/** pipeline_source_sink - the sink that rounds of reading pass pages to */
-void pipeline_source_sink(struct pipeline *pipeline, struct source_sink *sink);
-
-/** pipeline_end_round - call after each round; 1: a CPU has more data, 0, or -errno of output */
-int pipeline_end_round(struct pipeline *pipeline);
+void pipeline_read_capture(struct pipeline *pipeline, struct capture *capture);
+void pipeline_read_buffers(struct pipeline *pipeline, struct cpu_buffers *buffers,
+			   struct capture_writer *writer);
 
 /**
- * pipeline_read - read the buffers of a running kernel
- * @sink: of pipeline_source_sink(), or one that passes on to it
+ * pipeline_read - pass on some records, in order of time
  *
- * Reads rounds until no CPU is left with data, and one more after a round that read something: the
- * merge passes on what that round read. Returns pages read, or -errno of the output.
+ * Returns 1, 0 where there are no more now (of a capture: at its end), or -errno of the output or the
+ * writer.
  */
-int pipeline_read(struct pipeline *pipeline, struct cpu_buffers *buffers,
-		  const struct source_sink *sink);
+int pipeline_read(struct pipeline *pipeline);
 
-/** pipeline_flush - pass on all held records, at the end; 0 or -errno of the output */
+/**
+ * pipeline_read_all - pass on all records that there are now
+ *
+ * It ends early when it has taken long: signals and timers have to be served. Returns pages read, or
+ * -errno as pipeline_read().
+ */
+int pipeline_read_all(struct pipeline *pipeline);
+
+/** pipeline_flush - end what is in progress, at the end; 0 or -errno of the output */
 int pipeline_flush(struct pipeline *pipeline);
 
 /** pipeline_count_unread - CPUs not opened for lack of descriptors; the maximum is reported */

@@ -22,6 +22,8 @@
 #define SYNC_INTERVAL  (5 * NS_PER_SECOND)
 #define NAMES_INTERVAL (60 * NS_PER_SECOND)
 
+#define DRAIN_TURN 32 /* pages of a CPU, before it is the next one's turn */
+
 /* What the kernel counts of a CPU. */
 struct records {
 	uint64_t lost, read;
@@ -40,7 +42,6 @@ struct recorder {
 	struct records *before; /* by place of the CPU: of the segments before */
 	/* --until: what is recorded is filtered as well, and nothing of it shown; NULL without it */
 	struct pipeline *pipeline;
-	struct source_sink filter; /* of the pipeline */
 	struct writer *nowhere;
 	int null;
 	unsigned int first_segment; /* of those that were kept */
@@ -68,36 +69,6 @@ static int watch(struct recorder *recorder, struct failure *failure)
 				   strerror(errno));
 	return pipeline_new(&recorder->pipeline, recorder->options, recorder->plan,
 			    recorder->source, recorder->nowhere, failure);
-}
-
-static size_t room_of(void *context, int cpu)
-{
-	const struct source_sink *filter = &((struct recorder *)context)->filter;
-
-	return filter->room(filter->context, cpu);
-}
-
-static int page_arrived(void *context, int cpu, const void *page, size_t length, bool last)
-{
-	struct recorder *recorder = context;
-	int ret = capture_add_page(recorder->writer, cpu, page, length);
-
-	return ret ? ret : recorder->filter.page(recorder->filter.context, cpu, page, length, last);
-}
-
-static void cpu_left_with_data(void *context, int cpu)
-{
-	const struct source_sink *filter = &((struct recorder *)context)->filter;
-
-	filter->left_with_data(filter->context, cpu);
-}
-
-static int64_t read_and_watch(struct recorder *recorder, struct cpu_buffers *buffers)
-{
-	const struct source_sink sink = { recorder, room_of, page_arrived, cpu_left_with_data };
-	int pages = pipeline_read(recorder->pipeline, buffers, &sink);
-
-	return pages < 0 ? pages : pages * (int64_t)recorder->source->layout.size;
 }
 
 bool recorder_has_seen_stall(struct recorder *recorder)
@@ -486,7 +457,7 @@ int recorder_begin_segment(struct recorder *recorder, const char *dir,
 	return ret;
 }
 
-int recorder_describe(struct recorder *recorder, const char *dir, const struct cpu_buffers *buffers,
+int recorder_describe(struct recorder *recorder, const char *dir, struct cpu_buffers *buffers,
 		      struct failure *failure)
 {
 	int ret;
@@ -495,8 +466,7 @@ int recorder_describe(struct recorder *recorder, const char *dir, const struct c
 	ret = capture_set_page_size(recorder->writer, recorder->source->layout.size);
 	if (!ret && recorder->pipeline) {
 		capture_hold_pages(recorder->writer, &recorder->source->layout);
-		ret = pipeline_set_pages(recorder->pipeline);
-		pipeline_source_sink(recorder->pipeline, &recorder->filter);
+		pipeline_read_buffers(recorder->pipeline, buffers, recorder->writer);
 		pipeline_read_symbols(recorder->pipeline);
 	}
 	if (!ret && recorder->options->max_size) {
@@ -522,7 +492,7 @@ static int64_t drain(struct recorder *recorder, const struct cpu_buffers *buffer
 	int64_t bytes = 0;
 
 	for (int i = 0; i < cpu_buffers_count(buffers); i++) {
-		for (int turn = 0; turn < SOURCE_QUOTA; turn++) {
+		for (int turn = 0; turn < DRAIN_TURN; turn++) {
 			int64_t moved = capture_drain(recorder->writer, cpu_buffers_cpu(buffers, i),
 						      cpu_buffers_fd(buffers, i));
 
@@ -536,9 +506,14 @@ static int64_t drain(struct recorder *recorder, const struct cpu_buffers *buffer
 	return bytes;
 }
 
-int64_t recorder_drain(struct recorder *recorder, struct cpu_buffers *buffers)
+int64_t recorder_drain(struct recorder *recorder, const struct cpu_buffers *buffers)
 {
-	return recorder->pipeline ? read_and_watch(recorder, buffers) : drain(recorder, buffers);
+	int pages;
+
+	if (!recorder->pipeline)
+		return drain(recorder, buffers);
+	pages = pipeline_read_all(recorder->pipeline);
+	return pages < 0 ? pages : pages * (int64_t)recorder->source->layout.size;
 }
 
 int recorder_drain_rest(struct recorder *recorder, const struct cpu_buffers *buffers)

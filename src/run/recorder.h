@@ -39,7 +39,7 @@ void recorder_free(struct recorder *recorder);
  *
  * Returns 0, or -errno with @failure (status 1).
  */
-int recorder_describe(struct recorder *recorder, const char *dir, const struct cpu_buffers *buffers,
+int recorder_describe(struct recorder *recorder, const char *dir, struct cpu_buffers *buffers,
 		      struct failure *failure);
 
 /**
@@ -65,7 +65,7 @@ int recorder_begin_segment(struct recorder *recorder, const char *dir,
 			   const struct cpu_buffers *buffers);
 
 /** recorder_drain - move full pages to the files; returns bytes, or -errno of a file */
-int64_t recorder_drain(struct recorder *recorder, struct cpu_buffers *buffers);
+int64_t recorder_drain(struct recorder *recorder, const struct cpu_buffers *buffers);
 
 /** recorder_has_seen_stall - was there a stall of --until? Says whose it was */
 bool recorder_has_seen_stall(struct recorder *recorder);

@@ -82,18 +82,13 @@ static int make_plan(const struct run_context *run, struct capture *capture, str
 static int read_all(const struct run_context *run, struct capture *capture,
 		    struct pipeline *pipeline)
 {
-	struct source_sink sink;
-	int more;
-	int ret;
+	int more, ret;
 
-	pipeline_source_sink(pipeline, &sink);
+	pipeline_read_capture(pipeline, capture);
 	do {
-		more = capture_round(capture, &sink);
+		more = pipeline_read(pipeline);
 		if (more < 0)
 			return more;
-		ret = pipeline_end_round(pipeline);
-		if (ret < 0)
-			return ret;
 		if (signals_summary_asked(run->signals))
 			summary_print_so_far(run, pipeline);
 	} while (more && !signals_stop_asked(run->signals));

@@ -19,39 +19,27 @@ struct reading {
 	struct verify *verify;
 };
 
-static size_t room_of(void *context, int cpu)
-{
-	return verify_room(((struct reading *)context)->verify, cpu);
-}
-
-static int page_arrived(void *context, int cpu, const void *page, size_t length, bool last)
+static int read_page_to_check(void *context, int place, struct page_content *content)
 {
 	const struct reading *reading = context;
+	struct capture_page page;
 
-	(void)last;
-	return verify_page(reading->verify, cpu, page, length,
-			   capture_page_offset(reading->capture, cpu));
-}
-
-static void left_with_data(void *context, int cpu)
-{
-	verify_left_with_data(((struct reading *)context)->verify, cpu);
+	if (!capture_read(reading->capture, place, &page))
+		return 0;
+	verify_page(reading->verify, place, page.data, page.length, page.offset, content);
+	return 1;
 }
 
 /* Returns 0, 1 if it was stopped, or -errno. */
 static int read_all(const struct run_context *run, struct reading *reading)
 {
-	const struct source_sink sink = { reading, room_of, page_arrived, left_with_data };
-	int more, ret;
+	int more;
 
 	do {
-		more = capture_round(reading->capture, &sink);
-		ret = more < 0 ? more : verify_end_round(reading->verify);
-		if (ret)
-			return ret;
-	} while (more && !signals_stop_asked(run->signals));
+		more = verify_read(reading->verify);
+	} while (more > 0 && !signals_stop_asked(run->signals));
 	/* Also where it came with the last page, as other buffers may follow. */
-	return signals_stop_asked(run->signals);
+	return more < 0 ? more : signals_stop_asked(run->signals);
 }
 
 static void add_bad_files(struct verify_findings *findings, const struct capture_info *info)
@@ -100,14 +88,14 @@ static int verify(const struct run_context *run, const char *name, struct readin
 		  struct failure *failure)
 {
 	struct verify_findings *findings;
-	int ret = read_all(run, reading), end;
+	int ret = read_all(run, reading);
 
 	if (!ret)
 		expect_counted(reading);
-	end = verify_finish(reading->verify, &findings);
-	if (ret < 0 || end)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, ret < 0 ? -ret : -end, "%s: %s",
-				   name, strerror(ret < 0 ? -ret : -end));
+	findings = verify_finish(reading->verify);
+	if (ret < 0)
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "%s: %s", name,
+				   strerror(-ret));
 	findings->stopped = ret;
 	add_bad_files(findings, capture_info(reading->capture));
 	return print(run, name, findings, failure);
@@ -124,6 +112,7 @@ static int verify_buffer(void *context, struct capture *capture, bool several,
 	struct verification *this = context;
 	const struct run_context *run = this->run;
 	struct reading reading = { .capture = capture };
+	const struct page_source pages = { read_page_to_check, &reading };
 	char path[BUFFERS_PATH_MAX];
 	struct plan_offer offer;
 	int ret;
@@ -136,7 +125,7 @@ static int verify_buffer(void *context, struct capture *capture, bool several,
 	}
 	this->begun = true;
 	capture_offer(capture, &offer);
-	reading.verify = verify_new(capture_source(capture), &offer);
+	reading.verify = verify_new(capture_source(capture), &offer, &pages);
 	if (reading.verify)
 		ret = verify(run, buffers_path(capture, path), &reading, failure);
 	else

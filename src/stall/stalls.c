@@ -915,16 +915,18 @@ int stalls_pass_on(struct stalls *stalls, const struct claims_sink *sink)
 	return ret;
 }
 
+void stalls_sleep(struct stalls *stalls, int tid, uint64_t function)
+{
+	if (stalls->off_cpu)
+		off_cpu_sleeps_in(stalls->off_cpu, tid, function);
+}
+
 void stalls_sched(struct stalls *stalls, const struct record *record)
 {
 	const struct record_sched *sched = &record->sched;
 	int id;
 
-	if (!stalls->off_cpu)
-		return;
-	if (record->kind == RECORD_SLEEP)
-		off_cpu_sleeps_in(stalls->off_cpu, record->tid, sched->sleeps_in);
-	if (record->kind != RECORD_EVENT)
+	if (!stalls->off_cpu || record->kind != RECORD_EVENT)
 		return;
 	id = stalls->plan->events[record->event].id;
 	if (id == EVENT_SCHED_WAKEUP) {

@@ -15,6 +15,7 @@ struct cpu_buffer {
 	int fd;			      /* -1: not open */
 	struct tracefs_cpu *reader;   /* of fd */
 	bool starved;		      /* not open for want of a descriptor */
+	void *page;		      /* that was read last */
 	uint64_t lost, dropped, read; /* before cpu_buffers_open() */
 };
 
@@ -27,10 +28,9 @@ static const char *const read_keys[] = { "\nread events:", NULL };
 struct cpu_buffers {
 	struct tracefs_instance *instance;
 	size_t page_size;
-	void *page;
+	char *pages; /* one of each CPU */
 	struct cpu_buffer *buffers;
 	int count;
-	int first; /* which CPU is read first in the next round */
 	uint64_t errors;
 };
 
@@ -83,46 +83,38 @@ static uint64_t count_records(const struct cpu_buffers *buffers, int cpu, const 
 	return sum;
 }
 
-int cpu_buffers_open(struct cpu_buffers **ret_buffers, const char *dir, size_t page_size,
-		     struct failure *failure)
+int cpu_buffers_open(struct cpu_buffers **ret_buffers, const char *dir, const struct cpu_list *cpus,
+		     size_t page_size, struct failure *failure)
 {
-	struct cpu_buffers *buffers;
-	int *cpus = NULL;
+	struct cpu_buffers *buffers = calloc(1, sizeof(*buffers));
 	int opened = 0, error = 0;
-	int count = cpu_directories(dir, &cpus);
 
-	if (count <= 0)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, count ? -count : ENOENT,
-				   "%s/per_cpu: no CPU to read: %s", dir,
-				   strerror(count ? -count : ENOENT));
-	buffers = calloc(1, sizeof(*buffers));
 	if (buffers) {
 		buffers->instance = tracefs_instance_alloc(dir, NULL);
 		buffers->page_size = page_size;
-		buffers->page = malloc(page_size);
-		buffers->buffers = calloc(count, sizeof(*buffers->buffers));
+		buffers->pages = calloc(cpus->count, page_size);
+		buffers->buffers = calloc(cpus->count, sizeof(*buffers->buffers));
 	}
-	if (!buffers || !buffers->instance || !buffers->page || !buffers->buffers) {
-		free(cpus);
+	if (!buffers || !buffers->instance || !buffers->pages || !buffers->buffers) {
 		cpu_buffers_close(buffers);
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	}
-	buffers->count = count;
-	for (int i = 0; i < count; i++) {
+	buffers->count = cpus->count;
+	for (int i = 0; i < cpus->count; i++) {
 		struct cpu_buffer *buffer = &buffers->buffers[i];
 		int ret;
 
-		buffer->cpu = cpus[i];
-		buffer->lost = count_records(buffers, cpus[i], lost_keys);
-		buffer->read = count_records(buffers, cpus[i], read_keys);
-		buffer->dropped = count_records(buffers, cpus[i], dropped_keys);
+		buffer->cpu = cpus->numbers[i];
+		buffer->page = buffers->pages + i * page_size;
+		buffer->lost = count_records(buffers, buffer->cpu, lost_keys);
+		buffer->read = count_records(buffers, buffer->cpu, read_keys);
+		buffer->dropped = count_records(buffers, buffer->cpu, dropped_keys);
 		ret = open_buffer(buffers, buffer);
 		if (ret)
 			error = ret;
 		else
 			opened++;
 	}
-	free(cpus);
 	if (!opened) {
 		cpu_buffers_close(buffers);
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, -error,
@@ -140,7 +132,7 @@ void cpu_buffers_close(struct cpu_buffers *buffers)
 		tracefs_cpu_close(buffers->buffers[i].reader);
 	tracefs_instance_free(buffers->instance);
 	free(buffers->buffers);
-	free(buffers->page);
+	free(buffers->pages);
 	free(buffers);
 }
 
@@ -178,47 +170,20 @@ int cpu_buffers_cpu(const struct cpu_buffers *buffers, int i)
 	return buffers->buffers[i].cpu;
 }
 
-/* Returns the number of pages, or the -errno of the sink. */
-static int read_cpu(struct cpu_buffers *buffers, const struct cpu_buffer *buffer,
-		    const struct source_sink *sink)
+size_t cpu_buffers_read(struct cpu_buffers *buffers, int i, const void **ret_page)
 {
-	int pages = 0;
+	const struct cpu_buffer *buffer = &buffers->buffers[i];
+	int length;
 
 	if (buffer->fd < 0)
 		return 0;
-	while (pages < SOURCE_QUOTA && sink->room(sink->context, buffer->cpu)) {
-		int length, ret;
-
-		do {
-			length = tracefs_cpu_read(buffer->reader, buffers->page, true);
-		} while (length < 0 && errno == EINTR);
-		if (length < 0 && errno != ENODEV)
-			buffers->errors++;
-		if (length <= 0)
-			return pages;
-		ret = sink->page(sink->context, buffer->cpu, buffers->page, length, false);
-		if (ret)
-			return ret;
-		pages++;
-	}
-	sink->left_with_data(sink->context, buffer->cpu);
-	return pages;
-}
-
-int cpu_buffers_round(struct cpu_buffers *buffers, const struct source_sink *sink)
-{
-	int pages = 0;
-
-	for (int i = 0; i < buffers->count; i++) {
-		int turn = (buffers->first + i) % buffers->count;
-		int ret = read_cpu(buffers, &buffers->buffers[turn], sink);
-
-		if (ret < 0)
-			return ret;
-		pages += ret;
-	}
-	buffers->first = (buffers->first + 1) % buffers->count;
-	return pages;
+	do {
+		length = tracefs_cpu_read(buffer->reader, buffer->page, true);
+	} while (length < 0 && errno == EINTR);
+	if (length < 0 && errno != ENODEV)
+		buffers->errors++;
+	*ret_page = buffer->page;
+	return length > 0 ? (size_t)length : 0;
 }
 
 uint64_t cpu_buffers_errors(const struct cpu_buffers *buffers)

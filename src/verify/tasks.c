@@ -318,13 +318,12 @@ static struct task *find_task(struct task_checks *checks, struct task_key key)
 	return task;
 }
 
-int task_checks_record(void *context, struct record *record)
+void task_checks_record(struct task_checks *checks, struct record *record)
 {
-	struct task_checks *checks = context;
 	struct task *task;
 
 	if (record->kind > RECORD_EVENT)
-		return 0;
+		return;
 	decode_fields(checks->decode, record);
 	task = find_task(checks, task_key_of(record));
 	if (record->kind == RECORD_EVENT && catalog_events[record->event].side == EVENT_BEGIN)
@@ -332,14 +331,13 @@ int task_checks_record(void *context, struct record *record)
 	else if (record->kind == RECORD_EVENT && catalog_events[record->event].side == EVENT_END)
 		pair_ends(checks, task, record);
 	if (record->kind != RECORD_WINDOW)
-		return 0;
+		return;
 	checks->findings->windows++;
 	/* With another clock the times of windows are not those of records. */
 	if (checks->source->local_clock) {
 		check_pairs(checks, task, &record->window);
 		check_overlap(checks, task, record);
 	}
-	return 0;
 }
 
 void task_checks_end(struct task_checks *checks)

@@ -20,8 +20,8 @@ void task_checks_lost(struct task_checks *checks, int cpu);
 /** task_checks_see - there is a record, of whatever type */
 void task_checks_see(struct task_checks *checks, int cpu, uint64_t ts);
 
-/** task_checks_record - the sink of decode; its events are numbers of the catalog */
-int task_checks_record(void *checks, struct record *record);
+/** task_checks_record - a record of decode; its events are numbers of the catalog */
+void task_checks_record(struct task_checks *checks, struct record *record);
 
 /** task_checks_use - of which decoder the records are */
 void task_checks_use(struct task_checks *checks, struct decode *decode);

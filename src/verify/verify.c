@@ -8,14 +8,19 @@
 
 #include "verify/tasks.h"
 
+#define READ_TURN 256 /* records that verify_read() checks */
+
 /* What is to be known of a CPU's pages so far. */
 struct cpu_pages {
 	uint64_t next; /* offset of the next page, where there is no hole */
 	uint64_t ts;   /* of the last record */
+	/* of the page whose loss was passed on first: see next_content() */
+	struct page_content content;
 };
 
 struct verify {
 	const struct data_source *source;
+	struct page_source source_of_pages;
 	struct verify_findings findings;
 	struct cpu_pages *pages; /* by place */
 	struct merge *merge;
@@ -58,43 +63,15 @@ static int read_formats(struct verify *verify, const struct plan_offer *offer)
 	return 0;
 }
 
-static int no_symbol(void *context, uint64_t address, char style, char *text, size_t size)
-{
-	(void)context, (void)address, (void)style, (void)text, (void)size;
-	return 0;
-}
-
-static uint64_t no_sleep(void *context, const uint64_t *frames, size_t count)
-{
-	(void)context, (void)frames, (void)count;
-	return 0;
-}
-
-static int no_role(void *context, uint64_t function)
-{
-	(void)context, (void)function;
-	return ROLE_NONE;
-}
-
-static int record_arrived(void *verify, int cpu, uint64_t ts, const void *data, size_t size);
-static int records_lost(void *verify, int cpu, uint64_t ts, int64_t count);
+static int next_content(void *verify, int place, struct page_content *content);
 
 static int make_stages(struct verify *verify, const struct plan_offer *offer)
 {
 	const struct data_source *source = verify->source;
-	const struct merge_sink sink = { verify, record_arrived, records_lost };
-	const struct decode_callbacks callbacks = {
-		.role_of = no_role,
-		.symbol = no_symbol,
-		.sleeps_in = no_sleep,
-		.sink = task_checks_record,
-		.sink_context = verify->tasks,
-	};
-	/* A page is put twice where records were lost before it: see put_page(). */
-	size_t share = 2 * merge_share(source->cpus.count, source->layout.size);
+	const struct page_source pages = { next_content, verify };
 
-	verify->decode = decode_new(source, NULL, &callbacks);
-	verify->merge = merge_new(&source->cpus, &source->layout, share, &sink);
+	verify->decode = decode_new(source, NULL, NULL);
+	verify->merge = merge_new(&source->cpus, &source->layout, &pages);
 	verify->pages = calloc(source->cpus.count, sizeof(*verify->pages));
 	verify->findings.cpus = calloc(source->cpus.count, sizeof(*verify->findings.cpus));
 	if (!verify->decode || !verify->merge || !verify->pages || !verify->findings.cpus)
@@ -103,13 +80,15 @@ static int make_stages(struct verify *verify, const struct plan_offer *offer)
 	return read_formats(verify, offer);
 }
 
-struct verify *verify_new(const struct data_source *source, const struct plan_offer *offer)
+struct verify *verify_new(const struct data_source *source, const struct plan_offer *offer,
+			  const struct page_source *pages)
 {
 	struct verify *verify = calloc(1, sizeof(*verify));
 
 	if (!verify)
 		return NULL;
 	verify->source = source;
+	verify->source_of_pages = *pages;
 	verify->findings.all.cpu = -1;
 	verify->findings.local_clock = source->local_clock;
 	verify->tasks = task_checks_new(source, &verify->findings);
@@ -137,16 +116,6 @@ void verify_free(struct verify *verify)
 }
 
 /* ---- pages ---- */
-
-size_t verify_room(const struct verify *verify, int cpu)
-{
-	return merge_room(verify->merge, cpu) / 2;
-}
-
-void verify_left_with_data(struct verify *verify, int cpu)
-{
-	merge_left_with_data(verify->merge, cpu);
-}
 
 static void add_damage(struct verify *verify, struct verify_cpu *cpu,
 		       const struct verify_place *place, uint64_t hole, const void *page,
@@ -202,40 +171,52 @@ static void check_times(struct verify *verify, struct verify_cpu *cpu, struct cp
 	}
 }
 
-/*
- * A loss alone has no time of its own, so it is passed on right behind the record before it: what is
- * lost was written between that one and the page.
- */
-static int put_page(struct verify *verify, int cpu, struct page_content *content)
+void verify_page(struct verify *verify, int at, const void *page, size_t length, uint64_t offset,
+		 struct page_content *content)
 {
-	const struct page_content loss = { .lost = content->lost };
-	int ret = merge_put(verify->merge, cpu, &loss);
-
-	content->lost = 0;
-	return ret || !content->size ? ret : merge_put(verify->merge, cpu, content);
-}
-
-int verify_page(struct verify *verify, int number, const void *page, size_t length, uint64_t offset)
-{
-	int at = cpu_list_place(&verify->source->cpus, number);
 	struct verify_cpu *cpu = &verify->findings.cpus[at];
 	struct cpu_pages *pages = &verify->pages[at];
-	const struct verify_place place = { number, offset / verify->source->layout.size, offset };
+	const struct verify_place place = { cpu->cpu, offset / verify->source->layout.size,
+					    offset };
 	uint64_t hole = offset > pages->next ? offset - pages->next : 0;
-	struct page_content content = { .lost = RECORD_LOST_UNKNOWN };
-	enum page_state state = page_check(&verify->source->layout, page, length, &content);
+	enum page_state state;
 
+	*content = (struct page_content){ .lost = RECORD_LOST_UNKNOWN };
+	state = page_check(&verify->source->layout, page, length, content);
 	cpu->pages++;
 	cpu->bytes += length;
 	pages->next = offset + length;
 	if (state != PAGE_GOOD && state != PAGE_EMPTY) {
 		add_damage(verify, cpu, &place, hole, page, length);
 	} else {
-		if (content.lost)
-			add_loss(&verify->findings, cpu, &place, &content);
-		check_times(verify, cpu, pages, &place, &content);
+		if (content->lost)
+			add_loss(&verify->findings, cpu, &place, content);
+		check_times(verify, cpu, pages, &place, content);
 	}
-	return put_page(verify, number, &content);
+}
+
+/*
+ * A loss alone has no time of its own, so it is passed on right behind the record before it: what is
+ * lost was written between that one and the page.
+ */
+static int next_content(void *context, int place, struct page_content *content)
+{
+	struct verify *verify = context;
+	struct page_content *waits = &verify->pages[place].content;
+	int ret = 1;
+
+	if (waits->size) {
+		*content = *waits;
+		waits->size = 0;
+		return 1;
+	}
+	ret = verify->source_of_pages.read(verify->source_of_pages.context, place, content);
+	if (ret <= 0 || !content->lost)
+		return ret;
+	*waits = *content;
+	waits->lost = 0;
+	*content = (struct page_content){ .lost = content->lost };
+	return 1;
 }
 
 /* ---- records ---- */
@@ -253,34 +234,37 @@ static void count_type(struct verify_findings *findings, int cpu, int type)
 	entry->records++;
 }
 
-static int record_arrived(void *context, int cpu, uint64_t ts, const void *data, size_t size)
+static void check_record(struct verify *verify, const struct raw_record *raw)
 {
-	struct verify *verify = context;
 	uint64_t unknown = decode_unknown(verify->decode, NULL);
-	int type, ret;
+	struct record record;
+	int type;
 
-	task_checks_see(verify->tasks, cpu, ts);
-	ret = decode_record(verify->decode, cpu, ts, data, size);
-	type = decode_type(verify->decode, data, size);
+	task_checks_see(verify->tasks, raw->cpu, raw->ts);
+	if (decode_record(verify->decode, raw, &record))
+		task_checks_record(verify->tasks, &record);
+	type = decode_type(verify->decode, raw->data, raw->size);
 	if (decode_unknown(verify->decode, NULL) > unknown || type < 0) {
-		verify->findings.cpus[cpu_list_place(&verify->source->cpus, cpu)].unknown++;
-		count_type(&verify->findings, cpu, type);
+		verify->findings.cpus[cpu_list_place(&verify->source->cpus, raw->cpu)].unknown++;
+		count_type(&verify->findings, raw->cpu, type);
 	}
-	return ret;
 }
 
-static int records_lost(void *context, int cpu, uint64_t ts, int64_t count)
+int verify_read(struct verify *verify)
 {
-	struct verify *verify = context;
+	struct raw_record raw;
 
-	(void)ts, (void)count;
-	task_checks_lost(verify->tasks, cpu);
-	return 0;
-}
+	for (int i = 0; i < READ_TURN; i++) {
+		int ret = merge_next(verify->merge, &raw);
 
-int verify_end_round(struct verify *verify)
-{
-	return merge_end_round(verify->merge);
+		if (ret <= 0)
+			return ret;
+		if (raw.data)
+			check_record(verify, &raw);
+		else
+			task_checks_lost(verify->tasks, raw.cpu);
+	}
+	return 1;
 }
 
 /* ---- findings ---- */
@@ -317,15 +301,12 @@ static void add_up(struct verify_findings *findings)
 	}
 }
 
-int verify_finish(struct verify *verify, struct verify_findings **ret_findings)
+struct verify_findings *verify_finish(struct verify *verify)
 {
-	int ret = merge_flush(verify->merge);
-
 	task_checks_end(verify->tasks);
 	add_up(&verify->findings);
 	verify->findings.damaged_records = decode_damaged(verify->decode);
-	*ret_findings = &verify->findings;
-	return ret;
+	return &verify->findings;
 }
 
 bool verify_one_sided(const struct verify_pairs *pairs)

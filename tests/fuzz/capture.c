@@ -169,72 +169,60 @@ static void look_up_all(struct resolver *resolver, const char *text)
 	}
 }
 
+static void use_record(struct resolver *resolver, struct decode *decode, struct record *record)
+{
+	char text[512];
+
+	resolver_see(resolver, record);
+	if (record->kind == RECORD_WINDOW || record->kind == RECORD_EVENT)
+		decode_fields(decode, record);
+	if (record->kind == RECORD_WINDOW)
+		resolver_role(resolver, record->window.function);
+	if (record->kind == RECORD_STACK)
+		resolver_sleeps_in(resolver, record->frames.at, record->frames.count);
+	resolver_event(resolver, record, text, sizeof(text));
+	resolver_task_name(resolver, record->tid, record->ts);
+}
+
 struct reader {
-	struct resolver *resolver;
-	struct decode *decode;
+	struct capture *capture;
 	const struct page_layout *layout;
 };
 
-static int use_record(void *context, struct record *record)
+static int read_page(void *context, int place, struct page_content *content)
 {
-	struct reader *reader = context;
-	char text[512];
+	const struct reader *reader = context;
+	struct capture_page page;
 
-	resolver_see(reader->resolver, record);
-	if (record->kind == RECORD_WINDOW || record->kind == RECORD_EVENT)
-		decode_fields(reader->decode, record);
-	resolver_event(reader->resolver, record, text, sizeof(text));
-	resolver_task_name(reader->resolver, record->tid, record->ts);
-	return 0;
-}
-
-static size_t room(void *context, int cpu)
-{
-	return 1;
-}
-
-static int use_page(void *context, int cpu, const void *page, size_t length, bool last)
-{
-	struct reader *reader = context;
-	struct page_content content;
-	struct page_cursor cursor;
-
-	if (page_check(reader->layout, page, length, &content) != PAGE_GOOD)
+	if (!capture_read(reader->capture, place, &page))
 		return 0;
-	page_begin(&cursor, reader->layout, content.data, content.size, content.ts);
-	while (page_next(&cursor) > 0)
-		decode_record(reader->decode, cpu, cursor.ts, cursor.data, cursor.size);
-	return 0;
-}
-
-static void left_with_data(void *context, int cpu)
-{
+	if (page_check(reader->layout, page.data, page.length, content) > PAGE_EMPTY)
+		*content = (struct page_content){ .lost = RECORD_LOST_UNKNOWN };
+	return 1;
 }
 
 static void read_records(struct capture *capture, const struct plan *plan,
 			 struct resolver *resolver)
 {
-	struct reader reader = { .resolver = resolver, .layout = &capture_source(capture)->layout };
-	const struct decode_callbacks callbacks = {
-		.role_of = resolver_role,
-		.symbol = resolver_symbol,
-		.sleeps_in = resolver_sleeps_in,
-		.context = resolver,
-		.sink = use_record,
-		.sink_context = &reader,
-	};
-	const struct source_sink sink = { &reader, room, use_page, left_with_data };
+	const struct data_source *source = capture_source(capture);
+	struct reader reader = { capture, &source->layout };
+	struct decode *decode = decode_new(source, resolver_symbol, resolver);
+	struct merge *merge = merge_new(&source->cpus, &source->layout,
+					&(struct page_source){ read_page, &reader });
+	struct record record;
+	struct raw_record raw;
 
-	reader.decode = decode_new(capture_source(capture), resolver_stacks(resolver), &callbacks);
-	resolver_set_decode(resolver, reader.decode);
+	resolver_set_decode(resolver, decode);
 	for (int i = 0; i < plan->nr_events; i++)
-		decode_read_format(reader.decode, i, plan->events[i].id, plan->events[i].system,
+		decode_read_format(decode, i, plan->events[i].id, plan->events[i].system,
 				   plan->events[i].name);
-	decode_read_format(reader.decode, DECODE_FUNCGRAPH_EXIT, EVENT_USER, "ftrace",
-			   "funcgraph_exit");
-	while (capture_round(capture, &sink) > 0)
-		;
-	decode_free(reader.decode);
+	decode_read_format(decode, DECODE_FUNCGRAPH_EXIT, EVENT_USER, "ftrace", "funcgraph_exit");
+	decode_read_format(decode, DECODE_STACK, EVENT_USER, "ftrace", "kernel_stack");
+	while (merge_next(merge, &raw) > 0)
+		if (decode_record(decode, &raw, &record))
+			use_record(resolver, decode, &record);
+	merge_free(merge);
+	decode_free(decode);
 }
 
 static void read_capture(const char *text)

@@ -12,23 +12,12 @@
 #include "record/print_format.h"
 
 static const int cpus[] = { 0 };
-static struct stacks *stacks;
-
-static int role_of(void *context, uint64_t function)
-{
-	return ROLE_NONE;
-}
 
 static int symbol(void *context, uint64_t address, char style, char *text, size_t size)
 {
 	int length = snprintf(text, size, "%c_%" PRIx64, style, address);
 
 	return length < (int)size ? length : (int)size - 1;
-}
-
-static uint64_t sleeps_in(void *context, const uint64_t *frames, size_t count)
-{
-	return count ? frames[0] : 0;
 }
 
 /* In room of several sizes, exactly: what is cut is the same text. */
@@ -58,9 +47,8 @@ static size_t print_format(const void *format, const void *record, size_t record
 	return print_format_text(format, record, record_size, text, size);
 }
 
-static int use_record(void *context, struct record *record)
+static void use_record(struct decode *decode, struct record *record)
 {
-	struct decode *decode = *(struct decode **)context;
 	char text[1024];
 
 	if (record->kind == RECORD_WINDOW || record->kind == RECORD_EVENT)
@@ -69,25 +57,18 @@ static int use_record(void *context, struct record *record)
 		PROMISED(record->superblock.name + record->superblock.name_length <=
 			 record->raw_size);
 	PROMISED(decode_text(decode, record, text, sizeof(text)) < sizeof(text));
-	return 0;
 }
 
 /* Through decode, which finds the format by the type in the record. */
 static void decode_one(const struct data_source *source, int event, const char *text, void *record,
 		       size_t record_size)
 {
-	struct decode *decode;
-	const struct decode_callbacks callbacks = {
-		.role_of = role_of,
-		.symbol = symbol,
-		.sleeps_in = sleeps_in,
-		.sink = use_record,
-		.sink_context = &decode,
-	};
+	struct decode *decode = decode_new(source, symbol, NULL);
+	const struct raw_record raw = { .ts = 1000, .data = record, .size = record_size };
+	struct record decoded;
 	const char *id = strstr(text, "ID: ");
 	int number = event < 0 ? event : 0;
 
-	decode = decode_new(source, stacks, &callbacks);
 	if (!decode_add_format(decode, number, event < 0 ? EVENT_USER : event, text,
 			       strlen(text))) {
 		uint16_t type = (uint16_t)atoi(id + 4);
@@ -98,8 +79,9 @@ static void decode_one(const struct data_source *source, int event, const char *
 			       source->layout.big_endian ? (uint8_t[]){ bytes[1], bytes[0] } :
 							   bytes,
 			       sizeof(type));
-		decode_record(decode, 0, 1000, record, record_size);
-		decode_record(decode, 0, 2000, record, record_size);
+		for (int i = 0; i < 2; i++)
+			if (decode_record(decode, &raw, &decoded))
+				use_record(decode, &decoded);
 	}
 	decode_free(decode);
 }
@@ -152,10 +134,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text = strndup((const char *)data, size);
 	record_size = end ? (size_t)(data + size - (end + 1)) : 0;
 	record = exact_copy(data + size - record_size, record_size);
-	if (!stacks || stacks_overflow(stacks)) {
-		stacks_free(stacks);
-		stacks = stacks_new();
-	}
 	print_one(&source, text, record, record_size);
 	decode_one(&source, event, text, record, record_size);
 	free(record);

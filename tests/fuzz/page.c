@@ -2,7 +2,7 @@
 /*
  * Pages of a ring buffer: checked, walked, merged, and their records decoded and printed with the
  * formats of a fixture. The first byte chooses the fixture (each has another byte order or size of
- * a long), and whether a round of the merge is one page or all.
+ * a long), and whether pages come while others are merged.
  */
 #include <inttypes.h>
 
@@ -31,21 +31,11 @@ struct kernel {
 
 static struct kernel kernels[ARRAY_SIZE(fixtures)];
 
-static int role_of(void *context, uint64_t function)
-{
-	return (int)(function % (ROLE_COUNT + 1)) - 1;
-}
-
 static int symbol(void *context, uint64_t address, char style, char *text, size_t size)
 {
 	int length = snprintf(text, size, "%c_%" PRIx64, style, address);
 
 	return length < (int)size ? length : (int)size - 1;
-}
-
-static uint64_t sleeps_in(void *context, const uint64_t *frames, size_t count)
-{
-	return count ? frames[count - 1] : 0;
 }
 
 static void print(struct kernel *kernel, const struct record *record)
@@ -84,9 +74,8 @@ static void store(struct kernel *kernel, const struct record *record)
 		 !memcmp(kernel->stored[at].record.raw, record->raw, record->raw_size));
 }
 
-static int use_record(void *context, struct record *record)
+static void use_record(struct kernel *kernel, struct record *record)
 {
-	struct kernel *kernel = context;
 	struct record again;
 	const uint64_t *frames;
 
@@ -109,10 +98,12 @@ static int use_record(void *context, struct record *record)
 	if (record->kind == RECORD_SUPERBLOCK)
 		PROMISED(record->superblock.name + record->superblock.name_length <=
 			 record->raw_size);
-	if (record->kind == RECORD_STACK)
+	if (record->kind == RECORD_STACK) {
+		record->stack.number =
+			stacks_add(kernel->stacks, record->frames.at, record->frames.count);
 		stacks_of(kernel->stacks, record->stack.number, &frames);
+	}
 	store(kernel, record);
-	return 0;
 }
 
 static void read_formats(struct kernel *kernel)
@@ -133,18 +124,10 @@ static void read_formats(struct kernel *kernel)
 
 static void start_decode(struct kernel *kernel)
 {
-	const struct decode_callbacks callbacks = {
-		.role_of = role_of,
-		.symbol = symbol,
-		.sleeps_in = sleeps_in,
-		.sink = use_record,
-		.sink_context = kernel,
-	};
-
 	decode_free(kernel->decode);
 	stacks_free(kernel->stacks);
 	kernel->stacks = stacks_new();
-	kernel->decode = decode_new(kernel->source, kernel->stacks, &callbacks);
+	kernel->decode = decode_new(kernel->source, symbol, NULL);
 	read_formats(kernel);
 }
 
@@ -166,55 +149,28 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return 0;
 }
 
-#define EACH_PAGE_A_ROUND 0x80 /* in the first byte */
+#define PAGES_COME_LATE 0x80 /* in the first byte */
 
-struct order {
-	bool rounds;
-	uint64_t ts[PAGES_MAX]; /* of each CPU, or of all */
-	size_t records;
+/* The pages of all CPUs in turn, of which some may not be there yet. */
+struct pages {
+	struct kernel *kernel;
+	uint8_t *pages[PAGES_MAX]; /* in blocks of their own size; NULL: read */
+	size_t lengths[PAGES_MAX];
+	uint8_t *given[PAGES_MAX]; /* by place: until the next one */
+	int there;		   /* pages that can be read */
+	int64_t lost;		   /* losses that were given */
+	size_t records;		   /* that were given */
 };
 
-/* What comes in a later round may be older than what other CPUs had before. */
-static void check_order(struct order *order, int cpu, uint64_t ts)
-{
-	uint64_t *last = &order->ts[order->rounds ? cpu % PAGES_MAX : 0];
-
-	PROMISED(ts >= *last);
-	*last = ts;
-}
-
-static int see_record(void *context, int cpu, uint64_t ts, const void *data, size_t size)
-{
-	struct order *order = context;
-
-	check_order(order, cpu, ts);
-	order->records++;
-	free(exact_copy(data, size));
-	return 0;
-}
-
-static int see_lost(void *context, int cpu, uint64_t ts, int64_t count)
-{
-	check_order(context, cpu, ts);
-	return 0;
-}
-
-/* Returns the number of records. */
-static size_t walk(struct kernel *kernel, int cpu, const struct page_content *content)
+static size_t count_records(const struct kernel *kernel, const struct page_content *content)
 {
 	uint64_t newest = content->ts;
 	struct page_cursor cursor;
 	size_t records = 0;
 	int ret;
 
-	if (content->lost)
-		decode_lost(kernel->decode, cpu, content->ts, content->lost);
 	page_begin(&cursor, &kernel->source->layout, content->data, content->size, content->ts);
 	while ((ret = page_next(&cursor)) > 0) {
-		void *record = exact_copy(cursor.data, cursor.size);
-
-		decode_record(kernel->decode, cpu, cursor.ts, record, cursor.size);
-		free(record);
 		newest = cursor.ts > newest ? cursor.ts : newest;
 		records++;
 	}
@@ -222,58 +178,103 @@ static size_t walk(struct kernel *kernel, int cpu, const struct page_content *co
 	return records;
 }
 
-static size_t use_page(struct kernel *kernel, struct merge *merge, int cpu, const uint8_t *page,
-		       size_t length)
+static int read_page(void *context, int place, struct page_content *content)
 {
-	struct page_layout layout = kernel->source->layout;
-	struct page_content content;
+	struct pages *pages = context;
+	const struct page_layout *layout = &pages->kernel->source->layout;
+	struct page_layout guess = *layout;
 	enum page_state state;
+	int i = place;
 
-	page_layout_guess_order(&layout, page, length);
-	state = page_check(&kernel->source->layout, page, length, &content);
-	if (state != PAGE_GOOD && state != PAGE_EMPTY)
+	if (place >= PAGES_MAX)
 		return 0;
-	PROMISED((const uint8_t *)content.data + content.size <= page + length);
-	PROMISED(!merge_put(merge, cpu, &content));
-	return walk(kernel, cpu, &content);
+	free(pages->given[place]);
+	pages->given[place] = NULL;
+	while (i < pages->there && !pages->pages[i])
+		i += pages->kernel->source->cpus.count;
+	if (i >= pages->there)
+		return 0;
+	pages->given[place] = pages->pages[i];
+	page_layout_guess_order(&guess, pages->pages[i], pages->lengths[i]);
+	state = page_check(layout, pages->pages[i], pages->lengths[i], content);
+	if (state != PAGE_GOOD && state != PAGE_EMPTY)
+		*content = (struct page_content){ .lost = RECORD_LOST_UNKNOWN };
+	else
+		pages->records += count_records(pages->kernel, content);
+	PROMISED(!content->size || (const uint8_t *)content->data + content->size <=
+					   pages->pages[i] + pages->lengths[i]);
+	pages->lost += !!content->lost;
+	pages->pages[i] = NULL;
+	return 1;
+}
+
+static void use_raw(struct kernel *kernel, const struct raw_record *raw)
+{
+	void *data = raw->data ? exact_copy(raw->data, raw->size) : NULL;
+	struct raw_record copy = *raw;
+	struct record record;
+
+	copy.data = data;
+	if (decode_record(kernel->decode, &copy, &record))
+		use_record(kernel, &record);
+	free(data);
+}
+
+/* Times never go back, but where pages come late: then those of a CPU do not. */
+static void merge_all(struct pages *pages, bool late)
+{
+	const struct data_source *source = pages->kernel->source;
+	const struct page_source from = { read_page, pages, late };
+	struct merge *merge = merge_new(&source->cpus, &source->layout, &from);
+	uint64_t last[PAGES_MAX] = { 0 };
+	int64_t lost = 0;
+	size_t records = 0;
+
+	for (pages->there = late ? 1 : PAGES_MAX; pages->there <= PAGES_MAX; pages->there++) {
+		struct raw_record raw;
+
+		while (merge_next(merge, &raw) > 0) {
+			uint64_t *before = &last[late ? raw.cpu % PAGES_MAX : 0];
+
+			PROMISED(raw.ts >= *before);
+			*before = raw.ts;
+			records += !!raw.data;
+			lost += !raw.data;
+			use_raw(pages->kernel, &raw);
+		}
+		PROMISED(records == pages->records && lost == pages->lost);
+	}
+	merge_free(merge);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct order order = { 0 };
-	const struct merge_sink sink = { &order, see_record, see_lost };
-	struct kernel *kernel;
-	struct merge *merge;
-	size_t records = 0;
+	struct pages pages = { NULL };
+	bool late;
 
 	if (!size)
 		return 0;
-	kernel = &kernels[*data % ARRAY_SIZE(fixtures)];
-	order.rounds = *data & EACH_PAGE_A_ROUND;
+	pages.kernel = &kernels[*data % ARRAY_SIZE(fixtures)];
+	late = *data & PAGES_COME_LATE;
 	data++;
 	size--;
-	merge = merge_new(&kernel->source->cpus, &kernel->source->layout, PAGES_MAX, &sink);
 	for (int i = 0; size && i < PAGES_MAX; i++) {
-		int cpu = kernel->source->cpus.numbers[i % kernel->source->cpus.count];
-		size_t length = kernel->source->layout.size;
-		uint8_t *page;
+		size_t length = pages.kernel->source->layout.size;
 
 		if (length > size)
 			length = size;
-		page = exact_copy(data, length);
-		records += use_page(kernel, merge, cpu, page, length);
-		free(page);
+		pages.pages[i] = exact_copy(data, length);
+		pages.lengths[i] = length;
 		data += length;
 		size -= length;
-		if (order.rounds) {
-			merge_left_with_data(merge, cpu);
-			PROMISED(!merge_end_round(merge) && order.records <= records);
-		}
 	}
-	PROMISED(!merge_flush(merge) && order.records == records);
-	merge_free(merge);
+	merge_all(&pages, late);
+	for (int i = 0; i < PAGES_MAX; i++) {
+		free(pages.given[i]);
+		free(pages.pages[i]);
+	}
 	/* A full table takes no other stack. */
-	if (stacks_overflow(kernel->stacks))
-		start_decode(kernel);
+	if (stacks_overflow(pages.kernel->stacks))
+		start_decode(pages.kernel);
 	return 0;
 }

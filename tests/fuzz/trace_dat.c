@@ -6,6 +6,8 @@
 #include "allocfilt/record.h"
 #include "fuzz.h"
 
+#define PAGES_MAX 3200 /* of a CPU that are read */
+
 static char path[] = "/dev/shm/allocfilt-fuzz-XXXXXX";
 
 static void clean_up(void)
@@ -24,26 +26,20 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return 0;
 }
 
-static size_t room(void *context, int cpu)
+static void read_pages(struct capture *capture)
 {
-	return 4;
-}
-
-static int take_page(void *context, int cpu, const void *page, size_t length, bool last)
-{
-	const struct data_source *source = capture_source(context);
+	const struct data_source *source = capture_source(capture);
+	struct capture_page page;
 	struct page_content content;
-	void *copy = exact_copy(page, length);
 
-	PROMISED(length && length <= source->layout.size);
-	PROMISED(cpu_list_place(&source->cpus, cpu) >= 0);
-	page_check(&source->layout, copy, length, &content);
-	free(copy);
-	return 0;
-}
+	for (int place = 0; place < source->cpus.count; place++)
+		for (int i = 0; i < PAGES_MAX && capture_read(capture, place, &page); i++) {
+			void *copy = exact_copy(page.data, page.length);
 
-static void left_with_data(void *context, int cpu)
-{
+			PROMISED(page.length && page.length <= source->layout.size);
+			page_check(&source->layout, copy, page.length, &content);
+			free(copy);
+		}
 }
 
 static int ignore_event(void *context, const char *system, const char *name)
@@ -73,7 +69,6 @@ static bool never(void *context)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-	struct source_sink sink = { NULL, room, take_page, left_with_data };
 	struct capture *capture;
 	struct failure failure;
 
@@ -83,12 +78,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		PROMISED(*failure.text && failure.status <= EXIT_STATUS_USAGE);
 		return 0;
 	}
-	sink.context = capture;
 	do {
 		read_texts(capture_source(capture));
 		capture_find_traced(capture, never, NULL);
-		for (int round = 0; round < 100 && capture_round(capture, &sink) > 0; round++)
-			;
+		read_pages(capture);
 	} while (capture_next_buffer(capture, &failure) > 0);
 	capture_close(capture);
 	return 0;

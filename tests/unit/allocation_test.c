@@ -64,7 +64,6 @@ static unsigned int count_in(const char *dir, char *const *events, const struct 
 	struct writer *writer = writer_new(fd, -1);
 	struct metrics_file *metrics = metrics_file_new(test_path("metrics.prom"));
 	struct pipeline *pipeline = NULL;
-	struct source_sink sink;
 	uint64_t now = 0;
 	int more;
 
@@ -74,12 +73,12 @@ static unsigned int count_in(const char *dir, char *const *events, const struct 
 	assert_int_equal(pipeline_new(&pipeline, options, plan, capture_source(capture), writer,
 				      &failure),
 			 0);
-	pipeline_source_sink(pipeline, &sink);
+	pipeline_read_capture(pipeline, capture);
 	allocations = 0;
 	counting = true;
 	do {
-		more = capture_round(capture, &sink);
-		assert_true(pipeline_end_round(pipeline) >= 0);
+		more = pipeline_read(pipeline);
+		assert_true(more >= 0);
 		tick(pipeline, now += 1800000000000ull);
 	} while (more > 0);
 	assert_int_equal(pipeline_flush(pipeline), 0);

@@ -16,7 +16,7 @@ static int make_capture(void **state)
 {
 	if (make_test_directory(state))
 		return -1;
-	empty_sink();
+	forget_pages();
 	put_text("events/header_page", header_page);
 	put_text("events/ftrace/funcgraph_exit/format", exit_format);
 	put_text("set_ftrace_filter", "shrink_slab\n__alloc_pages\n");
@@ -279,52 +279,50 @@ static void test_functions_without_a_filter(void **state)
 	check_functions("");
 }
 
-/* --- rounds --- */
+/* --- pages --- */
 
-static int next_round(struct capture *capture)
+static uint64_t offsets[8]; /* of the first pages */
+
+static void read_all(struct capture *capture)
 {
-	return capture_round(capture, &sink);
+	const struct cpu_list *cpus = &capture_source(capture)->cpus;
+	struct capture_page page;
+
+	for (int place = 0; place < cpus->count; place++)
+		while (capture_read(capture, place, &page)) {
+			if (came.pages < (int)COUNT(offsets))
+				offsets[came.pages] = page.offset;
+			note_page(cpus->numbers[place], page.data, page.length, page.last);
+		}
 }
 
-static void test_rounds(void **state)
+/* Pages of a CPU are read some at a time, and stay as they are while other CPUs are read. */
+static void test_pages(void **state)
 {
 	struct capture *capture;
-	const char *left;
+	struct capture_page first, page;
 
-	put_pages(0, 2 * SOURCE_QUOTA + 1, false, 100);
+	put_pages(0, 101, false, 100);
 	put_cpu(1, 1);
 	put_text("per_cpu/cpu2/trace_pipe_raw", "");
 	capture = open_it();
-	assert_int_equal(next_round(capture), 1);
-	assert_int_equal(sunk.pages, SOURCE_QUOTA + 1);
-	left = strstr(sunk.out, "0+ ");
-	assert_string_equal(left, "0+ 1:a ");
-	assert_int_equal(next_round(capture), 1);
-	assert_int_equal(next_round(capture), 0);
-	assert_int_equal(sunk.pages, 2 * SOURCE_QUOTA + 2);
-	assert_non_null(strstr(left + 1, "0+ 0:m "));
-	assert_int_equal(sunk.last, 2);
-	assert_int_equal(sunk.length, PAGE - 100); /* the file ends in a page */
-	assert_int_equal(next_round(capture), 0);
+	assert_int_equal(capture_read(capture, 1, &first), 1);
+	assert_true(first.last);
+	for (int i = 0; i < 100; i++) {
+		assert_int_equal(capture_read(capture, 0, &page), 1);
+		assert_int_equal(*(const char *)page.data, 'a' + i % 26);
+		assert_int_equal(page.offset, i * PAGE);
+		assert_int_equal(page.length, PAGE);
+		assert_false(page.last);
+	}
+	assert_int_equal(capture_read(capture, 0, &page), 1);
+	assert_int_equal(page.length, PAGE - 100); /* the file ends in a page */
+	assert_true(page.last);
+	assert_int_equal(*(const char *)first.data, 'a');
+	for (int i = 0; i < 2; i++)
+		for (int place = 0; place < 3; place++)
+			assert_int_equal(capture_read(capture, place, &page), 0);
 	check_flaws(capture, 0, "");
-	capture_close(capture);
-}
-
-static void test_no_room_and_a_sink_that_fails(void **state)
-{
-	struct capture *capture = open_it();
-
-	sunk.refused = 0;
-	assert_int_equal(next_round(capture), 1);
-	assert_string_equal(sunk.out, "0+ ");
-	sunk.refused = -1;
-	assert_int_equal(next_round(capture), 0);
-	assert_string_equal(sunk.out, "0+ 0:a 0:b ");
-	capture_close(capture);
-	empty_sink();
-	capture = open_it();
-	sunk.fail_at = 2;
-	assert_int_equal(next_round(capture), -EPIPE);
 	capture_close(capture);
 }
 
@@ -332,8 +330,8 @@ static void check_flaw_of_cpu1(const char *flaw)
 {
 	struct capture *capture = open_it();
 
-	assert_int_equal(next_round(capture), 0);
-	assert_string_equal(sunk.out, "0:a 0:b ");
+	read_all(capture);
+	assert_string_equal(came.out, "0:a 0:b ");
 	check_flaws(capture, 1, flaw);
 	capture_close(capture);
 }
@@ -420,34 +418,22 @@ static void test_cpus_of_other_names(void **state)
 	}
 	capture = open_it();
 	assert_int_equal(capture_source(capture)->cpus.count, 3);
-	assert_int_equal(next_round(capture), 0);
-	assert_string_equal(sunk.out, "0:a 0:b 1:a 65535:a ");
+	read_all(capture);
+	assert_string_equal(came.out, "0:a 0:b 1:a 65535:a ");
 	check_flaws(capture, 0, "");
 	capture_close(capture);
 }
 
-static uint64_t offsets[8];
-
-static int note_offset(void *capture, int cpu, const void *page, size_t length, bool last)
-{
-	offsets[sunk.pages] = capture_page_offset(capture, cpu);
-	return sink_page(NULL, cpu, page, length, last);
-}
-
 static void test_offsets(void **state)
 {
-	struct source_sink noting = sink;
 	struct capture *capture;
 
 	put_cpu(1, 3);
 	capture = open_it();
-	noting.context = capture;
-	noting.page = note_offset;
-	assert_int_equal(capture_round(capture, &noting), 0);
-	assert_string_equal(sunk.out, "0:a 0:b 1:a 1:b 1:c ");
+	read_all(capture);
+	assert_string_equal(came.out, "0:a 0:b 1:a 1:b 1:c ");
 	for (int i = 0; i < 5; i++)
 		assert_int_equal(offsets[i], (i < 2 ? i : i - 2) * PAGE);
-	assert_int_equal(capture_page_offset(capture, 7), 0);
 	capture_close(capture);
 }
 
@@ -455,7 +441,6 @@ static void test_offsets(void **state)
 static void test_holes(void **state)
 {
 	static char zeros[PAGE];
-	struct source_sink noting = sink;
 	struct capture *capture;
 	char page[PAGE];
 	int fd;
@@ -468,13 +453,11 @@ static void test_holes(void **state)
 	close(fd);
 	capture = open_it();
 	assert_true(capture_source(capture)->layout.big_endian);
-	noting.context = capture;
-	noting.page = note_offset;
-	assert_int_equal(capture_round(capture, &noting), 0);
+	read_all(capture);
 	/* the page of zeros, the first hole, the page, the second hole, which ends in a page's part */
-	assert_int_equal(sunk.pages, 4);
-	assert_int_equal(sunk.last, 1);
-	assert_int_equal(sunk.length, 100);
+	assert_int_equal(came.pages, 4);
+	assert_int_equal(came.last, 1);
+	assert_int_equal(came.length, 100);
 	assert_int_equal(offsets[0], 0);
 	assert_int_equal(offsets[1], (1ll << 42) - PAGE);
 	assert_int_equal(offsets[2], 1ll << 42);
@@ -499,19 +482,17 @@ static void test_end_of_zeros(void **state)
 
 	append(zeros, sizeof(zeros));
 	capture = open_it();
-	while (next_round(capture))
-		;
-	assert_int_equal(sunk.pages, 3);
-	assert_int_equal(sunk.last, 1);
+	read_all(capture);
+	assert_int_equal(came.pages, 3);
+	assert_int_equal(came.last, 1);
 	capture_close(capture);
 	append("x", 1);
-	empty_sink();
+	forget_pages();
 	capture = open_it();
-	while (next_round(capture))
-		;
-	assert_int_equal(sunk.pages, 103);
-	assert_int_equal(sunk.last, 1);
-	assert_int_equal(sunk.length, 101);
+	read_all(capture);
+	assert_int_equal(came.pages, 103);
+	assert_int_equal(came.last, 1);
+	assert_int_equal(came.length, 101);
 	capture_close(capture);
 }
 
@@ -525,11 +506,10 @@ static void test_file_that_grows(void **state)
 	append(page, 100);
 	capture = open_it();
 	append(page, sizeof(page));
-	while (next_round(capture))
-		;
-	assert_int_equal(sunk.pages, 3);
-	assert_int_equal(sunk.last, 1);
-	assert_int_equal(sunk.length, 100);
+	read_all(capture);
+	assert_int_equal(came.pages, 3);
+	assert_int_equal(came.last, 1);
+	assert_int_equal(came.length, 100);
 	capture_close(capture);
 }
 
@@ -546,8 +526,7 @@ int main(void)
 		RUN(test_cpu_without_data),
 		RUN(test_functions),
 		RUN(test_functions_without_a_filter),
-		RUN(test_rounds),
-		RUN(test_no_room_and_a_sink_that_fails),
+		RUN(test_pages),
 		RUN(test_cpu_that_fails_to_read),
 		RUN(test_files_that_are_not_regular),
 		RUN(test_exit_format_that_is_empty),

@@ -2,53 +2,35 @@
 #ifndef CPU_FILES_H
 #define CPU_FILES_H
 
-/* Files of pages, one for each CPU, and a sink for what is read of them. */
+/* Files of pages, one for each CPU, and a note of what is read of them. */
 
 #include "allocfilt/record.h"
 #include "test_directory.h"
 
 #define PAGE 4096
 
-/* What came, as "CPU:FIRST-BYTE " for each page, "CPU+ " for each CPU left with data. */
+/* What came, as "CPU:FIRST-BYTE " for each page. */
 static struct {
 	char out[4096];
 	size_t used;
 	int pages;
 	int last;      /* pages that were the last of their file */
 	size_t length; /* of the last page */
-	int refused;   /* this CPU has no room */
-	int fail_at;   /* this page */
-} sunk;
+} came;
 
-/* Room for a few pages at a time. */
-static inline size_t sink_room(void *context, int cpu)
+static inline void note_page(int cpu, const void *page, size_t length, bool last)
 {
-	return cpu == sunk.refused ? 0 : 7;
-}
-
-static inline int sink_page(void *context, int cpu, const void *page, size_t length, bool last)
-{
-	if (++sunk.pages == sunk.fail_at)
-		return -EPIPE;
-	sunk.last += last;
-	sunk.length = length;
-	sunk.used += snprintf(sunk.out + sunk.used, sizeof(sunk.out) - sunk.used, "%d:%c ", cpu,
+	came.pages++;
+	came.last += last;
+	came.length = length;
+	came.used += snprintf(came.out + came.used, sizeof(came.out) - came.used, "%d:%c ", cpu,
 			      *(const char *)page);
-	assert_true(sunk.used < sizeof(sunk.out));
-	return 0;
+	assert_true(came.used < sizeof(came.out));
 }
 
-static inline void sink_left(void *context, int cpu)
+static inline void forget_pages(void)
 {
-	sunk.used += snprintf(sunk.out + sunk.used, sizeof(sunk.out) - sunk.used, "%d+ ", cpu);
-}
-
-static const struct source_sink sink = { NULL, sink_room, sink_page, sink_left };
-
-static inline void empty_sink(void)
-{
-	memset(&sunk, 0, sizeof(sunk));
-	sunk.refused = -1;
+	memset(&came, 0, sizeof(came));
 }
 
 static inline const char *cpu_file(int cpu)

@@ -542,10 +542,14 @@ int usleep(useconds_t us)
 	return 0;
 }
 
+static uint64_t fake_last_realtime; /* ns: that was asked for */
+
 int clock_gettime(clockid_t clock, struct timespec *now)
 {
 	int ret = (int)syscall(SYS_clock_gettime, clock, now);
 
+	if (clock == CLOCK_REALTIME)
+		fake_last_realtime = now->tv_sec * 1000000000ull + now->tv_nsec;
 	if (clock == CLOCK_MONOTONIC) {
 		now->tv_sec += fake_slept_us / 1000000;
 		now->tv_nsec += fake_slept_us % 1000000 * 1000;

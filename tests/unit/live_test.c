@@ -22,6 +22,7 @@
 #include "captured_stderr.h"
 #include "command_line.h"
 #include "run/live.h"
+#include "run/manager.h"
 
 #define FIXTURE		 "fixtures/6.1"
 #define FIXTURE_OF_CPU_1 "$OLDPWD/fixtures/6.1/per_cpu/cpu1/trace_pipe_raw "
@@ -29,7 +30,9 @@
 static struct failure failure;
 static struct signals *signals;
 static const char *errors; /* what the last run said */
-static int output;	   /* what the next run writes to; 0: the file `output` */
+static bool
+	trace_again; /* the next run does, as a service that waited for another user of tracing */
+static int output;   /* what the next run writes to; 0: the file `output` */
 
 /* The next run is that of a service whose manager does this; tracing is NULL: it is none. */
 static struct hooks {
@@ -86,6 +89,7 @@ static int set_up(void **state)
 	fake_remember();
 	hooks = (struct hooks){ 0 };
 	output = 0;
+	trace_again = false;
 	failure = (struct failure){ 0 };
 	return signals_block(&signals);
 }
@@ -149,6 +153,22 @@ int setitimer(__itimer_which_t which, const struct itimerval *value, struct itim
 	return -1;
 }
 
+static int run_live(const struct run_context *context)
+{
+	struct live *live;
+	int ret;
+
+	if (!trace_again)
+		return live_run(context, &failure);
+	ret = live_new(&live, context, &failure);
+	assert_int_equal(ret, 0);
+	ret = live_trace(live, &failure);
+	assert_int_equal(ret, 0);
+	ret = live_trace(live, &failure);
+	live_free(live);
+	return ret;
+}
+
 static int command_status; /* of the last run; -1: it was not started */
 static pid_t last_command;
 
@@ -200,7 +220,7 @@ __attribute__((format(printf, 1, 2))) static int run(const char *format, ...)
 	context.manager = hooks.tracing ? (struct manager *)&hooks : NULL;
 	hooks.context = &context;
 	capture_stderr();
-	ret = live_run(&context, &failure);
+	ret = run_live(&context);
 	errors = captured();
 	command_status = -1;
 	if (context.command && command_started(context.command))
@@ -758,6 +778,27 @@ static void test_mark_of_the_end(void **state)
 	assert_string_not_equal(fake_get("trace_marker"), mark);
 }
 
+/* All events are on when tracing begins again: the mark of that comes after the switch. */
+static void see_mark_of_switch(void *context, uint64_t now)
+{
+	unsigned long long seconds_of_mark, ns_of_mark;
+
+	assert_int_equal(sscanf(fake_get("trace_marker"), "allocfilt: realtime %llu.%9llu",
+				&seconds_of_mark, &ns_of_mark),
+			 2);
+	assert_true(seconds_of_mark * NS_PER_SECOND + ns_of_mark >= fake_last_realtime);
+	seconds++;
+}
+
+static void test_mark_of_another_start(void **state)
+{
+	seconds = 0;
+	trace_again = true;
+	hooks.tracing = see_mark_of_switch;
+	assert_int_equal(run("-t134 -d1ms"), 0);
+	assert_int_equal(seconds, 2);
+}
+
 /* What is in the buffers counts in the summary so far. */
 static void test_summary_so_far(void **state)
 {
@@ -910,6 +951,7 @@ int main(void)
 		RUN(test_duration_is_refused),
 		RUN(test_functions_that_lie_apart),
 		RUN(test_mark_of_the_end),
+		RUN(test_mark_of_another_start),
 		RUN(test_summary_so_far),
 		RUN(test_intervals),
 		RUN(test_signal),

@@ -1,72 +1,73 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <inttypes.h>
 
+#include "allocfilt/record/merge.h"
 #include "made_cpus.h"
 #include "made_page.h"
 #include "notes.h"
 #include "unit_test.h"
 
+#define CPUS_MAX  256
+#define PAGES_MAX 16 /* of a CPU */
+
 static const struct page_layout *const layout = &made_layouts[0];
 
-/* A record is noted as "TIME/CPU" or, where it has a number, "TIME/CPU#NUMBER"; a loss as "TIME/CPU?". */
+/* A page that waits to be read. */
+struct waiting_page {
+	struct made_page made;
+	int64_t lost;
+	int after; /* so many pages have to be read before it is there */
+};
+
 static struct {
 	struct merge *merge;
+	bool grows;
+	struct waiting_page pages[4][PAGES_MAX];
+	int count[4], next[4];
+	bool ended[4];
+	struct made_page given[4]; /* by CPU: what is valid until the next read */
+	int reads;		   /* that gave a page */
+	int fail;		   /* the next read fails so */
 	uint64_t last;
-	uint64_t count;
 	bool sorted;
-	int fail;
 } run;
 
-static int passed_on(uint64_t ts)
+/* A damaged page has no content, and is a loss. */
+static int read_waiting(void *context, int place, struct page_content *content)
 {
-	run.count++;
-	if (ts < run.last)
-		run.sorted = false;
-	run.last = ts;
-	note_separator(" ");
-	return run.fail;
+	struct waiting_page *page = &run.pages[place][run.next[place]];
+	int ret = run.fail;
+
+	run.fail = 0;
+	memset(&run.given[place], 0xee, sizeof(run.given[place]));
+	if (ret)
+		return ret;
+	assert_false(run.ended[place]);
+	if (run.next[place] == run.count[place] || run.reads < page->after) {
+		run.ended[place] = !run.grows;
+		return 0;
+	}
+	run.reads++;
+	run.next[place]++;
+	run.given[place] = page->made;
+	*content = (struct page_content){ .lost = RECORD_LOST_UNKNOWN };
+	if (page->made.at)
+		assert_in_range(page_check(layout, run.given[place].bytes, MADE_PAGE_SIZE, content),
+				PAGE_GOOD, PAGE_EMPTY);
+	if (page->lost)
+		content->lost = page->lost;
+	return 1;
 }
 
-static int got(void *context, int cpu, uint64_t ts, const void *data, size_t size)
-{
-	uint32_t number;
-	int ret = passed_on(ts);
-
-	assert_in_range(size, sizeof(number), MADE_PAGE_SIZE);
-	memcpy(&number, data, sizeof(number));
-	for (size_t i = 0; i < size; i++)
-		assert_int_equal(((const unsigned char *)data)[i],
-				 ((const unsigned char *)&number)[i % 4]);
-	note(number ? "%" PRIu64 "/%d#%u" : "%" PRIu64 "/%d", ts, cpu, number);
-	return ret;
-}
-
-static int got_lost(void *context, int cpu, uint64_t ts, int64_t count)
-{
-	int ret = passed_on(ts);
-
-	assert_int_equal(count, 5);
-	note("%" PRIu64 "/%d?", ts, cpu);
-	return ret;
-}
-
-static const struct merge_sink sink = { .record = got, .lost = got_lost };
-
-static void start_with(const struct cpu_list *cpus, size_t share)
+static void start(const struct cpu_list *cpus, const struct page_source *source)
 {
 	clear_notes();
 	merge_free(run.merge);
 	memset(&run, 0, sizeof(run));
 	run.sorted = true;
-	run.merge = merge_new(cpus, layout, share, &sink);
+	run.grows = source->grows;
+	run.merge = merge_new(cpus, layout, source);
 	assert_non_null(run.merge);
-}
-
-static void start(int count, size_t share)
-{
-	struct cpu_list cpus = made_cpus(count);
-
-	start_with(&cpus, share);
 }
 
 static int tear_down(void **state)
@@ -76,13 +77,37 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static int put_page(int cpu, const struct made_page *page)
+/* "TIME/CPU", or "TIME/CPU#NUMBER" with a number in it, or "TIME/CPU?" for a loss. All bytes are looked at. */
+static void note_record(const struct raw_record *raw)
 {
-	struct page_content content;
+	uint32_t number;
 
-	assert_in_range(page_check(layout, page->bytes, MADE_PAGE_SIZE, &content), PAGE_GOOD,
-			PAGE_EMPTY);
-	return merge_put(run.merge, cpu, &content);
+	run.sorted &= raw->ts >= run.last;
+	run.last = raw->ts;
+	note_separator(" ");
+	note("%" PRIu64 "/%d", raw->ts, raw->cpu);
+	if (!raw->data) {
+		note("?%s", raw->lost == 5 ? "" : "?");
+		return;
+	}
+	assert_int_equal(raw->lost, 0);
+	assert_in_range(raw->size, sizeof(number), MADE_PAGE_SIZE);
+	memcpy(&number, raw->data, sizeof(number));
+	for (size_t i = 0; i < raw->size; i++)
+		assert_int_equal(((const unsigned char *)raw->data)[i],
+				 ((const unsigned char *)&number)[i % 4]);
+	if (number)
+		note("#%u", number);
+}
+
+static int pass_all(void)
+{
+	struct raw_record raw;
+	int ret;
+
+	while ((ret = merge_next(run.merge, &raw)) > 0)
+		note_record(&raw);
+	return ret;
 }
 
 static void add_record(struct made_page *page, uint64_t delta, uint32_t number, size_t size)
@@ -95,88 +120,63 @@ static void add_record(struct made_page *page, uint64_t delta, uint32_t number, 
 	made_record(page, 0, words, size);
 }
 
-/* A page of one record. */
-static int put_numbered(int cpu, uint64_t ts, int number)
+static struct waiting_page *add_page(int place)
 {
-	struct made_page page;
-
-	made_begin(&page, layout, ts);
-	add_record(&page, 0, (uint32_t)number, 8);
-	made_end(&page, 0);
-	return put_page(cpu, &page);
-}
-
-static void put(int cpu, uint64_t ts)
-{
-	assert_int_equal(put_numbered(cpu, ts, 0), 0);
-}
-
-static void end_round(void)
-{
-	assert_int_equal(merge_end_round(run.merge), 0);
-}
-
-static void test_bad_sizes(void **state)
-{
-	struct cpu_list cpus = made_cpus(0);
-
-	assert_null(merge_new(&cpus, layout, 1, &sink));
-	assert_int_equal(errno, EINVAL);
-	cpus.count = 1;
-	assert_null(merge_new(&cpus, layout, 0, &sink));
-	assert_int_equal(errno, EINVAL);
-	merge_free(NULL);
+	assert_in_range(run.count[place], 0, PAGES_MAX - 1);
+	return &run.pages[place][run.count[place]++];
 }
 
 /*
- * A run as text: "CPU:TIME" or "CPU:TIME#NUMBER" puts a page of a record, "CPU:TIME+DELTA+DELTA" one
- * of several, "CPU?TIME" a loss, "CPU!" leaves a CPU with data, "|" ends a round, "." flushes. What
- * comes out has the "|" of its rounds.
+ * A run as text: "CPU:TIME" or "CPU:TIME#NUMBER" is a page of a record, "CPU:TIME+DELTA+DELTA" one of
+ * several, "CPU?TIME+DELTA" one with a loss before it, "CPU!" one that is damaged, "CPU-TIME" one of
+ * padding; "%N" behind a page: it is there when N pages were read. "|" reads until there is nothing,
+ * and so does the end.
  */
 static void play(const char *script)
 {
 	for (; *script; script += strspn(script, " ")) {
-		struct made_page page;
+		struct waiting_page *page;
 		uint64_t ts;
 		char *end, kind;
-		int cpu;
 
 		if (*script == '|') {
-			end_round();
+			assert_int_equal(pass_all(), 0);
 			note_separator(" ");
 			note("|");
 			script++;
 			continue;
 		}
-		if (*script == '.') {
-			assert_int_equal(merge_flush(run.merge), 0);
-			script++;
-			continue;
-		}
-		cpu = (int)strtol(script, &end, 10);
-		script = end + 1;
-		if (*end == '!') {
-			merge_left_with_data(run.merge, cpu);
-			continue;
-		}
-		kind = *end;
-		ts = strtoull(script, &end, 10);
+		page = add_page((int)strtol(script, &end, 10));
+		kind = *end++;
+		ts = kind == '!' ? 0 : strtoull(end, &end, 10);
+		if (kind != '!')
+			made_begin(&page->made, layout, ts);
+		if (kind == '?')
+			page->lost = 5;
+		if (kind == '-')
+			made_padding(&page->made, 90, 64);
+		if (kind == ':')
+			add_record(&page->made, 0,
+				   *end == '#' ? (uint32_t)strtoul(end + 1, &end, 10) : 0, 8);
+		while (*end == '+')
+			add_record(&page->made, strtoull(end + 1, &end, 10), 0, 4);
+		if (kind != '!')
+			made_end(&page->made, 0);
+		if (*end == '%')
+			page->after = (int)strtol(end + 1, &end, 10);
 		script = end;
-		made_begin(&page, layout, ts);
-		if (kind == '?') {
-			const struct page_content loss = { .ts = ts, .newest = ts, .lost = 5 };
-
-			assert_int_equal(merge_put(run.merge, cpu, &loss), 0);
-			continue;
-		}
-		assert_int_equal(kind, ':');
-		add_record(&page, 0, *script == '#' ? strtoul(script + 1, &end, 10) : 0, 8);
-		for (; *end == '+'; add_record(&page, ts, 0, 4))
-			ts = strtoull(end + 1, &end, 10);
-		script = end;
-		made_end(&page, 0);
-		assert_int_equal(put_page(cpu, &page), 0);
 	}
+	assert_int_equal(pass_all(), 0);
+}
+
+static void test_bad_sizes(void **state)
+{
+	struct cpu_list cpus = made_cpus(0);
+	const struct page_source source = { read_waiting };
+
+	assert_null(merge_new(&cpus, layout, &source));
+	assert_int_equal(errno, EINVAL);
+	merge_free(NULL);
 }
 
 static void test_order(void **state)
@@ -185,249 +185,190 @@ static void test_order(void **state)
 		const char *script;
 		const char *expected;
 	} cases[] = {
-		/* a flush passes all on */
-		{ "2:10 2:40 0:20 1:30 1:50 .", "10/2 20/0 30/1 40/2 50/1" },
-		/* equal times: the lower CPU first, each CPU's in their order */
-		{ "2:10#1 2:10#2 1:10#1 1:10#2 0:10#1 0:10#2 .",
+		{ "", "" },
+		{ "2:10 2:40 0:20 1:30 1:50", "10/2 20/0 30/1 40/2 50/1" },
+		/* equal times: the lower place first, each CPU's in their order */
+		{ "2:10#1 2:10#2 1:10#1 1:10#2 0:10#1 0:10#2",
 		  "10/0#1 10/0#2 10/1#1 10/1#2 10/2#1 10/2#2" },
 		/* runs of a page, up to the others' next */
-		{ "1:10+10+30 0:25+5+40 2:20+80 .", "10/1 20/1 20/2 25/0 30/0 50/1 70/0 100/2" },
-		{ "0:10+20+0 1:30+0+5 .", "10/0 30/0 30/0 30/1 30/1 35/1" },
-		/* up to the line */
-		{ "0:10+10+30 1:25+5 | 0:60 | .", "| 10/0 20/0 25/1 30/1 50/0 | 60/0" },
-		/* what one round saw can go when the next one has ended, not before */
-		{ "0:10 0:30 | 1:20 1:40 | |", "| 10/0 20/1 30/0 | 40/1 |" },
-		/* all up to 100 was seen, but CPU 1 was read up to 20 only */
-		{ "0:100 1:10 1! | 1:20 1! | 1:90 |", "| 10/1 20/1 | 90/1 100/0 |" },
-		/* a CPU that was never read holds everything; the mark is of one round */
-		{ "0:100 | 1! | |", "| | 100/0 |" },
+		{ "1:10+10+30 0:25+5+40 2:20+80", "10/1 20/1 20/2 25/0 30/0 50/1 70/0 100/2" },
+		{ "0:10+20+0 1:30+0+5", "10/0 30/0 30/0 30/1 30/1 35/1" },
 		/* time that goes back is put at the newest of its CPU */
-		{ "0:100#1 0:50#2 0:110#3 1:60#4 .", "60/1#4 100/0#1 100/0#2 110/0#3" },
-		{ "0:100 | | 0:50+55 .", "| 100/0 | 100/0 105/0" },
-		/* a loss stands before the records of its page, at the newest time of its CPU */
-		{ "0:10+10 1:15 0?30 0:30 .", "10/0 15/1 20/0 30/0? 30/0" },
-		{ "0:10+10 0?0 1:15 .", "10/0 15/1 20/0 20/0?" },
-		{ "0?7 .", "7/0?" },
+		{ "0:100#1 0:50#2 0:110#3 1:60#4", "60/1#4 100/0#1 100/0#2 110/0#3" },
+		/* a loss is at the time of its page, before the records of it */
+		{ "0:10+10 1:15 0?30+0", "10/0 15/1 20/0 30/0? 30/0" },
+		{ "0?10+20+5 1:25", "10/0? 25/1 30/0 35/0" },
+		{ "0:20 0?10+0", "20/0 20/0? 20/0" },
+		{ "0?7", "7/0?" },
+		/* a damaged page has no time: right behind the record before it */
+		{ "0:10+10 0! 1:15", "10/0 15/1 20/0 20/0??" },
+		{ "0! 0! 0:10", "0/0?? 0/0?? 10/0" },
+		/* padding has no record, and its time does not matter */
+		{ "0-10 0:20 1:30", "20/0 30/1" },
+		{ "0-10 0-11 1-12", "" },
 	};
+	const struct cpu_list cpus = made_cpus(3);
+
+	for (size_t i = 0; i < COUNT(cases); i++)
+		for (int grows = 0; grows < 2; grows++) {
+			start(&cpus, &(struct page_source){ read_waiting, NULL, grows });
+			play(cases[i].script);
+			assert_string_equal(notes.text, cases[i].expected);
+		}
+}
+
+/* A CPU that had nothing is read again before a record goes that is newer than all that was seen then. */
+static void test_order_of_buffers_that_grow(void **state)
+{
+	static const struct {
+		const char *script;
+		const char *expected;
+	} cases[] = {
+		{ "0:10 | 1:20 | 0:30 |", "10/0 | 20/1 | 30/0 |" },
+		{ "| | 2:5 |", "| | 5/2 |" },
+		/* CPU 1 wrote 20 after it was read, and before CPU 0 wrote 30 */
+		{ "0:10 0:30 1:20%2", "10/0 20/1 30/0" },
+		{ "2:10 2:30 2:50 0:20%2 0:40%4 1:45%5", "10/2 20/0 30/2 40/0 45/1 50/2" },
+		/* within a page too */
+		{ "0:10+20 1:20%1", "10/0 20/1 30/0" },
+		/* an older one than what has gone: the clocks of the CPUs differ */
+		{ "0:10 0:30 | 1:20 |", "10/0 30/0 | 20/1 |" },
+	};
+	const struct cpu_list cpus = made_cpus(3);
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		start(3, 10);
+		start(&cpus, &(struct page_source){ read_waiting, NULL, true });
 		play(cases[i].script);
 		assert_string_equal(notes.text, cases[i].expected);
 	}
 }
 
-/* A loss stands at the time of its page; the records after it have their own. */
-static void test_records_after_a_loss(void **state)
+/* The merge goes on with the same CPU, and nothing is lost. */
+static void test_source_that_fails(void **state)
 {
-	struct page_content content;
-	struct made_page page;
+	const struct cpu_list cpus = made_cpus(2);
 
-	start(2, 10);
-	made_begin(&page, layout, 10);
-	add_record(&page, 20, 0, 8);
-	add_record(&page, 5, 0, 8);
-	made_end(&page, 0);
-	assert_int_equal(page_check(layout, page.bytes, MADE_PAGE_SIZE, &content), PAGE_GOOD);
-	content.lost = 5;
-	assert_int_equal(merge_put(run.merge, 0, &content), 0);
-	play("1:25 .");
-	assert_string_equal(notes.text, "10/0? 25/1 30/0 35/0");
+	for (int at = 0; at < 8; at++) {
+		struct raw_record raw;
+		int ret;
+
+		start(&cpus, &(struct page_source){ read_waiting, NULL, true });
+		for (int i = 0; i < 4; i++) {
+			struct waiting_page *page = add_page(i % 2);
+
+			made_begin(&page->made, layout, 10 * (uint64_t)i);
+			add_record(&page->made, 0, 0, 8);
+			made_end(&page->made, 0);
+		}
+		for (int i = 0; i < at; i++) {
+			ret = merge_next(run.merge, &raw);
+			if (ret > 0)
+				note_record(&raw);
+		}
+		run.fail = -EIO;
+		do {
+			ret = merge_next(run.merge, &raw);
+			if (ret > 0)
+				note_record(&raw);
+		} while (ret > 0);
+		assert_int_equal(ret, -EIO);
+		assert_int_equal(pass_all(), 0);
+		assert_string_equal(notes.text, "0/0 10/1 20/0 30/1");
+	}
 }
 
-/* Of what no record follows the time does not matter, as in page_check(). */
-static void test_time_behind_the_last_record(void **state)
+static void test_reset(void **state)
 {
-	struct made_page page;
+	const struct cpu_list cpus = made_cpus(2);
+	struct raw_record raw;
 
-	start(2, 10);
-	made_begin(&page, layout, 10);
-	add_record(&page, 0, 0, 8);
-	made_padding(&page, 90, 64);
-	made_end(&page, 0);
-	assert_int_equal(put_page(0, &page), 0);
-	play("0:20 1:30 .");
-	assert_string_equal(notes.text, "10/0 20/0 30/1");
+	start(&cpus, &(struct page_source){ read_waiting, NULL, true });
+	for (int place = 0; place < 2; place++) {
+		struct waiting_page *page = add_page(place);
+
+		made_begin(&page->made, layout, 10);
+		add_record(&page->made, 0, 0, 8);
+		made_end(&page->made, 0);
+	}
+	assert_int_equal(merge_next(run.merge, &raw), 1);
+	merge_reset(run.merge);
+	/* earlier: it is another buffer */
+	play("1:5");
+	assert_string_equal(notes.text, "5/1");
 }
 
-static void test_room_is_shared(void **state)
-{
-	struct made_page padding;
-
-	start(2, 3);
-	put(0, 10);
-	put(0, 11);
-	assert_true(merge_room(run.merge, 0));
-	put(0, 12);
-	assert_false(merge_room(run.merge, 0));
-	assert_int_equal(put_numbered(0, 13, 0), -ENOSPC);
-	assert_true(merge_room(run.merge, 1));
-	assert_int_equal(merge_flush(run.merge), 0);
-	assert_true(merge_room(run.merge, 0));
-	/* what has nothing to pass on takes no room */
-	made_begin(&padding, layout, 50);
-	made_end(&padding, 0);
-	for (int i = 0; i < 4; i++)
-		assert_int_equal(put_page(0, &padding), 0);
-	made_padding(&padding, 1, 64);
-	made_end(&padding, 0);
-	for (int i = 0; i < 4; i++)
-		assert_int_equal(put_page(0, &padding), 0);
-	put(0, 60);
-	assert_int_equal(merge_flush(run.merge), 0);
-	assert_string_equal(notes.text, "10/0 11/0 12/0 60/0");
-}
-
-/* What the sink refused is not passed on again; all others are. */
-static void test_failing_sink(void **state)
-{
-	start(1, 4);
-	play("0:10+5 0:20 0:30 0?40");
-	run.fail = -EPIPE;
-	end_round();
-	assert_int_equal(merge_end_round(run.merge), -EPIPE);
-	assert_int_equal(merge_flush(run.merge), -EPIPE);
-	assert_int_equal(merge_flush(run.merge), -EPIPE);
-	run.fail = 0;
-	assert_string_equal(notes.text, "10/0 15/0 20/0");
-	assert_int_equal(merge_flush(run.merge), 0);
-	assert_string_equal(notes.text, "10/0 15/0 20/0 30/0 40/0?");
-}
-
-/* What has to wait for whom is the same, whatever the CPUs are called. */
 static void test_numbers_with_gaps(void **state)
 {
 	static const int numbers[] = { 7, 6000, 65535 };
-	const struct cpu_list cpus = { numbers, 3 };
 
-	start_with(&cpus, 10);
-	play("65535:20 7:100 6000:10 6000:20 6000! | 6000! | |");
-	assert_string_equal(notes.text, "| 10/6000 20/6000 20/65535 | 100/7 |");
-	assert_int_equal(put_numbered(-1, 10, 0), -EINVAL);
-	assert_int_equal(put_numbered(0, 10, 0), -EINVAL);
-	assert_int_equal(put_numbered(5999, 10, 0), -EINVAL);
-	assert_int_equal(put_numbered(65536, 10, 0), -EINVAL);
-	assert_false(merge_room(run.merge, 0));
-	assert_true(merge_room(run.merge, 65535));
-	merge_left_with_data(run.merge, 0);
+	start(&(struct cpu_list){ numbers, 3 }, &(struct page_source){ read_waiting });
+	play("2:20 0:100 1:10 1:20");
+	assert_string_equal(notes.text, "10/6000 20/6000 20/65535 100/7");
 }
 
-/* got() looks at all bytes. */
-static void test_records_outlive_their_page(void **state)
-{
-	struct made_page page;
+/* ---- a machine that writes all the time ---- */
 
-	start(1, 2);
-	for (uint32_t number = 1; number < 3; number++) {
-		made_begin(&page, layout, 10 * number);
-		add_record(&page, 0, number, 128);
-		made_end(&page, 0);
-		assert_int_equal(put_page(0, &page), 0);
-		memset(page.bytes, 'x', sizeof(page.bytes));
+static struct {
+	int cpus;
+	uint64_t now;
+	uint64_t read_to[CPUS_MAX];
+	struct made_page pages[CPUS_MAX];
+} load;
+
+/* Each record's time is when it was written; a CPU writes at multiples of its own number. */
+static int read_load(void *context, int place, struct page_content *content)
+{
+	uint64_t step = (uint64_t)place + 2, next = load.read_to[place] + step;
+	struct made_page *page = &load.pages[place];
+	int records = 1 + (int)(random() % 20);
+
+	load.now += random() % 8; /* while we read */
+	if (next > load.now)
+		return 0;
+	made_begin(page, layout, load.read_to[place]);
+	for (; next <= load.now && records--; next += step)
+		add_record(page, step, 0, 4);
+	load.read_to[place] = next - step;
+	made_end(page, 0);
+	assert_int_equal(page_check(layout, page->bytes, MADE_PAGE_SIZE, content), PAGE_GOOD);
+	return 1;
+}
+
+static void check_load(int count, int turns)
+{
+	const struct cpu_list cpus = made_cpus(count);
+	uint64_t passed = 0, before = 0, with = 0;
+	struct raw_record raw;
+
+	memset(&load, 0, sizeof(load));
+	start(&cpus, &(struct page_source){ read_load, NULL, true });
+	notes.quiet = true;
+	srandom(1);
+	for (int turn = 0; turn < turns; turn++) {
+		int most = 1 + (int)(random() % 100);
+
+		/* Between turns there are timers and signals. */
+		load.now += random() % 50;
+		while (most-- && merge_next(run.merge, &raw) > 0) {
+			note_record(&raw);
+			passed++;
+		}
 	}
-	assert_int_equal(merge_flush(run.merge), 0);
-	assert_string_equal(notes.text, "10/0#1 20/0#2");
+	/* All that was written before the newest record has come, of each CPU. */
+	for (int place = 0; place < count; place++) {
+		before += (run.last - 1) / (uint64_t)(place + 2);
+		with += run.last / (uint64_t)(place + 2);
+	}
+	assert_in_range(passed, before, with);
+	assert_true(run.sorted);
+	assert_true(passed > (uint64_t)turns);
 }
 
-static void test_page_above_the_layout(void **state)
-{
-	static const unsigned char bytes[MADE_PAGE_SIZE];
-	const struct page_content content = { bytes, MADE_PAGE_SIZE - 16 + 4, 10, 10, 0 };
-
-	start(1, 4);
-	assert_int_equal(merge_put(run.merge, 0, &content), -EINVAL);
-	assert_int_equal(merge_flush(run.merge), 0);
-	assert_int_equal(run.count, 0);
-}
-
-/*
- * A machine that writes all the time, read under a quota: each record's time is when it was
- * written, and reading goes on while it is written.
- */
 static void test_order_under_load(void **state)
 {
-	enum { SIM_CPUS = 5, ROUNDS = 2000, QUOTA = 7 };
-	uint64_t read_to[SIM_CPUS] = { 0 };
-	uint64_t now = 0;
-	uint64_t given = 0;
-
-	start(SIM_CPUS, 20);
-	notes.quiet = true;
-	srandom(1);
-	for (int round = 0; round < ROUNDS; round++) {
-		for (int cpu = 0; cpu < SIM_CPUS; cpu++) {
-			int n = 0;
-
-			now += random() % 8; /* while we read */
-			/* a CPU writes when time % its own number is 0 */
-			while (n < QUOTA && merge_room(run.merge, cpu) &&
-			       read_to[cpu] + cpu + 2 <= now) {
-				read_to[cpu] += cpu + 2;
-				put(cpu, read_to[cpu]);
-				given++;
-				n++;
-			}
-			if (read_to[cpu] + cpu + 2 <= now)
-				merge_left_with_data(run.merge, cpu);
-		}
-		end_round();
-	}
-	assert_int_equal(merge_flush(run.merge), 0);
-	assert_true(run.sorted);
-	assert_int_equal(run.count, given);
-	for (int cpu = 0; cpu < SIM_CPUS; cpu++)
-		assert_true(read_to[cpu] > now / 2);
-}
-
-/* The shares of many CPUs are small, yet a page for each; their pages go far ahead in turn. */
-static void test_many_cpus(void **state)
-{
-	enum { MANY = 256, RECORDS = 200, PAGES = 8 };
-	uint64_t ts[MANY] = { 0 };
-	int pages[MANY] = { 0 };
-	int left = MANY * PAGES;
-
-	start(MANY, 1);
-	notes.quiet = true;
-	srandom(1);
-	for (int round = 0; left && round < 2 * MANY * PAGES; round++) {
-		for (int cpu = 0; cpu < MANY; cpu++) {
-			if (pages[cpu] == PAGES)
-				continue;
-			if (merge_room(run.merge, cpu)) {
-				struct made_page page;
-
-				made_begin(&page, layout, ts[cpu]);
-				for (int i = 0; i < RECORDS; i++) {
-					uint64_t delta = 1 + random() % (cpu + 1);
-
-					add_record(&page, delta, 0, 4);
-					ts[cpu] += delta;
-				}
-				made_end(&page, 0);
-				assert_int_equal(put_page(cpu, &page), 0);
-				pages[cpu]++;
-				left--;
-			}
-			if (pages[cpu] < PAGES)
-				merge_left_with_data(run.merge, cpu);
-		}
-		end_round();
-	}
-	assert_int_equal(left, 0);
-	assert_int_equal(merge_flush(run.merge), 0);
-	assert_true(run.sorted);
-	assert_int_equal(run.count, MANY * PAGES * RECORDS);
-}
-
-static void test_shares(void **state)
-{
-	assert_int_equal(merge_share(1, 4096), 64);
-	assert_int_equal(merge_share(16, 4096), 64);
-	assert_int_equal(merge_share(17, 4096), 60);
-	/* however many, and however large a page, one is held */
-	assert_int_equal(merge_share(8192, 4096), 1);
-	assert_int_equal(merge_share(1, 1 << 20), 1);
+	check_load(1, 100);
+	check_load(5, 2000);
+	check_load(CPUS_MAX, 2000);
 }
 
 #define TEST(name) cmocka_unit_test_teardown(name, tear_down)
@@ -437,16 +378,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_bad_sizes),
 		TEST(test_order),
-		TEST(test_records_after_a_loss),
-		TEST(test_time_behind_the_last_record),
-		TEST(test_room_is_shared),
-		TEST(test_failing_sink),
+		TEST(test_order_of_buffers_that_grow),
+		TEST(test_source_that_fails),
+		TEST(test_reset),
 		TEST(test_numbers_with_gaps),
-		TEST(test_records_outlive_their_page),
-		TEST(test_page_above_the_layout),
 		TEST(test_order_under_load),
-		TEST(test_many_cpus),
-		TEST(test_shares),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

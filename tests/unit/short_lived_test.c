@@ -39,7 +39,8 @@ struct flood {
 	struct writer *writer;
 	struct data_source source;
 	struct pipeline *pipeline;
-	struct source_sink sink;
+	struct cpu_buffers *buffers;
+	int fds[2]; /* the kernel's side of them */
 	struct made_page page;
 	int cpu;
 	uint64_t ts;	   /* ns, of the page's last record */
@@ -95,6 +96,24 @@ static void make_proc(void)
 		.tasks = 4096, .events = 10240                                                     \
 	}
 
+static void make_buffers(struct flood *flood)
+{
+	struct failure failure;
+	char name[64];
+
+	for (int cpu = 0; cpu < 2; cpu++) {
+		snprintf(name, sizeof(name), "per_cpu/cpu%d/trace_pipe_raw", cpu);
+		make_test_folders(name);
+		unlink(test_path(name));
+		assert_int_equal(mkfifo(test_path(name), 0600), 0);
+		flood->fds[cpu] = open(test_path(name), O_RDWR | O_CLOEXEC);
+		assert_true(flood->fds[cpu] >= 0);
+	}
+	assert_int_equal(cpu_buffers_open(&flood->buffers, test_directory, &flood->source.cpus,
+					  MADE_PAGE_SIZE, &failure),
+			 0);
+}
+
 static void make_live_pipeline(struct flood *flood)
 {
 	static const struct options options = {
@@ -121,7 +140,8 @@ static void make_live_pipeline(struct flood *flood)
 	assert_int_equal(pipeline_new(&flood->pipeline, &options, flood->plan, &flood->source,
 				      flood->writer, &failure),
 			 0);
-	pipeline_source_sink(flood->pipeline, &flood->sink);
+	make_buffers(flood);
+	pipeline_read_buffers(flood->pipeline, flood->buffers, NULL);
 	pipeline_read_symbols(flood->pipeline);
 	flood->function = pipeline_address(flood->pipeline, "try_to_free_pages");
 	assert_true(flood->function);
@@ -149,6 +169,9 @@ static void flood_start(struct flood *flood, int fd)
 static void flood_end(struct flood *flood)
 {
 	pipeline_free(flood->pipeline);
+	cpu_buffers_close(flood->buffers);
+	for (int cpu = 0; cpu < 2; cpu++)
+		close(flood->fds[cpu]);
 	plan_free(flood->plan);
 	capture_close(flood->capture);
 	writer_free(flood->writer);
@@ -196,11 +219,9 @@ static void put_ends(struct flood *flood, int pid, uint64_t ts)
 static void send_page(struct flood *flood)
 {
 	made_end(&flood->page, 0);
-	assert_true(flood->sink.room(flood->sink.context, flood->cpu));
-	assert_int_equal(flood->sink.page(flood->sink.context, flood->cpu, flood->page.bytes,
-					  MADE_PAGE_SIZE, false),
-			 0);
-	assert_true(pipeline_end_round(flood->pipeline) >= 0);
+	assert_int_equal(write(flood->fds[flood->cpu], flood->page.bytes, MADE_PAGE_SIZE),
+			 MADE_PAGE_SIZE);
+	assert_int_equal(pipeline_read_all(flood->pipeline), 1);
 	flood->cpu = !flood->cpu;
 	flood->page.at = 0;
 }

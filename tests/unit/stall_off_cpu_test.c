@@ -121,16 +121,9 @@ static void wake(uint64_t ts, int tid)
 /* The task leaves, sleeps in a function unless that is 0, is woken and comes. */
 static void sleep_in(uint64_t function, uint64_t from, uint64_t woken, uint64_t to)
 {
-	const struct record record = {
-		.kind = RECORD_SLEEP,
-		.ts = from + 1,
-		.tid = TASK,
-		.sched = { .sleeps_in = function },
-	};
-
 	put_switch(from, TASK, BLOCKED, 3);
 	if (function)
-		stalls_sched(stalls, &record);
+		stalls_sleep(stalls, TASK, function);
 	wake(woken, TASK);
 	put_switch(to, 3, PREEMPTED, TASK);
 }

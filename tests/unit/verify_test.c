@@ -36,6 +36,28 @@ static struct verify_findings *found;
 static struct made_page page;
 static uint64_t offsets[2]; /* of the next page of each CPU */
 
+/* Pages that wait to be read. */
+static struct {
+	unsigned char bytes[MADE_PAGE_SIZE];
+	size_t length;
+	uint64_t offset;
+} pages[2][256];
+static int nr_pages[2], nr_read[2];
+
+static int read_page(void *context, int place, struct page_content *content)
+{
+	int i = nr_read[place];
+
+	if (i == nr_pages[place])
+		return 0;
+	nr_read[place]++;
+	verify_page(verify, place, pages[place][i].bytes, pages[place][i].length,
+		    pages[place][i].offset, content);
+	return 1;
+}
+
+static const struct page_source source_of_pages = { read_page };
+
 static bool has_event(void *context, const char *system, const char *name)
 {
 	char path[256];
@@ -80,13 +102,17 @@ static void begin(void)
 		.local_clock = true,
 	};
 	memset(offsets, 0, sizeof(offsets));
-	verify = verify_new(&source, &offer);
+	memset(nr_pages, 0, sizeof(nr_pages));
+	memset(nr_read, 0, sizeof(nr_read));
+	verify = verify_new(&source, &offer, &source_of_pages);
 	assert_non_null(verify);
 }
 
 static void end(void)
 {
-	assert_int_equal(verify_finish(verify, &found), 0);
+	while (verify_read(verify) > 0)
+		;
+	found = verify_finish(verify);
 }
 
 static int tear_down(void **state)
@@ -98,8 +124,12 @@ static int tear_down(void **state)
 
 static void put_page(int cpu, size_t length)
 {
-	assert_true(verify_room(verify, cpu) > 0);
-	assert_int_equal(verify_page(verify, cpu, page.bytes, length, offsets[cpu]), 0);
+	int i = nr_pages[cpu]++;
+
+	assert_in_range(i, 0, COUNT(pages[cpu]) - 1);
+	memcpy(pages[cpu][i].bytes, page.bytes, MADE_PAGE_SIZE);
+	pages[cpu][i].length = length;
+	pages[cpu][i].offset = offsets[cpu];
 	offsets[cpu] += length;
 }
 
@@ -255,29 +285,32 @@ static void clean(void **state)
 static void damaged_pages(void **state)
 {
 	begin();
-	put_other(STEP, 0);
-	put_damaged(1);
-	put_other(3 * STEP, 0);
 	made_begin(&page, layout, 0);
 	offsets[0] = 1ull << 40;
 	put_page(0, 100);
 	for (int i = 0; i < VERIFY_LISTED; i++)
 		put_damaged(0);
 	end();
-	assert_verdict("not clean: 22 damaged pages");
+	assert_verdict("not clean: 21 damaged pages");
+	assert_int_equal(found->cpus[0].damaged, 21);
+	assert_int_equal(found->damages[0].place.page, 1ull << 28);
+	assert_int_equal(found->damages[0].place.offset, 1ull << 40);
+	assert_int_equal(found->damages[0].hole, 1ull << 40);
+	assert_string_equal(found->damages[0].text, "of zeros");
+	assert_int_equal(found->damages[VERIFY_LISTED - 1].hole, 0);
+	begin();
+	put_other(STEP, 0);
+	put_damaged(1);
+	put_other(3 * STEP, 0);
+	end();
+	assert_verdict("not clean: 1 damaged page");
 	assert_int_equal(found->cpus[1].damaged, 1);
 	assert_int_equal(found->cpus[1].pages, 3);
-	assert_int_equal(found->cpus[0].damaged, 21);
 	assert_int_equal(found->damages[0].place.cpu, 1);
 	assert_int_equal(found->damages[0].place.page, 1);
 	assert_int_equal(found->damages[0].place.offset, MADE_PAGE_SIZE + 8);
 	assert_int_equal(found->damages[0].hole, 0);
 	assert_string_equal(found->damages[0].text, "a commit of 5000 bytes in a page of 4096");
-	assert_int_equal(found->damages[1].place.page, 1ull << 28);
-	assert_int_equal(found->damages[1].place.offset, 1ull << 40);
-	assert_int_equal(found->damages[1].hole, 1ull << 40);
-	assert_string_equal(found->damages[1].text, "of zeros");
-	assert_int_equal(found->damages[VERIFY_LISTED - 1].hole, 0);
 }
 
 static void lost_records(void **state)
@@ -291,13 +324,13 @@ static void lost_records(void **state)
 	end();
 	assert_verdict("not clean: 10 lost records, 1 loss of an unknown number of records");
 	assert_int_equal(found->nr_losses, 3);
-	assert_int_equal(found->losses[0].place.cpu, 1);
-	assert_int_equal(found->losses[0].place.page, 1);
-	assert_int_equal(found->losses[0].place.offset, MADE_PAGE_SIZE);
-	assert_int_equal(found->losses[0].ts, 2 * STEP);
-	assert_int_equal(found->losses[0].count, 5);
-	assert_int_equal(found->losses[1].count, RECORD_LOST_UNKNOWN);
-	assert_int_equal(found->losses[2].place.cpu, 0);
+	assert_int_equal(found->losses[0].place.cpu, 0);
+	assert_int_equal(found->losses[1].place.cpu, 1);
+	assert_int_equal(found->losses[1].place.page, 1);
+	assert_int_equal(found->losses[1].place.offset, MADE_PAGE_SIZE);
+	assert_int_equal(found->losses[1].ts, 2 * STEP);
+	assert_int_equal(found->losses[1].count, 5);
+	assert_int_equal(found->losses[2].count, RECORD_LOST_UNKNOWN);
 	assert_int_equal(found->cpus[1].lost, 5);
 	assert_int_equal(found->cpus[1].lost_unknown, 1);
 	assert_int_equal(found->cpus[0].lost, 5);
@@ -560,7 +593,6 @@ static void more_tasks_than_are_followed(void **state)
 			put_record(1, &reclaim_end, tid++, 0, NULL);
 		}
 		end_page(0, 0);
-		assert_int_equal(verify_end_round(verify), 0);
 	}
 	end();
 	assert_int_equal(found->tasks, tid - 1000);
@@ -576,7 +608,7 @@ static void more_tasks_than_are_followed(void **state)
 static void run_that_is_stopped(void **state)
 {
 	char name[] = "allocfilt", option[] = "--verify=fixtures/6.1";
-	char *argv[] = { name, option, NULL }, *text;
+	char *argv[] = { name, option, NULL }, *text, *all;
 	struct options options;
 	struct run_context run = { .options = &options };
 	struct failure failure = { 0 };
@@ -595,7 +627,9 @@ static void run_that_is_stopped(void **state)
 	options_free(&options);
 	fclose(file);
 	assert_int_equal(file_read(test_directory, "output", &text, NULL), 0);
-	assert_non_null(strstr(text, "\n all      41 "));
+	all = strstr(text, "\n all ");
+	assert_non_null(all);
+	assert_in_range(strtol(all + 6, NULL, 10), 1, 40); /* of 53 pages */
 	free(text);
 }
 

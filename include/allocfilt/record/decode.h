@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_RECORD_DECODE_H
+#define ALLOCFILT_RECORD_DECODE_H
+
+#include "allocfilt/record.h"
+#include "allocfilt/record/merge.h"
+
+/*
+ * From a record's bytes to a struct record: fields are bound by name once, when a format is added.
+ * That of a capture is not trusted: see record/event_format.h.
+ */
+
+struct decode;
+
+/* events/ftrace/{funcgraph_exit,print} and what the plan lists */
+#define DECODE_FUNCGRAPH_EXIT (-1)
+#define DECODE_PRINT	      (-2)
+#define DECODE_IGNORE	      (-3) /* known but not used: dropped and not counted */
+#define DECODE_SUPERBLOCK     (-4) /* our probe, see probes.h */
+#define DECODE_STACK	      (-5) /* kernel_stack */
+
+/**
+ * decode_new - a decoder without formats; see decode_add_format()
+ * @source: has to outlive it
+ * @symbol: prints an address as the kernel's %ps ('s') or %pS ('S') does and returns its length: for
+ *	decode_text(); with @context
+ *
+ * A capture may have events that the plan lacks: at the first record of an unknown type its other
+ * formats are read, whose records are dropped and not counted. Returns NULL with errno ENOMEM.
+ */
+struct decode *decode_new(const struct data_source *source,
+			  int (*symbol)(void *context, uint64_t address, char style, char *text,
+					size_t size),
+			  void *context);
+
+/** decode_free - NULL is allowed */
+void decode_free(struct decode *decode);
+
+/**
+ * decode_add_format - add the format of one event
+ * @event: index into the plan's events, or DECODE_…
+ * @id: which fields to bind: enum event_id of the catalog, EVENT_USER for none
+ * @text: the format file; of DECODE_IGNORE only the number is read
+ *
+ * Returns 0, -EINVAL for a text that is no format, is larger than any kernel's or lacks a field that
+ * the event cannot do without (funcgraph_exit: func, calltime, rettime, depth; our probe: shr, id;
+ * kernel_stack: caller) or has its first fields elsewhere than all kernels, -ENOMEM, -EEXIST for a known id.
+ */
+int decode_add_format(struct decode *decode, int event, int id, const char *text, size_t length);
+
+/** decode_read_format - the same with events/@system/@name/format of the source; or its -errno */
+int decode_read_format(struct decode *decode, int event, int id, const char *system,
+		       const char *name);
+
+/**
+ * decode_record - make a record for later stages of one of merge_next()
+ *
+ * A window has all members but its role, which only names know; its raw data is that of the page. An
+ * event has ts, tid, cpu, flags, indent, event and its raw data: see decode_fields(). The frames of a
+ * stack are valid until the next call. A loss becomes RECORD_LOST. Returns 1, or 0 for a record that
+ * goes no further: of a type without a format (counted, decode_unknown()), of one that is not used,
+ * shorter than its fields or a window of impossible times (counted, decode_damaged()), or a mark that is
+ * not ours.
+ */
+int decode_record(struct decode *decode, const struct raw_record *raw, struct record *record);
+
+/**
+ * decode_type - the number of a record's event
+ *
+ * Returns -1 for a record that is too short to have one, and for all while no format is known.
+ */
+int decode_type(const struct decode *decode, const void *data, size_t size);
+
+/**
+ * decode_fields - read the fields of an event, which decode_record() leaves out
+ * @record: of decode_record(); or a copy of it with a copy of its raw data
+ *
+ * Most records are dropped without them. A window is from then on one without raw data.
+ */
+void decode_fields(struct decode *decode, struct record *record);
+
+/**
+ * decode_again - decode a copy of a window or an event that decode_record() has passed on
+ * @indent: as it was in the record
+ *
+ * Sets all of @record. No state of its CPU is changed.
+ */
+void decode_again(struct decode *decode, int cpu, uint64_t ts, int indent, const void *data,
+		  size_t size, struct record *record);
+
+/**
+ * decode_task - the task of a window or an event, before its record is passed on
+ * @record: kind, event, ts and tid are set, and nothing else
+ *
+ * Returns false for any other record.
+ */
+bool decode_task(const struct decode *decode, uint64_t ts, const void *data, size_t size,
+		 struct record *record);
+
+/** decode_unknown - records whose type has no format, and the type of the first of them */
+uint64_t decode_unknown(const struct decode *decode, int *first_type);
+/** decode_damaged - records shorter than the fields of their format */
+uint64_t decode_damaged(const struct decode *decode);
+
+/**
+ * decode_text - an event as the kernel prints it: "mm_vmscan_…: order=0 …", no newline
+ *
+ * Byte for byte the text of the event in `trace`, but for %p: where the kernel has a hash, this
+ * prints the address, in the same width. An event whose print format is not understood is printed as
+ * "name: field=value …". Allocates nothing. Returns the length, cut to size - 1 and always ended by
+ * NUL.
+ */
+size_t decode_text(struct decode *decode, const struct record *record, char *text, size_t size);
+
+#endif
