@@ -114,7 +114,7 @@ struct kallsyms_line {
 };
 
 /* "ffffffff81000000 T name", and after a tab the module in brackets. */
-static bool parse_line(char *text, struct kallsyms_line *line)
+static bool parse_symbol_line(char *text, struct kallsyms_line *line)
 {
 	char *end, *module;
 
@@ -136,13 +136,13 @@ static bool parse_line(char *text, struct kallsyms_line *line)
 	return true;
 }
 
-static bool next_line(struct line_reader *reader, struct kallsyms_line *line)
+static bool next_symbol_line(struct line_reader *reader, struct kallsyms_line *line)
 {
 	char *text;
 
 	do {
 		text = line_reader_next(reader);
-	} while (text && !parse_line(text, line));
+	} while (text && !parse_symbol_line(text, line));
 	return text;
 }
 
@@ -153,7 +153,7 @@ uint64_t kallsyms_address(int fd, const char *function)
 	uint64_t address = 0;
 
 	line_reader_start(&reader, fd);
-	while (!address && next_line(&reader, &line))
+	while (!address && next_symbol_line(&reader, &line))
 		if (!strcmp(line.name, function))
 			address = line.address;
 	if (fd >= 0)
@@ -169,7 +169,7 @@ static int check_readable(int fd)
 	int ret = -ENODATA;
 
 	line_reader_start(&reader, fd);
-	while (ret && next_line(&reader, &line))
+	while (ret && next_symbol_line(&reader, &line))
 		ret = line.address ? 0 : -EPERM;
 	return ret;
 }
@@ -214,7 +214,7 @@ int symbols_readable(const struct symbols *symbols)
 /* ---- reading ---- */
 
 /* Returns where the text begins; the area has room for it. */
-static uint32_t put_name(struct area *area, const char *text, size_t max)
+static uint32_t put_symbol_name(struct area *area, const char *text, size_t max)
 {
 	size_t start = area->used;
 
@@ -237,8 +237,8 @@ static bool add_line(struct symbols *symbols, const struct kallsyms_line *line)
 	symbols->entries.used += sizeof(*entry);
 	if (!strchr("tTwW", line->type))
 		return true;
-	entry->name = put_name(&symbols->text, line->name, SYMBOL_NAME_MAX);
-	put_name(&symbols->text, line->module, SYMBOL_MODULE_MAX);
+	entry->name = put_symbol_name(&symbols->text, line->name, SYMBOL_NAME_MAX);
+	put_symbol_name(&symbols->text, line->module, SYMBOL_MODULE_MAX);
 	return true;
 }
 
@@ -250,7 +250,7 @@ static bool is_before(const struct entry *one, const struct entry *other)
 }
 
 /* A Shell sort: qsort(3) allocates, and most files are sorted. */
-static void sort_entries(struct entry *entries, size_t count)
+static void sort_symbols(struct entry *entries, size_t count)
 {
 	size_t gap = count;
 
@@ -288,7 +288,7 @@ static void end_block(struct symbols *symbols, size_t from, bool is_module)
 	struct entry *entries = entries_of(symbols);
 	size_t count = count_of(symbols), kept = from, next;
 
-	sort_entries(entries + from, count - from);
+	sort_symbols(entries + from, count - from);
 	for (size_t i = from; i < count; i = next) {
 		for (next = i + 1; next < count; next++)
 			if (entries[next].address != entries[i].address)
@@ -307,7 +307,7 @@ static void merge_modules(struct symbols *symbols)
 	struct entry *entries = entries_of(symbols);
 	size_t count = count_of(symbols), kept = symbols->kernel;
 
-	sort_entries(entries + kept, count - kept);
+	sort_symbols(entries + kept, count - kept);
 	for (size_t i = kept; i < count; i++)
 		if (kept == symbols->kernel || entries[kept - 1].address != entries[i].address)
 			entries[kept++] = entries[i];
@@ -341,7 +341,7 @@ static void read_lines(struct symbols *symbols)
 	struct kallsyms_line line;
 
 	line_reader_start(&reader, symbols->fd);
-	while (has_room && next_line(&reader, &line)) {
+	while (has_room && next_symbol_line(&reader, &line)) {
 		if (strncmp(module, line.module, sizeof(module) - 1)) {
 			end_block(symbols, block, *module);
 			if (is_kernel)

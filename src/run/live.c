@@ -19,16 +19,15 @@
 #include "run/pipeline.h"
 #include "run/recorder.h"
 #include "run/report.h"
+#include "run/start.h"
 
-#define BUSY_TICK	   (110 * NS_PER_MS)
-#define IDLE_TICK	   (5 * NS_PER_SECOND)
-#define IDLE_AFTER	   20 /* ticks without data */
-#define ALARM_PERCENT	   50 /* how full a buffer wakes us between two ticks */
-#define METRICS_INTERVAL   (15 * NS_PER_SECOND)
-#define MARK_INTERVAL	   (60 * NS_PER_SECOND)
-#define MEMORY_INTERVAL	   (10 * NS_PER_SECOND)
-#define HISTOGRAM_TRIES	   20 /* while memory is short: 2 s */
-#define HISTOGRAM_PAUSE_US 100000
+#define BUSY_TICK	 (110 * NS_PER_MS)
+#define IDLE_TICK	 (5 * NS_PER_SECOND)
+#define IDLE_AFTER	 20 /* ticks without data */
+#define ALARM_PERCENT	 50 /* how full a buffer wakes us between two ticks */
+#define METRICS_INTERVAL (15 * NS_PER_SECOND)
+#define MARK_INTERVAL	 (60 * NS_PER_SECOND)
+#define MEMORY_INTERVAL	 (10 * NS_PER_SECOND)
 
 struct live {
 	const struct run_context *run;
@@ -65,56 +64,13 @@ struct live {
 
 /* ---- resources ---- */
 
-/* Reads the layout of the pages of @dir: an instance has sub-buffers of a size of its own. */
-static int read_layout(struct live *live, const char *dir)
-{
-	char *text = NULL;
-	size_t length;
-	int ret = file_read(dir, "events/header_page", &text, &length);
-
-	if (!ret)
-		ret = page_layout_parse(&live->source.layout, text, length,
-					__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
-	free(text);
-	return ret ? failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret,
-				 "%s/events/header_page: %s", dir, strerror(-ret)) :
-		     0;
-}
-
-static int describe_source(struct live *live)
-{
-	const char *dir = live->kernel->dir;
-	int count, ret;
-
-	live->source = (struct data_source){
-		.dir = dir,
-		.proc = "/proc",
-		.host = live->kernel->system.nodename,
-		.release = live->kernel->system.release,
-		.machine = live->kernel->system.machine,
-		.clock = "local",
-		.local_clock = true,
-		.own = getpid(),
-		.command = live->run->command ? command_pid(live->run->command) : 0,
-	};
-	ret = read_layout(live, dir);
-	if (ret)
-		return ret;
-	/* An instance has the same CPUs as the top level. */
-	count = cpu_directories(dir, &live->cpu_numbers);
-	if (count <= 0)
-		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, ENOENT,
-				   "%s/per_cpu: no CPU to read", dir);
-	live->source.cpus = (struct cpu_list){ live->cpu_numbers, count };
-	return 0;
-}
-
 /* Does all slow or fallible work before the first change of tracing. */
 static int prepare(struct live *live)
 {
 	const struct options *options = live->run->options;
 	struct failure failure = { 0 };
-	int ret = describe_source(live);
+	int ret = start_source(&live->source, &live->cpu_numbers, live->kernel, live->run,
+			       live->failure);
 
 	if (!ret)
 		ret = kernel_check_processes(live->run->options, live->failure);
@@ -129,7 +85,7 @@ static int prepare(struct live *live)
 				   &live->source, &live->probe, live->failure);
 	else
 		ret = pipeline_new(&live->pipeline, options, live->plan, &live->source,
-				   live->run->output, live->failure);
+				   live->run->output, NULL, live->failure);
 	if (ret)
 		return ret;
 	/* Which is no failure. */
@@ -304,44 +260,6 @@ static int on_buffer(void *context, int fd, uint32_t events)
 	return ret;
 }
 
-/* ---- an account ---- */
-
-static int read_histograms(struct live *live)
-{
-	char *texts[HISTOGRAM_COUNT] = { NULL };
-	int ret = 0;
-
-	for (int id = 0; id < HISTOGRAM_COUNT && !ret; id++)
-		if (live->plan->histograms & HISTOGRAM_BIT(id))
-			ret = session_read_histogram(live->session, id, &texts[id]);
-	if (!ret)
-		return pipeline_account(live->pipeline, texts);
-	for (int id = 0; id < HISTOGRAM_COUNT; id++)
-		free(texts[id]);
-	return ret;
-}
-
-/* Returns 0, or -errno with the failure; without an account it does nothing. */
-static int read_account(struct live *live)
-{
-	int ret = live->plan->histograms ? read_histograms(live) : 0;
-
-	/* Memory comes back. */
-	for (int i = 0; (ret == -EAGAIN || ret == -ENOMEM) && i < HISTOGRAM_TRIES; i++) {
-		usleep(HISTOGRAM_PAUSE_US);
-		ret = read_histograms(live);
-	}
-	if (ret == -ESTALE || ret == -ENOENT)
-		return failure_set(live->failure, EXIT_STATUS_IN_USE, EBUSY,
-				   "tracing was taken away by somebody else: a histogram of ours "
-				   "is gone, and with it what it had counted");
-	return ret ? failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret,
-				 "histograms cannot be read: %s",
-				 ret == -EAGAIN ? "the kernel has no memory to print them" :
-						  strerror(-ret)) :
-		     0;
-}
-
 /* Reads all data left in the buffers once tracing is off; not with -w. */
 static int read_rest(struct live *live)
 {
@@ -361,11 +279,6 @@ static int read_rest(struct live *live)
 			losses_add(losses, cpu_buffers_cpu(live->buffers, i), (int64_t)dropped);
 	}
 	ret = pipeline_flush(live->pipeline);
-	if (!ret) {
-		ret = read_account(live);
-		/* Without its tables there is nothing to print. */
-		live->broken = ret;
-	}
 	if (!ret)
 		ret = pipeline_end_interval(live->pipeline);
 	return ret ? ret : writer_flush(live->run->output);
@@ -464,8 +377,6 @@ static int end_interval(struct live *live, uint64_t now)
 
 	session_mark_clock(live->session);
 	ret = read_buffers(live, now);
-	if (!ret)
-		ret = read_account(live);
 	while (live->next_interval <= now)
 		live->next_interval += live->run->options->interval;
 	return ret ? ret : pipeline_end_interval(live->pipeline);
@@ -497,8 +408,6 @@ static int on_signal(void *context, int number)
 		session_mark_clock(live->session); /* the time until now counts */
 		memory_pressure_read(live->pressure, &live->source.pressure_after);
 		ret = read_buffers(live, loop_now());
-		if (!ret)
-			ret = read_account(live);
 		summary_print_so_far(live->run, live->pipeline);
 		return ret;
 	}
@@ -546,7 +455,7 @@ static int set_up(struct live *live)
 	live->set_up_from = loop_now();
 	ret = session_start(&live->session, &request, live->failure);
 	if (!ret)
-		ret = read_layout(live, session_dir(live->session));
+		ret = start_layout(&live->source, session_dir(live->session), live->failure);
 	if (ret)
 		return ret;
 	if (live->pipeline && session_has_probe(live->session))
@@ -585,12 +494,8 @@ static int read_slow_files(struct live *live)
 	live->incomplete = ret > 0;
 	if (ret)
 		return ret < 0 ? ret : -EAGAIN;
-	if (live->pipeline && !live->has_traced) {
+	if (live->pipeline && !live->has_traced)
 		pipeline_read_symbols(live->pipeline);
-		ret = pipeline_see_tasks(live->pipeline);
-	}
-	if (ret)
-		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "out of memory");
 	if (session_has_probe(live->session) && live->probe.on_event)
 		callback = live->pipeline ? pipeline_address(live->pipeline, PROBE_CALLBACK) :
 					    kallsyms_address(source_open(&live->source, "kallsyms"),
@@ -630,25 +535,15 @@ static int turn_on(struct live *live)
 /* -d begins now as well: COMMAND has all of it. */
 static int start_times(struct live *live)
 {
-	const struct options *options = live->run->options;
-	char setting[CONFIG_SETTING_NAME_MAX];
 	uint64_t now = loop_now();
-	int ret;
 
 	live->next_second = now + NS_PER_SECOND;
 	live->next_mark = now + MARK_INTERVAL;
 	live->next_memory = now + MEMORY_INTERVAL;
 	guard_begin(&live->guard, now, loop_cpu_time());
 	if (live->pipeline && output_has_intervals(pipeline_output(live->pipeline)))
-		live->next_interval = now + options->interval;
-	/* Without -d the SIGALRM of whoever started us is left alone. */
-	ret = options->duration ? signals_set_deadline(live->run->signals, options->duration) : 0;
-	return ret ? failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret,
-				 "%s: cannot set a timer: %s; leave it out, or permit "
-				 "setitimer(2) (SystemCallFilter= of a unit)",
-				 config_setting_name(options, "duration", setting),
-				 strerror(-ret)) :
-		     0;
+		live->next_interval = now + live->run->options->interval;
+	return start_deadline(live->run, live->failure);
 }
 
 /* Says that tracing is on, to all who wait for it. */
@@ -732,7 +627,7 @@ static int finish(struct live *live, int error)
 	if (live->run->options->duration)
 		signals_set_deadline(live->run->signals, 0);
 	/* SIGUSR1 may have come just before the end. */
-	if (signals_summary_asked(live->run->signals) && live->pipeline && !read_account(live))
+	if (signals_summary_asked(live->run->signals) && live->pipeline)
 		summary_print_so_far(live->run, live->pipeline);
 	/* Without records nothing else shows how long the run was. */
 	if (!taken)

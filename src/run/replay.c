@@ -250,7 +250,7 @@ static int replay_buffer(void *context, struct capture *capture, bool several,
 		ret = make_plan(run, capture, &plan, failure);
 	if (!ret)
 		ret = pipeline_new(&pipeline, run->options, plan, capture_source(capture),
-				   run->output, failure);
+				   run->output, NULL, failure);
 	if (!ret && !this->begun) {
 		ret = output_file_begin(writer_fd(run->output), run->options->output);
 		if (ret)
