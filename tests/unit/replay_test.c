@@ -33,8 +33,7 @@ static int replay(const char *command)
 		argv[run.argc++] = word;
 	argv[run.argc] = NULL;
 	failure = (struct failure){ 0 };
-	assert_int_equal(
-		options_parse(&options, run.argc, argv, output_form_names(), &failure), 0);
+	assert_int_equal(options_parse(&options, run.argc, argv, output_form_names(), &failure), 0);
 	if (options.config)
 		assert_int_equal(config_load(&options, &failure), 0);
 	run.output = writer_new(fd, -1);
