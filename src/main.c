@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "allocfilt/account.h"
 #include "allocfilt/base.h"
 #include "allocfilt/config.h"
 #include "allocfilt/output.h"
@@ -49,6 +50,8 @@ static int run_source(const struct run_context *run, struct failure *failure)
 	ret = config_check_threshold(options, failure);
 	if (ret)
 		return ret;
+	if (options->task == TASK_ACCOUNT)
+		return account_run(run, failure);
 	return options->journal && !options->command ? service_run(run, failure) :
 						       live_run(run, failure);
 }
@@ -181,7 +184,9 @@ int main(int argc, char **argv)
 
 	fill_standard_descriptors();
 	log_look_for_journal();
-	ret = options_parse(&options, argc, argv, output_form_names(options_is_account(argc, argv)),
+	ret = options_parse(&options, argc, argv,
+			    options_is_account(argc, argv) ? account_form_names() :
+							     output_form_names(),
 			    &failure);
 	if (!ret && (options.task == TASK_RUN || options.task == TASK_ACCOUNT ||
 		     options.task == TASK_PROBE || options.task == TASK_CHECK_CONFIG))

@@ -10,7 +10,6 @@
 #include "allocfilt/config.h"
 #include "allocfilt/names.h"
 #include "allocfilt/plan.h"
-#include "allocfilt/record.h"
 #include "allocfilt/stall.h"
 
 /*
@@ -111,5 +110,31 @@ void account_begin_interval(struct account *account);
  */
 int account_tables(struct account *account, bool interval, enum account_sort sort,
 		   struct account_tables *ret_tables);
+
+/* What the forms of an account show. */
+struct account_view {
+	const struct account_tables *tables;
+	enum account_sort sort; /* that of the tables */
+	unsigned int top;	/* rows of each table in text */
+	bool is_interval;	/* the tables are of an interval */
+	uint64_t ts;		/* ns, trace clock */
+	uint64_t realtime;	/* ns since the epoch at ts; 0: not known */
+	uint64_t duration;	/* ns */
+	uint64_t threshold;	/* ns: shorter stalls are not counted */
+	uint64_t lost;		/* records */
+	bool is_loss_unknown;	/* there were more, the kernel does not say how many */
+};
+
+/** account_form_names - the names for -f, terminated by NULL; the first is the default */
+const char *const *account_form_names(void);
+
+/**
+ * account_print - write the tables in a form, and flush it
+ * @form: one of account_form_names(): "text" for people, a blank line first; "json", a line; "folded",
+ *	a line for each call site, with what @view->sort names
+ *
+ * Returns 0 or -errno of the writer.
+ */
+int account_print(struct writer *writer, const char *form, const struct account_view *view);
 
 #endif

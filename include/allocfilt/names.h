@@ -52,9 +52,9 @@ int resolver_new(struct resolver **resolver, const struct plan *plan,
 void resolver_free(struct resolver *resolver);
 
 /**
- * resolver_read_symbols - in a running kernel, read the symbols that are likely to be asked for
+ * resolver_read_symbols - in a running kernel, read the symbols of all functions
  *
- * Takes up to a second under emulation, so tracing is on by then. Until then functions have no roles.
+ * Takes up to a second under emulation, so tracing is on by then.
  */
 void resolver_read_symbols(struct resolver *resolver);
 
@@ -92,7 +92,7 @@ uint64_t resolver_sleeps_in(const struct resolver *resolver, const uint64_t *fra
 /** resolver_function - the start of the function that contains an address, or the address */
 uint64_t resolver_function(struct resolver *resolver, uint64_t address);
 
-/** resolver_address - address of a function that plan_likely_symbol() accepts; 0: none */
+/** resolver_address - address of a function among the symbols that were read; 0: none */
 uint64_t resolver_address(const struct resolver *resolver, const char *function);
 
 /** kallsyms_address - address of a function, from a text of kallsyms, which is closed; 0: none */
@@ -272,31 +272,6 @@ bool shrinker_names_unavailable(const struct shrinker_names *names);
 
 /** shrinker_names_overflow - superblocks that were left out because the table was full */
 uint64_t shrinker_names_overflow(const struct shrinker_names *names);
-
-/*
- * Caches of the slab allocator by the size of their objects, for kernels whose kmem:kmem_cache_alloc does
- * not name the cache.
- */
-
-struct slab_caches;
-
-/**
- * slab_caches_new - read the caches that there are
- * @dir: /sys/kernel/slab: Documentation/ABI/testing/sysfs-kernel-slab. Without it there are none.
- *
- * Returns NULL with errno ENOMEM.
- */
-struct slab_caches *slab_caches_new(const char *dir);
-void slab_caches_free(struct slab_caches *caches);
-
-/**
- * slab_caches_name - the name of the one cache with objects of that size
- * @object_size: bytes, as asked for
- * @size: bytes that an object takes
- *
- * NULL: there is no such cache, or more than one, or it was merged from several.
- */
-const char *slab_caches_name(const struct slab_caches *caches, uint64_t object_size, uint64_t size);
 
 /* Units of systemd, from the path of a cgroup. */
 

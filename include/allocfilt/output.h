@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "allocfilt/account.h"
 #include "allocfilt/base.h"
 #include "allocfilt/config.h"
 #include "allocfilt/names.h"
@@ -70,10 +69,14 @@ struct summary_view {
 	bool has_journal;		  /* entries are written */
 	struct journal_counts journal;
 	struct own_cost cost;
-	struct account *account; /* NULL: none; then the next is not used */
-	enum account_sort sort;
 	struct memory_pressure pressure_before; /* of the run */
 	struct memory_pressure pressure_after;
+};
+
+/* A form that a run brings with it, in place of that of -f. */
+struct output_form {
+	const struct output_ops *ops; /* without make and release */
+	void *state;		      /* output->form */
 };
 
 struct output_setup {
@@ -83,7 +86,7 @@ struct output_setup {
 	struct resolver *resolver;
 	struct writer *writer;
 	const pid_t *pids; /* only stalls of these processes are shown; 0 ends; NULL: all */
-	const struct output_ops *form; /* NULL: the one that options name */
+	const struct output_form *form; /* NULL: that of the options; not used after the call */
 };
 
 struct output {
@@ -111,13 +114,8 @@ struct output_ops {
 	int (*so_far)(struct writer *writer, const struct summary_view *view);
 };
 
-/**
- * output_form_names - the names for -f, terminated by NULL; the first is the default
- * @account: those of allocfilt account
- *
- * Valid until the next call.
- */
-const char *const *output_form_names(bool account);
+/** output_form_names - the names for -f, terminated by NULL; the first is the default */
+const char *const *output_form_names(void);
 
 /**
  * output_new - an output in the form that @setup->options names
@@ -194,7 +192,7 @@ struct task_style {
 void stall_task(struct line *line, const struct named_stall *named, const char *cgroup,
 		const struct task_style *style);
 
-/** summary_text - the summary for people, or the account, a blank line first; 0 or -errno of the writer */
+/** summary_text - the summary for people, a blank line first; 0 or -errno of the writer */
 int summary_text(struct writer *writer, const struct summary_view *view);
 
 /*

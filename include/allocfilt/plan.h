@@ -312,13 +312,6 @@ bool plan_role_unavailable(const struct plan *plan, enum role role);
  */
 enum phase_part plan_part(const struct plan *plan, enum role role);
 
-/**
- * plan_likely_symbol - is the data likely to refer to a function of this name?
- *
- * True for what is traced, and for shrinkers' callbacks, by the names that these usually have.
- */
-bool plan_likely_symbol(const struct plan *plan, const char *name);
-
 /** plan_off_cpu - does the plan have the scheduler events? */
 bool plan_off_cpu(const struct plan *plan);
 

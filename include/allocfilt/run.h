@@ -46,6 +46,13 @@ int live_run(const struct run_context *run, struct failure *failure);
  */
 int service_run(const struct run_context *run, struct failure *failure);
 
+/**
+ * account_run - count who takes memory, until a signal, -d, or the reader of the output ends it
+ *
+ * As live_run(), with tables of its own in place of stalls.
+ */
+int account_run(const struct run_context *run, struct failure *failure);
+
 /** replay_run - filter a capture; returns 0, or -errno with @failure */
 int replay_run(const struct run_context *run, struct failure *failure);
 

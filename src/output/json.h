@@ -3,21 +3,9 @@
 #define ALLOCFILT_OUTPUT_JSON_H
 
 #include "allocfilt/output.h"
-#include "output/json_writer.h"
+#include "allocfilt/output/json_writer.h"
 
 /* The objects of the form `json`, which the form `perfetto` contains too. */
-
-/* The schema's number is incremented when a member changes or is removed. */
-#define JSON_SCHEMA 4
-
-/** json_begin_line - start an object of the form on a line of its own; @type: "stall" and the like */
-static inline void json_begin_line(struct json *json, struct writer *writer, const char *type)
-{
-	json_init(json, writer);
-	json_open(json, NULL, '{');
-	json_string(json, "type", type);
-	json_number(json, "schema", JSON_SCHEMA);
-}
 
 /** json_stall - all members of a stall's object */
 void json_stall(struct json *json, const struct named_stall *named, struct resolver *resolver);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <string.h>
 
-#include "output/json_writer.h"
+#include "allocfilt/output/json_writer.h"
 
 #define VALUE_MAX    (2 * TEXT_NUMBER_MAX)
 #define STRING_PIECE 256

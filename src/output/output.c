@@ -10,53 +10,36 @@
 #include "allocfilt/output.h"
 
 extern const struct output_ops trace_form, tree_form, json_form, perfetto_form, html_form,
-	folded_form, account_json_form, account_folded_form;
+	folded_form;
 
-/* Summaries alone: of --interval without -f, and the tables of an account. */
+/* Summaries alone: of --interval without -f. */
 static const struct output_ops summaries_form;
 
-/* The forms of the command line; of a run and of an account each, the first is the default. */
+/* The forms of the command line; the first is the default. */
 static const struct {
 	const char *name;
 	const struct output_ops *ops;
-	bool account;
 } forms[] = {
-	{ "trace", &trace_form },
-	{ "tree", &tree_form },
-	{ "json", &json_form },
-	{ "perfetto", &perfetto_form },
-	{ "html", &html_form },
-	{ "folded", &folded_form },
-	{ "text", &summaries_form, true },
-	{ "json", &account_json_form, true },
-	{ "folded", &account_folded_form, true },
+	{ "trace", &trace_form },	{ "tree", &tree_form }, { "json", &json_form },
+	{ "perfetto", &perfetto_form }, { "html", &html_form }, { "folded", &folded_form },
 };
 
-const char *const *output_form_names(bool account)
+const char *const *output_form_names(void)
 {
 	static const char *names[ARRAY_SIZE(forms) + 1];
-	size_t count = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
-		if (forms[i].account == account)
-			names[count++] = forms[i].name;
-	names[count] = NULL;
+		names[i] = forms[i].name;
 	return names;
 }
 
 /* NULL: there is none */
-static const struct output_ops *find_form(const char *name, bool account)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
-		if (forms[i].account == account && !strcmp(forms[i].name, name))
-			return forms[i].ops;
-	return NULL;
-}
-
-/* @name: of a run's form */
 static const struct output_ops *ops_of(const char *name)
 {
-	return find_form(name, false);
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
+		if (!strcmp(forms[i].name, name))
+			return forms[i].ops;
+	return NULL;
 }
 
 bool output_form_is_text(const char *name)
@@ -73,13 +56,14 @@ struct output *output_new(const struct output_setup *setup)
 	if (!output)
 		return NULL;
 	output->setup = *setup;
-	if (setup->form)
-		output->ops = setup->form;
-	else if (options->interval && options->task != TASK_ACCOUNT &&
-		 !options_on_command_line(options, "format"))
+	if (setup->form) {
+		output->ops = setup->form->ops;
+		output->form = setup->form->state;
+	} else if (options->interval && !options_on_command_line(options, "format")) {
 		output->ops = &summaries_form;
-	else if (options->format)
-		output->ops = find_form(options->format, options->task == TASK_ACCOUNT);
+	} else if (options->format) {
+		output->ops = ops_of(options->format);
+	}
 	if (!output->ops)
 		ret = -EINVAL;
 	else if (output->ops->make)

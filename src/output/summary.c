@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "allocfilt/output.h"
-#include "output/account.h"
 #include "output/tree.h"
 
 /* The summary for people. It is ASCII except for names, as it goes to files and terminals alike. */
@@ -665,8 +664,6 @@ static void put_psi(struct writer *writer, const struct summary_view *view)
 
 int summary_text(struct writer *writer, const struct summary_view *view)
 {
-	if (view->account)
-		return account_text(writer, view);
 	if (view->form == SUMMARY_NONE)
 		return writer_flush(writer);
 	put_text(writer, "\n");

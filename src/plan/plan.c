@@ -12,8 +12,7 @@
 static const struct plan_function *find_function(const struct plan *plan, const char *name)
 {
 	for (int i = 0; i < plan->nr_functions; i++)
-		/* Quick, as plan_likely_symbol() calls this for each of the kernel's symbols. */
-		if (plan->functions[i].name[0] == name[0] && !strcmp(plan->functions[i].name, name))
+		if (!strcmp(plan->functions[i].name, name))
 			return &plan->functions[i];
 	return NULL;
 }
@@ -321,12 +320,6 @@ enum phase_part plan_part(const struct plan *plan, enum role role)
 	if (role == ROLE_LRUVEC && !(plan->roles & ROLE_BIT(ROLE_INACTIVE_LIST)))
 		return PART_INACTIVE_LIST;
 	return catalog_roles[role].part;
-}
-
-bool plan_likely_symbol(const struct plan *plan, const char *name)
-{
-	return strstr(name, "_scan") || strstr(name, "shrink") || strstr(name, "scan_") ||
-	       find_function(plan, name) || catalog_role_of(name) != ROLE_NONE;
 }
 
 bool plan_off_cpu(const struct plan *plan)

@@ -15,62 +15,17 @@
 #include "run/manager.h"
 #include "run/memory.h"
 #include "run/report.h"
-
-#define HISTOGRAM_TRIES	   20 /* while memory is short: 2 s */
-#define HISTOGRAM_PAUSE_US 100000
+#include "run/start.h"
 
 /* ---- resources ---- */
-
-/* Reads the layout of the pages of @dir: an instance has sub-buffers of a size of its own. */
-static int read_layout(struct live *live, const char *dir)
-{
-	char *text = NULL;
-	size_t length;
-	int ret = file_read(dir, "events/header_page", &text, &length);
-
-	if (!ret)
-		ret = page_layout_parse(&live->source.layout, text, length,
-					__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
-	free(text);
-	return ret ? failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret,
-				 "%s/events/header_page: %s", dir, strerror(-ret)) :
-		     0;
-}
-
-static int describe_source(struct live *live)
-{
-	const char *dir = live->kernel->dir;
-	int count, ret;
-
-	live->source = (struct data_source){
-		.dir = dir,
-		.proc = "/proc",
-		.host = live->kernel->system.nodename,
-		.release = live->kernel->system.release,
-		.machine = live->kernel->system.machine,
-		.clock = "local",
-		.local_clock = true,
-		.own = getpid(),
-		.command = live->run->command ? command_pid(live->run->command) : 0,
-	};
-	ret = read_layout(live, dir);
-	if (ret)
-		return ret;
-	/* An instance has the same CPUs as the top level. */
-	count = cpu_directories(dir, &live->cpu_numbers);
-	if (count <= 0)
-		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, ENOENT,
-				   "%s/per_cpu: no CPU to read", dir);
-	live->source.cpus = (struct cpu_list){ live->cpu_numbers, count };
-	return 0;
-}
 
 /* Does all slow or fallible work before the first change of tracing. */
 static int prepare(struct live *live)
 {
 	const struct options *options = live->run->options;
 	struct failure failure = { 0 };
-	int ret = describe_source(live);
+	int ret = start_source(&live->source, &live->cpu_numbers, live->kernel, live->run,
+			       live->failure);
 
 	if (!ret)
 		ret = kernel_check_processes(live->run->options, live->failure);
@@ -85,7 +40,7 @@ static int prepare(struct live *live)
 				   &live->source, &live->probe, live->failure);
 	else
 		ret = pipeline_new(&live->pipeline, options, live->plan, &live->source,
-				   live->run->output, live->failure);
+				   live->run->output, NULL, live->failure);
 	if (ret)
 		return ret;
 	/* The run goes on without these names. */
@@ -152,43 +107,6 @@ struct pipeline *live_pipeline(struct live *live)
 	return live->pipeline;
 }
 
-/* ---- an account ---- */
-
-static int read_histograms(struct live *live)
-{
-	char *texts[HISTOGRAM_COUNT] = { NULL };
-	int ret = 0;
-
-	for (int id = 0; id < HISTOGRAM_COUNT && !ret; id++)
-		if (live->plan->histograms & HISTOGRAM_BIT(id))
-			ret = session_read_histogram(live->session, id, &texts[id]);
-	if (!ret)
-		return pipeline_account(live->pipeline, texts);
-	for (int id = 0; id < HISTOGRAM_COUNT; id++)
-		free(texts[id]);
-	return ret;
-}
-
-int live_read_account(struct live *live)
-{
-	int ret = live->plan->histograms ? read_histograms(live) : 0;
-
-	/* Memory comes back. */
-	for (int i = 0; (ret == -EAGAIN || ret == -ENOMEM) && i < HISTOGRAM_TRIES; i++) {
-		usleep(HISTOGRAM_PAUSE_US);
-		ret = read_histograms(live);
-	}
-	if (ret == -ESTALE || ret == -ENOENT)
-		return failure_set(live->failure, EXIT_STATUS_IN_USE, EBUSY,
-				   "tracing was taken away by somebody else: a histogram of ours "
-				   "is gone, and with it what it had counted");
-	return ret ? failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret,
-				 "histograms cannot be read: %s",
-				 ret == -EAGAIN ? "the kernel has no memory to print them" :
-						  strerror(-ret)) :
-		     0;
-}
-
 /* ---- one run of tracing ---- */
 
 static int set_up_tracing(struct live *live)
@@ -213,7 +131,7 @@ static int set_up_tracing(struct live *live)
 	live->set_up_from = loop_now();
 	ret = session_start(&live->session, &request, live->failure);
 	if (!ret)
-		ret = read_layout(live, session_dir(live->session));
+		ret = start_layout(&live->source, session_dir(live->session), live->failure);
 	if (ret)
 		return ret;
 	if (live->pipeline && session_has_probe(live->session))
@@ -242,10 +160,8 @@ static int read_slow_files(struct live *live)
 	live->incomplete = ret > 0;
 	if (ret)
 		return ret < 0 ? ret : -EAGAIN;
-	if (live->pipeline && !live->has_traced) {
+	if (live->pipeline && !live->has_traced)
 		pipeline_read_symbols(live->pipeline);
-		ret = pipeline_see_tasks(live->pipeline);
-	}
 	if (ret)
 		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "out of memory");
 	if (session_has_probe(live->session) && live->probe.on_event)
@@ -376,7 +292,7 @@ static int finish_tracing(struct live *live, int error)
 	if (live->run->options->duration)
 		signals_set_deadline(live->run->signals, 0);
 	/* SIGUSR1 may have come just before the end. */
-	if (signals_summary_asked(live->run->signals) && live->pipeline && !live_read_account(live))
+	if (signals_summary_asked(live->run->signals) && live->pipeline)
 		summary_print_so_far(live->run, live->pipeline);
 	/* A run without other records shows by this mark how long it was. */
 	if (!taken)

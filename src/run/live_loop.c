@@ -144,11 +144,6 @@ int live_loop_read_rest(struct live *live)
 			losses_add(losses, cpu_buffers_cpu(live->buffers, i), (int64_t)dropped);
 	}
 	ret = pipeline_flush(live->pipeline);
-	if (!ret) {
-		ret = live_read_account(live);
-		/* Without its tables there is nothing to print. */
-		live->broken = ret;
-	}
 	if (!ret)
 		ret = pipeline_end_interval(live->pipeline);
 	return ret ? ret : writer_flush(live->run->output);
@@ -246,8 +241,6 @@ static int end_interval(struct live *live, uint64_t now)
 
 	session_mark_clock(live->session);
 	ret = read_buffers(live, now);
-	if (!ret)
-		ret = live_read_account(live);
 	while (live->next_interval <= now)
 		live->next_interval += live->run->options->interval;
 	return ret ? ret : pipeline_end_interval(live->pipeline);
@@ -279,8 +272,6 @@ static int on_signal(void *context, int number)
 		session_mark_clock(live->session); /* the time until now counts */
 		memory_pressure_read(live->pressure, &live->source.pressure_after);
 		ret = read_buffers(live, loop_now());
-		if (!ret)
-			ret = live_read_account(live);
 		summary_print_so_far(live->run, live->pipeline);
 		return ret;
 	}

@@ -67,7 +67,4 @@ int live_loop_read_rest(struct live *live);
 /** live_loop_write_metrics - @last: the run has ended. A failure is logged and does not end the run. */
 void live_loop_write_metrics(struct live *live, uint64_t now, bool last);
 
-/** live_read_account - read the kernel's histograms; 0, or -errno with the failure */
-int live_read_account(struct live *live);
-
 #endif

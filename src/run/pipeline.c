@@ -55,8 +55,7 @@ struct pipeline {
 	struct stalls *stalls;
 	struct shrinkers *shrinkers;
 	struct summary *summary;
-	struct units *units;	 /* NULL: neither metrics nor the journal ask for them */
-	struct account *account; /* NULL: none is asked for */
+	struct units *units; /* NULL: neither metrics nor the journal ask for them */
 	struct interval interval;
 	struct output *output;
 	struct losses *losses;
@@ -167,8 +166,6 @@ static int show_stall(void *context, const struct stall *stall)
 	summary_stall(pipeline->summary, &named);
 	if (pipeline->units && !named.background)
 		units_stall(pipeline->units, &named);
-	if (pipeline->account)
-		account_stall(pipeline->account, &named);
 	if (pipeline->interval.summary)
 		summary_stall(pipeline->interval.summary, &named);
 	return output_stall(pipeline->output, &named);
@@ -224,8 +221,6 @@ void pipeline_view(struct pipeline *pipeline, struct summary_view *view)
 		.resolver = pipeline->resolver,
 		.summary = pipeline->summary,
 		.units = pipeline->units,
-		.account = pipeline->account,
-		.sort = pipeline->options->sort,
 		.shrinkers = pipeline->shrinkers,
 		.shrinker_names = resolver_superblocks(pipeline->resolver),
 		.losses = pipeline->losses,
@@ -260,8 +255,6 @@ static void begin_interval(struct pipeline *pipeline, uint64_t ts)
 	struct interval *interval = &pipeline->interval;
 
 	interval->since = ts;
-	if (pipeline->account)
-		account_begin_interval(pipeline->account);
 	summary_reset(interval->summary);
 	shrinkers_reset(interval->shrinkers);
 	interval->lost = losses_total(pipeline->losses, &interval->lost_times);
@@ -669,8 +662,10 @@ static bool make_record_stages(struct pipeline *pipeline)
 	return pipeline->losses && pipeline->decode && pipeline->merge;
 }
 
-static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer)
+static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer,
+			      const struct output_form *form)
 {
+	const struct output_form journal = { .ops = &journal_form };
 	const struct options *options = pipeline->options;
 	const struct output_setup output = {
 		.options = options,
@@ -679,7 +674,7 @@ static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer)
 		.pids = shown_pids(pipeline),
 		.resolver = pipeline->resolver,
 		.writer = writer,
-		.form = options->journal ? &journal_form : NULL,
+		.form = form ? form : options->journal ? &journal : NULL,
 	};
 
 	pipeline->output = output_new(&output);
@@ -693,11 +688,6 @@ static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer)
 		pipeline->units = units_new(options->metrics_cgroups);
 	if ((options->metrics || options->journal) && !pipeline->units)
 		return false;
-	if (options->task == TASK_ACCOUNT) {
-		pipeline->account = account_new(pipeline->plan, options->pids, pipeline->resolver);
-		if (!pipeline->account)
-			return false;
-	}
 	if (!output_has_intervals(pipeline->output))
 		return true;
 	pipeline->interval.summary = summary_new(pipeline->plan);
@@ -707,7 +697,7 @@ static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer)
 
 int pipeline_new(struct pipeline **ret_pipeline, const struct options *options,
 		 const struct plan *plan, const struct data_source *source, struct writer *writer,
-		 struct failure *failure)
+		 const struct output_form *form, struct failure *failure)
 {
 	struct pipeline *pipeline = calloc(1, sizeof(*pipeline));
 	int ret;
@@ -730,7 +720,7 @@ int pipeline_new(struct pipeline **ret_pipeline, const struct options *options,
 		if (source->command)
 			pipeline->command = command_tasks_new(plan, source->command);
 		if (!source->command == !pipeline->command && make_record_stages(pipeline) &&
-		    make_stall_stages(pipeline, writer))
+		    make_stall_stages(pipeline, writer, form))
 			ret = add_formats(pipeline, failure);
 		else
 			ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
@@ -749,7 +739,6 @@ void pipeline_free(struct pipeline *pipeline)
 	output_free(pipeline->output);
 	summary_free(pipeline->summary);
 	units_free(pipeline->units);
-	account_free(pipeline->account);
 	shrinkers_free(pipeline->shrinkers);
 	summary_free(pipeline->interval.summary);
 	shrinkers_free(pipeline->interval.shrinkers);
@@ -800,16 +789,6 @@ struct losses *pipeline_losses(struct pipeline *pipeline)
 struct output *pipeline_output(struct pipeline *pipeline)
 {
 	return pipeline->output;
-}
-
-int pipeline_see_tasks(struct pipeline *pipeline)
-{
-	return pipeline->account ? account_see_tasks(pipeline->account, pipeline->source->proc) : 0;
-}
-
-int pipeline_account(struct pipeline *pipeline, char *texts[HISTOGRAM_COUNT])
-{
-	return account_read(pipeline->account, texts, pipeline->newest);
 }
 
 /* ---- at the end ---- */

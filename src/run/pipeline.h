@@ -24,12 +24,14 @@ struct pipeline;
 
 /**
  * pipeline_new - allocate all memory of the run, read formats and symbols
+ * @form: of the output; NULL: that of the options
  *
  * The arguments must outlive the pipeline. Returns 0, or -errno with @failure (3 where kallsyms shows
  * no addresses, else 1).
  */
 int pipeline_new(struct pipeline **pipeline, const struct options *options, const struct plan *plan,
-		 const struct data_source *source, struct writer *writer, struct failure *failure);
+		 const struct data_source *source, struct writer *writer,
+		 const struct output_form *form, struct failure *failure);
 void pipeline_free(struct pipeline *pipeline);
 
 /** pipeline_read_symbols - see resolver_read_symbols() */
@@ -89,12 +91,6 @@ struct losses *pipeline_losses(struct pipeline *pipeline);
 
 /** pipeline_output - the output, for its ticks */
 struct output *pipeline_output(struct pipeline *pipeline);
-
-/** pipeline_see_tasks - see account_see_tasks(); without an account it does nothing */
-int pipeline_see_tasks(struct pipeline *pipeline);
-
-/** pipeline_account - the kernel's histograms were read; see account_read(). For a run with an account */
-int pipeline_account(struct pipeline *pipeline, char *texts[HISTOGRAM_COUNT]);
 
 /** pipeline_view - the totals so far; valid until the next record */
 void pipeline_view(struct pipeline *pipeline, struct summary_view *view);

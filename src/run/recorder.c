@@ -63,7 +63,7 @@ static int watch(struct recorder *recorder, struct failure *failure)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "/dev/null: %s",
 				   strerror(errno));
 	return pipeline_new(&recorder->pipeline, recorder->options, recorder->plan,
-			    recorder->source, recorder->nowhere, failure);
+			    recorder->source, recorder->nowhere, NULL, failure);
 }
 
 bool recorder_has_seen_stall(struct recorder *recorder)

@@ -225,7 +225,7 @@ static int replay_capture(const struct run_context *run, struct capture *capture
 		ret = plan_replay(run, capture, &plan, failure);
 	if (!ret)
 		ret = pipeline_new(&pipeline, run->options, plan, capture_source(capture),
-				   run->output, failure);
+				   run->output, NULL, failure);
 	if (!ret)
 		ret = output_failed(output_file_begin(writer_fd(run->output), run->options->output),
 				    failure);

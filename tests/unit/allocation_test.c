@@ -71,7 +71,7 @@ static unsigned int count_in(const char *dir, char *const *events, const struct 
 	capture_offer(capture, &offer);
 	assert_int_equal(plan_make(&plan, &request, &offer, &failure), 0);
 	assert_int_equal(pipeline_new(&pipeline, options, plan, capture_source(capture), writer,
-				      &failure),
+				      NULL, &failure),
 			 0);
 	pipeline_read_capture(pipeline, capture);
 	allocations = 0;
@@ -177,7 +177,8 @@ static size_t bytes_for(int cpus)
 	source.proc = "fixtures/7.3"; /* that of a user without rights has no addresses */
 	allocated = 0;
 	counting = true;
-	assert_int_equal(pipeline_new(&pipeline, &options, plan, &source, writer, &failure), 0);
+	assert_int_equal(pipeline_new(&pipeline, &options, plan, &source, writer, NULL, &failure),
+			 0);
 	counting = false;
 	pipeline_free(pipeline);
 	plan_free(plan);

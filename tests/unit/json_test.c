@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <fcntl.h>
 
-#include "output/json_writer.h"
+#include "allocfilt/output/json_writer.h"
 #include "unit_test.h"
 #include "written_text.h"
 

@@ -208,8 +208,8 @@ __attribute__((format(printf, 1, 2))) static int run(const char *format, ...)
 	vsnprintf(command + length, sizeof(command) - length, format, arguments);
 	va_end(arguments);
 	context.argc = split_words(command, argv);
-	assert_int_equal(
-		options_parse(&options, context.argc, argv, output_form_names(false), &failure), 0);
+	assert_int_equal(options_parse(&options, context.argc, argv, output_form_names(), &failure),
+			 0);
 	snprintf(path, sizeof(path), "%s/output", fake.root);
 	fd = output ? output : open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	context.output = writer_new(fd, signals_fd(signals));

@@ -91,7 +91,7 @@ static int serve(const struct act *acts)
 {
 	static char name[] = "allocfilt", journal[] = "--journal", option[] = "-c", path[128];
 	static char *argv[] = { name, journal, option, path, NULL };
-	const char *const *formats = output_form_names(false);
+	const char *const *formats = output_form_names();
 	struct options options;
 	struct run_context run = {
 		.options = &options,

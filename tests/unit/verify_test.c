@@ -373,7 +373,7 @@ static void run_that_is_stopped(void **state)
 	struct failure failure = { 0 };
 	FILE *file = fopen(test_path("output"), "w");
 
-	assert_int_equal(options_parse(&options, 2, argv, output_form_names(false), &failure), 0);
+	assert_int_equal(options_parse(&options, 2, argv, output_form_names(), &failure), 0);
 	assert_int_equal(signals_block(&run.signals), 0);
 	run.output = writer_new(fileno(file), -1);
 	kill(getpid(), SIGTERM);

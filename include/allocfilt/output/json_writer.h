@@ -62,4 +62,16 @@ void json_address(struct json *json, const char *key, uint64_t address);
 /** json_raw - write a text unchanged, between objects; no comma follows it */
 void json_raw(struct json *json, const char *text);
 
+/* The schema's number is incremented when a member changes or is removed. */
+#define JSON_SCHEMA 4
+
+/** json_begin_line - start an object of the form on a line of its own; @type: "stall" and the like */
+static inline void json_begin_line(struct json *json, struct writer *writer, const char *type)
+{
+	json_init(json, writer);
+	json_open(json, NULL, '{');
+	json_string(json, "type", type);
+	json_number(json, "schema", JSON_SCHEMA);
+}
+
 #endif
