@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "allocfilt/base.h"
-#include "tracing/session.h"
+#include "tracing/session_parts.h"
 
 /* TASK_INTERRUPTIBLE and TASK_UNINTERRUPTIBLE: a task that can run has nowhere to sleep. */
 #define SLEEP_TRIGGER "stacktrace if prev_state & 3"

@@ -8,7 +8,7 @@
 
 #include "allocfilt/base.h"
 #include "tracing/kernel.h"
-#include "tracing/session.h"
+#include "tracing/session_parts.h"
 
 int leftovers_put_back(struct undo *undo, struct settings *settings, struct failure *failure)
 {

@@ -12,7 +12,7 @@
 #include "allocfilt/base.h"
 #include "tracing/kernel.h"
 #include "tracing/others.h"
-#include "tracing/session.h"
+#include "tracing/session_parts.h"
 
 #define FIRST_BUFFER_KB 1408 /* of each CPU of a new instance: TRACE_BUF_SIZE_DEFAULT */
 

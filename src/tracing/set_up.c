@@ -11,7 +11,7 @@
 
 #include "allocfilt/base.h"
 #include "tracing/kernel.h"
-#include "tracing/session.h"
+#include "tracing/session_parts.h"
 
 #define BUFFERS_SHARE	 4	/* of the memory that is available, for all CPUs */
 #define GROW_AFTER	 60	/* s: when a buffer that is too small is tried again */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef ALLOCFILT_TRACING_SESSION_H
-#define ALLOCFILT_TRACING_SESSION_H
+#ifndef ALLOCFILT_TRACING_SESSION_PARTS_H
+#define ALLOCFILT_TRACING_SESSION_PARTS_H
 
 #include <limits.h>
 #include <time.h>
