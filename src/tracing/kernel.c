@@ -13,7 +13,7 @@
 
 #include "allocfilt/base.h"
 #include "allocfilt/tracing.h"
-#include "tracing/kernel.h"
+#include "tracing/kernel_look.h"
 #include "tracing/kinds.h"
 
 /*

@@ -11,7 +11,7 @@
 
 #include "allocfilt/base.h"
 #include "allocfilt/plan.h"
-#include "tracing/kernel.h"
+#include "tracing/kernel_look.h"
 #include "tracing/kinds.h"
 
 /*

@@ -7,7 +7,7 @@
 #include <tracefs.h>
 
 #include "allocfilt/base.h"
-#include "tracing/kernel.h"
+#include "tracing/kernel_look.h"
 #include "tracing/session_parts.h"
 
 int leftovers_put_back(struct undo *undo, struct settings *settings, struct failure *failure)

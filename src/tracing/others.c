@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "allocfilt/base.h"
-#include "tracing/kernel.h"
+#include "tracing/kernel_look.h"
 #include "tracing/others.h"
 
 /* A file that is not at its default is a failure; with @force it is set to it. */

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "allocfilt/base.h"
-#include "tracing/kernel.h"
+#include "tracing/kernel_look.h"
 #include "tracing/others.h"
 #include "tracing/session_parts.h"
 

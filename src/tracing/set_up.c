@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "allocfilt/base.h"
-#include "tracing/kernel.h"
+#include "tracing/kernel_look.h"
 #include "tracing/session_parts.h"
 
 #define BUFFERS_SHARE	 4	/* of the memory that is available, for all CPUs */

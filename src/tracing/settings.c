@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "allocfilt/base.h"
-#include "tracing/kernel.h"
+#include "tracing/kernel_look.h"
 #include "tracing/settings.h"
 
 #define WAIT_US	  2000000 /* for somebody else who is busy, or for memory */

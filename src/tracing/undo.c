@@ -12,7 +12,7 @@
 
 #include "allocfilt/base.h"
 #include "allocfilt/tracing.h"
-#include "tracing/kernel.h"
+#include "tracing/kernel_look.h"
 #include "tracing/undo.h"
 
 #define UNDO_MAGIC   "allocfilt-undo"

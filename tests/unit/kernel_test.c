@@ -2,7 +2,7 @@
 #include "fake_tracing.h"
 
 #include "allocfilt/tracing.h"
-#include "tracing/kernel.h"
+#include "tracing/kernel_look.h"
 
 static struct failure failure;
 
