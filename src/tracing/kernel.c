@@ -11,8 +11,9 @@
 #include <tracefs.h>
 #include <unistd.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/tracing.h"
+#include "allocfilt/base/file.h"
+#include "allocfilt/base/string_list.h"
+#include "allocfilt/tracing/kernel.h"
 #include "tracing/kernel_look.h"
 #include "tracing/kinds.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <tracefs.h>
 
-#include "allocfilt/base.h"
+#include "allocfilt/base/log.h"
 #include "tracing/kernel_look.h"
 #include "tracing/session_parts.h"
 

@@ -7,7 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "allocfilt/base.h"
+#include "allocfilt/base/base.h"
+#include "allocfilt/base/log.h"
+#include "allocfilt/base/trace_dir.h"
 #include "tracing/kernel_look.h"
 #include "tracing/others.h"
 

@@ -9,7 +9,10 @@
 #include <tracefs.h>
 #include <unistd.h>
 
-#include "allocfilt/base.h"
+#include "allocfilt/base/base.h"
+#include "allocfilt/base/log.h"
+#include "allocfilt/base/memory.h"
+#include "allocfilt/base/trace_dir.h"
 #include "tracing/kernel_look.h"
 #include "tracing/session_parts.h"
 

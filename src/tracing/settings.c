@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "allocfilt/base.h"
+#include "allocfilt/base/log.h"
 #include "tracing/kernel_look.h"
 #include "tracing/settings.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "fake_tracing.h"
 
-#include "allocfilt/tracing.h"
+#include "allocfilt/tracing/kernel.h"
 #include "tracing/kernel_look.h"
 
 static struct failure failure;
