@@ -1,386 +1,256 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <inttypes.h>
-
-#include "allocfilt/stall.h"
-#include "fake_resolver.h"
-#include "notes.h"
-#include "unit_test.h"
+#include "made_stall.h"
 
 /*
- * Stalls with the scheduler's events. One is printed as "100 rest/own ran=60 wait=40 D@0x5=10": its
- * length, for each part what the task did, and in which function it slept. "-" after the length: that
- * is not known.
+ * What tasks did instead of running, from the scheduler's events: see made_stall.h. prev_state as in
+ * include/linux/sched.h: 0x01 asleep, 0x02 uninterruptible, 0x100 preempted.
  */
 
-#define TASK	  7
-#define FUNCTION  0x1000 /* of all sleeps: addresses in it are above */
-#define BLOCKED	  0x02
-#define PREEMPTED 0x100
+#define MS 1000000ull
 
-enum { SWITCH, WAKEUP, SLAB_START, SLAB_END, NR_EVENTS }; /* the plan's events, in this order */
-
-static const struct plan_event planned[NR_EVENTS] = {
-	[SWITCH] = { .id = EVENT_SCHED_SWITCH, .rule = RULE_OFF_CPU },
-	[WAKEUP] = { .id = EVENT_SCHED_WAKEUP, .rule = RULE_OFF_CPU },
-	[SLAB_START] = { .id = EVENT_SLAB_START, .side = EVENT_BEGIN },
-	[SLAB_END] = { .id = EVENT_SLAB_END, .side = EVENT_END },
-};
-
-static struct plan plan;
-static struct stalls *stalls;
-static bool silent; /* stalls are not printed */
-
-static int got_stall(void *context, const struct stall *stall)
+/* The first switch was seen. */
+static void start_seen(enum shown shown)
 {
-	static const char *const states[PHASE_STATES] = { "ran", "wait", "D", "S" };
+	start(shown);
+	play("3:leave 1");
+}
 
-	assert_int_equal(phases_total(&stall->phases), stall->end - stall->start);
-	if (silent)
-		return 0;
-	note_separator(" | ");
-	note("%" PRIu64 "%s%s", stall->end - stall->start, stall->off_cpu ? "" : "-",
-	     stall->incomplete ? "?" : "");
-	for (int group = 0; group < PHASE_GROUPS; group++) {
-		for (int part = 0; part < PHASE_PARTS; part++) {
-			if (!phases_part(&stall->phases, group, part))
-				continue;
-			note(" %s/%s", phase_group_names[group].key, phase_part_names[part].key);
-			for (int state = 0; state < PHASE_STATES; state++)
-				if (stall->phases.ns[group][part][state])
-					note(" %s=%" PRIu64, states[state],
-					     stall->phases.ns[group][part][state]);
-		}
+static void test_states(void **state)
+{
+	static const struct {
+		const char *off, *expected;
+	} cases[] = {
+		{ "100-200 state=0", "~wait=100" },
+		{ "100-200 state=0x100", "~wait=100" },
+		/* A wake-up before it had left. */
+		{ "100-200 state=0x100 woken=130", "~wait=100" },
+		{ "100-200 state=0x01 woken=170", "~wait=30 rest~S=70" },
+		{ "100-200 state=0x02 woken=170", "~wait=30 rest~D=70" },
+		{ "100-200 state=0x04 woken=170", "~wait=30 rest~S=70" },
+		{ "100-200 state=0x80 woken=170", "~wait=30 rest~S=70" },
+		/* Uninterruptible, then preempted before it was asleep. */
+		{ "100-200 state=0x102 woken=170", "~wait=30 rest~D=70" },
+		{ "100-200 state=0x02 woken=200", "~D=100" },
+		{ "100-200 state=0x02 woken=100", "~wait=100" },
+		/* The wake-up was lost; the waker's clock is behind or ahead. */
+		{ "100-200 state=0x02", "~D=100" },
+		{ "100-200 state=0x02 woken=90", "~wait=100" },
+		{ "100-200 state=0x02 woken=210", "~D=100" },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		char expected[64];
+
+		start_seen(PHASES);
+		playf("off %s, alloc 50-300", cases[i].off);
+		snprintf(expected, sizeof(expected), "7:50-300 rest=150 rest%s", cases[i].expected);
+		assert_string_equal(notes.text, expected);
+		assert_true(run.last.off_cpu);
 	}
-	for (size_t i = 0; i < stall->nr_shrinkers; i++)
-		note(" {0x%" PRIx64 "=%" PRIu64 "*%" PRIu64 "}", stall->shrinkers[i].shrinker,
-		     stall->shrinkers[i].ns, stall->shrinkers[i].count);
-	for (size_t i = 0; i < stall->nr_sleeps; i++)
-		note(" [%s %s 0x%" PRIx64 "=%" PRIu64 "]",
-		     phase_group_names[stall->sleeps[i].group].key, states[stall->sleeps[i].state],
-		     stall->sleeps[i].function, stall->sleeps[i].ns);
-	return 0;
 }
 
-static size_t event_text(void *context, const struct record *record, char *text, size_t size)
-{
-	return snprintf(text, size, "event");
-}
-
-static uint64_t function_of(void *context, uint64_t address)
-{
-	return address / FUNCTION * FUNCTION;
-}
-
-static int set_up(void **state)
-{
-	static struct resolver resolver = { .event = event_text, .function = function_of };
-
-	clear_notes();
-	memset(&plan, 0, sizeof(plan));
-	memcpy(plan.events, planned, sizeof(planned));
-	plan.nr_events = NR_EVENTS;
-	plan.function_graph = true;
-	plan.threshold = 100;
-	stalls = stalls_new(&plan, NULL, &resolver, got_stall, NULL);
-	assert_non_null(stalls);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	stalls_free(stalls);
-	return 0;
-}
-
-static void put_switch(uint64_t ts, int from, uint64_t prev_state, int to)
-{
-	const struct record record = {
-		.kind = RECORD_EVENT,
-		.event = SWITCH,
-		.ts = ts,
-		.tid = from,
-		.sched = { .prev_state = prev_state, .tid = to },
-	};
-
-	stalls_sched(stalls, &record);
-}
-
-static void wake(uint64_t ts, int tid)
-{
-	const struct record record = {
-		.kind = RECORD_EVENT,
-		.event = WAKEUP,
-		.ts = ts,
-		.tid = 99,
-		.sched = { .tid = tid },
-	};
-
-	stalls_sched(stalls, &record);
-}
-
-/* The task leaves, sleeps in a function unless that is 0, is woken and comes. */
-static void sleep_in(uint64_t function, uint64_t from, uint64_t woken, uint64_t to)
-{
-	put_switch(from, TASK, BLOCKED, 3);
-	if (function)
-		stalls_sleep(stalls, TASK, function);
-	wake(woken, TASK);
-	put_switch(to, 3, PREEMPTED, TASK);
-}
-
-static void wait_for_cpu(uint64_t from, uint64_t to)
-{
-	put_switch(from, TASK, PREEMPTED, 3);
-	put_switch(to, 3, PREEMPTED, TASK);
-}
-
-static void put_window(struct task_key key, int role, int depth, uint64_t from, uint64_t to)
-{
-	const struct record exit = {
-		.kind = RECORD_WINDOW,
-		.ts = to,
-		.tid = key.kind == OWNER_TASK ? key.id : TASK,
-		.window = { .role = role, .depth = depth, .calltime = from, .rettime = to },
-	};
-	const struct task_window window = { .key = key, .exit = &exit, .slow = true };
-
-	assert_int_equal(stalls_window(stalls, &window), 0);
-}
-
-static void window(int role, int depth, uint64_t from, uint64_t to)
-{
-	put_window((struct task_key){ TASK, OWNER_TASK }, role, depth, from, to);
-}
-
-static void slab_pair(uint64_t shrinker, uint64_t from, uint64_t to)
-{
-	const struct record begin = { .kind = RECORD_EVENT,
-				      .event = SLAB_START,
-				      .ts = from,
-				      .tid = TASK,
-				      .fields = { .shrinker = shrinker, .callback = 1 } };
-	struct record end = begin;
-	struct task_pair pair = { .key = { TASK, OWNER_TASK }, .begin = &begin, .end = &end };
-
-	end.event = SLAB_END;
-	end.ts = to;
-	pair.duration = to - from;
-	pair.slow = pair.duration >= plan.threshold;
-	assert_int_equal(stalls_pair(stalls, &pair), 0);
-}
-
-/* Each span belongs to the innermost run around it. */
 static void test_phases(void **state)
 {
-	put_switch(1, 3, PREEMPTED, 4);
-	wait_for_cpu(1100, 1120);
-	sleep_in(0, 1200, 1230, 1235);
-	window(ROLE_RECLAIM_THROTTLE, 2, 1190, 1300);
-	wait_for_cpu(1400, 1410);
-	window(ROLE_DIRECT_RECLAIM, 1, 1050, 1500);
-	wait_for_cpu(1600, 1650);
-	window(ROLE_PAGE_ALLOCATION, 0, 1000, 2000);
-	assert_string_equal(notes.text, "1000 direct_reclaim/own ran=310 wait=30 "
-					"direct_reclaim/throttle ran=75 wait=5 D=30 "
-					"rest/own ran=500 wait=50");
+	CHECK(start_seen, PHASES,
+	      { "a span belongs to the innermost run around it",
+		"off 1100-1120, off 1200-1235 state=2 woken=1230, throttle 1190-1300@2, off 1400-1410, "
+		"direct 1050-1500@1, off 1600-1650, alloc 1000-2000",
+		"7:1000-2000 direct=310 direct~wait=30 direct.throttle=75 direct.throttle~wait=5 "
+		"direct.throttle~D=30 rest=500 rest~wait=50" },
+	      { "of a fast outermost run nothing is known; of other tasks and interrupts neither",
+		"off 500-900, alloc 950-1000, off 1010-1030, alloc 1005-1105, leave 1160, "
+		"8:alloc 1050-1200, s:alloc 1050-1201, come 1210, alloc 1150-1300",
+		"7:1005-1105 rest=80 rest~wait=20 | 8:1050-1200 rest=150 | 0s:1050-1201 rest=151 | "
+		"7:1150-1300 rest=100 rest~wait=50" },
+	      { "shrinkers",
+		"slab+ 1005 shr=5, off 1010-1020, slab- 1030 shr=5, slab+ 1100 shr=5, "
+		"off 1110-1150 state=2 woken=1150, slab- 1250 shr=5, off 1300-1330, slab 1000-1400@1, "
+		"alloc 990-1410",
+		"7:990-1410 reclaim.shrinkers=125 reclaim.shrinkers~wait=10 reclaim.shrinkers~D=40 "
+		"reclaim.slab=195 reclaim.slab~wait=30 rest=20 {5=175*2}" },
+	      { "two addresses of a function are one; most time first",
+		"off 1100-1110 state=2 in=0x28, off 1200-1240 state=2 woken=1230 in=0x38, "
+		"off 1300-1325 state=2 in=0x2c, zone 1050-1400@1, off 1500-1550 state=2 in=0x38, "
+		"alloc 1000-1600",
+		"7:1000-1600 compaction=275 compaction~wait=10 compaction~D=65 rest=200 rest~D=50 "
+		"[rest~D@48=50] [compaction~D@32=35] [compaction~D@48=30]" },
+	      { "of a task that can run there is no function, nor of one that runs",
+		"off 1100-1110 in=0x28, stack 1111 in=0x28, off 1120-1140 state=1 in=0x40, "
+		"alloc 1000-1600",
+		"7:1000-1600 rest=570 rest~wait=10 rest~S=20 [rest~S@64=20]" });
 }
 
-/* Of a fast run nothing is known, so what it had is the outer one's; nothing else is. */
-static void test_only_inside(void **state)
+static void test_lost_switches(void **state)
 {
-	put_switch(1, 3, PREEMPTED, 4);
-	wait_for_cpu(500, 900);
-	window(ROLE_PAGE_ALLOCATION, 0, 1000, 1200);
-	wait_for_cpu(1300, 1350);
-	put_switch(1360, TASK, PREEMPTED, 3);
-	put_window((struct task_key){ 8, OWNER_TASK }, ROLE_PAGE_ALLOCATION, 0, 1250, 1400);
-	put_window((struct task_key){ TASK, OWNER_SOFTIRQ }, ROLE_PAGE_ALLOCATION, 0, 1250, 1400);
-	put_switch(1410, 3, PREEMPTED, TASK);
-	window(ROLE_PAGE_ALLOCATION, 0, 1295, 1495);
-	assert_int_equal(stalls_flush(stalls), 0);
-	assert_string_equal(notes.text, "200 rest/own ran=200 | 150 rest/own ran=150 | "
-					"150 rest/own ran=150 | 200 rest/own ran=100 wait=100");
+	CHECK(start_seen, PHASES,
+	      { "in", "leave 1100 state=2, alloc 1000-1200", "7:1000-1200? rest=200" },
+	      { "in, before it leaves once more", "leave 1100, off 1150-1160, alloc 1000-1200",
+		"7:1000-1200? rest=190 rest~wait=10" },
+	      { "out", "come 1100, 8:come 1110, alloc 1000-1200", "7:1000-1200 rest=200" },
+	      { "the wake-up of nobody", "wake 1100, 8:wake 1100, 0:wake 1100, alloc 1000-1200",
+		"7:1000-1200 rest=200" },
+	      { "time goes back between two CPUs", "leave 1100 state=2, come 1090, alloc 1000-1200",
+		"7:1000-1200 rest=200" });
 }
 
-static void test_shrinkers(void **state)
+/* The edges of windows may come from another clock than the switches. */
+static void test_edges(void **state)
 {
-	put_switch(1, 3, PREEMPTED, 4);
-	wait_for_cpu(1010, 1020);
-	slab_pair(5, 1005, 1030); /* a fast one */
-	sleep_in(0, 1110, 1150, 1150);
-	slab_pair(5, 1100, 1250);
-	wait_for_cpu(1300, 1330);
-	window(ROLE_SLAB, 1, 1000, 1400);
-	window(ROLE_PAGE_ALLOCATION, 0, 990, 1410);
-	assert_string_equal(notes.text, "420 other_reclaim/shrinkers ran=125 wait=10 D=40 "
-					"other_reclaim/slab ran=195 wait=30 rest/own ran=20 "
-					"{0x5=175*2}");
+	CHECK(start_seen, PHASES,
+	      { "almost outside at its start", "off 1000000-4000000 state=2 woken=3000000, "
+					       "alloc 3980000-6000000",
+		"7:3980000-6000000 rest=2020000" },
+	      { "almost inside at its start", "off 1000000-4000000 state=2 woken=3000000, "
+					      "alloc 1040000-6000000",
+		"7:1040000-6000000 rest=2000000 rest~wait=1000000 rest~D=1960000" },
+	      { "almost inside at its end", "off 1000000-4000000 state=2 woken=3000000, "
+					    "alloc 10000-3960000",
+		"7:10000-3960000 rest=990000 rest~wait=960000 rest~D=2000000" },
+	      /* At its edges a window runs. */
+	      { "across the start", "off 1000000-4000000 state=2, alloc 2000000-5000000",
+		"7:2000000-5000000? rest=3000000" },
+	      { "across the end", "off 1000000-4000000 state=2, alloc 10000-3000000",
+		"7:10000-3000000? rest=2990000" });
 }
 
-/* Where it slept: two places in a function are one; most time first. */
-static void test_functions(void **state)
-{
-	put_switch(1, 3, PREEMPTED, 4);
-	sleep_in(2 * FUNCTION + 8, 1100, 1110, 1110);
-	sleep_in(3 * FUNCTION + 8, 1200, 1230, 1240);
-	sleep_in(2 * FUNCTION + 16, 1300, 1325, 1325);
-	window(ROLE_ZONE_COMPACTION, 1, 1050, 1400);
-	sleep_in(3 * FUNCTION + 8, 1500, 1550, 1550);
-	window(ROLE_PAGE_ALLOCATION, 0, 1000, 1600);
-	assert_string_equal(notes.text, "600 compaction/own ran=275 wait=10 D=65 "
-					"rest/own ran=200 D=50 [rest D 0x3000=50] "
-					"[compaction D 0x2000=35] [compaction D 0x3000=30]");
-}
-
-/* Before the first switch nothing is known, and without one. */
+/* Before the first switch nothing is known, and without one, and after they were stopped. */
 static void test_unknown(void **state)
 {
-	window(ROLE_PAGE_ALLOCATION, 0, 1000, 1200);
-	put_switch(1250, TASK, PREEMPTED, 3);
-	put_switch(1280, 3, PREEMPTED, TASK);
-	window(ROLE_PAGE_ALLOCATION, 0, 1210, 1400);
-	wait_for_cpu(1450, 1460);
-	window(ROLE_PAGE_ALLOCATION, 0, 1410, 1600);
-	assert_string_equal(notes.text, "200- rest/own ran=200 | 190- rest/own ran=160 wait=30 | "
-					"190 rest/own ran=180 wait=10");
+	start(PHASES);
+	play("alloc 1000-1200");
+	assert_false(run.last.off_cpu);
+	play("off 1250-1280, alloc 1210-1400");
+	assert_false(run.last.off_cpu);
+	play("off 1450-1460, alloc 1410-1600");
+	assert_true(run.last.off_cpu);
+	assert_string_equal(notes.text, "7:1000-1200 rest=200 | 7:1210-1400 rest=160 rest~wait=30 | "
+					"7:1410-1600 rest=180 rest~wait=10");
+	clear_notes();
+	play("off 2010-2020 state=2, leave 2030 state=2, stop 2050, come 2060, alloc 2000-2200");
+	assert_false(run.last.off_cpu);
+	assert_string_equal(notes.text, "7:2000-2200 rest=200");
+	clear_notes();
+	play("off 2310-2320 state=1, alloc 2305-2500, alloc 2500-2600");
+	assert_true(run.last.off_cpu);
+	assert_string_equal(notes.text, "7:2305-2500 rest=185 rest~S=10 | 7:2500-2600 rest=100");
+	assert_int_equal(stalls_sched_counts(run.stalls)->switches, 10);
+	assert_int_equal(stalls_sched_counts(run.stalls)->wakeups, 0);
+	play("wake 2700");
+	assert_int_equal(stalls_sched_counts(run.stalls)->wakeups, 1);
+	run.plan.nr_events = SWITCH;
+	assert_null(stalls_sched_counts(run.stalls));
 }
 
-/* A switch in is lost: the stall says that it lacks something. */
-static void test_incomplete(void **state)
+/* Their numbers may be used again. */
+static void test_idle_and_dead(void **state)
 {
-	put_switch(1, 3, PREEMPTED, 4);
-	put_switch(1100, TASK, BLOCKED, 3);
-	window(ROLE_PAGE_ALLOCATION, 0, 1000, 1200);
-	assert_string_equal(notes.text, "200? rest/own ran=200");
+	CHECK(start_seen, PHASES,
+	      { "the idle task leaves no CPU", "0:leave 110, 0:come 200, 0:alloc 50-300",
+		"0i:50-300 rest=250" },
+	      { "a zombie", "leave 110 state=0x20, come 150, alloc 50-300", "7:50-300 rest=250" },
+	      { "a dead task", "user 60, off 110-120, leave 130 state=0x10, come 150, user 160, "
+			       "alloc 50-300",
+		"7:50-300 rest=250" });
 }
 
-/* In more functions than a stall can name: the times stay. */
+/* In so many functions that not all can be named: the times stay, and names lack. */
 static void test_many_functions(void **state)
 {
-	uint64_t now = 1010;
+	for (int more = 0; more <= 1; more++) {
+		uint64_t now = 1010;
 
-	put_switch(1, 3, PREEMPTED, 4);
-	for (int i = 0; i < 100; i++, now += 10)
-		sleep_in((uint64_t)(i + 2) * FUNCTION, now, now + 5, now + 5);
-	window(ROLE_PAGE_ALLOCATION, 0, 1000, now);
-	notes.text[40] = '\0';
-	assert_string_equal(notes.text, "1010 rest/own ran=510 D=500 [rest D 0x20");
-}
-
-/* In so many functions, half of them in a window inside. */
-static void sleep_in_many(int count, uint64_t from)
-{
-	uint64_t now = from + 10;
-
-	for (int i = 0; i < count; i++, now += 10) {
-		sleep_in((uint64_t)(i + 2) * FUNCTION, now, now + 5, now + 5);
-		if (i == count / 2)
-			window(ROLE_DIRECT_RECLAIM, 1, from + 5, now + 8);
+		start_seen(NOTHING);
+		for (int i = 0; i < 256 + more; i++, now += 10)
+			playf("off %" PRIu64 "-%" PRIu64 " state=2 in=%d", now, now + 5 + !i,
+			      (i + 2) * 16);
+		playf("alloc 1000-%" PRIu64, now);
+		assert_int_equal(run.last.phases.ns[PHASE_REST][PART_OWN][STATE_BLOCKED],
+				 5 * (256 + more) + 1);
+		assert_int_equal(run.last.nr_sleeps, 256);
+		assert_int_equal(stalls_limited(run.stalls), more);
+		assert_false(run.last.incomplete);
 	}
-	window(ROLE_PAGE_ALLOCATION, 0, from, now);
 }
 
-/* One whose functions are too many for their names lacks a detail. */
-static void test_names_dropped(void **state)
-{
-	silent = true;
-	put_switch(1, 3, PREEMPTED, 4);
-	sleep_in_many(STALL_SHRINKERS_MAX, 1000);
-	assert_int_equal(stalls_dropped(stalls), 0);
-	sleep_in_many(STALL_SHRINKERS_MAX + 1, 10000);
-	assert_int_equal(stalls_dropped(stalls), 1);
-	silent = false;
-}
+/* ---- random calls that sleep, against what each level of them did ---- */
 
-/* What each level of nested calls did, by the calls themselves. */
 static uint64_t model[3][PHASE_STATES];
+static uint64_t seed;
 
-static uint64_t random_up_to(uint64_t most)
+static uint64_t below(uint64_t limit)
 {
-	return 1 + (uint64_t)rand() % most;
+	seed = seed * 6364136223846793005u + 1442695040888963407u;
+	return (seed >> 33) % limit;
 }
 
 /* Calls a function at @from, which sleeps, waits and calls others. Returns when it returns. */
 static uint64_t call(int depth, uint64_t from)
 {
-	static const int roles[] = { ROLE_PAGE_ALLOCATION, ROLE_DIRECT_RECLAIM,
-				     ROLE_RECLAIM_THROTTLE };
+	static const char *const roles[] = { "alloc", "direct", "throttle" };
 	uint64_t now = from;
 
-	for (int i = rand() % 8; i >= 0; i--) {
-		uint64_t ran = random_up_to(100), slept = random_up_to(200000),
-			 waited = random_up_to(50000);
+	for (uint64_t i = below(8) + 1; i--;) {
+		uint64_t ran = 1 + below(100), slept = 1 + below(200000), waited = 1 + below(50000);
 
 		now += ran;
 		model[depth][STATE_RAN] += ran;
-		switch (rand() % 3) {
+		switch (below(3)) {
 		case 0:
 			if (depth < 2)
 				now = call(depth + 1, now);
 			break;
 		case 1:
-			sleep_in(rand() % 3 * FUNCTION, now, now + slept, now + slept + waited);
+			playf("off %" PRIu64 "-%" PRIu64 " state=2 woken=%" PRIu64 " in=%" PRIu64, now,
+			      now + slept + waited, now + slept, 16 * below(3));
 			model[depth][STATE_BLOCKED] += slept;
 			model[depth][STATE_WAITED] += waited;
 			now += slept + waited;
 			break;
 		default:
-			wait_for_cpu(now, now + waited);
+			playf("off %" PRIu64 "-%" PRIu64, now, now + waited);
 			model[depth][STATE_WAITED] += waited;
 			now += waited;
 		}
 	}
 	now += 100;
 	model[depth][STATE_RAN] += 100;
-	window(roles[depth], depth, from, now);
+	playf("%s %" PRIu64 "-%" PRIu64 "@%d", roles[depth], from, now, depth);
 	return now;
 }
 
 static void test_random_calls(void **state)
 {
-	static const char *const names[] = { "rest/own", "direct_reclaim/own",
-					     "direct_reclaim/throttle" };
-	static const int order[] = { 1, 2, 0 };
-	static const char *const states[PHASE_STATES] = { "ran", "wait", "D", "S" };
 	uint64_t now = 10;
 
-	srand(1);
-	put_switch(1, 3, PREEMPTED, 4);
-	for (int i = 0; i < 1000; i++) {
-		char expected[512];
-		uint64_t from = now + 1000;
-		size_t used;
+	start_seen(NOTHING);
+	seed = 1;
+	for (uint64_t i = 0; i < 1000; i++) {
+		const struct phases *phases = &run.last.phases;
 
-		clear_notes();
 		memset(model, 0, sizeof(model));
-		now = call(0, from);
-		used = snprintf(expected, sizeof(expected), "%" PRIu64, now - from);
-		for (size_t at = 0; at < 3; at++) {
-			const uint64_t *ns = model[order[at]];
-
-			if (!ns[STATE_RAN])
-				continue;
-			used += snprintf(expected + used, sizeof(expected) - used, " %s",
-					 names[order[at]]);
-			for (int what = 0; what < PHASE_STATES; what++)
-				if (ns[what])
-					used += snprintf(expected + used, sizeof(expected) - used,
-							 " %s=%" PRIu64, states[what], ns[what]);
-		}
-		notes.text[strcspn(notes.text, "[") - !!strchr(notes.text, '[')] = '\0';
-		assert_string_equal(notes.text, expected);
+		now = call(0, now + 1000);
+		assert_int_equal(run.count, i + 1);
+		assert_memory_equal(phases->ns[PHASE_REST][PART_OWN], model[0], sizeof(model[0]));
+		assert_memory_equal(phases->ns[PHASE_DIRECT_RECLAIM][PART_OWN], model[1],
+				    sizeof(model[1]));
+		assert_memory_equal(phases->ns[PHASE_DIRECT_RECLAIM][PART_THROTTLE], model[2],
+				    sizeof(model[2]));
 	}
+	assert_int_equal(run.incomplete, 0);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_phases),	   TEST(test_only_inside),   TEST(test_shrinkers),
-		TEST(test_functions),	   TEST(test_unknown),	     TEST(test_incomplete),
-		TEST(test_many_functions), TEST(test_names_dropped), TEST(test_random_calls),
+		cmocka_unit_test(test_states),
+		cmocka_unit_test(test_phases),
+		cmocka_unit_test(test_lost_switches),
+		cmocka_unit_test(test_edges),
+		cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_idle_and_dead),
+		cmocka_unit_test(test_many_functions),
+		cmocka_unit_test(test_random_calls),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, end_run);
 }

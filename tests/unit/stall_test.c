@@ -316,7 +316,7 @@ static void test_interrupts_and_idle_task(void **state)
 		"0:user 150 cpu=1, h:user 160 cpu=1, 1:node 100-300", "1:100-300 W100-300()" });
 	CHECK(start, PHASES,
 	      { "tasks and interrupts are apart",
-		"s:alloc 125-235, direct 120-250@1, 8:direct 130-260@1, 8:alloc 110-370, "
+		"s:alloc 125-235@1, direct 120-250@1, 8:direct 130-260@1, 8:alloc 110-370, "
 		"alloc 100-400, flush",
 		"8:110-370 direct=130 rest=130 | 7:100-400 direct=130 rest=170 | "
 		"0s:125-235 rest=110" },
