@@ -34,8 +34,11 @@ enum log_kind {
 
 struct log_entry {
 	uint64_t ts; /* ns, trace clock */
-	struct log_entry *
-		next; /* set by the walk: the event after it of its window, the window after it of its stall */
+	/*
+	 * While stalls of a log end, the next one of them. The walk links the events of a window, and
+	 * the windows of a stall.
+	 */
+	struct log_entry *next;
 	int32_t tid;
 	int32_t cpu;
 	uint16_t event;	       /* index of the plan's events */
@@ -173,6 +176,13 @@ struct log_task *task_log_largest(const struct task_log *log);
 static inline size_t task_log_space(size_t payload)
 {
 	return sizeof(struct log_entry) + (payload + 7) / 8 * 8;
+}
+
+/** log_chunk_has - is the entry in the chunk? */
+static inline bool log_chunk_has(const struct log_chunk *chunk, const struct log_entry *entry)
+{
+	return (const unsigned char *)entry >= chunk->entries &&
+	       (const unsigned char *)entry < chunk->entries + TASK_LOG_CHUNK;
 }
 
 /** task_log_add_chunk - where the newest chunk has no room for an entry; false: there is none */
