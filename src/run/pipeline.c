@@ -398,7 +398,7 @@ static int time_passed(struct pipeline *pipeline, uint64_t ts)
 	return ret ? ret : stalls_time(pipeline->stalls, ts);
 }
 
-static int event_record(struct pipeline *pipeline, struct record *record)
+static inline int event_record(struct pipeline *pipeline, struct record *record)
 {
 	uint64_t ns;
 	int ret;
