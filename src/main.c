@@ -7,12 +7,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "allocfilt/account.h"
-#include "allocfilt/base.h"
-#include "allocfilt/config.h"
-#include "allocfilt/output.h"
-#include "allocfilt/run.h"
-#include "allocfilt/tracing.h"
+#include "allocfilt/account/account.h"
+#include "allocfilt/base/log.h"
+#include "allocfilt/output/file.h"
+#include "allocfilt/output/form.h"
+#include "allocfilt/run/command.h"
+#include "allocfilt/run/kernel_plan.h"
+#include "allocfilt/run/loop.h"
+#include "allocfilt/run/signals.h"
+#include "allocfilt/tracing/session.h"
 
 /*
  * If descriptor 0, 1 or 2 is closed, the next file we open would become stdin, stdout or stderr. It

@@ -6,6 +6,7 @@
 #include "account/histogram.h"
 #include "account/rows.h"
 #include "account/snapshot.h"
+#include "allocfilt/account/account.h"
 
 struct account *account_new(const struct plan *plan, const pid_t *pids, struct resolver *resolver)
 {

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "account/rows.h"
-#include "allocfilt/names.h"
 
 static void free_tasks(struct family_tasks *tasks)
 {

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "account/histogram.h"
+#include "allocfilt/names/resolver.h"
 
 /* Which process a task is of, and its name: by the forks and exits that were counted, else by procfs. */
 

@@ -4,6 +4,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "allocfilt/base/base.h"
+#include "allocfilt/base/line.h"
+#include "allocfilt/base/log.h"
+
 static void account_folded(struct writer *writer, const struct account_view *view);
 
 /* The first is the default. */

@@ -2,7 +2,7 @@
 #ifndef ALLOCFILT_ACCOUNT_FORMS_H
 #define ALLOCFILT_ACCOUNT_FORMS_H
 
-#include "allocfilt/account.h"
+#include "allocfilt/account/account.h"
 
 /** account_text, account_json - the tables in that form; a failure stays in the writer */
 void account_text(struct writer *writer, const struct account_view *view);

@@ -3,7 +3,8 @@
 #define ALLOCFILT_ACCOUNT_SNAPSHOT_H
 
 #include "account/family.h"
-#include "allocfilt/account.h"
+#include "allocfilt/account/account.h"
+#include "allocfilt/base/hash.h"
 
 #define ACCOUNT_WAITERS_MAX 4096 /* processes with stalls */
 

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include "account/forms.h"
+#include "allocfilt/base/base.h"
+#include "allocfilt/base/line.h"
 
 #define NAME_COLUMNS  34 /* of a call site */
 #define CACHE_COLUMNS 17

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/base.h"
+#include "allocfilt/base/string_list.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,7 +7,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "allocfilt/base.h"
+#include "allocfilt/base/base.h"
+#include "allocfilt/base/line.h"
+#include "allocfilt/base/text.h"
 
 size_t utf8_length(const char *text)
 {

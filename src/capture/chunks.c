@@ -11,7 +11,9 @@
 #include <zlib.h>
 #endif
 
-#include "allocfilt/record.h"
+#include "allocfilt/base/base.h"
+#include "allocfilt/base/file.h"
+#include "allocfilt/record/source.h"
 
 #define COUNT_BYTES  4		 /* before the first chunk */
 #define CHUNK_HEADER 8		 /* sizes: compressed, and of the data */

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "allocfilt/base.h"
+#include "allocfilt/base/file.h"
 #include "capture/chunks.h"
 
 _Static_assert(sizeof(off_t) == sizeof(int64_t), "build with -D_FILE_OFFSET_BITS=64");

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "allocfilt/capture.h"
+#include "allocfilt/base/text.h"
+#include "allocfilt/capture/write.h"
 
 /* The file `capture`: what is in no file of the kernel. parse_description() in reader.c reads it. */
 

@@ -7,8 +7,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "allocfilt/base.h"
-
 #define REQUESTS_MAX 1024 /* at once; with more of them file_sync_start() waits for one */
 
 /* A file that cannot be synced, as on a file system in memory, is as safe as it can be. */

@@ -11,7 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "allocfilt/capture.h"
+#include "allocfilt/base/base.h"
+#include "allocfilt/base/file.h"
+#include "allocfilt/base/text.h"
+#include "allocfilt/base/trace_dir.h"
 #include "capture/chunks.h"
 #include "capture/cpu_data.h"
 #include "capture/trace_dat.h"

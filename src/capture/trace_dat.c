@@ -10,8 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "allocfilt/capture.h"
-#include "allocfilt/record.h"
+#include "allocfilt/base/base.h"
+#include "allocfilt/base/file.h"
+#include "allocfilt/capture/read.h"
 #include "capture/chunks.h"
 
 #define OPTIONS_MAX  (16u << 20) /* bytes of all options: they may name each other in a circle */

@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/record.h"
+#include "allocfilt/base/failure.h"
+#include "allocfilt/record/source.h"
 
 /*
  * The file of trace-cmd, versions 6 and 7: trace-cmd.dat.v6(5), trace-cmd.dat.v7(5). Its texts become

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocfilt/plan.h"
+#include "allocfilt/base/base.h"
 
 #define ENTRY_MAX 16 /* bytes: some architectures record the address of a call at its beginning */
 

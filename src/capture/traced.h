@@ -2,8 +2,8 @@
 #ifndef ALLOCFILT_CAPTURE_TRACED_H
 #define ALLOCFILT_CAPTURE_TRACED_H
 
-#include "allocfilt/capture.h"
-#include "allocfilt/record.h"
+#include "allocfilt/capture/read.h"
+#include "allocfilt/record/decode.h"
 
 /*
  * Functions that were traced are found in the data, as a trace.dat does not list them: those of the

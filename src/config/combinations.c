@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "allocfilt/base.h"
-
 #define COMMAND "COMMAND"
 
 static const struct {

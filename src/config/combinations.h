@@ -4,7 +4,6 @@
 
 #include <stdbool.h>
 
-#include "allocfilt/config.h"
 #include "config/keys.h"
 
 /* Which options go with each other, by the table of keys. */

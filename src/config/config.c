@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/config.h"
+#include "allocfilt/base/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "allocfilt/base.h"
 #include "config/combinations.h"
 #include "config/keys.h"
 #include "config/values.h"

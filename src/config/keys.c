@@ -4,6 +4,8 @@
 #include <limits.h>
 #include <string.h>
 
+#include "allocfilt/base/base.h"
+
 #define PID_LARGEST 4194304 /* PID_MAX_LIMIT of the kernel, include/linux/threads.h */
 
 #define US     1000ll
@@ -111,8 +113,8 @@ const struct key keys[] = {
 	{ "summary", "--summary", KEY_CHOICE, KEY_FILE, STALLS, FIELD(summary), "short",
 	  .choices = summary_forms, .allowed = "allowed: short, full, none", .argument = "FORM",
 	  .help = "the summary at the end: short, full (with histograms) or none" },
-	{ "interval", "--interval", KEY_QUANTITY, KEY_FILE, PRINTS & ~ONLY(VERIFY),
-	  FIELD(interval), .units = &quantity_long_time, BOUNDS(SECOND / 10, INT64_MAX),
+	{ "interval", "--interval", KEY_QUANTITY, KEY_FILE, PRINTS & ~ONLY(VERIFY), FIELD(interval),
+	  .units = &quantity_long_time, BOUNDS(SECOND / 10, INT64_MAX),
 	  .allowed = "allowed: a whole number of seconds from 1 (10, 10s), or with ms, m or h, "
 		     "from 100ms",
 	  .argument = "TIME",

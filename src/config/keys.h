@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "allocfilt/config.h"
+#include "allocfilt/config/options.h"
 #include "config/quantity.h"
 
 /*

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/config.h"
+#include "allocfilt/config/options.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocfilt/base.h"
 #include "config/combinations.h"
 #include "config/keys.h"
 #include "config/values.h"

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocfilt/base/string_list.h"
+
 #define LIST_MAX 1024 /* elements of one list */
 /*
  * In set_ftrace_filter a colon or a blank would make a command of a function's name

@@ -4,7 +4,6 @@
 
 #include <stdbool.h>
 
-#include "allocfilt/base.h"
 #include "config/keys.h"
 
 /* Values of settings, from their text to the fields of struct options. */

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <syslog.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/journal.h"
-#include "allocfilt/output.h"
+#include "allocfilt/journal/journal.h"
+#include "allocfilt/journal/notify.h"
+#include "allocfilt/names/units.h"
 #include "journal/socket.h"
 #include "journal/stall_entry.h"
 

@@ -8,7 +8,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "allocfilt/base.h"
 #include "journal/socket.h"
 
 #define LENGTH_BYTES 8

@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/names.h"
-#include "allocfilt/output.h"
-#include "allocfilt/plan.h"
+#include "allocfilt/base/base.h"
+#include "allocfilt/names/units.h"
+#include "allocfilt/output/facts.h"
+#include "allocfilt/stall/cause.h"
 #include "journal/stall_entry.h"
 
 /* ---- the message ---- */

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/record/format.h"
+#include "allocfilt/base/base.h"
 #include "names/print_program.h"
 
 #define STEPS_MAX      4096 /* the kernel's own formats take about 100 */

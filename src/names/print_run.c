@@ -2,7 +2,9 @@
 
 #include <string.h>
 
-#include "allocfilt/record.h"
+#include "allocfilt/base/base.h"
+#include "allocfilt/base/text.h"
+#include "allocfilt/record/source.h"
 #include "names/print_program.h"
 #include "names/symbols.h"
 

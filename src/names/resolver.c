@@ -7,9 +7,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/names.h"
-#include "allocfilt/names/event_text.h"
+#include "allocfilt/base/base.h"
+#include "allocfilt/base/file.h"
+#include "allocfilt/base/log.h"
+#include "allocfilt/names/resolver.h"
+#include "allocfilt/names/shrinkers.h"
 #include "names/cgroups.h"
 #include "names/symbols.h"
 

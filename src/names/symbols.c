@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/names.h"
+#include "allocfilt/base/hash.h"
+#include "allocfilt/names/resolver.h"
 #include "names/line_reader.h"
 
 #define CODE_PAGE   4096u

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "allocfilt/names/event_text.h"
+
 /*
  * Names of kernel functions, from a text like /proc/kallsyms. All of its code symbols are kept, sorted
  * by address, in memory of their own: about 40 bytes each. The file is read once, and in a running

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "allocfilt/output.h"
+#include "allocfilt/output/findings.h"
 #include "output/json.h"
 
 /* As the kernel's text has it: seconds, cut to microseconds. */

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocfilt/output.h"
+#include "allocfilt/output/facts.h"
+#include "allocfilt/output/form.h"
+#include "allocfilt/stats/chains.h"
 #include "output/heat_map.h"
 #include "output/tree.h"
 

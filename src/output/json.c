@@ -2,6 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "allocfilt/names/shrinkers.h"
+#include "allocfilt/output/facts.h"
+#include "allocfilt/output/form.h"
 #include "output/json.h"
 
 /*

@@ -2,8 +2,8 @@
 #ifndef ALLOCFILT_OUTPUT_JSON_H
 #define ALLOCFILT_OUTPUT_JSON_H
 
-#include "allocfilt/output.h"
 #include "allocfilt/output/json_writer.h"
+#include "allocfilt/output/view.h"
 
 /* The objects of the form `json`, which the form `perfetto` contains too. */
 

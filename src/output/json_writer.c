@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <string.h>
 
+#include "allocfilt/base/base.h"
+#include "allocfilt/base/text.h"
 #include "allocfilt/output/json_writer.h"
 
 #define VALUE_MAX    (2 * TEXT_NUMBER_MAX)

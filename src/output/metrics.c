@@ -3,7 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "allocfilt/output.h"
+#include "allocfilt/base/hash.h"
+#include "allocfilt/base/line.h"
+#include "allocfilt/names/shrinkers.h"
+#include "allocfilt/output/metrics.h"
 
 /*
  * The summary in Prometheus' text format 0.0.4.

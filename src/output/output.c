@@ -7,7 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "allocfilt/output.h"
+#include "allocfilt/base/file.h"
+#include "allocfilt/output/facts.h"
+#include "allocfilt/output/file.h"
+#include "allocfilt/output/form.h"
 
 extern const struct output_ops trace_form, tree_form, json_form, perfetto_form, html_form,
 	folded_form;

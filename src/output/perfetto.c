@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocfilt/output.h"
-#include "allocfilt/plan.h"
+#include "allocfilt/output/form.h"
 #include "output/json.h"
 
 /*

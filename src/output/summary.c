@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "allocfilt/output.h"
+#include "allocfilt/names/shrinkers.h"
+#include "allocfilt/output/facts.h"
+#include "allocfilt/output/view.h"
 #include "output/tree.h"
 
 /* The summary for people. It is ASCII except for names, as it goes to files and terminals alike. */

@@ -3,7 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "allocfilt/output.h"
+#include "allocfilt/base/line.h"
+#include "allocfilt/output/form.h"
 
 /*
  * The form `trace`: each record as the line that the kernel prints for it in `trace`, with

@@ -10,7 +10,8 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "allocfilt/output.h"
+#include "allocfilt/output/facts.h"
+#include "allocfilt/output/form.h"
 #include "output/tree.h"
 
 /* The form `tree`: a block for each stall, for people; then the summary. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <string.h>
 
-#include "allocfilt/plan.h"
+#include "allocfilt/plan/catalog.h"
 
 const struct phase_name phase_group_names[PHASE_GROUPS] = {
 	[PHASE_DIRECT_RECLAIM] = { "direct reclaim", "direct_reclaim" },

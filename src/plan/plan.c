@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/plan.h"
+#include "allocfilt/plan/plan.h"
 
 #include <errno.h>
 #include <fnmatch.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "allocfilt/base.h"
 
 static const struct plan_function *find_function(const struct plan *plan, const char *name)
 {

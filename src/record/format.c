@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocfilt/record.h"
 #include "allocfilt/record/format.h"
+#include "allocfilt/record/page.h"
 
 #define PAGE_SIZE_MIN (4 << 10)
 #define PAGE_SIZE_MAX (64 << 20)

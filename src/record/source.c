@@ -7,7 +7,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "allocfilt/record.h"
+#include "allocfilt/base/file.h"
+#include "allocfilt/base/trace_dir.h"
+#include "allocfilt/record/source.h"
 
 static int compare_path(const void *path, const void *file)
 {

@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/account.h"
+#include "allocfilt/account/account.h"
+#include "allocfilt/base/log.h"
+#include "allocfilt/output/file.h"
+#include "allocfilt/run/command.h"
+#include "allocfilt/run/kernel_plan.h"
+#include "allocfilt/run/loop.h"
+#include "allocfilt/run/signals.h"
+#include "allocfilt/tracing/session.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,8 +16,6 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "allocfilt/names.h"
-#include "allocfilt/output.h"
 #include "run/memory.h"
 #include "run/pipeline.h"
 #include "run/report.h"

@@ -3,12 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/config.h"
-#include "allocfilt/names.h"
-#include "allocfilt/plan.h"
-#include "allocfilt/run.h"
-#include "allocfilt/tracing.h"
+#include "allocfilt/run/kernel_plan.h"
+#include "allocfilt/run/run.h"
+#include "allocfilt/tracing/session.h"
 
 #define EVENT_WIDTH 40 /* columns of SYSTEM:NAME, without the colon */
 

@@ -10,8 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/run.h"
+#include "allocfilt/base/log.h"
+#include "allocfilt/run/command.h"
+#include "allocfilt/run/loop.h"
+#include "allocfilt/run/signals.h"
 
 /* env(1) ends with these, too. */
 #define STATUS_CANNOT_EXECUTE 126

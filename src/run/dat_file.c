@@ -12,6 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "allocfilt/base/log.h"
+#include "allocfilt/run/signals.h"
+
 /* trace-cmd numbers CPUs by their order: one without data gets an empty file. It may miss a full disk. */
 static const char script[] =
 	"umask 077; cpu=0 highest=$1 least=$2 name=$3 empty=; set --\n"

@@ -2,8 +2,8 @@
 #ifndef ALLOCFILT_RUN_DAT_FILE_H
 #define ALLOCFILT_RUN_DAT_FILE_H
 
-#include "allocfilt/capture.h"
-#include "allocfilt/run.h"
+#include "allocfilt/capture/write.h"
+#include "allocfilt/run/run.h"
 
 /* -w FILE.dat: trace-cmd restore makes it of the capture FILE.dat.parts. libtracecmd has no call. */
 

@@ -5,8 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "allocfilt/plan.h"
-#include "allocfilt/tracing.h"
+#include "allocfilt/tracing/session.h"
 #include "run/pipeline.h"
 
 /*

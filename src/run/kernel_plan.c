@@ -4,11 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/config.h"
-#include "allocfilt/plan.h"
-#include "allocfilt/run.h"
-#include "allocfilt/tracing.h"
+#include "allocfilt/base/log.h"
+#include "allocfilt/run/kernel_plan.h"
 
 int kernel_plan(struct kernel **kernel, struct plan **plan, const struct options *options,
 		bool whole, struct failure *failure)

@@ -9,8 +9,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "allocfilt/names.h"
-#include "allocfilt/output.h"
+#include "allocfilt/base/log.h"
+#include "allocfilt/output/file.h"
+#include "allocfilt/run/command.h"
+#include "allocfilt/run/kernel_plan.h"
+#include "allocfilt/run/signals.h"
 #include "run/live_loop.h"
 #include "run/manager.h"
 #include "run/memory.h"

@@ -4,8 +4,7 @@
 
 #include <stdint.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/run.h"
+#include "allocfilt/run/run.h"
 
 /*
  * Tracing a running kernel. All resources are allocated once by live_new(); live_trace() may then

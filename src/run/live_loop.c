@@ -6,7 +6,9 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#include "allocfilt/output.h"
+#include "allocfilt/base/log.h"
+#include "allocfilt/run/command.h"
+#include "allocfilt/run/signals.h"
 #include "run/live.h"
 #include "run/manager.h"
 #include "run/memory.h"

@@ -5,10 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "allocfilt/output.h"
-#include "allocfilt/record.h"
-#include "allocfilt/run.h"
-#include "allocfilt/tracing.h"
+#include "allocfilt/output/metrics.h"
+#include "allocfilt/run/loop.h"
 #include "run/guard.h"
 #include "run/pipeline.h"
 #include "run/recorder.h"

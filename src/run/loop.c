@@ -6,7 +6,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "allocfilt/run.h"
+#include "allocfilt/base/base.h"
+#include "allocfilt/run/loop.h"
+#include "allocfilt/run/signals.h"
 
 #define EVENTS_MAX 16
 

@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocfilt/journal.h"
-#include "allocfilt/output.h"
+#include "allocfilt/base/log.h"
+#include "allocfilt/journal/notify.h"
+#include "allocfilt/run/kernel_plan.h"
+#include "allocfilt/run/loop.h"
 
 #define STATUS_INTERVAL (10 * NS_PER_SECOND)
 

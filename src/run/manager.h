@@ -5,9 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/config.h"
-#include "allocfilt/run.h"
+#include "allocfilt/run/run.h"
 #include "run/pipeline.h"
 
 /*

@@ -8,7 +8,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "allocfilt/base.h"
+#include "allocfilt/base/file.h"
+#include "allocfilt/base/log.h"
+#include "allocfilt/base/memory.h"
 
 #define LOCK_SHARE 8	      /* of the memory that is available: more is not locked in advance */
 #define HEAP_ROOM  (16 << 10) /* bytes left free: without them the next malloc() adds 128 KiB */

@@ -10,9 +10,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "allocfilt/journal.h"
-#include "allocfilt/names.h"
-#include "allocfilt/stall.h"
+#include "allocfilt/base/log.h"
+#include "allocfilt/journal/journal.h"
+#include "allocfilt/names/shrinkers.h"
+#include "allocfilt/run/loop.h"
+#include "allocfilt/tracing/probe.h"
 #include "run/command_tasks.h"
 
 #define OVERFLOWS  5
@@ -203,7 +205,8 @@ static void count_overflows(struct pipeline *pipeline, const struct summary *sum
 		  resolver_missed(pipeline->resolver) },
 		{ "stalls", "stalls lack records or names (limit-memory)",
 		  stalls_limited(pipeline->stalls) },
-		{ "stacks", "events lack their kernel stack", stacks ? stacks_overflow(stacks) : 0 },
+		{ "stacks", "events lack their kernel stack",
+		  stacks ? stacks_overflow(stacks) : 0 },
 		{ "summary", "times the summary left out what took least time",
 		  summary_overflow(summary) + shrinkers_overflow(shrinkers) +
 			  shrinker_names_overflow(names) +
@@ -676,7 +679,9 @@ static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer,
 		.pids = shown_pids(pipeline),
 		.resolver = pipeline->resolver,
 		.writer = writer,
-		.form = form ? form : options->journal ? &journal : NULL,
+		.form = form		 ? form :
+			options->journal ? &journal :
+					   NULL,
 	};
 
 	pipeline->output = output_new(&output);

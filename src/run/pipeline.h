@@ -6,14 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/capture.h"
-#include "allocfilt/config.h"
-#include "allocfilt/output.h"
-#include "allocfilt/plan.h"
-#include "allocfilt/record.h"
-#include "allocfilt/run.h"
-#include "allocfilt/tracing.h"
+#include "allocfilt/base/line.h"
+#include "allocfilt/capture/write.h"
+#include "allocfilt/output/form.h"
+#include "allocfilt/tracing/cpu_buffers.h"
 
 /*
  * Connects the stages, for a running kernel and for a capture alike: pages to records in order of

@@ -9,11 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/capture.h"
-#include "allocfilt/names.h"
-#include "allocfilt/record.h"
-#include "allocfilt/stall.h"
+#include "allocfilt/base/file.h"
+#include "allocfilt/base/log.h"
 #include "run/dat_file.h"
 #include "run/pipeline.h"
 #include "run/recorder.h"

@@ -5,12 +5,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/capture.h"
-#include "allocfilt/config.h"
-#include "allocfilt/output.h"
-#include "allocfilt/run.h"
-#include "allocfilt/tracing.h"
+#include "allocfilt/base/log.h"
+#include "allocfilt/output/file.h"
+#include "allocfilt/run/signals.h"
 #include "run/pipeline.h"
 #include "run/replay.h"
 #include "run/report.h"

@@ -2,9 +2,8 @@
 #ifndef ALLOCFILT_RUN_REPLAY_H
 #define ALLOCFILT_RUN_REPLAY_H
 
-#include "allocfilt/base.h"
-#include "allocfilt/capture.h"
-#include "allocfilt/run.h"
+#include "allocfilt/capture/read.h"
+#include "allocfilt/run/run.h"
 
 /**
  * replay_open - open a capture, FILE or FILE:BUFFER, whose output is to be another file

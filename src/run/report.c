@@ -8,6 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "allocfilt/base/log.h"
+#include "allocfilt/run/loop.h"
+#include "allocfilt/run/signals.h"
+
 /* ---- summaries ---- */
 
 struct writer *report_stderr(const struct run_context *run)

@@ -4,9 +4,8 @@
 
 #include <stdbool.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/output.h"
-#include "allocfilt/run.h"
+#include "allocfilt/output/metrics.h"
+#include "allocfilt/run/run.h"
 #include "run/pipeline.h"
 
 /* Summaries and metrics of a run. */

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/run.h"
+#include "allocfilt/run/loop.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/config.h"
 #include "run/live.h"
 #include "run/manager.h"
 #include "run/report.h"

@@ -7,7 +7,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "allocfilt/run.h"
+#include "allocfilt/run/signals.h"
 
 struct signals {
 	int fd;

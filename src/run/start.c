@@ -6,6 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "allocfilt/base/file.h"
+#include "allocfilt/base/trace_dir.h"
+#include "allocfilt/run/command.h"
+#include "allocfilt/run/signals.h"
+
 int start_layout(struct data_source *source, const char *dir, struct failure *failure)
 {
 	char *text = NULL;

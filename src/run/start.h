@@ -2,8 +2,9 @@
 #ifndef ALLOCFILT_RUN_START_H
 #define ALLOCFILT_RUN_START_H
 
-#include "allocfilt/record.h"
-#include "allocfilt/run.h"
+#include "allocfilt/record/source.h"
+#include "allocfilt/run/run.h"
+#include "allocfilt/tracing/kernel.h"
 
 /* The first steps of tracing a running kernel. Each returns 0, or -errno with @failure. */
 

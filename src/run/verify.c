@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/verify.h"
+#include "allocfilt/output/file.h"
+#include "allocfilt/output/findings.h"
+#include "allocfilt/run/signals.h"
+#include "allocfilt/tracing/kernel.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "allocfilt/capture.h"
-#include "allocfilt/config.h"
-#include "allocfilt/output.h"
-#include "allocfilt/run.h"
-#include "allocfilt/tracing.h"
 #include "run/replay.h"
 #include "run/report.h"
 

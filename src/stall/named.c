@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/stall.h"
+#include "allocfilt/stall/stall.h"
 
 const char *stall_function(const struct named_stall *named, char text[STALL_FUNCTION_MAX])
 {

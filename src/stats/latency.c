@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "allocfilt/stats/latency.h"
-#include "allocfilt/base.h"
+#include "allocfilt/base/base.h"
 
 #define STEP_BITS  3
 #define FIRST_EDGE 4 /* 2^4 us */

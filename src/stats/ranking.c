@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocfilt/base.h"
+#include "allocfilt/base/text.h"
 #include "allocfilt/stats/ranking.h"
 
 struct ranking {

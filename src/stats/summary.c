@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocfilt/base/hash.h"
 #include "allocfilt/stats/summary.h"
 
 #define KEPT_SLICES 8

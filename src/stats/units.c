@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocfilt/base/hash.h"
+#include "allocfilt/names/units.h"
 #include "allocfilt/stats/units.h"
 
 #define MINUTE (60 * NS_PER_SECOND)

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "allocfilt/base.h"
+#include "allocfilt/base/base.h"
 
 #define DEPTH_MAX 32  /* anonymous members in each other */
 #define WALKS_MAX 512 /* over all types, in one search: damaged data could ask for 2^32 */

@@ -7,7 +7,7 @@
 #include <tracefs.h>
 #include <unistd.h>
 
-#include "allocfilt/base.h"
+#include "allocfilt/base/memory.h"
 #include "tracing/session_parts.h"
 
 /* TASK_INTERRUPTIBLE and TASK_UNINTERRUPTIBLE: a task that can run has nowhere to sleep. */

@@ -11,9 +11,10 @@
 #include <tracefs.h>
 #include <unistd.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/tracing.h"
-#include "tracing/kernel.h"
+#include "allocfilt/base/file.h"
+#include "allocfilt/base/string_list.h"
+#include "allocfilt/tracing/kernel.h"
+#include "tracing/kernel_look.h"
 #include "tracing/kinds.h"
 
 /*

@@ -9,9 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/plan.h"
-#include "tracing/kernel.h"
+#include "allocfilt/base/file.h"
+#include "allocfilt/plan/catalog.h"
+#include "tracing/kernel_look.h"
 #include "tracing/kinds.h"
 
 /*

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <tracefs.h>
 
-#include "allocfilt/base.h"
-#include "tracing/kernel.h"
+#include "allocfilt/base/log.h"
+#include "tracing/kernel_look.h"
 #include "tracing/session_parts.h"
 
 int leftovers_put_back(struct undo *undo, struct settings *settings, struct failure *failure)

@@ -7,8 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "allocfilt/base.h"
-#include "tracing/kernel.h"
+#include "allocfilt/base/base.h"
+#include "allocfilt/base/log.h"
+#include "allocfilt/base/trace_dir.h"
+#include "tracing/kernel_look.h"
 #include "tracing/others.h"
 
 /* A file that is not at its default is a failure; with @force it is set to it. */

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <tracefs.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/tracing.h"
+#include "allocfilt/base/file.h"
+#include "allocfilt/tracing/probe.h"
 #include "tracing/btf.h"
 
 /* The first argument of a function, as a kprobe event names it. */

@@ -9,8 +9,11 @@
 #include <tracefs.h>
 #include <unistd.h>
 
-#include "allocfilt/base.h"
-#include "tracing/kernel.h"
+#include "allocfilt/base/base.h"
+#include "allocfilt/base/log.h"
+#include "allocfilt/base/memory.h"
+#include "allocfilt/tracing/session.h"
+#include "tracing/kernel_look.h"
 #include "tracing/others.h"
 #include "tracing/session_parts.h"
 

@@ -6,7 +6,7 @@
 #include <time.h>
 #include <tracefs.h>
 
-#include "allocfilt/tracing.h"
+#include "allocfilt/tracing/session.h"
 #include "tracing/settings.h"
 #include "tracing/undo.h"
 

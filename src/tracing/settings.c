@@ -6,8 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "allocfilt/base.h"
-#include "tracing/kernel.h"
+#include "allocfilt/base/log.h"
+#include "tracing/kernel_look.h"
 #include "tracing/settings.h"
 
 #define WAIT_US	  2000000 /* for somebody else who is busy, or for memory */

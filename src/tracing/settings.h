@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <tracefs.h>
 
-#include "allocfilt/base.h"
+#include "allocfilt/base/failure.h"
 #include "tracing/kinds.h"
 
 /*

@@ -10,9 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/tracing.h"
-#include "tracing/kernel.h"
+#include "allocfilt/base/file.h"
+#include "allocfilt/base/text.h"
+#include "allocfilt/tracing/kernel.h"
+#include "tracing/kernel_look.h"
 #include "tracing/undo.h"
 
 #define UNDO_MAGIC   "allocfilt-undo"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/verify.h"
+#include "allocfilt/verify/verify.h"
+#include "allocfilt/base/base.h"
+#include "allocfilt/record/decode.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include "allocfilt/record/decode.h"
 
 struct verify {
 	const struct data_source *source;

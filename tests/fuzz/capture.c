@@ -7,8 +7,11 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "allocfilt/capture.h"
-#include "allocfilt/names.h"
+#include "allocfilt/base/base.h"
+#include "allocfilt/base/log.h"
+#include "allocfilt/capture/read.h"
+#include "allocfilt/names/shrinkers.h"
+#include "allocfilt/record/decode.h"
 #include "fuzz.h"
 
 #define FIXTURE	    "fixtures/kept"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A configuration file, alone and under a command line that has most of its settings. */
-#include "allocfilt/config.h"
+#include "allocfilt/config/options.h"
 #include "fuzz.h"
 
 static const char *const formats[] = {

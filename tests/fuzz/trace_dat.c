@@ -2,8 +2,9 @@
 /* A trace.dat: its header, options and sections, compressed or not, and where its pages are. */
 #include <fcntl.h>
 
-#include "allocfilt/capture.h"
-#include "allocfilt/record.h"
+#include "allocfilt/base/base.h"
+#include "allocfilt/base/log.h"
+#include "allocfilt/capture/read.h"
 #include "fuzz.h"
 
 #define PAGES_MAX 3200 /* of a CPU that are read */

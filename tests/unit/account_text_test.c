@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/account.h"
+#include "allocfilt/account/account.h"
 #include "unit_test.h"
 #include "written_text.h"
 

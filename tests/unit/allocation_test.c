@@ -7,8 +7,8 @@
 #include <fcntl.h>
 #include <limits.h>
 
-#include "allocfilt/capture.h"
-#include "allocfilt/journal.h"
+#include "allocfilt/journal/journal.h"
+#include "allocfilt/run/loop.h"
 #include "counted_malloc.h"
 #include "made_cpus.h"
 #include "made_event.h"

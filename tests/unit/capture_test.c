@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/capture.h"
+#include "allocfilt/capture/read.h"
 #include "cpu_files.h"
 #include "unit_test.h"
 

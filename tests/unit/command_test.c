@@ -5,8 +5,8 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/run.h"
+#include "allocfilt/run/command.h"
+#include "allocfilt/run/signals.h"
 #include "captured_stderr.h"
 #include "test_directory.h"
 #include "unit_test.h"

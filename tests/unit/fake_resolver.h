@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "allocfilt/names.h"
+#include "allocfilt/names/resolver.h"
 
 /*
  * A resolver made of callbacks, for stages that only ask it. The program's own is in a library:

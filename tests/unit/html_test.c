@@ -8,6 +8,8 @@
 #include "unit_test.h"
 #include "written_text.h"
 
+#include "allocfilt/output/form.h"
+
 #define BAD "\"'></title></style><script src=http://x>\xff\x1b&#60;\xe2\x80\xae"
 #define HARMLESS                                                                                   \
 	"&#34;&#39;&#62;&#60;/title&#62;&#60;/style&#62;&#60;script src=http://x&#62;\\xff\\x1b&#38;#60;\xe2\x80\xae"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The form `journal`, from stalls and ticks to what arrives at a socket. */
-#include "allocfilt/journal.h"
-#include "allocfilt/output.h"
+#include "allocfilt/journal/journal.h"
+#include "allocfilt/journal/notify.h"
 #include "fake_journald.h"
 #include "fake_resolver.h"
 #include "journal/socket.h"

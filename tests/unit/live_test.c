@@ -14,11 +14,12 @@
 #include <sys/wait.h>
 #include <tracefs.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/capture.h"
-#include "allocfilt/journal.h"
-#include "allocfilt/output.h"
-#include "allocfilt/run.h"
+#include "allocfilt/base/file.h"
+#include "allocfilt/base/log.h"
+#include "allocfilt/journal/journal.h"
+#include "allocfilt/run/command.h"
+#include "allocfilt/run/loop.h"
+#include "allocfilt/run/signals.h"
 #include "captured_stderr.h"
 #include "command_line.h"
 #include "run/live.h"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <fcntl.h>
 
-#include "allocfilt/output.h"
-#include "allocfilt/plan.h"
+#include "allocfilt/output/metrics.h"
 #include "fake_resolver.h"
 #include "made_view.h"
 #include "test_directory.h"

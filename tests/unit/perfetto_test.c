@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The form `perfetto`: which track each slice is on. tests/replay/trace_event.pl checks the format. */
-#include "allocfilt/output.h"
+#include "allocfilt/output/form.h"
 #include "fake_resolver.h"
 #include "made_stall.h"
 #include "unit_test.h"

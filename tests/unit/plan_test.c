@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/capture.h"
-#include "allocfilt/plan.h"
+#include "allocfilt/capture/read.h"
 #include "notes.h"
 #include "unit_test.h"
 

@@ -3,10 +3,9 @@
 #include <fcntl.h>
 #include <signal.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/config.h"
-#include "allocfilt/output.h"
-#include "allocfilt/run.h"
+#include "allocfilt/base/log.h"
+#include "allocfilt/output/form.h"
+#include "allocfilt/run/signals.h"
 #include "made_event.h"
 #include "test_directory.h"
 #include "unit_test.h"

@@ -6,8 +6,10 @@
 #include <fcntl.h>
 #include <signal.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/output.h"
+#include "allocfilt/base/log.h"
+#include "allocfilt/run/kernel_plan.h"
+#include "allocfilt/run/loop.h"
+#include "allocfilt/run/signals.h"
 #include "datagrams.h"
 #include "run/live.h"
 #include "run/manager.h"

@@ -8,8 +8,8 @@
 #include <pthread.h>
 #include <semaphore.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/tracing.h"
+#include "allocfilt/base/log.h"
+#include "allocfilt/tracing/session.h"
 
 /* More calls than any session makes; a loop over all of them has to end before. */
 #define CALLS_MAX 5000

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "fake_tracing.h"
 
-#include "allocfilt/base.h"
+#include "allocfilt/base/log.h"
 #include "tracing/settings.h"
 
 static struct settings settings;

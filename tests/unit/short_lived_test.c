@@ -5,7 +5,6 @@
  */
 #include <fcntl.h>
 
-#include "allocfilt/capture.h"
 #include "counted_malloc.h"
 #include "made_cpus.h"
 #include "made_page.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "allocfilt/names/shrinkers.h"
 #include "allocfilt/stats/shrinkers.h"
 #include "unit_test.h"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The summary as text and as JSON. */
-#include "allocfilt/output.h"
 #include "fake_resolver.h"
 #include "made_view.h"
 #include "output/json.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <time.h>
 
-#include "allocfilt/names.h"
+#include "allocfilt/base/base.h"
+#include "allocfilt/names/resolver.h"
 #include "names/symbols.h"
 #include "test_directory.h"
 #include "unit_test.h"

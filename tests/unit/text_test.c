@@ -3,7 +3,8 @@
 #include <limits.h>
 #include <time.h>
 
-#include "allocfilt/base.h"
+#include "allocfilt/base/base.h"
+#include "allocfilt/base/line.h"
 #include "unit_test.h"
 
 struct escaped {

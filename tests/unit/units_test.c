@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "allocfilt/base/base.h"
 #include "allocfilt/stats/units.h"
 #include "unit_test.h"
 

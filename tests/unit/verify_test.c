@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Captures made by hand: each fault is found at its place, and nothing else is called one. */
-#include "allocfilt/config.h"
-#include "allocfilt/output.h"
-#include "allocfilt/run.h"
-#include "allocfilt/verify.h"
+#include "allocfilt/output/form.h"
+#include "allocfilt/run/signals.h"
+#include "allocfilt/verify/verify.h"
 #include "made_cpus.h"
 #include "made_event.h"
 #include "test_directory.h"

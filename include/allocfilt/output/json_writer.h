@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "allocfilt/base.h"
+#include "allocfilt/base/writer.h"
 
 /*
  * Writes JSON (RFC 8259) on one line: objects and arrays with all that is in them. Errors stay in the

@@ -2,7 +2,7 @@
 #ifndef ALLOCFILT_STATS_CHAINS_H
 #define ALLOCFILT_STATS_CHAINS_H
 
-#include "allocfilt/stall.h"
+#include "allocfilt/stall/stall.h"
 
 /*
  * The causes of many stalls as one tree, for flame graphs: outermost function, phase, its part,

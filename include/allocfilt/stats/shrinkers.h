@@ -2,7 +2,6 @@
 #ifndef ALLOCFILT_STATS_SHRINKERS_H
 #define ALLOCFILT_STATS_SHRINKERS_H
 
-#include "allocfilt/stall.h"
 #include "allocfilt/stats/ranking.h"
 
 /*

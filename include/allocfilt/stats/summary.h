@@ -2,7 +2,7 @@
 #ifndef ALLOCFILT_STATS_SUMMARY_H
 #define ALLOCFILT_STATS_SUMMARY_H
 
-#include "allocfilt/stall.h"
+#include "allocfilt/stall/cause.h"
 #include "allocfilt/stats/latency.h"
 #include "allocfilt/stats/ranking.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef ALLOCFILT_TRACING_KERNEL_H
-#define ALLOCFILT_TRACING_KERNEL_H
+#ifndef ALLOCFILT_TRACING_KERNEL_LOOK_H
+#define ALLOCFILT_TRACING_KERNEL_LOOK_H
 
 #include <stdbool.h>
 

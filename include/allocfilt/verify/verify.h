@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef ALLOCFILT_VERIFY_H
-#define ALLOCFILT_VERIFY_H
+#ifndef ALLOCFILT_VERIFY_VERIFY_H
+#define ALLOCFILT_VERIFY_VERIFY_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/plan.h"
-#include "allocfilt/record.h"
+#include "allocfilt/base/line.h"
+#include "allocfilt/plan/plan.h"
+#include "allocfilt/record/source.h"
 
 /*
  * Is a capture whole? Each page is checked by itself, and each record for its time and its type. Memory

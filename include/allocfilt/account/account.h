@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef ALLOCFILT_ACCOUNT_H
-#define ALLOCFILT_ACCOUNT_H
+#ifndef ALLOCFILT_ACCOUNT_ACCOUNT_H
+#define ALLOCFILT_ACCOUNT_ACCOUNT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/config.h"
-#include "allocfilt/names.h"
-#include "allocfilt/plan.h"
-#include "allocfilt/stall.h"
+#include "allocfilt/base/writer.h"
+#include "allocfilt/stall/stall.h"
 
 /*
  * An account: who takes memory from the kernel, and what is wasted. The kernel counts by itself, in

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef ALLOCFILT_CONFIG_H
-#define ALLOCFILT_CONFIG_H
+#ifndef ALLOCFILT_CONFIG_OPTIONS_H
+#define ALLOCFILT_CONFIG_OPTIONS_H
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
 
-#include "allocfilt/base.h"
+#include "allocfilt/base/failure.h"
 
 /*
  * What the user asks for: the command line and the configuration file, in one struct. The table of
