@@ -403,6 +403,8 @@ static inline int event_record(struct pipeline *pipeline, struct record *record)
 	uint64_t ns;
 	int ret;
 
+	if (pipeline->command && pipeline->plan->events[record->event].id == EVENT_FORK)
+		decode_fields(pipeline->decode, record);
 	if (pipeline->selects && !is_asked_for(pipeline, record))
 		return 0;
 	ret = stalls_event(pipeline->stalls, record, &ns);

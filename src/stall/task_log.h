@@ -307,11 +307,20 @@ static inline void *log_raw(struct log_entry *entry)
 	return entry->kind == LOG_EVENT ? entry->payload : log_pair(entry)->payload;
 }
 
+/** log_events - of a window or the end of a pair: the first event that it owns */
+static inline struct log_entry **log_events(struct log_entry *entry)
+{
+	return entry->kind == LOG_WINDOW ? &log_window(entry)->events : &log_pair(entry)->events;
+}
+
 /** log_stack - where an event's stack is, behind its payload */
 static inline struct record_stack *log_stack(struct log_entry *entry)
 {
 	return (struct record_stack *)((unsigned char *)log_raw(entry) + (entry->size + 7) / 8 * 8);
 }
+
+/** log_record - the record of an entry, without the fields of events; its raw data stays in the log */
+void log_record(struct log_entry *entry, struct record *record);
 
 /** log_start, log_end - ns: of a window, or of a pair by its end; else of the record */
 static inline uint64_t log_start(struct log_entry *entry)
