@@ -29,10 +29,11 @@ static void test_details(void **state)
 	      { "the cgroup that was reclaimed first, if the event knows one",
 		"memcg+ 110 memcg=8, memcg- 115, direct+ 120 memcg=9, direct+ 125, memcg 100-200",
 		"7:100-200 order 0 gfp 0 GFP_0 pages 0 memcg 8 lines 1+2" },
-	      { "other events have no cgroup", "user 110 memcg=8, slab+ 120 memcg=9 nid=-1 pri=-1, "
-					       "slab- 130 memcg=9, list 140 memcg=7 nid=-1 pri=-1 "
-					       "scan=0xffffffff dirty=0xffffffff wb=0xffffffff, "
-					       "memcg 100-200",
+	      { "other events have no cgroup",
+		"user 110 memcg=8, slab+ 120 memcg=9 nid=-1 pri=-1, "
+		"slab- 130 memcg=9, list 140 memcg=7 nid=-1 pri=-1 "
+		"scan=0xffffffff dirty=0xffffffff wb=0xffffffff, "
+		"memcg 100-200",
 		"7:100-200 order -1 lines 1+3" },
 	      { "-1 is a flag word too", "try 105 gfp=0xffffffff, compact 100-200",
 		"7:100-200 order 0 gfp 4294967295 GFP_4294967295 tried 1 lines 1+1" });
