@@ -7,11 +7,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/config.h"
-#include "allocfilt/output.h"
-#include "allocfilt/run.h"
-#include "allocfilt/tracing.h"
+#include "allocfilt/account/account.h"
+#include "allocfilt/base/log.h"
+#include "allocfilt/output/file.h"
+#include "allocfilt/output/form.h"
+#include "allocfilt/run/command.h"
+#include "allocfilt/run/kernel_plan.h"
+#include "allocfilt/run/loop.h"
+#include "allocfilt/run/signals.h"
+#include "allocfilt/tracing/session.h"
 
 /*
  * If descriptor 0, 1 or 2 is closed, the next file we open would become stdin, stdout or stderr. It
@@ -42,32 +46,20 @@ static int run_source(const struct run_context *run, struct failure *failure)
 	    options_on_command_line(options, "format") && !output_form_is_text(options->format))
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
 				   "--interval prints text: not with -f %s", options->format);
-	if (kind == SOURCE_CAPTURE && options->write)
-		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
-				   "-w %s: %s is a capture already, -w records a running kernel",
-				   options->write, source);
-	if (kind == SOURCE_CAPTURE && options->journal)
-		return failure_set(
-			failure, EXIT_STATUS_USAGE, EINVAL,
-			"--journal: %s is a capture, the journal is for a running kernel", source);
-	if (kind == SOURCE_CAPTURE && options->task == TASK_ACCOUNT)
-		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
-				   "account: %s is a capture, only a running kernel counts",
-				   source);
-	if (kind == SOURCE_CAPTURE && options->command)
-		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
-				   "%s: %s is a capture, a COMMAND is run on a running kernel",
-				   *options->command, source);
-	if (kind == SOURCE_CAPTURE)
-		return replay_run(run, failure);
+	if (kind == SOURCE_CAPTURE) {
+		ret = options_check_capture(options, source, failure);
+		return ret ? ret : replay_run(run, failure);
+	}
 	ret = config_check_threshold(options, failure);
 	if (ret)
 		return ret;
+	if (options->task == TASK_ACCOUNT)
+		return account_run(run, failure);
 	return options->journal && !options->command ? service_run(run, failure) :
 						       live_run(run, failure);
 }
 
-/* Once tracing has ended, which COMMAND may not have. */
+/* Tracing has ended, but COMMAND may go on. */
 static int wait_for_command(const struct run_context *run, int ret, struct failure *failure)
 {
 	int status;
@@ -195,20 +187,22 @@ int main(int argc, char **argv)
 
 	fill_standard_descriptors();
 	log_look_for_journal();
-	ret = options_parse(&options, argc, argv, output_form_names(options_is_account(argc, argv)),
+	ret = options_parse(&options, argc, argv,
+			    options_is_account(argc, argv) ? account_form_names() :
+							     output_form_names(),
 			    &failure);
 	if (!ret && (options.task == TASK_RUN || options.task == TASK_ACCOUNT ||
 		     options.task == TASK_PROBE || options.task == TASK_CHECK_CONFIG))
 		ret = config_load(&options, &failure);
-	/* It inherits what is changed from here on as it was found. */
+	/* Fork COMMAND before signals are changed: it inherits them as they were found. */
 	if (!ret && options.command)
-		ret = command_new(&command, options.command, options.user, &failure);
-	/* Nobody need read the messages of what puts tracing back. */
+		ret = command_new(&command, options.command, &failure);
+	/* A closed stderr must not stop a restore. */
 	signal(SIGPIPE, SIG_IGN);
-	/* A script's shell has them ignored for a background job. */
+	/* A shell script ignores both signals for a background job. */
 	signal(SIGINT, SIG_DFL);
 	signal(SIGQUIT, SIG_DFL);
-	/* Ignored, it takes away what a child returns. */
+	/* With SIGCHLD ignored, wait() would lose COMMAND's status. */
 	signal(SIGCHLD, SIG_DFL);
 	if (!ret) {
 		if (options.quiet)
@@ -221,7 +215,7 @@ int main(int argc, char **argv)
 	options_free(&options);
 	if (!ret)
 		return EXIT_STATUS_DONE;
-	/* What COMMAND returned has no text. */
+	/* The status of COMMAND has no text. */
 	if (*failure.text)
 		log_error("%s", failure.text);
 	return failure.status;

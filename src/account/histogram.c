@@ -8,7 +8,7 @@
 #define HEAD "# trigger info: hist:name="
 
 /* Cuts the line off and returns the next one; NULL: there is none. */
-static char *next_line(char *line)
+static char *next_histogram_line(char *line)
 {
 	char *end = strchr(line, '\n');
 
@@ -24,7 +24,7 @@ bool histogram_begin(struct histogram_text *histogram, char *text, const char *n
 
 	*histogram = (struct histogram_text){ .next = NULL };
 	for (char *line = text, *next; line; line = next) {
-		next = next_line(line);
+		next = next_histogram_line(line);
 		if (strncmp(line, HEAD, strlen(HEAD)) ||
 		    strncmp(line + strlen(HEAD), name, length) ||
 		    line[strlen(HEAD) + length] != ':')
@@ -35,7 +35,7 @@ bool histogram_begin(struct histogram_text *histogram, char *text, const char *n
 	return false;
 }
 
-/* A name of a task may hold whatever ends the keys: the last one does. */
+/* A task's name may contain the text that ends the keys: the last one ends them. */
 static bool parse_row(char *line, struct histogram_row *row)
 {
 	char *end = NULL;
@@ -51,15 +51,15 @@ static bool parse_row(char *line, struct histogram_row *row)
 }
 
 /*
- * Rows, a blank line, the totals, and what follows of another histogram. The name of a task may hold
- * newlines, but not all of a head.
+ * A histogram has rows, a blank line and the totals; another one may follow. A task's name may contain
+ * newlines, but is too short for a head.
  */
 bool histogram_next(struct histogram_text *histogram, struct histogram_row *row)
 {
 	while (histogram->next) {
 		char *line = histogram->next;
 
-		histogram->next = next_line(line);
+		histogram->next = next_histogram_line(line);
 		if (!strcmp(line, "# event histogram")) {
 			histogram->next = NULL;
 		} else if (parse_row(line, row)) {
@@ -67,7 +67,7 @@ bool histogram_next(struct histogram_text *histogram, struct histogram_row *row)
 					     histogram->next + 1 :
 					     NULL;
 			if (row->saved)
-				histogram->next = next_line(histogram->next);
+				histogram->next = next_histogram_line(histogram->next);
 			return true;
 		} else if (*line == ' ') {
 			histogram_number(line, "Hits", &histogram->hits);
@@ -79,8 +79,8 @@ bool histogram_next(struct histogram_text *histogram, struct histogram_row *row)
 	return false;
 }
 
-/* What follows "NAME:" and blanks; NULL: it is not there. */
-static const char *find(const char *text, const char *name)
+/* Returns what follows "NAME:" and blanks; NULL: NAME is not there. */
+static const char *find_value(const char *text, const char *name)
 {
 	size_t length = strlen(name);
 	const char *found = text;
@@ -97,7 +97,7 @@ static const char *find(const char *text, const char *name)
 
 bool histogram_number(const char *text, const char *name, uint64_t *ret_number)
 {
-	const char *value = find(text, name);
+	const char *value = find_value(text, name);
 
 	if (!value || !isdigit((unsigned char)*value))
 		return false;
@@ -105,9 +105,19 @@ bool histogram_number(const char *text, const char *name, uint64_t *ret_number)
 	return true;
 }
 
+bool histogram_tid(const struct histogram_row *row, const char *key, int *ret_tid)
+{
+	uint64_t number;
+
+	if (!histogram_number(row->keys, key, &number))
+		return false;
+	*ret_tid = (int)number;
+	return true;
+}
+
 const char *histogram_string(char *keys, const char *name)
 {
-	const char *value = find(keys, name);
+	const char *value = find_value(keys, name);
 
 	if (!value)
 		return NULL;
@@ -118,7 +128,7 @@ const char *histogram_string(char *keys, const char *name)
 
 const char *histogram_symbol(char *keys, const char *name, uint64_t *ret_address)
 {
-	const char *value = find(keys, name);
+	const char *value = find_value(keys, name);
 	char *symbol, *module, *size, *end;
 
 	if (!value || *value != '[')

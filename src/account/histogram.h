@@ -38,6 +38,9 @@ bool histogram_next(struct histogram_text *histogram, struct histogram_row *row)
 /** histogram_number - the number of a key or value; false if there is none */
 bool histogram_number(const char *text, const char *name, uint64_t *ret_number);
 
+/** histogram_tid - the number of a key that is a thread id; false if there is none */
+bool histogram_tid(const struct histogram_row *row, const char *key, int *ret_tid);
+
 /** histogram_string - the text of the last key, without blanks at its end; NULL: there is none */
 const char *histogram_string(char *keys, const char *name);
 

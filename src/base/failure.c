@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "allocfilt/base.h"
+#include "allocfilt/base/failure.h"
 
 int failure_set(struct failure *failure, enum exit_status status, int error, const char *format,
 		...)

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "allocfilt/base.h"
+#include "allocfilt/base/file.h"
 
 #define FILE_FIRST_SIZE 4096
 

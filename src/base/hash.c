@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocfilt/base.h"
+#include "allocfilt/base/hash.h"
 
 int hash_init(struct hash *hash, struct hash_link *first, size_t stride, size_t count)
 {

@@ -8,7 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "allocfilt/base.h"
+#include "allocfilt/base/failure.h"
+#include "allocfilt/base/log.h"
 
 #define LOG_PREFIX   "allocfilt: "
 #define LOG_LINE_MAX (sizeof(LOG_PREFIX) + FAILURE_TEXT_MAX + 128)

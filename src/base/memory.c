@@ -6,7 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "allocfilt/base.h"
+#include "allocfilt/base/file.h"
+#include "allocfilt/base/memory.h"
 
 uint64_t memory_available(void)
 {

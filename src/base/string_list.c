@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/base.h"
+#include "allocfilt/base/string_list.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -25,17 +25,6 @@ int string_list_add(char ***texts, const char *text, size_t most)
 	longer[count + 1] = NULL;
 	*texts = longer;
 	return 0;
-}
-
-bool string_list_equal(char *const *a, char *const *b)
-{
-	if (!a || !b)
-		return a == b;
-	while (*a && *b && !strcmp(*a, *b)) {
-		a++;
-		b++;
-	}
-	return !*a && !*b;
 }
 
 void string_list_free(char **texts)

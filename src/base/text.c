@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <ctype.h>
-#include <endian.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -8,7 +7,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "allocfilt/base.h"
+#include "allocfilt/base/base.h"
+#include "allocfilt/base/line.h"
+#include "allocfilt/base/text.h"
 
 size_t utf8_length(const char *text)
 {
@@ -189,66 +190,22 @@ char *text_trim(char *text)
 
 /* ---- numbers ---- */
 
-static int digits_of(uint64_t number)
+char *text_decimal(char *to, uint64_t number, int width, char fill)
 {
-	static const uint64_t powers[] = { 0,	 1e1,  1e2,  1e3,  1e4,	 1e5,  1e6,
-					   1e7,	 1e8,  1e9,  1e10, 1e11, 1e12, 1e13,
-					   1e14, 1e15, 1e16, 1e17, 1e18, 1e19 };
-	/* log10(2) is 1233 / 4096: as many as that has whole, or one more. */
-	int least = (64 - __builtin_clzll(number | 1)) * 1233 >> 12;
+	char digits[TEXT_NUMBER_MAX], *end = digits + sizeof(digits), *at = end;
 
-	return least + (number >= powers[least]);
-}
-
-const char text_pairs[] = "0001020304050607080910111213141516171819"
-			  "2021222324252627282930313233343536373839"
-			  "4041424344454647484950515253545556575859"
-			  "6061626364656667686970717273747576777879"
-			  "8081828384858687888990919293949596979899";
-
-/*
- * With zeros before it. All digits at once: each step halves the parts of the number and fills the lower
- * halves.
- */
-static noinline char *put_eight_digits(char *to, uint32_t number)
-{
-	uint64_t parts = number / 10000 | (uint64_t)(number % 10000) << 32, upper;
-
-	upper = parts * 10486 >> 20 & 0x0000007f0000007f; /* a hundredth */
-	parts = upper | (parts - upper * 100) << 16;
-	upper = parts * 103 >> 10 & 0x000f000f000f000f; /* a tenth */
-	parts = htole64((upper | (parts - upper * 10) << 8) + 0x3030303030303030);
-	return mempcpy(to, &parts, sizeof(parts));
-}
-
-static noinline char *put_large(char *to, uint64_t number)
-{
-	to = text_unsigned(to, number / 100000000);
-	return put_eight_digits(to, (uint32_t)(number % 100000000));
+	do {
+		*--at = (char)('0' + number % 10);
+		number /= 10;
+	} while (number);
+	for (width -= (int)(end - at); width > 0; width--)
+		*to++ = fill;
+	return mempcpy(to, at, (size_t)(end - at));
 }
 
 char *text_unsigned(char *to, uint64_t number)
 {
-	uint32_t rest = (uint32_t)number;
-	char *end;
-	int digits;
-
-	if (number >= 100000000)
-		return put_large(to, number);
-	digits = digits_of(number);
-	end = to + digits;
-	for (to = end; rest >= 10; rest /= 100)
-		text_pair(to -= 2, rest % 100);
-	if (digits % 2)
-		to[-1] = (char)('0' + rest);
-	return end;
-}
-
-char *text_decimal(char *to, uint64_t number, int width, char fill)
-{
-	for (width -= digits_of(number); width > 0; width--)
-		*to++ = fill;
-	return text_unsigned(to, number);
+	return text_decimal(to, number, 0, ' ');
 }
 
 char *text_signed(char *to, int64_t number)

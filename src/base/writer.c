@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "allocfilt/base.h"
+#include "allocfilt/base/writer.h"
 
 struct writer {
 	int fd;

@@ -11,7 +11,9 @@
 #include <zlib.h>
 #endif
 
-#include "allocfilt/record.h"
+#include "allocfilt/base/base.h"
+#include "allocfilt/base/file.h"
+#include "allocfilt/record/source.h"
 
 #define COUNT_BYTES  4		 /* before the first chunk */
 #define CHUNK_HEADER 8		 /* sizes: compressed, and of the data */
@@ -177,7 +179,7 @@ void chunks_rewind(struct chunks *chunks)
 	chunks->at = chunks->length = 0;
 }
 
-static int make_room(unsigned char **buffer, size_t *size, size_t wanted)
+static int enlarge(unsigned char **buffer, size_t *size, size_t wanted)
 {
 	unsigned char *larger;
 
@@ -201,9 +203,9 @@ static int next_chunk(struct chunks *chunks)
 		return 0;
 	ret = read_header(chunks, chunks->next, &packed, &size);
 	if (!ret)
-		ret = make_room(&chunks->packed, &chunks->packed_size, packed);
+		ret = enlarge(&chunks->packed, &chunks->packed_size, packed);
 	if (!ret)
-		ret = make_room(&chunks->data, &chunks->data_size, size);
+		ret = enlarge(&chunks->data, &chunks->data_size, size);
 	if (ret)
 		return ret;
 	ret = read_at(chunks, chunks->packed, packed, chunks->next + CHUNK_HEADER);

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "allocfilt/base.h"
+#include "allocfilt/base/file.h"
 #include "capture/chunks.h"
 
 _Static_assert(sizeof(off_t) == sizeof(int64_t), "build with -D_FILE_OFFSET_BITS=64");
@@ -83,12 +83,13 @@ static size_t pages_before_hole(const struct cpu_data *data, size_t page, size_t
 	return pages ? pages : 1;
 }
 
-static ssize_t read_file(const struct cpu_data *data, char *pages, size_t size, size_t page)
+static ssize_t read_pages_of_file(const struct cpu_data *data, char *pages, size_t size,
+				  size_t page)
 {
 	size_t length;
 	int ret = file_read_at(data->fd, pages, size, data->start + data->offset, &length);
 
-	/* What is before the error can be read. */
+	/* Pages before the error can be read. */
 	if (ret)
 		return length >= page ? (ssize_t)(length / page * page) : ret;
 	return (ssize_t)length;
@@ -109,7 +110,7 @@ ssize_t cpu_data_read(struct cpu_data *data, void *pages, size_t page, size_t mo
 	if ((off_t)size > data->size - data->offset)
 		size = (size_t)(data->size - data->offset);
 	length = data->chunks ? chunks_read(data->chunks, pages, size) :
-				read_file(data, pages, size, page);
+				read_pages_of_file(data, pages, size, page);
 	if (length > 0)
 		data->offset += length;
 	return length;

@@ -7,12 +7,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "allocfilt/base.h"
+#define REQUESTS_MAX 1024 /* at once; with more of them file_sync_start() waits for one */
 
-#define REQUESTS_MAX 1024 /* at once; with more of them file_sync_start() waits */
-#define RESULTS	     16	  /* read at once */
-
-/* What cannot be synced, such as a file of a file system in memory, is as safe as it can be. */
+/* A file that cannot be synced, as on a file system in memory, is as safe as it can be. */
 static void keep_error(struct file_sync *sync, int64_t result)
 {
 	if (result < 0 && result != -EINVAL && !sync->error)
@@ -33,21 +30,16 @@ void file_sync_end(struct file_sync *sync)
 	sync->context = 0;
 }
 
-/* @wait: until no more than @most are under way */
-static void read_results(struct file_sync *sync, bool wait, int most)
+/* @most: requests that may stay pending; @wait: until no more do */
+static void take_results(struct file_sync *sync, int most, bool wait)
 {
-	struct io_event events[RESULTS];
 	struct timespec now = { 0 };
-	int got = 1;
+	struct io_event event;
 
-	while (sync->pending > most && got > 0) {
-		got = (int)syscall(SYS_io_getevents, sync->context, wait, RESULTS, events,
-				   wait ? NULL : &now);
-		if (got < 0 && errno == EINTR)
-			got = 1;
-		else
-			for (int i = 0; i < got; i++, sync->pending--)
-				keep_error(sync, events[i].res);
+	while (sync->pending > most &&
+	       syscall(SYS_io_getevents, sync->context, 1, 1, &event, wait ? NULL : &now) == 1) {
+		sync->pending--;
+		keep_error(sync, event.res);
 	}
 }
 
@@ -56,8 +48,7 @@ void file_sync_start(struct file_sync *sync, int fd)
 	struct iocb request = { .aio_lio_opcode = IOCB_CMD_FSYNC, .aio_fildes = fd };
 	struct iocb *requests[] = { &request };
 
-	if (sync->pending == REQUESTS_MAX)
-		read_results(sync, true, REQUESTS_MAX - 1);
+	take_results(sync, REQUESTS_MAX - 1, true);
 	if (sync->context && syscall(SYS_io_submit, sync->context, 1, requests) == 1)
 		sync->pending++;
 	else if (fsync(fd))
@@ -68,7 +59,7 @@ int file_sync_result(struct file_sync *sync, bool wait)
 {
 	int error;
 
-	read_results(sync, wait, 0);
+	take_results(sync, 0, wait);
 	error = sync->error;
 	sync->error = 0;
 	return error;

@@ -7,7 +7,8 @@
 
 /*
  * fsync(2) without waiting for it: on a busy disk it takes seconds, in which a ring buffer runs over.
- * sync_file_range(2) does not wait either, but leaves out how long a file is and where it lies.
+ * sync_file_range(2) does not wait either, but leaves out how long a file is and where it lies;
+ * aio_fsync(3) starts threads, and each file has to stay open.
  */
 struct file_sync {
 	aio_context_t context; /* 0: the kernel has none for us, and each file is waited for */

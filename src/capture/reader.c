@@ -11,7 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "allocfilt/capture.h"
+#include "allocfilt/base/base.h"
+#include "allocfilt/base/file.h"
+#include "allocfilt/base/text.h"
+#include "allocfilt/base/trace_dir.h"
 #include "capture/chunks.h"
 #include "capture/cpu_data.h"
 #include "capture/trace_dat.h"
@@ -38,7 +41,7 @@ struct capture {
 	struct capture_info info;
 	struct trace_dat *dat;		 /* NULL: a directory */
 	const struct dat_buffer *buffer; /* of it */
-	char *dir;			 /* or the file */
+	char *dir;			 /* or FILE, or FILE:BUFFER */
 	bool order_known;
 	bool function_graph;
 	/* as long as those of struct utsname */
@@ -124,7 +127,7 @@ static uint64_t parse_date(const char *text)
 }
 
 /* "cpuN COUNT" after "lost" or "read": each CPU of the recording has both lines. */
-static void parse_count(struct capture *capture, bool lost, const char *text)
+static void parse_cpu_count(struct capture *capture, bool lost, const char *text)
 {
 	char name[64];
 	uint64_t count;
@@ -179,7 +182,7 @@ static void parse_description(struct capture *capture, char *text)
 			free(capture->pids);
 			source->recorded = capture->pids = parse_pids(value);
 		} else if (!strcmp(key, "lost") || !strcmp(key, "read")) {
-			parse_count(capture, *key == 'l', value);
+			parse_cpu_count(capture, *key == 'l', value);
 		} else if (!strcmp(key, "pressure_before")) {
 			memory_pressure_parse(value, &source->pressure_before);
 		} else if (!strcmp(key, "pressure_after")) {
@@ -232,7 +235,7 @@ static bool find_segments(const char *dir, unsigned int *ret_first, unsigned int
 	return found;
 }
 
-static int read_layout(struct capture *capture, struct failure *failure)
+static int read_page_layout(struct capture *capture, struct failure *failure)
 {
 	char *text = read_text(capture, "events/header_page");
 	unsigned int first, last;
@@ -277,7 +280,7 @@ static int open_cpu(struct capture *capture, int place, struct chunk_limits *lim
 		ret = cpu_data_open_file(&cpu->data, capture->dir, cpu->cpu);
 	if (ret && ret != -ENOENT)
 		count_cpu_flaw(capture, cpu, -ret);
-	/* Of compressed data what is before the damage is left. */
+	/* Compressed data can be read up to the damage. */
 	cpu->done = ret && !cpu->data.chunks;
 	cpu->missing = ret == -ENOENT;
 	return cpu->done ? ret : 0;
@@ -364,7 +367,7 @@ static bool has_event(void *context, const char *system, const char *name)
 
 	snprintf(path, sizeof(path), "events/%s/%s/format", system, name);
 	if (capture->dat)
-		return file_table_has(capture->dat->files, path);
+		return source_has(&capture->source, path);
 	snprintf(dir, sizeof(dir), "%s/events/%s/%s", capture->dir, system, name);
 	if (stat(dir, &status))
 		return false;
@@ -378,7 +381,7 @@ static bool has_event(void *context, const char *system, const char *name)
 	return has;
 }
 
-/* A capture made by hand may lack these. Who reads them takes one that cannot be read as missing. */
+/* A capture made by hand may lack these. Their readers take one that cannot be read as missing. */
 static void check_names(struct capture *capture)
 {
 	static const char *const names[] = { "kallsyms", "mountinfo", "saved_cmdlines", "tasks",
@@ -398,7 +401,7 @@ static void check_names(struct capture *capture)
 }
 
 /* @text: of set_ftrace_filter; belongs to the capture from now on */
-static int set_functions(struct capture *capture, char *text)
+static int use_functions(struct capture *capture, char *text)
 {
 	size_t count = 0;
 	char *line;
@@ -426,7 +429,7 @@ static int list_functions(struct capture *capture)
 		free(text);
 		text = read_text(capture, "available_filter_functions");
 	}
-	return text ? set_functions(capture, text) : 0;
+	return text ? use_functions(capture, text) : 0;
 }
 
 /* Memory comes as it is used. */
@@ -449,7 +452,7 @@ static int open_all(struct capture *capture, struct failure *failure)
 {
 	char *description;
 	uint64_t flaws;
-	int ret = read_layout(capture, failure);
+	int ret = read_page_layout(capture, failure);
 
 	if (ret)
 		return ret;
@@ -489,48 +492,67 @@ static bool has_data(const struct dat_buffer *buffer)
 	return false;
 }
 
-/* The number of the first buffer from @place on that has data; -1: none has */
-static int next_buffer(const struct trace_dat *dat, int place)
+static const char *dat_buffer_name(const struct dat_buffer *buffer)
 {
-	for (; place < dat->nr_buffers; place++)
-		if (has_data(&dat->buffers[place]))
-			return place;
-	return -1;
+	return *buffer->name ? buffer->name : "top";
 }
 
-static void use_buffer(struct capture *capture, int place)
+/* @name: NULL for the first one with data, or the first where none has */
+static const struct dat_buffer *choose_buffer(const struct trace_dat *dat, const char *name)
 {
-	const struct trace_dat *dat = capture->dat;
+	const struct dat_buffer *buffer = dat->buffers, *end = buffer + dat->nr_buffers;
 
-	capture->buffer = &dat->buffers[place];
-	capture->source.buffer = NULL;
-	if (next_buffer(dat, next_buffer(dat, 0) + 1) > 0)
-		capture->source.buffer = capture->buffer->name;
-	capture->info = (struct capture_info){ 0 };
-	capture->function_graph = true;
-	*capture->clock = '\0';
-	if (dat->flaw)
-		count_flaw(capture, dat->flaw, "damaged");
+	for (; buffer < end; buffer++)
+		if (name ? !strcmp(dat_buffer_name(buffer), name) : has_data(buffer))
+			return buffer;
+	return name ? NULL : dat->buffers;
 }
 
-/* @name: of the buffer, NULL: the first one with data */
+/* Messages name the buffer where the file has another one with data. */
+static int name_buffer(struct capture *capture)
+{
+	struct capture_info *info = &capture->info;
+	char name[256], *path;
+	size_t used = 0;
+
+	for (int i = 0; i < capture->dat->nr_buffers && used < sizeof(info->others); i++) {
+		const struct dat_buffer *buffer = &capture->dat->buffers[i];
+
+		if (buffer == capture->buffer || !has_data(buffer))
+			continue;
+		text_escape(name, sizeof(name), dat_buffer_name(buffer), TEXT_PRINTABLE);
+		used += (size_t)snprintf(info->others + used, sizeof(info->others) - used, "%s%s",
+					 used ? ", " : "", name);
+	}
+	if (!used)
+		return 0;
+	text_escape(name, sizeof(name), dat_buffer_name(capture->buffer), TEXT_PRINTABLE);
+	if (asprintf(&path, "%s:%s", capture->dir, name) < 0)
+		return -ENOMEM;
+	free(capture->dir);
+	capture->dir = path;
+	return 0;
+}
+
+/* @name: as of choose_buffer() */
 static int open_dat(struct capture *capture, const char *name, struct failure *failure)
 {
 	const struct trace_dat *dat;
-	int ret = trace_dat_open(&capture->dat, capture->dir, failure), place = 0;
+	int ret = trace_dat_open(&capture->dat, capture->dir, failure);
 
 	if (ret)
 		return ret;
 	dat = capture->dat;
-	while (name && place < dat->nr_buffers && strcmp(dat->buffers[place].name, name))
-		place++;
-	if (place == dat->nr_buffers)
+	capture->buffer = choose_buffer(dat, name);
+	if (!capture->buffer)
 		return failure_set(failure, EXIT_STATUS_USAGE, ENOENT, "%s: no buffer %s in it",
 				   capture->dir, name);
-	if (!name && next_buffer(dat, 0) > 0)
-		place = next_buffer(dat, 0);
-	use_buffer(capture, place);
+	if (name_buffer(capture))
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+	if (dat->flaw)
+		count_flaw(capture, dat->flaw, "damaged");
 	capture->source.files = dat->files;
+	capture->source.nr_files = dat->nr_files;
 	capture->order_known = true;
 	memcpy(capture->host, dat->host, sizeof(capture->host));
 	memcpy(capture->release, dat->release, sizeof(capture->release));
@@ -538,43 +560,65 @@ static int open_dat(struct capture *capture, const char *name, struct failure *f
 	return 0;
 }
 
-int capture_open_buffer(struct capture **ret_capture, const char *path, const char *buffer,
-			struct failure *failure)
+/* Cuts FILE:BUFFER at its colon: both names may have one. Returns the buffer's; NULL: there is none. */
+static const char *split_path(char *path)
 {
-	struct capture *capture = calloc(1, sizeof(*capture));
+	struct stat status;
+
+	for (char *colon = stat(path, &status) ? strchr(path, ':') : NULL; colon;
+	     colon = strchr(colon + 1, ':')) {
+		*colon = '\0';
+		if (!stat(path, &status) && S_ISREG(status.st_mode))
+			return colon + 1;
+		*colon = ':';
+	}
+	return NULL;
+}
+
+/* @path: used up */
+static int open_path(struct capture *capture, char *path, struct failure *failure)
+{
+	const char *buffer = split_path(path);
 	struct stat status;
 	int ret = 0;
 
-	if (!capture || !(capture->dir = strdup(path))) {
-		capture_close(capture);
+	capture->dir = strdup(path);
+	if (!capture->dir)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
-	}
+	if (stat(path, &status))
+		return failure_set(failure, EXIT_STATUS_USAGE, errno, "%s: %s", path,
+				   strerror(errno));
 	capture->function_graph = true;
-	capture->source.dir = capture->dir;
 	capture->source.host = capture->host;
 	capture->source.release = capture->release;
 	capture->source.machine = capture->machine;
 	capture->source.clock = capture->clock;
-	if (!stat(path, &status) && !S_ISDIR(status.st_mode))
+	if (!S_ISDIR(status.st_mode))
 		ret = open_dat(capture, buffer, failure);
-	if (!ret)
-		ret = open_all(capture, failure);
-	if (ret) {
+	capture->source.dir = capture->dir;
+	return ret ? ret : open_all(capture, failure);
+}
+
+int capture_open(struct capture **ret_capture, const char *path, struct failure *failure)
+{
+	struct capture *capture = calloc(1, sizeof(*capture));
+	char *copy = strdup(path);
+	int ret = capture && copy ?
+			  open_path(capture, copy, failure) :
+			  failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+
+	free(copy);
+	if (ret)
 		capture_close(capture);
-		return ret;
-	}
-	*ret_capture = capture;
-	return 0;
+	else
+		*ret_capture = capture;
+	return ret;
 }
 
-int capture_open(struct capture **capture, const char *path, struct failure *failure)
+void capture_close(struct capture *capture)
 {
-	return capture_open_buffer(capture, path, NULL, failure);
-}
-
-/* What is of a buffer. */
-static void close_cpus(struct capture *capture)
-{
+	if (!capture)
+		return;
 	for (int i = 0; i < capture->count; i++)
 		cpu_data_close(&capture->cpus[i].data);
 	free(capture->cpus);
@@ -582,38 +626,18 @@ static void close_cpus(struct capture *capture)
 	free(capture->pages);
 	free(capture->functions);
 	free(capture->functions_text);
-	capture->cpus = NULL;
-	capture->numbers = NULL;
-	capture->count = 0;
-	capture->pages = NULL;
-	capture->functions = NULL;
-	capture->functions_text = NULL;
-}
-
-int capture_next_buffer(struct capture *capture, struct failure *failure)
-{
-	int next = -1, ret;
-
-	if (capture->dat)
-		next = next_buffer(capture->dat,
-				   (int)(capture->buffer - capture->dat->buffers) + 1);
-	if (next < 0)
-		return 0;
-	close_cpus(capture);
-	use_buffer(capture, next);
-	ret = open_all(capture, failure);
-	return ret ? ret : 1;
-}
-
-void capture_close(struct capture *capture)
-{
-	if (!capture)
-		return;
-	close_cpus(capture);
 	free(capture->pids);
 	free(capture->dir);
 	trace_dat_free(capture->dat);
 	free(capture);
+}
+
+bool capture_is_file(const struct capture *capture, int fd)
+{
+	struct stat in, out;
+
+	return capture->dat && !fstat(capture->dat->fd, &in) && !fstat(fd, &out) &&
+	       in.st_dev == out.st_dev && in.st_ino == out.st_ino;
 }
 
 const struct data_source *capture_source(const struct capture *capture)
@@ -707,33 +731,32 @@ static int no_events(struct capture *capture, uint64_t bad_pages)
 
 int capture_find_traced(struct capture *capture, bool (*stop)(void *context), void *context)
 {
+	const struct data_source *source = &capture->source;
 	struct capture_page page;
-	struct traced *traced;
+	struct traced traced;
 	char *filter;
 	bool stopped = false;
 	int ret;
 
 	if (!capture->dat)
 		return 0;
-	ret = traced_new(&traced, &capture->source);
-	if (ret)
-		return ret;
-	for (int place = 0; place < capture->count; place++) {
+	ret = traced_init(&traced, source);
+	for (int place = 0; !ret && place < capture->count; place++) {
 		while (!stopped && capture_read(capture, place, &page)) {
-			traced_page(traced, &page);
+			traced_page(&traced, source, &page);
 			stopped = stop(context);
 		}
 		rewind_cpu(&capture->cpus[place]);
 	}
-	capture->function_graph = traced_windows(traced);
-	if (stopped)
+	capture->function_graph = traced.windows;
+	if (stopped) {
 		ret = 1;
-	else if (!traced_windows(traced) && !traced_events(traced))
-		ret = no_events(capture, traced_bad_pages(traced));
-	else if (!(filter = traced_filter(traced)))
-		ret = -ENOMEM;
-	else
-		ret = set_functions(capture, filter);
-	traced_free(traced);
+	} else if (!ret && !traced.windows && !traced.events) {
+		ret = no_events(capture, traced.bad_pages);
+	} else if (!ret) {
+		filter = traced_filter(&traced);
+		ret = filter ? use_functions(capture, filter) : -ENOMEM;
+	}
+	traced_end(&traced);
 	return ret;
 }

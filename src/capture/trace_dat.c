@@ -10,8 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "allocfilt/capture.h"
-#include "allocfilt/record.h"
+#include "allocfilt/base/base.h"
+#include "allocfilt/base/file.h"
+#include "allocfilt/capture/read.h"
 #include "capture/chunks.h"
 
 #define OPTIONS_MAX  (16u << 20) /* bytes of all options: they may name each other in a circle */
@@ -19,14 +20,17 @@
 #define CPUS_MAX     8192	 /* of a buffer: more than any kernel has */
 #define PLACES_MAX   65536 /* CPUs of all buffers: they may name the same places in the file */
 #define BUFFERS_MAX  4096
-#define PAGE_MIN     4096 /* bytes of a page, as page_layout_parse() has them */
+#define FILES_MAX    65536	  /* the kernel numbers its events with 16 bits */
+#define BYTES_MAX    (256u << 20) /* of all texts */
+#define FILES_FIRST  64		  /* room for the first ones */
+#define PAGE_MIN     4096	  /* bytes of a page, as page_layout_parse() has them */
 #define PAGE_MAX     (64u << 20)
 #define SECTION_MAX  FILE_TEXT_MAX /* bytes of one that is not data, in the file and expanded */
 #define SECTION_PACK 1		   /* a flag of a section: it is compressed */
 
 static const char magic[] = "\x17\x08\x44tracing";
 
-/* Of both versions, but for those of sections and CPUCOUNT. trace-cmd.dat.v7(5) */
+/* Sections are version 7, CPUCOUNT is version 6, the others are both. trace-cmd.dat.v7(5) */
 enum option {
 	OPTION_DONE = 0,
 	OPTION_BUFFER = 3,
@@ -111,12 +115,67 @@ static char *span_text(struct span *span, size_t width, size_t *ret_length)
 
 /* ---- texts ---- */
 
+static bool keep_file(struct trace_dat *dat, const char *path, char *text, size_t length)
+{
+	struct source_file *more;
+	char *copy;
+
+	if (dat->nr_files == FILES_MAX || length > BYTES_MAX - dat->bytes)
+		return false;
+	if (dat->nr_files == dat->room) {
+		more = reallocarray(dat->files, 2 * dat->room, sizeof(*more));
+		if (!more)
+			return false;
+		dat->files = more;
+		dat->room *= 2;
+	}
+	copy = strdup(path);
+	if (!copy)
+		return false;
+	dat->bytes += length;
+	dat->files[dat->nr_files++] = (struct source_file){ copy, text, length };
+	return true;
+}
+
+/* @text belongs to the file, or is freed. */
+static bool add_file(struct trace_dat *dat, const char *path, char *text, size_t length)
+{
+	bool kept = keep_file(dat, path, text, length);
+
+	if (!kept)
+		free(text);
+	return kept;
+}
+
+static int compare_paths(const void *left, const void *right)
+{
+	return strcmp(((const struct source_file *)left)->path,
+		      ((const struct source_file *)right)->path);
+}
+
+/* Files with one path: any of them stays. */
+static void sort_files(struct trace_dat *dat)
+{
+	size_t kept = 0;
+
+	qsort(dat->files, dat->nr_files, sizeof(*dat->files), compare_paths);
+	for (size_t i = 0; i < dat->nr_files; i++) {
+		if (kept && !compare_paths(&dat->files[kept - 1], &dat->files[i])) {
+			free(dat->files[i].path);
+			free(dat->files[i].text);
+			continue;
+		}
+		dat->files[kept++] = dat->files[i];
+	}
+	dat->nr_files = kept;
+}
+
 static bool add_text(struct trace_dat *dat, struct span *span, size_t width, const char *path)
 {
 	size_t length;
 	char *text = span_text(span, width, &length);
 
-	return text && !file_table_add(dat->files, path, text, length);
+	return text && add_file(dat, path, text, length);
 }
 
 static bool read_header_info(struct trace_dat *dat, struct span *span)
@@ -143,7 +202,7 @@ static bool add_format(struct trace_dat *dat, struct span *span, const char *sys
 		return true;
 	}
 	snprintf(path, sizeof(path), "events/%s/%s/format", system, name);
-	return !file_table_add(dat->files, path, text, length);
+	return add_file(dat, path, text, length);
 }
 
 static bool read_system(struct trace_dat *dat, struct span *span, const char *system)
@@ -377,7 +436,7 @@ static bool read_text_option(struct trace_dat *dat, struct span *data, enum opti
 	}
 	text[length] = '\0';
 	if (id == OPTION_CLOCK)
-		return !file_table_add(dat->files, "trace_clock", text, strlen(text));
+		return add_file(dat, "trace_clock", text, strlen(text));
 	read_uname(dat, text);
 	free(text);
 	return true;
@@ -414,7 +473,7 @@ static bool read_section(struct trace_dat *dat, const struct part *part, uint64_
 	return good;
 }
 
-/* What the options have told so far. */
+/* Options that were read so far. */
 struct options_found {
 	uint64_t bytes;
 	uint64_t next;	/* version 7: where the next ones are; 0: nowhere */
@@ -563,7 +622,7 @@ static bool is_word(const char *text)
 	return *text && !text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789._-")];
 }
 
-static int read_all(struct trace_dat *dat, const char *path, struct failure *failure)
+static int read_up_to_data(struct trace_dat *dat, const char *path, struct failure *failure)
 {
 	struct span span = { .dat = dat, .end = dat->size };
 	char mark[sizeof(magic) - 1], version[8], codec[16], codec_version[32];
@@ -620,23 +679,27 @@ int trace_dat_open(struct trace_dat **ret_dat, const char *path, struct failure 
 
 	if (!dat)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
-	dat->files = file_table_new();
 	dat->fd = file_open(NULL, path, INT64_MAX);
-	if (dat->fd < 0)
+	dat->room = FILES_FIRST;
+	dat->files = calloc(dat->room, sizeof(*dat->files));
+	if (!dat->files)
+		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+	else if (dat->fd < 0)
 		ret = failure_set(failure, EXIT_STATUS_USAGE, -dat->fd, "%s: %s", path,
 				  file_error(-dat->fd));
-	else if (!dat->files || fstat(dat->fd, &status))
-		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+	else if (fstat(dat->fd, &status))
+		ret = failure_set(failure, EXIT_STATUS_USAGE, errno, "%s: %s", path,
+				  strerror(errno));
 	else {
 		dat->size = dat->data_left = status.st_size;
 		dat->places_left = PLACES_MAX;
-		ret = read_all(dat, path, failure);
+		ret = read_up_to_data(dat, path, failure);
 	}
 	if (ret) {
 		trace_dat_free(dat);
 		return ret;
 	}
-	file_table_sort(dat->files);
+	sort_files(dat);
 	*ret_dat = dat;
 	return 0;
 }
@@ -651,7 +714,11 @@ void trace_dat_free(struct trace_dat *dat)
 		free(dat->buffers[i].cpus);
 	}
 	free(dat->buffers);
-	file_table_free(dat->files);
+	for (size_t i = 0; i < dat->nr_files; i++) {
+		free(dat->files[i].path);
+		free(dat->files[i].text);
+	}
+	free(dat->files);
 	if (dat->fd >= 0)
 		close(dat->fd);
 	free(dat);

@@ -7,7 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "allocfilt/base.h"
+#include "allocfilt/base/failure.h"
+#include "allocfilt/record/source.h"
 
 /*
  * The file of trace-cmd, versions 6 and 7: trace-cmd.dat.v6(5), trace-cmd.dat.v7(5). Its texts become
@@ -39,8 +40,10 @@ struct trace_dat {
 	off_t size;
 	bool big_endian;
 	int version;
-	const struct codec *codec; /* NULL: nothing is compressed */
-	struct file_table *files;
+	const struct codec *codec;  /* NULL: nothing is compressed */
+	struct source_file *files;  /* sorted by path */
+	size_t nr_files, room;	    /* of files; there is room for so many */
+	size_t bytes;		    /* of their texts */
 	struct dat_buffer *buffers; /* in the order of the file */
 	int nr_buffers;
 	char host[65], release[65], machine[65];

@@ -5,121 +5,72 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocfilt/plan.h"
+#include "allocfilt/base/base.h"
 
-#define FUNCTIONS_MAX 256
-#define ENTRY_MAX     16 /* bytes: some architectures record the address of a call at its beginning */
-
-struct traced_function {
-	uint64_t address;
-	const char *name; /* in the text of kallsyms */
-	bool seen;
-};
-
-struct traced {
-	const struct data_source *source;
-	struct decode *decode;
-	char *symbols;
-	struct traced_function functions[FUNCTIONS_MAX]; /* by address */
-	size_t count;
-	uint64_t windows;
-	uint64_t events;
-	uint64_t bad_pages;
-};
-
-static int by_address(const void *left, const void *right)
-{
-	const struct traced_function *a = left, *b = right;
-
-	return a->address < b->address ? -1 : a->address > b->address;
-}
+#define ENTRY_MAX 16 /* bytes: some architectures record the address of a call at its beginning */
 
 /* Lines of "ADDRESS TYPE NAME", with a module after a tab. */
-static void read_functions(struct traced *traced)
+static void add_functions(struct traced *traced)
 {
-	char *next = traced->symbols, *line;
+	char *next = traced->symbols, *line, *end;
 
-	while ((line = strsep(&next, "\n")) && traced->count < FUNCTIONS_MAX) {
-		char *name, *end;
+	while ((line = strsep(&next, "\n")) &&
+	       traced->nr_functions < ARRAY_SIZE(traced->functions)) {
 		uint64_t address = strtoull(line, &end, 16);
 
-		if (!address || end[0] != ' ' || !end[1] || end[2] != ' ')
-			continue;
-		name = end + 3;
-		if (strchr(name, '\t') || catalog_role_of(name) == ROLE_NONE)
-			continue;
-		traced->functions[traced->count++] =
-			(struct traced_function){ .address = address, .name = name };
+		if (address && end[0] == ' ' && end[1] && end[2] == ' ' && !strchr(end, '\t') &&
+		    catalog_role_of(end + 3) != ROLE_NONE)
+			traced->functions[traced->nr_functions++] =
+				(struct traced_function){ .address = address, .name = end + 3 };
 	}
-	qsort(traced->functions, traced->count, sizeof(traced->functions[0]), by_address);
 }
 
-static void see_record(struct traced *traced, const struct record *record)
+int traced_init(struct traced *traced, const struct data_source *source)
 {
-	size_t low = 0, high = traced->count;
-
-	traced->windows += record->kind == RECORD_WINDOW;
-	traced->events += record->kind == RECORD_EVENT;
-	if (record->kind != RECORD_WINDOW)
-		return;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (traced->functions[middle].address <= record->window.function)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low && record->window.function - traced->functions[low - 1].address < ENTRY_MAX)
-		traced->functions[low - 1].seen = true;
-}
-
-int traced_new(struct traced **ret_traced, const struct data_source *source)
-{
-	struct traced *traced = calloc(1, sizeof(*traced));
-
-	if (!traced)
+	*traced = (struct traced){ .decode = decode_new(source) };
+	if (!traced->decode)
 		return -ENOMEM;
-	traced->source = source;
-	traced->decode = decode_new(source);
-	if (!traced->decode) {
-		free(traced);
-		return -ENOMEM;
-	}
 	if (!source_read(source, "kallsyms", &traced->symbols, NULL))
-		read_functions(traced);
+		add_functions(traced);
 	decode_read_format(traced->decode, DECODE_FUNCGRAPH_EXIT, EVENT_USER, "ftrace",
 			   "funcgraph_exit");
 	for (int id = 0; id < EVENT_COUNT; id++)
 		decode_read_format(traced->decode, id, EVENT_USER, catalog_events[id].system,
 				   catalog_events[id].name);
-	*ret_traced = traced;
 	return 0;
 }
 
-void traced_free(struct traced *traced)
+void traced_end(struct traced *traced)
 {
-	if (!traced)
-		return;
 	decode_free(traced->decode);
 	free(traced->symbols);
-	free(traced);
 }
 
-void traced_page(struct traced *traced, const struct capture_page *page)
+static void see_record(struct traced *traced, const struct record *record)
+{
+	traced->windows += record->kind == RECORD_WINDOW;
+	traced->events += record->kind == RECORD_EVENT;
+	if (record->kind != RECORD_WINDOW)
+		return;
+	for (size_t i = 0; i < traced->nr_functions; i++)
+		if (record->window.function - traced->functions[i].address < ENTRY_MAX)
+			traced->functions[i].seen = true;
+}
+
+void traced_page(struct traced *traced, const struct data_source *source,
+		 const struct capture_page *page)
 {
 	struct page_content content;
 	struct page_cursor cursor;
 	struct record record;
-	enum page_state state =
-		page_check(&traced->source->layout, page->data, page->length, &content);
+	enum page_state state = page_check(&source->layout, page->data, page->length, &content);
 
 	/* A copy of a live buffer may end in a page that is cut. */
 	if (state != PAGE_GOOD) {
 		traced->bad_pages += state != PAGE_EMPTY && !(page->last && state != PAGE_DAMAGED);
 		return;
 	}
-	page_begin(&cursor, &traced->source->layout, content.data, content.size, content.ts);
+	page_begin(&cursor, &source->layout, content.data, content.size, content.ts);
 	while (page_next(&cursor) > 0) {
 		const struct raw_record raw = {
 			.ts = cursor.ts,
@@ -130,21 +81,6 @@ void traced_page(struct traced *traced, const struct capture_page *page)
 		if (decode_record(traced->decode, &raw, &record))
 			see_record(traced, &record);
 	}
-}
-
-uint64_t traced_windows(const struct traced *traced)
-{
-	return traced->windows;
-}
-
-uint64_t traced_events(const struct traced *traced)
-{
-	return traced->events;
-}
-
-uint64_t traced_bad_pages(const struct traced *traced)
-{
-	return traced->bad_pages;
 }
 
 /*
@@ -173,7 +109,7 @@ char *traced_filter(const struct traced *traced)
 
 	if (!file)
 		return NULL;
-	for (size_t i = 0; i < traced->count; i++)
+	for (size_t i = 0; i < traced->nr_functions; i++)
 		if (traced->functions[i].seen || owns_alone(traced->functions[i].name))
 			fprintf(file, "%s\n", traced->functions[i].name);
 	if (!fclose(file))

@@ -2,29 +2,36 @@
 #ifndef ALLOCFILT_CAPTURE_TRACED_H
 #define ALLOCFILT_CAPTURE_TRACED_H
 
-#include "allocfilt/capture.h"
-#include "allocfilt/record.h"
+#include "allocfilt/capture/read.h"
+#include "allocfilt/record/decode.h"
 
 /*
- * What was traced, found in the data itself: a trace.dat does not tell. A function of the catalog was
- * traced if it has a window.
+ * Functions that were traced are found in the data, as a trace.dat does not list them: those of the
+ * catalog that have a window.
  */
 
-struct traced;
+struct traced {
+	uint64_t windows;   /* of any function */
+	uint64_t events;    /* of the catalog */
+	uint64_t bad_pages; /* damaged, and passed over */
+	/* Functions of the catalog that the kernel has. */
+	struct traced_function {
+		uint64_t address;
+		const char *name; /* in the text of kallsyms */
+		bool seen;	  /* has a window */
+	} functions[256];
+	size_t nr_functions;
+	char *symbols;
+	struct decode *decode;
+};
 
-/** traced_new - returns 0, or -ENOMEM; @source has to outlive it */
-int traced_new(struct traced **traced, const struct data_source *source);
-void traced_free(struct traced *traced);
+/** traced_init - returns 0 or -ENOMEM; traced_end() in both cases */
+int traced_init(struct traced *traced, const struct data_source *source);
+void traced_end(struct traced *traced);
 
 /** traced_page - look at a page: all of the source's have to pass through it */
-void traced_page(struct traced *traced, const struct capture_page *page);
-
-/** traced_windows, traced_events - windows of any function, and events of the catalog */
-uint64_t traced_windows(const struct traced *traced);
-uint64_t traced_events(const struct traced *traced);
-
-/** traced_bad_pages - pages that were damaged, and passed over */
-uint64_t traced_bad_pages(const struct traced *traced);
+void traced_page(struct traced *traced, const struct data_source *source,
+		 const struct capture_page *page);
 
 /** traced_filter - the functions, as set_ftrace_filter has them; free() it; NULL where memory is short */
 char *traced_filter(const struct traced *traced);

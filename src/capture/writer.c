@@ -10,7 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "allocfilt/capture.h"
+#include "allocfilt/base/file.h"
+#include "allocfilt/capture/write.h"
 #include "capture/file_sync.h"
 
 #define SPLICE_PAGES	 16 /* the buffers of a pipe */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/config.h"
+#include "allocfilt/base/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "allocfilt/base.h"
+#include "config/combinations.h"
 #include "config/keys.h"
 #include "config/values.h"
 
@@ -40,8 +40,8 @@ static int parse_line(struct options *options, char *line, struct failure *failu
 	/* An account has forms of its own, and the file names one of a run. */
 	if (key->kind == KEY_FORMAT && options->task == TASK_ACCOUNT)
 		return 0;
-	/* The command line takes precedence, but an error in the file is still an error. */
-	if (options->on_command_line & key_bit(key))
+	/* An error in the file is an error, even if its value is not used. */
+	if (!combinations_file_decides(options, key))
 		options = &ignored;
 	options->set |= key_bit(key);
 	error = value_parse(options, key, name, text_trim(value + 1), failure);

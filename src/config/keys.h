@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "allocfilt/config.h"
+#include "allocfilt/config/options.h"
 #include "config/quantity.h"
 
 /*
@@ -14,11 +14,21 @@
  * text of --help is made from it; tests check etc/allocfilt.conf and the manual page against it.
  */
 
-/* Is a key allowed in the file, and what does a reload do with a new value? */
+/* Is a key allowed in the file? */
 enum key_scope {
-	KEY_OPTION,  /* not in the file */
-	KEY_TRACING, /* tracing, or the tables of the run, are set up again */
-	KEY_RUNNING, /* it is used from then on */
+	KEY_OPTION, /* not in the file */
+	KEY_FILE,
+};
+
+/* What the program does. The first that the command line asks for decides what goes with it. */
+enum key_mode {
+	MODE_ACCOUNT,
+	MODE_TASK, /* --restore, --probe, --check-config */
+	MODE_VERIFY,
+	MODE_RECORD, /* -w */
+	MODE_JOURNAL,
+	MODE_READ, /* -r */
+	MODE_SHOW,
 };
 
 struct key {
@@ -26,6 +36,7 @@ struct key {
 	const char *option; /* as messages name the option: "-t" or "--top"; NULL: none */
 	enum key_kind kind;
 	enum key_scope scope;
+	unsigned int modes;	     /* a bit for each enum key_mode that the option goes with */
 	size_t field;		     /* offset in struct options */
 	const char *default_value;   /* NULL: none; of KEY_FORMAT the first of options.formats */
 	const char *journal_default; /* with --journal; NULL: the same */
@@ -35,6 +46,9 @@ struct key {
 	bool microseconds;		    /* whole ones only */
 	const char *const *choices;	    /* of KEY_CHOICE, NULL ends */
 	enum options_task task;		    /* of KEY_TASK */
+	bool account_reads;		    /* an account takes it from the file, too */
+	const char *needs, *excludes;	    /* another key's option, or "COMMAND"; NULL: none */
+	const char *because;		    /* why they exclude each other, NULL: it is plain */
 	const char *allowed;		    /* for messages */
 	const char *argument;		    /* the rest is for --help: "TIME" */
 	const char *help;

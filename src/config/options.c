@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/config.h"
+#include "allocfilt/config/options.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocfilt/base.h"
+#include "config/combinations.h"
 #include "config/keys.h"
 #include "config/values.h"
 
@@ -71,12 +71,10 @@ static int accept_option(struct options *options, const struct key *key, const c
 	options->set |= key_bit(key);
 	if (key->kind != KEY_TASK)
 		return value_parse(options, key, key->option, value ? value : "yes", failure);
-	if (options->task == TASK_ACCOUNT && !ends_parsing(key->task))
-		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
-				   "account and %s exclude each other", key->option);
 	if (options->task != TASK_RUN && options->task != key->task && !ends_parsing(key->task))
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
-				   "--restore, --probe and --check-config exclude each other");
+				   "%s and %s exclude each other",
+				   combinations_task_name(options->task), key->option);
 	options->task = key->task;
 	return 0;
 }
@@ -120,40 +118,9 @@ static int parse_arguments(struct options *options, int argc, char **argv, struc
 	return error;
 }
 
-/* A check of a capture traces nothing and filters nothing. */
-static bool fits_verify(const struct options *options)
+/* An account shows no stall by itself. */
+static int set_account(struct options *options, struct failure *failure)
 {
-	static const char *const names[] = { "verify", "format",  "output",
-					     "config", "verbose", "quiet" };
-	uint64_t others = options->on_command_line;
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		others &= ~key_bit(key_find(names[i]));
-	return !others && !options->command;
-}
-
-/*
- * An account shows no stall by itself, and the configuration file has a say only in how it traces: its
- * other keys count as if they were on the command line.
- */
-static int check_account(struct options *options, struct failure *failure)
-{
-	static const char *const from_file[] = { "threshold", "buffer", "oom-score-adjust",
-						 "limit-memory" };
-	static const char *const others[] = { "duration", "pid",     "source", "format", "interval",
-					      "top",	  "sort",    "output", "user",	 "force",
-					      "config",	  "verbose", "quiet" };
-	uint64_t file_keys = 0, all = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(from_file); i++)
-		file_keys |= key_bit(key_find(from_file[i]));
-	all = file_keys;
-	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-		all |= key_bit(key_find(others[i]));
-	if (options->on_command_line & ~all)
-		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
-				   "account goes with -t, -d, -p, -s, -b, -f, --interval, --top, "
-				   "--sort, -o, --user, --force, -c, -v and -q alone");
 	if (options->interval && !strcmp(options->format, "folded"))
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
 				   "--interval and -f folded exclude each other: folded has no "
@@ -161,55 +128,7 @@ static int check_account(struct options *options, struct failure *failure)
 	if (!options->threshold)
 		options->threshold = ACCOUNT_THRESHOLD;
 	options->page_allocation = false;
-	options->on_command_line |= ~file_keys;
 	return 0;
-}
-
-/* Options that exclude each other. */
-static int check_combinations(const struct options *options, struct failure *failure)
-{
-	const char *text = NULL;
-
-	if (options->verbose && options->quiet)
-		text = "-v and -q exclude each other";
-	else if (options->read && options->source)
-		text = "-r and -s exclude each other: each names what is read";
-	else if (options->read && options->task != TASK_RUN)
-		text = "-r reads a file: not with --restore, --probe or --check-config";
-	else if (options->verify && !fits_verify(options))
-		text = "--verify goes with -f, -o, -c, -v and -q alone";
-	else if (options->write && options->output)
-		text = "-w and -o exclude each other: with -w nothing is printed";
-	else if (options->write && options->task != TASK_RUN)
-		text = "-w keeps the data of a run: not with --restore, --probe or --check-config";
-	else if (options->journal && (options->output || options->write))
-		text = "--journal writes to the journal: not with -o or -w";
-	else if (options->interval && (options->journal || options->write))
-		text = "--interval shows filtered data on the standard output: not with --journal or -w";
-	else if (options->metrics && options->write)
-		text = "--metrics needs filtered data: not with -w";
-	else if (options->write &&
-		 (options->report || options->comm || options->cgroup || options->min_order))
-		text = "--report, --comm, --cgroup and --min-order choose what is shown: not with -w, which keeps all";
-	else if (options->max_size && !options->write)
-		text = "--max-size is that of a segment of -w, and there is no -w";
-	else if (options->task != TASK_ACCOUNT && options_on_command_line(options, "sort"))
-		text = "--sort is that of allocfilt account";
-	else if (options->until && !options->write)
-		text = "--until is when -w stops, and there is no -w; -d stops after a time";
-	else if (options->keep && !options->max_size)
-		text = "--keep is the number of segments of -w --max-size=SIZE, and there are none";
-	else if (options->max_size && options->command)
-		text = "--max-size and COMMAND exclude each other: only the first segment would tell who its children are";
-	else if (options->command && !*options->command)
-		text = "no COMMAND after --";
-	else if (options->command && options->task != TASK_RUN && options->task != TASK_ACCOUNT)
-		text = "COMMAND is run and traced: not with --restore, --probe or --check-config";
-	else if (options->command && options->pids)
-		text = "-p and COMMAND exclude each other: COMMAND and its children alone are traced";
-	else if (options->user && !options->command)
-		text = "--user says who runs COMMAND, and there is none: allocfilt ... -- COMMAND";
-	return text ? failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "%s", text) : 0;
 }
 
 bool options_is_account(int argc, char **argv)
@@ -250,14 +169,10 @@ int options_parse(struct options *options, int argc, char **argv, const char *co
 				   "unexpected argument '%s'; allocfilt -h lists what is allowed, "
 				   "a COMMAND comes after --",
 				   value_shown(argv[optind], text));
-	if (account)
-		error = check_account(options, failure);
-	if (!error)
-		error = check_combinations(options, failure);
-	/* The configuration file has no say in what is traced of a COMMAND. */
-	if (options->command)
-		options->on_command_line |= key_bit(key_find("pid"));
-	return error;
+	if (options->command && !*options->command)
+		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "no COMMAND after --");
+	error = combinations_check(options, failure);
+	return !error && account ? set_account(options, failure) : error;
 }
 
 bool options_on_command_line(const struct options *options, const char *name)
@@ -267,7 +182,7 @@ bool options_on_command_line(const struct options *options, const char *name)
 	return key && (options->on_command_line & key_bit(key));
 }
 
-bool options_next_set(const struct options *options, size_t *place, struct setting *ret_setting)
+bool options_next_set(const struct options *options, size_t *place, struct set_option *ret_option)
 {
 	while (*place < nr_keys) {
 		const struct key *key = &keys[(*place)++];
@@ -276,7 +191,7 @@ bool options_next_set(const struct options *options, size_t *place, struct setti
 		if (!(options->set & key_bit(key)) || key->kind == KEY_PATH ||
 		    key->kind == KEY_TASK)
 			continue;
-		*ret_setting = (struct setting){
+		*ret_option = (struct set_option){
 			.name = key->name,
 			.kind = key->kind,
 			.value =
@@ -287,29 +202,10 @@ bool options_next_set(const struct options *options, size_t *place, struct setti
 	return false;
 }
 
-bool options_same_tracing(const struct options *a, const struct options *b)
-{
-	for (size_t i = 0; i < nr_keys; i++)
-		if (keys[i].scope == KEY_TRACING && !value_equal(&keys[i], a, b))
-			return false;
-	return true;
-}
-
 void options_free(struct options *options)
 {
-	free(options->comm);
-	free(options->cgroup);
-	free(options->verify);
-	free(options->source);
-	free(options->read);
-	free(options->write);
-	free(options->pids);
-	string_list_free(options->functions);
-	string_list_free(options->events);
-	free(options->output);
-	free(options->config);
-	free(options->metrics);
-	free(options->user);
+	for (size_t i = 0; i < nr_keys; i++)
+		value_free(&keys[i], options);
 	*options = (struct options){ 0 };
 }
 

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocfilt/base/string_list.h"
+
 #define LIST_MAX 1024 /* elements of one list */
 /*
  * In set_ftrace_filter a colon or a blank would make a command of a function's name
@@ -216,37 +218,21 @@ int value_parse(struct options *options, const struct key *key, const char *sett
 	return reason ? refuse(setting, -EINVAL, value, reason, key->allowed, failure) : 0;
 }
 
-bool value_equal(const struct key *key, const struct options *a, const struct options *b)
+void value_free(const struct key *key, struct options *options)
 {
-	const void *field_a = (const char *)a + key->field;
-	const void *field_b = (const char *)b + key->field;
-	const pid_t *pids_a, *pids_b;
-	const char *text_a, *text_b;
+	void *field = (char *)options + key->field;
 
 	switch (key->kind) {
-	case KEY_QUANTITY:
-		return *(const uint64_t *)field_a == *(const uint64_t *)field_b;
-	case KEY_NUMBER:
-	case KEY_CHOICE:
-		return *(const int *)field_a == *(const int *)field_b;
-	case KEY_SWITCH:
-		return *(const bool *)field_a == *(const bool *)field_b;
-	case KEY_FORMAT:
 	case KEY_TEXT:
 	case KEY_PATH:
-		text_a = *(char *const *)field_a;
-		text_b = *(char *const *)field_b;
-		return text_a && text_b ? !strcmp(text_a, text_b) : text_a == text_b;
 	case KEY_PIDS:
-		pids_a = *(pid_t *const *)field_a;
-		pids_b = *(pid_t *const *)field_b;
-		return count_pids(pids_a) == count_pids(pids_b) &&
-		       (!pids_a || !memcmp(pids_a, pids_b, count_pids(pids_a) * sizeof(*pids_a)));
+		free(*(void **)field);
+		break;
 	case KEY_FUNCTIONS:
 	case KEY_EVENTS:
-		return string_list_equal(*(char **const *)field_a, *(char **const *)field_b);
-	case KEY_TASK:
+		string_list_free(*(char ***)field);
+		break;
+	default:
 		break;
 	}
-	return true;
 }

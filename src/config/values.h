@@ -4,7 +4,6 @@
 
 #include <stdbool.h>
 
-#include "allocfilt/base.h"
 #include "config/keys.h"
 
 /* Values of settings, from their text to the fields of struct options. */
@@ -19,8 +18,8 @@
 int value_parse(struct options *options, const struct key *key, const char *setting,
 		const char *value, struct failure *failure);
 
-/** value_equal - has a key the same value in both? */
-bool value_equal(const struct key *key, const struct options *a, const struct options *b);
+/** value_free - free what a key's field points to */
+void value_free(const struct key *key, struct options *options);
 
 #define VALUE_SHOWN_MAX 96
 

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/journal.h"
-#include "allocfilt/output.h"
+#include "allocfilt/journal/journal.h"
+#include "allocfilt/journal/notify.h"
+#include "allocfilt/names/units.h"
 #include "journal/socket.h"
 #include "journal/stall_entry.h"
 
@@ -25,8 +24,6 @@
  */
 
 #define MINUTE	   (60 * NS_PER_SECOND)
-#define LAST_TRIES 10 /* at the end, for entries that wait */
-#define LAST_WAIT  50 /* ms before each */
 #define IDENTIFIER "allocfilt"
 #define FACILITY   (LOG_DAEMON >> 3) /* without the bits of the priority */
 
@@ -97,20 +94,8 @@ static void journal_counts(const struct output *output, struct journal_counts *r
 	};
 }
 
-static void journal_change(struct output *output, const struct options *options)
-{
-	struct journal *journal = output->form;
-	const struct options *old = journal->options;
-
-	journal->options = options;
-	if (options->rate != old->rate || options->burst != old->burst)
-		journal->used = journal->now;
-	if (options->status_interval != old->status_interval)
-		journal->next_status = journal->now + options->status_interval;
-}
-
 /* Starts an entry with the fields that every entry has. */
-static struct journal_entry *begin(struct journal *journal, const char *id, int priority)
+static struct journal_entry *begin_entry(struct journal *journal, const char *id, int priority)
 {
 	struct journal_entry *entry = &journal->entry;
 
@@ -155,13 +140,13 @@ static void send_stall(struct journal *journal, const struct named_stall *named,
 		       struct resolver *resolver)
 {
 	int priority = priority_of(journal, named->stall->end - named->stall->start);
-	struct journal_entry *entry = begin(journal, JOURNAL_ID_STALL, priority);
+	struct journal_entry *entry = begin_entry(journal, JOURNAL_ID_STALL, priority);
 	char message[JOURNAL_MESSAGE_MAX];
 
 	journal_stall_message(message, named, resolver);
 	journal_entry_text(entry, "MESSAGE", message);
 	journal_stall_fields(entry, named, resolver);
-	journal_socket_put(journal->socket, entry);
+	journal_socket_send(journal->socket, entry);
 }
 
 static void hold_back(struct journal *journal, const struct named_stall *named,
@@ -216,7 +201,7 @@ static void send_held_back(struct journal *journal)
 
 	if (!held->count)
 		return;
-	entry = begin(journal, JOURNAL_ID_HELD_BACK, priority_of(journal, held->longest));
+	entry = begin_entry(journal, JOURNAL_ID_HELD_BACK, priority_of(journal, held->longest));
 	snprintf(message, sizeof(message),
 		 "%" PRIu64 " more stall%s in the last %" PRIu64
 		 " s, of %s in all, held back; the worst: %s",
@@ -226,7 +211,7 @@ static void send_held_back(struct journal *journal)
 	journal_entry_number(entry, "ALLOCFILT_HELD_BACK", held->count);
 	journal_entry_number(entry, "ALLOCFILT_HELD_BACK_USEC", held->total / 1000);
 	journal_entry_fields(entry, &held->fields);
-	journal_socket_put(journal->socket, entry);
+	journal_socket_send(journal->socket, entry);
 	held->count = 0;
 	held->total = 0;
 }
@@ -249,11 +234,12 @@ static int main_cause(const struct unit_total *unit, int except)
 
 static unsigned int percent_of(const struct unit_total *unit, int cause)
 {
-	return (unsigned int)((double)unit->cause_totals[cause] * 100 / (double)unit->total + 0.5);
+	return (unsigned int)((double)unit->cause_totals[cause] * 100 / (double)unit->ranked.total +
+			      0.5);
 }
 
 /* A path is of tasks that belong to no unit. */
-static bool is_unit(const char *name)
+static bool is_unit_name(const char *name)
 {
 	return !strchr(name, '/') && strcmp(name, UNIT_NONE);
 }
@@ -270,7 +256,7 @@ static void add_unit(struct line *line, const char *name)
 
 static void send_unit(struct journal *journal, const struct unit_total *unit, uint64_t period)
 {
-	struct journal_entry *entry = begin(journal, JOURNAL_ID_UNIT, LOG_INFO);
+	struct journal_entry *entry = begin_entry(journal, JOURNAL_ID_UNIT, LOG_INFO);
 	int cause = main_cause(unit, CAUSES), second = main_cause(unit, cause);
 	uint64_t seconds = (period + NS_PER_SECOND - 1) / NS_PER_SECOND;
 	bool minutes = seconds >= 120;
@@ -278,9 +264,9 @@ static void send_unit(struct journal *journal, const struct unit_total *unit, ui
 	struct line line;
 
 	line_clear(&line);
-	add_unit(&line, unit->name);
+	add_unit(&line, unit->ranked.name);
 	line_add(&line, " waited %s in %" PRIu64 " stall%s of the last %" PRIu64 " %s, worst %s",
-		 text_duration(total, unit->total), unit->count, unit->count == 1 ? "" : "s",
+		 text_duration(total, unit->ranked.total), unit->count, unit->count == 1 ? "" : "s",
 		 minutes ? (seconds + 30) / 60 : seconds, minutes ? "min" : "s",
 		 text_duration(max, unit->max));
 	if (cause < CAUSES) {
@@ -293,28 +279,27 @@ static void send_unit(struct journal *journal, const struct unit_total *unit, ui
 		journal_entry_number(entry, "ALLOCFILT_CAUSE_PERCENT", percent_of(unit, cause));
 	}
 	journal_entry_text(entry, "MESSAGE", line.text);
-	journal_entry_text(entry, "ALLOCFILT_UNIT", unit->name);
-	if (is_unit(unit->name))
-		journal_entry_text(entry, "OBJECT_SYSTEMD_UNIT", unit->name);
+	journal_entry_text(entry, "ALLOCFILT_UNIT", unit->ranked.name);
+	if (is_unit_name(unit->ranked.name))
+		journal_entry_text(entry, "OBJECT_SYSTEMD_UNIT", unit->ranked.name);
 	journal_entry_number(entry, "ALLOCFILT_STALLS", unit->count);
-	journal_entry_number(entry, "ALLOCFILT_TOTAL_USEC", unit->total / 1000);
+	journal_entry_number(entry, "ALLOCFILT_TOTAL_USEC", unit->ranked.total / 1000);
 	journal_entry_number(entry, "ALLOCFILT_WORST_USEC", unit->max / 1000);
 	journal_entry_number(entry, "ALLOCFILT_PERIOD_USEC", period / 1000);
-	journal_socket_put(journal->socket, entry);
+	journal_socket_send(journal->socket, entry);
 }
 
 /* Entries about the units that waited most since the last ones. */
 static void send_units(struct journal *journal, const struct summary_view *view)
 {
-	const struct unit_total *const *units;
-	size_t count = units_period(view->units, &units);
+	const struct unit_total *unit;
 	uint64_t period = journal->now - journal->period_since;
 
 	/* It may have ended before a tick. */
 	if (period < NS_PER_SECOND)
 		period = NS_PER_SECOND;
-	for (size_t i = 0; i < count && i < view->top; i++)
-		send_unit(journal, units[i], period);
+	for (size_t i = 0; i < view->top && (unit = units_period(view->units, i)); i++)
+		send_unit(journal, unit, period);
 	units_end_period(view->units);
 	journal->period_since = journal->now;
 }
@@ -382,15 +367,15 @@ static size_t run_message(char *message, size_t size, const struct summary_view 
 	return strlen(message);
 }
 
-static void send_status(struct journal *journal, const struct summary_view *view)
+static void send_status_entry(struct journal *journal, const struct summary_view *view)
 {
-	struct journal_entry *entry = begin(journal, JOURNAL_ID_STATUS, LOG_INFO);
+	struct journal_entry *entry = begin_entry(journal, JOURNAL_ID_STATUS, LOG_INFO);
 	char message[JOURNAL_MESSAGE_MAX];
 
 	run_message(message, sizeof(message), view);
 	journal_entry_text(entry, "MESSAGE", message);
 	put_run_fields(entry, view);
-	journal_socket_put(journal->socket, entry);
+	journal_socket_send(journal->socket, entry);
 }
 
 static void journal_tick(struct output *output, uint64_t now, const struct summary_view *view)
@@ -409,13 +394,11 @@ static void journal_tick(struct output *output, uint64_t now, const struct summa
 		send_held_back(journal);
 	if (journal->options->status_interval && now >= journal->next_status) {
 		journal->next_status = now + journal->options->status_interval;
-		send_status(journal, view);
+		send_status_entry(journal, view);
 		send_units(journal, view);
 	}
-	journal_socket_flush(journal->socket);
 }
 
-/* This is the last entry, so it waits a moment for a journald that is restarting. */
 static int journal_summary(struct output *output, const struct summary_view *view)
 {
 	struct journal *journal = output->form;
@@ -438,13 +421,10 @@ static int journal_summary(struct output *output, const struct summary_view *vie
 		length--;
 	snprintf(message + used, sizeof(message) - used, "%.*s", (int)length, text);
 	writer_free(writer);
-	entry = begin(journal, JOURNAL_ID_SUMMARY, LOG_INFO);
+	entry = begin_entry(journal, JOURNAL_ID_SUMMARY, LOG_INFO);
 	put_run_fields(entry, view);
 	journal_entry_text(entry, "MESSAGE", message);
-	journal_socket_put(journal->socket, entry);
-	for (int try = 0; journal_socket_flush(journal->socket) && try < LAST_TRIES; try++)
-		poll(NULL, 0, LAST_WAIT);
-	journal_socket_drop(journal->socket);
+	journal_socket_send(journal->socket, entry);
 	return 0;
 }
 
@@ -454,6 +434,5 @@ const struct output_ops journal_form = {
 	.stall = journal_stall,
 	.tick = journal_tick,
 	.counts = journal_counts,
-	.change = journal_change,
 	.summary = journal_summary,
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/journal.h"
+#include "allocfilt/journal/notify.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -40,7 +40,7 @@ static bool set_address(struct notify *notify, const char *name)
 	return true;
 }
 
-static uint64_t number_of(const char *text)
+static uint64_t variable_number(const char *text)
 {
 	char *end;
 	unsigned long long number;
@@ -64,8 +64,8 @@ struct notify *notify_new(void)
 	if (name && set_address(notify, name))
 		notify->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	/* sd_watchdog_enabled(3) recommends half of the time. */
-	if (notify->fd >= 0 && (!pid || number_of(pid) == (uint64_t)getpid()))
-		notify->watchdog = number_of(getenv("WATCHDOG_USEC")) * NS_PER_US / 2;
+	if (notify->fd >= 0 && (!pid || variable_number(pid) == (uint64_t)getpid()))
+		notify->watchdog = variable_number(getenv("WATCHDOG_USEC")) * NS_PER_US / 2;
 	unsetenv("NOTIFY_SOCKET");
 	unsetenv("WATCHDOG_USEC");
 	unsetenv("WATCHDOG_PID");

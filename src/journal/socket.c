@@ -1,31 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "allocfilt/base.h"
 #include "journal/socket.h"
 
 #define LENGTH_BYTES 8
+#define SEND_BYTES   (1 << 20) /* of entries that journald has not read yet */
 
 struct journal_socket {
 	int fd;
 	struct sockaddr_un address;
 	uint64_t sent;
 	uint64_t dropped;
-	size_t count;			     /* of the entries that wait */
-	size_t oldest;			     /* its place in lengths */
-	size_t lengths[JOURNAL_WAITING_MAX]; /* bytes; a ring, as the next */
-	size_t first;			     /* byte of the oldest in ring */
-	size_t used;			     /* bytes of ring */
-	char ring[JOURNAL_WAITING_BYTES];
 };
 
 /* ---- an entry ---- */
@@ -35,7 +27,7 @@ void journal_entry_clear(struct journal_entry *entry)
 	entry->used = 0;
 }
 
-static void add(struct journal_entry *entry, const char *bytes, size_t length)
+static void add_bytes(struct journal_entry *entry, const char *bytes, size_t length)
 {
 	memcpy(entry->bytes + entry->used, bytes, length);
 	entry->used += length;
@@ -58,19 +50,19 @@ void journal_entry_text(struct journal_entry *entry, const char *name, const cha
 		while (length && (value[length] & 0xc0) == 0x80)
 			length--;
 	}
-	add(entry, name, strlen(name));
+	add_bytes(entry, name, strlen(name));
 	if (memchr(value, '\n', length)) {
 		uint64_t whole = length + strlen(cut);
 
-		add(entry, "\n", 1);
+		add_bytes(entry, "\n", 1);
 		for (int i = 0; i < LENGTH_BYTES; i++)
 			entry->bytes[entry->used++] = (char)(whole >> (8 * i));
 	} else {
-		add(entry, "=", 1);
+		add_bytes(entry, "=", 1);
 	}
-	add(entry, value, length);
-	add(entry, cut, strlen(cut));
-	add(entry, "\n", 1);
+	add_bytes(entry, value, length);
+	add_bytes(entry, cut, strlen(cut));
+	add_bytes(entry, "\n", 1);
 }
 
 void journal_entry_number(struct journal_entry *entry, const char *name, uint64_t number)
@@ -84,15 +76,19 @@ void journal_entry_number(struct journal_entry *entry, const char *name, uint64_
 void journal_entry_fields(struct journal_entry *entry, const struct journal_entry *more)
 {
 	if (more->used <= sizeof(entry->bytes) - entry->used)
-		add(entry, more->bytes, more->used);
+		add_bytes(entry, more->bytes, more->used);
 }
 
 /* ---- the socket ---- */
 
-/* The send buffer is not enlarged: entries that do not fit wait in the ring and are counted. */
+/*
+ * While journald restarts, systemd-journald.socket keeps its queue, so the kernel holds what fits into
+ * our send buffer. Without CAP_NET_ADMIN that is at most twice net.core.wmem_max.
+ */
 struct journal_socket *journal_socket_new(const char *path)
 {
 	struct journal_socket *journal = calloc(1, sizeof(*journal));
+	const int bytes = SEND_BYTES;
 
 	if (!journal)
 		return NULL;
@@ -104,10 +100,13 @@ struct journal_socket *journal_socket_new(const char *path)
 		strcpy(journal->address.sun_path, path);
 		journal->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	}
-	if (journal->fd >= 0)
-		return journal;
-	free(journal);
-	return NULL;
+	if (journal->fd < 0) {
+		free(journal);
+		return NULL;
+	}
+	/* A smaller buffer drops more entries, and each of them is counted. */
+	setsockopt(journal->fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+	return journal;
 }
 
 void journal_socket_free(struct journal_socket *journal)
@@ -118,77 +117,19 @@ void journal_socket_free(struct journal_socket *journal)
 	free(journal);
 }
 
-/* How many of @length bytes of the ring from @place on are before its end. */
-static size_t bytes_at_end(size_t place, size_t length)
+/* The address is passed each time: a connected socket would keep that of a journald that has exited. */
+void journal_socket_send(struct journal_socket *journal, const struct journal_entry *entry)
 {
-	size_t at_end = JOURNAL_WAITING_BYTES - place;
-
-	return length < at_end ? length : at_end;
-}
-
-/*
- * Passes the address each time, because a connected socket would keep the inode of a journald that
- * has exited. Every error may be temporary: no socket, no listener, a full queue, no memory.
- */
-static bool send_oldest(struct journal_socket *journal)
-{
-	size_t length = journal->lengths[journal->oldest];
-	size_t at_end = bytes_at_end(journal->first, length);
-	struct iovec parts[] = {
-		{ journal->ring + journal->first, at_end },
-		{ journal->ring, length - at_end },
-	};
-	const struct msghdr message = {
-		.msg_name = &journal->address,
-		.msg_namelen = sizeof(journal->address),
-		.msg_iov = parts,
-		.msg_iovlen = ARRAY_SIZE(parts),
-	};
 	ssize_t sent;
 
 	do
-		sent = sendmsg(journal->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+		sent = sendto(journal->fd, entry->bytes, entry->used, MSG_DONTWAIT | MSG_NOSIGNAL,
+			      (const struct sockaddr *)&journal->address, sizeof(journal->address));
 	while (sent < 0 && errno == EINTR);
-	return sent >= 0;
-}
-
-size_t journal_socket_flush(struct journal_socket *journal)
-{
-	while (journal->count && send_oldest(journal)) {
-		size_t length = journal->lengths[journal->oldest];
-
-		journal->sent++;
-		journal->count--;
-		journal->oldest = (journal->oldest + 1) % JOURNAL_WAITING_MAX;
-		journal->used -= length;
-		journal->first = (journal->first + length) % JOURNAL_WAITING_BYTES;
-	}
-	return journal->count;
-}
-
-void journal_socket_put(struct journal_socket *journal, const struct journal_entry *entry)
-{
-	size_t waiting = journal_socket_flush(journal);
-	size_t end = (journal->first + journal->used) % JOURNAL_WAITING_BYTES;
-	size_t at_end = bytes_at_end(end, entry->used);
-
-	if (waiting == JOURNAL_WAITING_MAX || entry->used > JOURNAL_WAITING_BYTES - journal->used) {
+	if (sent < 0)
 		journal->dropped++;
-		return;
-	}
-	memcpy(journal->ring + end, entry->bytes, at_end);
-	memcpy(journal->ring, entry->bytes + at_end, entry->used - at_end);
-	journal->used += entry->used;
-	journal->lengths[(journal->oldest + journal->count++) % JOURNAL_WAITING_MAX] = entry->used;
-	if (!waiting)
-		journal_socket_flush(journal);
-}
-
-void journal_socket_drop(struct journal_socket *journal)
-{
-	journal->dropped += journal->count;
-	journal->count = 0;
-	journal->used = 0;
+	else
+		journal->sent++;
 }
 
 uint64_t journal_socket_sent(const struct journal_socket *journal)

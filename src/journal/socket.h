@@ -9,13 +9,11 @@
  * Journal entries, sent with journald's native protocol as one datagram each
  * (https://systemd.io/JOURNAL_NATIVE_PROTOCOL). An entry is smaller than any send buffer, so no file
  * descriptor has to be passed. journald may be stopped, restarted or absent: sending never blocks,
- * and entries that are not accepted wait.
+ * and an entry that is not accepted is dropped and counted.
  */
 
-#define JOURNAL_SOCKET_PATH   "/run/systemd/journal/socket"
-#define JOURNAL_WAITING_MAX   64	   /* entries */
-#define JOURNAL_WAITING_BYTES (256u << 10) /* of all of them: few have more than 3 KiB */
-#define JOURNAL_ENTRY_MAX     (12u << 10)  /* bytes */
+#define JOURNAL_SOCKET_PATH "/run/systemd/journal/socket"
+#define JOURNAL_ENTRY_MAX   (12u << 10) /* bytes */
 
 #define JOURNAL_CUT " [cut]" /* ends a value that was too long */
 
@@ -55,18 +53,12 @@ struct journal_socket *journal_socket_new(const char *path);
 void journal_socket_free(struct journal_socket *journal);
 
 /**
- * journal_socket_put - send an entry, after those that wait
+ * journal_socket_send - send an entry, or drop it if it is not accepted at once
  *
- * If it is not accepted, it waits. If JOURNAL_WAITING_MAX wait already, or it does not fit into
- * JOURNAL_WAITING_BYTES with them, it is dropped.
+ * The kernel queues entries while journald is stopped or restarts, until its queue or the send buffer
+ * is full.
  */
-void journal_socket_put(struct journal_socket *journal, const struct journal_entry *entry);
-
-/** journal_socket_flush - send the entries that wait, in order; returns how many still wait */
-size_t journal_socket_flush(struct journal_socket *journal);
-
-/** journal_socket_drop - drop the entries that wait */
-void journal_socket_drop(struct journal_socket *journal);
+void journal_socket_send(struct journal_socket *journal, const struct journal_entry *entry);
 
 /** journal_socket_sent - entries that journald accepted since the start */
 uint64_t journal_socket_sent(const struct journal_socket *journal);

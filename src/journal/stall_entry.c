@@ -3,25 +3,22 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/names.h"
-#include "allocfilt/output.h"
-#include "allocfilt/plan.h"
+#include "allocfilt/base/base.h"
+#include "allocfilt/names/units.h"
+#include "allocfilt/output/facts.h"
+#include "allocfilt/stall/cause.h"
 #include "journal/stall_entry.h"
 
 /* ---- the message ---- */
 
 void journal_stall_task(struct line *line, const struct named_stall *named)
 {
-	const struct task_info *task = named->task_info;
+	static const struct task_style style = { TEXT_PRINTABLE, true, "", "", "", "" };
 
-	if (task_key_in_interrupt(named->stall->key)) {
+	if (task_key_in_interrupt(named->stall->key))
 		line_add(line, "interrupt on CPU %d", named->stall->cpu);
-		return;
-	}
-	line_add(line, "%s[%d]", named->name, named->stall->tid);
-	if (*task->process && task->pid != named->stall->tid)
-		line_add(line, " of %s[%d]", task->process, task->pid);
+	else
+		stall_task(line, named, "", &style);
 }
 
 /* Names contain any bytes, and a long line may be cut inside a character: text_escape() mends both. */
@@ -71,7 +68,7 @@ static void put_phase(struct journal_entry *entry, const char *group, const char
 	put_us(entry, name, ns);
 }
 
-static void put_phases(struct journal_entry *entry, const struct phases *phases)
+static void put_phase_fields(struct journal_entry *entry, const struct phases *phases)
 {
 	for (int group = 0; group < PHASE_GROUPS; group++) {
 		put_phase(entry, phase_group_names[group].key, "", phases_group(phases, group));
@@ -83,13 +80,13 @@ static void put_phases(struct journal_entry *entry, const struct phases *phases)
 	}
 }
 
-static void put_known(struct journal_entry *entry, const char *name, const char *value)
+static void put_known_field(struct journal_entry *entry, const char *name, const char *value)
 {
 	if (*value)
 		journal_entry_text(entry, name, value);
 }
 
-static void put_facts(struct journal_entry *entry, const struct named_stall *named)
+static void put_fact_fields(struct journal_entry *entry, const struct named_stall *named)
 {
 	struct stall_fact facts[STALL_FACTS];
 
@@ -117,8 +114,8 @@ static void put_shrinker(struct journal_entry *entry, const struct stall *stall,
 	put_us(entry, "ALLOCFILT_SHRINKER_USEC", top->ns);
 }
 
-static void put_off_cpu(struct journal_entry *entry, const struct stall *stall,
-			struct resolver *resolver)
+static void put_off_cpu_fields(struct journal_entry *entry, const struct stall *stall,
+			       struct resolver *resolver)
 {
 	static const char *const names[PHASE_STATES] = {
 		[STATE_RAN] = "ALLOCFILT_RAN_USEC",
@@ -139,7 +136,7 @@ static void put_off_cpu(struct journal_entry *entry, const struct stall *stall,
 }
 
 /* Interrupts belong to no unit. */
-static void put_units(struct journal_entry *entry, const struct named_stall *named)
+static void put_unit_fields(struct journal_entry *entry, const struct named_stall *named)
 {
 	const char *cgroup = named->task_info->cgroup;
 	char unit[UNIT_NAME_BYTES];
@@ -153,8 +150,8 @@ static void put_units(struct journal_entry *entry, const struct named_stall *nam
 }
 
 /* One frame per line, the innermost first; only whole frames. */
-static void put_stack(struct journal_entry *entry, const struct stall *stall,
-		      struct resolver *resolver)
+static void put_stack_field(struct journal_entry *entry, const struct stall *stall,
+			    struct resolver *resolver)
 {
 	const uint64_t *frames;
 	size_t count = resolver_stack(resolver, stall->stack, &frames);
@@ -172,7 +169,7 @@ static void put_stack(struct journal_entry *entry, const struct stall *stall,
 		}
 		used += snprintf(text + used, sizeof(text) - used, "%s%s", i ? "\n" : "", name);
 	}
-	put_known(entry, "ALLOCFILT_STACK", text);
+	put_known_field(entry, "ALLOCFILT_STACK", text);
 }
 
 void journal_stall_fields(struct journal_entry *entry, const struct named_stall *named,
@@ -194,21 +191,21 @@ void journal_stall_fields(struct journal_entry *entry, const struct named_stall 
 	journal_entry_number(entry, "ALLOCFILT_TID", stall->tid);
 	if (task->pid)
 		journal_entry_number(entry, "ALLOCFILT_PID", task->pid);
-	put_known(entry, "ALLOCFILT_PROCESS", task->process);
-	put_known(entry, "ALLOCFILT_CGROUP", task->cgroup);
-	put_units(entry, named);
+	put_known_field(entry, "ALLOCFILT_PROCESS", task->process);
+	put_known_field(entry, "ALLOCFILT_CGROUP", task->cgroup);
+	put_unit_fields(entry, named);
 	if (task_key_in_interrupt(stall->key))
 		journal_entry_number(entry, "ALLOCFILT_INTERRUPT", 1);
 	journal_entry_number(entry, "ALLOCFILT_CPU", stall->cpu);
-	put_facts(entry, named);
-	put_phases(entry, &stall->phases);
+	put_fact_fields(entry, named);
+	put_phase_fields(entry, &stall->phases);
 	put_shrinker(entry, stall, resolver);
-	put_off_cpu(entry, stall, resolver);
+	put_off_cpu_fields(entry, stall, resolver);
 	stall_cause(stall, &cause);
 	cause_detail(resolver, &cause, detail);
 	journal_entry_text(entry, "ALLOCFILT_CAUSE", cause_name(cause.which)->key);
-	put_known(entry, "ALLOCFILT_CAUSE_DETAIL", detail);
+	put_known_field(entry, "ALLOCFILT_CAUSE_DETAIL", detail);
 	journal_entry_number(entry, "ALLOCFILT_CAUSE_PERCENT", cause_percent(&cause));
 	journal_entry_number(entry, "ALLOCFILT_INCOMPLETE", stall->incomplete);
-	put_stack(entry, stall, resolver);
+	put_stack_field(entry, stall, resolver);
 }

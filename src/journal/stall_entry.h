@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/stall.h"
+#include "allocfilt/base/line.h"
+#include "allocfilt/stall/stall.h"
 #include "journal/socket.h"
 
 /* The message and the fields of an entry about a stall. */

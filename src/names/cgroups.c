@@ -9,7 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "allocfilt/names.h"
+#include "allocfilt/base/hash.h"
+#include "allocfilt/base/text.h"
+#include "allocfilt/names/tasks.h"
 #include "names/cgroups.h"
 #include "names/line_reader.h"
 

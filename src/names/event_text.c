@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocfilt/base/text.h"
 #include "allocfilt/names/event_text.h"
-#include "allocfilt/record.h"
-#include "allocfilt/record/format.h"
 #include "names/print_program.h"
 
 struct text_of_event {

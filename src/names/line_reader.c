@@ -11,7 +11,6 @@ void line_reader_start(struct line_reader *reader, int fd)
 	reader->at_end = fd < 0 || lseek(fd, 0, SEEK_SET) < 0;
 	reader->start = 0;
 	reader->end = 0;
-	reader->offset = 0;
 }
 
 /* Moves the unread bytes to the front and reads more after them. */
@@ -21,7 +20,6 @@ static void fill(struct line_reader *reader)
 
 	memmove(reader->buffer, reader->buffer + reader->start, reader->end - reader->start);
 	reader->end -= reader->start;
-	reader->offset += (off_t)reader->start;
 	reader->start = 0;
 	do {
 		length = read(reader->fd, reader->buffer + reader->end,
@@ -51,7 +49,6 @@ char *line_reader_next(struct line_reader *reader)
 		}
 		if (newline) {
 			*newline = '\0';
-			reader->line = reader->offset + (off_t)reader->start;
 			reader->start = (size_t)(newline + 1 - reader->buffer);
 			if (!too_long)
 				return line;
@@ -60,14 +57,8 @@ char *line_reader_next(struct line_reader *reader)
 		}
 		if (!reader->start && reader->end == LINE_READER_BYTES) {
 			too_long = true;
-			reader->offset += (off_t)reader->end;
 			reader->end = 0;
 		}
 		fill(reader);
 	}
-}
-
-off_t line_reader_offset(const struct line_reader *reader)
-{
-	return reader->line;
 }

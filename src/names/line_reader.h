@@ -4,7 +4,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/types.h>
 
 /*
  * Lines of a file of any size, through a fixed buffer: getline(3) would allocate.
@@ -17,8 +16,6 @@ struct line_reader {
 	bool at_end;
 	size_t start; /* of the unread bytes in buffer */
 	size_t end;
-	off_t line;   /* in the file, of the line that was returned last */
-	off_t offset; /* in the file, of the buffer */
 	char buffer[LINE_READER_BYTES + 1];
 };
 
@@ -32,8 +29,5 @@ void line_reader_start(struct line_reader *reader, int fd);
  * is skipped. A read error ends the file.
  */
 char *line_reader_next(struct line_reader *reader);
-
-/** line_reader_offset - where in the file the line begins that was returned last */
-off_t line_reader_offset(const struct line_reader *reader);
 
 #endif

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/record/format.h"
+#include "allocfilt/base/base.h"
 #include "names/print_program.h"
 
 #define STEPS_MAX      4096 /* the kernel's own formats take about 100 */
@@ -66,7 +65,7 @@ static enum result unknown(struct compiler *compiler)
 	return RESULT_NUMBER;
 }
 
-static struct step *add_step(struct compiler *compiler, enum step_kind kind)
+static struct step *emit(struct compiler *compiler, enum step_kind kind)
 {
 	struct print_program *program = compiler->program;
 	struct step *steps = program->steps;
@@ -89,25 +88,25 @@ static struct step *add_step(struct compiler *compiler, enum step_kind kind)
 }
 
 /* A step that pushes a number. */
-static struct step *add_push(struct compiler *compiler, enum step_kind kind)
+static struct step *emit_push(struct compiler *compiler, enum step_kind kind)
 {
 	if (++compiler->on_stack > STACK_MAX)
 		unknown(compiler);
-	return add_step(compiler, kind);
+	return emit(compiler, kind);
 }
 
 /* A step that pops one. */
-static struct step *add_pop(struct compiler *compiler, enum step_kind kind, enum result result)
+static struct step *emit_pop(struct compiler *compiler, enum step_kind kind, enum result result)
 {
 	if (result == RESULT_TEXT)
 		unknown(compiler);
 	compiler->on_stack--;
-	return add_step(compiler, kind);
+	return emit(compiler, kind);
 }
 
 static enum result push_constant(struct compiler *compiler, struct value value)
 {
-	add_push(compiler, STEP_NUMBER)->value = value;
+	emit_push(compiler, STEP_NUMBER)->value = value;
 	return RESULT_CONSTANT;
 }
 
@@ -289,18 +288,18 @@ static bool is_text(const struct tep_format_field *field)
 }
 
 /* A number, or bytes: those of a "name=value" whose type is not char are an array of numbers. */
-static enum result add_field(struct compiler *compiler, const struct tep_format_field *field)
+static enum result emit_field(struct compiler *compiler, const struct tep_format_field *field)
 {
 	struct step *step;
 
 	if (is_number(field)) {
-		step = add_push(compiler, STEP_FIELD);
+		step = emit_push(compiler, STEP_FIELD);
 		step->value.size = (uint8_t)field->size;
 		step->value.is_signed = field->flags & TEP_FIELD_IS_SIGNED;
 	} else if (!compiler->is_fallback || is_text(field)) {
-		step = add_step(compiler, STEP_PUT_CHARS);
+		step = emit(compiler, STEP_PUT_CHARS);
 	} else {
-		step = add_step(compiler, STEP_PUT_ARRAY);
+		step = emit(compiler, STEP_PUT_ARRAY);
 		step->value.size =
 			is_number_size(field->elementsize) ? (uint8_t)field->elementsize : 1;
 	}
@@ -330,7 +329,7 @@ static enum result parse_field(struct compiler *compiler, bool is_dynamic)
 		compiler->field = compiler->room;
 		compiler->room = stpcpy(compiler->room, name) + 1;
 	}
-	return add_field(compiler, field);
+	return emit_field(compiler, field);
 }
 
 static struct value parse_constant_expression(struct compiler *compiler)
@@ -366,7 +365,7 @@ static void parse_names(struct compiler *compiler)
 		if (!name.text)
 			return;
 		if (!compiler->undefined)
-			*add_step(compiler, STEP_NAME) = name;
+			*emit(compiler, STEP_NAME) = name;
 	}
 }
 
@@ -393,7 +392,7 @@ static enum result parse_print_call(struct compiler *compiler, enum step_kind ki
 		expect(compiler, ",");
 		delimiter = parse_string(compiler);
 	}
-	step = add_pop(compiler, kind, result);
+	step = emit_pop(compiler, kind, result);
 	step->text = delimiter;
 	step->value.size = (uint8_t)compiler->long_size;
 	at = compiler->program->nr_steps;
@@ -445,7 +444,7 @@ static enum result parse_primary(struct compiler *compiler)
 		return result;
 	}
 	if (*compiler->at == '"') {
-		step = add_step(compiler, STEP_PUT_LITERAL);
+		step = emit(compiler, STEP_PUT_LITERAL);
 		step->text = parse_string(compiler);
 		step->length = (uint32_t)strlen(step->text);
 		return RESULT_TEXT;
@@ -463,7 +462,7 @@ static enum result parse_cast(struct compiler *compiler, struct value type)
 		type.bits = pop_constant(compiler).bits;
 		return push_constant(compiler, value_wrap(type));
 	}
-	add_step(compiler, STEP_CAST)->value = type;
+	emit(compiler, STEP_CAST)->value = type;
 	return operand == RESULT_TEXT ? unknown(compiler) : RESULT_NUMBER;
 }
 
@@ -503,7 +502,7 @@ static enum result apply_binary(struct compiler *compiler, char op, enum result 
 		a = pop_constant(compiler);
 		return push_constant(compiler, value_binary(op, a, b));
 	}
-	add_pop(compiler, STEP_BINARY, right)->op = op;
+	emit_pop(compiler, STEP_BINARY, right)->op = op;
 	return left == RESULT_TEXT ? unknown(compiler) : RESULT_NUMBER;
 }
 
@@ -536,13 +535,13 @@ static enum result parse_choice(struct compiler *compiler, enum result condition
 	enum result left, right;
 	size_t at;
 
-	add_pop(compiler, STEP_UNLESS, condition);
+	emit_pop(compiler, STEP_UNLESS, condition);
 	at = program->nr_steps;
 	left = parse_expression(compiler);
 	expect(compiler, ":");
 	if (left != RESULT_TEXT)
 		compiler->on_stack--;
-	add_step(compiler, STEP_SKIP);
+	emit(compiler, STEP_SKIP);
 	set_length(compiler, at);
 	at = program->nr_steps;
 	right = parse_expression(compiler);
@@ -629,7 +628,7 @@ static const char *compile_conversion(struct compiler *compiler, const char *at)
 	if (is_string != (parse_expression(compiler) == RESULT_TEXT))
 		unknown(compiler);
 	if (!is_string)
-		*add_pop(compiler, put.kind, RESULT_NUMBER) = put;
+		*emit_pop(compiler, put.kind, RESULT_NUMBER) = put;
 	if (!compiler->error)
 		compiler->program->steps[first - 1].field = compiler->field;
 	return at;
@@ -640,7 +639,7 @@ static int compile_text(struct compiler *compiler)
 	const char *at = parse_string(compiler);
 
 	do {
-		struct step *step = add_step(compiler, STEP_TEXT);
+		struct step *step = emit(compiler, STEP_TEXT);
 
 		step->text = at;
 		step->length = (uint32_t)strcspn(at, "%");

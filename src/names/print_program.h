@@ -6,6 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "allocfilt/names/event_text.h"
+#include "allocfilt/record/format.h"
+
 /*
  * The "print fmt" of an event is compiled once into steps, which run over its records without
  * allocating. Some steps push numbers on a stack, and others print them. libtraceevent prints

@@ -2,7 +2,9 @@
 
 #include <string.h>
 
-#include "allocfilt/record.h"
+#include "allocfilt/base/base.h"
+#include "allocfilt/base/text.h"
+#include "allocfilt/record/source.h"
 #include "names/print_program.h"
 #include "names/symbols.h"
 
@@ -138,7 +140,7 @@ static size_t visible(const struct out *out, size_t at, size_t length)
 	return length < out->size - at ? length : out->size - at;
 }
 
-static inline void put_chars(struct out *out, const char *text, size_t length)
+static inline void print_chars(struct out *out, const char *text, size_t length)
 {
 	size_t at = out->length;
 
@@ -149,21 +151,21 @@ static inline void put_chars(struct out *out, const char *text, size_t length)
 		memcpy(out->text + at, text, length);
 }
 
-static void put_string(struct out *out, const char *text)
+static void print_string(struct out *out, const char *text)
 {
-	put_chars(out, text, strlen(text));
+	print_chars(out, text, strlen(text));
 }
 
-static void put_hex(struct out *out, uint64_t number)
+static void print_hex(struct out *out, uint64_t number)
 {
 	char text[TEXT_NUMBER_MAX], *end = text_hex(text, number);
 
-	put_chars(out, "0x", 2);
-	put_chars(out, text, (size_t)(end - text));
+	print_chars(out, "0x", 2);
+	print_chars(out, text, (size_t)(end - text));
 }
 
-static noinline void put_padded(struct out *out, const struct conversion *conversion,
-				uint64_t number)
+static noinline void print_padded(struct out *out, const struct conversion *conversion,
+				  uint64_t number)
 {
 	bool negative = conversion->letter == 'd' && (int64_t)number < 0;
 	uint64_t rest = negative ? 0 - number : number;
@@ -172,15 +174,15 @@ static noinline void put_padded(struct out *out, const struct conversion *conver
 
 	end = conversion->letter == 'x' ? text_hex(digits, rest) : text_unsigned(digits, rest);
 	if (negative && conversion->zeros)
-		put_chars(out, "-", 1);
+		print_chars(out, "-", 1);
 	for (pad = conversion->width - (int)(end - digits) - negative; pad > 0; pad--)
-		put_chars(out, conversion->zeros ? "0" : " ", 1);
+		print_chars(out, conversion->zeros ? "0" : " ", 1);
 	if (negative && !conversion->zeros)
-		put_chars(out, "-", 1);
-	put_chars(out, digits, (size_t)(end - digits));
+		print_chars(out, "-", 1);
+	print_chars(out, digits, (size_t)(end - digits));
 }
 
-static void put_number(struct out *out, const struct step *step, uint64_t bits)
+static void print_number(struct out *out, const struct step *step, uint64_t bits)
 {
 	const struct conversion *conversion = &step->conversion;
 	struct value value =
@@ -190,7 +192,7 @@ static void put_number(struct out *out, const struct step *step, uint64_t bits)
 	/* Most are "%d", "%u", "%lu". */
 	if (conversion->width || conversion->letter == 'x' ||
 	    out->length + TEXT_NUMBER_MAX > out->size) {
-		put_padded(out, conversion, value.bits);
+		print_padded(out, conversion, value.bits);
 		return;
 	}
 	at = value.is_signed ? text_signed(at, (int64_t)value.bits) : text_unsigned(at, value.bits);
@@ -204,7 +206,7 @@ static uint64_t cut_to(uint8_t size, uint64_t value)
 }
 
 /* As the kernel: names in the order listed, each clears its bits, the rest as a number. */
-static void put_flags(struct out *out, const struct step *step, uint64_t flags)
+static void print_flags(struct out *out, const struct step *step, uint64_t flags)
 {
 	const char *delimiter = "";
 
@@ -215,59 +217,59 @@ static void put_flags(struct out *out, const struct step *step, uint64_t flags)
 		if ((flags & mask) != mask)
 			continue;
 		flags &= ~mask;
-		put_string(out, delimiter);
-		put_string(out, step[i].text);
+		print_string(out, delimiter);
+		print_string(out, step[i].text);
 		delimiter = step->text;
 	}
 	if (!flags)
 		return;
-	put_string(out, delimiter);
-	put_hex(out, flags);
+	print_string(out, delimiter);
+	print_hex(out, flags);
 }
 
-static void put_name(struct out *out, const struct step *step, uint64_t value)
+static void print_symbolic(struct out *out, const struct step *step, uint64_t value)
 {
 	value = cut_to(step->value.size, value);
 	for (uint32_t i = 1; i <= step->length; i++) {
 		if (value == cut_to(step->value.size, step[i].value.bits)) {
-			put_string(out, step[i].text);
+			print_string(out, step[i].text);
 			return;
 		}
 	}
-	put_hex(out, value);
+	print_hex(out, value);
 }
 
-static void put_symbol(struct out *out, const struct print_source *source, const struct step *step,
-		       uint64_t address)
+static void print_address(struct out *out, const struct print_source *source,
+			  const struct step *step, uint64_t address)
 {
 	char text[SYMBOL_TEXT_MAX];
 	int length =
 		symbols_text(source->symbols, address, step->conversion.letter, text, sizeof(text));
 
-	put_chars(out, text, (size_t)length);
+	print_chars(out, text, (size_t)length);
 }
 
 /* Up to a NUL. */
-static void put_bytes(struct out *out, const struct print_source *source, const struct step *step)
+static void print_bytes(struct out *out, const struct print_source *source, const struct step *step)
 {
 	struct bytes bytes = bytes_of(source, step);
 	const char *text = (const char *)source->data + bytes.offset;
 
-	put_chars(out, text, strnlen(text, bytes.length));
+	print_chars(out, text, strnlen(text, bytes.length));
 }
 
 /* trace_print_array_seq() of the kernel */
-static void put_array(struct out *out, const struct print_source *source, const struct step *step)
+static void print_array(struct out *out, const struct print_source *source, const struct step *step)
 {
 	struct bytes bytes = bytes_of(source, step);
 	size_t size = step->value.size;
 
-	put_string(out, "{");
+	print_string(out, "{");
 	for (size_t i = 0; i < bytes.length / size && out->length < out->size; i++) {
-		put_string(out, i ? "," : "");
-		put_hex(out, read_number(source, bytes.offset + i * size, size));
+		print_string(out, i ? "," : "");
+		print_hex(out, read_number(source, bytes.offset + i * size, size));
 	}
-	put_string(out, "}");
+	print_string(out, "}");
 }
 
 /* ---- running ---- */
@@ -283,7 +285,7 @@ static void run_steps(struct out *out, const struct print_source *source, const 
 		case STEP_TEXT:
 			if (out->length >= out->size)
 				return;
-			put_chars(out, step->text, step->length);
+			print_chars(out, step->text, step->length);
 			break;
 		case STEP_NUMBER:
 			*top++ = step->value;
@@ -306,29 +308,29 @@ static void run_steps(struct out *out, const struct print_source *source, const 
 			step += step->length;
 			break;
 		case STEP_PUT_NUMBER:
-			put_number(out, step, (--top)->bits);
+			print_number(out, step, (--top)->bits);
 			break;
 		case STEP_PUT_SYMBOL:
-			put_symbol(out, source, step, (--top)->bits);
+			print_address(out, source, step, (--top)->bits);
 			break;
 		case STEP_PUT_FLAGS:
-			put_flags(out, step, (--top)->bits);
+			print_flags(out, step, (--top)->bits);
 			step += step->length;
 			break;
 		case STEP_PUT_NAME:
-			put_name(out, step, (--top)->bits);
+			print_symbolic(out, step, (--top)->bits);
 			step += step->length;
 			break;
 		case STEP_NAME:
 			break;
 		case STEP_PUT_CHARS:
-			put_bytes(out, source, step);
+			print_bytes(out, source, step);
 			break;
 		case STEP_PUT_ARRAY:
-			put_array(out, source, step);
+			print_array(out, source, step);
 			break;
 		case STEP_PUT_LITERAL:
-			put_chars(out, step->text, step->length);
+			print_chars(out, step->text, step->length);
 			break;
 		}
 	}

@@ -7,9 +7,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/names.h"
-#include "allocfilt/names/event_text.h"
+#include "allocfilt/base/base.h"
+#include "allocfilt/base/file.h"
+#include "allocfilt/base/log.h"
+#include "allocfilt/names/resolver.h"
+#include "allocfilt/names/shrinkers.h"
 #include "names/cgroups.h"
 #include "names/symbols.h"
 
@@ -43,7 +45,6 @@ struct role_entry {
 };
 
 struct resolver {
-	const struct plan *plan;
 	const struct data_source *source;
 	struct symbols *symbols;
 	struct task_cache *tasks;
@@ -60,20 +61,9 @@ struct resolver {
 	struct role_entry roles[1 << ROLES_BITS];
 };
 
-static bool is_likely_symbol(void *context, const char *name)
-{
-	const struct resolver *resolver = context;
-
-	for (size_t i = 0; i < ARRAY_SIZE(waits); i++)
-		if (!strcmp(name, waits[i]))
-			return true;
-	return plan_likely_symbol(resolver->plan, name);
-}
-
 /* An event whose format cannot be read has no records that are shown: decode says so. */
-static bool read_event_texts(struct resolver *resolver)
+static bool read_event_texts(struct resolver *resolver, const struct plan *plan)
 {
-	const struct plan *plan = resolver->plan;
 	bool enough_memory = true;
 
 	resolver->texts =
@@ -92,13 +82,15 @@ static bool read_event_texts(struct resolver *resolver)
 	return resolver->texts && enough_memory;
 }
 
-static bool make_tables(struct resolver *resolver, const struct options *options)
+static bool make_tables(struct resolver *resolver, const struct plan *plan,
+			const struct options *options)
 {
 	const struct data_source *source = resolver->source;
 	int saved = source->proc ? -1 : source_open(source, "cgroups");
+	int modules = source->proc ? file_open(source->proc, "modules", FILE_TEXT_MAX) : -1;
 
-	resolver->symbols = symbols_new(source_open(source, "kallsyms"), source->proc);
-	/* Half of the tasks with waiting events: each uses 360 bytes of locked memory. */
+	resolver->symbols = symbols_new(source_open(source, "kallsyms"), modules);
+	/* A task uses 360 bytes of locked memory: a tenth of what records may use. */
 	resolver->tasks = task_cache_new(source, options->limit_memory / 4096);
 	resolver->cgroups =
 		cgroups_new(source->proc ? "/proc/self/mounts" : NULL, saved, CGROUPS_MAX);
@@ -108,7 +100,7 @@ static bool make_tables(struct resolver *resolver, const struct options *options
 	if (options->stack)
 		resolver->stacks = stacks_new();
 	return resolver->symbols && resolver->tasks && resolver->cgroups && resolver->shrinkers &&
-	       (!options->stack || resolver->stacks) && read_event_texts(resolver);
+	       (!options->stack || resolver->stacks) && read_event_texts(resolver, plan);
 }
 
 int resolver_new(struct resolver **ret_resolver, const struct plan *plan,
@@ -120,10 +112,9 @@ int resolver_new(struct resolver **ret_resolver, const struct plan *plan,
 
 	if (!resolver)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
-	resolver->plan = plan;
 	resolver->source = source;
 	tzset(); /* else the first gmtime_r() allocates */
-	if (!make_tables(resolver, options)) {
+	if (!make_tables(resolver, plan, options)) {
 		resolver_free(resolver);
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	}
@@ -151,7 +142,7 @@ int resolver_new(struct resolver **ret_resolver, const struct plan *plan,
 
 void resolver_read_symbols(struct resolver *resolver)
 {
-	symbols_read(resolver->symbols, is_likely_symbol, resolver);
+	symbols_read(resolver->symbols);
 	memset(resolver->roles, 0, sizeof(resolver->roles));
 	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
 		uint64_t address = symbols_address(resolver->symbols, waits[i]);
@@ -191,7 +182,6 @@ struct shrinker_names *resolver_superblocks(const struct resolver *resolver)
 /* Process and cgroup are only shown for tasks with slow runs, which are few. */
 void resolver_see(struct resolver *resolver, const struct record *record)
 {
-	symbols_set_time(resolver->symbols, record->ts);
 	if (record->kind == RECORD_WINDOW)
 		task_cache_see(resolver->tasks, record->tid, record->ts);
 	else if (record->kind == RECORD_EVENT)
@@ -315,11 +305,7 @@ void resolver_shrinker(struct resolver *resolver, uint64_t shrinker, uint64_t ca
 
 size_t resolver_stack(struct resolver *resolver, uint32_t number, const uint64_t **ret_frames)
 {
-	size_t count = resolver->stacks ? stacks_of(resolver->stacks, number, ret_frames) : 0;
-
-	if (count)
-		symbols_look_up(resolver->symbols, *ret_frames, count);
-	return count;
+	return resolver->stacks ? stacks_of(resolver->stacks, number, ret_frames) : 0;
 }
 
 uint64_t resolver_realtime(const struct resolver *resolver, uint64_t ts)

@@ -5,7 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "allocfilt/names.h"
+#include "allocfilt/base/hash.h"
+#include "allocfilt/names/shrinkers.h"
 #include "names/line_reader.h"
 
 #define SUPERBLOCK_CALLBACK "super_cache_scan"

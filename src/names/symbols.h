@@ -6,17 +6,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "allocfilt/names/event_text.h"
+
 /*
- * Names of kernel addresses, from a file like /proc/kallsyms. A fixed table holds the likely ones,
- * which are read in one pass over the file. Another address is looked up later, through a fixed
- * buffer. In a running kernel, which formats each line when it is read, that is a pass again: at most
- * one a second, for all that is unknown by then. Of a capture's file there is an index.
+ * Names of kernel functions, from a text like /proc/kallsyms. All of its code symbols are kept, sorted
+ * by address, in memory of their own: about 40 bytes each. The file is read once, and in a running
+ * kernel again when modules have come or gone, or an address has no name.
  */
 
-#define SYMBOLS_MAX	  2048
-#define SYMBOLS_TEXT_MAX  (64u << 10) /* bytes of all their names; 20 for one are usual */
-#define SYMBOL_NAME_MAX	  96	      /* with the NUL; a longer one is cut */
-#define SYMBOL_MODULE_MAX 56	      /* MODULE_NAME_LEN of a 64-bit kernel */
+#define SYMBOL_NAME_MAX	  96 /* with the NUL; a longer one is cut */
+#define SYMBOL_MODULE_MAX 56 /* MODULE_NAME_LEN of a 64-bit kernel */
+
+#define SYMBOLS_MAX	 (1u << 20)  /* what comes after them in the file has no name */
+#define SYMBOLS_TEXT_MAX (48u << 20) /* bytes of all names; the same */
 
 struct symbol {
 	uint64_t address;
@@ -29,12 +31,13 @@ struct symbols;
 
 /**
  * symbols_new - see whether a file has addresses
- * @fd: a text of kallsyms, or the -errno of opening it; belongs to the symbols from now on
- * @live: a running kernel's
+ * @fd: a text of kallsyms, or the -errno of opening it
+ * @modules: the running kernel's text of /proc/modules; negative: the symbols do not change
  *
- * Returns NULL with errno ENOMEM only; see symbols_readable().
+ * Both descriptors belong to the symbols from now on. Returns NULL with errno ENOMEM only; see
+ * symbols_readable().
  */
-struct symbols *symbols_new(int fd, bool live);
+struct symbols *symbols_new(int fd, int modules);
 void symbols_free(struct symbols *symbols);
 
 /**
@@ -43,33 +46,20 @@ void symbols_free(struct symbols *symbols);
  */
 int symbols_readable(const struct symbols *symbols);
 
-/**
- * symbols_read - fill the table in one pass over the file, as far as it can be read
- * @wanted: returns whether a function of the kernel belongs into the table
- */
-void symbols_read(struct symbols *symbols, bool (*wanted)(void *context, const char *name),
-		  void *context);
-
-/** symbols_set_time - @ts: ns of the trace clock; in a running kernel, for the pause between passes */
-void symbols_set_time(struct symbols *symbols, uint64_t ts);
+/** symbols_read - read the file, as far as it can be read and there is memory */
+void symbols_read(struct symbols *symbols);
 
 /**
- * symbols_look_up - read the symbols of several addresses into the table, as those of a stack
+ * symbols_find - the symbol that contains @address, NULL for none; valid until the next call
  *
- * In a full table they replace those that came first. In a running kernel those that have to wait are
- * looked up with the next ones, up to 128 in one pass; what no symbol contains is not looked for
- * again for a minute.
- */
-void symbols_look_up(struct symbols *symbols, const uint64_t *addresses, size_t count);
-
-/**
- * symbols_find - the symbol that contains @address; valid until the next call
- *
- * NULL for none, or for one that waits for the next pass.
+ * In a running kernel this looks at /proc/modules, at most once a second, when the address is a
+ * module's or has no name. If the modules are others, the modules' symbols are read again. They are
+ * also read again for an address without a name: a second later at first, and up to a minute later
+ * while that brings no name. Their memory is used again, and grows by what is loaded since.
  */
 const struct symbol *symbols_find(struct symbols *symbols, uint64_t address);
 
-/** symbols_address - address of the first symbol of that name in the table; 0: none */
+/** symbols_address - address of the first function of that name; 0: none */
 uint64_t symbols_address(const struct symbols *symbols, const char *name);
 
 /**

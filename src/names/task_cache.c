@@ -7,7 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "allocfilt/names.h"
+#include "allocfilt/base/hash.h"
+#include "allocfilt/base/text.h"
+#include "allocfilt/names/tasks.h"
 #include "names/line_reader.h"
 
 #define FRESH	   NS_PER_SECOND	/* ns: older information is read again before it is shown */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <string.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/names.h"
+#include "allocfilt/base/base.h"
+#include "allocfilt/names/units.h"
 
 /* systemd.unit(5) */
 static const char *const types[] = {

@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "allocfilt/output.h"
+#include "allocfilt/base/log.h"
+#include "allocfilt/output/form.h"
+#include "allocfilt/stats/chains.h"
 
 /*
  * The form `folded`: at the end a line for each chain of causes, its frames joined by semicolons, a

@@ -7,19 +7,19 @@
 static void widen(struct heat_map *map)
 {
 	for (uint64_t number = map->first; number <= map->last; number++) {
-		struct histogram *from = &map->columns[number - map->first];
-		struct histogram *to = &map->columns[number / 2 - map->first / 2];
-		struct histogram column = *from;
+		struct latency *from = &map->columns[number - map->first];
+		struct latency *to = &map->columns[number / 2 - map->first / 2];
+		struct latency column = *from;
 
-		*from = (struct histogram){ .count = 0 };
-		histogram_merge(to, &column);
+		*from = (struct latency){ .count = 0 };
+		latency_merge(to, &column);
 	}
 	map->first /= 2;
 	map->last /= 2;
 	map->width *= 2;
 }
 
-struct histogram *heat_map_reach(struct heat_map *map, uint64_t ts)
+struct latency *heat_map_reach(struct heat_map *map, uint64_t ts)
 {
 	uint64_t first, last;
 
@@ -50,15 +50,15 @@ struct histogram *heat_map_reach(struct heat_map *map, uint64_t ts)
 
 bool heat_map_range(const struct heat_map *map, unsigned int *ret_lowest, unsigned int *ret_highest)
 {
-	struct histogram all = { .count = 0 };
+	struct latency all = { .count = 0 };
 
 	for (size_t i = 0; i < HEAT_COLUMNS; i++)
-		histogram_merge(&all, &map->columns[i]);
+		latency_merge(&all, &map->columns[i]);
 	if (!all.count)
 		return false;
-	for (*ret_lowest = 0; !all.counts[*ret_lowest]; ++*ret_lowest)
+	for (*ret_lowest = 0; !latency_below(&all, *ret_lowest); ++*ret_lowest)
 		;
-	for (*ret_highest = HISTOGRAM_EDGES; !all.counts[*ret_highest]; --*ret_highest)
+	for (*ret_highest = LATENCY_EDGES; !latency_below(&all, *ret_highest); --*ret_highest)
 		;
 	return true;
 }

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "allocfilt/stall.h"
+#include "allocfilt/stats/latency.h"
 
 /*
  * How many stalls there were, by when they began and how long they took. The columns cover any time:
@@ -20,13 +20,13 @@ struct heat_map {
 	uint64_t width; /* ns: column n is of [n * width, (n + 1) * width) of the trace clock */
 	uint64_t first; /* numbers of the first and last column that is used */
 	uint64_t last;
-	struct histogram columns[HEAT_COLUMNS]; /* from the first on */
+	struct latency columns[HEAT_COLUMNS]; /* from the first on */
 };
 
 /** heat_map_reach - extend the map to a time (ns); returns its column */
-struct histogram *heat_map_reach(struct heat_map *map, uint64_t ts);
+struct latency *heat_map_reach(struct heat_map *map, uint64_t ts);
 
-/** heat_map_range - the lowest and highest used place in histogram.counts; false: no stall */
+/** heat_map_range - the lowest and highest edge with times below it (latency_below()); false: no stall */
 bool heat_map_range(const struct heat_map *map, unsigned int *ret_lowest,
 		    unsigned int *ret_highest);
 

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocfilt/output.h"
+#include "allocfilt/output/facts.h"
+#include "allocfilt/output/form.h"
+#include "allocfilt/stats/chains.h"
 #include "output/heat_map.h"
 #include "output/tree.h"
 
@@ -169,10 +171,10 @@ static void put_bar(struct writer *writer, uint64_t ns, uint64_t whole)
 /* The longest time of a row of the heat map; above all edges there is none. */
 static void put_edge(struct writer *writer, unsigned int row)
 {
-	if (row < HISTOGRAM_EDGES)
-		put(writer, MS, MS_OF(histogram_edge(row)));
+	if (row < LATENCY_EDGES)
+		put(writer, MS, MS_OF(latency_edge(row)));
 	else
-		put(writer, "more than " MS, MS_OF(histogram_edge(HISTOGRAM_EDGES - 1)));
+		put(writer, "more than " MS, MS_OF(latency_edge(LATENCY_EDGES - 1)));
 }
 
 static unsigned int bits_of(uint64_t count)
@@ -191,10 +193,10 @@ static void put_cells(struct writer *writer, const struct resolver *resolver,
 		      unsigned int most_bits)
 {
 	for (uint64_t n = map->first; n <= map->last; n++) {
-		const struct histogram *column = &map->columns[n - map->first];
+		const struct latency *column = &map->columns[n - map->first];
 
 		for (unsigned int row = lowest; column->count && row <= highest; row++) {
-			uint64_t count = column->counts[row];
+			uint64_t count = latency_below(column, row);
 
 			if (!count)
 				continue;
@@ -203,7 +205,7 @@ static void put_cells(struct writer *writer, const struct resolver *resolver,
 			    "height=\"1\"><title>from ",
 			    shade(bits_of(count), most_bits), n - map->first, highest - row);
 			put_time(writer, resolver, n * map->width);
-			put_raw(writer, row < HISTOGRAM_EDGES ? ", up to " : ", ");
+			put_raw(writer, row < LATENCY_EDGES ? ", up to " : ", ");
 			put_edge(writer, row);
 			put(writer, " ms: %" PRIu64 " stall%s</title></rect>\n", count,
 			    count == 1 ? "" : "s");
@@ -273,16 +275,18 @@ static void put_heat_table(struct writer *writer, const struct resolver *resolve
 	put_raw(writer, "<th scope=\"col\">stalls</th><th scope=\"col\">waited ms</th></tr>"
 			"</thead><tbody>\n");
 	for (uint64_t n = map->first; n <= map->last; n++) {
-		const struct histogram *column = &map->columns[n - map->first];
+		const struct latency *column = &map->columns[n - map->first];
 
 		if (!column->count)
 			continue;
 		put_raw(writer, "<tr><th scope=\"row\">");
 		put_time(writer, resolver, n * map->width);
 		put_raw(writer, "</th>");
-		for (unsigned int row = lowest; row <= highest; row++)
-			put(writer, column->counts[row] ? "<td>%" PRIu64 "</td>" : "<td></td>",
-			    column->counts[row]);
+		for (unsigned int row = lowest; row <= highest; row++) {
+			uint64_t count = latency_below(column, row);
+
+			put(writer, count ? "<td>%" PRIu64 "</td>" : "<td></td>", count);
+		}
 		put(writer, "<td>%" PRIu64 "</td><td>" MS "</td></tr>\n", column->count,
 		    MS_OF(column->total));
 	}
@@ -322,9 +326,12 @@ static void put_when(struct writer *writer, const struct summary_view *view, str
 	heat_map_reach(map, view->ts);
 	rows = highest - lowest + 1;
 	for (size_t i = 0; i < HEAT_COLUMNS; i++)
-		for (unsigned int row = lowest; row <= highest; row++)
-			if (map->columns[i].counts[row] > most)
-				most = map->columns[i].counts[row];
+		for (unsigned int row = lowest; row <= highest; row++) {
+			uint64_t count = latency_below(&map->columns[i], row);
+
+			if (count > most)
+				most = count;
+		}
 	put_raw(writer,
 		"<section id=\"when\"><h2>When</h2>\n<figure><figcaption>Stalls by when they "
 		"began (");
@@ -339,7 +346,7 @@ static void put_when(struct writer *writer, const struct summary_view *view, str
 	    map->width / 1000000);
 	put_raw(writer, "<div class=\"map\"><div class=\"y\" aria-hidden=\"true\">");
 	for (unsigned int row = highest + 1; row-- > lowest;) {
-		put_raw(writer, row < HISTOGRAM_EDGES ? "<div>≤ " : "<div>");
+		put_raw(writer, row < LATENCY_EDGES ? "<div>≤ " : "<div>");
 		put_edge(writer, row);
 		put_raw(writer, "</div>");
 	}
@@ -469,8 +476,7 @@ static void put_waiters(struct writer *writer, const struct summary_view *view,
 			enum summary_table kind, const char *id, const char *title,
 			const char *name)
 {
-	const struct summary_total *waiters;
-	size_t count = summary_totals(view->summary, kind, &waiters);
+	size_t count = summary_count(view->summary, kind);
 	size_t shown = count < view->top ? count : view->top;
 	enum stall_side side = kind == SUMMARY_KERNEL_THREADS ? STALLS_BACKGROUND : STALLS_WAITING;
 	uint64_t whole = summary_stalls(view->summary, side)->latency.total;
@@ -489,15 +495,16 @@ static void put_waiters(struct writer *writer, const struct summary_view *view,
 	    "<th scope=\"col\">p99 ms</th><th scope=\"col\">longest ms</th></tr></thead><tbody>\n",
 	    name);
 	for (size_t i = 0; i < shown; i++) {
-		const struct latency *latency = &waiters[i].latency;
+		const struct summary_total *waiter = summary_at(view->summary, kind, i);
+		const struct latency *latency = &waiter->latency;
 
 		put_raw(writer, "<tr><th scope=\"row\">");
-		put_name(writer, waiters[i].name);
-		if (waiters[i].id)
-			put(writer, "-%" PRIu64, waiters[i].id);
-		if (waiters[i].error)
+		put_name(writer, waiter->ranked.name);
+		if (kind != SUMMARY_CGROUPS)
+			put(writer, "-%" PRIu64, waiter->ranked.id);
+		if (waiter->ranked.error)
 			put(writer, " <small>(up to " MS " ms more)</small>",
-			    MS_OF(waiters[i].error));
+			    MS_OF(waiter->ranked.error));
 		put(writer, "</th><td>%" PRIu64 "</td><td>" MS "</td>", latency->count,
 		    MS_OF(latency->total));
 		put_bar(writer, latency->total, whole);
@@ -522,24 +529,14 @@ static void put_who(struct writer *writer, const struct summary_view *view)
 
 /* ---- the longest stalls ---- */
 
-static void put_task(struct writer *writer, const struct named_stall *named)
+static void put_stall_task(struct writer *writer, const struct named_stall *named)
 {
-	const struct task_info *task = named->task_info;
+	static const struct task_style html = { TEXT_HTML, false, "<b>", "</b>", " in ", "" };
+	struct line line;
 
-	put_raw(writer, "<b>");
-	put_name(writer, named->name);
-	put(writer, "-%d</b>", named->stall->tid);
-	if (task_key_in_interrupt(named->stall->key))
-		put_raw(writer, " (interrupt)");
-	if (*task->process && task->pid != named->stall->tid) {
-		put_raw(writer, " of ");
-		put_name(writer, task->process);
-		put(writer, "-%d", task->pid);
-	}
-	if (*task->cgroup) {
-		put_raw(writer, " in ");
-		put_name(writer, task->cgroup);
-	}
+	line_clear(&line);
+	stall_task(&line, named, named->task_info->cgroup, &html);
+	put_raw(writer, line.text);
 }
 
 static void put_facts_of(struct writer *writer, const struct named_stall *named)
@@ -624,7 +621,7 @@ static void put_longest(struct writer *writer, const struct summary_view *view)
 		    MS_OF(named->stall->end - named->stall->start));
 		put_time(writer, view->resolver, named->stall->start);
 		put_raw(writer, " ");
-		put_task(writer, named);
+		put_stall_task(writer, named);
 		put_raw(writer, "</summary>\n");
 		stall_cause(named->stall, &cause);
 		cause_text(view->resolver, &cause, text);
@@ -721,7 +718,7 @@ static void put_count_fact(struct writer *writer, const char *name, uint64_t cou
 /* Which stalls were asked for. */
 static void put_choice(struct writer *writer, const struct options *options, const pid_t *pids)
 {
-	struct setting setting;
+	struct set_option setting;
 	size_t place = 0;
 
 	if (pids) {
@@ -839,7 +836,7 @@ static int html_stall(struct output *output, const struct named_stall *named)
 
 	if (named->background)
 		return 0;
-	histogram_add(heat_map_reach(&html->heat, stall->start), stall->end - stall->start);
+	latency_add(heat_map_reach(&html->heat, stall->start), stall->end - stall->start);
 	chains_stall(html->chains, output->setup.resolver, named, false);
 	return 0;
 }

@@ -2,116 +2,70 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "output/findings.h"
+#include "allocfilt/names/shrinkers.h"
+#include "allocfilt/output/facts.h"
+#include "allocfilt/output/form.h"
 #include "output/json.h"
 
-/* The form `json`: one object per line, first of the run, then of each stall, last the summary. */
-
-static noinline char *add_realtime(char *to, uint64_t realtime)
-{
-	char text[TEXT_TIME_MAX];
-
-	text_time(text, realtime);
-	*to++ = '"';
-	to = stpcpy(to, text);
-	*to++ = '"';
-	return to;
-}
+/*
+ * The form `json`: one object per line, first of the run, then of each stall, last the summary. A member
+ * that is not known is left out, and in a stall one that says nothing: etc/allocfilt.schema.json has the
+ * meaning of each.
+ */
 
 static void put_time(struct json *json, struct resolver *resolver, uint64_t ts)
 {
 	uint64_t realtime = resolver_realtime(resolver, ts);
 	char text[TEXT_TIME_MAX];
 
-	json_token(json, "time", text_time(text, realtime) ? text : NULL);
+	json_string(json, "time", text_time(text, realtime) ? text : NULL);
 	json_number(json, "ts_ns", ts);
 }
 
-/*
- * Members of which most say nothing in most stalls: their texts without a value, one after another,
- * are kept from the first time on, and copied.
- */
-struct same {
-	char text[JSON_ROOM / 2]; /* all groups, or facts, have half as much */
-	size_t begin[STALL_FACTS + 1];
-};
-
-static bool keep_same(struct json *json, struct same *same, int count,
-		      void (*put)(struct json *json, const void *what, int member),
-		      const void *what)
+static void put_some_ns(struct json *json, const char *key, uint64_t ns)
 {
-	char *start = json_room(json, sizeof(same->text));
-	bool comma = json->comma;
-
-	for (int i = 0; start && i < count; i++) {
-		put(json, what, i);
-		same->begin[i + 1] = (size_t)(json->at - start);
-	}
-	if (!start)
-		return false;
-	memcpy(same->text, start, same->begin[count]);
-	json->at = start;
-	json->comma = comma;
-	return true;
+	if (ns)
+		json_ns(json, key, ns);
 }
 
-static void put_same(struct json *json, const struct same *same, int from, int to)
-{
-	json_members(json, same->text + same->begin[from], same->begin[to] - same->begin[from]);
-}
-
-static void put_group(struct json *json, const void *what, int group)
-{
-	const struct phases *phases = what;
-
-	json_open(json, phase_group_names[group].key, '{');
-	json_number(json, "total_ns", phases_group(phases, group));
-	for (int part = 0; phases_is_reclaim(group) && part < PHASE_PARTS; part++)
-		json_ns(json, phase_part_names[part].key, phases_part(phases, group, part));
-	json_close(json, '}');
-}
-
-/* Puts all members always, also those that are 0. */
 static void put_phases(struct json *json, const struct phases *phases)
 {
-	static const struct phases none;
-	static struct same same;
-
 	json_open(json, "phases", '{');
-	if (!same.begin[PHASE_GROUPS] && !keep_same(json, &same, PHASE_GROUPS, put_group, &none))
-		return;
-	for (int group = 0; group < PHASE_GROUPS; group++) {
-		int next = phases_next(phases, group - 1);
+	PHASES_FOREACH(group, phases) {
+		uint64_t total = phases_group(phases, group);
 
-		if (next > group)
-			put_same(json, &same, group, next);
-		if (next < PHASE_GROUPS)
-			put_group(json, phases, next);
-		group = next;
+		if (!total)
+			continue;
+		json_open(json, phase_group_names[group].key, '{');
+		json_number(json, "total_ns", total);
+		for (int part = 0; phases_is_reclaim(group) && part < PHASE_PARTS; part++)
+			put_some_ns(json, phase_part_names[part].key,
+				    phases_part(phases, group, part));
+		json_close(json, '}');
 	}
 	json_close(json, '}');
 }
 
-/* What the task did, by phase and part; null where that is not known. */
+static void put_place(struct json *json, enum phase_group group, enum phase_part part)
+{
+	json_string(json, "phase", phase_group_names[group].key);
+	if (phases_is_reclaim(group))
+		json_string(json, "part", phase_part_names[part].key);
+}
+
+/* Puts what the task did, by phase and part. */
 static void put_off_cpu(struct json *json, const struct stall *stall)
 {
-	if (!stall->off_cpu) {
-		json_null(json, "off_cpu");
-		return;
-	}
 	json_open(json, "off_cpu", '[');
 	PHASES_FOREACH(group, &stall->phases) {
 		for (int part = 0; part < phases_parts(group); part++) {
-			const uint64_t *ns = stall->phases.ns[group][part];
-
 			if (!phases_part(&stall->phases, group, part))
 				continue;
 			json_open(json, NULL, '{');
-			json_token(json, "phase", phase_group_names[group].key);
-			json_token(json, "part",
-				   phases_is_reclaim(group) ? phase_part_names[part].key : NULL);
+			put_place(json, group, part);
 			for (int state = 0; state < PHASE_STATES; state++)
-				json_ns(json, phase_state_names[state].key, ns[state]);
+				put_some_ns(json, phase_state_names[state].key,
+					    stall->phases.ns[group][part][state]);
 			json_close(json, '}');
 		}
 	}
@@ -127,11 +81,8 @@ static void put_sleeps(struct json *json, const struct stall *stall, struct reso
 
 		resolver_symbol(resolver, sleep->function, 's', name, sizeof(name));
 		json_open(json, NULL, '{');
-		json_token(json, "phase", phase_group_names[sleep->group].key);
-		json_token(json, "part",
-			   phases_is_reclaim(sleep->group) ? phase_part_names[sleep->part].key :
-							     NULL);
-		json_token(json, "state", phase_state_names[sleep->state].key);
+		put_place(json, sleep->group, sleep->part);
+		json_string(json, "state", phase_state_names[sleep->state].key);
 		json_string(json, "function", name);
 		json_number(json, "total_ns", sleep->ns);
 		json_close(json, '}');
@@ -139,58 +90,20 @@ static void put_sleeps(struct json *json, const struct stall *stall, struct reso
 	json_close(json, ']');
 }
 
-static bool is_equal(const char *one, const char *other)
+/* An empty text is not known either. */
+static void put_known(struct json *json, const char *key, const char *text)
 {
-	return *one == *other && (!*one || !strcmp(one, other));
+	if (text && *text)
+		json_string(json, key, text);
 }
 
-/*
- * Members that are the same in many stalls are kept as they were written last. Returns the length;
- * 0: there is no room for as much.
- */
-static size_t keep_members(const struct json *json, const char *start, char *text, size_t size)
+static void put_if(struct json *json, const char *key, bool is_so)
 {
-	/* If the writer has written meanwhile, it began again at the start of its buffer. */
-	size_t length = json->at > start ? (size_t)(json->at - start) : 0;
-
-	if (length > size)
-		length = 0;
-	memcpy(text, start, length);
-	return length;
+	if (is_so)
+		json_bool(json, key, true);
 }
 
-struct kept_task {
-	int tid;
-	int cpu;
-	int pid;
-	bool background;
-	bool interrupt;
-	char name[TASK_COMM_MAX];
-	char process[TASK_COMM_MAX];
-	char cgroup[TASK_CGROUP_MAX];
-	size_t length; /* of text; 0: none is kept */
-	char text[512];
-};
-
-static struct kept_task *kept_task(const struct named_stall *named)
-{
-	static struct kept_task table[64];
-
-	return &table[(unsigned int)named->stall->tid % ARRAY_SIZE(table)];
-}
-
-static inline bool is_task_of(const struct kept_task *kept, const struct named_stall *named)
-{
-	const struct task_info *task = named->task_info;
-
-	return kept->length && kept->tid == named->stall->tid && kept->cpu == named->stall->cpu &&
-	       kept->pid == task->pid && kept->background == named->background &&
-	       kept->interrupt == task_key_in_interrupt(named->stall->key) &&
-	       !strcmp(kept->name, named->name) && is_equal(kept->process, task->process) &&
-	       is_equal(kept->cgroup, task->cgroup);
-}
-
-static void write_task(struct json *json, const struct named_stall *named)
+static void put_task(struct json *json, const struct named_stall *named)
 {
 	const struct task_info *task = named->task_info;
 
@@ -199,134 +112,29 @@ static void write_task(struct json *json, const struct named_stall *named)
 	json_string(json, "name", named->name);
 	if (task->pid)
 		json_signed(json, "pid", task->pid);
-	else
-		json_null(json, "pid");
-	json_string(json, "process", *task->process ? task->process : NULL);
-	json_string(json, "cgroup", *task->cgroup ? task->cgroup : NULL);
-	json_bool(json, "background", named->background);
-	json_bool(json, "interrupt", task_key_in_interrupt(named->stall->key));
+	put_known(json, "process", task->process);
+	put_known(json, "cgroup", task->cgroup);
+	put_if(json, "background", named->background);
+	put_if(json, "interrupt", task_key_in_interrupt(named->stall->key));
 	json_close(json, '}');
-	json_signed(json, "cpu", named->stall->cpu);
-}
-
-/* Puts the task, and the CPU. */
-static void put_task(struct json *json, const struct named_stall *named)
-{
-	const struct stall *stall = named->stall;
-	struct kept_task *kept = kept_task(named);
-	const char *start;
-
-	if (is_task_of(kept, named)) {
-		json_members(json, kept->text, kept->length);
-		return;
-	}
-	start = json_room(json, sizeof(kept->text));
-	if (!start)
-		return;
-	write_task(json, named);
-	kept->tid = stall->tid;
-	kept->cpu = stall->cpu;
-	kept->pid = named->task_info->pid;
-	kept->background = named->background;
-	kept->interrupt = task_key_in_interrupt(stall->key);
-	text_append(kept->name, sizeof(kept->name), 0, named->name);
-	text_append(kept->process, sizeof(kept->process), 0, named->task_info->process);
-	text_append(kept->cgroup, sizeof(kept->cgroup), 0, named->task_info->cgroup);
-	kept->length = keep_members(json, start, kept->text, sizeof(kept->text));
-}
-
-/* The function, and behind it what put_inside() writes where nothing is: the time differs. */
-struct kept_function {
-	uint64_t address;
-	int role;
-	int depth;
-	size_t length; /* of the function in text; 0: none is kept */
-	size_t time;   /* where it is; 0: only the function is kept */
-	size_t rest;   /* what follows it */
-	size_t end;
-	char text[JSON_ROOM / 2];
-};
-
-/* A name that was given may be another one than that of the address now. */
-static bool is_function_of(const struct kept_function *kept, const struct named_stall *named)
-{
-	const struct stall *stall = named->stall;
-
-	return kept->length && kept->address == stall->function && kept->role == stall->role &&
-	       kept->depth == stall->depth && !named->function;
-}
-
-static struct kept_function *kept_function(const struct named_stall *named)
-{
-	static struct kept_function table[64];
-
-	return &table[named->stall->function / 16 % ARRAY_SIZE(table)];
-}
-
-static void put_function(struct json *json, const struct named_stall *named)
-{
-	const struct stall *stall = named->stall;
-	struct kept_function *kept = kept_function(named);
-	char text[STALL_FUNCTION_MAX];
-	const char *start, *name;
-
-	if (is_function_of(kept, named)) {
-		json_members(json, kept->text, kept->length);
-		return;
-	}
-	start = json_room(json, sizeof(kept->text));
-	if (!start)
-		return;
-	name = stall_function(named, text);
-	json_string(json, "function", name);
-	json_token(json, "role", catalog_role_title(stall->role));
-	json_signed(json, "depth", stall->depth);
-	/* In place of an address there may be a name later. */
-	if (named->function || !strncmp(name, "0x", 2))
-		return;
-	kept->address = stall->function;
-	kept->role = stall->role;
-	kept->depth = stall->depth;
-	kept->length = keep_members(json, start, kept->text, sizeof(kept->text));
-	kept->time = 0;
-}
-
-static void put_fact(struct json *json, const void *what, int which)
-{
-	const struct stall_fact *fact = &((const struct stall_fact *)what)[which];
-
-	if (!fact->known)
-		json_null(json, fact->key);
-	else if (fact->text)
-		json_string(json, fact->key, fact->text);
-	else if (fact->is_flags)
-		json_address(json, fact->key, fact->number);
-	else
-		json_number(json, fact->key, fact->number);
 }
 
 static void put_facts(struct json *json, const struct named_stall *named)
 {
-	static struct same same;
-	struct stall_fact facts[STALL_FACTS], unknown[STALL_FACTS];
+	struct stall_fact facts[STALL_FACTS];
 
 	stall_facts(named, facts);
-	if (!same.begin[STALL_FACTS]) {
-		for (int i = 0; i < STALL_FACTS; i++)
-			unknown[i] = (struct stall_fact){ .key = facts[i].key };
-		if (!keep_same(json, &same, STALL_FACTS, put_fact, unknown))
-			return;
-	}
 	for (int i = 0; i < STALL_FACTS; i++) {
-		int next = i;
+		const struct stall_fact *fact = &facts[i];
 
-		while (next < STALL_FACTS && !facts[next].known)
-			next++;
-		if (next > i)
-			put_same(json, &same, i, next);
-		if (next < STALL_FACTS)
-			put_fact(json, facts, next);
-		i = next;
+		if (!fact->known)
+			continue;
+		if (fact->text)
+			json_string(json, fact->key, fact->text);
+		else if (fact->is_flags)
+			json_address(json, fact->key, fact->number);
+		else
+			json_number(json, fact->key, fact->number);
 	}
 }
 
@@ -341,7 +149,7 @@ static void put_stall_shrinkers(struct json *json, const struct stall *stall,
 		resolver_shrinker(resolver, shrinker->shrinker, shrinker->callback, name,
 				  sizeof(name));
 		json_open(json, NULL, '{');
-		json_token(json, "phase", phase_group_names[shrinker->group].key);
+		json_string(json, "phase", phase_group_names[shrinker->group].key);
 		json_string(json, "name", name);
 		json_address(json, "shrinker", shrinker->shrinker);
 		json_address(json, "callback", shrinker->callback);
@@ -357,6 +165,8 @@ static void put_stack(struct json *json, const struct stall *stall, struct resol
 	const uint64_t *frames;
 	size_t nr_frames = resolver_stack(resolver, stall->stack, &frames);
 
+	if (!nr_frames)
+		return;
 	json_open(json, "stack", '[');
 	for (size_t i = 0; i < nr_frames; i++) {
 		char name[STALL_FUNCTION_MAX];
@@ -367,61 +177,44 @@ static void put_stack(struct json *json, const struct stall *stall, struct resol
 	json_close(json, ']');
 }
 
-/* Puts what was found inside a stall. */
-static void put_inside(struct json *json, const struct named_stall *named,
-		       struct resolver *resolver)
+static void put_cause(struct json *json, const struct stall *stall, struct resolver *resolver)
 {
-	const struct stall *stall = named->stall;
 	char detail[STALL_CAUSE_MAX];
 	struct stall_cause cause;
 
-	put_facts(json, named);
-	put_phases(json, &stall->phases);
-	put_stall_shrinkers(json, stall, resolver);
-	put_off_cpu(json, stall);
-	put_sleeps(json, stall, resolver);
 	stall_cause(stall, &cause);
-	json_token(json, "cause", cause_name(cause.which)->key);
+	json_string(json, "cause", cause_name(cause.which)->key);
 	cause_detail(resolver, &cause, detail);
-	json_string(json, "cause_detail", *detail ? detail : NULL);
+	put_known(json, "cause_detail", detail);
 	json_share(json, "cause_share", cause_share(&cause));
-	put_stack(json, stall, resolver);
-	json_number(json, "windows", stall->nr_windows);
-	json_number(json, "events", stall->nr_events);
-	json_bool(json, "incomplete", stall->incomplete);
-}
-
-static bool has_nothing_inside(const struct stall *stall)
-{
-	return false && stall->phases.groups == 1u << PHASE_REST &&
-	       stall->end > stall->start && !stall->incomplete;
-}
-
-static void keep_inside(const struct json *json, const char *start, struct kept_function *kept)
-{
-	static const char mark[] = "\"rest\":{\"total_ns\":";
-	const char *at;
-
-	kept->end = keep_members(json, start, kept->text, sizeof(kept->text));
-	at = memmem(kept->text, kept->end, mark, strlen(mark));
-	kept->time = at ? (size_t)(at - kept->text) + strlen(mark) : 0;
-	kept->rest = kept->time + strspn(kept->text + kept->time, "0123456789");
 }
 
 void json_stall(struct json *json, const struct named_stall *named, struct resolver *resolver)
 {
 	const struct stall *stall = named->stall;
-	struct kept_function *kept = kept_function(named);
-	const char *start;
+	char text[STALL_FUNCTION_MAX];
 
 	put_time(json, resolver, stall->start);
 	json_number(json, "duration_ns", stall->end - stall->start);
 	put_task(json, named);
-	start = json_room(json, sizeof(kept->text));
-	put_function(json, named);
-	put_inside(json, named, resolver);
-	if (start && has_nothing_inside(stall) && is_function_of(kept, named))
-		keep_inside(json, start, kept);
+	json_signed(json, "cpu", stall->cpu);
+	json_string(json, "function", stall_function(named, text));
+	json_string(json, "role", catalog_role_title(stall->role));
+	if (stall->depth)
+		json_signed(json, "depth", stall->depth);
+	put_facts(json, named);
+	put_phases(json, &stall->phases);
+	if (stall->nr_shrinkers)
+		put_stall_shrinkers(json, stall, resolver);
+	if (stall->off_cpu)
+		put_off_cpu(json, stall);
+	if (stall->nr_sleeps)
+		put_sleeps(json, stall, resolver);
+	put_cause(json, stall, resolver);
+	put_stack(json, stall, resolver);
+	json_number(json, "windows", stall->nr_windows);
+	json_number(json, "events", stall->nr_events);
+	put_if(json, "incomplete", stall->incomplete);
 }
 
 /* ---- the summary ---- */
@@ -438,40 +231,62 @@ static void put_latency(struct json *json, const struct latency *latency)
 static void put_total(struct json *json, const struct shrinker_total *total)
 {
 	json_number(json, "count", total->count);
-	json_number(json, "total_ns", total->total);
+	json_number(json, "total_ns", total->ranked.total);
 	json_number(json, "max_ns", total->max);
+}
+
+static void put_superblocks(struct json *json, const struct summary_view *view, uint64_t callback)
+{
+	const struct shrinker_total *total;
+	size_t rank = 0;
+
+	json_open(json, "superblocks", '[');
+	while ((total = shrinkers_next_superblock(view->shrinkers, callback, &rank))) {
+		char label[SHRINKER_LABEL_MAX];
+
+		shrinker_names_label(view->shrinker_names, (int)total->ranked.id, label,
+				     sizeof(label));
+		json_open(json, NULL, '{');
+		json_string(json, "name", label);
+		put_total(json, total);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
 }
 
 static void put_shrinkers(struct json *json, const struct summary_view *view)
 {
-	const struct shrinker_total *shrinkers;
-	size_t count = shrinkers_sorted(view->shrinkers, &shrinkers);
+	const struct shrinker_total *total;
 
 	json_open(json, "shrinkers", '[');
-	for (size_t i = 0; i < count; i++) {
-		const struct superblock_total *superblocks;
-		size_t nr_superblocks =
-			shrinkers_superblocks(view->shrinkers, shrinkers[i].callback, &superblocks);
-		char name[STALL_FUNCTION_MAX];
+	for (size_t i = 0; (total = shrinkers_at(view->shrinkers, i)); i++) {
+		char name[STALL_FUNCTION_MAX] = "other";
 
-		resolver_symbol(view->resolver, shrinkers[i].callback, 's', name, sizeof(name));
 		json_open(json, NULL, '{');
+		if (total->callback)
+			resolver_symbol(view->resolver, total->callback, 's', name, sizeof(name));
 		json_string(json, "name", name);
-		json_address(json, "callback", shrinkers[i].callback);
-		put_total(json, &shrinkers[i]);
-		json_number(json, "error_ns", shrinkers[i].error);
-		json_open(json, "superblocks", '[');
-		for (size_t j = 0; j < nr_superblocks; j++) {
-			char label[SHRINKER_LABEL_MAX];
+		if (total->callback)
+			json_address(json, "callback", total->callback);
+		put_total(json, total);
+		put_superblocks(json, view, total->callback);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
 
-			shrinker_names_label(view->shrinker_names, superblocks[j].superblock, label,
-					     sizeof(label));
-			json_open(json, NULL, '{');
-			json_string(json, "name", label);
-			put_total(json, superblocks[j].total);
-			json_close(json, '}');
-		}
-		json_close(json, ']');
+static void put_powers(struct json *json, const struct latency *latency)
+{
+	json_open(json, "histogram", '[');
+	for (unsigned int power = 0; power < LATENCY_POWERS; power++) {
+		uint64_t times = latency_power(latency, power);
+
+		if (!times)
+			continue;
+		json_open(json, NULL, '{');
+		json_number(json, "from_ns", power ? 1000ull << power : 0);
+		json_number(json, "to_ns", 2000ull << power);
+		json_number(json, "count", times);
 		json_close(json, '}');
 	}
 	json_close(json, ']');
@@ -479,34 +294,21 @@ static void put_shrinkers(struct json *json, const struct summary_view *view)
 
 static void put_functions(struct json *json, const struct summary_view *view)
 {
-	const struct summary_total *functions;
-	size_t count = summary_totals(view->summary, SUMMARY_FUNCTIONS, &functions);
+	const struct summary_total *total;
 
 	json_open(json, "functions", '[');
-	for (size_t i = 0; i < count; i++) {
-		const struct latency *latency = &functions[i].latency;
+	for (size_t i = 0; (total = summary_at(view->summary, SUMMARY_FUNCTIONS, i)); i++) {
 		char name[STALL_FUNCTION_MAX];
 
 		json_open(json, NULL, '{');
-		if (functions[i].id)
-			resolver_symbol(view->resolver, functions[i].id, 's', name, sizeof(name));
-		json_string(json, "function", functions[i].id ? name : NULL);
-		json_token(json, "role", catalog_role_title(functions[i].role));
-		put_latency(json, latency);
-		json_number(json, "error_ns", functions[i].error);
-		json_open(json, "histogram", '[');
-		for (unsigned int power = 0; power < LATENCY_POWERS; power++) {
-			uint32_t times = latency_power(latency, power);
-
-			if (!times)
-				continue;
-			json_open(json, NULL, '{');
-			json_number(json, "from_ns", power ? 1000ull << power : 0);
-			json_number(json, "to_ns", 2000ull << power);
-			json_number(json, "count", times);
-			json_close(json, '}');
+		if (total->function) {
+			resolver_symbol(view->resolver, total->function, 's', name, sizeof(name));
+			json_string(json, "function", name);
 		}
-		json_close(json, ']');
+		json_string(json, "role", catalog_role_title(total->role));
+		put_latency(json, &total->latency);
+		json_number(json, "error_ns", total->ranked.error);
+		put_powers(json, &total->latency);
 		json_close(json, '}');
 	}
 	json_close(json, ']');
@@ -523,10 +325,8 @@ static void put_stalls(struct json *json, const char *key, const struct summary_
 static void put_stall(struct json *json, const char *key, const struct named_stall *named,
 		      struct resolver *resolver)
 {
-	if (!named) {
-		json_null(json, key);
+	if (!named)
 		return;
-	}
 	json_open(json, key, '{');
 	json_stall(json, named, resolver);
 	json_close(json, '}');
@@ -535,17 +335,16 @@ static void put_stall(struct json *json, const char *key, const struct named_sta
 static void put_waiters(struct json *json, const char *key, const struct summary_view *view,
 			enum summary_table kind)
 {
-	const struct summary_total *waiters;
-	size_t count = summary_totals(view->summary, kind, &waiters);
+	const struct summary_total *waiter;
 
 	json_open(json, key, '[');
-	for (size_t i = 0; i < count && i < view->top; i++) {
+	for (size_t i = 0; i < view->top && (waiter = summary_at(view->summary, kind, i)); i++) {
 		json_open(json, NULL, '{');
 		if (kind != SUMMARY_CGROUPS)
-			json_number(json, "tid", waiters[i].id);
-		json_string(json, kind == SUMMARY_CGROUPS ? "cgroup" : "name", waiters[i].name);
-		put_latency(json, &waiters[i].latency);
-		json_number(json, "error_ns", waiters[i].error);
+			json_number(json, "tid", waiter->ranked.id);
+		json_string(json, kind == SUMMARY_CGROUPS ? "cgroup" : "name", waiter->ranked.name);
+		put_latency(json, &waiter->latency);
+		json_number(json, "error_ns", waiter->ranked.error);
 		json_close(json, '}');
 	}
 	json_close(json, ']');
@@ -575,10 +374,8 @@ static void put_flaws(struct json *json, const struct summary_view *view)
 		json_number(json, view->overflows[i].key, view->overflows[i].count);
 	json_close(json, '}');
 	json_bool(json, "events_were_off", view->cost.had_events_off);
-	if (!view->has_journal) {
-		json_null(json, "journal");
+	if (!view->has_journal)
 		return;
-	}
 	json_open(json, "journal", '{');
 	json_number(json, "entries", view->journal.entries);
 	json_number(json, "held_back", view->journal.held_back);
@@ -599,10 +396,8 @@ static void put_pressure_at(struct json *json, const char *key,
 
 static void put_pressure(struct json *json, const struct summary_view *view)
 {
-	if (!view->pressure_before.known || !view->pressure_after.known) {
-		json_null(json, "pressure");
+	if (!view->pressure_before.known || !view->pressure_after.known)
 		return;
-	}
 	json_open(json, "pressure", '{');
 	put_pressure_at(json, "before", &view->pressure_before);
 	put_pressure_at(json, "after", &view->pressure_after);
@@ -614,7 +409,7 @@ void json_summary(struct writer *writer, const struct summary_view *view, bool f
 	struct summary *summary = view->summary;
 	struct json json;
 
-	json_begin_line(&json, writer, JSON_TYPE("summary"));
+	json_begin_line(&json, writer, "summary");
 	json_bool(&json, "final", final);
 	put_time(&json, view->resolver, view->ts);
 	json_number(&json, "threshold_ns", view->plan->threshold);
@@ -639,19 +434,11 @@ void json_summary(struct writer *writer, const struct summary_view *view, bool f
 		json_number(&json, "switches", view->sched->switches);
 		json_number(&json, "wakeups", view->sched->wakeups);
 		json_close(&json, '}');
-	} else {
-		json_null(&json, "off_cpu");
 	}
 	json_end(&json);
 }
 
 /* ---- the run ---- */
-
-/* null for an empty text, too */
-static void put_known(struct json *json, const char *key, const char *text)
-{
-	json_string(json, key, text && *text ? text : NULL);
-}
 
 static void put_pids(struct json *json, const pid_t *pids)
 {
@@ -663,7 +450,7 @@ static void put_pids(struct json *json, const pid_t *pids)
 
 static void put_options(struct json *json, const struct output_setup *setup)
 {
-	struct setting setting;
+	struct set_option setting;
 	size_t place = 0;
 
 	json_open(json, "options", '{');
@@ -713,7 +500,7 @@ static int json_form_begin(struct output *output)
 	char time[TEXT_TIME_MAX];
 	struct json json;
 
-	json_begin_line(&json, setup->writer, JSON_TYPE("run"));
+	json_begin_line(&json, setup->writer, "run");
 	json_string(&json, "version", ALLOCFILT_VERSION);
 	json_string(&json, "source", source->proc ? "live" : "capture");
 	put_known(&json, "host", source->host);
@@ -725,8 +512,6 @@ static int json_form_begin(struct output *output)
 	json_number(&json, "report_ns", report ? report : setup->plan->threshold);
 	/* The path of a capture says nothing of the machine that was traced. */
 	json_string(&json, "directory", source->proc ? source->dir : NULL);
-	if (source->buffer)
-		json_string(&json, "buffer", source->buffer);
 	json_open(&json, "cpus", '[');
 	for (int i = 0; i < source->cpus.count; i++)
 		json_signed(&json, NULL, source->cpus.numbers[i]);
@@ -738,45 +523,14 @@ static int json_form_begin(struct output *output)
 
 /* ---- the form ---- */
 
-/* The line of a window alone is put together from what was written before. False: not all was. */
-static bool put_pieces(struct writer *writer, const struct named_stall *named,
-		       const struct resolver *resolver)
-{
-	static const char head[] = "{" JSON_TYPE("stall") ",\"time\":";
-	const struct stall *stall = named->stall;
-	const struct kept_task *task = kept_task(named);
-	const struct kept_function *function = kept_function(named);
-	uint64_t realtime = resolver_realtime(resolver, stall->start);
-	char *at, *digits;
-	size_t length;
-
-	if (!has_nothing_inside(stall) || !is_function_of(function, named) || !function->time ||
-	    !is_task_of(task, named) || !(at = writer_room(writer, JSON_ROOM)))
-		return false;
-	at = mempcpy(at, head, strlen(head));
-	at = realtime ? add_realtime(at, realtime) : mempcpy(at, "null", 4);
-	at = text_unsigned(mempcpy(at, ",\"ts_ns\":", 9), stall->start);
-	digits = mempcpy(at, ",\"duration_ns\":", 15);
-	at = text_unsigned(digits, stall->end - stall->start);
-	length = (size_t)(at - digits);
-	at = mempcpy(at, task->text, task->length);
-	at = mempcpy(at, function->text, function->time);
-	memcpy(at, digits, TEXT_NUMBER_MAX);
-	at = mempcpy(at + length, function->text + function->rest, function->end - function->rest);
-	writer_advance(writer, mempcpy(at, "}\n", 2));
-	return true;
-}
-
 static int json_form_stall(struct output *output, const struct named_stall *named)
 {
 	struct writer *writer = output->setup.writer;
 	struct json json;
 
-	if (!put_pieces(writer, named, output->setup.resolver)) {
-		json_begin_line(&json, writer, JSON_TYPE("stall"));
-		json_stall(&json, named, output->setup.resolver);
-		json_end(&json);
-	}
+	json_begin_line(&json, writer, "stall");
+	json_stall(&json, named, output->setup.resolver);
+	json_end(&json);
 	return writer_status(writer);
 }
 
@@ -798,6 +552,4 @@ const struct output_ops json_form = {
 	.stall = json_form_stall,
 	.summary = json_form_summary,
 	.so_far = json_form_so_far,
-	.several = true,
-	.findings = findings_json,
 };

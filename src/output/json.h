@@ -2,23 +2,10 @@
 #ifndef ALLOCFILT_OUTPUT_JSON_H
 #define ALLOCFILT_OUTPUT_JSON_H
 
-#include <string.h>
-
-#include "allocfilt/output.h"
-#include "output/json_writer.h"
+#include "allocfilt/output/json_writer.h"
+#include "allocfilt/output/view.h"
 
 /* The objects of the form `json`, which the form `perfetto` contains too. */
-
-/* The schema's number is incremented when a member changes or is removed. */
-#define JSON_TYPE(name) "\"type\":\"" name "\",\"schema\":3"
-
-/** json_begin_line - start an object on a line of its own; @type: JSON_TYPE() of it */
-static inline void json_begin_line(struct json *json, struct writer *writer, const char *type)
-{
-	json_init(json, writer);
-	json_open(json, NULL, '{');
-	json_members(json, type, strlen(type));
-}
 
 /** json_stall - all members of a stall's object */
 void json_stall(struct json *json, const struct named_stall *named, struct resolver *resolver);

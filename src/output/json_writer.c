@@ -1,143 +1,137 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <string.h>
 
-#include "allocfilt/base.h"
-#include "output/json_writer.h"
+#include "allocfilt/base/base.h"
+#include "allocfilt/base/text.h"
+#include "allocfilt/output/json_writer.h"
 
+#define VALUE_MAX    (2 * TEXT_NUMBER_MAX)
 #define STRING_PIECE 256
-#define MEMBER_MAX   512 /* a key, and a value or a piece of a string */
 
 void json_init(struct json *json, struct writer *writer)
 {
 	*json = (struct json){ .writer = writer };
 }
 
-static void queue(struct json *json)
+static char *put_name(char *to, const char *name)
 {
-	if (json->at)
-		writer_advance(json->writer, json->at);
-	json->at = NULL;
-	json->end = NULL;
+	*to++ = '"';
+	to = stpcpy(to, name);
+	*to++ = '"';
+	*to++ = ':';
+	return to;
 }
 
-char *json_more_room(struct json *json)
+/* Writes a member with the text of its value, or the begin of it: VALUE_MAX bytes at most. */
+static void put_member(struct json *json, const char *key, const char *value, size_t length)
 {
-	queue(json);
-	json->at = writer_room(json->writer, JSON_ROOM);
-	if (json->at)
-		json->end = json->at + JSON_ROOM - MEMBER_MAX;
-	return json->at;
+	char *to = writer_room(json->writer, JSON_KEY_MAX + VALUE_MAX);
+
+	if (!to)
+		return;
+	if (json->comma)
+		*to++ = ',';
+	if (key)
+		to = put_name(to, key);
+	json->comma = true;
+	writer_advance(json->writer, mempcpy(to, value, length));
 }
 
 void json_raw(struct json *json, const char *text)
 {
-	queue(json);
 	writer_put(json->writer, text, strlen(text));
 	json->comma = false;
 }
 
-void json_put_open(struct json *json, char *to, char bracket)
+void json_open(struct json *json, const char *key, char bracket)
 {
-	json->depth++;
+	put_member(json, key, &bracket, 1);
 	json->comma = false;
-	if (!to)
-		return;
-	*to++ = bracket;
-	json->at = to;
 }
 
 void json_close(struct json *json, char bracket)
 {
-	char *to = json_room(json, 1);
-
-	json->depth--;
+	writer_put(json->writer, &bracket, 1);
 	json->comma = true;
-	if (!to)
-		return;
-	*to++ = bracket;
-	json->at = to;
-	if (!json->depth)
-		queue(json);
 }
 
 void json_end(struct json *json)
 {
-	char *to = json_room(json, 2);
-
-	json->depth = 0;
-	if (to)
-		json->at = mempcpy(to, "}\n", 2);
-	queue(json);
+	json_raw(json, "}\n");
 }
 
-void json_put_string(struct json *json, char *to, const char *text)
+void json_bool(struct json *json, const char *key, bool value)
 {
-	if (!to)
+	const char *text = value ? "true" : "false";
+
+	put_member(json, key, text, strlen(text));
+}
+
+void json_string(struct json *json, const char *key, const char *text)
+{
+	char piece[STRING_PIECE];
+
+	if (!text)
 		return;
-	if (!text) {
-		json->at = mempcpy(to, "null", 4);
-		return;
-	}
-	*to++ = '"';
+	put_member(json, key, "\"", 1);
 	while (*text) {
-		text += text_escape(to, STRING_PIECE, text, TEXT_JSON);
-		json->at = to + strlen(to);
-		to = json_room(json, STRING_PIECE);
-		if (!to)
-			return;
+		text += text_escape(piece, sizeof(piece), text, TEXT_JSON);
+		writer_put(json->writer, piece, strlen(piece));
 	}
-	*to++ = '"';
-	json->at = to;
+	writer_put(json->writer, "\"", 1);
 }
 
-void json_put_token(struct json *json, char *to, const char *token)
+void json_number(struct json *json, const char *key, uint64_t number)
 {
-	if (!to)
-		return;
-	if (!token) {
-		json->at = mempcpy(to, "null", 4);
-		return;
-	}
-	*to++ = '"';
-	to = stpcpy(to, token);
-	*to++ = '"';
-	json->at = to;
+	char text[VALUE_MAX];
+
+	put_member(json, key, text, (size_t)(text_unsigned(text, number) - text));
 }
 
-void json_put_number(struct json *json, char *to, uint64_t number)
+void json_signed(struct json *json, const char *key, int64_t number)
 {
-	if (to)
-		json->at = text_unsigned(to, number);
-}
+	char text[VALUE_MAX];
 
-void json_put_signed(struct json *json, char *to, int64_t number)
-{
-	if (to)
-		json->at = text_signed(to, number);
+	put_member(json, key, text, (size_t)(text_signed(text, number) - text));
 }
 
 void json_ns(struct json *json, const char *key, uint64_t ns)
 {
-	char *to = json_key(json, key);
+	char name[JSON_KEY_MAX];
 
-	if (to)
-		json_put_number(json, mempcpy(to - strlen("\":"), "_ns\":", 5), ns);
+	stpcpy(stpcpy(name, key), "_ns");
+	json_number(json, name, ns);
 }
 
-void json_put_fraction(struct json *json, char *to, uint64_t whole, uint64_t rest, int decimals)
+static void put_fraction(struct json *json, const char *key, uint64_t number, unsigned int one,
+			 int decimals)
 {
-	if (!to)
-		return;
-	to = text_unsigned(to, whole);
+	char text[VALUE_MAX], *to = text_unsigned(text, number / one);
+
 	*to++ = '.';
-	json->at = text_decimal(to, rest, decimals, '0');
+	to = text_decimal(to, number % one, decimals, '0');
+	put_member(json, key, text, (size_t)(to - text));
 }
 
-void json_put_address(struct json *json, char *to, uint64_t address)
+void json_hundredths(struct json *json, const char *key, unsigned int hundredths)
 {
-	if (!to)
-		return;
-	to = text_hex(mempcpy(to, "\"0x", 3), address);
+	put_fraction(json, key, hundredths, 100, 2);
+}
+
+void json_microseconds(struct json *json, const char *key, uint64_t ns)
+{
+	put_fraction(json, key, ns, NS_PER_US, 3);
+}
+
+void json_share(struct json *json, const char *key, unsigned int share)
+{
+	put_fraction(json, key, share, 10000, 4);
+}
+
+void json_address(struct json *json, const char *key, uint64_t address)
+{
+	char text[VALUE_MAX], *to = text_hex(mempcpy(text, "\"0x", 3), address);
+
 	*to++ = '"';
-	json->at = to;
+	put_member(json, key, text, (size_t)(to - text));
 }

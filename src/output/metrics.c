@@ -3,7 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "allocfilt/output.h"
+#include "allocfilt/base/hash.h"
+#include "allocfilt/base/line.h"
+#include "allocfilt/names/shrinkers.h"
+#include "allocfilt/output/metrics.h"
 
 /*
  * The summary in Prometheus' text format 0.0.4.
@@ -118,27 +121,27 @@ static void put_family_seconds(struct writer *writer, const char *name, const ch
 }
 
 static void put_histogram(const struct family *family, const struct line *labels,
-			  const struct histogram *histogram)
+			  const struct latency *latency)
 {
 	uint64_t count = 0;
 	struct line line, edges;
 
-	for (unsigned int edge = 0; edge <= HISTOGRAM_EDGES; edge++) {
+	for (unsigned int edge = 0; edge <= LATENCY_EDGES; edge++) {
 		line_clear(&edges);
 		line_add(&edges, "%s%sle=\"", labels->text, labels->used ? "," : "");
-		if (edge < HISTOGRAM_EDGES)
-			add_seconds(&edges, histogram_edge(edge));
-		line_add(&edges, edge < HISTOGRAM_EDGES ? "\"" : "+Inf\"");
-		count += histogram->counts[edge];
+		if (edge < LATENCY_EDGES)
+			add_seconds(&edges, latency_edge(edge));
+		line_add(&edges, edge < LATENCY_EDGES ? "\"" : "+Inf\"");
+		count += latency_below(latency, edge);
 		begin_sample(&line, family, "_bucket", &edges);
 		line_add(&line, "%" PRIu64, count);
 		line_put(&line, family->writer);
 	}
 	begin_sample(&line, family, "_sum", labels);
-	add_seconds(&line, histogram->total);
+	add_seconds(&line, latency->total);
 	line_put(&line, family->writer);
 	begin_sample(&line, family, "_count", labels);
-	line_add(&line, "%" PRIu64, histogram->count);
+	line_add(&line, "%" PRIu64, latency->count);
 	line_put(&line, family->writer);
 }
 
@@ -156,11 +159,11 @@ static bool is_first(const uint64_t *names, size_t which)
 }
 
 /* Roles of the same work share a key; each series is there from its first stall on. */
-static void put_roles(const struct family *family, const struct histogram roles[ROLE_COUNT + 1])
+static void put_roles(const struct family *family, const struct latency roles[ROLE_COUNT + 1])
 {
 	for (int role = 0; role <= ROLE_COUNT; role++) {
 		const char *key = catalog_role_key(role < ROLE_COUNT ? role : ROLE_NONE);
-		struct histogram sum = roles[role];
+		struct latency sum = roles[role];
 		bool first = true;
 		struct line labels;
 
@@ -168,7 +171,7 @@ static void put_roles(const struct family *family, const struct histogram roles[
 			if (other == role || strcmp(catalog_role_key(other), key))
 				continue;
 			first = first && other > role;
-			histogram_merge(&sum, &roles[other]);
+			latency_merge(&sum, &roles[other]);
 		}
 		if (!first || !sum.count)
 			continue;
@@ -216,13 +219,13 @@ enum unit_family { UNIT_STALLS, UNIT_SECONDS, UNIT_RECENT_MAX, UNIT_FAMILIES };
  * would never tell of that stall, so for a minute it is 0: then any scraper has seen it.
  */
 static void put_causes(const struct family *family, struct line *labels,
-		       const struct unit_total *total, enum unit_family which, uint64_t ts)
+		       const struct unit_series *unit, enum unit_family which, uint64_t ts)
 {
 	size_t used = labels->used;
 
 	for (int cause = 0; cause < CAUSES; cause++) {
-		const struct cause_sum *sum = &total->causes[cause];
-		bool is_new = ts && ts < total->since[cause] + FIRST_SAMPLES;
+		const struct cause_sum *sum = &unit->causes[cause];
+		bool is_new = ts && ts < unit->since[cause] + FIRST_SAMPLES;
 
 		if (!sum->count)
 			continue;
@@ -235,11 +238,11 @@ static void put_causes(const struct family *family, struct line *labels,
 	}
 }
 
-static bool has_stalls(const struct unit_total *total)
+static bool has_stalls(const struct unit_series *unit)
 {
 	int cause = 0;
 
-	while (cause < CAUSES && !total->causes[cause].count)
+	while (cause < CAUSES && !unit->causes[cause].count)
 		cause++;
 	return cause < CAUSES;
 }
@@ -260,19 +263,18 @@ static void put_units(struct writer *writer, const struct summary_view *view, bo
 	for (int which = 0; which < UNIT_FAMILIES; which++) {
 		struct family family = begin_family(writer, families[which].name,
 						    families[which].type, families[which].help);
-		const struct unit_total *total;
+		const struct unit_series *unit;
 
-		for (size_t i = 0; (total = units_series(view->units, i)); i++) {
+		for (size_t i = 0; (unit = units_series(view->units, i)); i++) {
 			struct line labels;
 
 			line_clear(&labels);
 			if (labelled)
-				add_label(&labels, "unit", total->name);
+				add_label(&labels, "unit", unit->ranked.name);
 			if (which != UNIT_RECENT_MAX)
-				put_causes(&family, &labels, total, which, goes_on ? view->ts : 0);
-			else if (has_stalls(total))
-				put_seconds(&family, &labels,
-					    units_recent_max(view->units, i, view->ts));
+				put_causes(&family, &labels, unit, which, goes_on ? view->ts : 0);
+			else if (has_stalls(unit))
+				put_seconds(&family, &labels, units_recent_max(unit, view->ts));
 		}
 	}
 }
@@ -313,25 +315,23 @@ static void put_total(const struct family *family, const struct line *labels,
 	if (which == TOTAL_RUNS)
 		put_number(family, labels, total->count);
 	else
-		put_seconds(family, labels, which == TOTAL_MAX ? total->max : total->total);
+		put_seconds(family, labels, which == TOTAL_MAX ? total->max : total->ranked.total);
 }
 
 static void add_total(struct shrinker_total *sum, const struct shrinker_total *more)
 {
-	sum->total += more->total;
+	sum->ranked.total += more->ranked.total;
 	sum->count += more->count;
 	if (more->max > sum->max)
 		sum->max = more->max;
 }
 
-static void shrinker_name(const struct summary_view *view, size_t place,
+static void shrinker_name(const struct summary_view *view, const struct shrinker_total *total,
 			  char name[STALL_FUNCTION_MAX])
 {
-	uint64_t callback = shrinkers_series(view->shrinkers, place)->callback;
-
-	if (place == SHRINKERS_MAX)
+	if (!total->callback)
 		strcpy(name, "other");
-	else if (!symbol_name(view, callback, name))
+	else if (!symbol_name(view, total->callback, name))
 		strcpy(name, "unknown");
 }
 
@@ -345,18 +345,19 @@ static void put_shrinkers(struct writer *writer, const struct summary_view *view
 		  "The longest run of a shrinker since the start." },
 	};
 	uint64_t names[SHRINKERS_MAX + 1]; /* hash_text() */
+	const struct shrinker_total *total;
 	char name[STALL_FUNCTION_MAX];
 
-	for (size_t i = 0; shrinkers_series(view->shrinkers, i); i++) {
-		shrinker_name(view, i, name);
+	for (size_t i = 0; (total = shrinkers_series(view->shrinkers, i)); i++) {
+		shrinker_name(view, total, name);
 		names[i] = hash_text(name);
 	}
 	for (int which = 0; which < TOTALS; which++) {
 		struct family family = begin_family(writer, families[which].name,
 						    families[which].type, families[which].help);
 
-		for (size_t i = 0; shrinkers_series(view->shrinkers, i); i++) {
-			struct shrinker_total sum = { 0 };
+		for (size_t i = 0; (total = shrinkers_series(view->shrinkers, i)); i++) {
+			struct shrinker_total sum = { .count = 0 };
 			struct line labels;
 
 			if (!is_first(names, i))
@@ -364,7 +365,7 @@ static void put_shrinkers(struct writer *writer, const struct summary_view *view
 			for (size_t j = i; shrinkers_series(view->shrinkers, j); j++)
 				if (names[j] == names[i])
 					add_total(&sum, shrinkers_series(view->shrinkers, j));
-			shrinker_name(view, i, name);
+			shrinker_name(view, total, name);
 			line_clear(&labels);
 			add_label(&labels, "shrinker", name);
 			put_total(&family, &labels, &sum, which);
@@ -379,15 +380,15 @@ static void put_shrinkers(struct writer *writer, const struct summary_view *view
 static bool sum_of_superblock(const struct summary_view *view, int which,
 			      struct superblock_name *ret_name, struct shrinker_total *ret_sum)
 {
-	*ret_sum = (struct shrinker_total){ 0 };
-	if (!shrinkers_of_superblock(view->shrinkers, which)->count ||
+	*ret_sum = (struct shrinker_total){ .count = 0 };
+	if (!shrinkers_of_superblock(view->shrinkers, which) ||
 	    !shrinker_names_parts(view->shrinker_names, which, ret_name))
 		return false;
 	for (int i = 0; i < SHRINKER_NAMES_MAX; i++) {
 		const struct shrinker_total *total = shrinkers_of_superblock(view->shrinkers, i);
 		struct superblock_name name;
 
-		if (!total->count || !shrinker_names_parts(view->shrinker_names, i, &name))
+		if (!total || !shrinker_names_parts(view->shrinker_names, i, &name))
 			continue;
 		if (name.major != ret_name->major || name.minor != ret_name->minor ||
 		    strcmp(name.name, ret_name->name) || strcmp(name.mount, ret_name->mount))

@@ -4,7 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "allocfilt/output.h"
+#include "allocfilt/base/file.h"
+#include "allocfilt/output/metrics.h"
 
 #define ENDING ".prom" /* node_exporter ignores other files */
 

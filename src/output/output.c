@@ -7,94 +7,47 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "allocfilt/output.h"
-#include "output/findings.h"
-#include "output/screen.h"
+#include "allocfilt/base/file.h"
+#include "allocfilt/output/facts.h"
+#include "allocfilt/output/file.h"
+#include "allocfilt/output/form.h"
 
 extern const struct output_ops trace_form, tree_form, json_form, perfetto_form, html_form,
-	folded_form, account_json_form, account_folded_form;
+	folded_form;
 
-/* Summaries alone: of --interval without -f, and the tables of an account. */
+/* Summaries alone: of --interval without -f. */
 static const struct output_ops summaries_form;
 
-/* The forms of the command line; of a run and of an account each, the first is the default. */
+/* The forms of the command line; the first is the default. */
 static const struct {
 	const char *name;
 	const struct output_ops *ops;
-	bool account;
 } forms[] = {
-	{ "trace", &trace_form },
-	{ "tree", &tree_form },
-	{ "json", &json_form },
-	{ "perfetto", &perfetto_form },
-	{ "html", &html_form },
-	{ "folded", &folded_form },
-	{ "text", &summaries_form, true },
-	{ "json", &account_json_form, true },
-	{ "folded", &account_folded_form, true },
+	{ "trace", &trace_form },	{ "tree", &tree_form }, { "json", &json_form },
+	{ "perfetto", &perfetto_form }, { "html", &html_form }, { "folded", &folded_form },
 };
 
-const char *const *output_form_names(bool account)
+const char *const *output_form_names(void)
 {
 	static const char *names[ARRAY_SIZE(forms) + 1];
-	size_t count = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
-		if (forms[i].account == account)
-			names[count++] = forms[i].name;
-	names[count] = NULL;
+		names[i] = forms[i].name;
 	return names;
 }
 
 /* NULL: there is none */
-static const struct output_ops *find_form(const char *name, bool account)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
-		if (forms[i].account == account && !strcmp(forms[i].name, name))
-			return forms[i].ops;
-	return NULL;
-}
-
-/* @name: of a run's form */
 static const struct output_ops *ops_of(const char *name)
 {
-	return find_form(name, false);
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
+		if (!strcmp(forms[i].name, name))
+			return forms[i].ops;
+	return NULL;
 }
 
 bool output_form_is_text(const char *name)
 {
 	return !ops_of(name)->summary;
-}
-
-bool output_form_has_several(const char *name)
-{
-	return ops_of(name)->several;
-}
-
-bool output_form_has_findings(const char *name)
-{
-	return ops_of(name)->findings;
-}
-
-int output_findings(struct writer *writer, const char *form, const char *path,
-		    const struct verify_findings *findings)
-{
-	const struct output_ops *ops = ops_of(form);
-
-	(ops->findings ? ops->findings : findings_text)(writer, path, findings);
-	return writer_flush(writer);
-}
-
-/* A capture's intervals would only flash by. */
-static int make_screen(struct output *output)
-{
-	const struct output_setup *setup = &output->setup;
-
-	if (output->ops != &summaries_form || !setup->options->interval || !setup->source->proc ||
-	    !screen_is_capable(writer_fd(setup->writer)))
-		return 0;
-	output->screen = screen_new();
-	return output->screen ? 0 : -ENOMEM;
 }
 
 struct output *output_new(const struct output_setup *setup)
@@ -106,19 +59,18 @@ struct output *output_new(const struct output_setup *setup)
 	if (!output)
 		return NULL;
 	output->setup = *setup;
-	if (options->format)
-		output->ops = find_form(options->format, options->task == TASK_ACCOUNT);
-	if (options->journal)
-		output->ops = &journal_form;
-	else if (options->interval && options->task != TASK_ACCOUNT &&
-		 !options_on_command_line(options, "format"))
+	if (setup->form) {
+		output->ops = setup->form->ops;
+		output->form = setup->form->state;
+	} else if (options->interval && !options_on_command_line(options, "format")) {
 		output->ops = &summaries_form;
+	} else if (options->format) {
+		output->ops = ops_of(options->format);
+	}
 	if (!output->ops)
 		ret = -EINVAL;
 	else if (output->ops->make)
 		ret = output->ops->make(output);
-	else
-		ret = make_screen(output);
 	if (!ret)
 		return output;
 	free(output);
@@ -132,7 +84,6 @@ void output_free(struct output *output)
 		return;
 	if (output->ops->release)
 		output->ops->release(output);
-	screen_free(output->screen);
 	free(output);
 }
 
@@ -162,10 +113,7 @@ int output_interval(struct output *output, const struct summary_view *view)
 {
 	if (output->ops->interval)
 		return output->ops->interval(output->setup.writer, view);
-	if (!output->screen)
-		return summary_text(output->setup.writer, view);
-	summary_text(screen_begin(output->screen), view);
-	return screen_show(output->screen, output->setup.writer);
+	return summary_text(output->setup.writer, view);
 }
 
 int output_so_far(const struct output *output, struct writer *writer,
@@ -178,13 +126,6 @@ void output_tick(struct output *output, uint64_t now, const struct summary_view 
 {
 	if (output->ops->tick)
 		output->ops->tick(output, now, view);
-}
-
-void output_change(struct output *output, const struct options *options)
-{
-	if (output->ops->change)
-		output->ops->change(output, options);
-	output->setup.options = options;
 }
 
 bool output_counts(const struct output *output, struct journal_counts *ret_counts)
@@ -239,6 +180,42 @@ void stall_facts(const struct named_stall *named, struct stall_fact facts[STALL_
 	     .number = count[COUNT_COMPACTIONS]);
 	FACT("compaction_outcomes", "ALLOCFILT_COMPACTION_OUTCOMES", true, true, "compaction: ", "",
 	     *stall->outcomes, .text = stall->outcomes);
+}
+
+static void add_task_name(struct line *line, const char *name, enum text_rule rule)
+{
+	const bool html = rule == TEXT_HTML;
+
+	line_add(line, "%s", html ? "<bdi>" : "");
+	line_add_escaped(line, name, rule);
+	line_add(line, "%s", html ? "</bdi>" : "");
+}
+
+static void add_task_id(struct line *line, int id, const struct task_style *style)
+{
+	line_add(line, style->brackets ? "[%d]" : "-%d", id);
+}
+
+void stall_task(struct line *line, const struct named_stall *named, const char *cgroup,
+		const struct task_style *style)
+{
+	const struct task_info *task = named->task_info;
+
+	line_add(line, "%s", style->bold);
+	add_task_name(line, named->name, style->rule);
+	add_task_id(line, named->stall->tid, style);
+	line_add(line, "%s%s", style->plain,
+		 task_key_in_interrupt(named->stall->key) ? " (interrupt)" : "");
+	if (*task->process && task->pid != named->stall->tid) {
+		line_add(line, " of ");
+		add_task_name(line, task->process, style->rule);
+		add_task_id(line, task->pid, style);
+	}
+	if (!*cgroup)
+		return;
+	line_add(line, "%s", style->cgroup);
+	add_task_name(line, cgroup, style->rule);
+	line_add(line, "%s", style->end);
 }
 
 /*

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocfilt/output.h"
-#include "allocfilt/plan.h"
+#include "allocfilt/output/form.h"
 #include "output/json.h"
 
 /*
@@ -14,9 +12,9 @@
  * chrome://tracing. Each task has a track. The idle task and interrupts have one per CPU and kind,
  * under a process "CPUs" whose id, like those of its threads, is above every task's.
  *
- * The format has one name per id, and Perfetto shows the last one (its ProcessTracker). An id gets
- * another name by exec, or when the kernel uses it again: that name has a track of its own, with an
- * id above all others and the real one behind the name, "nginx-812".
+ * The format has one name per id, and Perfetto shows the last one (its ProcessTracker). So a track
+ * keeps the name that its task had first, whatever the task execs or whoever uses the id again; the
+ * arguments of a stall have the name of then.
  *
  * The format has no groups of processes. Perfetto lists them by name, so each begins with its cgroup.
  */
@@ -26,36 +24,13 @@
 #define CPU_TRACKS  65536 /* 8192 CPUs with up to 8 kinds */
 #define COUNTERS    (CPU_PROCESS + 1 + CPU_TRACKS)
 #define IDS_MAX	    (COUNTERS + 1)
-#define EDGES_MAX   16384
 #define TEXT_MAX    1024
-
-/* A name of a process or thread. One that is evicted has another track when it comes again. */
-struct track_name {
-	struct hash_link link; /* by ids and name */
-	int id;		       /* in the output */
-};
-
-/* A stall begins or ends. */
-struct edge {
-	uint64_t ts;
-	int change; /* of how many are pending */
-};
 
 struct perfetto {
 	bool started;			   /* the head and an event are written */
 	uint8_t named[2][IDS_MAX / 8 + 1]; /* a bit per process, per thread: it has a name */
-	int next_id;			   /* of further names */
-	struct hash hash;
-	struct track_name *names;
-	bool has_counters;     /* their process has its name */
-	uint64_t reclaimed;    /* pages, in all stalls so far */
-	uint64_t reclaimed_ts; /* of the latest value */
-	int pending;	       /* stalls under way at pending_ts, the latest value */
-	uint64_t pending_ts;
-	uint64_t late; /* stalls that began before it */
-	size_t nr_edges;
-	struct edge
-		edges[EDGES_MAX]; /* a heap, the earliest on top: a stall is known when it ends */
+	uint64_t reclaimed;		   /* pages, in all stalls so far */
+	uint64_t reclaimed_ts;		   /* of the latest value */
 };
 
 struct track {
@@ -65,28 +40,13 @@ struct track {
 
 static void perfetto_release(struct output *output)
 {
-	struct perfetto *perfetto = output->form;
-
-	hash_destroy(&perfetto->hash);
-	free(perfetto->names);
-	free(perfetto);
+	free(output->form);
 }
 
 static int perfetto_make(struct output *output)
 {
-	size_t count = output->setup.options->limit_memory / 1024; /* with their processes */
-	struct perfetto *perfetto = calloc(1, sizeof(*perfetto));
-
-	output->form = perfetto;
-	if (!perfetto)
-		return -ENOMEM;
-	perfetto->next_id = IDS_MAX;
-	perfetto->names = calloc(count, sizeof(*perfetto->names));
-	if (perfetto->names &&
-	    !hash_init(&perfetto->hash, &perfetto->names[0].link, sizeof(*perfetto->names), count))
-		return 0;
-	perfetto_release(output);
-	return -ENOMEM;
+	output->form = calloc(1, sizeof(struct perfetto));
+	return output->form ? 0 : -ENOMEM;
 }
 
 static const char head[] = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
@@ -106,58 +66,22 @@ static void begin_event(struct output *output, struct json *json, const char *ph
 	json_signed(json, "tid", track.thread);
 }
 
-static void put_name(struct output *output, bool thread, struct track track, const char *name)
+/* Names a process, or a thread, at its first event. */
+static void name_once(struct output *output, bool thread, struct track track, const char *name)
 {
+	struct perfetto *perfetto = output->form;
+	int id = thread ? track.thread : track.process;
+	uint8_t *byte = &perfetto->named[thread][id / 8];
 	struct json json;
 
+	if (*byte & 1u << id % 8)
+		return;
+	*byte |= 1u << id % 8;
 	begin_event(output, &json, "M", thread ? "thread_name" : "process_name", track);
 	json_open(&json, "args", '{');
 	json_string(&json, "name", name);
 	json_close(&json, '}');
 	json_close(&json, '}');
-}
-
-/* Returns the track with these names of a process and its thread; writes those that are new. */
-static struct track name_track(struct output *output, struct track real, const char *process,
-			       const char *thread)
-{
-	const char *const names[] = { process, thread };
-	const int real_ids[] = { real.process, real.thread };
-	struct perfetto *perfetto = output->form;
-	int ids[2] = { 0, 0 };
-	bool is_new[2];
-
-	for (int which = 0; which < 2; which++) {
-		uint8_t *byte = &perfetto->named[which][real_ids[which] / 8];
-		uint8_t bit = 1u << (real_ids[which] % 8);
-		struct hash_link *link;
-		uint64_t key;
-		char text[TASK_CGROUP_MAX + 96];
-
-		/* A thread's name is one within its process. */
-		snprintf(text, sizeof(text), "%d %d %d %s", which, ids[0], real_ids[which],
-			 names[which]);
-		key = hash_text(text);
-		link = hash_find(&perfetto->hash, key);
-		is_new[which] = !link;
-		if (!link) {
-			link = hash_insert(&perfetto->hash, key);
-			container_of(link, struct track_name, link)->id =
-				*byte & bit ? perfetto->next_id++ : real_ids[which];
-			*byte |= bit;
-		}
-		ids[which] = container_of(link, struct track_name, link)->id;
-	}
-	for (int which = 0; which < 2; which++) {
-		char name[TASK_CGROUP_MAX + 64];
-
-		if (!is_new[which])
-			continue;
-		snprintf(name, sizeof(name), ids[which] == real_ids[which] ? "%s" : "%s-%d",
-			 names[which], real_ids[which]);
-		put_name(output, which, (struct track){ ids[0], ids[1] }, name);
-	}
-	return (struct track){ ids[0], ids[1] };
 }
 
 /* Returns the track of a task or CPU. */
@@ -191,7 +115,9 @@ static struct track track_of(struct output *output, struct task_key key, uint64_
 		snprintf(text, sizeof(text), "cpu %d %s", key.id, kinds[key.kind]);
 		thread = text;
 	}
-	return name_track(output, track, process, thread);
+	name_once(output, false, track, process);
+	name_once(output, true, track, thread);
+	return track;
 }
 
 /* Is there "KEY=" at the start, or after a blank, of the text up to @at? "cpu" is a member already. */
@@ -340,12 +266,10 @@ static void put_counter(struct output *output, uint64_t ts, const char *name, co
 			uint64_t value)
 {
 	const struct track track = { COUNTERS, COUNTERS };
-	struct perfetto *perfetto = output->form;
 	struct json json;
 
-	for (int which = 0; !perfetto->has_counters && which < 2; which++)
-		put_name(output, which, track, "all tasks");
-	perfetto->has_counters = true;
+	name_once(output, false, track, "all tasks");
+	name_once(output, true, track, "all tasks");
 	begin_event(output, &json, "C", name, track);
 	json_string(&json, "cat", "counter");
 	json_microseconds(&json, "ts", ts);
@@ -353,62 +277,6 @@ static void put_counter(struct output *output, uint64_t ts, const char *name, co
 	json_number(&json, key, value);
 	json_close(&json, '}');
 	json_close(&json, '}');
-}
-
-static void swap_edges(struct edge *a, struct edge *b)
-{
-	struct edge edge = *a;
-
-	*a = *b;
-	*b = edge;
-}
-
-static void pop_edge(struct perfetto *perfetto)
-{
-	struct edge *edges = perfetto->edges;
-
-	perfetto->pending += edges[0].change;
-	edges[0] = edges[--perfetto->nr_edges];
-	for (size_t i = 0;;) {
-		size_t least = i;
-
-		for (size_t k = 2 * i + 1; k <= 2 * i + 2 && k < perfetto->nr_edges; k++)
-			if (edges[k].ts < edges[least].ts)
-				least = k;
-		if (least == i)
-			return;
-		swap_edges(&edges[i], &edges[least]);
-		i = least;
-	}
-}
-
-/* Puts how many stalls are pending from the earliest edge on. */
-static void put_pending(struct output *output)
-{
-	struct perfetto *perfetto = output->form;
-
-	perfetto->pending_ts = perfetto->edges[0].ts;
-	while (perfetto->nr_edges && perfetto->edges[0].ts == perfetto->pending_ts)
-		pop_edge(perfetto);
-	put_counter(output, perfetto->pending_ts, "stalls", "pending", perfetto->pending);
-}
-
-/* Of a full heap the earliest edge goes out. A stall that began before it counts from there on. */
-static void add_edge(struct output *output, uint64_t ts, int change)
-{
-	struct perfetto *perfetto = output->form;
-	struct edge *edges = perfetto->edges;
-
-	if (perfetto->nr_edges == EDGES_MAX)
-		put_pending(output);
-	if (ts < perfetto->pending_ts) {
-		perfetto->late += change > 0;
-		ts = perfetto->pending_ts;
-	}
-	edges[perfetto->nr_edges] = (struct edge){ ts, change };
-	for (size_t i = perfetto->nr_edges++; i && edges[i].ts < edges[(i - 1) / 2].ts;
-	     i = (i - 1) / 2)
-		swap_edges(&edges[i], &edges[(i - 1) / 2]);
 }
 
 /* The phases of a stall are known when it ends, so an instant event at its end carries them. */
@@ -432,10 +300,6 @@ static int perfetto_stall(struct output *output, const struct named_stall *named
 	json_stall(&json, named, output->setup.resolver);
 	json_close(&json, '}');
 	json_close(&json, '}');
-	if (!named->background) {
-		add_edge(output, stall->start, 1);
-		add_edge(output, stall->end, -1);
-	}
 	if (stall->has_reclaimed) {
 		perfetto->reclaimed += stall->nr_reclaimed;
 		/* One that is known late counts when it is known: the sum never goes back. */
@@ -452,12 +316,6 @@ static int perfetto_summary(struct output *output, const struct summary_view *vi
 	struct perfetto *perfetto = output->form;
 	struct json json;
 
-	while (perfetto->nr_edges)
-		put_pending(output);
-	if (perfetto->late)
-		log_warning("a limit was reached: %" PRIu64
-			    " stalls are pending from a later time on than they began",
-			    perfetto->late);
 	json_init(&json, output->setup.writer);
 	if (!perfetto->started)
 		json_raw(&json, head);

@@ -3,8 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "allocfilt/output.h"
-#include "output/account.h"
+#include "allocfilt/names/shrinkers.h"
+#include "allocfilt/output/facts.h"
+#include "allocfilt/output/view.h"
 #include "output/tree.h"
 
 /* The summary for people. It is ASCII except for names, as it goes to files and terminals alike. */
@@ -40,45 +41,43 @@ static void put_total(struct writer *writer, const char *name, const struct shri
 	struct line line;
 
 	line_clear(&line);
-	line_add(&line, "%s : total time = " MS ", max latency = " MS, name, total->total / 1000000,
-		 total->total % 1000000, total->max / 1000000, total->max % 1000000);
+	line_add(&line, "%s : total time = " MS ", max latency = " MS, name,
+		 total->ranked.total / 1000000, total->ranked.total % 1000000, total->max / 1000000,
+		 total->max % 1000000);
 	line_put(&line, writer);
 }
 
 /*
- * Writes a line for each superblock and one for the others; they add up to @all of the callback,
- * unless that was evicted before.
+ * Writes a line for each superblock and one for the others; they add up to @all of the callback, unless
+ * a capture that was tampered with has a superblock with two callbacks.
  */
 static void put_superblocks(struct writer *writer, const struct summary_view *view,
 			    const struct shrinker_total *all)
 {
-	const struct superblock_total *superblocks;
-	size_t count = shrinkers_superblocks(view->shrinkers, all->callback, &superblocks);
-	struct shrinker_total others = *all, listed = { 0 };
+	struct shrinker_total others = *all, listed = { .count = 0 };
+	const struct shrinker_total *total;
 	char name[SHRINKER_LABEL_MAX + 2] = "  ";
+	size_t rank = 0, count = 0;
 
-	if (!count)
-		return;
-	/* The others include pairs that the full table did not count: only @all limits their maximum. */
-	if (count > SUPERBLOCKS_MAX)
-		others.max = 0;
-	for (size_t i = 0; i < count; i++) {
-		const struct shrinker_total *total = superblocks[i].total;
-
-		if (i >= SUPERBLOCKS_MAX) {
+	for (; (total = shrinkers_next_superblock(view->shrinkers, all->callback, &rank));
+	     count++) {
+		/* Their maximum is known where others have a superblock, else that of all is a bound. */
+		if (count == SUPERBLOCKS_MAX)
+			others.max = 0;
+		if (count >= SUPERBLOCKS_MAX) {
 			if (total->max > others.max)
 				others.max = total->max;
 			continue;
 		}
-		listed.total += total->total;
+		listed.ranked.total += total->ranked.total;
 		listed.count += total->count;
-		shrinker_names_label(view->shrinker_names, superblocks[i].superblock, name + 2,
+		shrinker_names_label(view->shrinker_names, (int)total->ranked.id, name + 2,
 				     sizeof(name) - 2);
 		put_total(writer, name, total);
 	}
-	if (all->count <= listed.count || all->total < listed.total)
+	if (!count || all->count <= listed.count || all->ranked.total < listed.ranked.total)
 		return;
-	others.total -= listed.total;
+	others.ranked.total -= listed.ranked.total;
 	snprintf(name, sizeof(name), "  super_cache_scan[%zu others]",
 		 count > SUPERBLOCKS_MAX ? count - SUPERBLOCKS_MAX : 0);
 	put_total(writer, name, &others);
@@ -86,25 +85,17 @@ static void put_superblocks(struct writer *writer, const struct summary_view *vi
 
 static void put_shrinkers(struct writer *writer, const struct summary_view *view)
 {
-	const struct shrinker_total *totals;
-	size_t count = shrinkers_sorted(view->shrinkers, &totals);
+	const struct shrinker_total *total = shrinkers_at(view->shrinkers, 0);
 
-	put_text(writer, count ? "\n" : "\nno shrinker ran\n");
-	for (size_t i = 0; i < count; i++) {
-		char name[SHRINKER_LABEL_MAX] = "";
+	put_text(writer, total ? "\n" : "\nno shrinker ran\n");
+	for (size_t i = 0; (total = shrinkers_at(view->shrinkers, i)); i++) {
+		char name[SHRINKER_LABEL_MAX] = "other";
 
-		resolver_symbol(view->resolver, totals[i].callback, 's', name, sizeof(name));
+		if (total->callback)
+			resolver_symbol(view->resolver, total->callback, 's', name, sizeof(name));
 		name[strcspn(name, " ")] = '\0'; /* without its module */
-		put_total(writer, name, &totals[i]);
-		if (totals[i].error) {
-			struct line line;
-
-			line_clear(&line);
-			line_add(&line, " ");
-			add_error(&line, totals[i].error);
-			line_put(&line, writer);
-		}
-		put_superblocks(writer, view, &totals[i]);
+		put_total(writer, name, total);
+		put_superblocks(writer, view, total);
 	}
 }
 
@@ -114,10 +105,10 @@ static void put_shrinkers(struct writer *writer, const struct summary_view *view
 static void put_histogram(struct writer *writer, const struct latency *latency)
 {
 	unsigned int first = LATENCY_POWERS, last = 0;
-	uint32_t most = 0;
+	uint64_t most = 0;
 
 	for (unsigned int power = 0; power < LATENCY_POWERS; power++) {
-		uint32_t count = latency_power(latency, power);
+		uint64_t count = latency_power(latency, power);
 
 		if (count && first == LATENCY_POWERS)
 			first = power;
@@ -128,12 +119,12 @@ static void put_histogram(struct writer *writer, const struct latency *latency)
 	}
 	put_text(writer, "     usecs               : count     distribution\n");
 	for (unsigned int power = first; power <= last; power++) {
-		uint32_t count = latency_power(latency, power);
-		int stars = (int)((uint64_t)count * STARS / most);
+		uint64_t count = latency_power(latency, power);
+		int stars = (int)(count * STARS / most);
 		struct line line;
 
 		line_clear(&line);
-		line_add(&line, "%10" PRIu64 " -> %-10" PRIu64 " : %-8" PRIu32 " |%.*s%*s|",
+		line_add(&line, "%10" PRIu64 " -> %-10" PRIu64 " : %-8" PRIu64 " |%.*s%*s|",
 			 power ? (uint64_t)1 << power : 0, ((uint64_t)2 << power) - 1, count, stars,
 			 "****************************************", STARS - stars, "");
 		line_put(&line, writer);
@@ -162,27 +153,26 @@ static void add_latency(struct line *line, const struct latency *latency)
 
 static void put_functions(struct writer *writer, const struct summary_view *view)
 {
-	const struct summary_total *functions;
-	size_t count = summary_totals(view->summary, SUMMARY_FUNCTIONS, &functions);
+	const struct summary_total *total;
 
-	for (size_t i = 0; i < count; i++) {
-		const char *title = catalog_role_title(functions[i].role);
+	for (size_t i = 0; (total = summary_at(view->summary, SUMMARY_FUNCTIONS, i)); i++) {
+		const char *title = catalog_role_title(total->role);
 		char name[STALL_FUNCTION_MAX];
 		struct line line;
 
 		line_clear(&line);
 		line_add(&line, "\n");
-		if (functions[i].id) {
-			resolver_symbol(view->resolver, functions[i].id, 's', name, sizeof(name));
+		if (total->function) {
+			resolver_symbol(view->resolver, total->function, 's', name, sizeof(name));
 			line_add(&line, "%s", name);
 		}
 		if (title)
-			line_add(&line, functions[i].id ? " (%s)" : "%s", title);
+			line_add(&line, total->function ? " (%s)" : "%s", title);
 		line_add(&line, ": ");
-		add_latency(&line, &functions[i].latency);
-		add_error(&line, functions[i].error);
+		add_latency(&line, &total->latency);
+		add_error(&line, total->ranked.error);
 		line_put(&line, writer);
-		put_histogram(writer, &functions[i].latency);
+		put_histogram(writer, &total->latency);
 	}
 }
 
@@ -487,16 +477,15 @@ static void put_where(struct writer *writer, const struct summary_view *view)
 /* The last component of a cgroup's path, as a unit's name; the path where two have the same. */
 static const char *cgroup_label(const struct summary_view *view, const char *path)
 {
-	const struct summary_total *cgroups;
-	size_t count = summary_totals(view->summary, SUMMARY_CGROUPS, &cgroups);
+	const struct summary_total *cgroup;
 	const char *slash = strrchr(path, '/');
 
 	if (!slash || !slash[1])
 		return path;
-	for (size_t i = 0; i < count; i++) {
-		const char *other = strrchr(cgroups[i].name, '/');
+	for (size_t i = 0; (cgroup = summary_at(view->summary, SUMMARY_CGROUPS, i)); i++) {
+		const char *other = strrchr(cgroup->ranked.name, '/');
 
-		if (other && !strcmp(slash, other) && strcmp(path, cgroups[i].name))
+		if (other && !strcmp(slash, other) && strcmp(path, cgroup->ranked.name))
 			return path;
 	}
 	return slash + 1;
@@ -505,12 +494,13 @@ static const char *cgroup_label(const struct summary_view *view, const char *pat
 static void waiter_name(struct line *name, const struct summary_view *view, enum summary_table kind,
 			const struct summary_total *waiter)
 {
+	const char *text = waiter->ranked.name;
+
 	line_clear(name);
-	line_add_escaped(name,
-			 kind == SUMMARY_CGROUPS ? cgroup_label(view, waiter->name) : waiter->name,
+	line_add_escaped(name, kind == SUMMARY_CGROUPS ? cgroup_label(view, text) : text,
 			 TEXT_PRINTABLE);
-	if (waiter->id)
-		line_add(name, "-%" PRIu64, waiter->id);
+	if (kind != SUMMARY_CGROUPS)
+		line_add(name, "-%" PRIu64, waiter->ranked.id);
 }
 
 /* How many rows each table has at most. */
@@ -525,13 +515,13 @@ static size_t name_columns(const struct summary_view *view)
 	size_t columns = NAME_COLUMNS;
 
 	for (int kind = SUMMARY_CGROUPS; kind < SUMMARY_TABLES; kind++) {
-		const struct summary_total *waiters;
-		size_t count = summary_totals(view->summary, kind, &waiters);
+		const struct summary_total *waiter;
 
-		for (size_t i = 0; i < count && i < rows_of(view); i++) {
+		for (size_t i = 0;
+		     i < rows_of(view) && (waiter = summary_at(view->summary, kind, i)); i++) {
 			struct line name;
 
-			waiter_name(&name, view, kind, &waiters[i]);
+			waiter_name(&name, view, kind, waiter);
 			if (text_columns(name.text) > columns)
 				columns = text_columns(name.text);
 		}
@@ -542,8 +532,7 @@ static size_t name_columns(const struct summary_view *view)
 static void put_waiters(struct writer *writer, const struct summary_view *view,
 			enum summary_table kind, const char *title)
 {
-	const struct summary_total *waiters;
-	size_t count = summary_totals(view->summary, kind, &waiters);
+	size_t count = summary_count(view->summary, kind);
 	size_t rows = rows_of(view), columns = name_columns(view);
 	struct line line, name;
 
@@ -558,10 +547,11 @@ static void put_waiters(struct writer *writer, const struct summary_view *view,
 		 "total", "p99", "max");
 	line_put(&line, writer);
 	for (size_t i = 0; i < count && i < rows; i++) {
-		const struct latency *latency = &waiters[i].latency;
+		const struct summary_total *waiter = summary_at(view->summary, kind, i);
+		const struct latency *latency = &waiter->latency;
 		int missing;
 
-		waiter_name(&name, view, kind, &waiters[i]);
+		waiter_name(&name, view, kind, waiter);
 		missing = (int)columns - (int)text_columns(name.text);
 		line_clear(&line);
 		line_add(&line, "  %s%*s%6" PRIu64, name.text, missing > 0 ? missing : 0, "",
@@ -569,7 +559,7 @@ static void put_waiters(struct writer *writer, const struct summary_view *view,
 		add_ms(&line, 11, latency->total);
 		add_ms(&line, 11, latency_percentile(latency, 99));
 		add_ms(&line, 11, latency->max);
-		add_error(&line, waiters[i].error);
+		add_error(&line, waiter->ranked.error);
 		line_put(&line, writer);
 	}
 }
@@ -585,9 +575,7 @@ static void put_tables(struct writer *writer, const struct summary_view *view)
 	bool any = false;
 
 	for (int which = SUMMARY_CGROUPS; which <= last; which++) {
-		const struct summary_total *waiters;
-
-		if (!summary_totals(view->summary, which, &waiters))
+		if (!summary_count(view->summary, which))
 			continue;
 		if (!any)
 			put_text(writer, "\n");
@@ -599,6 +587,7 @@ static void put_tables(struct writer *writer, const struct summary_view *view)
 /* The longest stall, and why. */
 static void put_worst(struct writer *writer, const struct summary_view *view)
 {
+	static const struct task_style style = { TEXT_PRINTABLE, false, "", "", " in ", "" };
 	const struct named_stall *named = summary_longest(view->summary, 0);
 	const struct stall *stall;
 	char text[STALL_CAUSE_MAX];
@@ -612,14 +601,7 @@ static void put_worst(struct writer *writer, const struct summary_view *view)
 	line_add(&line, "\nworst: ");
 	add_time(&line, view->resolver, stall->start);
 	line_add(&line, " ");
-	line_add_escaped(&line, named->name, TEXT_PRINTABLE);
-	line_add(&line, "-%d%s", stall->tid,
-		 task_key_in_interrupt(stall->key) ? " (interrupt)" : "");
-	if (*named->task_info->cgroup) {
-		line_add(&line, " in ");
-		line_add_escaped(&line, cgroup_label(view, named->task_info->cgroup),
-				 TEXT_PRINTABLE);
-	}
+	stall_task(&line, named, cgroup_label(view, named->task_info->cgroup), &style);
 	line_add(&line, ", ");
 	add_ms(&line, 0, stall->end - stall->start);
 	line_add(&line, " ms");
@@ -636,8 +618,7 @@ static void put_worst(struct writer *writer, const struct summary_view *view)
 
 static void put_background(struct writer *writer, const struct summary_view *view)
 {
-	const struct summary_total *threads;
-	size_t count = summary_totals(view->summary, SUMMARY_KERNEL_THREADS, &threads);
+	size_t count = summary_count(view->summary, SUMMARY_KERNEL_THREADS);
 	size_t rows = rows_of(view);
 	struct line line;
 
@@ -646,11 +627,14 @@ static void put_background(struct writer *writer, const struct summary_view *vie
 	line_clear(&line);
 	line_add(&line, "background:");
 	for (size_t i = 0; i < count && i < rows; i++) {
+		const struct summary_total *thread =
+			summary_at(view->summary, SUMMARY_KERNEL_THREADS, i);
+
 		line_add(&line, "%s ", i ? ";" : "");
-		line_add_escaped(&line, threads[i].name, TEXT_PRINTABLE);
-		line_add(&line, " %" PRIu64 " run%s, ", threads[i].latency.count,
-			 threads[i].latency.count == 1 ? "" : "s");
-		add_ms(&line, 0, threads[i].latency.total);
+		line_add_escaped(&line, thread->ranked.name, TEXT_PRINTABLE);
+		line_add(&line, " %" PRIu64 " run%s, ", thread->latency.count,
+			 thread->latency.count == 1 ? "" : "s");
+		add_ms(&line, 0, thread->latency.total);
 		line_add(&line, " ms");
 	}
 	if (count > rows)
@@ -682,8 +666,6 @@ static void put_psi(struct writer *writer, const struct summary_view *view)
 
 int summary_text(struct writer *writer, const struct summary_view *view)
 {
-	if (view->account)
-		return account_text(writer, view);
 	if (view->form == SUMMARY_NONE)
 		return writer_flush(writer);
 	put_text(writer, "\n");

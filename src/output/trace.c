@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "allocfilt/output.h"
-#include "output/findings.h"
+#include "allocfilt/base/line.h"
+#include "allocfilt/output/form.h"
 
 /*
  * The form `trace`: each record as the line that the kernel prints for it in `trace`, with
@@ -51,70 +51,27 @@ static char *add_spaces(char *to, int count)
 	return count > 0 ? (char *)memset(to, ' ', (size_t)count) + count : to;
 }
 
-/* The columns of a CPU and a task, as they were last written. */
-struct columns {
-	int cpu;
-	int tid;
-	char name[TASK_COMM_MAX]; /* that it was made of: a task may change its name */
-	size_t length;		  /* 0: nothing was written */
-	char text[64];		  /* " |   1)   name-1234    | ", name and tid centred */
-};
-
-static noinline void make_columns(const struct output *output, struct columns *columns, int cpu,
-				  int tid, const char *name)
+/* " |   1)   name-1234    | ": name and tid centred. */
+static char *add_columns(const struct output *output, char *to, const struct record *record)
 {
-	int name_length = (int)strnlen(name, PROC_NAME), cpu_width = 1, spaces;
-	char digits[TEXT_NUMBER_MAX], *at = columns->text;
-	int digits_length = (int)(text_signed(digits, tid) - digits);
+	const char *name = resolver_task_name(output->setup.resolver, record->tid, record->ts);
+	size_t name_length = strnlen(name, PROC_NAME), tid_length;
+	char tid[TEXT_NUMBER_MAX];
+	int cpu_width = 1, spaces;
 
 	for (int i = cpu_list_highest(&output->setup.source->cpus); i >= 10; i /= 10)
 		cpu_width++;
-	columns->cpu = cpu;
-	columns->tid = tid;
-	text_append(columns->name, sizeof(columns->name), 0, name);
-	at = mempcpy(at, " |   ", 5);
-	at = text_decimal(at, (uint64_t)cpu, cpu_width, ' ');
-	at = mempcpy(at, ") ", 2);
-	spaces = PROC_WIDTH - name_length - 1 - digits_length;
-	at = add_spaces(at, spaces / 2);
-	at = mempcpy(at, name, (size_t)name_length);
-	*at++ = '-';
-	at = mempcpy(at, digits, (size_t)digits_length);
-	at = add_spaces(at, spaces - spaces / 2);
-	at = mempcpy(at, " | ", 3);
-	columns->length = (size_t)(at - columns->text);
-}
-
-/* A task of a capture has the same name all the time. */
-static const struct columns *columns_of(const struct output *output, const struct record *record)
-{
-	static struct columns table[256];
-	struct columns *columns = &table[(unsigned int)record->tid % ARRAY_SIZE(table)];
-	bool same = columns->length && columns->tid == record->tid && columns->cpu == record->cpu;
-	const char *name;
-
-	if (same && !output->setup.source->proc)
-		return columns;
-	name = resolver_task_name(output->setup.resolver, record->tid, record->ts);
-	if (!same || strcmp(columns->name, name))
-		make_columns(output, columns, record->cpu, record->tid, name);
-	return columns;
-}
-
-/* The seconds of a time and the point, as they were last written. */
-struct seconds {
-	uint64_t number;
-	size_t length; /* 0: nothing was written */
-	char text[TEXT_NUMBER_MAX + 4];
-};
-
-static noinline void make_seconds(struct seconds *seconds, uint64_t number)
-{
-	char *end = text_decimal(seconds->text, number, 5, ' ');
-
-	*end++ = '.';
-	seconds->number = number;
-	seconds->length = (size_t)(end - seconds->text);
+	to = mempcpy(to, " |   ", 5);
+	to = text_decimal(to, (uint64_t)record->cpu, cpu_width, ' ');
+	to = mempcpy(to, ") ", 2);
+	tid_length = (size_t)(text_signed(tid, record->tid) - tid);
+	spaces = PROC_WIDTH - (int)(name_length + 1 + tid_length);
+	to = add_spaces(to, spaces / 2);
+	to = mempcpy(to, name, name_length);
+	*to++ = '-';
+	to = mempcpy(to, tid, tid_length);
+	to = add_spaces(to, spaces - spaces / 2);
+	return mempcpy(to, " | ", 3);
 }
 
 static char duration_mark(uint64_t duration)
@@ -136,27 +93,20 @@ static char duration_mark(uint64_t duration)
 /* Microseconds, with as much of the nanoseconds as fits into the column's width. */
 static char *add_duration(char *to, uint64_t duration)
 {
-	uint64_t us = duration / NS_PER_US;
-	uint32_t fraction = (uint32_t)(duration - us * NS_PER_US);
 	const char *number = to + 2;
-	int room, spaces;
+	int room;
 
 	*to++ = duration_mark(duration);
 	*to++ = ' ';
-	if (us < 10)
-		*to++ = (char)('0' + us);
-	else
-		to = text_unsigned(to, us);
+	to = text_unsigned(to, duration / NS_PER_US);
 	room = DURATION_WIDTH - (int)(to - number);
 	if (room > 0) {
 		*to++ = '.';
-		*to = (char)('0' + fraction / 100);
-		text_pair(to + 1, fraction % 100);
+		text_decimal(to, duration % NS_PER_US, FRACTION, '0');
 		to += room < FRACTION ? room : FRACTION;
 	}
-	spaces = DURATION_WIDTH + 1 - (int)(to - number);
-	memcpy(to, " us         ", 12);
-	to += 4 + (spaces > 0 ? spaces : 0);
+	to = mempcpy(to, " us ", 4);
+	to = add_spaces(to, DURATION_WIDTH + 1 - (int)(to - 4 - number));
 	return mempcpy(to, "|  ", 3);
 }
 
@@ -180,23 +130,13 @@ static noinline char *add_event(const struct output *output, char *to, const str
 	return mempcpy(to, " */", 3);
 }
 
-/* "    7.091122 |   1)   name-1234    | ": time, CPU, and name and tid centred in their column. */
+/* "    7.091122 |   1)   name-1234    | ". */
 static char *begin_line(const struct output *output, char *to, const struct record *record)
 {
-	static struct seconds seconds;
-	const struct columns *columns = columns_of(output, record);
-	uint64_t us = record->ts / NS_PER_US, number = us / 1000000;
-	uint32_t fraction = (uint32_t)(us - number * 1000000);
-
-	if (seconds.number != number || !seconds.length)
-		make_seconds(&seconds, number);
-	memcpy(to, seconds.text, sizeof(seconds.text));
-	to += seconds.length;
-	to = text_pair(to, fraction / 10000);
-	to = text_pair(to, fraction / 100 % 100);
-	to = text_pair(to, fraction % 100);
-	memcpy(to, columns->text, sizeof(columns->text));
-	return to + columns->length;
+	to = text_decimal(to, record->ts / NS_PER_SECOND, 5, ' ');
+	*to++ = '.';
+	to = text_decimal(to, record->ts % NS_PER_SECOND / NS_PER_US, 6, '0');
+	return add_columns(output, to, record);
 }
 
 /* @exit: NULL for an event */
@@ -299,6 +239,4 @@ static int trace_stall(struct output *output, const struct named_stall *named)
 
 const struct output_ops trace_form = {
 	.stall = trace_stall,
-	.several = true,
-	.findings = findings_text,
 };

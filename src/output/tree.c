@@ -10,8 +10,8 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "allocfilt/output.h"
-#include "output/screen.h"
+#include "allocfilt/output/facts.h"
+#include "allocfilt/output/form.h"
 #include "output/tree.h"
 
 /* The form `tree`: a block for each stall, for people; then the summary. */
@@ -242,29 +242,6 @@ void tree_phases(struct writer *writer, const struct terminal *terminal, struct 
 		put_row(writer, terminal, &rows, i, phases_total(phases));
 }
 
-/* "worker-12 of server-10 /cgroup": the thread, its process and its cgroup */
-static void add_task(struct line *line, const struct terminal *terminal,
-		     const struct named_stall *named)
-{
-	const struct task_info *task = named->task_info;
-
-	line_add(line, "%s", terminal->colour ? BOLD : "");
-	line_add_escaped(line, named->name, terminal->names);
-	line_add(line, "-%d%s", named->stall->tid, terminal->colour ? PLAIN : "");
-	if (task_key_in_interrupt(named->stall->key))
-		line_add(line, " (interrupt)");
-	if (*task->process && task->pid != named->stall->tid) {
-		line_add(line, " of ");
-		line_add_escaped(line, task->process, terminal->names);
-		line_add(line, "-%d", task->pid);
-	}
-	if (*task->cgroup) {
-		line_add(line, " %s", terminal->colour ? DIM : "");
-		line_add_escaped(line, task->cgroup, terminal->names);
-		line_add(line, "%s", terminal->colour ? PLAIN : "");
-	}
-}
-
 /* Adds the facts of the head, or those of the line below. Returns whether there are any. */
 static bool add_facts(struct line *line, const struct terminal *terminal,
 		      const struct stall_fact facts[STALL_FACTS], bool below)
@@ -289,6 +266,8 @@ static void put_head(struct writer *writer, const struct terminal *terminal,
 		     struct resolver *resolver, const struct named_stall *named)
 {
 	const struct stall *stall = named->stall;
+	const struct task_style plain = { terminal->names, false, "", "", " ", "" };
+	const struct task_style coloured = { terminal->names, false, BOLD, PLAIN, " " DIM, PLAIN };
 	struct stall_fact facts[STALL_FACTS];
 	char time[CLOCK_TEXT_MAX], function[STALL_FUNCTION_MAX];
 	struct line line;
@@ -296,7 +275,7 @@ static void put_head(struct writer *writer, const struct terminal *terminal,
 	line_clear(&line);
 	resolver_time(resolver, stall->start, time);
 	line_add(&line, "%s ", time);
-	add_task(&line, terminal, named);
+	stall_task(&line, named, named->task_info->cgroup, terminal->colour ? &coloured : &plain);
 	line_add(&line, "  %s", terminal->colour ? BOLD : "");
 	tree_add_ms(&line, 0, stall->end - stall->start);
 	line_add(&line, " ms%s  ", terminal->colour ? PLAIN : "");
@@ -379,8 +358,9 @@ static int tree_make(struct output *output)
 {
 	struct terminal *terminal = calloc(1, sizeof(*terminal));
 	const char *no_colour = getenv("NO_COLOR");
+	const char *name = getenv("TERM");
+	bool capable = name && *name && strcmp(name, "dumb");
 	bool utf8 = locale_has_utf8();
-	bool capable = screen_is_capable(writer_fd(output->setup.writer));
 
 	if (!terminal)
 		return -ENOMEM;
@@ -412,5 +392,4 @@ const struct output_ops tree_form = {
 	.make = tree_make,
 	.release = tree_release,
 	.stall = tree_form_stall,
-	.several = true,
 };

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/stall.h"
+#include "allocfilt/base/line.h"
+#include "allocfilt/stall/stall.h"
 
 /* Stalls and phases as text for people. */
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <string.h>
 
-#include "allocfilt/plan.h"
+#include "allocfilt/plan/catalog.h"
 
 const struct phase_name phase_group_names[PHASE_GROUPS] = {
 	[PHASE_DIRECT_RECLAIM] = { "direct reclaim", "direct_reclaim" },
@@ -181,15 +181,13 @@ const struct catalog_event catalog_events[EVENT_COUNT] = {
 		"vmscan", "mm_vmscan_lru_shrink_inactive",
 		SINGLE(ROLE_BIT(ROLE_INACTIVE_LIST) | ROLE_BIT(ROLE_GENERATIONS)),
 		.needs = ROLE_INACTIVE_LIST, .owners_without = ROLE_BIT(ROLE_LRUVEC),
-		.repeats = true, .cost_rank = 4,
+		.repeats = true,
 	},
 	[EVENT_SLAB_START] = {
 		"vmscan", "mm_shrink_slab_start", BEGIN(EVENT_SLAB_END, 0), .repeats = true,
-		.cost_rank = 3,
 	},
 	[EVENT_SLAB_END] = {
 		"vmscan", "mm_shrink_slab_end", END(EVENT_SLAB_START, 0), .repeats = true,
-		.cost_rank = 3,
 	},
 	[EVENT_FORK] = {
 		"sched", "sched_process_fork", SINGLE(0), .needs = ROLE_NONE, .children = true,
@@ -199,11 +197,9 @@ const struct catalog_event catalog_events[EVENT_COUNT] = {
 	},
 	[EVENT_SCHED_SWITCH] = {
 		"sched", "sched_switch", SINGLE(0), .needs = ROLE_NONE, .off_cpu = true,
-		.cost_rank = 2,
 	},
 	[EVENT_SCHED_WAKEUP] = {
 		"sched", "sched_wakeup", SINGLE(0), .needs = ROLE_NONE, .off_cpu = true,
-		.cost_rank = 2,
 	},
 };
 

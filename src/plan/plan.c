@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/plan.h"
+#include "allocfilt/plan/plan.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -7,13 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocfilt/base.h"
-
 static const struct plan_function *find_function(const struct plan *plan, const char *name)
 {
 	for (int i = 0; i < plan->nr_functions; i++)
-		/* Quick, as plan_likely_symbol() calls this for each of the kernel's symbols. */
-		if (plan->functions[i].name[0] == name[0] && !strcmp(plan->functions[i].name, name))
+		if (!strcmp(plan->functions[i].name, name))
 			return &plan->functions[i];
 	return NULL;
 }
@@ -323,12 +320,6 @@ enum phase_part plan_part(const struct plan *plan, enum role role)
 	return catalog_roles[role].part;
 }
 
-bool plan_likely_symbol(const struct plan *plan, const char *name)
-{
-	return strstr(name, "_scan") || strstr(name, "shrink") || strstr(name, "scan_") ||
-	       find_function(plan, name) || catalog_role_of(name) != ROLE_NONE;
-}
-
 bool plan_off_cpu(const struct plan *plan)
 {
 	return plan_event_of(plan, EVENT_SCHED_SWITCH) >= 0;
@@ -342,17 +333,13 @@ int plan_event_of(const struct plan *plan, enum event_id id)
 	return -1;
 }
 
-unsigned int plan_cost_rank(const struct plan *plan, const struct plan_event *event)
+bool plan_can_spare(const struct plan *plan, const struct plan_event *event)
 {
-	const struct catalog_event *catalog = &catalog_events[event->id];
-
 	if (event->id == EVENT_USER)
-		return COST_RANK_USER;
-	if (event->rule == RULE_NEVER || catalog->children)
-		return 0;
-	/* What no function times. Of slab no event has an owner. */
-	if (event->rule == RULE_PAIR &&
-	    !(plan->roles & ROLE_BIT(ROLE_SLAB) && catalog_pair_role(event->id) == ROLE_SHRINKER))
-		return 0;
-	return catalog->cost_rank ? catalog->cost_rank : COST_RANK_OTHERS;
+		return true;
+	if (event->rule == RULE_NEVER || catalog_events[event->id].children)
+		return false;
+	/* A pair is alone in what it times, but for those of slab where its function is traced. */
+	return event->rule != RULE_PAIR ||
+	       (plan->roles & ROLE_BIT(ROLE_SLAB) && catalog_pair_role(event->id) == ROLE_SHRINKER);
 }

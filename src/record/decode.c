@@ -9,9 +9,11 @@
 #include <string.h>
 #include <sys/queue.h>
 
-#include "allocfilt/plan.h"
-#include "allocfilt/record.h"
+#include "allocfilt/base/base.h"
+#include "allocfilt/plan/catalog.h"
+#include "allocfilt/record/decode.h"
 #include "allocfilt/record/format.h"
+#include "allocfilt/record/stacks.h"
 
 #define FIELDS_MAX 16
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocfilt/record.h"
 #include "allocfilt/record/format.h"
+#include "allocfilt/record/page.h"
 
 #define PAGE_SIZE_MIN (4 << 10)
 #define PAGE_SIZE_MAX (64 << 20)
@@ -84,7 +84,7 @@ static const char *check_event(const char *text)
 static bool fields_fit(const struct tep_format_field *field)
 {
 	for (; field; field = field->next)
-		if (field->offset < 0 || field->size < 0 || field->offset > UINT16_MAX ||
+		if (field->offset < 0 || field->size < 0 ||
 		    field->size > UINT16_MAX - field->offset ||
 		    (field->flags & TEP_FIELD_IS_DYNAMIC && field->size != 4))
 			return false;

@@ -3,8 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/record.h"
+#include "allocfilt/base/base.h"
+#include "allocfilt/base/log.h"
+#include "allocfilt/record/losses.h"
 
 #define REPORT_INTERVAL NS_PER_SECOND
 

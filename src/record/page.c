@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/types.h>
 
-#include "allocfilt/record.h"
+#include "allocfilt/record/page.h"
 
 #define COMMIT_OFFSET 8 /* in the header, after the time stamp */
 

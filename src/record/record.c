@@ -2,7 +2,7 @@
 #include <endian.h>
 #include <string.h>
 
-#include "allocfilt/record.h"
+#include "allocfilt/record/source.h"
 
 uint64_t event_number(const void *at, size_t size, bool big_endian)
 {

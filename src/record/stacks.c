@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocfilt/record.h"
+#include "allocfilt/record/stacks.h"
 
 #define HASH_SIZE (2 * STACKS_MAX) /* a power of two; never more than half full */
 

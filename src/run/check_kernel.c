@@ -3,61 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/config.h"
-#include "allocfilt/names.h"
-#include "allocfilt/plan.h"
-#include "allocfilt/run.h"
-#include "allocfilt/tracing.h"
+#include "allocfilt/run/kernel_plan.h"
+#include "allocfilt/run/run.h"
+#include "allocfilt/tracing/session.h"
 
 #define EVENT_WIDTH 40 /* columns of SYSTEM:NAME, without the colon */
-
-int kernel_plan(struct kernel **kernel, struct plan **plan, const struct options *options,
-		bool whole, struct failure *failure)
-{
-	char functions[CONFIG_SETTING_NAME_MAX], events[CONFIG_SETTING_NAME_MAX];
-	struct plan_request request = {
-		.threshold = options->threshold,
-		.functions = options->functions,
-		.events = options->events,
-		.function_setting = config_setting_name(options, "function", functions),
-		.event_setting = config_setting_name(options, "event", events),
-		.no_page_allocation = !options->page_allocation,
-		.children = options->command,
-		.off_cpu = options->off_cpu,
-		.account = options->task == TASK_ACCOUNT,
-		.sites_by_task = options->pids,
-	};
-	struct plan_offer offer;
-	int ret = 0;
-
-	if (!*kernel)
-		ret = kernel_open(kernel, options->source, &request, whole || options->functions,
-				  failure);
-	if (ret)
-		return ret;
-	kernel_offer(*kernel, &offer);
-	ret = plan_make(plan, &request, &offer, failure);
-	if (ret || !options->off_cpu || plan_off_cpu(*plan))
-		return ret;
-	plan_free(*plan);
-	return failure_set(
-		failure, EXIT_STATUS_NO_FEATURE, ENOENT,
-		"--off-cpu: this kernel has no sched:sched_switch and sched:sched_wakeup");
-}
-
-int kernel_plan_check(const struct options *options, struct failure *failure)
-{
-	struct kernel *kernel = NULL;
-	struct plan *plan = NULL;
-	int ret = kernel_plan(&kernel, &plan, options, true, failure);
-
-	if (!kernel)
-		return options->functions || options->events;
-	plan_free(plan);
-	kernel_close(kernel);
-	return ret;
-}
 
 /* Returns 0, or -errno with @failure where the probe could not be removed again. */
 static int print_probe(const struct kernel *kernel, struct failure *failure)

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <poll.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,14 +10,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/run.h"
+#include "allocfilt/base/log.h"
+#include "allocfilt/run/command.h"
+#include "allocfilt/run/loop.h"
+#include "allocfilt/run/signals.h"
 
-/* As env(1) has them. */
+/* env(1) ends with these, too. */
 #define STATUS_CANNOT_EXECUTE 126
 #define STATUS_NOT_FOUND      127
 
-/* The summary so far and the end of -d; all others are for COMMAND. */
+/* These ask for the summary so far, and end -d; all others are for COMMAND. */
 #define SIGNALS_OF_RUN (1ull << SIGUSR1 | 1ull << SIGALRM)
 
 struct command {
@@ -32,71 +32,40 @@ struct command {
 
 /* ---- the child ---- */
 
-static int become(const struct passwd *user)
+static void __attribute__((noreturn)) run_command(char *const *argv, int start)
 {
-	if (initgroups(user->pw_name, user->pw_gid) || setgid(user->pw_gid) ||
-	    setuid(user->pw_uid) || setenv("HOME", user->pw_dir, 1) ||
-	    setenv("SHELL", user->pw_shell, 1) || setenv("USER", user->pw_name, 1) ||
-	    setenv("LOGNAME", user->pw_name, 1))
-		return -errno;
-	return 0;
-}
-
-static void __attribute__((noreturn))
-run_command(char *const *argv, const struct passwd *user, int start)
-{
-	int ret = user ? become(user) : 0;
 	char byte;
+	int error;
 
-	if (ret) {
-		log_error("--user %s: %s", user->pw_name, strerror(-ret));
-		_exit(STATUS_CANNOT_EXECUTE);
-	}
-	/* The end of the pipe instead: tracing failed, or we were killed. */
+	/* At the end of the pipe tracing has failed, or we were killed. */
 	if (read(start, &byte, 1) != 1)
 		_exit(STATUS_CANNOT_EXECUTE);
 	execvp(*argv, argv);
-	ret = errno;
-	log_error("%s: %s", *argv, strerror(ret));
-	_exit(ret == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_EXECUTE);
+	error = errno;
+	log_error("%s: %s", *argv, strerror(error));
+	_exit(error == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_EXECUTE);
 }
 
 /* ---- its parent ---- */
 
-static int failed(struct failure *failure)
+static int cannot_run(struct failure *failure)
 {
 	return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "cannot run COMMAND: %s",
 			   strerror(errno));
 }
 
-static int find_user(const char *name, const struct passwd **ret_user, struct failure *failure)
+int command_new(struct command **ret_command, char *const *argv, struct failure *failure)
 {
-	errno = 0;
-	*ret_user = getpwnam(name);
-	if (*ret_user)
-		return 0;
-	/* errno of a user who is not found is any of several: getpwnam(3). */
-	return failure_set(failure, EXIT_STATUS_USAGE, ENOENT, "--user %s: no such user%s%s", name,
-			   errno ? ": " : "", errno ? strerror(errno) : "");
-}
-
-int command_new(struct command **ret_command, char *const *argv, const char *user_name,
-		struct failure *failure)
-{
-	const struct passwd *user = NULL;
 	struct command *command;
 	int pipe[2], ret;
 
-	ret = user_name ? find_user(user_name, &user, failure) : 0;
-	if (ret)
-		return ret;
 	if (pipe2(pipe, O_CLOEXEC))
-		return failed(failure);
+		return cannot_run(failure);
 	command = calloc(1, sizeof(*command));
 	if (command)
 		command->pid = fork();
 	if (!command || command->pid < 0) {
-		ret = failed(failure);
+		ret = cannot_run(failure);
 		close(pipe[0]);
 		close(pipe[1]);
 		free(command);
@@ -104,14 +73,14 @@ int command_new(struct command **ret_command, char *const *argv, const char *use
 	}
 	if (!command->pid) {
 		close(pipe[1]);
-		run_command(argv, user, pipe[0]);
+		run_command(argv, pipe[0]);
 	}
 	close(pipe[0]);
 	command->start = pipe[1];
 	command->news = -1;
 	command->ended = pidfd_open(command->pid, 0);
 	if (command->ended < 0) {
-		ret = failed(failure);
+		ret = cannot_run(failure);
 		command_free(command);
 		return ret;
 	}

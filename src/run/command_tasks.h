@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "allocfilt/plan.h"
-#include "allocfilt/record.h"
+#include "allocfilt/plan/plan.h"
+#include "allocfilt/record/record.h"
 
 /*
  * The tasks of COMMAND: itself, and what it and its children fork. The kernel records events of these

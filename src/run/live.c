@@ -3,152 +3,35 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <malloc.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "allocfilt/names.h"
-#include "allocfilt/output.h"
-#include "run/guard.h"
-#include "run/pipeline.h"
-#include "run/recorder.h"
+#include "allocfilt/base/log.h"
+#include "allocfilt/output/file.h"
+#include "allocfilt/run/command.h"
+#include "allocfilt/run/kernel_plan.h"
+#include "allocfilt/run/signals.h"
+#include "run/live_loop.h"
+#include "run/manager.h"
+#include "run/memory.h"
 #include "run/report.h"
-
-#define BUSY_TICK	   (110 * NS_PER_MS)
-#define IDLE_TICK	   (5 * NS_PER_SECOND)
-#define IDLE_AFTER	   20 /* ticks without data */
-#define ALARM_PERCENT	   50 /* how full a buffer wakes us between two ticks */
-#define METRICS_INTERVAL   (15 * NS_PER_SECOND)
-#define MARK_INTERVAL	   (60 * NS_PER_SECOND)
-#define MEMORY_INTERVAL	   (10 * NS_PER_SECOND)
-#define LOCK_SHARE	   8  /* of the memory that is available: more is not locked in advance */
-#define HISTOGRAM_TRIES	   20 /* while memory is short: 2 s */
-#define HISTOGRAM_PAUSE_US 100000
-#define HEAP_ROOM	   (16 << 10) /* bytes left free: without them the next malloc() adds 128 KiB */
-
-struct live {
-	const struct run_context *run;
-	struct live_hooks hooks;
-	struct failure *failure;
-	struct kernel *kernel;
-	struct plan *plan;
-	struct data_source source;
-	int *cpu_numbers; /* of the source */
-	int pressure;	  /* memory_pressure_open() */
-	struct probe probe;
-	bool has_probe; /* probe is defined; session_has_probe() says whether it is installed */
-	struct pipeline *pipeline;    /* NULL with -w */
-	struct recorder *recorder;    /* NULL without -w */
-	struct metrics_file *metrics; /* NULL: none */
-	uint64_t next_metrics;	      /* ns, as are all times here: CLOCK_MONOTONIC */
-	bool has_traced;
-	bool incomplete; /* the rest of the kernel's list has functions for the plan */
-	bool broken;	 /* the output failed: print no summary */
-
-	/* valid during one live_trace() */
-	struct session *session;
-	struct cpu_buffers *buffers;
-	struct loop *loop;
-	struct guard guard;
-	bool idle;
-	int empty_ticks;
-	uint64_t set_up_from;
-	uint64_t began; /* when tracing was on and all was read */
-	uint64_t next_second;
-	uint64_t next_mark;
-	uint64_t next_interval; /* 0: there are none */
-	uint64_t next_memory;
-	bool locked; /* all memory, as far as that is possible */
-};
+#include "run/start.h"
 
 /* ---- resources ---- */
-
-/* Reads the layout of the pages of @dir: an instance has sub-buffers of a size of its own. */
-static int read_layout(struct live *live, const char *dir)
-{
-	char *text = NULL;
-	size_t length;
-	int ret = file_read(dir, "events/header_page", &text, &length);
-
-	if (!ret)
-		ret = page_layout_parse(&live->source.layout, text, length,
-					__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
-	free(text);
-	return ret ? failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret,
-				 "%s/events/header_page: %s", dir, strerror(-ret)) :
-		     0;
-}
-
-static int describe_source(struct live *live)
-{
-	const char *dir = live->kernel->dir;
-	int count, ret;
-
-	live->source = (struct data_source){
-		.dir = dir,
-		.proc = "/proc",
-		.host = live->kernel->system.nodename,
-		.release = live->kernel->system.release,
-		.machine = live->kernel->system.machine,
-		.clock = "local",
-		.local_clock = true,
-		.own = getpid(),
-		.command = live->run->command ? command_pid(live->run->command) : 0,
-	};
-	ret = read_layout(live, dir);
-	if (ret)
-		return ret;
-	/* An instance has the same CPUs as the top level. */
-	count = cpu_directories(dir, &live->cpu_numbers);
-	if (count <= 0)
-		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, ENOENT,
-				   "%s/per_cpu: no CPU to read", dir);
-	live->source.cpus = (struct cpu_list){ live->cpu_numbers, count };
-	return 0;
-}
-
-/* A service may name a process that comes later: for it one that does not exist is no failure. */
-static int check_processes(const struct live *live)
-{
-	const struct options *options = live->run->options;
-	char setting[CONFIG_SETTING_NAME_MAX], others[32] = "";
-	size_t count = 0, missing = 0;
-	pid_t first = 0;
-
-	for (; options->pids && options->pids[count]; count++) {
-		char path[64];
-
-		snprintf(path, sizeof(path), "%s/%d", live->source.proc, options->pids[count]);
-		if (access(path, F_OK) && !missing++)
-			first = options->pids[count];
-	}
-	if (!missing)
-		return 0;
-	config_setting_name(options, "pid", setting);
-	if (missing > 1)
-		snprintf(others, sizeof(others), " and %zu more", missing - 1);
-	if (missing == count && !options->journal)
-		return failure_set(live->failure, EXIT_STATUS_USAGE, ESRCH,
-				   "%s %d%s: no such process", setting, first, others);
-	log_warning("%s %d%s: no such process", setting, first, others);
-	return 0;
-}
 
 /* Does all slow or fallible work before the first change of tracing. */
 static int prepare(struct live *live)
 {
 	const struct options *options = live->run->options;
 	struct failure failure = { 0 };
-	int ret = describe_source(live);
+	int ret = start_source(&live->source, &live->cpu_numbers, live->kernel, live->run,
+			       live->failure);
 
 	if (!ret)
-		ret = check_processes(live);
+		ret = kernel_check_processes(live->run->options, live->failure);
 	if (ret)
 		return ret;
 	cpu_buffers_allow_files(live->kernel->dir, options->max_size ? 3 : options->write ? 2 : 1);
@@ -160,10 +43,10 @@ static int prepare(struct live *live)
 				   &live->source, &live->probe, live->failure);
 	else
 		ret = pipeline_new(&live->pipeline, options, live->plan, &live->source,
-				   live->run->output, live->failure);
+				   live->run->output, NULL, live->failure);
 	if (ret)
 		return ret;
-	/* Which is no failure. */
+	/* The run goes on without these names. */
 	if (!live->has_probe && *failure.text)
 		log_notice("superblocks have no names: %s", failure.text);
 	/* The configuration file may set metrics, but with -w nothing is filtered. */
@@ -173,7 +56,7 @@ static int prepare(struct live *live)
 }
 
 /* @whole: -w keeps a list of functions, and one that is read in parts may be incomplete. */
-static int make_plan(struct live *live, bool whole)
+static int plan_run(struct live *live, bool whole)
 {
 	int ret = kernel_plan(&live->kernel, &live->plan, live->run->options, whole, live->failure);
 
@@ -194,31 +77,8 @@ static void free_plan(struct live *live)
 	live->cpu_numbers = NULL;
 }
 
-int live_new(struct live **ret_live, const struct run_context *run, const struct live_hooks *hooks,
-	     struct failure *failure)
+static void live_free(struct live *live)
 {
-	struct live *live = calloc(1, sizeof(*live));
-	int ret;
-
-	if (!live)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
-	live->run = run;
-	live->hooks = *hooks;
-	/* Now, because memory may be short later. */
-	live->pressure = memory_pressure_open();
-	live->failure = failure;
-	ret = make_plan(live, run->options->write);
-	if (ret)
-		live_free(live);
-	else
-		*ret_live = live;
-	return ret;
-}
-
-void live_free(struct live *live)
-{
-	if (!live)
-		return;
 	free_plan(live);
 	kernel_close(live->kernel);
 	if (live->pressure >= 0)
@@ -226,370 +86,34 @@ void live_free(struct live *live)
 	free(live);
 }
 
+int live_new(struct live **ret_live, const struct run_context *run, struct failure *failure)
+{
+	struct live *live = calloc(1, sizeof(*live));
+	int ret;
+
+	if (!live)
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+	live->run = run;
+	/* Now, because memory may be short later. */
+	live->pressure = memory_pressure_open();
+	live->failure = failure;
+	ret = plan_run(live, run->options->write);
+	if (ret)
+		live_free(live);
+	else
+		*ret_live = live;
+	return ret;
+}
+
 struct pipeline *live_pipeline(struct live *live)
 {
 	return live->pipeline;
 }
 
-/* ---- reading the buffers ---- */
-
-/*
- * While records arrive, a tick reads the buffers. On an idle machine the first record wakes us, or a
- * slower tick with -w, which reads full pages only.
- */
-
-static int set_idle(struct live *live, bool idle)
-{
-	/*
-	 * With -w only full pages are read, so at 0 percent a partly filled page would leave the
-	 * descriptor ready. Wake up only when a buffer fills.
-	 */
-	bool all = !live->recorder || live->run->options->until;
-	int percent = idle && all ? 0 : ALARM_PERCENT;
-	/* An interval ends at most a second late. */
-	uint64_t idle_tick = live->recorder || live->next_interval ? NS_PER_SECOND : IDLE_TICK;
-
-	live->idle = idle;
-	live->empty_ticks = 0;
-	session_set_buffer_percent(live->session, percent);
-	if (idle && live->next_interval && live->run->options->interval < idle_tick)
-		idle_tick = live->run->options->interval;
-	return loop_set_tick(live->loop, idle ? idle_tick : BUSY_TICK);
-}
-
-static int on_buffer(void *context, int fd, uint32_t events);
-
-/*
- * A descriptor waits on the queue that buffer_percent selected when epoll added it, so it is added
- * again after each change. kernel/trace/ring_buffer.c: ring_buffer_poll_wait().
- */
-static void watch_buffers(struct live *live)
-{
-	for (int i = 0; i < cpu_buffers_count(live->buffers); i++) {
-		int fd = cpu_buffers_fd(live->buffers, i);
-
-		loop_forget(live->loop, fd);
-		loop_watch(live->loop, fd, EPOLLIN, on_buffer);
-	}
-}
-
-/* The buffers hold what is recorded meanwhile. Returns 0, or -errno of a file. */
-static int next_segment(struct live *live)
-{
-	const char *dir = session_dir(live->session);
-	struct data_source *source = &live->source;
-	const struct memory_pressure before = source->pressure_before;
-	int ret;
-
-	memory_pressure_read(live->pressure, &source->pressure_after);
-	ret = recorder_end_segment(live->recorder, dir, live->buffers);
-	if (ret)
-		return ret;
-	source->pressure_before = source->pressure_after;
-	source->pressure_after.known = false;
-	ret = recorder_begin_segment(live->recorder, dir, live->buffers);
-	if (ret)
-		source->pressure_before = before;
-	else
-		session_mark_clock(live->session);
-	return ret;
-}
-
-/* Returns 0, 1 where the run is to end (--until), or -errno of the output. */
-static int read_buffers(struct live *live, uint64_t now)
-{
-	int64_t got = live->recorder ? recorder_drain(live->recorder, live->buffers) :
-				       pipeline_read_all(live->pipeline);
-	bool idle = live->idle;
-	int ret = got < 0 ? (int)got : writer_flush(live->run->output);
-
-	if (!ret && live->recorder && recorder_has_seen_stall(live->recorder)) {
-		if (live->run->command)
-			command_signal(live->run->command, SIGTERM, false);
-		return 1;
-	}
-	if (!ret && live->recorder && recorder_segment_is_full(live->recorder))
-		ret = next_segment(live);
-	if (ret)
-		return ret;
-	if (live->pipeline)
-		losses_report(pipeline_losses(live->pipeline), now);
-	live->empty_ticks = got ? 0 : live->empty_ticks + 1;
-	if (got)
-		idle = false;
-	else if (live->empty_ticks >= IDLE_AFTER)
-		idle = true;
-	if (idle == live->idle)
-		return 0;
-	ret = set_idle(live, idle);
-	watch_buffers(live);
-	return ret;
-}
-
-static int on_buffer(void *context, int fd, uint32_t events)
-{
-	struct live *live = context;
-	int ret = read_buffers(live, loop_now());
-
-	/* An offline CPU's descriptor may stay ready with nothing to read. */
-	if (!ret && (events & (EPOLLERR | EPOLLHUP)))
-		loop_forget(live->loop, fd);
-	return ret;
-}
-
-/* ---- an account ---- */
-
-static int read_histograms(struct live *live)
-{
-	char *texts[HISTOGRAM_COUNT] = { NULL };
-	int ret = 0;
-
-	for (int id = 0; id < HISTOGRAM_COUNT && !ret; id++)
-		if (live->plan->histograms & HISTOGRAM_BIT(id))
-			ret = session_read_histogram(live->session, id, &texts[id]);
-	if (!ret)
-		return pipeline_account(live->pipeline, texts);
-	for (int id = 0; id < HISTOGRAM_COUNT; id++)
-		free(texts[id]);
-	return ret;
-}
-
-/* Returns 0, or -errno with the failure; without an account it does nothing. */
-static int read_account(struct live *live)
-{
-	int ret = live->plan->histograms ? read_histograms(live) : 0;
-
-	/* Memory comes back. */
-	for (int i = 0; (ret == -EAGAIN || ret == -ENOMEM) && i < HISTOGRAM_TRIES; i++) {
-		usleep(HISTOGRAM_PAUSE_US);
-		ret = read_histograms(live);
-	}
-	if (ret == -ESTALE || ret == -ENOENT)
-		return failure_set(live->failure, EXIT_STATUS_IN_USE, EBUSY,
-				   "tracing was taken away by somebody else: a histogram of ours "
-				   "is gone, and with it what it had counted");
-	return ret ? failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret,
-				 "histograms cannot be read: %s",
-				 ret == -EAGAIN ? "the kernel has no memory to print them" :
-						  strerror(-ret)) :
-		     0;
-}
-
-/* Reads all data left in the buffers once tracing is off; not with -w. */
-static int read_rest(struct live *live)
-{
-	struct losses *losses = pipeline_losses(live->pipeline);
-	int pages, ret;
-
-	do {
-		pages = pipeline_read_all(live->pipeline);
-		if (pages < 0)
-			return pages;
-	} while (pages);
-	/* The pages report overwritten records, but not dropped ones. */
-	for (int i = 0; i < cpu_buffers_count(live->buffers); i++) {
-		uint64_t dropped = cpu_buffers_dropped(live->buffers, i);
-
-		if (dropped)
-			losses_add(losses, cpu_buffers_cpu(live->buffers, i), (int64_t)dropped);
-	}
-	ret = pipeline_flush(live->pipeline);
-	if (!ret) {
-		ret = read_account(live);
-		/* Without its tables there is nothing to print. */
-		live->broken = ret;
-	}
-	if (!ret)
-		ret = pipeline_end_interval(live->pipeline);
-	return ret ? ret : writer_flush(live->run->output);
-}
-
-/* ---- once a second, on an idle machine at each tick ---- */
-
-/* A failure does not end the run. */
-static void write_metrics(struct live *live, uint64_t now, bool last)
-{
-	struct failure failure;
-	int ret;
-
-	if (!live->metrics)
-		return;
-	live->next_metrics = now + METRICS_INTERVAL;
-	ret = metrics_write(live->metrics, live->pipeline, live->run, live->session, last,
-			    &failure);
-	if (!metrics_file_changed(live->metrics))
-		return;
-	if (ret)
-		log_warning("%s; trying again", failure.text);
-	else
-		log_notice("metrics are written again");
-}
-
-void live_tick(struct live *live, uint64_t now)
-{
-	struct summary_view view;
-
-	if (!live->pipeline)
-		return;
-	pipeline_view(live->pipeline, &view);
-	output_tick(pipeline_output(live->pipeline), now, &view);
-	if (now >= live->next_metrics)
-		write_metrics(live, now, false);
-}
-
-/* Counts the CPUs whose buffers could not be opened: their records are lost. */
-static void count_unread(struct live *live)
-{
-	if (live->pipeline)
-		pipeline_count_unread(live->pipeline, cpu_buffers_starved(live->buffers));
-}
-
-/*
- * A fault while memory is short would stop us when we are needed. But to fault in all tables in
- * advance would make it shorter still: then a page is locked once it is used.
- */
-static void lock_memory(struct live *live)
-{
-	unsigned long long pages;
-	int flags = MCL_CURRENT | MCL_FUTURE;
-	char *text;
-
-	if (live->locked)
-		return;
-	malloc_trim(HEAP_ROOM); /* else what start-up has freed is locked as well */
-	if (file_read(NULL, "/proc/self/statm", &text, NULL))
-		return;
-	pages = strtoull(text, NULL, 10);
-	free(text);
-	live->locked = pages * sysconf(_SC_PAGESIZE) <= memory_available() / LOCK_SHARE;
-	if (!live->locked)
-		flags |= MCL_ONFAULT;
-	if (!mlockall(flags))
-		return;
-	live->locked = true;
-	log_warning("cannot lock memory (%s): under memory pressure records may be lost, ignoring",
-		    strerror(errno));
-}
-
-/* On an idle machine it is read at once: the machine stays idle. */
-static int mark_clock(struct live *live)
-{
-	int pages;
-
-	session_mark_clock(live->session);
-	if (!live->idle || live->recorder)
-		return 0;
-	pages = pipeline_read_all(live->pipeline);
-	return pages < 0 ? pages : writer_flush(live->run->output);
-}
-
-/* The order of an allocation is known from events. */
-static uint64_t max_cpu(const struct options *options)
-{
-	return options->min_order ? 0 : options->max_cpu;
-}
-
-static int each_second(struct live *live, uint64_t now)
-{
-	char what[256];
-	int ret = 0;
-
-	live->next_second = now + NS_PER_SECOND;
-	if (cpu_buffers_reopen(live->buffers))
-		watch_buffers(live);
-	count_unread(live);
-	if (live->recorder)
-		ret = recorder_second(live->recorder, live->buffers, now);
-	if (live->pipeline)
-		guard_second(&live->guard, live->plan, max_cpu(live->run->options), now,
-			     live->session, live->pipeline);
-	live_tick(live, now);
-	if (live->hooks.second)
-		live->hooks.second(live->hooks.context, now);
-	if (!ret && now >= live->next_mark) {
-		ret = mark_clock(live);
-		live->next_mark = now + MARK_INTERVAL;
-	}
-	if (now >= live->next_memory) {
-		lock_memory(live);
-		session_grow_buffer(live->session);
-		live->next_memory = now + MEMORY_INTERVAL;
-	}
-	if (ret || !session_taken(live->session, what, sizeof(what)))
-		return ret;
-	return failure_set(live->failure, EXIT_STATUS_IN_USE, EBUSY,
-			   "tracing was taken away by somebody else: %s", what);
-}
-
-/* The mark is a record with the present time: an interval is that long without any other. */
-static int end_interval(struct live *live, uint64_t now)
-{
-	int ret;
-
-	session_mark_clock(live->session);
-	ret = read_buffers(live, now);
-	if (!ret)
-		ret = read_account(live);
-	while (live->next_interval <= now)
-		live->next_interval += live->run->options->interval;
-	return ret ? ret : pipeline_end_interval(live->pipeline);
-}
-
-static int on_tick(void *context, uint64_t now)
-{
-	struct live *live = context;
-	int ret;
-
-	if (live->next_interval && now >= live->next_interval)
-		ret = end_interval(live, now);
-	else
-		ret = read_buffers(live, now);
-	return !ret && now >= live->next_second ? each_second(live, now) : ret;
-}
-
 /* ---- one run of tracing ---- */
 
-static int on_signal(void *context, int number)
+static int set_up_tracing(struct live *live)
 {
-	struct live *live = context;
-	struct command *command = live->run->command;
-	int ret;
-
-	if (number == SIGUSR1) {
-		if (!live->pipeline)
-			return 0;
-		session_mark_clock(live->session); /* the time until now counts */
-		memory_pressure_read(live->pressure, &live->source.pressure_after);
-		ret = read_buffers(live, loop_now());
-		if (!ret)
-			ret = read_account(live);
-		summary_print_so_far(live->run, live->pipeline);
-		return ret;
-	}
-	if (live->hooks.signal)
-		return live->hooks.signal(live->hooks.context, number, loop_now());
-	if (command && number != SIGALRM) {
-		command_signal(command, number, signals_from_terminal(live->run->signals, number));
-		return 0;
-	}
-	/* The time of -d is over. */
-	if (command)
-		command_signal(command, SIGTERM, false);
-	log_debug("%s: stopping", strsignal(number));
-	return 1;
-}
-
-static int on_output(void *context, int fd, uint32_t events)
-{
-	(void)context;
-	(void)fd;
-	(void)events;
-	return -EPIPE;
-}
-
-static int set_up(struct live *live)
-{
-	static const struct loop_callbacks callbacks = { on_tick, on_signal };
 	const struct options *options = live->run->options;
 	const struct command *command = live->run->command;
 	const pid_t command_pids[] = { live->source.command, 0 };
@@ -601,7 +125,7 @@ static int set_up(struct live *live)
 		.force = options->force,
 		.probe = live->has_probe ? &live->probe : NULL,
 		.stack = options->stack,
-		/* In what every run traces our own task is rare, and the pipeline drops it. */
+		/* Our own task is rare in all other events and functions: the pipeline drops it. */
 		.exclude_own = options->functions || options->events || options->off_cpu,
 		.run_dir = live->run->run_dir,
 	};
@@ -610,7 +134,7 @@ static int set_up(struct live *live)
 	live->set_up_from = loop_now();
 	ret = session_start(&live->session, &request, live->failure);
 	if (!ret)
-		ret = read_layout(live, session_dir(live->session));
+		ret = start_layout(&live->source, session_dir(live->session), live->failure);
 	if (ret)
 		return ret;
 	if (live->pipeline && session_has_probe(live->session))
@@ -624,61 +148,13 @@ static int set_up(struct live *live)
 					live->failure);
 	if (ret)
 		return ret;
-	live->loop = loop_new(&callbacks, live, live->run->signals);
-	if (!live->loop)
-		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, errno, "epoll: %s",
-				   strerror(errno));
-	/* A recording has its data in its files. */
-	if (!options->journal && !live->recorder)
-		loop_watch(live->loop, writer_fd(live->run->output), 0, on_output);
-	ret = command ? loop_watch(live->loop, command_fd(command), EPOLLIN, loop_end) : 0;
+	ret = live_loop_new(live);
 	return ret ? failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "epoll: %s",
 				 strerror(-ret)) :
 		     0;
 }
 
-/* Logs which roles this kernel cannot trace. */
-static void log_unavailable(const struct plan *plan)
-{
-	char roles[512] = "";
-
-	for (int role = 0; role < ROLE_COUNT; role++) {
-		size_t used = strlen(roles);
-
-		if (plan_role_unavailable(plan, role))
-			snprintf(roles + used, sizeof(roles) - used, "%s%s", used ? ", " : "",
-				 catalog_role_title(role));
-	}
-	if (*roles)
-		log_notice("this kernel cannot trace, left out: %s", roles);
-	if (!plan->function_graph)
-		log_warning(
-			"this kernel has no function_graph: only reclaim, compaction and slab are timed, from their pairs of events");
-}
-
-/* SIGALRM of whoever started us is left alone unless -d is set. */
-static int set_deadline(const struct live *live, const struct options *options, uint64_t now,
-			struct failure *failure)
-{
-	uint64_t duration = options->duration, passed = now - live->began;
-	char setting[CONFIG_SETTING_NAME_MAX];
-	int ret;
-
-	if (duration)
-		duration = duration > passed ? duration - passed : 1;
-	ret = signals_set_deadline(live->run->signals, duration);
-	if (!ret)
-		return 0;
-	return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret,
-			   "%s: cannot set a timer: %s; leave it out, or permit setitimer(2) "
-			   "(SystemCallFilter= of a unit)",
-			   config_setting_name(options, "duration", setting), strerror(-ret));
-}
-
-/*
- * What the kernel takes long to print is read once tracing is on; the buffers hold what arrives
- * meanwhile.
- */
+/* The kernel takes long to print these. The buffers hold the records that arrive meanwhile. */
 static int read_slow_files(struct live *live)
 {
 	uint64_t callback = 0;
@@ -687,10 +163,8 @@ static int read_slow_files(struct live *live)
 	live->incomplete = ret > 0;
 	if (ret)
 		return ret < 0 ? ret : -EAGAIN;
-	if (live->pipeline && !live->has_traced) {
+	if (live->pipeline && !live->has_traced)
 		pipeline_read_symbols(live->pipeline);
-		ret = pipeline_see_tasks(live->pipeline);
-	}
 	if (ret)
 		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "out of memory");
 	if (session_has_probe(live->session) && live->probe.on_event)
@@ -702,64 +176,57 @@ static int read_slow_files(struct live *live)
 	return 0;
 }
 
-/* -d too begins now: COMMAND has all of it. */
-static int start_times(struct live *live, const struct options *options)
+static int turn_on(struct live *live)
 {
-	live->began = loop_now();
-	live->next_second = live->began + NS_PER_SECOND;
-	live->next_mark = live->began + MARK_INTERVAL;
-	live->next_memory = live->began + MEMORY_INTERVAL;
-	guard_begin(&live->guard, live->began, loop_cpu_time());
-	/* All events are on, whatever an earlier run of tracing came to. */
-	if (live->has_traced && live->pipeline)
-		pipeline_switch_events(live->pipeline, live->guard.off);
-	if (live->pipeline && output_has_intervals(pipeline_output(live->pipeline)))
-		live->next_interval = live->began + options->interval;
-	return options->duration ? set_deadline(live, options, live->began, live->failure) : 0;
-}
-
-static int begin(struct live *live)
-{
-	const struct run_context *run = live->run;
+	static const bool none_off[PLAN_EVENTS_MAX];
 	struct timespec realtime;
 	int ret;
 
-	/* What we allocate later is in the trace where the kernel does not leave our task out. */
-	lock_memory(live);
-	ret = set_idle(live, false);
-	if (ret)
-		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "epoll: %s",
-				   strerror(-ret));
-	watch_buffers(live);
-	count_unread(live);
 	clock_gettime(CLOCK_REALTIME, &realtime);
 	live->source.started = realtime.tv_sec * NS_PER_SECOND + realtime.tv_nsec;
-	/* A recording keeps what happens meanwhile, and has all the time before it. */
-	if (live->recorder)
-		ret = read_slow_files(live);
-	if (!ret)
-		ret = session_on(live->session, live->failure);
+	/*
+	 * The guard may have switched some off when we traced before. The mark below tells the pipeline
+	 * when all were on again.
+	 */
+	if (live->has_traced && live->pipeline)
+		pipeline_switch_events(live->pipeline, none_off);
+	ret = session_on(live->session, live->failure);
 	if (ret)
 		return ret;
 	session_mark_clock(live->session);
 	log_debug("set up in %" PRIu64 " us, from the first step to tracing on; %" PRIu64
 		  " us since the program's start",
-		  (loop_now() - live->set_up_from) / 1000, (loop_now() - run->started) / 1000);
+		  (loop_now() - live->set_up_from) / 1000,
+		  (loop_now() - live->run->started) / 1000);
 	if (!live->has_traced)
 		memory_pressure_read(live->pressure, &live->source.pressure_before);
-	if (live->pipeline)
-		ret = read_slow_files(live);
-	if (ret)
-		return ret;
-	ret = output_file_begin(writer_fd(run->output), run->options->output);
-	if (ret)
-		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "-o %s: %s",
-				   run->options->output, strerror(-ret));
-	ret = start_times(live, run->options);
-	if (ret)
-		return ret;
+	return 0;
+}
+
+/* COMMAND has all the time of -d. Without -d the SIGALRM of whoever started us is left alone. */
+static int set_deadline(struct live *live)
+{
+	const struct options *options = live->run->options;
+	char setting[CONFIG_SETTING_NAME_MAX];
+	int ret = 0;
+
+	if (options->duration)
+		ret = signals_set_deadline(live->run->signals, options->duration);
+	return ret ? failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret,
+				 "%s: cannot set a timer: %s; leave it out, or permit "
+				 "setitimer(2) (SystemCallFilter= of a unit)",
+				 config_setting_name(options, "duration", setting),
+				 strerror(-ret)) :
+		     0;
+}
+
+/* Says that tracing is on, to all who wait for it. */
+static void announce(struct live *live)
+{
+	const struct run_context *run = live->run;
+
 	if (!live->has_traced)
-		log_unavailable(live->plan);
+		kernel_log_unavailable(live->plan);
 	/* A failure stays in the writer. */
 	if (!live->has_traced && live->pipeline)
 		output_begin(pipeline_output(live->pipeline));
@@ -767,14 +234,39 @@ static int begin(struct live *live)
 	log_notice("tracing in %s, threshold %" PRIu64 " us; %s", session_dir(live->session),
 		   live->plan->threshold / 1000,
 		   run->command ? "it ends with COMMAND" : "Ctrl-C ends it");
-	if (live->hooks.tracing)
-		live->hooks.tracing(live->hooks.context, loop_now());
+	if (run->manager)
+		manager_tracing(run->manager, live->pipeline, loop_now());
 	if (run->command)
 		command_start(run->command);
-	return 0;
 }
 
-/* The descriptions are written after a failure too: what is on a full disk stays readable. */
+static int begin_tracing(struct live *live)
+{
+	const struct run_context *run = live->run;
+	int ret;
+
+	/* Lock now: later page allocations of ours would be traced. */
+	live->locked = live->locked || memory_lock();
+	/* A recording must not spend buffer on its own start: it reads these files first. */
+	ret = live->recorder ? read_slow_files(live) : 0;
+	if (!ret)
+		ret = turn_on(live);
+	if (!ret && live->pipeline)
+		ret = read_slow_files(live);
+	if (ret)
+		return ret;
+	ret = output_file_begin(writer_fd(run->output), run->options->output);
+	if (ret)
+		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "-o %s: %s",
+				   run->options->output, strerror(-ret));
+	live_loop_start_times(live);
+	ret = set_deadline(live);
+	if (!ret)
+		announce(live);
+	return ret;
+}
+
+/* Descriptions are written after a failure too, so that a capture on a full disk can be read. */
 static int finish_recorder(struct live *live, int error)
 {
 	struct failure failure = { 0 };
@@ -794,13 +286,18 @@ static int finish_recorder(struct live *live, int error)
  * Shows or records what is left in the buffers. If tracing was taken away, the records before that
  * are still valid.
  */
-static int finish(struct live *live, int error)
+static int finish_tracing(struct live *live, int error)
 {
 	bool taken = live->failure->status == EXIT_STATUS_IN_USE;
 	struct failure failure = *live->failure;
 	int ret = error;
 
-	/* Without records nothing else shows how long the run was. */
+	if (live->run->options->duration)
+		signals_set_deadline(live->run->signals, 0);
+	/* SIGUSR1 may have come just before the end. */
+	if (signals_summary_asked(live->run->signals) && live->pipeline)
+		summary_print_so_far(live->run, live->pipeline);
+	/* A run without other records shows by this mark how long it was. */
 	if (!taken)
 		session_mark_clock(live->session);
 	memory_pressure_read(live->pressure, &live->source.pressure_after);
@@ -810,26 +307,11 @@ static int finish(struct live *live, int error)
 	if (live->recorder)
 		ret = finish_recorder(live, taken ? 0 : error);
 	else if (!error || taken)
-		ret = read_rest(live);
-	if (!taken || (ret && ret != -EPIPE))
-		return ret;
-	*live->failure = failure;
-	return error;
-}
-
-static int run_loop(struct live *live)
-{
-	int ret = begin(live);
-
-	if (ret)
-		return ret;
-	ret = loop_run(live->loop);
-	if (live->run->options->duration)
-		signals_set_deadline(live->run->signals, 0);
-	/* SIGUSR1 may have come just before the end. */
-	if (signals_summary_asked(live->run->signals) && live->pipeline && !read_account(live))
-		summary_print_so_far(live->run, live->pipeline);
-	ret = finish(live, ret);
+		ret = live_loop_read_rest(live);
+	if (taken && (!ret || ret == -EPIPE)) {
+		*live->failure = failure;
+		return error;
+	}
 	return ret && !*live->failure->text ? output_failed(ret, live->failure) : ret;
 }
 
@@ -858,10 +340,12 @@ static int end_session(struct live *live, int ret)
 
 static int trace_once(struct live *live)
 {
-	int ret = set_up(live);
+	int ret = set_up_tracing(live);
 
 	if (!ret)
-		ret = run_loop(live);
+		ret = begin_tracing(live);
+	if (!ret)
+		ret = finish_tracing(live, loop_run(live->loop));
 	ret = end_session(live, ret);
 	if (live->recorder)
 		ret = recorder_close(live->recorder, ret, live->run->signals, live->failure);
@@ -882,66 +366,30 @@ int live_trace(struct live *live, struct failure *failure)
 		return ret;
 	log_debug("this kernel has functions that lie apart: tracing is set up again with them");
 	free_plan(live);
-	ret = make_plan(live, true);
+	ret = plan_run(live, true);
 	return ret ? ret : trace_once(live);
 }
 
-int live_end(struct live *live, struct failure *failure)
+int live_end(struct live *live, int error, struct failure *failure)
 {
 	int ret = 0;
 
-	live->failure = failure;
-	if (!live->pipeline || !live->has_traced)
-		return 0;
-	if (!live->broken)
-		ret = summary_print(live->run, live->pipeline);
-	write_metrics(live, loop_now(), true);
-	pipeline_log_end(live->pipeline);
-	return ret ? output_failed(ret, failure) : 0;
-}
-
-int live_set_run(struct live *live, const struct run_context *run, struct failure *failure)
-{
-	const char *old = live->run->options->metrics;
-	const char *path = run->options->metrics;
-	struct failure metrics_failure;
-	int ret = 0;
-
-	if (live->loop && live->run->options->duration != run->options->duration)
-		ret = set_deadline(live, run->options, loop_now(), failure);
-	if (ret)
-		return ret;
-	pipeline_change(live->pipeline, run->options);
-	live->run = run;
-	if (old && path && !strcmp(old, path))
-		return 0;
-	/*
-	 * A new file is started at once. Without one the old file stays: node_exporter exports its
-	 * age.
-	 */
-	metrics_file_free(live->metrics);
-	live->metrics = NULL;
-	live->next_metrics = 0;
-	if (path && metrics_start(&live->metrics, path, &metrics_failure))
-		log_error("%s", metrics_failure.text);
-	return 0;
+	if (live->pipeline && live->has_traced) {
+		if (!live->broken)
+			ret = summary_print(live->run, live->pipeline);
+		live_loop_write_metrics(live, loop_now(), true);
+		pipeline_log_end(live->pipeline);
+	}
+	live_free(live);
+	if (error || !ret)
+		return error;
+	return output_failed(ret, failure);
 }
 
 int live_run(const struct run_context *run, struct failure *failure)
 {
-	static const struct live_hooks no_hooks;
-	struct failure end_failure = { 0 };
-	struct live *live = NULL;
-	int ret = live_new(&live, run, &no_hooks, failure);
-	int end;
+	struct live *live;
+	int ret = live_new(&live, run, failure);
 
-	if (ret)
-		return ret;
-	ret = live_trace(live, failure);
-	end = live_end(live, &end_failure);
-	live_free(live);
-	if (ret || !end)
-		return ret;
-	*failure = end_failure;
-	return end;
+	return ret ? ret : live_end(live, live_trace(live, failure), failure);
 }

@@ -4,8 +4,7 @@
 
 #include <stdint.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/run.h"
+#include "allocfilt/run/run.h"
 
 /*
  * Tracing a running kernel. All resources are allocated once by live_new(); live_trace() may then
@@ -15,40 +14,28 @@
 struct live;
 struct pipeline;
 
-/* Calls back to the service; each may be NULL. Times are ns, CLOCK_MONOTONIC. */
-struct live_hooks {
-	void (*tracing)(void *context, uint64_t now);		/* tracing is on */
-	void (*second)(void *context, uint64_t now);		/* about once a second */
-	int (*signal)(void *context, int number, uint64_t now); /* 0 to go on, 1 to end */
-	void *context;
-};
-
 /**
  * live_new - do all slow or fallible work that needs no change of tracing
  *
  * @run and what it points to must outlive it. Returns 0, or -errno with @failure.
  */
-int live_new(struct live **live, const struct run_context *run, const struct live_hooks *hooks,
-	     struct failure *failure);
-void live_free(struct live *live);
+int live_new(struct live **live, const struct run_context *run, struct failure *failure);
 
 /**
- * live_trace - trace until a signal, -d, a hook, or the reader of the output ends it
+ * live_trace - trace until a signal, -d, or the reader of the output ends it
  *
  * Restores tracing on every path. What was in the buffers is shown before it returns. Returns 0,
  * or -errno with @failure; with EXIT_STATUS_IN_USE another user traces and a retry makes sense.
  */
 int live_trace(struct live *live, struct failure *failure);
 
-/** live_end - print the summary and log the losses; the last call before live_free() */
-int live_end(struct live *live, struct failure *failure);
-
 /**
- * live_set_run - switch to new options that need no new set-up of tracing
+ * live_end - print the summary, log the losses and release it; the last call
+ * @error: -errno of live_trace(), with @failure; 0: none
  *
- * Returns 0, or -errno with @failure, and the old ones stay: their new duration cannot be set.
+ * Returns @error, or -errno with @failure.
  */
-int live_set_run(struct live *live, const struct run_context *run, struct failure *failure);
+int live_end(struct live *live, int error, struct failure *failure);
 
 /** live_tick - about once a second, tracing or not: write journal entries and metrics */
 void live_tick(struct live *live, uint64_t now);

@@ -10,8 +10,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "allocfilt/names.h"
-#include "allocfilt/stall.h"
+#include "allocfilt/base/log.h"
+#include "allocfilt/journal/journal.h"
+#include "allocfilt/names/shrinkers.h"
+#include "allocfilt/run/loop.h"
+#include "allocfilt/tracing/probe.h"
 #include "run/command_tasks.h"
 
 #define OVERFLOWS  5
@@ -54,8 +57,7 @@ struct pipeline {
 	struct stalls *stalls;
 	struct shrinkers *shrinkers;
 	struct summary *summary;
-	struct units *units;	 /* NULL: neither metrics nor the journal ask for them */
-	struct account *account; /* NULL: none is asked for */
+	struct units *units; /* NULL: neither metrics nor the journal ask for them */
 	struct interval interval;
 	struct output *output;
 	struct losses *losses;
@@ -166,8 +168,6 @@ static int show_stall(void *context, const struct stall *stall)
 	summary_stall(pipeline->summary, &named);
 	if (pipeline->units && !named.background)
 		units_stall(pipeline->units, &named);
-	if (pipeline->account)
-		account_stall(pipeline->account, &named);
 	if (pipeline->interval.summary)
 		summary_stall(pipeline->interval.summary, &named);
 	return output_stall(pipeline->output, &named);
@@ -205,7 +205,8 @@ static void count_overflows(struct pipeline *pipeline, const struct summary *sum
 		  resolver_missed(pipeline->resolver) },
 		{ "stalls", "stalls lack records or names (limit-memory)",
 		  stalls_limited(pipeline->stalls) },
-		{ "stacks", "events lack their kernel stack", stacks ? stacks_overflow(stacks) : 0 },
+		{ "stacks", "events lack their kernel stack",
+		  stacks ? stacks_overflow(stacks) : 0 },
 		{ "summary", "times the summary left out what took least time",
 		  summary_overflow(summary) + shrinkers_overflow(shrinkers) +
 			  shrinker_names_overflow(names) +
@@ -223,8 +224,6 @@ void pipeline_view(struct pipeline *pipeline, struct summary_view *view)
 		.resolver = pipeline->resolver,
 		.summary = pipeline->summary,
 		.units = pipeline->units,
-		.account = pipeline->account,
-		.sort = pipeline->options->sort,
 		.shrinkers = pipeline->shrinkers,
 		.shrinker_names = resolver_superblocks(pipeline->resolver),
 		.losses = pipeline->losses,
@@ -259,8 +258,6 @@ static void begin_interval(struct pipeline *pipeline, uint64_t ts)
 	struct interval *interval = &pipeline->interval;
 
 	interval->since = ts;
-	if (pipeline->account)
-		account_begin_interval(pipeline->account);
 	summary_reset(interval->summary);
 	shrinkers_reset(interval->shrinkers);
 	interval->lost = losses_total(pipeline->losses, &interval->lost_times);
@@ -401,7 +398,7 @@ static int time_passed(struct pipeline *pipeline, uint64_t ts)
 	return ret ? ret : stalls_time(pipeline->stalls, ts);
 }
 
-static int event_record(struct pipeline *pipeline, struct record *record)
+static inline int event_record(struct pipeline *pipeline, struct record *record)
 {
 	uint64_t ns;
 	int ret;
@@ -668,8 +665,10 @@ static bool make_record_stages(struct pipeline *pipeline)
 	return pipeline->losses && pipeline->decode && pipeline->merge;
 }
 
-static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer)
+static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer,
+			      const struct output_form *form)
 {
+	const struct output_form journal = { .ops = &journal_form };
 	const struct options *options = pipeline->options;
 	const struct output_setup output = {
 		.options = options,
@@ -678,6 +677,9 @@ static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer)
 		.pids = shown_pids(pipeline),
 		.resolver = pipeline->resolver,
 		.writer = writer,
+		.form = form		 ? form :
+			options->journal ? &journal :
+					   NULL,
 	};
 
 	pipeline->output = output_new(&output);
@@ -691,11 +693,6 @@ static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer)
 		pipeline->units = units_new(options->metrics_cgroups);
 	if ((options->metrics || options->journal) && !pipeline->units)
 		return false;
-	if (options->task == TASK_ACCOUNT) {
-		pipeline->account = account_new(pipeline->plan, options->pids, pipeline->resolver);
-		if (!pipeline->account)
-			return false;
-	}
 	if (!output_has_intervals(pipeline->output))
 		return true;
 	pipeline->interval.summary = summary_new(pipeline->plan);
@@ -705,7 +702,7 @@ static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer)
 
 int pipeline_new(struct pipeline **ret_pipeline, const struct options *options,
 		 const struct plan *plan, const struct data_source *source, struct writer *writer,
-		 struct failure *failure)
+		 const struct output_form *form, struct failure *failure)
 {
 	struct pipeline *pipeline = calloc(1, sizeof(*pipeline));
 	int ret;
@@ -728,7 +725,7 @@ int pipeline_new(struct pipeline **ret_pipeline, const struct options *options,
 		if (source->command)
 			pipeline->command = command_tasks_new(plan, source->command);
 		if (!source->command == !pipeline->command && make_record_stages(pipeline) &&
-		    make_stall_stages(pipeline, writer))
+		    make_stall_stages(pipeline, writer, form))
 			ret = add_formats(pipeline, failure);
 		else
 			ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
@@ -747,7 +744,6 @@ void pipeline_free(struct pipeline *pipeline)
 	output_free(pipeline->output);
 	summary_free(pipeline->summary);
 	units_free(pipeline->units);
-	account_free(pipeline->account);
 	shrinkers_free(pipeline->shrinkers);
 	summary_free(pipeline->interval.summary);
 	shrinkers_free(pipeline->interval.shrinkers);
@@ -763,15 +759,6 @@ void pipeline_free(struct pipeline *pipeline)
 uint64_t pipeline_address(const struct pipeline *pipeline, const char *function)
 {
 	return resolver_address(pipeline->resolver, function);
-}
-
-void pipeline_change(struct pipeline *pipeline, const struct options *options)
-{
-	pipeline->options = options;
-	pipeline->report = config_report(options, !pipeline->source->proc);
-	if (pipeline->units)
-		units_set_places(pipeline->units, options->metrics_cgroups);
-	output_change(pipeline->output, options);
 }
 
 void pipeline_count_unread(struct pipeline *pipeline, unsigned int cpus)
@@ -807,16 +794,6 @@ struct losses *pipeline_losses(struct pipeline *pipeline)
 struct output *pipeline_output(struct pipeline *pipeline)
 {
 	return pipeline->output;
-}
-
-int pipeline_see_tasks(struct pipeline *pipeline)
-{
-	return pipeline->account ? account_see_tasks(pipeline->account, pipeline->source->proc) : 0;
-}
-
-int pipeline_account(struct pipeline *pipeline, char *texts[HISTOGRAM_COUNT])
-{
-	return account_read(pipeline->account, texts, pipeline->newest);
 }
 
 /* ---- at the end ---- */

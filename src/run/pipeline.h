@@ -6,14 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/capture.h"
-#include "allocfilt/config.h"
-#include "allocfilt/output.h"
-#include "allocfilt/plan.h"
-#include "allocfilt/record.h"
-#include "allocfilt/run.h"
-#include "allocfilt/tracing.h"
+#include "allocfilt/base/line.h"
+#include "allocfilt/capture/write.h"
+#include "allocfilt/output/form.h"
+#include "allocfilt/tracing/cpu_buffers.h"
 
 /*
  * Connects the stages, for a running kernel and for a capture alike: pages to records in order of
@@ -24,12 +20,14 @@ struct pipeline;
 
 /**
  * pipeline_new - allocate all memory of the run, read formats and symbols
+ * @form: of the output; NULL: that of the options
  *
- * The arguments must outlive the pipeline, the options until pipeline_change(). Returns 0, or
- * -errno with @failure (3 where kallsyms shows no addresses, else 1).
+ * The arguments must outlive the pipeline. Returns 0, or -errno with @failure (3 where kallsyms shows
+ * no addresses, else 1).
  */
 int pipeline_new(struct pipeline **pipeline, const struct options *options, const struct plan *plan,
-		 const struct data_source *source, struct writer *writer, struct failure *failure);
+		 const struct data_source *source, struct writer *writer,
+		 const struct output_form *form, struct failure *failure);
 void pipeline_free(struct pipeline *pipeline);
 
 /** pipeline_read_symbols - see resolver_read_symbols() */
@@ -71,9 +69,6 @@ int pipeline_read_all(struct pipeline *pipeline);
 /** pipeline_flush - end what is in progress, at the end; 0 or -errno of the output */
 int pipeline_flush(struct pipeline *pipeline);
 
-/** pipeline_change - use new options that need no new set-up */
-void pipeline_change(struct pipeline *pipeline, const struct options *options);
-
 /** pipeline_count_unread - CPUs not opened for lack of descriptors; the maximum is reported */
 void pipeline_count_unread(struct pipeline *pipeline, unsigned int cpus);
 
@@ -92,12 +87,6 @@ struct losses *pipeline_losses(struct pipeline *pipeline);
 
 /** pipeline_output - the output, for its ticks */
 struct output *pipeline_output(struct pipeline *pipeline);
-
-/** pipeline_see_tasks - see account_see_tasks(); without an account it does nothing */
-int pipeline_see_tasks(struct pipeline *pipeline);
-
-/** pipeline_account - the kernel's histograms were read; see account_read(). For a run with an account */
-int pipeline_account(struct pipeline *pipeline, char *texts[HISTOGRAM_COUNT]);
 
 /** pipeline_view - the totals so far; valid until the next record */
 void pipeline_view(struct pipeline *pipeline, struct summary_view *view);

@@ -9,11 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/capture.h"
-#include "allocfilt/names.h"
-#include "allocfilt/record.h"
-#include "allocfilt/stall.h"
+#include "allocfilt/base/file.h"
+#include "allocfilt/base/log.h"
 #include "run/dat_file.h"
 #include "run/pipeline.h"
 #include "run/recorder.h"
@@ -24,22 +21,17 @@
 
 #define DRAIN_TURN 32 /* pages of a CPU, before it is the next one's turn */
 
-/* What the kernel counts of a CPU. */
-struct records {
-	uint64_t lost, read;
-};
-
 struct recorder {
 	const struct options *options;
 	const struct kernel *kernel;
 	const struct plan *plan;
 	const struct data_source *source;
 	const struct probe *probe;
-	struct dat_file file; /* its path is NULL: a directory */
+	char *parts; /* the capture of which -w FILE.dat is made; NULL: a directory */
 	struct capture_writer *writer;
 	struct task_cache *tasks;
 	struct losses *losses;
-	struct records *before; /* by place of the CPU: of the segments before */
+	struct capture_counts *before; /* by place of the CPU: of the segments before */
 	/* --until: what is recorded is filtered as well, and nothing of it shown; NULL without it */
 	struct pipeline *pipeline;
 	struct writer *nowhere;
@@ -68,7 +60,7 @@ static int watch(struct recorder *recorder, struct failure *failure)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "/dev/null: %s",
 				   strerror(errno));
 	return pipeline_new(&recorder->pipeline, recorder->options, recorder->plan,
-			    recorder->source, recorder->nowhere, failure);
+			    recorder->source, recorder->nowhere, NULL, failure);
 }
 
 bool recorder_has_seen_stall(struct recorder *recorder)
@@ -107,8 +99,12 @@ static int create(struct recorder *recorder, struct failure *failure)
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
 				   "-w %s: --max-size writes directories, name one",
 				   options->write);
-	ret = dat_file_init(&recorder->file, options->write, failure);
-	return ret ? ret : capture_create(&recorder->writer, recorder->file.parts, failure);
+	ret = dat_file_check(options->write, failure);
+	if (ret)
+		return ret;
+	if (asprintf(&recorder->parts, "%s.parts", options->write) < 0)
+		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+	return capture_create(&recorder->writer, recorder->parts, failure);
 }
 
 int recorder_new(struct recorder **ret_recorder, const struct options *options,
@@ -161,6 +157,7 @@ void recorder_free(struct recorder *recorder)
 	task_cache_free(recorder->tasks);
 	free(recorder->mounts);
 	free(recorder->before);
+	free(recorder->parts);
 	free(recorder);
 }
 
@@ -233,13 +230,17 @@ static uint64_t lost_by(const struct recorder *recorder, int cpu)
 	return losses_of(recorder->losses, cpu, &unknown);
 }
 
-static struct records records_of(const struct recorder *recorder, const struct cpu_buffers *buffers,
-				 int i)
+/* What the kernel has counted of each CPU since the start, to be freed with free(). */
+static struct capture_counts *counts_of(const struct recorder *recorder,
+					const struct cpu_buffers *buffers)
 {
-	return (struct records){
-		.lost = lost_by(recorder, cpu_buffers_cpu(buffers, i)),
-		.read = cpu_buffers_records_read(buffers, i),
-	};
+	struct capture_counts *counts = calloc(cpu_buffers_count(buffers), sizeof(*counts));
+
+	for (int i = 0; counts && i < cpu_buffers_count(buffers); i++) {
+		counts[i].lost = lost_by(recorder, cpu_buffers_cpu(buffers, i));
+		counts[i].read = cpu_buffers_records_read(buffers, i);
+	}
+	return counts;
 }
 
 static int write_functions(struct recorder *recorder)
@@ -254,75 +255,47 @@ static int write_functions(struct recorder *recorder)
 	return text_write(&file, recorder, "available_filter_functions");
 }
 
-/* As the kernel has it, on one line. */
-static void print_pressure(FILE *stream, const char *key, const struct memory_pressure *pressure)
+/* For who reads the capture by hand. */
+static void probe_lines(char *text, size_t size, const struct probe *probe)
 {
-	if (pressure->known)
-		fprintf(stream,
-			"%s some avg10=%u.%02u total=%" PRIu64 " full avg10=%u.%02u total=%" PRIu64
-			"\n",
-			key, pressure->some_avg10 / 100, pressure->some_avg10 % 100, pressure->some,
-			pressure->full_avg10 / 100, pressure->full_avg10 % 100, pressure->full);
+	*text = '\0';
+	if (*probe->definition)
+		snprintf(text, size,
+			 "probe %s\nbtf super_block.s_id %" PRIu32
+			 "\nbtf super_block.s_dev %" PRIu32 "\nbtf %s %" PRIu32 "\n",
+			 probe->definition, probe->s_id, probe->s_dev,
+			 probe->has_private_data ? "shrinker.private_data" : "super_block.s_shrink",
+			 probe->has_private_data ? probe->private_data : probe->s_shrink);
 }
 
-/* Writes the file `capture`: what is in no file of the kernel. capture/reader.c parses it. */
+/* The counts of the present segment. */
 static int write_description(struct recorder *recorder, const struct cpu_buffers *buffers)
 {
-	const struct page_layout *layout = &recorder->source->layout;
-	const struct probe *probe = recorder->probe;
-	struct text_file text;
-	char date[64];
-	int ret = text_open(&text);
+	char probe[sizeof(recorder->probe->definition) + 128];
+	struct capture_description description = {
+		.source = recorder->source,
+		.plan = recorder->plan,
+		.pids = recorder->options->pids,
+		.date = recorder->date,
+		.probe = probe,
+	};
+	struct capture_counts *counts = counts_of(recorder, buffers);
+	int ret;
 
-	if (ret)
-		return ret;
-	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", gmtime(&recorder->date));
-	fprintf(text.stream, "capture 1\nbyte_order %s\nlong_size %d\npage_size %zu\nrelease %s\n",
-		layout->big_endian ? "big" : "little", layout->long_size, layout->size,
-		recorder->kernel->system.release);
-	fputs("host ", text.stream);
-	text_print_field(text.stream, recorder->kernel->system.nodename, '\n');
-	fprintf(text.stream, "machine %s\n", recorder->kernel->system.machine);
-	fprintf(text.stream, "clock local\ntracer %s\nthreshold_us %" PRIu64 "\ndate %s\n",
-		recorder->plan->function_graph ? "function_graph" : "nop",
-		recorder->plan->threshold / 1000, date);
-	fprintf(text.stream, "own %d\n", recorder->source->own);
-	if (recorder->source->command)
-		fprintf(text.stream, "command %d\n", recorder->source->command);
-	/* Some kernels record functions of tasks that set_ftrace_pid excludes: a replay drops them. */
-	if (recorder->options->pids) {
-		fputs("pids", text.stream);
-		for (const pid_t *pid = recorder->options->pids; *pid; pid++)
-			fprintf(text.stream, " %d", *pid);
-		fputc('\n', text.stream);
-	}
-	print_pressure(text.stream, "pressure_before", &recorder->source->pressure_before);
-	print_pressure(text.stream, "pressure_after", &recorder->source->pressure_after);
-	if (*probe->definition) {
-		fprintf(text.stream,
-			"probe %s\nbtf super_block.s_id %" PRIu32 "\nbtf super_block.s_dev %" PRIu32
-			"\n",
-			probe->definition, probe->s_id, probe->s_dev);
-		if (probe->has_private_data)
-			fprintf(text.stream, "btf shrinker.private_data %" PRIu32 "\n",
-				probe->private_data);
-		else
-			fprintf(text.stream, "btf super_block.s_shrink %" PRIu32 "\n",
-				probe->s_shrink);
-	}
+	if (!counts)
+		return -ENOMEM;
 	for (int i = 0; i < cpu_buffers_count(buffers); i++) {
-		int cpu = cpu_buffers_cpu(buffers, i);
-		int place = cpu_list_place(&recorder->source->cpus, cpu);
-		struct records before = { 0 }, now = records_of(recorder, buffers, i);
+		const struct capture_counts *before = &recorder->before[i];
 
-		if (place >= 0)
-			before = recorder->before[place];
-		fprintf(text.stream, "lost cpu%d %" PRIu64 "\nread cpu%d %" PRIu64 "\n", cpu,
-			now.lost - before.lost, cpu,
-			/* less: somebody reset the buffers */
-			now.read > before.read ? now.read - before.read : 0);
+		counts[i].lost -= before->lost;
+		/* less: somebody reset the buffers */
+		counts[i].read -= before->read < counts[i].read ? before->read : counts[i].read;
 	}
-	return text_write(&text, recorder, "capture");
+	probe_lines(probe, sizeof(probe), recorder->probe);
+	description.counts = counts;
+	ret = capture_describe(recorder->writer, &description);
+	free(counts);
+	return ret;
 }
 
 /*
@@ -424,19 +397,12 @@ int recorder_begin_segment(struct recorder *recorder, const char *dir,
 			   const struct cpu_buffers *buffers)
 {
 	unsigned int last = capture_segment(recorder->writer), keep = recorder->options->keep;
-	const struct cpu_list *cpus = &recorder->source->cpus;
-	struct records *now = calloc(cpus->count, sizeof(*now)), *before = recorder->before;
+	struct capture_counts *now = counts_of(recorder, buffers), *before = recorder->before;
 	time_t date = recorder->date;
 	int ret;
 
 	if (!now)
 		return -ENOMEM;
-	for (int i = 0; i < cpu_buffers_count(buffers); i++) {
-		int place = cpu_list_place(cpus, cpu_buffers_cpu(buffers, i));
-
-		if (place >= 0)
-			now[place] = records_of(recorder, buffers, i);
-	}
 	/* First, for the room that it makes. */
 	if (keep && last >= keep) {
 		capture_remove_segment(recorder->writer, last + 1 - keep);
@@ -615,7 +581,7 @@ static int first_error(int before, int now)
 	return before ? before : now;
 }
 
-/* What there is no room for may be larger than what comes after it. */
+/* On a full disk go on: a later file may be small enough. */
 static int write_end(struct recorder *recorder, const char *dir, const struct cpu_buffers *buffers)
 {
 	int ret;
@@ -689,12 +655,12 @@ int recorder_close(struct recorder *recorder, int error, struct signals *signals
 	if (ret)
 		file_failed(recorder, ret, &end);
 	/* With tracing taken away, or not restored, what was recorded is whole. */
-	else if (recorder->file.path && error && failure->status == EXIT_STATUS_RUN_TIME)
-		log_notice("-w %s: not made; what was recorded is in %s", recorder->file.path,
-			   recorder->file.parts);
-	else if (recorder->file.path)
-		ret = dat_file_make(&recorder->file, recorder->writer, &recorder->source->cpus,
-				    signals, &end);
+	else if (recorder->parts && error && failure->status == EXIT_STATUS_RUN_TIME)
+		log_notice("-w %s: not made; what was recorded is in %s", recorder->options->write,
+			   recorder->parts);
+	else if (recorder->parts)
+		ret = dat_file_make(recorder->options->write, recorder->writer,
+				    &recorder->source->cpus, signals, &end);
 	if (error && ret)
 		log_error("%s", end.text);
 	else if (ret)

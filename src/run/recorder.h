@@ -6,12 +6,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/config.h"
-#include "allocfilt/plan.h"
-#include "allocfilt/record.h"
-#include "allocfilt/run.h"
-#include "allocfilt/tracing.h"
+#include "allocfilt/record/source.h"
+#include "allocfilt/run/run.h"
+#include "allocfilt/tracing/cpu_buffers.h"
+#include "allocfilt/tracing/probe.h"
 
 /* -w: record the raw data of a run, with the files needed to read it, instead of filtering. */
 

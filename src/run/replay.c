@@ -5,14 +5,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/capture.h"
-#include "allocfilt/config.h"
-#include "allocfilt/output.h"
-#include "allocfilt/run.h"
-#include "allocfilt/tracing.h"
-#include "run/buffers.h"
+#include "allocfilt/base/log.h"
+#include "allocfilt/output/file.h"
+#include "allocfilt/run/signals.h"
 #include "run/pipeline.h"
+#include "run/replay.h"
 #include "run/report.h"
 
 /* The threshold of a configuration file is for live runs: that of the capture comes first. */
@@ -42,8 +39,8 @@ static int choose_threshold(const struct run_context *run, const struct capture 
 	return 0;
 }
 
-static int make_plan(const struct run_context *run, struct capture *capture, struct plan **plan,
-		     struct failure *failure)
+static int plan_replay(const struct run_context *run, struct capture *capture, struct plan **plan,
+		       struct failure *failure)
 {
 	char events[CONFIG_SETTING_NAME_MAX];
 	struct plan_request request = {
@@ -68,7 +65,7 @@ static int make_plan(const struct run_context *run, struct capture *capture, str
 		return failure_set(failure, EXIT_STATUS_USAGE, -ret,
 				   "%s: damaged: %s; there is nothing left to show",
 				   capture_source(capture)->dir, capture_info(capture)->first_flaw);
-	/* What the plan says of a kernel is no help: the capture may only lack files. */
+	/* The plan's message about a kernel is no help: the capture may only lack files. */
 	if (ret && failure->status == EXIT_STATUS_NO_FEATURE)
 		return failure_set(
 			failure, EXIT_STATUS_USAGE, -ret,
@@ -79,8 +76,8 @@ static int make_plan(const struct run_context *run, struct capture *capture, str
 	return ret;
 }
 
-static int read_all(const struct run_context *run, struct capture *capture,
-		    struct pipeline *pipeline)
+static int replay_data(const struct run_context *run, struct capture *capture,
+		       struct pipeline *pipeline)
 {
 	int more, ret;
 
@@ -106,18 +103,17 @@ static int check_flaws(const struct capture *capture, const struct pipeline *pip
 	struct line data_flaw;
 	const struct capture_info *info = capture_info(capture);
 	uint64_t data = pipeline_flaws(pipeline, &data_flaw);
-	char name[BUFFERS_PATH_MAX];
 
 	if (!info->flaws && !data)
 		return 0;
 	return failure_set(failure, EXIT_STATUS_RUN_TIME, EBADMSG,
 			   "%s: damaged: %s%s%s; what could be read is shown",
-			   buffers_path(capture, name), info->first_flaw,
+			   capture_source(capture)->dir, info->first_flaw,
 			   info->flaws && data ? ", " : "", data_flaw.text);
 }
 
-static int write_metrics(const struct run_context *run, struct pipeline *pipeline,
-			 struct failure *failure)
+static int write_replay_metrics(const struct run_context *run, struct pipeline *pipeline,
+				struct failure *failure)
 {
 	struct metrics_file *file = NULL;
 	int ret;
@@ -138,52 +134,17 @@ static int replay(const struct run_context *run, struct capture *capture, struct
 	int ret = output_begin(pipeline_output(pipeline)), metrics;
 
 	if (!ret)
-		ret = read_all(run, capture, pipeline);
+		ret = replay_data(run, capture, pipeline);
 	if (!ret)
 		ret = summary_print(run, pipeline);
 	pipeline_log_end(pipeline);
 	if (ret && ret != -EPIPE)
 		return output_failed(ret, failure);
-	metrics = write_metrics(run, pipeline, failure);
+	metrics = write_replay_metrics(run, pipeline, failure);
 	if (metrics)
 		return metrics;
 	/* Nobody reads what else there is. */
 	return ret == -EPIPE ? 1 : check_flaws(capture, pipeline, failure);
-}
-
-/* Where a file has several buffers, each is a run of its own; not all has room for that. */
-static int check_several(const struct run_context *run, const struct capture *capture,
-			 struct failure *failure)
-{
-	const char *form = run->options->format, *what = NULL;
-	char name[BUFFERS_NAME_MAX] = "", text[64];
-
-	if (options_on_command_line(run->options, "metrics")) {
-		what = "--metrics";
-	} else if (!output_form_has_several(form)) {
-		snprintf(text, sizeof(text), "-f %s", form);
-		what = text;
-	}
-	if (!what)
-		return 0;
-	buffers_name(capture, name);
-	return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
-			   "%s is of one buffer, and %s has several: choose one, as with -r %s:%s",
-			   what, run->options->read, run->options->read, name);
-}
-
-static int put_name(const struct run_context *run, const struct capture *capture)
-{
-	char name[BUFFERS_NAME_MAX];
-	struct line line;
-
-	/* The others name it by themselves. */
-	if (!output_form_is_text(run->options->format) || !buffers_name(capture, name))
-		return 0;
-	line_clear(&line);
-	line_add_text(&line, "buffer ");
-	line_add_text(&line, name);
-	return line_put(&line, run->output);
 }
 
 /* Those of the kernel that count something else are counter, uptime, x86-tsc and ppc-tb. */
@@ -193,7 +154,7 @@ static int check_clock(const struct capture *capture, struct failure *failure)
 		"", "local", "global", "perf", "mono", "mono_raw", "boot", "tai",
 	};
 	const char *clock = capture_source(capture)->clock;
-	char name[BUFFERS_PATH_MAX], text[64];
+	char text[64];
 
 	for (size_t i = 0; i < ARRAY_SIZE(ns); i++)
 		if (!strcmp(clock, ns[i]))
@@ -202,17 +163,16 @@ static int check_clock(const struct capture *capture, struct failure *failure)
 	return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
 			   "%s: its times are of the trace clock %s, whose unit is not ns; "
 			   "record with local or mono (trace-cmd record -C mono)",
-			   buffers_path(capture, name), text);
+			   capture_source(capture)->dir, text);
 }
 
-/* Returns as buffers_visit.buffer() does. */
+/* Returns 0, 1 if it was stopped, or -errno with @failure. */
 static int find_traced(const struct run_context *run, struct capture *capture,
 		       struct failure *failure)
 {
 	int ret = capture_find_traced(capture, signals_stop_asked, run->signals);
-	char name[BUFFERS_PATH_MAX];
+	const char *name = capture_source(capture)->dir;
 
-	buffers_path(capture, name);
 	if (ret == -ENOMEM)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	if (ret == -EBADMSG)
@@ -224,61 +184,71 @@ static int find_traced(const struct run_context *run, struct capture *capture,
 	return failure_set(failure, EXIT_STATUS_USAGE, ENODATA, "%s: " CAPTURE_NO_EVENTS, name);
 }
 
-struct replay {
-	const struct run_context *run;
-	bool begun; /* the output */
-};
-
-static int replay_buffer(void *context, struct capture *capture, bool several,
-			 struct failure *failure)
+int replay_open(const struct run_context *run, const char *option, const char *path,
+		struct capture **ret_capture, struct failure *failure)
 {
-	struct replay *this = context;
-	const struct run_context *run = this->run;
+	struct capture *capture;
+	const char *others;
+	int ret;
+
+	cpu_buffers_allow_files(path, 1);
+	ret = capture_open(&capture, path, failure);
+	if (ret)
+		return ret;
+	/* To write there would destroy what is read. */
+	if (capture_is_file(capture, writer_fd(run->output))) {
+		capture_close(capture);
+		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
+				   "%s %s: the output is the same file", option, path);
+	}
+	others = capture_info(capture)->others;
+	if (*others)
+		log_notice("%s is read; other buffers of the file: %s",
+			   capture_source(capture)->dir, others);
+	*ret_capture = capture;
+	return 0;
+}
+
+static int replay_capture(const struct run_context *run, struct capture *capture,
+			  struct failure *failure)
+{
 	struct pipeline *pipeline = NULL;
 	struct plan *plan = NULL;
-	char name[BUFFERS_NAME_MAX];
-	int ret = several ? check_several(run, capture, failure) : 0;
+	int ret = check_clock(capture, failure);
 
-	/* Whose messages follow. */
-	if (!ret && several && buffers_name(capture, name))
-		log_notice("buffer %s", name);
-	if (!ret)
-		ret = check_clock(capture, failure);
 	if (!ret)
 		ret = find_traced(run, capture, failure);
 	if (!ret)
-		ret = make_plan(run, capture, &plan, failure);
+		ret = plan_replay(run, capture, &plan, failure);
 	if (!ret)
 		ret = pipeline_new(&pipeline, run->options, plan, capture_source(capture),
-				   run->output, failure);
-	if (!ret && !this->begun) {
-		ret = output_file_begin(writer_fd(run->output), run->options->output);
-		if (ret)
-			output_failed(ret, failure);
-		this->begun = true;
-	}
-	/* A failure stays in the writer. */
-	if (!ret && several)
-		put_name(run, capture);
+				   run->output, NULL, failure);
+	if (!ret)
+		ret = output_failed(output_file_begin(writer_fd(run->output), run->options->output),
+				    failure);
 	if (!ret)
 		ret = replay(run, capture, pipeline, failure);
 	pipeline_free(pipeline);
 	plan_free(plan);
-	return ret;
+	return ret > 0 ? 0 : ret;
 }
 
 int replay_run(const struct run_context *run, struct failure *failure)
 {
 	const struct options *options = run->options;
-	struct replay replay = { .run = run };
-	const struct buffers_visit visit = { replay_buffer, &replay };
+	struct capture *capture;
 	struct stat status;
+	int ret;
 
-	if (!options->read)
-		return buffers_visit(run, options->source, "-s", &visit, failure);
-	if (!stat(options->read, &status) && S_ISDIR(status.st_mode))
+	if (options->read && !stat(options->read, &status) && S_ISDIR(status.st_mode))
 		return failure_set(failure, EXIT_STATUS_USAGE, EISDIR,
 				   "-r %s: a directory; -s reads a capture, -r a trace.dat",
 				   options->read);
-	return buffers_visit(run, options->read, "-r", &visit, failure);
+	ret = replay_open(run, options->read ? "-r" : "-s",
+			  options->read ? options->read : options->source, &capture, failure);
+	if (ret)
+		return ret;
+	ret = replay_capture(run, capture, failure);
+	capture_close(capture);
+	return ret;
 }

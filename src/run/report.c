@@ -8,18 +8,30 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "allocfilt/base/log.h"
+#include "allocfilt/run/loop.h"
+#include "allocfilt/run/signals.h"
+
 /* ---- summaries ---- */
+
+struct writer *report_stderr(const struct run_context *run)
+{
+	struct writer *writer = writer_new(STDERR_FILENO, signals_fd(run->signals));
+
+	if (writer)
+		writer_on_stop(writer, signals_stop_asked, run->signals);
+	return writer;
+}
 
 /* Prints the summary so far. @output: in its form; NULL: as text */
 static int print_to_stderr(const struct run_context *run, const struct summary_view *view,
 			   const struct output *output)
 {
-	struct writer *writer = writer_new(STDERR_FILENO, signals_fd(run->signals));
+	struct writer *writer = report_stderr(run);
 	int ret;
 
 	if (!writer)
 		return -ENOMEM;
-	writer_on_stop(writer, signals_stop_asked, run->signals);
 	ret = output ? output_so_far(output, writer, view) : summary_text(writer, view);
 	writer_free(writer);
 	return ret;
@@ -55,7 +67,7 @@ void summary_print_so_far(const struct run_context *run, struct pipeline *pipeli
 
 int output_failed(int error, struct failure *failure)
 {
-	if (error == -EPIPE)
+	if (!error || error == -EPIPE)
 		return 0;
 	return failure_set(failure, EXIT_STATUS_RUN_TIME, -error, "output: %s",
 			   error == -ETIMEDOUT ? "not read after the end, the rest of it is lost" :

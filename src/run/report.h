@@ -4,12 +4,14 @@
 
 #include <stdbool.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/output.h"
-#include "allocfilt/run.h"
+#include "allocfilt/output/metrics.h"
+#include "allocfilt/run/run.h"
 #include "run/pipeline.h"
 
 /* Summaries and metrics of a run. */
+
+/** report_stderr - a writer to stderr that a signal stops; NULL without memory */
+struct writer *report_stderr(const struct run_context *run);
 
 /**
  * summary_print - print the final summary to the output, and to stderr if only that is a terminal

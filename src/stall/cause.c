@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "allocfilt/stall.h"
+#include "allocfilt/stall/cause.h"
 
 const struct phase_name *cause_name(int cause)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/stall.h"
+#include "allocfilt/stall/phases.h"
 
 uint64_t phases_state(const struct phases *phases, enum phase_state state)
 {

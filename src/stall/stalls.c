@@ -28,13 +28,13 @@ struct stalls {
 	void *context;
 	struct task_log log;
 	struct walk walk;
-	struct stall stall;   /* in the callback */
+	struct stall stall; /* in the callback */
 	union {
 		struct log_sum sum;
 		unsigned char bytes[LOG_SUM_BYTES];
 	} folded;
-	uint64_t *lost_at;    /* ns, by place of a CPU: time of the newest loss */
-	uint64_t lost_last;   /* ns: of all CPUs */
+	uint64_t *lost_at;  /* ns, by place of a CPU: time of the newest loss */
+	uint64_t lost_last; /* ns: of all CPUs */
 	uint32_t losses;
 	bool gaps;	      /* in depth: somebody else uses function_graph as well */
 	uint64_t sched_since; /* ns: of the first switch; UINT64_MAX: there was none */
@@ -90,8 +90,9 @@ static int end_stall(struct stalls *stalls, struct log_task *task, struct log_cu
 	walk_stall(&stalls->walk, end, stall);
 	stall->key = task->key;
 	if (!task_key_in_interrupt(task->key))
-		stall->depth = entry->kind == LOG_WINDOW ? log_window(end.entry)->depth :
-			       stalls->plan->function_graph || log_pair(end.entry)->within;
+		stall->depth = entry->kind == LOG_WINDOW ?
+				       log_window(end.entry)->depth :
+				       stalls->plan->function_graph || log_pair(end.entry)->within;
 	stall->incomplete |= stalls->lost_last > stall->start || task->dropped_at > stall->start;
 	stall->off_cpu = stall->start >= stalls->sched_since;
 	stalls->limited += task->dropped_at > stall->start || stalls->walk.sum.unnamed;
@@ -267,7 +268,8 @@ static int drop_for_room(struct stalls *stalls, struct log_task *task)
 	return 0;
 }
 
-static noinline int find_task(struct stalls *stalls, struct task_key key, struct log_task **ret_task)
+static noinline int find_task(struct stalls *stalls, struct task_key key,
+			      struct log_task **ret_task)
 {
 	struct log_task *task = task_log_find(&stalls->log, key);
 	int ret = 0;
@@ -295,7 +297,8 @@ static inline int task_of(struct stalls *stalls, const struct record *record,
 	return find_task(stalls, task_key_of(record), ret_task);
 }
 
-static noinline int find_room(struct stalls *stalls, struct log_task *task, uint64_t ts, size_t space)
+static noinline int find_room(struct stalls *stalls, struct log_task *task, uint64_t ts,
+			      size_t space)
 {
 	int ret = 0;
 
@@ -339,7 +342,8 @@ static noinline int keep_window(struct stalls *stalls, struct log_task *task,
 	int ret = 0;
 
 	/* Of interrupts, two windows may be of two. */
-	if (task->nr_slow && task_key_in_interrupt(task->key) && task->slow_last <= window->calltime) {
+	if (task->nr_slow && task_key_in_interrupt(task->key) &&
+	    task->slow_last <= window->calltime) {
 		ret = end_log(stalls, task);
 	} else if (has_orphans(stalls, task, record->ts)) {
 		ret = end_log(stalls, task);
@@ -362,31 +366,37 @@ static noinline int keep_window(struct stalls *stalls, struct log_task *task,
 }
 
 /* Nothing slow will be around the inside of a fast outermost window. */
+static noinline int end_fast_window(struct stalls *stalls, struct log_task *task,
+				    const struct record *record)
+{
+	task_log_forget_begins(task, record->window.calltime);
+	return task_key_in_interrupt(task->key) ? 0 : end_log(stalls, task);
+}
+
+static noinline int log_window_of_task(struct stalls *stalls, const struct record *record, bool slow)
+{
+	struct log_task *task;
+	int ret = task_of(stalls, record, &task);
+
+	if (ret)
+		return ret;
+	task_log_forget_begins(task, record->window.calltime);
+	/* Interrupts keep one window: a fast one must not replace a slow one. */
+	return slow || !task_key_in_interrupt(task->key) ? keep_window(stalls, task, record, slow) :
+							   0;
+}
+
+/* Nearly all windows of a capture may be fast, and of tasks with an empty log. */
 int stalls_window(struct stalls *stalls, const struct record *record)
 {
 	const struct record_window *window = &record->window;
 	bool slow = window->rettime - window->calltime >= stalls->plan->threshold;
-	struct log_task *task = stalls->log.recent;
-	int ret;
+	struct log_task *task;
 
-	if (!slow && window->depth <= 0) {
-		if (!task || task->key.id != record->tid || task->key.kind != OWNER_TASK ||
-		    record_in_interrupt(record))
-			task = task_log_peek(&stalls->log, task_key_of(record));
-		if (!task || !task->nr_chunks)
-			return 0;
-	} else {
-		ret = task_of(stalls, record, &task);
-		if (ret)
-			return ret;
-	}
-	task_log_forget_begins(task, window->calltime);
-	if (slow || window->depth > 0) {
-		if (!slow && task_key_in_interrupt(task->key))
-			return 0;
-		return keep_window(stalls, task, record, slow);
-	}
-	return task_key_in_interrupt(task->key) ? 0 : end_log(stalls, task);
+	if (slow || window->depth > 0)
+		return log_window_of_task(stalls, record, slow);
+	task = task_log_peek(&stalls->log, task_key_of(record));
+	return task && task->nr_chunks ? end_fast_window(stalls, task, record) : 0;
 }
 
 /* ---- events ---- */
@@ -435,8 +445,7 @@ static int begin_pair(struct stalls *stalls, struct log_task *task, const struct
 	if (ret)
 		return ret == -E2BIG ? 0 : ret;
 	if (task->nr_open == TASK_LOG_OPEN_MAX)
-		memmove(task->open, task->open + 1,
-			--task->nr_open * sizeof(struct log_entry *));
+		memmove(task->open, task->open + 1, --task->nr_open * sizeof(struct log_entry *));
 	task->open[task->nr_open++] = entry;
 	return 0;
 }
@@ -457,8 +466,8 @@ static unsigned int begin_of(const struct stalls *stalls, const struct log_task 
 	for (unsigned int place = task->nr_open; place--;) {
 		const struct log_pair *pair = log_pair(task->open[place]);
 
-		if (task->open[place]->event == partner &&
-		    pair->shrinker == end->fields.shrinker && pair->callback == end->fields.callback)
+		if (task->open[place]->event == partner && pair->shrinker == end->fields.shrinker &&
+		    pair->callback == end->fields.callback)
 			return place;
 	}
 	return task->nr_open;
@@ -478,8 +487,8 @@ static int end_pair(struct stalls *stalls, struct log_task *task, const struct r
 	/* Newer begins lost their ends. */
 	task->nr_open = place;
 	/* If its CPUs lost records in between, another end and begin may be among these. */
-	if (stalls->lost_last > begin->ts && (lost_at(stalls, begin->cpu) > begin->ts ||
-					      lost_at(stalls, end->cpu) > begin->ts))
+	if (stalls->lost_last > begin->ts &&
+	    (lost_at(stalls, begin->cpu) > begin->ts || lost_at(stalls, end->cpu) > begin->ts))
 		return 0;
 	slow = end->ts - begin->ts >= stalls->plan->threshold;
 	if (slab)
@@ -567,7 +576,8 @@ int stalls_sched(struct stalls *stalls, const struct record *record)
 			break;
 		off_cpu = log_off_cpu(task->off_cpu);
 		if (!off_cpu->woken)
-			off_cpu->woken = record->ts > task->off_cpu->ts ? record->ts : task->off_cpu->ts;
+			off_cpu->woken =
+				record->ts > task->off_cpu->ts ? record->ts : task->off_cpu->ts;
 		break;
 	case EVENT_SCHED_SWITCH:
 		stalls->sched.switches++;

@@ -166,8 +166,8 @@ void task_log_truncate(struct task_log *log, struct log_task *task)
 		release_chunk(log, task, first);
 }
 
-struct log_entry *task_log_fold(struct task_log *log, struct log_task *task,
-				struct log_cursor last, size_t payload)
+struct log_entry *task_log_fold(struct task_log *log, struct log_task *task, struct log_cursor last,
+				size_t payload)
 {
 	struct log_chunk *chunk = TAILQ_FIRST(&task->chunks), *next;
 	struct log_entry *entry = (struct log_entry *)chunk->entries;

@@ -7,8 +7,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/stall/task_key.h"
+#include "allocfilt/base/hash.h"
 #include "stall/details.h"
 
 /*
@@ -24,31 +23,34 @@
 #define TASK_LOG_LIMIT_MIN (256u << 10) /* bytes */
 
 enum log_kind {
-	LOG_WINDOW, /* struct log_window */
-	LOG_EVENT,  /* the payload of the ring buffer, with space for a stack behind it */
-	LOG_BEGIN,  /* struct log_pair, then as LOG_EVENT */
-	LOG_END,    /* likewise */
+	LOG_WINDOW,  /* struct log_window */
+	LOG_EVENT,   /* the payload of the ring buffer, with space for a stack behind it */
+	LOG_BEGIN,   /* struct log_pair, then as LOG_EVENT */
+	LOG_END,     /* likewise */
 	LOG_OFF_CPU, /* struct log_off_cpu; ts: when the task left its CPU */
 	LOG_SUM,     /* struct log_sum; ts: the end of the last window in it */
 	LOG_FOLDED,  /* its time is in a LOG_SUM */
 };
 
 struct log_entry {
-	uint64_t ts;		/* ns, trace clock */
-	struct log_entry *next; /* set by the walk: the event after it of its window, the window after it of its stall;
-				 * before it, the next stall of the log */
+	uint64_t ts; /* ns, trace clock */
+	/*
+	 * While stalls of a log end, the next one of them. The walk links the events of a window, and
+	 * the windows of a stall.
+	 */
+	struct log_entry *next;
 	int32_t tid;
 	int32_t cpu;
-	uint16_t event; /* index of the plan's events */
-	int16_t indent; /* see struct record */
-	uint16_t size;	/* bytes of the record's payload */
-	uint16_t space; /* bytes of this whole entry */
+	uint16_t event;	       /* index of the plan's events */
+	int16_t indent;	       /* see struct record */
+	uint16_t size;	       /* bytes of the record's payload */
+	uint16_t space;	       /* bytes of this whole entry */
 	uint16_t space_before; /* of the entry before it in its chunk; 0: it is the first */
 	uint8_t kind;	       /* enum log_kind */
 	uint8_t flags;	       /* common_flags */
 	bool slow;	       /* a window or the end of a pair that reaches the threshold */
 	bool has_stack;
-	int16_t role;	       /* enum role of a window or pair, set by the walk */
+	int16_t role; /* enum role of a window or pair, set by the walk */
 	uint64_t payload[];
 };
 
@@ -114,13 +116,13 @@ struct log_task {
 	unsigned int nr_slow; /* entries */
 	unsigned int nr_open;
 	struct log_entry *open[TASK_LOG_OPEN_MAX]; /* begins without their end, the oldest first */
-	struct log_entry *off_cpu;		   /* LOG_OFF_CPU of a task that has no CPU; or NULL */
+	struct log_entry *off_cpu; /* LOG_OFF_CPU of a task that has no CPU; or NULL */
 	bool off_cpu_dropped;	   /* that was dropped for room */
-	uint64_t dropped_at; /* ns: of the newest entry that was dropped for room */
-	uint64_t last;	     /* ns: of the newest entry */
-	uint64_t slow_first; /* ns: end of the first entry that is slow */
-	uint64_t slow_last;  /* ns: end of the last one */
-	uint32_t losses;     /* of records, when the first one came */
+	uint64_t dropped_at;	   /* ns: of the newest entry that was dropped for room */
+	uint64_t last;		   /* ns: of the newest entry */
+	uint64_t slow_first;	   /* ns: end of the first entry that is slow */
+	uint64_t slow_last;	   /* ns: end of the last one */
+	uint32_t losses;	   /* of records, when the first one came */
 };
 
 TAILQ_HEAD(log_tasks, log_task);
@@ -247,8 +249,8 @@ void task_log_truncate(struct task_log *log, struct log_task *task);
  *
  * Frees a chunk at least. Returns the new entry.
  */
-struct log_entry *task_log_fold(struct task_log *log, struct log_task *task,
-				struct log_cursor last, size_t payload);
+struct log_entry *task_log_fold(struct task_log *log, struct log_task *task, struct log_cursor last,
+				size_t payload);
 
 /**
  * task_log_drop_oldest - drop the oldest chunk of a task, for room

@@ -79,7 +79,8 @@ static void add_slice(struct stall_sum *sum, struct stall_slice *slices, size_t 
 		*least = *slice;
 }
 
-static void add_shrinker(struct stall_sum *sum, const struct work *work, uint64_t ns, uint64_t count)
+static void add_shrinker(struct stall_sum *sum, const struct work *work, uint64_t ns,
+			 uint64_t count)
 {
 	add_slice(sum, sum->shrinkers, &sum->nr_shrinkers,
 		  &(struct stall_slice){
@@ -468,12 +469,13 @@ static void keep_times(const struct phases *phases, struct log_sum *sum)
 		for (int part = 0; part < phases_parts(group); part++)
 			for (int state = 0; state < PHASE_STATES; state++)
 				if (phases->ns[group][part][state])
-					add_to_sum(sum, &(struct stall_slice){
-								.group = group,
-								.part = part,
-								.state = state,
-								.ns = phases->ns[group][part][state],
-							});
+					add_to_sum(sum,
+						   &(struct stall_slice){
+							   .group = group,
+							   .part = part,
+							   .state = state,
+							   .ns = phases->ns[group][part][state],
+						   });
 }
 
 void walk_sum(struct walk *walk, struct log_cursor last, struct log_sum *sum)

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "allocfilt/record/decode.h"
 #include "stall/details.h"
 #include "stall/task_log.h"
 
@@ -45,8 +46,8 @@ struct level {
 	struct log_entry *entry;
 	uint64_t start; /* ns */
 	uint64_t end;
-	int role;	    /* enum role, or ROLE_NONE */
-	struct work work;   /* of time that no window inside has */
+	int role;	     /* enum role, or ROLE_NONE */
+	struct work work;    /* of time that no window inside has */
 	struct work reclaim; /* of the innermost reclaim around and including it */
 };
 
@@ -59,7 +60,7 @@ struct walk {
 	bool gap;	       /* a window of a depth in between was missing */
 	uint64_t start;	       /* ns: of the stall, or of the stretch of the log */
 	uint64_t end;
-	uint64_t at;	       /* ns: all time from here on is in a phase */
+	uint64_t at;		   /* ns: all time from here on is in a phase */
 	struct log_entry *windows; /* slow ones and pairs */
 	size_t nr_levels;
 	struct level levels[WALK_LEVELS + 1]; /* the first is around the stall, of no work */

@@ -12,17 +12,13 @@
 
 #define BTF_VMLINUX "/sys/kernel/btf/vmlinux"
 
-struct btf;
+struct btf {
+	const char *types, *strings; /* sections of the data */
+	size_t types_size, strings_size;
+};
 
-/**
- * btf_open - read a file of BTF
- *
- * Takes as much memory as the names in it. Returns 0, -EINVAL for a file that is no BTF, -EFBIG for
- * one that cannot be, or -errno of the file. Release with btf_free().
- */
-int btf_open(struct btf **btf, const char *path);
-
-void btf_free(struct btf *btf);
+/** btf_init - find the sections of @data, which has to outlive @btf; 0, or -EINVAL: it is no BTF */
+int btf_init(struct btf *btf, const void *data, size_t size);
 
 /**
  * btf_member_offset - bytes from the start of a structure to a member
@@ -30,7 +26,7 @@ void btf_free(struct btf *btf);
  * Members of anonymous structures and unions in it are its own. Returns 0, -ENOENT without such a
  * structure or member, -EINVAL for data that is damaged, or a member that does not begin at a byte.
  */
-int btf_member_offset(struct btf *btf, const char *structure, const char *member,
+int btf_member_offset(const struct btf *btf, const char *structure, const char *member,
 		      uint32_t *ret_offset);
 
 #endif

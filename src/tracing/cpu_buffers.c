@@ -8,7 +8,9 @@
 #include <tracefs.h>
 #include <unistd.h>
 
-#include "allocfilt/tracing.h"
+#include "allocfilt/base/log.h"
+#include "allocfilt/base/trace_dir.h"
+#include "allocfilt/tracing/cpu_buffers.h"
 
 struct cpu_buffer {
 	int cpu;

@@ -11,10 +11,11 @@
 #include <tracefs.h>
 #include <unistd.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/tracing.h"
-#include "tracing/kernel.h"
-#include "tracing/settings.h"
+#include "allocfilt/base/file.h"
+#include "allocfilt/base/string_list.h"
+#include "allocfilt/tracing/kernel.h"
+#include "tracing/kernel_look.h"
+#include "tracing/kinds.h"
 
 /*
  * The list is in the order of addresses, and functions of mm/ lie together: between two of the catalog
@@ -38,7 +39,7 @@ static int permission_denied(struct failure *failure, const char *what, int erro
 
 	if (error == EPERM && !file_read(NULL, "/sys/kernel/security/lockdown", &text, NULL)) {
 		/* "none [integrity] confidentiality" */
-		mode = setting_parse(SETTING_WORD, text);
+		mode = setting_kinds[SETTING_WORD].parse(text);
 		free(text);
 	}
 	if (mode && strcmp(mode, "none"))
@@ -139,7 +140,7 @@ bool kernel_has_word(const char *text, const char *word)
 	return false;
 }
 
-static int add_function(struct kernel *kernel, const char *name, unsigned int index)
+static int add_kernel_function(struct kernel *kernel, const char *name, unsigned int index)
 {
 	int count = kernel->nr_functions;
 	char **functions = reallocarray(kernel->functions, count + 2, sizeof(*functions));
@@ -177,7 +178,7 @@ static int read_list(struct kernel *kernel, const struct plan_request *request, 
 		wanted = catalog_role_of(line) != ROLE_NONE ||
 			 (request && plan_names(request, line));
 		if (wanted)
-			ret = add_function(kernel, line, kernel->lines);
+			ret = add_kernel_function(kernel, line, kernel->lines);
 		else if (!whole && kernel->nr_functions &&
 			 kernel->lines - kernel->indexes[kernel->nr_functions - 1] ==
 				 FUNCTIONS_APART)
@@ -194,8 +195,8 @@ static int read_list(struct kernel *kernel, const struct plan_request *request, 
 }
 
 /* tracefs_filter_functions() returns names without their index. */
-static int read_functions(struct kernel *kernel, struct tracefs_instance *top,
-			  const struct plan_request *request, bool whole)
+static int read_function_names(struct kernel *kernel, struct tracefs_instance *top,
+			       const struct plan_request *request, bool whole)
 {
 	int fd =
 		tracefs_instance_file_open(top, "available_filter_functions", O_RDONLY | O_CLOEXEC);
@@ -274,7 +275,7 @@ static int read_kernel(struct kernel *kernel, const char *dir, const struct plan
 		ret = file_read(NULL, "/proc/sys/kernel/ftrace_enabled", &enabled, NULL);
 		kernel->function_enabled = ret || atoi(enabled);
 		free(enabled);
-		ret = read_functions(kernel, top, request, whole);
+		ret = read_function_names(kernel, top, request, whole);
 		if (ret)
 			functions_failed(kernel, ret, failure);
 	}

@@ -7,8 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "allocfilt/base.h"
-#include "tracing/kernel.h"
+#include "allocfilt/base/base.h"
+#include "allocfilt/base/log.h"
+#include "allocfilt/base/trace_dir.h"
+#include "tracing/kernel_look.h"
 #include "tracing/others.h"
 
 /* A file that is not at its default is a failure; with @force it is set to it. */
@@ -16,7 +18,7 @@ static int expect_default(struct settings *settings, enum setting_kind kind, con
 			  const char *default_value, bool force, struct failure *failure)
 {
 	char *now;
-	int ret = settings_read(settings, kind, path, &now);
+	int ret = setting_read(settings->top, kind, path, &now);
 
 	if (ret == -ENOENT)
 		return 0;
@@ -45,7 +47,7 @@ static int expect_no_threshold_reader(struct settings *settings, const char *pat
 	char *tracer;
 	bool reads;
 
-	if (settings_read(settings, SETTING_TRACER, path, &tracer))
+	if (setting_read(settings->top, SETTING_TRACER, path, &tracer))
 		return 0;
 	reads = !kernel_has_word("nop function blk", tracer);
 	free(tracer);

@@ -4,7 +4,6 @@
 
 #include <stdbool.h>
 
-#include "allocfilt/base.h"
 #include "tracing/settings.h"
 
 /*

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <tracefs.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/tracing.h"
+#include "allocfilt/base/file.h"
+#include "allocfilt/tracing/probe.h"
 #include "tracing/btf.h"
 
 /* The first argument of a function, as a kprobe event names it. */
@@ -45,7 +45,7 @@ static const char *member_at(const struct probe *probe, uint32_t member, const c
 #define MEMBER_AT(probe, member, shrinker) member_at(probe, member, shrinker, (char[64]){ 0 }, 64)
 
 /* Returns 0 or -errno (-ENOENT: the kernel's structures have no such members). */
-static int read_offsets(struct probe *probe, struct btf *btf)
+static int read_offsets(struct probe *probe, const struct btf *btf)
 {
 	int ret = btf_member_offset(btf, "super_block", "s_id", &probe->s_id);
 
@@ -60,11 +60,31 @@ static int read_offsets(struct probe *probe, struct btf *btf)
 	return ret;
 }
 
+static int read_btf(struct probe *probe, struct failure *failure)
+{
+	struct btf btf;
+	char *data = NULL;
+	size_t size;
+	int ret = file_read(NULL, BTF_VMLINUX, &data, &size);
+
+	if (!ret)
+		ret = btf_init(&btf, data, size);
+	if (ret)
+		failure_set(failure, EXIT_STATUS_NO_FEATURE, -ret, BTF_VMLINUX ": %s",
+			    ret == -ENOENT ? "the kernel has no CONFIG_DEBUG_INFO_BTF" :
+			    ret == -EINVAL ? "no BTF in it" :
+					     strerror(-ret));
+	else if ((ret = read_offsets(probe, &btf)))
+		failure_set(failure, EXIT_STATUS_NO_FEATURE, -ret,
+			    BTF_VMLINUX ": superblocks have no names where they had them");
+	free(data);
+	return ret;
+}
+
 int probe_find(struct probe *probe, const struct kernel *kernel, struct failure *failure)
 {
 	struct tracefs_instance *top = tracefs_instance_alloc(kernel->dir, NULL);
 	bool dynamic, kprobes;
-	struct btf *btf;
 	char *help;
 	int ret;
 
@@ -82,17 +102,9 @@ int probe_find(struct probe *probe, const struct kernel *kernel, struct failure 
 	if (!dynamic || (!probe->on_event && !kprobes))
 		return failure_set(failure, EXIT_STATUS_NO_FEATURE, ENOENT,
 				   "this kernel has neither event probes nor kprobe events");
-	ret = btf_open(&btf, BTF_VMLINUX);
+	ret = read_btf(probe, failure);
 	if (ret)
-		return failure_set(failure, EXIT_STATUS_NO_FEATURE, -ret, BTF_VMLINUX ": %s",
-				   ret == -ENOENT ? "the kernel has no CONFIG_DEBUG_INFO_BTF" :
-				   ret == -EINVAL ? "no BTF in it" :
-						    strerror(-ret));
-	ret = read_offsets(probe, btf);
-	btf_free(btf);
-	if (ret)
-		return failure_set(failure, EXIT_STATUS_NO_FEATURE, -ret,
-				   BTF_VMLINUX ": superblocks have no names where they had them");
+		return ret;
 	probe_define(probe);
 	return 0;
 }

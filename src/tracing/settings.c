@@ -1,237 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/plan.h"
-#include "tracing/kernel.h"
+#include "allocfilt/base/log.h"
+#include "tracing/kernel_look.h"
 #include "tracing/settings.h"
 
-#define WAIT_US		2000000 /* for somebody else who is busy, or for memory */
-#define PAUSE_US	50000
-#define GROWTH_SHARE	64 /* of the memory that is available, at once */
-#define GROWTH_PAUSE_US 10000
-#define SHOWN_MAX	60 /* bytes of a value in a message */
-
-/*
- * A buffer has two sub-buffers or more, each of at most 128 pages: kernel/trace/ring_buffer.c,
- * ring_buffer_resize(), and kernel/trace/trace.c, buffer_subbuf_size_write().
- */
-#define SIZE_ROUNDING_PAGES 256
-#define SIZE_MAX_KIB	    (LLONG_MAX / 1024)
-
-/* ---- values: which part of a file's text counts, and how two of them compare ---- */
-
-static bool is_pids(enum setting_kind kind)
-{
-	return kind == SETTING_PIDS || kind == SETTING_THREADS;
-}
-
-static bool is_list(enum setting_kind kind)
-{
-	return kind == SETTING_LIST || kind == SETTING_EVENTS || is_pids(kind);
-}
-
-/*
- * Entries in the kernel's order, each with a newline. A function trigger
- * ("name:traceoff:unlimited") is no part of a filter; what waits for a module ("name:mod:ext4") is.
- */
-static char *parse_list(enum setting_kind kind, const char *text)
-{
-	char *copy = strdup(text), *value = calloc(1, strlen(text) + 2), *end = value, *save;
-
-	if (!copy || !value) {
-		free(copy);
-		free(value);
-		return NULL;
-	}
-	for (char *line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		const char *colon = strchr(line, ':');
-
-		if (*line == '#' || (is_pids(kind) && !isdigit((unsigned char)*line)))
-			continue;
-		if (kind == SETTING_LIST) {
-			if (colon && strncmp(colon, ":mod:", 5))
-				continue;
-			line[strcspn(line, " \t")] = '\0';
-		}
-		end = stpcpy(stpcpy(end, line), "\n");
-	}
-	free(copy);
-	return value;
-}
-
-static bool is_trigger(enum setting_kind kind)
-{
-	return kind == SETTING_TRIGGER || kind == SETTING_HISTOGRAM;
-}
-
-/* The line of our trigger in the text of an event's file; NULL: there is none. */
-static const char *find_trigger(enum setting_kind kind, const char *text)
-{
-	const char *start = kind == SETTING_TRIGGER ? "stacktrace:" : "hist:name=" HISTOGRAM_PREFIX;
-
-	while (strncmp(text, start, strlen(start))) {
-		text = strchr(text, '\n');
-		if (!text)
-			return NULL;
-		text++;
-	}
-	return text;
-}
-
-char *setting_parse(enum setting_kind kind, const char *text)
-{
-	const char *start = NULL, *ends = "";
-	size_t length;
-
-	if (is_list(kind))
-		return parse_list(kind, text);
-	if (is_trigger(kind))
-		return strdup(find_trigger(kind, text) ? SETTING_PRESENT : SETTING_ABSENT);
-	if (kind == SETTING_WORD && (start = strchr(text, '['))) {
-		start++;
-		ends = "]";
-	} else if (kind == SETTING_SIZE && (start = strstr(text, "expanded:"))) {
-		start += strlen("expanded:");
-		ends = ")";
-	} else if (kind == SETTING_ENABLE) {
-		ends = "*";
-	} else if (kind == SETTING_MASK) {
-		start = text + strspn(text, "0,");
-		if (start > text && !isxdigit((unsigned char)*start))
-			start--;
-	}
-	if (!start)
-		start = text;
-	while (isspace((unsigned char)*start))
-		start++;
-	length = strcspn(start, ends);
-	while (length && isspace((unsigned char)start[length - 1]))
-		length--;
-	return strndup(start, length);
-}
-
-struct entries {
-	char *text;
-	char **entry;
-	size_t count;
-};
-
-static int compare_entries(const void *one, const void *other)
-{
-	return strcmp(*(char *const *)one, *(char *const *)other);
-}
-
-static bool sort_entries(struct entries *entries, const char *value)
-{
-	char *save;
-
-	entries->text = strdup(value);
-	entries->entry = calloc(strlen(value) / 2 + 1, sizeof(*entries->entry));
-	if (!entries->text || !entries->entry)
-		return false;
-	for (char *line = strtok_r(entries->text, "\n", &save); line;
-	     line = strtok_r(NULL, "\n", &save))
-		entries->entry[entries->count++] = line;
-	qsort(entries->entry, entries->count, sizeof(*entries->entry), compare_entries);
-	return true;
-}
-
-static bool has_entry(const struct entries *entries, const char *name)
-{
-	return bsearch(&name, entries->entry, entries->count, sizeof(*entries->entry),
-		       compare_entries);
-}
-
-/* KiB at the start of a text. An undo file has any number; no buffer has a larger one than this. */
-static long long parse_size(const char *text, char **ret_end)
-{
-	long long size = strtoll(text, ret_end, 10);
-
-	if (size < 0)
-		return 0;
-	return size < SIZE_MAX_KIB ? size : SIZE_MAX_KIB;
-}
-
-/* Is @now no more than what the kernel makes of @size? */
-static bool is_rounded(long long size, long long now)
-{
-	return (now - size) * 1024 < SIZE_ROUNDING_PAGES * sysconf(_SC_PAGESIZE);
-}
-
-/* A buffer grows in steps; @one may have several sizes. */
-static bool is_between(const char *one, const char *other, const char *now)
-{
-	long long least = parse_size(other, NULL), most = least, value;
-	long long size = parse_size(now, NULL);
-	char *end;
-
-	for (; value = parse_size(one, &end), end > one; one = end) {
-		least = value < least ? value : least;
-		most = value > most ? value : most;
-	}
-	return size >= least && is_rounded(most, size);
-}
-
-bool setting_is_part(enum setting_kind kind, const char *one, const char *other, const char *now)
-{
-	struct entries lists[3] = { 0 };
-	bool part;
-
-	if (kind == SETTING_SIZE)
-		return is_between(one, other, now);
-	part = is_list(kind) && sort_entries(&lists[0], one) && sort_entries(&lists[1], other) &&
-	       sort_entries(&lists[2], now);
-
-	for (size_t i = 0; part && i < lists[2].count; i++)
-		part = has_entry(&lists[0], lists[2].entry[i]) ||
-		       has_entry(&lists[1], lists[2].entry[i]);
-	for (int i = 0; i < 3; i++) {
-		free(lists[i].text);
-		free(lists[i].entry);
-	}
-	return part;
-}
-
-/* The order of a list is the kernel's; a name that several functions have is listed as often. */
-static bool is_same(enum setting_kind kind, const char *one, const char *other)
-{
-	if (!strcmp(one, other))
-		return true;
-	if (is_list(kind))
-		return setting_is_part(kind, one, "", other) &&
-		       setting_is_part(kind, other, "", one);
-	return (kind == SETTING_NUMBER || kind == SETTING_SIZE) && *one && *other &&
-	       atoll(one) == atoll(other);
-}
-
-bool setting_accepted(enum setting_kind kind, const char *value, const char *now)
-{
-	long long size = parse_size(value, NULL), now_size = parse_size(now, NULL);
-
-	if (kind == SETTING_SIZE)
-		return now_size >= size && is_rounded(size, now_size);
-	return is_pids(kind) || is_same(kind, value, now);
-}
-
-bool setting_is_ours(enum setting_kind kind, const char *wrote, const char *now)
-{
-	if (kind == SETTING_NUMBER || kind == SETTING_SIZE || kind == SETTING_ENABLE ||
-	    is_trigger(kind))
-		return kernel_has_word(wrote, now);
-	if (kind == SETTING_PIDS)
-		return setting_is_part(kind, wrote, "", now);
-	return setting_accepted(kind, wrote, now);
-}
+#define WAIT_US	  2000000 /* for somebody else who is busy, or for memory */
+#define PAUSE_US  50000
+#define SHOWN_MAX 60 /* bytes of a value in a message */
 
 /* ---- the table ---- */
 
@@ -323,266 +104,15 @@ static int note(const struct settings *settings)
 	return settings->note ? settings->note(settings->context, settings) : 0;
 }
 
-/* ---- files ---- */
-
-static bool is_directory(enum setting_kind kind)
-{
-	return kind == SETTING_INSTANCE || kind == SETTING_PROBE;
-}
-
-/* The text of a file of @event ("system:name") beside @set_event; free() it. */
-static char *read_of_event(const struct settings *settings, const char *set_event,
-			   const char *event, const char *file)
-{
-	const char *slash = strrchr(set_event, '/');
-	int dir = slash ? (int)(slash + 1 - set_event) : 0;
-	int system = (int)strcspn(event, ":");
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%.*sevents/%.*s/%s/%s", dir, set_event, system, event,
-		 event + system + !!event[system], file);
-	return tracefs_instance_file_read(settings->top, path, NULL);
-}
-
-/*
- * Is it enabled for histograms alone, that need neither the clock nor the buffer? Then it leaves no
- * record, and reads "0*".
- */
-static bool is_only_counted(const struct settings *settings, const char *set_event,
-			    const char *event)
-{
-	char *enable = read_of_event(settings, set_event, event, "enable");
-	char *triggers = read_of_event(settings, set_event, event, "trigger"), *save;
-	bool is = enable && triggers && !strncmp(enable, "0*", 2);
-
-	for (char *line = is ? strtok_r(triggers, "\n", &save) : NULL; line && is;
-	     line = strtok_r(NULL, "\n", &save))
-		is = *line == '#' ||
-		     (!strncmp(line, "hist:", 5) && !strstr(line, "common_timestamp") &&
-		      !strstr(line, ".snapshot("));
-	free(enable);
-	free(triggers);
-	return is;
-}
-
-/* set_event has these too, but written back to it they would leave records. */
-static void drop_only_counted(const struct settings *settings, const char *path, char *value)
-{
-	char *end = value, *next;
-
-	for (char *event = value; *event; event = next) {
-		size_t length = strcspn(event, "\n");
-
-		next = event + length + 1;
-		event[length] = '\0';
-		if (is_only_counted(settings, path, event))
-			continue;
-		memmove(end, event, length);
-		end += length;
-		*end++ = '\n';
-	}
-	*end = '\0';
-}
-
-int settings_read(const struct settings *settings, enum setting_kind kind, const char *path,
-		  char **ret_value)
-{
-	char *text;
-
-	if (is_directory(kind)) {
-		*ret_value = strdup(tracefs_dir_exists(settings->top, path) ? SETTING_PRESENT :
-									      SETTING_ABSENT);
-		return *ret_value ? 0 : -ENOMEM;
-	}
-	errno = 0;
-	text = tracefs_instance_file_read(settings->top, path, NULL);
-	/* An empty file is NULL as well. */
-	if (!text && errno)
-		return -errno;
-	*ret_value = setting_parse(kind, text ? text : "");
-	free(text);
-	if (!*ret_value)
-		return -ENOMEM;
-	if (kind == SETTING_EVENTS)
-		drop_only_counted(settings, path, *ret_value);
-	if (kind != SETTING_SIZE || strcmp(*ret_value, "0"))
-		return 0;
-	free(*ret_value);
-	return -ENOENT;
-}
-
-/*
- * tracefs_instance_file_write() writes once, but set_ftrace_filter and set_event accept one name a
- * write; tracefs_function_filter() reads the list of all functions again.
- */
-static int write_list(const struct settings *settings, const char *path, const char *text)
-{
-	int fd = tracefs_instance_file_open(settings->top, path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-	int ret;
-
-	if (fd < 0)
-		return -errno;
-	ret = file_write_all(fd, text, strlen(text));
-	if (close(fd) < 0 && !ret)
-		ret = -errno;
-	return ret;
-}
-
-/* @append: the file has other users' lines, which O_TRUNC would clear. */
-static int write_once(const struct settings *settings, const char *path, const char *text,
-		      bool append)
-{
-	int wrote = append ? tracefs_instance_file_append(settings->top, path, text) :
-			     tracefs_instance_file_write(settings->top, path, text);
-
-	if (wrote < 0)
-		return -errno;
-	return wrote == (int)strlen(text) ? 0 : -EIO;
-}
-
-static int write_instance(const struct settings *settings, const char *path, bool present)
-{
-	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-	struct tracefs_instance *instance;
-	int ret = 0;
-
-	errno = 0;
-	if (present) {
-		instance = tracefs_instance_create(name);
-		if (!instance)
-			return errno ? -errno : -ENOMEM;
-		if (!tracefs_instance_is_new(instance))
-			ret = -EEXIST;
-	} else {
-		instance =
-			tracefs_instance_alloc(tracefs_instance_get_trace_dir(settings->top), name);
-		if (instance && tracefs_instance_destroy(instance) && errno != ENOENT)
-			ret = -errno;
-	}
-	tracefs_instance_free(instance);
-	return ret;
-}
-
-/*
- * While a ring buffer grows, its writer is the OOM killer's first choice, whatever its score is:
- * set_current_oom_origin() in kernel/trace/ring_buffer.c. So a child is the writer, if there is
- * memory for one. @value: a size, or NULL for an instance, which comes with its buffer.
- */
-static int write_in_child(const struct settings *settings, const char *path, const char *value)
-{
-	pid_t child = fork();
-	int status, ret;
-
-	if (child <= 0) {
-		ret = value ? write_once(settings, path, value, false) :
-			      write_instance(settings, path, true);
-		if (!child)
-			_exit(-ret);
-		return ret;
-	}
-	while ((ret = waitpid(child, &status, 0)) < 0 && errno == EINTR)
-		;
-	if (ret < 0)
-		return -errno;
-	return WIFEXITED(status) ? -WEXITSTATUS(status) : -ENOMEM;
-}
-
-/*
- * In small steps while memory is short, so that the kernel reclaims between them. -ENOMEM may leave a
- * part of the growth done.
- */
-static int write_size(const struct settings *settings, const char *path, const char *value)
-{
-	long long cpus = strstr(path, "per_cpu/") ? 1 : kernel_online_cpus();
-	long long wanted = atoll(value), least = sysconf(_SC_PAGESIZE) / 1024;
-
-	for (;;) {
-		char *text = tracefs_instance_file_read(settings->top, path, NULL), size[32];
-		/*
-		 * An unused buffer reads as what it has, CPUs of different sizes as X, and a CPU
-		 * without a buffer, whose size stays that, as 0.
-		 */
-		long long now = text ? atoll(text) : 0;
-		long long available = (long long)(memory_available() / 1024), step;
-		int ret;
-
-		free(text);
-		step = available / GROWTH_SHARE / cpus;
-		step = step > least ? step : least;
-		if (!now || wanted - now <= step)
-			return wanted > now ? write_in_child(settings, path, value) :
-					      write_once(settings, path, value, false);
-		if ((wanted - now) * cpus > available / 2)
-			return -ENOMEM;
-		snprintf(size, sizeof(size), "%lld", now + step);
-		ret = write_in_child(settings, path, size);
-		if (ret)
-			return ret;
-		usleep(GROWTH_PAUSE_US);
-	}
-}
-
-/*
- * A histogram is removed by the line with which the file shows it, but for its state in brackets:
- * "hist:name=...:keys=... if ... [active]".
- */
-static int remove_histogram(const struct settings *settings, const char *path)
-{
-	char *text = tracefs_instance_file_read(settings->top, path, NULL), *removal;
-	const char *line = text ? find_trigger(SETTING_HISTOGRAM, text) : NULL, *end;
-	int ret = 0;
-
-	if (line) {
-		end = line + strcspn(line, "\n");
-		while (end > line && *end != '[')
-			end--;
-		ret = asprintf(&removal, "!%.*s", (int)(end - line), line) < 0 ? -ENOMEM : 0;
-	}
-	free(text);
-	if (ret || !line)
-		return ret;
-	ret = write_once(settings, path, removal, true);
-	free(removal);
-	return ret;
-}
-
-/* @text: what to write where that is not the value itself, or NULL; see settings_set(). */
+/* @text: what to write for @value where that is not the value itself, or NULL. */
 static int write_value(const struct settings *settings, enum setting_kind kind, const char *path,
 		       const char *value, const char *text)
 {
-	static const char events[] = "events/";
-	bool present = !strcmp(value, SETTING_PRESENT);
-	char removal[PATH_MAX];
-
-	if (kind == SETTING_INSTANCE)
-		return present ? write_in_child(settings, path, NULL) :
-				 write_instance(settings, path, false);
-	if (kind == SETTING_PROBE) {
-		/* tracefs_dynevent_create() writes no filter of an event probe. */
-		if (present)
-			return text ? write_once(settings, "dynamic_events", text, true) : -EINVAL;
-		if (strncmp(path, events, strlen(events)))
-			return -EINVAL;
-		snprintf(removal, sizeof(removal), "-:%s\n", path + strlen(events));
-		return write_once(settings, "dynamic_events", removal, true);
-	}
-	if (kind == SETTING_TRIGGER)
-		return write_once(settings, path,
-				  !present ? "!stacktrace" :
-				  text	   ? text :
-					     "stacktrace",
-				  true);
-	if (kind == SETTING_HISTOGRAM && !present)
-		return remove_histogram(settings, path);
-	if (kind == SETTING_HISTOGRAM)
-		return text ? write_once(settings, path, text, true) : -EINVAL;
-	if (kind == SETTING_SIZE)
-		return write_size(settings, path, value);
-	if (is_list(kind))
-		return write_list(settings, path, text ? text : value);
-	/* tracefs_event_enable() compiles a regex over all systems at each call. */
-	return write_once(settings, path,
-			  kind == SETTING_FILTER && !strcmp(value, "none") ? "0" : value, false);
+	if (!strcmp(value, SETTING_ABSENT))
+		text = NULL;
+	else if (!text)
+		text = value;
+	return setting_kinds[kind].write(settings->top, path, text);
 }
 
 /* ---- changing ---- */
@@ -598,8 +128,8 @@ static const char *advice_of(enum setting_kind kind, int error)
 	return "";
 }
 
-static int failed(struct failure *failure, const char *verb, enum setting_kind kind,
-		  const char *path, int error)
+static int setting_failed(struct failure *failure, const char *verb, enum setting_kind kind,
+			  const char *path, int error)
 {
 	enum exit_status status = EXIT_STATUS_RUN_TIME;
 
@@ -641,24 +171,18 @@ int settings_set(struct settings *settings, enum setting_kind kind, const char *
 	int64_t start = now_us();
 	struct setting *setting;
 	char *found, *now;
-	int ret = settings_read(settings, kind, path, &found);
+	int ret = setting_read(settings->top, kind, path, &found);
 
 	if (ret)
-		return failed(failure, "read", kind, path, -ret);
-	/*
-	 * "7 (expanded: 1408)" and 1408 are the same size but not the same buffer. On 5.10 and 6.1
-	 * a tracer that an instance refuses marks the top-level buffer as expanded while it has 7
-	 * KiB, which then never grows by itself. So a size is always written. A list of threads is
-	 * noted because it changes by itself.
-	 */
-	if (kind != SETTING_SIZE && kind != SETTING_THREADS && is_same(kind, found, value)) {
+		return setting_failed(failure, "read", kind, path, -ret);
+	if (!setting_kinds[kind].always && setting_same(kind, found, value)) {
 		free(found);
 		return 0;
 	}
 	ret = settings_add(settings, kind, path, found, value, in_instance);
 	free(found);
 	if (ret)
-		return failed(failure, "note", kind, path, -ret);
+		return setting_failed(failure, "note", kind, path, -ret);
 	setting = &settings->setting[settings->count - 1];
 	ret = in_instance ? 0 : note(settings);
 	if (ret) {
@@ -667,17 +191,18 @@ int settings_set(struct settings *settings, enum setting_kind kind, const char *
 				   "the undo file cannot be written, so nothing is changed: %s",
 				   strerror(-ret));
 	}
-	/* Memory comes back. Without an instance there is still the top level. */
+	/* Memory comes back. An instance is not waited for, as there is still the top level. */
 	while ((ret = write_value(settings, kind, path, value, text)) == -ENOMEM &&
 	       kind != SETTING_INSTANCE && now_us() < start + WAIT_US)
 		usleep(PAUSE_US);
 	/* An instance that somebody else made a moment earlier is not ours to remove. */
 	setting->done = ret == -EEXIST;
 	if (ret)
-		return failed(failure, is_directory(kind) ? "make" : "write", kind, path, -ret);
-	ret = settings_read(settings, kind, path, &now);
+		return setting_failed(failure, setting_kinds[kind].directory ? "make" : "write",
+				      kind, path, -ret);
+	ret = setting_read(settings->top, kind, path, &now);
 	if (ret)
-		return failed(failure, "read back", kind, path, -ret);
+		return setting_failed(failure, "read back", kind, path, -ret);
 	/* The kernel rounds, sorts and drops: what it made of our value counts as ours. */
 	free(setting->wrote);
 	setting->wrote = now;
@@ -695,70 +220,55 @@ bool settings_has(struct settings *settings, const char *path)
 	return find_setting(settings, path);
 }
 
+/* One more value that counts as ours, noted before the file has it. */
+static int note_value(struct settings *settings, struct setting *setting, const char *value)
+{
+	bool known = kernel_has_word(setting->wrote, value);
+	char *wrote;
+
+	if (known && setting->verified)
+		return 0;
+	if (!known) {
+		if (asprintf(&wrote, "%s %s", setting->wrote, value) < 0)
+			return -ENOMEM;
+		free(setting->wrote);
+		setting->wrote = wrote;
+	}
+	return setting->in_instance ? 0 : note(settings);
+}
+
 int settings_change(struct settings *settings, enum setting_kind kind, const char *path,
 		    const char *value, const char *text, bool in_instance)
 {
 	struct setting *setting = find_setting(settings, path);
 	struct failure failure;
-	char *now, *wrote;
 	bool ours, has;
+	char *now;
 	int ret;
 
 	if (!setting)
 		return settings_set(settings, kind, path, value, text, in_instance, &failure);
-	ret = settings_read(settings, kind, path, &now);
+	ret = setting_read(settings->top, kind, path, &now);
 	if (ret)
 		return ret;
 	ours = setting_is_ours(kind, setting->wrote, now);
-	has = is_same(kind, now, value);
+	has = setting_same(kind, now, value);
 	free(now);
 	if (!ours || has)
 		return ours ? 0 : -ESTALE;
-	/* A new value has to be noted before the file gets it. */
-	if (!kernel_has_word(setting->wrote, value)) {
-		if (asprintf(&wrote, "%s %s", setting->wrote, value) < 0)
-			return -ENOMEM;
-		free(setting->wrote);
-		setting->wrote = wrote;
-		ret = in_instance ? 0 : note(settings);
-	}
-	return ret ? ret : write_value(settings, kind, path, value, text);
-}
-
-int settings_resize(struct settings *settings, const char *path, unsigned long long kib,
-		    unsigned long long *ret_kib)
-{
-	struct setting *setting = find_setting(settings, path);
-	char size[32], *now, *sizes;
-	int ret;
-
-	if (!setting)
-		return -EINVAL;
-	ret = settings_read(settings, SETTING_SIZE, path, &now);
-	if (ret)
-		return ret;
-	ret = setting_is_ours(SETTING_SIZE, setting->wrote, now) ? 0 : -ESTALE;
-	if (!ret && asprintf(&sizes, "%s %llu", now, kib) < 0)
-		ret = -ENOMEM;
-	free(now);
-	if (ret)
-		return ret;
-	free(setting->wrote);
-	setting->wrote = sizes;
-	setting->verified = false;
-	if (!setting->in_instance)
-		ret = note(settings);
-	snprintf(size, sizeof(size), "%llu", kib);
+	/* The kernel rounds a size: until it is read back, a rounded one is ours as well. */
+	setting->verified = kind != SETTING_SIZE;
+	ret = note_value(settings, setting, value);
 	if (!ret)
-		ret = write_size(settings, path, size);
-	if (settings_read(settings, SETTING_SIZE, path, &now))
-		return ret ? ret : -EIO;
-	*ret_kib = strtoull(now, NULL, 10);
-	free(setting->wrote);
-	setting->wrote = now;
+		ret = write_value(settings, kind, path, value, text);
+	if (ret || setting->verified)
+		return ret;
+	ret = setting_read(settings->top, kind, path, &now);
+	if (ret)
+		return ret;
 	setting->verified = true;
-	if (!setting->in_instance)
-		note(settings);
+	ret = note_value(settings, setting, now);
+	free(now);
 	return ret;
 }
 
@@ -776,7 +286,7 @@ static int write_found(struct settings *settings, struct setting *setting, const
 				   "%s is %s and cannot be put back to %s: %s%s", setting->path,
 				   SHOWN(now), SHOWN(setting->found), strerror(-ret),
 				   advice_of(setting->kind, -ret));
-	ret = settings_read(settings, setting->kind, setting->path, &after);
+	ret = setting_read(settings->top, setting->kind, setting->path, &after);
 	if (ret)
 		return failure_set(failure, EXIT_STATUS_NOT_RESTORED, -ret,
 				   "%s was put back to %s but cannot be read: %s", setting->path,
@@ -789,7 +299,7 @@ static int write_found(struct settings *settings, struct setting *setting, const
 	return ret;
 }
 
-/* Where somebody else has changed a file, its older settings are left alone, too. */
+/* A file that somebody else has changed keeps its value: its older settings are done, too. */
 static void leave_older(struct settings *settings, const struct setting *newer)
 {
 	for (struct setting *setting = settings->setting; setting < newer; setting++)
@@ -802,7 +312,7 @@ static int restore_one(struct settings *settings, struct setting *setting, struc
 	int64_t start = now_us();
 	bool ours, same, verified = setting->verified;
 	char *now;
-	int ret = settings_read(settings, setting->kind, setting->path, &now);
+	int ret = setting_read(settings->top, setting->kind, setting->path, &now);
 
 	if (ret == -ENOENT) {
 		/* Gone with its instance, its event's module or its CPU. */
@@ -814,9 +324,9 @@ static int restore_one(struct settings *settings, struct setting *setting, struc
 				   "%s cannot be read, %s is wanted: %s", setting->path,
 				   SHOWN(setting->found), strerror(-ret));
 	ours = setting_is_ours(setting->kind, setting->wrote, now);
-	/* A list whose tasks have all exited reads as none, but still has the kernel trace none. */
-	same = is_same(setting->kind, now, setting->found);
-	if (same && !(is_pids(setting->kind) && ours)) {
+	/* A list whose tasks have all exited reads as none, but the kernel then traces no task. */
+	same = setting_same(setting->kind, now, setting->found);
+	if (same && !(setting_kinds[setting->kind].any && ours)) {
 		/* A setting that is not verified may never have been written. */
 		if (setting->verified && !ours)
 			leave_older(settings, setting);
@@ -825,10 +335,10 @@ static int restore_one(struct settings *settings, struct setting *setting, struc
 		   (!setting->verified &&
 		    (setting_accepted(setting->kind, setting->wrote, now) ||
 		     setting_is_part(setting->kind, setting->wrote, setting->found, now)))) {
-		/* From now on the value found may be our own, not somebody else's change. */
+		/* From now on the file may hold the value found because we wrote it. */
 		setting->verified = false;
 		ret = write_found(settings, setting, now, failure);
-		/* Where this is refused, so was our own write. */
+		/* A file system that refuses this write has refused ours. */
 		if (ret == -EROFS && same && !verified)
 			ret = 0;
 		setting->done = !ret;
@@ -847,8 +357,8 @@ static int restore_one(struct settings *settings, struct setting *setting, struc
 }
 
 /*
- * A reader of trace_pipe keeps the tracer busy: the events at least are disabled before waiting. A
- * buffer that grows again waits for memory. The first that waits sets @end, for all.
+ * A reader of trace_pipe keeps the tracer busy, and a buffer may lack the memory to grow back. Events are
+ * disabled before the wait. The first setting that waits sets @end for all of them.
  */
 static int restore_patiently(struct settings *settings, struct setting *setting, int64_t *end,
 			     struct failure *failure)
@@ -856,8 +366,8 @@ static int restore_patiently(struct settings *settings, struct setting *setting,
 	struct failure ignored;
 	int ret = restore_one(settings, setting, failure);
 
-	if (ret != -ENOMEM &&
-	    (ret != -EBUSY || (setting->kind != SETTING_TRACER && !is_directory(setting->kind))))
+	if (ret != -ENOMEM && (ret != -EBUSY || (setting->kind != SETTING_TRACER &&
+						 !setting_kinds[setting->kind].directory)))
 		return ret;
 	for (int i = settings->count - 1; i >= 0; i--)
 		if (settings->setting[i].kind == SETTING_ENABLE && !settings->setting[i].done)
@@ -910,7 +420,7 @@ int settings_restore(struct settings *settings, struct failure *failure)
 	if (settings_left(settings))
 		note(settings);
 	ret = restore_pass(settings, &end, failure);
-	/* Once more: the error may have been transient. */
+	/* A second try, as the error may have been transient. */
 	if (ret && ret != -EBUSY && ret != -ENOMEM)
 		ret = restore_pass(settings, &end, failure);
 	if (!ret)

@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <tracefs.h>
 
-#include "allocfilt/base.h"
+#include "allocfilt/base/failure.h"
+#include "tracing/kinds.h"
 
 /*
  * The table of what we changed in a tracing directory: for each setting the value found and the
@@ -17,44 +18,13 @@
  * do not. It is restored only if the file still holds what we wrote, the newest setting first.
  */
 
-/* How a file's text is read, compared and written. */
-enum setting_kind {
-	SETTING_WORD,	/* one value; where several are listed, the one in brackets (trace_clock) */
-	SETTING_NUMBER, /* a decimal number; -1 as well */
-	SETTING_SIZE,	/* KiB, which the kernel rounds up to whole pages; "7 (expanded: 1408)" is
-			   * 1408: trace.c, tracing_entries_read() */
-	SETTING_LIST,	/* names, one a line, in any order; cleared by O_TRUNC. Without the kernel's
-			   * '#' lines, modules ("name [module]") and function triggers
-			   * ("name:traceoff:unlimited") */
-	SETTING_EVENTS, /* set_event: a list of system:name, without those that have nothing but
-			   histogram triggers */
-	SETTING_PIDS,	/* a list of numbers, from which the kernel removes tasks that exited: what
-			   * is left of it is ours */
-	SETTING_FILTER, /* an event's filter, "none" without one: written as it reads, or as 0 */
-	SETTING_ENABLE, /* an event's enable: 0 or 1, and a * while a trigger has it enabled */
-	SETTING_TRACER, /* current_tracer: nothing older is restored before it */
-	SETTING_INSTANCE, /* a directory below instances: "absent" or "present" */
-	SETTING_PROBE,	  /* the directory of a dynamic event: "absent" or "present"; its definition
-			   * is written to dynamic_events */
-	SETTING_TRIGGER,  /* an event's trigger: "present" if it has a stacktrace, else "absent" */
-	SETTING_THREADS,  /* as SETTING_PIDS, but event-fork and function-fork make the kernel add
-			   * what these tasks fork: always counted as ours */
-	SETTING_MASK,	  /* CPUs as hexadecimal words with commas, the highest first; without the
-			   * leading zeros, which depend on the kernel's configuration */
-	SETTING_HISTOGRAM, /* an event's trigger: "present" if it has a histogram with a name of
-			    * ours (HISTOGRAM_PREFIX), else "absent" */
-	SETTING_KINDS,
-};
-
-#define SETTING_ABSENT	"absent"
-#define SETTING_PRESENT "present"
-
 struct setting {
 	enum setting_kind kind;
-	char *path;	  /* below the tracing directory */
-	char *found;	  /* as the kind reads it */
-	char *wrote;	  /* as read back, or what was to be written while that is not known; of a
-			   * setting that was moved all values, separated by blanks */
+	char *path;  /* below the tracing directory */
+	char *found; /* as the kind reads it */
+	char *wrote; /* as read back; until then the value to be written; after
+			   * settings_change() all values that were written, separated by blanks */
+
 	bool verified;	  /* written and read back; false: a kill may have come before the write */
 	bool in_instance; /* goes with our instance: neither noted nor restored */
 	bool restoring;	  /* about to be restored: the undo file no longer counts it as verified */
@@ -87,15 +57,6 @@ int settings_add(struct settings *settings, enum setting_kind kind, const char *
 		 const char *found, const char *wrote, bool in_instance);
 
 /**
- * settings_read - the value of a file, as its kind reads it; free() it
- *
- * Returns 0 or -errno. -ENOENT: this kernel has no such file; or a size of 0, as that of a CPU which
- * never came online reads once it was written: kernel/trace/trace.c, update_buffer_entries().
- */
-int settings_read(const struct settings *settings, enum setting_kind kind, const char *path,
-		  char **ret_value);
-
-/**
  * settings_set - change one setting: read, note, write, read back
  * @value: as the kind reads it (a list: one name a line)
  * @text: what to write for it where that differs (a list by index, a probe's definition), or NULL
@@ -112,7 +73,7 @@ int settings_set(struct settings *settings, enum setting_kind kind, const char *
 bool settings_has(struct settings *settings, const char *path);
 
 /**
- * settings_change - change a setting again during the run (buffer_percent, an event)
+ * settings_change - change a setting again (buffer_percent, an event, the size of a buffer)
  * @text: as for settings_set()
  *
  * A value is noted when it is written for the first time; each of them counts as ours. Returns 0,
@@ -120,15 +81,6 @@ bool settings_has(struct settings *settings, const char *path);
  */
 int settings_change(struct settings *settings, enum setting_kind kind, const char *path,
 		    const char *value, const char *text, bool in_instance);
-
-/**
- * settings_resize - change the size of a buffer again, KiB, step by step while memory is short
- * @ret_kib: what it has then; set after an error of the write, too
- *
- * Returns as settings_change() does; -ENOMEM, -EBUSY if the kernel refuses (a part of) the growth.
- */
-int settings_resize(struct settings *settings, const char *path, unsigned long long kib,
-		    unsigned long long *ret_kib);
 
 /** settings_restore_path - restore the newest setting of one file, before all others */
 int settings_restore_path(struct settings *settings, const char *path, struct failure *failure);
@@ -148,21 +100,5 @@ void settings_drop_done(struct settings *settings);
 
 /** settings_left - how many are still to be restored */
 int settings_left(const struct settings *settings);
-
-/** setting_parse - the value in a file's text; free() it; NULL: no memory */
-char *setting_parse(enum setting_kind kind, const char *text);
-
-/** setting_accepted - did the kernel accept @value, if the file reads @now after the write? */
-bool setting_accepted(enum setting_kind kind, const char *value, const char *now);
-
-/** setting_is_ours - is @now one of the values that we wrote? */
-bool setting_is_ours(enum setting_kind kind, const char *wrote, const char *now);
-
-/**
- * setting_is_part - may @now be what a change from @one to @other leaves when it ends half-way?
- *
- * Each entry of a list is in @one or @other; a size is between them; false for other kinds.
- */
-bool setting_is_part(enum setting_kind kind, const char *one, const char *other, const char *now);
 
 #endif

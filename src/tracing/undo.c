@@ -10,9 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/tracing.h"
-#include "tracing/kernel.h"
+#include "allocfilt/base/file.h"
+#include "allocfilt/base/text.h"
+#include "allocfilt/tracing/kernel.h"
+#include "tracing/kernel_look.h"
 #include "tracing/undo.h"
 
 #define UNDO_MAGIC   "allocfilt-undo"
@@ -34,7 +35,7 @@ struct undo {
 	char boot[64];
 };
 
-static int refuse(struct failure *failure, const char *path, const char *why)
+static int refuse_undo_file(struct failure *failure, const char *path, const char *why)
 {
 	return failure_set(failure, EXIT_STATUS_RUN_TIME, EPERM,
 			   "%s %s: not acted on; look at it and remove it", path, why);
@@ -48,14 +49,14 @@ static int open_dir(struct undo *undo, struct failure *failure)
 
 	undo->dir_fd = file_make_directory(undo->dir);
 	if (undo->dir_fd == -ENOTDIR)
-		return refuse(failure, undo->dir, "is not a directory");
+		return refuse_undo_file(failure, undo->dir, "is not a directory");
 	if (undo->dir_fd == -EACCES || undo->dir_fd == -EPERM)
 		status = EXIT_STATUS_NO_TRACEFS;
 	if (undo->dir_fd < 0)
 		return failure_set(failure, status, -undo->dir_fd, "cannot make or open %s: %s",
 				   undo->dir, strerror(-undo->dir_fd));
 	why = file_distrust(undo->dir_fd, S_IFDIR);
-	return why ? refuse(failure, undo->dir, why) : 0;
+	return why ? refuse_undo_file(failure, undo->dir, why) : 0;
 }
 
 /* Opens RUN_DIR/NAME, which only we may be able to change; returns a descriptor or -errno. */
@@ -68,7 +69,7 @@ static int open_trusted(struct undo *undo, const char *name, int flags, struct f
 
 	snprintf(path, sizeof(path), "%s/%s", undo->dir, name);
 	if (fd < 0 && error == ELOOP)
-		return refuse(failure, path, "is a symbolic link");
+		return refuse_undo_file(failure, path, "is a symbolic link");
 	if (fd < 0)
 		return failure_set(failure,
 				   error == EACCES ? EXIT_STATUS_NO_TRACEFS : EXIT_STATUS_RUN_TIME,
@@ -77,7 +78,7 @@ static int open_trusted(struct undo *undo, const char *name, int flags, struct f
 	if (!why)
 		return fd;
 	close(fd);
-	return refuse(failure, path, why);
+	return refuse_undo_file(failure, path, why);
 }
 
 static int take_lock(struct undo *undo, struct failure *failure)
@@ -250,19 +251,20 @@ static int load_text(const struct undo *undo, char *text, size_t length, char *b
 	snprintf(path, sizeof(path), "%s/undo", undo->dir);
 	if (length < strlen(UNDO_END) || strlen(text) != length ||
 	    strcmp(text + length - strlen(UNDO_END), UNDO_END))
-		return refuse(failure, path, "is damaged");
+		return refuse_undo_file(failure, path, "is damaged");
 	text[length - strlen(UNDO_END)] = '\0';
 	line = strtok_r(text, "\n", &save);
 	count = line ? parse_fields(line, buffer, fields) : 0;
 	if (count < 2 || strcmp(fields[0], UNDO_MAGIC))
-		return refuse(failure, path, "is damaged");
+		return refuse_undo_file(failure, path, "is damaged");
 	if (strcmp(fields[1], UNDO_VERSION))
-		return refuse(failure, path, "is of another version of allocfilt");
+		return refuse_undo_file(failure, path, "is of another version of allocfilt");
 	if (count != 5 || fields[4][0] != '/')
-		return refuse(failure, path, "is damaged");
+		return refuse_undo_file(failure, path, "is damaged");
 	if (strcmp(fields[2], undo->boot))
-		return refuse(failure, path,
-			      "is of another boot, so that nothing in it applies any more");
+		return refuse_undo_file(
+			failure, path,
+			"is of another boot, so that nothing in it applies any more");
 	*pid = atoi(fields[3]);
 	dir = fields[4];
 	/* Where nothing is mounted, or mounted any longer, there seems to be nothing to restore. */
@@ -283,7 +285,7 @@ static int load_text(const struct undo *undo, char *text, size_t length, char *b
 		    !is_inner_path(fields[3]) ||
 		    settings_add(settings, kind, fields[3], fields[4], fields[5], false)) {
 			settings_free(settings);
-			return refuse(failure, path, "is damaged");
+			return refuse_undo_file(failure, path, "is damaged");
 		}
 		settings->setting[settings->count - 1].verified = !strcmp(fields[2], "1");
 	}
@@ -306,7 +308,7 @@ int undo_load(struct undo *undo, struct settings *settings, int *ret_pid, struct
 	}
 	if (fstat(fd, &st) < 0 || st.st_size > UNDO_SIZE_MAX) {
 		close(fd);
-		return refuse(failure, undo->dir, "has an undo file that is too large");
+		return refuse_undo_file(failure, undo->dir, "has an undo file that is too large");
 	}
 	/* The file that was checked, not one that has its name by now. */
 	ret = file_read_fd(fd, &text, &length);

@@ -2,7 +2,6 @@
 #ifndef ALLOCFILT_TRACING_UNDO_H
 #define ALLOCFILT_TRACING_UNDO_H
 
-#include "allocfilt/base.h"
 #include "tracing/settings.h"
 
 /*

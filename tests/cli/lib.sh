@@ -5,6 +5,8 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 err=$scratch/err out=$scratch/out
 
+. tests/protocol.sh
+
 # What the next case is to be run under: a list of words (setpriv, unshare, …).
 under=()
 program=$ALLOCFILT
@@ -29,22 +31,6 @@ run()
 	status=0
 	timeout -k 1 "${limit:-20}" "${under[@]}" "$program" "$@" \
 		>"$out" 2>"$err" </dev/null || status=$?
-}
-
-pass()
-{
-	echo "ok $1"
-}
-
-fail()
-{
-	echo "not ok $1: $2"
-	sed 's/^/  stderr: /' "$err" | head -n 5
-}
-
-skip()
-{
-	echo "skip $1: $2"
 }
 
 # valid NAME FILE: what `-f json` wrote is as etc/allocfilt.schema.json has it

@@ -10,13 +10,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		{ "super_block", "s_shrink" },	{ "shrinker", "private_data" },
 		{ "super_block", "no_member" },
 	};
-	struct btf *btf;
+	struct btf btf;
 	uint32_t offset;
 
-	if (btf_open(&btf, file_of(data, size)))
+	if (btf_init(&btf, data, size))
 		return 0;
 	for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++)
-		btf_member_offset(btf, members[i][0], members[i][1], &offset);
-	btf_free(btf);
+		btf_member_offset(&btf, members[i][0], members[i][1], &offset);
 	return 0;
 }

@@ -7,8 +7,11 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "allocfilt/capture.h"
-#include "allocfilt/names.h"
+#include "allocfilt/base/base.h"
+#include "allocfilt/base/log.h"
+#include "allocfilt/capture/read.h"
+#include "allocfilt/names/shrinkers.h"
+#include "allocfilt/record/decode.h"
 #include "fuzz.h"
 
 #define FIXTURE	    "fixtures/kept"
@@ -245,8 +248,7 @@ static void read_capture(const char *text)
 	PROMISED(!options_parse(&options, count, arguments, formats, &failure));
 	capture_offer(capture, &offer);
 	if (!plan_make(&plan, &request, &offer, &failure)) {
-		PROMISED(!resolver_new(&resolver, plan, capture_source(capture), &options,
-				       &failure));
+		PROMISED(!resolver_new(&resolver, plan, capture_source(capture), &options, &failure));
 		read_records(capture, plan, resolver);
 		look_up_all(resolver, text);
 		resolver_free(resolver);

@@ -5,9 +5,9 @@
  */
 #include <inttypes.h>
 
-#include "allocfilt/names/event_text.h"
-#include "allocfilt/plan.h"
-#include "allocfilt/record.h"
+#include "allocfilt/base/base.h"
+#include "allocfilt/plan/catalog.h"
+#include "allocfilt/record/decode.h"
 #include "allocfilt/record/format.h"
 #include "fuzz.h"
 #include "names/symbols.h"

@@ -6,10 +6,11 @@
  */
 #include <inttypes.h>
 
-#include "allocfilt/capture.h"
-#include "allocfilt/names/event_text.h"
-#include "allocfilt/plan.h"
-#include "allocfilt/record.h"
+#include "allocfilt/base/base.h"
+#include "allocfilt/capture/read.h"
+#include "allocfilt/record/decode.h"
+#include "allocfilt/record/stacks.h"
+#include "allocfilt/tracing/kernel.h"
 #include "fuzz.h"
 #include "names/symbols.h"
 

@@ -2,8 +2,9 @@
 /* A trace.dat: its header, options and sections, compressed or not, and where its pages are. */
 #include <fcntl.h>
 
-#include "allocfilt/capture.h"
-#include "allocfilt/record.h"
+#include "allocfilt/base/base.h"
+#include "allocfilt/base/log.h"
+#include "allocfilt/capture/read.h"
 #include "fuzz.h"
 
 #define PAGES_MAX 3200 /* of a CPU that are read */
@@ -78,11 +79,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		PROMISED(*failure.text && failure.status <= EXIT_STATUS_USAGE);
 		return 0;
 	}
-	do {
-		read_texts(capture_source(capture));
-		capture_find_traced(capture, never, NULL);
-		read_pages(capture);
-	} while (capture_next_buffer(capture, &failure) > 0);
+	read_texts(capture_source(capture));
+	capture_find_traced(capture, never, NULL);
+	read_pages(capture);
 	capture_close(capture);
 	return 0;
 }

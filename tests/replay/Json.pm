@@ -8,8 +8,9 @@ package Json;
 use strict;
 use warnings;
 use Exporter 'import';
+use Phases qw(@phases @parts @states);
 
-our @EXPORT = qw(decode_json encode_json json_lines);
+our @EXPORT = qw(decode_json encode_json filled json_lines);
 
 eval { require Cpanel::JSON::XS } or require JSON::PP;
 my $xs = $INC{'Cpanel/JSON/XS.pm'};
@@ -84,11 +85,74 @@ sub members
 	return $into;
 }
 
-# The objects of a file with one a line.
+# An object of -f json leaves out what is not known, and a stall what says nothing. Here it is filled in
+# as etc/allocfilt.schema.json has it, so that the checkers can compare every field.
+
+my $false = decode_json('[false]')->[0];
+my @of_stall = qw(time role order gfp gfp_flags nr_reclaimed compaction memcg_id memcg nodes
+	inactive_scanned inactive_reclaimed inactive_dirty inactive_writeback reclaim_priority
+	compaction_attempts compaction_outcomes off_cpu cause_detail);
+
+sub fill
+{
+	my ($object, $value, @keys) = @_;
+
+	exists $object->{$_} or $object->{$_} = $value for @keys;
+}
+
+sub fill_phases
+{
+	my ($of) = @_;
+
+	for my $phase (@phases) {
+		fill($of->{$phase} //= {}, 0, 'total_ns', map { "${_}_ns" } $phase =~ /reclaim$/ ? @parts : ());
+	}
+}
+
+sub fill_stall
+{
+	my ($stall) = @_;
+
+	fill($stall, undef, @of_stall);
+	fill($stall, 0, 'depth');
+	fill($stall, $false, 'incomplete');
+	$stall->{$_} //= [] for qw(shrinkers sleeps stack);
+	fill($stall->{task}, undef, qw(pid process cgroup));
+	fill($stall->{task}, $false, qw(background interrupt));
+	fill_phases($stall->{phases});
+	for (@{$stall->{off_cpu} // []}) {
+		fill($_, undef, 'part');
+		fill($_, 0, map { "${_}_ns" } @states);
+	}
+	fill($_, undef, 'part') for @{$stall->{sleeps}};
+}
+
+sub fill_summary
+{
+	my ($summary) = @_;
+
+	fill($summary, undef, qw(time most_explained longest pressure journal off_cpu));
+	fill($_, undef, qw(function role)) for @{$summary->{functions}};
+	fill_phases($summary->{$_}{phases}) for qw(stalls background);
+	fill_stall($_) for grep { defined } @$summary{qw(most_explained longest)};
+}
+
+sub filled
+{
+	my ($object) = @_;
+	my $type = $object->{type} // 'stall';	# in perfetto's args it has none
+
+	fill_stall($object) if $type eq 'stall';
+	fill_summary($object) if $type eq 'summary';
+	fill($object, undef, qw(host release machine time clock directory)) if $type eq 'run';
+	return $object;
+}
+
+# The objects of a file with one a line, filled.
 sub json_lines
 {
 	open my $in, '<:raw', $_[0] or die "$_[0]: $!\n";
-	return map { decode_json($_) } <$in>;
+	return map { filled(decode_json($_)) } <$in>;
 }
 
 1;

@@ -6,7 +6,7 @@
 # With the kernel's own text.
 captures=(fixtures/*/trace.txt)
 captures=("${captures[@]%/trace.txt}")
-[ -d "${captures[0]}" ] || { echo "no capture in fixtures/"; exit 77; }
+[ -d "${captures[0]}" ] || skip_all "no capture in fixtures/"
 
 # is_other_page_size CAPTURE: it is there for how pages are read. What it has to say beyond that others have too.
 is_other_page_size()
@@ -33,9 +33,9 @@ said()
 	shift
 
 	if text=$("$@" 2>&1); then
-		echo "ok $name${text:+: $text}"
+		pass "$name${text:+: $text}"
 	else
-		echo "not ok $name: $(wc -l <<<"$text") things wrong"
+		fail "$name" "$(wc -l <<<"$text") things wrong"
 		head -n 20 <<<"$text" | cut -c 1-300 | sed 's/^/  /'
 	fi
 }
@@ -49,10 +49,10 @@ must_find()
 
 	sed -E "$script" "$file" >"$scratch/tampered"
 	if cmp -s "$file" "$scratch/tampered"; then
-		echo "not ok $name: nothing to tamper with"
+		fail "$name" "nothing to tamper with"
 	elif "$@" >"$out" 2>&1; then
-		echo "not ok $name: not found"
+		fail "$name" "not found"
 	else
-		echo "ok $name: $(head -n 1 "$out" | cut -c 1-100)"
+		pass "$name: $(head -n 1 "$out" | cut -c 1-100)"
 	fi
 }

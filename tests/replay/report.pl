@@ -18,7 +18,7 @@ use Json;
 my ($form, $plain_json, $plain, $shown, $condition) = @ARGV;
 my $wanted = eval "sub { $condition }" or die $@;
 
-my @stalls = grep { $_->{type} eq 'stall' } map { my $stall = decode_json($_); $stall->{line} = $_; $stall }
+my @stalls = grep { $_->{type} eq 'stall' } map { my $stall = filled(decode_json($_)); $stall->{line} = $_; $stall }
 	split /^/, bytes_of($plain_json);
 for my $stall (@stalls) {
 	local $_ = $stall;
@@ -76,7 +76,10 @@ sub check_trace {
 
 # Events but those with names of tracks, in their order.
 sub trace_events {
-	return @{decode_json(bytes_of($_[0]))->{traceEvents}};
+	my @events = @{decode_json(bytes_of($_[0]))->{traceEvents}};
+
+	filled($_->{args}) for grep { ($_->{cat} // '') eq 'stall' } @events;
+	return @events;
 }
 
 sub check_perfetto {

@@ -251,6 +251,9 @@ if (@stalls) {
 	my $order = defined $worst->{order} ? ", order $worst->{order}" : '';
 	my $irq = $task->{interrupt} ? ' (interrupt)' : '';
 
+	$irq .= " of $task->{process}-$task->{pid}"
+		if defined $task->{process} && ($task->{pid} // $task->{tid}) != $task->{tid};
+
 	if ($rows[0] =~ /^worst: \Q$when $task->{name}-$task->{tid}$irq$where\E, (\S+) ms\Q$order\E$/) {
 		ms_is('the worst', $1, $worst->{duration_ns});
 	} else {

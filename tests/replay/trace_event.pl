@@ -10,7 +10,7 @@
 #   each event has ph, name, pid, tid; X a ts and a dur, i a ts and a scope, M a name in its args
 #   each thread that has events has a name, and so has each process
 #   slices of a thread nest: none begins in another and ends outside
-#   stalls pending and pages reclaimed are what the stalls' own fields add up to, at each time
+#   pages reclaimed are what the stalls' own fields add up to, at each time
 #   as many function slices as functions in the form trace, as many slab slices as pairs
 
 use strict;
@@ -29,7 +29,7 @@ wrong("displayTimeUnit") unless $object->{displayTimeUnit} =~ /^(ms|ns)$/;
 wrong("traceEvents is no array") unless ref $object->{traceEvents} eq 'ARRAY';
 wrong("no summary") unless $object->{allocfilt}{type} eq 'summary';
 
-my (%count, %named, %slices, %edges, %counter, @reclaimed);
+my (%count, %named, %slices, %counter, @reclaimed);
 my $number = qr/^\d+(\.\d+)?$/;
 
 # In ns, of microseconds with three decimals, which a float may not hold exactly.
@@ -40,24 +40,17 @@ sub take_stall {
 	my $end = $stall->{ts_ns} + $stall->{duration_ns};
 
 	wrong("no cause: $name") unless $name =~ /^stall: \w/;
-	if (!$stall->{task}{background}) {
-		$edges{$stall->{ts_ns}}++;
-		$edges{$end}--;
-	}
 	push @reclaimed, [$end, $stall->{nr_reclaimed}] if defined $stall->{nr_reclaimed};
 }
 
 sub check_counters {
-	my ($pending, $pages, $latest) = (0, 0, 0);
-	my @pending = map { [$_, $pending += $edges{$_}] } sort { $a <=> $b } keys %edges;
+	my ($pages, $latest) = (0, 0);
 	my @pages = map {
 		$latest = $_->[0] if $_->[0] > $latest;
 		[$latest, $pages += $_->[1]]
 	} @reclaimed;
 	my $text = sub { join ' ', map { "$_->[0]:$_->[1]" } @_ };
 
-	wrong("stalls pending") if $text->(@pending) ne $text->(@{$counter{'stalls pending'} // []});
-	wrong("pending at the end") if $pending;
 	wrong("pages") if $text->(@pages) ne $text->(@{$counter{'reclaimed pages'} // []});
 }
 

@@ -200,7 +200,7 @@ if ($perfetto_file && !@wrong) {
 
 		delete @fields{qw(type schema)};
 		wrong("other fields at $stall->{ts_ns}")
-			if encode_json(\%fields) ne encode_json((shift @instants // {})->{args});
+			if encode_json(\%fields) ne encode_json(filled((shift @instants)->{args}));
 	}
 }
 

@@ -6,10 +6,6 @@
 # What --verify says of a whole capture: records of each CPU as the kernel counted them (stats) and as it
 # printed them (trace.txt), times of trace.txt, pages and bytes of the files; the text says the same
 # as the JSON.
-#
-# verify.pl dropped FROM TO JSON
-#
-# A page with the records from FROM to TO (ns) was taken out: an event's partner is missing then.
 
 use strict;
 use warnings;
@@ -78,7 +74,6 @@ sub check_whole
 	my $printed = printed("$capture/trace.txt");
 	my @lines = lines_of($text);
 	my %rows = map { my ($cpu, @row) = split; @row == 9 ? ($cpu, "@row") : () } @lines;
-	my %pairs = map { /^  (mm_\w+) +(\d+) +(\d+) +(\d+) +(\d+)(?:$|  \()/ ? ($1, "$2 $3 $4 $5") : () } @lines;
 	my $records = 0;
 
 	for my $cpu (@{ $found->{cpus} }) {
@@ -86,34 +81,10 @@ sub check_whole
 		$records += $cpu->{records};
 	}
 	wrong('CPUs ', join ' ', sort keys %$printed) if @{ $found->{cpus} } != keys %$printed;
-	for my $pair (@{ $found->{pairs} }) {
-		my $shown = join ' ', $pair->{begins} - $pair->{begins_alone},
-			@$pair{qw(begins_alone ends_alone)},
-			$pair->{begins_unexplained} + $pair->{ends_unexplained};
-		my %events;
-
-		wrong("$pair->{event}: the text has '", $pairs{ $pair->{event} } // '', "' and not '$shown'")
-			if ($pairs{ $pair->{event} } // '') ne $shown;
-		/\/\* $pair->{event}_(begin|start|end): / && $events{$1}++ for lines_of("$capture/trace.txt");
-		wrong("$pair->{event}: $pair->{begins} begins, $pair->{ends} ends")
-			if $pair->{begins} != ($events{begin} // $events{start} // 0) ||
-				$pair->{ends} != ($events{end} // 0);
-	}
 	wrong("verdict: $lines[-1]") if $lines[-1] ne "$capture: $found->{verdict}" ||
 		$found->{verdict} !~ /^clean: \d+ CPUs, \d+ pages, $records records, [\d.]+ m?s$/ ||
 		!$found->{clean} || !$found->{read_to_the_end};
 	finish("$records records of ", scalar @{ $found->{cpus} }, ' CPUs');
 }
 
-sub check_dropped
-{
-	my ($from, $to, $json) = @_;
-	my ($found) = json_lines($json);
-	my @alone = map { grep { $_ } @$_{qw(first_begin first_end)} } @{ $found->{pairs} };
-
-	wrong("nothing is missing from $from to $to: $found->{verdict}")
-		if !grep { $_->{from_ns} <= $to && $_->{to_ns} >= $from } @alone;
-	finish($found->{verdict});
-}
-
-$ARGV[0] eq 'dropped' ? check_dropped(@ARGV[ 1 .. 3 ]) : check_whole(@ARGV);
+check_whole(@ARGV);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <sched.h>
 
-#include "allocfilt/account.h"
+#include "allocfilt/account/account.h"
 #include "fake_resolver.h"
 #include "unit_test.h"
 

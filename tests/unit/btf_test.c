@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <linux/btf.h>
-#include <sys/mman.h>
 
-#include "test_directory.h"
 #include "tracing/btf.h"
 #include "unit_test.h"
 
@@ -93,21 +91,16 @@ static void make_outer(void)
 
 static int offset_of(const char *structure, const char *name, uint32_t *offset)
 {
-	static int fd = -1;
-	struct btf *btf;
-	char path[32];
+	/* Nothing is behind it: valgrind and the sanitizers see a read past its end. */
+	unsigned char *data = malloc(made.size);
+	struct btf btf;
 	int ret;
 
-	if (fd < 0)
-		fd = memfd_create("btf", 0);
-	assert_int_equal(ftruncate(fd, (off_t)made.size), 0);
-	assert_int_equal(pwrite(fd, made.blob, made.size, 0), made.size);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	ret = btf_open(&btf, path);
-	if (ret)
-		return ret;
-	ret = btf_member_offset(btf, structure, name, offset);
-	btf_free(btf);
+	memcpy(data, made.blob, made.size);
+	ret = btf_init(&btf, data, made.size);
+	if (!ret)
+		ret = btf_member_offset(&btf, structure, name, offset);
+	free(data);
 	return ret;
 }
 
@@ -170,7 +163,6 @@ static void test_cut_sections(void **state)
 static void test_no_btf(void **state)
 {
 	uint32_t offset;
-	struct btf *btf;
 
 	make_outer();
 	made.blob[0] ^= 1;
@@ -178,9 +170,8 @@ static void test_no_btf(void **state)
 	make_outer();
 	made.blob[2] = 2;
 	assert_int_equal(offset_of("outer", "last", &offset), -EINVAL);
-	assert_int_equal(btf_open(&btf, "/nowhere"), -ENOENT);
-	put_text("empty", "");
-	assert_int_equal(btf_open(&btf, test_path("empty")), -EINVAL);
+	made.size = 0;
+	assert_int_equal(offset_of("outer", "last", &offset), -EINVAL);
 }
 
 /* An anonymous structure that contains itself, and qualifiers in a ring. */
@@ -246,28 +237,14 @@ static void test_noise(void **state)
 	}
 }
 
-static void test_file(void **state)
-{
-	struct btf *btf;
-	uint32_t offset;
-
-	make_outer();
-	put_bytes("btf", made.blob, made.size);
-	assert_int_equal(btf_open(&btf, test_path("btf")), 0);
-	assert_int_equal(btf_member_offset(btf, "outer", "last", &offset), 0);
-	assert_int_equal(offset, 16);
-	btf_free(btf);
-	btf_free(NULL);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_offsets),	     cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_cut_sections), cmocka_unit_test(test_no_btf),
 		cmocka_unit_test(test_endless),	     cmocka_unit_test(test_new_kind),
-		cmocka_unit_test(test_noise),	     cmocka_unit_test(test_file),
+		cmocka_unit_test(test_noise),
 	};
 
-	return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

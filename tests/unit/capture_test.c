@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/capture.h"
+#include "allocfilt/capture/read.h"
 #include "cpu_files.h"
 #include "unit_test.h"
 
-#define FIELD(name, offset, size) "\tfield: type " name ";\toffset:" offset ";\tsize:" size ";\n"
+#define FIELD(name, offset, size)                                                                  \
+	"\tfield: type " name ";\toffset:" offset ";\tsize:" size ";\tsigned:0;\n"
 
 static const char header_page[] =
 	FIELD("timestamp", "0", "8") FIELD("commit", "8", "8") FIELD("data", "16", "4080");

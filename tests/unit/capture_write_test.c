@@ -4,7 +4,7 @@
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 
-#include "allocfilt/capture.h"
+#include "allocfilt/capture/write.h"
 #include "capture/file_sync.h"
 #include "made_page.h"
 #include "test_directory.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/plan.h"
+#include "allocfilt/plan/catalog.h"
 #include "unit_test.h"
 
 static void test_compiler_suffixes(void **state)

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "allocfilt/stall.h"
+#include "allocfilt/stall/cause.h"
 
 /* The expected shares are sums by hand: each stall is made of whole percents of 1000 ns. */
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <sys/stat.h>
 
-#include "allocfilt/names.h"
+#include "allocfilt/names/tasks.h"
 #include "names/cgroups.h"
 #include "test_directory.h"
 #include "unit_test.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/stall.h"
+#include "allocfilt/stats/chains.h"
 #include "fake_resolver.h"
 #include "unit_test.h"
 

@@ -2,7 +2,7 @@
 #ifndef COMMAND_LINE_H
 #define COMMAND_LINE_H
 
-#include "allocfilt/config.h"
+#include "allocfilt/config/options.h"
 #include "unit_test.h"
 
 #define ARGUMENTS_MAX 20

@@ -2,12 +2,11 @@
 /* COMMAND: when it runs, what it inherits, its exit status, and signals to it. */
 #include <fcntl.h>
 #include <poll.h>
-#include <pwd.h>
 #include <signal.h>
 #include <sys/resource.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/run.h"
+#include "allocfilt/run/command.h"
+#include "allocfilt/run/signals.h"
 #include "captured_stderr.h"
 #include "test_directory.h"
 #include "unit_test.h"
@@ -16,24 +15,24 @@ static struct failure failure;
 static struct signals *signals;
 
 /* As the program does it: before signals are blocked. */
-static struct command *new_command(const char *user, char *const *argv)
+static struct command *new_command(char *const *argv)
 {
 	struct command *command;
 	sigset_t none, blocked;
 
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, &blocked);
-	if (command_new(&command, argv, user, &failure))
+	if (command_new(&command, argv, &failure))
 		fail_msg("%s: %s", *argv, failure.text);
 	sigprocmask(SIG_SETMASK, &blocked, NULL);
 	return command;
 }
 
-static struct command *new_script(const char *user, const char *script)
+static struct command *new_script(const char *script)
 {
 	char shell[] = "sh", option[] = "-c", *text = strdup(script);
 	char *argv[] = { shell, option, text, NULL };
-	struct command *command = new_command(user, argv);
+	struct command *command = new_command(argv);
 
 	free(text);
 	return command;
@@ -47,9 +46,9 @@ static int end(struct command *command)
 	return status;
 }
 
-static int run_script(const char *user, const char *script)
+static int run_script(const char *script)
 {
-	struct command *command = new_script(user, script);
+	struct command *command = new_script(script);
 
 	command_start(command);
 	return end(command);
@@ -58,7 +57,7 @@ static int run_script(const char *user, const char *script)
 static int run_program(const char *path)
 {
 	char *name = strdup(path), *argv[] = { name, NULL };
-	struct command *command = new_command(NULL, argv);
+	struct command *command = new_command(argv);
 
 	command_start(command);
 	free(name);
@@ -80,9 +79,9 @@ static int tear_down(void **state)
 
 static void test_status(void **state)
 {
-	assert_int_equal(run_script(NULL, "exit 0"), 0);
-	assert_int_equal(run_script(NULL, "exit 7"), 7);
-	assert_int_equal(run_script(NULL, "kill -KILL $$"), 128 + SIGKILL);
+	assert_int_equal(run_script("exit 0"), 0);
+	assert_int_equal(run_script("exit 7"), 7);
+	assert_int_equal(run_script("kill -KILL $$"), 128 + SIGKILL);
 }
 
 static void test_not_executable(void **state)
@@ -103,7 +102,7 @@ static void test_not_executable(void **state)
 /* It waits for its start; one that is never started runs nothing and is gone. */
 static void test_start(void **state)
 {
-	struct command *command = new_script(NULL, "echo it >>order");
+	struct command *command = new_script("echo it >>order");
 	FILE *file;
 	pid_t pid;
 
@@ -115,7 +114,7 @@ static void test_start(void **state)
 	assert_true(command_started(command));
 	assert_int_equal(end(command), 0);
 	assert_text("order", "first\nit\n");
-	command = new_script(NULL, "echo it >>order");
+	command = new_script("echo it >>order");
 	pid = command_pid(command);
 	command_free(command);
 	assert_int_equal(kill(pid, 0), -1);
@@ -124,7 +123,7 @@ static void test_start(void **state)
 
 static void test_end_is_seen(void **state)
 {
-	struct command *command = new_script(NULL, "exec cat fifo");
+	struct command *command = new_script("exec cat fifo");
 	struct pollfd ended = { .fd = command_fd(command), .events = POLLIN };
 	int fd;
 
@@ -159,7 +158,7 @@ static void test_inherits(void **state)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	assert_int_equal(system(INHERITED "before"), 0);
-	command = new_script(NULL, INHERITED "inherited");
+	command = new_script(INHERITED "inherited");
 	assert_int_equal(signals_block(&signals), 0);
 	signal(SIGPIPE, SIG_IGN);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -179,7 +178,7 @@ static void test_inherits(void **state)
 
 static void test_signals(void **state)
 {
-	struct command *command = new_script(NULL, "exec sleep 1000");
+	struct command *command = new_script("exec sleep 1000");
 
 	/* The terminal has sent it to the child too: that would end it before the next one. */
 	command_signal(command, SIGTERM, true);
@@ -187,14 +186,14 @@ static void test_signals(void **state)
 	command_start(command);
 	assert_int_equal(end(command), 128 + SIGINT);
 	/* Those that come while nothing is left to do but to wait. */
-	assert_int_equal(run_script(NULL, "kill -USR1 $PPID; kill -TERM $PPID; exec sleep 1000"),
+	assert_int_equal(run_script("kill -USR1 $PPID; kill -TERM $PPID; exec sleep 1000"),
 			 128 + SIGTERM);
 }
 
 /* Not all of a terminal's signals reach a child that has left its process group. */
 static void test_signals_of_another_group(void **state)
 {
-	struct command *command = new_script(NULL, "exec sleep 1000");
+	struct command *command = new_script("exec sleep 1000");
 
 	assert_int_equal(setpgid(command_pid(command), 0), 0);
 	command_signal(command, SIGTERM, true);
@@ -217,8 +216,8 @@ static void test_signal_while_output_waits(void **state)
 	int fd;
 
 	assert_int_equal(mkfifo("output", 0600), 0);
-	command = new_script(NULL, "trap 'exec cat <&3 >read' TERM; exec 3<output; "
-				   "while :; do sleep 0.1; done");
+	command = new_script("trap 'exec cat <&3 >read' TERM; exec 3<output; "
+			     "while :; do sleep 0.1; done");
 	command_start(command);
 	fd = open("output", O_WRONLY | O_CLOEXEC);
 	writer = writer_new(fd, command_watch(command, signals));
@@ -236,7 +235,7 @@ static void test_signal_while_output_waits(void **state)
 /* Its end is that of the run, so what waits then has 2 seconds left. */
 static void test_end_while_output_waits(void **state)
 {
-	struct command *command = new_script(NULL, "exit 3");
+	struct command *command = new_script("exit 3");
 	struct writer *writer;
 	int fds[2];
 
@@ -252,40 +251,6 @@ static void test_end_while_output_waits(void **state)
 	assert_int_equal(end(command), 3);
 }
 
-static void test_user(void **state)
-{
-	static const char *const own[] = { "HOME", "USER", "LOGNAME", "SHELL" };
-	const struct passwd *nobody = getpwnam("nobody");
-	char expected[512];
-
-	if (geteuid() || !nobody)
-		skip();
-	snprintf(expected, sizeof(expected), "%d %d\n%d %d\n%s\n%s\n%s\n%s\nkept\n", nobody->pw_uid,
-		 nobody->pw_uid, nobody->pw_gid, nobody->pw_gid, nobody->pw_dir, nobody->pw_name,
-		 nobody->pw_name, nobody->pw_shell);
-	for (size_t i = 0; i < COUNT(own); i++)
-		setenv(own[i], "ours", 1);
-	setenv("ALLOCFILT_TEST", "kept", 1);
-	put_text("of-user", "");
-	assert_int_equal(chmod("of-user", 0666), 0);
-	assert_int_equal(run_script("nobody", "{ echo $(id -u) $(id -ru); echo $(id -g) $(id -G); "
-					      "echo $HOME; echo $USER; echo $LOGNAME; echo $SHELL; "
-					      "echo $ALLOCFILT_TEST; } >of-user"),
-			 0);
-	assert_text("of-user", expected);
-}
-
-static void test_unknown_user(void **state)
-{
-	char name[] = "true", *argv[] = { name, NULL };
-	struct command *command = NULL;
-
-	assert_int_equal(command_new(&command, argv, "no-such-user", &failure), -ENOENT);
-	assert_int_equal(failure.status, EXIT_STATUS_USAGE);
-	assert_non_null(strstr(failure.text, "--user no-such-user: no such user"));
-	command_free(command);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -298,8 +263,6 @@ int main(void)
 		cmocka_unit_test(test_signals_of_another_group),
 		cmocka_unit_test(test_signal_while_output_waits),
 		cmocka_unit_test(test_end_while_output_waits),
-		cmocka_unit_test(test_user),
-		cmocka_unit_test(test_unknown_user),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <sys/wait.h>
 
-#include "allocfilt/tracing.h"
+#include "allocfilt/base/trace_dir.h"
+#include "allocfilt/tracing/cpu_buffers.h"
 #include "captured_stderr.h"
 #include "cpu_files.h"
 #include "unit_test.h"

@@ -4,7 +4,6 @@
 
 /* Files of pages, one for each CPU, and a note of what is read of them. */
 
-#include "allocfilt/record.h"
 #include "test_directory.h"
 
 #define PAGE 4096

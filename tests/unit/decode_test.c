@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/plan.h"
-#include "allocfilt/record.h"
+#include "allocfilt/plan/catalog.h"
+#include "allocfilt/record/decode.h"
 #include "made_cpus.h"
 #include "made_event.h"
 #include "made_page.h"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <glob.h>
 
-#include "allocfilt/names/event_text.h"
-#include "allocfilt/record.h"
+#include "allocfilt/base/file.h"
 #include "made_event.h"
 #include "made_page.h"
 #include "names/symbols.h"

@@ -3,8 +3,9 @@
 #define FAKE_RESOLVER_H
 
 #include <stdio.h>
+#include <string.h>
 
-#include "allocfilt/names.h"
+#include "allocfilt/names/resolver.h"
 
 /*
  * A resolver made of callbacks, for stages that only ask it. The program's own is in a library:
@@ -42,6 +43,21 @@ size_t resolver_event(struct resolver *resolver, const struct record *record, ch
 		      size_t size)
 {
 	return resolver->event(resolver->context, record, text, size);
+}
+
+/* The word after "FIELD=" in the text of the event. */
+size_t resolver_event_field(struct resolver *resolver, const struct record *record,
+			    const char *field, char *text, size_t size)
+{
+	char whole[512], key[64];
+	const char *at;
+
+	resolver_event(resolver, record, whole, sizeof(whole));
+	snprintf(key, sizeof(key), " %s=", field);
+	at = strstr(whole, key);
+	at = at ? at + strlen(key) : "";
+	snprintf(text, size, "%.*s", (int)strcspn(at, " "), at);
+	return strlen(text);
 }
 
 uint64_t resolver_function(struct resolver *resolver, uint64_t address)

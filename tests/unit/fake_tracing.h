@@ -47,7 +47,6 @@ struct fake {
 	char instance_from[96]; /* a directory whose files a new instance has besides; "": none */
 	bool refuse_probe;	/* an older kernel: no such fetch in a dynamic event */
 	int buffer_max_kb;	/* for a larger one there is no memory; 0: no limit */
-	int largest_step_kb;	/* by which a buffer has grown */
 	bool unmounted;		/* the directory is not on tracefs (any longer) */
 	bool can_fork;		/* the program; calls of its children are not counted here */
 	bool kill_children;	/* the OOM killer chooses them at once */
@@ -290,19 +289,16 @@ static ssize_t fake_write_value(int fd, const void *buffer, size_t size)
 		return -1;
 	}
 	if (!strcmp(fake_fds[fd].name, "buffer_size_kb")) {
-		int wanted = atoi(value), step;
+		int wanted = atoi(value);
 
 		syscall(SYS_pread64, fd, shown, sizeof(shown), 0);
-		step = wanted - atoi(shown);
-		if (fake.buffer_max_kb && step > 0 && wanted > fake.buffer_max_kb) {
+		if (fake.buffer_max_kb && wanted > atoi(shown) && wanted > fake.buffer_max_kb) {
 			/* No longer "7 (expanded: 1408)". */
 			snprintf(shown, sizeof(shown), "%d\n", atoi(shown));
 			fake_store(fd, shown);
 			errno = ENOMEM;
 			return -1;
 		}
-		if (step > fake.largest_step_kb)
-			fake.largest_step_kb = step;
 	}
 	/* ring_buffer_size() of no buffer: a size changes nothing, and the first one is forgotten. */
 	if (fake_fds[fd].no_buffer)
@@ -542,10 +538,14 @@ int usleep(useconds_t us)
 	return 0;
 }
 
+static uint64_t fake_last_realtime; /* ns: that was asked for */
+
 int clock_gettime(clockid_t clock, struct timespec *now)
 {
 	int ret = (int)syscall(SYS_clock_gettime, clock, now);
 
+	if (clock == CLOCK_REALTIME)
+		fake_last_realtime = now->tv_sec * 1000000000ull + now->tv_nsec;
 	if (clock == CLOCK_MONOTONIC) {
 		now->tv_sec += fake_slept_us / 1000000;
 		now->tv_nsec += fake_slept_us % 1000000 * 1000;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/base.h"
 #include "test_directory.h"
 #include "unit_test.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/output.h"
+#include "allocfilt/output/form.h"
 #include "captured_stderr.h"
 #include "fake_resolver.h"
 #include "unit_test.h"

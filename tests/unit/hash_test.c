@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <sys/mman.h>
 
-#include "allocfilt/base.h"
+#include "allocfilt/base/hash.h"
 #include "unit_test.h"
 
 #define ENTRIES 5

@@ -12,7 +12,7 @@ static int set_up(void **state)
 
 static void add(uint64_t ts, uint64_t ns)
 {
-	histogram_add(heat_map_reach(&map, ts), ns);
+	latency_add(heat_map_reach(&map, ts), ns);
 }
 
 static uint64_t in_column(uint64_t ts)
@@ -41,7 +41,7 @@ static void test_one(void **state)
 	assert_int_equal(highest, 1);
 	add(7000000, UINT64_MAX);
 	assert_true(heat_map_range(&map, &lowest, &highest));
-	assert_int_equal(highest, HISTOGRAM_EDGES);
+	assert_int_equal(highest, LATENCY_EDGES);
 }
 
 /* The 129th column, on either side of those from an odd or even one, makes all twice as wide. */

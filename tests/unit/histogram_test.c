@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "account/histogram.h"
-#include "allocfilt/base.h"
+#include "allocfilt/base/file.h"
 #include "unit_test.h"
 
 /* What a whole histogram holds. */

@@ -8,6 +8,8 @@
 #include "unit_test.h"
 #include "written_text.h"
 
+#include "allocfilt/output/form.h"
+
 #define BAD "\"'></title></style><script src=http://x>\xff\x1b&#60;\xe2\x80\xae"
 #define HARMLESS                                                                                   \
 	"&#34;&#39;&#62;&#60;/title&#62;&#60;/style&#62;&#60;script src=http://x&#62;\\xff\\x1b&#38;#60;\xe2\x80\xae"
@@ -136,7 +138,7 @@ static void test_many(void **state)
 	text_has(text, "</body></html>\n");
 	text_has(text, "<dd>100000</dd>");
 	assert_true(count_in(text, "<rect") > 1000);
-	assert_true(count_in(text, "<rect") <= 128 * (HISTOGRAM_EDGES + 1));
+	assert_true(count_in(text, "<rect") <= 128 * (LATENCY_EDGES + 1));
 	assert_int_equal(count_in(text, "<details open"), SUMMARY_LONGEST_MAX);
 	text_has(text, " times a cause had no room of its own here");
 }

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/base.h"
-#include "allocfilt/plan.h"
 #include "fake_journald.h"
 #include "fake_resolver.h"
 #include "journal/stall_entry.h"

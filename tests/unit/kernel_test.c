@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "fake_tracing.h"
 
-#include "allocfilt/tracing.h"
-#include "tracing/kernel.h"
+#include "allocfilt/tracing/kernel.h"
+#include "tracing/kernel_look.h"
 
 static struct failure failure;
 

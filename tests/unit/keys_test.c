@@ -162,65 +162,6 @@ static void test_schema(void **state)
 	}
 }
 
-/* For each key of the file a value that is not the default, and whether tracing can go on. */
-static const struct {
-	const char *name, *value;
-	bool tracing;
-} changes[] = {
-	{ "threshold", "7ms", true },
-	{ "report", "7ms", false },
-	{ "duration", "7h", false },
-	{ "pid", "7", true },
-	{ "function", "vfs_read", true },
-	{ "event", "kmem:kfree", true },
-	{ "buffer", "7M", true },
-	{ "format", "fancy", false },
-	{ "summary", "full", false },
-	{ "interval", "7h", false },
-	{ "top", "7", false },
-	{ "metrics", "/run/m", false },
-	{ "stack", "yes", true },
-	{ "off-cpu", "yes", true },
-	{ "page-allocation", "no", true },
-	{ "warning", "7ms", false },
-	{ "error", "7s", false },
-	{ "rate", "7", false },
-	{ "max-cpu", "7%", false },
-	{ "metrics-cgroups", "7", false },
-	{ "burst", "7", false },
-	{ "status-interval", "7h", false },
-	{ "limit-tasks", "777", true },
-	{ "limit-events", "777", true },
-	{ "oom-score-adjust", "7", false },
-};
-
-static void test_same_tracing(void **state)
-{
-	size_t nr_changes = COUNT(changes);
-	struct options a, b;
-
-	parse_good(&a, "allocfilt");
-	for (size_t i = 0; i < nr_changes; i++) {
-		const struct key *key = key_find(changes[i].name);
-
-		parse_good(&b, "allocfilt");
-		assert_true(options_same_tracing(&a, &b));
-		set_good(&b, changes[i].name, changes[i].value);
-		assert_false(value_equal(key, &a, &b));
-		assert_false(value_equal(key, &b, &a));
-		assert_true(value_equal(key, &b, &b));
-		if (options_same_tracing(&a, &b) == changes[i].tracing ||
-		    options_same_tracing(&b, &a) == changes[i].tracing)
-			fail_msg("%s: wrong on whether tracing can go on", changes[i].name);
-		options_free(&b);
-	}
-	options_free(&a);
-	/* none is left out above */
-	for (size_t i = 0; i < nr_keys; i++)
-		nr_changes -= keys[i].scope != KEY_OPTION;
-	assert_int_equal(nr_changes, 0);
-}
-
 /* A field that no key sets would keep its zero whatever a user writes. */
 static void test_keys_have_their_own_fields(void **state)
 {
@@ -237,6 +178,23 @@ static void test_keys_have_their_own_fields(void **state)
 	}
 }
 
+static bool is_option(const char *text)
+{
+	for (size_t i = 0; i < nr_keys; i++)
+		if (keys[i].option && !strcmp(keys[i].option, text))
+			return true;
+	return !strcmp(text, "COMMAND");
+}
+
+/* A name that no option has would never be given. */
+static void test_what_goes_with_a_key(void **state)
+{
+	for (size_t i = 0; i < nr_keys; i++)
+		if (!keys[i].modes || (keys[i].needs && !is_option(keys[i].needs)) ||
+		    (keys[i].excludes && !is_option(keys[i].excludes)))
+			fail_msg("%s goes with what is not there", keys[i].name);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -244,8 +202,8 @@ int main(void)
 		cmocka_unit_test(test_switches),
 		cmocka_unit_test(test_defaults_of_the_file),
 		cmocka_unit_test(test_schema),
-		cmocka_unit_test(test_same_tracing),
 		cmocka_unit_test(test_keys_have_their_own_fields),
+		cmocka_unit_test(test_what_goes_with_a_key),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/stall.h"
+#include "allocfilt/stats/latency.h"
 #include "unit_test.h"
 
 static void test_percentiles(void **state)
@@ -33,8 +33,8 @@ static void test_precision(void **state)
 
 static void test_powers(void **state)
 {
-	static const uint64_t times[] = { 1999, 2000, 3999, 4000, 127999, 128000 };
-	static const uint32_t expected[] = { 1, 2, 1, 0, 0, 0, 1, 1 };
+	static const uint64_t times[] = { 2000, 2001, 4000, 4001, 128000, 128001 };
+	static const uint64_t expected[] = { 1, 2, 1, 0, 0, 0, 1, 1 };
 	struct latency latency = { 0 };
 
 	for (size_t i = 0; i < COUNT(times); i++)
@@ -46,7 +46,6 @@ static void test_powers(void **state)
 static void test_extremes(void **state)
 {
 	struct latency latency = { 0 };
-	struct histogram histogram = { 0 };
 
 	latency_add(&latency, 0);
 	assert_int_equal(latency_percentile(&latency, 50), 0);
@@ -54,51 +53,49 @@ static void test_extremes(void **state)
 	assert_true(latency_percentile(&latency, 99) == UINT64_MAX / 2);
 	assert_int_equal(latency_power(&latency, 0), 1);
 	assert_int_equal(latency_power(&latency, LATENCY_POWERS - 1), 1);
-	histogram_add(&histogram, 0);
-	histogram_add(&histogram, UINT64_MAX / 2);
-	assert_int_equal(histogram.counts[0], 1);
-	assert_int_equal(histogram.counts[HISTOGRAM_EDGES], 1);
+	assert_int_equal(latency_below(&latency, 0), 1);
+	assert_int_equal(latency_below(&latency, LATENCY_EDGES), 1);
 }
 
 /* An edge is the longest time that is counted below it, from 16 us to 67 s. */
-static void test_histogram_edges(void **state)
+static void test_edges(void **state)
 {
-	assert_int_equal(histogram_edge(HISTOGRAM_EDGES - 1), 67108864000);
-	for (unsigned int edge = 0; edge < HISTOGRAM_EDGES; edge++) {
+	assert_int_equal(latency_edge(LATENCY_EDGES - 1), 67108864000);
+	for (unsigned int edge = 0; edge < LATENCY_EDGES; edge++) {
 		uint64_t ns = (uint64_t)16000 << edge;
-		struct histogram histogram = { 0 };
+		struct latency latency = { 0 };
 
-		assert_int_equal(histogram_edge(edge), ns);
-		histogram_add(&histogram, ns);
-		histogram_add(&histogram, ns + 1);
-		assert_int_equal(histogram.counts[edge], 1);
-		assert_int_equal(histogram.counts[edge + 1], 1);
-		assert_int_equal(histogram.count, 2);
-		assert_int_equal(histogram.total, 2 * ns + 1);
+		assert_int_equal(latency_edge(edge), ns);
+		latency_add(&latency, ns);
+		assert_int_equal(latency_percentile(&latency, 50), ns);
+		latency_add(&latency, ns + 1);
+		assert_int_equal(latency_below(&latency, edge), 1);
+		assert_int_equal(latency_below(&latency, edge + 1), 1);
 	}
 }
 
-static void test_histogram_merge(void **state)
+static void test_merge(void **state)
 {
-	struct histogram a = { 0 };
-	struct histogram b = { 0 };
+	struct latency a = { 0 };
+	struct latency b = { 0 };
 
-	histogram_add(&a, 17000);
-	histogram_add(&b, 18000);
-	histogram_add(&b, 100000000000);
-	histogram_merge(&a, &b);
+	latency_add(&a, 17000);
+	latency_add(&b, 18000);
+	latency_add(&b, 100000000000);
+	latency_merge(&a, &b);
 	assert_int_equal(a.count, 3);
 	assert_int_equal(a.total, 100000035000);
-	assert_int_equal(a.counts[1], 2);
-	assert_int_equal(a.counts[HISTOGRAM_EDGES], 1);
+	assert_int_equal(a.max, 100000000000);
+	assert_int_equal(latency_below(&a, 1), 2);
+	assert_int_equal(latency_below(&a, LATENCY_EDGES), 1);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_percentiles),	cmocka_unit_test(test_precision),
-		cmocka_unit_test(test_powers),		cmocka_unit_test(test_extremes),
-		cmocka_unit_test(test_histogram_edges), cmocka_unit_test(test_histogram_merge),
+		cmocka_unit_test(test_percentiles), cmocka_unit_test(test_precision),
+		cmocka_unit_test(test_powers),	    cmocka_unit_test(test_extremes),
+		cmocka_unit_test(test_edges),	    cmocka_unit_test(test_merge),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,24 +14,52 @@
 #include <sys/wait.h>
 #include <tracefs.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/capture.h"
-#include "allocfilt/journal.h"
-#include "allocfilt/output.h"
-#include "allocfilt/run.h"
+#include "allocfilt/base/file.h"
+#include "allocfilt/base/log.h"
+#include "allocfilt/journal/journal.h"
+#include "allocfilt/run/command.h"
+#include "allocfilt/run/loop.h"
+#include "allocfilt/run/signals.h"
 #include "captured_stderr.h"
 #include "command_line.h"
 #include "run/live.h"
+#include "run/manager.h"
 
 #define FIXTURE		 "fixtures/6.1"
 #define FIXTURE_OF_CPU_1 "$OLDPWD/fixtures/6.1/per_cpu/cpu1/trace_pipe_raw "
 
 static struct failure failure;
 static struct signals *signals;
-static const char *errors;	/* what the last run said */
-static struct live_hooks hooks; /* of the next run; tracing is NULL: none */
-static struct live *traced;	/* the run with these hooks */
-static int output;		/* what the next run writes to; 0: the file `output` */
+static const char *errors; /* what the last run said */
+static bool
+	trace_again; /* the next run does, as a service that waited for another user of tracing */
+static int output;   /* what the next run writes to; 0: the file `output` */
+
+/* The next run is that of a service whose manager does this; tracing is NULL: it is none. */
+static struct hooks {
+	void (*tracing)(void *context, uint64_t now);
+	void (*second)(void *context, uint64_t now);
+	struct run_context *context;
+} hooks;
+
+void manager_tracing(struct manager *manager, struct pipeline *pipeline, uint64_t now)
+{
+	hooks.tracing(hooks.context, now);
+}
+
+void manager_second(struct manager *manager, struct pipeline *pipeline, uint64_t now)
+{
+	if (hooks.second)
+		hooks.second(hooks.context, now);
+}
+
+static int ended_by;
+
+int manager_signal(struct manager *manager, int number, uint64_t now)
+{
+	ended_by = number;
+	return 1;
+}
 
 __attribute__((format(printf, 1, 2))) static void shell(const char *format, ...)
 {
@@ -60,8 +88,9 @@ static int set_up(void **state)
 	fake_put("available_filter_functions",
 		 "vfs_read\n__alloc_pages\ntry_to_free_pages\nshrink_slab\ncompact_zone\n");
 	fake_remember();
-	hooks = (struct live_hooks){ 0 };
+	hooks = (struct hooks){ 0 };
 	output = 0;
+	trace_again = false;
 	failure = (struct failure){ 0 };
 	return signals_block(&signals);
 }
@@ -125,43 +154,18 @@ int setitimer(__itimer_which_t which, const struct itimerval *value, struct itim
 	return -1;
 }
 
-static bool refuse_reload;
-static int reload_error;
-
-/* A reload sets another -d, of which some has passed. */
-static void set_duration(void *context, uint64_t now)
+static int run_live(const struct run_context *context)
 {
-	static struct run_context run;
-	static struct options options;
-
-	run = *(const struct run_context *)context;
-	options = *run.options;
-	options.duration = 1;
-	run.options = &options;
-	refuse_timer = refuse_reload;
-	reload_error = live_set_run(traced, &run, &failure);
-	refuse_timer = false;
-}
-
-static int ended_by;
-
-static int got_signal(void *context, int number, uint64_t now)
-{
-	ended_by = number;
-	return 1;
-}
-
-static int run_with_hooks(struct run_context *context)
-{
+	struct live *live;
 	int ret;
 
-	hooks.context = context;
-	ret = live_new(&traced, context, &hooks, &failure);
-	if (ret)
-		return ret;
-	ret = live_trace(traced, &failure);
-	live_free(traced);
-	return ret;
+	if (!trace_again)
+		return live_run(context, &failure);
+	ret = live_new(&live, context, &failure);
+	assert_int_equal(ret, 0);
+	ret = live_trace(live, &failure);
+	assert_int_equal(ret, 0);
+	return live_end(live, live_trace(live, &failure), &failure);
 }
 
 static int command_status; /* of the last run; -1: it was not started */
@@ -178,7 +182,7 @@ static struct command *make_command(const struct options *options)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, &blocked);
 	fake.can_fork = true;
-	assert_int_equal(command_new(&command, options->command, NULL, &failure), 0);
+	assert_int_equal(command_new(&command, options->command, &failure), 0);
 	fake.can_fork = false;
 	sigprocmask(SIG_SETMASK, &blocked, NULL);
 	last_command = command_pid(command);
@@ -205,15 +209,17 @@ __attribute__((format(printf, 1, 2))) static int run(const char *format, ...)
 	vsnprintf(command + length, sizeof(command) - length, format, arguments);
 	va_end(arguments);
 	context.argc = split_words(command, argv);
-	assert_int_equal(
-		options_parse(&options, context.argc, argv, output_form_names(false), &failure), 0);
+	assert_int_equal(options_parse(&options, context.argc, argv, output_form_names(), &failure),
+			 0);
 	snprintf(path, sizeof(path), "%s/output", fake.root);
 	fd = output ? output : open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	context.output = writer_new(fd, signals_fd(signals));
 	writer_on_stop(context.output, signals_stop_asked, signals);
 	context.command = make_command(&options);
+	context.manager = hooks.tracing ? (struct manager *)&hooks : NULL;
+	hooks.context = &context;
 	capture_stderr();
-	ret = hooks.tracing ? run_with_hooks(&context) : live_run(&context, &failure);
+	ret = run_live(&context);
 	errors = captured();
 	command_status = -1;
 	if (context.command && command_started(context.command))
@@ -281,6 +287,17 @@ static bool is_in_segments(const char *dir, unsigned int *ret_first, unsigned in
 		      ret_last) == 2;
 }
 
+/* A machine without time gets there later. */
+static void end_at_third_segment(void *context, uint64_t now)
+{
+	unsigned int first, last;
+	char dir[PATH_MAX];
+
+	snprintf(dir, sizeof(dir), "%s/capture", fake.root);
+	if (is_in_segments(dir, &first, &last) && last >= 3)
+		kill(getpid(), SIGINT);
+}
+
 /* Each can be read by itself, and together they have all that there was. */
 static void test_segments(void **state)
 {
@@ -289,7 +306,8 @@ static void test_segments(void **state)
 	struct capture *capture;
 
 	put_much_data();
-	assert_int_equal(run("-t134 -d1s -w%s/capture --max-size=1M", fake.root), 0);
+	hooks = (struct live_hooks){ .tracing = see_mark, .second = end_at_third_segment };
+	assert_int_equal(run("-t134 -d1m -w%s/capture --max-size=1M", fake.root), 0);
 	assert_as_found();
 	snprintf(dir, sizeof(dir), "%s/capture", fake.root);
 	assert_true(is_in_segments(dir, &first, &last));
@@ -324,7 +342,8 @@ static void test_segments_that_are_kept(void **state)
 	char dir[PATH_MAX];
 
 	put_much_data();
-	assert_int_equal(run("-t134 -d1s -w%s/capture --max-size=1M --keep=2", fake.root), 0);
+	hooks = (struct live_hooks){ .tracing = see_mark, .second = end_at_third_segment };
+	assert_int_equal(run("-t134 -d1m -w%s/capture --max-size=1M --keep=2", fake.root), 0);
 	snprintf(dir, sizeof(dir), "%s/capture", fake.root);
 	assert_true(is_in_segments(dir, &first, &last));
 	assert_in_range(first, 2, 5);
@@ -354,6 +373,7 @@ static void put_trace_cmd(const char *last)
 
 static void test_file(void **state)
 {
+	fake.can_fork = true;
 	put_trace_cmd("exit 0");
 	shell("cd %s/per_cpu && cp -r cpu1 cpu3 && rm -r cpu0", fake.dir);
 	fake_remember();
@@ -381,31 +401,33 @@ static void test_file(void **state)
 static void test_file_that_cannot_be_made(void **state)
 {
 	static const struct {
-		const char *last, *text;
+		const char *last, *said;
 	} cases[] = {
-		{ "exit 3", "restore: out of files;" },
-		{ "kill -9 $$", "restore: Killed;" },
-		{ "truncate -s 5000 $out", "restore: No space left on device;" },
-		{ "rm -f $out", "restore: No such file or directory;" },
-		{ ": >../capture.dat", "capture.dat: File exists;" },
-		{ "kill -TERM $PPID; sleep 100", "restore: Terminated;" },
+		{ "exit 3", "out of files" },
+		{ "kill -9 $$", "Killed" },
+		{ "truncate -s 5000 $out", "too short" },
+		{ "rm -f $out", "No such file" },
+		{ ": >../capture.dat", "File exists" },
+		{ "ln -sfn /tmp ../capture.dat", "File exists" },
+		{ "kill -TERM $(ps -o ppid= $PPID) && sleep 100", "out of files" },
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		failure = (struct failure){ 0 };
+		fake.can_fork = true;
 		put_trace_cmd(cases[i].last);
 		assert_int_not_equal(run("-t134 -d1s -w%s/capture.dat", fake.root), 0);
 		assert_int_equal(failure.status, EXIT_STATUS_RUN_TIME);
-		if (!strstr(failure.text, cases[i].text) || !strstr(failure.text, "is in ") ||
-		    !strstr(failure.text, "capture.dat.parts"))
+		if (!strstr(failure.text, "capture.dat.parts/trace-cmd.log; what was recorded is"))
 			fail_msg("%s: %s", cases[i].last, failure.text);
 		signals_next(signals);
 		assert_as_found();
-		shell("cd %s/capture.dat.parts && [ ! -s ../capture.dat ] && "
+		shell("cd %s/capture.dat.parts && ! [ -f ../capture.dat -a -s ../capture.dat ] && "
+		      "grep -q '%s' trace-cmd.log && "
 		      "rm -f ../capture.dat && [ ! -e head.dat ] && [ ! -e trace.dat ] && "
 		      "cmp " FIXTURE_OF_CPU_1 "per_cpu/cpu1/trace_pipe_raw && "
 		      "rm -r ../capture.dat.parts",
-		      fake.root);
+		      fake.root, cases[i].said);
 	}
 	setenv("PATH", "/usr/bin:/bin", 1);
 }
@@ -443,7 +465,7 @@ static void test_losses_of_segments(void **state)
 {
 	put_much_data();
 	seconds = 0;
-	hooks = (struct live_hooks){ .tracing = see_mark, .second = lose_in_a_segment };
+	hooks = (struct hooks){ .tracing = see_mark, .second = lose_in_a_segment };
 	assert_int_equal(run("-t134 -w%s/capture --max-size=1M", fake.root), 0);
 	shell("cd %s/capture && [ $(grep -h '^lost cpu1' */capture | sort | uniq -c | "
 	      "grep -c ' 1 lost cpu1 7$') = 1 ]",
@@ -579,7 +601,7 @@ static void test_run_is_described(void **state)
 	clock_gettime(CLOCK_REALTIME, &now);
 	text_time(after, now.tv_sec * 1000000000ull + now.tv_nsec);
 	snprintf(expected, sizeof(expected),
-		 "{\"type\":\"run\",\"schema\":3,\"version\":\"" ALLOCFILT_VERSION
+		 "{\"type\":\"run\",\"schema\":4,\"version\":\"" ALLOCFILT_VERSION
 		 "\",\"source\":\"live\",\"host\":\"%s\",\"release\":\"%s\",\"machine\":\"%s\","
 		 "\"time\":\"",
 		 system.nodename, system.release, system.machine);
@@ -614,7 +636,7 @@ static void see_names(void *context, uint64_t now)
 static void test_names_meanwhile(void **state)
 {
 	seconds = 0;
-	hooks = (struct live_hooks){ .tracing = see_mark, .second = see_names };
+	hooks = (struct hooks){ .tracing = see_mark, .second = see_names };
 	assert_int_equal(run("-t134 -w%s/capture", fake.root), 0);
 	assert_int_equal(seconds, 1);
 	assert_as_found();
@@ -630,23 +652,18 @@ static void test_losses(void **state)
 		       "\nlost cpu0 0\nread cpu0 0\nlost cpu1 7\nread cpu1 900\n");
 }
 
-static void test_duration_is_changed(void **state)
+/* It begins with tracing, and its signal is one of the service's. */
+static void test_duration_of_a_service(void **state)
 {
-	hooks.tracing = set_duration;
-	hooks.signal = got_signal;
-	assert_int_equal(run("-t134 -d1h"), 0);
-	assert_int_equal(reload_error, 0);
+	hooks.tracing = see_mark;
+	assert_int_equal(run("-t134 -d1ms"), 0);
 	assert_int_equal(ended_by, SIGALRM);
 	assert_as_found();
 }
 
-/*
- * Rather than run without an end; nothing is shown of a run that did not begin. A reload keeps the old
- * one.
- */
+/* Rather than run without an end; nothing is shown of a run that did not begin. */
 static void test_duration_is_refused(void **state)
 {
-	struct itimerval timer;
 	size_t length;
 	char *text;
 
@@ -662,15 +679,6 @@ static void test_duration_is_refused(void **state)
 	assert_int_equal(file_read(fake.root, "output", &text, &length), 0);
 	assert_string_equal(text, "");
 	free(text);
-	failure = (struct failure){ 0 };
-	hooks.tracing = set_duration;
-	refuse_reload = true;
-	assert_int_equal(run("-t134 -d1h"), 0);
-	refuse_reload = false;
-	assert_int_equal(reload_error, -EPERM);
-	assert_int_equal(getitimer(ITIMER_REAL, &timer), 0);
-	assert_int_equal(timer.it_value.tv_sec, 0);
-	assert_as_found();
 }
 
 /* After a signal before the first tick, the data in the buffers is still shown or recorded. */
@@ -785,6 +793,27 @@ static void test_mark_of_the_end(void **state)
 	assert_string_not_equal(fake_get("trace_marker"), mark);
 }
 
+/* All events are on when tracing begins again: the mark of that comes after the switch. */
+static void see_mark_of_switch(void *context, uint64_t now)
+{
+	unsigned long long seconds_of_mark, ns_of_mark;
+
+	assert_int_equal(sscanf(fake_get("trace_marker"), "allocfilt: realtime %llu.%9llu",
+				&seconds_of_mark, &ns_of_mark),
+			 2);
+	assert_true(seconds_of_mark * NS_PER_SECOND + ns_of_mark >= fake_last_realtime);
+	seconds++;
+}
+
+static void test_mark_of_another_start(void **state)
+{
+	seconds = 0;
+	trace_again = true;
+	hooks.tracing = see_mark_of_switch;
+	assert_int_equal(run("-t134 -d1ms"), 0);
+	assert_int_equal(seconds, 2);
+}
+
 /* What is in the buffers counts in the summary so far. */
 static void test_summary_so_far(void **state)
 {
@@ -824,7 +853,7 @@ static void test_intervals(void **state)
 
 	for (int i = 0; i < 2; i++) {
 		fake_put("per_cpu/cpu1/stats", "entries: 0\noverrun: 0\n");
-		hooks = (struct live_hooks){ .tracing = see_mark, .second = see_interval };
+		hooks = (struct hooks){ .tracing = see_mark, .second = see_interval };
 		shown_meanwhile = false;
 		assert_int_equal(run("%s", options[i]), 0);
 		assert_true(shown_meanwhile);
@@ -869,6 +898,13 @@ static void test_what_fails(void **state)
 			fail_msg("%s: %d: %s", cases[i].name, failure.status, failure.text);
 		assert_as_found();
 	}
+}
+
+static void test_no_scheduler_events(void **state)
+{
+	assert_int_equal(run("-t134 --off-cpu"), -ENOENT);
+	assert_int_equal(failure.status, EXIT_STATUS_NO_FEATURE);
+	assert_as_found();
 }
 
 /* A directory of -w that cannot be used is refused before anything is changed. */
@@ -926,16 +962,18 @@ int main(void)
 		RUN(test_command_is_not_started),
 		RUN(test_command_with_a_duration),
 		RUN(test_filter),
-		RUN(test_duration_is_changed),
+		RUN(test_duration_of_a_service),
 		RUN(test_duration_is_refused),
 		RUN(test_functions_that_lie_apart),
 		RUN(test_mark_of_the_end),
+		RUN(test_mark_of_another_start),
 		RUN(test_summary_so_far),
 		RUN(test_intervals),
 		RUN(test_signal),
 		RUN(test_end_while_the_output_blocks),
 		RUN(test_reader_is_gone_after_a_refusal),
 		RUN(test_what_fails),
+		RUN(test_no_scheduler_events),
 		RUN(test_bad_directory),
 		RUN(test_processes_that_do_not_exist),
 	};

@@ -8,8 +8,8 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/run.h"
+#include "allocfilt/run/loop.h"
+#include "allocfilt/run/signals.h"
 #include "unit_test.h"
 
 #define MS 1000000ull

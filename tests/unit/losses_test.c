@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/record.h"
+#include "allocfilt/record/losses.h"
+#include "allocfilt/record/page.h"
 #include "captured_stderr.h"
 #include "made_cpus.h"
 #include "unit_test.h"

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "allocfilt/record.h"
+#include "allocfilt/record/page.h"
 
 /* Pages made by hand, byte by byte, in any byte order and with any size of a long. */
 

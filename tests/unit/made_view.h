@@ -2,7 +2,8 @@
 #ifndef ALLOCFILT_TEST_MADE_VIEW_H
 #define ALLOCFILT_TEST_MADE_VIEW_H
 
-#include "allocfilt/output.h"
+#include "allocfilt/names/shrinkers.h"
+#include "allocfilt/output/view.h"
 #include "made_cpus.h"
 
 /* What a summary is made of, with nothing counted yet. A test that has shrinker_names adds them. */

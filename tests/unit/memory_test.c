@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/base.h"
+#include "allocfilt/base/memory.h"
 #include "unit_test.h"
 
 static void test_pressure(void **state)

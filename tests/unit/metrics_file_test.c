@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/output.h"
+#include "allocfilt/output/metrics.h"
 #include "test_directory.h"
 #include "unit_test.h"
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <fcntl.h>
 
-#include "allocfilt/output.h"
-#include "allocfilt/plan.h"
+#include "allocfilt/output/metrics.h"
 #include "fake_resolver.h"
 #include "made_view.h"
 #include "test_directory.h"
@@ -289,10 +288,17 @@ static void test_what_is_left_out(void **state)
 	text_has(text, "\nallocfilt_tracing_active 0\n");
 }
 
+static void set_places(unsigned int places)
+{
+	units_free(view.units);
+	view.units = units_new(places);
+	assert_non_null(view.units);
+}
+
 /* Units without a place: nothing is missing from the sums. */
 static void test_other_units(void **state)
 {
-	units_set_places(view.units, 1);
+	set_places(1);
 	stall_of("/a.service", ROLE_DRAIN, 20000, PHASE_DRAIN);
 	stall_of("/b.service", ROLE_DRAIN, 30000, PHASE_DRAIN);
 	stall_of("/c.service", ROLE_DRAIN, 50000, PHASE_DRAIN);
@@ -339,7 +345,7 @@ static void test_first_minute(void **state)
 
 static void test_no_units(void **state)
 {
-	units_set_places(view.units, 0);
+	set_places(0);
 	stall_of("/a.service", ROLE_DRAIN, 20000, PHASE_DRAIN);
 	stall_of("/b.service", ROLE_DRAIN, 30000, PHASE_DRAIN);
 	print(NULL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/journal.h"
+#include "allocfilt/journal/notify.h"
 #include "datagrams.h"
 #include "test_directory.h"
 #include "unit_test.h"

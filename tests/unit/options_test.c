@@ -180,27 +180,35 @@ static void test_refused(void **state)
 		{ "allocfilt --page-allocation", "'--page-allocation' is unknown" },
 		{ "allocfilt --force=yes", "'--force=yes' takes no value" },
 		{ "allocfilt --top", "'--top' needs a value" },
-		{ "allocfilt -t 5 -w x -o y", "-w and -o" },
-		{ "allocfilt -t 5 -w x --journal", "--journal|-w" },
-		{ "allocfilt -t 5 -w x --metrics=y", "--metrics|-w" },
-		{ "allocfilt -t 5 -w x --interval=1", "--interval|-w" },
-		{ "allocfilt -t 5 --journal --interval=1", "--interval|--journal" },
-		{ "allocfilt --probe -w x", "-w|--probe" },
+		{ "allocfilt -t 5 -w x -o y", "-o does not go with -w, which" },
+		{ "allocfilt -t 5 -w x --journal", "--journal does not go with -w" },
+		{ "allocfilt -t 5 -w x --metrics=y", "--metrics does not go with -w" },
+		{ "allocfilt -t 5 -w x --interval=1", "--interval does not go with -w" },
+		{ "allocfilt -t 5 --journal --interval=1",
+		  "--interval does not go with --journal, which" },
+		{ "allocfilt --probe -w x", "-w does not go with --probe, which" },
+		{ "allocfilt -r x --probe", "-r does not go with --probe" },
+		{ "allocfilt -r x -w y", "-r does not go with -w" },
+		{ "allocfilt -r x --max-size=1M", "--max-size does not go with -r, which" },
+		{ "allocfilt -r x -s y", "-r and -s exclude each other: each" },
+		{ "allocfilt -r x -- true", "COMMAND does not go with -r" },
+		{ "allocfilt -t 5 --max-size=1M", "--max-size goes with -w, and there is none" },
+		{ "allocfilt -t 5 -w x --keep=2", "--keep goes with --max-size" },
+		{ "allocfilt -t 5 --until=1ms", "--until goes with -w" },
 		{ "allocfilt -s ", "-s ''|empty" },
-		{ "allocfilt --restore --probe", "--restore, --probe and --check-config" },
+		{ "allocfilt --restore --probe", "--restore and --probe exclude each other" },
 		{ "allocfilt -t 5 true", "unexpected argument 'true'|after --" },
 		{ "allocfilt -t 5 -o -- true", "unexpected argument 'true'|after --" },
 		{ "allocfilt -t 5 true -- false", "unexpected argument 'true'" },
 		{ "allocfilt -t 5 --", "no COMMAND" },
-		{ "allocfilt -t 5 -p 1 -- true", "-p|COMMAND" },
-		{ "allocfilt --probe -- true", "COMMAND|--probe" },
-		{ "allocfilt -t 5 --user=x", "--user|COMMAND" },
-		{ "allocfilt --verify=x -s y", "--verify goes with" },
-		{ "allocfilt --verify=x -t 5", "--verify goes with" },
-		{ "allocfilt --verify=x --journal", "--verify goes with" },
-		{ "allocfilt --verify=x --probe", "--verify goes with" },
-		{ "allocfilt --verify=x -w y", "--verify goes with" },
-		{ "allocfilt --verify=x -- true", "--verify goes with" },
+		{ "allocfilt -t 5 -p 1 -- true", "-p and COMMAND exclude each other: COMMAND" },
+		{ "allocfilt --probe -- true", "COMMAND does not go with --probe" },
+		{ "allocfilt --verify=x -s y", "-s does not go with --verify, which" },
+		{ "allocfilt --verify=x -t 5", "-t does not go with --verify" },
+		{ "allocfilt --verify=x --journal", "--journal does not go with --verify" },
+		{ "allocfilt --verify=x --probe", "--verify does not go with --probe" },
+		{ "allocfilt --verify=x -w y", "-w does not go with --verify" },
+		{ "allocfilt --verify=x -- true", "COMMAND does not go with --verify" },
 		{ "allocfilt --verify=", "--verify ''|empty" },
 		{ "allocfilt account --restore", "account and --restore" },
 		{ "allocfilt account --probe", "account and --probe" },
@@ -210,11 +218,9 @@ static void test_refused(void **state)
 		{ "allocfilt account account", "unexpected argument 'account'" },
 		{ "allocfilt account -v -q", "-v and -q" },
 		{ "allocfilt account -p 1 -- true", "-p|COMMAND" },
-		{ "allocfilt account --user=x", "--user|COMMAND" },
 		{ "allocfilt account --", "no COMMAND" },
 		{ "allocfilt -t 5 account", "unexpected argument 'account'" },
-		{ "allocfilt -t 5 --sort=count", "--sort|allocfilt account" },
-		{ "allocfilt -t 5 --user= -- true", "--user ''|empty|name of a user" },
+		{ "allocfilt -t 5 --sort=count", "--sort goes with account" },
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++)
@@ -246,10 +252,9 @@ static void test_account(void **state)
 	assert_int_equal(options.top, 3);
 	assert_string_equal(options.output, "out");
 	options_free(&options);
-	parse_good(&options, "allocfilt account --sort=allocated --user=x --force -q -c z -- true");
+	parse_good(&options, "allocfilt account --sort=allocated --force -q -c z -- true");
 	assert_int_equal(options.sort, SORT_ALLOCATED);
 	assert_non_null(options.command);
-	assert_string_equal(options.user, "x");
 	options_free(&options);
 	parse_good(&options, "allocfilt account -h");
 	assert_int_equal(options.task, TASK_HELP);
@@ -269,18 +274,20 @@ static void test_refused_in_account(void **state)
 		"--off-cpu",	"-F vm_*",     "-e kmem:kfree", "--summary=full", "--max-size=1M",
 		"--keep=2",	"--until=1ms",
 	};
-	char text[64];
+	char text[64], expected[64];
 
 	for (size_t i = 0; i < COUNT(others); i++) {
 		snprintf(text, sizeof(text), "allocfilt account %s", others[i]);
-		parse_bad(text, "account goes with -t, ");
+		snprintf(expected, sizeof(expected), "%.*s does not go with account, which",
+			 (int)strcspn(others[i], " ="), others[i]);
+		parse_bad(text, expected);
 	}
 }
 
 /* Its arguments are its own, whatever they look like. */
 static void test_command(void **state)
 {
-	char text[] = "allocfilt -t 5 --user=somebody -- true -t x -- --help";
+	char text[] = "allocfilt -t 5 -- true -t x -- --help";
 	char *argv[ARGUMENTS_MAX + 1];
 	struct failure failure = { 0 };
 	struct options options;
@@ -288,11 +295,8 @@ static void test_command(void **state)
 
 	assert_int_equal(options_parse(&options, argc, argv, formats, &failure), 0);
 	assert_int_equal(options.threshold, 5000);
-	assert_string_equal(options.user, "somebody");
-	for (int i = 5; i <= argc; i++)
-		assert_ptr_equal(options.command[i - 5], argv[i]);
-	/* pid of the configuration file does not count */
-	assert_true(options_on_command_line(&options, "pid"));
+	for (int i = 4; i <= argc; i++)
+		assert_ptr_equal(options.command[i - 4], argv[i]);
 	options_free(&options);
 	parse_good(&options, "allocfilt -t 5");
 	assert_null(options.command);

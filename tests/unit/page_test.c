@@ -4,7 +4,7 @@
 #include <kbuffer.h>
 #include <unistd.h>
 
-#include "allocfilt/record.h"
+#include "allocfilt/base/file.h"
 #include "made_page.h"
 #include "unit_test.h"
 

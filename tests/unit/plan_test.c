@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/capture.h"
-#include "allocfilt/plan.h"
+#include "allocfilt/capture/read.h"
 #include "notes.h"
 #include "unit_test.h"
 
@@ -376,39 +375,36 @@ static void test_requested_events(void **state)
 }
 
 /* Only if asked for, and both or none; those of -e are shown. */
-static void check_rank(enum event_id id, unsigned int rank)
+static void check_spare(enum event_id id, bool expected)
 {
-	assert_int_equal(plan_cost_rank(plan, &plan->events[plan_event_of(plan, id)]), rank);
+	assert_int_equal(plan_can_spare(plan, &plan->events[plan_event_of(plan, id)]), expected);
 }
 
-/* What has most records first, and never what nothing else tells. */
-static void test_cost_ranks(void **state)
+/* Never what nothing else tells. */
+static void test_events_to_spare(void **state)
 {
 	off_cpu = true;
 	plan_with(functions_6_1, EVENTS_6_1 "sched:sched_wakeup kmem:mm_page_alloc ", NULL,
 		  "kmem:mm_page_alloc");
-	check_rank(EVENT_USER, COST_RANK_USER);
-	check_rank(EVENT_SCHED_SWITCH, 2);
-	check_rank(EVENT_SCHED_WAKEUP, 2);
-	check_rank(EVENT_SLAB_START, 3);
-	check_rank(EVENT_SLAB_END, 3);
-	check_rank(EVENT_SHRINK_INACTIVE, 4);
-	check_rank(EVENT_DIRECT_RECLAIM_BEGIN, COST_RANK_OTHERS);
-	check_rank(EVENT_COMPACTION_END, COST_RANK_OTHERS);
+	check_spare(EVENT_USER, true);
+	check_spare(EVENT_SCHED_SWITCH, true);
+	check_spare(EVENT_SLAB_START, true);
+	check_spare(EVENT_SHRINK_INACTIVE, true);
+	check_spare(EVENT_DIRECT_RECLAIM_BEGIN, true);
 	plan_for("schedule", EVENTS_6_1);
 	assert_false(plan->function_graph);
-	check_rank(EVENT_DIRECT_RECLAIM_BEGIN, 0);
-	check_rank(EVENT_SLAB_START, 0);
+	check_spare(EVENT_DIRECT_RECLAIM_BEGIN, false);
+	check_spare(EVENT_SLAB_START, false);
 	/* one that has no function, among others that have */
 	plan_for("try_to_free_pages", EVENTS_6_1);
-	check_rank(EVENT_DIRECT_RECLAIM_BEGIN, COST_RANK_OTHERS);
-	check_rank(EVENT_MEMCG_RECLAIM_BEGIN, 0);
-	check_rank(EVENT_SLAB_START, 0);
+	check_spare(EVENT_DIRECT_RECLAIM_BEGIN, true);
+	check_spare(EVENT_MEMCG_RECLAIM_BEGIN, false);
+	check_spare(EVENT_SLAB_START, false);
 	children = true;
 	plan_with(functions_6_1, EVENTS_6_1 "sched:sched_process_fork sched:sched_process_exit ",
 		  NULL, "sched:sched_process_exit");
-	check_rank(EVENT_FORK, 0);
-	check_rank(EVENT_EXIT, 0);
+	check_spare(EVENT_FORK, false);
+	check_spare(EVENT_EXIT, false);
 	children = false;
 }
 
@@ -639,7 +635,7 @@ int main(void)
 		TEST(test_fallback),
 		TEST(test_requested_functions),
 		TEST(test_requested_events),
-		TEST(test_cost_ranks),
+		TEST(test_events_to_spare),
 		TEST(test_off_cpu),
 		TEST(test_names_of_a_request),
 		TEST(test_without_page_allocation),

@@ -3,10 +3,9 @@
 #include <fcntl.h>
 #include <signal.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/config.h"
-#include "allocfilt/output.h"
-#include "allocfilt/run.h"
+#include "allocfilt/base/log.h"
+#include "allocfilt/output/form.h"
+#include "allocfilt/run/signals.h"
 #include "made_event.h"
 #include "test_directory.h"
 #include "unit_test.h"
@@ -33,8 +32,7 @@ static int replay(const char *command)
 		argv[run.argc++] = word;
 	argv[run.argc] = NULL;
 	failure = (struct failure){ 0 };
-	assert_int_equal(
-		options_parse(&options, run.argc, argv, output_form_names(false), &failure), 0);
+	assert_int_equal(options_parse(&options, run.argc, argv, output_form_names(), &failure), 0);
 	if (options.config)
 		assert_int_equal(config_load(&options, &failure), 0);
 	run.output = writer_new(fd, -1);
@@ -346,7 +344,7 @@ static void test_output_that_fails(void **state)
 		skip();
 	run.signals = signals;
 	run.output = writer_new(fd, -1);
-	assert_int_equal(options_parse(&options, 3, argv, output_form_names(false), &failure), 0);
+	assert_int_equal(options_parse(&options, 3, argv, output_form_names(), &failure), 0);
 	assert_int_equal(replay_run(&run, &failure), -ENOSPC);
 	assert_int_equal(failure.status, EXIT_STATUS_RUN_TIME);
 	writer_free(run.output);

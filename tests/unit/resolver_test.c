@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/names.h"
+#include "allocfilt/names/resolver.h"
 #include "test_directory.h"
 #include "unit_test.h"
 
@@ -39,7 +39,6 @@ static struct resolver *resolver;
 
 static void open_resolver(const char *symbols)
 {
-	static struct plan plan;
 	static const struct options options = { .limits = { .tasks = 64 } };
 	struct data_source source = { .dir = test_directory };
 	struct failure failure;

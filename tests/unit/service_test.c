@@ -6,10 +6,13 @@
 #include <fcntl.h>
 #include <signal.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/output.h"
+#include "allocfilt/base/log.h"
+#include "allocfilt/run/kernel_plan.h"
+#include "allocfilt/run/loop.h"
+#include "allocfilt/run/signals.h"
 #include "datagrams.h"
 #include "run/live.h"
+#include "run/manager.h"
 #include "test_directory.h"
 #include "unit_test.h"
 
@@ -17,37 +20,30 @@
 
 struct live {
 	const struct run_context *run;
-	struct live_hooks hooks;
 };
 
-/* What one call of live_trace() does: a reload or signal, then its end. */
+/* What one call of live_trace() does: a signal, then its end. */
 struct act {
 	const char *config; /* new text of the file; NULL: unchanged */
-	int signal;	    /* 0: none; ends the call if the hook returns 1 */
+	int signal;	    /* 0: none; ends the call if the manager says so */
 	int status;	    /* exit status of a failure; 0: ends by -d */
 };
 
 static const struct act *script;
 static struct signals *signals;
 static struct failure failure;
-static int made, freed, ended, traced;
-static uint64_t threshold_traced[SCRIPT_MAX], burst_set, report_set;
-static int new_fails; /* number of the call of live_new() that fails; 0: none */
+static int made, alive, traced;
+static uint64_t threshold_traced[SCRIPT_MAX];
+static const char *waiting_config; /* while it waits: the file, which is read again; NULL: a stop */
 
-int live_new(struct live **ret_live, const struct run_context *run, const struct live_hooks *hooks,
-	     struct failure *ret_failure)
+int live_new(struct live **ret_live, const struct run_context *run, struct failure *ret_failure)
 {
-	if (++made == new_fails)
-		return failure_set(ret_failure, EXIT_STATUS_USAGE, EINVAL, "no such event");
+	/* one after the other */
+	assert_int_equal(alive++, 0);
+	made++;
 	*ret_live = calloc(1, sizeof(**ret_live));
-	**ret_live = (struct live){ run, *hooks };
+	(*ret_live)->run = run;
 	return 0;
-}
-
-void live_free(struct live *live)
-{
-	freed += live != NULL;
-	free(live);
 }
 
 int live_trace(struct live *live, struct failure *ret_failure)
@@ -57,29 +53,27 @@ int live_trace(struct live *live, struct failure *ret_failure)
 	threshold_traced[traced++] = live->run->options->threshold;
 	if (act->config)
 		put_text("conf", act->config);
-	if (act->signal && live->hooks.signal(live->hooks.context, act->signal, loop_now()))
+	if (act->signal && manager_signal(live->run->manager, act->signal, loop_now()))
 		return 0;
-	return act->status ? failure_set(ret_failure, act->status, EBUSY, "in use") : 0;
-}
-
-int live_end(struct live *live, struct failure *ret_failure)
-{
-	ended++;
+	if (act->status)
+		return failure_set(ret_failure, act->status, EBUSY, "in use");
 	return 0;
 }
 
-int live_set_run(struct live *live, const struct run_context *run, struct failure *ret_failure)
+int live_end(struct live *live, int error, struct failure *ret_failure)
 {
-	live->run = run;
-	burst_set = run->options->burst;
-	report_set = run->options->report;
-	return 0;
+	alive--;
+	free(live);
+	return error;
 }
 
-/* Stops a waiting service at its first tick. */
+/* The first tick of a service that waits. */
 void live_tick(struct live *live, uint64_t now)
 {
-	kill(getpid(), SIGTERM);
+	if (waiting_config)
+		put_text("conf", waiting_config);
+	kill(getpid(), waiting_config ? SIGHUP : SIGTERM);
+	waiting_config = NULL;
 }
 
 struct pipeline *live_pipeline(struct live *live)
@@ -87,11 +81,20 @@ struct pipeline *live_pipeline(struct live *live)
 	return NULL;
 }
 
+/* The kernel lacks the event "a:b". */
+int kernel_plan_check(const struct options *options, struct failure *ret_failure)
+{
+	if (options->events)
+		return failure_set(ret_failure, EXIT_STATUS_USAGE, EINVAL, "no such event");
+	return 0;
+}
+
 static int serve(const struct act *acts)
 {
 	static char name[] = "allocfilt", journal[] = "--journal", option[] = "-c", path[128];
 	static char *argv[] = { name, journal, option, path, NULL };
-	struct options options = { .formats = output_form_names(false) };
+	const char *const *formats = output_form_names();
+	struct options options;
 	struct run_context run = {
 		.options = &options,
 		.argc = 4,
@@ -101,13 +104,15 @@ static int serve(const struct act *acts)
 	int ret;
 
 	snprintf(path, sizeof(path), "%s/conf", test_directory);
-	put_text("conf", "threshold = 1ms\nburst = 5\n");
+	put_text("conf", "threshold = 1ms\n");
 	script = acts;
-	made = freed = ended = traced = 0;
-	burst_set = 0;
+	made = alive = traced = 0;
 	failure = (struct failure){ 0 };
+	assert_int_equal(options_parse(&options, run.argc, argv, formats, &failure), 0);
+	assert_int_equal(config_load(&options, &failure), 0);
 	ret = service_run(&run, &failure);
-	assert_int_equal(freed, made - (new_fails && made >= new_fails));
+	options_free(&options);
+	assert_int_equal(alive, 0);
 	return ret;
 }
 
@@ -115,7 +120,7 @@ static int set_up(void **state)
 {
 	log_set_level(LOG_LEVEL_ERROR);
 	unsetenv("NOTIFY_SOCKET");
-	new_fails = 0;
+	waiting_config = NULL;
 	return make_test_directory(state) || signals_block(&signals);
 }
 
@@ -131,81 +136,131 @@ static void test_stop(void **state)
 
 	assert_int_equal(serve(acts), 0);
 	assert_int_equal(traced, 1);
-	assert_int_equal(ended, 1);
 	assert_int_equal(threshold_traced[0], 1000000);
 }
 
-/* A file with a mistake, or with an event the kernel lacks: the old settings and run continue. */
+/* A file with a mistake, or with an event the kernel lacks: the old run goes on. */
 static void test_bad_reload(void **state)
 {
-	static const struct act mistake[] = { { "threshold = soon\n", SIGHUP, 1 } };
-	static const struct act cannot[] = { { "threshold = 1ms\nevent = a:b\n", SIGHUP, 1 } };
+	static const char *const files[] = { "threshold = soon\n", "event = a:b\n",
+					     "burst = -1\n" };
 
-	assert_int_equal(serve(mistake), -EBUSY);
-	assert_int_equal(made, 1);
-	assert_int_equal(burst_set, 0);
-	new_fails = 2;
-	assert_int_equal(serve(cannot), -EBUSY);
-	assert_int_equal(made, 2);
-	assert_int_equal(traced, 1);
-	assert_int_equal(ended, 1);
+	for (size_t i = 0; i < COUNT(files); i++) {
+		const struct act acts[] = { { files[i], SIGHUP, EXIT_STATUS_RUN_TIME } };
+
+		assert_int_equal(serve(acts), -EBUSY);
+		assert_int_equal(made, 1);
+	}
 }
 
-/* A setting that needs no new set-up applies at once to the current run. */
-static void test_reload_in_place(void **state)
-{
-	static const struct act acts[] = { { "threshold = 1ms\nburst = 7\nreport = 5ms\n", SIGHUP,
-					     0 } };
-
-	assert_int_equal(serve(acts), 0);
-	assert_int_equal(made, 1);
-	assert_int_equal(burst_set, 7);
-	assert_int_equal(report_set, 5000000);
-}
-
-/* Another threshold needs a new run, prepared before the old one ends. */
-static void test_reload_anew(void **state)
+/* The old run ends, and another begins. */
+static void test_reload(void **state)
 {
 	static const struct act acts[] = {
 		{ "threshold = 2ms\n", SIGHUP, 0 },
+		{ "threshold = 3ms\n", SIGHUP, 0 },
 		{ NULL, SIGTERM, 0 },
 	};
 
 	assert_int_equal(serve(acts), 0);
-	assert_int_equal(made, 2);
-	assert_int_equal(ended, 2);
-	assert_int_equal(traced, 2);
+	assert_int_equal(made, 3);
 	assert_int_equal(threshold_traced[0], 1000000);
 	assert_int_equal(threshold_traced[1], 2000000);
+	assert_int_equal(threshold_traced[2], 3000000);
+}
+
+/* The new run ends by itself, or by a failure: so does the service. */
+static void test_end_after_a_reload(void **state)
+{
+	static const struct act duration[] = { { "threshold = 2ms\n", SIGHUP, 0 }, { NULL, 0, 0 } };
+	static const struct act fails[] = { { "threshold = 2ms\n", SIGHUP, 0 },
+					    { NULL, 0, EXIT_STATUS_RUN_TIME } };
+
+	assert_int_equal(serve(duration), 0);
+	assert_int_equal(traced, 2);
+	assert_int_equal(serve(fails), -EBUSY);
+	assert_int_equal(traced, 2);
+}
+
+/* What the service manager hears next, without the time of a reload. */
+static void hears(int socket, const char *expected)
+{
+	char text[512] = "";
+
+	assert_true(recv(socket, text, sizeof(text) - 1, MSG_DONTWAIT) > 0);
+	text[strcspn(text, "\n")] = '\0';
+	assert_string_equal(text, expected);
+}
+
+static int listen_as_manager(void)
+{
+	int socket = listen_at(test_path("n"));
+
+	setenv("NOTIFY_SOCKET", test_path("n"), 1);
+	return socket;
 }
 
 /* While another user traces, the service waits under a service manager, else it fails. */
 static void test_tracing_in_use(void **state)
 {
 	static const struct act acts[] = { { NULL, 0, EXIT_STATUS_IN_USE } };
-	char text[512] = "";
 	int manager;
 
 	assert_int_equal(serve(acts), -EBUSY);
 	assert_int_equal(failure.status, EXIT_STATUS_IN_USE);
-	manager = listen_at(test_path("n"));
-	setenv("NOTIFY_SOCKET", test_path("n"), 1);
+	manager = listen_as_manager();
 	assert_int_equal(serve(acts), 0);
 	assert_int_equal(traced, 1);
-	assert_int_equal(ended, 1);
-	assert_true(recv(manager, text, sizeof(text) - 1, 0) > 0);
-	assert_non_null(strstr(text, "Waiting: in use"));
+	hears(manager, "STATUS=Waiting: in use");
+	hears(manager, "READY=1");
+	hears(manager, "STOPPING=1");
 	close(manager);
 }
+
+/* A reload while it waits is over once the new run waits, with its own settings. */
+static void test_reload_while_waiting(void **state)
+{
+	static const struct act acts[] = { { NULL, 0, EXIT_STATUS_IN_USE },
+					   { NULL, 0, EXIT_STATUS_IN_USE } };
+	int manager = listen_as_manager();
+
+	waiting_config = "threshold = 2ms\n";
+	assert_int_equal(serve(acts), 0);
+	assert_int_equal(traced, 2);
+	assert_int_equal(made, 2);
+	assert_int_equal(threshold_traced[1], 2000000);
+	hears(manager, "STATUS=Waiting: in use");
+	hears(manager, "READY=1");
+	hears(manager, "RELOADING=1");
+	hears(manager, "READY=1");
+	hears(manager, "STOPPING=1");
+	close(manager);
+}
+
+/* The manager hears at once that settings are refused. */
+static void test_bad_reload_is_over(void **state)
+{
+	static const struct act acts[] = { { "threshold = soon\n", SIGHUP, 0 } };
+	int manager = listen_as_manager();
+
+	assert_int_equal(serve(acts), 0);
+	hears(manager, "RELOADING=1");
+	hears(manager, "READY=1");
+	close(manager);
+}
+
+#define RUN(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_stop, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_bad_reload, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_reload_in_place, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_reload_anew, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_tracing_in_use, set_up, tear_down),
+		RUN(test_stop),
+		RUN(test_bad_reload),
+		RUN(test_reload),
+		RUN(test_end_after_a_reload),
+		RUN(test_tracing_in_use),
+		RUN(test_reload_while_waiting),
+		RUN(test_bad_reload_is_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,8 +8,8 @@
 #include <pthread.h>
 #include <semaphore.h>
 
-#include "allocfilt/base.h"
-#include "allocfilt/tracing.h"
+#include "allocfilt/base/log.h"
+#include "allocfilt/tracing/session.h"
 
 /* More calls than any session makes; a loop over all of them has to end before. */
 #define CALLS_MAX 5000
@@ -129,6 +129,9 @@ static int run(void)
 	for (int i = 0; i < request.plan->nr_events; i++)
 		session_switch_event(session, &request.plan->events[i], false);
 	session_switch_event(session, &request.plan->events[0], true);
+	fake.buffer_max_kb = 0;
+	usleep(61000000);
+	session_grow_buffer(session);
 	session_off(session);
 	end_ret = session_end(session, &failure);
 	return ret ? ret : end_ret;
@@ -503,61 +506,63 @@ static void test_pid_that_is_gone(void **state)
 	end_as_found();
 }
 
-/*
- * 14 MiB for two CPUs: a 16th of it is 448 KiB for each, which are 113 pages of 4080 bytes. As soon
- * as there is twice the memory, it grows to twice of that: 226 pages.
- */
-static void test_size_is_a_share_of_what_is_available(void **state)
+/* 4096 and 2048 KiB are refused; 1024 are 258 pages of 4080 bytes. After a minute, all of it. */
+static void test_half_of_a_size_without_memory(void **state)
 {
-	fake_remember();
-	fake_put_available(14 << 10);
+	fake.buffer_max_kb = 1500;
+	log_set_level(LOG_LEVEL_NOTICE);
+	capture_stderr();
 	start();
-	assert_value("buffer_size_kb", "450");
-	assert_in_range(fake.largest_step_kb, 50, 116);
-	fake_put_available(27 << 10);
+	log_set_level(LOG_LEVEL_ERROR);
+	assert_non_null(strstr(captured(), "a buffer of 1024 KiB for each CPU, not 4096; "));
+	assert_value("buffer_size_kb", "1027");
+	fake.buffer_max_kb = 0;
+	usleep(59000000);
 	session_grow_buffer(session);
-	assert_value("buffer_size_kb", "450");
-	fake_put_available(29 << 10);
-	session_grow_buffer(session);
-	assert_value("buffer_size_kb", "928");
-	fake_put_available(8 << 20);
+	assert_value("buffer_size_kb", "1027");
+	usleep(2000000);
 	session_grow_buffer(session);
 	assert_value("buffer_size_kb", "4099");
 	end_as_found();
 }
 
-/* The kernel allocates nothing for CPUs that never came online: the sizes are those of two. */
-static void test_possible_cpus_take_no_memory(void **state)
+/* Two CPUs get a quarter of what is available at most: 1792 KiB each. */
+static void test_half_of_a_size_that_takes_too_much(void **state)
 {
-	char name[64];
+	fake_put_available(14 << 10);
+	start();
+	assert_value("buffer_size_kb", "1027");
+	usleep(61000000);
+	fake_put_available(32 << 10);
+	session_grow_buffer(session);
+	assert_value("buffer_size_kb", "4099");
+	end_as_found();
+}
 
-	for (int cpu = FAKE_ONLINE; cpu < FAKE_POSSIBLE; cpu++) {
-		snprintf(name, sizeof(name), "per_cpu/cpu%d/buffer_size_kb", cpu);
-		fake_put(name, "1408\n");
+static void test_full_size_is_tried_once_more(void **state)
+{
+	fake.buffer_max_kb = 1500;
+	start();
+	for (int i = 0; i < 2; i++) {
+		usleep(61000000);
+		session_grow_buffer(session);
+		assert_value("buffer_size_kb", "1027");
+		fake.buffer_max_kb = 0;
 	}
-	test_size_is_a_share_of_what_is_available(NULL);
+	end_as_found();
 }
 
 /* The OOM killer's first choice is who grows a buffer: a child, and the run goes on with less. */
 static void test_children_write_what_takes_memory(void **state)
 {
 	fake.can_fork = true;
-	fake_remember();
-	fake_put_available(14 << 10);
 	start();
-	assert_value("buffer_size_kb", "450");
-	assert_true(fake.children > 0);
-	fake.kill_children = true;
-	fake_put_available(8 << 20);
-	session_grow_buffer(session);
-	assert_value("buffer_size_kb", "450");
-	fake.kill_children = false;
-	session_grow_buffer(session);
+	assert_int_equal(fake.children, 1);
 	assert_value("buffer_size_kb", "4099");
 	end_as_found();
 }
 
-static void test_children_are_killed_in_a_start(void **state)
+static void test_children_are_killed(void **state)
 {
 	fake.can_fork = true;
 	fake.kill_children = true;
@@ -565,6 +570,9 @@ static void test_children_are_killed_in_a_start(void **state)
 	assert_false(fake_has(FAKE_INSTANCE));
 	assert_value("buffer_size_kb", "7");
 	assert_true(fake.children > 1);
+	usleep(61000000);
+	session_grow_buffer(session);
+	assert_value("buffer_size_kb", "7");
 	fake.kill_children = false;
 	end_as_found();
 }
@@ -572,36 +580,10 @@ static void test_children_are_killed_in_a_start(void **state)
 /* Two pages are the least that a buffer has. */
 static void test_no_memory_at_all(void **state)
 {
-	fake_put_available(100);
+	fake.buffer_max_kb = 1;
 	start();
 	assert_value("buffer_size_kb", "7");
-	fake_put_available(8 << 20);
-	end_as_found();
-}
-
-/* In steps, so that a kill finds some size between: a 64th of 14 MiB is 112 KiB for each of two. */
-static void test_growth_is_in_steps(void **state)
-{
-	fake_put_available(14 << 10);
-	start();
-	assert_in_range(fake.largest_step_kb, 50, 116);
-	end();
-	assert_in_range(fake.largest_step_kb, 50, 116);
-	assert_as_found();
-}
-
-static void test_refused_growth(void **state)
-{
-	fake.buffer_max_kb = 200;
-	fake_put_available(14 << 10);
-	start();
-	assert_in_range(atoi(fake_get("buffer_size_kb")), 90, 200);
-	fake_put_available(8 << 20);
-	session_grow_buffer(session);
-	assert_in_range(atoi(fake_get("buffer_size_kb")), 90, 200);
 	fake.buffer_max_kb = 0;
-	session_grow_buffer(session);
-	assert_value("buffer_size_kb", "4099");
 	end_as_found();
 }
 
@@ -609,14 +591,13 @@ static void test_refused_growth(void **state)
 static void test_used_buffer_is_not_reduced(void **state)
 {
 	fake_put("buffer_size_kb", "1410\n");
-	fake_put_available(1 << 10);
+	fake.buffer_max_kb = 1500;
 	start();
 	assert_value("buffer_size_kb", "1410");
 	end();
 	request.buffer = 100 << 10;
 	start();
 	assert_value("buffer_size_kb", "103");
-	fake_put_available(14 << 10);
 	end();
 	assert_value("buffer_size_kb", "1410");
 }
@@ -626,38 +607,17 @@ static void test_short_memory_with_different_sizes(void **state)
 {
 	fake_put("buffer_size_kb", "X\n");
 	fake_put("per_cpu/cpu0/buffer_size_kb", "103\n");
-	fake_put_available(14 << 10);
-	fake_remember();
+	fake.buffer_max_kb = 1500;
 	start();
-	assert_value("per_cpu/cpu0/buffer_size_kb", "450");
+	assert_value("per_cpu/cpu0/buffer_size_kb", "1027");
 	assert_value("per_cpu/cpu1/buffer_size_kb", "1410");
-	fake_put_available(8 << 20);
+	fake.buffer_max_kb = 0;
+	usleep(61000000);
 	session_grow_buffer(session);
 	assert_value("per_cpu/cpu0/buffer_size_kb", "4099");
 	assert_value("per_cpu/cpu1/buffer_size_kb", "4099");
 	end();
 	assert_value("per_cpu/cpu0/buffer_size_kb", "103");
-	assert_value("per_cpu/cpu1/buffer_size_kb", "1410");
-}
-
-/* Only those that have less grow; at the least, each has what is said. */
-static void test_different_sizes_are_not_reduced(void **state)
-{
-	fake_put("buffer_size_kb", "X\n");
-	fake_put("per_cpu/cpu0/buffer_size_kb", "7\n");
-	fake_put("per_cpu/cpu1/buffer_size_kb", "1410\n");
-	fake_put_available(14 << 10);
-	start();
-	assert_value("per_cpu/cpu0/buffer_size_kb", "450");
-	fake_put_available(29 << 10);
-	session_grow_buffer(session);
-	assert_value("per_cpu/cpu0/buffer_size_kb", "928");
-	assert_value("per_cpu/cpu1/buffer_size_kb", "1410");
-	fake_put_available(59 << 10);
-	session_grow_buffer(session);
-	assert_value("per_cpu/cpu0/buffer_size_kb", "1888");
-	assert_value("per_cpu/cpu1/buffer_size_kb", "1888");
-	end();
 	assert_value("per_cpu/cpu1/buffer_size_kb", "1410");
 }
 
@@ -669,11 +629,7 @@ static void test_different_sizes_without_a_buffer(void **state)
 	fake_put("per_cpu/cpu2/buffer_size_kb", "1408\n");
 	fake_put("per_cpu/cpu3/buffer_size_kb", "0\n");
 	for (int i = 0; i < 2; i++) {
-		fake_put_available(14 << 10);
 		start();
-		assert_value("per_cpu/cpu0/buffer_size_kb", "450");
-		fake_put_available(8 << 20);
-		session_grow_buffer(session);
 		assert_value("per_cpu/cpu0/buffer_size_kb", "4099");
 		assert_value("per_cpu/cpu1/buffer_size_kb", "4099");
 		end();
@@ -703,18 +659,17 @@ static void test_no_instance_while_memory_is_short(void **state)
 /* Without memory for what was found, that is said, and --restore does it later. */
 static void test_no_memory_at_the_end(void **state)
 {
-	fake_put_available(14 << 10);
+	fake.buffer_max_kb = 500;
 	start();
-	fake_put_available(1 << 10);
 	assert_int_equal(session_end(session, &failure), -ENOMEM);
 	assert_int_equal(failure.status, EXIT_STATUS_NOT_RESTORED);
 	assert_non_null(
-		strstr(failure.text, "buffer_size_kb is 450 and cannot be put back to 1408"));
+		strstr(failure.text, "buffer_size_kb is 258 and cannot be put back to 1408"));
 	assert_non_null(
 		strstr(failure.text, "; settings left: 1; allocfilt --restore puts them back"));
 	assert_value("current_tracer", "nop");
 	assert_true(undo_exists());
-	fake_put_available(14 << 10);
+	fake.buffer_max_kb = 0;
 	assert_int_equal(restore(), 0);
 	assert_as_found();
 }
@@ -740,35 +695,31 @@ static void test_killed_while_memory_is_short(void **state)
 {
 	for (int i = 0; i < 3; i++) {
 		fake_put("buffer_size_kb", "7 (expanded: 1408)\n");
-		fake_put_available(14 << 10);
+		fake.buffer_max_kb = 500;
 		start_and_be_killed();
-		assert_value("buffer_size_kb", "450");
-		fake_put_available(1 << 10);
+		assert_value("buffer_size_kb", "258");
 		start_and_be_killed();
-		assert_value("buffer_size_kb", "450");
+		assert_value("buffer_size_kb", "258");
 		assert_value("current_tracer", "function_graph");
 		assert_int_equal(restore(), -ENOMEM);
 		assert_int_equal(failure.status, EXIT_STATUS_NOT_RESTORED);
 		assert_value("current_tracer", "nop");
 		/* The run gets larger than what it found, and smaller again. */
 		start();
-		fake_put_available(8 << 20);
+		fake.buffer_max_kb = 0;
+		usleep(61000000);
 		session_grow_buffer(session);
 		assert_value("buffer_size_kb", "4099");
 		if (i == 0) {
 			end();
-		} else if (i == 1) {
-			fake_put_available(1 << 10);
+		} else {
+			fake.buffer_max_kb = 500;
 			assert_int_equal(session_end(session, &failure), -ENOMEM);
 			assert_true(undo_exists());
-			fake_put_available(8 << 20);
-			assert_int_equal(run(), 0);
-		} else {
-			fake_put_available(1 << 10);
-			assert_int_equal(session_end(session, &failure), -ENOMEM);
-			start_and_be_killed();
-			fake_put_available(8 << 20);
-			assert_int_equal(restore(), 0);
+			if (i == 2)
+				start_and_be_killed();
+			fake.buffer_max_kb = 0;
+			assert_int_equal(i == 1 ? run() : restore(), 0);
 		}
 		assert_as_found();
 		assert_false(undo_exists());
@@ -1182,9 +1133,10 @@ static void every_kill(bool instances, bool force)
 
 		make(instances);
 		request.force = force;
-		/* Two settings of one file: its default, then ours. */
+		/* Two settings of one file: its default, then ours. And sizes that are refused. */
 		if (force) {
 			fake_put("tracing_thresh", "50\n");
+			fake.buffer_max_kb = 1500;
 			fake_remember();
 		}
 		pid = _Fork();
@@ -1231,17 +1183,15 @@ int main(void)
 		AT_TOP(test_threads_without_end),
 		AT_TOP(test_threads_without_memory),
 		AT_TOP(test_pid_that_is_gone),
-		AT_TOP(test_size_is_a_share_of_what_is_available),
-		AT_TOP(test_possible_cpus_take_no_memory),
 		IN_INSTANCE(test_no_instance_while_memory_is_short),
+		AT_TOP(test_half_of_a_size_without_memory),
+		AT_TOP(test_half_of_a_size_that_takes_too_much),
+		AT_TOP(test_full_size_is_tried_once_more),
 		AT_TOP(test_children_write_what_takes_memory),
-		IN_INSTANCE(test_children_are_killed_in_a_start),
+		IN_INSTANCE(test_children_are_killed),
 		AT_TOP(test_no_memory_at_all),
-		AT_TOP(test_growth_is_in_steps),
-		AT_TOP(test_refused_growth),
 		AT_TOP(test_used_buffer_is_not_reduced),
 		AT_TOP(test_short_memory_with_different_sizes),
-		AT_TOP(test_different_sizes_are_not_reduced),
 		AT_TOP(test_different_sizes_without_a_buffer),
 		AT_TOP(test_no_memory_at_the_end),
 		AT_TOP(test_killed_while_memory_is_short),

@@ -5,7 +5,6 @@
  */
 #include <fcntl.h>
 
-#include "allocfilt/capture.h"
 #include "counted_malloc.h"
 #include "made_cpus.h"
 #include "made_page.h"
@@ -138,7 +137,7 @@ static void make_live_pipeline(struct flood *flood)
 		.local_clock = true,
 	};
 	assert_int_equal(pipeline_new(&flood->pipeline, &options, flood->plan, &flood->source,
-				      flood->writer, &failure),
+				      flood->writer, NULL, &failure),
 			 0);
 	make_buffers(flood);
 	pipeline_read_buffers(flood->pipeline, flood->buffers, NULL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/names.h"
+#include "allocfilt/names/shrinkers.h"
 #include "fake_resolver.h"
 #include "test_directory.h"
 #include "unit_test.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/record.h"
+#include "allocfilt/record/stacks.h"
 #include "unit_test.h"
 
 static void test_once(void **state)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/stall.h"
+#include "allocfilt/stats/summary.h"
 #include "fake_resolver.h"
 #include "unit_test.h"
 
@@ -67,26 +67,33 @@ static void stall(struct made made)
 
 #define STALL(...) stall((struct made){ __VA_ARGS__ })
 
+static const struct summary_total *at(enum summary_table which, size_t rank)
+{
+	const struct summary_total *total = summary_at(summary, which, rank);
+
+	assert_non_null(total);
+	return total;
+}
+
 static void test_waiters(void **state)
 {
 	const struct summary_stalls *waiting = summary_stalls(summary, STALLS_WAITING);
 	const struct summary_stalls *background = summary_stalls(summary, STALLS_BACKGROUND);
-	const struct summary_total *waiters;
 
 	STALL(.tid = 1, .name = "a", .ns = 100, .cgroup = "/x");
 	STALL(.tid = 2, .name = "b", .ns = 250, .cgroup = "/y");
 	STALL(.tid = 1, .name = "a", .ns = 200, .cgroup = "/x");
 	STALL(.tid = 3, .name = "k", .ns = 9000, .background = true);
 	STALL(.tid = 4, .name = "i", .ns = 10, .interrupt = true);
-	assert_int_equal(summary_totals(summary, SUMMARY_TASKS, &waiters), 2);
-	assert_string_equal(waiters[0].name, "a");
-	assert_int_equal(waiters[0].latency.total, 300);
-	assert_int_equal(waiters[0].latency.count, 2);
-	assert_int_equal(waiters[1].id, 2);
-	assert_int_equal(summary_totals(summary, SUMMARY_CGROUPS, &waiters), 2);
-	assert_string_equal(waiters[0].name, "/x");
-	assert_int_equal(summary_totals(summary, SUMMARY_KERNEL_THREADS, &waiters), 1);
-	assert_string_equal(waiters[0].name, "k");
+	assert_int_equal(summary_count(summary, SUMMARY_TASKS), 2);
+	assert_string_equal(at(SUMMARY_TASKS, 0)->ranked.name, "a");
+	assert_int_equal(at(SUMMARY_TASKS, 0)->latency.total, 300);
+	assert_int_equal(at(SUMMARY_TASKS, 0)->latency.count, 2);
+	assert_int_equal(at(SUMMARY_TASKS, 1)->ranked.id, 2);
+	assert_int_equal(summary_count(summary, SUMMARY_CGROUPS), 2);
+	assert_string_equal(at(SUMMARY_CGROUPS, 0)->ranked.name, "/x");
+	assert_int_equal(summary_count(summary, SUMMARY_KERNEL_THREADS), 1);
+	assert_string_equal(at(SUMMARY_KERNEL_THREADS, 0)->ranked.name, "k");
 	assert_int_equal(waiting->latency.total, 560);
 	assert_int_equal(background->latency.total, 9000);
 	assert_int_equal(phases_total(&waiting->phases), 560);
@@ -137,7 +144,6 @@ static void test_longest_ten(void **state)
 /* A newcomer may have had before what the evicted one had. */
 static void test_limits(void **state)
 {
-	const struct summary_total *waiters;
 	char name[16];
 
 	for (int i = 1; i <= SUMMARY_TASKS_MAX; i++)
@@ -145,47 +151,18 @@ static void test_limits(void **state)
 	assert_int_equal(summary_overflow(summary), 0);
 	STALL(.tid = 99999, .name = "new", .ns = 5);
 	assert_int_equal(summary_overflow(summary), 1);
-	assert_int_equal(summary_totals(summary, SUMMARY_TASKS, &waiters), SUMMARY_TASKS_MAX);
-	assert_int_equal(waiters[0].latency.total, 1000 + SUMMARY_TASKS_MAX);
-	assert_int_equal(waiters[0].error, 0);
-	assert_string_equal(waiters[SUMMARY_TASKS_MAX - 1].name, "new");
-	assert_int_equal(waiters[SUMMARY_TASKS_MAX - 1].latency.total, 5);
-	assert_int_equal(waiters[SUMMARY_TASKS_MAX - 1].error, 1001);
+	assert_int_equal(summary_count(summary, SUMMARY_TASKS), SUMMARY_TASKS_MAX);
+	assert_int_equal(at(SUMMARY_TASKS, 0)->latency.total, 1000 + SUMMARY_TASKS_MAX);
+	assert_int_equal(at(SUMMARY_TASKS, 0)->ranked.error, 0);
+	assert_string_equal(at(SUMMARY_TASKS, SUMMARY_TASKS_MAX - 1)->ranked.name, "new");
+	assert_int_equal(at(SUMMARY_TASKS, SUMMARY_TASKS_MAX - 1)->latency.total, 5);
+	assert_int_equal(at(SUMMARY_TASKS, SUMMARY_TASKS_MAX - 1)->ranked.error, 1001);
 	for (int i = 1; i <= SUMMARY_CGROUPS_MAX + 5; i++) {
 		snprintf(name, sizeof(name), "/%d", i);
 		STALL(.tid = 2, .ns = 10, .cgroup = name);
 	}
-	assert_int_equal(summary_totals(summary, SUMMARY_CGROUPS, &waiters), SUMMARY_CGROUPS_MAX);
+	assert_int_equal(summary_count(summary, SUMMARY_CGROUPS), SUMMARY_CGROUPS_MAX);
 	assert_int_equal(summary_overflow(summary), 6);
-}
-
-/*
- * 128 tasks of 50 ms fill the table. The first leader gets the place of one, the second that of
- * another, both with an error of 50 ms; after that each finds its place: 10,000 times 10 ms.
- */
-static void test_two_leaders(void **state)
-{
-	const struct summary_total *waiters;
-
-	for (int i = 1; i <= 128; i++)
-		STALL(.tid = i, .name = "once", .ns = 50 * MS);
-	for (int i = 0; i < 10000; i++) {
-		STALL(.tid = 1001, .name = "a", .ns = 10 * MS);
-		STALL(.tid = 1002, .name = "b", .ns = 10 * MS);
-	}
-	assert_int_equal(summary_totals(summary, SUMMARY_TASKS, &waiters), 128);
-	for (int i = 0; i < 2; i++) {
-		assert_int_equal(waiters[i].id, 1001 + i);
-		assert_int_equal(waiters[i].latency.total, 100000 * MS);
-		assert_int_equal(waiters[i].latency.count, 10000);
-		assert_int_equal(waiters[i].error, 50 * MS);
-	}
-	for (int i = 2; i < 128; i++) {
-		assert_string_equal(waiters[i].name, "once");
-		assert_int_equal(waiters[i].latency.total, 50 * MS);
-		assert_int_equal(waiters[i].error, 0);
-	}
-	assert_int_equal(summary_overflow(summary), 2);
 }
 
 static void window(uint64_t function, uint64_t ns)
@@ -206,94 +183,27 @@ static void pair(int event, uint64_t ns, bool slow)
 
 static void test_functions(void **state)
 {
-	const struct summary_total *functions;
-
-	window(0xa, 100);
-	window(0xb, 500);
-	window(0xa, 150);
+	window(0xfff0a, 100);
+	window(0xfff0b, 500);
+	window(0xfff0a, 150);
 	pair(0, 90, false);
 	pair(0, 200, true);
 	pair(1, 1000, true);
-	assert_int_equal(summary_totals(summary, SUMMARY_FUNCTIONS, &functions), 3);
-	assert_int_equal(functions[0].id, 0xb);
-	assert_int_equal(functions[1].latency.count, 2);
-	assert_int_equal(functions[1].latency.max, 150);
-	assert_int_equal(functions[2].id, 0);
-	assert_int_equal(functions[2].role, ROLE_DIRECT_RECLAIM);
-	assert_int_equal(functions[2].latency.total, 200);
-	for (int i = 0; i < SUMMARY_FUNCTIONS_MAX; i++)
-		window(0x100 + i, 10);
-	assert_int_equal(summary_totals(summary, SUMMARY_FUNCTIONS, &functions),
-			 SUMMARY_FUNCTIONS_MAX);
-	assert_int_equal(summary_overflow(summary), 3);
-	window(0x300, 1000);
-	assert_int_equal(summary_totals(summary, SUMMARY_FUNCTIONS, &functions),
-			 SUMMARY_FUNCTIONS_MAX);
-	assert_int_equal(functions[0].id, 0x300);
-	assert_int_equal(functions[0].latency.total, 1000);
-	/* 61 had 10 each, and three more took 10 with an error of 10 */
-	assert_int_equal(functions[0].error, 10);
-}
-
-#define KEYS 1000
-
-/* What Space-Saving promises of a table of @max entries; @exact: the true totals, by key */
-static void check_entry(const uint64_t *exact, bool *listed, int key, uint64_t total,
-			uint64_t error)
-{
-	listed[key] = true;
-	assert_true(total <= exact[key] && exact[key] <= total + error);
-}
-
-static void check_others(const uint64_t *exact, const bool *listed, size_t max)
-{
-	uint64_t all = 0;
-
-	for (int key = 1; key < KEYS; key++)
-		all += exact[key];
-	for (int key = 1; key < KEYS; key++)
-		assert_true(listed[key] || exact[key] <= all / max);
-}
-
-/* Few keys have much, and many have little. */
-static void test_bounds(void **state)
-{
-	static const size_t max[] = { SUMMARY_FUNCTIONS_MAX, SUMMARY_CGROUPS_MAX,
-				      SUMMARY_TASKS_MAX };
-	uint64_t exact[KEYS] = { 0 };
-	bool listed[KEYS] = { false };
-	const struct summary_total *totals;
-	uint32_t seed = 1;
-	size_t count;
-
-	for (int i = 0; i < 50000; i++) {
-		uint32_t random = (seed = seed * 1664525 + 1013904223) >> 8;
-		int key = 1 + random % (1 + (random >> 10) % (KEYS - 1));
-		uint64_t ns = 1 + (random >> 4) % 1000;
-		char name[16];
-
-		snprintf(name, sizeof(name), "/%d", key);
-		exact[key] += ns;
-		STALL(.tid = key, .ns = ns, .cgroup = name);
-		window(key, ns);
-	}
-	for (int which = SUMMARY_FUNCTIONS; which <= SUMMARY_TASKS; which++) {
-		memset(listed, 0, sizeof(listed));
-		count = summary_totals(summary, which, &totals);
-		for (size_t i = 0; i < count; i++)
-			check_entry(exact, listed,
-				    totals[i].id ? totals[i].id :
-						   (uint64_t)atoi(totals[i].name + 1),
-				    totals[i].latency.total, totals[i].error);
-		check_others(exact, listed, max[which]);
-	}
+	assert_int_equal(summary_count(summary, SUMMARY_FUNCTIONS), 3);
+	assert_int_equal(at(SUMMARY_FUNCTIONS, 0)->function, 0xfff0b);
+	assert_int_equal(at(SUMMARY_FUNCTIONS, 0)->role, ROLE_SLAB);
+	assert_int_equal(at(SUMMARY_FUNCTIONS, 1)->latency.count, 2);
+	assert_int_equal(at(SUMMARY_FUNCTIONS, 1)->latency.max, 150);
+	assert_int_equal(at(SUMMARY_FUNCTIONS, 2)->function, 0);
+	assert_int_equal(at(SUMMARY_FUNCTIONS, 2)->role, ROLE_DIRECT_RECLAIM);
+	assert_int_equal(at(SUMMARY_FUNCTIONS, 2)->latency.total, 200);
 }
 
 /* Those of kswapd are separate, and those of no role are together. */
 static void test_roles(void **state)
 {
-	const struct histogram *waiting = summary_stalls(summary, STALLS_WAITING)->roles;
-	const struct histogram *background = summary_stalls(summary, STALLS_BACKGROUND)->roles;
+	const struct latency *waiting = summary_stalls(summary, STALLS_WAITING)->roles;
+	const struct latency *background = summary_stalls(summary, STALLS_BACKGROUND)->roles;
 
 	STALL(.role = ROLE_DIRECT_RECLAIM, .ns = 30000);
 	STALL(.role = ROLE_DRAIN, .ns = 40000);
@@ -355,9 +265,8 @@ static int set_up_used(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_waiters),	TEST(test_longest),	TEST(test_limits),
-		TEST(test_two_leaders), TEST(test_functions),	TEST(test_bounds),
-		TEST(test_roles),	TEST(test_longest_ten), TEST(test_causes),
+		TEST(test_waiters), TEST(test_longest),	    TEST(test_limits), TEST(test_functions),
+		TEST(test_roles),   TEST(test_longest_ten), TEST(test_causes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

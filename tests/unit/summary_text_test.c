@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The summary as text and as JSON. */
-#include "allocfilt/output.h"
 #include "fake_resolver.h"
 #include "made_view.h"
 #include "output/json.h"
@@ -110,8 +109,7 @@ static void test_newcomers(void **state)
 	text_has(text,
 		 "\n0xabc: count 2, total 80.000 ms, p50 40.000 ms, p99 40.000 ms, max 40.000 ms "
 		 "(up to 50.000 ms more)\n");
-	text_has(text, "\n0xdef : total time = 80.000000 ms, max latency = 40.000000 ms\n"
-		       "  (up to 50.000 ms more)\n");
+	text_has(text, "\nother : total time = 80.000000 ms, max latency = 40.000000 ms\n");
 	print(true);
 	text_has(
 		text,
@@ -122,13 +120,12 @@ static void test_newcomers(void **state)
 		"{\"tid\":2,\"name\":\"once\",\"count\":1,\"total_ns\":50000000,\"p50_ns\":50000000,"
 		"\"p99_ns\":50000000,\"max_ns\":50000000,\"error_ns\":0}");
 	text_has(text, "\"max_ns\":40000000,\"error_ns\":50000000,\"histogram\":[");
-	text_has(text,
-		 "\"callback\":\"0xdef\",\"count\":2,\"total_ns\":80000000,\"max_ns\":40000000,"
-		 "\"error_ns\":50000000,\"superblocks\":[]}");
+	text_has(text, "{\"name\":\"other\",\"count\":2,\"total_ns\":80000000,"
+		       "\"max_ns\":40000000,\"superblocks\":[]}");
 }
 
-/* A superblock has all of its time, its callback what came later: no others are made up from that. */
-static void test_superblocks_of_newcomer(void **state)
+/* A capture that was tampered with: no others are made up where a superblock has more than its callback. */
+static void test_superblock_of_two_callbacks(void **state)
 {
 	struct record name = { .kind = RECORD_SUPERBLOCK, .raw = "vda" };
 	struct record record = { .fields = { .shrinker = 1, .callback = SCAN } };
@@ -141,22 +138,21 @@ static void test_superblocks_of_newcomer(void **state)
 	shrinker_names_see(view.shrinker_names, &name);
 	superblock = shrinker_names_superblock(view.shrinker_names, &record);
 	assert_true(superblock >= 0);
+	record.fields.callback = 0x10000;
 	shrinkers_pair(view.shrinkers, &pair, superblock);
-	for (int i = 1; i <= SHRINKERS_MAX; i++)
-		slab(0x10000 + i, 50 * MS);
+	record.fields.callback = SCAN;
 	shrinkers_pair(view.shrinkers, &pair, superblock);
 	print(false);
 	text_has(
 		text,
 		"\nsuper_cache_scan : total time = 10.000000 ms, max latency = 10.000000 ms\n"
-		"  (up to 50.000 ms more)\n"
 		"  super_cache_scan[vda] : total time = 20.000000 ms, max latency = 10.000000 ms\n");
 	assert_null(strstr(text, "others]"));
 }
 
 /*
  * Of five stalls, by hand: 1, 2, 3, 4 and 90 ms; the median is 3 ms, and a percentile is at most an
- * eighth above, in buckets of 2048, 2304, 2560, 2816, 3072 us: the third one ends at 3.071 ms.
+ * eighth above, in buckets of 2048, 2304, 2560, 2816, 3072 us: the third one ends at 3.072 ms.
  */
 static void test_short(void **state)
 {
@@ -321,7 +317,7 @@ static void test_psi(void **state)
 	print(false);
 	assert_null(strstr(text, "PSI"));
 	print(true);
-	text_has(text, ",\"pressure\":null,");
+	assert_null(strstr(text, "\"pressure\""));
 	/* of a capture that somebody made up */
 	view.pressure_after.known = true;
 	view.pressure_after.some = 4999999;
@@ -410,7 +406,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_psi, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_no_stall, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_newcomers, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_superblocks_of_newcomer, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_superblock_of_two_callbacks, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(test_not_shown, set_up, tear_down),
 	};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/names.h"
+#include "allocfilt/names/tasks.h"
 #include "test_directory.h"
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "allocfilt/base.h"
+#include "allocfilt/base/file.h"
 #include "unit_test.h"
 
 /* A directory of a test's own, for files laid out as in a tracing directory. */

@@ -10,7 +10,7 @@
 
 /* A file made by hand, as trace-cmd.dat.v7(5) and trace-cmd.dat.v6(5) have it; little-endian. */
 static struct {
-	unsigned char bytes[16384];
+	unsigned char bytes[4 << 20];
 	size_t at;
 } file;
 
@@ -21,6 +21,7 @@ static struct failure failure;
 #define BUFFER	   3
 #define UNAME	   5
 #define HEADER	   16
+#define FORMATS	   18
 #define COMPRESSED 1
 
 static void put(const void *bytes, size_t size)
@@ -243,7 +244,7 @@ static void test_sections(void **state)
 	put_option(DONE, 0);
 	assert_int_equal(open_file(), 0);
 	assert_string_equal(dat->flaw, "header_page");
-	assert_false(file_table_has(dat->files, "events/header_page"));
+	assert_int_equal(dat->nr_files, 0);
 }
 
 /* A section of two texts that says it has @size bytes. */
@@ -280,38 +281,74 @@ static void test_large_sections(void **state)
 	assert_string_equal(dat->flaw, "header_page");
 }
 
+/* @count formats, of which the last two have one name. */
+static size_t put_formats(uint32_t count)
+{
+	size_t section = put_section(FORMATS, 0, 0), end;
+	char text[32];
+
+	put_number(1, 4);
+	put_string("a");
+	put_number(count, 4);
+	for (uint32_t i = 0; i < count; i++) {
+		snprintf(text, sizeof(text), "name: %u\n", i + 1 < count ? i : i - 1);
+		put_number(strlen(text), 8);
+		put(text, strlen(text));
+	}
+	end = file.at;
+	file.at = section + 8;
+	put_number(end - section - 16, 8);
+	file.at = end;
+	return section;
+}
+
 static int count_event(void *context, const char *system, const char *name)
 {
 	++*(int *)context;
 	return 0;
 }
 
-/* More than a kernel can number, and one of them again and again. */
-static void test_formats_without_end(void **state)
+/* No more than a kernel can number, and each once. */
+static void test_formats(void **state)
 {
-	struct file_table *files = file_table_new();
-	char path[64], *text;
-	int added = 0;
+	static const struct {
+		uint32_t formats, files;
+		bool flaw;
+	} cases[] = { { 300, 299, false },
+		      { 1 << 16, (1 << 16) - 1, false },
+		      { 1 << 17, 1 << 16, true } };
 
-	assert_non_null(files);
-	do
-		snprintf(path, sizeof(path), "events/a/%d/format", added / 2);
-	while (!file_table_add(files, path, strdup("text"), 4) && added++ < 1 << 20);
-	assert_int_equal(added, 1 << 16);
-	file_table_sort(files);
-	added = 0;
-	file_table_events(files, count_event, &added);
-	assert_int_equal(added, 1 << 15);
-	assert_int_equal(file_table_read(files, "events/a/7/format", &text, NULL), 0);
-	assert_string_equal(text, "text");
-	free(text);
-	assert_int_equal(file_table_read(files, "events", &text, NULL), -ENOENT);
-	file_table_free(files);
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		size_t options = begin("none"), formats = put_formats(cases[i].formats), buffer;
+		struct data_source source = { 0 };
+		int events = 0;
+		char *text;
+
+		buffer = put_section(BUFFER, 0, 0);
+		set_offset(options, put_section(DONE, 0, 0));
+		put_option(FORMATS, formats);
+		put_buffer(buffer, "", NULL, 0);
+		put_option(DONE, 0);
+		assert_int_equal(open_file(), 0);
+		assert_int_equal(dat->nr_files, cases[i].files);
+		assert_int_equal(dat->flaw != NULL, cases[i].flaw);
+		source.files = dat->files;
+		source.nr_files = dat->nr_files;
+		source_events(&source, count_event, &events);
+		assert_int_equal(events, cases[i].files);
+		assert_int_equal(source_read(&source, "events/a/7/format", &text, NULL), 0);
+		assert_string_equal(text, "name: 7\n");
+		free(text);
+		assert_true(source_has(&source, "events/a/7/format"));
+		assert_false(source_has(&source, "events/a"));
+		assert_int_equal(source_read(&source, "events/a", &text, NULL), -ENOENT);
+	}
 }
 
 static void test_texts(void **state)
 {
 	size_t options = begin("none"), header, buffer;
+	struct data_source source = { 0 };
 	char text[16] = "";
 	int fd;
 
@@ -323,12 +360,14 @@ static void test_texts(void **state)
 	put_option(DONE, 0);
 	assert_int_equal(open_file(), 0);
 	assert_null(dat->flaw);
-	fd = file_table_open(dat->files, "events/header_page");
+	source.files = dat->files;
+	source.nr_files = dat->nr_files;
+	fd = source_open(&source, "events/header_page");
 	assert_true(fd >= 0);
 	assert_int_equal(read(fd, text, sizeof(text)), 5);
 	assert_memory_equal(text, "a\0b\nc", 5);
 	close(fd);
-	assert_int_equal(file_table_open(dat->files, "events"), -ENOENT);
+	assert_int_equal(source_open(&source, "events"), -ENOENT);
 }
 
 static void test_version_6(void **state)
@@ -377,7 +416,7 @@ int main(void)
 		TEST(test_places_of_cpus),
 		TEST(test_sections),
 		TEST(test_large_sections),
-		TEST(test_formats_without_end),
+		TEST(test_formats),
 		TEST(test_texts),
 		TEST(test_version_6),
 	};

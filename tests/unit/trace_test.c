@@ -2,7 +2,8 @@
 #include <fcntl.h>
 #include <inttypes.h>
 
-#include "allocfilt/output.h"
+#include "allocfilt/base/line.h"
+#include "allocfilt/output/form.h"
 #include "fake_resolver.h"
 #include "made_cpus.h"
 #include "unit_test.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocfilt/names.h"
+#include "allocfilt/names/tasks.h"
+#include "allocfilt/names/units.h"
 #include "unit_test.h"
 
 /* NULL: no unit. systemd's own cases are in its src/test/test-cgroup-util.c. */

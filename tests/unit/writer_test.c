@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "allocfilt/base.h"
+#include "allocfilt/base/writer.h"
 #include "unit_test.h"
 
 static int64_t now_ms(void)

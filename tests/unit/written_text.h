@@ -2,7 +2,7 @@
 #ifndef ALLOCFILT_TEST_WRITTEN_TEXT_H
 #define ALLOCFILT_TEST_WRITTEN_TEXT_H
 
-#include "allocfilt/base.h"
+#include "allocfilt/base/writer.h"
 #include "unit_test.h"
 
 /* What goes to a writer, as a text. */

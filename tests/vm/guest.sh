@@ -1,6 +1,9 @@
 # shellcheck shell=sh
 # Helpers for scripts that run inside the virtual machine: . /guest.sh
 
+# shellcheck source=tests/protocol.sh
+. /protocol.sh
+
 # shellcheck disable=SC2034 # for the scripts that source this
 TRACING=/sys/kernel/tracing
 INSTANCE=$TRACING/instances/allocfilt
@@ -14,12 +17,6 @@ die()
 {
 	echo "FAIL: $*"
 	exit 1
-}
-
-skip()
-{
-	echo "SKIP: $*"
-	exit 77
 }
 
 # seconds: since boot

@@ -16,7 +16,7 @@ start()
 	allocfilt "$@" >"/out/$name.dat" 2>"/out/$name.err" &
 	pid=$!
 	wait_for 200 ready "$name" || {
-		echo "not ok $name-starts: $(tail -n 1 "/out/$name.err")"
+		fail "$name-starts" "$(tail -n 1 "/out/$name.err")"
 		kill -9 "$pid"
 		return 1
 	}
@@ -28,9 +28,9 @@ ended()
 	status=0
 	wait "$pid" || status=$?
 	if [ "$status" = "$2" ]; then
-		echo "ok $1-exit-status"
+		pass "$1-exit-status"
 	else
-		echo "not ok $1-exit-status: $status and not $2: $(tail -n 1 "/out/$1.err")"
+		fail "$1-exit-status" "$status and not $2: $(tail -n 1 "/out/$1.err")"
 	fi
 }
 

@@ -23,11 +23,11 @@ same()
 {
 	_difference=$(differences)
 	if [ -n "$_difference" ]; then
-		echo "not ok $1: $_difference"
+		fail "$1" "$_difference"
 	elif [ -e /run/allocfilt/undo ]; then
-		echo "not ok $1: an undo file is left"
+		fail "$1" "an undo file is left"
 	else
-		echo "ok $1"
+		pass "$1"
 	fi
 }
 
@@ -41,9 +41,9 @@ same_all()
 {
 	fingerprint -a >/tmp/after.all
 	if cmp -s /tmp/before.all /tmp/after.all; then
-		echo "ok $1: $(wc -l </tmp/after.all) files"
+		pass "$1: $(wc -l </tmp/after.all) files"
 	else
-		echo "not ok $1: $(diff -U 0 /tmp/before.all /tmp/after.all | sed -n '4p')"
+		fail "$1" "$(diff -U 0 /tmp/before.all /tmp/after.all | sed -n '4p')"
 	fi
 }
 
@@ -53,9 +53,9 @@ check()
 	_name=$1
 	shift
 	if "$@"; then
-		echo "ok $_name"
+		pass "$_name"
 	else
-		echo "not ok $_name: $* ($(tail -n 1 /tmp/err | cut -c 1-200))"
+		fail "$_name" "$* ($(tail -n 1 /tmp/err | cut -c 1-200))"
 	fi
 }
 

@@ -4,6 +4,9 @@
 
 #include <stddef.h>
 
+#include "allocfilt/record/page.h"
+#include "allocfilt/record/record.h"
+
 /* The texts of the plan's events, as the kernel prints them: "mm_vmscan_…: order=0 …", no newline. */
 
 struct event_texts;

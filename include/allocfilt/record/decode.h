@@ -2,8 +2,9 @@
 #ifndef ALLOCFILT_RECORD_DECODE_H
 #define ALLOCFILT_RECORD_DECODE_H
 
-#include "allocfilt/record.h"
 #include "allocfilt/record/merge.h"
+#include "allocfilt/record/record.h"
+#include "allocfilt/record/source.h"
 
 /*
  * From a record's bytes to a struct record: fields are bound by name once, when a format is added.

@@ -5,8 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "allocfilt/names.h"
-#include "allocfilt/stall/phases.h"
 #include "allocfilt/stall/stall.h"
 
 /*
@@ -50,7 +48,6 @@ const struct phase_name *cause_name(int cause);
 
 /** stall_cause - the cause of a stall; valid as long as its shrinkers are */
 void stall_cause(const struct stall *stall, struct stall_cause *cause);
-
 
 /** cause_which - stall_cause.which alone */
 int cause_which(const struct stall *stall);

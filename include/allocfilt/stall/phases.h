@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "allocfilt/plan.h"
+#include "allocfilt/plan/catalog.h"
 
 /*
  * Phases: where the time of a stall went. Each nanosecond is counted once, for the innermost run

@@ -6,8 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "allocfilt/names.h"
-#include "allocfilt/plan.h"
+#include "allocfilt/names/resolver.h"
 #include "allocfilt/stall/phases.h"
 #include "allocfilt/stall/task_key.h"
 
@@ -85,7 +84,7 @@ struct stall {
 struct stall_window {
 	uint64_t start; /* ns, trace clock */
 	uint64_t end;
-	int role;	   /* enum role, or ROLE_NONE */
+	int role; /* enum role, or ROLE_NONE */
 	bool is_pair;
 	struct record begin; /* of a pair; here and below without the fields of events */
 	struct record exit;  /* or the end of a pair */

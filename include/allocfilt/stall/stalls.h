@@ -5,7 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "allocfilt/record.h"
+#include "allocfilt/base/base.h"
+#include "allocfilt/record/decode.h"
 #include "allocfilt/stall/stall.h"
 
 /*

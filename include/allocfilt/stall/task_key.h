@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "allocfilt/record.h"
+#include "allocfilt/record/record.h"
 
 /*
  * Whose a record is. The idle task is one task per CPU. A record of an interrupt belongs to its CPU

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_ACCOUNT_ACCOUNT_H
+#define ALLOCFILT_ACCOUNT_ACCOUNT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "allocfilt/base/writer.h"
+#include "allocfilt/stall/stall.h"
+
+/*
+ * An account: who takes memory from the kernel, and what is wasted. The kernel counts by itself, in
+ * histograms; stalls come from what is traced. Two tables are made of them: call sites and processes.
+ */
+
+/* A place in the kernel that allocates objects. */
+struct account_site {
+	uint64_t address;
+	const char *name;  /* "alloc_pipe_info+0x5c", "ext4_alloc_inode+0x1f [ext4]" */
+	const char *cache; /* of kmem_cache_alloc(), "" if unknown; NULL: kmalloc() */
+	uint64_t count;
+	uint64_t requested; /* bytes */
+	uint64_t allocated; /* bytes */
+};
+
+/** account_wasted - bytes that were allocated but not asked for */
+uint64_t account_wasted(const struct account_site *site);
+
+#define ACCOUNT_ORDERS 16 /* the last one counts higher ones, too; arm64 has up to 13 */
+
+struct account_process {
+	int pid;
+	char name[TASK_COMM_MAX]; /* any bytes; TASK_UNNAMED if unknown */
+	uint64_t count;		  /* allocations of pages */
+	uint64_t pages;
+	uint64_t orders[ACCOUNT_ORDERS]; /* allocations by order */
+	uint64_t fallbacks;
+	uint64_t refilled; /* blocks of pages, of any order */
+	uint64_t drained;  /* the same */
+	uint64_t stalls;
+	uint64_t waited; /* ns */
+};
+
+/* What no row has, because the kernel's table of that histogram was full. */
+struct account_dropped {
+	uint64_t sites;	    /* allocations of objects */
+	uint64_t pages;	    /* allocations of pages, fallbacks, refills and drains */
+	uint64_t tasks;	    /* forks and exits: tasks may lack their name or process */
+	uint64_t processes; /* stalls of further processes */
+};
+
+struct account_tables {
+	const struct account_site *sites; /* as account_tables() was asked to sort them */
+	size_t nr_sites;
+	const struct account_process *processes; /* most pages first */
+	size_t nr_processes;
+	struct account_site all_sites; /* their sum, without a name */
+	struct account_process
+		all_processes; /* the same, without stalls' processes that were dropped */
+	struct account_dropped dropped;
+	uint64_t unreadable; /* rows of the kernel's text */
+};
+
+struct account;
+
+/**
+ * account_new
+ * @pids: of -p, 0 ends; NULL: all that the kernel counts
+ *
+ * The arguments have to outlive it. Returns NULL with errno ENOMEM.
+ */
+struct account *account_new(const struct plan *plan, const pid_t *pids, struct resolver *resolver);
+void account_free(struct account *account);
+
+/**
+ * account_see_tasks - learn the processes of the tasks that run now
+ *
+ * @proc: /proc
+ *
+ * Of these no fork is counted, and when a histogram is read they may have ended. To be called once,
+ * when histograms count. Returns 0 or -ENOMEM.
+ */
+int account_see_tasks(struct account *account, const char *proc);
+
+/** account_stall - count a stall; of kernel threads at work and of interrupts none is counted */
+void account_stall(struct account *account, const struct named_stall *named);
+
+/**
+ * account_read - make the tables anew from the kernel's texts
+ * @texts: of each histogram, which the account frees; NULL: the plan does not have it
+ * @ts: ns, trace clock, for names
+ *
+ * Returns 0, or -ENOMEM, -EAGAIN if the kernel had no memory to print one, or -ESTALE if one has no
+ * histogram of ours any longer; then the tables stay as they were.
+ */
+int account_read(struct account *account, char *texts[HISTOGRAM_COUNT], uint64_t ts);
+
+/** account_begin_interval - account_tables() of an interval begin with what was read last */
+void account_begin_interval(struct account *account);
+
+/**
+ * account_tables - as they were last read; valid until the next call of account_tables() or account_read()
+ * @interval: since account_begin_interval(), else since the start
+ *
+ * Returns 0 or -ENOMEM.
+ */
+int account_tables(struct account *account, bool interval, enum account_sort sort,
+		   struct account_tables *ret_tables);
+
+/* What the forms of an account show. */
+struct account_view {
+	const struct account_tables *tables;
+	enum account_sort sort; /* that of the tables */
+	unsigned int top;	/* rows of each table in text */
+	bool is_interval;	/* the tables are of an interval */
+	uint64_t ts;		/* ns, trace clock */
+	uint64_t realtime;	/* ns since the epoch at ts; 0: not known */
+	uint64_t duration;	/* ns */
+	uint64_t threshold;	/* ns: shorter stalls are not counted */
+	uint64_t lost;		/* records */
+	bool is_loss_unknown;	/* there were more, the kernel does not say how many */
+};
+
+/** account_form_names - the names for -f, terminated by NULL; the first is the default */
+const char *const *account_form_names(void);
+
+/**
+ * account_print - write the tables in a form, and flush it
+ * @form: one of account_form_names(): "text" for people, a blank line first; "json", a line; "folded",
+ *	a line for each call site, with what @view->sort names
+ *
+ * Returns 0 or -errno of the writer.
+ */
+int account_print(struct writer *writer, const char *form, const struct account_view *view);
+
+#endif

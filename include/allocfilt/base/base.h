@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_BASE_BASE_H
+#define ALLOCFILT_BASE_BASE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A cold function is kept out of line, so that its callers stay small. */
+#define noinline __attribute__((noinline))
+
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+
+/* The struct of which @pointer is the member. */
+#define container_of(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
+
+#define NS_PER_US     UINT64_C(1000)
+#define NS_PER_MS     (1000 * NS_PER_US)
+#define NS_PER_SECOND (1000 * NS_PER_MS)
+
+#endif

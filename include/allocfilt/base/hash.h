@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_BASE_HASH_H
+#define ALLOCFILT_BASE_HASH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "allocfilt/base/base.h"
+
+/*
+ * The elements of a fixed array that are not in use. The memory of those that never were comes as it
+ * is needed.
+ */
+struct pool {
+	void *unused; /* the one used last; each has the one before it in its first bytes */
+	char *fresh;
+	size_t stride, nr_fresh;
+};
+
+/** pool_init - all elements are unused; @stride: bytes from one to the next */
+static inline void pool_init(struct pool *pool, void *first, size_t stride, size_t count)
+{
+	*pool = (struct pool){ NULL, first, stride, count };
+}
+
+static inline bool pool_is_empty(const struct pool *pool)
+{
+	return !pool->unused && !pool->nr_fresh;
+}
+
+/** pool_take - an unused element; NULL: there is none */
+static inline void *pool_take(struct pool *pool)
+{
+	void *element = pool->unused;
+
+	if (element) {
+		memcpy(&pool->unused, element, sizeof(pool->unused));
+	} else if (pool->nr_fresh) {
+		element = pool->fresh;
+		pool->fresh += pool->stride;
+		pool->nr_fresh--;
+	}
+	return element;
+}
+
+static inline void pool_put(struct pool *pool, void *element)
+{
+	memcpy(element, &pool->unused, sizeof(pool->unused));
+	pool->unused = element;
+}
+
+/*
+ * A hash table over a fixed array of entries, each of which embeds a struct hash_link. It keeps
+ * the entries in order of their last use. After hash_init() nothing is allocated.
+ */
+
+struct hash_link {
+	TAILQ_ENTRY(hash_link) use; /* of hash.used */
+	struct hash_link *next;	    /* of the same bucket */
+	uint64_t key;
+};
+
+TAILQ_HEAD(hash_links, hash_link);
+
+struct hash {
+	struct hash_links used; /* least recently used first */
+	struct pool pool;
+	struct hash_link **buckets;
+	unsigned int shift; /* of a 64-bit hash value, leaves the number of a bucket */
+};
+
+/**
+ * hash_init - a table of unused entries
+ * @first: the link of the first entry of an array
+ * @stride: bytes from one entry's link to the next
+ * @count: entries of the array, at least 1
+ *
+ * The array stays the caller's and has to live as long as the table. Returns 0 or -ENOMEM.
+ */
+int hash_init(struct hash *hash, struct hash_link *first, size_t stride, size_t count);
+
+/** hash_clear - make all entries unused, in the order of the array; first and count of hash_init() */
+void hash_clear(struct hash *hash, struct hash_link *first, size_t count);
+
+/** hash_destroy - free the buckets; a table that is all zeros may be passed */
+void hash_destroy(struct hash *hash);
+
+/**
+ * hash_text - a key for a text: FNV-1a, 64 bits, so that no two texts share one by chance
+ *
+ * Who chooses the texts can make two that share one. So a table with this key alone, which does not
+ * compare the texts, may only decide what is counted together or shown, and never who has a right.
+ */
+uint64_t hash_text(const char *text);
+
+/** hash_find - the entry with that key, which becomes the most recently used one; NULL for none */
+struct hash_link *hash_find(struct hash *hash, uint64_t key);
+
+/** hash_peek - the same, and its place in the order of use stays */
+struct hash_link *hash_peek(const struct hash *hash, uint64_t key);
+
+/** hash_is_full - does the next hash_insert() evict an entry? */
+bool hash_is_full(const struct hash *hash);
+
+/** hash_oldest - the least recently used entry, the first to be evicted; NULL: empty */
+struct hash_link *hash_oldest(const struct hash *hash);
+
+/**
+ * hash_insert - an entry for a key that the table does not have
+ *
+ * Takes an unused entry, or evicts the least recently used one. What the entry held besides its
+ * link is left as it was. The entry becomes the most recently used one.
+ */
+struct hash_link *hash_insert(struct hash *hash, uint64_t key);
+
+/** hash_remove - the entry's key is no longer found, and the entry is unused */
+void hash_remove(struct hash *hash, struct hash_link *link);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_BASE_LINE_H
+#define ALLOCFILT_BASE_LINE_H
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "allocfilt/base/text.h"
+#include "allocfilt/base/writer.h"
+
+/* A line that is built in a fixed buffer; text that does not fit is cut off. */
+
+#define LINE_MAX_BYTES 4096 /* with a newline */
+
+struct line {
+	size_t used;
+	char text[LINE_MAX_BYTES + 1]; /* NUL-terminated */
+};
+
+/** line_clear - make the line empty; to be called first */
+void line_clear(struct line *line);
+
+/**
+ * line_room - bytes at text + used, with a NUL, for who writes there himself
+ *
+ * At least 1. Who does adds to used what he wrote, and leaves the NUL.
+ */
+static inline size_t line_room(const struct line *line)
+{
+	/* The last byte is kept free for the newline. */
+	return sizeof(line->text) - 1 - line->used;
+}
+
+/** line_add - add formatted text */
+void line_add(struct line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/** line_add_bytes - add bytes as they are */
+void line_add_bytes(struct line *line, const char *bytes, size_t length);
+
+/** line_add_text - add a text as it is */
+static inline void line_add_text(struct line *line, const char *text)
+{
+	line_add_bytes(line, text, strlen(text));
+}
+
+/** line_add_spaces - add @count spaces, none if that is negative */
+void line_add_spaces(struct line *line, int count);
+
+/** line_add_escaped - add a name of any bytes; it is cut between characters */
+void line_add_escaped(struct line *line, const char *text, enum text_rule rule);
+
+/** line_put - write it with a newline; returns as writer_put() */
+int line_put(struct line *line, struct writer *writer);
+
+#endif

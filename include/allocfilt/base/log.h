@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_BASE_LOG_H
+#define ALLOCFILT_BASE_LOG_H
+
+#include <stdio.h>
+
+/*
+ * Messages about the run, to stderr: one line each, with "allocfilt: " before it. What is shown of
+ * the kernel's data goes to stdout by the output stage.
+ */
+
+enum log_level {
+	LOG_LEVEL_ERROR,   /* -q: only these */
+	LOG_LEVEL_WARNING, /* something is missing or lost, the run goes on */
+	LOG_LEVEL_NOTICE,  /* default */
+	LOG_LEVEL_DEBUG,   /* -v */
+};
+
+/** log_set_level - drop messages above this level; LOG_LEVEL_NOTICE until it is called */
+void log_set_level(enum log_level level);
+
+/**
+ * log_look_for_journal - if stderr is a stream of the journal, start lines with their priority
+ *
+ * JOURNAL_STREAM is in systemd.exec(5), the prefixes are in sd-daemon(3).
+ */
+void log_look_for_journal(void);
+
+/* Each writes one line with one write(2); no newline in @format. A line that is too long is cut. */
+void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void log_notice(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void log_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_BASE_TEXT_H
+#define ALLOCFILT_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/*
+ * Text. Names of tasks, cgroups and file systems hold any bytes, so whatever prints one escapes it
+ * by the rule of its format.
+ */
+
+enum text_rule {
+	TEXT_PRINTABLE, /* a terminal: control characters and invalid UTF-8 become \xNN */
+	TEXT_ASCII,	/* the same, and all that is not ASCII */
+	TEXT_JSON,	/* inside a JSON string; invalid UTF-8 reads as \xNN */
+	TEXT_LABEL,	/* inside the value of a Prometheus label; the same */
+	TEXT_FIELD,	/* a field of a line: octal as in /proc/mounts; see text_print_field() */
+	TEXT_HTML,	/* text or an attribute in quotes; the rest as in TEXT_PRINTABLE */
+};
+
+#define TEXT_ESCAPED_MAX 8 /* longest escape of one character, with the NUL */
+
+/**
+ * text_escape - copy a text by the rule of a format
+ * @size: at least TEXT_ESCAPED_MAX; the copy is cut before the first character that does not fit
+ *
+ * Returns how many bytes of @text were copied; call it again with the rest if there is any.
+ */
+size_t text_escape(char *to, size_t size, const char *text, enum text_rule rule);
+
+/** text_columns - characters of valid UTF-8, such as text_escape() writes */
+size_t text_columns(const char *text);
+
+/**
+ * utf8_length - bytes of the character at @text, 1 to 4 (a NUL counts as one)
+ *
+ * Returns 0 where it is not UTF-8: overlong forms, surrogates and what is above U+10FFFF are not
+ * (RFC 3629).
+ */
+size_t utf8_length(const char *text);
+
+/** text_print_field - print a field of a line and the character that ends it; empty is "-" */
+void text_print_field(FILE *stream, const char *field, char end);
+
+/**
+ * text_parse_field - the next field of a line, as text_print_field() wrote it
+ * @line: moved past the field
+ * @field: cut to size - 1, NUL-terminated
+ *
+ * Returns false at the end of the line.
+ */
+bool text_parse_field(const char **line, char *field, size_t size);
+
+/** text_trim - remove white space at both ends, in place; returns the first other character */
+char *text_trim(char *text);
+
+/*
+ * Numbers as printf(3) writes them, at a fraction of its price: most of what is printed for each
+ * record is numbers. Each writes from @to on, without a NUL, and returns the end.
+ */
+
+#define TEXT_NUMBER_MAX 20 /* digits of any number, with a sign */
+
+/** text_unsigned - "%" PRIu64 */
+char *text_unsigned(char *to, uint64_t number);
+
+/** text_decimal - "%*" PRIu64 with fill ' ', "%0*" PRIu64 with '0' */
+char *text_decimal(char *to, uint64_t number, int width, char fill);
+
+/** text_signed - "%" PRId64 */
+char *text_signed(char *to, int64_t number);
+
+/** text_hex - "%" PRIx64 */
+char *text_hex(char *to, uint64_t number);
+
+/**
+ * text_append - append to a text that ends at to[used]
+ * @size: of @to, more than @used; what does not fit is cut off
+ *
+ * Returns what is used then, without the NUL that it writes.
+ */
+size_t text_append(char *to, size_t size, size_t used, const char *text);
+
+#define TEXT_DURATION_MAX 32
+
+/** text_duration - ns for a person: "134 us", "12.8 ms", "1.2 s", rounded; returns @text */
+const char *text_duration(char text[TEXT_DURATION_MAX], uint64_t ns);
+
+#define TEXT_TIME_MAX 40
+
+/**
+ * text_time - RFC 3339, UTC, with nanoseconds: "2026-11-21T14:45:00.123456789Z"
+ * @realtime: ns since the epoch
+ *
+ * Returns false, and an empty text, for 0, which stands for a time that is not known.
+ */
+bool text_time(char text[TEXT_TIME_MAX], uint64_t realtime);
+
+#endif

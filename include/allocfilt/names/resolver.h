@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_NAMES_RESOLVER_H
+#define ALLOCFILT_NAMES_RESOLVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "allocfilt/base/text.h"
+#include "allocfilt/config/options.h"
+#include "allocfilt/names/tasks.h"
+#include "allocfilt/plan/plan.h"
+#include "allocfilt/record/record.h"
+#include "allocfilt/record/stacks.h"
+
+/*
+ * The resolver: names of functions, tasks, cgroups and shrinkers, texts of events and times. Other
+ * stages use it. A returned pointer is valid until the next call, and never NULL unless documented.
+ */
+
+#define CLOCK_TEXT_MAX TEXT_TIME_MAX /* of resolver_time() */
+
+struct shrinker_names;
+struct resolver;
+
+/**
+ * resolver_new - open the sources of names, read the formats of the plan's events; in a capture, read
+ * symbols
+ * @source: paths of the files with names; it has to outlive the resolver
+ * @options: whether stacks are kept, and the limits; not used after the call
+ *
+ * Returns 0, or -errno with @failure (exit status 3 if kallsyms shows no addresses in a live run,
+ * else 1).
+ */
+int resolver_new(struct resolver **resolver, const struct plan *plan,
+		 const struct data_source *source, const struct options *options,
+		 struct failure *failure);
+void resolver_free(struct resolver *resolver);
+
+/**
+ * resolver_read_symbols - in a running kernel, read the symbols of all functions
+ *
+ * Takes up to a second under emulation, so tracing is on by then.
+ */
+void resolver_read_symbols(struct resolver *resolver);
+
+/** resolver_stacks - the table of stacks; NULL without option stack */
+struct stacks *resolver_stacks(const struct resolver *resolver);
+
+/** resolver_superblocks - names of superblocks by number */
+struct shrinker_names *resolver_superblocks(const struct resolver *resolver);
+
+/** resolver_see - read the names of a record's task, which may soon exit */
+void resolver_see(struct resolver *resolver, const struct record *record);
+
+/**
+ * resolver_mark_clock - set the offset between the trace clock and wall-clock time
+ * @ts: ns of the trace clock
+ * @realtime: ns since the epoch at @ts; times up to the next mark are computed from it
+ */
+void resolver_mark_clock(struct resolver *resolver, uint64_t ts, uint64_t realtime);
+
+/** resolver_role - enum role of the function at an address, or ROLE_NONE; the answers are cached */
+int resolver_role(struct resolver *resolver, uint64_t function);
+
+/** resolver_symbol - print an address as %ps ('s') or %pS ('S') does; returns the length */
+int resolver_symbol(void *resolver, uint64_t address, char style, char *text, size_t size);
+
+/**
+ * resolver_sleeps_in - the function in which a task sleeps that has this stack
+ * @frames: return addresses, the innermost first
+ *
+ * The innermost one that is neither the scheduler's nor waits for anybody who asks. Reads no file.
+ * Returns an address in it, 0 if it is not known.
+ */
+uint64_t resolver_sleeps_in(const struct resolver *resolver, const uint64_t *frames, size_t count);
+
+/** resolver_function - the start of the function that contains an address, or the address */
+uint64_t resolver_function(struct resolver *resolver, uint64_t address);
+
+/** resolver_address - address of a function among the symbols that were read; 0: none */
+uint64_t resolver_address(const struct resolver *resolver, const char *function);
+
+/** kallsyms_address - address of a function, from a text of kallsyms, which is closed; 0: none */
+uint64_t kallsyms_address(int fd, const char *function);
+
+/** resolver_task_name - see task_cache_name() */
+const char *resolver_task_name(struct resolver *resolver, int tid, uint64_t ts);
+
+/** resolver_task - see task_cache_info() */
+const struct task_info *resolver_task(struct resolver *resolver, int tid, uint64_t ts);
+
+/** resolver_memcg - path of a cgroup by the memcg_id of events, "" if unknown */
+const char *resolver_memcg(struct resolver *resolver, uint64_t memcg_id);
+
+/** resolver_event - print an event, "name: fields"; see event_text() */
+size_t resolver_event(struct resolver *resolver, const struct record *record, char *text,
+		      size_t size);
+
+/** resolver_event_field - see event_text_field() */
+size_t resolver_event_field(struct resolver *resolver, const struct record *record,
+			    const char *field, char *text, size_t size);
+
+/** resolver_shrinker_label - the superblock of a shrinker ("vda"), NULL if unknown */
+const char *resolver_shrinker_label(struct resolver *resolver, uint64_t shrinker);
+
+/** resolver_shrinker - "super_cache_scan[vda]", "super_cache_scan"; any bytes */
+void resolver_shrinker(struct resolver *resolver, uint64_t shrinker, uint64_t callback, char *text,
+		       size_t size);
+
+/** resolver_stack - frames of a stack, the innermost first; returns how many */
+size_t resolver_stack(struct resolver *resolver, uint32_t number, const uint64_t **ret_frames);
+
+/** resolver_realtime - ns since the epoch of a time of the trace clock; 0: not known */
+uint64_t resolver_realtime(const struct resolver *resolver, uint64_t ts);
+
+/**
+ * resolver_time - wall-clock time as text_time() prints it
+ *
+ * Returns false before the first resolver_mark_clock(): the text is seconds of the trace clock then,
+ * "7.882123".
+ */
+bool resolver_time(const struct resolver *resolver, uint64_t ts, char text[CLOCK_TEXT_MAX]);
+
+/** resolver_migrate_column - does the kernel's text have a column for disabled migration (5.15)? */
+bool resolver_migrate_column(const struct resolver *resolver);
+
+/** resolver_missed - lookups of tasks and cgroups that are gone and may have been evicted before */
+uint64_t resolver_missed(const struct resolver *resolver);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_NAMES_SHRINKERS_H
+#define ALLOCFILT_NAMES_SHRINKERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "allocfilt/names/resolver.h"
+
+/*
+ * Names of shrinkers: the callback's, and for the shrinker of a superblock also the superblock's,
+ * which comes from our kprobe. The key is the shrinker's address; if another superblock reuses an
+ * address, it gets a new entry.
+ */
+
+#define SHRINKER_NAMES_MAX 1024 /* superblocks */
+#define SHRINKER_LABEL_MAX 256	/* with the NUL; a longer one is cut */
+
+/**
+ * shrinker_names_new
+ * @mounts: a text of mountinfo, or negative: none; belongs to the names from now on
+ * @resolver: names callbacks
+ *
+ * Returns NULL with errno ENOMEM.
+ */
+struct shrinker_names *shrinker_names_new(int mounts, struct resolver *resolver);
+void shrinker_names_free(struct shrinker_names *names);
+
+/** shrinker_names_see - accept a record of our kprobe, in order: it names a shrinker from now on */
+void shrinker_names_see(struct shrinker_names *names, const struct record *record);
+
+/**
+ * shrinker_names_superblock - number of the superblock of a slab event, as it is now
+ * @record: mm_shrink_slab_start or …_end
+ *
+ * The number stays valid for the run, even if another superblock reuses the address. Returns -1 for
+ * a shrinker of no superblock, and if the table is full.
+ */
+int shrinker_names_superblock(struct shrinker_names *names, const struct record *record);
+
+/**
+ * shrinker_names_label - "super_cache_scan[vda]", "super_cache_scan[tmpfs 0:25 /run]"
+ *
+ * Device number and mount point are added if two superblocks have the same name. An unknown name
+ * becomes the address. Control characters become '?'. Returns the length, at most size - 1.
+ */
+size_t shrinker_names_label(struct shrinker_names *names, int superblock, char *text, size_t size);
+
+struct superblock_name {
+	const char *name; /* "vda", "tmpfs" */
+	uint32_t major;
+	uint32_t minor;
+	const char *mount; /* mount point when first seen; "": unknown */
+};
+
+/**
+ * shrinker_names_parts - name, device and mount point of a superblock; false if unknown
+ *
+ * They do not change during the run. Two superblocks may have the same, one after the other. The
+ * strings are valid until shrinker_names_free().
+ */
+bool shrinker_names_parts(const struct shrinker_names *names, int superblock,
+			  struct superblock_name *ret_parts);
+
+/**
+ * shrinker_names_of - the part of a label in brackets, "vda", "tmpfs 0:25 /run"
+ *
+ * It names the superblock that has the address now. Returns NULL if that is unknown. Valid until the
+ * next call.
+ */
+const char *shrinker_names_of(struct shrinker_names *names, uint64_t shrinker);
+
+/** shrinker_names_unavailable - superblocks were seen, but the name of none is known */
+bool shrinker_names_unavailable(const struct shrinker_names *names);
+
+/** shrinker_names_overflow - superblocks that were left out because the table was full */
+uint64_t shrinker_names_overflow(const struct shrinker_names *names);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_OUTPUT_FACTS_H
+#define ALLOCFILT_OUTPUT_FACTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "allocfilt/base/line.h"
+#include "allocfilt/stall/stall.h"
+
+/* Details of a stall beside its times: each is one row, which every form and the journal show. */
+
+#define STALL_FACTS 15
+
+struct stall_fact {
+	const char *key;	   /* in JSON */
+	const char *journal_field; /* NULL: not in the journal */
+	bool for_people;	   /* shown in text, between before and after */
+	bool below;		   /* there in a line of its own below the head */
+	const char *before;
+	const char *after;
+	bool known;
+	const char *text; /* NULL: the number */
+	uint64_t number;
+	bool is_flags; /* bits, shown in hexadecimal */
+};
+
+/** stall_facts - the details of a stall, in the order of the output; valid as long as @named */
+void stall_facts(const struct named_stall *named, struct stall_fact facts[STALL_FACTS]);
+
+/* How a form shows a task. */
+struct task_style {
+	enum text_rule rule;
+	bool brackets;		  /* "nginx[812]", not "nginx-812" */
+	const char *bold, *plain; /* around the task's name and number */
+	const char *cgroup, *end; /* around its cgroup */
+};
+
+/**
+ * stall_task - append "worker-815 of nginx-812 in nginx.service": the thread, its process, its cgroup
+ * @cgroup: as it is to be shown, "" for none
+ */
+void stall_task(struct line *line, const struct named_stall *named, const char *cgroup,
+		const struct task_style *style);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_OUTPUT_VIEW_H
+#define ALLOCFILT_OUTPUT_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "allocfilt/base/overflow.h"
+#include "allocfilt/base/writer.h"
+#include "allocfilt/record/losses.h"
+#include "allocfilt/stall/stalls.h"
+#include "allocfilt/stats/shrinkers.h"
+#include "allocfilt/stats/summary.h"
+#include "allocfilt/stats/units.h"
+
+/*
+ * The output in one of several forms (-f), the summary, and the metrics. A form implements the
+ * callbacks it needs for windows, pairs, stalls and the summary; the caller does not know the form.
+ */
+
+struct journal_counts {
+	uint64_t entries;   /* written */
+	uint64_t held_back; /* stalls without an entry of their own */
+	uint64_t dropped;   /* entries that could not be sent, nor kept until later */
+};
+
+/* Stalls that are in no output and in no figure, kernel threads' too. */
+struct not_shown {
+	uint64_t shorter; /* than --report */
+	uint64_t others;  /* not of --comm, --cgroup or --min-order */
+};
+
+/* What a run on a running kernel has cost since its start. */
+struct own_cost {
+	uint64_t cpu;		 /* ns of CPU time, user and system */
+	uint64_t records;	 /* that were read from the kernel's ring buffers */
+	unsigned int events_off; /* now, because of max-cpu */
+	bool had_events_off;	 /* some time in this run */
+};
+
+/* The sources of a summary. */
+struct summary_view {
+	const struct plan *plan;
+	struct resolver *resolver;
+	struct summary *summary;
+	struct units *units; /* NULL: not counted, as nobody asks */
+	struct shrinkers *shrinkers;
+	struct shrinker_names *shrinker_names; /* of superblocks */
+	const struct losses *losses;
+	struct cpu_list cpus;
+	const struct overflow *overflows;
+	size_t nr_overflows;
+	enum summary_form form;
+	unsigned int top;  /* how many tasks and cgroups */
+	const pid_t *pids; /* only stalls of these processes are shown; 0 ends; NULL: all */
+	uint64_t since;	   /* ns: oldest time seen; 0: none */
+	uint64_t ts;	   /* ns: newest time seen; 0: none */
+	uint64_t report;   /* ns: shorter stalls are not shown; at least plan->threshold */
+	struct not_shown not_shown;
+	bool is_interval; /* only of the time from since to ts: these were lost before it */
+	uint64_t lost_before, lost_times_before;
+	const struct sched_counts *sched; /* NULL: without --off-cpu */
+	bool has_journal;		  /* entries are written */
+	struct journal_counts journal;
+	struct own_cost cost;
+	struct memory_pressure pressure_before; /* of the run */
+	struct memory_pressure pressure_after;
+};
+
+/** summary_text - the summary for people, a blank line first; 0 or -errno of the writer */
+int summary_text(struct writer *writer, const struct summary_view *view);
+
+#endif

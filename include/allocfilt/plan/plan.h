@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_PLAN_PLAN_H
+#define ALLOCFILT_PLAN_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "allocfilt/base/failure.h"
+#include "allocfilt/plan/catalog.h"
+
+/*
+ * What this run traces and by which rule each event is shown, from the catalog, the options, and
+ * what a kernel or a capture has. Made once, before anything is changed; constant afterwards.
+ */
+
+#define PLAN_FUNCTIONS_MAX 1024
+#define PLAN_EVENTS_MAX	   256
+
+enum event_rule {
+	RULE_OWNER,	 /* shown with a window of one of the owners that contains it */
+	RULE_ANY_WINDOW, /* shown with the innermost window that contains it */
+	RULE_PAIR,	 /* shown when from begin to end it reaches the threshold */
+	RULE_CHILDREN,	 /* not shown: a task of COMMAND forks or exits */
+	RULE_NEVER,	 /* no function that could claim it can be traced */
+	RULE_OFF_CPU,	 /* never shown: tells when tasks are off the CPU */
+};
+
+struct plan_event {
+	char *system;
+	char *name;
+	enum event_id id;
+	enum event_side side;
+	int partner; /* index into events, -1 for none */
+	enum event_rule rule;
+	uint64_t owners; /* RULE_OWNER: ROLE_BIT()s */
+	bool repeats;	 /* the owner may write it several times in one call */
+};
+
+struct plan_function {
+	char *name; /* as available_filter_functions has it, suffix and all */
+	enum role role;
+};
+
+struct plan {
+	uint64_t threshold;  /* ns */
+	bool function_graph; /* false: the fallback, pairs only */
+	struct plan_function functions[PLAN_FUNCTIONS_MAX];
+	int nr_functions;
+	struct plan_event events[PLAN_EVENTS_MAX];
+	int nr_events;
+	uint64_t roles;		 /* ROLE_BIT()s that have a function */
+	uint64_t left_out;	 /* ROLE_BIT()s not traced because of the request */
+	unsigned int histograms; /* HISTOGRAM_BIT()s; 0: no account */
+	bool sites_by_task;	 /* -p: those of call sites have the key common_pid, too */
+	bool cache_names;	 /* that of kmem_cache_alloc saves the name of the cache */
+};
+
+/* What can be traced, as a kernel's tracing directory or a capture lists it. */
+struct plan_offer {
+	bool function_graph;
+	char *const *functions; /* that can be traced, without modules; NULL ends; NULL: none */
+	bool (*has_event)(void *context, const char *system, const char *name);
+	void *context;
+	/* For an account: histogram triggers, and does an event have a field? */
+	bool histograms;
+	bool (*has_field)(void *context, const char *system, const char *event, const char *field);
+};
+
+/* What the user asks for beyond the catalog. */
+struct plan_request {
+	uint64_t threshold;	      /* ns */
+	char *const *functions;	      /* -F: names or globs, NULL ends; may be NULL */
+	char *const *events;	      /* -e: SYSTEM:NAME, NULL ends; may be NULL */
+	const char *function_setting; /* its name in messages; NULL: "-F" */
+	const char *event_setting;    /* NULL: "-e" */
+	bool no_page_allocation;      /* leave out the function that every page passes through */
+	bool children;		      /* trace what COMMAND forks too */
+	bool off_cpu;		      /* both scheduler events, where they exist */
+	bool account;		      /* histograms, all that the kernel has events for */
+	bool sites_by_task;	      /* an account of some processes, without what they fork */
+};
+
+/**
+ * plan_make - decide what to trace
+ *
+ * Of a role's names the first that exists is traced; the others call it, or are called by it.
+ * Returns 0, or -errno with @failure: status 2 for a function or event of the request that does
+ * not exist, 5 where there is neither function_graph with a function nor any event pair, or for an
+ * account no histogram triggers. Release with plan_free().
+ */
+int plan_make(struct plan **plan, const struct plan_request *request,
+	      const struct plan_offer *offer, struct failure *failure);
+
+/** plan_free - NULL is allowed */
+void plan_free(struct plan *plan);
+
+/** plan_names - does the request name this function, beyond the catalog? */
+bool plan_names(const struct plan_request *request, const char *function);
+
+/**
+ * plan_role_unavailable - is a role without a function worth a message?
+ *
+ * Not where it is left out on purpose, where another role does its work, or without function_graph.
+ */
+bool plan_role_unavailable(const struct plan *plan, enum role role);
+
+/**
+ * plan_part - the part of the function's time that no recorded run inside it explains
+ *
+ * That of the catalog, but of one memcg's lists it is the inactive list's where that has no function
+ * of its own: compilers inline it.
+ */
+enum phase_part plan_part(const struct plan *plan, enum role role);
+
+/** plan_off_cpu - does the plan have the scheduler events? */
+bool plan_off_cpu(const struct plan *plan);
+
+/**
+ * plan_can_spare - do functions, or other events, tell as much of a stall's time without this event?
+ *
+ * With max-cpu such events are switched off to save CPU time.
+ */
+bool plan_can_spare(const struct plan *plan, const struct plan_event *event);
+
+/** plan_event_of - index of a catalog event, -1 where this kernel lacks it */
+int plan_event_of(const struct plan *plan, enum event_id id);
+
+#endif

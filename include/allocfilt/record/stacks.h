@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_RECORD_STACKS_H
+#define ALLOCFILT_RECORD_STACKS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Kernel stacks, each stored once under a number: many calls have the same stack, and a number in a
+ * record needs less memory than its frames. All memory is allocated at the start.
+ */
+
+#define STACKS_MAX	  4096
+#define STACKS_FRAMES_MAX (STACKS_MAX * 24) /* over all stacks */
+#define STACK_DEPTH_MAX	  1024		    /* the kernel's own limit */
+
+struct stacks;
+
+/** stacks_new - NULL with errno ENOMEM */
+struct stacks *stacks_new(void);
+
+/** stacks_free - NULL is allowed */
+void stacks_free(struct stacks *stacks);
+
+/**
+ * stacks_add - the number of a stack, new or known; 0 for an empty one, or where the table is full
+ * @frames: return addresses, the innermost first; those over STACK_DEPTH_MAX are dropped
+ */
+uint32_t stacks_add(struct stacks *stacks, const uint64_t *frames, size_t count);
+
+/** stacks_of - the frames of a stack; returns how many, 0 for a number that does not exist */
+size_t stacks_of(const struct stacks *stacks, uint32_t number, const uint64_t **ret_frames);
+
+/** stacks_overflow - stacks dropped because the table was full */
+uint64_t stacks_overflow(const struct stacks *stacks);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_RUN_LOOP_H
+#define ALLOCFILT_RUN_LOOP_H
+
+#include <stdint.h>
+
+#include "allocfilt/run/run.h"
+
+/*
+ * The one place where the program waits: epoll over descriptors, a timer tick and signals.
+ */
+
+struct loop;
+
+/* Each returns 0 to continue, 1 to end the loop, -errno to end it with that error. */
+struct loop_callbacks {
+	/* now: ns, CLOCK_MONOTONIC; NULL where no tick is set */
+	int (*tick)(void *context, uint64_t now);
+	int (*signal)(void *context, int signal_number);
+};
+
+/** loop_new - the arguments must outlive the loop; NULL and errno on failure */
+struct loop *loop_new(const struct loop_callbacks *callbacks, void *context,
+		      struct signals *signals);
+void loop_free(struct loop *loop);
+
+/** loop_set_tick - @interval: ns between ticks, 0: none; returns 0 or -errno */
+int loop_set_tick(struct loop *loop, uint64_t interval);
+
+/**
+ * loop_watch - wake up for a descriptor
+ * @events: EPOLL* of epoll_ctl(2); 0: only EPOLLERR and EPOLLHUP
+ * @ready: called with the context of the loop; returns as tick and signal do
+ *
+ * Returns 0 or -errno; -EPERM for a regular file.
+ */
+int loop_watch(struct loop *loop, int fd, uint32_t events,
+	       int (*ready)(void *context, int fd, uint32_t events));
+
+/** loop_end - a @ready that ends the loop */
+int loop_end(void *context, int fd, uint32_t events);
+
+/** loop_forget - do not wake up for a descriptor any longer; ignored if it is not watched */
+void loop_forget(struct loop *loop, int fd);
+
+/** loop_run - run until a callback ends it; returns 0 or its -errno */
+int loop_run(struct loop *loop);
+
+/** loop_wakeups - the number of wakeups */
+uint64_t loop_wakeups(const struct loop *loop);
+
+/** loop_now - ns, CLOCK_MONOTONIC */
+uint64_t loop_now(void);
+
+/** loop_cpu_time - ns: CPU time of our process, user and system */
+uint64_t loop_cpu_time(void);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_STATS_CHAINS_H
+#define ALLOCFILT_STATS_CHAINS_H
+
+#include "allocfilt/stall/stall.h"
+
+/*
+ * The causes of many stalls as one tree, for flame graphs: outermost function, phase, its part,
+ * shrinker, and above them who called it. The time of a step contains that of the steps below it.
+ */
+
+#define CHAIN_NAME_MAX 160
+
+struct chain_step {
+	uint64_t ns;
+	struct chain_step *below; /* the first one */
+	struct chain_step *next;  /* below the same step */
+	char name[CHAIN_NAME_MAX];
+};
+
+struct chains;
+
+/** chains_new - allocate a table of at most @most steps with the root; NULL with errno ENOMEM */
+struct chains *chains_new(size_t most);
+void chains_free(struct chains *chains);
+
+/**
+ * chains_stall - count a stall
+ * @callers: begin with the task and its kernel stack down to the outermost function
+ *
+ * Where the table is full a chain ends early: its time is in the steps that it has.
+ */
+void chains_stall(struct chains *chains, struct resolver *resolver, const struct named_stall *named,
+		  bool callers);
+
+/**
+ * chains_sorted - the root, with most time first below each step and equal times by name
+ *
+ * Valid until a stall is counted. Its time is that of all stalls, and it has no name.
+ */
+const struct chain_step *chains_sorted(struct chains *chains);
+
+/** chains_dropped - times that a full table ended a chain early */
+uint64_t chains_dropped(const struct chains *chains);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_STATS_RANKING_H
+#define ALLOCFILT_STATS_RANKING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Who has most time: a table of fixed size, always in order, which allocates nothing after its start.
+ * A full table has one of two rules for a newcomer.
+ *
+ * ranking_enter() is Space-Saving (Metwally, Agrawal, El Abbadi, "Efficient computation of frequent and
+ * top-k elements in data streams", 2005): the newcomer evicts the entry of which total and error are
+ * least together, and has this sum as its error: at most so much may it have had before. So the true
+ * total of an entry is at least `total` and at most `total` + `error`, and whatever has more than 1/N
+ * of all time is in a table of N entries.
+ *
+ * ranking_join() is for counters, which must never go back: the first N stay, and the caller counts
+ * all others together.
+ */
+
+/* The begin of each entry. */
+struct ranked {
+	uint64_t id;
+	const char *name; /* any bytes; "" where the id alone tells it from others */
+	uint64_t total;	  /* ns */
+	uint64_t error;	  /* ns that may be missing in total */
+	size_t rank;	  /* 0: most time */
+};
+
+struct ranking;
+
+/**
+ * ranking_new - an empty table
+ * @most: entries
+ * @size: of an entry, in bytes
+ * @name_bytes: room of a name with its NUL, a longer one is cut; 1: there are none
+ *
+ * Returns NULL with errno ENOMEM.
+ */
+struct ranking *ranking_new(size_t most, size_t size, size_t name_bytes);
+void ranking_free(struct ranking *ranking);
+
+/** ranking_reset - begin again without entries */
+void ranking_reset(struct ranking *ranking);
+
+/**
+ * ranking_enter - the entry of an id and a name; if there is none, a new one
+ * @ranking: if it is full, the least entry is evicted for the new one
+ *
+ * All that follows the struct ranked of a new one is 0.
+ */
+void *ranking_enter(struct ranking *ranking, uint64_t id, const char *name);
+
+/** ranking_join - the same, but NULL for a newcomer where there are @most entries */
+void *ranking_join(struct ranking *ranking, uint64_t id, const char *name, size_t most);
+
+/** ranking_spend - add time to an entry */
+void ranking_spend(struct ranking *ranking, void *entry, uint64_t ns);
+
+/** ranking_at - the entry of a rank, equal times by name, then by id; NULL after the last */
+void *ranking_at(const struct ranking *ranking, size_t rank);
+
+/** ranking_joined - the entries in the order in which they came; NULL after the last */
+void *ranking_joined(const struct ranking *ranking, size_t place);
+
+/** ranking_count - number of entries */
+size_t ranking_count(const struct ranking *ranking);
+
+/** ranking_evicted - how often a newcomer evicted another */
+uint64_t ranking_evicted(const struct ranking *ranking);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_STATS_SHRINKERS_H
+#define ALLOCFILT_STATS_SHRINKERS_H
+
+#include "allocfilt/stats/ranking.h"
+
+/*
+ * Total and maximum latency of each shrinker, over all slab pairs, slow or not: by callback, and by
+ * superblock for the callback that all superblocks share. The first SHRINKERS_MAX callbacks have a
+ * total of their own, which is several times as many as a kernel has, and all others one.
+ */
+
+#define SHRINKERS_MAX 256
+
+struct shrinker_total {
+	struct ranked ranked; /* its id is that of the callback, or the number of the superblock */
+	uint64_t callback; /* address of its scan function; 0: those without a total of their own */
+	uint64_t max;	   /* ns */
+	uint64_t count;
+};
+
+struct shrinkers;
+
+/** shrinkers_new - allocate all that is needed; NULL with errno ENOMEM */
+struct shrinkers *shrinkers_new(void);
+void shrinkers_free(struct shrinkers *shrinkers);
+
+/** shrinkers_reset - begin again with nothing counted; allocates nothing */
+void shrinkers_reset(struct shrinkers *shrinkers);
+
+/**
+ * shrinkers_pair - count a slab pair
+ * @superblock: its number, of shrinker_names_superblock(); -1: none
+ */
+void shrinkers_pair(struct shrinkers *shrinkers, uint64_t callback, int superblock, uint64_t ns);
+
+/** shrinkers_at - most total time first, equal times by address, last all others; NULL after the last */
+const struct shrinker_total *shrinkers_at(const struct shrinkers *shrinkers, size_t rank);
+
+/** shrinkers_series - the same for counters, each in its place for the whole run */
+const struct shrinker_total *shrinkers_series(const struct shrinkers *shrinkers, size_t place);
+
+/** shrinkers_of_superblock - total of a superblock by number (below SHRINKER_NAMES_MAX); NULL: none */
+const struct shrinker_total *shrinkers_of_superblock(const struct shrinkers *shrinkers,
+						     int superblock);
+
+/**
+ * shrinkers_next_superblock - superblocks of one callback, most time first; equal times by number
+ * @rank: 0 at first; moved behind the superblock that is returned
+ *
+ * Returns NULL after the last.
+ */
+const struct shrinker_total *shrinkers_next_superblock(const struct shrinkers *shrinkers,
+						       uint64_t callback, size_t *rank);
+
+/** shrinkers_overflow - runs that are with all others */
+uint64_t shrinkers_overflow(const struct shrinkers *shrinkers);
+
+#endif

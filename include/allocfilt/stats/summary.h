@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_STATS_SUMMARY_H
+#define ALLOCFILT_STATS_SUMMARY_H
+
+#include "allocfilt/stall/cause.h"
+#include "allocfilt/stats/latency.h"
+#include "allocfilt/stats/ranking.h"
+
+/*
+ * The statistics of a run: how long functions took, where the time of stalls went, which tasks
+ * waited, and copies of the longest stalls.
+ */
+
+#define SUMMARY_FUNCTIONS_MAX 64
+#define SUMMARY_TASKS_MAX     128
+#define SUMMARY_CGROUPS_MAX   64
+#define SUMMARY_KERNEL_MAX    32
+#define SUMMARY_LONGEST_MAX   10
+
+/* Functions, and who waited: each in a table of its own. */
+enum summary_table {
+	SUMMARY_FUNCTIONS,
+	SUMMARY_CGROUPS,
+	SUMMARY_TASKS,
+	SUMMARY_KERNEL_THREADS,
+	SUMMARY_TABLES
+};
+
+struct summary_total {
+	struct ranked
+		ranked;	   /* of a task its tid is the id; the name is that of a task or cgroup */
+	uint64_t function; /* address; 0: pairs of a role without a window, or no function */
+	int role;	   /* of a function: enum role, or ROLE_NONE */
+	struct latency latency;
+};
+
+/* Stalls of tasks that waited, and those of kswapd and kcompactd, for which no task waits. */
+enum stall_side { STALLS_WAITING, STALLS_BACKGROUND, STALL_SIDES };
+
+struct summary_stalls {
+	struct latency latency;
+	struct phases phases;
+	struct cause_sum causes[CAUSES];
+	/* by role of the outermost function; ROLE_COUNT: of none */
+	struct latency roles[ROLE_COUNT + 1];
+};
+
+struct summary;
+
+/** summary_new - allocate all that is needed; NULL with errno ENOMEM */
+struct summary *summary_new(const struct plan *plan);
+void summary_free(struct summary *summary);
+
+/** summary_reset - begin again with nothing counted; allocates nothing */
+void summary_reset(struct summary *summary);
+
+/** summary_window - count a slow window, or a slow pair for its role; shrinkers are counted by shrinkers_pair() */
+void summary_window(struct summary *summary, const struct stall_window *window);
+
+/** summary_stall - count a stall, and copy it if it is one of the longest so far */
+void summary_stall(struct summary *summary, const struct named_stall *named);
+
+/** summary_at - what is in a table, most total time first; NULL after the last */
+const struct summary_total *summary_at(const struct summary *summary, enum summary_table which,
+				       size_t rank);
+
+/** summary_count - entries of a table */
+size_t summary_count(const struct summary *summary, enum summary_table which);
+
+/** summary_stalls - totals of one side */
+const struct summary_stalls *summary_stalls(const struct summary *summary, enum stall_side side);
+
+/**
+ * summary_longest - the longest stalls of tasks that waited
+ * @place: 0 for the longest, up to SUMMARY_LONGEST_MAX - 1; of equal ones the earlier comes first
+ *
+ * Returns NULL where there are not as many. Valid until a stall is counted.
+ */
+const struct named_stall *summary_longest(const struct summary *summary, unsigned int place);
+
+/**
+ * summary_most_explained - the stall with most time in phases other than PHASE_REST; NULL: none
+ *
+ * The task of the longest stall may only have waited for a CPU.
+ */
+const struct named_stall *summary_most_explained(const struct summary *summary);
+
+/** summary_incomplete - stalls of both sides that are incomplete */
+uint64_t summary_incomplete(const struct summary *summary);
+
+/** summary_overflow - functions, tasks and cgroups evicted */
+uint64_t summary_overflow(const struct summary *summary);
+
+#endif

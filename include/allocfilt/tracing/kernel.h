@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_TRACING_KERNEL_H
+#define ALLOCFILT_TRACING_KERNEL_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/utsname.h>
+
+#include "allocfilt/plan/plan.h"
+
+/*
+ * The running kernel's tracing, the only user of libtracefs: what the kernel offers, the session
+ * that changes its settings and restores them, and the ring buffers of all CPUs.
+ */
+
+/* What this kernel offers. Reads only. */
+struct kernel {
+	char *dir;	       /* the top-level tracing directory, no slash at its end */
+	struct utsname system; /* uname(2) */
+	bool function_graph;   /* in available_tracers */
+	bool function_enabled; /* kernel.ftrace_enabled; true where there is no such sysctl */
+	/* Those that the catalog or the request names, without modules; several may have one name. */
+	char **functions; /* NULL ends; NULL: none */
+	/* their lines in available_filter_functions, from 1: Documentation/trace/ftrace.rst */
+	unsigned int *indexes;
+	int nr_functions;
+	FILE *list; /* the rest of available_filter_functions; NULL: it was read as a whole */
+	unsigned int lines; /* of it that were read */
+};
+
+/** kernel_on_tracefs - is a directory on tracefs? Mounts it where that is automatic (debugfs). */
+bool kernel_on_tracefs(const char *dir);
+
+/* What a directory given with -s is. */
+enum source_kind {
+	SOURCE_TRACEFS, /* the top-level tracing directory of a running kernel */
+	SOURCE_CAPTURE, /* a directory that is not on tracefs */
+};
+
+/**
+ * kernel_source_kind - look at a directory (statfs)
+ *
+ * Returns 0, or -errno with @failure (status 2): it does not exist, is no directory, is on tracefs
+ * but not the top level (an instance), is not readable (3 where it is on tracefs).
+ */
+int kernel_source_kind(const char *dir, enum source_kind *ret_kind, struct failure *failure);
+
+/**
+ * kernel_open - read what a tracing directory offers
+ * @dir: NULL: where tracefs is mounted; nothing gets mounted
+ * @request: what plan_make() will get; NULL: the catalog's functions alone
+ * @whole: the list of functions as a whole, which the kernel takes long to print; else as far as
+ *	functions of memory management are expected
+ *
+ * Returns 0, or -errno with @failure: status 3 without a mount (names the mount command), without
+ * permission (root; lockdown where EPERM as root). Release with kernel_close().
+ */
+int kernel_open(struct kernel **kernel, const char *dir, const struct plan_request *request,
+		bool whole, struct failure *failure);
+
+/**
+ * kernel_read_rest - read the rest of the list of functions, where that was left
+ *
+ * Returns 1 if the catalog names one there: then a plan has to be made again. 0 if not, or -errno with
+ * @failure as kernel_open().
+ */
+int kernel_read_rest(struct kernel *kernel, struct failure *failure);
+
+/** kernel_close - NULL is allowed */
+void kernel_close(struct kernel *kernel);
+
+/** kernel_offer - for plan_make(); valid as long as the kernel is open */
+void kernel_offer(struct kernel *kernel, struct plan_offer *offer);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_TRACING_PROBE_H
+#define ALLOCFILT_TRACING_PROBE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "allocfilt/tracing/kernel.h"
+
+/*
+ * The probe that says whose a superblock shrinker is: an event probe on mm_shrink_slab_start, or a
+ * kprobe event on super_cache_scan where the kernel has no event probes. It fetches the shrinker's
+ * address and the superblock's s_id and s_dev, at offsets from BTF. Dynamic events are global; ours
+ * is made by the session and enabled in our own buffer only.
+ */
+
+#define PROBE_SYSTEM   "allocfilt"
+#define PROBE_NAME     "shrinker"
+#define PROBE_CALLBACK "super_cache_scan" /* the scan function of all superblocks */
+#define PROBE_EVENT    PROBE_SYSTEM "/" PROBE_NAME
+
+struct probe {
+	char definition[512];  /* the line for dynamic_events */
+	bool on_event;	       /* an event probe, else a kprobe event */
+	bool has_private_data; /* from 6.7: the shrinker points to the superblock */
+	uint32_t private_data; /* bytes: shrinker.private_data */
+	uint32_t s_shrink;     /* super_block.s_shrink, where the shrinker lies in it */
+	uint32_t s_id;
+	uint32_t s_dev;
+};
+
+/**
+ * probe_find - look at what this kernel has and where the members lie, and define a probe
+ *
+ * Needs memory for a moment, for the names in the kernel's BTF: 2 MB on 5.10, 3 MB on 7.3. Changes
+ * nothing. Returns 0, or -errno with @failure: why there will be no names of superblocks.
+ */
+int probe_find(struct probe *probe, const struct kernel *kernel, struct failure *failure);
+
+/** probe_define - write the definition of a probe whose members are known */
+void probe_define(struct probe *probe);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_VERIFY_VERIFY_H
+#define ALLOCFILT_VERIFY_VERIFY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "allocfilt/base/line.h"
+#include "allocfilt/plan/plan.h"
+#include "allocfilt/record/source.h"
+
+/*
+ * Is a capture whole? Each page is checked by itself, and each record for its time and its type. Memory
+ * does not grow with the capture.
+ */
+
+#define VERIFY_LISTED	 20 /* findings of each kind; the others are only counted */
+#define VERIFY_TYPES_MAX 64 /* types without a format, each of a CPU */
+
+struct verify_cpu {
+	int cpu;
+	uint64_t pages; /* that were read, those without a record and damaged ones too */
+	uint64_t records;
+	uint64_t bytes;	       /* of the pages */
+	uint64_t first, last;  /* ns, trace clock: lowest and highest time; only with records */
+	uint64_t back;	       /* records with an earlier time than the one before */
+	uint64_t damaged;      /* pages */
+	uint64_t lost;	       /* records */
+	uint64_t lost_unknown; /* times that the kernel lost records and does not know how many */
+	uint64_t unknown;      /* records of a type without a format */
+	uint64_t end;	       /* bytes from the start of its data to the end of the last page */
+	uint64_t ts;	       /* ns: of the last record */
+	uint64_t missing;      /* records that were read from the buffer and are not in the pages */
+};
+
+enum verify_kind {
+	VERIFY_DAMAGE, /* a page that page_check() refuses */
+	VERIFY_LOSS,   /* records that the kernel lost before a page */
+	VERIFY_ORDER,  /* a record with an earlier time than the one before it */
+	VERIFY_KINDS
+};
+
+struct verify_finding {
+	int cpu;
+	uint64_t page; /* the first is 0 */
+	uint64_t
+		byte; /* from the start of the CPU's data: of the page, or of what is damaged in it */
+	uint64_t ts;	/* ns: of the page, or the record */
+	int64_t number; /* bytes of the hole that a damaged page ends; records that were lost or
+			   RECORD_LOST_UNKNOWN; ns by which a record is too early */
+	char text[PAGE_FAULT_MAX]; /* of damage */
+};
+
+struct verify_list {
+	uint64_t count;
+	struct verify_finding listed[VERIFY_LISTED]; /* the first ones */
+};
+
+struct verify_type {
+	int type; /* -1: not known, as there is not one format */
+	int cpu;
+	uint64_t records;
+};
+
+struct verify_findings {
+	struct verify_cpu *cpus; /* in the order of the source */
+	int nr_cpus;
+	struct verify_cpu all; /* the sums, and times over all of them; cpu: -1 */
+	struct verify_list lists[VERIFY_KINDS];
+	struct verify_type types[VERIFY_TYPES_MAX];
+	size_t nr_types;
+	uint64_t damaged_records; /* shorter than their format, or windows of impossible times */
+	uint64_t bad_files;	  /* files of the capture that are damaged, missing or unreadable */
+	char first_bad_file[768];
+	bool stopped; /* it was not read to its end */
+};
+
+struct verify;
+
+/**
+ * verify_new - checks that have seen nothing
+ * @source, @offer: of a capture; the source has to outlive the checks
+ *
+ * Returns NULL with errno ENOMEM.
+ */
+struct verify *verify_new(const struct data_source *source, const struct plan_offer *offer);
+
+/** verify_free - NULL is allowed */
+void verify_free(struct verify *verify);
+
+/**
+ * verify_page - check the next page of a CPU
+ * @place: of the source's list of CPUs
+ * @offset: bytes from the start of the CPU's data
+ */
+void verify_page(struct verify *verify, int place, const void *page, size_t length,
+		 uint64_t offset);
+
+/**
+ * verify_expect - what the kernel's counters said of a CPU, after its last page
+ * @lost: records, with those of which pages tell
+ * @read: records; 0: not known
+ */
+void verify_expect(struct verify *verify, int place, uint64_t lost, uint64_t read);
+
+/** verify_finish - after the last page; the findings are valid until verify_free() */
+struct verify_findings *verify_finish(struct verify *verify);
+
+/**
+ * verify_verdict - add "clean: 2 CPUs, 53 pages, …", or "not clean: 2 damaged pages, 31 lost records"
+ *
+ * Returns true if nothing is wrong.
+ */
+bool verify_verdict(const struct verify_findings *findings, struct line *line);
+
+#endif

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "account/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void *rows_append(void *array_pointer, size_t *count, size_t size)
+{
+	void **array = array_pointer;
+	char *element;
+
+	/* Its size is the next power of two. */
+	if (!(*count & (*count - 1))) {
+		void *longer = reallocarray(*array, *count ? 2 * *count : 1, size);
+
+		if (!longer)
+			return NULL;
+		*array = longer;
+	}
+	element = (char *)*array + (*count)++ * size;
+	return memset(element, 0, size);
+}
+
+void rows_merge(void *rows, size_t *count, size_t size,
+		int (*compare)(const void *one, const void *other),
+		void (*add)(void *to, const void *of))
+{
+	char *kept = rows, *row = rows;
+
+	if (!*count)
+		return;
+	qsort(rows, *count, size, compare);
+	for (size_t i = 1; i < *count; i++) {
+		row += size;
+		if (!compare(kept, row)) {
+			add(kept, row);
+			continue;
+		}
+		kept += size;
+		memmove(kept, row, size);
+	}
+	*count = (size_t)(kept - (char *)rows) / size + 1;
+}
+
+const void *rows_find(const void *row, const void *rows, size_t count, size_t size,
+		      int (*compare)(const void *one, const void *other))
+{
+	return count ? bsearch(row, rows, count, size, compare) : NULL;
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdlib.h>
+
+#include "account/rows.h"
+#include "account/snapshot.h"
+
+uint64_t account_wasted(const struct account_site *site)
+{
+	return site->allocated > site->requested ? site->allocated - site->requested : 0;
+}
+
+/* The name of the cache may change: the kernel saves that of the largest object so far. */
+static int compare_sites(const void *one, const void *other)
+{
+	const struct account_site *a = one, *b = other;
+
+	if (a->address != b->address)
+		return a->address < b->address ? -1 : 1;
+	return (a->cache != NULL) - (b->cache != NULL);
+}
+
+static void add_site(void *to, const void *of)
+{
+	struct account_site *sum = to;
+	const struct account_site *site = of;
+
+	sum->count += site->count;
+	sum->requested += site->requested;
+	sum->allocated += site->allocated;
+}
+
+static int compare_processes(const void *one, const void *other)
+{
+	const struct account_process *a = one, *b = other;
+
+	return (a->pid > b->pid) - (a->pid < b->pid);
+}
+
+static void add_process(void *to, const void *of)
+{
+	struct account_process *sum = to;
+	const struct account_process *process = of;
+
+	sum->count += process->count;
+	sum->pages += process->pages;
+	for (int order = 0; order < ACCOUNT_ORDERS; order++)
+		sum->orders[order] += process->orders[order];
+	sum->fallbacks += process->fallbacks;
+	sum->refilled += process->refilled;
+	sum->drained += process->drained;
+	sum->stalls += process->stalls;
+	sum->waited += process->waited;
+}
+
+void snapshot_free(struct snapshot *snapshot)
+{
+	for (int id = 0; id < HISTOGRAM_COUNT; id++)
+		free(snapshot->texts[id]);
+	free(snapshot->sites);
+	free(snapshot->processes);
+	*snapshot = (struct snapshot){ .nr_sites = 0 };
+}
+
+void snapshot_merge(struct snapshot *snapshot)
+{
+	rows_merge(snapshot->sites, &snapshot->nr_sites, sizeof(*snapshot->sites), compare_sites,
+		   add_site);
+	rows_merge(snapshot->processes, &snapshot->nr_processes, sizeof(*snapshot->processes),
+		   compare_processes, add_process);
+}
+
+static int by_wasted(const void *one, const void *other)
+{
+	uint64_t a = account_wasted(one), b = account_wasted(other);
+
+	return a != b ? (a < b ? 1 : -1) : compare_sites(one, other);
+}
+
+static int by_allocated(const void *one, const void *other)
+{
+	const struct account_site *a = one, *b = other;
+
+	if (a->allocated != b->allocated)
+		return a->allocated < b->allocated ? 1 : -1;
+	return compare_sites(one, other);
+}
+
+static int by_count(const void *one, const void *other)
+{
+	const struct account_site *a = one, *b = other;
+
+	return a->count != b->count ? (a->count < b->count ? 1 : -1) : compare_sites(one, other);
+}
+
+static int by_pages(const void *one, const void *other)
+{
+	const struct account_process *a = one, *b = other;
+
+	if (a->pages != b->pages)
+		return a->pages < b->pages ? 1 : -1;
+	if (a->waited != b->waited)
+		return a->waited < b->waited ? 1 : -1;
+	return compare_processes(one, other);
+}
+
+/*
+ * Somebody may have cleared the kernel's counts, and what a thread took moves to another row once procfs
+ * no longer tells its process.
+ */
+static void subtract(uint64_t *count, uint64_t before)
+{
+	*count = *count > before ? *count - before : 0;
+}
+
+static void subtract_site(struct account_site *site, const struct account_site *before)
+{
+	subtract(&site->count, before->count);
+	subtract(&site->requested, before->requested);
+	subtract(&site->allocated, before->allocated);
+}
+
+static void subtract_process(struct account_process *process, const struct account_process *before)
+{
+	subtract(&process->count, before->count);
+	subtract(&process->pages, before->pages);
+	for (int order = 0; order < ACCOUNT_ORDERS; order++)
+		subtract(&process->orders[order], before->orders[order]);
+	subtract(&process->fallbacks, before->fallbacks);
+	subtract(&process->refilled, before->refilled);
+	subtract(&process->drained, before->drained);
+	subtract(&process->stalls, before->stalls);
+	subtract(&process->waited, before->waited);
+}
+
+static bool is_empty_row(const struct account_process *process)
+{
+	return !process->count && !process->fallbacks && !process->refilled && !process->drained &&
+	       !process->stalls;
+}
+
+static void show_sites(struct snapshot *shown, const struct snapshot *now,
+		       const struct snapshot *before)
+{
+	for (size_t i = 0; i < now->nr_sites; i++) {
+		struct account_site site = now->sites[i];
+		const struct account_site *old = rows_find(&site, before->sites, before->nr_sites,
+							   sizeof(site), compare_sites);
+
+		if (old)
+			subtract_site(&site, old);
+		if (site.count)
+			shown->sites[shown->nr_sites++] = site;
+	}
+}
+
+static void show_processes(struct snapshot *shown, const struct snapshot *now,
+			   const struct snapshot *before)
+{
+	for (size_t i = 0; i < now->nr_processes; i++) {
+		struct account_process process = now->processes[i];
+		const struct account_process *old =
+			rows_find(&process, before->processes, before->nr_processes,
+				  sizeof(process), compare_processes);
+
+		if (old)
+			subtract_process(&process, old);
+		if (!is_empty_row(&process))
+			shown->processes[shown->nr_processes++] = process;
+	}
+}
+
+int account_tables(struct account *account, bool interval, enum account_sort sort,
+		   struct account_tables *ret_tables)
+{
+	static int (*const orders[])(const void *one, const void *other) = {
+		[SORT_WASTED] = by_wasted,
+		[SORT_ALLOCATED] = by_allocated,
+		[SORT_COUNT] = by_count,
+	};
+	static const struct snapshot none;
+	const struct snapshot *now = &account->now;
+	const struct snapshot *before = !interval		 ? &none :
+					account->begins_interval ? now :
+								   &account->before;
+	struct snapshot *shown = &account->shown;
+
+	snapshot_free(shown);
+	shown->sites = calloc(now->nr_sites + 1, sizeof(*shown->sites));
+	shown->processes = calloc(now->nr_processes + 1, sizeof(*shown->processes));
+	if (!shown->sites || !shown->processes)
+		return -ENOMEM;
+	show_sites(shown, now, before);
+	show_processes(shown, now, before);
+	qsort(shown->sites, shown->nr_sites, sizeof(*shown->sites), orders[sort]);
+	qsort(shown->processes, shown->nr_processes, sizeof(*shown->processes), by_pages);
+	*ret_tables = (struct account_tables){
+		.sites = shown->sites,
+		.nr_sites = shown->nr_sites,
+		.processes = shown->processes,
+		.nr_processes = shown->nr_processes,
+		.dropped = now->dropped,
+		.unreadable = now->unreadable,
+	};
+	subtract(&ret_tables->dropped.sites, before->dropped.sites);
+	subtract(&ret_tables->dropped.pages, before->dropped.pages);
+	subtract(&ret_tables->dropped.tasks, before->dropped.tasks);
+	subtract(&ret_tables->dropped.processes, before->dropped.processes);
+	for (size_t i = 0; i < shown->nr_sites; i++)
+		add_site(&ret_tables->all_sites, &shown->sites[i]);
+	for (size_t i = 0; i < shown->nr_processes; i++)
+		add_process(&ret_tables->all_processes, &shown->processes[i]);
+	return 0;
+}

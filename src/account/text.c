@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "account/forms.h"
+#include "allocfilt/base/base.h"
+#include "allocfilt/base/line.h"
+
+#define NAME_COLUMNS  34 /* of a call site */
+#define CACHE_COLUMNS 17
+#define TASK_COLUMNS  20
+#define TOP_MAX	      128 /* of --top */
+
+static double percentage(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static void add_size(struct line *line, uint64_t bytes)
+{
+	if (bytes < 1 << 20)
+		line_add(line, "%.1f KiB", (double)bytes / (1 << 10));
+	else
+		line_add(line, "%.1f MiB", (double)bytes / (1 << 20));
+}
+
+static void add_waited(struct line *line, int width, uint64_t ns)
+{
+	line_add(line, "%*" PRIu64 ".%03u", width, ns / NS_PER_MS,
+		 (unsigned int)(ns / NS_PER_US % 1000));
+}
+
+static void add_name(struct line *line, const char *name, int columns)
+{
+	size_t start = line->used;
+
+	line_add_escaped(line, name, TEXT_PRINTABLE);
+	line_add_spaces(line, columns - (int)text_columns(line->text + start));
+}
+
+static void put_more(struct writer *writer, size_t count, size_t shown, const char *what)
+{
+	struct line line;
+
+	if (count <= shown)
+		return;
+	line_clear(&line);
+	line_add(&line, "  %zu more %s (--top)", count - shown, what);
+	line_put(&line, writer);
+}
+
+/* Says how much a full table of the kernel left out. */
+static void put_dropped(struct writer *writer, uint64_t dropped, uint64_t counted, const char *what)
+{
+	struct line line;
+
+	if (!dropped)
+		return;
+	line_clear(&line);
+	line_add(&line,
+		 "incomplete: a table of the kernel was full, and no row has another %" PRIu64
+		 " %s (%.1f %% of all)",
+		 dropped, what, percentage(dropped, counted + dropped));
+	line_put(&line, writer);
+}
+
+static void put_sites(struct writer *writer, const struct account_view *view)
+{
+	const struct account_tables *tables = view->tables;
+	const struct account_site *all = &tables->all_sites;
+	char time[TEXT_DURATION_MAX];
+	struct line line;
+	size_t rows = 0;
+
+	line_clear(&line);
+	line_add(&line, "slab: %" PRIu64 " allocations in %s; ", all->count,
+		 text_duration(time, view->duration));
+	add_size(&line, all->requested);
+	line_add(&line, " asked for, ");
+	add_size(&line, all->allocated);
+	line_add(&line, " allocated, ");
+	add_size(&line, account_wasted(all));
+	line_add(&line, " wasted (%.1f %%)", percentage(account_wasted(all), all->allocated));
+	line_put(&line, writer);
+	put_dropped(writer, tables->dropped.sites, all->count, "allocations");
+	if (!tables->nr_sites)
+		return;
+	line_clear(&line);
+	line_add(&line, "%-*s %-*s %9s %10s %11s %11s %5s", NAME_COLUMNS, "call site",
+		 CACHE_COLUMNS, "cache", "count", "asked KiB", "alloc. KiB", "wasted KiB", "%");
+	line_put(&line, writer);
+	for (; rows < tables->nr_sites && rows < view->top; rows++) {
+		const struct account_site *site = &tables->sites[rows];
+
+		line_clear(&line);
+		add_name(&line, site->name, NAME_COLUMNS);
+		line_add(&line, " ");
+		add_name(&line,
+			 !site->cache ? "(kmalloc)" :
+			 *site->cache ? site->cache :
+					"?",
+			 CACHE_COLUMNS);
+		line_add(&line, " %9" PRIu64 " %10.1f %11.1f %11.1f %5.1f", site->count,
+			 (double)site->requested / 1024, (double)site->allocated / 1024,
+			 (double)account_wasted(site) / 1024,
+			 percentage(account_wasted(site), site->allocated));
+		line_put(&line, writer);
+	}
+	put_more(writer, tables->nr_sites, rows, "call sites");
+}
+
+/* The least time waited that is among the @top longest ones; UINT64_MAX: nothing waited. */
+static uint64_t long_wait(const struct account_tables *tables, size_t top)
+{
+	uint64_t longest[TOP_MAX] = { 0 };
+
+	for (size_t i = 0; i < tables->nr_processes; i++) {
+		uint64_t waited = tables->processes[i].waited;
+
+		for (size_t j = 0; j < top && j < TOP_MAX; j++) {
+			uint64_t other = longest[j];
+
+			if (waited <= other)
+				continue;
+			longest[j] = waited;
+			waited = other;
+		}
+	}
+	for (size_t j = top < TOP_MAX ? top : TOP_MAX; j > 0; j--)
+		if (longest[j - 1])
+			return longest[j - 1];
+	return UINT64_MAX;
+}
+
+static void put_process_row(struct writer *writer, const struct account_process *process)
+{
+	char name[TASK_COMM_MAX + 16];
+	struct line line;
+
+	snprintf(name, sizeof(name), "%s-%d", process->name, process->pid);
+	line_clear(&line);
+	add_name(&line, name, TASK_COLUMNS);
+	line_add(&line, " %10" PRIu64 " %9.1f %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %7" PRIu64 " ",
+		 process->pages, (double)process->pages * (double)sysconf(_SC_PAGESIZE) / (1 << 20),
+		 process->fallbacks, process->refilled, process->drained, process->stalls);
+	add_waited(&line, 7, process->waited);
+	line_add(&line, " ");
+	for (int order = 0; order < ACCOUNT_ORDERS; order++)
+		if (process->orders[order])
+			line_add(&line, " %d:%" PRIu64, order, process->orders[order]);
+	line_put(&line, writer);
+}
+
+/* The processes with most pages are shown, and those that waited longest. */
+static void put_processes(struct writer *writer, const struct account_view *view)
+{
+	const struct account_tables *tables = view->tables;
+	const struct account_process *all = &tables->all_processes;
+	uint64_t wait = long_wait(tables, view->top);
+	char time[TEXT_DURATION_MAX];
+	struct line line;
+	size_t rows = 0;
+
+	line_clear(&line);
+	line_add(&line,
+		 "pages: %" PRIu64 " in %" PRIu64 " allocations; %" PRIu64 " fallbacks, %" PRIu64
+		 " refilled, %" PRIu64 " drained; ",
+		 all->pages, all->count, all->fallbacks, all->refilled, all->drained);
+	line_add(&line, "%" PRIu64 " stalls of %s or more waited ", all->stalls,
+		 text_duration(time, view->threshold));
+	add_waited(&line, 0, all->waited);
+	line_add(&line, " ms");
+	line_put(&line, writer);
+	put_dropped(writer, tables->dropped.pages,
+		    all->count + all->fallbacks + all->refilled + all->drained,
+		    "allocations, fallbacks, refills or drains");
+	put_dropped(writer, tables->dropped.processes, all->stalls, "stalls");
+	if (tables->dropped.tasks) {
+		line_clear(&line);
+		line_add(&line,
+			 "incomplete: %" PRIu64 " forks and exits were not counted, so some rows "
+			 "lack a name, or are of a thread",
+			 tables->dropped.tasks);
+		line_put(&line, writer);
+	}
+	if (!tables->nr_processes)
+		return;
+	line_clear(&line);
+	line_add(&line, "%-*s %10s %9s %9s %9s %9s %7s %11s  %s", TASK_COLUMNS, "process", "pages",
+		 "MiB", "fallbacks", "refilled", "drained", "stalls", "waited ms", "by order");
+	line_put(&line, writer);
+	for (size_t i = 0; i < tables->nr_processes; i++) {
+		const struct account_process *process = &tables->processes[i];
+
+		if (i >= view->top && process->waited < wait)
+			continue;
+		put_process_row(writer, process);
+		rows++;
+	}
+	put_more(writer, tables->nr_processes, rows, "processes");
+}
+
+void account_text(struct writer *writer, const struct account_view *view)
+{
+	struct line line;
+
+	writer_put(writer, "\n", 1);
+	put_sites(writer, view);
+	writer_put(writer, "\n", 1);
+	put_processes(writer, view);
+	if (view->lost || view->is_loss_unknown) {
+		line_clear(&line);
+		line_add(&line, "incomplete: records were lost, and so may be stalls");
+		line_put(&line, writer);
+	}
+	if (view->tables->unreadable) {
+		line_clear(&line);
+		line_add(&line, "incomplete: %" PRIu64 " rows of the kernel's text cannot be read",
+			 view->tables->unreadable);
+		line_put(&line, writer);
+	}
+}

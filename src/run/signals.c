@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "allocfilt/run/signals.h"
+
+struct signals {
+	int fd;
+	uint64_t pending;  /* mask of signals that were read and not returned yet */
+	uint64_t terminal; /* mask of those that the kernel sent */
+};
+
+int signals_block(struct signals **ret_signals)
+{
+	struct signals *signals = calloc(1, sizeof(*signals));
+	struct sigaction hangup;
+	sigset_t set;
+	int error;
+
+	if (!signals)
+		return -ENOMEM;
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGQUIT);
+	sigaddset(&set, SIGALRM);
+	sigaddset(&set, SIGUSR1);
+	if (sigaction(SIGHUP, NULL, &hangup) || hangup.sa_handler != SIG_IGN)
+		sigaddset(&set, SIGHUP);
+	signals->fd = sigprocmask(SIG_BLOCK, &set, NULL) ?
+			      -1 :
+			      signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (signals->fd < 0) {
+		error = errno;
+		free(signals);
+		return -error;
+	}
+	*ret_signals = signals;
+	return 0;
+}
+
+void signals_free(struct signals *signals)
+{
+	if (!signals)
+		return;
+	close(signals->fd);
+	free(signals);
+}
+
+int signals_fd(const struct signals *signals)
+{
+	return signals->fd;
+}
+
+static void read_signals(struct signals *signals)
+{
+	struct signalfd_siginfo info;
+
+	while (read(signals->fd, &info, sizeof(info)) == sizeof(info)) {
+		uint64_t bit = 1ull << info.ssi_signo;
+
+		signals->pending |= bit;
+		signals->terminal &= ~bit;
+		signals->terminal |= info.ssi_code == SI_KERNEL ? bit : 0;
+	}
+}
+
+int signals_next_of(struct signals *signals, uint64_t mask)
+{
+	uint64_t pending, stops;
+	int number;
+
+	read_signals(signals);
+	pending = signals->pending & mask;
+	stops = pending & ~(1ull << SIGUSR1);
+	if (!pending)
+		return 0;
+	number = __builtin_ctzll(stops ? stops : pending);
+	signals->pending &= ~(1ull << number);
+	return number;
+}
+
+int signals_next(struct signals *signals)
+{
+	return signals_next_of(signals, UINT64_MAX);
+}
+
+bool signals_from_terminal(const struct signals *signals, int number)
+{
+	return signals->terminal & 1ull << number;
+}
+
+bool signals_summary_asked(struct signals *signals)
+{
+	bool asked;
+
+	read_signals(signals);
+	asked = signals->pending & 1ull << SIGUSR1;
+	signals->pending &= ~(1ull << SIGUSR1);
+	return asked;
+}
+
+bool signals_stop_asked(void *context)
+{
+	struct signals *signals = context;
+
+	read_signals(signals);
+	return signals->pending & ~(1ull << SIGUSR1);
+}
+
+int signals_set_deadline(struct signals *signals, uint64_t after)
+{
+	uint64_t us = (after + 999) / 1000, seconds = us / 1000000;
+	struct itimerval timer = { 0 };
+
+	if (setitimer(ITIMER_REAL, &timer, NULL))
+		return -errno;
+	read_signals(signals);
+	signals->pending &= ~(1ull << SIGALRM);
+	/* time_t may have 32 bits */
+	timer.it_value.tv_sec = seconds < INT_MAX ? (time_t)seconds : INT_MAX;
+	timer.it_value.tv_usec = us % 1000000;
+	return setitimer(ITIMER_REAL, &timer, NULL) ? -errno : 0;
+}

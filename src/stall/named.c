@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "allocfilt/stall/stall.h"
+
+const char *stall_function(const struct named_stall *named, char text[STALL_FUNCTION_MAX])
+{
+	const struct stall *stall = named->stall;
+	const char *title = catalog_role_title(stall->role);
+
+	if (named->function)
+		return named->function;
+	if (!stall->function)
+		return title ? title : "";
+	resolver_symbol(named->resolver, stall->function, 's', text, STALL_FUNCTION_MAX);
+	return text;
+}

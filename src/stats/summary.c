@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "allocfilt/base/hash.h"
+#include "allocfilt/stats/summary.h"
+
+#define KEPT_SLICES 8
+
+/* A copy of a stall with everything it points to. */
+struct kept_stall {
+	struct named_stall named; /* its stall is NULL before the first one */
+	struct stall stall;
+	struct stall_slice shrinkers[KEPT_SLICES];
+	struct stall_slice sleeps[KEPT_SLICES];
+	struct task_info task_info;
+	char name[TASK_COMM_MAX];
+	char function[STALL_FUNCTION_MAX];
+	char gfp_names[STALL_GFP_MAX];
+	char compaction[160];
+	char memcg[TASK_CGROUP_MAX];
+};
+
+static const size_t totals_max[SUMMARY_TABLES] = {
+	[SUMMARY_FUNCTIONS] = SUMMARY_FUNCTIONS_MAX,
+	[SUMMARY_CGROUPS] = SUMMARY_CGROUPS_MAX,
+	[SUMMARY_TASKS] = SUMMARY_TASKS_MAX,
+	[SUMMARY_KERNEL_THREADS] = SUMMARY_KERNEL_MAX,
+};
+
+/* Bytes with the NUL. */
+static const size_t name_max[SUMMARY_TABLES] = {
+	[SUMMARY_FUNCTIONS] = 1,
+	[SUMMARY_CGROUPS] = TASK_CGROUP_MAX,
+	[SUMMARY_TASKS] = TASK_COMM_MAX,
+	[SUMMARY_KERNEL_THREADS] = TASK_COMM_MAX,
+};
+
+struct summary {
+	const struct plan *plan;
+	struct ranking *tables[SUMMARY_TABLES]; /* of struct summary_total */
+	struct summary_stalls stalls[STALL_SIDES];
+	struct kept_stall long_stalls[SUMMARY_LONGEST_MAX];
+	struct kept_stall *longest[SUMMARY_LONGEST_MAX]; /* the longest first */
+	struct kept_stall most_explained;
+	uint64_t explained; /* ns of that */
+	uint64_t incomplete;
+};
+
+struct summary *summary_new(const struct plan *plan)
+{
+	struct summary *summary = calloc(1, sizeof(*summary));
+
+	if (!summary)
+		return NULL;
+	summary->plan = plan;
+	for (int which = 0; which < SUMMARY_TABLES; which++) {
+		summary->tables[which] = ranking_new(totals_max[which],
+						     sizeof(struct summary_total), name_max[which]);
+		if (!summary->tables[which]) {
+			summary_free(summary);
+			errno = ENOMEM;
+			return NULL;
+		}
+	}
+	for (size_t i = 0; i < SUMMARY_LONGEST_MAX; i++)
+		summary->longest[i] = &summary->long_stalls[i];
+	return summary;
+}
+
+void summary_free(struct summary *summary)
+{
+	if (!summary)
+		return;
+	for (int which = 0; which < SUMMARY_TABLES; which++)
+		ranking_free(summary->tables[which]);
+	free(summary);
+}
+
+/* A kept stall is set as a whole: only what adds up is cleared. */
+void summary_reset(struct summary *summary)
+{
+	for (int which = 0; which < SUMMARY_TABLES; which++)
+		ranking_reset(summary->tables[which]);
+	memset(summary->stalls, 0, sizeof(summary->stalls));
+	for (size_t i = 0; i < SUMMARY_LONGEST_MAX; i++)
+		summary->longest[i]->named.stall = NULL;
+	summary->most_explained.named.stall = NULL;
+	summary->explained = 0;
+	summary->incomplete = 0;
+}
+
+/* @id: of a task its tid; of a name alone its hash */
+static struct summary_total *count_total(struct summary *summary, enum summary_table which,
+					 uint64_t id, const char *name, uint64_t ns)
+{
+	struct summary_total *total = ranking_enter(summary->tables[which], id, name);
+
+	latency_add(&total->latency, ns);
+	ranking_spend(summary->tables[which], total, ns);
+	return total;
+}
+
+void summary_window(struct summary *summary, const struct stall_window *window)
+{
+	/* No function lies at an address as low as the number of a role. */
+	uint64_t id = window->is_pair ? (uint64_t)window->role : window->exit.window.function;
+	struct summary_total *total;
+
+	/* Shrinkers are counted by all of their pairs. */
+	if (window->is_pair && (window->role == ROLE_NONE || window->role == ROLE_SHRINKER))
+		return;
+	total = count_total(summary, SUMMARY_FUNCTIONS, id, "", window->end - window->start);
+	total->function = window->is_pair ? 0 : id;
+	total->role = window->role;
+}
+
+static void keep_slices(struct stall_slice kept[KEPT_SLICES], const struct stall_slice **slices,
+			size_t *count)
+{
+	if (*count > KEPT_SLICES)
+		*count = KEPT_SLICES;
+	for (size_t i = 0; i < *count; i++)
+		kept[i] = (*slices)[i];
+	*slices = kept;
+}
+
+static void keep_stall(struct kept_stall *kept, const struct named_stall *named)
+{
+	char function[STALL_FUNCTION_MAX];
+
+	kept->stall = *named->stall;
+	kept->named = *named;
+	kept->named.stall = &kept->stall;
+	keep_slices(kept->shrinkers, &kept->stall.shrinkers, &kept->stall.nr_shrinkers);
+	keep_slices(kept->sleeps, &kept->stall.sleeps, &kept->stall.nr_sleeps);
+	kept->task_info = *named->task_info;
+	kept->named.task_info = &kept->task_info;
+	snprintf(kept->name, sizeof(kept->name), "%s", named->name);
+	kept->named.name = kept->name;
+	snprintf(kept->function, sizeof(kept->function), "%s", stall_function(named, function));
+	kept->named.function = kept->function;
+	snprintf(kept->memcg, sizeof(kept->memcg), "%s", named->memcg);
+	kept->named.memcg = kept->memcg;
+	snprintf(kept->gfp_names, sizeof(kept->gfp_names), "%s", named->stall->gfp_names);
+	kept->stall.gfp_names = kept->gfp_names;
+	snprintf(kept->compaction, sizeof(kept->compaction), "%s", named->stall->compaction);
+	kept->stall.compaction = kept->compaction;
+}
+
+/* Keeps a stall in place of the shortest kept one, if it is longer. */
+static void keep_longest(struct summary *summary, const struct named_stall *named)
+{
+	uint64_t ns = named->stall->end - named->stall->start;
+	size_t place = SUMMARY_LONGEST_MAX - 1;
+	struct kept_stall *kept = summary->longest[place];
+
+	if (kept->named.stall && ns <= kept->stall.end - kept->stall.start)
+		return;
+	keep_stall(kept, named);
+	for (; place; place--) {
+		struct kept_stall *longer = summary->longest[place - 1];
+
+		if (longer->named.stall && longer->stall.end - longer->stall.start >= ns)
+			break;
+		summary->longest[place] = longer;
+	}
+	summary->longest[place] = kept;
+}
+
+static void keep_most_explained(struct summary *summary, const struct named_stall *named)
+{
+	const struct stall *stall = named->stall;
+	uint64_t rest = phases_part(&stall->phases, PHASE_REST, PART_OWN);
+
+	if (stall->end - stall->start - rest <= summary->explained)
+		return;
+	summary->explained = stall->end - stall->start - rest;
+	keep_stall(&summary->most_explained, named);
+}
+
+void summary_stall(struct summary *summary, const struct named_stall *named)
+{
+	const struct stall *stall = named->stall;
+	const char *cgroup = named->task_info->cgroup;
+	uint64_t ns = stall->end - stall->start;
+	struct summary_stalls *stalls =
+		&summary->stalls[named->background ? STALLS_BACKGROUND : STALLS_WAITING];
+	int cause = cause_which(stall);
+
+	if (stall->incomplete)
+		summary->incomplete++;
+	latency_add(&stalls->latency, ns);
+	phases_add(&stalls->phases, &stall->phases);
+	stalls->causes[cause].count++;
+	stalls->causes[cause].total += ns;
+	latency_add(&stalls->roles[stall->role == ROLE_NONE ? ROLE_COUNT : stall->role], ns);
+	if (named->background) {
+		count_total(summary, SUMMARY_KERNEL_THREADS, (uint64_t)stall->tid, named->name, ns);
+		return;
+	}
+	keep_longest(summary, named);
+	keep_most_explained(summary, named);
+	if (task_key_in_interrupt(stall->key))
+		return;
+	count_total(summary, SUMMARY_TASKS, (uint64_t)stall->tid, named->name, ns);
+	if (*cgroup)
+		count_total(summary, SUMMARY_CGROUPS, hash_text(cgroup), cgroup, ns);
+}
+
+const struct summary_total *summary_at(const struct summary *summary, enum summary_table which,
+				       size_t rank)
+{
+	return ranking_at(summary->tables[which], rank);
+}
+
+size_t summary_count(const struct summary *summary, enum summary_table which)
+{
+	return ranking_count(summary->tables[which]);
+}
+
+const struct summary_stalls *summary_stalls(const struct summary *summary, enum stall_side side)
+{
+	return &summary->stalls[side];
+}
+
+const struct named_stall *summary_longest(const struct summary *summary, unsigned int place)
+{
+	const struct kept_stall *kept = summary->longest[place];
+
+	return kept->named.stall ? &kept->named : NULL;
+}
+
+const struct named_stall *summary_most_explained(const struct summary *summary)
+{
+	return summary->most_explained.named.stall ? &summary->most_explained.named : NULL;
+}
+
+uint64_t summary_incomplete(const struct summary *summary)
+{
+	return summary->incomplete;
+}
+
+uint64_t summary_overflow(const struct summary *summary)
+{
+	uint64_t evicted = 0;
+
+	for (int which = 0; which < SUMMARY_TABLES; which++)
+		evicted += ranking_evicted(summary->tables[which]);
+	return evicted;
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "allocfilt/base/hash.h"
+#include "allocfilt/names/units.h"
+#include "allocfilt/stats/units.h"
+
+#define MINUTE (60 * NS_PER_SECOND)
+
+struct units {
+	struct ranking *series; /* struct unit_series */
+	struct ranking *period; /* struct unit_total */
+	struct unit_series other;
+	unsigned int places;
+};
+
+struct units *units_new(unsigned int places)
+{
+	struct units *units = calloc(1, sizeof(*units));
+
+	if (!units)
+		return NULL;
+	units->series = ranking_new(UNITS_MAX, sizeof(struct unit_series), UNIT_NAME_BYTES);
+	units->period = ranking_new(UNITS_MAX, sizeof(struct unit_total), UNIT_NAME_BYTES);
+	if (!units->series || !units->period) {
+		units_free(units);
+		errno = ENOMEM;
+		return NULL;
+	}
+	units->places = places;
+	units->other.ranked.name = "other";
+	return units;
+}
+
+void units_free(struct units *units)
+{
+	if (!units)
+		return;
+	ranking_free(units->series);
+	ranking_free(units->period);
+	free(units);
+}
+
+/* ---- counting ---- */
+
+static void count_series(struct unit_series *unit, const struct stall *stall, int cause)
+{
+	uint64_t ns = stall->end - stall->start;
+	uint64_t minute = stall->end / MINUTE, age;
+
+	if (!unit->causes[cause].count++)
+		unit->since[cause] = stall->end;
+	unit->causes[cause].total += ns;
+	for (; unit->minute < minute; unit->minute++) {
+		if (minute - unit->minute > ARRAY_SIZE(unit->recent_max))
+			unit->minute = minute - ARRAY_SIZE(unit->recent_max);
+		memmove(unit->recent_max + 1, unit->recent_max,
+			sizeof(unit->recent_max) - sizeof(unit->recent_max[0]));
+		unit->recent_max[0] = 0;
+	}
+	/* A stall may be emitted after one that ended later. */
+	age = unit->minute - minute;
+	if (age < ARRAY_SIZE(unit->recent_max) && ns > unit->recent_max[age])
+		unit->recent_max[age] = ns;
+}
+
+static void count_period(struct units *units, const char *name, uint64_t ns, int cause)
+{
+	struct unit_total *total = ranking_enter(units->period, hash_text(name), name);
+
+	total->count++;
+	if (ns > total->max)
+		total->max = ns;
+	total->cause_totals[cause] += ns;
+	ranking_spend(units->period, total, ns);
+}
+
+void units_stall(struct units *units, const struct named_stall *named)
+{
+	const struct stall *stall = named->stall;
+	const char *cgroup = named->task_info->cgroup;
+	int cause = cause_which(stall);
+	char name[UNIT_NAME_BYTES];
+	struct unit_series *series;
+
+	if (task_key_in_interrupt(stall->key) || !*cgroup)
+		strcpy(name, UNIT_NONE);
+	else if (!unit_name_of_cgroup(cgroup, name))
+		snprintf(name, sizeof(name), "%s", cgroup);
+	count_period(units, name, stall->end - stall->start, cause);
+	series = ranking_join(units->series, hash_text(name), name, units->places);
+	count_series(series ? series : &units->other, stall, cause);
+}
+
+/* ---- reading ---- */
+
+bool units_have_places(const struct units *units)
+{
+	return units->places;
+}
+
+const struct unit_series *units_series(const struct units *units, size_t place)
+{
+	if (place == ranking_count(units->series))
+		return &units->other;
+	return ranking_joined(units->series, place);
+}
+
+uint64_t units_recent_max(const struct unit_series *unit, uint64_t ts)
+{
+	uint64_t minute = ts / MINUTE, max = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(unit->recent_max); i++)
+		if (unit->minute + ARRAY_SIZE(unit->recent_max) > minute + i &&
+		    unit->recent_max[i] > max)
+			max = unit->recent_max[i];
+	return max;
+}
+
+const struct unit_total *units_period(const struct units *units, size_t rank)
+{
+	return ranking_at(units->period, rank);
+}
+
+void units_end_period(struct units *units)
+{
+	ranking_reset(units->period);
+}
+
+uint64_t units_overflow(const struct units *units)
+{
+	return ranking_evicted(units->period);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_TRACING_KERNEL_LOOK_H
+#define ALLOCFILT_TRACING_KERNEL_LOOK_H
+
+#include <stdbool.h>
+
+/** kernel_find_dir - where tracefs is mounted, free() it; NULL: nowhere. Nothing gets mounted. */
+char *kernel_find_dir(void);
+
+/**
+ * kernel_online_cpus - CPUs that have ring buffers
+ *
+ * The kernel allocates a buffer when its CPU comes online for the first time
+ * (kernel/trace/ring_buffer.c, trace_rb_cpu_prepare()); possible CPUs may be a hundred more.
+ */
+int kernel_online_cpus(void);
+
+/** kernel_has_word - is a word among those of a text, separated by blanks and newlines? */
+bool kernel_has_word(const char *text, const char *word);
+
+#endif

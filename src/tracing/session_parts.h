@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_TRACING_SESSION_PARTS_H
+#define ALLOCFILT_TRACING_SESSION_PARTS_H
+
+#include <limits.h>
+#include <time.h>
+#include <tracefs.h>
+
+#include "allocfilt/tracing/session.h"
+#include "tracing/settings.h"
+#include "tracing/undo.h"
+
+/* A session's insides, for the files that set it up. */
+
+#define INSTANCE_PATH "instances/" SESSION_INSTANCE
+#define PROBE_PATH    "events/" PROBE_EVENT
+
+struct session {
+	const struct session_request *request; /* during session_start() only */
+	struct undo *undo;
+	struct settings settings;
+	struct tracefs_instance *own;	 /* where our buffers are: our instance or the top level */
+	char *dir;			 /* of own */
+	bool instance;			 /* own is our instance */
+	bool graph;			 /* the tracer is function_graph */
+	bool on;			 /* tracing_on */
+	bool has_probe;			 /* the probe is defined */
+	bool stack;			 /* events have triggers */
+	char *triggers[HISTOGRAM_COUNT]; /* of an account; NULL: none */
+	char threshold[32];		 /* us, as tracing_thresh reads */
+	char *subbuf; /* KiB, as buffer_subbuf_size_kb reads; NULL: no such file */
+	int *cpus, nr_cpus;
+	bool differ;		      /* in the size of their buffers */
+	unsigned long long wanted_kb; /* KiB of each CPU's buffer */
+	unsigned long long buffer_kb; /* the least that a CPU has, not more than wanted */
+	time_t grow_at;		      /* s: when that is tried again; 0: not */
+};
+
+/** session_no_memory - set @failure; returns -ENOMEM */
+int session_no_memory(struct failure *failure);
+
+/** session_path - the path of a file of our buffers, below the tracing directory, in PATH_MAX bytes */
+const char *session_path(const struct session *session, const char *name, char *buffer);
+
+#define OWN(session, name) session_path(session, name, (char[PATH_MAX]){ 0 })
+
+/** session_set - settings_set() of a file of our buffers */
+int session_set(struct session *session, enum setting_kind kind, const char *name,
+		const char *value, struct failure *failure);
+
+/** session_set_optional - the same, where the kernel has that file */
+int session_set_optional(struct session *session, enum setting_kind kind, const char *name,
+			 const char *value, struct failure *failure);
+
+/** session_set_up - all settings in their order, but for the place, the probe and tracing_on */
+int session_set_up(struct session *session, struct failure *failure);
+
+/** session_set_events - the plan's events with their stacks, and our probe */
+int session_set_events(struct session *session, struct failure *failure);
+
+/** session_count_tasks - an account's histograms of forks and exits, as tasks are counted later */
+int session_count_tasks(struct session *session, struct failure *failure);
+
+/** session_count_memory - its other histograms, which count from here on, whatever tracing_on is */
+int session_count_memory(struct session *session, struct failure *failure);
+
+/** session_histogram_path - a file of a histogram's event, in PATH_MAX bytes */
+const char *session_histogram_path(const struct session *session, enum histogram_id id,
+				   const char *file, char *buffer);
+
+#define HISTOGRAM(session, id, file)                                                               \
+	session_histogram_path(session, id, file, (char[PATH_MAX]){ 0 })
+
+/*
+ * What a killed run left: an undo file, or something of our name without one.
+ */
+
+/** leftovers_put_back - restore all settings, and remove the undo file */
+int leftovers_put_back(struct undo *undo, struct settings *settings, struct failure *failure);
+
+/**
+ * leftovers_finish - put back what an undo file says
+ * @found: true if there is one
+ * @dir, @next: of a run that is about to start, or NULL. A run needs no memory for the buffers that
+ *	were found: their sizes become the first entries of its table, and are put back at its end.
+ *	Until then the undo file has them.
+ */
+int leftovers_finish(struct undo *undo, bool *found, const char *dir, struct settings *next,
+		     struct failure *failure);
+
+/**
+ * leftovers_remove_names - remove the instance, the probe and the histograms of our name
+ *
+ * We hold the lock, so no running allocfilt owns one.
+ */
+int leftovers_remove_names(char *dir, bool *found, struct failure *failure);
+
+#endif
