@@ -133,14 +133,13 @@ int resolver_role(struct resolver *resolver, uint64_t function)
 	return (int)(function - FUNCTIONS);
 }
 
-/* The text of an event; its order, gfp and status are names here. */
-size_t resolver_event(struct resolver *resolver, const struct record *record, char *text,
-		      size_t size)
+size_t resolver_event_field(struct resolver *resolver, const struct record *record,
+			    const char *field, char *text, size_t size)
 {
-	const struct record_fields *fields = &record->fields;
-
-	return snprintf(text, size, "e: order=%d gfp_flags=GFP_%u gfp_mask=GFP_%u x status=s%d",
-			fields->order, fields->gfp, fields->gfp, fields->status);
+	if (!strcmp(field, "status"))
+		return snprintf(text, size, "s%d", record->fields.status);
+	return snprintf(text, size, "%s_%u", strcmp(field, "gfp_mask") ? "GFP" : "MASK",
+			record->fields.gfp);
 }
 
 /* A function has 16 addresses. */
