@@ -175,7 +175,7 @@ static int end_silent(struct stalls *stalls, struct log_task *task)
 
 /* ---- room ---- */
 
-/* The task without a record for longest gives up its log, for room. */
+/* A task gives up its log, for room. */
 static int evict_task(struct stalls *stalls, struct log_task *task)
 {
 	if (task->nr_chunks && task->last > task->dropped_at)
@@ -194,12 +194,13 @@ static bool fold_oldest(struct stalls *stalls, struct log_task *task)
 	struct log_cursor cursor, last = { NULL, NULL };
 	struct log_sum *sum = &stalls->folded.sum;
 	unsigned int chunk_of_cursor = task->nr_chunks;
+	const struct log_entry *open = task->nr_open ? task->open[0] : NULL;
 	const struct log_chunk *chunk = NULL;
 	uint64_t around = UINT64_MAX;
 	int depth = -1;
 	size_t bytes;
 
-	if (task->nr_open || task_key_in_interrupt(task->key))
+	if (task_key_in_interrupt(task->key))
 		return false;
 	for (bool any = log_cursor_end(&cursor, task); any; any = log_cursor_back(&cursor)) {
 		struct log_entry *entry = cursor.entry;
@@ -208,11 +209,15 @@ static bool fold_oldest(struct stalls *stalls, struct log_task *task)
 
 		chunk_of_cursor -= cursor.chunk != chunk;
 		chunk = cursor.chunk;
+		if (entry == open)
+			open = NULL;
 		if ((!window && (entry->kind != LOG_END || !log_pair(entry)->partner)) ||
 		    start + (end - start) / 2 >= around)
 			continue;
 		around = start;
-		/* The newer half stays as it is. */
+		/* The newer half stays as it is, and what is in a pair that is open. */
+		if (open)
+			continue;
 		if (!last.entry || chunk_of_cursor >= task->nr_chunks / 2 ||
 		    (window && depth >= 0 && log_window(entry)->depth != depth))
 			last = cursor;
@@ -229,6 +234,23 @@ static bool fold_oldest(struct stalls *stalls, struct log_task *task)
 	return true;
 }
 
+/* The task without a record for longest: if there is one, where nothing slow waits. */
+static struct log_task *task_to_evict(const struct stalls *stalls, const struct log_task *except,
+				      bool for_chunks)
+{
+	struct log_task *oldest = NULL;
+
+	for (struct log_task *task = task_log_oldest(&stalls->log); task; task = task_log_after(task)) {
+		if (task == except || (for_chunks && !task->nr_chunks))
+			continue;
+		if (!task->nr_slow)
+			return task;
+		if (!oldest)
+			oldest = task;
+	}
+	return oldest;
+}
+
 static int drop_for_room(struct stalls *stalls, struct log_task *task)
 {
 	struct log_task *victim = task_log_largest(&stalls->log);
@@ -239,9 +261,7 @@ static int drop_for_room(struct stalls *stalls, struct log_task *task)
 		return 0;
 	}
 	/* Each task has one chunk at most. */
-	victim = task_log_oldest(&stalls->log);
-	while (victim && (victim == task || !victim->nr_chunks))
-		victim = task_log_after(victim);
+	victim = task_to_evict(stalls, task, true);
 	if (victim)
 		return evict_task(stalls, victim);
 	task_log_drop_oldest(&stalls->log, task);
@@ -256,7 +276,7 @@ static noinline int find_task(struct stalls *stalls, struct task_key key,
 
 	if (!task) {
 		if (task_log_is_full(&stalls->log))
-			ret = evict_task(stalls, task_log_oldest(&stalls->log));
+			ret = evict_task(stalls, task_to_evict(stalls, NULL, false));
 		task = task_log_add(&stalls->log, key);
 	}
 	*ret_task = stalls->log.recent = task;

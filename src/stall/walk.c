@@ -259,6 +259,8 @@ static void add_summed(struct walk *walk, struct stall_slice slice, bool is_time
 		.work = { slice.group, slice.part, slice.shrinker, slice.callback },
 	};
 
+	if (slice.shrinker)
+		level.work.part = PART_SHRINKERS;
 	set_work(&level, innermost(walk), walk->plan);
 	slice.group = level.work.group;
 	slice.part = level.work.part;
@@ -276,6 +278,8 @@ static void walk_summed(struct walk *walk, struct log_entry *entry)
 {
 	const struct log_sum *part = log_sum(entry);
 	struct stall_sum *sum = &walk->sum;
+	uint64_t left; /* ns of the sum that no window after it has */
+	double share;
 
 	leave_until(walk, entry->ts - 1, false);
 	if (part->start < innermost(walk)->start) {
@@ -285,15 +289,28 @@ static void walk_summed(struct walk *walk, struct log_entry *entry)
 	if (part->start < walk->start)
 		return;
 	spend(walk, entry->ts, STATE_RAN, 0);
-	walk->at = part->start;
+	left = walk->at - part->start;
+	share = (double)left / (double)(entry->ts - part->start);
 	sum->nr_windows += part->nr_windows;
 	sum->nr_events += part->nr_events;
 	sum->incomplete |= part->incomplete;
 	sum->unnamed |= part->unnamed;
 	sum->slow |= part->slow;
 	details_merge(&sum->details, &part->details);
-	for (size_t i = 0; i < part->nr_slices; i++)
-		add_summed(walk, part->slices[i], i < part->nr_times);
+	for (size_t i = 0; i < part->nr_slices; i++) {
+		struct stall_slice slice = part->slices[i];
+		bool is_time = i < part->nr_times;
+
+		/* Windows that begin in the middle of the sum have the rest. */
+		if (share < 1)
+			slice.ns = (uint64_t)((double)slice.ns * share);
+		if (is_time && slice.ns > left)
+			slice.ns = left;
+		left -= is_time ? slice.ns : 0;
+		add_summed(walk, slice, is_time);
+	}
+	walk->at = part->start + left;
+	spend(walk, part->start, STATE_RAN, 0);
 }
 
 /* Goes back to the start of the window that is @around it, or of the log. */

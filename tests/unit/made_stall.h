@@ -79,8 +79,8 @@ static const struct plan_event planned[NR_EVENTS] = {
 };
 
 static const char *const event_names[NR_EVENTS] = {
-	"direct+", "direct-", "memcg+", "memcg-",   "compact+", "compact-", "slab+", "slab-",
-	"node+",   "try",     "list",	"throttled", "user",	"never",    "-",     "-",
+	"direct+", "direct-", "memcg+", "memcg-",    "compact+", "compact-", "slab+", "slab-",
+	"node+",   "try",     "list",	"throttled", "user",	 "never",    "-",     "-",
 };
 
 static const char *const role_names[ROLE_COUNT] = {
@@ -133,14 +133,13 @@ int resolver_role(struct resolver *resolver, uint64_t function)
 	return (int)(function - FUNCTIONS);
 }
 
-/* The text of an event; its order, gfp and status are names here. */
-size_t resolver_event(struct resolver *resolver, const struct record *record, char *text,
-		      size_t size)
+size_t resolver_event_field(struct resolver *resolver, const struct record *record,
+			    const char *field, char *text, size_t size)
 {
-	const struct record_fields *fields = &record->fields;
-
-	return snprintf(text, size, "e: order=%d gfp_flags=GFP_%u gfp_mask=GFP_%u x status=s%d",
-			fields->order, fields->gfp, fields->gfp, fields->status);
+	if (!strcmp(field, "status"))
+		return snprintf(text, size, "s%d", record->fields.status);
+	return snprintf(text, size, "%s_%u", strcmp(field, "gfp_mask") ? "GFP" : "MASK",
+			record->fields.gfp);
 }
 
 /* A function has 16 addresses. */
@@ -286,15 +285,24 @@ static const struct {
 	{                                                                                          \
 		name, offsetof(struct item, member), sizeof(((struct item *)NULL)->member)         \
 	}
-	FIELD("shr", fields.shrinker),	   FIELD("call", fields.callback),
-	FIELD("rec", fields.nr_reclaimed), FIELD("memcg", fields.memcg_id),
-	FIELD("gfp", fields.gfp),	   FIELD("scan", fields.nr_scanned),
-	FIELD("dirty", fields.nr_dirty),   FIELD("wb", fields.nr_writeback),
-	FIELD("order", fields.order),	   FIELD("nid", fields.nid),
-	FIELD("pri", fields.priority),	   FIELD("status", fields.status),
-	FIELD("cpu", record.cpu),	   FIELD("flags", record.flags),
-	FIELD("woken", woken),		   FIELD("in", in),
-	FIELD("state", state),		   FIELD("size", size),
+	FIELD("shr", fields.shrinker),
+	FIELD("call", fields.callback),
+	FIELD("rec", fields.nr_reclaimed),
+	FIELD("memcg", fields.memcg_id),
+	FIELD("gfp", fields.gfp),
+	FIELD("scan", fields.nr_scanned),
+	FIELD("dirty", fields.nr_dirty),
+	FIELD("wb", fields.nr_writeback),
+	FIELD("order", fields.order),
+	FIELD("nid", fields.nid),
+	FIELD("pri", fields.priority),
+	FIELD("status", fields.status),
+	FIELD("cpu", record.cpu),
+	FIELD("flags", record.flags),
+	FIELD("woken", woken),
+	FIELD("in", in),
+	FIELD("state", state),
+	FIELD("size", size),
 #undef FIELD
 };
 
@@ -449,7 +457,8 @@ static void set_field(struct item *item, const char *name, size_t length, const 
 
 static const char *parse_owner(const char *text, struct record *record)
 {
-	static const uint8_t flags[] = { RECORD_FLAG_HARDIRQ, RECORD_FLAG_SOFTIRQ, RECORD_FLAG_NMI };
+	static const uint8_t flags[] = { RECORD_FLAG_HARDIRQ, RECORD_FLAG_SOFTIRQ,
+					 RECORD_FLAG_NMI };
 	char *end;
 
 	record->tid = TASK;
@@ -575,8 +584,9 @@ struct example {
 	const char *expected;
 };
 
-static void check_examples(void (*begin)(enum shown shown), enum shown shown,
-			   const struct example *examples, size_t count)
+__attribute__((unused)) static void check_examples(void (*begin)(enum shown shown),
+						   enum shown shown, const struct example *examples,
+						   size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		begin(shown);

@@ -13,7 +13,7 @@ static void test_details(void **state)
 		"try 105 order=9 gfp=5, compact- 115 status=4, zone 110-116@2, try 116 order=8 gfp=7, "
 		"compact 104-120@1, direct+ 125 order=3 gfp=6 memcg=42, direct- 135 rec=30, "
 		"direct 124-136@1, direct- 155 rec=30, direct 150-160@1, alloc 100-200",
-		"7:100-200 order 9 gfp 5 GFP_5 pages 60 outcome s4 (s4) memcg 42 tried 2 "
+		"7:100-200 order 9 gfp 5 MASK_5 pages 60 outcome s4 (s4) memcg 42 tried 2 "
 		"lines 1+0" },
 	      { "events of windows that own them",
 		"direct+ 110, list 120 scan=32, direct- 230, gen 115-220@2, direct 105-240@1, "
@@ -29,13 +29,14 @@ static void test_details(void **state)
 	      { "the cgroup that was reclaimed first, if the event knows one",
 		"memcg+ 110 memcg=8, memcg- 115, direct+ 120 memcg=9, direct+ 125, memcg 100-200",
 		"7:100-200 order 0 gfp 0 GFP_0 pages 0 memcg 8 lines 1+2" },
-	      { "other events have no cgroup", "user 110 memcg=8, slab+ 120 memcg=9 nid=-1 pri=-1, "
-					       "slab- 130 memcg=9, list 140 memcg=7 nid=-1 pri=-1 "
-					       "scan=0xffffffff dirty=0xffffffff wb=0xffffffff, "
-					       "memcg 100-200",
+	      { "other events have no cgroup",
+		"user 110 memcg=8, slab+ 120 memcg=9 nid=-1 pri=-1, "
+		"slab- 130 memcg=9, list 140 memcg=7 nid=-1 pri=-1 "
+		"scan=0xffffffff dirty=0xffffffff wb=0xffffffff, "
+		"memcg 100-200",
 		"7:100-200 order -1 lines 1+3" },
 	      { "-1 is a flag word too", "try 105 gfp=0xffffffff, compact 100-200",
-		"7:100-200 order 0 gfp 4294967295 GFP_4294967295 tried 1 lines 1+1" });
+		"7:100-200 order 0 gfp 4294967295 MASK_4294967295 tried 1 lines 1+1" });
 }
 
 static void test_counts(void **state)
@@ -63,7 +64,7 @@ static void test_details_of_an_incomplete_stall(void **state)
 	start(DETAILS);
 	play("try 110 order=9 gfp=5, list 115 nid=1 scan=32 pri=5, compact- 116 status=4, "
 	     "direct- 117 rec=9, user 118 size=5000, node 100-200");
-	assert_string_equal(notes.text, "7:100-200? order 9 gfp 5 GFP_5 outcome s4 () nodes 1 "
+	assert_string_equal(notes.text, "7:100-200? order 9 gfp 5 MASK_5 outcome s4 () nodes 1 "
 					"priority 5 lines 1+0");
 	/* What the kernel lost is as good as its count of losses. */
 	clear_notes();

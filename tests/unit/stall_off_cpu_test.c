@@ -97,14 +97,17 @@ static void test_lost_switches(void **state)
 static void test_edges(void **state)
 {
 	CHECK(start_seen, PHASES,
-	      { "almost outside at its start", "off 1000000-4000000 state=2 woken=3000000, "
-					       "alloc 3980000-6000000",
+	      { "almost outside at its start",
+		"off 1000000-4000000 state=2 woken=3000000, "
+		"alloc 3980000-6000000",
 		"7:3980000-6000000 rest=2020000" },
-	      { "almost inside at its start", "off 1000000-4000000 state=2 woken=3000000, "
-					      "alloc 1040000-6000000",
+	      { "almost inside at its start",
+		"off 1000000-4000000 state=2 woken=3000000, "
+		"alloc 1040000-6000000",
 		"7:1040000-6000000 rest=2000000 rest~wait=1000000 rest~D=1960000" },
-	      { "almost inside at its end", "off 1000000-4000000 state=2 woken=3000000, "
-					    "alloc 10000-3960000",
+	      { "almost inside at its end",
+		"off 1000000-4000000 state=2 woken=3000000, "
+		"alloc 10000-3960000",
 		"7:10000-3960000 rest=990000 rest~wait=960000 rest~D=2000000" },
 	      /* At its edges a window runs. */
 	      { "across the start", "off 1000000-4000000 state=2, alloc 2000000-5000000",
@@ -123,8 +126,9 @@ static void test_unknown(void **state)
 	assert_false(run.last.off_cpu);
 	play("off 1450-1460, alloc 1410-1600");
 	assert_true(run.last.off_cpu);
-	assert_string_equal(notes.text, "7:1000-1200 rest=200 | 7:1210-1400 rest=160 rest~wait=30 | "
-					"7:1410-1600 rest=180 rest~wait=10");
+	assert_string_equal(notes.text,
+			    "7:1000-1200 rest=200 | 7:1210-1400 rest=160 rest~wait=30 | "
+			    "7:1410-1600 rest=180 rest~wait=10");
 	clear_notes();
 	play("off 2010-2020 state=2, leave 2030 state=2, stop 2050, come 2060, alloc 2000-2200");
 	assert_false(run.last.off_cpu);
@@ -148,8 +152,9 @@ static void test_idle_and_dead(void **state)
 	      { "the idle task leaves no CPU", "0:leave 110, 0:come 200, 0:alloc 50-300",
 		"0i:50-300 rest=250" },
 	      { "a zombie", "leave 110 state=0x20, come 150, alloc 50-300", "7:50-300 rest=250" },
-	      { "a dead task", "user 60, off 110-120, leave 130 state=0x10, come 150, user 160, "
-			       "alloc 50-300",
+	      { "a dead task",
+		"user 60, off 110-120, leave 130 state=0x10, come 150, user 160, "
+		"alloc 50-300",
 		"7:50-300 rest=250" });
 }
 
@@ -200,8 +205,8 @@ static uint64_t call(int depth, uint64_t from)
 				now = call(depth + 1, now);
 			break;
 		case 1:
-			playf("off %" PRIu64 "-%" PRIu64 " state=2 woken=%" PRIu64 " in=%" PRIu64, now,
-			      now + slept + waited, now + slept, 16 * below(3));
+			playf("off %" PRIu64 "-%" PRIu64 " state=2 woken=%" PRIu64 " in=%" PRIu64,
+			      now, now + slept + waited, now + slept, 16 * below(3));
 			model[depth][STATE_BLOCKED] += slept;
 			model[depth][STATE_WAITED] += waited;
 			now += slept + waited;
@@ -242,14 +247,10 @@ static void test_random_calls(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_states),
-		cmocka_unit_test(test_phases),
-		cmocka_unit_test(test_lost_switches),
-		cmocka_unit_test(test_edges),
-		cmocka_unit_test(test_unknown),
-		cmocka_unit_test(test_idle_and_dead),
-		cmocka_unit_test(test_many_functions),
-		cmocka_unit_test(test_random_calls),
+		cmocka_unit_test(test_states),	       cmocka_unit_test(test_phases),
+		cmocka_unit_test(test_lost_switches),  cmocka_unit_test(test_edges),
+		cmocka_unit_test(test_unknown),	       cmocka_unit_test(test_idle_and_dead),
+		cmocka_unit_test(test_many_functions), cmocka_unit_test(test_random_calls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, end_run);

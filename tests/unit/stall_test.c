@@ -99,7 +99,8 @@ static void test_owners(void **state)
 		"7:50-400 W100-300(150) W50-400(301)" },
 	      { "after the stall's end", "user 150, user 301, node 100-300 wrote=302",
 		"7:100-300 W100-300(150)" },
-	      { "the innermost owner", "list 110, list 250, gen 200-300@1, list 350, lruvec 100-400",
+	      { "the innermost owner",
+		"list 110, list 250, gen 200-300@1, list 350, lruvec 100-400",
 		"7:100-400 W200-300(250) W100-400(110 350)" },
 	      { "an owner around one that is none",
 		"list 150, node 110-300@2, direct- 350, lruvec 105-400@1, other 100-500",
@@ -121,8 +122,8 @@ static void test_owners(void **state)
 	      { "an owner may write an event several times",
 		"list 110, list 120, list 120, list 140, gen 100-300",
 		"7:100-300 W100-300(110 120 120 140)" },
-	      { "what a fast outermost window left is gone",
-		"user 110, other 90-120, node 80-300", "7:80-300 W80-300()" },
+	      { "what a fast outermost window left is gone", "user 110, other 90-120, node 80-300",
+		"7:80-300 W80-300()" },
 	      { "a pid that is used again inherits nothing",
 		"list 110, throttled 120, list 1100, lruvec 1000-1300",
 		"7:1000-1300 W1000-1300(1100)" });
@@ -182,8 +183,9 @@ static void test_stacks(void **state)
 		"stack 105 in=5, user 110, node 105-120@1, stack 121 in=5, node 100-300",
 		"7:100-300 W100-300(110)" });
 	CHECK(start, DETAILS,
-	      { "the first inside", "user 90, stack 90 in=5, user 110, user 120, stack 120 in=6, "
-				    "user 130, stack 130 in=5, node 100-300",
+	      { "the first inside",
+		"user 90, stack 90 in=5, user 110, user 120, stack 120 in=6, "
+		"user 130, stack 130 in=5, node 100-300",
 		"7:100-300 order -1 stack 2 lines 1+3" });
 	stacks_free(stacks);
 	stacks = NULL;
@@ -209,8 +211,9 @@ static void test_pairs(void **state)
 	CHECK(start_counting, LINES,
 	      { "fast and slow", "pair 1000-1099 shr=1, pair 2000-2100 shr=1, flush",
 		"1099=99 2100=100 | 7:2000-2100/1 P2000-2100()" },
-	      { "with function_graph only windows own", "slab+ 1000, user 1100, slab- 1200, "
-							"slab 900-1300",
+	      { "with function_graph only windows own",
+		"slab+ 1000, user 1100, slab- 1200, "
+		"slab 900-1300",
 		"1200=200 | 7:900-1300 P1000-1200() W900-1300(1100)" },
 	      { "pairs nest",
 		"slab+ 1000 shr=1, slab+ 1010 shr=2, slab+ 1020 shr=1, slab- 1030 shr=1, "
@@ -220,11 +223,13 @@ static void test_pairs(void **state)
 		"slab- 1000 shr=1, slab+ 1010 shr=2, slab- 1020 shr=1, slab- 1030 shr=2, "
 		"slab- 1040 shr=2",
 		"1030=20" },
-	      { "of another callback", "slab+ 10 shr=1 call=1, slab- 20 shr=1 call=2, "
-				       "slab- 21 shr=1 call=1",
+	      { "of another callback",
+		"slab+ 10 shr=1 call=1, slab- 20 shr=1 call=2, "
+		"slab- 21 shr=1 call=1",
 		"21=11" },
 	      { "a begin without its end goes with the outer pair",
-		"slab+ 1000 shr=1, slab+ 1010 shr=2, slab- 1020 shr=1, slab- 5000 shr=2", "1020=20" },
+		"slab+ 1000 shr=1, slab+ 1010 shr=2, slab- 1020 shr=1, slab- 5000 shr=2",
+		"1020=20" },
 	      { "of two begins the newer one", "slab+ 1000, slab+ 9000, slab- 9010", "9010=10" },
 	      { "over two CPUs", "slab+ 1000, slab- 1050 cpu=3", "1050=50" },
 	      { "of one task", "slab+ 1000, 8:slab+ 1010, slab- 1020, 8:slab- 1040",
@@ -238,8 +243,8 @@ static void test_pairs(void **state)
 	      { "on every CPU", "slab+ 1000, lostall 1500, slab- 2000 cpu=3", "" },
 	      { "before the begin, or where the task never was",
 		"lost 1000, slab+ 1000, lost 1100 cpu=2, slab- 1200", "1200=200" },
-	      { "of a CPU that nobody knows", "slab+ 1000 cpu=9, lost 1100 cpu=9, slab- 1150 cpu=-1",
-		"1150=150" },
+	      { "of a CPU that nobody knows",
+		"slab+ 1000 cpu=9, lost 1100 cpu=9, slab- 1150 cpu=-1", "1150=150" },
 	      { "a window ends begins inside",
 		"slab+ 1000 shr=1, slab+ 1200 shr=2, alloc 1100-1400, slab- 1500 shr=2, "
 		"slab- 1600 shr=1",
@@ -265,7 +270,8 @@ static void test_many_begins(void **state)
 static void test_pairs_only(void **state)
 {
 	CHECK(start_counting_pairs_only, LINES,
-	      { "a pair's own time decides", "direct+ 1000, direct- 1099, direct+ 2000, direct- 2100",
+	      { "a pair's own time decides",
+		"direct+ 1000, direct- 1099, direct+ 2000, direct- 2100",
 		"7:2000-2100 P2000-2100()" },
 	      { "slab pairs are told", "direct+ 1000, pair 1010-1020, direct- 1300",
 		"1020=10 | 7:1000-1300 P1000-1300()" },
@@ -291,12 +297,14 @@ static void test_interrupts_and_idle_task(void **state)
 	      { "an event of an interrupt is not of the interrupted task",
 		"h:user 150, s:user 150, n:user 150, user 160, alloc 100-300",
 		"7:100-300 W100-300(160)" },
-	      { "need-resched, irqs-off and the like are of the task", "user 150 flags=0xa5, "
-								       "node 100-300",
+	      { "need-resched, irqs-off and the like are of the task",
+		"user 150 flags=0xa5, "
+		"node 100-300",
 		"7:100-300 W100-300(150)" },
-	      { "an interrupt in an interrupt is of the inner one", "user 150 flags=0x18, "
-								    "h:node 100-300, s:node 100-301, "
-								    "flush",
+	      { "an interrupt in an interrupt is of the inner one",
+		"user 150 flags=0x18, "
+		"h:node 100-300, s:node 100-301, "
+		"flush",
 		"0h:100-300 W100-300(150) | 0s:100-301 W100-301()" },
 	      { "a window of an interrupt owns its own",
 		"user 150, s:user 160, n:user 170, s:alloc 155-280, alloc 100-300",
@@ -337,9 +345,9 @@ static void test_interrupt_by_its_flags(void **state)
 		uint8_t flags;
 		enum owner_kind kind;
 	} cases[] = {
-		{ 0x00, OWNER_TASK },	 { 0x01, OWNER_TASK },	  { 0x04, OWNER_TASK },
-		{ 0x80, OWNER_TASK },	 { 0x27, OWNER_TASK },	  { 0x08, OWNER_HARDIRQ },
-		{ 0x10, OWNER_SOFTIRQ }, { 0x40, OWNER_NMI },	  { 0x19, OWNER_HARDIRQ },
+		{ 0x00, OWNER_TASK },	 { 0x01, OWNER_TASK }, { 0x04, OWNER_TASK },
+		{ 0x80, OWNER_TASK },	 { 0x27, OWNER_TASK }, { 0x08, OWNER_HARDIRQ },
+		{ 0x10, OWNER_SOFTIRQ }, { 0x40, OWNER_NMI },  { 0x19, OWNER_HARDIRQ },
 		{ 0x58, OWNER_NMI },
 	};
 
@@ -540,10 +548,18 @@ static unsigned int below(unsigned int limit)
 
 static uint64_t make_call(int tid, struct call *around, uint64_t now)
 {
-	static const int roles[] = { ROLE_PAGE_ALLOCATION,   ROLE_DIRECT_RECLAIM, ROLE_MEMCG_RECLAIM,
-				     ROLE_NODE,		     ROLE_NODE,		  ROLE_SLAB,
-				     ROLE_INACTIVE_LIST,     ROLE_ACTIVE_LIST,	  ROLE_SOFT_LIMIT,
-				     ROLE_DIRECT_COMPACTION, ROLE_NONE,		  ROLE_RECLAIM_THROTTLE };
+	static const int roles[] = { ROLE_PAGE_ALLOCATION,
+				     ROLE_DIRECT_RECLAIM,
+				     ROLE_MEMCG_RECLAIM,
+				     ROLE_NODE,
+				     ROLE_NODE,
+				     ROLE_SLAB,
+				     ROLE_INACTIVE_LIST,
+				     ROLE_ACTIVE_LIST,
+				     ROLE_SOFT_LIMIT,
+				     ROLE_DIRECT_COMPACTION,
+				     ROLE_NONE,
+				     ROLE_RECLAIM_THROTTLE };
 	struct call *this = &made.calls[made.count++];
 	unsigned int nr_calls = below(4);
 
@@ -665,8 +681,8 @@ static void test_random_calls(void **state)
 		qsort(made.records, (size_t)made.nr_records, sizeof(made.records[0]),
 		      compare_records);
 		stalls_free(run.stalls);
-		run.stalls = stalls_new(&run.plan, &run.source, 8 << 20, NULL, NULL, check_stall,
-					NULL);
+		run.stalls =
+			stalls_new(&run.plan, &run.source, 8 << 20, NULL, NULL, check_stall, NULL);
 		for (int i = 0; i < made.nr_records; i++)
 			put_record(&made.records[i]);
 		assert_int_equal(run.count, roots);
