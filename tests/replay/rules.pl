@@ -14,7 +14,8 @@
 #
 #   every printed line is one of the kernel's lines, and is printed once
 #   every line that the rules select is printed, and no other
-#   windows come in the order in which they end; what a window owns stands right before it
+#   windows of a task come in the order in which they end; what a window owns stands right before it
+#   lines of a stall stand together; stalls whose function nothing is around come in the order of their ends
 #   the shrinkers' totals and maxima agree (the text has microseconds: 1 us for each pair)
 #   the lines of superblocks, indented below a shrinker's, add up to it
 #
@@ -231,7 +232,25 @@ if ($live) {
 my %left;	# masked line => indices not printed yet
 push @{$left{masked($records[$_]{line})}}, $_ for 0 .. $#records;
 
-my ($last_end, %printed, @group) = (-1);
+my ($last_end, %last_end, $open_task, %printed, @group) = (-1);
+# Is a window of the task that has not been printed yet around it? Edges are known to 1 us.
+sub is_inside {
+	my ($index, $left) = @_;
+	my $record = $records[$index];
+
+	for my $other (@$left) {
+		next unless $records[$other]{function};
+		return 1 if $records[$other]{us} - $records[$other]{ns} / 1000 < $record->{us} - 1 &&
+			    $other > $index;
+	}
+	return 0;
+}
+
+my %ends_of;	# task => indices of windows that are printed, in the order of the text
+for my $index (sort { $a <=> $b } keys %must) {
+	push @{$ends_of{$records[$index]{task}}}, $index if $records[$index]{function};
+}
+
 for my $line (@output) {
 	my $indices = $left{masked($line)};
 	my $index;
@@ -245,8 +264,19 @@ for my $line (@output) {
 	wrong("not selected: $line") unless $must{$index} || $may{$index};
 	if ($records[$index]{function} || $records[$index]{event} =~ /_end$/ &&
 	    ($records[$index]{event} =~ /slab/ || $pair_without_owner{$records[$index]{event}})) {
-		wrong("out of order: $line") if $index < $last_end;
-		$last_end = $index;
+		my $task = $records[$index]{task};
+		my $left = $ends_of{$task} //= [];
+
+		wrong("out of order: $line") if $index < ($last_end{$task} // -1);
+		$last_end{$task} = $index;
+		shift @$left while @$left && $left->[0] <= $index;
+		wrong("in the middle of another stall: $line")
+			if defined $open_task && $open_task ne $task;
+		$open_task = is_inside($index, $left) ? $task : undef;
+		if ($records[$index]{function} && $line =~ /\|  \} /) {
+			wrong("out of order: $line") if $index < $last_end;
+			$last_end = $index;
+		}
 		for (@group) {
 			wrong("stands with another window than its own: $records[$_]{line}")
 				if $must{$_} && defined $group_of{$_} && $group_of{$_} != $index &&
