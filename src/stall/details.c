@@ -10,9 +10,8 @@
 static void note_request(struct details *details, struct resolver *resolver,
 			 const struct record *record, const char *field)
 {
-	if (!details->has_request || details->gfp != record->fields.gfp)
-		resolver_event_field(resolver, record, field, details->gfp_names,
-				     sizeof(details->gfp_names));
+	resolver_event_field(resolver, record, field, details->gfp_names,
+			     sizeof(details->gfp_names));
 	details->has_request = true;
 	details->order = record->fields.order;
 	details->gfp = record->fields.gfp;

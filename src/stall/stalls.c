@@ -240,7 +240,8 @@ static struct log_task *task_to_evict(const struct stalls *stalls, const struct 
 {
 	struct log_task *oldest = NULL;
 
-	for (struct log_task *task = task_log_oldest(&stalls->log); task; task = task_log_after(task)) {
+	for (struct log_task *task = task_log_oldest(&stalls->log); task;
+	     task = task_log_after(task)) {
 		if (task == except || (for_chunks && !task->nr_chunks))
 			continue;
 		if (!task->nr_slow)
@@ -373,7 +374,8 @@ static noinline int end_fast_window(struct stalls *stalls, struct log_task *task
 	return task_key_in_interrupt(task->key) ? 0 : end_log(stalls, task);
 }
 
-static noinline int log_window_of_task(struct stalls *stalls, const struct record *record, bool slow)
+static noinline int log_window_of_task(struct stalls *stalls, const struct record *record,
+				       bool slow)
 {
 	struct log_task *task;
 	int ret = task_of(stalls, record, &task);

@@ -248,7 +248,8 @@ static void read_capture(const char *text)
 	PROMISED(!options_parse(&options, count, arguments, formats, &failure));
 	capture_offer(capture, &offer);
 	if (!plan_make(&plan, &request, &offer, &failure)) {
-		PROMISED(!resolver_new(&resolver, plan, capture_source(capture), &options, &failure));
+		PROMISED(!resolver_new(&resolver, plan, capture_source(capture), &options,
+				       &failure));
 		read_records(capture, plan, resolver);
 		look_up_all(resolver, text);
 		resolver_free(resolver);
