@@ -14,6 +14,7 @@
 #
 #   every printed line is one of the kernel's lines, and is printed once
 #   every line that the rules select is printed, and no other
+#   the lines of a stall stand together, and stalls come in the order in which they end; inside,
 #   windows come in the order in which they end; what a window owns stands right before it
 #   the shrinkers' totals and maxima agree (the text has microseconds: 1 us for each pair)
 #   the lines of superblocks, indented below a shrinker's, add up to it
@@ -231,7 +232,8 @@ if ($live) {
 my %left;	# masked line => indices not printed yet
 push @{$left{masked($records[$_]{line})}}, $_ for 0 .. $#records;
 
-my ($last_end, %printed, @group) = (-1);
+my (%last_end, %printed, @group, %windows_of);
+my ($last_stall, $block, $task) = (-1, 0, '');
 for my $line (@output) {
 	my $indices = $left{masked($line)};
 	my $index;
@@ -243,10 +245,19 @@ for my $line (@output) {
 	$index = shift @$indices;
 	$printed{$index} = 1;
 	wrong("not selected: $line") unless $must{$index} || $may{$index};
+	$block++ if $records[$index]{task} ne $task;
+	$task = $records[$index]{task};
 	if ($records[$index]{function} || $records[$index]{event} =~ /_end$/ &&
 	    ($records[$index]{event} =~ /slab/ || $pair_without_owner{$records[$index]{event}})) {
-		wrong("out of order: $line") if $index < $last_end;
-		$last_end = $index;
+		wrong("out of order: $line") if $index < ($last_end{$task} // -1);
+		$last_end{$task} = $index;
+		if ($records[$index]{function}) {
+			push @{$windows_of{$task}}, { %{$records[$index]}, block => $block };
+			if (!$records[$index]{depth}) {
+				wrong("a stall out of order: $line") if $index < $last_stall;
+				$last_stall = $index;
+			}
+		}
 		for (@group) {
 			wrong("stands with another window than its own: $records[$_]{line}")
 				if $must{$_} && defined $group_of{$_} && $group_of{$_} != $index &&
@@ -258,6 +269,17 @@ for my $line (@output) {
 	}
 }
 wrong("events without a line behind them that owns them") if @group;
+for my $windows (values %windows_of) {
+	my @around;	# windows that end later, the outermost first
+
+	for my $window (reverse @$windows) {
+		pop @around while @around && $around[-1]{depth} >= $window->{depth};
+		wrong("not with the other lines of its stall: $window->{line}")
+			if @around && $around[-1]{block} != $window->{block} &&
+			   $around[-1]{us} - $around[-1]{ns} / 1000 < $window->{us} - $window->{ns} / 2000;
+		push @around, $window;
+	}
+}
 for my $index (sort { $a <=> $b } keys %must) {
 	wrong("missing: $records[$index]{line}") unless $printed{$index};
 }
