@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "allocfilt/base/base.h"
 #include "allocfilt/base/failure.h"
 
 int failure_set(struct failure *failure, enum exit_status status, int error, const char *format,
@@ -19,15 +20,10 @@ int failure_set(struct failure *failure, enum exit_status status, int error, con
 
 enum exit_status failure_status_of_path(int error)
 {
-	switch (error) {
-	case ENOSPC:
-	case EDQUOT:
-	case EIO:
-	case ENOMEM:
-	case EMFILE:
-	case ENFILE:
-		return EXIT_STATUS_RUN_TIME;
-	default:
-		return EXIT_STATUS_USAGE;
-	}
+	static const int ours[] = { ENOSPC, EDQUOT, EIO, ENOMEM, EMFILE, ENFILE };
+
+	for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
+		if (error == ours[i])
+			return EXIT_STATUS_RUN_TIME;
+	return EXIT_STATUS_USAGE;
 }

@@ -14,12 +14,8 @@
 
 int file_path(char *buffer, const char *dir, const char *path)
 {
-	int length;
+	int length = snprintf(buffer, PATH_MAX, "%s%s%s", dir ? dir : "", dir ? "/" : "", path);
 
-	if (dir)
-		length = snprintf(buffer, PATH_MAX, "%s/%s", dir, path);
-	else
-		length = snprintf(buffer, PATH_MAX, "%s", path);
 	return length < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
@@ -52,14 +48,9 @@ int file_open(const char *dir, const char *path, int64_t most)
 
 const char *file_error(int error)
 {
-	switch (error) {
-	case ELOOP:
+	if (error == ELOOP)
 		return "a symbolic link, which is not followed";
-	case EMEDIUMTYPE:
-		return "not a regular file";
-	default:
-		return strerror(error);
-	}
+	return error == EMEDIUMTYPE ? "not a regular file" : strerror(error);
 }
 
 int file_read_fd(int fd, char **ret_text, size_t *ret_length)
@@ -70,17 +61,17 @@ int file_read_fd(int fd, char **ret_text, size_t *ret_length)
 	int ret = 0;
 
 	while (!ret && got) {
-		/* Room for one byte more, and for the NUL. */
+		/* There has to be room for one more byte, and for the NUL. */
 		if (length + 1 >= size) {
-			size_t larger = size ? size * 2 : FILE_FIRST_SIZE;
-			char *grown = size < FILE_TEXT_MAX ? realloc(text, larger) : NULL;
+			char *grown;
 
+			size = size ? size * 2 : FILE_FIRST_SIZE;
+			grown = size <= FILE_TEXT_MAX ? realloc(text, size) : NULL;
 			if (!grown) {
-				ret = size < FILE_TEXT_MAX ? -ENOMEM : -EFBIG;
+				ret = size <= FILE_TEXT_MAX ? -ENOMEM : -EFBIG;
 				break;
 			}
 			text = grown;
-			size = larger;
 		}
 		got = read(fd, text + length, size - length - 1);
 		if (got > 0)
@@ -150,7 +141,7 @@ int file_open_parent(const char *path, const char **ret_name)
 	*ret_name = slash ? slash + 1 : path;
 	if (!**ret_name)
 		return *path ? -EISDIR : -ENOENT;
-	/* With its slash: that of /NAME is all there is. */
+	/* The directory keeps its slash: "/" is the whole path of the directory of /NAME. */
 	if (slash && snprintf(dir, sizeof(dir), "%.*s", (int)(*ret_name - path), path) >= PATH_MAX)
 		return -ENAMETOOLONG;
 	fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -163,7 +154,7 @@ int file_make_directory(const char *path)
 	size_t length = strlen(path);
 	int fd;
 
-	/* With a slash at its end a link would be followed. */
+	/* A path that ends in a slash would follow a link. */
 	while (length > 1 && path[length - 1] == '/')
 		length--;
 	if (snprintf(dir, sizeof(dir), "%.*s", (int)length, path) >= PATH_MAX)

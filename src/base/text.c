@@ -226,8 +226,7 @@ size_t text_append(char *to, size_t size, size_t used, const char *text)
 {
 	size_t length = strnlen(text, size - used - 1);
 
-	memcpy(to + used, text, length);
-	to[used + length] = '\0';
+	*(char *)mempcpy(to + used, text, length) = '\0';
 	return used + length;
 }
 
@@ -240,20 +239,17 @@ static uint64_t rounded(uint64_t ns, uint64_t unit)
 
 const char *text_duration(char text[TEXT_DURATION_MAX], uint64_t ns)
 {
-	uint64_t us = rounded(ns, 1000);
-	uint64_t tenths = rounded(ns, 100000); /* of a ms */
-	const char *unit = "ms";
+	uint64_t us = rounded(ns, NS_PER_US);
+	uint64_t tenths = rounded(ns, NS_PER_MS / 10);
+	bool is_long = tenths >= 10000;
 
-	if (us < 1000) {
+	if (is_long)
+		tenths = rounded(ns, NS_PER_SECOND / 10);
+	if (us < 1000)
 		snprintf(text, TEXT_DURATION_MAX, "%" PRIu64 " us", us);
-		return text;
-	}
-	if (tenths >= 10000) {
-		tenths = rounded(ns, 100000000);
-		unit = "s";
-	}
-	snprintf(text, TEXT_DURATION_MAX, "%" PRIu64 ".%u %s", tenths / 10,
-		 (unsigned int)(tenths % 10), unit);
+	else
+		snprintf(text, TEXT_DURATION_MAX, "%" PRIu64 ".%" PRIu64 " %s", tenths / 10,
+			 tenths % 10, is_long ? "s" : "ms");
 	return text;
 }
 
@@ -261,29 +257,24 @@ bool text_time(char text[TEXT_TIME_MAX], uint64_t realtime)
 {
 	time_t seconds = (time_t)(realtime / NS_PER_SECOND);
 	struct tm tm;
+	size_t length;
 
 	text[0] = '\0';
 	if (!realtime || !gmtime_r(&seconds, &tm))
 		return false;
-	text = text_decimal(text, (uint64_t)tm.tm_year + 1900, 4, '0');
-	*text++ = '-';
-	text = text_decimal(text, (uint64_t)tm.tm_mon + 1, 2, '0');
-	*text++ = '-';
-	text = text_decimal(text, (uint64_t)tm.tm_mday, 2, '0');
-	*text++ = 'T';
-	text = text_decimal(text, (uint64_t)tm.tm_hour, 2, '0');
-	*text++ = ':';
-	text = text_decimal(text, (uint64_t)tm.tm_min, 2, '0');
-	*text++ = ':';
-	text = text_decimal(text, (uint64_t)tm.tm_sec, 2, '0');
-	*text++ = '.';
-	text = text_decimal(text, realtime % NS_PER_SECOND, 9, '0');
-	*text++ = 'Z';
-	*text = '\0';
+	length = strftime(text, TEXT_TIME_MAX, "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(text + length, TEXT_TIME_MAX - length, ".%09" PRIu64 "Z",
+		 realtime % NS_PER_SECOND);
 	return true;
 }
 
 /* ---- lines ---- */
+
+/* Bytes at text + used, with the NUL, at least 1. One more is kept free for the newline. */
+static size_t line_room(const struct line *line)
+{
+	return sizeof(line->text) - 1 - line->used;
+}
 
 void line_clear(struct line *line)
 {
@@ -304,26 +295,17 @@ void line_add(struct line *line, const char *format, ...)
 			(size_t)length < line_room(line) ? (size_t)length : line_room(line) - 1;
 }
 
-void line_add_bytes(struct line *line, const char *bytes, size_t length)
+void line_add_text(struct line *line, const char *text)
 {
-	if (length >= line_room(line))
-		length = line_room(line) - 1;
-	memcpy(line->text + line->used, bytes, length);
-	line->used += length;
-	line->text[line->used] = '\0';
+	line->used = text_append(line->text, sizeof(line->text) - 1, line->used, text);
 }
 
 void line_add_spaces(struct line *line, int count)
 {
-	size_t spaces = (size_t)count;
+	int most = (int)line_room(line);
 
-	if (count <= 0)
-		return;
-	if (spaces >= line_room(line))
-		spaces = line_room(line) - 1;
-	memset(line->text + line->used, ' ', spaces);
-	line->used += spaces;
-	line->text[line->used] = '\0';
+	if (count > 0)
+		line_add(line, "%*s", count < most ? count : most, "");
 }
 
 void line_add_escaped(struct line *line, const char *text, enum text_rule rule)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct dirent *next_directory(DIR *directory)
+static const struct dirent *next_event_directory(DIR *directory)
 {
 	const struct dirent *entry;
 
@@ -31,14 +31,14 @@ static int visit_system(const char *dir, const char *system,
 
 	snprintf(path, sizeof(path), "%s/events/%s", dir, system);
 	directory = opendir(path);
-	while (directory && !ret && (entry = next_directory(directory)))
+	while (directory && !ret && (entry = next_event_directory(directory)))
 		ret = visit(context, system, entry->d_name);
 	if (directory)
 		closedir(directory);
 	return ret;
 }
 
-/* tracefs_event_systems() skips what has no enable file: ftrace, and all systems of a capture. */
+/* tracefs_event_systems() skips systems without an enable file: ftrace, and all of a capture. */
 int event_directories(const char *dir,
 		      int (*visit)(void *context, const char *system, const char *name),
 		      void *context)
@@ -52,7 +52,7 @@ int event_directories(const char *dir,
 	directory = opendir(path);
 	if (!directory)
 		return -errno;
-	while (!ret && (entry = next_directory(directory)))
+	while (!ret && (entry = next_event_directory(directory)))
 		ret = visit_system(dir, entry->d_name, visit, context);
 	closedir(directory);
 	return ret;
@@ -70,43 +70,36 @@ static int cpu_of_name(const char *name)
 	return strcmp(name, canonical) ? -1 : cpu;
 }
 
-static int by_number(const void *left, const void *right)
+static int is_cpu_directory(const struct dirent *entry)
 {
-	return *(const int *)left - *(const int *)right;
+	return cpu_of_name(entry->d_name) >= 0;
 }
 
 int cpu_directories(const char *dir, int **ret_cpus)
 {
 	char path[PATH_MAX];
-	const struct dirent *entry;
-	DIR *directory;
-	int *cpus = NULL;
-	int count = 0;
+	struct dirent **entries;
+	int *cpus, count;
 
 	snprintf(path, sizeof(path), "%s/per_cpu", dir);
-	directory = opendir(path);
-	if (!directory)
+	/* versionsort(3) sorts canonical numbers by value. */
+	count = scandir(path, &entries, is_cpu_directory, versionsort);
+	if (count < 0)
 		return -errno;
-	while ((entry = readdir(directory))) {
-		int cpu = cpu_of_name(entry->d_name);
-		int *more;
-
-		if (cpu < 0)
-			continue;
-		more = realloc(cpus, (count + 1) * sizeof(*more));
-		if (!more) {
-			free(cpus);
-			closedir(directory);
-			return -ENOMEM;
-		}
-		cpus = more;
-		cpus[count++] = cpu;
+	cpus = malloc((count + 1) * sizeof(*cpus));
+	for (int i = 0; i < count; i++) {
+		if (cpus)
+			cpus[i] = cpu_of_name(entries[i]->d_name);
+		free(entries[i]);
 	}
-	closedir(directory);
-	if (count)
-		qsort(cpus, count, sizeof(*cpus), by_number);
+	free(entries);
 	*ret_cpus = cpus;
-	return count;
+	return cpus ? count : -ENOMEM;
+}
+
+static int compare_cpus(const void *left, const void *right)
+{
+	return *(const int *)left - *(const int *)right;
 }
 
 int cpu_list_place(const struct cpu_list *cpus, int cpu)
@@ -116,7 +109,7 @@ int cpu_list_place(const struct cpu_list *cpus, int cpu)
 	/* Without gaps the number is the index. */
 	if (cpu >= 0 && cpu < cpus->count && cpus->numbers[cpu] == cpu)
 		return cpu;
-	found = bsearch(&cpu, cpus->numbers, cpus->count, sizeof(cpu), by_number);
+	found = bsearch(&cpu, cpus->numbers, cpus->count, sizeof(cpu), compare_cpus);
 	return found ? (int)(found - cpus->numbers) : -1;
 }
 

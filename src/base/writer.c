@@ -16,7 +16,7 @@
 struct writer {
 	int fd;
 	int stop_fd;
-	bool (*stop_asked)(void *context); /* NULL: where stop_fd is readable */
+	bool (*stop_asked)(void *context); /* NULL: a readable stop_fd asks for a stop */
 	void *context;
 	bool always_ready; /* a file, block device or /dev/null, for which poll(2) never waits */
 	bool stopped;	   /* a stop was asked for, or writer_stop() called */
@@ -95,7 +95,7 @@ static int wait_ready(struct pollfd fds[2], int timeout)
 	return ready < 0 ? -errno : ready;
 }
 
-/* Returns 0 when there is room for PIPE_BUF bytes, or when write(2) will report what is wrong. */
+/* Returns 0 when there is room for PIPE_BUF bytes, or when write(2) will report the failure. */
 static int wait_for_room(struct writer *writer)
 {
 	struct pollfd fds[2] = {
@@ -116,10 +116,7 @@ static int wait_for_room(struct writer *writer)
 			return ready < 0 ? ready : 0;
 		writer->stopped = !writer->stop_asked;
 	}
-	/*
-	 * All waits from here on share one grace, or a reader that reads a page now and then would
-	 * delay the exit for minutes.
-	 */
+	/* All further waits share one grace: a reader of a page a second would delay the exit for minutes. */
 	fds[1].fd = -1;
 	grace = writer->grace < WRITER_SILENCE_MS ? writer->grace : WRITER_SILENCE_MS;
 	from = now_ms();
@@ -127,9 +124,7 @@ static int wait_for_room(struct writer *writer)
 	writer->grace -= now_ms() - from;
 	if (writer->grace < 0)
 		writer->grace = 0;
-	if (ready < 0)
-		return ready;
-	return ready ? 0 : -ETIMEDOUT;
+	return ready > 0 ? 0 : ready ? ready : -ETIMEDOUT;
 }
 
 static int write_out(struct writer *writer, const char *text, size_t length)
@@ -185,7 +180,6 @@ int writer_put(struct writer *writer, const char *text, size_t length)
 		return writer->failed;
 	while (length) {
 		size_t part = sizeof(writer->buffer) - writer->used;
-		int ret;
 
 		if (part > length)
 			part = length;
@@ -193,19 +187,16 @@ int writer_put(struct writer *writer, const char *text, size_t length)
 		writer->used += part;
 		text += part;
 		length -= part;
-		if (writer->used == sizeof(writer->buffer)) {
-			ret = writer_flush(writer);
-			if (ret)
-				return ret;
-		}
+		if (writer->used == sizeof(writer->buffer) && writer_flush(writer))
+			break;
 	}
-	return 0;
+	return writer->failed;
 }
 
 char *writer_room(struct writer *writer, size_t size)
 {
 	if (size > sizeof(writer->buffer) - writer->used && !writer_flush(writer) && writer->used)
-		writer->failed = -EFBIG; /* nothing is behind the buffer */
+		writer->failed = -EFBIG; /* no descriptor takes the buffer's bytes */
 	return writer->failed ? NULL : writer->buffer + writer->used;
 }
 

@@ -4,7 +4,7 @@
 
 /*
  * The possible CPUs, which index the per-CPU tables. Their numbers may have gaps. A tracing
- * directory lists all possible CPUs, so one that comes online later has its index.
+ * directory lists all of them, so a CPU that comes online later has an index already.
  */
 
 struct cpu_list {
@@ -12,7 +12,7 @@ struct cpu_list {
 	int count;	    /* at least 1 */
 };
 
-/** cpu_list_place - index of a CPU, 0 … count-1; -1 if it is not in the list */
+/** cpu_list_place - index of a CPU, 0 to count - 1; -1 if the list lacks it */
 int cpu_list_place(const struct cpu_list *cpus, int cpu);
 
 /** cpu_list_highest - the highest number */

@@ -5,17 +5,17 @@
 #include <stdio.h>
 
 /*
- * A failure as it is returned to main, which alone prints it and exits: the exit status and one
- * line that names what failed and what to do.
+ * A failure that is returned to main(), which alone prints it and exits: the exit status, and one
+ * line that names the file or value that failed, and a remedy.
  */
 
 enum exit_status {
 	EXIT_STATUS_DONE = 0,
 	EXIT_STATUS_RUN_TIME = 1,
 	EXIT_STATUS_USAGE = 2,
-	EXIT_STATUS_NO_TRACEFS = 3, /* none mounted, or no right to it */
+	EXIT_STATUS_NO_TRACEFS = 3, /* not mounted, or no right to it */
 	EXIT_STATUS_IN_USE = 4,	    /* tracing is in use by somebody else */
-	EXIT_STATUS_NO_FEATURE = 5, /* the kernel lacks what is needed */
+	EXIT_STATUS_NO_FEATURE = 5, /* the kernel lacks a feature that the run needs */
 	EXIT_STATUS_NOT_RESTORED = 6,
 };
 
@@ -39,7 +39,7 @@ int failure_set(struct failure *failure, enum exit_status status, int error, con
  * failure_status_of_path - exit status for a path of the command line that cannot be opened
  * @error: a positive errno value
  *
- * A usage error, but for a full disk or a lack of descriptors or memory: those are not the user's.
+ * A full disk or a lack of descriptors or memory is a run-time error; all else is an error of usage.
  */
 enum exit_status failure_status_of_path(int error);
 

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Files: each function returns 0 or -errno and logs nothing. @dir: NULL: @path as it is. */
+/* Files. Each function returns 0 or -errno. @path is below @dir, or by itself if @dir is NULL. */
 
 #define FILE_TEXT_MAX (64 << 20) /* bytes: larger than any text that we read */
 
@@ -18,7 +18,7 @@
  *
  * A capture may come from anybody: opening a FIFO would wait for its writer, a device may have no
  * end, and a link may lead to any file. Returns a descriptor or -errno: -ELOOP for a symbolic link,
- * -EISDIR, -EMEDIUMTYPE for anything else that is not a regular file, -EFBIG for more than @most.
+ * -EISDIR, -EMEDIUMTYPE for anything else that is not a regular file, -EFBIG for a larger file.
  */
 int file_open(const char *dir, const char *path, int64_t most);
 
@@ -38,21 +38,21 @@ int file_read_fd(int fd, char **ret_text, size_t *ret_length);
 
 /**
  * file_read_at - pread() until there are @size bytes, also after EINTR
- * @ret_length: how many were read, also where it fails; fewer than @size without a failure: the end
+ * @ret_length: bytes that were read, even after a failure; at the end of the file less than @size
  */
 int file_read_at(int fd, void *to, size_t size, off_t at, size_t *ret_length);
 
-/** file_write_all - write() until all of it is written, also after EINTR */
+/** file_write_all - write() until all is written, also after EINTR */
 int file_write_all(int fd, const char *text, size_t length);
 
 /** file_path - "dir/path" in a buffer of PATH_MAX; 0 or -ENAMETOOLONG */
 int file_path(char *buffer, const char *dir, const char *path);
 
 /*
- * What is written may lie where another user can write, too. He must not make us write, truncate or
- * change a file that he could not write himself. So a directory is opened once, and what is written
- * in it goes by its descriptor and a name without a slash; no link in it is followed. How its path
- * leads there is the choice of whoever named it.
+ * Another user may be able to write in the directory of an output file. He must not make us write,
+ * truncate or change a file that he cannot write himself. So a directory is opened once, its files
+ * are opened by its descriptor and a name without a slash, and no link in it is followed. Links in
+ * the directory's own path are followed: our user chose it.
  */
 
 /**
@@ -66,16 +66,16 @@ int file_open_parent(const char *path, const char **ret_name);
 /**
  * file_make_directory - make a directory (0700) unless it exists, and open it
  *
- * Returns a descriptor, or -errno (-ENOTDIR: also a symbolic link). file_distrust() tells if the one
- * that exists is ours alone.
+ * Returns a descriptor, or -errno (-ENOTDIR: also for a symbolic link). file_distrust() tells whether
+ * a directory that existed is ours alone.
  */
 int file_make_directory(const char *path);
 
 /**
- * file_distrust - NULL where no other user can change a file or directory, or why that is possible
- * @type: S_IFREG or S_IFDIR
+ * file_distrust - why another user could change a file or directory: "is another user's"
+ * @type: S_IFREG or S_IFDIR; another type is a reason as well
  *
- * "is another user's", "can be written by others", "is not a regular file", and the like.
+ * Returns NULL if no other user can.
  */
 const char *file_distrust(int fd, mode_t type);
 
@@ -85,10 +85,10 @@ const char *file_distrust(int fd, mode_t type);
  * @name: without a slash
  * @sync: fsync() it before the rename, for a file that has to survive a crash
  *
- * The text goes to .NAME.allocfilt in the same directory, which is then renamed. What is there by
- * that name, of a killed run or of somebody else, is removed, and a link is not followed. Only a
- * regular file is replaced: root would else lose /dev/null or /dev/stdout. After a failure the file
- * has its old text. Errors as of file_open(), for file_error().
+ * The text goes to .NAME.allocfilt in the same directory, which is then renamed. A file that has that
+ * name already, from a killed run or from somebody else, is removed, and a link is not followed. Only
+ * a regular file is replaced: root would else lose /dev/null or /dev/stdout. After a failure the file
+ * has its old text. Errors are those of file_open(), for file_error().
  */
 int file_replace(int dir, const char *name, const char *text, size_t length, bool sync);
 
@@ -104,14 +104,14 @@ struct file_replacement {
  * file_replace_begin - open the temporary file
  * @mode: of the new file, whatever the umask is
  *
- * After a failure nothing is left to be done.
+ * After a failure there is no temporary file.
  */
 int file_replace_begin(struct file_replacement *file, int dir, const char *name, mode_t mode);
 
 /**
  * file_replace_end - rename the new file into place, or remove it where @ret is a failure
  *
- * To be called after each successful file_replace_begin(). Returns @ret if it is not 0.
+ * Call it after each successful file_replace_begin(). Returns @ret if it is not 0.
  */
 int file_replace_end(struct file_replacement *file, int ret, bool sync);
 

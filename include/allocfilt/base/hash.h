@@ -10,13 +10,10 @@
 
 #include "allocfilt/base/base.h"
 
-/*
- * The elements of a fixed array that are not in use. The memory of those that never were comes as it
- * is needed.
- */
+/* Free list over a fixed array. Elements that were never taken cost no memory. */
 struct pool {
-	void *unused; /* the one used last; each has the one before it in its first bytes */
-	char *fresh;
+	void *unused; /* head of the list, whose links lie in the first bytes of the elements */
+	char *fresh;  /* the next element that was never taken */
 	size_t stride, nr_fresh;
 };
 
@@ -31,7 +28,7 @@ static inline bool pool_is_empty(const struct pool *pool)
 	return !pool->unused && !pool->nr_fresh;
 }
 
-/** pool_take - an unused element; NULL: there is none */
+/** pool_take - take an unused element; NULL: there is none */
 static inline void *pool_take(struct pool *pool)
 {
 	void *element = pool->unused;
@@ -69,7 +66,7 @@ struct hash {
 	struct hash_links used; /* least recently used first */
 	struct pool pool;
 	struct hash_link **buckets;
-	unsigned int shift; /* of a 64-bit hash value, leaves the number of a bucket */
+	unsigned int shift; /* makes the number of a bucket from a 64-bit hash value */
 };
 
 /**
@@ -82,7 +79,7 @@ struct hash {
  */
 int hash_init(struct hash *hash, struct hash_link *first, size_t stride, size_t count);
 
-/** hash_clear - make all entries unused, in the order of the array; first and count of hash_init() */
+/** hash_clear - make all entries unused, in the order of the array; arguments as of hash_init() */
 void hash_clear(struct hash *hash, struct hash_link *first, size_t count);
 
 /** hash_destroy - free the buckets; a table that is all zeros may be passed */
@@ -91,15 +88,15 @@ void hash_destroy(struct hash *hash);
 /**
  * hash_text - a key for a text: FNV-1a, 64 bits, so that no two texts share one by chance
  *
- * Who chooses the texts can make two that share one. So a table with this key alone, which does not
- * compare the texts, may only decide what is counted together or shown, and never who has a right.
+ * Somebody who chooses the texts can make two that share a key. So a table that has only this key
+ * may decide what is counted together or shown, but never who has a right.
  */
 uint64_t hash_text(const char *text);
 
 /** hash_find - the entry with that key, which becomes the most recently used one; NULL for none */
 struct hash_link *hash_find(struct hash *hash, uint64_t key);
 
-/** hash_peek - the same, and its place in the order of use stays */
+/** hash_peek - the same, but its place in the order of use stays */
 struct hash_link *hash_peek(const struct hash *hash, uint64_t key);
 
 /** hash_is_full - does the next hash_insert() evict an entry? */
@@ -111,8 +108,8 @@ struct hash_link *hash_oldest(const struct hash *hash);
 /**
  * hash_insert - an entry for a key that the table does not have
  *
- * Takes an unused entry, or evicts the least recently used one. What the entry held besides its
- * link is left as it was. The entry becomes the most recently used one.
+ * Takes an unused entry, or evicts the least recently used one. Only its link is set. The entry
+ * becomes the most recently used one.
  */
 struct hash_link *hash_insert(struct hash *hash, uint64_t key);
 

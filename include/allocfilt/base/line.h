@@ -3,8 +3,6 @@
 #define ALLOCFILT_BASE_LINE_H
 
 #include <stddef.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "allocfilt/base/text.h"
 #include "allocfilt/base/writer.h"
@@ -21,30 +19,13 @@ struct line {
 /** line_clear - make the line empty; to be called first */
 void line_clear(struct line *line);
 
-/**
- * line_room - bytes at text + used, with a NUL, for who writes there himself
- *
- * At least 1. Who does adds to used what he wrote, and leaves the NUL.
- */
-static inline size_t line_room(const struct line *line)
-{
-	/* The last byte is kept free for the newline. */
-	return sizeof(line->text) - 1 - line->used;
-}
-
 /** line_add - add formatted text */
 void line_add(struct line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/** line_add_bytes - add bytes as they are */
-void line_add_bytes(struct line *line, const char *bytes, size_t length);
-
 /** line_add_text - add a text as it is */
-static inline void line_add_text(struct line *line, const char *text)
-{
-	line_add_bytes(line, text, strlen(text));
-}
+void line_add_text(struct line *line, const char *text);
 
-/** line_add_spaces - add @count spaces, none if that is negative */
+/** line_add_spaces - add @count spaces; none if it is negative */
 void line_add_spaces(struct line *line, int count);
 
 /** line_add_escaped - add a name of any bytes; it is cut between characters */

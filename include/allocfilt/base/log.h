@@ -4,10 +4,7 @@
 
 #include <stdio.h>
 
-/*
- * Messages about the run, to stderr: one line each, with "allocfilt: " before it. What is shown of
- * the kernel's data goes to stdout by the output stage.
- */
+/* Messages about the run go to stderr: one line each, with "allocfilt: " before it. */
 
 enum log_level {
 	LOG_LEVEL_ERROR,   /* -q: only these */

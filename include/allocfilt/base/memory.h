@@ -6,16 +6,15 @@
 #include <stdint.h>
 
 /**
- * memory_available - bytes that can be had without swapping; UINT64_MAX if the kernel does not say
+ * memory_available - bytes that can be allocated without swapping; UINT64_MAX if they are unknown
  *
- * MemAvailable of /proc/meminfo: si_mem_available(), by which the kernel itself refuses to let a
- * ring buffer grow.
+ * MemAvailable of /proc/meminfo is the kernel's si_mem_available(), its own limit for ring buffers.
  */
 uint64_t memory_available(void);
 
 /*
- * Memory pressure, PSI: for how long some tasks, or all that had work, waited for memory. Linux,
- * Documentation/accounting/psi.rst. The kernel brings the totals up to date every two seconds.
+ * Memory pressure, PSI: how long some tasks, or all that had work, waited for memory
+ * (Documentation/accounting/psi.rst). The kernel updates the totals every two seconds.
  */
 struct memory_pressure {
 	bool known;
@@ -28,11 +27,11 @@ struct memory_pressure {
 /** memory_pressure_open - a descriptor for memory_pressure_read(); -1 if the kernel has no PSI */
 int memory_pressure_open(void);
 
-/** memory_pressure_read - the pressure now; allocates nothing; not known without a descriptor */
+/** memory_pressure_read - read the pressure; allocates nothing; without a descriptor it is not known */
 void memory_pressure_read(int fd, struct memory_pressure *pressure);
 
 /**
- * memory_pressure_parse - parse the text of /proc/pressure/memory, or what is on one line of it
+ * memory_pressure_parse - parse the text of /proc/pressure/memory, which may be joined to one line
  *
  * Not known if a number is missing.
  */

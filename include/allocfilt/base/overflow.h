@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* How often a table was full, for the summary. */
+/* Counts how often a table was full, for the summary. */
 struct overflow {
 	const char *key;  /* for programs */
 	const char *text; /* for people: "waiting events were dropped" */

@@ -8,9 +8,9 @@
 
 /**
  * string_list_add - append a copy, unless the list contains it
- * @most: how many strings the list may have
+ * @most: limit of the list's strings
  *
- * Returns 0, -E2BIG or -ENOMEM; then the list is unchanged.
+ * Returns 0, or -E2BIG or -ENOMEM with the list unchanged.
  */
 int string_list_add(char ***texts, const char *text, size_t most);
 

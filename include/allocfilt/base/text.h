@@ -8,17 +8,17 @@
 #include <stdio.h>
 
 /*
- * Text. Names of tasks, cgroups and file systems hold any bytes, so whatever prints one escapes it
- * by the rule of its format.
+ * Text. Names of tasks, cgroups and file systems hold any bytes, so each format escapes them by a
+ * rule of its own.
  */
 
 enum text_rule {
 	TEXT_PRINTABLE, /* a terminal: control characters and invalid UTF-8 become \xNN */
-	TEXT_ASCII,	/* the same, and all that is not ASCII */
+	TEXT_ASCII,	/* a terminal without UTF-8: other characters become \xNN, too */
 	TEXT_JSON,	/* inside a JSON string; invalid UTF-8 reads as \xNN */
-	TEXT_LABEL,	/* inside the value of a Prometheus label; the same */
+	TEXT_LABEL,	/* inside the value of a Prometheus label; invalid UTF-8 as in TEXT_JSON */
 	TEXT_FIELD,	/* a field of a line: octal as in /proc/mounts; see text_print_field() */
-	TEXT_HTML,	/* text or an attribute in quotes; the rest as in TEXT_PRINTABLE */
+	TEXT_HTML, /* HTML text, or an attribute in quotes; invalid UTF-8 as in TEXT_PRINTABLE */
 };
 
 #define TEXT_ESCAPED_MAX 8 /* longest escape of one character, with the NUL */
@@ -27,18 +27,18 @@ enum text_rule {
  * text_escape - copy a text by the rule of a format
  * @size: at least TEXT_ESCAPED_MAX; the copy is cut before the first character that does not fit
  *
- * Returns how many bytes of @text were copied; call it again with the rest if there is any.
+ * Returns the number of bytes of @text that were copied; call it again with the rest.
  */
 size_t text_escape(char *to, size_t size, const char *text, enum text_rule rule);
 
-/** text_columns - characters of valid UTF-8, such as text_escape() writes */
+/** text_columns - count the characters of valid UTF-8, such as text_escape() writes */
 size_t text_columns(const char *text);
 
 /**
  * utf8_length - bytes of the character at @text, 1 to 4 (a NUL counts as one)
  *
- * Returns 0 where it is not UTF-8: overlong forms, surrogates and what is above U+10FFFF are not
- * (RFC 3629).
+ * Returns 0 for bytes that are not UTF-8, which has no overlong forms, no surrogates and nothing
+ * above U+10FFFF (RFC 3629).
  */
 size_t utf8_length(const char *text);
 
@@ -58,8 +58,8 @@ bool text_parse_field(const char **line, char *field, size_t size);
 char *text_trim(char *text);
 
 /*
- * Numbers as printf(3) writes them, at a fraction of its price: most of what is printed for each
- * record is numbers. Each writes from @to on, without a NUL, and returns the end.
+ * Numbers as printf(3) writes them, at a fraction of its cost: most of a record's text is numbers.
+ * Each function writes at @to, without a NUL, and returns the end.
  */
 
 #define TEXT_NUMBER_MAX 20 /* digits of any number, with a sign */
@@ -78,9 +78,9 @@ char *text_hex(char *to, uint64_t number);
 
 /**
  * text_append - append to a text that ends at to[used]
- * @size: of @to, more than @used; what does not fit is cut off
+ * @size: of @to, more than @used; text that does not fit is cut off
  *
- * Returns what is used then, without the NUL that it writes.
+ * Writes a NUL, and returns the new length without it.
  */
 size_t text_append(char *to, size_t size, size_t used, const char *text);
 
@@ -95,7 +95,7 @@ const char *text_duration(char text[TEXT_DURATION_MAX], uint64_t ns);
  * text_time - RFC 3339, UTC, with nanoseconds: "2026-11-21T14:45:00.123456789Z"
  * @realtime: ns since the epoch
  *
- * Returns false, and an empty text, for 0, which stands for a time that is not known.
+ * An unknown time is 0: returns false with an empty text.
  */
 bool text_time(char text[TEXT_TIME_MAX], uint64_t realtime);
 

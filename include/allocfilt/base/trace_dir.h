@@ -2,23 +2,21 @@
 #ifndef ALLOCFILT_BASE_TRACE_DIR_H
 #define ALLOCFILT_BASE_TRACE_DIR_H
 
-/*
- * What lies below the tracing directory, or a capture, which is laid out in the same way.
- */
+/* Directories below the tracing directory, or below a capture, which has the same layout. */
 
 /**
  * cpu_directories - numbers of the cpuN directories below @dir/per_cpu, ascending
  *
- * Returns how many, or -errno; free() the array.
+ * Returns their number, or -errno; free() the array.
  */
 int cpu_directories(const char *dir, int **ret_cpus);
 
 /**
  * event_directories - call @visit for each events/SYSTEM/NAME, in no order
  * @dir: the directory that contains `events`
- * @visit: non-zero stops; on file systems whose readdir() has no types it also gets plain files
+ * @visit: stops by returning non-zero; where readdir() has no types it also gets plain files
  *
- * Returns 0, what @visit returned, or -errno where `events` cannot be read.
+ * Returns 0, the value of @visit that was not 0, or -errno if `events` cannot be read.
  */
 int event_directories(const char *dir,
 		      int (*visit)(void *context, const char *system, const char *name),

@@ -11,8 +11,8 @@
  */
 
 #define WRITER_BUFFER	  (128u << 10) /* bytes */
-#define WRITER_SILENCE_MS 2000	       /* for one wait, once a stop is asked for */
-#define WRITER_GRACE_MS	  5000	       /* for all waits from then on */
+#define WRITER_SILENCE_MS 2000	       /* longest wait after a stop was asked for */
+#define WRITER_GRACE_MS	  5000	       /* longest sum of such waits */
 
 struct writer;
 
@@ -27,50 +27,49 @@ struct writer;
 struct writer *writer_new(int fd, int stop_fd);
 
 /**
- * writer_on_stop - not all that makes the stop descriptor readable asks for a stop
- * @asked: is one asked for? It reads the descriptor, so it has to know until the run has ended
+ * writer_on_stop - set a function that tells whether a readable stop descriptor asks for a stop
+ * @asked: reads the descriptor, so it has to remember its answer until the run has ended
  */
 void writer_on_stop(struct writer *writer, bool (*asked)(void *context), void *context);
 
-/** writer_stop - the run has ended: from now on waiting for room is limited as after a stop */
+/** writer_stop - limit all further waits as after a stop, because the run has ended */
 void writer_stop(struct writer *writer);
 
-/** writer_free - what is queued is discarded; NULL is allowed */
+/** writer_free - discard queued bytes; NULL is allowed */
 void writer_free(struct writer *writer);
 
-/** writer_fd - where it writes */
+/** writer_fd - the descriptor that it writes to */
 int writer_fd(const struct writer *writer);
 
-/** writer_attach - use another descriptor; queued text and an earlier failure are discarded */
+/** writer_attach - use another descriptor; discard queued bytes and an earlier failure */
 void writer_attach(struct writer *writer, int fd);
 
 /**
  * writer_put - queue bytes; writes when the buffer is full
  *
  * Returns 0, -EPIPE when the reader has gone, -ETIMEDOUT when it did not read in time after a stop,
- * or the -errno of write(2) (-ENOSPC, …). After a failure every call returns it again
- * and writes nothing more.
+ * or the -errno of write(2). After a failure every call returns it again and writes nothing.
  */
 int writer_put(struct writer *writer, const char *text, size_t length);
 
 /**
- * writer_room - where to put up to @size bytes without a copy; writer_advance() queues them
+ * writer_room - where up to @size bytes can be put without a copy; writer_advance() queues them
  * @size: WRITER_BUFFER at most
  *
- * Writes if the buffer has less room. Returns NULL after a failure, which writer_status() tells.
+ * Writes if the buffer has less room. Returns NULL after a failure; see writer_status().
  */
 char *writer_room(struct writer *writer, size_t size);
 
-/** writer_advance - queue what was put at writer_room(), up to @end */
+/** writer_advance - queue the bytes from writer_room() to @end */
 void writer_advance(struct writer *writer, const char *end);
 
-/** writer_flush - write all that is queued; returns as writer_put() */
+/** writer_flush - write all queued bytes; returns as writer_put() */
 int writer_flush(struct writer *writer);
 
 /** writer_status - -errno of the first call that failed, or 0 */
 int writer_status(const struct writer *writer);
 
-/** writer_queued - the bytes that are queued, without a NUL */
+/** writer_queued - the queued bytes, without a NUL */
 const char *writer_queued(const struct writer *writer, size_t *ret_length);
 
 #endif
