@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-#include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -14,6 +13,7 @@
 #include "allocfilt/record/decode.h"
 #include "allocfilt/record/format.h"
 #include "allocfilt/record/stacks.h"
+#include "record/load.h"
 
 #define FIELDS_MAX 16
 
@@ -98,7 +98,7 @@ struct format {
 	struct field fields[FIELDS_MAX];
 	unsigned int nr_fields;
 	struct record_fields unknown; /* what the event's fields are until they are read */
-	size_t data; /* offset of what has no fixed size: print's buf, our probe's id, caller */
+	uint16_t data; /* offset of the field without a fixed size: buf, id of our probe, caller */
 };
 
 SLIST_HEAD(format_list, format);
@@ -209,13 +209,14 @@ static bool bind_all(struct format *format, struct tep_event *event, const struc
 	return true;
 }
 
+/* @size: bytes that the field has to have; 0: any number */
 static bool bind_offset(uint16_t *offset, struct tep_event *event, const char *name, int size)
 {
 	const struct tep_format_field *found = tep_find_any_field(event, name);
 
-	if (!found || found->size != size)
+	if (!found || (size && found->size != size))
 		return false;
-	*offset = found->offset;
+	*offset = (uint16_t)found->offset;
 	return true;
 }
 
@@ -231,44 +232,41 @@ static bool bind_window(struct decode *decode, struct tep_event *event)
 	       bind_offset(&window->depth, event, "depth", sizeof(int32_t));
 }
 
-static bool bind_entry(struct tep_event *event)
+static bool is_at(struct tep_event *event, const char *name, size_t offset, size_t size)
 {
-	uint16_t type, flags, preempt_count, pid;
+	const struct tep_format_field *field = tep_find_any_field(event, name);
 
-	return bind_offset(&type, event, "common_type", sizeof(((struct entry *)NULL)->type)) &&
-	       bind_offset(&flags, event, "common_flags", 1) &&
-	       bind_offset(&preempt_count, event, "common_preempt_count", 1) &&
-	       bind_offset(&pid, event, "common_pid", sizeof(((struct entry *)NULL)->pid)) &&
-	       type == offsetof(struct entry, type) && flags == offsetof(struct entry, flags) &&
-	       preempt_count == offsetof(struct entry, preempt_count) &&
-	       pid == offsetof(struct entry, pid);
+	return field && field->offset == (int)offset && field->size == (int)size;
 }
 
-/* Offset of the variable-length part of an event. @size: of its field, 0: any. */
-static bool bind_data(struct format *format, struct tep_event *event, const char *name, int size)
-{
-	const struct tep_format_field *found = tep_find_any_field(event, name);
+#define ENTRY(member) offsetof(struct entry, member), sizeof(((struct entry *)NULL)->member)
 
-	if (!found || (size && found->size != size))
-		return false;
-	format->data = (size_t)found->offset;
-	return true;
+static bool check_entry(struct tep_event *event)
+{
+	return is_at(event, "common_type", ENTRY(type)) &&
+	       is_at(event, "common_flags", ENTRY(flags)) &&
+	       is_at(event, "common_preempt_count", ENTRY(preempt_count)) &&
+	       is_at(event, "common_pid", ENTRY(pid));
 }
 
 static bool bind_event(struct decode *decode, struct format *format, struct tep_event *event)
 {
 	switch (format->event) {
 	case DECODE_FUNCGRAPH_EXIT:
+		format->kind = RECORD_WINDOW;
 		return bind_window(decode, event);
 	case DECODE_PRINT:
-		return bind_data(format, event, "buf", 0);
+		format->kind = RECORD_CLOCK;
+		return bind_offset(&format->data, event, "buf", 0);
 	case DECODE_SUPERBLOCK:
+		format->kind = RECORD_SUPERBLOCK;
 		return bind_all(format, event, superblock_bindings) &&
-		       bind_data(format, event, "id", 4);
+		       bind_offset(&format->data, event, "id", 4);
 	case DECODE_STACK:
-		return bind_data(format, event, "caller", 0);
+		format->kind = RECORD_STACK;
+		return bind_offset(&format->data, event, "caller", 0);
 	default:
-		break;
+		format->kind = RECORD_EVENT;
 	}
 	switch (format->id) {
 	case EVENT_USER:
@@ -291,11 +289,10 @@ static bool bind_event(struct decode *decode, struct format *format, struct tep_
 	}
 }
 
-/* The end of the last of these fields; one of no fixed size (buf[]) has no bytes of its own. */
-static size_t end_of_fields(const struct format *format, const struct tep_format_field *field)
+/* Returns where the last field ends, but no less than @end. A field like buf[] has no bytes of its own. */
+static size_t end_of_fields(const struct format *format, const struct tep_format_field *field,
+			    size_t end)
 {
-	size_t end = 0;
-
 	for (; field; field = field->next) {
 		size_t size = (size_t)field->size;
 
@@ -306,43 +303,6 @@ static size_t end_of_fields(const struct format *format, const struct tep_format
 			end = (size_t)field->offset + size;
 	}
 	return end;
-}
-
-static size_t minimum_size(const struct format *format, const struct tep_event *event)
-{
-	size_t common = end_of_fields(format, event->format.common_fields);
-	size_t own = end_of_fields(format, event->format.fields);
-
-	return own > common ? own : common;
-}
-
-static enum record_kind kind_of(int event)
-{
-	switch (event) {
-	case DECODE_FUNCGRAPH_EXIT:
-		return RECORD_WINDOW;
-	case DECODE_PRINT:
-		return RECORD_CLOCK;
-	case DECODE_SUPERBLOCK:
-		return RECORD_SUPERBLOCK;
-	case DECODE_STACK:
-		return RECORD_STACK;
-	default:
-		return RECORD_EVENT;
-	}
-}
-
-static int bind_format(struct decode *decode, struct format *format, int number, int id,
-		       struct tep_event *event)
-{
-	format->event = number;
-	format->id = id;
-	format->kind = kind_of(number);
-	if (!bind_entry(event) || !bind_event(decode, format, event))
-		return -EINVAL;
-	decode->has_formats = true;
-	format->minimum = minimum_size(format, event);
-	return 0;
 }
 
 static struct format *by_type(const struct decode *decode, uint16_t type)
@@ -367,7 +327,7 @@ static int set_type(struct decode *decode, uint16_t type, struct format *format)
 	return 0;
 }
 
-static int add_format(struct decode *decode, int event, int id, struct tep_event *described)
+static int add_known_format(struct decode *decode, int event, int id, struct tep_event *described)
 {
 	struct format *format;
 	int ret;
@@ -375,14 +335,22 @@ static int add_format(struct decode *decode, int event, int id, struct tep_event
 	if (by_type(decode, (uint16_t)described->id))
 		return -EEXIST;
 	format = calloc(1, sizeof(*format));
-	ret = format ? bind_format(decode, format, event, id, described) : -ENOMEM;
-	if (!ret)
-		ret = set_type(decode, (uint16_t)described->id, format);
-	if (ret)
+	if (!format)
+		return -ENOMEM;
+	format->event = event;
+	format->id = id;
+	ret = check_entry(described) && bind_event(decode, format, described) ?
+		      set_type(decode, (uint16_t)described->id, format) :
+		      -EINVAL;
+	if (ret) {
 		free(format);
-	else
-		SLIST_INSERT_HEAD(&decode->formats, format, link);
-	return ret;
+		return ret;
+	}
+	format->minimum = end_of_fields(format, described->format.common_fields, 0);
+	format->minimum = end_of_fields(format, described->format.fields, format->minimum);
+	decode->has_formats = true;
+	SLIST_INSERT_HEAD(&decode->formats, format, link);
+	return 0;
 }
 
 static int ignore_type(struct decode *decode, int type)
@@ -403,7 +371,7 @@ int decode_add_format(struct decode *decode, int event, int id, const char *text
 	ret = event_format_read(&format, text, length);
 	if (ret)
 		return ret;
-	ret = add_format(decode, event, id, format.event);
+	ret = add_known_format(decode, event, id, format.event);
 	event_format_free(&format);
 	return ret;
 }
@@ -432,38 +400,14 @@ static int ignore_format(void *decode, const char *system, const char *name)
 
 /* ---- records ---- */
 
-static inline uint16_t load_16(const struct decode *decode, const void *at)
-{
-	uint16_t value;
-
-	memcpy(&value, at, sizeof(value));
-	return decode->big_endian ? be16toh(value) : le16toh(value);
-}
-
-static inline uint32_t load_32(const struct decode *decode, const void *at)
-{
-	uint32_t value;
-
-	memcpy(&value, at, sizeof(value));
-	return decode->big_endian ? be32toh(value) : le32toh(value);
-}
-
-static inline uint64_t load_64(const struct decode *decode, const void *at)
-{
-	uint64_t value;
-
-	memcpy(&value, at, sizeof(value));
-	return decode->big_endian ? be64toh(value) : le64toh(value);
-}
-
 /* In big-endian data the field is in the low bits of the 8 bytes that end with it, else in the high ones. */
 static inline uint64_t load_field(const struct decode *decode, const struct field *field,
 				  const char *data)
 {
-	uint64_t value;
+	uint64_t value = load_64(data + field->last, decode->big_endian);
 
-	memcpy(&value, data + field->last, sizeof(value));
-	value = decode->big_endian ? be64toh(value) << field->unused : le64toh(value);
+	if (decode->big_endian)
+		value <<= field->unused;
 	return (uint64_t)((int64_t)value >> field->unused) & field->mask;
 }
 
@@ -488,12 +432,13 @@ static inline void load_window(const struct decode *decode, const char *data,
 			       struct record_window *window)
 {
 	const struct window_offsets *at = &decode->window;
+	bool big_endian = decode->big_endian;
 
-	window->depth = (int32_t)load_32(decode, data + at->depth);
-	window->function = at->function_is_long ? load_64(decode, data + at->function) :
-						  load_32(decode, data + at->function);
-	window->calltime = load_64(decode, data + at->calltime);
-	window->rettime = load_64(decode, data + at->rettime);
+	window->depth = (int32_t)load_32(data + at->depth, big_endian);
+	window->function = at->function_is_long ? load_64(data + at->function, big_endian) :
+						  load_32(data + at->function, big_endian);
+	window->calltime = load_64(data + at->calltime, big_endian);
+	window->rettime = load_64(data + at->rettime, big_endian);
 }
 
 /* Returns false for a damaged one. */
@@ -534,8 +479,8 @@ static bool parse_clock(const char *text, size_t size, uint64_t *ret_ns)
 static void locate_name(const struct decode *decode, const char *data, size_t size, size_t at,
 			struct record_superblock *superblock)
 {
-	uint64_t location = event_number(data + at, 4, decode->big_endian);
-	size_t offset = location & 0xffff, length = location >> 16 & 0xffff;
+	uint32_t location = load_32(data + at, decode->big_endian);
+	size_t offset = location & 0xffff, length = location >> 16;
 
 	if (!length || offset >= size || length > size - offset)
 		return;
@@ -559,7 +504,8 @@ static size_t read_frames(struct decode *decode, const char *data, size_t size, 
 
 int decode_type(const struct decode *decode, const void *data, size_t size)
 {
-	return decode->has_formats && size >= sizeof(uint16_t) ? load_16(decode, data) : -1;
+	return decode->has_formats && size >= sizeof(uint16_t) ? load_16(data, decode->big_endian) :
+								 -1;
 }
 
 /* Returns the format of a record, or NULL for one that has none, or less bytes than that takes. */
@@ -570,7 +516,7 @@ static inline const struct format *format_of(const struct decode *decode, const 
 
 	if (size - sizeof(struct entry) > UINT16_MAX - sizeof(struct entry))
 		return NULL;
-	format = by_type(decode, load_16(decode, data));
+	format = by_type(decode, load_16(data, decode->big_endian));
 	return format && size >= format->minimum ? format : NULL;
 }
 
@@ -586,7 +532,7 @@ static noinline int drop_record(struct decode *decode, const void *data, size_t 
 		decode->damaged++;
 		return 0;
 	}
-	type = load_16(decode, data);
+	type = load_16(data, decode->big_endian);
 	format = by_type(decode, type);
 	if (!format && !decode->read_all && !decode->source->proc) {
 		decode->read_all = true;
@@ -610,7 +556,8 @@ bool decode_task(const struct decode *decode, uint64_t ts, const void *data, siz
 	record->ts = ts;
 	record->kind = format->kind;
 	record->event = (uint16_t)format->event;
-	record->tid = (int32_t)load_32(decode, (const char *)data + offsetof(struct entry, pid));
+	record->tid = (int32_t)load_32((const char *)data + offsetof(struct entry, pid),
+				       decode->big_endian);
 	return true;
 }
 
@@ -688,7 +635,7 @@ static inline void begin_record(const struct decode *decode, const struct format
 	record->event = (uint16_t)format->event;
 	record->raw_size = (uint16_t)raw->size;
 	record->raw = data;
-	record->tid = (int32_t)load_32(decode, data + offsetof(struct entry, pid));
+	record->tid = (int32_t)load_32(data + offsetof(struct entry, pid), decode->big_endian);
 	record->flags = (uint8_t)data[offsetof(struct entry, flags)];
 	if (record->kind == RECORD_WINDOW)
 		load_window(decode, data, &record->window);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-#include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,6 +8,7 @@
 #include <sys/types.h>
 
 #include "allocfilt/record/page.h"
+#include "record/load.h"
 
 #define COMMIT_OFFSET 8 /* in the header, after the time stamp */
 
@@ -21,26 +21,10 @@
 
 #define STAMP_MASK ((1ull << (32 + PAGE_DELTA_BITS)) - 1)
 
-static uint32_t page_word(const void *at, bool big_endian)
-{
-	uint32_t value;
-
-	memcpy(&value, at, sizeof(value));
-	return big_endian ? be32toh(value) : le32toh(value);
-}
-
-static uint64_t read_u64(const void *at, bool big_endian)
-{
-	uint64_t value;
-
-	memcpy(&value, at, sizeof(value));
-	return big_endian ? be64toh(value) : le64toh(value);
-}
-
 static uint64_t read_long(const struct page_layout *layout, const unsigned char *at)
 {
-	return layout->long_size == 8 ? read_u64(at, layout->big_endian) :
-					page_word(at, layout->big_endian);
+	return layout->long_size == 8 ? load_64(at, layout->big_endian) :
+					load_32(at, layout->big_endian);
 }
 
 /*
@@ -100,7 +84,7 @@ static int walk_special(struct page_cursor *cursor, uint32_t type, uint32_t delt
 		return 0;
 	if (rest < 2 * PAGE_WORD)
 		return -EBADMSG;
-	second = page_word(at + PAGE_WORD, cursor->big_endian);
+	second = load_32(at + PAGE_WORD, cursor->big_endian);
 	if (type == PAGE_TYPE_TIME_STAMP) /* Its upper bits are those of the time before it. */
 		cursor->ts = (cursor->ts & ~STAMP_MASK) | second << PAGE_DELTA_BITS | delta;
 	else
@@ -130,8 +114,7 @@ int page_next_any(struct page_cursor *cursor)
 
 		if (rest < PAGE_WORD)
 			return -EBADMSG;
-		page_split_word(page_word(at, cursor->big_endian), cursor->big_endian, &type,
-				&delta);
+		page_split_word(load_32(at, cursor->big_endian), cursor->big_endian, &type, &delta);
 		if (type - 1 >= PAGE_TYPE_PADDING - 1) {
 			ret = walk_special(cursor, type, delta);
 			continue;
@@ -171,7 +154,7 @@ static enum page_state check_header(const struct page_layout *layout, const unsi
 		return PAGE_CUT;
 	commit = read_long(layout, page + COMMIT_OFFSET);
 	if (!commit)
-		return read_u64(page, layout->big_endian) ? PAGE_EMPTY : PAGE_ZEROS;
+		return load_64(page, layout->big_endian) ? PAGE_EMPTY : PAGE_ZEROS;
 	if (length > layout->size || !commit_plausible(layout, commit))
 		return PAGE_DAMAGED;
 	if (layout->header + (commit & COMMIT_SIZE) > length)
@@ -207,7 +190,7 @@ enum page_state page_check(const struct page_layout *layout, const void *page, s
 
 	if (state != PAGE_GOOD && state != PAGE_EMPTY)
 		return state;
-	found.ts = found.newest = read_u64(page, layout->big_endian);
+	found.ts = found.newest = load_64(page, layout->big_endian);
 	found.lost = count_lost(layout, page, length, commit);
 	page_begin(&cursor, layout, found.data, commit & COMMIT_SIZE, found.ts);
 	while ((ret = page_next(&cursor)) > 0)
@@ -228,14 +211,14 @@ static void explain_record(const struct page_cursor *cursor, struct page_fault *
 	uint64_t length = PAGE_WORD;
 
 	if (rest >= PAGE_WORD)
-		page_split_word(page_word(cursor->next, cursor->big_endian), cursor->big_endian,
+		page_split_word(load_32(cursor->next, cursor->big_endian), cursor->big_endian,
 				&type, &delta);
 	if ((type == PAGE_TYPE_LONG_DATA || type >= PAGE_TYPE_PADDING) && rest < 2 * PAGE_WORD) {
 		snprintf(fault->text, sizeof(fault->text), "a record is cut after %zu bytes", rest);
 		return;
 	}
 	if (type == PAGE_TYPE_LONG_DATA || type == PAGE_TYPE_PADDING)
-		length += page_word(cursor->next + PAGE_WORD, cursor->big_endian);
+		length += load_32(cursor->next + PAGE_WORD, cursor->big_endian);
 	else
 		length += type * PAGE_WORD;
 	if (length > rest)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <endian.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -10,6 +11,14 @@
 #include "allocfilt/base/file.h"
 #include "allocfilt/base/trace_dir.h"
 #include "allocfilt/record/source.h"
+
+uint64_t event_number(const void *at, size_t size, bool big_endian)
+{
+	uint64_t value = 0;
+
+	memcpy((char *)&value + (big_endian ? sizeof(value) - size : 0), at, size);
+	return big_endian ? be64toh(value) : le64toh(value);
+}
 
 static int compare_path(const void *path, const void *file)
 {
