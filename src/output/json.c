@@ -404,13 +404,13 @@ static void put_pressure(struct json *json, const struct summary_view *view)
 	json_close(json, '}');
 }
 
-void json_summary(struct writer *writer, const struct summary_view *view, bool final)
+void json_summary(struct writer *writer, const struct summary_view *view)
 {
 	struct summary *summary = view->summary;
 	struct json json;
 
 	json_begin_line(&json, writer, "summary");
-	json_bool(&json, "final", final);
+	json_bool(&json, "final", !view->so_far);
 	put_time(&json, view->resolver, view->ts);
 	json_number(&json, "threshold_ns", view->plan->threshold);
 	json_number(&json, "report_ns", view->report);
@@ -537,19 +537,13 @@ static int json_form_stall(struct output *output, const struct named_stall *name
 static int json_form_summary(struct output *output, const struct summary_view *view)
 {
 	if (view->form != SUMMARY_NONE)
-		json_summary(output->setup.writer, view, true);
+		json_summary(output->setup.writer, view);
 	return writer_flush(output->setup.writer);
-}
-
-static int json_form_so_far(struct writer *writer, const struct summary_view *view)
-{
-	json_summary(writer, view, false);
-	return writer_flush(writer);
 }
 
 const struct output_ops json_form = {
 	.begin = json_form_begin,
 	.stall = json_form_stall,
 	.summary = json_form_summary,
-	.so_far = json_form_so_far,
+	.has_so_far = true,
 };
