@@ -51,8 +51,8 @@ struct journal {
 	uint64_t now;  /* ns: the latest tick */
 	uint64_t used; /* ns: the rate limit's token bucket, as a time; see use_rate() */
 	uint64_t next_status;
-	uint64_t period_since; /* ns, of the ticks: what entries of units tell begins then */
-	uint64_t held_back;    /* stalls, since the start */
+	uint64_t period_since;	      /* ns, of the ticks: what entries of units tell begins then */
+	struct journal_counts counts; /* since the start */
 	struct held held;
 	struct journal_entry entry; /* in preparation */
 };
@@ -72,6 +72,7 @@ static int journal_make(struct output *output)
 		return ret;
 	}
 	output->form = journal;
+	output->counts = &journal->counts;
 	return 0;
 }
 
@@ -83,15 +84,11 @@ static void journal_release(struct output *output)
 	free(journal);
 }
 
-static void journal_counts(const struct output *output, struct journal_counts *ret_counts)
+static void send_entry(struct journal *journal, const struct journal_entry *entry)
 {
-	const struct journal *journal = output->form;
-
-	*ret_counts = (struct journal_counts){
-		.entries = journal_socket_sent(journal->socket),
-		.held_back = journal->held_back,
-		.dropped = journal_socket_dropped(journal->socket),
-	};
+	journal_socket_send(journal->socket, entry);
+	journal->counts.entries = journal_socket_sent(journal->socket);
+	journal->counts.dropped = journal_socket_dropped(journal->socket);
 }
 
 /* Starts an entry with the fields that every entry has. */
@@ -146,7 +143,7 @@ static void send_stall(struct journal *journal, const struct named_stall *named,
 	journal_stall_message(message, named, resolver);
 	journal_entry_text(entry, "MESSAGE", message);
 	journal_stall_fields(entry, named, resolver);
-	journal_socket_send(journal->socket, entry);
+	send_entry(journal, entry);
 }
 
 static void hold_back(struct journal *journal, const struct named_stall *named,
@@ -165,7 +162,7 @@ static void hold_back(struct journal *journal, const struct named_stall *named,
 	}
 	held->count++;
 	held->total += ns;
-	journal->held_back++;
+	journal->counts.held_back++;
 }
 
 /* A namespace has an instance of its own, systemd-journald@NAMESPACE.service. */
@@ -211,7 +208,7 @@ static void send_held_back(struct journal *journal)
 	journal_entry_number(entry, "ALLOCFILT_HELD_BACK", held->count);
 	journal_entry_number(entry, "ALLOCFILT_HELD_BACK_USEC", held->total / 1000);
 	journal_entry_fields(entry, &held->fields);
-	journal_socket_send(journal->socket, entry);
+	send_entry(journal, entry);
 	held->count = 0;
 	held->total = 0;
 }
@@ -286,7 +283,7 @@ static void send_unit(struct journal *journal, const struct unit_total *unit, ui
 	journal_entry_number(entry, "ALLOCFILT_TOTAL_USEC", unit->ranked.total / 1000);
 	journal_entry_number(entry, "ALLOCFILT_WORST_USEC", unit->max / 1000);
 	journal_entry_number(entry, "ALLOCFILT_PERIOD_USEC", period / 1000);
-	journal_socket_send(journal->socket, entry);
+	send_entry(journal, entry);
 }
 
 /* Entries about the units that waited most since the last ones. */
@@ -375,7 +372,7 @@ static void send_status_entry(struct journal *journal, const struct summary_view
 	run_message(message, sizeof(message), view);
 	journal_entry_text(entry, "MESSAGE", message);
 	put_run_fields(entry, view);
-	journal_socket_send(journal->socket, entry);
+	send_entry(journal, entry);
 }
 
 static void journal_tick(struct output *output, uint64_t now, const struct summary_view *view)
@@ -424,7 +421,7 @@ static int journal_summary(struct output *output, const struct summary_view *vie
 	entry = begin_entry(journal, JOURNAL_ID_SUMMARY, LOG_INFO);
 	put_run_fields(entry, view);
 	journal_entry_text(entry, "MESSAGE", message);
-	journal_socket_send(journal->socket, entry);
+	send_entry(journal, entry);
 	return 0;
 }
 
@@ -433,6 +430,5 @@ const struct output_ops journal_form = {
 	.release = journal_release,
 	.stall = journal_stall,
 	.tick = journal_tick,
-	.counts = journal_counts,
 	.summary = journal_summary,
 };

@@ -22,7 +22,7 @@ struct frame {
 };
 
 /* A semicolon would end the frame. */
-static void put_name(struct writer *writer, const char *name)
+static void folded_name(struct writer *writer, const char *name)
 {
 	char text[TEXT_ESCAPED_MAX * CHAIN_NAME_MAX];
 
@@ -34,7 +34,7 @@ static void put_name(struct writer *writer, const char *name)
 	}
 }
 
-static void put_frames(struct writer *writer, const struct frame *frame)
+static void folded_frames(struct writer *writer, const struct frame *frame)
 {
 	/* Of the root: tasks for which the table had no room. */
 	if (!frame->above) {
@@ -42,25 +42,25 @@ static void put_frames(struct writer *writer, const struct frame *frame)
 		return;
 	}
 	if (frame->above->above) {
-		put_frames(writer, frame->above);
+		folded_frames(writer, frame->above);
 		writer_put(writer, ";", 1);
 	}
-	put_name(writer, frame->step->name);
+	folded_name(writer, frame->step->name);
 }
 
 /* Puts what is below a step, and the time that it has alone. */
-static void put_steps(struct writer *writer, const struct frame *above)
+static void folded_steps(struct writer *writer, const struct frame *above)
 {
 	uint64_t ns = above->step->ns;
 	char number[32];
 
 	for (const struct chain_step *step = above->step->below; step; step = step->next) {
-		put_steps(writer, &(struct frame){ above, step });
+		folded_steps(writer, &(struct frame){ above, step });
 		ns -= step->ns < ns ? step->ns : ns;
 	}
 	if (!ns)
 		return;
-	put_frames(writer, above);
+	folded_frames(writer, above);
 	snprintf(number, sizeof(number), " %" PRIu64 "\n", ns);
 	writer_put(writer, number, strlen(number));
 }
@@ -88,7 +88,7 @@ static int folded_summary(struct output *output, const struct summary_view *view
 	uint64_t dropped = chains_dropped(output->form);
 
 	(void)view;
-	put_steps(writer, &(struct frame){ NULL, chains_sorted(output->form) });
+	folded_steps(writer, &(struct frame){ NULL, chains_sorted(output->form) });
 	if (dropped)
 		log_warning("a limit was reached: %" PRIu64
 			    " times a chain of causes was cut short",

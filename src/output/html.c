@@ -17,7 +17,7 @@
  * nothing outside; its policy makes a browser hold to that whatever a name may contain. Each graphic
  * has a table with the same figures, for a screen reader.
  *
- * The page is also well-formed XML. put() writes words and numbers of our own, put_text() all else.
+ * The page is also well-formed XML. html_put() writes words and numbers of our own, html_text() all else.
  */
 
 #define STEPS_MAX 2048 /* of the flame graph */
@@ -98,14 +98,14 @@ static const char style[] =
 
 /* ---- text ---- */
 
-static void put_raw(struct writer *writer, const char *text)
+static void html_raw(struct writer *writer, const char *text)
 {
 	writer_put(writer, text, strlen(text));
 }
 
 /* For numbers and short words of our own: what is longer than the buffer would be cut. */
-__attribute__((format(printf, 2, 3))) static void put(struct writer *writer, const char *format,
-						      ...)
+__attribute__((format(printf, 2, 3))) static void html_put(struct writer *writer,
+							   const char *format, ...)
 {
 	char text[512];
 	va_list arguments;
@@ -113,37 +113,37 @@ __attribute__((format(printf, 2, 3))) static void put(struct writer *writer, con
 	va_start(arguments, format);
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	put_raw(writer, text);
+	html_raw(writer, text);
 }
 
 /* Any bytes. */
-static void put_text(struct writer *writer, const char *text)
+static void html_text(struct writer *writer, const char *text)
 {
 	char escaped[256];
 
 	while (*text) {
 		text += text_escape(escaped, sizeof(escaped), text, TEXT_HTML);
-		put_raw(writer, escaped);
+		html_raw(writer, escaped);
 	}
 }
 
 /* A name of any bytes may also change the direction of what is written after it. */
-static void put_name(struct writer *writer, const char *name)
+static void html_name(struct writer *writer, const char *name)
 {
-	put_raw(writer, "<bdi>");
-	put_text(writer, name);
-	put_raw(writer, "</bdi>");
+	html_raw(writer, "<bdi>");
+	html_text(writer, name);
+	html_raw(writer, "</bdi>");
 }
 
 /* "2026-11-22T01:02:32.689Z", or seconds of the trace clock, "7.882 s" */
-static void put_time(struct writer *writer, const struct resolver *resolver, uint64_t ts)
+static void html_time(struct writer *writer, const struct resolver *resolver, uint64_t ts)
 {
 	char time[CLOCK_TEXT_MAX];
 
 	if (resolver_time(resolver, ts, time))
-		put(writer, "%.23sZ", time);
+		html_put(writer, "%.23sZ", time);
 	else
-		put(writer, "%.*s s", (int)strlen(time) - 3, time);
+		html_put(writer, "%.*s s", (int)strlen(time) - 3, time);
 }
 
 static unsigned int percent(uint64_t ns, uint64_t whole)
@@ -152,29 +152,29 @@ static unsigned int percent(uint64_t ns, uint64_t whole)
 }
 
 /* A share of the whole, as the width of a bar or box: never more than all in sum. */
-static void put_width(struct writer *writer, uint64_t ns, uint64_t whole)
+static void html_width(struct writer *writer, uint64_t ns, uint64_t whole)
 {
 	unsigned int width = whole ? (unsigned int)((double)ns / (double)whole * 100000) : 0;
 
-	put(writer, "%u.%03u%%", width / 1000, width % 1000);
+	html_put(writer, "%u.%03u%%", width / 1000, width % 1000);
 }
 
-static void put_bar(struct writer *writer, uint64_t ns, uint64_t whole)
+static void html_bar(struct writer *writer, uint64_t ns, uint64_t whole)
 {
-	put_raw(writer, "<td class=\"bar\" style=\"--w:");
-	put_width(writer, ns, whole);
-	put(writer, "\">%u %%</td>", percent(ns, whole));
+	html_raw(writer, "<td class=\"bar\" style=\"--w:");
+	html_width(writer, ns, whole);
+	html_put(writer, "\">%u %%</td>", percent(ns, whole));
 }
 
 /* ---- when ---- */
 
 /* The longest time of a row of the heat map; above all edges there is none. */
-static void put_edge(struct writer *writer, unsigned int row)
+static void html_edge(struct writer *writer, unsigned int row)
 {
 	if (row < LATENCY_EDGES)
-		put(writer, MS, MS_OF(latency_edge(row)));
+		html_put(writer, MS, MS_OF(latency_edge(row)));
 	else
-		put(writer, "more than " MS, MS_OF(latency_edge(LATENCY_EDGES - 1)));
+		html_put(writer, "more than " MS, MS_OF(latency_edge(LATENCY_EDGES - 1)));
 }
 
 static unsigned int bits_of(uint64_t count)
@@ -188,9 +188,9 @@ static unsigned int shade(unsigned int bits, unsigned int most_bits)
 	return LEVELS - (most_bits - bits) * LEVELS / most_bits;
 }
 
-static void put_cells(struct writer *writer, const struct resolver *resolver,
-		      const struct heat_map *map, unsigned int lowest, unsigned int highest,
-		      unsigned int most_bits)
+static void html_cells(struct writer *writer, const struct resolver *resolver,
+		       const struct heat_map *map, unsigned int lowest, unsigned int highest,
+		       unsigned int most_bits)
 {
 	for (uint64_t n = map->first; n <= map->last; n++) {
 		const struct latency *column = &map->columns[n - map->first];
@@ -200,22 +200,22 @@ static void put_cells(struct writer *writer, const struct resolver *resolver,
 
 			if (!count)
 				continue;
-			put(writer,
-			    "<rect class=\"q%u\" x=\"%" PRIu64 "\" y=\"%u\" width=\"1\" "
-			    "height=\"1\"><title>from ",
-			    shade(bits_of(count), most_bits), n - map->first, highest - row);
-			put_time(writer, resolver, n * map->width);
-			put_raw(writer, row < LATENCY_EDGES ? ", up to " : ", ");
-			put_edge(writer, row);
-			put(writer, " ms: %" PRIu64 " stall%s</title></rect>\n", count,
-			    count == 1 ? "" : "s");
+			html_put(writer,
+				 "<rect class=\"q%u\" x=\"%" PRIu64 "\" y=\"%u\" width=\"1\" "
+				 "height=\"1\"><title>from ",
+				 shade(bits_of(count), most_bits), n - map->first, highest - row);
+			html_time(writer, resolver, n * map->width);
+			html_raw(writer, row < LATENCY_EDGES ? ", up to " : ", ");
+			html_edge(writer, row);
+			html_put(writer, " ms: %" PRIu64 " stall%s</title></rect>\n", count,
+				 count == 1 ? "" : "s");
 		}
 	}
 }
 
 /* Labels of the time axis at round times, in UTC if that is known. */
-static void put_ticks(struct writer *writer, const struct resolver *resolver,
-		      const struct heat_map *map)
+static void html_ticks(struct writer *writer, const struct resolver *resolver,
+		       const struct heat_map *map)
 {
 	static const uint64_t steps[] = {
 		1000000ull,    2000000ull,    5000000ull,     10000000ull,    20000000ull,
@@ -239,65 +239,65 @@ static void put_ticks(struct writer *writer, const struct resolver *resolver,
 		of_day = hours * HOUR + minutes * MINUTE + seconds * NS_PER_SECOND + ns;
 	for (uint64_t unit = NS_PER_SECOND; unit > NS_PER_MS && step % unit; unit /= 10)
 		decimals++;
-	put_raw(writer, "<div class=\"x\" aria-hidden=\"true\">");
+	html_raw(writer, "<div class=\"x\" aria-hidden=\"true\">");
 	for (uint64_t at = (step - of_day % step) % step; at < span; at += step) {
 		if (at > span - span / 16)
 			break;
-		put_raw(writer, "<span style=\"left:");
-		put_width(writer, at, span);
-		put_raw(writer, "\">");
+		html_raw(writer, "<span style=\"left:");
+		html_width(writer, at, span);
+		html_raw(writer, "\">");
 		if (!resolver_time(resolver, from + at, text))
-			put(writer, "%.*f s", (int)decimals, (double)(from + at) / 1e9);
+			html_put(writer, "%.*f s", (int)decimals, (double)(from + at) / 1e9);
 		else if (step >= 6 * HOUR)
-			put(writer, "%.5s %.5s", text + 5, text + 11);
+			html_put(writer, "%.5s %.5s", text + 5, text + 11);
 		else if (step >= MINUTE)
-			put(writer, "%.5s", text + 11);
+			html_put(writer, "%.5s", text + 11);
 		else
-			put(writer, "%.*s", (int)(decimals ? 9 + decimals : 8), text + 11);
-		put_raw(writer, "</span>");
+			html_put(writer, "%.*s", (int)(decimals ? 9 + decimals : 8), text + 11);
+		html_raw(writer, "</span>");
 	}
-	put_raw(writer, "</div>\n");
+	html_raw(writer, "</div>\n");
 }
 
-static void put_heat_table(struct writer *writer, const struct resolver *resolver,
-			   const struct heat_map *map, unsigned int lowest, unsigned int highest)
+static void html_heat_table(struct writer *writer, const struct resolver *resolver,
+			    const struct heat_map *map, unsigned int lowest, unsigned int highest)
 {
-	put_raw(writer, "<details><summary>The heat map as a table</summary>\n"
-			"<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
-			"aria-label=\"Stalls by time and duration\"><table id=\"heat\">"
-			"<caption>Stalls by when they began and how long they took, up to … ms"
-			"</caption><thead><tr><th scope=\"col\">from</th>");
+	html_raw(writer, "<details><summary>The heat map as a table</summary>\n"
+			 "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+			 "aria-label=\"Stalls by time and duration\"><table id=\"heat\">"
+			 "<caption>Stalls by when they began and how long they took, up to … ms"
+			 "</caption><thead><tr><th scope=\"col\">from</th>");
 	for (unsigned int row = lowest; row <= highest; row++) {
-		put_raw(writer, "<th scope=\"col\">");
-		put_edge(writer, row);
-		put_raw(writer, "</th>");
+		html_raw(writer, "<th scope=\"col\">");
+		html_edge(writer, row);
+		html_raw(writer, "</th>");
 	}
-	put_raw(writer, "<th scope=\"col\">stalls</th><th scope=\"col\">waited ms</th></tr>"
-			"</thead><tbody>\n");
+	html_raw(writer, "<th scope=\"col\">stalls</th><th scope=\"col\">waited ms</th></tr>"
+			 "</thead><tbody>\n");
 	for (uint64_t n = map->first; n <= map->last; n++) {
 		const struct latency *column = &map->columns[n - map->first];
 
 		if (!column->count)
 			continue;
-		put_raw(writer, "<tr><th scope=\"row\">");
-		put_time(writer, resolver, n * map->width);
-		put_raw(writer, "</th>");
+		html_raw(writer, "<tr><th scope=\"row\">");
+		html_time(writer, resolver, n * map->width);
+		html_raw(writer, "</th>");
 		for (unsigned int row = lowest; row <= highest; row++) {
 			uint64_t count = latency_below(column, row);
 
-			put(writer, count ? "<td>%" PRIu64 "</td>" : "<td></td>", count);
+			html_put(writer, count ? "<td>%" PRIu64 "</td>" : "<td></td>", count);
 		}
-		put(writer, "<td>%" PRIu64 "</td><td>" MS "</td></tr>\n", column->count,
-		    MS_OF(column->total));
+		html_put(writer, "<td>%" PRIu64 "</td><td>" MS "</td></tr>\n", column->count,
+			 MS_OF(column->total));
 	}
-	put_raw(writer, "</tbody></table></div></details>\n");
+	html_raw(writer, "</tbody></table></div></details>\n");
 }
 
-static void put_legend(struct writer *writer, uint64_t most)
+static void html_legend(struct writer *writer, uint64_t most)
 {
 	unsigned int most_bits = bits_of(most);
 
-	put_raw(writer, "<p class=\"legend\">Stalls in a cell: ");
+	html_raw(writer, "<p class=\"legend\">Stalls in a cell: ");
 	for (unsigned int bits = 1; bits <= most_bits; bits++) {
 		uint64_t from = 1ull << (bits - 1), to;
 		unsigned int same = shade(bits, most_bits);
@@ -305,15 +305,15 @@ static void put_legend(struct writer *writer, uint64_t most)
 		while (bits < most_bits && shade(bits + 1, most_bits) == same)
 			bits++;
 		to = bits == most_bits ? most : (1ull << bits) - 1;
-		put(writer, "<span><i class=\"q%u\"></i>%" PRIu64, same, from);
+		html_put(writer, "<span><i class=\"q%u\"></i>%" PRIu64, same, from);
 		if (to > from)
-			put(writer, " to %" PRIu64, to);
-		put_raw(writer, "</span>");
+			html_put(writer, " to %" PRIu64, to);
+		html_raw(writer, "</span>");
 	}
-	put_raw(writer, "</p>\n");
+	html_raw(writer, "</p>\n");
 }
 
-static void put_when(struct writer *writer, const struct summary_view *view, struct heat_map *map)
+static void html_when(struct writer *writer, const struct summary_view *view, struct heat_map *map)
 {
 	unsigned int lowest, highest, rows;
 	uint64_t most = 0;
@@ -332,98 +332,100 @@ static void put_when(struct writer *writer, const struct summary_view *view, str
 			if (count > most)
 				most = count;
 		}
-	put_raw(writer,
-		"<section id=\"when\"><h2>When</h2>\n<figure><figcaption>Stalls by when they "
-		"began (");
+	html_raw(writer,
+		 "<section id=\"when\"><h2>When</h2>\n<figure><figcaption>Stalls by when they "
+		 "began (");
 	if (resolver_time(view->resolver, view->since, text))
-		put(writer, "UTC, from %.10s on", text);
+		html_put(writer, "UTC, from %.10s on", text);
 	else
-		put_raw(writer, "seconds of the trace clock");
-	put(writer,
-	    ") and how long they took, in ms. A column is %" PRIu64
-	    " ms, a row up to twice as long as "
-	    "the one below.</figcaption>\n",
-	    map->width / 1000000);
-	put_raw(writer, "<div class=\"map\"><div class=\"y\" aria-hidden=\"true\">");
+		html_raw(writer, "seconds of the trace clock");
+	html_put(writer,
+		 ") and how long they took, in ms. A column is %" PRIu64
+		 " ms, a row up to twice as long as "
+		 "the one below.</figcaption>\n",
+		 map->width / 1000000);
+	html_raw(writer, "<div class=\"map\"><div class=\"y\" aria-hidden=\"true\">");
 	for (unsigned int row = highest + 1; row-- > lowest;) {
-		put_raw(writer, row < LATENCY_EDGES ? "<div>≤ " : "<div>");
-		put_edge(writer, row);
-		put_raw(writer, "</div>");
+		html_raw(writer, row < LATENCY_EDGES ? "<div>≤ " : "<div>");
+		html_edge(writer, row);
+		html_raw(writer, "</div>");
 	}
-	put(writer,
-	    "</div>\n<svg role=\"img\" aria-label=\"Heat map; the table below has its figures\" "
-	    "viewBox=\"0 0 %" PRIu64 " %u\" preserveAspectRatio=\"none\" "
-	    "shape-rendering=\"crispEdges\" style=\"height:%u.%02urem\">\n",
-	    map->last - map->first + 1, rows, rows * 115 / 100, rows * 115 % 100);
-	put_cells(writer, view->resolver, map, lowest, highest, bits_of(most));
-	put_raw(writer, "</svg>\n");
-	put_ticks(writer, view->resolver, map);
-	put_raw(writer, "</div></figure>\n");
-	put_legend(writer, most);
-	put_heat_table(writer, view->resolver, map, lowest, highest);
-	put_raw(writer, "</section>\n");
+	html_put(
+		writer,
+		"</div>\n<svg role=\"img\" aria-label=\"Heat map; the table below has its figures\" "
+		"viewBox=\"0 0 %" PRIu64 " %u\" preserveAspectRatio=\"none\" "
+		"shape-rendering=\"crispEdges\" style=\"height:%u.%02urem\">\n",
+		map->last - map->first + 1, rows, rows * 115 / 100, rows * 115 % 100);
+	html_cells(writer, view->resolver, map, lowest, highest, bits_of(most));
+	html_raw(writer, "</svg>\n");
+	html_ticks(writer, view->resolver, map);
+	html_raw(writer, "</div></figure>\n");
+	html_legend(writer, most);
+	html_heat_table(writer, view->resolver, map, lowest, highest);
+	html_raw(writer, "</section>\n");
 }
 
 /* ---- why ---- */
 
 /* The boxes below a step. Those too narrow to be seen are at the end, and left out. */
-static void put_boxes(struct writer *writer, const struct chain_step *step, uint64_t whole,
-		      unsigned int level)
+static void html_boxes(struct writer *writer, const struct chain_step *step, uint64_t whole,
+		       unsigned int level)
 {
 	const struct chain_step *below = step->below;
 
 	if (!below || below->ns < whole / CUT_SHARE)
 		return;
-	put_raw(writer, "<ul>");
+	html_raw(writer, "<ul>");
 	for (; below && below->ns >= whole / CUT_SHARE; below = below->next) {
-		put_raw(writer, "<li style=\"width:");
-		put_width(writer, below->ns, step->ns);
+		html_raw(writer, "<li style=\"width:");
+		html_width(writer, below->ns, step->ns);
 		if (level == 2 && !strcmp(below->name, phase_group_names[PHASE_REST].title))
-			put_raw(writer, "\"><span class=\"rest\" title=\"");
+			html_raw(writer, "\"><span class=\"rest\" title=\"");
 		else
-			put(writer, "\"><span class=\"l%u\" title=\"", level);
-		put_text(writer, below->name);
-		put(writer, ": " MS " ms, %u %%\">", MS_OF(below->ns), percent(below->ns, whole));
-		put_text(writer, below->name);
-		put(writer, " %u %%</span>", percent(below->ns, whole));
-		put_boxes(writer, below, whole, level + 1);
-		put_raw(writer, "</li>");
+			html_put(writer, "\"><span class=\"l%u\" title=\"", level);
+		html_text(writer, below->name);
+		html_put(writer, ": " MS " ms, %u %%\">", MS_OF(below->ns),
+			 percent(below->ns, whole));
+		html_text(writer, below->name);
+		html_put(writer, " %u %%</span>", percent(below->ns, whole));
+		html_boxes(writer, below, whole, level + 1);
+		html_raw(writer, "</li>");
 	}
-	put_raw(writer, "</ul>\n");
+	html_raw(writer, "</ul>\n");
 }
 
 /* The rows of the steps below a step; where each belongs is said too, as nobody hears an indent. */
-static void put_steps(struct writer *writer, const struct chain_step *step, uint64_t whole,
-		      unsigned int level)
+static void html_steps(struct writer *writer, const struct chain_step *step, uint64_t whole,
+		       unsigned int level)
 {
 	for (const struct chain_step *below = step->below; below; below = below->next) {
-		put(writer, "<tr class=\"d%u\"><th scope=\"row\">", level);
+		html_put(writer, "<tr class=\"d%u\"><th scope=\"row\">", level);
 		if (*step->name) {
-			put_raw(writer, "<span class=\"vh\">");
-			put_text(writer, step->name);
-			put_raw(writer, ": </span>");
+			html_raw(writer, "<span class=\"vh\">");
+			html_text(writer, step->name);
+			html_raw(writer, ": </span>");
 		}
-		put_name(writer, below->name);
-		put(writer, "</th><td>" MS "</td>", MS_OF(below->ns));
-		put_bar(writer, below->ns, whole);
-		put_raw(writer, "</tr>\n");
-		put_steps(writer, below, whole, level + 1);
+		html_name(writer, below->name);
+		html_put(writer, "</th><td>" MS "</td>", MS_OF(below->ns));
+		html_bar(writer, below->ns, whole);
+		html_raw(writer, "</tr>\n");
+		html_steps(writer, below, whole, level + 1);
 	}
 }
 
 /* How many stalls each cause explains, most time first. */
-static void put_causes(struct writer *writer, const struct summary_stalls *stalls)
+static void html_causes(struct writer *writer, const struct summary_stalls *stalls)
 {
 	bool done[CAUSES] = { false };
 	int most;
 
-	put_raw(writer,
-		"<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
-		"aria-label=\"Stalls by cause\"><table id=\"kinds\"><caption>Stalls by cause: "
-		"what took at least half of each</caption><thead><tr>"
-		"<th scope=\"col\">cause</th><th scope=\"col\">stalls</th>"
-		"<th scope=\"col\">ms in all</th><th scope=\"col\">of all</th></tr></thead>"
-		"<tbody>\n");
+	html_raw(writer,
+		 "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+		 "aria-label=\"Stalls by cause\"><table id=\"kinds\"><caption>Stalls by cause: "
+		 "what took at least half of each</caption><thead><tr>"
+		 "<th scope=\"col\">cause</th><th scope=\"col\">stalls</th>"
+		 "<th scope=\"col\">ms in all</th><th scope=\"col\">of all</th></tr></thead>"
+		 "<tbody>\n");
 	for (;;) {
 		most = -1;
 		for (int cause = 0; cause < CAUSES; cause++)
@@ -433,48 +435,49 @@ static void put_causes(struct writer *writer, const struct summary_stalls *stall
 		if (most < 0)
 			break;
 		done[most] = true;
-		put(writer, "<tr><th scope=\"row\">%s</th><td>%" PRIu64 "</td><td>" MS "</td>",
-		    most == CAUSE_MIXED ? "nothing is half of it" : cause_name(most)->title,
-		    stalls->causes[most].count, MS_OF(stalls->causes[most].total));
-		put_bar(writer, stalls->causes[most].total, stalls->latency.total);
-		put_raw(writer, "</tr>\n");
+		html_put(writer, "<tr><th scope=\"row\">%s</th><td>%" PRIu64 "</td><td>" MS "</td>",
+			 most == CAUSE_MIXED ? "nothing is half of it" : cause_name(most)->title,
+			 stalls->causes[most].count, MS_OF(stalls->causes[most].total));
+		html_bar(writer, stalls->causes[most].total, stalls->latency.total);
+		html_raw(writer, "</tr>\n");
 	}
-	put_raw(writer, "</tbody></table></div>\n");
+	html_raw(writer, "</tbody></table></div>\n");
 }
 
-static void put_why(struct writer *writer, const struct summary_view *view, struct chains *chains)
+static void html_why(struct writer *writer, const struct summary_view *view, struct chains *chains)
 {
 	const struct chain_step *root = chains_sorted(chains);
 
 	if (!root->ns)
 		return;
-	put_raw(writer,
+	html_raw(
+		writer,
 		"<section id=\"why\" class=\"tables\"><h2>Why</h2>\n<figure><figcaption>Where the time of all "
 		"stalls went: a box is as wide as its part of the time, and below it is what "
 		"it consists of. Rest is what no slow run of a traced function explains."
 		"</figcaption>\n<div class=\"flame\" aria-hidden=\"true\">"
 		"<span class=\"l0\">all stalls</span>");
-	put_boxes(writer, root, root->ns, 1);
-	put_raw(writer, "</div></figure>\n<details><summary>The flame graph as a table</summary>\n"
-			"<table id=\"causes\"><caption>Where the time of all stalls went</caption>"
-			"<thead><tr><th scope=\"col\">cause</th><th scope=\"col\">ms</th>"
-			"<th scope=\"col\">of all</th></tr></thead><tbody>\n");
-	put_steps(writer, root, root->ns, 0);
-	put_raw(writer, "</tbody></table></details>\n");
-	put_causes(writer, summary_stalls(view->summary, STALLS_WAITING));
+	html_boxes(writer, root, root->ns, 1);
+	html_raw(writer, "</div></figure>\n<details><summary>The flame graph as a table</summary>\n"
+			 "<table id=\"causes\"><caption>Where the time of all stalls went</caption>"
+			 "<thead><tr><th scope=\"col\">cause</th><th scope=\"col\">ms</th>"
+			 "<th scope=\"col\">of all</th></tr></thead><tbody>\n");
+	html_steps(writer, root, root->ns, 0);
+	html_raw(writer, "</tbody></table></details>\n");
+	html_causes(writer, summary_stalls(view->summary, STALLS_WAITING));
 	if (chains_dropped(chains))
-		put(writer,
-		    "<p>%" PRIu64 " times a cause had no room of its own here: its time is in "
-		    "the step above.</p>\n",
-		    chains_dropped(chains));
-	put_raw(writer, "</section>\n");
+		html_put(writer,
+			 "<p>%" PRIu64 " times a cause had no room of its own here: its time is in "
+			 "the step above.</p>\n",
+			 chains_dropped(chains));
+	html_raw(writer, "</section>\n");
 }
 
 /* ---- who ---- */
 
-static void put_waiters(struct writer *writer, const struct summary_view *view,
-			enum summary_table kind, const char *id, const char *title,
-			const char *name)
+static void html_waiters(struct writer *writer, const struct summary_view *view,
+			 enum summary_table kind, const char *id, const char *title,
+			 const char *name)
 {
 	size_t count = summary_count(view->summary, kind);
 	size_t shown = count < view->top ? count : view->top;
@@ -483,133 +486,136 @@ static void put_waiters(struct writer *writer, const struct summary_view *view,
 
 	if (!count)
 		return;
-	put(writer,
-	    "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"%s\">"
-	    "<table id=\"%s\"><caption>%s",
-	    title, id, title);
+	html_put(writer,
+		 "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"%s\">"
+		 "<table id=\"%s\"><caption>%s",
+		 title, id, title);
 	if (shown < count)
-		put(writer, " (%zu of %zu)", shown, count);
-	put(writer,
-	    "</caption><thead><tr><th scope=\"col\">%s</th><th scope=\"col\">stalls</th>"
-	    "<th scope=\"col\">ms in all</th><th scope=\"col\">of all</th>"
-	    "<th scope=\"col\">p99 ms</th><th scope=\"col\">longest ms</th></tr></thead><tbody>\n",
-	    name);
+		html_put(writer, " (%zu of %zu)", shown, count);
+	html_put(
+		writer,
+		"</caption><thead><tr><th scope=\"col\">%s</th><th scope=\"col\">stalls</th>"
+		"<th scope=\"col\">ms in all</th><th scope=\"col\">of all</th>"
+		"<th scope=\"col\">p99 ms</th><th scope=\"col\">longest ms</th></tr></thead><tbody>\n",
+		name);
 	for (size_t i = 0; i < shown; i++) {
 		const struct summary_total *waiter = summary_at(view->summary, kind, i);
 		const struct latency *latency = &waiter->latency;
 
-		put_raw(writer, "<tr><th scope=\"row\">");
-		put_name(writer, waiter->ranked.name);
+		html_raw(writer, "<tr><th scope=\"row\">");
+		html_name(writer, waiter->ranked.name);
 		if (kind != SUMMARY_CGROUPS)
-			put(writer, "-%" PRIu64, waiter->ranked.id);
+			html_put(writer, "-%" PRIu64, waiter->ranked.id);
 		if (waiter->ranked.error)
-			put(writer, " <small>(up to " MS " ms more)</small>",
-			    MS_OF(waiter->ranked.error));
-		put(writer, "</th><td>%" PRIu64 "</td><td>" MS "</td>", latency->count,
-		    MS_OF(latency->total));
-		put_bar(writer, latency->total, whole);
-		put(writer, "<td>" MS "</td><td>" MS "</td></tr>\n",
-		    MS_OF(latency_percentile(latency, 99)), MS_OF(latency->max));
+			html_put(writer, " <small>(up to " MS " ms more)</small>",
+				 MS_OF(waiter->ranked.error));
+		html_put(writer, "</th><td>%" PRIu64 "</td><td>" MS "</td>", latency->count,
+			 MS_OF(latency->total));
+		html_bar(writer, latency->total, whole);
+		html_put(writer, "<td>" MS "</td><td>" MS "</td></tr>\n",
+			 MS_OF(latency_percentile(latency, 99)), MS_OF(latency->max));
 	}
-	put_raw(writer, "</tbody></table></div>\n");
+	html_raw(writer, "</tbody></table></div>\n");
 }
 
-static void put_who(struct writer *writer, const struct summary_view *view)
+static void html_who(struct writer *writer, const struct summary_view *view)
 {
 	if (!summary_stalls(view->summary, STALLS_WAITING)->latency.count &&
 	    !summary_stalls(view->summary, STALLS_BACKGROUND)->latency.count)
 		return;
-	put_raw(writer, "<section id=\"who\" class=\"tables\"><h2>Who</h2>\n");
-	put_waiters(writer, view, SUMMARY_CGROUPS, "cgroups", "Cgroups that waited most", "cgroup");
-	put_waiters(writer, view, SUMMARY_TASKS, "tasks", "Tasks that waited most", "task");
-	put_waiters(writer, view, SUMMARY_KERNEL_THREADS, "threads",
-		    "Kernel threads at work for all, for which no task waits", "thread");
-	put_raw(writer, "</section>\n");
+	html_raw(writer, "<section id=\"who\" class=\"tables\"><h2>Who</h2>\n");
+	html_waiters(writer, view, SUMMARY_CGROUPS, "cgroups", "Cgroups that waited most",
+		     "cgroup");
+	html_waiters(writer, view, SUMMARY_TASKS, "tasks", "Tasks that waited most", "task");
+	html_waiters(writer, view, SUMMARY_KERNEL_THREADS, "threads",
+		     "Kernel threads at work for all, for which no task waits", "thread");
+	html_raw(writer, "</section>\n");
 }
 
 /* ---- the longest stalls ---- */
 
-static void put_stall_task(struct writer *writer, const struct named_stall *named)
+static void html_stall_task(struct writer *writer, const struct named_stall *named)
 {
 	static const struct task_style html = { TEXT_HTML, false, "<b>", "</b>", " in ", "" };
 	struct line line;
 
 	line_clear(&line);
 	stall_task(&line, named, named->task_info->cgroup, &html);
-	put_raw(writer, line.text);
+	html_raw(writer, line.text);
 }
 
-static void put_facts_of(struct writer *writer, const struct named_stall *named)
+static void html_facts_of(struct writer *writer, const struct named_stall *named)
 {
 	struct stall_fact facts[STALL_FACTS];
 	char function[STALL_FUNCTION_MAX];
 
-	put_raw(writer, "<p class=\"soft\">");
-	put_text(writer, stall_function(named, function));
+	html_raw(writer, "<p class=\"soft\">");
+	html_text(writer, stall_function(named, function));
 	stall_facts(named, facts);
 	for (size_t i = 0; i < STALL_FACTS; i++) {
 		if (!facts[i].known || !facts[i].for_people)
 			continue;
-		put(writer, ", %s", facts[i].before);
+		html_put(writer, ", %s", facts[i].before);
 		if (facts[i].text)
-			put_name(writer, facts[i].text);
+			html_name(writer, facts[i].text);
 		else
-			put(writer, "%" PRIu64, facts[i].number);
-		put_raw(writer, facts[i].after);
+			html_put(writer, "%" PRIu64, facts[i].number);
+		html_raw(writer, facts[i].after);
 	}
 	if (named->stall->depth > 0)
-		put_raw(writer, ", part of something longer that was not recorded");
+		html_raw(writer, ", part of something longer that was not recorded");
 	if (named->stall->incomplete)
-		put_raw(writer, ", incomplete: records may be missing");
-	put_raw(writer, "</p>\n");
+		html_raw(writer, ", incomplete: records may be missing");
+	html_raw(writer, "</p>\n");
 }
 
-static void put_tree(struct writer *writer, struct resolver *resolver, const struct stall *stall)
+static void html_tree(struct writer *writer, struct resolver *resolver, const struct stall *stall)
 {
 	struct tree_rows rows;
 
 	/* The cause says it already where there is nothing but rest. */
 	if (stall->phases.ns[PHASE_REST][PART_OWN][STATE_RAN] == phases_total(&stall->phases))
 		return;
-	put_raw(writer, "<table><thead><tr><th scope=\"col\">phase</th><th scope=\"col\">ms</th>"
-			"<th scope=\"col\">of the stall</th></tr></thead><tbody>\n");
+	html_raw(writer, "<table><thead><tr><th scope=\"col\">phase</th><th scope=\"col\">ms</th>"
+			 "<th scope=\"col\">of the stall</th></tr></thead><tbody>\n");
 	tree_rows(&rows, resolver, &stall->phases, stall);
 	for (size_t i = 0; i < rows.count; i++) {
-		put(writer, "<tr class=\"d%d\"><th scope=\"row\">", rows.row[i].level);
-		put_name(writer, rows.row[i].title);
-		put(writer, "</th><td>" MS "</td>", MS_OF(rows.row[i].ns));
-		put_bar(writer, rows.row[i].ns, stall->end - stall->start);
-		put_raw(writer, "</tr>\n");
+		html_put(writer, "<tr class=\"d%d\"><th scope=\"row\">", rows.row[i].level);
+		html_name(writer, rows.row[i].title);
+		html_put(writer, "</th><td>" MS "</td>", MS_OF(rows.row[i].ns));
+		html_bar(writer, rows.row[i].ns, stall->end - stall->start);
+		html_raw(writer, "</tr>\n");
 	}
-	put_raw(writer, "</tbody></table>\n");
+	html_raw(writer, "</tbody></table>\n");
 }
 
-static void put_stack(struct writer *writer, struct resolver *resolver, const struct stall *stall)
+static void html_stack(struct writer *writer, struct resolver *resolver, const struct stall *stall)
 {
 	const uint64_t *frames;
 	size_t count = resolver_stack(resolver, stall->stack, &frames);
 
 	if (!count)
 		return;
-	put_raw(writer, "<p>Kernel stack, the innermost function first:</p><ol class=\"stack\">");
+	html_raw(writer, "<p>Kernel stack, the innermost function first:</p><ol class=\"stack\">");
 	for (size_t i = 0; i < count; i++) {
 		char name[STALL_FUNCTION_MAX];
 
 		resolver_symbol(resolver, frames[i], 's', name, sizeof(name));
-		put_raw(writer, "<li>");
-		put_text(writer, name);
-		put_raw(writer, "</li>");
+		html_raw(writer, "<li>");
+		html_text(writer, name);
+		html_raw(writer, "</li>");
 	}
-	put_raw(writer, "</ol>\n");
+	html_raw(writer, "</ol>\n");
 }
 
-static void put_longest(struct writer *writer, const struct summary_view *view)
+static void html_longest(struct writer *writer, const struct summary_view *view)
 {
 	const struct named_stall *named = summary_longest(view->summary, 0);
 
 	if (!named)
 		return;
-	put_raw(writer, "<section id=\"longest\" class=\"ten\"><h2>The longest stalls</h2>\n<div>");
+	html_raw(writer,
+		 "<section id=\"longest\" class=\"ten\"><h2>The longest stalls</h2>\n<div>");
 	for (unsigned int i = 0; i < SUMMARY_LONGEST_MAX; i++) {
 		char text[STALL_CAUSE_MAX];
 		struct stall_cause cause;
@@ -617,149 +623,150 @@ static void put_longest(struct writer *writer, const struct summary_view *view)
 		named = summary_longest(view->summary, i);
 		if (!named)
 			break;
-		put(writer, "<details open=\"open\"><summary><b>" MS " ms</b> ",
-		    MS_OF(named->stall->end - named->stall->start));
-		put_time(writer, view->resolver, named->stall->start);
-		put_raw(writer, " ");
-		put_stall_task(writer, named);
-		put_raw(writer, "</summary>\n");
+		html_put(writer, "<details open=\"open\"><summary><b>" MS " ms</b> ",
+			 MS_OF(named->stall->end - named->stall->start));
+		html_time(writer, view->resolver, named->stall->start);
+		html_raw(writer, " ");
+		html_stall_task(writer, named);
+		html_raw(writer, "</summary>\n");
 		stall_cause(named->stall, &cause);
 		cause_text(view->resolver, &cause, text);
-		put_raw(writer, "<p>");
-		put_text(writer, text);
-		put_raw(writer, "</p>\n");
-		put_facts_of(writer, named);
-		put_tree(writer, view->resolver, named->stall);
-		put_stack(writer, view->resolver, named->stall);
-		put_raw(writer, "</details>\n");
+		html_raw(writer, "<p>");
+		html_text(writer, text);
+		html_raw(writer, "</p>\n");
+		html_facts_of(writer, named);
+		html_tree(writer, view->resolver, named->stall);
+		html_stack(writer, view->resolver, named->stall);
+		html_raw(writer, "</details>\n");
 	}
-	put_raw(writer, "</div></section>\n");
+	html_raw(writer, "</div></section>\n");
 }
 
 /* ---- the run ---- */
 
 /* Returns whether something is lost. */
-static bool put_loss(struct writer *writer, uint64_t count, const char *text)
+static bool html_loss(struct writer *writer, uint64_t count, const char *text)
 {
 	if (!count)
 		return false;
-	put(writer, "<p class=\"warn\">%" PRIu64 " ", count);
-	put_text(writer, text);
-	put_raw(writer, "</p>\n");
+	html_put(writer, "<p class=\"warn\">%" PRIu64 " ", count);
+	html_text(writer, text);
+	html_raw(writer, "</p>\n");
 	return true;
 }
 
-static void put_losses(struct writer *writer, const struct summary_view *view)
+static void html_losses(struct writer *writer, const struct summary_view *view)
 {
 	uint64_t times;
 	uint64_t records = losses_total(view->losses, &times);
 	uint64_t incomplete = summary_incomplete(view->summary);
-	bool any = put_loss(writer, records, records == 1 ? "event was lost" : "events were lost");
+	bool any = html_loss(writer, records, records == 1 ? "event was lost" : "events were lost");
 
-	any |= put_loss(writer, times,
-			times == 1 ? "time events were lost, and nobody knows how many" :
-				     "times events were lost, and nobody knows how many");
-	any |= put_loss(writer, incomplete,
-			incomplete == 1 ? "stall is incomplete" : "stalls are incomplete");
+	any |= html_loss(writer, times,
+			 times == 1 ? "time events were lost, and nobody knows how many" :
+				      "times events were lost, and nobody knows how many");
+	any |= html_loss(writer, incomplete,
+			 incomplete == 1 ? "stall is incomplete" : "stalls are incomplete");
 	for (size_t i = 0; i < view->nr_overflows; i++)
-		any |= put_loss(writer, view->overflows[i].count, view->overflows[i].text);
+		any |= html_loss(writer, view->overflows[i].count, view->overflows[i].text);
 	if (!any)
-		put_raw(writer,
-			"<p class=\"soft\">Nothing was lost, no stall is incomplete.</p>\n");
+		html_raw(writer,
+			 "<p class=\"soft\">Nothing was lost, no stall is incomplete.</p>\n");
 }
 
-static void put_figure(struct writer *writer, const char *title, uint64_t ns)
+static void html_figure(struct writer *writer, const char *title, uint64_t ns)
 {
-	put(writer, "<div><dt>%s ms</dt><dd>" MS "</dd></div>", title, MS_OF(ns));
+	html_put(writer, "<div><dt>%s ms</dt><dd>" MS "</dd></div>", title, MS_OF(ns));
 }
 
-static void put_figures(struct writer *writer, const struct summary_view *view)
+static void html_figures(struct writer *writer, const struct summary_view *view)
 {
 	const struct latency *latency = &summary_stalls(view->summary, STALLS_WAITING)->latency;
 	char text[TEXT_DURATION_MAX];
 
-	put(writer,
-	    "<dl class=\"figures\"><div><dt>stalls of %s or more</dt><dd>%" PRIu64 "</dd></div>",
-	    text_duration(text, view->report), latency->count);
+	html_put(writer,
+		 "<dl class=\"figures\"><div><dt>stalls of %s or more</dt><dd>%" PRIu64
+		 "</dd></div>",
+		 text_duration(text, view->report), latency->count);
 	if (latency->count) {
-		put_figure(writer, "waited", latency->total);
-		put_figure(writer, "half of them up to", latency_percentile(latency, 50));
-		put_figure(writer, "99 % of them up to", latency_percentile(latency, 99));
-		put_figure(writer, "longest", latency->max);
+		html_figure(writer, "waited", latency->total);
+		html_figure(writer, "half of them up to", latency_percentile(latency, 50));
+		html_figure(writer, "99 % of them up to", latency_percentile(latency, 99));
+		html_figure(writer, "longest", latency->max);
 	}
-	put_raw(writer, "</dl>\n");
+	html_raw(writer, "</dl>\n");
 }
 
-static void put_fact(struct writer *writer, const char *name, const char *text)
+static void html_fact(struct writer *writer, const char *name, const char *text)
 {
 	if (!text || !*text)
 		return;
-	put(writer, "<tr><th scope=\"row\">%s</th><td>", name);
-	put_text(writer, text);
-	put_raw(writer, "</td></tr>\n");
+	html_put(writer, "<tr><th scope=\"row\">%s</th><td>", name);
+	html_text(writer, text);
+	html_raw(writer, "</td></tr>\n");
 }
 
-static void put_time_fact(struct writer *writer, const struct summary_view *view, const char *name,
-			  uint64_t ts)
+static void html_time_fact(struct writer *writer, const struct summary_view *view, const char *name,
+			   uint64_t ts)
 {
-	put(writer, "<tr><th scope=\"row\">%s</th><td>", name);
-	put_time(writer, view->resolver, ts);
-	put_raw(writer, "</td></tr>\n");
+	html_put(writer, "<tr><th scope=\"row\">%s</th><td>", name);
+	html_time(writer, view->resolver, ts);
+	html_raw(writer, "</td></tr>\n");
 }
 
-static void put_count_fact(struct writer *writer, const char *name, uint64_t count)
+static void html_count_fact(struct writer *writer, const char *name, uint64_t count)
 {
 	char text[24];
 
 	snprintf(text, sizeof(text), "%" PRIu64, count);
-	put_fact(writer, name, count ? text : NULL);
+	html_fact(writer, name, count ? text : NULL);
 }
 
 /* Which stalls were asked for. */
-static void put_choice(struct writer *writer, const struct options *options, const pid_t *pids)
+static void html_choice(struct writer *writer, const struct options *options, const pid_t *pids)
 {
 	struct set_option setting;
 	size_t place = 0;
 
 	if (pids) {
-		put_raw(writer, "<tr><th scope=\"row\">only processes</th><td>");
+		html_raw(writer, "<tr><th scope=\"row\">only processes</th><td>");
 		for (const pid_t *pid = pids; *pid; pid++)
-			put(writer, "%s%d", pid == pids ? "" : ", ", *pid);
-		put_raw(writer, "</td></tr>\n");
+			html_put(writer, "%s%d", pid == pids ? "" : ", ", *pid);
+		html_raw(writer, "</td></tr>\n");
 	}
 	while (options_next_set(options, &place, &setting))
 		if (setting.kind == KEY_TEXT)
-			put_fact(writer, setting.name, *(const char *const *)setting.value);
+			html_fact(writer, setting.name, *(const char *const *)setting.value);
 		else if (!strcmp(setting.name, "min-order"))
-			put(writer, "<tr><th scope=\"row\">%s</th><td>%d</td></tr>\n", setting.name,
-			    *(const int *)setting.value);
+			html_put(writer, "<tr><th scope=\"row\">%s</th><td>%d</td></tr>\n",
+				 setting.name, *(const int *)setting.value);
 }
 
-static void put_run(struct output *output, const struct summary_view *view)
+static void html_run(struct output *output, const struct summary_view *view)
 {
 	struct writer *writer = output->setup.writer;
 	const struct data_source *source = output->setup.source;
 	char text[TEXT_DURATION_MAX], time[TEXT_TIME_MAX];
 
-	put_raw(writer, "<section id=\"run\"><h2>The run</h2>\n<table class=\"facts\"><tbody>\n");
-	put_fact(writer, "host", source->host);
-	put_fact(writer, "kernel", source->release);
-	put_fact(writer, "machine", source->machine);
+	html_raw(writer, "<section id=\"run\"><h2>The run</h2>\n<table class=\"facts\"><tbody>\n");
+	html_fact(writer, "host", source->host);
+	html_fact(writer, "kernel", source->release);
+	html_fact(writer, "machine", source->machine);
 	text_time(time, source->started);
-	put_fact(writer, "started", time);
+	html_fact(writer, "started", time);
 	if (view->since) {
-		put_time_fact(writer, view, "first record", view->since);
-		put_time_fact(writer, view, "last record", view->ts);
-		put_fact(writer, "time between", text_duration(text, view->ts - view->since));
+		html_time_fact(writer, view, "first record", view->since);
+		html_time_fact(writer, view, "last record", view->ts);
+		html_fact(writer, "time between", text_duration(text, view->ts - view->since));
 	}
-	put_fact(writer, "trace clock", source->clock);
-	put_fact(writer, "timed from", text_duration(text, view->plan->threshold));
-	put_fact(writer, "shown from", text_duration(text, view->report));
-	put_choice(writer, output->setup.options, view->pids);
-	put_count_fact(writer, "shorter stalls, not shown", view->not_shown.shorter);
-	put_count_fact(writer, "other stalls, not shown", view->not_shown.others);
-	put_fact(writer, "allocfilt", ALLOCFILT_VERSION);
-	put_raw(writer, "</tbody></table></section>\n");
+	html_fact(writer, "trace clock", source->clock);
+	html_fact(writer, "timed from", text_duration(text, view->plan->threshold));
+	html_fact(writer, "shown from", text_duration(text, view->report));
+	html_choice(writer, output->setup.options, view->pids);
+	html_count_fact(writer, "shorter stalls, not shown", view->not_shown.shorter);
+	html_count_fact(writer, "other stalls, not shown", view->not_shown.others);
+	html_fact(writer, "allocfilt", ALLOCFILT_VERSION);
+	html_raw(writer, "</tbody></table></section>\n");
 }
 
 static int html_summary(struct output *output, const struct summary_view *view)
@@ -768,40 +775,40 @@ static int html_summary(struct output *output, const struct summary_view *view)
 	struct html *html = output->form;
 	bool any = summary_stalls(view->summary, STALLS_WAITING)->latency.count;
 
-	put_raw(writer,
-		"<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>\n"
-		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-		"style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\"/>\n"
-		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
-		"<meta name=\"color-scheme\" content=\"light dark\"/>\n"
-		"<title>allocfilt: slow memory allocations</title>\n<style>\n");
-	put_raw(writer, style);
-	put_raw(writer, "</style></head><body>\n<header><h1>Slow memory allocations</h1>\n"
-			"<p class=\"soft\">");
+	html_raw(writer,
+		 "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>\n"
+		 "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+		 "style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\"/>\n"
+		 "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
+		 "<meta name=\"color-scheme\" content=\"light dark\"/>\n"
+		 "<title>allocfilt: slow memory allocations</title>\n<style>\n");
+	html_raw(writer, style);
+	html_raw(writer, "</style></head><body>\n<header><h1>Slow memory allocations</h1>\n"
+			 "<p class=\"soft\">");
 	if (output->setup.source->host && *output->setup.source->host) {
-		put_name(writer, output->setup.source->host);
-		put_raw(writer, ", ");
+		html_name(writer, output->setup.source->host);
+		html_raw(writer, ", ");
 	}
 	if (view->since) {
-		put_time(writer, view->resolver, view->since);
-		put_raw(writer, " to ");
-		put_time(writer, view->resolver, view->ts);
+		html_time(writer, view->resolver, view->since);
+		html_raw(writer, " to ");
+		html_time(writer, view->resolver, view->ts);
 	}
-	put_raw(writer, "</p>\n");
-	put_figures(writer, view);
-	put_losses(writer, view);
+	html_raw(writer, "</p>\n");
+	html_figures(writer, view);
+	html_losses(writer, view);
 	if (any)
-		put_raw(writer, "<nav aria-label=\"Sections\"><a href=\"#when\">When</a>"
-				"<a href=\"#why\">Why</a><a href=\"#who\">Who</a>"
-				"<a href=\"#longest\">The longest stalls</a>"
-				"<a href=\"#run\">The run</a></nav>\n");
-	put_raw(writer, "</header>\n<main>\n");
-	put_when(writer, view, &html->heat);
-	put_why(writer, view, html->chains);
-	put_who(writer, view);
-	put_longest(writer, view);
-	put_run(output, view);
-	put_raw(writer, "</main></body></html>\n");
+		html_raw(writer, "<nav aria-label=\"Sections\"><a href=\"#when\">When</a>"
+				 "<a href=\"#why\">Why</a><a href=\"#who\">Who</a>"
+				 "<a href=\"#longest\">The longest stalls</a>"
+				 "<a href=\"#run\">The run</a></nav>\n");
+	html_raw(writer, "</header>\n<main>\n");
+	html_when(writer, view, &html->heat);
+	html_why(writer, view, html->chains);
+	html_who(writer, view);
+	html_longest(writer, view);
+	html_run(output, view);
+	html_raw(writer, "</main></body></html>\n");
 	return writer_flush(writer);
 }
 

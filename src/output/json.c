@@ -13,7 +13,7 @@
  * meaning of each.
  */
 
-static void put_time(struct json *json, struct resolver *resolver, uint64_t ts)
+static void json_time(struct json *json, struct resolver *resolver, uint64_t ts)
 {
 	uint64_t realtime = resolver_realtime(resolver, ts);
 	char text[TEXT_TIME_MAX];
@@ -22,13 +22,13 @@ static void put_time(struct json *json, struct resolver *resolver, uint64_t ts)
 	json_number(json, "ts_ns", ts);
 }
 
-static void put_some_ns(struct json *json, const char *key, uint64_t ns)
+static void json_some_ns(struct json *json, const char *key, uint64_t ns)
 {
 	if (ns)
 		json_ns(json, key, ns);
 }
 
-static void put_phases(struct json *json, const struct phases *phases)
+static void json_phases(struct json *json, const struct phases *phases)
 {
 	json_open(json, "phases", '{');
 	PHASES_FOREACH(group, phases) {
@@ -39,14 +39,14 @@ static void put_phases(struct json *json, const struct phases *phases)
 		json_open(json, phase_group_names[group].key, '{');
 		json_number(json, "total_ns", total);
 		for (int part = 0; phases_is_reclaim(group) && part < PHASE_PARTS; part++)
-			put_some_ns(json, phase_part_names[part].key,
-				    phases_part(phases, group, part));
+			json_some_ns(json, phase_part_names[part].key,
+				     phases_part(phases, group, part));
 		json_close(json, '}');
 	}
 	json_close(json, '}');
 }
 
-static void put_place(struct json *json, enum phase_group group, enum phase_part part)
+static void json_place(struct json *json, enum phase_group group, enum phase_part part)
 {
 	json_string(json, "phase", phase_group_names[group].key);
 	if (phases_is_reclaim(group))
@@ -54,7 +54,7 @@ static void put_place(struct json *json, enum phase_group group, enum phase_part
 }
 
 /* Puts what the task did, by phase and part. */
-static void put_off_cpu(struct json *json, const struct stall *stall)
+static void json_off_cpu(struct json *json, const struct stall *stall)
 {
 	json_open(json, "off_cpu", '[');
 	PHASES_FOREACH(group, &stall->phases) {
@@ -62,17 +62,17 @@ static void put_off_cpu(struct json *json, const struct stall *stall)
 			if (!phases_part(&stall->phases, group, part))
 				continue;
 			json_open(json, NULL, '{');
-			put_place(json, group, part);
+			json_place(json, group, part);
 			for (int state = 0; state < PHASE_STATES; state++)
-				put_some_ns(json, phase_state_names[state].key,
-					    stall->phases.ns[group][part][state]);
+				json_some_ns(json, phase_state_names[state].key,
+					     stall->phases.ns[group][part][state]);
 			json_close(json, '}');
 		}
 	}
 	json_close(json, ']');
 }
 
-static void put_sleeps(struct json *json, const struct stall *stall, struct resolver *resolver)
+static void json_sleeps(struct json *json, const struct stall *stall, struct resolver *resolver)
 {
 	json_open(json, "sleeps", '[');
 	for (size_t i = 0; i < stall->nr_sleeps; i++) {
@@ -81,7 +81,7 @@ static void put_sleeps(struct json *json, const struct stall *stall, struct reso
 
 		resolver_symbol(resolver, sleep->function, 's', name, sizeof(name));
 		json_open(json, NULL, '{');
-		put_place(json, sleep->group, sleep->part);
+		json_place(json, sleep->group, sleep->part);
 		json_string(json, "state", phase_state_names[sleep->state].key);
 		json_string(json, "function", name);
 		json_number(json, "total_ns", sleep->ns);
@@ -91,19 +91,19 @@ static void put_sleeps(struct json *json, const struct stall *stall, struct reso
 }
 
 /* An empty text is not known either. */
-static void put_known(struct json *json, const char *key, const char *text)
+static void json_known(struct json *json, const char *key, const char *text)
 {
 	if (text && *text)
 		json_string(json, key, text);
 }
 
-static void put_if(struct json *json, const char *key, bool is_so)
+static void json_if(struct json *json, const char *key, bool is_so)
 {
 	if (is_so)
 		json_bool(json, key, true);
 }
 
-static void put_task(struct json *json, const struct named_stall *named)
+static void json_task(struct json *json, const struct named_stall *named)
 {
 	const struct task_info *task = named->task_info;
 
@@ -112,14 +112,14 @@ static void put_task(struct json *json, const struct named_stall *named)
 	json_string(json, "name", named->name);
 	if (task->pid)
 		json_signed(json, "pid", task->pid);
-	put_known(json, "process", task->process);
-	put_known(json, "cgroup", task->cgroup);
-	put_if(json, "background", named->background);
-	put_if(json, "interrupt", task_key_in_interrupt(named->stall->key));
+	json_known(json, "process", task->process);
+	json_known(json, "cgroup", task->cgroup);
+	json_if(json, "background", named->background);
+	json_if(json, "interrupt", task_key_in_interrupt(named->stall->key));
 	json_close(json, '}');
 }
 
-static void put_facts(struct json *json, const struct named_stall *named)
+static void json_facts(struct json *json, const struct named_stall *named)
 {
 	struct stall_fact facts[STALL_FACTS];
 
@@ -138,8 +138,8 @@ static void put_facts(struct json *json, const struct named_stall *named)
 	}
 }
 
-static void put_stall_shrinkers(struct json *json, const struct stall *stall,
-				struct resolver *resolver)
+static void json_stall_shrinkers(struct json *json, const struct stall *stall,
+				 struct resolver *resolver)
 {
 	json_open(json, "shrinkers", '[');
 	for (size_t i = 0; i < stall->nr_shrinkers; i++) {
@@ -160,7 +160,7 @@ static void put_stall_shrinkers(struct json *json, const struct stall *stall,
 	json_close(json, ']');
 }
 
-static void put_stack(struct json *json, const struct stall *stall, struct resolver *resolver)
+static void json_stack(struct json *json, const struct stall *stall, struct resolver *resolver)
 {
 	const uint64_t *frames;
 	size_t nr_frames = resolver_stack(resolver, stall->stack, &frames);
@@ -177,7 +177,7 @@ static void put_stack(struct json *json, const struct stall *stall, struct resol
 	json_close(json, ']');
 }
 
-static void put_cause(struct json *json, const struct stall *stall, struct resolver *resolver)
+static void json_cause(struct json *json, const struct stall *stall, struct resolver *resolver)
 {
 	char detail[STALL_CAUSE_MAX];
 	struct stall_cause cause;
@@ -185,7 +185,7 @@ static void put_cause(struct json *json, const struct stall *stall, struct resol
 	stall_cause(stall, &cause);
 	json_string(json, "cause", cause_name(cause.which)->key);
 	cause_detail(resolver, &cause, detail);
-	put_known(json, "cause_detail", detail);
+	json_known(json, "cause_detail", detail);
 	json_share(json, "cause_share", cause_share(&cause));
 }
 
@@ -194,32 +194,32 @@ void json_stall(struct json *json, const struct named_stall *named, struct resol
 	const struct stall *stall = named->stall;
 	char text[STALL_FUNCTION_MAX];
 
-	put_time(json, resolver, stall->start);
+	json_time(json, resolver, stall->start);
 	json_number(json, "duration_ns", stall->end - stall->start);
-	put_task(json, named);
+	json_task(json, named);
 	json_signed(json, "cpu", stall->cpu);
 	json_string(json, "function", stall_function(named, text));
 	json_string(json, "role", catalog_role_title(stall->role));
 	if (stall->depth)
 		json_signed(json, "depth", stall->depth);
-	put_facts(json, named);
-	put_phases(json, &stall->phases);
+	json_facts(json, named);
+	json_phases(json, &stall->phases);
 	if (stall->nr_shrinkers)
-		put_stall_shrinkers(json, stall, resolver);
+		json_stall_shrinkers(json, stall, resolver);
 	if (stall->off_cpu)
-		put_off_cpu(json, stall);
+		json_off_cpu(json, stall);
 	if (stall->nr_sleeps)
-		put_sleeps(json, stall, resolver);
-	put_cause(json, stall, resolver);
-	put_stack(json, stall, resolver);
+		json_sleeps(json, stall, resolver);
+	json_cause(json, stall, resolver);
+	json_stack(json, stall, resolver);
 	json_number(json, "windows", stall->nr_windows);
 	json_number(json, "events", stall->nr_events);
-	put_if(json, "incomplete", stall->incomplete);
+	json_if(json, "incomplete", stall->incomplete);
 }
 
 /* ---- the summary ---- */
 
-static void put_latency(struct json *json, const struct latency *latency)
+static void json_latency(struct json *json, const struct latency *latency)
 {
 	json_number(json, "count", latency->count);
 	json_number(json, "total_ns", latency->total);
@@ -228,14 +228,14 @@ static void put_latency(struct json *json, const struct latency *latency)
 	json_number(json, "max_ns", latency->max);
 }
 
-static void put_total(struct json *json, const struct shrinker_total *total)
+static void json_total(struct json *json, const struct shrinker_total *total)
 {
 	json_number(json, "count", total->count);
 	json_number(json, "total_ns", total->ranked.total);
 	json_number(json, "max_ns", total->max);
 }
 
-static void put_superblocks(struct json *json, const struct summary_view *view, uint64_t callback)
+static void json_superblocks(struct json *json, const struct summary_view *view, uint64_t callback)
 {
 	const struct shrinker_total *total;
 	size_t rank = 0;
@@ -248,13 +248,13 @@ static void put_superblocks(struct json *json, const struct summary_view *view, 
 				     sizeof(label));
 		json_open(json, NULL, '{');
 		json_string(json, "name", label);
-		put_total(json, total);
+		json_total(json, total);
 		json_close(json, '}');
 	}
 	json_close(json, ']');
 }
 
-static void put_shrinkers(struct json *json, const struct summary_view *view)
+static void json_shrinkers(struct json *json, const struct summary_view *view)
 {
 	const struct shrinker_total *total;
 
@@ -268,14 +268,14 @@ static void put_shrinkers(struct json *json, const struct summary_view *view)
 		json_string(json, "name", name);
 		if (total->callback)
 			json_address(json, "callback", total->callback);
-		put_total(json, total);
-		put_superblocks(json, view, total->callback);
+		json_total(json, total);
+		json_superblocks(json, view, total->callback);
 		json_close(json, '}');
 	}
 	json_close(json, ']');
 }
 
-static void put_powers(struct json *json, const struct latency *latency)
+static void json_powers(struct json *json, const struct latency *latency)
 {
 	json_open(json, "histogram", '[');
 	for (unsigned int power = 0; power < LATENCY_POWERS; power++) {
@@ -292,7 +292,7 @@ static void put_powers(struct json *json, const struct latency *latency)
 	json_close(json, ']');
 }
 
-static void put_functions(struct json *json, const struct summary_view *view)
+static void json_functions(struct json *json, const struct summary_view *view)
 {
 	const struct summary_total *total;
 
@@ -306,24 +306,24 @@ static void put_functions(struct json *json, const struct summary_view *view)
 			json_string(json, "function", name);
 		}
 		json_string(json, "role", catalog_role_title(total->role));
-		put_latency(json, &total->latency);
+		json_latency(json, &total->latency);
 		json_number(json, "error_ns", total->ranked.error);
-		put_powers(json, &total->latency);
+		json_powers(json, &total->latency);
 		json_close(json, '}');
 	}
 	json_close(json, ']');
 }
 
-static void put_stalls(struct json *json, const char *key, const struct summary_stalls *stalls)
+static void json_stalls(struct json *json, const char *key, const struct summary_stalls *stalls)
 {
 	json_open(json, key, '{');
-	put_latency(json, &stalls->latency);
-	put_phases(json, &stalls->phases);
+	json_latency(json, &stalls->latency);
+	json_phases(json, &stalls->phases);
 	json_close(json, '}');
 }
 
-static void put_stall(struct json *json, const char *key, const struct named_stall *named,
-		      struct resolver *resolver)
+static void json_kept_stall(struct json *json, const char *key, const struct named_stall *named,
+			    struct resolver *resolver)
 {
 	if (!named)
 		return;
@@ -332,8 +332,8 @@ static void put_stall(struct json *json, const char *key, const struct named_sta
 	json_close(json, '}');
 }
 
-static void put_waiters(struct json *json, const char *key, const struct summary_view *view,
-			enum summary_table kind)
+static void json_waiters(struct json *json, const char *key, const struct summary_view *view,
+			 enum summary_table kind)
 {
 	const struct summary_total *waiter;
 
@@ -343,7 +343,7 @@ static void put_waiters(struct json *json, const char *key, const struct summary
 		if (kind != SUMMARY_CGROUPS)
 			json_number(json, "tid", waiter->ranked.id);
 		json_string(json, kind == SUMMARY_CGROUPS ? "cgroup" : "name", waiter->ranked.name);
-		put_latency(json, &waiter->latency);
+		json_latency(json, &waiter->latency);
 		json_number(json, "error_ns", waiter->ranked.error);
 		json_close(json, '}');
 	}
@@ -351,7 +351,7 @@ static void put_waiters(struct json *json, const char *key, const struct summary
 }
 
 /* Puts what is lost: records, what full tables left out, journal entries that were not written. */
-static void put_flaws(struct json *json, const struct summary_view *view)
+static void json_flaws(struct json *json, const struct summary_view *view)
 {
 	json_number(json, "incomplete", summary_incomplete(view->summary));
 	json_open(json, "lost", '[');
@@ -383,8 +383,8 @@ static void put_flaws(struct json *json, const struct summary_view *view)
 	json_close(json, '}');
 }
 
-static void put_pressure_at(struct json *json, const char *key,
-			    const struct memory_pressure *pressure)
+static void json_pressure_at(struct json *json, const char *key,
+			     const struct memory_pressure *pressure)
 {
 	json_open(json, key, '{');
 	json_hundredths(json, "some_avg10", pressure->some_avg10);
@@ -394,41 +394,41 @@ static void put_pressure_at(struct json *json, const char *key,
 	json_close(json, '}');
 }
 
-static void put_pressure(struct json *json, const struct summary_view *view)
+static void json_pressure(struct json *json, const struct summary_view *view)
 {
 	if (!view->pressure_before.known || !view->pressure_after.known)
 		return;
 	json_open(json, "pressure", '{');
-	put_pressure_at(json, "before", &view->pressure_before);
-	put_pressure_at(json, "after", &view->pressure_after);
+	json_pressure_at(json, "before", &view->pressure_before);
+	json_pressure_at(json, "after", &view->pressure_after);
 	json_close(json, '}');
 }
 
-void json_summary(struct writer *writer, const struct summary_view *view, bool final)
+void json_summary(struct writer *writer, const struct summary_view *view)
 {
 	struct summary *summary = view->summary;
 	struct json json;
 
 	json_begin_line(&json, writer, "summary");
-	json_bool(&json, "final", final);
-	put_time(&json, view->resolver, view->ts);
+	json_bool(&json, "final", !view->so_far);
+	json_time(&json, view->resolver, view->ts);
 	json_number(&json, "threshold_ns", view->plan->threshold);
 	json_number(&json, "report_ns", view->report);
 	json_open(&json, "not_shown", '{');
 	json_number(&json, "shorter", view->not_shown.shorter);
 	json_number(&json, "others", view->not_shown.others);
 	json_close(&json, '}');
-	put_shrinkers(&json, view);
-	put_functions(&json, view);
-	put_stalls(&json, "stalls", summary_stalls(summary, STALLS_WAITING));
-	put_stalls(&json, "background", summary_stalls(summary, STALLS_BACKGROUND));
-	put_stall(&json, "most_explained", summary_most_explained(summary), view->resolver);
-	put_stall(&json, "longest", summary_longest(summary, 0), view->resolver);
-	put_waiters(&json, "tasks", view, SUMMARY_TASKS);
-	put_waiters(&json, "cgroups", view, SUMMARY_CGROUPS);
-	put_waiters(&json, "kernel_threads", view, SUMMARY_KERNEL_THREADS);
-	put_pressure(&json, view);
-	put_flaws(&json, view);
+	json_shrinkers(&json, view);
+	json_functions(&json, view);
+	json_stalls(&json, "stalls", summary_stalls(summary, STALLS_WAITING));
+	json_stalls(&json, "background", summary_stalls(summary, STALLS_BACKGROUND));
+	json_kept_stall(&json, "most_explained", summary_most_explained(summary), view->resolver);
+	json_kept_stall(&json, "longest", summary_longest(summary, 0), view->resolver);
+	json_waiters(&json, "tasks", view, SUMMARY_TASKS);
+	json_waiters(&json, "cgroups", view, SUMMARY_CGROUPS);
+	json_waiters(&json, "kernel_threads", view, SUMMARY_KERNEL_THREADS);
+	json_pressure(&json, view);
+	json_flaws(&json, view);
 	if (view->sched) {
 		json_open(&json, "off_cpu", '{');
 		json_number(&json, "switches", view->sched->switches);
@@ -440,7 +440,7 @@ void json_summary(struct writer *writer, const struct summary_view *view, bool f
 
 /* ---- the run ---- */
 
-static void put_pids(struct json *json, const pid_t *pids)
+static void json_pids(struct json *json, const pid_t *pids)
 {
 	json_open(json, "pid", '[');
 	for (; *pids; pids++)
@@ -448,14 +448,14 @@ static void put_pids(struct json *json, const pid_t *pids)
 	json_close(json, ']');
 }
 
-static void put_options(struct json *json, const struct output_setup *setup)
+static void json_options(struct json *json, const struct output_setup *setup)
 {
 	struct set_option setting;
 	size_t place = 0;
 
 	json_open(json, "options", '{');
 	if (setup->pids)
-		put_pids(json, setup->pids);
+		json_pids(json, setup->pids);
 	while (options_next_set(setup->options, &place, &setting)) {
 		switch (setting.kind) {
 		case KEY_QUANTITY:
@@ -503,11 +503,11 @@ static int json_form_begin(struct output *output)
 	json_begin_line(&json, setup->writer, "run");
 	json_string(&json, "version", ALLOCFILT_VERSION);
 	json_string(&json, "source", source->proc ? "live" : "capture");
-	put_known(&json, "host", source->host);
-	put_known(&json, "release", source->release);
-	put_known(&json, "machine", source->machine);
+	json_known(&json, "host", source->host);
+	json_known(&json, "release", source->release);
+	json_known(&json, "machine", source->machine);
 	json_string(&json, "time", text_time(time, source->started) ? time : NULL);
-	put_known(&json, "clock", source->clock);
+	json_known(&json, "clock", source->clock);
 	json_number(&json, "threshold_ns", setup->plan->threshold);
 	json_number(&json, "report_ns", report ? report : setup->plan->threshold);
 	/* The path of a capture says nothing of the machine that was traced. */
@@ -516,7 +516,7 @@ static int json_form_begin(struct output *output)
 	for (int i = 0; i < source->cpus.count; i++)
 		json_signed(&json, NULL, source->cpus.numbers[i]);
 	json_close(&json, ']');
-	put_options(&json, setup);
+	json_options(&json, setup);
 	json_end(&json);
 	return writer_status(json.writer);
 }
@@ -537,19 +537,13 @@ static int json_form_stall(struct output *output, const struct named_stall *name
 static int json_form_summary(struct output *output, const struct summary_view *view)
 {
 	if (view->form != SUMMARY_NONE)
-		json_summary(output->setup.writer, view, true);
+		json_summary(output->setup.writer, view);
 	return writer_flush(output->setup.writer);
-}
-
-static int json_form_so_far(struct writer *writer, const struct summary_view *view)
-{
-	json_summary(writer, view, false);
-	return writer_flush(writer);
 }
 
 const struct output_ops json_form = {
 	.begin = json_form_begin,
 	.stall = json_form_stall,
 	.summary = json_form_summary,
-	.so_far = json_form_so_far,
+	.has_so_far = true,
 };

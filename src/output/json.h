@@ -10,7 +10,7 @@
 /** json_stall - all members of a stall's object */
 void json_stall(struct json *json, const struct named_stall *named, struct resolver *resolver);
 
-/** json_summary - the summary as an object on a line of its own; @final: the run is over */
-void json_summary(struct writer *writer, const struct summary_view *view, bool final);
+/** json_summary - the summary as an object on a line of its own */
+void json_summary(struct writer *writer, const struct summary_view *view);
 
 #endif

@@ -19,26 +19,26 @@
 #define FIRST_SAMPLES (60 * NS_PER_SECOND)
 
 /* A metric family whose HELP and TYPE lines are written. */
-struct family {
+struct metric {
 	struct writer *writer;
 	const char *name;
 };
 
-struct family_text {
+struct metric_text {
 	const char *name;
 	const char *type;
 	const char *help;
 };
 
-static struct family begin_family(struct writer *writer, const char *name, const char *type,
-				  const char *help)
+static struct metric metrics_begin(struct writer *writer, const char *name, const char *type,
+				   const char *help)
 {
 	struct line line;
 
 	line_clear(&line);
 	line_add(&line, "# HELP %s %s\n# TYPE %s %s", name, help, name, type);
 	line_put(&line, writer);
-	return (struct family){ writer, name };
+	return (struct metric){ writer, name };
 }
 
 /* Adds a label to those between the braces. An empty value is the same as no label. */
@@ -61,23 +61,23 @@ static bool symbol_name(const struct summary_view *view, uint64_t address,
 }
 
 /* @suffix: of the family's name; @labels: NULL for none */
-static void begin_sample(struct line *line, const struct family *family, const char *suffix,
+static void begin_sample(struct line *line, const struct metric *metric, const char *suffix,
 			 const struct line *labels)
 {
 	line_clear(line);
-	line_add(line, "%s%s", family->name, suffix);
+	line_add(line, "%s%s", metric->name, suffix);
 	if (labels && labels->used)
 		line_add(line, "{%s}", labels->text);
 	line_add(line, " ");
 }
 
-static void put_number(const struct family *family, const struct line *labels, uint64_t number)
+static void metrics_number(const struct metric *metric, const struct line *labels, uint64_t number)
 {
 	struct line line;
 
-	begin_sample(&line, family, "", labels);
+	begin_sample(&line, metric, "", labels);
 	line_add(&line, "%" PRIu64, number);
-	line_put(&line, family->writer);
+	line_put(&line, metric->writer);
 }
 
 /* Adds seconds without trailing zeros. */
@@ -94,34 +94,34 @@ static void add_seconds(struct line *line, uint64_t ns)
 	line_add(line, ".%0*u", digits, fraction);
 }
 
-static void put_seconds(const struct family *family, const struct line *labels, uint64_t ns)
+static void metrics_seconds(const struct metric *metric, const struct line *labels, uint64_t ns)
 {
 	struct line line;
 
-	begin_sample(&line, family, "", labels);
+	begin_sample(&line, metric, "", labels);
 	add_seconds(&line, ns);
-	line_put(&line, family->writer);
+	line_put(&line, metric->writer);
 }
 
 /* Writes a family that has one sample, without labels. */
-static void put_family(struct writer *writer, const char *name, const char *type, const char *help,
-		       uint64_t number)
+static void metrics_one(struct writer *writer, const char *name, const char *type, const char *help,
+			uint64_t number)
 {
-	struct family family = begin_family(writer, name, type, help);
+	struct metric metric = metrics_begin(writer, name, type, help);
 
-	put_number(&family, NULL, number);
+	metrics_number(&metric, NULL, number);
 }
 
-static void put_family_seconds(struct writer *writer, const char *name, const char *type,
-			       const char *help, uint64_t ns)
+static void metrics_one_seconds(struct writer *writer, const char *name, const char *type,
+				const char *help, uint64_t ns)
 {
-	struct family family = begin_family(writer, name, type, help);
+	struct metric metric = metrics_begin(writer, name, type, help);
 
-	put_seconds(&family, NULL, ns);
+	metrics_seconds(&metric, NULL, ns);
 }
 
-static void put_histogram(const struct family *family, const struct line *labels,
-			  const struct latency *latency)
+static void metrics_histogram(const struct metric *metric, const struct line *labels,
+			      const struct latency *latency)
 {
 	uint64_t count = 0;
 	struct line line, edges;
@@ -133,16 +133,16 @@ static void put_histogram(const struct family *family, const struct line *labels
 			add_seconds(&edges, latency_edge(edge));
 		line_add(&edges, edge < LATENCY_EDGES ? "\"" : "+Inf\"");
 		count += latency_below(latency, edge);
-		begin_sample(&line, family, "_bucket", &edges);
+		begin_sample(&line, metric, "_bucket", &edges);
 		line_add(&line, "%" PRIu64, count);
-		line_put(&line, family->writer);
+		line_put(&line, metric->writer);
 	}
-	begin_sample(&line, family, "_sum", labels);
+	begin_sample(&line, metric, "_sum", labels);
 	add_seconds(&line, latency->total);
-	line_put(&line, family->writer);
-	begin_sample(&line, family, "_count", labels);
+	line_put(&line, metric->writer);
+	begin_sample(&line, metric, "_count", labels);
 	line_add(&line, "%" PRIu64, latency->count);
-	line_put(&line, family->writer);
+	line_put(&line, metric->writer);
 }
 
 /*
@@ -159,7 +159,7 @@ static bool is_first(const uint64_t *names, size_t which)
 }
 
 /* Roles of the same work share a key; each series is there from its first stall on. */
-static void put_roles(const struct family *family, const struct latency roles[ROLE_COUNT + 1])
+static void metrics_roles(const struct metric *metric, const struct latency roles[ROLE_COUNT + 1])
 {
 	for (int role = 0; role <= ROLE_COUNT; role++) {
 		const char *key = catalog_role_key(role < ROLE_COUNT ? role : ROLE_NONE);
@@ -177,14 +177,14 @@ static void put_roles(const struct family *family, const struct latency roles[RO
 			continue;
 		line_clear(&labels);
 		add_label(&labels, "role", key);
-		put_histogram(family, &labels, &sum);
+		metrics_histogram(metric, &labels, &sum);
 	}
 }
 
-static void put_functions(struct writer *writer, const struct plan *plan)
+static void metrics_functions(struct writer *writer, const struct plan *plan)
 {
-	struct family family = begin_family(writer, "allocfilt_function_info", "gauge",
-					    "Always 1; a function of this kernel that is timed.");
+	struct metric metric = metrics_begin(writer, "allocfilt_function_info", "gauge",
+					     "Always 1; a function of this kernel that is timed.");
 
 	for (int i = 0; i < plan->nr_functions; i++) {
 		struct line labels;
@@ -192,11 +192,11 @@ static void put_functions(struct writer *writer, const struct plan *plan)
 		line_clear(&labels);
 		add_label(&labels, "role", catalog_role_key(plan->functions[i].role));
 		add_label(&labels, "function", plan->functions[i].name);
-		put_number(&family, &labels, 1);
+		metrics_number(&metric, &labels, 1);
 	}
 }
 
-static void put_phases(const struct family *family, const struct phases *phases)
+static void metrics_phases(const struct metric *metric, const struct phases *phases)
 {
 	for (int group = 0; group < PHASE_GROUPS; group++) {
 		int parts = phases_is_reclaim(group) ? PHASE_PARTS : PART_OWN + 1;
@@ -207,7 +207,7 @@ static void put_phases(const struct family *family, const struct phases *phases)
 			line_clear(&labels);
 			add_label(&labels, "group", phase_group_names[group].key);
 			add_label(&labels, "part", phase_part_names[part].key);
-			put_seconds(family, &labels, phases_part(phases, group, part));
+			metrics_seconds(metric, &labels, phases_part(phases, group, part));
 		}
 	}
 }
@@ -218,8 +218,8 @@ enum unit_family { UNIT_STALLS, UNIT_SECONDS, UNIT_RECENT_MAX, UNIT_FAMILIES };
  * The increase of a counter is that between two of its samples. One that begins with its first stall
  * would never tell of that stall, so for a minute it is 0: then any scraper has seen it.
  */
-static void put_causes(const struct family *family, struct line *labels,
-		       const struct unit_series *unit, enum unit_family which, uint64_t ts)
+static void metrics_causes(const struct metric *metric, struct line *labels,
+			   const struct unit_series *unit, enum unit_family which, uint64_t ts)
 {
 	size_t used = labels->used;
 
@@ -232,9 +232,9 @@ static void put_causes(const struct family *family, struct line *labels,
 		labels->used = used;
 		add_label(labels, "cause", cause_name(cause)->key);
 		if (which == UNIT_STALLS)
-			put_number(family, labels, is_new ? 0 : sum->count);
+			metrics_number(metric, labels, is_new ? 0 : sum->count);
 		else
-			put_seconds(family, labels, is_new ? 0 : sum->total);
+			metrics_seconds(metric, labels, is_new ? 0 : sum->total);
 	}
 }
 
@@ -248,9 +248,9 @@ static bool has_stalls(const struct unit_series *unit)
 }
 
 /* Where all units share one series, it has no label for them. @goes_on: the text is written again */
-static void put_units(struct writer *writer, const struct summary_view *view, bool goes_on)
+static void metrics_units(struct writer *writer, const struct summary_view *view, bool goes_on)
 {
-	static const struct family_text families[UNIT_FAMILIES] = {
+	static const struct metric_text families[UNIT_FAMILIES] = {
 		{ "allocfilt_stalls_total", "counter",
 		  "Stalls of tasks that waited, by unit and by cause: what took at least half." },
 		{ "allocfilt_stall_seconds_total", "counter",
@@ -261,8 +261,8 @@ static void put_units(struct writer *writer, const struct summary_view *view, bo
 	bool labelled = units_have_places(view->units);
 
 	for (int which = 0; which < UNIT_FAMILIES; which++) {
-		struct family family = begin_family(writer, families[which].name,
-						    families[which].type, families[which].help);
+		struct metric metric = metrics_begin(writer, families[which].name,
+						     families[which].type, families[which].help);
 		const struct unit_series *unit;
 
 		for (size_t i = 0; (unit = units_series(view->units, i)); i++) {
@@ -272,50 +272,52 @@ static void put_units(struct writer *writer, const struct summary_view *view, bo
 			if (labelled)
 				add_label(&labels, "unit", unit->ranked.name);
 			if (which != UNIT_RECENT_MAX)
-				put_causes(&family, &labels, unit, which, goes_on ? view->ts : 0);
+				metrics_causes(&metric, &labels, unit, which,
+					       goes_on ? view->ts : 0);
 			else if (has_stalls(unit))
-				put_seconds(&family, &labels, units_recent_max(unit, view->ts));
+				metrics_seconds(&metric, &labels, units_recent_max(unit, view->ts));
 		}
 	}
 }
 
-static void put_stalls(struct writer *writer, const struct summary_view *view, bool goes_on)
+static void metrics_stalls(struct writer *writer, const struct summary_view *view, bool goes_on)
 {
 	const struct summary_stalls *waiting = summary_stalls(view->summary, STALLS_WAITING);
 	const struct summary_stalls *background = summary_stalls(view->summary, STALLS_BACKGROUND);
-	struct family family;
+	struct metric metric;
 
-	family = begin_family(writer, "allocfilt_stall_duration_seconds", "histogram",
-			      "Stalls of tasks that waited, by the role of their outermost "
-			      "function.");
-	put_roles(&family, waiting->roles);
-	family = begin_family(writer, "allocfilt_background_duration_seconds", "histogram",
-			      "Slow runs of kswapd and kcompactd, by the role of their outermost "
-			      "function.");
-	put_roles(&family, background->roles);
-	put_functions(writer, view->plan);
-	put_units(writer, view, goes_on);
-	put_family(writer, "allocfilt_incomplete_stalls_total", "counter",
-		   "Stalls of which records may be missing, of kswapd and kcompactd too.",
-		   summary_incomplete(view->summary));
-	family = begin_family(writer, "allocfilt_phase_seconds_total", "counter",
-			      "Where the time of stalls of tasks that waited went.");
-	put_phases(&family, &waiting->phases);
-	family = begin_family(writer, "allocfilt_background_phase_seconds_total", "counter",
-			      "Where the time of slow runs of kswapd and kcompactd went.");
-	put_phases(&family, &background->phases);
+	metric = metrics_begin(writer, "allocfilt_stall_duration_seconds", "histogram",
+			       "Stalls of tasks that waited, by the role of their outermost "
+			       "function.");
+	metrics_roles(&metric, waiting->roles);
+	metric = metrics_begin(writer, "allocfilt_background_duration_seconds", "histogram",
+			       "Slow runs of kswapd and kcompactd, by the role of their outermost "
+			       "function.");
+	metrics_roles(&metric, background->roles);
+	metrics_functions(writer, view->plan);
+	metrics_units(writer, view, goes_on);
+	metrics_one(writer, "allocfilt_incomplete_stalls_total", "counter",
+		    "Stalls of which records may be missing, of kswapd and kcompactd too.",
+		    summary_incomplete(view->summary));
+	metric = metrics_begin(writer, "allocfilt_phase_seconds_total", "counter",
+			       "Where the time of stalls of tasks that waited went.");
+	metrics_phases(&metric, &waiting->phases);
+	metric = metrics_begin(writer, "allocfilt_background_phase_seconds_total", "counter",
+			       "Where the time of slow runs of kswapd and kcompactd went.");
+	metrics_phases(&metric, &background->phases);
 }
 
 /* Shrinkers have a family for each of these, and so have superblocks. */
 enum total { TOTAL_SECONDS, TOTAL_RUNS, TOTAL_MAX, TOTALS };
 
-static void put_total(const struct family *family, const struct line *labels,
-		      const struct shrinker_total *total, enum total which)
+static void metrics_total(const struct metric *metric, const struct line *labels,
+			  const struct shrinker_total *total, enum total which)
 {
 	if (which == TOTAL_RUNS)
-		put_number(family, labels, total->count);
+		metrics_number(metric, labels, total->count);
 	else
-		put_seconds(family, labels, which == TOTAL_MAX ? total->max : total->ranked.total);
+		metrics_seconds(metric, labels,
+				which == TOTAL_MAX ? total->max : total->ranked.total);
 }
 
 static void add_total(struct shrinker_total *sum, const struct shrinker_total *more)
@@ -335,9 +337,9 @@ static void shrinker_name(const struct summary_view *view, const struct shrinker
 		strcpy(name, "unknown");
 }
 
-static void put_shrinkers(struct writer *writer, const struct summary_view *view)
+static void metrics_shrinkers(struct writer *writer, const struct summary_view *view)
 {
-	static const struct family_text families[TOTALS] = {
+	static const struct metric_text families[TOTALS] = {
 		{ "allocfilt_shrinker_seconds_total", "counter",
 		  "Time in runs of a shrinker, slow or not." },
 		{ "allocfilt_shrinker_runs_total", "counter", "Runs of a shrinker." },
@@ -353,8 +355,8 @@ static void put_shrinkers(struct writer *writer, const struct summary_view *view
 		names[i] = hash_text(name);
 	}
 	for (int which = 0; which < TOTALS; which++) {
-		struct family family = begin_family(writer, families[which].name,
-						    families[which].type, families[which].help);
+		struct metric metric = metrics_begin(writer, families[which].name,
+						     families[which].type, families[which].help);
 
 		for (size_t i = 0; (total = shrinkers_series(view->shrinkers, i)); i++) {
 			struct shrinker_total sum = { .count = 0 };
@@ -368,7 +370,7 @@ static void put_shrinkers(struct writer *writer, const struct summary_view *view
 			shrinker_name(view, total, name);
 			line_clear(&labels);
 			add_label(&labels, "shrinker", name);
-			put_total(&family, &labels, &sum, which);
+			metrics_total(&metric, &labels, &sum, which);
 		}
 	}
 }
@@ -400,9 +402,9 @@ static bool sum_of_superblock(const struct summary_view *view, int which,
 	return true;
 }
 
-static void put_superblocks(struct writer *writer, const struct summary_view *view)
+static void metrics_superblocks(struct writer *writer, const struct summary_view *view)
 {
-	static const struct family_text families[TOTALS] = {
+	static const struct metric_text families[TOTALS] = {
 		{ "allocfilt_superblock_shrink_seconds_total", "counter",
 		  "Time in runs of the shrinker of a superblock; part of its shrinker's." },
 		{ "allocfilt_superblock_shrink_runs_total", "counter",
@@ -412,8 +414,8 @@ static void put_superblocks(struct writer *writer, const struct summary_view *vi
 	};
 
 	for (int which = 0; which < TOTALS; which++) {
-		struct family family = begin_family(writer, families[which].name,
-						    families[which].type, families[which].help);
+		struct metric metric = metrics_begin(writer, families[which].name,
+						     families[which].type, families[which].help);
 
 		for (int i = 0; i < SHRINKER_NAMES_MAX; i++) {
 			struct superblock_name name;
@@ -428,89 +430,89 @@ static void put_superblocks(struct writer *writer, const struct summary_view *vi
 			add_label(&labels, "superblock", name.name);
 			add_label(&labels, "device", device);
 			add_label(&labels, "mountpoint", name.mount);
-			put_total(&family, &labels, &sum, which);
+			metrics_total(&metric, &labels, &sum, which);
 		}
 	}
 }
 
-static void put_cpu(const struct family *family, int cpu, uint64_t number)
+static void metrics_cpu(const struct metric *metric, int cpu, uint64_t number)
 {
 	struct line labels;
 
 	line_clear(&labels);
 	line_add(&labels, "cpu=\"%d\"", cpu);
-	put_number(family, &labels, number);
+	metrics_number(metric, &labels, number);
 }
 
-static void put_losses(struct writer *writer, const struct summary_view *view)
+static void metrics_losses(struct writer *writer, const struct summary_view *view)
 {
 	const int *cpus = view->cpus.numbers;
-	struct family family;
+	struct metric metric;
 	uint64_t unknown;
 
-	family = begin_family(writer, "allocfilt_lost_records_total", "counter",
-			      "Records that the kernel's ring buffer of a CPU had no room for.");
+	metric = metrics_begin(writer, "allocfilt_lost_records_total", "counter",
+			       "Records that the kernel's ring buffer of a CPU had no room for.");
 	for (int i = 0; i < view->cpus.count; i++)
-		put_cpu(&family, cpus[i], losses_of(view->losses, cpus[i], &unknown));
-	family = begin_family(writer, "allocfilt_unknown_losses_total", "counter",
-			      "Times that an unknown number of records of a CPU was lost.");
+		metrics_cpu(&metric, cpus[i], losses_of(view->losses, cpus[i], &unknown));
+	metric = metrics_begin(writer, "allocfilt_unknown_losses_total", "counter",
+			       "Times that an unknown number of records of a CPU was lost.");
 	for (int i = 0; i < view->cpus.count; i++) {
 		losses_of(view->losses, cpus[i], &unknown);
-		put_cpu(&family, cpus[i], unknown);
+		metrics_cpu(&metric, cpus[i], unknown);
 	}
 }
 
 /* Not process_…: those names are node_exporter's own, and its output includes this text. */
-static void put_process(struct writer *writer, const struct summary_view *view,
+static void metrics_own(struct writer *writer, const struct summary_view *view,
 			const struct metrics_process *process)
 {
-	put_family(writer, "allocfilt_journal_entries_held_back_total", "counter",
-		   "Journal entries held back by the rate limit.", view->journal.held_back);
-	put_family(writer, "allocfilt_journal_entries_dropped_total", "counter",
-		   "Journal entries that could not be sent.", view->journal.dropped);
-	put_family(writer, "allocfilt_tracing_active", "gauge",
-		   "1 while the kernel is traced, 0 while somebody else has tracing.",
-		   process->tracing);
-	put_family_seconds(writer, "allocfilt_uptime_seconds", "gauge",
-			   "Time since the start of allocfilt.", process->uptime);
-	put_family_seconds(writer, "allocfilt_process_cpu_seconds_total", "counter",
-			   "CPU time of allocfilt itself, user and system.", process->cpu);
-	put_family(writer, "allocfilt_records_total", "counter",
-		   "Records read from the kernel's ring buffers.", view->cost.records);
-	put_family(writer, "allocfilt_events_switched_off", "gauge",
-		   "Events that are off because allocfilt took more CPU time than max-cpu allows.",
-		   view->cost.events_off);
+	metrics_one(writer, "allocfilt_journal_entries_held_back_total", "counter",
+		    "Journal entries held back by the rate limit.", view->journal.held_back);
+	metrics_one(writer, "allocfilt_journal_entries_dropped_total", "counter",
+		    "Journal entries that could not be sent.", view->journal.dropped);
+	metrics_one(writer, "allocfilt_tracing_active", "gauge",
+		    "1 while the kernel is traced, 0 while somebody else has tracing.",
+		    process->tracing);
+	metrics_one_seconds(writer, "allocfilt_uptime_seconds", "gauge",
+			    "Time since the start of allocfilt.", process->uptime);
+	metrics_one_seconds(writer, "allocfilt_process_cpu_seconds_total", "counter",
+			    "CPU time of allocfilt itself, user and system.", process->cpu);
+	metrics_one(writer, "allocfilt_records_total", "counter",
+		    "Records read from the kernel's ring buffers.", view->cost.records);
+	metrics_one(writer, "allocfilt_events_switched_off", "gauge",
+		    "Events that are off because allocfilt took more CPU time than max-cpu allows.",
+		    view->cost.events_off);
 	if (process->resident)
-		put_family(writer, "allocfilt_process_resident_memory_bytes", "gauge",
-			   "Resident memory of allocfilt itself.", process->resident);
+		metrics_one(writer, "allocfilt_process_resident_memory_bytes", "gauge",
+			    "Resident memory of allocfilt itself.", process->resident);
 }
 
 int metrics_text(struct writer *writer, const struct summary_view *view,
 		 const struct metrics_process *process)
 {
-	struct family family;
+	struct metric metric;
 	struct line labels;
 
 	line_clear(&labels);
 	add_label(&labels, "version", ALLOCFILT_VERSION);
-	family = begin_family(writer, "allocfilt_build_info", "gauge",
-			      "Always 1; the version that runs.");
-	put_number(&family, &labels, 1);
-	put_family_seconds(writer, "allocfilt_threshold_seconds", "gauge",
-			   "A run of a function that took at least that long is slow.",
-			   view->plan->threshold);
-	put_stalls(writer, view, process && !process->last);
-	put_shrinkers(writer, view);
-	put_superblocks(writer, view);
-	put_losses(writer, view);
-	family = begin_family(writer, "allocfilt_table_overflows_total", "counter",
-			      "Items that did not fit into a table of allocfilt.");
+	metric = metrics_begin(writer, "allocfilt_build_info", "gauge",
+			       "Always 1; the version that runs.");
+	metrics_number(&metric, &labels, 1);
+	metrics_one_seconds(writer, "allocfilt_threshold_seconds", "gauge",
+			    "A run of a function that took at least that long is slow.",
+			    view->plan->threshold);
+	metrics_stalls(writer, view, process && !process->last);
+	metrics_shrinkers(writer, view);
+	metrics_superblocks(writer, view);
+	metrics_losses(writer, view);
+	metric = metrics_begin(writer, "allocfilt_table_overflows_total", "counter",
+			       "Items that did not fit into a table of allocfilt.");
 	for (size_t i = 0; i < view->nr_overflows; i++) {
 		line_clear(&labels);
 		add_label(&labels, "table", view->overflows[i].key);
-		put_number(&family, &labels, view->overflows[i].count);
+		metrics_number(&metric, &labels, view->overflows[i].count);
 	}
 	if (process)
-		put_process(writer, view, process);
+		metrics_own(writer, view, process);
 	return writer_status(writer);
 }

@@ -106,20 +106,20 @@ int output_summary(struct output *output, const struct summary_view *view)
 
 bool output_has_intervals(const struct output *output)
 {
-	return output->setup.options->interval && (!output->ops->summary || output->ops->interval);
-}
-
-int output_interval(struct output *output, const struct summary_view *view)
-{
-	if (output->ops->interval)
-		return output->ops->interval(output->setup.writer, view);
-	return summary_text(output->setup.writer, view);
+	return output->setup.options->interval && !output->ops->summary;
 }
 
 int output_so_far(const struct output *output, struct writer *writer,
 		  const struct summary_view *view)
 {
-	return output->ops->so_far ? output->ops->so_far(writer, view) : summary_text(writer, view);
+	struct summary_view so_far = *view;
+	struct output other = *output;
+
+	if (!output->ops->has_so_far)
+		return summary_text(writer, view);
+	so_far.so_far = true;
+	other.setup.writer = writer;
+	return other.ops->summary(&other, &so_far);
 }
 
 void output_tick(struct output *output, uint64_t now, const struct summary_view *view)
@@ -130,10 +130,8 @@ void output_tick(struct output *output, uint64_t now, const struct summary_view 
 
 bool output_counts(const struct output *output, struct journal_counts *ret_counts)
 {
-	*ret_counts = (struct journal_counts){ .entries = 0 };
-	if (output->ops->counts)
-		output->ops->counts(output, ret_counts);
-	return output->ops->counts;
+	*ret_counts = output->counts ? *output->counts : (struct journal_counts){ .entries = 0 };
+	return output->counts;
 }
 
 /* Each is written where it is wanted: a table of all would be built, and copied. */

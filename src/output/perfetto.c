@@ -322,7 +322,7 @@ static int perfetto_summary(struct output *output, const struct summary_view *vi
 	json_raw(&json, "\n]");
 	if (view->form != SUMMARY_NONE) {
 		json_raw(&json, ",\"allocfilt\":\n");
-		json_summary(json.writer, view, true);
+		json_summary(json.writer, view);
 	} else {
 		json_raw(&json, "\n");
 	}

@@ -121,7 +121,8 @@ static char *add_exit(const struct output *output, char *to, const struct record
 	return mempcpy(to, " */", 3);
 }
 
-static noinline char *add_event(const struct output *output, char *to, const struct record *record)
+static noinline char *add_event_text(const struct output *output, char *to,
+				     const struct record *record)
 {
 	to = mempcpy(to, "              |  ", 17);
 	to = add_spaces(to, record->indent > 0 ? 2 * (record->indent + 1) : 0);
@@ -151,7 +152,7 @@ static void put_record(const struct output *output, const struct record *record,
 	if (exit)
 		at = add_exit(output, at, exit);
 	else
-		at = add_event(output, at, record);
+		at = add_event_text(output, at, record);
 	end_line(output, start, at);
 }
 
@@ -184,7 +185,7 @@ static void add_context(const struct output *output, struct line *line, const st
 }
 
 /* Writes the stack after an event, if it has one. */
-static void put_stack(const struct output *output, const struct record *record)
+static void put_event_stack(const struct output *output, const struct record *record)
 {
 	const uint64_t *frames;
 	size_t count;
@@ -218,7 +219,7 @@ static void put_stack(const struct output *output, const struct record *record)
 static void put_event(const struct output *output, const struct record *event)
 {
 	put_record(output, event, NULL);
-	put_stack(output, event);
+	put_event_stack(output, event);
 }
 
 /* A window's events, then the function's line; of a pair its begin before these, and its end. */

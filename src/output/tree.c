@@ -42,7 +42,7 @@ void tree_add_ms(struct line *line, int width, uint64_t ns)
 }
 
 __attribute__((format(printf, 4, 5))) static struct tree_row *
-add_row(struct tree_rows *rows, int level, uint64_t ns, const char *format, ...)
+tree_add_row(struct tree_rows *rows, int level, uint64_t ns, const char *format, ...)
 {
 	struct tree_row *row =
 		&rows->row[rows->count < TREE_ROWS_MAX ? rows->count++ : TREE_ROWS_MAX - 1];
@@ -57,7 +57,7 @@ add_row(struct tree_rows *rows, int level, uint64_t ns, const char *format, ...)
 	return row;
 }
 
-static void add_shrinker(struct tree_rows *rows, const struct stall_slice *shrinker)
+static void tree_add_shrinker(struct tree_rows *rows, const struct stall_slice *shrinker)
 {
 	bool shared = false; /* does another shrinker have the same callback? */
 	char name[160];
@@ -69,16 +69,16 @@ static void add_shrinker(struct tree_rows *rows, const struct stall_slice *shrin
 			  rows->stall->shrinkers[i].shrinker != shrinker->shrinker;
 	/* Without a superblock's label they differ in their address only; a module's name is none. */
 	if (shared && !resolver_shrinker_label(rows->resolver, shrinker->shrinker))
-		add_row(rows, 2, shrinker->ns, "%.100s 0x%" PRIx64, name, shrinker->shrinker);
+		tree_add_row(rows, 2, shrinker->ns, "%.100s 0x%" PRIx64, name, shrinker->shrinker);
 	else
-		add_row(rows, 2, shrinker->ns, "%.150s", name);
+		tree_add_row(rows, 2, shrinker->ns, "%.150s", name);
 }
 
 /*
  * Adds the largest shrinkers of a group. The first one always has a row, and so has the first one
  * with a superblock's label: people look for the file system that cost most.
  */
-static void add_shrinkers(struct tree_rows *rows, enum phase_group group)
+static void tree_add_shrinkers(struct tree_rows *rows, enum phase_group group)
 {
 	uint64_t whole = phases_total(rows->phases);
 	bool any = false, any_labelled = false;
@@ -96,7 +96,7 @@ static void add_shrinkers(struct tree_rows *rows, enum phase_group group)
 				 resolver_shrinker_label(rows->resolver, shrinker->shrinker);
 		if (!any || first_labelled ||
 		    (shrinker->ns >= whole / ROW_SHARE && shown < ROW_SHRINKERS)) {
-			add_shrinker(rows, shrinker);
+			tree_add_shrinker(rows, shrinker);
 			shown++;
 		} else {
 			others += shrinker->ns;
@@ -106,12 +106,12 @@ static void add_shrinkers(struct tree_rows *rows, enum phase_group group)
 		any_labelled |= first_labelled;
 	}
 	if (nr_others)
-		add_row(rows, 2, others, "%zu other shrinker%s", nr_others,
-			nr_others == 1 ? "" : "s");
+		tree_add_row(rows, 2, others, "%zu other shrinker%s", nr_others,
+			     nr_others == 1 ? "" : "s");
 }
 
-static void add_sleeps(struct tree_rows *rows, int level, enum phase_group group,
-		       enum phase_part part, enum phase_state state)
+static void tree_add_sleeps(struct tree_rows *rows, int level, enum phase_group group,
+			    enum phase_part part, enum phase_state state)
 {
 	uint64_t whole = phases_total(rows->phases);
 	int shown = 0;
@@ -124,7 +124,7 @@ static void add_sleeps(struct tree_rows *rows, int level, enum phase_group group
 		    (shown && (sleep->ns < whole / ROW_SHARE || shown == ROW_SHRINKERS)))
 			continue;
 		resolver_symbol(rows->resolver, sleep->function, 's', name, sizeof(name));
-		add_row(rows, level, sleep->ns, "in %s", name);
+		tree_add_row(rows, level, sleep->ns, "in %s", name);
 		shown++;
 	}
 }
@@ -133,8 +133,8 @@ static void add_sleeps(struct tree_rows *rows, int level, enum phase_group group
  * What the task did in a part, most time first. Where it ran all the time, that is told only of what
  * nothing else explains.
  */
-static void add_states(struct tree_rows *rows, int level, enum phase_group group,
-		       enum phase_part part)
+static void tree_add_states(struct tree_rows *rows, int level, enum phase_group group,
+			    enum phase_part part)
 {
 	const uint64_t *ns = rows->phases->ns[group][part];
 	uint64_t whole = phases_part(rows->phases, group, part);
@@ -152,12 +152,12 @@ static void add_states(struct tree_rows *rows, int level, enum phase_group group
 		if (most < 0)
 			break;
 		shown[most] = true;
-		add_row(rows, level, ns[most], "%s", phase_state_names[most].title);
-		add_sleeps(rows, level + 1, group, part, most);
+		tree_add_row(rows, level, ns[most], "%s", phase_state_names[most].title);
+		tree_add_sleeps(rows, level + 1, group, part, most);
 	}
 }
 
-static void add_group(struct tree_rows *rows, enum phase_group group)
+static void tree_add_group(struct tree_rows *rows, enum phase_group group)
 {
 	enum phase_group largest_group;
 	enum phase_part largest_part;
@@ -165,9 +165,9 @@ static void add_group(struct tree_rows *rows, enum phase_group group)
 
 	if (!ns)
 		return;
-	add_row(rows, 0, ns, "%s", phase_group_names[group].title);
+	tree_add_row(rows, 0, ns, "%s", phase_group_names[group].title);
 	if (!phases_is_reclaim(group)) {
-		add_states(rows, 1, group, PART_OWN);
+		tree_add_states(rows, 1, group, PART_OWN);
 		return;
 	}
 	phases_largest(rows->phases, &largest_group, &largest_part);
@@ -175,12 +175,12 @@ static void add_group(struct tree_rows *rows, enum phase_group group)
 		ns = phases_part(rows->phases, group, part);
 		if (!ns)
 			continue;
-		add_row(rows, 1, ns, "%s", phase_part_names[part].title)->is_half =
+		tree_add_row(rows, 1, ns, "%s", phase_part_names[part].title)->is_half =
 			largest_group == group && (int)largest_part == part && ns >= whole - ns;
 		if (part != PART_SHRINKERS)
-			add_states(rows, 2, group, part);
+			tree_add_states(rows, 2, group, part);
 		else if (rows->stall)
-			add_shrinkers(rows, group);
+			tree_add_shrinkers(rows, group);
 	}
 }
 
@@ -193,8 +193,8 @@ static bool continues(const struct tree_rows *rows, size_t row, int level)
 	return false;
 }
 
-static void put_row(struct writer *writer, const struct terminal *terminal,
-		    const struct tree_rows *rows, size_t index, uint64_t whole)
+static void tree_put_row(struct writer *writer, const struct terminal *terminal,
+			 const struct tree_rows *rows, size_t index, uint64_t whole)
 {
 	const struct branches *branches = terminal->box ? &box_branches : &ascii_branches;
 	const struct tree_row *row = &rows->row[index];
@@ -229,7 +229,7 @@ void tree_rows(struct tree_rows *rows, struct resolver *resolver, const struct p
 	rows->stall = stall;
 	rows->count = 0;
 	for (int group = 0; group < PHASE_GROUPS; group++)
-		add_group(rows, group);
+		tree_add_group(rows, group);
 }
 
 void tree_phases(struct writer *writer, const struct terminal *terminal, struct resolver *resolver,
@@ -239,7 +239,7 @@ void tree_phases(struct writer *writer, const struct terminal *terminal, struct 
 
 	tree_rows(&rows, resolver, phases, stall);
 	for (size_t i = 0; i < rows.count; i++)
-		put_row(writer, terminal, &rows, i, phases_total(phases));
+		tree_put_row(writer, terminal, &rows, i, phases_total(phases));
 }
 
 /* Adds the facts of the head, or those of the line below. Returns whether there are any. */
@@ -262,8 +262,8 @@ static bool add_facts(struct line *line, const struct terminal *terminal,
 	return any;
 }
 
-static void put_head(struct writer *writer, const struct terminal *terminal,
-		     struct resolver *resolver, const struct named_stall *named)
+static void tree_put_head(struct writer *writer, const struct terminal *terminal,
+			  struct resolver *resolver, const struct named_stall *named)
 {
 	const struct stall *stall = named->stall;
 	const struct task_style plain = { terminal->names, false, "", "", " ", "" };
@@ -292,8 +292,8 @@ static void put_head(struct writer *writer, const struct terminal *terminal,
 		line_put(&line, writer);
 }
 
-static void put_cause(struct writer *writer, const struct terminal *terminal,
-		      struct resolver *resolver, const struct stall *stall)
+static void tree_put_cause(struct writer *writer, const struct terminal *terminal,
+			   struct resolver *resolver, const struct stall *stall)
 {
 	char text[STALL_CAUSE_MAX];
 	struct stall_cause cause;
@@ -320,9 +320,9 @@ void tree_stall(struct writer *writer, const struct terminal *terminal, struct r
 	const uint64_t *frames;
 	size_t count;
 
-	put_head(writer, terminal, resolver, named);
+	tree_put_head(writer, terminal, resolver, named);
 	if (!is_rest(stall)) {
-		put_cause(writer, terminal, resolver, stall);
+		tree_put_cause(writer, terminal, resolver, stall);
 		tree_phases(writer, terminal, resolver, &stall->phases, stall);
 	}
 	count = resolver_stack(resolver, stall->stack, &frames);

@@ -232,7 +232,7 @@ static int show_interval(struct pipeline *pipeline, uint64_t ts)
 	count_overflows(pipeline, interval->summary, interval->shrinkers);
 	for (size_t i = 0; i < OVERFLOWS; i++)
 		pipeline->overflows[i].count -= interval->overflows[i];
-	ret = output_interval(pipeline->output, &view);
+	ret = summary_text(pipeline->output->setup.writer, &view);
 	begin_interval(pipeline, ts);
 	return ret;
 }

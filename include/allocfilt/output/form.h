@@ -27,26 +27,21 @@ struct output_setup {
 struct output {
 	const struct output_ops *ops;
 	struct output_setup setup;
-	void *form; /* the form's own state */
+	void *form;			     /* the form's own state */
+	const struct journal_counts *counts; /* kept by a form that writes entries; NULL: none */
 };
 
 /* A form. Any member may be NULL. Those with a result return 0 or -errno. */
 struct output_ops {
-	/* allocate output->form */
-	int (*make)(struct output *output);
+	int (*make)(struct output *output); /* allocate output->form */
 	void (*release)(struct output *output);
-	/* the first call of a run */
-	int (*begin)(struct output *output);
+	int (*begin)(struct output *output); /* the first call of a run */
 	int (*stall)(struct output *output, const struct named_stall *named);
 	/* about once a second */
 	void (*tick)(struct output *output, uint64_t now, const struct summary_view *view);
-	void (*counts)(const struct output *output, struct journal_counts *ret_counts);
 	/* the last call; NULL: the summary as text */
 	int (*summary)(struct output *output, const struct summary_view *view);
-	/* the summary of an interval; NULL: as text, in a form without a summary of its own */
-	int (*interval)(struct writer *writer, const struct summary_view *view);
-	/* the summary so far, to another writer; NULL: as text */
-	int (*so_far)(struct writer *writer, const struct summary_view *view);
+	bool has_so_far; /* summary() is also called while the run goes on, with view->so_far */
 };
 
 /** output_form_names - the names for -f, terminated by NULL; the first is the default */
@@ -69,19 +64,12 @@ int output_stall(struct output *output, const struct named_stall *named);
 /** output_summary - write the summary, the last call of a run; 0 or -errno */
 int output_summary(struct output *output, const struct summary_view *view);
 
-/** output_so_far - write the summary so far to another writer, as text or in the form json */
+/** output_so_far - write the summary so far to another writer: as text, or in a form that can */
 int output_so_far(const struct output *output, struct writer *writer,
 		  const struct summary_view *view);
 
-/** output_has_intervals - does output_interval() write something? With --interval, as text */
+/** output_has_intervals - with --interval: does the form end with a summary as text? */
 bool output_has_intervals(const struct output *output);
-
-/**
- * output_interval - write the summary of an interval and flush it; 0 or -errno
- *
- * Without -f it is all that is written besides the summary at the end.
- */
-int output_interval(struct output *output, const struct summary_view *view);
 
 /** output_form_is_text - does this form of -f end with the summary as text? */
 bool output_form_is_text(const char *name);

@@ -59,6 +59,7 @@ struct summary_view {
 	uint64_t ts;	   /* ns: newest time seen; 0: none */
 	uint64_t report;   /* ns: shorter stalls are not shown; at least plan->threshold */
 	struct not_shown not_shown;
+	bool so_far;	  /* the run goes on */
 	bool is_interval; /* only of the time from since to ts: these were lost before it */
 	uint64_t lost_before, lost_times_before;
 	const struct sched_counts *sched; /* NULL: without --off-cpu */
