@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "run/pipeline.h"
 
-#include <ctype.h>
 #include <errno.h>
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +14,7 @@
 #include "allocfilt/run/loop.h"
 #include "allocfilt/tracing/probe.h"
 #include "run/command_tasks.h"
+#include "run/selection.h"
 
 #define OVERFLOWS  5
 #define READ_LIMIT (100 * NS_PER_MS) /* of reading at once: then signals and timers come */
@@ -41,17 +40,14 @@ struct pipeline {
 	const struct plan *plan;
 	const struct data_source *source;
 	struct resolver *resolver;
-	uint64_t report;	 /* ns: shorter stalls are not shown */
-	bool by_pid;		 /* only processes of options->pids are shown */
-	bool selects;		 /* not all tasks are shown */
-	int64_t own;		 /* which is not shown; INT64_MAX, no record's: not known */
+	uint64_t report; /* ns: shorter stalls are not shown */
+	struct selection selection;
 	bool off_cpu;		 /* there are events for stalls_sched() */
 	bool sched_is_off;	 /* see pipeline_switch_events() */
 	unsigned int events_off; /* the same, how many */
 	bool had_events_off;
 	uint64_t
 		switched_at; /* ns, CLOCK_REALTIME; 0: its mark was read, or nothing was switched */
-	struct command_tasks *command; /* only these are shown; NULL: all */
 	struct decode *decode;
 	struct merge *merge;
 	struct stalls *stalls;
@@ -84,55 +80,6 @@ struct pipeline {
 
 /* ---- from stalls to output and summary ---- */
 
-/* A name alone proves nothing: any program may use it. */
-static bool is_background(const char *name, const struct task_info *task)
-{
-	static const char *const names[] = { "kswapd", "kcompactd" };
-
-	if (*name != 'k' || (task->pid && !task->kernel_thread))
-		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		size_t length = strlen(names[i]);
-
-		if (!strncmp(name, names[i], length) && isdigit((unsigned char)name[length]))
-			return true;
-	}
-	return false;
-}
-
-/* A backslash is itself: names of units have some (systemd-escape(1)). */
-static bool matches(const char *glob, const char *name)
-{
-	return !fnmatch(glob, name, FNM_NOESCAPE);
-}
-
-/* By its path or its name, or as what is inside one: the root only if it is the root itself. */
-static bool is_in_cgroup(const char *glob, const char *cgroup)
-{
-	char path[TASK_CGROUP_MAX];
-	char *slash;
-
-	snprintf(path, sizeof(path), "%s", cgroup);
-	while ((slash = strrchr(path, '/'))) {
-		if (matches(glob, path) || (slash[1] && matches(glob, slash + 1)))
-			return true;
-		*slash = '\0';
-	}
-	return false;
-}
-
-/* An interrupt only happened to a task. */
-static bool is_wanted(const struct options *options, const struct named_stall *named)
-{
-	const struct stall *stall = named->stall;
-
-	if ((options->comm || options->cgroup) && task_key_in_interrupt(stall->key))
-		return false;
-	return (!options->comm || matches(options->comm, named->name)) &&
-	       (!options->cgroup || is_in_cgroup(options->cgroup, named->task_info->cgroup)) &&
-	       (!options->min_order || stall->order >= options->min_order);
-}
-
 static void count_windows(struct pipeline *pipeline, const struct stall *stall)
 {
 	struct stall_window window = { .entry = NULL };
@@ -159,9 +106,8 @@ static int show_stall(void *context, const struct stall *stall)
 	named.memcg = resolver_memcg(resolver, stall->memcg_id);
 	named.resolver = resolver;
 	named.function = NULL;
-	named.background =
-		!task_key_in_interrupt(stall->key) && is_background(named.name, named.task_info);
-	if (!is_wanted(pipeline->options, &named)) {
+	named.background = selection_is_background(&named);
+	if (!selection_has_stall(&pipeline->selection, &named)) {
 		pipeline->not_shown.others++;
 		return 0;
 	}
@@ -184,11 +130,6 @@ static void count_slab_pair(struct pipeline *pipeline, const struct record *end,
 }
 
 /* ---- totals ---- */
-
-static const pid_t *shown_pids(const struct pipeline *pipeline)
-{
-	return pipeline->by_pid ? pipeline->options->pids : pipeline->source->recorded;
-}
 
 /*
  * Limits that a user can raise (limit-memory, open files), and tables whose overflow
@@ -232,7 +173,7 @@ void pipeline_view(struct pipeline *pipeline, struct summary_view *view)
 		.nr_overflows = OVERFLOWS,
 		.form = pipeline->options->summary,
 		.top = pipeline->options->top,
-		.pids = shown_pids(pipeline),
+		.pids = selection_pids(&pipeline->selection),
 		.report = pipeline->report ? pipeline->report : pipeline->plan->threshold,
 		.not_shown = pipeline->not_shown,
 		.since = pipeline->oldest,
@@ -330,43 +271,7 @@ int pipeline_end_interval(struct pipeline *pipeline)
 
 /* ---- from pages to records in order ---- */
 
-static bool has_pid(const pid_t *pids, pid_t pid)
-{
-	while (*pids && *pids != pid)
-		pids++;
-	return *pids;
-}
-
-static bool is_own(const struct pipeline *pipeline, const struct record *record)
-{
-	return record->tid == pipeline->own;
-}
-
-static bool is_asked_for(struct pipeline *pipeline, const struct record *record)
-{
-	const pid_t *recorded = pipeline->source->recorded;
-	const struct task_info *task;
-
-	if (pipeline->command)
-		command_tasks_see(pipeline->command, record);
-	if (is_own(pipeline, record))
-		return false;
-	if (pipeline->command && !command_tasks_has(pipeline->command, record))
-		return false;
-	if (!pipeline->by_pid && !recorded)
-		return true;
-	task = resolver_task(pipeline->resolver, record->tid, record->ts);
-	if (pipeline->by_pid)
-		return !record_in_interrupt(record) &&
-		       has_pid(pipeline->options->pids, task->pid ? task->pid : record->tid);
-	/*
-	 * Some kernels record functions of other tasks too. An unknown task is more likely a thread
-	 * that soon ended.
-	 */
-	return !task->pid || has_pid(recorded, task->pid);
-}
-
-/* Of the scheduler's events only those of -e are shown. */
+/* A scheduler's event that nobody asked for with -e is not shown. */
 static bool is_only_sched(const struct pipeline *pipeline, const struct record *record)
 {
 	return record->kind == RECORD_EVENT &&
@@ -380,7 +285,7 @@ static bool is_sched(const struct pipeline *pipeline, const struct record *recor
 	return id == EVENT_SCHED_SWITCH || id == EVENT_SCHED_WAKEUP;
 }
 
-/* What time itself brings, looked after before the first record of each second. */
+/* Once a second of trace time: intervals, and stalls of silent tasks. */
 static int time_passed(struct pipeline *pipeline, uint64_t ts)
 {
 	int ret = 0;
@@ -398,12 +303,14 @@ static int time_passed(struct pipeline *pipeline, uint64_t ts)
 	return ret ? ret : stalls_time(pipeline->stalls, ts);
 }
 
-static int event_record(struct pipeline *pipeline, struct record *record)
+static inline int event_record(struct pipeline *pipeline, struct record *record)
 {
 	uint64_t ns;
 	int ret;
 
-	if (pipeline->selects && !is_asked_for(pipeline, record))
+	if (pipeline->selection.command && pipeline->plan->events[record->event].id == EVENT_FORK)
+		decode_fields(pipeline->decode, record);
+	if (pipeline->selection.any && !selection_has_record(&pipeline->selection, record))
 		return 0;
 	ret = stalls_event(pipeline->stalls, record, &ns);
 	if (ns != UINT64_MAX)
@@ -413,7 +320,9 @@ static int event_record(struct pipeline *pipeline, struct record *record)
 
 static noinline int selected_window(struct pipeline *pipeline, const struct record *record)
 {
-	return is_asked_for(pipeline, record) ? stalls_window(pipeline->stalls, record) : 0;
+	return selection_has_record(&pipeline->selection, record) ?
+		       stalls_window(pipeline->stalls, record) :
+		       0;
 }
 
 /* A record that is neither a window nor an event. */
@@ -421,8 +330,8 @@ static noinline int special_record(struct pipeline *pipeline, struct record *rec
 {
 	switch (record->kind) {
 	case RECORD_LOST:
-		if (pipeline->command)
-			command_tasks_see(pipeline->command, record);
+		if (pipeline->selection.command)
+			command_tasks_see(pipeline->selection.command, record);
 		losses_add(pipeline->losses, record->cpu, record->lost);
 		stalls_lost(pipeline->stalls, record->cpu, record->ts);
 		return 0;
@@ -452,7 +361,8 @@ static noinline int sched_record(struct pipeline *pipeline, struct record *recor
 	decode_fields(pipeline->decode, record);
 	if (!pipeline->sched_is_off)
 		ret = stalls_sched(pipeline->stalls, record);
-	if (ret || is_only_sched(pipeline, record) || is_own(pipeline, record))
+	if (ret || is_only_sched(pipeline, record) ||
+	    selection_is_own(&pipeline->selection, record))
 		return ret;
 	return event_record(pipeline, record);
 }
@@ -465,11 +375,11 @@ static inline int any_record(struct pipeline *pipeline, struct record *record)
 		return special_record(pipeline, record);
 	if (pipeline->off_cpu && record->kind == RECORD_EVENT && is_sched(pipeline, record))
 		return sched_record(pipeline, record);
-	if (is_own(pipeline, record))
+	if (selection_is_own(&pipeline->selection, record))
 		return 0;
 	if (record->kind == RECORD_EVENT)
 		return event_record(pipeline, record);
-	if (pipeline->selects)
+	if (pipeline->selection.any)
 		return selected_window(pipeline, record);
 	return stalls_window(pipeline->stalls, record);
 }
@@ -674,7 +584,7 @@ static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer,
 		.options = options,
 		.plan = pipeline->plan,
 		.source = pipeline->source,
-		.pids = shown_pids(pipeline),
+		.pids = selection_pids(&pipeline->selection),
 		.resolver = pipeline->resolver,
 		.writer = writer,
 		.form = form		 ? form :
@@ -713,19 +623,15 @@ int pipeline_new(struct pipeline **ret_pipeline, const struct options *options,
 	pipeline->plan = plan;
 	pipeline->source = source;
 	pipeline->report = config_report(options, !source->proc);
-	/* pids in the configuration file are for live runs. */
-	pipeline->by_pid =
-		options->pids && (source->proc || options_on_command_line(options, "pid"));
 	pipeline->cpu_before = loop_cpu_time();
-	pipeline->own = source->own ? source->own : INT64_MAX;
-	pipeline->selects = source->command || pipeline->by_pid || source->recorded;
 	pipeline->off_cpu = plan_off_cpu(plan);
-	ret = resolver_new(&pipeline->resolver, plan, source, options, failure);
+	if (selection_init(&pipeline->selection, options, plan, source))
+		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+	else
+		ret = resolver_new(&pipeline->resolver, plan, source, options, failure);
 	if (!ret) {
-		if (source->command)
-			pipeline->command = command_tasks_new(plan, source->command);
-		if (!source->command == !pipeline->command && make_record_stages(pipeline) &&
-		    make_stall_stages(pipeline, writer, form))
+		pipeline->selection.resolver = pipeline->resolver;
+		if (make_record_stages(pipeline) && make_stall_stages(pipeline, writer, form))
 			ret = add_formats(pipeline, failure);
 		else
 			ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
@@ -751,7 +657,7 @@ void pipeline_free(struct pipeline *pipeline)
 	merge_free(pipeline->merge);
 	decode_free(pipeline->decode);
 	losses_free(pipeline->losses);
-	command_tasks_free(pipeline->command);
+	selection_destroy(&pipeline->selection);
 	resolver_free(pipeline->resolver);
 	free(pipeline);
 }

@@ -5,27 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#define EVENT_TEXT_MAX 1024
-#define LAST_NODE      63
-
-/* The name is the text after @key up to a space: "… gfp_flags=GFP_KERNEL …". */
-static void copy_name(struct resolver *resolver, const struct record *record, const char *key,
-		      char *name, size_t size)
-{
-	char text[EVENT_TEXT_MAX];
-	const char *from;
-
-	resolver_event(resolver, record, text, sizeof(text));
-	from = strstr(text, key);
-	from = from ? from + strlen(key) : "";
-	snprintf(name, size, "%.*s", (int)strcspn(from, " "), from);
-}
+#define LAST_NODE 63
 
 static void note_request(struct details *details, struct resolver *resolver,
-			 const struct record *record, const char *key)
+			 const struct record *record, const char *field)
 {
 	if (!details->has_request || details->gfp != record->fields.gfp)
-		copy_name(resolver, record, key, details->gfp_names, sizeof(details->gfp_names));
+		resolver_event_field(resolver, record, field, details->gfp_names,
+				     sizeof(details->gfp_names));
 	details->has_request = true;
 	details->order = record->fields.order;
 	details->gfp = record->fields.gfp;
@@ -82,7 +69,8 @@ static void note_outcome(struct details *details, struct resolver *resolver,
 	struct outcome *outcome = add_outcome(details, record->fields.status, 1);
 
 	if (outcome)
-		copy_name(resolver, record, " status=", outcome->name, sizeof(outcome->name));
+		resolver_event_field(resolver, record, "status", outcome->name,
+				     sizeof(outcome->name));
 }
 
 static void note_inactive_list(struct details *details, const struct record_fields *fields)
@@ -106,14 +94,14 @@ void details_event(struct details *details, const struct plan *plan, struct reso
 	switch (plan->events[record->event].id) {
 	case EVENT_DIRECT_RECLAIM_BEGIN:
 	case EVENT_MEMCG_RECLAIM_BEGIN:
-		note_request(details, resolver, record, "gfp_flags=");
+		note_request(details, resolver, record, "gfp_flags");
 		break;
 	case EVENT_NODE_RECLAIM_BEGIN:
 		note_node(details, record->fields.nid);
-		note_request(details, resolver, record, "gfp_flags=");
+		note_request(details, resolver, record, "gfp_flags");
 		break;
 	case EVENT_TRY_TO_COMPACT:
-		note_request(details, resolver, record, "gfp_mask=");
+		note_request(details, resolver, record, "gfp_mask");
 		add_count(&details->counts, COUNT_COMPACTIONS, 1);
 		break;
 	case EVENT_DIRECT_RECLAIM_END:

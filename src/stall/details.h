@@ -20,8 +20,8 @@ struct outcome {
 
 /*
  * Details of a stall from the events inside: order, gfp flags, pages reclaimed, outcomes. Events come
- * the latest first. The names of flags and outcomes differ between kernels, so they are cut from the
- * event's text. Starts with all zeros.
+ * the latest first. The names of flags and outcomes differ between kernels: each event's format has
+ * them. Starts with all zeros.
  */
 struct details {
 	bool has_request;

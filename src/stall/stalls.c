@@ -10,8 +10,6 @@
 /* How far a window's edges may be off if its times and the events' come from different clocks. */
 #define FOREIGN_CLOCK_EDGE 50000 /* ns */
 
-#define STALLS_AT_ONCE 64 /* of one task, which end when nothing is left that may be around them */
-
 /* Bits of prev_state: include/linux/sched.h */
 #define PREV_UNINTERRUPTIBLE 0x02
 #define PREV_DEAD	     0x10
@@ -102,19 +100,14 @@ static int end_stall(struct stalls *stalls, struct log_task *task, struct log_cu
 	return stalls->ended(stalls->context, stall);
 }
 
-/*
- * Each slow window or pair of a log that no other one there contains is a stall. They end, the oldest
- * first.
- */
-static int end_stalls(struct stalls *stalls, struct log_task *task)
+/* The slow windows and pairs of a log that no other one there contains, linked, the oldest first. */
+static struct log_entry *outermost_slow(struct stalls *stalls, struct log_task *task)
 {
-	struct log_cursor cursor, tops[STALLS_AT_ONCE];
+	struct log_entry *oldest = NULL;
 	uint64_t around = UINT64_MAX;
-	size_t count = 0;
-	int ret = 0;
+	struct log_cursor cursor;
 
-	for (bool any = log_cursor_end(&cursor, task); any && count < STALLS_AT_ONCE;
-	     any = log_cursor_back(&cursor)) {
+	for (bool any = log_cursor_end(&cursor, task); any; any = log_cursor_back(&cursor)) {
 		uint64_t start = log_start(cursor.entry), end = log_end(cursor.entry);
 
 		if (cursor.entry->kind == LOG_SUM && log_sum(cursor.entry)->slow && start < around)
@@ -122,17 +115,29 @@ static int end_stalls(struct stalls *stalls, struct log_task *task)
 		if (!cursor.entry->slow || start + (end - start) / 2 >= around)
 			continue;
 		around = start;
-		tops[count++] = cursor;
+		cursor.entry->next = oldest;
+		oldest = cursor.entry;
 	}
-	for (size_t i = count; !ret && i--;) {
-		const struct log_entry *entry = tops[i].entry;
+	return oldest;
+}
 
+static int end_stalls(struct stalls *stalls, struct log_task *task)
+{
+	struct log_entry *entry = outermost_slow(stalls, task), *next;
+	struct log_cursor cursor = { TAILQ_FIRST(&task->chunks), NULL };
+	int ret = 0;
+
+	for (; !ret && entry; entry = next) {
+		while (!log_chunk_has(cursor.chunk, entry))
+			cursor.chunk = TAILQ_NEXT(cursor.chunk, link);
+		cursor.entry = entry;
+		next = entry->next;
 		/* No window around it has come, and none was lost. In an interrupt the task's depth counts too. */
-		if (i && entry->kind == LOG_WINDOW && !task_key_in_interrupt(task->key) &&
+		if (next && entry->kind == LOG_WINDOW && !task_key_in_interrupt(task->key) &&
 		    stalls->lost_last < entry->ts)
 			stalls->gaps = true;
 		stalls->walk.gap = false;
-		ret = end_stall(stalls, task, tops[i]);
+		ret = end_stall(stalls, task, cursor);
 		if (stalls->walk.gap && stalls->lost_last < stalls->stall.start &&
 		    !task_key_in_interrupt(task->key))
 			stalls->gaps = true;
@@ -156,9 +161,21 @@ static int forget_task(struct stalls *stalls, struct log_task *task)
 	return ret;
 }
 
+/* A window around what the log has may still come: it lacks that. */
+static int end_silent(struct stalls *stalls, struct log_task *task)
+{
+	uint64_t last = task->nr_chunks ? task->last : 0;
+	int ret = end_log(stalls, task);
+
+	if (last > task->dropped_at)
+		task->dropped_at = last;
+	task_log_remove(&stalls->log, task);
+	return ret;
+}
+
 /* ---- room ---- */
 
-/* The task without a record for longest gives up its log, for room. */
+/* A task gives up its log, for room. */
 static int evict_task(struct stalls *stalls, struct log_task *task)
 {
 	if (task->nr_chunks && task->last > task->dropped_at)
@@ -177,12 +194,13 @@ static bool fold_oldest(struct stalls *stalls, struct log_task *task)
 	struct log_cursor cursor, last = { NULL, NULL };
 	struct log_sum *sum = &stalls->folded.sum;
 	unsigned int chunk_of_cursor = task->nr_chunks;
+	const struct log_entry *open = task->nr_open ? task->open[0] : NULL;
 	const struct log_chunk *chunk = NULL;
 	uint64_t around = UINT64_MAX;
 	int depth = -1;
 	size_t bytes;
 
-	if (task->nr_open || task_key_in_interrupt(task->key))
+	if (task_key_in_interrupt(task->key))
 		return false;
 	for (bool any = log_cursor_end(&cursor, task); any; any = log_cursor_back(&cursor)) {
 		struct log_entry *entry = cursor.entry;
@@ -191,11 +209,15 @@ static bool fold_oldest(struct stalls *stalls, struct log_task *task)
 
 		chunk_of_cursor -= cursor.chunk != chunk;
 		chunk = cursor.chunk;
+		if (entry == open)
+			open = NULL;
 		if ((!window && (entry->kind != LOG_END || !log_pair(entry)->partner)) ||
 		    start + (end - start) / 2 >= around)
 			continue;
 		around = start;
-		/* The newer half stays as it is. */
+		/* The newer half stays as it is, and what is in a pair that is open. */
+		if (open)
+			continue;
 		if (!last.entry || chunk_of_cursor >= task->nr_chunks / 2 ||
 		    (window && depth >= 0 && log_window(entry)->depth != depth))
 			last = cursor;
@@ -212,6 +234,23 @@ static bool fold_oldest(struct stalls *stalls, struct log_task *task)
 	return true;
 }
 
+/* The task without a record for longest: if there is one, where nothing slow waits. */
+static struct log_task *task_to_evict(const struct stalls *stalls, const struct log_task *except,
+				      bool for_chunks)
+{
+	struct log_task *oldest = NULL;
+
+	for (struct log_task *task = task_log_oldest(&stalls->log); task; task = task_log_after(task)) {
+		if (task == except || (for_chunks && !task->nr_chunks))
+			continue;
+		if (!task->nr_slow)
+			return task;
+		if (!oldest)
+			oldest = task;
+	}
+	return oldest;
+}
+
 static int drop_for_room(struct stalls *stalls, struct log_task *task)
 {
 	struct log_task *victim = task_log_largest(&stalls->log);
@@ -222,9 +261,7 @@ static int drop_for_room(struct stalls *stalls, struct log_task *task)
 		return 0;
 	}
 	/* Each task has one chunk at most. */
-	victim = task_log_oldest(&stalls->log);
-	while (victim && (victim == task || !victim->nr_chunks))
-		victim = task_log_after(victim);
+	victim = task_to_evict(stalls, task, true);
 	if (victim)
 		return evict_task(stalls, victim);
 	task_log_drop_oldest(&stalls->log, task);
@@ -239,7 +276,7 @@ static noinline int find_task(struct stalls *stalls, struct task_key key,
 
 	if (!task) {
 		if (task_log_is_full(&stalls->log))
-			ret = evict_task(stalls, task_log_oldest(&stalls->log));
+			ret = evict_task(stalls, task_to_evict(stalls, NULL, false));
 		task = task_log_add(&stalls->log, key);
 	}
 	*ret_task = stalls->log.recent = task;
@@ -329,31 +366,37 @@ static noinline int keep_window(struct stalls *stalls, struct log_task *task,
 }
 
 /* Nothing slow will be around the inside of a fast outermost window. */
+static noinline int end_fast_window(struct stalls *stalls, struct log_task *task,
+				    const struct record *record)
+{
+	task_log_forget_begins(task, record->window.calltime);
+	return task_key_in_interrupt(task->key) ? 0 : end_log(stalls, task);
+}
+
+static noinline int log_window_of_task(struct stalls *stalls, const struct record *record, bool slow)
+{
+	struct log_task *task;
+	int ret = task_of(stalls, record, &task);
+
+	if (ret)
+		return ret;
+	task_log_forget_begins(task, record->window.calltime);
+	/* Interrupts keep one window: a fast one must not replace a slow one. */
+	return slow || !task_key_in_interrupt(task->key) ? keep_window(stalls, task, record, slow) :
+							   0;
+}
+
+/* Nearly all windows of a capture may be fast, and of tasks with an empty log. */
 int stalls_window(struct stalls *stalls, const struct record *record)
 {
 	const struct record_window *window = &record->window;
 	bool slow = window->rettime - window->calltime >= stalls->plan->threshold;
-	struct log_task *task = stalls->log.recent;
-	int ret;
+	struct log_task *task;
 
-	if (!slow && window->depth <= 0) {
-		if (!task || task->key.id != record->tid || task->key.kind != OWNER_TASK ||
-		    record_in_interrupt(record))
-			task = task_log_peek(&stalls->log, task_key_of(record));
-		if (!task || !task->nr_chunks)
-			return 0;
-	} else {
-		ret = task_of(stalls, record, &task);
-		if (ret)
-			return ret;
-	}
-	task_log_forget_begins(task, window->calltime);
-	if (slow || window->depth > 0) {
-		if (!slow && task_key_in_interrupt(task->key))
-			return 0;
-		return keep_window(stalls, task, record, slow);
-	}
-	return task_key_in_interrupt(task->key) ? 0 : end_log(stalls, task);
+	if (slow || window->depth > 0)
+		return log_window_of_task(stalls, record, slow);
+	task = task_log_peek(&stalls->log, task_key_of(record));
+	return task && task->nr_chunks ? end_fast_window(stalls, task, record) : 0;
 }
 
 /* ---- events ---- */
@@ -629,7 +672,7 @@ int stalls_time(struct stalls *stalls, uint64_t ts)
 
 	while (!ret && (task = task_log_oldest(&stalls->log)) && ts > task->last &&
 	       ts - task->last > STALL_PATIENCE)
-		ret = forget_task(stalls, task);
+		ret = end_silent(stalls, task);
 	return ret;
 }
 

@@ -215,8 +215,7 @@ void task_log_drop_oldest(struct task_log *log, struct log_task *task)
 		}
 	}
 	for (unsigned int i = 0; i < task->nr_open; i++)
-		if ((unsigned char *)task->open[i] < chunk->entries ||
-		    (unsigned char *)task->open[i] >= chunk->entries + TASK_LOG_CHUNK)
+		if (!log_chunk_has(chunk, task->open[i]))
 			task->open[nr_open++] = task->open[i];
 	task->nr_open = nr_open;
 	if (chunk->last->ts > task->dropped_at)

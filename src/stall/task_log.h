@@ -34,8 +34,11 @@ enum log_kind {
 
 struct log_entry {
 	uint64_t ts; /* ns, trace clock */
-	struct log_entry *
-		next; /* set by the walk: the event after it of its window, the window after it of its stall */
+	/*
+	 * While stalls of a log end, the next one of them. The walk links the events of a window, and
+	 * the windows of a stall.
+	 */
+	struct log_entry *next;
 	int32_t tid;
 	int32_t cpu;
 	uint16_t event;	       /* index of the plan's events */
@@ -175,6 +178,13 @@ static inline size_t task_log_space(size_t payload)
 	return sizeof(struct log_entry) + (payload + 7) / 8 * 8;
 }
 
+/** log_chunk_has - is the entry in the chunk? */
+static inline bool log_chunk_has(const struct log_chunk *chunk, const struct log_entry *entry)
+{
+	return (const unsigned char *)entry >= chunk->entries &&
+	       (const unsigned char *)entry < chunk->entries + TASK_LOG_CHUNK;
+}
+
 /** task_log_add_chunk - where the newest chunk has no room for an entry; false: there is none */
 bool task_log_add_chunk(struct task_log *log, struct log_task *task);
 
@@ -297,11 +307,20 @@ static inline void *log_raw(struct log_entry *entry)
 	return entry->kind == LOG_EVENT ? entry->payload : log_pair(entry)->payload;
 }
 
+/** log_events - of a window or the end of a pair: the first event that it owns */
+static inline struct log_entry **log_events(struct log_entry *entry)
+{
+	return entry->kind == LOG_WINDOW ? &log_window(entry)->events : &log_pair(entry)->events;
+}
+
 /** log_stack - where an event's stack is, behind its payload */
 static inline struct record_stack *log_stack(struct log_entry *entry)
 {
 	return (struct record_stack *)((unsigned char *)log_raw(entry) + (entry->size + 7) / 8 * 8);
 }
+
+/** log_record - the record of an entry, without the fields of events; its raw data stays in the log */
+void log_record(struct log_entry *entry, struct record *record);
 
 /** log_start, log_end - ns: of a window, or of a pair by its end; else of the record */
 static inline uint64_t log_start(struct log_entry *entry)

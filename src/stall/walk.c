@@ -11,38 +11,9 @@ static uint64_t middle_of(uint64_t start, uint64_t end)
 	return start + (end - start) / 2;
 }
 
-static void entry_record(struct log_entry *entry, struct record *record)
-{
-	*record = (struct record){
-		.ts = entry->ts,
-		.tid = entry->tid,
-		.cpu = entry->cpu,
-		.flags = entry->flags,
-		.event = entry->event,
-		.indent = entry->indent,
-	};
-	if (entry->kind == LOG_WINDOW) {
-		const struct log_window *window = log_window(entry);
-
-		record->kind = RECORD_WINDOW;
-		record->window = (struct record_window){
-			.function = window->function,
-			.calltime = window->calltime,
-			.rettime = window->rettime,
-			.depth = window->depth,
-		};
-		return;
-	}
-	record->kind = RECORD_EVENT;
-	record->raw = log_raw(entry);
-	record->raw_size = entry->size;
-	if (entry->has_stack)
-		record->stack = *log_stack(entry);
-}
-
 static void read_event(struct walk *walk, struct log_entry *entry, struct record *record)
 {
-	entry_record(entry, record);
+	log_record(entry, record);
 	decode_fields(walk->decode, record);
 }
 
@@ -147,11 +118,6 @@ static void set_work(struct level *level, const struct level *around, const stru
 
 /* ---- levels ---- */
 
-static struct log_entry **events_of(struct log_entry *entry)
-{
-	return entry->kind == LOG_WINDOW ? &log_window(entry)->events : &log_pair(entry)->events;
-}
-
 static struct level *innermost(struct walk *walk)
 {
 	return &walk->levels[walk->nr_levels - 1];
@@ -199,7 +165,7 @@ static void enter_level(struct walk *walk, struct log_entry *entry)
 		walk->sum.nr_events += 2;
 	}
 	entry->role = (int16_t)level.role;
-	*events_of(entry) = NULL;
+	*log_events(entry) = NULL;
 	set_work(&level, around, walk->plan);
 	walk->levels[walk->nr_levels++] = level;
 	if (entry->kind == LOG_END && level.work.shrinker)
@@ -251,7 +217,7 @@ static void walk_event(struct walk *walk, struct log_entry *entry)
 
 		if (entry->ts > level->end || !owns(walk, level, event))
 			continue;
-		events = events_of(level->entry);
+		events = log_events(level->entry);
 		entry->next = *events;
 		*events = entry;
 		walk->sum.nr_events++;
@@ -293,6 +259,8 @@ static void add_summed(struct walk *walk, struct stall_slice slice, bool is_time
 		.work = { slice.group, slice.part, slice.shrinker, slice.callback },
 	};
 
+	if (slice.shrinker)
+		level.work.part = PART_SHRINKERS;
 	set_work(&level, innermost(walk), walk->plan);
 	slice.group = level.work.group;
 	slice.part = level.work.part;
@@ -310,6 +278,8 @@ static void walk_summed(struct walk *walk, struct log_entry *entry)
 {
 	const struct log_sum *part = log_sum(entry);
 	struct stall_sum *sum = &walk->sum;
+	uint64_t left; /* ns of the sum that no window after it has */
+	double share;
 
 	leave_until(walk, entry->ts - 1, false);
 	if (part->start < innermost(walk)->start) {
@@ -319,15 +289,28 @@ static void walk_summed(struct walk *walk, struct log_entry *entry)
 	if (part->start < walk->start)
 		return;
 	spend(walk, entry->ts, STATE_RAN, 0);
-	walk->at = part->start;
+	left = walk->at - part->start;
+	share = (double)left / (double)(entry->ts - part->start);
 	sum->nr_windows += part->nr_windows;
 	sum->nr_events += part->nr_events;
 	sum->incomplete |= part->incomplete;
 	sum->unnamed |= part->unnamed;
 	sum->slow |= part->slow;
 	details_merge(&sum->details, &part->details);
-	for (size_t i = 0; i < part->nr_slices; i++)
-		add_summed(walk, part->slices[i], i < part->nr_times);
+	for (size_t i = 0; i < part->nr_slices; i++) {
+		struct stall_slice slice = part->slices[i];
+		bool is_time = i < part->nr_times;
+
+		/* Windows that begin in the middle of the sum have the rest. */
+		if (share < 1)
+			slice.ns = (uint64_t)((double)slice.ns * share);
+		if (is_time && slice.ns > left)
+			slice.ns = left;
+		left -= is_time ? slice.ns : 0;
+		add_summed(walk, slice, is_time);
+	}
+	walk->at = part->start + left;
+	spend(walk, part->start, STATE_RAN, 0);
 }
 
 /* Goes back to the start of the window that is @around it, or of the log. */
@@ -490,38 +473,4 @@ void walk_sum(struct walk *walk, struct log_cursor last, struct log_sum *sum)
 		add_to_sum(sum, &whole->shrinkers[i]);
 	for (size_t i = 0; i < whole->nr_sleeps; i++)
 		add_to_sum(sum, &whole->sleeps[i]);
-}
-
-bool stall_next_window(const struct stall *stall, struct stall_window *window)
-{
-	struct log_entry *entry = window->entry ? window->entry->next : stall->windows;
-
-	if (!entry)
-		return false;
-	*window = (struct stall_window){
-		.start = log_start(entry),
-		.end = log_end(entry),
-		.role = entry->role,
-		.is_pair = entry->kind == LOG_END,
-		.entry = entry,
-		.next_event = *events_of(entry),
-	};
-	entry_record(entry, &window->exit);
-	if (!window->is_pair)
-		return true;
-	entry_record(log_pair(entry)->partner, &window->begin);
-	window->shrinker = log_pair(entry)->shrinker;
-	window->callback = log_pair(entry)->callback;
-	return true;
-}
-
-bool stall_next_event(struct stall_window *window, struct record *event)
-{
-	struct log_entry *entry = window->next_event;
-
-	if (!entry)
-		return false;
-	window->next_event = entry->next;
-	entry_record(entry, event);
-	return true;
 }

@@ -172,7 +172,7 @@ static void test_too_long_a_line(void **state)
 static void test_account(void **state)
 {
 	static const char file[] =
-		"threshold = 5ms\nbuffer = 16M\nlimit-tasks = 100\nformat = nonsense\npid = 7\n"
+		"threshold = 5ms\nbuffer = 16M\nlimit-memory = 1M\nformat = nonsense\npid = 7\n"
 		"report = 9ms\nmetrics = /nowhere\ninterval = 1\ntop = 3\nduration = 1h\n"
 		"function = vm_*\nevent = kmem:kfree\nstack = yes\noff-cpu = yes\n"
 		"page-allocation = yes\nsummary = none\n";
@@ -180,7 +180,7 @@ static void test_account(void **state)
 
 	assert_int_equal(options->threshold, 5000000);
 	assert_int_equal(options->buffer, 16 << 20);
-	assert_int_equal(options->limits.tasks, 100);
+	assert_int_equal(options->limit_memory, 1 << 20);
 	assert_string_equal(options->format, "plain");
 	assert_null(options->pids);
 	assert_null(options->metrics);

@@ -22,11 +22,12 @@ static struct fake_entry entry;
 
 static void restart(void)
 {
+	const struct output_form form = { .ops = &journal_form };
 	struct output_setup output_setup = {
 		.options = &options,
 		.plan = &plan,
 		.resolver = &resolver,
-		.form = &journal_form,
+		.form = &form,
 	};
 
 	output_free(output);
@@ -589,7 +590,8 @@ static void test_other_forms(void **state)
 
 static void test_bad_path(void **state)
 {
-	struct output_setup bad = { .options = &options, .form = &journal_form };
+	const struct output_form form = { .ops = &journal_form };
+	struct output_setup bad = { .options = &options, .form = &form };
 	char path[300];
 
 	memset(path, 'x', sizeof(path) - 1);

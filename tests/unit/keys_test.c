@@ -79,8 +79,7 @@ static void test_bounds(void **state)
 		  "is too small" },
 		{ "oom-score-adjust", "-1001", "-1000", "1000", "1001", -1000, 1000,
 		  "is too small" },
-		{ "limit-tasks", "63", "64", "65536", "65537", 64, 65536, "is too small" },
-		{ "limit-events", "255", "256", "1048576", "1048577", 256, 1048576,
+		{ "limit-memory", "255", "256", "4G", "4194305", 256 << 10, 4ll << 30,
 		  "is too small" },
 	};
 
@@ -95,7 +94,7 @@ static void test_bounds(void **state)
 	}
 	number_is("status-interval", "0", 0);
 	number_is("oom-score-adjust", "0", 0);
-	set_bad("limit-tasks", "0", "is zero");
+	set_bad("limit-memory", "0", "is zero");
 	set_bad("warning", "0", "is zero");
 }
 

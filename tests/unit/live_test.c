@@ -306,7 +306,7 @@ static void test_segments(void **state)
 	struct capture *capture;
 
 	put_much_data();
-	hooks = (struct live_hooks){ .tracing = see_mark, .second = end_at_third_segment };
+	hooks = (struct hooks){ .tracing = see_mark, .second = end_at_third_segment };
 	assert_int_equal(run("-t134 -d1m -w%s/capture --max-size=1M", fake.root), 0);
 	assert_as_found();
 	snprintf(dir, sizeof(dir), "%s/capture", fake.root);
@@ -342,7 +342,7 @@ static void test_segments_that_are_kept(void **state)
 	char dir[PATH_MAX];
 
 	put_much_data();
-	hooks = (struct live_hooks){ .tracing = see_mark, .second = end_at_third_segment };
+	hooks = (struct hooks){ .tracing = see_mark, .second = end_at_third_segment };
 	assert_int_equal(run("-t134 -d1m -w%s/capture --max-size=1M --keep=2", fake.root), 0);
 	snprintf(dir, sizeof(dir), "%s/capture", fake.root);
 	assert_true(is_in_segments(dir, &first, &last));

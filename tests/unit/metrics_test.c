@@ -112,10 +112,9 @@ static void superblock(uint64_t shrinker, const char *name, uint32_t minor)
 static void slab(uint64_t callback, uint64_t shrinker, uint64_t ns)
 {
 	struct record record = { .fields = { .shrinker = shrinker, .callback = callback } };
-	struct task_pair pair = { .begin = &record, .end = &record, .duration = ns };
 
-	shrinkers_pair(view.shrinkers, &pair,
-		       shrinker_names_superblock(view.shrinker_names, &record));
+	shrinkers_pair(view.shrinkers, callback,
+		       shrinker_names_superblock(view.shrinker_names, &record), ns);
 }
 
 /*

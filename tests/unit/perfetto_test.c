@@ -2,6 +2,7 @@
 /* The form `perfetto`: which track each slice is on. tests/replay/trace_event.pl checks the format. */
 #include "allocfilt/output/form.h"
 #include "fake_resolver.h"
+#include "made_entry.h"
 #include "unit_test.h"
 #include "written_text.h"
 
@@ -52,13 +53,29 @@ static void end(void)
 	text = end_text(writer);
 }
 
-/* A slow run that ends at @ts. */
+/* A stall of one window that ends at @ts. */
 static void window(int kind, int id, uint64_t ts)
 {
+	static const struct task_info info;
 	struct record exit = { .ts = ts, .window = { .calltime = ts - 100, .rettime = ts } };
-	struct task_window task_window = { .key = { .id = id, .kind = kind }, .exit = &exit };
+	struct made_entry made;
+	struct stall stall = {
+		.key = { .id = id, .kind = kind },
+		.start = ts - 100,
+		.end = ts,
+		.gfp_names = "",
+		.compaction = "",
+		.windows = made_entry(&made, LOG_WINDOW, &exit),
+	};
+	struct named_stall named = {
+		.stall = &stall,
+		.name = "",
+		.task_info = &info,
+		.function = "f",
+		.memcg = "",
+	};
 
-	assert_int_equal(output_window(output, &task_window), 0);
+	assert_int_equal(output_stall(output, &named), 0);
 }
 
 /* Reads the number after @key in the event of which @what is a part; -1: no such event. */

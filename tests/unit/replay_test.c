@@ -378,7 +378,7 @@ static void test_metrics(void **state)
 		 test_directory);
 	assert_int_equal(replay(command), 0);
 	assert_int_equal(file_read(test_directory, "m.prom", &text, &length), 0);
-	assert_non_null(strstr(text, "\nallocfilt_table_overflows_total{table=\"tasks\"} 0\n"));
+	assert_non_null(strstr(text, "\nallocfilt_table_overflows_total{table=\"stalls\"} 0\n"));
 	assert_null(strstr(text, "allocfilt_uptime_seconds"));
 	free(text);
 	snprintf(command, sizeof(command), "metrics = %s/service.prom\n", test_directory);

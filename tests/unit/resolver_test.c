@@ -39,7 +39,8 @@ static struct resolver *resolver;
 
 static void open_resolver(const char *symbols)
 {
-	static const struct options options = { .limits = { .tasks = 64 } };
+	static const struct options options = { .limit_memory = 256 << 10 };
+	static struct plan plan;
 	struct data_source source = { .dir = test_directory };
 	struct failure failure;
 

@@ -11,15 +11,13 @@ static int set_up(void **state)
 	return !*state;
 }
 
-static void pair(struct shrinkers *shrinkers, uint64_t callback, uint64_t duration, int superblock);
-
 /* All of it was full, and is reset. */
 static int set_up_used(void **state)
 {
 	if (set_up(state))
 		return -1;
 	for (int i = 0; i <= SHRINKERS_MAX + 1; i++)
-		pair(*state, 0x100 * i, 10, i % SHRINKER_NAMES_MAX);
+		shrinkers_pair(*state, 0x100 * i, i % SHRINKER_NAMES_MAX, 10);
 	shrinkers_reset(*state);
 	return 0;
 }
@@ -28,15 +26,6 @@ static int tear_down(void **state)
 {
 	shrinkers_free(*state);
 	return 0;
-}
-
-/* @superblock: -1 for none */
-static void pair(struct shrinkers *shrinkers, uint64_t callback, uint64_t duration, int superblock)
-{
-	struct record begin = { .fields = { .callback = callback } };
-	struct task_pair task_pair = { .begin = &begin, .end = &begin, .duration = duration };
-
-	shrinkers_pair(shrinkers, &task_pair, superblock);
 }
 
 static void check(const struct shrinker_total *total, uint64_t callback, uint64_t sum, uint64_t max,
@@ -54,13 +43,13 @@ static void test_totals(void **state)
 	struct shrinkers *shrinkers = *state;
 
 	assert_null(shrinkers_at(shrinkers, 0));
-	pair(shrinkers, 0xffffffff80000300, 5, -1);
-	pair(shrinkers, 0x100, 7, -1);
-	pair(shrinkers, 0x200, 4, -1);
+	shrinkers_pair(shrinkers, 0xffffffff80000300, -1, 5);
+	shrinkers_pair(shrinkers, 0x100, -1, 7);
+	shrinkers_pair(shrinkers, 0x200, -1, 4);
 	check(shrinkers_at(shrinkers, 0), 0x100, 7, 7, 1);
-	pair(shrinkers, 0x100, 100 * DAY, -1);
-	pair(shrinkers, 0x200, 1, -1);
-	pair(shrinkers, 0x100, 8, -1);
+	shrinkers_pair(shrinkers, 0x100, -1, 100 * DAY);
+	shrinkers_pair(shrinkers, 0x200, -1, 1);
+	shrinkers_pair(shrinkers, 0x100, -1, 8);
 	check(shrinkers_at(shrinkers, 0), 0x100, 100 * DAY + 15, 100 * DAY, 3);
 	/* equal times by address */
 	check(shrinkers_at(shrinkers, 1), 0x200, 5, 4, 2);
@@ -78,12 +67,12 @@ static void test_limit(void **state)
 	struct shrinkers *shrinkers = *state;
 
 	for (int i = 1; i <= SHRINKERS_MAX; i++)
-		pair(shrinkers, i, 10, -1);
+		shrinkers_pair(shrinkers, i, -1, 10);
 	assert_int_equal(shrinkers_overflow(shrinkers), 0);
 	assert_null(shrinkers_series(shrinkers, SHRINKERS_MAX));
-	pair(shrinkers, SHRINKERS_MAX + 1, 1000, -1);
-	pair(shrinkers, SHRINKERS_MAX + 2, 1100, -1);
-	pair(shrinkers, SHRINKERS_MAX, 10, -1);
+	shrinkers_pair(shrinkers, SHRINKERS_MAX + 1, -1, 1000);
+	shrinkers_pair(shrinkers, SHRINKERS_MAX + 2, -1, 1100);
+	shrinkers_pair(shrinkers, SHRINKERS_MAX, -1, 10);
 	assert_int_equal(shrinkers_overflow(shrinkers), 2);
 	check(shrinkers_at(shrinkers, 0), SHRINKERS_MAX, 20, 10, 2);
 	for (int i = 1; i < SHRINKERS_MAX; i++)
@@ -101,12 +90,12 @@ static void test_superblocks(void **state)
 	struct shrinkers *shrinkers = *state;
 	size_t rank = 0;
 
-	pair(shrinkers, 0x100, 30, 7);
-	pair(shrinkers, 0x100, 50, 7);
-	pair(shrinkers, 0x100, 90, SHRINKER_NAMES_MAX - 1);
-	pair(shrinkers, 0x100, 1000, SHRINKER_NAMES_MAX);
-	pair(shrinkers, 0x100, 80, 5);
-	pair(shrinkers, 0x200, 85, 2);
+	shrinkers_pair(shrinkers, 0x100, 7, 30);
+	shrinkers_pair(shrinkers, 0x100, 7, 50);
+	shrinkers_pair(shrinkers, 0x100, SHRINKER_NAMES_MAX - 1, 90);
+	shrinkers_pair(shrinkers, 0x100, SHRINKER_NAMES_MAX, 1000);
+	shrinkers_pair(shrinkers, 0x100, 5, 80);
+	shrinkers_pair(shrinkers, 0x200, 2, 85);
 	check(shrinkers_of_superblock(shrinkers, 7), 0x100, 80, 50, 2);
 	assert_null(shrinkers_of_superblock(shrinkers, 0));
 	for (size_t i = 0; i < COUNT(expected); i++)

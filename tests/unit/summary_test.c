@@ -9,9 +9,7 @@ static struct summary *summary;
 
 static int set_up(void **state)
 {
-	static struct plan plan = {
-		.events = { { .id = EVENT_DIRECT_RECLAIM_END }, { .id = EVENT_SLAB_END } },
-	};
+	static struct plan plan;
 
 	summary = summary_new(&plan);
 	return !summary;
@@ -167,18 +165,16 @@ static void test_limits(void **state)
 
 static void window(uint64_t function, uint64_t ns)
 {
-	struct record exit = {
-		.window = { .function = function, .rettime = ns, .role = ROLE_SLAB },
-	};
-
-	summary_window(summary, &(struct task_window){ .exit = &exit });
+	summary_window(summary, &(struct stall_window){
+					.end = ns,
+					.role = ROLE_SLAB,
+					.exit.window.function = function,
+				});
 }
 
-static void pair(int event, uint64_t ns, bool slow)
+static void pair(int role, uint64_t ns)
 {
-	struct record end = { .event = event };
-
-	summary_pair(summary, &(struct task_pair){ .end = &end, .duration = ns, .slow = slow });
+	summary_window(summary, &(struct stall_window){ .end = ns, .role = role, .is_pair = true });
 }
 
 static void test_functions(void **state)
@@ -186,9 +182,9 @@ static void test_functions(void **state)
 	window(0xfff0a, 100);
 	window(0xfff0b, 500);
 	window(0xfff0a, 150);
-	pair(0, 90, false);
-	pair(0, 200, true);
-	pair(1, 1000, true);
+	pair(ROLE_DIRECT_RECLAIM, 200);
+	pair(ROLE_SHRINKER, 1000);
+	pair(ROLE_NONE, 1000);
 	assert_int_equal(summary_count(summary, SUMMARY_FUNCTIONS), 3);
 	assert_int_equal(at(SUMMARY_FUNCTIONS, 0)->function, 0xfff0b);
 	assert_int_equal(at(SUMMARY_FUNCTIONS, 0)->role, ROLE_SLAB);

@@ -58,18 +58,16 @@ static void stall(int tid, const char *name, uint64_t ns)
 
 static void window(uint64_t function, uint64_t ns)
 {
-	struct record exit = { .window = { .function = function, .rettime = ns } };
-
-	exit.window.role = ROLE_NONE;
-	summary_window(view.summary, &(struct task_window){ .exit = &exit });
+	summary_window(view.summary, &(struct stall_window){
+					     .end = ns,
+					     .role = ROLE_NONE,
+					     .exit.window.function = function,
+				     });
 }
 
 static void slab(uint64_t callback, uint64_t ns)
 {
-	struct record record = { .fields = { .callback = callback } };
-
-	shrinkers_pair(view.shrinkers,
-		       &(struct task_pair){ .begin = &record, .end = &record, .duration = ns }, -1);
+	shrinkers_pair(view.shrinkers, callback, -1, ns);
 }
 
 static void print(bool json)
@@ -129,7 +127,6 @@ static void test_superblock_of_two_callbacks(void **state)
 {
 	struct record name = { .kind = RECORD_SUPERBLOCK, .raw = "vda" };
 	struct record record = { .fields = { .shrinker = 1, .callback = SCAN } };
-	struct task_pair pair = { .begin = &record, .end = &record, .duration = 10 * MS };
 	int superblock;
 
 	name.superblock.shrinker = 1;
@@ -138,10 +135,8 @@ static void test_superblock_of_two_callbacks(void **state)
 	shrinker_names_see(view.shrinker_names, &name);
 	superblock = shrinker_names_superblock(view.shrinker_names, &record);
 	assert_true(superblock >= 0);
-	record.fields.callback = 0x10000;
-	shrinkers_pair(view.shrinkers, &pair, superblock);
-	record.fields.callback = SCAN;
-	shrinkers_pair(view.shrinkers, &pair, superblock);
+	shrinkers_pair(view.shrinkers, 0x10000, superblock, 10 * MS);
+	shrinkers_pair(view.shrinkers, SCAN, superblock, 10 * MS);
 	print(false);
 	text_has(
 		text,

@@ -6,6 +6,7 @@
 #include "allocfilt/output/form.h"
 #include "fake_resolver.h"
 #include "made_cpus.h"
+#include "made_entry.h"
 #include "unit_test.h"
 #include "written_text.h"
 
@@ -97,19 +98,27 @@ static struct record exit_of(uint64_t ts, uint64_t duration, int depth)
 	};
 }
 
+static int put_stall(struct log_entry *windows)
+{
+	const struct stall stall = { .windows = windows };
+	const struct named_stall named = { .stall = &stall };
+
+	return trace_form.stall(&output, &named);
+}
+
 static const char *window_line(const struct record *exit)
 {
-	struct task_window window = { .exit = exit };
+	struct made_entry made;
 
-	assert_int_equal(trace_form.window(&output, &window), 0);
+	assert_int_equal(put_stall(made_entry(&made, LOG_WINDOW, exit)), 0);
 	return next_text(output.setup.writer);
 }
 
 static const char *pair_lines(const struct record *begin, const struct record *end)
 {
-	struct task_pair pair = { .begin = begin, .end = end };
+	struct made_entry made[3];
 
-	assert_int_equal(trace_form.pair(&output, &pair), 0);
+	assert_int_equal(put_stall(made_pair(made, begin, end, NULL)), 0);
 	return next_text(output.setup.writer);
 }
 
@@ -281,20 +290,40 @@ static void test_cpu_column(void **state)
 	}
 }
 
-static void test_pair_surrounds_what_it_claims(void **state)
+static void test_pair_surrounds_its_events(void **state)
 {
 	struct record begin = { .ts = 1 * US, .tid = 209, .cpu = 1 };
 	struct record inside = { .ts = 2 * US, .tid = 209, .cpu = 1 };
 	struct record end = { .ts = 3 * US, .tid = 209, .cpu = 1 };
-	const struct record *events[] = { &inside };
-	struct task_pair pair = { .begin = &begin, .end = &end, .events = events, .nr_events = 1 };
+	struct made_entry made[3];
 
-	assert_int_equal(trace_form.pair(&output, &pair), 0);
+	assert_int_equal(put_stall(made_pair(made, &begin, &end, &inside)), 0);
 	assert_string_equal(
 		next_text(output.setup.writer),
 		"    0.000001 |   1)     sh-209     |               |  /* event: ts=1000 */\n"
 		"    0.000002 |   1)     sh-209     |               |  /* event: ts=2000 */\n"
 		"    0.000003 |   1)     sh-209     |               |  /* event: ts=3000 */\n");
+}
+
+/* Windows in the order in which they ended, each with its own events before it. */
+static void test_windows_of_a_stall(void **state)
+{
+	struct record inner = exit_of(2 * US, 5 * US, 1), outer = exit_of(4 * US, 9 * US, 0);
+	struct record events[] = { { .ts = 1 * US, .tid = 209, .cpu = 1 },
+				   { .ts = 3 * US, .tid = 209, .cpu = 1 } };
+	struct made_entry made[4];
+	struct log_entry *first = made_entry(&made[0], LOG_WINDOW, &inner);
+
+	first->next = made_entry(&made[1], LOG_WINDOW, &outer);
+	log_window(first)->events = made_entry(&made[2], LOG_EVENT, &events[0]);
+	log_window(first->next)->events = made_entry(&made[3], LOG_EVENT, &events[1]);
+	assert_int_equal(put_stall(first), 0);
+	assert_string_equal(
+		next_text(output.setup.writer),
+		"    0.000001 |   1)     sh-209     |               |  /* event: ts=1000 */\n"
+		"    0.000002 |   1)     sh-209     |   5.000 us    |    } /* compact_zone */\n"
+		"    0.000003 |   1)     sh-209     |               |  /* event: ts=3000 */\n"
+		"    0.000004 |   1)     sh-209     |   9.000 us    |  } /* compact_zone */\n");
 }
 
 static void test_stack(void **state)
@@ -379,17 +408,16 @@ static void test_depth_over_the_line(void **state)
 static void test_failed_writer(void **state)
 {
 	struct record exit = exit_of(S, 5 * US, 0);
-	struct task_window window = { .exit = &exit };
-	struct task_pair pair = { .begin = &exit, .end = &exit };
+	struct made_entry made;
+	struct log_entry *window = made_entry(&made, LOG_WINDOW, &exit);
 	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
 	struct writer *writer = writer_new(fd, -1);
 
 	end_text(output.setup.writer);
 	output.setup.writer = writer;
-	assert_int_equal(trace_form.window(&output, &window), 0);
+	assert_int_equal(put_stall(window), 0);
 	assert_int_equal(writer_flush(writer), -ENOSPC);
-	assert_int_equal(trace_form.window(&output, &window), -ENOSPC);
-	assert_int_equal(trace_form.pair(&output, &pair), -ENOSPC);
+	assert_int_equal(put_stall(window), -ENOSPC);
 	writer_free(writer);
 	close(fd);
 	output.setup.writer = begin_text();
@@ -406,7 +434,8 @@ int main(void)
 		TEST(test_indentation_of_events),
 		TEST(test_times),
 		TEST(test_cpu_column),
-		TEST(test_pair_surrounds_what_it_claims),
+		TEST(test_pair_surrounds_its_events),
+		TEST(test_windows_of_a_stall),
 		TEST(test_stack),
 		TEST(test_marks_of_a_stack),
 		TEST(test_long_lines_are_cut),

@@ -14,7 +14,7 @@
 
 enum record_kind {
 	RECORD_WINDOW,	   /* funcgraph_exit: a traced function returned */
-	RECORD_EVENT,	   /* a tracepoint that the plan knows; of these two see decode_fields() */
+	RECORD_EVENT,	   /* a tracepoint that the plan knows; see decode_fields() */
 	RECORD_LOST,	   /* the kernel lost records of this CPU just before this place */
 	RECORD_CLOCK,	   /* our own trace_marker: wall-clock time at this record */
 	RECORD_SUPERBLOCK, /* our own probe: the superblock of a shrinker */
@@ -107,9 +107,8 @@ struct record {
 		struct record_frames frames;
 	};
 	struct record_stack stack; /* RECORD_STACK (number: 0), and the event that it belongs to */
-	const void *raw; /* RECORD_EVENT, RECORD_SUPERBLOCK, RECORD_WINDOW until decode_fields(): as
-			  * the kernel wrote it, common fields first; valid as long as the record
-			  * itself (see record_store) */
+	const void *raw; /* RECORD_EVENT, RECORD_SUPERBLOCK, RECORD_WINDOW: as the kernel wrote it,
+			  * common fields first; that of a page is valid until the next record */
 };
 
 static inline bool record_in_interrupt(const struct record *record)

@@ -25,7 +25,8 @@
  * The memory of all logs has one limit. Where it is reached, the task with the longest log first folds
  * windows that have ended into sums, in which single windows and events are shown no more. Then it drops
  * its oldest records, and stalls that began before the last of these are incomplete. At the limit of
- * tasks the one without a record for longest loses its log in the same way.
+ * tasks the one without a record for longest loses its log in the same way, one in whose log nothing
+ * slow waits before others.
  */
 
 #define STALL_PATIENCE (600 * NS_PER_SECOND) /* of the trace clock */

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_RUN_SELECTION_H
+#define ALLOCFILT_RUN_SELECTION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "allocfilt/config/options.h"
+#include "allocfilt/names/resolver.h"
+#include "allocfilt/record/record.h"
+#include "allocfilt/stall/stall.h"
+
+/* Which records are of tasks that are shown, and which of their stalls are. */
+
+struct selection {
+	const struct options *options;
+	const struct data_source *source;
+	struct resolver *resolver;
+	struct command_tasks *command; /* only these are shown; NULL: all */
+	int64_t own;		       /* our own thread is not shown; INT64_MAX: it is not known */
+	bool by_pid;		       /* only processes of options->pids are shown */
+	bool any;		       /* not all tasks are shown */
+};
+
+/** selection_init - COMMAND's tasks are allocated here; 0 or -ENOMEM */
+int selection_init(struct selection *selection, const struct options *options,
+		   const struct plan *plan, const struct data_source *source);
+void selection_destroy(struct selection *selection);
+
+/** selection_pids - only these processes are shown, 0 ends; NULL: all */
+const pid_t *selection_pids(const struct selection *selection);
+
+/** selection_is_own - is it a record of our own? */
+static inline bool selection_is_own(const struct selection *selection, const struct record *record)
+{
+	return record->tid == selection->own;
+}
+
+/** selection_has_record - is the record of a task that is shown? In order of time; forks with their fields. */
+bool selection_has_record(struct selection *selection, const struct record *record);
+
+/** selection_is_background - is the stall of kswapd or kcompactd, for which no task waits? */
+bool selection_is_background(const struct named_stall *named);
+
+/** selection_has_stall - is the stall shown by --comm, --cgroup and --min-order? */
+bool selection_has_stall(const struct selection *selection, const struct named_stall *named);
+
+#endif

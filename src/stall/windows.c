@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stall/task_log.h"
+
+void log_record(struct log_entry *entry, struct record *record)
+{
+	*record = (struct record){
+		.ts = entry->ts,
+		.tid = entry->tid,
+		.cpu = entry->cpu,
+		.flags = entry->flags,
+		.event = entry->event,
+		.indent = entry->indent,
+	};
+	if (entry->kind == LOG_WINDOW) {
+		const struct log_window *window = log_window(entry);
+
+		record->kind = RECORD_WINDOW;
+		record->window = (struct record_window){
+			.function = window->function,
+			.calltime = window->calltime,
+			.rettime = window->rettime,
+			.depth = window->depth,
+		};
+		return;
+	}
+	record->kind = RECORD_EVENT;
+	record->raw = log_raw(entry);
+	record->raw_size = entry->size;
+	if (entry->has_stack)
+		record->stack = *log_stack(entry);
+}
+
+bool stall_next_window(const struct stall *stall, struct stall_window *window)
+{
+	struct log_entry *entry = window->entry ? window->entry->next : stall->windows;
+
+	if (!entry)
+		return false;
+	*window = (struct stall_window){
+		.start = log_start(entry),
+		.end = log_end(entry),
+		.role = entry->role,
+		.is_pair = entry->kind == LOG_END,
+		.entry = entry,
+		.next_event = *log_events(entry),
+	};
+	log_record(entry, &window->exit);
+	if (!window->is_pair)
+		return true;
+	log_record(log_pair(entry)->partner, &window->begin);
+	window->shrinker = log_pair(entry)->shrinker;
+	window->callback = log_pair(entry)->callback;
+	return true;
+}
+
+bool stall_next_event(struct stall_window *window, struct record *event)
+{
+	struct log_entry *entry = window->next_event;
+
+	if (!entry)
+		return false;
+	window->next_event = entry->next;
+	log_record(entry, event);
+	return true;
+}

@@ -1,0 +1,494 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "counted_malloc.h"
+#include "made_stall.h"
+
+/* Logs at the limit of their memory, and how long a stall may be: see made_stall.h. */
+
+#define KIB		1024u
+#define TASKS_OF_64_KIB 32 /* so many logs, and fewer chunks */
+
+/* ---- tasks ---- */
+
+/* The task without a record for longest loses its log. */
+static void test_full_table_of_tasks(void **state)
+{
+	start_with(64 * KIB, NOTHING);
+	play("101:slab+ 101, 102:slab+ 102, 103:slab+ 103");
+	for (int tid = 104; tid < 101 + TASKS_OF_64_KIB; tid++)
+		playf("%d:alloc 200-%d", tid, 200 + tid);
+	play("101:pair 1000-1010 shr=5");
+	assert_int_equal(run.nr_pairs, 1);
+	play("999:alloc 1000-1100, 101:slab- 1130, 102:slab- 1140, 103:slab- 1150");
+	assert_int_equal(run.nr_pairs, 2);
+}
+
+static void test_window_around_an_evicted_task(void **state)
+{
+	start_with(64 * KIB, PHASES);
+	for (int tid = 1; tid <= TASKS_OF_64_KIB; tid++)
+		playf("%d:other %d-%d@1", tid, 1000 + tid, 1100 + tid);
+	assert_true(run.count > 0);
+	assert_memory_equal(notes.text, "1:1001-1101/1? rest=100 | 2:1002-1102/1? ", 40);
+	assert_int_equal(stalls_limited(run.stalls), run.count);
+	clear_notes();
+	run.shown = NOTHING;
+	play("1:alloc 900-9000");
+	assert_true(run.last.incomplete);
+	play("1:alloc 9000-9900");
+	assert_false(run.last.incomplete);
+	assert_int_equal(stalls_flush(run.stalls), 0);
+	assert_int_equal(run.count, TASKS_OF_64_KIB + 2);
+}
+
+/* Fast pairs of tasks that come and go push out none that is in a stall, and cost no stall. */
+static void test_a_stall_among_short_tasks(void **state)
+{
+	start(PHASES);
+	play("direct 100-200@1");
+	for (int i = 0; i < 3000; i++)
+		playf("%d:pair %d-%d", 1000 + i, 300 + i, 310 + i);
+	play("alloc 50-10000");
+	assert_string_equal(notes.text, "7:50-10000 direct=100 rest=9850");
+	assert_int_equal(run.nr_pairs, 3000);
+	assert_int_equal(stalls_limited(run.stalls), 0);
+}
+
+/* Each of many tasks has windows of three depths that wait, ten of each. */
+static void test_many_tasks(void **state)
+{
+	static const char *const roles[] = { "compact", "node", "gen" };
+	enum { TASKS = 500 };
+	uint64_t now = 1000;
+
+	start(NOTHING);
+	for (int depth = 1; depth <= 3; depth++)
+		for (int i = 0; i < 10; i++, now += 10)
+			for (int tid = 1; tid <= TASKS; tid++)
+				playf("%d:%s %" PRIu64 "-%" PRIu64 "@%d", tid, roles[depth - 1],
+				      now, now + 9, depth);
+	run.shown = PHASES;
+	for (int tid = 1; tid <= TASKS; tid++) {
+		playf("%d:node 1199-1400@2, %d:direct 1099-1500@1, %d:alloc 1000-1600", tid, tid,
+		      tid);
+		/* 10 * 9, 401 less 10 * 9, and what is left of 600 */
+		assert_non_null(strstr(notes.text, ":1000-1600 direct=311 direct.inactive=90 "
+						   "compaction=90 rest=109"));
+		clear_notes();
+	}
+	assert_int_equal(run.count, TASKS);
+	assert_int_equal(stalls_limited(run.stalls), 0);
+}
+
+/* ---- chunks ---- */
+
+/* Events of fast calls make room, and nobody needs to know. */
+static void test_drops_of_fast_calls(void **state)
+{
+	start_with(64 * KIB, LINES);
+	for (int i = 0; i < 3000; i++)
+		playf("list %d", 1000 + i);
+	play("list 50000, lruvec 49900-50100");
+	assert_string_equal(notes.text, "7:49900-50100 W49900-50100(50000)");
+	assert_int_equal(stalls_limited(run.stalls), 0);
+	/* Whoever lacks them says so. */
+	run.shown = DETAILS;
+	clear_notes();
+	for (int i = 0; i < 3000; i++)
+		playf("list %d scan=1", 60000 + i);
+	play("direct- 70000 rec=4, lruvec 59000-71000");
+	assert_non_null(strstr(notes.text, "7:59000-71000? order -1 nodes 0 priority 0 lines 1+"));
+	assert_int_equal(stalls_limited(run.stalls), 1);
+}
+
+/* The task with most makes room, and the others keep what they have. */
+static void test_who_makes_room(void **state)
+{
+	start_with(64 * KIB, LINES);
+	play("8:slab+ 900, 8:user 950, 9:user 960");
+	for (int i = 0; i < 3000; i++)
+		playf("user %d", 1000 + i);
+	play("8:slab- 5000, 8:node 890-5010, 9:node 890-5020");
+	assert_string_equal(notes.text, "8:890-5010 P900-5000() W890-5010(950) | "
+					"9:890-5020 W890-5020(960)");
+	assert_int_equal(stalls_limited(run.stalls), 0);
+}
+
+/* A begin that was dropped has no pair; each pair that was not is told, also if its end made room. */
+static void test_pairs_without_room(void **state)
+{
+	for (int offset = 0; offset < 40; offset++) {
+		start_with(64 * KIB, LINES);
+		play("slab+ 900 shr=9");
+		for (int i = 0; i < offset; i++)
+			play("user 950");
+		for (int i = 0; i < 1000; i++)
+			playf("slab+ %d, slab- %d", 1000 + 2 * i, 1001 + 2 * i);
+		play("slab- 5000 shr=9");
+		assert_int_equal(run.nr_pairs, 1000);
+		play("node 949-5100");
+		assert_int_equal(stalls_limited(run.stalls), 1);
+	}
+}
+
+static void test_off_cpu_without_room(void **state)
+{
+	start_with(64 * KIB, PHASES);
+	play("3:leave 1, leave 100 state=2");
+	/* All others have one chunk at most: it is the oldest. */
+	for (int tid = 101; tid < 130; tid++)
+		playf("%d:user %d", tid, 100 + tid);
+	play("come 5000, user 5001, alloc 50-6000");
+	assert_true(run.last.incomplete);
+	/* The same for one that makes room for itself. */
+	start_with(64 * KIB, PHASES);
+	play("3:leave 1");
+	for (int i = 0; i < 2000; i++)
+		playf("off %d-%d", 100 + 10 * i, 105 + 10 * i);
+	play("alloc 50-30000");
+	assert_true(run.last.incomplete);
+	clear_notes();
+	play("off 30050-30060, alloc 30020-30200");
+	assert_string_equal(notes.text, "7:30020-30200 rest=170 rest~wait=10");
+}
+
+/* More shrinkers than have a name: those with most time have, and none of the time is lost. */
+static void test_many_shrinkers(void **state)
+{
+	for (int more = 0; more <= 1; more++) {
+		uint64_t now = 1000, sum = 0;
+
+		start(NOTHING);
+		for (int i = 0; i < 256 + more; i++, now += 1000) {
+			playf("pair %" PRIu64 "-%" PRIu64 " shr=%d", now, now + 1 + i * 37 % 257,
+			      1 + i * 37 % 257);
+			sum += 1 + i * 37 % 257;
+		}
+		playf("node 900-%" PRIu64, now);
+		assert_int_equal(run.last.nr_shrinkers, 256);
+		assert_int_equal(stalls_limited(run.stalls), more);
+		assert_int_equal(run.last.phases.ns[PHASE_OTHER_RECLAIM][PART_SHRINKERS][STATE_RAN],
+				 sum);
+		assert_true(run.slices[0].ns > run.slices[1].ns);
+	}
+}
+
+static void test_callback_that_fails(void **state)
+{
+	int ret = 0;
+
+	start_with(64 * KIB, NOTHING);
+	run.fail = -EPIPE;
+	for (int tid = 1; tid <= 100 && !ret; tid++)
+		ret = playf("%d:node 100-200@1", tid);
+	assert_int_equal(ret, -EPIPE);
+	assert_int_equal(run.count, 1);
+}
+
+/* ---- long stalls ---- */
+
+static void quick_pair(uint64_t from, uint64_t to, uint64_t shrinker)
+{
+	struct item item = { .record = { .tid = TASK }, .to = to, .fields.shrinker = shrinker };
+
+	item.fields.nid = -1;
+	item.fields.priority = -1;
+	item.record.ts = from;
+	assert_int_equal(put_pair(&item), 0);
+}
+
+/* A round of kswapd: lists, ten shrinkers in a slow run, a sleep; 600 us. */
+static void round_of_kswapd(uint64_t now)
+{
+	for (uint64_t i = 0; i < 10; i++)
+		quick_pair(now + 2000 + i * 9000, now + 7000 + i * 9000, 1 + i % 5);
+	playf("slab %" PRIu64 "-%" PRIu64 "@2", now + 1000, now + 101000);
+	playf("off %" PRIu64 "-%" PRIu64 " state=2 woken=%" PRIu64 " in=0x20", now + 200000,
+	      now + 300000, now + 290000);
+	playf("list %" PRIu64 " scan=32 nid=1 pri=12", now + 450000);
+	playf("gen %" PRIu64 "-%" PRIu64 "@2, node %" PRIu64 "-%" PRIu64 "@1", now + 400000,
+	      now + 500000, now + 500, now + 600000);
+}
+
+/* An hour of a million fast pairs, 300,000 slow windows and as many switches is one exact stall. */
+static void test_an_hour_of_kswapd(void **state)
+{
+	static const enum shown shown[] = { PHASES, DETAILS };
+	static const char *const expected[] = {
+		"7:0-3600000000000 reclaim=3570000000000 reclaim~wait=1000000000 "
+		"reclaim~D=9000000000 reclaim.shrinkers=5000000000 reclaim.slab=5000000000 "
+		"reclaim.inactive=10000000000 {1=1000000000*200000} {2=1000000000*200000} "
+		"{3=1000000000*200000} {4=1000000000*200000} {5=1000000000*200000} "
+		"[reclaim~D@32=9000000000]",
+		"7:0-3600000000000 order -1 nodes 1 priority 12 scanned 3200000 reclaimed 0 dirty 0 "
+		"writeback 0 lines 300001+2100000",
+	};
+
+	for (size_t i = 0; i < COUNT(shown); i++) {
+		start_with(1024 * KIB, shown[i]);
+		play("3:leave 0");
+		counting = true;
+		allocations = 0;
+		for (uint64_t round = 0; round < 100000; round++)
+			round_of_kswapd(round * 36000000);
+		playf("node 0-%" PRIu64, 3600 * SECOND);
+		counting = false;
+		assert_int_equal(allocations, 0);
+		assert_string_equal(notes.text, expected[i]);
+		assert_int_equal(stalls_limited(run.stalls), 0);
+	}
+}
+
+/* Of windows that were added up, the newer ones are shown; the others are counted. */
+static void test_lines_of_a_folded_stall(void **state)
+{
+	struct stall_window window = { 0 };
+	unsigned int shown = 0;
+
+	start_with(64 * KIB, NOTHING);
+	for (int i = 0; i < 2000; i++)
+		playf("node %d-%d@1", 1000 + 200 * i, 1100 + 200 * i);
+	play("alloc 500-500000");
+	assert_int_equal(run.last.nr_windows, 2001);
+	assert_false(run.last.incomplete);
+	while (stall_next_window(&run.last, &window))
+		shown++;
+	assert_in_range(shown, 100, 2000);
+	assert_int_equal(window.end, 500000);
+	/* Those that nothing came around: some are stalls, of the others it is said that they lack. */
+	for (int i = 0; i < 2000; i++)
+		playf("node %d-%d@1", 601000 + 200 * i, 601100 + 200 * i);
+	run.count = 0;
+	assert_int_equal(stalls_flush(run.stalls), 0);
+	assert_in_range(run.count, 100, 2000);
+	assert_int_equal(run.incomplete, 0);
+	assert_int_equal(stalls_limited(run.stalls), 1);
+}
+
+/* What was before a window that begins in the middle of a sum is not known. */
+static void test_window_that_begins_in_a_sum(void **state)
+{
+	start_with(64 * KIB, NOTHING);
+	for (int i = 0; i < 2000; i++)
+		playf("node %d-%d@2", 1000 + 200 * i, 1100 + 200 * i);
+	play("direct 21950-500000@1, alloc 21900-500010");
+	assert_true(run.last.incomplete);
+	assert_int_equal(run.last.end, 500010);
+}
+
+/* ---- random logs, with and without a limit ---- */
+
+#define ACTIONS 30000
+#define TASKS	24
+#define DEPTH	7
+#define RESULTS 10000
+
+struct action {
+	struct item item;
+	const char *name;
+	uint64_t depth;
+};
+
+struct result {
+	int tid;
+	uint64_t start, end;
+	bool incomplete;
+	char *text; /* all that is known of it */
+};
+
+static struct {
+	struct action actions[ACTIONS + TASKS];
+	size_t nr_actions;
+	struct result results[2][RESULTS]; /* without a limit, and with it */
+	size_t nr_results[2];
+	int which;
+	uint64_t seed;
+} logs;
+
+static uint64_t below(uint64_t limit)
+{
+	logs.seed = logs.seed * 6364136223846793005u + 1442695040888963407u;
+	return (logs.seed >> 33) % limit;
+}
+
+static struct action *add_action(int tid, uint64_t ts, const char *name)
+{
+	struct action *action = &logs.actions[logs.nr_actions++];
+
+	*action = (struct action){ .name = name, .item.state = 0x100 };
+	action->item.record.tid = tid;
+	action->item.record.ts = ts;
+	return action;
+}
+
+/* A task that calls, returns, begins and ends pairs, writes events, sleeps and comes back. */
+struct actor {
+	uint64_t from[DEPTH], shrinker[DEPTH]; /* of calls; a shrinker is a pair */
+	uint64_t depth;
+	bool asleep;
+};
+
+static void act(struct actor *actor, int tid, uint64_t now)
+{
+	static const char *const roles[] = { "direct", "memcg",	  "node", "slab",  "gen",
+					     "active", "compact", "zone", "other", "throttle" };
+	static const char *const events[] = { "direct+",  "direct-", "memcg+", "memcg-",   "try",
+					      "compact-", "list",    "user",   "throttled" };
+	uint64_t what = below(10);
+	struct action *action;
+
+	if (actor->asleep) {
+		add_action(tid, now, "come");
+		actor->asleep = false;
+	} else if (what < 3 && actor->depth < DEPTH) {
+		actor->shrinker[actor->depth] = actor->depth && !below(3) ? 1 + below(5) : 0;
+		if (actor->shrinker[actor->depth])
+			add_action(tid, now, "slab+")->item.fields.shrinker =
+				actor->shrinker[actor->depth];
+		actor->from[actor->depth++] = now;
+	} else if (what < 6 && actor->depth) {
+		actor->depth--;
+		if (actor->shrinker[actor->depth]) {
+			add_action(tid, now, "slab-")->item.fields.shrinker =
+				actor->shrinker[actor->depth];
+			return;
+		}
+		action = add_action(tid, actor->from[actor->depth],
+				    actor->depth ? roles[below(COUNT(roles))] : "alloc");
+		action->item.to = now;
+		action->depth = actor->depth;
+	} else if (what == 6) {
+		add_action(tid, now, "leave")->item.state = below(3);
+		actor->asleep = true;
+	} else {
+		action = add_action(tid, now, events[below(COUNT(events))]);
+		action->item.fields.order = (int32_t)below(3);
+		action->item.fields.nr_reclaimed = below(30);
+		action->item.fields.nid = (int32_t)below(4);
+		action->item.fields.status = (int32_t)below(3);
+		action->item.size = below(200) ? 0 : 1000;
+	}
+}
+
+static void make_log(uint64_t seed)
+{
+	struct actor actors[TASKS] = { 0 };
+	uint64_t now = 1000;
+
+	logs.nr_actions = 0;
+	logs.seed = seed;
+	/* Often one task has most to do. */
+	while (logs.nr_actions < ACTIONS) {
+		size_t who = seed % 2 && below(10) ? 0 : below(TASKS);
+
+		act(&actors[who], (int)who + 100, now += 1 + below(20));
+	}
+}
+
+static int keep_result(void *context, const struct stall *stall)
+{
+	size_t *count = &logs.nr_results[logs.which];
+	struct result *result = &logs.results[logs.which][(*count)++];
+
+	assert_true(*count < RESULTS);
+	*result =
+		(struct result){ stall->key.id, stall->start, stall->end, stall->incomplete, NULL };
+	assert_int_equal(phases_total(&stall->phases), stall->end - stall->start);
+	clear_notes();
+	note_phases(stall);
+	note_details(stall);
+	/* The owner of an event in a sum may not be known: how many are shown is not compared. */
+	*strrchr(notes.text, '+') = '\0';
+	result->text = strdup(notes.text);
+	clear_notes();
+	note_lines(stall); /* checks them */
+	return 0;
+}
+
+static uint64_t play_log(int which, size_t memory)
+{
+	start_with(memory, NOTHING);
+	stalls_free(run.stalls);
+	run.stalls = stalls_new(&run.plan, &run.source, memory, NULL, NULL, keep_result, NULL);
+	for (size_t i = 0; i < logs.nr_results[which]; i++)
+		free(logs.results[which][i].text);
+	logs.which = which;
+	logs.nr_results[which] = 0;
+	play("3:leave 1");
+	for (size_t i = 0; i < logs.nr_actions; i++) {
+		struct action action = logs.actions[i];
+
+		assert_int_equal(put_item(&action.item, action.name, action.depth), 0);
+	}
+	assert_int_equal(stalls_flush(run.stalls), 0);
+	return stalls_limited(run.stalls);
+}
+
+/* The stall without a limit that it is, or else one that it is in: a pair whose begin was dropped. */
+static const struct result *same_result(const struct result *result)
+{
+	const struct result *around = NULL;
+
+	for (size_t i = 0; i < logs.nr_results[0]; i++) {
+		const struct result *at = &logs.results[0][i];
+
+		if (at->tid != result->tid || at->start > result->start || at->end < result->end)
+			continue;
+		around = at;
+		if (at->start == result->start && at->end == result->end)
+			return at;
+	}
+	return around;
+}
+
+static void test_random_logs(void **state)
+{
+	size_t checked = 0, incomplete = 0;
+
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		make_log(seed);
+		assert_int_equal(play_log(0, 64u << 20), 0);
+		play_log(1, (64 + seed % 3 * 64) * KIB);
+		for (size_t i = 0; i < logs.nr_results[1]; i++) {
+			const struct result *limited = &logs.results[1][i];
+			const struct result *whole = same_result(limited);
+
+			incomplete += limited->incomplete;
+			assert_non_null(whole);
+			if (limited->incomplete || whole->start != limited->start ||
+			    whole->end != limited->end)
+				continue;
+			checked++;
+			if (strcmp(limited->text, whole->text))
+				fail_msg("seed %d: %d:%d-%d%s\n%s", (int)seed, limited->tid,
+					 (int)limited->start, (int)limited->end, limited->text,
+					 whole->text);
+		}
+	}
+	assert_true(checked > 1000);
+	assert_true(incomplete > 100);
+	for (int which = 0; which < 2; which++)
+		for (size_t i = 0; i < logs.nr_results[which]; i++)
+			free(logs.results[which][i].text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_full_table_of_tasks),
+		cmocka_unit_test(test_window_around_an_evicted_task),
+		cmocka_unit_test(test_a_stall_among_short_tasks),
+		cmocka_unit_test(test_many_tasks),
+		cmocka_unit_test(test_drops_of_fast_calls),
+		cmocka_unit_test(test_who_makes_room),
+		cmocka_unit_test(test_pairs_without_room),
+		cmocka_unit_test(test_off_cpu_without_room),
+		cmocka_unit_test(test_many_shrinkers),
+		cmocka_unit_test(test_callback_that_fails),
+		cmocka_unit_test(test_an_hour_of_kswapd),
+		cmocka_unit_test(test_lines_of_a_folded_stall),
+		cmocka_unit_test(test_window_that_begins_in_a_sum),
+		cmocka_unit_test(test_random_logs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, end_run);
+}

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "made_stall.h"
+
+/*
+ * What tasks did instead of running, from the scheduler's events: see made_stall.h. prev_state as in
+ * include/linux/sched.h: 0x01 asleep, 0x02 uninterruptible, 0x100 preempted.
+ */
+
+#define MS 1000000ull
+
+/* The first switch was seen. */
+static void start_seen(enum shown shown)
+{
+	start(shown);
+	play("3:leave 1");
+}
+
+static void test_states(void **state)
+{
+	static const struct {
+		const char *off, *expected;
+	} cases[] = {
+		{ "100-200 state=0", "~wait=100" },
+		{ "100-200 state=0x100", "~wait=100" },
+		/* A wake-up before it had left. */
+		{ "100-200 state=0x100 woken=130", "~wait=100" },
+		{ "100-200 state=0x01 woken=170", "~wait=30 rest~S=70" },
+		{ "100-200 state=0x02 woken=170", "~wait=30 rest~D=70" },
+		{ "100-200 state=0x04 woken=170", "~wait=30 rest~S=70" },
+		{ "100-200 state=0x80 woken=170", "~wait=30 rest~S=70" },
+		/* Uninterruptible, then preempted before it was asleep. */
+		{ "100-200 state=0x102 woken=170", "~wait=30 rest~D=70" },
+		{ "100-200 state=0x02 woken=200", "~D=100" },
+		{ "100-200 state=0x02 woken=100", "~wait=100" },
+		/* The wake-up was lost; the waker's clock is behind or ahead. */
+		{ "100-200 state=0x02", "~D=100" },
+		{ "100-200 state=0x02 woken=90", "~wait=100" },
+		{ "100-200 state=0x02 woken=210", "~D=100" },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		char expected[64];
+
+		start_seen(PHASES);
+		playf("off %s, alloc 50-300", cases[i].off);
+		snprintf(expected, sizeof(expected), "7:50-300 rest=150 rest%s", cases[i].expected);
+		assert_string_equal(notes.text, expected);
+		assert_true(run.last.off_cpu);
+	}
+}
+
+static void test_phases(void **state)
+{
+	CHECK(start_seen, PHASES,
+	      { "a span belongs to the innermost run around it",
+		"off 1100-1120, off 1200-1235 state=2 woken=1230, throttle 1190-1300@2, off 1400-1410, "
+		"direct 1050-1500@1, off 1600-1650, alloc 1000-2000",
+		"7:1000-2000 direct=310 direct~wait=30 direct.throttle=75 direct.throttle~wait=5 "
+		"direct.throttle~D=30 rest=500 rest~wait=50" },
+	      { "of a fast outermost run nothing is known; of other tasks and interrupts neither",
+		"off 500-900, alloc 950-1000, off 1010-1030, alloc 1005-1105, leave 1160, "
+		"8:alloc 1050-1200, s:alloc 1050-1201, come 1210, alloc 1150-1300",
+		"7:1005-1105 rest=80 rest~wait=20 | 8:1050-1200 rest=150 | 0s:1050-1201 rest=151 | "
+		"7:1150-1300 rest=100 rest~wait=50" },
+	      { "shrinkers",
+		"slab+ 1005 shr=5, off 1010-1020, slab- 1030 shr=5, slab+ 1100 shr=5, "
+		"off 1110-1150 state=2 woken=1150, slab- 1250 shr=5, off 1300-1330, slab 1000-1400@1, "
+		"alloc 990-1410",
+		"7:990-1410 reclaim.shrinkers=125 reclaim.shrinkers~wait=10 reclaim.shrinkers~D=40 "
+		"reclaim.slab=195 reclaim.slab~wait=30 rest=20 {5=175*2}" },
+	      { "two addresses of a function are one; most time first",
+		"off 1100-1110 state=2 in=0x28, off 1200-1240 state=2 woken=1230 in=0x38, "
+		"off 1300-1325 state=2 in=0x2c, zone 1050-1400@1, off 1500-1550 state=2 in=0x38, "
+		"alloc 1000-1600",
+		"7:1000-1600 compaction=275 compaction~wait=10 compaction~D=65 rest=200 rest~D=50 "
+		"[rest~D@48=50] [compaction~D@32=35] [compaction~D@48=30]" },
+	      { "of a task that can run there is no function, nor of one that runs",
+		"off 1100-1110 in=0x28, stack 1111 in=0x28, off 1120-1140 state=1 in=0x40, "
+		"alloc 1000-1600",
+		"7:1000-1600 rest=570 rest~wait=10 rest~S=20 [rest~S@64=20]" });
+}
+
+static void test_lost_switches(void **state)
+{
+	CHECK(start_seen, PHASES,
+	      { "in", "leave 1100 state=2, alloc 1000-1200", "7:1000-1200? rest=200" },
+	      { "in, before it leaves once more", "leave 1100, off 1150-1160, alloc 1000-1200",
+		"7:1000-1200? rest=190 rest~wait=10" },
+	      { "out", "come 1100, 8:come 1110, alloc 1000-1200", "7:1000-1200 rest=200" },
+	      { "the wake-up of nobody", "wake 1100, 8:wake 1100, 0:wake 1100, alloc 1000-1200",
+		"7:1000-1200 rest=200" },
+	      { "time goes back between two CPUs", "leave 1100 state=2, come 1090, alloc 1000-1200",
+		"7:1000-1200 rest=200" });
+}
+
+/* The edges of windows may come from another clock than the switches. */
+static void test_edges(void **state)
+{
+	CHECK(start_seen, PHASES,
+	      { "almost outside at its start",
+		"off 1000000-4000000 state=2 woken=3000000, "
+		"alloc 3980000-6000000",
+		"7:3980000-6000000 rest=2020000" },
+	      { "almost inside at its start",
+		"off 1000000-4000000 state=2 woken=3000000, "
+		"alloc 1040000-6000000",
+		"7:1040000-6000000 rest=2000000 rest~wait=1000000 rest~D=1960000" },
+	      { "almost inside at its end",
+		"off 1000000-4000000 state=2 woken=3000000, "
+		"alloc 10000-3960000",
+		"7:10000-3960000 rest=990000 rest~wait=960000 rest~D=2000000" },
+	      /* At its edges a window runs. */
+	      { "across the start", "off 1000000-4000000 state=2, alloc 2000000-5000000",
+		"7:2000000-5000000? rest=3000000" },
+	      { "across the end", "off 1000000-4000000 state=2, alloc 10000-3000000",
+		"7:10000-3000000? rest=2990000" });
+}
+
+/* Before the first switch nothing is known, and without one, and after they were stopped. */
+static void test_unknown(void **state)
+{
+	start(PHASES);
+	play("alloc 1000-1200");
+	assert_false(run.last.off_cpu);
+	play("off 1250-1280, alloc 1210-1400");
+	assert_false(run.last.off_cpu);
+	play("off 1450-1460, alloc 1410-1600");
+	assert_true(run.last.off_cpu);
+	assert_string_equal(notes.text,
+			    "7:1000-1200 rest=200 | 7:1210-1400 rest=160 rest~wait=30 | "
+			    "7:1410-1600 rest=180 rest~wait=10");
+	clear_notes();
+	play("off 2010-2020 state=2, leave 2030 state=2, stop 2050, come 2060, alloc 2000-2200");
+	assert_false(run.last.off_cpu);
+	assert_string_equal(notes.text, "7:2000-2200 rest=200");
+	clear_notes();
+	play("off 2310-2320 state=1, alloc 2305-2500, alloc 2500-2600");
+	assert_true(run.last.off_cpu);
+	assert_string_equal(notes.text, "7:2305-2500 rest=185 rest~S=10 | 7:2500-2600 rest=100");
+	assert_int_equal(stalls_sched_counts(run.stalls)->switches, 10);
+	assert_int_equal(stalls_sched_counts(run.stalls)->wakeups, 0);
+	play("wake 2700");
+	assert_int_equal(stalls_sched_counts(run.stalls)->wakeups, 1);
+	run.plan.nr_events = SWITCH;
+	assert_null(stalls_sched_counts(run.stalls));
+}
+
+/* Their numbers may be used again. */
+static void test_idle_and_dead(void **state)
+{
+	CHECK(start_seen, PHASES,
+	      { "the idle task leaves no CPU", "0:leave 110, 0:come 200, 0:alloc 50-300",
+		"0i:50-300 rest=250" },
+	      { "a zombie", "leave 110 state=0x20, come 150, alloc 50-300", "7:50-300 rest=250" },
+	      { "a dead task",
+		"user 60, off 110-120, leave 130 state=0x10, come 150, user 160, "
+		"alloc 50-300",
+		"7:50-300 rest=250" });
+}
+
+/* In so many functions that not all can be named: the times stay, and names lack. */
+static void test_many_functions(void **state)
+{
+	for (int more = 0; more <= 1; more++) {
+		uint64_t now = 1010;
+
+		start_seen(NOTHING);
+		for (int i = 0; i < 256 + more; i++, now += 10)
+			playf("off %" PRIu64 "-%" PRIu64 " state=2 in=%d", now, now + 5 + !i,
+			      (i + 2) * 16);
+		playf("alloc 1000-%" PRIu64, now);
+		assert_int_equal(run.last.phases.ns[PHASE_REST][PART_OWN][STATE_BLOCKED],
+				 5 * (256 + more) + 1);
+		assert_int_equal(run.last.nr_sleeps, 256);
+		assert_int_equal(stalls_limited(run.stalls), more);
+		assert_false(run.last.incomplete);
+	}
+}
+
+/* ---- random calls that sleep, against what each level of them did ---- */
+
+static uint64_t model[3][PHASE_STATES];
+static uint64_t seed;
+
+static uint64_t below(uint64_t limit)
+{
+	seed = seed * 6364136223846793005u + 1442695040888963407u;
+	return (seed >> 33) % limit;
+}
+
+/* Calls a function at @from, which sleeps, waits and calls others. Returns when it returns. */
+static uint64_t call(int depth, uint64_t from)
+{
+	static const char *const roles[] = { "alloc", "direct", "throttle" };
+	uint64_t now = from;
+
+	for (uint64_t i = below(8) + 1; i--;) {
+		uint64_t ran = 1 + below(100), slept = 1 + below(200000), waited = 1 + below(50000);
+
+		now += ran;
+		model[depth][STATE_RAN] += ran;
+		switch (below(3)) {
+		case 0:
+			if (depth < 2)
+				now = call(depth + 1, now);
+			break;
+		case 1:
+			playf("off %" PRIu64 "-%" PRIu64 " state=2 woken=%" PRIu64 " in=%" PRIu64,
+			      now, now + slept + waited, now + slept, 16 * below(3));
+			model[depth][STATE_BLOCKED] += slept;
+			model[depth][STATE_WAITED] += waited;
+			now += slept + waited;
+			break;
+		default:
+			playf("off %" PRIu64 "-%" PRIu64, now, now + waited);
+			model[depth][STATE_WAITED] += waited;
+			now += waited;
+		}
+	}
+	now += 100;
+	model[depth][STATE_RAN] += 100;
+	playf("%s %" PRIu64 "-%" PRIu64 "@%d", roles[depth], from, now, depth);
+	return now;
+}
+
+static void test_random_calls(void **state)
+{
+	uint64_t now = 10;
+
+	start_seen(NOTHING);
+	seed = 1;
+	for (uint64_t i = 0; i < 1000; i++) {
+		const struct phases *phases = &run.last.phases;
+
+		memset(model, 0, sizeof(model));
+		now = call(0, now + 1000);
+		assert_int_equal(run.count, i + 1);
+		assert_memory_equal(phases->ns[PHASE_REST][PART_OWN], model[0], sizeof(model[0]));
+		assert_memory_equal(phases->ns[PHASE_DIRECT_RECLAIM][PART_OWN], model[1],
+				    sizeof(model[1]));
+		assert_memory_equal(phases->ns[PHASE_DIRECT_RECLAIM][PART_THROTTLE], model[2],
+				    sizeof(model[2]));
+	}
+	assert_int_equal(run.incomplete, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_states),	       cmocka_unit_test(test_phases),
+		cmocka_unit_test(test_lost_switches),  cmocka_unit_test(test_edges),
+		cmocka_unit_test(test_unknown),	       cmocka_unit_test(test_idle_and_dead),
+		cmocka_unit_test(test_many_functions), cmocka_unit_test(test_random_calls),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, end_run);
+}
