@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,77 +11,288 @@
 #include <unistd.h>
 
 #include "allocfilt/base/log.h"
-#include "allocfilt/output/file.h"
+#include "allocfilt/output/metrics.h"
 #include "allocfilt/run/command.h"
 #include "allocfilt/run/kernel_plan.h"
 #include "allocfilt/run/signals.h"
-#include "run/live_loop.h"
+#include "run/guard.h"
 #include "run/manager.h"
-#include "run/memory.h"
+#include "run/recorder.h"
 #include "run/report.h"
-#include "run/start.h"
+#include "run/tracing.h"
+
+#define BUSY_TICK	 (110 * NS_PER_MS)
+#define IDLE_TICK	 (5 * NS_PER_SECOND)
+#define IDLE_AFTER	 20 /* ticks without data */
+#define ALARM_PERCENT	 50 /* how full a buffer wakes us between two ticks */
+#define METRICS_INTERVAL (15 * NS_PER_SECOND)
+
+struct live {
+	struct tracing tracing; /* its pipeline: NULL with -w */
+	int pressure;		/* memory_pressure_open() */
+	struct probe probe;
+	bool has_probe; /* probe is defined; session_has_probe() says whether it is installed */
+	struct recorder *recorder;    /* NULL without -w */
+	struct metrics_file *metrics; /* NULL: none */
+	uint64_t next_metrics;	      /* ns, as are all times here: CLOCK_MONOTONIC */
+	bool has_traced;
+	bool incomplete; /* the rest of the kernel's list has functions for the plan */
+	bool broken;	 /* the output failed: print no summary */
+
+	/* valid during one live_trace() */
+	struct guard guard;
+	bool idle;
+	int empty_ticks;
+	uint64_t set_up_from;
+};
+
+/* ---- reading the buffers ---- */
+
+/*
+ * While records arrive, a tick reads the buffers. On an idle machine the first record wakes us, or a
+ * slower tick with -w, which reads full pages only.
+ */
+
+static int on_buffer(void *context, int fd, uint32_t events);
+
+static int set_idle(struct live *live, bool idle)
+{
+	/*
+	 * With -w only full pages are read, so at 0 percent a partly filled page would leave the
+	 * descriptor ready. Wake up only when a buffer fills.
+	 */
+	bool all = !live->recorder || live->tracing.run->options->until;
+	/* An interval ends at most a second late. */
+	uint64_t tick = live->recorder || live->tracing.next_interval ? NS_PER_SECOND : IDLE_TICK;
+
+	live->idle = idle;
+	live->empty_ticks = 0;
+	if (live->tracing.next_interval && live->tracing.run->options->interval < tick)
+		tick = live->tracing.run->options->interval;
+	return tracing_set_tick(&live->tracing, idle ? tick : BUSY_TICK,
+				idle && all ? 0 : ALARM_PERCENT, on_buffer);
+}
+
+/* The buffers hold what is recorded meanwhile. Returns 0, or -errno of a file. */
+static int next_segment(struct live *live)
+{
+	const char *dir = session_dir(live->tracing.session);
+	struct data_source *source = &live->tracing.source;
+	const struct memory_pressure before = source->pressure_before;
+	int ret;
+
+	memory_pressure_read(live->pressure, &source->pressure_after);
+	ret = recorder_end_segment(live->recorder, dir, live->tracing.buffers);
+	if (ret)
+		return ret;
+	source->pressure_before = source->pressure_after;
+	source->pressure_after.known = false;
+	ret = recorder_begin_segment(live->recorder, dir, live->tracing.buffers);
+	if (ret)
+		source->pressure_before = before;
+	else
+		session_mark_clock(live->tracing.session);
+	return ret;
+}
+
+/* Returns 0, 1 where the run is to end (--until), or -errno of the output. */
+static int read_buffers(struct live *live, uint64_t now)
+{
+	int64_t got = live->recorder ? recorder_drain(live->recorder, live->tracing.buffers) :
+				       pipeline_read_all(live->tracing.pipeline);
+	bool idle = live->idle;
+	int ret = got < 0 ? (int)got : writer_flush(live->tracing.run->output);
+
+	if (!ret && live->recorder && recorder_has_seen_stall(live->recorder)) {
+		if (live->tracing.run->command)
+			command_signal(live->tracing.run->command, SIGTERM, false);
+		return 1;
+	}
+	if (!ret && live->recorder && recorder_segment_is_full(live->recorder))
+		ret = next_segment(live);
+	if (ret)
+		return ret;
+	if (live->tracing.pipeline)
+		losses_report(pipeline_losses(live->tracing.pipeline), now);
+	live->empty_ticks = got ? 0 : live->empty_ticks + 1;
+	if (got)
+		idle = false;
+	else if (live->empty_ticks >= IDLE_AFTER)
+		idle = true;
+	return idle == live->idle ? 0 : set_idle(live, idle);
+}
+
+static int on_buffer(void *context, int fd, uint32_t events)
+{
+	struct live *live = context;
+	int ret = read_buffers(live, loop_now());
+
+	if (!ret)
+		tracing_buffer_seen(&live->tracing, fd, events);
+	return ret;
+}
+
+static int read_rest(struct live *live)
+{
+	int ret = tracing_read_rest(&live->tracing);
+
+	if (!ret)
+		ret = pipeline_end_interval(live->tracing.pipeline);
+	return ret ? ret : writer_flush(live->tracing.run->output);
+}
+
+/* ---- once a second, on an idle machine at each tick ---- */
+
+static void write_metrics(struct live *live, uint64_t now, bool last)
+{
+	struct failure failure;
+	int ret;
+
+	if (!live->metrics)
+		return;
+	live->next_metrics = now + METRICS_INTERVAL;
+	ret = metrics_write(live->metrics, live->tracing.pipeline, live->tracing.run,
+			    live->tracing.session, last, &failure);
+	if (!metrics_file_changed(live->metrics))
+		return;
+	if (ret)
+		log_warning("%s; trying again", failure.text);
+	else
+		log_notice("metrics are written again");
+}
+
+void live_tick(struct live *live, uint64_t now)
+{
+	struct summary_view view;
+
+	if (!live->tracing.pipeline)
+		return;
+	pipeline_view(live->tracing.pipeline, &view);
+	output_tick(pipeline_output(live->tracing.pipeline), now, &view);
+	if (now >= live->next_metrics)
+		write_metrics(live, now, false);
+}
+
+/* On an idle machine the mark is read at once: the machine stays idle. */
+static int read_mark(struct live *live)
+{
+	int pages = pipeline_read_all(live->tracing.pipeline);
+
+	return pages < 0 ? pages : writer_flush(live->tracing.run->output);
+}
+
+static int each_second(struct live *live, uint64_t now)
+{
+	const struct options *options = live->tracing.run->options;
+	bool marks = now >= live->tracing.next_mark;
+	int ret = tracing_second(&live->tracing, now, on_buffer);
+
+	if (ret)
+		return ret;
+	if (live->recorder)
+		ret = recorder_second(live->recorder, live->tracing.buffers, now);
+	/* The order of an allocation is known from events. */
+	if (live->tracing.pipeline && options->max_cpu && !options->min_order)
+		guard_second(&live->guard, live->tracing.plan, options->max_cpu, now,
+			     live->tracing.session, live->tracing.pipeline);
+	live_tick(live, now);
+	if (live->tracing.run->manager)
+		manager_second(live->tracing.run->manager, live->tracing.pipeline, now);
+	return marks && live->idle && live->tracing.pipeline ? read_mark(live) : ret;
+}
+
+static int on_tick(void *context, uint64_t now)
+{
+	struct live *live = context;
+	bool ends = tracing_interval_ends(&live->tracing, now);
+	int ret = read_buffers(live, now);
+
+	if (!ret && ends)
+		ret = pipeline_end_interval(live->tracing.pipeline);
+	return !ret && now >= live->tracing.next_second ? each_second(live, now) : ret;
+}
+
+/* ---- signals and descriptors ---- */
+
+static int on_signal(void *context, int number)
+{
+	struct live *live = context;
+	int ret;
+
+	if (number == SIGUSR1) {
+		if (!live->tracing.pipeline)
+			return 0;
+		session_mark_clock(live->tracing.session); /* the time until now counts */
+		memory_pressure_read(live->pressure, &live->tracing.source.pressure_after);
+		ret = read_buffers(live, loop_now());
+		summary_print_so_far(live->tracing.run, live->tracing.pipeline);
+		return ret;
+	}
+	if (live->tracing.run->manager)
+		return manager_signal(live->tracing.run->manager, number, loop_now());
+	return tracing_signal(&live->tracing, number);
+}
+
+static int make_live_loop(struct live *live)
+{
+	static const struct loop_callbacks callbacks = { on_tick, on_signal };
+	/* A recording has its data in its files. */
+	bool output = !live->tracing.run->options->journal && !live->recorder;
+	int ret = tracing_make_loop(&live->tracing, &callbacks, live, output);
+
+	return ret ? ret : set_idle(live, false);
+}
 
 /* ---- resources ---- */
 
-/* Does all slow or fallible work before the first change of tracing. */
-static int prepare(struct live *live)
+/*
+ * Does all slow or fallible work before the first change of tracing. @whole: -w keeps a list of
+ * functions, and one that is read in parts may be incomplete.
+ */
+static int plan_run(struct live *live, bool whole)
 {
-	const struct options *options = live->run->options;
+	const struct options *options = live->tracing.run->options;
+	struct tracing *tracing = &live->tracing;
 	struct failure failure = { 0 };
-	int ret = start_source(&live->source, &live->cpu_numbers, live->kernel, live->run,
-			       live->failure);
+	int ret = tracing_plan(tracing, whole, options->max_size ? 3 : options->write ? 2 : 1);
 
-	if (!ret)
-		ret = kernel_check_processes(live->run->options, live->failure);
 	if (ret)
 		return ret;
-	cpu_buffers_allow_files(live->kernel->dir, options->max_size ? 3 : options->write ? 2 : 1);
 	/* Before the tables are allocated: the names in BTF take memory for a moment. */
-	if (plan_event_of(live->plan, EVENT_SLAB_START) >= 0)
-		live->has_probe = !probe_find(&live->probe, live->kernel, &failure);
+	if (plan_event_of(live->tracing.plan, EVENT_SLAB_START) >= 0)
+		live->has_probe = !probe_find(&live->probe, live->tracing.kernel, &failure);
 	if (options->write)
-		ret = recorder_new(&live->recorder, options, live->kernel, live->plan,
-				   &live->source, &live->probe, live->failure);
+		ret = recorder_new(&live->recorder, options, live->tracing.kernel,
+				   live->tracing.plan, &live->tracing.source, &live->probe,
+				   live->tracing.failure);
 	else
-		ret = pipeline_new(&live->pipeline, options, live->plan, &live->source,
-				   live->run->output, NULL, live->failure);
+		ret = pipeline_new(&live->tracing.pipeline, options, live->tracing.plan,
+				   &live->tracing.source, live->tracing.run->output, NULL,
+				   live->tracing.failure);
 	if (ret)
 		return ret;
 	/* The run goes on without these names. */
 	if (!live->has_probe && *failure.text)
 		log_notice("superblocks have no names: %s", failure.text);
 	/* The configuration file may set metrics, but with -w nothing is filtered. */
-	if (live->pipeline && options->metrics)
-		ret = metrics_start(&live->metrics, options->metrics, live->failure);
+	if (live->tracing.pipeline && options->metrics)
+		ret = metrics_start(&live->metrics, options->metrics, live->tracing.failure);
 	return ret;
-}
-
-/* @whole: -w keeps a list of functions, and one that is read in parts may be incomplete. */
-static int plan_run(struct live *live, bool whole)
-{
-	int ret = kernel_plan(&live->kernel, &live->plan, live->run->options, whole, live->failure);
-
-	return ret ? ret : prepare(live);
 }
 
 static void free_plan(struct live *live)
 {
 	metrics_file_free(live->metrics);
-	pipeline_free(live->pipeline);
 	recorder_free(live->recorder);
-	plan_free(live->plan);
-	free(live->cpu_numbers);
 	live->metrics = NULL;
-	live->pipeline = NULL;
 	live->recorder = NULL;
-	live->plan = NULL;
-	live->cpu_numbers = NULL;
+	tracing_free_plan(&live->tracing);
 }
 
 static void live_free(struct live *live)
 {
 	free_plan(live);
-	kernel_close(live->kernel);
+	tracing_free(&live->tracing);
 	if (live->pressure >= 0)
 		close(live->pressure);
 	free(live);
@@ -93,10 +305,10 @@ int live_new(struct live **ret_live, const struct run_context *run, struct failu
 
 	if (!live)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
-	live->run = run;
+	live->tracing.run = run;
 	/* Now, because memory may be short later. */
 	live->pressure = memory_pressure_open();
-	live->failure = failure;
+	live->tracing.failure = failure;
 	ret = plan_run(live, run->options->write);
 	if (ret)
 		live_free(live);
@@ -107,72 +319,52 @@ int live_new(struct live **ret_live, const struct run_context *run, struct failu
 
 struct pipeline *live_pipeline(struct live *live)
 {
-	return live->pipeline;
+	return live->tracing.pipeline;
 }
 
 /* ---- one run of tracing ---- */
 
 static int set_up_tracing(struct live *live)
 {
-	const struct options *options = live->run->options;
-	const struct command *command = live->run->command;
-	const pid_t command_pids[] = { live->source.command, 0 };
+	const struct options *options = live->tracing.run->options;
 	const struct session_request request = {
-		.kernel = live->kernel,
-		.plan = live->plan,
-		.buffer = options->buffer,
-		.pids = command ? command_pids : options->pids,
-		.force = options->force,
 		.probe = live->has_probe ? &live->probe : NULL,
 		.stack = options->stack,
 		/* Our own task is rare in all other events and functions: the pipeline drops it. */
 		.exclude_own = options->functions || options->events || options->off_cpu,
-		.run_dir = live->run->run_dir,
 	};
 	int ret;
 
 	live->set_up_from = loop_now();
-	ret = session_start(&live->session, &request, live->failure);
-	if (!ret)
-		ret = start_layout(&live->source, session_dir(live->session), live->failure);
+	ret = tracing_set_up(&live->tracing, &request);
 	if (ret)
 		return ret;
-	if (live->pipeline && session_has_probe(live->session))
-		pipeline_read_probe(live->pipeline);
-	ret = cpu_buffers_open(&live->buffers, session_dir(live->session), &live->source.cpus,
-			       live->source.layout.size, live->failure);
-	if (!ret && live->pipeline)
-		pipeline_read_buffers(live->pipeline, live->buffers, NULL);
-	if (!ret && live->recorder)
-		ret = recorder_describe(live->recorder, session_dir(live->session), live->buffers,
-					live->failure);
-	if (ret)
-		return ret;
-	ret = live_loop_new(live);
-	return ret ? failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "epoll: %s",
-				 strerror(-ret)) :
-		     0;
+	if (live->tracing.pipeline && session_has_probe(live->tracing.session))
+		pipeline_read_probe(live->tracing.pipeline);
+	if (live->recorder)
+		ret = recorder_describe(live->recorder, session_dir(live->tracing.session),
+					live->tracing.buffers, live->tracing.failure);
+	return ret ? ret : make_live_loop(live);
 }
 
 /* The kernel takes long to print these. The buffers hold the records that arrive meanwhile. */
 static int read_slow_files(struct live *live)
 {
 	uint64_t callback = 0;
-	int ret = kernel_read_rest(live->kernel, live->failure);
+	int ret = kernel_read_rest(live->tracing.kernel, live->tracing.failure);
 
 	live->incomplete = ret > 0;
 	if (ret)
 		return ret < 0 ? ret : -EAGAIN;
-	if (live->pipeline && !live->has_traced)
-		pipeline_read_symbols(live->pipeline);
-	if (ret)
-		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "out of memory");
-	if (session_has_probe(live->session) && live->probe.on_event)
-		callback = live->pipeline ? pipeline_address(live->pipeline, PROBE_CALLBACK) :
-					    kallsyms_address(source_open(&live->source, "kallsyms"),
-							     PROBE_CALLBACK);
+	if (live->tracing.pipeline && !live->has_traced)
+		pipeline_read_symbols(live->tracing.pipeline);
+	if (session_has_probe(live->tracing.session) && live->probe.on_event)
+		callback = live->tracing.pipeline ?
+				   pipeline_address(live->tracing.pipeline, PROBE_CALLBACK) :
+				   kallsyms_address(source_open(&live->tracing.source, "kallsyms"),
+						    PROBE_CALLBACK);
 	if (callback)
-		session_filter_probe(live->session, callback);
+		session_filter_probe(live->tracing.session, callback);
 	return 0;
 }
 
@@ -183,84 +375,59 @@ static int turn_on(struct live *live)
 	int ret;
 
 	clock_gettime(CLOCK_REALTIME, &realtime);
-	live->source.started = realtime.tv_sec * NS_PER_SECOND + realtime.tv_nsec;
+	live->tracing.source.started = realtime.tv_sec * NS_PER_SECOND + realtime.tv_nsec;
 	/*
 	 * The guard may have switched some off when we traced before. The mark below tells the pipeline
 	 * when all were on again.
 	 */
-	if (live->has_traced && live->pipeline)
-		pipeline_switch_events(live->pipeline, none_off);
-	ret = session_on(live->session, live->failure);
+	if (live->has_traced && live->tracing.pipeline)
+		pipeline_switch_events(live->tracing.pipeline, none_off);
+	ret = session_on(live->tracing.session, live->tracing.failure);
 	if (ret)
 		return ret;
-	session_mark_clock(live->session);
+	session_mark_clock(live->tracing.session);
 	log_debug("set up in %" PRIu64 " us, from the first step to tracing on; %" PRIu64
 		  " us since the program's start",
 		  (loop_now() - live->set_up_from) / 1000,
-		  (loop_now() - live->run->started) / 1000);
+		  (loop_now() - live->tracing.run->started) / 1000);
 	if (!live->has_traced)
-		memory_pressure_read(live->pressure, &live->source.pressure_before);
+		memory_pressure_read(live->pressure, &live->tracing.source.pressure_before);
 	return 0;
-}
-
-/* COMMAND has all the time of -d. Without -d the SIGALRM of whoever started us is left alone. */
-static int set_deadline(struct live *live)
-{
-	const struct options *options = live->run->options;
-	char setting[CONFIG_SETTING_NAME_MAX];
-	int ret = 0;
-
-	if (options->duration)
-		ret = signals_set_deadline(live->run->signals, options->duration);
-	return ret ? failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret,
-				 "%s: cannot set a timer: %s; leave it out, or permit "
-				 "setitimer(2) (SystemCallFilter= of a unit)",
-				 config_setting_name(options, "duration", setting),
-				 strerror(-ret)) :
-		     0;
 }
 
 /* Says that tracing is on, to all who wait for it. */
 static void announce(struct live *live)
 {
-	const struct run_context *run = live->run;
+	const struct run_context *run = live->tracing.run;
 
 	if (!live->has_traced)
-		kernel_log_unavailable(live->plan);
+		kernel_log_unavailable(live->tracing.plan);
 	/* A failure stays in the writer. */
-	if (!live->has_traced && live->pipeline)
-		output_begin(pipeline_output(live->pipeline));
+	if (!live->has_traced && live->tracing.pipeline)
+		output_begin(pipeline_output(live->tracing.pipeline));
 	live->has_traced = true;
-	log_notice("tracing in %s, threshold %" PRIu64 " us; %s", session_dir(live->session),
-		   live->plan->threshold / 1000,
-		   run->command ? "it ends with COMMAND" : "Ctrl-C ends it");
 	if (run->manager)
-		manager_tracing(run->manager, live->pipeline, loop_now());
-	if (run->command)
-		command_start(run->command);
+		manager_tracing(run->manager, live->tracing.pipeline, loop_now());
+	tracing_announce(&live->tracing);
 }
 
 static int begin_tracing(struct live *live)
 {
-	const struct run_context *run = live->run;
 	int ret;
 
-	/* Lock now: later page allocations of ours would be traced. */
-	live->locked = live->locked || memory_lock();
+	tracing_lock_memory(&live->tracing);
 	/* A recording must not spend buffer on its own start: it reads these files first. */
 	ret = live->recorder ? read_slow_files(live) : 0;
 	if (!ret)
 		ret = turn_on(live);
-	if (!ret && live->pipeline)
+	if (!ret && live->tracing.pipeline)
 		ret = read_slow_files(live);
 	if (ret)
 		return ret;
-	ret = output_file_begin(writer_fd(run->output), run->options->output);
-	if (ret)
-		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "-o %s: %s",
-				   run->options->output, strerror(-ret));
-	live_loop_start_times(live);
-	ret = set_deadline(live);
+	guard_begin(&live->guard, loop_now(), loop_cpu_time());
+	ret = tracing_begin(&live->tracing,
+			    live->tracing.pipeline &&
+				    output_has_intervals(pipeline_output(live->tracing.pipeline)));
 	if (!ret)
 		announce(live);
 	return ret;
@@ -270,15 +437,15 @@ static int begin_tracing(struct live *live)
 static int finish_recorder(struct live *live, int error)
 {
 	struct failure failure = { 0 };
-	int ret = error ? error : recorder_drain_rest(live->recorder, live->buffers);
-	int end = recorder_finish(live->recorder, session_dir(live->session), live->buffers,
-				  &failure);
+	int ret = error ? error : recorder_drain_rest(live->recorder, live->tracing.buffers);
+	int end = recorder_finish(live->recorder, session_dir(live->tracing.session),
+				  live->tracing.buffers, &failure);
 
 	if (ret)
-		return failure_set(live->failure, EXIT_STATUS_RUN_TIME, -ret, "-w %s: %s",
-				   live->run->options->write, strerror(-ret));
+		return failure_set(live->tracing.failure, EXIT_STATUS_RUN_TIME, -ret, "-w %s: %s",
+				   live->tracing.run->options->write, strerror(-ret));
 	if (end)
-		*live->failure = failure;
+		*live->tracing.failure = failure;
 	return end;
 }
 
@@ -288,54 +455,26 @@ static int finish_recorder(struct live *live, int error)
  */
 static int finish_tracing(struct live *live, int error)
 {
-	bool taken = live->failure->status == EXIT_STATUS_IN_USE;
-	struct failure failure = *live->failure;
+	bool taken = live->tracing.failure->status == EXIT_STATUS_IN_USE;
+	struct failure failure = *live->tracing.failure;
 	int ret = error;
 
-	if (live->run->options->duration)
-		signals_set_deadline(live->run->signals, 0);
 	/* SIGUSR1 may have come just before the end. */
-	if (signals_summary_asked(live->run->signals) && live->pipeline)
-		summary_print_so_far(live->run, live->pipeline);
-	/* A run without other records shows by this mark how long it was. */
-	if (!taken)
-		session_mark_clock(live->session);
-	memory_pressure_read(live->pressure, &live->source.pressure_after);
-	session_off(live->session);
-	writer_stop(live->run->output);
+	if (signals_summary_asked(live->tracing.run->signals) && live->tracing.pipeline)
+		summary_print_so_far(live->tracing.run, live->tracing.pipeline);
+	memory_pressure_read(live->pressure, &live->tracing.source.pressure_after);
+	tracing_stop(&live->tracing);
 	live->broken = error && !taken;
 	if (live->recorder)
 		ret = finish_recorder(live, taken ? 0 : error);
 	else if (!error || taken)
-		ret = live_loop_read_rest(live);
+		ret = read_rest(live);
 	if (taken && (!ret || ret == -EPIPE)) {
-		*live->failure = failure;
+		*live->tracing.failure = failure;
 		return error;
 	}
-	return ret && !*live->failure->text ? output_failed(ret, live->failure) : ret;
-}
-
-/* Restores tracing. Its failure replaces that of the run, which is then logged here. */
-static int end_session(struct live *live, int ret)
-{
-	struct failure failure = { 0 };
-	int end;
-
-	if (live->buffers && cpu_buffers_errors(live->buffers))
-		log_warning("%" PRIu64 " reads of the raw buffers failed, ignoring",
-			    cpu_buffers_errors(live->buffers));
-	cpu_buffers_close(live->buffers);
-	live->buffers = NULL;
-	if (!live->session)
-		return ret;
-	end = session_end(live->session, &failure);
-	live->session = NULL;
-	if (!end)
-		return ret;
-	if (ret && *live->failure->text)
-		log_error("%s", live->failure->text);
-	*live->failure = failure;
-	return end;
+	return ret && !*live->tracing.failure->text ? output_failed(ret, live->tracing.failure) :
+						      ret;
 }
 
 static int trace_once(struct live *live)
@@ -345,14 +484,11 @@ static int trace_once(struct live *live)
 	if (!ret)
 		ret = begin_tracing(live);
 	if (!ret)
-		ret = finish_tracing(live, loop_run(live->loop));
-	ret = end_session(live, ret);
+		ret = finish_tracing(live, loop_run(live->tracing.loop));
+	ret = tracing_end(&live->tracing, ret);
 	if (live->recorder)
-		ret = recorder_close(live->recorder, ret, live->run->signals, live->failure);
-	if (live->loop)
-		log_debug("woke up %" PRIu64 " times", loop_wakeups(live->loop));
-	loop_free(live->loop);
-	live->loop = NULL;
+		ret = recorder_close(live->recorder, ret, live->tracing.run->signals,
+				     live->tracing.failure);
 	return ret;
 }
 
@@ -360,7 +496,7 @@ int live_trace(struct live *live, struct failure *failure)
 {
 	int ret;
 
-	live->failure = failure;
+	live->tracing.failure = failure;
 	ret = trace_once(live);
 	if (ret != -EAGAIN || !live->incomplete)
 		return ret;
@@ -374,11 +510,11 @@ int live_end(struct live *live, int error, struct failure *failure)
 {
 	int ret = 0;
 
-	if (live->pipeline && live->has_traced) {
+	if (live->tracing.pipeline && live->has_traced) {
 		if (!live->broken)
-			ret = summary_print(live->run, live->pipeline);
-		live_loop_write_metrics(live, loop_now(), true);
-		pipeline_log_end(live->pipeline);
+			ret = summary_print(live->tracing.run, live->tracing.pipeline);
+		write_metrics(live, loop_now(), true);
+		pipeline_log_end(live->tracing.pipeline);
 	}
 	live_free(live);
 	if (error || !ret)

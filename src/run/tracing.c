@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "run/tracing.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "allocfilt/base/file.h"
+#include "allocfilt/base/log.h"
+#include "allocfilt/base/trace_dir.h"
+#include "allocfilt/output/file.h"
+#include "allocfilt/run/command.h"
+#include "allocfilt/run/kernel_plan.h"
+#include "allocfilt/run/signals.h"
+#include "run/memory.h"
+
+#define MARK_INTERVAL	(60 * NS_PER_SECOND)
+#define MEMORY_INTERVAL (10 * NS_PER_SECOND)
+
+/* ---- resources ---- */
+
+/* @dir: an instance has sub-buffers of a size of its own. */
+static int read_layout(struct data_source *source, const char *dir, struct failure *failure)
+{
+	char *text = NULL;
+	size_t length;
+	int ret = file_read(dir, "events/header_page", &text, &length);
+
+	if (!ret)
+		ret = page_layout_parse(&source->layout, text, length,
+					__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+	free(text);
+	return ret ? failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "%s/events/header_page: %s",
+				 dir, strerror(-ret)) :
+		     0;
+}
+
+/* Describes the running kernel as a source of data. */
+static int describe_source(struct tracing *tracing)
+{
+	const struct kernel *kernel = tracing->kernel;
+	struct command *command = tracing->run->command;
+	int count, ret;
+
+	tracing->source = (struct data_source){
+		.dir = kernel->dir,
+		.proc = "/proc",
+		.host = kernel->system.nodename,
+		.release = kernel->system.release,
+		.machine = kernel->system.machine,
+		.clock = "local",
+		.local_clock = true,
+		.own = getpid(),
+		.command = command ? command_pid(command) : 0,
+	};
+	ret = read_layout(&tracing->source, kernel->dir, tracing->failure);
+	if (ret)
+		return ret;
+	/* An instance has the same CPUs as the top level. */
+	count = cpu_directories(kernel->dir, &tracing->cpu_numbers);
+	if (count <= 0)
+		return failure_set(tracing->failure, EXIT_STATUS_RUN_TIME, ENOENT,
+				   "%s/per_cpu: no CPU to read", kernel->dir);
+	tracing->source.cpus = (struct cpu_list){ tracing->cpu_numbers, count };
+	return 0;
+}
+
+int tracing_plan(struct tracing *tracing, bool whole, unsigned int files)
+{
+	const struct options *options = tracing->run->options;
+	int ret = kernel_plan(&tracing->kernel, &tracing->plan, options, whole, tracing->failure);
+
+	if (!ret)
+		ret = describe_source(tracing);
+	if (!ret)
+		ret = kernel_check_processes(options, tracing->failure);
+	if (!ret)
+		cpu_buffers_allow_files(tracing->kernel->dir, files);
+	return ret;
+}
+
+void tracing_free_plan(struct tracing *tracing)
+{
+	pipeline_free(tracing->pipeline);
+	plan_free(tracing->plan);
+	free(tracing->cpu_numbers);
+	tracing->pipeline = NULL;
+	tracing->plan = NULL;
+	tracing->cpu_numbers = NULL;
+}
+
+void tracing_free(struct tracing *tracing)
+{
+	tracing_free_plan(tracing);
+	kernel_close(tracing->kernel);
+}
+
+/* ---- set-up ---- */
+
+int tracing_set_up(struct tracing *tracing, const struct session_request *extra)
+{
+	const struct options *options = tracing->run->options;
+	const pid_t command_pids[] = { tracing->source.command, 0 };
+	struct session_request request = *extra;
+	const char *dir;
+	int ret;
+
+	request.kernel = tracing->kernel;
+	request.plan = tracing->plan;
+	request.buffer = options->buffer;
+	request.pids = tracing->run->command ? command_pids : options->pids;
+	request.force = options->force;
+	request.run_dir = tracing->run->run_dir;
+	ret = session_start(&tracing->session, &request, tracing->failure);
+	if (ret)
+		return ret;
+	dir = session_dir(tracing->session);
+	ret = read_layout(&tracing->source, dir, tracing->failure);
+	if (!ret)
+		ret = cpu_buffers_open(&tracing->buffers, dir, &tracing->source.cpus,
+				       tracing->source.layout.size, tracing->failure);
+	if (!ret && tracing->pipeline)
+		pipeline_read_buffers(tracing->pipeline, tracing->buffers, NULL);
+	return ret;
+}
+
+static int end_without_reader(void *context, int fd, uint32_t events)
+{
+	(void)context;
+	(void)fd;
+	(void)events;
+	return -EPIPE;
+}
+
+static int epoll_failed(struct tracing *tracing, int error)
+{
+	return failure_set(tracing->failure, EXIT_STATUS_RUN_TIME, -error, "epoll: %s",
+			   strerror(-error));
+}
+
+int tracing_make_loop(struct tracing *tracing, const struct loop_callbacks *callbacks,
+		      void *context, bool output)
+{
+	const struct run_context *run = tracing->run;
+	int ret = 0;
+
+	tracing->loop = loop_new(callbacks, context, run->signals);
+	if (!tracing->loop)
+		ret = -errno;
+	else if (run->command)
+		ret = loop_watch(tracing->loop, command_fd(run->command), EPOLLIN, loop_end);
+	if (ret)
+		return epoll_failed(tracing, ret);
+	if (output)
+		loop_watch(tracing->loop, writer_fd(run->output), 0, end_without_reader);
+	return 0;
+}
+
+/*
+ * A descriptor waits on the queue that buffer_percent selected when epoll added it, so it is added
+ * again after each change. kernel/trace/ring_buffer.c: ring_buffer_poll_wait().
+ */
+static void watch_buffers(struct tracing *tracing, buffer_ready ready)
+{
+	for (int i = 0; i < cpu_buffers_count(tracing->buffers); i++) {
+		int fd = cpu_buffers_fd(tracing->buffers, i);
+
+		loop_forget(tracing->loop, fd);
+		loop_watch(tracing->loop, fd, EPOLLIN, ready);
+	}
+}
+
+/* Counts the CPUs whose buffers could not be opened: their records are lost. */
+static void count_unread(struct tracing *tracing)
+{
+	if (tracing->pipeline)
+		pipeline_count_unread(tracing->pipeline, cpu_buffers_starved(tracing->buffers));
+}
+
+int tracing_set_tick(struct tracing *tracing, uint64_t interval, int percent, buffer_ready ready)
+{
+	int ret = loop_set_tick(tracing->loop, interval);
+
+	session_set_buffer_percent(tracing->session, percent);
+	watch_buffers(tracing, ready);
+	count_unread(tracing);
+	return ret ? epoll_failed(tracing, ret) : 0;
+}
+
+void tracing_buffer_seen(struct tracing *tracing, int fd, uint32_t events)
+{
+	if (events & (EPOLLERR | EPOLLHUP))
+		loop_forget(tracing->loop, fd);
+}
+
+void tracing_lock_memory(struct tracing *tracing)
+{
+	tracing->locked = tracing->locked || memory_lock();
+}
+
+/* COMMAND has all the time of -d. Without -d the SIGALRM of whoever started us is left alone. */
+static int set_deadline(struct tracing *tracing)
+{
+	const struct options *options = tracing->run->options;
+	char setting[CONFIG_SETTING_NAME_MAX];
+	int ret = 0;
+
+	if (options->duration)
+		ret = signals_set_deadline(tracing->run->signals, options->duration);
+	return ret ? failure_set(tracing->failure, EXIT_STATUS_RUN_TIME, -ret,
+				 "%s: cannot set a timer: %s; leave it out, or permit "
+				 "setitimer(2) (SystemCallFilter= of a unit)",
+				 config_setting_name(options, "duration", setting),
+				 strerror(-ret)) :
+		     0;
+}
+
+int tracing_begin(struct tracing *tracing, bool has_intervals)
+{
+	const struct options *options = tracing->run->options;
+	int ret = output_file_begin(writer_fd(tracing->run->output), options->output);
+	uint64_t now = loop_now();
+
+	if (ret)
+		return failure_set(tracing->failure, EXIT_STATUS_RUN_TIME, -ret, "-o %s: %s",
+				   options->output, strerror(-ret));
+	tracing->next_second = now + NS_PER_SECOND;
+	tracing->next_mark = now + MARK_INTERVAL;
+	tracing->next_memory = now + MEMORY_INTERVAL;
+	if (has_intervals)
+		tracing->next_interval = now + options->interval;
+	return set_deadline(tracing);
+}
+
+void tracing_announce(struct tracing *tracing)
+{
+	struct command *command = tracing->run->command;
+
+	log_notice("tracing in %s, threshold %" PRIu64 " us; %s", session_dir(tracing->session),
+		   tracing->plan->threshold / 1000,
+		   command ? "it ends with COMMAND" : "Ctrl-C ends it");
+	if (command)
+		command_start(command);
+}
+
+/* ---- while tracing is on ---- */
+
+int tracing_second(struct tracing *tracing, uint64_t now, buffer_ready ready)
+{
+	char what[256];
+
+	tracing->next_second = now + NS_PER_SECOND;
+	if (cpu_buffers_reopen(tracing->buffers))
+		watch_buffers(tracing, ready);
+	count_unread(tracing);
+	if (now >= tracing->next_mark) {
+		session_mark_clock(tracing->session);
+		tracing->next_mark = now + MARK_INTERVAL;
+	}
+	if (now >= tracing->next_memory) {
+		tracing_lock_memory(tracing);
+		session_grow_buffer(tracing->session);
+		tracing->next_memory = now + MEMORY_INTERVAL;
+	}
+	if (!session_taken(tracing->session, what, sizeof(what)))
+		return 0;
+	return failure_set(tracing->failure, EXIT_STATUS_IN_USE, EBUSY,
+			   "tracing was taken away by somebody else: %s", what);
+}
+
+bool tracing_interval_ends(struct tracing *tracing, uint64_t now)
+{
+	if (!tracing->next_interval || now < tracing->next_interval)
+		return false;
+	session_mark_clock(tracing->session);
+	while (tracing->next_interval <= now)
+		tracing->next_interval += tracing->run->options->interval;
+	return true;
+}
+
+int tracing_signal(struct tracing *tracing, int number)
+{
+	struct command *command = tracing->run->command;
+
+	if (command && number != SIGALRM) {
+		command_signal(command, number,
+			       signals_from_terminal(tracing->run->signals, number));
+		return 0;
+	}
+	/* The time of -d is over. */
+	if (command)
+		command_signal(command, SIGTERM, false);
+	log_debug("%s: stopping", strsignal(number));
+	return 1;
+}
+
+/* ---- the end ---- */
+
+void tracing_stop(struct tracing *tracing)
+{
+	if (tracing->run->options->duration)
+		signals_set_deadline(tracing->run->signals, 0);
+	/* A run without other records shows by this mark how long it was. */
+	if (tracing->failure->status != EXIT_STATUS_IN_USE)
+		session_mark_clock(tracing->session);
+	session_off(tracing->session);
+	writer_stop(tracing->run->output);
+}
+
+int tracing_read_rest(struct tracing *tracing)
+{
+	struct losses *losses = pipeline_losses(tracing->pipeline);
+	int pages;
+
+	do {
+		pages = pipeline_read_all(tracing->pipeline);
+		if (pages < 0)
+			return pages;
+	} while (pages);
+	/* The pages report overwritten records, but not dropped ones. */
+	for (int i = 0; i < cpu_buffers_count(tracing->buffers); i++) {
+		uint64_t dropped = cpu_buffers_dropped(tracing->buffers, i);
+
+		if (dropped)
+			losses_add(losses, cpu_buffers_cpu(tracing->buffers, i), (int64_t)dropped);
+	}
+	return pipeline_flush(tracing->pipeline);
+}
+
+int tracing_end(struct tracing *tracing, int ret)
+{
+	struct failure failure = { 0 };
+	int end = 0;
+
+	if (tracing->buffers && cpu_buffers_errors(tracing->buffers))
+		log_warning("%" PRIu64 " reads of the raw buffers failed, ignoring",
+			    cpu_buffers_errors(tracing->buffers));
+	cpu_buffers_close(tracing->buffers);
+	tracing->buffers = NULL;
+	if (tracing->session)
+		end = session_end(tracing->session, &failure);
+	tracing->session = NULL;
+	if (tracing->loop)
+		log_debug("woke up %" PRIu64 " times", loop_wakeups(tracing->loop));
+	loop_free(tracing->loop);
+	tracing->loop = NULL;
+	if (!end)
+		return ret;
+	if (ret && *tracing->failure->text)
+		log_error("%s", tracing->failure->text);
+	*tracing->failure = failure;
+	return end;
+}
