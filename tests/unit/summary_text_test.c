@@ -75,7 +75,7 @@ static void print(bool json)
 	struct writer *writer = begin_text();
 
 	if (json)
-		json_summary(writer, &view, true);
+		json_summary(writer, &view);
 	else
 		summary_text(writer, &view);
 	text = end_text(writer);
