@@ -28,13 +28,10 @@ struct stalls {
 	void *context;
 	struct task_log log;
 	struct walk walk;
-	struct stall stall; /* in the callback */
-	union {
-		struct log_sum sum;
-		unsigned char bytes[LOG_SUM_BYTES];
-	} folded;
-	uint64_t *lost_at;  /* ns, by place of a CPU: time of the newest loss */
-	uint64_t lost_last; /* ns: of all CPUs */
+	struct stall stall;	/* in the callback */
+	struct log_sum *folded; /* LOG_SUM_BYTES, in which one is made */
+	uint64_t *lost_at;	/* ns, by place of a CPU: time of the newest loss */
+	uint64_t lost_last;	/* ns: of all CPUs */
 	uint32_t losses;
 	bool gaps;	      /* in depth: somebody else uses function_graph as well */
 	uint64_t sched_since; /* ns: of the first switch; UINT64_MAX: there was none */
@@ -63,7 +60,8 @@ struct stalls *stalls_new(const struct plan *plan, const struct data_source *sou
 	stalls->walk.resolver = resolver;
 	stalls->walk.edge = source->local_clock ? 0 : FOREIGN_CLOCK_EDGE;
 	stalls->lost_at = calloc(source->cpus.count + 1, sizeof(*stalls->lost_at));
-	if (!stalls->lost_at || task_log_init(&stalls->log, memory)) {
+	stalls->folded = malloc(LOG_SUM_BYTES);
+	if (!stalls->lost_at || !stalls->folded || task_log_init(&stalls->log, memory)) {
 		stalls_free(stalls);
 		errno = ENOMEM;
 		return NULL;
@@ -76,6 +74,7 @@ void stalls_free(struct stalls *stalls)
 	if (!stalls)
 		return;
 	task_log_destroy(&stalls->log);
+	free(stalls->folded);
 	free(stalls->lost_at);
 	free(stalls);
 }
@@ -192,7 +191,7 @@ static bool fold_oldest(struct stalls *stalls, struct log_task *task)
 {
 	struct log_chunk *second = TAILQ_NEXT(TAILQ_FIRST(&task->chunks), link);
 	struct log_cursor cursor, last = { NULL, NULL };
-	struct log_sum *sum = &stalls->folded.sum;
+	struct log_sum *sum = stalls->folded;
 	unsigned int chunk_of_cursor = task->nr_chunks;
 	const struct log_entry *open = task->nr_open ? task->open[0] : NULL;
 	const struct log_chunk *chunk = NULL;
