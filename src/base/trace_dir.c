@@ -86,7 +86,7 @@ int cpu_directories(const char *dir, int **ret_cpus)
 	count = scandir(path, &entries, is_cpu_directory, versionsort);
 	if (count < 0)
 		return -errno;
-	cpus = malloc((count + 1) * sizeof(*cpus));
+	cpus = count ? malloc(count * sizeof(*cpus)) : NULL;
 	for (int i = 0; i < count; i++) {
 		if (cpus)
 			cpus[i] = cpu_of_name(entries[i]->d_name);
@@ -94,7 +94,7 @@ int cpu_directories(const char *dir, int **ret_cpus)
 	}
 	free(entries);
 	*ret_cpus = cpus;
-	return cpus ? count : -ENOMEM;
+	return cpus || !count ? count : -ENOMEM;
 }
 
 static int compare_cpus(const void *left, const void *right)
