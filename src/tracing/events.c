@@ -31,16 +31,7 @@ static bool has_stack(const struct plan_event *event, const char **ret_text)
 		event->id != EVENT_SLAB_START && event->id != EVENT_USER);
 }
 
-static const char *event_path(const struct session *session, const struct plan_event *event,
-			      const char *file, char *buffer)
-{
-	char name[2 * NAME_MAX + 32];
-
-	snprintf(name, sizeof(name), "events/%s/%s/%s", event->system, event->name, file);
-	return session_path(session, name, buffer);
-}
-
-#define EVENT(session, event, file) event_path(session, event, file, (char[PATH_MAX]){ 0 })
+#define EVENT(session, event, file) EVENT_FILE(session, (event)->system, (event)->name, file)
 
 static int set_stacks(struct session *session, struct failure *failure)
 {
@@ -166,13 +157,12 @@ static char *histogram_trigger(const struct session_request *request, enum histo
 	return NULL;
 }
 
-const char *session_histogram_path(const struct session *session, enum histogram_id id,
-				   const char *file, char *buffer)
+const char *session_event_path(const struct session *session, const char *system, const char *event,
+			       const char *file, char *buffer)
 {
 	char name[2 * NAME_MAX + 32];
 
-	snprintf(name, sizeof(name), "events/%s/%s/%s", catalog_histograms[id].system,
-		 catalog_histograms[id].event, file);
+	snprintf(name, sizeof(name), "events/%s/%s/%s", system, event, file);
 	return session_path(session, name, buffer);
 }
 

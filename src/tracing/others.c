@@ -141,7 +141,7 @@ static bool has_snapshot(const struct settings *settings)
 	return !strstr(head, "Snapshot is freed");
 }
 
-/* That of an event is nothing else by now: see SETTING_EVENTS. */
+/* set_event was empty but for events with histograms when it was checked: see SETTING_EVENTS. */
 static bool has_histogram(const struct settings *settings)
 {
 	char *events = tracefs_instance_file_read(settings->top, "set_event", NULL);

@@ -232,7 +232,7 @@ int session_start(struct session **ret_session, const struct session_request *re
 	ret = session_begin(session, failure);
 	session->request = NULL;
 	if (!ret) {
-		/* What was refused on the way, an instance for example, is none. */
+		/* A refusal on the way, of an instance for example, is no failure. */
 		*failure = (struct failure){ 0 };
 		*ret_session = session;
 		return 0;
@@ -241,7 +241,7 @@ int session_start(struct session **ret_session, const struct session_request *re
 	/* The undo file goes, even if all is put back already; without a table it is not ours. */
 	if (session->settings.top)
 		end = restore_all(session, &second);
-	/* What could not be restored matters more than why the set-up failed. */
+	/* A setting that is not restored matters more than why the set-up failed. */
 	if (end)
 		failure_set(failure, EXIT_STATUS_NOT_RESTORED, -end, "%.200s; then %.300s",
 			    first.text, second.text);

@@ -64,16 +64,16 @@ int session_count_tasks(struct session *session, struct failure *failure);
 /** session_count_memory - its other histograms, which count from here on, whatever tracing_on is */
 int session_count_memory(struct session *session, struct failure *failure);
 
-/** session_histogram_path - a file of a histogram's event, in PATH_MAX bytes */
-const char *session_histogram_path(const struct session *session, enum histogram_id id,
-				   const char *file, char *buffer);
+/** session_event_path - a file of an event in our buffers, in PATH_MAX bytes */
+const char *session_event_path(const struct session *session, const char *system, const char *event,
+			       const char *file, char *buffer);
 
+#define EVENT_FILE(session, system, event, file)                                                   \
+	session_event_path(session, system, event, file, (char[PATH_MAX]){ 0 })
 #define HISTOGRAM(session, id, file)                                                               \
-	session_histogram_path(session, id, file, (char[PATH_MAX]){ 0 })
+	EVENT_FILE(session, catalog_histograms[id].system, catalog_histograms[id].event, file)
 
-/*
- * What a killed run left: an undo file, or something of our name without one.
- */
+/* A killed run leaves an undo file, or something of our name without one. */
 
 /** leftovers_put_back - restore all settings, and remove the undo file */
 int leftovers_put_back(struct undo *undo, struct settings *settings, struct failure *failure);

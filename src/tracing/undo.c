@@ -41,7 +41,7 @@ static int refuse_undo_file(struct failure *failure, const char *path, const cha
 			   "%s %s: not acted on; look at it and remove it", path, why);
 }
 
-/* What another user can write must not decide what root writes. */
+/* A file that another user can write must not decide what root writes. */
 static int open_dir(struct undo *undo, struct failure *failure)
 {
 	enum exit_status status = EXIT_STATUS_RUN_TIME;
@@ -128,7 +128,7 @@ int undo_open(struct undo **ret_undo, const char *run_dir, struct failure *failu
 	undo->lock = -1;
 	ret = open_dir(undo, failure);
 	if (!ret) {
-		/* What is noted in one boot does not apply in the next. */
+		/* An undo file of one boot does not apply in the next. */
 		ret = file_read(NULL, BOOT_ID, &boot, NULL);
 		if (ret)
 			failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, BOOT_ID ": %s",
