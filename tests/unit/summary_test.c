@@ -13,7 +13,7 @@ static int set_up(void **state)
 		.events = { { .id = EVENT_DIRECT_RECLAIM_END }, { .id = EVENT_SLAB_END } },
 	};
 
-	summary = summary_new(&plan);
+	summary = summary_new();
 	return !summary;
 }
 
