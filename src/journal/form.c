@@ -32,7 +32,7 @@
 _Static_assert(HELD_BACK_MESSAGE_MAX + 256 + JOURNAL_FIELDS_MAX <= JOURNAL_ENTRY_MAX,
 	       "the longest entry about a stall, with 256 bytes of other fields, is not cut");
 
-/* Stalls held back since the last entry about these, and all fields of the longest. */
+/* Stalls that were held back since the last entry about them, with all fields of the longest. */
 struct held {
 	uint64_t count;
 	uint64_t total;	  /* ns, of all */
@@ -51,7 +51,7 @@ struct journal {
 	uint64_t now;  /* ns: the latest tick */
 	uint64_t used; /* ns: the rate limit's token bucket, as a time; see use_rate() */
 	uint64_t next_status;
-	uint64_t period_since;	      /* ns, of the ticks: what entries of units tell begins then */
+	uint64_t period_since;	      /* ns, of the ticks: entries of units count from then on */
 	struct journal_counts counts; /* since the start */
 	struct held held;
 	struct journal_entry entry; /* in preparation */
@@ -92,7 +92,8 @@ static void send_entry(struct journal *journal, const struct journal_entry *entr
 }
 
 /* Starts an entry with the fields that every entry has. */
-static struct journal_entry *begin_entry(struct journal *journal, const char *id, int priority)
+static struct journal_entry *begin_journal_entry(struct journal *journal, const char *id,
+						 int priority)
 {
 	struct journal_entry *entry = &journal->entry;
 
@@ -137,7 +138,7 @@ static void send_stall(struct journal *journal, const struct named_stall *named,
 		       struct resolver *resolver)
 {
 	int priority = priority_of(journal, named->stall->end - named->stall->start);
-	struct journal_entry *entry = begin_entry(journal, JOURNAL_ID_STALL, priority);
+	struct journal_entry *entry = begin_journal_entry(journal, JOURNAL_ID_STALL, priority);
 	char message[JOURNAL_MESSAGE_MAX];
 
 	journal_stall_message(message, named, resolver);
@@ -198,7 +199,8 @@ static void send_held_back(struct journal *journal)
 
 	if (!held->count)
 		return;
-	entry = begin_entry(journal, JOURNAL_ID_HELD_BACK, priority_of(journal, held->longest));
+	entry = begin_journal_entry(journal, JOURNAL_ID_HELD_BACK,
+				    priority_of(journal, held->longest));
 	snprintf(message, sizeof(message),
 		 "%" PRIu64 " more stall%s in the last %" PRIu64
 		 " s, of %s in all, held back; the worst: %s",
@@ -215,18 +217,18 @@ static void send_held_back(struct journal *journal)
 
 /* ---- units ---- */
 
-/* The cause with most time but for @except; CAUSES if there is none. */
-static int main_cause(const struct unit_total *unit, int except)
+/* The cause with most time, @except left out; CAUSES if there is none. */
+static int largest_cause(const struct unit_total *unit, int except)
 {
-	int main = CAUSES;
+	int largest = CAUSES;
 	uint64_t most = 0;
 
 	for (int cause = 0; cause < CAUSES; cause++)
 		if (cause != except && unit->cause_totals[cause] > most) {
 			most = unit->cause_totals[cause];
-			main = cause;
+			largest = cause;
 		}
-	return main;
+	return largest;
 }
 
 static unsigned int percent_of(const struct unit_total *unit, int cause)
@@ -235,7 +237,7 @@ static unsigned int percent_of(const struct unit_total *unit, int cause)
 			      0.5);
 }
 
-/* A path is of tasks that belong to no unit. */
+/* Tasks outside of all units are counted by the path of their cgroup. */
 static bool is_unit_name(const char *name)
 {
 	return !strchr(name, '/') && strcmp(name, UNIT_NONE);
@@ -253,8 +255,8 @@ static void add_unit(struct line *line, const char *name)
 
 static void send_unit(struct journal *journal, const struct unit_total *unit, uint64_t period)
 {
-	struct journal_entry *entry = begin_entry(journal, JOURNAL_ID_UNIT, LOG_INFO);
-	int cause = main_cause(unit, CAUSES), second = main_cause(unit, cause);
+	struct journal_entry *entry = begin_journal_entry(journal, JOURNAL_ID_UNIT, LOG_INFO);
+	int cause = largest_cause(unit, CAUSES), second = largest_cause(unit, cause);
 	uint64_t seconds = (period + NS_PER_SECOND - 1) / NS_PER_SECOND;
 	bool minutes = seconds >= 120;
 	char total[TEXT_DURATION_MAX], max[TEXT_DURATION_MAX];
@@ -292,7 +294,7 @@ static void send_units(struct journal *journal, const struct summary_view *view)
 	const struct unit_total *unit;
 	uint64_t period = journal->now - journal->period_since;
 
-	/* It may have ended before a tick. */
+	/* The run may have ended before the first tick. */
 	if (period < NS_PER_SECOND)
 		period = NS_PER_SECOND;
 	for (size_t i = 0; i < view->top && (unit = units_period(view->units, i)); i++)
@@ -332,13 +334,12 @@ size_t status_line(char *text, size_t size, const struct summary_view *view)
 
 static void put_run_fields(struct journal_entry *entry, const struct summary_view *view)
 {
+	const struct latency *latency = &summary_stalls(view->summary, STALLS_WAITING)->latency;
 	uint64_t times;
 	uint64_t lost = losses_total(view->losses, &times);
 
-	journal_entry_number(entry, "ALLOCFILT_STALLS",
-			     summary_stalls(view->summary, STALLS_WAITING)->latency.count);
-	journal_entry_number(entry, "ALLOCFILT_WORST_USEC",
-			     summary_stalls(view->summary, STALLS_WAITING)->latency.max / 1000);
+	journal_entry_number(entry, "ALLOCFILT_STALLS", latency->count);
+	journal_entry_number(entry, "ALLOCFILT_WORST_USEC", latency->max / 1000);
 	journal_entry_number(entry, "ALLOCFILT_LOST", lost);
 	journal_entry_number(entry, "ALLOCFILT_LOST_TIMES_UNKNOWN", times);
 	journal_entry_number(entry, "ALLOCFILT_HELD_BACK", view->journal.held_back);
@@ -366,7 +367,7 @@ static size_t run_message(char *message, size_t size, const struct summary_view 
 
 static void send_status_entry(struct journal *journal, const struct summary_view *view)
 {
-	struct journal_entry *entry = begin_entry(journal, JOURNAL_ID_STATUS, LOG_INFO);
+	struct journal_entry *entry = begin_journal_entry(journal, JOURNAL_ID_STATUS, LOG_INFO);
 	char message[JOURNAL_MESSAGE_MAX];
 
 	run_message(message, sizeof(message), view);
@@ -418,7 +419,7 @@ static int journal_summary(struct output *output, const struct summary_view *vie
 		length--;
 	snprintf(message + used, sizeof(message) - used, "%.*s", (int)length, text);
 	writer_free(writer);
-	entry = begin_entry(journal, JOURNAL_ID_SUMMARY, LOG_INFO);
+	entry = begin_journal_entry(journal, JOURNAL_ID_SUMMARY, LOG_INFO);
 	put_run_fields(entry, view);
 	journal_entry_text(entry, "MESSAGE", message);
 	send_entry(journal, entry);

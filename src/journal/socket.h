@@ -60,7 +60,7 @@ void journal_socket_free(struct journal_socket *journal);
  */
 void journal_socket_send(struct journal_socket *journal, const struct journal_entry *entry);
 
-/** journal_socket_sent - entries that journald accepted since the start */
+/** journal_socket_sent - entries that the kernel accepted for journald since the start */
 uint64_t journal_socket_sent(const struct journal_socket *journal);
 
 /** journal_socket_dropped - entries that were dropped since the start */

@@ -33,8 +33,8 @@ void journal_stall_message(char message[JOURNAL_MESSAGE_MAX], const struct named
  *
  * The units are those of the task's cgroup, in OBJECT_SYSTEMD_UNIT= and OBJECT_SYSTEMD_USER_UNIT=:
  * `journalctl -u` and `--user-unit` accept both from _UID=0 (systemd: add_matches_for_unit()). Not
- * OBJECT_PID=, from which journald would fill them (systemd.journal-fields(7)): it looks the process
- * up when it reads the entry, and by then the process may be gone or the pid be another's.
+ * OBJECT_PID=, from which journald would fill them (systemd.journal-fields(7)): it looks up the process
+ * when it reads the entry, and by then the process may be gone or its pid reused.
  */
 void journal_stall_fields(struct journal_entry *entry, const struct named_stall *named,
 			  struct resolver *resolver);

@@ -288,6 +288,8 @@ static void end_block(struct symbols *symbols, size_t from, bool is_module)
 	struct entry *entries = entries_of(symbols);
 	size_t count = count_of(symbols), kept = from, next;
 
+	if (from == count)
+		return;
 	sort_symbols(entries + from, count - from);
 	for (size_t i = from; i < count; i = next) {
 		for (next = i + 1; next < count; next++)
@@ -307,6 +309,8 @@ static void merge_modules(struct symbols *symbols)
 	struct entry *entries = entries_of(symbols);
 	size_t count = count_of(symbols), kept = symbols->kernel;
 
+	if (kept == count)
+		return;
 	sort_symbols(entries + kept, count - kept);
 	for (size_t i = kept; i < count; i++)
 		if (kept == symbols->kernel || entries[kept - 1].address != entries[i].address)

@@ -33,7 +33,7 @@ static int add_function(struct plan *plan, const char *name, enum role role)
 	return 0;
 }
 
-/* The position of a name among those of its role; the lowest is traced. */
+/* The place of a name among the names of its role; the function of the lowest is traced. */
 static int name_rank(enum role role, const char *name)
 {
 	const char *const *names = catalog_roles[role].names;
@@ -148,7 +148,7 @@ static struct plan_event *find_event(struct plan *plan, const char *system, cons
 	return NULL;
 }
 
-/* One of these without the other tells nothing. */
+/* One scheduler event without the other tells nothing. */
 static bool offers_off_cpu(const struct plan_offer *offer)
 {
 	for (int id = 0; id < EVENT_COUNT; id++)
@@ -169,7 +169,7 @@ static int add_requested_event(struct plan *plan, const char *setting, const cha
 	if (system) {
 		strsep(&name, ":");
 		known = name ? find_event(plan, system, name) : NULL;
-		/* Those of the run itself are shown if they are asked for. */
+		/* -e shows even an event that the run traces for itself. */
 		if (known && (known->rule == RULE_CHILDREN || known->rule == RULE_OFF_CPU))
 			known->rule = RULE_ANY_WINDOW;
 		if (!name)
@@ -339,7 +339,7 @@ bool plan_can_spare(const struct plan *plan, const struct plan_event *event)
 		return true;
 	if (event->rule == RULE_NEVER || catalog_events[event->id].children)
 		return false;
-	/* A pair is alone in what it times, but for those of slab where its function is traced. */
+	/* Nothing else tells the time of a pair, except shrink_slab() that of slab pairs. */
 	return event->rule != RULE_PAIR ||
 	       (plan->roles & ROLE_BIT(ROLE_SLAB) && catalog_pair_role(event->id) == ROLE_SHRINKER);
 }

@@ -596,7 +596,7 @@ static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer,
 	pipeline->stalls = stalls_new(pipeline->plan, pipeline->source, options->limit_memory,
 				      pipeline->decode, pipeline->resolver, show_stall, pipeline);
 	pipeline->shrinkers = shrinkers_new();
-	pipeline->summary = summary_new(pipeline->plan);
+	pipeline->summary = summary_new();
 	if (!pipeline->stalls || !pipeline->shrinkers || !pipeline->summary || !pipeline->output)
 		return false;
 	if (options->metrics || options->journal)
@@ -605,7 +605,7 @@ static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer,
 		return false;
 	if (!output_has_intervals(pipeline->output))
 		return true;
-	pipeline->interval.summary = summary_new(pipeline->plan);
+	pipeline->interval.summary = summary_new();
 	pipeline->interval.shrinkers = shrinkers_new();
 	return pipeline->interval.summary && pipeline->interval.shrinkers;
 }

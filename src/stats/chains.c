@@ -28,8 +28,8 @@ void chains_free(struct chains *chains)
 	free(chains);
 }
 
-static struct chain_step *add_step(struct chains *chains, struct chain_step *above,
-				   const char *name, uint64_t ns)
+static struct chain_step *add_chain_step(struct chains *chains, struct chain_step *above,
+					 const char *name, uint64_t ns)
 {
 	struct chain_step *step;
 
@@ -52,8 +52,9 @@ static struct chain_step *add_step(struct chains *chains, struct chain_step *abo
 	return step;
 }
 
-static void add_shrinkers(struct chains *chains, struct chain_step *slab, enum phase_group group,
-			  struct resolver *resolver, const struct stall *stall)
+static void add_chain_shrinkers(struct chains *chains, struct chain_step *slab,
+				enum phase_group group, struct resolver *resolver,
+				const struct stall *stall)
 {
 	for (size_t i = 0; i < stall->nr_shrinkers; i++) {
 		const struct stall_slice *shrinker = &stall->shrinkers[i];
@@ -63,7 +64,7 @@ static void add_shrinkers(struct chains *chains, struct chain_step *slab, enum p
 			continue;
 		resolver_shrinker(resolver, shrinker->shrinker, shrinker->callback, name,
 				  sizeof(name));
-		add_step(chains, slab, name, shrinker->ns);
+		add_chain_step(chains, slab, name, shrinker->ns);
 	}
 }
 
@@ -71,7 +72,7 @@ static void add_shrinkers(struct chains *chains, struct chain_step *slab, enum p
 static struct chain_step *add_callers(struct chains *chains, struct resolver *resolver,
 				      const struct named_stall *named, uint64_t ns)
 {
-	struct chain_step *step = add_step(chains, &chains->steps[0], named->name, ns);
+	struct chain_step *step = add_chain_step(chains, &chains->steps[0], named->name, ns);
 	char text[STALL_FUNCTION_MAX];
 	const char *function = stall_function(named, text);
 	const uint64_t *frames;
@@ -83,7 +84,7 @@ static struct chain_step *add_callers(struct chains *chains, struct resolver *re
 		resolver_symbol(resolver, frames[count], 's', name, sizeof(name));
 		if (!strcmp(name, function))
 			break;
-		step = add_step(chains, step, name, ns);
+		step = add_chain_step(chains, step, name, ns);
 	}
 	return step;
 }
@@ -100,15 +101,15 @@ void chains_stall(struct chains *chains, struct resolver *resolver, const struct
 	above->ns += whole;
 	if (callers)
 		above = add_callers(chains, resolver, named, whole);
-	above = add_step(chains, above, title && !callers ? title : stall_function(named, function),
-			 whole);
+	above = add_chain_step(chains, above,
+			       title && !callers ? title : stall_function(named, function), whole);
 	for (int group = 0; group < PHASE_GROUPS; group++) {
 		uint64_t ns = phases_group(&stall->phases, group);
 		struct chain_step *step;
 
 		if (!ns)
 			continue;
-		step = add_step(chains, above, phase_group_names[group].title, ns);
+		step = add_chain_step(chains, above, phase_group_names[group].title, ns);
 		for (int part = 0; part < PHASE_PARTS; part++) {
 			struct chain_step *below = step;
 
@@ -116,21 +117,23 @@ void chains_stall(struct chains *chains, struct resolver *resolver, const struct
 			if (!ns)
 				continue;
 			if (phases_is_reclaim(group))
-				below = add_step(chains, step, phase_part_names[part].title, ns);
+				below = add_chain_step(chains, step, phase_part_names[part].title,
+						       ns);
 			if (part == PART_SHRINKERS) {
-				add_shrinkers(chains, below, group, resolver, stall);
+				add_chain_shrinkers(chains, below, group, resolver, stall);
 				continue;
 			}
 			for (int state = STATE_RAN + 1; state < PHASE_STATES; state++) {
 				ns = stall->phases.ns[group][part][state];
 				if (ns)
-					add_step(chains, below, phase_state_names[state].title, ns);
+					add_chain_step(chains, below,
+						       phase_state_names[state].title, ns);
 			}
 		}
 	}
 }
 
-/* Sorts what is below a step, most time first, equal times by name. */
+/* Sorts all steps below @step: most time first, equal times by name. */
 static void sort_below(struct chain_step *step)
 {
 	struct chain_step *unsorted = step->below, *next;

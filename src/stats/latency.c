@@ -8,7 +8,7 @@
 /* Below 8 us a bucket is a microsecond; above, its number is the power and the next three bits. */
 static unsigned int latency_bucket(uint64_t ns)
 {
-	uint64_t us = ns ? (ns - 1) / NS_PER_US : 0; /* an edge is in the bucket below it */
+	uint64_t us = ns ? (ns - 1) / NS_PER_US : 0; /* an edge belongs to the bucket below it */
 	unsigned int power;
 
 	if (us < LATENCY_STEPS)

@@ -12,7 +12,7 @@ struct ranking {
 	size_t count;
 	uint64_t evicted;
 	struct ranked **order; /* by rank */
-	char *entries;	       /* in the order in which they came */
+	char *entries;	       /* in the order of their begin */
 	char *names;
 };
 
@@ -53,7 +53,7 @@ static bool is_entry_of(const struct ranked *entry, uint64_t id, const char *nam
 	return entry->id == id && *entry->name == *name && (!*name || !strcmp(entry->name, name));
 }
 
-/* Who has most comes first, and most often. */
+/* The entry with most time is the most frequent one, so the search begins with it. */
 static struct ranked *ranking_find(const struct ranking *ranking, uint64_t id, const char *name)
 {
 	for (size_t rank = 0; rank < ranking->count; rank++)
@@ -63,8 +63,8 @@ static struct ranked *ranking_find(const struct ranking *ranking, uint64_t id, c
 }
 
 /* Begins an entry of the lowest rank. */
-static struct ranked *begin_entry(struct ranking *ranking, size_t place, uint64_t id,
-				  const char *name)
+static struct ranked *begin_ranked(struct ranking *ranking, size_t place, uint64_t id,
+				   const char *name)
 {
 	char *own_name = ranking->names + place * ranking->name_bytes;
 	struct ranked *entry = entry_at(ranking, place);
@@ -100,7 +100,7 @@ static struct ranked *replace_least(struct ranking *ranking, uint64_t id, const 
 		ranking->order[rank]->rank = rank;
 	}
 	ranking->evicted++;
-	entry = begin_entry(ranking, least, id, name);
+	entry = begin_ranked(ranking, least, id, name);
 	entry->error = error;
 	return entry;
 }
@@ -110,7 +110,7 @@ void *ranking_join(struct ranking *ranking, uint64_t id, const char *name, size_
 	struct ranked *entry = ranking_find(ranking, id, name);
 
 	if (!entry && ranking->count < ranking->most && ranking->count < most)
-		entry = begin_entry(ranking, ranking->count, id, name);
+		entry = begin_ranked(ranking, ranking->count, id, name);
 	return entry;
 }
 

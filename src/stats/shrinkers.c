@@ -10,7 +10,7 @@ struct shrinkers {
 	struct ranking *callbacks;
 	struct ranking *superblocks;
 	struct shrinker_total *by_number[SHRINKER_NAMES_MAX]; /* of superblocks */
-	struct shrinker_total others;			      /* than those of callbacks */
+	struct shrinker_total others;			      /* callbacks without an entry */
 };
 
 struct shrinkers *shrinkers_new(void)
@@ -45,13 +45,18 @@ void shrinkers_reset(struct shrinkers *shrinkers)
 	shrinkers->others = (struct shrinker_total){ .count = 0 };
 }
 
-static void count_run(struct ranking *ranking, struct shrinker_total *total, uint64_t callback,
-		      uint64_t ns)
+static void count_run(struct shrinker_total *total, uint64_t ns)
 {
-	total->callback = callback;
 	total->count++;
 	if (ns > total->max)
 		total->max = ns;
+}
+
+static void count_ranked(struct ranking *ranking, struct shrinker_total *total, uint64_t callback,
+			 uint64_t ns)
+{
+	total->callback = callback;
+	count_run(total, ns);
 	ranking_spend(ranking, total, ns);
 }
 
@@ -62,15 +67,7 @@ static void count_superblock(struct shrinkers *shrinkers, int superblock, uint64
 
 	if (!*total)
 		*total = ranking_enter(shrinkers->superblocks, (uint64_t)superblock, "");
-	count_run(shrinkers->superblocks, *total, callback, ns);
-}
-
-static void count_other(struct shrinker_total *others, uint64_t ns)
-{
-	others->count++;
-	others->ranked.total += ns;
-	if (ns > others->max)
-		others->max = ns;
+	count_ranked(shrinkers->superblocks, *total, callback, ns);
 }
 
 void shrinkers_pair(struct shrinkers *shrinkers, uint64_t callback, int superblock, uint64_t ns)
@@ -80,13 +77,15 @@ void shrinkers_pair(struct shrinkers *shrinkers, uint64_t callback, int superblo
 
 	if (superblock >= 0 && superblock < SHRINKER_NAMES_MAX)
 		count_superblock(shrinkers, superblock, callback, ns);
-	if (total)
-		count_run(shrinkers->callbacks, total, callback, ns);
-	else
-		count_other(&shrinkers->others, ns);
+	if (total) {
+		count_ranked(shrinkers->callbacks, total, callback, ns);
+	} else {
+		count_run(&shrinkers->others, ns);
+		shrinkers->others.ranked.total += ns;
+	}
 }
 
-/* All others, behind the last entry. */
+/* The total of the others comes after the last entry. */
 static const struct shrinker_total *or_others(const struct shrinkers *shrinkers,
 					      const struct shrinker_total *total, size_t place)
 {

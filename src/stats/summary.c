@@ -23,42 +23,35 @@ struct kept_stall {
 	char memcg[TASK_CGROUP_MAX];
 };
 
-static const size_t totals_max[SUMMARY_TABLES] = {
-	[SUMMARY_FUNCTIONS] = SUMMARY_FUNCTIONS_MAX,
-	[SUMMARY_CGROUPS] = SUMMARY_CGROUPS_MAX,
-	[SUMMARY_TASKS] = SUMMARY_TASKS_MAX,
-	[SUMMARY_KERNEL_THREADS] = SUMMARY_KERNEL_MAX,
-};
-
-/* Bytes with the NUL. */
-static const size_t name_max[SUMMARY_TABLES] = {
-	[SUMMARY_FUNCTIONS] = 1,
-	[SUMMARY_CGROUPS] = TASK_CGROUP_MAX,
-	[SUMMARY_TASKS] = TASK_COMM_MAX,
-	[SUMMARY_KERNEL_THREADS] = TASK_COMM_MAX,
+static const struct {
+	size_t entries, name_bytes;
+} table_sizes[SUMMARY_TABLES] = {
+	[SUMMARY_FUNCTIONS] = { SUMMARY_FUNCTIONS_MAX, 1 },
+	[SUMMARY_CGROUPS] = { SUMMARY_CGROUPS_MAX, TASK_CGROUP_MAX },
+	[SUMMARY_TASKS] = { SUMMARY_TASKS_MAX, TASK_COMM_MAX },
+	[SUMMARY_KERNEL_THREADS] = { SUMMARY_KERNEL_MAX, TASK_COMM_MAX },
 };
 
 struct summary {
-	const struct plan *plan;
 	struct ranking *tables[SUMMARY_TABLES]; /* of struct summary_total */
 	struct summary_stalls stalls[STALL_SIDES];
 	struct kept_stall long_stalls[SUMMARY_LONGEST_MAX];
 	struct kept_stall *longest[SUMMARY_LONGEST_MAX]; /* the longest first */
 	struct kept_stall most_explained;
-	uint64_t explained; /* ns of that */
+	uint64_t explained; /* ns of most_explained */
 	uint64_t incomplete;
 };
 
-struct summary *summary_new(const struct plan *plan)
+struct summary *summary_new(void)
 {
 	struct summary *summary = calloc(1, sizeof(*summary));
 
 	if (!summary)
 		return NULL;
-	summary->plan = plan;
 	for (int which = 0; which < SUMMARY_TABLES; which++) {
-		summary->tables[which] = ranking_new(totals_max[which],
-						     sizeof(struct summary_total), name_max[which]);
+		summary->tables[which] =
+			ranking_new(table_sizes[which].entries, sizeof(struct summary_total),
+				    table_sizes[which].name_bytes);
 		if (!summary->tables[which]) {
 			summary_free(summary);
 			errno = ENOMEM;
@@ -79,7 +72,6 @@ void summary_free(struct summary *summary)
 	free(summary);
 }
 
-/* A kept stall is set as a whole: only what adds up is cleared. */
 void summary_reset(struct summary *summary)
 {
 	for (int which = 0; which < SUMMARY_TABLES; which++)
@@ -92,7 +84,7 @@ void summary_reset(struct summary *summary)
 	summary->incomplete = 0;
 }
 
-/* @id: of a task its tid; of a name alone its hash */
+/* @id: the tid of a task, the hash of a cgroup's name, or the number of a function */
 static struct summary_total *count_total(struct summary *summary, enum summary_table which,
 					 uint64_t id, const char *name, uint64_t ns)
 {
@@ -109,7 +101,7 @@ void summary_window(struct summary *summary, const struct stall_window *window)
 	uint64_t id = window->is_pair ? (uint64_t)window->role : window->exit.window.function;
 	struct summary_total *total;
 
-	/* Shrinkers are counted by all of their pairs. */
+	/* shrinkers_pair() counts all pairs of shrinkers, the fast ones too. */
 	if (window->is_pair && (window->role == ROLE_NONE || window->role == ROLE_SHRINKER))
 		return;
 	total = count_total(summary, SUMMARY_FUNCTIONS, id, "", window->end - window->start);

@@ -23,7 +23,7 @@ static void count_bad_format(struct verify_findings *findings, const char *syste
 			 "events/%s/%s/format: not that of this event", system, name);
 }
 
-/* Records get the catalog's numbers: there is no plan, as nothing is shown. */
+/* Without a plan, records get the catalog's numbers. */
 static int read_formats(struct verify *verify, const struct plan_offer *offer)
 {
 	struct decode *decode = verify->decode;

@@ -227,7 +227,7 @@ static void test_reports_of_many(void **state)
 	struct failure failure;
 	struct summary_view view = {
 		.plan = plan,
-		.summary = summary_new(plan),
+		.summary = summary_new(),
 		.units = units_new(20),
 		.shrinkers = shrinkers_new(),
 		.losses = losses,

@@ -18,7 +18,7 @@ static inline void make_view(const struct plan *plan, struct resolver *resolver,
 	view = (struct summary_view){
 		.plan = plan,
 		.resolver = resolver,
-		.summary = summary_new(plan),
+		.summary = summary_new(),
 		.units = units_new(20),
 		.shrinkers = shrinkers_new(),
 		.losses = losses,

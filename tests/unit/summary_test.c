@@ -9,9 +9,7 @@ static struct summary *summary;
 
 static int set_up(void **state)
 {
-	static struct plan plan;
-
-	summary = summary_new(&plan);
+	summary = summary_new();
 	return !summary;
 }
 

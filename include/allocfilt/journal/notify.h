@@ -38,7 +38,7 @@ void notify_state(struct notify *notify, enum notify_state state, uint64_t now);
 /** notify_status - set the line in `systemctl status`; the same line is not sent twice */
 void notify_status(struct notify *notify, const char *text);
 
-/** notify_tick - call about once a second: sends WATCHDOG=1 when due, and what was not accepted */
+/** notify_tick - call about once a second: sends WATCHDOG=1 when due, and repeats refused messages */
 void notify_tick(struct notify *notify, uint64_t now);
 
 /**

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * The catalog: functions by role with the names that they have had, and events with the roles that
- * own them. It covers all kernels; the plan has the part that this kernel offers.
+ * The catalog: functions by role, with their names in all kernels, and events with the roles that own
+ * them. The plan has the part that this kernel offers.
  */
 
 enum role {
@@ -42,9 +42,9 @@ _Static_assert(ROLE_COUNT <= 64, "a mask has a bit for each role");
 #define CATALOG_NAMES_MAX 5
 
 /*
- * The phases of a stall: which kind of reclaim or other work (the group), within reclaim its part, and
- * what the task did meanwhile (the state). PHASE_REST is time in no recorded run of another
- * traced function.
+ * The phases of a stall: the kind of reclaim or other work (the group), within reclaim its part, and
+ * the state of the task meanwhile. PHASE_REST is time outside of all windows of other traced
+ * functions.
  */
 enum phase_group {
 	PHASE_DIRECT_RECLAIM,
@@ -60,12 +60,12 @@ enum phase_group {
 };
 
 enum phase_part {
-	PART_OWN, /* none of the following; all that a group other than reclaim has */
+	PART_OWN, /* none of the following; the only part of a group other than reclaim */
 	PART_SHRINKERS,
 	PART_SLAB, /* outside of shrinkers: looking for them, locks */
 	PART_INACTIVE_LIST,
 	PART_ACTIVE_LIST,
-	PART_SHORT_RUNS, /* of what works on one memcg's lists, where that can be traced */
+	PART_SHORT_RUNS, /* fast windows of functions that work on one memcg's lists */
 	PART_THROTTLE,
 	PART_SOFT_LIMIT, /* own time of soft limit reclaim */
 	PHASE_PARTS,
@@ -93,8 +93,8 @@ struct catalog_role {
 	const char *title; /* "page allocation" */
 	const char *key;   /* "page_allocation", for programs; roles of the same work share one */
 	/*
-	 * The phase of the function's time that no recorded run inside it explains. PHASE_OTHER_RECLAIM:
-	 * of the kind of reclaim around it. PHASE_REST: of none.
+	 * The phase of the own time of a window, outside of the windows in it. PHASE_OTHER_RECLAIM takes
+	 * the kind of reclaim around it; PHASE_REST belongs to no kind.
 	 */
 	enum phase_group group;
 	enum phase_part part; /* see plan_part() */
@@ -126,7 +126,7 @@ enum event_id {
 	EVENT_USER = EVENT_COUNT, /* of -e */
 };
 
-/* Of a pair, the begin or the end. */
+/* Begin or end of a pair, or an event by itself. */
 enum event_side { EVENT_SINGLE, EVENT_BEGIN, EVENT_END };
 
 struct catalog_event {
@@ -135,7 +135,7 @@ struct catalog_event {
 	enum event_side side;
 	enum event_id partner; /* of a begin its end and the other way round */
 	uint64_t owners;       /* ROLE_BIT()s; 0: a pair, or any window */
-	/* Owners as well where no function of this role can be traced; ROLE_NONE: there is none. */
+	/* If no function of this role can be traced, owners_without are owners, too; or ROLE_NONE. */
 	enum role needs;
 	uint64_t owners_without;
 	bool repeats;	 /* the owner may write it several times in one call */
@@ -145,8 +145,8 @@ struct catalog_event {
 };
 
 /*
- * What the kernel counts for an account, each in a histogram trigger on an event:
- * Documentation/trace/histogram.rst. In the order in which they are set.
+ * The counts of an account. The kernel keeps each in a histogram trigger on an event
+ * (Documentation/trace/histogram.rst), set in this order.
  */
 enum histogram_id {
 	HISTOGRAM_FORKS, /* this and the next tell the process and the name of a task that has ended */
@@ -195,7 +195,7 @@ const char *catalog_role_title(enum role role);
 const char *catalog_role_key(enum role role);
 
 /**
- * catalog_pair_role - the role of the run that a pair of events times
+ * catalog_pair_role - the role whose time a pair of events tells
  * @id: of its begin or its end
  *
  * Returns ROLE_NONE for any other event.

@@ -9,8 +9,9 @@
 #include "allocfilt/plan/catalog.h"
 
 /*
- * What this run traces and by which rule each event is shown, from the catalog, the options, and
- * what a kernel or a capture has. Made once, before anything is changed; constant afterwards.
+ * The functions and events that this run traces, and the rule by which each event is shown. The plan
+ * is made from the catalog, the options, and the lists of a kernel or a capture, before any setting of
+ * tracing is changed, and is constant afterwards.
  */
 
 #define PLAN_FUNCTIONS_MAX 1024
@@ -51,11 +52,11 @@ struct plan {
 	uint64_t roles;		 /* ROLE_BIT()s that have a function */
 	uint64_t left_out;	 /* ROLE_BIT()s not traced because of the request */
 	unsigned int histograms; /* HISTOGRAM_BIT()s; 0: no account */
-	bool sites_by_task;	 /* -p: those of call sites have the key common_pid, too */
-	bool cache_names;	 /* that of kmem_cache_alloc saves the name of the cache */
+	bool sites_by_task;	 /* -p: histograms of call sites have the key common_pid, too */
+	bool cache_names;	 /* the histogram of kmem_cache_alloc saves the name of the cache */
 };
 
-/* What can be traced, as a kernel's tracing directory or a capture lists it. */
+/* Functions and events that can be traced: the lists of a tracing directory or a capture. */
 struct plan_offer {
 	bool function_graph;
 	char *const *functions; /* that can be traced, without modules; NULL ends; NULL: none */
@@ -66,7 +67,7 @@ struct plan_offer {
 	bool (*has_field)(void *context, const char *system, const char *event, const char *field);
 };
 
-/* What the user asks for beyond the catalog. */
+/* The user's requests beyond the catalog. */
 struct plan_request {
 	uint64_t threshold;	      /* ns */
 	char *const *functions;	      /* -F: names or globs, NULL ends; may be NULL */
@@ -83,7 +84,7 @@ struct plan_request {
 /**
  * plan_make - decide what to trace
  *
- * Of a role's names the first that exists is traced; the others call it, or are called by it.
+ * The first of a role's names that exists is traced; the others call it, or are called by it.
  * Returns 0, or -errno with @failure: status 2 for a function or event of the request that does
  * not exist, 5 where there is neither function_graph with a function nor any event pair, or for an
  * account no histogram triggers. Release with plan_free().
@@ -100,15 +101,15 @@ bool plan_names(const struct plan_request *request, const char *function);
 /**
  * plan_role_unavailable - is a role without a function worth a message?
  *
- * Not where it is left out on purpose, where another role does its work, or without function_graph.
+ * A role is not if it is left out on purpose, if another role does its work, or without function_graph.
  */
 bool plan_role_unavailable(const struct plan *plan, enum role role);
 
 /**
- * plan_part - the part of the function's time that no recorded run inside it explains
+ * plan_part - the part to which a window's own time belongs
  *
- * That of the catalog, but of one memcg's lists it is the inactive list's where that has no function
- * of its own: compilers inline it.
+ * The catalog tells it. Compilers may inline shrink_inactive_list(): then the own time of a window
+ * over one memcg's lists belongs to the inactive list.
  */
 enum phase_part plan_part(const struct plan *plan, enum role role);
 

@@ -5,8 +5,8 @@
 #include "allocfilt/stall/stall.h"
 
 /*
- * The causes of many stalls as one tree, for flame graphs: outermost function, phase, its part,
- * shrinker, and above them who called it. The time of a step contains that of the steps below it.
+ * The causes of many stalls as one tree, for flame graphs: the callers, the outermost function, the
+ * phase, its part, the shrinker. The time of a step contains the time of the steps below it.
  */
 
 #define CHAIN_NAME_MAX 160
@@ -14,7 +14,7 @@
 struct chain_step {
 	uint64_t ns;
 	struct chain_step *below; /* the first one */
-	struct chain_step *next;  /* below the same step */
+	struct chain_step *next;  /* its sibling below the same step */
 	char name[CHAIN_NAME_MAX];
 };
 
@@ -28,7 +28,7 @@ void chains_free(struct chains *chains);
  * chains_stall - count a stall
  * @callers: begin with the task and its kernel stack down to the outermost function
  *
- * Where the table is full a chain ends early: its time is in the steps that it has.
+ * If the table is full, a chain ends early, and its time is in the steps that it has.
  */
 void chains_stall(struct chains *chains, struct resolver *resolver, const struct named_stall *named,
 		  bool callers);
@@ -36,7 +36,7 @@ void chains_stall(struct chains *chains, struct resolver *resolver, const struct
 /**
  * chains_sorted - the root, with most time first below each step and equal times by name
  *
- * Valid until a stall is counted. Its time is that of all stalls, and it has no name.
+ * Valid until a stall is counted. The root has the time of all stalls, and no name.
  */
 const struct chain_step *chains_sorted(struct chains *chains);
 

@@ -27,16 +27,16 @@ void latency_add(struct latency *latency, uint64_t ns);
 /** latency_merge - add @more to @latency */
 void latency_merge(struct latency *latency, const struct latency *more);
 
-/** latency_percentile - ns that @percent of the times do not exceed; 0 without times */
+/** latency_percentile - ns that @percent of the times do not exceed; 0 if there are none */
 uint64_t latency_percentile(const struct latency *latency, unsigned int percent);
 
-/** latency_power - number of times above 2^power us, up to 2^(power+1) us; for 0 all up to 2 us */
+/** latency_power - number of times above 2^power us, up to 2^(power+1) us; power 0: all up to 2 us */
 uint64_t latency_power(const struct latency *latency, unsigned int power);
 
 /* The coarse edges of metrics and of the heat map: powers of two from 16 us to 67 s. */
 #define LATENCY_EDGES 23
 
-/** latency_edge - ns, of an edge below LATENCY_EDGES */
+/** latency_edge - ns of the edge with this number, below LATENCY_EDGES */
 uint64_t latency_edge(unsigned int edge);
 
 /** latency_below - number of times from the edge before up to @edge; LATENCY_EDGES: above all edges */

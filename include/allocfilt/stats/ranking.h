@@ -7,20 +7,20 @@
 #include <stdint.h>
 
 /*
- * Who has most time: a table of fixed size, always in order, which allocates nothing after its start.
- * A full table has one of two rules for a newcomer.
+ * A table of fixed size, always sorted by time, which allocates nothing after its start. A full table
+ * has one of two rules for a newcomer.
  *
  * ranking_enter() is Space-Saving (Metwally, Agrawal, El Abbadi, "Efficient computation of frequent and
- * top-k elements in data streams", 2005): the newcomer evicts the entry of which total and error are
- * least together, and has this sum as its error: at most so much may it have had before. So the true
- * total of an entry is at least `total` and at most `total` + `error`, and whatever has more than 1/N
- * of all time is in a table of N entries.
+ * top-k elements in data streams", 2005): the newcomer evicts the entry with the least sum of total and
+ * error, and takes this sum as its error, the most that it can have had before. So the true total of
+ * an entry is at least `total` and at most `total` + `error`, and a table of N entries has everything
+ * with more than 1/N of all time.
  *
  * ranking_join() is for counters, which must never go back: the first N stay, and the caller counts
  * all others together.
  */
 
-/* The begin of each entry. */
+/* Each entry begins with this. */
 struct ranked {
 	uint64_t id;
 	const char *name; /* any bytes; "" where the id alone tells it from others */
@@ -47,9 +47,8 @@ void ranking_reset(struct ranking *ranking);
 
 /**
  * ranking_enter - the entry of an id and a name; if there is none, a new one
- * @ranking: if it is full, the least entry is evicted for the new one
  *
- * All that follows the struct ranked of a new one is 0.
+ * A full table evicts its least entry. All bytes after the struct ranked of a new one are 0.
  */
 void *ranking_enter(struct ranking *ranking, uint64_t id, const char *name);
 
@@ -62,13 +61,13 @@ void ranking_spend(struct ranking *ranking, void *entry, uint64_t ns);
 /** ranking_at - the entry of a rank, equal times by name, then by id; NULL after the last */
 void *ranking_at(const struct ranking *ranking, size_t rank);
 
-/** ranking_joined - the entries in the order in which they came; NULL after the last */
+/** ranking_joined - the entries in the order of their begin; NULL after the last */
 void *ranking_joined(const struct ranking *ranking, size_t place);
 
 /** ranking_count - number of entries */
 size_t ranking_count(const struct ranking *ranking);
 
-/** ranking_evicted - how often a newcomer evicted another */
+/** ranking_evicted - number of evicted entries */
 uint64_t ranking_evicted(const struct ranking *ranking);
 
 #endif

@@ -6,16 +6,16 @@
 
 /*
  * Total and maximum latency of each shrinker, over all slab pairs, slow or not: by callback, and by
- * superblock for the callback that all superblocks share. The first SHRINKERS_MAX callbacks have a
- * total of their own, which is several times as many as a kernel has, and all others one.
+ * superblock for the callback that all superblocks share. The first SHRINKERS_MAX callbacks, several
+ * times as many as a kernel has, have a total each; all others share one.
  */
 
 #define SHRINKERS_MAX 256
 
 struct shrinker_total {
-	struct ranked ranked; /* its id is that of the callback, or the number of the superblock */
-	uint64_t callback; /* address of its scan function; 0: those without a total of their own */
-	uint64_t max;	   /* ns */
+	struct ranked ranked; /* id: the address of the callback, or the number of the superblock */
+	uint64_t callback;    /* address of its scan function; 0: the total that the others share */
+	uint64_t max;	      /* ns */
 	uint64_t count;
 };
 
@@ -53,7 +53,7 @@ const struct shrinker_total *shrinkers_of_superblock(const struct shrinkers *shr
 const struct shrinker_total *shrinkers_next_superblock(const struct shrinkers *shrinkers,
 						       uint64_t callback, size_t *rank);
 
-/** shrinkers_overflow - runs that are with all others */
+/** shrinkers_overflow - pairs in the total that the others share */
 uint64_t shrinkers_overflow(const struct shrinkers *shrinkers);
 
 #endif

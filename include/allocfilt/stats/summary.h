@@ -17,7 +17,7 @@
 #define SUMMARY_KERNEL_MAX    32
 #define SUMMARY_LONGEST_MAX   10
 
-/* Functions, and who waited: each in a table of its own. */
+/* Each has a table of its own. */
 enum summary_table {
 	SUMMARY_FUNCTIONS,
 	SUMMARY_CGROUPS,
@@ -27,10 +27,9 @@ enum summary_table {
 };
 
 struct summary_total {
-	struct ranked
-		ranked;	   /* of a task its tid is the id; the name is that of a task or cgroup */
-	uint64_t function; /* address; 0: pairs of a role without a window, or no function */
-	int role;	   /* of a function: enum role, or ROLE_NONE */
+	struct ranked ranked; /* id: the tid of a task; name: of a task or cgroup */
+	uint64_t function;    /* address; 0: the pairs of a role, or no function */
+	int role;	      /* of a function: enum role, or ROLE_NONE */
 	struct latency latency;
 };
 
@@ -48,7 +47,7 @@ struct summary_stalls {
 struct summary;
 
 /** summary_new - allocate all that is needed; NULL with errno ENOMEM */
-struct summary *summary_new(const struct plan *plan);
+struct summary *summary_new(void);
 void summary_free(struct summary *summary);
 
 /** summary_reset - begin again with nothing counted; allocates nothing */
@@ -60,7 +59,7 @@ void summary_window(struct summary *summary, const struct stall_window *window);
 /** summary_stall - count a stall, and copy it if it is one of the longest so far */
 void summary_stall(struct summary *summary, const struct named_stall *named);
 
-/** summary_at - what is in a table, most total time first; NULL after the last */
+/** summary_at - the entries of a table, most total time first; NULL after the last */
 const struct summary_total *summary_at(const struct summary *summary, enum summary_table which,
 				       size_t rank);
 
@@ -74,7 +73,7 @@ const struct summary_stalls *summary_stalls(const struct summary *summary, enum 
  * summary_longest - the longest stalls of tasks that waited
  * @place: 0 for the longest, up to SUMMARY_LONGEST_MAX - 1; of equal ones the earlier comes first
  *
- * Returns NULL where there are not as many. Valid until a stall is counted.
+ * Returns NULL after the last. Valid until a stall is counted.
  */
 const struct named_stall *summary_longest(const struct summary *summary, unsigned int place);
 
@@ -88,7 +87,7 @@ const struct named_stall *summary_most_explained(const struct summary *summary);
 /** summary_incomplete - stalls of both sides that are incomplete */
 uint64_t summary_incomplete(const struct summary *summary);
 
-/** summary_overflow - functions, tasks and cgroups evicted */
+/** summary_overflow - functions, tasks and cgroups that full tables evicted */
 uint64_t summary_overflow(const struct summary *summary);
 
 #endif

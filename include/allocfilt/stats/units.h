@@ -6,11 +6,12 @@
 #include "allocfilt/stats/ranking.h"
 
 /*
- * Units: which of them waited, how long and why. A unit is a system unit of systemd; of a task in none
- * it is the path of its cgroup, and UNIT_NONE where that is unknown, and for interrupts.
+ * Units: which of them waited, how long and why. A unit is a system unit of systemd. A task outside
+ * of all of them counts for the path of its cgroup, or for UNIT_NONE if the path is unknown; interrupts
+ * count for UNIT_NONE.
  *
- * Each is counted twice: in a period, of which the units that waited most are reported, and in counters,
- * which never go back. The first units that wait have counters of their own, and all others share one.
+ * Each stall is counted twice: in a period, whose units are reported by time, and in counters, which
+ * never go back. The first units that wait have counters each, and all others share theirs.
  */
 
 #define UNITS_MAX 192 /* of a period, and with counters */
@@ -48,7 +49,7 @@ void units_stall(struct units *units, const struct named_stall *named);
 /**
  * units_series - the units with counters in the order of their first stalls
  *
- * The last one is that of all others; its name is "other". Returns NULL after it.
+ * The last one counts all other units; its name is "other". Returns NULL after it.
  */
 const struct unit_series *units_series(const struct units *units, size_t place);
 
@@ -56,9 +57,10 @@ const struct unit_series *units_series(const struct units *units, size_t place);
 bool units_have_places(const struct units *units);
 
 /**
- * units_recent_max - ns: the longest stall of a unit that ended in the minute of @ts or one of the two
- * before: a file that is 20 s old and scraped each minute has each stall once
+ * units_recent_max - ns of the longest stall of a unit in the minute of @ts and the two before
  * @ts: ns, trace clock
+ *
+ * So a scrape each minute, of a file that may be 20 s old, has each stall at least once.
  */
 uint64_t units_recent_max(const struct unit_series *unit, uint64_t ts);
 

@@ -20,18 +20,18 @@
 
 struct verify_cpu {
 	int cpu;
-	uint64_t pages; /* that were read, those without a record and damaged ones too */
+	uint64_t pages; /* all that were read, also empty and damaged ones */
 	uint64_t records;
 	uint64_t bytes;	       /* of the pages */
 	uint64_t first, last;  /* ns, trace clock: lowest and highest time; only with records */
 	uint64_t back;	       /* records with an earlier time than the one before */
 	uint64_t damaged;      /* pages */
 	uint64_t lost;	       /* records */
-	uint64_t lost_unknown; /* times that the kernel lost records and does not know how many */
+	uint64_t lost_unknown; /* losses of an unknown number of records */
 	uint64_t unknown;      /* records of a type without a format */
 	uint64_t end;	       /* bytes from the start of its data to the end of the last page */
 	uint64_t ts;	       /* ns: of the last record */
-	uint64_t missing;      /* records that were read from the buffer and are not in the pages */
+	uint64_t missing;      /* records that were read from the buffer and that the pages lack */
 };
 
 enum verify_kind {
@@ -44,11 +44,10 @@ enum verify_kind {
 struct verify_finding {
 	int cpu;
 	uint64_t page; /* the first is 0 */
-	uint64_t
-		byte; /* from the start of the CPU's data: of the page, or of what is damaged in it */
-	uint64_t ts;	/* ns: of the page, or the record */
-	int64_t number; /* bytes of the hole that a damaged page ends; records that were lost or
-			   RECORD_LOST_UNKNOWN; ns by which a record is too early */
+	uint64_t byte; /* offset of the page, or of the damage in it, in the CPU's data */
+	uint64_t ts;   /* ns: of the page, or the record */
+	/* Bytes of the hole before a damaged page; lost records or RECORD_LOST_UNKNOWN; ns too early */
+	int64_t number;
 	char text[PAGE_FAULT_MAX]; /* of damage */
 };
 
@@ -58,7 +57,7 @@ struct verify_list {
 };
 
 struct verify_type {
-	int type; /* -1: not known, as there is not one format */
+	int type; /* -1: unknown, because no format was read */
 	int cpu;
 	uint64_t records;
 };
@@ -73,7 +72,7 @@ struct verify_findings {
 	uint64_t damaged_records; /* shorter than their format, or windows of impossible times */
 	uint64_t bad_files;	  /* files of the capture that are damaged, missing or unreadable */
 	char first_bad_file[768];
-	bool stopped; /* it was not read to its end */
+	bool stopped; /* the capture was not read to its end */
 };
 
 struct verify;
@@ -98,9 +97,9 @@ void verify_page(struct verify *verify, int place, const void *page, size_t leng
 		 uint64_t offset);
 
 /**
- * verify_expect - what the kernel's counters said of a CPU, after its last page
- * @lost: records, with those of which pages tell
- * @read: records; 0: not known
+ * verify_expect - compare with the kernel's counters of a CPU, after its last page
+ * @lost: lost records, including the losses that pages tell
+ * @read: records that were read; 0: not known
  */
 void verify_expect(struct verify *verify, int place, uint64_t lost, uint64_t read);
 
