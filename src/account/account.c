@@ -87,7 +87,6 @@ static int read_site_row(const struct account *account, struct snapshot *snapsho
 {
 	bool is_cache = id == HISTOGRAM_CACHE || id == HISTOGRAM_CACHE_NODE;
 	struct account_site site = { .count = row->count };
-	struct account_site *added;
 	int tid;
 
 	if (account->plan->sites_by_task) {
@@ -106,17 +105,13 @@ static int read_site_row(const struct account *account, struct snapshot *snapsho
 	site.name = histogram_symbol(row->keys, "call_site", &site.address);
 	if (!site.name)
 		return 0;
-	added = rows_append(&snapshot->sites, &snapshot->nr_sites, sizeof(*added));
-	if (!added)
-		return -ENOMEM;
-	*added = site;
-	return 1;
+	return rows_append(&snapshot->sites, &snapshot->nr_sites, &site, sizeof(site));
 }
 
 static int read_process_row(const struct account *account, struct snapshot *snapshot,
 			    enum histogram_id id, struct histogram_row *row, uint64_t ts)
 {
-	struct account_process *process;
+	struct account_process process = { .pid = 0 };
 	uint64_t order = 0;
 	int tid;
 
@@ -126,22 +121,20 @@ static int read_process_row(const struct account *account, struct snapshot *snap
 		return 0;
 	if (!is_task_wanted(account, tid, ts))
 		return 1;
-	process = rows_append(&snapshot->processes, &snapshot->nr_processes, sizeof(*process));
-	if (!process)
-		return -ENOMEM;
-	process->pid = family_process(&account->family, tid, ts);
+	process.pid = family_process(&account->family, tid, ts);
 	if (id == HISTOGRAM_PAGES) {
-		process->count = row->count;
-		process->pages = row->count << order;
-		process->orders[order < ACCOUNT_ORDERS ? order : ACCOUNT_ORDERS - 1] = row->count;
+		process.count = row->count;
+		process.pages = row->count << order;
+		process.orders[order < ACCOUNT_ORDERS ? order : ACCOUNT_ORDERS - 1] = row->count;
 	} else if (id == HISTOGRAM_FALLBACKS) {
-		process->fallbacks = row->count;
+		process.fallbacks = row->count;
 	} else if (id == HISTOGRAM_REFILLS) {
-		process->refilled = row->count;
+		process.refilled = row->count;
 	} else {
-		process->drained = row->count;
+		process.drained = row->count;
 	}
-	return 1;
+	return rows_append(&snapshot->processes, &snapshot->nr_processes, &process,
+			   sizeof(process));
 }
 
 static int add_waiters(struct account *account, struct snapshot *snapshot, uint64_t ts)
@@ -150,15 +143,15 @@ static int add_waiters(struct account *account, struct snapshot *snapshot, uint6
 
 	TAILQ_FOREACH(link, &account->waiters.used, use) {
 		const struct waiter *waiter = container_of(link, struct waiter, hash);
-		struct account_process *process;
+		const struct account_process process = {
+			.pid = family_process(&account->family, waiter->pid, ts),
+			.stalls = waiter->stalls,
+			.waited = waiter->waited,
+		};
 
-		process = rows_append(&snapshot->processes, &snapshot->nr_processes,
-				      sizeof(*process));
-		if (!process)
+		if (rows_append(&snapshot->processes, &snapshot->nr_processes, &process,
+				sizeof(process)) < 0)
 			return -ENOMEM;
-		process->pid = family_process(&account->family, waiter->pid, ts);
-		process->stalls = waiter->stalls;
-		process->waited = waiter->waited;
 	}
 	return 0;
 }
@@ -195,7 +188,7 @@ static int read_histogram(struct account *account, struct snapshot *snapshot, en
 		snapshot->unreadable += !ret;
 		has_rows = true;
 	}
-	/* hist_trigger_show() sorts them first, and goes on without rows where it cannot. */
+	/* hist_trigger_show() sorts the rows first. Without memory for that it prints none. */
 	if (ret >= 0 && histogram.hits && !has_rows && !histogram.unreadable)
 		return -EAGAIN;
 	snapshot->unreadable += histogram.unreadable;
@@ -215,7 +208,7 @@ static int read_histograms(struct account *account, struct snapshot *snapshot, u
 	for (int id = 0; id < HISTOGRAM_COUNT && !ret; id++) {
 		if (snapshot->texts[id])
 			ret = read_histogram(account, snapshot, id, ts);
-		/* The histograms after these two are of tasks. */
+		/* The histograms after these two need the process of each task. */
 		if (id == HISTOGRAM_EXITS)
 			family_settle(&account->family, ts);
 	}

@@ -48,12 +48,7 @@ static struct family_task *find_family_task(const struct family_tasks *tasks, in
 /* Returns 1 or -ENOMEM. */
 static int add_family_task(struct family_tasks *tasks, const struct family_task *task)
 {
-	struct family_task *added = rows_append(&tasks->task, &tasks->count, sizeof(*added));
-
-	if (!added)
-		return -ENOMEM;
-	*added = *task;
-	return 1;
+	return rows_append(&tasks->task, &tasks->count, task, sizeof(*task));
 }
 
 static int order_tasks(const void *one, const void *other)
@@ -66,7 +61,7 @@ static int order_tasks(const void *one, const void *other)
 	return a->name && b->name ? strcmp(a->name, b->name) : 0;
 }
 
-/* Keeps one task of each number, the same one each time: numbers are used again. */
+/* The kernel uses a number again, so two tasks may have one: order_tasks() decides which one stays. */
 static void sort_tasks(struct family_tasks *tasks)
 {
 	size_t kept = 0;

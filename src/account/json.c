@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "account/forms.h"
@@ -8,12 +6,9 @@
 
 static void put_site_object(struct json *json, const struct account_site *site)
 {
-	char address[24];
-
-	snprintf(address, sizeof(address), "0x%" PRIx64, site->address);
 	json_open(json, NULL, '{');
 	json_string(json, "call_site", site->name);
-	json_string(json, "address", address);
+	json_address(json, "address", site->address);
 	json_string(json, "event", account_event(site));
 	json_string(json, "cache", site->cache && *site->cache ? site->cache : NULL);
 	json_number(json, "count", site->count);

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "account/rows.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-void *rows_append(void *array_pointer, size_t *count, size_t size)
+int rows_append(void *array_pointer, size_t *count, const void *element, size_t size)
 {
 	void **array = array_pointer;
-	char *element;
 
-	/* Its size is the next power of two. */
+	/* The array has room for the next power of two. */
 	if (!(*count & (*count - 1))) {
 		void *longer = reallocarray(*array, *count ? 2 * *count : 1, size);
 
 		if (!longer)
-			return NULL;
+			return -ENOMEM;
 		*array = longer;
 	}
-	element = (char *)*array + (*count)++ * size;
-	return memset(element, 0, size);
+	memcpy((char *)*array + (*count)++ * size, element, size);
+	return 1;
 }
 
 void rows_merge(void *rows, size_t *count, size_t size,

@@ -4,17 +4,17 @@
 
 #include <stddef.h>
 
-/* Arrays of any elements that grow, and that are sorted by what an element is of. */
+/* Arrays that grow. A comparison sorts their elements, and says which ones are of the same thing. */
 
 /**
- * rows_append - make room for one more element, which is all zeros
+ * rows_append - append a copy of an element
  * @array_pointer: address of the pointer to the elements, which free() releases
  *
- * Returns it, or NULL without memory.
+ * Returns 1, or -ENOMEM.
  */
-void *rows_append(void *array_pointer, size_t *count, size_t size);
+int rows_append(void *array_pointer, size_t *count, const void *element, size_t size);
 
-/** rows_merge - sort, and make one of those that compare as equal: @add adds one to the other */
+/** rows_merge - sort the elements, and make one of those that compare as equal, by @add */
 void rows_merge(void *rows, size_t *count, size_t size,
 		int (*compare)(const void *one, const void *other),
 		void (*add)(void *to, const void *of));

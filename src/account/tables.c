@@ -10,7 +10,7 @@ uint64_t account_wasted(const struct account_site *site)
 	return site->allocated > site->requested ? site->allocated - site->requested : 0;
 }
 
-/* The name of the cache may change: the kernel saves that of the largest object so far. */
+/* A cache's name does not count: the kernel saves that of the largest object so far. */
 static int compare_sites(const void *one, const void *other)
 {
 	const struct account_site *a = one, *b = other;
@@ -20,14 +20,31 @@ static int compare_sites(const void *one, const void *other)
 	return (a->cache != NULL) - (b->cache != NULL);
 }
 
+static void increase(uint64_t *count, uint64_t by)
+{
+	*count += by;
+}
+
+/*
+ * A count may be lower than before: somebody may have cleared the kernel's counts, and what a thread
+ * took moves to another row once procfs no longer tells its process.
+ */
+static void subtract(uint64_t *count, uint64_t before)
+{
+	*count = *count > before ? *count - before : 0;
+}
+
+static void change_site(struct account_site *site, const struct account_site *by,
+			void (*change)(uint64_t *count, uint64_t by))
+{
+	change(&site->count, by->count);
+	change(&site->requested, by->requested);
+	change(&site->allocated, by->allocated);
+}
+
 static void add_site(void *to, const void *of)
 {
-	struct account_site *sum = to;
-	const struct account_site *site = of;
-
-	sum->count += site->count;
-	sum->requested += site->requested;
-	sum->allocated += site->allocated;
+	change_site(to, of, increase);
 }
 
 static int compare_processes(const void *one, const void *other)
@@ -37,20 +54,23 @@ static int compare_processes(const void *one, const void *other)
 	return (a->pid > b->pid) - (a->pid < b->pid);
 }
 
+static void change_process(struct account_process *process, const struct account_process *by,
+			   void (*change)(uint64_t *count, uint64_t by))
+{
+	change(&process->count, by->count);
+	change(&process->pages, by->pages);
+	for (int order = 0; order < ACCOUNT_ORDERS; order++)
+		change(&process->orders[order], by->orders[order]);
+	change(&process->fallbacks, by->fallbacks);
+	change(&process->refilled, by->refilled);
+	change(&process->drained, by->drained);
+	change(&process->stalls, by->stalls);
+	change(&process->waited, by->waited);
+}
+
 static void add_process(void *to, const void *of)
 {
-	struct account_process *sum = to;
-	const struct account_process *process = of;
-
-	sum->count += process->count;
-	sum->pages += process->pages;
-	for (int order = 0; order < ACCOUNT_ORDERS; order++)
-		sum->orders[order] += process->orders[order];
-	sum->fallbacks += process->fallbacks;
-	sum->refilled += process->refilled;
-	sum->drained += process->drained;
-	sum->stalls += process->stalls;
-	sum->waited += process->waited;
+	change_process(to, of, increase);
 }
 
 void snapshot_free(struct snapshot *snapshot)
@@ -70,67 +90,38 @@ void snapshot_merge(struct snapshot *snapshot)
 		   compare_processes, add_process);
 }
 
+static int largest_first(uint64_t one, uint64_t other)
+{
+	return (one < other) - (one > other);
+}
+
 static int by_wasted(const void *one, const void *other)
 {
-	uint64_t a = account_wasted(one), b = account_wasted(other);
-
-	return a != b ? (a < b ? 1 : -1) : compare_sites(one, other);
+	return largest_first(account_wasted(one), account_wasted(other)) ?:
+									   compare_sites(one, other);
 }
 
 static int by_allocated(const void *one, const void *other)
 {
 	const struct account_site *a = one, *b = other;
 
-	if (a->allocated != b->allocated)
-		return a->allocated < b->allocated ? 1 : -1;
-	return compare_sites(one, other);
+	return largest_first(a->allocated, b->allocated) ?: compare_sites(a, b);
 }
 
 static int by_count(const void *one, const void *other)
 {
 	const struct account_site *a = one, *b = other;
 
-	return a->count != b->count ? (a->count < b->count ? 1 : -1) : compare_sites(one, other);
+	return largest_first(a->count, b->count) ?: compare_sites(a, b);
 }
 
 static int by_pages(const void *one, const void *other)
 {
 	const struct account_process *a = one, *b = other;
 
-	if (a->pages != b->pages)
-		return a->pages < b->pages ? 1 : -1;
-	if (a->waited != b->waited)
-		return a->waited < b->waited ? 1 : -1;
-	return compare_processes(one, other);
-}
-
-/*
- * Somebody may have cleared the kernel's counts, and what a thread took moves to another row once procfs
- * no longer tells its process.
- */
-static void subtract(uint64_t *count, uint64_t before)
-{
-	*count = *count > before ? *count - before : 0;
-}
-
-static void subtract_site(struct account_site *site, const struct account_site *before)
-{
-	subtract(&site->count, before->count);
-	subtract(&site->requested, before->requested);
-	subtract(&site->allocated, before->allocated);
-}
-
-static void subtract_process(struct account_process *process, const struct account_process *before)
-{
-	subtract(&process->count, before->count);
-	subtract(&process->pages, before->pages);
-	for (int order = 0; order < ACCOUNT_ORDERS; order++)
-		subtract(&process->orders[order], before->orders[order]);
-	subtract(&process->fallbacks, before->fallbacks);
-	subtract(&process->refilled, before->refilled);
-	subtract(&process->drained, before->drained);
-	subtract(&process->stalls, before->stalls);
-	subtract(&process->waited, before->waited);
+	return largest_first(a->pages, b->pages)	   ?:
+		       largest_first(a->waited, b->waited) ?:
+							     compare_processes(a, b);
 }
 
 static bool is_empty_row(const struct account_process *process)
@@ -148,7 +139,7 @@ static void show_sites(struct snapshot *shown, const struct snapshot *now,
 							   sizeof(site), compare_sites);
 
 		if (old)
-			subtract_site(&site, old);
+			change_site(&site, old, subtract);
 		if (site.count)
 			shown->sites[shown->nr_sites++] = site;
 	}
@@ -164,7 +155,7 @@ static void show_processes(struct snapshot *shown, const struct snapshot *now,
 				  sizeof(process), compare_processes);
 
 		if (old)
-			subtract_process(&process, old);
+			change_process(&process, old, subtract);
 		if (!is_empty_row(&process))
 			shown->processes[shown->nr_processes++] = process;
 	}
