@@ -204,7 +204,8 @@ static void round_of_kswapd(uint64_t now)
 	playf("slab %" PRIu64 "-%" PRIu64 "@2", now + 1000, now + 101000);
 	playf("off %" PRIu64 "-%" PRIu64 " state=2 woken=%" PRIu64 " in=0x20", now + 200000,
 	      now + 300000, now + 290000);
-	playf("list %" PRIu64 " scan=32 nid=1 pri=12", now + 450000);
+	playf("compact- %" PRIu64 " status=%" PRIu64 ", list %" PRIu64 " scan=32 nid=1 pri=12",
+	      now + 350000, now / 36000000 % 2, now + 450000);
 	playf("gen %" PRIu64 "-%" PRIu64 "@2, node %" PRIu64 "-%" PRIu64 "@1", now + 400000,
 	      now + 500000, now + 500, now + 600000);
 }
@@ -219,7 +220,8 @@ static void test_an_hour_of_kswapd(void **state)
 		"reclaim.inactive=10000000000 {1=1000000000*200000} {2=1000000000*200000} "
 		"{3=1000000000*200000} {4=1000000000*200000} {5=1000000000*200000} "
 		"[reclaim~D@32=9000000000]",
-		"7:0-3600000000000 order -1 nodes 1 priority 12 scanned 3200000 reclaimed 0 dirty 0 "
+		"7:0-3600000000000 order -1 outcome s1 (99992 others, s0, s1, s0, s1, s0, "
+		"s1, s0, s1) nodes 1 priority 12 scanned 3200000 reclaimed 0 dirty 0 "
 		"writeback 0 lines 300001+2100000",
 	};
 

@@ -333,6 +333,8 @@ static void test_interrupts_and_idle_task(void **state)
 		"s:alloc 1000-1200@2, s:alloc 2000-2300@2, s:node 3100-3200@3, s:alloc 3000-3400@2, "
 		"flush",
 		"0s:1000-1200 rest=200 | 0s:2000-2300 rest=300 | 0s:3000-3400 reclaim=100 rest=300" },
+	      { "so the first is told when the second comes",
+		"s:alloc 1000-1200@2, s:alloc 1200-1400@2", "0s:1000-1200 rest=200" },
 	      { "a fast window in interrupts ends no stall",
 		"s:node 310-410@3, s:node 420-430@3, s:node 440-450@0, s:alloc 300-500@2, flush",
 		"0s:300-500 reclaim=100 rest=100" });
