@@ -89,6 +89,9 @@ static void test_lost_switches(void **state)
 	      { "out", "come 1100, 8:come 1110, alloc 1000-1200", "7:1000-1200 rest=200" },
 	      { "the wake-up of nobody", "wake 1100, 8:wake 1100, 0:wake 1100, alloc 1000-1200",
 		"7:1000-1200 rest=200" },
+	      { "the first wake-up counts",
+		"leave 1100 state=2, wake 1130, wake 1150, come 1200, alloc 1000-1300",
+		"7:1000-1300 rest=200 rest~wait=70 rest~D=30" },
 	      { "time goes back between two CPUs", "leave 1100 state=2, come 1090, alloc 1000-1200",
 		"7:1000-1200 rest=200" });
 }
