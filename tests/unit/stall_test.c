@@ -600,10 +600,11 @@ static void add_to_root(struct call *call)
 	bool shrinker = false;
 
 	for (struct call *at = call; at; root = at, at = at->around) {
-		const struct catalog_role *role = &catalog_roles[at->role];
+		const struct catalog_role *role;
 
 		if (at->role == ROLE_NONE)
 			continue;
+		role = &catalog_roles[at->role];
 		if (group == PHASE_REST || (group == PHASE_OTHER_RECLAIM && part == PART_OWN &&
 					    phases_is_reclaim(role->group))) {
 			part = at->shrinker ? PART_SHRINKERS : role->part;
