@@ -17,7 +17,7 @@ static const struct {
 	[MODE_READ] = { "-r", "reads what was recorded" },
 };
 
-/* COMMAND has a row like those of options. */
+/* COMMAND has a row like an option. */
 static const struct key command_key = {
 	.option = COMMAND,
 	.modes = 1u << MODE_ACCOUNT | 1u << MODE_RECORD | 1u << MODE_JOURNAL | 1u << MODE_SHOW,
@@ -65,7 +65,7 @@ static int refuse_without(const char *name, const char *needed, struct failure *
 			   name, needed);
 }
 
-/* @name: of the key's option in messages */
+/* @name: names the option in messages */
 static int check_key(const struct options *options, const struct key *key, const char *name,
 		     struct failure *failure)
 {

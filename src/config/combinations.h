@@ -6,7 +6,7 @@
 
 #include "config/keys.h"
 
-/* Which options go with each other, by the table of keys. */
+/* The table of keys tells which options go with each other. */
 
 /** combinations_task_name - the option of a task, or "account" */
 const char *combinations_task_name(enum options_task task);

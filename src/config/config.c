@@ -37,7 +37,7 @@ static int parse_line(struct options *options, char *line, struct failure *failu
 		return failure_set(failure, EXIT_STATUS_USAGE, ENOENT,
 				   "unknown key '%s'; allowed: %s", value_shown(name, text), names);
 	}
-	/* An account has forms of its own, and the file names one of a run. */
+	/* The file names a form of stalls, and an account has forms of its own. */
 	if (key->kind == KEY_FORMAT && options->task == TASK_ACCOUNT)
 		return 0;
 	/* An error in the file is an error, even if its value is not used. */

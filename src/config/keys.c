@@ -11,7 +11,7 @@
 #define US     1000ll
 #define SECOND (1000 * 1000 * US)
 #define HOUR   (3600 * SECOND)
-/* The kernel keeps it in nanoseconds, in an unsigned long. */
+/* The kernel keeps tracing_thresh in nanoseconds, in an unsigned long. */
 #define THRESHOLD_LARGEST (ULONG_MAX < INT64_MAX ? (int64_t)ULONG_MAX : INT64_MAX)
 
 #define MICROSECONDS "allowed: a whole number of microseconds from 1 "
@@ -24,7 +24,7 @@
 	BOUNDS(least, most), .allowed = "allowed: a whole number from " #least " to " #most
 #define TASK(number, text) .task = (number), .help = (text)
 
-/* Sets of modes that options go with. */
+/* The sets of modes in which options may stand. */
 #define ONLY(mode) (1u << MODE_##mode)
 #define ALL	   (2 * ONLY(SHOW) - 1)
 #define PRINTS	   (ALL & ~(ONLY(RECORD) | ONLY(JOURNAL)))

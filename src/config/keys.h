@@ -20,7 +20,7 @@ enum key_scope {
 	KEY_FILE,
 };
 
-/* What the program does. The first that the command line asks for decides what goes with it. */
+/* The first of these that the command line asks for decides which options may stand. */
 enum key_mode {
 	MODE_ACCOUNT,
 	MODE_TASK, /* --restore, --probe, --check-config */
@@ -62,7 +62,7 @@ extern const size_t nr_keys;
 /** key_find - find a key by name, or NULL */
 const struct key *key_find(const char *name);
 
-/** key_bit - of a key in options.on_command_line */
+/** key_bit - the bit of a key in options.on_command_line */
 uint64_t key_bit(const struct key *key);
 
 #endif

@@ -41,7 +41,7 @@ static const struct key *find_code(int code)
 	return NULL;
 }
 
-/* @code is what getopt_long() returned, ':' or '?'; the rest is in its globals. */
+/* @code: ':' or '?', as getopt_long() returned it; its globals tell the option. */
 static int refuse_option(int code, char **argv, struct failure *failure)
 {
 	const char *reason = "is unknown or ambiguous; allocfilt -h lists the options";
@@ -105,7 +105,7 @@ static int parse_arguments(struct options *options, int argc, char **argv, struc
 	while (!error && !ends_parsing(options->task)) {
 		next = optind ? optind : 1;
 		code = getopt_long(argc, argv, letters, long_options, NULL);
-		/* It passes over "--" alone, and stops at any other word. */
+		/* getopt_long() passes over "--" alone, and stops at any other word. */
 		if (code < 0 && optind > next)
 			options->command = argv + optind;
 		if (code < 0)
@@ -118,7 +118,7 @@ static int parse_arguments(struct options *options, int argc, char **argv, struc
 	return error;
 }
 
-/* An account shows no stall by itself. */
+/* An account shows no single stall, so it needs no threshold from the user. */
 static int set_account(struct options *options, struct failure *failure)
 {
 	if (options->interval && !strcmp(options->format, "folded"))
@@ -149,7 +149,7 @@ int options_parse(struct options *options, int argc, char **argv, const char *co
 		.oom_score = OPTIONS_OOM_SCORE_UNSET,
 		.task = account ? TASK_ACCOUNT : TASK_RUN,
 	};
-	/* Its word is as the program's name. */
+	/* Skip the subcommand, as if it were argv[0]. */
 	argc -= account;
 	argv += account;
 	for (size_t i = 0; !error && i < nr_keys; i++)
@@ -209,7 +209,7 @@ void options_free(struct options *options)
 	*options = (struct options){ 0 };
 }
 
-/* Both return the column after the last character that they print. */
+/* print_word() and print_words() return the column after the last character that they print. */
 static int print_word(FILE *file, int column, const char *word, size_t length)
 {
 	if (column + 1 + (int)length > HELP_WIDTH)

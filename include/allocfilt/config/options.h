@@ -12,8 +12,8 @@
 #include "allocfilt/base/failure.h"
 
 /*
- * What the user asks for: the command line and the configuration file, in one struct. The table of
- * all settings is src/config/keys.c.
+ * The command line and the configuration file, in one struct. The table of all settings is
+ * src/config/keys.c.
  */
 
 enum options_task {
@@ -26,7 +26,7 @@ enum options_task {
 	TASK_HELP,	   /* -h */
 };
 
-/* What a setting's member of struct options is. */
+/* The type of a setting's member of struct options. */
 enum key_kind {
 	KEY_QUANTITY,  /* uint64_t, ns or bytes */
 	KEY_NUMBER,    /* int or unsigned int */
@@ -34,7 +34,7 @@ enum key_kind {
 	KEY_FORMAT,    /* const char *, one of options.formats */
 	KEY_CHOICE,    /* int, the place in choices */
 	KEY_TEXT,      /* char *, not empty */
-	KEY_PATH,      /* the same, of a file or directory */
+	KEY_PATH,      /* char *, not empty: a file or directory */
 	KEY_PIDS,      /* pid_t *, 0 ends */
 	KEY_FUNCTIONS, /* char **, NULL ends: names or globs */
 	KEY_EVENTS,    /* char **, NULL ends: SYSTEM:NAME */
@@ -43,7 +43,7 @@ enum key_kind {
 
 #define OPTIONS_OOM_SCORE_UNSET INT_MIN
 
-/* Of the text; the forms for programs have all of it, but for SUMMARY_NONE. */
+/* How much of the summary is printed; forms for programs have all of it, or none. */
 enum summary_form { SUMMARY_SHORT, SUMMARY_FULL, SUMMARY_NONE };
 
 enum account_sort { SORT_WASTED, SORT_ALLOCATED, SORT_COUNT };
@@ -87,8 +87,8 @@ struct options {
 	unsigned int
 		metrics_cgroups;  /* units with metrics of their own, 0: metrics have no units */
 	bool page_allocation;	  /* trace the function that every page passes through */
-	uint64_t warning;	  /* ns: entries of stalls from here on are warnings */
-	uint64_t error;		  /* ns: and errors from here on */
+	uint64_t warning;	  /* ns: the entry of a stall that reaches it is a warning */
+	uint64_t error;		  /* ns: the entry of a stall that reaches it is an error */
 	unsigned int rate;	  /* entries of stalls a minute; 0: no limit */
 	unsigned int burst;	  /* entries of one burst */
 	uint64_t status_interval; /* ns between entries on the run itself, 0: none */
@@ -101,14 +101,13 @@ struct options {
 	uint64_t set;		    /* the same for the command line or the file */
 };
 
-/** options_is_account - is it the command line of allocfilt account? */
+/** options_is_account - is this the command line of `allocfilt account`? */
 bool options_is_account(int argc, char **argv);
 
 /**
  * options_parse - parse the command line
  * @options: filled with defaults first; release with options_free() in every case
- * @formats: the forms of output that -f can have, NULL ends; the first is the default. They have to
- *	     live as long as @options.
+ * @formats: the values of -f, NULL ends; the first is the default; they have to outlive @options
  *
  * Opens no file; values that depend on the kernel or a file are checked later. Returns 0, or -errno
  * with @failure (status 2), whose text names the option, its value and the allowed values.
@@ -117,21 +116,21 @@ int options_parse(struct options *options, int argc, char **argv, const char *co
 		  struct failure *failure);
 
 /**
- * options_check_capture - do the options go with a source that is no running kernel?
+ * options_check_capture - do the options go with a capture as the source?
  * @path: of the capture, for messages
  *
  * Returns 0, or -errno with @failure (status 2).
  */
 int options_check_capture(const struct options *options, const char *path, struct failure *failure);
 
-/** options_free - free the values; what is left is all zeros */
+/** options_free - free the values, and set all members to zero */
 void options_free(struct options *options);
 
 /**
  * options_on_command_line - does the command line have this setting?
  * @name: a key, such as "threshold"
  *
- * False where it comes from the configuration file, or is the default.
+ * False if it comes from the configuration file, or is the default.
  */
 bool options_on_command_line(const struct options *options, const char *name);
 
@@ -142,7 +141,7 @@ struct set_option {
 };
 
 /**
- * options_next_set - the next setting that the command line or the file has; paths are left out
+ * options_next_set - the next setting of the command line or the file; paths are left out
  * @place: 0 for the first
  *
  * They come in the order of --help. Returns false after the last.
@@ -162,9 +161,8 @@ void options_print_help(FILE *file, const char *const *formats);
 /**
  * config_load - read the settings that are not on the command line from config_path()
  *
- * Only the file of -c, or that of --check-config, has to exist. To be called once after
- * options_parse(); a reload does both again with another struct options. Returns 0, or -errno with
- * @failure (status 2), which names file, line and the allowed values.
+ * The file has to exist only with -c or --check-config. Call it once after options_parse(). Returns 0,
+ * or -errno with @failure (status 2), which names file, line and the allowed values.
  */
 int config_load(struct options *options, struct failure *failure);
 
@@ -183,10 +181,10 @@ const char *config_setting_name(const struct options *options, const char *name,
 				char text[CONFIG_SETTING_NAME_MAX]);
 
 /**
- * config_report - ns: stalls from here on are shown; 0: all of them
- * @capture: it is no running kernel
+ * config_report - ns of the shortest stall that is shown; 0: all are
+ * @capture: the source is no running kernel
  *
- * The file's `report` goes with the file's threshold: -t alone shows all from there on, and so does a
+ * The `report` of the file goes with the threshold of the file, so it has no effect with -t, or on a
  * capture, which has a threshold of its own. A recording looks for stalls of --until.
  */
 uint64_t config_report(const struct options *options, bool capture);
