@@ -17,10 +17,9 @@
  * that the user sets.
  */
 
-#define TASK_LOG_CHUNK	   4032 /* bytes of entries in a chunk; with its head 4 KiB, nearly */
-#define TASK_LOG_OPEN_MAX  16	/* begins without their end, per task */
-#define TASK_LOG_SIZES	   64	/* tasks with this many chunks and more share a list */
-#define TASK_LOG_LIMIT_MIN (256u << 10) /* bytes */
+#define TASK_LOG_CHUNK	  4032 /* bytes of entries in a chunk; with its head 4 KiB, nearly */
+#define TASK_LOG_OPEN_MAX 16   /* begins without their end, per task */
+#define TASK_LOG_SIZES	  64   /* tasks with this many chunks and more share a list */
 
 enum log_kind {
 	LOG_WINDOW,  /* struct log_window */
