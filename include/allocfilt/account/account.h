@@ -109,7 +109,7 @@ void account_begin_interval(struct account *account);
 int account_tables(struct account *account, bool interval, enum account_sort sort,
 		   struct account_tables *ret_tables);
 
-/* What the forms of an account show. */
+/* A form of an account shows this. */
 struct account_view {
 	const struct account_tables *tables;
 	enum account_sort sort; /* that of the tables */

@@ -32,7 +32,7 @@ struct not_shown {
 	uint64_t others;  /* not of --comm, --cgroup or --min-order */
 };
 
-/* What a run on a running kernel has cost since its start. */
+/* The cost of a run on a running kernel since its start. */
 struct own_cost {
 	uint64_t cpu;		 /* ns of CPU time, user and system */
 	uint64_t records;	 /* that were read from the kernel's ring buffers */

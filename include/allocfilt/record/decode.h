@@ -8,7 +8,7 @@
 
 /*
  * From a record's bytes to a struct record: fields are bound by name once, when a format is added.
- * That of a capture is not trusted: see allocfilt/record/format.h.
+ * The format of a capture is not trusted: see allocfilt/record/format.h.
  */
 
 struct decode;

@@ -40,7 +40,7 @@ int page_layout_parse(struct page_layout *layout, const char *text, size_t lengt
  */
 int page_layout_guess_order(struct page_layout *layout, const void *page, size_t length);
 
-/* What page_check() found. */
+/* The state of a page, found by page_check(). */
 enum page_state {
 	PAGE_GOOD,
 	PAGE_EMPTY,   /* commit 0: nothing in it */
@@ -49,7 +49,7 @@ enum page_state {
 	PAGE_DAMAGED, /* commit over the page, a record over the commit, data after it, … */
 };
 
-/* What is in a page: records, all of which are inside of it. */
+/* The content of a page: records, all of which are inside of it. */
 struct page_content {
 	const void *data; /* the first record; in the page */
 	size_t size;	  /* bytes of whole records */

@@ -27,7 +27,7 @@ struct data_source {
 	const struct source_file *files; /* of a trace.dat, sorted by path; NULL: they are in dir */
 	size_t nr_files;
 	const char *proc; /* "/proc" of the running kernel, NULL for a capture */
-	/* Of the machine that was traced; "" or NULL: not known. */
+	/* The machine that was traced; "" or NULL: not known. */
 	const char *host;    /* name, any bytes */
 	const char *release; /* uname -r */
 	const char *machine; /* uname -m */

@@ -22,7 +22,7 @@ struct stall_slice {
 	enum phase_state state; /* of a function that slept: STATE_BLOCKED or STATE_SLEPT */
 };
 
-/* What is counted inside a stall, over all events of a kind, those of fast runs too. */
+/* Counts over all events of a kind inside a stall, fast windows included. */
 enum stall_count {
 	COUNT_SCANNED,	 /* pages of inactive lists, from mm_vmscan_lru_shrink_inactive */
 	COUNT_RECLAIMED, /* of these */

@@ -78,7 +78,7 @@ void stalls_sched_stop(struct stalls *stalls, uint64_t ts);
 /** stalls_lost_all - from @ts on act as if every CPU had lost records there */
 void stalls_lost_all(struct stalls *stalls, uint64_t ts);
 
-/* What --off-cpu recorded, of all tasks. */
+/* The scheduler's events of all tasks that --off-cpu recorded. */
 struct sched_counts {
 	uint64_t switches;
 	uint64_t wakeups;

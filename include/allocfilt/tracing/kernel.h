@@ -13,13 +13,13 @@
  * that changes its settings and restores them, and the ring buffers of all CPUs.
  */
 
-/* What this kernel offers. Reads only. */
+/* The kernel offers this. It is only read. */
 struct kernel {
 	char *dir;	       /* the top-level tracing directory, no slash at its end */
 	struct utsname system; /* uname(2) */
 	bool function_graph;   /* in available_tracers */
 	bool function_enabled; /* kernel.ftrace_enabled; true where there is no such sysctl */
-	/* Those that the catalog or the request names, without modules; several may have one name. */
+	/* Functions that the catalog or the request names, without modules; several may have one name. */
 	char **functions; /* NULL ends; NULL: none */
 	/* their lines in available_filter_functions, from 1: Documentation/trace/ftrace.rst */
 	unsigned int *indexes;
@@ -31,7 +31,7 @@ struct kernel {
 /** kernel_on_tracefs - is a directory on tracefs? Mounts it where that is automatic (debugfs). */
 bool kernel_on_tracefs(const char *dir);
 
-/* What a directory given with -s is. */
+/* The kind of a directory given with -s. */
 enum source_kind {
 	SOURCE_TRACEFS, /* the top-level tracing directory of a running kernel */
 	SOURCE_CAPTURE, /* a directory that is not on tracefs */
