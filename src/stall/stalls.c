@@ -588,10 +588,7 @@ int stalls_sched(struct stalls *stalls, const struct record *record)
 			break;
 		if (task->off_cpu)
 			log_off_cpu(task->off_cpu)->came = record->ts;
-		else if (task->off_cpu_dropped)
-			task->dropped_at = record->ts;
 		task->off_cpu = NULL;
-		task->off_cpu_dropped = false;
 		break;
 	default:
 		break;

@@ -200,10 +200,8 @@ void task_log_drop_oldest(struct task_log *log, struct log_task *task)
 			     (struct log_entry *)((unsigned char *)entry - entry->space_before) :
 			     NULL) {
 		task->nr_slow -= entry->slow;
-		if (entry == task->off_cpu) {
+		if (entry == task->off_cpu)
 			task->off_cpu = NULL;
-			task->off_cpu_dropped = true;
-		}
 		if (entry->kind == LOG_OFF_CPU && log_off_cpu(entry)->came > task->dropped_at)
 			task->dropped_at = log_off_cpu(entry)->came;
 		if (entry->kind == LOG_BEGIN && log_pair(entry)->partner) {

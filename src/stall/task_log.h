@@ -116,7 +116,6 @@ struct log_task {
 	unsigned int nr_open;
 	struct log_entry *open[TASK_LOG_OPEN_MAX]; /* begins without their end, the oldest first */
 	struct log_entry *off_cpu; /* LOG_OFF_CPU of a task that has no CPU; or NULL */
-	bool off_cpu_dropped;	   /* that was dropped for room */
 	uint64_t dropped_at;	   /* ns: of the newest entry that was dropped for room */
 	uint64_t last;		   /* ns: of the newest entry */
 	uint64_t slow_first;	   /* ns: end of the first entry that is slow */
