@@ -157,7 +157,7 @@ const struct key keys[] = {
 		  "limit" },
 	{ "oom-score-adjust", NULL, KEY_NUMBER, KEY_FILE, ALL, FIELD(oom_score),
 	  .account_reads = true, NUMBER(-1000, 1000) },
-	{ "limit-memory", NULL, KEY_QUANTITY, KEY_FILE, ALL, FIELD(limit_memory), "8M",
+	{ "limit-memory", NULL, KEY_QUANTITY, KEY_FILE, ALL, FIELD(limit_memory), "4M",
 	  .account_reads = true, .units = &quantity_size, BOUNDS(256ll << 10, 4ll << 30),
 	  .allowed = "allowed: a whole number of KiB (8192), or with K, M or G, from 256K to 4G" },
 	{ "check-config", "--check-config", KEY_TASK, KEY_OPTION, ONLY(TASK),

@@ -90,8 +90,8 @@ static bool make_tables(struct resolver *resolver, const struct plan *plan,
 	int modules = source->proc ? file_open(source->proc, "modules", FILE_TEXT_MAX) : -1;
 
 	resolver->symbols = symbols_new(source_open(source, "kallsyms"), modules);
-	/* A task uses 360 bytes of locked memory: a tenth of what records may use. */
-	resolver->tasks = task_cache_new(source, options->limit_memory / 4096);
+	/* A task takes 360 bytes: all of them a sixth of what records may take. */
+	resolver->tasks = task_cache_new(source, options->limit_memory / 2048);
 	resolver->cgroups =
 		cgroups_new(source->proc ? "/proc/self/mounts" : NULL, saved, CGROUPS_MAX);
 	if (saved >= 0)

@@ -126,7 +126,7 @@ int recorder_new(struct recorder **ret_recorder, const struct options *options,
 	recorder->first_segment = 1;
 	recorder->date = time(NULL);
 	/* A name is needed for some time after its task has exited. */
-	recorder->tasks = task_cache_new(source, options->limit_memory / 1024);
+	recorder->tasks = task_cache_new(source, options->limit_memory / 512);
 	recorder->losses = losses_new(&source->cpus);
 	recorder->before = calloc(source->cpus.count, sizeof(*recorder->before));
 	if (recorder->tasks && recorder->losses && recorder->before)

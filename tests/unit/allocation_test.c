@@ -20,7 +20,7 @@
 static char metrics_path[] = "metrics.prom";
 
 #define OPTIONS                                                                                    \
-	.stack = true, .top = 10, .limit_memory = 8 << 20, .metrics = metrics_path,                \
+	.stack = true, .top = 10, .limit_memory = 4 << 20, .metrics = metrics_path,                \
 	.metrics_cgroups = 20
 
 /* Entries were made and held back, or this test would count nothing. */
@@ -188,7 +188,7 @@ static size_t bytes_for(int cpus)
 	return allocated;
 }
 
-/* With limit-memory, 8 MiB. All of it may be locked at the start; the service may have 64 MiB. */
+/* With limit-memory, 4 MiB. All of it may be locked at the start; the service may have 64 MiB. */
 static void test_bytes_of_many_cpus(void **state)
 {
 	size_t two = bytes_for(2);
@@ -196,7 +196,7 @@ static void test_bytes_of_many_cpus(void **state)
 
 	if (!COUNTED)
 		skip();
-	assert_in_range(two, 1 << 20, 12 << 20);
+	assert_in_range(two, 1 << 20, 8 << 20);
 	assert_in_range(many - two, 0, 4 << 20);
 }
 

@@ -543,13 +543,13 @@ static void start_with(size_t memory, enum shown shown)
 static void start_again(void)
 {
 	stalls_free(run.stalls);
-	run.stalls = stalls_new(&run.plan, &run.source, 8 << 20, NULL, NULL, got_stall, NULL);
+	run.stalls = stalls_new(&run.plan, &run.source, 4 << 20, NULL, NULL, got_stall, NULL);
 	assert_non_null(run.stalls);
 }
 
 static void start(enum shown shown)
 {
-	start_with(8 << 20, shown);
+	start_with(4 << 20, shown);
 }
 
 /* Without function_graph: of events only pairs decide. */

@@ -31,7 +31,7 @@ size_t __sanitizer_get_current_allocated_bytes(void);
 #define FIXTURE	       "fixtures/6.1"
 #define PAGE_ROOM      256	 /* bytes: limit of the records of a task */
 #define RESIDENT_SLACK 2	 /* pages */
-#define LIMIT	       (8 << 20) /* bytes of records that wait */
+#define LIMIT	       (4 << 20) /* bytes of records that wait */
 
 struct flood {
 	struct capture *capture;

@@ -685,7 +685,7 @@ static void test_random_calls(void **state)
 		      compare_records);
 		stalls_free(run.stalls);
 		run.stalls =
-			stalls_new(&run.plan, &run.source, 8 << 20, NULL, NULL, check_stall, NULL);
+			stalls_new(&run.plan, &run.source, 4 << 20, NULL, NULL, check_stall, NULL);
 		for (int i = 0; i < made.nr_records; i++)
 			put_record(&made.records[i]);
 		assert_int_equal(run.count, roots);
