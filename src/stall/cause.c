@@ -78,7 +78,7 @@ static void add_group(struct stall_cause *cause, int group, uint64_t ns)
 		add_step(cause, phase_group_names[group].title, ns);
 }
 
-/* Where nothing is half in all groups together, either. */
+/* Nothing is half in all groups together, either. */
 static void explain_mixed(struct stall_cause *cause, const struct phases *phases, int first,
 			  uint64_t most)
 {
@@ -162,7 +162,7 @@ unsigned int cause_share(const struct stall_cause *cause)
 	return cause->whole ? (unsigned int)(cause->steps[0].ns * 10000 / cause->whole) : 0;
 }
 
-/* Of a step, rounded. */
+/* Share of a step, rounded. */
 static unsigned int step_percent(const struct stall_cause *cause, const struct cause_step *step)
 {
 	unsigned int percent;

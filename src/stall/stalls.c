@@ -160,7 +160,7 @@ static int forget_task(struct stalls *stalls, struct log_task *task)
 	return ret;
 }
 
-/* A window around what the log has may still come: it lacks that. */
+/* A window around the log's entries may still come, and lacks them: it is incomplete. */
 static int end_silent(struct stalls *stalls, struct log_task *task)
 {
 	uint64_t last = task->nr_chunks ? task->last : 0;
@@ -174,7 +174,6 @@ static int end_silent(struct stalls *stalls, struct log_task *task)
 
 /* ---- room ---- */
 
-/* A task gives up its log, for room. */
 static int evict_task(struct stalls *stalls, struct log_task *task)
 {
 	if (task->nr_chunks && task->last > task->dropped_at)
@@ -214,7 +213,7 @@ static bool fold_oldest(struct stalls *stalls, struct log_task *task)
 		    start + (end - start) / 2 >= around)
 			continue;
 		around = start;
-		/* The newer half stays as it is, and what is in a pair that is open. */
+		/* Entries of the newer half, and those in an open pair, stay as they are. */
 		if (open)
 			continue;
 		if (!last.entry || chunk_of_cursor >= task->nr_chunks / 2 ||
@@ -233,7 +232,7 @@ static bool fold_oldest(struct stalls *stalls, struct log_task *task)
 	return true;
 }
 
-/* The task without a record for longest: if there is one, where nothing slow waits. */
+/* The task without a record for longest; one with slow entries only if all have some. */
 static struct log_task *task_to_evict(const struct stalls *stalls, const struct log_task *except,
 				      bool for_chunks)
 {
@@ -327,7 +326,7 @@ static inline int append(struct stalls *stalls, struct log_task *task, enum log_
 
 /* ---- windows ---- */
 
-/* The function around what waits has ended, but its record did not arrive, or the depth has gaps. */
+/* The function around slow windows has ended, but its record was lost, or is never written. */
 static bool has_orphans(const struct stalls *stalls, const struct log_task *task, uint64_t now)
 {
 	return task->nr_slow && now > task->slow_first && now - task->slow_first > STALL_PATIENCE &&
@@ -341,7 +340,7 @@ static noinline int keep_window(struct stalls *stalls, struct log_task *task,
 	struct log_entry *entry;
 	int ret = 0;
 
-	/* Of interrupts, two windows may be of two. */
+	/* The next window of a CPU's interrupts may be of another interrupt. */
 	if (task->nr_slow && task_key_in_interrupt(task->key) &&
 	    task->slow_last <= window->calltime) {
 		ret = end_log(stalls, task);
@@ -387,7 +386,7 @@ static noinline int log_window_of_task(struct stalls *stalls, const struct recor
 							   0;
 }
 
-/* Nearly all windows of a capture may be fast, and of tasks with an empty log. */
+/* Most windows of a capture may be fast, and their tasks' logs empty. */
 int stalls_window(struct stalls *stalls, const struct record *record)
 {
 	const struct record_window *window = &record->window;
@@ -487,7 +486,7 @@ static int end_pair(struct stalls *stalls, struct log_task *task, const struct r
 	begin = task->open[place];
 	/* Newer begins lost their ends. */
 	task->nr_open = place;
-	/* If its CPUs lost records in between, another end and begin may be among these. */
+	/* Records that its CPUs lost in between may be another end and begin. */
 	if (stalls->lost_last > begin->ts &&
 	    (lost_at(stalls, begin->cpu) > begin->ts || lost_at(stalls, end->cpu) > begin->ts))
 		return 0;
@@ -619,8 +618,8 @@ static void keep_stack(struct stalls *stalls, struct log_entry *event, const str
 }
 
 /*
- * A task writes the stack right after the event, on the same CPU. The one of a switch tells one
- * function; stacks of tasks that have no stall would fill the table.
+ * A task writes the stack right after the event, on the same CPU. The stack of a switch tells only the
+ * function that sleeps: stacks of tasks without a stall would fill the table.
  */
 int stalls_stack(struct stalls *stalls, const struct record *record)
 {

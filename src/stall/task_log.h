@@ -253,7 +253,7 @@ struct log_entry *task_log_fold(struct task_log *log, struct log_task *task, str
 /**
  * task_log_drop_oldest - drop the oldest chunk of a task, for room
  *
- * What was in it is missing in every stall that began before log_task.dropped_at.
+ * Every stall that began before log_task.dropped_at lacks its entries.
  */
 void task_log_drop_oldest(struct task_log *log, struct log_task *task);
 
