@@ -91,6 +91,17 @@ static void texts_of_the_kernel(void **state)
 	assert_symbol(0xffffffff81000201, 'S', "third.isra.0+0x1/0x10");
 }
 
+/* The padding ends the function before it, and is none itself. */
+static void padding_before_functions(void **state)
+{
+	open_text("ffffffff81000000 T first\n"
+		  "ffffffff81000030 T __pfx_second\n"
+		  "ffffffff81000040 T second\n");
+	assert_symbol(0xffffffff8100002f, 'S', "first+0x2f/0x30");
+	assert_symbol(0xffffffff81000038, 'S', "0xffffffff81000038");
+	assert_symbol(0xffffffff81000040, 's', "second");
+}
+
 /*
  * Hostile files of 64 MiB and their like: many lines of one address, in falling order, and of a block
  * each. Neither reading nor a lookup takes long.
@@ -432,6 +443,7 @@ int main(void)
 		TEST(address_that_becomes_known),
 		TEST(memory_is_used_again),
 		TEST(order_of_lines),
+		TEST(padding_before_functions),
 		TEST(hostile_files),
 		TEST(more_than_the_table_holds),
 		TEST(damaged_lines),
