@@ -53,19 +53,20 @@ static void json_place(struct json *json, enum phase_group group, enum phase_par
 		json_string(json, "part", phase_part_names[part].key);
 }
 
-/* Puts what the task did, by phase and part. */
+/* The task ran for the rest of a phase or part. */
 static void json_off_cpu(struct json *json, const struct stall *stall)
 {
 	json_open(json, "off_cpu", '[');
 	PHASES_FOREACH(group, &stall->phases) {
 		for (int part = 0; part < phases_parts(group); part++) {
-			if (!phases_part(&stall->phases, group, part))
+			const uint64_t *ns = stall->phases.ns[group][part];
+
+			if (phases_part(&stall->phases, group, part) == ns[STATE_RAN])
 				continue;
 			json_open(json, NULL, '{');
 			json_place(json, group, part);
-			for (int state = 0; state < PHASE_STATES; state++)
-				json_some_ns(json, phase_state_names[state].key,
-					     stall->phases.ns[group][part][state]);
+			for (int state = STATE_RAN + 1; state < PHASE_STATES; state++)
+				json_some_ns(json, phase_state_names[state].key, ns[state]);
 			json_close(json, '}');
 		}
 	}

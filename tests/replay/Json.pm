@@ -109,6 +109,31 @@ sub fill_phases
 	}
 }
 
+# The phases and parts with time, each with the time of every state: the task ran for what is left.
+sub fill_off_cpu
+{
+	my ($stall) = @_;
+	my %row = map { ($_->{phase} . '/' . ($_->{part} // '')) => $_ } @{$stall->{off_cpu}};
+
+	$stall->{off_cpu} = [];
+	for my $phase (@phases) {
+		my $of = $stall->{phases}{$phase};
+
+		for my $part ($phase =~ /reclaim$/ ? reverse @parts : undef) {
+			my $ran = $of->{defined $part ? "${part}_ns" : 'total_ns'} or next;
+			my $row = delete $row{"$phase/" . ($part // '')} // { phase => $phase };
+
+			$row->{part} = $part;
+			fill($row, 0, map { "${_}_ns" } @states[1 .. $#states]);
+			$ran -= $row->{"${_}_ns"} for @states[1 .. $#states];
+			$ran >= 0 or die "$phase: more time off the CPU than in all\n";
+			$row->{ran_ns} = $ran;
+			push @{$stall->{off_cpu}}, $row;
+		}
+	}
+	die "off_cpu has a phase without time\n" if %row;
+}
+
 sub fill_stall
 {
 	my ($stall) = @_;
@@ -120,10 +145,7 @@ sub fill_stall
 	fill($stall->{task}, undef, qw(pid process cgroup));
 	fill($stall->{task}, $false, qw(background interrupt));
 	fill_phases($stall->{phases});
-	for (@{$stall->{off_cpu} // []}) {
-		fill($_, undef, 'part');
-		fill($_, 0, map { "${_}_ns" } @states);
-	}
+	fill_off_cpu($stall) if $stall->{off_cpu};
 	fill($_, undef, 'part') for @{$stall->{sleeps}};
 }
 

@@ -453,7 +453,7 @@ sub is_late {
 sub check_states {
 	my ($root, $stall, $what) = @_;
 	my ($from, $to) = map { $_ / 1000 } $stall->{ts_ns}, $stall->{ts_ns} + $stall->{duration_ns};
-	my (%said, %sum);
+	my %said;
 
 	return unless $stall->{off_cpu} && !$stall->{incomplete} && $from > $first_switch;
 	my @spans = map { [@$_[0 .. 3], innermost($root, 'rest', 'own', ($_->[0] + $_->[2]) / 2)] }
@@ -462,12 +462,6 @@ sub check_states {
 		my $place = "$row->{phase}/" . ($row->{part} // 'own');
 
 		$said{"$place/$_"} = $row->{"${_}_ns"} for grep { $_ ne 'ran' } @states;
-		$sum{$place} += $row->{"${_}_ns"} for @states;
-	}
-	my $said = said($stall);
-	for my $place (keys %$said) {
-		wrong("$what: states of $place make " . ($sum{$place} // 0) . " of $said->{$place} ns")
-			if $said->{$place} != ($sum{$place} // 0);
 	}
 	my @wrong = differing_states(\@spans, \%said);
 	if (@wrong && is_late($root, \@spans, \%said)) {
