@@ -158,7 +158,7 @@ static int add_waiters(struct account *account, struct snapshot *snapshot, uint6
 
 /* ---- reading ---- */
 
-/* Returns 1, 0 where the row cannot be read, or -ENOMEM. */
+/* Returns 1, 0 for a row that cannot be read, or -ENOMEM. */
 static int read_row(struct account *account, struct snapshot *snapshot, enum histogram_id id,
 		    struct histogram_row *row, uint64_t ts)
 {
@@ -188,7 +188,9 @@ static int read_histogram(struct account *account, struct snapshot *snapshot, en
 		snapshot->unreadable += !ret;
 		has_rows = true;
 	}
-	/* hist_trigger_show() sorts the rows first. Without memory for that it prints none. */
+	/*
+	 * hist_trigger_show() sorts the rows first, and prints none if there is no memory for that.
+	 */
 	if (ret >= 0 && histogram.hits && !has_rows && !histogram.unreadable)
 		return -EAGAIN;
 	snapshot->unreadable += histogram.unreadable;

@@ -61,7 +61,7 @@ static int order_tasks(const void *one, const void *other)
 	return a->name && b->name ? strcmp(a->name, b->name) : 0;
 }
 
-/* The kernel uses a number again, so two tasks may have one: order_tasks() decides which one stays. */
+/* The kernel reuses numbers, so two tasks may have one: order_tasks() decides which one stays. */
 static void sort_tasks(struct family_tasks *tasks)
 {
 	size_t kept = 0;
@@ -134,8 +134,8 @@ int family_process(const struct family *family, int tid, uint64_t ts)
 }
 
 /*
- * A thread may make a thread that makes another one: all of them get the process of the first one whose
- * process is known. A number that was used again may make a circle of them, so steps are counted.
+ * A thread may start threads, and these further ones: all of them get the process of the first one
+ * whose process is known. A number that was reused may close a circle, so steps are counted.
  */
 static void find_processes(struct family *family, uint64_t ts)
 {

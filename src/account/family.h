@@ -9,13 +9,13 @@
 #include "account/histogram.h"
 #include "allocfilt/names/resolver.h"
 
-/* Which process a task is of, and its name: by the forks and exits that were counted, else by procfs. */
+/* The process and the name of a task: by the forks and exits that were counted, else by procfs. */
 
 struct resolver;
 
 struct family_task {
 	int tid;
-	int parent;	  /* of a fork: the task that made it; of one that runs: its process */
+	int parent;	  /* of a fork: the parent task; of a task that runs: its process */
 	bool thread;	  /* of a fork: it is in its parent's process */
 	int process;	  /* of a fork; 0: not found yet */
 	const char *name; /* of an exit */

@@ -68,7 +68,7 @@ static void put_folded_site(struct writer *writer, const struct account_site *si
 	line_put(&line, writer);
 }
 
-/* A call site is a stack of its event, its cache and itself. */
+/* The stack of a call site: its event, its cache, the call site. */
 static void account_folded(struct writer *writer, const struct account_view *view)
 {
 	const struct account_tables *tables = view->tables;

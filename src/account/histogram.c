@@ -35,7 +35,7 @@ bool histogram_begin(struct histogram_text *histogram, char *text, const char *n
 	return false;
 }
 
-/* A task's name may contain the text that ends the keys: the last one ends them. */
+/* A task's name may contain the text that ends the keys: its last occurrence ends them. */
 static bool parse_row(char *line, struct histogram_row *row)
 {
 	char *end = NULL;
@@ -79,7 +79,7 @@ bool histogram_next(struct histogram_text *histogram, struct histogram_row *row)
 	return false;
 }
 
-/* Returns what follows "NAME:" and blanks; NULL: NAME is not there. */
+/* Returns the text behind "NAME:" and blanks; NULL: NAME is not there. */
 static const char *find_value(const char *text, const char *name)
 {
 	size_t length = strlen(name);

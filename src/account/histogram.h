@@ -19,7 +19,7 @@ struct histogram_row {
 
 struct histogram_text {
 	char *next;    /* NULL: the last row was read */
-	uint64_t hits; /* and this: known after the last row */
+	uint64_t hits; /* set likewise after the last row */
 	uint64_t dropped;
 	uint64_t unreadable; /* rows, so far */
 };

@@ -4,7 +4,10 @@
 
 #include <stddef.h>
 
-/* Arrays that grow. A comparison sorts their elements, and says which ones are of the same thing. */
+/*
+ * Arrays that grow. A comparison function sorts the elements, and returns 0 for two of the same
+ * thing.
+ */
 
 /**
  * rows_append - append a copy of an element

@@ -8,7 +8,7 @@
 
 #define ACCOUNT_WAITERS_MAX 4096 /* processes with stalls */
 
-/* A process with stalls; it stays. */
+/* A process with stalls; it is never dropped. */
 struct waiter {
 	struct hash_link hash; /* by pid */
 	int pid;
@@ -16,7 +16,7 @@ struct waiter {
 	uint64_t waited; /* ns */
 };
 
-/* What was read at one time. Rows are sorted by what they are of. */
+/* The rows that were read at one time, sorted by their keys. */
 struct snapshot {
 	char *texts[HISTOGRAM_COUNT]; /* which names are in */
 	struct account_site *sites;

@@ -10,7 +10,7 @@ uint64_t account_wasted(const struct account_site *site)
 	return site->allocated > site->requested ? site->allocated - site->requested : 0;
 }
 
-/* A cache's name does not count: the kernel saves that of the largest object so far. */
+/* The name of a cache is no part of the key: the kernel saves that of the largest object so far. */
 static int compare_sites(const void *one, const void *other)
 {
 	const struct account_site *a = one, *b = other;
@@ -26,8 +26,8 @@ static void increase(uint64_t *count, uint64_t by)
 }
 
 /*
- * A count may be lower than before: somebody may have cleared the kernel's counts, and what a thread
- * took moves to another row once procfs no longer tells its process.
+ * A count may be lower than before: somebody cleared the kernel's counts, or procfs no longer tells
+ * the process of a thread and its counts moved to another row.
  */
 static void subtract(uint64_t *count, uint64_t before)
 {

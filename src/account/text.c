@@ -111,7 +111,7 @@ static void put_sites(struct writer *writer, const struct account_view *view)
 	put_more(writer, tables->nr_sites, rows, "call sites");
 }
 
-/* The least time waited that is among the @top longest ones; UINT64_MAX: nothing waited. */
+/* The least of the @top longest times waited; UINT64_MAX: nobody waited. */
 static uint64_t long_wait(const struct account_tables *tables, size_t top)
 {
 	uint64_t longest[TOP_MAX] = { 0 };

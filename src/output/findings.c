@@ -7,7 +7,7 @@
 #include "allocfilt/output/findings.h"
 #include "output/json.h"
 
-/* As the kernel's text has it: seconds, cut to microseconds. */
+/* Seconds cut to microseconds, as in the kernel's text. */
 #define SECONDS	    "%" PRIu64 ".%06" PRIu64
 #define PARTS(time) (time) / NS_PER_SECOND, (time) % NS_PER_SECOND / 1000
 

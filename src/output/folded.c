@@ -36,7 +36,7 @@ static void folded_name(struct writer *writer, const char *name)
 
 static void folded_frames(struct writer *writer, const struct frame *frame)
 {
-	/* Of the root: tasks for which the table had no room. */
+	/* Time of the root belongs to tasks for which the table had no room. */
 	if (!frame->above) {
 		writer_put(writer, "[others]", 8);
 		return;
@@ -48,7 +48,7 @@ static void folded_frames(struct writer *writer, const struct frame *frame)
 	folded_name(writer, frame->step->name);
 }
 
-/* Puts what is below a step, and the time that it has alone. */
+/* Puts the steps below a step, and the time that no step below has. */
 static void folded_steps(struct writer *writer, const struct frame *above)
 {
 	uint64_t ns = above->step->ns;

@@ -8,8 +8,8 @@
 #include "allocfilt/stats/latency.h"
 
 /*
- * How many stalls there were, by when they began and how long they took. The columns cover any time:
- * where they do not suffice, all become twice as wide.
+ * The number of stalls by their begin and their length. The columns cover any time: all become
+ * twice as wide when it takes more of them.
  */
 
 #define HEAT_COLUMNS 128

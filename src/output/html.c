@@ -103,7 +103,7 @@ static void html_raw(struct writer *writer, const char *text)
 	writer_put(writer, text, strlen(text));
 }
 
-/* For numbers and short words of our own: what is longer than the buffer would be cut. */
+/* Puts numbers and short words of our own: a text longer than the buffer is cut. */
 __attribute__((format(printf, 2, 3))) static void html_put(struct writer *writer,
 							   const char *format, ...)
 {
@@ -127,7 +127,7 @@ static void html_text(struct writer *writer, const char *text)
 	}
 }
 
-/* A name of any bytes may also change the direction of what is written after it. */
+/* A name is any bytes: it may change the direction of the text after it. */
 static void html_name(struct writer *writer, const char *name)
 {
 	html_raw(writer, "<bdi>");
@@ -367,7 +367,7 @@ static void html_when(struct writer *writer, const struct summary_view *view, st
 
 /* ---- why ---- */
 
-/* The boxes below a step. Those too narrow to be seen are at the end, and left out. */
+/* The boxes below a step. Boxes too narrow to be seen come last, and are left out. */
 static void html_boxes(struct writer *writer, const struct chain_step *step, uint64_t whole,
 		       unsigned int level)
 {
@@ -394,7 +394,10 @@ static void html_boxes(struct writer *writer, const struct chain_step *step, uin
 	html_raw(writer, "</ul>\n");
 }
 
-/* The rows of the steps below a step; where each belongs is said too, as nobody hears an indent. */
+/*
+ * The rows of the steps below a step. Each row names its parent: a screen reader does not tell an
+ * indent.
+ */
 static void html_steps(struct writer *writer, const struct chain_step *step, uint64_t whole,
 		       unsigned int level)
 {
@@ -413,7 +416,7 @@ static void html_steps(struct writer *writer, const struct chain_step *step, uin
 	}
 }
 
-/* How many stalls each cause explains, most time first. */
+/* The stalls of each cause, most time first. */
 static void html_causes(struct writer *writer, const struct summary_stalls *stalls)
 {
 	bool done[CAUSES] = { false };
@@ -573,7 +576,7 @@ static void html_tree(struct writer *writer, struct resolver *resolver, const st
 {
 	struct tree_rows rows;
 
-	/* The cause says it already where there is nothing but rest. */
+	/* A stall that is nothing but rest has a cause that says the same. */
 	if (stall->phases.ns[PHASE_REST][PART_OWN][STATE_RAN] == phases_total(&stall->phases))
 		return;
 	html_raw(writer, "<table><thead><tr><th scope=\"col\">phase</th><th scope=\"col\">ms</th>"

@@ -351,7 +351,7 @@ static void json_waiters(struct json *json, const char *key, const struct summar
 	json_close(json, ']');
 }
 
-/* Puts what is lost: records, what full tables left out, journal entries that were not written. */
+/* Puts losses: of records, of rows of full tables, of journal entries. */
 static void json_flaws(struct json *json, const struct summary_view *view)
 {
 	json_number(json, "incomplete", summary_incomplete(view->summary));
@@ -460,7 +460,7 @@ static void json_options(struct json *json, const struct output_setup *setup)
 	while (options_next_set(setup->options, &place, &setting)) {
 		switch (setting.kind) {
 		case KEY_QUANTITY:
-			/* Those in effect are members of the run. */
+			/* Options in effect are members of the run. */
 			if (strcmp(setting.name, "threshold") && strcmp(setting.name, "report"))
 				json_number(json, setting.name, *(const uint64_t *)setting.value);
 			break;
@@ -511,7 +511,7 @@ static int json_form_begin(struct output *output)
 	json_known(&json, "clock", source->clock);
 	json_number(&json, "threshold_ns", setup->plan->threshold);
 	json_number(&json, "report_ns", report ? report : setup->plan->threshold);
-	/* The path of a capture says nothing of the machine that was traced. */
+	/* The path of a capture tells nothing about the machine that was traced. */
 	json_string(&json, "directory", source->proc ? source->dir : NULL);
 	json_open(&json, "cpus", '[');
 	for (int i = 0; i < source->cpus.count; i++)

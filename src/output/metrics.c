@@ -146,8 +146,8 @@ static void metrics_histogram(const struct metric *metric, const struct line *la
 }
 
 /*
- * Those of one name are one series: functions without a symbol, and those of two modules, or of two
- * files, with one. Is this the first of its name?
+ * Functions of one name share a series: functions without a symbol, or of two modules or files. Is
+ * this the first one of its name?
  */
 static bool is_first(const uint64_t *names, size_t which)
 {
@@ -215,8 +215,8 @@ static void metrics_phases(const struct metric *metric, const struct phases *pha
 enum unit_family { UNIT_STALLS, UNIT_SECONDS, UNIT_RECENT_MAX, UNIT_FAMILIES };
 
 /*
- * The increase of a counter is that between two of its samples. One that begins with its first stall
- * would never tell of that stall, so for a minute it is 0: then any scraper has seen it.
+ * Prometheus sees the increase between two samples. A counter that begins with its first stall
+ * would hide it, so it is 0 for a minute: by then every scraper has a sample.
  */
 static void metrics_causes(const struct metric *metric, struct line *labels,
 			   const struct unit_series *unit, enum unit_family which, uint64_t ts)
@@ -247,7 +247,7 @@ static bool has_stalls(const struct unit_series *unit)
 	return cause < CAUSES;
 }
 
-/* Where all units share one series, it has no label for them. @goes_on: the text is written again */
+/* Series of all units together have no label for units. @goes_on: the text is written again */
 static void metrics_units(struct writer *writer, const struct summary_view *view, bool goes_on)
 {
 	static const struct metric_text families[UNIT_FAMILIES] = {
@@ -376,8 +376,9 @@ static void metrics_shrinkers(struct writer *writer, const struct summary_view *
 }
 
 /*
- * Adds up a superblock and those after it that are the same file system, unmounted and mounted again.
- * Returns false if it has no name, if its shrinker did not run, or if it is part of an earlier sum.
+ * Adds up the entries of one file system that was unmounted and mounted again: this one and those
+ * after it. Returns false if it has no name, if its shrinker did not run, or if it is part of an
+ * earlier sum.
  */
 static bool sum_of_superblock(const struct summary_view *view, int which,
 			      struct superblock_name *ret_name, struct shrinker_total *ret_sum)

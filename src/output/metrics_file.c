@@ -40,7 +40,7 @@ void metrics_file_free(struct metrics_file *file)
 	free(file);
 }
 
-/* What a user can do about an error, for the end of a message. */
+/* Advice to the user about an error, for the end of a message. */
 static const char *remedy(int error)
 {
 	switch (error) {

@@ -15,7 +15,7 @@
 extern const struct output_ops trace_form, tree_form, json_form, perfetto_form, html_form,
 	folded_form;
 
-/* Summaries alone: of --interval without -f. */
+/* The form of --interval without -f: summaries alone. */
 static const struct output_ops summaries_form;
 
 /* The forms of the command line; the first is the default. */
@@ -134,7 +134,7 @@ bool output_counts(const struct output *output, struct journal_counts *ret_count
 	return output->counts;
 }
 
-/* Each is written where it is wanted: a table of all would be built, and copied. */
+/* Each caller gets its own: a table of all would have to be copied. */
 #define FACT(...)                                                                                  \
 	*facts++ = (struct stall_fact)                                                             \
 	{                                                                                          \
@@ -172,7 +172,7 @@ void stall_facts(const struct named_stall *named, struct stall_fact facts[STALL_
 	     " in writeback", known & 1u << COUNT_WRITEBACK, .number = count[COUNT_WRITEBACK]);
 	FACT("reclaim_priority", "ALLOCFILT_RECLAIM_PRIORITY", true, true, "priority down to ", "",
 	     stall->has_priority, .number = stall->priority);
-	/* Its outcomes say more, but it may end before it reaches a zone. */
+	/* Outcomes say more than attempts, but a compaction may end before it reaches a zone. */
 	FACT("compaction_attempts", "ALLOCFILT_COMPACTION_ATTEMPTS", !*stall->outcomes, true,
 	     "compaction attempts: ", "", known & 1u << COUNT_COMPACTIONS,
 	     .number = count[COUNT_COMPACTIONS]);
@@ -217,9 +217,10 @@ void stall_task(struct line *line, const struct named_stall *named, const char *
 }
 
 /*
- * An existing file in a directory that others can change: as the kernel does in sticky ones where
- * fs.protected_regular is 2 and fs.protected_fifos too (Documentation/admin-guide/sysctl/fs.rst),
- * and no link. It is looked at before it is opened, which would wait for a FIFO's reader.
+ * An existing file in a directory that others can change is refused, as the kernel does in sticky
+ * directories with fs.protected_regular and fs.protected_fifos at 2 (Documentation/admin-
+ * guide/sysctl/fs.rst); a link is refused, too. The check comes before open(2), which would wait
+ * for a FIFO's reader.
  */
 static int open_existing(int dir, const char *name, uid_t dir_owner, const char **why)
 {
@@ -247,7 +248,7 @@ static int open_existing(int dir, const char *name, uid_t dir_owner, const char 
 	return fd;
 }
 
-/* @why: set to what it is that is not opened, if that is so */
+/* @why: set to the reason if the file is not opened */
 static int open_file(const char *path, const char **why)
 {
 	const char *name;

@@ -132,8 +132,8 @@ static bool is_used(const char *text, const char *at, size_t length)
 }
 
 /*
- * Puts "order=0 gfp_flags=GFP_KERNEL" as members; any other text as one member "text". What is left
- * of an equals sign comes from a format, which may be anybody's.
+ * Puts "order=0 gfp_flags=GFP_KERNEL" as members, and any other text as one member "text". The text
+ * follows an event's format, which is untrusted.
  */
 static void put_fields(struct json *json, char *text)
 {
@@ -302,7 +302,7 @@ static int perfetto_stall(struct output *output, const struct named_stall *named
 	json_close(&json, '}');
 	if (stall->has_reclaimed) {
 		perfetto->reclaimed += stall->nr_reclaimed;
-		/* One that is known late counts when it is known: the sum never goes back. */
+		/* A stall that becomes known late counts from then on: the sum never decreases. */
 		if (stall->end > perfetto->reclaimed_ts)
 			perfetto->reclaimed_ts = stall->end;
 		put_counter(output, perfetto->reclaimed_ts, "reclaimed", "pages",

@@ -26,7 +26,7 @@ static void put_text(struct writer *writer, const char *text)
 	writer_put(writer, text, strlen(text));
 }
 
-/* What is missing at most in the total of an entry that evicted another. */
+/* The most that may be missing in the total of an entry that evicted another one. */
 static void add_error(struct line *line, uint64_t ns)
 {
 	if (!ns)
@@ -61,7 +61,10 @@ static void put_superblocks(struct writer *writer, const struct summary_view *vi
 
 	for (; (total = shrinkers_next_superblock(view->shrinkers, all->callback, &rank));
 	     count++) {
-		/* Their maximum is known where others have a superblock, else that of all is a bound. */
+		/*
+		 * The maximum of the others is known where they have superblocks; else that of all
+		 * is a bound.
+		 */
 		if (count == SUPERBLOCKS_MAX)
 			others.max = 0;
 		if (count >= SUPERBLOCKS_MAX) {
@@ -99,7 +102,7 @@ static void put_shrinkers(struct writer *writer, const struct summary_view *view
 	}
 }
 
-/* ---- what only the full form has ---- */
+/* ---- the full form ---- */
 
 /* The format is that of bcc: src/python/bcc/table.py, _print_log2_hist(), _stars(). */
 static void put_histogram(struct writer *writer, const struct latency *latency)
@@ -249,7 +252,7 @@ static void add_time(struct line *line, const struct resolver *resolver, uint64_
 	line_add(line, known ? "%.23sZ" : "%s", time);
 }
 
-/* How many stalls, how slow, and how long it looked for them. */
+/* The number of stalls, their times, and the time covered. */
 static void put_head(struct writer *writer, const struct summary_view *view)
 {
 	static const char *const units[] = { "us", "ms", "s" };
@@ -303,8 +306,8 @@ static void add_not_shown(struct line *line, uint64_t count, const char *which)
 }
 
 /*
- * What is lost, incomplete or not shown, what limits left out, and how much --off-cpu recorded, as it
- * costs each switch of tasks: in one line.
+ * Losses, incomplete stalls, stalls not shown, rows that limits left out, and the events that
+ * --off-cpu recorded (they cost each switch of tasks), in one line.
  */
 static void put_losses(struct writer *writer, const struct summary_view *view)
 {
@@ -397,7 +400,7 @@ static void set_percentages(struct share *shares, size_t count, uint64_t whole)
 	}
 }
 
-/* The largest parts of a row; one of less than 1 % of @whole explains nothing. */
+/* The largest parts of a row; a part below 1 % of @whole explains nothing. */
 static void add_shares(struct line *line, struct share *shares, size_t count, uint64_t whole)
 {
 	sort_shares(shares, count);
@@ -425,7 +428,7 @@ static void add_parts(struct line *line, const struct phases *phases, enum phase
 	add_shares(line, parts, count, phases_total(phases));
 }
 
-/* What the tasks did in a group that has no parts. */
+/* The states of the tasks in a group without parts. */
 static void add_states(struct line *line, const struct phases *phases, enum phase_group group)
 {
 	const uint64_t *ns = phases->ns[group][PART_OWN];
@@ -474,7 +477,9 @@ static void put_where(struct writer *writer, const struct summary_view *view)
 	}
 }
 
-/* The last component of a cgroup's path, as a unit's name; the path where two have the same. */
+/*
+ * The name of a unit is the last component of its cgroup's path; two that share it show the path.
+ */
 static const char *cgroup_label(const struct summary_view *view, const char *path)
 {
 	const struct summary_total *cgroup;
@@ -503,7 +508,7 @@ static void waiter_name(struct line *name, const struct summary_view *view, enum
 		line_add(name, "-%" PRIu64, waiter->ranked.id);
 }
 
-/* How many rows each table has at most. */
+/* The rows of each table, at most. */
 static size_t rows_of(const struct summary_view *view)
 {
 	return view->form == SUMMARY_FULL || view->top < SHORT_ROWS ? view->top : SHORT_ROWS;
@@ -642,7 +647,7 @@ static void put_background(struct writer *writer, const struct summary_view *vie
 	line_put(&line, writer);
 }
 
-/* What the kernel itself says of the same time. */
+/* The kernel's own account of the same time (PSI). */
 static void put_psi(struct writer *writer, const struct summary_view *view)
 {
 	const struct memory_pressure *before = &view->pressure_before;

@@ -27,12 +27,12 @@
 #define FLAG_PREEMPT_RESCHED 0x20
 #define FLAG_BH_OFF	     0x80
 
-/* What the kernel stores in place of a trampoline's address (trace.h), from 6.10. */
+/* The kernel stores this in place of a trampoline's address (trace.h), from 6.10 on. */
 #define TRAMPOLINE_MARKER 0x7fffffffu
 
 /*
- * A line is built where the writer queues it: an indent and a text of any length, and what has a bound.
- * What is too long for a line is cut off at its end.
+ * A line is built in the writer's queue: an indent and a text of any length, and parts with a
+ * bound. A longer line is cut off at its end.
  */
 #define LINE_ROOM (3 * LINE_MAX_BYTES)
 

@@ -25,7 +25,7 @@
 #define DIM   "\033[2m"
 #define PLAIN "\033[0m"
 
-/* What is drawn before a title, per level. */
+/* The lines that are drawn before a title, per level. */
 struct branches {
 	const char *branch; /* to a row after which others of its level follow */
 	const char *last;
@@ -67,7 +67,10 @@ static void tree_add_shrinker(struct tree_rows *rows, const struct stall_slice *
 	for (size_t i = 0; i < rows->stall->nr_shrinkers; i++)
 		shared |= rows->stall->shrinkers[i].callback == shrinker->callback &&
 			  rows->stall->shrinkers[i].shrinker != shrinker->shrinker;
-	/* Without a superblock's label they differ in their address only; a module's name is none. */
+	/*
+	 * Shrinkers of one callback without a superblock's label differ in their address only; a
+	 * module's name is no label.
+	 */
 	if (shared && !resolver_shrinker_label(rows->resolver, shrinker->shrinker))
 		tree_add_row(rows, 2, shrinker->ns, "%.100s 0x%" PRIx64, name, shrinker->shrinker);
 	else
@@ -130,8 +133,8 @@ static void tree_add_sleeps(struct tree_rows *rows, int level, enum phase_group 
 }
 
 /*
- * What the task did in a part, most time first. Where it ran all the time, that is told only of what
- * nothing else explains.
+ * The states of the task in a part, most time first. That it ran all the time is told only where
+ * nothing else explains the part.
  */
 static void tree_add_states(struct tree_rows *rows, int level, enum phase_group group,
 			    enum phase_part part)
@@ -307,7 +310,7 @@ static void tree_put_cause(struct writer *writer, const struct terminal *termina
 	line_put(&line, writer);
 }
 
-/* Of nothing but rest, one row of 100 % says no more than the head. */
+/* A stall that is nothing but rest needs no row: 100 % says no more than the head. */
 static bool is_rest(const struct stall *stall)
 {
 	return stall->phases.ns[PHASE_REST][PART_OWN][STATE_RAN] == phases_total(&stall->phases);
@@ -337,7 +340,7 @@ void tree_stall(struct writer *writer, const struct terminal *terminal, struct r
 	}
 }
 
-/* The program keeps the "C" locale. This only asks what the terminal can show. */
+/* Asks what the terminal can show. The program keeps the "C" locale. */
 static bool locale_has_utf8(void)
 {
 	locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);

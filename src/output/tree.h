@@ -11,7 +11,7 @@
 
 /* Stalls and phases as text for people. */
 
-/* What the output may use. A file, all zeros: nothing. */
+/* Abilities of the terminal. All zeros, as for a file: none. */
 struct terminal {
 	bool colour;	      /* SGR sequences */
 	bool box;	      /* box drawing characters */
@@ -36,9 +36,9 @@ void tree_phases(struct writer *writer, const struct terminal *terminal, struct 
 #define TREE_ROWS_MAX 160
 
 struct tree_row {
-	int level; /* 0: a phase, 1: its part, 2: a shrinker; what the task did is below these */
+	int level; /* 0: a phase, 1: its part, 2: a shrinker; states are one level below these */
 	uint64_t ns;
-	bool is_half;	 /* the part with most time, if that is at least half of all */
+	bool is_half;	 /* the part with most time, if it has at least half of all */
 	char title[160]; /* any bytes */
 };
 

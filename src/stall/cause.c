@@ -25,7 +25,7 @@ static void add_step(struct stall_cause *cause, const char *title, uint64_t ns)
 	cause->steps[cause->nr_steps++] = (struct cause_step){ .title = title, .ns = ns };
 }
 
-/* A state in which a task does not run, if it is half in this group and part; -1: in all of them. */
+/* Returns the state, other than running, that has half of this group and part; -1: no one has. */
 static int half_state(const struct stall_cause *cause, const struct phases *phases, int group,
 		      int part, uint64_t *ret_ns)
 {
@@ -121,7 +121,7 @@ static void explain_group(struct stall_cause *cause, const struct stall *stall)
 	state = half_state(cause, phases, group, half, &ns);
 	if (state < 0)
 		return;
-	/* The rest says nothing where it is known what the task did instead. */
+	/* The state of the task explains more than the rest does. */
 	if (group == PHASE_REST) {
 		cause->which = CAUSE_OF_STATE(state);
 		cause->nr_steps = 0;

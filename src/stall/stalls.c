@@ -7,7 +7,10 @@
 
 #include "stall/walk.h"
 
-/* How far a window's edges may be off if its times and the events' come from different clocks. */
+/*
+ * The most by which a window's edges are off if its times and the events' come from different
+ * clocks.
+ */
 #define FOREIGN_CLOCK_EDGE 50000 /* ns */
 
 /* Bits of prev_state: include/linux/sched.h */
@@ -29,7 +32,7 @@ struct stalls {
 	struct task_log log;
 	struct walk walk;
 	struct stall stall;	/* in the callback */
-	struct log_sum *folded; /* LOG_SUM_BYTES, in which one is made */
+	struct log_sum *folded; /* LOG_SUM_BYTES, where fold_oldest() builds a sum */
 	uint64_t *lost_at;	/* ns, by place of a CPU: time of the newest loss */
 	uint64_t lost_last;	/* ns: of all CPUs */
 	uint32_t losses;
@@ -99,7 +102,7 @@ static int end_stall(struct stalls *stalls, struct log_task *task, struct log_cu
 	return stalls->ended(stalls->context, stall);
 }
 
-/* The slow windows and pairs of a log that no other one there contains, linked, the oldest first. */
+/* Links the slow windows and pairs that no other one of the log contains, the oldest first. */
 static struct log_entry *outermost_slow(struct stalls *stalls, struct log_task *task)
 {
 	struct log_entry *oldest = NULL;
@@ -131,7 +134,11 @@ static int end_stalls(struct stalls *stalls, struct log_task *task)
 			cursor.chunk = TAILQ_NEXT(cursor.chunk, link);
 		cursor.entry = entry;
 		next = entry->next;
-		/* No window around it has come, and none was lost. In an interrupt the task's depth counts too. */
+		/*
+		 * Two outermost windows without a loss between them: one around both has no record,
+		 * as in depths with gaps. The depth of an interrupt's window counts the task's
+		 * functions, too.
+		 */
 		if (next && entry->kind == LOG_WINDOW && !task_key_in_interrupt(task->key) &&
 		    stalls->lost_last < entry->ts)
 			stalls->gaps = true;
@@ -364,7 +371,7 @@ static noinline int keep_window(struct stalls *stalls, struct log_task *task,
 	return window->depth <= 0 ? end_log(stalls, task) : 0;
 }
 
-/* Nothing slow will be around the inside of a fast outermost window. */
+/* No slow window will come around the inside of a fast outermost one. */
 static noinline int end_fast_window(struct stalls *stalls, struct log_task *task,
 				    const struct record *record)
 {
@@ -495,7 +502,7 @@ static int end_pair(struct stalls *stalls, struct log_task *task, const struct r
 		*ret_pair = end->ts - begin->ts;
 	else if (!slow)
 		return 0;
-	/* The begin stays open meanwhile: it may be dropped for room. */
+	/* The begin stays open meanwhile, so that keep_side() may drop it for room. */
 	task->nr_open++;
 	ret = keep_side(stalls, task, LOG_END, end, &entry);
 	if (ret || !task->nr_open || task->open[task->nr_open - 1] != begin)

@@ -71,7 +71,7 @@ struct log_task *task_log_add(struct task_log *log, struct task_key key)
 	struct hash_link *link = hash_insert(&log->hash, task_key_hash(key));
 	struct log_task *task = container_of(link, struct log_task, hash);
 
-	/* It may be one that was removed. */
+	/* The task may have had a log that was removed. */
 	*task = (struct log_task){ .hash = *link, .key = key, .dropped_at = log->dropped_at };
 	TAILQ_INIT(&task->chunks);
 	return task;

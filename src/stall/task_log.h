@@ -64,7 +64,7 @@ struct log_window {
 struct log_pair {
 	uint64_t shrinker;
 	uint64_t callback;
-	struct log_entry *partner; /* NULL: none, or not known any more */
+	struct log_entry *partner; /* NULL: there is none, or it was dropped */
 	struct log_entry *events;  /* of an end, as log_window.events */
 	bool within;		   /* of an end: another begin of the task is still open */
 	uint64_t payload[];	   /* log_entry.size bytes */
@@ -120,7 +120,7 @@ struct log_task {
 	uint64_t last;		   /* ns: of the newest entry */
 	uint64_t slow_first;	   /* ns: end of the first entry that is slow */
 	uint64_t slow_last;	   /* ns: end of the last one */
-	uint32_t losses;	   /* of records, when the first one came */
+	uint32_t losses;	   /* losses of records so far when the first slow entry came */
 };
 
 TAILQ_HEAD(log_tasks, log_task);

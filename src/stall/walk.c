@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* How far the edge of a window may be off against the time of a switch. */
+/* The most by which the edge of a window is off against the time of a switch. */
 #define SWITCH_EDGE 50000 /* ns */
 
 static uint64_t middle_of(uint64_t start, uint64_t end)
@@ -63,7 +63,10 @@ static void add_shrinker(struct stall_sum *sum, const struct work *work, uint64_
 		  });
 }
 
-/* The time from @from on is that of the innermost window, in a state, asleep in a function or not. */
+/*
+ * Gives the time from @from on to the innermost window, in a state; @function: in which it slept,
+ * or 0
+ */
 static void spend(struct walk *walk, uint64_t from, enum phase_state state, uint64_t function)
 {
 	const struct work *work = &walk->levels[walk->nr_levels - 1].work;
@@ -90,8 +93,8 @@ static void spend(struct walk *walk, uint64_t from, enum phase_state state, uint
 }
 
 /*
- * A function that does no work of its own kind works for the one around it. Reclaim of some kind is of
- * the kind of the reclaim around it.
+ * A function without work of its own works for the function around it. General reclaim inside a
+ * kind of reclaim is of that kind.
  */
 static void set_work(struct level *level, const struct level *around, const struct plan *plan)
 {
@@ -200,7 +203,7 @@ static void walk_pair(struct walk *walk, struct log_entry *end)
 	details_event(&walk->sum.details, walk->plan, walk->resolver, &record);
 }
 
-/* The innermost slow owner has an event. */
+/* An event goes to its innermost slow owner. */
 static void walk_event(struct walk *walk, struct log_entry *entry)
 {
 	const struct plan_event *event = &walk->plan->events[entry->event];
@@ -225,7 +228,10 @@ static void walk_event(struct walk *walk, struct log_entry *entry)
 	}
 }
 
-/* A task runs when it calls a function and when it returns: time across an edge lacks a switch. */
+/*
+ * A task runs when it calls a function and when it returns. So off-CPU time across an edge means
+ * that a switch was lost.
+ */
 static void walk_off_cpu(struct walk *walk, struct log_entry *entry)
 {
 	const struct log_off_cpu *off_cpu = log_off_cpu(entry);
@@ -250,7 +256,7 @@ static void walk_off_cpu(struct walk *walk, struct log_entry *entry)
 	spend(walk, entry->ts, (enum phase_state)off_cpu->state, off_cpu->function);
 }
 
-/* Work that a sum knows only in part is that of the window around it. */
+/* Work that a sum knows only in part counts for the window around it. */
 static void add_summed(struct walk *walk, struct stall_slice slice, bool is_time)
 {
 	struct stall_sum *sum = &walk->sum;
@@ -313,7 +319,7 @@ static void walk_summed(struct walk *walk, struct log_entry *entry)
 	spend(walk, part->start, STATE_RAN, 0);
 }
 
-/* Goes back to the start of the window that is @around it, or of the log. */
+/* Goes back to the start of the window @around, or of the log. */
 static void walk_back(struct walk *walk, struct log_cursor cursor, size_t around)
 {
 	while (walk->nr_levels > around && log_cursor_back(&cursor)) {

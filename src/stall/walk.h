@@ -11,8 +11,8 @@
 #include "stall/task_log.h"
 
 /*
- * The walk over the log of a task from the end of a stall back to its start. So the windows around a
- * record are known when it is met, and with them its phase and its owner.
+ * The walk goes over a task's log from the end of a stall back to its start. So it knows the
+ * windows around a record when it meets the record, and with them its phase and its owner.
  */
 
 #define WALK_LEVELS 128 /* windows around each other; traced functions nest about ten deep */
@@ -56,14 +56,14 @@ struct walk {
 	struct decode *decode;
 	struct resolver *resolver;
 	uint64_t edge;	       /* ns by which a window may have begun before its calltime */
-	uint64_t off_cpu_from; /* ns: what is known of switches before it does not count */
+	uint64_t off_cpu_from; /* ns: switches before it do not count */
 	bool gap;	       /* a window of a depth in between was missing */
 	uint64_t start;	       /* ns: of the stall, or of the stretch of the log */
 	uint64_t end;
 	uint64_t at;		   /* ns: all time from here on is in a phase */
 	struct log_entry *windows; /* slow ones and pairs */
 	size_t nr_levels;
-	struct level levels[WALK_LEVELS + 1]; /* the first is around the stall, of no work */
+	struct level levels[WALK_LEVELS + 1]; /* level 0 is around the stall, and has no work */
 	struct stall_sum sum;
 };
 

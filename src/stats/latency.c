@@ -28,7 +28,7 @@ static unsigned int power_begin(unsigned int power)
 	return (power - STEP_BITS + 1) * LATENCY_STEPS;
 }
 
-/* ns: the longest time that is counted in a bucket. */
+/* The longest time that a bucket counts, in ns. */
 static uint64_t bucket_last(unsigned int bucket)
 {
 	uint64_t step = LATENCY_STEPS + bucket % LATENCY_STEPS;

@@ -53,7 +53,7 @@ static bool is_entry_of(const struct ranked *entry, uint64_t id, const char *nam
 	return entry->id == id && *entry->name == *name && (!*name || !strcmp(entry->name, name));
 }
 
-/* The entry with most time is the most frequent one, so the search begins with it. */
+/* The entry with most time is looked up most often, so the search begins with it. */
 static struct ranked *ranking_find(const struct ranking *ranking, uint64_t id, const char *name)
 {
 	for (size_t rank = 0; rank < ranking->count; rank++)

@@ -43,7 +43,7 @@ struct account_process {
 	uint64_t waited; /* ns */
 };
 
-/* What no row has, because the kernel's table of that histogram was full. */
+/* Counts that no row has: the kernel's table of the histogram was full. */
 struct account_dropped {
 	uint64_t sites;	    /* allocations of objects */
 	uint64_t pages;	    /* allocations of pages, fallbacks, refills and drains */
@@ -56,9 +56,9 @@ struct account_tables {
 	size_t nr_sites;
 	const struct account_process *processes; /* most pages first */
 	size_t nr_processes;
-	struct account_site all_sites; /* their sum, without a name */
+	struct account_site all_sites; /* the sum of all rows, without a name */
 	struct account_process
-		all_processes; /* the same, without stalls' processes that were dropped */
+		all_processes; /* the same, without the stalls of processes that were dropped */
 	struct account_dropped dropped;
 	uint64_t unreadable; /* rows of the kernel's text */
 };
@@ -109,7 +109,7 @@ void account_begin_interval(struct account *account);
 int account_tables(struct account *account, bool interval, enum account_sort sort,
 		   struct account_tables *ret_tables);
 
-/* A form of an account shows this. */
+/* The data that a form of an account shows. */
 struct account_view {
 	const struct account_tables *tables;
 	enum account_sort sort; /* that of the tables */
@@ -120,7 +120,7 @@ struct account_view {
 	uint64_t duration;	/* ns */
 	uint64_t threshold;	/* ns: shorter stalls are not counted */
 	uint64_t lost;		/* records */
-	bool is_loss_unknown;	/* there were more, the kernel does not say how many */
+	bool is_loss_unknown; /* the number of lost records is higher: the kernel does not always tell it */
 };
 
 /** account_form_names - the names for -f, terminated by NULL; the first is the default */

@@ -15,8 +15,8 @@
 struct stall_fact {
 	const char *key;	   /* in JSON */
 	const char *journal_field; /* NULL: not in the journal */
-	bool for_people;	   /* shown in text, between before and after */
-	bool below;		   /* there in a line of its own below the head */
+	bool for_people;	   /* the text between before and after */
+	bool below;		   /* shown in a line of its own below the head */
 	const char *before;
 	const char *after;
 	bool known;
@@ -28,7 +28,7 @@ struct stall_fact {
 /** stall_facts - the details of a stall, in the order of the output; valid as long as @named */
 void stall_facts(const struct named_stall *named, struct stall_fact facts[STALL_FACTS]);
 
-/* How a form shows a task. */
+/* The punctuation with which a form shows a task. */
 struct task_style {
 	enum text_rule rule;
 	bool brackets;		  /* "nginx[812]", not "nginx-812" */

@@ -5,8 +5,8 @@
 #include "allocfilt/base/failure.h"
 
 /*
- * The file of -o. It is truncated only before the first write: a run that fails earlier leaves the
- * output of the run before it.
+ * The file of -o. It is truncated at the first write: a run that fails before leaves the old output
+ * in place.
  */
 
 /**

@@ -8,7 +8,7 @@
 
 #include "allocfilt/output/view.h"
 
-/* A form that a run brings with it, in place of that of -f. */
+/* A form that replaces that of -f. */
 struct output_form {
 	const struct output_ops *ops; /* without make and release */
 	void *state;		      /* output->form */
@@ -31,7 +31,7 @@ struct output {
 	const struct journal_counts *counts; /* kept by a form that writes entries; NULL: none */
 };
 
-/* A form. Any member may be NULL. Those with a result return 0 or -errno. */
+/* A form. Any member may be NULL. Functions with a result return 0 or -errno. */
 struct output_ops {
 	int (*make)(struct output *output); /* allocate output->form */
 	void (*release)(struct output *output);

@@ -29,15 +29,15 @@ struct journal_counts {
 /* Stalls that are in no output and in no figure, kernel threads' too. */
 struct not_shown {
 	uint64_t shorter; /* than --report */
-	uint64_t others;  /* not of --comm, --cgroup or --min-order */
+	uint64_t others;  /* left out by --comm, --cgroup or --min-order */
 };
 
 /* The cost of a run on a running kernel since its start. */
 struct own_cost {
 	uint64_t cpu;		 /* ns of CPU time, user and system */
-	uint64_t records;	 /* that were read from the kernel's ring buffers */
-	unsigned int events_off; /* now, because of max-cpu */
-	bool had_events_off;	 /* some time in this run */
+	uint64_t records;	 /* records read from the kernel's ring buffers */
+	unsigned int events_off; /* events are off now, because of max-cpu */
+	bool had_events_off;	 /* events were off at some time in this run */
 };
 
 /* The sources of a summary. */
@@ -53,14 +53,14 @@ struct summary_view {
 	const struct overflow *overflows;
 	size_t nr_overflows;
 	enum summary_form form;
-	unsigned int top;  /* how many tasks and cgroups */
+	unsigned int top;  /* rows of tasks and of cgroups */
 	const pid_t *pids; /* only stalls of these processes are shown; 0 ends; NULL: all */
 	uint64_t since;	   /* ns: oldest time seen; 0: none */
 	uint64_t ts;	   /* ns: newest time seen; 0: none */
 	uint64_t report;   /* ns: shorter stalls are not shown; at least plan->threshold */
 	struct not_shown not_shown;
 	bool so_far;	  /* the run goes on */
-	bool is_interval; /* only of the time from since to ts: these were lost before it */
+	bool is_interval; /* a summary of the time from since to ts: these records were lost before it */
 	uint64_t lost_before, lost_times_before;
 	const struct sched_counts *sched; /* NULL: without --off-cpu */
 	bool has_journal;		  /* entries are written */

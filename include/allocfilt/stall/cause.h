@@ -8,22 +8,23 @@
 #include "allocfilt/stall/stall.h"
 
 /*
- * Why a stall took so long: a chain from the whole downwards. Each step is a part of the one before it
- * and at least half of the stall, so the chain is never a guess. Where nothing is half, the two kinds
- * of work with most time are all that is known.
+ * The cause of a stall: a chain from the whole downwards. Each step is a part of the step before it
+ * and at least half of the stall, so the chain is never a guess. Where no kind of work is half, the
+ * two with most time are named.
  */
 
 struct cause_step {
 	const char *title;
-	const struct stall_slice *shrinker; /* in place of the title; NULL: none */
+	const struct stall_slice
+		*shrinker; /* shown instead of the title; NULL: the title is shown */
 	uint64_t ns;
 };
 
 #define CAUSE_STEPS_MAX 4
 
 /*
- * A cause is one of a fixed set: a group of phases; of the rest, or where no group is half, what the
- * task did instead of running; or CAUSE_MIXED.
+ * A cause is a group of phases, or CAUSE_MIXED, or a state in which the task did not run: this one
+ * where the rest, or no group, is half.
  */
 #define CAUSE_OF_STATE(state) (PHASE_GROUPS + (state))
 #define CAUSE_MIXED	      CAUSE_OF_STATE(STATE_RAN)

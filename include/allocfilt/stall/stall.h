@@ -16,8 +16,9 @@ struct stall_slice {
 	uint64_t callback; /* its scan function */
 	enum phase_group group;
 	uint64_t ns;
-	uint64_t count;	   /* pairs of the shrinker */
-	uint64_t function; /* that slept: its address; 0: a shrinker's time, in all states */
+	uint64_t count; /* pairs of the shrinker */
+	uint64_t
+		function; /* address of the function that slept; 0: this is the time of a shrinker, in all states */
 	enum phase_part part;
 	enum phase_state state; /* of a function that slept: STATE_BLOCKED or STATE_SLEPT */
 };
@@ -32,7 +33,7 @@ enum stall_count {
 	STALL_COUNTS
 };
 
-/* 0 says so only where the bit in known is set: an event had that field. */
+/* A count is valid only if its bit in known is set: then an event had that field. */
 struct stall_counts {
 	unsigned int known; /* 1 << enum stall_count */
 	uint64_t count[STALL_COUNTS];
@@ -56,7 +57,7 @@ struct stall {
 	bool incomplete;   /* records were lost meanwhile, or dropped at a limit */
 	const struct stall_slice *shrinkers; /* most time first */
 	size_t nr_shrinkers;
-	bool off_cpu; /* the states in phases are known; else some of STATE_RAN may be another */
+	bool off_cpu; /* the states in phases are known; else time of STATE_RAN may be another state's */
 	const struct stall_slice *sleeps; /* most time first; none without --stack */
 	size_t nr_sleeps;
 	int order; /* -1: unknown */
@@ -66,7 +67,7 @@ struct stall {
 	bool has_reclaimed;
 	uint64_t nr_reclaimed;	/* pages, from the end events inside */
 	const char *compaction; /* outcome of the last zone, "" for none */
-	int priority;		/* the lowest that reclaim came down to, if has_priority */
+	int priority;		/* the lowest priority that reclaim reached, if has_priority */
 	bool has_priority;
 	struct stall_counts counts;
 	uint64_t memcg_id; /* inode number of the cgroup that was reclaimed; 0: unknown */
@@ -77,7 +78,7 @@ struct stall {
 	struct phases phases;
 	/* outcomes of all zones in order, "" for none: "partial_skipped x2, success" */
 	char outcomes[STALL_OUTCOMES_MAX];
-	char nodes[STALL_NODES_MAX]; /* that were reclaimed from, "" for none: "0,2-3" */
+	char nodes[STALL_NODES_MAX]; /* nodes that reclaim took pages from, "" for none: "0,2-3" */
 };
 
 /* A slow window of a stall, or a slow pair; starts with all zeros. */
@@ -86,7 +87,7 @@ struct stall_window {
 	uint64_t end;
 	int role; /* enum role, or ROLE_NONE */
 	bool is_pair;
-	struct record begin; /* of a pair; here and below without the fields of events */
+	struct record begin; /* of a pair; fields of events are not set, here and below */
 	struct record exit;  /* or the end of a pair */
 	uint64_t shrinker;   /* of a slab pair */
 	uint64_t callback;

@@ -8,8 +8,8 @@
 #include "allocfilt/record/record.h"
 
 /*
- * Whose a record is. The idle task is one task per CPU. A record of an interrupt belongs to its CPU
- * and its kind of interrupt, never to the interrupted task.
+ * The owner of a record: a task, where the idle task is one task per CPU; or the interrupts of one
+ * CPU and kind, never the interrupted task.
  */
 
 enum owner_kind { OWNER_TASK, OWNER_IDLE, OWNER_SOFTIRQ, OWNER_HARDIRQ, OWNER_NMI };
