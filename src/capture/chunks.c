@@ -144,7 +144,7 @@ int chunks_open(struct chunks **ret_chunks, const struct codec *codec, bool big_
 		if (ret)
 			break;
 		chunks->next += CHUNK_HEADER + (off_t)packed;
-		/* A few bytes may become any number of zeros. */
+		/* A few bytes may expand to any number of zeros. */
 		if ((*ret_size + (off_t)size) / (off_t)limits->page >
 			    (chunks->next - chunks->start) / PAGE_PACKED ||
 		    (size > largest && size - largest > limits->room)) {
@@ -215,7 +215,10 @@ static int next_chunk(struct chunks *chunks)
 	chunks->left--;
 	chunks->at = 0;
 	chunks->length = size;
-	/* No page begins so: these are counted as damaged, and those after them keep their places. */
+	/*
+	 * Pages that cannot be expanded become bytes that begin no page: they count as damaged, and
+	 * the pages after them keep their places.
+	 */
 	if (codec_expand(chunks->codec, chunks->data, size, chunks->packed, packed)) {
 		memset(chunks->data, 0xff, size);
 		chunks->damaged = true;

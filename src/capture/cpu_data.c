@@ -59,7 +59,7 @@ void cpu_data_rewind(struct cpu_data *data)
 		chunks_rewind(data->chunks);
 }
 
-/* The offset of the next page to read: of a hole its last one. */
+/* The offset of the next page to read; in a hole, that of its last page. */
 static off_t skip_hole(const struct cpu_data *data, off_t page)
 {
 	off_t offset = data->offset, next = lseek(data->fd, data->start + offset, SEEK_DATA);

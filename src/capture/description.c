@@ -8,9 +8,12 @@
 #include "allocfilt/base/text.h"
 #include "allocfilt/capture/write.h"
 
-/* The file `capture`: what is in no file of the kernel. parse_description() in reader.c reads it. */
+/*
+ * The file `capture`: facts that no file of the kernel has. parse_description() in reader.c reads
+ * it.
+ */
 
-/* As the kernel has it, on one line. */
+/* The kernel's text, on one line. */
 static void print_pressure(FILE *stream, const char *key, const struct memory_pressure *pressure)
 {
 	if (pressure->known)

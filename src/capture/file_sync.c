@@ -9,7 +9,7 @@
 
 #define REQUESTS_MAX 1024 /* at once; with more of them file_sync_start() waits for one */
 
-/* A file that cannot be synced, as on a file system in memory, is as safe as it can be. */
+/* A file that cannot be synced, as in memory, is as safe as it can be. */
 static void keep_error(struct file_sync *sync, int64_t result)
 {
 	if (result < 0 && result != -EINVAL && !sync->error)

@@ -11,7 +11,7 @@
  * aio_fsync(3) starts threads, and each file has to stay open.
  */
 struct file_sync {
-	aio_context_t context; /* 0: the kernel has none for us, and each file is waited for */
+	aio_context_t context; /* 0: the kernel gave us none, and each sync is waited for */
 	int pending;
 	int error; /* -errno of the first one that failed, until it was returned */
 };

@@ -334,7 +334,7 @@ static int open_cpus(struct capture *capture, struct failure *failure)
 	return 0;
 }
 
-/* If no page shows the byte order, all pages are damaged; page_check() says so. */
+/* Where no page shows the byte order all pages are damaged; page_check() says so. */
 static void guess_order(struct capture *capture)
 {
 	struct page_layout *layout = &capture->source.layout;
@@ -387,7 +387,7 @@ static void check_names(struct capture *capture)
 	static const char *const names[] = { "kallsyms", "mountinfo", "saved_cmdlines", "tasks",
 					     "cgroups" };
 
-	/* In memory all of them can be read. */
+	/* Files in memory can all be read. */
 	if (capture->dat)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
@@ -409,7 +409,7 @@ static int use_functions(struct capture *capture, char *text)
 	free(capture->functions_text);
 	free(capture->functions);
 	capture->functions_text = text;
-	/* Each has a letter and a newline at least. */
+	/* Each name has a letter and a newline at least. */
 	capture->functions = calloc(strlen(text) / 2 + 2, sizeof(*capture->functions));
 	while (capture->functions && (line = strsep(&text, "\n"))) {
 		line[strcspn(line, " \t")] = '\0';
@@ -477,7 +477,9 @@ static int open_all(struct capture *capture, struct failure *failure)
 	flaws = capture->info.flaws;
 	if (capture->function_graph && !has_event(capture, "ftrace", "funcgraph_exit")) {
 		capture->function_graph = false;
-		/* A kernel without function_graph lacks it: trace-cmd takes what there is. */
+		/*
+		 * A kernel without function_graph lacks the format: trace-cmd records without it.
+		 */
 		if (capture->info.flaws == flaws && !capture->dat)
 			count_flaw(capture, "events/ftrace/funcgraph_exit/format", "missing");
 	}
@@ -718,7 +720,7 @@ const struct capture_counts *capture_counts(const struct capture *capture, int c
 	return place < 0 ? NULL : &capture->cpus[place].counts;
 }
 
-/* It may be the damage that left none. */
+/* The damage may be the reason. */
 static int no_events(struct capture *capture, uint64_t bad_pages)
 {
 	char count[64];

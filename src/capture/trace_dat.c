@@ -94,7 +94,7 @@ static bool span_string(struct span *span, char *text, size_t size)
 	return false;
 }
 
-/* A text with its size before it, in a number of @width bytes. NULL: it is not all there. */
+/* Returns the text behind its size, a number of @width bytes. NULL: the section ends before. */
 static char *span_text(struct span *span, size_t width, size_t *ret_length)
 {
 	uint64_t length;
@@ -137,7 +137,7 @@ static bool keep_file(struct trace_dat *dat, const char *path, char *text, size_
 	return true;
 }
 
-/* @text belongs to the file, or is freed. */
+/* Takes @text over, or frees it. */
 static bool add_file(struct trace_dat *dat, const char *path, char *text, size_t length)
 {
 	bool kept = keep_file(dat, path, text, length);
@@ -153,7 +153,7 @@ static int compare_paths(const void *left, const void *right)
 		      ((const struct source_file *)right)->path);
 }
 
-/* Files with one path: any of them stays. */
+/* Two files of one path: either of them stays. */
 static void sort_files(struct trace_dat *dat)
 {
 	size_t kept = 0;
@@ -246,7 +246,7 @@ static bool read_cmdlines(struct trace_dat *dat, struct span *span)
 	return add_text(dat, span, 8, "saved_cmdlines");
 }
 
-/* In the order of version 6; of version 7 each is a section of its own. */
+/* The parts in the order of version 6. In version 7 each is a section. */
 static const struct part {
 	enum option option;
 	const char *name;
@@ -318,7 +318,10 @@ static bool read_cpus(struct trace_dat *dat, struct dat_buffer *buffer, struct s
 			size = (uint64_t)dat->size - offset;
 			set_flaw(dat, "the end of the file");
 		}
-		/* They lie beside each other: all buffers are read in the time of one file. */
+		/*
+		 * Buffers do not overlap: reading all of them takes as long as reading the file
+		 * once.
+		 */
 		if ((off_t)size > dat->data_left)
 			return false;
 		dat->data_left -= (off_t)size;
@@ -347,8 +350,8 @@ static bool read_clock(struct dat_buffer *buffer, struct span *span)
 }
 
 /*
- * Version 6: what is at the offset of a buffer, and at the end of the header, is the same.
- * @clock: it follows, as trace-cmd wrote it before 3.0
+ * Version 6: the same data is at the offset of a buffer and at the end of the header. @clock: it
+ * follows, as trace-cmd wrote it before 3.0
  */
 static bool read_places(struct trace_dat *dat, struct dat_buffer *buffer, struct span *span,
 			uint64_t cpus, bool clock)
@@ -476,11 +479,11 @@ static bool read_section(struct trace_dat *dat, const struct part *part, uint64_
 /* Options that were read so far. */
 struct options_found {
 	uint64_t bytes;
-	uint64_t next;	/* version 7: where the next ones are; 0: nowhere */
+	uint64_t next;	/* version 7: the offset of the next options; 0: there are none */
 	uint64_t cpus;	/* version 6: CPUCOUNT; 0: none */
 	uint64_t parts; /* a bit for each of parts[] that was read */
 	bool clock;
-	bool clock_follows; /* version 6: it is not in the option, but after the places */
+	bool clock_follows; /* version 6: the offset is not in the option, but after the places */
 };
 
 static bool read_option(struct trace_dat *dat, struct span *data, enum option id,
@@ -616,7 +619,7 @@ static int refuse_compression(const char *path, const char *name, const char *pa
 			   path, name);
 }
 
-/* Names in messages: what is no name is not shown. */
+/* A name for messages; a text that is no name is not shown. */
 static bool is_word(const char *text)
 {
 	return *text && !text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789._-")];

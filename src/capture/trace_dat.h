@@ -16,7 +16,7 @@
  * not by libtracecmd, whose API has records, but neither pages nor the texts of formats and symbols.
  */
 
-/* Where the pages of a CPU are in the file. */
+/* The place of a CPU's pages in the file. */
 struct dat_cpu {
 	int cpu;
 	off_t offset;

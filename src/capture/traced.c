@@ -84,8 +84,8 @@ void traced_page(struct traced *traced, const struct data_source *source,
 }
 
 /*
- * Does the role own an event that nothing else can claim? If its function was not traced, such an event
- * is not shown either way, and what it tells of a stall is known.
+ * Does the role own an event that no other role can own? If its function was not traced, such an
+ * event is not shown either way, and a stall has its facts.
  */
 static bool owns_alone(const char *function)
 {

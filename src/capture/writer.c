@@ -101,7 +101,9 @@ static struct dirent *next_entry(DIR *directory)
 	return entry;
 }
 
-/* Calls @visit for what is in a directory, for what is in a directory of it first. */
+/*
+ * Calls @visit for each entry of a directory, and before that for the entries of a directory in it.
+ */
 static void walk(int dir,
 		 void (*visit)(void *context, int dir, const char *name, bool is_directory),
 		 void *context)
@@ -284,7 +286,10 @@ int capture_put(struct capture_writer *writer, const char *path, const char *tex
 	return ret;
 }
 
-/* What does not change from segment to segment is on the disk once. Not all file systems have links. */
+/*
+ * Files that do not change from segment to segment are hard links: their data is on the disk once.
+ * Not all file systems have links.
+ */
 static bool link_from_before(struct capture_writer *writer, const char *path)
 {
 	const char *name;
@@ -367,7 +372,7 @@ int capture_add_cpu(struct capture_writer *writer, int cpu)
 	return ret;
 }
 
-/* A disk that is full may have taken a part of a page. @ret: of the write, which is returned */
+/* A full disk may have taken a part of a page. @ret: of the write, which is returned */
 static int drop_cut_page(const struct capture_writer *writer, int fd, int ret)
 {
 	off_t end = ret ? lseek(fd, 0, SEEK_CUR) : 0;
@@ -509,8 +514,9 @@ static int write_held(struct capture_writer *writer, int cpu)
 }
 
 /*
- * What the kernel adds to a page that was read comes as a page of its own, whose time is that of the last
- * record before it, for which the times of its records were made. So they may follow that record.
+ * The kernel may add records to a page that was read. They come as a page of their own, with the
+ * time of the last record before it, for which the times of its records were made: so they may
+ * follow that record.
  */
 static bool join(struct capture_writer *writer, struct held_page *held,
 		 const struct page_content *part)
@@ -518,7 +524,7 @@ static bool join(struct capture_writer *writer, struct held_page *held,
 	const struct page_layout *layout = writer->layout;
 	size_t size = held->content.size + part->size;
 	uint32_t commit = (uint32_t)size;
-	/* Of a long of 8 bytes in their order the higher ones are 0. */
+	/* The higher bytes of a long of 8 bytes are 0. */
 	size_t at = 8 + (layout->big_endian ? layout->long_size - sizeof(commit) : 0);
 
 	if (!held->used || held->whole || part->lost || part->ts != held->content.newest ||
@@ -545,7 +551,7 @@ int capture_add_page(struct capture_writer *writer, int cpu, const void *page, s
 	memcpy(held->bytes, page, length);
 	memset(held->bytes + length, 0, writer->page_size - length);
 	held->used = true;
-	/* How many records were lost stands after the last one. */
+	/* The number of lost records stands behind the last record. */
 	held->whole = state != PAGE_GOOD || content.lost;
 	held->content = content;
 	return ret;
@@ -604,7 +610,7 @@ int capture_synced(struct capture_writer *writer, bool wait)
 
 /* ---- segments ---- */
 
-/* Of one that is being made or removed it begins with a dot. */
+/* The name of a segment that is being made or removed begins with a dot. */
 static void name_segment(char name[SEGMENT_NAME_MAX], unsigned int number, bool whole)
 {
 	snprintf(name, SEGMENT_NAME_MAX, "%s%06u", whole ? "" : ".", number);

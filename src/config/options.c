@@ -27,7 +27,7 @@ static int letter_of(const struct key *key)
 	return key->option && key->option[1] != '-' ? key->option[1] : 0;
 }
 
-/* What getopt_long() returns for an option: its letter, or a number above all letters. */
+/* The code that getopt_long() returns for an option: its letter, or a number above all letters. */
 static int code_of(const struct key *key)
 {
 	return letter_of(key) ? letter_of(key) : (int)(UCHAR_MAX + 1 + (key - keys));

@@ -162,8 +162,8 @@ static noinline const char *read_path(struct cgroups *cgroups, uint64_t id)
 }
 
 /*
- * Inode numbers of cgroups are not reused, so an entry never becomes wrong. A capture is in the table
- * as a whole.
+ * Inode numbers of cgroups are not reused, so an entry never becomes wrong. The table has all
+ * cgroups of a capture.
  */
 const char *cgroups_path(struct cgroups *cgroups, uint64_t id)
 {

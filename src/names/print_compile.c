@@ -30,8 +30,8 @@ static const struct {
 };
 
 /*
- * The first error stays, and only it counts: after it the text is at its end, and the functions go on
- * with a step that is thrown away, so that they need not check what they call.
+ * The first error stays. After it the text is at its end, and steps are thrown away, so that no
+ * function has to check the ones it calls.
  */
 struct compiler {
 	struct print_program *program;
@@ -42,7 +42,7 @@ struct compiler {
 	char *room;	     /* where the next text goes */
 	const char *field;   /* the first in the present argument */
 	bool in_names;	     /* of __print_flags() and __print_symbolic() */
-	bool undefined;	     /* one of these has a value that is not known */
+	bool undefined;	     /* one of these names has an unknown value */
 	size_t nr_allocated; /* steps */
 	int on_stack;	     /* numbers, when the steps so far have run */
 	int nesting;
@@ -50,11 +50,11 @@ struct compiler {
 	int error;
 };
 
-/* What the steps of an expression leave. */
+/* The result that the steps of an expression leave. */
 enum result {
 	RESULT_TEXT,	 /* it is printed */
 	RESULT_NUMBER,	 /* on the stack */
-	RESULT_CONSTANT, /* the same, and the last step is its STEP_NUMBER */
+	RESULT_CONSTANT, /* a number too, whose STEP_NUMBER is the last step */
 };
 
 static enum result unknown(struct compiler *compiler)
@@ -151,7 +151,7 @@ static size_t identifier_length(const char *at)
 	return length;
 }
 
-/* Is a word one of a list with commas? */
+/* Is a word in a list with commas? */
 static bool is_one_of(const char *word, size_t length, const char *list)
 {
 	size_t other = strcspn(list, ",");
@@ -165,7 +165,7 @@ static bool is_one_of(const char *word, size_t length, const char *list)
 	return true;
 }
 
-/* Returns what one character of a literal stands for, and moves past it. */
+/* Returns the character that a literal has here, and moves past it. */
 static char parse_character(const char **at)
 {
 	static const char letters[] = "ntr", characters[] = "\n\t\r";
@@ -466,7 +466,7 @@ static enum result parse_cast(struct compiler *compiler, struct value type)
 	return operand == RESULT_TEXT ? unknown(compiler) : RESULT_NUMBER;
 }
 
-/* "~" and "-" are known before constants alone. */
+/* The operators "~" and "-" are understood before constants alone. */
 static enum result parse_unary(struct compiler *compiler)
 {
 	struct value type, operand;

@@ -50,7 +50,7 @@ enum step_kind {
 	STEP_PUT_LITERAL, /* text */
 };
 
-/* How a number is printed; of a symbol, the letter is 's' or 'S' for %ps and %pS. */
+/* The conversion of a number; of a symbol, the letter is 's' or 'S' for %ps and %pS. */
 struct conversion {
 	char letter; /* 'd', 'u', 'x' */
 	bool zeros;  /* fill the width */
@@ -106,7 +106,7 @@ void print_program_free(struct print_program *program);
 size_t print_run(const struct print_program *program, const struct print_source *source,
 		 const char *field, char *text, size_t size, size_t used);
 
-/* Arithmetic of C, for what is constant when it is compiled. */
+/* Arithmetic of C, for expressions that are constant when they are compiled. */
 struct value value_wrap(struct value value);
 struct value value_unary(char op, struct value a);
 struct value value_binary(char op, struct value a, struct value b);

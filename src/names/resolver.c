@@ -18,8 +18,9 @@
 #define CGROUPS_MAX 64 /* paths in memory */
 
 /*
- * They wait for a bit, a work item or a file's wake-up for whoever calls them: their caller tells
- * more. mm/filemap.c (folios from 5.16), kernel/workqueue.c, fs/select.c, block/blk-core.c.
+ * Functions that wait for a bit, a work item or a file's wake-up on behalf of their caller, whose
+ * name tells more. mm/filemap.c (folios from 5.16), kernel/workqueue.c, fs/select.c, block/blk-
+ * core.c.
  */
 static const char *const waits[] = {
 	"wait_on_page_bit_common", "folio_wait_bit_common", "wait_on_page_bit",
@@ -61,7 +62,7 @@ struct resolver {
 	struct role_entry roles[1 << ROLES_BITS];
 };
 
-/* An event whose format cannot be read has no records that are shown: decode says so. */
+/* An event without a readable format has no records that are shown: decode says so. */
 static bool read_event_texts(struct resolver *resolver, const struct plan *plan)
 {
 	bool enough_memory = true;
@@ -314,7 +315,10 @@ uint64_t resolver_realtime(const struct resolver *resolver, uint64_t ts)
 
 	if (!resolver->nr_marks)
 		return 0;
-	/* By the mark before it, whenever this is asked: one stall has one time in all that is shown. */
+	/*
+	 * The time follows from the mark before it, whenever it is asked: a stall has one time in
+	 * all forms.
+	 */
 	while (--mark > resolver->marks && mark->ts > ts)
 		;
 	return mark->realtime + (ts - mark->ts);

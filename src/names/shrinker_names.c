@@ -105,7 +105,10 @@ static struct place *find(struct shrinker_names *names, uint64_t shrinker)
 	return link ? container_of(link, struct place, link) : NULL;
 }
 
-/* An address has one superblock at a time, so places never run out before superblocks. */
+/*
+ * An address has one superblock at a time, so there are as many places for addresses as for
+ * superblocks.
+ */
 static struct superblock *add(struct shrinker_names *names, struct place *place, uint64_t shrinker)
 {
 	if (names->nr_superblocks == SHRINKER_NAMES_MAX) {

@@ -20,7 +20,7 @@
 #define LOOK_PAUSE  NS_PER_SECOND	 /* between two looks at /proc/modules */
 #define UNKNOWN_MAX (60 * NS_PER_SECOND) /* the longest time that an unknown address waits */
 
-/* Memory that grows, not of the heap: nothing else is between it and what it grows to. */
+/* Memory that grows. It is not of the heap, where other blocks would lie in its way. */
 struct area {
 	char *base;
 	size_t used;
@@ -31,15 +31,15 @@ struct area {
 struct entry {
 	uint64_t address;
 	uint32_t size; /* up to the next symbol of the same module; 0: unknown */
-	uint32_t name; /* in the text, where the module's follows; NOT_CODE: data, while reading */
+	uint32_t name; /* in the text, before the module's name; NOT_CODE: data, while reading */
 };
 
 #define NOT_CODE UINT32_MAX
 
 /*
- * The lines of a module are contiguous, in any order: a block. The symbol of an address is the nearest
- * one at or below it, of several at one address the first in the file. It ends where the next symbol
- * of its block begins.
+ * The lines of a module are contiguous, in any order: a block. An address belongs to the nearest
+ * symbol at or below it; of several at one address, to the first in the file. A symbol ends where
+ * the next one of its block begins.
  */
 struct symbols {
 	int fd;
@@ -79,7 +79,7 @@ static bool area_has_room(struct area *area, size_t bytes)
 	return true;
 }
 
-/* Gives back what reading took for data symbols. */
+/* Gives back the memory that data symbols took while the file was read. */
 static void area_trim(struct area *area)
 {
 	size_t size = (area->used / AREA_STEP + 1) * AREA_STEP;
@@ -213,7 +213,7 @@ int symbols_readable(const struct symbols *symbols)
 
 /* ---- reading ---- */
 
-/* Returns where the text begins; the area has room for it. */
+/* Returns the place of the text; the area has room for it. */
 static uint32_t put_symbol_name(struct area *area, const char *text, size_t max)
 {
 	size_t start = area->used;
@@ -251,7 +251,7 @@ static bool add_line(struct symbols *symbols, const struct kallsyms_line *line)
 	return true;
 }
 
-/* Of several at one address the first in the file comes first, and data last. */
+/* Symbols of one address stand in the order of the file, data last. */
 static bool is_before(const struct entry *one, const struct entry *other)
 {
 	return one->address != other->address ? one->address < other->address :
@@ -327,7 +327,7 @@ static void merge_modules(struct symbols *symbols)
 	symbols->entries.used = kept * sizeof(*entries);
 }
 
-/* The section's start may be a function's address, and its end that of nothing. */
+/* The start of the section may be the address of a function; no symbol is at its end. */
 static void see_section(struct symbols *symbols, const struct kallsyms_line *line)
 {
 	if (strncmp(line->name, "__sched_text_", 13))

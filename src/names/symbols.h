@@ -17,7 +17,7 @@
 #define SYMBOL_NAME_MAX	  96 /* with the NUL; a longer one is cut */
 #define SYMBOL_MODULE_MAX 56 /* MODULE_NAME_LEN of a 64-bit kernel */
 
-#define SYMBOLS_MAX	 (1u << 20)  /* what comes after them in the file has no name */
+#define SYMBOLS_MAX	 (1u << 20)  /* later symbols of the file have no name */
 #define SYMBOLS_TEXT_MAX (48u << 20) /* bytes of all names; the same */
 
 struct symbol {

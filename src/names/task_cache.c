@@ -35,8 +35,8 @@ struct task_cache {
 	struct task *tasks;
 	struct task_info
 		*infos; /* of tasks; a capture may have many tasks with nothing but a name */
-	struct task
-		*last; /* found or inserted last, or NULL: of a record several things are asked */
+	struct task *
+		last; /* found or inserted last, or NULL: each record asks several times for one task */
 	uint64_t next_pass; /* ns: not before, unless a task was seen since the last one */
 	bool waits;	    /* was a task seen that waits for a pass? */
 	bool evicted;	    /* was any task evicted? */
@@ -116,7 +116,7 @@ static bool is_memory_line(const char *line)
 	return false;
 }
 
-/* Lines are "N:controllers:/path": cgroups(7). Of a long path the end is kept: it has the unit. */
+/* Lines are "N:controllers:/path": cgroups(7). The end of a long path is kept: it has the unit. */
 static void read_cgroup(const struct task_cache *cache, struct task_info *info)
 {
 	char text[8192];
@@ -240,7 +240,7 @@ static inline struct task *find(struct task_cache *cache, int tid)
 
 /* ---- names ---- */
 
-/* What /proc does not have waits for a pass over saved_cmdlines. */
+/* A task that /proc does not have waits for a pass over saved_cmdlines. */
 static void read_name(const struct task_cache *cache, struct task *task, uint64_t ts)
 {
 	char text[64]; /* longer than a name, for the suffix that /proc adds */
@@ -276,8 +276,8 @@ static void read_saved(struct task_cache *cache)
 }
 
 /*
- * One pass for all that were seen by then. They come in rounds, so passes are no more than these.
- * A task that was evicted comes alone.
+ * One pass serves all tasks seen by then. They come in rounds, so there are no more passes than
+ * rounds. A task that was evicted comes alone.
  */
 static void read_saved_if_due(struct task_cache *cache, const struct task *task, uint64_t ts)
 {
@@ -306,8 +306,8 @@ static noinline struct task *insert_and_read(struct task_cache *cache, int tid, 
 }
 
 /*
- * A capture is in the table as a whole, so nothing more is read for it. In a live run all tasks
- * are seen before they are looked up, so one that is not found was evicted.
+ * The table has all tasks of a capture. A live run sees each task before it looks it up, so one
+ * that is not found was evicted.
  */
 static inline struct task *find_or_read(struct task_cache *cache, int tid, uint64_t ts, bool lookup)
 {
@@ -345,7 +345,10 @@ void task_cache_see_saved(struct task_cache *cache, uint64_t ts)
 
 		if (!task)
 			task = insert(cache, saved.tid);
-		/* Another program, or another task of the same id. The kernel may forget a name. */
+		/*
+		 * The name may be another program's, or another task's of the same id; the kernel
+		 * may forget one.
+		 */
 		if (strcmp(task->name, saved.name) && strcmp(saved.name, TASK_UNNAMED)) {
 			memcpy(task->name, saved.name, sizeof(saved.name));
 			task->name_at = ts;
@@ -356,7 +359,7 @@ void task_cache_see_saved(struct task_cache *cache, uint64_t ts)
 	}
 }
 
-/* Of a capture nothing is read again. NULL: look further */
+/* A capture is not read again. NULL: look further */
 static inline const struct task *known_task(const struct task_cache *cache, int tid)
 {
 	const struct task *last = cache->last;

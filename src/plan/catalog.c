@@ -226,7 +226,7 @@ const struct catalog_histogram catalog_histograms[HISTOGRAM_COUNT] = {
 
 bool catalog_name_matches(const char *function, const char *name)
 {
-	/* Without a call of strlen(): this runs for each name and each of the kernel's symbols. */
+	/* No strlen() here: this runs for each name and each of the kernel's symbols. */
 	while (*name && *name == *function)
 		name++, function++;
 	return !*name && (!*function || *function == '.');

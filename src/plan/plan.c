@@ -114,7 +114,7 @@ static int add_event(struct plan *plan, const char *system, const char *name, en
 	return event->system && event->name ? 0 : -ENOMEM;
 }
 
-/* Called when the functions and the catalog's events of the plan are complete. */
+/* The functions and the catalog's events of the plan are complete by now. */
 static void set_rule(struct plan *plan, struct plan_event *event)
 {
 	const struct catalog_event *catalog = &catalog_events[event->id];
@@ -339,7 +339,7 @@ bool plan_can_spare(const struct plan *plan, const struct plan_event *event)
 		return true;
 	if (event->rule == RULE_NEVER || catalog_events[event->id].children)
 		return false;
-	/* Nothing else tells the time of a pair, except shrink_slab() that of slab pairs. */
+	/* No function tells the time of a pair, except shrink_slab() that of slab pairs. */
 	return event->rule != RULE_PAIR ||
 	       (plan->roles & ROLE_BIT(ROLE_SLAB) && catalog_pair_role(event->id) == ROLE_SHRINKER);
 }

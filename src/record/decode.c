@@ -20,7 +20,7 @@
 /* Deeper than any kernel's return stack: such a record is damaged. */
 #define DEPTH_MAX 1024
 
-/* Which field of an event goes where in struct record. */
+/* The field of an event for each member of struct record. */
 struct binding {
 	const char *name;
 	uint16_t to;
@@ -80,13 +80,13 @@ static const struct binding superblock_bindings[] = {
 	{ NULL },
 };
 
-/* Where a field is, and how it becomes a number of 8 bytes: see load_field(). */
+/* The place of a field, and its way to a number of 8 bytes: see load_field(). */
 struct field {
 	uint64_t mask;	/* of the bits that it has; all for one with a sign */
 	uint16_t last;	/* offset of the 8 bytes that end with the field */
 	uint16_t to;	/* in struct record */
-	uint8_t unused; /* bits of these 8 bytes that are others' */
-	bool wide;	/* becomes 8 bytes in the record, else 4 */
+	uint8_t unused; /* bits of these 8 bytes that other fields have */
+	bool wide;	/* the member of the record has 8 bytes, else 4 */
 };
 
 struct format {
@@ -97,7 +97,7 @@ struct format {
 	size_t minimum;		  /* bytes of a whole record */
 	struct field fields[FIELDS_MAX];
 	unsigned int nr_fields;
-	struct record_fields unknown; /* what the event's fields are until they are read */
+	struct record_fields unknown; /* the fields' values until they are read */
 	uint16_t data; /* offset of the field without a fixed size: buf, id of our probe, caller */
 };
 
@@ -117,7 +117,7 @@ struct window_offsets {
 	bool function_is_long; /* of 8 bytes, else of 4 */
 };
 
-/* What is known of a CPU from its records so far. */
+/* The state of a CPU after its records so far. */
 struct cpu_state {
 	int16_t indent;
 	bool switched; /* the newest record is sched_switch */
@@ -161,7 +161,7 @@ struct decode *decode_new(const struct data_source *source)
 	return decode;
 }
 
-/* Records of these are known, and not used. */
+/* Records of these events are expected, and not used. */
 static struct format ignored = { .event = DECODE_IGNORE, .minimum = SIZE_MAX };
 
 void decode_free(struct decode *decode)
@@ -508,7 +508,7 @@ int decode_type(const struct decode *decode, const void *data, size_t size)
 								 -1;
 }
 
-/* Returns the format of a record, or NULL for one that has none, or less bytes than that takes. */
+/* Returns the format of a record; NULL: its type has none, or it has less bytes than the format. */
 static inline const struct format *format_of(const struct decode *decode, const void *data,
 					     size_t size)
 {
@@ -520,7 +520,7 @@ static inline const struct format *format_of(const struct decode *decode, const 
 	return format && size >= format->minimum ? format : NULL;
 }
 
-/* A record for which format_of() finds no format: counts it. */
+/* Counts a record for which format_of() finds no format. */
 static noinline int drop_record(struct decode *decode, const void *data, size_t size)
 {
 	const struct format *format;
@@ -568,7 +568,7 @@ static struct cpu_state *state_of(const struct decode *decode, int cpu)
 								   decode->nr_cpus];
 }
 
-/* A stack tells of the switch before it where that task sleeps. */
+/* The stack behind a switch shows where the task that left sleeps. */
 static void decode_stack(struct decode *decode, const char *data, size_t at, bool after_switch,
 			 struct record *record)
 {

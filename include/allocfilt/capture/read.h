@@ -16,7 +16,7 @@
 
 struct capture;
 
-/* A message about a trace.dat from which nothing can be shown. */
+/* The message for a trace.dat from which nothing can be shown. */
 #define CAPTURE_NO_EVENTS                                                                          \
 	"no event of slow allocations in it; what it takes: trace-cmd record -p function_graph "   \
 	"-l '__alloc*_pages*' -l 'try_to_*_pages' -l 'shrink_*' -l 'compact_zone*' "               \
@@ -42,8 +42,8 @@ const struct data_source *capture_source(const struct capture *capture);
 
 struct capture_info {
 	uint64_t threshold;   /* ns, of the recording; 0: not known */
-	bool described;	      /* has the file `capture`; its threshold is the default */
-	uint64_t flaws;	      /* files that were damaged, missing or unreadable so far */
+	bool described;	      /* the capture has the file `capture`; its threshold is the default */
+	uint64_t flaws;	      /* files found damaged, missing or unreadable so far */
 	char first_flaw[768]; /* "" or the first of them */
 	char others[256]; /* names of the other buffers with data, printable; "": there are none */
 };
@@ -63,7 +63,7 @@ int capture_find_traced(struct capture *capture, bool (*stop)(void *context), vo
 
 struct capture_counts {
 	uint64_t lost; /* records */
-	uint64_t read; /* records that were read from the buffer: none of them is missing */
+	uint64_t read; /* records that were read from the buffer: the data must have them all */
 };
 
 /**
@@ -76,12 +76,12 @@ const struct capture_counts *capture_counts(const struct capture *capture, int c
 /** capture_offer - what plan_make() may choose from; valid while the capture is open */
 void capture_offer(struct capture *capture, struct plan_offer *offer);
 
-/* A page of a CPU's data as it is there. */
+/* A page of a CPU's data, unchecked. */
 struct capture_page {
 	const void *data; /* valid until the next one of this CPU is read */
-	size_t length;	  /* bytes; less than a whole page at the end only */
+	size_t length;	  /* bytes; less than a whole page only at the end of the data */
 	uint64_t offset; /* bytes from the start of this CPU's data; holes of a sparse file count */
-	bool last;	 /* nothing follows it but zeros */
+	bool last;	 /* only zeros follow it */
 };
 
 /**

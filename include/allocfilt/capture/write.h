@@ -87,13 +87,13 @@ int capture_put(struct capture_writer *writer, const char *path, const char *tex
  */
 int capture_copy(struct capture_writer *writer, const char *from_dir, const char *name);
 
-/* The file `capture`: what is in no file of the kernel. */
+/* The file `capture`: facts that no file of the kernel has. */
 struct capture_description {
 	const struct data_source *source; /* the running kernel */
 	const struct plan *plan;
-	const pid_t *pids;		     /* that are recorded alone, 0 ends; NULL: all */
-	time_t date;			     /* of the start */
-	const char *probe;		     /* lines on the probe; "": there is none */
+	const pid_t *pids; /* the only processes that are recorded, 0 ends; NULL: all */
+	time_t date;	   /* of the start */
+	const char *probe; /* lines on the probe; "": there is none */
 	const struct capture_counts *counts; /* by place of source->cpus */
 };
 

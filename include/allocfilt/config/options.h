@@ -43,7 +43,7 @@ enum key_kind {
 
 #define OPTIONS_OOM_SCORE_UNSET INT_MIN
 
-/* How much of the summary is printed; forms for programs have all of it, or none. */
+/* The part of the summary that is printed; forms for programs have all of it, or none. */
 enum summary_form { SUMMARY_SHORT, SUMMARY_FULL, SUMMARY_NONE };
 
 enum account_sort { SORT_WASTED, SORT_ALLOCATED, SORT_COUNT };
@@ -92,9 +92,9 @@ struct options {
 	unsigned int rate;	  /* entries of stalls a minute; 0: no limit */
 	unsigned int burst;	  /* entries of one burst */
 	uint64_t status_interval; /* ns between entries on the run itself, 0: none */
-	uint64_t max_cpu;	  /* percent of a CPU that we may take, 0: no limit */
-	int oom_score;		  /* oom_score_adj of our own, or OPTIONS_OOM_SCORE_UNSET */
-	uint64_t limit_memory;	  /* bytes in which records may wait */
+	uint64_t max_cpu;	  /* percent of a CPU that allocfilt may take, 0: no limit */
+	int oom_score;		  /* our own oom_score_adj, or OPTIONS_OOM_SCORE_UNSET */
+	uint64_t limit_memory;	  /* bytes of memory for records that wait */
 
 	const char *const *formats; /* as passed to options_parse() */
 	uint64_t on_command_line;   /* a bit for each key, see options_on_command_line() */

@@ -98,7 +98,8 @@ struct catalog_role {
 	 */
 	enum phase_group group;
 	enum phase_part part; /* see plan_part() */
-	enum role substitute; /* does the same work where this role has no function, or ROLE_NONE */
+	enum role
+		substitute; /* a role that does the same work where this one has no function, or ROLE_NONE */
 	const char *names[CATALOG_NAMES_MAX]; /* the first that exists is traced; NULL ends */
 };
 
@@ -118,7 +119,7 @@ enum event_id {
 	EVENT_SHRINK_INACTIVE,
 	EVENT_SLAB_START,
 	EVENT_SLAB_END,
-	EVENT_FORK, /* this and the next say which tasks are children of COMMAND */
+	EVENT_FORK, /* this and the next event tell the children of COMMAND */
 	EVENT_EXIT,
 	EVENT_SCHED_SWITCH,
 	EVENT_SCHED_WAKEUP,
@@ -135,7 +136,10 @@ struct catalog_event {
 	enum event_side side;
 	enum event_id partner; /* of a begin its end and the other way round */
 	uint64_t owners;       /* ROLE_BIT()s; 0: a pair, or any window */
-	/* If no function of this role can be traced, owners_without are owners, too; or ROLE_NONE. */
+	/*
+	 * If no function of this role can be traced, owners_without are owners, too. ROLE_NONE:
+	 * there is no such role.
+	 */
 	enum role needs;
 	uint64_t owners_without;
 	bool repeats;	 /* the owner may write it several times in one call */
@@ -158,7 +162,7 @@ enum histogram_id {
 	HISTOGRAM_PAGES,
 	HISTOGRAM_FALLBACKS, /* from pages of another migrate type */
 	HISTOGRAM_REFILLS,   /* blocks of pages that a CPU's list gets from its zone */
-	HISTOGRAM_DRAINS,    /* blocks that it gives back */
+	HISTOGRAM_DRAINS,    /* blocks of pages that the list gives back */
 	HISTOGRAM_COUNT,
 };
 

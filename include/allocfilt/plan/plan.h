@@ -22,7 +22,7 @@ enum event_rule {
 	RULE_ANY_WINDOW, /* shown with the innermost window that contains it */
 	RULE_PAIR,	 /* shown when from begin to end it reaches the threshold */
 	RULE_CHILDREN,	 /* not shown: a task of COMMAND forks or exits */
-	RULE_NEVER,	 /* no function that could claim it can be traced */
+	RULE_NEVER,	 /* no function that could own it can be traced */
 	RULE_OFF_CPU,	 /* never shown: tells when tasks are off the CPU */
 };
 
@@ -77,7 +77,7 @@ struct plan_request {
 	bool no_page_allocation;      /* leave out the function that every page passes through */
 	bool children;		      /* trace what COMMAND forks too */
 	bool off_cpu;		      /* both scheduler events, where they exist */
-	bool account;		      /* histograms, all that the kernel has events for */
+	bool account;		      /* all histograms for which the kernel has events */
 	bool sites_by_task;	      /* an account of some processes, without what they fork */
 };
 

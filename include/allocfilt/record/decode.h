@@ -16,7 +16,7 @@ struct decode;
 /* events/ftrace/{funcgraph_exit,print} and what the plan lists */
 #define DECODE_FUNCGRAPH_EXIT (-1)
 #define DECODE_PRINT	      (-2)
-#define DECODE_IGNORE	      (-3) /* known but not used: dropped and not counted */
+#define DECODE_IGNORE	      (-3) /* known types without a use: dropped, and not counted */
 #define DECODE_SUPERBLOCK     (-4) /* our probe, see probes.h */
 #define DECODE_STACK	      (-5) /* kernel_stack */
 

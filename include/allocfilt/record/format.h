@@ -8,9 +8,9 @@
 
 /*
  * A format file, events/SYSTEM/NAME/format, as f_show() of kernel/trace/trace_events.c writes it.
- * libtraceevent reads its fields. A capture's format file is anybody's text, so each line is checked
- * before the library sees it, and each number behind it. The print format is never given to it: some
- * crash it, and it cannot parse those of the vmscan events from 7.2 on.
+ * libtraceevent reads its fields. The format file of a capture is untrusted, so each line is
+ * checked before the library sees it, and each number after that. The library never gets the print
+ * format: some of them crash it, and it cannot parse those of the vmscan events from 7.2 on.
  */
 
 #define EVENT_FORMAT_MAX (256u << 10) /* bytes of a text; the kernel's own have up to 10 KiB */
@@ -19,8 +19,9 @@
 struct event_format {
 	struct tep_handle *tep;
 	/*
-	 * Its name, id and fields. A field has an offset and a size of 0 or more, whose sum is UINT16_MAX
-	 * at most, as no record is longer; one with TEP_FIELD_IS_DYNAMIC has 4 bytes.
+	 * The name, id and fields of an event. A field's offset and size are 0 or more, and their
+	 * sum is UINT16_MAX at most, as no record is longer; one with TEP_FIELD_IS_DYNAMIC has 4
+	 * bytes.
 	 */
 	struct tep_event *event;
 	char *print; /* the text behind "print fmt: " */

@@ -7,7 +7,7 @@
 
 #include "allocfilt/base/cpu_list.h"
 
-/* Records that the kernel (or a damaged page) lost, per CPU, and their reports. */
+/* Losses of records by CPU, and the messages about them. A damaged page counts as a loss. */
 
 struct losses;
 

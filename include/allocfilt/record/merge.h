@@ -22,7 +22,7 @@ struct page_source {
 	 */
 	int (*read)(void *context, int place, struct page_content *content);
 	void *context;
-	bool grows; /* a CPU without a page may have one later; else that is its end */
+	bool grows; /* a CPU without a page may have one later; false: that is the end of its data */
 };
 
 /* A record as it is in its page, or a loss. */
@@ -54,7 +54,7 @@ struct merge_head {
 
 /* Its members are of merge_next() and merge.c alone. */
 struct merge {
-	struct merge_cpu *turn; /* whose record went last; NULL: none did */
+	struct merge_cpu *turn; /* the CPU whose record went last; NULL: none did */
 	struct page_source source;
 	const struct page_layout *layout;
 	struct merge_cpu *cpus;	 /* by place */

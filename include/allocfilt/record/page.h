@@ -71,7 +71,7 @@ enum page_state page_check(const struct page_layout *layout, const void *page, s
 
 #define PAGE_FAULT_MAX 96
 
-/* Why page_check() refuses a page, for people. */
+/* The reason for which page_check() refuses a page, for people. */
 struct page_fault {
 	size_t offset; /* bytes from the start of the page */
 	char text[PAGE_FAULT_MAX];
@@ -155,7 +155,7 @@ static inline int page_next(struct page_cursor *cursor)
 			return 1;
 		}
 	}
-	/* A copy: so a caller's cursor can be in registers. */
+	/* The cursor is copied, so that a caller's one can be in registers. */
 	copy = *cursor;
 	ret = page_next_any(&copy);
 	*cursor = copy;

@@ -38,9 +38,9 @@ struct record_window {
 #define RECORD_PAGES_UNKNOWN UINT32_MAX
 
 /*
- * Fields of the catalog's events, by common meaning; 0 if the event lacks the field. Those of
- * EVENT_SHRINK_INACTIVE and EVENT_SLAB_START, where 0 is a value, are RECORD_PAGES_UNKNOWN then, or
- * negative.
+ * Fields of the catalog's events, by common meaning; 0 if the event lacks the field. In
+ * EVENT_SHRINK_INACTIVE and EVENT_SLAB_START 0 is a value: there a missing field is
+ * RECORD_PAGES_UNKNOWN, or negative.
  */
 struct record_fields {
 	uint64_t shrinker;     /* struct shrinker *: shr */

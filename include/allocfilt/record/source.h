@@ -35,9 +35,9 @@ struct data_source {
 	uint64_t started;    /* ns since the epoch: start of tracing; 0: not known */
 	struct page_layout layout;
 	struct cpu_list cpus;
-	bool local_clock;      /* false: a window's edges are those of its record's own time */
+	bool local_clock; /* false: another clock, so a window's edges follow from the time of its record */
 	pid_t own;	       /* the process that traced, which is not shown; 0: not known */
-	pid_t command;	       /* COMMAND: it and its children alone are shown; 0: none */
+	pid_t command;	       /* COMMAND: only it and its children are shown; 0: none */
 	const pid_t *recorded; /* processes that the kernel was to record; 0 ends; NULL: all */
 	struct memory_pressure pressure_before; /* of the run */
 	struct memory_pressure pressure_after;	/* its end, or now */

@@ -23,7 +23,7 @@ struct unit_series {
 	struct cause_sum causes[CAUSES];
 	uint64_t since[CAUSES]; /* ns, trace clock: end of the first stall of a cause */
 	uint64_t minute;	/* of the latest stall */
-	uint64_t recent_max[3]; /* ns: of that minute, and of those before */
+	uint64_t recent_max[3]; /* ns: longest stall of that minute, and of the minutes before */
 };
 
 /* A unit in a period. */

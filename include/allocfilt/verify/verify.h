@@ -11,8 +11,8 @@
 #include "allocfilt/record/source.h"
 
 /*
- * Is a capture whole? Each page is checked by itself, and each record for its time and its type. Memory
- * does not grow with the capture.
+ * The check whether a capture is whole. Each page is checked by itself, and each record for its
+ * time and its type. Memory does not grow with the capture.
  */
 
 #define VERIFY_LISTED	 20 /* findings of each kind; the others are only counted */
@@ -20,7 +20,7 @@
 
 struct verify_cpu {
 	int cpu;
-	uint64_t pages; /* all that were read, also empty and damaged ones */
+	uint64_t pages; /* all pages that were read, also empty and damaged ones */
 	uint64_t records;
 	uint64_t bytes;	       /* of the pages */
 	uint64_t first, last;  /* ns, trace clock: lowest and highest time; only with records */
