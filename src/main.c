@@ -18,8 +18,8 @@
 #include "allocfilt/tracing/session.h"
 
 /*
- * If descriptor 0, 1 or 2 is closed, the next file we open would become stdin, stdout or stderr. It
- * is opened read-only so that a write fails as on a closed one.
+ * If descriptor 0, 1 or 2 is closed, the next file to be opened would become stdin, stdout or
+ * stderr. /dev/null takes its place, read-only so that a write fails as on a closed descriptor.
  */
 static void fill_standard_descriptors(void)
 {

@@ -61,7 +61,7 @@ int file_read_fd(int fd, char **ret_text, size_t *ret_length)
 	int ret = 0;
 
 	while (!ret && got) {
-		/* There has to be room for one more byte, and for the NUL. */
+		/* The buffer has room for one more byte, and for the NUL. */
 		if (length + 1 >= size) {
 			char *grown;
 
@@ -206,7 +206,7 @@ int file_replace_end(struct file_replacement *file, int ret, bool sync)
 {
 	if (!ret && sync && fsync(file->fd))
 		ret = -errno;
-	/* Some file systems report a full disk only here. */
+	/* Some file systems report a full disk only at close(2). */
 	if (close(file->fd) && !ret)
 		ret = -errno;
 	if (!ret && renameat(file->dir, file->temporary, file->dir, file->name))

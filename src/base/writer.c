@@ -116,7 +116,10 @@ static int wait_for_room(struct writer *writer)
 			return ready < 0 ? ready : 0;
 		writer->stopped = !writer->stop_asked;
 	}
-	/* All further waits share one grace: a reader of a page a second would delay the exit for minutes. */
+	/*
+	 * All waits after a stop share one limit: a reader of a page a second would delay the exit
+	 * for minutes.
+	 */
 	fds[1].fd = -1;
 	grace = writer->grace < WRITER_SILENCE_MS ? writer->grace : WRITER_SILENCE_MS;
 	from = now_ms();
@@ -196,7 +199,7 @@ int writer_put(struct writer *writer, const char *text, size_t length)
 char *writer_room(struct writer *writer, size_t size)
 {
 	if (size > sizeof(writer->buffer) - writer->used && !writer_flush(writer) && writer->used)
-		writer->failed = -EFBIG; /* no descriptor takes the buffer's bytes */
+		writer->failed = -EFBIG; /* the text stays in the buffer: there is no descriptor */
 	return writer->failed ? NULL : writer->buffer + writer->used;
 }
 

@@ -32,7 +32,7 @@
 _Static_assert(HELD_BACK_MESSAGE_MAX + 256 + JOURNAL_FIELDS_MAX <= JOURNAL_ENTRY_MAX,
 	       "the longest entry about a stall, with 256 bytes of other fields, is not cut");
 
-/* Stalls that were held back since the last entry about them, with all fields of the longest. */
+/* Stalls held back since the last entry about them, with all fields of the longest one. */
 struct held {
 	uint64_t count;
 	uint64_t total;	  /* ns, of all */
@@ -217,7 +217,7 @@ static void send_held_back(struct journal *journal)
 
 /* ---- units ---- */
 
-/* The cause with most time, @except left out; CAUSES if there is none. */
+/* Returns the cause with most time, other than @except; CAUSES: there is none. */
 static int largest_cause(const struct unit_total *unit, int except)
 {
 	int largest = CAUSES;
@@ -288,7 +288,7 @@ static void send_unit(struct journal *journal, const struct unit_total *unit, ui
 	send_entry(journal, entry);
 }
 
-/* Entries about the units that waited most since the last ones. */
+/* Writes entries about the units that waited most since the last ones. */
 static void send_units(struct journal *journal, const struct summary_view *view)
 {
 	const struct unit_total *unit;
@@ -412,7 +412,9 @@ static int journal_summary(struct output *output, const struct summary_view *vie
 	if (journal->options->status_interval)
 		send_units(journal, view);
 	used = run_message(message, sizeof(message), view);
-	/* Its failure is ignored: a text that exceeds the writer's buffer is cut in the entry too. */
+	/*
+	 * Its failure is ignored: a text longer than the writer's buffer is cut in the entry too.
+	 */
 	summary_text(writer, view);
 	text = writer_queued(writer, &length);
 	if (length && text[length - 1] == '\n')

@@ -11,7 +11,7 @@
 #include "journal/socket.h"
 
 #define LENGTH_BYTES 8
-#define SEND_BYTES   (1 << 20) /* of entries that journald has not read yet */
+#define SEND_BYTES   (1 << 20) /* bytes of entries that journald has not read yet */
 
 struct journal_socket {
 	int fd;

@@ -12,7 +12,7 @@
 
 #define JOURNAL_MESSAGE_MAX 1024 /* bytes with the NUL */
 #define JOURNAL_STACK_MAX   3072 /* bytes with the NUL; JOURNAL_CUT stands for the outermost frames */
-#define JOURNAL_FIELDS_MAX  10000 /* bytes: of all that journal_stall_fields() adds */
+#define JOURNAL_FIELDS_MAX  10000 /* bytes of all fields that journal_stall_fields() adds */
 
 /** journal_stall_task - append "nginx[812]", "worker[815] of nginx[812]", "interrupt on CPU 3" */
 void journal_stall_task(struct line *line, const struct named_stall *named);

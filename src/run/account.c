@@ -14,9 +14,11 @@
 #include "run/report.h"
 #include "run/tracing.h"
 
-#define TICK		   (110 * NS_PER_MS) /* a task's process is read while the task is there */
-#define ALARM_PERCENT	   50		     /* how full a buffer wakes us between two ticks */
-#define HISTOGRAM_TRIES	   20		     /* while memory is short: 2 s */
+#define TICK                                                                                       \
+	(110 *                                                                                     \
+	 NS_PER_MS) /* pause between looks: a task's process is read while the task is there */
+#define ALARM_PERCENT	   50 /* percent of a buffer at which it wakes us between two ticks */
+#define HISTOGRAM_TRIES	   20 /* while memory is short: 2 s */
 #define HISTOGRAM_PAUSE_US 100000
 
 /* The run of `allocfilt account`. The kernel counts; records tell who stalls. */
@@ -177,13 +179,18 @@ static int account_tick(void *context, uint64_t now)
 	return ret;
 }
 
-/* JSON has a line for the tables so far, and the other forms are no text to look at. */
+/*
+ * JSON has a line for the tables so far; the other forms have none, and nobody reads them so early.
+ */
 static int print_so_far(struct counting *counting)
 {
 	bool is_json = !strcmp(counting->tracing.run->options->format, "json");
 	int ret;
 
-	/* The mark is a record with the present time: the tables are of all the time until now. */
+	/*
+	 * The mark is a record with the present time: with it the tables cover all the time until
+	 * now.
+	 */
 	session_mark_clock(counting->tracing.session);
 	ret = drain_account(counting, loop_now());
 	if (!ret)
@@ -282,7 +289,7 @@ static int read_last_counts(struct counting *counting)
 	return ret;
 }
 
-/* If tracing was taken away, the counts before that are still valid, where they are. */
+/* If tracing was taken away, the counts before that are valid, as far as they are still there. */
 static int finish_account(struct counting *counting, int error)
 {
 	bool taken = counting->tracing.failure->status == EXIT_STATUS_IN_USE;

@@ -9,7 +9,7 @@
 
 #define EVENT_WIDTH 40 /* columns of SYSTEM:NAME, without the colon */
 
-/* Returns 0, or -errno with @failure where the probe could not be removed again. */
+/* Returns 0, or -errno with @failure if the probe could not be removed again. */
 static int print_probe(const struct kernel *kernel, struct failure *failure)
 {
 	struct failure reason = { 0 };

@@ -19,14 +19,14 @@
 #define STATUS_CANNOT_EXECUTE 126
 #define STATUS_NOT_FOUND      127
 
-/* These ask for the summary so far, and end -d; all others are for COMMAND. */
+/* SIGUSR1 asks for the summary so far, and SIGALRM ends -d; all others are for COMMAND. */
 #define SIGNALS_OF_RUN (1ull << SIGUSR1 | 1ull << SIGALRM)
 
 struct command {
 	pid_t pid;
-	int start; /* the pipe that it waits on; -1: it was started */
+	int start; /* the pipe on which COMMAND waits; -1: it was started */
 	int ended; /* pidfd, readable then; -1: none */
-	int news;  /* epoll: it has ended, or a signal has come; -1: none */
+	int news;  /* ready when COMMAND has ended or a signal has come; -1: none */
 	struct signals *signals;
 };
 
@@ -37,7 +37,7 @@ static void __attribute__((noreturn)) run_command(char *const *argv, int start)
 	char byte;
 	int error;
 
-	/* At the end of the pipe tracing has failed, or we were killed. */
+	/* The pipe is at its end: tracing has failed, or we were killed. */
 	if (read(start, &byte, 1) != 1)
 		_exit(STATUS_CANNOT_EXECUTE);
 	execvp(*argv, argv);
@@ -116,7 +116,7 @@ int command_fd(const struct command *command)
 
 void command_start(struct command *command)
 {
-	/* A signal may have ended it already: then this fails. */
+	/* A signal may have ended COMMAND already: then this fails. */
 	(void)!write(command->start, "", 1);
 	close(command->start);
 	command->start = -1;
@@ -129,7 +129,7 @@ bool command_started(const struct command *command)
 
 void command_signal(struct command *command, int number, bool from_terminal)
 {
-	/* The terminal sends it to all of its foreground process group. */
+	/* The terminal sends SIGINT to all of its foreground process group. */
 	if (!from_terminal || getpgid(command->pid) != getpgrp())
 		kill(command->pid, number);
 }

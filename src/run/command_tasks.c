@@ -8,7 +8,7 @@
 struct command_tasks {
 	const struct plan *plan;
 	bool all;			/* a damaged capture: COMMAND's number is no task's */
-	bool lost;			/* records, among which forks may be */
+	bool lost;			/* records among which a fork of COMMAND may be */
 	uint64_t tasks[TASKS_MAX / 64]; /* a bit each */
 };
 
@@ -49,7 +49,7 @@ void command_tasks_see(struct command_tasks *tasks, const struct record *record)
 	if (record->kind != RECORD_EVENT || record_in_interrupt(record))
 		return;
 	event = &tasks->plan->events[record->event];
-	/* Not each event is of the task that writes it. */
+	/* Some events are written by another task than theirs. */
 	if (tasks->lost && (event->rule == RULE_OWNER || event->rule == RULE_PAIR))
 		set(tasks, record->tid, true);
 	if (event->id == EVENT_FORK)

@@ -9,8 +9,8 @@
 #include "allocfilt/record/record.h"
 
 /*
- * The tasks of COMMAND: itself, and what it and its children fork. The kernel records events of these
- * only (set_event_pid with event-fork), but some kernels record functions of all tasks.
+ * The tasks of COMMAND: its own, and those that it and its children fork. The kernel records events
+ * of these only (set_event_pid with event-fork), but some kernels record functions of all tasks.
  */
 
 struct command_tasks;

@@ -5,7 +5,10 @@
 #include "allocfilt/capture/write.h"
 #include "allocfilt/run/run.h"
 
-/* -w FILE.dat: trace-cmd restore makes it of the capture FILE.dat.parts. libtracecmd has no call. */
+/*
+ * -w FILE.dat: `trace-cmd restore` makes the file from the capture FILE.dat.parts. libtracecmd has
+ * no call for it.
+ */
 
 /** dat_file_wanted - is the path of -w a file? It ends in .dat, and is no directory */
 bool dat_file_wanted(const char *path);

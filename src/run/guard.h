@@ -9,9 +9,9 @@
 #include "run/pipeline.h"
 
 /*
- * The guard of max-cpu: a minute in which we took more of a CPU switches off all events that
- * plan_can_spare(). Functions are timed as before. Ten quiet minutes, with at most half of what is
- * allowed, switch the events on again.
+ * The guard of max-cpu. A minute in which allocfilt took more of a CPU switches off all events that
+ * plan_can_spare(). Functions are timed as before. Ten quiet minutes, at half of the limit or less,
+ * switch the events on again.
  */
 
 #define GUARD_MINUTE (60 * NS_PER_SECOND)
@@ -21,9 +21,9 @@ struct guard {
 	bool is_off;		   /* the events are to be off */
 	bool off[PLAN_EVENTS_MAX]; /* these events are off, by their place in the plan */
 	unsigned int quiet;	   /* minutes in a row */
-	unsigned int tenths;	   /* of a percent: what the latest minute took */
-	uint64_t since;		   /* ns, CLOCK_MONOTONIC: of the present minute */
-	uint64_t cpu;		   /* ns: our CPU time then */
+	unsigned int tenths; /* hundredths of a percent of a CPU that the latest minute took */
+	uint64_t since;	     /* ns, CLOCK_MONOTONIC: when the present minute began */
+	uint64_t cpu;	     /* ns: our CPU time then */
 	/* Each is logged once. */
 	bool reported_off, reported_on, reported_failure;
 };

@@ -24,7 +24,7 @@
 #define BUSY_TICK	 (110 * NS_PER_MS)
 #define IDLE_TICK	 (5 * NS_PER_SECOND)
 #define IDLE_AFTER	 20 /* ticks without data */
-#define ALARM_PERCENT	 50 /* how full a buffer wakes us between two ticks */
+#define ALARM_PERCENT	 50 /* percent of a buffer at which it wakes us between two ticks */
 #define METRICS_INTERVAL (15 * NS_PER_SECOND)
 
 struct live {
@@ -306,7 +306,7 @@ int live_new(struct live **ret_live, const struct run_context *run, struct failu
 	if (!live)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
 	live->tracing.run = run;
-	/* Now, because memory may be short later. */
+	/* The file of PSI is opened now, as memory may be short later. */
 	live->pressure = memory_pressure_open();
 	live->tracing.failure = failure;
 	ret = plan_run(live, run->options->write);
@@ -377,8 +377,8 @@ static int turn_on(struct live *live)
 	clock_gettime(CLOCK_REALTIME, &realtime);
 	live->tracing.source.started = realtime.tv_sec * NS_PER_SECOND + realtime.tv_nsec;
 	/*
-	 * The guard may have switched some off when we traced before. The mark below tells the pipeline
-	 * when all were on again.
+	 * The guard may have switched events off when we traced before. The mark below tells the
+	 * pipeline when all were on again.
 	 */
 	if (live->has_traced && live->tracing.pipeline)
 		pipeline_switch_events(live->tracing.pipeline, none_off);

@@ -160,7 +160,7 @@ static int dispatch_signals(struct loop *loop)
 int loop_run(struct loop *loop)
 {
 	struct epoll_event events[EVENTS_MAX];
-	/* The writer may have read some already, while it waited for room. */
+	/* The writer may have read a signal already, while it waited for room. */
 	int ret = dispatch_signals(loop);
 
 	while (!ret) {

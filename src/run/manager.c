@@ -87,7 +87,7 @@ static int read_settings(const struct manager *manager, struct options *options,
 	return ret < 0 ? ret : 0;
 }
 
-/* READY=1 ends the reload: now where the old run goes on, else once the next one traces or waits. */
+/* READY=1 ends the reload: now if the old run goes on, else when the next one traces or waits. */
 static int reload(struct manager *manager, uint64_t now)
 {
 	struct failure failure = { 0 };

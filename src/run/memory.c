@@ -12,10 +12,10 @@
 #include "allocfilt/base/log.h"
 #include "allocfilt/base/memory.h"
 
-#define LOCK_SHARE 8	      /* of the memory that is available: more is not locked in advance */
+#define LOCK_SHARE 8 /* 1/LOCK_SHARE of the available memory is locked in advance, at most */
 #define HEAP_ROOM  (16 << 10) /* bytes left free: without them the next malloc() adds 128 KiB */
 
-/* Bytes of our address space; 0: not known */
+/* Returns the bytes of our address space; 0: not known */
 static unsigned long long own_size(void)
 {
 	unsigned long long pages;
@@ -33,7 +33,7 @@ bool memory_lock(void)
 	unsigned long long size;
 	bool all;
 
-	malloc_trim(HEAP_ROOM); /* else what start-up has freed is locked as well */
+	malloc_trim(HEAP_ROOM); /* else memory that start-up has freed is locked as well */
 	size = own_size();
 	if (!size)
 		return false;

@@ -16,9 +16,10 @@
 #include "run/command_tasks.h"
 #include "run/selection.h"
 
-#define OVERFLOWS  5
-#define READ_LIMIT (100 * NS_PER_MS) /* of reading at once: then signals and timers come */
-#define READ_TURN  256		     /* records between two looks at the time */
+#define OVERFLOWS 5
+#define READ_LIMIT                                                                                 \
+	(100 * NS_PER_MS) /* ns of reading in one go: then signals and timers have their turn */
+#define READ_TURN 256	  /* records between two looks at the time */
 
 /*
  * The statistics of the present interval. It ends by the trace's own time in a capture, which gives
@@ -70,7 +71,7 @@ struct pipeline {
 	uint64_t oldest;    /* ns: of the records passed on in order; 0: none */
 	uint64_t newest;
 	uint64_t cpu_before; /* ns: CPU time of our process when the run began */
-	uint64_t records;    /* of pages that were read from a running kernel */
+	uint64_t records;    /* records of pages that were read from a running kernel */
 	uint64_t unread_cpus;
 	uint64_t damaged_pages;
 	int first_damaged; /* CPU */
@@ -95,7 +96,7 @@ static int show_stall(void *context, const struct stall *stall)
 	struct named_stall named;
 
 	count_windows(pipeline, stall);
-	/* Most are, where short ones are timed for what long ones have inside. */
+	/* Most stalls are short where short functions are timed for the inside of long ones. */
 	if (stall->end - stall->start < pipeline->report) {
 		pipeline->not_shown.shorter++;
 		return 0;
@@ -246,7 +247,7 @@ static void begin_intervals(struct pipeline *pipeline, uint64_t ts)
 		pipeline->interval.end = ts + pipeline->options->interval;
 }
 
-/* A record of a capture is of a later interval. Of a time without any record one line is enough. */
+/* A record of a capture is of a later interval. One line stands for a time without records. */
 static int end_intervals(struct pipeline *pipeline, uint64_t ts)
 {
 	struct interval *interval = &pipeline->interval;
@@ -340,7 +341,7 @@ static noinline int special_record(struct pipeline *pipeline, struct record *rec
 		return 0;
 	case RECORD_CLOCK:
 		resolver_mark_clock(pipeline->resolver, record->ts, record->realtime);
-		/* Events were switched off or on: what was in progress lacks some, on any CPU. */
+		/* Events were switched off or on: stalls in progress lack some, on any CPU. */
 		if (pipeline->switched_at && record->realtime >= pipeline->switched_at) {
 			pipeline->switched_at = 0;
 			stalls_lost_all(pipeline->stalls, record->ts);
@@ -718,7 +719,7 @@ void pipeline_log_end(struct pipeline *pipeline)
 		log_warning("the journal rejected %" PRIu64 " entries, dropped",
 			    view.journal.dropped);
 	losses_report_all(pipeline->losses, live);
-	/* For a running kernel this was logged at the start. */
+	/* A run on a kernel has logged this at the start. */
 	if (!live && shrinker_names_unavailable(view.shrinker_names))
 		log_notice("superblocks have no names: the capture was taken without our probe");
 }

@@ -15,7 +15,7 @@
 #include "run/pipeline.h"
 #include "run/recorder.h"
 
-/* A journal of ext4 is written as often; a sync each second would slow down what is recorded. */
+/* As often as ext4 writes its journal: a sync each second would slow down what we record. */
 #define SYNC_INTERVAL  (5 * NS_PER_SECOND)
 #define NAMES_INTERVAL (60 * NS_PER_SECOND)
 
@@ -27,19 +27,19 @@ struct recorder {
 	const struct plan *plan;
 	const struct data_source *source;
 	const struct probe *probe;
-	char *parts; /* the capture of which -w FILE.dat is made; NULL: a directory */
+	char *parts; /* the capture from which -w FILE.dat is made; NULL: a directory */
 	struct capture_writer *writer;
 	struct task_cache *tasks;
 	struct losses *losses;
-	struct capture_counts *before; /* by place of the CPU: of the segments before */
-	/* --until: what is recorded is filtered as well, and nothing of it shown; NULL without it */
+	struct capture_counts *before; /* records of the segments before, by place of the CPU */
+	/* --until: a pipeline that filters the same records and shows nothing; NULL without it */
 	struct pipeline *pipeline;
 	struct writer *nowhere;
 	int null;
 	unsigned int first_segment; /* of those that were kept */
 	bool described;		    /* was recorder_describe() called? */
 	char *mounts;		    /* mountinfo at the start */
-	time_t date;		    /* of the start, or that of the segment */
+	time_t date;		    /* when the recording, or this segment, began */
 	uint64_t seen_at;	    /* ns: when tasks were seen last */
 	uint64_t next_sync, next_names;
 };
@@ -230,7 +230,7 @@ static uint64_t lost_by(const struct recorder *recorder, int cpu)
 	return losses_of(recorder->losses, cpu, &unknown);
 }
 
-/* What the kernel has counted of each CPU since the start, to be freed with free(). */
+/* Returns the kernel's counts of each CPU since the start, to be freed with free(). */
 static struct capture_counts *counts_of(const struct recorder *recorder,
 					const struct cpu_buffers *buffers)
 {
@@ -378,7 +378,7 @@ static int write_before_data(struct recorder *recorder, const char *dir,
 		ret = write_mounts(recorder);
 	if (!ret)
 		ret = write_cgroups(recorder);
-	/* Those seen before; there are some unless this is the first segment. */
+	/* The tasks that earlier segments have seen; the first segment has none. */
 	if (!ret)
 		ret = write_tasks(recorder);
 	return ret ? ret : write_description(recorder, buffers);
@@ -509,8 +509,8 @@ static void see_saved_tasks(struct recorder *recorder, uint64_t now)
 }
 
 /*
- * saved_cmdlines has a limited size: it may lack a running thread. One that is in no record must not
- * evict one that is.
+ * saved_cmdlines has a limited size and may lack a running thread. A thread without a record must
+ * not evict one that has some.
  */
 static void see_running_tasks(struct recorder *recorder)
 {
@@ -604,9 +604,9 @@ static void see_tasks(struct recorder *recorder)
 }
 
 /*
- * Records of all CPUs are divided at one time: what is in a page so far belongs to this segment, and
- * the kernel passes on what it adds to the page as a page of its own. With --until such pages are
- * read all the time.
+ * Segments divide the records of all CPUs at one time: a page that was read so far belongs to this
+ * segment, and records that the kernel adds to it come as a page of their own. With --until such
+ * pages are read all the time.
  */
 int recorder_end_segment(struct recorder *recorder, const char *dir, struct cpu_buffers *buffers)
 {
@@ -654,7 +654,7 @@ int recorder_close(struct recorder *recorder, int error, struct signals *signals
 	ret = capture_synced(recorder->writer, true);
 	if (ret)
 		file_failed(recorder, ret, &end);
-	/* With tracing taken away, or not restored, what was recorded is whole. */
+	/* A recording is whole even if tracing was taken away, or not restored. */
 	else if (recorder->parts && error && failure->status == EXIT_STATUS_RUN_TIME)
 		log_notice("-w %s: not made; what was recorded is in %s", recorder->options->write,
 			   recorder->parts);

@@ -147,7 +147,7 @@ static int replay(const struct run_context *run, struct capture *capture, struct
 	return ret == -EPIPE ? 1 : check_flaws(capture, pipeline, failure);
 }
 
-/* Those of the kernel that count something else are counter, uptime, x86-tsc and ppc-tb. */
+/* The clocks that count something other than ns are counter, uptime, x86-tsc and ppc-tb. */
 static int check_clock(const struct capture *capture, struct failure *failure)
 {
 	static const char *const ns[] = {
@@ -195,7 +195,7 @@ int replay_open(const struct run_context *run, const char *option, const char *p
 	ret = capture_open(&capture, path, failure);
 	if (ret)
 		return ret;
-	/* To write there would destroy what is read. */
+	/* A write there would destroy the capture that is read. */
 	if (capture_is_file(capture, writer_fd(run->output))) {
 		capture_close(capture);
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,

@@ -87,7 +87,10 @@ int metrics_start(struct metrics_file **file, const char *path, struct failure *
 	return 0;
 }
 
-/* Bytes, from /proc/self/statm (proc(5)); 0: not known. No stdio: fopen(3) allocates. */
+/*
+ * Returns our resident bytes, from /proc/self/statm (proc(5)); 0: not known. No stdio: fopen(3)
+ * allocates.
+ */
 static uint64_t own_resident(void)
 {
 	char text[128]; /* seven numbers */

@@ -17,7 +17,7 @@ int selection_init(struct selection *selection, const struct options *options,
 		.options = options,
 		.source = source,
 		.own = source->own ? source->own : INT64_MAX,
-		/* The configuration file has pids for live runs. */
+		/* The pids of a configuration file are for live runs. */
 		.by_pid =
 			options->pids && (source->proc || options_on_command_line(options, "pid")),
 	};
@@ -72,7 +72,7 @@ bool selection_has_record(struct selection *selection, const struct record *reco
 
 /* ---- stalls ---- */
 
-/* A name alone proves nothing: any program may use it. */
+/* The name alone proves nothing: any program may use it. */
 bool selection_is_background(const struct named_stall *named)
 {
 	const struct task_info *task = named->task_info;
@@ -97,7 +97,10 @@ static bool matches(const char *glob, const char *name)
 	return !fnmatch(glob, name, FNM_NOESCAPE);
 }
 
-/* By its path or its name, or as what is inside one: the root only if it is the root itself. */
+/*
+ * A glob matches the path or name of the cgroup, or of one around it; the root only if the task is
+ * in the root itself.
+ */
 static bool is_in_cgroup(const char *glob, const char *cgroup)
 {
 	char path[TASK_CGROUP_MAX];
@@ -112,7 +115,7 @@ static bool is_in_cgroup(const char *glob, const char *cgroup)
 	return false;
 }
 
-/* An interrupt only happened to a task. */
+/* An interrupt only happened during a task. */
 bool selection_has_stall(const struct selection *selection, const struct named_stall *named)
 {
 	const struct options *options = selection->options;

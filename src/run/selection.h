@@ -10,7 +10,7 @@
 #include "allocfilt/record/record.h"
 #include "allocfilt/stall/stall.h"
 
-/* Which records are of tasks that are shown, and which of their stalls are. */
+/* The choice of the tasks whose records count, and of the stalls that are shown. */
 
 struct selection {
 	const struct options *options;

@@ -23,7 +23,7 @@
 
 /* ---- resources ---- */
 
-/* @dir: an instance has sub-buffers of a size of its own. */
+/* @dir: an instance may have sub-buffers of another size. */
 static int read_layout(struct data_source *source, const char *dir, struct failure *failure)
 {
 	char *text = NULL;
@@ -202,7 +202,7 @@ void tracing_lock_memory(struct tracing *tracing)
 	tracing->locked = tracing->locked || memory_lock();
 }
 
-/* COMMAND has all the time of -d. Without -d the SIGALRM of whoever started us is left alone. */
+/* The time of -d begins with COMMAND. Without -d the SIGALRM of our parent is left alone. */
 static int set_deadline(struct tracing *tracing)
 {
 	const struct options *options = tracing->run->options;

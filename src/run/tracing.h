@@ -11,8 +11,8 @@
 #include "run/pipeline.h"
 
 /*
- * A run on a running kernel, with all that does not depend on what it is for: the plan, the session,
- * the buffers, the loop, what comes once a second, and the end. Functions that return int return 0,
+ * A run on a running kernel, with all that both live runs and accounts need: the plan, the session,
+ * the buffers, the loop, the work of each second, and the end. Functions that return int return 0,
  * or -errno with the failure unless they say otherwise. Times are ns, CLOCK_MONOTONIC.
  */
 
@@ -31,7 +31,7 @@ struct tracing {
 	struct session *session;
 	struct cpu_buffers *buffers;
 	struct loop *loop;
-	bool locked; /* all memory, as far as that is possible */
+	bool locked; /* is all memory locked, as far as that is possible? */
 	uint64_t next_second;
 	uint64_t next_mark;
 	uint64_t next_memory;

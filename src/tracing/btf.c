@@ -40,10 +40,13 @@ int btf_init(struct btf *btf, const void *data, size_t size)
 	return 0;
 }
 
-/* Reads the type at *@place, which moves behind its members. False: it is cut or of an unknown kind. */
+/*
+ * Reads the type at *@place, which moves behind its members. False: it is cut or of an unknown
+ * kind.
+ */
 static bool next_type(const struct btf *btf, size_t *place, struct btf_type *type)
 {
-	/* So many bytes follow a type, or so many for each of its members. */
+	/* The bytes that follow a type, or each of its members. */
 	static const struct {
 		uint8_t fixed, each;
 	} tails[] = {

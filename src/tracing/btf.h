@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * Where the members of the kernel's structures lie: a reader of BTF as /sys/kernel/btf/vmlinux has
- * it (Documentation/bpf/btf.rst), in this machine's byte order. Nothing in the data is trusted.
+ * The places of members in the kernel's structures: a reader of BTF as /sys/kernel/btf/vmlinux has
+ * it (Documentation/bpf/btf.rst), in this machine's byte order. No number in the data is trusted.
  */
 
 #define BTF_VMLINUX "/sys/kernel/btf/vmlinux"

@@ -65,8 +65,8 @@ static int open_buffer(const struct cpu_buffers *buffers, struct cpu_buffer *buf
 }
 
 /*
- * The sum of those lines of a CPU's stats file: records since its buffer was reset. 0 for a line that
- * is not there. kernel/trace/trace.c: tracing_stats_read(). libtracefs 1.6 has no
+ * Returns the sum of those lines of a CPU's stats file: records since its buffer was reset. A line
+ * that is not there counts 0. kernel/trace/trace.c: tracing_stats_read(). libtracefs 1.6 has no
  * tracefs_instance_get_stat().
  */
 static uint64_t count_records(const struct cpu_buffers *buffers, int cpu, const char *const *keys)

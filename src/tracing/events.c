@@ -13,11 +13,11 @@
 /* TASK_INTERRUPTIBLE and TASK_UNINTERRUPTIBLE: a task that can run has nowhere to sleep. */
 #define SLEEP_TRIGGER "stacktrace if prev_state & 3"
 
-#define HISTOGRAM_SHARE	     32	   /* of what is available, for all histograms */
+#define HISTOGRAM_SHARE	     32 /* 1/HISTOGRAM_SHARE of the available memory serves all histograms */
 #define HISTOGRAM_BYTES	     320   /* of an entry, as seen on 7.3: kernel/trace/tracing_map.c */
 #define HISTOGRAM_LEAST	     2048  /* entries: the kernel's default */
 #define HISTOGRAM_SITES_MOST 4096  /* more than there are call sites */
-#define HISTOGRAM_MOST	     65536 /* of those that have a row for each task */
+#define HISTOGRAM_MOST	     65536 /* entries of histograms that have a row for each task */
 
 /*
  * --stack: the kernel stack after each begin, and where a task goes to sleep. Does the event have a
@@ -71,7 +71,10 @@ int session_set_events(struct session *session, struct failure *failure)
 					   EVENT(session, event, "enable"), "1", NULL,
 					   session->instance, failure);
 	}
-	/* After mm_shrink_slab_start, so that at the end that event is off when it is restored. */
+	/*
+	 * Enabled after mm_shrink_slab_start, so that at the end that event is off when it is
+	 * restored.
+	 */
 	if (!ret && session->has_probe)
 		ret = session_set(session, SETTING_ENABLE, PROBE_PATH "/enable", "1", failure);
 	return ret;
@@ -125,8 +128,8 @@ static char *histogram_trigger(const struct session_request *request, enum histo
 	const struct catalog_histogram *histogram = &catalog_histograms[id];
 	bool is_site = HISTOGRAM_SITES & HISTOGRAM_BIT(id);
 	/*
-	 * Our own readings allocate, too. With -p, set_event_pid keeps other tasks from histograms:
-	 * kernel/trace/trace_events.c, trace_event_buffer_reserve().
+	 * Our own readings allocate memory and must not count. With -p, set_event_pid keeps other
+	 * tasks from histograms: kernel/trace/trace_events.c, trace_event_buffer_reserve().
 	 */
 	bool excludes_own = id > HISTOGRAM_EXITS && !request->pids;
 	char *text = NULL;

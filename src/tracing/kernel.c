@@ -18,9 +18,9 @@
 #include "tracing/kinds.h"
 
 /*
- * The list is in the order of addresses, and functions of mm/ lie together: between two of the catalog
- * are 819 lines at most on Debian's 5.10, and 1,242 on its 7.3. A kernel built otherwise has some that
- * lie apart.
+ * The list is in the order of addresses, and functions of mm/ lie together: at most 819 lines lie
+ * between two functions of the catalog on Debian's 5.10, and 1,242 on its 7.3. A kernel built
+ * otherwise may have some that lie apart.
  */
 #define FUNCTIONS_APART 4096 /* lines */
 
@@ -32,7 +32,10 @@ static bool has_file(const char *dir, const char *name)
 	return !file_path(path, dir, name) && !access(path, F_OK);
 }
 
-/* Permission to @what was denied: advises to run as root, or names what denies it even to root. */
+/*
+ * Sets the failure that access to @what was denied: it advises to run as root, or names what denies
+ * it even to root.
+ */
 static int permission_denied(struct failure *failure, const char *what, int error)
 {
 	char *text, *mode = NULL;
@@ -95,7 +98,7 @@ int kernel_source_kind(const char *dir, enum source_kind *ret_kind, struct failu
 }
 
 /*
- * Where debugfs is mounted and tracefs is not, the library returns the directory below debugfs on
+ * If debugfs is mounted and tracefs is not, the library returns the directory below debugfs on
  * which tracefs would be mounted automatically. open(2) with O_PATH does not trigger that.
  */
 static bool is_mounted(const char *dir)
@@ -162,7 +165,10 @@ static int add_kernel_function(struct kernel *kernel, const char *name, unsigned
 	return 0;
 }
 
-/* Until its end, or until those that lie together have been read, which leaves it open. */
+/*
+ * Reads the list to its end, or to the end of the functions that lie together, and then leaves it
+ * open.
+ */
 static int read_list(struct kernel *kernel, const struct plan_request *request, bool whole)
 {
 	bool wanted = false;

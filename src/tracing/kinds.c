@@ -22,9 +22,9 @@
 #define SIZE_MAX_KIB	    (LLONG_MAX / 1024)
 #define OUR_HISTOGRAM	    "hist:name=" HISTOGRAM_PREFIX
 
-/* ---- values: which part of a file's text counts ---- */
+/* ---- values: the part of a file's text that counts ---- */
 
-/* Up to one of the characters @ends, without the blanks around it. */
+/* The text up to one of the characters @ends, without the blanks around it. */
 static char *trimmed_value(const char *start, const char *ends)
 {
 	size_t length;
@@ -89,8 +89,8 @@ static char *kept_lines(const char *text, bool (*keep)(char *line))
 }
 
 /*
- * A function trigger ("name:traceoff:unlimited") is no part of a filter; what waits for a module
- * ("name:mod:ext4") is.
+ * A function trigger ("name:traceoff:unlimited") is no part of a filter; a name that waits for a
+ * module ("name:mod:ext4") is.
  */
 static bool keep_function(char *line)
 {
@@ -142,7 +142,7 @@ static char *parse_histogram(const char *text)
 	return strdup(trigger_line(text, OUR_HISTOGRAM) ? SETTING_PRESENT : SETTING_ABSENT);
 }
 
-/* ---- values: how two of them compare ---- */
+/* ---- values: comparisons ---- */
 
 static bool same_numbers(const char *one, const char *other)
 {
@@ -251,8 +251,8 @@ static char *read_of_event(struct tracefs_instance *top, const char *set_event, 
 }
 
 /*
- * Is it enabled for histograms alone, that need neither the clock nor the buffer? Then it leaves no
- * record, and reads "0*".
+ * Is the event enabled for histograms alone, which need neither the clock nor the buffer? Then it
+ * leaves no record, and its enable reads "0*".
  */
 static bool is_only_counted(struct tracefs_instance *top, const char *set_event, const char *event)
 {
@@ -270,7 +270,7 @@ static bool is_only_counted(struct tracefs_instance *top, const char *set_event,
 	return is;
 }
 
-/* set_event has these too, but written back to it they would leave records. */
+/* set_event lists events with histograms too, but written back to it they would leave records. */
 static void drop_only_counted(struct tracefs_instance *top, const char *path, char *value)
 {
 	char *end = value, *next;

@@ -6,8 +6,8 @@
 #include <tracefs.h>
 
 /*
- * Kinds of settings: how a file's text is read, compared and written. A kind is a number here and a
- * row of the table in kinds.c.
+ * Kinds of settings: the way in which a file's text is read, compared and written. A kind is a
+ * number here and a row of the table in kinds.c.
  */
 enum setting_kind {
 	SETTING_WORD,	/* one value; where several are listed, the one in brackets (trace_clock) */
@@ -41,7 +41,7 @@ enum setting_kind {
 #define SETTING_PRESENT "present"
 
 struct setting_ops {
-	bool directory; /* the setting is whether there is one: SETTING_ABSENT or SETTING_PRESENT */
+	bool directory; /* the file's object is there or not: SETTING_PRESENT or SETTING_ABSENT */
 	bool always;	/* noted and written even where the file reads as wanted already */
 	/*
 	 * a list of tasks: any value is accepted, as tasks exit and fork; and a list that reads as

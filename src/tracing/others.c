@@ -86,7 +86,7 @@ int others_check_global(struct settings *settings, bool force, struct failure *f
 		{ SETTING_LIST, "set_graph_notrace", "" },
 	};
 	struct instance_check check = { settings, force, failure, 0 };
-	/* Tracers first: while one runs, a change of the threshold would reach it. */
+	/* Tracers come first: a change of the threshold would reach one that runs. */
 	int ret = expect_no_threshold_reader(settings, "current_tracer", force, failure);
 
 	if (!ret) {

@@ -7,8 +7,8 @@
 #include "tracing/settings.h"
 
 /*
- * Is tracing in use by somebody else? A setting in the way is named in a failure (status 4), or
- * with --force is set to its default and restored at the end.
+ * The check whether somebody else uses tracing. A setting in the way is named in a failure (status
+ * 4), or with --force is set to its default and restored at the end.
  */
 
 /**

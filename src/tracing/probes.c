@@ -95,7 +95,7 @@ int probe_find(struct probe *probe, const struct kernel *kernel, struct failure 
 	kprobes = tracefs_file_exists(top, "kprobe_events");
 	help = tracefs_instance_file_read(top, "README", NULL);
 	memset(probe, 0, sizeof(*probe));
-	/* The help says what may be written: event probes from 5.15. */
+	/* The README of tracefs lists what may be written: event probes from 5.15. */
 	probe->on_event = help && strstr(help, "<attached-event> [<args>]");
 	free(help);
 	tracefs_instance_free(top);

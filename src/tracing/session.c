@@ -17,7 +17,7 @@
 #include "tracing/others.h"
 #include "tracing/session_parts.h"
 
-#define FIRST_BUFFER_KB 1408 /* of each CPU of a new instance: TRACE_BUF_SIZE_DEFAULT */
+#define FIRST_BUFFER_KB 1408 /* KiB of each CPU of a new instance: TRACE_BUF_SIZE_DEFAULT */
 
 int session_no_memory(struct failure *failure)
 {
@@ -103,7 +103,10 @@ static int choose_place(struct session *session, struct failure *failure)
 	return ret ? ret : use_place(session, false, failure);
 }
 
-/* Made before the instance, so that it is removed after it: while enabled there, it is busy. */
+/*
+ * The probe is made before the instance, so that it is removed after it: while enabled there, it is
+ * busy.
+ */
 static void make_probe(struct session *session)
 {
 	const struct probe *probe = session->request->probe;
@@ -182,7 +185,10 @@ static int session_begin(struct session *session, struct failure *failure)
 	if (!ret && !session->instance)
 		ret = others_check_top_level(&session->settings, request->pids, request->force,
 					     failure);
-	/* Before the caller reads header_page, so that no change between the two goes unseen. */
+	/*
+	 * The size is read before the caller reads header_page, so that no change between the two
+	 * goes unseen.
+	 */
 	if (!ret)
 		setting_read(session->settings.top, SETTING_NUMBER,
 			     OWN(session, "buffer_subbuf_size_kb"), &session->subbuf);
@@ -232,13 +238,16 @@ int session_start(struct session **ret_session, const struct session_request *re
 	ret = session_begin(session, failure);
 	session->request = NULL;
 	if (!ret) {
-		/* A refusal on the way, of an instance for example, is no failure. */
+		/* A refusal on the way, as of an instance, is no failure. */
 		*failure = (struct failure){ 0 };
 		*ret_session = session;
 		return 0;
 	}
 	first = *failure;
-	/* The undo file goes, even if all is put back already; without a table it is not ours. */
+	/*
+	 * The undo file is removed, even if all is put back already. Without a table it is not
+	 * ours.
+	 */
 	if (session->settings.top)
 		end = restore_all(session, &second);
 	/* A setting that is not restored matters more than why the set-up failed. */

@@ -19,21 +19,22 @@ struct session {
 	const struct session_request *request; /* during session_start() only */
 	struct undo *undo;
 	struct settings settings;
-	struct tracefs_instance *own;	 /* where our buffers are: our instance or the top level */
-	char *dir;			 /* of own */
-	bool instance;			 /* own is our instance */
-	bool graph;			 /* the tracer is function_graph */
-	bool on;			 /* tracing_on */
-	bool has_probe;			 /* the probe is defined */
-	bool stack;			 /* events have triggers */
+	struct tracefs_instance
+		*own;	/* the directory of our buffers: our instance or the top level */
+	char *dir;	/* of own */
+	bool instance;	/* own is our instance */
+	bool graph;	/* the tracer is function_graph */
+	bool on;	/* tracing_on */
+	bool has_probe; /* the probe is defined */
+	bool stack;	/* events have triggers */
 	char *triggers[HISTOGRAM_COUNT]; /* of an account; NULL: none */
 	char threshold[32];		 /* us, as tracing_thresh reads */
 	char *subbuf; /* KiB, as buffer_subbuf_size_kb reads; NULL: no such file */
 	int *cpus, nr_cpus;
 	bool differ;		      /* in the size of their buffers */
 	unsigned long long wanted_kb; /* KiB of each CPU's buffer */
-	unsigned long long buffer_kb; /* the least that a CPU has, not more than wanted */
-	time_t grow_at;		      /* s: when that is tried again; 0: not */
+	unsigned long long buffer_kb; /* KiB that the CPU with least has, not more than wanted */
+	time_t grow_at;		      /* s: when the full size is tried again; 0: never */
 };
 
 /** session_no_memory - set @failure; returns -ENOMEM */

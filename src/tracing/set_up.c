@@ -16,10 +16,10 @@
 #include "tracing/kernel_look.h"
 #include "tracing/session_parts.h"
 
-#define BUFFERS_SHARE	 4	/* of the memory that is available, for all CPUs */
+#define BUFFERS_SHARE	 4	/* 1/BUFFERS_SHARE of the available memory, for all CPUs */
 #define GROW_AFTER	 60	/* s: when a buffer that is too small is tried again */
 #define CPUS_MAX	 8192	/* NR_CPUS of any configuration */
-#define LISTINGS_MAX	 16	/* of threads, until the kernel follows all of them */
+#define LISTINGS_MAX	 16	/* listings of threads, until the kernel follows all of them */
 #define LISTING_PAUSE_US 125000 /* for want of memory: 2 s in all */
 
 static int set_options(struct session *session, struct failure *failure)
@@ -92,7 +92,10 @@ static int resize_buffer(struct session *session, int i, unsigned long long kb)
 			       session->instance);
 }
 
-/* A size that cannot be had is halved until one can, or until it is no more than the buffer has. */
+/*
+ * A size for which there is no memory is halved until there is some, or until it is no more than
+ * the buffer has.
+ */
 static int set_buffer_of(struct session *session, int i, struct failure *failure)
 {
 	const char *path = BUFFER(session, i);
@@ -203,7 +206,7 @@ static int set_function_filter(struct session *session, struct failure *failure)
 	return ret;
 }
 
-/* A mask that leaves CPUs out has the kernel drop what happens on them, uncounted. */
+/* With a mask that leaves CPUs out the kernel drops their records, uncounted. */
 static int set_cpus(struct session *session, struct failure *failure)
 {
 	char mask[CPUS_MAX / 32 * 9 + 1] = "";
@@ -320,12 +323,14 @@ static int set_tasks(struct session *session, struct failure *failure)
 }
 
 /*
- * The functions before the tracer, which would otherwise patch all of the kernel's. The threshold
- * before the tracer, as an instance chooses its exit handler when the tracer is set.
+ * The functions are set before the tracer, which would otherwise patch all functions of the kernel;
+ * and so is the threshold, as an instance chooses its exit handler when the tracer is set.
  */
 int session_set_up(struct session *session, struct failure *failure)
 {
-	/* event-fork and function-fork before the list of tasks whose children they follow. */
+	/*
+	 * event-fork and function-fork are set before the list of tasks whose children they follow.
+	 */
 	static int (*const steps[])(struct session * session, struct failure * failure) = {
 		set_buffer,	    set_function_filter, set_cpus, set_options, set_tasks,
 		session_set_events, session_count_tasks,
@@ -348,7 +353,7 @@ int session_set_up(struct session *session, struct failure *failure)
 	if (!ret)
 		ret = settings_set(settings, SETTING_TRACER, OWN(session, "current_tracer"),
 				   "function_graph", NULL, false, failure);
-	/* Once more: some options exist only with their tracer. */
+	/* The options are set once more: some exist only with their tracer. */
 	return ret ? ret : set_options(session, failure);
 }
 

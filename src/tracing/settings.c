@@ -10,7 +10,7 @@
 #include "tracing/kernel_look.h"
 #include "tracing/settings.h"
 
-#define WAIT_US	  2000000 /* for somebody else who is busy, or for memory */
+#define WAIT_US	  2000000 /* wait for another program, or for memory */
 #define PAUSE_US  50000
 #define SHOWN_MAX 60 /* bytes of a value in a message */
 
@@ -104,7 +104,7 @@ static int note(const struct settings *settings)
 	return settings->note ? settings->note(settings->context, settings) : 0;
 }
 
-/* @text: what to write for @value where that is not the value itself, or NULL. */
+/* @text: the text to write for @value where it is another one, or NULL. */
 static int write_value(const struct settings *settings, enum setting_kind kind, const char *path,
 		       const char *value, const char *text)
 {
@@ -191,7 +191,10 @@ int settings_set(struct settings *settings, enum setting_kind kind, const char *
 				   "the undo file cannot be written, so nothing is changed: %s",
 				   strerror(-ret));
 	}
-	/* Memory comes back. An instance is not waited for, as there is still the top level. */
+	/*
+	 * Memory may come back later. An instance is not waited for, as there is still the top
+	 * level.
+	 */
 	while ((ret = write_value(settings, kind, path, value, text)) == -ENOMEM &&
 	       kind != SETTING_INSTANCE && now_us() < start + WAIT_US)
 		usleep(PAUSE_US);
@@ -203,7 +206,7 @@ int settings_set(struct settings *settings, enum setting_kind kind, const char *
 	ret = setting_read(settings->top, kind, path, &now);
 	if (ret)
 		return setting_failed(failure, "read back", kind, path, -ret);
-	/* The kernel rounds, sorts and drops: what it made of our value counts as ours. */
+	/* The kernel rounds, sorts and drops: the value that it made of ours counts as ours. */
 	free(setting->wrote);
 	setting->wrote = now;
 	setting->verified = setting_accepted(kind, value, now);
@@ -315,7 +318,7 @@ static int restore_one(struct settings *settings, struct setting *setting, struc
 	int ret = setting_read(settings->top, setting->kind, setting->path, &now);
 
 	if (ret == -ENOENT) {
-		/* Gone with its instance, its event's module or its CPU. */
+		/* The file is gone with its instance, its event's module or its CPU. */
 		setting->done = true;
 		return 0;
 	}

@@ -26,7 +26,7 @@ struct setting {
 			   * settings_change() all values that were written, separated by blanks */
 
 	bool verified;	  /* written and read back; false: a kill may have come before the write */
-	bool in_instance; /* goes with our instance: neither noted nor restored */
+	bool in_instance; /* removed with our instance: neither noted nor restored */
 	bool restoring;	  /* about to be restored: the undo file no longer counts it as verified */
 	bool done;	  /* restored, or nothing to restore */
 };

@@ -151,7 +151,10 @@ void undo_close(struct undo *undo)
 	if (!undo)
 		return;
 	if (undo->lock >= 0) {
-		/* Where the lock is ours: nobody is to read a pid that is gone. */
+		/*
+		 * The lock is ours: its pid is cleared, as a reader would take it for that of a
+		 * run.
+		 */
 		if (flock(undo->lock, LOCK_EX | LOCK_NB) == 0 && ftruncate(undo->lock, 0) < 0)
 			errno = 0;
 		close(undo->lock);
@@ -267,7 +270,7 @@ static int load_text(const struct undo *undo, char *text, size_t length, char *b
 			"is of another boot, so that nothing in it applies any more");
 	*pid = atoi(fields[3]);
 	dir = fields[4];
-	/* Where nothing is mounted, or mounted any longer, there seems to be nothing to restore. */
+	/* On a machine without tracefs mounted there seems to be nothing to restore. */
 	if (!kernel_on_tracefs(dir))
 		return failure_set(failure, EXIT_STATUS_NO_TRACEFS, ENODEV,
 				   "%s stays: what process %d changed cannot be put back, as %s is "
@@ -310,7 +313,7 @@ int undo_load(struct undo *undo, struct settings *settings, int *ret_pid, struct
 		close(fd);
 		return refuse_undo_file(failure, undo->dir, "has an undo file that is too large");
 	}
-	/* The file that was checked, not one that has its name by now. */
+	/* Reads the file that was checked, not one that has its name by now. */
 	ret = file_read_fd(fd, &text, &length);
 	close(fd);
 	if (ret)

@@ -13,7 +13,7 @@
 uint64_t memory_available(void);
 
 /*
- * Memory pressure, PSI: how long some tasks, or all that had work, waited for memory
+ * Memory pressure, PSI: the time for which some tasks, or all that had work, waited for memory
  * (Documentation/accounting/psi.rst). The kernel updates the totals every two seconds.
  */
 struct memory_pressure {

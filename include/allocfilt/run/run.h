@@ -13,7 +13,7 @@ struct command;
 struct manager;
 struct signals;
 
-/* A run needs these, and they have to outlive it. */
+/* Facts about the process that a run needs; they have to outlive it. */
 struct run_context {
 	const struct options *options;
 	int argc; /* the command line, to parse it again on a reload */

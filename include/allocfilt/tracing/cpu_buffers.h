@@ -15,8 +15,10 @@
 
 struct cpu_buffers;
 
-#define CPU_BUFFERS_FILES_SPARE	 16 /* descriptors left to what comes and goes: control files */
-#define CPU_BUFFERS_FILES_OTHERS (CPU_BUFFERS_FILES_SPARE + 32) /* besides the CPUs' */
+#define CPU_BUFFERS_FILES_SPARE                                                                    \
+	16 /* descriptors left free for files that are opened for a moment */
+#define CPU_BUFFERS_FILES_OTHERS                                                                   \
+	(CPU_BUFFERS_FILES_SPARE + 32) /* descriptors besides those of CPUs */
 
 /**
  * cpu_buffers_allow_files - raise the soft limit of open files (RLIMIT_NOFILE) to what CPUs need

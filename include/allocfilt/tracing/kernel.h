@@ -13,7 +13,7 @@
  * that changes its settings and restores them, and the ring buffers of all CPUs.
  */
 
-/* The kernel offers this. It is only read. */
+/* The offer of the kernel. Nothing is written to find it. */
 struct kernel {
 	char *dir;	       /* the top-level tracing directory, no slash at its end */
 	struct utsname system; /* uname(2) */
@@ -25,7 +25,7 @@ struct kernel {
 	unsigned int *indexes;
 	int nr_functions;
 	FILE *list; /* the rest of available_filter_functions; NULL: it was read as a whole */
-	unsigned int lines; /* of it that were read */
+	unsigned int lines; /* lines of the list that were read */
 };
 
 /** kernel_on_tracefs - is a directory on tracefs? Mounts it where that is automatic (debugfs). */

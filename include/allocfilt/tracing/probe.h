@@ -8,7 +8,7 @@
 #include "allocfilt/tracing/kernel.h"
 
 /*
- * The probe that says whose a superblock shrinker is: an event probe on mm_shrink_slab_start, or a
+ * The probe that names the superblock of a shrinker: an event probe on mm_shrink_slab_start, or a
  * kprobe event on super_cache_scan where the kernel has no event probes. It fetches the shrinker's
  * address and the superblock's s_id and s_dev, at offsets from BTF. Dynamic events are global; ours
  * is made by the session and enabled in our own buffer only.
