@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "allocfilt/base/text.h"
-#include "allocfilt/names/event_text.h"
+#include "names/event_text.h"
 #include "names/print_program.h"
 
 struct text_of_event {

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "allocfilt/names/event_text.h"
 #include "allocfilt/record/format.h"
+#include "names/event_text.h"
 
 /*
  * The "print fmt" of an event is compiled once into steps, which run over its records without

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "allocfilt/names/event_text.h"
+#include "names/event_text.h"
 
 /*
  * Names of kernel functions, from a text like /proc/kallsyms. All of its code symbols are kept, sorted
@@ -65,8 +65,8 @@ uint64_t symbols_address(const struct symbols *symbols, const char *name);
 /**
  * symbols_in_scheduler - is the address in the kernel's section of functions that wait?
  *
- * What wchan leaves out of a stack: __sched of include/linux/sched/debug.h. False where kallsyms
- * does not have its ends.
+ * The kernel leaves these functions out of wchan, too: __sched of include/linux/sched/debug.h. False
+ * where kallsyms does not have the ends of the section.
  */
 bool symbols_in_scheduler(const struct symbols *symbols, uint64_t address);
 

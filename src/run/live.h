@@ -24,8 +24,8 @@ int live_new(struct live **live, const struct run_context *run, struct failure *
 /**
  * live_trace - trace until a signal, -d, or the reader of the output ends it
  *
- * Restores tracing on every path. What was in the buffers is shown before it returns. Returns 0,
- * or -errno with @failure; with EXIT_STATUS_IN_USE another user traces and a retry makes sense.
+ * Restores tracing on every path. Shows the rest of the buffers before it returns. Returns 0, or
+ * -errno with @failure; with EXIT_STATUS_IN_USE another user traces and a retry makes sense.
  */
 int live_trace(struct live *live, struct failure *failure);
 

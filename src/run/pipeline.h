@@ -40,11 +40,11 @@ uint64_t pipeline_address(const struct pipeline *pipeline, const char *function)
 void pipeline_read_probe(struct pipeline *pipeline);
 
 /**
- * pipeline_read_capture, pipeline_read_buffers - where pipeline_read() gets its pages
+ * pipeline_read_capture, pipeline_read_buffers - set the source of pages for pipeline_read()
  * @writer: gets a copy of each page; NULL: none
  *
- * The arguments have to outlive all reading. What was read of other buffers before, and not passed on,
- * is dropped.
+ * The arguments have to outlive all reading. Records of other buffers that were read before, and not
+ * passed on, are dropped.
  */
 void pipeline_read_capture(struct pipeline *pipeline, struct capture *capture);
 void pipeline_read_buffers(struct pipeline *pipeline, struct cpu_buffers *buffers,

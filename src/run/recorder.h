@@ -48,7 +48,7 @@ int recorder_describe(struct recorder *recorder, const char *dir, struct cpu_buf
 bool recorder_segment_is_full(const struct recorder *recorder);
 
 /**
- * recorder_end_segment - drain what belongs to it, write what is known only at its end
+ * recorder_end_segment - drain its records, write the files that are complete only at its end
  *
  * Returns 0, or -errno of a file.
  */
@@ -80,7 +80,7 @@ int recorder_drain_rest(struct recorder *recorder, const struct cpu_buffers *buf
 int recorder_second(struct recorder *recorder, const struct cpu_buffers *buffers, uint64_t now);
 
 /**
- * recorder_finish - write what is known only at the end: names of tasks, mounts, cgroups, losses
+ * recorder_finish - write the files that are complete only at the end: tasks, mounts, cgroups, losses
  *
  * Works also after tracing was taken away, if @dir still exists (stats). Logs the bytes recorded
  * and the records lost by each CPU. Returns 0 or -errno with @failure (status 1).

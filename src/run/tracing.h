@@ -81,7 +81,7 @@ int tracing_begin(struct tracing *tracing, bool has_intervals);
 void tracing_announce(struct tracing *tracing);
 
 /**
- * tracing_second - what comes once a second: CPUs that came online, the mark of the clock once a
+ * tracing_second - the work of each second: CPUs that came online, the mark of the clock once a
  *	minute, memory
  *
  * Fails with EXIT_STATUS_IN_USE where somebody took tracing away.

@@ -8,11 +8,11 @@
 
 #include "allocfilt/base/base.h"
 #include "allocfilt/capture/read.h"
-#include "allocfilt/names/event_text.h"
 #include "allocfilt/record/decode.h"
 #include "allocfilt/record/merge.h"
 #include "allocfilt/record/stacks.h"
 #include "fuzz.h"
+#include "names/event_text.h"
 #include "names/symbols.h"
 
 #define PAGES_MAX 4

@@ -79,8 +79,8 @@ void account_free(struct account *account);
  *
  * @proc: /proc
  *
- * Of these no fork is counted, and when a histogram is read they may have ended. To be called once,
- * when histograms count. Returns 0 or -ENOMEM.
+ * Their forks were not counted, and they may end before a histogram is read. To be called once, when
+ * histograms count. Returns 0 or -ENOMEM.
  */
 int account_see_tasks(struct account *account, const char *proc);
 

@@ -52,10 +52,10 @@ struct capture_info {
 const struct capture_info *capture_info(const struct capture *capture);
 
 /**
- * capture_find_traced - find out what was traced, where it is a trace.dat: no file tells
- * @stop: is the user done with waiting? All data is read once
+ * capture_find_traced - find the functions that a trace.dat has traced: none of its texts tells
+ * @stop: does the user want an end? All data is read once
  *
- * To be called before capture_offer(), by who filters. Returns 0, 1 if it was stopped, -ENODATA if
+ * To be called before capture_offer(), by a run that filters. Returns 0, 1 if it was stopped, -ENODATA if
  * there is no event of the catalog, -EBADMSG if there is none in what is left of a damaged file, or
  * -ENOMEM.
  */
@@ -67,9 +67,9 @@ struct capture_counts {
 };
 
 /**
- * capture_counts - what the kernel's counters said of a CPU, in the file `capture`
+ * capture_counts - the kernel's counters of a CPU, from the file `capture`
  *
- * 0 where it does not say, as in a recording that did not come to its end. NULL: no such CPU.
+ * A count is 0 where the file lacks it, as in a recording that did not come to its end. NULL: no such CPU.
  */
 const struct capture_counts *capture_counts(const struct capture *capture, int cpu);
 

@@ -47,9 +47,9 @@ void capture_remove(struct capture_writer *writer);
  */
 
 /**
- * capture_begin_segment - what is written from now on goes to the next segment
+ * capture_begin_segment - make the next segment, which takes all that is written from now on
  *
- * Then its files are written, CPUs added, and capture_settle_segment() called. Returns 0, or -errno
+ * The caller writes its files, adds its CPUs, and calls capture_settle_segment(). Returns 0, or -errno
  * and all is as before.
  */
 int capture_begin_segment(struct capture_writer *writer);
@@ -139,8 +139,8 @@ void capture_sync_all(struct capture_writer *writer);
 void capture_sync_data(struct capture_writer *writer);
 
 /**
- * capture_synced - did what was begun to be synced succeed?
- * @wait: for its end; else what is under way is left to a later call
+ * capture_synced - did the syncs succeed that were begun?
+ * @wait: for their end; else those under way are left to a later call
  *
  * Returns 0, or -errno of one that failed since the last call.
  */

@@ -13,9 +13,9 @@
  * output_file_open - open for writing, create it if necessary
  * @path: NULL for stdout
  *
- * In a directory that another user can change (his own, or writable by group or others) what has
- * that name may be his, to make us write where he cannot. There an existing file has to be ours or
- * of the directory's owner, without another hard link, and a symbolic link is not followed. Returns
+ * In a directory that another user can change (his own, or writable by group or others) a file of
+ * that name may be his trap: a link to a file that he cannot write. There an existing file has to be
+ * ours or the directory owner's, without another hard link, and a symbolic link is not followed. Returns
  * 0 with the descriptor, or -errno with @failure (failure_status_of_path(), or 2 for such a file).
  */
 int output_file_open(int *ret_fd, const char *path, struct failure *failure);

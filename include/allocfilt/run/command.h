@@ -38,7 +38,7 @@ bool command_started(const struct command *command);
 void command_signal(struct command *command, int number, bool from_terminal);
 
 /**
- * command_watch - what a writer of the run waits for, with command_stop_asked()
+ * command_watch - a descriptor for writer_new(), with command_stop_asked()
  *
  * Returns a descriptor, valid until command_free(): readable when the child has ended or an unread
  * signal is pending; or -errno.

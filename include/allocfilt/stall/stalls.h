@@ -69,9 +69,6 @@ void stalls_lost(struct stalls *stalls, int cpu, uint64_t ts);
  */
 int stalls_sched(struct stalls *stalls, const struct record *record);
 
-/** stalls_sleep - a stack tells in which function a task sleeps that has just left its CPU */
-void stalls_sleep(struct stalls *stalls, const struct record *record);
-
 /** stalls_sched_stop - the scheduler's events are off until the next one: states are not known */
 void stalls_sched_stop(struct stalls *stalls, uint64_t ts);
 
