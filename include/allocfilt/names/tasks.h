@@ -71,8 +71,8 @@ const char *task_cache_name(struct task_cache *cache, int tid, uint64_t ts);
 /**
  * task_cache_info - process and cgroup; never NULL; valid until the next call
  *
- * Information older than a second is read again, as a task may move and an id may be reused. That of
- * a task that has exited stays.
+ * Information older than a second is read again, as a task may move and an id may be reused.
+ * A task that has exited keeps its information.
  */
 const struct task_info *task_cache_info(struct task_cache *cache, int tid, uint64_t ts);
 
