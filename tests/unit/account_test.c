@@ -121,14 +121,16 @@ static void check_pages(int pid, uint64_t pages)
 #define THREAD	65536	 /* CLONE_THREAD */
 #define PROCESS 18874368 /* as the shell forks, CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID */
 
-static void test_flags(void **state)
+#define TEST(test) UNIT_TEST_WITH(test, set_up, tear_down)
+
+TEST(test_flags)
 {
 	assert_int_equal(CLONE_THREAD, THREAD);
 	assert_int_equal(CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID, PROCESS);
 }
 
 /* 100 has a child, that has one, too; a thread, and the thread has a child. */
-static void test_processes_of_tasks(void **state)
+TEST(test_processes_of_tasks)
 {
 	begin(NULL);
 	put(HISTOGRAM_FORKS,
@@ -160,7 +162,7 @@ static void test_processes_of_tasks(void **state)
 }
 
 /* Numbers that were used again make a circle. */
-static void test_circle_of_tasks(void **state)
+TEST(test_circle_of_tasks)
 {
 	begin(NULL);
 	put(HISTOGRAM_FORKS,
@@ -181,7 +183,7 @@ static void test_circle_of_tasks(void **state)
 }
 
 /* -p 40: a thread that procfs knows, one that was born meanwhile, and not its child. */
-static void test_processes_of_pid(void **state)
+TEST(test_processes_of_pid)
 {
 	static const pid_t pids[] = { 39, 40, 0 };
 
@@ -196,7 +198,7 @@ static void test_processes_of_pid(void **state)
 	check_pages(40, 7);
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
 	begin(NULL);
 	put(HISTOGRAM_EXITS,
@@ -215,7 +217,7 @@ static void test_names(void **state)
 	assert_int_equal(tables.unreadable, 2);
 }
 
-static void test_orders(void **state)
+TEST(test_orders)
 {
 	const struct account_process *found;
 
@@ -245,7 +247,7 @@ static void test_orders(void **state)
 	assert_int_equal(tables.processes[0].pid, 5);
 }
 
-static void test_call_sites(void **state)
+TEST(test_call_sites)
 {
 	begin(NULL);
 	put(HISTOGRAM_CACHE,
@@ -285,7 +287,7 @@ static void test_call_sites(void **state)
 }
 
 /* It is named by the largest object so far, and stays the same row. */
-static void test_cache_changes(void **state)
+TEST(test_cache_changes)
 {
 	begin(NULL);
 	put(HISTOGRAM_CACHE, CACHE(ffffffff81000010, "f+0x10/0x20", "small", 3, 300, 300), 0);
@@ -302,7 +304,7 @@ static void test_cache_changes(void **state)
 }
 
 /* Without memory the kernel prints the totals alone. */
-static void test_rows_that_the_kernel_cannot_print(void **state)
+TEST(test_rows_that_the_kernel_cannot_print)
 {
 	begin(NULL);
 	put(HISTOGRAM_PAGES, PAGES(5, 0, 3), 0);
@@ -316,7 +318,7 @@ static void test_rows_that_the_kernel_cannot_print(void **state)
 }
 
 /* Of a number that was used again one process counts, whatever comes first. */
-static void test_number_used_again(void **state)
+TEST(test_number_used_again)
 {
 	begin(NULL);
 	for (int i = 0; i < 2; i++) {
@@ -332,7 +334,7 @@ static void test_number_used_again(void **state)
 }
 
 /* Each made by the one before: the first search walks all of the way, and no other one does. */
-static void test_chain_of_threads(void **state)
+TEST(test_chain_of_threads)
 {
 	enum { THREADS = 20000 };
 	char *forks = NULL, *pages = NULL;
@@ -358,7 +360,7 @@ static void test_chain_of_threads(void **state)
 }
 
 /* Before 6.1 one call site may have both events. */
-static void test_events_of_a_node(void **state)
+TEST(test_events_of_a_node)
 {
 	plan.cache_names = false;
 	begin(NULL);
@@ -383,7 +385,7 @@ static void test_events_of_a_node(void **state)
 	assert_int_equal(tables.sites[1].count, 7);
 }
 
-static void test_dropped(void **state)
+TEST(test_dropped)
 {
 	begin(NULL);
 	put(HISTOGRAM_FORKS, "", 1);
@@ -423,7 +425,7 @@ static void put_round(int round)
 }
 
 /* Also where SIGUSR1 reads in the middle of an interval. */
-static void test_intervals_sum_to_the_whole(void **state)
+TEST(test_intervals_sum_to_the_whole)
 {
 	uint64_t pages = 0, sites = 0, wasted = 0, dropped = 0;
 
@@ -481,7 +483,7 @@ static void lose_thread(const pid_t *pids)
 	}
 }
 
-static void test_thread_that_is_lost(void **state)
+TEST(test_thread_that_is_lost)
 {
 	static const pid_t pids[] = { 40, 0 };
 
@@ -490,7 +492,7 @@ static void test_thread_that_is_lost(void **state)
 	lose_thread(pids);
 }
 
-static void test_stale(void **state)
+TEST(test_stale)
 {
 	begin(NULL);
 	put(HISTOGRAM_PAGES, PAGES(5, 0, 3), 0);
@@ -525,7 +527,7 @@ static void stall(int tid, int pid, uint64_t ns, enum owner_kind kind, bool back
 	account_stall(account, &named);
 }
 
-static void test_stalls(void **state)
+TEST(test_stalls)
 {
 	begin(NULL);
 	stall(41, 40, 5, OWNER_TASK, false);
@@ -555,7 +557,7 @@ static void test_stalls(void **state)
 }
 
 /* A process that waited has room for good; the others are counted. */
-static void test_full_table_of_waiters(void **state)
+TEST(test_full_table_of_waiters)
 {
 	begin(NULL);
 	for (int pid = 1; pid <= 4096 + 3; pid++)
@@ -570,30 +572,4 @@ static void test_full_table_of_waiters(void **state)
 	assert_null(process(4097));
 }
 
-#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_flags),
-		TEST(test_processes_of_tasks),
-		TEST(test_circle_of_tasks),
-		TEST(test_processes_of_pid),
-		TEST(test_names),
-		TEST(test_orders),
-		TEST(test_call_sites),
-		TEST(test_cache_changes),
-		TEST(test_rows_that_the_kernel_cannot_print),
-		TEST(test_number_used_again),
-		TEST(test_chain_of_threads),
-		TEST(test_events_of_a_node),
-		TEST(test_dropped),
-		TEST(test_intervals_sum_to_the_whole),
-		TEST(test_thread_that_is_lost),
-		TEST(test_stale),
-		TEST(test_stalls),
-		TEST(test_full_table_of_waiters),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

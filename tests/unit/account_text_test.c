@@ -61,8 +61,10 @@ static void text_lacks(const char *text, const char *what)
 		fail_msg("there is: %s in %s", what, text);
 }
 
+#define TEST(test) UNIT_TEST_WITH(test, set_up, NULL)
+
 /* 2048 bytes allocated for 1000: 1048 wasted, 51.2 %. */
-static void test_text(void **state)
+TEST(test_text)
 {
 	const char *text = shown("text");
 
@@ -85,7 +87,7 @@ static void test_text(void **state)
 }
 
 /* Who takes most and who waits longest: with --top=1 these are two. */
-static void test_top(void **state)
+TEST(test_top)
 {
 	const char *text;
 
@@ -108,7 +110,7 @@ static void test_top(void **state)
 }
 
 /* Without stalls there are no more than --top. */
-static void test_top_without_stalls(void **state)
+TEST(test_top_without_stalls)
 {
 	const char *text;
 
@@ -120,7 +122,7 @@ static void test_top_without_stalls(void **state)
 	text_has(text, "  1 more processes (--top)\n");
 }
 
-static void test_incomplete(void **state)
+TEST(test_incomplete)
 {
 	const char *text;
 
@@ -141,7 +143,7 @@ static void test_incomplete(void **state)
 	text_has(text, "\"lost_records\":0,\"unreadable_rows\":4}\n");
 }
 
-static void test_lost_records(void **state)
+TEST(test_lost_records)
 {
 	text_lacks(shown("text"), "incomplete");
 	view.lost = 7;
@@ -153,7 +155,7 @@ static void test_lost_records(void **state)
 	assert_null(strstr(shown("json"), "lost_records"));
 }
 
-static void test_nothing(void **state)
+TEST(test_nothing)
 {
 	made = (struct account_tables){ .nr_sites = 0 };
 	assert_int_equal(count_in(shown("text"), "\n"), 4);
@@ -162,7 +164,7 @@ static void test_nothing(void **state)
 	assert_string_equal(shown("folded"), "");
 }
 
-static void test_json(void **state)
+TEST(test_json)
 {
 	const char *text;
 
@@ -192,7 +194,7 @@ static void test_json(void **state)
 	text_has(shown("json"), "\"interval\":true,");
 }
 
-static void test_folded(void **state)
+TEST(test_folded)
 {
 	view.sort = SORT_WASTED;
 	/* g wastes nothing; a semicolon would end a frame */
@@ -207,7 +209,7 @@ static void test_folded(void **state)
 	text_has(shown("folded"), "\nkmem_cache_alloc;g+0x1 1\n");
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
 	const char *const *names = account_form_names();
 
@@ -217,15 +219,4 @@ static void test_names(void **state)
 	assert_null(names[3]);
 }
 
-#define TEST(test) cmocka_unit_test_setup(test, set_up)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_text),       TEST(test_top),		TEST(test_top_without_stalls),
-		TEST(test_incomplete), TEST(test_lost_records), TEST(test_nothing),
-		TEST(test_json),       TEST(test_folded),	TEST(test_names),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

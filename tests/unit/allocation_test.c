@@ -96,7 +96,7 @@ static unsigned int count_in(const char *dir, char *const *events, const struct 
 	return allocations;
 }
 
-static void test_count(void **state)
+UNIT_TEST(test_count)
 {
 	static const char *const captures[] = {
 		"fixtures/5.10",   "fixtures/6.1",	 "fixtures/6.12",    "fixtures/7.3",
@@ -121,7 +121,7 @@ static void test_count(void **state)
 }
 
 /* More events of -e, of 500 bytes each, than there is room for, before all others of a capture. */
-static void test_large_payloads(void **state)
+UNIT_TEST(test_large_payloads)
 {
 	static const struct made_event event = { "large", 3000, "char text[492] 492",
 						 "\"%s\", REC->text" };
@@ -189,7 +189,7 @@ static size_t bytes_for(int cpus)
 }
 
 /* With limit-memory, 4 MiB. All of it may be locked at the start; the service may have 64 MiB. */
-static void test_bytes_of_many_cpus(void **state)
+UNIT_TEST(test_bytes_of_many_cpus)
 {
 	size_t two = bytes_for(2);
 	size_t many = bytes_for(256);
@@ -215,7 +215,7 @@ static void stall_of_many(struct summary *summary, int tid)
 }
 
 /* What the service writes while memory is short, with full tables, which no capture has. */
-static void test_reports_of_many(void **state)
+UNIT_TEST(test_reports_of_many)
 {
 	struct plan *plan = calloc(1, sizeof(*plan));
 	static const struct options options = { .format = "trace", OPTIONS };
@@ -260,7 +260,7 @@ static void test_reports_of_many(void **state)
 }
 
 /* The counter does count. */
-static void test_counter(void **state)
+UNIT_TEST(test_counter)
 {
 	void *volatile block;
 
@@ -272,15 +272,4 @@ static void test_counter(void **state)
 	assert_int_equal(allocations, COUNTED);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_count),
-		cmocka_unit_test(test_large_payloads),
-		cmocka_unit_test(test_bytes_of_many_cpus),
-		cmocka_unit_test(test_reports_of_many),
-		cmocka_unit_test(test_counter),
-	};
-
-	return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
-}
+UNIT_TEST_MAIN(make_test_directory, remove_test_directory)

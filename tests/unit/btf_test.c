@@ -104,7 +104,7 @@ static int offset_of(const char *structure, const char *name, uint32_t *offset)
 	return ret;
 }
 
-static void test_offsets(void **state)
+UNIT_TEST(test_offsets)
 {
 	static const struct {
 		const char *structure, *member;
@@ -132,7 +132,7 @@ static void test_offsets(void **state)
 	}
 }
 
-static void test_cut(void **state)
+UNIT_TEST(test_cut)
 {
 	uint32_t offset;
 	size_t whole;
@@ -143,7 +143,7 @@ static void test_cut(void **state)
 		assert_int_not_equal(offset_of("outer", "last", &offset), 0);
 }
 
-static void test_cut_sections(void **state)
+UNIT_TEST(test_cut_sections)
 {
 	uint32_t offset, types;
 
@@ -160,7 +160,7 @@ static void test_cut_sections(void **state)
 	}
 }
 
-static void test_no_btf(void **state)
+UNIT_TEST(test_no_btf)
 {
 	uint32_t offset;
 
@@ -175,7 +175,7 @@ static void test_no_btf(void **state)
 }
 
 /* An anonymous structure that contains itself, and qualifiers in a ring. */
-static void test_endless(void **state)
+UNIT_TEST(test_endless)
 {
 	uint32_t offset;
 
@@ -195,7 +195,7 @@ static void test_endless(void **state)
 }
 
 /* What stands before a type of a kind that is not known yet can be found all the same. */
-static void test_new_kind(void **state)
+UNIT_TEST(test_new_kind)
 {
 	/* Where kinds had 5 bits, the second would be a pointer, and what follows would be found. */
 	static const uint32_t kinds[] = { 31, 32 + BTF_KIND_PTR };
@@ -218,7 +218,7 @@ static uint32_t noise(uint32_t *seed)
 	return *seed >> 8;
 }
 
-static void test_noise(void **state)
+UNIT_TEST(test_noise)
 {
 	uint32_t seed = 1;
 	uint32_t offset;
@@ -237,14 +237,4 @@ static void test_noise(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_offsets),	     cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_cut_sections), cmocka_unit_test(test_no_btf),
-		cmocka_unit_test(test_endless),	     cmocka_unit_test(test_new_kind),
-		cmocka_unit_test(test_noise),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

@@ -54,8 +54,10 @@ static void put_or_remove(const char *name, const char *text)
 		unlink(test_path(name));
 }
 
+#define RUN(test) UNIT_TEST_WITH(test, make_capture, remove_test_directory)
+
 /* The file `capture` overrides the copied files of the tracing directory. */
-static void test_description(void **state)
+RUN(test_description)
 {
 	static const struct {
 		const char *description, *clock, *tracer, *threshold;
@@ -99,7 +101,7 @@ static void test_description(void **state)
 }
 
 /* What a capture does not say of its machine is not known. */
-static void test_machine(void **state)
+RUN(test_machine)
 {
 	static const struct {
 		const char *description, *host, *release, *machine;
@@ -131,7 +133,7 @@ static void test_machine(void **state)
 	}
 }
 
-static void test_pressure(void **state)
+RUN(test_pressure)
 {
 	const struct data_source *source;
 	struct capture *capture;
@@ -164,7 +166,7 @@ static void test_pressure(void **state)
 }
 
 /* Invalid pids: all processes are shown rather than the wrong ones. */
-static void test_processes(void **state)
+RUN(test_processes)
 {
 	static const struct {
 		const char *description;
@@ -210,7 +212,7 @@ static void check_order(bool big_endian, int long_size, int cpus)
 }
 
 /* The first page that shows its order decides, on any CPU, unless the description has it. */
-static void test_byte_order(void **state)
+RUN(test_byte_order)
 {
 	static char bytes[3 * PAGE];
 
@@ -230,7 +232,7 @@ static void test_byte_order(void **state)
 	check_order(true, 4, 2);
 }
 
-static void test_cpu_without_data(void **state)
+RUN(test_cpu_without_data)
 {
 	struct capture *capture;
 
@@ -258,7 +260,7 @@ static void check_functions(const char *expected)
 	capture_close(capture);
 }
 
-static void test_functions(void **state)
+RUN(test_functions)
 {
 	check_functions("shrink_slab __alloc_pages ");
 	put_text("set_ftrace_filter",
@@ -267,7 +269,7 @@ static void test_functions(void **state)
 	check_functions("shrink_slab xfs_alloc last ");
 }
 
-static void test_functions_without_a_filter(void **state)
+RUN(test_functions_without_a_filter)
 {
 	put_text("available_filter_functions", "all_1\nall_2 [mod]\n");
 	put_text("set_ftrace_filter", "#### all functions enabled ####\n");
@@ -298,7 +300,7 @@ static void read_all(struct capture *capture)
 }
 
 /* Pages of a CPU are read some at a time, and stay as they are while other CPUs are read. */
-static void test_pages(void **state)
+RUN(test_pages)
 {
 	struct capture *capture;
 	struct capture_page first, page;
@@ -338,7 +340,7 @@ static void check_flaw_of_cpu1(const char *flaw)
 }
 
 /* A file that cannot be read is a flaw, and the other CPUs are read. */
-static void test_cpu_that_fails_to_read(void **state)
+RUN(test_cpu_that_fails_to_read)
 {
 	make_test_folders("per_cpu/cpu1/trace_pipe_raw/x");
 	check_flaw_of_cpu1("trace_pipe_raw");
@@ -352,7 +354,7 @@ static void put_fifo(const char *name)
 }
 
 /* A FIFO would wait for a writer; a link may lead out of the capture. */
-static void test_files_that_are_not_regular(void **state)
+RUN(test_files_that_are_not_regular)
 {
 	static const char *const names[] = { "kallsyms", "mountinfo", "saved_cmdlines",	  "tasks",
 					     "cgroups",	 "capture",   "set_ftrace_filter" };
@@ -384,7 +386,7 @@ static void test_files_that_are_not_regular(void **state)
 }
 
 /* One damaged file is one flaw. */
-static void test_exit_format_that_is_empty(void **state)
+RUN(test_exit_format_that_is_empty)
 {
 	struct capture *capture;
 
@@ -395,7 +397,7 @@ static void test_exit_format_that_is_empty(void **state)
 }
 
 /* Only the name that the kernel gives to a CPU is one. */
-static void test_cpus_of_other_names(void **state)
+RUN(test_cpus_of_other_names)
 {
 	static const char *const others[] = { "cpu00",
 					      "cpu01",
@@ -425,7 +427,7 @@ static void test_cpus_of_other_names(void **state)
 	capture_close(capture);
 }
 
-static void test_offsets(void **state)
+RUN(test_offsets)
 {
 	struct capture *capture;
 
@@ -439,7 +441,7 @@ static void test_offsets(void **state)
 }
 
 /* A hole costs nothing however large it is: it counts as one page of zeros. */
-static void test_holes(void **state)
+RUN(test_holes)
 {
 	static char zeros[PAGE];
 	struct capture *capture;
@@ -476,7 +478,7 @@ static void append(const void *bytes, size_t length)
 }
 
 /* What a power cut leaves of data that was not on the disk yet; before data it is damage. */
-static void test_end_of_zeros(void **state)
+RUN(test_end_of_zeros)
 {
 	static char zeros[100 * PAGE + 100];
 	struct capture *capture;
@@ -498,7 +500,7 @@ static void test_end_of_zeros(void **state)
 }
 
 /* One that is being written is read as far as it was when it was opened. */
-static void test_file_that_grows(void **state)
+RUN(test_file_that_grows)
 {
 	char page[PAGE + 100];
 	struct capture *capture;
@@ -514,29 +516,4 @@ static void test_file_that_grows(void **state)
 	capture_close(capture);
 }
 
-#define RUN(test) cmocka_unit_test_setup_teardown(test, make_capture, remove_test_directory)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		RUN(test_description),
-		RUN(test_machine),
-		RUN(test_pressure),
-		RUN(test_processes),
-		RUN(test_byte_order),
-		RUN(test_cpu_without_data),
-		RUN(test_functions),
-		RUN(test_functions_without_a_filter),
-		RUN(test_pages),
-		RUN(test_cpu_that_fails_to_read),
-		RUN(test_files_that_are_not_regular),
-		RUN(test_exit_format_that_is_empty),
-		RUN(test_cpus_of_other_names),
-		RUN(test_offsets),
-		RUN(test_holes),
-		RUN(test_end_of_zeros),
-		RUN(test_file_that_grows),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

@@ -105,9 +105,11 @@ static void check_size(const char *name, size_t size)
 	free(read_bytes(name, size));
 }
 
+#define RUN(test) UNIT_TEST_WITH(test, set_up, tear_down)
+
 /* --- the directory --- */
 
-static void test_new_directory(void **state)
+RUN(test_new_directory)
 {
 	mode_t mask = umask(0);
 
@@ -123,7 +125,7 @@ static void test_new_directory(void **state)
 	umask(mask);
 }
 
-static void test_empty_directory_becomes_private(void **state)
+RUN(test_empty_directory_becomes_private)
 {
 	assert_int_equal(mkdir(test_path("new"), 0755), 0);
 	create();
@@ -140,7 +142,7 @@ static void check_refused(const char *name, int error, enum exit_status status)
 	assert_null(writer);
 }
 
-static void test_directory_that_is_refused(void **state)
+RUN(test_directory_that_is_refused)
 {
 	rlim_t limit;
 
@@ -161,7 +163,7 @@ static void test_directory_that_is_refused(void **state)
 }
 
 /* What another user can change, or could lead elsewhere, is refused and stays as it is. */
-static void test_directory_of_others(void **state)
+RUN(test_directory_of_others)
 {
 	assert_int_equal(mkdir(test_path("shared"), 0700), 0);
 	assert_int_equal(chmod(test_path("shared"), 0770), 0);
@@ -184,7 +186,7 @@ static void test_directory_of_others(void **state)
 /* --- files --- */
 
 /* No link in the directory leads out of it. */
-static void test_links_are_not_followed(void **state)
+RUN(test_links_are_not_followed)
 {
 	create();
 	put_text("victim/file", "mine\n");
@@ -208,7 +210,7 @@ static void test_links_are_not_followed(void **state)
 }
 
 /* It is the directory that was made, also where another one has its name by now. */
-static void test_directory_that_was_replaced(void **state)
+RUN(test_directory_that_was_replaced)
 {
 	const char *old = strdupa(test_path("old"));
 
@@ -222,7 +224,7 @@ static void test_directory_that_was_replaced(void **state)
 	assert_int_equal(rmdir(test_path("new")), 0);
 }
 
-static void test_put_replaces_whole_files(void **state)
+RUN(test_put_replaces_whole_files)
 {
 	create();
 	assert_int_equal(capture_put(writer, "capture", "first, and longer\n", 18), 0);
@@ -234,7 +236,7 @@ static void test_put_replaces_whole_files(void **state)
 }
 
 /* On a full disk the old file is unchanged, and no part of the new one is left. */
-static void test_put_on_a_full_disk(void **state)
+RUN(test_put_on_a_full_disk)
 {
 	char text[2 * PAGE] = "newer";
 	rlim_t limit;
@@ -251,7 +253,7 @@ static void test_put_on_a_full_disk(void **state)
 	assert_int_equal(rmdir(test_path("new")), 0);
 }
 
-static void test_copy(void **state)
+RUN(test_copy)
 {
 	create();
 	put_text("from/events/vmscan/x/format", "ID: 3\n");
@@ -271,7 +273,7 @@ static void put_page(char letter)
 	assert_int_equal(write(to, page, sizeof(page)), PAGE);
 }
 
-static void test_drain_a_pipe(void **state)
+RUN(test_drain_a_pipe)
 {
 	char *bytes;
 
@@ -292,7 +294,7 @@ static void test_drain_a_pipe(void **state)
 	free(bytes);
 }
 
-static void test_each_cpu_its_file(void **state)
+RUN(test_each_cpu_its_file)
 {
 	create();
 	assert_int_equal(capture_add_cpu(writer, 40), 0);
@@ -318,7 +320,7 @@ static void test_each_cpu_its_file(void **state)
 }
 
 /* A partly filled page becomes a whole page of the file. */
-static void test_rest_is_padded(void **state)
+RUN(test_rest_is_padded)
 {
 	char *bytes;
 
@@ -335,7 +337,7 @@ static void test_rest_is_padded(void **state)
 }
 
 /* An eventfd supports read but not splice; the first call falls back to read. */
-static void test_drain_by_read(void **state)
+RUN(test_drain_by_read)
 {
 	uint64_t value = 5;
 	int fd = eventfd(5, EFD_NONBLOCK);
@@ -377,12 +379,12 @@ static void check_full_disk(int64_t (*drain)(struct capture_writer *writer, int 
 	check_size(RAW(0), 2 * PAGE);
 }
 
-static void test_full_disk_by_splice(void **state)
+RUN(test_full_disk_by_splice)
 {
 	check_full_disk(capture_drain);
 }
 
-static void test_full_disk_by_read(void **state)
+RUN(test_full_disk_by_read)
 {
 	check_full_disk(capture_drain_rest);
 }
@@ -415,7 +417,7 @@ static void check_page(const struct page_layout *layout, const char *bytes, uint
 }
 
 /* What the kernel gives in parts is a page again, unless records were lost or it is too much. */
-static void test_parts_of_a_page(void **state)
+RUN(test_parts_of_a_page)
 {
 	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
 		const struct page_layout *layout = &made_layouts[i];
@@ -455,7 +457,7 @@ static void test_parts_of_a_page(void **state)
 /* --- to the disk --- */
 
 /* Files and directories of it, and the directory that has its name. */
-static void test_sync(void **state)
+RUN(test_sync)
 {
 	create();
 	assert_int_equal(capture_put(writer, "events/header_page", "text", 4), 0);
@@ -479,7 +481,7 @@ static void test_sync(void **state)
 }
 
 /* One that finds no room waits for room, not until all are done. */
-static void test_sync_of_many_files(void **state)
+RUN(test_sync_of_many_files)
 {
 	struct file_sync sync;
 	int fd = open(test_directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -499,7 +501,7 @@ static void test_sync_of_many_files(void **state)
 }
 
 /* A kernel or container that has no asynchronous fsync(). */
-static void test_sync_that_waits(void **state)
+RUN(test_sync_that_waits)
 {
 	refuse_to_sync = true;
 	create();
@@ -517,31 +519,4 @@ static void test_sync_that_waits(void **state)
 	assert_int_equal(capture_synced(writer, true), 0);
 }
 
-#define RUN(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		RUN(test_new_directory),
-		RUN(test_empty_directory_becomes_private),
-		RUN(test_directory_that_is_refused),
-		RUN(test_directory_of_others),
-		RUN(test_links_are_not_followed),
-		RUN(test_directory_that_was_replaced),
-		RUN(test_put_replaces_whole_files),
-		RUN(test_put_on_a_full_disk),
-		RUN(test_copy),
-		RUN(test_drain_a_pipe),
-		RUN(test_each_cpu_its_file),
-		RUN(test_rest_is_padded),
-		RUN(test_drain_by_read),
-		RUN(test_full_disk_by_splice),
-		RUN(test_full_disk_by_read),
-		RUN(test_parts_of_a_page),
-		RUN(test_sync),
-		RUN(test_sync_of_many_files),
-		RUN(test_sync_that_waits),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

@@ -2,7 +2,7 @@
 #include "allocfilt/plan/catalog.h"
 #include "unit_test.h"
 
-static void test_compiler_suffixes(void **state)
+UNIT_TEST(test_compiler_suffixes)
 {
 	assert_int_equal(catalog_role_of("shrink_inactive_list.isra.0"), ROLE_INACTIVE_LIST);
 	assert_int_equal(catalog_role_of("shrink_lruvec.constprop.0"), ROLE_LRUVEC);
@@ -13,7 +13,7 @@ static void test_compiler_suffixes(void **state)
 	assert_false(catalog_name_matches("shrink_nod", "shrink_node"));
 }
 
-static void test_names_that_only_look_alike(void **state)
+UNIT_TEST(test_names_that_only_look_alike)
 {
 	assert_int_equal(catalog_role_of("__alloc_pages_bulk"), ROLE_NONE);
 	assert_int_equal(catalog_role_of("__alloc_pages_slowpath.constprop.0"), ROLE_NONE);
@@ -25,7 +25,7 @@ static void test_names_that_only_look_alike(void **state)
 }
 
 /* Each name leads to its role alone, and all rows are complete. */
-static void test_rows_are_complete(void **state)
+UNIT_TEST(test_rows_are_complete)
 {
 	for (int role = 0; role < ROLE_COUNT; role++) {
 		const struct catalog_role *row = &catalog_roles[role];
@@ -50,7 +50,7 @@ static void test_rows_are_complete(void **state)
 }
 
 /* Begin and end name each other and have the same owners. */
-static void test_pairs_are_mutual(void **state)
+UNIT_TEST(test_pairs_are_mutual)
 {
 	for (int id = 0; id < EVENT_COUNT; id++) {
 		const struct catalog_event *event = &catalog_events[id];
@@ -76,14 +76,4 @@ static void test_pairs_are_mutual(void **state)
 	assert_int_equal(catalog_pair_role(EVENT_USER), ROLE_NONE);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_compiler_suffixes),
-		cmocka_unit_test(test_names_that_only_look_alike),
-		cmocka_unit_test(test_rows_are_complete),
-		cmocka_unit_test(test_pairs_are_mutual),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

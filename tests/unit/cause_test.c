@@ -45,7 +45,9 @@ static void cause_is(const char *key, unsigned int share, const char *text, cons
 	assert_string_equal(printed, detail);
 }
 
-static void test_chain(void **state)
+#define TEST(name) UNIT_TEST_WITH(name, set_up, NULL)
+
+TEST(test_chain)
 {
 	add(PHASE_DIRECT_RECLAIM, PART_INACTIVE_LIST, STATE_RAN, 700);
 	add(PHASE_DIRECT_RECLAIM, PART_OWN, STATE_RAN, 100);
@@ -55,7 +57,7 @@ static void test_chain(void **state)
 }
 
 /* A half is enough, and one ns less is not: of the stall, not of the step before. */
-static void test_half(void **state)
+TEST(test_half)
 {
 	add(PHASE_COMPACTION, PART_OWN, STATE_RAN, 500);
 	add(PHASE_REST, PART_OWN, STATE_RAN, 500);
@@ -67,7 +69,7 @@ static void test_half(void **state)
 		 "rest 49 %, compaction 49 %");
 }
 
-static void test_part_below_half(void **state)
+TEST(test_part_below_half)
 {
 	add(PHASE_MEMCG_RECLAIM, PART_THROTTLE, STATE_RAN, 499);
 	add(PHASE_MEMCG_RECLAIM, PART_ACTIVE_LIST, STATE_RAN, 499);
@@ -75,7 +77,7 @@ static void test_part_below_half(void **state)
 	cause_is("memcg_reclaim", 9980, "memcg reclaim 100 %", "");
 }
 
-static void test_shrinker(void **state)
+TEST(test_shrinker)
 {
 	stall.nr_shrinkers = 2;
 	shrinkers[0].ns = 520;
@@ -89,7 +91,7 @@ static void test_shrinker(void **state)
 	cause_is("direct_reclaim", 10000, "direct reclaim 100 %: shrinkers 90 %", "shrinkers 90 %");
 }
 
-static void test_states(void **state)
+TEST(test_states)
 {
 	add(PHASE_COMPACTION, PART_OWN, STATE_BLOCKED, 600);
 	add(PHASE_COMPACTION, PART_OWN, STATE_RAN, 300);
@@ -101,7 +103,7 @@ static void test_states(void **state)
 }
 
 /* Waiting that is half only in all phases together. */
-static void test_state_of_all(void **state)
+TEST(test_state_of_all)
 {
 	add(PHASE_COMPACTION, PART_OWN, STATE_WAITED, 300);
 	add(PHASE_COMPACTION, PART_OWN, STATE_RAN, 100);
@@ -110,7 +112,7 @@ static void test_state_of_all(void **state)
 	cause_is("cpu_wait", 6000, "waiting for a CPU 60 %", "");
 }
 
-static void test_mixed(void **state)
+TEST(test_mixed)
 {
 	add(PHASE_DRAIN, PART_OWN, STATE_RAN, 400);
 	add(PHASE_OOM, PART_OWN, STATE_RAN, 250);
@@ -119,20 +121,9 @@ static void test_mixed(void **state)
 		 "draining per-CPU lists 40 %, rest 35 %");
 }
 
-static void test_nothing(void **state)
+TEST(test_nothing)
 {
 	cause_is("mixed", 0, "nothing is half of it", "");
 }
 
-#define TEST(name) cmocka_unit_test_setup(name, set_up)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_chain),    TEST(test_half),	 TEST(test_part_below_half),
-		TEST(test_shrinker), TEST(test_states),	 TEST(test_state_of_all),
-		TEST(test_mixed),    TEST(test_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

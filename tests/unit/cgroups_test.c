@@ -27,7 +27,9 @@ static struct cgroups *open_saved(void)
 	return cgroups;
 }
 
-static void test_capture(void **state)
+#define TEST(name) UNIT_TEST_WITH(name, make_test_directory, remove_test_directory)
+
+TEST(test_capture)
 {
 	struct cgroups *cgroups;
 	char text[1024], longest[400];
@@ -53,7 +55,7 @@ static void test_capture(void **state)
 	cgroups_free(NULL);
 }
 
-static void test_no_files(void **state)
+TEST(test_no_files)
 {
 	struct cgroups *cgroups = cgroups_new("/nonexistent", -1, SIZE);
 
@@ -65,7 +67,7 @@ static void test_no_files(void **state)
 }
 
 /* All of a capture's paths are known, however many, and nothing is read again for one that is not. */
-static void test_large_capture(void **state)
+TEST(test_large_capture)
 {
 	struct cgroups *cgroups;
 	char *text = malloc(300000), *line = text;
@@ -84,7 +86,7 @@ static void test_large_capture(void **state)
 }
 
 /* The root, where this machine has cgroup2 and we may open a file by its handle. */
-static void test_live(void **state)
+TEST(test_live)
 {
 	struct cgroups *cgroups = cgroups_new("/proc/self/mounts", -1, SIZE);
 	struct stat status;
@@ -99,7 +101,7 @@ static void test_live(void **state)
 }
 
 /* The lines of all directories, with a directory of ours as the mount. */
-static void test_print(void **state)
+TEST(test_print)
 {
 	char mounts[PATH_MAX + 64];
 	struct cgroups *cgroups;
@@ -122,14 +124,4 @@ static void test_print(void **state)
 	cgroups_free(cgroups);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_test_directory, remove_test_directory)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_capture), TEST(test_no_files), TEST(test_large_capture),
-		TEST(test_live),    TEST(test_print),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

@@ -67,7 +67,7 @@ static void chains_are(const char *expected)
 	chains_free(chains);
 }
 
-static void test_sums(void **state)
+UNIT_TEST(test_sums)
 {
 	set_up(100);
 	stall(50, 20, 25, 0, false);
@@ -78,7 +78,7 @@ static void test_sums(void **state)
 		   " own time 30) rest 16))");
 }
 
-static void test_stacks(void **state)
+UNIT_TEST(test_stacks)
 {
 	set_up(100);
 	stall(0, 0, 0, 20, true);
@@ -89,7 +89,7 @@ static void test_stacks(void **state)
 }
 
 /* Without room for b a chain is cut at slab, without room for shrinkers before it: nothing moves. */
-static void test_limit(void **state)
+UNIT_TEST(test_limit)
 {
 	set_up(6); /* root, page allocation, direct reclaim, own time, slab, a */
 	stall(50, 20, 25, 7, false);
@@ -105,7 +105,7 @@ static void test_limit(void **state)
 }
 
 /* Names of equal length limit are told apart by what fits. */
-static void test_functions(void **state)
+UNIT_TEST(test_functions)
 {
 	struct stall one = { .role = ROLE_NONE };
 	struct named_stall named = { .stall = &one, .name = "t", .function = "mine" };
@@ -128,14 +128,4 @@ static void test_functions(void **state)
 	chains_free(chains);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sums),
-		cmocka_unit_test(test_stacks),
-		cmocka_unit_test(test_limit),
-		cmocka_unit_test(test_functions),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

@@ -77,14 +77,14 @@ static int tear_down(void **state)
 	return chdir("/") || remove_test_directory(state);
 }
 
-static void test_status(void **state)
+UNIT_TEST(test_status)
 {
 	assert_int_equal(run_script("exit 0"), 0);
 	assert_int_equal(run_script("exit 7"), 7);
 	assert_int_equal(run_script("kill -KILL $$"), 128 + SIGKILL);
 }
 
-static void test_not_executable(void **state)
+UNIT_TEST(test_not_executable)
 {
 	const char *said;
 
@@ -100,7 +100,7 @@ static void test_not_executable(void **state)
 }
 
 /* It waits for its start; one that is never started runs nothing and is gone. */
-static void test_start(void **state)
+UNIT_TEST(test_start)
 {
 	struct command *command = new_script("echo it >>order");
 	FILE *file;
@@ -121,7 +121,7 @@ static void test_start(void **state)
 	assert_text("order", "first\nit\n");
 }
 
-static void test_end_is_seen(void **state)
+UNIT_TEST(test_end_is_seen)
 {
 	struct command *command = new_script("exec cat fifo");
 	struct pollfd ended = { .fd = command_fd(command), .events = POLLIN };
@@ -142,7 +142,7 @@ static void test_end_is_seen(void **state)
 	"ulimit -n; cat /proc/self/oom_score_adj; } >"
 
 /* As it is when the child is made, whatever becomes of its parent. */
-static void test_inherits(void **state)
+UNIT_TEST(test_inherits)
 {
 	struct command *command;
 	struct rlimit limit;
@@ -176,7 +176,7 @@ static void test_inherits(void **state)
 	free(text);
 }
 
-static void test_signals(void **state)
+UNIT_TEST(test_signals)
 {
 	struct command *command = new_script("exec sleep 1000");
 
@@ -191,7 +191,7 @@ static void test_signals(void **state)
 }
 
 /* Not all of a terminal's signals reach a child that has left its process group. */
-static void test_signals_of_another_group(void **state)
+UNIT_TEST(test_signals_of_another_group)
 {
 	struct command *command = new_script("exec sleep 1000");
 
@@ -208,7 +208,7 @@ static char text[256 << 10];
  * What a signal does is up to the child, also while nobody reads our output; here the child reads
  * once it has come.
  */
-static void test_signal_while_output_waits(void **state)
+UNIT_TEST(test_signal_while_output_waits)
 {
 	struct command *command;
 	struct writer *writer;
@@ -233,7 +233,7 @@ static void test_signal_while_output_waits(void **state)
 }
 
 /* Its end is that of the run, so what waits then has 2 seconds left. */
-static void test_end_while_output_waits(void **state)
+UNIT_TEST(test_end_while_output_waits)
 {
 	struct command *command = new_script("exit 3");
 	struct writer *writer;
@@ -251,19 +251,4 @@ static void test_end_while_output_waits(void **state)
 	assert_int_equal(end(command), 3);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_status),
-		cmocka_unit_test(test_not_executable),
-		cmocka_unit_test(test_start),
-		cmocka_unit_test(test_end_is_seen),
-		cmocka_unit_test(test_inherits),
-		cmocka_unit_test(test_signals),
-		cmocka_unit_test(test_signals_of_another_group),
-		cmocka_unit_test(test_signal_while_output_waits),
-		cmocka_unit_test(test_end_while_output_waits),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+UNIT_TEST_MAIN(set_up, tear_down)

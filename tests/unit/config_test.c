@@ -44,7 +44,7 @@ static void load_bad(const char *text, const char *expected)
 	options_free(&options);
 }
 
-static void test_values(void **state)
+UNIT_TEST(test_values)
 {
 	const struct options *options = load_good(
 		NULL, "# a comment\n\n  threshold = 10ms  \nbuffer=16M\r\nduration = 1h\n"
@@ -60,7 +60,7 @@ static void test_values(void **state)
 	assert_string_equal(options->format, "fancy");
 }
 
-static void test_command_line_beats_file(void **state)
+UNIT_TEST(test_command_line_beats_file)
 {
 	const struct options *options = load_good("-t5", "threshold = 10ms\nbuffer = 8M\n");
 
@@ -78,7 +78,7 @@ static void test_command_line_beats_file(void **state)
 }
 
 /* A key that the service has another default for is as the file says all the same. */
-static void test_file_beats_default(void **state)
+UNIT_TEST(test_file_beats_default)
 {
 	assert_true(load_good(NULL, "threshold = 1ms\n")->page_allocation);
 	assert_false(load_good(NULL, "page-allocation = no\n")->page_allocation);
@@ -87,7 +87,7 @@ static void test_file_beats_default(void **state)
 }
 
 /* The report of a file is for the threshold of the file. */
-static void test_report(void **state)
+UNIT_TEST(test_report)
 {
 	static const char text[] = "threshold = 1ms\nreport = 10ms\n";
 	static const struct {
@@ -117,7 +117,7 @@ static void test_report(void **state)
 	assert_int_equal(config_check_report(load_good(NULL, text), true, 10001000, &failure), 0);
 }
 
-static void test_mistakes(void **state)
+UNIT_TEST(test_mistakes)
 {
 	static const char *const cases[][2] = {
 		{ "force = 1\n", ":1: unknown key 'force'" },
@@ -137,7 +137,7 @@ static void test_mistakes(void **state)
 }
 
 /* A reload parses the same text again while the current options are in use. */
-static void test_reload(void **state)
+UNIT_TEST(test_reload)
 {
 	static const char text[] =
 		"function = e,f\nevent = g:h\nmetrics = /m\npid = 1,2\nrate = 7\n";
@@ -157,7 +157,7 @@ static void test_reload(void **state)
 	options_free(&fresh);
 }
 
-static void test_too_long_a_line(void **state)
+UNIT_TEST(test_too_long_a_line)
 {
 	struct failure failure = { 0 };
 	struct options options;
@@ -169,7 +169,7 @@ static void test_too_long_a_line(void **state)
 }
 
 /* How it traces is the file's, what is shown is not; and the forms of a run are not those of account. */
-static void test_account(void **state)
+UNIT_TEST(test_account)
 {
 	static const char file[] =
 		"threshold = 5ms\nbuffer = 16M\nlimit-memory = 1M\nformat = nonsense\npid = 7\n"
@@ -197,18 +197,4 @@ static void test_account(void **state)
 	assert_int_equal(load_good("account", "top = 3\n")->threshold, 1000000);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_values),
-		cmocka_unit_test(test_command_line_beats_file),
-		cmocka_unit_test(test_file_beats_default),
-		cmocka_unit_test(test_report),
-		cmocka_unit_test(test_mistakes),
-		cmocka_unit_test(test_reload),
-		cmocka_unit_test(test_too_long_a_line),
-		cmocka_unit_test(test_account),
-	};
-
-	return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
-}
+UNIT_TEST_MAIN(make_test_directory, remove_test_directory)

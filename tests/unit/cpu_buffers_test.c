@@ -58,7 +58,9 @@ static int read_all(void)
 	return came.pages - before;
 }
 
-static void test_sparse_numbers_in_order(void **state)
+#define RUN(test) UNIT_TEST_WITH(test, setup, teardown)
+
+RUN(test_sparse_numbers_in_order)
 {
 	put_cpu(10, 1);
 	put_cpu(2, 2);
@@ -81,7 +83,7 @@ static void test_sparse_numbers_in_order(void **state)
 	assert_int_equal(cpu_buffers_errors(buffers), 0);
 }
 
-static void test_directories(void **state)
+RUN(test_directories)
 {
 	int *cpus = NULL;
 
@@ -97,7 +99,7 @@ static void test_directories(void **state)
 	free(cpus);
 }
 
-static void test_no_cpu(void **state)
+RUN(test_no_cpu)
 {
 	make_test_folders("per_cpu/cpu0/x");
 	assert_int_equal(open_buffers(), -ENOENT);
@@ -106,7 +108,7 @@ static void test_no_cpu(void **state)
 }
 
 /* One that cannot be opened does not stop the rest, and may come back. */
-static void test_offline_cpu(void **state)
+RUN(test_offline_cpu)
 {
 	put_cpu(0, 1);
 	make_test_folders("per_cpu/cpu1/x");
@@ -146,7 +148,7 @@ static void check_counts(uint64_t lost, uint64_t dropped, uint64_t read)
 }
 
 /* The counters of a top-level buffer may come from somebody else's run. */
-static void test_counts_since_it_was_opened(void **state)
+RUN(test_counts_since_it_was_opened)
 {
 	put_cpu(0, 1);
 	put_cpu(3, 1);
@@ -176,7 +178,7 @@ static int next_descriptor(void)
 }
 
 /* CPUs that find no descriptor count as starved, offline ones do not; some descriptors are left to others. */
-static void test_too_few_descriptors(void **state)
+RUN(test_too_few_descriptors)
 {
 	int next = next_descriptor();
 	rlim_t before;
@@ -225,7 +227,7 @@ static void check_limit(rlim_t soft, rlim_t hard, rlim_t expected, const char *s
 }
 
 /* The soft limit is raised to what the CPUs need, as far as the hard one goes. */
-static void test_limit_of_open_files(void **state)
+RUN(test_limit_of_open_files)
 {
 	const rlim_t needed = 2 * 5 + CPU_BUFFERS_FILES_OTHERS;
 
@@ -237,7 +239,7 @@ static void test_limit_of_open_files(void **state)
 }
 
 /* A directory in its place opens but does not read. */
-static void test_cpu_that_fails_to_read(void **state)
+RUN(test_cpu_that_fails_to_read)
 {
 	make_test_folders("per_cpu/cpu0/trace_pipe_raw/x");
 	put_cpu(1, 1);
@@ -248,7 +250,7 @@ static void test_cpu_that_fails_to_read(void **state)
 }
 
 /* A page stays as it is while other CPUs are read. */
-static void test_pages_of_each_cpu(void **state)
+RUN(test_pages_of_each_cpu)
 {
 	const void *pages[3];
 
@@ -264,7 +266,7 @@ static void test_pages_of_each_cpu(void **state)
 }
 
 /* As the kernel's file: nothing there is EAGAIN and no error, and reading never waits. */
-static void test_fifo(void **state)
+RUN(test_fifo)
 {
 	static char page[PAGE];
 	int fd;
@@ -285,22 +287,4 @@ static void test_fifo(void **state)
 	close(fd);
 }
 
-#define RUN(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		RUN(test_sparse_numbers_in_order),
-		RUN(test_directories),
-		RUN(test_no_cpu),
-		RUN(test_offline_cpu),
-		RUN(test_counts_since_it_was_opened),
-		RUN(test_too_few_descriptors),
-		RUN(test_limit_of_open_files),
-		RUN(test_cpu_that_fails_to_read),
-		RUN(test_pages_of_each_cpu),
-		RUN(test_fifo),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

@@ -168,9 +168,11 @@ static void decode_event(int cpu, uint64_t ts, const struct made_event *event,
 	decode_bytes(cpu, ts, &made, made.at);
 }
 
+#define TEST(name) UNIT_TEST_WITH(name, start_usual, stop)
+
 /* ---- windows ---- */
 
-static void windows_of_all_layouts(void **state)
+TEST(windows_of_all_layouts)
 {
 	static const struct {
 		const struct made_event *event;
@@ -208,7 +210,7 @@ static void windows_of_all_layouts(void **state)
 }
 
 /* Another trace clock: the window ends at its record and is as long as it was. */
-static void windows_of_another_clock(void **state)
+TEST(windows_of_another_clock)
 {
 	fixture.source.local_clock = false;
 	add(DECODE_FUNCGRAPH_EXIT, EVENT_USER, &exit_6_1);
@@ -219,7 +221,7 @@ static void windows_of_another_clock(void **state)
 }
 
 /* An event is shown at the depth of the last exit of its CPU, less one. */
-static void indent_is_kept_by_cpu(void **state)
+TEST(indent_is_kept_by_cpu)
 {
 	static const struct {
 		int cpu;
@@ -251,7 +253,7 @@ static void indent_is_kept_by_cpu(void **state)
 
 /* ---- events ---- */
 
-static void slab_start_of_both_layouts(void **state)
+TEST(slab_start_of_both_layouts)
 {
 	struct record *record = &fixture.records[0];
 
@@ -281,7 +283,7 @@ static void slab_start_of_both_layouts(void **state)
 	}
 }
 
-static void fields_that_share_a_member(void **state)
+TEST(fields_that_share_a_member)
 {
 	const struct record *records = fixture.records;
 
@@ -310,7 +312,7 @@ static void fields_that_share_a_member(void **state)
 }
 
 /* Where 0 is a value, a field that the format lacks is none. */
-static void fields_that_a_format_lacks(void **state)
+TEST(fields_that_a_format_lacks)
 {
 	static const struct made_event whole = {
 		"mm_vmscan_lru_shrink_inactive", 510,
@@ -351,7 +353,7 @@ static void fields_that_a_format_lacks(void **state)
 }
 
 /* A user's event may have fields of the same names, which mean something else there. */
-static void fields_of_a_user_are_not_bound(void **state)
+TEST(fields_of_a_user_are_not_bound)
 {
 	add(0, EVENT_USER, &reclaim_end);
 	decode_event(0, 1, &reclaim_end, NULL);
@@ -370,7 +372,7 @@ static void decode_print(const char *text, size_t size)
 	decode_bytes(0, 123, &made, made.at);
 }
 
-static void marks_of_the_clock(void **state)
+TEST(marks_of_the_clock)
 {
 	static const struct {
 		const char *text;
@@ -423,7 +425,7 @@ static void decode_probe(const struct made_event *event, uint64_t location)
 	decode_bytes(0, 1, &made, made.at);
 }
 
-static void probes_of_superblocks(void **state)
+TEST(probes_of_superblocks)
 {
 	static const struct made_event *const events[] = { &event_probe, &kprobe };
 	const struct record *record = &fixture.records[0];
@@ -442,7 +444,7 @@ static void probes_of_superblocks(void **state)
 }
 
 /* A name that could not be read has no length; one that lies outside the record is none. */
-static void names_outside_the_record(void **state)
+TEST(names_outside_the_record)
 {
 	static const uint64_t locations[] = {
 		0, 32, 4u << 16 | 36, 5u << 16 | 32, 4u << 16 | 0xffff, 0xffffffff,
@@ -480,7 +482,7 @@ static void assert_stack(int count)
 		assert_int_equal(fixture.frames[i], 0x81000000 + i);
 }
 
-static void stacks_of_all_layouts(void **state)
+TEST(stacks_of_all_layouts)
 {
 	static const struct {
 		int layout;
@@ -501,7 +503,7 @@ static void stacks_of_all_layouts(void **state)
 }
 
 /* By the end of the record, or by a frame of all ones. */
-static void stacks_that_end_early(void **state)
+TEST(stacks_that_end_early)
 {
 	struct made_page made;
 
@@ -522,7 +524,7 @@ static void stacks_that_end_early(void **state)
 
 /* ---- the scheduler ---- */
 
-static void switches_and_wakeups(void **state)
+TEST(switches_and_wakeups)
 {
 	static const struct {
 		int layout;
@@ -555,7 +557,7 @@ static void switches_and_wakeups(void **state)
 }
 
 /* The stack right after a switch on the same CPU tells where the task sleeps. */
-static void stacks_of_switches(void **state)
+TEST(stacks_of_switches)
 {
 	static const struct {
 		int cpu; /* of the stack */
@@ -586,7 +588,7 @@ static void stacks_of_switches(void **state)
 /* ---- what is dropped, and what is counted ---- */
 
 /* Types without a format are counted, after more formats were asked for once. */
-static void types_without_a_format(void **state)
+TEST(types_without_a_format)
 {
 	static const struct made_event unknown = { "unknown", 4711, "", "" };
 	static const struct made_event highest = { "highest", 65535, "", "" };
@@ -613,7 +615,7 @@ static void types_without_a_format(void **state)
 	remove_test_directory(state);
 }
 
-static void short_records_and_impossible_windows(void **state)
+TEST(short_records_and_impossible_windows)
 {
 	static const int depths[] = { -1, 1025, 0x7fffffff };
 	struct made_page made;
@@ -637,7 +639,7 @@ static void short_records_and_impossible_windows(void **state)
 	assert_int_equal(fixture.count, 1);
 }
 
-static void losses(void **state)
+TEST(losses)
 {
 	const struct record *record = &fixture.records[1];
 
@@ -654,7 +656,7 @@ static void losses(void **state)
 
 /* ---- formats ---- */
 
-static void formats_that_are_rejected(void **state)
+TEST(formats_that_are_rejected)
 {
 	static const char *const texts[] = {
 		"",
@@ -699,7 +701,7 @@ static const char *changed_format(const struct made_event *event, const char *ol
 }
 
 /* All kernels have the first fields at the same place, and funcgraph_exit's in the same size. */
-static void fields_of_no_kernel(void **state)
+TEST(fields_of_no_kernel)
 {
 	static const struct {
 		const char *old;
@@ -731,7 +733,7 @@ static void fields_of_no_kernel(void **state)
 }
 
 /* A declaration as libtraceevent 1.7.1 crashes on, and places that no record has. */
-static void fields_that_cannot_be(void **state)
+TEST(fields_that_cannot_be)
 {
 	static const char *const places[] = {
 		"offset:60000;\tsize:4294967295;",
@@ -773,7 +775,7 @@ static void fields_that_cannot_be(void **state)
 }
 
 /* Places that a record might have, but none that comes: it is counted, and nothing is read. */
-static void fields_behind_the_record(void **state)
+TEST(fields_behind_the_record)
 {
 	static const struct {
 		int index;
@@ -805,7 +807,7 @@ static void fields_behind_the_record(void **state)
 }
 
 /* A stack without a frame is as long as the fields before it, and no field may lie behind these. */
-static void fields_across_the_end(void **state)
+TEST(fields_across_the_end)
 {
 	struct made_page made;
 
@@ -823,7 +825,7 @@ static void fields_across_the_end(void **state)
 }
 
 /* More than any kernel writes is rejected before time is spent on it. */
-static void formats_that_are_large(void **state)
+TEST(formats_that_are_large)
 {
 	static const char field[] = "\tfield:int a;\toffset:8;\tsize:4;\tsigned:1;\n";
 	static const char head[] = "name: x\nID: 7\nformat:\n" MADE_COMMON;
@@ -847,7 +849,7 @@ static void formats_that_are_large(void **state)
 }
 
 /* Each with another name for the field, and its own otherwise. */
-static void fields_that_are_required(void **state)
+TEST(fields_that_are_required)
 {
 	static const struct {
 		int index;
@@ -879,7 +881,7 @@ static void fields_that_are_required(void **state)
 }
 
 /* The bytes after the end could belong to a whole format; they must not be read. */
-static void cut_formats(void **state)
+TEST(cut_formats)
 {
 	const char *text = format_of(&slab_start_7_3);
 	const size_t whole = strlen(text);
@@ -936,7 +938,7 @@ static void touch(struct record *record)
 	fixture.count++;
 }
 
-static void mutated_pages(void **state)
+TEST(mutated_pages)
 {
 	static const struct made_event *const events[] = { &exit_6_1, &print, &slab_start_7_3 };
 	static const int indexes[] = { DECODE_FUNCGRAPH_EXIT, DECODE_PRINT, 0 };
@@ -977,38 +979,4 @@ static void mutated_pages(void **state)
 	assert_in_range(fixture.count, 100000, 400000);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start_usual, stop)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(windows_of_all_layouts),
-		TEST(windows_of_another_clock),
-		TEST(indent_is_kept_by_cpu),
-		TEST(slab_start_of_both_layouts),
-		TEST(fields_that_share_a_member),
-		TEST(fields_that_a_format_lacks),
-		TEST(fields_of_a_user_are_not_bound),
-		TEST(marks_of_the_clock),
-		TEST(probes_of_superblocks),
-		TEST(names_outside_the_record),
-		TEST(stacks_of_all_layouts),
-		TEST(stacks_that_end_early),
-		TEST(switches_and_wakeups),
-		TEST(stacks_of_switches),
-		TEST(types_without_a_format),
-		TEST(short_records_and_impossible_windows),
-		TEST(losses),
-		TEST(formats_that_are_rejected),
-		TEST(fields_of_no_kernel),
-		TEST(fields_that_cannot_be),
-		TEST(fields_behind_the_record),
-		TEST(fields_across_the_end),
-		TEST(formats_that_are_large),
-		TEST(fields_that_are_required),
-		TEST(cut_formats),
-		TEST(mutated_pages),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

@@ -105,7 +105,7 @@ struct expectation {
 	const char *expected;
 };
 
-static void texts_of_64_bit(void **state)
+UNIT_TEST(texts_of_64_bit)
 {
 	static const struct expectation texts[] = {
 		{ "\"\"", "" },
@@ -236,7 +236,7 @@ static void texts_of_64_bit(void **state)
 	}
 }
 
-static void texts_of_32_bit(void **state)
+UNIT_TEST(texts_of_32_bit)
 {
 	static const struct expectation texts[] = {
 		{ "\"%ld %lu\", REC->number, REC->number", "-42 4294967254" },
@@ -264,7 +264,7 @@ static const char made_fields[] =
 	"big=-5000000000 ubig=18364758544493064720 text=hello near=near flags=36032 "
 	"address=0xffffffff81000010 array={0x55667788,0x11223344}";
 
-static void formats_that_are_not_known(void **state)
+UNIT_TEST(formats_that_are_not_known)
 {
 	static const char *const formats[] = {
 		/* C and the kernel know these; no event of the catalog needs them. */
@@ -360,7 +360,7 @@ static void formats_that_are_not_known(void **state)
 }
 
 /* Its conversion alone, as the whole text has it. */
-static void one_field(void **state)
+UNIT_TEST(one_field)
 {
 	static const struct {
 		const char *fmt;
@@ -398,7 +398,7 @@ static void one_field(void **state)
 }
 
 /* Only of an event that has one, in the room that there is. */
-static void no_text(void **state)
+UNIT_TEST(no_text)
 {
 	struct event_texts *texts = event_texts_new(2, &made_layouts[0], NULL);
 	const struct made_event event = event_of(&made_layouts[0], "\"text\"");
@@ -447,7 +447,7 @@ static void assert_repeated(const char *head, const char *repeated, size_t count
 }
 
 /* As deep as some kernel's may be; and deeper than any stack. */
-static void nested_formats(void **state)
+UNIT_TEST(nested_formats)
 {
 	static const struct {
 		const char *head;
@@ -484,7 +484,7 @@ static void nested_formats(void **state)
 }
 
 /* No text takes much memory, or much time for a record. */
-static void formats_that_cost_too_much(void **state)
+UNIT_TEST(formats_that_cost_too_much)
 {
 	assert_repeated("\"%d\", REC->usmall", " + 1", 50000, "", made_fields);
 	assert_repeated("\"%d\", 1", " + 1", 50000, "", "50001");
@@ -493,7 +493,7 @@ static void formats_that_cost_too_much(void **state)
 }
 
 /* Parts of every text of three kernels: compiled and run, which is for the sanitizers to judge. */
-static void cuts_of_real_formats(void **state)
+UNIT_TEST(cuts_of_real_formats)
 {
 	static const unsigned char record[300] = { 1, 2, 3, [200] = 0xff };
 	glob_t formats;
@@ -530,7 +530,7 @@ static void cuts_of_real_formats(void **state)
 }
 
 /* Any room, and any part of a record: no byte outside of either. */
-static void cut_records_and_texts(void **state)
+UNIT_TEST(cut_records_and_texts)
 {
 	static const char fmt[] =
 		"\"%d %s %s [%12d] %s %s %ps %llx|\", REC->number, __get_str(text), "
@@ -570,7 +570,7 @@ static void cut_records_and_texts(void **state)
 }
 
 /* A string that says it lies behind its record, or is not ended. */
-static void strings_out_of_the_record(void **state)
+UNIT_TEST(strings_out_of_the_record)
 {
 	struct event_texts *texts = compile(&made_layouts[0], "\"[%s]\", __get_str(text)");
 	struct made_page made;
@@ -587,20 +587,4 @@ static void strings_out_of_the_record(void **state)
 	event_texts_free(texts);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(texts_of_64_bit),
-		cmocka_unit_test(texts_of_32_bit),
-		cmocka_unit_test(formats_that_are_not_known),
-		cmocka_unit_test(one_field),
-		cmocka_unit_test(no_text),
-		cmocka_unit_test(nested_formats),
-		cmocka_unit_test(formats_that_cost_too_much),
-		cmocka_unit_test(cuts_of_real_formats),
-		cmocka_unit_test(cut_records_and_texts),
-		cmocka_unit_test(strings_out_of_the_record),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

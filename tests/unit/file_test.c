@@ -25,7 +25,7 @@ static int replace(const char *text)
 	return file_replace(dir, "name", text, strlen(text), false);
 }
 
-static void test_read(void **state)
+UNIT_TEST(test_read)
 {
 	static const size_t lengths[] = { 0, 1, 4095, 4096, 4097, 100000 };
 	char *text = malloc(100001);
@@ -50,7 +50,7 @@ static void check_open(const char *name, int64_t most, int expected)
 }
 
 /* Nothing but a regular file, and no wait for the writer of a FIFO. */
-static void test_open(void **state)
+UNIT_TEST(test_open)
 {
 	static char long_name[PATH_MAX];
 	char *text;
@@ -80,7 +80,7 @@ static void test_open(void **state)
 	unlink(test_path("dangling"));
 }
 
-static void test_write_all(void **state)
+UNIT_TEST(test_write_all)
 {
 	int fd = open("/dev/full", O_WRONLY);
 
@@ -91,7 +91,7 @@ static void test_write_all(void **state)
 }
 
 /* A reader sees the old text while the new one is written; the mode is independent of the umask. */
-static void test_replace(void **state)
+UNIT_TEST(test_replace)
 {
 	struct file_replacement file;
 	struct stat status;
@@ -113,7 +113,7 @@ static void test_replace(void **state)
 }
 
 /* The temporary file of a killed run is replaced, and a link in its place is not followed. */
-static void test_replace_stale(void **state)
+UNIT_TEST(test_replace_stale)
 {
 	put_text(TEMPORARY, "of a run that was killed, and longer than the new text");
 	assert_int_equal(replace("new"), 0);
@@ -128,10 +128,11 @@ static void test_replace_stale(void **state)
 }
 
 /* As root, the rename would replace a device, or the link /dev/stdout. */
-static void test_replace_regular_files_only(void **state)
+UNIT_TEST(test_replace_regular_files_only)
 {
 	struct stat status;
 
+	unlink(test_path("name"));
 	assert_int_equal(mkfifo(test_path("name"), 0600), 0);
 	assert_int_equal(replace("new"), -EMEDIUMTYPE);
 	assert_int_equal(lstat(test_path("name"), &status), 0);
@@ -146,7 +147,7 @@ static void test_replace_regular_files_only(void **state)
 }
 
 /* The old text stays, nothing else is left, and the descriptor is closed. */
-static void test_replace_fails(void **state)
+UNIT_TEST(test_replace_fails)
 {
 	static char large[100 << 10];
 	struct file_replacement file;
@@ -193,7 +194,7 @@ static void check_parent(const char *path, const char *expected_name)
 	assert_int_equal(found.st_ino, expected.st_ino);
 }
 
-static void test_parent(void **state)
+UNIT_TEST(test_parent)
 {
 	int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct stat root, found;
@@ -220,18 +221,4 @@ static void test_parent(void **state)
 	assert_int_equal(file_open_parent(test_path("name/below"), &name), -ENOTDIR);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_read),
-		cmocka_unit_test(test_open),
-		cmocka_unit_test(test_write_all),
-		cmocka_unit_test(test_replace),
-		cmocka_unit_test(test_replace_stale),
-		cmocka_unit_test(test_replace_fails),
-		cmocka_unit_test(test_replace_regular_files_only),
-		cmocka_unit_test(test_parent),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+UNIT_TEST_MAIN(set_up, tear_down)

@@ -9,7 +9,7 @@
 static struct resolver resolver;
 
 /* What has no room is in the step above it: no time is lost, and a message says so. */
-static void test_limit(void **state)
+UNIT_TEST(test_limit)
 {
 	static const struct options options = { .format = "folded" };
 	FILE *file = tmpfile();
@@ -49,11 +49,4 @@ static void test_limit(void **state)
 	assert_int_equal(sum, 1000ull * TASKS + TASKS * (TASKS - 1ull) / 2);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_limit),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

@@ -28,8 +28,10 @@ static void minutes(int count, uint64_t thousandths, bool is_off)
 	}
 }
 
+#define TEST(name) UNIT_TEST_WITH(name, set_up, NULL)
+
 /* One step off, and one step on after ten quiet minutes in a row. */
-static void test_steps(void **state)
+TEST(test_steps)
 {
 	minutes(12, 20, false);
 	minutes(1, 21, true);
@@ -49,7 +51,7 @@ static void test_steps(void **state)
 }
 
 /* It is the average of a minute: a moment counts for what it is of that. */
-static void test_average(void **state)
+TEST(test_average)
 {
 	now += MINUTE - 1;
 	cpu += MINUTE;
@@ -64,7 +66,7 @@ static void test_average(void **state)
 	assert_int_equal(guard.tenths, 20);
 }
 
-static void test_new_tracing(void **state)
+TEST(test_new_tracing)
 {
 	minutes(1, 100, true);
 	minutes(9, 10, true);
@@ -76,15 +78,4 @@ static void test_new_tracing(void **state)
 	minutes(1, 10, true);
 }
 
-#define TEST(name) cmocka_unit_test_setup(name, set_up)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_steps),
-		TEST(test_average),
-		TEST(test_new_tracing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

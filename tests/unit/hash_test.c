@@ -38,14 +38,14 @@ static void insert(uint64_t key, int value)
 }
 
 /* From the authors' test vectors of FNV-1a, 64 bits. */
-static void test_text(void **state)
+UNIT_TEST(test_text)
 {
 	assert_true(hash_text("") == 0xcbf29ce484222325);
 	assert_true(hash_text("a") == 0xaf63dc4c8601ec8c);
 	assert_true(hash_text("foobar") == 0x85944171f73967e8);
 }
 
-static void test_evicts_least_recently_used(void **state)
+UNIT_TEST_WITH(test_evicts_least_recently_used, set_up, tear_down)
 {
 	assert_null(hash_oldest(&hash));
 	assert_null(hash_find(&hash, 0));
@@ -63,7 +63,7 @@ static void test_evicts_least_recently_used(void **state)
 	assert_int_equal(hash_oldest(&hash)->key, 2);
 }
 
-static void test_keys_have_64_bits(void **state)
+UNIT_TEST_WITH(test_keys_have_64_bits, set_up, tear_down)
 {
 	for (int i = 0; i < ENTRIES; i++)
 		insert((uint64_t)1 << (i * 15), i);
@@ -71,7 +71,7 @@ static void test_keys_have_64_bits(void **state)
 		assert_int_equal(find((uint64_t)1 << (i * 15))->value, i);
 }
 
-static void test_remove(void **state)
+UNIT_TEST_WITH(test_remove, set_up, tear_down)
 {
 	for (int i = 0; i < ENTRIES; i++)
 		insert(i, i);
@@ -85,7 +85,7 @@ static void test_remove(void **state)
 }
 
 /* Compares with an array in order of use: each step moves a key to its end. */
-static void test_many_steps(void **state)
+UNIT_TEST_WITH(test_many_steps, set_up, tear_down)
 {
 	uint64_t order[ENTRIES];
 	size_t used = 0;
@@ -115,7 +115,7 @@ static void test_many_steps(void **state)
 }
 
 /* A page of a large table takes no memory before it is needed. */
-static void test_memory_comes_as_needed(void **state)
+UNIT_TEST_WITH(test_memory_comes_as_needed, NULL, tear_down)
 {
 	size_t page = sysconf(_SC_PAGESIZE), count = 256 * page / sizeof(struct entry);
 	struct entry *table =
@@ -140,7 +140,7 @@ static void test_memory_comes_as_needed(void **state)
 }
 
 /* As after hash_init(): entries are taken in the order of the array. */
-static void test_clear(void **state)
+UNIT_TEST_WITH(test_clear, set_up, tear_down)
 {
 	for (int i = 0; i < ENTRIES + 2; i++)
 		insert(i, i);
@@ -156,17 +156,4 @@ static void test_clear(void **state)
 	assert_true(hash_is_full(&hash));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_text),
-		cmocka_unit_test_setup_teardown(test_evicts_least_recently_used, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_keys_have_64_bits, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_remove, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_clear, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_many_steps, set_up, tear_down),
-		cmocka_unit_test_teardown(test_memory_comes_as_needed, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

@@ -23,7 +23,7 @@ static uint64_t in_column(uint64_t ts)
 	return map.columns[number - map.first].count;
 }
 
-static void test_one(void **state)
+UNIT_TEST_WITH(test_one, set_up, NULL)
 {
 	unsigned int lowest, highest;
 
@@ -45,7 +45,7 @@ static void test_one(void **state)
 }
 
 /* The 129th column, on either side of those from an odd or even one, makes all twice as wide. */
-static void test_wider(void **state)
+UNIT_TEST_WITH(test_wider, set_up, NULL)
 {
 	for (uint64_t from = 1000; from < 1002; from++) {
 		for (int side = 0; side < 2; side++) {
@@ -67,7 +67,7 @@ static void test_wider(void **state)
 }
 
 /* Whatever comes in whatever order: each stall is in the column of its time, and none is lost. */
-static void test_any_order(void **state)
+UNIT_TEST_WITH(test_any_order, set_up, NULL)
 {
 	static uint64_t ts[2000];
 	uint64_t total = 0, span = 10 * HEAT_WIDTH;
@@ -103,7 +103,7 @@ static void test_any_order(void **state)
 	}
 }
 
-static void test_any_time(void **state)
+UNIT_TEST_WITH(test_any_time, set_up, NULL)
 {
 	add(0, 1);
 	add(UINT64_MAX, 1);
@@ -117,14 +117,4 @@ static void test_any_time(void **state)
 	assert_int_equal(in_column(UINT64_MAX), 2);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_one, set_up),
-		cmocka_unit_test_setup(test_wider, set_up),
-		cmocka_unit_test_setup(test_any_order, set_up),
-		cmocka_unit_test_setup(test_any_time, set_up),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

@@ -68,7 +68,7 @@ static const struct {
 };
 
 /* The kernel's own totals are in the text; a name with a newline leaves two lines. */
-static void test_kernels(void **state)
+UNIT_TEST(test_kernels)
 {
 	for (size_t i = 0; i < COUNT(kept); i++) {
 		char *text = fixture(kept[i].kernel, kept[i].event), name[64];
@@ -96,7 +96,7 @@ static void test_kernels(void **state)
 }
 
 /* What the capture's script called its tasks. */
-static void test_odd_names(void **state)
+UNIT_TEST(test_odd_names)
 {
 	static const char *const expected[] = { "a } hitcount: 7", "b, order: 3",
 						"Totals:", "[x]" };
@@ -123,7 +123,7 @@ static void test_odd_names(void **state)
 }
 
 /* Each prefix has an end, and no more than the whole. */
-static void test_cut(void **state)
+UNIT_TEST(test_cut)
 {
 	for (size_t i = 0; i < COUNT(kept); i++) {
 		char *text = fixture(kept[i].kernel, kept[i].event), name[64];
@@ -152,7 +152,7 @@ static void test_cut(void **state)
 #define TOTALS(dropped) "\nTotals:\n    Hits: 1\n    Entries: 1\n    Dropped: " #dropped "\n"
 #define ROW(pid, count) "{ common_pid:          " #pid " } hitcount:          " #count "\n"
 
-static void test_which_histogram(void **state)
+UNIT_TEST(test_which_histogram)
 {
 	static const char other[] = HEAD("name=theirs:keys=common_pid") ROW(1, 100) TOTALS(5);
 	static const char ours[] = HEAD("name=allocfilt_x:keys=common_pid") ROW(1, 3) TOTALS(7);
@@ -179,7 +179,7 @@ static void test_which_histogram(void **state)
 	assert_int_equal(sums.rows, 0);
 }
 
-static void test_lines(void **state)
+UNIT_TEST(test_lines)
 {
 	static const struct {
 		const char *text;
@@ -219,7 +219,7 @@ static void test_lines(void **state)
 	}
 }
 
-static void test_numbers(void **state)
+UNIT_TEST(test_numbers)
 {
 	static const char keys[] =
 		"common_pid:        126, pid:  7, order:          0, name: pid: 9";
@@ -241,7 +241,7 @@ static void test_numbers(void **state)
 	assert_int_equal(number, 0);
 }
 
-static void test_strings(void **state)
+UNIT_TEST(test_strings)
 {
 	char blanks[] = "comm:      ", last[] = "comm: a, comm: b   ", none[] = "common_pid: 1";
 	char inner[] = "common_pid: 7, comm:  a  b  ";
@@ -253,7 +253,7 @@ static void test_strings(void **state)
 	assert_string_equal(histogram_string(inner, "comm"), "a  b");
 }
 
-static void test_symbols(void **state)
+UNIT_TEST(test_symbols)
 {
 	static const struct {
 		const char *keys, *name;
@@ -295,14 +295,4 @@ static void test_symbols(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kernels), cmocka_unit_test(test_odd_names),
-		cmocka_unit_test(test_cut),	cmocka_unit_test(test_which_histogram),
-		cmocka_unit_test(test_lines),	cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_strings), cmocka_unit_test(test_symbols),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

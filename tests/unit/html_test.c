@@ -95,7 +95,7 @@ static void stall(const char *name, uint64_t start_ts, uint64_t ns)
 }
 
 /* In each place in which a name may stand, it stands as text. */
-static void test_names(void **state)
+UNIT_TEST(test_names)
 {
 	const struct overflow overflow = { BAD, BAD, 3 };
 	const char *text;
@@ -123,7 +123,7 @@ static void test_names(void **state)
 }
 
 /* A hundred thousand stalls: the page is no larger than its tables. */
-static void test_many(void **state)
+UNIT_TEST(test_many)
 {
 	const char *text;
 	char name[16];
@@ -144,7 +144,7 @@ static void test_many(void **state)
 }
 
 /* One of each is said as one. */
-static void test_losses(void **state)
+UNIT_TEST(test_losses)
 {
 	const char *text;
 
@@ -160,7 +160,7 @@ static void test_losses(void **state)
 	text_has(text, ">1 time events were lost, and nobody knows how many</p>");
 }
 
-static void test_none(void **state)
+UNIT_TEST(test_none)
 {
 	const char *text;
 
@@ -174,14 +174,4 @@ static void test_none(void **state)
 	assert_int_equal(count_in(text, "href"), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_many),
-		cmocka_unit_test(test_losses),
-		cmocka_unit_test(test_none),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

@@ -143,7 +143,9 @@ static void counts_are(uint64_t entries, uint64_t held_back, uint64_t dropped)
 	assert_int_equal(counts.dropped, dropped);
 }
 
-static void test_stall(void **state)
+#define TEST(function) UNIT_TEST_WITH(function, begin, end)
+
+TEST(test_stall)
 {
 	static const struct {
 		uint64_t ns;
@@ -165,7 +167,7 @@ static void test_stall(void **state)
 }
 
 /* No task waits for kswapd, and its stalls do not use the rate. */
-static void test_background(void **state)
+TEST(test_background)
 {
 	tick(START);
 	for (int i = 0; i < 100; i++)
@@ -183,7 +185,7 @@ static void put_stall_in(const char *cgroup)
 }
 
 /* Stalls of journald, also of a namespace's, are counted but do not use the rate. */
-static void test_journald(void **state)
+TEST(test_journald)
 {
 	tick(START);
 	for (int i = 0; i < 100; i++) {
@@ -208,7 +210,7 @@ static void test_journald(void **state)
  * The unit is that of the stall's time. The pid is now this test's, which is in no unit a.service:
  * from it journald would find another one.
  */
-static void test_unit(void **state)
+TEST(test_unit)
 {
 	tick(START);
 	task_info = (struct task_info){ .pid = getpid(), .cgroup = "/system.slice/a.service" };
@@ -239,7 +241,7 @@ static void receive_unit(const char *name, const char *message)
 }
 
 /* Those that waited most, of the period alone, and of all stalls: held back or not, journald's too. */
-static void test_units(void **state)
+TEST(test_units)
 {
 	options.rate = 1;
 	options.burst = 1;
@@ -281,7 +283,7 @@ static void test_units(void **state)
 }
 
 /* The two causes with most time. */
-static void test_causes_of_a_unit(void **state)
+TEST(test_causes_of_a_unit)
 {
 	static const struct {
 		enum phase_group group;
@@ -311,7 +313,7 @@ static void test_causes_of_a_unit(void **state)
 	assert_int_equal(fake_number(&entry, "ALLOCFILT_CAUSE_PERCENT"), 58);
 }
 
-static void test_no_entries_of_units(void **state)
+TEST(test_no_entries_of_units)
 {
 	options.status_interval = 0;
 	restart();
@@ -325,7 +327,7 @@ static void test_no_entries_of_units(void **state)
 }
 
 /* Of sixty at once, fifty have entries; the rest share one, a minute later, with the longest. */
-static void test_held_back(void **state)
+TEST(test_held_back)
 {
 	tick(START);
 	/* The kernel's queue may be short (net.unix.max_dgram_qlen). */
@@ -364,7 +366,7 @@ static void test_held_back(void **state)
 }
 
 /* 20 a minute are one in three seconds; 50 at once, and never more. */
-static void test_rate(void **state)
+TEST(test_rate)
 {
 	options.burst = 5;
 	restart();
@@ -387,7 +389,7 @@ static void test_rate(void **state)
 }
 
 /* A second entry covers only the stalls held back since the first. */
-static void test_held_back_again(void **state)
+TEST(test_held_back_again)
 {
 	options.burst = 1;
 	restart();
@@ -415,7 +417,7 @@ static void test_held_back_again(void **state)
 	nothing_more();
 }
 
-static void test_no_limit(void **state)
+TEST(test_no_limit)
 {
 	options.rate = 0;
 	restart();
@@ -427,7 +429,7 @@ static void test_no_limit(void **state)
 }
 
 /* While journald is absent, stalls do not fail, and their entries are counted. */
-static void test_journald_is_gone(void **state)
+TEST(test_journald_is_gone)
 {
 	close(journald);
 	unlink(fake_path());
@@ -440,7 +442,7 @@ static void test_journald_is_gone(void **state)
 	counts_are(2, 0, 3);
 }
 
-static void test_status(void **state)
+TEST(test_status)
 {
 	tick(START);
 	tick(START + 60 * MINUTE - 1);
@@ -476,7 +478,7 @@ static void test_status(void **state)
 	nothing_more();
 }
 
-static void test_no_status(void **state)
+TEST(test_no_status)
 {
 	options.status_interval = 0;
 	restart();
@@ -493,7 +495,7 @@ static void line_is(const char *expected)
 	assert_string_equal(text, expected);
 }
 
-static void test_status_line(void **state)
+TEST(test_status_line)
 {
 	line_is("0 stalls, 0 records lost");
 	put_stall(9, 3 * MS, false);
@@ -506,7 +508,7 @@ static void test_status_line(void **state)
 }
 
 /* Held back first, then the summary in one entry. */
-static void test_summary(void **state)
+TEST(test_summary)
 {
 	struct writer *writer = writer_new(-1, -1);
 	const char *message, *text;
@@ -542,7 +544,7 @@ static void test_summary(void **state)
 }
 
 /* A summary longer than an entry is cut and marked. */
-static void test_long_summary(void **state)
+TEST(test_long_summary)
 {
 	const char *message;
 
@@ -564,7 +566,7 @@ static void test_long_summary(void **state)
 }
 
 /* Without journald the summary ends soon, and its entries are counted as dropped. */
-static void test_summary_for_nobody(void **state)
+TEST(test_summary_for_nobody)
 {
 	close(journald);
 	tick(START);
@@ -575,7 +577,7 @@ static void test_summary_for_nobody(void **state)
 }
 
 /* Another form has no counts and ignores a tick. */
-static void test_other_forms(void **state)
+TEST(test_other_forms)
 {
 	const struct options json_options = { .format = "json" };
 	struct output_setup other = { .options = &json_options, .resolver = &resolver };
@@ -588,7 +590,7 @@ static void test_other_forms(void **state)
 	output_free(json);
 }
 
-static void test_bad_path(void **state)
+TEST(test_bad_path)
 {
 	const struct output_form form = { .ops = &journal_form };
 	struct output_setup bad = { .options = &options, .form = &form };
@@ -602,32 +604,4 @@ static void test_bad_path(void **state)
 	assert_int_equal(errno, ENAMETOOLONG);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, begin, end)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_stall),
-		TEST(test_background),
-		TEST(test_journald),
-		TEST(test_unit),
-		TEST(test_units),
-		TEST(test_causes_of_a_unit),
-		TEST(test_no_entries_of_units),
-		TEST(test_held_back),
-		TEST(test_rate),
-		TEST(test_held_back_again),
-		TEST(test_no_limit),
-		TEST(test_journald_is_gone),
-		TEST(test_status),
-		TEST(test_no_status),
-		TEST(test_status_line),
-		TEST(test_summary),
-		TEST(test_long_summary),
-		TEST(test_summary_for_nobody),
-		TEST(test_other_forms),
-		TEST(test_bad_path),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

@@ -17,8 +17,13 @@ static void read_entry(void)
 	fake_parse(&entry);
 }
 
+static int begin(void **state);
+static int end(void **state);
+
+#define TEST(function) UNIT_TEST_WITH(function, begin, end)
+
 /* The two examples of the protocol's documentation: FOO=BAR, and a value with a newline. */
-static void test_bytes(void **state)
+TEST(test_bytes)
 {
 	static const char expected[] = "FOO=BAR\nBINARY_BLOB\n\4\0\0\0\0\0\0\0xx\nx\nN=42\n";
 
@@ -30,7 +35,7 @@ static void test_bytes(void **state)
 	assert_memory_equal(made.bytes, expected, sizeof(expected) - 1);
 }
 
-static void test_any_bytes(void **state)
+TEST(test_any_bytes)
 {
 	char all[256];
 
@@ -54,7 +59,7 @@ static void test_any_bytes(void **state)
 }
 
 /* The length is of eight bytes, little-endian, whatever the machine. */
-static void test_long_value(void **state)
+TEST(test_long_value)
 {
 	char value[0x1234 + 1];
 
@@ -70,7 +75,7 @@ static void test_long_value(void **state)
 }
 
 /* A value that does not fit is cut, in either form; where nothing of it fits, it is left out. */
-static void test_full(void **state)
+TEST(test_full)
 {
 	static char value[JOURNAL_ENTRY_MAX + 2];
 
@@ -98,7 +103,7 @@ static void test_full(void **state)
 }
 
 /* Never inside a character. */
-static void test_cut_character(void **state)
+TEST(test_cut_character)
 {
 	static char value[JOURNAL_ENTRY_MAX + 4];
 
@@ -118,7 +123,7 @@ static void test_cut_character(void **state)
 	}
 }
 
-static void test_fields_of_another(void **state)
+TEST(test_fields_of_another)
 {
 	static struct journal_entry more;
 	static char value[JOURNAL_ENTRY_MAX / 2];
@@ -187,7 +192,7 @@ static void counts_are(uint64_t sent, uint64_t dropped)
 }
 
 /* Nobody there yet; closed, with the path still there (ECONNREFUSED); another socket has the path. */
-static void test_restarted(void **state)
+TEST(test_restarted)
 {
 	send_numbers(0, 2);
 	counts_are(0, 2);
@@ -203,7 +208,7 @@ static void test_restarted(void **state)
 	counts_are(3, 4);
 }
 
-static void test_largest_entry(void **state)
+TEST(test_largest_entry)
 {
 	static char value[JOURNAL_ENTRY_MAX];
 
@@ -222,7 +227,7 @@ static void test_largest_entry(void **state)
 }
 
 /* A journald that is stopped: its queue fills up, later entries are dropped, and nothing blocks. */
-static void test_stopped(void **state)
+TEST(test_stopped)
 {
 	uint64_t queued;
 
@@ -237,15 +242,4 @@ static void test_stopped(void **state)
 	counts_are(queued + 1, 3000 - queued);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, begin, end)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_bytes),     TEST(test_any_bytes),	TEST(test_long_value),
-		TEST(test_full),      TEST(test_cut_character), TEST(test_fields_of_another),
-		TEST(test_restarted), TEST(test_largest_entry), TEST(test_stopped),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

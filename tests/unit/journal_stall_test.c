@@ -89,7 +89,9 @@ static void message_is(const char *expected)
 
 #define USUAL "[812]: page allocation stalled 12.8 ms: direct reclaim 88 %: own time 64 %; "
 
-static void test_message(void **state)
+#define TEST(function) UNIT_TEST_WITH(function, make_stall, NULL)
+
+TEST(test_message)
 {
 	message_is("nginx" USUAL "order 0 GFP_KERNEL");
 	stall.order = -1;
@@ -99,7 +101,7 @@ static void test_message(void **state)
 	message_is("nginx" USUAL "incomplete, records may be missing");
 }
 
-static void test_message_of_the_rest(void **state)
+TEST(test_message_of_the_rest)
 {
 	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_OWN][STATE_RAN] = 2000 * US;
 	stall.phases.ns[PHASE_DIRECT_RECLAIM][PART_SHRINKERS][STATE_RAN] = 0;
@@ -112,7 +114,7 @@ static void test_message_of_the_rest(void **state)
 		   "nothing is half of it; order 0 GFP_KERNEL");
 }
 
-static void test_message_of_others(void **state)
+TEST(test_message_of_others)
 {
 	memset(&stall.phases, 0, sizeof(stall.phases));
 	phases_spend(&stall.phases, PHASE_OTHER_RECLAIM, PART_OWN, STATE_RAN, 12800 * US);
@@ -131,7 +133,7 @@ static void test_message_of_others(void **state)
 }
 
 /* Names of any bytes still make one line of valid UTF-8. */
-static void test_message_of_any_bytes(void **state)
+TEST(test_message_of_any_bytes)
 {
 	char message[JOURNAL_MESSAGE_MAX];
 	static char long_names[4000];
@@ -179,7 +181,7 @@ static void lacks(const char *const *names)
 		assert_null(fake_field(&read_back, *names));
 }
 
-static void test_fields(void **state)
+TEST(test_fields)
 {
 	stall.end += 999;
 	read_fields();
@@ -221,7 +223,7 @@ static void test_fields(void **state)
 	      "ALLOCFILT_INACTIVE_WRITEBACK");
 }
 
-static void test_off_cpu(void **state)
+TEST(test_off_cpu)
 {
 	static const struct stall_slice sleep = { .function = 5, .state = STATE_BLOCKED };
 
@@ -239,7 +241,7 @@ static void test_off_cpu(void **state)
 	text_is("ALLOCFILT_SLEPT_IN", "scan_5");
 }
 
-static void test_fields_not_known(void **state)
+TEST(test_fields_not_known)
 {
 	task_info = (struct task_info){ .tid = 0 };
 	stall.order = -1;
@@ -255,7 +257,7 @@ static void test_fields_not_known(void **state)
 	number_is("ALLOCFILT_INTERRUPT", 1);
 }
 
-static void test_fields_of_any_bytes(void **state)
+TEST(test_fields_of_any_bytes)
 {
 	named.name = "\xff=\n\x01";
 	strcpy(task_info.cgroup, "/a\nMESSAGE=no\n");
@@ -305,7 +307,7 @@ static const char *long_label(void *context, uint64_t shrinker)
 }
 
 /* The longest possible fields leave room for a message; what they leave out of a stack is marked. */
-static void test_longest(void **state)
+TEST(test_longest)
 {
 	static struct resolver longest = {
 		.symbol = long_symbol,
@@ -361,7 +363,7 @@ static void test_longest(void **state)
 }
 
 /* The unit of the system's manager, and of a user's; an interrupt has none. */
-static void test_units(void **state)
+TEST(test_units)
 {
 	read_fields();
 	text_is("OBJECT_SYSTEMD_UNIT", "nginx.service");
@@ -379,22 +381,4 @@ static void test_units(void **state)
 	LACKS("OBJECT_SYSTEMD_UNIT", "OBJECT_SYSTEMD_USER_UNIT");
 }
 
-#define TEST(function) cmocka_unit_test_setup(function, make_stall)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_message),
-		TEST(test_message_of_the_rest),
-		TEST(test_message_of_others),
-		TEST(test_message_of_any_bytes),
-		TEST(test_fields),
-		TEST(test_off_cpu),
-		TEST(test_fields_not_known),
-		TEST(test_fields_of_any_bytes),
-		TEST(test_longest),
-		TEST(test_units),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

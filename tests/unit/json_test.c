@@ -7,7 +7,7 @@
 
 static struct json json;
 
-static void test_values(void **state)
+UNIT_TEST(test_values)
 {
 	struct writer *writer = begin_text();
 
@@ -35,7 +35,7 @@ static void test_values(void **state)
 			    "\"l\":0.9501,\"m\":1.0000,\"n\":1.05}");
 }
 
-static void test_nesting(void **state)
+UNIT_TEST(test_nesting)
 {
 	struct writer *writer = begin_text();
 
@@ -57,7 +57,7 @@ static void test_nesting(void **state)
 }
 
 /* The escapes are those of TEXT_JSON, also where a long string is written in pieces. */
-static void test_strings(void **state)
+UNIT_TEST(test_strings)
 {
 	struct writer *writer = begin_text();
 	char text[1000], expected[2 * sizeof(text) + 5];
@@ -75,7 +75,7 @@ static void test_strings(void **state)
 	assert_string_equal(end_text(writer), expected);
 }
 
-static void test_error_is_kept(void **state)
+UNIT_TEST(test_error_is_kept)
 {
 	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
 	struct writer *writer = writer_new(fd, -1);
@@ -89,14 +89,4 @@ static void test_error_is_kept(void **state)
 	close(fd);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_values),
-		cmocka_unit_test(test_nesting),
-		cmocka_unit_test(test_strings),
-		cmocka_unit_test(test_error_is_kept),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

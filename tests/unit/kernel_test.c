@@ -30,7 +30,9 @@ static struct kernel *open_one(const struct plan_request *request)
 	return open_list(request, true);
 }
 
-static void test_catalog_functions_with_their_indexes(void **state)
+#define TEST(test) UNIT_TEST_WITH(test, setup, fake_teardown)
+
+TEST(test_catalog_functions_with_their_indexes)
 {
 	static const char *const names[] = { "shrink_slab.constprop.0", "__alloc_pages",
 					     "try_to_free_pages", "__alloc_pages" };
@@ -47,7 +49,7 @@ static void test_catalog_functions_with_their_indexes(void **state)
 	kernel_close(kernel);
 }
 
-static void test_patterns(void **state)
+TEST(test_patterns)
 {
 	static char vfs[] = "vfs_*", ext4[] = "ext4_sync_fs";
 	char *patterns[] = { vfs, ext4, NULL };
@@ -74,7 +76,7 @@ static void put_functions(int apart)
 }
 
 /* What lies apart from the others is read later. */
-static void test_rest_of_the_list(void **state)
+TEST(test_rest_of_the_list)
 {
 	struct kernel *kernel;
 
@@ -101,7 +103,7 @@ static void test_rest_of_the_list(void **state)
 	kernel_close(kernel);
 }
 
-static void test_offered_events(void **state)
+TEST(test_offered_events)
 {
 	struct kernel *kernel = open_one(NULL);
 	struct plan_offer offer;
@@ -114,7 +116,7 @@ static void test_offered_events(void **state)
 	kernel_close(kernel);
 }
 
-static void test_no_tracing_directory(void **state)
+TEST(test_no_tracing_directory)
 {
 	struct kernel *kernel;
 
@@ -122,7 +124,7 @@ static void test_no_tracing_directory(void **state)
 	assert_int_equal(failure.status, EXIT_STATUS_NO_TRACEFS);
 }
 
-static void test_no_right(void **state)
+TEST(test_no_right)
 {
 	struct kernel *kernel;
 
@@ -135,7 +137,7 @@ static void test_no_right(void **state)
 }
 
 /* Some containers refuse single files. */
-static void test_no_right_to_the_functions(void **state)
+TEST(test_no_right_to_the_functions)
 {
 	struct kernel *kernel;
 	int call = 0;
@@ -155,7 +157,7 @@ static void test_no_right_to_the_functions(void **state)
 		assert_non_null(strstr(failure.text, "lock"));
 }
 
-static void test_words(void **state)
+TEST(test_words)
 {
 	assert_true(kernel_has_word("a bc d\n", "d"));
 	assert_true(kernel_has_word("a bc d", "bc"));
@@ -165,19 +167,4 @@ static void test_words(void **state)
 	assert_false(kernel_has_word("", "a"));
 }
 
-int main(void)
-{
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, fake_teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(test_catalog_functions_with_their_indexes),
-		TEST(test_patterns),
-		TEST(test_rest_of_the_list),
-		TEST(test_offered_events),
-		TEST(test_no_tracing_directory),
-		TEST(test_no_right),
-		TEST(test_no_right_to_the_functions),
-		TEST(test_words),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

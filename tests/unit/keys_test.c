@@ -48,7 +48,7 @@ static void number_is(const char *name, const char *value, int64_t expected)
 #define HOUR   (3600 * SECOND)
 
 /* Each key at its bounds, and one beside them. */
-static void test_bounds(void **state)
+UNIT_TEST(test_bounds)
 {
 	static const struct {
 		const char *name, *below, *lowest, *highest, *above;
@@ -98,7 +98,7 @@ static void test_bounds(void **state)
 	set_bad("warning", "0", "is zero");
 }
 
-static void test_switches(void **state)
+UNIT_TEST(test_switches)
 {
 	struct options options;
 
@@ -122,7 +122,7 @@ static void test_switches(void **state)
 
 /* The file that is installed shows each default of the service, commented out; tests run in the
  * tree's root. */
-static void test_defaults_of_the_file(void **state)
+UNIT_TEST(test_defaults_of_the_file)
 {
 	FILE *file = fopen("etc/allocfilt.conf", "r");
 	char text[32768], line[128];
@@ -141,7 +141,7 @@ static void test_defaults_of_the_file(void **state)
 }
 
 /* Each key that the record of a run may have, as options_next_set() gives it. */
-static void test_schema(void **state)
+UNIT_TEST(test_schema)
 {
 	FILE *file = fopen("etc/allocfilt.schema.json", "r");
 	char text[65536], property[128];
@@ -162,7 +162,7 @@ static void test_schema(void **state)
 }
 
 /* A field that no key sets would keep its zero whatever a user writes. */
-static void test_keys_have_their_own_fields(void **state)
+UNIT_TEST(test_keys_have_their_own_fields)
 {
 	for (size_t i = 0; i < nr_keys; i++) {
 		if (keys[i].kind == KEY_TASK)
@@ -186,7 +186,7 @@ static bool is_option(const char *text)
 }
 
 /* A name that no option has would never be given. */
-static void test_what_goes_with_a_key(void **state)
+UNIT_TEST(test_what_goes_with_a_key)
 {
 	for (size_t i = 0; i < nr_keys; i++)
 		if (!keys[i].modes || (keys[i].needs && !is_option(keys[i].needs)) ||
@@ -194,16 +194,4 @@ static void test_what_goes_with_a_key(void **state)
 			fail_msg("%s goes with what is not there", keys[i].name);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_switches),
-		cmocka_unit_test(test_defaults_of_the_file),
-		cmocka_unit_test(test_schema),
-		cmocka_unit_test(test_keys_have_their_own_fields),
-		cmocka_unit_test(test_what_goes_with_a_key),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

@@ -2,7 +2,7 @@
 #include "allocfilt/stats/latency.h"
 #include "unit_test.h"
 
-static void test_percentiles(void **state)
+UNIT_TEST(test_percentiles)
 {
 	struct latency latency = { 0 };
 
@@ -18,7 +18,7 @@ static void test_percentiles(void **state)
 }
 
 /* At every size, at most an eighth above, never below; a microsecond is the least. */
-static void test_precision(void **state)
+UNIT_TEST(test_precision)
 {
 	for (uint64_t ns = 1; ns < (uint64_t)1000 << (LATENCY_POWERS - 1); ns += ns / 7 + 1) {
 		struct latency latency = { 0 };
@@ -31,7 +31,7 @@ static void test_precision(void **state)
 	}
 }
 
-static void test_powers(void **state)
+UNIT_TEST(test_powers)
 {
 	static const uint64_t times[] = { 2000, 2001, 4000, 4001, 128000, 128001 };
 	static const uint64_t expected[] = { 1, 2, 1, 0, 0, 0, 1, 1 };
@@ -43,7 +43,7 @@ static void test_powers(void **state)
 		assert_int_equal(latency_power(&latency, i), expected[i]);
 }
 
-static void test_extremes(void **state)
+UNIT_TEST(test_extremes)
 {
 	struct latency latency = { 0 };
 
@@ -58,7 +58,7 @@ static void test_extremes(void **state)
 }
 
 /* An edge is the longest time that is counted below it, from 16 us to 67 s. */
-static void test_edges(void **state)
+UNIT_TEST(test_edges)
 {
 	assert_int_equal(latency_edge(LATENCY_EDGES - 1), 67108864000);
 	for (unsigned int edge = 0; edge < LATENCY_EDGES; edge++) {
@@ -74,7 +74,7 @@ static void test_edges(void **state)
 	}
 }
 
-static void test_merge(void **state)
+UNIT_TEST(test_merge)
 {
 	struct latency a = { 0 };
 	struct latency b = { 0 };
@@ -90,13 +90,4 @@ static void test_merge(void **state)
 	assert_int_equal(latency_below(&a, LATENCY_EDGES), 1);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_percentiles), cmocka_unit_test(test_precision),
-		cmocka_unit_test(test_powers),	    cmocka_unit_test(test_extremes),
-		cmocka_unit_test(test_edges),	    cmocka_unit_test(test_merge),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

@@ -238,7 +238,9 @@ static void assert_data_recorded(void)
 	      fake.root);
 }
 
-static void test_write(void **state)
+#define RUN(test) UNIT_TEST_WITH(test, set_up, tear_down)
+
+RUN(test_write)
 {
 	char own[64];
 
@@ -299,7 +301,7 @@ static void end_at_third_segment(void *context, uint64_t now)
 }
 
 /* Each can be read by itself, and together they have all that there was. */
-static void test_segments(void **state)
+RUN(test_segments)
 {
 	char dir[PATH_MAX];
 	unsigned int first, last;
@@ -336,7 +338,7 @@ static void test_segments(void **state)
 	}
 }
 
-static void test_segments_that_are_kept(void **state)
+RUN(test_segments_that_are_kept)
 {
 	unsigned int first, last;
 	char dir[PATH_MAX];
@@ -371,7 +373,7 @@ static void put_trace_cmd(const char *last)
 	setenv("PATH", path, 1);
 }
 
-static void test_file(void **state)
+RUN(test_file)
 {
 	fake.can_fork = true;
 	put_trace_cmd("exit 0");
@@ -398,7 +400,7 @@ static void test_file(void **state)
 }
 
 /* The directory stays, as a capture, whatever trace-cmd does. */
-static void test_file_that_cannot_be_made(void **state)
+RUN(test_file_that_cannot_be_made)
 {
 	static const struct {
 		const char *last, *said;
@@ -433,7 +435,7 @@ static void test_file_that_cannot_be_made(void **state)
 }
 
 /* The first stall that is long enough ends it, with all that is in the buffers. */
-static void test_until(void **state)
+RUN(test_until)
 {
 	log_set_level(LOG_LEVEL_NOTICE);
 	assert_int_equal(run("-t134 -w%s/capture --until=100ms", fake.root), 0);
@@ -461,7 +463,7 @@ static void lose_in_a_segment(void *context, uint64_t now)
 		kill(getpid(), SIGINT);
 }
 
-static void test_losses_of_segments(void **state)
+RUN(test_losses_of_segments)
 {
 	put_much_data();
 	seconds = 0;
@@ -476,7 +478,7 @@ static void test_losses_of_segments(void **state)
 }
 
 /* The segment before stays whole, and has the rest. */
-static void test_no_room_for_a_segment(void **state)
+RUN(test_no_room_for_a_segment)
 {
 	struct capture *capture;
 	char dir[PATH_MAX];
@@ -495,7 +497,7 @@ static void test_no_room_for_a_segment(void **state)
 }
 
 /* Sub-buffers have a size of their own in an instance, whatever it is at the top level. */
-static void test_pages_of_an_instance(void **state)
+RUN(test_pages_of_an_instance)
 {
 	char *lines;
 	size_t length;
@@ -534,7 +536,7 @@ static void see_command(void *context, uint64_t now)
 }
 
 /* It starts when tracing is on, and the run ends with it; the capture says what its children are. */
-static void test_command(void **state)
+RUN(test_command)
 {
 	char line[32];
 
@@ -560,7 +562,7 @@ static void test_command(void **state)
 }
 
 /* One that cannot be traced does not run. */
-static void test_command_is_not_started(void **state)
+RUN(test_command_is_not_started)
 {
 	fake_put("tracing_thresh", "5\n");
 	assert_int_equal(run("-t134 -- touch %s/ran", fake.root), -EBUSY);
@@ -570,14 +572,14 @@ static void test_command_is_not_started(void **state)
 }
 
 /* After -d it gets SIGTERM. */
-static void test_command_with_a_duration(void **state)
+RUN(test_command_with_a_duration)
 {
 	assert_int_equal(run("-t134 -d1s -- sleep 1000"), 0);
 	assert_int_equal(command_status, 128 + SIGTERM);
 	assert_as_found();
 }
 
-static void test_filter(void **state)
+RUN(test_filter)
 {
 	assert_int_equal(run("-t134 -d1s"), 0);
 	assert_as_found();
@@ -586,7 +588,7 @@ static void test_filter(void **state)
 }
 
 /* The machine and the start, in the output and in a capture. */
-static void test_run_is_described(void **state)
+RUN(test_run_is_described)
 {
 	char expected[1024], before[TEXT_TIME_MAX], after[TEXT_TIME_MAX];
 	struct timespec now;
@@ -633,7 +635,7 @@ static void see_names(void *context, uint64_t now)
 }
 
 /* One that is killed has names. */
-static void test_names_meanwhile(void **state)
+RUN(test_names_meanwhile)
 {
 	seconds = 0;
 	hooks = (struct hooks){ .tracing = see_mark, .second = see_names };
@@ -643,7 +645,7 @@ static void test_names_meanwhile(void **state)
 }
 
 /* They are counted at the end, even if no tick came before it. */
-static void test_losses(void **state)
+RUN(test_losses)
 {
 	hooks.tracing = lose_records;
 	kill(getpid(), SIGINT);
@@ -653,7 +655,7 @@ static void test_losses(void **state)
 }
 
 /* It begins with tracing, and its signal is one of the service's. */
-static void test_duration_of_a_service(void **state)
+RUN(test_duration_of_a_service)
 {
 	hooks.tracing = see_mark;
 	assert_int_equal(run("-t134 -d1ms"), 0);
@@ -662,7 +664,7 @@ static void test_duration_of_a_service(void **state)
 }
 
 /* Rather than run without an end; nothing is shown of a run that did not begin. */
-static void test_duration_is_refused(void **state)
+RUN(test_duration_is_refused)
 {
 	size_t length;
 	char *text;
@@ -679,10 +681,11 @@ static void test_duration_is_refused(void **state)
 	assert_int_equal(file_read(fake.root, "output", &text, &length), 0);
 	assert_string_equal(text, "");
 	free(text);
+	assert_int_equal(signals_next(signals), SIGTERM);
 }
 
 /* After a signal before the first tick, the data in the buffers is still shown or recorded. */
-static void test_signal(void **state)
+RUN(test_signal)
 {
 	kill(getpid(), SIGUSR1);
 	kill(getpid(), SIGINT);
@@ -728,7 +731,7 @@ static pid_t output_blocks(void)
  * Nobody reads the output: tracing is restored all the same, when -d ends during the wait for room
  * (data is read after 110 ms), before it, and after a signal before it.
  */
-static void test_end_while_the_output_blocks(void **state)
+RUN(test_end_while_the_output_blocks)
 {
 	static const char *const options[] = { "-t134 -d300ms", "-t134 -d1ms", "-t134" };
 
@@ -747,7 +750,7 @@ static void test_end_while_the_output_blocks(void **state)
 }
 
 /* What was refused in a set-up that went on, here an instance, is not why the run ends. */
-static void test_reader_is_gone_after_a_refusal(void **state)
+RUN(test_reader_is_gone_after_a_refusal)
 {
 	int fds[2];
 
@@ -769,7 +772,7 @@ static void see_functions(void *context, uint64_t now)
 	assert_int_equal(strncmp(fake_get("tracing_on"), "1", 1), 0);
 }
 
-static void test_functions_that_lie_apart(void **state)
+RUN(test_functions_that_lie_apart)
 {
 	char text[16384], *at = stpcpy(text, "vfs_read\n__alloc_pages\ntry_to_free_pages\n");
 
@@ -784,7 +787,7 @@ static void test_functions_that_lie_apart(void **state)
 }
 
 /* The clock is marked at the end too: a run without records shows how long it was. */
-static void test_mark_of_the_end(void **state)
+RUN(test_mark_of_the_end)
 {
 	hooks.tracing = see_mark;
 	assert_int_equal(run("-t134 -d10ms"), 0);
@@ -805,7 +808,7 @@ static void see_mark_of_switch(void *context, uint64_t now)
 	seconds++;
 }
 
-static void test_mark_of_another_start(void **state)
+RUN(test_mark_of_another_start)
 {
 	seconds = 0;
 	trace_again = true;
@@ -815,7 +818,7 @@ static void test_mark_of_another_start(void **state)
 }
 
 /* What is in the buffers counts in the summary so far. */
-static void test_summary_so_far(void **state)
+RUN(test_summary_so_far)
 {
 	hooks.tracing = ask_for_summary;
 	assert_int_equal(run("-t134 -d300ms"), 0);
@@ -846,7 +849,7 @@ static int found_in_output(const char *pattern)
 }
 
 /* Summaries alone without -f, else events as well. */
-static void test_intervals(void **state)
+RUN(test_intervals)
 {
 	static const char *const options[] = { "-t134 --interval=100ms",
 					       "-t134 --interval=100ms -ftrace" };
@@ -868,7 +871,7 @@ static void test_intervals(void **state)
 }
 
 /* Before the first change, in the middle of the set-up, and where others have tracing. */
-static void test_what_fails(void **state)
+RUN(test_what_fails)
 {
 	static const struct {
 		const char *name;
@@ -900,7 +903,7 @@ static void test_what_fails(void **state)
 	}
 }
 
-static void test_no_scheduler_events(void **state)
+RUN(test_no_scheduler_events)
 {
 	assert_int_equal(run("-t134 --off-cpu"), -ENOENT);
 	assert_int_equal(failure.status, EXIT_STATUS_NO_FEATURE);
@@ -908,7 +911,7 @@ static void test_no_scheduler_events(void **state)
 }
 
 /* A directory of -w that cannot be used is refused before anything is changed. */
-static void test_bad_directory(void **state)
+RUN(test_bad_directory)
 {
 	assert_int_equal(run("-t134 -w%s", fake.dir), -EEXIST);
 	assert_int_equal(failure.status, EXIT_STATUS_USAGE);
@@ -916,7 +919,7 @@ static void test_bad_directory(void **state)
 }
 
 /* No process has the pid 4194304: kernel/pid.c and linux/threads.h, PID_MAX_LIMIT. */
-static void test_processes_that_do_not_exist(void **state)
+RUN(test_processes_that_do_not_exist)
 {
 	pid_t child;
 
@@ -941,43 +944,8 @@ static void test_processes_that_do_not_exist(void **state)
 	assert_as_found();
 }
 
-#define RUN(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		RUN(test_write),
-		RUN(test_pages_of_an_instance),
-		RUN(test_run_is_described),
-		RUN(test_segments),
-		RUN(test_segments_that_are_kept),
-		RUN(test_file),
-		RUN(test_file_that_cannot_be_made),
-		RUN(test_until),
-		RUN(test_losses_of_segments),
-		RUN(test_no_room_for_a_segment),
-		RUN(test_names_meanwhile),
-		RUN(test_losses),
-		RUN(test_command),
-		RUN(test_command_is_not_started),
-		RUN(test_command_with_a_duration),
-		RUN(test_filter),
-		RUN(test_duration_of_a_service),
-		RUN(test_duration_is_refused),
-		RUN(test_functions_that_lie_apart),
-		RUN(test_mark_of_the_end),
-		RUN(test_mark_of_another_start),
-		RUN(test_summary_so_far),
-		RUN(test_intervals),
-		RUN(test_signal),
-		RUN(test_end_while_the_output_blocks),
-		RUN(test_reader_is_gone_after_a_refusal),
-		RUN(test_what_fails),
-		RUN(test_no_scheduler_events),
-		RUN(test_bad_directory),
-		RUN(test_processes_that_do_not_exist),
-	};
-
 	log_set_level(LOG_LEVEL_ERROR);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_tests_run(NULL, NULL);
 }

@@ -70,7 +70,9 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void test_tick(void **state)
+#define RUN(test) UNIT_TEST_WITH(test, set_up, tear_down)
+
+RUN(test_tick)
 {
 	uint64_t before = loop_now();
 
@@ -83,14 +85,14 @@ static void test_tick(void **state)
 	assert_true(loop_wakeups(run.loop) >= 5);
 }
 
-static void test_tick_that_fails(void **state)
+RUN(test_tick_that_fails)
 {
 	run.tick_returns = -ENOSPC;
 	assert_int_equal(loop_set_tick(run.loop, MS), 0);
 	assert_int_equal(loop_run(run.loop), -ENOSPC);
 }
 
-static void test_no_tick_no_wakeup(void **state)
+RUN(test_no_tick_no_wakeup)
 {
 	uint64_t wakeups;
 
@@ -109,7 +111,7 @@ static void test_no_tick_no_wakeup(void **state)
 }
 
 /* It does not need a tick, and one that has passed unseen ends no later run. */
-static void test_deadline(void **state)
+RUN(test_deadline)
 {
 	struct itimerval timer;
 
@@ -134,7 +136,7 @@ static void test_deadline(void **state)
 }
 
 /* A timer's signal is the kernel's, as a terminal's is. */
-static void test_who_sent_a_signal(void **state)
+RUN(test_who_sent_a_signal)
 {
 	kill(getpid(), SIGINT);
 	assert_int_equal(signals_next(run.signals), SIGINT);
@@ -150,7 +152,7 @@ static void test_who_sent_a_signal(void **state)
 }
 
 /* A wait for room in the output also reads signals; none is lost. */
-static void test_signals_that_others_read(void **state)
+RUN(test_signals_that_others_read)
 {
 	assert_false(signals_stop_asked(run.signals));
 	kill(getpid(), SIGUSR1);
@@ -187,7 +189,7 @@ static bool stop_asked(void *context)
 }
 
 /* A full pipe: SIGUSR1 does not end the wait for room, SIGTERM does. */
-static void test_output_waits_until_a_stop(void **state)
+RUN(test_output_waits_until_a_stop)
 {
 	char text[PIPE_BUF] = "";
 	struct slow_reader reader = { .signals = run.signals };
@@ -223,7 +225,7 @@ static int ask_for_a_stop(void *context, uint64_t now)
 }
 
 /* A signal that a callback read is dispatched right after it, not at the next tick. */
-static void test_signal_that_a_callback_read(void **state)
+RUN(test_signal_that_a_callback_read)
 {
 	const struct loop_callbacks callbacks = { ask_for_a_stop, got_signal };
 	struct loop *loop = loop_new(&callbacks, &run, run.signals);
@@ -235,7 +237,7 @@ static void test_signal_that_a_callback_read(void **state)
 	loop_free(loop);
 }
 
-static void test_watch(void **state)
+RUN(test_watch)
 {
 	int fd = eventfd(1, EFD_NONBLOCK);
 
@@ -249,7 +251,7 @@ static void test_watch(void **state)
 	close(fd);
 }
 
-static void test_forget(void **state)
+RUN(test_forget)
 {
 	int fd = eventfd(1, EFD_NONBLOCK);
 
@@ -277,7 +279,7 @@ static int forget_other(void *context, int fd, uint32_t events)
 }
 
 /* Of two that are ready at once, the first one's callback forgets the second. */
-static void test_forget_from_a_callback(void **state)
+RUN(test_forget_from_a_callback)
 {
 	int fd = eventfd(1, EFD_NONBLOCK);
 	int other = eventfd(1, EFD_NONBLOCK);
@@ -293,7 +295,7 @@ static void test_forget_from_a_callback(void **state)
 }
 
 /* With no events requested, closing the other end still wakes. */
-static void test_watch_for_the_end(void **state)
+RUN(test_watch_for_the_end)
 {
 	int fds[2];
 
@@ -307,7 +309,7 @@ static void test_watch_for_the_end(void **state)
 	close(fds[1]);
 }
 
-static void test_what_cannot_be_watched(void **state)
+RUN(test_what_cannot_be_watched)
 {
 	char path[] = P_tmpdir "/allocfilt-test-XXXXXX";
 	int fd = mkstemp(path);
@@ -344,7 +346,7 @@ static int signals_that_were_ignored(void)
 }
 
 /* In a process of its own, as the change is permanent. */
-static void test_signals_that_were_ignored(void **state)
+UNIT_TEST(test_signals_that_were_ignored)
 {
 	pid_t child = fork();
 	int status;
@@ -355,7 +357,7 @@ static void test_signals_that_were_ignored(void **state)
 	assert_int_equal(status, 0);
 }
 
-static void test_no_descriptors(void **state)
+RUN(test_no_descriptors)
 {
 	const struct loop_callbacks callbacks = { NULL, got_signal };
 	struct rlimit limit, none;
@@ -369,27 +371,4 @@ static void test_no_descriptors(void **state)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
-#define RUN(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		RUN(test_tick),
-		RUN(test_tick_that_fails),
-		RUN(test_no_tick_no_wakeup),
-		RUN(test_deadline),
-		RUN(test_who_sent_a_signal),
-		RUN(test_signals_that_others_read),
-		RUN(test_output_waits_until_a_stop),
-		RUN(test_signal_that_a_callback_read),
-		RUN(test_watch),
-		RUN(test_forget),
-		RUN(test_forget_from_a_callback),
-		RUN(test_watch_for_the_end),
-		RUN(test_what_cannot_be_watched),
-		RUN(test_no_descriptors),
-		cmocka_unit_test(test_signals_that_were_ignored),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

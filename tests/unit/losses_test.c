@@ -38,7 +38,7 @@ static const char *report_all(const struct losses *losses, bool live)
 }
 
 /* Numbers may have gaps; a CPU that is not in the list is ignored. */
-static void test_counts_per_cpu(void **state)
+UNIT_TEST(test_counts_per_cpu)
 {
 	static const int numbers[] = { 3, 6000, 65535 };
 	const struct cpu_list cpus = { numbers, 3 };
@@ -64,7 +64,7 @@ static void test_counts_per_cpu(void **state)
 	losses_free(losses);
 }
 
-static void test_nothing_lost(void **state)
+UNIT_TEST(test_nothing_lost)
 {
 	struct losses *losses = new_losses(2);
 
@@ -74,7 +74,7 @@ static void test_nothing_lost(void **state)
 	losses_free(losses);
 }
 
-static void test_reported_at_most_once_a_second(void **state)
+UNIT_TEST(test_reported_at_most_once_a_second)
 {
 	struct losses *losses = new_losses(2);
 
@@ -90,7 +90,7 @@ static void test_reported_at_most_once_a_second(void **state)
 	losses_free(losses);
 }
 
-static void test_only_cpus_with_new_losses(void **state)
+UNIT_TEST(test_only_cpus_with_new_losses)
 {
 	struct losses *losses = new_losses(3);
 	const char *text;
@@ -105,7 +105,7 @@ static void test_only_cpus_with_new_losses(void **state)
 	losses_free(losses);
 }
 
-static void test_final_lines(void **state)
+UNIT_TEST(test_final_lines)
 {
 	struct losses *losses = new_losses(4);
 	const char *text;
@@ -126,15 +126,4 @@ static void test_final_lines(void **state)
 	losses_free(NULL);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_counts_per_cpu),
-		cmocka_unit_test(test_nothing_lost),
-		cmocka_unit_test(test_reported_at_most_once_a_second),
-		cmocka_unit_test(test_only_cpus_with_new_losses),
-		cmocka_unit_test(test_final_lines),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

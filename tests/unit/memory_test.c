@@ -2,7 +2,7 @@
 #include "allocfilt/base/memory.h"
 #include "unit_test.h"
 
-static void test_pressure(void **state)
+UNIT_TEST(test_pressure)
 {
 	static const struct {
 		const char *text;
@@ -36,7 +36,7 @@ static void test_pressure(void **state)
 }
 
 /* Each reading is a new one, from the start of the file. */
-static void test_pressure_of_this_machine(void **state)
+UNIT_TEST(test_pressure_of_this_machine)
 {
 	struct memory_pressure pressure = { .known = true };
 	int fd = memory_pressure_open();
@@ -53,12 +53,4 @@ static void test_pressure_of_this_machine(void **state)
 	close(fd);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pressure),
-		cmocka_unit_test(test_pressure_of_this_machine),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

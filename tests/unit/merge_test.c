@@ -169,7 +169,9 @@ static void play(const char *script)
 	assert_int_equal(pass_all(), 0);
 }
 
-static void test_bad_sizes(void **state)
+#define TEST(name) UNIT_TEST_WITH(name, NULL, tear_down)
+
+TEST(test_bad_sizes)
 {
 	struct cpu_list cpus = made_cpus(0);
 	const struct page_source source = { read_waiting };
@@ -179,7 +181,7 @@ static void test_bad_sizes(void **state)
 	merge_free(NULL);
 }
 
-static void test_order(void **state)
+TEST(test_order)
 {
 	static const struct {
 		const char *script;
@@ -219,7 +221,7 @@ static void test_order(void **state)
 }
 
 /* A CPU that had nothing is read again before a record goes that is newer than all that was seen then. */
-static void test_order_of_buffers_that_grow(void **state)
+TEST(test_order_of_buffers_that_grow)
 {
 	static const struct {
 		const char *script;
@@ -246,7 +248,7 @@ static void test_order_of_buffers_that_grow(void **state)
 }
 
 /* The merge goes on with the same CPU, and nothing is lost. */
-static void test_source_that_fails(void **state)
+TEST(test_source_that_fails)
 {
 	const struct cpu_list cpus = made_cpus(2);
 
@@ -279,7 +281,7 @@ static void test_source_that_fails(void **state)
 	}
 }
 
-static void test_reset(void **state)
+TEST(test_reset)
 {
 	const struct cpu_list cpus = made_cpus(2);
 	struct raw_record raw;
@@ -299,7 +301,7 @@ static void test_reset(void **state)
 	assert_string_equal(notes.text, "5/1");
 }
 
-static void test_numbers_with_gaps(void **state)
+TEST(test_numbers_with_gaps)
 {
 	static const int numbers[] = { 7, 6000, 65535 };
 
@@ -366,26 +368,11 @@ static void check_load(int count, int turns)
 	assert_true(passed > (uint64_t)turns);
 }
 
-static void test_order_under_load(void **state)
+TEST(test_order_under_load)
 {
 	check_load(1, 100);
 	check_load(5, 2000);
 	check_load(CPUS_MAX, 2000);
 }
 
-#define TEST(name) cmocka_unit_test_teardown(name, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_bad_sizes),
-		TEST(test_order),
-		TEST(test_order_of_buffers_that_grow),
-		TEST(test_source_that_fails),
-		TEST(test_reset),
-		TEST(test_numbers_with_gaps),
-		TEST(test_order_under_load),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

@@ -51,7 +51,7 @@ static int put(struct metrics_file *file, const char *line)
 }
 
 /* All that is read is whole: the old text while the new one is being written. */
-static void test_replaced_at_once(void **state)
+UNIT_TEST(test_replaced_at_once)
 {
 	struct metrics_file *file = new_file();
 	struct failure failure;
@@ -69,7 +69,7 @@ static void test_replaced_at_once(void **state)
 }
 
 /* As on a full disk: in a flush on the way, and in the last one. */
-static void test_no_room(void **state)
+UNIT_TEST(test_no_room)
 {
 	static const int lines[] = { 100000, 20000 };
 
@@ -96,7 +96,7 @@ static void test_no_room(void **state)
 	}
 }
 
-static void test_no_directory(void **state)
+UNIT_TEST(test_no_directory)
 {
 	struct metrics_file *file = metrics_file_new(test_path("none/" NAME));
 	struct failure failure;
@@ -107,7 +107,7 @@ static void test_no_directory(void **state)
 }
 
 /* Said at the first failure, at another one, and when it works again. */
-static void test_said_once(void **state)
+UNIT_TEST(test_said_once)
 {
 	struct metrics_file *file = new_file();
 	struct failure failure;
@@ -132,7 +132,7 @@ static void test_said_once(void **state)
 	metrics_file_free(file);
 }
 
-static void test_collected(void **state)
+UNIT_TEST(test_collected)
 {
 	assert_true(metrics_file_is_collected("/var/lib/prometheus/node-exporter/allocfilt.prom"));
 	assert_true(metrics_file_is_collected("a.prom"));
@@ -141,13 +141,4 @@ static void test_collected(void **state)
 	assert_false(metrics_file_is_collected("a"));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_replaced_at_once), cmocka_unit_test(test_no_room),
-		cmocka_unit_test(test_no_directory),	 cmocka_unit_test(test_said_once),
-		cmocka_unit_test(test_collected),
-	};
-
-	return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
-}
+UNIT_TEST_MAIN(make_test_directory, remove_test_directory)

@@ -168,8 +168,10 @@ static void print_all(void)
 	print(&process);
 }
 
+#define TEST(name) UNIT_TEST_WITH(name, set_up, tear_down)
+
 /* Numbers added up by hand. tests/replay/metrics.pl checks the format and every family. */
-static void test_numbers(void **state)
+TEST(test_numbers)
 {
 	static const char *const samples[] = {
 		"build_info{version=\"" ALLOCFILT_VERSION "\"} 1",
@@ -242,7 +244,7 @@ static void test_numbers(void **state)
 }
 
 /* All without a symbol are one series. */
-static void test_unknown_shrinkers(void **state)
+TEST(test_unknown_shrinkers)
 {
 	slab(UNKNOWN, 1, 500);
 	slab(UNKNOWN + 1, 2, 700);
@@ -259,7 +261,7 @@ static void test_unknown_shrinkers(void **state)
 }
 
 /* A series keeps its labels when another superblock of that name comes. */
-static void test_labels_stay(void **state)
+TEST(test_labels_stay)
 {
 	const char *line = "_runs_total{superblock=\"tmpfs\",device=\"0:23\"} 1\n";
 
@@ -274,7 +276,7 @@ static void test_labels_stay(void **state)
 }
 
 /* Over a capture there is no process to speak of. */
-static void test_what_is_left_out(void **state)
+TEST(test_what_is_left_out)
 {
 	struct metrics_process process = { .uptime = 1 };
 
@@ -295,7 +297,7 @@ static void set_places(unsigned int places)
 }
 
 /* Units without a place: nothing is missing from the sums. */
-static void test_other_units(void **state)
+TEST(test_other_units)
 {
 	set_places(1);
 	stall_of("/a.service", ROLE_DRAIN, 20000, PHASE_DRAIN);
@@ -309,7 +311,7 @@ static void test_other_units(void **state)
 }
 
 /* The first minute of a series, so that its increase tells of its first stalls, too. */
-static void test_first_minute(void **state)
+TEST(test_first_minute)
 {
 	struct metrics_process process = { .tracing = true };
 
@@ -342,7 +344,7 @@ static void test_first_minute(void **state)
 	text_has(text, "_stalls_total{unit=\"a.service\",cause=\"rest\"} 1\n");
 }
 
-static void test_no_units(void **state)
+TEST(test_no_units)
 {
 	set_places(0);
 	stall_of("/a.service", ROLE_DRAIN, 20000, PHASE_DRAIN);
@@ -355,7 +357,7 @@ static void test_no_units(void **state)
 }
 
 /* More shrinkers than the table holds: the counters of the first do not go back. */
-static void test_other_shrinkers(void **state)
+TEST(test_other_shrinkers)
 {
 	slab(SCAN, 0, 100);
 	for (int i = 1; i < SHRINKERS_MAX; i++)
@@ -369,7 +371,7 @@ static void test_other_shrinkers(void **state)
 	assert_int_equal(shrinkers_overflow(view.shrinkers), 1);
 }
 
-static void test_writer_fails(void **state)
+TEST(test_writer_fails)
 {
 	int fd = open("/dev/full", O_WRONLY);
 	struct writer *writer = writer_new(fd, -1);
@@ -382,17 +384,9 @@ static void test_writer_fails(void **state)
 	close(fd);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 /* With an argument it prints the text with samples of each family, for tests/replay/metrics.test. */
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		TEST(test_numbers),	     TEST(test_unknown_shrinkers), TEST(test_labels_stay),
-		TEST(test_what_is_left_out), TEST(test_other_units),	   TEST(test_no_units),
-		TEST(test_first_minute),     TEST(test_other_shrinkers),   TEST(test_writer_fails),
-	};
-
 	if (argc > 1) {
 		if (set_up(NULL))
 			return 1;
@@ -400,5 +394,5 @@ int main(int argc, char **argv)
 		fputs(text, stdout);
 		return tear_down(NULL);
 	}
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_tests_run(NULL, NULL);
 }

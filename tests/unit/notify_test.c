@@ -46,7 +46,9 @@ static void heard_nothing(void)
 	assert_int_equal(errno, EAGAIN);
 }
 
-static void test_states(void **state)
+#define TEST(name) UNIT_TEST_WITH(name, start_manager, stop_manager)
+
+TEST(test_states)
 {
 	notify = notify_new();
 	assert_true(notify_wanted(notify));
@@ -60,7 +62,7 @@ static void test_states(void **state)
 	heard_nothing();
 }
 
-static void test_status_is_said_once(void **state)
+TEST(test_status_is_said_once)
 {
 	notify = notify_new();
 	notify_status(notify, "3 stalls");
@@ -71,7 +73,7 @@ static void test_status_is_said_once(void **state)
 	heard("STATUS=two lines");
 }
 
-static void test_long_status_is_cut(void **state)
+TEST(test_long_status_is_cut)
 {
 	char text[1000], expected[600] = "STATUS=";
 
@@ -86,7 +88,7 @@ static void test_long_status_is_cut(void **state)
 }
 
 /* WATCHDOG_USEC of 10 s: each 5 s. */
-static void test_watchdog(void **state)
+TEST(test_watchdog)
 {
 	setenv("WATCHDOG_USEC", "10000000", 1);
 	notify = notify_new();
@@ -98,7 +100,7 @@ static void test_watchdog(void **state)
 	heard("WATCHDOG=1");
 }
 
-static void test_bad_watchdog(void **state)
+TEST(test_bad_watchdog)
 {
 	static const struct {
 		const char *usec, *pid;
@@ -126,7 +128,7 @@ static void test_bad_watchdog(void **state)
 }
 
 /* A manager that does not read: what could not be sent comes later, the last word of each kind. */
-static void test_busy_manager(void **state)
+TEST(test_busy_manager)
 {
 	char text[512], status[16];
 	int sent = 0, got = 0;
@@ -146,14 +148,14 @@ static void test_busy_manager(void **state)
 	heard("STATUS=1999");
 }
 
-static void test_environment_is_emptied(void **state)
+TEST(test_environment_is_emptied)
 {
 	notify = notify_new();
 	assert_null(getenv("NOTIFY_SOCKET"));
 	assert_null(getenv("WATCHDOG_USEC"));
 }
 
-static void test_nobody_listens(void **state)
+TEST(test_nobody_listens)
 {
 	static const char *const names[] = { NULL, "", "/", "@", "relative/path" };
 
@@ -172,7 +174,7 @@ static void test_nobody_listens(void **state)
 	heard_nothing();
 }
 
-static void test_abstract_name(void **state)
+TEST(test_abstract_name)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	char name[64], text[64];
@@ -192,21 +194,4 @@ static void test_abstract_name(void **state)
 	close(fd);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start_manager, stop_manager)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_states),
-		TEST(test_status_is_said_once),
-		TEST(test_long_status_is_cut),
-		TEST(test_watchdog),
-		TEST(test_bad_watchdog),
-		TEST(test_busy_manager),
-		TEST(test_environment_is_emptied),
-		TEST(test_nobody_listens),
-		TEST(test_abstract_name),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

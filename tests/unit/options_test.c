@@ -19,7 +19,7 @@ static void parse_bad(const char *text, const char *parts)
 	options_free(&options);
 }
 
-static void test_defaults(void **state)
+UNIT_TEST(test_defaults)
 {
 	struct options options;
 
@@ -39,7 +39,7 @@ static void test_defaults(void **state)
 	options_free(&options);
 }
 
-static void test_defaults_of_the_service(void **state)
+UNIT_TEST(test_defaults_of_the_service)
 {
 	struct options options;
 
@@ -49,7 +49,7 @@ static void test_defaults_of_the_service(void **state)
 	options_free(&options);
 }
 
-static void test_numbers(void **state)
+UNIT_TEST(test_numbers)
 {
 	static const struct {
 		const char *text;
@@ -77,7 +77,7 @@ static void test_numbers(void **state)
 	options_free(&options);
 }
 
-static void test_lists(void **state)
+UNIT_TEST(test_lists)
 {
 	struct options options;
 
@@ -98,7 +98,7 @@ static void test_lists(void **state)
 }
 
 /* A list of 1024 is accepted, of 1025 it is not. */
-static void test_list_limit(void **state)
+UNIT_TEST(test_list_limit)
 {
 	struct failure failure = { 0 };
 	struct options options;
@@ -116,7 +116,7 @@ static void test_list_limit(void **state)
 	options_free(&options);
 }
 
-static void test_paths_and_switches(void **state)
+UNIT_TEST(test_paths_and_switches)
 {
 	struct options options;
 
@@ -137,7 +137,7 @@ static void test_paths_and_switches(void **state)
 	options_free(&options);
 }
 
-static void test_tasks(void **state)
+UNIT_TEST(test_tasks)
 {
 	static const struct {
 		const char *text;
@@ -160,7 +160,7 @@ static void test_tasks(void **state)
 }
 
 /* What the text of the failure has to contain, separated by '|'; more in tests/cli/options. */
-static void test_refused(void **state)
+UNIT_TEST(test_refused)
 {
 	static const char *const cases[][2] = {
 		{ "allocfilt -t 5min", "-t '5min'|unknown unit|allowed: |ns, ms or s" },
@@ -227,7 +227,7 @@ static void test_refused(void **state)
 		parse_bad(cases[i][0], cases[i][1]);
 }
 
-static void test_account(void **state)
+UNIT_TEST(test_account)
 {
 	struct options options;
 
@@ -266,7 +266,7 @@ static void test_account(void **state)
 }
 
 /* Each option of a run that has no say in an account. */
-static void test_refused_in_account(void **state)
+UNIT_TEST(test_refused_in_account)
 {
 	static const char *const others[] = {
 		"-w x",		"-r x",	       "--verify=x",	"--journal",	  "--metrics=x",
@@ -285,7 +285,7 @@ static void test_refused_in_account(void **state)
 }
 
 /* Its arguments are its own, whatever they look like. */
-static void test_command(void **state)
+UNIT_TEST(test_command)
 {
 	char text[] = "allocfilt -t 5 -- true -t x -- --help";
 	char *argv[ARGUMENTS_MAX + 1];
@@ -304,7 +304,7 @@ static void test_command(void **state)
 }
 
 /* A value as long as a page is not repeated whole. */
-static void test_long_value(void **state)
+UNIT_TEST(test_long_value)
 {
 	struct failure failure = { 0 };
 	struct options options;
@@ -319,7 +319,7 @@ static void test_long_value(void **state)
 }
 
 /* Within 80 columns, with the forms and the defaults. */
-static void test_help(void **state)
+UNIT_TEST(test_help)
 {
 	char *text = NULL, *rest, *line;
 	size_t size;
@@ -337,23 +337,4 @@ static void test_help(void **state)
 	free(text);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_defaults),
-		cmocka_unit_test(test_defaults_of_the_service),
-		cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_lists),
-		cmocka_unit_test(test_list_limit),
-		cmocka_unit_test(test_paths_and_switches),
-		cmocka_unit_test(test_tasks),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_command),
-		cmocka_unit_test(test_long_value),
-		cmocka_unit_test(test_help),
-		cmocka_unit_test(test_account),
-		cmocka_unit_test(test_refused_in_account),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

@@ -126,7 +126,7 @@ static void assert_damaged(void)
 static const char header_64[] = FIELD("timestamp", "0", "8") FIELD("commit", "8", "8")
 	FIELD("overwrite", "8", "1") FIELD("data", "16", "4080");
 
-static void layouts_of_both_widths(void **state)
+UNIT_TEST(layouts_of_both_widths)
 {
 	static const char header_32[] = FIELD("timestamp", "0", "8") FIELD("commit", "8", "4")
 		FIELD("overwrite", "8", "1") FIELD("data", "12", "4084");
@@ -144,7 +144,7 @@ static void layouts_of_both_widths(void **state)
 	assert_false(layout.big_endian);
 }
 
-static void layout_is_refused(void **state)
+UNIT_TEST(layout_is_refused)
 {
 	static const char *const texts[] = {
 		"",
@@ -179,7 +179,7 @@ static void layout_is_refused(void **state)
 			 -EINVAL);
 }
 
-static void order_is_found_out(void **state)
+UNIT_TEST(order_is_found_out)
 {
 	static const uint64_t commits[] = { 8, 0xff0, 0x100, 8 | MADE_MISSED,
 					    0xf00 | MADE_MISSED | MADE_STORED };
@@ -198,7 +198,7 @@ static void order_is_found_out(void **state)
 	}
 }
 
-static void order_stays_unknown(void **state)
+UNIT_TEST(order_stays_unknown)
 {
 	struct page_layout layout = made_layouts[0];
 
@@ -224,7 +224,7 @@ static void assert_times(size_t count, const uint64_t *times)
 	}
 }
 
-static void records_with_times_and_sizes(void **state)
+UNIT_TEST(records_with_times_and_sizes)
 {
 	static const uint64_t times[] = { 1000000, 1000005, 1000012, 1000012 + 134217727 };
 	static const size_t sizes[] = { 4, 112, 116, 200 };
@@ -246,7 +246,7 @@ static void records_with_times_and_sizes(void **state)
  * An extend adds to the time. A stamp is absolute and has 59 bits; the top five come from the page
  * (trace_clock tai needs them).
  */
-static void times_of_their_own(void **state)
+UNIT_TEST(times_of_their_own)
 {
 	const uint64_t tai = 1763733305000000000;
 	const uint64_t extended[] = { 10000000503, 10000000503 + 1099511627776 };
@@ -270,7 +270,7 @@ static void times_of_their_own(void **state)
 	}
 }
 
-static void padding_is_stepped_over(void **state)
+UNIT_TEST(padding_is_stepped_over)
 {
 	static const uint64_t times[] = { 102, 113 };
 
@@ -287,7 +287,7 @@ static void padding_is_stepped_over(void **state)
 }
 
 /* Padding without a delta has no length; the last four bytes of a page can be such. */
-static void null_padding_ends_the_page(void **state)
+UNIT_TEST(null_padding_ends_the_page)
 {
 	static const uint64_t times[] = { 101 };
 
@@ -312,7 +312,7 @@ static void null_padding_ends_the_page(void **state)
 	}
 }
 
-static void page_of_one_record(void **state)
+UNIT_TEST(page_of_one_record)
 {
 	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
 		const size_t size = MADE_PAGE_SIZE - made_layouts[i].header - 8;
@@ -331,7 +331,7 @@ static void page_of_one_record(void **state)
 /* Up to 6.1 the bits are added as negative ints to a long of 8 bytes: its upper half is ones. */
 #define MADE_NEGATIVE 0xffffffff00000000
 
-static void losses(void **state)
+UNIT_TEST(losses)
 {
 	static const struct {
 		uint64_t bits;
@@ -384,7 +384,7 @@ static void losses(void **state)
 
 /* ---- pages that are not good ---- */
 
-static void empty_and_zeros(void **state)
+UNIT_TEST(empty_and_zeros)
 {
 	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
 		made_begin(&page, &made_layouts[i], 1);
@@ -397,7 +397,7 @@ static void empty_and_zeros(void **state)
 
 /* Only what is past the commit may be missing. */
 /* The kernel fills up a page with zeros, behind the count of what was lost. */
-static void rest_that_is_not_zero(void **state)
+UNIT_TEST(rest_that_is_not_zero)
 {
 	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
 		const struct page_layout *layout = &made_layouts[i];
@@ -426,7 +426,7 @@ static void rest_that_is_not_zero(void **state)
 	}
 }
 
-static void cut_pages(void **state)
+UNIT_TEST(cut_pages)
 {
 	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
 		made_begin(&page, &made_layouts[i], 100);
@@ -442,7 +442,7 @@ static void cut_pages(void **state)
 	}
 }
 
-static void commit_over_the_page(void **state)
+UNIT_TEST(commit_over_the_page)
 {
 	static const uint64_t bits[] = { 0, MADE_MISSED, MADE_MISSED | MADE_STORED };
 
@@ -485,7 +485,7 @@ static void assert_bad_record(const struct page_layout *layout, uint32_t type, i
 	assert_damaged();
 }
 
-static void records_over_the_commit(void **state)
+UNIT_TEST(records_over_the_commit)
 {
 	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
 		/* 27 of 28 words of data */
@@ -503,7 +503,7 @@ static void records_over_the_commit(void **state)
 	}
 }
 
-static void impossible_stored_lengths(void **state)
+UNIT_TEST(impossible_stored_lengths)
 {
 	static const uint32_t lengths[] = { 0, 1, 3, 5, 0x7fffffff, 0xfffffffc, 0xffffffff };
 
@@ -516,7 +516,7 @@ static void impossible_stored_lengths(void **state)
 }
 
 /* The padding at the end would make the page valid if the length were accepted. */
-static void lengths_that_are_no_words(void **state)
+UNIT_TEST(lengths_that_are_no_words)
 {
 	static const uint32_t types[] = { 0, 29 };
 
@@ -534,7 +534,7 @@ static void lengths_that_are_no_words(void **state)
 	}
 }
 
-static void more_than_a_page(void **state)
+UNIT_TEST(more_than_a_page)
 {
 	unsigned char bytes[MADE_PAGE_SIZE + 1] = { 0 };
 
@@ -556,7 +556,7 @@ static void assert_fault(size_t length, size_t offset, const char *text)
 	assert_int_equal(fault.offset, offset);
 }
 
-static void what_is_wrong(void **state)
+UNIT_TEST(what_is_wrong)
 {
 	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
 		const struct page_layout *layout = &made_layouts[i];
@@ -589,7 +589,7 @@ static void what_is_wrong(void **state)
 /* ---- noise ---- */
 
 /* With any bytes, records come only from a good page and lie inside it. */
-static void noise_never_leaves_the_page(void **state)
+UNIT_TEST(noise_never_leaves_the_page)
 {
 	struct page_layout layout;
 	uint64_t seed = 88172645463325252;
@@ -627,7 +627,7 @@ static void read_layout(const char *path, struct page_layout *layout)
 }
 
 /* Each page of each kernel, then with a byte changed, as often as it is accepted. */
-static void fixtures_as_kbuffer_reads_them(void **state)
+UNIT_TEST(fixtures_as_kbuffer_reads_them)
 {
 	static unsigned char bytes[65536];
 	struct page_content content;
@@ -679,31 +679,4 @@ static void fixtures_as_kbuffer_reads_them(void **state)
 	assert_in_range(accepted, pages, 16 * pages - 1);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(layouts_of_both_widths),
-		cmocka_unit_test(layout_is_refused),
-		cmocka_unit_test(order_is_found_out),
-		cmocka_unit_test(order_stays_unknown),
-		cmocka_unit_test(records_with_times_and_sizes),
-		cmocka_unit_test(times_of_their_own),
-		cmocka_unit_test(padding_is_stepped_over),
-		cmocka_unit_test(null_padding_ends_the_page),
-		cmocka_unit_test(page_of_one_record),
-		cmocka_unit_test(losses),
-		cmocka_unit_test(empty_and_zeros),
-		cmocka_unit_test(rest_that_is_not_zero),
-		cmocka_unit_test(cut_pages),
-		cmocka_unit_test(commit_over_the_page),
-		cmocka_unit_test(records_over_the_commit),
-		cmocka_unit_test(impossible_stored_lengths),
-		cmocka_unit_test(lengths_that_are_no_words),
-		cmocka_unit_test(more_than_a_page),
-		cmocka_unit_test(what_is_wrong),
-		cmocka_unit_test(fixtures_as_kbuffer_reads_them),
-		cmocka_unit_test(noise_never_leaves_the_page),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

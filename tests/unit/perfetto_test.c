@@ -114,7 +114,7 @@ static void track_is(const char *us, const char *thread, const char *process)
 			 strchr(strstr(strstr(text, meta), slice), '\n'));
 }
 
-static void test_one_name(void **state)
+UNIT_TEST(test_one_name)
 {
 	start();
 	window(OWNER_TASK, 812, 1000);
@@ -131,7 +131,7 @@ static void test_one_name(void **state)
 }
 
 /* After exec, and after the reuse of an id: Perfetto would show the last of several names for all. */
-static void test_first_name_stays(void **state)
+UNIT_TEST(test_first_name_stays)
 {
 	start();
 	window(OWNER_TASK, 812, 1000);
@@ -147,7 +147,7 @@ static void test_first_name_stays(void **state)
 	assert_int_equal(id_in_event("\"ts\":9.900", "\"pid\":"), 700);
 }
 
-static void test_cpus(void **state)
+UNIT_TEST(test_cpus)
 {
 	start();
 	window(OWNER_IDLE, 3, 1000);
@@ -169,7 +169,7 @@ static const struct task_info *task_in_cgroup(void *context, int tid, uint64_t t
 }
 
 /* Perfetto sorts processes by name. */
-static void test_cgroups(void **state)
+UNIT_TEST(test_cgroups)
 {
 	resolver.task_info = task_in_cgroup;
 	start();
@@ -181,14 +181,4 @@ static void test_cgroups(void **state)
 	track_is("1.900", "sh", "/system.slice/a.service sh");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_name),
-		cmocka_unit_test(test_first_name_stays),
-		cmocka_unit_test(test_cpus),
-		cmocka_unit_test(test_cgroups),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

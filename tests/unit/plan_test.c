@@ -204,8 +204,10 @@ static void note_kernel(const char *dir)
 	capture_close(capture);
 }
 
+#define TEST(name) UNIT_TEST_WITH(name, NULL, tear_down)
+
 /* How many functions are traced, which of the roles with several names, and what is lacking. */
-static void test_kernels(void **state)
+TEST(test_kernels)
 {
 	static const struct {
 		const char *dir;
@@ -236,7 +238,7 @@ static void test_kernels(void **state)
 }
 
 /* Forks and exits are traced for COMMAND alone, and shown where -e asks for them. */
-static void test_children(void **state)
+TEST(test_children)
 {
 	static const char events[] =
 		EVENTS_6_1 "sched:sched_process_fork sched:sched_process_exit ";
@@ -254,7 +256,7 @@ static void test_children(void **state)
 	children = false;
 }
 
-static void test_inactive_list(void **state)
+TEST(test_inactive_list)
 {
 	plan_for("shrink_inactive_list evict_folios shrink_lruvec", EVENTS_6_1);
 	check_function(ROLE_INACTIVE_LIST, "shrink_inactive_list");
@@ -268,7 +270,7 @@ static void test_inactive_list(void **state)
 	check_event(EVENT_SHRINK_INACTIVE, RULE_OWNER, ROLE_BIT(ROLE_LRUVEC));
 }
 
-static void test_events_without_their_owners(void **state)
+TEST(test_events_without_their_owners)
 {
 	plan_for("__alloc_pages", EVENTS_6_1);
 	check_event(EVENT_SOFT_LIMIT_BEGIN, RULE_PAIR, 0);
@@ -284,7 +286,7 @@ static void test_events_without_their_owners(void **state)
 	assert_int_equal(plan->nr_events, 0);
 }
 
-static void test_suffixes(void **state)
+TEST(test_suffixes)
 {
 	plan_for("shrink_slab.part.0 shrink_slab shrink_node.isra.0 "
 		 "shrink_node.constprop.0 shrink_node.isra.0",
@@ -296,7 +298,7 @@ static void test_suffixes(void **state)
 	assert_int_equal(plan->nr_functions, 3);
 }
 
-static void test_sides_and_partners(void **state)
+TEST(test_sides_and_partners)
 {
 	plan_for(functions_6_1, EVENTS_6_1);
 	for (int i = 0; i < plan->nr_events; i++) {
@@ -319,7 +321,7 @@ static void test_sides_and_partners(void **state)
 
 /* --- without function_graph --- */
 
-static void test_fallback(void **state)
+TEST(test_fallback)
 {
 	struct offered offered = { .functions = functions_6_1, .events = EVENTS_6_1 };
 
@@ -344,7 +346,7 @@ static void test_fallback(void **state)
 
 /* --- what is requested --- */
 
-static void test_requested_functions(void **state)
+TEST(test_requested_functions)
 {
 	plan_with(functions_6_1, EVENTS_6_1, "schedule shrink_d* shrink_slab shrink_[mnop]age_list",
 		  NULL);
@@ -358,7 +360,7 @@ static void test_requested_functions(void **state)
 	assert_true(plan->function_graph);
 }
 
-static void test_requested_events(void **state)
+TEST(test_requested_events)
 {
 	const struct plan_event *event;
 
@@ -381,7 +383,7 @@ static void check_spare(enum event_id id, bool expected)
 }
 
 /* Never what nothing else tells. */
-static void test_events_to_spare(void **state)
+TEST(test_events_to_spare)
 {
 	off_cpu = true;
 	plan_with(functions_6_1, EVENTS_6_1 "sched:sched_wakeup kmem:mm_page_alloc ", NULL,
@@ -408,7 +410,7 @@ static void test_events_to_spare(void **state)
 	children = false;
 }
 
-static void test_off_cpu(void **state)
+TEST(test_off_cpu)
 {
 	static const char both[] = EVENTS_6_1 "sched:sched_wakeup ";
 
@@ -431,7 +433,7 @@ static void test_off_cpu(void **state)
 	assert_int_equal(plan_event_of(plan, EVENT_USER), -1);
 }
 
-static void test_names_of_a_request(void **state)
+TEST(test_names_of_a_request)
 {
 	char glob[] = "vfs_*", name[] = "schedule", *patterns[] = { glob, name, NULL };
 	struct plan_request request = { .functions = patterns };
@@ -442,7 +444,7 @@ static void test_names_of_a_request(void **state)
 	assert_false(plan_names(&request, "shrink_slab"));
 }
 
-static void test_without_page_allocation(void **state)
+TEST(test_without_page_allocation)
 {
 	struct offered offered = { .functions = functions_6_1, .events = EVENTS_6_1 };
 	char **offered_functions = split(functions_6_1);
@@ -464,7 +466,7 @@ static void test_without_page_allocation(void **state)
 	free_split(offered_functions);
 }
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
 	static const struct offered usual = { functions_6_1, EVENTS_6_1 };
 	static const struct offered nothing = {
@@ -499,7 +501,7 @@ static void test_refusals(void **state)
 
 /* --- limits --- */
 
-static void test_function_limit(void **state)
+TEST(test_function_limit)
 {
 	struct offered offered = { "__alloc_pages", "", .many = PLAN_FUNCTIONS_MAX - 1 };
 
@@ -509,7 +511,7 @@ static void test_function_limit(void **state)
 	check_refused(&offered, true, "many_*", NULL, EXIT_STATUS_USAGE, "many_*");
 }
 
-static void test_event_limit(void **state)
+TEST(test_event_limit)
 {
 	struct offered offered = { "__alloc_pages", EVENTS_6_1, .many = 0 };
 	char events[PLAN_EVENTS_MAX * 16] = "many:event_0";
@@ -557,7 +559,7 @@ static int make_account(const char *events, bool histograms, bool by_task)
 	return ret;
 }
 
-static void test_histograms(void **state)
+TEST(test_histograms)
 {
 	const unsigned int all = (1u << HISTOGRAM_COUNT) - 1;
 	const unsigned int nodes =
@@ -595,7 +597,7 @@ static void test_histograms(void **state)
 	assert_int_equal(plan->histograms, 0);
 }
 
-static void test_refused_accounts(void **state)
+TEST(test_refused_accounts)
 {
 	static const struct {
 		const char *events, *part;
@@ -621,30 +623,4 @@ static void test_refused_accounts(void **state)
 	}
 }
 
-#define TEST(name) cmocka_unit_test_teardown(name, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_kernels),
-		TEST(test_children),
-		TEST(test_inactive_list),
-		TEST(test_events_without_their_owners),
-		TEST(test_suffixes),
-		TEST(test_sides_and_partners),
-		TEST(test_fallback),
-		TEST(test_requested_functions),
-		TEST(test_requested_events),
-		TEST(test_events_to_spare),
-		TEST(test_off_cpu),
-		TEST(test_names_of_a_request),
-		TEST(test_without_page_allocation),
-		TEST(test_refusals),
-		TEST(test_function_limit),
-		TEST(test_event_limit),
-		TEST(test_histograms),
-		TEST(test_refused_accounts),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

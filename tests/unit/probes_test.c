@@ -15,7 +15,7 @@ static const struct probe pointed = {
 static const struct probe contained = { .s_shrink = 640, .s_id = 960, .s_dev = 16 };
 
 /* The syntax is that of Documentation/trace/eprobetrace.rst. */
-static void test_event_probe(void **state)
+UNIT_TEST(test_event_probe)
 {
 	struct probe probe = pointed;
 
@@ -35,7 +35,7 @@ static void test_event_probe(void **state)
 }
 
 /* Documentation/trace/kprobetrace.rst; %di has the first argument. */
-static void test_kprobe(void **state)
+UNIT_TEST(test_kprobe)
 {
 	struct probe probe = contained;
 
@@ -49,7 +49,7 @@ static void test_kprobe(void **state)
 }
 
 /* What the kernel's own README says; kernel/trace/trace.c: readme_msg. */
-static void test_kernels(void **state)
+UNIT_TEST_WITH(test_kernels, make_test_directory, remove_test_directory)
 {
 	static const struct {
 		const char *files[2];
@@ -82,14 +82,4 @@ static void test_kernels(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_event_probe),
-		cmocka_unit_test(test_kprobe),
-		cmocka_unit_test_setup_teardown(test_kernels, make_test_directory,
-						remove_test_directory),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

@@ -24,7 +24,7 @@ static void check(const struct quantity_units *units, const struct quantity_case
 static const char no_number[] = "is not a whole number", unknown[] = "has an unknown unit";
 static const char large[] = "is too large", small[] = "is too small";
 
-static void test_short_time(void **state)
+UNIT_TEST(test_short_time)
 {
 	static const struct quantity_case cases[] = {
 		{ "3", 3000 },
@@ -43,7 +43,7 @@ static void test_short_time(void **state)
 	check(&quantity_short_time, cases);
 }
 
-static void test_long_time(void **state)
+UNIT_TEST(test_long_time)
 {
 	static const struct quantity_case cases[] = {
 		{ "3", 3000000000 },
@@ -60,7 +60,7 @@ static void test_long_time(void **state)
 	check(&quantity_long_time, cases);
 }
 
-static void test_size(void **state)
+UNIT_TEST(test_size)
 {
 	static const struct quantity_case cases[] = {
 		{ "4", 4096 },
@@ -76,7 +76,7 @@ static void test_size(void **state)
 	check(&quantity_size, cases);
 }
 
-static void test_share(void **state)
+UNIT_TEST(test_share)
 {
 	static const struct quantity_case cases[] = {
 		{ "2", 2 },
@@ -89,7 +89,7 @@ static void test_share(void **state)
 	check(&quantity_share, cases);
 }
 
-static void test_bare_number(void **state)
+UNIT_TEST(test_bare_number)
 {
 	static const struct quantity_case cases[] = {
 		{ "0", 0 },
@@ -114,13 +114,4 @@ static void test_bare_number(void **state)
 	check(NULL, cases);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_short_time),  cmocka_unit_test(test_long_time),
-		cmocka_unit_test(test_size),	    cmocka_unit_test(test_share),
-		cmocka_unit_test(test_bare_number),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

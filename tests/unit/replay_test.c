@@ -85,7 +85,7 @@ static int count_lines(const char *with)
 	return count;
 }
 
-static void test_threshold_of_the_capture(void **state)
+UNIT_TEST(test_threshold_of_the_capture)
 {
 	int all;
 
@@ -104,7 +104,7 @@ static void test_threshold_of_the_capture(void **state)
 	assert_non_null(strstr(failure.text, "/c/capture: no threshold in it, set one with"));
 }
 
-static void test_nothing_to_show(void **state)
+UNIT_TEST(test_nothing_to_show)
 {
 	char command[256];
 
@@ -119,7 +119,7 @@ static void test_nothing_to_show(void **state)
 }
 
 /* The recording process (own) and processes not in pids of the capture are not shown. */
-static void test_processes_of_the_capture(void **state)
+UNIT_TEST(test_processes_of_the_capture)
 {
 	char *text;
 	size_t length;
@@ -168,7 +168,7 @@ static const char *shown_tasks(const char *option)
 }
 
 /* Of the tasks one has no cgroup, one has one below a unit, and a name with a backslash. */
-static void test_filters(void **state)
+UNIT_TEST(test_filters)
 {
 	static const char *const cases[][2] = {
 		{ "--comm=*", "40 51 219 221 239 249" },
@@ -277,7 +277,7 @@ static void put_format(const char *group, const struct made_event *event)
  * It and what it forks are shown, also when who forked it is gone; a number that is free is
  * another's. After a loss an event, which the kernel writes of them only, tells a child.
  */
-static void test_command(void **state)
+UNIT_TEST(test_command)
 {
 	static const int shown[][2] = {
 		{ 100, 1 }, { 101, 1 }, { 102, 1 }, { 103, 1 }, { 104, 0 }, { 200, 0 },
@@ -332,7 +332,7 @@ static void test_command(void **state)
 	assert_int_equal(count_lines("<...>-200    | !"), 1);
 }
 
-static void test_output_that_fails(void **state)
+UNIT_TEST(test_output_that_fails)
 {
 	struct options options;
 	char name[] = "allocfilt", source[] = "-s" HAND_MADE, threshold[] = "-t134";
@@ -353,7 +353,7 @@ static void test_output_that_fails(void **state)
 }
 
 /* A stop ends it between two rounds, with a summary of what was read, and stays pending. */
-static void test_stop(void **state)
+UNIT_TEST(test_stop)
 {
 	int all;
 
@@ -369,7 +369,7 @@ static void test_stop(void **state)
 }
 
 /* No metrics of a process, and no file that only the configuration file names. */
-static void test_metrics(void **state)
+UNIT_TEST(test_metrics)
 {
 	char command[256], *text;
 	size_t length;
@@ -388,18 +388,4 @@ static void test_metrics(void **state)
 	assert_int_equal(access(test_path("service.prom"), F_OK), -1);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_threshold_of_the_capture),
-		cmocka_unit_test(test_nothing_to_show),
-		cmocka_unit_test(test_processes_of_the_capture),
-		cmocka_unit_test(test_filters),
-		cmocka_unit_test(test_command),
-		cmocka_unit_test(test_output_that_fails),
-		cmocka_unit_test(test_stop),
-		cmocka_unit_test(test_metrics),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+UNIT_TEST_MAIN(set_up, tear_down)

@@ -59,7 +59,7 @@ static int tear_down(void **state)
 			   COUNT(((const uint64_t[]){ __VA_ARGS__ })))
 
 /* The stacks are those that the trigger wrote on 5.10, 6.1, 6.12 and 7.3. */
-static void test_sleeps_in(void **state)
+UNIT_TEST_WITH(test_sleeps_in, make_test_directory, tear_down)
 {
 	open_resolver(kernel);
 	assert_int_equal(SLEEPS_IN(TRACING, SCHEDULE, TIMEOUT, THROTTLE, POLL), THROTTLE);
@@ -76,7 +76,7 @@ static void test_sleeps_in(void **state)
 }
 
 /* With more functions than are cached the roles are still right. */
-static void test_roles(void **state)
+UNIT_TEST_WITH(test_roles, make_test_directory, tear_down)
 {
 	open_resolver(kernel);
 	for (int i = 0; i < 2; i++) {
@@ -93,7 +93,7 @@ static void test_roles(void **state)
 }
 
 /* Without the section's ends nothing is known, and nothing is made up. */
-static void test_without_section(void **state)
+UNIT_TEST_WITH(test_without_section, make_test_directory, tear_down)
 {
 	open_resolver("ffffffff81000500 T reclaim_throttle\n"
 		      "ffffffff81001100 t __schedule\n"
@@ -102,7 +102,7 @@ static void test_without_section(void **state)
 }
 
 /* Seconds and ns of a time; the clocks drift apart by 1 ms in each minute. */
-static void test_time(void **state)
+UNIT_TEST_WITH(test_time, make_test_directory, tear_down)
 {
 	char text[CLOCK_TEXT_MAX];
 
@@ -126,15 +126,4 @@ static void test_time(void **state)
 	assert_string_equal(text, "2025-11-21T14:46:05.051000000Z");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_sleeps_in, make_test_directory, tear_down),
-		cmocka_unit_test_setup_teardown(test_roles, make_test_directory, tear_down),
-		cmocka_unit_test_setup_teardown(test_time, make_test_directory, tear_down),
-		cmocka_unit_test_setup_teardown(test_without_section, make_test_directory,
-						tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

@@ -130,7 +130,9 @@ static int tear_down(void **state)
 	return remove_test_directory(state);
 }
 
-static void test_stop(void **state)
+#define RUN(test) UNIT_TEST_WITH(test, set_up, tear_down)
+
+RUN(test_stop)
 {
 	static const struct act acts[] = { { NULL, SIGTERM, 0 } };
 
@@ -140,7 +142,7 @@ static void test_stop(void **state)
 }
 
 /* A file with a mistake, or with an event the kernel lacks: the old run goes on. */
-static void test_bad_reload(void **state)
+RUN(test_bad_reload)
 {
 	static const char *const files[] = { "threshold = soon\n", "event = a:b\n",
 					     "burst = -1\n" };
@@ -154,7 +156,7 @@ static void test_bad_reload(void **state)
 }
 
 /* The old run ends, and another begins. */
-static void test_reload(void **state)
+RUN(test_reload)
 {
 	static const struct act acts[] = {
 		{ "threshold = 2ms\n", SIGHUP, 0 },
@@ -170,7 +172,7 @@ static void test_reload(void **state)
 }
 
 /* The new run ends by itself, or by a failure: so does the service. */
-static void test_end_after_a_reload(void **state)
+RUN(test_end_after_a_reload)
 {
 	static const struct act duration[] = { { "threshold = 2ms\n", SIGHUP, 0 }, { NULL, 0, 0 } };
 	static const struct act fails[] = { { "threshold = 2ms\n", SIGHUP, 0 },
@@ -201,7 +203,7 @@ static int listen_as_manager(void)
 }
 
 /* While another user traces, the service waits under a service manager, else it fails. */
-static void test_tracing_in_use(void **state)
+RUN(test_tracing_in_use)
 {
 	static const struct act acts[] = { { NULL, 0, EXIT_STATUS_IN_USE } };
 	int manager;
@@ -218,7 +220,7 @@ static void test_tracing_in_use(void **state)
 }
 
 /* A reload while it waits is over once the new run waits, with its own settings. */
-static void test_reload_while_waiting(void **state)
+RUN(test_reload_while_waiting)
 {
 	static const struct act acts[] = { { NULL, 0, EXIT_STATUS_IN_USE },
 					   { NULL, 0, EXIT_STATUS_IN_USE } };
@@ -238,7 +240,7 @@ static void test_reload_while_waiting(void **state)
 }
 
 /* The manager hears at once that settings are refused. */
-static void test_bad_reload_is_over(void **state)
+RUN(test_bad_reload_is_over)
 {
 	static const struct act acts[] = { { "threshold = soon\n", SIGHUP, 0 } };
 	int manager = listen_as_manager();
@@ -249,19 +251,4 @@ static void test_bad_reload_is_over(void **state)
 	close(manager);
 }
 
-#define RUN(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		RUN(test_stop),
-		RUN(test_bad_reload),
-		RUN(test_reload),
-		RUN(test_end_after_a_reload),
-		RUN(test_tracing_in_use),
-		RUN(test_reload_while_waiting),
-		RUN(test_bad_reload_is_over),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

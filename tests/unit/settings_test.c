@@ -34,7 +34,7 @@ static int teardown(void **state)
 
 /* Values */
 
-static void test_parse(void **state)
+UNIT_TEST(test_parse)
 {
 	static const struct {
 		enum setting_kind kind;
@@ -93,7 +93,7 @@ static void test_parse(void **state)
 	}
 }
 
-static void test_accepted(void **state)
+UNIT_TEST(test_accepted)
 {
 	static const struct {
 		enum setting_kind kind;
@@ -137,7 +137,7 @@ static void test_accepted(void **state)
 				 cases[i].accepted);
 }
 
-static void test_ours(void **state)
+UNIT_TEST(test_ours)
 {
 	static const struct {
 		enum setting_kind kind;
@@ -167,7 +167,7 @@ static void test_ours(void **state)
 }
 
 /* A kill in the middle of a list. */
-static void test_part(void **state)
+UNIT_TEST(test_part)
 {
 	assert_true(setting_is_part(SETTING_LIST, "a\nb\nc\n", "x\ny\n", "a\nb\n"));
 	assert_true(setting_is_part(SETTING_LIST, "a\nb\nc\n", "x\ny\n", "x\n"));
@@ -188,14 +188,16 @@ static int move(const char *value)
 	return settings_change(&settings, SETTING_NUMBER, "buffer_percent", value, NULL, false);
 }
 
-static void test_same_value_is_not_written(void **state)
+#define TEST(test) UNIT_TEST_WITH(test, setup, teardown)
+
+TEST(test_same_value_is_not_written)
 {
 	assert_int_equal(set(SETTING_NUMBER, "tracing_thresh", "0"), 0);
 	assert_int_equal(settings.count, 0);
 	assert_int_equal(notes, 0);
 }
 
-static void test_without_a_note_nothing_is_changed(void **state)
+TEST(test_without_a_note_nothing_is_changed)
 {
 	note_error = -ENOSPC;
 	assert_int_equal(set(SETTING_NUMBER, "tracing_thresh", "134"), -ENOSPC);
@@ -204,7 +206,7 @@ static void test_without_a_note_nothing_is_changed(void **state)
 	assert_int_equal(settings_left(&settings), 0);
 }
 
-static void test_changed_to_what_was_found_is_theirs_too(void **state)
+TEST(test_changed_to_what_was_found_is_theirs_too)
 {
 	assert_int_equal(set(SETTING_NUMBER, "tracing_on", "0"), 0);
 	assert_int_equal(set(SETTING_NUMBER, "tracing_on", "1"), 0);
@@ -213,13 +215,13 @@ static void test_changed_to_what_was_found_is_theirs_too(void **state)
 	assert_string_equal(fake_get("tracing_on"), "0\n");
 }
 
-static void test_value_that_is_not_accepted(void **state)
+TEST(test_value_that_is_not_accepted)
 {
 	assert_int_equal(set(SETTING_LIST, "tracing_thresh", "a b\n"), -EIO);
 	assert_non_null(strstr(failure.text, "tracing_thresh"));
 }
 
-static void test_status_by_error(void **state)
+TEST(test_status_by_error)
 {
 	static const struct {
 		int error;
@@ -244,7 +246,7 @@ static void test_status_by_error(void **state)
 	assert_int_equal(failure.status, EXIT_STATUS_NO_FEATURE);
 }
 
-static void test_file_that_is_gone_is_done(void **state)
+TEST(test_file_that_is_gone_is_done)
 {
 	assert_int_equal(set(SETTING_NUMBER, "tracing_thresh", "134"), 0);
 	assert_int_equal(unlink(fake_path("tracing_thresh")), 0);
@@ -253,7 +255,7 @@ static void test_file_that_is_gone_is_done(void **state)
 }
 
 /* 64 CPUs that lack memory wait 2 s together, and the tries after it cost no more. */
-static void test_one_wait_for_all_settings(void **state)
+TEST(test_one_wait_for_all_settings)
 {
 	int64_t before;
 	char path[64];
@@ -271,7 +273,7 @@ static void test_one_wait_for_all_settings(void **state)
 	assert_int_equal(settings_left(&settings), 64);
 }
 
-static void test_moved_value(void **state)
+TEST(test_moved_value)
 {
 	for (int i = 0; i < 10; i++) {
 		assert_int_equal(move("0"), 0);
@@ -283,7 +285,7 @@ static void test_moved_value(void **state)
 	assert_string_equal(fake_get("buffer_percent"), "50\n");
 }
 
-static void test_moved_value_of_somebody_else(void **state)
+TEST(test_moved_value_of_somebody_else)
 {
 	assert_int_equal(move("0"), 0);
 	fake_put("buffer_percent", "33\n");
@@ -301,7 +303,7 @@ static int set_histogram(const char *trigger)
 }
 
 /* A bracket in the filter is not that of the state. */
-static void test_histogram_with_a_bracket(void **state)
+TEST(test_histogram_with_a_bracket)
 {
 	assert_int_equal(
 		set_histogram("hist:name=allocfilt_x:keys=order:size=128 if comm == \"[a]\""), 0);
@@ -309,7 +311,7 @@ static void test_histogram_with_a_bracket(void **state)
 	assert_string_equal(fake_get(HISTOGRAM_FILE), FAKE_HISTOGRAM);
 }
 
-static void test_histogram_that_somebody_removed(void **state)
+TEST(test_histogram_that_somebody_removed)
 {
 	assert_int_equal(set_histogram("hist:name=allocfilt_x:keys=order:size=128"), 0);
 	fake_put(HISTOGRAM_FILE, FAKE_HISTOGRAM);
@@ -318,7 +320,7 @@ static void test_histogram_that_somebody_removed(void **state)
 	assert_int_equal(settings_left(&settings), 0);
 }
 
-static void test_full_table(void **state)
+TEST(test_full_table)
 {
 	for (int i = 0; i < SETTINGS_MAX; i++)
 		assert_int_equal(settings_add(&settings, SETTING_NUMBER, "x", "0", "1", false), 0);
@@ -326,27 +328,4 @@ static void test_full_table(void **state)
 	assert_string_equal(fake_get("tracing_thresh"), "0\n");
 }
 
-int main(void)
-{
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parse),
-		cmocka_unit_test(test_accepted),
-		cmocka_unit_test(test_ours),
-		cmocka_unit_test(test_part),
-		TEST(test_same_value_is_not_written),
-		TEST(test_without_a_note_nothing_is_changed),
-		TEST(test_changed_to_what_was_found_is_theirs_too),
-		TEST(test_value_that_is_not_accepted),
-		TEST(test_status_by_error),
-		TEST(test_file_that_is_gone_is_done),
-		TEST(test_one_wait_for_all_settings),
-		TEST(test_moved_value),
-		TEST(test_moved_value_of_somebody_else),
-		TEST(test_histogram_with_a_bracket),
-		TEST(test_histogram_that_somebody_removed),
-		TEST(test_full_table),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

@@ -327,7 +327,7 @@ static void check_flat(struct flood *flood)
 	assert_int_equal(HEAP_BYTES(), heap);
 }
 
-static void test_many_tasks(void **state)
+UNIT_TEST_WITH(test_many_tasks, make_test_directory, remove_test_directory)
 {
 	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	static struct flood flood;
@@ -347,12 +347,4 @@ static void test_many_tasks(void **state)
 	close(fd);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_many_tasks, make_test_directory,
-						remove_test_directory),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

@@ -78,7 +78,9 @@ static void expect(uint64_t shrinker, const char *label)
 	assert_string_equal(text, label);
 }
 
-static void test_named(void **state)
+#define TEST(name) UNIT_TEST_WITH(name, set_up, tear_down)
+
+TEST(test_named)
 {
 	assert_false(shrinker_names_unavailable(names));
 	see(0x100, "vda", 254, 0);
@@ -90,7 +92,7 @@ static void test_named(void **state)
 }
 
 /* The first pair of a superblock may end before the probe reports its name (5.10). */
-static void test_named_late(void **state)
+TEST(test_named_late)
 {
 	int number;
 
@@ -102,7 +104,7 @@ static void test_named_late(void **state)
 	expect(0x100, "super_cache_scan[vda]");
 }
 
-static void test_shared_name(void **state)
+TEST(test_shared_name)
 {
 	see(0x100, "tmpfs", 0, 22);
 	expect(0x100, "super_cache_scan[tmpfs]");
@@ -120,7 +122,7 @@ static void test_shared_name(void **state)
 	assert_null(shrinker_names_of(names, 0x600));
 }
 
-static void test_address_comes_back(void **state)
+TEST(test_address_comes_back)
 {
 	char text[SHRINKER_LABEL_MAX];
 	int before, after;
@@ -142,7 +144,7 @@ static void test_address_comes_back(void **state)
 }
 
 /* A probe without a filter also reports shrinkers of no superblock. */
-static void test_not_a_superblock(void **state)
+TEST(test_not_a_superblock)
 {
 	see_as(0x100, "noise", 1, 2, OTHER);
 	see_as(0x200, "", 1, 2, SUPERBLOCKS);
@@ -154,13 +156,13 @@ static void test_not_a_superblock(void **state)
 			 -1);
 }
 
-static void test_control_characters(void **state)
+TEST(test_control_characters)
 {
 	see(0x100, "\x1b[31m\x7f\n", 0, 1);
 	expect(0x100, "super_cache_scan[?[31m??]");
 }
 
-static void test_full(void **state)
+TEST(test_full)
 {
 	for (uint64_t i = 0; i < SHRINKER_NAMES_MAX; i++)
 		assert_int_equal(superblock(0x1000 + 64 * i), i);
@@ -177,7 +179,7 @@ static void test_full(void **state)
 	assert_int_equal(superblock(0x1000), -1);
 }
 
-static void test_cut(void **state)
+TEST(test_cut)
 {
 	char text[8];
 
@@ -190,7 +192,7 @@ static void test_cut(void **state)
 }
 
 /* The same before and after another one has the name, which changes the label. */
-static void test_parts(void **state)
+TEST(test_parts)
 {
 	struct superblock_name parts;
 	int first, unnamed;
@@ -222,21 +224,4 @@ static void test_parts(void **state)
 	assert_string_equal(parts.mount, "");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_named),
-		TEST(test_named_late),
-		TEST(test_shared_name),
-		TEST(test_address_comes_back),
-		TEST(test_not_a_superblock),
-		TEST(test_control_characters),
-		TEST(test_full),
-		TEST(test_cut),
-		TEST(test_parts),
-	};
-
-	return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
-}
+UNIT_TEST_MAIN(make_test_directory, remove_test_directory)

@@ -2,7 +2,7 @@
 #include "allocfilt/record/stacks.h"
 #include "unit_test.h"
 
-static void test_once(void **state)
+UNIT_TEST(test_once)
 {
 	struct stacks *stacks = stacks_new();
 	uint64_t one[] = { 1, 2, 3 }, other[] = { 1, 2 };
@@ -21,7 +21,7 @@ static void test_once(void **state)
 	stacks_free(NULL);
 }
 
-static void test_none(void **state)
+UNIT_TEST(test_none)
 {
 	struct stacks *stacks = stacks_new();
 	const uint64_t *frames;
@@ -35,7 +35,7 @@ static void test_none(void **state)
 	stacks_free(stacks);
 }
 
-static void test_full(void **state)
+UNIT_TEST(test_full)
 {
 	struct stacks *stacks = stacks_new();
 	const uint64_t *frames;
@@ -51,7 +51,7 @@ static void test_full(void **state)
 	stacks_free(stacks);
 }
 
-static void test_deep(void **state)
+UNIT_TEST(test_deep)
 {
 	static uint64_t deep[STACK_DEPTH_MAX + 1];
 	struct stacks *stacks = stacks_new();
@@ -67,14 +67,4 @@ static void test_deep(void **state)
 	stacks_free(stacks);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_once),
-		cmocka_unit_test(test_none),
-		cmocka_unit_test(test_full),
-		cmocka_unit_test(test_deep),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

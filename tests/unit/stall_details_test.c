@@ -6,7 +6,7 @@
  * Events of fast runs and of no owner count as well: a stall has all that happened in its task.
  */
 
-static void test_details(void **state)
+UNIT_TEST(test_details)
 {
 	CHECK(start, DETAILS,
 	      { "of the first request, sums of all reclaims",
@@ -39,7 +39,7 @@ static void test_details(void **state)
 		"7:100-200 order 0 gfp 4294967295 MASK_4294967295 tried 1 lines 1+1" });
 }
 
-static void test_counts(void **state)
+UNIT_TEST(test_counts)
 {
 	CHECK(start, DETAILS,
 	      { "sums, the lowest priority, all nodes",
@@ -59,7 +59,7 @@ static void test_counts(void **state)
 }
 
 /* Of one that lacks events nobody knows the sums; what was seen was seen. */
-static void test_details_of_an_incomplete_stall(void **state)
+UNIT_TEST(test_details_of_an_incomplete_stall)
 {
 	start(DETAILS);
 	play("try 110 order=9 gfp=5, list 115 nid=1 scan=32 pri=5, compact- 116 status=4, "
@@ -97,7 +97,7 @@ static int pairs_of_nodes(int index)
 	return index / 2 * 3 + index % 2;
 }
 
-static void test_nodes(void **state)
+UNIT_TEST(test_nodes)
 {
 	assert_string_equal(nodes_of(63, every_node), "0-62");
 	assert_string_equal(nodes_of(70, every_node), "0-62,63+");
@@ -110,7 +110,7 @@ static void test_nodes(void **state)
 			    "36-37,39-40,42-43,45-46,48-49,51-52,54-55,57-58,60-61,63+");
 }
 
-static void test_outcomes(void **state)
+UNIT_TEST(test_outcomes)
 {
 	static const struct {
 		const char *statuses, *expected;
@@ -145,15 +145,4 @@ static void test_outcomes(void **state)
 		"7:420-520 order -1 lines 1+0" });
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_details),
-		cmocka_unit_test(test_counts),
-		cmocka_unit_test(test_details_of_an_incomplete_stall),
-		cmocka_unit_test(test_nodes),
-		cmocka_unit_test(test_outcomes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, end_run);
-}
+UNIT_TEST_MAIN(NULL, end_run)

@@ -10,7 +10,7 @@
 /* ---- tasks ---- */
 
 /* The task without a record for longest loses its log. */
-static void test_full_table_of_tasks(void **state)
+UNIT_TEST(test_full_table_of_tasks)
 {
 	start_with(64 * KIB, NOTHING);
 	play("101:slab+ 101, 102:slab+ 102, 103:slab+ 103");
@@ -22,7 +22,7 @@ static void test_full_table_of_tasks(void **state)
 	assert_int_equal(run.nr_pairs, 2);
 }
 
-static void test_window_around_an_evicted_task(void **state)
+UNIT_TEST(test_window_around_an_evicted_task)
 {
 	start_with(64 * KIB, PHASES);
 	for (int tid = 1; tid <= TASKS_OF_64_KIB; tid++)
@@ -41,7 +41,7 @@ static void test_window_around_an_evicted_task(void **state)
 }
 
 /* Fast pairs of tasks that come and go push out none that is in a stall, and cost no stall. */
-static void test_a_stall_among_short_tasks(void **state)
+UNIT_TEST(test_a_stall_among_short_tasks)
 {
 	start(PHASES);
 	play("direct 100-200@1");
@@ -54,7 +54,7 @@ static void test_a_stall_among_short_tasks(void **state)
 }
 
 /* Each of many tasks has windows of three depths that wait, ten of each. */
-static void test_many_tasks(void **state)
+UNIT_TEST(test_many_tasks)
 {
 	static const char *const roles[] = { "compact", "node", "gen" };
 	enum { TASKS = 500 };
@@ -82,7 +82,7 @@ static void test_many_tasks(void **state)
 /* ---- chunks ---- */
 
 /* Events of fast calls make room, and nobody needs to know. */
-static void test_drops_of_fast_calls(void **state)
+UNIT_TEST(test_drops_of_fast_calls)
 {
 	start_with(64 * KIB, LINES);
 	for (int i = 0; i < 3000; i++)
@@ -101,7 +101,7 @@ static void test_drops_of_fast_calls(void **state)
 }
 
 /* The task with most makes room, and the others keep what they have. */
-static void test_who_makes_room(void **state)
+UNIT_TEST(test_who_makes_room)
 {
 	start_with(64 * KIB, LINES);
 	play("8:slab+ 900, 8:user 950, 9:user 960");
@@ -114,7 +114,7 @@ static void test_who_makes_room(void **state)
 }
 
 /* A begin that was dropped has no pair; each pair that was not is told, also if its end made room. */
-static void test_pairs_without_room(void **state)
+UNIT_TEST(test_pairs_without_room)
 {
 	for (int offset = 0; offset < 40; offset++) {
 		start_with(64 * KIB, LINES);
@@ -130,7 +130,7 @@ static void test_pairs_without_room(void **state)
 	}
 }
 
-static void test_off_cpu_without_room(void **state)
+UNIT_TEST(test_off_cpu_without_room)
 {
 	start_with(64 * KIB, PHASES);
 	play("3:leave 1, leave 100 state=2");
@@ -152,7 +152,7 @@ static void test_off_cpu_without_room(void **state)
 }
 
 /* More shrinkers than have a name: those with most time have, and none of the time is lost. */
-static void test_many_shrinkers(void **state)
+UNIT_TEST(test_many_shrinkers)
 {
 	for (int more = 0; more <= 1; more++) {
 		uint64_t now = 1000, sum = 0;
@@ -172,7 +172,7 @@ static void test_many_shrinkers(void **state)
 	}
 }
 
-static void test_callback_that_fails(void **state)
+UNIT_TEST(test_callback_that_fails)
 {
 	int ret = 0;
 
@@ -211,7 +211,7 @@ static void round_of_kswapd(uint64_t now)
 }
 
 /* An hour of a million fast pairs, 300,000 slow windows and as many switches is one exact stall. */
-static void test_an_hour_of_kswapd(void **state)
+UNIT_TEST(test_an_hour_of_kswapd)
 {
 	static const enum shown shown[] = { PHASES, DETAILS };
 	static const char *const expected[] = {
@@ -241,7 +241,7 @@ static void test_an_hour_of_kswapd(void **state)
 }
 
 /* Of windows that were added up, the newer ones are shown; the others are counted. */
-static void test_lines_of_a_folded_stall(void **state)
+UNIT_TEST(test_lines_of_a_folded_stall)
 {
 	struct stall_window window = { 0 };
 	unsigned int shown = 0;
@@ -267,7 +267,7 @@ static void test_lines_of_a_folded_stall(void **state)
 }
 
 /* What was before a window that begins in the middle of a sum is not known. */
-static void test_window_that_begins_in_a_sum(void **state)
+UNIT_TEST(test_window_that_begins_in_a_sum)
 {
 	start_with(64 * KIB, NOTHING);
 	for (int i = 0; i < 2000; i++)
@@ -442,7 +442,7 @@ static const struct result *same_result(const struct result *result)
 	return around;
 }
 
-static void test_random_logs(void **state)
+UNIT_TEST(test_random_logs)
 {
 	size_t checked = 0, incomplete = 0;
 
@@ -473,24 +473,4 @@ static void test_random_logs(void **state)
 			free(logs.results[which][i].text);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_full_table_of_tasks),
-		cmocka_unit_test(test_window_around_an_evicted_task),
-		cmocka_unit_test(test_a_stall_among_short_tasks),
-		cmocka_unit_test(test_many_tasks),
-		cmocka_unit_test(test_drops_of_fast_calls),
-		cmocka_unit_test(test_who_makes_room),
-		cmocka_unit_test(test_pairs_without_room),
-		cmocka_unit_test(test_off_cpu_without_room),
-		cmocka_unit_test(test_many_shrinkers),
-		cmocka_unit_test(test_callback_that_fails),
-		cmocka_unit_test(test_an_hour_of_kswapd),
-		cmocka_unit_test(test_lines_of_a_folded_stall),
-		cmocka_unit_test(test_window_that_begins_in_a_sum),
-		cmocka_unit_test(test_random_logs),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, end_run);
-}
+UNIT_TEST_MAIN(NULL, end_run)

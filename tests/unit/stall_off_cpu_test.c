@@ -15,7 +15,7 @@ static void start_seen(enum shown shown)
 	play("3:leave 1");
 }
 
-static void test_states(void **state)
+UNIT_TEST(test_states)
 {
 	static const struct {
 		const char *off, *expected;
@@ -49,7 +49,7 @@ static void test_states(void **state)
 	}
 }
 
-static void test_phases(void **state)
+UNIT_TEST(test_phases)
 {
 	CHECK(start_seen, PHASES,
 	      { "a span belongs to the innermost run around it",
@@ -80,7 +80,7 @@ static void test_phases(void **state)
 		"7:1000-1600 rest=570 rest~wait=10 rest~S=20 [rest~S@64=20]" });
 }
 
-static void test_lost_switches(void **state)
+UNIT_TEST(test_lost_switches)
 {
 	CHECK(start_seen, PHASES,
 	      { "in", "leave 1100 state=2, alloc 1000-1200", "7:1000-1200? rest=200" },
@@ -97,7 +97,7 @@ static void test_lost_switches(void **state)
 }
 
 /* The edges of windows may come from another clock than the switches. */
-static void test_edges(void **state)
+UNIT_TEST(test_edges)
 {
 	CHECK(start_seen, PHASES,
 	      { "almost outside at its start",
@@ -120,7 +120,7 @@ static void test_edges(void **state)
 }
 
 /* Before the first switch nothing is known, and without one, and after they were stopped. */
-static void test_unknown(void **state)
+UNIT_TEST(test_unknown)
 {
 	start(PHASES);
 	play("alloc 1000-1200");
@@ -149,7 +149,7 @@ static void test_unknown(void **state)
 }
 
 /* Their numbers may be used again. */
-static void test_idle_and_dead(void **state)
+UNIT_TEST(test_idle_and_dead)
 {
 	CHECK(start_seen, PHASES,
 	      { "the idle task leaves no CPU", "0:leave 110, 0:come 200, 0:alloc 50-300",
@@ -162,7 +162,7 @@ static void test_idle_and_dead(void **state)
 }
 
 /* In so many functions that not all can be named: the times stay, and names lack. */
-static void test_many_functions(void **state)
+UNIT_TEST(test_many_functions)
 {
 	for (int more = 0; more <= 1; more++) {
 		uint64_t now = 1010;
@@ -226,7 +226,7 @@ static uint64_t call(int depth, uint64_t from)
 	return now;
 }
 
-static void test_random_calls(void **state)
+UNIT_TEST(test_random_calls)
 {
 	uint64_t now = 10;
 
@@ -247,14 +247,4 @@ static void test_random_calls(void **state)
 	assert_int_equal(run.incomplete, 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_states),	       cmocka_unit_test(test_phases),
-		cmocka_unit_test(test_lost_switches),  cmocka_unit_test(test_edges),
-		cmocka_unit_test(test_unknown),	       cmocka_unit_test(test_idle_and_dead),
-		cmocka_unit_test(test_many_functions), cmocka_unit_test(test_random_calls),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, end_run);
-}
+UNIT_TEST_MAIN(NULL, end_run)

@@ -5,7 +5,7 @@
 
 /* ---- phases ---- */
 
-static void test_phases(void **state)
+UNIT_TEST(test_phases)
 {
 	CHECK(start, PHASES, { "alone", "alloc 100-300", "7:100-300 rest=200" },
 	      { "unknown function", "other 100-300", "7:100-300 rest=200" },
@@ -53,7 +53,7 @@ static void test_phases(void **state)
 		"7:100-400 direct=90 direct.inactive=80 compaction=50 rest=80" });
 }
 
-static void test_uncertain_edges(void **state)
+UNIT_TEST(test_uncertain_edges)
 {
 	CHECK(start, PHASES,
 	      { "the middle decides",
@@ -68,7 +68,7 @@ static void test_uncertain_edges(void **state)
 		"7:100-210/2 reclaim=110" });
 }
 
-static void test_siblings(void **state)
+UNIT_TEST(test_siblings)
 {
 	start(PHASES);
 	for (int i = 0; i < 1000; i++)
@@ -81,7 +81,7 @@ static void test_siblings(void **state)
 
 /* ---- owners ---- */
 
-static void test_owners(void **state)
+UNIT_TEST(test_owners)
 {
 	CHECK(start, LINES,
 	      { "edges are inside", "direct+ 100, direct- 300, direct 100-300",
@@ -129,7 +129,7 @@ static void test_owners(void **state)
 		"7:1000-1300 W1000-1300(1100)" });
 }
 
-static void test_foreign_clock(void **state)
+UNIT_TEST(test_foreign_clock)
 {
 	CHECK(start_foreign_clock, LINES,
 	      { "the edge", "list 949, list 950, lruvec 50950-200000",
@@ -142,7 +142,7 @@ static void test_foreign_clock(void **state)
 }
 
 /* Which lines of what size: the payload of an event is kept as it was. */
-static void test_payloads(void **state)
+UNIT_TEST(test_payloads)
 {
 	static const long sizes[] = { 64, 65, 128, 1001, 3900 };
 	struct stall_window window = { 0 };
@@ -166,7 +166,7 @@ static void test_payloads(void **state)
 }
 
 /* A stack is of its task's newest event, on the same CPU; a second one is of none. */
-static void test_stacks(void **state)
+UNIT_TEST(test_stacks)
 {
 	stacks = stacks_new();
 	CHECK(start, LINES,
@@ -206,7 +206,7 @@ static void start_counting_pairs_only(enum shown shown)
 }
 
 /* Each slab pair is told once, whatever becomes of it. */
-static void test_pairs(void **state)
+UNIT_TEST(test_pairs)
 {
 	CHECK(start_counting, LINES,
 	      { "fast and slow", "pair 1000-1099 shr=1, pair 2000-2100 shr=1, flush",
@@ -257,7 +257,7 @@ static void test_pairs(void **state)
 }
 
 /* Sixteen begins wait for their end; the oldest makes room. */
-static void test_many_begins(void **state)
+UNIT_TEST(test_many_begins)
 {
 	start_counting(LINES);
 	for (int i = 1; i <= 17; i++)
@@ -267,7 +267,7 @@ static void test_many_begins(void **state)
 }
 
 /* Without function_graph, pairs are what windows are. */
-static void test_pairs_only(void **state)
+UNIT_TEST(test_pairs_only)
 {
 	CHECK(start_counting_pairs_only, LINES,
 	      { "a pair's own time decides",
@@ -291,7 +291,7 @@ static void test_pairs_only(void **state)
 
 /* ---- interrupts and the idle task ---- */
 
-static void test_interrupts_and_idle_task(void **state)
+UNIT_TEST(test_interrupts_and_idle_task)
 {
 	CHECK(start_counting, LINES,
 	      { "an event of an interrupt is not of the interrupted task",
@@ -341,7 +341,7 @@ static void test_interrupts_and_idle_task(void **state)
 }
 
 /* include/linux/trace_events.h: TRACE_FLAG_HARDIRQ, _SOFTIRQ, _NMI; not _IRQS_OFF, _BH_OFF */
-static void test_interrupt_by_its_flags(void **state)
+UNIT_TEST(test_interrupt_by_its_flags)
 {
 	static const struct {
 		uint8_t flags;
@@ -365,7 +365,7 @@ static void test_interrupt_by_its_flags(void **state)
 
 /* ---- what is around never comes ---- */
 
-static void test_orphans(void **state)
+UNIT_TEST(test_orphans)
 {
 	CHECK(start, PHASES,
 	      { "a window of depth 0 that does not contain it", "node 100-200@2, alloc 300-400",
@@ -383,7 +383,7 @@ static void test_orphans(void **state)
 }
 
 /* However many there are, each is a stall of its own. */
-static void test_many_orphans(void **state)
+UNIT_TEST(test_many_orphans)
 {
 	start(NOTHING);
 	for (int i = 0; i < 1000; i++)
@@ -394,7 +394,7 @@ static void test_many_orphans(void **state)
 	assert_int_equal(stalls_limited(run.stalls), 0);
 }
 
-static void test_losses(void **state)
+UNIT_TEST(test_losses)
 {
 	CHECK(start, PHASES,
 	      { "of any CPU", "alloc 100-200, lost 250 cpu=3, alloc 240-340, 8:alloc 260-360",
@@ -407,7 +407,7 @@ static void test_losses(void **state)
 }
 
 /* Ten minutes of silence: 600 s, and not a nanosecond less, of each task. */
-static void test_patience(void **state)
+UNIT_TEST(test_patience)
 {
 	const uint64_t late = 200 + 600 * SECOND;
 
@@ -427,7 +427,7 @@ static void test_patience(void **state)
 }
 
 /* A function that calls slow ones all the time still runs, however long it does. */
-static void test_a_busy_task_waits(void **state)
+UNIT_TEST(test_a_busy_task_waits)
 {
 	start(PHASES);
 	play("compact 100-200@1");
@@ -441,7 +441,7 @@ static void test_a_busy_task_waits(void **state)
 }
 
 /* Where the record around it may be lost, a busy task waits for ten minutes. */
-static void test_patience_after_a_loss(void **state)
+UNIT_TEST(test_patience_after_a_loss)
 {
 	const uint64_t late = 200 + 600 * SECOND;
 
@@ -459,7 +459,7 @@ static void test_patience_after_a_loss(void **state)
  * Where somebody else's function is around each allocation, none of depth 0 ever comes. As soon as a
  * gap in depth shows that there is somebody else, ten minutes are enough.
  */
-static void test_patience_beside_another_user(void **state)
+UNIT_TEST(test_patience_beside_another_user)
 {
 	static const struct {
 		const char *log;
@@ -486,7 +486,7 @@ static void test_patience_beside_another_user(void **state)
 }
 
 /* That one task was silent inside a slow function is no gap in depth: others are not split. */
-static void test_silence_is_no_gap(void **state)
+UNIT_TEST(test_silence_is_no_gap)
 {
 	start(PHASES);
 	playf("node 100-400@3, time %" PRIu64, 601 * SECOND);
@@ -501,7 +501,7 @@ static void test_silence_is_no_gap(void **state)
 			    "8:698000000000-1601000000000 direct=901000000000 rest=2000000000");
 }
 
-static void test_callback_that_fails(void **state)
+UNIT_TEST(test_callback_that_fails)
 {
 	start(NOTHING);
 	run.fail = -EPIPE;
@@ -662,7 +662,7 @@ static void put_record(const struct made_record *record)
 		assert_int_equal(put_window(&item, call->role, (uint64_t)call->depth), 0);
 }
 
-static void test_random_calls(void **state)
+UNIT_TEST(test_random_calls)
 {
 	start(NOTHING);
 	for (uint64_t seed = 1; seed <= 60; seed++) {
@@ -693,32 +693,4 @@ static void test_random_calls(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_phases),
-		cmocka_unit_test(test_uncertain_edges),
-		cmocka_unit_test(test_siblings),
-		cmocka_unit_test(test_owners),
-		cmocka_unit_test(test_foreign_clock),
-		cmocka_unit_test(test_payloads),
-		cmocka_unit_test(test_stacks),
-		cmocka_unit_test(test_pairs),
-		cmocka_unit_test(test_many_begins),
-		cmocka_unit_test(test_pairs_only),
-		cmocka_unit_test(test_interrupts_and_idle_task),
-		cmocka_unit_test(test_interrupt_by_its_flags),
-		cmocka_unit_test(test_orphans),
-		cmocka_unit_test(test_many_orphans),
-		cmocka_unit_test(test_losses),
-		cmocka_unit_test(test_patience),
-		cmocka_unit_test(test_a_busy_task_waits),
-		cmocka_unit_test(test_patience_after_a_loss),
-		cmocka_unit_test(test_patience_beside_another_user),
-		cmocka_unit_test(test_silence_is_no_gap),
-		cmocka_unit_test(test_callback_that_fails),
-		cmocka_unit_test(test_random_calls),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, end_run);
-}
+UNIT_TEST_MAIN(NULL, end_run)

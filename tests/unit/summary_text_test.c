@@ -82,7 +82,7 @@ static void print(bool json)
 }
 
 /* Each table is filled with 50 ms, and then one comes with twice 40 ms. */
-static void test_newcomers(void **state)
+UNIT_TEST_WITH(test_newcomers, set_up, tear_down)
 {
 	view.form = SUMMARY_FULL;
 	for (int i = 1; i <= SUMMARY_TASKS_MAX; i++)
@@ -123,7 +123,7 @@ static void test_newcomers(void **state)
 }
 
 /* A capture that was tampered with: no others are made up where a superblock has more than its callback. */
-static void test_superblock_of_two_callbacks(void **state)
+UNIT_TEST_WITH(test_superblock_of_two_callbacks, set_up, tear_down)
 {
 	struct record name = { .kind = RECORD_SUPERBLOCK, .raw = "vda" };
 	struct record record = { .fields = { .shrinker = 1, .callback = SCAN } };
@@ -149,7 +149,7 @@ static void test_superblock_of_two_callbacks(void **state)
  * Of five stalls, by hand: 1, 2, 3, 4 and 90 ms; the median is 3 ms, and a percentile is at most an
  * eighth above, in buckets of 2048, 2304, 2560, 2816, 3072 us: the third one ends at 3.072 ms.
  */
-static void test_short(void **state)
+UNIT_TEST_WITH(test_short, set_up, tear_down)
 {
 	struct stall one = { .tid = 7, .start = 2000001000, .end = 2090001000, .order = 3 };
 	static const uint64_t times[] = { 4, 1, 3, 2 };
@@ -201,7 +201,7 @@ static void test_short(void **state)
 }
 
 /* A third each: one of them has the 1 % that is left. */
-static void test_percentages(void **state)
+UNIT_TEST_WITH(test_percentages, set_up, tear_down)
 {
 	struct stall one = { .tid = 1, .end = 3 * MS };
 
@@ -216,7 +216,7 @@ static void test_percentages(void **state)
 }
 
 /* With all that there can be, whatever --top says. */
-static void test_forty_lines(void **state)
+UNIT_TEST_WITH(test_forty_lines, set_up, tear_down)
 {
 	int lines = 0;
 
@@ -262,7 +262,7 @@ static void second_line_is(const char *expected)
 	assert_string_equal(line, expected);
 }
 
-static void test_losses(void **state)
+UNIT_TEST_WITH(test_losses, set_up, tear_down)
 {
 	struct stall one = { .tid = 1, .end = MS, .incomplete = true };
 	const struct overflow overflows[] = {
@@ -293,7 +293,7 @@ static void test_losses(void **state)
 	second_line_is("2 stalls are incomplete: events were lost");
 }
 
-static void test_psi(void **state)
+UNIT_TEST_WITH(test_psi, set_up, tear_down)
 {
 	view.since = MS;
 	view.ts = 10001 * MS;
@@ -321,7 +321,7 @@ static void test_psi(void **state)
 }
 
 /* Before the first record nothing is known of the time. */
-static void test_no_stall(void **state)
+UNIT_TEST_WITH(test_no_stall, set_up, tear_down)
 {
 	static const pid_t one[] = { 812, 0 }, two[] = { 812, 977, 0 };
 	static const struct {
@@ -352,7 +352,7 @@ static void test_no_stall(void **state)
 }
 
 /* By hand, of 1000 ms: one part of 1 %, one below, and largest ones that would be 140 columns wide. */
-static void test_parts(void **state)
+UNIT_TEST_WITH(test_parts, set_up, tear_down)
 {
 	struct stall one = { .tid = 1, .end = 1000 * MS };
 
@@ -376,7 +376,7 @@ static void test_parts(void **state)
 		       "--off-cpu recorded 7 switches and 3 wake-ups of tasks");
 }
 
-static void test_not_shown(void **state)
+UNIT_TEST_WITH(test_not_shown, set_up, tear_down)
 {
 	view.not_shown.shorter = 1;
 	second_line_is("nothing lost, 0 incomplete; 1 shorter stall is not shown");
@@ -390,21 +390,4 @@ static void test_not_shown(void **state)
 	text_has(text, ",\"report_ns\":10000000,\"not_shown\":{\"shorter\":120,\"others\":7},");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_short, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_percentages, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_parts, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_forty_lines, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_losses, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_psi, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_no_stall, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_newcomers, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_superblock_of_two_callbacks, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(test_not_shown, set_up, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

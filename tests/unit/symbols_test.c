@@ -79,7 +79,9 @@ static const char kernel[] = "0000000000000000 A fixed_percpu_data\n"
 			     "ffffffffc0001020 t other\t[two]\n"
 			     "ffffffffc0008000 t alone\t[two]\n";
 
-static void texts_of_the_kernel(void **state)
+#define TEST(name) UNIT_TEST_WITH(name, NULL, tear_down)
+
+TEST(texts_of_the_kernel)
 {
 	open_text(kernel);
 	assert_int_equal(symbols_readable(symbols), 0);
@@ -92,7 +94,7 @@ static void texts_of_the_kernel(void **state)
 }
 
 /* The padding ends the function before it, and is none itself. */
-static void padding_before_functions(void **state)
+TEST(padding_before_functions)
 {
 	open_text("ffffffff81000000 T first\n"
 		  "ffffffff81000030 T __pfx_second\n"
@@ -106,7 +108,7 @@ static void padding_before_functions(void **state)
  * Hostile files of 64 MiB and their like: many lines of one address, in falling order, and of a block
  * each. Neither reading nor a lookup takes long.
  */
-static void hostile_files(void **state)
+TEST(hostile_files)
 {
 	enum { LINES = 1000000 };
 	char *text = malloc(64 + LINES * 32);
@@ -130,7 +132,7 @@ static void hostile_files(void **state)
 }
 
 /* After the limit there are no names, and the others stay. */
-static void more_than_the_table_holds(void **state)
+TEST(more_than_the_table_holds)
 {
 	const unsigned int lines = SYMBOLS_MAX + 1000;
 	char *text = malloc((size_t)lines * 28), *at = text;
@@ -145,7 +147,7 @@ static void more_than_the_table_holds(void **state)
 }
 
 /* The section's start may be a function's address, and its end that of nothing. */
-static void scheduler_section(void **state)
+TEST(scheduler_section)
 {
 	open_text("ffffffff81000040 T first\n"
 		  "ffffffff81000100 T io_schedule_timeout\n"
@@ -162,7 +164,7 @@ static void scheduler_section(void **state)
 	assert_false(symbols_in_scheduler(symbols, 0xffffffff81000040));
 }
 
-static void first_of_several_names(void **state)
+TEST(first_of_several_names)
 {
 	open_text(kernel);
 	assert_symbol(0xffffffff810000a0, 's', "second");
@@ -174,7 +176,7 @@ static void first_of_several_names(void **state)
 	assert_int_equal(symbols_address(symbols, "data"), 0);
 }
 
-static void texts_of_modules(void **state)
+TEST(texts_of_modules)
 {
 	open_text(kernel);
 	assert_symbol(0xffffffffc0001000, 's', "early [one]");
@@ -189,7 +191,7 @@ static void texts_of_modules(void **state)
 	assert_symbol(0xffffffffc0008000, 'S', "alone+0x0/0x1000 [two]");
 }
 
-static void unknown_addresses(void **state)
+TEST(unknown_addresses)
 {
 	open_text(kernel);
 	for (int round = 0; round < 2; round++) {
@@ -208,7 +210,7 @@ static void unknown_addresses(void **state)
 #define KERNEL	   "ffffffff81000000 T first\nffffffff81000040 T next\n"
 
 /* A symbol of a module is another one as soon as the modules are others, seen once a second. */
-static void modules_that_come_and_go(void **state)
+TEST(modules_that_come_and_go)
 {
 	static const struct {
 		const char *kallsyms, *modules;
@@ -239,7 +241,7 @@ static void modules_that_come_and_go(void **state)
 }
 
 /* What BPF loads is no module: an unknown address is looked for too, but less and less often. */
-static void address_that_becomes_known(void **state)
+TEST(address_that_becomes_known)
 {
 	open_running(KERNEL, "");
 	put_text("kallsyms", KERNEL "ffffffffc0001000 t bpf_prog_1\t[bpf]\n");
@@ -284,7 +286,7 @@ static size_t own_pages(void)
 }
 
 /* A year of modules that come and go takes the memory of the largest. */
-static void memory_is_used_again(void **state)
+TEST(memory_is_used_again)
 {
 	enum { SYMBOLS = 2000 };
 	char *text = malloc(SYMBOLS * 64), modules[64];
@@ -312,7 +314,7 @@ static void memory_is_used_again(void **state)
 }
 
 /* Lines of a module have the same names and ends in any order. */
-static void order_of_lines(void **state)
+TEST(order_of_lines)
 {
 	enum { LINES = 500 };
 	char *lines[LINES], *text = malloc(LINES * 64), expected[LINES][64];
@@ -348,7 +350,7 @@ static void order_of_lines(void **state)
 	free(text);
 }
 
-static void addresses_of_32_bit(void **state)
+TEST(addresses_of_32_bit)
 {
 	open_text("c1000000 T _stext\nc1000010 t small\n"
 		  "c1000044 t next\n");
@@ -357,7 +359,7 @@ static void addresses_of_32_bit(void **state)
 	assert_symbol(0xb0000000, 's', "0xb0000000");
 }
 
-static void address_of_a_function(void **state)
+TEST(address_of_a_function)
 {
 	put_text("kallsyms", "0000000000000000 T first\n"
 			     "ffffffff81000000 T one_more\n"
@@ -370,7 +372,7 @@ static void address_of_a_function(void **state)
 	assert_true(kallsyms_address(-ENOENT, "one") == 0);
 }
 
-static void file_that_is_not_there(void **state)
+TEST(file_that_is_not_there)
 {
 	symbols = symbols_new(-ENOENT, -1);
 	assert_non_null(symbols);
@@ -379,7 +381,7 @@ static void file_that_is_not_there(void **state)
 }
 
 /* Without CAP_SYSLOG all addresses are zeros. */
-static void addresses_that_are_zeros(void **state)
+TEST(addresses_that_are_zeros)
 {
 	open_text("0000000000000000 T _stext\n"
 		  "0000000000000000 T first\n"
@@ -393,7 +395,7 @@ static void addresses_that_are_zeros(void **state)
 }
 
 /* Damaged lines are skipped, and a last line without a newline is parsed. */
-static void damaged_lines(void **state)
+TEST(damaged_lines)
 {
 	char *text = malloc(100000), *at = text;
 
@@ -410,7 +412,7 @@ static void damaged_lines(void **state)
 	assert_symbol(0xffffffff81000100, 'S', "after+0x0/0x80");
 }
 
-static void long_names_are_cut(void **state)
+TEST(long_names_are_cut)
 {
 	char text[700], name[SYMBOL_NAME_MAX];
 
@@ -425,30 +427,4 @@ static void long_names_are_cut(void **state)
 	assert_string_equal(text, "nnnnnnnnn");
 }
 
-#define TEST(name) cmocka_unit_test_teardown(name, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(texts_of_the_kernel),
-		TEST(scheduler_section),
-		TEST(first_of_several_names),
-		TEST(texts_of_modules),
-		TEST(unknown_addresses),
-		TEST(addresses_of_32_bit),
-		TEST(address_of_a_function),
-		TEST(file_that_is_not_there),
-		TEST(addresses_that_are_zeros),
-		TEST(modules_that_come_and_go),
-		TEST(address_that_becomes_known),
-		TEST(memory_is_used_again),
-		TEST(order_of_lines),
-		TEST(padding_before_functions),
-		TEST(hostile_files),
-		TEST(more_than_the_table_holds),
-		TEST(damaged_lines),
-		TEST(long_names_are_cut),
-	};
-
-	return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
-}
+UNIT_TEST_MAIN(make_test_directory, remove_test_directory)

@@ -106,8 +106,10 @@ static void expect_task(int tid, int pid, const char *process, const char *cgrou
 
 /* ---- names ---- */
 
+#define TEST(name) UNIT_TEST_WITH(name, make_test_directory, tear_down)
+
 /* A live name is that of the same thread; a capture has what its files have. */
-static void test_names_of_capture(void **state)
+TEST(test_names_of_capture)
 {
 	put_file(12, "comm", "from proc\n");
 	open_capture("rubbish\n1 systemd\n12 a b  c \n123 kworker/0:1\n4711 \n"
@@ -131,7 +133,7 @@ static void test_names_of_capture(void **state)
 	expect_name(-1, 5, "<XXX>");
 }
 
-static void test_no_files(void **state)
+TEST(test_no_files)
 {
 	cache = new_cache("/nonexistent", NULL, SIZE);
 	expect_name(5, 1, "<...>");
@@ -143,7 +145,7 @@ static void test_no_files(void **state)
 	task_cache_free(NULL);
 }
 
-static void test_name_of_exited_task(void **state)
+TEST(test_name_of_exited_task)
 {
 	put_text("saved_cmdlines", "1 other\n60 saved\n");
 	put_file(50, "comm", "short-lived\n");
@@ -161,7 +163,7 @@ static void test_name_of_exited_task(void **state)
 }
 
 /* One pass has the names of all that were seen by then, and nobody looks again for the rest. */
-static void test_exited_tasks_together(void **state)
+TEST(test_exited_tasks_together)
 {
 	put_text("saved_cmdlines", "5003 three\n5004 four\n");
 	open_live();
@@ -182,7 +184,7 @@ static void test_exited_tasks_together(void **state)
 }
 
 /* Most are evicted before they are shown. */
-static void test_very_many_exited_tasks(void **state)
+TEST(test_very_many_exited_tasks)
 {
 	put_text("saved_cmdlines", "1 other\n");
 	open_live();
@@ -196,7 +198,7 @@ static void test_very_many_exited_tasks(void **state)
 	assert_in_range(passes, 2, 3);
 }
 
-static void test_exec_changes_name(void **state)
+TEST(test_exec_changes_name)
 {
 	put_file(70, "comm", "sh\n");
 	open_live();
@@ -214,7 +216,7 @@ static void test_exec_changes_name(void **state)
 	expect_name(71, 22 * SECOND, "found");
 }
 
-static void test_names_of_workers(void **state)
+TEST(test_names_of_workers)
 {
 	static const struct {
 		const char *comm;
@@ -240,7 +242,7 @@ static void test_names_of_workers(void **state)
 
 /* ---- processes and cgroups ---- */
 
-static void test_process(void **state)
+TEST(test_process)
 {
 	open_live();
 	put_task(10, 10, "server", 0x400040, "0::/system.slice/a.service\n");
@@ -254,7 +256,7 @@ static void test_process(void **state)
 	assert_int_equal(process_of(0, SECOND), 0);
 }
 
-static void test_cgroup_lines(void **state)
+TEST(test_cgroup_lines)
 {
 	static const struct {
 		const char *text;
@@ -284,7 +286,7 @@ static void test_cgroup_lines(void **state)
 	assert_non_null(strstr(cgroup_of(40, SECOND), "aend"));
 }
 
-static void test_age_of_info(void **state)
+TEST(test_age_of_info)
 {
 	open_live();
 	put_task(30, 30, "one", 0, "0::/a\n");
@@ -301,7 +303,7 @@ static void test_age_of_info(void **state)
 }
 
 /* What has the same name is not read again; exec and another task of the same id change it. */
-static void test_see_saved(void **state)
+TEST(test_see_saved)
 {
 	put_text("saved_cmdlines", "30 one\n31 gone\nrest\n");
 	open_live();
@@ -323,7 +325,7 @@ static void test_see_saved(void **state)
 }
 
 /* An exited task keeps its process, until its id is reused. */
-static void test_reused_id(void **state)
+TEST(test_reused_id)
 {
 	open_live();
 	put_task(101, 5000, "thread", 0, "");
@@ -337,7 +339,7 @@ static void test_reused_id(void **state)
 
 /* ---- limits and files ---- */
 
-static void test_full_table(void **state)
+TEST(test_full_table)
 {
 	put_task(1000, 1000, "used", 0, "");
 	put_task(1001, 1001, "unused", 0, "");
@@ -361,7 +363,7 @@ static void test_full_table(void **state)
 	assert_int_equal(task_cache_missed(cache), 2);
 }
 
-static void test_info_of_capture(void **state)
+TEST(test_info_of_capture)
 {
 	open_capture("5 five\n8 eight\n", "5 4 - a\\040b\\012\\134\\377 /x\\040y\n6 6 k \\055 -\n"
 					  "rubbish\n-3 4 - a b\n9 9\n\n");
@@ -374,7 +376,7 @@ static void test_info_of_capture(void **state)
 }
 
 /* Everything in a capture's files is known, and is not evicted by what is not. */
-static void test_large_capture(void **state)
+TEST(test_large_capture)
 {
 	char *names = malloc(300000), *tasks = malloc(300000), *name = names, *task = tasks;
 
@@ -400,7 +402,7 @@ static void test_large_capture(void **state)
 }
 
 /* What is printed of a live run is read in the same way as a capture. */
-static void test_print(void **state)
+TEST(test_print)
 {
 	FILE *names, *tasks;
 
@@ -426,28 +428,4 @@ static void test_print(void **state)
 	assert_int_equal(process_of(11, 0), 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_test_directory, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_names_of_capture),
-		TEST(test_no_files),
-		TEST(test_name_of_exited_task),
-		TEST(test_exited_tasks_together),
-		TEST(test_very_many_exited_tasks),
-		TEST(test_exec_changes_name),
-		TEST(test_names_of_workers),
-		TEST(test_process),
-		TEST(test_cgroup_lines),
-		TEST(test_age_of_info),
-		TEST(test_see_saved),
-		TEST(test_reused_id),
-		TEST(test_full_table),
-		TEST(test_info_of_capture),
-		TEST(test_large_capture),
-		TEST(test_print),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

@@ -48,7 +48,7 @@ static const char *const no_utf8[] = {
 	"\xff",
 };
 
-static void test_escape(void **state)
+UNIT_TEST(test_escape)
 {
 	char to[64];
 
@@ -67,7 +67,7 @@ static void test_escape(void **state)
 }
 
 /* In pieces of any size no character and no escape is cut. */
-static void test_pieces(void **state)
+UNIT_TEST(test_pieces)
 {
 	static const char text[] = "a\"€\x01\xff\\é😀b";
 	char whole[64], to[64], together[64];
@@ -91,7 +91,7 @@ static void test_pieces(void **state)
 	}
 }
 
-static void test_fields(void **state)
+UNIT_TEST(test_fields)
 {
 	static const char *const fields[] = { "a b", "", "-", "\\9", "é\n", "x" };
 	const char *at;
@@ -118,7 +118,7 @@ static void test_fields(void **state)
 	assert_false(text_parse_field(&at, field, sizeof(field)));
 }
 
-static void test_trim(void **state)
+UNIT_TEST(test_trim)
 {
 	char blank[] = " \t\n", word[] = " \ta b\r\n";
 
@@ -126,7 +126,7 @@ static void test_trim(void **state)
 	assert_string_equal(text_trim(word), "a b");
 }
 
-static void test_line_cut(void **state)
+UNIT_TEST(test_line_cut)
 {
 	struct line line;
 
@@ -163,7 +163,7 @@ static void check_number(uint64_t number)
 }
 
 /* printf(3) is the judge: at every number of digits, and of numbers of every length. */
-static void test_numbers(void **state)
+UNIT_TEST(test_numbers)
 {
 	uint64_t power = 1, random = 88172645463325252;
 
@@ -185,7 +185,7 @@ static void test_numbers(void **state)
 }
 
 /* strftime(3) is the judge. */
-static void test_time(void **state)
+UNIT_TEST(test_time)
 {
 	static const uint64_t seconds[] = { 0,		951782399,  951782400,	951868800,
 					    1709164799, 1763733900, 4107542399, 18446744073 };
@@ -204,7 +204,7 @@ static void test_time(void **state)
 	assert_string_equal(text, "");
 }
 
-static void test_append(void **state)
+UNIT_TEST(test_append)
 {
 	char text[8];
 	size_t used = text_append(text, sizeof(text), 0, "abc");
@@ -222,7 +222,7 @@ static void test_append(void **state)
 }
 
 /* Pieces of text and spaces give what one format gives, and are cut off where it is. */
-static void test_line_pieces(void **state)
+UNIT_TEST(test_line_pieces)
 {
 	struct line pieces, whole;
 
@@ -247,15 +247,4 @@ static void test_line_pieces(void **state)
 	assert_int_equal(strlen(pieces.text), LINE_MAX_BYTES - 1);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_escape),	    cmocka_unit_test(test_pieces),
-		cmocka_unit_test(test_fields),	    cmocka_unit_test(test_trim),
-		cmocka_unit_test(test_line_cut),    cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_time),	    cmocka_unit_test(test_append),
-		cmocka_unit_test(test_line_pieces),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

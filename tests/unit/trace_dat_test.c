@@ -149,7 +149,9 @@ static int tear_down(void **state)
 	return remove_test_directory(state);
 }
 
-static void test_what_is_in_it(void **state)
+#define TEST(test) UNIT_TEST_WITH(test, make_test_directory, tear_down)
+
+TEST(test_what_is_in_it)
 {
 	static const struct place one[] = { { 0, 4096, 100 }, { 3, 8192, 200 } };
 	static const struct place other[] = { { 1, 0, 0 } };
@@ -185,7 +187,7 @@ static void test_what_is_in_it(void **state)
 }
 
 /* Found by the fuzz target. */
-static void test_compressed_by_nobody(void **state)
+TEST(test_compressed_by_nobody)
 {
 	static const struct place places[] = { { 0, 0, 100 } };
 
@@ -193,7 +195,7 @@ static void test_compressed_by_nobody(void **state)
 	expect_refused("an option");
 }
 
-static void test_options_in_a_circle(void **state)
+TEST(test_options_in_a_circle)
 {
 	size_t options = begin("none"), circle = put_section(DONE, 0, 0);
 
@@ -202,7 +204,7 @@ static void test_options_in_a_circle(void **state)
 	expect_refused("its header");
 }
 
-static void test_places_of_cpus(void **state)
+TEST(test_places_of_cpus)
 {
 	static const struct place beyond[] = { { 0, 4096, 1 << 20 }, { 1, 1 << 30, 5 } };
 	static const struct place falling[] = { { 1, 0, 10 }, { 0, 0, 10 } };
@@ -230,7 +232,7 @@ static void test_places_of_cpus(void **state)
 	assert_int_equal(dat->buffers[0].count, 1);
 }
 
-static void test_sections(void **state)
+TEST(test_sections)
 {
 	static const struct place places[] = { { 0, 0, 0 } };
 	size_t options = begin("none"), header, buffer;
@@ -261,7 +263,7 @@ static size_t put_header(uint64_t size)
 	return header;
 }
 
-static void test_large_sections(void **state)
+TEST(test_large_sections)
 {
 	static const struct place places[] = { { 0, 0, 0 } };
 	size_t options = begin("none"), header, buffer;
@@ -309,7 +311,7 @@ static int count_event(void *context, const char *system, const char *name)
 }
 
 /* No more than a kernel can number, and each once. */
-static void test_formats(void **state)
+TEST(test_formats)
 {
 	static const struct {
 		uint32_t formats, files;
@@ -345,7 +347,7 @@ static void test_formats(void **state)
 	}
 }
 
-static void test_texts(void **state)
+TEST(test_texts)
 {
 	size_t options = begin("none"), header, buffer;
 	struct data_source source = { 0 };
@@ -370,7 +372,7 @@ static void test_texts(void **state)
 	assert_int_equal(source_open(&source, "events"), -ENOENT);
 }
 
-static void test_version_6(void **state)
+TEST(test_version_6)
 {
 	static const char *const kinds[] = { "flyrecord", "latency  " };
 
@@ -405,21 +407,4 @@ static void test_version_6(void **state)
 	}
 }
 
-#define TEST(test) cmocka_unit_test_setup_teardown(test, make_test_directory, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_what_is_in_it),
-		TEST(test_compressed_by_nobody),
-		TEST(test_options_in_a_circle),
-		TEST(test_places_of_cpus),
-		TEST(test_sections),
-		TEST(test_large_sections),
-		TEST(test_formats),
-		TEST(test_texts),
-		TEST(test_version_6),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

@@ -134,8 +134,10 @@ __attribute__((format(printf, 2, 3))) static void check_exit(const struct record
 	assert_string_equal(window_line(exit), expected);
 }
 
+#define TEST(test) UNIT_TEST_WITH(test, set_up, tear_down)
+
 /* Seven digits in all and eight columns with the point; cut, not rounded; a mark is for more. */
-static void test_durations(void **state)
+TEST(test_durations)
 {
 	static const struct {
 		uint64_t duration;
@@ -174,7 +176,7 @@ static void test_durations(void **state)
 }
 
 /* 14 columns, an odd blank on the right; a name is cut after 7 bytes, also inside a character. */
-static void test_tasks(void **state)
+TEST(test_tasks)
 {
 	static const struct {
 		const char *name;
@@ -211,7 +213,7 @@ static void test_tasks(void **state)
 	}
 }
 
-static void test_indentation_by_depth(void **state)
+TEST(test_indentation_by_depth)
 {
 	static const struct {
 		int depth;
@@ -235,7 +237,7 @@ static void test_indentation_by_depth(void **state)
 	}
 }
 
-static void test_indentation_of_events(void **state)
+TEST(test_indentation_of_events)
 {
 	static const struct {
 		int indent;
@@ -252,7 +254,7 @@ static void test_indentation_of_events(void **state)
 	}
 }
 
-static void test_times(void **state)
+TEST(test_times)
 {
 	static const struct {
 		uint64_t ts;
@@ -275,7 +277,7 @@ static void test_times(void **state)
 	}
 }
 
-static void test_cpu_column(void **state)
+TEST(test_cpu_column)
 {
 	static const int cpus[] = { 7, 128 };
 	struct record exit = exit_of(S, 5 * US, 0);
@@ -290,7 +292,7 @@ static void test_cpu_column(void **state)
 	}
 }
 
-static void test_pair_surrounds_its_events(void **state)
+TEST(test_pair_surrounds_its_events)
 {
 	struct record begin = { .ts = 1 * US, .tid = 209, .cpu = 1 };
 	struct record inside = { .ts = 2 * US, .tid = 209, .cpu = 1 };
@@ -306,7 +308,7 @@ static void test_pair_surrounds_its_events(void **state)
 }
 
 /* Windows in the order in which they ended, each with its own events before it. */
-static void test_windows_of_a_stall(void **state)
+TEST(test_windows_of_a_stall)
 {
 	struct record inner = exit_of(2 * US, 5 * US, 1), outer = exit_of(4 * US, 9 * US, 0);
 	struct record events[] = { { .ts = 0 * US, .tid = 209, .cpu = 1 },
@@ -329,7 +331,7 @@ static void test_windows_of_a_stall(void **state)
 		"    0.000004 |   1)     sh-209     |   9.000 us    |  } /* compact_zone */\n");
 }
 
-static void test_stack(void **state)
+TEST(test_stack)
 {
 	struct record begin = { .ts = US, .tid = 7, .cpu = 1, .stack = { 7091122 * US, 5, 0, 0 } };
 	struct record end = { .ts = 2 * US, .tid = 7, .cpu = 1 };
@@ -349,7 +351,7 @@ static void test_stack(void **state)
 	assert_non_null(strstr(pair_lines(&begin, &end), " [001] ....     7.091122: <stack"));
 }
 
-static void test_marks_of_a_stack(void **state)
+TEST(test_marks_of_a_stack)
 {
 	static const struct {
 		int flags, preempt;
@@ -379,7 +381,7 @@ static void test_marks_of_a_stack(void **state)
 }
 
 /* A text over the line's room is cut; the line still ends. */
-static void test_long_lines_are_cut(void **state)
+TEST(test_long_lines_are_cut)
 {
 	static char text[2 * LINE_MAX_BYTES];
 	struct record begin = { .ts = 1, .tid = 209, .cpu = 1 };
@@ -401,14 +403,14 @@ static void test_long_lines_are_cut(void **state)
 	}
 }
 
-static void test_depth_over_the_line(void **state)
+TEST(test_depth_over_the_line)
 {
 	struct record exit = exit_of(S, 5 * US, 1 << 20);
 
 	assert_int_equal(strlen(window_line(&exit)), LINE_MAX_BYTES);
 }
 
-static void test_failed_writer(void **state)
+TEST(test_failed_writer)
 {
 	struct record exit = exit_of(S, 5 * US, 0);
 	struct made_entry made;
@@ -426,25 +428,4 @@ static void test_failed_writer(void **state)
 	output.setup.writer = begin_text();
 }
 
-#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_durations),
-		TEST(test_tasks),
-		TEST(test_indentation_by_depth),
-		TEST(test_indentation_of_events),
-		TEST(test_times),
-		TEST(test_cpu_column),
-		TEST(test_pair_surrounds_its_events),
-		TEST(test_windows_of_a_stall),
-		TEST(test_stack),
-		TEST(test_marks_of_a_stack),
-		TEST(test_long_lines_are_cut),
-		TEST(test_depth_over_the_line),
-		TEST(test_failed_writer),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

@@ -86,7 +86,7 @@ static void stall_is_shown(const struct stall *stall, const struct terminal *ter
 	assert_string_equal(end_text(writer), expected);
 }
 
-static void test_plain(void **state)
+UNIT_TEST(test_plain)
 {
 	const struct terminal terminal = { 0 };
 	const struct stall stall = make_stall();
@@ -112,7 +112,7 @@ static void test_plain(void **state)
 }
 
 /* Nothing but rest: the head says it all. */
-static void test_rest(void **state)
+UNIT_TEST(test_rest)
 {
 	const struct terminal terminal = { 0 };
 	struct stall stall = no_facts;
@@ -122,7 +122,7 @@ static void test_rest(void **state)
 		       "1.000001 worker-12 of server\\x1b-10 /a/é  10.000 ms  alloc  from /m\n");
 }
 
-static void test_terminal(void **state)
+UNIT_TEST(test_terminal)
 {
 	const struct terminal terminal = { .colour = true, .box = true, .names = TEXT_PRINTABLE };
 	const struct stall stall = make_stall();
@@ -149,7 +149,7 @@ static void test_terminal(void **state)
 }
 
 /* The largest of each group has a row, and its largest superblock; the others share one. */
-static void test_small_shrinkers(void **state)
+UNIT_TEST(test_small_shrinkers)
 {
 	const struct terminal terminal = { 0 };
 	struct stall stall = no_facts;
@@ -176,7 +176,7 @@ static void test_small_shrinkers(void **state)
 }
 
 /* What is 0 and nothing to see is not shown; what nobody knows neither. */
-static void test_few_facts(void **state)
+UNIT_TEST(test_few_facts)
 {
 	const struct terminal terminal = { 0 };
 	struct stall stall = no_facts;
@@ -193,7 +193,7 @@ static void test_few_facts(void **state)
 }
 
 /* What the task did, most time first, and where it slept, below each part that it explains. */
-static void test_off_cpu(void **state)
+UNIT_TEST(test_off_cpu)
 {
 	static const struct stall_slice sleeps[] = {
 		{ .function = 0x1,
@@ -245,7 +245,7 @@ static void test_off_cpu(void **state)
 		"      `- in scan_2                                 0.200 ms   2%\n");
 }
 
-static void test_nothing(void **state)
+UNIT_TEST(test_nothing)
 {
 	const struct terminal terminal = { 0 };
 	const struct phases phases = { 0 };
@@ -255,14 +255,4 @@ static void test_nothing(void **state)
 	assert_string_equal(end_text(writer), "");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plain),	  cmocka_unit_test(test_rest),
-		cmocka_unit_test(test_terminal),  cmocka_unit_test(test_small_shrinkers),
-		cmocka_unit_test(test_few_facts), cmocka_unit_test(test_off_cpu),
-		cmocka_unit_test(test_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

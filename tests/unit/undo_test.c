@@ -68,7 +68,9 @@ static void assert_refused(const char *why)
 	assert_non_null(strstr(failure.text, why));
 }
 
-static void test_comes_back_as_noted(void **state)
+#define TEST(test) UNIT_TEST_WITH(test, setup, fake_teardown)
+
+TEST(test_comes_back_as_noted)
 {
 	struct settings settings;
 	struct undo *undo;
@@ -91,7 +93,7 @@ static void test_comes_back_as_noted(void **state)
 	undo_close(undo);
 }
 
-static void test_what_is_done_or_in_the_instance_is_not_noted(void **state)
+TEST(test_what_is_done_or_in_the_instance_is_not_noted)
 {
 	struct undo *undo = open_one();
 	struct settings settings;
@@ -112,7 +114,7 @@ static void test_what_is_done_or_in_the_instance_is_not_noted(void **state)
 }
 
 /* A file that was cut anywhere is refused. */
-static void test_torn_file(void **state)
+TEST(test_torn_file)
 {
 	char *text = strdup(note_two());
 
@@ -138,7 +140,7 @@ static char *boot_id(void)
 }
 
 /* What none of ours would say: of another boot or version, of paths that lead elsewhere. */
-static void test_foreign_files(void **state)
+TEST(test_foreign_files)
 {
 	static const char other_boot[] = "00000000-0000-0000-0000-000000000000";
 	const struct {
@@ -173,7 +175,7 @@ static void test_foreign_files(void **state)
 	}
 }
 
-static void test_untrusted_files(void **state)
+TEST(test_untrusted_files)
 {
 	const char *other = strdupa(fake_path("../other"));
 	char undo[PATH_MAX];
@@ -196,7 +198,7 @@ static void test_untrusted_files(void **state)
 	assert_refused("not a regular file");
 }
 
-static void test_untrusted_lock(void **state)
+TEST(test_untrusted_lock)
 {
 	const char *other = strdupa(fake_path("../other"));
 	char lock[PATH_MAX];
@@ -214,7 +216,7 @@ static void test_untrusted_lock(void **state)
 	}
 }
 
-static void test_untrusted_directory(void **state)
+TEST(test_untrusted_directory)
 {
 	const char *other = strdupa(fake_path("../link"));
 	struct undo *undo;
@@ -235,7 +237,7 @@ static void test_untrusted_directory(void **state)
 }
 
 /* In another process: a lock is its owner's as long as it lives. */
-static void test_lock_dies_with_its_process(void **state)
+TEST(test_lock_dies_with_its_process)
 {
 	int ready[2], status;
 	struct undo *undo;
@@ -279,7 +281,7 @@ int kill(pid_t pid, int number)
 }
 
 /* A run that is killed may leave a child that still writes, and has the lock. */
-static void test_lock_is_waited_for(void **state)
+TEST(test_lock_is_waited_for)
 {
 	undo_close(open_one());
 	fake_put("../run/lock", "99\n");
@@ -291,7 +293,7 @@ static void test_lock_is_waited_for(void **state)
 }
 
 /* The file is complete at each moment: a note that fails leaves the one before. */
-static void test_failed_note_leaves_the_old_one(void **state)
+TEST(test_failed_note_leaves_the_old_one)
 {
 	char *text = strdup(note_two());
 	struct undo *undo = open_one();
@@ -321,7 +323,7 @@ static void test_failed_note_leaves_the_old_one(void **state)
 	free(text);
 }
 
-static void test_no_room_at_the_start(void **state)
+TEST(test_no_room_at_the_start)
 {
 	struct undo *undo;
 
@@ -335,22 +337,4 @@ static void test_no_room_at_the_start(void **state)
 	}
 }
 
-int main(void)
-{
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, fake_teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(test_comes_back_as_noted),
-		TEST(test_what_is_done_or_in_the_instance_is_not_noted),
-		TEST(test_torn_file),
-		TEST(test_foreign_files),
-		TEST(test_untrusted_files),
-		TEST(test_untrusted_lock),
-		TEST(test_untrusted_directory),
-		TEST(test_lock_dies_with_its_process),
-		TEST(test_lock_is_waited_for),
-		TEST(test_failed_note_leaves_the_old_one),
-		TEST(test_no_room_at_the_start),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

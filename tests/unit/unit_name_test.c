@@ -49,7 +49,7 @@ static const struct {
 	{ "app.slice/foo.service", NULL },
 };
 
-static void test_cases(void **state)
+UNIT_TEST(test_cases)
 {
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		char unit[UNIT_NAME_BYTES];
@@ -62,7 +62,7 @@ static void test_cases(void **state)
 }
 
 /* A session of a user has no unit of the user's manager. */
-static void test_user_units(void **state)
+UNIT_TEST(test_user_units)
 {
 	static const char manager[] = "/user.slice/user-1000.slice/user@1000.service";
 	char cgroup[TASK_CGROUP_MAX];
@@ -79,7 +79,7 @@ static void test_user_units(void **state)
 }
 
 /* systemd.unit(5): at most 255 characters. */
-static void test_length(void **state)
+UNIT_TEST(test_length)
 {
 	char cgroup[300] = "/";
 	char unit[UNIT_NAME_BYTES];
@@ -94,13 +94,4 @@ static void test_length(void **state)
 	assert_false(unit_name_of_cgroup(cgroup, unit));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cases),
-		cmocka_unit_test(test_user_units),
-		cmocka_unit_test(test_length),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

@@ -61,4 +61,52 @@ static inline void assert_same_text(const char *is, const char *expected, const 
 #undef assert_string_equal
 #define assert_string_equal(is, expected) assert_same_text(is, expected, __FILE__, __LINE__)
 
+/*
+ * A test case: UNIT_TEST(name) stands in place of the head of its function. The linker joins the cases of
+ * a program in a section, and they run in the order of the file.
+ */
+#define UNIT_TESTS_MAX 128
+
+struct unit_test {
+	struct CMUnitTest test;
+	int line;
+};
+
+#define UNIT_TEST_WITH(name, set_up, tear_down)                                                    \
+	static void name(void **state);                                                            \
+	static const struct unit_test unit_##name = { { #name, name, set_up, tear_down, NULL },    \
+						      __LINE__ };                                  \
+	static const struct unit_test *const place_of_##name                                       \
+		__attribute__((section("unit_tests"), used)) = &unit_##name;                       \
+	static void name(void **state)
+#define UNIT_TEST(name) UNIT_TEST_WITH(name, NULL, NULL)
+
+extern const struct unit_test *const __start_unit_tests[], *const __stop_unit_tests[];
+
+static inline int unit_tests_run(CMFixtureFunction set_up, CMFixtureFunction tear_down)
+{
+	size_t count = (size_t)(__stop_unit_tests - __start_unit_tests);
+	const struct unit_test *sorted[UNIT_TESTS_MAX];
+	struct CMUnitTest tests[UNIT_TESTS_MAX];
+
+	if (count > UNIT_TESTS_MAX)
+		return 1;
+	for (size_t i = 0; i < count; i++) {
+		size_t at = i;
+
+		for (; at && sorted[at - 1]->line > __start_unit_tests[i]->line; at--)
+			sorted[at] = sorted[at - 1];
+		sorted[at] = __start_unit_tests[i];
+	}
+	for (size_t i = 0; i < count; i++)
+		tests[i] = sorted[i]->test;
+	return _cmocka_run_group_tests("tests", tests, count, set_up, tear_down);
+}
+
+#define UNIT_TEST_MAIN(set_up, tear_down)                                                          \
+	int main(void)                                                                             \
+	{                                                                                          \
+		return unit_tests_run(set_up, tear_down);                                          \
+	}
+
 #endif

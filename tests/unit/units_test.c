@@ -71,7 +71,9 @@ static const struct unit_total *period(size_t place, size_t expected)
 	return units_period(units, place);
 }
 
-static void test_names(void **state)
+#define TEST(name) UNIT_TEST_WITH(name, set_up, tear_down)
+
+TEST(test_names)
 {
 	set_places(4);
 	stall("/system.slice/a.service/worker", START, MS);
@@ -88,7 +90,7 @@ static void test_names(void **state)
 	assert_null(units_series(units, 5));
 }
 
-static void test_causes(void **state)
+TEST(test_causes)
 {
 	const struct unit_series *unit;
 
@@ -106,7 +108,7 @@ static void test_causes(void **state)
 }
 
 /* The units that wait first have counters of their own, for ever. */
-static void test_places(void **state)
+TEST(test_places)
 {
 	stall("/a.service", START, MS);
 	stall("/b.service", START + MINUTE, MS);
@@ -119,7 +121,7 @@ static void test_places(void **state)
 	assert_null(units_series(units, 3));
 }
 
-static void test_no_places(void **state)
+TEST(test_no_places)
 {
 	set_places(0);
 	stall("/a.service", START, MS);
@@ -130,7 +132,7 @@ static void test_no_places(void **state)
 }
 
 /* All units, whether they have a place or not. */
-static void test_period(void **state)
+TEST(test_period)
 {
 	stall("/a.service", START, MS);
 	stall("/b.service", START, 2 * MS);
@@ -155,7 +157,7 @@ static void test_period(void **state)
 	check_series(1, "b.service", 2);
 }
 
-static void test_recent_max(void **state)
+TEST(test_recent_max)
 {
 	uint64_t minute = START;
 
@@ -192,7 +194,7 @@ static void stall_in_many(int from, int to, uint64_t end)
 }
 
 /* Those that waited most are in the period. */
-static void test_limit(void **state)
+TEST(test_limit)
 {
 	stall_in_many(0, UNITS_MAX, START);
 	stall("/2.service", START + UNITS_MAX, 9 * MS);
@@ -212,14 +214,4 @@ static void test_limit(void **state)
 	}
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_names),  TEST(test_causes),	  TEST(test_places), TEST(test_no_places),
-		TEST(test_period), TEST(test_recent_max), TEST(test_limit),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

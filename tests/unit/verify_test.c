@@ -146,7 +146,9 @@ static void assert_verdict(const char *expected)
 	assert_string_equal(line.text, expected);
 }
 
-static void clean(void **state)
+#define RUN(test) UNIT_TEST_WITH(test, set_up, tear_down)
+
+RUN(clean)
 {
 	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
 		layout = &made_layouts[i];
@@ -169,7 +171,7 @@ static void clean(void **state)
 	assert_verdict("clean: 2 CPUs, 0 pages, 0 records, 0 us");
 }
 
-static void damaged_pages(void **state)
+RUN(damaged_pages)
 {
 	const struct verify_finding *damages;
 
@@ -205,7 +207,7 @@ static void damaged_pages(void **state)
 	assert_string_equal(damages[0].text, "a commit of 5000 bytes in a page of 4096");
 }
 
-static void lost_records(void **state)
+RUN(lost_records)
 {
 	const struct verify_finding *losses;
 
@@ -233,7 +235,7 @@ static void lost_records(void **state)
 }
 
 /* What the kernel counted, of records that are in no page. */
-static void expected_records(void **state)
+RUN(expected_records)
 {
 	begin();
 	put_two(0, STEP, MADE_MISSED | MADE_STORED);
@@ -252,7 +254,7 @@ static void expected_records(void **state)
 }
 
 /* Between pages, and inside one by a time of its own. */
-static void records_out_of_order(void **state)
+RUN(records_out_of_order)
 {
 	const struct verify_finding *backs;
 
@@ -278,7 +280,7 @@ static void records_out_of_order(void **state)
 	assert_int_equal(found->cpus[1].last, 9 * STEP);
 }
 
-static void types_without_a_format(void **state)
+RUN(types_without_a_format)
 {
 	begin();
 	put_one(0, STEP, &foreign, NULL);
@@ -302,7 +304,7 @@ static void types_without_a_format(void **state)
 	assert_verdict("clean: 2 CPUs, 1 page, 1 record, 0 us");
 }
 
-static void more_types_than_are_told_apart(void **state)
+RUN(more_types_than_are_told_apart)
 {
 	begin();
 	made_begin(&page, layout, STEP);
@@ -319,7 +321,7 @@ static void more_types_than_are_told_apart(void **state)
 }
 
 /* Not one format: nothing can be told apart. */
-static void no_format(void **state)
+RUN(no_format)
 {
 	char command[128];
 
@@ -333,7 +335,7 @@ static void no_format(void **state)
 	assert_non_null(strstr(found->first_bad_file, "events/ftrace/funcgraph_exit/format"));
 }
 
-static void damaged_formats_and_records(void **state)
+RUN(damaged_formats_and_records)
 {
 	put_text("events/vmscan/mm_vmscan_direct_reclaim_end/format", "ID: 21\n");
 	begin();
@@ -351,7 +353,7 @@ static void damaged_formats_and_records(void **state)
 	assert_verdict("not clean: 2 damaged records");
 }
 
-static void stopped(void **state)
+RUN(stopped)
 {
 	begin();
 	put_two(0, STEP, 0);
@@ -363,7 +365,7 @@ static void stopped(void **state)
 /* ---- a run ---- */
 
 /* Stopped between two pages it tells what was read, and that it is not all. */
-static void run_that_is_stopped(void **state)
+RUN(run_that_is_stopped)
 {
 	char name[] = "allocfilt", option[] = "--verify=fixtures/6.1";
 	char *argv[] = { name, option, NULL }, *text, *all;
@@ -391,23 +393,4 @@ static void run_that_is_stopped(void **state)
 	free(text);
 }
 
-#define RUN(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		RUN(clean),
-		RUN(damaged_pages),
-		RUN(lost_records),
-		RUN(expected_records),
-		RUN(records_out_of_order),
-		RUN(types_without_a_format),
-		RUN(more_types_than_are_told_apart),
-		RUN(no_format),
-		RUN(damaged_formats_and_records),
-		RUN(stopped),
-		RUN(run_that_is_stopped),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)

@@ -120,7 +120,7 @@ static void check_lines(FILE *in, int count)
 	assert_null(fgets(line, sizeof(line), in));
 }
 
-static void test_file(void **state)
+UNIT_TEST(test_file)
 {
 	int fd = open_file();
 	struct writer *writer = writer_new(fd, -1);
@@ -138,7 +138,7 @@ static void test_file(void **state)
 }
 
 /* Nothing leaves before the buffer is full or flushed. */
-static void test_buffer_border(void **state)
+UNIT_TEST(test_buffer_border)
 {
 	static char bytes[2 * WRITER_BUFFER + 2];
 	int fd = open_file();
@@ -157,7 +157,7 @@ static void test_buffer_border(void **state)
 	close(fd);
 }
 
-static void test_reader_gets_all_in_order(void **state)
+UNIT_TEST(test_reader_gets_all_in_order)
 {
 	int fds[2], status;
 	pid_t child;
@@ -192,7 +192,9 @@ static void check_failure(int fd, int error)
 	writer_free(writer);
 }
 
-static void test_failures(void **state)
+#define PIPE(test) UNIT_TEST_WITH(test, set_up, tear_down)
+
+PIPE(test_failures)
 {
 	int fd = open("/dev/full", O_WRONLY);
 
@@ -204,7 +206,7 @@ static void test_failures(void **state)
 }
 
 /* The reader goes while the writer waits for room. */
-static void test_reader_goes_while_waiting(void **state)
+PIPE(test_reader_goes_while_waiting)
 {
 	start_reader(100000, false);
 	close(setup.reader);
@@ -212,7 +214,7 @@ static void test_reader_goes_while_waiting(void **state)
 }
 
 /* Nobody reads: a stop ends it after the grace, and for good. */
-static void test_nobody_reads_and_stop(void **state)
+PIPE(test_nobody_reads_and_stop)
 {
 	struct writer *writer = writer_new(setup.pipe, setup.stop);
 	int64_t start = now_ms();
@@ -228,7 +230,7 @@ static void test_nobody_reads_and_stop(void **state)
 }
 
 /* The same after the end of a run, whatever ended it. */
-static void test_nobody_reads_after_the_end(void **state)
+PIPE(test_nobody_reads_after_the_end)
 {
 	struct writer *writer = writer_new(setup.pipe, -1);
 
@@ -239,7 +241,7 @@ static void test_nobody_reads_after_the_end(void **state)
 }
 
 /* A reader that reads all within the grace gets all after a stop as well. */
-static void test_stop_with_a_slow_reader(void **state)
+PIPE(test_stop_with_a_slow_reader)
 {
 	start_reader(1000, true);
 	assert_int_equal(write_all(setup.stop, 3 * PIPE_BUF), 0);
@@ -249,14 +251,14 @@ static void test_stop_with_a_slow_reader(void **state)
  * A reader that reads a page now and then holds the program no longer than one that reads none:
  * all waits share one grace, and write(2) does not block on more than the page there is room for.
  */
-static void test_stop_with_a_lazy_reader(void **state)
+PIPE(test_stop_with_a_lazy_reader)
 {
 	start_reader(WRITER_SILENCE_MS * 350, true);
 	assert_int_equal(write_all(setup.stop, WRITER_BUFFER), -ETIMEDOUT);
 }
 
 /* With room a stop changes nothing, and the writer leaves it to be read by others. */
-static void test_stop_with_room(void **state)
+PIPE(test_stop_with_room)
 {
 	char bytes[8 * PIPE_BUF];
 
@@ -267,7 +269,7 @@ static void test_stop_with_room(void **state)
 
 /* What is queued and what failed stays with the old descriptor. */
 /* Pieces that are written in place come out as those that are copied, whatever their sizes. */
-static void test_room(void **state)
+UNIT_TEST(test_room)
 {
 	static char expected[4 * WRITER_BUFFER], text[sizeof(expected)];
 	struct writer *writer;
@@ -292,7 +294,7 @@ static void test_room(void **state)
 	close(fd);
 }
 
-static void test_no_room(void **state)
+UNIT_TEST(test_no_room)
 {
 	int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
 	struct writer *writer = writer_new(-1, -1);
@@ -310,7 +312,7 @@ static void test_no_room(void **state)
 	close(full);
 }
 
-static void test_attach(void **state)
+UNIT_TEST(test_attach)
 {
 	int full = open("/dev/full", O_WRONLY);
 	int fd = open_file();
@@ -332,25 +334,4 @@ static void test_attach(void **state)
 	close(fd);
 }
 
-#define PIPE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_file),
-		cmocka_unit_test(test_buffer_border),
-		cmocka_unit_test(test_reader_gets_all_in_order),
-		cmocka_unit_test(test_room),
-		cmocka_unit_test(test_no_room),
-		cmocka_unit_test(test_attach),
-		PIPE(test_failures),
-		PIPE(test_reader_goes_while_waiting),
-		PIPE(test_nobody_reads_and_stop),
-		PIPE(test_nobody_reads_after_the_end),
-		PIPE(test_stop_with_a_slow_reader),
-		PIPE(test_stop_with_a_lazy_reader),
-		PIPE(test_stop_with_room),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TEST_MAIN(NULL, NULL)
