@@ -33,7 +33,7 @@ struct cgroups {
 };
 
 /* Finds the first mount point of cgroup2; false if there is none. */
-static bool find_mount(const char *mounts, char mount[PATH_MAX])
+static bool find_cgroup2(const char *mounts, char mount[PATH_MAX])
 {
 	FILE *stream = setmntent(mounts, "re");
 	struct mntent entry;
@@ -50,7 +50,7 @@ static bool find_mount(const char *mounts, char mount[PATH_MAX])
 	return found;
 }
 
-static struct cgroup *add(struct cgroups *cgroups, uint64_t id, const char *path)
+static struct cgroup *add_cgroup(struct cgroups *cgroups, uint64_t id, const char *path)
 {
 	struct cgroup *cgroup;
 	size_t length = strlen(path);
@@ -66,7 +66,7 @@ static struct cgroup *add(struct cgroups *cgroups, uint64_t id, const char *path
 }
 
 /* Returns the number of lines with a path. Without a table it only counts them. */
-static size_t read_saved(struct cgroups *cgroups, int saved)
+static size_t read_saved_cgroups(struct cgroups *cgroups, int saved)
 {
 	struct line_reader reader;
 	size_t count = 0;
@@ -82,7 +82,7 @@ static size_t read_saved(struct cgroups *cgroups, int saved)
 			continue;
 		id = strtoull(number, NULL, 10);
 		if (cgroups && !hash_find(&cgroups->hash, id))
-			add(cgroups, id, path);
+			add_cgroup(cgroups, id, path);
 		count++;
 	}
 	return count;
@@ -95,20 +95,20 @@ struct cgroups *cgroups_new(const char *mounts, int saved, size_t size)
 	int ret = -ENOMEM;
 
 	if (!mounts)
-		size = read_saved(NULL, saved) + 1;
+		size = read_saved_cgroups(NULL, saved) + 1;
 	cgroups = calloc(1, sizeof(*cgroups) + size * sizeof(cgroups->table[0]));
 	if (cgroups)
 		ret = hash_init(&cgroups->hash, &cgroups->table[0].link, sizeof(cgroups->table[0]),
 				size);
 	if (!ret)
-		read_saved(cgroups, saved);
+		read_saved_cgroups(cgroups, saved);
 	if (ret) {
 		free(cgroups);
 		errno = ENOMEM;
 		return NULL;
 	}
 	cgroups->mount = -1;
-	if (mounts && find_mount(mounts, mount)) {
+	if (mounts && find_cgroup2(mounts, mount)) {
 		cgroups->mount = open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		cgroups->mount_length = strlen(mount);
 	}
@@ -155,7 +155,7 @@ static noinline const char *read_path(struct cgroups *cgroups, uint64_t id)
 	char path[PATH_MAX];
 
 	if (read_live(cgroups, id, path))
-		return add(cgroups, id, path)->path;
+		return add_cgroup(cgroups, id, path)->path;
 	if (cgroups->evicted)
 		cgroups->missed++;
 	return "";
@@ -186,7 +186,7 @@ void cgroups_print(FILE *stream, const char *mounts)
 	FTSENT *entry;
 	FTS *tree;
 
-	if (!find_mount(mounts, mount))
+	if (!find_cgroup2(mounts, mount))
 		return;
 	tree = fts_open(roots, FTS_PHYSICAL | FTS_XDEV | FTS_NOCHDIR, NULL);
 	if (!tree)

@@ -98,7 +98,7 @@ static bool is_superblocks(struct shrinker_names *names, uint64_t address)
 	return answer;
 }
 
-static struct place *find(struct shrinker_names *names, uint64_t shrinker)
+static struct place *find_place(struct shrinker_names *names, uint64_t shrinker)
 {
 	struct hash_link *link = hash_peek(&names->hash, shrinker);
 
@@ -109,7 +109,8 @@ static struct place *find(struct shrinker_names *names, uint64_t shrinker)
  * An address has one superblock at a time, so there are as many places for addresses as for
  * superblocks.
  */
-static struct superblock *add(struct shrinker_names *names, struct place *place, uint64_t shrinker)
+static struct superblock *add_superblock(struct shrinker_names *names, struct place *place,
+					 uint64_t shrinker)
 {
 	if (names->nr_superblocks == SHRINKER_NAMES_MAX) {
 		names->overflow++;
@@ -165,7 +166,7 @@ static void find_mount(struct shrinker_names *names, struct superblock *superblo
 void shrinker_names_see(struct shrinker_names *names, const struct record *record)
 {
 	const struct record_superblock *seen = &record->superblock;
-	struct place *place = find(names, seen->shrinker);
+	struct place *place = find_place(names, seen->shrinker);
 	struct superblock *superblock = place ? place->superblock : NULL;
 	uint32_t major = seen->device >> DEVICE_MINOR_BITS;
 	uint32_t minor = seen->device & ((1u << DEVICE_MINOR_BITS) - 1);
@@ -182,7 +183,7 @@ void shrinker_names_see(struct shrinker_names *names, const struct record *recor
 		superblock = NULL; /* the address was reused */
 	}
 	if (!superblock)
-		superblock = add(names, place, seen->shrinker);
+		superblock = add_superblock(names, place, seen->shrinker);
 	if (!superblock)
 		return;
 	strcpy(superblock->name, name);
@@ -208,8 +209,8 @@ int shrinker_names_superblock(struct shrinker_names *names, const struct record 
 
 	if (!is_superblocks(names, fields->callback))
 		return -1;
-	place = find(names, fields->shrinker);
-	superblock = place ? place->superblock : add(names, NULL, fields->shrinker);
+	place = find_place(names, fields->shrinker);
+	superblock = place ? place->superblock : add_superblock(names, NULL, fields->shrinker);
 	return superblock ? (int)(superblock - names->superblocks) : -1;
 }
 
@@ -244,7 +245,7 @@ bool shrinker_names_parts(const struct shrinker_names *names, int superblock,
 
 const char *shrinker_names_of(struct shrinker_names *names, uint64_t shrinker)
 {
-	const struct place *place = find(names, shrinker);
+	const struct place *place = find_place(names, shrinker);
 
 	if (!place || !place->superblock->named)
 		return NULL;

@@ -33,10 +33,8 @@ struct task_cache {
 	int saved; /* descriptor of saved_cmdlines, -1: none */
 	struct hash hash;
 	struct task *tasks;
-	struct task_info
-		*infos; /* of tasks; a capture may have many tasks with nothing but a name */
-	struct task *
-		last; /* found or inserted last, or NULL: each record asks several times for one task */
+	struct task_info *infos; /* of tasks; those of a capture may have nothing but a name */
+	struct task *last;  /* found or inserted last, or NULL: most records ask for it again */
 	uint64_t next_pass; /* ns: not before, unless a task was seen since the last one */
 	bool waits;	    /* was a task seen that waits for a pass? */
 	bool evicted;	    /* was any task evicted? */
@@ -208,7 +206,7 @@ static bool saved_names_next(struct saved_names *saved)
 
 /* ---- the table ---- */
 
-static struct task *insert(struct task_cache *cache, int tid)
+static struct task *insert_task(struct task_cache *cache, int tid)
 {
 	struct task *task;
 
@@ -222,20 +220,16 @@ static struct task *insert(struct task_cache *cache, int tid)
 	return task;
 }
 
-static noinline struct task *find_in_table(struct task_cache *cache, int tid)
+static struct task *find_task(struct task_cache *cache, int tid)
 {
-	struct hash_link *link = hash_find(&cache->hash, (uint64_t)tid);
+	struct hash_link *link;
 
+	if (cache->last && cache->last->link.key == (uint64_t)tid)
+		return cache->last;
+	link = hash_find(&cache->hash, (uint64_t)tid);
 	if (link)
 		cache->last = container_of(link, struct task, link);
 	return link ? cache->last : NULL;
-}
-
-static inline struct task *find(struct task_cache *cache, int tid)
-{
-	if (cache->last && cache->last->link.key == (uint64_t)tid)
-		return cache->last;
-	return find_in_table(cache, tid);
 }
 
 /* ---- names ---- */
@@ -257,14 +251,14 @@ static void read_name(const struct task_cache *cache, struct task *task, uint64_
 	snprintf(task->name, sizeof(task->name), "%.*s", TASK_COMM_MAX - 1, text);
 }
 
-static void read_saved(struct task_cache *cache)
+static void read_waiting_names(struct task_cache *cache)
 {
 	struct saved_names saved;
 	struct hash_link *link;
 
 	saved_names_start(&saved, cache->saved);
 	while (saved_names_next(&saved)) {
-		struct task *task = find(cache, saved.tid);
+		struct task *task = find_task(cache, saved.tid);
 
 		if (task && task->waits)
 			memcpy(task->name, saved.name, sizeof(saved.name));
@@ -284,13 +278,12 @@ static void read_saved_if_due(struct task_cache *cache, const struct task *task,
 	if (!task->waits || (!cache->waits && ts < cache->next_pass))
 		return;
 	cache->next_pass = ts + PASS_PAUSE;
-	read_saved(cache);
+	read_waiting_names(cache);
 }
 
-static noinline struct task *insert_and_read(struct task_cache *cache, int tid, uint64_t ts,
-					     bool lookup)
+static struct task *insert_and_read(struct task_cache *cache, int tid, uint64_t ts, bool lookup)
 {
-	struct task *task = insert(cache, tid);
+	struct task *task = insert_task(cache, tid);
 
 	read_name(cache, task, ts);
 	if (!task->waits)
@@ -309,9 +302,9 @@ static noinline struct task *insert_and_read(struct task_cache *cache, int tid, 
  * The table has all tasks of a capture. A live run sees each task before it looks it up, so one
  * that is not found was evicted.
  */
-static inline struct task *find_or_read(struct task_cache *cache, int tid, uint64_t ts, bool lookup)
+static struct task *find_or_read(struct task_cache *cache, int tid, uint64_t ts, bool lookup)
 {
-	struct task *task = find(cache, tid);
+	struct task *task = find_task(cache, tid);
 
 	return task || cache->proc < 0 ? task : insert_and_read(cache, tid, ts, lookup);
 }
@@ -341,10 +334,10 @@ void task_cache_see_saved(struct task_cache *cache, uint64_t ts)
 
 	saved_names_start(&saved, cache->saved);
 	while (saved_names_next(&saved)) {
-		struct task *task = find(cache, saved.tid);
+		struct task *task = find_task(cache, saved.tid);
 
 		if (!task)
-			task = insert(cache, saved.tid);
+			task = insert_task(cache, saved.tid);
 		/*
 		 * The name may be another program's, or another task's of the same id; the kernel
 		 * may forget one.
@@ -359,15 +352,7 @@ void task_cache_see_saved(struct task_cache *cache, uint64_t ts)
 	}
 }
 
-/* A capture is not read again. NULL: look further */
-static inline const struct task *known_task(const struct task_cache *cache, int tid)
-{
-	const struct task *last = cache->last;
-
-	return last && last->link.key == (uint64_t)tid && cache->proc < 0 ? last : NULL;
-}
-
-static noinline const char *find_name(struct task_cache *cache, int tid, uint64_t ts)
+const char *task_cache_name(struct task_cache *cache, int tid, uint64_t ts)
 {
 	struct task *task;
 
@@ -383,14 +368,7 @@ static noinline const char *find_name(struct task_cache *cache, int tid, uint64_
 	return task->name;
 }
 
-const char *task_cache_name(struct task_cache *cache, int tid, uint64_t ts)
-{
-	const struct task *task = known_task(cache, tid);
-
-	return task ? task->name : find_name(cache, tid, ts);
-}
-
-static noinline const struct task_info *find_info(struct task_cache *cache, int tid, uint64_t ts)
+const struct task_info *task_cache_info(struct task_cache *cache, int tid, uint64_t ts)
 {
 	struct task *task = tid > 0 ? find_or_read(cache, tid, ts, true) : NULL;
 
@@ -398,13 +376,6 @@ static noinline const struct task_info *find_info(struct task_cache *cache, int 
 		return &cache->unknown;
 	refresh_info(cache, task, ts, FRESH);
 	return info_of(cache, task);
-}
-
-const struct task_info *task_cache_info(struct task_cache *cache, int tid, uint64_t ts)
-{
-	const struct task *task = known_task(cache, tid);
-
-	return task ? info_of(cache, task) : find_info(cache, tid, ts);
 }
 
 uint64_t task_cache_missed(const struct task_cache *cache)
@@ -429,9 +400,9 @@ static void parse_info(struct task_cache *cache, const char *line)
 	    !text_parse_field(&line, info.cgroup, sizeof(info.cgroup)))
 		return;
 	info.kernel_thread = !strcmp(number, "k");
-	task = find(cache, info.tid);
+	task = find_task(cache, info.tid);
 	if (!task)
-		task = insert(cache, info.tid);
+		task = insert_task(cache, info.tid);
 	set_info(cache, task, &info);
 }
 
@@ -445,8 +416,8 @@ static size_t read_capture(struct task_cache *cache, int tasks)
 
 	saved_names_start(&saved, cache->saved);
 	for (; saved_names_next(&saved); count++)
-		if (cache->tasks && saved.tid > 0 && !find(cache, saved.tid))
-			strcpy(insert(cache, saved.tid)->name, saved.name);
+		if (cache->tasks && saved.tid > 0 && !find_task(cache, saved.tid))
+			strcpy(insert_task(cache, saved.tid)->name, saved.name);
 	line_reader_start(&reader, tasks);
 	for (; (line = line_reader_next(&reader)); count++)
 		if (cache->tasks)

@@ -92,7 +92,7 @@ static bool fields_fit(const struct tep_format_field *field)
 }
 
 /* In place of the print format, the library reads an empty one. */
-static int read_event(struct event_format *format, const char *text, const char *print)
+static int read_format(struct event_format *format, const char *text, const char *print)
 {
 	char *head;
 	int ret;
@@ -130,7 +130,7 @@ int event_format_read(struct event_format *format, const char *text, size_t leng
 	print = check_event(copy);
 	if (print && !strncmp(print, PRINT_LABEL, strlen(PRINT_LABEL)) &&
 	    print[strlen(PRINT_LABEL)])
-		ret = read_event(format, copy, print);
+		ret = read_format(format, copy, print);
 	free(copy);
 	if (ret)
 		event_format_free(format);

@@ -41,7 +41,7 @@ static size_t hash_of(const uint64_t *frames, size_t count)
 }
 
 /* The place of a stack in the hash, or the free one where it would be. */
-static uint32_t *find(struct stacks *stacks, const uint64_t *frames, size_t count)
+static uint32_t *find_stack(struct stacks *stacks, const uint64_t *frames, size_t count)
 {
 	for (size_t at = hash_of(frames, count);; at = (at + 1) % HASH_SIZE) {
 		const struct stack *stack;
@@ -55,7 +55,7 @@ static uint32_t *find(struct stacks *stacks, const uint64_t *frames, size_t coun
 	}
 }
 
-static uint32_t append(struct stacks *stacks, const uint64_t *frames, size_t count)
+static uint32_t append_stack(struct stacks *stacks, const uint64_t *frames, size_t count)
 {
 	struct stack *stack = &stacks->stacks[stacks->nr_stacks];
 
@@ -78,9 +78,9 @@ uint32_t stacks_add(struct stacks *stacks, const uint64_t *frames, size_t count)
 		count = STACK_DEPTH_MAX;
 	if (!count)
 		return 0;
-	place = find(stacks, frames, count);
+	place = find_stack(stacks, frames, count);
 	if (!*place)
-		*place = append(stacks, frames, count);
+		*place = append_stack(stacks, frames, count);
 	return *place;
 }
 

@@ -318,8 +318,9 @@ static noinline int find_room(struct stalls *stalls, struct log_task *task, uint
 }
 
 /* Returns 0, -E2BIG for an entry that no chunk has room for, or what the callback returned. */
-static inline int append(struct stalls *stalls, struct log_task *task, enum log_kind kind,
-			 const struct record *record, size_t payload, struct log_entry **ret_entry)
+static inline int append_entry(struct stalls *stalls, struct log_task *task, enum log_kind kind,
+			       const struct record *record, size_t payload,
+			       struct log_entry **ret_entry)
 {
 	size_t space = task_log_space(payload);
 	int ret = 0;
@@ -357,7 +358,7 @@ static noinline int keep_window(struct stalls *stalls, struct log_task *task,
 	}
 	if (ret)
 		return ret;
-	ret = append(stalls, task, LOG_WINDOW, record, sizeof(struct log_window), &entry);
+	ret = append_entry(stalls, task, LOG_WINDOW, record, sizeof(struct log_window), &entry);
 	if (ret)
 		return ret;
 	*log_window(entry) = (struct log_window){
@@ -416,7 +417,8 @@ static size_t event_space(const struct stalls *stalls, const struct record *reco
 static int keep_event(struct stalls *stalls, struct log_task *task, const struct record *record)
 {
 	struct log_entry *entry;
-	int ret = append(stalls, task, LOG_EVENT, record, event_space(stalls, record), &entry);
+	int ret =
+		append_entry(stalls, task, LOG_EVENT, record, event_space(stalls, record), &entry);
 
 	if (ret)
 		return ret == -E2BIG ? 0 : ret;
@@ -428,8 +430,8 @@ static int keep_event(struct stalls *stalls, struct log_task *task, const struct
 static int keep_side(struct stalls *stalls, struct log_task *task, enum log_kind kind,
 		     const struct record *record, struct log_entry **ret_entry)
 {
-	int ret = append(stalls, task, kind, record,
-			 sizeof(struct log_pair) + event_space(stalls, record), ret_entry);
+	int ret = append_entry(stalls, task, kind, record,
+			       sizeof(struct log_pair) + event_space(stalls, record), ret_entry);
 	struct log_entry *entry;
 
 	if (ret)
@@ -557,7 +559,8 @@ static int leave_cpu(struct stalls *stalls, const struct record *record)
 	}
 	ret = find_task(stalls, (struct task_key){ record->tid, OWNER_TASK }, &task);
 	if (!ret)
-		ret = append(stalls, task, LOG_OFF_CPU, record, sizeof(struct log_off_cpu), &entry);
+		ret = append_entry(stalls, task, LOG_OFF_CPU, record, sizeof(struct log_off_cpu),
+				   &entry);
 	if (ret)
 		return ret;
 	*log_off_cpu(entry) = (struct log_off_cpu){

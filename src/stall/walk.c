@@ -11,7 +11,7 @@ static uint64_t middle_of(uint64_t start, uint64_t end)
 	return start + (end - start) / 2;
 }
 
-static void read_event(struct walk *walk, struct log_entry *entry, struct record *record)
+static void read_logged_event(struct walk *walk, struct log_entry *entry, struct record *record)
 {
 	log_record(entry, record);
 	decode_fields(walk->decode, record);
@@ -197,9 +197,9 @@ static void walk_pair(struct walk *walk, struct log_entry *end)
 {
 	struct record record;
 
-	read_event(walk, end, &record);
+	read_logged_event(walk, end, &record);
 	details_event(&walk->sum.details, walk->plan, walk->resolver, &record);
-	read_event(walk, log_pair(end)->partner, &record);
+	read_logged_event(walk, log_pair(end)->partner, &record);
 	details_event(&walk->sum.details, walk->plan, walk->resolver, &record);
 }
 
@@ -212,7 +212,7 @@ static void walk_event(struct walk *walk, struct log_entry *entry)
 	leave_until(walk, entry->ts + walk->edge, false);
 	if (entry->ts + walk->edge < walk->start || entry->ts > walk->end)
 		return;
-	read_event(walk, entry, &record);
+	read_logged_event(walk, entry, &record);
 	details_event(&walk->sum.details, walk->plan, walk->resolver, &record);
 	for (size_t i = walk->nr_levels - 1; i; i--) {
 		struct level *level = &walk->levels[i];

@@ -289,8 +289,8 @@ static void drop_only_counted(struct tracefs_instance *top, const char *path, ch
 	*end = '\0';
 }
 
-static int read_value(struct tracefs_instance *top, const char *path,
-		      char *(*parse)(const char *text), char **ret_value)
+static int read_setting(struct tracefs_instance *top, const char *path,
+			char *(*parse)(const char *text), char **ret_value)
 {
 	char *text;
 
@@ -312,7 +312,7 @@ static int read_directory(struct tracefs_instance *top, const char *path, char *
 
 static int read_events(struct tracefs_instance *top, const char *path, char **ret_value)
 {
-	int ret = read_value(top, path, parse_lines, ret_value);
+	int ret = read_setting(top, path, parse_lines, ret_value);
 
 	if (!ret)
 		drop_only_counted(top, path, *ret_value);
@@ -321,7 +321,7 @@ static int read_events(struct tracefs_instance *top, const char *path, char **re
 
 static int read_buffer_size(struct tracefs_instance *top, const char *path, char **ret_value)
 {
-	int ret = read_value(top, path, parse_buffer_size, ret_value);
+	int ret = read_setting(top, path, parse_buffer_size, ret_value);
 
 	if (ret || strcmp(*ret_value, "0"))
 		return ret;
@@ -335,7 +335,7 @@ int setting_read(struct tracefs_instance *top, enum setting_kind kind, const cha
 	const struct setting_ops *ops = &setting_kinds[kind];
 
 	return ops->read ? ops->read(top, path, ret_value) :
-			   read_value(top, path, ops->parse, ret_value);
+			   read_setting(top, path, ops->parse, ret_value);
 }
 
 /* ---- writing ---- */
