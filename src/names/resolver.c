@@ -143,7 +143,9 @@ int resolver_new(struct resolver **ret_resolver, const struct plan *plan,
 
 void resolver_read_symbols(struct resolver *resolver)
 {
-	symbols_read(resolver->symbols);
+	if (!symbols_read(resolver->symbols))
+		log_warning("there is no memory for the names of all functions: some are shown as "
+			    "addresses");
 	memset(resolver->roles, 0, sizeof(resolver->roles));
 	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
 		uint64_t address = symbols_address(resolver->symbols, waits[i]);

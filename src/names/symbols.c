@@ -344,8 +344,11 @@ static void end_kernel(struct symbols *symbols)
 	symbols->kernel_text = symbols->text.used;
 }
 
-/* The kernel's own symbols come first. They do not change, and are kept when the file is read again. */
-static void read_lines(struct symbols *symbols)
+/*
+ * The kernel's own symbols come first. They do not change, and are kept when the file is read again. Returns
+ * whether there was memory for all.
+ */
+static bool read_lines(struct symbols *symbols)
 {
 	char module[SYMBOL_MODULE_MAX] = "";
 	size_t block = symbols->kernel;
@@ -372,6 +375,7 @@ static void read_lines(struct symbols *symbols)
 	end_block(symbols, block, *module);
 	if (is_kernel && has_room)
 		end_kernel(symbols);
+	return has_room;
 }
 
 /* A line is "NAME SIZE USES USERS STATE ADDRESS": all but the third and fourth is hashed. */
@@ -393,17 +397,20 @@ static uint64_t hash_modules(int fd)
 	return hash;
 }
 
-void symbols_read(struct symbols *symbols)
+bool symbols_read(struct symbols *symbols)
 {
+	bool has_room;
+
 	if (symbols->readable)
-		return;
+		return true;
 	memset(symbols->recent, 0, sizeof(symbols->recent));
 	symbols->entries.used = symbols->kernel * sizeof(struct entry);
 	symbols->text.used = symbols->kernel_text;
 	symbols->modules_hash = hash_modules(symbols->modules);
-	read_lines(symbols);
+	has_room = read_lines(symbols);
 	merge_modules(symbols);
 	area_trim(&symbols->entries);
+	return has_room;
 }
 
 /* ---- looking up ---- */

@@ -46,8 +46,8 @@ void symbols_free(struct symbols *symbols);
  */
 int symbols_readable(const struct symbols *symbols);
 
-/** symbols_read - read the file, as far as it can be read and there is memory */
-void symbols_read(struct symbols *symbols);
+/** symbols_read - read the file, as far as it can be read; false: there was no memory for all symbols */
+bool symbols_read(struct symbols *symbols);
 
 /**
  * symbols_find - the symbol that contains @address, NULL for none; valid until the next call
