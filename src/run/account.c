@@ -14,9 +14,7 @@
 #include "run/report.h"
 #include "run/tracing.h"
 
-#define TICK                                                                                       \
-	(110 *                                                                                     \
-	 NS_PER_MS) /* pause between looks: a task's process is read while the task is there */
+#define TICK		   (110 * NS_PER_MS) /* a task's process is read meanwhile */
 #define ALARM_PERCENT	   50 /* percent of a buffer at which it wakes us between two ticks */
 #define HISTOGRAM_TRIES	   20 /* while memory is short: 2 s */
 #define HISTOGRAM_PAUSE_US 100000

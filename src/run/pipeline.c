@@ -16,10 +16,9 @@
 #include "run/command_tasks.h"
 #include "run/selection.h"
 
-#define OVERFLOWS 5
-#define READ_LIMIT                                                                                 \
-	(100 * NS_PER_MS) /* ns of reading in one go: then signals and timers have their turn */
-#define READ_TURN 256	  /* records between two looks at the time */
+#define OVERFLOWS  5
+#define READ_LIMIT (100 * NS_PER_MS) /* then signals and timers come */
+#define READ_TURN  256		     /* records between two looks at the time */
 
 /*
  * The statistics of the present interval. It ends by the trace's own time in a capture, which gives
@@ -47,8 +46,7 @@ struct pipeline {
 	bool sched_is_off;	 /* see pipeline_switch_events() */
 	unsigned int events_off; /* the same, how many */
 	bool had_events_off;
-	uint64_t
-		switched_at; /* ns, CLOCK_REALTIME; 0: its mark was read, or nothing was switched */
+	uint64_t switched_at; /* ns, CLOCK_REALTIME; 0: nothing, or its mark was read */
 	struct decode *decode;
 	struct merge *merge;
 	struct stalls *stalls;
@@ -221,7 +219,7 @@ static int show_interval(struct pipeline *pipeline, uint64_t ts)
 	view.shrinkers = interval->shrinkers;
 	view.form = SUMMARY_SHORT;
 	view.is_interval = true;
-	/* Of the whole run. */
+	/* These are of the whole run. */
 	view.pressure_before.known = false;
 	view.sched = NULL;
 	view.since = interval->since;

@@ -19,14 +19,13 @@ struct session {
 	const struct session_request *request; /* during session_start() only */
 	struct undo *undo;
 	struct settings settings;
-	struct tracefs_instance
-		*own;	/* the directory of our buffers: our instance or the top level */
-	char *dir;	/* of own */
-	bool instance;	/* own is our instance */
-	bool graph;	/* the tracer is function_graph */
-	bool on;	/* tracing_on */
-	bool has_probe; /* the probe is defined */
-	bool stack;	/* events have triggers */
+	struct tracefs_instance *own;	 /* our instance, or the top level */
+	char *dir;			 /* of own */
+	bool instance;			 /* own is our instance */
+	bool graph;			 /* the tracer is function_graph */
+	bool on;			 /* tracing_on */
+	bool has_probe;			 /* the probe is defined */
+	bool stack;			 /* events have triggers */
 	char *triggers[HISTOGRAM_COUNT]; /* of an account; NULL: none */
 	char threshold[32];		 /* us, as tracing_thresh reads */
 	char *subbuf; /* KiB, as buffer_subbuf_size_kb reads; NULL: no such file */

@@ -56,9 +56,8 @@ struct account_tables {
 	size_t nr_sites;
 	const struct account_process *processes; /* most pages first */
 	size_t nr_processes;
-	struct account_site all_sites; /* the sum of all rows, without a name */
-	struct account_process
-		all_processes; /* the same, without the stalls of processes that were dropped */
+	struct account_site all_sites;	      /* the sum of all rows, without a name */
+	struct account_process all_processes; /* without stalls of dropped ones */
 	struct account_dropped dropped;
 	uint64_t unreadable; /* rows of the kernel's text */
 };

@@ -84,17 +84,16 @@ struct options {
 	bool quiet;	  /* -q */
 
 	/* Only a configuration file has these. */
-	unsigned int
-		metrics_cgroups;  /* units with metrics of their own, 0: metrics have no units */
-	bool page_allocation;	  /* trace the function that every page passes through */
-	uint64_t warning;	  /* ns: the entry of a stall that reaches it is a warning */
-	uint64_t error;		  /* ns: the entry of a stall that reaches it is an error */
-	unsigned int rate;	  /* entries of stalls a minute; 0: no limit */
-	unsigned int burst;	  /* entries of one burst */
-	uint64_t status_interval; /* ns between entries on the run itself, 0: none */
-	uint64_t max_cpu;	  /* percent of a CPU that allocfilt may take, 0: no limit */
-	int oom_score;		  /* our own oom_score_adj, or OPTIONS_OOM_SCORE_UNSET */
-	uint64_t limit_memory;	  /* bytes of memory for records that wait */
+	unsigned int metrics_cgroups; /* units with metrics of their own */
+	bool page_allocation;	      /* trace the function that every page passes through */
+	uint64_t warning;	      /* ns: the entry of a stall that reaches it is a warning */
+	uint64_t error;		      /* ns: the entry of a stall that reaches it is an error */
+	unsigned int rate;	      /* entries of stalls a minute; 0: no limit */
+	unsigned int burst;	      /* entries of one burst */
+	uint64_t status_interval;     /* ns between entries on the run itself, 0: none */
+	uint64_t max_cpu;	      /* percent of a CPU that allocfilt may take, 0: no limit */
+	int oom_score;		      /* our own oom_score_adj, or OPTIONS_OOM_SCORE_UNSET */
+	uint64_t limit_memory;	      /* bytes of memory for records that wait */
 
 	const char *const *formats; /* as passed to options_parse() */
 	uint64_t on_command_line;   /* a bit for each key, see options_on_command_line() */

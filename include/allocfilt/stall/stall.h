@@ -16,9 +16,8 @@ struct stall_slice {
 	uint64_t callback; /* its scan function */
 	enum phase_group group;
 	uint64_t ns;
-	uint64_t count; /* pairs of the shrinker */
-	uint64_t
-		function; /* address of the function that slept; 0: this is the time of a shrinker, in all states */
+	uint64_t count;	   /* pairs of the shrinker */
+	uint64_t function; /* address, of a function that slept; else 0 */
 	enum phase_part part;
 	enum phase_state state; /* of a function that slept: STATE_BLOCKED or STATE_SLEPT */
 };

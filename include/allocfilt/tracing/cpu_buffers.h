@@ -15,10 +15,8 @@
 
 struct cpu_buffers;
 
-#define CPU_BUFFERS_FILES_SPARE                                                                    \
-	16 /* descriptors left free for files that are opened for a moment */
-#define CPU_BUFFERS_FILES_OTHERS                                                                   \
-	(CPU_BUFFERS_FILES_SPARE + 32) /* descriptors besides those of CPUs */
+#define CPU_BUFFERS_FILES_SPARE	 16 /* for files that are opened for a moment */
+#define CPU_BUFFERS_FILES_OTHERS (CPU_BUFFERS_FILES_SPARE + 32) /* besides those of CPUs */
 
 /**
  * cpu_buffers_allow_files - raise the soft limit of open files (RLIMIT_NOFILE) to what CPUs need
