@@ -217,15 +217,6 @@ static int read_histograms(struct account *account, struct snapshot *snapshot, u
 	return ret ? ret : add_waiters(account, snapshot, ts);
 }
 
-static void keep_snapshot(struct account *account, const struct snapshot *snapshot)
-{
-	snapshot_free(account->begins_interval ? &account->before : &account->now);
-	if (account->begins_interval)
-		account->before = account->now;
-	account->begins_interval = false;
-	account->now = *snapshot;
-}
-
 int account_read(struct account *account, char *texts[HISTOGRAM_COUNT], uint64_t ts)
 {
 	struct snapshot snapshot = { .nr_sites = 0 };
@@ -243,11 +234,16 @@ int account_read(struct account *account, char *texts[HISTOGRAM_COUNT], uint64_t
 	}
 	family_forget(&account->family);
 	snapshot.dropped.processes = account->dropped_stalls;
-	if (ret)
+	if (ret) {
 		snapshot_free(&snapshot);
-	else
-		keep_snapshot(account, &snapshot);
-	return ret;
+		return ret;
+	}
+	snapshot_free(account->begins_interval ? &account->before : &account->now);
+	if (account->begins_interval)
+		account->before = account->now;
+	account->begins_interval = false;
+	account->now = snapshot;
+	return 0;
 }
 
 void account_begin_interval(struct account *account)

@@ -660,13 +660,6 @@ void capture_offer(struct capture *capture, struct plan_offer *offer)
 	offer->context = capture;
 }
 
-static void rewind_cpu(struct capture_cpu *cpu)
-{
-	cpu_data_rewind(&cpu->data);
-	cpu->length = cpu->at = 0;
-	cpu->done = cpu->data.fd < 0;
-}
-
 /* Reads the next pages of a CPU. Returns false at its end. */
 static bool read_pages(struct capture *capture, struct capture_cpu *cpu)
 {
@@ -744,11 +737,15 @@ int capture_find_traced(struct capture *capture, bool (*stop)(void *context), vo
 		return 0;
 	ret = traced_init(&traced, source);
 	for (int place = 0; !ret && place < capture->count; place++) {
+		struct capture_cpu *cpu = &capture->cpus[place];
+
 		while (!stopped && capture_read(capture, place, &page)) {
 			traced_page(&traced, source, &page);
 			stopped = stop(context);
 		}
-		rewind_cpu(&capture->cpus[place]);
+		cpu_data_rewind(&cpu->data);
+		cpu->length = cpu->at = 0;
+		cpu->done = cpu->data.fd < 0;
 	}
 	capture->function_graph = traced.windows;
 	if (stopped) {

@@ -422,12 +422,6 @@ static bool read_buffer_option(struct trace_dat *dat, struct span *option)
 
 /* ---- options ---- */
 
-/* "Linux HOST RELEASE MACHINE" */
-static void read_uname(struct trace_dat *dat, const char *text)
-{
-	sscanf(text, "%*s %64s %64s %64s", dat->host, dat->release, dat->machine);
-}
-
 static bool read_text_option(struct trace_dat *dat, struct span *data, enum option id)
 {
 	size_t length = (size_t)(data->end - data->at);
@@ -440,7 +434,8 @@ static bool read_text_option(struct trace_dat *dat, struct span *data, enum opti
 	text[length] = '\0';
 	if (id == OPTION_CLOCK)
 		return add_file(dat, "trace_clock", text, strlen(text));
-	read_uname(dat, text);
+	/* "Linux HOST RELEASE MACHINE" */
+	sscanf(text, "%*s %64s %64s %64s", dat->host, dat->release, dat->machine);
 	free(text);
 	return true;
 }

@@ -510,20 +510,15 @@ static noinline const struct symbol *look_up(struct symbols *symbols, uint64_t a
 	return recent;
 }
 
-/* In a running kernel a module's symbol may be another one by now. */
-static inline const struct symbol *recent_or_found(struct symbols *symbols, uint64_t address)
+const struct symbol *symbols_find(struct symbols *symbols, uint64_t address)
 {
 	const struct symbol *recent = &symbols->recent[address / 16 % RECENT];
 
+	/* In a running kernel a module's symbol may be another one by now. */
 	if (recent->name && contains(recent->address, recent->size, address) &&
 	    (symbols->modules < 0 || !*recent->module))
 		return recent;
 	return look_up(symbols, address);
-}
-
-const struct symbol *symbols_find(struct symbols *symbols, uint64_t address)
-{
-	return recent_or_found(symbols, address);
 }
 
 uint64_t symbols_address(const struct symbols *symbols, const char *name)
@@ -568,7 +563,7 @@ static noinline int print_symbol(const struct symbol *symbol, uint64_t address, 
 
 int symbols_text(struct symbols *symbols, uint64_t address, char style, char *text, size_t size)
 {
-	const struct symbol *symbol = recent_or_found(symbols, address);
+	const struct symbol *symbol = symbols_find(symbols, address);
 	size_t bytes;
 
 	if (!symbol || style == 'S' || *symbol->module)

@@ -209,14 +209,6 @@ static void json_finding(struct json *json, enum verify_kind kind,
 	json_close(json, '}');
 }
 
-static void json_list(struct json *json, enum verify_kind kind, const struct verify_list *list)
-{
-	json_open(json, kinds[kind].key, '[');
-	for (size_t i = 0; i < listed(list); i++)
-		json_finding(json, kind, &list->listed[i]);
-	json_close(json, ']');
-}
-
 static void json_types(struct json *json, const struct verify_findings *findings)
 {
 	json_open(json, "unknown_types", '[');
@@ -248,8 +240,12 @@ int findings_json(struct writer *writer, const char *path, const struct verify_f
 	for (int place = 0; place < findings->nr_cpus; place++)
 		json_cpu(&json, &findings->cpus[place]);
 	json_close(&json, ']');
-	for (int kind = 0; kind < VERIFY_KINDS; kind++)
-		json_list(&json, kind, &findings->lists[kind]);
+	for (int kind = 0; kind < VERIFY_KINDS; kind++) {
+		json_open(&json, kinds[kind].key, '[');
+		for (size_t i = 0; i < listed(&findings->lists[kind]); i++)
+			json_finding(&json, kind, &findings->lists[kind].listed[i]);
+		json_close(&json, ']');
+	}
 	json_types(&json, findings);
 	json_number(&json, "damaged_records", findings->damaged_records);
 	json_number(&json, "damaged_files", findings->bad_files);

@@ -353,21 +353,18 @@ static int add_known_format(struct decode *decode, int event, int id, struct tep
 	return 0;
 }
 
-static int ignore_type(struct decode *decode, int type)
-{
-	if (type < 0)
-		return type;
-	return by_type(decode, (uint16_t)type) ? -EEXIST :
-						 set_type(decode, (uint16_t)type, &ignored);
-}
-
 int decode_add_format(struct decode *decode, int event, int id, const char *text, size_t length)
 {
 	struct event_format format;
 	int ret;
 
-	if (event == DECODE_IGNORE)
-		return ignore_type(decode, event_format_id(text, length));
+	if (event == DECODE_IGNORE) {
+		ret = event_format_id(text, length);
+		if (ret < 0)
+			return ret;
+		return by_type(decode, (uint16_t)ret) ? -EEXIST :
+							set_type(decode, (uint16_t)ret, &ignored);
+	}
 	ret = event_format_read(&format, text, length);
 	if (ret)
 		return ret;
@@ -561,13 +558,6 @@ bool decode_task(const struct decode *decode, uint64_t ts, const void *data, siz
 	return true;
 }
 
-/* All CPUs that are in no list share a state. */
-static struct cpu_state *state_of(const struct decode *decode, int cpu)
-{
-	return &decode->cpus[(unsigned int)cpu < decode->nr_cpus ? (unsigned int)cpu :
-								   decode->nr_cpus];
-}
-
 /* The stack behind a switch shows where the task that left sleeps. */
 static void decode_stack(struct decode *decode, const char *data, size_t at, bool after_switch,
 			 struct record *record)
@@ -643,7 +633,9 @@ static inline void begin_record(const struct decode *decode, const struct format
 
 int decode_record(struct decode *decode, const struct raw_record *raw, struct record *record)
 {
-	struct cpu_state *state = state_of(decode, raw->cpu);
+	unsigned int cpu = (unsigned int)raw->cpu;
+	/* All CPUs that are in no list share a state. */
+	struct cpu_state *state = &decode->cpus[cpu < decode->nr_cpus ? cpu : decode->nr_cpus];
 	const struct format *format;
 
 	if (!raw->data)

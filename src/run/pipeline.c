@@ -79,21 +79,15 @@ struct pipeline {
 
 /* ---- from stalls to output and summary ---- */
 
-static void count_windows(struct pipeline *pipeline, const struct stall *stall)
-{
-	struct stall_window window = { .entry = NULL };
-
-	while (stall_next_window(stall, &window))
-		summary_window(pipeline->summary, &window);
-}
-
 static int show_stall(void *context, const struct stall *stall)
 {
 	struct pipeline *pipeline = context;
 	struct resolver *resolver = pipeline->resolver;
+	struct stall_window window = { .entry = NULL };
 	struct named_stall named;
 
-	count_windows(pipeline, stall);
+	while (stall_next_window(stall, &window))
+		summary_window(pipeline->summary, &window);
 	/* Most stalls are short where short functions are timed for the inside of long ones. */
 	if (stall->end - stall->start < pipeline->report) {
 		pipeline->not_shown.shorter++;
@@ -236,15 +230,6 @@ static int show_interval(struct pipeline *pipeline, uint64_t ts)
 	return ret;
 }
 
-static void begin_intervals(struct pipeline *pipeline, uint64_t ts)
-{
-	if (!pipeline->interval.summary)
-		return;
-	begin_interval(pipeline, ts);
-	if (!pipeline->source->proc)
-		pipeline->interval.end = ts + pipeline->options->interval;
-}
-
 /* A record of a capture is of a later interval. One line stands for a time without records. */
 static int end_intervals(struct pipeline *pipeline, uint64_t ts)
 {
@@ -289,10 +274,13 @@ static int time_passed(struct pipeline *pipeline, uint64_t ts)
 {
 	int ret = 0;
 
-	if (!pipeline->oldest) {
-		pipeline->oldest = ts;
-		begin_intervals(pipeline, ts);
+	if (!pipeline->oldest && pipeline->interval.summary) {
+		begin_interval(pipeline, ts);
+		if (!pipeline->source->proc)
+			pipeline->interval.end = ts + pipeline->options->interval;
 	}
+	if (!pipeline->oldest)
+		pipeline->oldest = ts;
 	if (pipeline->interval.end && ts >= pipeline->interval.end)
 		ret = end_intervals(pipeline, ts);
 	if (pipeline->oldest)
@@ -315,13 +303,6 @@ static inline int event_record(struct pipeline *pipeline, struct record *record)
 	if (ns != UINT64_MAX)
 		count_slab_pair(pipeline, record, ns);
 	return ret;
-}
-
-static noinline int selected_window(struct pipeline *pipeline, const struct record *record)
-{
-	return selection_has_record(&pipeline->selection, record) ?
-		       stalls_window(pipeline->stalls, record) :
-		       0;
 }
 
 /* A record that is neither a window nor an event. */
@@ -366,7 +347,7 @@ static noinline int sched_record(struct pipeline *pipeline, struct record *recor
 	return event_record(pipeline, record);
 }
 
-static inline int any_record(struct pipeline *pipeline, struct record *record)
+static int record_in_order(struct pipeline *pipeline, struct record *record)
 {
 	if (record->ts > pipeline->newest)
 		pipeline->newest = record->ts;
@@ -378,23 +359,9 @@ static inline int any_record(struct pipeline *pipeline, struct record *record)
 		return 0;
 	if (record->kind == RECORD_EVENT)
 		return event_record(pipeline, record);
-	if (pipeline->selection.any)
-		return selected_window(pipeline, record);
+	if (pipeline->selection.any && !selection_has_record(&pipeline->selection, record))
+		return 0;
 	return stalls_window(pipeline->stalls, record);
-}
-
-static noinline int record_after_look(struct pipeline *pipeline, struct record *record)
-{
-	int ret = time_passed(pipeline, record->ts);
-
-	return ret ? ret : any_record(pipeline, record);
-}
-
-static inline int record_in_order(struct pipeline *pipeline, struct record *record)
-{
-	if (record->ts >= pipeline->next_look)
-		return record_after_look(pipeline, record);
-	return any_record(pipeline, record);
 }
 
 /*
@@ -498,7 +465,12 @@ int pipeline_read(struct pipeline *pipeline)
 			return ret;
 		if (!decode_record(pipeline->decode, &raw, &pipeline->record))
 			continue;
-		ret = record_in_order(pipeline, &pipeline->record);
+		if (pipeline->record.ts >= pipeline->next_look)
+			ret = time_passed(pipeline, pipeline->record.ts);
+		else
+			ret = 0;
+		if (!ret)
+			ret = record_in_order(pipeline, &pipeline->record);
 		if (ret)
 			return ret;
 	}

@@ -32,14 +32,6 @@ static bool read_to_verify(const struct run_context *run, struct capture *captur
 	return true;
 }
 
-static void add_bad_files(struct verify_findings *findings, const struct capture_info *info)
-{
-	if (info->flaws)
-		snprintf(findings->first_bad_file, sizeof(findings->first_bad_file), "%s",
-			 info->first_flaw);
-	findings->bad_files += info->flaws;
-}
-
 /* A format in the configuration file is for other runs. */
 static bool verify_as_json(const struct options *options)
 {
@@ -67,6 +59,7 @@ static int verify_capture(const struct run_context *run, struct capture *capture
 {
 	const struct data_source *source = capture_source(capture);
 	struct verify_findings *findings;
+	const struct capture_info *info;
 	struct plan_offer offer;
 	struct verify *verify;
 	int ret = output_failed(output_file_begin(writer_fd(run->output), run->options->output),
@@ -81,7 +74,11 @@ static int verify_capture(const struct run_context *run, struct capture *capture
 	ret = !read_to_verify(run, capture, verify);
 	findings = verify_finish(verify);
 	findings->stopped = ret;
-	add_bad_files(findings, capture_info(capture));
+	info = capture_info(capture);
+	if (info->flaws)
+		snprintf(findings->first_bad_file, sizeof(findings->first_bad_file), "%s",
+			 info->first_flaw);
+	findings->bad_files += info->flaws;
 	ret = print_findings(run, source->dir, findings, failure);
 	verify_free(verify);
 	return ret;

@@ -618,15 +618,6 @@ const struct sched_counts *stalls_sched_counts(const struct stalls *stalls)
 
 /* ---- stacks ---- */
 
-static void keep_stack(struct stalls *stalls, struct log_entry *event, const struct record *record)
-{
-	struct record_stack *stack = log_stack(event);
-
-	*stack = record->stack;
-	stack->number = stacks_add(stalls->stacks, record->frames.at, record->frames.count);
-	event->has_stack = true;
-}
-
 /*
  * A task writes the stack right after the event, on the same CPU. The stack of a switch tells only the
  * function that sleeps: stacks of tasks without a stall would fill the table.
@@ -639,11 +630,14 @@ int stalls_stack(struct stalls *stalls, const struct record *record)
 
 	if (!newest || newest->cpu != record->cpu)
 		return 0;
-	if (newest == task->off_cpu && log_off_cpu(newest)->state != STATE_WAITED)
+	if (newest == task->off_cpu && log_off_cpu(newest)->state != STATE_WAITED) {
 		log_off_cpu(newest)->function =
 			resolver_sleeps_in(stalls->resolver, frames->at, frames->count);
-	else if (newest->size && !newest->has_stack && stalls->stacks)
-		keep_stack(stalls, newest, record);
+	} else if (newest->size && !newest->has_stack && stalls->stacks) {
+		*log_stack(newest) = record->stack;
+		log_stack(newest)->number = stacks_add(stalls->stacks, frames->at, frames->count);
+		newest->has_stack = true;
+	}
 	return 0;
 }
 

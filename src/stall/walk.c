@@ -376,14 +376,9 @@ static void sort_slices(struct stall_slice *slices, size_t count)
 	}
 }
 
-static void clear_sum(struct stall_sum *sum)
-{
-	memset(sum, 0, offsetof(struct stall_sum, shrinkers));
-}
-
 static void begin_walk(struct walk *walk, uint64_t start, uint64_t end)
 {
-	clear_sum(&walk->sum);
+	memset(&walk->sum, 0, offsetof(struct stall_sum, shrinkers));
 	walk->start = start;
 	walk->end = walk->at = end;
 	walk->windows = NULL;

@@ -60,23 +60,18 @@ static void count_ranked(struct ranking *ranking, struct shrinker_total *total, 
 	ranking_spend(ranking, total, ns);
 }
 
-static void count_superblock(struct shrinkers *shrinkers, int superblock, uint64_t callback,
-			     uint64_t ns)
-{
-	struct shrinker_total **total = &shrinkers->by_number[superblock];
-
-	if (!*total)
-		*total = ranking_enter(shrinkers->superblocks, (uint64_t)superblock, "");
-	count_ranked(shrinkers->superblocks, *total, callback, ns);
-}
-
 void shrinkers_pair(struct shrinkers *shrinkers, uint64_t callback, int superblock, uint64_t ns)
 {
 	struct shrinker_total *total =
 		ranking_join(shrinkers->callbacks, callback, "", SHRINKERS_MAX);
 
-	if (superblock >= 0 && superblock < SHRINKER_NAMES_MAX)
-		count_superblock(shrinkers, superblock, callback, ns);
+	if (superblock >= 0 && superblock < SHRINKER_NAMES_MAX) {
+		struct shrinker_total **of = &shrinkers->by_number[superblock];
+
+		if (!*of)
+			*of = ranking_enter(shrinkers->superblocks, (uint64_t)superblock, "");
+		count_ranked(shrinkers->superblocks, *of, callback, ns);
+	}
 	if (total) {
 		count_ranked(shrinkers->callbacks, total, callback, ns);
 	} else {
