@@ -112,10 +112,6 @@ void details_event(struct details *details, const struct plan *plan, struct reso
 	case EVENT_SHRINK_INACTIVE:
 		note_inactive_list(details, &record->fields);
 		break;
-	case EVENT_SLAB_START:
-		note_node(details, record->fields.nid);
-		note_priority(details, record->fields.priority);
-		break;
 	case EVENT_THROTTLED:
 		note_node(details, record->fields.nid);
 		break;
@@ -125,6 +121,12 @@ void details_event(struct details *details, const struct plan *plan, struct reso
 	default:
 		break;
 	}
+}
+
+void details_slab(struct details *details, int nid, int priority)
+{
+	note_node(details, nid);
+	note_priority(details, priority);
 }
 
 void details_merge(struct details *details, const struct details *earlier)

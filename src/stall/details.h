@@ -45,6 +45,9 @@ struct details {
 void details_event(struct details *details, const struct plan *plan, struct resolver *resolver,
 		   const struct record *record);
 
+/** details_slab - the same of a run of a shrinker, by the fields of its begin; negative: unknown */
+void details_slab(struct details *details, int nid, int priority);
+
 /** details_merge - add the details of a part that is earlier than what was noted before */
 void details_merge(struct details *details, const struct details *earlier);
 

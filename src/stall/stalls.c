@@ -441,6 +441,9 @@ static int keep_side(struct stalls *stalls, struct log_task *task, enum log_kind
 	*log_pair(entry) = (struct log_pair){
 		.shrinker = record->fields.shrinker,
 		.callback = record->fields.callback,
+		.start = record->ts,
+		.nid = (int16_t)record->fields.nid,
+		.priority = (int16_t)record->fields.priority,
 	};
 	memcpy(log_raw(entry), record->raw, record->raw_size);
 	return 0;
@@ -504,6 +507,11 @@ static int end_pair(struct stalls *stalls, struct log_task *task, const struct r
 		*ret_pair = end->ts - begin->ts;
 	else if (!slow)
 		return 0;
+	if (!slow && begin == task_log_newest(task)) {
+		task_log_end_newest(task, end);
+		log_pair(begin)->within = place;
+		return 0;
+	}
 	/* The begin stays open meanwhile, so that keep_side() may drop it for room. */
 	task->nr_open++;
 	ret = keep_side(stalls, task, LOG_END, end, &entry);
@@ -511,6 +519,9 @@ static int end_pair(struct stalls *stalls, struct log_task *task, const struct r
 		return ret == -E2BIG ? 0 : ret;
 	task->nr_open--;
 	log_pair(entry)->partner = begin;
+	log_pair(entry)->start = begin->ts;
+	log_pair(entry)->nid = log_pair(begin)->nid;
+	log_pair(entry)->priority = log_pair(begin)->priority;
 	log_pair(entry)->within = place;
 	log_pair(begin)->partner = entry;
 	if (slow)

@@ -125,6 +125,23 @@ bool task_log_add_chunk(struct task_log *log, struct log_task *task)
 	return true;
 }
 
+void task_log_end_newest(struct log_task *task, const struct record *record)
+{
+	struct log_chunk *chunk = task->newest;
+	struct log_entry *entry = chunk->last;
+	size_t space = task_log_space(sizeof(struct log_pair));
+
+	chunk->used -= entry->space - space;
+	entry->kind = LOG_END;
+	entry->ts = task->last = record->ts;
+	entry->cpu = record->cpu;
+	entry->event = record->event;
+	entry->size = 0;
+	entry->space = (uint16_t)space;
+	entry->has_stack = false;
+	log_pair(entry)->partner = entry;
+}
+
 void task_log_set_slow(struct log_task *task, struct log_entry *entry, uint32_t losses)
 {
 	entry->slow = true;

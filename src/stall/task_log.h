@@ -64,10 +64,14 @@ struct log_window {
 struct log_pair {
 	uint64_t shrinker;
 	uint64_t callback;
-	struct log_entry *partner; /* NULL: there is none, or it was dropped */
-	struct log_entry *events;  /* of an end, as log_window.events */
-	bool within;		   /* of an end: another begin of the task is still open */
-	uint64_t payload[];	   /* log_entry.size bytes */
+	uint64_t start; /* ns: of the begin */
+	/* NULL: there is none, or it was dropped. An end whose begin is not kept is its own. */
+	struct log_entry *partner;
+	struct log_entry *events; /* of an end, as log_window.events */
+	int16_t nid;		  /* of slab's begin, as struct record_fields */
+	int16_t priority;
+	bool within;	    /* of an end: another begin of the task is still open */
+	uint64_t payload[]; /* log_entry.size bytes */
 };
 
 struct log_off_cpu {
@@ -221,6 +225,14 @@ static inline struct log_entry *task_log_append(struct log_task *task, enum log_
 	return entry;
 }
 
+/**
+ * task_log_end_newest - the newest entry, a begin, becomes the end of its pair, without payload
+ * @record: of the end
+ *
+ * A fast pair with nothing inside needs no more than its times: most are so.
+ */
+void task_log_end_newest(struct log_task *task, const struct record *record);
+
 /** task_log_set_slow - the last entry is slow; @losses: of records, so far */
 void task_log_set_slow(struct log_task *task, struct log_entry *entry, uint32_t losses);
 
@@ -326,7 +338,7 @@ static inline uint64_t log_start(struct log_entry *entry)
 	if (entry->kind == LOG_WINDOW)
 		return log_window(entry)->calltime;
 	if (entry->kind == LOG_END && log_pair(entry)->partner)
-		return log_pair(entry)->partner->ts;
+		return log_pair(entry)->start;
 	return entry->kind == LOG_SUM ? log_sum(entry)->start : entry->ts;
 }
 

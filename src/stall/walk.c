@@ -195,11 +195,16 @@ static bool owns(const struct walk *walk, const struct level *level, const struc
 
 static void walk_pair(struct walk *walk, struct log_entry *end)
 {
+	const struct log_pair *pair = log_pair(end);
 	struct record record;
 
+	if (walk->plan->events[end->event].id == EVENT_SLAB_END) {
+		details_slab(&walk->sum.details, pair->nid, pair->priority);
+		return;
+	}
 	read_logged_event(walk, end, &record);
 	details_event(&walk->sum.details, walk->plan, walk->resolver, &record);
-	read_logged_event(walk, log_pair(end)->partner, &record);
+	read_logged_event(walk, pair->partner, &record);
 	details_event(&walk->sum.details, walk->plan, walk->resolver, &record);
 }
 

@@ -113,6 +113,18 @@ UNIT_TEST(test_who_makes_room)
 	assert_int_equal(stalls_limited(run.stalls), 0);
 }
 
+/* A fast pair takes 96 bytes: 2000 of them in 256 KiB cost no line. With payload they would. */
+UNIT_TEST(test_room_for_fast_pairs)
+{
+	start_with(256 * KIB, LINES);
+	play("user 950");
+	for (int i = 0; i < 2000; i++)
+		playf("pair %d-%d shr=1", 1000 + 2 * i, 1001 + 2 * i);
+	play("alloc 900-6000");
+	assert_string_equal(notes.text, "7:900-6000 W900-6000(950)");
+	assert_int_equal(run.nr_pairs, 2000);
+}
+
 /* A begin that was dropped has no pair; each pair that was not is told, also if its end made room. */
 UNIT_TEST(test_pairs_without_room)
 {
