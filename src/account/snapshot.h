@@ -36,7 +36,7 @@ struct account {
 	uint64_t dropped_stalls;
 	struct snapshot now, before; /* before: when the interval began */
 	bool begins_interval;	     /* now does */
-	struct snapshot shown;	     /* the tables of account_tables(), with the names of now */
+	struct snapshot shown;	     /* the result of account_tables(), with the present names */
 };
 
 void snapshot_free(struct snapshot *snapshot);

@@ -18,8 +18,8 @@
 #define COUNT_BYTES  4		 /* before the first chunk */
 #define CHUNK_HEADER 8		 /* sizes: compressed, and of the data */
 #define CHUNK_PAGES  10		 /* trace-cmd makes chunks of so many */
-#define CHUNK_MIN    (5u << 20)	 /* as many of the largest that memory pages of 4 KiB allow */
-#define CHUNK_MAX    (80u << 20) /* and those of 64 KiB */
+#define CHUNK_MIN    (5u << 20)	 /* of the largest pages, with memory pages of 4 KiB */
+#define CHUNK_MAX    (80u << 20) /* the same with those of 64 KiB */
 #define PAGE_PACKED  4		 /* bytes in the file that a page takes at least: its time stamp */
 
 struct codec {

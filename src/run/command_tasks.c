@@ -7,7 +7,7 @@
 
 struct command_tasks {
 	const struct plan *plan;
-	bool all;			/* a damaged capture: COMMAND's number is no task's */
+	bool all;			/* a damaged capture: COMMAND's pid is no task's number */
 	bool lost;			/* records among which a fork of COMMAND may be */
 	uint64_t tasks[TASKS_MAX / 64]; /* a bit each */
 };

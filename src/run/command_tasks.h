@@ -22,7 +22,7 @@ void command_tasks_free(struct command_tasks *tasks);
 /** command_tasks_see - note what a record tells, in order of time: forks, exits and losses */
 void command_tasks_see(struct command_tasks *tasks, const struct record *record);
 
-/** command_tasks_has - is the record of one of them? One of an interrupt is not. */
+/** command_tasks_has - is the record of one of these tasks? An interrupt's record is not. */
 bool command_tasks_has(const struct command_tasks *tasks, const struct record *record);
 
 #endif

@@ -246,8 +246,8 @@ static int make_live_loop(struct live *live)
 /* ---- resources ---- */
 
 /*
- * Does all slow or fallible work before the first change of tracing. @whole: -w keeps a list of
- * functions, and one that is read in parts may be incomplete.
+ * Does all slow or fallible work before the first change of tracing. @whole: read the list of
+ * functions as a whole, which -w keeps
  */
 static int plan_run(struct live *live, bool whole)
 {

@@ -58,9 +58,9 @@ void tracing_free(struct tracing *tracing);
 int tracing_set_up(struct tracing *tracing, const struct session_request *extra);
 
 /**
- * tracing_make_loop - make the loop, which COMMAND's end ends
+ * tracing_make_loop - make the loop; the end of COMMAND stops it
  * @context: of the callbacks
- * @output: the end of the output's reader ends it as well
+ * @output: the loop also stops when the output's reader goes
  */
 int tracing_make_loop(struct tracing *tracing, const struct loop_callbacks *callbacks,
 		      void *context, bool output);

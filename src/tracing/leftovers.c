@@ -85,7 +85,10 @@ int leftovers_remove_names(char *dir, bool *found, struct failure *failure)
 
 	if (ret)
 		return ret == -ENOMEM ? session_no_memory(failure) : 0;
-	/* The instance is busy as long as it has a histogram, the probe as it is enabled in there. */
+	/*
+	 * The instance is busy as long as it has a histogram, and the probe as long as it is
+	 * enabled there.
+	 */
 	for (int i = 0; i < 2 * HISTOGRAM_COUNT && !ret; i++) {
 		const struct catalog_histogram *histogram = &catalog_histograms[i / 2];
 		char path[PATH_MAX];

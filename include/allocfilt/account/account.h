@@ -52,7 +52,7 @@ struct account_dropped {
 };
 
 struct account_tables {
-	const struct account_site *sites; /* as account_tables() was asked to sort them */
+	const struct account_site *sites; /* in the order asked of account_tables() */
 	size_t nr_sites;
 	const struct account_process *processes; /* most pages first */
 	size_t nr_processes;
@@ -96,11 +96,11 @@ void account_stall(struct account *account, const struct named_stall *named);
  */
 int account_read(struct account *account, char *texts[HISTOGRAM_COUNT], uint64_t ts);
 
-/** account_begin_interval - account_tables() of an interval begin with what was read last */
+/** account_begin_interval - begin the next interval with the counts of the last account_read() */
 void account_begin_interval(struct account *account);
 
 /**
- * account_tables - as they were last read; valid until the next call of account_tables() or account_read()
+ * account_tables - the tables of the last account_read(); valid until either is called again
  * @interval: since account_begin_interval(), else since the start
  *
  * Returns 0 or -ENOMEM.
