@@ -21,9 +21,9 @@ struct guard {
 	bool is_off;		   /* the events are to be off */
 	bool off[PLAN_EVENTS_MAX]; /* these events are off, by their place in the plan */
 	unsigned int quiet;	   /* minutes in a row */
-	unsigned int tenths; /* hundredths of a percent of a CPU that the latest minute took */
-	uint64_t since;	     /* ns, CLOCK_MONOTONIC: when the present minute began */
-	uint64_t cpu;	     /* ns: our CPU time then */
+	unsigned int tenths;	   /* of a percent of a CPU, that the latest minute took */
+	uint64_t since;		   /* ns, CLOCK_MONOTONIC: when the present minute began */
+	uint64_t cpu;		   /* ns: our CPU time then */
 	/* Each is logged once. */
 	bool reported_off, reported_on, reported_failure;
 };

@@ -7,8 +7,8 @@
 #include "allocfilt/run/run.h"
 
 /*
- * Tracing a running kernel. All resources are allocated once by live_new(); live_trace() may then
- * run several times, with pauses in which another user traces.
+ * Tracing a running kernel. live_new() allocates all that reading records needs; live_trace() may then
+ * run several times, with pauses in which another user traces, and opens the kernel's buffers each time.
  */
 
 struct live;

@@ -19,7 +19,7 @@
 struct pipeline;
 
 /**
- * pipeline_new - allocate all memory of the run, read formats and symbols
+ * pipeline_new - allocate the memory that records need, read formats; of a capture symbols, too
  * @form: of the output; NULL: that of the options
  *
  * The arguments must outlive the pipeline. Returns 0, or -errno with @failure (3 where kallsyms shows

@@ -11,14 +11,14 @@
 #include "stall/details.h"
 
 /*
- * The one place where records wait: a log for each task, and for the interrupts of each CPU. Entries
- * are in order of time and stay where they are until they are dropped, so they may point to each
- * other. Logs consist of chunks of one pool. All memory is allocated at the start, within the limit
- * that the user sets.
+ * Records wait for the end of their outermost window in a log of their task; the interrupts of each CPU
+ * have one, too. Entries are in order of time and stay where they are until they are dropped, so they
+ * may point to each other. Logs consist of chunks of one pool. All memory is allocated at the start,
+ * within the limit that the user sets: one task for each 2 KiB of it, and chunks.
  */
 
 #define TASK_LOG_CHUNK	  4032 /* bytes of entries in a chunk; with its head 4 KiB, nearly */
-#define TASK_LOG_OPEN_MAX 16   /* begins without their end, per task */
+#define TASK_LOG_OPEN_MAX 16   /* begins without their end, per task: one more drops the oldest */
 #define TASK_LOG_SIZES	  64   /* tasks with this many chunks and more share a list */
 
 enum log_kind {

@@ -43,7 +43,7 @@ struct account_process {
 	uint64_t waited; /* ns */
 };
 
-/* Counts that no row has: the kernel's table of the histogram was full. */
+/* Counts that no row has: the kernel's table of the histogram was full, or ours of processes. */
 struct account_dropped {
 	uint64_t sites;	    /* allocations of objects */
 	uint64_t pages;	    /* allocations of pages, fallbacks, refills and drains */

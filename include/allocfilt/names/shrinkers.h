@@ -10,7 +10,7 @@
 
 /*
  * Names of shrinkers: the callback's, and for the shrinker of a superblock also the superblock's,
- * which comes from our kprobe. The key is the shrinker's address; if another superblock reuses an
+ * which comes from our probe (probe.h). The key is the shrinker's address; if another superblock reuses an
  * address, it gets a new entry.
  */
 
@@ -27,7 +27,7 @@
 struct shrinker_names *shrinker_names_new(int mounts, struct resolver *resolver);
 void shrinker_names_free(struct shrinker_names *names);
 
-/** shrinker_names_see - accept a record of our kprobe, in order: it names a shrinker from now on */
+/** shrinker_names_see - accept a record of our probe, in order: it names a shrinker from now on */
 void shrinker_names_see(struct shrinker_names *names, const struct record *record);
 
 /**

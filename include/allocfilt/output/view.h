@@ -15,10 +15,7 @@
 #include "allocfilt/stats/summary.h"
 #include "allocfilt/stats/units.h"
 
-/*
- * The output in one of several forms (-f), the summary, and the metrics. A form implements the
- * callbacks it needs for windows, pairs, stalls and the summary; the caller does not know the form.
- */
+/* The counts of a run as the summary and the metrics show them. */
 
 struct journal_counts {
 	uint64_t entries;   /* written */

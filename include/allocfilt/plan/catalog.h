@@ -65,7 +65,7 @@ enum phase_part {
 	PART_SLAB, /* outside of shrinkers: looking for them, locks */
 	PART_INACTIVE_LIST,
 	PART_ACTIVE_LIST,
-	PART_SHORT_RUNS, /* fast windows of functions that work on one memcg's lists */
+	PART_SHORT_RUNS, /* own time of one memcg's lists: functions inside were fast */
 	PART_THROTTLE,
 	PART_SOFT_LIMIT, /* own time of soft limit reclaim */
 	PHASE_PARTS,

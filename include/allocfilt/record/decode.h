@@ -17,7 +17,7 @@ struct decode;
 #define DECODE_FUNCGRAPH_EXIT (-1)
 #define DECODE_PRINT	      (-2)
 #define DECODE_IGNORE	      (-3) /* known types without a use: dropped, and not counted */
-#define DECODE_SUPERBLOCK     (-4) /* our probe, see probes.h */
+#define DECODE_SUPERBLOCK     (-4) /* our probe, see probe.h */
 #define DECODE_STACK	      (-5) /* kernel_stack */
 
 /**
@@ -86,7 +86,7 @@ bool decode_task(const struct decode *decode, uint64_t ts, const void *data, siz
 
 /** decode_unknown - records whose type has no format, and the type of the first of them */
 uint64_t decode_unknown(const struct decode *decode, int *first_type);
-/** decode_damaged - records shorter than the fields of their format */
+/** decode_damaged - records shorter than their fields, and windows of impossible times */
 uint64_t decode_damaged(const struct decode *decode);
 
 #endif

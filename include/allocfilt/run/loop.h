@@ -7,7 +7,7 @@
 #include "allocfilt/run/run.h"
 
 /*
- * The one place where the program waits: epoll over descriptors, a timer tick and signals.
+ * The place where a run waits for records: epoll over descriptors, a timer tick and signals.
  */
 
 struct loop;

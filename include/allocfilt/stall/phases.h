@@ -8,8 +8,8 @@
 #include "allocfilt/plan/catalog.h"
 
 /*
- * Phases: where the time of a stall went. Each nanosecond is counted once, for the innermost run
- * around it that was recorded, so that the phases add up to the duration of the stall.
+ * Phases: where the time of a stall went. Each nanosecond is counted once, for the innermost window
+ * or pair around it that was recorded, so that the phases add up to the duration of the stall.
  */
 
 struct phases {
