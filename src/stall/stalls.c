@@ -262,8 +262,10 @@ static int drop_for_room(struct stalls *stalls, struct log_task *task)
 	struct log_task *victim = task_log_largest(&stalls->log);
 
 	if (victim) {
+		/* fold_oldest() has looked through the whole log: a chunk alone is not worth that. */
 		if (!fold_oldest(stalls, victim))
-			task_log_drop_oldest(&stalls->log, victim);
+			for (unsigned int chunks = victim->nr_chunks / 8 + 1; chunks; chunks--)
+				task_log_drop_oldest(&stalls->log, victim);
 		return 0;
 	}
 	/* Each task has one chunk at most. */

@@ -10,23 +10,23 @@
 #include "allocfilt/stall/stall.h"
 
 /*
- * Records wait in the log of their task, raw, until its outermost window ends. If that window is fast,
- * the log is emptied. If it is slow, it is a stall: one walk over the log says which windows and pairs
- * are inside, which events they own and where the time went. Before, records wait in their page, for the
- * order of time alone (merge.h).
+ * Records wait in the log of their task, raw, until its outermost window ends. If that window is
+ * fast, the log is emptied. If it is slow, it is a stall: one walk over the log says which windows
+ * and pairs are inside, which events they own and where the time went. Before, records wait in
+ * their page, for the order of time alone (merge.h).
  *
- * A window of depth 0 is an outermost one. The window around one of another depth may never arrive: its
- * record was lost, tracing began in the middle, or another user of function_graph adds to the depth.
- * Then it is a stall of its own, with its depth. It ends when a window of depth 0 ends that does not
- * contain it; when its task was silent for STALL_PATIENCE; when the window itself is as old as that, if
- * records were lost since or windows of this run had gaps in their depths; and at the end of the run. In
- * interrupts it ends when a window ends that does not contain it. A pair of events is treated
- * likewise; it is an outermost one where functions cannot be traced and no other pair of the task is
- * open.
+ * A window of depth 0 is an outermost one. The window around one of another depth may never arrive:
+ * its record was lost, tracing began in the middle, or another user of function_graph adds to the
+ * depth. Then it is a stall of its own, with its depth. It ends when a window of depth 0 ends that
+ * does not contain it; when its task was silent for STALL_PATIENCE; when the window itself is as
+ * old as that, if records were lost since or windows of this run had gaps in their depths; and at
+ * the end of the run. In interrupts it ends when a window ends that does not contain it. A pair of
+ * events is treated likewise; it is an outermost one where functions cannot be traced and no other
+ * pair of the task is open.
  *
  * The memory of all logs has one limit. Where it is reached, the task with the longest log first folds
  * windows that have ended into sums, in which single windows and events are shown no more. Then it drops
- * its oldest records, and stalls that began before the last of these are incomplete. At the limit of
+ * the oldest eighth of it, and stalls that began before the end of that are incomplete. At the limit of
  * tasks the one without a record for longest loses its log in the same way, one in whose log nothing
  * slow waits before others.
  */
