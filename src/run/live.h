@@ -7,8 +7,9 @@
 #include "allocfilt/run/run.h"
 
 /*
- * Tracing a running kernel. live_new() allocates all that reading records needs; live_trace() may then
- * run several times, with pauses in which another user traces, and opens the kernel's buffers each time.
+ * Tracing a running kernel. live_new() allocates all that reading records needs; live_trace() may
+ * then run several times, with pauses in which another user traces, and opens the kernel's buffers
+ * each time.
  */
 
 struct live;

@@ -13,7 +13,9 @@
 
 /*
  * Connects the stages, for a running kernel and for a capture alike: pages to records in order of
- * time, to windows and pairs of events, to stalls, to output and summary.
+ * time, to windows and pairs of events, to stalls, to output and summary. Stalls shorter than
+ * config_report() are counted and not shown; run/selection.h chooses among the others. A record
+ * allocates nothing, unless it is the first of an unknown type.
  */
 
 struct pipeline;

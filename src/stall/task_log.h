@@ -11,10 +11,10 @@
 #include "stall/details.h"
 
 /*
- * Records wait for the end of their outermost window in a log of their task; the interrupts of each CPU
- * have one, too. Entries are in order of time and stay where they are until they are dropped, so they
- * may point to each other. Logs consist of chunks of one pool. All memory is allocated at the start,
- * within the limit that the user sets: one task for each 2 KiB of it, and chunks.
+ * Records wait for the end of their outermost window in a log of their task; the interrupts of each
+ * CPU have one, too. Entries are in order of time and stay where they are until they are dropped,
+ * so they may point to each other. Logs consist of chunks of one pool. All memory is allocated at
+ * the start, within the limit that the user sets: one task for each 2 KiB of it, and chunks.
  */
 
 #define TASK_LOG_CHUNK	  4032 /* bytes of entries in a chunk; with its head 4 KiB, nearly */

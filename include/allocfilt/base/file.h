@@ -9,8 +9,8 @@
 #include <sys/types.h>
 
 /*
- * Files. Functions return 0 or -errno, if they do not say otherwise. @path is below @dir, or by itself
- * if @dir is NULL.
+ * Files. Functions return 0 or -errno, if they do not say otherwise. @path is below @dir, or by
+ * itself if @dir is NULL.
  */
 
 #define FILE_TEXT_MAX (64 << 20) /* bytes: larger than any text that we read */

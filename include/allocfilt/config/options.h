@@ -192,7 +192,8 @@ uint64_t config_report(const struct options *options, bool capture);
  * config_check_report - is config_report() 0, or at least the threshold?
  * @threshold: ns
  *
- * The kernel records no window shorter than the threshold. Returns 0, or -errno with @failure (status 2).
+ * The kernel records no window shorter than the threshold. Returns 0, or -errno with @failure
+ * (status 2).
  */
 int config_check_report(const struct options *options, bool capture, uint64_t threshold,
 			struct failure *failure);

@@ -10,8 +10,8 @@
 
 /*
  * Names of shrinkers: the callback's, and for the shrinker of a superblock also the superblock's,
- * which comes from our probe (probe.h). The key is the shrinker's address; if another superblock reuses an
- * address, it gets a new entry.
+ * which comes from our probe (probe.h). The key is the shrinker's address; if another superblock
+ * reuses an address, it gets a new entry.
  */
 
 #define SHRINKER_NAMES_MAX 1024 /* superblocks */

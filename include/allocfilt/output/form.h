@@ -9,8 +9,8 @@
 #include "allocfilt/output/view.h"
 
 /*
- * The output in one of several forms (-f). A form implements the callbacks of struct output_ops that it
- * needs; the caller does not know the form.
+ * The output in one of several forms (-f). A form implements the callbacks of struct output_ops
+ * that it needs; the caller does not know the form.
  */
 
 /* A form that replaces that of -f. */

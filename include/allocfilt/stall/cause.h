@@ -9,8 +9,8 @@
 
 /*
  * The cause of a stall: a chain from the whole downwards. Each step is a part of the step before it
- * and at least half of the stall, so the chain is never a guess. CAUSE_MIXED has no chain: the two groups
- * with most time are named.
+ * and at least half of the stall, so the chain is never a guess. CAUSE_MIXED has no chain: the two
+ * groups with most time are named.
  */
 
 struct cause_step {
@@ -23,8 +23,8 @@ struct cause_step {
 #define CAUSE_STEPS_MAX 4
 
 /*
- * A cause is the group of phases with at least half of the stall. If there is none, or if that is the
- * rest, a state other than running that has half is the cause. CAUSE_MIXED: no group and no
+ * A cause is the group of phases with at least half of the stall. If there is none, or if that is
+ * the rest, a state other than running that has half is the cause. CAUSE_MIXED: no group and no
  * state has half. Its number is that of STATE_RAN, which is no cause.
  */
 #define CAUSE_OF_STATE(state) (PHASE_GROUPS + (state))
