@@ -658,7 +658,7 @@ void pipeline_switch_events(struct pipeline *pipeline, const bool *off)
 	}
 	pipeline->had_events_off = pipeline->had_events_off || pipeline->events_off;
 	if (pipeline->sched_is_off)
-		stalls_sched_stop(pipeline->stalls, pipeline->newest);
+		stalls_sched_stop(pipeline->stalls);
 	clock_gettime(CLOCK_REALTIME, &now);
 	pipeline->switched_at = now.tv_sec * NS_PER_SECOND + now.tv_nsec;
 }

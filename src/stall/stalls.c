@@ -36,8 +36,7 @@ struct stalls {
 	uint64_t *lost_at;	/* ns, by place of a CPU: time of the newest loss */
 	uint64_t lost_last;	/* ns: of all CPUs */
 	uint32_t losses;
-	bool gaps;	      /* in depth: somebody else uses function_graph as well */
-	uint64_t sched_since; /* ns: of the first switch; UINT64_MAX: there was none */
+	bool gaps; /* in depth: somebody else uses function_graph as well */
 	struct sched_counts sched;
 	uint64_t limited;
 };
@@ -57,7 +56,7 @@ struct stalls *stalls_new(const struct plan *plan, const struct data_source *sou
 	stalls->stacks = resolver_stacks(resolver);
 	stalls->ended = ended;
 	stalls->context = context;
-	stalls->sched_since = UINT64_MAX;
+	stalls->walk.off_cpu_from = UINT64_MAX;
 	stalls->walk.plan = plan;
 	stalls->walk.decode = decode;
 	stalls->walk.resolver = resolver;
@@ -96,7 +95,6 @@ static int end_stall(struct stalls *stalls, struct log_task *task, struct log_cu
 				       log_window(end.entry)->depth :
 				       stalls->plan->function_graph || log_pair(end.entry)->within;
 	stall->incomplete |= stalls->lost_last > stall->start || task->dropped_at > stall->start;
-	stall->off_cpu = stall->start >= stalls->sched_since;
 	stalls->limited += task->dropped_at > stall->start || stalls->walk.sum.unnamed;
 	details_tell(&stalls->walk.sum.details, task->dropped_at <= stall->start, stall);
 	return stalls->ended(stalls->context, stall);
@@ -562,8 +560,8 @@ static int leave_cpu(struct stalls *stalls, const struct record *record)
 	struct log_task *task;
 	int ret;
 
-	if (stalls->sched_since == UINT64_MAX)
-		stalls->sched_since = record->ts;
+	if (stalls->walk.off_cpu_from == UINT64_MAX)
+		stalls->walk.off_cpu_from = record->ts;
 	if (!record->tid)
 		return 0;
 	if (prev_state & (PREV_DEAD | PREV_ZOMBIE)) {
@@ -618,10 +616,9 @@ int stalls_sched(struct stalls *stalls, const struct record *record)
 	return ret;
 }
 
-void stalls_sched_stop(struct stalls *stalls, uint64_t ts)
+void stalls_sched_stop(struct stalls *stalls)
 {
-	stalls->walk.off_cpu_from = ts;
-	stalls->sched_since = UINT64_MAX;
+	stalls->walk.off_cpu_from = UINT64_MAX;
 }
 
 const struct sched_counts *stalls_sched_counts(const struct stalls *stalls)

@@ -414,6 +414,11 @@ void walk_stall(struct walk *walk, struct log_cursor end, struct stall *stall)
 	if (entry->kind == LOG_END)
 		walk_pair(walk, entry);
 	walk_back(walk, end, 1);
+	stall->off_cpu = stall->start >= walk->off_cpu_from;
+	if (!stall->off_cpu) {
+		phases_merge_states(&sum->phases);
+		sum->nr_sleeps = 0;
+	}
 	sort_slices(sum->shrinkers, sum->nr_shrinkers);
 	sort_slices(sum->sleeps, sum->nr_sleeps);
 	stall->phases = sum->phases;

@@ -56,7 +56,7 @@ struct walk {
 	struct decode *decode;
 	struct resolver *resolver;
 	uint64_t edge;	       /* ns by which a window may have begun before its calltime */
-	uint64_t off_cpu_from; /* ns: switches before it do not count */
+	uint64_t off_cpu_from; /* ns: of the first switch; UINT64_MAX: there was none */
 	bool gap;	       /* a window of a depth in between was missing */
 	uint64_t start;	       /* ns: of the stall, or of the stretch of the log */
 	uint64_t end;

@@ -433,7 +433,7 @@ static int put_item(struct item *item, const char *name, uint64_t depth)
 	else if (!strcmp(name, "lostall"))
 		stalls_lost_all(run.stalls, record->ts);
 	else if (!strcmp(name, "stop"))
-		stalls_sched_stop(run.stalls, record->ts);
+		stalls_sched_stop(run.stalls);
 	else
 		fail_msg("no such item: %s", name);
 	return 0;

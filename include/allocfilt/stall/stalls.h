@@ -72,7 +72,7 @@ void stalls_lost(struct stalls *stalls, int cpu, uint64_t ts);
 int stalls_sched(struct stalls *stalls, const struct record *record);
 
 /** stalls_sched_stop - the scheduler's events are off until the next one: states are not known */
-void stalls_sched_stop(struct stalls *stalls, uint64_t ts);
+void stalls_sched_stop(struct stalls *stalls);
 
 /** stalls_lost_all - from @ts on act as if every CPU had lost records there */
 void stalls_lost_all(struct stalls *stalls, uint64_t ts);
