@@ -517,10 +517,10 @@ static void test_half_of_a_size_without_memory(void **state)
 	assert_non_null(strstr(captured(), "a buffer of 1024 KiB for each CPU, not 4096; "));
 	assert_value("buffer_size_kb", "1027");
 	fake.buffer_max_kb = 0;
-	usleep(59000000);
+	usleep(30000000);
 	session_grow_buffer(session);
 	assert_value("buffer_size_kb", "1027");
-	usleep(2000000);
+	usleep(31000000);
 	session_grow_buffer(session);
 	assert_value("buffer_size_kb", "4099");
 	end_as_found();
