@@ -466,22 +466,16 @@ sub functions_in {
 	return map { ([$node, $_], functions_in($_)) } grep { !$_->{pair} } @{$node->{children}};
 }
 
-# Lets a function begin at another time: it takes the pairs before it that lie inside, or gives back
-# that many. Returns how many it took.
+# Lets a function begin earlier: it takes the pairs before it that lie inside.
 sub begin_at {
-	my ($parent, $node, $start, $give) = @_;
+	my ($parent, $node, $start) = @_;
 	my $list = $parent->{children};
 	my ($at) = grep { $list->[$_] == $node } 0 .. $#$list;
 	my $take = 0;
 
 	$node->{start} = $start;
-	if ($give) {
-		splice @$list, $at, 0, splice @{$node->{children}}, 0, $give;
-		return 0;
-	}
 	$take++ while $take < $at && ($list->[$at - $take - 1]{middle} // 0) >= $start;
 	unshift @{$node->{children}}, splice @$list, $at - $take, $take;
-	return $take;
 }
 
 # A function whose record is late began and ended before its times by the text: it may have pairs and
@@ -493,7 +487,8 @@ sub shift_late {
 
 	for my $late (functions_in($root)) {
 		my ($parent, $node) = @$late;
-		my $start = $node->{start};
+		my ($start, @outside) = ($node->{start}, @{$parent->{children}});
+		my @inside = @{$node->{children}};
 		my $best;
 
 		last unless @$differing;
@@ -501,11 +496,13 @@ sub shift_late {
 			       map { ($_->[0] + $_->[2]) / 2 } @{$spans // []});
 		for my $to (map { ($_ - 0.001, $_ - 0.001 - $node->{ns} / 1000) } @middles) {
 			next if $to >= $start || $to < $start - LATE;
-			my $taken = begin_at($parent, $node, $to);
+			begin_at($parent, $node, $to);
 			my ($now) = differences($root, $stall, $spans);
 
 			($best, $differing) = ($to, $now) if excess($now) < excess($differing);
-			begin_at($parent, $node, $start, $taken);
+			$node->{start} = $start;
+			@{$parent->{children}} = @outside;
+			@{$node->{children}} = @inside;
 		}
 		next unless defined $best;
 		begin_at($parent, $node, $best);
