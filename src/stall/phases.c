@@ -32,18 +32,6 @@ void phases_add(struct phases *phases, const struct phases *more)
 		}
 }
 
-void phases_merge_states(struct phases *phases)
-{
-	PHASES_FOREACH(group, phases)
-		for (int part = 0; part < phases_parts(group); part++) {
-			uint64_t *ns = phases->ns[group][part];
-
-			ns[STATE_RAN] += ns[STATE_WAITED] + ns[STATE_BLOCKED] + ns[STATE_SLEPT];
-			ns[STATE_WAITED] = ns[STATE_BLOCKED] = ns[STATE_SLEPT] = 0;
-		}
-	phases->states = 1u << STATE_RAN;
-}
-
 uint64_t phases_largest(const struct phases *phases, enum phase_group *ret_group,
 			enum phase_part *ret_part)
 {

@@ -242,7 +242,7 @@ static void walk_off_cpu(struct walk *walk, struct log_entry *entry)
 	const struct log_off_cpu *off_cpu = log_off_cpu(entry);
 	uint64_t came = off_cpu->came, woken = came;
 
-	if (entry->ts < walk->off_cpu_from)
+	if (!walk->off_cpu)
 		return;
 	if (!came) {
 		walk->sum.incomplete |= entry->ts > walk->start && entry->ts < walk->at;
@@ -275,13 +275,15 @@ static void add_summed(struct walk *walk, struct stall_slice slice, bool is_time
 	set_work(&level, innermost(walk), walk->plan);
 	slice.group = level.work.group;
 	slice.part = level.work.part;
+	if (!walk->off_cpu)
+		slice.state = STATE_RAN;
 	if (is_time)
 		phases_spend(&sum->phases, slice.group, slice.part, slice.state, slice.ns);
 	if (is_time && level.work.shrinker)
 		add_shrinker(sum, &level.work, slice.ns, 0);
 	if (slice.shrinker)
 		add_shrinker(sum, &level.work, slice.ns, slice.count);
-	if (slice.function)
+	if (slice.function && walk->off_cpu)
 		add_slice(sum, sum->sleeps, &sum->nr_sleeps, &slice);
 }
 
@@ -385,6 +387,7 @@ static void begin_walk(struct walk *walk, uint64_t start, uint64_t end)
 {
 	memset(&walk->sum, 0, offsetof(struct stall_sum, shrinkers));
 	walk->start = start;
+	walk->off_cpu = start >= walk->off_cpu_from;
 	walk->end = walk->at = end;
 	walk->windows = NULL;
 	walk->levels[0] = (struct level){
@@ -414,11 +417,6 @@ void walk_stall(struct walk *walk, struct log_cursor end, struct stall *stall)
 	if (entry->kind == LOG_END)
 		walk_pair(walk, entry);
 	walk_back(walk, end, 1);
-	stall->off_cpu = stall->start >= walk->off_cpu_from;
-	if (!stall->off_cpu) {
-		phases_merge_states(&sum->phases);
-		sum->nr_sleeps = 0;
-	}
 	sort_slices(sum->shrinkers, sum->nr_shrinkers);
 	sort_slices(sum->sleeps, sum->nr_sleeps);
 	stall->phases = sum->phases;
@@ -430,6 +428,7 @@ void walk_stall(struct walk *walk, struct log_cursor end, struct stall *stall)
 	stall->nr_events = sum->nr_events;
 	stall->incomplete = sum->incomplete;
 	stall->windows = walk->windows;
+	stall->off_cpu = walk->off_cpu;
 }
 
 static void add_to_sum(struct log_sum *sum, const struct stall_slice *slice)

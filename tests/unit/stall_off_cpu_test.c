@@ -125,7 +125,8 @@ UNIT_TEST(test_unknown)
 	start(PHASES);
 	play("alloc 1000-1200");
 	assert_false(run.last.off_cpu);
-	play("off 1250-1260 state=1 in=0x40, off 1270-1280, alloc 1210-1400");
+	/* Then it does not lack a switch either. */
+	play("off 1250-1260 state=1 in=0x40, off 1270-1280, leave 1290, alloc 1210-1400");
 	assert_false(run.last.off_cpu);
 	play("off 1450-1460, alloc 1410-1600");
 	assert_true(run.last.off_cpu);
@@ -139,7 +140,7 @@ UNIT_TEST(test_unknown)
 	play("off 2310-2320 state=1, alloc 2305-2500, alloc 2500-2600");
 	assert_true(run.last.off_cpu);
 	assert_string_equal(notes.text, "7:2305-2500 rest=185 rest~S=10 | 7:2500-2600 rest=100");
-	assert_int_equal(stalls_sched_counts(run.stalls)->switches, 12);
+	assert_int_equal(stalls_sched_counts(run.stalls)->switches, 13);
 	assert_int_equal(stalls_sched_counts(run.stalls)->wakeups, 0);
 	play("wake 2700");
 	assert_int_equal(stalls_sched_counts(run.stalls)->wakeups, 1);

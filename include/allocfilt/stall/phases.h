@@ -49,9 +49,6 @@ uint64_t phases_total(const struct phases *phases);
 /** phases_add - add @more to @phases */
 void phases_add(struct phases *phases, const struct phases *more);
 
-/** phases_merge_states - all time becomes time of STATE_RAN: the states are not known */
-void phases_merge_states(struct phases *phases);
-
 /** phases_is_reclaim - is the group a kind of reclaim? Only these have parts. */
 static inline bool phases_is_reclaim(enum phase_group group)
 {
