@@ -30,7 +30,7 @@ use TraceText;
 my ($text_file, $threshold, $output_file) = @ARGV;
 die "usage: phases.pl TRACE.TXT THRESHOLD_US OUTPUT.JSON\n" unless defined $output_file;
 
-# How late the exit record of a function may be, in us.
+# How late the exit record of a function inside a stall may be, in us; for the outermost see same().
 use constant LATE => 10_000;
 
 # --- the tree of calls, from the text ---
