@@ -232,7 +232,7 @@ if ($live) {
 my %left;	# masked line => indices not printed yet
 push @{$left{masked($records[$_]{line})}}, $_ for 0 .. $#records;
 
-my ($last_end, %last_end, $open_task, %printed, @group) = (-1);
+my ($last_end, $of_interrupts, %last_end, $open_task, %printed, @group) = (-1, 0);
 # Is a window of the task that has not been printed yet around it? Edges are known to 1 us.
 sub is_inside {
 	my ($index, $left) = @_;
@@ -267,8 +267,15 @@ for my $line (@output) {
 		my $task = $records[$index]{task};
 		my $left = $ends_of{$task} //= [];
 
-		wrong("out of order: $line") if $index < ($last_end{$task} // -1);
-		$last_end{$task} = $index;
+		# By the text a window of an interrupt is one of the task, at a depth. It is a stall of its
+		# own, and may wait for the next interrupt of that CPU, or for the end of the run.
+		if ($index >= ($last_end{$task} // -1)) {
+			$last_end{$task} = $index;
+		} elsif ($live && $records[$index]{depth}) {
+			$of_interrupts++;
+		} else {
+			wrong("out of order: $line");
+		}
 		shift @$left while @$left && $left->[0] <= $index;
 		wrong("in the middle of another stall: $line")
 			if defined $open_task && $open_task ne $task;
@@ -288,6 +295,8 @@ for my $line (@output) {
 	}
 }
 wrong("events without a line behind them that owns them") if @group;
+wrong("$of_interrupts of ", scalar @output, " lines came after later ones of their task")
+	if $of_interrupts * 100 > @output;
 for my $index (sort { $a <=> $b } keys %must) {
 	wrong("missing: $records[$index]{line}") unless $printed{$index};
 }
