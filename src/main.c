@@ -186,7 +186,7 @@ int main(int argc, char **argv)
 	int ret;
 
 	fill_standard_descriptors();
-	log_look_for_journal();
+	log_open();
 	ret = options_parse(&options, argc, argv,
 			    options_is_account(argc, argv) ? account_form_names() :
 							     output_form_names(),
@@ -199,6 +199,8 @@ int main(int argc, char **argv)
 		ret = command_new(&command, options.command, &failure);
 	/* A closed stderr must not stop a restore. */
 	signal(SIGPIPE, SIG_IGN);
+	/* A file that reaches the limit of its size gets EFBIG, as a full disk ENOSPC. */
+	signal(SIGXFSZ, SIG_IGN);
 	/* A shell script ignores both signals for a background job. */
 	signal(SIGINT, SIG_DFL);
 	signal(SIGQUIT, SIG_DFL);

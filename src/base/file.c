@@ -5,12 +5,38 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "allocfilt/base/file.h"
 
 #define FILE_FIRST_SIZE 4096
+
+int file_reopen(int fd)
+{
+	struct stat status;
+	char path[32];
+
+	if (fstat(fd, &status))
+		return -errno;
+	/* A pseudo-terminal's other end would be that of a new one. */
+	if (!S_ISFIFO(status.st_mode) && (!isatty(fd) || status.st_rdev == makedev(5, 2)))
+		return -EINVAL;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+ssize_t file_write_now(int fd, const char *text, size_t length)
+{
+	ssize_t written = send(fd, text, length, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+	if (written < 0 && errno == ENOTSOCK)
+		written = write(fd, text, length);
+	return written < 0 ? -errno : written;
+}
 
 int file_path(char *buffer, const char *dir, const char *path)
 {

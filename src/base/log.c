@@ -1,21 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "allocfilt/base/failure.h"
+#include "allocfilt/base/file.h"
 #include "allocfilt/base/log.h"
 
 #define LOG_PREFIX   "allocfilt: "
 #define LOG_LINE_MAX (sizeof(LOG_PREFIX) + FAILURE_TEXT_MAX + 128)
 
+/* ms of waiting for a reader, in all: a slow terminal gets the lines of the set-up */
+#define LOG_PATIENCE 2000
+
 static enum log_level log_level = LOG_LEVEL_NOTICE;
 static bool log_to_journal;
+static int log_fd = STDERR_FILENO;
+static int log_patience = LOG_PATIENCE;
+static uint64_t log_dropped; /* lines, since the last one that was written */
 
 /* sd-daemon(3): the prefixes that set the priority of a line on stderr. */
 static const char *const journal_prefix[] = {
@@ -25,12 +35,14 @@ static const char *const journal_prefix[] = {
 	[LOG_LEVEL_DEBUG] = "<7>",
 };
 
-void log_look_for_journal(void)
+void log_open(void)
 {
 	const char *stream = getenv("JOURNAL_STREAM");
 	struct stat stat;
 	char own[64];
+	int fd = file_reopen(STDERR_FILENO);
 
+	log_fd = fd < 0 ? STDERR_FILENO : fd;
 	if (!stream || fstat(STDERR_FILENO, &stat))
 		return;
 	snprintf(own, sizeof(own), "%ju:%ju", (uintmax_t)stat.st_dev, (uintmax_t)stat.st_ino);
@@ -42,23 +54,60 @@ void log_set_level(enum log_level level)
 	log_level = level;
 }
 
+/* Each wait costs 1 ms more than it took, so that there is an end of them. */
+static bool log_wait(void)
+{
+	struct pollfd fd = { .fd = log_fd, .events = POLLOUT };
+	struct timespec from, now;
+
+	if (log_patience <= 0)
+		return false;
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	poll(&fd, 1, log_patience);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	log_patience -=
+		(now.tv_sec - from.tv_sec) * 1000 + (now.tv_nsec - from.tv_nsec) / 1000000 + 1;
+	return true;
+}
+
 /* One write per line: lines of two processes on one terminal or journal stay whole. */
+static bool log_write(const char *line, size_t length)
+{
+	while (length) {
+		ssize_t written = file_write_now(log_fd, line, length);
+
+		if (written >= 0) {
+			line += written;
+			length -= written;
+		} else if (written != -EINTR && (written != -EAGAIN || !log_wait())) {
+			return written != -EAGAIN; /* an error of stderr cannot be reported */
+		}
+	}
+	return true;
+}
+
 static void __attribute__((format(printf, 2, 0)))
 log_line(enum log_level level, const char *format, va_list arguments)
 {
+	const char *prefix = log_to_journal ? journal_prefix[level] : LOG_PREFIX;
 	char line[LOG_LINE_MAX];
 	size_t start, length;
 
 	if (level > log_level)
 		return;
-	start = snprintf(line, sizeof(line), "%s",
-			 log_to_journal ? journal_prefix[level] : LOG_PREFIX);
+	if (log_dropped) {
+		length = snprintf(line, sizeof(line),
+				  "%s%" PRIu64 " messages are missing here: nobody read them\n",
+				  prefix, log_dropped);
+		if (log_write(line, length))
+			log_dropped = 0;
+	}
+	start = snprintf(line, sizeof(line), "%s", prefix);
 	vsnprintf(line + start, sizeof(line) - start - 1, format, arguments);
 	length = strlen(line);
 	line[length++] = '\n';
-	/* An error of stderr cannot be reported. */
-	if (write(STDERR_FILENO, line, length) < 0)
-		return;
+	if (!log_write(line, length))
+		log_dropped++;
 }
 
 #define LOG_FUNCTION(name, level)                                                                  \

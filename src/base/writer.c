@@ -11,10 +11,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "allocfilt/base/file.h"
 #include "allocfilt/base/writer.h"
 
 struct writer {
 	int fd;
+	int own; /* file_reopen() of it, or -1 */
 	int stop_fd;
 	bool (*stop_asked)(void *context); /* NULL: a readable stop_fd asks for a stop */
 	void *context;
@@ -32,6 +34,7 @@ struct writer *writer_new(int fd, int stop_fd)
 
 	if (!writer)
 		return NULL;
+	writer->own = -1;
 	writer->stop_fd = stop_fd;
 	writer->stop_asked = NULL;
 	writer_attach(writer, fd);
@@ -44,11 +47,19 @@ static bool is_always_ready(const struct stat *status)
 	       (S_ISCHR(status->st_mode) && status->st_rdev == makedev(1, 3));
 }
 
+static void close_own(struct writer *writer)
+{
+	if (writer->own >= 0)
+		close(writer->own);
+}
+
 void writer_attach(struct writer *writer, int fd)
 {
 	struct stat status;
 
+	close_own(writer);
 	writer->fd = fd;
+	writer->own = file_reopen(fd);
 	writer->always_ready = !fstat(fd, &status) && is_always_ready(&status);
 	writer->stopped = false;
 	writer->grace = WRITER_GRACE_MS;
@@ -58,6 +69,8 @@ void writer_attach(struct writer *writer, int fd)
 
 void writer_free(struct writer *writer)
 {
+	if (writer)
+		close_own(writer);
 	free(writer);
 }
 
@@ -70,6 +83,11 @@ void writer_on_stop(struct writer *writer, bool (*asked)(void *context), void *c
 void writer_stop(struct writer *writer)
 {
 	writer->stopped = true;
+}
+
+bool writer_is_stopped(const struct writer *writer)
+{
+	return writer->stopped;
 }
 
 int writer_fd(const struct writer *writer)
@@ -95,7 +113,7 @@ static int wait_ready(struct pollfd fds[2], int timeout)
 	return ready < 0 ? -errno : ready;
 }
 
-/* Returns 0 when there is room for PIPE_BUF bytes, or when write(2) will report the failure. */
+/* Returns 0 when there may be room, or when write(2) will report the failure. */
 static int wait_for_room(struct writer *writer)
 {
 	struct pollfd fds[2] = {
@@ -105,8 +123,6 @@ static int wait_for_room(struct writer *writer)
 	int64_t from;
 	int ready, grace;
 
-	if (writer->always_ready)
-		return 0;
 	while (!writer->stopped) {
 		writer->stopped = writer->stop_asked && writer->stop_asked(writer->context);
 		if (writer->stopped)
@@ -130,26 +146,41 @@ static int wait_for_room(struct writer *writer)
 	return ready > 0 ? 0 : ready ? ready : -ETIMEDOUT;
 }
 
+/* A terminal with room for one byte is ready, and takes none if that is a newline: "\r\n". */
+static int pause_for_room(struct writer *writer)
+{
+	if (writer->stopped && --writer->grace < 0)
+		return -ETIMEDOUT;
+	poll(NULL, 0, 1);
+	return 0;
+}
+
 static int write_out(struct writer *writer, const char *text, size_t length)
 {
-	while (length) {
-		size_t part = length;
-		ssize_t written;
-		int ret = wait_for_room(writer);
+	int fd = writer->own < 0 ? writer->fd : writer->own, ret = 0;
+	bool blocks = writer->own < 0 && !writer->always_ready, full = false;
 
+	while (length) {
+		/* A pipe of another user cannot be reopened: it has room for that much if it is ready. */
+		size_t part = blocks && length > PIPE_BUF ? PIPE_BUF : length;
+		ssize_t written;
+
+		if (blocks || full)
+			ret = wait_for_room(writer);
 		if (ret)
 			return ret;
-		if (!writer->always_ready && part > PIPE_BUF)
-			part = PIPE_BUF;
-		written = write(writer->fd, text, part);
-		if (written < 0 && errno != EINTR && errno != EAGAIN)
-			return -errno;
+		written = file_write_now(fd, text, part);
+		if (written == -EAGAIN && full)
+			ret = pause_for_room(writer);
+		full = written == -EAGAIN;
+		if (written < 0 && written != -EINTR && written != -EAGAIN)
+			return written;
 		if (written > 0) {
 			text += written;
 			length -= written;
 		}
 	}
-	return 0;
+	return ret;
 }
 
 int writer_status(const struct writer *writer)

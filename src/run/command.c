@@ -20,7 +20,7 @@
 #define STATUS_NOT_FOUND      127
 
 /* SIGUSR1 asks for the summary so far, and SIGALRM ends -d; all others are for COMMAND. */
-#define SIGNALS_OF_RUN (1ull << SIGUSR1 | 1ull << SIGALRM)
+#define SIGNALS_OF_RUN (SIGNAL_BIT(SIGUSR1) | SIGNAL_BIT(SIGALRM))
 
 struct command {
 	pid_t pid;
@@ -138,7 +138,7 @@ static int pass_signal(void *context, int number)
 {
 	struct command *command = context;
 
-	if (!(SIGNALS_OF_RUN & 1ull << number))
+	if (!(SIGNALS_OF_RUN & SIGNAL_BIT(number)))
 		command_signal(command, number, signals_from_terminal(command->signals, number));
 	return 0;
 }

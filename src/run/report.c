@@ -18,8 +18,11 @@ struct writer *report_stderr(const struct run_context *run)
 {
 	struct writer *writer = writer_new(STDERR_FILENO, signals_fd(run->signals));
 
-	if (writer)
-		writer_on_stop(writer, signals_stop_asked, run->signals);
+	if (!writer)
+		return NULL;
+	writer_on_stop(writer, signals_stop_asked, run->signals);
+	if (writer_is_stopped(run->output))
+		writer_stop(writer);
 	return writer;
 }
 

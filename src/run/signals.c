@@ -7,6 +7,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "allocfilt/base/base.h"
 #include "allocfilt/run/signals.h"
 
 struct signals {
@@ -15,23 +16,31 @@ struct signals {
 	uint64_t terminal; /* mask of those that the kernel sent */
 };
 
+/* They do not end a process, cannot be blocked, or tell of an instruction that must not go on. */
+static const int not_read[] = {
+	SIGCHLD, SIGCONT, SIGURG, SIGWINCH, SIGTSTP, SIGTTIN, SIGTTOU, SIGSTOP,
+	SIGKILL, SIGSEGV, SIGBUS, SIGILL,   SIGFPE,  SIGTRAP, SIGABRT, SIGSYS,
+};
+
 int signals_block(struct signals **ret_signals)
 {
 	struct signals *signals = calloc(1, sizeof(*signals));
-	struct sigaction hangup;
+	struct sigaction found;
 	sigset_t set;
 	int error;
 
 	if (!signals)
 		return -ENOMEM;
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGQUIT);
-	sigaddset(&set, SIGALRM);
-	sigaddset(&set, SIGUSR1);
-	if (sigaction(SIGHUP, NULL, &hangup) || hangup.sa_handler != SIG_IGN)
-		sigaddset(&set, SIGHUP);
+	sigfillset(&set);
+	for (size_t i = 0; i < ARRAY_SIZE(not_read); i++)
+		sigdelset(&set, not_read[i]);
+	for (int number = 1; number <= SIGRTMAX; number++) {
+		bool needed = number == SIGINT || number == SIGTERM || number == SIGQUIT ||
+			      number == SIGALRM || number == SIGUSR1;
+
+		if (!needed && !sigaction(number, NULL, &found) && found.sa_handler == SIG_IGN)
+			sigdelset(&set, number);
+	}
 	signals->fd = sigprocmask(SIG_BLOCK, &set, NULL) ?
 			      -1 :
 			      signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -62,7 +71,7 @@ static void read_signals(struct signals *signals)
 	struct signalfd_siginfo info;
 
 	while (read(signals->fd, &info, sizeof(info)) == sizeof(info)) {
-		uint64_t bit = 1ull << info.ssi_signo;
+		uint64_t bit = SIGNAL_BIT(info.ssi_signo);
 
 		signals->pending |= bit;
 		signals->terminal &= ~bit;
@@ -77,11 +86,11 @@ int signals_next_of(struct signals *signals, uint64_t mask)
 
 	read_signals(signals);
 	pending = signals->pending & mask;
-	stops = pending & ~(1ull << SIGUSR1);
+	stops = pending & ~SIGNAL_BIT(SIGUSR1);
 	if (!pending)
 		return 0;
-	number = __builtin_ctzll(stops ? stops : pending);
-	signals->pending &= ~(1ull << number);
+	number = 1 + __builtin_ctzll(stops ? stops : pending);
+	signals->pending &= ~SIGNAL_BIT(number);
 	return number;
 }
 
@@ -92,7 +101,7 @@ int signals_next(struct signals *signals)
 
 bool signals_from_terminal(const struct signals *signals, int number)
 {
-	return signals->terminal & 1ull << number;
+	return signals->terminal & SIGNAL_BIT(number);
 }
 
 bool signals_summary_asked(struct signals *signals)
@@ -100,8 +109,8 @@ bool signals_summary_asked(struct signals *signals)
 	bool asked;
 
 	read_signals(signals);
-	asked = signals->pending & 1ull << SIGUSR1;
-	signals->pending &= ~(1ull << SIGUSR1);
+	asked = signals->pending & SIGNAL_BIT(SIGUSR1);
+	signals->pending &= ~SIGNAL_BIT(SIGUSR1);
 	return asked;
 }
 
@@ -110,7 +119,7 @@ bool signals_stop_asked(void *context)
 	struct signals *signals = context;
 
 	read_signals(signals);
-	return signals->pending & ~(1ull << SIGUSR1);
+	return signals->pending & ~SIGNAL_BIT(SIGUSR1);
 }
 
 int signals_set_deadline(struct signals *signals, uint64_t after)
@@ -121,7 +130,7 @@ int signals_set_deadline(struct signals *signals, uint64_t after)
 	if (setitimer(ITIMER_REAL, &timer, NULL))
 		return -errno;
 	read_signals(signals);
-	signals->pending &= ~(1ull << SIGALRM);
+	signals->pending &= ~SIGNAL_BIT(SIGALRM);
 	/* time_t may have 32 bits */
 	timer.it_value.tv_sec = seconds < INT_MAX ? (time_t)seconds : INT_MAX;
 	timer.it_value.tv_usec = us % 1000000;

@@ -135,6 +135,20 @@ RUN(test_deadline)
 	signals_set_deadline(run.signals, 0);
 }
 
+/* Each of these would end the process and leave tracing on. */
+RUN(test_every_other_signal)
+{
+	const int numbers[] = { SIGHUP,	   SIGUSR2, SIGXCPU, SIGVTALRM, SIGPROF,
+				SIGSTKFLT, SIGPWR,  SIGIO,   SIGRTMIN,	SIGRTMAX };
+
+	for (size_t i = 0; i < COUNT(numbers); i++) {
+		kill(getpid(), numbers[i]);
+		assert_true(signals_stop_asked(run.signals));
+		assert_int_equal(signals_next(run.signals), numbers[i]);
+		assert_false(signals_stop_asked(run.signals));
+	}
+}
+
 /* A timer's signal is the kernel's, as a terminal's is. */
 RUN(test_who_sent_a_signal)
 {
@@ -324,7 +338,11 @@ RUN(test_what_cannot_be_watched)
 /* With nohup SIGHUP stays ignored; what a shell ignores for a script's background job does not. */
 static const struct {
 	int number, read;
-} ignored[] = { { SIGHUP, 0 }, { SIGINT, SIGINT }, { SIGQUIT, SIGQUIT }, { SIGALRM, SIGALRM } };
+} ignored[] = { { SIGHUP, 0 },
+		{ SIGUSR2, 0 },
+		{ SIGINT, SIGINT },
+		{ SIGQUIT, SIGQUIT },
+		{ SIGALRM, SIGALRM } };
 
 static int signals_that_were_ignored(void)
 {

@@ -2,7 +2,9 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -227,6 +229,44 @@ PIPE(test_nobody_reads_and_stop)
 	assert_int_equal(writer_put(writer, "x", 1), -ETIMEDOUT);
 	assert_true(now_ms() - start < WRITER_SILENCE_MS / 2);
 	writer_free(writer);
+}
+
+/*
+ * A terminal is ready for poll(2) with room for one byte, a socket with room for less than a buffer: neither
+ * may hold a program that is told to stop. Its description is shared with other programs, and stays as it is.
+ */
+static void check_unread(int fd)
+{
+	static char bytes[4 * WRITER_BUFFER];
+	struct writer *writer = writer_new(fd, setup.stop);
+	int64_t start = now_ms();
+
+	memset(bytes, '\n', sizeof(bytes));
+	assert_int_equal(writer_put(writer, bytes, sizeof(bytes)), -ETIMEDOUT);
+	assert_true(now_ms() - start < WRITER_GRACE_MS + 5000);
+	assert_int_equal(fcntl(fd, F_GETFL) & O_NONBLOCK, 0);
+	writer_free(writer);
+	close(fd);
+}
+
+PIPE(test_terminal_that_nobody_reads)
+{
+	int other = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+	assert_true(other >= 0);
+	assert_int_equal(grantpt(other), 0);
+	assert_int_equal(unlockpt(other), 0);
+	check_unread(open(ptsname(other), O_RDWR | O_NOCTTY | O_CLOEXEC));
+	close(other);
+}
+
+PIPE(test_socket_that_nobody_reads)
+{
+	int fds[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+	check_unread(fds[0]);
+	close(fds[1]);
 }
 
 /* The same after the end of a run, whatever ended it. */

@@ -48,6 +48,23 @@ int file_read_at(int fd, void *to, size_t size, off_t at, size_t *ret_length);
 /** file_write_all - write() until all is written, also after EINTR */
 int file_write_all(int fd, const char *text, size_t length);
 
+/**
+ * file_reopen - a description of our own, which never blocks, of a terminal, pipe or FIFO
+ *
+ * The one that we were given is shared with other programs, which want it as it is. poll(2) is no way
+ * out: a terminal is ready with room for one byte, and then write(2) waits for the rest. Returns a
+ * descriptor, or -errno: -EINVAL for anything else, -ENXIO for a pipe without a reader, -EACCES where it
+ * is another user's.
+ */
+int file_reopen(int fd);
+
+/**
+ * file_write_now - write(2) that does not wait on a socket, nor on a descriptor of file_reopen()
+ *
+ * Returns the bytes that were written, or -errno (-EAGAIN: there is no room).
+ */
+ssize_t file_write_now(int fd, const char *text, size_t length);
+
 /** file_path - "dir/path" in a buffer of PATH_MAX; 0 or -ENAMETOOLONG */
 int file_path(char *buffer, const char *dir, const char *path);
 

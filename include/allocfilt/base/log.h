@@ -17,13 +17,18 @@ enum log_level {
 void log_set_level(enum log_level level);
 
 /**
- * log_look_for_journal - if stderr is a stream of the journal, start lines with their priority
+ * log_open - write to a description of stderr of our own (file_reopen()), so that no line blocks
  *
- * JOURNAL_STREAM is in systemd.exec(5), the prefixes are in sd-daemon(3).
+ * If stderr is a stream of the journal, lines start with their priority: JOURNAL_STREAM is in
+ * systemd.exec(5), the prefixes are in sd-daemon(3).
  */
-void log_look_for_journal(void);
+void log_open(void);
 
-/* Each writes one line with one write(2); no newline in @format. A line that is too long is cut. */
+/*
+ * Each writes one line with one write(2); no newline in @format. A line that is too long is cut. A line
+ * for which a pipe, terminal or socket has no room is dropped once 2 s were spent on waiting, in all; the
+ * next line that is written says how many were.
+ */
 void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_notice(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -6,8 +6,9 @@
 #include <stddef.h>
 
 /*
- * Buffered output to stdout or a file. A reader that does not read must not block a signal: a pipe
- * or terminal is written only when it has room, and waiting for room ends soon after a stop.
+ * Buffered output to stdout or a file. A reader that does not read must not block a signal: a pipe,
+ * terminal or socket is written without blocking (file_reopen()), and waiting for room ends soon after
+ * a stop.
  */
 
 #define WRITER_BUFFER	  (128u << 10) /* bytes */
@@ -34,6 +35,9 @@ void writer_on_stop(struct writer *writer, bool (*asked)(void *context), void *c
 
 /** writer_stop - limit all further waits as after a stop, because the run has ended */
 void writer_stop(struct writer *writer);
+
+/** writer_is_stopped - was writer_stop() called, or did a wait for room end with a stop? */
+bool writer_is_stopped(const struct writer *writer);
 
 /** writer_free - discard queued bytes; NULL is allowed */
 void writer_free(struct writer *writer);

@@ -8,16 +8,19 @@
 #include "allocfilt/run/run.h"
 
 /*
- * Signals are read from one signalfd. SIGINT, SIGTERM, SIGQUIT, SIGALRM and SIGHUP request a stop
- * (SIGHUP of a service a reload), SIGUSR1 the summary so far.
+ * Signals are read from one signalfd: all that would end the process and can be blocked, but for those
+ * of a fault in the program. SIGUSR1 asks for the summary so far, SIGHUP has a service reload, and each
+ * other one requests a stop.
  */
+
+#define SIGNAL_BIT(number) (1ull << ((number)-1)) /* in a mask of signals */
 
 /**
  * signals_block - block the signals and read them from a signalfd from now on
  *
- * SIGHUP stays ignored if it is already (nohup). Others are read even if they are ignored, as a shell
- * has it for a background job: the kernel ignores no signal that is blocked (kernel/signal.c,
- * sig_ignored()). Call it before any change that has to be restored. Returns 0 or -errno.
+ * A signal stays ignored if it is already, as SIGHUP by nohup. SIGINT, SIGQUIT, SIGTERM, SIGALRM and
+ * SIGUSR1 are read even then, as a shell ignores the first two for a background job: the kernel ignores no
+ * signal that is blocked (kernel/signal.c, sig_ignored()). Call it before any change that has to be restored. Returns 0 or -errno.
  */
 int signals_block(struct signals **signals);
 void signals_free(struct signals *signals);
@@ -28,7 +31,7 @@ int signals_fd(const struct signals *signals);
 /** signals_next - the next pending signal, SIGUSR1 last; 0: none */
 int signals_next(struct signals *signals);
 
-/** signals_next_of - signals_next(), but only those in @mask: 1 << number for each */
+/** signals_next_of - signals_next(), but only those in @mask: SIGNAL_BIT() of each */
 int signals_next_of(struct signals *signals, uint64_t mask);
 
 /**
