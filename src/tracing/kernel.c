@@ -68,6 +68,16 @@ bool kernel_on_tracefs(const char *dir)
 	return !statfs(dir, &found) && found.f_type == TRACEFS_MAGIC;
 }
 
+bool kernel_functions_enabled(void)
+{
+	char *text = NULL;
+	bool enabled =
+		file_read(NULL, "/proc/sys/kernel/ftrace_enabled", &text, NULL) || atoi(text);
+
+	free(text);
+	return enabled;
+}
+
 int kernel_source_kind(const char *dir, enum source_kind *ret_kind, struct failure *failure)
 {
 	struct stat st;
@@ -259,7 +269,7 @@ static int read_kernel(struct kernel *kernel, const char *dir, const struct plan
 		       bool whole, struct failure *failure)
 {
 	struct tracefs_instance *top;
-	char *enabled = NULL;
+
 	int ret;
 
 	kernel->dir = dir ? strdup(dir) : kernel_find_dir();
@@ -278,9 +288,7 @@ static int read_kernel(struct kernel *kernel, const char *dir, const struct plan
 		failure_set(failure, EXIT_STATUS_NO_TRACEFS, -ret, "%s/available_tracers: %s",
 			    kernel->dir, strerror(-ret));
 	if (!ret) {
-		ret = file_read(NULL, "/proc/sys/kernel/ftrace_enabled", &enabled, NULL);
-		kernel->function_enabled = ret || atoi(enabled);
-		free(enabled);
+		kernel->function_enabled = kernel_functions_enabled();
 		ret = read_function_names(kernel, top, request, whole);
 		if (ret)
 			functions_failed(kernel, ret, failure);

@@ -15,6 +15,9 @@ char *kernel_find_dir(void);
  */
 int kernel_online_cpus(void);
 
+/** kernel_functions_enabled - kernel.ftrace_enabled; true where there is no such sysctl */
+bool kernel_functions_enabled(void);
+
 /** kernel_has_word - is a word among those of a text, separated by blanks and newlines? */
 bool kernel_has_word(const char *text, const char *word);
 

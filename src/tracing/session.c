@@ -17,6 +17,7 @@
 #include "tracing/others.h"
 #include "tracing/session_parts.h"
 
+#define LOOKS		5    /* settings that are looked at each second, in turn */
 #define FIRST_BUFFER_KB 1408 /* KiB of each CPU of a new instance: TRACE_BUF_SIZE_DEFAULT */
 
 int session_no_memory(struct failure *failure)
@@ -166,8 +167,11 @@ static int session_begin(struct session *session, struct failure *failure)
 		ret = leftovers_remove_names(request->kernel->dir, &found, failure);
 	if (ret)
 		return ret;
-	if (session->graph && !request->kernel->function_enabled)
-		return failure_set(failure, EXIT_STATUS_NO_FEATURE, ENODEV,
+	if (session->graph && !(request->kernel->function_enabled && kernel_functions_enabled()))
+		return failure_set(failure,
+				   request->kernel->function_enabled ? EXIT_STATUS_IN_USE :
+								       EXIT_STATUS_NO_FEATURE,
+				   ENODEV,
 				   "kernel.ftrace_enabled is 0, so that no function would be "
 				   "recorded: sysctl kernel.ftrace_enabled=1");
 	if (!session->settings.top)
@@ -190,8 +194,8 @@ static int session_begin(struct session *session, struct failure *failure)
 	 * goes unseen.
 	 */
 	if (!ret)
-		setting_read(session->settings.top, SETTING_NUMBER,
-			     OWN(session, "buffer_subbuf_size_kb"), &session->subbuf);
+		settings_keep(&session->settings, SETTING_NUMBER,
+			      OWN(session, "buffer_subbuf_size_kb"));
 	if (!ret)
 		ret = session_set_up(session, failure);
 	/* Without trace_marker there are no local times, and the run goes on. */
@@ -215,7 +219,6 @@ static void session_free(struct session *session)
 	tracefs_instance_free(session->own);
 	for (int id = 0; id < HISTOGRAM_COUNT; id++)
 		free(session->triggers[id]);
-	free(session->subbuf);
 	free(session->dir);
 	free(session->cpus);
 	free(session);
@@ -310,37 +313,33 @@ bool session_has_probe(const struct session *session)
 
 /* ---- during the run ---- */
 
+/*
+ * Without these nothing is recorded, whatever else is set, and where the size of sub-buffers changes the
+ * kernel drops what they have.
+ */
+static bool is_vital(const struct setting *setting)
+{
+	const char *name = strrchr(setting->path, '/');
+
+	name = name ? name + 1 : setting->path;
+	return setting->kind == SETTING_TRACER || setting->kind == SETTING_HISTOGRAM ||
+	       !strcmp(name, "tracing_on") || !strcmp(name, "tracing_thresh") ||
+	       !strcmp(name, "buffer_subbuf_size_kb");
+}
+
 bool session_taken(struct session *session, char *what, size_t size)
 {
-	const struct {
-		enum setting_kind kind;
-		const char *path;
-		const char *ours; /* NULL: not looked at */
-	} settings[] = {
-		{ SETTING_NUMBER, OWN(session, "tracing_on"), session->on ? "1" : "0" },
-		{ SETTING_NUMBER, OWN(session, "buffer_subbuf_size_kb"), session->subbuf },
-		{ SETTING_WORD, OWN(session, "current_tracer"),
-		  session->graph ? "function_graph" : NULL },
-		{ SETTING_NUMBER, "tracing_thresh", session->graph ? session->threshold : NULL },
-		{ SETTING_HISTOGRAM, HISTOGRAM(session, HISTOGRAM_PAGES, "trigger"),
-		  session->triggers[HISTOGRAM_PAGES] ? SETTING_PRESENT : NULL },
-	};
+	struct settings *settings = &session->settings;
 	bool taken = false;
 
-	for (size_t i = 0; i < ARRAY_SIZE(settings) && !taken; i++) {
-		char *now = NULL;
-		int ret;
-
-		if (!settings[i].ours)
-			continue;
-		ret = setting_read(session->settings.top, settings[i].kind, settings[i].path, &now);
-		taken = ret == -ENOENT || (!ret && strcmp(now, settings[i].ours));
-		if (ret == -ENOENT)
-			snprintf(what, size, "%s is gone", settings[i].path);
-		else if (taken)
-			snprintf(what, size, "%s is %s, ours was %s", settings[i].path, now,
-				 settings[i].ours);
-		free(now);
+	for (int i = 0; i < settings->count && !taken; i++)
+		if ((i - session->looked_at + settings->count) % settings->count < LOOKS ||
+		    is_vital(&settings->setting[i]))
+			taken = !settings_look(settings, i, what, size);
+	session->looked_at = (session->looked_at + LOOKS) % settings->count;
+	if (!taken && session->graph && !kernel_functions_enabled()) {
+		snprintf(what, size, "kernel.ftrace_enabled is 0, so that no function is recorded");
+		taken = true;
 	}
 	return taken;
 }

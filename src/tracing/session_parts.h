@@ -28,7 +28,7 @@ struct session {
 	bool stack;			 /* events have triggers */
 	char *triggers[HISTOGRAM_COUNT]; /* of an account; NULL: none */
 	char threshold[32];		 /* us, as tracing_thresh reads */
-	char *subbuf; /* KiB, as buffer_subbuf_size_kb reads; NULL: no such file */
+	int looked_at;			 /* the first setting that session_taken() looks at next */
 	int *cpus, nr_cpus;
 	bool differ;		      /* in the size of their buffers */
 	unsigned long long wanted_kb; /* KiB of each CPU's buffer */

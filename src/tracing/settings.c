@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "allocfilt/base/file.h"
 #include "allocfilt/base/log.h"
 #include "tracing/kernel_look.h"
 #include "tracing/settings.h"
@@ -159,11 +160,36 @@ static const char *shown(const char *value, char *buffer)
 	snprintf(buffer, SHOWN_MAX + 4, "%.*s%s", SHOWN_MAX, value,
 		 strlen(value) > SHOWN_MAX ? "..." : "");
 	for (char *at = buffer; (at = strchr(at, '\n')); at++)
-		*at = ' ';
+		*at = at[1] ? ' ' : '\0';
 	return buffer;
 }
 
 #define SHOWN(value) shown(value, (char[SHOWN_MAX + 4]){ 0 })
+
+/* An entry that settings_look() alone needs: there is nothing to write, and nothing to restore. */
+static int keep(struct settings *settings, enum setting_kind kind, const char *path,
+		const char *found)
+{
+	int ret = settings_add(settings, kind, path, found, found, false);
+
+	if (ret)
+		return ret;
+	settings->setting[settings->count - 1].verified = true;
+	settings->setting[settings->count - 1].done = true;
+	return 0;
+}
+
+int settings_keep(struct settings *settings, enum setting_kind kind, const char *path)
+{
+	char *found;
+	int ret = setting_read(settings->top, kind, path, &found);
+
+	if (ret)
+		return ret == -ENOENT ? 0 : ret;
+	ret = keep(settings, kind, path, found);
+	free(found);
+	return ret;
+}
 
 int settings_set(struct settings *settings, enum setting_kind kind, const char *path,
 		 const char *value, const char *text, bool in_instance, struct failure *failure)
@@ -176,8 +202,9 @@ int settings_set(struct settings *settings, enum setting_kind kind, const char *
 	if (ret)
 		return setting_failed(failure, "read", kind, path, -ret);
 	if (!setting_kinds[kind].always && setting_same(kind, found, value)) {
+		ret = keep(settings, kind, path, found);
 		free(found);
-		return 0;
+		return ret ? setting_failed(failure, "note", kind, path, -ret) : 0;
 	}
 	ret = settings_add(settings, kind, path, found, value, in_instance);
 	free(found);
@@ -273,6 +300,78 @@ int settings_change(struct settings *settings, enum setting_kind kind, const cha
 	ret = note_value(settings, setting, now);
 	free(now);
 	return ret;
+}
+
+/* ---- watching ---- */
+
+static bool is_alive(const char *pid)
+{
+	char path[64], *text = NULL, *state;
+	bool alive;
+
+	snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);
+	alive = !file_read(NULL, path, &text, NULL) && (state = strrchr(text, ')')) &&
+		!strchr("ZX", state[2]);
+	free(text);
+	return alive;
+}
+
+/* Tasks come and go in such a list, but it has one of those that we wrote as long as one is alive. */
+static bool lacks_our_tasks(const char *wrote, const char *now)
+{
+	char *tasks = strdup(wrote), *save;
+	bool lacks = false, has = false;
+
+	for (char *pid = tasks ? strtok_r(tasks, "\n", &save) : NULL; pid && !has;
+	     pid = strtok_r(NULL, "\n", &save)) {
+		has = kernel_has_word(now, pid);
+		lacks = lacks || is_alive(pid);
+	}
+	free(tasks);
+	return lacks && !has;
+}
+
+static bool is_watched(struct settings *settings, int i)
+{
+	const struct setting *setting = &settings->setting[i];
+
+	/* The kernel moves sizes, and set_event has what we enable. */
+	if (!setting->verified || setting->kind == SETTING_SIZE || setting->kind == SETTING_EVENTS)
+		return false;
+	/* Restored, or changed again later */
+	if (setting->done && strcmp(setting->found, setting->wrote))
+		return false;
+	for (int later = i + 1; later < settings->count; later++)
+		if (!strcmp(settings->setting[later].path, setting->path))
+			return false;
+	return true;
+}
+
+bool settings_look(struct settings *settings, int i, char *what, size_t size)
+{
+	struct setting *setting = &settings->setting[i];
+	bool ours;
+	char *now;
+	int ret;
+
+	if (!is_watched(settings, i))
+		return true;
+	ret = setting_read(settings->top, setting->kind, setting->path, &now);
+	if (ret == -ENOENT)
+		snprintf(what, size, "%s is gone", setting->path);
+	if (ret)
+		return ret != -ENOENT;
+	ours = setting_is_ours(setting->kind, setting->wrote, now);
+	if (setting_kinds[setting->kind].any && *setting->wrote)
+		ours = !lacks_our_tasks(setting->wrote, now);
+	/* Functions go with their module. */
+	if (setting->kind == SETTING_LIST && *now)
+		ours = setting_is_part(setting->kind, setting->wrote, "", now);
+	if (!ours)
+		snprintf(what, size, "%s is %s, ours was %s", setting->path, SHOWN(now),
+			 SHOWN(setting->wrote));
+	free(now);
+	return ours;
 }
 
 /* ---- restoring ---- */

@@ -61,13 +61,20 @@ int settings_add(struct settings *settings, enum setting_kind kind, const char *
  * @value: as the kind reads it (a list: one name a line)
  * @text: what to write for it where that differs (a list by index, a probe's definition), or NULL
  *
- * A file that holds @value already is left alone and gets no entry, but for SETTING_SIZE and
- * SETTING_THREADS. A write that fails for want of memory is tried again for 2 s, that of an instance
+ * A file that holds @value already is left alone, but for SETTING_SIZE and SETTING_THREADS: it gets
+ * the entry of settings_keep(). A write that fails for want of memory is tried again for 2 s, that of an instance
  * is not. Returns 0, or -errno with @failure (status 3 EPERM, EACCES, EROFS; 4 EBUSY, EEXIST; 5
  * ENOENT, EINVAL, ENODEV; else 1). The entry of a write that failed stays in the table.
  */
 int settings_set(struct settings *settings, enum setting_kind kind, const char *path,
 		 const char *value, const char *text, bool in_instance, struct failure *failure);
+
+/**
+ * settings_keep - an entry for a file that is as we want it, for settings_look() alone
+ *
+ * Returns 0, also where there is no such file, or -errno.
+ */
+int settings_keep(struct settings *settings, enum setting_kind kind, const char *path);
 
 /** settings_has - did we change this file, and it is not restored yet? */
 bool settings_has(struct settings *settings, const char *path);
@@ -81,6 +88,16 @@ bool settings_has(struct settings *settings, const char *path);
  */
 int settings_change(struct settings *settings, enum setting_kind kind, const char *path,
 		    const char *value, const char *text, bool in_instance);
+
+/**
+ * settings_look - does a file still hold what we wrote, or what it held and we left?
+ * @i: in the table
+ * @what: if not, "trace_clock is global, ours was local"
+ *
+ * A setting whose file holds another one of our values by now counts as ours, and so does one that the
+ * kernel itself moves.
+ */
+bool settings_look(struct settings *settings, int i, char *what, size_t size);
 
 /** settings_restore_path - restore the newest setting of one file, before all others */
 int settings_restore_path(struct settings *settings, const char *path, struct failure *failure);

@@ -1013,6 +1013,84 @@ static void test_taken_away(void **state)
 	end();
 }
 
+/*
+ * Whatever we set, or found as we want it, somebody may set otherwise. Each is looked at in turn, and none
+ * is told that nobody changed.
+ */
+static void test_changed_during_the_run(void **state)
+{
+	static const char *const changes[][2] = {
+		{ "trace_clock", "local [global] counter\n" },
+		{ "tracing_cpumask", "2\n" },
+		{ "set_ftrace_filter", "#### all functions enabled ####\n" },
+		{ "set_ftrace_filter", "vfs_read\n" },
+		{ "set_event_pid", "4711\n" },
+		{ "set_event_notrace_pid", "4711\n" },
+		{ "events/vmscan/mm_shrink_slab_start/enable", "0\n" },
+		{ "events/vmscan/mm_shrink_slab_start/filter", "nr == 1\n" },
+		{ "events/vmscan/mm_vmscan_direct_reclaim_begin/trigger", "# none\n" },
+		{ "options/overwrite", "0\n" },
+		{ "max_graph_depth", "1\n" },
+		{ "set_graph_function", "vfs_read\n" },
+		{ "set_graph_notrace", "vfs_read\n" },
+	};
+	char what[256];
+
+	start();
+	assert_int_equal(session_on(session, &failure), 0);
+	session_set_buffer_percent(session, 0);
+	for (int look = 0; look < 100; look++)
+		assert_false(session_taken(session, what, sizeof(what)));
+	for (size_t i = 0; i < COUNT(changes); i++) {
+		bool shared = strstr(changes[i][0], "graph");
+		char path[PATH_MAX], *ours;
+		bool instance = fake_has(FAKE_INSTANCE);
+		int looks = 0;
+
+		/* Nobody has a filter in an instance that is new. */
+		if (instance && strstr(changes[i][0], "/filter"))
+			continue;
+		snprintf(path, sizeof(path), "%s%s", instance && !shared ? FAKE_INSTANCE "/" : "",
+			 changes[i][0]);
+		ours = strdup(fake_get(path));
+		fake_put(path, changes[i][1]);
+		while (!session_taken(session, what, sizeof(what)))
+			if (++looks == 30)
+				fail_msg("%s: nobody noticed", path);
+		assert_ptr_equal(strstr(what, path), what);
+		fake_put(path, ours);
+		free(ours);
+		for (int look = 0; look < 30; look++)
+			if (session_taken(session, what, sizeof(what)))
+				fail_msg("%s", what);
+	}
+	end();
+}
+
+/* A module's functions go with it, and of tasks only what is alive says that a list is not ours. */
+static void test_changed_by_the_kernel(void **state)
+{
+	const pid_t pids[] = { getpid(), 0 };
+	char what[256], own[16];
+
+	snprintf(own, sizeof(own), "%d\n", getpid());
+	request.pids = pids;
+	start();
+	assert_int_equal(session_on(session, &failure), 0);
+	fake_put("set_ftrace_filter", "try_to_free_pages\n");
+	for (int look = 0; look < 30; look++)
+		if (session_taken(session, what, sizeof(what)))
+			fail_msg("%s", what);
+	fake_put("set_event_pid", "4711\n");
+	for (int look = 0; !session_taken(session, what, sizeof(what)); look++)
+		assert_in_range(look, 0, 30);
+	assert_ptr_equal(strstr(what, "set_event_pid"), what);
+	fake_put("set_event_pid", own);
+	for (int look = 0; look < 30; look++)
+		assert_false(session_taken(session, what, sizeof(what)));
+	end();
+}
+
 /* A new size of the sub-buffers empties them, and what is read no longer fits. */
 static void test_other_sub_buffers(void **state)
 {
@@ -1212,6 +1290,9 @@ int main(void)
 		AT_TOP(test_tried_probe),
 		AT_TOP(test_killed_trial),
 		AT_TOP(test_taken_away),
+		AT_TOP(test_changed_during_the_run),
+		IN_INSTANCE(test_changed_during_the_run),
+		AT_TOP(test_changed_by_the_kernel),
 		IN_INSTANCE(test_other_sub_buffers),
 		AT_TOP(test_busy_tracer_at_start),
 		AT_TOP(test_busy_tracer_at_the_end),

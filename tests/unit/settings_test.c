@@ -193,7 +193,7 @@ static int move(const char *value)
 TEST(test_same_value_is_not_written)
 {
 	assert_int_equal(set(SETTING_NUMBER, "tracing_thresh", "0"), 0);
-	assert_int_equal(settings.count, 0);
+	assert_int_equal(settings_left(&settings), 0);
 	assert_int_equal(notes, 0);
 }
 
