@@ -15,6 +15,7 @@
 #include "allocfilt/run/kernel_plan.h"
 #include "allocfilt/run/loop.h"
 #include "allocfilt/run/signals.h"
+#include "allocfilt/tracing/kernel.h"
 #include "allocfilt/tracing/session.h"
 
 /*
@@ -51,6 +52,9 @@ static int run_source(const struct run_context *run, struct failure *failure)
 		return ret ? ret : replay_run(run, failure);
 	}
 	ret = config_check_threshold(options, failure);
+	if (ret)
+		return ret;
+	ret = kernel_check_pid_namespace(failure);
 	if (ret)
 		return ret;
 	if (options->task == TASK_ACCOUNT)

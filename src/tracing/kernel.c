@@ -24,6 +24,8 @@
  */
 #define FUNCTIONS_APART 4096 /* lines */
 
+#define FIRST_PID_NAMESPACE 0xEFFFFFFC /* PROC_PID_INIT_INO of include/linux/proc_ns.h */
+
 /* tracefs_file_exists() wants an instance, not a directory. */
 static bool has_file(const char *dir, const char *name)
 {
@@ -76,6 +78,19 @@ bool kernel_functions_enabled(void)
 
 	free(text);
 	return enabled;
+}
+
+int kernel_check_pid_namespace(struct failure *failure)
+{
+	struct stat st;
+
+	/* A kernel without namespaces has no such file. */
+	if (stat("/proc/self/ns/pid", &st) || st.st_ino == FIRST_PID_NAMESPACE)
+		return 0;
+	return failure_set(failure, EXIT_STATUS_NO_TRACEFS, EPERM,
+			   "this container has a PID namespace of its own, where numbers of tasks "
+			   "are not those that the kernel records: run it on the host, or the "
+			   "container with --pid=host");
 }
 
 int kernel_source_kind(const char *dir, enum source_kind *ret_kind, struct failure *failure)

@@ -116,7 +116,7 @@ int session_restore(const char *run_dir, const char *dir, struct failure *failur
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "-s %s: not on tracefs",
 				   dir);
 	top = dir ? strdup(dir) : kernel_find_dir();
-	ret = undo_open(&undo, run_dir, failure);
+	ret = undo_open(&undo, run_dir, top, failure);
 	if (!ret) {
 		ret = leftovers_finish(undo, &found, NULL, NULL, failure);
 		if (!ret && top)

@@ -132,7 +132,7 @@ int session_try_probe(const struct kernel *kernel, const struct probe *probe, co
 	struct settings settings;
 	struct failure end;
 	struct undo *undo;
-	int ret = undo_open(&undo, run_dir, failure), restored;
+	int ret = undo_open(&undo, run_dir, kernel->dir, failure), restored;
 
 	if (ret)
 		return ret;
@@ -158,7 +158,7 @@ static int session_begin(struct session *session, struct failure *failure)
 {
 	const struct session_request *request = session->request;
 	bool found = false;
-	int ret = undo_open(&session->undo, request->run_dir, failure);
+	int ret = undo_open(&session->undo, request->run_dir, request->kernel->dir, failure);
 
 	if (!ret)
 		ret = leftovers_finish(session->undo, &found, request->kernel->dir,

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "allocfilt/base/file.h"
@@ -26,6 +27,7 @@
 #define UNDO_SIZE_MAX (16 << 20)
 
 #define LOCK_TRIES    200
+#define FREE_TRIES    4
 #define LOCK_PAUSE_US 50000
 
 struct undo {
@@ -81,40 +83,68 @@ static int open_trusted(struct undo *undo, const char *name, int flags, struct f
 	return refuse_undo_file(failure, path, why);
 }
 
-static int take_lock(struct undo *undo, struct failure *failure)
+/*
+ * The pid in "1: FLOCK  ADVISORY  WRITE 1234 00:0c:1 0 EOF" of the lock's file, proc_locks(5). 0: it is
+ * free by now, or its owner is of another PID namespace.
+ */
+static pid_t lock_owner(int lock)
 {
-	char text[16] = "";
-	int length, pid;
+	unsigned int major_number, minor_number;
+	FILE *locks = fopen("/proc/locks", "re");
+	unsigned long long inode;
+	char line[256];
+	struct stat st;
+	pid_t owner = 0, pid;
 
-	undo->lock = open_trusted(undo, "lock", O_RDWR | O_CREAT, failure);
+	if (!locks)
+		return 0;
+	while (!fstat(lock, &st) && fgets(line, sizeof(line), locks))
+		if (sscanf(line, "%*u: FLOCK %*s WRITE %d %x:%x:%llu", &pid, &major_number,
+			   &minor_number, &inode) == 4 &&
+		    inode == st.st_ino && makedev(major_number, minor_number) == st.st_dev)
+			owner = pid;
+	fclose(locks);
+	return owner;
+}
+
+static int take_lock(struct undo *undo, const char *dir, struct failure *failure)
+{
+	undo->lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* Unmounted: undo_load() says what is left. */
+	if (undo->lock < 0 && errno == ENOENT)
+		return 0;
 	if (undo->lock < 0)
-		return undo->lock;
+		return failure_set(failure,
+				   errno == EACCES ? EXIT_STATUS_NO_TRACEFS : EXIT_STATUS_RUN_TIME,
+				   errno, "%s: %s", dir, strerror(errno));
 	for (int i = 0; flock(undo->lock, LOCK_EX | LOCK_NB) < 0; i++) {
+		pid_t pid = 0;
+		int tries = 0;
+
 		if (errno != EWOULDBLOCK)
-			return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "%s/lock: %s",
-					   undo->dir, strerror(errno));
-		pid = pread(undo->lock, text, sizeof(text) - 1, 0) > 0 ? atoi(text) : 0;
+			return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "lock of %s: %s",
+					   dir, strerror(errno));
+		pid = lock_owner(undo->lock);
 		/* A killed run's child, which grows the buffer, still ends its write. */
-		if (pid > 0 && kill(pid, 0) < 0 && errno == ESRCH && i < LOCK_TRIES) {
+		if (pid > 0 && kill(pid, 0) < 0 && errno == ESRCH)
+			tries = LOCK_TRIES;
+		else if (!pid)
+			tries = FREE_TRIES;
+		if (i < tries) {
 			usleep(LOCK_PAUSE_US);
 			continue;
 		}
 		if (pid > 0)
 			return failure_set(failure, EXIT_STATUS_IN_USE, EBUSY,
 					   "another allocfilt is running, pid %d", pid);
-		return failure_set(failure, EXIT_STATUS_IN_USE, EBUSY,
-				   "another allocfilt is starting (%s/lock)", undo->dir);
+		return failure_set(
+			failure, EXIT_STATUS_IN_USE, EBUSY,
+			"another allocfilt is running, in a container: it has a lock on %s", dir);
 	}
-	length = snprintf(text, sizeof(text), "%d\n", getpid());
-	errno = 0;
-	if (ftruncate(undo->lock, 0) < 0 || write(undo->lock, text, length) != length)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, errno ? errno : ENOSPC,
-				   "cannot write %s/lock, so nothing is changed: %s", undo->dir,
-				   strerror(errno ? errno : ENOSPC));
 	return 0;
 }
 
-int undo_open(struct undo **ret_undo, const char *run_dir, struct failure *failure)
+int undo_open(struct undo **ret_undo, const char *run_dir, const char *dir, struct failure *failure)
 {
 	struct undo *undo = calloc(1, sizeof(*undo));
 	char *boot = NULL;
@@ -137,8 +167,8 @@ int undo_open(struct undo **ret_undo, const char *run_dir, struct failure *failu
 			snprintf(undo->boot, sizeof(undo->boot), "%s", text_trim(boot));
 		free(boot);
 	}
-	if (!ret)
-		ret = take_lock(undo, failure);
+	if (!ret && dir)
+		ret = take_lock(undo, dir, failure);
 	if (ret)
 		undo_close(undo);
 	else
@@ -150,15 +180,8 @@ void undo_close(struct undo *undo)
 {
 	if (!undo)
 		return;
-	if (undo->lock >= 0) {
-		/*
-		 * The lock is ours: its pid is cleared, as a reader would take it for that of a
-		 * run.
-		 */
-		if (flock(undo->lock, LOCK_EX | LOCK_NB) == 0 && ftruncate(undo->lock, 0) < 0)
-			errno = 0;
+	if (undo->lock >= 0)
 		close(undo->lock);
-	}
 	if (undo->dir_fd >= 0)
 		close(undo->dir_fd);
 	free(undo->dir);

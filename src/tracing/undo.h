@@ -6,12 +6,9 @@
 
 /*
  * The undo file: what a run has changed and not yet restored, for the next run to finish if this
- * one is killed. And the lock: who holds it owns tracing, the run or a child of it that writes.
- *
- *	RUN_DIR/lock	held with flock(2), never removed; contains the owner's pid
- *	RUN_DIR/undo	complete at each moment: file_replace()
- *
- * They are two files, as file_replace() puts a file without the lock in place of the old one.
+ * one is killed, in RUN_DIR/undo, which is complete at each moment: file_replace(). And the lock, an
+ * flock(2) on the tracing directory itself: who holds it owns tracing, the run or a child of it that
+ * writes. Another mount namespace has another /run, but the same directory there.
  *
  * The undo file is text, with each field as text_print_field() writes it:
  *	allocfilt-undo 3 BOOT_ID PID TRACING_DIR
@@ -23,13 +20,14 @@ struct undo;
 
 /**
  * undo_open - take the lock; makes RUN_DIR (0700) if there is none
+ * @dir: the tracing directory; NULL: tracefs is not mounted, so there is nothing to lock
  *
  * Waits up to 10 s for the child of a run that was killed.
  * Returns 0, or -errno with @failure: 4 with the pid of a live owner, 3 without permission, 1 for a
  * directory or file that others can change (symlink, other user, writable by others). Release with
  * undo_close().
  */
-int undo_open(struct undo **undo, const char *run_dir, struct failure *failure);
+int undo_open(struct undo **undo, const char *run_dir, const char *dir, struct failure *failure);
 void undo_close(struct undo *undo);
 
 /**

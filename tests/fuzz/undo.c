@@ -99,7 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	snprintf(run_dir, sizeof(run_dir), "%s/run", root);
 	snprintf(path, sizeof(path), "%s/undo", run_dir);
-	PROMISED(!undo_open(&undo, run_dir, &failure));
+	PROMISED(!undo_open(&undo, run_dir, root, &failure));
 	put(path, data, size);
 	if (!undo_load(undo, &settings, &pid, &failure)) {
 		for (int i = 0; i < settings.count; i++)

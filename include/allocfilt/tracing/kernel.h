@@ -31,6 +31,14 @@ struct kernel {
 /** kernel_on_tracefs - is a directory on tracefs? Mounts it where that is automatic (debugfs). */
 bool kernel_on_tracefs(const char *dir);
 
+/**
+ * kernel_check_pid_namespace - are numbers of tasks here those that the kernel records?
+ *
+ * Not in a container with a PID namespace of its own: -EPERM with @failure (status 3). Nor would the
+ * NSpid of /proc/self/status tell where /proc is the container's.
+ */
+int kernel_check_pid_namespace(struct failure *failure);
+
 /* The kind of a directory given with -s. */
 enum source_kind {
 	SOURCE_TRACEFS, /* the top-level tracing directory of a running kernel */
