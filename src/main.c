@@ -15,8 +15,8 @@
 #include "allocfilt/run/kernel_plan.h"
 #include "allocfilt/run/loop.h"
 #include "allocfilt/run/signals.h"
+#include "allocfilt/tracing/guardian.h"
 #include "allocfilt/tracing/kernel.h"
-#include "allocfilt/tracing/session.h"
 
 /*
  * If descriptor 0, 1 or 2 is closed, the next file to be opened would become stdin, stdout or
@@ -35,6 +35,7 @@ static int run_source(const struct run_context *run, struct failure *failure)
 	const struct options *options = run->options;
 	const char *source = options->read ? options->read : options->source;
 	enum source_kind kind = SOURCE_TRACEFS;
+	struct guardian guardian;
 	int ret;
 
 	if (options->verify)
@@ -57,10 +58,15 @@ static int run_source(const struct run_context *run, struct failure *failure)
 	ret = kernel_check_pid_namespace(failure);
 	if (ret)
 		return ret;
+	guardian_start(&guardian, run->run_dir, options->source);
 	if (options->task == TASK_ACCOUNT)
-		return account_run(run, failure);
-	return options->journal && !options->command ? service_run(run, failure) :
-						       live_run(run, failure);
+		ret = account_run(run, failure);
+	else if (options->journal && !options->command)
+		ret = service_run(run, failure);
+	else
+		ret = live_run(run, failure);
+	guardian_end(&guardian);
+	return ret;
 }
 
 /* Tracing has ended, but COMMAND may go on. */

@@ -36,6 +36,23 @@ wait_for()
 	done
 }
 
+# guardian_of PID: the child that restores tracing when PID is killed
+guardian_of()
+{
+	for _stat in /proc/[0-9]*/stat; do
+		{ read -r _child _comm _ _parent _ <"$_stat"; } 2>/dev/null || continue
+		[ "$_comm $_parent" != "(tracing-guard) $1" ] || echo "$_child"
+	done
+}
+
+# kill_both PID: with its guardian, which takes no part, as the run is stopped first
+kill_both()
+{
+	kill -STOP "$1" 2>/dev/null
+	# shellcheck disable=SC2046 # a list
+	kill -KILL $(guardian_of "$1") "$1" 2>/dev/null
+}
+
 # our_dir: where allocfilt traces
 our_dir()
 {

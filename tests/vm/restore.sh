@@ -143,17 +143,29 @@ by_signal()
 	same "same-after-$1"
 }
 
-# by_fatal_signal SIGNAL [SUFFIX]: nothing is put back in a handler of these, but by --restore or
-# the next run
+# by_fatal_signal SIGNAL [SUFFIX]: nothing is put back in a handler of these, but by the guardian
 by_fatal_signal()
 {
 	# shellcheck disable=SC2086 # words
 	check "starts-before-$1$2" start $RUN
+	_guardian=$(guardian_of "$pid")
 	kill -"$1" "$pid"
 	wait "$pid" 2>/dev/null
-	check "changed-after-$1$2" [ -s /run/allocfilt/undo ]
-	check "restore-after-$1$2" run 0 --restore
-	same "same-after-$1$2-and-restore"
+	check "guardian-ends-after-$1$2" wait_for 60 eval "! kill -0 $_guardian 2>/dev/null"
+	check "guardian-says-so-after-$1$2" said "process $pid was killed"
+	same "same-after-$1$2"
+}
+
+# by_kill_of_both: by --restore
+by_kill_of_both()
+{
+	# shellcheck disable=SC2086 # words
+	check starts-before-kill-of-both start $RUN
+	kill_both "$pid"
+	wait "$pid" 2>/dev/null
+	check changed-after-kill-of-both [ -s /run/allocfilt/undo ]
+	check restore-after-kill-of-both run 0 --restore
+	same same-after-kill-of-both-and-restore
 }
 
 # into ARGS COMMAND...: starts a run with ARGS, in words, whose output a command reads; its status in
@@ -177,8 +189,8 @@ is_at_step()
 	[ "$(grep -c ' us: ' /tmp/err)" -ge "$1" ] || ! kill -0 "$pid" 2>/dev/null
 }
 
-# kill_in_set_up MICROSECONDS [STEP], kill_in_tear_down MICROSECONDS: SIGKILL so long after its begin,
-# or after that step; sets $steps
+# kill_in_set_up MICROSECONDS [STEP], kill_in_tear_down MICROSECONDS: SIGKILL, also of the guardian, so
+# long after its begin, or after that step; sets $steps
 kill_in_set_up()
 {
 	: >/tmp/err
@@ -187,7 +199,7 @@ kill_in_set_up()
 	pid=$!
 	until is_at_step "${2:-0}"; do :; done
 	usleep "$1"
-	kill -KILL "$pid" 2>/dev/null
+	kill_both "$pid"
 	wait "$pid" 2>/dev/null
 	steps=$(grep -c ' us: ' /tmp/err)
 }
@@ -199,7 +211,7 @@ kill_in_tear_down()
 	before=$(wc -l </tmp/err)
 	kill -INT "$pid"
 	usleep "$1"
-	kill -KILL "$pid" 2>/dev/null
+	kill_both "$pid"
 	wait "$pid" 2>/dev/null
 	# shellcheck disable=SC2034 # for the scripts that source this
 	steps=$(($(wc -l </tmp/err) - before))

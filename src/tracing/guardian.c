@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "allocfilt/tracing/guardian.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "allocfilt/base/log.h"
+
+#define LOCK_TRIES    40
+#define LOCK_PAUSE_US 50000
+
+/* Keeps nothing that others wait for: the reader of stdout, COMMAND, a file system to be unmounted. */
+static void let_go(int pipe)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	FILE *score;
+
+	dup2(pipe, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+	close_range(STDERR_FILENO + 1, ~0u, 0);
+	log_open();
+	/* The signals of a terminal and of `kill -9 -GROUP` go to a session or a group. */
+	if (setsid() < 0 || chdir("/"))
+		errno = 0;
+	prctl(PR_SET_NAME, "tracing-guard");
+	setpriority(PRIO_PROCESS, 0, -20);
+	score = fopen("/proc/self/oom_score_adj", "we");
+	if (score) {
+		fputs("-1000", score);
+		fclose(score);
+	}
+}
+
+static void __attribute__((noreturn)) guard(int pipe, const char *run_dir, const char *dir)
+{
+	pid_t parent = getppid();
+	struct failure failure;
+	sigset_t all;
+	ssize_t got;
+	char done;
+	int ret;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, NULL);
+	let_go(pipe);
+	do
+		got = read(STDIN_FILENO, &done, 1);
+	while (got < 0 && errno == EINTR);
+	if (got == 1)
+		_exit(EXIT_STATUS_DONE);
+	log_warning("process %d was killed", parent);
+	/* The kernel closes the pipe a moment before the lock, or after it another run has begun. */
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		ret = session_restore(run_dir, dir, &failure);
+		if (!ret || failure.status != EXIT_STATUS_IN_USE)
+			break;
+		usleep(LOCK_PAUSE_US);
+	}
+	if (ret)
+		log_error("%s", failure.text);
+	_exit(ret ? failure.status : EXIT_STATUS_DONE);
+}
+
+void guardian_start(struct guardian *guardian, const char *run_dir, const char *dir)
+{
+	int fds[2];
+
+	guardian->pid = 0;
+	if (!pipe2(fds, O_CLOEXEC)) {
+		guardian->pid = fork();
+		if (!guardian->pid) {
+			close(fds[1]);
+			guard(fds[0], run_dir, dir);
+		}
+		guardian->pipe = fds[1];
+		close(fds[0]);
+		if (guardian->pid > 0)
+			return;
+		close(fds[1]);
+	}
+	log_warning("nobody restores tracing if this process is killed: %s", strerror(errno));
+	guardian->pid = 0;
+}
+
+void guardian_end(struct guardian *guardian)
+{
+	if (!guardian->pid)
+		return;
+	(void)!write(guardian->pipe, "", 1);
+	close(guardian->pipe);
+	while (waitpid(guardian->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	guardian->pid = 0;
+}
