@@ -24,6 +24,7 @@ void hash_clear(struct hash *hash, struct hash_link *first, size_t count)
 {
 	memset(hash->buckets, 0, ((size_t)1 << (64 - hash->shift)) * sizeof(*hash->buckets));
 	TAILQ_INIT(&hash->used);
+	hash->evicted = 0;
 	pool_init(&hash->pool, first, hash->pool.stride, count);
 }
 
@@ -84,8 +85,10 @@ struct hash_link *hash_insert(struct hash *hash, uint64_t key)
 	struct hash_link **bucket = bucket_of(hash, key);
 	struct hash_link *link;
 
-	if (hash_is_full(hash))
+	if (hash_is_full(hash)) {
 		hash_remove(hash, hash_oldest(hash));
+		hash->evicted++;
+	}
 	link = pool_take(&hash->pool);
 	TAILQ_INSERT_TAIL(&hash->used, link, use);
 	link->key = key;

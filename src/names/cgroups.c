@@ -27,7 +27,6 @@ struct cgroups {
 	int mount;	     /* descriptor of the root of cgroup2; -1: none */
 	size_t mount_length; /* of its path */
 	uint64_t missed;
-	bool evicted; /* was any path evicted? */
 	struct hash hash;
 	struct cgroup table[];
 };
@@ -55,7 +54,6 @@ static struct cgroup *add_cgroup(struct cgroups *cgroups, uint64_t id, const cha
 	struct cgroup *cgroup;
 	size_t length = strlen(path);
 
-	cgroups->evicted |= hash_is_full(&cgroups->hash);
 	cgroup = container_of(hash_insert(&cgroups->hash, id), struct cgroup, link);
 	if (!length)
 		path = "/";
@@ -156,7 +154,7 @@ static noinline const char *read_path(struct cgroups *cgroups, uint64_t id)
 
 	if (read_live(cgroups, id, path))
 		return add_cgroup(cgroups, id, path)->path;
-	if (cgroups->evicted)
+	if (cgroups->hash.evicted)
 		cgroups->missed++;
 	return "";
 }

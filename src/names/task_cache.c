@@ -37,7 +37,6 @@ struct task_cache {
 	struct task *last;  /* found or inserted last, or NULL: most records ask for it again */
 	uint64_t next_pass; /* ns: not before, unless a task was seen since the last one */
 	bool waits;	    /* was a task seen that waits for a pass? */
-	bool evicted;	    /* was any task evicted? */
 	uint64_t missed;
 	struct task_info unknown;
 };
@@ -210,7 +209,6 @@ static struct task *insert_task(struct task_cache *cache, int tid)
 {
 	struct task *task;
 
-	cache->evicted |= hash_is_full(&cache->hash);
 	task = container_of(hash_insert(&cache->hash, (uint64_t)tid), struct task, link);
 	strcpy(task->name, TASK_UNNAMED);
 	task->waits = false;
@@ -293,7 +291,7 @@ static struct task *insert_and_read(struct task_cache *cache, int tid, uint64_t 
 		return task;
 	}
 	read_saved_if_due(cache, task, ts);
-	if (cache->evicted && !strcmp(task->name, TASK_UNNAMED))
+	if (cache->hash.evicted && !strcmp(task->name, TASK_UNNAMED))
 		cache->missed++;
 	return task;
 }

@@ -3,100 +3,122 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocfilt/base/hash.h"
 #include "allocfilt/record/stacks.h"
 
-#define HASH_SIZE (2 * STACKS_MAX) /* a power of two; never more than half full */
-
 struct stack {
-	uint32_t first; /* index into frames */
+	struct hash_link link; /* by a hash of its frames */
+	uint64_t at;	       /* of its first frame */
 	uint32_t count;
+	uint32_t number; /* 0: never used */
 };
 
+/*
+ * Frames are written one after the other, round and round, over those of the stacks that were written
+ * longest ago. A position counts all that were written before.
+ */
 struct stacks {
+	struct hash hash;
 	struct stack stacks[STACKS_MAX];
-	uint32_t nr_stacks;
-	uint32_t hash[HASH_SIZE]; /* numbers; 0: free */
 	uint64_t frames[STACKS_FRAMES_MAX];
-	uint32_t nr_frames;
-	uint64_t overflow;
+	uint64_t end; /* position after the newest frame */
+	uint64_t missed;
 };
 
 struct stacks *stacks_new(void)
 {
-	return calloc(1, sizeof(struct stacks));
+	struct stacks *stacks = calloc(1, sizeof(*stacks));
+
+	if (stacks && !hash_init(&stacks->hash, &stacks->stacks[0].link, sizeof(stacks->stacks[0]),
+				 STACKS_MAX))
+		return stacks;
+	free(stacks);
+	errno = ENOMEM;
+	return NULL;
 }
 
 void stacks_free(struct stacks *stacks)
 {
+	if (!stacks)
+		return;
+	hash_destroy(&stacks->hash);
 	free(stacks);
 }
 
-static size_t hash_of(const uint64_t *frames, size_t count)
+static uint64_t hash_of_frames(const uint64_t *frames, size_t count)
 {
 	uint64_t sum = 0xcbf29ce484222325;
 
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		sum = (sum ^ frames[i]) * 0x9e3779b97f4a7c15;
-	return (sum >> 32) % HASH_SIZE;
+		sum ^= sum >> 32;
+	}
+	return sum;
 }
 
-/* The place of a stack in the hash, or the free one where it would be. */
-static uint32_t *find_stack(struct stacks *stacks, const uint64_t *frames, size_t count)
+static uint64_t *frames_at(struct stacks *stacks, uint64_t at)
 {
-	for (size_t at = hash_of(frames, count);; at = (at + 1) % HASH_SIZE) {
-		const struct stack *stack;
-
-		if (!stacks->hash[at])
-			return &stacks->hash[at];
-		stack = &stacks->stacks[stacks->hash[at] - 1];
-		if (stack->count == count &&
-		    !memcmp(stacks->frames + stack->first, frames, count * sizeof(*frames)))
-			return &stacks->hash[at];
-	}
+	return stacks->frames + at % STACKS_FRAMES_MAX;
 }
 
-static uint32_t append_stack(struct stacks *stacks, const uint64_t *frames, size_t count)
+/* Are its frames not written over? */
+static bool has_frames(const struct stacks *stacks, const struct stack *stack)
 {
-	struct stack *stack = &stacks->stacks[stacks->nr_stacks];
+	return stacks->end - stack->at <= STACKS_FRAMES_MAX;
+}
 
-	if (stacks->nr_stacks == STACKS_MAX || count > STACKS_FRAMES_MAX - stacks->nr_frames) {
-		stacks->overflow++;
-		return 0;
-	}
-	stack->first = stacks->nr_frames;
-	stack->count = (uint32_t)count;
-	memcpy(stacks->frames + stack->first, frames, count * sizeof(*frames));
-	stacks->nr_frames += stack->count;
-	return ++stacks->nr_stacks;
+static void write_frames(struct stacks *stacks, struct stack *stack, const uint64_t *frames)
+{
+	uint64_t left = STACKS_FRAMES_MAX - stacks->end % STACKS_FRAMES_MAX;
+
+	if (left < stack->count)
+		stacks->end += left;
+	stack->at = stacks->end;
+	stacks->end += stack->count;
+	memcpy(frames_at(stacks, stack->at), frames, stack->count * sizeof(*frames));
 }
 
 uint32_t stacks_add(struct stacks *stacks, const uint64_t *frames, size_t count)
 {
-	uint32_t *place;
+	uint64_t key;
+	struct hash_link *link;
+	struct stack *stack;
 
 	if (count > STACK_DEPTH_MAX)
 		count = STACK_DEPTH_MAX;
 	if (!count)
 		return 0;
-	place = find_stack(stacks, frames, count);
-	if (!*place)
-		*place = append_stack(stacks, frames, count);
-	return *place;
+	key = hash_of_frames(frames, count);
+	link = hash_find(&stacks->hash, key);
+	stack = container_of(link ? link : hash_insert(&stacks->hash, key), struct stack, link);
+	if (!link || !has_frames(stacks, stack) || stack->count != count ||
+	    memcmp(frames_at(stacks, stack->at), frames, count * sizeof(*frames))) {
+		stack->number += stack->number ? STACKS_MAX : stack - stacks->stacks + 1;
+		stack->count = (uint32_t)count;
+	} else if (stacks->end - stack->at <= STACKS_FRAMES_MAX / 2) {
+		return stack->number;
+	}
+	/* What is seen again is written again, before it is written over. */
+	write_frames(stacks, stack, frames);
+	return stack->number;
 }
 
-size_t stacks_of(const struct stacks *stacks, uint32_t number, const uint64_t **ret_frames)
+size_t stacks_of(struct stacks *stacks, uint32_t number, const uint64_t **ret_frames)
 {
-	const struct stack *stack;
+	const struct stack *stack = &stacks->stacks[(number - 1) % STACKS_MAX];
 
 	*ret_frames = NULL;
-	if (!number || number > stacks->nr_stacks)
+	if (!number)
 		return 0;
-	stack = &stacks->stacks[number - 1];
-	*ret_frames = stacks->frames + stack->first;
+	if (stack->number != number || !has_frames(stacks, stack)) {
+		stacks->missed++;
+		return 0;
+	}
+	*ret_frames = frames_at(stacks, stack->at);
 	return stack->count;
 }
 
-uint64_t stacks_overflow(const struct stacks *stacks)
+uint64_t stacks_missed(const struct stacks *stacks)
 {
-	return stacks->overflow;
+	return stacks->missed;
 }

@@ -140,7 +140,7 @@ static void count_overflows(struct pipeline *pipeline, const struct summary *sum
 		{ "stalls", "stalls lack records or names (limit-memory)",
 		  stalls_limited(pipeline->stalls) },
 		{ "stacks", "events lack their kernel stack",
-		  stacks ? stacks_overflow(stacks) : 0 },
+		  stacks ? stacks_missed(stacks) : 0 },
 		{ "summary", "times the summary left out what took least time",
 		  summary_overflow(summary) + shrinkers_overflow(shrinkers) +
 			  shrinker_names_overflow(names) +

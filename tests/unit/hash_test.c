@@ -56,7 +56,9 @@ UNIT_TEST_WITH(test_evicts_least_recently_used, set_up, tear_down)
 	assert_true(hash_is_full(&hash));
 	assert_int_equal(find(0)->value, 0);
 	assert_int_equal(hash_oldest(&hash)->key, 1);
+	assert_int_equal(hash.evicted, 0);
 	insert(100, 100);
+	assert_int_equal(hash.evicted, 1);
 	assert_null(find(1));
 	assert_int_equal(find(0)->value, 0);
 	assert_int_equal(find(100)->value, 100);
@@ -79,6 +81,8 @@ UNIT_TEST_WITH(test_remove, set_up, tear_down)
 	assert_false(hash_is_full(&hash));
 	assert_null(find(3));
 	insert(7, 7);
+	assert_int_equal(hash.evicted, 0);
+	assert_ptr_equal(find(7), &entries[3]);
 	assert_true(hash_is_full(&hash));
 	for (int i = 0; i < 8; i++)
 		assert_int_equal(!!find(i), i < 3 || i == 4 || i == 7);

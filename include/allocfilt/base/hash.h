@@ -28,7 +28,7 @@ static inline bool pool_is_empty(const struct pool *pool)
 	return !pool->unused && !pool->nr_fresh;
 }
 
-/** pool_take - take an unused element; NULL: there is none */
+/** pool_take - take an unused element, the one that was put last; NULL: there is none */
 static inline void *pool_take(struct pool *pool)
 {
 	void *element = pool->unused;
@@ -67,6 +67,7 @@ struct hash {
 	struct pool pool;
 	struct hash_link **buckets;
 	unsigned int shift; /* makes the number of a bucket from a 64-bit hash value */
+	uint64_t evicted;   /* entries that went for room */
 };
 
 /**
@@ -108,8 +109,8 @@ struct hash_link *hash_oldest(const struct hash *hash);
 /**
  * hash_insert - an entry for a key that the table does not have
  *
- * Takes an unused entry, or evicts the least recently used one. Only its link is set. The entry
- * becomes the most recently used one.
+ * Takes an unused entry, the one that was removed last, or evicts the least recently used one. Only its
+ * link is set. The entry becomes the most recently used one.
  */
 struct hash_link *hash_insert(struct hash *hash, uint64_t key);
 

@@ -7,7 +7,8 @@
 
 /*
  * Kernel stacks, each stored once under a number: many calls have the same stack, and a number in a
- * record needs less memory than its frames. All memory is allocated at the start.
+ * record needs less memory than its frames. All memory is allocated at the start. A new stack takes the
+ * place of the one that was not seen for longest.
  */
 
 #define STACKS_MAX	  4096
@@ -23,15 +24,21 @@ struct stacks *stacks_new(void);
 void stacks_free(struct stacks *stacks);
 
 /**
- * stacks_add - the number of a stack, new or known; 0 for an empty one, or where the table is full
+ * stacks_add - the number of a stack, new or known; 0 for an empty one
  * @frames: return addresses, the innermost first; those over STACK_DEPTH_MAX are dropped
+ *
+ * No other stack gets the number before a million others had the place.
  */
 uint32_t stacks_add(struct stacks *stacks, const uint64_t *frames, size_t count);
 
-/** stacks_of - the frames of a stack; returns how many, 0 for a number that does not exist */
-size_t stacks_of(const struct stacks *stacks, uint32_t number, const uint64_t **ret_frames);
+/**
+ * stacks_of - the frames of a stack; valid until the next stacks_add()
+ *
+ * Returns how many, 0 for one whose place was taken.
+ */
+size_t stacks_of(struct stacks *stacks, uint32_t number, const uint64_t **ret_frames);
 
-/** stacks_overflow - stacks dropped because the table was full */
-uint64_t stacks_overflow(const struct stacks *stacks);
+/** stacks_missed - how often stacks_of() was asked for one whose place was taken */
+uint64_t stacks_missed(const struct stacks *stacks);
 
 #endif
