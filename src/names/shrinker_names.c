@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,12 +13,15 @@
 #define SUPERBLOCK_CALLBACK "super_cache_scan"
 #define SUPERBLOCK_NAME_MAX 36	/* s_id has 32 */
 #define MOUNT_POINT_MAX	    128 /* with the NUL; a longer one is cut */
-#define CALLBACKS_MAX	    256 /* callbacks with a cached result of is_superblocks() */
+#define CALLBACK_BITS	    8	/* of the callbacks with a cached result of is_superblocks(): 256 */
 #define DEVICE_MINOR_BITS   20
-#define MOUNT_LINES_MAX	    (4 << 20) /* of mountinfo, read for all superblocks; a second */
+#define DAY		    (24 * 60 * 60 * NS_PER_SECOND)
+#define MOUNT_LINES_MAX	    (4 << 20) /* of mountinfo, read for all superblocks of a day; a second */
 
 struct superblock {
-	uint64_t shrinker;
+	struct hash_link link; /* by its shrinker's address; by GONE where another one has that */
+	uint64_t shrinker;     /* its first address */
+	int number;
 	uint32_t major;
 	uint32_t minor;
 	bool named;
@@ -26,12 +30,10 @@ struct superblock {
 	char mount[MOUNT_POINT_MAX];
 };
 
-/* The superblock whose shrinker has an address now. */
-struct place {
-	struct hash_link link; /* by the shrinker's address */
-	struct superblock *superblock;
-};
+/* No shrinker lies there. */
+#define GONE(superblock) (~(uint64_t)(superblock)->number)
 
+/* The last callback with this hash. */
 struct callback {
 	uint64_t address;
 	bool is_superblocks;
@@ -41,14 +43,11 @@ struct shrinker_names {
 	struct resolver *resolver;
 	int mounts; /* descriptor of mountinfo; -1: none */
 	int mount_lines;
-	struct superblock superblocks[SHRINKER_NAMES_MAX];
-	int nr_superblocks;
-	int nr_named;
+	uint64_t day; /* of mount_lines */
+	bool any_named;
 	struct hash hash;
-	struct place places[SHRINKER_NAMES_MAX];
-	struct callback callbacks[CALLBACKS_MAX];
-	int nr_callbacks;
-	uint64_t overflow;
+	struct superblock superblocks[SHRINKER_NAMES_MAX];
+	struct callback callbacks[1 << CALLBACK_BITS];
 	char text[SHRINKER_LABEL_MAX]; /* of shrinker_names_of() */
 };
 
@@ -63,7 +62,7 @@ struct shrinker_names *shrinker_names_new(int mounts, struct resolver *resolver)
 	}
 	names->resolver = resolver;
 	names->mounts = mounts;
-	if (!hash_init(&names->hash, &names->places[0].link, sizeof(names->places[0]),
+	if (!hash_init(&names->hash, &names->superblocks[0].link, sizeof(names->superblocks[0]),
 		       SHRINKER_NAMES_MAX))
 		return names;
 	shrinker_names_free(names);
@@ -84,45 +83,54 @@ void shrinker_names_free(struct shrinker_names *names)
 /* The result is cached, as resolver_symbol() may have to read all of kallsyms. */
 static bool is_superblocks(struct shrinker_names *names, uint64_t address)
 {
+	struct callback *callback =
+		&names->callbacks[address * 0x9e3779b97f4a7c15u >> (64 - CALLBACK_BITS)];
 	char text[64] = "";
-	bool answer;
 
-	for (int i = 0; i < names->nr_callbacks; i++)
-		if (names->callbacks[i].address == address)
-			return names->callbacks[i].is_superblocks;
+	if (callback->address == address)
+		return callback->is_superblocks;
 	resolver_symbol(names->resolver, address, 's', text, sizeof(text));
 	text[strcspn(text, ".")] = '\0'; /* a compiler's suffix, as ".isra.0" */
-	answer = !strcmp(text, SUPERBLOCK_CALLBACK);
-	if (names->nr_callbacks < CALLBACKS_MAX)
-		names->callbacks[names->nr_callbacks++] = (struct callback){ address, answer };
-	return answer;
+	*callback = (struct callback){ address, !strcmp(text, SUPERBLOCK_CALLBACK) };
+	return callback->is_superblocks;
 }
 
-static struct place *find_place(struct shrinker_names *names, uint64_t shrinker)
+static const struct superblock *superblock_of(const struct shrinker_names *names, int number)
 {
-	struct hash_link *link = hash_peek(&names->hash, shrinker);
+	const struct superblock *superblock =
+		&names->superblocks[(unsigned int)number % SHRINKER_NAMES_MAX];
 
-	return link ? container_of(link, struct place, link) : NULL;
+	return number > 0 && superblock->number == number ? superblock : NULL;
 }
 
-/*
- * An address has one superblock at a time, so there are as many places for addresses as for
- * superblocks.
- */
-static struct superblock *add_superblock(struct shrinker_names *names, struct place *place,
-					 uint64_t shrinker)
+static struct superblock *superblock_at(struct shrinker_names *names, uint64_t shrinker)
 {
-	if (names->nr_superblocks == SHRINKER_NAMES_MAX) {
-		names->overflow++;
-		if (place)
-			hash_remove(&names->hash, &place->link);
-		return NULL;
-	}
-	if (!place)
-		place = container_of(hash_insert(&names->hash, shrinker), struct place, link);
-	place->superblock = &names->superblocks[names->nr_superblocks++];
-	place->superblock->shrinker = shrinker;
-	return place->superblock;
+	struct hash_link *link = hash_find(&names->hash, shrinker);
+
+	return link ? container_of(link, struct superblock, link) : NULL;
+}
+
+/* The number tells it from all that had its entry before. */
+static struct superblock *add_superblock(struct shrinker_names *names, uint64_t shrinker)
+{
+	struct superblock *superblock =
+		container_of(hash_insert(&names->hash, shrinker), struct superblock, link);
+	int before = superblock->number ? superblock->number : superblock - names->superblocks;
+
+	*superblock = (struct superblock){
+		.link = superblock->link,
+		.shrinker = shrinker,
+		.number = (before + SHRINKER_NAMES_MAX) & INT_MAX,
+	};
+	return superblock;
+}
+
+/* The entry that was removed last is the one that is taken. */
+static void move_superblock(struct shrinker_names *names, struct superblock *superblock,
+			    uint64_t key)
+{
+	hash_remove(&names->hash, &superblock->link);
+	hash_insert(&names->hash, key);
 }
 
 /* Names come from disks and file systems, and must not control the terminal. */
@@ -163,55 +171,68 @@ static void find_mount(struct shrinker_names *names, struct superblock *superblo
 	}
 }
 
+static bool is_same(const struct superblock *a, const struct superblock *b)
+{
+	return a->major == b->major && a->minor == b->minor && !strcmp(a->name, b->name);
+}
+
+/* A file system that is mounted again in the same way is the same one, at whatever address. */
 void shrinker_names_see(struct shrinker_names *names, const struct record *record)
 {
 	const struct record_superblock *seen = &record->superblock;
-	struct place *place = find_place(names, seen->shrinker);
-	struct superblock *superblock = place ? place->superblock : NULL;
-	uint32_t major = seen->device >> DEVICE_MINOR_BITS;
-	uint32_t minor = seen->device & ((1u << DEVICE_MINOR_BITS) - 1);
-	char name[SUPERBLOCK_NAME_MAX];
+	struct superblock *superblock = superblock_at(names, seen->shrinker), *same = NULL;
+	struct superblock now = {
+		.major = seen->device >> DEVICE_MINOR_BITS,
+		.minor = seen->device & ((1u << DEVICE_MINOR_BITS) - 1),
+	};
+	struct hash_link *link;
 
 	if (!seen->name_length || (seen->callback && !is_superblocks(names, seen->callback)))
 		return;
-	copy_printable(name, sizeof(name), (const char *)record->raw + seen->name,
+	copy_printable(now.name, sizeof(now.name), (const char *)record->raw + seen->name,
 		       seen->name_length);
-	if (superblock && superblock->named) {
-		if (superblock->major == major && superblock->minor == minor &&
-		    !strcmp(superblock->name, name))
-			return;
-		superblock = NULL; /* the address was reused */
-	}
-	if (!superblock)
-		superblock = add_superblock(names, place, seen->shrinker);
-	if (!superblock)
+	if (superblock && is_same(superblock, &now))
 		return;
-	strcpy(superblock->name, name);
-	superblock->major = major;
-	superblock->minor = minor;
-	superblock->named = true;
-	names->nr_named++;
-	find_mount(names, superblock);
-	/* From now on, all labels of this name include the device. */
-	for (int i = 0; i < names->nr_superblocks; i++) {
-		struct superblock *other = &names->superblocks[i];
-
-		if (other != superblock && other->named && !strcmp(other->name, name))
-			other->shared = superblock->shared = true;
+	if (record->ts / DAY != names->day) {
+		names->day = record->ts / DAY;
+		names->mount_lines = 0;
 	}
+	find_mount(names, &now);
+	/* From now on, all labels of this name include the device. */
+	TAILQ_FOREACH(link, &names->hash.used, use) {
+		struct superblock *other = container_of(link, struct superblock, link);
+
+		if (is_same(other, &now) && !strcmp(other->mount, now.mount))
+			same = other;
+		else if (other->named && !strcmp(other->name, now.name))
+			other->shared = now.shared = true;
+	}
+	if (superblock && (superblock->named || same)) {
+		move_superblock(names, superblock, GONE(superblock));
+		superblock = NULL;
+	}
+	if (same) {
+		move_superblock(names, same, seen->shrinker);
+		return;
+	}
+	if (!superblock)
+		superblock = add_superblock(names, seen->shrinker);
+	now.link = superblock->link;
+	now.shrinker = superblock->shrinker;
+	now.number = superblock->number;
+	now.named = names->any_named = true;
+	*superblock = now;
 }
 
 int shrinker_names_superblock(struct shrinker_names *names, const struct record *record)
 {
-	const struct record_fields *fields = &record->fields;
+	uint64_t shrinker = record->fields.shrinker;
 	struct superblock *superblock;
-	struct place *place;
 
-	if (!is_superblocks(names, fields->callback))
+	if (!is_superblocks(names, record->fields.callback))
 		return -1;
-	place = find_place(names, fields->shrinker);
-	superblock = place ? place->superblock : add_superblock(names, NULL, fields->shrinker);
-	return superblock ? (int)(superblock - names->superblocks) : -1;
+	superblock = superblock_at(names, shrinker);
+	return superblock ? superblock->number : add_superblock(names, shrinker)->number;
 }
 
 static int print_name(const struct superblock *superblock, char *text, size_t size)
@@ -227,12 +248,9 @@ static int print_name(const struct superblock *superblock, char *text, size_t si
 bool shrinker_names_parts(const struct shrinker_names *names, int superblock,
 			  struct superblock_name *ret_parts)
 {
-	const struct superblock *from;
+	const struct superblock *from = superblock_of(names, superblock);
 
-	if (superblock < 0 || superblock >= names->nr_superblocks)
-		return false;
-	from = &names->superblocks[superblock];
-	if (!from->named)
+	if (!from || !from->named)
 		return false;
 	*ret_parts = (struct superblock_name){
 		.name = from->name,
@@ -245,32 +263,33 @@ bool shrinker_names_parts(const struct shrinker_names *names, int superblock,
 
 const char *shrinker_names_of(struct shrinker_names *names, uint64_t shrinker)
 {
-	const struct place *place = find_place(names, shrinker);
+	const struct superblock *superblock = superblock_at(names, shrinker);
 
-	if (!place || !place->superblock->named)
+	if (!superblock || !superblock->named)
 		return NULL;
-	print_name(place->superblock, names->text, sizeof(names->text));
+	print_name(superblock, names->text, sizeof(names->text));
 	return names->text;
 }
 
 size_t shrinker_names_label(struct shrinker_names *names, int superblock, char *text, size_t size)
 {
+	const struct superblock *from = superblock_of(names, superblock);
 	char name[SHRINKER_LABEL_MAX];
 	int length;
 
-	if (!size || superblock < 0 || superblock >= names->nr_superblocks)
+	if (!size || !from)
 		return 0;
-	print_name(&names->superblocks[superblock], name, sizeof(name));
+	print_name(from, name, sizeof(name));
 	length = snprintf(text, size, SUPERBLOCK_CALLBACK "[%s]", name);
 	return (size_t)length < size ? (size_t)length : size - 1;
 }
 
 bool shrinker_names_unavailable(const struct shrinker_names *names)
 {
-	return names->nr_superblocks && !names->nr_named;
+	return hash_oldest(&names->hash) && !names->any_named;
 }
 
 uint64_t shrinker_names_overflow(const struct shrinker_names *names)
 {
-	return names->overflow;
+	return names->hash.evicted;
 }

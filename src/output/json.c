@@ -234,6 +234,8 @@ static void json_total(struct json *json, const struct shrinker_total *total)
 	json_number(json, "count", total->count);
 	json_number(json, "total_ns", total->ranked.total);
 	json_number(json, "max_ns", total->max);
+	if (total->ranked.error)
+		json_number(json, "error_ns", total->ranked.error);
 }
 
 static void json_superblocks(struct json *json, const struct summary_view *view, uint64_t callback)
@@ -245,8 +247,9 @@ static void json_superblocks(struct json *json, const struct summary_view *view,
 	while ((total = shrinkers_next_superblock(view->shrinkers, callback, &rank))) {
 		char label[SHRINKER_LABEL_MAX];
 
-		shrinker_names_label(view->shrinker_names, (int)total->ranked.id, label,
-				     sizeof(label));
+		if (!shrinker_names_label(view->shrinker_names, (int)total->ranked.id, label,
+					  sizeof(label)))
+			continue;
 		json_open(json, NULL, '{');
 		json_string(json, "name", label);
 		json_total(json, total);
@@ -261,14 +264,12 @@ static void json_shrinkers(struct json *json, const struct summary_view *view)
 
 	json_open(json, "shrinkers", '[');
 	for (size_t i = 0; (total = shrinkers_at(view->shrinkers, i)); i++) {
-		char name[STALL_FUNCTION_MAX] = "other";
+		char name[STALL_FUNCTION_MAX];
 
 		json_open(json, NULL, '{');
-		if (total->callback)
-			resolver_symbol(view->resolver, total->callback, 's', name, sizeof(name));
+		resolver_symbol(view->resolver, total->callback, 's', name, sizeof(name));
 		json_string(json, "name", name);
-		if (total->callback)
-			json_address(json, "callback", total->callback);
+		json_address(json, "callback", total->callback);
 		json_total(json, total);
 		json_superblocks(json, view, total->callback);
 		json_close(json, '}');

@@ -270,7 +270,7 @@ static void metrics_units(struct writer *writer, const struct summary_view *view
 
 			line_clear(&labels);
 			if (labelled)
-				add_label(&labels, "unit", unit->ranked.name);
+				add_label(&labels, "unit", unit->name);
 			if (which != UNIT_RECENT_MAX)
 				metrics_causes(&metric, &labels, unit, which,
 					       goes_on ? view->ts : 0);
@@ -331,9 +331,7 @@ static void add_total(struct shrinker_total *sum, const struct shrinker_total *m
 static void shrinker_name(const struct summary_view *view, const struct shrinker_total *total,
 			  char name[STALL_FUNCTION_MAX])
 {
-	if (!total->callback)
-		strcpy(name, "other");
-	else if (!symbol_name(view, total->callback, name))
+	if (!symbol_name(view, total->callback, name))
 		strcpy(name, "unknown");
 }
 
@@ -375,34 +373,6 @@ static void metrics_shrinkers(struct writer *writer, const struct summary_view *
 	}
 }
 
-/*
- * Adds up the entries of one file system that was unmounted and mounted again: this one and those
- * after it. Returns false if it has no name, if its shrinker did not run, or if it is part of an
- * earlier sum.
- */
-static bool sum_of_superblock(const struct summary_view *view, int which,
-			      struct superblock_name *ret_name, struct shrinker_total *ret_sum)
-{
-	*ret_sum = (struct shrinker_total){ .count = 0 };
-	if (!shrinkers_of_superblock(view->shrinkers, which) ||
-	    !shrinker_names_parts(view->shrinker_names, which, ret_name))
-		return false;
-	for (int i = 0; i < SHRINKER_NAMES_MAX; i++) {
-		const struct shrinker_total *total = shrinkers_of_superblock(view->shrinkers, i);
-		struct superblock_name name;
-
-		if (!total || !shrinker_names_parts(view->shrinker_names, i, &name))
-			continue;
-		if (name.major != ret_name->major || name.minor != ret_name->minor ||
-		    strcmp(name.name, ret_name->name) || strcmp(name.mount, ret_name->mount))
-			continue;
-		if (i < which)
-			return false;
-		add_total(ret_sum, total);
-	}
-	return true;
-}
-
 static void metrics_superblocks(struct writer *writer, const struct summary_view *view)
 {
 	static const struct metric_text families[TOTALS] = {
@@ -413,25 +383,26 @@ static void metrics_superblocks(struct writer *writer, const struct summary_view
 		{ "allocfilt_superblock_shrink_max_seconds", "gauge",
 		  "The longest run of the shrinker of a superblock since the start." },
 	};
+	const struct shrinker_total *total;
 
 	for (int which = 0; which < TOTALS; which++) {
 		struct metric metric = metrics_begin(writer, families[which].name,
 						     families[which].type, families[which].help);
 
-		for (int i = 0; i < SHRINKER_NAMES_MAX; i++) {
+		for (size_t i = 0; (total = shrinkers_superblock(view->shrinkers, i)); i++) {
 			struct superblock_name name;
-			struct shrinker_total sum;
 			struct line labels;
 			char device[24];
 
-			if (!sum_of_superblock(view, i, &name, &sum))
+			if (!shrinker_names_parts(view->shrinker_names, (int)total->ranked.id,
+						  &name))
 				continue;
 			snprintf(device, sizeof(device), "%u:%u", name.major, name.minor);
 			line_clear(&labels);
 			add_label(&labels, "superblock", name.name);
 			add_label(&labels, "device", device);
 			add_label(&labels, "mountpoint", name.mount);
-			metrics_total(&metric, &labels, &sum, which);
+			metrics_total(&metric, &labels, total, which);
 		}
 	}
 }
@@ -507,7 +478,7 @@ int metrics_text(struct writer *writer, const struct summary_view *view,
 	metrics_superblocks(writer, view);
 	metrics_losses(writer, view);
 	metric = metrics_begin(writer, "allocfilt_table_overflows_total", "counter",
-			       "Items that did not fit into a table of allocfilt.");
+			       "What full tables of allocfilt dropped or merged.");
 	for (size_t i = 0; i < view->nr_overflows; i++) {
 		line_clear(&labels);
 		add_label(&labels, "table", view->overflows[i].key);

@@ -44,45 +44,51 @@ static void put_total(struct writer *writer, const char *name, const struct shri
 	line_add(&line, "%s : total time = " MS ", max latency = " MS, name,
 		 total->ranked.total / 1000000, total->ranked.total % 1000000, total->max / 1000000,
 		 total->max % 1000000);
+	add_error(&line, total->ranked.error);
 	line_put(&line, writer);
 }
 
 /*
  * Writes a line for each superblock and one for the others; they add up to @all of the callback, unless
- * a capture that was tampered with has a superblock with two callbacks.
+ * a capture that was tampered with has a superblock with two callbacks. Of superblocks that made room for
+ * later ones only their part in the sum is known, which no run of theirs exceeds.
  */
 static void put_superblocks(struct writer *writer, const struct summary_view *view,
 			    const struct shrinker_total *all)
 {
-	struct shrinker_total others = *all, listed = { .count = 0 };
+	struct shrinker_total others = *all;
 	const struct shrinker_total *total;
 	char name[SHRINKER_LABEL_MAX + 2] = "  ";
 	size_t rank = 0, count = 0;
+	uint64_t unknown = all->count, max = 0; /* runs that are in no superblock's total */
 
-	for (; (total = shrinkers_next_superblock(view->shrinkers, all->callback, &rank));
-	     count++) {
-		/*
-		 * The maximum of the others is known where they have superblocks; else that of all
-		 * is a bound.
-		 */
-		if (count == SUPERBLOCKS_MAX)
-			others.max = 0;
-		if (count >= SUPERBLOCKS_MAX) {
-			if (total->max > others.max)
-				others.max = total->max;
+	while ((total = shrinkers_next_superblock(view->shrinkers, all->callback, &rank))) {
+		bool listed = count < SUPERBLOCKS_MAX;
+
+		if (!shrinker_names_label(view->shrinker_names, (int)total->ranked.id, name + 2,
+					  sizeof(name) - 2))
 			continue;
+		count++;
+		unknown -= total->count;
+		if (listed) {
+			others.count -= total->count;
+			others.ranked.total -= total->ranked.total;
+			put_total(writer, name, total);
+		} else if (total->max > max) {
+			max = total->max;
 		}
-		listed.ranked.total += total->ranked.total;
-		listed.count += total->count;
-		shrinker_names_label(view->shrinker_names, (int)total->ranked.id, name + 2,
-				     sizeof(name) - 2);
-		put_total(writer, name, total);
 	}
-	if (!count || all->count <= listed.count || all->ranked.total < listed.ranked.total)
+	if (!count || (int64_t)others.count <= 0 || (int64_t)others.ranked.total < 0)
 		return;
-	others.ranked.total -= listed.ranked.total;
-	snprintf(name, sizeof(name), "  super_cache_scan[%zu others]",
-		 count > SUPERBLOCKS_MAX ? count - SUPERBLOCKS_MAX : 0);
+	if (unknown) {
+		strcpy(name + 2, "super_cache_scan[others]");
+		if (others.max > others.ranked.total)
+			others.max = others.ranked.total;
+	} else {
+		others.max = max;
+		snprintf(name + 2, sizeof(name) - 2, "super_cache_scan[%zu others]",
+			 count - SUPERBLOCKS_MAX);
+	}
 	put_total(writer, name, &others);
 }
 
@@ -92,10 +98,9 @@ static void put_shrinkers(struct writer *writer, const struct summary_view *view
 
 	put_text(writer, total ? "\n" : "\nno shrinker ran\n");
 	for (size_t i = 0; (total = shrinkers_at(view->shrinkers, i)); i++) {
-		char name[SHRINKER_LABEL_MAX] = "other";
+		char name[SHRINKER_LABEL_MAX];
 
-		if (total->callback)
-			resolver_symbol(view->resolver, total->callback, 's', name, sizeof(name));
+		resolver_symbol(view->resolver, total->callback, 's', name, sizeof(name));
 		name[strcspn(name, " ")] = '\0'; /* without its module */
 		put_total(writer, name, total);
 		put_superblocks(writer, view, total);

@@ -16,7 +16,7 @@
 #include "run/command_tasks.h"
 #include "run/selection.h"
 
-#define OVERFLOWS  5
+#define OVERFLOWS  7
 #define READ_LIMIT (100 * NS_PER_MS) /* then signals and timers come */
 #define READ_TURN  256		     /* records between two looks at the time */
 
@@ -139,11 +139,13 @@ static void count_overflows(struct pipeline *pipeline, const struct summary *sum
 		  resolver_missed(pipeline->resolver) },
 		{ "stalls", "stalls lack records or names (limit-memory)",
 		  stalls_limited(pipeline->stalls) },
-		{ "stacks", "events lack their kernel stack",
-		  stacks ? stacks_missed(stacks) : 0 },
+		{ "stacks", "events lack their kernel stack", stacks ? stacks_missed(stacks) : 0 },
+		{ "superblocks", "file systems made room for later ones in the summary",
+		  shrinker_names_overflow(names) },
+		{ "units", "stalls count for the unit \"other\" (metrics-cgroups)",
+		  pipeline->units ? units_refused(pipeline->units) : 0 },
 		{ "summary", "times the summary left out what took least time",
 		  summary_overflow(summary) + shrinkers_overflow(shrinkers) +
-			  shrinker_names_overflow(names) +
 			  (pipeline->units ? units_overflow(pipeline->units) : 0) },
 	};
 

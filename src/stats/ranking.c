@@ -83,6 +83,19 @@ static uint64_t bound(const struct ranked *entry)
 	return entry->total + entry->error;
 }
 
+void ranking_replace(struct ranking *ranking, void *replaced, uint64_t id, const char *name)
+{
+	struct ranked *entry = replaced;
+
+	ranking->count--;
+	for (size_t rank = entry->rank; rank < ranking->count; rank++) {
+		ranking->order[rank] = ranking->order[rank + 1];
+		ranking->order[rank]->rank = rank;
+	}
+	ranking->evicted++;
+	begin_ranked(ranking, ((char *)replaced - ranking->entries) / ranking->size, id, name);
+}
+
 static struct ranked *replace_least(struct ranking *ranking, uint64_t id, const char *name)
 {
 	size_t least = 0;
@@ -94,31 +107,19 @@ static struct ranked *replace_least(struct ranking *ranking, uint64_t id, const 
 			least = place;
 	entry = entry_at(ranking, least);
 	error = bound(entry);
-	ranking->count--;
-	for (size_t rank = entry->rank; rank < ranking->count; rank++) {
-		ranking->order[rank] = ranking->order[rank + 1];
-		ranking->order[rank]->rank = rank;
-	}
-	ranking->evicted++;
-	entry = begin_ranked(ranking, least, id, name);
+	ranking_replace(ranking, entry, id, name);
 	entry->error = error;
-	return entry;
-}
-
-void *ranking_join(struct ranking *ranking, uint64_t id, const char *name, size_t most)
-{
-	struct ranked *entry = ranking_find(ranking, id, name);
-
-	if (!entry && ranking->count < ranking->most && ranking->count < most)
-		entry = begin_ranked(ranking, ranking->count, id, name);
 	return entry;
 }
 
 void *ranking_enter(struct ranking *ranking, uint64_t id, const char *name)
 {
-	void *entry = ranking_join(ranking, id, name, ranking->most);
+	struct ranked *entry = ranking_find(ranking, id, name);
 
-	return entry ? entry : replace_least(ranking, id, name);
+	if (entry)
+		return entry;
+	return ranking->count < ranking->most ? begin_ranked(ranking, ranking->count, id, name) :
+						replace_least(ranking, id, name);
 }
 
 static bool comes_before(const struct ranked *a, const struct ranked *b)
@@ -150,7 +151,7 @@ void *ranking_at(const struct ranking *ranking, size_t rank)
 	return rank < ranking->count ? ranking->order[rank] : NULL;
 }
 
-void *ranking_joined(const struct ranking *ranking, size_t place)
+void *ranking_entered(const struct ranking *ranking, size_t place)
 {
 	return place < ranking->count ? entry_at(ranking, place) : NULL;
 }

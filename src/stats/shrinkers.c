@@ -9,8 +9,7 @@
 struct shrinkers {
 	struct ranking *callbacks;
 	struct ranking *superblocks;
-	struct shrinker_total *by_number[SHRINKER_NAMES_MAX]; /* of superblocks */
-	struct shrinker_total others;			      /* callbacks without an entry */
+	struct shrinker_total *by_number[SHRINKER_NAMES_MAX]; /* of superblocks, modulo that */
 };
 
 struct shrinkers *shrinkers_new(void)
@@ -42,67 +41,46 @@ void shrinkers_reset(struct shrinkers *shrinkers)
 	ranking_reset(shrinkers->callbacks);
 	ranking_reset(shrinkers->superblocks);
 	memset(shrinkers->by_number, 0, sizeof(shrinkers->by_number));
-	shrinkers->others = (struct shrinker_total){ .count = 0 };
 }
 
-static void count_run(struct shrinker_total *total, uint64_t ns)
+static void count_run(struct ranking *ranking, struct shrinker_total *total, uint64_t callback,
+		      uint64_t ns)
 {
+	total->callback = callback;
 	total->count++;
 	if (ns > total->max)
 		total->max = ns;
-}
-
-static void count_ranked(struct ranking *ranking, struct shrinker_total *total, uint64_t callback,
-			 uint64_t ns)
-{
-	total->callback = callback;
-	count_run(total, ns);
 	ranking_spend(ranking, total, ns);
 }
 
 void shrinkers_pair(struct shrinkers *shrinkers, uint64_t callback, int superblock, uint64_t ns)
 {
-	struct shrinker_total *total =
-		ranking_join(shrinkers->callbacks, callback, "", SHRINKERS_MAX);
-
-	if (superblock >= 0 && superblock < SHRINKER_NAMES_MAX) {
-		struct shrinker_total **of = &shrinkers->by_number[superblock];
+	count_run(shrinkers->callbacks, ranking_enter(shrinkers->callbacks, callback, ""), callback,
+		  ns);
+	if (superblock >= 0) {
+		struct shrinker_total **of = &shrinkers->by_number[superblock % SHRINKER_NAMES_MAX];
 
 		if (!*of)
 			*of = ranking_enter(shrinkers->superblocks, (uint64_t)superblock, "");
-		count_ranked(shrinkers->superblocks, *of, callback, ns);
+		else if ((*of)->ranked.id != (uint64_t)superblock)
+			ranking_replace(shrinkers->superblocks, *of, (uint64_t)superblock, "");
+		count_run(shrinkers->superblocks, *of, callback, ns);
 	}
-	if (total) {
-		count_ranked(shrinkers->callbacks, total, callback, ns);
-	} else {
-		count_run(&shrinkers->others, ns);
-		shrinkers->others.ranked.total += ns;
-	}
-}
-
-/* The total of the others comes after the last entry. */
-static const struct shrinker_total *or_others(const struct shrinkers *shrinkers,
-					      const struct shrinker_total *total, size_t place)
-{
-	if (total || place != ranking_count(shrinkers->callbacks) || !shrinkers->others.count)
-		return total;
-	return &shrinkers->others;
 }
 
 const struct shrinker_total *shrinkers_at(const struct shrinkers *shrinkers, size_t rank)
 {
-	return or_others(shrinkers, ranking_at(shrinkers->callbacks, rank), rank);
+	return ranking_at(shrinkers->callbacks, rank);
 }
 
 const struct shrinker_total *shrinkers_series(const struct shrinkers *shrinkers, size_t place)
 {
-	return or_others(shrinkers, ranking_joined(shrinkers->callbacks, place), place);
+	return ranking_entered(shrinkers->callbacks, place);
 }
 
-const struct shrinker_total *shrinkers_of_superblock(const struct shrinkers *shrinkers,
-						     int superblock)
+const struct shrinker_total *shrinkers_superblock(const struct shrinkers *shrinkers, size_t place)
 {
-	return shrinkers->by_number[superblock];
+	return ranking_entered(shrinkers->superblocks, place);
 }
 
 const struct shrinker_total *shrinkers_next_superblock(const struct shrinkers *shrinkers,
@@ -118,5 +96,5 @@ const struct shrinker_total *shrinkers_next_superblock(const struct shrinkers *s
 
 uint64_t shrinkers_overflow(const struct shrinkers *shrinkers)
 {
-	return shrinkers->others.count;
+	return ranking_evicted(shrinkers->callbacks);
 }

@@ -10,11 +10,15 @@
 
 #define MINUTE (60 * NS_PER_SECOND)
 
+#define DAY (24 * 60 * MINUTE)
+
 struct units {
-	struct ranking *series; /* struct unit_series */
-	struct ranking *period; /* struct unit_total */
+	struct hash hash; /* of series, in the order of their latest stalls */
+	struct unit_series series[UNITS_MAX];
 	struct unit_series other;
-	unsigned int places;
+	unsigned int places, taken;
+	uint64_t refused;
+	struct ranking *period; /* struct unit_total */
 };
 
 struct units *units_new(unsigned int places)
@@ -23,15 +27,15 @@ struct units *units_new(unsigned int places)
 
 	if (!units)
 		return NULL;
-	units->series = ranking_new(UNITS_MAX, sizeof(struct unit_series), UNIT_NAME_BYTES);
 	units->period = ranking_new(UNITS_MAX, sizeof(struct unit_total), UNIT_NAME_BYTES);
-	if (!units->series || !units->period) {
+	if (!units->period || hash_init(&units->hash, &units->series[0].link,
+					sizeof(units->series[0]), places ? places : 1)) {
 		units_free(units);
 		errno = ENOMEM;
 		return NULL;
 	}
 	units->places = places;
-	units->other.ranked.name = "other";
+	strcpy(units->other.name, "other");
 	return units;
 }
 
@@ -39,7 +43,7 @@ void units_free(struct units *units)
 {
 	if (!units)
 		return;
-	ranking_free(units->series);
+	hash_destroy(&units->hash);
 	ranking_free(units->period);
 	free(units);
 }
@@ -78,21 +82,49 @@ static void count_period(struct units *units, const char *name, uint64_t ns, int
 	ranking_spend(units->period, total, ns);
 }
 
+/*
+ * A unit that was silent for a day gives its series to another one: Prometheus takes a counter that begins
+ * anew as a reset.
+ */
+static struct unit_series *find_series(struct units *units, const char *name, uint64_t now)
+{
+	uint64_t key = hash_text(name);
+	struct hash_link *link = hash_find(&units->hash, key);
+	struct unit_series *unit;
+
+	if (link)
+		return container_of(link, struct unit_series, link);
+	if (!units->places)
+		return &units->other;
+	if (hash_is_full(&units->hash)) {
+		unit = container_of(hash_oldest(&units->hash), struct unit_series, link);
+		if (now < unit->minute * MINUTE + DAY) {
+			units->refused++;
+			return &units->other;
+		}
+	} else {
+		units->taken++;
+	}
+	link = hash_insert(&units->hash, key);
+	unit = container_of(link, struct unit_series, link);
+	*unit = (struct unit_series){ .link = *link };
+	strcpy(unit->name, name);
+	return unit;
+}
+
 void units_stall(struct units *units, const struct named_stall *named)
 {
 	const struct stall *stall = named->stall;
 	const char *cgroup = named->task_info->cgroup;
 	int cause = cause_which(stall);
 	char name[UNIT_NAME_BYTES];
-	struct unit_series *series;
 
 	if (task_key_in_interrupt(stall->key) || !*cgroup)
 		strcpy(name, UNIT_NONE);
 	else if (!unit_name_of_cgroup(cgroup, name))
 		snprintf(name, sizeof(name), "%s", cgroup);
 	count_period(units, name, stall->end - stall->start, cause);
-	series = ranking_join(units->series, hash_text(name), name, units->places);
-	count_series(series ? series : &units->other, stall, cause);
+	count_series(find_series(units, name, stall->end), stall, cause);
 }
 
 /* ---- reading ---- */
@@ -104,9 +136,9 @@ bool units_have_places(const struct units *units)
 
 const struct unit_series *units_series(const struct units *units, size_t place)
 {
-	if (place == ranking_count(units->series))
-		return &units->other;
-	return ranking_joined(units->series, place);
+	if (place > units->taken)
+		return NULL;
+	return place == units->taken ? &units->other : &units->series[place];
 }
 
 uint64_t units_recent_max(const struct unit_series *unit, uint64_t ts)
@@ -133,4 +165,9 @@ void units_end_period(struct units *units)
 uint64_t units_overflow(const struct units *units)
 {
 	return ranking_evicted(units->period);
+}
+
+uint64_t units_refused(const struct units *units)
+{
+	return units->refused;
 }

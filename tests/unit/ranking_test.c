@@ -65,7 +65,7 @@ static void check_ranks(const char *expected)
 static void test_order(void **state)
 {
 	check_ranks("");
-	assert_null(ranking_joined(ranking, 0));
+	assert_null(ranking_entered(ranking, 0));
 	enter(1, "b", 5);
 	enter(2, "c", 9);
 	enter(1, "a", 5);
@@ -74,7 +74,7 @@ static void test_order(void **state)
 	assert_int_equal(((struct entry *)ranking_at(ranking, 2))->ranked.id, 0);
 	assert_int_equal(enter(1, "b", 4)->count, 2);
 	check_ranks("b 9, c 9, a 5, b 5");
-	assert_string_equal(((struct entry *)ranking_joined(ranking, 1))->ranked.name, "c");
+	assert_string_equal(((struct entry *)ranking_entered(ranking, 1))->ranked.name, "c");
 	assert_int_equal(ranking_count(ranking), 4);
 	assert_int_equal(ranking_evicted(ranking), 0);
 }
@@ -97,17 +97,20 @@ static void test_eviction(void **state)
 	assert_int_equal(ranking_evicted(ranking), 3);
 }
 
-/* The first ones stay. */
-static void test_join(void **state)
+/* The newcomer comes to the same place, and nothing is said to be missing in it. */
+static void test_replace(void **state)
 {
-	assert_non_null(ranking_join(ranking, 1, "", 2));
-	assert_non_null(ranking_join(ranking, 2, "", 2));
-	assert_null(ranking_join(ranking, 3, "", 2));
-	assert_non_null(ranking_join(ranking, 1, "", 0));
-	assert_non_null(ranking_join(ranking, 3, "", 9));
-	assert_non_null(ranking_join(ranking, 4, "", 9));
-	assert_null(ranking_join(ranking, 5, "", 9));
-	assert_int_equal(ranking_evicted(ranking), 0);
+	enter(1, "a", 50);
+	enter(2, "b", 10);
+	enter(3, "c", 40);
+	ranking_replace(ranking, ranking_at(ranking, 1), 9, "z");
+	check_ranks("a 50, b 10, z 0");
+	assert_string_equal(((struct entry *)ranking_entered(ranking, 2))->ranked.name, "z");
+	assert_int_equal(((struct entry *)ranking_entered(ranking, 2))->count, 0);
+	assert_int_equal(enter(9, "z", 30)->count, 1);
+	check_ranks("a 50, z 30, b 10");
+	assert_int_equal(ranking_count(ranking), 3);
+	assert_int_equal(ranking_evicted(ranking), 1);
 }
 
 /* Of a name that is too long for the table the begin is kept. */
@@ -159,7 +162,7 @@ static void test_bounds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_order),     TEST(test_eviction), TEST(test_join),
+		TEST(test_order),     TEST(test_eviction), TEST(test_replace),
 		TEST(test_long_name), TEST(test_bounds),
 	};
 

@@ -138,9 +138,33 @@ TEST(test_address_comes_back)
 	assert_string_equal(text, "super_cache_scan[vda]");
 	shrinker_names_label(names, after, text, sizeof(text));
 	assert_string_equal(text, "super_cache_scan[sr0]");
+	/* mounted again, at two addresses in turn: the same one */
 	see(0x100, "vda", 254, 0);
-	assert_int_not_equal(superblock(0x100), before);
-	expect(0x100, "super_cache_scan[vda 254:0 /mnt/?[2J]");
+	assert_int_equal(superblock(0x100), before);
+	see(0x200, "vda", 254, 0);
+	assert_int_equal(superblock(0x200), before);
+	expect(0x200, "super_cache_scan[vda]");
+	/* another tmpfs with the same device number */
+	see(0x300, "tmpfs", 0, 23);
+	before = superblock(0x300);
+	put_text("mountinfo", "30 1 0:23 / /later rw - tmpfs tmpfs rw\n");
+	see(0x400, "tmpfs", 0, 23);
+	assert_int_not_equal(superblock(0x400), before);
+	expect(0x400, "super_cache_scan[tmpfs 0:23 /later]");
+}
+
+/* Without a name it was counted at an address; then it turns out to be one that is known. */
+TEST(test_named_late_and_known)
+{
+	int number, unnamed;
+
+	see(0x100, "vda", 254, 0);
+	number = superblock(0x100);
+	unnamed = superblock(0x200);
+	assert_int_not_equal(unnamed, number);
+	see(0x200, "vda", 254, 0);
+	assert_int_equal(superblock(0x200), number);
+	expect(0x200, "super_cache_scan[vda]");
 }
 
 /* A probe without a filter also reports shrinkers of no superblock. */
@@ -162,32 +186,90 @@ TEST(test_control_characters)
 	expect(0x100, "super_cache_scan[?[31m??]");
 }
 
-TEST(test_full)
+#define CHURN	  20000
+#define ADDRESSES 3000 /* of shrinkers: they are used again */
+
+/*
+ * A year of file systems that come and go, beside one that stays: the newest has its name, the one that
+ * stays its number, and no number is that of two.
+ */
+TEST(test_churn)
 {
-	for (uint64_t i = 0; i < SHRINKER_NAMES_MAX; i++)
-		assert_int_equal(superblock(0x1000 + 64 * i), i);
-	assert_int_equal(shrinker_names_overflow(names), 0);
-	assert_int_equal(superblock(0x10), -1);
-	see(0x20, "vda", 254, 0);
-	assert_int_equal(shrinker_names_overflow(names), 2);
-	for (uint64_t i = 0; i < SHRINKER_NAMES_MAX; i++)
-		assert_int_equal(superblock(0x1000 + 64 * i), i);
-	/* A reused address no longer belongs to the old superblock. */
-	see(0x1000, "vda", 254, 0);
-	assert_int_equal(superblock(0x1000), 0);
-	see(0x1000, "vdb", 254, 16);
-	assert_int_equal(superblock(0x1000), -1);
+	static int numbers[CHURN];
+	int stays, first;
+
+	see(0x100, "vda", 254, 0);
+	stays = first = superblock(0x100);
+	for (int i = 0; i < CHURN; i++) {
+		uint64_t address = 0x1000 + 64 * (uint64_t)(i % ADDRESSES);
+		char name[16], label[64];
+
+		snprintf(name, sizeof(name), "dm-%d", i);
+		snprintf(label, sizeof(label), "super_cache_scan[%s]", name);
+		see(address, name, 253, i);
+		expect(address, label);
+		assert_string_equal(shrinker_names_of(names, address), name);
+		numbers[i] = superblock(address);
+		assert_int_not_equal(numbers[i], stays);
+		if (i % 1000 == 0)
+			expect(0x100, "super_cache_scan[vda]");
+	}
+	assert_int_equal(superblock(0x100), first);
+	assert_int_equal(shrinker_names_overflow(names), CHURN + 1 - SHRINKER_NAMES_MAX);
+	for (int i = 0; i < CHURN; i++) {
+		char label[64], text[SHRINKER_LABEL_MAX] = "";
+		bool made_room = i < CHURN + 1 - SHRINKER_NAMES_MAX;
+
+		snprintf(label, sizeof(label), "super_cache_scan[dm-%d]", i);
+		shrinker_names_label(names, numbers[i], text, sizeof(text));
+		assert_string_equal(text, made_room ? "" : label);
+	}
+}
+
+/* The mounts are read for each of them, for a second of each day. */
+TEST(test_mounts_of_every_day)
+{
+	struct record record = { .kind = RECORD_SUPERBLOCK, .raw = "tmpfs" };
+	char *text = malloc(1 << 20), *end = text;
+	struct superblock_name parts;
+
+	for (int i = 0; i < 1 << 15; i++)
+		end += sprintf(end, "1 1 9:9 / /m rw - a b c\n");
+	sprintf(end, "1 1 0:7 / /last rw - tmpfs tmpfs rw\n");
+	put_text("mountinfo", text);
+	free(text);
+	shrinker_names_free(names);
+	names = shrinker_names_new(file_open(test_directory, "mountinfo", FILE_TEXT_MAX),
+				   &resolver);
+	record.superblock.name_length = 5;
+	for (int i = 0; i < 200; i++) {
+		record.superblock.shrinker = 0x100 + 64 * i;
+		record.superblock.device = 1000 + i;
+		shrinker_names_see(names, &record);
+	}
+	record.superblock.shrinker = 0x10;
+	record.superblock.device = 7;
+	for (int day = 0; day < 2; day++) {
+		record.ts = day * 24ull * 3600 * 1000000000;
+		shrinker_names_see(names, &record);
+		assert_true(shrinker_names_parts(names, superblock(0x10), &parts));
+		assert_string_equal(parts.mount, day ? "/last" : "");
+		record.superblock.shrinker = 0x10;
+		see(0x10, "other", 1, 1);
+	}
 }
 
 TEST(test_cut)
 {
 	char text[8];
+	int number;
 
 	see(0x100, "vda", 254, 0);
-	assert_int_equal(shrinker_names_label(names, 0, text, sizeof(text)), 7);
+	number = superblock(0x100);
+	assert_int_equal(shrinker_names_label(names, number, text, sizeof(text)), 7);
 	assert_string_equal(text, "super_c");
-	assert_int_equal(shrinker_names_label(names, 0, text, 0), 0);
-	assert_int_equal(shrinker_names_label(names, 1, text, sizeof(text)), 0);
+	assert_int_equal(shrinker_names_label(names, number, text, 0), 0);
+	assert_int_equal(shrinker_names_label(names, number + 1, text, sizeof(text)), 0);
 	assert_int_equal(shrinker_names_label(names, -1, text, sizeof(text)), 0);
 }
 
@@ -215,12 +297,12 @@ TEST(test_parts)
 	assert_string_equal(parts.mount, "");
 	assert_false(shrinker_names_parts(names, unnamed, &parts));
 	assert_false(shrinker_names_parts(names, -1, &parts));
-	assert_false(shrinker_names_parts(names, 4, &parts));
-	assert_false(shrinker_names_parts(names, SHRINKER_NAMES_MAX, &parts));
+	assert_false(shrinker_names_parts(names, 0, &parts));
+	assert_false(shrinker_names_parts(names, first + SHRINKER_NAMES_MAX, &parts));
 	shrinker_names_free(names);
 	names = shrinker_names_new(-ENOENT, &resolver);
 	see(0x100, "tmpfs", 0, 23);
-	assert_true(shrinker_names_parts(names, 0, &parts));
+	assert_true(shrinker_names_parts(names, superblock(0x100), &parts));
 	assert_string_equal(parts.mount, "");
 }
 

@@ -61,26 +61,27 @@ static void test_totals(void **state)
 	assert_null(shrinkers_series(shrinkers, 3));
 }
 
-/* The first ones keep their counters, all others are one, and nothing is missing. */
-static void test_limit(void **state)
+/* Modules come and go: the newest callback has a total, and what took most keeps its own. */
+static void test_churn(void **state)
 {
 	struct shrinkers *shrinkers = *state;
 
-	for (int i = 1; i <= SHRINKERS_MAX; i++)
-		shrinkers_pair(shrinkers, i, -1, 10);
-	assert_int_equal(shrinkers_overflow(shrinkers), 0);
-	assert_null(shrinkers_series(shrinkers, SHRINKERS_MAX));
-	shrinkers_pair(shrinkers, SHRINKERS_MAX + 1, -1, 1000);
-	shrinkers_pair(shrinkers, SHRINKERS_MAX + 2, -1, 1100);
-	shrinkers_pair(shrinkers, SHRINKERS_MAX, -1, 10);
-	assert_int_equal(shrinkers_overflow(shrinkers), 2);
-	check(shrinkers_at(shrinkers, 0), SHRINKERS_MAX, 20, 10, 2);
-	for (int i = 1; i < SHRINKERS_MAX; i++)
-		check(shrinkers_series(shrinkers, i - 1), i, 10, 10, 1);
-	check(shrinkers_at(shrinkers, SHRINKERS_MAX), 0, 2100, 1100, 2);
-	check(shrinkers_series(shrinkers, SHRINKERS_MAX), 0, 2100, 1100, 2);
-	assert_null(shrinkers_at(shrinkers, SHRINKERS_MAX + 1));
-	assert_null(shrinkers_series(shrinkers, SHRINKERS_MAX + 1));
+	shrinkers_pair(shrinkers, 1, -1, 1000);
+	for (int i = 2; i < 100 * SHRINKERS_MAX; i++) {
+		const struct shrinker_total *total;
+		size_t place = 0;
+
+		shrinkers_pair(shrinkers, i, -1, 1);
+		do {
+			total = shrinkers_series(shrinkers, place++);
+			assert_non_null(total);
+		} while (total->callback != (uint64_t)i);
+		check(total, i, 1, 1, 1);
+		assert_int_equal(total->ranked.error, (i - 2) / (SHRINKERS_MAX - 1));
+	}
+	check(shrinkers_at(shrinkers, 0), 1, 1000, 1000, 1);
+	assert_null(shrinkers_at(shrinkers, SHRINKERS_MAX));
+	assert_int_equal(shrinkers_overflow(shrinkers), 99 * SHRINKERS_MAX - 1);
 }
 
 static void test_superblocks(void **state)
@@ -88,20 +89,27 @@ static void test_superblocks(void **state)
 	static const uint64_t expected[] = { SHRINKER_NAMES_MAX - 1, 5,
 					     7 }; /* equal times by number */
 	struct shrinkers *shrinkers = *state;
+	const struct shrinker_total *total;
 	size_t rank = 0;
 
 	shrinkers_pair(shrinkers, 0x100, 7, 30);
 	shrinkers_pair(shrinkers, 0x100, 7, 50);
 	shrinkers_pair(shrinkers, 0x100, SHRINKER_NAMES_MAX - 1, 90);
-	shrinkers_pair(shrinkers, 0x100, SHRINKER_NAMES_MAX, 1000);
 	shrinkers_pair(shrinkers, 0x100, 5, 80);
 	shrinkers_pair(shrinkers, 0x200, 2, 85);
-	check(shrinkers_of_superblock(shrinkers, 7), 0x100, 80, 50, 2);
-	assert_null(shrinkers_of_superblock(shrinkers, 0));
+	check(shrinkers_superblock(shrinkers, 0), 0x100, 80, 50, 2);
 	for (size_t i = 0; i < COUNT(expected); i++)
 		assert_int_equal(shrinkers_next_superblock(shrinkers, 0x100, &rank)->ranked.id,
 				 expected[i]);
 	assert_null(shrinkers_next_superblock(shrinkers, 0x100, &rank));
+	/* The next one in the place of 7 inherits nothing, and its time is in the callback's alone. */
+	shrinkers_pair(shrinkers, 0x100, 7 + SHRINKER_NAMES_MAX, 3);
+	total = shrinkers_superblock(shrinkers, 0);
+	assert_int_equal(total->ranked.id, 7 + SHRINKER_NAMES_MAX);
+	check(total, 0x100, 3, 3, 1);
+	check(shrinkers_at(shrinkers, 0), 0x100, 253, 90, 5);
+	assert_non_null(shrinkers_superblock(shrinkers, 3));
+	assert_null(shrinkers_superblock(shrinkers, 4));
 }
 
 #define TEST(name)                                                                                 \
@@ -114,7 +122,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_totals),
-		TEST(test_limit),
+		TEST(test_churn),
 		TEST(test_superblocks),
 	};
 

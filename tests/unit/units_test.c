@@ -60,7 +60,7 @@ static void check_series(size_t place, const char *name, uint64_t count)
 	const struct unit_series *unit = units_series(units, place);
 
 	assert_non_null(unit);
-	assert_string_equal(unit->ranked.name, name);
+	assert_string_equal(unit->name, name);
 	assert_int_equal(count_of(unit), count);
 }
 
@@ -107,18 +107,58 @@ TEST(test_causes)
 	assert_int_equal(period(0, 1)->cause_totals[PHASE_COMPACTION], 5 * MS);
 }
 
-/* The units that wait first have counters of their own, for ever. */
+/* Who has a place keeps it until it was silent for a day. */
 TEST(test_places)
 {
 	stall("/a.service", START, MS);
 	stall("/b.service", START + MINUTE, MS);
 	stall("/c.service", START + 2 * MINUTE, MS);
-	stall("/c.service", START + 9 * DAY, MS);
-	stall("/a.service", START + 9 * DAY, MS);
-	check_series(0, "a.service", 2);
-	check_series(1, "b.service", 1);
+	stall("/b.service", START + DAY, MS);
+	stall("/c.service", START + DAY - 1, MS);
+	check_series(0, "a.service", 1);
+	check_series(1, "b.service", 2);
 	check_series(2, "other", 2);
 	assert_null(units_series(units, 3));
+	assert_int_equal(units_refused(units), 2);
+	/* a is silent for a day, and c begins anew in its place */
+	stall("/c.service", START + DAY, 3 * MS);
+	stall("/a.service", START + DAY + 1, MS);
+	check_series(0, "c.service", 1);
+	check_series(1, "b.service", 2);
+	check_series(2, "other", 3);
+	assert_int_equal(units_series(units, 0)->causes[PHASE_REST].total, 3 * MS);
+	assert_true(units_series(units, 0)->since[PHASE_REST] == START + DAY);
+	assert_int_equal(units_recent_max(units_series(units, 0), START + DAY), 3 * MS);
+	assert_int_equal(units_refused(units), 3);
+}
+
+/*
+ * A year of units with three hours each, one after the other, beside one that stays: the newest has its
+ * own series, and so has the one that stays, from its first stall to its last.
+ */
+TEST(test_churn)
+{
+	uint64_t end = START;
+	int number = 0;
+
+	set_places(20);
+	stall("/postgresql.service", START, MS);
+	for (; end < START + 365 * DAY; end += 180 * MINUTE) {
+		char cgroup[32];
+		size_t place = 0;
+
+		snprintf(cgroup, sizeof(cgroup), "/run-%d.scope", ++number);
+		stall(cgroup, end, MS);
+		while (strcmp(units_series(units, place)->name, cgroup + 1))
+			place++;
+		check_series(place, cgroup + 1, 1);
+		stall("/postgresql.service", end, MS);
+	}
+	assert_int_equal(number, 2920);
+	check_series(0, "postgresql.service", 2921);
+	check_series(20, "other", 0);
+	assert_null(units_series(units, 21));
+	assert_int_equal(units_refused(units), 0);
 }
 
 TEST(test_no_places)
@@ -127,6 +167,7 @@ TEST(test_no_places)
 	stall("/a.service", START, MS);
 	assert_false(units_have_places(units));
 	check_series(0, "other", 1);
+	assert_int_equal(units_refused(units), 0);
 	assert_null(units_series(units, 1));
 	assert_string_equal(period(0, 1)->ranked.name, "a.service");
 }

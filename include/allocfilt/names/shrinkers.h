@@ -10,11 +10,11 @@
 
 /*
  * Names of shrinkers: the callback's, and for the shrinker of a superblock also the superblock's,
- * which comes from our probe (probe.h). The key is the shrinker's address; if another superblock
- * reuses an address, it gets a new entry.
+ * which comes from our probe (probe.h). One that is mounted again in the same way is the same superblock. In
+ * a full table a new one takes the place of the one that was not seen for longest.
  */
 
-#define SHRINKER_NAMES_MAX 1024 /* superblocks */
+#define SHRINKER_NAMES_MAX 1024 /* superblocks, a power of two */
 #define SHRINKER_LABEL_MAX 256	/* with the NUL; a longer one is cut */
 
 /**
@@ -34,8 +34,8 @@ void shrinker_names_see(struct shrinker_names *names, const struct record *recor
  * shrinker_names_superblock - number of the superblock of a slab event, as it is now
  * @record: mm_shrink_slab_start or …_end
  *
- * The number stays valid for the run, even if another superblock reuses the address. Returns -1 for
- * a shrinker of no superblock, and if the table is full.
+ * No other superblock has that number. Modulo SHRINKER_NAMES_MAX it is that of a place, which nobody else
+ * has at the same time. Returns -1 for a shrinker of no superblock.
  */
 int shrinker_names_superblock(struct shrinker_names *names, const struct record *record);
 
@@ -43,7 +43,8 @@ int shrinker_names_superblock(struct shrinker_names *names, const struct record 
  * shrinker_names_label - "super_cache_scan[vda]", "super_cache_scan[tmpfs 0:25 /run]"
  *
  * Device number and mount point are added if two superblocks have the same name. An unknown name
- * becomes the address. Control characters become '?'. Returns the length, at most size - 1.
+ * becomes the address. Control characters become '?'. Returns the length, at most size - 1; 0 for
+ * a superblock whose place was taken.
  */
 size_t shrinker_names_label(struct shrinker_names *names, int superblock, char *text, size_t size);
 
@@ -57,8 +58,8 @@ struct superblock_name {
 /**
  * shrinker_names_parts - name, device and mount point of a superblock; false if unknown
  *
- * They do not change during the run. Two superblocks may have the same, one after the other. The
- * strings are valid until shrinker_names_free().
+ * They do not change, and no two superblocks have the same. The strings are valid until the next
+ * shrinker_names_see().
  */
 bool shrinker_names_parts(const struct shrinker_names *names, int superblock,
 			  struct superblock_name *ret_parts);
@@ -74,7 +75,7 @@ const char *shrinker_names_of(struct shrinker_names *names, uint64_t shrinker);
 /** shrinker_names_unavailable - superblocks were seen, but the name of none is known */
 bool shrinker_names_unavailable(const struct shrinker_names *names);
 
-/** shrinker_names_overflow - superblocks that were left out because the table was full */
+/** shrinker_names_overflow - superblocks whose place was taken */
 uint64_t shrinker_names_overflow(const struct shrinker_names *names);
 
 #endif

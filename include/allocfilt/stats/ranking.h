@@ -7,17 +7,12 @@
 #include <stdint.h>
 
 /*
- * A table of fixed size, always sorted by time, which allocates nothing after its start. A full table
- * has one of two rules for a newcomer.
- *
- * ranking_enter() is Space-Saving (Metwally, Agrawal, El Abbadi, "Efficient computation of frequent and
- * top-k elements in data streams", 2005): the newcomer evicts the entry with the least sum of total and
+ * A table of fixed size, always sorted by time, which allocates nothing after its start. For a newcomer a
+ * full table has the rule Space-Saving (Metwally, Agrawal, El Abbadi, "Efficient computation of frequent and
+ * top-k elements in data streams", 2005): it evicts the entry with the least sum of total and
  * error, and takes this sum as its error, the most that it can have had before. So the true total of
  * an entry is at least `total` and at most `total` + `error`, and a table of N entries has everything
  * with more than 1/N of all time.
- *
- * ranking_join() is for counters, which must never go back: the first N stay, and the caller counts
- * all others together.
  */
 
 /* Each entry begins with this. */
@@ -52,8 +47,8 @@ void ranking_reset(struct ranking *ranking);
  */
 void *ranking_enter(struct ranking *ranking, uint64_t id, const char *name);
 
-/** ranking_join - the same, but NULL for a newcomer where there are @most entries */
-void *ranking_join(struct ranking *ranking, uint64_t id, const char *name, size_t most);
+/** ranking_replace - evict an entry, whose place a new one takes, without an error */
+void ranking_replace(struct ranking *ranking, void *entry, uint64_t id, const char *name);
 
 /** ranking_spend - add time to an entry */
 void ranking_spend(struct ranking *ranking, void *entry, uint64_t ns);
@@ -61,8 +56,8 @@ void ranking_spend(struct ranking *ranking, void *entry, uint64_t ns);
 /** ranking_at - the entry of a rank, equal times by name, then by id; NULL after the last */
 void *ranking_at(const struct ranking *ranking, size_t rank);
 
-/** ranking_joined - the entries in the order of their begin; NULL after the last */
-void *ranking_joined(const struct ranking *ranking, size_t place);
+/** ranking_entered - the entries, each in its place as long as it has one; NULL after the last */
+void *ranking_entered(const struct ranking *ranking, size_t place);
 
 /** ranking_count - number of entries */
 size_t ranking_count(const struct ranking *ranking);

@@ -6,15 +6,15 @@
 
 /*
  * Total and maximum latency of each shrinker, over all slab pairs, slow or not: by callback, and by
- * superblock for the callback that all superblocks share. The first SHRINKERS_MAX callbacks, several
- * times as many as a kernel has, have a total each; all others share one.
+ * superblock for the callback that all superblocks share. The total of a superblock goes when another one
+ * has its place, and is in its callback's alone.
  */
 
-#define SHRINKERS_MAX 256
+#define SHRINKERS_MAX 256 /* callbacks: several times as many as a kernel has */
 
 struct shrinker_total {
 	struct ranked ranked; /* id: the address of the callback, or the number of the superblock */
-	uint64_t callback;    /* address of its scan function; 0: the total that the others share */
+	uint64_t callback;    /* address of its scan function */
 	uint64_t max;	      /* ns */
 	uint64_t count;
 };
@@ -34,15 +34,13 @@ void shrinkers_reset(struct shrinkers *shrinkers);
  */
 void shrinkers_pair(struct shrinkers *shrinkers, uint64_t callback, int superblock, uint64_t ns);
 
-/** shrinkers_at - most total time first, equal times by address, last all others; NULL after the last */
+/** shrinkers_at - most total time first, equal times by address; NULL after the last */
 const struct shrinker_total *shrinkers_at(const struct shrinkers *shrinkers, size_t rank);
 
-/** shrinkers_series - the same for counters, each in its place for the whole run */
+/** shrinkers_series, shrinkers_superblock - callbacks and superblocks for counters, each in its place */
 const struct shrinker_total *shrinkers_series(const struct shrinkers *shrinkers, size_t place);
 
-/** shrinkers_of_superblock - total of a superblock by number (below SHRINKER_NAMES_MAX); NULL: none */
-const struct shrinker_total *shrinkers_of_superblock(const struct shrinkers *shrinkers,
-						     int superblock);
+const struct shrinker_total *shrinkers_superblock(const struct shrinkers *shrinkers, size_t place);
 
 /**
  * shrinkers_next_superblock - superblocks of one callback, most time first; equal times by number
@@ -53,7 +51,7 @@ const struct shrinker_total *shrinkers_of_superblock(const struct shrinkers *shr
 const struct shrinker_total *shrinkers_next_superblock(const struct shrinkers *shrinkers,
 						       uint64_t callback, size_t *rank);
 
-/** shrinkers_overflow - pairs in the total that the others share */
+/** shrinkers_overflow - callbacks that the full table evicted */
 uint64_t shrinkers_overflow(const struct shrinkers *shrinkers);
 
 #endif

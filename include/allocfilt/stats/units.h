@@ -2,6 +2,8 @@
 #ifndef ALLOCFILT_STATS_UNITS_H
 #define ALLOCFILT_STATS_UNITS_H
 
+#include "allocfilt/base/hash.h"
+#include "allocfilt/names/units.h"
 #include "allocfilt/stall/cause.h"
 #include "allocfilt/stats/ranking.h"
 
@@ -11,7 +13,8 @@
  * count for UNIT_NONE.
  *
  * Each stall is counted twice: in a period, whose units are reported by time, and in counters, which
- * never go back. The first units that wait have counters each, and all others share theirs.
+ * never go back. As many units as there are places have counters each, and all others share theirs; a
+ * unit that had no stall for a day makes room for one that has, and begins anew when it has one again.
  */
 
 #define UNITS_MAX 192 /* of a period, and with counters */
@@ -19,7 +22,8 @@
 
 /* Counters of a unit. */
 struct unit_series {
-	struct ranked ranked;
+	struct hash_link link;
+	char name[UNIT_NAME_BYTES];
 	struct cause_sum causes[CAUSES];
 	uint64_t since[CAUSES]; /* ns, trace clock: end of the first stall of a cause */
 	uint64_t minute;	/* of the latest stall */
@@ -47,7 +51,7 @@ void units_free(struct units *units);
 void units_stall(struct units *units, const struct named_stall *named);
 
 /**
- * units_series - the units with counters in the order of their first stalls
+ * units_series - the units with counters, each in its place
  *
  * The last one counts all other units; its name is "other". Returns NULL after it.
  */
@@ -72,5 +76,8 @@ void units_end_period(struct units *units);
 
 /** units_overflow - units that the full table of a period evicted */
 uint64_t units_overflow(const struct units *units);
+
+/** units_refused - stalls that count for the others although there are places */
+uint64_t units_refused(const struct units *units);
 
 #endif
