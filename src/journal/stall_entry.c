@@ -193,6 +193,8 @@ void journal_stall_fields(struct journal_entry *entry, const struct named_stall 
 		journal_entry_number(entry, "ALLOCFILT_PID", task->pid);
 	put_known_field(entry, "ALLOCFILT_PROCESS", task->process);
 	put_known_field(entry, "ALLOCFILT_CGROUP", task->cgroup);
+	if (task->ended)
+		journal_entry_number(entry, "ALLOCFILT_ENDED", 1);
 	put_unit_fields(entry, named);
 	if (task_key_in_interrupt(stall->key))
 		journal_entry_number(entry, "ALLOCFILT_INTERRUPT", 1);

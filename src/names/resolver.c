@@ -182,13 +182,10 @@ struct shrinker_names *resolver_superblocks(const struct resolver *resolver)
 
 /* ---- records, in the order of their arrival ---- */
 
-/* Process and cgroup are only shown for tasks with slow runs, which are few. */
+/* The event that begins a long stall comes while its task lives: the OOM killer may end it there. */
 void resolver_see(struct resolver *resolver, const struct record *record)
 {
-	if (record->kind == RECORD_WINDOW)
-		task_cache_see(resolver->tasks, record->tid, record->ts);
-	else if (record->kind == RECORD_EVENT)
-		task_cache_see_name(resolver->tasks, record->tid, record->ts);
+	task_cache_see(resolver->tasks, record->tid, record->ts);
 }
 
 void resolver_mark_clock(struct resolver *resolver, uint64_t ts, uint64_t realtime)

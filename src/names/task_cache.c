@@ -139,6 +139,14 @@ static void read_cgroup(const struct task_cache *cache, struct task_info *info)
 	}
 }
 
+static bool has_ended(const struct task_cache *cache, int tid)
+{
+	char path[16];
+
+	snprintf(path, sizeof(path), "%d", tid);
+	return faccessat(cache->proc, path, F_OK, 0) && errno == ENOENT;
+}
+
 /* A task that has exited keeps its old information. */
 static noinline void read_info(const struct task_cache *cache, struct task *task, uint64_t ts)
 {
@@ -146,10 +154,11 @@ static noinline void read_info(const struct task_cache *cache, struct task *task
 
 	task->has_info = true;
 	task->info_at = ts;
-	if (!read_process(cache, &info))
-		return;
-	read_cgroup(cache, &info);
-	set_info(cache, task, &info);
+	if (read_process(cache, &info))
+		read_cgroup(cache, &info);
+	info.ended = !*info.cgroup && has_ended(cache, info.tid);
+	if (info.ended ? !task->is_known : info.pid)
+		set_info(cache, task, &info);
 }
 
 static void refresh_info(const struct task_cache *cache, struct task *task, uint64_t ts,
@@ -307,12 +316,6 @@ static struct task *find_or_read(struct task_cache *cache, int tid, uint64_t ts,
 	return task || cache->proc < 0 ? task : insert_and_read(cache, tid, ts, lookup);
 }
 
-void task_cache_see_name(struct task_cache *cache, int tid, uint64_t ts)
-{
-	if (tid > 0)
-		find_or_read(cache, tid, ts, false);
-}
-
 bool task_cache_is_full(const struct task_cache *cache)
 {
 	return hash_is_full(&cache->hash);
@@ -368,8 +371,12 @@ const char *task_cache_name(struct task_cache *cache, int tid, uint64_t ts)
 
 const struct task_info *task_cache_info(struct task_cache *cache, int tid, uint64_t ts)
 {
-	struct task *task = tid > 0 ? find_or_read(cache, tid, ts, true) : NULL;
+	static const struct task_info idle;
+	struct task *task;
 
+	if (tid <= 0)
+		return &idle;
+	task = find_or_read(cache, tid, ts, true);
 	if (!task)
 		return &cache->unknown;
 	refresh_info(cache, task, ts, FRESH);
@@ -402,6 +409,8 @@ static void parse_info(struct task_cache *cache, const char *line)
 	if (!task)
 		task = insert_task(cache, info.tid);
 	set_info(cache, task, &info);
+	/* A recording ends with a look at all threads. */
+	cache->unknown.ended = !cache->hash.evicted;
 }
 
 /* Returns the number of lines. Without a table it only counts them. */

@@ -209,6 +209,8 @@ void stall_task(struct line *line, const struct named_stall *named, const char *
 		add_task_name(line, task->process, style->rule);
 		add_task_id(line, task->pid, style);
 	}
+	if (task->ended)
+		line_add(line, " (cgroup unknown: it had ended)");
 	if (!*cgroup)
 		return;
 	line_add(line, "%s", style->cgroup);

@@ -367,24 +367,23 @@ static int record_in_order(struct pipeline *pipeline, struct record *record)
 }
 
 /*
- * Counts the records. A task may end before its records are passed on, so its name is looked up here.
+ * Counts the records. A task may end before its records are passed on, so it is looked up here.
  */
 static void see_records(struct pipeline *pipeline, const struct page_content *content)
 {
 	struct page_cursor cursor;
 	struct record record;
-	int tid = -1, kind = RECORD_WINDOW; /* of the record before */
+	int tid = -1; /* of the record before */
 
 	page_begin(&cursor, &pipeline->source->layout, content->data, content->size, content->ts);
 	while (page_next(&cursor) > 0) {
 		pipeline->records++;
 		/* Most tasks that are switched have no stall. */
 		if (!decode_task(pipeline->decode, cursor.ts, cursor.data, cursor.size, &record) ||
-		    (record.tid == tid && record.kind == kind) || is_only_sched(pipeline, &record))
+		    record.tid == tid || is_only_sched(pipeline, &record))
 			continue;
 		resolver_see(pipeline->resolver, &record);
 		tid = record.tid;
-		kind = record.kind;
 	}
 }
 

@@ -72,7 +72,7 @@ bool selection_has_record(struct selection *selection, const struct record *reco
 
 /* ---- stalls ---- */
 
-/* The name alone proves nothing: any program may use it. */
+/* The name alone proves nothing: any program may use it, and end before it is looked up. */
 bool selection_is_background(const struct named_stall *named)
 {
 	const struct task_info *task = named->task_info;
@@ -80,7 +80,7 @@ bool selection_is_background(const struct named_stall *named)
 	static const char *const names[] = { "kswapd", "kcompactd" };
 
 	if (task_key_in_interrupt(named->stall->key) || *name != 'k' ||
-	    (task->pid && !task->kernel_thread))
+	    (task->pid ? !task->kernel_thread : task->ended))
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		size_t length = strlen(names[i]);

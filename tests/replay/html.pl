@@ -310,6 +310,7 @@ for my $i (0 .. $#shown) {
 		($stall->{task}{interrupt} ? ' (interrupt)' : '') .
 		(defined $stall->{task}{process} && $stall->{task}{pid} != $stall->{task}{tid} ?
 			" of $stall->{task}{process}-$stall->{task}{pid}" : '') .
+		($stall->{task}{ended} ? ' (cgroup unknown: it had ended)' : '') .
 		(defined $stall->{task}{cgroup} ? " in $stall->{task}{cgroup}" : ''));
 	my ($cause) = map { html_text($_) } html_find($shown[$i], 'p');
 

@@ -257,6 +257,19 @@ TEST(test_fields_not_known)
 	number_is("ALLOCFILT_INTERRUPT", 1);
 }
 
+TEST(test_ended)
+{
+	task_info = (struct task_info){ .tid = 812, .ended = true };
+	read_fields();
+	LACKS("ALLOCFILT_PID", "ALLOCFILT_CGROUP", "OBJECT_SYSTEMD_UNIT");
+	number_is("ALLOCFILT_ENDED", 1);
+	message_is("nginx[812] (cgroup unknown: it had ended): page allocation stalled 12.8 ms: "
+		   "direct reclaim 88 %: own time 64 %; order 0 GFP_KERNEL");
+	task_info.ended = false;
+	read_fields();
+	LACKS("ALLOCFILT_ENDED");
+}
+
 TEST(test_fields_of_any_bytes)
 {
 	named.name = "\xff=\n\x01";

@@ -209,6 +209,37 @@ UNIT_TEST(test_filters)
 	}
 }
 
+/* The stall of a task in JSON, up to its CPU; NULL: there is none. */
+static const char *first_task(int tid)
+{
+	static char text[256];
+	char stall[64];
+	const char *at;
+
+	assert_int_equal(replay_copy("-f json"), 0);
+	snprintf(stall, sizeof(stall), "\"task\":{\"tid\":%d,", tid);
+	at = strstr(output, stall);
+	assert_non_null(at);
+	snprintf(text, sizeof(text), "%.*s", (int)strcspn(at, "}"), at);
+	return text;
+}
+
+/*
+ * The name kswapd0 counts where no process is known, as in a recording made by hand. Where others are, this
+ * task had ended, which kswapd does not.
+ */
+UNIT_TEST(test_name_of_kswapd)
+{
+	copy_capture(KEPT);
+	assert_non_null(strstr(first_task(51), ",\"cgroup\":\"/\",\"background\":true"));
+	put_text("c/tasks", "40 40 k kcompactd0 /\n");
+	assert_string_equal(first_task(51),
+			    "\"task\":{\"tid\":51,\"name\":\"kswapd0\",\"ended\":true");
+	put_text("c/tasks", "");
+	assert_string_equal(first_task(51),
+			    "\"task\":{\"tid\":51,\"name\":\"kswapd0\",\"background\":true");
+}
+
 /* ---- COMMAND ---- */
 
 static const struct made_event exit_event = { "funcgraph_exit", 10,

@@ -35,17 +35,26 @@ static const char kernel[] = "ffffffff81000000 T _stext\n"
 #define DRAIN	       0xffffffff81000710
 #define POLL	       0xffffffff81000810
 
+#define SECOND 1000000000ull /* ns */
+
 static struct resolver *resolver;
 
-static void open_resolver(const char *symbols)
+static struct data_source source;
+
+static void open_resolver_of(const char *symbols, const char *proc)
 {
 	static const struct options options = { .limit_memory = 256 << 10 };
 	static struct plan plan;
-	struct data_source source = { .dir = test_directory };
 	struct failure failure;
 
+	source = (struct data_source){ .dir = test_directory, .proc = proc };
 	put_text("kallsyms", symbols);
 	assert_int_equal(resolver_new(&resolver, &plan, &source, &options, &failure), 0);
+}
+
+static void open_resolver(const char *symbols)
+{
+	open_resolver_of(symbols, NULL);
 }
 
 static int tear_down(void **state)
@@ -99,6 +108,26 @@ UNIT_TEST_WITH(test_without_section, make_test_directory, tear_down)
 		      "ffffffff81001100 t __schedule\n"
 		      "ffffffff81001200 T schedule\n");
 	assert_int_equal(SLEEPS_IN(SCHEDULE, THROTTLE), 0);
+}
+
+/* The OOM killer ends a task in its stall, of which only the first event has been read. */
+UNIT_TEST_WITH(test_victim, make_test_directory, tear_down)
+{
+	const struct record record = { .kind = RECORD_EVENT, .tid = 70, .ts = 5 };
+	char command[128];
+
+	put_text("70/comm", "victim\n");
+	put_text("70/status", "Name:\tvictim\nTgid:\t70\n");
+	put_text("70/stat", "70 (victim) S 1 1 1 0 -1 0 0 0\n");
+	put_text("70/cgroup", "0::/system.slice/a.service\n");
+	open_resolver_of(kernel, test_directory);
+	resolver_see(resolver, &record);
+	snprintf(command, sizeof(command), "rm -r '%s/70'", test_directory);
+	assert_int_equal(system(command), 0);
+	assert_string_equal(resolver_task_name(resolver, 70, 9 * SECOND), "victim");
+	assert_string_equal(resolver_task(resolver, 70, 9 * SECOND)->cgroup,
+			    "/system.slice/a.service");
+	assert_false(resolver_task(resolver, 70, 9 * SECOND)->ended);
 }
 
 /* Seconds and ns of a time; the clocks drift apart by 1 ms in each minute. */

@@ -151,8 +151,8 @@ TEST(test_name_of_exited_task)
 	put_file(50, "comm", "short-lived\n");
 	put_file(51, "comm", "two\nlines\n");
 	open_live();
-	task_cache_see_name(cache, 50, 10 * SECOND);
-	task_cache_see_name(cache, 51, 10 * SECOND);
+	task_cache_see(cache, 50, 10 * SECOND);
+	task_cache_see(cache, 51, 10 * SECOND);
 	remove_task(50);
 	remove_task(51);
 	expect_name(50, 10 * SECOND, "short-lived");
@@ -169,7 +169,7 @@ TEST(test_exited_tasks_together)
 	open_live();
 	passes = 0;
 	for (int tid = 5000; tid < 5000 + SIZE; tid++)
-		task_cache_see_name(cache, tid, 10 * SECOND);
+		task_cache_see(cache, tid, 10 * SECOND);
 	assert_int_equal(passes, 0);
 	expect_name(5003, 10 * SECOND, "three");
 	expect_name(5000, 10 * SECOND, "<...>");
@@ -190,7 +190,7 @@ TEST(test_very_many_exited_tasks)
 	open_live();
 	passes = 0;
 	for (int tid = 1000; tid < 32000; tid++)
-		task_cache_see_name(cache, tid, SECOND + tid);
+		task_cache_see(cache, tid, SECOND + tid);
 	for (int tid = 1000; tid < 32000; tid++)
 		expect_name(tid, SECOND + tid, "<...>");
 	assert_in_range(passes, 1, 2);
@@ -202,7 +202,7 @@ TEST(test_exec_changes_name)
 {
 	put_file(70, "comm", "sh\n");
 	open_live();
-	task_cache_see_name(cache, 70, 10 * SECOND);
+	task_cache_see(cache, 70, 10 * SECOND);
 	put_file(70, "comm", "sleep\n");
 	expect_name(70, 11 * SECOND, "sh");
 	expect_name(70, 11 * SECOND + 1, "sleep");
@@ -324,6 +324,41 @@ TEST(test_see_saved)
 	assert_int_equal(process_of(30, 90 * SECOND), 29);
 }
 
+/* What nobody has is said: /proc has it no more, or a recording that has other tasks does not have it. */
+TEST(test_ended)
+{
+	put_text("saved_cmdlines", "60 saved\n");
+	put_file(70, "status/x", "");
+	put_task(80, 80, "here", 0, "");
+	open_live();
+	task_cache_see(cache, 60, SECOND);
+	assert_true(task_cache_info(cache, 60, SECOND)->ended);
+	assert_int_equal(process_of(60, SECOND), 0);
+	expect_name(60, SECOND, "saved");
+	assert_false(task_cache_info(cache, 0, SECOND)->ended);
+	/* it cannot be read, for another reason */
+	assert_false(task_cache_info(cache, 70, SECOND)->ended);
+	/* without a cgroup, but not ended */
+	assert_false(task_cache_info(cache, 80, SECOND)->ended);
+	put_file(80, "cgroup", "0::/b\n");
+	assert_string_equal(cgroup_of(80, 9 * SECOND), "/b");
+	remove_task(80);
+	assert_string_equal(cgroup_of(80, 19 * SECOND), "/b");
+	assert_false(task_cache_info(cache, 80, 19 * SECOND)->ended);
+	/* another task of the same number */
+	put_task(60, 60, "next", 0, "0::/a\n");
+	assert_false(task_cache_info(cache, 60, 9 * SECOND)->ended);
+	assert_string_equal(cgroup_of(60, 9 * SECOND), "/a");
+	open_capture("5 five\n6 six\n", "5 4 - four /x\n");
+	assert_false(task_cache_info(cache, 5, 0)->ended);
+	assert_true(task_cache_info(cache, 6, 0)->ended);
+	assert_true(task_cache_info(cache, 7, 0)->ended);
+	assert_false(task_cache_info(cache, 0, 0)->ended);
+	open_capture("5 five\n", "");
+	assert_false(task_cache_info(cache, 5, 0)->ended);
+	assert_false(task_cache_info(cache, 7, 0)->ended);
+}
+
 /* An exited task keeps its process, until its id is reused. */
 TEST(test_reused_id)
 {
@@ -346,12 +381,12 @@ TEST(test_full_table)
 	put_task(1002, 1002, "alive", 0, "");
 	open_live();
 	for (int tid = 1000; tid < 1000 + SIZE; tid++)
-		task_cache_see_name(cache, tid, SECOND);
+		task_cache_see(cache, tid, SECOND);
 	remove_task(1000);
 	remove_task(1001);
 	expect_name(1000, SECOND, "used");
-	task_cache_see_name(cache, 2000, SECOND);
-	task_cache_see_name(cache, 2001, SECOND);
+	task_cache_see(cache, 2000, SECOND);
+	task_cache_see(cache, 2001, SECOND);
 	expect_name(1000, SECOND, "used");
 	assert_int_equal(task_cache_missed(cache), 0);
 	/* Both were evicted, and one can be read again. */

@@ -50,7 +50,7 @@ struct stacks *resolver_stacks(const struct resolver *resolver);
 /** resolver_superblocks - names of superblocks by number */
 struct shrinker_names *resolver_superblocks(const struct resolver *resolver);
 
-/** resolver_see - read the names of a record's task, which may soon exit */
+/** resolver_see - read what is shown of a record's task, which may soon exit */
 void resolver_see(struct resolver *resolver, const struct record *record);
 
 /**

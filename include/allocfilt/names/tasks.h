@@ -15,8 +15,9 @@
 
 /* A task's process and cgroup. */
 struct task_info {
-	int tid; /* thread */
-	int pid; /* process (thread group); 0: nothing is known of the task */
+	int tid;    /* thread */
+	int pid;    /* process (thread group); 0: nothing is known of the task */
+	bool ended; /* it had ended before it was looked up, so its cgroup is not known */
 	bool kernel_thread;
 	char process[TASK_COMM_MAX];  /* name of the process, any bytes; "" if unknown */
 	char cgroup[TASK_CGROUP_MAX]; /* path below the mount of cgroup2, or of the memory
@@ -41,16 +42,13 @@ struct task_cache;
 struct task_cache *task_cache_new(const struct data_source *source, size_t size);
 void task_cache_free(struct task_cache *cache);
 
-/**
- * task_cache_see_name - read the name of a task that has not been seen
- * @ts: ns of the trace clock, here and below
- */
-void task_cache_see_name(struct task_cache *cache, int tid, uint64_t ts);
-
 /** task_cache_is_full - does the next task that is new evict one? */
 bool task_cache_is_full(const struct task_cache *cache);
 
-/** task_cache_see - read name, process and cgroup, unless that was done in the last ten seconds */
+/**
+ * task_cache_see - read name, process and cgroup, unless that was done in the last ten seconds
+ * @ts: ns of the trace clock, here and below
+ */
 void task_cache_see(struct task_cache *cache, int tid, uint64_t ts);
 
 /**
