@@ -8,6 +8,17 @@
 
 #define SIZE 4
 
+/* Directories of ours stand for cgroups: the handle is their number. */
+int open_by_handle_at(int mount, struct file_handle *handle, int flags)
+{
+	uint64_t id;
+	char name[32];
+
+	memcpy(&id, handle->f_handle, sizeof(id));
+	snprintf(name, sizeof(name), "c%d", (int)id);
+	return openat(mount, name, flags);
+}
+
 static void expect_paths(struct cgroups *cgroups, int from, int to)
 {
 	for (int id = from; id <= to; id++) {
@@ -85,18 +96,27 @@ TEST(test_large_capture)
 	cgroups_free(cgroups);
 }
 
-/* The root, where this machine has cgroup2 and we may open a file by its handle. */
-TEST(test_live)
+/* A year of cgroups that come and go: the newest have their paths, and who was asked for too late counts. */
+TEST(test_churn)
 {
-	struct cgroups *cgroups = cgroups_new("/proc/self/mounts", -1, SIZE);
-	struct stat status;
+	char mounts[PATH_MAX + 64], path[32];
+	struct cgroups *cgroups;
 
-	if (!stat("/sys/fs/cgroup/cgroup.controllers", &status) &&
-	    !stat("/sys/fs/cgroup", &status)) {
-		const char *path = cgroups_path(cgroups, status.st_ino);
-
-		assert_true(!*path || !strcmp(path, "/"));
+	put_text("tree/file", "");
+	snprintf(mounts, sizeof(mounts), "cgroup2 %s cgroup2 rw 0 0\n", test_path("tree"));
+	put_text("mounts", mounts);
+	cgroups = cgroups_new(test_path("mounts"), -1, SIZE);
+	for (int id = 1; id <= 2000; id++) {
+		snprintf(path, sizeof(path), "tree/c%d", id);
+		assert_int_equal(mkdir(test_path(path), 0700), 0);
+		expect_paths(cgroups, id, id);
+		assert_int_equal(rmdir(test_path(path)), 0);
+		if (id >= SIZE)
+			expect_paths(cgroups, id - SIZE + 1, id);
 	}
+	assert_int_equal(cgroups_missed(cgroups), 0);
+	assert_string_equal(cgroups_path(cgroups, 7), "");
+	assert_int_equal(cgroups_missed(cgroups), 1);
 	cgroups_free(cgroups);
 }
 

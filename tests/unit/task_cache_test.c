@@ -398,6 +398,28 @@ TEST(test_full_table)
 	assert_int_equal(task_cache_missed(cache), 2);
 }
 
+/* A year of pids: the newest have their names and cgroups. */
+TEST(test_churn)
+{
+	char path[PATH_MAX];
+
+	put_text("kind/comm", "short-lived\n");
+	put_text("kind/status", "Name:\tshort-lived\nTgid:\t1\n");
+	put_text("kind/cgroup", "0::/a\n");
+	open_live();
+	for (int tid = 1; tid <= 5000; tid++) {
+		snprintf(path, sizeof(path), "%s/%d", test_directory, tid);
+		assert_int_equal(symlink("kind", path), 0);
+		task_cache_see(cache, tid, SECOND + tid);
+		assert_int_equal(unlink(path), 0);
+		expect_name(tid, SECOND + tid, "short-lived");
+		assert_string_equal(cgroup_of(tid, SECOND + tid), "/a");
+		if (tid > SIZE)
+			assert_string_equal(cgroup_of(tid - SIZE / 2 + 1, SECOND + tid), "/a");
+	}
+	assert_int_equal(task_cache_missed(cache), 0);
+}
+
 TEST(test_info_of_capture)
 {
 	open_capture("5 five\n8 eight\n", "5 4 - a\\040b\\012\\134\\377 /x\\040y\n6 6 k \\055 -\n"
