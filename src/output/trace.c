@@ -171,6 +171,8 @@ static void add_context(const struct output *output, struct line *line, const st
 	unsigned int counts[] = { stack->preempt_count & 0xf, stack->preempt_count >> 4 };
 	int nr_counts = resolver_migrate_column(output->setup.resolver) ? 2 : 1;
 	char irqs = flags & FLAG_IRQS_OFF ? 'd' : '.';
+	/* Rounded, as by ns2usecs(), while function_graph's own lines have it cut. */
+	uint64_t us = stack->ts / NS_PER_US + (stack->ts % NS_PER_US >= NS_PER_US / 2);
 
 	if (flags & FLAG_BH_OFF)
 		irqs = flags & FLAG_IRQS_OFF ? 'D' : 'b';
@@ -180,8 +182,7 @@ static void add_context(const struct output *output, struct line *line, const st
 		 record->cpu, irqs, resched[resched_bits], interrupts[interrupt_bits]);
 	for (int i = 0; i < nr_counts; i++)
 		line_add(line, counts[i] ? "%x" : ".", counts[i]);
-	line_add(line, " %5" PRIu64 ".%06" PRIu64 ": ", stack->ts / NS_PER_SECOND,
-		 stack->ts % NS_PER_SECOND / 1000);
+	line_add(line, " %5" PRIu64 ".%06" PRIu64 ": ", us / 1000000, us % 1000000);
 }
 
 /* Writes the stack after an event, if it has one. */

@@ -349,6 +349,11 @@ TEST(test_stack)
 		"    0.000002 |   1)   kswapd0-7    |               |  /* event: ts=2000 */\n");
 	resolver.migrate_column = false;
 	assert_non_null(strstr(pair_lines(&begin, &end), " [001] ....     7.091122: <stack"));
+	/* ns2usecs() rounds, half up. */
+	begin.stack.ts = 7091122 * US + 499;
+	assert_non_null(strstr(pair_lines(&begin, &end), " 7.091122: <stack"));
+	begin.stack.ts = 7999999 * US + 500;
+	assert_non_null(strstr(pair_lines(&begin, &end), " 8.000000: <stack"));
 }
 
 TEST(test_marks_of_a_stack)
