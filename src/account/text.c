@@ -32,11 +32,12 @@ static void add_waited(struct line *line, int width, uint64_t ns)
 		 (unsigned int)(ns / NS_PER_US % 1000));
 }
 
-static void add_name(struct line *line, const char *name, int columns)
+static void add_name(struct line *line, const struct account_view *view, const char *name,
+		     int columns)
 {
 	size_t start = line->used;
 
-	line_add_escaped(line, name, TEXT_PRINTABLE);
+	line_add_escaped(line, name, view->names);
 	line_add_spaces(line, columns - (int)text_columns(line->text + start));
 }
 
@@ -95,9 +96,9 @@ static void put_sites(struct writer *writer, const struct account_view *view)
 		const struct account_site *site = &tables->sites[rows];
 
 		line_clear(&line);
-		add_name(&line, site->name, NAME_COLUMNS);
+		add_name(&line, view, site->name, NAME_COLUMNS);
 		line_add(&line, " ");
-		add_name(&line,
+		add_name(&line, view,
 			 !site->cache ? "(kmalloc)" :
 			 *site->cache ? site->cache :
 					"?",
@@ -134,14 +135,15 @@ static uint64_t long_wait(const struct account_tables *tables, size_t top)
 	return UINT64_MAX;
 }
 
-static void put_process_row(struct writer *writer, const struct account_process *process)
+static void put_process_row(struct writer *writer, const struct account_view *view,
+			    const struct account_process *process)
 {
 	char name[TASK_COMM_MAX + 16];
 	struct line line;
 
 	snprintf(name, sizeof(name), "%s-%d", process->name, process->pid);
 	line_clear(&line);
-	add_name(&line, name, TASK_COLUMNS);
+	add_name(&line, view, name, TASK_COLUMNS);
 	line_add(&line, " %10" PRIu64 " %9.1f %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %7" PRIu64 " ",
 		 process->pages, (double)process->pages * (double)sysconf(_SC_PAGESIZE) / (1 << 20),
 		 process->fallbacks, process->refilled, process->drained, process->stalls);
@@ -196,7 +198,7 @@ static void put_processes(struct writer *writer, const struct account_view *view
 
 		if (i >= view->top && process->waited < wait)
 			continue;
-		put_process_row(writer, process);
+		put_process_row(writer, view, process);
 		rows++;
 	}
 	put_more(writer, tables->nr_processes, rows, "processes");

@@ -4,8 +4,10 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "allocfilt/base/base.h"
 #include "allocfilt/base/line.h"
@@ -54,7 +56,7 @@ static bool needs_escape(const char *text, size_t length, enum text_rule rule)
 	case TEXT_ASCII:
 		return length != 1 || is_control(text, length);
 	case TEXT_JSON:
-		return !length || c < 0x20 || c == '"' || c == '\\';
+		return !length || is_control(text, length) || c == '"' || c == '\\';
 	case TEXT_LABEL:
 		return !length || c == '\n' || c == '"' || c == '\\';
 	case TEXT_FIELD:
@@ -67,8 +69,12 @@ static bool needs_escape(const char *text, size_t length, enum text_rule rule)
 	}
 }
 
-static size_t escape_byte(char to[TEXT_ESCAPED_MAX], unsigned char c, enum text_rule rule)
+/* Writes the first byte of a character of @length bytes; of TEXT_JSON the whole character. */
+static size_t escape_byte(char to[TEXT_ESCAPED_MAX], const char *text, size_t length,
+			  enum text_rule rule)
 {
+	unsigned char c = (unsigned char)*text;
+
 	if (rule == TEXT_FIELD)
 		return snprintf(to, TEXT_ESCAPED_MAX, "\\%03o", c);
 	if (rule == TEXT_HTML && strchr("&<>\"'", c))
@@ -77,11 +83,12 @@ static size_t escape_byte(char to[TEXT_ESCAPED_MAX], unsigned char c, enum text_
 		return snprintf(to, TEXT_ESCAPED_MAX, "\\x%02x", c);
 	if (c == '"' || c == '\\')
 		return snprintf(to, TEXT_ESCAPED_MAX, "\\%c", c);
-	if (c >= 0x80)
+	if (!length)
 		return snprintf(to, TEXT_ESCAPED_MAX, "\\\\x%02x", c);
 	if (rule == TEXT_LABEL)
 		return snprintf(to, TEXT_ESCAPED_MAX, "\\n");
-	return snprintf(to, TEXT_ESCAPED_MAX, "\\u%04x", c);
+	return snprintf(to, TEXT_ESCAPED_MAX, "\\u%04x",
+			(unsigned char)text[length - 1]); /* C1: c2 80 … */
 }
 
 size_t text_escape(char *to, size_t size, const char *text, enum text_rule rule)
@@ -107,8 +114,8 @@ size_t text_escape(char *to, size_t size, const char *text, enum text_rule rule)
 		piece_length = length;
 		if (needs_escape(text, length, rule)) {
 			piece = escaped;
-			piece_length = escape_byte(escaped, (unsigned char)*text, rule);
-			length = 1;
+			piece_length = escape_byte(escaped, text, length, rule);
+			length = rule == TEXT_JSON && length ? length : 1;
 		}
 		if (piece_length >= (size_t)(end - to))
 			break;
@@ -117,6 +124,16 @@ size_t text_escape(char *to, size_t size, const char *text, enum text_rule rule)
 	}
 	*to = '\0';
 	return text - from;
+}
+
+enum text_rule text_rule_of(int fd)
+{
+	static const char *const variables[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+	const char *locale = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(variables) && (!locale || !*locale); i++)
+		locale = getenv(variables[i]);
+	return isatty(fd) && !(locale && strcasestr(locale, ".utf")) ? TEXT_ASCII : TEXT_PRINTABLE;
 }
 
 size_t text_columns(const char *text)

@@ -30,16 +30,21 @@ static size_t listed(const struct verify_list *list)
 static void put_finding_line(struct writer *writer, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* A file of the capture may have any name. A newline at the start is ours. */
 static void put_finding_line(struct writer *writer, const char *format, ...)
 {
 	char text[1024];
+	bool apart = *format == '\n';
 	va_list arguments;
+	struct line line;
 
 	va_start(arguments, format);
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	writer_put(writer, text, strlen(text));
-	writer_put(writer, "\n", 1);
+	writer_put(writer, text, apart);
+	line_clear(&line);
+	line_add_escaped(&line, text + apart, text_rule_of(writer_fd(writer)));
+	line_put(&line, writer);
 }
 
 static void put_cpu_row(struct writer *writer, const struct verify_cpu *cpu)
@@ -161,7 +166,7 @@ int findings_text(struct writer *writer, const char *path, const struct verify_f
 				 findings->bad_files, findings->first_bad_file);
 	put_finding_line(writer, "%s", "");
 	line_clear(&line);
-	line_add_escaped(&line, path, TEXT_PRINTABLE);
+	line_add_escaped(&line, path, text_rule_of(writer_fd(writer)));
 	line_add_text(&line, ": ");
 	verify_verdict(findings, &line);
 	line_put(&line, writer);

@@ -22,11 +22,12 @@ struct frame {
 };
 
 /* A semicolon would end the frame. */
-static void folded_name(struct writer *writer, const char *name)
+static void folded_name(const struct output *output, const char *name)
 {
+	struct writer *writer = output->setup.writer;
 	char text[TEXT_ESCAPED_MAX * CHAIN_NAME_MAX];
 
-	text_escape(text, sizeof(text), name, TEXT_PRINTABLE);
+	text_escape(text, sizeof(text), name, output->names);
 	for (char *rest = text, *part = strsep(&rest, ";"); part; part = strsep(&rest, ";")) {
 		writer_put(writer, part, strlen(part));
 		if (rest)
@@ -34,33 +35,36 @@ static void folded_name(struct writer *writer, const char *name)
 	}
 }
 
-static void folded_frames(struct writer *writer, const struct frame *frame)
+static void folded_frames(const struct output *output, const struct frame *frame)
 {
+	struct writer *writer = output->setup.writer;
+
 	/* Time of the root belongs to tasks for which the table had no room. */
 	if (!frame->above) {
 		writer_put(writer, "[others]", 8);
 		return;
 	}
 	if (frame->above->above) {
-		folded_frames(writer, frame->above);
+		folded_frames(output, frame->above);
 		writer_put(writer, ";", 1);
 	}
-	folded_name(writer, frame->step->name);
+	folded_name(output, frame->step->name);
 }
 
 /* Puts the steps below a step, and the time that no step below has. */
-static void folded_steps(struct writer *writer, const struct frame *above)
+static void folded_steps(const struct output *output, const struct frame *above)
 {
 	uint64_t ns = above->step->ns;
+	struct writer *writer = output->setup.writer;
 	char number[32];
 
 	for (const struct chain_step *step = above->step->below; step; step = step->next) {
-		folded_steps(writer, &(struct frame){ above, step });
+		folded_steps(output, &(struct frame){ above, step });
 		ns -= step->ns < ns ? step->ns : ns;
 	}
 	if (!ns)
 		return;
-	folded_frames(writer, above);
+	folded_frames(output, above);
 	snprintf(number, sizeof(number), " %" PRIu64 "\n", ns);
 	writer_put(writer, number, strlen(number));
 }
@@ -88,7 +92,7 @@ static int folded_summary(struct output *output, const struct summary_view *view
 	uint64_t dropped = chains_dropped(output->form);
 
 	(void)view;
-	folded_steps(writer, &(struct frame){ NULL, chains_sorted(output->form) });
+	folded_steps(output, &(struct frame){ NULL, chains_sorted(output->form) });
 	if (dropped)
 		log_warning("a limit was reached: %" PRIu64
 			    " times a chain of causes was cut short",

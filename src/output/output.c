@@ -59,6 +59,8 @@ struct output *output_new(const struct output_setup *setup)
 	if (!output)
 		return NULL;
 	output->setup = *setup;
+	output->is_terminal = isatty(writer_fd(setup->writer));
+	output->names = text_rule_of(writer_fd(setup->writer));
 	if (setup->form) {
 		output->ops = setup->form->ops;
 		output->form = setup->form->state;

@@ -19,8 +19,6 @@
 
 #define MS "%" PRIu64 ".%06" PRIu64 " ms"
 
-static const struct terminal plain;
-
 static void put_text(struct writer *writer, const char *text)
 {
 	writer_put(writer, text, strlen(text));
@@ -36,14 +34,15 @@ static void add_error(struct line *line, uint64_t ns)
 	line_add(line, " ms more)");
 }
 
-static void put_total(struct writer *writer, const char *name, const struct shrinker_total *total)
+static void put_total(struct writer *writer, const struct summary_view *view, const char *name,
+		      const struct shrinker_total *total)
 {
 	struct line line;
 
 	line_clear(&line);
-	line_add(&line, "%s : total time = " MS ", max latency = " MS, name,
-		 total->ranked.total / 1000000, total->ranked.total % 1000000, total->max / 1000000,
-		 total->max % 1000000);
+	line_add_escaped(&line, name, view->names);
+	line_add(&line, " : total time = " MS ", max latency = " MS, total->ranked.total / 1000000,
+		 total->ranked.total % 1000000, total->max / 1000000, total->max % 1000000);
 	add_error(&line, total->ranked.error);
 	line_put(&line, writer);
 }
@@ -73,7 +72,7 @@ static void put_superblocks(struct writer *writer, const struct summary_view *vi
 		if (listed) {
 			others.count -= total->count;
 			others.ranked.total -= total->ranked.total;
-			put_total(writer, name, total);
+			put_total(writer, view, name, total);
 		} else if (total->max > max) {
 			max = total->max;
 		}
@@ -89,7 +88,7 @@ static void put_superblocks(struct writer *writer, const struct summary_view *vi
 		snprintf(name + 2, sizeof(name) - 2, "super_cache_scan[%zu others]",
 			 count - SUPERBLOCKS_MAX);
 	}
-	put_total(writer, name, &others);
+	put_total(writer, view, name, &others);
 }
 
 static void put_shrinkers(struct writer *writer, const struct summary_view *view)
@@ -102,7 +101,7 @@ static void put_shrinkers(struct writer *writer, const struct summary_view *view
 
 		resolver_symbol(view->resolver, total->callback, 's', name, sizeof(name));
 		name[strcspn(name, " ")] = '\0'; /* without its module */
-		put_total(writer, name, total);
+		put_total(writer, view, name, total);
 		put_superblocks(writer, view, total);
 	}
 }
@@ -172,7 +171,7 @@ static void put_functions(struct writer *writer, const struct summary_view *view
 		line_add(&line, "\n");
 		if (total->function) {
 			resolver_symbol(view->resolver, total->function, 's', name, sizeof(name));
-			line_add(&line, "%s", name);
+			line_add_escaped(&line, name, view->names);
 		}
 		if (title)
 			line_add(&line, total->function ? " (%s)" : "%s", title);
@@ -187,6 +186,8 @@ static void put_functions(struct writer *writer, const struct summary_view *view
 static void put_stall(struct writer *writer, const struct summary_view *view,
 		      const struct named_stall *named, const char *title)
 {
+	const struct terminal plain = { .names = view->names };
+
 	put_text(writer, title);
 	tree_stall(writer, &plain, view->resolver, named);
 }
@@ -209,6 +210,7 @@ static void put_phases(struct writer *writer, const struct summary_view *view, e
 		       const char *title)
 {
 	const struct summary_stalls *stalls = summary_stalls(view->summary, side);
+	const struct terminal plain = { .names = view->names };
 	struct line line;
 
 	if (!stalls->latency.count)
@@ -508,7 +510,7 @@ static void waiter_name(struct line *name, const struct summary_view *view, enum
 
 	line_clear(name);
 	line_add_escaped(name, kind == SUMMARY_CGROUPS ? cgroup_label(view, text) : text,
-			 TEXT_PRINTABLE);
+			 view->names);
 	if (kind != SUMMARY_CGROUPS)
 		line_add(name, "-%" PRIu64, waiter->ranked.id);
 }
@@ -597,7 +599,7 @@ static void put_tables(struct writer *writer, const struct summary_view *view)
 /* The longest stall, and why. */
 static void put_worst(struct writer *writer, const struct summary_view *view)
 {
-	static const struct task_style style = { TEXT_PRINTABLE, false, "", "", " in ", "" };
+	const struct task_style style = { view->names, false, "", "", " in ", "" };
 	const struct named_stall *named = summary_longest(view->summary, 0);
 	const struct stall *stall;
 	char text[STALL_CAUSE_MAX];
@@ -622,7 +624,7 @@ static void put_worst(struct writer *writer, const struct summary_view *view)
 	cause_text(view->resolver, &cause, text);
 	line_clear(&line);
 	line_add(&line, "  ");
-	line_add_escaped(&line, text, TEXT_PRINTABLE);
+	line_add_escaped(&line, text, view->names);
 	line_put(&line, writer);
 }
 
@@ -641,7 +643,7 @@ static void put_background(struct writer *writer, const struct summary_view *vie
 			summary_at(view->summary, SUMMARY_KERNEL_THREADS, i);
 
 		line_add(&line, "%s ", i ? ";" : "");
-		line_add_escaped(&line, thread->ranked.name, TEXT_PRINTABLE);
+		line_add_escaped(&line, thread->ranked.name, view->names);
 		line_add(&line, " %" PRIu64 " run%s, ", thread->latency.count,
 			 thread->latency.count == 1 ? "" : "s");
 		add_ms(&line, 0, thread->latency.total);
@@ -674,8 +676,12 @@ static void put_psi(struct writer *writer, const struct summary_view *view)
 	line_put(&line, writer);
 }
 
-int summary_text(struct writer *writer, const struct summary_view *view)
+int summary_text(struct writer *writer, const struct summary_view *of)
 {
+	struct summary_view shown = *of;
+	const struct summary_view *view = &shown;
+
+	shown.names = text_rule_of(writer_fd(writer));
 	if (view->form == SUMMARY_NONE)
 		return writer_flush(writer);
 	put_text(writer, "\n");

@@ -32,14 +32,23 @@
 
 /*
  * A line is built in the writer's queue: an indent and a text of any length, and parts with a
- * bound. A longer line is cut off at its end.
+ * bound. A longer line is cut off at its end. A file has the kernel's own bytes; a terminal would
+ * act on those of a name.
  */
 #define LINE_ROOM (3 * LINE_MAX_BYTES)
 
 static void end_line(const struct output *output, char *start, char *end)
 {
+	struct line line;
+
 	if (end - start >= LINE_MAX_BYTES)
 		end = start + LINE_MAX_BYTES - 1;
+	if (output->is_terminal) {
+		*end = '\0';
+		line_clear(&line);
+		line_add_escaped(&line, start, output->names);
+		end = mempcpy(start, line.text, line.used);
+	}
 	*end++ = '\n';
 	writer_advance(output->setup.writer, end);
 }
@@ -185,6 +194,14 @@ static void add_context(const struct output *output, struct line *line, const st
 	line_add(line, " %5" PRIu64 ".%06" PRIu64 ": ", us / 1000000, us % 1000000);
 }
 
+static void put_stack_line(const struct output *output, const struct line *line)
+{
+	char *start = writer_room(output->setup.writer, LINE_ROOM);
+
+	if (start)
+		end_line(output, start, mempcpy(start, line->text, line->used));
+}
+
 /* Writes the stack after an event, if it has one. */
 static void put_event_stack(const struct output *output, const struct record *record)
 {
@@ -197,7 +214,7 @@ static void put_event_stack(const struct output *output, const struct record *re
 	count = resolver_stack(output->setup.resolver, record->stack.number, &frames);
 	add_context(output, &line, record);
 	line_add(&line, "<stack trace>");
-	line_put(&line, output->setup.writer);
+	put_stack_line(output, &line);
 	for (size_t i = 0; i < count; i++) {
 		char name[256];
 
@@ -213,7 +230,7 @@ static void put_event_stack(const struct output *output, const struct record *re
 			line_add(&line, " => 0x%08" PRIx64, frames[i]);
 		else
 			line_add(&line, " => %s", name);
-		line_put(&line, output->setup.writer);
+		put_stack_line(output, &line);
 	}
 }
 

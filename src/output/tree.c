@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <inttypes.h>
-#include <langinfo.h>
-#include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <unistd.h>
 
 #include "allocfilt/output/facts.h"
 #include "allocfilt/output/form.h"
@@ -335,22 +331,10 @@ void tree_stall(struct writer *writer, const struct terminal *terminal, struct r
 
 		resolver_symbol(resolver, frames[i], 's', name, sizeof(name));
 		line_clear(&line);
-		line_add(&line, "   => %s", name);
+		line_add(&line, "   => ");
+		line_add_escaped(&line, name, terminal->names);
 		line_put(&line, writer);
 	}
-}
-
-/* Asks what the terminal can show. The program keeps the "C" locale. */
-static bool locale_has_utf8(void)
-{
-	locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
-	bool utf8;
-
-	if (!locale)
-		return false;
-	utf8 = !strcasecmp(nl_langinfo_l(CODESET, locale), "UTF-8");
-	freelocale(locale);
-	return utf8;
 }
 
 /*
@@ -363,14 +347,13 @@ static int tree_make(struct output *output)
 	const char *no_colour = getenv("NO_COLOR");
 	const char *name = getenv("TERM");
 	bool capable = name && *name && strcmp(name, "dumb");
-	bool utf8 = locale_has_utf8();
 
 	if (!terminal)
 		return -ENOMEM;
-	if (isatty(writer_fd(output->setup.writer))) {
+	terminal->names = output->names;
+	if (output->is_terminal) {
 		terminal->colour = capable && !(no_colour && *no_colour);
-		terminal->box = capable && utf8;
-		terminal->names = utf8 ? TEXT_PRINTABLE : TEXT_ASCII;
+		terminal->box = capable && terminal->names == TEXT_PRINTABLE;
 	}
 	output->form = terminal;
 	return 0;

@@ -154,16 +154,14 @@ static int check_clock(const struct capture *capture, struct failure *failure)
 		"", "local", "global", "perf", "mono", "mono_raw", "boot", "tai",
 	};
 	const char *clock = capture_source(capture)->clock;
-	char text[64];
 
 	for (size_t i = 0; i < ARRAY_SIZE(ns); i++)
 		if (!strcmp(clock, ns[i]))
 			return 0;
-	text_escape(text, sizeof(text), clock, TEXT_PRINTABLE);
 	return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
-			   "%s: its times are of the trace clock %s, whose unit is not ns; "
+			   "%s: its times are of the trace clock %.32s, whose unit is not ns; "
 			   "record with local or mono (trace-cmd record -C mono)",
-			   capture_source(capture)->dir, text);
+			   capture_source(capture)->dir, clock);
 }
 
 /* Returns 0, 1 if it was stopped, or -errno with @failure. */

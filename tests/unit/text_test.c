@@ -20,7 +20,8 @@ static const struct escaped escaped[] = {
 	{ "\x7f\xff", TEXT_PRINTABLE, "\\x7f\\xff" },
 	{ "aé", TEXT_ASCII, "a\\xc3\\xa9" },
 	{ "a\"b\\c/d", TEXT_JSON, "a\\\"b\\\\c/d" },
-	{ "\n\t\033\001\x7f", TEXT_JSON, "\\u000a\\u0009\\u001b\\u0001\x7f" },
+	{ "\n\t\033\001\x7f", TEXT_JSON, "\\u000a\\u0009\\u001b\\u0001\\u007f" },
+	{ "a\xc2\x9b\xc2\xa0", TEXT_JSON, "a\\u009b\xc2\xa0" }, /* C1, and the first that is none */
 	{ "é€😀", TEXT_JSON, "é€😀" },
 	{ "a\xff", TEXT_JSON, "a\\\\xff" },
 	{ "a\\b \"x\"", TEXT_LABEL, "a\\\\b \\\"x\\\"" },

@@ -31,6 +31,12 @@ enum text_rule {
  */
 size_t text_escape(char *to, size_t size, const char *text, enum text_rule rule);
 
+/**
+ * text_rule_of - the rule for names on a descriptor: TEXT_ASCII on a terminal whose locale(7) is not
+ * UTF-8, else TEXT_PRINTABLE
+ */
+enum text_rule text_rule_of(int fd);
+
 /** text_columns - count the characters of valid UTF-8, such as text_escape() writes */
 size_t text_columns(const char *text);
 

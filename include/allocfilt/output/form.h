@@ -33,6 +33,8 @@ struct output {
 	const struct output_ops *ops;
 	struct output_setup setup;
 	void *form;			     /* the form's own state */
+	bool is_terminal;		     /* what the writer writes to */
+	enum text_rule names;		     /* how names are shown there */
 	const struct journal_counts *counts; /* kept by a form that writes entries; NULL: none */
 };
 

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "allocfilt/base/overflow.h"
+#include "allocfilt/base/text.h"
 #include "allocfilt/base/writer.h"
 #include "allocfilt/record/losses.h"
 #include "allocfilt/stall/stalls.h"
@@ -50,11 +51,12 @@ struct summary_view {
 	const struct overflow *overflows;
 	size_t nr_overflows;
 	enum summary_form form;
-	unsigned int top;  /* rows of tasks and of cgroups */
-	const pid_t *pids; /* only stalls of these processes are shown; 0 ends; NULL: all */
-	uint64_t since;	   /* ns: oldest time seen; 0: none */
-	uint64_t ts;	   /* ns: newest time seen; 0: none */
-	uint64_t report;   /* ns: shorter stalls are not shown; at least plan->threshold */
+	enum text_rule names; /* set by summary_text() */
+	unsigned int top;     /* rows of tasks and of cgroups */
+	const pid_t *pids;    /* only stalls of these processes are shown; 0 ends; NULL: all */
+	uint64_t since;	      /* ns: oldest time seen; 0: none */
+	uint64_t ts;	      /* ns: newest time seen; 0: none */
+	uint64_t report;      /* ns: shorter stalls are not shown; at least plan->threshold */
 	struct not_shown not_shown;
 	bool so_far;	  /* the run goes on */
 	bool is_interval; /* a summary of the time from since to ts: these records were lost before it */
