@@ -7,14 +7,12 @@
 #include "allocfilt/base/hash.h"
 #include "allocfilt/stats/summary.h"
 
-#define KEPT_SLICES 8
-
 /* A copy of a stall with everything it points to. */
 struct kept_stall {
 	struct named_stall named; /* its stall is NULL before the first one */
 	struct stall stall;
-	struct stall_slice shrinkers[KEPT_SLICES];
-	struct stall_slice sleeps[KEPT_SLICES];
+	struct stall_slice shrinkers[STALL_SLICES_MAX];
+	struct stall_slice sleeps[STALL_SLICES_MAX];
 	struct task_info task_info;
 	char name[TASK_COMM_MAX];
 	char function[STALL_FUNCTION_MAX];
@@ -109,11 +107,11 @@ void summary_window(struct summary *summary, const struct stall_window *window)
 	total->role = window->role;
 }
 
-static void keep_slices(struct stall_slice kept[KEPT_SLICES], const struct stall_slice **slices,
-			size_t *count)
+static void keep_slices(struct stall_slice kept[STALL_SLICES_MAX],
+			const struct stall_slice **slices, size_t *count)
 {
-	if (*count > KEPT_SLICES)
-		*count = KEPT_SLICES;
+	if (*count > STALL_SLICES_MAX)
+		*count = STALL_SLICES_MAX;
 	for (size_t i = 0; i < *count; i++)
 		kept[i] = (*slices)[i];
 	*slices = kept;

@@ -22,6 +22,8 @@ struct stall_slice {
 	enum phase_state state; /* of a function that slept: STATE_BLOCKED or STATE_SLEPT */
 };
 
+#define STALL_SLICES_MAX 256 /* shrinkers, and functions that slept, of one stall */
+
 /* Counts over all events of a kind inside a stall, fast windows included. */
 enum stall_count {
 	COUNT_SCANNED,	 /* pages of inactive lists, from mm_vmscan_lru_shrink_inactive */
