@@ -155,8 +155,8 @@ void stall_facts(const struct named_stall *named, struct stall_fact facts[STALL_
 	     .text = stall->gfp_names);
 	FACT("gfp_flags", .known = stall->has_gfp, .number = stall->gfp, .is_flags = true);
 	FACT("nr_reclaimed", "ALLOCFILT_RECLAIMED_PAGES", true, .before = "",
-	     .after = " pages reclaimed", .known = stall->has_reclaimed,
-	     .number = stall->nr_reclaimed);
+	     .after = stall->nr_reclaimed == 1 ? " page reclaimed" : " pages reclaimed",
+	     .known = stall->has_reclaimed, .number = stall->nr_reclaimed);
 	FACT("compaction", "ALLOCFILT_COMPACTION_OUTCOME", .known = *stall->compaction,
 	     .text = stall->compaction);
 	FACT("memcg_id", .known = stall->memcg_id, .number = stall->memcg_id);
@@ -164,7 +164,8 @@ void stall_facts(const struct named_stall *named, struct stall_fact facts[STALL_
 	     .known = *named->memcg, .text = named->memcg);
 	FACT("nodes", "ALLOCFILT_NODES", true, true, "node ", "", *stall->nodes,
 	     .text = stall->nodes);
-	FACT("inactive_scanned", "ALLOCFILT_INACTIVE_SCANNED", true, true, "", " pages scanned",
+	FACT("inactive_scanned", "ALLOCFILT_INACTIVE_SCANNED", true, true, "",
+	     count[COUNT_SCANNED] == 1 ? " page scanned" : " pages scanned",
 	     known & 1u << COUNT_SCANNED, .number = count[COUNT_SCANNED]);
 	FACT("inactive_reclaimed", "ALLOCFILT_INACTIVE_RECLAIMED", true, true, "", " reclaimed",
 	     known & 1u << COUNT_RECLAIMED, .number = count[COUNT_RECLAIMED]);

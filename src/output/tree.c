@@ -68,7 +68,8 @@ static void tree_add_shrinker(struct tree_rows *rows, const struct stall_slice *
 	 * module's name is no label.
 	 */
 	if (shared && !resolver_shrinker_label(rows->resolver, shrinker->shrinker))
-		tree_add_row(rows, 2, shrinker->ns, "%.100s 0x%" PRIx64, name, shrinker->shrinker);
+		tree_add_row(rows, 2, shrinker->ns, "%.100s[0x%" PRIx64 "]", name,
+			     shrinker->shrinker);
 	else
 		tree_add_row(rows, 2, shrinker->ns, "%.150s", name);
 }

@@ -26,6 +26,8 @@ use constant { SHRINKER_ROWS => 5 };
 my $rows = 0;
 
 # Names have no blanks nor bytes to be escaped in these captures.
+sub pages { return $_[0] == 1 ? 'page' : 'pages' }
+
 sub head_of {
 	my ($stall) = @_;
 	my $task = $stall->{task};
@@ -39,7 +41,8 @@ sub head_of {
 	$text .= '  ' . ms($stall->{duration_ns}) . " ms  $stall->{function}";
 	$text .= "  order $stall->{order}" if defined $stall->{order};
 	$text .= "  $stall->{gfp}" if defined $stall->{gfp};
-	$text .= "  $stall->{nr_reclaimed} pages reclaimed" if defined $stall->{nr_reclaimed};
+	$text .= "  $stall->{nr_reclaimed} " . pages($stall->{nr_reclaimed}) . ' reclaimed'
+		if defined $stall->{nr_reclaimed};
 	$text .= "  from $stall->{memcg}" if defined $stall->{memcg};
 	$text .= '  (part of something longer that was not recorded)' if $stall->{depth};
 	$text .= '  (incomplete: records may be missing)' if $stall->{incomplete};
@@ -51,7 +54,8 @@ sub facts_of {
 	my @facts;
 
 	push @facts, "node $stall->{nodes}" if defined $stall->{nodes};
-	push @facts, "$stall->{inactive_scanned} pages scanned" if defined $stall->{inactive_scanned};
+	push @facts, "$stall->{inactive_scanned} " . pages($stall->{inactive_scanned}) . ' scanned'
+		if defined $stall->{inactive_scanned};
 	push @facts, "$stall->{inactive_reclaimed} reclaimed" if defined $stall->{inactive_reclaimed};
 	push @facts, "$stall->{inactive_dirty} dirty" if $stall->{inactive_dirty};
 	push @facts, "$stall->{inactive_writeback} in writeback" if $stall->{inactive_writeback};
@@ -127,7 +131,7 @@ sub shrinker_rows {
 			@{$stall->{shrinkers}};
 
 		if (!$any || $first || $_->{total_ns} >= int($whole / 100) && @rows < SHRINKER_ROWS) {
-			push @rows, row(2, $shared && $_->{name} !~ /\S\[/ ? "$_->{name} $address" : $_->{name},
+			push @rows, row(2, $shared && $_->{name} !~ /\S\[/ ? "$_->{name}\[$address]" : $_->{name},
 					$_->{total_ns}, $whole);
 		} else {
 			$others += $_->{total_ns};
