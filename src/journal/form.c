@@ -308,8 +308,7 @@ static void send_units(struct journal *journal, const struct summary_view *view)
 size_t status_line(char *text, size_t size, const struct summary_view *view)
 {
 	uint64_t stalls = summary_stalls(view->summary, STALLS_WAITING)->latency.count;
-	uint64_t times;
-	uint64_t lost = losses_total(view->losses, &times);
+	uint64_t lost = view->lost, times = view->lost_times;
 	const struct named_stall *longest = summary_longest(view->summary, 0);
 	char time[TEXT_DURATION_MAX];
 	struct line line;
@@ -335,13 +334,11 @@ size_t status_line(char *text, size_t size, const struct summary_view *view)
 static void put_run_fields(struct journal_entry *entry, const struct summary_view *view)
 {
 	const struct latency *latency = &summary_stalls(view->summary, STALLS_WAITING)->latency;
-	uint64_t times;
-	uint64_t lost = losses_total(view->losses, &times);
 
 	journal_entry_number(entry, "ALLOCFILT_STALLS", latency->count);
 	journal_entry_number(entry, "ALLOCFILT_WORST_USEC", latency->max / 1000);
-	journal_entry_number(entry, "ALLOCFILT_LOST", lost);
-	journal_entry_number(entry, "ALLOCFILT_LOST_TIMES_UNKNOWN", times);
+	journal_entry_number(entry, "ALLOCFILT_LOST", view->lost);
+	journal_entry_number(entry, "ALLOCFILT_LOST_TIMES_UNKNOWN", view->lost_times);
 	journal_entry_number(entry, "ALLOCFILT_HELD_BACK", view->journal.held_back);
 	journal_entry_number(entry, "ALLOCFILT_DROPPED", view->journal.dropped);
 	journal_entry_number(entry, "ALLOCFILT_CPU_USEC", view->cost.cpu / 1000);

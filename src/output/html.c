@@ -508,7 +508,7 @@ static void html_waiters(struct writer *writer, const struct summary_view *view,
 		html_raw(writer, "<tr><th scope=\"row\">");
 		html_name(writer, waiter->ranked.name);
 		if (kind != SUMMARY_CGROUPS)
-			html_put(writer, "-%" PRIu64, waiter->ranked.id);
+			html_put(writer, "-%d", (int)waiter->ranked.id);
 		if (waiter->ranked.error)
 			html_put(writer, " <small>(up to " MS " ms more)</small>",
 				 MS_OF(waiter->ranked.error));
@@ -660,8 +660,7 @@ static bool html_loss(struct writer *writer, uint64_t count, const char *text)
 
 static void html_losses(struct writer *writer, const struct summary_view *view)
 {
-	uint64_t times;
-	uint64_t records = losses_total(view->losses, &times);
+	uint64_t records = view->lost, times = view->lost_times;
 	uint64_t incomplete = summary_incomplete(view->summary);
 	bool any = html_loss(writer, records, records == 1 ? "event was lost" : "events were lost");
 

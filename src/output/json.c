@@ -344,7 +344,7 @@ static void json_waiters(struct json *json, const char *key, const struct summar
 	for (size_t i = 0; i < view->top && (waiter = summary_at(view->summary, kind, i)); i++) {
 		json_open(json, NULL, '{');
 		if (kind != SUMMARY_CGROUPS)
-			json_number(json, "tid", waiter->ranked.id);
+			json_signed(json, "tid", (int)waiter->ranked.id);
 		json_string(json, kind == SUMMARY_CGROUPS ? "cgroup" : "name", waiter->ranked.name);
 		json_latency(json, &waiter->latency);
 		json_number(json, "error_ns", waiter->ranked.error);
@@ -432,10 +432,10 @@ void json_summary(struct writer *writer, const struct summary_view *view)
 	json_waiters(&json, "kernel_threads", view, SUMMARY_KERNEL_THREADS);
 	json_pressure(&json, view);
 	json_flaws(&json, view);
-	if (view->sched) {
+	if (view->has_sched) {
 		json_open(&json, "off_cpu", '{');
-		json_number(&json, "switches", view->sched->switches);
-		json_number(&json, "wakeups", view->sched->wakeups);
+		json_number(&json, "switches", view->sched.switches);
+		json_number(&json, "wakeups", view->sched.wakeups);
 		json_close(&json, '}');
 	}
 	json_end(&json);

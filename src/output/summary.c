@@ -91,11 +91,19 @@ static void put_superblocks(struct writer *writer, const struct summary_view *vi
 	put_total(writer, view, name, &others);
 }
 
+/* Are stalls of some tasks left out, but not their records? */
+static bool is_choice(const struct options *options)
+{
+	return options->comm || options->cgroup || options->min_order;
+}
+
 static void put_shrinkers(struct writer *writer, const struct summary_view *view)
 {
 	const struct shrinker_total *total = shrinkers_at(view->shrinkers, 0);
 
 	put_text(writer, total ? "\n" : "\nno shrinker ran\n");
+	if (total && is_choice(view->options))
+		put_text(writer, "shrinkers, for all tasks:\n");
 	for (size_t i = 0; (total = shrinkers_at(view->shrinkers, i)); i++) {
 		char name[SHRINKER_LABEL_MAX];
 
@@ -259,6 +267,16 @@ static void add_time(struct line *line, const struct resolver *resolver, uint64_
 	line_add(line, known ? "%.23sZ" : "%s", time);
 }
 
+static void add_choice(struct line *line, const struct summary_view *view, const char *what,
+		       const char *glob)
+{
+	if (!glob)
+		return;
+	line_add(line, "%s'", what);
+	line_add_escaped(line, glob, view->names);
+	line_add(line, "', of ");
+}
+
 /* The number of stalls, their times, and the time covered. */
 static void put_head(struct writer *writer, const struct summary_view *view)
 {
@@ -288,6 +306,10 @@ static void put_head(struct writer *writer, const struct summary_view *view)
 		line_add(&line, "process %d of ", view->pids[0]);
 	else if (pids)
 		line_add(&line, "these %zu processes of ", pids);
+	add_choice(&line, view, "threads named ", view->options->comm);
+	add_choice(&line, view, "cgroup ", view->options->cgroup);
+	if (view->options->min_order)
+		line_add(&line, "order %d or more, of ", view->options->min_order);
 	line_add(&line, "%" PRIu64 " %s or more", report, units[unit]);
 	if (view->ts > view->since)
 		line_add(&line, " in %s", text_duration(time, view->ts - view->since));
@@ -318,8 +340,8 @@ static void add_not_shown(struct line *line, uint64_t count, const char *which)
  */
 static void put_losses(struct writer *writer, const struct summary_view *view)
 {
-	uint64_t incomplete = summary_incomplete(view->summary), times;
-	uint64_t records = losses_total(view->losses, &times) - view->lost_before;
+	uint64_t incomplete = summary_incomplete(view->summary);
+	uint64_t records = view->lost, times = view->lost_times;
 	const struct overflow others[] = {
 		{ .text = "stalls have no entry of their own in the journal",
 		  .count = view->journal.held_back },
@@ -327,7 +349,6 @@ static void put_losses(struct writer *writer, const struct summary_view *view)
 	};
 	struct line line;
 
-	times -= view->lost_times_before;
 	line_clear(&line);
 	if (incomplete && (records || times))
 		line_add(&line, "%" PRIu64 " stall%s incomplete: ", incomplete,
@@ -353,11 +374,12 @@ static void put_losses(struct writer *writer, const struct summary_view *view)
 		line_add(&line, "; events were switched off for some time (max-cpu)");
 	add_not_shown(&line, view->not_shown.shorter, "shorter");
 	add_not_shown(&line, view->not_shown.others, "other");
-	if (view->sched)
+	if (view->has_sched)
 		line_add(&line,
-			 "; --off-cpu recorded %" PRIu64 " switches and %" PRIu64
-			 " wake-ups of tasks",
-			 view->sched->switches, view->sched->wakeups);
+			 "; --off-cpu recorded %" PRIu64 " switch%s and %" PRIu64
+			 " wake-up%s of tasks",
+			 view->sched.switches, view->sched.switches == 1 ? "" : "es",
+			 view->sched.wakeups, view->sched.wakeups == 1 ? "" : "s");
 	line_put(&line, writer);
 }
 
@@ -454,11 +476,14 @@ static void put_where(struct writer *writer, const struct summary_view *view)
 	const struct phases *phases = &summary_stalls(view->summary, STALLS_WAITING)->phases;
 	struct share groups[PHASE_GROUPS];
 	size_t count = 0;
+	int columns = 16;
 	struct line line;
 
 	for (int group = 0; group < PHASE_GROUPS; group++) {
 		uint64_t ns = phases_group(phases, group);
 
+		if (ns && (int)strlen(phase_group_names[group].title) > columns)
+			columns = (int)strlen(phase_group_names[group].title);
 		if (ns)
 			groups[count++] = (struct share){ .title = phase_group_names[group].title,
 							  .ns = ns,
@@ -468,18 +493,23 @@ static void put_where(struct writer *writer, const struct summary_view *view)
 		return;
 	sort_shares(groups, count);
 	set_percentages(groups, count, phases_total(phases));
-	put_text(writer, "\nwhere it went            ms    %\n");
+	line_clear(&line);
+	line_add(&line, "\n%-*s%9s%5s", columns + 2, "where it went", "ms", "%");
+	line_put(&line, writer);
 	for (size_t i = 0; i < count; i++) {
 		line_clear(&line);
-		line_add(&line, "  %-16s", groups[i].title);
+		line_add(&line, "  %-*s", columns, groups[i].title);
 		add_ms(&line, 9, groups[i].ns);
 		line_add(&line, "%5u", groups[i].percent);
 		if (phases_is_reclaim(groups[i].group))
 			add_parts(&line, phases, groups[i].group);
-		else if (view->sched)
+		else if (view->has_sched)
 			add_states(&line, phases, groups[i].group);
 		else if (groups[i].group == PHASE_REST)
-			line_add(&line, "   not explained; --off-cpu splits it");
+			line_add(&line,
+				 view->is_live ?
+					 "   not explained; --off-cpu splits it" :
+					 "   not explained; record with --off-cpu to split it");
 		line_put(&line, writer);
 	}
 }
@@ -512,7 +542,7 @@ static void waiter_name(struct line *name, const struct summary_view *view, enum
 	line_add_escaped(name, kind == SUMMARY_CGROUPS ? cgroup_label(view, text) : text,
 			 view->names);
 	if (kind != SUMMARY_CGROUPS)
-		line_add(name, "-%" PRIu64, waiter->ranked.id);
+		line_add(name, "-%d", (int)waiter->ranked.id);
 }
 
 /* The rows of each table, at most. */
@@ -666,7 +696,8 @@ static void put_psi(struct writer *writer, const struct summary_view *view)
 	    after->full < before->full)
 		return;
 	line_clear(&line);
-	line_add(&line, "memory pressure (PSI): some %s, full %s",
+	line_add(&line, "memory pressure (PSI)%s: some %s, full %s",
+		 view->pids || is_choice(view->options) ? " of all tasks" : "",
 		 text_duration(some, (after->some - before->some) * 1000),
 		 text_duration(full, (after->full - before->full) * 1000));
 	if (view->ts > view->since)
@@ -674,6 +705,20 @@ static void put_psi(struct writer *writer, const struct summary_view *view)
 	line_add(&line, "; avg10 %u.%02u before, %u.%02u after", before->some_avg10 / 100,
 		 before->some_avg10 % 100, after->some_avg10 / 100, after->some_avg10 % 100);
 	line_put(&line, writer);
+}
+
+void summary_view_since(struct summary_view *view, const struct summary_view *before)
+{
+	if (before->ts)
+		view->since = before->ts;
+	view->lost -= before->lost;
+	view->lost_times -= before->lost_times;
+	view->not_shown.shorter -= before->not_shown.shorter;
+	view->not_shown.others -= before->not_shown.others;
+	view->sched.switches -= before->sched.switches;
+	view->sched.wakeups -= before->sched.wakeups;
+	for (size_t i = 0; i < view->nr_overflows; i++)
+		view->overflows[i].count -= before->overflows[i].count;
 }
 
 int summary_text(struct writer *writer, const struct summary_view *of)

@@ -23,8 +23,8 @@
 struct counting {
 	struct tracing tracing;
 	struct account *account;
-	bool has_tables;	 /* and they are those of the end */
-	uint64_t interval_began; /* ns, trace clock; 0: with the first record */
+	bool has_tables;		     /* and they are those of the end */
+	struct summary_view interval_before; /* when the interval began */
 };
 
 /* ---- tables ---- */
@@ -81,17 +81,15 @@ static int print_tables(struct counting *counting, const struct summary_view *vi
 		.is_interval = is_interval,
 		.threshold = counting->tracing.plan->threshold,
 	};
-	uint64_t began, unknown;
 	int ret = account_tables(counting->account, is_interval, options->sort, &tables);
 
 	if (ret)
 		return ret;
-	began = is_interval && counting->interval_began ? counting->interval_began : view->since;
 	shown.ts = view->ts;
 	shown.realtime = resolver_realtime(view->resolver, view->ts);
-	shown.duration = view->ts > began ? view->ts - began : 0;
-	shown.lost = losses_total(view->losses, &unknown);
-	shown.is_loss_unknown = unknown;
+	shown.duration = view->ts > view->since ? view->ts - view->since : 0;
+	shown.lost = view->lost;
+	shown.is_loss_unknown = view->lost_times;
 	return account_print(writer, form, &shown);
 }
 
@@ -132,15 +130,17 @@ static int print_tables_to_stderr(struct counting *counting, const char *form)
 /* Prints the tables of an interval that has ended, unless nothing happened, and begins the next one. */
 static int print_interval(struct counting *counting)
 {
-	struct summary_view view;
+	struct summary_view view, before;
 	int ret = 0;
 
 	pipeline_view(counting->tracing.pipeline, &view);
-	if (view.ts > counting->interval_began)
+	before = view;
+	summary_view_since(&view, &counting->interval_before);
+	if (view.ts > counting->interval_before.ts)
 		ret = print_tables(counting, &view, counting->tracing.run->output,
 				   counting->tracing.run->options->format, true);
 	account_begin_interval(counting->account);
-	counting->interval_began = view.ts;
+	counting->interval_before = before;
 	return ret;
 }
 

@@ -16,7 +16,6 @@
 #include "run/command_tasks.h"
 #include "run/selection.h"
 
-#define OVERFLOWS  7
 #define READ_LIMIT (100 * NS_PER_MS) /* then signals and timers come */
 #define READ_TURN  256		     /* records between two looks at the time */
 
@@ -27,12 +26,9 @@
 struct interval {
 	struct summary *summary; /* NULL: there are no intervals */
 	struct shrinkers *shrinkers;
-	uint64_t since; /* ns, trace clock */
-	uint64_t end;	/* 0: the loop says when */
-	/* when it began */
-	uint64_t lost, lost_times;
-	struct not_shown not_shown;
-	uint64_t overflows[OVERFLOWS];
+	uint64_t end;		    /* ns, trace clock; 0: the loop says when */
+	bool had_events_off;	    /* in it */
+	struct summary_view before; /* when it began */
 };
 
 struct pipeline {
@@ -57,7 +53,6 @@ struct pipeline {
 	struct output *output;
 	struct losses *losses;
 	struct not_shown not_shown;
-	struct overflow overflows[OVERFLOWS]; /* of the latest view */
 	/* One of the two is read; the writer gets a copy of each page, unless it is NULL. */
 	struct capture *capture;
 	struct cpu_buffers *buffers;
@@ -128,12 +123,11 @@ static void count_slab_pair(struct pipeline *pipeline, const struct record *end,
  * Limits that a user can raise (limit-memory, open files), and tables whose overflow
  * makes the output incomplete.
  */
-static void count_overflows(struct pipeline *pipeline, const struct summary *summary,
-			    const struct shrinkers *shrinkers)
+static void count_overflows(struct pipeline *pipeline, struct summary_view *view)
 {
 	const struct stacks *stacks = resolver_stacks(pipeline->resolver);
 	struct shrinker_names *names = resolver_superblocks(pipeline->resolver);
-	const struct overflow overflows[OVERFLOWS] = {
+	const struct overflow overflows[SUMMARY_OVERFLOWS] = {
 		{ "cpus", "CPUs were not read: too few open files", pipeline->unread_cpus },
 		{ "names", "times a task or cgroup may have lost its name (limit-memory)",
 		  resolver_missed(pipeline->resolver) },
@@ -145,17 +139,20 @@ static void count_overflows(struct pipeline *pipeline, const struct summary *sum
 		{ "units", "stalls count for the unit \"other\" (metrics-cgroups)",
 		  pipeline->units ? units_refused(pipeline->units) : 0 },
 		{ "summary", "times the summary left out what took least time",
-		  summary_overflow(summary) + shrinkers_overflow(shrinkers) +
+		  summary_overflow(view->summary) + shrinkers_overflow(view->shrinkers) +
 			  (pipeline->units ? units_overflow(pipeline->units) : 0) },
 	};
 
-	memcpy(pipeline->overflows, overflows, sizeof(overflows));
+	memcpy(view->overflows, overflows, sizeof(overflows));
+	view->nr_overflows = SUMMARY_OVERFLOWS;
 }
 
 void pipeline_view(struct pipeline *pipeline, struct summary_view *view)
 {
-	count_overflows(pipeline, pipeline->summary, pipeline->shrinkers);
+	const struct sched_counts *sched = stalls_sched_counts(pipeline->stalls);
+
 	*view = (struct summary_view){
+		.options = pipeline->options,
 		.plan = pipeline->plan,
 		.resolver = pipeline->resolver,
 		.summary = pipeline->summary,
@@ -164,8 +161,6 @@ void pipeline_view(struct pipeline *pipeline, struct summary_view *view)
 		.shrinker_names = resolver_superblocks(pipeline->resolver),
 		.losses = pipeline->losses,
 		.cpus = pipeline->source->cpus,
-		.overflows = pipeline->overflows,
-		.nr_overflows = OVERFLOWS,
 		.form = pipeline->options->summary,
 		.top = pipeline->options->top,
 		.pids = selection_pids(&pipeline->selection),
@@ -175,9 +170,14 @@ void pipeline_view(struct pipeline *pipeline, struct summary_view *view)
 		.ts = pipeline->newest,
 		.pressure_before = pipeline->source->pressure_before,
 		.pressure_after = pipeline->source->pressure_after,
-		.sched = stalls_sched_counts(pipeline->stalls),
+		.is_live = pipeline->source->proc,
+		.has_sched = sched,
 	};
-	if (pipeline->source->proc)
+	if (sched)
+		view->sched = *sched;
+	view->lost = losses_total(pipeline->losses, &view->lost_times);
+	count_overflows(pipeline, view);
+	if (view->is_live)
 		view->cost = (struct own_cost){
 			.cpu = loop_cpu_time() - pipeline->cpu_before,
 			.records = pipeline->records,
@@ -189,44 +189,39 @@ void pipeline_view(struct pipeline *pipeline, struct summary_view *view)
 
 /* ---- intervals ---- */
 
+/* The run's view so far, but with the interval's own tables. */
+static void view_interval(struct pipeline *pipeline, struct summary_view *view)
+{
+	pipeline_view(pipeline, view);
+	view->summary = pipeline->interval.summary;
+	view->shrinkers = pipeline->interval.shrinkers;
+	count_overflows(pipeline, view);
+}
+
 static void begin_interval(struct pipeline *pipeline, uint64_t ts)
 {
 	struct interval *interval = &pipeline->interval;
 
-	interval->since = ts;
 	summary_reset(interval->summary);
 	shrinkers_reset(interval->shrinkers);
-	interval->lost = losses_total(pipeline->losses, &interval->lost_times);
-	interval->not_shown = pipeline->not_shown;
-	count_overflows(pipeline, interval->summary, interval->shrinkers);
-	for (size_t i = 0; i < OVERFLOWS; i++)
-		interval->overflows[i] = pipeline->overflows[i].count;
+	view_interval(pipeline, &interval->before);
+	interval->before.ts = ts;
+	interval->had_events_off = pipeline->events_off;
 }
 
 /* Ends the interval at a time and begins the next one. */
 static int show_interval(struct pipeline *pipeline, uint64_t ts)
 {
-	struct interval *interval = &pipeline->interval;
 	struct summary_view view;
 	int ret;
 
-	pipeline_view(pipeline, &view);
-	view.summary = interval->summary;
-	view.shrinkers = interval->shrinkers;
+	view_interval(pipeline, &view);
+	summary_view_since(&view, &pipeline->interval.before);
 	view.form = SUMMARY_SHORT;
 	view.is_interval = true;
-	/* These are of the whole run. */
-	view.pressure_before.known = false;
-	view.sched = NULL;
-	view.since = interval->since;
 	view.ts = ts;
-	view.lost_before = interval->lost;
-	view.lost_times_before = interval->lost_times;
-	view.not_shown.shorter -= interval->not_shown.shorter;
-	view.not_shown.others -= interval->not_shown.others;
-	count_overflows(pipeline, interval->summary, interval->shrinkers);
-	for (size_t i = 0; i < OVERFLOWS; i++)
-		pipeline->overflows[i].count -= interval->overflows[i];
+	view.cost.had_events_off = pipeline->interval.had_events_off;
+	view.pressure_before.known = false; /* it is the run's */
 	ret = summary_text(pipeline->output->setup.writer, &view);
 	begin_interval(pipeline, ts);
 	return ret;
@@ -250,7 +245,7 @@ static int end_intervals(struct pipeline *pipeline, uint64_t ts)
 
 int pipeline_end_interval(struct pipeline *pipeline)
 {
-	if (!pipeline->interval.summary || pipeline->newest <= pipeline->interval.since)
+	if (!pipeline->interval.summary || pipeline->newest <= pipeline->interval.before.ts)
 		return 0;
 	return show_interval(pipeline, pipeline->newest);
 }
@@ -657,7 +652,8 @@ void pipeline_switch_events(struct pipeline *pipeline, const bool *off)
 		if (off[i] && plan->events[i].id == EVENT_SCHED_SWITCH)
 			pipeline->sched_is_off = true;
 	}
-	pipeline->had_events_off = pipeline->had_events_off || pipeline->events_off;
+	pipeline->had_events_off |= pipeline->events_off > 0;
+	pipeline->interval.had_events_off |= pipeline->events_off > 0;
 	if (pipeline->sched_is_off)
 		stalls_sched_stop(pipeline->stalls);
 	clock_gettime(CLOCK_REALTIME, &now);

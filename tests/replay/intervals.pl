@@ -26,7 +26,15 @@ my ($first) = map { /^\s*(\d+)\.(\d{6}) \|/ ? $1 * 1000 + $2 / 1000 : () } lines
 
 my %seconds = (us => 1e-6, ms => 1e-3, s => 1);
 my (@intervals, $end, $shrunk, $shrunk_at_end);
+my %seen = (intervals => {}, end => {});	# of the scheduler, and of how time without a phase is split
 for (lines_of($text_file)) {
+	my $seen = $seen{defined $end ? 'end' : 'intervals'};
+
+	if (/; --off-cpu recorded (\d+) switch(?:es)? and (\d+) wake-ups? of tasks$/) {
+		$seen->{switches} += $1;
+		$seen->{wakeups} += $2;
+	}
+	$seen->{advice}++ if /   not explained; /;
 	if (/ : total time = (\d+\.\d+) ms/ && !/^ /) {
 		if (defined $end) { $shrunk_at_end += $1 } else { $shrunk += $1 }
 	}
@@ -65,5 +73,13 @@ wrong("waited $waited ms in the intervals, $end->{waited} at the end")
 wrong("$ms ms in the intervals, $end->{ms} at the end") if abs($ms - $end->{ms}) > 51 * (@intervals + 1);
 wrong("shrinkers: ", $shrunk // 0, " ms in the intervals, ", $shrunk_at_end // 0, " at the end")
 	if abs(($shrunk // 0) - ($shrunk_at_end // 0)) > 0.0005;
+
+wrong("advice in ", $seen{intervals}{advice} // 0, " intervals, at the end ", $seen{end}{advice} // 0)
+	if !$seen{intervals}{advice} != !$seen{end}{advice};
+for my $what (qw(switches wakeups)) {
+	my ($in, $at_end) = map { $_->{$what} // 0 } @seen{qw(intervals end)};
+
+	wrong("$in $what in the intervals, $at_end at the end") if $in != $at_end;
+}
 
 finish("$count stalls in ", scalar @intervals, ' intervals', $late ? ' (sums only)' : '');

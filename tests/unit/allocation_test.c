@@ -226,6 +226,7 @@ UNIT_TEST(test_reports_of_many)
 	struct losses *losses = losses_new(&cpus);
 	struct failure failure;
 	struct summary_view view = {
+		.options = &options,
 		.plan = plan,
 		.summary = summary_new(),
 		.units = units_new(20),

@@ -102,7 +102,7 @@ UNIT_TEST(test_names)
 
 	start(BAD);
 	stall(BAD, 1000000, 500000);
-	view.overflows = &overflow;
+	view.overflows[0] = overflow;
 	view.nr_overflows = 1;
 	text = end();
 	assert_int_equal(count_in(text, "<script"), 0);
@@ -149,12 +149,12 @@ UNIT_TEST(test_losses)
 	const char *text;
 
 	start("");
-	losses_add(losses, 0, 1);
+	lose(0, 1);
 	text = end();
 	text_has(text, ">1 event was lost</p>");
 	start("");
-	losses_add(losses, 0, 2);
-	losses_add(losses, 0, RECORD_LOST_UNKNOWN);
+	lose(0, 2);
+	lose(0, RECORD_LOST_UNKNOWN);
 	text = end();
 	text_has(text, ">2 events were lost</p>");
 	text_has(text, ">1 time events were lost, and nobody knows how many</p>");

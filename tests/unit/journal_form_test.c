@@ -17,6 +17,7 @@ static struct resolver resolver;
 static struct plan plan;
 static struct options options;
 static struct output *output;
+static struct writer *nowhere;
 static int journald;
 static struct fake_entry entry;
 
@@ -27,6 +28,7 @@ static void restart(void)
 		.options = &options,
 		.plan = &plan,
 		.resolver = &resolver,
+		.writer = nowhere,
 		.form = &form,
 	};
 
@@ -53,6 +55,7 @@ static int begin(void **state)
 	};
 	make_view(&plan, &resolver, 2);
 	journald = fake_listen();
+	nowhere = writer_new(-1, -1);
 	restart();
 	return ret;
 }
@@ -62,6 +65,7 @@ static int end(void **state)
 	output_free(output);
 	output = NULL;
 	free_view();
+	writer_free(nowhere);
 	close(journald);
 	alarm(0);
 	return remove_test_directory(state);
@@ -449,7 +453,7 @@ TEST(test_status)
 	nothing_more();
 	put_stalls(3, 1200 * MS);
 	drain(JOURNAL_ID_STALL);
-	losses_add(losses, 1, 5);
+	lose(1, 5);
 	view.since = SECOND;
 	view.ts = SECOND + 60 * MINUTE;
 	view.cost = (struct own_cost){ .cpu = 36 * SECOND, .records = 9000, .events_off = 3 };
@@ -500,10 +504,10 @@ TEST(test_status_line)
 	line_is("0 stalls, 0 records lost");
 	put_stall(9, 3 * MS, false);
 	put_stall(8, 7 * SECOND, true);
-	losses_add(losses, 0, 1);
+	lose(0, 1);
 	line_is("1 stall, worst 3.0 ms (task[9]), 1 record lost");
-	losses_add(losses, 1, 9);
-	losses_add(losses, 1, RECORD_LOST_UNKNOWN);
+	lose(1, 9);
+	lose(1, RECORD_LOST_UNKNOWN);
 	line_is("1 stall, worst 3.0 ms (task[9]), 10 records lost and 1 time nobody knows how many");
 }
 
@@ -580,7 +584,11 @@ TEST(test_summary_for_nobody)
 TEST(test_other_forms)
 {
 	const struct options json_options = { .format = "json" };
-	struct output_setup other = { .options = &json_options, .resolver = &resolver };
+	struct output_setup other = {
+		.options = &json_options,
+		.resolver = &resolver,
+		.writer = nowhere,
+	};
 	struct output *json = output_new(&other);
 	struct journal_counts counts = { .entries = 1 };
 
@@ -593,7 +601,7 @@ TEST(test_other_forms)
 TEST(test_bad_path)
 {
 	const struct output_form form = { .ops = &journal_form };
-	struct output_setup bad = { .options = &options, .form = &form };
+	struct output_setup bad = { .options = &options, .writer = nowhere, .form = &form };
 	char path[300];
 
 	memset(path, 'x', sizeof(path) - 1);

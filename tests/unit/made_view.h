@@ -12,10 +12,12 @@ static struct losses *losses; /* view.losses */
 
 static inline void make_view(const struct plan *plan, struct resolver *resolver, int nr_cpus)
 {
+	static const struct options none;
 	struct cpu_list cpus = made_cpus(nr_cpus);
 
 	losses = losses_new(&cpus);
 	view = (struct summary_view){
+		.options = &none,
 		.plan = plan,
 		.resolver = resolver,
 		.summary = summary_new(),
@@ -26,6 +28,12 @@ static inline void make_view(const struct plan *plan, struct resolver *resolver,
 		.top = 10,
 		.report = plan->threshold,
 	};
+}
+
+static inline void lose(int cpu, int64_t records)
+{
+	losses_add(losses, cpu, records);
+	view.lost = losses_total(losses, &view.lost_times);
 }
 
 static inline void free_view(void)

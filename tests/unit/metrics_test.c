@@ -145,7 +145,7 @@ static void print_all(void)
 		.cpu = SECOND + SECOND / 4,
 	};
 
-	view.overflows = overflows;
+	memcpy(view.overflows, overflows, sizeof(overflows));
 	view.nr_overflows = 2;
 	view.journal.held_back = 31;
 	view.cost.records = 77;
@@ -162,9 +162,9 @@ static void print_all(void)
 	stall_of("", ROLE_NONE, 40000, PHASE_REST);
 	view.ts = 1000 + 100 * SECOND + 60 * SECOND;
 	fill_shrinkers();
-	losses_add(losses, 1, 12);
-	losses_add(losses, 0, RECORD_LOST_UNKNOWN);
-	losses_add(losses, 0, RECORD_LOST_UNKNOWN);
+	lose(1, 12);
+	lose(0, RECORD_LOST_UNKNOWN);
+	lose(0, RECORD_LOST_UNKNOWN);
 	print(&process);
 }
 

@@ -240,7 +240,7 @@ UNIT_TEST_WITH(test_short, set_up, tear_down)
 		"\n"
 		"where it went            ms    %\n"
 		"  direct reclaim         84   84   own time 59, shrinkers 25\n"
-		"  rest                   16   16   not explained; --off-cpu splits it\n"
+		"  rest                   16   16   not explained; record with --off-cpu to split it\n"
 		"  compaction           0.08    0\n"
 		"\n"
 		"cgroup               stalls      total        p99        max   (ms)\n"
@@ -268,9 +268,26 @@ UNIT_TEST_WITH(test_percentages, set_up, tear_down)
 	phases_spend(&one.phases, PHASE_REST, PART_OWN, STATE_RAN, MS);
 	count_stall(&one, "a", "", false);
 	print(false);
-	text_has(text, "\n  direct reclaim        1.0   34   own time 1.0\n"
-		       "  compaction            1.0   33\n"
-		       "  rest                  1.0   33   not explained; --off-cpu splits it\n");
+	text_has(
+		text,
+		"\n  direct reclaim        1.0   34   own time 1.0\n"
+		"  compaction            1.0   33\n"
+		"  rest                  1.0   33   not explained; record with --off-cpu to split it\n");
+	view.is_live = true;
+	print(false);
+	text_has(text, "  rest                  1.0   33   not explained; --off-cpu splits it\n");
+	/* The columns keep apart from the longest title. */
+	phases_spend(&one.phases, PHASE_DRAIN, PART_OWN, STATE_RAN, MS);
+	one.end = 4 * MS;
+	one.tid = -1; /* a capture that was tampered with */
+	count_stall(&one, "a", "", false);
+	print(true);
+	text_has(text, "{\"tid\":-1,\"name\":\"a\",");
+	print(false);
+	text_has(text, "\n  a--1 ");
+	text_has(text, "\nwhere it went                  ms    %\n"
+		       "  direct reclaim              2.0   29   own time 2.0\n");
+	text_has(text, "\n  draining per-CPU lists      1.0   14\n");
 }
 
 /* With all that there can be, whatever --top says. */
@@ -290,7 +307,8 @@ UNIT_TEST_WITH(test_forty_lines, set_up, tear_down)
 	}
 	view.top = 128;
 	view.pressure_before.known = view.pressure_after.known = true;
-	view.sched = &(struct sched_counts){ .switches = 1 };
+	view.has_sched = true;
+	view.sched.switches = 1;
 	print(false);
 	text_has(text, "\ncgroup (8 of 64) ");
 	text_has(text, "\ntask (8 of 96) ");
@@ -329,26 +347,55 @@ UNIT_TEST_WITH(test_losses, set_up, tear_down)
 	};
 
 	second_line_is("nothing lost, 0 incomplete");
-	losses_add(losses, 0, 1);
+	lose(0, 1);
 	second_line_is("1 event was lost, 0 incomplete");
 	count_stall(&one, "a", "", false);
 	second_line_is("1 stall is incomplete: 1 event was lost");
-	losses_add(losses, 0, RECORD_LOST_UNKNOWN);
-	losses_add(losses, 0, 11);
+	lose(0, RECORD_LOST_UNKNOWN);
+	lose(0, 11);
 	count_stall(&one, "a", "", true);
 	second_line_is("2 stalls are incomplete: at least 12 events were lost");
-	view.overflows = overflows;
+	memcpy(view.overflows, overflows, sizeof(overflows));
 	view.nr_overflows = COUNT(overflows);
 	view.journal.held_back = 5;
 	second_line_is("2 stalls are incomplete: at least 12 events were lost; "
 		       "3 stalls lack details; 5 stalls have no entry of their own in the journal");
-	losses_free(losses);
-	losses = losses_new(&view.cpus);
-	view.losses = losses;
+	view.lost = 0;
 	view.nr_overflows = 0;
 	view.journal.held_back = 0;
-	losses_add(losses, 0, RECORD_LOST_UNKNOWN);
 	second_line_is("2 stalls are incomplete: events were lost");
+}
+
+/* What belongs to an interval is what was counted since it began. */
+UNIT_TEST_WITH(test_since, set_up, tear_down)
+{
+	struct summary_view before;
+
+	view.report = MS;
+	view.since = MS;
+	view.ts = 2 * MS;
+	view.nr_overflows = 1;
+	view.overflows[0] = (struct overflow){ "names", "names are missing", 7 };
+	view.not_shown.shorter = view.not_shown.others = 4;
+	view.has_sched = true;
+	view.sched = (struct sched_counts){ .switches = 100, .wakeups = 50 };
+	lose(0, 5);
+	lose(0, RECORD_LOST_UNKNOWN);
+	before = view;
+	summary_view_since(&view, &before);
+	second_line_is(
+		"nothing lost, 0 incomplete; --off-cpu recorded 0 switches and 0 wake-ups of tasks");
+	view = before;
+	lose(0, 11);
+	view.ts = 9 * MS;
+	view.overflows[0].count = 9;
+	view.not_shown.others = 5;
+	view.sched.switches = 101;
+	summary_view_since(&view, &before);
+	second_line_is(
+		"11 events were lost, 0 incomplete; 2 names are missing; 1 other stall is not shown; "
+		"--off-cpu recorded 1 switch and 0 wake-ups of tasks");
+	text_has(text, "no stall of 1 ms or more in 7.0 ms\n");
 }
 
 UNIT_TEST_WITH(test_psi, set_up, tear_down)
@@ -382,24 +429,33 @@ UNIT_TEST_WITH(test_psi, set_up, tear_down)
 UNIT_TEST_WITH(test_no_stall, set_up, tear_down)
 {
 	static const pid_t one[] = { 812, 0 }, two[] = { 812, 977, 0 };
+	static char comm[] = "a\033*", cgroup[] = "/b";
 	static const struct {
 		uint64_t report;
 		const pid_t *pids;
 		uint64_t since, ts;
 		const char *text;
+		struct options options;
 	} cases[] = {
 		{ 134000, NULL, 0, 0, "no stall of 134 us or more" },
 		{ 10 * MS, NULL, 5 * MS, 5 * MS, "no stall of 10 ms or more" },
 		{ 1500000, NULL, 1000 * MS, 4700 * MS, "no stall of 1500 us or more in 3.7 s" },
 		{ 2000 * MS, one, MS, 3 * MS, "no stall of process 812 of 2 s or more in 2.0 ms" },
 		{ 5000, two, 0, 0, "no stall of these 2 processes of 5 us or more" },
+		{ 5000,
+		  NULL,
+		  0,
+		  0,
+		  "no stall of threads named 'a\\x1b*', of cgroup '/b', of order 3 or more, of 5 us or more",
+		  { .comm = comm, .cgroup = cgroup, .min_order = 3 } },
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		char expected[128];
+		char expected[256];
 
 		view.report = cases[i].report;
 		view.pids = cases[i].pids;
+		view.options = &cases[i].options;
 		view.since = cases[i].since;
 		view.ts = cases[i].ts;
 		snprintf(expected, sizeof(expected),
@@ -424,7 +480,8 @@ UNIT_TEST_WITH(test_parts, set_up, tear_down)
 	phases_spend(&one.phases, PHASE_REST, PART_OWN, STATE_WAITED, 140 * MS);
 	phases_spend(&one.phases, PHASE_REST, PART_OWN, STATE_RAN, 7000001);
 	count_stall(&one, "a", "", false);
-	view.sched = &(struct sched_counts){ .switches = 7, .wakeups = 3 };
+	view.has_sched = true;
+	view.sched = (struct sched_counts){ .switches = 7, .wakeups = 3 };
 	print(false);
 	text_has(text, "\n  direct reclaim        833   83   slab outside of shrinkers 302, "
 		       "short runs on the lists 201\n"

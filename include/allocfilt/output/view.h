@@ -38,18 +38,19 @@ struct own_cost {
 	bool had_events_off;	 /* events were off at some time in this run */
 };
 
+#define SUMMARY_OVERFLOWS 7
+
 /* The sources of a summary. */
 struct summary_view {
+	const struct options *options;
 	const struct plan *plan;
 	struct resolver *resolver;
 	struct summary *summary;
 	struct units *units; /* NULL: not counted, as nobody asks */
 	struct shrinkers *shrinkers;
 	struct shrinker_names *shrinker_names; /* of superblocks */
-	const struct losses *losses;
+	const struct losses *losses;	       /* of each CPU, in the whole run */
 	struct cpu_list cpus;
-	const struct overflow *overflows;
-	size_t nr_overflows;
 	enum summary_form form;
 	enum text_rule names; /* set by summary_text() */
 	unsigned int top;     /* rows of tasks and of cgroups */
@@ -57,17 +58,30 @@ struct summary_view {
 	uint64_t since;	      /* ns: oldest time seen; 0: none */
 	uint64_t ts;	      /* ns: newest time seen; 0: none */
 	uint64_t report;      /* ns: shorter stalls are not shown; at least plan->threshold */
+	bool so_far;	      /* the run goes on */
+	bool is_interval;     /* a summary of the time from since to ts, as are the counts below */
+	bool is_live;	      /* of a running kernel */
+	uint64_t lost;	      /* records, of all CPUs */
+	uint64_t lost_times;  /* times that the number was not known */
 	struct not_shown not_shown;
-	bool so_far;	  /* the run goes on */
-	bool is_interval; /* a summary of the time from since to ts: these records were lost before it */
-	uint64_t lost_before, lost_times_before;
-	const struct sched_counts *sched; /* NULL: without --off-cpu */
-	bool has_journal;		  /* entries are written */
+	struct overflow overflows[SUMMARY_OVERFLOWS];
+	size_t nr_overflows;
+	bool has_sched; /* with --off-cpu */
+	struct sched_counts sched;
+	bool has_journal; /* entries are written */
 	struct journal_counts journal;
 	struct own_cost cost;
 	struct memory_pressure pressure_before; /* of the run */
 	struct memory_pressure pressure_after;
 };
+
+/**
+ * summary_view_since - take away what was counted before an interval
+ * @before: the view when it began
+ *
+ * summary and shrinkers are the interval's own.
+ */
+void summary_view_since(struct summary_view *view, const struct summary_view *before);
 
 /** summary_text - the summary for people, a blank line first; 0 or -errno of the writer */
 int summary_text(struct writer *writer, const struct summary_view *view);
