@@ -190,6 +190,9 @@ void resolver_see(struct resolver *resolver, const struct record *record)
 
 void resolver_mark_clock(struct resolver *resolver, uint64_t ts, uint64_t realtime)
 {
+	/* It may have been seen ahead, and later ones of other CPUs with it. */
+	while (resolver->nr_marks && resolver->marks[resolver->nr_marks - 1].ts >= ts)
+		resolver->nr_marks--;
 	if (resolver->nr_marks == CLOCK_MARKS)
 		memmove(resolver->marks, resolver->marks + 1,
 			--resolver->nr_marks * sizeof(resolver->marks[0]));

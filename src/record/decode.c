@@ -548,14 +548,15 @@ bool decode_task(const struct decode *decode, uint64_t ts, const void *data, siz
 {
 	const struct format *format = format_of(decode, data, size);
 
-	if (!format || format->kind > RECORD_EVENT)
+	if (!format || format->kind > RECORD_CLOCK)
 		return false;
 	record->ts = ts;
 	record->kind = format->kind;
 	record->event = (uint16_t)format->event;
 	record->tid = (int32_t)load_32((const char *)data + offsetof(struct entry, pid),
 				       decode->big_endian);
-	return true;
+	return record->kind != RECORD_CLOCK || parse_clock((const char *)data + format->data,
+							   size - format->data, &record->realtime);
 }
 
 /* The stack behind a switch shows where the task that left sleeps. */

@@ -362,7 +362,8 @@ static int record_in_order(struct pipeline *pipeline, struct record *record)
 }
 
 /*
- * Counts the records. A task may end before its records are passed on, so it is looked up here.
+ * Counts the records of a running kernel. A task may end before its records are passed on, so it is
+ * looked up here. A mark in the first page of a CPU is the time of the stalls before it, too.
  */
 static void see_records(struct pipeline *pipeline, const struct page_content *content)
 {
@@ -373,9 +374,13 @@ static void see_records(struct pipeline *pipeline, const struct page_content *co
 	page_begin(&cursor, &pipeline->source->layout, content->data, content->size, content->ts);
 	while (page_next(&cursor) > 0) {
 		pipeline->records++;
+		if (!decode_task(pipeline->decode, cursor.ts, cursor.data, cursor.size, &record))
+			continue;
+		if (record.kind == RECORD_CLOCK && !pipeline->newest)
+			resolver_mark_clock(pipeline->resolver, record.ts, record.realtime);
 		/* Most tasks that are switched have no stall. */
-		if (!decode_task(pipeline->decode, cursor.ts, cursor.data, cursor.size, &record) ||
-		    record.tid == tid || is_only_sched(pipeline, &record))
+		if (!pipeline->buffers || record.kind > RECORD_EVENT || record.tid == tid ||
+		    is_only_sched(pipeline, &record))
 			continue;
 		resolver_see(pipeline->resolver, &record);
 		tid = record.tid;
@@ -425,7 +430,7 @@ static int read_page(void *context, int place, struct page_content *content)
 	pipeline->pages++;
 	state = page_check(&pipeline->source->layout, page.data, page.length, content);
 	if (state == PAGE_GOOD || state == PAGE_EMPTY) {
-		if (pipeline->buffers)
+		if (pipeline->buffers || !pipeline->newest)
 			see_records(pipeline, content);
 		return 1;
 	}

@@ -153,6 +153,13 @@ UNIT_TEST_WITH(test_time, make_test_directory, tear_down)
 	assert_string_equal(text, "2025-11-21T14:46:05.049999999Z");
 	assert_true(resolver_time(resolver, 1000 + 51 * 60000000000, text));
 	assert_string_equal(text, "2025-11-21T14:46:05.051000000Z");
+	/* One that comes late, or again, is the newest: later ones were seen ahead. */
+	for (int times = 0; times < 2; times++)
+		resolver_mark_clock(resolver, 1000 + 60 * 60000000000, 1763733305000000000);
+	assert_true(resolver_time(resolver, 1000 + 71 * 60000000000, text));
+	assert_string_equal(text, "2025-11-21T14:06:05.000000000Z");
+	assert_true(resolver_time(resolver, 1000 + 51 * 60000000000, text));
+	assert_string_equal(text, "2025-11-21T14:46:05.051000000Z");
 }
 
 UNIT_TEST_MAIN(NULL, NULL)

@@ -76,8 +76,8 @@ int decode_type(const struct decode *decode, const void *data, size_t size);
 void decode_fields(struct decode *decode, struct record *record);
 
 /**
- * decode_task - the task of a window or an event, before its record is passed on
- * @record: kind, event, ts and tid are set, and nothing else
+ * decode_task - the task of a window or an event, or our mark, before its record is passed on
+ * @record: kind, event, ts and tid are set, of a mark realtime, and nothing else
  *
  * Returns false for any other record.
  */
