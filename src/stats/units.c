@@ -117,12 +117,15 @@ void units_stall(struct units *units, const struct named_stall *named)
 	const struct stall *stall = named->stall;
 	const char *cgroup = named->task_info->cgroup;
 	int cause = cause_which(stall);
-	char name[UNIT_NAME_BYTES];
+	char unit[UNIT_NAME_BYTES], name[UNIT_NAME_BYTES];
+	const char *shown = unit;
 
 	if (task_key_in_interrupt(stall->key) || !*cgroup)
-		strcpy(name, UNIT_NONE);
-	else if (!unit_name_of_cgroup(cgroup, name))
-		snprintf(name, sizeof(name), "%s", cgroup);
+		shown = UNIT_NONE;
+	else if (!unit_name_of_cgroup(cgroup, unit))
+		shown = cgroup;
+	/* Names that are shown alike are one, as no two series of metrics may have the same labels. */
+	text_escape(name, sizeof(name), shown, TEXT_PRINTABLE);
 	count_period(units, name, stall->end - stall->start, cause);
 	count_series(find_series(units, name, stall->end), stall, cause);
 }

@@ -90,6 +90,19 @@ TEST(test_names)
 	assert_null(units_series(units, 5));
 }
 
+/* Prometheus refuses a text in which two series have the same labels. */
+TEST(test_names_that_are_shown_alike)
+{
+	set_places(4);
+	stall("/a\xff", START, MS);
+	stall("/a\\xff", START, 2 * MS);
+	stall("/a\\\\xff", START, MS);
+	check_series(0, "/a\\xff", 2);
+	check_series(1, "/a\\\\xff", 1);
+	check_series(2, "other", 0);
+	assert_int_equal(period(0, 2)->count, 2);
+}
+
 TEST(test_causes)
 {
 	const struct unit_series *unit;
