@@ -41,7 +41,7 @@ static void folded_frames(const struct output *output, const struct frame *frame
 
 	/* Time of the root belongs to tasks for which the table had no room. */
 	if (!frame->above) {
-		writer_put(writer, "[others]", 8);
+		writer_put(writer, CHAIN_OTHERS, strlen(CHAIN_OTHERS));
 		return;
 	}
 	if (frame->above->above) {
@@ -95,7 +95,7 @@ static int folded_summary(struct output *output, const struct summary_view *view
 	folded_steps(output, &(struct frame){ NULL, chains_sorted(output->form) });
 	if (dropped)
 		log_warning("a limit was reached: %" PRIu64
-			    " times a chain of causes was cut short",
+			    " tasks or chains of causes have no line of their own",
 			    dropped);
 	return writer_flush(writer);
 }

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "allocfilt/stats/chains.h"
 
+#define STALL_STEPS 640 /* of one stall, about: with its stack and its shrinkers */
+#define TASKS_LEAST 64	/* that keep steps of their own, before chains are cut */
+
 struct chains {
-	size_t most;
-	size_t count;
+	size_t room; /* for steps */
 	uint64_t dropped;
-	struct chain_step steps[]; /* the root first */
+	struct hash hash;
+	struct chain_step root;
+	struct chain_step steps[];
 };
 
 struct chains *chains_new(size_t most)
@@ -18,38 +23,92 @@ struct chains *chains_new(size_t most)
 
 	if (!chains)
 		return NULL;
-	chains->most = most;
-	chains->count = 1;
-	return chains;
+	chains->room = most - 1; /* but for the root */
+	if (!hash_init(&chains->hash, &chains->steps[0].link, sizeof(chains->steps[0]),
+		       chains->room))
+		return chains;
+	chains_free(chains);
+	errno = ENOMEM;
+	return NULL;
 }
 
 void chains_free(struct chains *chains)
 {
+	if (chains)
+		hash_destroy(&chains->hash);
 	free(chains);
 }
 
 static struct chain_step *add_chain_step(struct chains *chains, struct chain_step *above,
 					 const char *name, uint64_t ns)
 {
+	char text[CHAIN_NAME_MAX];
+	struct hash_link *link;
 	struct chain_step *step;
+	uint64_t key;
 
 	if (!above)
 		return NULL;
-	for (step = above->below; step; step = step->next)
-		if (!strncmp(step->name, name, sizeof(step->name) - 1))
-			break;
-	if (!step) {
-		if (chains->count == chains->most) {
-			chains->dropped++;
-			return NULL;
-		}
-		step = &chains->steps[chains->count++];
-		snprintf(step->name, sizeof(step->name), "%s", name);
+	snprintf(text, sizeof(text), "%s", name);
+	key = hash_text(text) ^ (uintptr_t)above;
+	link = hash_peek(&chains->hash, key);
+	if (!link && !chains->room) {
+		chains->dropped++;
+		return NULL;
+	}
+	if (!link) {
+		link = hash_insert(&chains->hash, key);
+		chains->room--;
+		step = container_of(link, struct chain_step, link);
+		strcpy(step->name, text);
+		step->ns = 0;
+		step->below = NULL;
 		step->next = above->below;
 		above->below = step;
 	}
+	step = container_of(link, struct chain_step, link);
 	step->ns += ns;
 	return step;
+}
+
+/* The room of each step that is moved is there for the one that takes its time. */
+static void move_steps(struct chains *chains, struct chain_step *step, struct chain_step *above)
+{
+	while (step) {
+		struct chain_step moved = *step;
+
+		hash_remove(&chains->hash, &step->link);
+		chains->room++;
+		move_steps(chains, moved.below,
+			   add_chain_step(chains, above, moved.name, moved.ns));
+		step = moved.next;
+	}
+}
+
+/* Counts the tasks with no more than the average as one, so that the others have room. */
+static void fold_tasks(struct chains *chains)
+{
+	struct chain_step **at, *folded = NULL;
+	uint64_t count = 0;
+
+	for (struct chain_step *step = chains->root.below; step; step = step->next)
+		count++;
+	if (count < TASKS_LEAST)
+		return;
+	for (at = &chains->root.below; *at;) {
+		struct chain_step *step = *at;
+
+		if (step->ns > chains->root.ns / count) {
+			at = &step->next;
+			continue;
+		}
+		*at = step->next;
+		step->next = folded;
+		folded = step;
+		chains->dropped += strcmp(step->name, CHAIN_OTHERS) != 0;
+		strcpy(step->name, CHAIN_OTHERS);
+	}
+	move_steps(chains, folded, &chains->root);
 }
 
 static void add_chain_shrinkers(struct chains *chains, struct chain_step *slab,
@@ -72,7 +131,9 @@ static void add_chain_shrinkers(struct chains *chains, struct chain_step *slab,
 static struct chain_step *add_callers(struct chains *chains, struct resolver *resolver,
 				      const struct named_stall *named, uint64_t ns)
 {
-	struct chain_step *step = add_chain_step(chains, &chains->steps[0], named->name, ns);
+	bool is_task = !task_key_in_interrupt(named->stall->key);
+	struct chain_step *step =
+		add_chain_step(chains, &chains->root, is_task ? named->name : "(interrupt)", ns);
 	char text[STALL_FUNCTION_MAX];
 	const char *function = stall_function(named, text);
 	const uint64_t *frames;
@@ -95,9 +156,11 @@ void chains_stall(struct chains *chains, struct resolver *resolver, const struct
 	const struct stall *stall = named->stall;
 	const char *title = catalog_role_title(stall->role);
 	uint64_t whole = phases_total(&stall->phases);
-	struct chain_step *above = &chains->steps[0];
+	struct chain_step *above = &chains->root;
 	char function[STALL_FUNCTION_MAX];
 
+	if (chains->room < STALL_STEPS)
+		fold_tasks(chains);
 	above->ns += whole;
 	if (callers)
 		above = add_callers(chains, resolver, named, whole);
@@ -155,8 +218,8 @@ static void sort_below(struct chain_step *step)
 
 const struct chain_step *chains_sorted(struct chains *chains)
 {
-	sort_below(&chains->steps[0]);
-	return &chains->steps[0];
+	sort_below(&chains->root);
+	return &chains->root;
 }
 
 uint64_t chains_dropped(const struct chains *chains)

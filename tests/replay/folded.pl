@@ -59,7 +59,7 @@ sub add_states {
 }
 
 for my $stall (grep { $_->{type} eq 'stall' } json_lines($json_file)) {
-	my @chain = ($stall->{task}{name});
+	my @chain = ($stall->{task}{interrupt} ? '(interrupt)' : $stall->{task}{name});
 	for my $caller (reverse @{$stall->{stack}}) {
 		last if $caller eq $stall->{function};
 		push @chain, $caller;

@@ -104,6 +104,18 @@ UNIT_TEST(test_limit)
 	chains_are("  60( page allocation 60( direct reclaim 60( own time 10)))");
 }
 
+/* An interrupt is not the work of the task that it interrupted, whose name it has. */
+UNIT_TEST(test_interrupt)
+{
+	struct stall one = { .role = ROLE_NONE, .key.kind = OWNER_HARDIRQ };
+	const struct named_stall named = { .stall = &one, .name = "t", .function = "f" };
+
+	phases_spend(&one.phases, PHASE_COMPACTION, PART_OWN, STATE_RAN, 3);
+	set_up(100);
+	chains_stall(chains, &resolver, &named, true);
+	chains_are("  3( (interrupt) 3( f 3( compaction 3)))");
+}
+
 /* Names of equal length limit are told apart by what fits. */
 UNIT_TEST(test_functions)
 {

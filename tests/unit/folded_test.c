@@ -4,11 +4,12 @@
 #include "fake_resolver.h"
 #include "unit_test.h"
 
-#define TASKS 8000 /* more than there is room for: each is three steps */
+#define TASKS 20000	    /* more than there is room for: each is three steps */
+#define LARGE 1000000000ull /* ns of the first task */
 
 static struct resolver resolver;
 
-/* What has no room is in the step above it: no time is lost, and a message says so. */
+/* Tasks with least time become one, which has their causes: no time is lost, and a message says so. */
 UNIT_TEST(test_limit)
 {
 	static const struct options options = { .format = "folded" };
@@ -21,7 +22,8 @@ UNIT_TEST(test_limit)
 	struct summary_view view = { .plan = NULL };
 	unsigned long long ns, sum = 0;
 	char line[256], name[16];
-	int whole = 0;
+	unsigned long long of_others = 0;
+	int lines = 0, seen = 0;
 
 	assert_non_null(output);
 	for (int i = 0; i < TASKS; i++) {
@@ -29,7 +31,8 @@ UNIT_TEST(test_limit)
 		const struct named_stall named = { .stall = &stall, .name = name, .function = "f" };
 
 		snprintf(name, sizeof(name), "%d", i);
-		phases_spend(&stall.phases, PHASE_REST, PART_OWN, STATE_RAN, 1000 + i);
+		phases_spend(&stall.phases, PHASE_REST, PART_OWN, STATE_RAN,
+			     i ? 1000 + (uint64_t)i : LARGE);
 		assert_int_equal(output_stall(output, &named), 0);
 	}
 	capture_stderr();
@@ -41,12 +44,22 @@ UNIT_TEST(test_limit)
 	while (fgets(line, sizeof(line), file)) {
 		assert_int_equal(sscanf(strrchr(line, ' '), "%llu", &ns), 1);
 		sum += ns;
-		whole += strstr(line, ";f;rest ") != NULL;
+		lines++;
+		assert_non_null(strstr(line, ";f;rest "));
+		if (!strncmp(line, "[others];", strlen("[others];")))
+			of_others += ns;
+		/* The largest, and the one that came last. */
+		if (!strncmp(line, "0;", 2))
+			assert_int_equal(ns, LARGE);
+		if (!strncmp(line, "19999;", strlen("19999;")))
+			assert_int_equal(ns, 20999);
+		seen += !strncmp(line, "0;", 2) || !strncmp(line, "19999;", strlen("19999;"));
 	}
 	fclose(file);
-	/* 16384 steps but for the root; those that came later have no room even for the task */
-	assert_int_equal(whole, 16383 / 3);
-	assert_int_equal(sum, 1000ull * TASKS + TASKS * (TASKS - 1ull) / 2);
+	assert_int_equal(seen, 2);
+	assert_true(of_others);
+	assert_in_range(lines, 64, 16383 / 3);
+	assert_int_equal(sum, LARGE + 1000ull * (TASKS - 1) + TASKS * (TASKS - 1ull) / 2);
 }
 
 UNIT_TEST_MAIN(NULL, NULL)

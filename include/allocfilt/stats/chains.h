@@ -2,6 +2,7 @@
 #ifndef ALLOCFILT_STATS_CHAINS_H
 #define ALLOCFILT_STATS_CHAINS_H
 
+#include "allocfilt/base/hash.h"
 #include "allocfilt/stall/stall.h"
 
 /*
@@ -10,8 +11,10 @@
  */
 
 #define CHAIN_NAME_MAX 160
+#define CHAIN_OTHERS   "[others]" /* tasks with least time */
 
 struct chain_step {
+	struct hash_link link;
 	uint64_t ns;
 	struct chain_step *below; /* the first one */
 	struct chain_step *next;  /* its sibling below the same step */
@@ -28,7 +31,8 @@ void chains_free(struct chains *chains);
  * chains_stall - count a stall
  * @callers: begin with the task and its kernel stack down to the outermost function
  *
- * If the table is full, a chain ends early, and its time is in the steps that it has.
+ * If the table is full, tasks with least time become one, CHAIN_OTHERS, with their causes. Where that gives
+ * no room a chain ends early, and its time is in the steps that it has.
  */
 void chains_stall(struct chains *chains, struct resolver *resolver, const struct named_stall *named,
 		  bool callers);
@@ -40,7 +44,7 @@ void chains_stall(struct chains *chains, struct resolver *resolver, const struct
  */
 const struct chain_step *chains_sorted(struct chains *chains);
 
-/** chains_dropped - times that a full table ended a chain early */
+/** chains_dropped - tasks that became one, and times that a chain ended early */
 uint64_t chains_dropped(const struct chains *chains);
 
 #endif
