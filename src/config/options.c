@@ -167,7 +167,7 @@ int options_parse(struct options *options, int argc, char **argv, const char *co
 	if (optind < argc && !options->command)
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
 				   "unexpected argument '%s'; allocfilt -h lists what is allowed, "
-				   "a COMMAND comes after --",
+				   "account comes before all options and a COMMAND after --",
 				   value_shown(argv[optind], text));
 	if (options->command && !*options->command)
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL, "no COMMAND after --");

@@ -219,7 +219,7 @@ UNIT_TEST(test_refused)
 		{ "allocfilt account -v -q", "-v and -q" },
 		{ "allocfilt account -p 1 -- true", "-p|COMMAND" },
 		{ "allocfilt account --", "no COMMAND" },
-		{ "allocfilt -t 5 account", "unexpected argument 'account'" },
+		{ "allocfilt -t 5 account", "unexpected argument 'account'|account comes before" },
 		{ "allocfilt -t 5 --sort=count", "--sort goes with account" },
 	};
 
