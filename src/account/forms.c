@@ -31,12 +31,9 @@ const char *const *account_form_names(void)
 
 int account_print(struct writer *writer, const char *form, const struct account_view *view)
 {
-	struct account_view shown = *view;
-
-	shown.names = text_rule_of(writer_fd(writer));
 	for (size_t i = 0; i < ARRAY_SIZE(account_forms); i++)
 		if (!strcmp(account_forms[i].name, form))
-			account_forms[i].put(writer, &shown);
+			account_forms[i].put(writer, view);
 	return writer_flush(writer);
 }
 
@@ -46,28 +43,27 @@ const char *account_event(const struct account_site *site)
 }
 
 /* A semicolon ends a frame. */
-static void put_frame(struct line *line, const struct account_view *view, const char *name)
+static void put_frame(struct line *line, const struct writer *writer, const char *name)
 {
 	char text[TEXT_ESCAPED_MAX * 64];
 
-	text_escape(text, sizeof(text), name, view->names);
+	text_escape(text, sizeof(text), name, text_rule_of(writer_fd(writer)));
 	for (char *end = text; (end = strchr(end, ';'));)
 		*end = ':';
 	line_add(line, "%s", text);
 }
 
-static void put_folded_site(struct writer *writer, const struct account_view *view,
-			    const struct account_site *site, uint64_t number)
+static void put_folded_site(struct writer *writer, const struct account_site *site, uint64_t number)
 {
 	struct line line;
 
 	line_clear(&line);
 	line_add(&line, "%s;", account_event(site));
 	if (site->cache && *site->cache) {
-		put_frame(&line, view, site->cache);
+		put_frame(&line, writer, site->cache);
 		line_add(&line, ";");
 	}
-	put_frame(&line, view, site->name);
+	put_frame(&line, writer, site->name);
 	line_add(&line, " %" PRIu64, number);
 	line_put(&line, writer);
 }
@@ -86,7 +82,7 @@ static void account_folded(struct writer *writer, const struct account_view *vie
 		};
 
 		if (numbers[view->sort])
-			put_folded_site(writer, view, site, numbers[view->sort]);
+			put_folded_site(writer, site, numbers[view->sort]);
 	}
 	if (tables->dropped.sites)
 		log_warning("incomplete: a table of the kernel was full, and no line has another "

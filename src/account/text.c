@@ -26,19 +26,13 @@ static void add_size(struct line *line, uint64_t bytes)
 		line_add(line, "%.1f MiB", (double)bytes / (1 << 20));
 }
 
-static void add_waited(struct line *line, int width, uint64_t ns)
-{
-	line_add(line, "%*" PRIu64 ".%03u", width, ns / NS_PER_MS,
-		 (unsigned int)(ns / NS_PER_US % 1000));
-}
-
-static void add_name(struct line *line, const struct account_view *view, const char *name,
-		     int columns)
+static void add_name(struct line *line, const struct writer *writer, const char *name, int columns)
 {
 	size_t start = line->used;
 
-	line_add_escaped(line, name, view->names);
-	line_add_spaces(line, columns - (int)text_columns(line->text + start));
+	line_add_name(line, writer, name);
+	columns -= (int)text_columns(line->text + start);
+	line_add(line, "%*s", columns > 0 ? columns : 0, "");
 }
 
 static void put_more(struct writer *writer, size_t count, size_t shown, const char *what)
@@ -96,9 +90,9 @@ static void put_sites(struct writer *writer, const struct account_view *view)
 		const struct account_site *site = &tables->sites[rows];
 
 		line_clear(&line);
-		add_name(&line, view, site->name, NAME_COLUMNS);
+		add_name(&line, writer, site->name, NAME_COLUMNS);
 		line_add(&line, " ");
-		add_name(&line, view,
+		add_name(&line, writer,
 			 !site->cache ? "(kmalloc)" :
 			 *site->cache ? site->cache :
 					"?",
@@ -135,19 +129,18 @@ static uint64_t long_wait(const struct account_tables *tables, size_t top)
 	return UINT64_MAX;
 }
 
-static void put_process_row(struct writer *writer, const struct account_view *view,
-			    const struct account_process *process)
+static void put_process_row(struct writer *writer, const struct account_process *process)
 {
 	char name[TASK_COMM_MAX + 16];
 	struct line line;
 
 	snprintf(name, sizeof(name), "%s-%d", process->name, process->pid);
 	line_clear(&line);
-	add_name(&line, view, name, TASK_COLUMNS);
+	add_name(&line, writer, name, TASK_COLUMNS);
 	line_add(&line, " %10" PRIu64 " %9.1f %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %7" PRIu64 " ",
 		 process->pages, (double)process->pages * (double)sysconf(_SC_PAGESIZE) / (1 << 20),
 		 process->fallbacks, process->refilled, process->drained, process->stalls);
-	add_waited(&line, 7, process->waited);
+	line_add_ms(&line, 7, process->waited);
 	line_add(&line, " ");
 	for (int order = 0; order < ACCOUNT_ORDERS; order++)
 		if (process->orders[order])
@@ -172,7 +165,7 @@ static void put_processes(struct writer *writer, const struct account_view *view
 		 all->pages, all->count, all->fallbacks, all->refilled, all->drained);
 	line_add(&line, "%" PRIu64 " stalls of %s or more waited ", all->stalls,
 		 text_duration(time, view->threshold));
-	add_waited(&line, 0, all->waited);
+	line_add_ms(&line, 0, all->waited);
 	line_add(&line, " ms");
 	line_put(&line, writer);
 	put_dropped(writer, tables->dropped.pages,
@@ -198,7 +191,7 @@ static void put_processes(struct writer *writer, const struct account_view *view
 
 		if (i >= view->top && process->waited < wait)
 			continue;
-		put_process_row(writer, view, process);
+		put_process_row(writer, process);
 		rows++;
 	}
 	put_more(writer, tables->nr_processes, rows, "processes");

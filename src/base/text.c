@@ -317,18 +317,20 @@ void line_add_text(struct line *line, const char *text)
 	line->used = text_append(line->text, sizeof(line->text) - 1, line->used, text);
 }
 
-void line_add_spaces(struct line *line, int count)
+void line_add_ms(struct line *line, int width, uint64_t ns)
 {
-	int most = (int)line_room(line);
-
-	if (count > 0)
-		line_add(line, "%*s", count < most ? count : most, "");
+	line_add(line, "%*" PRIu64 ".%03" PRIu64, width, ns / NS_PER_MS, ns / NS_PER_US % 1000);
 }
 
 void line_add_escaped(struct line *line, const char *text, enum text_rule rule)
 {
 	text_escape(line->text + line->used, line_room(line), text, rule);
 	line->used += strlen(line->text + line->used);
+}
+
+void line_add_name(struct line *line, const struct writer *writer, const char *name)
+{
+	line_add_escaped(line, name, text_rule_of(writer_fd(writer)));
 }
 
 int line_put(struct line *line, struct writer *writer)

@@ -43,7 +43,7 @@ static void put_finding_line(struct writer *writer, const char *format, ...)
 	va_end(arguments);
 	writer_put(writer, text, apart);
 	line_clear(&line);
-	line_add_escaped(&line, text + apart, text_rule_of(writer_fd(writer)));
+	line_add_name(&line, writer, text + apart);
 	line_put(&line, writer);
 }
 
@@ -166,7 +166,7 @@ int findings_text(struct writer *writer, const char *path, const struct verify_f
 				 findings->bad_files, findings->first_bad_file);
 	put_finding_line(writer, "%s", "");
 	line_clear(&line);
-	line_add_escaped(&line, path, text_rule_of(writer_fd(writer)));
+	line_add_name(&line, writer, path);
 	line_add_text(&line, ": ");
 	verify_verdict(findings, &line);
 	line_put(&line, writer);

@@ -22,12 +22,11 @@ struct frame {
 };
 
 /* A semicolon would end the frame. */
-static void folded_name(const struct output *output, const char *name)
+static void folded_name(struct writer *writer, const char *name)
 {
-	struct writer *writer = output->setup.writer;
 	char text[TEXT_ESCAPED_MAX * CHAIN_NAME_MAX];
 
-	text_escape(text, sizeof(text), name, output->names);
+	text_escape(text, sizeof(text), name, text_rule_of(writer_fd(writer)));
 	for (char *rest = text, *part = strsep(&rest, ";"); part; part = strsep(&rest, ";")) {
 		writer_put(writer, part, strlen(part));
 		if (rest)
@@ -35,36 +34,33 @@ static void folded_name(const struct output *output, const char *name)
 	}
 }
 
-static void folded_frames(const struct output *output, const struct frame *frame)
+static void folded_frames(struct writer *writer, const struct frame *frame)
 {
-	struct writer *writer = output->setup.writer;
-
 	/* Time of the root belongs to tasks for which the table had no room. */
 	if (!frame->above) {
 		writer_put(writer, CHAIN_OTHERS, strlen(CHAIN_OTHERS));
 		return;
 	}
 	if (frame->above->above) {
-		folded_frames(output, frame->above);
+		folded_frames(writer, frame->above);
 		writer_put(writer, ";", 1);
 	}
-	folded_name(output, frame->step->name);
+	folded_name(writer, frame->step->name);
 }
 
 /* Puts the steps below a step, and the time that no step below has. */
-static void folded_steps(const struct output *output, const struct frame *above)
+static void folded_steps(struct writer *writer, const struct frame *above)
 {
 	uint64_t ns = above->step->ns;
-	struct writer *writer = output->setup.writer;
 	char number[32];
 
 	for (const struct chain_step *step = above->step->below; step; step = step->next) {
-		folded_steps(output, &(struct frame){ above, step });
+		folded_steps(writer, &(struct frame){ above, step });
 		ns -= step->ns < ns ? step->ns : ns;
 	}
 	if (!ns)
 		return;
-	folded_frames(output, above);
+	folded_frames(writer, above);
 	snprintf(number, sizeof(number), " %" PRIu64 "\n", ns);
 	writer_put(writer, number, strlen(number));
 }
@@ -92,7 +88,7 @@ static int folded_summary(struct output *output, const struct summary_view *view
 	uint64_t dropped = chains_dropped(output->form);
 
 	(void)view;
-	folded_steps(output, &(struct frame){ NULL, chains_sorted(output->form) });
+	folded_steps(writer, &(struct frame){ NULL, chains_sorted(output->form) });
 	if (dropped)
 		log_warning("a limit was reached: %" PRIu64
 			    " tasks or chains of causes have no line of their own",

@@ -60,7 +60,6 @@ struct output *output_new(const struct output_setup *setup)
 		return NULL;
 	output->setup = *setup;
 	output->is_terminal = isatty(writer_fd(setup->writer));
-	output->names = text_rule_of(writer_fd(setup->writer));
 	if (setup->form) {
 		output->ops = setup->form->ops;
 		output->form = setup->form->state;

@@ -30,17 +30,16 @@ static void add_error(struct line *line, uint64_t ns)
 	if (!ns)
 		return;
 	line_add(line, " (up to ");
-	tree_add_ms(line, 0, ns);
+	line_add_ms(line, 0, ns);
 	line_add(line, " ms more)");
 }
 
-static void put_total(struct writer *writer, const struct summary_view *view, const char *name,
-		      const struct shrinker_total *total)
+static void put_total(struct writer *writer, const char *name, const struct shrinker_total *total)
 {
 	struct line line;
 
 	line_clear(&line);
-	line_add_escaped(&line, name, view->names);
+	line_add_name(&line, writer, name);
 	line_add(&line, " : total time = " MS ", max latency = " MS, total->ranked.total / 1000000,
 		 total->ranked.total % 1000000, total->max / 1000000, total->max % 1000000);
 	add_error(&line, total->ranked.error);
@@ -72,7 +71,7 @@ static void put_superblocks(struct writer *writer, const struct summary_view *vi
 		if (listed) {
 			others.count -= total->count;
 			others.ranked.total -= total->ranked.total;
-			put_total(writer, view, name, total);
+			put_total(writer, name, total);
 		} else if (total->max > max) {
 			max = total->max;
 		}
@@ -88,7 +87,7 @@ static void put_superblocks(struct writer *writer, const struct summary_view *vi
 		snprintf(name + 2, sizeof(name) - 2, "super_cache_scan[%zu others]",
 			 count - SUPERBLOCKS_MAX);
 	}
-	put_total(writer, view, name, &others);
+	put_total(writer, name, &others);
 }
 
 /* Are stalls of some tasks left out, but not their records? */
@@ -109,7 +108,7 @@ static void put_shrinkers(struct writer *writer, const struct summary_view *view
 
 		resolver_symbol(view->resolver, total->callback, 's', name, sizeof(name));
 		name[strcspn(name, " ")] = '\0'; /* without its module */
-		put_total(writer, view, name, total);
+		put_total(writer, name, total);
 		put_superblocks(writer, view, total);
 	}
 }
@@ -161,7 +160,7 @@ static void add_latency(struct line *line, const struct latency *latency)
 	line_add(line, "count %" PRIu64, latency->count);
 	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
 		line_add(line, ", %s ", times[i].title);
-		tree_add_ms(line, 0, times[i].ns);
+		line_add_ms(line, 0, times[i].ns);
 		line_add(line, " ms");
 	}
 }
@@ -179,7 +178,7 @@ static void put_functions(struct writer *writer, const struct summary_view *view
 		line_add(&line, "\n");
 		if (total->function) {
 			resolver_symbol(view->resolver, total->function, 's', name, sizeof(name));
-			line_add_escaped(&line, name, view->names);
+			line_add_name(&line, writer, name);
 		}
 		if (title)
 			line_add(&line, total->function ? " (%s)" : "%s", title);
@@ -194,7 +193,7 @@ static void put_functions(struct writer *writer, const struct summary_view *view
 static void put_stall(struct writer *writer, const struct summary_view *view,
 		      const struct named_stall *named, const char *title)
 {
-	const struct terminal plain = { .names = view->names };
+	const struct terminal plain = { .names = text_rule_of(writer_fd(writer)) };
 
 	put_text(writer, title);
 	tree_stall(writer, &plain, view->resolver, named);
@@ -218,7 +217,7 @@ static void put_phases(struct writer *writer, const struct summary_view *view, e
 		       const char *title)
 {
 	const struct summary_stalls *stalls = summary_stalls(view->summary, side);
-	const struct terminal plain = { .names = view->names };
+	const struct terminal plain = { .names = text_rule_of(writer_fd(writer)) };
 	struct line line;
 
 	if (!stalls->latency.count)
@@ -267,13 +266,13 @@ static void add_time(struct line *line, const struct resolver *resolver, uint64_
 	line_add(line, known ? "%.23sZ" : "%s", time);
 }
 
-static void add_choice(struct line *line, const struct summary_view *view, const char *what,
+static void add_choice(struct line *line, const struct writer *writer, const char *what,
 		       const char *glob)
 {
 	if (!glob)
 		return;
 	line_add(line, "%s'", what);
-	line_add_escaped(line, glob, view->names);
+	line_add_name(line, writer, glob);
 	line_add(line, "', of ");
 }
 
@@ -306,8 +305,8 @@ static void put_head(struct writer *writer, const struct summary_view *view)
 		line_add(&line, "process %d of ", view->pids[0]);
 	else if (pids)
 		line_add(&line, "these %zu processes of ", pids);
-	add_choice(&line, view, "threads named ", view->options->comm);
-	add_choice(&line, view, "cgroup ", view->options->cgroup);
+	add_choice(&line, writer, "threads named ", view->options->comm);
+	add_choice(&line, writer, "cgroup ", view->options->cgroup);
 	if (view->options->min_order)
 		line_add(&line, "order %d or more, of ", view->options->min_order);
 	line_add(&line, "%" PRIu64 " %s or more", report, units[unit]);
@@ -506,10 +505,7 @@ static void put_where(struct writer *writer, const struct summary_view *view)
 		else if (view->has_sched)
 			add_states(&line, phases, groups[i].group);
 		else if (groups[i].group == PHASE_REST)
-			line_add(&line,
-				 view->is_live ?
-					 "   not explained; --off-cpu splits it" :
-					 "   not explained; record with --off-cpu to split it");
+			line_add(&line, "   not explained; record with --off-cpu to split it");
 		line_put(&line, writer);
 	}
 }
@@ -533,14 +529,14 @@ static const char *cgroup_label(const struct summary_view *view, const char *pat
 	return slash + 1;
 }
 
-static void waiter_name(struct line *name, const struct summary_view *view, enum summary_table kind,
+static void waiter_name(struct line *name, const struct writer *writer,
+			const struct summary_view *view, enum summary_table kind,
 			const struct summary_total *waiter)
 {
 	const char *text = waiter->ranked.name;
 
 	line_clear(name);
-	line_add_escaped(name, kind == SUMMARY_CGROUPS ? cgroup_label(view, text) : text,
-			 view->names);
+	line_add_name(name, writer, kind == SUMMARY_CGROUPS ? cgroup_label(view, text) : text);
 	if (kind != SUMMARY_CGROUPS)
 		line_add(name, "-%d", (int)waiter->ranked.id);
 }
@@ -552,7 +548,7 @@ static size_t rows_of(const struct summary_view *view)
 }
 
 /* The columns of the names, the same in all tables. */
-static size_t name_columns(const struct summary_view *view)
+static size_t name_columns(const struct writer *writer, const struct summary_view *view)
 {
 	size_t columns = NAME_COLUMNS;
 
@@ -563,7 +559,7 @@ static size_t name_columns(const struct summary_view *view)
 		     i < rows_of(view) && (waiter = summary_at(view->summary, kind, i)); i++) {
 			struct line name;
 
-			waiter_name(&name, view, kind, waiter);
+			waiter_name(&name, writer, view, kind, waiter);
 			if (text_columns(name.text) > columns)
 				columns = text_columns(name.text);
 		}
@@ -575,7 +571,7 @@ static void put_waiters(struct writer *writer, const struct summary_view *view,
 			enum summary_table kind, const char *title)
 {
 	size_t count = summary_count(view->summary, kind);
-	size_t rows = rows_of(view), columns = name_columns(view);
+	size_t rows = rows_of(view), columns = name_columns(writer, view);
 	struct line line, name;
 
 	if (!count)
@@ -593,7 +589,7 @@ static void put_waiters(struct writer *writer, const struct summary_view *view,
 		const struct latency *latency = &waiter->latency;
 		int missing;
 
-		waiter_name(&name, view, kind, waiter);
+		waiter_name(&name, writer, view, kind, waiter);
 		missing = (int)columns - (int)text_columns(name.text);
 		line_clear(&line);
 		line_add(&line, "  %s%*s%6" PRIu64, name.text, missing > 0 ? missing : 0, "",
@@ -629,7 +625,9 @@ static void put_tables(struct writer *writer, const struct summary_view *view)
 /* The longest stall, and why. */
 static void put_worst(struct writer *writer, const struct summary_view *view)
 {
-	const struct task_style style = { view->names, false, "", "", " in ", "" };
+	const struct task_style style = {
+		text_rule_of(writer_fd(writer)), false, "", "", " in ", ""
+	};
 	const struct named_stall *named = summary_longest(view->summary, 0);
 	const struct stall *stall;
 	char text[STALL_CAUSE_MAX];
@@ -654,7 +652,7 @@ static void put_worst(struct writer *writer, const struct summary_view *view)
 	cause_text(view->resolver, &cause, text);
 	line_clear(&line);
 	line_add(&line, "  ");
-	line_add_escaped(&line, text, view->names);
+	line_add_name(&line, writer, text);
 	line_put(&line, writer);
 }
 
@@ -673,7 +671,7 @@ static void put_background(struct writer *writer, const struct summary_view *vie
 			summary_at(view->summary, SUMMARY_KERNEL_THREADS, i);
 
 		line_add(&line, "%s ", i ? ";" : "");
-		line_add_escaped(&line, thread->ranked.name, view->names);
+		line_add_name(&line, writer, thread->ranked.name);
 		line_add(&line, " %" PRIu64 " run%s, ", thread->latency.count,
 			 thread->latency.count == 1 ? "" : "s");
 		add_ms(&line, 0, thread->latency.total);
@@ -721,12 +719,8 @@ void summary_view_since(struct summary_view *view, const struct summary_view *be
 		view->overflows[i].count -= before->overflows[i].count;
 }
 
-int summary_text(struct writer *writer, const struct summary_view *of)
+int summary_text(struct writer *writer, const struct summary_view *view)
 {
-	struct summary_view shown = *of;
-	const struct summary_view *view = &shown;
-
-	shown.names = text_rule_of(writer_fd(writer));
 	if (view->form == SUMMARY_NONE)
 		return writer_flush(writer);
 	put_text(writer, "\n");

@@ -46,7 +46,7 @@ static void end_line(const struct output *output, char *start, char *end)
 	if (output->is_terminal) {
 		*end = '\0';
 		line_clear(&line);
-		line_add_escaped(&line, start, output->names);
+		line_add_name(&line, output->setup.writer, start);
 		end = mempcpy(start, line.text, line.used);
 	}
 	*end++ = '\n';

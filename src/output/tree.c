@@ -32,11 +32,6 @@ struct branches {
 static const struct branches box_branches = { "├─ ", "└─ ", "│  ", "   " };
 static const struct branches ascii_branches = { "|- ", "`- ", "|  ", "   " };
 
-void tree_add_ms(struct line *line, int width, uint64_t ns)
-{
-	line_add(line, "%*" PRIu64 ".%03u", width, ns / 1000000, (unsigned int)(ns / 1000 % 1000));
-}
-
 __attribute__((format(printf, 4, 5))) static struct tree_row *
 tree_add_row(struct tree_rows *rows, int level, uint64_t ns, const char *format, ...)
 {
@@ -159,8 +154,6 @@ static void tree_add_states(struct tree_rows *rows, int level, enum phase_group 
 
 static void tree_add_group(struct tree_rows *rows, enum phase_group group)
 {
-	enum phase_group largest_group;
-	enum phase_part largest_part;
 	uint64_t ns = phases_group(rows->phases, group), whole = phases_total(rows->phases);
 
 	if (!ns)
@@ -170,13 +163,12 @@ static void tree_add_group(struct tree_rows *rows, enum phase_group group)
 		tree_add_states(rows, 1, group, PART_OWN);
 		return;
 	}
-	phases_largest(rows->phases, &largest_group, &largest_part);
 	for (int part = PHASE_PARTS - 1; part >= 0; part--) {
 		ns = phases_part(rows->phases, group, part);
 		if (!ns)
 			continue;
 		tree_add_row(rows, 1, ns, "%s", phase_part_names[part].title)->is_half =
-			largest_group == group && (int)largest_part == part && ns >= whole - ns;
+			ns >= whole - ns;
 		if (part != PART_SHRINKERS)
 			tree_add_states(rows, 2, group, part);
 		else if (rows->stall)
@@ -215,7 +207,7 @@ static void tree_put_row(struct writer *writer, const struct terminal *terminal,
 	columns = 3 * (row->level + 1) + text_columns(line.text + title);
 	line_add(&line, "%s%*s", red ? PLAIN : "",
 		 columns < TITLE_COLUMNS ? TITLE_COLUMNS - columns : 0, "");
-	tree_add_ms(&line, 8, row->ns);
+	line_add_ms(&line, 8, row->ns);
 	line_add(&line, " ms %3u%%",
 		 whole ? (unsigned int)((row->ns * 100 + whole / 2) / whole) : 0);
 	line_put(&line, writer);
@@ -277,7 +269,7 @@ static void tree_put_head(struct writer *writer, const struct terminal *terminal
 	line_add(&line, "%s ", time);
 	stall_task(&line, named, named->task_info->cgroup, terminal->colour ? &coloured : &plain);
 	line_add(&line, "  %s", terminal->colour ? BOLD : "");
-	tree_add_ms(&line, 0, stall->end - stall->start);
+	line_add_ms(&line, 0, stall->end - stall->start);
 	line_add(&line, " ms%s  ", terminal->colour ? PLAIN : "");
 	line_add_escaped(&line, stall_function(named, function), terminal->names);
 	stall_facts(named, facts);
@@ -351,7 +343,7 @@ static int tree_make(struct output *output)
 
 	if (!terminal)
 		return -ENOMEM;
-	terminal->names = output->names;
+	terminal->names = text_rule_of(writer_fd(output->setup.writer));
 	if (output->is_terminal) {
 		terminal->colour = capable && !(no_colour && *no_colour);
 		terminal->box = capable && terminal->names == TEXT_PRINTABLE;

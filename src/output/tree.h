@@ -38,7 +38,7 @@ void tree_phases(struct writer *writer, const struct terminal *terminal, struct 
 struct tree_row {
 	int level; /* 0: a phase, 1: its part, 2: a shrinker; states are one level below these */
 	uint64_t ns;
-	bool is_half;	 /* the part with most time, if it has at least half of all */
+	bool is_half;	 /* a part that has at least half of all */
 	char title[160]; /* any bytes */
 };
 
@@ -53,8 +53,5 @@ struct tree_rows {
 /** tree_rows - the rows of tree_phases(), for another form */
 void tree_rows(struct tree_rows *rows, struct resolver *resolver, const struct phases *phases,
 	       const struct stall *stall);
-
-/** tree_add_ms - add ns as milliseconds, "12.345"; @width: columns before the point, at least */
-void tree_add_ms(struct line *line, int width, uint64_t ns);
 
 #endif

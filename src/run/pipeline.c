@@ -170,14 +170,13 @@ void pipeline_view(struct pipeline *pipeline, struct summary_view *view)
 		.ts = pipeline->newest,
 		.pressure_before = pipeline->source->pressure_before,
 		.pressure_after = pipeline->source->pressure_after,
-		.is_live = pipeline->source->proc,
 		.has_sched = sched,
 	};
 	if (sched)
 		view->sched = *sched;
 	view->lost = losses_total(pipeline->losses, &view->lost_times);
 	count_overflows(pipeline, view);
-	if (view->is_live)
+	if (pipeline->source->proc)
 		view->cost = (struct own_cost){
 			.cpu = loop_cpu_time() - pipeline->cpu_before,
 			.records = pipeline->records,

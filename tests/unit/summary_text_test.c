@@ -273,9 +273,6 @@ UNIT_TEST_WITH(test_percentages, set_up, tear_down)
 		"\n  direct reclaim        1.0   34   own time 1.0\n"
 		"  compaction            1.0   33\n"
 		"  rest                  1.0   33   not explained; record with --off-cpu to split it\n");
-	view.is_live = true;
-	print(false);
-	text_has(text, "  rest                  1.0   33   not explained; --off-cpu splits it\n");
 	/* The columns keep apart from the longest title. */
 	phases_spend(&one.phases, PHASE_DRAIN, PART_OWN, STATE_RAN, MS);
 	one.end = 4 * MS;

@@ -222,28 +222,26 @@ UNIT_TEST(test_append)
 	assert_int_equal(used, 7);
 }
 
-/* Pieces of text and spaces give what one format gives, and are cut off where it is. */
+/* Pieces of text and numbers give what one format gives, and are cut off where it is. */
 UNIT_TEST(test_line_pieces)
 {
 	struct line pieces, whole;
 
 	line_clear(&pieces);
 	line_add_text(&pieces, "");
-	line_add_spaces(&pieces, -1);
-	line_add_spaces(&pieces, 0);
 	assert_string_equal(pieces.text, "");
 	line_clear(&whole);
 	for (int i = 0; i < 600; i++) {
 		line_add_text(&pieces, "ab");
-		line_add_spaces(&pieces, i % 20);
+		line_add_ms(&pieces, i % 20, 1234567);
 		line_add_text(&pieces, "c");
-		line_add(&whole, "ab%*sc", i % 20, "");
+		line_add(&whole, "ab%*s.234c", i % 20, "1");
 		assert_int_equal(pieces.used, whole.used);
 		assert_string_equal(pieces.text, whole.text);
 	}
 	assert_int_equal(pieces.used, LINE_MAX_BYTES - 1);
 	line_clear(&pieces);
-	line_add_spaces(&pieces, INT_MAX);
+	line_add_ms(&pieces, 2 * LINE_MAX_BYTES, 0);
 	assert_int_equal(strspn(pieces.text, " "), LINE_MAX_BYTES - 1);
 	assert_int_equal(strlen(pieces.text), LINE_MAX_BYTES - 1);
 }

@@ -112,7 +112,6 @@ int account_tables(struct account *account, bool interval, enum account_sort sor
 struct account_view {
 	const struct account_tables *tables;
 	enum account_sort sort; /* that of the tables */
-	enum text_rule names;	/* set by account_print() */
 	unsigned int top;	/* rows of each table in text */
 	bool is_interval;	/* the tables are of an interval */
 	uint64_t ts;		/* ns, trace clock */

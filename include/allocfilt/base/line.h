@@ -25,8 +25,11 @@ void line_add(struct line *line, const char *format, ...) __attribute__((format(
 /** line_add_text - add a text as it is */
 void line_add_text(struct line *line, const char *text);
 
-/** line_add_spaces - add @count spaces; none if it is negative */
-void line_add_spaces(struct line *line, int count);
+/** line_add_ms - add ns as milliseconds, "12.345"; @width: columns before the point, at least */
+void line_add_ms(struct line *line, int width, uint64_t ns);
+
+/** line_add_name - add a name of any bytes as it may be shown where the writer writes: text_rule_of() */
+void line_add_name(struct line *line, const struct writer *writer, const char *name);
 
 /** line_add_escaped - add a name of any bytes; it is cut between characters */
 void line_add_escaped(struct line *line, const char *text, enum text_rule rule);

@@ -34,7 +34,6 @@ struct output {
 	struct output_setup setup;
 	void *form;			     /* the form's own state */
 	bool is_terminal;		     /* what the writer writes to */
-	enum text_rule names;		     /* how names are shown there */
 	const struct journal_counts *counts; /* kept by a form that writes entries; NULL: none */
 };
 

@@ -8,7 +8,6 @@
 #include <sys/types.h>
 
 #include "allocfilt/base/overflow.h"
-#include "allocfilt/base/text.h"
 #include "allocfilt/base/writer.h"
 #include "allocfilt/record/losses.h"
 #include "allocfilt/stall/stalls.h"
@@ -52,17 +51,15 @@ struct summary_view {
 	const struct losses *losses;	       /* of each CPU, in the whole run */
 	struct cpu_list cpus;
 	enum summary_form form;
-	enum text_rule names; /* set by summary_text() */
-	unsigned int top;     /* rows of tasks and of cgroups */
-	const pid_t *pids;    /* only stalls of these processes are shown; 0 ends; NULL: all */
-	uint64_t since;	      /* ns: oldest time seen; 0: none */
-	uint64_t ts;	      /* ns: newest time seen; 0: none */
-	uint64_t report;      /* ns: shorter stalls are not shown; at least plan->threshold */
-	bool so_far;	      /* the run goes on */
-	bool is_interval;     /* a summary of the time from since to ts, as are the counts below */
-	bool is_live;	      /* of a running kernel */
-	uint64_t lost;	      /* records, of all CPUs */
-	uint64_t lost_times;  /* times that the number was not known */
+	unsigned int top;    /* rows of tasks and of cgroups */
+	const pid_t *pids;   /* only stalls of these processes are shown; 0 ends; NULL: all */
+	uint64_t since;	     /* ns: oldest time seen; 0: none */
+	uint64_t ts;	     /* ns: newest time seen; 0: none */
+	uint64_t report;     /* ns: shorter stalls are not shown; at least plan->threshold */
+	bool so_far;	     /* the run goes on */
+	bool is_interval;    /* a summary of the time from since to ts, as are the counts below */
+	uint64_t lost;	     /* records, of all CPUs */
+	uint64_t lost_times; /* times that the number was not known */
 	struct not_shown not_shown;
 	struct overflow overflows[SUMMARY_OVERFLOWS];
 	size_t nr_overflows;
