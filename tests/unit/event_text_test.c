@@ -2,6 +2,7 @@
 #include <glob.h>
 
 #include "allocfilt/base/file.h"
+#include "allocfilt/stall/stall.h"
 #include "made_event.h"
 #include "made_page.h"
 #include "names/symbols.h"
@@ -526,6 +527,27 @@ UNIT_TEST(cuts_of_real_formats)
 		free(text);
 	}
 	assert_in_range(compiled, 20000, 400000);
+	globfree(&formats);
+}
+
+/* Flags of an allocation have a name each at most, and a separator: nothing is cut, with all of them set. */
+UNIT_TEST(names_of_gfp_flags_have_room)
+{
+	glob_t formats;
+
+	assert_int_equal(glob("fixtures/*/events/vmscan/mm_vmscan_direct_reclaim_begin/format", 0,
+			      NULL, &formats),
+			 0);
+	for (size_t i = 0; i < formats.gl_pathc; i++) {
+		size_t length, room = 0;
+		char *text;
+
+		assert_int_equal(file_read(".", formats.gl_pathv[i], &text, &length), 0);
+		for (const char *at = text; (at = strstr(at, "\"__GFP_")); at++)
+			room += strcspn(at + 1, "\"") + 1;
+		assert_in_range(room, 160, STALL_GFP_MAX - 1);
+		free(text);
+	}
 	globfree(&formats);
 }
 
