@@ -28,8 +28,9 @@
 struct capture_cpu {
 	int cpu;
 	struct cpu_data data;
-	unsigned char *pages; /* that were read; in capture.pages */
+	unsigned char *pages; /* in capture.pages: one that was kept, and those that were read */
 	size_t length, at;    /* bytes of them, and before the next one */
+	off_t kept;	      /* offset of the first one in the data */
 	bool done;	      /* read to its end, or not present */
 	bool missing;
 	struct capture_counts counts;
@@ -439,12 +440,12 @@ static int make_pages(struct capture *capture)
 
 	if (share > READ_BYTES)
 		share = READ_BYTES;
-	capture->most = share > page ? share / page : 1;
-	capture->pages = calloc((size_t)capture->count, capture->most * page);
+	capture->most = share > 2 * page ? share / page - 1 : 1;
+	capture->pages = calloc((size_t)capture->count, (capture->most + 1) * page);
 	if (!capture->pages)
 		return -ENOMEM;
 	for (int i = 0; i < capture->count; i++)
-		capture->cpus[i].pages = capture->pages + (size_t)i * capture->most * page;
+		capture->cpus[i].pages = capture->pages + (size_t)i * (capture->most + 1) * page;
 	return 0;
 }
 
@@ -660,45 +661,51 @@ void capture_offer(struct capture *capture, struct plan_offer *offer)
 	offer->context = capture;
 }
 
-/* Reads the next pages of a CPU. Returns false at its end. */
-static bool read_pages(struct capture *capture, struct capture_cpu *cpu)
+/* Reads the next pages of a CPU, behind the whole page that is left, or none. */
+static void read_pages(struct capture *capture, struct capture_cpu *cpu)
 {
-	size_t page = capture->source.layout.size;
+	size_t page = capture->source.layout.size, left = cpu->length - cpu->at;
 	ssize_t length;
 
-	if (cpu->done)
-		return false;
-	length = cpu_data_read(&cpu->data, cpu->pages, page, capture->most);
+	cpu->kept = cpu->data.offset - (off_t)left;
+	memmove(cpu->pages + page - left, cpu->pages + cpu->at, left);
+	cpu->at = page - left;
+	length = cpu_data_read(&cpu->data, cpu->pages + page, page, capture->most);
 	if (length < 0)
 		count_cpu_flaw(capture, cpu, (int)-length);
 	if (cpu_data_damaged(&cpu->data))
 		count_cpu_flaw(capture, cpu, EBADMSG);
 	cpu->done = length <= 0;
-	cpu->length = length > 0 ? (size_t)length : 0;
-	cpu->at = 0;
-	return !cpu->done;
+	cpu->length = page + (length > 0 ? (size_t)length : 0);
 }
 
 int capture_read(struct capture *capture, int place, struct capture_page *ret_page)
 {
 	struct capture_cpu *cpu = &capture->cpus[place];
 	struct cpu_data *data = &cpu->data;
-	size_t page = capture->source.layout.size, rest;
+	const struct page_layout *layout = &capture->source.layout;
+	const unsigned char *page;
+	size_t rest, length;
 	off_t offset;
 
-	if (cpu->at == cpu->length && !read_pages(capture, cpu))
-		return 0;
+	/* The time of the page after it tells whether a page is in order. */
+	if (cpu->length - cpu->at <= layout->size && !cpu->done)
+		read_pages(capture, cpu);
 	rest = cpu->length - cpu->at;
-	offset = data->offset - (off_t)rest;
+	if (!rest)
+		return 0;
+	page = cpu->pages + cpu->at;
+	length = rest < layout->size ? rest : layout->size;
+	offset = cpu->at < layout->size ? cpu->kept : data->offset - (off_t)rest;
+	cpu->at += length;
 	*ret_page = (struct capture_page){
-		.data = cpu->pages + cpu->at,
-		.length = rest < page ? rest : page,
+		.data = page,
+		.length = length,
 		.offset = (uint64_t)offset,
-		.last = rest <= page && data->offset >= data->size,
+		.next_ts = page_time(layout, page + length, rest - length),
+		.last = rest == length && data->offset >= data->size,
 	};
-	cpu->at += ret_page->length;
-	if (!ret_page->last && !cpu->pages[cpu->at - ret_page->length] &&
-	    cpu_data_ends_in_zeros(data, offset)) {
+	if (!ret_page->last && !*page && cpu_data_ends_in_zeros(data, offset)) {
 		data->offset = data->size;
 		cpu->at = cpu->length;
 		ret_page->last = true;

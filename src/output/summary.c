@@ -405,19 +405,20 @@ static void sort_shares(struct share *shares, size_t count)
 /* Rounds down, and up where most was cut off, so that the percentages add up to 100. */
 static void set_percentages(struct share *shares, size_t count, uint64_t whole)
 {
-	unsigned int left = 100;
+	int scale = whole > UINT64_MAX / 128 ? 128 : 1, left = 100;
 
+	whole /= scale;
 	for (size_t i = 0; i < count; i++) {
-		shares[i].percent = shares[i].ns * 100 / whole;
-		left -= shares[i].percent;
+		shares[i].percent = whole ? shares[i].ns / scale * 100 / whole : 0;
+		left -= (int)shares[i].percent;
 	}
-	for (; left; left--) {
+	for (; left > 0; left--) {
 		struct share *most = NULL;
 		uint64_t most_cut = 0;
 
 		for (size_t i = 0; i < count; i++) {
-			uint64_t up_to = shares[i].percent * whole;
-			uint64_t cut = shares[i].ns * 100 > up_to ? shares[i].ns * 100 - up_to : 0;
+			uint64_t of = shares[i].ns / scale * 100, up_to = shares[i].percent * whole;
+			uint64_t cut = of > up_to ? of - up_to : 0;
 
 			if (!most || cut > most_cut) {
 				most = &shares[i];

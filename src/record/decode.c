@@ -20,6 +20,12 @@
 /* Deeper than any kernel's return stack: such a record is damaged. */
 #define DEPTH_MAX 1024
 
+/*
+ * A task may return on one CPU and be moved before it writes the record. Clocks of two CPUs are up to
+ * a jiffy apart: kernel/trace/trace_clock.c; 100 Hz is the lowest rate.
+ */
+#define CLOCK_JITTER (10 * NS_PER_MS)
+
 /* The field of an event for each member of struct record. */
 struct binding {
 	const char *name;
@@ -443,15 +449,16 @@ static bool check_window(struct decode *decode, struct record *record)
 {
 	struct record_window *window = &record->window;
 
-	if ((unsigned int)window->depth > DEPTH_MAX || window->rettime < window->calltime) {
-		decode->damaged++;
-		return false;
-	}
-	if (!decode->source->local_clock) {
+	/* An exit record is written after the return; its duration alone is of no other clock. */
+	if (window->calltime <= window->rettime && !decode->source->local_clock) {
 		window->calltime = record->ts - (window->rettime - window->calltime);
 		window->rettime = record->ts;
 	}
-	return true;
+	if ((unsigned int)window->depth <= DEPTH_MAX && window->calltime <= window->rettime &&
+	    (window->rettime <= record->ts || window->rettime - record->ts <= CLOCK_JITTER))
+		return true;
+	decode->damaged++;
+	return false;
 }
 
 /* Our own mark is "allocfilt: realtime SECONDS.NANOSECONDS"; any other text is not ours. */

@@ -193,14 +193,37 @@ enum page_state page_check(const struct page_layout *layout, const void *page, s
 	found.ts = found.newest = load_64(page, layout->big_endian);
 	found.lost = count_lost(layout, page, length, commit);
 	page_begin(&cursor, layout, found.data, commit & COMMIT_SIZE, found.ts);
-	while ((ret = page_next(&cursor)) > 0)
+	while ((ret = page_next(&cursor)) > 0) {
+		found.back += cursor.ts < found.newest;
 		if (cursor.ts > found.newest)
 			found.newest = cursor.ts;
+	}
 	if (ret)
 		return PAGE_DAMAGED;
 	found.size = (size_t)(cursor.next - (const unsigned char *)found.data);
 	*content = found;
 	return state;
+}
+
+uint64_t page_time(const struct page_layout *layout, const void *page, size_t length)
+{
+	uint32_t commit;
+
+	if (length > layout->size)
+		length = layout->size;
+	return check_header(layout, page, length, &commit) == PAGE_GOOD ?
+		       load_64(page, layout->big_endian) :
+		       UINT64_MAX;
+}
+
+bool page_in_order(const struct page_content *content, uint64_t next, uint64_t *newest)
+{
+	if (!content->size)
+		return true;
+	if (content->ts < *newest || (next < content->newest && next >= *newest))
+		return false;
+	*newest = content->newest;
+	return true;
 }
 
 /* The record at which a walk stopped, by its own length. */

@@ -66,8 +66,10 @@ struct pipeline {
 	uint64_t cpu_before; /* ns: CPU time of our process when the run began */
 	uint64_t records;    /* records of pages that were read from a running kernel */
 	uint64_t unread_cpus;
+	uint64_t *cpu_newest; /* ns: of page_in_order(), by place */
 	uint64_t damaged_pages;
-	int first_damaged; /* CPU */
+	int first_damaged;     /* CPU */
+	uint64_t records_back; /* page_content.back */
 	uint64_t bad_formats;
 	char first_bad_format[160];
 };
@@ -407,6 +409,7 @@ static int read_raw_page(struct pipeline *pipeline, int place, struct capture_pa
 	if (pipeline->capture)
 		return capture_read(pipeline->capture, place, page);
 	page->last = false;
+	page->next_ts = UINT64_MAX;
 	page->length = cpu_buffers_read(pipeline->buffers, place, &page->data);
 	if (!page->length || !pipeline->writer)
 		return page->length > 0;
@@ -428,7 +431,9 @@ static int read_page(void *context, int place, struct page_content *content)
 		return ret;
 	pipeline->pages++;
 	state = page_check(&pipeline->source->layout, page.data, page.length, content);
-	if (state == PAGE_GOOD || state == PAGE_EMPTY) {
+	if (state <= PAGE_EMPTY &&
+	    page_in_order(content, page.next_ts, &pipeline->cpu_newest[place])) {
+		pipeline->records_back += content->back;
 		if (pipeline->buffers || !pipeline->newest)
 			see_records(pipeline, content);
 		return 1;
@@ -450,6 +455,8 @@ void pipeline_read_buffers(struct pipeline *pipeline, struct cpu_buffers *buffer
 			   struct capture_writer *writer)
 {
 	merge_reset(pipeline->merge);
+	memset(pipeline->cpu_newest, 0,
+	       (size_t)pipeline->source->cpus.count * sizeof(*pipeline->cpu_newest));
 	pipeline->buffers = buffers;
 	pipeline->writer = writer;
 }
@@ -540,10 +547,12 @@ static bool make_record_stages(struct pipeline *pipeline)
 	const struct data_source *source = pipeline->source;
 	const struct page_source pages = { read_page, pipeline, source->proc };
 
+	pipeline->cpu_newest =
+		calloc((size_t)source->cpus.count + 1, sizeof(*pipeline->cpu_newest));
 	pipeline->losses = losses_new(&source->cpus);
 	pipeline->decode = decode_new(source);
 	pipeline->merge = merge_new(&source->cpus, &source->layout, &pages);
-	return pipeline->losses && pipeline->decode && pipeline->merge;
+	return pipeline->cpu_newest && pipeline->losses && pipeline->decode && pipeline->merge;
 }
 
 static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer,
@@ -628,6 +637,7 @@ void pipeline_free(struct pipeline *pipeline)
 	merge_free(pipeline->merge);
 	decode_free(pipeline->decode);
 	losses_free(pipeline->losses);
+	free(pipeline->cpu_newest);
 	selection_destroy(&pipeline->selection);
 	resolver_free(pipeline->resolver);
 	free(pipeline);
@@ -717,7 +727,12 @@ uint64_t pipeline_flaws(const struct pipeline *pipeline, struct line *text)
 		line_add(text, "%s%" PRIu64 " records of a type without a format (the first: %d)",
 			 text->used ? ", " : "", unknown, type);
 	if (damaged)
-		line_add(text, "%s%" PRIu64 " records shorter than their format",
+		line_add(text,
+			 "%s%" PRIu64 " records shorter than their format or with impossible times",
 			 text->used ? ", " : "", damaged);
-	return pipeline->damaged_pages + pipeline->bad_formats + unknown + damaged;
+	if (pipeline->records_back)
+		line_add(text, "%s%" PRIu64 " records out of order", text->used ? ", " : "",
+			 pipeline->records_back);
+	return pipeline->damaged_pages + pipeline->bad_formats + unknown + damaged +
+	       pipeline->records_back;
 }

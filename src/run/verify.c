@@ -22,7 +22,8 @@ static bool read_to_verify(const struct run_context *run, struct capture *captur
 		const struct capture_counts *counts = capture_counts(capture, cpus->numbers[place]);
 
 		while (capture_read(capture, place, &page)) {
-			verify_page(verify, place, page.data, page.length, page.offset);
+			verify_page(verify, place, page.data, page.length, page.offset,
+				    page.next_ts);
 			if (signals_stop_asked(run->signals))
 				return false;
 		}

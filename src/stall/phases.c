@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "allocfilt/stall/phases.h"
+#include "allocfilt/base/base.h"
 
 uint64_t phases_state(const struct phases *phases, enum phase_state state)
 {
@@ -16,7 +17,7 @@ uint64_t phases_total(const struct phases *phases)
 	uint64_t ns = 0;
 
 	PHASES_FOREACH(group, phases)
-		ns += phases_group(phases, group);
+		add_ns(&ns, phases_group(phases, group));
 	return ns;
 }
 
@@ -26,9 +27,9 @@ void phases_add(struct phases *phases, const struct phases *more)
 	phases->states |= more->states;
 	PHASES_FOREACH(group, more)
 		for (int part = 0; part < phases_parts(group); part++) {
-			phases->ns[group][part][STATE_RAN] += more->ns[group][part][STATE_RAN];
-			for (int state = STATE_RAN + 1; more->states >> state; state++)
-				phases->ns[group][part][state] += more->ns[group][part][state];
+			for (int state = 0; more->states >> state; state++)
+				add_ns(&phases->ns[group][part][state],
+				       more->ns[group][part][state]);
 		}
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocfilt/base/base.h"
 #include "allocfilt/stats/chains.h"
 
 #define STALL_STEPS 640 /* of one stall, about: with its stack and its shrinkers */
@@ -67,7 +68,7 @@ static struct chain_step *add_chain_step(struct chains *chains, struct chain_ste
 		above->below = step;
 	}
 	step = container_of(link, struct chain_step, link);
-	step->ns += ns;
+	add_ns(&step->ns, ns);
 	return step;
 }
 
@@ -161,7 +162,7 @@ void chains_stall(struct chains *chains, struct resolver *resolver, const struct
 
 	if (chains->room < STALL_STEPS)
 		fold_tasks(chains);
-	above->ns += whole;
+	add_ns(&above->ns, whole);
 	if (callers)
 		above = add_callers(chains, resolver, named, whole);
 	above = add_chain_step(chains, above,

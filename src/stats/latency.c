@@ -50,7 +50,7 @@ static uint64_t sum_buckets(const struct latency *latency, unsigned int from, un
 void latency_add(struct latency *latency, uint64_t ns)
 {
 	latency->count++;
-	latency->total += ns;
+	add_ns(&latency->total, ns);
 	if (ns > latency->max)
 		latency->max = ns;
 	latency->buckets[latency_bucket(ns)]++;
@@ -59,7 +59,7 @@ void latency_add(struct latency *latency, uint64_t ns)
 void latency_merge(struct latency *latency, const struct latency *more)
 {
 	latency->count += more->count;
-	latency->total += more->total;
+	add_ns(&latency->total, more->total);
 	if (more->max > latency->max)
 		latency->max = more->max;
 	for (unsigned int i = 0; i < LATENCY_BUCKETS; i++)

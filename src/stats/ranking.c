@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocfilt/base/base.h"
 #include "allocfilt/base/text.h"
 #include "allocfilt/stats/ranking.h"
 
@@ -137,7 +138,7 @@ void ranking_spend(struct ranking *ranking, void *spender, uint64_t ns)
 	struct ranked *entry = spender;
 	size_t rank = entry->rank;
 
-	entry->total += ns;
+	add_ns(&entry->total, ns);
 	for (; rank && comes_before(entry, ranking->order[rank - 1]); rank--) {
 		ranking->order[rank] = ranking->order[rank - 1];
 		ranking->order[rank]->rank = rank;

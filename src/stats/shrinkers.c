@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocfilt/base/base.h"
 #include "allocfilt/names/shrinkers.h"
 #include "allocfilt/stats/shrinkers.h"
 

@@ -185,7 +185,7 @@ void summary_stall(struct summary *summary, const struct named_stall *named)
 	latency_add(&stalls->latency, ns);
 	phases_add(&stalls->phases, &stall->phases);
 	stalls->causes[cause].count++;
-	stalls->causes[cause].total += ns;
+	add_ns(&stalls->causes[cause].total, ns);
 	latency_add(&stalls->roles[stall->role == ROLE_NONE ? ROLE_COUNT : stall->role], ns);
 	if (named->background) {
 		count_total(summary, SUMMARY_KERNEL_THREADS, (uint64_t)stall->tid, named->name, ns);

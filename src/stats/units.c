@@ -57,7 +57,7 @@ static void count_series(struct unit_series *unit, const struct stall *stall, in
 
 	if (!unit->causes[cause].count++)
 		unit->since[cause] = stall->end;
-	unit->causes[cause].total += ns;
+	add_ns(&unit->causes[cause].total, ns);
 	for (; unit->minute < minute; unit->minute++) {
 		if (minute - unit->minute > ARRAY_SIZE(unit->recent_max))
 			unit->minute = minute - ARRAY_SIZE(unit->recent_max);
@@ -78,7 +78,7 @@ static void count_period(struct units *units, const char *name, uint64_t ns, int
 	total->count++;
 	if (ns > total->max)
 		total->max = ns;
-	total->cause_totals[cause] += ns;
+	add_ns(&total->cause_totals[cause], ns);
 	ranking_spend(units->period, total, ns);
 }
 

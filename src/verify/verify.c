@@ -143,14 +143,30 @@ static void check_time(struct verify *verify, struct verify_cpu *cpu,
 {
 	if (!cpu->records || ts < cpu->first)
 		cpu->first = ts;
-	if (ts > cpu->last)
-		cpu->last = ts;
-	if (ts < cpu->ts) {
+	if (ts < cpu->last) {
 		cpu->back++;
-		add_finding(verify, VERIFY_ORDER, page, ts, (int64_t)(cpu->ts - ts));
+		add_finding(verify, VERIFY_ORDER, page, ts, (int64_t)(cpu->last - ts));
+	} else {
+		cpu->last = ts;
 	}
-	cpu->ts = ts;
 	cpu->records++;
+}
+
+/* A page whose records are whole, and its time is not. */
+static void add_misplaced(struct verify *verify, const struct verify_cpu *cpu,
+			  const struct verify_finding *at, const struct page_content *content,
+			  uint64_t next)
+{
+	struct verify_finding *finding = add_finding(verify, VERIFY_DAMAGE, at, content->ts, 0);
+	bool back = content->ts < cpu->newest;
+	char text[TEXT_DURATION_MAX];
+
+	if (finding)
+		snprintf(finding->text, sizeof(finding->text),
+			 back ? "its time goes back by %s" :
+				"its time is %s ahead of the next page",
+			 text_duration(text,
+				       back ? cpu->newest - content->ts : content->newest - next));
 }
 
 static void check_records(struct verify *verify, struct verify_cpu *cpu,
@@ -167,7 +183,8 @@ static void check_records(struct verify *verify, struct verify_cpu *cpu,
 	}
 }
 
-void verify_page(struct verify *verify, int place, const void *page, size_t length, uint64_t offset)
+void verify_page(struct verify *verify, int place, const void *page, size_t length, uint64_t offset,
+		 uint64_t next)
 {
 	const struct page_layout *layout = &verify->source->layout;
 	struct verify_cpu *cpu = &verify->findings.cpus[place];
@@ -186,6 +203,11 @@ void verify_page(struct verify *verify, int place, const void *page, size_t leng
 	if (state != PAGE_GOOD && state != PAGE_EMPTY) {
 		cpu->damaged++;
 		add_damage(verify, &at, hole, page, length);
+		return;
+	}
+	if (!page_in_order(&content, next, &cpu->newest)) {
+		cpu->damaged++;
+		add_misplaced(verify, cpu, &at, &content, next);
 		return;
 	}
 	if (content.lost)

@@ -329,6 +329,29 @@ RUN(test_pages)
 	capture_close(capture);
 }
 
+/* Each page comes with the time of the next one, also of one that is read later. */
+RUN(test_times_of_next_pages)
+{
+	static char bytes[70 * PAGE];
+	struct capture *capture;
+	struct capture_page page;
+
+	for (int i = 0; i < 70; i++) {
+		bytes[i * PAGE] = (char)(i + 1);
+		bytes[i * PAGE + 8] = 4; /* commit */
+	}
+	put_bytes(cpu_file(0), bytes, sizeof(bytes));
+	capture = open_it();
+	for (int i = 0; i < 69; i++) {
+		assert_int_equal(capture_read(capture, 0, &page), 1);
+		assert_int_equal(*(const char *)page.data, i + 1);
+		assert_int_equal(page.next_ts, i + 2);
+	}
+	assert_int_equal(capture_read(capture, 0, &page), 1);
+	assert_int_equal(page.next_ts, UINT64_MAX);
+	capture_close(capture);
+}
+
 static void check_flaw_of_cpu1(const char *flaw)
 {
 	struct capture *capture = open_it();

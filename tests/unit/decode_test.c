@@ -170,6 +170,9 @@ static void decode_event(int cpu, uint64_t ts, const struct made_event *event,
 
 #define TEST(name) UNIT_TEST_WITH(name, start_usual, stop)
 
+/* ns: after the times of windows whose values are not given */
+#define LATE (1ull << 61)
+
 /* ---- windows ---- */
 
 TEST(windows_of_all_layouts)
@@ -244,7 +247,7 @@ TEST(indent_is_kept_by_cpu)
 	add(DECODE_FUNCGRAPH_EXIT, EVENT_USER, &exit_6_1);
 	add(0, EVENT_DIRECT_RECLAIM_END, &reclaim_end);
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		decode_event(cases[i].cpu, i, cases[i].depth < 0 ? &reclaim_end : &exit_6_1,
+		decode_event(cases[i].cpu, LATE + i, cases[i].depth < 0 ? &reclaim_end : &exit_6_1,
 			     VALUES({ "depth", (uint64_t)cases[i].depth }));
 		assert_int_equal(fixture.count, i + 1);
 		assert_int_equal(fixture.records[i].indent, cases[i].expected);
@@ -627,16 +630,46 @@ TEST(short_records_and_impossible_windows)
 	assert_int_equal(fixture.count, 0);
 	assert_int_equal(decode_damaged(fixture.decode), made.at);
 	for (size_t i = 0; i < 3; i++)
-		decode_event(0, 1, &exit_6_1, VALUES({ "depth", (uint64_t)depths[i] }));
+		decode_event(0, LATE, &exit_6_1, VALUES({ "depth", (uint64_t)depths[i] }));
 	assert_int_equal(fixture.count, 0);
 	assert_int_equal(decode_damaged(fixture.decode), made.at + 3);
 	/* returned before it was called */
-	decode_event(0, 1, &exit_6_1,
+	decode_event(0, LATE, &exit_6_1,
 		     VALUES({ "depth", 3 }, { "calltime", 400 }, { "rettime", 399 }));
 	assert_int_equal(fixture.count, 0);
 	assert_int_equal(decode_damaged(fixture.decode), made.at + 4);
-	decode_bytes(0, 1, &made, made.at);
+	decode_bytes(0, LATE, &made, made.at);
 	assert_int_equal(fixture.count, 1);
+}
+
+/* The record is written after the return, by a clock that may be a jiffy behind on another CPU. */
+TEST(windows_that_return_after_their_record)
+{
+	static const struct {
+		uint64_t ts, calltime, rettime;
+		bool local, good;
+	} cases[] = {
+		{ 5000, 1000, 5000, true, true },
+		{ 5000, 1000, 5000 + 10000000, true, true },
+		{ 5000, 1000, 5001 + 10000000, true, false },
+		{ 1000000000, 0, 1ull << 63, true, false },
+		{ UINT64_MAX, 0, UINT64_MAX, true, true },
+		/* another clock has no more than the duration in common */
+		{ 5000, 70000, 75000, false, true },
+		{ 4999, 70000, 75000, false, false },
+		{ 1000000000, 0, 1ull << 63, false, false },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		start(&made_layouts[0]);
+		fixture.source.local_clock = cases[i].local;
+		add(DECODE_FUNCGRAPH_EXIT, EVENT_USER, &exit_6_1);
+		decode_event(0, cases[i].ts, &exit_6_1,
+			     VALUES({ "depth", 0 }, { "calltime", cases[i].calltime },
+				    { "rettime", cases[i].rettime }));
+		assert_int_equal(fixture.count, cases[i].good);
+		assert_int_equal(decode_damaged(fixture.decode), !cases[i].good);
+	}
 }
 
 TEST(losses)
@@ -644,7 +677,7 @@ TEST(losses)
 	const struct record *record = &fixture.records[1];
 
 	add(DECODE_FUNCGRAPH_EXIT, EVENT_USER, &exit_6_1);
-	decode_event(5, 1, &exit_6_1, VALUES({ "depth", 3 }));
+	decode_event(5, LATE, &exit_6_1, VALUES({ "depth", 3 }));
 	take(&(struct raw_record){ .cpu = 5, .ts = 900, .lost = 17 });
 	assert_int_equal(fixture.count, 2);
 	assert_int_equal(record->kind, RECORD_LOST);

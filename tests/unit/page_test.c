@@ -586,6 +586,56 @@ UNIT_TEST(what_is_wrong)
 	}
 }
 
+/* ---- its time among other pages ---- */
+
+UNIT_TEST(pages_in_order)
+{
+	static const struct {
+		uint64_t newest, ts, last, next;
+		bool empty, expected;
+	} cases[] = {
+		{ 0, 10, 20, 30, false, true },
+		{ 10, 10, 20, 20, false, true },
+		{ 11, 10, 20, 30, false, false }, /* went back */
+		{ 10, 10, 20, UINT64_MAX, false, true },
+		{ 10, 10, 20, 19, false, false }, /* jumped ahead: the next one fits without it */
+		{ 10, 1ull << 60, 1ull << 60, 10, false, false },
+		{ 10, 15, 20, 9, false, true }, /* the next one goes back */
+		{ 11, 10, 10, 30, true, true }, /* without a record there is no time */
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const struct page_content content = { .ts = cases[i].ts,
+						      .newest = cases[i].last,
+						      .size = !cases[i].empty };
+		uint64_t newest = cases[i].newest;
+
+		assert_int_equal(page_in_order(&content, cases[i].next, &newest),
+				 cases[i].expected);
+		assert_int_equal(newest, cases[i].expected && !cases[i].empty ? cases[i].last :
+										cases[i].newest);
+	}
+}
+
+UNIT_TEST(times_of_pages)
+{
+	for (size_t i = 0; i < MADE_LAYOUTS; i++) {
+		const struct page_layout *layout = &made_layouts[i];
+
+		begin_with_good_record(layout);
+		made_end(&page, 0);
+		assert_int_equal(page_time(layout, page.bytes, 20), UINT64_MAX); /* cut */
+		made_begin(&page, layout, 0x1234567800);
+		made_end(&page, 0);
+		assert_int_equal(page_time(layout, page.bytes, MADE_PAGE_SIZE), UINT64_MAX);
+		made_begin(&page, layout, 0x1234567800);
+		made_record(&page, 5, "abcd", 4);
+		made_end(&page, 0);
+		assert_int_equal(page_time(layout, page.bytes, MADE_PAGE_SIZE), 0x1234567800);
+		assert_int_equal(page_time(layout, page.bytes, 2 * MADE_PAGE_SIZE), 0x1234567800);
+	}
+}
+
 /* ---- noise ---- */
 
 /* With any bytes, records come only from a good page and lie inside it. */

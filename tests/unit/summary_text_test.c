@@ -287,6 +287,28 @@ UNIT_TEST_WITH(test_percentages, set_up, tear_down)
 	text_has(text, "\n  draining per-CPU lists      1.0   14\n");
 }
 
+/* Tasks may wait for years together. Times that no data has end at 2^64 ns, and divide by nothing. */
+UNIT_TEST_WITH(test_sums_of_years, set_up, tear_down)
+{
+	const uint64_t year = 365ull * 86400 * 1000 * MS;
+	struct stall one = { .tid = 1, .end = 8 * year };
+
+	phases_spend(&one.phases, PHASE_COMPACTION, PART_OWN, STATE_RAN, 6 * year);
+	phases_spend(&one.phases, PHASE_REST, PART_OWN, STATE_RAN, 2 * year);
+	count_stall(&one, "a", "", false);
+	print(false);
+	text_has(text, "\n  compaction      189216000000   75\n"
+		       "  rest            63072000000   25 ");
+	one = (struct stall){ .tid = 1, .end = 1ull << 63 };
+	phases_spend(&one.phases, PHASE_REST, PART_OWN, STATE_RAN, 1ull << 63);
+	for (int i = 0; i < 3; i++)
+		count_stall(&one, "a", "", false);
+	print(false);
+	text_has(text, "waited 18446744073710 ms;");
+	text_has(text, "\n  rest            18446744073710  100 ");
+	text_has(text, "\n  compaction      189216000000    1\n");
+}
+
 /* With all that there can be, whatever --top says. */
 UNIT_TEST_WITH(test_forty_lines, set_up, tear_down)
 {

@@ -27,6 +27,7 @@ static struct verify *verify;
 static struct verify_findings *found;
 static struct made_page page;
 static uint64_t offsets[2]; /* of the next page of each CPU */
+static uint64_t next_ts;    /* of the page after the one that is put */
 
 static bool has_event(void *context, const char *system, const char *name)
 {
@@ -66,6 +67,7 @@ static void begin(void)
 		.cpus = made_cpus(2),
 	};
 	memset(offsets, 0, sizeof(offsets));
+	next_ts = UINT64_MAX;
 	verify = verify_new(&source, &offer);
 	assert_non_null(verify);
 }
@@ -88,7 +90,7 @@ static void put_page(int cpu, size_t length)
 	unsigned char *bytes = malloc(length);
 
 	memcpy(bytes, page.bytes, length);
-	verify_page(verify, cpu, bytes, length, offsets[cpu]);
+	verify_page(verify, cpu, bytes, length, offsets[cpu], next_ts);
 	offsets[cpu] += length;
 	free(bytes);
 }
@@ -253,17 +255,18 @@ RUN(expected_records)
 	assert_verdict("clean: 2 CPUs, 1 page, 2 records, 0 us");
 }
 
-/* Between pages, and inside one by a time of its own. */
+/* Inside a page by times of its own. */
 RUN(records_out_of_order)
 {
 	const struct verify_finding *backs;
 
 	begin();
-	put_two(1, 9 * STEP, 0);
-	put_two(1, 4 * STEP, 0);
+	put_two(1, 2 * STEP, 0);
 	made_begin(&page, layout, 5 * STEP);
 	put_record(0, &reclaim_begin, NULL);
 	made_time(&page, 31, 2 * STEP);
+	put_record(0, &reclaim_end, NULL);
+	made_time(&page, 31, 3 * STEP);
 	put_record(0, &reclaim_end, NULL);
 	end_page(1, 0);
 	end();
@@ -271,13 +274,37 @@ RUN(records_out_of_order)
 	backs = found->lists[VERIFY_ORDER].listed;
 	assert_int_equal(found->cpus[1].back, 2);
 	assert_int_equal(backs[0].page, 1);
-	assert_int_equal(backs[0].ts, 4 * STEP);
-	assert_int_equal(backs[0].number, 5 * STEP);
-	assert_int_equal(backs[1].page, 2);
-	assert_int_equal(backs[1].byte, 2 * MADE_PAGE_SIZE);
-	assert_int_equal(backs[1].number, 3 * STEP);
+	assert_int_equal(backs[0].byte, MADE_PAGE_SIZE);
+	assert_int_equal(backs[0].ts, 2 * STEP);
+	assert_int_equal(backs[0].number, 3 * STEP);
+	assert_int_equal(backs[1].number, 2 * STEP);
 	assert_int_equal(found->cpus[1].first, 2 * STEP);
-	assert_int_equal(found->cpus[1].last, 9 * STEP);
+	assert_int_equal(found->cpus[1].last, 5 * STEP);
+}
+
+/* The page that does not fit between the others is the damaged one, and its records are of no time. */
+RUN(pages_out_of_order)
+{
+	const struct verify_finding *damages;
+
+	begin();
+	put_two(1, 3 * STEP, 0);
+	next_ts = 5 * STEP;
+	put_two(1, 1ull << 60, 0);
+	next_ts = UINT64_MAX;
+	put_two(1, 5 * STEP, 0);
+	put_two(1, 4 * STEP, 0);
+	put_two(1, 6 * STEP, 0);
+	end();
+	assert_verdict("not clean: 2 damaged pages");
+	assert_int_equal(found->cpus[1].records, 6);
+	assert_int_equal(found->cpus[1].last, 6 * STEP);
+	damages = found->lists[VERIFY_DAMAGE].listed;
+	assert_int_equal(damages[0].page, 1);
+	assert_int_equal(damages[0].ts, 1ull << 60);
+	assert_string_equal(damages[0].text, "its time is 1152921504.6 s ahead of the next page");
+	assert_int_equal(damages[1].page, 3);
+	assert_string_equal(damages[1].text, "its time goes back by 1.0 ms");
 }
 
 RUN(types_without_a_format)

@@ -17,4 +17,11 @@
 #define NS_PER_MS     (1000 * NS_PER_US)
 #define NS_PER_SECOND (1000 * NS_PER_MS)
 
+/** add_ns - add to a sum of times, which stays at its highest: only damaged data goes that far */
+static inline void add_ns(uint64_t *sum, uint64_t ns)
+{
+	if (__builtin_add_overflow(*sum, ns, sum))
+		*sum = UINT64_MAX;
+}
+
 #endif

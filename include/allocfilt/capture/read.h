@@ -81,7 +81,8 @@ struct capture_page {
 	const void *data; /* valid until the next one of this CPU is read */
 	size_t length;	  /* bytes; less than a whole page only at the end of the data */
 	uint64_t offset; /* bytes from the start of this CPU's data; holes of a sparse file count */
-	bool last;	 /* only zeros follow it */
+	uint64_t next_ts; /* page_time() of the next one */
+	bool last;	  /* only zeros follow it */
 };
 
 /**

@@ -56,6 +56,7 @@ struct page_content {
 	uint64_t ts; /* ns, trace clock: the page's own, which its first record is relative to */
 	uint64_t newest; /* ns: the highest time of a record; that of the page without any */
 	int64_t lost;	 /* records just before the page, or RECORD_LOST_UNKNOWN; 0: none */
+	uint64_t back;	 /* records whose time is before that of an earlier one */
 };
 
 /**
@@ -68,6 +69,22 @@ struct page_content {
  */
 enum page_state page_check(const struct page_layout *layout, const void *page, size_t length,
 			   struct page_content *content);
+
+/**
+ * page_time - ns: of a page whose header is good, and that is not empty; UINT64_MAX: not known
+ * @length: bytes from the page on; those behind it are not read
+ */
+uint64_t page_time(const struct page_layout *layout, const void *page, size_t length);
+
+/**
+ * page_in_order - is the time of a page between those of the pages around it?
+ * @next: page_time() of the next one of its CPU; UINT64_MAX: not known
+ * @newest: ns: of the CPU's pages so far; set for the next call if the page is in order
+ *
+ * The kernel writes the records of a CPU in order of time. Where the next page goes back, but not to
+ * before @newest, this one had jumped ahead. A page that is not in order is as damaged as others are.
+ */
+bool page_in_order(const struct page_content *content, uint64_t next, uint64_t *newest);
 
 #define PAGE_FAULT_MAX 96
 

@@ -24,20 +24,20 @@ struct verify_cpu {
 	uint64_t records;
 	uint64_t bytes;	       /* of the pages */
 	uint64_t first, last;  /* ns, trace clock: lowest and highest time; only with records */
-	uint64_t back;	       /* records with an earlier time than the one before */
+	uint64_t back;	       /* records in a page with an earlier time than one before them */
 	uint64_t damaged;      /* pages */
 	uint64_t lost;	       /* records */
 	uint64_t lost_unknown; /* losses of an unknown number of records */
 	uint64_t unknown;      /* records of a type without a format */
 	uint64_t end;	       /* bytes from the start of its data to the end of the last page */
-	uint64_t ts;	       /* ns: of the last record */
+	uint64_t newest;       /* ns: of page_in_order() */
 	uint64_t missing;      /* records that were read from the buffer and that the pages lack */
 };
 
 enum verify_kind {
-	VERIFY_DAMAGE, /* a page that page_check() refuses */
+	VERIFY_DAMAGE, /* a page that page_check() or page_in_order() refuses */
 	VERIFY_LOSS,   /* records that the kernel lost before a page */
-	VERIFY_ORDER,  /* a record with an earlier time than the one before it */
+	VERIFY_ORDER,  /* a record with an earlier time than one before it in its page */
 	VERIFY_KINDS
 };
 
@@ -92,9 +92,10 @@ void verify_free(struct verify *verify);
  * verify_page - check the next page of a CPU
  * @place: of the source's list of CPUs
  * @offset: bytes from the start of the CPU's data
+ * @next: of page_in_order()
  */
-void verify_page(struct verify *verify, int place, const void *page, size_t length,
-		 uint64_t offset);
+void verify_page(struct verify *verify, int place, const void *page, size_t length, uint64_t offset,
+		 uint64_t next);
 
 /**
  * verify_expect - compare with the kernel's counters of a CPU, after its last page
