@@ -17,7 +17,6 @@ static const struct {
 } kinds[VERIFY_KINDS] = {
 	[VERIFY_DAMAGE] = { "damaged pages", "damaged_pages" },
 	[VERIFY_LOSS] = { "lost records, before these pages", "losses" },
-	[VERIFY_ORDER] = { "records out of order", "out_of_order" },
 };
 
 static size_t listed(const struct verify_list *list)
@@ -59,19 +58,18 @@ static void put_cpu_row(struct writer *writer, const struct verify_cpu *cpu)
 	}
 	snprintf(lost, sizeof(lost), "%" PRIu64 "%s", cpu->lost, cpu->lost_unknown ? "+?" : "");
 	put_finding_line(writer,
-			 "%4s %7" PRIu64 " %9" PRIu64 " %11" PRIu64 " %14s %14s %5" PRIu64
-			 " %7" PRIu64 " %7" PRIu64 " %7s",
-			 number, cpu->pages, cpu->records, cpu->bytes, first, last, cpu->back,
-			 cpu->damaged, cpu->unknown, lost);
+			 "%4s %7" PRIu64 " %9" PRIu64 " %11" PRIu64 " %14s %14s %7" PRIu64
+			 " %7" PRIu64 " %7s",
+			 number, cpu->pages, cpu->records, cpu->bytes, first, last, cpu->damaged,
+			 cpu->unknown, lost);
 }
 
 static void put_cpus(struct writer *writer, const struct verify_findings *findings)
 {
 	int without = 0;
 
-	put_finding_line(writer, "%4s %7s %9s %11s %14s %14s %5s %7s %7s %7s", "CPU", "pages",
-			 "records", "bytes", "first", "last", "order", "damaged", "unknown",
-			 "lost");
+	put_finding_line(writer, "%4s %7s %9s %11s %14s %14s %7s %7s %7s", "CPU", "pages",
+			 "records", "bytes", "first", "last", "damaged", "unknown", "lost");
 	for (int place = 0; place < findings->nr_cpus; place++) {
 		if (findings->cpus[place].pages)
 			put_cpu_row(writer, &findings->cpus[place]);
@@ -89,15 +87,10 @@ static void put_finding(struct writer *writer, enum verify_kind kind,
 {
 	char text[PAGE_FAULT_MAX + 64], number[64] = "an unknown number";
 
-	if (kind == VERIFY_ORDER)
-		text_duration(number, (uint64_t)finding->number);
-	else if (finding->number != RECORD_LOST_UNKNOWN)
+	if (finding->number != RECORD_LOST_UNKNOWN)
 		snprintf(number, sizeof(number), "%" PRId64, finding->number);
-	if (kind != VERIFY_DAMAGE)
-		snprintf(text, sizeof(text),
-			 kind == VERIFY_LOSS ? ", at " SECONDS ": %s" :
-					       ": at " SECONDS ", %s before the one before it",
-			 PARTS(finding->ts), number);
+	if (kind == VERIFY_LOSS)
+		snprintf(text, sizeof(text), ", at " SECONDS ": %s", PARTS(finding->ts), number);
 	else
 		snprintf(text, sizeof(text),
 			 finding->number ? ": %s, the last of a hole of %s bytes" : ": %s",
@@ -186,7 +179,6 @@ static void json_cpu(struct json *json, const struct verify_cpu *cpu)
 		json_number(json, "first_ns", cpu->first);
 		json_number(json, "last_ns", cpu->last);
 	}
-	json_number(json, "out_of_order", cpu->back);
 	json_number(json, "damaged_pages", cpu->damaged);
 	json_number(json, "unknown_records", cpu->unknown);
 	json_number(json, "lost_records", cpu->lost);
@@ -208,8 +200,7 @@ static void json_finding(struct json *json, enum verify_kind kind,
 	} else {
 		json_number(json, "ts_ns", finding->ts);
 		if (finding->number != RECORD_LOST_UNKNOWN)
-			json_number(json, kind == VERIFY_LOSS ? "records" : "by_ns",
-				    (uint64_t)finding->number);
+			json_number(json, "records", (uint64_t)finding->number);
 	}
 	json_close(json, '}');
 }

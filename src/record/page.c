@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/types.h>
 
+#include "allocfilt/base/text.h"
 #include "allocfilt/record/page.h"
 #include "record/load.h"
 
@@ -193,11 +194,8 @@ enum page_state page_check(const struct page_layout *layout, const void *page, s
 	found.ts = found.newest = load_64(page, layout->big_endian);
 	found.lost = count_lost(layout, page, length, commit);
 	page_begin(&cursor, layout, found.data, commit & COMMIT_SIZE, found.ts);
-	while ((ret = page_next(&cursor)) > 0) {
-		found.back += cursor.ts < found.newest;
-		if (cursor.ts > found.newest)
-			found.newest = cursor.ts;
-	}
+	while ((ret = page_next(&cursor)) > 0 && cursor.ts >= found.newest)
+		found.newest = cursor.ts;
 	if (ret)
 		return PAGE_DAMAGED;
 	found.size = (size_t)(cursor.next - (const unsigned char *)found.data);
@@ -279,10 +277,18 @@ void page_explain(const struct page_layout *layout, const void *page, size_t len
 			 size);
 		fault->offset = layout->header + size;
 	} else {
-		page_begin(&cursor, layout, bytes + layout->header, size, 0);
-		while (page_next(&cursor) > 0)
-			;
+		uint64_t newest = load_64(bytes, layout->big_endian);
+		char text[TEXT_DURATION_MAX];
+		int ret;
+
+		page_begin(&cursor, layout, bytes + layout->header, size, newest);
+		while ((ret = page_next(&cursor)) > 0 && cursor.ts >= newest)
+			newest = cursor.ts;
 		fault->offset = (size_t)(cursor.next - bytes);
-		explain_record(&cursor, fault);
+		if (ret > 0)
+			snprintf(fault->text, sizeof(fault->text), "time goes back by %s",
+				 text_duration(text, newest - cursor.ts));
+		else
+			explain_record(&cursor, fault);
 	}
 }

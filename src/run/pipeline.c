@@ -68,8 +68,7 @@ struct pipeline {
 	uint64_t unread_cpus;
 	uint64_t *cpu_newest; /* ns: of page_in_order(), by place */
 	uint64_t damaged_pages;
-	int first_damaged;     /* CPU */
-	uint64_t records_back; /* page_content.back */
+	int first_damaged; /* CPU */
 	uint64_t bad_formats;
 	char first_bad_format[160];
 };
@@ -433,7 +432,6 @@ static int read_page(void *context, int place, struct page_content *content)
 	state = page_check(&pipeline->source->layout, page.data, page.length, content);
 	if (state <= PAGE_EMPTY &&
 	    page_in_order(content, page.next_ts, &pipeline->cpu_newest[place])) {
-		pipeline->records_back += content->back;
 		if (pipeline->buffers || !pipeline->newest)
 			see_records(pipeline, content);
 		return 1;
@@ -730,9 +728,5 @@ uint64_t pipeline_flaws(const struct pipeline *pipeline, struct line *text)
 		line_add(text,
 			 "%s%" PRIu64 " records shorter than their format or with impossible times",
 			 text->used ? ", " : "", damaged);
-	if (pipeline->records_back)
-		line_add(text, "%s%" PRIu64 " records out of order", text->used ? ", " : "",
-			 pipeline->records_back);
-	return pipeline->damaged_pages + pipeline->bad_formats + unknown + damaged +
-	       pipeline->records_back;
+	return pipeline->damaged_pages + pipeline->bad_formats + unknown + damaged;
 }

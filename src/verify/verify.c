@@ -138,20 +138,6 @@ static void check_type(struct verify *verify, struct verify_cpu *cpu, const stru
 	count_type(&verify->findings, cpu->cpu, type);
 }
 
-static void check_time(struct verify *verify, struct verify_cpu *cpu,
-		       const struct verify_finding *page, uint64_t ts)
-{
-	if (!cpu->records || ts < cpu->first)
-		cpu->first = ts;
-	if (ts < cpu->last) {
-		cpu->back++;
-		add_finding(verify, VERIFY_ORDER, page, ts, (int64_t)(cpu->last - ts));
-	} else {
-		cpu->last = ts;
-	}
-	cpu->records++;
-}
-
 /* A page whose records are whole, and its time is not. */
 static void add_misplaced(struct verify *verify, const struct verify_cpu *cpu,
 			  const struct verify_finding *at, const struct page_content *content,
@@ -163,14 +149,13 @@ static void add_misplaced(struct verify *verify, const struct verify_cpu *cpu,
 
 	if (finding)
 		snprintf(finding->text, sizeof(finding->text),
-			 back ? "its time goes back by %s" :
-				"its time is %s ahead of the next page",
+			 back ? "time goes back by %s" : "its time is %s ahead of the next page",
 			 text_duration(text,
 				       back ? cpu->newest - content->ts : content->newest - next));
 }
 
 static void check_records(struct verify *verify, struct verify_cpu *cpu,
-			  const struct verify_finding *page, const struct page_content *content)
+			  const struct page_content *content)
 {
 	struct page_cursor cursor;
 
@@ -178,7 +163,9 @@ static void check_records(struct verify *verify, struct verify_cpu *cpu,
 	while (page_next(&cursor) > 0) {
 		const struct raw_record raw = { cursor.ts, cursor.data, cursor.size, 0, cpu->cpu };
 
-		check_time(verify, cpu, page, cursor.ts);
+		if (!cpu->records++)
+			cpu->first = cursor.ts;
+		cpu->last = cursor.ts;
 		check_type(verify, cpu, &raw);
 	}
 }
@@ -216,7 +203,7 @@ void verify_page(struct verify *verify, int place, const void *page, size_t leng
 		cpu->lost_unknown++;
 	else
 		cpu->lost += (uint64_t)content.lost;
-	check_records(verify, cpu, &at, &content);
+	check_records(verify, cpu, &content);
 }
 
 /* ---- findings ---- */
@@ -246,7 +233,6 @@ struct verify_findings *verify_finish(struct verify *verify)
 		all->pages += cpu->pages;
 		all->records += cpu->records;
 		all->bytes += cpu->bytes;
-		all->back += cpu->back;
 		all->damaged += cpu->damaged;
 		all->lost += cpu->lost;
 		all->lost_unknown += cpu->lost_unknown;
@@ -274,7 +260,6 @@ static void add_faults(struct line *line, const struct verify_findings *findings
 		{ all->lost_unknown, "loss of an unknown number of records",
 		  "losses of an unknown number of records" },
 		{ all->missing, "missing record", "missing records" },
-		{ all->back, "record out of order", "records out of order" },
 		{ all->unknown, "record of a type without a format",
 		  "records of a type without a format" },
 		{ findings->damaged_records, "damaged record", "damaged records" },

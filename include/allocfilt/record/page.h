@@ -46,7 +46,7 @@ enum page_state {
 	PAGE_EMPTY,   /* commit 0: nothing in it */
 	PAGE_CUT,     /* shorter than its header or its commit */
 	PAGE_ZEROS,   /* time stamp and commit are both 0 */
-	PAGE_DAMAGED, /* commit over the page, a record over the commit, data after it, … */
+	PAGE_DAMAGED, /* commit over the page, a record over the commit, time that goes back, … */
 };
 
 /* The content of a page: records, all of which are inside of it. */
@@ -56,7 +56,6 @@ struct page_content {
 	uint64_t ts; /* ns, trace clock: the page's own, which its first record is relative to */
 	uint64_t newest; /* ns: the highest time of a record; that of the page without any */
 	int64_t lost;	 /* records just before the page, or RECORD_LOST_UNKNOWN; 0: none */
-	uint64_t back;	 /* records whose time is before that of an earlier one */
 };
 
 /**
@@ -64,7 +63,7 @@ struct page_content {
  * @page: @length bytes
  *
  * The whole page is checked: commit against the page, every record's length against the commit,
- * every step forward. kbuffer of libtraceevent does not check what it reads. @content is set where
+ * every step forward, in time as well. kbuffer of libtraceevent does not check what it reads. @content is set where
  * the page is PAGE_GOOD or PAGE_EMPTY.
  */
 enum page_state page_check(const struct page_layout *layout, const void *page, size_t length,

@@ -11,8 +11,8 @@
 #include "allocfilt/record/source.h"
 
 /*
- * The check whether a capture is whole. Each page is checked by itself, and each record for its
- * time and its type. Memory does not grow with the capture.
+ * The check whether a capture is whole. Each page is checked by itself and for its time among the
+ * others, and each record for its type. Memory does not grow with the capture.
  */
 
 #define VERIFY_LISTED	 20 /* findings of each kind; the others are only counted */
@@ -24,7 +24,6 @@ struct verify_cpu {
 	uint64_t records;
 	uint64_t bytes;	       /* of the pages */
 	uint64_t first, last;  /* ns, trace clock: lowest and highest time; only with records */
-	uint64_t back;	       /* records in a page with an earlier time than one before them */
 	uint64_t damaged;      /* pages */
 	uint64_t lost;	       /* records */
 	uint64_t lost_unknown; /* losses of an unknown number of records */
@@ -37,7 +36,6 @@ struct verify_cpu {
 enum verify_kind {
 	VERIFY_DAMAGE, /* a page that page_check() or page_in_order() refuses */
 	VERIFY_LOSS,   /* records that the kernel lost before a page */
-	VERIFY_ORDER,  /* a record with an earlier time than one before it in its page */
 	VERIFY_KINDS
 };
 
@@ -46,7 +44,7 @@ struct verify_finding {
 	uint64_t page; /* the first is 0 */
 	uint64_t byte; /* offset of the page, or of the damage in it, in the CPU's data */
 	uint64_t ts;   /* ns: of the page, or the record */
-	/* Bytes of the hole before a damaged page; lost records or RECORD_LOST_UNKNOWN; ns too early */
+	/* Bytes of the hole before a damaged page; lost records or RECORD_LOST_UNKNOWN */
 	int64_t number;
 	char text[PAGE_FAULT_MAX]; /* of damage */
 };
