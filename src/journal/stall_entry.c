@@ -117,17 +117,18 @@ static void put_shrinker(struct journal_entry *entry, const struct stall *stall,
 static void put_off_cpu_fields(struct journal_entry *entry, const struct stall *stall,
 			       struct resolver *resolver)
 {
-	static const char *const names[PHASE_STATES] = {
+	static const char *const names[STATE_UNKNOWN] = {
 		[STATE_RAN] = "ALLOCFILT_RAN_USEC",
 		[STATE_WAITED] = "ALLOCFILT_CPU_WAIT_USEC",
 		[STATE_BLOCKED] = "ALLOCFILT_BLOCKED_USEC",
 		[STATE_SLEPT] = "ALLOCFILT_SLEPT_USEC",
+		[STATE_OFF] = "ALLOCFILT_OFF_CPU_USEC",
 	};
 	char name[STALL_FUNCTION_MAX];
 
 	if (!stall->off_cpu)
 		return;
-	for (int state = 0; state < PHASE_STATES; state++)
+	for (int state = 0; state < STATE_UNKNOWN; state++)
 		put_us(entry, names[state], phases_state(&stall->phases, state));
 	if (!stall->nr_sleeps)
 		return;

@@ -577,7 +577,8 @@ static void html_tree(struct writer *writer, struct resolver *resolver, const st
 	struct tree_rows rows;
 
 	/* A stall that is nothing but rest has a cause that says the same. */
-	if (stall->phases.ns[PHASE_REST][PART_OWN][STATE_RAN] == phases_total(&stall->phases))
+	if (!phases_off_cpu(&stall->phases) &&
+	    phases_part(&stall->phases, PHASE_REST, PART_OWN) == phases_total(&stall->phases))
 		return;
 	html_raw(writer, "<table><thead><tr><th scope=\"col\">phase</th><th scope=\"col\">ms</th>"
 			 "<th scope=\"col\">of the stall</th></tr></thead><tbody>\n");

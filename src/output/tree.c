@@ -302,7 +302,8 @@ static void tree_put_cause(struct writer *writer, const struct terminal *termina
 /* A stall that is nothing but rest needs no row: 100 % says no more than the head. */
 static bool is_rest(const struct stall *stall)
 {
-	return stall->phases.ns[PHASE_REST][PART_OWN][STATE_RAN] == phases_total(&stall->phases);
+	return !phases_off_cpu(&stall->phases) &&
+	       phases_part(&stall->phases, PHASE_REST, PART_OWN) == phases_total(&stall->phases);
 }
 
 void tree_stall(struct writer *writer, const struct terminal *terminal, struct resolver *resolver,

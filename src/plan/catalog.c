@@ -31,6 +31,8 @@ const struct phase_name phase_state_names[PHASE_STATES] = {
 	[STATE_WAITED] = { "waiting for a CPU", "cpu_wait" },
 	[STATE_BLOCKED] = { "asleep, uninterruptible", "blocked" },
 	[STATE_SLEPT] = { "asleep", "slept" },
+	[STATE_OFF] = { "off the CPU", "off_cpu" },
+	[STATE_UNKNOWN] = { "unknown", "unknown" },
 };
 
 const struct catalog_role catalog_roles[ROLE_COUNT] = {

@@ -25,13 +25,13 @@ static void add_step(struct stall_cause *cause, const char *title, uint64_t ns)
 	cause->steps[cause->nr_steps++] = (struct cause_step){ .title = title, .ns = ns };
 }
 
-/* Returns the state, other than running, that has half of this group and part; -1: no one has. */
+/* Returns the state off the CPU that has half of this group and part; -1: no one has. */
 static int half_state(const struct stall_cause *cause, const struct phases *phases, int group,
 		      int part, uint64_t *ret_ns)
 {
 	uint64_t ns[PHASE_STATES] = { 0 };
 
-	if (phases->states <= 1u << STATE_RAN)
+	if (!phases_off_cpu(phases))
 		return -1;
 	PHASES_FOREACH(i, phases) {
 		if (group >= 0 && i != group)
@@ -41,7 +41,7 @@ static int half_state(const struct stall_cause *cause, const struct phases *phas
 			     state++)
 				ns[state] += phases->ns[i][j][state];
 	}
-	for (int state = STATE_RAN + 1; state < PHASE_STATES; state++) {
+	for (int state = STATE_RAN + 1; state < STATE_UNKNOWN; state++) {
 		*ret_ns = ns[state];
 		if (is_half(cause, ns[state]))
 			return state;
@@ -143,7 +143,7 @@ void stall_cause(const struct stall *stall, struct stall_cause *cause)
 		return;
 	}
 	add_group(cause, first, most);
-	if (first != PHASE_REST || phases->states > 1u << STATE_RAN)
+	if (first != PHASE_REST || phases_off_cpu(phases))
 		explain_group(cause, stall);
 }
 

@@ -27,9 +27,12 @@ void phases_add(struct phases *phases, const struct phases *more)
 	phases->states |= more->states;
 	PHASES_FOREACH(group, more)
 		for (int part = 0; part < phases_parts(group); part++) {
-			for (int state = 0; more->states >> state; state++)
+			for (unsigned int states = more->states; states; states &= states - 1) {
+				int state = __builtin_ctz(states);
+
 				add_ns(&phases->ns[group][part][state],
 				       more->ns[group][part][state]);
+			}
 		}
 }
 

@@ -553,12 +553,28 @@ static struct log_task *task_of_thread(struct stalls *stalls, int tid)
 	return tid ? task_log_peek(&stalls->log, (struct task_key){ tid, OWNER_TASK }) : NULL;
 }
 
+/* Between the two switches of a task it is off its CPU; @state: until it is woken */
+static int log_switch(struct stalls *stalls, const struct record *record, int tid,
+		      enum phase_state state)
+{
+	struct log_entry *entry;
+	struct log_task *task;
+	int ret = find_task(stalls, (struct task_key){ tid, OWNER_TASK }, &task);
+
+	if (!ret)
+		ret = append_entry(stalls, task, LOG_OFF_CPU, record, sizeof(struct log_off_cpu),
+				   &entry);
+	if (ret)
+		return ret;
+	*log_off_cpu(entry) = (struct log_off_cpu){ .state = state };
+	task->off_cpu = entry;
+	return 0;
+}
+
 static int leave_cpu(struct stalls *stalls, const struct record *record)
 {
 	uint64_t prev_state = record->sched.prev_state;
-	struct log_entry *entry;
 	struct log_task *task;
-	int ret;
 
 	if (stalls->walk.off_cpu_from == UINT64_MAX)
 		stalls->walk.off_cpu_from = record->ts;
@@ -568,18 +584,26 @@ static int leave_cpu(struct stalls *stalls, const struct record *record)
 		task = task_of_thread(stalls, record->tid);
 		return task && !task->nr_slow ? forget_task(stalls, task) : 0;
 	}
-	ret = find_task(stalls, (struct task_key){ record->tid, OWNER_TASK }, &task);
-	if (!ret)
-		ret = append_entry(stalls, task, LOG_OFF_CPU, record, sizeof(struct log_off_cpu),
-				   &entry);
-	if (ret)
+	return log_switch(stalls, record, record->tid,
+			  prev_state & PREV_UNINTERRUPTIBLE ? STATE_BLOCKED :
+			  prev_state & PREV_ASLEEP	    ? STATE_SLEPT :
+							      STATE_WAITED);
+}
+
+/* A task that comes was off its CPU before, also where that was not recorded. */
+static int get_cpu(struct stalls *stalls, const struct record *record)
+{
+	int tid = record->sched.tid, ret = 0;
+	struct log_task *task = task_of_thread(stalls, tid);
+
+	if (tid && (!task || !task->off_cpu)) {
+		ret = log_switch(stalls, record, tid, STATE_OFF);
+		task = task_of_thread(stalls, tid);
+	}
+	if (ret || !task)
 		return ret;
-	*log_off_cpu(entry) = (struct log_off_cpu){
-		.state = prev_state & PREV_UNINTERRUPTIBLE ? STATE_BLOCKED :
-			 prev_state & PREV_ASLEEP	   ? STATE_SLEPT :
-							     STATE_WAITED,
-	};
-	task->off_cpu = entry;
+	log_off_cpu(task->off_cpu)->came = record->ts;
+	task->off_cpu = NULL;
 	return 0;
 }
 
@@ -603,12 +627,8 @@ int stalls_sched(struct stalls *stalls, const struct record *record)
 	case EVENT_SCHED_SWITCH:
 		stalls->sched.switches++;
 		ret = leave_cpu(stalls, record);
-		task = task_of_thread(stalls, record->sched.tid);
-		if (!task)
-			break;
-		if (task->off_cpu)
-			log_off_cpu(task->off_cpu)->came = record->ts;
-		task->off_cpu = NULL;
+		if (!ret)
+			ret = get_cpu(stalls, record);
 		break;
 	default:
 		break;

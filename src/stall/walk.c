@@ -63,10 +63,7 @@ static void add_shrinker(struct stall_sum *sum, const struct work *work, uint64_
 		  });
 }
 
-/*
- * Gives the time from @from on to the innermost window, in a state; @function: in which it slept,
- * or 0
- */
+/* Gives the time from @from on to the innermost window; @function: in which the task slept, or 0 */
 static void spend(struct walk *walk, uint64_t from, enum phase_state state, uint64_t function)
 {
 	const struct work *work = &walk->levels[walk->nr_levels - 1].work;
@@ -90,6 +87,18 @@ static void spend(struct walk *walk, uint64_t from, enum phase_state state, uint
 				  .state = state,
 				  .ns = ns,
 			  });
+}
+
+/* The same back to a time at which the task ran: it called a function, returned, or got a CPU. */
+static void spend_seen(struct walk *walk, uint64_t from)
+{
+	enum phase_state state = walk->state;
+
+	if (from >= walk->at)
+		return;
+	spend(walk, from, state, 0);
+	if (state == STATE_OFF)
+		walk->state = STATE_RAN;
 }
 
 /*
@@ -128,7 +137,7 @@ static struct level *innermost(struct walk *walk)
 
 static void leave_level(struct walk *walk)
 {
-	spend(walk, innermost(walk)->start, STATE_RAN, 0);
+	spend_seen(walk, innermost(walk)->start);
 	walk->nr_levels--;
 }
 
@@ -154,7 +163,7 @@ static void enter_level(struct walk *walk, struct log_entry *entry)
 		walk->sum.incomplete = true;
 		return;
 	}
-	spend(walk, level.end, STATE_RAN, 0);
+	spend_seen(walk, level.end);
 	if (entry->kind == LOG_WINDOW) {
 		level.role = resolver_role(walk->resolver, log_window(entry)->function);
 		walk->sum.nr_windows += entry->slow;
@@ -217,6 +226,8 @@ static void walk_event(struct walk *walk, struct log_entry *entry)
 	leave_until(walk, entry->ts + walk->edge, false);
 	if (entry->ts + walk->edge < walk->start || entry->ts > walk->end)
 		return;
+	if (walk->state == STATE_OFF)
+		spend_seen(walk, entry->ts);
 	read_logged_event(walk, entry, &record);
 	details_event(&walk->sum.details, walk->plan, walk->resolver, &record);
 	for (size_t i = walk->nr_levels - 1; i; i--) {
@@ -234,29 +245,43 @@ static void walk_event(struct walk *walk, struct log_entry *entry)
 }
 
 /*
- * A task runs when it calls a function and when it returns. So off-CPU time across an edge means
- * that a switch was lost.
+ * A task runs when it calls a function and when it returns. So off-CPU time across an edge means that
+ * a switch was lost: from the one that was not up to that edge the task was off its CPU, for all that
+ * is known.
  */
 static void walk_off_cpu(struct walk *walk, struct log_entry *entry)
 {
 	const struct log_off_cpu *off_cpu = log_off_cpu(entry);
-	uint64_t came = off_cpu->came, woken = came;
+	uint64_t came = off_cpu->came ? off_cpu->came : UINT64_MAX, woken = came;
+	bool lost = off_cpu->state == STATE_OFF;
 
-	if (!walk->off_cpu)
+	if (!walk->off_cpu || came <= walk->start || entry->ts >= walk->end ||
+	    (!off_cpu->came && entry->ts <= walk->start))
 		return;
-	if (!came) {
-		walk->sum.incomplete |= entry->ts > walk->start && entry->ts < walk->at;
-		return;
+	leave_until(walk, came, false);
+	lost |= came > walk->at + SWITCH_EDGE ||
+		(innermost(walk)->start > entry->ts + SWITCH_EDGE &&
+		 innermost(walk)->start + SWITCH_EDGE < came);
+	if (!lost) {
+		leave_until(walk, middle_of(entry->ts, came), false);
+		lost = came > walk->at + SWITCH_EDGE ||
+		       entry->ts + SWITCH_EDGE < innermost(walk)->start;
 	}
-	leave_until(walk, middle_of(entry->ts, came), false);
-	if (came > walk->at + SWITCH_EDGE || came <= walk->start ||
-	    entry->ts + SWITCH_EDGE < innermost(walk)->start) {
-		walk->sum.incomplete |= came > walk->start + SWITCH_EDGE;
-		return;
+	spend_seen(walk, came);
+	if (lost && came > walk->start + SWITCH_EDGE) {
+		walk->sum.incomplete = true;
+		if (came == walk->at)
+			walk->state = STATE_OFF;
+		leave_until(walk, entry->ts, false);
+		if (off_cpu->state != STATE_OFF) {
+			walk->state = STATE_OFF;
+			spend_seen(walk, entry->ts);
+		}
 	}
+	if (lost)
+		return;
 	if (off_cpu->woken && off_cpu->woken < came)
 		woken = off_cpu->woken;
-	spend(walk, came, STATE_RAN, 0);
 	spend(walk, woken, STATE_WAITED, 0);
 	spend(walk, entry->ts, (enum phase_state)off_cpu->state, off_cpu->function);
 }
@@ -276,7 +301,7 @@ static void add_summed(struct walk *walk, struct stall_slice slice, bool is_time
 	slice.group = level.work.group;
 	slice.part = level.work.part;
 	if (!walk->off_cpu)
-		slice.state = STATE_RAN;
+		slice.state = STATE_UNKNOWN;
 	if (is_time)
 		phases_spend(&sum->phases, slice.group, slice.part, slice.state, slice.ns);
 	if (is_time && level.work.shrinker)
@@ -301,7 +326,7 @@ static void walk_summed(struct walk *walk, struct log_entry *entry)
 	}
 	if (part->start < walk->start)
 		return;
-	spend(walk, entry->ts, STATE_RAN, 0);
+	spend_seen(walk, entry->ts);
 	left = walk->at - part->start;
 	share = (double)left / (double)(entry->ts - part->start);
 	sum->nr_windows += part->nr_windows;
@@ -323,7 +348,7 @@ static void walk_summed(struct walk *walk, struct log_entry *entry)
 		add_summed(walk, slice, is_time);
 	}
 	walk->at = part->start + left;
-	spend(walk, part->start, STATE_RAN, 0);
+	spend_seen(walk, part->start);
 }
 
 /* Goes back to the start of the window @around, or of the log. */
@@ -360,7 +385,7 @@ static void walk_back(struct walk *walk, struct log_cursor cursor, size_t around
 	}
 	while (walk->nr_levels > 1)
 		leave_level(walk);
-	spend(walk, walk->start, STATE_RAN, 0);
+	spend_seen(walk, walk->start);
 }
 
 /* qsort(3) may allocate. */
@@ -388,6 +413,7 @@ static void begin_walk(struct walk *walk, uint64_t start, uint64_t end)
 	memset(&walk->sum, 0, offsetof(struct stall_sum, shrinkers));
 	walk->start = start;
 	walk->off_cpu = start >= walk->off_cpu_from;
+	walk->state = walk->off_cpu ? STATE_RAN : STATE_UNKNOWN;
 	walk->end = walk->at = end;
 	walk->windows = NULL;
 	walk->levels[0] = (struct level){

@@ -17,7 +17,7 @@ our @EXPORT = qw(@phases @parts @states %title off_cpu state_ns is_only_rest ms 
 our @phases = qw(direct_reclaim memcg_reclaim node_reclaim other_reclaim compaction memory_high
 	oom_killer drain rest);
 our @parts = qw(soft_limit throttle short_runs active_list inactive_list slab shrinkers own);
-our @states = qw(ran cpu_wait blocked slept);
+our @states = qw(ran cpu_wait blocked slept off_cpu);
 our %title = (
 	direct_reclaim => 'direct reclaim', memcg_reclaim => 'memcg reclaim',
 	node_reclaim => 'node reclaim', other_reclaim => 'reclaim', compaction => 'compaction',
@@ -30,7 +30,7 @@ our %title = (
 	shrinkers => 'shrinkers', own => 'own time',
 
 	ran => 'ran', cpu_wait => 'waiting for a CPU', blocked => 'asleep, uninterruptible',
-	slept => 'asleep',
+	slept => 'asleep', off_cpu => 'off the CPU',
 );
 lock_hash(%title);	# a name that is none of these is an error
 

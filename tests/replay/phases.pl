@@ -33,6 +33,9 @@ die "usage: phases.pl TRACE.TXT THRESHOLD_US OUTPUT.JSON\n" unless defined $outp
 # How late the exit record of a function inside a stall may be, in us; for the outermost see same().
 use constant LATE => 10_000;
 
+# By how much an edge of a function may be off against a switch, in us.
+use constant EDGE => 50;
+
 # --- the tree of calls, from the text ---
 
 my %group_of = (
@@ -63,6 +66,8 @@ my $hashed;	# pointers are all the same: early after the boot the kernel has no 
 my %events;	# task => events that stand for themselves
 my %left;	# task => since when it is off the CPU, its state, when it was woken
 my %off;	# task => [from, woken, to, state] of each time that it was, in us
+my %alone;	# task => [us, it came] of each switch without the other one
+my %ran;	# task => when it is known to have run, but for its functions, in us
 my $first_switch;
 my @roots;
 
@@ -133,6 +138,9 @@ sub take_switch {
 	my $came = delete $left{$next};
 
 	$first_switch //= $us;
+	push @{$ran{$next}}, $us;
+	push @{$alone{$next}}, [$us, 1] if !$came;
+	push @{$alone{$task}}, [$left{$task}{us}, 0] if $left{$task};
 	# Without a wake-up in between it could run, or the wake-up is lost.
 	push @{$off{$next}}, [$came->{us}, $came->{state} eq 'cpu_wait' ? $came->{us} :
 					   $came->{woken} // $us, $us, $came->{state}]
@@ -145,6 +153,8 @@ sub take_switch {
 
 for (trace_text($text_file)) {
 	my ($us, $task, $event, $fields) = @$_{qw(us task event fields)};
+
+	push @{$ran{$task}}, $us if ($event // '') !~ /^sched_/ && !defined $_->{function};
 
 	if (!$event) {
 		take_function($task, $us, @$_{qw(ns digits depth function)});
@@ -159,6 +169,7 @@ for (trace_text($text_file)) {
 	}
 }
 push @roots, @{$pending{$_}} for keys %pending;
+push @{$alone{$_}}, [$left{$_}{us}, 0] for keys %left;
 # What is fast is no stall. The text may cut what is just slow enough.
 @roots = grep { $_->{ns} + ($_->{pair} ? 0 : $_->{error} - 1) >= $threshold * 1000 } @roots;
 
@@ -262,6 +273,9 @@ sub facts_between {
 		if (!defined $facts{order} && $fields =~ /order=(\d+) gfp_\w+=(\S+)/) {
 			@facts{qw(order gfp)} = ($1, $2);
 		}
+		# 0 is no cgroup: all of them were reclaimed. Shrinkers are asked for each cgroup in turn.
+		$facts{memcg_id} //= $1
+			if $name =~ /^mm_vmscan_\w+_reclaim_begin$/ && $fields =~ /memcg_id=([1-9]\d*)/;
 		$facts{nr_reclaimed} += $1
 			if $name =~ /^mm_vmscan_\w+_reclaim_end$/ && $fields =~ /nr_reclaimed=(\d+)/;
 		if ($name eq 'mm_vmscan_lru_shrink_inactive') {
@@ -294,7 +308,7 @@ sub check_facts {
 	my $from = $root->{from} // $stall->{ts_ns} / 1000;
 	my $facts = facts_between($root->{task}, int($from), int($end / 1000));
 
-	for my $name (qw(order gfp nr_reclaimed nodes reclaim_priority inactive_scanned
+	for my $name (qw(order gfp memcg_id nr_reclaimed nodes reclaim_priority inactive_scanned
 			 inactive_reclaimed inactive_dirty inactive_writeback compaction
 			 compaction_attempts compaction_outcomes)) {
 		my ($own, $program) = map { $_ // 'null' } $facts->{$name}, $stall->{$name};
@@ -401,13 +415,46 @@ sub innermost {
 
 my ($split, $moved) = (0, 0);
 
-# The times off the CPU in a stall, [from, woken, to, state], if the program split it.
+# Where functions are called and return.
+sub edges {
+	my ($node) = @_;
+	my @own = $node->{pair} ? () : ($node->{start}, $node->{start} + $node->{ns} / 1000);
+
+	return (@own, map { edges($_) } @{$node->{children}});
+}
+
+# The times off the CPU in a stall, [from, woken, to, state], if the program split it. A task runs when
+# it calls a function, returns, or writes an event: a switch beyond that is not the other one, and
+# the task was off its CPU up to there.
 sub spans_in {
 	my ($root, $stall) = @_;
 	my ($from, $to) = map { $_ / 1000 } $stall->{ts_ns}, $stall->{ts_ns} + $stall->{duration_ns};
+	my $task = $root->{task};
+	my (@spans, @alone);
 
-	return unless $stall->{off_cpu} && !$stall->{incomplete} && $from > $first_switch;
-	return [grep { $_->[0] >= $from - 1 && $_->[2] <= $to + 1 } @{$off{$root->{task}} // []}];
+	return unless $stall->{off_cpu} && $from > $first_switch;
+	return if $stall->{incomplete} && $root->{children}[0] && $root->{depth};
+	my @ran = sort { $a <=> $b } grep { $_ > $from - 1 && $_ < $to + 1 } $from, $to,
+		(map { edges($_) } @{$root->{children}}), @{$ran{$task} // []};
+	for my $span (@{$off{$task} // []}) {
+		next if $span->[2] < $from || $span->[0] > $to;
+		if (grep { $_ > $span->[0] + EDGE && $_ + EDGE < $span->[2] } @ran) {
+			push @alone, [$span->[0], 0], [$span->[2], 1];
+		} elsif ($span->[0] >= $from - 1 && $span->[2] <= $to + 1) {
+			push @spans, $span;
+		}
+	}
+	for (@alone, @{$alone{$task} // []}) {
+		my ($us, $came) = @$_;
+
+		next if $us < $from + ($came ? EDGE : 0) || $us > $to;
+		my @off = $came ? ((grep { $_ < $us - 1 } @ran)[-1], $us) :
+				  ($us, (grep { $_ > $us + 1 } @ran)[0]);
+		push @spans, [$off[0], $off[1], $off[1], 'off_cpu'];
+		wrong("$root->{name} of $task at ", $root->{us} / 1e6, ": not incomplete")
+			if !$stall->{incomplete};
+	}
+	return \@spans;
 }
 
 sub states_by_text {
@@ -455,7 +502,9 @@ sub differences {
 	spread($root, 'rest', 'own', \%sum, \%shrinkers);
 	my $error = 100 + 2 * delete $sum{error};
 	my @differing = differing(said($stall), \%sum, $error);
-	push @differing, differing(states_said($stall), states_by_text($root, $spans), 2000 * (@$spans + 1))
+	# Edges of the text are as late as records are.
+	push @differing, differing(states_said($stall), states_by_text($root, $spans),
+		2000 * (@$spans + 1) + 20_000 * grep { $_->[3] eq 'off_cpu' } @$spans)
 		if $spans;
 	return (\@differing, \%sum, \%shrinkers, $error);
 }

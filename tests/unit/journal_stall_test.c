@@ -234,10 +234,12 @@ TEST(test_off_cpu)
 	phases_spend(&stall.phases, PHASE_REST, PART_OWN, STATE_BLOCKED, 3000000);
 	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_SLAB, STATE_BLOCKED, 1000);
 	phases_spend(&stall.phases, PHASE_REST, PART_OWN, STATE_SLEPT, 2000);
+	phases_spend(&stall.phases, PHASE_REST, PART_OWN, STATE_OFF, 9000);
 	read_fields();
 	number_is("ALLOCFILT_CPU_WAIT_USEC", 4000);
 	number_is("ALLOCFILT_BLOCKED_USEC", 3001);
 	number_is("ALLOCFILT_SLEPT_USEC", 2);
+	number_is("ALLOCFILT_OFF_CPU_USEC", 9);
 	text_is("ALLOCFILT_SLEPT_IN", "scan_5");
 }
 

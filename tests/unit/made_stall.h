@@ -170,7 +170,7 @@ static inline void note_phases(const struct stall *stall)
 	static const char *const parts[] = {
 		"", ".shrinkers", ".slab", ".inactive", ".active", ".short", ".throttle", ".soft",
 	};
-	static const char *const states[] = { "", "~wait", "~D", "~S" };
+	static const char *const states[] = { "", "~wait", "~D", "~S", "~off", "" };
 
 	for (int group = 0; group < PHASE_GROUPS; group++)
 		for (int part = 0; part < PHASE_PARTS; part++)
@@ -254,6 +254,9 @@ static int got_stall(void *context, const struct stall *stall)
 	if (kinds[stall->key.kind])
 		note("%c", kinds[stall->key.kind]);
 	note(":%" PRIu64 "-%" PRIu64, stall->start, stall->end);
+	/* All time is in a state that is known, or none is. */
+	assert_int_equal(!(stall->phases.states & 1u << STATE_UNKNOWN), stall->off_cpu);
+	assert_true(stall->off_cpu || stall->phases.states == 1u << STATE_UNKNOWN);
 	if (stall->depth)
 		note("/%d", stall->depth);
 	if (stall->incomplete)

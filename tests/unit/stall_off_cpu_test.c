@@ -80,13 +80,38 @@ UNIT_TEST(test_phases)
 		"7:1000-1600 rest=570 rest~wait=10 rest~S=20 [rest~S@64=20]" });
 }
 
+/*
+ * Between a switch whose other one is lost and the nearest record of the task it was off its CPU: it
+ * did not run, and why is not known.
+ */
 UNIT_TEST(test_lost_switches)
 {
 	CHECK(start_seen, PHASES,
-	      { "in", "leave 1100 state=2, alloc 1000-1200", "7:1000-1200? rest=200" },
+	      { "in", "leave 1100 state=2, alloc 1000-1200", "7:1000-1200? rest=100 rest~off=100" },
+	      { "in, before the stall", "leave 900, alloc 1000-1200", "7:1000-1200 rest=200" },
 	      { "in, before it leaves once more", "leave 1100, off 1150-1160, alloc 1000-1200",
-		"7:1000-1200? rest=190 rest~wait=10" },
-	      { "out", "come 1100, 8:come 1110, alloc 1000-1200", "7:1000-1200 rest=200" },
+		"7:1000-1200? rest=140 rest~wait=10 rest~off=50" },
+	      { "in, before a call",
+		"leave 1100000, direct 1300000-1350000@1, alloc 1000000-1400000",
+		"7:1000000-1400000? direct=50000 rest=150000 rest~off=200000" },
+	      { "out, at its edge", "come 1100, 8:come 1110, alloc 1000-1200",
+		"7:1000-1200 rest=200" },
+	      { "out", "come 1100000, alloc 1000000-1200000",
+		"7:1000000-1200000? rest=100000 rest~off=100000" },
+	      { "out, after a call",
+		"direct 1010000-1030000@1, come 1100000, alloc 1000000-1200000",
+		"7:1000000-1200000? direct=20000 rest=110000 rest~off=70000" },
+	      { "out, after an event", "user 1040000, come 1100000, alloc 1000000-1200000",
+		"7:1000000-1200000? rest=140000 rest~off=60000" },
+	      { "out, after it came", "off 1020000-1040000, come 1100000, alloc 1000000-1200000",
+		"7:1000000-1200000? rest=120000 rest~wait=20000 rest~off=60000" },
+	      { "out, inside a call",
+		"come 1100000, direct 1010000-1150000@1, alloc 1000000-1200000",
+		"7:1000000-1200000? direct=50000 direct~off=90000 rest=60000" },
+	      { "the first one of a new task", "come 1100000, alloc 1100010-1200000",
+		"7:1100010-1200000 rest=99990" },
+	      { "after the stall", "leave 1200010 state=2, come 1300000, alloc 1000000-1200000",
+		"7:1000000-1200000 rest=200000" },
 	      { "the wake-up of nobody", "wake 1100, 8:wake 1100, 0:wake 1100, alloc 1000-1200",
 		"7:1000-1200 rest=200" },
 	      { "the first wake-up counts",
@@ -114,9 +139,12 @@ UNIT_TEST(test_edges)
 		"7:10000-3960000 rest=990000 rest~wait=960000 rest~D=2000000" },
 	      /* At its edges a window runs. */
 	      { "across the start", "off 1000000-4000000 state=2, alloc 2000000-5000000",
-		"7:2000000-5000000? rest=3000000" },
+		"7:2000000-5000000? rest=1000000 rest~off=2000000" },
 	      { "across the end", "off 1000000-4000000 state=2, alloc 10000-3000000",
-		"7:10000-3000000? rest=2990000" });
+		"7:10000-3000000? rest=990000 rest~off=2000000" },
+	      { "across the start of a call",
+		"off 1000000-4000000 state=2, direct 2000000-4500000@1, alloc 10000-5000000",
+		"7:10000-5000000? direct=500000 direct~off=2000000 rest=1490000 rest~off=1000000" });
 }
 
 /* Before the first switch nothing is known, and without one, and after they were stopped. */

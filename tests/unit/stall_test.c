@@ -616,7 +616,7 @@ static void add_to_root(struct call *call)
 		    (group == PHASE_OTHER_RECLAIM && phases_is_reclaim(role->group)))
 			group = role->group;
 	}
-	phases_spend(&root->phases, group, part, STATE_RAN, own);
+	phases_spend(&root->phases, group, part, STATE_UNKNOWN, own);
 	root->shrinkers += shrinker && part == PART_SHRINKERS ? own : 0;
 	root->nr_windows += !call->shrinker && call->end - call->start >= THRESHOLD;
 }

@@ -287,6 +287,22 @@ UNIT_TEST_WITH(test_percentages, set_up, tear_down)
 	text_has(text, "\n  draining per-CPU lists      1.0   14\n");
 }
 
+/* Of stalls before the first switch, or after switches were no longer recorded, nothing is known. */
+UNIT_TEST_WITH(test_states, set_up, tear_down)
+{
+	struct stall seen = { .tid = 1, .end = 4 * MS, .off_cpu = true };
+	struct stall unseen = { .tid = 2, .end = 6 * MS };
+
+	view.sched = &(struct sched_counts){ 3, 4 };
+	phases_spend(&seen.phases, PHASE_REST, PART_OWN, STATE_RAN, MS);
+	phases_spend(&seen.phases, PHASE_REST, PART_OWN, STATE_OFF, 3 * MS);
+	phases_spend(&unseen.phases, PHASE_REST, PART_OWN, STATE_UNKNOWN, 6 * MS);
+	count_stall(&seen, "a", "", false);
+	count_stall(&unseen, "b", "", false);
+	print(false);
+	text_has(text, "\n  rest                   10  100   unknown 6.0, off the CPU 3.0, ran 1.0\n");
+}
+
 /* Tasks may wait for years together. Times that no data has end at 2^64 ns, and divide by nothing. */
 UNIT_TEST_WITH(test_sums_of_years, set_up, tear_down)
 {

@@ -71,12 +71,13 @@ enum phase_part {
 	PHASE_PARTS,
 };
 
-/* Without --off-cpu all is STATE_RAN. */
 enum phase_state {
 	STATE_RAN,
 	STATE_WAITED,  /* for a CPU */
 	STATE_BLOCKED, /* asleep, uninterruptible */
 	STATE_SLEPT,   /* asleep otherwise */
+	STATE_OFF,     /* off the CPU: only one of the two switches was recorded */
+	STATE_UNKNOWN, /* as all time is without the scheduler's events; it is no cause */
 	PHASE_STATES,
 };
 

@@ -14,7 +14,7 @@
 
 struct phases {
 	unsigned int groups; /* bits: the others have no time, and most stalls have one or two */
-	unsigned int states; /* likewise, of all groups: most have STATE_RAN alone */
+	unsigned int states; /* likewise, of all groups: most have STATE_UNKNOWN alone */
 	uint64_t ns[PHASE_GROUPS][PHASE_PARTS][PHASE_STATES];
 };
 
@@ -37,7 +37,14 @@ static inline uint64_t phases_part(const struct phases *phases, enum phase_group
 {
 	const uint64_t *ns = phases->ns[group][part];
 
-	return ns[STATE_RAN] + ns[STATE_WAITED] + ns[STATE_BLOCKED] + ns[STATE_SLEPT];
+	return ns[STATE_RAN] + ns[STATE_WAITED] + ns[STATE_BLOCKED] + ns[STATE_SLEPT] +
+	       ns[STATE_OFF] + ns[STATE_UNKNOWN];
+}
+
+/** phases_off_cpu - is there time in which the task is known not to have run? */
+static inline bool phases_off_cpu(const struct phases *phases)
+{
+	return phases->states & ~(1u << STATE_RAN | 1u << STATE_UNKNOWN);
 }
 
 /** phases_state - ns of all groups in a state */

@@ -58,7 +58,7 @@ struct stall {
 	bool incomplete;   /* records were lost meanwhile, or dropped at a limit */
 	const struct stall_slice *shrinkers; /* most time first */
 	size_t nr_shrinkers;
-	bool off_cpu; /* the states in phases are known; else all time is STATE_RAN's */
+	bool off_cpu; /* the states in phases are known; else all time is STATE_UNKNOWN's */
 	const struct stall_slice *sleeps; /* most time first; none without --stack */
 	size_t nr_sleeps;
 	int order; /* -1: unknown */
