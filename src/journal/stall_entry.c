@@ -43,7 +43,7 @@ void journal_stall_message(char message[JOURNAL_MESSAGE_MAX], const struct named
 	if (*stall->gfp_names)
 		line_add(&line, "%s%s", stall->order >= 0 ? " " : "; ", stall->gfp_names);
 	if (stall->incomplete)
-		line_add(&line, "; incomplete, records may be missing");
+		line_add(&line, "; incomplete: %s", stall_lack_names[stall->incomplete].title);
 	used = text_escape(message, JOURNAL_MESSAGE_MAX - strlen(JOURNAL_CUT), line.text,
 			   TEXT_PRINTABLE);
 	if (line.text[used])
@@ -209,6 +209,6 @@ void journal_stall_fields(struct journal_entry *entry, const struct named_stall 
 	journal_entry_text(entry, "ALLOCFILT_CAUSE", cause_name(cause.which)->key);
 	put_known_field(entry, "ALLOCFILT_CAUSE_DETAIL", detail);
 	journal_entry_number(entry, "ALLOCFILT_CAUSE_PERCENT", cause_percent(&cause));
-	journal_entry_number(entry, "ALLOCFILT_INCOMPLETE", stall->incomplete);
+	journal_entry_number(entry, "ALLOCFILT_INCOMPLETE", stall->incomplete != LACKS_NOTHING);
 	put_stack_field(entry, stall, resolver);
 }

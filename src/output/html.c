@@ -568,7 +568,8 @@ static void html_facts_of(struct writer *writer, const struct named_stall *named
 	if (named->stall->depth > 0)
 		html_raw(writer, ", part of something longer that was not recorded");
 	if (named->stall->incomplete)
-		html_raw(writer, ", incomplete: records may be missing");
+		html_put(writer, ", incomplete: %s",
+			 stall_lack_names[named->stall->incomplete].title);
 	html_raw(writer, "</p>\n");
 }
 

@@ -217,6 +217,8 @@ void json_stall(struct json *json, const struct named_stall *named, struct resol
 	json_number(json, "windows", stall->nr_windows);
 	json_number(json, "events", stall->nr_events);
 	json_if(json, "incomplete", stall->incomplete);
+	if (stall->incomplete)
+		json_string(json, "incomplete_reason", stall_lack_names[stall->incomplete].key);
 }
 
 /* ---- the summary ---- */

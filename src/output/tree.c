@@ -277,7 +277,7 @@ static void tree_put_head(struct writer *writer, const struct terminal *terminal
 	if (stall->depth > 0)
 		line_add(&line, "  (part of something longer that was not recorded)");
 	if (stall->incomplete)
-		line_add(&line, "  (incomplete: records may be missing)");
+		line_add(&line, "  (incomplete: %s)", stall_lack_names[stall->incomplete].title);
 	line_put(&line, writer);
 	line_clear(&line);
 	if (add_facts(&line, terminal, facts, true))

@@ -132,7 +132,7 @@ static void count_overflows(struct pipeline *pipeline, struct summary_view *view
 		{ "cpus", "CPUs were not read: too few open files", pipeline->unread_cpus },
 		{ "names", "times a task or cgroup may have lost its name (limit-memory)",
 		  resolver_missed(pipeline->resolver) },
-		{ "stalls", "stalls lack records or names (limit-memory)",
+		{ "stalls", "stalls or runs of shrinkers lack records or names (limit-memory)",
 		  stalls_limited(pipeline->stalls) },
 		{ "stacks", "events lack their kernel stack", stacks ? stacks_missed(stacks) : 0 },
 		{ "superblocks", "file systems made room for later ones in the summary",

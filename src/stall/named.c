@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "allocfilt/stall/stall.h"
 
+const struct phase_name stall_lack_names[STALL_LACKS] = {
+	[LACKS_SWITCH] = { "a switch of the task was not recorded", "switch" },
+	[LACKS_DROPPED] = { "older records were dropped", "dropped" },
+	[LACKS_LOST] = { "records were lost", "lost" },
+};
+
 const char *stall_function(const struct named_stall *named, char text[STALL_FUNCTION_MAX])
 {
 	const struct stall *stall = named->stall;

@@ -85,8 +85,10 @@ void stalls_free(struct stalls *stalls)
 
 static int end_stall(struct stalls *stalls, struct log_task *task, struct log_cursor end)
 {
+	const struct stall_sum *sum = &stalls->walk.sum;
 	struct stall *stall = &stalls->stall;
 	const struct log_entry *entry = end.entry;
+	bool dropped;
 
 	walk_stall(&stalls->walk, end, stall);
 	stall->key = task->key;
@@ -94,9 +96,13 @@ static int end_stall(struct stalls *stalls, struct log_task *task, struct log_cu
 		stall->depth = entry->kind == LOG_WINDOW ?
 				       log_window(end.entry)->depth :
 				       stalls->plan->function_graph || log_pair(end.entry)->within;
-	stall->incomplete |= stalls->lost_last > stall->start || task->dropped_at > stall->start;
-	stalls->limited += task->dropped_at > stall->start || stalls->walk.sum.unnamed;
-	details_tell(&stalls->walk.sum.details, task->dropped_at <= stall->start, stall);
+	dropped = task->dropped_at > stall->start || sum->cut;
+	stall->incomplete = stalls->lost_last > stall->start ? LACKS_LOST :
+			    dropped			     ? LACKS_DROPPED :
+			    sum->no_switch		     ? LACKS_SWITCH :
+							       LACKS_NOTHING;
+	stalls->limited += dropped;
+	details_tell(&sum->details, task->dropped_at <= stall->start, stall);
 	return stalls->ended(stalls->context, stall);
 }
 
@@ -263,14 +269,14 @@ static int drop_for_room(struct stalls *stalls, struct log_task *task)
 		/* fold_oldest() has looked through the whole log: a chunk alone is not worth that. */
 		if (!fold_oldest(stalls, victim))
 			for (unsigned int chunks = victim->nr_chunks / 8 + 1; chunks; chunks--)
-				task_log_drop_oldest(&stalls->log, victim);
+				stalls->limited += task_log_drop_oldest(&stalls->log, victim);
 		return 0;
 	}
 	/* Each task has one chunk at most. */
 	victim = task_to_evict(stalls, task, true);
 	if (victim)
 		return evict_task(stalls, victim);
-	task_log_drop_oldest(&stalls->log, task);
+	stalls->limited += task_log_drop_oldest(&stalls->log, task);
 	return 0;
 }
 
@@ -493,8 +499,13 @@ static int end_pair(struct stalls *stalls, struct log_task *task, const struct r
 	struct log_entry *begin, *entry;
 	int ret;
 
-	if (place == task->nr_open)
+	if (place == task->nr_open) {
+		/* A pair whose begin was dropped is no stall, and may be around what is left. */
+		stalls->limited += task->dropped_at != 0;
+		if (task->dropped_at)
+			task->dropped_at = end->ts;
 		return 0;
+	}
 	begin = task->open[place];
 	/* Newer begins lost their ends. */
 	task->nr_open = place;

@@ -207,10 +207,10 @@ struct log_entry *task_log_fold(struct task_log *log, struct log_task *task, str
 	return entry;
 }
 
-void task_log_drop_oldest(struct task_log *log, struct log_task *task)
+unsigned int task_log_drop_oldest(struct task_log *log, struct log_task *task)
 {
 	struct log_chunk *chunk = TAILQ_FIRST(&task->chunks);
-	unsigned int nr_open = 0;
+	unsigned int nr_open = 0, nr_slow = 0;
 
 	for (struct log_entry *entry = chunk->last; entry;
 	     entry = entry->space_before ?
@@ -225,17 +225,22 @@ void task_log_drop_oldest(struct task_log *log, struct log_task *task)
 			struct log_entry *end = log_pair(entry)->partner;
 
 			log_pair(end)->partner = NULL;
-			task->nr_slow -= end->slow;
+			nr_slow += end->slow;
 			end->slow = false;
+			/* It is around entries that stay. */
+			if (end->ts > task->dropped_at)
+				task->dropped_at = end->ts;
 		}
 	}
 	for (unsigned int i = 0; i < task->nr_open; i++)
 		if (!log_chunk_has(chunk, task->open[i]))
 			task->open[nr_open++] = task->open[i];
 	task->nr_open = nr_open;
+	task->nr_slow -= nr_slow;
 	if (chunk->last->ts > task->dropped_at)
 		task->dropped_at = chunk->last->ts;
 	release_chunk(log, task, chunk);
+	return nr_slow;
 }
 
 void task_log_remove(struct task_log *log, struct log_task *task)

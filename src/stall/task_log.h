@@ -85,8 +85,8 @@ struct log_off_cpu {
 struct log_sum {
 	uint64_t start; /* ns; log_entry.ts is its end */
 	bool slow;	/* it has slow windows or pairs */
-	bool incomplete;
-	bool unnamed;
+	bool cut;	/* as in struct stall_sum */
+	bool no_switch;
 	unsigned int nr_windows;
 	unsigned int nr_events;
 	size_t nr_times; /* slices that are phases, without names; the others follow */
@@ -265,9 +265,10 @@ struct log_entry *task_log_fold(struct task_log *log, struct log_task *task, str
 /**
  * task_log_drop_oldest - drop the oldest chunk of a task, for room
  *
- * Every stall that began before log_task.dropped_at lacks its entries.
+ * Every stall that began before log_task.dropped_at lacks its entries. Returns how many slow pairs lost
+ * their begin.
  */
-void task_log_drop_oldest(struct task_log *log, struct log_task *task);
+unsigned int task_log_drop_oldest(struct task_log *log, struct log_task *task);
 
 /** log_cursor_end - the last entry of a log; false: it is empty */
 static inline bool log_cursor_end(struct log_cursor *cursor, const struct log_task *task)

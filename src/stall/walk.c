@@ -45,7 +45,7 @@ static void add_slice(struct stall_sum *sum, struct stall_slice *slices, size_t 
 		slices[(*count)++] = *slice;
 		return;
 	}
-	sum->unnamed = true;
+	sum->cut = true;
 	if (least->ns < slice->ns)
 		*least = *slice;
 }
@@ -160,7 +160,7 @@ static void enter_level(struct walk *walk, struct log_entry *entry)
 	};
 
 	if (walk->nr_levels > WALK_LEVELS) {
-		walk->sum.incomplete = true;
+		walk->sum.cut = true;
 		return;
 	}
 	spend_seen(walk, level.end);
@@ -269,7 +269,7 @@ static void walk_off_cpu(struct walk *walk, struct log_entry *entry)
 	}
 	spend_seen(walk, came);
 	if (lost && came > walk->start + SWITCH_EDGE) {
-		walk->sum.incomplete = true;
+		walk->sum.no_switch = true;
 		if (came == walk->at)
 			walk->state = STATE_OFF;
 		leave_until(walk, entry->ts, false);
@@ -321,7 +321,7 @@ static void walk_summed(struct walk *walk, struct log_entry *entry)
 
 	leave_until(walk, entry->ts - 1, false);
 	if (part->start < innermost(walk)->start) {
-		sum->incomplete |= entry->ts > walk->start;
+		sum->cut |= entry->ts > walk->start;
 		leave_until(walk, part->start, false);
 	}
 	if (part->start < walk->start)
@@ -331,8 +331,8 @@ static void walk_summed(struct walk *walk, struct log_entry *entry)
 	share = (double)left / (double)(entry->ts - part->start);
 	sum->nr_windows += part->nr_windows;
 	sum->nr_events += part->nr_events;
-	sum->incomplete |= part->incomplete;
-	sum->unnamed |= part->unnamed;
+	sum->cut |= part->cut;
+	sum->no_switch |= part->no_switch;
 	sum->slow |= part->slow;
 	details_merge(&sum->details, &part->details);
 	for (size_t i = 0; i < part->nr_slices; i++) {
@@ -452,7 +452,6 @@ void walk_stall(struct walk *walk, struct log_cursor end, struct stall *stall)
 	stall->nr_sleeps = sum->nr_sleeps;
 	stall->nr_windows = sum->nr_windows;
 	stall->nr_events = sum->nr_events;
-	stall->incomplete = sum->incomplete;
 	stall->windows = walk->windows;
 	stall->off_cpu = walk->off_cpu;
 }
@@ -462,7 +461,7 @@ static void add_to_sum(struct log_sum *sum, const struct stall_slice *slice)
 	if (sum->nr_slices < LOG_SUM_SLICES)
 		sum->slices[sum->nr_slices++] = *slice;
 	else
-		sum->unnamed = true;
+		sum->cut = true;
 }
 
 static void keep_times(const struct phases *phases, struct log_sum *sum)
@@ -497,8 +496,8 @@ void walk_sum(struct walk *walk, struct log_cursor last, struct log_sum *sum)
 	*sum = (struct log_sum){
 		.start = walk->start,
 		.slow = whole->slow,
-		.incomplete = whole->incomplete,
-		.unnamed = whole->unnamed,
+		.cut = whole->cut,
+		.no_switch = whole->no_switch,
 		.nr_windows = whole->nr_windows,
 		.nr_events = whole->nr_events,
 		.details = whole->details,

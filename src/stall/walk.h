@@ -24,9 +24,9 @@ struct stall_sum {
 	struct details details;
 	unsigned int nr_windows;
 	unsigned int nr_events;
-	bool slow;	 /* there is a slow window or pair */
-	bool incomplete; /* a switch of the task was lost, or sums have more than the stall */
-	bool unnamed;	 /* a shrinker or function has no name, for room */
+	bool slow; /* there is a slow window or pair */
+	bool cut; /* a shrinker or function has no name, for room, or sums have more than the stall */
+	bool no_switch; /* of the task, where there was one */
 	size_t nr_shrinkers;
 	size_t nr_sleeps;
 	struct stall_slice shrinkers[WALK_NAMED];

@@ -451,8 +451,8 @@ sub spans_in {
 		my @off = $came ? ((grep { $_ < $us - 1 } @ran)[-1], $us) :
 				  ($us, (grep { $_ > $us + 1 } @ran)[0]);
 		push @spans, [$off[0], $off[1], $off[1], 'off_cpu'];
-		wrong("$root->{name} of $task at ", $root->{us} / 1e6, ": not incomplete")
-			if !$stall->{incomplete};
+		wrong("$root->{name} of $task at ", $root->{us} / 1e6, ": not incomplete for a switch")
+			if ($stall->{incomplete_reason} // '') ne 'switch';
 	}
 	return \@spans;
 }

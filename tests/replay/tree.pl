@@ -31,6 +31,10 @@ sub pages { return $_[0] == 1 ? 'page' : 'pages' }
 sub head_of {
 	my ($stall) = @_;
 	my $task = $stall->{task};
+	my %why = (
+		switch => 'a switch of the task was not recorded', dropped => 'older records were dropped',
+		lost => 'records were lost',
+	);
 	my $text = $stall->{time} // sprintf '%d.%06d', $stall->{ts_ns} / 1e9, $stall->{ts_ns} / 1e3 % 1e6;
 
 	$text .= " $task->{name}-$task->{tid}" . ($task->{interrupt} ? ' (interrupt)' : '');
@@ -45,7 +49,7 @@ sub head_of {
 		if defined $stall->{nr_reclaimed};
 	$text .= "  from $stall->{memcg}" if defined $stall->{memcg};
 	$text .= '  (part of something longer that was not recorded)' if $stall->{depth};
-	$text .= '  (incomplete: records may be missing)' if $stall->{incomplete};
+	$text .= "  (incomplete: $why{ $stall->{incomplete_reason} })" if $stall->{incomplete};
 	return $text;
 }
 

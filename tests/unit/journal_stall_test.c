@@ -97,8 +97,8 @@ TEST(test_message)
 	stall.order = -1;
 	message_is("nginx" USUAL "GFP_KERNEL");
 	stall.gfp_names = "";
-	stall.incomplete = true;
-	message_is("nginx" USUAL "incomplete, records may be missing");
+	stall.incomplete = LACKS_DROPPED;
+	message_is("nginx" USUAL "incomplete: older records were dropped");
 }
 
 TEST(test_message_of_the_rest)
@@ -250,7 +250,7 @@ TEST(test_fields_not_known)
 	stall.gfp_names = "";
 	stall.role = ROLE_NONE;
 	stall.nr_shrinkers = 0;
-	stall.incomplete = true;
+	stall.incomplete = LACKS_DROPPED;
 	stall.key.kind = OWNER_SOFTIRQ;
 	read_fields();
 	LACKS("ALLOCFILT_PID", "ALLOCFILT_PROCESS", "ALLOCFILT_CGROUP", "ALLOCFILT_ORDER",

@@ -137,8 +137,9 @@ UNIT_TEST(test_pairs_without_room)
 			playf("slab+ %d, slab- %d", 1000 + 2 * i, 1001 + 2 * i);
 		play("slab- 5000 shr=9");
 		assert_int_equal(run.nr_pairs, 1000);
-		play("node 949-5100");
 		assert_int_equal(stalls_limited(run.stalls), 1);
+		play("node 949-5100");
+		assert_int_equal(stalls_limited(run.stalls), 2);
 	}
 }
 
@@ -178,8 +179,9 @@ UNIT_TEST(test_many_shrinkers)
 		playf("node 900-%" PRIu64, now);
 		assert_int_equal(run.last.nr_shrinkers, 256);
 		assert_int_equal(stalls_limited(run.stalls), more);
-		assert_int_equal(run.last.phases.ns[PHASE_OTHER_RECLAIM][PART_SHRINKERS][STATE_UNKNOWN],
-				 sum);
+		assert_int_equal(
+			run.last.phases.ns[PHASE_OTHER_RECLAIM][PART_SHRINKERS][STATE_UNKNOWN],
+			sum);
 		assert_true(run.slices[0].ns > run.slices[1].ns);
 	}
 }
@@ -317,7 +319,7 @@ struct action {
 struct result {
 	int tid;
 	uint64_t start, end;
-	bool incomplete;
+	enum stall_lack incomplete;
 	char *text; /* all that is known of it */
 };
 
@@ -449,49 +451,58 @@ static uint64_t play_log(int which, size_t memory)
 	return stalls_limited(run.stalls);
 }
 
-/* The stall without a limit that it is, or else one that it is in: a pair whose begin was dropped. */
-static const struct result *same_result(const struct result *result)
+/* The stall of the other run that begins and ends with it; NULL: there is none */
+static const struct result *same_result(const struct result *result, int which)
 {
-	const struct result *around = NULL;
+	for (size_t i = 0; i < logs.nr_results[which]; i++) {
+		const struct result *at = &logs.results[which][i];
 
-	for (size_t i = 0; i < logs.nr_results[0]; i++) {
-		const struct result *at = &logs.results[0][i];
-
-		if (at->tid != result->tid || at->start > result->start || at->end < result->end)
-			continue;
-		around = at;
-		if (at->start == result->start && at->end == result->end)
+		if (at->tid == result->tid && at->start == result->start && at->end == result->end)
 			return at;
 	}
-	return around;
+	return NULL;
 }
 
+/*
+ * Where a limit makes a stall another one it is incomplete, and says that this is why. Stalls that the
+ * limit leaves out are counted.
+ */
 UNIT_TEST(test_random_logs)
 {
-	size_t checked = 0, incomplete = 0;
+	size_t checked = 0, incomplete = 0, missing = 0;
 
 	for (uint64_t seed = 1; seed <= 20; seed++) {
+		size_t without = 0;
+		uint64_t limited;
+
 		make_log(seed);
 		assert_int_equal(play_log(0, 64u << 20), 0);
-		play_log(1, (64 + seed % 3 * 64) * KIB);
+		limited = play_log(1, (64 + seed % 3 * 64) * KIB);
 		for (size_t i = 0; i < logs.nr_results[1]; i++) {
-			const struct result *limited = &logs.results[1][i];
-			const struct result *whole = same_result(limited);
+			const struct result *with = &logs.results[1][i];
+			const struct result *whole = same_result(with, 0);
 
-			incomplete += limited->incomplete;
-			assert_non_null(whole);
-			if (limited->incomplete || whole->start != limited->start ||
-			    whole->end != limited->end)
+			if (with->incomplete) {
+				assert_int_equal(with->incomplete, LACKS_DROPPED);
+				incomplete++;
 				continue;
+			}
 			checked++;
-			if (strcmp(limited->text, whole->text))
-				fail_msg("seed %d: %d:%d-%d%s\n%s", (int)seed, limited->tid,
-					 (int)limited->start, (int)limited->end, limited->text,
-					 whole->text);
+			if (!whole || strcmp(with->text, whole->text))
+				fail_msg("seed %d: %d:%d-%d%s\n%s", (int)seed, with->tid,
+					 (int)with->start, (int)with->end, with->text,
+					 whole ? whole->text : "is none");
 		}
+		for (size_t i = 0; i < logs.nr_results[0]; i++) {
+			assert_int_equal(logs.results[0][i].incomplete, LACKS_NOTHING);
+			without += !same_result(&logs.results[0][i], 1);
+		}
+		assert_true(without <= limited);
+		missing += without;
 	}
 	assert_true(checked > 1000);
 	assert_true(incomplete > 100);
+	assert_true(missing > 0);
 	for (int which = 0; which < 2; which++)
 		for (size_t i = 0; i < logs.nr_results[which]; i++)
 			free(logs.results[which][i].text);

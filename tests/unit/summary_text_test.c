@@ -224,7 +224,7 @@ UNIT_TEST_WITH(test_short, set_up, tear_down)
 		count_stall(&small, "small", i % 2 ? "/b/c" : "/d/c", false);
 	}
 	for (int i = 0; i < 2; i++) {
-		struct stall work = { .tid = 9, .end = 5 * MS, .incomplete = true };
+		struct stall work = { .tid = 9, .end = 5 * MS, .incomplete = LACKS_LOST };
 
 		count_stall(&work, "kswapd0", "/", true);
 	}
@@ -300,7 +300,8 @@ UNIT_TEST_WITH(test_states, set_up, tear_down)
 	count_stall(&seen, "a", "", false);
 	count_stall(&unseen, "b", "", false);
 	print(false);
-	text_has(text, "\n  rest                   10  100   unknown 6.0, off the CPU 3.0, ran 1.0\n");
+	text_has(text,
+		 "\n  rest                   10  100   unknown 6.0, off the CPU 3.0, ran 1.0\n");
 }
 
 /* Tasks may wait for years together. Times that no data has end at 2^64 ns, and divide by nothing. */
@@ -375,7 +376,7 @@ static void second_line_is(const char *expected)
 
 UNIT_TEST_WITH(test_losses, set_up, tear_down)
 {
-	struct stall one = { .tid = 1, .end = MS, .incomplete = true };
+	struct stall one = { .tid = 1, .end = MS, .incomplete = LACKS_LOST };
 	const struct overflow overflows[] = {
 		{ .text = "tasks were left out", .count = 0 },
 		{ .text = "stalls lack details", .count = 3 },

@@ -154,7 +154,7 @@ UNIT_TEST(test_small_shrinkers)
 	const struct terminal terminal = { 0 };
 	struct stall stall = no_facts;
 
-	stall.incomplete = true;
+	stall.incomplete = LACKS_LOST;
 	stall.shrinkers = small_ones;
 	stall.nr_shrinkers = COUNT(small_ones);
 	phases_spend(&stall.phases, PHASE_DIRECT_RECLAIM, PART_SHRINKERS, STATE_RAN, 6000000);
@@ -162,7 +162,7 @@ UNIT_TEST(test_small_shrinkers)
 	phases_spend(&stall.phases, PHASE_REST, PART_OWN, STATE_RAN, 3000000);
 	stall_is_shown(&stall, &terminal,
 		       "1.000001 worker-12 of server\\x1b-10 /a/é  10.000 ms  alloc  from /m"
-		       "  (incomplete: records may be missing)\n"
+		       "  (incomplete: records were lost)\n"
 		       "   cause: direct reclaim 60 %: shrinkers 60 %\n"
 		       "|- direct reclaim                                  6.000 ms  60%\n"
 		       "|  `- shrinkers                                    6.000 ms  60%\n"

@@ -44,6 +44,17 @@ struct stall_counts {
 #define STALL_NODES_MAX	   128
 #define STALL_OUTCOMES_MAX 400
 
+/* The reason for which a stall is incomplete; where there are several, the last of them. */
+enum stall_lack {
+	LACKS_NOTHING,
+	LACKS_SWITCH,  /* of its task, see STATE_OFF */
+	LACKS_DROPPED, /* records, or names, at a limit of ours */
+	LACKS_LOST,    /* records that the kernel lost */
+	STALL_LACKS,
+};
+
+extern const struct phase_name stall_lack_names[STALL_LACKS];
+
 struct log_entry;
 
 struct stall {
@@ -55,7 +66,7 @@ struct stall {
 	uint64_t function; /* address; 0: known only from a pair of events */
 	int role;	   /* enum role, or ROLE_NONE */
 	int depth;	   /* more than 0: the window around it is unknown; 0 in an interrupt */
-	bool incomplete;   /* records were lost meanwhile, or dropped at a limit */
+	enum stall_lack incomplete;
 	const struct stall_slice *shrinkers; /* most time first */
 	size_t nr_shrinkers;
 	bool off_cpu; /* the states in phases are known; else all time is STATE_UNKNOWN's */
