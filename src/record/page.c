@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/types.h>
 
-#include "allocfilt/base/text.h"
 #include "allocfilt/record/page.h"
 #include "record/load.h"
 
@@ -278,17 +277,17 @@ void page_explain(const struct page_layout *layout, const void *page, size_t len
 		fault->offset = layout->header + size;
 	} else {
 		uint64_t newest = load_64(bytes, layout->big_endian);
-		char text[TEXT_DURATION_MAX];
 		int ret;
 
 		page_begin(&cursor, layout, bytes + layout->header, size, newest);
 		while ((ret = page_next(&cursor)) > 0 && cursor.ts >= newest)
 			newest = cursor.ts;
-		fault->offset = (size_t)(cursor.next - bytes);
-		if (ret > 0)
-			snprintf(fault->text, sizeof(fault->text), "time goes back by %s",
-				 text_duration(text, newest - cursor.ts));
-		else
+		fault->offset = ret ? (size_t)(cursor.next - bytes) : 0;
+		if (ret < 0)
 			explain_record(&cursor, fault);
+		else
+			snprintf(fault->text, sizeof(fault->text), "a time that is not %s",
+				 ret ? "after that of the record before" :
+				       "between those of the pages around it");
 	}
 }

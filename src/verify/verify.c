@@ -138,22 +138,6 @@ static void check_type(struct verify *verify, struct verify_cpu *cpu, const stru
 	count_type(&verify->findings, cpu->cpu, type);
 }
 
-/* A page whose records are whole, and its time is not. */
-static void add_misplaced(struct verify *verify, const struct verify_cpu *cpu,
-			  const struct verify_finding *at, const struct page_content *content,
-			  uint64_t next)
-{
-	struct verify_finding *finding = add_finding(verify, VERIFY_DAMAGE, at, content->ts, 0);
-	bool back = content->ts < cpu->newest;
-	char text[TEXT_DURATION_MAX];
-
-	if (finding)
-		snprintf(finding->text, sizeof(finding->text),
-			 back ? "time goes back by %s" : "its time is %s ahead of the next page",
-			 text_duration(text,
-				       back ? cpu->newest - content->ts : content->newest - next));
-}
-
 static void check_records(struct verify *verify, struct verify_cpu *cpu,
 			  const struct page_content *content)
 {
@@ -187,14 +171,9 @@ void verify_page(struct verify *verify, int place, const void *page, size_t leng
 	cpu->pages++;
 	cpu->bytes += length;
 	cpu->end = offset + length;
-	if (state != PAGE_GOOD && state != PAGE_EMPTY) {
+	if (state > PAGE_EMPTY || !page_in_order(&content, next, &cpu->newest)) {
 		cpu->damaged++;
 		add_damage(verify, &at, hole, page, length);
-		return;
-	}
-	if (!page_in_order(&content, next, &cpu->newest)) {
-		cpu->damaged++;
-		add_misplaced(verify, cpu, &at, &content, next);
 		return;
 	}
 	if (content.lost)

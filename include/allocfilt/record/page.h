@@ -87,13 +87,13 @@ bool page_in_order(const struct page_content *content, uint64_t next, uint64_t *
 
 #define PAGE_FAULT_MAX 96
 
-/* The reason for which page_check() refuses a page, for people. */
+/* The reason for which page_check() or page_in_order() refuses a page, for people. */
 struct page_fault {
 	size_t offset; /* bytes from the start of the page */
 	char text[PAGE_FAULT_MAX];
 };
 
-/** page_explain - say what is wrong with a page that page_check() does not call good or empty */
+/** page_explain - say what is wrong with such a page */
 void page_explain(const struct page_layout *layout, const void *page, size_t length,
 		  struct page_fault *ret_fault);
 
