@@ -26,9 +26,9 @@
 struct interval {
 	struct summary *summary; /* NULL: there are no intervals */
 	struct shrinkers *shrinkers;
-	uint64_t end;		    /* ns, trace clock; 0: the loop says when */
+	bool begun;		    /* a record has the very time at which it began */
 	bool had_events_off;	    /* in it */
-	struct summary_view before; /* when it began */
+	struct summary_view before; /* when it began; its time is that of the trace clock */
 };
 
 struct pipeline {
@@ -202,6 +202,7 @@ static void begin_interval(struct pipeline *pipeline, uint64_t ts)
 {
 	struct interval *interval = &pipeline->interval;
 
+	interval->begun = false;
 	summary_reset(interval->summary);
 	shrinkers_reset(interval->shrinkers);
 	view_interval(pipeline, &interval->before);
@@ -230,22 +231,20 @@ static int show_interval(struct pipeline *pipeline, uint64_t ts)
 /* A record of a capture is of a later interval. One line stands for a time without records. */
 static int end_intervals(struct pipeline *pipeline, uint64_t ts)
 {
-	struct interval *interval = &pipeline->interval;
+	const struct interval *interval = &pipeline->interval;
 	uint64_t length = pipeline->options->interval;
-	int ret = show_interval(pipeline, interval->end);
+	int ret = show_interval(pipeline, interval->before.ts + length);
 
-	interval->end += length;
-	if (ret || ts < interval->end)
+	if (ret || ts - interval->before.ts < length)
 		return ret;
-	interval->end += (ts - interval->end) / length * length;
-	ret = show_interval(pipeline, interval->end);
-	interval->end += length;
-	return ret;
+	return show_interval(pipeline, ts - (ts - interval->before.ts) % length);
 }
 
 int pipeline_end_interval(struct pipeline *pipeline)
 {
-	if (!pipeline->interval.summary || pipeline->newest <= pipeline->interval.before.ts)
+	const struct interval *interval = &pipeline->interval;
+
+	if (!interval->summary || (pipeline->newest <= interval->before.ts && !interval->begun))
 		return 0;
 	return show_interval(pipeline, pipeline->newest);
 }
@@ -269,21 +268,21 @@ static bool is_sched(const struct pipeline *pipeline, const struct record *recor
 /* Once a second of trace time: intervals, and stalls of silent tasks. */
 static int time_passed(struct pipeline *pipeline, uint64_t ts)
 {
+	struct interval *interval = &pipeline->interval;
+	uint64_t length = pipeline->options->interval, wait = NS_PER_SECOND;
+	bool ends = interval->summary && !pipeline->source->proc; /* else the loop says when */
 	int ret = 0;
 
-	if (!pipeline->oldest && pipeline->interval.summary) {
+	if (!pipeline->oldest && interval->summary)
 		begin_interval(pipeline, ts);
-		if (!pipeline->source->proc)
-			pipeline->interval.end = ts + pipeline->options->interval;
-	}
 	if (!pipeline->oldest)
 		pipeline->oldest = ts;
-	if (pipeline->interval.end && ts >= pipeline->interval.end)
+	if (ends && ts - interval->before.ts >= length)
 		ret = end_intervals(pipeline, ts);
-	if (pipeline->oldest)
-		pipeline->next_look = ts + NS_PER_SECOND;
-	if (pipeline->interval.end && pipeline->interval.end < pipeline->next_look)
-		pipeline->next_look = pipeline->interval.end;
+	interval->begun |= ts == interval->before.ts;
+	if (ends && length - (ts - interval->before.ts) < wait)
+		wait = length - (ts - interval->before.ts);
+	pipeline->next_look = ts + wait;
 	return ret ? ret : stalls_time(pipeline->stalls, ts);
 }
 
@@ -317,11 +316,14 @@ static noinline int special_record(struct pipeline *pipeline, struct record *rec
 		return 0;
 	case RECORD_CLOCK:
 		resolver_mark_clock(pipeline->resolver, record->ts, record->realtime);
-		/* Events were switched off or on: stalls in progress lack some, on any CPU. */
-		if (pipeline->switched_at && record->realtime >= pipeline->switched_at) {
-			pipeline->switched_at = 0;
+		/*
+		 * Events were switched off or on: stalls in progress lack some, on any CPU. The mark may
+		 * be an older one, or the wall clock was set back.
+		 */
+		if (pipeline->switched_at)
 			stalls_lost_all(pipeline->stalls, record->ts);
-		}
+		if (record->realtime >= pipeline->switched_at)
+			pipeline->switched_at = 0;
 		return 0;
 	case RECORD_STACK:
 		return stalls_stack(pipeline->stalls, record);

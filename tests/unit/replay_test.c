@@ -304,6 +304,21 @@ static void put_format(const char *group, const struct made_event *event)
 	"capture 1\nbyte_order little\nlong_size 8\npage_size 4096\nclock local\n"                 \
 	"tracer function_graph\nthreshold_us 100\n"
 
+static void make_capture(void)
+{
+	char command[512];
+
+	snprintf(command, sizeof(command),
+		 "rm -rf %s/c && mkdir -p %s/c/events %s/c/per_cpu/cpu0 && "
+		 "cp --no-preserve=mode fixtures/6.1/events/header_page %s/c/events/",
+		 test_directory, test_directory, test_directory, test_directory);
+	assert_int_equal(system(command), 0);
+	put_format("ftrace", &exit_event);
+	put_text("c/set_ftrace_filter", "__alloc_pages\nreclaim_throttle\n");
+	put_text("c/kallsyms", "0000000000001000 T __alloc_pages\n");
+	put_text("c/capture", DESCRIBED);
+}
+
 /*
  * It and what it forks are shown, also when who forked it is gone; a number that is free is
  * another's. After a loss an event, which the kernel writes of them only, tells a child.
@@ -314,19 +329,11 @@ UNIT_TEST(test_command)
 		{ 100, 1 }, { 101, 1 }, { 102, 1 }, { 103, 1 }, { 104, 0 }, { 200, 0 },
 	};
 	unsigned char pages[2][MADE_PAGE_SIZE];
-	char command[512];
 
-	snprintf(command, sizeof(command),
-		 "rm -rf %s/c && mkdir -p %s/c/events %s/c/per_cpu/cpu0 && "
-		 "cp --no-preserve=mode fixtures/6.1/events/header_page %s/c/events/",
-		 test_directory, test_directory, test_directory, test_directory);
-	assert_int_equal(system(command), 0);
-	put_format("ftrace", &exit_event);
+	make_capture();
 	put_format("sched", &fork_event);
 	put_format("sched", &end_event);
 	put_format("vmscan", &throttled_event);
-	put_text("c/set_ftrace_filter", "__alloc_pages\nreclaim_throttle\n");
-	put_text("c/kallsyms", "0000000000001000 T __alloc_pages\n");
 	put_text("c/capture", DESCRIBED "command 100\n");
 	made_begin(&data, &made_layouts[0], 0);
 	put_window(200, 0);
@@ -361,6 +368,53 @@ UNIT_TEST(test_command)
 	put_text("c/capture", DESCRIBED "command 4194304\n");
 	assert_int_equal(replay_copy(""), 0);
 	assert_int_equal(count_lines("<...>-200    | !"), 1);
+}
+
+/* ---- intervals ---- */
+
+/* Each stall is in one interval, also at an edge of it that is the end of the data, or of all time. */
+UNIT_TEST(test_edges_of_intervals)
+{
+	static const struct {
+		uint64_t ts[3]; /* us after the first page */
+		const char *shown;
+	} cases[] = {
+		{ { 0, 500000, 1000000 }, "2 stalls 1 stall 3 stalls " },
+		{ { 0, 1000000, 1002000 }, "1 stall 2 stalls 3 stalls " },
+		{ { 0, 999999, 2500000 }, "2 stalls no stall 1 stall 3 stalls " },
+	};
+	unsigned char pages[3][MADE_PAGE_SIZE];
+
+	make_capture();
+	for (size_t i = 0; i < 2 * COUNT(cases); i++) {
+		uint64_t from = i % 2 ? UINT64_MAX - 2600 * NS_PER_MS : 7 * NS_PER_SECOND;
+		char shown[256] = "", *line; /* the last one is the whole */
+
+		for (int at = 0; at < 3; at++) {
+			uint64_t ts = from + cases[i / 2].ts[at] * 1000;
+
+			/* The record is 1 ms behind its page. */
+			made_begin(&data, &made_layouts[0], ts - 1000000);
+			put_record(&exit_event, 100 + at, 0,
+				   VALUES({ "func", 0x1000 }, { "depth", 0 }, { "overrun", 0 },
+					  { "calltime", ts - 300000 }, { "rettime", ts }));
+			made_end(&data, 0);
+			memcpy(pages[at], data.bytes, MADE_PAGE_SIZE);
+		}
+		put_bytes("c/per_cpu/cpu0/trace_pipe_raw", (const char *)pages, sizeof(pages));
+		assert_int_equal(replay_copy("--interval=1"), 0);
+		for (line = strtok(output, "\n"); line; line = strtok(NULL, "\n")) {
+			char *end = strstr(line, " of 100 us or more");
+			const char *count = strchr(line, ':') ? strchr(line, ':') + 2 : line;
+
+			if (!end)
+				continue;
+			*end = '\0';
+			snprintf(shown + strlen(shown), sizeof(shown) - strlen(shown), "%s ",
+				 count);
+		}
+		assert_string_equal(shown, cases[i / 2].shown);
+	}
 }
 
 UNIT_TEST(test_output_that_fails)
