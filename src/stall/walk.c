@@ -339,7 +339,9 @@ static void walk_summed(struct walk *walk, struct log_entry *entry)
 		struct stall_slice slice = part->slices[i];
 		bool is_time = i < part->nr_times;
 
-		/* Windows that begin in the middle of the sum have the rest. */
+		/* Windows that begin in the middle of the sum have the rest; names are not divided. */
+		if (share < 1 && !is_time)
+			break;
 		if (share < 1)
 			slice.ns = (uint64_t)((double)slice.ns * share);
 		if (is_time && slice.ns > left)

@@ -237,11 +237,23 @@ static inline void note_details(const struct stall *stall)
 	note(" lines %u+%u", stall->nr_windows, stall->nr_events);
 }
 
+/* The phases have all of its time, and its shrinkers no more than the phases say of them. */
+static inline void check_sums(const struct stall *stall)
+{
+	uint64_t shrinkers[PHASE_GROUPS] = { 0 };
+
+	assert_int_equal(phases_total(&stall->phases), stall->end - stall->start);
+	for (size_t i = 0; i < stall->nr_shrinkers; i++)
+		shrinkers[stall->shrinkers[i].group] += stall->shrinkers[i].ns;
+	for (int group = 0; group < PHASE_GROUPS; group++)
+		assert_true(shrinkers[group] <= phases_part(&stall->phases, group, PART_SHRINKERS));
+}
+
 static int got_stall(void *context, const struct stall *stall)
 {
 	static const char kinds[] = { '\0', 'i', 's', 'h', 'n' };
 
-	assert_int_equal(phases_total(&stall->phases), stall->end - stall->start);
+	check_sums(stall);
 	run.count++;
 	run.incomplete += stall->incomplete;
 	run.last = *stall;
