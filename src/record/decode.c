@@ -20,10 +20,7 @@
 /* Deeper than any kernel's return stack: such a record is damaged. */
 #define DEPTH_MAX 1024
 
-/*
- * A task may return on one CPU and be moved before it writes the record. Clocks of two CPUs are up to
- * a jiffy apart: kernel/trace/trace_clock.c; 100 Hz is the lowest rate.
- */
+/* A task may be moved between return and record, to a CPU whose clock is a jiffy behind, of 100 Hz. */
 #define CLOCK_JITTER (10 * NS_PER_MS)
 
 /* The field of an event for each member of struct record. */
@@ -449,7 +446,7 @@ static bool check_window(struct decode *decode, struct record *record)
 {
 	struct record_window *window = &record->window;
 
-	/* An exit record is written after the return; its duration alone is of no other clock. */
+	/* Of another clock than the record's only the duration is known. */
 	if (window->calltime <= window->rettime && !decode->source->local_clock) {
 		window->calltime = record->ts - (window->rettime - window->calltime);
 		window->rettime = record->ts;

@@ -97,7 +97,7 @@ static int read_page_of(struct merge *merge, int place)
 	struct page_content content;
 
 	while (!cpu->more) {
-		int ret = merge->source.read(merge->source.context, place, &content);
+		int ret = merge->source.read(merge->source.context, place, &cpu->newest, &content);
 
 		if (ret < 0)
 			return ret;

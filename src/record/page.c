@@ -223,33 +223,6 @@ bool page_in_order(const struct page_content *content, uint64_t next, uint64_t *
 	return true;
 }
 
-/* The record at which a walk stopped, by its own length. */
-static void explain_record(const struct page_cursor *cursor, struct page_fault *fault)
-{
-	size_t rest = (size_t)(cursor->end - cursor->next);
-	uint32_t type = PAGE_TYPE_LONG_DATA, delta;
-	uint64_t length = PAGE_WORD;
-
-	if (rest >= PAGE_WORD)
-		page_split_word(load_32(cursor->next, cursor->big_endian), cursor->big_endian,
-				&type, &delta);
-	if ((type == PAGE_TYPE_LONG_DATA || type >= PAGE_TYPE_PADDING) && rest < 2 * PAGE_WORD) {
-		snprintf(fault->text, sizeof(fault->text), "a record is cut after %zu bytes", rest);
-		return;
-	}
-	if (type == PAGE_TYPE_LONG_DATA || type == PAGE_TYPE_PADDING)
-		length += load_32(cursor->next + PAGE_WORD, cursor->big_endian);
-	else
-		length += type * PAGE_WORD;
-	if (length > rest)
-		snprintf(fault->text, sizeof(fault->text),
-			 "a record of %" PRIu64 " bytes, and the data ends after %zu", length,
-			 rest);
-	else
-		snprintf(fault->text, sizeof(fault->text),
-			 "a record of %" PRIu64 " bytes, which none can have", length);
-}
-
 void page_explain(const struct page_layout *layout, const void *page, size_t length,
 		  struct page_fault *fault)
 {
@@ -283,11 +256,9 @@ void page_explain(const struct page_layout *layout, const void *page, size_t len
 		while ((ret = page_next(&cursor)) > 0 && cursor.ts >= newest)
 			newest = cursor.ts;
 		fault->offset = ret ? (size_t)(cursor.next - bytes) : 0;
-		if (ret < 0)
-			explain_record(&cursor, fault);
-		else
-			snprintf(fault->text, sizeof(fault->text), "a time that is not %s",
-				 ret ? "after that of the record before" :
-				       "between those of the pages around it");
+		snprintf(fault->text, sizeof(fault->text), "%s",
+			 ret < 0 ? "a record that does not end in the data" :
+			 ret	 ? "a time that is not after that of the record before" :
+				   "a time that is not between those of the pages around it");
 	}
 }

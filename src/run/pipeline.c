@@ -66,7 +66,6 @@ struct pipeline {
 	uint64_t cpu_before; /* ns: CPU time of our process when the run began */
 	uint64_t records;    /* records of pages that were read from a running kernel */
 	uint64_t unread_cpus;
-	uint64_t *cpu_newest; /* ns: of page_in_order(), by place */
 	uint64_t damaged_pages;
 	int first_damaged; /* CPU */
 	uint64_t bad_formats;
@@ -316,12 +315,9 @@ static noinline int special_record(struct pipeline *pipeline, struct record *rec
 		return 0;
 	case RECORD_CLOCK:
 		resolver_mark_clock(pipeline->resolver, record->ts, record->realtime);
-		/*
-		 * Events were switched off or on: stalls in progress lack some, on any CPU. The mark may
-		 * be an older one, or the wall clock was set back.
-		 */
+		/* Stalls in progress may lack events up to the first mark that is surely later. */
 		if (pipeline->switched_at)
-			stalls_lost_all(pipeline->stalls, record->ts);
+			stalls_lost(pipeline->stalls, -1, record->ts);
 		if (record->realtime >= pipeline->switched_at)
 			pipeline->switched_at = 0;
 		return 0;
@@ -420,7 +416,7 @@ static int read_raw_page(struct pipeline *pipeline, int place, struct capture_pa
 }
 
 /* The source of the merge. */
-static int read_page(void *context, int place, struct page_content *content)
+static int read_page(void *context, int place, uint64_t *newest, struct page_content *content)
 {
 	struct pipeline *pipeline = context;
 	int cpu = pipeline->source->cpus.numbers[place];
@@ -432,8 +428,7 @@ static int read_page(void *context, int place, struct page_content *content)
 		return ret;
 	pipeline->pages++;
 	state = page_check(&pipeline->source->layout, page.data, page.length, content);
-	if (state <= PAGE_EMPTY &&
-	    page_in_order(content, page.next_ts, &pipeline->cpu_newest[place])) {
+	if (state <= PAGE_EMPTY && page_in_order(content, page.next_ts, newest)) {
 		if (pipeline->buffers || !pipeline->newest)
 			see_records(pipeline, content);
 		return 1;
@@ -455,8 +450,6 @@ void pipeline_read_buffers(struct pipeline *pipeline, struct cpu_buffers *buffer
 			   struct capture_writer *writer)
 {
 	merge_reset(pipeline->merge);
-	memset(pipeline->cpu_newest, 0,
-	       (size_t)pipeline->source->cpus.count * sizeof(*pipeline->cpu_newest));
 	pipeline->buffers = buffers;
 	pipeline->writer = writer;
 }
@@ -547,12 +540,10 @@ static bool make_record_stages(struct pipeline *pipeline)
 	const struct data_source *source = pipeline->source;
 	const struct page_source pages = { read_page, pipeline, source->proc };
 
-	pipeline->cpu_newest =
-		calloc((size_t)source->cpus.count + 1, sizeof(*pipeline->cpu_newest));
 	pipeline->losses = losses_new(&source->cpus);
 	pipeline->decode = decode_new(source);
 	pipeline->merge = merge_new(&source->cpus, &source->layout, &pages);
-	return pipeline->cpu_newest && pipeline->losses && pipeline->decode && pipeline->merge;
+	return pipeline->losses && pipeline->decode && pipeline->merge;
 }
 
 static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer,
@@ -637,7 +628,6 @@ void pipeline_free(struct pipeline *pipeline)
 	merge_free(pipeline->merge);
 	decode_free(pipeline->decode);
 	losses_free(pipeline->losses);
-	free(pipeline->cpu_newest);
 	selection_destroy(&pipeline->selection);
 	resolver_free(pipeline->resolver);
 	free(pipeline);

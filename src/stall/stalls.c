@@ -566,19 +566,18 @@ static struct log_task *task_of_thread(struct stalls *stalls, int tid)
 
 /* Between the two switches of a task it is off its CPU; @state: until it is woken */
 static int log_switch(struct stalls *stalls, const struct record *record, int tid,
-		      enum phase_state state)
+		      enum phase_state state, struct log_task **task)
 {
 	struct log_entry *entry;
-	struct log_task *task;
-	int ret = find_task(stalls, (struct task_key){ tid, OWNER_TASK }, &task);
+	int ret = find_task(stalls, (struct task_key){ tid, OWNER_TASK }, task);
 
 	if (!ret)
-		ret = append_entry(stalls, task, LOG_OFF_CPU, record, sizeof(struct log_off_cpu),
+		ret = append_entry(stalls, *task, LOG_OFF_CPU, record, sizeof(struct log_off_cpu),
 				   &entry);
 	if (ret)
 		return ret;
 	*log_off_cpu(entry) = (struct log_off_cpu){ .state = state };
-	task->off_cpu = entry;
+	(*task)->off_cpu = entry;
 	return 0;
 }
 
@@ -598,24 +597,8 @@ static int leave_cpu(struct stalls *stalls, const struct record *record)
 	return log_switch(stalls, record, record->tid,
 			  prev_state & PREV_UNINTERRUPTIBLE ? STATE_BLOCKED :
 			  prev_state & PREV_ASLEEP	    ? STATE_SLEPT :
-							      STATE_WAITED);
-}
-
-/* A task that comes was off its CPU before, also where that was not recorded. */
-static int get_cpu(struct stalls *stalls, const struct record *record)
-{
-	int tid = record->sched.tid, ret = 0;
-	struct log_task *task = task_of_thread(stalls, tid);
-
-	if (tid && (!task || !task->off_cpu)) {
-		ret = log_switch(stalls, record, tid, STATE_OFF);
-		task = task_of_thread(stalls, tid);
-	}
-	if (ret || !task)
-		return ret;
-	log_off_cpu(task->off_cpu)->came = record->ts;
-	task->off_cpu = NULL;
-	return 0;
+							      STATE_WAITED,
+			  &task);
 }
 
 int stalls_sched(struct stalls *stalls, const struct record *record)
@@ -638,8 +621,14 @@ int stalls_sched(struct stalls *stalls, const struct record *record)
 	case EVENT_SCHED_SWITCH:
 		stalls->sched.switches++;
 		ret = leave_cpu(stalls, record);
-		if (!ret)
-			ret = get_cpu(stalls, record);
+		/* The task that comes was off its CPU before, also where that was not recorded. */
+		task = task_of_thread(stalls, record->sched.tid);
+		if (!ret && record->sched.tid && (!task || !task->off_cpu))
+			ret = log_switch(stalls, record, record->sched.tid, STATE_OFF, &task);
+		if (ret || !task)
+			break;
+		log_off_cpu(task->off_cpu)->came = record->ts;
+		task->off_cpu = NULL;
 		break;
 	default:
 		break;
@@ -684,25 +673,12 @@ int stalls_stack(struct stalls *stalls, const struct record *record)
 
 /* ---- losses ---- */
 
-static void note_loss(struct stalls *stalls, int place, uint64_t ts)
-{
-	stalls->lost_at[place] = ts;
-	stalls->lost_last = ts;
-	stalls->losses++;
-}
-
-void stalls_lost_all(struct stalls *stalls, uint64_t ts)
-{
-	for (int place = 0; place < stalls->cpus.count; place++)
-		note_loss(stalls, place, ts);
-}
-
 void stalls_lost(struct stalls *stalls, int cpu, uint64_t ts)
 {
-	int place = cpu_list_place(&stalls->cpus, cpu);
-
-	if (place >= 0)
-		note_loss(stalls, place, ts);
+	for (int place = 0; place < stalls->cpus.count; place++)
+		if (cpu < 0 || cpu == stalls->cpus.numbers[place])
+			stalls->lost_at[place] = stalls->lost_last = ts;
+	stalls->losses++;
 }
 
 /* ---- time ---- */

@@ -92,13 +92,10 @@ static void spend(struct walk *walk, uint64_t from, enum phase_state state, uint
 /* The same back to a time at which the task ran: it called a function, returned, or got a CPU. */
 static void spend_seen(struct walk *walk, uint64_t from)
 {
-	enum phase_state state = walk->state;
-
 	if (from >= walk->at)
 		return;
-	spend(walk, from, state, 0);
-	if (state == STATE_OFF)
-		walk->state = STATE_RAN;
+	spend(walk, from, walk->state, 0);
+	walk->state = walk->off_cpu ? STATE_RAN : STATE_UNKNOWN;
 }
 
 /*

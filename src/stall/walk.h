@@ -55,13 +55,12 @@ struct walk {
 	const struct plan *plan;
 	struct decode *decode;
 	struct resolver *resolver;
-	uint64_t edge;	       /* ns by which a window may have begun before its calltime */
-	uint64_t off_cpu_from; /* ns: of the first switch; UINT64_MAX: there was none */
-	bool gap;	       /* a window of a depth in between was missing */
-	bool off_cpu;	       /* switches are known from the start on, and count */
-	/* Of time before walk.at without a record of its own: STATE_OFF where only a switch in tells of it */
-	enum phase_state state;
-	uint64_t start; /* ns: of the stall, or of the stretch of the log */
+	uint64_t edge;		/* ns by which a window may have begun before its calltime */
+	uint64_t off_cpu_from;	/* ns: of the first switch; UINT64_MAX: there was none */
+	bool gap;		/* a window of a depth in between was missing */
+	bool off_cpu;		/* switches are known from the start on, and count */
+	enum phase_state state; /* up to walk.at, from the nearest record before it */
+	uint64_t start;		/* ns: of the stall, or of the stretch of the log */
 	uint64_t end;
 	uint64_t at;		   /* ns: all time from here on is in a phase */
 	struct log_entry *windows; /* slow ones and pairs */

@@ -56,8 +56,7 @@ struct summary *summary_new(void)
 			return NULL;
 		}
 	}
-	for (size_t i = 0; i < SUMMARY_LONGEST_MAX; i++)
-		summary->longest[i] = &summary->long_stalls[i];
+	summary_reset(summary);
 	return summary;
 }
 
@@ -74,12 +73,9 @@ void summary_reset(struct summary *summary)
 {
 	for (int which = 0; which < SUMMARY_TABLES; which++)
 		ranking_reset(summary->tables[which]);
-	memset(summary->stalls, 0, sizeof(summary->stalls));
+	memset(summary->stalls, 0, sizeof(*summary) - offsetof(struct summary, stalls));
 	for (size_t i = 0; i < SUMMARY_LONGEST_MAX; i++)
-		summary->longest[i]->named.stall = NULL;
-	summary->most_explained.named.stall = NULL;
-	summary->explained = 0;
-	summary->incomplete = 0;
+		summary->longest[i] = &summary->long_stalls[i];
 }
 
 /* @id: the tid of a task, the hash of a cgroup's name, or the number of a function */

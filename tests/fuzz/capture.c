@@ -192,14 +192,15 @@ struct reader {
 	const struct page_layout *layout;
 };
 
-static int read_page(void *context, int place, struct page_content *content)
+static int read_page(void *context, int place, uint64_t *newest, struct page_content *content)
 {
 	const struct reader *reader = context;
 	struct capture_page page;
 
 	if (!capture_read(reader->capture, place, &page))
 		return 0;
-	if (page_check(reader->layout, page.data, page.length, content) > PAGE_EMPTY)
+	if (page_check(reader->layout, page.data, page.length, content) > PAGE_EMPTY ||
+	    !page_in_order(content, page.next_ts, newest))
 		*content = (struct page_content){ .lost = RECORD_LOST_UNKNOWN };
 	return 1;
 }

@@ -171,7 +171,7 @@ static size_t count_records(const struct kernel *kernel, const struct page_conte
 	return records;
 }
 
-static int read_page(void *context, int place, struct page_content *content)
+static int read_page(void *context, int place, uint64_t *newest, struct page_content *content)
 {
 	struct pages *pages = context;
 	const struct page_layout *layout = &pages->kernel->source->layout;
@@ -190,7 +190,7 @@ static int read_page(void *context, int place, struct page_content *content)
 	pages->given[place] = pages->pages[i];
 	page_layout_guess_order(&guess, pages->pages[i], pages->lengths[i]);
 	state = page_check(layout, pages->pages[i], pages->lengths[i], content);
-	if (state != PAGE_GOOD && state != PAGE_EMPTY)
+	if (state > PAGE_EMPTY || !page_in_order(content, UINT64_MAX, newest))
 		*content = (struct page_content){ .lost = RECORD_LOST_UNKNOWN };
 	else
 		pages->records += count_records(pages->kernel, content);

@@ -446,7 +446,7 @@ static int put_item(struct item *item, const char *name, uint64_t depth)
 	if (!strcmp(name, "lost"))
 		stalls_lost(run.stalls, record->cpu, record->ts);
 	else if (!strcmp(name, "lostall"))
-		stalls_lost_all(run.stalls, record->ts);
+		stalls_lost(run.stalls, -1, record->ts);
 	else if (!strcmp(name, "stop"))
 		stalls_sched_stop(run.stalls);
 	else

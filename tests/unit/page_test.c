@@ -574,15 +574,13 @@ UNIT_TEST(what_is_wrong)
 		made_commit(&page, 0xffff0);
 		assert_fault(MADE_PAGE_SIZE, 8, "a commit of 1048560 bytes in a page of 4096");
 		assert_bad_record(layout, 28, -1, 12);
-		assert_fault(MADE_PAGE_SIZE, second,
-			     "a record of 116 bytes, and the data ends after 16");
+		assert_fault(MADE_PAGE_SIZE, second, "a record that does not end in the data");
 		assert_bad_record(layout, 0, 300, 12);
-		assert_fault(MADE_PAGE_SIZE, second,
-			     "a record of 304 bytes, and the data ends after 20");
+		assert_fault(MADE_PAGE_SIZE, second, "a record that does not end in the data");
 		assert_bad_record(layout, 29, 2, 12);
-		assert_fault(MADE_PAGE_SIZE, second, "a record of 6 bytes, which none can have");
+		assert_fault(MADE_PAGE_SIZE, second, "a record that does not end in the data");
 		assert_bad_record(layout, 30, -1, 0);
-		assert_fault(MADE_PAGE_SIZE, second, "a record is cut after 4 bytes");
+		assert_fault(MADE_PAGE_SIZE, second, "a record that does not end in the data");
 	}
 }
 

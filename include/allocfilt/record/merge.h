@@ -18,9 +18,10 @@ struct page_source {
 	/*
 	 * The next page of the CPU at a place of the list. Returns 1 with what page_check() found in
 	 * it, valid until the next page of this place is read; 0: there is none now; or -errno. A
-	 * page that is damaged is a loss of RECORD_LOST_UNKNOWN records, without data.
+	 * page that is damaged is a loss of RECORD_LOST_UNKNOWN records, without data. @newest is of
+	 * page_in_order(), for this place.
 	 */
-	int (*read)(void *context, int place, struct page_content *content);
+	int (*read)(void *context, int place, uint64_t *newest, struct page_content *content);
 	void *context;
 	bool grows; /* a CPU without a page may have one later; false: that is the end of its data */
 };
@@ -40,6 +41,7 @@ struct merge_cpu {
 	struct page_cursor cursor; /* at the record that goes next */
 	uint64_t ts;		   /* of that record; no earlier than the one before it */
 	uint64_t until;		   /* ns: records up to this time go before those of other CPUs */
+	uint64_t newest;	   /* ns: of page_in_order() */
 	int64_t lost;		   /* goes before the record; 0: none */
 	bool more;		   /* there is a record, or a loss */
 	uint64_t complete;	   /* ns, without a page: no record up to this time is to come */
@@ -89,7 +91,7 @@ int merge_next_turn(struct merge *merge, struct raw_record *raw);
 static inline void merge_step(struct merge_cpu *cpu)
 {
 	cpu->more = page_next(&cpu->cursor) > 0;
-	if (cpu->more && cpu->cursor.ts > cpu->ts)
+	if (cpu->more)
 		cpu->ts = cpu->cursor.ts;
 }
 
@@ -108,8 +110,7 @@ static inline void merge_pass(struct merge_cpu *cpu, struct raw_record *raw)
 /**
  * merge_next - the next record of all
  *
- * A record whose time goes back (seen with damaged data) gets the newest time of its CPU. A loss is at
- * the time of its page. Returns 1, 0 where no CPU has a record now, or -errno of the source: then the
+ * A loss is at the time of its page. Returns 1, 0 where no CPU has a record now, or -errno of the source: then the
  * next call reads the same CPU again.
  */
 static inline int merge_next(struct merge *merge, struct raw_record *raw)

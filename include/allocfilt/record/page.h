@@ -69,10 +69,7 @@ struct page_content {
 enum page_state page_check(const struct page_layout *layout, const void *page, size_t length,
 			   struct page_content *content);
 
-/**
- * page_time - ns: of a page whose header is good, and that is not empty; UINT64_MAX: not known
- * @length: bytes from the page on; those behind it are not read
- */
+/** page_time - ns: of a page with records and a good header, in @length bytes; else UINT64_MAX */
 uint64_t page_time(const struct page_layout *layout, const void *page, size_t length);
 
 /**
@@ -80,8 +77,8 @@ uint64_t page_time(const struct page_layout *layout, const void *page, size_t le
  * @next: page_time() of the next one of its CPU; UINT64_MAX: not known
  * @newest: ns: of the CPU's pages so far; set for the next call if the page is in order
  *
- * The kernel writes the records of a CPU in order of time. Where the next page goes back, but not to
- * before @newest, this one had jumped ahead. A page that is not in order is as damaged as others are.
+ * The kernel writes the records of a CPU in order. Where the next page goes back, but not to before
+ * @newest, this one had jumped ahead. A page that is not in order is damaged.
  */
 bool page_in_order(const struct page_content *content, uint64_t next, uint64_t *newest);
 

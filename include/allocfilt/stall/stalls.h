@@ -55,8 +55,8 @@ void stalls_free(struct stalls *stalls);
  * @record: its fields need not be read; of a pair of events they are read here
  * @ret_pair: ns from begin to end, where the record ends a slab pair; else UINT64_MAX
  *
- * Every slab pair is told, whatever its time, but where records of its CPUs were lost meanwhile. A stack
- * is that of the event, or of the switch, which its task wrote last. Return 0, or what the callback
+ * Every slab pair is told, whatever its time, but where records of its CPUs were lost meanwhile; a
+ * negative @cpu stands for all of them. A stack is that of the event, or of the switch, which its task wrote last. Return 0, or what the callback
  * returned.
  */
 int stalls_window(struct stalls *stalls, const struct record *record);
@@ -73,9 +73,6 @@ int stalls_sched(struct stalls *stalls, const struct record *record);
 
 /** stalls_sched_stop - the scheduler's events are off until the next one: states are not known */
 void stalls_sched_stop(struct stalls *stalls);
-
-/** stalls_lost_all - from @ts on act as if every CPU had lost records there */
-void stalls_lost_all(struct stalls *stalls, uint64_t ts);
 
 /* The scheduler's events of all tasks that --off-cpu recorded. */
 struct sched_counts {
