@@ -405,8 +405,7 @@ static int read_raw_page(struct pipeline *pipeline, int place, struct capture_pa
 
 	if (pipeline->capture)
 		return capture_read(pipeline->capture, place, page);
-	page->last = false;
-	page->next_ts = UINT64_MAX;
+	*page = (struct capture_page){ .next_ts = UINT64_MAX };
 	page->length = cpu_buffers_read(pipeline->buffers, place, &page->data);
 	if (!page->length || !pipeline->writer)
 		return page->length > 0;

@@ -265,8 +265,7 @@ struct log_entry *task_log_fold(struct task_log *log, struct log_task *task, str
 /**
  * task_log_drop_oldest - drop the oldest chunk of a task, for room
  *
- * Every stall that began before log_task.dropped_at lacks its entries. Returns how many slow pairs lost
- * their begin.
+ * Every stall that began before log_task.dropped_at lacks its entries. Returns how many slow pairs went.
  */
 unsigned int task_log_drop_oldest(struct task_log *log, struct log_task *task);
 
