@@ -154,12 +154,9 @@ static int drain_account(struct counting *counting, uint64_t now)
 	return pages < 0 ? pages : 0;
 }
 
-static int account_buffer_ready(void *context, int fd, uint32_t events)
+static int account_buffers(void *context)
 {
-	struct counting *counting = context;
-
-	tracing_buffer_seen(&counting->tracing, fd, events);
-	return drain_account(counting, loop_now());
+	return drain_account(context, loop_now());
 }
 
 static int account_tick(void *context, uint64_t now)
@@ -173,7 +170,7 @@ static int account_tick(void *context, uint64_t now)
 	if (!ret && ends)
 		ret = print_interval(counting);
 	if (!ret && now >= counting->tracing.next_second)
-		ret = tracing_second(&counting->tracing, now, account_buffer_ready);
+		ret = tracing_second(&counting->tracing, now);
 	return ret;
 }
 
@@ -233,14 +230,15 @@ static int prepare_account(struct counting *counting)
 
 static int set_up_account(struct counting *counting)
 {
-	static const struct loop_callbacks callbacks = { account_tick, account_signal };
+	static const struct loop_callbacks callbacks = { account_tick, account_signal,
+							 account_buffers };
 	const struct session_request request = { 0 };
 	struct tracing *tracing = &counting->tracing;
 	int ret = tracing_set_up(tracing, &request);
 
 	if (!ret)
 		ret = tracing_make_loop(tracing, &callbacks, counting, true);
-	return ret ? ret : tracing_set_tick(tracing, TICK, ALARM_PERCENT, account_buffer_ready);
+	return ret ? ret : tracing_set_tick(tracing, TICK, ALARM_PERCENT);
 }
 
 /* Tasks are read once forks are counted, so none is missed. */

@@ -53,8 +53,6 @@ struct live {
  * slower tick with -w, which reads full pages only.
  */
 
-static int on_buffer(void *context, int fd, uint32_t events);
-
 static int set_idle(struct live *live, bool idle)
 {
 	/*
@@ -70,7 +68,7 @@ static int set_idle(struct live *live, bool idle)
 	if (live->tracing.next_interval && live->tracing.run->options->interval < tick)
 		tick = live->tracing.run->options->interval;
 	return tracing_set_tick(&live->tracing, idle ? tick : BUSY_TICK,
-				idle && all ? 0 : ALARM_PERCENT, on_buffer);
+				idle && all ? 0 : ALARM_PERCENT);
 }
 
 /* The buffers hold what is recorded meanwhile. Returns 0, or -errno of a file. */
@@ -122,14 +120,9 @@ static int read_buffers(struct live *live, uint64_t now)
 	return idle == live->idle ? 0 : set_idle(live, idle);
 }
 
-static int on_buffer(void *context, int fd, uint32_t events)
+static int on_buffers(void *context)
 {
-	struct live *live = context;
-	int ret = read_buffers(live, loop_now());
-
-	if (!ret)
-		tracing_buffer_seen(&live->tracing, fd, events);
-	return ret;
+	return read_buffers(context, loop_now());
 }
 
 static int read_rest(struct live *live)
@@ -185,7 +178,7 @@ static int each_second(struct live *live, uint64_t now)
 {
 	const struct options *options = live->tracing.run->options;
 	bool marks = now >= live->tracing.next_mark;
-	int ret = tracing_second(&live->tracing, now, on_buffer);
+	int ret = tracing_second(&live->tracing, now);
 
 	if (ret)
 		return ret;
@@ -233,9 +226,19 @@ static int on_signal(void *context, int number)
 	return tracing_signal(&live->tracing, number);
 }
 
+/* Stalls from now on have the new time. */
+static int on_clock_set(void *context)
+{
+	struct live *live = context;
+
+	session_mark_clock(live->tracing.session);
+	return 0;
+}
+
 static int make_live_loop(struct live *live)
 {
-	static const struct loop_callbacks callbacks = { on_tick, on_signal };
+	static const struct loop_callbacks callbacks = { on_tick, on_signal, on_buffers,
+							 on_clock_set };
 	/* A recording has its data in its files. */
 	bool output = !live->tracing.run->options->journal && !live->recorder;
 	int ret = tracing_make_loop(&live->tracing, &callbacks, live, output);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
@@ -14,12 +15,19 @@
 
 typedef int (*ready_callback)(void *context, int fd, uint32_t events);
 
+enum {
+	EPOLL,
+	TIMER,
+	CLOCK,	 /* ready when the wall clock is set, and after a resume */
+	BUFFERS, /* epoll over the buffers: one descriptor, however many of them are ready */
+	LOOP_FDS
+};
+
 struct loop {
 	struct loop_callbacks callbacks;
 	void *context;
 	struct signals *signals;
-	int epoll;
-	int timer;
+	int fds[LOOP_FDS];
 	ready_callback *ready; /* by descriptor */
 	int nr_ready;
 	uint64_t wakeups;
@@ -43,11 +51,23 @@ uint64_t loop_cpu_time(void)
 	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-static int add_descriptor(struct loop *loop, int fd, uint32_t events)
+static int add_descriptor(int epoll, int fd, uint32_t events)
 {
 	struct epoll_event event = { .events = events, .data.fd = fd };
 
-	return epoll_ctl(loop->epoll, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+	/* errno is still that of a descriptor that could not be opened. */
+	return epoll < 0 || fd < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+/* The timer itself never ends. fs/timerfd.c: timerfd_clock_was_set(), timerfd_resume() */
+static int open_clock(void)
+{
+	const struct itimerspec never = { .it_value.tv_sec = LONG_MAX };
+	int fd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+
+	if (fd >= 0)
+		timerfd_settime(fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL);
+	return fd;
 }
 
 struct loop *loop_new(const struct loop_callbacks *callbacks, void *context,
@@ -61,14 +81,13 @@ struct loop *loop_new(const struct loop_callbacks *callbacks, void *context,
 	loop->callbacks = *callbacks;
 	loop->context = context;
 	loop->signals = signals;
-	loop->epoll = epoll_create1(EPOLL_CLOEXEC);
-	loop->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (loop->epoll < 0 || loop->timer < 0)
-		ret = -errno;
-	else
-		ret = add_descriptor(loop, loop->timer, EPOLLIN);
-	if (!ret)
-		ret = add_descriptor(loop, signals_fd(signals), EPOLLIN);
+	loop->fds[EPOLL] = epoll_create1(EPOLL_CLOEXEC);
+	loop->fds[TIMER] = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	loop->fds[CLOCK] = open_clock();
+	loop->fds[BUFFERS] = epoll_create1(EPOLL_CLOEXEC);
+	ret = add_descriptor(loop->fds[EPOLL], signals_fd(signals), EPOLLIN);
+	for (int i = TIMER; !ret && i < LOOP_FDS; i++)
+		ret = add_descriptor(loop->fds[EPOLL], loop->fds[i], EPOLLIN);
 	if (!ret)
 		return loop;
 	loop_free(loop);
@@ -80,10 +99,9 @@ void loop_free(struct loop *loop)
 {
 	if (!loop)
 		return;
-	if (loop->timer >= 0)
-		close(loop->timer);
-	if (loop->epoll >= 0)
-		close(loop->epoll);
+	for (int i = 0; i < LOOP_FDS; i++)
+		if (loop->fds[i] >= 0)
+			close(loop->fds[i]);
 	free(loop->ready);
 	free(loop);
 }
@@ -93,7 +111,7 @@ int loop_set_tick(struct loop *loop, uint64_t interval)
 	struct timespec time = { interval / NS_PER_SECOND, interval % NS_PER_SECOND };
 	struct itimerspec timer = { time, time };
 
-	return timerfd_settime(loop->timer, 0, &timer, NULL) ? -errno : 0;
+	return timerfd_settime(loop->fds[TIMER], 0, &timer, NULL) ? -errno : 0;
 }
 
 int loop_watch(struct loop *loop, int fd, uint32_t events, ready_callback ready)
@@ -111,7 +129,7 @@ int loop_watch(struct loop *loop, int fd, uint32_t events, ready_callback ready)
 		while (loop->nr_ready <= fd)
 			loop->ready[loop->nr_ready++] = NULL;
 	}
-	ret = add_descriptor(loop, fd, events);
+	ret = add_descriptor(loop->fds[EPOLL], fd, events);
 	if (!ret)
 		loop->ready[fd] = ready;
 	return ret;
@@ -129,8 +147,25 @@ void loop_forget(struct loop *loop, int fd)
 {
 	if (fd < 0 || fd >= loop->nr_ready || !loop->ready[fd])
 		return;
-	epoll_ctl(loop->epoll, EPOLL_CTL_DEL, fd, NULL);
+	epoll_ctl(loop->fds[EPOLL], EPOLL_CTL_DEL, fd, NULL);
 	loop->ready[fd] = NULL;
+}
+
+void loop_watch_buffer(struct loop *loop, int fd)
+{
+	epoll_ctl(loop->fds[BUFFERS], EPOLL_CTL_DEL, fd, NULL);
+	add_descriptor(loop->fds[BUFFERS], fd, EPOLLIN);
+}
+
+/* A buffer with an error, as that of a CPU that is offline, stays ready with nothing to read. */
+static void forget_broken_buffers(struct loop *loop)
+{
+	struct epoll_event events[EVENTS_MAX];
+	int count = epoll_wait(loop->fds[BUFFERS], events, EVENTS_MAX, 0);
+
+	for (int i = 0; i < count; i++)
+		if (events[i].events & (EPOLLERR | EPOLLHUP))
+			epoll_ctl(loop->fds[BUFFERS], EPOLL_CTL_DEL, events[i].data.fd, NULL);
 }
 
 static int dispatch(struct loop *loop, const struct epoll_event *event)
@@ -138,10 +173,12 @@ static int dispatch(struct loop *loop, const struct epoll_event *event)
 	int fd = event->data.fd;
 	uint64_t expirations;
 
-	if (fd == loop->timer)
-		return read(fd, &expirations, sizeof(expirations)) == sizeof(expirations) ?
-			       loop->callbacks.tick(loop->context, loop_now()) :
-			       0;
+	if (fd == loop->fds[CLOCK]) {
+		/* ECANCELED tells of a change, and ends it: the next one makes it ready again. */
+		if (read(fd, &expirations, sizeof(expirations)) < 0 && errno == EAGAIN)
+			return 0;
+		return loop->callbacks.clock_set ? loop->callbacks.clock_set(loop->context) : 0;
+	}
 	/* An earlier callback may have removed it. */
 	if (fd >= loop->nr_ready || !loop->ready[fd])
 		return 0;
@@ -157,6 +194,31 @@ static int dispatch_signals(struct loop *loop)
 	return ret;
 }
 
+/* The buffers are last: a turn reads them once at most, be it in the tick or because they are ready. */
+static int run_turn(struct loop *loop, const struct epoll_event *events, int count)
+{
+	bool has_buffers = false, has_ticked = false;
+	uint64_t expirations;
+	/* Signals first: a stop takes precedence over an error of another callback. */
+	int ret = dispatch_signals(loop);
+
+	for (int i = 0; !ret && i < count; i++) {
+		if (events[i].data.fd == loop->fds[BUFFERS])
+			has_buffers = true;
+		else if (events[i].data.fd == loop->fds[TIMER])
+			has_ticked = read(loop->fds[TIMER], &expirations, sizeof(expirations)) > 0;
+		else
+			ret = dispatch(loop, &events[i]);
+	}
+	if (has_buffers)
+		forget_broken_buffers(loop);
+	if (!ret && has_ticked)
+		ret = loop->callbacks.tick(loop->context, loop_now());
+	else if (!ret && has_buffers)
+		ret = loop->callbacks.buffers(loop->context);
+	return ret ? ret : dispatch_signals(loop);
+}
+
 int loop_run(struct loop *loop)
 {
 	struct epoll_event events[EVENTS_MAX];
@@ -164,17 +226,12 @@ int loop_run(struct loop *loop)
 	int ret = dispatch_signals(loop);
 
 	while (!ret) {
-		int count = epoll_wait(loop->epoll, events, EVENTS_MAX, -1);
+		int count = epoll_wait(loop->fds[EPOLL], events, EVENTS_MAX, -1);
 
 		if (count < 0 && errno != EINTR)
 			return -errno;
 		loop->wakeups++;
-		/* Signals first: a stop takes precedence over an error of another callback. */
-		ret = dispatch_signals(loop);
-		for (int i = 0; !ret && i < count; i++)
-			ret = dispatch(loop, &events[i]);
-		if (!ret)
-			ret = dispatch_signals(loop);
+		ret = run_turn(loop, events, count);
 	}
 	return ret < 0 ? ret : 0;
 }

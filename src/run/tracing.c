@@ -164,14 +164,10 @@ int tracing_make_loop(struct tracing *tracing, const struct loop_callbacks *call
  * A descriptor waits on the queue that buffer_percent selected when epoll added it, so it is added
  * again after each change. kernel/trace/ring_buffer.c: ring_buffer_poll_wait().
  */
-static void watch_buffers(struct tracing *tracing, buffer_ready ready)
+static void watch_buffers(struct tracing *tracing)
 {
-	for (int i = 0; i < cpu_buffers_count(tracing->buffers); i++) {
-		int fd = cpu_buffers_fd(tracing->buffers, i);
-
-		loop_forget(tracing->loop, fd);
-		loop_watch(tracing->loop, fd, EPOLLIN, ready);
-	}
+	for (int i = 0; i < cpu_buffers_count(tracing->buffers); i++)
+		loop_watch_buffer(tracing->loop, cpu_buffers_fd(tracing->buffers, i));
 }
 
 /* Counts the CPUs whose buffers could not be opened: their records are lost. */
@@ -181,20 +177,14 @@ static void count_unread(struct tracing *tracing)
 		pipeline_count_unread(tracing->pipeline, cpu_buffers_starved(tracing->buffers));
 }
 
-int tracing_set_tick(struct tracing *tracing, uint64_t interval, int percent, buffer_ready ready)
+int tracing_set_tick(struct tracing *tracing, uint64_t interval, int percent)
 {
 	int ret = loop_set_tick(tracing->loop, interval);
 
 	session_set_buffer_percent(tracing->session, percent);
-	watch_buffers(tracing, ready);
+	watch_buffers(tracing);
 	count_unread(tracing);
 	return ret ? epoll_failed(tracing, ret) : 0;
-}
-
-void tracing_buffer_seen(struct tracing *tracing, int fd, uint32_t events)
-{
-	if (events & (EPOLLERR | EPOLLHUP))
-		loop_forget(tracing->loop, fd);
 }
 
 void tracing_lock_memory(struct tracing *tracing)
@@ -249,13 +239,13 @@ void tracing_announce(struct tracing *tracing)
 
 /* ---- while tracing is on ---- */
 
-int tracing_second(struct tracing *tracing, uint64_t now, buffer_ready ready)
+int tracing_second(struct tracing *tracing, uint64_t now)
 {
 	char what[256];
 
 	tracing->next_second = now + NS_PER_SECOND;
 	if (cpu_buffers_reopen(tracing->buffers))
-		watch_buffers(tracing, ready);
+		watch_buffers(tracing);
 	count_unread(tracing);
 	if (now >= tracing->next_mark) {
 		session_mark_clock(tracing->session);

@@ -16,8 +16,6 @@
  * or -errno with the failure unless they say otherwise. Times are ns, CLOCK_MONOTONIC.
  */
 
-typedef int (*buffer_ready)(void *context, int fd, uint32_t events);
-
 struct tracing {
 	const struct run_context *run;
 	struct failure *failure; /* of the call that goes on */
@@ -66,10 +64,7 @@ int tracing_make_loop(struct tracing *tracing, const struct loop_callbacks *call
 		      void *context, bool output);
 
 /** tracing_set_tick - the interval between ticks, and how full a buffer wakes us */
-int tracing_set_tick(struct tracing *tracing, uint64_t interval, int percent, buffer_ready ready);
-
-/** tracing_buffer_seen - forget a descriptor that stays ready with nothing to read (an offline CPU) */
-void tracing_buffer_seen(struct tracing *tracing, int fd, uint32_t events);
+int tracing_set_tick(struct tracing *tracing, uint64_t interval, int percent);
 
 /** tracing_lock_memory - lock now, as page allocations of ours would be traced later */
 void tracing_lock_memory(struct tracing *tracing);
@@ -86,7 +81,7 @@ void tracing_announce(struct tracing *tracing);
  *
  * Fails with EXIT_STATUS_IN_USE where somebody took tracing away.
  */
-int tracing_second(struct tracing *tracing, uint64_t now, buffer_ready ready);
+int tracing_second(struct tracing *tracing, uint64_t now);
 
 /**
  * tracing_interval_ends - has an interval ended? Then the next one begins

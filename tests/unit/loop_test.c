@@ -5,7 +5,9 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
 
 #include "allocfilt/run/loop.h"
@@ -25,13 +27,35 @@ static struct {
 	int tick_returns;
 	int ticks_wanted;
 	int ready_returns;
+	int reads; /* of buffers, since the last tick */
+	int most_reads;
+	int clock; /* stands for the timer of the wall clock; 0: no test asks for it */
+	int clock_flags;
+	int clock_changes;
 } run;
+
+/* Nobody may set the clock of the machine that tests. */
+int timerfd_create(clockid_t clock, int flags)
+{
+	if (clock != CLOCK_REALTIME)
+		return (int)syscall(SYS_timerfd_create, clock, flags);
+	return run.clock = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+}
+
+int timerfd_settime(int fd, int flags, const struct itimerspec *time, struct itimerspec *old)
+{
+	if (fd != run.clock)
+		return (int)syscall(SYS_timerfd_settime, fd, flags, time, old);
+	run.clock_flags = flags;
+	return 0;
+}
 
 static int got_tick(void *context, uint64_t now)
 {
 	assert_ptr_equal(context, &run);
 	assert_true(now >= run.last_tick);
 	run.last_tick = now;
+	run.reads = 0;
 	return ++run.ticks == run.ticks_wanted ? run.tick_returns : 0;
 }
 
@@ -50,9 +74,26 @@ static int got_ready(void *context, int fd, uint32_t events)
 	return run.ready_returns;
 }
 
+/* Takes longer than a tick. */
+static int read_slowly(void *context)
+{
+	assert_ptr_equal(context, &run);
+	usleep(2000);
+	if (++run.reads > run.most_reads)
+		run.most_reads = run.reads;
+	return 0;
+}
+
+static int got_clock_set(void *context)
+{
+	assert_ptr_equal(context, &run);
+	return ++run.clock_changes == 2;
+}
+
 static int set_up(void **state)
 {
-	const struct loop_callbacks callbacks = { got_tick, got_signal };
+	const struct loop_callbacks callbacks = { got_tick, got_signal, read_slowly,
+						  got_clock_set };
 
 	memset(&run, 0, sizeof(run));
 	run.tick_returns = 1;
@@ -306,6 +347,78 @@ RUN(test_forget_from_a_callback)
 	assert_int_equal(run.last_fd, fd);
 	close(fd);
 	close(other);
+}
+
+#define MANY_BUFFERS 1024
+
+static int watch_many_buffers(int *fds)
+{
+	struct rlimit limit;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	limit.rlim_cur = limit.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	for (int i = 0; i < MANY_BUFFERS; i++) {
+		fds[i] = eventfd(1, EFD_NONBLOCK);
+		loop_watch_buffer(run.loop, fds[i]);
+	}
+	return fds[MANY_BUFFERS - 1];
+}
+
+/* Buffers that no reading empties, as many as a large machine has: ticks come after each read. */
+RUN(test_many_buffers)
+{
+	int fds[MANY_BUFFERS], end = eventfd(1, EFD_NONBLOCK);
+
+	assert_true(watch_many_buffers(fds) >= MANY_BUFFERS);
+	run.ticks_wanted = 20;
+	assert_int_equal(loop_set_tick(run.loop, MS), 0);
+	assert_int_equal(loop_run(run.loop), 0);
+	assert_int_equal(run.ticks, 20);
+	assert_int_equal(run.most_reads, 1);
+	/* and so does the end of COMMAND */
+	assert_int_equal(loop_set_tick(run.loop, 0), 0);
+	assert_int_equal(loop_watch(run.loop, end, EPOLLIN, loop_end), 0);
+	run.reads = 0;
+	assert_int_equal(loop_run(run.loop), 0);
+	assert_in_range(run.reads, 0, 1);
+	close(end);
+	for (int i = 0; i < MANY_BUFFERS; i++)
+		close(fds[i]);
+}
+
+/* The buffer of a CPU that goes offline wakes once, and is watched again when somebody asks. */
+RUN(test_buffer_with_an_error)
+{
+	int fds[2];
+
+	assert_int_equal(pipe(fds), 0);
+	loop_watch_buffer(run.loop, fds[0]);
+	loop_watch_buffer(run.loop, -1);
+	close(fds[1]);
+	run.ticks_wanted = 2;
+	assert_int_equal(loop_set_tick(run.loop, 20 * MS), 0);
+	assert_int_equal(loop_run(run.loop), 0);
+	assert_int_equal(run.most_reads, 1);
+	assert_int_equal(run.reads, 0);
+	assert_int_equal(loop_wakeups(run.loop), 3);
+	close(fds[0]);
+}
+
+/* timerfd_create(2): such a timer becomes ready when the clock is set. */
+RUN(test_clock_that_is_set)
+{
+	uint64_t change = 1;
+
+	assert_int_equal(run.clock_flags, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET);
+	assert_int_equal(write(run.clock, &change, sizeof(change)), sizeof(change));
+	run.ticks_wanted = 3;
+	assert_int_equal(loop_set_tick(run.loop, 5 * MS), 0);
+	assert_int_equal(loop_run(run.loop), 0);
+	assert_int_equal(run.clock_changes, 1);
+	assert_int_equal(write(run.clock, &change, sizeof(change)), sizeof(change));
+	assert_int_equal(loop_run(run.loop), 0);
+	assert_int_equal(run.clock_changes, 2);
 }
 
 /* With no events requested, closing the other end still wakes. */

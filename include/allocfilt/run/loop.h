@@ -17,6 +17,10 @@ struct loop_callbacks {
 	/* now: ns, CLOCK_MONOTONIC; NULL where no tick is set */
 	int (*tick)(void *context, uint64_t now);
 	int (*signal)(void *context, int signal_number);
+	/* buffers have records: once a turn, after all others; a tick is to read them itself */
+	int (*buffers)(void *context); /* NULL where no buffer is watched */
+	/* the wall clock was set, or the machine has resumed; NULL: it does not matter */
+	int (*clock_set)(void *context);
 };
 
 /** loop_new - the arguments must outlive the loop; NULL and errno on failure */
@@ -36,6 +40,13 @@ int loop_set_tick(struct loop *loop, uint64_t interval);
  */
 int loop_watch(struct loop *loop, int fd, uint32_t events,
 	       int (*ready)(void *context, int fd, uint32_t events));
+
+/**
+ * loop_watch_buffer - wake up for a buffer, in place of an earlier call for it
+ *
+ * However many of them are ready, they take one turn. One that cannot be watched is left to the tick.
+ */
+void loop_watch_buffer(struct loop *loop, int fd);
 
 /** loop_end - a @ready that ends the loop */
 int loop_end(void *context, int fd, uint32_t events);
