@@ -689,6 +689,9 @@ void pipeline_log_end(struct pipeline *pipeline)
 		log_warning("the journal rejected %" PRIu64 " entries, dropped",
 			    view.journal.dropped);
 	losses_report_all(pipeline->losses, live);
+	/* A replay has it in its failure. */
+	if (live)
+		pipeline_log_flaws(pipeline);
 	/* A run on a kernel has logged this at the start. */
 	if (!live && shrinker_names_unavailable(view.shrinker_names))
 		log_notice("superblocks have no names: the capture was taken without our probe");
@@ -697,7 +700,9 @@ void pipeline_log_end(struct pipeline *pipeline)
 uint64_t pipeline_flaws(const struct pipeline *pipeline, struct line *text)
 {
 	int type = 0;
-	uint64_t unknown = decode_unknown(pipeline->decode, &type);
+	/* In a kernel's buffer others may switch on what they like. */
+	bool live = pipeline->source->proc;
+	uint64_t unknown = live ? 0 : decode_unknown(pipeline->decode, &type);
 	uint64_t damaged = decode_damaged(pipeline->decode);
 
 	line_clear(text);
@@ -710,8 +715,9 @@ uint64_t pipeline_flaws(const struct pipeline *pipeline, struct line *text)
 			pipeline->damaged_pages, pipeline->first_damaged,
 			pipeline->source->layout.size);
 	if (pipeline->bad_formats)
-		line_add(text, "%s%s cannot be read", text->used ? ", " : "",
-			 pipeline->first_bad_format);
+		line_add(text, "%s%s%s cannot be read", text->used ? ", " : "",
+			 pipeline->first_bad_format,
+			 pipeline->bad_formats > 1 ? " and other formats" : "");
 	if (unknown)
 		line_add(text, "%s%" PRIu64 " records of a type without a format (the first: %d)",
 			 text->used ? ", " : "", unknown, type);
@@ -720,4 +726,13 @@ uint64_t pipeline_flaws(const struct pipeline *pipeline, struct line *text)
 			 "%s%" PRIu64 " records shorter than their format or with impossible times",
 			 text->used ? ", " : "", damaged);
 	return pipeline->damaged_pages + pipeline->bad_formats + unknown + damaged;
+}
+
+void pipeline_log_flaws(const struct pipeline *pipeline)
+{
+	struct line text;
+
+	if (pipeline_flaws(pipeline, &text))
+		log_warning("%s: %s; what could be read is shown", pipeline->source->dir,
+			    text.text);
 }

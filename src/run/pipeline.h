@@ -101,7 +101,7 @@ void pipeline_view(struct pipeline *pipeline, struct summary_view *view);
  */
 int pipeline_end_interval(struct pipeline *pipeline);
 
-/** pipeline_log_end - log the final messages: losses, and what limits dropped */
+/** pipeline_log_end - log the final messages: losses, what limits dropped, flaws of a live run */
 void pipeline_log_end(struct pipeline *pipeline);
 
 /**
@@ -110,5 +110,8 @@ void pipeline_log_end(struct pipeline *pipeline);
  * Returns the number of flaws; @text is empty where it is 0.
  */
 uint64_t pipeline_flaws(const struct pipeline *pipeline, struct line *text);
+
+/** pipeline_log_flaws - warn of them, in a run on a kernel: once tracing is on, and at the end */
+void pipeline_log_flaws(const struct pipeline *pipeline);
 
 #endif

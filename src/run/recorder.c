@@ -632,6 +632,8 @@ int recorder_finish(struct recorder *recorder, const char *dir, const struct cpu
 
 	see_tasks(recorder);
 	ret = write_end(recorder, dir, buffers);
+	if (recorder->pipeline)
+		pipeline_log_flaws(recorder->pipeline);
 	lost = losses_total(recorder->losses, &unknown);
 	if (last)
 		snprintf(segments, sizeof(segments), "; segments %06u to %06u",

@@ -233,6 +233,8 @@ void tracing_announce(struct tracing *tracing)
 	log_notice("tracing in %s, threshold %" PRIu64 " us; %s", session_dir(tracing->session),
 		   tracing->plan->threshold / 1000,
 		   command ? "it ends with COMMAND" : "Ctrl-C ends it");
+	if (tracing->pipeline)
+		pipeline_log_flaws(tracing->pipeline);
 	if (command)
 		command_start(command);
 }

@@ -820,6 +820,37 @@ RUN(test_times_before_the_first_mark)
 	free(text);
 }
 
+/* Its events are missing: that is said when tracing is on, and at the end. */
+RUN(test_formats_that_cannot_be_read)
+{
+	static const char said[] = "events/vmscan/mm_shrink_slab_start/format";
+
+	fake_put(said, "name: mm_shrink_slab_start\nID: x\n");
+	fake_remember();
+	log_set_level(LOG_LEVEL_WARNING);
+	assert_int_equal(run("-t134 -d1ms"), 0);
+	log_set_level(LOG_LEVEL_ERROR);
+	assert_as_found();
+	assert_non_null(strstr(errors, said));
+	assert_non_null(strstr(strstr(errors, said) + 1, said));
+}
+
+/* The kernel's pages are not what header_page says, and a record has fewer bytes than its format. */
+RUN(test_damaged_records)
+{
+	shell("f=%s/per_cpu/cpu1/trace_pipe_raw && dd if=/dev/zero bs=1 count=4080 conv=notrunc "
+	      "seek=16 of=$f status=none && "
+	      "sed -i '/total_scan/s/size:8/size:80/' %s/events/vmscan/mm_shrink_slab_end/format",
+	      fake.dir, fake.dir);
+	fake_remember();
+	log_set_level(LOG_LEVEL_WARNING);
+	assert_int_equal(run("-t134 -d100ms"), 0);
+	log_set_level(LOG_LEVEL_ERROR);
+	assert_as_found();
+	assert_non_null(strstr(errors, "1 damaged pages (the first of CPU 1, "));
+	assert_non_null(strstr(errors, " records shorter than their format; "));
+}
+
 /* All events are on when tracing begins again: the mark of that comes after the switch. */
 static void see_mark_of_switch(void *context, uint64_t now)
 {
