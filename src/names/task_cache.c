@@ -23,6 +23,7 @@ struct task {
 	char name[TASK_COMM_MAX];
 	uint64_t name_at; /* ns: when the name was read */
 	bool waits;	  /* for a pass over saved_cmdlines */
+	bool doubtful;	  /* see struct saved_names */
 	uint64_t info_at;
 	bool has_info; /* was reading info tried? */
 	bool is_known; /* its place in task_cache.infos is set */
@@ -172,14 +173,21 @@ static void refresh_info(const struct task_cache *cache, struct task *task, uint
 
 /*
  * Lines of "TID NAME". NAME may contain a newline: a line that does not begin with a number and a
- * space continues the name before it.
+ * space continues the name before it. One that does is doubtful where it could be a part of that name, too.
+ * A recording has newlines escaped.
  */
 struct saved_names {
 	struct line_reader reader;
 	const char *line; /* the next line, NULL at the end */
+	bool escaped;
 	int tid;
 	char name[TASK_COMM_MAX];
+	size_t length; /* of the name; at the start more than any */
+	bool doubtful;
 };
+
+#define ESCAPED_NEWLINE	  "\\012"
+#define ESCAPED_BACKSLASH "\\134"
 
 static bool begins_task(const char *line)
 {
@@ -188,28 +196,58 @@ static bool begins_task(const char *line)
 	return digits && digits <= 10 && line[digits] == ' ';
 }
 
-static void saved_names_start(struct saved_names *saved, int fd)
+static void saved_names_start(const struct task_cache *cache, struct saved_names *saved)
 {
-	line_reader_start(&saved->reader, fd);
+	saved->escaped = cache->proc < 0;
+	saved->length = TASK_COMM_MAX;
+	line_reader_start(&saved->reader, cache->saved);
 	do {
 		saved->line = line_reader_next(&saved->reader);
 	} while (saved->line && !begins_task(saved->line));
 }
 
+static void append_name(struct saved_names *saved, const char *text)
+{
+	while (*text && saved->length < TASK_COMM_MAX - 1) {
+		bool is_newline = saved->escaped && !strncmp(text, ESCAPED_NEWLINE, 4);
+		bool is_escape =
+			is_newline || (saved->escaped && !strncmp(text, ESCAPED_BACKSLASH, 4));
+
+		saved->name[saved->length++] = is_newline ? '\n' : *text;
+		text += is_escape ? 4 : 1;
+	}
+	saved->name[saved->length] = '\0';
+}
+
 static bool saved_names_next(struct saved_names *saved)
 {
-	size_t used;
 	char *name;
 
 	if (!saved->line)
 		return false;
+	saved->doubtful = saved->length + 1 + strlen(saved->line) < TASK_COMM_MAX;
 	saved->tid = (int)strtoll(saved->line, &name, 10);
-	used = text_append(saved->name, sizeof(saved->name), 0, name + 1);
+	saved->length = 0;
+	append_name(saved, name + 1);
 	while ((saved->line = line_reader_next(&saved->reader)) && !begins_task(saved->line)) {
-		used = text_append(saved->name, sizeof(saved->name), used, "\n");
-		used = text_append(saved->name, sizeof(saved->name), used, saved->line);
+		append_name(saved, "\n");
+		append_name(saved, saved->line);
 	}
 	return true;
+}
+
+/* A doubtful name is better than none; two of them that differ are none. */
+static void take_saved_name(struct task *task, const struct saved_names *saved)
+{
+	bool has_name = strcmp(task->name, TASK_UNNAMED);
+
+	if (saved->doubtful && has_name && !task->doubtful)
+		return;
+	if (saved->doubtful && has_name && strcmp(task->name, saved->name))
+		strcpy(task->name, TASK_UNNAMED);
+	else
+		strcpy(task->name, saved->name);
+	task->doubtful = saved->doubtful;
 }
 
 /* ---- the table ---- */
@@ -221,6 +259,7 @@ static struct task *insert_task(struct task_cache *cache, int tid)
 	task = container_of(hash_insert(&cache->hash, (uint64_t)tid), struct task, link);
 	strcpy(task->name, TASK_UNNAMED);
 	task->waits = false;
+	task->doubtful = false;
 	task->has_info = false;
 	task->is_known = false;
 	cache->last = task;
@@ -237,6 +276,13 @@ static struct task *find_task(struct task_cache *cache, int tid)
 	if (link)
 		cache->last = container_of(link, struct task, link);
 	return link ? cache->last : NULL;
+}
+
+static struct task *find_or_insert(struct task_cache *cache, int tid)
+{
+	struct task *task = find_task(cache, tid);
+
+	return task ? task : insert_task(cache, tid);
 }
 
 /* ---- names ---- */
@@ -256,6 +302,7 @@ static void read_name(const struct task_cache *cache, struct task *task, uint64_
 	if (colon)
 		colon[strcspn(colon, "-+")] = '\0';
 	snprintf(task->name, sizeof(task->name), "%.*s", TASK_COMM_MAX - 1, text);
+	task->doubtful = false;
 }
 
 static void read_waiting_names(struct task_cache *cache)
@@ -263,12 +310,12 @@ static void read_waiting_names(struct task_cache *cache)
 	struct saved_names saved;
 	struct hash_link *link;
 
-	saved_names_start(&saved, cache->saved);
+	saved_names_start(cache, &saved);
 	while (saved_names_next(&saved)) {
 		struct task *task = find_task(cache, saved.tid);
 
 		if (task && task->waits)
-			memcpy(task->name, saved.name, sizeof(saved.name));
+			take_saved_name(task, &saved);
 	}
 	TAILQ_FOREACH(link, &cache->hash.used, use) {
 		container_of(link, struct task, link)->waits = false;
@@ -333,19 +380,19 @@ void task_cache_see_saved(struct task_cache *cache, uint64_t ts)
 {
 	struct saved_names saved;
 
-	saved_names_start(&saved, cache->saved);
+	saved_names_start(cache, &saved);
 	while (saved_names_next(&saved)) {
-		struct task *task = find_task(cache, saved.tid);
+		struct task *task = find_or_insert(cache, saved.tid);
 
-		if (!task)
-			task = insert_task(cache, saved.tid);
 		/*
 		 * The name may be another program's, or another task's of the same id; the kernel
 		 * may forget one.
 		 */
 		if (strcmp(task->name, saved.name) && strcmp(saved.name, TASK_UNNAMED)) {
-			memcpy(task->name, saved.name, sizeof(saved.name));
-			task->name_at = ts;
+			read_name(cache, task, ts);
+			if (task->waits)
+				take_saved_name(task, &saved);
+			task->waits = false;
 			task->has_info = false;
 		}
 		if (!task->has_info)
@@ -394,7 +441,6 @@ static void parse_info(struct task_cache *cache, const char *line)
 {
 	struct task_info info = { 0 };
 	char number[16];
-	struct task *task;
 
 	if (!text_parse_field(&line, number, sizeof(number)) || (info.tid = atoi(number)) <= 0 ||
 	    !text_parse_field(&line, number, sizeof(number)))
@@ -405,10 +451,7 @@ static void parse_info(struct task_cache *cache, const char *line)
 	    !text_parse_field(&line, info.cgroup, sizeof(info.cgroup)))
 		return;
 	info.kernel_thread = !strcmp(number, "k");
-	task = find_task(cache, info.tid);
-	if (!task)
-		task = insert_task(cache, info.tid);
-	set_info(cache, task, &info);
+	set_info(cache, find_or_insert(cache, info.tid), &info);
 	/* A recording ends with a look at all threads. */
 	cache->unknown.ended = !cache->hash.evicted;
 }
@@ -421,10 +464,10 @@ static size_t read_capture(struct task_cache *cache, int tasks)
 	const char *line;
 	size_t count = 0;
 
-	saved_names_start(&saved, cache->saved);
+	saved_names_start(cache, &saved);
 	for (; saved_names_next(&saved); count++)
-		if (cache->tasks && saved.tid > 0 && !find_task(cache, saved.tid))
-			strcpy(insert_task(cache, saved.tid)->name, saved.name);
+		if (cache->tasks && saved.tid > 0)
+			take_saved_name(find_or_insert(cache, saved.tid), &saved);
 	line_reader_start(&reader, tasks);
 	for (; (line = line_reader_next(&reader)); count++)
 		if (cache->tasks)
@@ -479,6 +522,18 @@ void task_cache_free(struct task_cache *cache)
 	free(cache);
 }
 
+/* Else who reads it, trace-cmd as well, takes what follows a newline for another task. */
+static void print_name(FILE *stream, uint64_t tid, const char *name)
+{
+	fprintf(stream, "%" PRIu64 " ", tid);
+	for (; *name; name++)
+		if (*name == '\n' || *name == '\\')
+			fputs(*name == '\n' ? ESCAPED_NEWLINE : ESCAPED_BACKSLASH, stream);
+		else
+			fputc(*name, stream);
+	fputc('\n', stream);
+}
+
 void task_cache_print(struct task_cache *cache, FILE *names, FILE *tasks)
 {
 	struct hash_link *link;
@@ -488,7 +543,7 @@ void task_cache_print(struct task_cache *cache, FILE *names, FILE *tasks)
 		const struct task_info *info = info_of(cache, task);
 
 		if (strcmp(task->name, TASK_UNNAMED))
-			fprintf(names, "%" PRIu64 " %s\n", link->key, task->name);
+			print_name(names, link->key, task->name);
 		if (!info->pid)
 			continue;
 		fprintf(tasks, "%d %d %c ", info->tid, info->pid, info->kernel_thread ? 'k' : '-');

@@ -133,6 +133,46 @@ TEST(test_names_of_capture)
 	expect_name(-1, 5, "<XXX>");
 }
 
+/* A comm has 15 bytes at most. A line that may be a part of one renames nobody. */
+TEST(test_name_that_looks_like_another_task)
+{
+	static const char *const saved[] = {
+		"250 victim-of-all\n77 a\n250 forged\n",
+		"77 a\n250 forged\n99999 a-long-name-xx\n250 victim-of-all\n",
+	};
+
+	for (size_t i = 0; i < COUNT(saved); i++) {
+		open_capture(saved[i], "");
+		expect_name(250, 1, "victim-of-all");
+		put_text("saved_cmdlines", saved[i]);
+		open_live();
+		task_cache_see(cache, 250, SECOND);
+		expect_name(250, SECOND, "victim-of-all");
+	}
+	/* Two such lines: which one is true is not known; one alone is likely to be. */
+	open_capture("77 a\n250 forged\n9 b\n250 true\n8 c\n251 true\n", "");
+	expect_name(250, 1, "<...>");
+	expect_name(251, 1, "true");
+	/* 16 bytes with the newline between them */
+	open_capture("77 abcdef\n250 forge\n250 true\n", "");
+	expect_name(250, 1, "forge");
+}
+
+/* Where /proc has a task, or had it, only /proc renames it. */
+TEST(test_forged_name_of_a_known_task)
+{
+	put_text("saved_cmdlines", "77 a\n250 forged\n78 b\n251 forged\n");
+	open_live();
+	put_task(250, 250, "alive", 0, "");
+	put_task(251, 251, "exited", 0, "");
+	task_cache_see(cache, 251, SECOND);
+	remove_task(251);
+	task_cache_see_saved(cache, SECOND);
+	expect_name(250, SECOND, "alive");
+	expect_name(251, SECOND, "exited");
+	expect_name(251, 60 * SECOND, "exited");
+}
+
 TEST(test_no_files)
 {
 	cache = new_cache("/nonexistent", NULL, SIZE);
@@ -313,6 +353,7 @@ TEST(test_see_saved)
 	put_task(30, 29, "one", 0, "0::/b\n");
 	task_cache_see_saved(cache, 60 * SECOND);
 	assert_string_equal(cgroup_of(30, SECOND), "/a");
+	put_task(30, 29, "two", 0, "0::/b\n");
 	put_text("saved_cmdlines", "30 two\n");
 	task_cache_see_saved(cache, 61 * SECOND);
 	expect_name(30, 61 * SECOND, "two");
@@ -467,8 +508,9 @@ TEST(test_print)
 	put_task(9, 9, "p\\ q", 0, "0::/a b\n");
 	put_task(2, 2, "kthreadd", 0x200000, "0::/\n");
 	put_file(11, "comm", "only name\n");
+	put_file(12, "comm", "a\n2 forged\\012\n");
 	open_live();
-	for (int tid = 2; tid <= 12; tid++)
+	for (int tid = 2; tid <= 13; tid++)
 		task_cache_see(cache, tid, SECOND);
 	names = fopen(test_path("saved_cmdlines"), "w");
 	tasks = fopen(test_path("tasks"), "w");
@@ -479,7 +521,9 @@ TEST(test_print)
 	cache = new_cache(test_directory, NULL, 1);
 	expect_name(10, 0, "ten");
 	expect_name(11, 0, "only name");
-	expect_name(12, 0, "<...>");
+	expect_name(12, 0, "a\n2 forged\\012");
+	expect_name(2, 0, "kthreadd");
+	expect_name(13, 0, "<...>");
 	expect_task(10, 9, "p\\ q", "/a b", false);
 	expect_task(2, 2, "kthreadd", "/", true);
 	assert_int_equal(process_of(11, 0), 0);
