@@ -45,19 +45,62 @@ int file_path(char *buffer, const char *dir, const char *path)
 	return length < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
+/* openat2(2) could refuse links in one call, but is refused itself before 5.6 and in older containers. */
+int file_open_folder(int dir, const char *path, bool make, const char **ret_name)
+{
+	int folder = openat(dir, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int ret = folder < 0 ? -errno : 0;
+	struct stat status;
+	const char *slash;
+
+	for (; !ret && (slash = strchr(path, '/')); path = slash + 1) {
+		char name[NAME_MAX + 1];
+		int next = -1;
+
+		if (snprintf(name, sizeof(name), "%.*s", (int)(slash - path), path) > NAME_MAX)
+			ret = -ENAMETOOLONG;
+		else if (make && mkdirat(folder, name, 0700) && errno != EEXIST)
+			ret = -errno;
+		else
+			next = openat(folder, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (!ret && next < 0)
+			ret = -errno;
+		if (ret == -ENOTDIR && !fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) &&
+		    S_ISLNK(status.st_mode))
+			ret = -ELOOP;
+		close(folder);
+		folder = next;
+	}
+	*ret_name = path;
+	return ret ? ret : folder;
+}
+
 int file_open(const char *dir, const char *path, int64_t most)
 {
+	const int flags = O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC;
 	char name[PATH_MAX];
 	struct stat status;
-	int fd, ret = file_path(name, dir, path);
+	int top, folder = -1, fd, ret = file_path(name, dir, path);
 
 	if (ret)
 		return ret;
+	if (dir && strchr(path, '/')) {
+		top = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (top < 0)
+			return -errno;
+		folder = file_open_folder(top, path, false, &path);
+		close(top);
+		if (folder < 0)
+			return folder;
+	}
 	do
-		fd = open(name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
+		fd = folder < 0 ? open(name, flags) : openat(folder, path, flags);
 	while (fd < 0 && errno == EINTR);
-	if (fd < 0)
-		return -errno;
+	ret = fd < 0 ? -errno : 0;
+	if (folder >= 0)
+		close(folder);
+	if (ret)
+		return ret;
 	if (fstat(fd, &status))
 		ret = -errno;
 	else if (S_ISDIR(status.st_mode))

@@ -245,39 +245,10 @@ void capture_abandon(struct capture_writer *writer)
 	rmdir(writer->dir);
 }
 
-/*
- * Opens the directory of a file of the capture, with those on the way that are missing. Returns a
- * descriptor or -errno. @ret_name: the file's name in it, a part of @path
- */
-static int open_folder(const struct capture_writer *writer, const char *path, const char **ret_name)
-{
-	int folder = openat(writer->now.fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	const char *slash;
-	int ret = folder < 0 ? -errno : 0;
-
-	for (; !ret && (slash = strchr(path, '/')); path = slash + 1) {
-		char name[NAME_MAX + 1];
-		int next = -1;
-
-		if (snprintf(name, sizeof(name), "%.*s", (int)(slash - path), path) > NAME_MAX)
-			ret = -ENAMETOOLONG;
-		else if (mkdirat(folder, name, 0700) && errno != EEXIST)
-			ret = -errno;
-		else
-			next = openat(folder, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (!ret && next < 0)
-			ret = -errno;
-		close(folder);
-		folder = next;
-	}
-	*ret_name = path;
-	return ret ? ret : folder;
-}
-
 int capture_put(struct capture_writer *writer, const char *path, const char *text, size_t length)
 {
 	const char *name;
-	int folder = open_folder(writer, path, &name), ret;
+	int folder = file_open_folder(writer->now.fd, path, true, &name), ret;
 
 	if (folder < 0)
 		return folder;
@@ -297,7 +268,7 @@ static bool link_from_before(struct capture_writer *writer, const char *path)
 
 	if (writer->before.fd < 0 || faccessat(writer->before.fd, path, F_OK, AT_SYMLINK_NOFOLLOW))
 		return false;
-	folder = open_folder(writer, path, &name);
+	folder = file_open_folder(writer->now.fd, path, true, &name);
 	if (folder < 0)
 		return false;
 	ret = linkat(writer->before.fd, path, folder, name, 0);
@@ -362,7 +333,7 @@ int capture_add_cpu(struct capture_writer *writer, int cpu)
 	if (ret)
 		return ret;
 	snprintf(path, sizeof(path), "per_cpu/cpu%d/trace_pipe_raw", cpu);
-	folder = open_folder(writer, path, &name);
+	folder = file_open_folder(writer->now.fd, path, true, &name);
 	if (folder < 0)
 		return folder;
 	segment->files[cpu].fd =

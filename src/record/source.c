@@ -61,7 +61,7 @@ int source_open(const struct data_source *source, const char *path)
 	if (source->proc && !strcmp(path, "kallsyms"))
 		return file_open(source->proc, path, FILE_TEXT_MAX);
 	if (source->proc && !strcmp(path, "mountinfo"))
-		return file_open(source->proc, "self/mountinfo", FILE_TEXT_MAX);
+		return file_open("/proc/self", path, FILE_TEXT_MAX);
 	return file_open(source->dir, path, FILE_TEXT_MAX);
 }
 

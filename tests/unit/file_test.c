@@ -80,6 +80,27 @@ UNIT_TEST(test_open)
 	unlink(test_path("dangling"));
 }
 
+/* A link to a directory is followed in the path of the top directory alone. */
+UNIT_TEST(test_open_below_a_link)
+{
+	char *text, command[128];
+
+	put_text("folder/inner/name", "12345");
+	put_text("name", "12345");
+	assert_int_equal(symlink("folder", test_path("link")), 0);
+	assert_int_equal(symlink("../folder/inner", test_path("folder/back")), 0);
+	check_open("folder/inner/name", 5, 0);
+	check_open("link/inner/name", 5, -ELOOP);
+	check_open("folder/back/name", 5, -ELOOP);
+	check_open("none/name", 5, -ENOENT);
+	check_open("name/name", 5, -ENOTDIR);
+	assert_int_equal(file_read(test_path("link"), "inner/name", &text, NULL), 0);
+	assert_string_equal(text, "12345");
+	free(text);
+	snprintf(command, sizeof(command), "cd %s && rm -r folder link", test_directory);
+	assert_int_equal(system(command), 0);
+}
+
 UNIT_TEST(test_write_all)
 {
 	int fd = open("/dev/full", O_WRONLY);

@@ -20,10 +20,19 @@
  * @most: bytes; the kernel's own files have a size of 0
  *
  * A capture may come from anybody: opening a FIFO would wait for its writer, a device may have no
- * end, and a link may lead to any file. Returns a descriptor or -errno: -ELOOP for a symbolic link,
- * -EISDIR, -EMEDIUMTYPE for anything else that is not a regular file, -EFBIG for a larger file.
+ * end, and a link below @dir may lead to any file. Returns a descriptor or -errno: -ELOOP for a symbolic
+ * link, -EISDIR, -EMEDIUMTYPE for anything else that is not a regular file, -EFBIG for a larger file.
  */
 int file_open(const char *dir, const char *path, int64_t most);
+
+/**
+ * file_open_folder - open the directory of a file below another directory, for the *at() calls (O_PATH)
+ * @make: make directories (0700) that are missing
+ * @ret_name: the file's name in it, a part of @path
+ *
+ * Returns a descriptor, or -errno (-ELOOP: a symbolic link on the way, which is not followed).
+ */
+int file_open_folder(int dir, const char *path, bool make, const char **ret_name);
 
 /** file_error - strerror(3) for a failure of file_open() or file_read(); @error: positive */
 const char *file_error(int error);
