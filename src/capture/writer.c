@@ -42,6 +42,7 @@ struct capture_writer {
 	int dir_fd;
 	struct segment now;    /* what is written goes there */
 	struct segment before; /* while the present one is begun; its fd is -1: none */
+	bool links;	       /* its files are linked to */
 	size_t page_size;
 	char *page;
 	int pipe[2];
@@ -266,7 +267,8 @@ static bool link_from_before(struct capture_writer *writer, const char *path)
 	const char *name;
 	int folder, ret;
 
-	if (writer->before.fd < 0 || faccessat(writer->before.fd, path, F_OK, AT_SYMLINK_NOFOLLOW))
+	if (writer->before.fd < 0 || !writer->links ||
+	    faccessat(writer->before.fd, path, F_OK, AT_SYMLINK_NOFOLLOW))
 		return false;
 	folder = file_open_folder(writer->now.fd, path, true, &name);
 	if (folder < 0)
@@ -587,7 +589,7 @@ static void name_segment(char name[SEGMENT_NAME_MAX], unsigned int number, bool 
 	snprintf(name, SEGMENT_NAME_MAX, "%s%06u", whole ? "" : ".", number);
 }
 
-int capture_begin_segment(struct capture_writer *writer)
+int capture_begin_segment(struct capture_writer *writer, bool unchanged)
 {
 	struct segment next = { .number = writer->now.number + 1 };
 	char name[SEGMENT_NAME_MAX];
@@ -596,8 +598,13 @@ int capture_begin_segment(struct capture_writer *writer)
 	if (mkdirat(writer->dir_fd, name, 0700))
 		return -errno;
 	next.fd = openat(writer->dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (next.fd < 0)
-		return -errno;
+	if (next.fd < 0) {
+		int ret = -errno;
+
+		unlinkat(writer->dir_fd, name, AT_REMOVEDIR);
+		return ret;
+	}
+	writer->links = unchanged;
 	writer->before = writer->now;
 	writer->now = next;
 	return 0;

@@ -379,7 +379,7 @@ static bool read_lines(struct symbols *symbols)
 }
 
 /* A line is "NAME SIZE USES USERS STATE ADDRESS": all but the third and fourth is hashed. */
-static uint64_t hash_modules(int fd)
+uint64_t modules_hash(int fd)
 {
 	struct line_reader reader;
 	uint64_t hash = 0;
@@ -406,7 +406,7 @@ bool symbols_read(struct symbols *symbols)
 	memset(symbols->recent, 0, sizeof(symbols->recent));
 	symbols->entries.used = symbols->kernel * sizeof(struct entry);
 	symbols->text.used = symbols->kernel_text;
-	symbols->modules_hash = hash_modules(symbols->modules);
+	symbols->modules_hash = modules_hash(symbols->modules);
 	has_room = read_lines(symbols);
 	merge_modules(symbols);
 	area_trim(&symbols->entries);
@@ -434,7 +434,7 @@ static bool read_again(struct symbols *symbols, bool is_unknown)
 	if (now < symbols->next_look)
 		return false;
 	symbols->next_look = now + LOOK_PAUSE;
-	if (hash_modules(symbols->modules) == symbols->modules_hash &&
+	if (modules_hash(symbols->modules) == symbols->modules_hash &&
 	    (!is_unknown || now < symbols->next_read))
 		return false;
 	symbols_read(symbols);

@@ -37,6 +37,7 @@ struct recorder {
 	struct writer *nowhere;
 	int null;
 	unsigned int first_segment; /* of those that were kept */
+	uint64_t modules;	    /* modules_hash() when this segment began */
 	bool described;		    /* was recorder_describe() called? */
 	char *mounts;		    /* mountinfo at the start */
 	time_t date;		    /* when the recording, or this segment, began */
@@ -393,11 +394,22 @@ static int describe(struct recorder *recorder, const char *dir, const struct cpu
 	return ret;
 }
 
+static uint64_t read_modules(void)
+{
+	int fd = file_open("/proc", "modules", FILE_TEXT_MAX);
+	uint64_t hash = modules_hash(fd);
+
+	if (fd >= 0)
+		close(fd);
+	return hash;
+}
+
 int recorder_begin_segment(struct recorder *recorder, const char *dir,
 			   const struct cpu_buffers *buffers)
 {
 	unsigned int last = capture_segment(recorder->writer), keep = recorder->options->keep;
 	struct capture_counts *now = counts_of(recorder, buffers), *before = recorder->before;
+	uint64_t modules = read_modules();
 	time_t date = recorder->date;
 	int ret;
 
@@ -408,7 +420,7 @@ int recorder_begin_segment(struct recorder *recorder, const char *dir,
 		capture_remove_segment(recorder->writer, last + 1 - keep);
 		recorder->first_segment = last + 2 - keep;
 	}
-	ret = capture_begin_segment(recorder->writer);
+	ret = capture_begin_segment(recorder->writer, modules == recorder->modules);
 	if (!ret) {
 		recorder->before = now;
 		recorder->date = time(NULL);
@@ -418,6 +430,7 @@ int recorder_begin_segment(struct recorder *recorder, const char *dir,
 		recorder->before = before;
 		recorder->date = date;
 	}
+	recorder->modules = ret ? recorder->modules : modules;
 	free(ret ? now : before);
 	capture_sync_all(recorder->writer);
 	return ret;

@@ -519,4 +519,43 @@ RUN(test_sync_that_waits)
 	assert_int_equal(capture_synced(writer, true), 0);
 }
 
+/* A segment that cannot be begun leaves nothing in the way of the next try. */
+RUN(test_segment_without_a_descriptor)
+{
+	rlim_t limit;
+
+	create();
+	limit = set_soft_limit(RLIMIT_NOFILE, 0);
+	assert_int_equal(capture_begin_segment(writer, true), -EMFILE);
+	set_soft_limit(RLIMIT_NOFILE, limit);
+	assert_int_equal(capture_segment(writer), 0);
+	assert_int_equal(capture_begin_segment(writer, true), 0);
+	assert_int_equal(capture_settle_segment(writer, 0), 0);
+	check_mode("new/000001", S_IFDIR, 0700);
+}
+
+/* Files are linked from segment to segment while they are unchanged. */
+RUN(test_copies_of_segments)
+{
+	create();
+	for (int i = 0; i < 4; i++) {
+		put_text("kallsyms", i < 2 ? "old\n" : "new\n");
+		assert_int_equal(capture_begin_segment(writer, i % 2), 0);
+		assert_int_equal(capture_copy(writer, test_directory, "kallsyms"), 0);
+		assert_int_equal(capture_settle_segment(writer, 0), 0);
+	}
+	assert_text("new/000001/kallsyms", "old\n");
+	assert_text("new/000002/kallsyms", "old\n");
+	assert_text("new/000003/kallsyms", "new\n");
+	assert_text("new/000004/kallsyms", "new\n");
+	for (int i = 2; i <= 4; i += 2) {
+		char name[32];
+		struct stat status;
+
+		snprintf(name, sizeof(name), "new/%06d/kallsyms", i);
+		assert_int_equal(stat(test_path(name), &status), 0);
+		assert_int_equal(status.st_nlink, 2);
+	}
+}
+
 UNIT_TEST_MAIN(NULL, NULL)

@@ -42,6 +42,7 @@ struct fake {
 	char dir[80];  /* the tracing directory */
 	char run_dir[80];
 	char meminfo[80];	/* instead of /proc/meminfo */
+	char modules[80];	/* instead of /proc/modules; there is none at first */
 	bool instance_graph;	/* instances can do function_graph */
 	bool tracer_busy;	/* somebody reads trace_pipe */
 	char instance_from[96]; /* a directory whose files a new instance has besides; "": none */
@@ -217,6 +218,8 @@ int open(const char *path, int flags, ...)
 	/* The real one has no addresses for a user without rights. */
 	if (fake.root[0] && !strcmp(path, "/proc/kallsyms"))
 		path = FAKE_KALLSYMS;
+	if (fake.root[0] && !strcmp(path, "/proc/modules"))
+		path = fake.modules;
 	if (value)
 		flags = (flags & ~(O_TRUNC | O_ACCMODE)) | O_RDWR;
 	fd = syscall(SYS_openat, AT_FDCWD, path, flags, mode);
@@ -659,6 +662,7 @@ static void fake_make(bool instances)
 	snprintf(fake.run_dir, sizeof(fake.run_dir), "%s/run", fake.root);
 	snprintf(fake.dir, sizeof(fake.dir), "%s/tracing", fake.root);
 	snprintf(fake.meminfo, sizeof(fake.meminfo), "%s/meminfo", fake.root);
+	snprintf(fake.modules, sizeof(fake.modules), "%s/modules", fake.root);
 	syscall(SYS_mkdir, fake.dir, 0700);
 	fake.instance_graph = instances;
 	fake_put_own(fake.dir, true);

@@ -338,6 +338,28 @@ RUN(test_segments)
 	}
 }
 
+static void load_module(void *context, uint64_t now)
+{
+	shell("echo 'm 4096 0 - Live 0xffffffffc0000000' >%s", fake.modules);
+}
+
+/* Symbols and formats are those of the modules that there are when a segment begins. */
+RUN(test_segments_after_a_module_came)
+{
+	char dir[PATH_MAX];
+	unsigned int first, last;
+
+	put_much_data();
+	hooks = (struct hooks){ .tracing = load_module, .second = end_at_third_segment };
+	assert_int_equal(run("-t134 -d1m -w%s/capture --max-size=1M", fake.root), 0);
+	snprintf(dir, sizeof(dir), "%s/capture", fake.root);
+	assert_true(is_in_segments(dir, &first, &last));
+	assert_in_range(last, 3, 6);
+	shell("cd %s && for f in kallsyms events/header_page; do "
+	      "[ \"$(stat -c %%h 000001/$f 000002/$f | xargs)\" = '1 %u' ] || exit; done",
+	      dir, last - 1);
+}
+
 RUN(test_segments_that_are_kept)
 {
 	unsigned int first, last;

@@ -48,11 +48,12 @@ void capture_remove(struct capture_writer *writer);
 
 /**
  * capture_begin_segment - make the next segment, which takes all that is written from now on
+ * @unchanged: what capture_copy() copies is as it was for the segment before
  *
  * The caller writes its files, adds its CPUs, and calls capture_settle_segment(). Returns 0, or -errno
  * and all is as before.
  */
-int capture_begin_segment(struct capture_writer *writer);
+int capture_begin_segment(struct capture_writer *writer, bool unchanged);
 
 /**
  * capture_settle_segment - the new segment is whole, or cannot be written: the old one goes on
@@ -82,7 +83,7 @@ int capture_put(struct capture_writer *writer, const char *path, const char *tex
 /**
  * capture_copy - copy a file from another directory
  *
- * While a segment is begun it is linked to that of the segment before. Returns as capture_put(), or
+ * While a segment is begun it is linked to that of the segment before, if it is unchanged. Returns as capture_put(), or
  * -ENOENT.
  */
 int capture_copy(struct capture_writer *writer, const char *from_dir, const char *name);

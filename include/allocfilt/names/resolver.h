@@ -84,6 +84,14 @@ uint64_t resolver_address(const struct resolver *resolver, const char *function)
 /** kallsyms_address - address of a function, from a text of kallsyms, which is closed; 0: none */
 uint64_t kallsyms_address(int fd, const char *function);
 
+/**
+ * modules_hash - a number for the modules of a kernel and their places
+ * @fd: a text of /proc/modules; -errno: there is none
+ *
+ * While it is the same, so are /proc/kallsyms and the numbers of events.
+ */
+uint64_t modules_hash(int fd);
+
 /** resolver_task_name - see task_cache_name() */
 const char *resolver_task_name(struct resolver *resolver, int tid, uint64_t ts);
 
