@@ -57,10 +57,10 @@ void losses_add(struct losses *losses, int cpu, int64_t count)
 
 uint64_t losses_of(const struct losses *losses, int cpu, uint64_t *ret_unknown)
 {
-	const struct cpu_loss *loss = &losses->cpu[cpu_list_place(&losses->cpus, cpu)];
+	int place = cpu_list_place(&losses->cpus, cpu);
 
-	*ret_unknown = loss->unknown;
-	return loss->records;
+	*ret_unknown = place < 0 ? 0 : losses->cpu[place].unknown;
+	return place < 0 ? 0 : losses->cpu[place].records;
 }
 
 uint64_t losses_total(const struct losses *losses, uint64_t *ret_unknown)

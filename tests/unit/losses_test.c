@@ -61,6 +61,8 @@ UNIT_TEST(test_counts_per_cpu)
 	assert_int_equal(unknown, 0);
 	assert_int_equal(losses_of(losses, 65535, &unknown), 0);
 	assert_int_equal(unknown, 1);
+	assert_int_equal(losses_of(losses, 4, &unknown), 0);
+	assert_int_equal(unknown, 0);
 	losses_free(losses);
 }
 
