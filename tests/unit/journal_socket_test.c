@@ -226,6 +226,29 @@ TEST(test_largest_entry)
 	counts_are(5, 0);
 }
 
+/* net.core.wmem_max may be less than an entry: that one is dropped, and a smaller one goes. */
+TEST(test_small_send_buffer)
+{
+	static char value[JOURNAL_ENTRY_MAX];
+	int copy, least = 1;
+
+	/* The lowest free descriptor is that of the socket. */
+	journal_socket_free(journal);
+	copy = dup(0);
+	close(copy);
+	journal = journal_socket_new(fake_path());
+	assert_int_equal(setsockopt(copy, SOL_SOCKET, SO_SNDBUF, &least, sizeof(least)), 0);
+	memset(value, 'v', sizeof(value) - 1);
+	fd = fake_listen();
+	journal_entry_clear(&made);
+	journal_entry_text(&made, "VALUE", value);
+	journal_socket_send(journal, &made);
+	counts_are(0, 1);
+	send_numbers(0, 1);
+	assert_int_equal(receive_numbers(0), 1);
+	counts_are(1, 1);
+}
+
 /* A journald that is stopped: its queue fills up, later entries are dropped, and nothing blocks. */
 TEST(test_stopped)
 {
