@@ -440,7 +440,9 @@ static int begin_tracing(struct live *live)
 static int finish_recorder(struct live *live, int error)
 {
 	struct failure failure = { 0 };
-	int ret = error ? error : recorder_drain_rest(live->recorder, live->tracing.buffers);
+	int ret = error ? error :
+			  recorder_drain_rest(live->recorder, live->tracing.buffers,
+					      tracing_rest(&live->tracing));
 	int end = recorder_finish(live->recorder, session_dir(live->tracing.session),
 				  live->tracing.buffers, &failure);
 

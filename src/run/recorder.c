@@ -495,20 +495,22 @@ int64_t recorder_drain(struct recorder *recorder, const struct cpu_buffers *buff
 	return pages < 0 ? pages : pages * (int64_t)recorder->source->layout.size;
 }
 
-int recorder_drain_rest(struct recorder *recorder, const struct cpu_buffers *buffers)
+int recorder_drain_rest(struct recorder *recorder, const struct cpu_buffers *buffers, uint64_t rest)
 {
+	uint64_t page = recorder->source->layout.size, pages = 0;
 	int64_t bytes = capture_flush(recorder->writer);
 
 	if (bytes)
 		return (int)bytes;
 	do {
 		bytes = drain(recorder, buffers);
-	} while (bytes > 0);
+		pages += bytes > 0 ? (uint64_t)bytes / page : 0;
+	} while (bytes > 0 && pages < rest);
 	for (int i = 0; bytes >= 0 && i < cpu_buffers_count(buffers); i++) {
 		do {
 			bytes = capture_drain_rest(recorder->writer, cpu_buffers_cpu(buffers, i),
 						   cpu_buffers_fd(buffers, i));
-		} while (bytes > 0);
+		} while (bytes > 0 && pages++ < rest);
 	}
 	return bytes < 0 ? bytes : 0;
 }

@@ -68,8 +68,12 @@ int64_t recorder_drain(struct recorder *recorder, const struct cpu_buffers *buff
 /** recorder_has_seen_stall - was there a stall of --until? Says whose it was */
 bool recorder_has_seen_stall(struct recorder *recorder);
 
-/** recorder_drain_rest - move all pages, also partly filled ones; 0, or -errno of a file */
-int recorder_drain_rest(struct recorder *recorder, const struct cpu_buffers *buffers);
+/**
+ * recorder_drain_rest - move all pages, also partly filled ones; 0, or -errno of a file
+ * @rest: tracing_rest()
+ */
+int recorder_drain_rest(struct recorder *recorder, const struct cpu_buffers *buffers,
+			uint64_t rest);
 
 /**
  * recorder_second - once a second: see tasks before they exit, warn of losses, write names now and

@@ -303,16 +303,31 @@ void tracing_stop(struct tracing *tracing)
 	writer_stop(tracing->run->output);
 }
 
+uint64_t tracing_rest(const struct tracing *tracing)
+{
+	uint64_t size = tracing->source.layout.size, kb = 0;
+	char *text = NULL;
+
+	if (!file_read(session_dir(tracing->session), "buffer_total_size_kb", &text, NULL))
+		kb = strtoull(text, NULL, 10);
+	free(text);
+	/* A page of each CPU is outside of its buffer, and one may be read in two parts. */
+	return kb ? kb * 1024 / size + 2 * (uint64_t)tracing->source.cpus.count : UINT64_MAX;
+}
+
 int tracing_read_rest(struct tracing *tracing)
 {
 	struct losses *losses = pipeline_losses(tracing->pipeline);
+	uint64_t rest = tracing_rest(tracing), before = 0;
 	int pages;
 
 	do {
 		pages = pipeline_read_all(tracing->pipeline);
 		if (pages < 0)
 			return pages;
-	} while (pages);
+		/* One of them may be a turn that ended early. */
+		before += (uint64_t)pages;
+	} while (pages && before / 2 < rest);
 	/* The pages report overwritten records, but not dropped ones. */
 	for (int i = 0; i < cpu_buffers_count(tracing->buffers); i++) {
 		uint64_t dropped = cpu_buffers_dropped(tracing->buffers, i);

@@ -96,6 +96,13 @@ int tracing_signal(struct tracing *tracing, int number);
 /** tracing_stop - tracing off, with a last mark if it was still ours; a blocked output gives up */
 void tracing_stop(struct tracing *tracing);
 
+/**
+ * tracing_rest - pages that the buffers hold at most
+ *
+ * Once tracing is off, no more than that is read: somebody may have switched it on again.
+ */
+uint64_t tracing_rest(const struct tracing *tracing);
+
 /** tracing_read_rest - read what is left once tracing is off; not with -w; 0, or -errno of the output */
 int tracing_read_rest(struct tracing *tracing);
 
