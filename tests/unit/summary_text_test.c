@@ -293,6 +293,7 @@ UNIT_TEST_WITH(test_states, set_up, tear_down)
 	struct stall seen = { .tid = 1, .end = 4 * MS, .off_cpu = true };
 	struct stall unseen = { .tid = 2, .end = 6 * MS };
 
+	view.has_sched = true;
 	view.sched = (struct sched_counts){ 3, 4 };
 	phases_spend(&seen.phases, PHASE_REST, PART_OWN, STATE_RAN, MS);
 	phases_spend(&seen.phases, PHASE_REST, PART_OWN, STATE_OFF, 3 * MS);
