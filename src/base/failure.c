@@ -5,19 +5,16 @@
 
 #include "allocfilt/base/base.h"
 #include "allocfilt/base/failure.h"
-#include "allocfilt/base/text.h"
 
 int failure_set(struct failure *failure, enum exit_status status, int error, const char *format,
 		...)
 {
-	char text[FAILURE_TEXT_MAX];
 	va_list arguments;
 
 	failure->status = status;
 	va_start(arguments, format);
-	vsnprintf(text, sizeof(text), format, arguments);
+	vsnprintf(failure->text, sizeof(failure->text), format, arguments);
 	va_end(arguments);
-	text_escape(failure->text, sizeof(failure->text), text, TEXT_PRINTABLE);
 	return error ? -error : -EINVAL;
 }
 

@@ -14,6 +14,7 @@
 #include "allocfilt/base/failure.h"
 #include "allocfilt/base/file.h"
 #include "allocfilt/base/log.h"
+#include "allocfilt/base/text.h"
 
 #define LOG_PREFIX   "allocfilt: "
 #define LOG_LINE_MAX (sizeof(LOG_PREFIX) + FAILURE_TEXT_MAX + 128)
@@ -90,7 +91,7 @@ static void __attribute__((format(printf, 2, 0)))
 log_line(enum log_level level, const char *format, va_list arguments)
 {
 	const char *prefix = log_to_journal ? journal_prefix[level] : LOG_PREFIX;
-	char line[LOG_LINE_MAX];
+	char line[LOG_LINE_MAX], text[LOG_LINE_MAX];
 	size_t start, length;
 
 	if (level > log_level)
@@ -103,7 +104,9 @@ log_line(enum log_level level, const char *format, va_list arguments)
 			log_dropped = 0;
 	}
 	start = snprintf(line, sizeof(line), "%s", prefix);
-	vsnprintf(line + start, sizeof(line) - start - 1, format, arguments);
+	/* Paths and names of others may have any bytes. */
+	vsnprintf(text, sizeof(text), format, arguments);
+	text_escape(line + start, sizeof(line) - start - 1, text, text_rule_of(log_fd));
 	length = strlen(line);
 	line[length++] = '\n';
 	if (!log_write(line, length))

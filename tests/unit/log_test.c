@@ -42,12 +42,13 @@ static void check_full(int reader, int full)
 	assert_int_equal(fcntl(reader, F_SETFL, O_NONBLOCK), 0);
 	while ((got = read(reader, text, sizeof(text))) > 0)
 		;
-	log_notice("there is room again");
+	log_notice("there is room again for %s", "a\033[8mb\nallocfilt: c");
 	while ((got = read(reader, text + length, sizeof(text) - length)) > 0)
 		length += got;
 	text[length] = '\0';
 	assert_string_equal(text, "allocfilt: 1000 messages are missing here: nobody read them\n"
-				  "allocfilt: there is room again\n");
+				  "allocfilt: there is room again for "
+				  "a\\x1b[8mb\\x0aallocfilt: c\n");
 	alarm(0);
 	dup2(kept, STDERR_FILENO);
 	log_open();

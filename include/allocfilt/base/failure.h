@@ -27,7 +27,7 @@ struct failure {
 };
 
 /**
- * failure_set - fill in a failure; a text that is too long is cut, and names may have any bytes
+ * failure_set - fill in a failure; a text that is too long is cut
  * @error: a positive errno value; 0 stands for EINVAL
  *
  * Returns -@error, so that a caller can write `return failure_set(...)`. Logs nothing.
