@@ -29,10 +29,13 @@ static void die(const char *what)
 	exit(1);
 }
 
+static int other = -1; /* end of a terminal */
+
 static int make_terminal(void)
 {
-	int other = posix_openpt(O_RDWR | O_NOCTTY), fd;
+	int fd;
 
+	other = posix_openpt(O_RDWR | O_NOCTTY);
 	if (other < 0 || grantpt(other) || unlockpt(other))
 		die("posix_openpt");
 	fd = open(ptsname(other), O_RDWR | O_NOCTTY);
@@ -68,7 +71,10 @@ static int make_journal(void)
 	return -1;
 }
 
-/* A terminal moves what it has on to the reader's side, and has room again. */
+/*
+ * A terminal moves what it has on to the reader's side, and has room again. In the end it is left with
+ * some: poll(2) says that it is ready, and a longer write(2) would wait.
+ */
 static void fill(int fd)
 {
 	char bytes[4096] = { 0 };
@@ -80,6 +86,8 @@ static void fill(int fd)
 		usleep(20000);
 	}
 	fcntl(fd, F_SETFL, 0);
+	if (other >= 0 && read(other, bytes, 600) < 0)
+		die("terminal");
 }
 
 int main(int argc, char **argv)
@@ -112,8 +120,8 @@ int main(int argc, char **argv)
 		fill(fd);
 		dup2(fd, atoi(argv[1]));
 	}
-	for (int other = 3; other < 64; other++)
-		close(other);
+	for (int more = 3; more < 64; more++)
+		close(more);
 	execvp(argv[3], argv + 3);
 	die(argv[3]);
 }
