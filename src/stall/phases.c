@@ -35,24 +35,3 @@ void phases_add(struct phases *phases, const struct phases *more)
 			}
 		}
 }
-
-uint64_t phases_largest(const struct phases *phases, enum phase_group *ret_group,
-			enum phase_part *ret_part)
-{
-	uint64_t largest = 0;
-
-	*ret_group = PHASE_REST;
-	*ret_part = PART_OWN;
-	PHASES_FOREACH(group, phases) {
-		for (int part = 0; part < phases_parts(group); part++) {
-			uint64_t ns = phases_part(phases, group, part);
-
-			if (ns <= largest)
-				continue;
-			largest = ns;
-			*ret_group = group;
-			*ret_part = part;
-		}
-	}
-	return largest;
-}

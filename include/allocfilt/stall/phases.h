@@ -91,12 +91,4 @@ static inline uint64_t phases_group(const struct phases *phases, enum phase_grou
 	return ns;
 }
 
-/**
- * phases_largest - the group and part with most time; among equals, PHASE_REST comes last
- *
- * Returns its ns; 0, and PHASE_REST, if all are 0.
- */
-uint64_t phases_largest(const struct phases *phases, enum phase_group *ret_group,
-			enum phase_part *ret_part);
-
 #endif
