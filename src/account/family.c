@@ -40,15 +40,7 @@ static struct family_task *find_family_task(const struct family_tasks *tasks, in
 {
 	const struct family_task key = { .tid = tid };
 
-	if (!tasks->count)
-		return NULL;
-	return bsearch(&key, tasks->task, tasks->count, sizeof(*tasks->task), compare_tasks);
-}
-
-/* Returns 1 or -ENOMEM. */
-static int add_family_task(struct family_tasks *tasks, const struct family_task *task)
-{
-	return rows_append(&tasks->task, &tasks->count, task, sizeof(*task));
+	return rows_find(&key, tasks->task, tasks->count, sizeof(*tasks->task), compare_tasks);
 }
 
 static int order_tasks(const void *one, const void *other)
@@ -81,7 +73,7 @@ static int add_running(struct family *family, const char *path)
 
 	if (sscanf(path, "/%d/task/%d", &task.parent, &task.tid) != 2)
 		return 0;
-	return add_family_task(&family->running, &task);
+	return rows_append(&family->running.task, &family->running.count, &task, sizeof(task));
 }
 
 int family_see_running(struct family *family, const char *proc)
@@ -109,7 +101,7 @@ int family_read_fork(struct family *family, struct histogram_row *row)
 	    !histogram_number(row->keys, "clone_flags", &flags))
 		return 0;
 	task.thread = flags & CLONE_THREAD;
-	return add_family_task(&family->forks, &task);
+	return rows_append(&family->forks.task, &family->forks.count, &task, sizeof(task));
 }
 
 int family_read_exit(struct family *family, struct histogram_row *row)
@@ -118,7 +110,7 @@ int family_read_exit(struct family *family, struct histogram_row *row)
 
 	if (!task.name || !histogram_tid(row, "common_pid", &task.tid))
 		return 0;
-	return add_family_task(&family->exits, &task);
+	return rows_append(&family->exits.task, &family->exits.count, &task, sizeof(task));
 }
 
 int family_process(const struct family *family, int tid, uint64_t ts)

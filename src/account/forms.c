@@ -75,14 +75,10 @@ static void account_folded(struct writer *writer, const struct account_view *vie
 
 	for (size_t i = 0; i < tables->nr_sites; i++) {
 		const struct account_site *site = &tables->sites[i];
-		const uint64_t numbers[] = {
-			[SORT_WASTED] = account_wasted(site),
-			[SORT_ALLOCATED] = site->allocated,
-			[SORT_COUNT] = site->count,
-		};
+		uint64_t number = account_number(site, view->sort);
 
-		if (numbers[view->sort])
-			put_folded_site(writer, site, numbers[view->sort]);
+		if (number)
+			put_folded_site(writer, site, number);
 	}
 	if (tables->dropped.sites)
 		log_warning("incomplete: a table of the kernel was full, and no line has another "

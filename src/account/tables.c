@@ -10,6 +10,13 @@ uint64_t account_wasted(const struct account_site *site)
 	return site->allocated > site->requested ? site->allocated - site->requested : 0;
 }
 
+uint64_t account_number(const struct account_site *site, enum account_sort sort)
+{
+	if (sort == SORT_WASTED)
+		return account_wasted(site);
+	return sort == SORT_ALLOCATED ? site->allocated : site->count;
+}
+
 /* The name of a cache is no part of the key: the kernel saves that of the largest object so far. */
 static int compare_sites(const void *one, const void *other)
 {
@@ -95,24 +102,12 @@ static int largest_first(uint64_t one, uint64_t other)
 	return (one < other) - (one > other);
 }
 
-static int by_wasted(const void *one, const void *other)
+static int by_number(const void *one, const void *other, void *sort)
 {
-	return largest_first(account_wasted(one), account_wasted(other)) ?:
-									   compare_sites(one, other);
-}
+	const enum account_sort *by = sort;
+	int order = largest_first(account_number(one, *by), account_number(other, *by));
 
-static int by_allocated(const void *one, const void *other)
-{
-	const struct account_site *a = one, *b = other;
-
-	return largest_first(a->allocated, b->allocated) ?: compare_sites(a, b);
-}
-
-static int by_count(const void *one, const void *other)
-{
-	const struct account_site *a = one, *b = other;
-
-	return largest_first(a->count, b->count) ?: compare_sites(a, b);
+	return order ? order : compare_sites(one, other);
 }
 
 static int by_pages(const void *one, const void *other)
@@ -164,11 +159,6 @@ static void show_processes(struct snapshot *shown, const struct snapshot *now,
 int account_tables(struct account *account, bool interval, enum account_sort sort,
 		   struct account_tables *ret_tables)
 {
-	static int (*const orders[])(const void *one, const void *other) = {
-		[SORT_WASTED] = by_wasted,
-		[SORT_ALLOCATED] = by_allocated,
-		[SORT_COUNT] = by_count,
-	};
 	static const struct snapshot none;
 	const struct snapshot *now = &account->now;
 	const struct snapshot *before = !interval		 ? &none :
@@ -183,7 +173,7 @@ int account_tables(struct account *account, bool interval, enum account_sort sor
 		return -ENOMEM;
 	show_sites(shown, now, before);
 	show_processes(shown, now, before);
-	qsort(shown->sites, shown->nr_sites, sizeof(*shown->sites), orders[sort]);
+	qsort_r(shown->sites, shown->nr_sites, sizeof(*shown->sites), by_number, &sort);
 	qsort(shown->processes, shown->nr_processes, sizeof(*shown->processes), by_pages);
 	*ret_tables = (struct account_tables){
 		.sites = shown->sites,

@@ -28,6 +28,9 @@ struct account_site {
 /** account_wasted - bytes that were allocated but not asked for */
 uint64_t account_wasted(const struct account_site *site);
 
+/** account_number - what call sites are sorted by */
+uint64_t account_number(const struct account_site *site, enum account_sort sort);
+
 #define ACCOUNT_ORDERS 16 /* the last one counts higher ones, too; arm64 has up to 13 */
 
 struct account_process {
