@@ -86,9 +86,10 @@ static void journal_release(struct output *output)
 
 static void send_entry(struct journal *journal, const struct journal_entry *entry)
 {
-	journal_socket_send(journal->socket, entry);
-	journal->counts.entries = journal_socket_sent(journal->socket);
-	journal->counts.dropped = journal_socket_dropped(journal->socket);
+	if (journal_socket_send(journal->socket, entry))
+		journal->counts.entries++;
+	else
+		journal->counts.dropped++;
 }
 
 /* Starts an entry with the fields that every entry has. */

@@ -16,8 +16,6 @@
 struct journal_socket {
 	int fd;
 	struct sockaddr_un address;
-	uint64_t sent;
-	uint64_t dropped;
 };
 
 /* ---- an entry ---- */
@@ -118,7 +116,7 @@ void journal_socket_free(struct journal_socket *journal)
 }
 
 /* The address is passed each time: a connected socket would keep that of a journald that has exited. */
-void journal_socket_send(struct journal_socket *journal, const struct journal_entry *entry)
+bool journal_socket_send(const struct journal_socket *journal, const struct journal_entry *entry)
 {
 	ssize_t sent;
 
@@ -126,18 +124,5 @@ void journal_socket_send(struct journal_socket *journal, const struct journal_en
 		sent = sendto(journal->fd, entry->bytes, entry->used, MSG_DONTWAIT | MSG_NOSIGNAL,
 			      (const struct sockaddr *)&journal->address, sizeof(journal->address));
 	while (sent < 0 && errno == EINTR);
-	if (sent < 0)
-		journal->dropped++;
-	else
-		journal->sent++;
-}
-
-uint64_t journal_socket_sent(const struct journal_socket *journal)
-{
-	return journal->sent;
-}
-
-uint64_t journal_socket_dropped(const struct journal_socket *journal)
-{
-	return journal->dropped;
+	return sent >= 0;
 }

@@ -2,6 +2,7 @@
 #ifndef ALLOCFILT_JOURNAL_SOCKET_H
 #define ALLOCFILT_JOURNAL_SOCKET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -9,7 +10,7 @@
  * Journal entries, sent with journald's native protocol as one datagram each
  * (https://systemd.io/JOURNAL_NATIVE_PROTOCOL). An entry is smaller than any send buffer, so no file
  * descriptor has to be passed. journald may be stopped, restarted or absent: sending never blocks,
- * and an entry that is not accepted is dropped and counted.
+ * and an entry that is not accepted is dropped.
  */
 
 #define JOURNAL_SOCKET_PATH "/run/systemd/journal/socket"
@@ -53,17 +54,11 @@ struct journal_socket *journal_socket_new(const char *path);
 void journal_socket_free(struct journal_socket *journal);
 
 /**
- * journal_socket_send - send an entry, or drop it if it is not accepted at once
+ * journal_socket_send - send an entry; false: the kernel did not accept it at once, and it is dropped
  *
  * The kernel queues entries while journald is stopped or restarts, until its queue or the send buffer
  * is full.
  */
-void journal_socket_send(struct journal_socket *journal, const struct journal_entry *entry);
-
-/** journal_socket_sent - entries that the kernel accepted for journald since the start */
-uint64_t journal_socket_sent(const struct journal_socket *journal);
-
-/** journal_socket_dropped - entries that were dropped since the start */
-uint64_t journal_socket_dropped(const struct journal_socket *journal);
+bool journal_socket_send(const struct journal_socket *journal, const struct journal_entry *entry);
 
 #endif

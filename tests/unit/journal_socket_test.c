@@ -8,6 +8,7 @@
 
 static struct journal_entry made;
 static struct fake_entry entry;
+static unsigned int nr_sent, nr_dropped;
 
 static void read_entry(void)
 {
@@ -154,6 +155,7 @@ static int begin(void **state)
 
 	alarm(20); /* a send that blocks ends the program */
 	journal = journal_socket_new(fake_path());
+	nr_sent = nr_dropped = 0;
 	return ret || !journal;
 }
 
@@ -165,12 +167,20 @@ static int end(void **state)
 	return remove_test_directory(state);
 }
 
+static void send_made(void)
+{
+	if (journal_socket_send(journal, &made))
+		nr_sent++;
+	else
+		nr_dropped++;
+}
+
 static void send_numbers(unsigned int from, unsigned int to)
 {
 	for (unsigned int i = from; i < to; i++) {
 		journal_entry_clear(&made);
 		journal_entry_number(&made, "NUMBER", i);
-		journal_socket_send(journal, &made);
+		send_made();
 	}
 }
 
@@ -187,8 +197,8 @@ static unsigned int receive_numbers(unsigned int from)
 
 static void counts_are(uint64_t sent, uint64_t dropped)
 {
-	assert_int_equal(journal_socket_sent(journal), sent);
-	assert_int_equal(journal_socket_dropped(journal), dropped);
+	assert_int_equal(nr_sent, sent);
+	assert_int_equal(nr_dropped, dropped);
 }
 
 /* Nobody there yet; closed, with the path still there (ECONNREFUSED); another socket has the path. */
@@ -218,7 +228,7 @@ TEST(test_largest_entry)
 	journal_entry_text(&made, "VALUE", value);
 	assert_in_range(made.used, JOURNAL_ENTRY_MAX - 8, JOURNAL_ENTRY_MAX);
 	for (int i = 0; i < 5; i++)
-		journal_socket_send(journal, &made);
+		send_made();
 	for (int i = 0; i < 5; i++) {
 		assert_true(fake_receive(fd, &entry));
 		assert_int_equal(entry.length, made.used);
@@ -242,7 +252,7 @@ TEST(test_small_send_buffer)
 	fd = fake_listen();
 	journal_entry_clear(&made);
 	journal_entry_text(&made, "VALUE", value);
-	journal_socket_send(journal, &made);
+	send_made();
 	counts_are(0, 1);
 	send_numbers(0, 1);
 	assert_int_equal(receive_numbers(0), 1);
@@ -256,7 +266,7 @@ TEST(test_stopped)
 
 	fd = fake_listen();
 	send_numbers(0, 3000);
-	queued = journal_socket_sent(journal);
+	queued = nr_sent;
 	assert_in_range(queued, 1, 2900);
 	counts_are(queued, 3000 - queued);
 	assert_int_equal(receive_numbers(0), queued);
