@@ -71,15 +71,6 @@ static void begin_sample(struct line *line, const struct metric *metric, const c
 	line_add(line, " ");
 }
 
-static void metrics_number(const struct metric *metric, const struct line *labels, uint64_t number)
-{
-	struct line line;
-
-	begin_sample(&line, metric, "", labels);
-	line_add(&line, "%" PRIu64, number);
-	line_put(&line, metric->writer);
-}
-
 /* Adds seconds without trailing zeros. */
 static void add_seconds(struct line *line, uint64_t ns)
 {
@@ -94,30 +85,26 @@ static void add_seconds(struct line *line, uint64_t ns)
 	line_add(line, ".%0*u", digits, fraction);
 }
 
-static void metrics_seconds(const struct metric *metric, const struct line *labels, uint64_t ns)
+/* Writes a number, or a time in ns where the name of the family says seconds. */
+static void metrics_sample(const struct metric *metric, const struct line *labels, uint64_t value)
 {
 	struct line line;
 
 	begin_sample(&line, metric, "", labels);
-	add_seconds(&line, ns);
+	if (strstr(metric->name, "_seconds"))
+		add_seconds(&line, value);
+	else
+		line_add(&line, "%" PRIu64, value);
 	line_put(&line, metric->writer);
 }
 
 /* Writes a family that has one sample, without labels. */
 static void metrics_one(struct writer *writer, const char *name, const char *type, const char *help,
-			uint64_t number)
+			uint64_t value)
 {
 	struct metric metric = metrics_begin(writer, name, type, help);
 
-	metrics_number(&metric, NULL, number);
-}
-
-static void metrics_one_seconds(struct writer *writer, const char *name, const char *type,
-				const char *help, uint64_t ns)
-{
-	struct metric metric = metrics_begin(writer, name, type, help);
-
-	metrics_seconds(&metric, NULL, ns);
+	metrics_sample(&metric, NULL, value);
 }
 
 static void metrics_histogram(const struct metric *metric, const struct line *labels,
@@ -192,7 +179,7 @@ static void metrics_functions(struct writer *writer, const struct plan *plan)
 		line_clear(&labels);
 		add_label(&labels, "role", catalog_role_key(plan->functions[i].role));
 		add_label(&labels, "function", plan->functions[i].name);
-		metrics_number(&metric, &labels, 1);
+		metrics_sample(&metric, &labels, 1);
 	}
 }
 
@@ -207,7 +194,7 @@ static void metrics_phases(const struct metric *metric, const struct phases *pha
 			line_clear(&labels);
 			add_label(&labels, "group", phase_group_names[group].key);
 			add_label(&labels, "part", phase_part_names[part].key);
-			metrics_seconds(metric, &labels, phases_part(phases, group, part));
+			metrics_sample(metric, &labels, phases_part(phases, group, part));
 		}
 	}
 }
@@ -231,10 +218,10 @@ static void metrics_causes(const struct metric *metric, struct line *labels,
 			continue;
 		labels->used = used;
 		add_label(labels, "cause", cause_name(cause)->key);
-		if (which == UNIT_STALLS)
-			metrics_number(metric, labels, is_new ? 0 : sum->count);
-		else
-			metrics_seconds(metric, labels, is_new ? 0 : sum->total);
+		metrics_sample(metric, labels,
+			       is_new		    ? 0 :
+			       which == UNIT_STALLS ? sum->count :
+						      sum->total);
 	}
 }
 
@@ -275,7 +262,7 @@ static void metrics_units(struct writer *writer, const struct summary_view *view
 				metrics_causes(&metric, &labels, unit, which,
 					       goes_on ? view->ts : 0);
 			else if (has_stalls(unit))
-				metrics_seconds(&metric, &labels, units_recent_max(unit, view->ts));
+				metrics_sample(&metric, &labels, units_recent_max(unit, view->ts));
 		}
 	}
 }
@@ -313,11 +300,13 @@ enum total { TOTAL_SECONDS, TOTAL_RUNS, TOTAL_MAX, TOTALS };
 static void metrics_total(const struct metric *metric, const struct line *labels,
 			  const struct shrinker_total *total, enum total which)
 {
-	if (which == TOTAL_RUNS)
-		metrics_number(metric, labels, total->count);
-	else
-		metrics_seconds(metric, labels,
-				which == TOTAL_MAX ? total->max : total->ranked.total);
+	const uint64_t values[TOTALS] = {
+		[TOTAL_SECONDS] = total->ranked.total,
+		[TOTAL_RUNS] = total->count,
+		[TOTAL_MAX] = total->max,
+	};
+
+	metrics_sample(metric, labels, values[which]);
 }
 
 static void add_total(struct shrinker_total *sum, const struct shrinker_total *more)
@@ -344,7 +333,7 @@ static void metrics_shrinkers(struct writer *writer, const struct summary_view *
 		{ "allocfilt_shrinker_max_seconds", "gauge",
 		  "The longest run of a shrinker since the start." },
 	};
-	uint64_t names[SHRINKERS_MAX + 1]; /* hash_text() */
+	uint64_t names[SHRINKERS_MAX]; /* hash_text() */
 	const struct shrinker_total *total;
 	char name[STALL_FUNCTION_MAX];
 
@@ -413,7 +402,7 @@ static void metrics_cpu(const struct metric *metric, int cpu, uint64_t number)
 
 	line_clear(&labels);
 	line_add(&labels, "cpu=\"%d\"", cpu);
-	metrics_number(metric, &labels, number);
+	metrics_sample(metric, &labels, number);
 }
 
 static void metrics_losses(struct writer *writer, const struct summary_view *view)
@@ -445,10 +434,10 @@ static void metrics_own(struct writer *writer, const struct summary_view *view,
 	metrics_one(writer, "allocfilt_tracing_active", "gauge",
 		    "1 while the kernel is traced, 0 while somebody else has tracing.",
 		    process->tracing);
-	metrics_one_seconds(writer, "allocfilt_uptime_seconds", "gauge",
-			    "Time since the start of allocfilt.", process->uptime);
-	metrics_one_seconds(writer, "allocfilt_process_cpu_seconds_total", "counter",
-			    "CPU time of allocfilt itself, user and system.", process->cpu);
+	metrics_one(writer, "allocfilt_uptime_seconds", "gauge",
+		    "Time since the start of allocfilt.", process->uptime);
+	metrics_one(writer, "allocfilt_process_cpu_seconds_total", "counter",
+		    "CPU time of allocfilt itself, user and system.", process->cpu);
 	metrics_one(writer, "allocfilt_records_total", "counter",
 		    "Records read from the kernel's ring buffers.", view->cost.records);
 	metrics_one(writer, "allocfilt_events_switched_off", "gauge",
@@ -469,10 +458,10 @@ int metrics_text(struct writer *writer, const struct summary_view *view,
 	add_label(&labels, "version", ALLOCFILT_VERSION);
 	metric = metrics_begin(writer, "allocfilt_build_info", "gauge",
 			       "Always 1; the version that runs.");
-	metrics_number(&metric, &labels, 1);
-	metrics_one_seconds(writer, "allocfilt_threshold_seconds", "gauge",
-			    "A run of a function that took at least that long is slow.",
-			    view->plan->threshold);
+	metrics_sample(&metric, &labels, 1);
+	metrics_one(writer, "allocfilt_threshold_seconds", "gauge",
+		    "A run of a function that took at least that long is slow.",
+		    view->plan->threshold);
 	metrics_stalls(writer, view, process && !process->last);
 	metrics_shrinkers(writer, view);
 	metrics_superblocks(writer, view);
@@ -482,7 +471,7 @@ int metrics_text(struct writer *writer, const struct summary_view *view,
 	for (size_t i = 0; i < view->nr_overflows; i++) {
 		line_clear(&labels);
 		add_label(&labels, "table", view->overflows[i].key);
-		metrics_number(&metric, &labels, view->overflows[i].count);
+		metrics_sample(&metric, &labels, view->overflows[i].count);
 	}
 	if (process)
 		metrics_own(writer, view, process);
