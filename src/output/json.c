@@ -244,13 +244,13 @@ static void json_total(struct json *json, const struct shrinker_total *total)
 static void json_superblocks(struct json *json, const struct summary_view *view, uint64_t callback)
 {
 	const struct shrinker_total *total;
-	size_t rank = 0;
 
 	json_open(json, "superblocks", '[');
-	while ((total = shrinkers_next_superblock(view->shrinkers, callback, &rank))) {
+	for (size_t i = 0; (total = shrinkers_superblock(view->shrinkers, i)); i++) {
 		char label[SHRINKER_LABEL_MAX];
 
-		if (!shrinker_names_label(view->shrinker_names, (int)total->ranked.id, label,
+		if (total->callback != callback ||
+		    !shrinker_names_label(view->shrinker_names, (int)total->ranked.id, label,
 					  sizeof(label)))
 			continue;
 		json_open(json, NULL, '{');

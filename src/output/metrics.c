@@ -337,7 +337,7 @@ static void metrics_shrinkers(struct writer *writer, const struct summary_view *
 	const struct shrinker_total *total;
 	char name[STALL_FUNCTION_MAX];
 
-	for (size_t i = 0; (total = shrinkers_series(view->shrinkers, i)); i++) {
+	for (size_t i = 0; (total = shrinkers_at(view->shrinkers, i)); i++) {
 		shrinker_name(view, total, name);
 		names[i] = hash_text(name);
 	}
@@ -345,15 +345,15 @@ static void metrics_shrinkers(struct writer *writer, const struct summary_view *
 		struct metric metric = metrics_begin(writer, families[which].name,
 						     families[which].type, families[which].help);
 
-		for (size_t i = 0; (total = shrinkers_series(view->shrinkers, i)); i++) {
+		for (size_t i = 0; (total = shrinkers_at(view->shrinkers, i)); i++) {
 			struct shrinker_total sum = { .count = 0 };
 			struct line labels;
 
 			if (!is_first(names, i))
 				continue;
-			for (size_t j = i; shrinkers_series(view->shrinkers, j); j++)
+			for (size_t j = i; shrinkers_at(view->shrinkers, j); j++)
 				if (names[j] == names[i])
-					add_total(&sum, shrinkers_series(view->shrinkers, j));
+					add_total(&sum, shrinkers_at(view->shrinkers, j));
 			shrinker_name(view, total, name);
 			line_clear(&labels);
 			add_label(&labels, "shrinker", name);

@@ -57,13 +57,14 @@ static void put_superblocks(struct writer *writer, const struct summary_view *vi
 	struct shrinker_total others = *all;
 	const struct shrinker_total *total;
 	char name[SHRINKER_LABEL_MAX + 2] = "  ";
-	size_t rank = 0, count = 0;
+	size_t count = 0;
 	uint64_t unknown = all->count, max = 0; /* runs that are in no superblock's total */
 
-	while ((total = shrinkers_next_superblock(view->shrinkers, all->callback, &rank))) {
+	for (size_t i = 0; (total = shrinkers_superblock(view->shrinkers, i)); i++) {
 		bool listed = count < SUPERBLOCKS_MAX;
 
-		if (!shrinker_names_label(view->shrinker_names, (int)total->ranked.id, name + 2,
+		if (total->callback != all->callback ||
+		    !shrinker_names_label(view->shrinker_names, (int)total->ranked.id, name + 2,
 					  sizeof(name) - 2))
 			continue;
 		count++;

@@ -152,11 +152,6 @@ void *ranking_at(const struct ranking *ranking, size_t rank)
 	return rank < ranking->count ? ranking->order[rank] : NULL;
 }
 
-void *ranking_entered(const struct ranking *ranking, size_t place)
-{
-	return place < ranking->count ? entry_at(ranking, place) : NULL;
-}
-
 size_t ranking_count(const struct ranking *ranking)
 {
 	return ranking->count;

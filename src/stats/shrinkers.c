@@ -74,25 +74,9 @@ const struct shrinker_total *shrinkers_at(const struct shrinkers *shrinkers, siz
 	return ranking_at(shrinkers->callbacks, rank);
 }
 
-const struct shrinker_total *shrinkers_series(const struct shrinkers *shrinkers, size_t place)
+const struct shrinker_total *shrinkers_superblock(const struct shrinkers *shrinkers, size_t rank)
 {
-	return ranking_entered(shrinkers->callbacks, place);
-}
-
-const struct shrinker_total *shrinkers_superblock(const struct shrinkers *shrinkers, size_t place)
-{
-	return ranking_entered(shrinkers->superblocks, place);
-}
-
-const struct shrinker_total *shrinkers_next_superblock(const struct shrinkers *shrinkers,
-						       uint64_t callback, size_t *rank)
-{
-	const struct shrinker_total *total;
-
-	do {
-		total = ranking_at(shrinkers->superblocks, (*rank)++);
-	} while (total && total->callback != callback);
-	return total;
+	return ranking_at(shrinkers->superblocks, rank);
 }
 
 uint64_t shrinkers_overflow(const struct shrinkers *shrinkers)

@@ -55,10 +55,6 @@ static void test_totals(void **state)
 	check(shrinkers_at(shrinkers, 1), 0x200, 5, 4, 2);
 	check(shrinkers_at(shrinkers, 2), 0xffffffff80000300, 5, 5, 1);
 	assert_null(shrinkers_at(shrinkers, 3));
-	/* in their places */
-	check(shrinkers_series(shrinkers, 0), 0xffffffff80000300, 5, 5, 1);
-	check(shrinkers_series(shrinkers, 1), 0x100, 100 * DAY + 15, 100 * DAY, 3);
-	assert_null(shrinkers_series(shrinkers, 3));
 }
 
 /* Modules come and go: the newest callback has a total, and what took most keeps its own. */
@@ -73,7 +69,7 @@ static void test_churn(void **state)
 
 		shrinkers_pair(shrinkers, i, -1, 1);
 		do {
-			total = shrinkers_series(shrinkers, place++);
+			total = shrinkers_at(shrinkers, place++);
 			assert_non_null(total);
 		} while (total->callback != (uint64_t)i);
 		check(total, i, 1, 1, 1);
@@ -86,25 +82,24 @@ static void test_churn(void **state)
 
 static void test_superblocks(void **state)
 {
-	static const uint64_t expected[] = { SHRINKER_NAMES_MAX - 1, 5,
-					     7 }; /* equal times by number */
+	/* equal times by number */
+	static const uint64_t expected[] = { SHRINKER_NAMES_MAX - 1, 2, 5, 7 };
 	struct shrinkers *shrinkers = *state;
 	const struct shrinker_total *total;
-	size_t rank = 0;
 
 	shrinkers_pair(shrinkers, 0x100, 7, 30);
 	shrinkers_pair(shrinkers, 0x100, 7, 50);
 	shrinkers_pair(shrinkers, 0x100, SHRINKER_NAMES_MAX - 1, 90);
 	shrinkers_pair(shrinkers, 0x100, 5, 80);
 	shrinkers_pair(shrinkers, 0x200, 2, 85);
-	check(shrinkers_superblock(shrinkers, 0), 0x100, 80, 50, 2);
 	for (size_t i = 0; i < COUNT(expected); i++)
-		assert_int_equal(shrinkers_next_superblock(shrinkers, 0x100, &rank)->ranked.id,
-				 expected[i]);
-	assert_null(shrinkers_next_superblock(shrinkers, 0x100, &rank));
+		assert_int_equal(shrinkers_superblock(shrinkers, i)->ranked.id, expected[i]);
+	check(shrinkers_superblock(shrinkers, 1), 0x200, 85, 85, 1);
+	check(shrinkers_superblock(shrinkers, 3), 0x100, 80, 50, 2);
+	assert_null(shrinkers_superblock(shrinkers, 4));
 	/* The next one in the place of 7 inherits nothing, and its time is in the callback's alone. */
 	shrinkers_pair(shrinkers, 0x100, 7 + SHRINKER_NAMES_MAX, 3);
-	total = shrinkers_superblock(shrinkers, 0);
+	total = shrinkers_superblock(shrinkers, 3);
 	assert_int_equal(total->ranked.id, 7 + SHRINKER_NAMES_MAX);
 	check(total, 0x100, 3, 3, 1);
 	check(shrinkers_at(shrinkers, 0), 0x100, 253, 90, 5);

@@ -56,9 +56,6 @@ void ranking_spend(struct ranking *ranking, void *entry, uint64_t ns);
 /** ranking_at - the entry of a rank, equal times by name, then by id; NULL after the last */
 void *ranking_at(const struct ranking *ranking, size_t rank);
 
-/** ranking_entered - the entries, each in its place as long as it has one; NULL after the last */
-void *ranking_entered(const struct ranking *ranking, size_t place);
-
 /** ranking_count - number of entries */
 size_t ranking_count(const struct ranking *ranking);
 

@@ -37,19 +37,8 @@ void shrinkers_pair(struct shrinkers *shrinkers, uint64_t callback, int superblo
 /** shrinkers_at - most total time first, equal times by address; NULL after the last */
 const struct shrinker_total *shrinkers_at(const struct shrinkers *shrinkers, size_t rank);
 
-/** shrinkers_series, shrinkers_superblock - callbacks and superblocks for counters, each in its place */
-const struct shrinker_total *shrinkers_series(const struct shrinkers *shrinkers, size_t place);
-
-const struct shrinker_total *shrinkers_superblock(const struct shrinkers *shrinkers, size_t place);
-
-/**
- * shrinkers_next_superblock - superblocks of one callback, most time first; equal times by number
- * @rank: 0 at first; moved behind the superblock that is returned
- *
- * Returns NULL after the last.
- */
-const struct shrinker_total *shrinkers_next_superblock(const struct shrinkers *shrinkers,
-						       uint64_t callback, size_t *rank);
+/** shrinkers_superblock - the same for superblocks, equal times by number */
+const struct shrinker_total *shrinkers_superblock(const struct shrinkers *shrinkers, size_t rank);
 
 /** shrinkers_overflow - callbacks that the full table evicted */
 uint64_t shrinkers_overflow(const struct shrinkers *shrinkers);
