@@ -62,8 +62,8 @@ int event_texts_add(struct event_texts *texts, int event, const char *text, size
 	return ret;
 }
 
-static size_t print_event(const struct event_texts *texts, const struct record *record,
-			  const char *field, char *text, size_t size)
+size_t event_text(const struct event_texts *texts, const struct record *record, const char *field,
+		  char *text, size_t size)
 {
 	const struct print_source source = {
 		.data = record->raw,
@@ -86,16 +86,4 @@ static size_t print_event(const struct event_texts *texts, const struct record *
 		used = text_append(text, size, used, ": ");
 	}
 	return print_run(&event->program, &source, field, text, size, used);
-}
-
-size_t event_text(const struct event_texts *texts, const struct record *record, char *text,
-		  size_t size)
-{
-	return print_event(texts, record, NULL, text, size);
-}
-
-size_t event_text_field(const struct event_texts *texts, const struct record *record,
-			const char *field, char *text, size_t size)
-{
-	return print_event(texts, record, field, text, size);
 }

@@ -40,20 +40,14 @@ int event_texts_add(struct event_texts *texts, int event, const char *text, size
 /**
  * event_text - print an event
  * @record: a RECORD_EVENT; the text of others is empty
+ * @field: print this field alone: "GFP_KERNEL|__GFP_COMP" of "gfp_flags"; empty where the text of the
+ *	event does not have it. NULL: print all
  *
  * Byte for byte the text of the event in `trace`, but for %p: where the kernel has a hash, this
  * prints the address, in the same width. Allocates nothing. Returns the length, cut to size - 1 and
  * always ended by NUL.
  */
-size_t event_text(const struct event_texts *texts, const struct record *record, char *text,
-		  size_t size);
-
-/**
- * event_text_field - print one field as event_text() does: "GFP_KERNEL|__GFP_COMP" of "gfp_flags"
- *
- * Returns the length, 0 where the text of the event does not have this field.
- */
-size_t event_text_field(const struct event_texts *texts, const struct record *record,
-			const char *field, char *text, size_t size);
+size_t event_text(const struct event_texts *texts, const struct record *record, const char *field,
+		  char *text, size_t size);
 
 #endif

@@ -277,16 +277,10 @@ const char *resolver_memcg(struct resolver *resolver, uint64_t memcg_id)
 	return cgroups_path(resolver->cgroups, memcg_id);
 }
 
-size_t resolver_event(struct resolver *resolver, const struct record *record, char *text,
-		      size_t size)
+size_t resolver_event(struct resolver *resolver, const struct record *record, const char *field,
+		      char *text, size_t size)
 {
-	return event_text(resolver->texts, record, text, size);
-}
-
-size_t resolver_event_field(struct resolver *resolver, const struct record *record,
-			    const char *field, char *text, size_t size)
-{
-	return event_text_field(resolver->texts, record, field, text, size);
+	return event_text(resolver->texts, record, field, text, size);
 }
 
 const char *resolver_shrinker_label(struct resolver *resolver, uint64_t shrinker)

@@ -167,7 +167,7 @@ static char *event_text(const struct output *output, const struct record *record
 	struct resolver *resolver = output->setup.resolver;
 	char *colon;
 
-	resolver_event(resolver, record, text, TEXT_MAX);
+	resolver_event(resolver, record, NULL, text, TEXT_MAX);
 	colon = strchr(text, ':');
 	if (!colon)
 		return text + strlen(text);

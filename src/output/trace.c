@@ -136,7 +136,7 @@ static noinline char *add_event_text(const struct output *output, char *to,
 	to = mempcpy(to, "              |  ", 17);
 	to = add_spaces(to, record->indent > 0 ? 2 * (record->indent + 1) : 0);
 	to = mempcpy(to, "/* ", 3);
-	to += resolver_event(output->setup.resolver, record, to, LINE_MAX_BYTES);
+	to += resolver_event(output->setup.resolver, record, NULL, to, LINE_MAX_BYTES);
 	return mempcpy(to, " */", 3);
 }
 

@@ -10,8 +10,7 @@
 static void note_request(struct details *details, struct resolver *resolver,
 			 const struct record *record, const char *field)
 {
-	resolver_event_field(resolver, record, field, details->gfp_names,
-			     sizeof(details->gfp_names));
+	resolver_event(resolver, record, field, details->gfp_names, sizeof(details->gfp_names));
 	details->has_request = true;
 	details->order = record->fields.order;
 	details->gfp = record->fields.gfp;
@@ -68,8 +67,7 @@ static void note_outcome(struct details *details, struct resolver *resolver,
 	struct outcome *outcome = add_outcome(details, record->fields.status, 1);
 
 	if (outcome)
-		resolver_event_field(resolver, record, "status", outcome->name,
-				     sizeof(outcome->name));
+		resolver_event(resolver, record, "status", outcome->name, sizeof(outcome->name));
 }
 
 static void note_inactive_list(struct details *details, const struct record_fields *fields)

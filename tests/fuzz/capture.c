@@ -183,7 +183,7 @@ static void use_record(struct resolver *resolver, struct decode *decode, struct 
 		resolver_role(resolver, record->window.function);
 	if (record->kind == RECORD_STACK)
 		resolver_sleeps_in(resolver, record->frames.at, record->frames.count);
-	resolver_event(resolver, record, text, sizeof(text));
+	resolver_event(resolver, record, NULL, text, sizeof(text));
 	resolver_task_name(resolver, record->tid, record->ts);
 }
 

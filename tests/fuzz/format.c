@@ -27,16 +27,14 @@ static void print(const struct event_texts *texts, const struct record *record, 
 {
 	static const size_t sizes[] = { 4096, 300, 20, 2, 1 };
 	char *whole = malloc(sizes[0]);
-	size_t length = field ? event_text_field(texts, record, field, whole, sizes[0]) :
-				event_text(texts, record, whole, sizes[0]);
+	size_t length = event_text(texts, record, field, whole, sizes[0]);
 
 	PROMISED(length < sizes[0] && strlen(whole) == length);
 	for (size_t i = 1; i < ARRAY_SIZE(sizes); i++) {
 		size_t fits = length < sizes[i] ? length : sizes[i] - 1;
 		char *text = malloc(sizes[i]);
 
-		PROMISED((field ? event_text_field(texts, record, field, text, sizes[i]) :
-				  event_text(texts, record, text, sizes[i])) == fits);
+		PROMISED(event_text(texts, record, field, text, sizes[i]) == fits);
 		PROMISED(!memcmp(text, whole, fits) && !text[fits]);
 		free(text);
 	}

@@ -43,14 +43,14 @@ static void print(struct kernel *kernel, const struct record *record)
 {
 	static const size_t sizes[] = { 4096, 100, 7, 1 };
 	char *whole = malloc(sizes[0]);
-	size_t length = event_text(kernel->texts, record, whole, sizes[0]);
+	size_t length = event_text(kernel->texts, record, NULL, whole, sizes[0]);
 
 	PROMISED(length < sizes[0] && strlen(whole) == length);
 	for (size_t i = 1; i < ARRAY_SIZE(sizes); i++) {
 		size_t fits = length < sizes[i] ? length : sizes[i] - 1;
 		char *text = malloc(sizes[i]);
 
-		PROMISED(event_text(kernel->texts, record, text, sizes[i]) == fits);
+		PROMISED(event_text(kernel->texts, record, NULL, text, sizes[i]) == fits);
 		PROMISED(!memcmp(text, whole, fits) && !text[fits]);
 		free(text);
 	}

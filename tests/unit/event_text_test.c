@@ -60,7 +60,7 @@ static const char *print(const struct event_texts *texts, const void *record, si
 		.raw_size = (uint16_t)size,
 	};
 	static char text[1024];
-	size_t length = event_text(texts, &event, text, sizeof(text));
+	size_t length = event_text(texts, &event, NULL, text, sizeof(text));
 
 	assert_int_equal(length, strlen(text));
 	assert_int_equal(strncmp(text, "made: ", 6), 0);
@@ -390,8 +390,7 @@ UNIT_TEST(one_field)
 		make_record(&made, &made_layouts[0]);
 		record.raw = made.bytes;
 		record.raw_size = (uint16_t)made.at;
-		assert_int_equal(event_text_field(texts, &record, cases[i].field, text,
-						  sizeof(text)),
+		assert_int_equal(event_text(texts, &record, cases[i].field, text, sizeof(text)),
 				 strlen(cases[i].expected));
 		assert_string_equal(text, cases[i].expected);
 		event_texts_free(texts);
@@ -409,18 +408,19 @@ UNIT_TEST(no_text)
 	assert_int_equal(event_texts_add(texts, 0, "name: x\n", 8), -EINVAL);
 	assert_int_equal(event_texts_add(texts, 1, format_of(&event), strlen(format_of(&event))),
 			 0);
-	assert_int_equal(event_text(texts, &record, text, 0), 0);
+	assert_int_equal(event_text(texts, &record, NULL, text, 0), 0);
 	assert_string_equal(text, "x");
-	assert_int_equal(event_text(texts, &record, text, sizeof(text)), 0);
+	assert_int_equal(event_text(texts, &record, NULL, text, sizeof(text)), 0);
 	assert_string_equal(text, "");
 	record.event = 1;
-	assert_int_equal(event_text(texts, &record, text, sizeof(text)), strlen("made: text"));
-	assert_int_equal(event_text(texts, &record, text, 3), 2);
+	assert_int_equal(event_text(texts, &record, NULL, text, sizeof(text)),
+			 strlen("made: text"));
+	assert_int_equal(event_text(texts, &record, NULL, text, 3), 2);
 	assert_string_equal(text, "ma");
 	record.event = 2;
-	assert_int_equal(event_text(texts, &record, text, sizeof(text)), 0);
+	assert_int_equal(event_text(texts, &record, NULL, text, sizeof(text)), 0);
 	record = (struct record){ .kind = RECORD_WINDOW, .event = 1 };
-	assert_int_equal(event_text(texts, &record, text, sizeof(text)), 0);
+	assert_int_equal(event_text(texts, &record, NULL, text, sizeof(text)), 0);
 	event_texts_free(texts);
 }
 
@@ -519,7 +519,7 @@ UNIT_TEST(cuts_of_real_formats)
 			texts = texts_of(&made_layouts[i % 4], text);
 			event.raw = record;
 			event.raw_size = sizeof(record);
-			event_text(texts, &event, out, sizeof(out));
+			event_text(texts, &event, NULL, out, sizeof(out));
 			event_texts_free(texts);
 			memcpy(text + cut, last, 2);
 			compiled++;
@@ -574,7 +574,7 @@ UNIT_TEST(cut_records_and_texts)
 		size_t fits = size < sizeof(expected) ? size - 1 : strlen(expected);
 
 		memset(text, '#', sizeof(text));
-		assert_int_equal(event_text(texts, &record, text, size), fits);
+		assert_int_equal(event_text(texts, &record, NULL, text, size), fits);
 		assert_memory_equal(text, expected, fits);
 		assert_int_equal(text[fits], '\0');
 		assert_int_equal(text[fits + 1], '#');
@@ -584,7 +584,7 @@ UNIT_TEST(cut_records_and_texts)
 		memcpy(copy, made.bytes, size);
 		record.raw = copy;
 		record.raw_size = (uint16_t)size;
-		assert_in_range(event_text(texts, &record, text, sizeof(text)), 37,
+		assert_in_range(event_text(texts, &record, NULL, text, sizeof(text)), 37,
 				sizeof(expected) - 1);
 		free(copy);
 	}

@@ -39,20 +39,16 @@ int resolver_symbol(void *context, uint64_t address, char style, char *text, siz
 	return resolver->symbol(resolver->context, address, style, text, size);
 }
 
-size_t resolver_event(struct resolver *resolver, const struct record *record, char *text,
-		      size_t size)
-{
-	return resolver->event(resolver->context, record, text, size);
-}
-
-/* The word after "FIELD=" in the text of the event. */
-size_t resolver_event_field(struct resolver *resolver, const struct record *record,
-			    const char *field, char *text, size_t size)
+/* A field is the word after "FIELD=" in the text of the event. */
+size_t resolver_event(struct resolver *resolver, const struct record *record, const char *field,
+		      char *text, size_t size)
 {
 	char whole[512], key[64];
 	const char *at;
 
-	resolver_event(resolver, record, whole, sizeof(whole));
+	if (!field)
+		return resolver->event(resolver->context, record, text, size);
+	resolver->event(resolver->context, record, whole, sizeof(whole));
 	snprintf(key, sizeof(key), " %s=", field);
 	at = strstr(whole, key);
 	at = at ? at + strlen(key) : "";

@@ -133,8 +133,8 @@ int resolver_role(struct resolver *resolver, uint64_t function)
 	return (int)(function - FUNCTIONS);
 }
 
-size_t resolver_event_field(struct resolver *resolver, const struct record *record,
-			    const char *field, char *text, size_t size)
+size_t resolver_event(struct resolver *resolver, const struct record *record, const char *field,
+		      char *text, size_t size)
 {
 	if (!strcmp(field, "status"))
 		return snprintf(text, size, "s%d", record->fields.status);

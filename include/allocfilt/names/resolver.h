@@ -101,13 +101,9 @@ const struct task_info *resolver_task(struct resolver *resolver, int tid, uint64
 /** resolver_memcg - path of a cgroup by the memcg_id of events, "" if unknown */
 const char *resolver_memcg(struct resolver *resolver, uint64_t memcg_id);
 
-/** resolver_event - print an event, "name: fields"; see event_text() */
-size_t resolver_event(struct resolver *resolver, const struct record *record, char *text,
-		      size_t size);
-
-/** resolver_event_field - see event_text_field() */
-size_t resolver_event_field(struct resolver *resolver, const struct record *record,
-			    const char *field, char *text, size_t size);
+/** resolver_event - print an event, "name: fields", or one field of it; see event_text() */
+size_t resolver_event(struct resolver *resolver, const struct record *record, const char *field,
+		      char *text, size_t size);
 
 /** resolver_shrinker_label - the superblock of a shrinker ("vda"), NULL if unknown */
 const char *resolver_shrinker_label(struct resolver *resolver, uint64_t shrinker);
