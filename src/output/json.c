@@ -24,8 +24,12 @@ static void json_time(struct json *json, struct resolver *resolver, uint64_t ts)
 
 static void json_some_ns(struct json *json, const char *key, uint64_t ns)
 {
-	if (ns)
-		json_ns(json, key, ns);
+	char name[JSON_KEY_MAX];
+
+	if (!ns)
+		return;
+	stpcpy(stpcpy(name, key), "_ns");
+	json_number(json, name, ns);
 }
 
 static void json_phases(struct json *json, const struct phases *phases)
@@ -188,7 +192,7 @@ static void json_cause(struct json *json, const struct stall *stall, struct reso
 	json_string(json, "cause", cause_name(cause.which)->key);
 	cause_detail(resolver, &cause, detail);
 	json_known(json, "cause_detail", detail);
-	json_share(json, "cause_share", cause_share(&cause));
+	json_fraction(json, "cause_share", cause_share(&cause), 4);
 }
 
 void json_stall(struct json *json, const struct named_stall *named, struct resolver *resolver)
@@ -392,8 +396,8 @@ static void json_pressure_at(struct json *json, const char *key,
 			     const struct memory_pressure *pressure)
 {
 	json_open(json, key, '{');
-	json_hundredths(json, "some_avg10", pressure->some_avg10);
-	json_hundredths(json, "full_avg10", pressure->full_avg10);
+	json_fraction(json, "some_avg10", pressure->some_avg10, 2);
+	json_fraction(json, "full_avg10", pressure->full_avg10, 2);
 	json_number(json, "some_total_ns", pressure->some * 1000);
 	json_number(json, "full_total_ns", pressure->full * 1000);
 	json_close(json, '}');

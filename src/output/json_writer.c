@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <string.h>
 
-#include "allocfilt/base/base.h"
 #include "allocfilt/base/text.h"
 #include "allocfilt/output/json_writer.h"
 
@@ -95,37 +94,17 @@ void json_signed(struct json *json, const char *key, int64_t number)
 	put_member(json, key, text, (size_t)(text_signed(text, number) - text));
 }
 
-void json_ns(struct json *json, const char *key, uint64_t ns)
+void json_fraction(struct json *json, const char *key, uint64_t number, int decimals)
 {
-	char name[JSON_KEY_MAX];
+	char text[VALUE_MAX], *to;
+	uint64_t one = 1;
 
-	stpcpy(stpcpy(name, key), "_ns");
-	json_number(json, name, ns);
-}
-
-static void put_fraction(struct json *json, const char *key, uint64_t number, unsigned int one,
-			 int decimals)
-{
-	char text[VALUE_MAX], *to = text_unsigned(text, number / one);
-
+	for (int i = 0; i < decimals; i++)
+		one *= 10;
+	to = text_unsigned(text, number / one);
 	*to++ = '.';
 	to = text_decimal(to, number % one, decimals, '0');
 	put_member(json, key, text, (size_t)(to - text));
-}
-
-void json_hundredths(struct json *json, const char *key, unsigned int hundredths)
-{
-	put_fraction(json, key, hundredths, 100, 2);
-}
-
-void json_microseconds(struct json *json, const char *key, uint64_t ns)
-{
-	put_fraction(json, key, ns, NS_PER_US, 3);
-}
-
-void json_share(struct json *json, const char *key, unsigned int share)
-{
-	put_fraction(json, key, share, 10000, 4);
 }
 
 void json_address(struct json *json, const char *key, uint64_t address)

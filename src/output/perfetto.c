@@ -66,6 +66,12 @@ static void begin_event(struct output *output, struct json *json, const char *ph
 	json_signed(json, "tid", track.thread);
 }
 
+static void end_event(struct json *json)
+{
+	json_close(json, '}');
+	json_close(json, '}');
+}
+
 /* Names a process, or a thread, at its first event. */
 static void name_once(struct output *output, bool thread, struct track track, const char *name)
 {
@@ -80,8 +86,7 @@ static void name_once(struct output *output, bool thread, struct track track, co
 	begin_event(output, &json, "M", thread ? "thread_name" : "process_name", track);
 	json_open(&json, "args", '{');
 	json_string(&json, "name", name);
-	json_close(&json, '}');
-	json_close(&json, '}');
+	end_event(&json);
 }
 
 /* Returns the track of a task or CPU. */
@@ -118,6 +123,21 @@ static struct track track_of(struct output *output, struct task_key key, uint64_
 	name_once(output, false, track, process);
 	name_once(output, true, track, thread);
 	return track;
+}
+
+/* Begins an event up to its arguments. @end: ns, of phase "X" alone, which has a duration. */
+static void begin_timed(struct output *output, struct json *json, const char *phase,
+			const char *name, struct track track, const char *category, uint64_t start,
+			uint64_t end)
+{
+	begin_event(output, json, phase, name, track);
+	json_string(json, "cat", category);
+	if (*phase == 'i')
+		json_string(json, "s", "t");
+	json_fraction(json, "ts", start, 3);
+	if (*phase == 'X')
+		json_fraction(json, "dur", end - start, 3);
+	json_open(json, "args", '{');
 }
 
 /* Is there "KEY=" at the start, or after a blank, of the text up to @at? "cpu" is a member already. */
@@ -181,15 +201,10 @@ static void put_instant(struct output *output, struct track track, const struct 
 	char *fields = event_text(output, event, text);
 	struct json json;
 
-	begin_event(output, &json, "i", text, track);
-	json_string(&json, "cat", "event");
-	json_string(&json, "s", "t");
-	json_microseconds(&json, "ts", event->ts);
-	json_open(&json, "args", '{');
+	begin_timed(output, &json, "i", text, track, "event", event->ts, 0);
 	json_signed(&json, "cpu", event->cpu);
 	put_fields(&json, fields);
-	json_close(&json, '}');
-	json_close(&json, '}');
+	end_event(&json);
 }
 
 static void put_function(struct output *output, struct track track,
@@ -200,17 +215,12 @@ static void put_function(struct output *output, struct track track,
 	struct json json;
 
 	resolver_symbol(output->setup.resolver, times->function, 's', name, sizeof(name));
-	begin_event(output, &json, "X", name, track);
-	json_string(&json, "cat", "function");
-	json_microseconds(&json, "ts", window->start);
-	json_microseconds(&json, "dur", window->end - window->start);
-	json_open(&json, "args", '{');
+	begin_timed(output, &json, "X", name, track, "function", window->start, window->end);
 	json_signed(&json, "cpu", window->exit.cpu);
 	json_signed(&json, "depth", times->depth);
 	if (catalog_role_title(window->role))
 		json_string(&json, "role", catalog_role_title(window->role));
-	json_close(&json, '}');
-	json_close(&json, '}');
+	end_event(&json);
 }
 
 static void put_side(const struct output *output, struct json *json, const char *key,
@@ -235,16 +245,12 @@ static void put_pair(struct output *output, struct track track, const struct sta
 				  sizeof(name));
 	else
 		snprintf(name, sizeof(name), "%s", event->name);
-	begin_event(output, &json, "X", name, track);
-	json_string(&json, "cat", event->id == EVENT_SLAB_START ? "slab" : "pair");
-	json_microseconds(&json, "ts", pair->start);
-	json_microseconds(&json, "dur", pair->end - pair->start);
-	json_open(&json, "args", '{');
+	begin_timed(output, &json, "X", name, track,
+		    event->id == EVENT_SLAB_START ? "slab" : "pair", pair->start, pair->end);
 	json_signed(&json, "cpu", pair->exit.cpu);
 	put_side(output, &json, "begin", &pair->begin);
 	put_side(output, &json, "end", &pair->exit);
-	json_close(&json, '}');
-	json_close(&json, '}');
+	end_event(&json);
 }
 
 static void put_windows(struct output *output, struct track track, const struct stall *stall)
@@ -270,13 +276,9 @@ static void put_counter(struct output *output, uint64_t ts, const char *name, co
 
 	name_once(output, false, track, "all tasks");
 	name_once(output, true, track, "all tasks");
-	begin_event(output, &json, "C", name, track);
-	json_string(&json, "cat", "counter");
-	json_microseconds(&json, "ts", ts);
-	json_open(&json, "args", '{');
+	begin_timed(output, &json, "C", name, track, "counter", ts, 0);
 	json_number(&json, key, value);
-	json_close(&json, '}');
-	json_close(&json, '}');
+	end_event(&json);
 }
 
 /* The phases of a stall are known when it ends, so an instant event at its end carries them. */
@@ -292,14 +294,9 @@ static int perfetto_stall(struct output *output, const struct named_stall *named
 	put_windows(output, track, stall);
 	stall_cause(stall, &cause);
 	snprintf(name, sizeof(name), "stall: %s", cause_name(cause.which)->title);
-	begin_event(output, &json, "i", name, track);
-	json_string(&json, "cat", "stall");
-	json_string(&json, "s", "t");
-	json_microseconds(&json, "ts", stall->end);
-	json_open(&json, "args", '{');
+	begin_timed(output, &json, "i", name, track, "stall", stall->end, 0);
 	json_stall(&json, named, output->setup.resolver);
-	json_close(&json, '}');
-	json_close(&json, '}');
+	end_event(&json);
 	if (stall->has_reclaimed) {
 		perfetto->reclaimed += stall->nr_reclaimed;
 		/* A stall that becomes known late counts from then on: the sum never decreases. */

@@ -15,23 +15,22 @@ UNIT_TEST(test_values)
 	json_open(&json, NULL, '{');
 	json_number(&json, "a", UINT64_MAX);
 	json_signed(&json, "b", -5);
-	json_microseconds(&json, "c", 1234567);
-	json_microseconds(&json, "d", 7);
+	json_fraction(&json, "c", 1234567, 3);
+	json_fraction(&json, "d", 7, 3);
 	json_address(&json, "e", 0xffff888012345678);
 	json_bool(&json, "f", true);
 	json_bool(&json, "g", false);
 	json_string(&json, "i", NULL);
 	json_string(&json, "j", "page allocation");
 	json_string(&json, "k", NULL);
-	json_ns(&json, "own", 5);
-	json_share(&json, "l", 9501);
-	json_share(&json, "m", 10000);
-	json_hundredths(&json, "n", 105);
+	json_fraction(&json, "l", 9501, 4);
+	json_fraction(&json, "m", 10000, 4);
+	json_fraction(&json, "n", 105, 2);
 	json_close(&json, '}');
 	assert_string_equal(end_text(writer),
 			    "{\"a\":18446744073709551615,\"b\":-5,\"c\":1234.567,"
 			    "\"d\":0.007,\"e\":\"0xffff888012345678\",\"f\":true,\"g\":false,"
-			    "\"j\":\"page allocation\",\"own_ns\":5,"
+			    "\"j\":\"page allocation\","
 			    "\"l\":0.9501,\"m\":1.0000,\"n\":1.05}");
 }
 

@@ -44,17 +44,8 @@ void json_string(struct json *json, const char *key, const char *text);
 void json_number(struct json *json, const char *key, uint64_t number);
 void json_signed(struct json *json, const char *key, int64_t number);
 
-/** json_ns - an integer with "_ns" after the key */
-void json_ns(struct json *json, const char *key, uint64_t ns);
-
-/** json_hundredths - a number with two decimals */
-void json_hundredths(struct json *json, const char *key, unsigned int hundredths);
-
-/** json_microseconds - a time in ns as microseconds with three decimals */
-void json_microseconds(struct json *json, const char *key, uint64_t ns);
-
-/** json_share - hundredths of a percent as a fraction, "0.9512" */
-void json_share(struct json *json, const char *key, unsigned int share);
+/** json_fraction - an integer whose last @decimals digits are a fraction: 9512 with 4 is "0.9512" */
+void json_fraction(struct json *json, const char *key, uint64_t number, int decimals);
 
 /** json_address - a string "0x…": as a number many parsers would round it to 53 bits */
 void json_address(struct json *json, const char *key, uint64_t address);
