@@ -57,7 +57,7 @@ static void put_us(struct journal_entry *entry, const char *name, uint64_t ns)
 	journal_entry_number(entry, name, ns / NS_PER_US);
 }
 
-/* "direct_reclaim", "slab": ALLOCFILT_DIRECT_RECLAIM_SLAB_USEC */
+/* "direct_reclaim", "slab": ALLOCFILT_DIRECT_RECLAIM_SLAB_USEC; a state is named as a group is */
 static void put_phase(struct journal_entry *entry, const char *group, const char *part, uint64_t ns)
 {
 	char name[64];
@@ -117,19 +117,13 @@ static void put_shrinker(struct journal_entry *entry, const struct stall *stall,
 static void put_off_cpu_fields(struct journal_entry *entry, const struct stall *stall,
 			       struct resolver *resolver)
 {
-	static const char *const names[STATE_UNKNOWN] = {
-		[STATE_RAN] = "ALLOCFILT_RAN_USEC",
-		[STATE_WAITED] = "ALLOCFILT_CPU_WAIT_USEC",
-		[STATE_BLOCKED] = "ALLOCFILT_BLOCKED_USEC",
-		[STATE_SLEPT] = "ALLOCFILT_SLEPT_USEC",
-		[STATE_OFF] = "ALLOCFILT_OFF_CPU_USEC",
-	};
 	char name[STALL_FUNCTION_MAX];
 
 	if (!stall->off_cpu)
 		return;
 	for (int state = 0; state < STATE_UNKNOWN; state++)
-		put_us(entry, names[state], phases_state(&stall->phases, state));
+		put_phase(entry, phase_state_names[state].key, "",
+			  phases_state(&stall->phases, state));
 	if (!stall->nr_sleeps)
 		return;
 	resolver_symbol(resolver, stall->sleeps[0].function, 's', name, sizeof(name));
