@@ -446,30 +446,21 @@ static void add_shares(struct line *line, struct share *shares, size_t count, ui
 	}
 }
 
+/* The parts of a group; the states of the tasks in a group that has none. */
 static void add_parts(struct line *line, const struct phases *phases, enum phase_group group)
 {
-	struct share parts[PHASE_PARTS];
-	size_t count = 0;
+	struct share parts[PHASE_PARTS + PHASE_STATES];
+	bool has_parts = phases_is_reclaim(group);
+	int count = has_parts ? PHASE_PARTS : PHASE_STATES;
 
-	for (int part = 0; part < PHASE_PARTS; part++)
-		if (phases_part(phases, group, part))
-			parts[count++] = (struct share){ .title = phase_part_names[part].title,
-							 .ns = phases_part(phases, group, part) };
-	add_shares(line, parts, count, phases_total(phases));
-}
-
-/* The states of the tasks in a group without parts. */
-static void add_states(struct line *line, const struct phases *phases, enum phase_group group)
-{
-	const uint64_t *ns = phases->ns[group][PART_OWN];
-	struct share states[PHASE_STATES];
-	size_t count = 0;
-
-	for (int state = 0; state < PHASE_STATES; state++)
-		if (ns[state])
-			states[count++] = (struct share){ .title = phase_state_names[state].title,
-							  .ns = ns[state] };
-	add_shares(line, states, count, phases_total(phases));
+	for (int i = 0; i < count; i++) {
+		parts[i] = (struct share){
+			.title = (has_parts ? phase_part_names : phase_state_names)[i].title,
+			.ns = has_parts ? phases_part(phases, group, i) :
+					  phases->ns[group][PART_OWN][i],
+		};
+	}
+	add_shares(line, parts, (size_t)count, phases_total(phases));
 }
 
 static void put_where(struct writer *writer, const struct summary_view *view)
@@ -502,10 +493,8 @@ static void put_where(struct writer *writer, const struct summary_view *view)
 		line_add(&line, "  %-*s", columns, groups[i].title);
 		add_ms(&line, 9, groups[i].ns);
 		line_add(&line, "%5u", groups[i].percent);
-		if (phases_is_reclaim(groups[i].group))
+		if (phases_is_reclaim(groups[i].group) || view->has_sched)
 			add_parts(&line, phases, groups[i].group);
-		else if (view->has_sched)
-			add_states(&line, phases, groups[i].group);
 		else if (groups[i].group == PHASE_REST)
 			line_add(&line, "   not explained; record with --off-cpu to split it");
 		line_put(&line, writer);
@@ -576,8 +565,6 @@ static void put_waiters(struct writer *writer, const struct summary_view *view,
 	size_t rows = rows_of(view), columns = name_columns(writer, view);
 	struct line line, name;
 
-	if (!count)
-		return;
 	line_clear(&line);
 	line_add(&line, "%s", title);
 	if (count > rows)
