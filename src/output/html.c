@@ -577,13 +577,11 @@ static void html_tree(struct writer *writer, struct resolver *resolver, const st
 {
 	struct tree_rows rows;
 
-	/* A stall that is nothing but rest has a cause that says the same. */
-	if (!phases_off_cpu(&stall->phases) &&
-	    phases_part(&stall->phases, PHASE_REST, PART_OWN) == phases_total(&stall->phases))
+	tree_rows(&rows, resolver, &stall->phases, stall);
+	if (!rows.count)
 		return;
 	html_raw(writer, "<table><thead><tr><th scope=\"col\">phase</th><th scope=\"col\">ms</th>"
 			 "<th scope=\"col\">of the stall</th></tr></thead><tbody>\n");
-	tree_rows(&rows, resolver, &stall->phases, stall);
 	for (size_t i = 0; i < rows.count; i++) {
 		html_put(writer, "<tr class=\"d%d\"><th scope=\"row\">", rows.row[i].level);
 		html_name(writer, rows.row[i].title);
@@ -742,8 +740,7 @@ static void html_choice(struct writer *writer, const struct options *options, co
 		if (setting.kind == KEY_TEXT)
 			html_fact(writer, setting.name, *(const char *const *)setting.value);
 		else if (!strcmp(setting.name, "min-order"))
-			html_put(writer, "<tr><th scope=\"row\">%s</th><td>%d</td></tr>\n",
-				 setting.name, *(const int *)setting.value);
+			html_count_fact(writer, setting.name, *(const int *)setting.value);
 }
 
 static void html_run(struct output *output, const struct summary_view *view)

@@ -213,6 +213,13 @@ static void tree_put_row(struct writer *writer, const struct terminal *terminal,
 	line_put(&line, writer);
 }
 
+/* A stall that is nothing but rest needs no row: 100 % says no more than the head. */
+static bool is_rest(const struct stall *stall)
+{
+	return !phases_off_cpu(&stall->phases) &&
+	       phases_part(&stall->phases, PHASE_REST, PART_OWN) == phases_total(&stall->phases);
+}
+
 void tree_rows(struct tree_rows *rows, struct resolver *resolver, const struct phases *phases,
 	       const struct stall *stall)
 {
@@ -220,6 +227,8 @@ void tree_rows(struct tree_rows *rows, struct resolver *resolver, const struct p
 	rows->phases = phases;
 	rows->stall = stall;
 	rows->count = 0;
+	if (stall && is_rest(stall))
+		return;
 	for (int group = 0; group < PHASE_GROUPS; group++)
 		tree_add_group(rows, group);
 }
@@ -299,13 +308,6 @@ static void tree_put_cause(struct writer *writer, const struct terminal *termina
 	line_put(&line, writer);
 }
 
-/* A stall that is nothing but rest needs no row: 100 % says no more than the head. */
-static bool is_rest(const struct stall *stall)
-{
-	return !phases_off_cpu(&stall->phases) &&
-	       phases_part(&stall->phases, PHASE_REST, PART_OWN) == phases_total(&stall->phases);
-}
-
 void tree_stall(struct writer *writer, const struct terminal *terminal, struct resolver *resolver,
 		const struct named_stall *named)
 {
@@ -314,10 +316,9 @@ void tree_stall(struct writer *writer, const struct terminal *terminal, struct r
 	size_t count;
 
 	tree_put_head(writer, terminal, resolver, named);
-	if (!is_rest(stall)) {
+	if (!is_rest(stall))
 		tree_put_cause(writer, terminal, resolver, stall);
-		tree_phases(writer, terminal, resolver, &stall->phases, stall);
-	}
+	tree_phases(writer, terminal, resolver, &stall->phases, stall);
 	count = resolver_stack(resolver, stall->stack, &frames);
 	for (size_t i = 0; i < count; i++) {
 		char name[STALL_FUNCTION_MAX];

@@ -50,7 +50,7 @@ struct tree_rows {
 	struct tree_row row[TREE_ROWS_MAX];
 };
 
-/** tree_rows - the rows of tree_phases(), for another form */
+/** tree_rows - the rows of tree_phases(), for another form; none for a stall of nothing but rest */
 void tree_rows(struct tree_rows *rows, struct resolver *resolver, const struct phases *phases,
 	       const struct stall *stall);
 
