@@ -11,8 +11,6 @@
 
 /* The process and the name of a task: by the forks and exits that were counted, else by procfs. */
 
-struct resolver;
-
 struct family_task {
 	int tid;
 	int parent;	  /* of a fork: the parent task; of a task that runs: its process */

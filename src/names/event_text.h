@@ -10,8 +10,6 @@
 /* The texts of the plan's events, as the kernel prints them: "mm_vmscan_…: order=0 …", no newline. */
 
 struct event_texts;
-struct page_layout;
-struct record;
 struct symbols;
 
 /**

@@ -15,7 +15,6 @@
  * differently from the kernel in places (flags, %pS), and some formats crash it.
  */
 
-struct event_format;
 struct symbols;
 
 #define STACK_MAX 32 /* numbers of an expression */

@@ -132,21 +132,13 @@ struct out {
 	size_t length;
 };
 
-/* Returns how many of @length bytes at @at fit. */
-static size_t visible(const struct out *out, size_t at, size_t length)
-{
-	if (at >= out->size)
-		return 0;
-	return length < out->size - at ? length : out->size - at;
-}
-
 static inline void print_chars(struct out *out, const char *text, size_t length)
 {
-	size_t at = out->length;
+	size_t at = out->length, room = at < out->size ? out->size - at : 0;
 
 	out->length += length;
-	if (out->length > out->size)
-		length = visible(out, at, length);
+	if (length > room)
+		length = room;
 	if (length)
 		memcpy(out->text + at, text, length);
 }
