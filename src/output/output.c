@@ -85,6 +85,8 @@ void output_free(struct output *output)
 		return;
 	if (output->ops->release)
 		output->ops->release(output);
+	else if (output->ops->make)
+		free(output->form);
 	free(output);
 }
 

@@ -38,11 +38,6 @@ struct track {
 	int thread;
 };
 
-static void perfetto_release(struct output *output)
-{
-	free(output->form);
-}
-
 static int perfetto_make(struct output *output)
 {
 	output->form = calloc(1, sizeof(struct perfetto));
@@ -329,7 +324,6 @@ static int perfetto_summary(struct output *output, const struct summary_view *vi
 
 const struct output_ops perfetto_form = {
 	.make = perfetto_make,
-	.release = perfetto_release,
 	.stall = perfetto_stall,
 	.summary = perfetto_summary,
 };

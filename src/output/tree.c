@@ -354,11 +354,6 @@ static int tree_make(struct output *output)
 	return 0;
 }
 
-static void tree_release(struct output *output)
-{
-	free(output->form);
-}
-
 static int tree_form_stall(struct output *output, const struct named_stall *named)
 {
 	struct writer *writer = output->setup.writer;
@@ -371,6 +366,5 @@ static int tree_form_stall(struct output *output, const struct named_stall *name
 
 const struct output_ops tree_form = {
 	.make = tree_make,
-	.release = tree_release,
 	.stall = tree_form_stall,
 };

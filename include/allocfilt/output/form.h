@@ -39,9 +39,9 @@ struct output {
 
 /* A form. Any member may be NULL. Functions with a result return 0 or -errno. */
 struct output_ops {
-	int (*make)(struct output *output); /* allocate output->form */
-	void (*release)(struct output *output);
-	int (*begin)(struct output *output); /* the first call of a run */
+	int (*make)(struct output *output);	/* allocate output->form */
+	void (*release)(struct output *output); /* NULL: free(3), if make() allocated */
+	int (*begin)(struct output *output);	/* the first call of a run */
 	int (*stall)(struct output *output, const struct named_stall *named);
 	/* about once a second */
 	void (*tick)(struct output *output, uint64_t now, const struct summary_view *view);
