@@ -135,15 +135,15 @@ static void html_name(struct writer *writer, const char *name)
 	html_raw(writer, "</bdi>");
 }
 
-/* "2026-11-22T01:02:32.689Z", or seconds of the trace clock, "7.882 s" */
-static void html_time(struct writer *writer, const struct resolver *resolver, uint64_t ts)
+/* "2026-11-22T01:02:32.689Z", or seconds of the trace clock, "7.882 s"; returns @time */
+static const char *html_time(char time[CLOCK_TEXT_MAX], const struct resolver *resolver,
+			     uint64_t ts)
 {
-	char time[CLOCK_TEXT_MAX];
-
 	if (resolver_time(resolver, ts, time))
-		html_put(writer, "%.23sZ", time);
+		strcpy(time + strlen("2026-11-22T01:02:32.689"), "Z");
 	else
-		html_put(writer, "%.*s s", (int)strlen(time) - 3, time);
+		strcpy(time + strlen(time) - strlen("123"), " s");
+	return time;
 }
 
 static unsigned int percent(uint64_t ns, uint64_t whole)
@@ -197,15 +197,16 @@ static void html_cells(struct writer *writer, const struct resolver *resolver,
 
 		for (unsigned int row = lowest; column->count && row <= highest; row++) {
 			uint64_t count = latency_below(column, row);
+			char time[CLOCK_TEXT_MAX];
 
 			if (!count)
 				continue;
 			html_put(writer,
 				 "<rect class=\"q%u\" x=\"%" PRIu64 "\" y=\"%u\" width=\"1\" "
-				 "height=\"1\"><title>from ",
-				 shade(bits_of(count), most_bits), n - map->first, highest - row);
-			html_time(writer, resolver, n * map->width);
-			html_raw(writer, row < LATENCY_EDGES ? ", up to " : ", ");
+				 "height=\"1\"><title>from %s, %s",
+				 shade(bits_of(count), most_bits), n - map->first, highest - row,
+				 html_time(time, resolver, n * map->width),
+				 row < LATENCY_EDGES ? "up to " : "");
 			html_edge(writer, row);
 			html_put(writer, " ms: %" PRIu64 " stall%s</title></rect>\n", count,
 				 count == 1 ? "" : "s");
@@ -276,12 +277,12 @@ static void html_heat_table(struct writer *writer, const struct resolver *resolv
 			 "</thead><tbody>\n");
 	for (uint64_t n = map->first; n <= map->last; n++) {
 		const struct latency *column = &map->columns[n - map->first];
+		char time[CLOCK_TEXT_MAX];
 
 		if (!column->count)
 			continue;
-		html_raw(writer, "<tr><th scope=\"row\">");
-		html_time(writer, resolver, n * map->width);
-		html_raw(writer, "</th>");
+		html_put(writer, "<tr><th scope=\"row\">%s</th>",
+			 html_time(time, resolver, n * map->width));
 		for (unsigned int row = lowest; row <= highest; row++) {
 			uint64_t count = latency_below(column, row);
 
@@ -620,16 +621,15 @@ static void html_longest(struct writer *writer, const struct summary_view *view)
 	html_raw(writer,
 		 "<section id=\"longest\" class=\"ten\"><h2>The longest stalls</h2>\n<div>");
 	for (unsigned int i = 0; i < SUMMARY_LONGEST_MAX; i++) {
-		char text[STALL_CAUSE_MAX];
+		char text[STALL_CAUSE_MAX], time[CLOCK_TEXT_MAX];
 		struct stall_cause cause;
 
 		named = summary_longest(view->summary, i);
 		if (!named)
 			break;
-		html_put(writer, "<details open=\"open\"><summary><b>" MS " ms</b> ",
-			 MS_OF(named->stall->end - named->stall->start));
-		html_time(writer, view->resolver, named->stall->start);
-		html_raw(writer, " ");
+		html_put(writer, "<details open=\"open\"><summary><b>" MS " ms</b> %s ",
+			 MS_OF(named->stall->end - named->stall->start),
+			 html_time(time, view->resolver, named->stall->start));
 		html_stall_task(writer, named);
 		html_raw(writer, "</summary>\n");
 		stall_cause(named->stall, &cause);
@@ -708,14 +708,6 @@ static void html_fact(struct writer *writer, const char *name, const char *text)
 	html_raw(writer, "</td></tr>\n");
 }
 
-static void html_time_fact(struct writer *writer, const struct summary_view *view, const char *name,
-			   uint64_t ts)
-{
-	html_put(writer, "<tr><th scope=\"row\">%s</th><td>", name);
-	html_time(writer, view->resolver, ts);
-	html_raw(writer, "</td></tr>\n");
-}
-
 static void html_count_fact(struct writer *writer, const char *name, uint64_t count)
 {
 	char text[24];
@@ -756,8 +748,8 @@ static void html_run(struct output *output, const struct summary_view *view)
 	text_time(time, source->started);
 	html_fact(writer, "started", time);
 	if (view->since) {
-		html_time_fact(writer, view, "first record", view->since);
-		html_time_fact(writer, view, "last record", view->ts);
+		html_fact(writer, "first record", html_time(time, view->resolver, view->since));
+		html_fact(writer, "last record", html_time(time, view->resolver, view->ts));
 		html_fact(writer, "time between", text_duration(text, view->ts - view->since));
 	}
 	html_fact(writer, "trace clock", source->clock);
@@ -775,6 +767,7 @@ static int html_summary(struct output *output, const struct summary_view *view)
 	struct writer *writer = output->setup.writer;
 	struct html *html = output->form;
 	bool any = summary_stalls(view->summary, STALLS_WAITING)->latency.count;
+	char since[CLOCK_TEXT_MAX], until[CLOCK_TEXT_MAX];
 
 	html_raw(writer,
 		 "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>\n"
@@ -791,9 +784,8 @@ static int html_summary(struct output *output, const struct summary_view *view)
 		html_raw(writer, ", ");
 	}
 	if (view->since) {
-		html_time(writer, view->resolver, view->since);
-		html_raw(writer, " to ");
-		html_time(writer, view->resolver, view->ts);
+		html_put(writer, "%s to %s", html_time(since, view->resolver, view->since),
+			 html_time(until, view->resolver, view->ts));
 	}
 	html_raw(writer, "</p>\n");
 	html_figures(writer, view);
