@@ -51,15 +51,6 @@ static void add_label(struct line *labels, const char *name, const char *value)
 	line_add(labels, "\"");
 }
 
-/* Returns false without a symbol: an address would reveal where the kernel is loaded (KASLR). */
-static bool symbol_name(const struct summary_view *view, uint64_t address,
-			char name[STALL_FUNCTION_MAX])
-{
-	*name = '\0';
-	resolver_symbol(view->resolver, address, 's', name, STALL_FUNCTION_MAX);
-	return *name && strncmp(name, "0x", 2);
-}
-
 /* @suffix: of the family's name; @labels: NULL for none */
 static void begin_sample(struct line *line, const struct metric *metric, const char *suffix,
 			 const struct line *labels)
@@ -317,10 +308,12 @@ static void add_total(struct shrinker_total *sum, const struct shrinker_total *m
 		sum->max = more->max;
 }
 
+/* An address in place of a symbol would reveal where the kernel is loaded (KASLR). */
 static void shrinker_name(const struct summary_view *view, const struct shrinker_total *total,
 			  char name[STALL_FUNCTION_MAX])
 {
-	if (!symbol_name(view, total->callback, name))
+	resolver_symbol(view->resolver, total->callback, 's', name, STALL_FUNCTION_MAX);
+	if (!strncmp(name, "0x", 2))
 		strcpy(name, "unknown");
 }
 
