@@ -190,7 +190,7 @@ void resolver_see(struct resolver *resolver, const struct record *record)
 
 void resolver_mark_clock(struct resolver *resolver, uint64_t ts, uint64_t realtime)
 {
-	/* It may have been seen ahead, and later ones of other CPUs with it. */
+	/* A mark that was seen ahead comes again, and so do later marks of other CPUs. */
 	while (resolver->nr_marks && resolver->marks[resolver->nr_marks - 1].ts >= ts)
 		resolver->nr_marks--;
 	if (resolver->nr_marks == CLOCK_MARKS)

@@ -61,7 +61,7 @@ static uint64_t *frames_at(struct stacks *stacks, uint64_t at)
 	return stacks->frames + at % STACKS_FRAMES_MAX;
 }
 
-/* Are its frames not written over? */
+/* Are the frames of a stack still there? */
 static bool has_frames(const struct stacks *stacks, const struct stack *stack)
 {
 	return stacks->end - stack->at <= STACKS_FRAMES_MAX;
@@ -98,7 +98,7 @@ uint32_t stacks_add(struct stacks *stacks, const uint64_t *frames, size_t count)
 	} else if (stacks->end - stack->at <= STACKS_FRAMES_MAX / 2) {
 		return stack->number;
 	}
-	/* What is seen again is written again, before it is written over. */
+	/* A stack that is seen again is written again, before others are written over it. */
 	write_frames(stacks, stack, frames);
 	return stack->number;
 }

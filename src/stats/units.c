@@ -9,8 +9,7 @@
 #include "allocfilt/stats/units.h"
 
 #define MINUTE (60 * NS_PER_SECOND)
-
-#define DAY (24 * 60 * MINUTE)
+#define DAY    (24 * 60 * MINUTE)
 
 struct units {
 	struct hash hash; /* of series, in the order of their latest stalls */

@@ -10,8 +10,9 @@
 
 /*
  * Names of shrinkers: the callback's, and for the shrinker of a superblock also the superblock's,
- * which comes from our probe (probe.h). One that is mounted again in the same way is the same superblock. In
- * a full table a new one takes the place of the one that was not seen for longest.
+ * which comes from our probe (probe.h). A file system that is mounted again in the same way is the
+ * same superblock. In a full table a new superblock takes the place of the one that was not seen for
+ * longest.
  */
 
 #define SHRINKER_NAMES_MAX 1024 /* superblocks, a power of two */
@@ -34,8 +35,8 @@ void shrinker_names_see(struct shrinker_names *names, const struct record *recor
  * shrinker_names_superblock - number of the superblock of a slab event, as it is now
  * @record: mm_shrink_slab_start or …_end
  *
- * No other superblock has that number. Modulo SHRINKER_NAMES_MAX it is that of a place, which nobody else
- * has at the same time. Returns -1 for a shrinker of no superblock.
+ * No other superblock has that number, and of two with the same number modulo SHRINKER_NAMES_MAX the
+ * later one has taken the place of the other. Returns -1 for a shrinker of no superblock.
  */
 int shrinker_names_superblock(struct shrinker_names *names, const struct record *record);
 

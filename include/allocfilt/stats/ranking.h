@@ -7,12 +7,12 @@
 #include <stdint.h>
 
 /*
- * A table of fixed size, always sorted by time, which allocates nothing after its start. For a newcomer a
- * full table has the rule Space-Saving (Metwally, Agrawal, El Abbadi, "Efficient computation of frequent and
- * top-k elements in data streams", 2005): it evicts the entry with the least sum of total and
- * error, and takes this sum as its error, the most that it can have had before. So the true total of
- * an entry is at least `total` and at most `total` + `error`, and a table of N entries has everything
- * with more than 1/N of all time.
+ * A table of fixed size, always sorted by time, which allocates nothing after its start. In a full
+ * table a newcomer evicts the entry with the least sum of total and error, and takes this sum as its
+ * error, the most that it can have had before: Space-Saving (Metwally, Agrawal, El Abbadi, "Efficient
+ * computation of frequent and top-k elements in data streams", 2005). So the true total of an entry is
+ * at least `total` and at most `total` + `error`, and a table of N entries has everything with more
+ * than 1/N of all time.
  */
 
 /* Each entry begins with this. */
