@@ -140,12 +140,17 @@ static void shrink_superblock(int number, uint64_t ns)
 		       shrinker_names_superblock(view.shrinker_names, &record), ns);
 }
 
-/* Of 22 the two with least time share a line with their own maximum. */
+/* Of 22 the two with least time share a line with their own maximum. Another callback has none. */
 UNIT_TEST_WITH(test_other_superblocks, set_up, tear_down)
 {
 	for (int i = 1; i <= 22; i++)
 		shrink_superblock(i, (100 - i) * MS);
+	slab(0xdef, 30000 * MS);
+	print(true);
+	text_has(text, "\"total_ns\":30000000000,\"max_ns\":30000000000,\"superblocks\":[]}");
 	print(false);
+	text_has(text, "\n0xdef : total time = 30000.000000 ms, max latency = 30000.000000 ms\n"
+		       "super_cache_scan : ");
 	text_has(text, "\n  super_cache_scan[2 others] : total time = 157.000000 ms, max latency = "
 		       "79.000000 ms\n");
 }
