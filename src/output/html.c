@@ -661,7 +661,7 @@ static bool html_loss(struct writer *writer, uint64_t count, const char *text)
 static void html_losses(struct writer *writer, const struct summary_view *view)
 {
 	uint64_t records = view->lost, times = view->lost_times;
-	uint64_t incomplete = summary_incomplete(view->summary);
+	uint64_t incomplete = summary_incomplete(view->summary, LACKS_NOTHING);
 	bool any = html_loss(writer, records, records == 1 ? "event was lost" : "events were lost");
 
 	any |= html_loss(writer, times,

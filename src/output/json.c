@@ -362,7 +362,7 @@ static void json_waiters(struct json *json, const char *key, const struct summar
 /* Puts losses: of records, of rows of full tables, of journal entries. */
 static void json_flaws(struct json *json, const struct summary_view *view)
 {
-	json_number(json, "incomplete", summary_incomplete(view->summary));
+	json_number(json, "incomplete", summary_incomplete(view->summary, LACKS_NOTHING));
 	json_open(json, "lost", '[');
 	for (int i = 0; i < view->cpus.count; i++) {
 		int cpu = view->cpus.numbers[i];

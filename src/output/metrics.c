@@ -276,7 +276,7 @@ static void metrics_stalls(struct writer *writer, const struct summary_view *vie
 	metrics_units(writer, view, goes_on);
 	metrics_one(writer, "allocfilt_incomplete_stalls_total", "counter",
 		    "Stalls of which records may be missing, of kswapd and kcompactd too.",
-		    summary_incomplete(view->summary));
+		    summary_incomplete(view->summary, LACKS_NOTHING));
 	metric = metrics_begin(writer, "allocfilt_phase_seconds_total", "counter",
 			       "Where the time of stalls of tasks that waited went.");
 	metrics_phases(&metric, &waiting->phases);

@@ -334,13 +334,33 @@ static void add_not_shown(struct line *line, uint64_t count, const char *which)
 			 count == 1 ? " is" : "s are");
 }
 
+/* "(older records were dropped)", "(3: a switch of the task was not recorded, 1: …)" */
+static void add_lacks(struct line *line, const struct summary *summary)
+{
+	uint64_t incomplete = summary_incomplete(summary, LACKS_NOTHING);
+	const char *before = " (";
+
+	for (int i = LACKS_NOTHING + 1; i < STALL_LACKS; i++) {
+		uint64_t count = summary_incomplete(summary, i);
+
+		if (!count)
+			continue;
+		line_add(line, "%s", before);
+		if (count < incomplete)
+			line_add(line, "%" PRIu64 ": ", count);
+		line_add(line, "%s", stall_lack_names[i].title);
+		before = ", ";
+	}
+	line_add(line, ")");
+}
+
 /*
  * Losses, incomplete stalls, stalls not shown, rows that limits left out, and the events that
  * --off-cpu recorded (they cost each switch of tasks), in one line.
  */
 static void put_losses(struct writer *writer, const struct summary_view *view)
 {
-	uint64_t incomplete = summary_incomplete(view->summary);
+	uint64_t incomplete = summary_incomplete(view->summary, LACKS_NOTHING);
 	uint64_t records = view->lost, times = view->lost_times;
 	const struct overflow others[] = {
 		{ .text = "stalls have no entry of their own in the journal",
@@ -358,11 +378,13 @@ static void put_losses(struct writer *writer, const struct summary_view *view)
 			 records == 1 ? " was" : "s were");
 	else
 		line_add(&line, times ? "events were lost" : "nothing lost");
-	if (!incomplete)
+	if (!incomplete) {
 		line_add(&line, ", 0 incomplete");
-	else if (!records && !times)
+	} else if (!records && !times) {
 		line_add(&line, ", %" PRIu64 " stall%s incomplete", incomplete,
 			 incomplete == 1 ? " is" : "s are");
+		add_lacks(&line, view->summary);
+	}
 	for (size_t i = 0; i < view->nr_overflows; i++)
 		if (view->overflows[i].count)
 			line_add(&line, "; %" PRIu64 " %s", view->overflows[i].count,

@@ -36,8 +36,8 @@ struct summary {
 	struct kept_stall long_stalls[SUMMARY_LONGEST_MAX];
 	struct kept_stall *longest[SUMMARY_LONGEST_MAX]; /* the longest first */
 	struct kept_stall most_explained;
-	uint64_t explained; /* ns of most_explained */
-	uint64_t incomplete;
+	uint64_t explained;		  /* ns of most_explained */
+	uint64_t incomplete[STALL_LACKS]; /* LACKS_NOTHING: all of them */
 };
 
 struct summary *summary_new(void)
@@ -176,8 +176,10 @@ void summary_stall(struct summary *summary, const struct named_stall *named)
 		&summary->stalls[named->background ? STALLS_BACKGROUND : STALLS_WAITING];
 	int cause = cause_which(stall);
 
-	if (stall->incomplete)
-		summary->incomplete++;
+	if (stall->incomplete) {
+		summary->incomplete[LACKS_NOTHING]++;
+		summary->incomplete[stall->incomplete]++;
+	}
 	latency_add(&stalls->latency, ns);
 	phases_add(&stalls->phases, &stall->phases);
 	stalls->causes[cause].count++;
@@ -224,9 +226,9 @@ const struct named_stall *summary_most_explained(const struct summary *summary)
 	return summary->most_explained.named.stall ? &summary->most_explained.named : NULL;
 }
 
-uint64_t summary_incomplete(const struct summary *summary)
+uint64_t summary_incomplete(const struct summary *summary, enum stall_lack lack)
 {
-	return summary->incomplete;
+	return summary->incomplete[lack];
 }
 
 uint64_t summary_overflow(const struct summary *summary)

@@ -229,7 +229,9 @@ UNIT_TEST_WITH(test_short, set_up, tear_down)
 		count_stall(&small, "small", i % 2 ? "/b/c" : "/d/c", false);
 	}
 	for (int i = 0; i < 2; i++) {
-		struct stall work = { .tid = 9, .end = 5 * MS, .incomplete = LACKS_LOST };
+		struct stall work = { .tid = 9,
+				      .end = 5 * MS,
+				      .incomplete = i ? LACKS_DROPPED : LACKS_SWITCH };
 
 		count_stall(&work, "kswapd0", "/", true);
 	}
@@ -241,7 +243,8 @@ UNIT_TEST_WITH(test_short, set_up, tear_down)
 		text,
 		"\n"
 		"5 stalls of 134 us or more in 3.7 s; waited 100 ms; p50 3.1 ms, p99 90 ms, max 90 ms\n"
-		"nothing lost, 2 stalls are incomplete\n"
+		"nothing lost, 2 stalls are incomplete (1: a switch of the task was not recorded, "
+		"1: older records were dropped)\n"
 		"\n"
 		"where it went            ms    %\n"
 		"  direct reclaim         84   84   own time 59, shrinkers 25\n"

@@ -84,8 +84,8 @@ const struct named_stall *summary_longest(const struct summary *summary, unsigne
  */
 const struct named_stall *summary_most_explained(const struct summary *summary);
 
-/** summary_incomplete - stalls of both sides that are incomplete */
-uint64_t summary_incomplete(const struct summary *summary);
+/** summary_incomplete - stalls of both sides that are incomplete for a reason; LACKS_NOTHING: for any */
+uint64_t summary_incomplete(const struct summary *summary, enum stall_lack lack);
 
 /** summary_overflow - functions, tasks and cgroups that full tables evicted */
 uint64_t summary_overflow(const struct summary *summary);
