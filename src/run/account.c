@@ -146,17 +146,13 @@ static int print_interval(struct counting *counting)
 
 /* ---- the loop ---- */
 
-static int drain_account(struct counting *counting, uint64_t now)
+static int drain_account(void *context, uint64_t now)
 {
+	struct counting *counting = context;
 	int pages = pipeline_read_all(counting->tracing.pipeline);
 
 	losses_report(pipeline_losses(counting->tracing.pipeline), now);
 	return pages < 0 ? pages : 0;
-}
-
-static int account_buffers(void *context)
-{
-	return drain_account(context, loop_now());
 }
 
 static int account_tick(void *context, uint64_t now)
@@ -231,7 +227,7 @@ static int prepare_account(struct counting *counting)
 static int set_up_account(struct counting *counting)
 {
 	static const struct loop_callbacks callbacks = { account_tick, account_signal,
-							 account_buffers };
+							 drain_account };
 	const struct session_request request = { 0 };
 	struct tracing *tracing = &counting->tracing;
 	int ret = tracing_set_up(tracing, &request);

@@ -174,7 +174,7 @@ int command_wait(struct command *command, struct signals *signals)
 
 	command->signals = signals;
 	loop = loop_new(&callbacks, command, signals);
-	if (loop && !loop_watch(loop, command->ended, EPOLLIN, loop_end))
+	if (loop && !loop_watch(loop, command->ended, EPOLLIN, 1))
 		loop_run(loop);
 	loop_free(loop);
 	while (waitpid(command->pid, &status, 0) < 0)

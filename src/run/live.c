@@ -94,8 +94,9 @@ static int next_segment(struct live *live)
 }
 
 /* Returns 0, 1 where the run is to end (--until), or -errno of the output. */
-static int read_buffers(struct live *live, uint64_t now)
+static int read_buffers(void *context, uint64_t now)
 {
+	struct live *live = context;
 	int64_t got = live->recorder ? recorder_drain(live->recorder, live->tracing.buffers) :
 				       pipeline_read_all(live->tracing.pipeline);
 	bool idle = live->idle;
@@ -118,11 +119,6 @@ static int read_buffers(struct live *live, uint64_t now)
 	else if (live->empty_ticks >= IDLE_AFTER)
 		idle = true;
 	return idle == live->idle ? 0 : set_idle(live, idle);
-}
-
-static int on_buffers(void *context)
-{
-	return read_buffers(context, loop_now());
 }
 
 static int read_rest(struct live *live)
@@ -237,7 +233,7 @@ static int on_clock_set(void *context)
 
 static int make_live_loop(struct live *live)
 {
-	static const struct loop_callbacks callbacks = { on_tick, on_signal, on_buffers,
+	static const struct loop_callbacks callbacks = { on_tick, on_signal, read_buffers,
 							 on_clock_set };
 	/* A recording has its data in its files. */
 	bool output = !live->tracing.run->options->journal && !live->recorder;

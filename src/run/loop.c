@@ -13,8 +13,6 @@
 
 #define EVENTS_MAX 16
 
-typedef int (*ready_callback)(void *context, int fd, uint32_t events);
-
 enum {
 	EPOLL,
 	TIMER,
@@ -23,13 +21,16 @@ enum {
 	LOOP_FDS
 };
 
+/* The data of an epoll_event: a descriptor, and the value with which it ends the loop. */
+#define DATA(fd, ret)  ((uint64_t)(uint32_t)(ret) << 32 | (uint32_t)(fd))
+#define DATA_FD(data)  ((int)(uint32_t)(data))
+#define DATA_RET(data) ((int)((data) >> 32))
+
 struct loop {
 	struct loop_callbacks callbacks;
 	void *context;
 	struct signals *signals;
 	int fds[LOOP_FDS];
-	ready_callback *ready; /* by descriptor */
-	int nr_ready;
 	uint64_t wakeups;
 };
 
@@ -51,9 +52,10 @@ uint64_t loop_cpu_time(void)
 	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-static int add_descriptor(int epoll, int fd, uint32_t events)
+/* @ret: for loop_run(); 0: the loop goes on */
+static int add_descriptor(int epoll, int fd, uint32_t events, int ret)
 {
-	struct epoll_event event = { .events = events, .data.fd = fd };
+	struct epoll_event event = { .events = events, .data.u64 = DATA(fd, ret) };
 
 	/* errno is still that of a descriptor that could not be opened. */
 	return epoll < 0 || fd < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
@@ -85,9 +87,9 @@ struct loop *loop_new(const struct loop_callbacks *callbacks, void *context,
 	loop->fds[TIMER] = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	loop->fds[CLOCK] = open_clock();
 	loop->fds[BUFFERS] = epoll_create1(EPOLL_CLOEXEC);
-	ret = add_descriptor(loop->fds[EPOLL], signals_fd(signals), EPOLLIN);
+	ret = add_descriptor(loop->fds[EPOLL], signals_fd(signals), EPOLLIN, 0);
 	for (int i = TIMER; !ret && i < LOOP_FDS; i++)
-		ret = add_descriptor(loop->fds[EPOLL], loop->fds[i], EPOLLIN);
+		ret = add_descriptor(loop->fds[EPOLL], loop->fds[i], EPOLLIN, 0);
 	if (!ret)
 		return loop;
 	loop_free(loop);
@@ -102,7 +104,6 @@ void loop_free(struct loop *loop)
 	for (int i = 0; i < LOOP_FDS; i++)
 		if (loop->fds[i] >= 0)
 			close(loop->fds[i]);
-	free(loop->ready);
 	free(loop);
 }
 
@@ -114,47 +115,15 @@ int loop_set_tick(struct loop *loop, uint64_t interval)
 	return timerfd_settime(loop->fds[TIMER], 0, &timer, NULL) ? -errno : 0;
 }
 
-int loop_watch(struct loop *loop, int fd, uint32_t events, ready_callback ready)
+int loop_watch(struct loop *loop, int fd, uint32_t events, int ret)
 {
-	int ret;
-
-	if (fd < 0)
-		return -EBADF;
-	if (fd >= loop->nr_ready) {
-		ready_callback *more = realloc(loop->ready, (fd + 1) * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		loop->ready = more;
-		while (loop->nr_ready <= fd)
-			loop->ready[loop->nr_ready++] = NULL;
-	}
-	ret = add_descriptor(loop->fds[EPOLL], fd, events);
-	if (!ret)
-		loop->ready[fd] = ready;
-	return ret;
-}
-
-int loop_end(void *context, int fd, uint32_t events)
-{
-	(void)context;
-	(void)fd;
-	(void)events;
-	return 1;
-}
-
-void loop_forget(struct loop *loop, int fd)
-{
-	if (fd < 0 || fd >= loop->nr_ready || !loop->ready[fd])
-		return;
-	epoll_ctl(loop->fds[EPOLL], EPOLL_CTL_DEL, fd, NULL);
-	loop->ready[fd] = NULL;
+	return add_descriptor(loop->fds[EPOLL], fd, events, ret);
 }
 
 void loop_watch_buffer(struct loop *loop, int fd)
 {
 	epoll_ctl(loop->fds[BUFFERS], EPOLL_CTL_DEL, fd, NULL);
-	add_descriptor(loop->fds[BUFFERS], fd, EPOLLIN);
+	add_descriptor(loop->fds[BUFFERS], fd, EPOLLIN, 0);
 }
 
 /* A buffer with an error, as that of a CPU that is offline, stays ready with nothing to read. */
@@ -165,24 +134,18 @@ static void forget_broken_buffers(struct loop *loop)
 
 	for (int i = 0; i < count; i++)
 		if (events[i].events & (EPOLLERR | EPOLLHUP))
-			epoll_ctl(loop->fds[BUFFERS], EPOLL_CTL_DEL, events[i].data.fd, NULL);
+			epoll_ctl(loop->fds[BUFFERS], EPOLL_CTL_DEL, DATA_FD(events[i].data.u64),
+				  NULL);
 }
 
-static int dispatch(struct loop *loop, const struct epoll_event *event)
+static int clock_was_set(struct loop *loop)
 {
-	int fd = event->data.fd;
 	uint64_t expirations;
 
-	if (fd == loop->fds[CLOCK]) {
-		/* ECANCELED tells of a change, and ends it: the next one makes it ready again. */
-		if (read(fd, &expirations, sizeof(expirations)) < 0 && errno == EAGAIN)
-			return 0;
-		return loop->callbacks.clock_set ? loop->callbacks.clock_set(loop->context) : 0;
-	}
-	/* An earlier callback may have removed it. */
-	if (fd >= loop->nr_ready || !loop->ready[fd])
+	/* ECANCELED tells of a change, and ends it: the next one makes it ready again. */
+	if (read(loop->fds[CLOCK], &expirations, sizeof(expirations)) < 0 && errno == EAGAIN)
 		return 0;
-	return loop->ready[fd](loop->context, fd, event->events);
+	return loop->callbacks.clock_set ? loop->callbacks.clock_set(loop->context) : 0;
 }
 
 static int dispatch_signals(struct loop *loop)
@@ -203,19 +166,23 @@ static int run_turn(struct loop *loop, const struct epoll_event *events, int cou
 	int ret = dispatch_signals(loop);
 
 	for (int i = 0; !ret && i < count; i++) {
-		if (events[i].data.fd == loop->fds[BUFFERS])
+		int fd = DATA_FD(events[i].data.u64);
+
+		if (fd == loop->fds[BUFFERS])
 			has_buffers = true;
-		else if (events[i].data.fd == loop->fds[TIMER])
-			has_ticked = read(loop->fds[TIMER], &expirations, sizeof(expirations)) > 0;
+		else if (fd == loop->fds[TIMER])
+			has_ticked = read(fd, &expirations, sizeof(expirations)) > 0;
+		else if (fd == loop->fds[CLOCK])
+			ret = clock_was_set(loop);
 		else
-			ret = dispatch(loop, &events[i]);
+			ret = DATA_RET(events[i].data.u64);
 	}
 	if (has_buffers)
 		forget_broken_buffers(loop);
 	if (!ret && has_ticked)
 		ret = loop->callbacks.tick(loop->context, loop_now());
 	else if (!ret && has_buffers)
-		ret = loop->callbacks.buffers(loop->context);
+		ret = loop->callbacks.buffers(loop->context, loop_now());
 	return ret ? ret : dispatch_signals(loop);
 }
 

@@ -128,14 +128,6 @@ int tracing_set_up(struct tracing *tracing, const struct session_request *extra)
 	return ret;
 }
 
-static int end_without_reader(void *context, int fd, uint32_t events)
-{
-	(void)context;
-	(void)fd;
-	(void)events;
-	return -EPIPE;
-}
-
 static int epoll_failed(struct tracing *tracing, int error)
 {
 	return failure_set(tracing->failure, EXIT_STATUS_RUN_TIME, -error, "epoll: %s",
@@ -152,11 +144,11 @@ int tracing_make_loop(struct tracing *tracing, const struct loop_callbacks *call
 	if (!tracing->loop)
 		ret = -errno;
 	else if (run->command)
-		ret = loop_watch(tracing->loop, command_fd(run->command), EPOLLIN, loop_end);
+		ret = loop_watch(tracing->loop, command_fd(run->command), EPOLLIN, 1);
 	if (ret)
 		return epoll_failed(tracing, ret);
 	if (output)
-		loop_watch(tracing->loop, writer_fd(run->output), 0, end_without_reader);
+		loop_watch(tracing->loop, writer_fd(run->output), 0, -EPIPE);
 	return 0;
 }
 

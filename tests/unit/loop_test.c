@@ -22,11 +22,8 @@ static struct {
 	int ticks;
 	uint64_t last_tick;
 	int last_signal;
-	int last_fd;
-	uint32_t last_events;
 	int tick_returns;
 	int ticks_wanted;
-	int ready_returns;
 	int reads; /* of buffers, since the last tick */
 	int most_reads;
 	int clock; /* stands for the timer of the wall clock; 0: no test asks for it */
@@ -66,18 +63,11 @@ static int got_signal(void *context, int signal_number)
 	return 1;
 }
 
-static int got_ready(void *context, int fd, uint32_t events)
-{
-	assert_ptr_equal(context, &run);
-	run.last_fd = fd;
-	run.last_events = events;
-	return run.ready_returns;
-}
-
 /* Takes longer than a tick. */
-static int read_slowly(void *context)
+static int read_slowly(void *context, uint64_t now)
 {
 	assert_ptr_equal(context, &run);
+	assert_true(now >= run.last_tick && now <= loop_now());
 	usleep(2000);
 	if (++run.reads > run.most_reads)
 		run.most_reads = run.reads;
@@ -294,58 +284,19 @@ RUN(test_signal_that_a_callback_read)
 
 RUN(test_watch)
 {
-	int fd = eventfd(1, EFD_NONBLOCK);
+	int fd = eventfd(1, EFD_NONBLOCK), other = eventfd(0, EFD_NONBLOCK);
 
-	run.ready_returns = 1;
-	assert_int_equal(loop_watch(run.loop, fd, EPOLLIN, got_ready), 0);
+	assert_int_equal(loop_watch(run.loop, other, EPOLLIN, -EIO), 0);
+	assert_int_equal(loop_set_tick(run.loop, 10 * MS), 0);
 	assert_int_equal(loop_run(run.loop), 0);
-	assert_int_equal(run.last_fd, fd);
-	assert_int_equal(run.last_events, EPOLLIN);
-	run.ready_returns = -EIO;
+	assert_int_equal(run.ticks, 1);
+	assert_int_equal(loop_set_tick(run.loop, 0), 0);
+	assert_int_equal(loop_watch(run.loop, fd, EPOLLIN, 1), 0);
+	assert_int_equal(loop_run(run.loop), 0);
+	close(fd);
+	assert_int_equal(eventfd_write(other, 1), 0);
 	assert_int_equal(loop_run(run.loop), -EIO);
-	close(fd);
-}
-
-RUN(test_forget)
-{
-	int fd = eventfd(1, EFD_NONBLOCK);
-
-	assert_int_equal(loop_watch(run.loop, fd, EPOLLIN, got_ready), 0);
-	loop_forget(run.loop, fd);
-	loop_forget(run.loop, fd);
-	loop_forget(run.loop, -1);
-	loop_forget(run.loop, 60000);
-	assert_int_equal(loop_set_tick(run.loop, 10 * MS), 0);
-	assert_int_equal(loop_run(run.loop), 0);
-	assert_int_equal(run.last_fd, 0);
-	/* and it can be watched again */
-	run.ready_returns = 1;
-	assert_int_equal(loop_watch(run.loop, fd, EPOLLIN, got_ready), 0);
-	assert_int_equal(loop_run(run.loop), 0);
-	assert_int_equal(run.last_fd, fd);
-	close(fd);
-}
-
-static int forget_other(void *context, int fd, uint32_t events)
-{
-	loop_forget(run.loop, run.last_fd);
-	run.last_fd = fd;
-	return 0;
-}
-
-/* Of two that are ready at once, the first one's callback forgets the second. */
-RUN(test_forget_from_a_callback)
-{
-	int fd = eventfd(1, EFD_NONBLOCK);
-	int other = eventfd(1, EFD_NONBLOCK);
-
-	assert_int_equal(loop_watch(run.loop, fd, EPOLLIN | EPOLLET, forget_other), 0);
-	assert_int_equal(loop_watch(run.loop, other, EPOLLIN | EPOLLET, forget_other), 0);
-	run.last_fd = other;
-	assert_int_equal(loop_set_tick(run.loop, 10 * MS), 0);
-	assert_int_equal(loop_run(run.loop), 0);
-	assert_int_equal(run.last_fd, fd);
-	close(fd);
+	assert_int_equal(run.ticks, 1);
 	close(other);
 }
 
@@ -378,7 +329,7 @@ RUN(test_many_buffers)
 	assert_int_equal(run.most_reads, 1);
 	/* and so does the end of COMMAND */
 	assert_int_equal(loop_set_tick(run.loop, 0), 0);
-	assert_int_equal(loop_watch(run.loop, end, EPOLLIN, loop_end), 0);
+	assert_int_equal(loop_watch(run.loop, end, EPOLLIN, 1), 0);
 	run.reads = 0;
 	assert_int_equal(loop_run(run.loop), 0);
 	assert_in_range(run.reads, 0, 1);
@@ -427,12 +378,9 @@ RUN(test_watch_for_the_end)
 	int fds[2];
 
 	assert_int_equal(pipe(fds), 0);
-	run.ready_returns = 1;
-	assert_int_equal(loop_watch(run.loop, fds[1], 0, got_ready), 0);
+	assert_int_equal(loop_watch(run.loop, fds[1], 0, -EPIPE), 0);
 	close(fds[0]);
-	assert_int_equal(loop_run(run.loop), 0);
-	assert_int_equal(run.last_fd, fds[1]);
-	assert_true(run.last_events & EPOLLERR);
+	assert_int_equal(loop_run(run.loop), -EPIPE);
 	close(fds[1]);
 }
 
@@ -442,10 +390,10 @@ RUN(test_what_cannot_be_watched)
 	int fd = mkstemp(path);
 
 	unlink(path);
-	assert_int_equal(loop_watch(run.loop, fd, EPOLLIN, got_ready), -EPERM);
+	assert_int_equal(loop_watch(run.loop, fd, EPOLLIN, 1), -EPERM);
 	close(fd);
-	assert_int_equal(loop_watch(run.loop, fd, EPOLLIN, got_ready), -EBADF);
-	assert_int_equal(loop_watch(run.loop, -1, EPOLLIN, got_ready), -EBADF);
+	assert_int_equal(loop_watch(run.loop, fd, EPOLLIN, 1), -EBADF);
+	assert_int_equal(loop_watch(run.loop, -1, EPOLLIN, 1), -EBADF);
 }
 
 /* With nohup SIGHUP stays ignored; what a shell ignores for a script's background job does not. */

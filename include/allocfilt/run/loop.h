@@ -18,7 +18,7 @@ struct loop_callbacks {
 	int (*tick)(void *context, uint64_t now);
 	int (*signal)(void *context, int signal_number);
 	/* buffers have records: once a turn, after all others; a tick is to read them itself */
-	int (*buffers)(void *context); /* NULL where no buffer is watched */
+	int (*buffers)(void *context, uint64_t now); /* NULL where no buffer is watched */
 	/* the wall clock was set, or the machine has resumed; NULL: it does not matter */
 	int (*clock_set)(void *context);
 };
@@ -32,14 +32,13 @@ void loop_free(struct loop *loop);
 int loop_set_tick(struct loop *loop, uint64_t interval);
 
 /**
- * loop_watch - wake up for a descriptor
+ * loop_watch - end the loop when a descriptor is ready
  * @events: EPOLL* of epoll_ctl(2); 0: only EPOLLERR and EPOLLHUP
- * @ready: called with the context of the loop; returns as tick and signal do
+ * @ret: as a callback returns it, 1 or -errno
  *
  * Returns 0 or -errno; -EPERM for a regular file.
  */
-int loop_watch(struct loop *loop, int fd, uint32_t events,
-	       int (*ready)(void *context, int fd, uint32_t events));
+int loop_watch(struct loop *loop, int fd, uint32_t events, int ret);
 
 /**
  * loop_watch_buffer - wake up for a buffer, in place of an earlier call for it
@@ -47,12 +46,6 @@ int loop_watch(struct loop *loop, int fd, uint32_t events,
  * However many of them are ready, they take one turn. One that cannot be watched is left to the tick.
  */
 void loop_watch_buffer(struct loop *loop, int fd);
-
-/** loop_end - a @ready that ends the loop */
-int loop_end(void *context, int fd, uint32_t events);
-
-/** loop_forget - do not wake up for a descriptor any longer; ignored if it is not watched */
-void loop_forget(struct loop *loop, int fd);
 
 /** loop_run - run until a callback ends it; returns 0 or its -errno */
 int loop_run(struct loop *loop);
