@@ -18,6 +18,11 @@ int failure_set(struct failure *failure, enum exit_status status, int error, con
 	return error ? -error : -EINVAL;
 }
 
+int failure_no_memory(struct failure *failure)
+{
+	return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+}
+
 enum exit_status failure_status_of_path(int error)
 {
 	static const int ours[] = { ENOSPC, EDQUOT, EIO, ENOMEM, EMFILE, ENFILE };

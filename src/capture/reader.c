@@ -318,7 +318,7 @@ static int open_cpus(struct capture *capture, struct failure *failure)
 			capture->dir);
 	capture->cpus = calloc(count, sizeof(*capture->cpus));
 	if (!capture->cpus)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+		return failure_no_memory(failure);
 	capture->count = count;
 	capture->source.cpus = (struct cpu_list){ capture->numbers, count };
 	for (int i = 0; i < count; i++) {
@@ -461,7 +461,7 @@ static int open_all(struct capture *capture, struct failure *failure)
 	if (ret)
 		return ret;
 	if (make_pages(capture))
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+		return failure_no_memory(failure);
 	description = capture->dat ? NULL : read_text(capture, "capture");
 	if (description)
 		parse_description(capture, description);
@@ -474,7 +474,7 @@ static int open_all(struct capture *capture, struct failure *failure)
 	guess_order(capture);
 	check_names(capture);
 	if (list_functions(capture))
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+		return failure_no_memory(failure);
 	flaws = capture->info.flaws;
 	if (capture->function_graph && !has_event(capture, "ftrace", "funcgraph_exit")) {
 		capture->function_graph = false;
@@ -551,7 +551,7 @@ static int open_dat(struct capture *capture, const char *name, struct failure *f
 		return failure_set(failure, EXIT_STATUS_USAGE, ENOENT, "%s: no buffer %s in it",
 				   capture->dir, name);
 	if (name_buffer(capture))
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+		return failure_no_memory(failure);
 	if (dat->flaw)
 		count_flaw(capture, dat->flaw, "damaged");
 	capture->source.files = dat->files;
@@ -587,7 +587,7 @@ static int open_path(struct capture *capture, char *path, struct failure *failur
 
 	capture->dir = strdup(path);
 	if (!capture->dir)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+		return failure_no_memory(failure);
 	if (stat(path, &status))
 		return failure_set(failure, EXIT_STATUS_USAGE, errno, "%s: %s", path,
 				   strerror(errno));
@@ -606,9 +606,7 @@ int capture_open(struct capture **ret_capture, const char *path, struct failure 
 {
 	struct capture *capture = calloc(1, sizeof(*capture));
 	char *copy = strdup(path);
-	int ret = capture && copy ?
-			  open_path(capture, copy, failure) :
-			  failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+	int ret = capture && copy ? open_path(capture, copy, failure) : failure_no_memory(failure);
 
 	free(copy);
 	if (ret)

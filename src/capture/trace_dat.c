@@ -676,12 +676,12 @@ int trace_dat_open(struct trace_dat **ret_dat, const char *path, struct failure 
 	int ret;
 
 	if (!dat)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+		return failure_no_memory(failure);
 	dat->fd = file_open(NULL, path, INT64_MAX);
 	dat->room = FILES_FIRST;
 	dat->files = calloc(dat->room, sizeof(*dat->files));
 	if (!dat->files)
-		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+		ret = failure_no_memory(failure);
 	else if (dat->fd < 0)
 		ret = failure_set(failure, EXIT_STATUS_USAGE, -dat->fd, "%s: %s", path,
 				  file_error(-dat->fd));

@@ -177,7 +177,7 @@ int capture_create(struct capture_writer **ret_writer, const char *dir, struct f
 	writer = calloc(1, sizeof(*writer));
 	if (!writer) {
 		close(dir_fd);
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+		return failure_no_memory(failure);
 	}
 	writer->dir_fd = dir_fd;
 	writer->now.fd = dir_fd;
@@ -189,7 +189,7 @@ int capture_create(struct capture_writer **ret_writer, const char *dir, struct f
 		writer->pipe[0] = writer->pipe[1] = -1;
 	if (!writer->dir) {
 		capture_writer_free(writer);
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+		return failure_no_memory(failure);
 	}
 	*ret_writer = writer;
 	return 0;

@@ -219,9 +219,7 @@ static int prepare_account(struct counting *counting)
 		return ret;
 	pipeline_view(counting->tracing.pipeline, &view);
 	counting->account = account_new(counting->tracing.plan, run->options->pids, view.resolver);
-	return counting->account ? 0 :
-				   failure_set(counting->tracing.failure, EXIT_STATUS_RUN_TIME,
-					       ENOMEM, "out of memory");
+	return counting->account ? 0 : failure_no_memory(counting->tracing.failure);
 }
 
 static int set_up_account(struct counting *counting)

@@ -303,7 +303,7 @@ int live_new(struct live **ret_live, const struct run_context *run, struct failu
 	int ret;
 
 	if (!live)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+		return failure_no_memory(failure);
 	live->tracing.run = run;
 	/* The file of PSI is opened now, as memory may be short later. */
 	live->pressure = memory_pressure_open();

@@ -507,7 +507,7 @@ static int add_formats(struct pipeline *pipeline, struct failure *failure)
 
 		ret = decode_read_format(decode, i, event->id, event->system, event->name);
 		if (ret == -ENOMEM)
-			return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+			return failure_no_memory(failure);
 		if (ret && !pipeline->bad_formats++)
 			snprintf(pipeline->first_bad_format, sizeof(pipeline->first_bad_format),
 				 "events/%s/%s/format", event->system, event->name);
@@ -591,7 +591,7 @@ int pipeline_new(struct pipeline **ret_pipeline, const struct options *options,
 	int ret;
 
 	if (!pipeline)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+		return failure_no_memory(failure);
 	pipeline->options = options;
 	pipeline->plan = plan;
 	pipeline->source = source;
@@ -599,7 +599,7 @@ int pipeline_new(struct pipeline **ret_pipeline, const struct options *options,
 	pipeline->cpu_before = loop_cpu_time();
 	pipeline->off_cpu = plan_off_cpu(plan);
 	if (selection_init(&pipeline->selection, options, plan, source))
-		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+		ret = failure_no_memory(failure);
 	else
 		ret = resolver_new(&pipeline->resolver, plan, source, options, failure);
 	if (!ret) {
@@ -607,7 +607,7 @@ int pipeline_new(struct pipeline **ret_pipeline, const struct options *options,
 		if (make_record_stages(pipeline) && make_stall_stages(pipeline, writer, form))
 			ret = add_formats(pipeline, failure);
 		else
-			ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+			ret = failure_no_memory(failure);
 	}
 	if (ret)
 		pipeline_free(pipeline);

@@ -104,7 +104,7 @@ static int create(struct recorder *recorder, struct failure *failure)
 	if (ret)
 		return ret;
 	if (asprintf(&recorder->parts, "%s.parts", options->write) < 0)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+		return failure_no_memory(failure);
 	return capture_create(&recorder->writer, recorder->parts, failure);
 }
 
@@ -117,7 +117,7 @@ int recorder_new(struct recorder **ret_recorder, const struct options *options,
 	int ret;
 
 	if (!recorder)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+		return failure_no_memory(failure);
 	recorder->options = options;
 	recorder->kernel = kernel;
 	recorder->plan = plan;
@@ -133,7 +133,7 @@ int recorder_new(struct recorder **ret_recorder, const struct options *options,
 	if (recorder->tasks && recorder->losses && recorder->before)
 		ret = options->until ? watch(recorder, failure) : 0;
 	else
-		ret = failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+		ret = failure_no_memory(failure);
 	if (!ret)
 		ret = create(recorder, failure);
 	if (ret)

@@ -172,7 +172,7 @@ static int find_traced(const struct run_context *run, struct capture *capture,
 	const char *name = capture_source(capture)->dir;
 
 	if (ret == -ENOMEM)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+		return failure_no_memory(failure);
 	if (ret == -EBADMSG)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, EBADMSG,
 				   "%s: damaged: %s; no event of slow allocations is left", name,

@@ -86,7 +86,7 @@ int metrics_start(struct metrics_file **file, const char *path, struct failure *
 			    path);
 	*file = metrics_file_new(path);
 	if (!*file)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+		return failure_no_memory(failure);
 	return 0;
 }
 

@@ -85,7 +85,7 @@ int service_run(const struct run_context *run, struct failure *failure)
 
 	one.manager = manager_new(run);
 	if (!one.manager)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+		return failure_no_memory(failure);
 	ret = serve_run(&one, failure);
 	while (!ret && manager_take_options(one.manager, &options)) {
 		one.options = &options;

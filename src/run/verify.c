@@ -71,7 +71,7 @@ static int verify_capture(const struct run_context *run, struct capture *capture
 	capture_offer(capture, &offer);
 	verify = verify_new(source, &offer);
 	if (!verify)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+		return failure_no_memory(failure);
 	ret = !read_to_verify(run, capture, verify);
 	findings = verify_finish(verify);
 	findings->stopped = ret;

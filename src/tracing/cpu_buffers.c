@@ -99,7 +99,7 @@ int cpu_buffers_open(struct cpu_buffers **ret_buffers, const char *dir, const st
 	}
 	if (!buffers || !buffers->instance || !buffers->pages || !buffers->buffers) {
 		cpu_buffers_close(buffers);
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+		return failure_no_memory(failure);
 	}
 	buffers->count = cpus->count;
 	for (int i = 0; i < cpus->count; i++) {

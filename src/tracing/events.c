@@ -193,7 +193,7 @@ int session_count_tasks(struct session *session, struct failure *failure)
 			continue;
 		session->triggers[id] = histogram_trigger(session->request, id);
 		if (!session->triggers[id])
-			return session_no_memory(failure);
+			return failure_no_memory(failure);
 	}
 	return set_histograms(session, 0, HISTOGRAM_EXITS + 1, failure);
 }

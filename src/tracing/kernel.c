@@ -319,7 +319,7 @@ int kernel_open(struct kernel **ret_kernel, const char *dir, const struct plan_r
 	int ret;
 
 	if (!kernel)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "%s", strerror(ENOMEM));
+		return failure_no_memory(failure);
 	ret = read_kernel(kernel, dir, request, whole, failure);
 	if (ret) {
 		kernel_close(kernel);

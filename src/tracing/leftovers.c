@@ -74,7 +74,7 @@ static int remove_own_name(struct settings *settings, enum setting_kind kind, co
 	log_notice("removing %s%s that a killed run left behind",
 		   kind == SETTING_HISTOGRAM ? "our histogram in " : "", path);
 	if (settings_add(settings, kind, path, SETTING_ABSENT, SETTING_PRESENT, false))
-		return session_no_memory(failure);
+		return failure_no_memory(failure);
 	return settings_restore(settings, failure);
 }
 
@@ -84,7 +84,7 @@ int leftovers_remove_names(char *dir, bool *found, struct failure *failure)
 	int ret = settings_init(&settings, dir);
 
 	if (ret)
-		return ret == -ENOMEM ? session_no_memory(failure) : 0;
+		return ret == -ENOMEM ? failure_no_memory(failure) : 0;
 	/*
 	 * The instance is busy as long as it has a histogram, and the probe as long as it is
 	 * enabled there.

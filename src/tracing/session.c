@@ -20,11 +20,6 @@
 #define LOOKS		5    /* settings that are looked at each second, in turn */
 #define FIRST_BUFFER_KB 1408 /* KiB of each CPU of a new instance: TRACE_BUF_SIZE_DEFAULT */
 
-int session_no_memory(struct failure *failure)
-{
-	return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "%s", strerror(ENOMEM));
-}
-
 const char *session_path(const struct session *session, const char *name, char *buffer)
 {
 	snprintf(buffer, PATH_MAX, "%s%s", session->instance ? INSTANCE_PATH "/" : "", name);
@@ -56,7 +51,7 @@ static int use_place(struct session *session, bool instance, struct failure *fai
 	session->own = tracefs_instance_alloc(session->request->kernel->dir, name);
 	if (session->own)
 		session->dir = tracefs_instance_get_dir(session->own);
-	return session->dir ? 0 : session_no_memory(failure);
+	return session->dir ? 0 : failure_no_memory(failure);
 }
 
 /* tracefs_tracer_available() follows an uninitialised pointer when a read fails. */
@@ -232,7 +227,7 @@ int session_start(struct session **ret_session, const struct session_request *re
 	int ret, end = 0;
 
 	if (!session)
-		return session_no_memory(failure);
+		return failure_no_memory(failure);
 	session->request = request;
 	session->graph = request->plan->function_graph;
 	session->stack = request->stack;

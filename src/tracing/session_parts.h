@@ -36,9 +36,6 @@ struct session {
 	time_t grow_at;		      /* s: when the full size is tried again; 0: never */
 };
 
-/** session_no_memory - set @failure; returns -ENOMEM */
-int session_no_memory(struct failure *failure);
-
 /** session_path - the path of a file of our buffers, below the tracing directory, in PATH_MAX bytes */
 const char *session_path(const struct session *session, const char *name, char *buffer);
 

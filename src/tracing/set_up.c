@@ -196,7 +196,7 @@ static int set_function_filter(struct session *session, struct failure *failure)
 		ret = session_set_optional(session, SETTING_LIST, "set_ftrace_notrace", "",
 					   failure);
 	else
-		ret = session_no_memory(failure);
+		ret = failure_no_memory(failure);
 	if (!ret &&
 	    settings_set(&session->settings, SETTING_LIST, OWN(session, "set_ftrace_filter"), names,
 			 indexes, session->instance, failure))
@@ -295,7 +295,7 @@ static int set_threads(struct session *session, const char *name, struct failure
 		return 0;
 	threads = thread_list(session->request->pids);
 	if (!threads)
-		return session_no_memory(failure);
+		return failure_no_memory(failure);
 	ret = session_set(session, *threads ? SETTING_THREADS : SETTING_PIDS, name, threads,
 			  failure);
 	if (!ret && *threads)

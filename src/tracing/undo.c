@@ -152,7 +152,7 @@ int undo_open(struct undo **ret_undo, const char *run_dir, const char *dir, stru
 
 	if (!undo || !(undo->dir = strdup(run_dir))) {
 		free(undo);
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "%s", strerror(ENOMEM));
+		return failure_no_memory(failure);
 	}
 	undo->dir_fd = -1;
 	undo->lock = -1;
@@ -344,7 +344,7 @@ int undo_load(struct undo *undo, struct settings *settings, int *ret_pid, struct
 				   strerror(-ret));
 	buffer = malloc(length + 1);
 	ret = buffer ? load_text(undo, text, length, buffer, settings, ret_pid, failure) :
-		       failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "%s", strerror(ENOMEM));
+		       failure_no_memory(failure);
 	free(buffer);
 	free(text);
 	return ret;

@@ -35,6 +35,9 @@ struct failure {
 int failure_set(struct failure *failure, enum exit_status status, int error, const char *format,
 		...) __attribute__((format(printf, 4, 5)));
 
+/** failure_no_memory - the failure where an allocation of ours fails; returns -ENOMEM */
+int failure_no_memory(struct failure *failure);
+
 /**
  * failure_status_of_path - exit status for a path of the command line that cannot be opened
  * @error: a positive errno value
