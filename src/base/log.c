@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "allocfilt/base/failure.h"
@@ -19,13 +18,14 @@
 #define LOG_PREFIX   "allocfilt: "
 #define LOG_LINE_MAX (sizeof(LOG_PREFIX) + FAILURE_TEXT_MAX + 128)
 
-/* ms of waiting for a reader, in all: a slow terminal gets the lines of the set-up */
-#define LOG_PATIENCE 2000
+/* 2 s of waiting for a reader, in all: a slow terminal gets the lines of the set-up */
+#define LOG_WAITS 200
+#define LOG_WAIT  10 /* ms */
 
 static enum log_level log_level = LOG_LEVEL_NOTICE;
 static bool log_to_journal;
 static int log_fd = STDERR_FILENO;
-static int log_patience = LOG_PATIENCE;
+static int log_waits = LOG_WAITS;
 static uint64_t log_dropped; /* lines, since the last one that was written */
 
 /* sd-daemon(3): the prefixes that set the priority of a line on stderr. */
@@ -55,19 +55,15 @@ void log_set_level(enum log_level level)
 	log_level = level;
 }
 
-/* Each wait costs 1 ms more than it took, so that there is an end of them. */
+/* A wait that ends early counts in full, so that there is an end of them. */
 static bool log_wait(void)
 {
 	struct pollfd fd = { .fd = log_fd, .events = POLLOUT };
-	struct timespec from, now;
 
-	if (log_patience <= 0)
+	if (!log_waits)
 		return false;
-	clock_gettime(CLOCK_MONOTONIC, &from);
-	poll(&fd, 1, log_patience);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	log_patience -=
-		(now.tv_sec - from.tv_sec) * 1000 + (now.tv_nsec - from.tv_nsec) / 1000000 + 1;
+	log_waits--;
+	poll(&fd, 1, LOG_WAIT);
 	return true;
 }
 
