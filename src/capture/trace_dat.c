@@ -231,34 +231,25 @@ static bool read_event_formats(struct trace_dat *dat, struct span *span)
 	return good;
 }
 
-static bool read_kallsyms(struct trace_dat *dat, struct span *span)
-{
-	return add_text(dat, span, 4, "kallsyms");
-}
-
-static bool read_printk(struct trace_dat *dat, struct span *span)
-{
-	return add_text(dat, span, 4, "printk_formats");
-}
-
-static bool read_cmdlines(struct trace_dat *dat, struct span *span)
-{
-	return add_text(dat, span, 8, "saved_cmdlines");
-}
-
 /* The parts in the order of version 6. In version 7 each is a section. */
 static const struct part {
 	enum option option;
 	const char *name;
 	bool (*read)(struct trace_dat *dat, struct span *span);
+	size_t width; /* bytes of the size before a text, which is the file @name; 0: @read reads it */
 } parts[] = {
 	{ OPTION_HEADER_INFO, "header_page", read_header_info },
 	{ OPTION_FTRACE_EVENTS, "the formats of ftrace", read_ftrace_events },
 	{ OPTION_EVENT_FORMATS, "the formats of events", read_event_formats },
-	{ OPTION_KALLSYMS, "kallsyms", read_kallsyms },
-	{ OPTION_PRINTK, "printk_formats", read_printk },
-	{ OPTION_CMDLINES, "saved_cmdlines", read_cmdlines },
+	{ OPTION_KALLSYMS, "kallsyms", NULL, 4 },
+	{ OPTION_PRINTK, "printk_formats", NULL, 4 },
+	{ OPTION_CMDLINES, "saved_cmdlines", NULL, 8 },
 };
+
+static bool read_part(struct trace_dat *dat, const struct part *part, struct span *span)
+{
+	return part->width ? add_text(dat, span, part->width, part->name) : part->read(dat, span);
+}
 
 static void set_flaw(struct trace_dat *dat, const char *flaw)
 {
@@ -453,7 +444,7 @@ static bool read_section(struct trace_dat *dat, const struct part *part, uint64_
 		return false;
 	section.end = section.at + (off_t)size;
 	if (!(flags & SECTION_PACK))
-		return part->read(dat, &section);
+		return read_part(dat, part, &section);
 	if (!dat->codec || !span_number(&section, 4, &packed) ||
 	    !span_number(&section, 4, &expanded) || packed > (uint64_t)(section.end - section.at) ||
 	    expanded > SECTION_MAX)
@@ -465,7 +456,7 @@ static bool read_section(struct trace_dat *dat, const struct part *part, uint64_
 	section.memory = to;
 	section.at = 0;
 	section.end = (off_t)expanded;
-	good = good && part->read(dat, &section);
+	good = good && read_part(dat, part, &section);
 	free(from);
 	free(to);
 	return good;
@@ -553,7 +544,7 @@ static bool read_version_6(struct trace_dat *dat, struct span *span)
 	char kind[10];
 
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
-		if (!parts[i].read(dat, span)) {
+		if (!read_part(dat, &parts[i], span)) {
 			set_flaw(dat, parts[i].name);
 			return false;
 		}
