@@ -161,10 +161,15 @@ void text_print_field(FILE *stream, const char *field, char end)
 	fputc(end, stream);
 }
 
-static bool is_octal(const char *text)
+char text_field_byte(const char **text)
 {
-	return text[0] >= '0' && text[0] <= '3' && text[1] >= '0' && text[1] <= '7' &&
-	       text[2] >= '0' && text[2] <= '7';
+	const char *at = *text;
+
+	if (at[0] != '\\' || at[1] < '0' || at[1] > '3' || at[2] < '0' || at[2] > '7' ||
+	    at[3] < '0' || at[3] > '7')
+		return *(*text)++;
+	*text += 4;
+	return (char)((at[1] - '0') * 64 + (at[2] - '0') * 8 + (at[3] - '0'));
 }
 
 bool text_parse_field(const char **line, char *field, size_t size)
@@ -176,12 +181,8 @@ bool text_parse_field(const char **line, char *field, size_t size)
 	if (!*at || *at == '\n')
 		return false;
 	while (*at && *at != ' ' && *at != '\n') {
-		char c = *at++;
+		char c = text_field_byte(&at);
 
-		if (c == '\\' && is_octal(at)) {
-			c = (char)((at[0] - '0') * 64 + (at[1] - '0') * 8 + (at[2] - '0'));
-			at += 3;
-		}
 		if (length < size - 1)
 			field[length++] = c;
 	}

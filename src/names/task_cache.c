@@ -186,9 +186,6 @@ struct saved_names {
 	bool doubtful;
 };
 
-#define ESCAPED_NEWLINE	  "\\012"
-#define ESCAPED_BACKSLASH "\\134"
-
 static bool begins_task(const char *line)
 {
 	size_t digits = strspn(line, "0123456789");
@@ -208,14 +205,8 @@ static void saved_names_start(const struct task_cache *cache, struct saved_names
 
 static void append_name(struct saved_names *saved, const char *text)
 {
-	while (*text && saved->length < TASK_COMM_MAX - 1) {
-		bool is_newline = saved->escaped && !strncmp(text, ESCAPED_NEWLINE, 4);
-		bool is_escape =
-			is_newline || (saved->escaped && !strncmp(text, ESCAPED_BACKSLASH, 4));
-
-		saved->name[saved->length++] = is_newline ? '\n' : *text;
-		text += is_escape ? 4 : 1;
-	}
+	while (*text && saved->length < TASK_COMM_MAX - 1)
+		saved->name[saved->length++] = saved->escaped ? text_field_byte(&text) : *text++;
 	saved->name[saved->length] = '\0';
 }
 
@@ -254,9 +245,9 @@ static void take_saved_name(struct task *task, const struct saved_names *saved)
 
 static struct task *insert_task(struct task_cache *cache, int tid)
 {
-	struct task *task;
+	struct hash_link *link = hash_insert(&cache->hash, (uint64_t)tid);
+	struct task *task = container_of(link, struct task, link);
 
-	task = container_of(hash_insert(&cache->hash, (uint64_t)tid), struct task, link);
 	strcpy(task->name, TASK_UNNAMED);
 	task->waits = false;
 	task->doubtful = false;
@@ -522,15 +513,12 @@ void task_cache_free(struct task_cache *cache)
 	free(cache);
 }
 
-/* Else who reads it, trace-cmd as well, takes what follows a newline for another task. */
+/* A reader, trace-cmd as well, would take the text behind a newline for another task. */
 static void print_name(FILE *stream, uint64_t tid, const char *name)
 {
 	fprintf(stream, "%" PRIu64 " ", tid);
 	for (; *name; name++)
-		if (*name == '\n' || *name == '\\')
-			fputs(*name == '\n' ? ESCAPED_NEWLINE : ESCAPED_BACKSLASH, stream);
-		else
-			fputc(*name, stream);
+		fprintf(stream, *name == '\n' || *name == '\\' ? "\\%03o" : "%c", *name);
 	fputc('\n', stream);
 }
 

@@ -51,6 +51,9 @@ size_t utf8_length(const char *text);
 /** text_print_field - print a field of a line and the character that ends it; empty is "-" */
 void text_print_field(FILE *stream, const char *field, char end);
 
+/** text_field_byte - the next byte of a field, which may be an escape; moves @text behind it */
+char text_field_byte(const char **text);
+
 /**
  * text_parse_field - the next field of a line, as text_print_field() wrote it
  * @line: moved past the field
