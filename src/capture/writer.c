@@ -17,9 +17,18 @@
 #define SPLICE_PAGES	 16 /* the buffers of a pipe */
 #define SEGMENT_NAME_MAX 16
 
+/* A page that the kernel may not have filled yet when it was read. */
+struct held_page {
+	char *bytes; /* NULL: pages are moved as they are */
+	bool used;
+	bool whole; /* nothing joins it */
+	struct page_content content;
+};
+
 struct cpu_file {
 	int fd; /* -1: the CPU was not added */
 	bool synced;
+	struct held_page held;
 };
 
 struct segment {
@@ -27,14 +36,6 @@ struct segment {
 	int fd;
 	struct cpu_file *files; /* by CPU */
 	int nr_files;
-};
-
-/* A page that the kernel may not have filled yet when it was read. */
-struct held_page {
-	char *bytes;
-	bool used;
-	bool whole; /* nothing joins it */
-	struct page_content content;
 };
 
 struct capture_writer {
@@ -51,8 +52,6 @@ struct capture_writer {
 	uint64_t bytes_before; /* of the present segment */
 	struct file_sync sync;
 	const struct page_layout *layout; /* NULL: pages are moved as they are */
-	struct held_page *held;		  /* by CPU */
-	int nr_held;
 };
 
 uint64_t capture_bytes(const struct capture_writer *writer)
@@ -217,8 +216,10 @@ static void close_pipe(struct capture_writer *writer)
 
 static void close_segment(struct segment *segment)
 {
-	for (int i = 0; i < segment->nr_files; i++)
+	for (int i = 0; i < segment->nr_files; i++) {
 		close_open(segment->files[i].fd);
+		free(segment->files[i].held.bytes);
+	}
 	free(segment->files);
 	if (segment->number)
 		close_open(segment->fd);
@@ -230,9 +231,6 @@ void capture_writer_free(struct capture_writer *writer)
 	if (!writer)
 		return;
 	close_segment(&writer->now);
-	for (int i = 0; i < writer->nr_held; i++)
-		free(writer->held[i].bytes);
-	free(writer->held);
 	file_sync_end(&writer->sync);
 	close_pipe(writer);
 	close_open(writer->dir_fd);
@@ -299,25 +297,10 @@ void capture_hold_pages(struct capture_writer *writer, const struct page_layout 
 	writer->layout = layout;
 }
 
-static int hold_pages_of(struct capture_writer *writer, int cpu)
-{
-	if (cpu >= writer->nr_held) {
-		struct held_page *held = realloc(writer->held, (cpu + 1) * sizeof(*held));
-
-		if (!held)
-			return -ENOMEM;
-		writer->held = held;
-		while (writer->nr_held <= cpu)
-			writer->held[writer->nr_held++] = (struct held_page){ NULL };
-	}
-	if (!writer->held[cpu].bytes)
-		writer->held[cpu].bytes = malloc(writer->page_size);
-	return writer->held[cpu].bytes ? 0 : -ENOMEM;
-}
-
 int capture_add_cpu(struct capture_writer *writer, int cpu)
 {
 	struct segment *segment = &writer->now;
+	struct cpu_file *file;
 	const char *name;
 	char path[64];
 	int folder, ret;
@@ -331,16 +314,15 @@ int capture_add_cpu(struct capture_writer *writer, int cpu)
 		while (segment->nr_files <= cpu)
 			segment->files[segment->nr_files++] = (struct cpu_file){ .fd = -1 };
 	}
-	ret = writer->layout ? hold_pages_of(writer, cpu) : 0;
-	if (ret)
-		return ret;
+	file = &segment->files[cpu];
+	if (writer->layout && !(file->held.bytes = malloc(writer->page_size)))
+		return -ENOMEM;
 	snprintf(path, sizeof(path), "per_cpu/cpu%d/trace_pipe_raw", cpu);
 	folder = file_open_folder(writer->now.fd, path, true, &name);
 	if (folder < 0)
 		return folder;
-	segment->files[cpu].fd =
-		openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	ret = segment->files[cpu].fd < 0 ? -errno : 0;
+	file->fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	ret = file->fd < 0 ? -errno : 0;
 	close(folder);
 	return ret;
 }
@@ -471,16 +453,14 @@ int64_t capture_drain_rest(struct capture_writer *writer, int cpu, int fd)
 
 /* ---- pages that were read ---- */
 
-static int write_held(struct capture_writer *writer, int cpu)
+static int write_held(struct capture_writer *writer, struct cpu_file *file)
 {
-	struct held_page *held = &writer->held[cpu];
-	struct cpu_file *file = file_of(writer, cpu);
 	int ret;
 
-	if (!held->used || !file)
+	if (!file->held.used)
 		return 0;
-	held->used = false;
-	ret = write_page(writer, file->fd, held->bytes);
+	file->held.used = false;
+	ret = write_page(writer, file->fd, file->held.bytes);
 	if (!ret)
 		count_bytes(writer, file, writer->page_size);
 	return ret;
@@ -512,7 +492,8 @@ static bool join(struct capture_writer *writer, struct held_page *held,
 
 int capture_add_page(struct capture_writer *writer, int cpu, const void *page, size_t length)
 {
-	struct held_page *held = cpu < writer->nr_held ? &writer->held[cpu] : NULL;
+	struct cpu_file *file = file_of(writer, cpu);
+	struct held_page *held = file ? &file->held : NULL;
 	struct page_content content;
 	enum page_state state = page_check(writer->layout, page, length, &content);
 	int ret;
@@ -520,7 +501,7 @@ int capture_add_page(struct capture_writer *writer, int cpu, const void *page, s
 	if (!held || !held->bytes || (state == PAGE_EMPTY && !content.lost) ||
 	    (state == PAGE_GOOD && join(writer, held, &content)))
 		return 0;
-	ret = write_held(writer, cpu);
+	ret = write_held(writer, file);
 	memcpy(held->bytes, page, length);
 	memset(held->bytes + length, 0, writer->page_size - length);
 	held->used = true;
@@ -534,8 +515,8 @@ int capture_flush(struct capture_writer *writer)
 {
 	int ret = 0;
 
-	for (int cpu = 0; !ret && cpu < writer->nr_held; cpu++)
-		ret = write_held(writer, cpu);
+	for (int cpu = 0; !ret && cpu < writer->now.nr_files; cpu++)
+		ret = write_held(writer, &writer->now.files[cpu]);
 	return ret;
 }
 
