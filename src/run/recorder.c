@@ -239,7 +239,7 @@ static struct capture_counts *counts_of(const struct recorder *recorder,
 
 	for (int i = 0; counts && i < cpu_buffers_count(buffers); i++) {
 		counts[i].lost = lost_by(recorder, cpu_buffers_cpu(buffers, i));
-		counts[i].read = cpu_buffers_records_read(buffers, i);
+		counts[i].read = cpu_buffers_records(buffers, i, CPU_READ);
 	}
 	return counts;
 }
@@ -545,7 +545,7 @@ static void count_losses(struct recorder *recorder, const struct cpu_buffers *bu
 {
 	for (int i = 0; i < cpu_buffers_count(buffers); i++) {
 		int cpu = cpu_buffers_cpu(buffers, i);
-		uint64_t lost = cpu_buffers_lost(buffers, i);
+		uint64_t lost = cpu_buffers_records(buffers, i, CPU_LOST);
 		uint64_t before = lost_by(recorder, cpu);
 
 		if (lost > before)

@@ -322,7 +322,7 @@ int tracing_read_rest(struct tracing *tracing)
 	} while (pages && before / 2 < rest);
 	/* The pages report overwritten records, but not dropped ones. */
 	for (int i = 0; i < cpu_buffers_count(tracing->buffers); i++) {
-		uint64_t dropped = cpu_buffers_dropped(tracing->buffers, i);
+		uint64_t dropped = cpu_buffers_records(tracing->buffers, i, CPU_DROPPED);
 
 		if (dropped)
 			losses_add(losses, cpu_buffers_cpu(tracing->buffers, i), (int64_t)dropped);

@@ -14,18 +14,19 @@
 
 struct cpu_buffer {
 	int cpu;
-	int fd;			      /* -1: not open */
-	struct tracefs_cpu *reader;   /* of fd */
-	bool starved;		      /* not open for want of a descriptor */
-	void *page;		      /* that was read last */
-	uint64_t lost, dropped, read; /* before cpu_buffers_open() */
+	int fd;			     /* -1: not open */
+	struct tracefs_cpu *reader;  /* of fd */
+	bool starved;		     /* not open for want of a descriptor */
+	void *page;		     /* that was read last */
+	uint64_t before[CPU_COUNTS]; /* cpu_buffers_open() */
 };
 
 /* Lines of stats; NULL ends. */
-static const char *const lost_keys[] = { "\ncommit overrun:", "\ndropped events:", "\noverrun:",
-					 NULL };
-static const char *const dropped_keys[] = { "\ncommit overrun:", "\ndropped events:", NULL };
-static const char *const read_keys[] = { "\nread events:", NULL };
+static const char *const count_keys[CPU_COUNTS][4] = {
+	[CPU_LOST] = { "\ncommit overrun:", "\ndropped events:", "\noverrun:" },
+	[CPU_DROPPED] = { "\ncommit overrun:", "\ndropped events:" },
+	[CPU_READ] = { "\nread events:" },
+};
 
 struct cpu_buffers {
 	struct tracefs_instance *instance;
@@ -69,8 +70,9 @@ static int open_buffer(const struct cpu_buffers *buffers, struct cpu_buffer *buf
  * that is not there counts 0. kernel/trace/trace.c: tracing_stats_read(). libtracefs 1.6 has no
  * tracefs_instance_get_stat().
  */
-static uint64_t count_records(const struct cpu_buffers *buffers, int cpu, const char *const *keys)
+static uint64_t count_records(const struct cpu_buffers *buffers, int cpu, enum cpu_count which)
 {
+	const char *const *keys = count_keys[which];
 	char path[64], *text;
 	uint64_t sum = 0;
 
@@ -108,9 +110,8 @@ int cpu_buffers_open(struct cpu_buffers **ret_buffers, const char *dir, const st
 
 		buffer->cpu = cpus->numbers[i];
 		buffer->page = buffers->pages + i * page_size;
-		buffer->lost = count_records(buffers, buffer->cpu, lost_keys);
-		buffer->read = count_records(buffers, buffer->cpu, read_keys);
-		buffer->dropped = count_records(buffers, buffer->cpu, dropped_keys);
+		for (int which = 0; which < CPU_COUNTS; which++)
+			buffer->before[which] = count_records(buffers, buffer->cpu, which);
 		ret = open_buffer(buffers, buffer);
 		if (ret)
 			error = ret;
@@ -193,28 +194,13 @@ uint64_t cpu_buffers_errors(const struct cpu_buffers *buffers)
 	return buffers->errors;
 }
 
-/* A reset by somebody else, as by a write to `trace`, starts again at 0. */
-static uint64_t counted_since(uint64_t before, uint64_t now)
+uint64_t cpu_buffers_records(const struct cpu_buffers *buffers, int i, enum cpu_count which)
 {
-	return now < before ? now : now - before;
-}
+	const struct cpu_buffer *buffer = &buffers->buffers[i];
+	uint64_t now = count_records(buffers, buffer->cpu, which);
 
-uint64_t cpu_buffers_lost(const struct cpu_buffers *buffers, int i)
-{
-	return counted_since(buffers->buffers[i].lost,
-			     count_records(buffers, buffers->buffers[i].cpu, lost_keys));
-}
-
-uint64_t cpu_buffers_dropped(const struct cpu_buffers *buffers, int i)
-{
-	return counted_since(buffers->buffers[i].dropped,
-			     count_records(buffers, buffers->buffers[i].cpu, dropped_keys));
-}
-
-uint64_t cpu_buffers_records_read(const struct cpu_buffers *buffers, int i)
-{
-	return counted_since(buffers->buffers[i].read,
-			     count_records(buffers, buffers->buffers[i].cpu, read_keys));
+	/* A reset by somebody else, as by a write to `trace`, starts again at 0. */
+	return now < buffer->before[which] ? now : now - buffer->before[which];
 }
 
 void cpu_buffers_allow_files(const char *dir, unsigned int each)

@@ -142,9 +142,9 @@ static void put_stats(int overrun, int commit_overrun, int dropped, int read)
 
 static void check_counts(uint64_t lost, uint64_t dropped, uint64_t read)
 {
-	assert_int_equal(cpu_buffers_lost(buffers, 1), lost);
-	assert_int_equal(cpu_buffers_dropped(buffers, 1), dropped);
-	assert_int_equal(cpu_buffers_records_read(buffers, 1), read);
+	assert_int_equal(cpu_buffers_records(buffers, 1, CPU_LOST), lost);
+	assert_int_equal(cpu_buffers_records(buffers, 1, CPU_DROPPED), dropped);
+	assert_int_equal(cpu_buffers_records(buffers, 1, CPU_READ), read);
 }
 
 /* The counters of a top-level buffer may come from somebody else's run. */
@@ -164,7 +164,7 @@ RUN(test_counts_since_it_was_opened)
 	check_counts(4, 1, 20);
 	unlink(test_path("per_cpu/cpu3/stats"));
 	check_counts(0, 0, 0);
-	assert_int_equal(cpu_buffers_lost(buffers, 0), 0);
+	assert_int_equal(cpu_buffers_records(buffers, 0, CPU_LOST), 0);
 }
 
 /* The next descriptor that open(2) returns. */

@@ -73,18 +73,20 @@ size_t cpu_buffers_read(struct cpu_buffers *buffers, int i, const void **ret_pag
  */
 uint64_t cpu_buffers_errors(const struct cpu_buffers *buffers);
 
+enum cpu_count {
+	CPU_LOST,
+	CPU_DROPPED, /* those lost that no page mentions */
+	CPU_READ,    /* by anybody */
+	CPU_COUNTS,
+};
+
 /**
- * cpu_buffers_lost - records that the i-th CPU lost since cpu_buffers_open(), by its stats file
- * cpu_buffers_dropped - those of them that no page mentions
+ * cpu_buffers_records - records of the i-th CPU since cpu_buffers_open(), by its stats file
  *
  * 0 if there is no such file. The kernel overwrites the oldest page, and the next page that is read
  * says how many records that were; it drops new ones while options/overwrite is off, or when one
  * interrupt fills the whole buffer.
  */
-uint64_t cpu_buffers_lost(const struct cpu_buffers *buffers, int i);
-uint64_t cpu_buffers_dropped(const struct cpu_buffers *buffers, int i);
-
-/** cpu_buffers_records_read - records of the i-th CPU that anybody read since then, by its stats file */
-uint64_t cpu_buffers_records_read(const struct cpu_buffers *buffers, int i);
+uint64_t cpu_buffers_records(const struct cpu_buffers *buffers, int i, enum cpu_count which);
 
 #endif
