@@ -2,39 +2,46 @@
 #include "run/memory.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <malloc.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "allocfilt/base/file.h"
 #include "allocfilt/base/log.h"
 #include "allocfilt/base/memory.h"
 
 #define LOCK_SHARE 8 /* 1/LOCK_SHARE of the available memory is locked in advance, at most */
 #define HEAP_ROOM  (16 << 10) /* bytes left free: without them the next malloc() adds 128 KiB */
 
-/* Returns the bytes of our address space; 0: not known */
-static unsigned long long own_size(void)
+/* No stdio: fopen(3) allocates. */
+uint64_t memory_own(uint64_t *ret_resident)
 {
-	unsigned long long pages;
-	char *text;
+	int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	char text[128]; /* seven numbers of pages: proc(5) */
+	uint64_t size = 0, page = (uint64_t)sysconf(_SC_PAGESIZE);
+	ssize_t length;
 
-	if (file_read(NULL, "/proc/self/statm", &text, NULL))
+	*ret_resident = 0;
+	if (fd < 0)
 		return 0;
-	pages = strtoull(text, NULL, 10);
-	free(text);
-	return pages * sysconf(_SC_PAGESIZE);
+	length = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[length > 0 ? length : 0] = '\0';
+	sscanf(text, "%" SCNu64 " %" SCNu64, &size, ret_resident);
+	*ret_resident *= page;
+	return size * page;
 }
 
 bool memory_lock(void)
 {
-	unsigned long long size;
+	uint64_t size, resident;
 	bool all;
 
 	malloc_trim(HEAP_ROOM); /* else memory that start-up has freed is locked as well */
-	size = own_size();
+	size = memory_own(&resident);
 	if (!size)
 		return false;
 	all = size <= memory_available() / LOCK_SHARE;

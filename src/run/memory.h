@@ -3,6 +3,7 @@
 #define ALLOCFILT_RUN_MEMORY_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /**
  * memory_lock - lock our memory, so that no page fault stops us while memory is short
@@ -12,5 +13,8 @@
  * or the kernel refuses it, which is logged; else call it again later.
  */
 bool memory_lock(void);
+
+/** memory_own - bytes of our address space, and those that are resident; 0: not known */
+uint64_t memory_own(uint64_t *ret_resident);
 
 #endif

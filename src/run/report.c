@@ -2,8 +2,6 @@
 #include "run/report.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +9,7 @@
 #include "allocfilt/base/log.h"
 #include "allocfilt/run/loop.h"
 #include "allocfilt/run/signals.h"
+#include "run/memory.h"
 
 /* ---- summaries ---- */
 
@@ -90,27 +89,6 @@ int metrics_start(struct metrics_file **file, const char *path, struct failure *
 	return 0;
 }
 
-/*
- * Returns our resident bytes, from /proc/self/statm (proc(5)); 0: not known. No stdio: fopen(3)
- * allocates.
- */
-static uint64_t own_resident(void)
-{
-	char text[128]; /* seven numbers */
-	uint64_t pages;
-	int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-	ssize_t length;
-
-	if (fd < 0)
-		return 0;
-	length = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[length > 0 ? length : 0] = '\0';
-	if (sscanf(text, "%*u %" SCNu64, &pages) != 1)
-		return 0;
-	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
 int metrics_write(struct metrics_file *file, struct pipeline *pipeline,
 		  const struct run_context *run, bool tracing, bool last, struct failure *failure)
 {
@@ -120,7 +98,7 @@ int metrics_write(struct metrics_file *file, struct pipeline *pipeline,
 	pipeline_view(pipeline, &view);
 	if (run) {
 		process.uptime = loop_now() - run->started;
-		process.resident = own_resident();
+		memory_own(&process.resident);
 		process.cpu = loop_cpu_time();
 	}
 	return metrics_file_write(file, &view, run ? &process : NULL, failure);
