@@ -28,7 +28,7 @@ static int expect_default(struct settings *settings, enum setting_kind kind, con
 								     EXIT_STATUS_RUN_TIME,
 				   -ret, "cannot read %s: %s", path, strerror(-ret));
 	if (!strcmp(now, default_value))
-		ret = settings_keep(settings, kind, path);
+		ret = settings_keep(settings, kind, path, now, failure);
 	else if (force)
 		ret = settings_set(settings, kind, path, default_value, NULL, false, failure);
 	else

@@ -153,6 +153,7 @@ static int session_begin(struct session *session, struct failure *failure)
 {
 	const struct session_request *request = session->request;
 	bool found = false;
+	char *size;
 	int ret = undo_open(&session->undo, request->run_dir, request->kernel->dir, failure);
 
 	if (!ret)
@@ -188,9 +189,12 @@ static int session_begin(struct session *session, struct failure *failure)
 	 * The size is read before the caller reads header_page, so that no change between the two
 	 * goes unseen.
 	 */
-	if (!ret)
-		settings_keep(&session->settings, SETTING_NUMBER,
-			      OWN(session, "buffer_subbuf_size_kb"));
+	if (!ret && !setting_read(session->settings.top, SETTING_NUMBER,
+				  OWN(session, "buffer_subbuf_size_kb"), &size)) {
+		ret = settings_keep(&session->settings, SETTING_NUMBER,
+				    OWN(session, "buffer_subbuf_size_kb"), size, failure);
+		free(size);
+	}
 	if (!ret)
 		ret = session_set_up(session, failure);
 	/* Without trace_marker there are no local times, and the run goes on. */

@@ -166,29 +166,16 @@ static const char *shown(const char *value, char *buffer)
 
 #define SHOWN(value) shown(value, (char[SHOWN_MAX + 4]){ 0 })
 
-/* An entry that settings_look() alone needs: there is nothing to write, and nothing to restore. */
-static int keep(struct settings *settings, enum setting_kind kind, const char *path,
-		const char *found)
+int settings_keep(struct settings *settings, enum setting_kind kind, const char *path,
+		  const char *found, struct failure *failure)
 {
 	int ret = settings_add(settings, kind, path, found, found, false);
 
 	if (ret)
-		return ret;
+		return setting_failed(failure, "note", kind, path, -ret);
 	settings->setting[settings->count - 1].verified = true;
 	settings->setting[settings->count - 1].done = true;
 	return 0;
-}
-
-int settings_keep(struct settings *settings, enum setting_kind kind, const char *path)
-{
-	char *found;
-	int ret = setting_read(settings->top, kind, path, &found);
-
-	if (ret)
-		return ret == -ENOENT ? 0 : ret;
-	ret = keep(settings, kind, path, found);
-	free(found);
-	return ret;
 }
 
 int settings_set(struct settings *settings, enum setting_kind kind, const char *path,
@@ -202,9 +189,9 @@ int settings_set(struct settings *settings, enum setting_kind kind, const char *
 	if (ret)
 		return setting_failed(failure, "read", kind, path, -ret);
 	if (!setting_kinds[kind].always && setting_same(kind, found, value)) {
-		ret = keep(settings, kind, path, found);
+		ret = settings_keep(settings, kind, path, found, failure);
 		free(found);
-		return ret ? setting_failed(failure, "note", kind, path, -ret) : 0;
+		return ret;
 	}
 	ret = settings_add(settings, kind, path, found, value, in_instance);
 	free(found);

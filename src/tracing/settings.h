@@ -72,9 +72,10 @@ int settings_set(struct settings *settings, enum setting_kind kind, const char *
 /**
  * settings_keep - an entry for a file that is as we want it, for settings_look() alone
  *
- * Returns 0, also where there is no such file, or -errno.
+ * There is nothing to write, and nothing to restore. Returns 0, or -errno with @failure.
  */
-int settings_keep(struct settings *settings, enum setting_kind kind, const char *path);
+int settings_keep(struct settings *settings, enum setting_kind kind, const char *path,
+		  const char *found, struct failure *failure);
 
 /** settings_has - did we change this file, and it is not restored yet? */
 bool settings_has(struct settings *settings, const char *path);
