@@ -61,15 +61,17 @@ static int open_dir(struct undo *undo, struct failure *failure)
 	return why ? refuse_undo_file(failure, undo->dir, why) : 0;
 }
 
-/* Opens RUN_DIR/NAME, which only we may be able to change; returns a descriptor or -errno. */
-static int open_trusted(struct undo *undo, const char *name, int flags, struct failure *failure)
+/* Opens the undo file, which only we may be able to change; returns a descriptor or -errno. */
+static int open_undo(struct undo *undo, struct failure *failure)
 {
 	char path[PATH_MAX];
 	const char *why;
-	int fd = openat(undo->dir_fd, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	int fd = openat(undo->dir_fd, "undo", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	int error = errno;
 
-	snprintf(path, sizeof(path), "%s/%s", undo->dir, name);
+	snprintf(path, sizeof(path), "%s/undo", undo->dir);
+	if (fd < 0 && error == ENOENT)
+		return -ENOENT;
 	if (fd < 0 && error == ELOOP)
 		return refuse_undo_file(failure, path, "is a symbolic link");
 	if (fd < 0)
@@ -118,18 +120,15 @@ static int take_lock(struct undo *undo, const char *dir, struct failure *failure
 				   errno == EACCES ? EXIT_STATUS_NO_TRACEFS : EXIT_STATUS_RUN_TIME,
 				   errno, "%s: %s", dir, strerror(errno));
 	for (int i = 0; flock(undo->lock, LOCK_EX | LOCK_NB) < 0; i++) {
-		pid_t pid = 0;
-		int tries = 0;
+		pid_t pid;
+		int tries;
 
 		if (errno != EWOULDBLOCK)
 			return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "lock of %s: %s",
 					   dir, strerror(errno));
 		pid = lock_owner(undo->lock);
 		/* A killed run's child, which grows the buffer, still ends its write. */
-		if (pid > 0 && kill(pid, 0) < 0 && errno == ESRCH)
-			tries = LOCK_TRIES;
-		else if (!pid)
-			tries = FREE_TRIES;
+		tries = !pid ? FREE_TRIES : kill(pid, 0) < 0 && errno == ESRCH ? LOCK_TRIES : 0;
 		if (i < tries) {
 			usleep(LOCK_PAUSE_US);
 			continue;
@@ -320,18 +319,13 @@ static int load_text(const struct undo *undo, char *text, size_t length, char *b
 
 int undo_load(struct undo *undo, struct settings *settings, int *ret_pid, struct failure *failure)
 {
-	struct failure why_not;
 	char *text, *buffer;
 	struct stat st;
 	size_t length;
-	int fd = open_trusted(undo, "undo", O_RDONLY, &why_not), ret;
+	int fd = open_undo(undo, failure), ret;
 
-	if (fd == -ENOENT)
+	if (fd < 0)
 		return fd;
-	if (fd < 0) {
-		*failure = why_not;
-		return fd;
-	}
 	if (fstat(fd, &st) < 0 || st.st_size > UNDO_SIZE_MAX) {
 		close(fd);
 		return refuse_undo_file(failure, undo->dir, "has an undo file that is too large");
