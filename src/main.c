@@ -58,7 +58,7 @@ static int run_source(const struct run_context *run, struct failure *failure)
 	ret = kernel_check_pid_namespace(failure);
 	if (ret)
 		return ret;
-	guardian_start(&guardian, run->run_dir, options->source);
+	guardian_start(&guardian, run->run_dir);
 	if (options->task == TASK_ACCOUNT)
 		ret = account_run(run, failure);
 	else if (options->journal && !options->command)

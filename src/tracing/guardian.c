@@ -39,9 +39,8 @@ static void let_go(int pipe)
 	}
 }
 
-static void __attribute__((noreturn)) guard(int pipe, const char *run_dir, const char *dir)
+static void __attribute__((noreturn)) guard(int pipe, const char *run_dir, pid_t parent)
 {
-	pid_t parent = getppid();
 	struct failure failure;
 	sigset_t all;
 	ssize_t got;
@@ -59,7 +58,7 @@ static void __attribute__((noreturn)) guard(int pipe, const char *run_dir, const
 	log_warning("process %d was killed", parent);
 	/* The kernel closes the pipe a moment before the lock, or after it another run has begun. */
 	for (int i = 0; i < LOCK_TRIES; i++) {
-		ret = session_restore(run_dir, dir, &failure);
+		ret = session_restore(run_dir, NULL, &failure);
 		if (!ret || failure.status != EXIT_STATUS_IN_USE)
 			break;
 		usleep(LOCK_PAUSE_US);
@@ -69,8 +68,9 @@ static void __attribute__((noreturn)) guard(int pipe, const char *run_dir, const
 	_exit(ret ? failure.status : EXIT_STATUS_DONE);
 }
 
-void guardian_start(struct guardian *guardian, const char *run_dir, const char *dir)
+void guardian_start(struct guardian *guardian, const char *run_dir)
 {
+	pid_t self = getpid();
 	int fds[2];
 
 	guardian->pid = 0;
@@ -78,7 +78,7 @@ void guardian_start(struct guardian *guardian, const char *run_dir, const char *
 		guardian->pid = fork();
 		if (!guardian->pid) {
 			close(fds[1]);
-			guard(fds[0], run_dir, dir);
+			guard(fds[0], run_dir, self);
 		}
 		guardian->pipe = fds[1];
 		close(fds[0]);

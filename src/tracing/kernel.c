@@ -284,16 +284,14 @@ static int read_kernel(struct kernel *kernel, const char *dir, const struct plan
 		       bool whole, struct failure *failure)
 {
 	struct tracefs_instance *top;
-
 	int ret;
 
-	kernel->dir = dir ? strdup(dir) : kernel_find_dir();
+	/* The undo file must have the whole path. */
+	kernel->dir = dir ? realpath(dir, NULL) : kernel_find_dir();
 	if (!kernel->dir)
 		return failure_set(failure, EXIT_STATUS_NO_TRACEFS, ENOENT,
 				   "no tracefs is mounted: mount -t tracefs tracefs "
 				   "/sys/kernel/tracing");
-	for (size_t end = strlen(kernel->dir); end > 1 && kernel->dir[end - 1] == '/'; end--)
-		kernel->dir[end - 1] = '\0';
 	uname(&kernel->system);
 	top = tracefs_instance_alloc(kernel->dir, NULL);
 	ret = top ? read_tracers(kernel, top) : -errno;

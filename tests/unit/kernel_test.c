@@ -49,6 +49,20 @@ TEST(test_catalog_functions_with_their_indexes)
 	kernel_close(kernel);
 }
 
+/* The undo file names the directory, and is read by processes that are elsewhere. */
+TEST(test_directory_with_a_whole_path)
+{
+	struct kernel *kernel;
+	char before[PATH_MAX];
+
+	assert_non_null(getcwd(before, sizeof(before)));
+	assert_int_equal(chdir(fake.root), 0);
+	assert_int_equal(kernel_open(&kernel, strrchr(fake.dir, '/') + 1, NULL, true, &failure), 0);
+	assert_string_equal(kernel->dir, fake.dir);
+	kernel_close(kernel);
+	assert_int_equal(chdir(before), 0);
+}
+
 TEST(test_patterns)
 {
 	static char vfs[] = "vfs_*", ext4[] = "ext4_sync_fs";

@@ -16,12 +16,11 @@ struct guardian {
 
 /**
  * guardian_start - start the child, before the first change of tracing
- * @dir: as for session_restore()
  *
  * Call it while the process is small: the child has the memory that it had then. Without memory for a
  * child a log_warning() says so, and the run goes on.
  */
-void guardian_start(struct guardian *guardian, const char *run_dir, const char *dir);
+void guardian_start(struct guardian *guardian, const char *run_dir);
 
 /** guardian_end - the process ends by itself, so there is nothing left to restore; waits for the child */
 void guardian_end(struct guardian *guardian);
