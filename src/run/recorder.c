@@ -517,20 +517,15 @@ int recorder_drain_rest(struct recorder *recorder, const struct cpu_buffers *buf
 
 /* ---- tasks ---- */
 
-static void see_saved_tasks(struct recorder *recorder, uint64_t now)
-{
-	recorder->seen_at = now;
-	task_cache_see_saved(recorder->tasks, now);
-}
-
 /*
  * saved_cmdlines has a limited size and may lack a running thread. A thread without a record must
  * not evict one that has some.
  */
-static void see_running_tasks(struct recorder *recorder)
+static void see_tasks(struct recorder *recorder)
 {
 	glob_t threads;
 
+	task_cache_see_saved(recorder->tasks, recorder->seen_at);
 	if (!glob("/proc/[0-9]*/task/[0-9]*", GLOB_NOSORT, NULL, &threads))
 		for (size_t i = 0; i < threads.gl_pathc && !task_cache_is_full(recorder->tasks);
 		     i++)
@@ -559,7 +554,8 @@ int recorder_second(struct recorder *recorder, const struct cpu_buffers *buffers
 {
 	int ret = 0;
 
-	see_saved_tasks(recorder, now);
+	recorder->seen_at = now;
+	task_cache_see_saved(recorder->tasks, now);
 	count_losses(recorder, buffers);
 	losses_report(recorder->losses, now);
 	if (now >= recorder->next_names) {
@@ -610,12 +606,6 @@ static int write_end(struct recorder *recorder, const char *dir, const struct cp
 	ret = first_error(ret, write_cgroups(recorder));
 	capture_sync_all(recorder->writer);
 	return ret;
-}
-
-static void see_tasks(struct recorder *recorder)
-{
-	see_saved_tasks(recorder, recorder->seen_at);
-	see_running_tasks(recorder);
 }
 
 /*
