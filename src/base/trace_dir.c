@@ -19,8 +19,8 @@ static const struct dirent *next_event_directory(DIR *directory)
 	return entry;
 }
 
-/* A plain file beside the systems is skipped. */
-static int visit_system(const char *dir, const char *system,
+/* @system: NULL for those of all systems; a plain file beside them is skipped */
+static int visit_events(const char *dir, const char *system,
 			int (*visit)(void *context, const char *system, const char *name),
 			void *context)
 {
@@ -29,12 +29,14 @@ static int visit_system(const char *dir, const char *system,
 	DIR *directory;
 	int ret = 0;
 
-	snprintf(path, sizeof(path), "%s/events/%s", dir, system);
+	snprintf(path, sizeof(path), "%s/events/%s", dir, system ? system : "");
 	directory = opendir(path);
-	while (directory && !ret && (entry = next_event_directory(directory)))
-		ret = visit(context, system, entry->d_name);
-	if (directory)
-		closedir(directory);
+	if (!directory)
+		return system ? 0 : -errno;
+	while (!ret && (entry = next_event_directory(directory)))
+		ret = system ? visit(context, system, entry->d_name) :
+			       visit_events(dir, entry->d_name, visit, context);
+	closedir(directory);
 	return ret;
 }
 
@@ -43,19 +45,7 @@ int event_directories(const char *dir,
 		      int (*visit)(void *context, const char *system, const char *name),
 		      void *context)
 {
-	char path[PATH_MAX];
-	const struct dirent *entry;
-	DIR *directory;
-	int ret = 0;
-
-	snprintf(path, sizeof(path), "%s/events", dir);
-	directory = opendir(path);
-	if (!directory)
-		return -errno;
-	while (!ret && (entry = next_event_directory(directory)))
-		ret = visit_system(dir, entry->d_name, visit, context);
-	closedir(directory);
-	return ret;
+	return visit_events(dir, NULL, visit, context);
 }
 
 /* The number after "cpu", as the kernel prints it, or -1 for another name. */
