@@ -446,7 +446,7 @@ static bool check_window(struct decode *decode, struct record *record)
 {
 	struct record_window *window = &record->window;
 
-	/* Of another clock than the record's only the duration is known. */
+	/* Times of another clock than the record's tell only the duration. */
 	if (window->calltime <= window->rettime && !decode->source->local_clock) {
 		window->calltime = record->ts - (window->rettime - window->calltime);
 		window->rettime = record->ts;

@@ -91,7 +91,7 @@ static int walk_special(struct page_cursor *cursor, uint32_t type, uint32_t delt
 		cursor->ts += delta;
 	if (type == PAGE_TYPE_TIME_EXTEND)
 		cursor->ts += second << PAGE_DELTA_BITS;
-	/* Of the other two it is the length, which counts itself. */
+	/* The other two have their length there, which counts itself. */
 	size = type >= PAGE_TYPE_TIME_EXTEND ? PAGE_WORD : second;
 	if (size < PAGE_WORD || size % PAGE_WORD || size > rest - PAGE_WORD)
 		return -EBADMSG;

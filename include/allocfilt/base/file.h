@@ -20,8 +20,9 @@
  * @most: bytes; the kernel's own files have a size of 0
  *
  * A capture may come from anybody: opening a FIFO would wait for its writer, a device may have no
- * end, and a link below @dir may lead to any file. Returns a descriptor or -errno: -ELOOP for a symbolic
- * link, -EISDIR, -EMEDIUMTYPE for anything else that is not a regular file, -EFBIG for a larger file.
+ * end, and a link below @dir may lead to any file. Returns a descriptor or -errno: -ELOOP for a
+ * symbolic link, -EISDIR, -EMEDIUMTYPE for anything else that is not a regular file, -EFBIG for a
+ * larger file.
  */
 int file_open(const char *dir, const char *path, int64_t most);
 

@@ -26,7 +26,7 @@ void log_open(void);
 
 /*
  * Each writes one line with one write(2); no newline in @format. A line that is too long is cut. A line
- * for which a pipe, terminal or socket has no room is dropped once 2 s were spent on waiting, in all; the
+ * for which a pipe, terminal or socket has no room is dropped after 2 s of waiting, in all; the
  * next line that is written says how many were.
  */
 void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -83,8 +83,8 @@ int capture_put(struct capture_writer *writer, const char *path, const char *tex
 /**
  * capture_copy - copy a file from another directory
  *
- * While a segment is begun it is linked to that of the segment before, if it is unchanged. Returns as capture_put(), or
- * -ENOENT.
+ * While a segment is begun it is linked to that of the segment before, if it is unchanged. Returns
+ * as capture_put(), or -ENOENT.
  */
 int capture_copy(struct capture_writer *writer, const char *from_dir, const char *name);
 

@@ -110,8 +110,8 @@ static inline void merge_pass(struct merge_cpu *cpu, struct raw_record *raw)
 /**
  * merge_next - the next record of all
  *
- * A loss is at the time of its page. Returns 1, 0 where no CPU has a record now, or -errno of the source: then the
- * next call reads the same CPU again.
+ * A loss is at the time of its page. Returns 1, 0 where no CPU has a record now, or -errno of the
+ * source: then the next call reads the same CPU again.
  */
 static inline int merge_next(struct merge *merge, struct raw_record *raw)
 {

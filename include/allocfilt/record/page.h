@@ -63,8 +63,8 @@ struct page_content {
  * @page: @length bytes
  *
  * The whole page is checked: commit against the page, every record's length against the commit,
- * every step forward, in time as well. kbuffer of libtraceevent does not check what it reads. @content is set where
- * the page is PAGE_GOOD or PAGE_EMPTY.
+ * every step forward, in time as well. kbuffer of libtraceevent does not check what it reads.
+ * @content is set where the page is PAGE_GOOD or PAGE_EMPTY.
  */
 enum page_state page_check(const struct page_layout *layout, const void *page, size_t length,
 			   struct page_content *content);

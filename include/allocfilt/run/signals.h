@@ -19,8 +19,9 @@
  * signals_block - block the signals and read them from a signalfd from now on
  *
  * A signal stays ignored if it is already, as SIGHUP by nohup. SIGINT, SIGQUIT, SIGTERM, SIGALRM and
- * SIGUSR1 are read even then, as a shell ignores the first two for a background job: the kernel ignores no
- * signal that is blocked (kernel/signal.c, sig_ignored()). Call it before any change that has to be restored. Returns 0 or -errno.
+ * SIGUSR1 are read even then, as a shell ignores the first two for a background job: the kernel
+ * ignores no signal that is blocked (kernel/signal.c, sig_ignored()). Call it before any change that
+ * has to be restored. Returns 0 or -errno.
  */
 int signals_block(struct signals **signals);
 void signals_free(struct signals *signals);
