@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "allocfilt/base/base.h"
 #include "allocfilt/base/file.h"
 #include "allocfilt/base/writer.h"
 
@@ -95,14 +95,6 @@ int writer_fd(const struct writer *writer)
 	return writer->fd;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static int wait_ready(struct pollfd fds[2], int timeout)
 {
 	int ready;
@@ -120,7 +112,7 @@ static int wait_for_room(struct writer *writer)
 		{ .fd = writer->fd, .events = POLLOUT },
 		{ .fd = writer->stop_fd, .events = POLLIN },
 	};
-	int64_t from;
+	uint64_t from;
 	int ready, grace;
 
 	while (!writer->stopped) {
@@ -138,9 +130,9 @@ static int wait_for_room(struct writer *writer)
 	 */
 	fds[1].fd = -1;
 	grace = writer->grace < WRITER_SILENCE_MS ? writer->grace : WRITER_SILENCE_MS;
-	from = now_ms();
+	from = clock_ns(CLOCK_MONOTONIC);
 	ready = wait_ready(fds, grace);
-	writer->grace -= now_ms() - from;
+	writer->grace -= (int)((clock_ns(CLOCK_MONOTONIC) - from) / NS_PER_MS);
 	if (writer->grace < 0)
 		writer->grace = 0;
 	return ready > 0 ? 0 : ready ? ready : -ETIMEDOUT;

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "allocfilt/base/hash.h"
@@ -415,14 +414,6 @@ bool symbols_read(struct symbols *symbols)
 
 /* ---- looking up ---- */
 
-static uint64_t monotonic_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
-}
-
 /* Reads the modules' symbols again if they are others, or for an unknown address. Did it? */
 static bool read_again(struct symbols *symbols, bool is_unknown)
 {
@@ -430,7 +421,7 @@ static bool read_again(struct symbols *symbols, bool is_unknown)
 
 	if (symbols->modules < 0)
 		return false;
-	now = monotonic_now();
+	now = clock_ns(CLOCK_MONOTONIC_COARSE);
 	if (now < symbols->next_look)
 		return false;
 	symbols->next_look = now + LOOK_PAUSE;
@@ -486,7 +477,7 @@ static const struct entry *find_in_changing_modules(struct symbols *symbols, uin
 	symbols->read_pause = entry ? 0 : 2 * symbols->read_pause + LOOK_PAUSE;
 	if (symbols->read_pause > UNKNOWN_MAX)
 		symbols->read_pause = UNKNOWN_MAX;
-	symbols->next_read = monotonic_now() + symbols->read_pause;
+	symbols->next_read = clock_ns(CLOCK_MONOTONIC_COARSE) + symbols->read_pause;
 	return entry;
 }
 

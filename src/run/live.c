@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "allocfilt/base/log.h"
@@ -162,14 +161,6 @@ void live_tick(struct live *live, uint64_t now)
 		write_metrics(live, now, false);
 }
 
-/* On an idle machine the mark is read at once: the machine stays idle. */
-static int read_mark(struct live *live)
-{
-	int pages = pipeline_read_all(live->tracing.pipeline);
-
-	return pages < 0 ? pages : writer_flush(live->tracing.run->output);
-}
-
 static int each_second(struct live *live, uint64_t now)
 {
 	const struct options *options = live->tracing.run->options;
@@ -187,7 +178,12 @@ static int each_second(struct live *live, uint64_t now)
 	live_tick(live, now);
 	if (live->tracing.run->manager)
 		manager_second(live->tracing.run->manager, live->tracing.pipeline, now);
-	return marks && live->idle && live->tracing.pipeline ? read_mark(live) : ret;
+	/* On an idle machine the mark is read at once: the machine stays idle. */
+	if (marks && live->idle && live->tracing.pipeline) {
+		ret = pipeline_read_all(live->tracing.pipeline);
+		ret = ret < 0 ? ret : writer_flush(live->tracing.run->output);
+	}
+	return ret;
 }
 
 static int on_tick(void *context, uint64_t now)
@@ -370,11 +366,9 @@ static int read_slow_files(struct live *live)
 static int turn_on(struct live *live)
 {
 	static const bool none_off[PLAN_EVENTS_MAX];
-	struct timespec realtime;
 	int ret;
 
-	clock_gettime(CLOCK_REALTIME, &realtime);
-	live->tracing.source.started = realtime.tv_sec * NS_PER_SECOND + realtime.tv_nsec;
+	live->tracing.source.started = clock_ns(CLOCK_REALTIME);
 	/*
 	 * The guard may have switched events off when we traced before. The mark below tells the
 	 * pipeline when all were on again.

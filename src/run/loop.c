@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "allocfilt/base/base.h"
@@ -33,14 +32,6 @@ struct loop {
 	int fds[LOOP_FDS];
 	uint64_t wakeups;
 };
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * NS_PER_SECOND + now.tv_nsec;
-}
 
 uint64_t loop_now(void)
 {

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "allocfilt/base/log.h"
 #include "allocfilt/journal/journal.h"
@@ -649,7 +648,6 @@ void pipeline_count_unread(struct pipeline *pipeline, unsigned int cpus)
 void pipeline_switch_events(struct pipeline *pipeline, const bool *off)
 {
 	const struct plan *plan = pipeline->plan;
-	struct timespec now;
 
 	pipeline->events_off = 0;
 	pipeline->sched_is_off = false;
@@ -662,8 +660,7 @@ void pipeline_switch_events(struct pipeline *pipeline, const bool *off)
 	pipeline->interval.had_events_off |= pipeline->events_off > 0;
 	if (pipeline->sched_is_off)
 		stalls_sched_stop(pipeline->stalls);
-	clock_gettime(CLOCK_REALTIME, &now);
-	pipeline->switched_at = now.tv_sec * NS_PER_SECOND + now.tv_nsec;
+	pipeline->switched_at = clock_ns(CLOCK_REALTIME);
 }
 
 struct losses *pipeline_losses(struct pipeline *pipeline)

@@ -33,7 +33,7 @@ struct session {
 	bool differ;		      /* in the size of their buffers */
 	unsigned long long wanted_kb; /* KiB of each CPU's buffer */
 	unsigned long long buffer_kb; /* KiB that the CPU with least has, not more than wanted */
-	time_t grow_at;		      /* s: when the full size is tried again; 0: never */
+	uint64_t grow_at;	      /* ns: when the full size is tried again; 0: never */
 };
 
 /** session_path - the path of a file of our buffers, below the tracing directory, in PATH_MAX bytes */

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <tracefs.h>
 #include <unistd.h>
 
@@ -16,9 +15,9 @@
 #include "tracing/kernel_look.h"
 #include "tracing/session_parts.h"
 
-#define BUFFERS_SHARE	 4	/* 1/BUFFERS_SHARE of the available memory, for all CPUs */
-#define GROW_AFTER	 60	/* s: when a buffer that is too small is tried again */
-#define CPUS_MAX	 8192	/* NR_CPUS of any configuration */
+#define BUFFERS_SHARE	 4 /* 1/BUFFERS_SHARE of the available memory, for all CPUs */
+#define GROW_AFTER	 (60 * NS_PER_SECOND) /* when a buffer that is too small is tried again */
+#define CPUS_MAX	 8192		      /* NR_CPUS of any configuration */
 #define LISTINGS_MAX	 16	/* listings of threads, until the kernel follows all of them */
 #define LISTING_PAUSE_US 125000 /* for want of memory: 2 s in all */
 
@@ -52,14 +51,6 @@ static int set_options(struct session *session, struct failure *failure)
 				   session->instance && !options[i].shared, failure);
 	}
 	return ret;
-}
-
-static time_t monotonic_seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec;
 }
 
 /* CPUs whose sizes differ are set, and put back, one by one. */
@@ -149,7 +140,7 @@ static int set_buffer(struct session *session, struct failure *failure)
 		ret = set_buffer_of(session, i, failure);
 	if (ret || session->buffer_kb == session->wanted_kb)
 		return ret;
-	session->grow_at = monotonic_seconds() + GROW_AFTER;
+	session->grow_at = clock_ns(CLOCK_MONOTONIC) + GROW_AFTER;
 	log_notice("memory is short: a buffer of %llu KiB for each CPU, not %llu; that is tried "
 		   "again in a minute",
 		   session->buffer_kb, session->wanted_kb);
@@ -374,7 +365,7 @@ void session_grow_buffer(struct session *session)
 {
 	int ret = 0;
 
-	if (!session->grow_at || monotonic_seconds() < session->grow_at)
+	if (!session->grow_at || clock_ns(CLOCK_MONOTONIC) < session->grow_at)
 		return;
 	session->grow_at = 0;
 	for (int i = 0; i < nr_buffers(session) && (!ret || ret == -ENOENT); i++)

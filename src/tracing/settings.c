@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "allocfilt/base/base.h"
 #include "allocfilt/base/file.h"
 #include "allocfilt/base/log.h"
 #include "tracing/kernel_look.h"
 #include "tracing/settings.h"
 
-#define WAIT_US	  2000000 /* wait for another program, or for memory */
+#define WAIT	  (2 * NS_PER_SECOND) /* for another program, or for memory */
 #define PAUSE_US  50000
 #define SHOWN_MAX 60 /* bytes of a value in a message */
 
@@ -144,14 +145,6 @@ static int setting_failed(struct failure *failure, const char *verb, enum settin
 			   strerror(error), advice_of(kind, error));
 }
 
-static int64_t now_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000LL + now.tv_nsec / 1000;
-}
-
 /* A value in one line of a message. */
 static const char *shown(const char *value, char *buffer)
 {
@@ -181,7 +174,7 @@ int settings_keep(struct settings *settings, enum setting_kind kind, const char 
 int settings_set(struct settings *settings, enum setting_kind kind, const char *path,
 		 const char *value, const char *text, bool in_instance, struct failure *failure)
 {
-	int64_t start = now_us();
+	uint64_t start = clock_ns(CLOCK_MONOTONIC);
 	struct setting *setting;
 	char *found, *now;
 	int ret = setting_read(settings->top, kind, path, &found);
@@ -210,7 +203,7 @@ int settings_set(struct settings *settings, enum setting_kind kind, const char *
 	 * level.
 	 */
 	while ((ret = write_value(settings, kind, path, value, text)) == -ENOMEM &&
-	       kind != SETTING_INSTANCE && now_us() < start + WAIT_US)
+	       kind != SETTING_INSTANCE && clock_ns(CLOCK_MONOTONIC) < start + WAIT)
 		usleep(PAUSE_US);
 	/* An instance that somebody else made a moment earlier is not ours to remove. */
 	setting->done = ret == -EEXIST;
@@ -228,7 +221,8 @@ int settings_set(struct settings *settings, enum setting_kind kind, const char *
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, EIO,
 				   "%s did not accept what was written: it reads %s, not %s", path,
 				   SHOWN(now), SHOWN(value));
-	log_debug("%6lld us: %s = %s", (long long)(now_us() - start), path, SHOWN(now));
+	log_debug("%6" PRIu64 " us: %s = %s", (clock_ns(CLOCK_MONOTONIC) - start) / NS_PER_US, path,
+		  SHOWN(now));
 	return 0;
 }
 
@@ -398,7 +392,7 @@ static void leave_older(struct settings *settings, const struct setting *newer)
 
 static int restore_one(struct settings *settings, struct setting *setting, struct failure *failure)
 {
-	int64_t start = now_us();
+	uint64_t start = clock_ns(CLOCK_MONOTONIC);
 	bool ours, same, verified = setting->verified;
 	char *now;
 	int ret = setting_read(settings->top, setting->kind, setting->path, &now);
@@ -440,8 +434,8 @@ static int restore_one(struct settings *settings, struct setting *setting, struc
 		setting->done = true;
 	}
 	free(now);
-	log_debug("%6lld us: %s back%s", (long long)(now_us() - start), setting->path,
-		  ret ? ": failed" : "");
+	log_debug("%6" PRIu64 " us: %s back%s", (clock_ns(CLOCK_MONOTONIC) - start) / NS_PER_US,
+		  setting->path, ret ? ": failed" : "");
 	return ret;
 }
 
@@ -449,7 +443,7 @@ static int restore_one(struct settings *settings, struct setting *setting, struc
  * A reader of trace_pipe keeps the tracer busy, and a buffer may lack the memory to grow back. Events are
  * disabled before the wait. The first setting that waits sets @end for all of them.
  */
-static int restore_patiently(struct settings *settings, struct setting *setting, int64_t *end,
+static int restore_patiently(struct settings *settings, struct setting *setting, uint64_t *end,
 			     struct failure *failure)
 {
 	struct failure ignored;
@@ -462,8 +456,8 @@ static int restore_patiently(struct settings *settings, struct setting *setting,
 		if (settings->setting[i].kind == SETTING_ENABLE && !settings->setting[i].done)
 			restore_one(settings, &settings->setting[i], &ignored);
 	if (!*end)
-		*end = now_us() + WAIT_US;
-	while ((ret == -EBUSY || ret == -ENOMEM) && now_us() < *end) {
+		*end = clock_ns(CLOCK_MONOTONIC) + WAIT;
+	while ((ret == -EBUSY || ret == -ENOMEM) && clock_ns(CLOCK_MONOTONIC) < *end) {
 		usleep(PAUSE_US);
 		ret = restore_one(settings, setting, failure);
 	}
@@ -474,7 +468,7 @@ static int restore_patiently(struct settings *settings, struct setting *setting,
  * Nothing older than a tracer that cannot be reset is restored: without our filter it would trace
  * everything, without our threshold fill the buffer.
  */
-static int restore_pass(struct settings *settings, int64_t *end, struct failure *failure)
+static int restore_pass(struct settings *settings, uint64_t *end, struct failure *failure)
 {
 	struct failure another;
 	int first = 0;
@@ -496,7 +490,7 @@ static int restore_pass(struct settings *settings, int64_t *end, struct failure 
 
 int settings_restore(struct settings *settings, struct failure *failure)
 {
-	int64_t end = 0;
+	uint64_t end = 0;
 	size_t length;
 	int ret;
 
@@ -525,7 +519,7 @@ int settings_restore(struct settings *settings, struct failure *failure)
 int settings_restore_path(struct settings *settings, const char *path, struct failure *failure)
 {
 	struct setting *setting = find_setting(settings, path);
-	int64_t end = 0;
+	uint64_t end = 0;
 
 	if (!setting)
 		return 0;

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 /* A cold function is kept out of line, so that its callers stay small. */
 #define noinline __attribute__((noinline))
@@ -16,6 +17,15 @@
 #define NS_PER_US     UINT64_C(1000)
 #define NS_PER_MS     (1000 * NS_PER_US)
 #define NS_PER_SECOND (1000 * NS_PER_MS)
+
+/** clock_ns - ns of a clock of clock_gettime(2) */
+static inline uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
+}
 
 /** add_ns - add to a sum of times, which stays at its highest: only damaged data goes that far */
 static inline void add_ns(uint64_t *sum, uint64_t ns)
