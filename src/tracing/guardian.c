@@ -73,7 +73,7 @@ void guardian_start(struct guardian *guardian, const char *run_dir)
 	pid_t self = getpid();
 	int fds[2];
 
-	guardian->pid = 0;
+	guardian->pid = -1;
 	if (!pipe2(fds, O_CLOEXEC)) {
 		guardian->pid = fork();
 		if (!guardian->pid) {
@@ -87,16 +87,14 @@ void guardian_start(struct guardian *guardian, const char *run_dir)
 		close(fds[1]);
 	}
 	log_warning("nobody restores tracing if this process is killed: %s", strerror(errno));
-	guardian->pid = 0;
 }
 
 void guardian_end(struct guardian *guardian)
 {
-	if (!guardian->pid)
+	if (guardian->pid < 0)
 		return;
 	(void)!write(guardian->pipe, "", 1);
 	close(guardian->pipe);
 	while (waitpid(guardian->pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	guardian->pid = 0;
 }

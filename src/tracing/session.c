@@ -235,8 +235,6 @@ int session_start(struct session **ret_session, const struct session_request *re
 	session->request = request;
 	session->graph = request->plan->function_graph;
 	session->stack = request->stack;
-	snprintf(session->threshold, sizeof(session->threshold), "%lld",
-		 (long long)request->plan->threshold / 1000);
 	ret = session_begin(session, failure);
 	session->request = NULL;
 	if (!ret) {

@@ -27,7 +27,6 @@ struct session {
 	bool has_probe;			 /* the probe is defined */
 	bool stack;			 /* events have triggers */
 	char *triggers[HISTOGRAM_COUNT]; /* of an account; NULL: none */
-	char threshold[32];		 /* us, as tracing_thresh reads */
 	int looked_at;			 /* the first setting that session_taken() looks at next */
 	int *cpus, nr_cpus;
 	bool differ;		      /* in the size of their buffers */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -327,6 +328,7 @@ int session_set_up(struct session *session, struct failure *failure)
 		session_set_events, session_count_tasks,
 	};
 	struct settings *settings = &session->settings;
+	char threshold[32]; /* us */
 	int ret = session_set(session, SETTING_NUMBER, "tracing_on", "0", failure);
 
 	if (!ret)
@@ -339,8 +341,10 @@ int session_set_up(struct session *session, struct failure *failure)
 	 * Both are restored even in an instance: the threshold is global, and goes back only when
 	 * our tracer no longer reads it.
 	 */
-	ret = settings_set(settings, SETTING_NUMBER, "tracing_thresh", session->threshold, NULL,
-			   false, failure);
+	snprintf(threshold, sizeof(threshold), "%" PRIu64,
+		 session->request->plan->threshold / NS_PER_US);
+	ret = settings_set(settings, SETTING_NUMBER, "tracing_thresh", threshold, NULL, false,
+			   failure);
 	if (!ret)
 		ret = settings_set(settings, SETTING_TRACER, OWN(session, "current_tracer"),
 				   "function_graph", NULL, false, failure);

@@ -10,7 +10,7 @@
  */
 
 struct guardian {
-	pid_t pid; /* 0: there is none */
+	pid_t pid; /* -1: there is none */
 	int pipe;
 };
 
