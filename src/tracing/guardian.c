@@ -63,7 +63,8 @@ static void __attribute__((noreturn)) guard(int pipe, const char *run_dir, pid_t
 			break;
 		usleep(LOCK_PAUSE_US);
 	}
-	if (ret)
+	/* Another run that has begun has restored it already. */
+	if (ret && failure.status != EXIT_STATUS_IN_USE)
 		log_error("%s", failure.text);
 	_exit(ret ? failure.status : EXIT_STATUS_DONE);
 }
