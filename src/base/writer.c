@@ -6,8 +6,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "allocfilt/base/base.h"
@@ -16,11 +14,10 @@
 
 struct writer {
 	int fd;
-	int own; /* file_reopen() of it, or -1 */
+	int own; /* file_reopen() of it, or -errno */
 	int stop_fd;
 	bool (*stop_asked)(void *context); /* NULL: a readable stop_fd asks for a stop */
 	void *context;
-	bool always_ready; /* a file, block device or /dev/null, for which poll(2) never waits */
 	bool stopped;	   /* a stop was asked for, or writer_stop() called */
 	int grace;	   /* ms left to wait for room after a stop */
 	int failed;	   /* -errno of the first failure, after which nothing is written; or 0 */
@@ -41,12 +38,6 @@ struct writer *writer_new(int fd, int stop_fd)
 	return writer;
 }
 
-static bool is_always_ready(const struct stat *status)
-{
-	return S_ISREG(status->st_mode) || S_ISBLK(status->st_mode) ||
-	       (S_ISCHR(status->st_mode) && status->st_rdev == makedev(1, 3));
-}
-
 static void close_own(struct writer *writer)
 {
 	if (writer->own >= 0)
@@ -55,12 +46,9 @@ static void close_own(struct writer *writer)
 
 void writer_attach(struct writer *writer, int fd)
 {
-	struct stat status;
-
 	close_own(writer);
 	writer->fd = fd;
 	writer->own = file_reopen(fd);
-	writer->always_ready = !fstat(fd, &status) && is_always_ready(&status);
 	writer->stopped = false;
 	writer->grace = WRITER_GRACE_MS;
 	writer->failed = 0;
@@ -150,10 +138,10 @@ static int pause_for_room(struct writer *writer)
 static int write_out(struct writer *writer, const char *text, size_t length)
 {
 	int fd = writer->own < 0 ? writer->fd : writer->own, ret = 0;
-	bool blocks = writer->own < 0 && !writer->always_ready, full = false;
+	/* A pipe of another user cannot be reopened: if it is ready it has room for PIPE_BUF bytes. */
+	bool blocks = writer->own < 0 && writer->own != -EINVAL, full = false;
 
 	while (length) {
-		/* A pipe of another user cannot be reopened: it has room for that much if it is ready. */
 		size_t part = blocks && length > PIPE_BUF ? PIPE_BUF : length;
 		ssize_t written;
 

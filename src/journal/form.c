@@ -23,7 +23,6 @@
  * time of writing counts. A backlog that is read late is a burst.
  */
 
-#define MINUTE	   (60 * NS_PER_SECOND)
 #define IDENTIFIER "allocfilt"
 #define FACILITY   (LOG_DAEMON >> 3) /* without the bits of the priority */
 
@@ -126,7 +125,7 @@ static bool use_rate(struct journal *journal)
 
 	if (!options->rate)
 		return true;
-	part = MINUTE / options->rate;
+	part = NS_PER_MINUTE / options->rate;
 	if (journal->used < journal->now)
 		journal->used = journal->now;
 	if (journal->used - journal->now > (options->burst - 1) * part)
@@ -386,7 +385,7 @@ static void journal_tick(struct output *output, uint64_t now, const struct summa
 		journal->next_status = now + journal->options->status_interval;
 	}
 	journal->now = now;
-	if (journal->held.count && now - journal->held.since >= MINUTE)
+	if (journal->held.count && now - journal->held.since >= NS_PER_MINUTE)
 		send_held_back(journal);
 	if (journal->options->status_interval && now >= journal->next_status) {
 		journal->next_status = now + journal->options->status_interval;

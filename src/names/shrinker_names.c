@@ -15,7 +15,6 @@
 #define MOUNT_POINT_MAX	    128 /* with the NUL; a longer one is cut */
 #define CALLBACK_BITS	    8	/* of the callbacks with a cached result of is_superblocks(): 256 */
 #define DEVICE_MINOR_BITS   20
-#define DAY		    (24 * 60 * 60 * NS_PER_SECOND)
 #define MOUNT_LINES_MAX	    (4 << 20) /* of mountinfo, read for all superblocks of a day; a second */
 
 struct superblock {
@@ -193,8 +192,8 @@ void shrinker_names_see(struct shrinker_names *names, const struct record *recor
 		       seen->name_length);
 	if (superblock && is_same(superblock, &now))
 		return;
-	if (record->ts / DAY != names->day) {
-		names->day = record->ts / DAY;
+	if (record->ts / NS_PER_DAY != names->day) {
+		names->day = record->ts / NS_PER_DAY;
 		names->mount_lines = 0;
 	}
 	find_mount(names, &now);

@@ -41,7 +41,7 @@ static void add_slice(struct stall_sum *sum, struct stall_slice *slices, size_t 
 		if (slices[i].ns < least->ns)
 			least = &slices[i];
 	}
-	if (*count < WALK_NAMED) {
+	if (*count < STALL_SLICES_MAX) {
 		slices[(*count)++] = *slice;
 		return;
 	}

@@ -16,7 +16,6 @@
  */
 
 #define WALK_LEVELS 128 /* windows around each other; traced functions nest about ten deep */
-#define WALK_NAMED  256 /* shrinkers, and functions that slept, named in one stall */
 
 /* Time and details of a stretch of a log. */
 struct stall_sum {
@@ -29,8 +28,8 @@ struct stall_sum {
 	bool no_switch; /* of the task, where there was one */
 	size_t nr_shrinkers;
 	size_t nr_sleeps;
-	struct stall_slice shrinkers[WALK_NAMED];
-	struct stall_slice sleeps[WALK_NAMED];
+	struct stall_slice shrinkers[STALL_SLICES_MAX];
+	struct stall_slice sleeps[STALL_SLICES_MAX];
 };
 
 /* The kind of work that a window does. */

@@ -104,11 +104,9 @@ void summary_window(struct summary *summary, const struct stall_window *window)
 }
 
 static void keep_slices(struct stall_slice kept[STALL_SLICES_MAX],
-			const struct stall_slice **slices, size_t *count)
+			const struct stall_slice **slices, size_t count)
 {
-	if (*count > STALL_SLICES_MAX)
-		*count = STALL_SLICES_MAX;
-	for (size_t i = 0; i < *count; i++)
+	for (size_t i = 0; i < count; i++)
 		kept[i] = (*slices)[i];
 	*slices = kept;
 }
@@ -120,8 +118,8 @@ static void keep_stall(struct kept_stall *kept, const struct named_stall *named)
 	kept->stall = *named->stall;
 	kept->named = *named;
 	kept->named.stall = &kept->stall;
-	keep_slices(kept->shrinkers, &kept->stall.shrinkers, &kept->stall.nr_shrinkers);
-	keep_slices(kept->sleeps, &kept->stall.sleeps, &kept->stall.nr_sleeps);
+	keep_slices(kept->shrinkers, &kept->stall.shrinkers, kept->stall.nr_shrinkers);
+	keep_slices(kept->sleeps, &kept->stall.sleeps, kept->stall.nr_sleeps);
 	kept->task_info = *named->task_info;
 	kept->named.task_info = &kept->task_info;
 	snprintf(kept->name, sizeof(kept->name), "%s", named->name);

@@ -8,9 +8,6 @@
 #include "allocfilt/names/units.h"
 #include "allocfilt/stats/units.h"
 
-#define MINUTE (60 * NS_PER_SECOND)
-#define DAY    (24 * 60 * MINUTE)
-
 struct units {
 	struct hash hash; /* of series, in the order of their latest stalls */
 	struct unit_series series[UNITS_MAX];
@@ -52,7 +49,7 @@ void units_free(struct units *units)
 static void count_series(struct unit_series *unit, const struct stall *stall, int cause)
 {
 	uint64_t ns = stall->end - stall->start;
-	uint64_t minute = stall->end / MINUTE, age;
+	uint64_t minute = stall->end / NS_PER_MINUTE, age;
 
 	if (!unit->causes[cause].count++)
 		unit->since[cause] = stall->end;
@@ -97,7 +94,7 @@ static struct unit_series *find_series(struct units *units, const char *name, ui
 		return &units->other;
 	if (hash_is_full(&units->hash)) {
 		unit = container_of(hash_oldest(&units->hash), struct unit_series, link);
-		if (now < unit->minute * MINUTE + DAY) {
+		if (now < unit->minute * NS_PER_MINUTE + NS_PER_DAY) {
 			units->refused++;
 			return &units->other;
 		}
@@ -145,7 +142,7 @@ const struct unit_series *units_series(const struct units *units, size_t place)
 
 uint64_t units_recent_max(const struct unit_series *unit, uint64_t ts)
 {
-	uint64_t minute = ts / MINUTE, max = 0;
+	uint64_t minute = ts / NS_PER_MINUTE, max = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(unit->recent_max); i++)
 		if (unit->minute + ARRAY_SIZE(unit->recent_max) > minute + i &&

@@ -17,6 +17,9 @@
 #define NS_PER_US     UINT64_C(1000)
 #define NS_PER_MS     (1000 * NS_PER_US)
 #define NS_PER_SECOND (1000 * NS_PER_MS)
+#define NS_PER_MINUTE (60 * NS_PER_SECOND)
+#define NS_PER_HOUR   (60 * NS_PER_MINUTE)
+#define NS_PER_DAY    (24 * NS_PER_HOUR)
 
 /** clock_ns - ns of a clock of clock_gettime(2) */
 static inline uint64_t clock_ns(clockid_t clock)
