@@ -288,6 +288,9 @@ static int read_kernel(struct kernel *kernel, const char *dir, const struct plan
 
 	/* The undo file must have the whole path. */
 	kernel->dir = dir ? realpath(dir, NULL) : kernel_find_dir();
+	if (!kernel->dir && dir)
+		return failure_set(failure, EXIT_STATUS_NO_TRACEFS, errno,
+				   "%s/available_tracers: %s", dir, strerror(errno));
 	if (!kernel->dir)
 		return failure_set(failure, EXIT_STATUS_NO_TRACEFS, ENOENT,
 				   "no tracefs is mounted: mount -t tracefs tracefs "

@@ -329,10 +329,21 @@ bool session_taken(struct session *session, char *what, size_t size)
 	struct settings *settings = &session->settings;
 	bool taken = false;
 
-	for (int i = 0; i < settings->count && !taken; i++)
-		if ((i - session->looked_at + settings->count) % settings->count < LOOKS ||
-		    is_vital(&settings->setting[i]))
-			taken = !settings_look(settings, i, what, size);
+	for (int i = 0; i < settings->count && !taken; i++) {
+		struct setting *setting = &settings->setting[i];
+
+		if ((i - session->looked_at + settings->count) % settings->count >= LOOKS &&
+		    !is_vital(setting))
+			continue;
+		taken = !settings_look(settings, i, what, size);
+		/* `trace-cmd reset` removes it, and leaves our instance alone. */
+		if (taken && strstr(setting->path, PROBE_PATH)) {
+			if (setting->kind == SETTING_PROBE)
+				log_warning("superblocks have no names from now on: %s", what);
+			setting->verified = false;
+			taken = false;
+		}
+	}
 	session->looked_at = (session->looked_at + LOOKS) % settings->count;
 	if (!taken && session->graph && !kernel_functions_enabled()) {
 		snprintf(what, size, "kernel.ftrace_enabled is 0, so that no function is recorded");
