@@ -18,9 +18,9 @@ struct writer {
 	int stop_fd;
 	bool (*stop_asked)(void *context); /* NULL: a readable stop_fd asks for a stop */
 	void *context;
-	bool stopped;	   /* a stop was asked for, or writer_stop() called */
-	int grace;	   /* ms left to wait for room after a stop */
-	int failed;	   /* -errno of the first failure, after which nothing is written; or 0 */
+	bool stopped; /* a stop was asked for, or writer_stop() called */
+	int grace;    /* ms left to wait for room after a stop */
+	int failed;   /* -errno of the first failure, after which nothing is written; or 0 */
 	size_t used;
 	char buffer[WRITER_BUFFER];
 };
