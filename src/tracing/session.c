@@ -17,7 +17,7 @@
 #include "tracing/others.h"
 #include "tracing/session_parts.h"
 
-#define LOOKS		5    /* settings that are looked at each second, in turn */
+#define LOOKS		20   /* settings that are looked at each second, in turn */
 #define FIRST_BUFFER_KB 1408 /* KiB of each CPU of a new instance: TRACE_BUF_SIZE_DEFAULT */
 
 const char *session_path(const struct session *session, const char *name, char *buffer)
