@@ -140,7 +140,7 @@ static void shrink_superblock(int number, uint64_t ns)
 		       shrinker_names_superblock(view.shrinker_names, &record), ns);
 }
 
-/* Of 22 the two with least time share a line with their own maximum. Another callback has none. */
+/* The two of 22 with least time share a line with their own maximum. Another callback has none. */
 UNIT_TEST_WITH(test_other_superblocks, set_up, tear_down)
 {
 	for (int i = 1; i <= 22; i++)
@@ -295,7 +295,7 @@ UNIT_TEST_WITH(test_percentages, set_up, tear_down)
 	text_has(text, "\n  draining per-CPU lists      1.0   14\n");
 }
 
-/* Of stalls before the first switch, or after switches were no longer recorded, nothing is known. */
+/* Stalls before the first switch, or after the last that was recorded, have unknown states. */
 UNIT_TEST_WITH(test_states, set_up, tear_down)
 {
 	struct stall seen = { .tid = 1, .end = 4 * MS, .off_cpu = true };
@@ -411,7 +411,7 @@ UNIT_TEST_WITH(test_losses, set_up, tear_down)
 	second_line_is("2 stalls are incomplete: events were lost");
 }
 
-/* What belongs to an interval is what was counted since it began. */
+/* An interval has the counts since it began. */
 UNIT_TEST_WITH(test_since, set_up, tear_down)
 {
 	struct summary_view before;

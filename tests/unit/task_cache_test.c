@@ -365,7 +365,7 @@ TEST(test_see_saved)
 	assert_int_equal(process_of(30, 90 * SECOND), 29);
 }
 
-/* What nobody has is said: /proc has it no more, or a recording that has other tasks does not have it. */
+/* A task has ended if /proc has it no more, or if a recording that has other tasks lacks it. */
 TEST(test_ended)
 {
 	put_text("saved_cmdlines", "60 saved\n");
