@@ -415,19 +415,20 @@ sub innermost {
 
 my ($split, $moved) = (0, 0);
 
-# Where functions are called and return.
+# Where functions return, and are called if their records are not late.
 sub edges {
-	my ($node) = @_;
-	my @own = $node->{pair} ? () : ($node->{start}, $node->{start} + $node->{ns} / 1000);
+	my ($node, $late) = @_;
+	my @own = $node->{pair} ? () : $node->{start} + $node->{ns} / 1000;
 
-	return (@own, map { edges($_) } @{$node->{children}});
+	push @own, $node->{start} unless $node->{pair} || $late;
+	return (@own, map { edges($_, $late) } @{$node->{children}});
 }
 
 # The times off the CPU in a stall, [from, woken, to, state], if the program split it. A task runs when
 # it calls a function, returns, or writes an event: a switch beyond that is not the other one, and
-# the task was off its CPU up to there.
+# the task was off its CPU up to there. Such a stall is marked; if it is not, a record was late.
 sub spans_in {
-	my ($root, $stall) = @_;
+	my ($root, $stall, $late) = @_;
 	my ($from, $to) = map { $_ / 1000 } $stall->{ts_ns}, $stall->{ts_ns} + $stall->{duration_ns};
 	my $task = $root->{task};
 	my (@spans, @alone);
@@ -435,7 +436,7 @@ sub spans_in {
 	return unless $stall->{off_cpu} && $from > $first_switch;
 	return if $stall->{incomplete} && $root->{children}[0] && $root->{depth};
 	my @ran = sort { $a <=> $b } grep { $_ > $from - 1 && $_ < $to + 1 } $from, $to,
-		(map { edges($_) } @{$root->{children}}), @{$ran{$task} // []};
+		(map { edges($_, $late) } @{$root->{children}}), @{$ran{$task} // []};
 	for my $span (@{$off{$task} // []}) {
 		next if $span->[2] < $from || $span->[0] > $to;
 		if (grep { $_ > $span->[0] + EDGE && $_ + EDGE < $span->[2] } @ran) {
@@ -444,6 +445,7 @@ sub spans_in {
 			push @spans, $span;
 		}
 	}
+	return spans_in($root, $stall, 1) if @alone && !$late && !$stall->{incomplete};
 	for (@alone, @{$alone{$task} // []}) {
 		my ($us, $came) = @$_;
 
@@ -452,7 +454,7 @@ sub spans_in {
 				  ($us, (grep { $_ > $us + 1 } @ran)[0]);
 		push @spans, [$off[0], $off[1], $off[1], 'off_cpu'];
 		wrong("$root->{name} of $task at ", $root->{us} / 1e6, ": not incomplete for a switch")
-			if ($stall->{incomplete_reason} // '') ne 'switch';
+			unless $stall->{incomplete};
 	}
 	return \@spans;
 }
