@@ -116,28 +116,19 @@ static int wait_for_room(struct writer *writer)
 	 * All waits after a stop share one limit: a reader of a page a second would delay the exit
 	 * for minutes.
 	 */
+	if (writer->grace <= 0)
+		return -ETIMEDOUT;
 	fds[1].fd = -1;
 	grace = writer->grace < WRITER_SILENCE_MS ? writer->grace : WRITER_SILENCE_MS;
 	from = clock_ns(CLOCK_MONOTONIC);
 	ready = wait_ready(fds, grace);
 	writer->grace -= (int)((clock_ns(CLOCK_MONOTONIC) - from) / NS_PER_MS);
-	if (writer->grace < 0)
-		writer->grace = 0;
 	return ready > 0 ? 0 : ready ? ready : -ETIMEDOUT;
-}
-
-/* A terminal with room for one byte is ready, and takes none if that is a newline: "\r\n". */
-static int pause_for_room(struct writer *writer)
-{
-	if (writer->stopped && --writer->grace < 0)
-		return -ETIMEDOUT;
-	poll(NULL, 0, 1);
-	return 0;
 }
 
 static int write_out(struct writer *writer, const char *text, size_t length)
 {
-	int fd = writer->own < 0 ? writer->fd : writer->own, ret = 0;
+	int fd = writer->own < 0 ? writer->fd : writer->own, ret;
 	/* A pipe of another user cannot be reopened: if it is ready it has room for PIPE_BUF bytes. */
 	bool blocks = writer->own < 0 && writer->own != -EINVAL, full = false;
 
@@ -145,22 +136,23 @@ static int write_out(struct writer *writer, const char *text, size_t length)
 		size_t part = blocks && length > PIPE_BUF ? PIPE_BUF : length;
 		ssize_t written;
 
-		if (blocks || full)
-			ret = wait_for_room(writer);
-		if (ret)
+		if ((blocks || full) && (ret = wait_for_room(writer)))
 			return ret;
 		written = file_write_now(fd, text, part);
-		if (written == -EAGAIN && full)
-			ret = pause_for_room(writer);
-		full = written == -EAGAIN;
 		if (written < 0 && written != -EINTR && written != -EAGAIN)
 			return written;
+		/* A terminal with room for one byte is ready, and does not take a newline: "\r\n". */
+		if (written == -EAGAIN && full) {
+			poll(NULL, 0, 1);
+			writer->grace -= writer->stopped;
+		}
+		full = written == -EAGAIN;
 		if (written > 0) {
 			text += written;
 			length -= written;
 		}
 	}
-	return ret;
+	return 0;
 }
 
 int writer_status(const struct writer *writer)

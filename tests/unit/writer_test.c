@@ -269,6 +269,25 @@ PIPE(test_socket_that_nobody_reads)
 	close(fds[1]);
 }
 
+/*
+ * A console with room for one byte is ready for as long as its other end does not read, and takes no newline. So
+ * does an eventfd(2): it is ready, and has no room for a number that large.
+ */
+PIPE(test_ready_without_room)
+{
+	int fd = eventfd(2, EFD_CLOEXEC | EFD_NONBLOCK);
+	struct writer *writer = writer_new(fd, -1);
+	uint64_t number = UINT64_MAX - 1;
+	int64_t start = now_ms();
+
+	writer_stop(writer);
+	assert_int_equal(writer_put(writer, (char *)&number, sizeof(number)), 0);
+	assert_int_equal(writer_flush(writer), -ETIMEDOUT);
+	assert_true(now_ms() - start < WRITER_GRACE_MS + 5000);
+	writer_free(writer);
+	close(fd);
+}
+
 /* The same after the end of a run, whatever ended it. */
 PIPE(test_nobody_reads_after_the_end)
 {
