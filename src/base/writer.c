@@ -38,6 +38,17 @@ struct writer *writer_new(int fd, int stop_fd)
 	return writer;
 }
 
+struct writer *writer_beside(const struct writer *other, int fd)
+{
+	struct writer *writer = writer_new(fd, other->stop_fd);
+
+	if (writer) {
+		writer_on_stop(writer, other->stop_asked, other->context);
+		writer->stopped = other->stopped;
+	}
+	return writer;
+}
+
 static void close_own(struct writer *writer)
 {
 	if (writer->own >= 0)
@@ -71,11 +82,6 @@ void writer_on_stop(struct writer *writer, bool (*asked)(void *context), void *c
 void writer_stop(struct writer *writer)
 {
 	writer->stopped = true;
-}
-
-bool writer_is_stopped(const struct writer *writer)
-{
-	return writer->stopped;
 }
 
 int writer_fd(const struct writer *writer)

@@ -117,7 +117,7 @@ static const struct output_ops account_output = {
 /* Prints the tables that were read last. */
 static int print_tables_to_stderr(struct counting *counting, const char *form)
 {
-	struct writer *writer = report_stderr(counting->tracing.run);
+	struct writer *writer = writer_beside(counting->tracing.run->output, STDERR_FILENO);
 	struct summary_view view;
 	int ret;
 
@@ -286,10 +286,10 @@ static int finish_account(struct counting *counting, int error)
 	struct failure failure = *counting->tracing.failure;
 	int ret = error;
 
+	tracing_stop(&counting->tracing);
 	/* SIGUSR1 may have come just before the end. */
 	if (signals_summary_asked(counting->tracing.run->signals) && !error)
 		ret = print_so_far(counting);
-	tracing_stop(&counting->tracing);
 	if (!ret || taken)
 		ret = read_last_counts(counting);
 	if (taken) {

@@ -454,11 +454,11 @@ static int finish_tracing(struct live *live, int error)
 	struct failure failure = *live->tracing.failure;
 	int ret = error;
 
+	memory_pressure_read(live->pressure, &live->tracing.source.pressure_after);
+	tracing_stop(&live->tracing);
 	/* SIGUSR1 may have come just before the end. */
 	if (signals_summary_asked(live->tracing.run->signals) && live->tracing.pipeline)
 		summary_print_so_far(live->tracing.run, live->tracing.pipeline);
-	memory_pressure_read(live->pressure, &live->tracing.source.pressure_after);
-	tracing_stop(&live->tracing);
 	live->broken = error && !taken;
 	if (live->recorder)
 		ret = finish_recorder(live, taken ? 0 : error);

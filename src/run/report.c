@@ -8,28 +8,15 @@
 
 #include "allocfilt/base/log.h"
 #include "allocfilt/run/loop.h"
-#include "allocfilt/run/signals.h"
 #include "run/memory.h"
 
 /* ---- summaries ---- */
-
-struct writer *report_stderr(const struct run_context *run)
-{
-	struct writer *writer = writer_new(STDERR_FILENO, signals_fd(run->signals));
-
-	if (!writer)
-		return NULL;
-	writer_on_stop(writer, signals_stop_asked, run->signals);
-	if (writer_is_stopped(run->output))
-		writer_stop(writer);
-	return writer;
-}
 
 /* Prints the summary so far. @output: in its form; NULL: as text */
 static int print_to_stderr(const struct run_context *run, const struct summary_view *view,
 			   const struct output *output)
 {
-	struct writer *writer = report_stderr(run);
+	struct writer *writer = writer_beside(run->output, STDERR_FILENO);
 	int ret;
 
 	if (!writer)

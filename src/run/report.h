@@ -10,9 +10,6 @@
 
 /* Summaries and metrics of a run. */
 
-/** report_stderr - a writer to stderr that a signal stops; NULL without memory */
-struct writer *report_stderr(const struct run_context *run);
-
 /**
  * summary_print - print the final summary to the output, and to stderr if only that is a terminal
  *

@@ -34,6 +34,7 @@ static const char *errors; /* what the last run said */
 static bool
 	trace_again; /* the next run does, as a service that waited for another user of tracing */
 static int output;   /* what the next run writes to; 0: the file `output` */
+static int messages; /* its stderr; 0: captured, see errors */
 
 /* The next run is that of a service whose manager does this; tracing is NULL: it is none. */
 static struct hooks {
@@ -90,6 +91,7 @@ static int set_up(void **state)
 	fake_remember();
 	hooks = (struct hooks){ 0 };
 	output = 0;
+	messages = 0;
 	trace_again = false;
 	failure = (struct failure){ 0 };
 	return signals_block(&signals);
@@ -202,7 +204,7 @@ __attribute__((format(printf, 1, 2))) static int run(const char *format, ...)
 		.run_dir = fake.run_dir,
 	};
 	va_list arguments;
-	int length, fd, ret;
+	int length, fd, stop, ret;
 
 	length = snprintf(command, sizeof(command), "allocfilt -s%s ", fake.dir);
 	va_start(arguments, format);
@@ -213,12 +215,16 @@ __attribute__((format(printf, 1, 2))) static int run(const char *format, ...)
 			 0);
 	snprintf(path, sizeof(path), "%s/output", fake.root);
 	fd = output ? output : open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	context.output = writer_new(fd, signals_fd(signals));
-	writer_on_stop(context.output, signals_stop_asked, signals);
 	context.command = make_command(&options);
+	stop = context.command ? command_watch(context.command, signals) : signals_fd(signals);
+	context.output = writer_new(fd, stop);
+	writer_on_stop(context.output, context.command ? command_stop_asked : signals_stop_asked,
+		       context.command ? (void *)context.command : signals);
 	context.manager = hooks.tracing ? (struct manager *)&hooks : NULL;
 	hooks.context = &context;
 	capture_stderr();
+	if (messages)
+		dup2(messages, STDERR_FILENO);
 	ret = run_live(&context);
 	errors = captured();
 	command_status = -1;
@@ -785,6 +791,35 @@ RUN(test_end_while_the_output_blocks)
 		assert_int_equal(run("%s", options[i]), -ETIMEDOUT);
 		assert_non_null(strstr(failure.text, "not read"));
 		assert_as_found();
+		kill(reader, SIGKILL);
+		waitpid(reader, NULL, 0);
+	}
+}
+
+/*
+ * Nobody reads stderr: the summary so far, of a SIGUSR1 that comes with the signal that ends the run, or
+ * that waits for its reader when COMMAND ends, holds the run no longer than the output does.
+ */
+RUN(test_end_while_stderr_blocks)
+{
+	static const char *const options[] = { "-t134", "-t134 -- sleep 1" };
+
+	for (size_t i = 0; i < COUNT(options); i++) {
+		pid_t reader = output_blocks();
+
+		messages = output;
+		output = 0;
+		alarm(20); /* a stop, too */
+		if (i) {
+			hooks.tracing = ask_for_summary;
+		} else {
+			kill(getpid(), SIGUSR1);
+			kill(getpid(), SIGINT);
+		}
+		assert_int_equal(run("%s", options[i]), 0);
+		assert_as_found();
+		assert_true(alarm(0) > 0);
+		close(messages);
 		kill(reader, SIGKILL);
 		waitpid(reader, NULL, 0);
 	}

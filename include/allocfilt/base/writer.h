@@ -33,11 +33,11 @@ struct writer *writer_new(int fd, int stop_fd);
  */
 void writer_on_stop(struct writer *writer, bool (*asked)(void *context), void *context);
 
+/** writer_beside - writer_new() with the stop of another writer, also where that has come already */
+struct writer *writer_beside(const struct writer *other, int fd);
+
 /** writer_stop - limit all further waits as after a stop, because the run has ended */
 void writer_stop(struct writer *writer);
-
-/** writer_is_stopped - was writer_stop() called, or did a wait for room end with a stop? */
-bool writer_is_stopped(const struct writer *writer);
 
 /** writer_free - discard queued bytes; NULL is allowed */
 void writer_free(struct writer *writer);
