@@ -159,11 +159,32 @@ static const char *shown(const char *value, char *buffer)
 
 #define SHOWN(value) shown(value, (char[SHOWN_MAX + 4]){ 0 })
 
+static bool is_watched(struct settings *settings, int i)
+{
+	const struct setting *setting = &settings->setting[i];
+
+	/* The kernel moves sizes, and set_event has what we enable. */
+	if (!setting->verified || setting->kind == SETTING_SIZE || setting->kind == SETTING_EVENTS)
+		return false;
+	/* Restored, or changed again later */
+	if (setting->done && strcmp(setting->found, setting->wrote))
+		return false;
+	for (int later = i + 1; later < settings->count; later++)
+		if (!strcmp(settings->setting[later].path, setting->path))
+			return false;
+	return true;
+}
+
 int settings_keep(struct settings *settings, enum setting_kind kind, const char *path,
 		  const char *found, struct failure *failure)
 {
-	int ret = settings_add(settings, kind, path, found, found, false);
+	int ret;
 
+	for (int i = 0; i < settings->count; i++)
+		if (!strcmp(settings->setting[i].path, path) && is_watched(settings, i) &&
+		    !strcmp(settings->setting[i].wrote, found))
+			return 0;
+	ret = settings_add(settings, kind, path, found, found, false);
 	if (ret)
 		return setting_failed(failure, "note", kind, path, -ret);
 	settings->setting[settings->count - 1].verified = true;
@@ -310,22 +331,6 @@ static bool lacks_our_tasks(const char *wrote, const char *now)
 	}
 	free(tasks);
 	return lacks && !has;
-}
-
-static bool is_watched(struct settings *settings, int i)
-{
-	const struct setting *setting = &settings->setting[i];
-
-	/* The kernel moves sizes, and set_event has what we enable. */
-	if (!setting->verified || setting->kind == SETTING_SIZE || setting->kind == SETTING_EVENTS)
-		return false;
-	/* Restored, or changed again later */
-	if (setting->done && strcmp(setting->found, setting->wrote))
-		return false;
-	for (int later = i + 1; later < settings->count; later++)
-		if (!strcmp(settings->setting[later].path, setting->path))
-			return false;
-	return true;
 }
 
 bool settings_look(struct settings *settings, int i, char *what, size_t size)
