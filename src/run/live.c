@@ -98,7 +98,7 @@ static int read_buffers(void *context, uint64_t now)
 	struct live *live = context;
 	int64_t got = live->recorder ? recorder_drain(live->recorder, live->tracing.buffers) :
 				       pipeline_read_all(live->tracing.pipeline);
-	bool idle = live->idle;
+	bool idle;
 	int ret = got < 0 ? (int)got : writer_flush(live->tracing.run->output);
 
 	if (!ret && live->recorder && recorder_has_seen_stall(live->recorder)) {
@@ -113,10 +113,7 @@ static int read_buffers(void *context, uint64_t now)
 	if (live->tracing.pipeline)
 		losses_report(pipeline_losses(live->tracing.pipeline), now);
 	live->empty_ticks = got ? 0 : live->empty_ticks + 1;
-	if (got)
-		idle = false;
-	else if (live->empty_ticks >= IDLE_AFTER)
-		idle = true;
+	idle = !got && (live->idle || live->empty_ticks >= IDLE_AFTER);
 	return idle == live->idle ? 0 : set_idle(live, idle);
 }
 

@@ -31,7 +31,11 @@ static bool has_stack(const struct plan_event *event, const char **ret_text)
 		event->id != EVENT_SLAB_START && event->id != EVENT_USER);
 }
 
-#define EVENT(session, event, file) EVENT_FILE(session, (event)->system, (event)->name, file)
+#define EVENT(session, event, file)                                                                \
+	OWN(session, "events/%s/%s/" file, (event)->system, (event)->name)
+#define HISTOGRAM(session, id, file)                                                               \
+	OWN(session, "events/%s/%s/" file, catalog_histograms[id].system,                          \
+	    catalog_histograms[id].event)
 
 static int set_stacks(struct session *session, struct failure *failure)
 {
@@ -158,15 +162,6 @@ static char *histogram_trigger(const struct session_request *request, enum histo
 		return text;
 	free(text);
 	return NULL;
-}
-
-const char *session_event_path(const struct session *session, const char *system, const char *event,
-			       const char *file, char *buffer)
-{
-	char name[2 * NAME_MAX + 32];
-
-	snprintf(name, sizeof(name), "events/%s/%s/%s", system, event, file);
-	return session_path(session, name, buffer);
 }
 
 /* A histogram that saves something keeps its instance busy until it is removed. */

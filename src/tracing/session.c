@@ -2,10 +2,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <tracefs.h>
 #include <unistd.h>
 
@@ -20,16 +20,21 @@
 #define LOOKS		20   /* settings that are looked at each second, in turn */
 #define FIRST_BUFFER_KB 1408 /* KiB of each CPU of a new instance: TRACE_BUF_SIZE_DEFAULT */
 
-const char *session_path(const struct session *session, const char *name, char *buffer)
+const char *session_path(const struct session *session, char *buffer, const char *format, ...)
 {
-	snprintf(buffer, PATH_MAX, "%s%s", session->instance ? INSTANCE_PATH "/" : "", name);
+	int length = snprintf(buffer, PATH_MAX, "%s", session->instance ? INSTANCE_PATH "/" : "");
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(buffer + length, PATH_MAX - length, format, arguments);
+	va_end(arguments);
 	return buffer;
 }
 
 int session_set(struct session *session, enum setting_kind kind, const char *name,
 		const char *value, struct failure *failure)
 {
-	return settings_set(&session->settings, kind, OWN(session, name), value, NULL,
+	return settings_set(&session->settings, kind, OWN(session, "%s", name), value, NULL,
 			    session->instance, failure);
 }
 
@@ -268,14 +273,13 @@ int session_on(struct session *session, struct failure *failure)
 	return ret;
 }
 
-int session_off(struct session *session)
+void session_off(struct session *session)
 {
-	struct failure failure;
+	struct failure ignored;
 
-	if (!session->on)
-		return 0;
+	if (session->on)
+		settings_restore_path(&session->settings, OWN(session, "tracing_on"), &ignored);
 	session->on = false;
-	return settings_restore_path(&session->settings, OWN(session, "tracing_on"), &failure);
 }
 
 int session_end(struct session *session, struct failure *failure)
@@ -293,14 +297,13 @@ const char *session_dir(const struct session *session)
 	return session->dir;
 }
 
-int session_filter_probe(struct session *session, uint64_t callback)
+void session_filter_probe(struct session *session, uint64_t callback)
 {
 	struct failure ignored;
 	char filter[64];
 
 	snprintf(filter, sizeof(filter), "shrink == 0x%" PRIx64, callback);
-	return session_set_optional(session, SETTING_FILTER, PROBE_PATH "/filter", filter,
-				    &ignored);
+	session_set_optional(session, SETTING_FILTER, PROBE_PATH "/filter", filter, &ignored);
 }
 
 bool session_has_probe(const struct session *session)
@@ -352,14 +355,10 @@ bool session_taken(struct session *session, char *what, size_t size)
 	return taken;
 }
 
-int session_mark_clock(struct session *session)
+void session_mark_clock(struct session *session)
 {
-	struct timespec now;
+	uint64_t now = clock_ns(CLOCK_REALTIME);
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	errno = 0;
-	if (!tracefs_printf(session->own, "allocfilt: realtime %lld.%09ld", (long long)now.tv_sec,
-			    now.tv_nsec))
-		return 0;
-	return errno ? -errno : -EIO;
+	tracefs_printf(session->own, "allocfilt: realtime %" PRIu64 ".%09" PRIu64,
+		       now / NS_PER_SECOND, now % NS_PER_SECOND);
 }

@@ -36,9 +36,10 @@ struct session {
 };
 
 /** session_path - the path of a file of our buffers, below the tracing directory, in PATH_MAX bytes */
-const char *session_path(const struct session *session, const char *name, char *buffer);
+const char *session_path(const struct session *session, char *buffer, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
-#define OWN(session, name) session_path(session, name, (char[PATH_MAX]){ 0 })
+#define OWN(session, ...) session_path(session, (char[PATH_MAX]){ 0 }, __VA_ARGS__)
 
 /** session_set - settings_set() of a file of our buffers */
 int session_set(struct session *session, enum setting_kind kind, const char *name,
@@ -59,15 +60,6 @@ int session_count_tasks(struct session *session, struct failure *failure);
 
 /** session_count_memory - its other histograms, which count from here on, whatever tracing_on is */
 int session_count_memory(struct session *session, struct failure *failure);
-
-/** session_event_path - a file of an event in our buffers, in PATH_MAX bytes */
-const char *session_event_path(const struct session *session, const char *system, const char *event,
-			       const char *file, char *buffer);
-
-#define EVENT_FILE(session, system, event, file)                                                   \
-	session_event_path(session, system, event, file, (char[PATH_MAX]){ 0 })
-#define HISTOGRAM(session, id, file)                                                               \
-	EVENT_FILE(session, catalog_histograms[id].system, catalog_histograms[id].event, file)
 
 /* A killed run leaves an undo file, or something of our name without one. */
 

@@ -48,23 +48,16 @@ static int set_options(struct session *session, struct failure *failure)
 		    (options[i].pids_only && !(pids && *pids)))
 			continue;
 		ret = settings_set(&session->settings, SETTING_NUMBER,
-				   OWN(session, options[i].name), options[i].value, NULL,
+				   OWN(session, "%s", options[i].name), options[i].value, NULL,
 				   session->instance && !options[i].shared, failure);
 	}
 	return ret;
 }
 
 /* CPUs whose sizes differ are set, and put back, one by one. */
-static const char *buffer_path(const struct session *session, int i, char *buffer)
-{
-	char name[64] = "buffer_size_kb";
-
-	if (session->differ)
-		snprintf(name, sizeof(name), "per_cpu/cpu%d/buffer_size_kb", session->cpus[i]);
-	return session_path(session, name, buffer);
-}
-
-#define BUFFER(session, i) buffer_path(session, i, (char[PATH_MAX]){ 0 })
+#define BUFFER(session, i)                                                                         \
+	((session)->differ ? OWN(session, "per_cpu/cpu%d/buffer_size_kb", (session)->cpus[i]) :    \
+			     OWN(session, "buffer_size_kb"))
 
 static int nr_buffers(const struct session *session)
 {
@@ -259,7 +252,7 @@ static int add_late_threads(struct session *session, const char *name, struct fa
 		if (ret)
 			usleep(LISTING_PAUSE_US);
 		ret = threads ? setting_read(session->settings.top, SETTING_THREADS,
-					     OWN(session, name), &followed) :
+					     OWN(session, "%s", name), &followed) :
 				-ENOMEM;
 		all = !ret && setting_is_part(SETTING_THREADS, followed, "", threads);
 		errno = 0;
@@ -354,15 +347,14 @@ int session_set_up(struct session *session, struct failure *failure)
 
 /* ---- during the run ---- */
 
-int session_set_buffer_percent(struct session *session, int percent)
+void session_set_buffer_percent(struct session *session, int percent)
 {
 	char value[16];
 
-	if (!tracefs_file_exists(session->own, "buffer_percent"))
-		return 0;
 	snprintf(value, sizeof(value), "%d", percent);
-	return settings_change(&session->settings, SETTING_NUMBER, OWN(session, "buffer_percent"),
-			       value, NULL, session->instance);
+	if (tracefs_file_exists(session->own, "buffer_percent"))
+		settings_change(&session->settings, SETTING_NUMBER, OWN(session, "buffer_percent"),
+				value, NULL, session->instance);
 }
 
 void session_grow_buffer(struct session *session)

@@ -48,7 +48,7 @@ int session_start(struct session **session, const struct session_request *reques
 int session_on(struct session *session, struct failure *failure);
 
 /** session_off - tracing off, so that the buffers can be drained; raw files may stay open */
-int session_off(struct session *session);
+void session_off(struct session *session);
 
 /**
  * session_end - restore everything, newest setting first; raw files are closed by then
@@ -77,9 +77,9 @@ int session_try_probe(const struct kernel *kernel, const struct probe *probe, co
  * @callback: address of PROBE_CALLBACK, for a probe on the event
  *
  * Without it each shrinker writes a record, and those of no superblock are dropped when they are
- * read. Returns 0 or -errno.
+ * read.
  */
-int session_filter_probe(struct session *session, uint64_t callback);
+void session_filter_probe(struct session *session, uint64_t callback);
 
 /** session_has_probe - is the probe in place? (if the kernel refused it, a log_notice() said so) */
 bool session_has_probe(const struct session *session);
@@ -103,12 +103,12 @@ int session_read_histogram(struct session *session, enum histogram_id id, char *
 /**
  * session_mark_clock - write CLOCK_REALTIME into our own buffer (trace_marker)
  *
- * "allocfilt: realtime SECONDS.NANOSECONDS", with nine digits of nanoseconds. Returns 0 or -errno.
+ * "allocfilt: realtime SECONDS.NANOSECONDS", with nine digits of nanoseconds.
  */
-int session_mark_clock(struct session *session);
+void session_mark_clock(struct session *session);
 
 /** session_set_buffer_percent - 0: any record wakes poll, else when that much is full */
-int session_set_buffer_percent(struct session *session, int percent);
+void session_set_buffer_percent(struct session *session, int percent);
 
 /**
  * session_switch_event - switch an event off during the run, or on again
