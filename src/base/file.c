@@ -78,26 +78,23 @@ int file_open_folder(int dir, const char *path, bool make, const char **ret_name
 int file_open(const char *dir, const char *path, int64_t most)
 {
 	const int flags = O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC;
-	char name[PATH_MAX];
+	int top = dir ? open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC) : AT_FDCWD;
+	int folder = AT_FDCWD, fd, ret;
 	struct stat status;
-	int top, folder = -1, fd, ret = file_path(name, dir, path);
 
-	if (ret)
-		return ret;
-	if (dir && strchr(path, '/')) {
-		top = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (top < 0)
-			return -errno;
+	if (dir && top < 0)
+		return -errno;
+	if (dir) {
 		folder = file_open_folder(top, path, false, &path);
 		close(top);
 		if (folder < 0)
 			return folder;
 	}
 	do
-		fd = folder < 0 ? open(name, flags) : openat(folder, path, flags);
+		fd = openat(folder, path, flags);
 	while (fd < 0 && errno == EINTR);
 	ret = fd < 0 ? -errno : 0;
-	if (folder >= 0)
+	if (dir)
 		close(folder);
 	if (ret)
 		return ret;

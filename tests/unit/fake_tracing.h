@@ -484,6 +484,8 @@ int fsync(int fd)
 /* For files that are not of the tracing directory. */
 int openat(int dir, const char *name, int flags, ...)
 {
+	struct stat at, proc;
+	char path[PATH_MAX];
 	mode_t mode = 0;
 	va_list arguments;
 
@@ -491,6 +493,13 @@ int openat(int dir, const char *name, int flags, ...)
 		va_start(arguments, flags);
 		mode = va_arg(arguments, mode_t);
 		va_end(arguments);
+	}
+	if (dir == AT_FDCWD)
+		return open(name, flags, mode);
+	if (!fstat(dir, &at) && !stat("/proc", &proc) && at.st_dev == proc.st_dev &&
+	    at.st_ino == proc.st_ino) {
+		snprintf(path, sizeof(path), "/proc/%s", name);
+		return open(path, flags, mode);
 	}
 	return fake_fault("openat", name) ? -1 : (int)syscall(SYS_openat, dir, name, flags, mode);
 }
