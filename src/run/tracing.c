@@ -297,14 +297,10 @@ void tracing_stop(struct tracing *tracing)
 
 uint64_t tracing_rest(const struct tracing *tracing)
 {
-	uint64_t size = tracing->source.layout.size, kb = 0;
-	char *text = NULL;
+	uint64_t buffer = tracing->run->options->buffer / tracing->source.layout.size;
 
-	if (!file_read(session_dir(tracing->session), "buffer_total_size_kb", &text, NULL))
-		kb = strtoull(text, NULL, 10);
-	free(text);
-	/* A page of each CPU is outside of its buffer, and one may be read in two parts. */
-	return kb ? kb * 1024 / size + 2 * (uint64_t)tracing->source.cpus.count : UINT64_MAX;
+	/* The kernel rounds up, one page is outside of its buffer, and one may be read in two parts. */
+	return 2 * (buffer + 4) * (uint64_t)tracing->source.cpus.count;
 }
 
 int tracing_read_rest(struct tracing *tracing)

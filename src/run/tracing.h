@@ -97,7 +97,7 @@ int tracing_signal(struct tracing *tracing, int number);
 void tracing_stop(struct tracing *tracing);
 
 /**
- * tracing_rest - pages that the buffers hold at most
+ * tracing_rest - pages that the buffers hold at most, or more
  *
  * Once tracing is off, no more than that is read: somebody may have switched it on again.
  */

@@ -289,18 +289,14 @@ static void put_much_data(void)
 RUN(test_rest_without_an_end)
 {
 	put_much_data();
-	fake_put("buffer_total_size_kb", "8\n");
-	fake_remember();
 	kill(getpid(), SIGINT);
-	assert_int_equal(run("-t134 -w%s/capture", fake.root), 0);
+	assert_int_equal(run("-t134 -b8K -w%s/capture", fake.root), 0);
 	assert_as_found();
 	shell("cd %s/capture && for c in 0 1; do s=$(stat -c %%s per_cpu/cpu$c/trace_pipe_raw) && "
 	      "[ $s -ge 8192 ] && [ $s -lt 6291456 ] || exit; done",
 	      fake.root);
-	fake_put("buffer_total_size_kb", "12288\n");
-	fake_remember();
 	kill(getpid(), SIGINT);
-	assert_int_equal(run("-t134 -w%s/whole", fake.root), 0);
+	assert_int_equal(run("-t134 -b6M -w%s/whole", fake.root), 0);
 	shell("cmp %s/per_cpu/cpu1/trace_pipe_raw %s/whole/per_cpu/cpu1/trace_pipe_raw", fake.dir,
 	      fake.root);
 }
