@@ -207,16 +207,18 @@ struct text_file {
 	FILE *stream;
 };
 
-static int text_open(struct text_file *file)
+/* Returns the stream, or NULL without memory: then text_write() fails. */
+static FILE *text_open(struct text_file *file)
 {
+	file->text = NULL;
 	file->stream = open_memstream(&file->text, &file->length);
-	return file->stream ? 0 : -ENOMEM;
+	return file->stream;
 }
 
 /* Writes the text to a file of the capture and frees it. */
 static int text_write(struct text_file *file, struct recorder *recorder, const char *name)
 {
-	int ret = fclose(file->stream) ? -ENOMEM : 0;
+	int ret = !file->stream || fclose(file->stream) ? -ENOMEM : 0;
 
 	if (!ret)
 		ret = capture_put(recorder->writer, name, file->text, file->length);
@@ -247,12 +249,10 @@ static struct capture_counts *counts_of(const struct recorder *recorder,
 static int write_functions(struct recorder *recorder)
 {
 	struct text_file file;
-	int ret = text_open(&file);
+	FILE *stream = text_open(&file);
 
-	if (ret)
-		return ret;
-	for (int i = 0; i < recorder->kernel->nr_functions; i++)
-		fprintf(file.stream, "%s\n", recorder->kernel->functions[i]);
+	for (int i = 0; stream && i < recorder->kernel->nr_functions; i++)
+		fprintf(stream, "%s\n", recorder->kernel->functions[i]);
 	return text_write(&file, recorder, "available_filter_functions");
 }
 
@@ -311,12 +311,9 @@ static int write_mounts(struct recorder *recorder)
 
 	if (file_read("/proc/self", "mountinfo", &now, NULL))
 		return 0;
-	ret = text_open(&text);
-	if (!ret) {
-		fputs(recorder->mounts ? recorder->mounts : "", text.stream);
-		fputs(now, text.stream);
-		ret = text_write(&text, recorder, "mountinfo");
-	}
+	if (text_open(&text))
+		fprintf(text.stream, "%s%s", recorder->mounts ? recorder->mounts : "", now);
+	ret = text_write(&text, recorder, "mountinfo");
 	free(recorder->mounts);
 	recorder->mounts = now;
 	return ret;
@@ -326,28 +323,19 @@ static int write_mounts(struct recorder *recorder)
 static int write_cgroups(struct recorder *recorder)
 {
 	struct text_file file;
-	int ret = text_open(&file);
 
-	if (ret)
-		return ret;
-	cgroups_print(file.stream, "/proc/self/mounts");
+	if (text_open(&file))
+		cgroups_print(file.stream, "/proc/self/mounts");
 	return text_write(&file, recorder, "cgroups");
 }
 
 static int write_tasks(struct recorder *recorder)
 {
-	struct text_file names, tasks;
-	int ret = text_open(&names), other;
+	struct text_file names, tasks = { NULL };
+	int ret, other;
 
-	if (ret)
-		return ret;
-	ret = text_open(&tasks);
-	if (ret) {
-		fclose(names.stream);
-		free(names.text);
-		return ret;
-	}
-	task_cache_print(recorder->tasks, names.stream, tasks.stream);
+	if (text_open(&names) && text_open(&tasks))
+		task_cache_print(recorder->tasks, names.stream, tasks.stream);
 	ret = text_write(&names, recorder, "saved_cmdlines");
 	other = text_write(&tasks, recorder, "tasks");
 	return ret ? ret : other;
@@ -356,25 +344,25 @@ static int write_tasks(struct recorder *recorder)
 static int write_before_data(struct recorder *recorder, const char *dir,
 			     const struct cpu_buffers *buffers)
 {
-	static const char *const of_session[] = {
-		"events/header_page",
-		"set_ftrace_filter",
-		"trace_clock",
-		"current_tracer",
+	const struct {
+		const char *dir, *name;
+	} files[] = {
+		{ recorder->kernel->dir, "events/header_event" },
+		{ recorder->kernel->dir, "tracing_thresh" },
+		{ dir, "events/header_page" },
+		{ dir, "set_ftrace_filter" },
+		{ dir, "trace_clock" },
+		{ dir, "current_tracer" },
+		{ "/proc", "kallsyms" },
 	};
-	const char *kernel_dir = recorder->kernel->dir;
-	int ret = copy_if_present(recorder, kernel_dir, "events/header_event");
+	int ret = 0;
 
-	if (!ret)
-		ret = copy_if_present(recorder, kernel_dir, "tracing_thresh");
-	for (size_t i = 0; !ret && i < ARRAY_SIZE(of_session); i++)
-		ret = copy_if_present(recorder, dir, of_session[i]);
+	for (size_t i = 0; !ret && i < ARRAY_SIZE(files); i++)
+		ret = copy_if_present(recorder, files[i].dir, files[i].name);
 	if (!ret)
 		ret = copy_formats(recorder);
 	if (!ret)
 		ret = write_functions(recorder);
-	if (!ret)
-		ret = copy_if_present(recorder, "/proc", "kallsyms");
 	if (!ret)
 		ret = write_mounts(recorder);
 	if (!ret)
