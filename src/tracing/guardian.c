@@ -14,9 +14,6 @@
 
 #include "allocfilt/base/log.h"
 
-#define LOCK_TRIES    40
-#define LOCK_PAUSE_US 50000
-
 /* Keeps nothing that others wait for: the reader of stdout, COMMAND, a file system to be unmounted. */
 static void let_go(int pipe)
 {
@@ -56,13 +53,7 @@ static void __attribute__((noreturn)) guard(int pipe, const char *run_dir, pid_t
 	if (got == 1)
 		_exit(EXIT_STATUS_DONE);
 	log_warning("process %d was killed", parent);
-	/* The kernel closes the pipe a moment before the lock, or after it another run has begun. */
-	for (int i = 0; i < LOCK_TRIES; i++) {
-		ret = session_restore(run_dir, NULL, &failure);
-		if (!ret || failure.status != EXIT_STATUS_IN_USE)
-			break;
-		usleep(LOCK_PAUSE_US);
-	}
+	ret = session_restore(run_dir, NULL, &failure);
 	/* Another run that has begun has restored it already. */
 	if (ret && failure.status != EXIT_STATUS_IN_USE)
 		log_error("%s", failure.text);

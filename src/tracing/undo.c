@@ -26,8 +26,8 @@
 /* bytes; a filter of all functions of a kernel has 1 MiB */
 #define UNDO_SIZE_MAX (16 << 20)
 
-#define LOCK_TRIES    200
-#define FREE_TRIES    4
+#define CHILD_TRIES   200
+#define LOCK_TRIES    40
 #define LOCK_PAUSE_US 50000
 
 struct undo {
@@ -121,15 +121,16 @@ static int take_lock(struct undo *undo, const char *dir, struct failure *failure
 				   errno, "%s: %s", dir, strerror(errno));
 	for (int i = 0; flock(undo->lock, LOCK_EX | LOCK_NB) < 0; i++) {
 		pid_t pid;
-		int tries;
 
 		if (errno != EWOULDBLOCK)
 			return failure_set(failure, EXIT_STATUS_RUN_TIME, errno, "lock of %s: %s",
 					   dir, strerror(errno));
 		pid = lock_owner(undo->lock);
-		/* A killed run's child, which grows the buffer, still ends its write. */
-		tries = !pid ? FREE_TRIES : kill(pid, 0) < 0 && errno == ESRCH ? LOCK_TRIES : 0;
-		if (i < tries) {
+		/*
+		 * A killed run's child, which grows the buffer, still ends its write, and then its
+		 * guardian restores tracing.
+		 */
+		if (i < (pid && kill(pid, 0) < 0 && errno == ESRCH ? CHILD_TRIES : LOCK_TRIES)) {
 			usleep(LOCK_PAUSE_US);
 			continue;
 		}
