@@ -38,13 +38,6 @@ ssize_t file_write_now(int fd, const char *text, size_t length)
 	return written < 0 ? -errno : written;
 }
 
-int file_path(char *buffer, const char *dir, const char *path)
-{
-	int length = snprintf(buffer, PATH_MAX, "%s%s%s", dir ? dir : "", dir ? "/" : "", path);
-
-	return length < PATH_MAX ? 0 : -ENAMETOOLONG;
-}
-
 /* openat2(2) could refuse links in one call, but is refused itself before 5.6 and in older containers. */
 int file_open_folder(int dir, const char *path, bool make, const char **ret_name)
 {

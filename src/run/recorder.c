@@ -331,7 +331,7 @@ static int write_cgroups(struct recorder *recorder)
 
 static int write_tasks(struct recorder *recorder)
 {
-	struct text_file names, tasks = { NULL };
+	struct text_file names, tasks = { .text = NULL };
 	int ret, other;
 
 	if (text_open(&names) && text_open(&tasks))

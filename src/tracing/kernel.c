@@ -31,7 +31,8 @@ static bool has_file(const char *dir, const char *name)
 {
 	char path[PATH_MAX];
 
-	return !file_path(path, dir, name) && !access(path, F_OK);
+	return snprintf(path, sizeof(path), "%s/%s", dir, name) < (int)sizeof(path) &&
+	       !access(path, F_OK);
 }
 
 /*

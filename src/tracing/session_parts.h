@@ -3,7 +3,6 @@
 #define ALLOCFILT_TRACING_SESSION_PARTS_H
 
 #include <limits.h>
-#include <time.h>
 #include <tracefs.h>
 
 #include "allocfilt/tracing/session.h"

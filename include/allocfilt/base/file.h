@@ -75,9 +75,6 @@ int file_reopen(int fd);
  */
 ssize_t file_write_now(int fd, const char *text, size_t length);
 
-/** file_path - "dir/path" in a buffer of PATH_MAX; 0 or -ENAMETOOLONG */
-int file_path(char *buffer, const char *dir, const char *path);
-
 /*
  * Another user may be able to write in the directory of an output file. He must not make us write,
  * truncate or change a file that he cannot write himself. So a directory is opened once, its files
