@@ -129,15 +129,13 @@ UNIT_TEST(test_large_payloads)
 	static char large[] = "user:large", *events[] = { large, NULL };
 	static const char raw[] = "capture/per_cpu/cpu0/trace_pipe_raw";
 	struct made_page page, payload;
-	char command[256], *old, *dir;
+	char *old, *dir;
 	size_t length, pages = 400;
 	FILE *file;
 
 	options.limit_memory = 256 << 10;
-	snprintf(command, sizeof(command),
-		 "cp -r fixtures/6.1 %s/capture && chmod -R u+w %s/capture", test_directory,
-		 test_directory);
-	assert_int_equal(system(command), 0);
+	shell("cp -r fixtures/6.1 %s/capture && chmod -R u+w %s/capture", test_directory,
+	      test_directory);
 	put_text("capture/events/user/large/format", format_of(&event));
 	assert_int_equal(file_read(test_directory, raw, &old, &length), 0);
 	make_payload(&payload, &made_layouts[0], &event, NULL);

@@ -530,7 +530,7 @@ UNIT_TEST(cuts_of_real_formats)
 	globfree(&formats);
 }
 
-/* Flags of an allocation have a name each at most, and a separator: nothing is cut, with all of them set. */
+/* An allocation with all flags set, each with its name and a separator: nothing is cut. */
 UNIT_TEST(names_of_gfp_flags_have_room)
 {
 	glob_t formats;

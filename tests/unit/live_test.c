@@ -62,17 +62,6 @@ int manager_signal(struct manager *manager, int number, uint64_t now)
 	return 1;
 }
 
-__attribute__((format(printf, 1, 2))) static void shell(const char *format, ...)
-{
-	char command[1024];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(command, sizeof(command), format, arguments);
-	va_end(arguments);
-	assert_int_equal(system(command), 0);
-}
-
 static int set_up(void **state)
 {
 	signal(SIGPIPE, SIG_IGN);
@@ -285,7 +274,7 @@ static void put_much_data(void)
 	fake_remember();
 }
 
-/* Tracing that is on again meanwhile would go on for ever: what the buffers can hold is read, in one turn. */
+/* While tracing is on again, reading has no end: what the buffers can hold is read, in one turn. */
 RUN(test_rest_without_an_end)
 {
 	put_much_data();
@@ -322,19 +311,28 @@ static void end_at_third_segment(void *context, uint64_t now)
 		kill(getpid(), SIGINT);
 }
 
+/* Three segments and more, in the directory that it returns. */
+static const char *record_segments(void (*tracing)(void *context, uint64_t now), const char *keep,
+				   unsigned int *ret_first, unsigned int *ret_last)
+{
+	static char dir[PATH_MAX];
+
+	put_much_data();
+	hooks = (struct hooks){ .tracing = tracing, .second = end_at_third_segment };
+	assert_int_equal(run("-t134 -d1m -w%s/capture --max-size=1M%s", fake.root, keep), 0);
+	assert_as_found();
+	snprintf(dir, sizeof(dir), "%s/capture", fake.root);
+	assert_true(is_in_segments(dir, ret_first, ret_last));
+	return dir;
+}
+
 /* Each can be read by itself, and together they have all that there was. */
 RUN(test_segments)
 {
-	char dir[PATH_MAX];
 	unsigned int first, last;
+	const char *dir = record_segments(see_mark, "", &first, &last);
 	struct capture *capture;
 
-	put_much_data();
-	hooks = (struct hooks){ .tracing = see_mark, .second = end_at_third_segment };
-	assert_int_equal(run("-t134 -d1m -w%s/capture --max-size=1M", fake.root), 0);
-	assert_as_found();
-	snprintf(dir, sizeof(dir), "%s/capture", fake.root);
-	assert_true(is_in_segments(dir, &first, &last));
 	assert_int_equal(first, 1);
 	assert_in_range(last, 3, 6);
 	shell("[ $(ls -A %s | wc -l) = %u ]", dir, last);
@@ -346,8 +344,10 @@ RUN(test_segments)
 	      "[ $(stat -c %%h kallsyms) = %u ]",
 	      dir, last);
 	for (unsigned int i = 1; i <= last; i++) {
-		snprintf(dir, sizeof(dir), "%s/capture/%06u", fake.root, i);
-		assert_int_equal(capture_open(&capture, dir, &failure), 0);
+		char segment[PATH_MAX + 16];
+
+		snprintf(segment, sizeof(segment), "%s/%06u", dir, i);
+		assert_int_equal(capture_open(&capture, segment, &failure), 0);
 		assert_int_equal(capture_info(capture)->threshold, 134000);
 		assert_int_equal(capture_info(capture)->flaws, 0);
 		assert_true(capture_source(capture)->pressure_after.known ||
@@ -356,7 +356,7 @@ RUN(test_segments)
 		shell("cd %s && grep -q ' pressure' saved_cmdlines && [ -e tasks ] && "
 		      "[ -e cgroups ] && [ -e mountinfo ] && [ -e per_cpu/cpu1/stats ] && "
 		      "[ $(stat -c %%a .) = 700 ] && ! find . ! -type d ! -perm 600 | grep .",
-		      dir);
+		      segment);
 	}
 }
 
@@ -368,14 +368,9 @@ static void load_module(void *context, uint64_t now)
 /* Symbols and formats are those of the modules that there are when a segment begins. */
 RUN(test_segments_after_a_module_came)
 {
-	char dir[PATH_MAX];
 	unsigned int first, last;
+	const char *dir = record_segments(load_module, "", &first, &last);
 
-	put_much_data();
-	hooks = (struct hooks){ .tracing = load_module, .second = end_at_third_segment };
-	assert_int_equal(run("-t134 -d1m -w%s/capture --max-size=1M", fake.root), 0);
-	snprintf(dir, sizeof(dir), "%s/capture", fake.root);
-	assert_true(is_in_segments(dir, &first, &last));
 	assert_in_range(last, 3, 6);
 	shell("cd %s && for f in kallsyms events/header_page; do "
 	      "[ \"$(stat -c %%h 000001/$f 000002/$f | xargs)\" = '1 %u' ] || exit; done",
@@ -385,13 +380,8 @@ RUN(test_segments_after_a_module_came)
 RUN(test_segments_that_are_kept)
 {
 	unsigned int first, last;
-	char dir[PATH_MAX];
+	const char *dir = record_segments(see_mark, " --keep=2", &first, &last);
 
-	put_much_data();
-	hooks = (struct hooks){ .tracing = see_mark, .second = end_at_third_segment };
-	assert_int_equal(run("-t134 -d1m -w%s/capture --max-size=1M --keep=2", fake.root), 0);
-	snprintf(dir, sizeof(dir), "%s/capture", fake.root);
-	assert_true(is_in_segments(dir, &first, &last));
 	assert_in_range(first, 2, 5);
 	assert_int_equal(last, first + 1);
 	shell("[ $(ls -A %s | wc -l) = 2 ]", dir);
@@ -908,7 +898,7 @@ RUN(test_formats_that_cannot_be_read)
 	assert_non_null(strstr(strstr(errors, said) + 1, said));
 }
 
-/* The kernel's pages are not what header_page says, and a record has fewer bytes than its format. */
+/* Pages of the kernel that header_page does not fit, and records with fewer bytes than their format. */
 RUN(test_damaged_records)
 {
 	shell("f=%s/per_cpu/cpu1/trace_pipe_raw && dd if=/dev/zero bs=1 count=4080 conv=notrunc "

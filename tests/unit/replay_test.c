@@ -61,11 +61,8 @@ static int tear_down(void **state)
 
 static void copy_capture(const char *from)
 {
-	char command[256];
-
-	snprintf(command, sizeof(command), "rm -rf %s/c && cp -r %s %s/c && chmod -R u+w %s/c",
-		 test_directory, from, test_directory, test_directory);
-	assert_int_equal(system(command), 0);
+	shell("rm -rf %s/c && cp -r %s %s/c && chmod -R u+w %s/c", test_directory, from,
+	      test_directory, test_directory);
 }
 
 static int replay_copy(const char *options)
@@ -106,13 +103,9 @@ UNIT_TEST(test_threshold_of_the_capture)
 
 UNIT_TEST(test_nothing_to_show)
 {
-	char command[256];
-
 	copy_capture(HAND_MADE);
 	put_text("c/current_tracer", "nop\n");
-	snprintf(command, sizeof(command), "rm -r %s/c/events/vmscan %s/c/events/compaction",
-		 test_directory, test_directory);
-	assert_int_equal(system(command), 0);
+	shell("rm -r %s/c/events/vmscan %s/c/events/compaction", test_directory, test_directory);
 	assert_int_equal(replay_copy("-t 50"), -ENOENT);
 	assert_int_equal(failure.status, EXIT_STATUS_USAGE);
 	assert_non_null(strstr(failure.text, "/c: it has neither function_graph nor"));
@@ -291,11 +284,8 @@ static void put_fork(int tid, int child)
 
 static void put_format(const char *group, const struct made_event *event)
 {
-	char path[256], command[512];
+	char path[256];
 
-	snprintf(command, sizeof(command), "mkdir -p %s/c/events/%s/%s", test_directory, group,
-		 event->name);
-	assert_int_equal(system(command), 0);
 	snprintf(path, sizeof(path), "c/events/%s/%s/format", group, event->name);
 	put_text(path, format_of(event));
 }
@@ -306,13 +296,9 @@ static void put_format(const char *group, const struct made_event *event)
 
 static void make_capture(void)
 {
-	char command[512];
-
-	snprintf(command, sizeof(command),
-		 "rm -rf %s/c && mkdir -p %s/c/events %s/c/per_cpu/cpu0 && "
-		 "cp --no-preserve=mode fixtures/6.1/events/header_page %s/c/events/",
-		 test_directory, test_directory, test_directory, test_directory);
-	assert_int_equal(system(command), 0);
+	shell("rm -rf %s/c && mkdir -p %s/c/events %s/c/per_cpu/cpu0 && "
+	      "cp --no-preserve=mode fixtures/6.1/events/header_page %s/c/events/",
+	      test_directory, test_directory, test_directory, test_directory);
 	put_format("ftrace", &exit_event);
 	put_text("c/set_ftrace_filter", "__alloc_pages\nreclaim_throttle\n");
 	put_text("c/kallsyms", "0000000000001000 T __alloc_pages\n");

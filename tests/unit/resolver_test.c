@@ -38,7 +38,6 @@ static const char kernel[] = "ffffffff81000000 T _stext\n"
 #define SECOND 1000000000ull /* ns */
 
 static struct resolver *resolver;
-
 static struct data_source source;
 
 static void open_resolver_of(const char *symbols, const char *proc)
@@ -114,7 +113,6 @@ UNIT_TEST_WITH(test_without_section, make_test_directory, tear_down)
 UNIT_TEST_WITH(test_victim, make_test_directory, tear_down)
 {
 	const struct record record = { .kind = RECORD_EVENT, .tid = 70, .ts = 5 };
-	char command[128];
 
 	put_text("70/comm", "victim\n");
 	put_text("70/status", "Name:\tvictim\nTgid:\t70\n");
@@ -122,8 +120,7 @@ UNIT_TEST_WITH(test_victim, make_test_directory, tear_down)
 	put_text("70/cgroup", "0::/system.slice/a.service\n");
 	open_resolver_of(kernel, test_directory);
 	resolver_see(resolver, &record);
-	snprintf(command, sizeof(command), "rm -r '%s/70'", test_directory);
-	assert_int_equal(system(command), 0);
+	shell("rm -r '%s/70'", test_directory);
 	assert_string_equal(resolver_task_name(resolver, 70, 9 * SECOND), "victim");
 	assert_string_equal(resolver_task(resolver, 70, 9 * SECOND)->cgroup,
 			    "/system.slice/a.service");

@@ -117,11 +117,10 @@ static void make_live_pipeline(struct flood *flood)
 		.limit_memory = LIMIT,
 	};
 	struct failure failure;
-	char command[256], *symbols;
+	char *symbols;
 
 	/* Formats and symbols of the fixture, beside the names of tasks that this test makes. */
-	snprintf(command, sizeof(command), "cp -r " FIXTURE "/events '%s'", test_directory);
-	assert_int_equal(system(command), 0);
+	shell("cp -r " FIXTURE "/events '%s'", test_directory);
 	assert_int_equal(file_read(FIXTURE, "kallsyms", &symbols, NULL), 0);
 	put_text("kallsyms", symbols);
 	free(symbols);

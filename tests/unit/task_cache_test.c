@@ -72,10 +72,7 @@ static void put_task(int tid, int tgid, const char *name, unsigned int flags, co
 
 static void remove_task(int tid)
 {
-	char command[128];
-
-	snprintf(command, sizeof(command), "rm -r '%s/%d'", test_directory, tid);
-	assert_int_equal(system(command), 0);
+	shell("rm -r '%s/%d'", test_directory, tid);
 }
 
 static void expect_name(int tid, uint64_t ts, const char *expected)

@@ -61,6 +61,18 @@ static inline void assert_same_text(const char *is, const char *expected, const 
 #undef assert_string_equal
 #define assert_string_equal(is, expected) assert_same_text(is, expected, __FILE__, __LINE__)
 
+/* A command that has to succeed. */
+__attribute__((format(printf, 1, 2))) static inline void shell(const char *format, ...)
+{
+	char command[1024];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(command, sizeof(command), format, arguments);
+	va_end(arguments);
+	assert_int_equal(system(command), 0);
+}
+
 /*
  * A test case: UNIT_TEST(name) stands in place of the head of its function. The linker joins the cases of
  * a program in a section, and they run in the order of the file.

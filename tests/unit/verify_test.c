@@ -331,10 +331,7 @@ RUN(more_types_than_are_told_apart)
 /* Not one format: nothing can be told apart. */
 RUN(no_format)
 {
-	char command[128];
-
-	snprintf(command, sizeof(command), "rm -r %s/events", test_directory);
-	assert_int_equal(system(command), 0);
+	shell("rm -r %s/events", test_directory);
 	begin();
 	put_two(0, STEP, 0);
 	end();
