@@ -267,8 +267,8 @@ for my $line (@output) {
 		my $task = $records[$index]{task};
 		my $left = $ends_of{$task} //= [];
 
-		# By the text a window of an interrupt is one of the task, at a depth. It is a stall of its
-		# own, and may wait for the next interrupt of that CPU, or for the end of the run.
+		# By the text a window of an interrupt is one of the task, at a depth. It is a stall
+		# of its own, and may wait for the CPU's next interrupt, or for the end of the run.
 		if ($index >= ($last_end{$task} // -1)) {
 			$last_end{$task} = $index;
 		} elsif ($live && $records[$index]{depth}) {

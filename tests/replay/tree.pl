@@ -25,9 +25,9 @@ use constant { SHRINKER_ROWS => 5 };
 
 my $rows = 0;
 
-# Names have no blanks nor bytes to be escaped in these captures.
 sub pages { return $_[0] == 1 ? 'page' : 'pages' }
 
+# Names have no blanks nor bytes to be escaped in these captures.
 sub head_of {
 	my ($stall) = @_;
 	my $task = $stall->{task};

@@ -13,8 +13,8 @@ use lib 'tests/replay';
 use Checker;
 use Json;
 
-# The records of trace.txt by CPU, with the first and the last time, in µs, and the ns to be added before
-# a time is cut: the lines of function_graph are cut, and those in the generic columns rounded.
+# The records of trace.txt by CPU, with the first and the last time in µs, and the ns to be added
+# before a time is cut: function_graph's lines have it cut, and those in the generic columns rounded.
 sub printed
 {
 	my %cpus;
