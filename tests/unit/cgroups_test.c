@@ -96,7 +96,7 @@ TEST(test_large_capture)
 	cgroups_free(cgroups);
 }
 
-/* A year of cgroups that come and go: the newest have their paths, and one that is gone is missed. */
+/* A year of cgroups that come and go: the newest have their paths, and an old one is missed. */
 TEST(test_churn)
 {
 	char mounts[PATH_MAX + 64], path[32];

@@ -898,7 +898,7 @@ RUN(test_formats_that_cannot_be_read)
 	assert_non_null(strstr(strstr(errors, said) + 1, said));
 }
 
-/* Pages of the kernel that header_page does not fit, and records with fewer bytes than their format. */
+/* Pages that header_page does not fit, and records with fewer bytes than their format. */
 RUN(test_damaged_records)
 {
 	shell("f=%s/per_cpu/cpu1/trace_pipe_raw && dd if=/dev/zero bs=1 count=4080 conv=notrunc "

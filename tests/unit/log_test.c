@@ -19,8 +19,8 @@ static void fill(int fd)
 }
 
 /*
- * A pipe or socket as stderr, full: lines are dropped, soon and without a wait for each, and once there is
- * room a line says how many.
+ * A pipe or socket as stderr, full: lines are dropped, soon and without a wait for each, and once
+ * there is room a line says how many.
  */
 static void check_full(int reader, int full)
 {

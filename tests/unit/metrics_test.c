@@ -356,7 +356,7 @@ TEST(test_no_units)
 	text_has(text, "\nallocfilt_stall_recent_max_seconds 0.00003\n");
 }
 
-/* More shrinkers than the table holds: the newest has a series, and the one with least time has none. */
+/* More shrinkers than the table holds: the newest has a series, that with least time has none. */
 TEST(test_many_shrinkers)
 {
 	slab(SCAN, 0, 100);

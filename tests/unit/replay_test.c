@@ -218,8 +218,8 @@ static const char *first_task(int tid)
 }
 
 /*
- * The name kswapd0 counts where no process is known, as in a recording made by hand. Where others are, this
- * task had ended, which kswapd does not.
+ * The name kswapd0 counts where no process is known, as in a recording made by hand. Where others are
+ * known, this task had ended, which kswapd does not.
  */
 UNIT_TEST(test_name_of_kswapd)
 {
@@ -358,7 +358,7 @@ UNIT_TEST(test_command)
 
 /* ---- intervals ---- */
 
-/* Each stall is in one interval, also at an edge of it that is the end of the data, or of all time. */
+/* Each stall is in one interval, also at an edge that is the end of the data, or of all time. */
 UNIT_TEST(test_edges_of_intervals)
 {
 	static const struct {

@@ -1014,8 +1014,8 @@ static void test_taken_away(void **state)
 }
 
 /*
- * Whatever we set, or found as we want it, somebody may set otherwise. Each is looked at in turn, and none
- * is told that nobody changed.
+ * Each setting is looked at in turn, whether we wrote it or found it as we want it: a change by
+ * somebody else is told, and nothing is told where nobody changed anything.
  */
 static void test_changed_during_the_run(void **state)
 {

@@ -190,8 +190,8 @@ TEST(test_control_characters)
 #define ADDRESSES 3000 /* of shrinkers: they are used again */
 
 /*
- * A year of file systems that come and go, beside one that stays: the newest has its name, the one that
- * stays its number, and no number is that of two.
+ * A year of file systems that come and go, beside one that stays: the newest has its name, the one
+ * that stays its number, and no number is that of two.
  */
 TEST(test_churn)
 {

@@ -97,7 +97,7 @@ static void test_superblocks(void **state)
 	check(shrinkers_superblock(shrinkers, 1), 0x200, 85, 85, 1);
 	check(shrinkers_superblock(shrinkers, 3), 0x100, 80, 50, 2);
 	assert_null(shrinkers_superblock(shrinkers, 4));
-	/* The next one in the place of 7 inherits nothing, and its time is in the callback's alone. */
+	/* The next one in the place of 7 inherits nothing; the callback keeps the time of both. */
 	shrinkers_pair(shrinkers, 0x100, 7 + SHRINKER_NAMES_MAX, 3);
 	total = shrinkers_superblock(shrinkers, 3);
 	assert_int_equal(total->ranked.id, 7 + SHRINKER_NAMES_MAX);

@@ -464,8 +464,8 @@ static const struct result *same_result(const struct result *result, int which)
 }
 
 /*
- * Where a limit makes a stall another one it is incomplete, and says that this is why. Stalls that the
- * limit leaves out are counted.
+ * A stall that a limit has changed is incomplete, and says that this is why. Stalls that the limit
+ * leaves out are counted.
  */
 UNIT_TEST(test_random_logs)
 {

@@ -81,8 +81,8 @@ UNIT_TEST(test_phases)
 }
 
 /*
- * Between a switch whose other one is lost and the nearest record of the task it was off its CPU: it
- * did not run, and why is not known.
+ * Between a switch whose other one is lost and its nearest record a task was off the CPU, and why is
+ * not known.
  */
 UNIT_TEST(test_lost_switches)
 {

@@ -156,8 +156,8 @@ UNIT_TEST_WITH(test_other_superblocks, set_up, tear_down)
 }
 
 /*
- * With 10 more than have room: the first took 150 ms of 151.132 and made room, the last 100 us is named.
- * Nobody knows which of the others had the longest run.
+ * There are 10 more than have room. The first one took 150 ms of 151.132 ms and made room, the last
+ * one with 100 us is named. Nobody knows which of the others had the longest run.
  */
 UNIT_TEST_WITH(test_superblocks_that_made_room, set_up, tear_down)
 {
@@ -313,7 +313,7 @@ UNIT_TEST_WITH(test_states, set_up, tear_down)
 		 "\n  rest                   10  100   unknown 6.0, off the CPU 3.0, ran 1.0\n");
 }
 
-/* Tasks may wait for years together. Times that no data has end at 2^64 ns, and divide by nothing. */
+/* Tasks may wait for years together. Sums stop at 2^64 ns, and nothing is divided by 0. */
 UNIT_TEST_WITH(test_sums_of_years, set_up, tear_down)
 {
 	const uint64_t year = 365ull * 86400 * 1000 * MS;

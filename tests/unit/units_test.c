@@ -146,8 +146,8 @@ TEST(test_places)
 }
 
 /*
- * A year of units with three hours each, one after the other, beside one that stays: the newest has its
- * own series, and so has the one that stays, from its first stall to its last.
+ * A year of units with three hours each, one after the other, beside one that stays: the newest has
+ * its own series, and so has the one that stays, from its first stall to its last.
  */
 TEST(test_churn)
 {

@@ -255,7 +255,7 @@ RUN(expected_records)
 	assert_verdict("clean: 2 CPUs, 1 page, 2 records, 0 us");
 }
 
-/* The page that does not fit between the others is the damaged one, and its records are of no time. */
+/* A page that does not fit between the others is damaged, and its records do not count. */
 RUN(pages_out_of_order)
 {
 	const struct verify_finding *damages;

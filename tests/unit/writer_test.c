@@ -232,8 +232,9 @@ PIPE(test_nobody_reads_and_stop)
 }
 
 /*
- * A terminal is ready for poll(2) with room for one byte, a socket with room for less than a buffer: neither
- * may hold a program that is told to stop. Its description is shared with other programs, and stays as it is.
+ * A terminal is ready for poll(2) with room for one byte, a socket with room for less than a buffer:
+ * neither may hold a program that is told to stop. The description is shared with other programs, so
+ * it goes on to block.
  */
 static void check_unread(int fd)
 {
