@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Kills a run, and tells how long tracing is not as it was, for the tests in a virtual machine; linked
- * statically.
+ * Kills a run, and tells how long tracing is not as it was, for the tests in a virtual machine;
+ * linked statically.
  *
  *   kills PID	SIGKILL; prints the ms until there is no undo file, no instance of ours, no threshold and
  *		no tracer; -1: not within 60 s

@@ -156,7 +156,7 @@ by_fatal_signal()
 	same "same-after-$1$2"
 }
 
-# by_kill_of_both: by --restore
+# by_kill_of_both: with nobody left, --restore puts all back
 by_kill_of_both()
 {
 	# shellcheck disable=SC2086 # words
@@ -189,8 +189,8 @@ is_at_step()
 	[ "$(grep -c ' us: ' /tmp/err)" -ge "$1" ] || ! kill -0 "$pid" 2>/dev/null
 }
 
-# kill_in_set_up MICROSECONDS [STEP], kill_in_tear_down MICROSECONDS: SIGKILL, also of the guardian, so
-# long after its begin, or after that step; sets $steps
+# kill_in_set_up MICROSECONDS [STEP], kill_in_tear_down MICROSECONDS: SIGKILL, also of the guardian,
+# so long after its begin, or after that step; sets $steps
 kill_in_set_up()
 {
 	: >/tmp/err

@@ -72,8 +72,8 @@ static int make_journal(void)
 }
 
 /*
- * A terminal moves what it has on to the reader's side, and has room again. In the end it is left with
- * some: poll(2) says that it is ready, and a longer write(2) would wait.
+ * A terminal moves what it has on to the reader's side, and has room again. In the end it is left
+ * with some: poll(2) says that it is ready, and a longer write(2) would wait.
  */
 static void fill(int fd)
 {
