@@ -226,6 +226,7 @@ unsigned int task_log_drop_oldest(struct task_log *log, struct log_task *task)
 
 			log_pair(end)->partner = NULL;
 			nr_slow += end->slow;
+			task->nr_slow -= end->slow && !log_chunk_has(chunk, end);
 			end->slow = false;
 			/* It is around entries that stay. */
 			if (end->ts > task->dropped_at)
@@ -236,7 +237,6 @@ unsigned int task_log_drop_oldest(struct task_log *log, struct log_task *task)
 		if (!log_chunk_has(chunk, task->open[i]))
 			task->open[nr_open++] = task->open[i];
 	task->nr_open = nr_open;
-	task->nr_slow -= nr_slow;
 	if (chunk->last->ts > task->dropped_at)
 		task->dropped_at = chunk->last->ts;
 	release_chunk(log, task, chunk);

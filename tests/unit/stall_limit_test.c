@@ -143,6 +143,19 @@ UNIT_TEST(test_pairs_without_room)
 	}
 }
 
+/* A slow pair that goes as a whole goes once: the slow windows after it are stalls. */
+UNIT_TEST(test_drop_of_a_slow_pair)
+{
+	start_with(64 * KIB, LINES);
+	play("slab+ 900 shr=9, pair 1000-1200");
+	for (int i = 0; i < 1000; i++)
+		playf("user %d", 2000 + i);
+	play("node 5000-5200@1");
+	assert_int_equal(stalls_flush(run.stalls), 0);
+	assert_string_equal(notes.text, "7:5000-5200/1 W5000-5200()");
+	assert_int_equal(stalls_limited(run.stalls), 1);
+}
+
 UNIT_TEST(test_off_cpu_without_room)
 {
 	start_with(64 * KIB, PHASES);
