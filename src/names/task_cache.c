@@ -234,10 +234,9 @@ static void take_saved_name(struct task *task, const struct saved_names *saved)
 
 	if (saved->doubtful && has_name && !task->doubtful)
 		return;
-	if (saved->doubtful && has_name && strcmp(task->name, saved->name))
-		strcpy(task->name, TASK_UNNAMED);
-	else
-		strcpy(task->name, saved->name);
+	strcpy(task->name, saved->doubtful && task->doubtful && strcmp(task->name, saved->name) ?
+				   TASK_UNNAMED :
+				   saved->name);
 	task->doubtful = saved->doubtful;
 }
 

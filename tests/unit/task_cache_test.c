@@ -149,6 +149,8 @@ TEST(test_name_that_looks_like_another_task)
 	/* Two such lines: which one is true is not known; one alone is likely to be. */
 	open_capture("77 a\n250 forged\n9 b\n250 true\n8 c\n251 true\n", "");
 	expect_name(250, 1, "<...>");
+	open_capture("77 a\n250 forged\n9 b\n250 true\n8 c\n250 third\n8 c\n251 true\n", "");
+	expect_name(250, 1, "<...>");
 	expect_name(251, 1, "true");
 	/* 16 bytes with the newline between them */
 	open_capture("77 abcdef\n250 forge\n250 true\n", "");
