@@ -160,7 +160,8 @@ static void put_fields(struct json *json, char *text)
 					"0123456789_.-");
 
 		length = strcspn(at, " ");
-		if (length && (!key || at[key] != '=' || is_used(text, at, key))) {
+		if (length &&
+		    (!key || key > JSON_KEY_MAX || at[key] != '=' || is_used(text, at, key))) {
 			json_string(json, "text", text);
 			return;
 		}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The form `perfetto`: which track each slice is on. tests/replay/trace_event.pl checks the format. */
 #include "allocfilt/output/form.h"
+#include "allocfilt/output/json_writer.h"
 #include "fake_resolver.h"
 #include "made_entry.h"
 #include "unit_test.h"
@@ -53,10 +54,19 @@ static void end(void)
 	text = end_text(writer);
 }
 
-/* A stall of one window that ends at @ts. */
+static size_t key_length;
+
+static size_t event_with_key(void *context, const struct record *record, char *to, size_t size)
+{
+	return snprintf(to, size, "event: %0*d=1", (int)key_length, 0);
+}
+
+/* A stall of one window that ends at @ts, with an event where @key_length is not 0. */
 static void window(int kind, int id, uint64_t ts)
 {
 	static const struct task_info info;
+	const struct record event = { .ts = ts - 50, .kind = RECORD_EVENT };
+	struct made_entry made_event;
 	struct record exit = { .ts = ts, .window = { .calltime = ts - 100, .rettime = ts } };
 	struct made_entry made;
 	struct stall stall = {
@@ -75,6 +85,8 @@ static void window(int kind, int id, uint64_t ts)
 		.memcg = "",
 	};
 
+	if (key_length)
+		log_window(stall.windows)->events = made_entry(&made_event, LOG_EVENT, &event);
 	assert_int_equal(output_stall(output, &named), 0);
 }
 
@@ -179,6 +191,23 @@ UNIT_TEST(test_cgroups)
 	resolver.task_info = task_info;
 	track_is("0.900", "sh", "sh");
 	track_is("1.900", "sh", "/system.slice/a.service sh");
+}
+
+/* The format of an event is untrusted, and may have a name that is longer than any key. */
+UNIT_TEST(test_long_field_names)
+{
+	resolver.event = event_with_key;
+	for (key_length = JSON_KEY_MAX - 1; key_length <= 1000; key_length++) {
+		char member[JSON_KEY_MAX + 8];
+
+		start();
+		window(OWNER_TASK, 812, 1000);
+		end();
+		snprintf(member, sizeof(member), ",\"%0*d\":\"1\"", JSON_KEY_MAX, 0);
+		assert_int_equal(count_in(text, member), key_length == JSON_KEY_MAX);
+		assert_int_equal(count_in(text, ",\"text\":\"0"), key_length > JSON_KEY_MAX);
+	}
+	key_length = 0;
 }
 
 UNIT_TEST_MAIN(NULL, NULL)
