@@ -120,12 +120,6 @@ struct window_offsets {
 	bool function_is_long; /* of 8 bytes, else of 4 */
 };
 
-/* The state of a CPU after its records so far. */
-struct cpu_state {
-	int16_t indent;
-	bool switched; /* the newest record is sched_switch */
-};
-
 struct decode {
 	const struct data_source *source;
 	bool big_endian; /* the data */
@@ -134,7 +128,7 @@ struct decode {
 	struct format_list formats;
 	struct format **by_type; /* NULL: unknown */
 	size_t nr_types;	 /* of by_type */
-	struct cpu_state *cpus;	 /* by number, and one more */
+	int16_t *indents;	 /* of CPUs by number, and one of all that are in no list */
 	unsigned int nr_cpus;
 	bool read_all; /* formats of a capture: see decode_new() */
 	uint64_t unknown;
@@ -155,8 +149,8 @@ struct decode *decode_new(const struct data_source *source)
 	decode->big_endian = source->layout.big_endian;
 	decode->first_unknown = -1;
 	decode->nr_cpus = cpu_list_highest(&source->cpus) + 1;
-	decode->cpus = calloc(decode->nr_cpus + 1, sizeof(*decode->cpus));
-	if (!decode->cpus) {
+	decode->indents = calloc(decode->nr_cpus + 1, sizeof(*decode->indents));
+	if (!decode->indents) {
 		decode_free(decode);
 		errno = ENOMEM;
 		return NULL;
@@ -178,7 +172,7 @@ void decode_free(struct decode *decode)
 		free(format);
 	}
 	free(decode->by_type);
-	free(decode->cpus);
+	free(decode->indents);
 	free(decode);
 }
 
@@ -563,27 +557,13 @@ bool decode_task(const struct decode *decode, uint64_t ts, const void *data, siz
 							   size - format->data, &record->realtime);
 }
 
-/* The stack behind a switch shows where the task that left sleeps. */
-static void decode_stack(struct decode *decode, const char *data, size_t at, bool after_switch,
-			 struct record *record)
-{
-	record->stack.ts = record->ts;
-	record->stack.flags = record->flags;
-	record->stack.preempt_count = (uint8_t)data[offsetof(struct entry, preempt_count)];
-	record->frames.at = decode->frames;
-	record->frames.count = read_frames(decode, data, record->raw_size, at);
-	record->frames.after_switch = after_switch;
-}
-
 /* A record of ours, or a stack. */
 static noinline int decode_other(struct decode *decode, const struct format *format,
-				 struct cpu_state *state, struct record *record)
+				 struct record *record)
 {
-	bool switched = state->switched;
 	const char *data = record->raw;
 	size_t size = record->raw_size;
 
-	state->switched = false;
 	record->fields = format->unknown;
 	record->stack = (struct record_stack){ 0 };
 	record->event = 0;
@@ -593,7 +573,11 @@ static noinline int decode_other(struct decode *decode, const struct format *for
 		record->raw_size = 0;
 		return parse_clock(data + format->data, size - format->data, &record->realtime);
 	case DECODE_STACK:
-		decode_stack(decode, data, format->data, switched, record);
+		record->stack.ts = record->ts;
+		record->stack.flags = record->flags;
+		record->stack.preempt_count = (uint8_t)data[offsetof(struct entry, preempt_count)];
+		record->frames.at = decode->frames;
+		record->frames.count = read_frames(decode, data, size, format->data);
 		record->raw = NULL;
 		record->raw_size = 0;
 		break;
@@ -604,17 +588,15 @@ static noinline int decode_other(struct decode *decode, const struct format *for
 	return 1;
 }
 
-static noinline int decode_loss(const struct raw_record *raw, struct cpu_state *state,
-				struct record *record)
+static noinline int decode_loss(const struct raw_record *raw, int16_t indent, struct record *record)
 {
 	*record = (struct record){
 		.kind = RECORD_LOST,
 		.ts = raw->ts,
 		.cpu = raw->cpu,
-		.indent = state->indent,
+		.indent = indent,
 		.lost = raw->lost,
 	};
-	state->switched = false;
 	return 1;
 }
 
@@ -639,24 +621,22 @@ static inline void begin_record(const struct decode *decode, const struct format
 int decode_record(struct decode *decode, const struct raw_record *raw, struct record *record)
 {
 	unsigned int cpu = (unsigned int)raw->cpu;
-	/* All CPUs that are in no list share a state. */
-	struct cpu_state *state = &decode->cpus[cpu < decode->nr_cpus ? cpu : decode->nr_cpus];
+	int16_t *indent = &decode->indents[cpu < decode->nr_cpus ? cpu : decode->nr_cpus];
 	const struct format *format;
 
 	if (!raw->data)
-		return decode_loss(raw, state, record);
+		return decode_loss(raw, *indent, record);
 	format = format_of(decode, raw->data, raw->size);
 	if (!format)
 		return drop_record(decode, raw->data, raw->size);
 	begin_record(decode, format, raw, record);
-	record->indent = state->indent;
+	record->indent = *indent;
 	if (record->kind > RECORD_EVENT)
-		return decode_other(decode, format, state, record);
-	state->switched = format->id == EVENT_SCHED_SWITCH;
+		return decode_other(decode, format, record);
 	if (record->kind == RECORD_WINDOW) {
 		if (!check_window(decode, record))
 			return 0;
-		state->indent = record->indent = (int16_t)(record->window.depth - 1);
+		*indent = record->indent = (int16_t)(record->window.depth - 1);
 	}
 	return 1;
 }

@@ -180,7 +180,6 @@ static void begin_turn(struct merge *merge)
 
 int merge_next_turn(struct merge *merge, struct raw_record *raw)
 {
-	struct merge_cpu *cpu;
 	int ret = merge->turn ? end_turn(merge) : 0;
 
 	/* A CPU that was read before another one had a record is read once more. */
@@ -192,13 +191,9 @@ int merge_next_turn(struct merge *merge, struct raw_record *raw)
 	if (ret || !merge->heap_size)
 		return ret;
 	begin_turn(merge);
-	cpu = merge->turn;
-	if (!cpu->lost) {
-		merge_pass(cpu, raw);
-		return 1;
-	}
-	*raw = (struct raw_record){ .ts = cpu->ts, .lost = cpu->lost, .cpu = cpu->number };
-	cpu->lost = 0;
-	merge_step(cpu);
+	merge_pass(merge->turn, raw);
+	/* The cursor has no data before the first record of a page. */
+	raw->lost = merge->turn->lost;
+	merge->turn->lost = 0;
 	return 1;
 }

@@ -559,35 +559,6 @@ TEST(switches_and_wakeups)
 	}
 }
 
-/* The stack right after a switch on the same CPU tells where the task sleeps. */
-TEST(stacks_of_switches)
-{
-	static const struct {
-		int cpu; /* of the stack */
-		bool after_switch;
-		bool lost; /* in between */
-		bool expected;
-	} cases[] = {
-		{ 1, true, false, true },  { 1, false, false, false }, /* one more */
-		{ 2, true, false, false }, { 1, true, true, false },   { 1, true, false, true },
-	};
-	struct made_page made;
-
-	add(DECODE_STACK, EVENT_USER, &kernel_stack);
-	add(3, EVENT_SCHED_SWITCH, &sched_switch);
-	make_stack(&made, fixture.layout, &kernel_stack, 4);
-	for (size_t i = 0; i < COUNT(cases); i++) {
-		if (cases[i].after_switch)
-			decode_event(1, 1000, &sched_switch, NULL);
-		if (cases[i].lost)
-			take(&(struct raw_record){ .cpu = 1, .ts = 1000, .lost = 1 });
-		decode_bytes(cases[i].cpu, 1000, &made, made.at);
-		assert_stack(4);
-		assert_int_equal(fixture.records[fixture.count - 1].frames.after_switch,
-				 cases[i].expected);
-	}
-}
-
 /* ---- what is dropped, and what is counted ---- */
 
 /* Types without a format are counted, after more formats were asked for once. */

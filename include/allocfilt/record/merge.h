@@ -87,14 +87,6 @@ void merge_reset(struct merge *merge);
 /** merge_next_turn - merge_next() where another CPU may come first, or a page ended */
 int merge_next_turn(struct merge *merge, struct raw_record *raw);
 
-/** merge_step - go to a CPU's next record */
-static inline void merge_step(struct merge_cpu *cpu)
-{
-	cpu->more = page_next(&cpu->cursor) > 0;
-	if (cpu->more)
-		cpu->ts = cpu->cursor.ts;
-}
-
 /** merge_pass - take a CPU's next record, and go to the one after it */
 static inline void merge_pass(struct merge_cpu *cpu, struct raw_record *raw)
 {
@@ -104,7 +96,9 @@ static inline void merge_pass(struct merge_cpu *cpu, struct raw_record *raw)
 		.size = cpu->cursor.size,
 		.cpu = cpu->number,
 	};
-	merge_step(cpu);
+	cpu->more = page_next(&cpu->cursor) > 0;
+	if (cpu->more)
+		cpu->ts = cpu->cursor.ts;
 }
 
 /**

@@ -83,7 +83,6 @@ struct record_stack {
 struct record_frames {
 	const uint64_t *at; /* valid until the next record is decoded */
 	size_t count;
-	bool after_switch; /* right after sched_switch: where the task that left its CPU sleeps */
 };
 
 struct record {
