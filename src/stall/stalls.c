@@ -658,7 +658,7 @@ int stalls_stack(struct stalls *stalls, const struct record *record)
 	struct log_task *task = task_log_peek(&stalls->log, task_key_of(record));
 	struct log_entry *newest = task ? task_log_newest(task) : NULL;
 
-	if (!newest || newest->cpu != record->cpu)
+	if (!newest || newest->cpu != record->cpu || lost_at(stalls, record->cpu) > newest->ts)
 		return 0;
 	if (newest == task->off_cpu && log_off_cpu(newest)->state != STATE_WAITED) {
 		log_off_cpu(newest)->function =

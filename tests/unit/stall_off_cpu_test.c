@@ -77,7 +77,11 @@ UNIT_TEST(test_phases)
 	      { "of a task that can run there is no function, nor of one that runs",
 		"off 1100-1110 in=0x28, stack 1111 in=0x28, off 1120-1140 state=1 in=0x40, "
 		"alloc 1000-1600",
-		"7:1000-1600 rest=570 rest~wait=10 rest~S=20 [rest~S@64=20]" });
+		"7:1000-1600 rest=570 rest~wait=10 rest~S=20 [rest~S@64=20]" },
+	      { "a stack after a loss is of a lost record",
+		"leave 1100 state=1, stack 1100 in=0x40, lost 1110, stack 1120 in=0x28, come 1130, "
+		"alloc 1000-1600",
+		"7:1000-1600? rest=570 rest~S=30 [rest~S@64=30]" });
 }
 
 /*

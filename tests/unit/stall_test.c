@@ -179,6 +179,8 @@ UNIT_TEST(test_stacks)
 	      { "of another task, CPU or interrupt",
 		"user 110, 8:stack 111 in=5, stack 112 in=5 cpu=1, h:stack 113 in=5, node 100-300",
 		"7:100-300 W100-300(110)" },
+	      { "of an event that was lost", "user 110, lost 111, stack 112 in=5, node 100-300",
+		"7:100-300? W100-300(110)" },
 	      { "before an event, and after a window",
 		"stack 105 in=5, user 110, node 105-120@1, stack 121 in=5, node 100-300",
 		"7:100-300 W100-300(110)" });
