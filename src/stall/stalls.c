@@ -22,10 +22,7 @@
 #define NO_PAIR UINT64_MAX
 
 struct stalls {
-	const struct plan *plan;
 	struct cpu_list cpus;
-	struct decode *decode;
-	struct resolver *resolver;
 	struct stacks *stacks; /* NULL: stacks of events are not kept */
 	stall_ended ended;
 	void *context;
@@ -49,10 +46,7 @@ struct stalls *stalls_new(const struct plan *plan, const struct data_source *sou
 
 	if (!stalls)
 		return NULL;
-	stalls->plan = plan;
 	stalls->cpus = source->cpus;
-	stalls->decode = decode;
-	stalls->resolver = resolver;
 	stalls->stacks = resolver_stacks(resolver);
 	stalls->ended = ended;
 	stalls->context = context;
@@ -93,9 +87,9 @@ static int end_stall(struct stalls *stalls, struct log_task *task, struct log_cu
 	walk_stall(&stalls->walk, end, stall);
 	stall->key = task->key;
 	if (!task_key_in_interrupt(task->key))
-		stall->depth = entry->kind == LOG_WINDOW ?
-				       log_window(end.entry)->depth :
-				       stalls->plan->function_graph || log_pair(end.entry)->within;
+		stall->depth = entry->kind == LOG_WINDOW ? log_window(end.entry)->depth :
+							   stalls->walk.plan->function_graph ||
+								   log_pair(end.entry)->within;
 	dropped = task->dropped_at > stall->start || sum->cut;
 	stall->incomplete = stalls->lost_last > stall->start ? LACKS_LOST :
 			    dropped			     ? LACKS_DROPPED :
@@ -404,7 +398,7 @@ static noinline int log_window_of_task(struct stalls *stalls, const struct recor
 int stalls_window(struct stalls *stalls, const struct record *record)
 {
 	const struct record_window *window = &record->window;
-	bool slow = window->rettime - window->calltime >= stalls->plan->threshold;
+	bool slow = window->rettime - window->calltime >= stalls->walk.plan->threshold;
 	struct log_task *task;
 
 	if (slow || window->depth > 0)
@@ -479,7 +473,7 @@ static uint64_t lost_at(const struct stalls *stalls, int cpu)
 static unsigned int begin_of(const struct stalls *stalls, const struct log_task *task,
 			     const struct record *end)
 {
-	int partner = stalls->plan->events[end->event].partner;
+	int partner = stalls->walk.plan->events[end->event].partner;
 
 	for (unsigned int place = task->nr_open; place--;) {
 		const struct log_pair *pair = log_pair(task->open[place]);
@@ -494,7 +488,7 @@ static unsigned int begin_of(const struct stalls *stalls, const struct log_task 
 static int end_pair(struct stalls *stalls, struct log_task *task, const struct record *end,
 		    uint64_t *ret_pair)
 {
-	bool slab = stalls->plan->events[end->event].id == EVENT_SLAB_END, slow;
+	bool slab = stalls->walk.plan->events[end->event].id == EVENT_SLAB_END, slow;
 	unsigned int place = begin_of(stalls, task, end);
 	struct log_entry *begin, *entry;
 	int ret;
@@ -513,7 +507,7 @@ static int end_pair(struct stalls *stalls, struct log_task *task, const struct r
 	if (stalls->lost_last > begin->ts &&
 	    (lost_at(stalls, begin->cpu) > begin->ts || lost_at(stalls, end->cpu) > begin->ts))
 		return 0;
-	slow = end->ts - begin->ts >= stalls->plan->threshold;
+	slow = end->ts - begin->ts >= stalls->walk.plan->threshold;
 	if (slab)
 		*ret_pair = end->ts - begin->ts;
 	else if (!slow)
@@ -537,12 +531,12 @@ static int end_pair(struct stalls *stalls, struct log_task *task, const struct r
 	log_pair(begin)->partner = entry;
 	if (slow)
 		task_log_set_slow(task, entry, stalls->losses);
-	return slow && !stalls->plan->function_graph && !place ? end_log(stalls, task) : 0;
+	return slow && !stalls->walk.plan->function_graph && !place ? end_log(stalls, task) : 0;
 }
 
 int stalls_event(struct stalls *stalls, struct record *record, uint64_t *ret_pair)
 {
-	const struct plan_event *event = &stalls->plan->events[record->event];
+	const struct plan_event *event = &stalls->walk.plan->events[record->event];
 	struct log_task *task;
 	int ret;
 
@@ -552,7 +546,7 @@ int stalls_event(struct stalls *stalls, struct record *record, uint64_t *ret_pai
 	ret = task_of(stalls, record, &task);
 	if (ret || event->rule != RULE_PAIR)
 		return ret ? ret : keep_event(stalls, task, record);
-	decode_fields(stalls->decode, record);
+	decode_fields(stalls->walk.decode, record);
 	return event->side == EVENT_BEGIN ? begin_pair(stalls, task, record) :
 					    end_pair(stalls, task, record, ret_pair);
 }
@@ -607,7 +601,7 @@ int stalls_sched(struct stalls *stalls, const struct record *record)
 	struct log_off_cpu *off_cpu;
 	int ret = 0;
 
-	switch (stalls->plan->events[record->event].id) {
+	switch (stalls->walk.plan->events[record->event].id) {
 	case EVENT_SCHED_WAKEUP:
 		stalls->sched.wakeups++;
 		task = task_of_thread(stalls, record->sched.tid);
@@ -643,7 +637,7 @@ void stalls_sched_stop(struct stalls *stalls)
 
 const struct sched_counts *stalls_sched_counts(const struct stalls *stalls)
 {
-	return plan_off_cpu(stalls->plan) ? &stalls->sched : NULL;
+	return plan_off_cpu(stalls->walk.plan) ? &stalls->sched : NULL;
 }
 
 /* ---- stacks ---- */
@@ -662,7 +656,7 @@ int stalls_stack(struct stalls *stalls, const struct record *record)
 		return 0;
 	if (newest == task->off_cpu && log_off_cpu(newest)->state != STATE_WAITED) {
 		log_off_cpu(newest)->function =
-			resolver_sleeps_in(stalls->resolver, frames->at, frames->count);
+			resolver_sleeps_in(stalls->walk.resolver, frames->at, frames->count);
 	} else if (newest->size && !newest->has_stack && stalls->stacks) {
 		*log_stack(newest) = record->stack;
 		log_stack(newest)->number = stacks_add(stalls->stacks, frames->at, frames->count);

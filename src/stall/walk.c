@@ -11,10 +11,13 @@ static uint64_t middle_of(uint64_t start, uint64_t end)
 	return start + (end - start) / 2;
 }
 
-static void read_logged_event(struct walk *walk, struct log_entry *entry, struct record *record)
+static void note_logged_event(struct walk *walk, struct log_entry *entry)
 {
-	log_record(entry, record);
-	decode_fields(walk->decode, record);
+	struct record record;
+
+	log_record(entry, &record);
+	decode_fields(walk->decode, &record);
+	details_event(&walk->sum.details, walk->plan, walk->resolver, &record);
 }
 
 /* ---- where the time went ---- */
@@ -146,6 +149,18 @@ static void leave_until(struct walk *walk, uint64_t middle, bool slow)
 		leave_level(walk);
 }
 
+static void walk_pair(struct walk *walk, struct log_entry *end)
+{
+	const struct log_pair *pair = log_pair(end);
+
+	if (walk->plan->events[end->event].id == EVENT_SLAB_END) {
+		details_slab(&walk->sum.details, pair->nid, pair->priority);
+		return;
+	}
+	note_logged_event(walk, end);
+	note_logged_event(walk, pair->partner);
+}
+
 static void enter_level(struct walk *walk, struct log_entry *entry)
 {
 	const struct level *around = innermost(walk);
@@ -172,6 +187,7 @@ static void enter_level(struct walk *walk, struct log_entry *entry)
 		level.work.shrinker = log_pair(entry)->shrinker;
 		level.work.callback = log_pair(entry)->callback;
 		walk->sum.nr_events += 2;
+		walk_pair(walk, entry);
 	}
 	entry->role = (int16_t)level.role;
 	*log_events(entry) = NULL;
@@ -199,34 +215,17 @@ static bool owns(const struct walk *walk, const struct level *level, const struc
 		event->owners & ROLE_BIT(level->role));
 }
 
-static void walk_pair(struct walk *walk, struct log_entry *end)
-{
-	const struct log_pair *pair = log_pair(end);
-	struct record record;
-
-	if (walk->plan->events[end->event].id == EVENT_SLAB_END) {
-		details_slab(&walk->sum.details, pair->nid, pair->priority);
-		return;
-	}
-	read_logged_event(walk, end, &record);
-	details_event(&walk->sum.details, walk->plan, walk->resolver, &record);
-	read_logged_event(walk, pair->partner, &record);
-	details_event(&walk->sum.details, walk->plan, walk->resolver, &record);
-}
-
 /* An event goes to its innermost slow owner. */
 static void walk_event(struct walk *walk, struct log_entry *entry)
 {
 	const struct plan_event *event = &walk->plan->events[entry->event];
-	struct record record;
 
 	leave_until(walk, entry->ts + walk->edge, false);
 	if (entry->ts + walk->edge < walk->start || entry->ts > walk->end)
 		return;
 	if (walk->state == STATE_OFF)
 		spend_seen(walk, entry->ts);
-	read_logged_event(walk, entry, &record);
-	details_event(&walk->sum.details, walk->plan, walk->resolver, &record);
+	note_logged_event(walk, entry);
 	for (size_t i = walk->nr_levels - 1; i; i--) {
 		struct level *level = &walk->levels[i];
 		struct log_entry **events;
@@ -366,8 +365,6 @@ static void walk_back(struct walk *walk, struct log_cursor cursor, size_t around
 			if (walk->nr_levels == around)
 				break;
 			enter_level(walk, entry);
-			if (entry->kind == LOG_END)
-				walk_pair(walk, entry);
 			break;
 		case LOG_SUM:
 			walk_summed(walk, entry);
@@ -439,8 +436,6 @@ void walk_stall(struct walk *walk, struct log_cursor end, struct stall *stall)
 		.role = walk->levels[1].role,
 		.function = entry->kind == LOG_WINDOW ? log_window(entry)->function : 0,
 	};
-	if (entry->kind == LOG_END)
-		walk_pair(walk, entry);
 	walk_back(walk, end, 1);
 	sort_slices(sum->shrinkers, sum->nr_shrinkers);
 	sort_slices(sum->sleeps, sum->nr_sleeps);
@@ -489,8 +484,6 @@ void walk_sum(struct walk *walk, struct log_cursor last, struct log_sum *sum)
 			start = log_start(first.entry);
 	begin_walk(walk, start, log_end(last.entry));
 	enter_level(walk, last.entry);
-	if (last.entry->kind == LOG_END)
-		walk_pair(walk, last.entry);
 	walk_back(walk, last, 0);
 	*sum = (struct log_sum){
 		.start = walk->start,
