@@ -237,12 +237,6 @@ static unsigned int percent_of(const struct unit_total *unit, int cause)
 			      0.5);
 }
 
-/* Tasks outside of all units are counted by the path of their cgroup. */
-static bool is_unit_name(const char *name)
-{
-	return !strchr(name, '/') && strcmp(name, UNIT_NONE);
-}
-
 static void add_unit(struct line *line, const char *name)
 {
 	if (!strcmp(name, UNIT_NONE))
@@ -279,7 +273,8 @@ static void send_unit(struct journal *journal, const struct unit_total *unit, ui
 	}
 	journal_entry_text(entry, "MESSAGE", line.text);
 	journal_entry_text(entry, "ALLOCFILT_UNIT", unit->ranked.name);
-	if (is_unit_name(unit->ranked.name))
+	/* Tasks outside of all units are counted by the path of their cgroup. */
+	if (!strchr(unit->ranked.name, '/') && strcmp(unit->ranked.name, UNIT_NONE))
 		journal_entry_text(entry, "OBJECT_SYSTEMD_UNIT", unit->ranked.name);
 	journal_entry_number(entry, "ALLOCFILT_STALLS", unit->count);
 	journal_entry_number(entry, "ALLOCFILT_TOTAL_USEC", unit->ranked.total / 1000);

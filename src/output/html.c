@@ -783,10 +783,9 @@ static int html_summary(struct output *output, const struct summary_view *view)
 		html_name(writer, output->setup.source->host);
 		html_raw(writer, ", ");
 	}
-	if (view->since) {
+	if (view->since)
 		html_put(writer, "%s to %s", html_time(since, view->resolver, view->since),
 			 html_time(until, view->resolver, view->ts));
-	}
 	html_raw(writer, "</p>\n");
 	html_figures(writer, view);
 	html_losses(writer, view);

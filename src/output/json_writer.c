@@ -12,15 +12,6 @@ void json_init(struct json *json, struct writer *writer)
 	*json = (struct json){ .writer = writer };
 }
 
-static char *put_name(char *to, const char *name)
-{
-	*to++ = '"';
-	to = stpcpy(to, name);
-	*to++ = '"';
-	*to++ = ':';
-	return to;
-}
-
 /* Writes a member with the text of its value, or the begin of it: VALUE_MAX bytes at most. */
 static void put_member(struct json *json, const char *key, const char *value, size_t length)
 {
@@ -31,7 +22,7 @@ static void put_member(struct json *json, const char *key, const char *value, si
 	if (json->comma)
 		*to++ = ',';
 	if (key)
-		to = put_name(to, key);
+		to = stpcpy(stpcpy(stpcpy(to, "\""), key), "\":");
 	json->comma = true;
 	writer_advance(json->writer, mempcpy(to, value, length));
 }

@@ -177,9 +177,7 @@ static void metrics_functions(struct writer *writer, const struct plan *plan)
 static void metrics_phases(const struct metric *metric, const struct phases *phases)
 {
 	for (int group = 0; group < PHASE_GROUPS; group++) {
-		int parts = phases_is_reclaim(group) ? PHASE_PARTS : PART_OWN + 1;
-
-		for (int part = 0; part < parts; part++) {
+		for (int part = 0; part < phases_parts(group); part++) {
 			struct line labels;
 
 			line_clear(&labels);

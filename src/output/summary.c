@@ -475,13 +475,12 @@ static void add_parts(struct line *line, const struct phases *phases, enum phase
 	bool has_parts = phases_is_reclaim(group);
 	int count = has_parts ? PHASE_PARTS : PHASE_STATES;
 
-	for (int i = 0; i < count; i++) {
+	for (int i = 0; i < count; i++)
 		parts[i] = (struct share){
 			.title = (has_parts ? phase_part_names : phase_state_names)[i].title,
 			.ns = has_parts ? phases_part(phases, group, i) :
 					  phases->ns[group][PART_OWN][i],
 		};
-	}
 	add_shares(line, parts, (size_t)count, phases_total(phases));
 }
 

@@ -68,7 +68,6 @@ void page_begin(struct page_cursor *cursor, const struct page_layout *layout, co
 		.end = size ? (const unsigned char *)data + size : data,
 		.ts = ts,
 		.big_endian = layout->big_endian,
-		.native = layout->big_endian == PAGE_HOST_BIG_ENDIAN,
 	};
 }
 

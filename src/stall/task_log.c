@@ -33,32 +33,29 @@ void task_log_destroy(struct task_log *log)
 
 /* ---- tasks ---- */
 
+static struct log_task *task_of_link(struct hash_link *link)
+{
+	return link ? container_of(link, struct log_task, hash) : NULL;
+}
+
 struct log_task *task_log_peek(struct task_log *log, struct task_key key)
 {
-	struct hash_link *link = hash_peek(&log->hash, task_key_hash(key));
-
-	return link ? container_of(link, struct log_task, hash) : NULL;
+	return task_of_link(hash_peek(&log->hash, task_key_hash(key)));
 }
 
 struct log_task *task_log_find(struct task_log *log, struct task_key key)
 {
-	struct hash_link *link = hash_find(&log->hash, task_key_hash(key));
-
-	return link ? container_of(link, struct log_task, hash) : NULL;
+	return task_of_link(hash_find(&log->hash, task_key_hash(key)));
 }
 
 struct log_task *task_log_after(const struct log_task *task)
 {
-	struct hash_link *link = TAILQ_NEXT(&task->hash, use);
-
-	return link ? container_of(link, struct log_task, hash) : NULL;
+	return task_of_link(TAILQ_NEXT(&task->hash, use));
 }
 
 struct log_task *task_log_oldest(const struct task_log *log)
 {
-	struct hash_link *link = hash_oldest(&log->hash);
-
-	return link ? container_of(link, struct log_task, hash) : NULL;
+	return task_of_link(hash_oldest(&log->hash));
 }
 
 bool task_log_is_full(const struct task_log *log)

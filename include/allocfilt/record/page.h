@@ -102,7 +102,6 @@ struct page_cursor {
 	const void *data; /* as the event's format describes it */
 	size_t size;
 	bool big_endian;
-	bool native; /* the same order as that of this machine */
 };
 
 /**
@@ -155,7 +154,7 @@ static inline int page_next(struct page_cursor *cursor)
 	struct page_cursor copy;
 	int ret;
 
-	if (rest >= PAGE_WORD && cursor->native) {
+	if (rest >= PAGE_WORD && cursor->big_endian == PAGE_HOST_BIG_ENDIAN) {
 		uint32_t word, type, delta;
 
 		memcpy(&word, at, sizeof(word));
