@@ -114,7 +114,10 @@ static bool is_memory_line(const char *line)
 	return false;
 }
 
-/* Lines are "N:controllers:/path": cgroups(7). The end of a long path is kept: it has the unit. */
+/*
+ * Lines are "N:controllers:/path": cgroups(7). The end of a long path is kept, without a slash at its
+ * start: it is not taken for a whole one, which may be that of another unit.
+ */
 static void read_cgroup(const struct task_cache *cache, struct task_info *info)
 {
 	char text[8192];
@@ -134,6 +137,7 @@ static void read_cgroup(const struct task_cache *cache, struct task_info *info)
 		length = strlen(path);
 		if (length >= TASK_CGROUP_MAX)
 			path += length - (TASK_CGROUP_MAX - 1);
+		path += length >= TASK_CGROUP_MAX && *path == '/';
 		strcpy(info->cgroup, path);
 		if (memory)
 			return;

@@ -322,6 +322,11 @@ TEST(test_cgroup_lines)
 	strcpy(longest + sizeof(longest) - 4, "end");
 	put_task(40, 40, "x", 0, longest);
 	assert_int_equal(strlen(cgroup_of(40, SECOND)), TASK_CGROUP_MAX - 1);
+	/* A path that was cut does not look like a whole one. */
+	longest[strlen(longest) - (TASK_CGROUP_MAX - 1)] = '/';
+	put_task(42, 42, "x", 0, longest);
+	assert_int_equal(strlen(cgroup_of(42, SECOND)), TASK_CGROUP_MAX - 2);
+	assert_int_equal(*cgroup_of(42, SECOND), 'a');
 	assert_non_null(strstr(cgroup_of(40, SECOND), "aend"));
 }
 
