@@ -112,12 +112,12 @@ int resolver_new(struct resolver **ret_resolver, const struct plan *plan,
 	int ret;
 
 	if (!resolver)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+		return failure_no_memory(failure);
 	resolver->source = source;
 	tzset(); /* else the first gmtime_r() allocates */
 	if (!make_tables(resolver, plan, options)) {
 		resolver_free(resolver);
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+		return failure_no_memory(failure);
 	}
 	/* Without names functions have no roles, and a live run would show nothing. */
 	ret = symbols_readable(resolver->symbols);

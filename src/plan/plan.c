@@ -90,7 +90,7 @@ static int add_requested_function(struct plan *plan, const char *setting, const 
 				   "%s %s: more than %d functions in all, use a narrower pattern",
 				   setting, pattern, PLAN_FUNCTIONS_MAX);
 	if (ret)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "out of memory");
+		return failure_no_memory(failure);
 	if (!matches)
 		return failure_set(
 			failure, EXIT_STATUS_USAGE, ENOENT,
@@ -270,7 +270,7 @@ int plan_make(struct plan **ret_plan, const struct plan_request *request,
 	int ret;
 
 	if (!plan)
-		return failure_set(failure, EXIT_STATUS_RUN_TIME, ENOMEM, "out of memory");
+		return failure_no_memory(failure);
 	plan->threshold = request->threshold;
 	if (request->no_page_allocation)
 		plan->left_out = ROLE_BIT(ROLE_PAGE_ALLOCATION);
