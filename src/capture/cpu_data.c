@@ -116,11 +116,6 @@ ssize_t cpu_data_read(struct cpu_data *data, void *pages, size_t page, size_t mo
 	return length;
 }
 
-bool cpu_data_damaged(const struct cpu_data *data)
-{
-	return data->chunks && chunks_damaged(data->chunks);
-}
-
 bool cpu_data_ends_in_zeros(struct cpu_data *data, off_t offset)
 {
 	static const char zeros[4096];

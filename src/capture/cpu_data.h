@@ -55,9 +55,6 @@ void cpu_data_rewind(struct cpu_data *data);
  */
 ssize_t cpu_data_read(struct cpu_data *data, void *pages, size_t page, size_t most);
 
-/** cpu_data_damaged - were there pages that could not be decompressed so far? */
-bool cpu_data_damaged(const struct cpu_data *data);
-
 /**
  * cpu_data_ends_in_zeros - is there nothing but zeros from @offset on?
  *

@@ -671,7 +671,7 @@ static void read_pages(struct capture *capture, struct capture_cpu *cpu)
 	length = cpu_data_read(&cpu->data, cpu->pages + page, page, capture->most);
 	if (length < 0)
 		count_cpu_flaw(capture, cpu, (int)-length);
-	if (cpu_data_damaged(&cpu->data))
+	if (cpu->data.chunks && chunks_damaged(cpu->data.chunks))
 		count_cpu_flaw(capture, cpu, EBADMSG);
 	cpu->done = length <= 0;
 	cpu->length = page + (length > 0 ? (size_t)length : 0);

@@ -281,7 +281,7 @@ static noinline int find_task(struct stalls *stalls, struct task_key key,
 	int ret = 0;
 
 	if (!task) {
-		if (task_log_is_full(&stalls->log))
+		if (hash_is_full(&stalls->log.hash))
 			ret = evict_task(stalls, task_to_evict(stalls, NULL, false));
 		task = task_log_add(&stalls->log, key);
 	}

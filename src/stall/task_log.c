@@ -58,11 +58,6 @@ struct log_task *task_log_oldest(const struct task_log *log)
 	return task_of_link(hash_oldest(&log->hash));
 }
 
-bool task_log_is_full(const struct task_log *log)
-{
-	return hash_is_full(&log->hash);
-}
-
 struct log_task *task_log_add(struct task_log *log, struct task_key key)
 {
 	struct hash_link *link = hash_insert(&log->hash, task_key_hash(key));

@@ -162,9 +162,6 @@ struct log_task *task_log_oldest(const struct task_log *log);
 /** task_log_after - the task whose latest record came next; NULL: there is none */
 struct log_task *task_log_after(const struct log_task *task);
 
-/** task_log_is_full - does the next task_log_add() need one to be removed? */
-bool task_log_is_full(const struct task_log *log);
-
 /** task_log_add - an empty log for a task that has none; there must be room */
 struct log_task *task_log_add(struct task_log *log, struct task_key key);
 
