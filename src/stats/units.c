@@ -15,6 +15,7 @@ struct units {
 	unsigned int places, taken;
 	uint64_t refused;
 	struct ranking *period; /* struct unit_total */
+	uint64_t evicted;	/* in the periods before */
 };
 
 struct units *units_new(unsigned int places)
@@ -158,12 +159,13 @@ const struct unit_total *units_period(const struct units *units, size_t rank)
 
 void units_end_period(struct units *units)
 {
+	units->evicted += ranking_evicted(units->period);
 	ranking_reset(units->period);
 }
 
 uint64_t units_overflow(const struct units *units)
 {
-	return ranking_evicted(units->period);
+	return units->evicted + ranking_evicted(units->period);
 }
 
 uint64_t units_refused(const struct units *units)

@@ -266,6 +266,9 @@ TEST(test_limit)
 		assert_int_equal(period(i, UNITS_MAX)->max, MS);
 		assert_int_equal(period(i, UNITS_MAX)->cause_totals[PHASE_REST], MS);
 	}
+	/* A counter does not go back. */
+	units_end_period(units);
+	assert_int_equal(units_overflow(units), 10);
 }
 
 UNIT_TEST_MAIN(NULL, NULL)

@@ -74,7 +74,7 @@ const struct unit_total *units_period(const struct units *units, size_t rank);
 /** units_end_period - begin the next period */
 void units_end_period(struct units *units);
 
-/** units_overflow - units that the full table of a period evicted */
+/** units_overflow - units that the full tables of all periods evicted */
 uint64_t units_overflow(const struct units *units);
 
 /** units_refused - stalls that count for the others although there are places */
