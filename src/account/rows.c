@@ -42,7 +42,7 @@ void rows_merge(void *rows, size_t *count, size_t size,
 	*count = (size_t)(kept - (char *)rows) / size + 1;
 }
 
-void *rows_find(const void *row, const void *rows, size_t count, size_t size,
+void *rows_find(const void *row, void *rows, size_t count, size_t size,
 		int (*compare)(const void *one, const void *other))
 {
 	return count ? bsearch(row, rows, count, size, compare) : NULL;

@@ -23,7 +23,7 @@ void rows_merge(void *rows, size_t *count, size_t size,
 		void (*add)(void *to, const void *of));
 
 /** rows_find - the element that compares as equal to @row; NULL: there is none */
-void *rows_find(const void *row, const void *rows, size_t count, size_t size,
+void *rows_find(const void *row, void *rows, size_t count, size_t size,
 		int (*compare)(const void *one, const void *other));
 
 #endif
