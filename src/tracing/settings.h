@@ -72,8 +72,8 @@ int settings_set(struct settings *settings, enum setting_kind kind, const char *
 /**
  * settings_keep - an entry for a file that is as we want it, for settings_look() alone
  *
- * There is nothing to write, and nothing to restore. One that is looked at already is enough. Returns 0,
- * or -errno with @failure.
+ * There is nothing to write, and nothing to restore. One that is looked at already is enough.
+ * Returns 0, or -errno with @failure.
  */
 int settings_keep(struct settings *settings, enum setting_kind kind, const char *path,
 		  const char *found, struct failure *failure);

@@ -22,8 +22,8 @@ struct undo;
  * undo_open - take the lock; makes RUN_DIR (0700) if there is none
  * @dir: the tracing directory; NULL: tracefs is not mounted, so there is nothing to lock
  *
- * Waits for a lock that is taken: 2 s, in which the guardian of a run that was killed ends, and up to
- * 10 s for such a run's child.
+ * Waits for a lock that is taken: 2 s, in which the guardian of a killed run ends, and up to 10 s
+ * for such a run's child.
  * Returns 0, or -errno with @failure: 4 with the pid of a live owner, 3 without permission, 1 for a
  * directory or file that others can change (symlink, other user, writable by others). Release with
  * undo_close().

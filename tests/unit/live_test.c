@@ -783,8 +783,9 @@ RUN(test_end_while_the_output_blocks)
 }
 
 /*
- * Nobody reads stderr: the summary so far, of a SIGUSR1 that comes with the signal that ends the run, or
- * that waits for its reader when COMMAND ends, holds the run no longer than the output does.
+ * Nobody reads stderr: the summary so far, of a SIGUSR1 that comes with the signal that ends the
+ * run, or that waits for its reader when COMMAND ends, holds the run no longer than the output
+ * does.
  */
 RUN(test_end_while_stderr_blocks)
 {

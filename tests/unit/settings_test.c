@@ -321,8 +321,9 @@ TEST(test_histogram_that_somebody_removed)
 }
 
 /*
- * With -w a buffer that is full to the same part wakes an idle machine as a busy one, so the value is set again
- * at each change between the two. One that somebody else has moved meanwhile is seen all the same.
+ * With -w a buffer that is full to the same part wakes an idle machine as a busy one, so the
+ * value is set again at each change between the two. One that somebody else has moved meanwhile
+ * is seen all the same.
  */
 TEST(test_same_value_again_and_again)
 {

@@ -269,7 +269,7 @@ int flock(int fd, int operation)
 	return (int)syscall(SYS_flock, fd, operation);
 }
 
-/* A run that is killed may leave a child that still writes, or a guardian that restores, and has the lock. */
+/* A killed run may leave a child that still writes, or a guardian that restores, with the lock. */
 TEST(test_lock_is_waited_for)
 {
 	for (int i = 0; i < 2; i++) {

@@ -271,8 +271,8 @@ PIPE(test_socket_that_nobody_reads)
 }
 
 /*
- * A console with room for one byte is ready for as long as its other end does not read, and takes no newline. So
- * does an eventfd(2): it is ready, and has no room for a number that large.
+ * A console with room for one byte is ready for as long as its other end does not read, and
+ * takes no newline. So does an eventfd(2): it is ready, and has no room for a number that large.
  */
 PIPE(test_ready_without_room)
 {
