@@ -233,8 +233,7 @@ static int largest_cause(const struct unit_total *unit, int except)
 
 static unsigned int percent_of(const struct unit_total *unit, int cause)
 {
-	return (unsigned int)((double)unit->cause_totals[cause] * 100 / (double)unit->ranked.total +
-			      0.5);
+	return (unsigned int)((double)unit->cause_totals[cause] * 100 / (double)unit->total + 0.5);
 }
 
 static void add_unit(struct line *line, const char *name)
@@ -254,14 +253,18 @@ static void send_unit(struct journal *journal, const struct unit_total *unit, ui
 	uint64_t seconds = (period + NS_PER_SECOND - 1) / NS_PER_SECOND;
 	bool minutes = seconds >= 120;
 	char total[TEXT_DURATION_MAX], max[TEXT_DURATION_MAX];
+	struct wait_sum waits = waits_all(&unit->waits);
+	uint64_t nr_short = waits.count - waits.long_count;
+	int reason = nr_short ? waits_next(&unit->waits, -1) : -1;
 	struct line line;
 
 	line_clear(&line);
 	add_unit(&line, unit->ranked.name);
-	line_add(&line, " waited %s in %" PRIu64 " stall%s of the last %" PRIu64 " %s, worst %s",
-		 text_duration(total, unit->ranked.total), unit->count, unit->count == 1 ? "" : "s",
-		 minutes ? (seconds + 30) / 60 : seconds, minutes ? "min" : "s",
-		 text_duration(max, unit->max));
+	line_add(&line, " waited %s in %" PRIu64 " stall%s of the last %" PRIu64 " %s",
+		 text_duration(total, unit->total), unit->count, unit->count == 1 ? "" : "s",
+		 minutes ? (seconds + 30) / 60 : seconds, minutes ? "min" : "s");
+	if (unit->count)
+		line_add(&line, ", worst %s", text_duration(max, unit->max));
 	if (cause < CAUSES) {
 		line_add(&line, "; cause: %s %u %%", cause_name(cause)->title,
 			 percent_of(unit, cause));
@@ -271,13 +274,21 @@ static void send_unit(struct journal *journal, const struct unit_total *unit, ui
 		journal_entry_text(entry, "ALLOCFILT_CAUSE", cause_name(cause)->key);
 		journal_entry_number(entry, "ALLOCFILT_CAUSE_PERCENT", percent_of(unit, cause));
 	}
+	if (reason >= 0) {
+		line_add(&line, "; %s in %" PRIu64 " shorter memory wait%s, most of it %s",
+			 text_duration(total, waits.total - waits.long_total), nr_short,
+			 nr_short == 1 ? "" : "s", catalog_role_title(reason));
+		journal_entry_text(entry, "ALLOCFILT_WAIT_REASON", catalog_role_key(reason));
+		journal_entry_number(entry, "ALLOCFILT_WAITS", waits.count);
+		journal_entry_number(entry, "ALLOCFILT_WAITS_USEC", waits.total / 1000);
+	}
 	journal_entry_text(entry, "MESSAGE", line.text);
 	journal_entry_text(entry, "ALLOCFILT_UNIT", unit->ranked.name);
 	/* Tasks outside of all units are counted by the path of their cgroup. */
 	if (!strchr(unit->ranked.name, '/') && strcmp(unit->ranked.name, UNIT_NONE))
 		journal_entry_text(entry, "OBJECT_SYSTEMD_UNIT", unit->ranked.name);
 	journal_entry_number(entry, "ALLOCFILT_STALLS", unit->count);
-	journal_entry_number(entry, "ALLOCFILT_TOTAL_USEC", unit->ranked.total / 1000);
+	journal_entry_number(entry, "ALLOCFILT_TOTAL_USEC", unit->total / 1000);
 	journal_entry_number(entry, "ALLOCFILT_WORST_USEC", unit->max / 1000);
 	journal_entry_number(entry, "ALLOCFILT_PERIOD_USEC", period / 1000);
 	send_entry(journal, entry);
@@ -292,8 +303,10 @@ static void send_units(struct journal *journal, const struct summary_view *view)
 	/* The run may have ended before the first tick. */
 	if (period < NS_PER_SECOND)
 		period = NS_PER_SECOND;
+	/* Short waits alone are worth an entry when they take as long as a stall. */
 	for (size_t i = 0; i < view->top && (unit = units_period(view->units, i)); i++)
-		send_unit(journal, unit, period);
+		if (unit->count || unit->ranked.total >= view->report)
+			send_unit(journal, unit, period);
 	units_end_period(view->units);
 	journal->period_since = journal->now;
 }

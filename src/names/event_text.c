@@ -55,6 +55,9 @@ int event_texts_add(struct event_texts *texts, int event, const char *text, size
 
 	if (ret)
 		return ret;
+	free(added->name);
+	print_program_free(&added->program);
+	added->name = NULL;
 	ret = print_compile(&added->program, &format, texts->long_size);
 	if (!ret && !(added->name = strdup(format.event->name)))
 		ret = -ENOMEM;

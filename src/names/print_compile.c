@@ -627,6 +627,11 @@ static const char *compile_conversion(struct compiler *compiler, const char *at)
 	expect(compiler, ",");
 	if (is_string != (parse_expression(compiler) == RESULT_TEXT))
 		unknown(compiler);
+	/* kernel/trace/trace_kprobe.c, print_kprobe_event(), whatever the format says. */
+	if (compiler->field && !strcmp(compiler->field, "__probe_ip")) {
+		put.kind = STEP_PUT_SYMBOL;
+		put.conversion.letter = 'S';
+	}
 	if (!is_string)
 		*emit_pop(compiler, put.kind, RESULT_NUMBER) = put;
 	if (!compiler->error)

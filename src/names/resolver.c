@@ -63,23 +63,29 @@ struct resolver {
 };
 
 /* An event without a readable format has no records that are shown: decode says so. */
+int resolver_read_event(struct resolver *resolver, int event, const struct plan_event *described)
+{
+	char path[NAME_MAX * 2 + 32], *text;
+	size_t length;
+	int ret;
+
+	snprintf(path, sizeof(path), "events/%s/%s/format", described->system, described->name);
+	ret = source_read(resolver->source, path, &text, &length);
+	if (ret)
+		return ret;
+	ret = event_texts_add(resolver->texts, event, text, length);
+	free(text);
+	return ret;
+}
+
 static bool read_event_texts(struct resolver *resolver, const struct plan *plan)
 {
 	bool enough_memory = true;
 
 	resolver->texts =
 		event_texts_new(plan->nr_events, &resolver->source->layout, resolver->symbols);
-	for (int i = 0; i < plan->nr_events && resolver->texts; i++) {
-		const struct plan_event *event = &plan->events[i];
-		char path[NAME_MAX * 2 + 32], *text;
-		size_t length;
-
-		snprintf(path, sizeof(path), "events/%s/%s/format", event->system, event->name);
-		if (source_read(resolver->source, path, &text, &length))
-			continue;
-		enough_memory &= event_texts_add(resolver->texts, i, text, length) != -ENOMEM;
-		free(text);
-	}
+	for (int i = 0; i < plan->nr_events && resolver->texts; i++)
+		enough_memory &= resolver_read_event(resolver, i, &plan->events[i]) != -ENOMEM;
 	return resolver->texts && enough_memory;
 }
 
@@ -219,6 +225,13 @@ int resolver_role(struct resolver *resolver, uint64_t function)
 		.used = true,
 	};
 	return entry->role;
+}
+
+int resolver_wait_role(struct resolver *resolver, uint64_t caller)
+{
+	const struct symbol *symbol = caller ? symbols_find(resolver->symbols, caller - 1) : NULL;
+
+	return symbol ? (int)catalog_wait_role(symbol->name) : ROLE_WAIT;
 }
 
 int resolver_symbol(void *context, uint64_t address, char style, char *text, size_t size)

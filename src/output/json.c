@@ -323,11 +323,46 @@ static void json_functions(struct json *json, const struct summary_view *view)
 	json_close(json, ']');
 }
 
-static void json_stalls(struct json *json, const char *key, const struct summary_stalls *stalls)
+static void json_wait_sum(struct json *json, const struct wait_sum *sum)
 {
+	json_number(json, "count", sum->count);
+	json_number(json, "total_ns", sum->total);
+	json_number(json, "long_count", sum->long_count);
+	json_number(json, "long_ns", sum->long_total);
+}
+
+/* Without the probes of memory waits none is known. */
+static void json_waits(struct json *json, const struct summary_view *view,
+		       const struct waits *waits)
+{
+	struct wait_sum all = waits_all(waits);
+
+	if (!view->has_waits)
+		return;
+	json_open(json, "memory_waits", '{');
+	json_wait_sum(json, &all);
+	if (waits->parts)
+		json_number(json, "in_progress", waits->parts);
+	json_open(json, "reasons", '[');
+	for (int role = waits_next(waits, -1); role >= 0; role = waits_next(waits, role)) {
+		json_open(json, NULL, '{');
+		json_string(json, "reason", catalog_role_key(role));
+		json_wait_sum(json, &waits->of[role]);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+	json_close(json, '}');
+}
+
+static void json_stalls(struct json *json, const char *key, const struct summary_view *view,
+			enum stall_side side)
+{
+	const struct summary_stalls *stalls = summary_stalls(view->summary, side);
+
 	json_open(json, key, '{');
 	json_latency(json, &stalls->latency);
 	json_phases(json, &stalls->phases);
+	json_waits(json, view, &stalls->waits);
 	json_close(json, '}');
 }
 
@@ -354,6 +389,7 @@ static void json_waiters(struct json *json, const char *key, const struct summar
 		json_string(json, kind == SUMMARY_CGROUPS ? "cgroup" : "name", waiter->ranked.name);
 		json_latency(json, &waiter->latency);
 		json_number(json, "error_ns", waiter->ranked.error);
+		json_waits(json, view, &waiter->waits);
 		json_close(json, '}');
 	}
 	json_close(json, ']');
@@ -429,8 +465,8 @@ void json_summary(struct writer *writer, const struct summary_view *view)
 	json_close(&json, '}');
 	json_shrinkers(&json, view);
 	json_functions(&json, view);
-	json_stalls(&json, "stalls", summary_stalls(summary, STALLS_WAITING));
-	json_stalls(&json, "background", summary_stalls(summary, STALLS_BACKGROUND));
+	json_stalls(&json, "stalls", view, STALLS_WAITING);
+	json_stalls(&json, "background", view, STALLS_BACKGROUND);
 	json_kept_stall(&json, "most_explained", summary_most_explained(summary), view->resolver);
 	json_kept_stall(&json, "longest", summary_longest(summary, 0), view->resolver);
 	json_waiters(&json, "tasks", view, SUMMARY_TASKS);

@@ -188,7 +188,14 @@ static void metrics_phases(const struct metric *metric, const struct phases *pha
 	}
 }
 
-enum unit_family { UNIT_STALLS, UNIT_SECONDS, UNIT_RECENT_MAX, UNIT_FAMILIES };
+enum unit_family {
+	UNIT_STALLS,
+	UNIT_SECONDS,
+	UNIT_RECENT_MAX,
+	UNIT_WAITS,
+	UNIT_WAIT_SECONDS,
+	UNIT_FAMILIES
+};
 
 /*
  * Prometheus sees the increase between two samples. A counter that begins with its first stall
@@ -214,6 +221,26 @@ static void metrics_causes(const struct metric *metric, struct line *labels,
 	}
 }
 
+static void metrics_waits(const struct metric *metric, struct line *labels,
+			  const struct waits *waits, enum unit_family which, uint64_t ts)
+{
+	size_t used = labels->used;
+
+	for (int role = 0; role < ROLE_COUNT; role++) {
+		const struct wait_sum *sum = &waits->of[role];
+		bool is_new = ts && ts < sum->since + FIRST_SAMPLES;
+
+		if (!sum->count)
+			continue;
+		labels->used = used;
+		add_label(labels, "reason", catalog_role_key(role));
+		metrics_sample(metric, labels,
+			       is_new		   ? 0 :
+			       which == UNIT_WAITS ? sum->count :
+						     sum->total);
+	}
+}
+
 static bool has_stalls(const struct unit_series *unit)
 {
 	int cause = 0;
@@ -233,7 +260,13 @@ static void metrics_units(struct writer *writer, const struct summary_view *view
 		  "Time of stalls of tasks that waited, by unit and by cause." },
 		{ "allocfilt_stall_recent_max_seconds", "gauge",
 		  "The longest stall of a unit that ended in this minute or the two before." },
+		{ "allocfilt_memory_waits_total", "counter",
+		  "Memory waits as the kernel counts them for PSI, the short ones too, by unit and "
+		  "by reason." },
+		{ "allocfilt_memory_wait_seconds_total", "counter",
+		  "Time of memory waits, by unit and by reason." },
 	};
+	uint64_t ts = goes_on ? view->ts : 0;
 	bool labelled = units_have_places(view->units);
 
 	for (int which = 0; which < UNIT_FAMILIES; which++) {
@@ -247,9 +280,10 @@ static void metrics_units(struct writer *writer, const struct summary_view *view
 			line_clear(&labels);
 			if (labelled)
 				add_label(&labels, "unit", unit->name);
-			if (which != UNIT_RECENT_MAX)
-				metrics_causes(&metric, &labels, unit, which,
-					       goes_on ? view->ts : 0);
+			if (which >= UNIT_WAITS)
+				metrics_waits(&metric, &labels, &unit->waits, which, ts);
+			else if (which != UNIT_RECENT_MAX)
+				metrics_causes(&metric, &labels, unit, which, ts);
 			else if (has_stalls(unit))
 				metrics_sample(&metric, &labels, units_recent_max(unit, view->ts));
 		}

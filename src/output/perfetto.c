@@ -239,13 +239,17 @@ static void put_pair(struct output *output, struct track track, const struct sta
 	if (event->id == EVENT_SLAB_START)
 		resolver_shrinker(output->setup.resolver, pair->shrinker, pair->callback, name,
 				  sizeof(name));
+	else if (plan_is_wait(event))
+		snprintf(name, sizeof(name), "memory wait: %s", catalog_role_title(pair->role));
 	else
 		snprintf(name, sizeof(name), "%s", event->name);
 	begin_timed(output, &json, "X", name, track,
 		    event->id == EVENT_SLAB_START ? "slab" : "pair", pair->start, pair->end);
 	json_signed(&json, "cpu", pair->exit.cpu);
-	put_side(output, &json, "begin", &pair->begin);
-	put_side(output, &json, "end", &pair->exit);
+	if (pair->begin.raw_size)
+		put_side(output, &json, "begin", &pair->begin);
+	if (pair->exit.raw_size)
+		put_side(output, &json, "end", &pair->exit);
 	end_event(&json);
 }
 

@@ -13,6 +13,7 @@
 #define STARS		 40  /* columns of a histogram's bar, as in bcc */
 #define SUPERBLOCKS_MAX	 20  /* lines under a shrinker; the others share one */
 #define SHORT_ROWS	 8   /* of each table in the short form, which has at most 40 lines */
+#define SHORT_REASONS	 4   /* of memory waits, in the same */
 #define NAME_COLUMNS	 19  /* of the names in the tables, at least */
 #define NAME_COLUMNS_MAX 40  /* a longer one moves the rest of its row */
 #define SHARE_COLUMNS	 100 /* of a row of where it went: parts without room are left out */
@@ -277,19 +278,25 @@ static void add_choice(struct line *line, const struct writer *writer, const cha
 	line_add(line, "', of ");
 }
 
-/* The number of stalls, their times, and the time covered. */
-static void put_head(struct writer *writer, const struct summary_view *view)
+static void add_report(struct line *line, const struct summary_view *view)
 {
 	static const char *const units[] = { "us", "ms", "s" };
-	const struct latency *latency = &summary_stalls(view->summary, STALLS_WAITING)->latency;
 	uint64_t report = view->report / 1000;
-	char time[TEXT_DURATION_MAX];
 	int unit = 0;
-	size_t pids = 0;
-	struct line line;
 
 	for (; unit < 2 && !(report % 1000); unit++)
 		report /= 1000;
+	line_add(line, "%" PRIu64 " %s", report, units[unit]);
+}
+
+/* The number of stalls, their times, and the time covered. */
+static void put_head(struct writer *writer, const struct summary_view *view)
+{
+	const struct latency *latency = &summary_stalls(view->summary, STALLS_WAITING)->latency;
+	char time[TEXT_DURATION_MAX];
+	size_t pids = 0;
+	struct line line;
+
 	while (view->pids && view->pids[pids])
 		pids++;
 	line_clear(&line);
@@ -310,7 +317,8 @@ static void put_head(struct writer *writer, const struct summary_view *view)
 	add_choice(&line, writer, "cgroup ", view->options->cgroup);
 	if (view->options->min_order)
 		line_add(&line, "order %d or more, of ", view->options->min_order);
-	line_add(&line, "%" PRIu64 " %s or more", report, units[unit]);
+	add_report(&line, view);
+	line_add(&line, " or more");
 	if (view->ts > view->since)
 		line_add(&line, " in %s", text_duration(time, view->ts - view->since));
 	if (latency->count) {
@@ -522,6 +530,30 @@ static void put_where(struct writer *writer, const struct summary_view *view)
 	}
 }
 
+/* The reasons of memory waits, most time first; the short ones are in no stall. */
+static void put_reasons(struct writer *writer, const struct summary_view *view)
+{
+	const struct waits *waits = &summary_stalls(view->summary, STALLS_WAITING)->waits;
+	size_t rows = view->form == SUMMARY_FULL ? ROLE_COUNT : SHORT_REASONS;
+	int role = waits_next(waits, -1);
+	struct line line;
+
+	if (role < 0)
+		return;
+	put_text(writer, "\nmemory waits             ms   number   short (ms)   number\n");
+	for (; role >= 0 && rows; role = waits_next(waits, role), rows--) {
+		const struct wait_sum *sum = &waits->of[role];
+
+		line_clear(&line);
+		line_add(&line, "  %-18s", catalog_role_title(role));
+		add_ms(&line, 7, sum->total);
+		line_add(&line, "%9" PRIu64, sum->count);
+		add_ms(&line, 13, sum->total - sum->long_total);
+		line_add(&line, "%9" PRIu64, sum->count - sum->long_count);
+		line_put(&line, writer);
+	}
+}
+
 /*
  * The name of a unit is the last component of its cgroup's path; two that share it show the path.
  */
@@ -590,9 +622,9 @@ static void put_waiters(struct writer *writer, const struct summary_view *view,
 	line_add(&line, "%s", title);
 	if (count > rows)
 		line_add(&line, " (%zu of %zu)", rows, count);
-	line_add(&line, "%*s%6s%11s%11s%11s   (ms)",
+	line_add(&line, "%*s%6s%11s%11s%11s%s   (ms)",
 		 line.used < columns + 2 ? (int)(columns + 2 - line.used) : 0, "", "stalls",
-		 "total", "p99", "max");
+		 "total", "p99", "max", view->has_waits ? "      waits" : "");
 	line_put(&line, writer);
 	for (size_t i = 0; i < count && i < rows; i++) {
 		const struct summary_total *waiter = summary_at(view->summary, kind, i);
@@ -607,6 +639,8 @@ static void put_waiters(struct writer *writer, const struct summary_view *view,
 		add_ms(&line, 11, latency->total);
 		add_ms(&line, 11, latency_percentile(latency, 99));
 		add_ms(&line, 11, latency->max);
+		if (view->has_waits)
+			add_ms(&line, 11, waits_all(&waiter->waits).total);
 		add_error(&line, waiter->ranked.error);
 		line_put(&line, writer);
 	}
@@ -692,27 +726,40 @@ static void put_background(struct writer *writer, const struct summary_view *vie
 	line_put(&line, writer);
 }
 
-/* The kernel's own account of the same time (PSI). */
-static void put_psi(struct writer *writer, const struct summary_view *view)
+/* The time that a shortage of memory cost: the kernel's own account of it, and the memory waits. */
+static void put_pressure(struct writer *writer, const struct summary_view *view)
 {
 	const struct memory_pressure *before = &view->pressure_before;
 	const struct memory_pressure *after = &view->pressure_after;
-	char some[TEXT_DURATION_MAX], full[TEXT_DURATION_MAX], time[TEXT_DURATION_MAX];
+	const struct waits *waits = &summary_stalls(view->summary, STALLS_WAITING)->waits;
+	struct wait_sum all = waits_all(waits);
+	uint64_t some = (after->some - before->some) * 1000, time = view->ts - view->since;
+	char text[TEXT_DURATION_MAX];
 	struct line line;
 
-	if (!before->known || !after->known || after->some < before->some ||
-	    after->full < before->full)
-		return;
 	line_clear(&line);
-	line_add(&line, "memory pressure (PSI)%s: some %s, full %s",
-		 view->pids || is_choice(view->options) ? " of all tasks" : "",
-		 text_duration(some, (after->some - before->some) * 1000),
-		 text_duration(full, (after->full - before->full) * 1000));
-	if (view->ts > view->since)
-		line_add(&line, " of %s", text_duration(time, view->ts - view->since));
-	line_add(&line, "; avg10 %u.%02u before, %u.%02u after", before->some_avg10 / 100,
-		 before->some_avg10 % 100, after->some_avg10 / 100, after->some_avg10 % 100);
-	line_put(&line, writer);
+	if (before->known && after->known && after->some >= before->some) {
+		line_add(&line, "memory pressure by the kernel's own count (PSI)%s: %s",
+			 view->pids || is_choice(view->options) ? ", of all tasks" : "",
+			 text_duration(text, some));
+		if (view->ts > view->since)
+			line_add(&line, " of %s, %.0f %%", text_duration(text, time),
+				 (double)some * 100 / (double)time);
+	}
+	if (view->has_waits) {
+		line_add(&line, line.used ? "; " : "memory waits: ");
+		line_add(&line, "%s in %" PRIu64 " memory wait%s of ",
+			 text_duration(text, all.long_total), all.long_count,
+			 all.long_count == 1 ? "" : "s");
+		add_report(&line, view);
+		line_add(&line, " or more, %s in %" PRIu64 " shorter one%s",
+			 text_duration(text, all.total - all.long_total),
+			 all.count - all.long_count, all.count - all.long_count == 1 ? "" : "s");
+		if (waits->parts)
+			line_add(&line, "; of %" PRIu64 " only a part is in the run", waits->parts);
+	}
+	if (line.used)
+		line_put(&line, writer);
 }
 
 void summary_view_since(struct summary_view *view, const struct summary_view *before)
@@ -736,8 +783,9 @@ int summary_text(struct writer *writer, const struct summary_view *view)
 	put_text(writer, "\n");
 	put_head(writer, view);
 	put_losses(writer, view);
-	put_psi(writer, view);
+	put_pressure(writer, view);
 	put_where(writer, view);
+	put_reasons(writer, view);
 	put_tables(writer, view);
 	put_worst(writer, view);
 	put_shrinkers(writer, view);

@@ -247,11 +247,14 @@ static int trace_stall(struct output *output, const struct named_stall *named)
 	struct record event;
 
 	while (stall_next_window(named->stall, &window)) {
-		if (window.is_pair)
+		if (window.begin.raw_size)
 			put_event(output, &window.begin);
 		while (stall_next_event(&window, &event))
 			put_event(output, &event);
-		put_record(output, &window.exit, window.is_pair ? NULL : &window.exit.window);
+		if (!window.is_pair)
+			put_record(output, &window.exit, &window.exit.window);
+		else if (window.exit.raw_size)
+			put_record(output, &window.exit, NULL);
 	}
 	return writer_status(output->setup.writer);
 }

@@ -12,6 +12,8 @@ const struct phase_name phase_group_names[PHASE_GROUPS] = {
 	[PHASE_MEMORY_HIGH] = { "memory.high", "memory_high" },
 	[PHASE_OOM] = { "OOM killer", "oom_killer" },
 	[PHASE_DRAIN] = { "draining per-CPU lists", "drain" },
+	[PHASE_SWAP_IN] = { "swap-in", "swap_in" },
+	[PHASE_REFAULT] = { "refault", "refault" },
 	[PHASE_REST] = { "rest", "rest" },
 };
 
@@ -48,14 +50,21 @@ const struct catalog_role catalog_roles[ROLE_COUNT] = {
 	[ROLE_DIRECT_RECLAIM] = {
 		"direct reclaim", "direct_reclaim", PHASE_DIRECT_RECLAIM, PART_OWN, ROLE_NONE,
 		{ "try_to_free_pages" },
+		{ "__alloc_pages_slowpath", "__alloc_pages_direct_reclaim", "__perform_reclaim" },
 	},
 	[ROLE_MEMCG_RECLAIM] = {
 		"memcg reclaim", "memcg_reclaim", PHASE_MEMCG_RECLAIM, PART_OWN, ROLE_NONE,
 		{ "try_to_free_mem_cgroup_pages" },
+		{ "try_charge_memcg", "try_charge", "try_to_free_mem_cgroup_pages" },
 	},
+	/*
+	 * Not traced unless a user asks for it: each return to user mode of a program with rseq calls
+	 * it on 6.1. Its memory waits tell when a task slept or reclaimed there.
+	 */
 	[ROLE_MEMORY_HIGH] = {
 		"memory.high", "memory_high", PHASE_MEMORY_HIGH, PART_OWN, ROLE_NONE,
 		{ "__mem_cgroup_handle_over_high", "mem_cgroup_handle_over_high" },
+		{ "__mem_cgroup_handle_over_high", "mem_cgroup_handle_over_high", "reclaim_high" },
 	},
 	[ROLE_SOFT_LIMIT] = {
 		"soft limit reclaim", "soft_limit_reclaim", PHASE_OTHER_RECLAIM, PART_SOFT_LIMIT, ROLE_NONE,
@@ -64,10 +73,12 @@ const struct catalog_role catalog_roles[ROLE_COUNT] = {
 	[ROLE_NODE] = {
 		"one node's lists", "node_lists", PHASE_OTHER_RECLAIM, PART_OWN, ROLE_NONE,
 		{ "shrink_node" },
+		{ "balance_pgdat" },
 	},
 	[ROLE_NODE_RECLAIM] = {
 		"node reclaim", "node_reclaim", PHASE_NODE_RECLAIM, PART_OWN, ROLE_NONE,
 		{ "node_reclaim" },
+		{ "node_reclaim", "__node_reclaim" },
 	},
 	[ROLE_DIRECT_THROTTLE] = {
 		"direct reclaim throttled", "direct_reclaim_throttled", PHASE_OTHER_RECLAIM, PART_THROTTLE, ROLE_NONE,
@@ -106,10 +117,12 @@ const struct catalog_role catalog_roles[ROLE_COUNT] = {
 	[ROLE_ZONE_COMPACTION] = {
 		"compaction of a zone", "zone_compaction", PHASE_COMPACTION, PART_OWN, ROLE_NONE,
 		{ "compact_zone", "compact_zone_order" },
+		{ "kcompactd", "kcompactd_do_work" },
 	},
 	[ROLE_DIRECT_COMPACTION] = {
 		"direct compaction", "direct_compaction", PHASE_COMPACTION, PART_OWN, ROLE_NONE,
 		{ "try_to_compact_pages" },
+		{ "__alloc_pages_direct_compact" },
 	},
 	[ROLE_OOM_KILLER] = {
 		"OOM killer", "oom_killer", PHASE_OOM, PART_OWN, ROLE_NONE,
@@ -118,6 +131,23 @@ const struct catalog_role catalog_roles[ROLE_COUNT] = {
 	[ROLE_DRAIN] = {
 		"draining per-CPU lists", "drain", PHASE_DRAIN, PART_OWN, ROLE_NONE,
 		{ "drain_all_pages" },
+	},
+	[ROLE_SWAP_IN] = {
+		"swap-in", "swap_in", PHASE_SWAP_IN, PART_OWN, ROLE_NONE,
+		{ "do_swap_page" },
+		{ "swap_readpage", "swap_read_folio", "swap_read_page" },
+	},
+	[ROLE_REFAULT] = {
+		"refault", "refault", PHASE_REFAULT, PART_OWN, ROLE_NONE, { NULL },
+		{ "folio_wait_bit_common", "wait_on_page_bit_common",
+		  "migration_entry_wait_on_locked" },
+	},
+	[ROLE_REFAULT_READ] = {
+		"refault", "refault", PHASE_REFAULT, PART_OWN, ROLE_NONE, { NULL },
+		{ "read_pages", "filemap_read_folio", "submit_bio", "add_ra_bio_pages" },
+	},
+	[ROLE_WAIT] = {
+		"memory wait", "memory_wait", PHASE_OTHER_RECLAIM, PART_OWN, ROLE_NONE, { NULL },
 	},
 	[ROLE_SHRINKER] = {
 		"shrinker", "shrinker", PHASE_OTHER_RECLAIM, PART_SHRINKERS, ROLE_NONE, { NULL },
@@ -191,6 +221,12 @@ const struct catalog_event catalog_events[EVENT_COUNT] = {
 	[EVENT_SLAB_END] = {
 		"vmscan", "mm_shrink_slab_end", END(EVENT_SLAB_START, 0), .repeats = true,
 	},
+	[EVENT_WAIT_BEGIN] = {
+		PROBE_SYSTEM, "memory_wait_begin", BEGIN(EVENT_WAIT_END, 0),
+	},
+	[EVENT_WAIT_END] = {
+		PROBE_SYSTEM, "memory_wait_end", END(EVENT_WAIT_BEGIN, 0),
+	},
 	[EVENT_FORK] = {
 		"sched", "sched_process_fork", SINGLE(0), .needs = ROLE_NONE, .children = true,
 	},
@@ -234,13 +270,28 @@ bool catalog_name_matches(const char *function, const char *name)
 	return !*name && (!*function || *function == '.');
 }
 
+static bool has_name(const char *const names[CATALOG_NAMES_MAX], const char *function)
+{
+	for (int i = 0; i < CATALOG_NAMES_MAX && names[i]; i++)
+		if (catalog_name_matches(function, names[i]))
+			return true;
+	return false;
+}
+
 enum role catalog_role_of(const char *function)
 {
 	for (int role = 0; role < ROLE_COUNT; role++)
-		for (int i = 0; i < CATALOG_NAMES_MAX && catalog_roles[role].names[i]; i++)
-			if (catalog_name_matches(function, catalog_roles[role].names[i]))
-				return role;
+		if (has_name(catalog_roles[role].names, function))
+			return role;
 	return ROLE_NONE;
+}
+
+enum role catalog_wait_role(const char *function)
+{
+	for (int role = 0; role < ROLE_COUNT; role++)
+		if (has_name(catalog_roles[role].waits_in, function))
+			return role;
+	return ROLE_WAIT;
 }
 
 const char *catalog_role_title(enum role role)
@@ -257,6 +308,8 @@ enum role catalog_pair_role(enum event_id id)
 {
 	if (id == EVENT_SLAB_START || id == EVENT_SLAB_END)
 		return ROLE_SHRINKER;
+	if (id == EVENT_WAIT_BEGIN || id == EVENT_WAIT_END)
+		return ROLE_WAIT;
 	if (id >= EVENT_COUNT || catalog_events[id].side == EVENT_SINGLE)
 		return ROLE_NONE;
 	return __builtin_ctzll(catalog_events[id].owners);

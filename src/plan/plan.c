@@ -272,8 +272,7 @@ int plan_make(struct plan **ret_plan, const struct plan_request *request,
 	if (!plan)
 		return failure_no_memory(failure);
 	plan->threshold = request->threshold;
-	if (request->no_page_allocation)
-		plan->left_out = ROLE_BIT(ROLE_PAGE_ALLOCATION);
+	plan->left_out = request->leave_out;
 	ret = fill_plan(plan, request, offer, failure);
 	if (ret)
 		plan_free(plan);
@@ -323,6 +322,20 @@ enum phase_part plan_part(const struct plan *plan, enum role role)
 bool plan_off_cpu(const struct plan *plan)
 {
 	return plan_event_of(plan, EVENT_SCHED_SWITCH) >= 0;
+}
+
+bool plan_has_waits(const struct plan *plan)
+{
+	int event = plan_event_of(plan, EVENT_WAIT_BEGIN);
+
+	return event >= 0 && plan->events[event].rule == RULE_PAIR;
+}
+
+void plan_drop_waits(struct plan *plan)
+{
+	for (int i = 0; i < plan->nr_events; i++)
+		if (plan_is_wait(&plan->events[i]))
+			plan->events[i].rule = RULE_NEVER;
 }
 
 int plan_event_of(const struct plan *plan, enum event_id id)

@@ -15,7 +15,7 @@
 #include "allocfilt/record/stacks.h"
 #include "record/load.h"
 
-#define FIELDS_MAX 16
+#define FIELDS_MAX 17
 
 /* Deeper than any kernel's return stack: such a record is damaged. */
 #define DEPTH_MAX 1024
@@ -37,6 +37,7 @@ struct binding {
 static const struct binding event_bindings[] = {
 	{ "shr", TO(fields.shrinker), false },
 	{ "shrink", TO(fields.callback), false },
+	{ "caller", TO(fields.callback), false },
 	{ "gfp_flags", TO(fields.gfp), false },
 	{ "gfp_mask", TO(fields.gfp), false },
 	{ "nr_reclaimed", TO(fields.nr_reclaimed), false },

@@ -9,7 +9,27 @@
 
 #define EVENT_WIDTH 40 /* columns of SYSTEM:NAME, without the colon */
 
-/* Returns 0, or -errno with @failure if the probe could not be removed again. */
+/* Returns 0, or -errno with @failure if a probe could not be removed again. */
+static int print_waits(const struct kernel *kernel, struct failure *failure)
+{
+	struct failure reason = { 0 };
+	int ret = 0;
+
+	for (int id = EVENT_WAIT_BEGIN; id <= EVENT_WAIT_END && !ret; id++)
+		ret = session_try_probe(kernel, catalog_events[id].name, probe_wait_definition(id),
+					SESSION_RUN_DIR, &reason);
+	if (ret && reason.status != EXIT_STATUS_IN_USE)
+		printf("memory waits    not told: %s\n", reason.text);
+	else
+		printf("memory waits    told by kprobe events on psi_memstall_enter and _leave%s%s\n",
+		       ret ? "; not tried: " : "", reason.text);
+	if (reason.status != EXIT_STATUS_NOT_RESTORED)
+		return 0;
+	*failure = reason;
+	return ret;
+}
+
+/* Likewise. */
 static int print_probe(const struct kernel *kernel, struct failure *failure)
 {
 	struct failure reason = { 0 };
@@ -17,7 +37,8 @@ static int print_probe(const struct kernel *kernel, struct failure *failure)
 	int ret = probe_find(&probe, kernel, &reason);
 
 	if (!ret)
-		ret = session_try_probe(kernel, &probe, SESSION_RUN_DIR, &reason);
+		ret = session_try_probe(kernel, PROBE_NAME, probe.definition, SESSION_RUN_DIR,
+					&reason);
 	if (ret && reason.status != EXIT_STATUS_IN_USE)
 		printf("superblocks     no names: %s\n", reason.text);
 	else
@@ -46,6 +67,8 @@ static int print_kernel(struct kernel *kernel, struct failure *failure)
 	printf("account         %s\n",
 	       offer.histograms ? "yes" : "no: built without CONFIG_HIST_TRIGGERS");
 	ret = print_probe(kernel, failure);
+	if (!ret)
+		ret = print_waits(kernel, failure);
 	puts("instance        checked when tracing starts; every kernel from 6.12 on allows it");
 	return ret;
 }
@@ -57,6 +80,8 @@ static void print_functions(const struct plan *plan)
 	for (int role = 0; role < ROLE_COUNT; role++) {
 		const char *separator = "";
 
+		if (!catalog_roles[role].names[0])
+			continue;
 		printf("  %-30s ", catalog_role_title(role));
 		for (int i = 0; i < plan->nr_functions; i++) {
 			if (plan->functions[i].role != role)
@@ -65,8 +90,9 @@ static void print_functions(const struct plan *plan)
 			separator = ", ";
 		}
 		if (!*separator)
-			fputs(plan->left_out & ROLE_BIT(role) ? "left out: page-allocation = no" :
-								"-",
+			fputs(!(plan->left_out & ROLE_BIT(role)) ? "-" :
+			      role == ROLE_MEMORY_HIGH ? "not traced: its memory waits tell it" :
+							 "left out: page-allocation = no",
 			      stdout);
 		putchar('\n');
 	}

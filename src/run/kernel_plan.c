@@ -17,7 +17,8 @@ int kernel_plan(struct kernel **kernel, struct plan **plan, const struct options
 		.events = options->events,
 		.function_setting = config_setting_name(options, "function", functions),
 		.event_setting = config_setting_name(options, "event", events),
-		.no_page_allocation = !options->page_allocation,
+		.leave_out = ROLE_BIT(ROLE_MEMORY_HIGH) |
+			     (options->page_allocation ? 0 : ROLE_BIT(ROLE_PAGE_ALLOCATION)),
 		.children = options->command,
 		.off_cpu = options->off_cpu,
 		.account = options->task == TASK_ACCOUNT,
@@ -93,6 +94,9 @@ void kernel_log_unavailable(const struct plan *plan)
 	}
 	if (*roles)
 		log_notice("this kernel cannot trace, left out: %s", roles);
+	if (plan_event_of(plan, EVENT_WAIT_BEGIN) < 0)
+		log_notice("memory waits are not told: this kernel has no kprobe events "
+			   "(CONFIG_KPROBE_EVENTS)");
 	if (!plan->function_graph)
 		log_warning(
 			"this kernel has no function_graph: only reclaim, compaction and slab are timed, from their pairs of events");

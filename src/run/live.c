@@ -331,8 +331,6 @@ static int set_up_tracing(struct live *live)
 	ret = tracing_set_up(&live->tracing, &request);
 	if (ret)
 		return ret;
-	if (live->tracing.pipeline && session_has_probe(live->tracing.session))
-		pipeline_read_probe(live->tracing.pipeline);
 	if (live->recorder)
 		ret = recorder_describe(live->recorder, session_dir(live->tracing.session),
 					live->tracing.buffers, live->tracing.failure);

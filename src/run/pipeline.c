@@ -106,6 +106,32 @@ static int show_stall(void *context, const struct stall *stall)
 	return output_stall(pipeline->output, &named);
 }
 
+/* A long wait is a stall, or a part of one. */
+static void count_wait(void *context, const struct memory_wait *wait)
+{
+	struct pipeline *pipeline = context;
+	struct resolver *resolver = pipeline->resolver;
+	const struct stall stall = { .key = wait->key, .order = -1 };
+	struct named_stall named = {
+		.stall = &stall,
+		.task_info = resolver_task(resolver, wait->tid, wait->end),
+		.name = resolver_task_name(resolver, wait->tid, wait->end),
+		.memcg = "",
+		.resolver = resolver,
+	};
+	uint64_t least = pipeline->report ? pipeline->report : pipeline->plan->threshold;
+	bool is_long = wait->end - wait->start >= least;
+
+	named.background = selection_is_background(&named);
+	if (!selection_has_stall(&pipeline->selection, &named))
+		return;
+	summary_wait(pipeline->summary, &named, wait, is_long);
+	if (pipeline->units && !named.background)
+		units_wait(pipeline->units, &named, wait, is_long);
+	if (pipeline->interval.summary)
+		summary_wait(pipeline->interval.summary, &named, wait, is_long);
+}
+
 static void count_slab_pair(struct pipeline *pipeline, const struct record *end, uint64_t ns)
 {
 	struct shrinker_names *names = resolver_superblocks(pipeline->resolver);
@@ -169,6 +195,8 @@ void pipeline_view(struct pipeline *pipeline, struct summary_view *view)
 		.ts = pipeline->newest,
 		.pressure_before = pipeline->source->pressure_before,
 		.pressure_after = pipeline->source->pressure_after,
+		/* No wait has an order. */
+		.has_waits = plan_has_waits(pipeline->plan) && !pipeline->options->min_order,
 		.has_sched = sched,
 	};
 	if (sched)
@@ -491,7 +519,7 @@ int pipeline_read_all(struct pipeline *pipeline)
 
 int pipeline_flush(struct pipeline *pipeline)
 {
-	return stalls_flush(pipeline->stalls);
+	return stalls_flush(pipeline->stalls, pipeline->newest);
 }
 
 /* ---- set-up ---- */
@@ -504,6 +532,9 @@ static int add_formats(struct pipeline *pipeline, struct failure *failure)
 	for (int i = 0; i < pipeline->plan->nr_events; i++) {
 		const struct plan_event *event = &pipeline->plan->events[i];
 
+		/* The session makes these probes later. */
+		if (plan_is_wait(event) && pipeline->source->proc)
+			continue;
 		ret = decode_read_format(decode, i, event->id, event->system, event->name);
 		if (ret == -ENOMEM)
 			return failure_no_memory(failure);
@@ -512,7 +543,7 @@ static int add_formats(struct pipeline *pipeline, struct failure *failure)
 				 "events/%s/%s/format", event->system, event->name);
 	}
 	decode_read_format(decode, DECODE_PRINT, EVENT_USER, "ftrace", "print");
-	pipeline_read_probe(pipeline);
+	pipeline_read_probes(pipeline);
 	decode_read_format(decode, DECODE_STACK, EVENT_USER, "ftrace", "kernel_stack");
 	if (!pipeline->plan->function_graph)
 		return 0;
@@ -525,10 +556,20 @@ static int add_formats(struct pipeline *pipeline, struct failure *failure)
 	return 0;
 }
 
-void pipeline_read_probe(struct pipeline *pipeline)
+void pipeline_read_probes(struct pipeline *pipeline)
 {
+	const struct plan *plan = pipeline->plan;
+
 	decode_read_format(pipeline->decode, DECODE_SUPERBLOCK, EVENT_USER, PROBE_SYSTEM,
 			   PROBE_NAME);
+	for (int i = 0; i < plan->nr_events; i++) {
+		const struct plan_event *event = &plan->events[i];
+
+		if (!plan_is_wait(event))
+			continue;
+		decode_read_format(pipeline->decode, i, event->id, event->system, event->name);
+		resolver_read_event(pipeline->resolver, i, event);
+	}
 }
 
 void pipeline_read_symbols(struct pipeline *pipeline)
@@ -565,8 +606,9 @@ static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer,
 	};
 
 	pipeline->output = output_new(&output);
-	pipeline->stalls = stalls_new(pipeline->plan, pipeline->source, options->limit_memory,
-				      pipeline->decode, pipeline->resolver, show_stall, pipeline);
+	pipeline->stalls =
+		stalls_new(pipeline->plan, pipeline->source, options->limit_memory,
+			   pipeline->decode, pipeline->resolver, show_stall, count_wait, pipeline);
 	pipeline->shrinkers = shrinkers_new();
 	pipeline->summary = summary_new();
 	if (!pipeline->stalls || !pipeline->shrinkers || !pipeline->summary || !pipeline->output)

@@ -38,8 +38,8 @@ void pipeline_read_symbols(struct pipeline *pipeline);
 /** pipeline_address - address of a function among the symbols that were read; 0: none */
 uint64_t pipeline_address(const struct pipeline *pipeline, const char *function);
 
-/** pipeline_read_probe - read the format of our probe, installed after pipeline_new() */
-void pipeline_read_probe(struct pipeline *pipeline);
+/** pipeline_read_probes - read the formats of our probes, installed after pipeline_new() */
+void pipeline_read_probes(struct pipeline *pipeline);
 
 /**
  * pipeline_read_capture, pipeline_read_buffers - set the source of pages for pipeline_read()

@@ -257,22 +257,29 @@ static int write_functions(struct recorder *recorder)
 }
 
 /* For who reads the capture by hand. */
-static void probe_lines(char *text, size_t size, const struct probe *probe)
+static void probe_lines(char *text, size_t size, const struct probe *probe, const struct plan *plan)
 {
+	int used = 0;
+
 	*text = '\0';
 	if (*probe->definition)
-		snprintf(text, size,
-			 "probe %s\nbtf super_block.s_id %" PRIu32
-			 "\nbtf super_block.s_dev %" PRIu32 "\nbtf %s %" PRIu32 "\n",
-			 probe->definition, probe->s_id, probe->s_dev,
-			 probe->has_private_data ? "shrinker.private_data" : "super_block.s_shrink",
-			 probe->has_private_data ? probe->private_data : probe->s_shrink);
+		used = snprintf(text, size,
+				"probe %s\nbtf super_block.s_id %" PRIu32
+				"\nbtf super_block.s_dev %" PRIu32 "\nbtf %s %" PRIu32 "\n",
+				probe->definition, probe->s_id, probe->s_dev,
+				probe->has_private_data ? "shrinker.private_data" :
+							  "super_block.s_shrink",
+				probe->has_private_data ? probe->private_data : probe->s_shrink);
+	if (plan_has_waits(plan))
+		snprintf(text + used, size - (size_t)used, "probe %s\nprobe %s\n",
+			 probe_wait_definition(EVENT_WAIT_BEGIN),
+			 probe_wait_definition(EVENT_WAIT_END));
 }
 
 /* The counts of the present segment. */
 static int write_description(struct recorder *recorder, const struct cpu_buffers *buffers)
 {
-	char probe[sizeof(recorder->probe->definition) + 128];
+	char probe[sizeof(recorder->probe->definition) + 384];
 	struct capture_description description = {
 		.source = recorder->source,
 		.plan = recorder->plan,
@@ -292,7 +299,7 @@ static int write_description(struct recorder *recorder, const struct cpu_buffers
 		/* less: somebody reset the buffers */
 		counts[i].read -= before->read < counts[i].read ? before->read : counts[i].read;
 	}
-	probe_lines(probe, sizeof(probe), recorder->probe);
+	probe_lines(probe, sizeof(probe), recorder->probe, recorder->plan);
 	description.counts = counts;
 	ret = capture_describe(recorder->writer, &description);
 	free(counts);

@@ -118,6 +118,10 @@ int tracing_set_up(struct tracing *tracing, const struct session_request *extra)
 	ret = session_start(&tracing->session, &request, tracing->failure);
 	if (ret)
 		return ret;
+	if (!session_has_waits(tracing->session))
+		plan_drop_waits(tracing->plan);
+	if (tracing->pipeline)
+		pipeline_read_probes(tracing->pipeline);
 	dir = session_dir(tracing->session);
 	ret = read_layout(&tracing->source, dir, tracing->failure);
 	if (!ret)

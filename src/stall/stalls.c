@@ -25,6 +25,7 @@ struct stalls {
 	struct cpu_list cpus;
 	struct stacks *stacks; /* NULL: stacks of events are not kept */
 	stall_ended ended;
+	wait_ended waited;
 	void *context;
 	struct task_log log;
 	struct walk walk;
@@ -32,6 +33,7 @@ struct stalls {
 	struct log_sum *folded; /* LOG_SUM_BYTES, where fold_oldest() builds a sum */
 	uint64_t *lost_at;	/* ns, by place of a CPU: time of the newest loss */
 	uint64_t lost_last;	/* ns: of all CPUs */
+	uint64_t began;		/* ns: time of the first record; 0: not known */
 	uint32_t losses;
 	bool gaps; /* in depth: somebody else uses function_graph as well */
 	struct sched_counts sched;
@@ -40,7 +42,7 @@ struct stalls {
 
 struct stalls *stalls_new(const struct plan *plan, const struct data_source *source, size_t memory,
 			  struct decode *decode, struct resolver *resolver, stall_ended ended,
-			  void *context)
+			  wait_ended waited, void *context)
 {
 	struct stalls *stalls = calloc(1, sizeof(*stalls));
 
@@ -49,6 +51,7 @@ struct stalls *stalls_new(const struct plan *plan, const struct data_source *sou
 	stalls->cpus = source->cpus;
 	stalls->stacks = resolver_stacks(resolver);
 	stalls->ended = ended;
+	stalls->waited = waited;
 	stalls->context = context;
 	stalls->walk.off_cpu_from = UINT64_MAX;
 	stalls->walk.plan = plan;
@@ -82,19 +85,26 @@ static int end_stall(struct stalls *stalls, struct log_task *task, struct log_cu
 	const struct stall_sum *sum = &stalls->walk.sum;
 	struct stall *stall = &stalls->stall;
 	const struct log_entry *entry = end.entry;
-	bool dropped;
+	const struct plan *plan = stalls->walk.plan;
+	bool dropped, is_part = false;
 
 	walk_stall(&stalls->walk, end, stall);
 	stall->key = task->key;
-	if (!task_key_in_interrupt(task->key))
-		stall->depth = entry->kind == LOG_WINDOW ? log_window(end.entry)->depth :
-							   stalls->walk.plan->function_graph ||
-								   log_pair(end.entry)->within;
+	if (task_key_in_interrupt(task->key))
+		stall->depth = 0;
+	else if (entry->kind == LOG_WINDOW)
+		stall->depth = log_window(end.entry)->depth;
+	else if (plan_is_wait(&plan->events[entry->event]))
+		is_part = log_pair(end.entry)->is_part;
+	else
+		stall->depth = plan->function_graph || log_pair(end.entry)->within;
 	dropped = task->dropped_at > stall->start || sum->cut;
 	stall->incomplete = stalls->lost_last > stall->start ? LACKS_LOST :
 			    dropped			     ? LACKS_DROPPED :
 			    sum->no_switch		     ? LACKS_SWITCH :
+			    is_part			     ? LACKS_PART :
 							       LACKS_NOTHING;
+	task->ended_at = stall->end;
 	stalls->limited += dropped;
 	details_tell(&sum->details, task->dropped_at <= stall->start, stall);
 	return stalls->ended(stalls->context, stall);
@@ -368,7 +378,7 @@ static noinline int keep_window(struct stalls *stalls, struct log_task *task,
 		.depth = window->depth,
 	};
 	if (slow)
-		task_log_set_slow(task, entry, stalls->losses);
+		task_log_set_slow(task, entry, false, stalls->losses);
 	return window->depth <= 0 ? end_log(stalls, task) : 0;
 }
 
@@ -407,7 +417,7 @@ int stalls_window(struct stalls *stalls, const struct record *record)
 	return task && task->nr_chunks ? end_fast_window(stalls, task, record) : 0;
 }
 
-/* ---- events ---- */
+/* ---- pairs ---- */
 
 static size_t event_space(const struct stalls *stalls, const struct record *record)
 {
@@ -445,7 +455,8 @@ static int keep_side(struct stalls *stalls, struct log_task *task, enum log_kind
 		.nid = (int16_t)record->fields.nid,
 		.priority = (int16_t)record->fields.priority,
 	};
-	memcpy(log_raw(entry), record->raw, record->raw_size);
+	if (record->raw_size)
+		memcpy(log_raw(entry), record->raw, record->raw_size);
 	return 0;
 }
 
@@ -469,27 +480,65 @@ static uint64_t lost_at(const struct stalls *stalls, int cpu)
 	return place < 0 ? 0 : stalls->lost_at[place];
 }
 
-/* The place of the begin in log_task.open; nr_open: there is none */
-static unsigned int begin_of(const struct stalls *stalls, const struct log_task *task,
-			     const struct record *end)
+/* The place of a begin in log_task.open; nr_open: there is none. @end: of a slab pair, else NULL */
+static unsigned int open_begin(const struct log_task *task, int event,
+			       const struct record_fields *end)
 {
-	int partner = stalls->walk.plan->events[end->event].partner;
-
 	for (unsigned int place = task->nr_open; place--;) {
 		const struct log_pair *pair = log_pair(task->open[place]);
 
-		if (task->open[place]->event == partner && pair->shrinker == end->fields.shrinker &&
-		    pair->callback == end->fields.callback)
+		if (task->open[place]->event == event &&
+		    (!end || (pair->shrinker == end->shrinker && pair->callback == end->callback)))
 			return place;
 	}
 	return task->nr_open;
 }
 
+/* Records that its CPUs lost in between may be another end and begin. */
+static bool is_doubtful(const struct stalls *stalls, const struct log_entry *begin,
+			const struct record *record)
+{
+	return stalls->lost_last > begin->ts && (lost_at(stalls, begin->cpu) > begin->ts ||
+						 lost_at(stalls, record->cpu) > begin->ts);
+}
+
+/*
+ * Keeps the end of the pair whose begin is next in log_task.open. The begin stays open meanwhile, so that
+ * keep_side() may drop it for room: then *@ret_entry is NULL.
+ */
+static int keep_end(struct stalls *stalls, struct log_task *task, const struct record *end,
+		    struct log_entry **ret_entry)
+{
+	struct log_entry *begin = task->open[task->nr_open++], *entry;
+	int ret = keep_side(stalls, task, LOG_END, end, &entry);
+
+	*ret_entry = NULL;
+	if (ret || !task->nr_open || task->open[task->nr_open - 1] != begin)
+		return ret == -E2BIG ? 0 : ret;
+	task->nr_open--;
+	log_pair(entry)->partner = begin;
+	log_pair(entry)->start = begin->ts;
+	log_pair(entry)->callback = log_pair(begin)->callback;
+	log_pair(entry)->nid = log_pair(begin)->nid;
+	log_pair(entry)->priority = log_pair(begin)->priority;
+	log_pair(entry)->within = task->nr_open;
+	log_pair(begin)->partner = entry;
+	*ret_entry = entry;
+	return 0;
+}
+
+/* Where functions cannot be traced, nothing is around a pair that is in no other one. */
+static int end_outermost_pair(struct stalls *stalls, struct log_task *task)
+{
+	return stalls->walk.plan->function_graph || task->nr_open ? 0 : end_log(stalls, task);
+}
+
 static int end_pair(struct stalls *stalls, struct log_task *task, const struct record *end,
 		    uint64_t *ret_pair)
 {
-	bool slab = stalls->walk.plan->events[end->event].id == EVENT_SLAB_END, slow;
-	unsigned int place = begin_of(stalls, task, end);
+	const struct plan_event *event = &stalls->walk.plan->events[end->event];
+	bool slab = event->id == EVENT_SLAB_END, slow;
+	unsigned int place = open_begin(task, event->partner, &end->fields);
 	struct log_entry *begin, *entry;
 	int ret;
 
@@ -503,36 +552,156 @@ static int end_pair(struct stalls *stalls, struct log_task *task, const struct r
 	begin = task->open[place];
 	/* Newer begins lost their ends. */
 	task->nr_open = place;
-	/* Records that its CPUs lost in between may be another end and begin. */
-	if (stalls->lost_last > begin->ts &&
-	    (lost_at(stalls, begin->cpu) > begin->ts || lost_at(stalls, end->cpu) > begin->ts))
+	if (is_doubtful(stalls, begin, end))
 		return 0;
 	slow = end->ts - begin->ts >= stalls->walk.plan->threshold;
 	if (slab)
 		*ret_pair = end->ts - begin->ts;
 	else if (!slow)
-		return 0;
+		return end_outermost_pair(stalls, task);
 	if (!slow && begin == task_log_newest(task)) {
 		task_log_end_newest(task, end);
 		log_pair(begin)->within = place;
+		return end_outermost_pair(stalls, task);
+	}
+	ret = keep_end(stalls, task, end, &entry);
+	if (ret || !entry)
+		return ret;
+	if (slow)
+		task_log_set_slow(task, entry, false, stalls->losses);
+	return end_outermost_pair(stalls, task);
+}
+
+/* ---- memory waits ---- */
+
+/* A task that waits for a page has begun to read it before, from a file or from swap. */
+static int reason_of(struct stalls *stalls, struct log_task *task, uint64_t caller)
+{
+	int role = resolver_wait_role(stalls->walk.resolver, caller);
+
+	if (role == ROLE_SWAP_IN || role == ROLE_REFAULT_READ)
+		task->reads_swap = role == ROLE_SWAP_IN;
+	if (role == ROLE_REFAULT || role == ROLE_REFAULT_READ)
+		return task->reads_swap ? ROLE_SWAP_IN : ROLE_REFAULT;
+	return role;
+}
+
+/* The kernel counts the outermost one alone: kernel/sched/psi.c. */
+static int begin_wait(struct stalls *stalls, struct log_task *task, const struct record *record)
+{
+	unsigned int place = open_begin(task, record->event, NULL);
+	int ret = 0;
+
+	if (place < task->nr_open && !is_doubtful(stalls, task->open[place], record)) {
+		task->nested_waits++;
 		return 0;
 	}
-	/* The begin stays open meanwhile, so that keep_side() may drop it for room. */
-	task->nr_open++;
-	ret = keep_side(stalls, task, LOG_END, end, &entry);
-	if (ret || !task->nr_open || task->open[task->nr_open - 1] != begin)
-		return ret == -E2BIG ? 0 : ret;
-	task->nr_open--;
-	log_pair(entry)->partner = begin;
-	log_pair(entry)->start = begin->ts;
-	log_pair(entry)->nid = log_pair(begin)->nid;
-	log_pair(entry)->priority = log_pair(begin)->priority;
-	log_pair(entry)->within = place;
-	log_pair(begin)->partner = entry;
-	if (slow)
-		task_log_set_slow(task, entry, stalls->losses);
-	return slow && !stalls->walk.plan->function_graph && !place ? end_log(stalls, task) : 0;
+	task->nr_open = place;
+	task->nested_waits = 0;
+	if (task->nr_slow && task->only_waits && record->ts > task->slow_first + WAIT_PATIENCE)
+		ret = end_log(stalls, task);
+	return ret ? ret : begin_pair(stalls, task, record);
 }
+
+static int keep_wait(struct stalls *stalls, struct log_task *task, const struct record *end,
+		     const struct memory_wait *wait, bool has_begin)
+{
+	struct log_entry *entry;
+	int ret = has_begin ? keep_end(stalls, task, end, &entry) :
+			      keep_side(stalls, task, LOG_END, end, &entry);
+
+	if (ret || !entry)
+		return ret == -E2BIG ? 0 : ret;
+	if (!has_begin) {
+		log_pair(entry)->partner = entry;
+		log_pair(entry)->start = wait->start;
+	}
+	log_pair(entry)->is_part = wait->is_part;
+	entry->role = (int16_t)wait->role;
+	task_log_set_slow(task, entry, true, stalls->losses);
+	return 0;
+}
+
+/* A wait was in progress when the run began if nothing but its end was ever recorded of it. */
+static bool began_before(const struct stalls *stalls, const struct log_task *task)
+{
+	return stalls->began && !stalls->losses && !task->dropped_at;
+}
+
+/* @is_part: there is no such record, the run ends */
+static int end_wait(struct stalls *stalls, struct log_task *task, const struct record *end,
+		    bool is_part)
+{
+	unsigned int place = open_begin(task, stalls->walk.plan->events[end->event].partner, NULL);
+	struct log_entry *begin = place < task->nr_open ? task->open[place] : NULL;
+	struct memory_wait wait = {
+		.key = task->key,
+		.tid = end->tid,
+		.end = end->ts,
+		.role = ROLE_WAIT,
+		.is_part = is_part || !begin,
+	};
+	int ret = 0;
+
+	if (!begin && !began_before(stalls, task))
+		return 0;
+	task->nr_open = place;
+	if (begin && is_doubtful(stalls, begin, end))
+		return 0;
+	if (begin && task->nested_waits && !is_part) {
+		task->nested_waits--;
+		task->nr_open++;
+		return 0;
+	}
+	if (begin) {
+		wait.start = begin->ts;
+		wait.role = reason_of(stalls, task, log_pair(begin)->callback);
+	} else {
+		wait.start =
+			task->waited_until > stalls->began ? task->waited_until : stalls->began;
+	}
+	task->waited_until = wait.end;
+	stalls->waited(stalls->context, &wait);
+	if (wait.end - wait.start >= stalls->walk.plan->threshold && task->ended_at <= wait.start)
+		ret = keep_wait(stalls, task, end, &wait, begin);
+	else if (begin && begin == task_log_newest(task))
+		task_log_drop_newest(&stalls->log, task);
+	return ret ? ret : end_outermost_pair(stalls, task);
+}
+
+static int end_open_wait(struct stalls *stalls, struct log_task *task, uint64_t ts)
+{
+	int event = plan_event_of(stalls->walk.plan, EVENT_WAIT_BEGIN);
+	unsigned int place = event < 0 ? task->nr_open : open_begin(task, event, NULL);
+	struct record end = {
+		.kind = RECORD_EVENT,
+		.ts = ts,
+	};
+
+	if (place == task->nr_open)
+		return 0;
+	end.tid = task->open[place]->tid;
+	end.cpu = task->open[place]->cpu;
+	end.event = (uint16_t)stalls->walk.plan->events[event].partner;
+	return end_wait(stalls, task, &end, true);
+}
+
+/* A window around waits that are over for so long does not come. */
+static int end_old_waits(struct stalls *stalls, uint64_t ts)
+{
+	struct log_task *task = task_log_oldest(&stalls->log);
+	int ret = 0;
+
+	for (; !ret && task && ts > task->last + WAIT_PATIENCE; task = task_log_after(task)) {
+		if (!task->nr_slow || !task->only_waits)
+			continue;
+		ret = end_log(stalls, task);
+		task->dropped_at = task->last;
+	}
+	return ret;
+}
+
+/* ---- events ---- */
 
 int stalls_event(struct stalls *stalls, struct record *record, uint64_t *ret_pair)
 {
@@ -547,6 +716,9 @@ int stalls_event(struct stalls *stalls, struct record *record, uint64_t *ret_pai
 	if (ret || event->rule != RULE_PAIR)
 		return ret ? ret : keep_event(stalls, task, record);
 	decode_fields(stalls->walk.decode, record);
+	if (plan_is_wait(event))
+		return event->side == EVENT_BEGIN ? begin_wait(stalls, task, record) :
+						    end_wait(stalls, task, record, false);
 	return event->side == EVENT_BEGIN ? begin_pair(stalls, task, record) :
 					    end_pair(stalls, task, record, ret_pair);
 }
@@ -682,19 +854,24 @@ int stalls_time(struct stalls *stalls, uint64_t ts)
 	struct log_task *task;
 	int ret = 0;
 
+	if (!stalls->began)
+		stalls->began = ts;
 	while (!ret && (task = task_log_oldest(&stalls->log)) && ts > task->last &&
 	       ts - task->last > STALL_PATIENCE)
 		ret = end_silent(stalls, task);
-	return ret;
+	return ret ? ret : end_old_waits(stalls, ts);
 }
 
-int stalls_flush(struct stalls *stalls)
+int stalls_flush(struct stalls *stalls, uint64_t ts)
 {
 	struct log_task *task;
 	int ret = 0;
 
-	while (!ret && (task = task_log_oldest(&stalls->log)))
-		ret = forget_task(stalls, task);
+	while (!ret && (task = task_log_oldest(&stalls->log))) {
+		ret = end_open_wait(stalls, task, ts);
+		if (!ret)
+			ret = forget_task(stalls, task);
+	}
 	return ret;
 }
 

@@ -134,14 +134,28 @@ void task_log_end_newest(struct log_task *task, const struct record *record)
 	log_pair(entry)->partner = entry;
 }
 
-void task_log_set_slow(struct log_task *task, struct log_entry *entry, uint32_t losses)
+void task_log_set_slow(struct log_task *task, struct log_entry *entry, bool is_wait,
+		       uint32_t losses)
 {
 	entry->slow = true;
 	task->slow_last = log_end(entry);
+	task->only_waits = is_wait && (!task->nr_slow || task->only_waits);
 	if (task->nr_slow++)
 		return;
 	task->slow_first = task->slow_last;
 	task->losses = losses;
+}
+
+void task_log_drop_newest(struct task_log *log, struct log_task *task)
+{
+	struct log_chunk *chunk = task->newest;
+	struct log_entry *entry = chunk->last;
+
+	chunk->used -= entry->space;
+	if (entry->space_before)
+		chunk->last = (struct log_entry *)((unsigned char *)entry - entry->space_before);
+	else
+		release_chunk(log, task, chunk);
 }
 
 /* Begins that are open move to the start of the first chunk: none of them moves towards the end. */

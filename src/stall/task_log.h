@@ -49,7 +49,7 @@ struct log_entry {
 	uint8_t flags;	       /* common_flags */
 	bool slow;	       /* a window or the end of a pair that reaches the threshold */
 	bool has_stack;
-	int16_t role; /* enum role of a window or pair, set by the walk */
+	int16_t role; /* enum role of a window or pair, set by the walk; of a wait by its end */
 	uint64_t payload[];
 };
 
@@ -71,6 +71,7 @@ struct log_pair {
 	int16_t nid;		  /* of slab's begin, as struct record_fields */
 	int16_t priority;
 	bool within;	    /* of an end: another begin of the task is still open */
+	bool is_part;	    /* of an end: the wait was in progress when the run began or ended */
 	uint64_t payload[]; /* log_entry.size bytes */
 };
 
@@ -120,6 +121,11 @@ struct log_task {
 	unsigned int nr_open;
 	struct log_entry *open[TASK_LOG_OPEN_MAX]; /* begins without their end, the oldest first */
 	struct log_entry *off_cpu; /* LOG_OFF_CPU of a task that has no CPU; or NULL */
+	unsigned int nested_waits; /* in the memory wait that is open */
+	bool reads_swap;	   /* the last page that it began to read is of swap */
+	bool only_waits;	   /* all slow entries are memory waits, if there are some */
+	uint64_t waited_until;	   /* ns: end of the last memory wait; 0: there was none */
+	uint64_t ended_at;	   /* ns: end of the last stall; 0: there was none */
 	uint64_t dropped_at;	   /* ns: of the newest entry that was dropped for room */
 	uint64_t last;		   /* ns: of the newest entry */
 	uint64_t slow_first;	   /* ns: end of the first entry that is slow */
@@ -230,8 +236,12 @@ static inline struct log_entry *task_log_append(struct log_task *task, enum log_
  */
 void task_log_end_newest(struct log_task *task, const struct record *record);
 
-/** task_log_set_slow - the last entry is slow; @losses: of records, so far */
-void task_log_set_slow(struct log_task *task, struct log_entry *entry, uint32_t losses);
+/** task_log_set_slow - the last entry is slow, and may be a memory wait; @losses: of records, so far */
+void task_log_set_slow(struct log_task *task, struct log_entry *entry, bool is_wait,
+		       uint32_t losses);
+
+/** task_log_drop_newest - drop the last entry, which nothing points to */
+void task_log_drop_newest(struct task_log *log, struct log_task *task);
 
 /** task_log_newest - the last entry, NULL: the log is empty */
 static inline struct log_entry *task_log_newest(const struct log_task *task)

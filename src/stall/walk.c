@@ -114,7 +114,9 @@ static void set_work(struct level *level, const struct level *around, const stru
 		work->part = plan_part(plan, level->role);
 	}
 	level->reclaim = around->reclaim;
-	if (work->group == PHASE_REST) {
+	/* Nor does a wait for a page tell more than the function that needs it. */
+	if (work->group == PHASE_REST ||
+	    (work->group == PHASE_REFAULT && around->work.group != PHASE_REST)) {
 		*work = around->work;
 		return;
 	}
@@ -153,6 +155,8 @@ static void walk_pair(struct walk *walk, struct log_entry *end)
 {
 	const struct log_pair *pair = log_pair(end);
 
+	if (plan_is_wait(&walk->plan->events[end->event]))
+		return;
 	if (walk->plan->events[end->event].id == EVENT_SLAB_END) {
 		details_slab(&walk->sum.details, pair->nid, pair->priority);
 		return;
@@ -184,8 +188,12 @@ static void enter_level(struct walk *walk, struct log_entry *entry)
 			walk->gap = true;
 	} else {
 		level.role = catalog_pair_role(walk->plan->events[entry->event].id);
-		level.work.shrinker = log_pair(entry)->shrinker;
-		level.work.callback = log_pair(entry)->callback;
+		if (level.role == ROLE_WAIT) {
+			level.role = entry->role;
+		} else {
+			level.work.shrinker = log_pair(entry)->shrinker;
+			level.work.callback = log_pair(entry)->callback;
+		}
 		walk->sum.nr_events += 2;
 		walk_pair(walk, entry);
 	}
@@ -193,7 +201,7 @@ static void enter_level(struct walk *walk, struct log_entry *entry)
 	*log_events(entry) = NULL;
 	set_work(&level, around, walk->plan);
 	walk->levels[walk->nr_levels++] = level;
-	if (entry->kind == LOG_END && level.work.shrinker)
+	if (level.role == ROLE_SHRINKER && level.work.shrinker)
 		add_shrinker(&walk->sum, &level.work, 0, 1);
 	walk->sum.slow |= entry->slow;
 	if (entry->slow) {

@@ -47,7 +47,9 @@ bool stall_next_window(const struct stall *stall, struct stall_window *window)
 	log_record(entry, &window->exit);
 	if (!window->is_pair)
 		return true;
-	log_record(log_pair(entry)->partner, &window->begin);
+	window->begin = (struct record){ .event = entry->event };
+	if (log_pair(entry)->partner != entry)
+		log_record(log_pair(entry)->partner, &window->begin);
 	window->shrinker = log_pair(entry)->shrinker;
 	window->callback = log_pair(entry)->callback;
 	return true;

@@ -196,6 +196,29 @@ void summary_stall(struct summary *summary, const struct named_stall *named)
 		count_total(summary, SUMMARY_CGROUPS, hash_text(cgroup), cgroup, ns);
 }
 
+static void count_wait_of(struct summary *summary, enum summary_table which, uint64_t id,
+			  const char *name, const struct memory_wait *wait, bool is_long)
+{
+	struct summary_total *total = ranking_enter(summary->tables[which], id, name);
+
+	waits_add(&total->waits, wait, is_long);
+	/* A long one is a stall, or a part of one. */
+	ranking_spend(summary->tables[which], total, is_long ? 0 : wait->end - wait->start);
+}
+
+void summary_wait(struct summary *summary, const struct named_stall *named,
+		  const struct memory_wait *wait, bool is_long)
+{
+	const char *cgroup = named->task_info->cgroup;
+
+	waits_add(&summary->stalls[named->background ? STALLS_BACKGROUND : STALLS_WAITING].waits,
+		  wait, is_long);
+	count_wait_of(summary, named->background ? SUMMARY_KERNEL_THREADS : SUMMARY_TASKS,
+		      (uint64_t)wait->tid, named->name, wait, is_long);
+	if (*cgroup && !named->background)
+		count_wait_of(summary, SUMMARY_CGROUPS, hash_text(cgroup), cgroup, wait, is_long);
+}
+
 const struct summary_total *summary_at(const struct summary *summary, enum summary_table which,
 				       size_t rank)
 {

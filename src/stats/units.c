@@ -47,6 +47,17 @@ void units_free(struct units *units)
 
 /* ---- counting ---- */
 
+static void begin_minute(struct unit_series *unit, uint64_t minute)
+{
+	for (; unit->minute < minute; unit->minute++) {
+		if (minute - unit->minute > ARRAY_SIZE(unit->recent_max))
+			unit->minute = minute - ARRAY_SIZE(unit->recent_max);
+		memmove(unit->recent_max + 1, unit->recent_max,
+			sizeof(unit->recent_max) - sizeof(unit->recent_max[0]));
+		unit->recent_max[0] = 0;
+	}
+}
+
 static void count_series(struct unit_series *unit, const struct stall *stall, int cause)
 {
 	uint64_t ns = stall->end - stall->start;
@@ -55,13 +66,7 @@ static void count_series(struct unit_series *unit, const struct stall *stall, in
 	if (!unit->causes[cause].count++)
 		unit->since[cause] = stall->end;
 	add_ns(&unit->causes[cause].total, ns);
-	for (; unit->minute < minute; unit->minute++) {
-		if (minute - unit->minute > ARRAY_SIZE(unit->recent_max))
-			unit->minute = minute - ARRAY_SIZE(unit->recent_max);
-		memmove(unit->recent_max + 1, unit->recent_max,
-			sizeof(unit->recent_max) - sizeof(unit->recent_max[0]));
-		unit->recent_max[0] = 0;
-	}
+	begin_minute(unit, minute);
 	/* A stall may be emitted after one that ended later. */
 	age = unit->minute - minute;
 	if (age < ARRAY_SIZE(unit->recent_max) && ns > unit->recent_max[age])
@@ -75,6 +80,7 @@ static void count_period(struct units *units, const char *name, uint64_t ns, int
 	total->count++;
 	if (ns > total->max)
 		total->max = ns;
+	add_ns(&total->total, ns);
 	add_ns(&total->cause_totals[cause], ns);
 	ranking_spend(units->period, total, ns);
 }
@@ -109,22 +115,45 @@ static struct unit_series *find_series(struct units *units, const char *name, ui
 	return unit;
 }
 
-void units_stall(struct units *units, const struct named_stall *named)
+/* Names that are shown alike are one, as no two series of metrics may have the same labels. */
+static void unit_of(const struct named_stall *named, char name[UNIT_NAME_BYTES])
 {
-	const struct stall *stall = named->stall;
 	const char *cgroup = named->task_info->cgroup;
-	int cause = cause_which(stall);
-	char unit[UNIT_NAME_BYTES], name[UNIT_NAME_BYTES];
+	char unit[UNIT_NAME_BYTES];
 	const char *shown = unit;
 
-	if (task_key_in_interrupt(stall->key) || !*cgroup)
+	if (task_key_in_interrupt(named->stall->key) || !*cgroup)
 		shown = UNIT_NONE;
 	else if (!unit_name_of_cgroup(cgroup, unit))
 		shown = cgroup;
-	/* Names that are shown alike are one, as no two series of metrics may have the same labels. */
-	text_escape(name, sizeof(name), shown, TEXT_PRINTABLE);
+	text_escape(name, UNIT_NAME_BYTES, shown, TEXT_PRINTABLE);
+}
+
+void units_stall(struct units *units, const struct named_stall *named)
+{
+	const struct stall *stall = named->stall;
+	int cause = cause_which(stall);
+	char name[UNIT_NAME_BYTES];
+
+	unit_of(named, name);
 	count_period(units, name, stall->end - stall->start, cause);
 	count_series(find_series(units, name, stall->end), stall, cause);
+}
+
+void units_wait(struct units *units, const struct named_stall *named,
+		const struct memory_wait *wait, bool is_long)
+{
+	struct unit_total *total;
+	struct unit_series *series;
+	char name[UNIT_NAME_BYTES];
+
+	unit_of(named, name);
+	total = ranking_enter(units->period, hash_text(name), name);
+	waits_add(&total->waits, wait, is_long);
+	ranking_spend(units->period, total, is_long ? 0 : wait->end - wait->start);
+	series = find_series(units, name, wait->end);
+	waits_add(&series->waits, wait, is_long);
+	begin_minute(series, wait->end / NS_PER_MINUTE);
 }
 
 /* ---- reading ---- */

@@ -27,7 +27,7 @@ static bool has_stack(const struct plan_event *event, const char **ret_text)
 {
 	*ret_text = event->id == EVENT_SCHED_SWITCH ? SLEEP_TRIGGER : NULL;
 	return event->id == EVENT_SCHED_SWITCH ||
-	       (event->rule != RULE_NEVER && event->side == EVENT_BEGIN &&
+	       (event->rule != RULE_NEVER && event->side == EVENT_BEGIN && !plan_is_wait(event) &&
 		event->id != EVENT_SLAB_START && event->id != EVENT_USER);
 }
 
@@ -65,7 +65,7 @@ int session_set_events(struct session *session, struct failure *failure)
 		const struct plan_event *event = &plan->events[i];
 		char name[PATH_MAX];
 
-		if (event->rule == RULE_NEVER)
+		if (event->rule == RULE_NEVER || (plan_is_wait(event) && !session->has_waits))
 			continue;
 		snprintf(name, sizeof(name), "events/%s/%s/filter", event->system, event->name);
 		if (!session->instance)

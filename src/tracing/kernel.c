@@ -350,6 +350,9 @@ static bool offer_has_event(void *context, const char *system, const char *name)
 
 	if (strchr(system, '/') || strchr(name, '/'))
 		return false;
+	/* The session makes them. */
+	if (!strcmp(system, PROBE_SYSTEM) && !strncmp(name, "memory_wait_", 12))
+		return has_file(kernel->dir, "kprobe_events");
 	if (snprintf(event, sizeof(event), "events/%s/%s/enable", system, name) >=
 	    (int)sizeof(event))
 		return false;

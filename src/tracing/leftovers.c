@@ -6,6 +6,7 @@
 #include <string.h>
 #include <tracefs.h>
 
+#include "allocfilt/base/base.h"
 #include "allocfilt/base/log.h"
 #include "tracing/kernel_look.h"
 #include "tracing/session_parts.h"
@@ -80,6 +81,11 @@ static int remove_own_name(struct settings *settings, enum setting_kind kind, co
 
 int leftovers_remove_names(char *dir, bool *found, struct failure *failure)
 {
+	static const char *const probes[] = {
+		PROBE_PATH,
+		PROBES_PATH "memory_wait_begin",
+		PROBES_PATH "memory_wait_end",
+	};
 	struct settings settings;
 	int ret = settings_init(&settings, dir);
 
@@ -99,8 +105,8 @@ int leftovers_remove_names(char *dir, bool *found, struct failure *failure)
 	}
 	if (!ret)
 		ret = remove_own_name(&settings, SETTING_INSTANCE, INSTANCE_PATH, found, failure);
-	if (!ret)
-		ret = remove_own_name(&settings, SETTING_PROBE, PROBE_PATH, found, failure);
+	for (size_t i = 0; i < ARRAY_SIZE(probes) && !ret; i++)
+		ret = remove_own_name(&settings, SETTING_PROBE, probes[i], found, failure);
 	settings_free(&settings);
 	return ret;
 }

@@ -10,24 +10,42 @@
 #include "allocfilt/tracing/probe.h"
 #include "tracing/btf.h"
 
-/* The first argument of a function, as a kprobe event names it. */
+/* The first argument of a function, and its return address, as a kprobe event at its entry names them. */
 #if defined(__x86_64__)
 #define FIRST_ARGUMENT "%di"
+#define RETURN_ADDRESS "$stack0"
 #elif defined(__i386__)
 #define FIRST_ARGUMENT "%ax"
+#define RETURN_ADDRESS "$stack0"
 #elif defined(__aarch64__)
 #define FIRST_ARGUMENT "%x0"
+#define RETURN_ADDRESS "%lr"
 #elif defined(__arm__)
 #define FIRST_ARGUMENT "%r0"
+#define RETURN_ADDRESS "%lr"
 #elif defined(__s390x__)
 #define FIRST_ARGUMENT "%r2"
+#define RETURN_ADDRESS "%r14"
 #elif defined(__riscv)
 #define FIRST_ARGUMENT "%a0"
+#define RETURN_ADDRESS "%ra"
 #elif defined(__powerpc64__)
 #define FIRST_ARGUMENT "%gpr3"
+#define RETURN_ADDRESS "%link"
 #else
 #define FIRST_ARGUMENT "$arg1"
+#define RETURN_ADDRESS "$stack0"
 #endif
+
+const char *probe_wait_definition(enum event_id id)
+{
+	if (id == EVENT_WAIT_END)
+		return "p:" PROBE_SYSTEM "/memory_wait_end psi_memstall_leave";
+	return sizeof(long) == 8 ? "p:" PROBE_SYSTEM "/memory_wait_begin psi_memstall_enter "
+				   "caller=" RETURN_ADDRESS ":x64" :
+				   "p:" PROBE_SYSTEM "/memory_wait_begin psi_memstall_enter "
+				   "caller=" RETURN_ADDRESS ":x32";
+}
 
 /* Fetches a member of the superblock, starting from its shrinker. */
 static const char *member_at(const struct probe *probe, uint32_t member, const char *shrinker,

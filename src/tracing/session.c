@@ -104,32 +104,46 @@ static int choose_place(struct session *session, struct failure *failure)
 	return ret ? ret : use_place(session, false, failure);
 }
 
-/*
- * The probe is made before the instance, so that it is removed after it: while enabled there, it is
- * busy.
- */
-static void make_probe(struct session *session)
+static bool make_probe(struct session *session, const char *path, const char *definition,
+		       const char *without)
 {
-	const struct probe *probe = session->request->probe;
 	struct failure failure, ignored;
-	int ret;
 
-	if (!probe)
-		return;
-	ret = settings_set(&session->settings, SETTING_PROBE, PROBE_PATH, SETTING_PRESENT,
-			   probe->definition, false, &failure);
-	session->has_probe = !ret;
-	if (!ret)
-		return;
-	log_notice("superblocks have no names: %s", failure.text);
-	settings_restore_path(&session->settings, PROBE_PATH, &ignored);
+	if (!settings_set(&session->settings, SETTING_PROBE, path, SETTING_PRESENT, definition,
+			  false, &failure))
+		return true;
+	log_notice("%s: %s", without, failure.text);
+	settings_restore_path(&session->settings, path, &ignored);
+	return false;
+}
+
+/*
+ * Probes are made before the instance, so that they are removed after it: while enabled there, they
+ * are busy.
+ */
+static void make_probes(struct session *session)
+{
+	const struct plan *plan = session->request->plan;
+	char path[PATH_MAX];
+
+	if (session->request->probe)
+		session->has_probe =
+			make_probe(session, PROBE_PATH, session->request->probe->definition,
+				   "superblocks have no names");
+	session->has_waits = plan_has_waits(plan);
+	for (int id = EVENT_WAIT_BEGIN; id <= EVENT_WAIT_END && session->has_waits; id++) {
+		snprintf(path, sizeof(path), PROBES_PATH "%s", catalog_events[id].name);
+		session->has_waits = make_probe(session, path, probe_wait_definition(id),
+						"memory waits are not told");
+	}
 }
 
 /* Nothing is noted: leftovers_remove_names() knows the probe by its name. */
-int session_try_probe(const struct kernel *kernel, const struct probe *probe, const char *run_dir,
-		      struct failure *failure)
+int session_try_probe(const struct kernel *kernel, const char *name, const char *definition,
+		      const char *run_dir, struct failure *failure)
 {
 	struct settings settings;
+	char path[PATH_MAX];
 	struct failure end;
 	struct undo *undo;
 	int ret = undo_open(&undo, run_dir, kernel->dir, failure), restored;
@@ -142,8 +156,9 @@ int session_try_probe(const struct kernel *kernel, const struct probe *probe, co
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret, "%s: %s", kernel->dir,
 				   strerror(-ret));
 	}
-	ret = settings_set(&settings, SETTING_PROBE, PROBE_PATH, SETTING_PRESENT, probe->definition,
-			   false, failure);
+	snprintf(path, sizeof(path), PROBES_PATH "%s", name);
+	ret = settings_set(&settings, SETTING_PROBE, path, SETTING_PRESENT, definition, false,
+			   failure);
 	restored = settings_restore(&settings, &end);
 	if (restored) {
 		ret = restored;
@@ -185,7 +200,7 @@ static int session_begin(struct session *session, struct failure *failure)
 	ret = others_check_global(&session->settings, request->force, failure);
 	if (ret)
 		return ret;
-	make_probe(session);
+	make_probes(session);
 	ret = choose_place(session, failure);
 	if (!ret && !session->instance)
 		ret = others_check_top_level(&session->settings, request->pids, request->force,
@@ -311,6 +326,11 @@ bool session_has_probe(const struct session *session)
 	return session->has_probe;
 }
 
+bool session_has_waits(const struct session *session)
+{
+	return session->has_waits;
+}
+
 /* ---- during the run ---- */
 
 /*
@@ -340,9 +360,12 @@ bool session_taken(struct session *session, char *what, size_t size)
 			continue;
 		taken = !settings_look(settings, i, what, size);
 		/* `trace-cmd reset` removes it, and leaves our instance alone. */
-		if (taken && strstr(setting->path, PROBE_PATH)) {
+		if (taken && strstr(setting->path, PROBES_PATH)) {
 			if (setting->kind == SETTING_PROBE)
-				log_warning("superblocks have no names from now on: %s", what);
+				log_warning(strstr(setting->path, PROBE_PATH) ?
+						    "superblocks have no names from now on: %s" :
+						    "memory waits are not told from now on: %s",
+					    what);
 			setting->verified = false;
 			taken = false;
 		}

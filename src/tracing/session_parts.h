@@ -13,6 +13,7 @@
 
 #define INSTANCE_PATH "instances/" SESSION_INSTANCE
 #define PROBE_PATH    "events/" PROBE_EVENT
+#define PROBES_PATH   "events/" PROBE_SYSTEM "/"
 
 struct session {
 	const struct session_request *request; /* during session_start() only */
@@ -23,7 +24,8 @@ struct session {
 	bool instance;			 /* own is our instance */
 	bool graph;			 /* the tracer is function_graph */
 	bool on;			 /* tracing_on */
-	bool has_probe;			 /* the probe is defined */
+	bool has_probe;			 /* the probe of superblocks is defined */
+	bool has_waits;			 /* those of memory waits are */
 	bool stack;			 /* events have triggers */
 	char *triggers[HISTOGRAM_COUNT]; /* of an account; NULL: none */
 	int looked_at;			 /* the first setting that session_taken() looks at next */

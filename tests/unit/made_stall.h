@@ -17,11 +17,13 @@
  *	"pair 120-150 shr=5"  the begin and the end of a slab pair
  *	"off 100-200 state=2 woken=150 in=5"  the task leaves its CPU, is woken, and comes back
  *	"leave 100 state=2", "wake 150", "come 200"  the same in parts
- *	"stack 120 in=5", "lost 150 cpu=1", "lostall 150", "stop 150", "time 150", "flush"
+ *	"wait+ 100 by=refault", "wait- 200"  a memory wait; "wait 100-200 by=refault"  the same
+ *	"stack 120 in=5", "lost 150 cpu=1", "lostall 150", "stop 150", "time 150", "flush 200"
  *
  * A number and a colon before it are another task than 7, "h:", "s:" and "n:" the interrupts of a
  * CPU; "cpu=1" is at the end of any item. Stalls are noted as "7:100-300/2? direct.slab=50 rest=150":
  * its task, depth, "?" for incomplete and phases, which "~D" follows where the task did not run.
+ * Memory waits are noted as "w7:100-200=refault", with "?" if they were in progress.
  */
 
 #define SECOND	  NS_PER_SECOND
@@ -47,6 +49,8 @@ enum { /* the plan's events, in this order */
        NEVER,
        SWITCH,
        WAKEUP,
+       WAIT_BEGIN,
+       WAIT_END,
        NR_EVENTS,
 };
 
@@ -76,11 +80,14 @@ static const struct plan_event planned[NR_EVENTS] = {
 	{ .id = EVENT_USER, .partner = -1, .rule = RULE_NEVER },
 	{ .id = EVENT_SCHED_SWITCH, .partner = -1, .rule = RULE_OFF_CPU },
 	{ .id = EVENT_SCHED_WAKEUP, .partner = -1, .rule = RULE_OFF_CPU },
+	{ .id = EVENT_WAIT_BEGIN, .side = EVENT_BEGIN, .partner = WAIT_END, .rule = RULE_PAIR },
+	{ .id = EVENT_WAIT_END, .side = EVENT_END, .partner = WAIT_BEGIN, .rule = RULE_PAIR },
 };
 
 static const char *const event_names[NR_EVENTS] = {
-	"direct+", "direct-", "memcg+", "memcg-",    "compact+", "compact-", "slab+", "slab-",
-	"node+",   "try",     "list",	"throttled", "user",	 "never",    "-",     "-",
+	"direct+", "direct-", "memcg+", "memcg-", "compact+", "compact-",
+	"slab+",   "slab-",   "node+",	"try",	  "list",     "throttled",
+	"user",	   "never",   "-",	"-",	  "wait+",    "wait-",
 };
 
 static const char *const role_names[ROLE_COUNT] = {
@@ -103,6 +110,10 @@ static const char *const role_names[ROLE_COUNT] = {
 	[ROLE_DIRECT_COMPACTION] = "compact",
 	[ROLE_OOM_KILLER] = "oom",
 	[ROLE_DRAIN] = "drain",
+	[ROLE_SWAP_IN] = "swap",
+	[ROLE_REFAULT] = "refault",
+	[ROLE_REFAULT_READ] = "read",
+	[ROLE_WAIT] = "unknown",
 };
 
 enum shown { PHASES, LINES, DETAILS, NOTHING };
@@ -131,6 +142,11 @@ struct stacks *resolver_stacks(const struct resolver *resolver)
 int resolver_role(struct resolver *resolver, uint64_t function)
 {
 	return (int)(function - FUNCTIONS);
+}
+
+int resolver_wait_role(struct resolver *resolver, uint64_t caller)
+{
+	return caller ? (int)(caller - FUNCTIONS) : ROLE_WAIT;
 }
 
 size_t resolver_event(struct resolver *resolver, const struct record *record, const char *field,
@@ -165,7 +181,8 @@ void decode_fields(struct decode *decode, struct record *record)
 static inline void note_phases(const struct stall *stall)
 {
 	static const char *const groups[] = {
-		"direct", "memcg", "node", "reclaim", "compaction", "high", "oom", "drain", "rest",
+		"direct", "memcg", "node", "reclaim", "compaction", "high",
+		"oom",	  "drain", "swap", "refault", "rest",
 	};
 	static const char *const parts[] = {
 		"", ".shrinkers", ".slab", ".inactive", ".active", ".short", ".throttle", ".soft",
@@ -247,6 +264,15 @@ static inline void check_sums(const struct stall *stall)
 		shrinkers[stall->shrinkers[i].group] += stall->shrinkers[i].ns;
 	for (int group = 0; group < PHASE_GROUPS; group++)
 		assert_true(shrinkers[group] <= phases_part(&stall->phases, group, PART_SHRINKERS));
+}
+
+static void got_wait(void *context, const struct memory_wait *wait)
+{
+	if (run.shown == NOTHING)
+		return;
+	note_separator(", ");
+	note("w%d:%" PRIu64 "-%" PRIu64 "=%s%s", wait->key.id, wait->start, wait->end,
+	     role_names[wait->role], wait->is_part ? "?" : "");
 }
 
 static int got_stall(void *context, const struct stall *stall)
@@ -417,6 +443,16 @@ static int index_of(const char *const *names, size_t count, const char *name)
 	return -1;
 }
 
+static int put_wait(const struct item *item)
+{
+	struct item begin = *item, end = *item;
+	int ret = put_event(&begin, WAIT_BEGIN);
+
+	end.record.ts = item->to;
+	end.fields.callback = 0;
+	return ret ? ret : put_event(&end, WAIT_END);
+}
+
 static int put_item(struct item *item, const char *name, uint64_t depth)
 {
 	const struct record *record = &item->record;
@@ -429,6 +465,8 @@ static int put_item(struct item *item, const char *name, uint64_t depth)
 		return put_event(item, event);
 	if (!strcmp(name, "pair"))
 		return put_pair(item);
+	if (!strcmp(name, "wait"))
+		return put_wait(item);
 	if (!strcmp(name, "off"))
 		return put_off(item);
 	if (!strcmp(name, "leave"))
@@ -442,7 +480,7 @@ static int put_item(struct item *item, const char *name, uint64_t depth)
 	if (!strcmp(name, "time"))
 		return stalls_time(run.stalls, record->ts);
 	if (!strcmp(name, "flush"))
-		return stalls_flush(run.stalls);
+		return stalls_flush(run.stalls, record->ts);
 	if (!strcmp(name, "lost"))
 		stalls_lost(run.stalls, record->cpu, record->ts);
 	else if (!strcmp(name, "lostall"))
@@ -452,6 +490,14 @@ static int put_item(struct item *item, const char *name, uint64_t depth)
 	else
 		fail_msg("no such item: %s", name);
 	return 0;
+}
+
+static const char *word_of(const char *text)
+{
+	static char word[32];
+
+	assert_int_equal(sscanf(text, "%31[a-z]", word), 1);
+	return word;
 }
 
 static void set_field(struct item *item, const char *name, size_t length, const char *value)
@@ -464,7 +510,10 @@ static void set_field(struct item *item, const char *name, size_t length, const 
 			memcpy((char *)item + item_fields[i].offset, &number, item_fields[i].size);
 			return;
 		}
-	if (!strncmp(name, "wrote", length))
+	if (!strncmp(name, "by", length))
+		item->fields.callback =
+			FUNCTIONS + (uint64_t)index_of(role_names, ROLE_COUNT, word_of(value));
+	else if (!strncmp(name, "wrote", length))
 		item->woken = (uint64_t)number;
 	else
 		fail_msg("no such field: %s", name);
@@ -550,7 +599,8 @@ static void start_with(size_t memory, enum shown shown)
 	run.plan.threshold = THRESHOLD;
 	run.source = (struct data_source){ .cpus = made_cpus(CPUS), .local_clock = true };
 	run.shown = shown;
-	run.stalls = stalls_new(&run.plan, &run.source, memory, NULL, NULL, got_stall, NULL);
+	run.stalls =
+		stalls_new(&run.plan, &run.source, memory, NULL, NULL, got_stall, got_wait, NULL);
 	assert_non_null(run.stalls);
 }
 
@@ -558,7 +608,8 @@ static void start_with(size_t memory, enum shown shown)
 static void start_again(void)
 {
 	stalls_free(run.stalls);
-	run.stalls = stalls_new(&run.plan, &run.source, 4 << 20, NULL, NULL, got_stall, NULL);
+	run.stalls =
+		stalls_new(&run.plan, &run.source, 4 << 20, NULL, NULL, got_stall, got_wait, NULL);
 	assert_non_null(run.stalls);
 }
 

@@ -450,7 +450,8 @@ TEST(test_without_page_allocation)
 	char **offered_functions = split(functions_6_1);
 	struct plan_offer offer = { true, offered_functions, has_event, &offered };
 	char name[] = "__alloc_pages", *patterns[] = { name, NULL };
-	struct plan_request request = { .threshold = 134000, .no_page_allocation = true };
+	struct plan_request request = { .threshold = 134000,
+					.leave_out = ROLE_BIT(ROLE_PAGE_ALLOCATION) };
 
 	assert_int_equal(plan_make(&plan, &request, &offer, &failure), 0);
 	assert_int_equal(plan->nr_functions, 14);

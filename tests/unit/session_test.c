@@ -932,7 +932,7 @@ static void test_restore_elsewhere(void **state)
 
 static int try_probe(void)
 {
-	return session_try_probe(&kernel, &probe, fake.run_dir, &failure);
+	return session_try_probe(&kernel, PROBE_NAME, probe.definition, fake.run_dir, &failure);
 }
 
 /* What --probe says of it is what a run will meet; nothing of the trial is left. */

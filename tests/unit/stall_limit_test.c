@@ -36,7 +36,7 @@ UNIT_TEST(test_window_around_an_evicted_task)
 	assert_true(run.last.incomplete);
 	play("1:alloc 9000-9900");
 	assert_false(run.last.incomplete);
-	assert_int_equal(stalls_flush(run.stalls), 0);
+	assert_int_equal(stalls_flush(run.stalls, 0), 0);
 	assert_int_equal(run.count, TASKS_OF_64_KIB + 2);
 }
 
@@ -151,7 +151,7 @@ UNIT_TEST(test_drop_of_a_slow_pair)
 	for (int i = 0; i < 1000; i++)
 		playf("user %d", 2000 + i);
 	play("node 5000-5200@1");
-	assert_int_equal(stalls_flush(run.stalls), 0);
+	assert_int_equal(stalls_flush(run.stalls, 0), 0);
 	assert_string_equal(notes.text, "7:5000-5200/1 W5000-5200()");
 	assert_int_equal(stalls_limited(run.stalls), 1);
 }
@@ -299,7 +299,7 @@ UNIT_TEST(test_lines_of_a_folded_stall)
 	for (int i = 0; i < 2000; i++)
 		playf("node %d-%d@1", 601000 + 200 * i, 601100 + 200 * i);
 	run.count = 0;
-	assert_int_equal(stalls_flush(run.stalls), 0);
+	assert_int_equal(stalls_flush(run.stalls, 0), 0);
 	assert_in_range(run.count, 100, 2000);
 	assert_int_equal(run.incomplete, 0);
 	assert_int_equal(stalls_limited(run.stalls), 1);
@@ -449,7 +449,8 @@ static uint64_t play_log(int which, size_t memory)
 {
 	start_with(memory, NOTHING);
 	stalls_free(run.stalls);
-	run.stalls = stalls_new(&run.plan, &run.source, memory, NULL, NULL, keep_result, NULL);
+	run.stalls =
+		stalls_new(&run.plan, &run.source, memory, NULL, NULL, keep_result, got_wait, NULL);
 	for (size_t i = 0; i < logs.nr_results[which]; i++)
 		free(logs.results[which][i].text);
 	logs.which = which;
@@ -460,7 +461,7 @@ static uint64_t play_log(int which, size_t memory)
 
 		assert_int_equal(put_item(&action.item, action.name, action.depth), 0);
 	}
-	assert_int_equal(stalls_flush(run.stalls), 0);
+	assert_int_equal(stalls_flush(run.stalls, 0), 0);
 	return stalls_limited(run.stalls);
 }
 

@@ -686,8 +686,8 @@ UNIT_TEST(test_random_calls)
 		qsort(made.records, (size_t)made.nr_records, sizeof(made.records[0]),
 		      compare_records);
 		stalls_free(run.stalls);
-		run.stalls =
-			stalls_new(&run.plan, &run.source, 4 << 20, NULL, NULL, check_stall, NULL);
+		run.stalls = stalls_new(&run.plan, &run.source, 4 << 20, NULL, NULL, check_stall,
+					got_wait, NULL);
 		for (int i = 0; i < made.nr_records; i++)
 			put_record(&made.records[i]);
 		assert_int_equal(run.count, roots);

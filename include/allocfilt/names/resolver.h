@@ -63,6 +63,12 @@ void resolver_mark_clock(struct resolver *resolver, uint64_t ts, uint64_t realti
 /** resolver_role - enum role of the function at an address, or ROLE_NONE; the answers are cached */
 int resolver_role(struct resolver *resolver, uint64_t function);
 
+/** resolver_wait_role - enum role: the reason of a memory wait, from the return address in its caller */
+int resolver_wait_role(struct resolver *resolver, uint64_t caller);
+
+/** resolver_read_event - read the format of one event of the plan again; 0 or -errno */
+int resolver_read_event(struct resolver *resolver, int event, const struct plan_event *described);
+
 /** resolver_symbol - print an address as %ps ('s') or %pS ('S') does; returns the length */
 int resolver_symbol(void *resolver, uint64_t address, char style, char *text, size_t size);
 

@@ -63,6 +63,7 @@ struct summary_view {
 	struct not_shown not_shown;
 	struct overflow overflows[SUMMARY_OVERFLOWS];
 	size_t nr_overflows;
+	bool has_waits; /* memory waits are told */
 	bool has_sched; /* with --off-cpu */
 	struct sched_counts sched;
 	bool has_journal; /* entries are written */

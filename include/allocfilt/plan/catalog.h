@@ -31,7 +31,12 @@ enum role {
 	ROLE_DIRECT_COMPACTION,
 	ROLE_OOM_KILLER,
 	ROLE_DRAIN,
-	ROLE_SHRINKER, /* timed by its pair of events alone */
+	ROLE_SWAP_IN,
+	/* These have no function, and are timed by their pairs of events alone. */
+	ROLE_REFAULT,	   /* waits for a page that reclaim took and that is read again */
+	ROLE_REFAULT_READ, /* begins such a read of a file: counts as a refault */
+	ROLE_WAIT,	   /* a memory wait for another reason, or for one that is not known */
+	ROLE_SHRINKER,
 	ROLE_COUNT,
 };
 
@@ -40,6 +45,8 @@ enum role {
 _Static_assert(ROLE_COUNT <= 64, "a mask has a bit for each role");
 
 #define CATALOG_NAMES_MAX 5
+
+#define PROBE_SYSTEM "allocfilt" /* the group of our own dynamic events: see probe.h */
 
 /*
  * The phases of a stall: the kind of reclaim or other work (the group), within reclaim its part, and
@@ -52,9 +59,11 @@ enum phase_group {
 	PHASE_NODE_RECLAIM,
 	PHASE_OTHER_RECLAIM, /* inside none of these: kswapd, drop_caches, … */
 	PHASE_COMPACTION,
-	PHASE_MEMORY_HIGH, /* own time of the function: its sleep, mostly */
+	PHASE_MEMORY_HIGH, /* its sleep, mostly */
 	PHASE_OOM,
 	PHASE_DRAIN,
+	PHASE_SWAP_IN,
+	PHASE_REFAULT,
 	PHASE_REST,
 	PHASE_GROUPS,
 };
@@ -102,6 +111,8 @@ struct catalog_role {
 	enum role
 		substitute; /* a role that does the same work where this one has no function, or ROLE_NONE */
 	const char *names[CATALOG_NAMES_MAX]; /* the first that exists is traced; NULL ends */
+	/* The functions that begin the memory waits of which the role is the reason; NULL ends. */
+	const char *waits_in[CATALOG_NAMES_MAX];
 };
 
 enum event_id {
@@ -120,6 +131,8 @@ enum event_id {
 	EVENT_SHRINK_INACTIVE,
 	EVENT_SLAB_START,
 	EVENT_SLAB_END,
+	EVENT_WAIT_BEGIN, /* this and the next event are probes of ours: probe.h */
+	EVENT_WAIT_END,
 	EVENT_FORK, /* this and the next event tell the children of COMMAND */
 	EVENT_EXIT,
 	EVENT_SCHED_SWITCH,
@@ -192,6 +205,9 @@ extern const struct catalog_histogram catalog_histograms[HISTOGRAM_COUNT];
  * Returns ROLE_NONE for a name that no table knows.
  */
 enum role catalog_role_of(const char *function);
+
+/** catalog_wait_role - the reason of the memory waits that a function begins; ROLE_WAIT: it is not known */
+enum role catalog_wait_role(const char *function);
 
 /** catalog_role_title - "page allocation"; NULL for ROLE_NONE */
 const char *catalog_role_title(enum role role);

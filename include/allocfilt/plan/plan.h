@@ -74,7 +74,7 @@ struct plan_request {
 	char *const *events;	      /* -e: SYSTEM:NAME, NULL ends; may be NULL */
 	const char *function_setting; /* its name in messages; NULL: "-F" */
 	const char *event_setting;    /* NULL: "-e" */
-	bool no_page_allocation;      /* leave out the function that every page passes through */
+	uint64_t leave_out;	      /* ROLE_BIT()s: functions that the catalog would trace */
 	bool children;		      /* trace what COMMAND forks too */
 	bool off_cpu;		      /* both scheduler events, where they exist */
 	bool account;		      /* all histograms for which the kernel has events */
@@ -122,6 +122,18 @@ bool plan_off_cpu(const struct plan *plan);
  * With max-cpu such events are switched off to save CPU time.
  */
 bool plan_can_spare(const struct plan *plan, const struct plan_event *event);
+
+/** plan_is_wait - is it the begin or the end of a memory wait? */
+static inline bool plan_is_wait(const struct plan_event *event)
+{
+	return event->id == EVENT_WAIT_BEGIN || event->id == EVENT_WAIT_END;
+}
+
+/** plan_has_waits - are memory waits recorded? */
+bool plan_has_waits(const struct plan *plan);
+
+/** plan_drop_waits - the kernel refused the probes: memory waits are not recorded */
+void plan_drop_waits(struct plan *plan);
 
 /** plan_event_of - index of a catalog event, -1 where this kernel lacks it */
 int plan_event_of(const struct plan *plan, enum event_id id);

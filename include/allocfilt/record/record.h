@@ -44,7 +44,7 @@ struct record_window {
  */
 struct record_fields {
 	uint64_t shrinker;     /* struct shrinker *: shr */
-	uint64_t callback;     /* its scan function: shrink */
+	uint64_t callback;     /* its scan function: shrink; of a memory wait its caller */
 	uint64_t nr_reclaimed; /* pages */
 	uint64_t memcg_id;     /* inode number of the cgroup; 0 where the event has none */
 	uint32_t gfp;	       /* gfp_flags, gfp_mask: a gfp_t, also where the field is a long */

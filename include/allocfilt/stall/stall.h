@@ -47,6 +47,7 @@ struct stall_counts {
 /* The reason for which a stall is incomplete; where there are several, the last of them. */
 enum stall_lack {
 	LACKS_NOTHING,
+	LACKS_PART,    /* the memory wait was in progress when the run began or ended */
 	LACKS_SWITCH,  /* of its task, see STATE_OFF */
 	LACKS_DROPPED, /* records, or names, at a limit of ours */
 	LACKS_LOST,    /* records that the kernel lost */
@@ -93,16 +94,30 @@ struct stall {
 	char nodes[STALL_NODES_MAX]; /* nodes that reclaim took pages from, "" for none: "0,2-3" */
 };
 
+/* A memory wait that ended, whatever its time: psi_memstall_enter() to psi_memstall_leave(). */
+struct memory_wait {
+	struct task_key key;
+	int tid;
+	uint64_t start; /* ns, trace clock */
+	uint64_t end;
+	int role;     /* enum role: the reason */
+	bool is_part; /* it was in progress when the run began or ended */
+};
+
 /* A slow window of a stall, or a slow pair; starts with all zeros. */
 struct stall_window {
 	uint64_t start; /* ns, trace clock */
 	uint64_t end;
 	int role; /* enum role, or ROLE_NONE */
 	bool is_pair;
-	struct record begin; /* of a pair; fields of events are not set, here and below */
-	struct record exit;  /* or the end of a pair */
-	uint64_t shrinker;   /* of a slab pair */
-	uint64_t callback;
+	/*
+	 * begin and end of a pair; fields of events are not set, here and below. Without raw data
+	 * for one that was not recorded: LACKS_PART.
+	 */
+	struct record begin;
+	struct record exit; /* of a window or pair */
+	uint64_t shrinker;  /* of a slab pair */
+	uint64_t callback;  /* the same; of a memory wait its caller */
 	struct log_entry *entry;
 	struct log_entry *next_event;
 };

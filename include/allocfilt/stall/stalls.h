@@ -24,6 +24,11 @@
  * events is treated likewise; it is an outermost one where functions cannot be traced and no other
  * pair of the task is open.
  *
+ * A memory wait is a pair, too, of which all are told, the fast ones and those in a fast window as well.
+ * A slow one inside a slow window is a part of its stall; around windows that are stalls already it is
+ * none of its own. If no window around it has ended after WAIT_PATIENCE, there is none: a function
+ * returns soon after its last wait.
+ *
  * The memory of all logs has one limit. Where it is reached, the task with the longest log first folds
  * windows that have ended into sums, in which single windows and events are shown no more. Then it drops
  * the oldest eighth of it, and stalls that began before the end of that are incomplete. At the limit of
@@ -32,11 +37,15 @@
  */
 
 #define STALL_PATIENCE (600 * NS_PER_SECOND) /* of the trace clock */
+#define WAIT_PATIENCE  NS_PER_SECOND
 
 struct stalls;
 
 /* Receives stalls in the order in which they end, whose pointers are valid during the call. */
 typedef int (*stall_ended)(void *context, const struct stall *stall); /* 0, or -errno to stop */
+
+/* Receives each memory wait when it ends. */
+typedef void (*wait_ended)(void *context, const struct memory_wait *wait);
 
 /**
  * stalls_new - empty logs; all memory is allocated here, and comes as it is used
@@ -47,7 +56,7 @@ typedef int (*stall_ended)(void *context, const struct stall *stall); /* 0, or -
  */
 struct stalls *stalls_new(const struct plan *plan, const struct data_source *source, size_t memory,
 			  struct decode *decode, struct resolver *resolver, stall_ended ended,
-			  void *context);
+			  wait_ended waited, void *context);
 void stalls_free(struct stalls *stalls);
 
 /**
@@ -84,14 +93,15 @@ struct sched_counts {
 const struct sched_counts *stalls_sched_counts(const struct stalls *stalls);
 
 /**
- * stalls_time - end the stalls of tasks that at @ts were silent for STALL_PATIENCE
+ * stalls_time - end the stalls of tasks that at @ts were silent for STALL_PATIENCE, and memory waits
+ *	that are over for WAIT_PATIENCE
  *
  * For about once a second. Returns 0, or what the callback returned.
  */
 int stalls_time(struct stalls *stalls, uint64_t ts);
 
-/** stalls_flush - at the end of the data, end all stalls that wait; as stalls_time() */
-int stalls_flush(struct stalls *stalls);
+/** stalls_flush - at the end of the data, @ts, end all waits and stalls; as stalls_time() */
+int stalls_flush(struct stalls *stalls, uint64_t ts);
 
 /** stalls_limited - stalls that lack records or names because of a limit */
 uint64_t stalls_limited(const struct stalls *stalls);

@@ -5,6 +5,7 @@
 #include "allocfilt/stall/cause.h"
 #include "allocfilt/stats/latency.h"
 #include "allocfilt/stats/ranking.h"
+#include "allocfilt/stats/waits.h"
 
 /*
  * The statistics of a run: how long functions took, where the time of stalls went, which tasks
@@ -31,6 +32,7 @@ struct summary_total {
 	uint64_t function;    /* address; 0: the pairs of a role, or no function */
 	int role;	      /* of a function: enum role, or ROLE_NONE */
 	struct latency latency;
+	struct waits waits; /* of a task, cgroup or kernel thread */
 };
 
 /* Stalls of tasks that waited, and those of kswapd and kcompactd, for which no task waits. */
@@ -42,6 +44,7 @@ struct summary_stalls {
 	struct cause_sum causes[CAUSES];
 	/* by role of the outermost function; ROLE_COUNT: of none */
 	struct latency roles[ROLE_COUNT + 1];
+	struct waits waits;
 };
 
 struct summary;
@@ -59,7 +62,15 @@ void summary_window(struct summary *summary, const struct stall_window *window);
 /** summary_stall - count a stall, and copy it if it is one of the longest so far */
 void summary_stall(struct summary *summary, const struct named_stall *named);
 
-/** summary_at - the entries of a table, most total time first; NULL after the last */
+/**
+ * summary_wait - count a memory wait
+ * @named: the task; of its stall the key alone
+ * @is_long: it reaches the threshold, and its time is in a stall
+ */
+void summary_wait(struct summary *summary, const struct named_stall *named,
+		  const struct memory_wait *wait, bool is_long);
+
+/** summary_at - the entries of a table, most time in stalls and short waits first; NULL after the last */
 const struct summary_total *summary_at(const struct summary *summary, enum summary_table which,
 				       size_t rank);
 

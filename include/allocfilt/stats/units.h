@@ -6,13 +6,14 @@
 #include "allocfilt/names/units.h"
 #include "allocfilt/stall/cause.h"
 #include "allocfilt/stats/ranking.h"
+#include "allocfilt/stats/waits.h"
 
 /*
  * Units: which of them waited, how long and why. A unit is a system unit of systemd. A task outside
  * of all of them counts for the path of its cgroup, or for UNIT_NONE if the path is unknown; interrupts
  * count for UNIT_NONE.
  *
- * Each stall is counted twice: in a period, whose units are reported by time, and in counters, which
+ * Each stall, and each memory wait, is counted twice: in a period, whose units are reported by time, and in counters, which
  * never go back. As many units as there are places have counters each, and all others share theirs; a
  * unit that had no stall for a day makes room for one that has, and begins anew when it has one again.
  */
@@ -26,7 +27,8 @@ struct unit_series {
 	char name[UNIT_NAME_BYTES];
 	struct cause_sum causes[CAUSES];
 	uint64_t since[CAUSES]; /* ns, trace clock: end of the first stall of a cause */
-	uint64_t minute;	/* of the latest stall */
+	struct waits waits;
+	uint64_t minute;	/* of the latest stall or memory wait */
 	uint64_t recent_max[3]; /* ns: longest stall of that minute, and of the minutes before */
 };
 
@@ -35,7 +37,9 @@ struct unit_total {
 	struct ranked ranked;
 	uint64_t count;
 	uint64_t max;		       /* ns */
+	uint64_t total;		       /* ns in stalls; ranked.total has the short waits as well */
 	uint64_t cause_totals[CAUSES]; /* ns */
+	struct waits waits;
 };
 
 struct units;
@@ -49,6 +53,10 @@ void units_free(struct units *units);
 
 /** units_stall - count a stall of a task that waited */
 void units_stall(struct units *units, const struct named_stall *named);
+
+/** units_wait - count a memory wait of a task; as summary_wait() */
+void units_wait(struct units *units, const struct named_stall *named,
+		const struct memory_wait *wait, bool is_long);
 
 /**
  * units_series - the units with counters, each in its place

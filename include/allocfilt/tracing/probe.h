@@ -5,19 +5,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "allocfilt/plan/catalog.h"
 #include "allocfilt/tracing/kernel.h"
 
 /*
- * The probe that names the superblock of a shrinker: an event probe on mm_shrink_slab_start, or a
- * kprobe event on super_cache_scan where the kernel has no event probes. It fetches the shrinker's
- * address and the superblock's s_id and s_dev, at offsets from BTF. Dynamic events are global; ours
- * is made by the session and enabled in our own buffer only.
+ * Dynamic events are global; ours are made by the session and enabled in our own buffer only.
+ *
+ * One names the superblock of a shrinker: an event probe on mm_shrink_slab_start, or a kprobe event on
+ * super_cache_scan where the kernel has no event probes. It fetches the shrinker's address and the
+ * superblock's s_id and s_dev, at offsets from BTF.
+ *
+ * Two tell memory waits: kprobe events on psi_memstall_enter() and psi_memstall_leave(), between which
+ * the kernel counts a task for PSI (kernel/sched/psi.c). The first fetches its return address, which
+ * tells the reason. The kernel calls both where PSI is off, too, and nests them.
  */
 
-#define PROBE_SYSTEM   "allocfilt"
 #define PROBE_NAME     "shrinker"
 #define PROBE_CALLBACK "super_cache_scan" /* the scan function of all superblocks */
 #define PROBE_EVENT    PROBE_SYSTEM "/" PROBE_NAME
+
+/** probe_wait_definition - the line for dynamic_events that makes EVENT_WAIT_BEGIN or EVENT_WAIT_END */
+const char *probe_wait_definition(enum event_id id);
 
 struct probe {
 	char definition[512];  /* the line for dynamic_events */

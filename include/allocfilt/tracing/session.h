@@ -63,14 +63,15 @@ int session_end(struct session *session, struct failure *failure);
 const char *session_dir(const struct session *session);
 
 /**
- * session_try_probe - does the kernel accept the probe? For --probe
+ * session_try_probe - does the kernel accept a probe? For --probe
+ * @name: of its event, in PROBE_SYSTEM
  *
  * Defines it for a moment, under the lock of a session. Returns 0, or -errno with @failure: why the
  * kernel refuses it, 4 where another allocfilt is running, 6 when it could not be removed again. A
  * run that is killed meanwhile leaves it to the next one, see session_restore().
  */
-int session_try_probe(const struct kernel *kernel, const struct probe *probe, const char *run_dir,
-		      struct failure *failure);
+int session_try_probe(const struct kernel *kernel, const char *name, const char *definition,
+		      const char *run_dir, struct failure *failure);
 
 /**
  * session_filter_probe - keep records of other shrinkers than superblocks' out of our buffer
@@ -83,6 +84,9 @@ void session_filter_probe(struct session *session, uint64_t callback);
 
 /** session_has_probe - is the probe in place? (if the kernel refused it, a log_notice() said so) */
 bool session_has_probe(const struct session *session);
+
+/** session_has_waits - the same for the probes of memory waits, if the plan has them */
+bool session_has_waits(const struct session *session);
 
 /**
  * session_taken - has somebody taken tracing away? (tracer, tracing_on, threshold against ours, and

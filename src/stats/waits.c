@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "allocfilt/stats/waits.h"
+#include "allocfilt/base/base.h"
+
+void waits_add(struct waits *waits, const struct memory_wait *wait, bool is_long)
+{
+	struct wait_sum *sum = &waits->of[wait->role];
+	uint64_t ns = wait->end - wait->start;
+
+	if (!sum->count++)
+		sum->since = wait->end;
+	add_ns(&sum->total, ns);
+	sum->long_count += is_long;
+	if (is_long)
+		add_ns(&sum->long_total, ns);
+	waits->parts += wait->is_part;
+}
+
+struct wait_sum waits_all(const struct waits *waits)
+{
+	struct wait_sum all = { 0 };
+
+	for (int role = 0; role < ROLE_COUNT; role++) {
+		const struct wait_sum *sum = &waits->of[role];
+
+		all.count += sum->count;
+		add_ns(&all.total, sum->total);
+		all.long_count += sum->long_count;
+		add_ns(&all.long_total, sum->long_total);
+	}
+	return all;
+}
+
+int waits_next(const struct waits *waits, int role)
+{
+	uint64_t limit = role < 0 ? UINT64_MAX : waits->of[role].total;
+	int next = -1;
+
+	for (int i = 0; i < ROLE_COUNT; i++) {
+		uint64_t ns = waits->of[i].total;
+
+		if (!waits->of[i].count || ns > limit || (ns == limit && i <= role))
+			continue;
+		if (next < 0 || ns > waits->of[next].total)
+			next = i;
+	}
+	return next;
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "made_stall.h"
+
+/* Memory waits, between psi_memstall_enter() and psi_memstall_leave(): see made_stall.h. */
+
+/* The first record of the run is at 50. */
+static void start_at_50(enum shown shown)
+{
+	start(shown);
+	play("time 50");
+}
+
+static void start_without_functions(enum shown shown)
+{
+	start(shown);
+	run.plan.function_graph = false;
+	start_again();
+}
+
+UNIT_TEST(test_alone)
+{
+	CHECK(start_at_50, PHASES,
+	      { "a slow one is a stall when no window came around it for a second",
+		"wait 100-300 by=refault, time 1000000300", "w7:100-300=refault" },
+	      { "a slow one is a stall then", "wait 100-300 by=refault, time 1000000301",
+		"w7:100-300=refault | 7:100-300 refault=200" },
+	      { "one of the threshold is slow", "wait 100-200 by=high, time 2000000000",
+		"w7:100-200=high | 7:100-200 high=100" },
+	      { "a fast one is only counted",
+		"wait 100-199 by=refault, wait 210-220 by=refault, flush 2000000000",
+		"w7:100-199=refault, w7:210-220=refault" },
+	      { "a task that goes on waiting has them after a second too",
+		"wait 100-300 by=refault, wait 1000000300-1000000310 by=refault, "
+		"wait+ 1000000320 by=refault",
+		"w7:100-300=refault, w7:1000000300-1000000310=refault | 7:100-300 refault=200" },
+	      { "the reason is not known", "wait 100-300, flush 400",
+		"w7:100-300=unknown | 7:100-300 reclaim=200" });
+}
+
+UNIT_TEST(test_nested)
+{
+	CHECK(start_at_50, PHASES,
+	      { "the outermost one counts, with its reason",
+		"wait+ 100 by=memcg, wait+ 120 by=read, wait- 150, wait- 300, flush 400",
+		"w7:100-300=memcg | 7:100-300 memcg=200" },
+	      { "three deep, and the next one is not deeper",
+		"wait+ 100 by=memcg, wait+ 110 by=read, wait+ 120 by=read, wait- 130, wait- 140, "
+		"wait- 150, wait 160-170 by=high",
+		"w7:100-150=memcg, w7:160-170=high" },
+	      { "tasks do not mix",
+		"wait+ 100 by=memcg, 8:wait+ 110 by=high, wait- 150, 8:wait- 160",
+		"w7:100-150=memcg, w8:110-160=high" });
+}
+
+UNIT_TEST(test_in_windows)
+{
+	CHECK(start_at_50, PHASES,
+	      { "the reason of a part of a stall", "wait 120-290 by=direct, alloc 100-300",
+		"w7:120-290=direct | 7:100-300 direct=170 rest=30" },
+	      { "a page is waited for by who needs it", "wait 120-290 by=refault, swap 100-300",
+		"w7:120-290=refault | 7:100-300 swap=200" },
+	      { "a fast one in a slow window", "wait 120-190 by=refault, alloc 100-300",
+		"w7:120-190=refault | 7:100-300 rest=200" },
+	      { "one in a fast window", "wait 120-190 by=refault, alloc 110-195",
+		"w7:120-190=refault" },
+	      { "windows in a wait are the stall",
+		"wait+ 100 by=memcg, memcg 110-290, wait- 300, flush 400",
+		"7:110-290 memcg=180, w7:100-300=memcg" },
+	      { "windows in a wait in a window",
+		"wait+ 120 by=memcg, memcg 130-280@1, wait- 290, swap 100-300",
+		"w7:120-290=memcg | 7:100-300 memcg=170 swap=30" },
+	      { "a window after waits", "wait 100-300 by=refault, alloc 310-420",
+		"w7:100-300=refault | 7:100-300 refault=200 | 7:310-420 rest=110" });
+}
+
+UNIT_TEST(test_reads)
+{
+	CHECK(start_at_50, PHASES,
+	      { "a page of swap, then one of a file",
+		"wait 100-110 by=swap, wait 120-130 by=refault, wait 140-150 by=read, "
+		"wait 160-170 by=refault",
+		"w7:100-110=swap, w7:120-130=swap, w7:140-150=refault, w7:160-170=refault" },
+	      { "another task's page is another one",
+		"wait 100-110 by=swap, 8:wait 120-130 by=refault, wait 140-150 by=memcg, "
+		"wait 160-170 by=refault",
+		"w7:100-110=swap, w8:120-130=refault, w7:140-150=memcg, w7:160-170=swap" });
+}
+
+UNIT_TEST(test_parts)
+{
+	CHECK(start_at_50, PHASES,
+	      { "in progress when the run ends", "wait+ 100 by=high, flush 350",
+		"w7:100-350=high? | 7:100-350? high=250" },
+	      { "a nested one too", "wait+ 100 by=high, wait+ 110 by=read, flush 350",
+		"w7:100-350=high? | 7:100-350? high=250" },
+	      { "in progress when the run begins", "wait- 200, flush 300",
+		"w7:50-200=unknown? | 7:50-200? reclaim=150" },
+	      { "a short part", "wait- 120, flush 300", "w7:50-120=unknown?" },
+	      { "nested ones in progress when the run begins", "wait- 120, wait- 140, flush 300",
+		"w7:50-120=unknown?, w7:120-140=unknown?" },
+	      { "after a loss nobody knows", "lost 60 cpu=1, wait- 200, flush 300", "" });
+	start_at_50(PHASES);
+	play("wait+ 100 by=high, flush 350");
+	assert_int_equal(run.last.incomplete, LACKS_PART);
+}
+
+UNIT_TEST(test_losses)
+{
+	CHECK(start_at_50, PHASES,
+	      { "the end and the next begin may be lost",
+		"wait+ 100 by=high, lost 150, wait- 300, flush 400", "" },
+	      { "not on another CPU", "wait+ 100 by=high, lost 150 cpu=1, wait- 180, flush 400",
+		"w7:100-180=high" },
+	      { "the end was lost",
+		"wait+ 100 by=high, lost 150, wait+ 200 by=refault, wait- 250, flush 400",
+		"w7:200-250=refault" });
+}
+
+UNIT_TEST(test_without_functions)
+{
+	CHECK(start_without_functions, PHASES,
+	      { "one is a stall at once", "wait 100-300 by=refault",
+		"w7:100-300=refault | 7:100-300 refault=200" },
+	      { "pairs in it are parts of it",
+		"wait+ 100 by=memcg, slab+ 110 shr=5, slab- 230 shr=5, wait- 300",
+		"w7:100-300=memcg | 7:100-300 memcg=80 memcg.shrinkers=120 {5=120*1}" },
+	      { "one in a pair", "slab+ 100 shr=5, wait 110-230 by=refault, slab- 300 shr=5",
+		"w7:110-230=refault | 7:100-300 reclaim.shrinkers=200 {5=200*1}" });
+}
+
+UNIT_TEST_MAIN(NULL, end_run)
