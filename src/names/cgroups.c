@@ -7,19 +7,23 @@
 #include <mntent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "allocfilt/base/hash.h"
+#include "allocfilt/base/memory.h"
 #include "allocfilt/base/text.h"
-#include "allocfilt/names/tasks.h"
-#include "names/cgroups.h"
+#include "allocfilt/names/cgroups.h"
 #include "names/line_reader.h"
 
 #define HANDLE_KERNFS 0xfe  /* FILEID_KERNFS, include/linux/exportfs.h: from 5.5 on */
 #define SAVED_MAX     65536 /* cgroups in the file of a capture */
+#define UNKNOWN	      UINT64_MAX
 
 struct cgroup {
 	struct hash_link link; /* by inode number */
+	uint64_t before;       /* us: "some total" of memory.pressure when the run began */
+	uint64_t after;	       /* the same when it was read last since then */
 	char path[CGROUP_PATH_MAX];
 };
 
@@ -27,6 +31,8 @@ struct cgroups {
 	int mount;	     /* descriptor of the root of cgroup2; -1: none */
 	size_t mount_length; /* of its path */
 	uint64_t missed;
+	size_t size;
+	uint64_t before; /* of a cgroup that is not in the table; 0: those of the start are in it */
 	struct hash hash;
 	struct cgroup table[];
 };
@@ -54,7 +60,11 @@ static struct cgroup *add_cgroup(struct cgroups *cgroups, uint64_t id, const cha
 	struct cgroup *cgroup;
 	size_t length = strlen(path);
 
+	if (hash_is_full(&cgroups->hash))
+		cgroups->before = UNKNOWN;
 	cgroup = container_of(hash_insert(&cgroups->hash, id), struct cgroup, link);
+	cgroup->before = cgroups->before;
+	cgroup->after = UNKNOWN;
 	if (!length)
 		path = "/";
 	else if (length >= CGROUP_PATH_MAX)
@@ -73,15 +83,21 @@ static size_t read_saved_cgroups(struct cgroups *cgroups, int saved)
 	line_reader_start(&reader, saved);
 	while (count < SAVED_MAX && (line = line_reader_next(&reader))) {
 		char number[24], path[PATH_MAX];
+		struct cgroup *cgroup;
 		uint64_t id;
 
 		if (!text_parse_field(&line, number, sizeof(number)) ||
 		    !text_parse_field(&line, path, sizeof(path)))
 			continue;
 		id = strtoull(number, NULL, 10);
-		if (cgroups && !hash_find(&cgroups->hash, id))
-			add_cgroup(cgroups, id, path);
 		count++;
+		if (!cgroups || hash_find(&cgroups->hash, id))
+			continue;
+		cgroup = add_cgroup(cgroups, id, path);
+		if (!text_parse_field(&line, number, sizeof(number)))
+			continue;
+		cgroup->before = 0;
+		cgroup->after = strtoull(number, NULL, 10);
 	}
 	return count;
 }
@@ -95,9 +111,12 @@ struct cgroups *cgroups_new(const char *mounts, int saved, size_t size)
 	if (!mounts)
 		size = read_saved_cgroups(NULL, saved) + 1;
 	cgroups = calloc(1, sizeof(*cgroups) + size * sizeof(cgroups->table[0]));
-	if (cgroups)
+	if (cgroups) {
+		cgroups->size = size;
+		cgroups->before = UNKNOWN;
 		ret = hash_init(&cgroups->hash, &cgroups->table[0].link, sizeof(cgroups->table[0]),
 				size);
+	}
 	if (!ret)
 		read_saved_cgroups(cgroups, saved);
 	if (ret) {
@@ -177,26 +196,94 @@ uint64_t cgroups_missed(const struct cgroups *cgroups)
 	return cgroups->missed;
 }
 
-void cgroups_print(FILE *stream, const char *mounts)
+/* Leaves out a cgroup if nobody could tell that it is new. @dir: its directory below the mount, "./a" */
+static void read_cgroup_pressure(struct cgroups *cgroups, uint64_t id, const char *dir, bool begins)
 {
-	char mount[PATH_MAX];
-	char *const roots[] = { mount, NULL };
+	struct hash_link *link = hash_find(&cgroups->hash, id);
+	char name[CGROUP_PATH_MAX + sizeof("./memory.pressure")];
+	struct memory_pressure now;
+	struct cgroup *cgroup;
+	int fd;
+
+	if (!link && !begins && cgroups->before == UNKNOWN)
+		return;
+	/* A name that is cut is not that of a file. */
+	snprintf(name, sizeof(name), "%s/memory.pressure", dir);
+	fd = openat(cgroups->mount, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	memory_pressure_read(fd, &now);
+	if (fd >= 0)
+		close(fd);
+	cgroup = link ? container_of(link, struct cgroup, link) : add_cgroup(cgroups, id, dir + 1);
+	if (begins)
+		cgroup->before = now.known ? now.some : UNKNOWN;
+	else if (now.known)
+		cgroup->after = now.some;
+}
+
+/* Directories are opened by path: on cgroup2 nobody can rename one, or make a symbolic link. */
+void cgroups_walk(struct cgroups *cgroups, enum cgroups_walk which, FILE *stream)
+{
+	size_t count = 0, most = stream ? SAVED_MAX : cgroups->size;
+	char root[32];
+	char *const roots[] = { root, NULL };
+	bool whole = true;
 	FTSENT *entry;
 	FTS *tree;
 
-	if (!find_cgroup2(mounts, mount))
+	if (cgroups->mount < 0)
 		return;
-	tree = fts_open(roots, FTS_PHYSICAL | FTS_XDEV | FTS_NOCHDIR, NULL);
-	if (!tree)
-		return;
-	for (int count = 0; count < SAVED_MAX && (entry = fts_read(tree));) {
-		const char *path = entry->fts_path + strlen(mount);
+	if (which == CGROUPS_BEGIN)
+		hash_clear(&cgroups->hash, &cgroups->table[0].link, cgroups->size);
+	snprintf(root, sizeof(root), "/proc/self/fd/%d/.", cgroups->mount);
+	tree = fts_open(roots, FTS_PHYSICAL | FTS_XDEV | FTS_NOCHDIR | FTS_NOSTAT, NULL);
+	while (tree && count < most && (entry = fts_read(tree))) {
+		const char *dir = entry->fts_path + strlen(root) - 1;
+		const char *path = dir[1] ? dir + 1 : "/";
+		struct stat status;
+		uint64_t ns;
+		bool known;
 
-		if (entry->fts_info != FTS_D)
+		if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR)
+			whole = whole && entry->fts_errno == ENOENT;
+		if (entry->fts_info != FTS_D ||
+		    fstatat(cgroups->mount, dir, &status, AT_SYMLINK_NOFOLLOW))
 			continue;
-		fprintf(stream, "%" PRIu64 " ", (uint64_t)entry->fts_statp->st_ino);
-		text_print_field(stream, *path ? path : "/", '\n');
-		count++;
+		if (count++ < cgroups->size && which != CGROUPS_NAMES)
+			read_cgroup_pressure(cgroups, status.st_ino, dir, which == CGROUPS_BEGIN);
+		if (!stream)
+			continue;
+		fprintf(stream, "%" PRIu64 " ", (uint64_t)status.st_ino);
+		known = which == CGROUPS_NOW && cgroups_pressure(cgroups, path, &ns);
+		text_print_field(stream, path, known ? ' ' : '\n');
+		if (known)
+			fprintf(stream, "%" PRIu64 "\n", ns / NS_PER_US);
 	}
-	fts_close(tree);
+	/* At the end of the tree fts_read() sets errno to 0. */
+	whole = whole && tree && count < most && !errno;
+	if (tree)
+		fts_close(tree);
+	if (which == CGROUPS_BEGIN)
+		cgroups->before = 0;
+	if (which != CGROUPS_NAMES && (!whole || count > cgroups->size))
+		cgroups->before = UNKNOWN;
+}
+
+bool cgroups_pressure(const struct cgroups *cgroups, const char *path, uint64_t *ret_ns)
+{
+	struct hash_link *link;
+	bool known = false;
+
+	*ret_ns = 0;
+	TAILQ_FOREACH(link, &cgroups->hash.used, use) {
+		const struct cgroup *cgroup = container_of(link, struct cgroup, link);
+
+		if (strcmp(cgroup->path, path))
+			continue;
+		/* A cgroup that was made again lacks the pressure of the one before. */
+		if (cgroup->after == UNKNOWN || cgroup->after < cgroup->before)
+			return false;
+		*ret_ns += (cgroup->after - cgroup->before) * NS_PER_US;
+		known = true;
+	}
+	return known;
 }

@@ -10,12 +10,10 @@
 #include "allocfilt/base/base.h"
 #include "allocfilt/base/file.h"
 #include "allocfilt/base/log.h"
+#include "allocfilt/names/cgroups.h"
 #include "allocfilt/names/resolver.h"
 #include "allocfilt/names/shrinkers.h"
-#include "names/cgroups.h"
 #include "names/symbols.h"
-
-#define CGROUPS_MAX 64 /* paths in memory */
 
 /*
  * Functions that wait for a bit, a work item or a file's wake-up on behalf of their caller, whose
@@ -288,6 +286,16 @@ const struct task_info *resolver_task(struct resolver *resolver, int tid, uint64
 const char *resolver_memcg(struct resolver *resolver, uint64_t memcg_id)
 {
 	return cgroups_path(resolver->cgroups, memcg_id);
+}
+
+void resolver_read_pressure(struct resolver *resolver, bool begins)
+{
+	cgroups_walk(resolver->cgroups, begins ? CGROUPS_BEGIN : CGROUPS_NOW, NULL);
+}
+
+bool resolver_pressure(const struct resolver *resolver, const char *cgroup, uint64_t *ret_ns)
+{
+	return cgroups_pressure(resolver->cgroups, cgroup, ret_ns);
 }
 
 size_t resolver_event(struct resolver *resolver, const struct record *record, const char *field,

@@ -486,10 +486,13 @@ static void html_waiters(struct writer *writer, const struct summary_view *view,
 	size_t count = summary_count(view->summary, kind);
 	size_t shown = count < view->top ? count : view->top;
 	enum stall_side side = kind == SUMMARY_KERNEL_THREADS ? STALLS_BACKGROUND : STALLS_WAITING;
-	uint64_t whole = summary_stalls(view->summary, side)->latency.total;
+	uint64_t whole = summary_stalls(view->summary, side)->latency.total, psi;
+	bool has_psi = false;
 
 	if (!count)
 		return;
+	for (size_t i = 0; i < shown; i++)
+		has_psi |= view_pressure(view, kind, i, &psi);
 	html_put(writer,
 		 "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"%s\">"
 		 "<table id=\"%s\"><caption>%s",
@@ -500,8 +503,8 @@ static void html_waiters(struct writer *writer, const struct summary_view *view,
 		writer,
 		"</caption><thead><tr><th scope=\"col\">%s</th><th scope=\"col\">stalls</th>"
 		"<th scope=\"col\">ms in all</th><th scope=\"col\">of all</th>"
-		"<th scope=\"col\">p99 ms</th><th scope=\"col\">longest ms</th></tr></thead><tbody>\n",
-		name);
+		"<th scope=\"col\">p99 ms</th><th scope=\"col\">longest ms</th>%s</tr></thead><tbody>\n",
+		name, has_psi ? "<th scope=\"col\">PSI ms</th>" : "");
 	for (size_t i = 0; i < shown; i++) {
 		const struct summary_total *waiter = summary_at(view->summary, kind, i);
 		const struct latency *latency = &waiter->latency;
@@ -516,8 +519,13 @@ static void html_waiters(struct writer *writer, const struct summary_view *view,
 		html_put(writer, "</th><td>%" PRIu64 "</td><td>" MS "</td>", latency->count,
 			 MS_OF(latency->total));
 		html_bar(writer, latency->total, whole);
-		html_put(writer, "<td>" MS "</td><td>" MS "</td></tr>\n",
+		html_put(writer, "<td>" MS "</td><td>" MS "</td>",
 			 MS_OF(latency_percentile(latency, 99)), MS_OF(latency->max));
+		if (view_pressure(view, kind, i, &psi))
+			html_put(writer, "<td>" MS "</td>", MS_OF(psi));
+		else if (has_psi)
+			html_raw(writer, "<td></td>");
+		html_raw(writer, "</tr>\n");
 	}
 	html_raw(writer, "</tbody></table></div>\n");
 }

@@ -380,6 +380,7 @@ static void json_waiters(struct json *json, const char *key, const struct summar
 			 enum summary_table kind)
 {
 	const struct summary_total *waiter;
+	uint64_t pressure;
 
 	json_open(json, key, '[');
 	for (size_t i = 0; i < view->top && (waiter = summary_at(view->summary, kind, i)); i++) {
@@ -390,6 +391,8 @@ static void json_waiters(struct json *json, const char *key, const struct summar
 		json_latency(json, &waiter->latency);
 		json_number(json, "error_ns", waiter->ranked.error);
 		json_waits(json, view, &waiter->waits);
+		if (view_pressure(view, kind, i, &pressure))
+			json_number(json, "pressure_some_ns", pressure);
 		json_close(json, '}');
 	}
 	json_close(json, ']');

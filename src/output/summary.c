@@ -611,20 +611,34 @@ static size_t name_columns(const struct writer *writer, const struct summary_vie
 	return columns < NAME_COLUMNS_MAX ? columns : NAME_COLUMNS_MAX;
 }
 
+bool view_pressure(const struct summary_view *view, enum summary_table kind, size_t rank,
+		   uint64_t *ret_ns)
+{
+	const struct summary_total *waiter = summary_at(view->summary, kind, rank);
+
+	return waiter && kind == SUMMARY_CGROUPS && !view->is_interval &&
+	       resolver_pressure(view->resolver, waiter->ranked.name, ret_ns);
+}
+
 static void put_waiters(struct writer *writer, const struct summary_view *view,
 			enum summary_table kind, const char *title)
 {
 	size_t count = summary_count(view->summary, kind);
 	size_t rows = rows_of(view), columns = name_columns(writer, view);
+	bool has_psi = false;
 	struct line line, name;
+	uint64_t psi;
 
 	line_clear(&line);
 	line_add(&line, "%s", title);
 	if (count > rows)
 		line_add(&line, " (%zu of %zu)", rows, count);
-	line_add(&line, "%*s%6s%11s%11s%11s%s   (ms)",
+	for (size_t i = 0; i < rows; i++)
+		has_psi |= view_pressure(view, kind, i, &psi);
+	line_add(&line, "%*s%6s%11s%11s%11s%s%s   (ms)",
 		 line.used < columns + 2 ? (int)(columns + 2 - line.used) : 0, "", "stalls",
-		 "total", "p99", "max", view->has_waits ? "      waits" : "");
+		 "total", "p99", "max", view->has_waits ? "      waits" : "",
+		 has_psi ? "        PSI" : "");
 	line_put(&line, writer);
 	for (size_t i = 0; i < count && i < rows; i++) {
 		const struct summary_total *waiter = summary_at(view->summary, kind, i);
@@ -641,6 +655,10 @@ static void put_waiters(struct writer *writer, const struct summary_view *view,
 		add_ms(&line, 11, latency->max);
 		if (view->has_waits)
 			add_ms(&line, 11, waits_all(&waiter->waits).total);
+		if (view_pressure(view, kind, i, &psi))
+			add_ms(&line, 11, psi);
+		else if (has_psi)
+			line_add(&line, "%11s", "-");
 		add_error(&line, waiter->ranked.error);
 		line_put(&line, writer);
 	}

@@ -85,11 +85,13 @@ static int next_segment(struct live *live)
 	source->pressure_before = source->pressure_after;
 	source->pressure_after.known = false;
 	ret = recorder_begin_segment(live->recorder, dir, live->tracing.buffers);
-	if (ret)
+	if (ret) {
 		source->pressure_before = before;
-	else
-		session_mark_clock(live->tracing.session);
-	return ret;
+		return ret;
+	}
+	session_mark_clock(live->tracing.session);
+	recorder_begin_pressure(live->recorder);
+	return 0;
 }
 
 /* Returns 0, 1 where the run is to end (--until), or -errno of the output. */
@@ -194,6 +196,14 @@ static int on_tick(void *context, uint64_t now)
 	return !ret && now >= live->tracing.next_second ? each_second(live, now) : ret;
 }
 
+/* The run lasts until now. A recorder reads the pressure of cgroups when it writes it. */
+static void read_pressure_after(struct live *live)
+{
+	memory_pressure_read(live->pressure, &live->tracing.source.pressure_after);
+	if (live->tracing.pipeline)
+		pipeline_read_pressure(live->tracing.pipeline, false);
+}
+
 /* ---- signals and descriptors ---- */
 
 static int on_signal(void *context, int number)
@@ -205,7 +215,7 @@ static int on_signal(void *context, int number)
 		if (!live->tracing.pipeline)
 			return 0;
 		session_mark_clock(live->tracing.session); /* the time until now counts */
-		memory_pressure_read(live->pressure, &live->tracing.source.pressure_after);
+		read_pressure_after(live);
 		ret = read_buffers(live, loop_now());
 		summary_print_so_far(live->tracing.run, live->tracing.pipeline);
 		return ret;
@@ -378,8 +388,13 @@ static int turn_on(struct live *live)
 		  " us since the program's start",
 		  (loop_now() - live->set_up_from) / 1000,
 		  (loop_now() - live->tracing.run->started) / 1000);
-	if (!live->has_traced)
-		memory_pressure_read(live->pressure, &live->tracing.source.pressure_before);
+	if (live->has_traced)
+		return 0;
+	memory_pressure_read(live->pressure, &live->tracing.source.pressure_before);
+	if (live->recorder)
+		recorder_begin_pressure(live->recorder);
+	else
+		pipeline_read_pressure(live->tracing.pipeline, true);
 	return 0;
 }
 
@@ -449,7 +464,7 @@ static int finish_tracing(struct live *live, int error)
 	struct failure failure = *live->tracing.failure;
 	int ret = error;
 
-	memory_pressure_read(live->pressure, &live->tracing.source.pressure_after);
+	read_pressure_after(live);
 	tracing_stop(&live->tracing);
 	/* SIGUSR1 may have come just before the end. */
 	if (signals_summary_asked(live->tracing.run->signals) && live->tracing.pipeline)

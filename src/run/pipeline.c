@@ -676,6 +676,11 @@ void pipeline_free(struct pipeline *pipeline)
 	free(pipeline);
 }
 
+void pipeline_read_pressure(struct pipeline *pipeline, bool begins)
+{
+	resolver_read_pressure(pipeline->resolver, begins);
+}
+
 uint64_t pipeline_address(const struct pipeline *pipeline, const char *function)
 {
 	return resolver_address(pipeline->resolver, function);

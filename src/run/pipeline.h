@@ -87,6 +87,9 @@ void pipeline_switch_events(struct pipeline *pipeline, const bool *off);
 /** pipeline_losses - lost records, to add those that pages do not report, and for messages */
 struct losses *pipeline_losses(struct pipeline *pipeline);
 
+/** pipeline_read_pressure - see resolver_read_pressure() */
+void pipeline_read_pressure(struct pipeline *pipeline, bool begins);
+
 /** pipeline_output - the output, for its ticks */
 struct output *pipeline_output(struct pipeline *pipeline);
 

@@ -11,6 +11,7 @@
 
 #include "allocfilt/base/file.h"
 #include "allocfilt/base/log.h"
+#include "allocfilt/names/cgroups.h"
 #include "run/dat_file.h"
 #include "run/pipeline.h"
 #include "run/recorder.h"
@@ -30,6 +31,7 @@ struct recorder {
 	char *parts; /* the capture from which -w FILE.dat is made; NULL: a directory */
 	struct capture_writer *writer;
 	struct task_cache *tasks;
+	struct cgroups *cgroups;
 	struct losses *losses;
 	struct capture_counts *before; /* records of the segments before, by place of the CPU */
 	/* --until: a pipeline that filters the same records and shows nothing; NULL without it */
@@ -128,9 +130,10 @@ int recorder_new(struct recorder **ret_recorder, const struct options *options,
 	recorder->date = time(NULL);
 	/* A name is needed for some time after its task has exited. */
 	recorder->tasks = task_cache_new(source, options->limit_memory / 512);
+	recorder->cgroups = cgroups_new("/proc/self/mounts", -1, CGROUPS_MAX);
 	recorder->losses = losses_new(&source->cpus);
 	recorder->before = calloc(source->cpus.count, sizeof(*recorder->before));
-	if (recorder->tasks && recorder->losses && recorder->before)
+	if (recorder->tasks && recorder->cgroups && recorder->losses && recorder->before)
 		ret = options->until ? watch(recorder, failure) : 0;
 	else
 		ret = failure_no_memory(failure);
@@ -155,6 +158,7 @@ void recorder_free(struct recorder *recorder)
 	if (recorder->null >= 0)
 		close(recorder->null);
 	losses_free(recorder->losses);
+	cgroups_free(recorder->cgroups);
 	task_cache_free(recorder->tasks);
 	free(recorder->mounts);
 	free(recorder->before);
@@ -326,13 +330,18 @@ static int write_mounts(struct recorder *recorder)
 	return ret;
 }
 
+void recorder_begin_pressure(struct recorder *recorder)
+{
+	cgroups_walk(recorder->cgroups, CGROUPS_BEGIN, NULL);
+}
+
 /* Events of newer kernels refer to a cgroup by its inode number. */
-static int write_cgroups(struct recorder *recorder)
+static int write_cgroups(struct recorder *recorder, enum cgroups_walk which)
 {
 	struct text_file file;
 
 	if (text_open(&file))
-		cgroups_print(file.stream, "/proc/self/mounts");
+		cgroups_walk(recorder->cgroups, which, file.stream);
 	return text_write(&file, recorder, "cgroups");
 }
 
@@ -373,7 +382,7 @@ static int write_before_data(struct recorder *recorder, const char *dir,
 	if (!ret)
 		ret = write_mounts(recorder);
 	if (!ret)
-		ret = write_cgroups(recorder);
+		ret = write_cgroups(recorder, CGROUPS_NAMES);
 	/* The tasks that earlier segments have seen; the first segment has none. */
 	if (!ret)
 		ret = write_tasks(recorder);
@@ -598,7 +607,7 @@ static int write_end(struct recorder *recorder, const char *dir, const struct cp
 	ret = first_error(ret, write_description(recorder, buffers));
 	ret = first_error(ret, write_mounts(recorder));
 	ret = first_error(ret, write_tasks(recorder));
-	ret = first_error(ret, write_cgroups(recorder));
+	ret = first_error(ret, write_cgroups(recorder, CGROUPS_NOW));
 	capture_sync_all(recorder->writer);
 	return ret;
 }

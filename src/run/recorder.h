@@ -62,6 +62,9 @@ int recorder_end_segment(struct recorder *recorder, const char *dir, struct cpu_
 int recorder_begin_segment(struct recorder *recorder, const char *dir,
 			   const struct cpu_buffers *buffers);
 
+/** recorder_begin_pressure - read the pressure of all cgroups: the recording, or a segment, begins */
+void recorder_begin_pressure(struct recorder *recorder);
+
 /** recorder_drain - move full pages to the files; returns bytes, or -errno of a file */
 int64_t recorder_drain(struct recorder *recorder, const struct cpu_buffers *buffers);
 

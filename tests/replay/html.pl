@@ -101,8 +101,9 @@ for my $who ([ 'cgroups', 'stalls' ], [ 'tasks', 'stalls' ], [ 'threads', 'backg
 	my ($id, $side) = @$who;
 	my @expected = @{ $summary->{ $id eq 'threads' ? 'kernel_threads' : $id } };
 	my @rows = table($id);
+	my $has_psi = grep { defined $_->{pressure_some_ns} } @expected;
 
-	shift @rows;
+	same("PSI of $id", shift(@rows)->[-1] eq 'PSI ms' ? 1 : 0, $has_psi ? 1 : 0) if @rows;
 	same("rows of $id", scalar @rows, scalar @expected);
 	for my $waiter (@expected) {
 		my $name = $waiter->{cgroup} // "$waiter->{name}-$waiter->{tid}";
@@ -111,7 +112,8 @@ for my $who ([ 'cgroups', 'stalls' ], [ 'tasks', 'stalls' ], [ 'threads', 'backg
 		same($id, join('|', @{ shift @rows // [] }), join '|', $name, $waiter->{count},
 			ms($waiter->{total_ns}),
 			percent($waiter->{total_ns}, $summary->{$side}{total_ns}) . ' %',
-			ms($waiter->{p99_ns}), ms($waiter->{max_ns}));
+			ms($waiter->{p99_ns}), ms($waiter->{max_ns}),
+			$has_psi ? map { defined ? ms($_) : '' } $waiter->{pressure_some_ns} : ());
 	}
 }
 

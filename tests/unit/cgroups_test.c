@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <sys/stat.h>
 
+#include "allocfilt/names/cgroups.h"
 #include "allocfilt/names/tasks.h"
-#include "names/cgroups.h"
 #include "test_directory.h"
 #include "unit_test.h"
 
@@ -36,6 +36,51 @@ static struct cgroups *open_saved(void)
 
 	close(fd);
 	return cgroups;
+}
+
+/* A directory of ours is the mount. */
+static struct cgroups *open_tree(size_t size)
+{
+	char mounts[PATH_MAX + 64];
+
+	snprintf(mounts, sizeof(mounts), "cgroup2 %s cgroup2 rw 0 0\n", test_path("tree"));
+	put_text("mounts", mounts);
+	return cgroups_new(test_path("mounts"), -1, size);
+}
+
+static void put_pressure(const char *cgroup, unsigned int us)
+{
+	char name[600], text[256];
+
+	snprintf(name, sizeof(name), "tree/%s/memory.pressure", cgroup);
+	snprintf(text, sizeof(text),
+		 "some avg10=0.00 avg60=1.20 avg300=0.49 total=%u\n"
+		 "full avg10=0.00 avg60=0.00 avg300=0.00 total=7\n",
+		 us);
+	put_text(name, text);
+}
+
+static void expect_pressure(const struct cgroups *cgroups, const char *path, uint64_t us)
+{
+	uint64_t ns;
+
+	assert_true(cgroups_pressure(cgroups, path, &ns));
+	assert_int_equal(ns, us * 1000);
+}
+
+static void expect_no_pressure(const struct cgroups *cgroups, const char *path)
+{
+	uint64_t ns;
+
+	assert_false(cgroups_pressure(cgroups, path, &ns));
+}
+
+static void move(const char *from, const char *to)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s", test_path(from));
+	assert_int_equal(rename(path, test_path(to)), 0);
 }
 
 #define TEST(name) UNIT_TEST_WITH(name, make_test_directory, remove_test_directory)
@@ -99,13 +144,11 @@ TEST(test_large_capture)
 /* A year of cgroups that come and go: the newest have their paths, and an old one is missed. */
 TEST(test_churn)
 {
-	char mounts[PATH_MAX + 64], path[32];
 	struct cgroups *cgroups;
+	char path[32];
 
 	put_text("tree/file", "");
-	snprintf(mounts, sizeof(mounts), "cgroup2 %s cgroup2 rw 0 0\n", test_path("tree"));
-	put_text("mounts", mounts);
-	cgroups = cgroups_new(test_path("mounts"), -1, SIZE);
+	cgroups = open_tree(SIZE);
 	for (int id = 1; id <= 2000; id++) {
 		snprintf(path, sizeof(path), "tree/c%d", id);
 		assert_int_equal(mkdir(test_path(path), 0700), 0);
@@ -120,27 +163,174 @@ TEST(test_churn)
 	cgroups_free(cgroups);
 }
 
+TEST(test_pressure)
+{
+	struct cgroups *cgroups;
+
+	put_pressure(".", 1000);
+	put_pressure("a b", 5);
+	put_pressure("a b/c", 10);
+	put_pressure("again", 900);
+	put_pressure("goes", 10);
+	put_pressure("went", 10);
+	put_text("tree/off/cgroup.procs", "");
+	cgroups = open_tree(CGROUPS_MAX);
+	cgroups_walk(cgroups, CGROUPS_NAMES, NULL);
+	cgroups_walk(cgroups, CGROUPS_NOW, NULL);
+	expect_no_pressure(cgroups, "/a b");
+	cgroups_walk(cgroups, CGROUPS_BEGIN, NULL);
+	expect_no_pressure(cgroups, "/a b");
+	put_pressure(".", 1300);
+	put_pressure("a b", 30);
+	put_pressure("goes", 17);
+	put_pressure("later", 40);
+	put_pressure("off", 1 << 20); /* it was switched on: cgroup.pressure */
+	move("tree/went", "went");
+	move("tree/again", "again");
+	put_pressure("new", 50);
+	move("tree/new", "tree/again");
+	cgroups_walk(cgroups, CGROUPS_NOW, NULL);
+	move("tree/goes", "goes");
+	put_pressure("later", 42);
+	cgroups_walk(cgroups, CGROUPS_NOW, NULL);
+	expect_pressure(cgroups, "/", 300);
+	expect_pressure(cgroups, "/a b", 25);
+	expect_pressure(cgroups, "/a b/c", 0);
+	expect_no_pressure(cgroups, "/again");
+	expect_pressure(cgroups, "/goes", 7);
+	expect_pressure(cgroups, "/later", 42);
+	expect_no_pressure(cgroups, "/off");
+	expect_no_pressure(cgroups, "/went");
+	expect_no_pressure(cgroups, "");
+	cgroups_walk(cgroups, CGROUPS_BEGIN, NULL);
+	expect_no_pressure(cgroups, "/a b");
+	cgroups_free(cgroups);
+}
+
+static void put_many(int count, unsigned int us)
+{
+	char name[16];
+
+	for (int i = 0; i < count; i++) {
+		snprintf(name, sizeof(name), "c%d", i);
+		put_pressure(name, us);
+	}
+}
+
+static int count_known(const struct cgroups *cgroups, int count, int *ret_last)
+{
+	uint64_t ns;
+	char path[16];
+	int known = 0;
+
+	for (int i = 0; i < count; i++) {
+		snprintf(path, sizeof(path), "/c%d", i);
+		if (!cgroups_pressure(cgroups, path, &ns))
+			continue;
+		assert_int_equal(ns, 3000);
+		*ret_last = i;
+		known++;
+	}
+	return known;
+}
+
+/* Where there are more cgroups than places, nobody can tell which of the others are new. */
+TEST(test_pressure_of_many)
+{
+	struct cgroups *cgroups;
+	char name[16];
+	int last = 0;
+
+	put_many(3 * SIZE, 100);
+	cgroups = open_tree(SIZE);
+	cgroups_walk(cgroups, CGROUPS_BEGIN, NULL);
+	put_many(3 * SIZE, 103);
+	cgroups_walk(cgroups, CGROUPS_NOW, NULL);
+	/* The root has a place. */
+	assert_int_equal(count_known(cgroups, 3 * SIZE, &last), SIZE - 1);
+	snprintf(name, sizeof(name), "tree/c%d", last);
+	move(name, "gone");
+	cgroups_walk(cgroups, CGROUPS_NOW, NULL);
+	assert_int_equal(count_known(cgroups, 3 * SIZE, &last), SIZE - 1);
+	cgroups_free(cgroups);
+}
+
+/* Events may name so many cgroups that one of the start makes room: it is not new when it comes again. */
+TEST(test_pressure_of_evicted)
+{
+	struct cgroups *cgroups;
+	char name[32];
+
+	put_pressure("old", 100);
+	cgroups = open_tree(SIZE);
+	cgroups_walk(cgroups, CGROUPS_BEGIN, NULL);
+	for (int id = 1; id <= SIZE; id++) {
+		snprintf(name, sizeof(name), "tree/c%d", id);
+		assert_int_equal(mkdir(test_path(name), 0700), 0);
+		expect_paths(cgroups, id, id);
+		assert_int_equal(rmdir(test_path(name)), 0);
+	}
+	cgroups_walk(cgroups, CGROUPS_NOW, NULL);
+	expect_no_pressure(cgroups, "/old");
+	cgroups_free(cgroups);
+}
+
+/* The lines of a capture may be anybody's. */
+TEST(test_saved_pressure)
+{
+	struct cgroups *cgroups;
+
+	put_text("cgroups", "1 / 250\n2 /a\\040b 0\n3 /c\n4 /d \n5 /e -1\n"
+			    "6 /f 18446744073709551616\n1 /g 2\n7 /h 3 4 5\n"
+			    "8 /i 999999999999999999999999999999\n9 /j\\0401 1\n"
+			    "10 /k\n11 /k 7\n");
+	cgroups = open_saved();
+	expect_pressure(cgroups, "/", 250);
+	expect_pressure(cgroups, "/a b", 0);
+	expect_no_pressure(cgroups, "/c");
+	expect_no_pressure(cgroups, "/d");
+	expect_no_pressure(cgroups, "/e");
+	expect_no_pressure(cgroups, "/f");
+	expect_no_pressure(cgroups, "/g");
+	expect_pressure(cgroups, "/h", 3);
+	expect_no_pressure(cgroups, "/i");
+	expect_pressure(cgroups, "/j 1", 1);
+	expect_no_pressure(cgroups, "/k");
+	cgroups_free(cgroups);
+}
+
 /* The lines of all directories, with a directory of ours as the mount. */
 TEST(test_print)
 {
-	char mounts[PATH_MAX + 64];
-	struct cgroups *cgroups;
+	static const enum cgroups_walk walks[] = { CGROUPS_NAMES, CGROUPS_BEGIN, CGROUPS_NOW,
+						   CGROUPS_NAMES, CGROUPS_NOW };
+	struct cgroups *cgroups, *none = cgroups_new("/nonexistent", -1, SIZE);
+	char expected[256];
 	struct stat root, inner;
 	FILE *stream;
 
-	put_text("tree/a b/c/cgroup.procs", "");
-	snprintf(mounts, sizeof(mounts), "cgroup2 %s cgroup2 rw 0 0\n", test_path("tree"));
-	put_text("mounts", mounts);
+	put_text("tree/a b/cgroup.procs", "");
+	cgroups = open_tree(CGROUPS_MAX);
 	assert_int_equal(stat(test_path("tree"), &root), 0);
-	assert_int_equal(stat(test_path("tree/a b/c"), &inner), 0);
-	stream = fopen(test_path("cgroups"), "w");
-	assert_non_null(stream);
-	cgroups_print(stream, test_path("mounts"));
-	cgroups_print(stream, "/nonexistent");
-	fclose(stream);
+	assert_int_equal(stat(test_path("tree/a b"), &inner), 0);
+	for (size_t i = 0; i < COUNT(walks); i++) {
+		stream = fopen(test_path("cgroups"), "w");
+		assert_non_null(stream);
+		put_pressure("a b", i < 2 ? 100 : 101);
+		cgroups_walk(cgroups, walks[i], stream);
+		cgroups_walk(none, walks[i], stream);
+		fclose(stream);
+		snprintf(expected, sizeof(expected), "%llu /\n%llu /a\\040b%s\n",
+			 (unsigned long long)root.st_ino, (unsigned long long)inner.st_ino,
+			 walks[i] == CGROUPS_NOW ? " 1" : "");
+		assert_text("cgroups", expected);
+	}
+	cgroups_free(cgroups);
+	cgroups_free(none);
 	cgroups = open_saved();
 	assert_string_equal(cgroups_path(cgroups, root.st_ino), "/");
-	assert_string_equal(cgroups_path(cgroups, inner.st_ino), "/a b/c");
+	assert_string_equal(cgroups_path(cgroups, inner.st_ino), "/a b");
+	expect_pressure(cgroups, "/a b", 1);
 	cgroups_free(cgroups);
 }
 

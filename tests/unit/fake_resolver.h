@@ -19,6 +19,7 @@ struct resolver {
 	const struct task_info *(*task_info)(void *context, int tid, uint64_t ts);
 	const char *(*shrinker)(void *context, uint64_t shrinker);
 	size_t (*stack)(void *context, uint32_t number, const uint64_t **ret_frames);
+	bool (*pressure)(void *context, const char *cgroup, uint64_t *ret_ns);
 	bool migrate_column;
 	bool (*time)(void *context, uint64_t ts, char *text);
 	uint64_t realtime; /* of ts 0; 0: not known */
@@ -37,6 +38,11 @@ int resolver_symbol(void *context, uint64_t address, char style, char *text, siz
 	if (!resolver->symbol)
 		return snprintf(text, size, "0x%llx", (unsigned long long)address);
 	return resolver->symbol(resolver->context, address, style, text, size);
+}
+
+bool resolver_pressure(const struct resolver *resolver, const char *cgroup, uint64_t *ret_ns)
+{
+	return resolver->pressure && resolver->pressure(resolver->context, cgroup, ret_ns);
 }
 
 /* A field is the word after "FIELD=" in the text of the event. */

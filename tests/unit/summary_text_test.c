@@ -266,6 +266,43 @@ UNIT_TEST_WITH(test_short, set_up, tear_down)
 		"background: kswapd0 2 runs, 10 ms\n");
 }
 
+static bool pressure_of_a(void *context, const char *cgroup, uint64_t *ret_ns)
+{
+	*ret_ns = 4321 * MS;
+	return !strcmp(cgroup, "/a");
+}
+
+/* The kernel's own account stands in the run's table where it is known. */
+UNIT_TEST_WITH(test_pressure_of_cgroups, set_up, tear_down)
+{
+	stall(1, "a", 3 * MS);
+	stall(2, "b", 5 * MS);
+	print(false);
+	assert_null(strstr(text, "PSI"));
+	print(true);
+	assert_null(strstr(text, "pressure"));
+	resolver.pressure = pressure_of_a;
+	print(false);
+	text_has(
+		text,
+		"\ncgroup               stalls      total        p99        max        PSI   (ms)\n"
+		"  b                       1        5.0        5.0        5.0          -\n"
+		"  a                       1        3.0        3.0        3.0       4321\n"
+		"task                 stalls      total        p99        max   (ms)\n");
+	print(true);
+	text_has(text, "\"cgroup\":\"/a\",\"count\":1,\"total_ns\":3000000,\"p50_ns\":3000000,"
+		       "\"p99_ns\":3000000,\"max_ns\":3000000,\"error_ns\":0,"
+		       "\"pressure_some_ns\":4321000000}");
+	text_has(text, "\"cgroup\":\"/b\",\"count\":1,\"total_ns\":5000000,\"p50_ns\":5000000,"
+		       "\"p99_ns\":5000000,\"max_ns\":5000000,\"error_ns\":0}");
+	text_has(text, "\"name\":\"a\",\"count\":1,\"total_ns\":3000000,\"p50_ns\":3000000,"
+		       "\"p99_ns\":3000000,\"max_ns\":3000000,\"error_ns\":0}");
+	view.is_interval = true;
+	print(false);
+	assert_null(strstr(text, "PSI"));
+	resolver.pressure = NULL;
+}
+
 /* A third each: one of them has the 1 % that is left. */
 UNIT_TEST_WITH(test_percentages, set_up, tear_down)
 {

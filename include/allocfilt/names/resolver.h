@@ -107,6 +107,12 @@ const struct task_info *resolver_task(struct resolver *resolver, int tid, uint64
 /** resolver_memcg - path of a cgroup by the memcg_id of events, "" if unknown */
 const char *resolver_memcg(struct resolver *resolver, uint64_t memcg_id);
 
+/** resolver_read_pressure - read the memory pressure of all cgroups, when the run begins and later */
+void resolver_read_pressure(struct resolver *resolver, bool begins);
+
+/** resolver_pressure - memory pressure of a cgroup over the run, see cgroups_pressure() */
+bool resolver_pressure(const struct resolver *resolver, const char *cgroup, uint64_t *ret_ns);
+
 /** resolver_event - print an event, "name: fields", or one field of it; see event_text() */
 size_t resolver_event(struct resolver *resolver, const struct record *record, const char *field,
 		      char *text, size_t size);

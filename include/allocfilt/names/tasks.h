@@ -80,7 +80,4 @@ uint64_t task_cache_missed(const struct task_cache *cache);
 /** task_cache_print - print all tasks, as the files saved_cmdlines and tasks of a capture */
 void task_cache_print(struct task_cache *cache, FILE *names, FILE *tasks);
 
-/** cgroups_print - print all cgroups of the cgroup2 listed in @mounts, as a capture's file cgroups */
-void cgroups_print(FILE *stream, const char *mounts);
-
 #endif

@@ -81,6 +81,14 @@ struct summary_view {
  */
 void summary_view_since(struct summary_view *view, const struct summary_view *before);
 
+/**
+ * view_pressure - the kernel's own account of a cgroup's memory pressure over the run (PSI)
+ * @rank: of a row of the summary's table @kind
+ * @ret_ns: set if it is known; an interval has none
+ */
+bool view_pressure(const struct summary_view *view, enum summary_table kind, size_t rank,
+		   uint64_t *ret_ns);
+
 /** summary_text - the summary for people, a blank line first; 0 or -errno of the writer */
 int summary_text(struct writer *writer, const struct summary_view *view);
 

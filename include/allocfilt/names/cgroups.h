@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef ALLOCFILT_NAMES_CGROUPS_H
+#define ALLOCFILT_NAMES_CGROUPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/*
+ * Cgroups of cgroup2: their paths by the memcg_id of events, the inode number of the directory, and their
+ * memory pressure (PSI) over the run, by how much the "some total" of memory.pressure grew. The kernel
+ * brings that up to date when it is read (kernel/sched/psi.c: psi_show()).
+ */
+
+#define CGROUPS_MAX	2048 /* in the table of a live run */
+#define CGROUP_PATH_MAX 256  /* bytes with the NUL; of a longer path the end is kept */
+
+struct cgroups;
+
+/**
+ * cgroups_new
+ * @mounts: "/proc/self/mounts" for a live run, NULL for a capture
+ * @saved: a capture's file cgroups, which stays open, or -1
+ * @size: limit of paths in a live run, at least 1; the least recently used one is evicted. A capture
+ *	is read as a whole, up to 65536 cgroups.
+ *
+ * Returns NULL with errno ENOMEM. Without cgroup2, or the right to open a directory by its number
+ * (CAP_DAC_READ_SEARCH), no path is known.
+ */
+struct cgroups *cgroups_new(const char *mounts, int saved, size_t size);
+void cgroups_free(struct cgroups *cgroups);
+
+/**
+ * cgroups_path - path below the mount ("/" for the root), "" if unknown; never NULL
+ *
+ * Valid until the next call.
+ */
+const char *cgroups_path(struct cgroups *cgroups, uint64_t id);
+
+/** cgroups_missed - lookups of cgroups that are gone and may have been evicted before */
+uint64_t cgroups_missed(const struct cgroups *cgroups);
+
+enum cgroups_walk {
+	CGROUPS_NAMES, /* read no pressure */
+	CGROUPS_BEGIN, /* the run begins now */
+	CGROUPS_NOW,   /* the run lasts until now */
+};
+
+/**
+ * cgroups_walk - read the pressure of all cgroups of a running kernel, as many as there is room for
+ * @stream: gets the lines of a capture's file cgroups; NULL: none are wanted
+ *
+ * A cgroup that was made since the start begins at 0. One that is gone keeps what was read last. In
+ * the file a path has its pressure behind it, in us, if CGROUPS_NOW is asked for and it is known.
+ */
+void cgroups_walk(struct cgroups *cgroups, enum cgroups_walk which, FILE *stream);
+
+/**
+ * cgroups_pressure - the pressure of a cgroup over the run
+ * @path: below the mount
+ * Returns false if it is not known: the cgroup, or one before it that had the same path, was gone
+ * before a walk came; not all cgroups of the start were read; the kernel has no PSI, or no cgroup2.
+ */
+bool cgroups_pressure(const struct cgroups *cgroups, const char *path, uint64_t *ret_ns);
+
+#endif
