@@ -12,7 +12,7 @@
 
 #define STARS		 40  /* columns of a histogram's bar, as in bcc */
 #define SUPERBLOCKS_MAX	 20  /* lines under a shrinker; the others share one */
-#define SHORT_ROWS	 8   /* of each table in the short form, which has at most 40 lines */
+#define SHORT_ROWS	 5   /* of each table in the short form, which has at most 40 lines */
 #define SHORT_REASONS	 4   /* of memory waits, in the same */
 #define NAME_COLUMNS	 19  /* of the names in the tables, at least */
 #define NAME_COLUMNS_MAX 40  /* a longer one moves the rest of its row */

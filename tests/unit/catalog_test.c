@@ -24,6 +24,42 @@ UNIT_TEST(test_names_that_only_look_alike)
 	assert_int_equal(catalog_role_of(""), ROLE_NONE);
 }
 
+/* Callers of psi_memstall_enter() in 5.10 to 7.3, some with the suffixes that compilers add. */
+UNIT_TEST(test_reasons_of_waits)
+{
+	static const struct {
+		const char *function;
+		enum role role;
+	} cases[] = {
+		{ "__alloc_pages_slowpath.constprop.0", ROLE_DIRECT_RECLAIM },
+		{ "__alloc_pages_direct_compact", ROLE_DIRECT_COMPACTION },
+		{ "try_charge_memcg", ROLE_MEMCG_RECLAIM },
+		{ "try_charge", ROLE_MEMCG_RECLAIM },
+		{ "try_to_free_mem_cgroup_pages", ROLE_MEMCG_RECLAIM },
+		{ "mem_cgroup_handle_over_high", ROLE_MEMORY_HIGH },
+		{ "__mem_cgroup_handle_over_high", ROLE_MEMORY_HIGH },
+		{ "reclaim_high.constprop.0", ROLE_MEMORY_HIGH },
+		{ "folio_wait_bit_common", ROLE_REFAULT },
+		{ "wait_on_page_bit_common", ROLE_REFAULT },
+		{ "swap_readpage", ROLE_SWAP_IN },
+		{ "swap_read_folio", ROLE_SWAP_IN },
+		{ "read_pages", ROLE_REFAULT_READ },
+		{ "filemap_read_folio", ROLE_REFAULT_READ },
+		{ "node_reclaim", ROLE_NODE_RECLAIM },
+		{ "__node_reclaim.isra.0", ROLE_NODE_RECLAIM },
+		{ "balance_pgdat", ROLE_NODE },
+		{ "kcompactd", ROLE_ZONE_COMPACTION },
+		{ "folio_wait_bit", ROLE_WAIT },
+		{ "try_charge_memc", ROLE_WAIT },
+		{ "shrink_node", ROLE_WAIT },
+		{ "", ROLE_WAIT },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++)
+		if (catalog_wait_role(cases[i].function) != cases[i].role)
+			fail_msg("%s: %d", cases[i].function, catalog_wait_role(cases[i].function));
+}
+
 /* Each name leads to its role alone, and all rows are complete. */
 UNIT_TEST(test_rows_are_complete)
 {
@@ -31,9 +67,13 @@ UNIT_TEST(test_rows_are_complete)
 		const struct catalog_role *row = &catalog_roles[role];
 
 		assert_non_null(row->title);
-		assert_int_equal(!row->names[0], role == ROLE_SHRINKER);
+		assert_non_null(row->key);
+		if (!row->names[0])
+			assert_in_range(role, ROLE_REFAULT, ROLE_SHRINKER);
 		for (int i = 0; i < CATALOG_NAMES_MAX && row->names[i]; i++)
 			assert_int_equal(catalog_role_of(row->names[i]), role);
+		for (int i = 0; i < CATALOG_NAMES_MAX && row->waits_in[i]; i++)
+			assert_int_equal(catalog_wait_role(row->waits_in[i]), role);
 	}
 	for (int group = 0; group < PHASE_GROUPS; group++) {
 		assert_non_null(phase_group_names[group].title);

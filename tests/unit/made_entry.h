@@ -8,10 +8,12 @@
 
 struct made_entry {
 	struct log_entry head;
-	struct log_pair pair; /* the largest payload; events have no raw data */
+	struct log_pair pair; /* the largest payload */
+	uint64_t raw;
 	struct record_stack stack;
 };
 
+/* Of raw data there are record->raw_size bytes, at most 8, all of them 0. */
 static inline struct log_entry *made_entry(struct made_entry *made, enum log_kind kind,
 					   const struct record *record)
 {
@@ -24,6 +26,7 @@ static inline struct log_entry *made_entry(struct made_entry *made, enum log_kin
 		.cpu = record->cpu,
 		.event = record->event,
 		.indent = record->indent,
+		.size = record->raw_size,
 		.kind = kind,
 		.has_stack = record->stack.number,
 	};

@@ -33,6 +33,8 @@ static const char functions_6_1[] =
 	"vmscan:mm_shrink_slab_start "                                                             \
 	"vmscan:mm_shrink_slab_end "                                                               \
 	"vmscan:mm_vmscan_throttled "                                                              \
+	"allocfilt:memory_wait_begin "                                                             \
+	"allocfilt:memory_wait_end "                                                               \
 	"sched:sched_switch "
 
 static bool has_event(void *context, const char *system, const char *name)
@@ -206,6 +208,9 @@ static void note_kernel(const char *dir)
 
 #define TEST(name) UNIT_TEST_WITH(name, NULL, tear_down)
 
+/* These captures are older than the probes. */
+#define NO_WAITS ", no memory_wait_begin, no memory_wait_end"
+
 /* How many functions are traced, which of the roles with several names, and what is lacking. */
 TEST(test_kernels)
 {
@@ -213,21 +218,22 @@ TEST(test_kernels)
 		const char *dir;
 		const char *expected;
 	} kernels[] = {
-		{ "fixtures/5.10", "17 functions, shrink_lruvec, congestion_wait, compact_zone, "
-				   "__alloc_pages_nodemask, mem_cgroup_handle_over_high, "
-				   "mem_cgroup_soft_limit_reclaim, no mm_vmscan_throttled" },
+		{ "fixtures/5.10",
+		  "17 functions, shrink_lruvec, congestion_wait, compact_zone, "
+		  "__alloc_pages_nodemask, mem_cgroup_handle_over_high, "
+		  "mem_cgroup_soft_limit_reclaim, no swap-in, no mm_vmscan_throttled" NO_WAITS },
 		{ "fixtures/6.1",
 		  "15 functions, reclaim_throttle, shrink_lruvec, compact_zone, __alloc_pages, "
 		  "mem_cgroup_handle_over_high, mem_cgroup_soft_limit_reclaim, "
-		  "no OOM killer, no draining per-CPU lists" },
+		  "no OOM killer, no draining per-CPU lists, no swap-in" NO_WAITS },
 		{ "fixtures/6.12",
 		  "14 functions, reclaim_throttle, shrink_lruvec, compact_zone, __alloc_pages_noprof, "
 		  "mem_cgroup_handle_over_high, no soft limit reclaim, "
-		  "no OOM killer, no draining per-CPU lists" },
+		  "no OOM killer, no draining per-CPU lists, no swap-in" NO_WAITS },
 		/* tracing both page allocation functions would show each allocation twice */
 		{ "fixtures/7.3",
 		  "17 functions, reclaim_throttle, shrink_lruvec, compact_zone, __alloc_frozen_pages_noprof, "
-		  "__mem_cgroup_handle_over_high, no soft limit reclaim" },
+		  "__mem_cgroup_handle_over_high, no soft limit reclaim, no swap-in" NO_WAITS },
 	};
 
 	for (size_t i = 0; i < COUNT(kernels); i++) {
@@ -319,6 +325,26 @@ TEST(test_sides_and_partners)
 	assert_false(event_of(EVENT_COMPACTION_BEGIN)->repeats);
 }
 
+TEST(test_memory_waits)
+{
+	plan_for(functions_6_1, EVENTS_6_1);
+	check_event(EVENT_WAIT_BEGIN, RULE_PAIR, 0);
+	check_event(EVENT_WAIT_END, RULE_PAIR, 0);
+	assert_true(plan_has_waits(plan));
+	/* the kernel refused them */
+	plan_drop_waits(plan);
+	assert_false(plan_has_waits(plan));
+	check_event(EVENT_WAIT_BEGIN, RULE_NEVER, 0);
+	check_event(EVENT_WAIT_END, RULE_NEVER, 0);
+	check_event(EVENT_SLAB_START, RULE_PAIR, 0);
+	plan_for(functions_6_1, "vmscan:mm_shrink_slab_start vmscan:mm_shrink_slab_end ");
+	assert_false(plan_has_waits(plan));
+	plan_drop_waits(plan);
+	/* nothing can be told of one side */
+	plan_for(functions_6_1, "allocfilt:memory_wait_begin ");
+	assert_false(plan_has_waits(plan));
+}
+
 /* --- without function_graph --- */
 
 TEST(test_fallback)
@@ -391,6 +417,8 @@ TEST(test_events_to_spare)
 	check_spare(EVENT_USER, true);
 	check_spare(EVENT_SCHED_SWITCH, true);
 	check_spare(EVENT_SLAB_START, true);
+	check_spare(EVENT_WAIT_BEGIN, false);
+	check_spare(EVENT_WAIT_END, false);
 	check_spare(EVENT_SHRINK_INACTIVE, true);
 	check_spare(EVENT_DIRECT_RECLAIM_BEGIN, true);
 	plan_for("schedule", EVENTS_6_1);
@@ -444,19 +472,23 @@ TEST(test_names_of_a_request)
 	assert_false(plan_names(&request, "shrink_slab"));
 }
 
-TEST(test_without_page_allocation)
+TEST(test_functions_to_leave_out)
 {
 	struct offered offered = { .functions = functions_6_1, .events = EVENTS_6_1 };
 	char **offered_functions = split(functions_6_1);
 	struct plan_offer offer = { true, offered_functions, has_event, &offered };
 	char name[] = "__alloc_pages", *patterns[] = { name, NULL };
-	struct plan_request request = { .threshold = 134000,
-					.leave_out = ROLE_BIT(ROLE_PAGE_ALLOCATION) };
+	struct plan_request request = {
+		.threshold = 134000,
+		.leave_out = ROLE_BIT(ROLE_PAGE_ALLOCATION) | ROLE_BIT(ROLE_MEMORY_HIGH),
+	};
 
 	assert_int_equal(plan_make(&plan, &request, &offer, &failure), 0);
-	assert_int_equal(plan->nr_functions, 14);
+	assert_int_equal(plan->nr_functions, 13);
 	check_function(ROLE_PAGE_ALLOCATION, NULL);
+	check_function(ROLE_MEMORY_HIGH, NULL);
 	assert_false(plan_role_unavailable(plan, ROLE_PAGE_ALLOCATION));
+	assert_false(plan_role_unavailable(plan, ROLE_MEMORY_HIGH));
 	assert_true(plan->left_out & ROLE_BIT(ROLE_PAGE_ALLOCATION));
 	check_function(ROLE_DIRECT_RECLAIM, "try_to_free_pages");
 	plan_free(plan);

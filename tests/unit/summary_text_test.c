@@ -23,11 +23,20 @@ static const char *text;
 
 static int set_up(void **state)
 {
-	plan.threshold = 134000;
+	plan = (struct plan){ .threshold = 134000 };
 	make_view(&plan, &resolver, 1);
 	view.shrinker_names = shrinker_names_new(-1, &resolver);
 	view.top = 2;
 	return 0;
+}
+
+static int set_up_with_waits(void **state)
+{
+	int ret = set_up(state);
+
+	plan.events[0] = (struct plan_event){ .id = EVENT_WAIT_BEGIN, .rule = RULE_PAIR };
+	plan.nr_events = 1;
+	return ret;
 }
 
 static int tear_down(void **state)
@@ -54,6 +63,17 @@ static void stall(int tid, const char *name, uint64_t ns)
 
 	snprintf(cgroup, sizeof(cgroup), "/%s", name);
 	count_stall(&one, name, cgroup, false);
+}
+
+static void wait_of(int tid, const char *name, int role, uint64_t ns, bool is_long)
+{
+	struct task_info task_info = { .tid = tid };
+	const struct stall no_stall = { .tid = tid };
+	struct named_stall named = { &no_stall, name, &task_info, false, "f", "" };
+	const struct memory_wait wait = { .tid = tid, .start = MS, .end = MS + ns, .role = role };
+
+	snprintf(task_info.cgroup, sizeof(task_info.cgroup), "/%s.service", name);
+	summary_wait(view.summary, &named, &wait, is_long);
 }
 
 static void window(uint64_t function, uint64_t ns)
@@ -372,8 +392,8 @@ UNIT_TEST_WITH(test_sums_of_years, set_up, tear_down)
 	text_has(text, "\n  compaction      189216000000    1\n");
 }
 
-/* With all that there can be, whatever --top says. */
-UNIT_TEST_WITH(test_forty_lines, set_up, tear_down)
+/* With all that there can be but shrinkers, whatever --top says. */
+UNIT_TEST_WITH(test_forty_lines, set_up_with_waits, tear_down)
 {
 	int lines = 0;
 
@@ -387,17 +407,21 @@ UNIT_TEST_WITH(test_forty_lines, set_up, tear_down)
 		snprintf(cgroup, sizeof(cgroup), "/cgroup%d.service", i);
 		count_stall(&one, name, cgroup, i > 96);
 	}
+	for (int role = 0; role < ROLE_COUNT; role++)
+		wait_of(1, "task1", role, MS, false);
 	view.top = 128;
 	view.pressure_before.known = view.pressure_after.known = true;
 	view.has_sched = true;
 	view.sched.switches = 1;
 	print(false);
-	text_has(text, "\ncgroup (8 of 64) ");
-	text_has(text, "\ntask (8 of 96) ");
-	text_has(text, "; 24 more\n");
+	text_has(text, "\ncgroup (5 of 64) ");
+	text_has(text, "\ntask (5 of 96) ");
+	text_has(text, "; 27 more\n");
 	for (const char *at = text; (at = strchr(at, '\n')); at++)
 		lines++;
-	assert_in_range(lines, 30, 40);
+	/* beside those of the shrinkers */
+	text_has(text, "\n\nno shrinker ran\n");
+	assert_in_range(lines - 2, 35, 40);
 	view.form = SUMMARY_FULL;
 	print(false);
 	text_has(text, "\ntask                 stalls ");
@@ -487,9 +511,10 @@ UNIT_TEST_WITH(test_psi, set_up, tear_down)
 	view.pressure_before = (struct memory_pressure){ true, 1205, 0, 5000000, 700000 };
 	view.pressure_after = (struct memory_pressure){ true, 4010, 3009, 6234567, 700999 };
 	print(false);
-	text_has(text, "\nnothing lost, 0 incomplete\n"
-		       "memory pressure (PSI): some 1.2 s, full 999 us of 10.0 s; avg10 12.05 "
-		       "before, 40.10 after\n\n");
+	/* 1,234,567 us of 10 s */
+	text_has(text,
+		 "\nnothing lost, 0 incomplete\n"
+		 "memory pressure by the kernel's own count (PSI): 1.2 s of 10.0 s, 12 %\n\n");
 	print(true);
 	text_has(text, ",\"pressure\":{\"before\":{\"some_avg10\":12.05,\"full_avg10\":0.00,"
 		       "\"some_total_ns\":5000000000,\"full_total_ns\":700000000},"
@@ -505,6 +530,50 @@ UNIT_TEST_WITH(test_psi, set_up, tear_down)
 	view.pressure_after.some = 4999999;
 	print(false);
 	assert_null(strstr(text, "PSI"));
+}
+
+/*
+ * By hand: 3 refaults of 2.5 ms in all, of which one of 1.5 ms is long; 1 wait of 4 ms; 6.5 ms in all,
+ * 5.5 of them in 2 long ones.
+ */
+UNIT_TEST_WITH(test_pressure, set_up_with_waits, tear_down)
+{
+	struct stall one = { .tid = 7, .end = 6 * MS };
+
+	view.report = 1500000;
+	print(false);
+	text_has(text,
+		 "\nnothing lost, 0 incomplete\nmemory waits: 0 us in 0 memory waits of 1500 us "
+		 "or more, 0 us in 0 shorter ones\n\nno shrinker ran\n");
+	count_stall(&one, "a", "/a.service", false);
+	wait_of(7, "a", ROLE_REFAULT, 1500000, true);
+	wait_of(8, "b", ROLE_REFAULT, 400000, false);
+	wait_of(8, "b", ROLE_REFAULT, 600000, false);
+	wait_of(7, "a", ROLE_MEMORY_HIGH, 4000000, true);
+	view.since = MS;
+	view.ts = 10001 * MS;
+	view.pressure_before = (struct memory_pressure){ true, 0, 0, 5000000, 700000 };
+	view.pressure_after = (struct memory_pressure){ true, 0, 0, 5007000, 700000 };
+	print(false);
+	text_has(
+		text,
+		"\nmemory pressure by the kernel's own count (PSI): 7.0 ms of 10.0 s, 0 %; 5.5 ms in 2 "
+		"memory waits of 1500 us or more, 1.0 ms in 2 shorter ones\n\n"
+		"memory waits             ms   number   short (ms)   number\n"
+		"  memory.high           4.0        1            0        0\n"
+		"  refault               2.5        3          1.0        2\n"
+		"\n"
+		"cgroup               stalls      total        p99        max      waits   (ms)\n"
+		"  a.service               1        6.0        6.0        6.0        5.5\n"
+		"  b.service               0          0          0          0        1.0\n"
+		"task                 stalls      total        p99        max      waits   (ms)\n"
+		"  a-7                     1        6.0        6.0        6.0        5.5\n"
+		"  b-8                     0          0          0          0        1.0\n");
+	wait_of(7, "a", ROLE_REFAULT, 1, false);
+	view.pressure_after.known = false;
+	print(false);
+	text_has(text, "\nmemory waits: 5.5 ms in 2 memory waits of 1500 us or more, 1.0 ms in 3 "
+		       "shorter ones\n");
 }
 
 /* Before the first record nothing is known of the time. */

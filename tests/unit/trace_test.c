@@ -245,7 +245,13 @@ TEST(test_indentation_of_events)
 	} cases[] = { { -1, 0 }, { 0, 0 }, { 1, 4 }, { 2, 6 }, { 10, 22 } };
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct record begin = { .ts = 42, .tid = 209, .cpu = 1, .indent = cases[i].indent };
+		struct record begin = {
+			.ts = 42,
+			.tid = 209,
+			.cpu = 1,
+			.indent = cases[i].indent,
+			.raw_size = 8,
+		};
 		char expected[256];
 
 		snprintf(expected, sizeof(expected), "|  %*s/* event: ts=42 */\n", cases[i].blanks,
@@ -294,9 +300,9 @@ TEST(test_cpu_column)
 
 TEST(test_pair_surrounds_its_events)
 {
-	struct record begin = { .ts = 1 * US, .tid = 209, .cpu = 1 };
-	struct record inside = { .ts = 2 * US, .tid = 209, .cpu = 1 };
-	struct record end = { .ts = 3 * US, .tid = 209, .cpu = 1 };
+	struct record begin = { .ts = 1 * US, .tid = 209, .cpu = 1, .raw_size = 8 };
+	struct record inside = { .ts = 2 * US, .tid = 209, .cpu = 1, .raw_size = 8 };
+	struct record end = { .ts = 3 * US, .tid = 209, .cpu = 1, .raw_size = 8 };
 	struct made_entry made[3];
 
 	assert_int_equal(put_stall(made_pair(made, &begin, &end, &inside)), 0);
@@ -305,6 +311,22 @@ TEST(test_pair_surrounds_its_events)
 		"    0.000001 |   1)     sh-209     |               |  /* event: ts=1000 */\n"
 		"    0.000002 |   1)     sh-209     |               |  /* event: ts=2000 */\n"
 		"    0.000003 |   1)     sh-209     |               |  /* event: ts=3000 */\n");
+}
+
+/* A memory wait in progress when the run begins has an end alone; when the run ends, a begin alone. */
+TEST(test_pair_with_one_side)
+{
+	struct record recorded = { .ts = 3 * US, .tid = 209, .cpu = 1, .raw_size = 8 };
+	struct record missing = { .ts = 5 * US, .tid = 209, .cpu = 1 };
+	struct made_entry made;
+	struct log_entry *end = made_entry(&made, LOG_END, &recorded);
+	const char *expected =
+		"    0.000003 |   1)     sh-209     |               |  /* event: ts=3000 */\n";
+
+	assert_string_equal(pair_lines(&recorded, &missing), expected);
+	log_pair(end)->partner = end;
+	assert_int_equal(put_stall(end), 0);
+	assert_string_equal(next_text(output.setup.writer), expected);
 }
 
 /* Windows in the order in which they ended, each with its own events before it. */
@@ -333,8 +355,14 @@ TEST(test_windows_of_a_stall)
 
 TEST(test_stack)
 {
-	struct record begin = { .ts = US, .tid = 7, .cpu = 1, .stack = { 7091122 * US, 5, 0, 0 } };
-	struct record end = { .ts = 2 * US, .tid = 7, .cpu = 1 };
+	struct record begin = {
+		.ts = US,
+		.tid = 7,
+		.cpu = 1,
+		.raw_size = 8,
+		.stack = { 7091122 * US, 5, 0, 0 },
+	};
+	struct record end = { .ts = 2 * US, .tid = 7, .cpu = 1, .raw_size = 8 };
 
 	name = "kswapd0";
 	assert_string_equal(
@@ -375,6 +403,7 @@ TEST(test_marks_of_a_stack)
 		struct record begin = {
 			.tid = 1234567,
 			.cpu = 1,
+			.raw_size = 8,
 			.stack = { 2 * US, 1, cases[i].flags, cases[i].preempt },
 		};
 
@@ -389,7 +418,7 @@ TEST(test_marks_of_a_stack)
 TEST(test_long_lines_are_cut)
 {
 	static char text[2 * LINE_MAX_BYTES];
-	struct record begin = { .ts = 1, .tid = 209, .cpu = 1 };
+	struct record begin = { .ts = 1, .tid = 209, .cpu = 1, .raw_size = 8 };
 	const char *lines;
 
 	memset(text, 'x', sizeof(text) - 1);
