@@ -22,7 +22,7 @@ use Phases;
 my ($json_file, $text_file, $trace_file) = @ARGV;
 die "usage: summary.pl JSON TEXT [TRACE.TXT]\n" unless defined $text_file;
 
-use constant { MOST_LINES => 40, MOST_COLUMNS => 100, ROWS => 8 };
+use constant { MOST_LINES => 40, MOST_COLUMNS => 100, ROWS => 5 };
 
 # Is the text a number of ms that stands for ns, with two digits that count from 0.1 ms on?
 sub is_ms {
@@ -142,18 +142,17 @@ wrong("$incomplete incomplete: $losses")
 if (@lines && $lines[0] =~ /^memory pressure/) {
 	my $line = shift @lines;
 	my $pressure = $end->{pressure};
-	my %psi = map { $_ => ($pressure->{after}{"${_}_total_ns"} // 0) - ($pressure->{before}{"${_}_total_ns"} // 0) }
-		qw(some full);
+	my $some = ($pressure->{after}{some_total_ns} // 0) - ($pressure->{before}{some_total_ns} // 0);
 
 	wrong("JSON has no pressure: $line") unless $pressure;
-	if ($line =~ /some ([\d.]+) (ms|s), full ([\d.]+) (ms|s) of /) {
+	if ($line =~ /^memory pressure by the kernel's own count \(PSI\): ([\d.]+) (ms|s) of ([\d.]+) s, (\d+) %/) {
 		my %factor = (ms => 1e6, s => 1e9);
 
-		wrong("$line, by JSON $psi{some} and $psi{full} ns")
-			if abs($1 * $factor{$2} - $psi{some}) > $factor{$2} / 10 ||
-			   abs($3 * $factor{$4} - $psi{full}) > $factor{$4} / 10;
+		wrong("$line, by JSON $some ns") if abs($1 * $factor{$2} - $some) > $factor{$2} / 10;
+		# The time has one digit after the point.
+		wrong("$line: not its part") if abs($some / 1e7 - $3 * $4) > 0.05 * $4 + 0.51 * $3;
 	} else {
-		wrong("not some and full: $line");
+		wrong("not the kernel's own count: $line");
 	}
 } elsif ($end->{pressure}) {
 	wrong('no line of memory pressure');

@@ -360,6 +360,76 @@ UNIT_TEST(formats_that_are_not_known)
 		assert_text(&made_layouts[0], formats[i], made_fields);
 }
 
+/*
+ * The format of a kprobe event says "%lx", and print_kprobe_event() of the kernel prints its address by
+ * seq_print_ip_sym() with TRACE_ITER_SYM_OFFSET: "(psi_memstall_enter+0x0/0xc0) caller=0xffff…".
+ */
+UNIT_TEST(address_of_a_probe)
+{
+	static const struct {
+		int layout;
+		const char *fields, *print, *expected;
+	} cases[] = {
+		{ 0, "unsigned long __probe_ip 8, u64 caller 8",
+		  "\"(%lx) caller=0x%Lx\", REC->__probe_ip, REC->caller",
+		  "(long:ffffffffb2300010) caller=0xffffffffb233a949" },
+		{ 2, "unsigned long __probe_ip 4, u32 caller 4",
+		  "\"(%lx) caller=0x%x\", REC->__probe_ip, REC->caller",
+		  "(long:b2300010) caller=0xb233a949" },
+		{ 0, "unsigned long __probe_ip 8, u64 caller 8", "\"(%lx)\", REC->__probe_ip",
+		  "(long:ffffffffb2300010)" },
+		/* another field */
+		{ 0, "unsigned long __probe_ipx 8, u64 caller 8",
+		  "\"(%lx) %lx\", REC->__probe_ipx, REC->caller",
+		  "(ffffffffb2300010) ffffffffb233a949" },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const struct page_layout *layout = &made_layouts[cases[i].layout];
+		const struct made_event event = {
+			.name = "made",
+			.type = 300,
+			.fields = cases[i].fields,
+			.print = cases[i].print,
+		};
+		struct event_texts *texts = texts_of(layout, format_of(&event));
+		struct made_page made;
+
+		make_payload(&made, layout, &event,
+			     VALUES({ i == 3 ? "__probe_ipx" : "__probe_ip", 0xffffffffb2300010 },
+				    { "caller", 0xffffffffb233a949 }));
+		assert_string_equal(print(texts, made.bytes, made.at), cases[i].expected);
+		event_texts_free(texts);
+	}
+}
+
+/* A probe that is made after the first reading, and that somebody made before: the last format counts. */
+UNIT_TEST(format_that_is_read_again)
+{
+	static const char *const formats[][2] = {
+		{ "\"%d\", REC->number", "-42" },
+		{ "\"%s\", __print_flags(REC->flags, \"|\", {0xcc0, \"KERNEL\"})",
+		  "KERNEL|0x8000" },
+		{ "\"%o\", REC->number", made_fields },
+		{ "\"%u\", REC->usmall", "254" },
+	};
+	struct event_texts *texts = event_texts_new(1, &made_layouts[0], NULL);
+	struct made_page made;
+
+	make_record(&made, &made_layouts[0]);
+	for (size_t i = 0; i < COUNT(formats); i++) {
+		const struct made_event event = event_of(&made_layouts[0], formats[i][0]);
+		const char *format = format_of(&event);
+
+		assert_int_equal(event_texts_add(texts, 0, format, strlen(format)), 0);
+		assert_string_equal(print(texts, made.bytes, made.at), formats[i][1]);
+	}
+	/* no format at all: the one before stays */
+	assert_int_equal(event_texts_add(texts, 0, "name: x\n", 8), -EINVAL);
+	assert_string_equal(print(texts, made.bytes, made.at), "254");
+	event_texts_free(texts);
+}
+
 /* Its conversion alone, as the whole text has it. */
 UNIT_TEST(one_field)
 {

@@ -70,7 +70,13 @@ static void wait_of(int tid, const char *name, int role, uint64_t ns, bool is_lo
 	struct task_info task_info = { .tid = tid };
 	const struct stall no_stall = { .tid = tid };
 	struct named_stall named = { &no_stall, name, &task_info, false, "f", "" };
-	const struct memory_wait wait = { .tid = tid, .start = MS, .end = MS + ns, .role = role };
+	const struct memory_wait wait = {
+		.tid = tid,
+		.start = MS,
+		.end = MS + ns,
+		.role = role,
+		.is_part = role == ROLE_WAIT,
+	};
 
 	snprintf(task_info.cgroup, sizeof(task_info.cgroup), "/%s.service", name);
 	summary_wait(view.summary, &named, &wait, is_long);
@@ -392,13 +398,14 @@ UNIT_TEST_WITH(test_sums_of_years, set_up, tear_down)
 	text_has(text, "\n  compaction      189216000000    1\n");
 }
 
-/* With all that there can be but shrinkers, whatever --top says. */
-UNIT_TEST_WITH(test_forty_lines, set_up_with_waits, tear_down)
+static void fill_view(void)
 {
-	int lines = 0;
-
 	for (int i = 1; i <= 128; i++) {
-		struct stall one = { .tid = i, .end = PHASE_GROUPS * MS };
+		struct stall one = {
+			.tid = i,
+			.end = PHASE_GROUPS * MS,
+			.incomplete = i % STALL_LACKS,
+		};
 		char name[16], cgroup[64];
 
 		for (int group = 0; group < PHASE_GROUPS; group++)
@@ -408,11 +415,21 @@ UNIT_TEST_WITH(test_forty_lines, set_up_with_waits, tear_down)
 		count_stall(&one, name, cgroup, i > 96);
 	}
 	for (int role = 0; role < ROLE_COUNT; role++)
-		wait_of(1, "task1", role, MS, false);
+		if ((catalog_roles[role].waits_in[0] || role == ROLE_WAIT) &&
+		    role != ROLE_REFAULT_READ)
+			wait_of(1, "task1", role, MS, false);
 	view.top = 128;
 	view.pressure_before.known = view.pressure_after.known = true;
 	view.has_sched = true;
 	view.sched.switches = 1;
+}
+
+/* With all that there can be but shrinkers, whatever --top says. */
+UNIT_TEST_WITH(test_forty_lines, set_up_with_waits, tear_down)
+{
+	int lines = 0;
+
+	fill_view();
 	print(false);
 	text_has(text, "\ncgroup (5 of 64) ");
 	text_has(text, "\ntask (5 of 96) ");
@@ -569,11 +586,64 @@ UNIT_TEST_WITH(test_pressure, set_up_with_waits, tear_down)
 		"task                 stalls      total        p99        max      waits   (ms)\n"
 		"  a-7                     1        6.0        6.0        6.0        5.5\n"
 		"  b-8                     0          0          0          0        1.0\n");
-	wait_of(7, "a", ROLE_REFAULT, 1, false);
 	view.pressure_after.known = false;
 	print(false);
-	text_has(text, "\nmemory waits: 5.5 ms in 2 memory waits of 1500 us or more, 1.0 ms in 3 "
+	text_has(text, "\nmemory waits: 5.5 ms in 2 memory waits of 1500 us or more, 1.0 ms in 2 "
 		       "shorter ones\n");
+}
+
+/* As test_pressure, with 1 wait of 100 us that was in progress; none of the 5 sums is another one's. */
+UNIT_TEST_WITH(test_waits_in_json, set_up_with_waits, tear_down)
+{
+	static const char of_a[] =
+		"\"memory_waits\":{\"count\":3,\"total_ns\":5600000,\"long_count\":2,\"long_ns\":5500000,"
+		"\"in_progress\":1,\"reasons\":["
+		"{\"reason\":\"memory_high\",\"count\":1,\"total_ns\":4000000,\"long_count\":1,"
+		"\"long_ns\":4000000},"
+		"{\"reason\":\"refault\",\"count\":1,\"total_ns\":1500000,\"long_count\":1,"
+		"\"long_ns\":1500000},"
+		"{\"reason\":\"memory_wait\",\"count\":1,\"total_ns\":100000,\"long_count\":0,"
+		"\"long_ns\":0}]}}";
+	static const char of_b[] =
+		"\"memory_waits\":{\"count\":2,\"total_ns\":1000000,\"long_count\":0,\"long_ns\":0,"
+		"\"reasons\":[{\"reason\":\"refault\",\"count\":2,\"total_ns\":1000000,"
+		"\"long_count\":0,\"long_ns\":0}]}}";
+	static const char none[] = "\"phases\":{},\"memory_waits\":{\"count\":0,\"total_ns\":0,"
+				   "\"long_count\":0,\"long_ns\":0,\"reasons\":[]}}";
+	char expected[2048];
+
+	wait_of(7, "a", ROLE_REFAULT, 1500000, true);
+	wait_of(8, "b", ROLE_REFAULT, 400000, false);
+	wait_of(8, "b", ROLE_REFAULT, 600000, false);
+	wait_of(7, "a", ROLE_MEMORY_HIGH, 4000000, true);
+	wait_of(7, "a", ROLE_WAIT, 100000, false);
+	print(true);
+	text_has(text, ",\"memory_waits\":{\"count\":5,\"total_ns\":6600000,\"long_count\":2,"
+		       "\"long_ns\":5500000,\"in_progress\":1,\"reasons\":[");
+	text_has(text, "{\"reason\":\"refault\",\"count\":3,\"total_ns\":2500000,\"long_count\":1,"
+		       "\"long_ns\":1500000}");
+	snprintf(expected, sizeof(expected), "\"background\":{%s",
+		 "\"count\":0,\"total_ns\":0,\"p50_ns\":0,\"p99_ns\":0,\"max_ns\":0,");
+	text_has(text, expected);
+	text_has(strstr(text, expected), none);
+	for (int which = 0; which < 2; which++) {
+		const char *kind = which ? "\"cgroups\":[" : "\"tasks\":[";
+		const char *at = strstr(text, kind);
+
+		assert_non_null(at);
+		snprintf(expected, sizeof(expected), "\"error_ns\":0,%s,{", of_b);
+		text_has(at, expected);
+		snprintf(expected, sizeof(expected), "\"error_ns\":0,%s]", of_a);
+		text_has(at, expected);
+	}
+	print(false);
+	text_has(text, "; of 1 only a part is in the run\n");
+	/* They were not recorded. */
+	plan.nr_events = 0;
+	print(true);
+	assert_null(strstr(text, "memory_waits"));
+	print(false);
+	assert_null(strstr(text, "memory waits:"));
 }
 
 /* Before the first record nothing is known of the time. */
@@ -656,4 +726,21 @@ UNIT_TEST_WITH(test_not_shown, set_up, tear_down)
 	text_has(text, ",\"report_ns\":10000000,\"not_shown\":{\"shorter\":120,\"others\":7},");
 }
 
-UNIT_TEST_MAIN(NULL, NULL)
+/* With an argument it prints a summary with each phase, reason and lack, for tests/replay/summary.test. */
+int main(int argc, char **argv)
+{
+	static const char *const tables[] = { "cpus",	     "names", "stalls", "stacks",
+					      "superblocks", "units", "summary" };
+
+	if (argc == 1)
+		return unit_tests_run(NULL, NULL);
+	if (set_up_with_waits(NULL))
+		return 1;
+	fill_view();
+	for (; view.nr_overflows < COUNT(tables); view.nr_overflows++)
+		view.overflows[view.nr_overflows].key = tables[view.nr_overflows];
+	view.so_far = true;
+	print(true);
+	fputs(text, stdout);
+	return tear_down(NULL);
+}
