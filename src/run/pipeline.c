@@ -161,7 +161,7 @@ static void count_overflows(struct pipeline *pipeline, struct summary_view *view
 		{ "stacks", "events lack their kernel stack", stacks ? stacks_missed(stacks) : 0 },
 		{ "superblocks", "file systems made room for later ones in the summary",
 		  shrinker_names_overflow(names) },
-		{ "units", "stalls count for the unit \"other\" (metrics-cgroups)",
+		{ "units", "stalls or memory waits count for the unit \"other\" (metrics-cgroups)",
 		  pipeline->units ? units_refused(pipeline->units) : 0 },
 		{ "summary", "times the summary left out what took least time",
 		  summary_overflow(view->summary) + shrinkers_overflow(view->shrinkers) +

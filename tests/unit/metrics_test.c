@@ -98,6 +98,19 @@ static void stall(int role, uint64_t ns, enum phase_group group)
 	stall_of("/system.slice/a.service", role, ns, group);
 }
 
+static void wait_of(const char *cgroup, int role, uint64_t end, uint64_t ns)
+{
+	const struct memory_wait wait = { .start = end - ns, .end = end, .role = role };
+	const struct stall no_stall = { .order = -1 };
+	struct task_info task_info = { .pid = 1 };
+	const struct named_stall named = { .stall = &no_stall,
+					   .name = "",
+					   .task_info = &task_info };
+
+	snprintf(task_info.cgroup, sizeof(task_info.cgroup), "%s", cgroup);
+	units_wait(view.units, &named, &wait, ns >= plan.threshold);
+}
+
 static void superblock(uint64_t shrinker, const char *name, uint32_t minor)
 {
 	struct record record = { .kind = RECORD_SUPERBLOCK, .raw = name };
@@ -160,6 +173,10 @@ static void print_all(void)
 	stall_of("", ROLE_INACTIVE_LIST, 20000, PHASE_DIRECT_RECLAIM);
 	stall_of("", ROLE_GENERATIONS, 30000, PHASE_DIRECT_RECLAIM);
 	stall_of("", ROLE_NONE, 40000, PHASE_REST);
+	wait_of("/system.slice/a.service", ROLE_REFAULT, SECOND, 1500);
+	wait_of("/system.slice/a.service", ROLE_REFAULT, 2 * SECOND, SECOND);
+	wait_of("/system.slice/a.service", ROLE_SWAP_IN, SECOND, 250);
+	wait_of("", ROLE_WAIT, SECOND, 40);
 	view.ts = 1000 + 100 * SECOND + 60 * SECOND;
 	fill_shrinkers();
 	lose(1, 12);
@@ -201,6 +218,12 @@ TEST(test_numbers)
 		"stall_seconds_total{unit=\"none\",cause=\"rest\"} 0.00004",
 		"stall_recent_max_seconds{unit=\"a.service\"} 100",
 		"stall_recent_max_seconds{unit=\"/b\\\"c\"} 2",
+		"memory_waits_total{unit=\"a.service\",reason=\"refault\"} 2",
+		"memory_wait_seconds_total{unit=\"a.service\",reason=\"refault\"} 1.0000015",
+		"memory_waits_total{unit=\"a.service\",reason=\"swap_in\"} 1",
+		"memory_wait_seconds_total{unit=\"a.service\",reason=\"swap_in\"} 0.00000025",
+		"memory_waits_total{unit=\"none\",reason=\"memory_wait\"} 1",
+		"memory_wait_seconds_total{unit=\"none\",reason=\"memory_wait\"} 0.00000004",
 		"incomplete_stalls_total 1",
 		"phase_seconds_total{group=\"direct_reclaim\",part=\"own\"} 0",
 		"phase_seconds_total{group=\"direct_reclaim\",part=\"slab\"} 100.000082001",
@@ -240,6 +263,8 @@ TEST(test_numbers)
 	/* what has no stall has no series */
 	assert_null(strstr(text, "unit=\"other\""));
 	assert_null(strstr(text, "cause=\"compaction\""));
+	assert_int_equal(count_in(text, "_memory_waits_total{"), 3);
+	assert_int_equal(count_in(text, "_memory_wait_seconds_total{"), 3);
 	assert_int_equal(count_in(text, "_runs_total{shrinker=\"ext4_es_scan [ext4]\"}"), 1);
 }
 
@@ -342,6 +367,36 @@ TEST(test_first_minute)
 	text_has(text, "_stalls_total{unit=\"a.service\",cause=\"rest\"} 1\n");
 	print(NULL);
 	text_has(text, "_stalls_total{unit=\"a.service\",cause=\"rest\"} 1\n");
+}
+
+/* The same for memory waits; what is short for a stall is no stall of its unit. */
+TEST(test_first_minute_of_waits)
+{
+	struct metrics_process process = { .tracing = true };
+
+	wait_of("/a.service", ROLE_REFAULT, SECOND, 3000);
+	wait_of("/a.service", ROLE_MEMORY_HIGH, 31 * SECOND, 4000);
+	view.ts = 61 * SECOND - 1;
+	print(&process);
+	text_has(text, "_memory_waits_total{unit=\"a.service\",reason=\"refault\"} 0\n");
+	text_has(text, "_memory_wait_seconds_total{unit=\"a.service\",reason=\"refault\"} 0\n");
+	assert_null(strstr(text, "_stalls_total{unit="));
+	assert_null(strstr(text, "_stall_recent_max_seconds{"));
+	view.ts++;
+	print(&process);
+	text_has(text, "_memory_waits_total{unit=\"a.service\",reason=\"refault\"} 1\n");
+	text_has(text,
+		 "_memory_wait_seconds_total{unit=\"a.service\",reason=\"refault\"} 0.000003\n");
+	text_has(text, "_memory_waits_total{unit=\"a.service\",reason=\"memory_high\"} 0\n");
+	process.last = true;
+	print(&process);
+	text_has(text, "_memory_waits_total{unit=\"a.service\",reason=\"memory_high\"} 1\n");
+	set_places(0);
+	wait_of("/a.service", ROLE_REFAULT, SECOND, 3000);
+	wait_of("/b.service", ROLE_REFAULT, SECOND, 5000);
+	print(NULL);
+	text_has(text, "\nallocfilt_memory_waits_total{reason=\"refault\"} 2\n");
+	text_has(text, "\nallocfilt_memory_wait_seconds_total{reason=\"refault\"} 0.000008\n");
 }
 
 TEST(test_no_units)

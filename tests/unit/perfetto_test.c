@@ -90,6 +90,42 @@ static void window(int kind, int id, uint64_t ts)
 	assert_int_equal(output_stall(output, &named), 0);
 }
 
+static size_t event_of_wait(void *context, const struct record *record, char *to, size_t size)
+{
+	return snprintf(to, size,
+			record->event ? "memory_wait_end:" : "memory_wait_begin: caller=0x%x",
+			0xb233a949);
+}
+
+/* A memory wait of 100 ns; a side that was not recorded has no raw data. */
+static void wait_of(bool has_begin, bool has_end, uint64_t ts, int role)
+{
+	static const struct task_info info;
+	struct record begin = { .ts = ts - 100, .raw_size = has_begin ? 8 : 0 };
+	struct record end_record = { .ts = ts, .event = 1, .raw_size = has_end ? 8 : 0 };
+	struct made_entry made[3];
+	struct stall stall = {
+		.key = { .id = 812 },
+		.start = ts - 100,
+		.end = ts,
+		.gfp_names = "",
+		.compaction = "",
+		.windows = made_pair(made, &begin, &end_record, NULL),
+	};
+	struct named_stall named = {
+		.stall = &stall,
+		.name = "",
+		.task_info = &info,
+		.memcg = "",
+	};
+
+	stall.windows->role = (int16_t)role;
+	log_pair(stall.windows)->start = ts - 100;
+	if (!has_begin)
+		log_pair(stall.windows)->partner = stall.windows;
+	assert_int_equal(output_stall(output, &named), 0);
+}
+
 /* Reads the number after @key in the event of which @what is a part; -1: no such event. */
 static int id_in_event(const char *what, const char *key)
 {
@@ -191,6 +227,32 @@ UNIT_TEST(test_cgroups)
 	resolver.task_info = task_info;
 	track_is("0.900", "sh", "sh");
 	track_is("1.900", "sh", "/system.slice/a.service sh");
+}
+
+/* Of one in progress when the run begins or ends, one side was recorded. */
+UNIT_TEST(test_memory_waits)
+{
+	resolver.event = event_of_wait;
+	plan = (struct plan){
+		.events = { { .id = EVENT_WAIT_BEGIN, .rule = RULE_PAIR },
+			    { .id = EVENT_WAIT_END, .rule = RULE_PAIR } },
+		.nr_events = 2,
+	};
+	start();
+	wait_of(true, true, 1000, ROLE_REFAULT);
+	wait_of(true, false, 2000, ROLE_MEMORY_HIGH);
+	wait_of(false, true, 3000, ROLE_WAIT);
+	end();
+	resolver.event = NULL;
+	plan = (struct plan){ .nr_events = 0 };
+	text_has(text, "\"name\":\"memory wait: refault\"");
+	text_has(text, "\"ts\":0.900,\"dur\":0.100");
+	text_has(text, "\"args\":{\"cpu\":0,\"begin\":{\"caller\":\"0xb233a949\"},\"end\":{}}");
+	text_has(text, "\"name\":\"memory wait: memory.high\"");
+	text_has(text, "\"args\":{\"cpu\":0,\"begin\":{\"caller\":\"0xb233a949\"}}");
+	text_has(text, "\"name\":\"memory wait: memory wait\"");
+	text_has(text, "\"args\":{\"cpu\":0,\"end\":{}}");
+	assert_int_equal(count_in(text, "\"name\":\"memory wait: "), 3);
 }
 
 /* The format of an event is untrusted, and may have a name that is longer than any key. */

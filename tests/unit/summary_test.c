@@ -231,6 +231,103 @@ static void test_causes(void **state)
 			assert_int_equal(stalls->causes[cause].count, 0);
 }
 
+struct made_wait {
+	int tid;
+	const char *name;
+	const char *cgroup;
+	int role;
+	uint64_t ns;
+	bool is_long;
+	bool background;
+};
+
+static void wait_of(struct made_wait made)
+{
+	const struct memory_wait wait = {
+		.tid = made.tid,
+		.start = 1000,
+		.end = 1000 + made.ns,
+		.role = made.role,
+	};
+	const struct stall no_stall = { .order = -1 };
+	struct task_info task_info = { .pid = 0 };
+	const struct named_stall named = {
+		.stall = &no_stall,
+		.name = made.name,
+		.task_info = &task_info,
+		.background = made.background,
+	};
+
+	if (made.cgroup)
+		snprintf(task_info.cgroup, sizeof(task_info.cgroup), "%s", made.cgroup);
+	summary_wait(summary, &named, &wait, made.is_long);
+}
+
+#define WAIT(...) wait_of((struct made_wait){ __VA_ARGS__ })
+
+/* Those of a task, of its cgroup and of all; no stall is made of them, and those of kswapd are apart. */
+static void test_waits(void **state)
+{
+	const struct summary_stalls *waiting = summary_stalls(summary, STALLS_WAITING);
+	const struct summary_stalls *background = summary_stalls(summary, STALLS_BACKGROUND);
+	const struct summary_total *total;
+
+	WAIT(.tid = 1, .name = "a", .cgroup = "/x", .role = ROLE_REFAULT, .ns = 40);
+	WAIT(.tid = 1, .name = "a", .cgroup = "/x", .role = ROLE_REFAULT, .ns = 500,
+	     .is_long = true);
+	WAIT(.tid = 2, .name = "b", .cgroup = "/x", .role = ROLE_MEMORY_HIGH, .ns = 30);
+	WAIT(.tid = 3, .name = "c", .role = ROLE_REFAULT, .ns = 5);
+	WAIT(.tid = 9, .name = "kswapd0", .cgroup = "/", .role = ROLE_NODE, .ns = 800,
+	     .background = true);
+	assert_int_equal(waiting->waits.of[ROLE_REFAULT].count, 3);
+	assert_int_equal(waiting->waits.of[ROLE_REFAULT].total, 545);
+	assert_int_equal(waiting->waits.of[ROLE_REFAULT].long_total, 500);
+	assert_int_equal(waits_all(&waiting->waits).total, 575);
+	assert_int_equal(waits_all(&background->waits).total, 800);
+	assert_int_equal(background->waits.of[ROLE_NODE].count, 1);
+	assert_int_equal(waiting->latency.count + background->latency.count, 0);
+	assert_int_equal(phases_total(&waiting->phases), 0);
+	assert_null(summary_longest(summary, 0));
+	assert_int_equal(summary_count(summary, SUMMARY_TASKS), 3);
+	assert_int_equal(summary_count(summary, SUMMARY_KERNEL_THREADS), 1);
+	assert_int_equal(waits_all(&at(SUMMARY_KERNEL_THREADS, 0)->waits).total, 800);
+	/* one that is not known, and that of a kernel thread, are in no row */
+	assert_int_equal(summary_count(summary, SUMMARY_CGROUPS), 1);
+	total = at(SUMMARY_CGROUPS, 0);
+	assert_string_equal(total->ranked.name, "/x");
+	assert_int_equal(total->waits.of[ROLE_REFAULT].total, 540);
+	assert_int_equal(total->waits.of[ROLE_MEMORY_HIGH].total, 30);
+	assert_int_equal(total->latency.count, 0);
+}
+
+/* Short waits rank beside stalls, and the time of a long one is that of its stall: not twice. */
+static void test_rank_of_waits(void **state)
+{
+	STALL(.tid = 1, .name = "a", .ns = 500, .cgroup = "/x");
+	WAIT(.tid = 1, .name = "a", .cgroup = "/x", .role = ROLE_REFAULT, .ns = 500,
+	     .is_long = true);
+	WAIT(.tid = 2, .name = "b", .cgroup = "/y", .role = ROLE_REFAULT, .ns = 300);
+	WAIT(.tid = 2, .name = "b", .cgroup = "/y", .role = ROLE_REFAULT, .ns = 300);
+	for (int which = SUMMARY_CGROUPS; which <= SUMMARY_TASKS; which++) {
+		assert_int_equal(at(which, 0)->ranked.total, 600);
+		assert_int_equal(at(which, 0)->latency.total, 0);
+		assert_int_equal(at(which, 0)->waits.of[ROLE_REFAULT].count, 2);
+		assert_int_equal(at(which, 1)->ranked.total, 500);
+		assert_int_equal(at(which, 1)->latency.total, 500);
+		assert_int_equal(at(which, 1)->waits.of[ROLE_REFAULT].total, 500);
+	}
+	assert_string_equal(at(SUMMARY_TASKS, 0)->ranked.name, "b");
+	assert_string_equal(at(SUMMARY_CGROUPS, 1)->ranked.name, "/x");
+	WAIT(.tid = 1, .name = "a", .cgroup = "/x", .role = ROLE_SWAP_IN, .ns = 101);
+	assert_string_equal(at(SUMMARY_TASKS, 0)->ranked.name, "a");
+	assert_int_equal(at(SUMMARY_CGROUPS, 0)->ranked.total, 601);
+	/* who comes in the place of another one inherits no waits */
+	for (int i = 0; i < SUMMARY_TASKS_MAX; i++)
+		WAIT(.tid = 1000 + i, .name = "t", .role = ROLE_REFAULT, .ns = 1);
+	for (int i = 1; i < SUMMARY_TASKS_MAX; i++)
+		assert_in_range(waits_all(&at(SUMMARY_TASKS, i)->waits).count, 1, 2);
+}
+
 /* All tables were full, and are reset. */
 static int set_up_used(void **state)
 {
@@ -244,6 +341,8 @@ static int set_up_used(void **state)
 		STALL(.tid = 1000 + i, .name = name, .ns = i * MS, .rest = i, .cgroup = cgroup,
 		      .background = i % 3 == 0, .function = 0x1000 + i);
 		window(0x1000 + i, i * MS);
+		WAIT(.tid = 1000 + i, .name = name, .cgroup = cgroup, .role = ROLE_REFAULT,
+		     .ns = MS, .background = i % 3 == 0);
 	}
 	summary_reset(summary);
 	assert_int_equal(summary_overflow(summary), 0);
@@ -259,8 +358,9 @@ static int set_up_used(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_waiters), TEST(test_longest),	    TEST(test_limits), TEST(test_functions),
-		TEST(test_roles),   TEST(test_longest_ten), TEST(test_causes),
+		TEST(test_waiters),   TEST(test_longest), TEST(test_limits),
+		TEST(test_functions), TEST(test_roles),	  TEST(test_longest_ten),
+		TEST(test_causes),    TEST(test_waits),	  TEST(test_rank_of_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

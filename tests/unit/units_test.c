@@ -46,6 +46,17 @@ static void stall(const char *cgroup, uint64_t end, uint64_t ns)
 	stall_of(OWNER_TASK, cgroup, end, ns, PHASE_REST);
 }
 
+static void wait_of(const char *cgroup, uint64_t end, uint64_t ns, int role, bool is_long)
+{
+	const struct memory_wait wait = { .start = end - ns, .end = end, .role = role };
+	const struct stall no_stall = { .key.kind = OWNER_TASK };
+	struct task_info task_info = { .pid = 1 };
+	struct named_stall named = { .stall = &no_stall, .name = "t", .task_info = &task_info };
+
+	snprintf(task_info.cgroup, sizeof(task_info.cgroup), "%s", cgroup);
+	units_wait(units, &named, &wait, is_long);
+}
+
 static uint64_t count_of(const struct unit_series *unit)
 {
 	uint64_t count = 0;
@@ -235,6 +246,87 @@ TEST(test_recent_max)
 	stall("/b.service", minute + 9 * MINUTE, MS);
 	stall("/c.service", minute + 9 * MINUTE, 2 * MS);
 	assert_int_equal(units_recent_max(units_series(units, 2), minute + 9 * MINUTE), 2 * MS);
+}
+
+static const struct wait_sum *refaults_of(size_t place, const char *name)
+{
+	check_series(place, name, count_of(units_series(units, place)));
+	return &units_series(units, place)->waits.of[ROLE_REFAULT];
+}
+
+/* In the period and in the counters; the time of a long one ranks by its stall. */
+TEST(test_waits)
+{
+	const struct unit_total *total;
+
+	stall("/a.service", START, 5 * MS);
+	wait_of("/a.service/worker", START, 5 * MS, ROLE_REFAULT, true);
+	wait_of("/a.service", START + 1, MS, ROLE_REFAULT, false);
+	wait_of("/b.service", START + 2, 4 * MS, ROLE_MEMORY_HIGH, false);
+	wait_of("/b.service", START + 3, 3 * MS, ROLE_MEMORY_HIGH, false);
+	total = period(0, 2);
+	assert_string_equal(total->ranked.name, "b.service");
+	assert_int_equal(total->ranked.total, 7 * MS);
+	assert_int_equal(total->count, 0);
+	assert_int_equal(total->total, 0);
+	assert_int_equal(total->max, 0);
+	assert_int_equal(total->waits.of[ROLE_MEMORY_HIGH].count, 2);
+	total = period(1, 2);
+	assert_int_equal(total->ranked.total, 6 * MS);
+	assert_int_equal(total->total, 5 * MS);
+	assert_int_equal(total->count, 1);
+	assert_int_equal(total->waits.of[ROLE_REFAULT].count, 2);
+	assert_int_equal(total->waits.of[ROLE_REFAULT].long_total, 5 * MS);
+	assert_int_equal(refaults_of(0, "a.service")->total, 6 * MS);
+	assert_int_equal(refaults_of(0, "a.service")->since, START);
+	assert_int_equal(count_of(units_series(units, 1)), 0);
+	units_end_period(units);
+	wait_of("/a.service", START + 4, MS, ROLE_REFAULT, false);
+	assert_int_equal(period(0, 1)->ranked.total, MS);
+	assert_int_equal(period(0, 1)->waits.of[ROLE_REFAULT].count, 1);
+	/* counters know no period */
+	assert_int_equal(refaults_of(0, "a.service")->count, 3);
+	assert_int_equal(refaults_of(0, "a.service")->total, 7 * MS);
+}
+
+/* A unit that only has short waits keeps its place, until it was silent for a day. */
+TEST(test_places_of_waits)
+{
+	wait_of("/a.service", START, MS, ROLE_REFAULT, false);
+	stall("/b.service", START + MINUTE, MS);
+	wait_of("/c.service", START + 2 * MINUTE, MS, ROLE_REFAULT, false);
+	stall("/c.service", START + 2 * MINUTE, MS);
+	assert_int_equal(units_refused(units), 2);
+	assert_int_equal(refaults_of(2, "other")->count, 1);
+	wait_of("/b.service", START + 2 * MINUTE, MS, ROLE_REFAULT, false);
+	wait_of("/a.service", START + DAY - 1, MS, ROLE_REFAULT, false);
+	wait_of("/c.service", START + DAY + 2 * MINUTE - 1, MS, ROLE_REFAULT, false);
+	assert_int_equal(refaults_of(2, "other")->count, 2);
+	/* b is silent for a day, and its waits go with it */
+	wait_of("/c.service", START + DAY + 2 * MINUTE, 3 * MS, ROLE_REFAULT, false);
+	assert_int_equal(refaults_of(0, "a.service")->count, 2);
+	assert_int_equal(refaults_of(1, "c.service")->count, 1);
+	assert_int_equal(refaults_of(1, "c.service")->total, 3 * MS);
+	assert_int_equal(refaults_of(1, "c.service")->since, START + DAY + 2 * MINUTE);
+	/* a, too: a day since the minute of its last wait */
+	stall("/d.service", START + 2 * DAY - MINUTE - 1, MS);
+	check_series(0, "a.service", 0);
+	stall("/d.service", START + 2 * DAY - MINUTE, MS);
+	check_series(0, "d.service", 1);
+	assert_int_equal(refaults_of(0, "d.service")->count, 0);
+}
+
+/* The longest stall of the last minutes is not one of waits, which make it old as stalls do. */
+TEST(test_recent_max_and_waits)
+{
+	stall("/a.service", START + 1, 7 * MS);
+	wait_of("/a.service", START + MINUTE, 9 * MS, ROLE_REFAULT, false);
+	assert_int_equal(units_recent_max(units_series(units, 0), START + MINUTE), 7 * MS);
+	wait_of("/a.service", START + 3 * MINUTE, 9 * MS, ROLE_REFAULT, false);
+	assert_int_equal(units_recent_max(units_series(units, 0), START + 3 * MINUTE), 0);
+	/* emitted late, as before */
+	stall("/a.service", START + 2 * MINUTE, 3 * MS);
+	assert_int_equal(units_recent_max(units_series(units, 0), START + 3 * MINUTE), 3 * MS);
 }
 
 static void stall_in_many(int from, int to, uint64_t end)

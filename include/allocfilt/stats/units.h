@@ -85,7 +85,7 @@ void units_end_period(struct units *units);
 /** units_overflow - units that the full tables of all periods evicted */
 uint64_t units_overflow(const struct units *units);
 
-/** units_refused - stalls that count for the others although there are places */
+/** units_refused - stalls and memory waits that count for the others although there are places */
 uint64_t units_refused(const struct units *units);
 
 #endif
