@@ -275,9 +275,11 @@ static void send_unit(struct journal *journal, const struct unit_total *unit, ui
 		journal_entry_number(entry, "ALLOCFILT_CAUSE_PERCENT", percent_of(unit, cause));
 	}
 	if (reason >= 0) {
-		line_add(&line, "; %s in %" PRIu64 " shorter memory wait%s, most of it %s",
-			 text_duration(total, waits.total - waits.long_total), nr_short,
-			 nr_short == 1 ? "" : "s", catalog_role_title(reason));
+		line_add(&line, "; %s in %" PRIu64 " memory wait%s, most of it %s",
+			 text_duration(total, waits.total), waits.count,
+			 waits.count == 1 ? "" : "s", catalog_role_title(reason));
+		line_add(&line, "; %s of it in %" PRIu64 " shorter than a stall",
+			 text_duration(total, waits.total - waits.long_total), nr_short);
 		journal_entry_text(entry, "ALLOCFILT_WAIT_REASON", catalog_role_key(reason));
 		journal_entry_number(entry, "ALLOCFILT_WAITS", waits.count);
 		journal_entry_number(entry, "ALLOCFILT_WAITS_USEC", waits.total / 1000);

@@ -286,6 +286,56 @@ TEST(test_units)
 	nothing_more();
 }
 
+static void put_wait(const char *cgroup, int role, uint64_t ns, bool is_long)
+{
+	const struct memory_wait wait = { .start = SECOND, .end = SECOND + ns, .role = role };
+	const struct stall no_stall = { .order = -1 };
+	struct task_info info = { .pid = 1 };
+	const struct named_stall named = { .stall = &no_stall, .name = "t", .task_info = &info };
+
+	snprintf(info.cgroup, sizeof(info.cgroup), "%s", cgroup);
+	units_wait(view.units, &named, &wait, is_long);
+}
+
+/*
+ * By hand: of a.service 500 ms in a stall, with a wait of 400 ms inside, and waits of 30 and 20 ms. b.service
+ * has no stall, and d.service waited as long as one takes; c.service waited 134 us less and has no entry.
+ */
+TEST(test_waits_of_units)
+{
+	view.report = 10 * MS;
+	restart();
+	tick(START);
+	put_in("/a.service", 500 * MS);
+	receive(JOURNAL_ID_STALL);
+	put_wait("/a.service", ROLE_DIRECT_RECLAIM, 400 * MS, true);
+	put_wait("/a.service", ROLE_REFAULT, 20 * MS, false);
+	put_wait("/a.service", ROLE_SWAP_IN, 30 * MS, false);
+	put_wait("/b.service", ROLE_MEMORY_HIGH, 60 * MS, false);
+	put_wait("/c.service", ROLE_REFAULT, 10 * MS - 134000, false);
+	put_wait("/d.service", ROLE_REFAULT, 10 * MS, false);
+	assert_int_equal(output_summary(output, &view), 0);
+	receive_unit("a.service",
+		     "a.service waited 500.0 ms in 1 stall of the last 1 s, worst 500.0 ms; cause: "
+		     "direct reclaim 100 %; 450.0 ms in 3 memory waits, most of it direct reclaim; "
+		     "50.0 ms of it in 2 shorter than a stall");
+	assert_string_equal(fake_value(&entry, "ALLOCFILT_WAIT_REASON"), "direct_reclaim");
+	assert_int_equal(fake_number(&entry, "ALLOCFILT_WAITS"), 3);
+	assert_int_equal(fake_number(&entry, "ALLOCFILT_WAITS_USEC"), 450000);
+	assert_int_equal(fake_number(&entry, "ALLOCFILT_TOTAL_USEC"), 500000);
+	receive_unit("b.service",
+		     "b.service waited 0 us in 0 stalls of the last 1 s; 60.0 ms in 1 memory wait, "
+		     "most of it memory.high; 60.0 ms of it in 1 shorter than a stall");
+	receive_unit("d.service",
+		     "d.service waited 0 us in 0 stalls of the last 1 s; 10.0 ms in 1 memory wait, "
+		     "most of it refault; 10.0 ms of it in 1 shorter than a stall");
+	assert_int_equal(fake_number(&entry, "ALLOCFILT_STALLS"), 0);
+	assert_int_equal(fake_number(&entry, "ALLOCFILT_TOTAL_USEC"), 0);
+	assert_null(fake_field(&entry, "ALLOCFILT_CAUSE"));
+	receive(JOURNAL_ID_SUMMARY);
+	nothing_more();
+}
+
 /* The two causes with most time. */
 TEST(test_causes_of_a_unit)
 {
