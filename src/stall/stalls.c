@@ -101,8 +101,8 @@ static int end_stall(struct stalls *stalls, struct log_task *task, struct log_cu
 	dropped = task->dropped_at > stall->start || sum->cut;
 	stall->incomplete = stalls->lost_last > stall->start ? LACKS_LOST :
 			    dropped			     ? LACKS_DROPPED :
-			    sum->no_switch		     ? LACKS_SWITCH :
 			    is_part			     ? LACKS_PART :
+			    sum->no_switch		     ? LACKS_SWITCH :
 							       LACKS_NOTHING;
 	task->ended_at = stall->end;
 	stalls->limited += dropped;
@@ -247,7 +247,7 @@ static bool fold_oldest(struct stalls *stalls, struct log_task *task)
 	return true;
 }
 
-/* The task without a record for longest; one with slow entries only if all have some. */
+/* The task without a record for longest; one that is in a stall only if all are. */
 static struct log_task *task_to_evict(const struct stalls *stalls, const struct log_task *except,
 				      bool for_chunks)
 {
@@ -257,7 +257,7 @@ static struct log_task *task_to_evict(const struct stalls *stalls, const struct 
 	     task = task_log_after(task)) {
 		if (task == except || (for_chunks && !task->nr_chunks))
 			continue;
-		if (!task->nr_slow)
+		if (!task->nr_slow && !task->nr_waits)
 			return task;
 		if (!oldest)
 			oldest = task;
@@ -495,16 +495,17 @@ static unsigned int open_begin(const struct log_task *task, int event,
 }
 
 /* Records that its CPUs lost in between may be another end and begin. */
-static bool is_doubtful(const struct stalls *stalls, const struct log_entry *begin,
+static bool is_doubtful(const struct stalls *stalls, uint64_t start, int cpu,
 			const struct record *record)
 {
-	return stalls->lost_last > begin->ts && (lost_at(stalls, begin->cpu) > begin->ts ||
-						 lost_at(stalls, record->cpu) > begin->ts);
+	return stalls->lost_last > start &&
+	       (lost_at(stalls, cpu) > start || lost_at(stalls, record->cpu) > start);
 }
 
 /*
  * Keeps the end of the pair whose begin is next in log_task.open. The begin stays open meanwhile, so that
- * keep_side() may drop it for room: then *@ret_entry is NULL.
+ * keep_side() may drop it for room: then the end has no partner. *@ret_entry is NULL where there is no
+ * room for the end.
  */
 static int keep_end(struct stalls *stalls, struct log_task *task, const struct record *end,
 		    struct log_entry **ret_entry)
@@ -512,7 +513,7 @@ static int keep_end(struct stalls *stalls, struct log_task *task, const struct r
 	struct log_entry *begin = task->open[task->nr_open++], *entry;
 	int ret = keep_side(stalls, task, LOG_END, end, &entry);
 
-	*ret_entry = NULL;
+	*ret_entry = ret ? NULL : entry;
 	if (ret || !task->nr_open || task->open[task->nr_open - 1] != begin)
 		return ret == -E2BIG ? 0 : ret;
 	task->nr_open--;
@@ -523,7 +524,6 @@ static int keep_end(struct stalls *stalls, struct log_task *task, const struct r
 	log_pair(entry)->priority = log_pair(begin)->priority;
 	log_pair(entry)->within = task->nr_open;
 	log_pair(begin)->partner = entry;
-	*ret_entry = entry;
 	return 0;
 }
 
@@ -552,7 +552,7 @@ static int end_pair(struct stalls *stalls, struct log_task *task, const struct r
 	begin = task->open[place];
 	/* Newer begins lost their ends. */
 	task->nr_open = place;
-	if (is_doubtful(stalls, begin, end))
+	if (is_doubtful(stalls, begin->ts, begin->cpu, end))
 		return 0;
 	slow = end->ts - begin->ts >= stalls->walk.plan->threshold;
 	if (slab)
@@ -565,7 +565,7 @@ static int end_pair(struct stalls *stalls, struct log_task *task, const struct r
 		return end_outermost_pair(stalls, task);
 	}
 	ret = keep_end(stalls, task, end, &entry);
-	if (ret || !entry)
+	if (ret || !entry || !log_pair(entry)->partner)
 		return ret;
 	if (slow)
 		task_log_set_slow(task, entry, false, stalls->losses);
@@ -586,20 +586,25 @@ static int reason_of(struct stalls *stalls, struct log_task *task, uint64_t call
 	return role;
 }
 
-/* The kernel counts the outermost one alone: kernel/sched/psi.c. */
+/*
+ * The kernel counts the outermost one alone: kernel/sched/psi.c. It counts here, too, when the log has
+ * dropped its begin.
+ */
 static int begin_wait(struct stalls *stalls, struct log_task *task, const struct record *record)
 {
-	unsigned int place = open_begin(task, record->event, NULL);
 	int ret = 0;
 
-	if (place < task->nr_open && !is_doubtful(stalls, task->open[place], record)) {
-		task->nested_waits++;
+	if (task->nr_waits && !is_doubtful(stalls, task->wait_start, task->wait_cpu, record)) {
+		task->nr_waits++;
 		return 0;
 	}
-	task->nr_open = place;
-	task->nested_waits = 0;
+	task->nr_open = open_begin(task, record->event, NULL);
 	if (task->nr_slow && task->only_waits && record->ts > task->slow_first + WAIT_PATIENCE)
 		ret = end_log(stalls, task);
+	task->nr_waits = 1;
+	task->wait_cpu = record->cpu;
+	task->wait_start = record->ts;
+	task->wait_caller = record->fields.callback;
 	return ret ? ret : begin_pair(stalls, task, record);
 }
 
@@ -612,7 +617,7 @@ static int keep_wait(struct stalls *stalls, struct log_task *task, const struct 
 
 	if (ret || !entry)
 		return ret == -E2BIG ? 0 : ret;
-	if (!has_begin) {
+	if (!log_pair(entry)->partner) {
 		log_pair(entry)->partner = entry;
 		log_pair(entry)->start = wait->start;
 	}
@@ -639,23 +644,25 @@ static int end_wait(struct stalls *stalls, struct log_task *task, const struct r
 		.tid = end->tid,
 		.end = end->ts,
 		.role = ROLE_WAIT,
-		.is_part = is_part || !begin,
+		.is_part = is_part || !task->nr_waits,
 	};
+	bool doubtful =
+		task->nr_waits && is_doubtful(stalls, task->wait_start, task->wait_cpu, end);
 	int ret = 0;
 
-	if (!begin && !began_before(stalls, task))
+	if (!task->nr_waits && !began_before(stalls, task))
 		return 0;
-	task->nr_open = place;
-	if (begin && is_doubtful(stalls, begin, end))
-		return 0;
-	if (begin && task->nested_waits && !is_part) {
-		task->nested_waits--;
-		task->nr_open++;
+	if (task->nr_waits > 1 && !is_part && !doubtful) {
+		task->nr_waits--;
 		return 0;
 	}
-	if (begin) {
-		wait.start = begin->ts;
-		wait.role = reason_of(stalls, task, log_pair(begin)->callback);
+	task->nr_open = place;
+	if (task->nr_waits) {
+		task->nr_waits = 0;
+		if (doubtful)
+			return 0;
+		wait.start = task->wait_start;
+		wait.role = reason_of(stalls, task, task->wait_caller);
 	} else {
 		wait.start =
 			task->waited_until > stalls->began ? task->waited_until : stalls->began;
@@ -671,19 +678,15 @@ static int end_wait(struct stalls *stalls, struct log_task *task, const struct r
 
 static int end_open_wait(struct stalls *stalls, struct log_task *task, uint64_t ts)
 {
-	int event = plan_event_of(stalls->walk.plan, EVENT_WAIT_BEGIN);
-	unsigned int place = event < 0 ? task->nr_open : open_begin(task, event, NULL);
-	struct record end = {
+	const struct record end = {
 		.kind = RECORD_EVENT,
 		.ts = ts,
+		.tid = task->key.id,
+		.cpu = task->wait_cpu,
+		.event = (uint16_t)plan_event_of(stalls->walk.plan, EVENT_WAIT_END),
 	};
 
-	if (place == task->nr_open)
-		return 0;
-	end.tid = task->open[place]->tid;
-	end.cpu = task->open[place]->cpu;
-	end.event = (uint16_t)stalls->walk.plan->events[event].partner;
-	return end_wait(stalls, task, &end, true);
+	return task->nr_waits ? end_wait(stalls, task, &end, true) : 0;
 }
 
 /* A window around waits that are over for so long does not come. */

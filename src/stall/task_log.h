@@ -121,7 +121,10 @@ struct log_task {
 	unsigned int nr_open;
 	struct log_entry *open[TASK_LOG_OPEN_MAX]; /* begins without their end, the oldest first */
 	struct log_entry *off_cpu; /* LOG_OFF_CPU of a task that has no CPU; or NULL */
-	unsigned int nested_waits; /* in the memory wait that is open */
+	unsigned int nr_waits;	   /* memory waits that are open, each in the one before */
+	int wait_cpu;		   /* where the outermost of these began */
+	uint64_t wait_start;	   /* ns: of the same */
+	uint64_t wait_caller;	   /* of the same: the return address */
 	bool reads_swap;	   /* the last page that it began to read is of swap */
 	bool only_waits;	   /* all slow entries are memory waits, if there are some */
 	uint64_t waited_until;	   /* ns: end of the last memory wait; 0: there was none */

@@ -47,6 +47,10 @@ UNIT_TEST(test_nested)
 		"wait+ 100 by=memcg, wait+ 110 by=read, wait+ 120 by=read, wait- 130, wait- 140, "
 		"wait- 150, wait 160-170 by=high",
 		"w7:100-150=memcg, w7:160-170=high" },
+	      { "a pair around a nested one goes on",
+		"wait+ 100 by=memcg, slab+ 110 shr=5, wait 120-130 by=read, slab- 230 shr=5, "
+		"wait- 300, flush 400",
+		"w7:100-300=memcg | 7:100-300 memcg=80 memcg.shrinkers=120 {5=120*1}" },
 	      { "tasks do not mix",
 		"wait+ 100 by=memcg, 8:wait+ 110 by=high, wait- 150, 8:wait- 160",
 		"w7:100-150=memcg, w8:110-160=high" });
@@ -101,6 +105,11 @@ UNIT_TEST(test_parts)
 	      { "after a loss nobody knows", "lost 60 cpu=1, wait- 200, flush 300", "" });
 	start_at_50(PHASES);
 	play("wait+ 100 by=high, flush 350");
+	assert_int_equal(run.last.incomplete, LACKS_PART);
+	/* asleep since then: the switch back is not missing */
+	start_at_50(PHASES);
+	play("leave 60, come 80, wait+ 100 by=high, leave 110 state=2, flush 350");
+	assert_string_equal(notes.text, "w7:100-350=high? | 7:100-350? high=10 high~off=240");
 	assert_int_equal(run.last.incomplete, LACKS_PART);
 }
 

@@ -47,8 +47,8 @@ struct stall_counts {
 /* The reason for which a stall is incomplete; where there are several, the last of them. */
 enum stall_lack {
 	LACKS_NOTHING,
-	LACKS_PART,    /* the memory wait was in progress when the run began or ended */
 	LACKS_SWITCH,  /* of its task, see STATE_OFF */
+	LACKS_PART,    /* the memory wait was in progress when the run began or ended */
 	LACKS_DROPPED, /* records, or names, at a limit of ours */
 	LACKS_LOST,    /* records that the kernel lost */
 	STALL_LACKS,
