@@ -190,6 +190,8 @@ void journal_stall_fields(struct journal_entry *entry, const struct named_stall 
 	put_known_field(entry, "ALLOCFILT_CGROUP", task->cgroup);
 	if (task->ended)
 		journal_entry_number(entry, "ALLOCFILT_ENDED", 1);
+	if (task->source)
+		journal_entry_text(entry, "ALLOCFILT_CGROUP_SOURCE", task->source);
 	put_unit_fields(entry, named);
 	if (task_key_in_interrupt(stall->key))
 		journal_entry_number(entry, "ALLOCFILT_INTERRUPT", 1);

@@ -192,6 +192,18 @@ void resolver_see(struct resolver *resolver, const struct record *record)
 	task_cache_see(resolver->tasks, record->tid, record->ts);
 }
 
+void resolver_learn(struct resolver *resolver, enum event_id id, const struct record *record)
+{
+	struct task_cache *tasks = resolver->tasks;
+
+	if (id == EVENT_FORK)
+		task_cache_suppose(tasks, record->child, record->ts, "parent",
+				   task_cache_info(tasks, record->tid, record->ts)->cgroup);
+	else if (record->fields.memcg_id)
+		task_cache_suppose(tasks, record->tid, record->ts, "reclaim",
+				   resolver_memcg(resolver, record->fields.memcg_id));
+}
+
 void resolver_mark_clock(struct resolver *resolver, uint64_t ts, uint64_t realtime)
 {
 	/* A mark that was seen ahead comes again, and so do later marks of other CPUs. */

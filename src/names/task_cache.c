@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/klog.h>
 #include <unistd.h>
 
 #include "allocfilt/base/hash.h"
@@ -17,6 +18,9 @@
 #define PASS_PAUSE NS_PER_SECOND	/* ns: between passes for tasks that were evicted */
 #define SAVED_MAX  65536		/* tasks of a capture */
 #define PF_KTHREAD 0x00200000		/* include/linux/sched.h: the same since 2.6.17 */
+#define PF_EXITING 0x00000004		/* the same since 2.4 */
+#define LOG_READ   3			/* SYSLOG_ACTION_READ_ALL of syslog(2) */
+#define LOG_TAIL   65536 /* bytes of the kernel's log, which has tasks before a victim */
 
 struct task {
 	struct hash_link link; /* by thread id */
@@ -38,6 +42,7 @@ struct task_cache {
 	struct task *last;  /* found or inserted last, or NULL: most records ask for it again */
 	uint64_t next_pass; /* ns: not before, unless a task was seen since the last one */
 	bool waits;	    /* was a task seen that waits for a pass? */
+	uint64_t victim_at; /* us, the log's own time: of the OOM killer's last victim */
 	uint64_t missed;
 	struct task_info unknown;
 };
@@ -79,11 +84,11 @@ static bool read_file(const struct task_cache *cache, int tid, const char *name,
 }
 
 /* Reads Tgid from status, and flags, the seventh field after the name in stat: proc(5). */
-static bool read_process(const struct task_cache *cache, struct task_info *info)
+static bool read_process(const struct task_cache *cache, struct task_info *info,
+			 unsigned int *flags)
 {
 	char text[1024];
 	const char *at;
-	unsigned int flags = 0;
 
 	if (!read_file(cache, info->tid, "status", text, sizeof(text)))
 		return false;
@@ -93,8 +98,8 @@ static bool read_process(const struct task_cache *cache, struct task_info *info)
 		return false;
 	/* The name is in parentheses and may contain parentheses and spaces. */
 	if (read_file(cache, info->tid, "stat", text, sizeof(text)) && (at = strrchr(text, ')')) &&
-	    sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) == 1)
-		info->kernel_thread = flags & PF_KTHREAD;
+	    sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %u", flags) == 1)
+		info->kernel_thread = *flags & PF_KTHREAD;
 	if (read_file(cache, info->pid, "comm", text, sizeof(text)))
 		snprintf(info->process, sizeof(info->process), "%.*s", TASK_COMM_MAX - 1, text);
 	return true;
@@ -115,30 +120,43 @@ static bool is_memory_line(const char *line)
 }
 
 /*
- * Lines are "N:controllers:/path": cgroups(7). The end of a long path is kept, without a slash at its
- * start: it is not taken for a whole one, which may be that of another unit.
+ * The end of a long path is kept, without a slash at its start: it is not taken for a whole one, which
+ * may be that of another unit.
  */
-static void read_cgroup(const struct task_cache *cache, struct task_info *info)
+static void set_cgroup(struct task_info *info, const char *path)
+{
+	size_t length = strlen(path);
+
+	if (length >= TASK_CGROUP_MAX)
+		path += length - (TASK_CGROUP_MAX - 1);
+	path += length >= TASK_CGROUP_MAX && *path == '/';
+	strcpy(info->cgroup, path);
+}
+
+/*
+ * Lines are "N:controllers:/path": cgroups(7). An exiting task has its path on cgroup2, with " (deleted)"
+ * behind it if the cgroup is gone, but the root of each hierarchy of v1 (kernel/cgroup/cgroup.c:
+ * proc_cgroup_show()).
+ */
+static void read_cgroup(const struct task_cache *cache, int tid, bool exiting,
+			struct task_info *info)
 {
 	char text[8192];
 	char *line, *rest = text;
 
-	if (!read_file(cache, info->tid, "cgroup", text, sizeof(text)))
+	if (!read_file(cache, tid, "cgroup", text, sizeof(text)))
 		return;
 	while ((line = strsep(&rest, "\n"))) {
 		bool memory = is_memory_line(line);
-		const char *path = strchr(line, ':');
-		size_t length;
+		char *path = strchr(line, ':'), *deleted;
 
 		path = path ? strchr(path + 1, ':') : NULL;
 		if (!path || (!memory && strncmp(line, "0::", 3)))
 			continue;
-		path++;
-		length = strlen(path);
-		if (length >= TASK_CGROUP_MAX)
-			path += length - (TASK_CGROUP_MAX - 1);
-		path += length >= TASK_CGROUP_MAX && *path == '/';
-		strcpy(info->cgroup, path);
+		deleted = strrchr(path, ' ');
+		if (exiting && deleted && !strcmp(deleted, " (deleted)"))
+			*deleted = '\0';
+		set_cgroup(info, memory && exiting ? "" : path + 1);
 		if (memory)
 			return;
 	}
@@ -152,22 +170,31 @@ static bool has_ended(const struct task_cache *cache, int tid)
 	return faccessat(cache->proc, path, F_OK, 0) && errno == ENOENT;
 }
 
-/* A task that has exited keeps its old information. */
-static noinline void read_info(const struct task_cache *cache, struct task *task, uint64_t ts)
+/*
+ * A task that has exited keeps its old information, unless the next pass knows better. Memory of a thread
+ * is charged to the cgroup of its process (mm/memcontrol.c: get_mem_cgroup_from_mm()), which often
+ * outlives it.
+ */
+static noinline void read_info(struct task_cache *cache, struct task *task, uint64_t ts)
 {
 	struct task_info info = { .tid = (int)task->link.key };
+	unsigned int flags = 0;
 
 	task->has_info = true;
 	task->info_at = ts;
-	if (read_process(cache, &info))
-		read_cgroup(cache, &info);
-	info.ended = !*info.cgroup && has_ended(cache, info.tid);
+	if (read_process(cache, &info, &flags)) {
+		read_cgroup(cache, info.tid, flags & PF_EXITING, &info);
+		if (!*info.cgroup && info.pid != info.tid)
+			read_cgroup(cache, info.pid, flags & PF_EXITING, &info);
+	}
+	info.ended = !*info.cgroup && (flags & PF_EXITING || has_ended(cache, info.tid));
+	task->waits |= info.ended;
+	cache->waits |= info.ended;
 	if (info.ended ? !task->is_known : info.pid)
 		set_info(cache, task, &info);
 }
 
-static void refresh_info(const struct task_cache *cache, struct task *task, uint64_t ts,
-			 uint64_t max_age)
+static void refresh_info(struct task_cache *cache, struct task *task, uint64_t ts, uint64_t max_age)
 {
 	if (cache->proc >= 0 && (!task->has_info || ts > task->info_at + max_age))
 		read_info(cache, task, ts);
@@ -299,11 +326,57 @@ static void read_name(const struct task_cache *cache, struct task *task, uint64_
 	task->doubtful = false;
 }
 
-static void read_waiting_names(struct task_cache *cache)
+/*
+ * The kernel's log has the cgroups of the OOM killer's victims, which may be gone by now, or have records
+ * that are still to be read: "…,task_memcg=PATH,task=NAME,pid=PID,uid=UID" (mm/oom_kill.c:
+ * dump_oom_summary()). Names and paths may have any of these in them. The times of the lines tell new
+ * ones. Without a table it only notes how far the log goes.
+ */
+static void read_victims(struct task_cache *cache, uint64_t ts)
+{
+	static const char before[] = ",task_memcg=";
+	static char text[LOG_TAIL];
+	int length = klogctl(LOG_READ, text, sizeof(text) - 1), tid;
+	char *line, *rest = text;
+
+	text[length > 0 ? length : 0] = '\0';
+	while ((line = strsep(&rest, "\n"))) {
+		char *path = strstr(line, before), *name = path ? strstr(path, ",task=") : NULL;
+		char *uid = name ? strrchr(name + 1, ',') : NULL;
+		uint64_t seconds, us;
+		struct task *task;
+		struct task_info info;
+
+		if (!uid || strstr(path + 1, before) || !strstr(line, "] oom-kill:") ||
+		    sscanf(line, "<%*u>[%" SCNu64 ".%" SCNu64, &seconds, &us) != 2 ||
+		    seconds * 1000000 + us <= cache->victim_at)
+			continue;
+		cache->victim_at = seconds * 1000000 + us;
+		*uid = '\0';
+		if (!cache->tasks || sscanf(strrchr(name, ','), ",pid=%d", &tid) != 1 || tid <= 0)
+			continue;
+		*name = '\0';
+		task = find_task(cache, tid);
+		if (!task) {
+			task = insert_task(cache, tid);
+			read_name(cache, task, ts);
+		}
+		info = *info_of(cache, task);
+		info.tid = tid;
+		info.pid = info.pid ? info.pid : tid;
+		info.ended = false;
+		info.source = NULL;
+		set_cgroup(&info, path + strlen(before));
+		set_info(cache, task, &info);
+	}
+}
+
+static void read_waiting_names(struct task_cache *cache, uint64_t ts)
 {
 	struct saved_names saved;
 	struct hash_link *link;
 
+	read_victims(cache, ts);
 	saved_names_start(cache, &saved);
 	while (saved_names_next(&saved)) {
 		struct task *task = find_task(cache, saved.tid);
@@ -326,7 +399,7 @@ static void read_saved_if_due(struct task_cache *cache, const struct task *task,
 	if (!task->waits || (!cache->waits && ts < cache->next_pass))
 		return;
 	cache->next_pass = ts + PASS_PAUSE;
-	read_waiting_names(cache);
+	read_waiting_names(cache, ts);
 }
 
 static struct task *insert_and_read(struct task_cache *cache, int tid, uint64_t ts, bool lookup)
@@ -374,6 +447,7 @@ void task_cache_see_saved(struct task_cache *cache, uint64_t ts)
 {
 	struct saved_names saved;
 
+	read_victims(cache, ts);
 	saved_names_start(cache, &saved);
 	while (saved_names_next(&saved)) {
 		struct task *task = find_or_insert(cache, saved.tid);
@@ -421,7 +495,26 @@ const struct task_info *task_cache_info(struct task_cache *cache, int tid, uint6
 	if (!task)
 		return &cache->unknown;
 	refresh_info(cache, task, ts, FRESH);
+	read_saved_if_due(cache, task, ts);
 	return info_of(cache, task);
+}
+
+void task_cache_suppose(struct task_cache *cache, int tid, uint64_t ts, const char *source,
+			const char *cgroup)
+{
+	struct task *task = tid > 0 ? find_or_read(cache, tid, ts, false) : NULL;
+	struct task_info info;
+
+	if (!task && tid > 0 && !hash_is_full(&cache->hash))
+		task = insert_task(cache, tid);
+	if (!task || !*cgroup || *info_of(cache, task)->cgroup)
+		return;
+	info = *info_of(cache, task);
+	info.tid = tid;
+	info.ended = true;
+	info.source = source;
+	set_cgroup(&info, cgroup);
+	set_info(cache, task, &info);
 }
 
 uint64_t task_cache_missed(const struct task_cache *cache)
@@ -479,7 +572,9 @@ struct task_cache *task_cache_new(const struct data_source *source, size_t size)
 		return NULL;
 	cache->proc = proc ? open(proc, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 	cache->saved = source_open(source, "saved_cmdlines");
-	if (!proc) {
+	if (proc) {
+		read_victims(cache, 0);
+	} else {
 		tasks = source_open(source, "tasks");
 		size = read_capture(cache, tasks) + 1;
 		if (size > SAVED_MAX)

@@ -120,6 +120,7 @@ static void json_task(struct json *json, const struct named_stall *named)
 	json_known(json, "process", task->process);
 	json_known(json, "cgroup", task->cgroup);
 	json_if(json, "ended", task->ended);
+	json_known(json, "cgroup_source", task->source);
 	json_if(json, "background", named->background);
 	json_if(json, "interrupt", task_key_in_interrupt(named->stall->key));
 	json_close(json, '}');

@@ -214,7 +214,8 @@ void stall_task(struct line *line, const struct named_stall *named, const char *
 		add_task_id(line, task->pid, style);
 	}
 	if (task->ended)
-		line_add(line, " (cgroup unknown: it had ended)");
+		line_add(line, " (cgroup %s%s: it had ended)", task->source ? "from " : "unknown",
+			 task->source ? task->source : "");
 	if (!*cgroup)
 		return;
 	line_add(line, "%s", style->cgroup);

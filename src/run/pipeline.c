@@ -317,11 +317,14 @@ static int time_passed(struct pipeline *pipeline, uint64_t ts)
 
 static inline int event_record(struct pipeline *pipeline, struct record *record)
 {
+	enum event_id id = pipeline->plan->events[record->event].id;
 	uint64_t ns;
 	int ret;
 
-	if (pipeline->selection.command && pipeline->plan->events[record->event].id == EVENT_FORK)
+	if (id == EVENT_FORK || id == EVENT_MEMCG_RECLAIM_BEGIN) {
 		decode_fields(pipeline->decode, record);
+		resolver_learn(pipeline->resolver, id, record);
+	}
 	if (pipeline->selection.any && !selection_has_record(&pipeline->selection, record))
 		return 0;
 	ret = stalls_event(pipeline->stalls, record, &ns);

@@ -312,7 +312,8 @@ for my $i (0 .. $#shown) {
 		($stall->{task}{interrupt} ? ' (interrupt)' : '') .
 		(defined $stall->{task}{process} && $stall->{task}{pid} != $stall->{task}{tid} ?
 			" of $stall->{task}{process}-$stall->{task}{pid}" : '') .
-		($stall->{task}{ended} ? ' (cgroup unknown: it had ended)' : '') .
+		($stall->{task}{ended} ? ' (cgroup ' . (defined $stall->{task}{cgroup_source} ?
+			"from $stall->{task}{cgroup_source}" : 'unknown') . ': it had ended)' : '') .
 		(defined $stall->{task}{cgroup} ? " in $stall->{task}{cgroup}" : ''));
 	my ($cause) = map { html_text($_) } html_find($shown[$i], 'p');
 

@@ -40,7 +40,8 @@ sub head_of {
 	$text .= " $task->{name}-$task->{tid}" . ($task->{interrupt} ? ' (interrupt)' : '');
 	$text .= " of $task->{process}-$task->{pid}"
 		if defined $task->{process} && $task->{pid} != $task->{tid};
-	$text .= ' (cgroup unknown: it had ended)' if $task->{ended};
+	$text .= ' (cgroup ' . (defined $task->{cgroup_source} ? "from $task->{cgroup_source}" : 'unknown') .
+		': it had ended)' if $task->{ended};
 	$text .= " $task->{cgroup}" if defined $task->{cgroup};
 	$text .= '  ' . ms($stall->{duration_ns}) . " ms  $stall->{function}";
 	$text .= "  order $stall->{order}" if defined $stall->{order};

@@ -267,9 +267,18 @@ TEST(test_ended)
 	number_is("ALLOCFILT_ENDED", 1);
 	message_is("nginx[812] (cgroup unknown: it had ended): page allocation stalled 12.8 ms: "
 		   "direct reclaim 88 %: own time 64 %; order 0 GFP_KERNEL");
+	LACKS("ALLOCFILT_CGROUP_SOURCE");
+	task_info.source = "parent";
+	strcpy(task_info.cgroup, "/system.slice/web.service");
+	read_fields();
+	text_is("ALLOCFILT_CGROUP_SOURCE", "parent");
+	text_is("OBJECT_SYSTEMD_UNIT", "web.service");
+	message_is("nginx[812] (cgroup from parent: it had ended): page allocation "
+		   "stalled 12.8 ms: direct reclaim 88 %: own time 64 %; order 0 GFP_KERNEL");
+	task_info.source = NULL;
 	task_info.ended = false;
 	read_fields();
-	LACKS("ALLOCFILT_ENDED");
+	LACKS("ALLOCFILT_ENDED", "ALLOCFILT_CGROUP_SOURCE");
 }
 
 TEST(test_fields_of_any_bytes)

@@ -159,4 +159,32 @@ UNIT_TEST_WITH(test_time, make_test_directory, tear_down)
 	assert_string_equal(text, "2025-11-21T14:46:05.051000000Z");
 }
 
+/* A fork tells the cgroup of the child, and reclaim at a limit that of who takes memory there. */
+UNIT_TEST_WITH(test_learn, make_test_directory, tear_down)
+{
+	struct record fork = { .tid = 5, .child = 6 }, unknown = { .tid = 9, .child = 8 };
+	struct record reclaim = { .tid = 7, .fields.memcg_id = 4711 };
+	struct record own = { .tid = 5, .fields.memcg_id = 4711 };
+	struct record nowhere = { .tid = 8, .fields.memcg_id = 4712 };
+	struct record older_kernel = { .tid = 8 };
+
+	put_text("cgroups", "4711 /l/a.service\n");
+	put_text("saved_cmdlines", "6 six\n7 seven\n8 eight\n");
+	put_text("tasks", "5 5 - five /p\n");
+	open_resolver(kernel);
+	resolver_learn(resolver, EVENT_FORK, &fork);
+	resolver_learn(resolver, EVENT_FORK, &unknown);
+	resolver_learn(resolver, EVENT_MEMCG_RECLAIM_BEGIN, &reclaim);
+	resolver_learn(resolver, EVENT_MEMCG_RECLAIM_BEGIN, &own);
+	resolver_learn(resolver, EVENT_MEMCG_RECLAIM_BEGIN, &nowhere);
+	resolver_learn(resolver, EVENT_MEMCG_RECLAIM_BEGIN, &older_kernel);
+	assert_string_equal(resolver_task(resolver, 5, 1)->cgroup, "/p");
+	assert_null(resolver_task(resolver, 5, 1)->source);
+	assert_string_equal(resolver_task(resolver, 6, 1)->cgroup, "/p");
+	assert_string_equal(resolver_task(resolver, 6, 1)->source, "parent");
+	assert_string_equal(resolver_task(resolver, 7, 1)->cgroup, "/l/a.service");
+	assert_string_equal(resolver_task(resolver, 7, 1)->source, "reclaim");
+	assert_string_equal(resolver_task(resolver, 8, 1)->cgroup, "");
+}
+
 UNIT_TEST_MAIN(NULL, NULL)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "allocfilt/names/tasks.h"
 #include "test_directory.h"
+#include <sys/klog.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -16,6 +17,20 @@ off_t lseek(int fd, off_t offset, int whence)
 {
 	passes++;
 	return syscall(SYS_lseek, fd, offset, whence);
+}
+
+static const char *kernel_log = ""; /* that of the test */
+
+/* As the kernel: the end of the log, in whole lines. */
+int klogctl(int type, char *text, int length)
+{
+	const char *from = kernel_log;
+
+	assert_int_equal(type, 3);
+	while (strlen(from) > (size_t)length)
+		from = strchr(from, '\n') + 1;
+	memcpy(text, from, strlen(from));
+	return strlen(from);
 }
 
 /* @proc: NULL: a capture */
@@ -46,6 +61,7 @@ static int tear_down(void **state)
 {
 	task_cache_free(cache);
 	cache = NULL;
+	kernel_log = "";
 	return remove_test_directory(state);
 }
 
@@ -417,6 +433,159 @@ TEST(test_reused_id)
 	assert_int_equal(process_of(101, 11 * SECOND + 1), 101);
 }
 
+/* What /proc has of a task that exits: all of it on cgroup2, of version 1 the root. */
+TEST(test_exiting)
+{
+	static const struct {
+		unsigned int flags;
+		const char *text;
+		const char *cgroup;
+		bool ended;
+	} cases[] = {
+		{ 0x40800c, "0::/a\n", "/a", false },
+		{ 0x40800c, "0::/\n", "/", false },
+		{ 0x40800c, "0::/a.service (deleted)\n", "/a.service", false },
+		{ 0x400000, "0::/a (deleted)\n", "/a (deleted)", false },
+		{ 0x40800c, "0::/a b\n", "/a b", false },
+		{ 0x40800c, "1:memory:/\n0::/\n", "", true },
+		{ 0x400000, "1:memory:/\n0::/\n", "/", false },
+	};
+
+	open_live();
+	for (int i = 0; i < (int)COUNT(cases); i++) {
+		put_task(20 + i, 20 + i, "x", cases[i].flags, cases[i].text);
+		assert_string_equal(cgroup_of(20 + i, SECOND), cases[i].cgroup);
+		assert_int_equal(task_cache_info(cache, 20 + i, SECOND)->ended, cases[i].ended);
+	}
+	/* What was known of it stays. */
+	put_task(40, 40, "x", 0, "1:memory:/a\n0::/\n");
+	assert_string_equal(cgroup_of(40, SECOND), "/a");
+	put_task(40, 40, "x", 0x40800c, "1:memory:/\n0::/\n");
+	assert_string_equal(cgroup_of(40, 9 * SECOND), "/a");
+	assert_false(task_cache_info(cache, 40, 9 * SECOND)->ended);
+}
+
+/* A thread ended while it was looked up. Its process has its cgroup. */
+TEST(test_cgroup_of_process)
+{
+	open_live();
+	put_task(50, 50, "server", 0, "0::/a\n");
+	put_task(51, 50, "thread", 0, "");
+	put_task(52, 50, "thread", 0, "0::/b\n");
+	shell("rm '%s/51/cgroup'", test_directory);
+	expect_task(51, 50, "server", "/a", false);
+	expect_task(52, 50, "server", "/b", false);
+}
+
+#define OOM(time, memcg, name, pid)                                                                \
+	"<6>[" time "] oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,"             \
+	"mems_allowed=0,oom_memcg=/l," memcg ",task=" name ",pid=" pid ",uid=0\n"
+#define VICTIM(time, path, name, pid) OOM(time, "task_memcg=" path, name, pid)
+
+/* The OOM killer's victims are gone when their records are read, or will be. */
+TEST(test_victims_of_log)
+{
+	kernel_log = VICTIM("    5.000000", "/old", "x", "60") "<4>[    5.000001] other\n";
+	open_live();
+	task_cache_see(cache, 60, SECOND);
+	assert_string_equal(cgroup_of(60, SECOND), "");
+	put_task(61, 61, "alive", 0, "0::/a\n");
+	put_task(67, 67, "x", 0, "0::/before\n");
+	task_cache_see(cache, 61, SECOND);
+	task_cache_see(cache, 67, SECOND);
+	remove_task(67);
+	kernel_log = VICTIM(
+		"    5.000000", "/old", "x",
+		"60") "<4>[    5.000001] other\n<4>[    6.100000] oom-kill:\n" VICTIM("    6.200000",
+										      "/l/a.service",
+										      "some,pid=9,uid=",
+										      "62")
+		VICTIM("    6.200001", "/l/b c", ",task=1,task=2", "63")
+		/* what a name or a path may have */
+		VICTIM("    6.200002", "/x,task_memcg=/system.slice/b.service", "x", "64") VICTIM(
+			"    6.200003", "/l", ",task_memcg=/a",
+			"65") "<6>[    6.200004] oom-kill:constraint=NONE,task_memcg=/l,task=x\n"
+			      "<6>[    6.200005] x: oom-kill:constraint=NONE,task_memcg=/l,task=x,pid=66,uid=0\n"
+			      "<6>oom-kill:constraint=NONE,task_memcg=/l,task=x,pid=66,uid=0\n"
+			      "<6>[    6.200006] oom-kill:constraint=NONE,task_memcg=/l,task=x,pid=-66,uid=0\n"
+			      "<6>[    6.200007][  T123] oom-kill:constraint=NONE,global_oom,"
+			      "task_memcg=/last,task=x,pid=67,uid=0\n";
+	for (int tid = 62; tid <= 66; tid++)
+		task_cache_see(cache, tid, 2 * SECOND);
+	expect_task(62, 62, "", "/l/a.service", false);
+	assert_false(task_cache_info(cache, 62, 2 * SECOND)->ended);
+	expect_task(63, 63, "", "/l/b c", false);
+	for (int tid = 64; tid <= 66; tid++) {
+		expect_task(tid, 0, "", "", false);
+		assert_true(task_cache_info(cache, tid, 2 * SECOND)->ended);
+	}
+	expect_task(61, 61, "alive", "/a", false);
+	/* It is the last word. */
+	expect_task(67, 67, "x", "/last", false);
+	expect_task(60, 0, "", "", false);
+	/* Two seconds later the tasks are still gone. A line counts once. */
+	assert_string_equal(cgroup_of(62, 9 * SECOND), "/l/a.service");
+	/* Not seen before the log was read */
+	kernel_log = VICTIM("    7.000000", "/v", "x", "70");
+	task_cache_see(cache, 71, 10 * SECOND);
+	expect_name(71, 10 * SECOND, "<...>");
+	kernel_log = "";
+	task_cache_see(cache, 70, 11 * SECOND);
+	expect_task(70, 70, "", "/v", false);
+	/* Another task of the same number */
+	put_task(70, 70, "next", 0, "0::/a\n");
+	assert_string_equal(cgroup_of(70, 30 * SECOND), "/a");
+}
+
+/* A cgroup that is supposed is said to be, and gives way to the task's own. */
+TEST(test_supposed_cgroup)
+{
+	const struct task_info *info;
+
+	put_task(80, 80, "known", 0, "0::/own\n");
+	open_live();
+	task_cache_see(cache, 80, SECOND);
+	task_cache_suppose(cache, 80, SECOND, "reclaim", "/a");
+	assert_string_equal(cgroup_of(80, SECOND), "/own");
+	assert_null(task_cache_info(cache, 80, SECOND)->source);
+	task_cache_see(cache, 81, SECOND);
+	task_cache_suppose(cache, 81, SECOND, "reclaim", "");
+	assert_string_equal(cgroup_of(81, SECOND), "");
+	task_cache_suppose(cache, 81, SECOND, "parent", "/p");
+	task_cache_suppose(cache, 81, SECOND, "reclaim", "/a");
+	info = task_cache_info(cache, 81, 9 * SECOND);
+	assert_string_equal(info->cgroup, "/p");
+	assert_string_equal(info->source, "parent");
+	assert_true(info->ended);
+	assert_int_equal(info->tid, 81);
+	assert_int_equal(info->pid, 0);
+	task_cache_suppose(cache, 0, SECOND, "parent", "/p");
+	task_cache_suppose(cache, -1, SECOND, "parent", "/p");
+	/* It is told when the task begins. */
+	put_task(82, 82, "child", 0, "0::/own\n");
+	task_cache_suppose(cache, 82, SECOND, "parent", "/p");
+	info = task_cache_info(cache, 82, SECOND);
+	assert_string_equal(info->cgroup, "/own");
+	assert_null(info->source);
+	assert_false(info->ended);
+	/* The log knows better. */
+	kernel_log = VICTIM("    1.000000", "/v", "x", "81");
+	task_cache_see(cache, 83, 20 * SECOND);
+	expect_name(83, 20 * SECOND, "<...>");
+	info = task_cache_info(cache, 81, 20 * SECOND);
+	assert_string_equal(info->cgroup, "/v");
+	assert_null(info->source);
+	assert_false(info->ended);
+	/* A capture's tasks, and one that it does not have */
+	open_capture("5 five\n6 six\n", "5 5 - five /x\n");
+	for (int tid = 5; tid <= 7; tid++)
+		task_cache_suppose(cache, tid, SECOND, "reclaim", "/a");
+	assert_string_equal(cgroup_of(5, 0), "/x");
+	assert_string_equal(cgroup_of(6, 0), "/a");
+	assert_string_equal(task_cache_info(cache, 7, 0)->source, "reclaim");
+	expect_name(6, 1, "six");
+}
+
 /* ---- limits and files ---- */
 
 TEST(test_full_table)
@@ -503,6 +672,20 @@ TEST(test_large_capture)
 	assert_int_equal(task_cache_missed(cache), 0);
 }
 
+/* A victim was moved after it was looked up: a pass for another task was made a moment before it is shown. */
+TEST(test_victim_that_was_moved)
+{
+	open_live();
+	put_task(90, 90, "sh", 0, "0::/\n");
+	task_cache_see(cache, 90, SECOND);
+	remove_task(90);
+	task_cache_see(cache, 91, 3 * SECOND);
+	expect_name(91, 3 * SECOND, "<...>");
+	kernel_log = VICTIM("    3.000000", "/a", "dd", "90");
+	assert_string_equal(cgroup_of(90, 3 * SECOND + 5), "/a");
+	expect_name(90, 3 * SECOND + 5, "sh");
+}
+
 /* What is printed of a live run is read in the same way as a capture. */
 TEST(test_print)
 {
@@ -513,9 +696,13 @@ TEST(test_print)
 	put_task(2, 2, "kthreadd", 0x200000, "0::/\n");
 	put_file(11, "comm", "only name\n");
 	put_file(12, "comm", "a\n2 forged\\012\n");
+	put_text("saved_cmdlines", "14 victim\n");
 	open_live();
+	kernel_log = VICTIM("    1.000000", "/v", "victim", "14")
+		VICTIM("    1.000001", "/w", "nameless", "15");
 	for (int tid = 2; tid <= 13; tid++)
 		task_cache_see(cache, tid, SECOND);
+	task_cache_see_saved(cache, SECOND);
 	names = fopen(test_path("saved_cmdlines"), "w");
 	tasks = fopen(test_path("tasks"), "w");
 	task_cache_print(cache, names, tasks);
@@ -530,6 +717,9 @@ TEST(test_print)
 	expect_name(13, 0, "<...>");
 	expect_task(10, 9, "p\\ q", "/a b", false);
 	expect_task(2, 2, "kthreadd", "/", true);
+	expect_name(14, 0, "victim");
+	expect_task(14, 14, "", "/v", false);
+	expect_task(15, 15, "", "/w", false);
 	assert_int_equal(process_of(11, 0), 0);
 }
 

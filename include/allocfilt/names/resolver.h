@@ -54,6 +54,12 @@ struct shrinker_names *resolver_superblocks(const struct resolver *resolver);
 void resolver_see(struct resolver *resolver, const struct record *record);
 
 /**
+ * resolver_learn - accept an event, in order, that may tell the cgroup of a task which is gone
+ * @record: a fork or the begin of a reclaim at a cgroup's limit, with its fields
+ */
+void resolver_learn(struct resolver *resolver, enum event_id id, const struct record *record);
+
+/**
  * resolver_mark_clock - set the offset between the trace clock and wall-clock time
  * @ts: ns of the trace clock
  * @realtime: ns since the epoch at @ts; times up to the next mark are computed from it

@@ -17,16 +17,19 @@
 struct task_info {
 	int tid;    /* thread */
 	int pid;    /* process (thread group); 0: nothing is known of the task */
-	bool ended; /* it had ended before it was looked up, so its cgroup is not known */
+	bool ended; /* it had ended before it was looked up, so its own cgroup is not known */
 	bool kernel_thread;
-	char process[TASK_COMM_MAX];  /* name of the process, any bytes; "" if unknown */
+	const char *source;	     /* of the cgroup of a task that had ended: "parent", "reclaim";
+				       * NULL: its own */
+	char process[TASK_COMM_MAX]; /* name of the process, any bytes; "" if unknown */
 	char cgroup[TASK_CGROUP_MAX]; /* path below the mount of cgroup2, or of the memory
 					 * controller of v1; any bytes; "" if unknown */
 };
 
 /*
  * Tasks: name, process and cgroup, for the resolver and for a recording. They are read when a task is
- * first seen, as it may have exited by the time it is printed.
+ * first seen, as it may have exited by the time it is printed. A task that the OOM killer took has the
+ * cgroup that the kernel's log says, if that has the time of its lines (printk.time).
  */
 
 struct task_cache;
@@ -73,6 +76,13 @@ const char *task_cache_name(struct task_cache *cache, int tid, uint64_t ts);
  * A task that has exited keeps its information.
  */
 const struct task_info *task_cache_info(struct task_cache *cache, int tid, uint64_t ts);
+
+/**
+ * task_cache_suppose - tell a cgroup that is likely to be a task's, unless the task's own is known
+ * @source: see struct task_info
+ */
+void task_cache_suppose(struct task_cache *cache, int tid, uint64_t ts, const char *source,
+			const char *cgroup);
 
 /** task_cache_missed - lookups of tasks that are gone and may have been evicted before */
 uint64_t task_cache_missed(const struct task_cache *cache);
