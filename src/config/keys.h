@@ -50,7 +50,7 @@ struct key {
 	const char *needs, *excludes;	    /* another key's option, or "COMMAND"; NULL: none */
 	const char *because;		    /* why they exclude each other, NULL: it is plain */
 	const char *allowed;		    /* for messages */
-	const char *argument;		    /* the rest is for --help: "TIME" */
+	const char *argument;		    /* of an option with a value, for --help: "TIME" */
 	const char *help;
 };
 

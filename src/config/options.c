@@ -18,7 +18,7 @@
 
 static bool takes_value(const struct key *key)
 {
-	return key->kind != KEY_SWITCH && key->kind != KEY_TASK;
+	return key->argument;
 }
 
 /* The letter of a short option, 0: it has none. */

@@ -571,7 +571,7 @@ struct task_cache *task_cache_new(const struct data_source *source, size_t size)
 	if (!cache)
 		return NULL;
 	cache->proc = proc ? open(proc, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-	cache->saved = source_open(source, "saved_cmdlines");
+	cache->saved = source->no_saved_names ? -1 : source_open(source, "saved_cmdlines");
 	if (proc) {
 		read_victims(cache, 0);
 	} else {

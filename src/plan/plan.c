@@ -75,6 +75,10 @@ static int add_requested_function(struct plan *plan, const char *setting, const 
 {
 	int ret = 0, matches = 0;
 
+	if (plan->left_out == PLAN_ALL_ROLES)
+		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
+				   "%s %s: function-graph = no traces no function", setting,
+				   pattern);
 	if (!offer->function_graph)
 		return failure_set(failure, EXIT_STATUS_NO_FEATURE, ENOENT,
 				   "%s %s: this kernel has no function_graph tracer", setting,
@@ -257,7 +261,10 @@ static int fill_plan(struct plan *plan, const struct plan_request *request,
 	if (!plan->function_graph && !has_pair)
 		return failure_set(
 			failure, EXIT_STATUS_NO_FEATURE, ENOENT,
-			"this kernel has neither function_graph (CONFIG_FUNCTION_GRAPH_TRACER) nor the vmscan and compaction events");
+			"this kernel has %s the vmscan and compaction events",
+			plan->left_out == PLAN_ALL_ROLES ?
+				"none of" :
+				"neither function_graph (CONFIG_FUNCTION_GRAPH_TRACER) nor");
 	for (int i = 0; !ret && request->events && request->events[i]; i++)
 		ret = add_requested_event(plan, event, request->events[i], offer, failure);
 	return ret || !request->account ? ret : add_histograms(plan, request, offer, failure);

@@ -52,7 +52,7 @@ static int print_probe(const struct kernel *kernel, struct failure *failure)
 	return ret;
 }
 
-static int print_kernel(struct kernel *kernel, struct failure *failure)
+static int print_kernel(struct kernel *kernel, const struct plan *plan, struct failure *failure)
 {
 	struct plan_offer offer;
 	int ret;
@@ -62,7 +62,7 @@ static int print_kernel(struct kernel *kernel, struct failure *failure)
 	printf("tracefs         %s\n", kernel->dir);
 	printf("function_graph  %s\n",
 	       kernel->function_graph ? "yes" : "no: only pairs of events are timed");
-	if (!kernel->function_enabled)
+	if (!kernel->function_enabled && plan->function_graph)
 		puts("ftrace_enabled  0: nothing would be recorded, sysctl kernel.ftrace_enabled=1");
 	printf("account         %s\n",
 	       offer.histograms ? "yes" : "no: built without CONFIG_HIST_TRIGGERS");
@@ -91,6 +91,7 @@ static void print_functions(const struct plan *plan)
 		}
 		if (!*separator)
 			fputs(!(plan->left_out & ROLE_BIT(role)) ? "-" :
+			      plan->left_out == PLAN_ALL_ROLES	 ? "left out: function-graph = no" :
 			      role == ROLE_MEMORY_HIGH ? "not traced: its memory waits tell it" :
 							 "left out: page-allocation = no",
 			      stdout);
@@ -172,7 +173,7 @@ int kernel_check_run(const struct options *options, struct failure *failure)
 	if (!ret)
 		ret = kernel_plan(&kernel, &plan, options, true, failure);
 	if (!ret) {
-		ret = print_kernel(kernel, failure);
+		ret = print_kernel(kernel, plan, failure);
 		print_functions(plan);
 		print_events(plan);
 		plan_free(plan);

@@ -17,8 +17,7 @@ int kernel_plan(struct kernel **kernel, struct plan **plan, const struct options
 		.events = options->events,
 		.function_setting = config_setting_name(options, "function", functions),
 		.event_setting = config_setting_name(options, "event", events),
-		.leave_out = ROLE_BIT(ROLE_MEMORY_HIGH) |
-			     (options->page_allocation ? 0 : ROLE_BIT(ROLE_PAGE_ALLOCATION)),
+		.leave_out = ROLE_BIT(ROLE_MEMORY_HIGH),
 		.children = options->command,
 		.off_cpu = options->off_cpu,
 		.account = options->task == TASK_ACCOUNT,
@@ -27,6 +26,10 @@ int kernel_plan(struct kernel **kernel, struct plan **plan, const struct options
 	struct plan_offer offer;
 	int ret = 0;
 
+	if (!options->page_allocation)
+		request.leave_out |= ROLE_BIT(ROLE_PAGE_ALLOCATION);
+	if (!options->function_graph)
+		request.leave_out = PLAN_ALL_ROLES;
 	if (!*kernel)
 		ret = kernel_open(kernel, options->source, &request, whole || options->functions,
 				  failure);
@@ -97,7 +100,11 @@ void kernel_log_unavailable(const struct plan *plan)
 	if (plan_event_of(plan, EVENT_WAIT_BEGIN) < 0)
 		log_notice("memory waits are not told: this kernel has no kprobe events "
 			   "(CONFIG_KPROBE_EVENTS)");
-	if (!plan->function_graph)
+	if (plan->left_out == PLAN_ALL_ROLES)
+		log_notice(
+			"function-graph = no: memory waits, reclaim, compaction and slab are timed, "
+			"from their pairs of events");
+	else if (!plan->function_graph)
 		log_warning(
 			"this kernel has no function_graph: only reclaim, compaction and slab are timed, from their pairs of events");
 }

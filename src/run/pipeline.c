@@ -387,6 +387,9 @@ static int record_in_order(struct pipeline *pipeline, struct record *record)
 		return 0;
 	if (record->kind == RECORD_EVENT)
 		return event_record(pipeline, record);
+	/* A capture may have more than function-graph = no reads. */
+	if (!pipeline->plan->function_graph)
+		return 0;
 	if (pipeline->selection.any && !selection_has_record(&pipeline->selection, record))
 		return 0;
 	return stalls_window(pipeline->stalls, record);
@@ -548,11 +551,9 @@ static int add_formats(struct pipeline *pipeline, struct failure *failure)
 	decode_read_format(decode, DECODE_PRINT, EVENT_USER, "ftrace", "print");
 	pipeline_read_probes(pipeline);
 	decode_read_format(decode, DECODE_STACK, EVENT_USER, "ftrace", "kernel_stack");
-	if (!pipeline->plan->function_graph)
-		return 0;
 	ret = decode_read_format(decode, DECODE_FUNCGRAPH_EXIT, EVENT_USER, "ftrace",
 				 "funcgraph_exit");
-	if (ret)
+	if (ret && pipeline->plan->function_graph)
 		return failure_set(failure, EXIT_STATUS_RUN_TIME, -ret,
 				   "%s/events/ftrace/funcgraph_exit/format: %s",
 				   pipeline->source->dir, strerror(-ret));

@@ -45,6 +45,10 @@ static int plan_replay(const struct run_context *run, struct capture *capture, s
 	char events[CONFIG_SETTING_NAME_MAX];
 	struct plan_request request = {
 		.functions = NULL, /* the capture lists what was traced */
+		.leave_out = options_on_command_line(run->options, "function-graph") &&
+					     !run->options->function_graph ?
+				     PLAN_ALL_ROLES :
+				     0,
 		.events = run->options->events,
 		.event_setting = config_setting_name(run->options, "event", events),
 		.children = capture_source(capture)->command,
@@ -69,8 +73,9 @@ static int plan_replay(const struct run_context *run, struct capture *capture, s
 	if (ret && failure->status == EXIT_STATUS_NO_FEATURE)
 		return failure_set(
 			failure, EXIT_STATUS_USAGE, -ret,
-			"%s: it has neither function_graph nor the vmscan and compaction events, so there is nothing to show",
-			capture_source(capture)->dir);
+			"%s: it has %s the vmscan and compaction events, so there is nothing to show",
+			capture_source(capture)->dir,
+			request.leave_out ? "none of" : "neither function_graph nor");
 	if (!ret && options_on_command_line(run->options, "off-cpu") && !plan_off_cpu(*plan))
 		log_notice("--off-cpu is ignored: the capture was taken without it");
 	return ret;

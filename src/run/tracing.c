@@ -43,12 +43,15 @@ static int read_layout(struct data_source *source, const char *dir, struct failu
 static int describe_source(struct tracing *tracing)
 {
 	const struct kernel *kernel = tracing->kernel;
+	const struct options *options = tracing->run->options;
 	struct command *command = tracing->run->command;
 	int count, ret;
 
 	tracing->source = (struct data_source){
 		.dir = kernel->dir,
 		.proc = "/proc",
+		/* A recording knows its tasks from saved_cmdlines alone. */
+		.no_saved_names = !options->function_graph && !options->write,
 		.host = kernel->system.nodename,
 		.release = kernel->system.release,
 		.machine = kernel->system.machine,
@@ -112,6 +115,7 @@ int tracing_set_up(struct tracing *tracing, const struct session_request *extra)
 	request.kernel = tracing->kernel;
 	request.plan = tracing->plan;
 	request.buffer = options->buffer;
+	request.no_saved_names = tracing->source.no_saved_names;
 	request.pids = tracing->run->command ? command_pids : options->pids;
 	request.force = options->force;
 	request.run_dir = tracing->run->run_dir;

@@ -306,7 +306,8 @@ static int read_kernel(struct kernel *kernel, const char *dir, const struct plan
 			    kernel->dir, strerror(-ret));
 	if (!ret) {
 		kernel->function_enabled = kernel_functions_enabled();
-		ret = read_function_names(kernel, top, request, whole);
+		if (!request || request->leave_out != PLAN_ALL_ROLES)
+			ret = read_function_names(kernel, top, request, whole);
 		if (ret)
 			functions_failed(kernel, ret, failure);
 	}

@@ -74,6 +74,27 @@ static bool instance_has_function_graph(const struct session *session)
 }
 
 /*
+ * An instance keeps names at switches of tasks if the top level did when it was made, and has no file
+ * for that: kernel/trace/trace.c, TOP_LEVEL_TRACE_FLAGS. It is switched off for that moment alone, as
+ * it acts on events of others too.
+ */
+static int make_instance(struct session *session, struct failure *failure)
+{
+	struct settings *settings = &session->settings;
+	const char *names = "options/record-cmd";
+	int ret = 0, restored = 0;
+
+	if (session->request->no_saved_names)
+		ret = settings_set(settings, SETTING_NUMBER, names, "0", NULL, false, failure);
+	if (!ret)
+		ret = settings_set(settings, SETTING_INSTANCE, INSTANCE_PATH, SETTING_PRESENT, NULL,
+				   false, failure);
+	if (session->request->no_saved_names)
+		restored = settings_restore_path(settings, names, failure);
+	return restored ? restored : ret;
+}
+
+/*
  * A private instance, or the top level where an instance has no function_graph. That is read from
  * its available_tracers: a write that fails would mark the top level's buffer as expanded on 5.10
  * and 6.1. Making an instance takes 90 ms under emulation on 6.1, so none is made where the kernel
@@ -90,8 +111,7 @@ static int choose_place(struct session *session, struct failure *failure)
 		log_debug("no private instance: memory is short");
 		return use_place(session, false, failure);
 	}
-	ret = settings_set(&session->settings, SETTING_INSTANCE, INSTANCE_PATH, SETTING_PRESENT,
-			   NULL, false, failure);
+	ret = make_instance(session, failure);
 	if (ret == -ENOENT || ret == -EROFS || ret == -ENOSYS || ret == -ENOMEM) {
 		log_debug("no private instance: %s", failure->text);
 		return use_place(session, false, failure);
@@ -197,7 +217,8 @@ static int session_begin(struct session *session, struct failure *failure)
 				   request->kernel->dir, strerror(-ret));
 	session->settings.note = undo_note;
 	session->settings.context = session->undo;
-	ret = others_check_global(&session->settings, request->force, failure);
+	if (session->graph)
+		ret = others_check_global(&session->settings, request->force, failure);
 	if (ret)
 		return ret;
 	make_probes(session);

@@ -74,6 +74,8 @@ UNIT_TEST(test_command_line_beats_file)
 	assert_int_equal(options->pids[1], 2);
 	assert_int_equal(options->pids[2], 0);
 	assert_true(load_good("--stack", "stack = no\n")->stack);
+	assert_false(load_good(NULL, "function-graph = no\n")->function_graph);
+	assert_true(load_good("--function-graph=yes", "function-graph = no\n")->function_graph);
 	assert_string_equal(load_good("--metrics=/a", "metrics = /b\n")->metrics, "/a");
 }
 
@@ -175,7 +177,7 @@ UNIT_TEST(test_account)
 		"threshold = 5ms\nbuffer = 16M\nlimit-memory = 1M\nformat = nonsense\npid = 7\n"
 		"report = 9ms\nmetrics = /nowhere\ninterval = 1\ntop = 3\nduration = 1h\n"
 		"function = vm_*\nevent = kmem:kfree\nstack = yes\noff-cpu = yes\n"
-		"page-allocation = yes\nsummary = none\n";
+		"page-allocation = yes\nsummary = none\nfunction-graph = no\n";
 	const struct options *options = load_good("account", file);
 
 	assert_int_equal(options->threshold, 5000000);
@@ -187,6 +189,7 @@ UNIT_TEST(test_account)
 	assert_null(options->functions);
 	assert_null(options->events);
 	assert_false(options->stack || options->off_cpu || options->page_allocation);
+	assert_true(options->function_graph);
 	assert_int_equal(options->interval, 0);
 	assert_int_equal(options->report, 0);
 	assert_int_equal(options->duration, 0);

@@ -601,7 +601,6 @@ static void fake_put_own(const char *dir, bool graph)
 		{ "set_event", "" },
 		{ "set_event_pid", "" },
 		{ "set_event_notrace_pid", "" },
-		{ "options/record-cmd", "1\n" },
 		{ "options/overwrite", "1\n" },
 		{ "options/stacktrace", "0\n" },
 		{ "options/sleep-time", "1\n" },
@@ -637,6 +636,9 @@ int mkdir(const char *path, mode_t mode)
 	if (!fake_is_inside(path))
 		return 0;
 	fake_put_own(path, fake.instance_graph);
+	/* It takes over an option that has a file at the top level alone. */
+	fake_put_at(path, "trace_options",
+		    *fake_get("options/record-cmd") == '1' ? "record-cmd\n" : "norecord-cmd\n");
 	if (fake.instance_graph)
 		fake_put_at(path, "buffer_subbuf_size_kb", "4\n");
 	if (fake.instance_from[0]) {
@@ -680,6 +682,7 @@ static void fake_make(bool instances)
 	fake_put_available(8 << 20);
 	fake_put("tracing_thresh", "0\n");
 	fake_put("max_graph_depth", "0\n");
+	fake_put("options/record-cmd", "1\n");
 	fake_put("set_graph_function", "#### all functions enabled ####\n");
 	fake_put("set_graph_notrace", "#### no functions disabled ####\n");
 	fake_put("instances/.recorder", "");

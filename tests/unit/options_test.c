@@ -30,6 +30,7 @@ UNIT_TEST(test_defaults)
 	assert_int_equal(options.duration, 0);
 	assert_int_equal(options.oom_score, OPTIONS_OOM_SCORE_UNSET);
 	assert_true(options.page_allocation);
+	assert_true(options.function_graph);
 	assert_null(options.source);
 	assert_null(options.pids);
 	assert_null(options.functions);
@@ -131,6 +132,13 @@ UNIT_TEST(test_paths_and_switches)
 	assert_string_equal(options.output, "there");
 	assert_string_equal(options.source, "b");
 	options_free(&options);
+	parse_good(&options, "allocfilt --function-graph no -v -s in");
+	assert_false(options.function_graph);
+	assert_true(options.verbose);
+	options_free(&options);
+	parse_good(&options, "allocfilt --function-graph=no --function-graph=yes");
+	assert_true(options.function_graph);
+	options_free(&options);
 	parse_good(&options, "allocfilt --verify=x -f fancy -o y -c z -v");
 	assert_string_equal(options.verify, "x");
 	assert_string_equal(options.format, "fancy");
@@ -180,6 +188,9 @@ UNIT_TEST(test_refused)
 		{ "allocfilt --page-allocation", "'--page-allocation' is unknown" },
 		{ "allocfilt --force=yes", "'--force=yes' takes no value" },
 		{ "allocfilt --top", "'--top' needs a value" },
+		{ "allocfilt --function-graph", "'--function-graph' needs a value" },
+		{ "allocfilt --function-graph=off",
+		  "--function-graph 'off' is neither yes nor no; allowed: yes, no" },
 		{ "allocfilt -t 5 -w x -o y", "-o does not go with -w, which" },
 		{ "allocfilt -t 5 -w x --journal", "--journal does not go with -w" },
 		{ "allocfilt -t 5 -w x --metrics=y", "--metrics does not go with -w" },
@@ -269,10 +280,12 @@ UNIT_TEST(test_account)
 UNIT_TEST(test_refused_in_account)
 {
 	static const char *const others[] = {
-		"-w x",		"-r x",	       "--verify=x",	"--journal",	  "--metrics=x",
-		"--report=2ms", "--comm=x",    "--cgroup=x",	"--min-order=1",  "--stack",
-		"--off-cpu",	"-F vm_*",     "-e kmem:kfree", "--summary=full", "--max-size=1M",
-		"--keep=2",	"--until=1ms",
+		"-w x",		 "-r x",	   "--verify=x",
+		"--journal",	 "--metrics=x",	   "--report=2ms",
+		"--comm=x",	 "--cgroup=x",	   "--min-order=1",
+		"--stack",	 "--off-cpu",	   "-F vm_*",
+		"-e kmem:kfree", "--summary=full", "--max-size=1M",
+		"--keep=2",	 "--until=1ms",	   "--function-graph=no",
 	};
 	char text[64], expected[64];
 

@@ -499,6 +499,43 @@ TEST(test_functions_to_leave_out)
 	free_split(offered_functions);
 }
 
+/* The same plan as on a kernel that has no function_graph, and no role is missing. */
+TEST(test_without_functions)
+{
+	struct offered offered = { .functions = functions_6_1, .events = EVENTS_6_1 };
+	char **offered_functions = split(functions_6_1);
+	struct plan_offer offer = { true, offered_functions, has_event, &offered };
+	char name[] = "shrink_dcache_sb", *patterns[] = { name, NULL };
+	struct plan_request request = { .leave_out = PLAN_ALL_ROLES };
+
+	assert_int_equal(plan_make(&plan, &request, &offer, &failure), 0);
+	assert_false(plan->function_graph);
+	assert_int_equal(plan->nr_functions, 0);
+	assert_int_equal(plan->left_out, PLAN_ALL_ROLES);
+	check_event(EVENT_DIRECT_RECLAIM_BEGIN, RULE_PAIR, 0);
+	check_event(EVENT_COMPACTION_END, RULE_PAIR, 0);
+	check_event(EVENT_SLAB_START, RULE_PAIR, 0);
+	check_event(EVENT_THROTTLED, RULE_NEVER, 0);
+	check_event(EVENT_SHRINK_INACTIVE, RULE_NEVER, 0);
+	for (int role = 0; role < ROLE_COUNT; role++)
+		assert_false(plan_role_unavailable(plan, role));
+	plan_free(plan);
+	plan = NULL;
+	request.functions = patterns;
+	request.function_setting = "/etc/allocfilt.conf: function";
+	assert_int_equal(plan_make(&plan, &request, &offer, &failure), -EINVAL);
+	assert_int_equal(failure.status, EXIT_STATUS_USAGE);
+	assert_string_equal(failure.text, "/etc/allocfilt.conf: function shrink_dcache_sb: "
+					  "function-graph = no traces no function");
+	request.functions = NULL;
+	offered.events = "vmscan:mm_vmscan_throttled ";
+	assert_int_equal(plan_make(&plan, &request, &offer, &failure), -ENOENT);
+	assert_int_equal(failure.status, EXIT_STATUS_NO_FEATURE);
+	assert_string_equal(failure.text,
+			    "this kernel has none of the vmscan and compaction events");
+	free_split(offered_functions);
+}
+
 TEST(test_refusals)
 {
 	static const struct offered usual = { functions_6_1, EVENTS_6_1 };

@@ -1139,6 +1139,24 @@ static void test_fallback_to_events(void **state)
 	plan->function_graph = false;
 	start();
 	assert_value("current_tracer", "nop");
+	assert_value("options/record-cmd", "1");
+	end();
+	plan->function_graph = true;
+	assert_as_found();
+}
+
+/* Names are not kept at switches, and what others time with their tracers is in nobody's way. */
+static void test_events_alone(void **state)
+{
+	plan->function_graph = false;
+	request.no_saved_names = true;
+	fake_put("tracing_thresh", "50\n");
+	fake_put("instances/other/current_tracer", "wakeup\n");
+	fake_remember();
+	start();
+	assert_value("instances/allocfilt/trace_options", "norecord-cmd");
+	assert_value("options/record-cmd", "1");
+	assert_value("tracing_thresh", "50");
 	end();
 	plan->function_graph = true;
 	assert_as_found();
@@ -1169,6 +1187,7 @@ static void every_call_fails(bool instances, int error, int length)
 		int ret;
 
 		make(instances);
+		request.no_saved_names = instances;
 		fake_fail(at, at + length - 1, error);
 		ret = run();
 		fake.armed = false;
@@ -1211,6 +1230,7 @@ static void every_kill(bool instances, bool force)
 
 		make(instances);
 		request.force = force;
+		request.no_saved_names = instances;
 		/* Two settings of one file: its default, then ours. And sizes that are refused. */
 		if (force) {
 			fake_put("tracing_thresh", "50\n");
@@ -1297,6 +1317,7 @@ int main(void)
 		AT_TOP(test_busy_tracer_at_start),
 		AT_TOP(test_busy_tracer_at_the_end),
 		AT_TOP(test_fallback_to_events),
+		IN_INSTANCE(test_events_alone),
 		AT_TOP(test_filter_by_name),
 		ALONE(test_every_call_fails),
 		ALONE(test_no_space_from_every_call_on),

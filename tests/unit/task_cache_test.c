@@ -32,11 +32,14 @@ int klogctl(int type, char *text, int length)
 	memcpy(text, from, strlen(from));
 	return strlen(from);
 }
+static bool no_saved_names;
 
 /* @proc: NULL: a capture */
 static struct task_cache *new_cache(const char *dir, const char *proc, size_t size)
 {
-	const struct data_source source = { .dir = dir, .proc = proc };
+	const struct data_source source = { .dir = dir,
+					    .proc = proc,
+					    .no_saved_names = no_saved_names };
 
 	return task_cache_new(&source, size);
 }
@@ -215,6 +218,13 @@ TEST(test_name_of_exited_task)
 	expect_name(50, 20 * SECOND, "short-lived");
 	/* Not seen: looked for once a second. */
 	expect_name(60, 21 * SECOND, "saved");
+	/* Saved in another run, perhaps of another task. */
+	no_saved_names = true;
+	open_live();
+	task_cache_see(cache, 60, 10 * SECOND);
+	task_cache_see_saved(cache, 10 * SECOND);
+	expect_name(60, 12 * SECOND, "<...>");
+	no_saved_names = false;
 }
 
 /* One pass has the names of all that were seen by then, and nobody looks again for the rest. */

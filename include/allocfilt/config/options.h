@@ -30,7 +30,7 @@ enum options_task {
 enum key_kind {
 	KEY_QUANTITY,  /* uint64_t, ns or bytes */
 	KEY_NUMBER,    /* int or unsigned int */
-	KEY_SWITCH,    /* bool; "yes" or "no" in the file, an option without a value */
+	KEY_SWITCH,    /* bool; "yes" or "no"; an option without an argument means yes */
 	KEY_FORMAT,    /* const char *, one of options.formats */
 	KEY_CHOICE,    /* int, the place in choices */
 	KEY_TEXT,      /* char *, not empty */
@@ -79,9 +79,10 @@ struct options {
 	char **command;	  /* COMMAND and its arguments, of argv, NULL ends; NULL: none */
 	bool stack;	  /* --stack: the kernel stack that led into reclaim or compaction */
 	bool off_cpu;	  /* --off-cpu: the scheduler's events as well */
-	bool force;	  /* --force */
-	bool verbose;	  /* -v */
-	bool quiet;	  /* -q */
+	bool function_graph; /* --function-graph: no: events alone, no functions */
+	bool force;	     /* --force */
+	bool verbose;	     /* -v */
+	bool quiet;	     /* -q */
 
 	/* Only a configuration file has these. */
 	unsigned int metrics_cgroups; /* units with metrics of their own */

@@ -16,6 +16,7 @@
 
 #define PLAN_FUNCTIONS_MAX 1024
 #define PLAN_EVENTS_MAX	   256
+#define PLAN_ALL_ROLES	   UINT64_MAX /* in left_out: function-graph = no */
 
 enum event_rule {
 	RULE_OWNER,	 /* shown with a window of one of the owners that contains it */
@@ -50,7 +51,7 @@ struct plan {
 	struct plan_event events[PLAN_EVENTS_MAX];
 	int nr_events;
 	uint64_t roles;		 /* ROLE_BIT()s that have a function */
-	uint64_t left_out;	 /* ROLE_BIT()s not traced because of the request */
+	uint64_t left_out;	 /* ROLE_BIT()s that the request leaves out, or PLAN_ALL_ROLES */
 	unsigned int histograms; /* HISTOGRAM_BIT()s; 0: no account */
 	bool sites_by_task;	 /* -p: histograms of call sites have the key common_pid, too */
 	bool cache_names;	 /* the histogram of kmem_cache_alloc saves the name of the cache */
@@ -74,11 +75,11 @@ struct plan_request {
 	char *const *events;	      /* -e: SYSTEM:NAME, NULL ends; may be NULL */
 	const char *function_setting; /* its name in messages; NULL: "-F" */
 	const char *event_setting;    /* NULL: "-e" */
-	uint64_t leave_out;	      /* ROLE_BIT()s: functions that the catalog would trace */
-	bool children;		      /* trace what COMMAND forks too */
-	bool off_cpu;		      /* both scheduler events, where they exist */
-	bool account;		      /* all histograms for which the kernel has events */
-	bool sites_by_task;	      /* an account of some processes, without what they fork */
+	uint64_t leave_out; /* ROLE_BIT()s that the catalog would trace, or PLAN_ALL_ROLES */
+	bool children;	    /* trace what COMMAND forks too */
+	bool off_cpu;	    /* both scheduler events, where they exist */
+	bool account;	    /* all histograms for which the kernel has events */
+	bool sites_by_task; /* an account of some processes, without what they fork */
 };
 
 /**
@@ -86,8 +87,8 @@ struct plan_request {
  *
  * The first of a role's names that exists is traced; the others call it, or are called by it.
  * Returns 0, or -errno with @failure: status 2 for a function or event of the request that does
- * not exist, 5 where there is neither function_graph with a function nor any event pair, or for an
- * account no histogram triggers. Release with plan_free().
+ * not exist, and for any function where all are left out, 5 where there is neither function_graph
+ * with a function nor any event pair, or for an account no histogram triggers. Release with plan_free().
  */
 int plan_make(struct plan **plan, const struct plan_request *request,
 	      const struct plan_offer *offer, struct failure *failure);

@@ -58,7 +58,7 @@ int kernel_source_kind(const char *dir, enum source_kind *ret_kind, struct failu
  * @dir: NULL: where tracefs is mounted; nothing gets mounted
  * @request: what plan_make() will get; NULL: the catalog's functions alone
  * @whole: the list of functions as a whole, which the kernel takes long to print; else as far as
- *	functions of memory management are expected
+ *	functions of memory management are expected; not read where all are left out
  *
  * Returns 0, or -errno with @failure: status 3 without a mount (names the mount command), without
  * permission (root; lockdown where EPERM as root). Release with kernel_close().

@@ -25,6 +25,7 @@ struct session_request {
 	bool force;
 	const struct probe *probe; /* for names of superblocks; NULL: none */
 	bool stack;		   /* --stack: the kernel stack after each begin */
+	bool no_saved_names; /* saved_cmdlines gets none in an instance: it makes switches slower */
 	bool exclude_own;    /* no records of our own task; makes each switch of tasks slower */
 	const char *run_dir; /* SESSION_RUN_DIR, or another one for a test */
 };
