@@ -359,7 +359,11 @@ bool plan_can_spare(const struct plan *plan, const struct plan_event *event)
 		return true;
 	if (event->rule == RULE_NEVER || catalog_events[event->id].children)
 		return false;
-	/* No function tells the time of a pair, except shrink_slab() that of slab pairs. */
+	/*
+	 * No function tells the time of a pair, except shrink_slab() that of slab pairs, which are
+	 * inside of memory waits, too.
+	 */
 	return event->rule != RULE_PAIR ||
-	       (plan->roles & ROLE_BIT(ROLE_SLAB) && catalog_pair_role(event->id) == ROLE_SHRINKER);
+	       (catalog_pair_role(event->id) == ROLE_SHRINKER &&
+		(plan->roles & ROLE_BIT(ROLE_SLAB) || plan_event_of(plan, EVENT_WAIT_BEGIN) >= 0));
 }

@@ -520,6 +520,14 @@ TEST(test_without_functions)
 	for (int role = 0; role < ROLE_COUNT; role++)
 		assert_false(plan_role_unavailable(plan, role));
 	plan_free(plan);
+	/* What shrinkers take is inside of memory waits. */
+	offered.events = EVENTS_6_1 "allocfilt:memory_wait_begin allocfilt:memory_wait_end ";
+	assert_int_equal(plan_make(&plan, &request, &offer, &failure), 0);
+	check_event(EVENT_WAIT_BEGIN, RULE_PAIR, 0);
+	check_spare(EVENT_WAIT_BEGIN, false);
+	check_spare(EVENT_MEMCG_RECLAIM_END, false);
+	check_spare(EVENT_SLAB_START, true);
+	plan_free(plan);
 	plan = NULL;
 	request.functions = patterns;
 	request.function_setting = "/etc/allocfilt.conf: function";
