@@ -99,8 +99,7 @@ const struct key keys[] = {
 	  .argument = "NAME,...", .help = "trace these functions too; * ? [ ] allowed" },
 	{ "function-graph", "--function-graph", KEY_SWITCH, KEY_FILE, STALLS, FIELD(function_graph),
 	  "yes", .allowed = YES_OR_NO, .argument = "no",
-	  .help = "trace no function: time memory waits and pairs of events alone, at hardly "
-		  "any cost to others" },
+	  .help = "trace no function, but memory waits and events" },
 	{ "event", "-e", KEY_EVENTS, KEY_FILE, STALLS, FIELD(events),
 	  .allowed = "allowed: SYSTEM:NAME as kmem:mm_page_alloc, separated by commas",
 	  .argument = "SYSTEM:NAME,...", .help = "trace these events too" },

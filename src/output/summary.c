@@ -764,8 +764,11 @@ static void put_pressure(struct writer *writer, const struct summary_view *view)
 			line_add(&line, " of %s, %.0f %%", text_duration(text, time),
 				 (double)some * 100 / (double)time);
 	}
-	if (view->has_waits) {
-		line_add(&line, line.used ? "; " : "memory waits: ");
+	if (view->has_waits && line.used)
+		line_add(&line, "; ");
+	if (view->has_waits && !all.count)
+		line_add(&line, "no memory wait");
+	if (all.count) {
 		line_add(&line, "%s in %" PRIu64 " memory wait%s of ",
 			 text_duration(text, all.long_total), all.long_count,
 			 all.long_count == 1 ? "" : "s");

@@ -652,37 +652,38 @@ static int end_wait(struct stalls *stalls, struct log_task *task, const struct r
 {
 	unsigned int place = open_begin(task, stalls->walk.plan->events[end->event].partner, NULL);
 	struct log_entry *begin = place < task->nr_open ? task->open[place] : NULL;
+	bool has_begun = task->nr_waits; /* in the run */
+	bool doubtful = has_begun && is_doubtful(stalls, task->wait_start, task->wait_cpu, end);
 	struct memory_wait wait = {
 		.key = task->key,
 		.tid = end->tid,
+		.start = task->wait_start,
 		.end = end->ts,
 		.role = ROLE_WAIT,
-		.is_part = is_part || !task->nr_waits,
+		.is_part = is_part || !has_begun,
 	};
-	bool doubtful =
-		task->nr_waits && is_doubtful(stalls, task->wait_start, task->wait_cpu, end);
 	int ret = 0;
 
-	if (!task->nr_waits && !began_before(stalls, task))
+	if (!has_begun && !began_before(stalls, task))
 		return 0;
 	if (task->nr_waits > 1 && !is_part && !doubtful) {
 		task->nr_waits--;
 		return 0;
 	}
+	task->nr_waits = 0;
 	task->nr_open = place;
-	if (task->nr_waits) {
-		task->nr_waits = 0;
-		if (doubtful)
-			return 0;
-		wait.start = task->wait_start;
+	if (doubtful)
+		return 0;
+	if (has_begun)
 		wait.role = reason_of(stalls, task, task->wait_caller);
-	} else {
+	else
 		wait.start =
 			task->waited_until > stalls->began ? task->waited_until : stalls->began;
-	}
 	task->waited_until = wait.end;
 	stalls->waited(stalls->context, &wait);
-	if (wait.end - wait.start >= stalls->walk.plan->threshold && task->ended_at <= wait.start)
+	/* Slow windows in a wait are stalls, if they have ended, or if nobody knows when it began. */
+	if (wait.end - wait.start >= stalls->walk.plan->threshold && task->ended_at <= wait.start &&
+	    (has_begun || !task->nr_slow))
 		ret = keep_wait(stalls, task, end, &wait, begin);
 	else if (begin && begin == task_log_newest(task))
 		task_log_drop_newest(&stalls->log, task);

@@ -194,7 +194,7 @@ UNIT_TEST(test_bytes_of_many_cpus)
 
 	if (!COUNTED)
 		skip();
-	assert_in_range(two, 1 << 20, 9 << 20);
+	assert_in_range(two, 1 << 20, 10 << 20);
 	assert_in_range(many - two, 0, 4 << 20);
 }
 

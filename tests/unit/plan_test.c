@@ -424,12 +424,12 @@ TEST(test_events_to_spare)
 	plan_for("schedule", EVENTS_6_1);
 	assert_false(plan->function_graph);
 	check_spare(EVENT_DIRECT_RECLAIM_BEGIN, false);
-	check_spare(EVENT_SLAB_START, false);
+	check_spare(EVENT_SLAB_START, true);
 	/* one that has no function, among others that have */
 	plan_for("try_to_free_pages", EVENTS_6_1);
 	check_spare(EVENT_DIRECT_RECLAIM_BEGIN, true);
 	check_spare(EVENT_MEMCG_RECLAIM_BEGIN, false);
-	check_spare(EVENT_SLAB_START, false);
+	check_spare(EVENT_SLAB_START, true);
 	children = true;
 	plan_with(functions_6_1, EVENTS_6_1 "sched:sched_process_fork sched:sched_process_exit ",
 		  NULL, "sched:sched_process_exit");

@@ -109,6 +109,9 @@ UNIT_TEST(test_parts)
 	      { "nested ones in progress when the run begins", "wait- 120, wait- 140, flush 300",
 		"w7:50-120=unknown?, w7:120-140=unknown?" },
 	      { "after a loss nobody knows", "lost 60 cpu=1, wait- 200, flush 300", "" });
+	CHECK(start_at_50, LINES,
+	      { "a window in it began before the run", "memcg 20-180@1, wait- 200, swap 10-300",
+		"w7:50-200=unknown? | 7:10-300 W20-180() W10-300()" });
 	start_at_50(PHASES);
 	play("wait+ 100 by=high, flush 350");
 	assert_int_equal(run.last.incomplete, LACKS_PART);
