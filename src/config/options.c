@@ -235,7 +235,7 @@ void options_print_help(FILE *file, const char *const *formats)
 	      "       allocfilt -s CAPTURE | -r FILE [OPTION]...\n"
 	      "       allocfilt --verify CAPTURE [OPTION]...\n"
 	      "       allocfilt account [OPTION]... [-- COMMAND [ARGUMENT]...]\n"
-	      "Show slow memory allocations and other waits for memory, and what the kernel did.\n"
+	      "Show slow memory allocations, waits for memory, and what the kernel did.\n"
 	      "\n",
 	      file);
 	for (size_t i = 0; i < nr_keys; i++) {

@@ -535,7 +535,7 @@ static void put_reasons(struct writer *writer, const struct summary_view *view)
 {
 	const struct waits *waits = &summary_stalls(view->summary, STALLS_WAITING)->waits;
 	size_t rows = view->form == SUMMARY_FULL ? ROLE_COUNT : SHORT_REASONS;
-	int role = waits_next(waits, -1);
+	int role = view->has_waits ? waits_next(waits, -1) : -1;
 	struct line line;
 
 	if (role < 0)
@@ -768,7 +768,7 @@ static void put_pressure(struct writer *writer, const struct summary_view *view)
 		line_add(&line, "; ");
 	if (view->has_waits && !all.count)
 		line_add(&line, "no memory wait");
-	if (all.count) {
+	if (view->has_waits && all.count) {
 		line_add(&line, "%s in %" PRIu64 " memory wait%s of ",
 			 text_duration(text, all.long_total), all.long_count,
 			 all.long_count == 1 ? "" : "s");

@@ -382,16 +382,6 @@ static noinline int keep_window(struct stalls *stalls, struct log_task *task,
 	return slow && window->depth <= 0 ? end_log(stalls, task) : 0;
 }
 
-static bool is_waiting(const struct stalls *stalls, const struct log_task *task)
-{
-	unsigned int place = 0;
-
-	while (place < task->nr_open &&
-	       !plan_is_wait(&stalls->walk.plan->events[task->open[place]->event]))
-		place++;
-	return place < task->nr_open;
-}
-
 /* No slow window will come around the inside of a fast outermost one, but a memory wait may. */
 static noinline int end_fast_window(struct stalls *stalls, struct log_task *task,
 				    const struct record *record)
@@ -399,8 +389,7 @@ static noinline int end_fast_window(struct stalls *stalls, struct log_task *task
 	task_log_forget_begins(task, record->window.calltime);
 	if (task_key_in_interrupt(task->key))
 		return 0;
-	return is_waiting(stalls, task) ? keep_window(stalls, task, record, false) :
-					  end_log(stalls, task);
+	return task->nr_waits ? keep_window(stalls, task, record, false) : end_log(stalls, task);
 }
 
 static noinline int log_window_of_task(struct stalls *stalls, const struct record *record,

@@ -509,11 +509,18 @@ static const struct result *same_result(const struct result *result, int which)
 	return NULL;
 }
 
+/* A task that lost its whole log has forgotten, too, that it read swap. */
 static bool has_wait(const struct memory_wait *wait, int which)
 {
-	for (size_t i = 0; i < logs.nr_waits[which]; i++)
-		if (!memcmp(&logs.waits[which][i], wait, sizeof(*wait)))
+	for (size_t i = 0; i < logs.nr_waits[which]; i++) {
+		const struct memory_wait *other = &logs.waits[which][i];
+
+		if (wait->tid == other->tid && wait->start == other->start &&
+		    wait->end == other->end && wait->is_part == other->is_part &&
+		    (wait->role == other->role ||
+		     (wait->role != ROLE_MEMORY_HIGH && other->role != ROLE_MEMORY_HIGH)))
 			return true;
+	}
 	return false;
 }
 
@@ -569,8 +576,10 @@ UNIT_TEST(test_random_logs)
 		for (size_t i = 0; i < logs.nr_waits[1]; i++) {
 			const struct memory_wait *wait = &logs.waits[1][i];
 
-			assert_true(has_wait(wait, 0) ||
-				    in_lost_wait(wait->tid, wait->start, wait->end));
+			if (!has_wait(wait, 0) &&
+			    !in_lost_wait(wait->tid, wait->start, wait->end))
+				fail_msg("seed %d: %d:%d-%d=%s is none", (int)seed, wait->tid,
+					 (int)wait->start, (int)wait->end, role_names[wait->role]);
 		}
 		for (size_t i = 0; i < logs.nr_waits[0]; i++)
 			lost_waits += !has_wait(&logs.waits[0][i], 1);

@@ -639,7 +639,7 @@ UNIT_TEST_WITH(test_waits_in_json, set_up_with_waits, tear_down)
 	print(true);
 	assert_null(strstr(text, "memory_waits"));
 	print(false);
-	assert_null(strstr(text, "memory wait"));
+	assert_null(strstr(text, "memory waits  "));
 }
 
 /* Before the first record nothing is known of the time. */
