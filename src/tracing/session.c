@@ -382,11 +382,15 @@ bool session_taken(struct session *session, char *what, size_t size)
 		taken = !settings_look(settings, i, what, size);
 		/* `trace-cmd reset` removes it, and leaves our instance alone. */
 		if (taken && strstr(setting->path, PROBES_PATH)) {
-			if (setting->kind == SETTING_PROBE)
-				log_warning(strstr(setting->path, PROBE_PATH) ?
-						    "superblocks have no names from now on: %s" :
-						    "memory waits are not told from now on: %s",
+			bool shrinker = strstr(setting->path, PROBE_PATH);
+			bool *has = shrinker ? &session->has_probe : &session->has_waits;
+
+			if (setting->kind == SETTING_PROBE && *has) {
+				log_warning(shrinker ? "superblocks have no names from now on: %s" :
+						       "memory waits are not told from now on: %s",
 					    what);
+				*has = false;
+			}
 			setting->verified = false;
 			taken = false;
 		}

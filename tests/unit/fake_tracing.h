@@ -46,12 +46,14 @@ struct fake {
 	bool instance_graph;	/* instances can do function_graph */
 	bool tracer_busy;	/* somebody reads trace_pipe */
 	char instance_from[96]; /* a directory whose files a new instance has besides; "": none */
-	bool refuse_probe;	/* an older kernel: no such fetch in a dynamic event */
-	int buffer_max_kb;	/* for a larger one there is no memory; 0: no limit */
-	bool unmounted;		/* the directory is not on tracefs (any longer) */
-	bool can_fork;		/* the program; calls of its children are not counted here */
-	bool kill_children;	/* the OOM killer chooses them at once */
-	int children;		/* of the program */
+	const char
+		*refuse_probe; /* a part of the names of dynamic events that the kernel refuses */
+	int refuse_error;      /* 0: EINVAL, as an older kernel that has no such fetch */
+	int buffer_max_kb;     /* for a larger one there is no memory; 0: no limit */
+	bool unmounted;	       /* the directory is not on tracefs (any longer) */
+	bool can_fork;	       /* the program; calls of its children are not counted here */
+	bool kill_children;    /* the OOM killer chooses them at once */
+	int children;	       /* of the program */
 	/* faults */
 	bool armed;
 	int calls;		/* since armed */
@@ -339,47 +341,66 @@ static ssize_t fake_write_function(int fd, const char *text, size_t size)
 	return syscall(SYS_write, fd, line, strlen(line)) < 0 ? -1 : (ssize_t)length;
 }
 
-#define FAKE_PROBE "events/allocfilt/shrinker"
+#define FAKE_PROBES "events/allocfilt"
+#define FAKE_PROBE  FAKE_PROBES "/shrinker"
 
-static void fake_put_probe(const char *dir)
+static const char *const fake_probes[] = { "shrinker", "memory_wait_begin", "memory_wait_end" };
+
+static void fake_put_probe(const char *dir, const char *name)
 {
-	fake_put_at(dir, FAKE_PROBE "/enable", "0\n");
-	fake_put_at(dir, FAKE_PROBE "/filter", "none\n");
+	char path[128];
+
+	snprintf(path, sizeof(path), FAKE_PROBES "/%s/enable", name);
+	fake_put_at(dir, path, "0\n");
+	snprintf(path, sizeof(path), FAKE_PROBES "/%s/filter", name);
+	fake_put_at(dir, path, "none\n");
 }
 
-static int fake_change_probe(bool add)
+static int fake_change_probe(const char *name, bool add)
 {
-	if (add && fake.refuse_probe)
-		return EINVAL;
-	if (add == fake_has(FAKE_PROBE "/enable"))
+	const char *const places[] = { "", FAKE_INSTANCE "/" };
+	char path[128];
+
+	if (add && fake.refuse_probe && strstr(name, fake.refuse_probe))
+		return fake.refuse_error ? fake.refuse_error : EINVAL;
+	snprintf(path, sizeof(path), FAKE_PROBES "/%s/enable", name);
+	if (add == fake_has(path))
 		return add ? EEXIST : ENOENT;
-	if (add) {
-		fake_put_probe(fake.dir);
-		if (fake_has(FAKE_INSTANCE))
-			fake_put_probe(fake_path(FAKE_INSTANCE));
-		return 0;
+	for (int i = 0; i < 2 && !add; i++) {
+		snprintf(path, sizeof(path), "%s" FAKE_PROBES "/%s/enable", places[i], name);
+		if (fake_get(path)[0] == '1')
+			return EBUSY;
 	}
-	if (fake_get(FAKE_PROBE "/enable")[0] == '1' ||
-	    fake_get(FAKE_INSTANCE "/" FAKE_PROBE "/enable")[0] == '1')
-		return EBUSY;
-	fake_remove_tree(fake_path("events/allocfilt"));
-	fake_remove_tree(fake_path(FAKE_INSTANCE "/events/allocfilt"));
+	for (int i = 0; i < 2; i++) {
+		if (add && (!i || fake_has(FAKE_INSTANCE)))
+			fake_put_probe(i ? fake_path(FAKE_INSTANCE) : fake.dir, name);
+		if (add)
+			continue;
+		snprintf(path, sizeof(path), "%s" FAKE_PROBES "/%s", places[i], name);
+		fake_remove_tree(fake_path(path));
+		snprintf(path, sizeof(path), "%s" FAKE_PROBES, places[i]);
+		syscall(SYS_rmdir, fake_path(path));
+	}
 	return 0;
 }
 
+/* "p:allocfilt/NAME FUNCTION", "-:allocfilt/NAME"; what others have there stays as it is. */
 static ssize_t fake_write_dynamic(int fd, const char *text, size_t size)
 {
-	static const char others[] = "p:others/probe do_unlinkat\n";
-	bool add = *text != '-';
+	char name[64] = "", part[80], *now, *line;
 
-	errno = fake_change_probe(add);
+	sscanf(text, "%*c:allocfilt/%63[a-z_]", name);
+	errno = fake_change_probe(name, *text != '-');
 	if (errno)
 		return -1;
-	/* What others have there stays as it is. */
-	if (ftruncate(fd, strlen(others)) < 0)
-		return -1;
-	return add && syscall(SYS_pwrite64, fd, text, size, strlen(others)) < 0 ? -1 :
-										  (ssize_t)size;
+	now = fake_get("dynamic_events");
+	snprintf(part, sizeof(part), ":allocfilt/%s", name);
+	line = strstr(now, part);
+	if (*text != '-')
+		snprintf(now + strlen(now), 1024, "%.*s\n", (int)strcspn(text, "\n"), text);
+	else if (line)
+		memmove(line - 1, strchr(line, '\n') + 1, strlen(strchr(line, '\n')));
+	return fake_store(fd, now) ? -1 : (ssize_t)size;
 }
 
 /*
@@ -647,8 +668,13 @@ int mkdir(const char *path, mode_t mode)
 		snprintf(command, sizeof(command), "cp -r %s/. %s/", fake.instance_from, path);
 		assert_int_equal(system(command), 0);
 	}
-	if (fake_has(FAKE_PROBE "/enable"))
-		fake_put_probe(path);
+	for (size_t i = 0; i < COUNT(fake_probes); i++) {
+		char enable[128];
+
+		snprintf(enable, sizeof(enable), FAKE_PROBES "/%s/enable", fake_probes[i]);
+		if (fake_has(enable))
+			fake_put_probe(path, fake_probes[i]);
+	}
 	return 0;
 }
 

@@ -2,6 +2,7 @@
 #include "fake_tracing.h"
 
 #include "captured_stderr.h"
+#include "written_text.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -57,6 +58,8 @@ static int group_setup(void **state)
 	add_event("vmscan", "mm_vmscan_direct_reclaim_begin", RULE_PAIR, 0, EVENT_BEGIN);
 	plan->histograms = HISTOGRAM_BIT(HISTOGRAM_KMALLOC) | HISTOGRAM_BIT(HISTOGRAM_PAGES);
 	add_event("sched", "sched_switch", RULE_OFF_CPU, EVENT_SCHED_SWITCH, 0);
+	add_event("allocfilt", "memory_wait_begin", RULE_PAIR, EVENT_WAIT_BEGIN, EVENT_BEGIN);
+	add_event("allocfilt", "memory_wait_end", RULE_PAIR, EVENT_WAIT_END, EVENT_END);
 	return 0;
 }
 
@@ -166,6 +169,8 @@ static void switches_events(const char *prefix, bool on)
 		"events/vmscan/mm_shrink_slab_end/enable",
 		"events/sched/sched_switch/enable",
 		"events/allocfilt/shrinker/enable",
+		"events/allocfilt/memory_wait_begin/enable",
+		"events/allocfilt/memory_wait_end/enable",
 	};
 	char name[128];
 
@@ -224,6 +229,10 @@ static void sets_what_it_needs(const char *prefix)
 		{ "events/vmscan/mm_shrink_slab_end/enable", "1" },
 		{ "events/allocfilt/shrinker/enable", "1" },
 		{ "events/allocfilt/shrinker/filter", "none" },
+		{ "events/allocfilt/memory_wait_begin/enable", "1" },
+		{ "events/allocfilt/memory_wait_end/enable", "1" },
+		/* nobody needs a stack of each memory wait */
+		{ "events/allocfilt/memory_wait_begin/trigger", "(absent)" },
 		{ "events/vmscan/mm_vmscan_direct_reclaim_begin/trigger", "stacktrace:unlimited" },
 		{ "events/sched/sched_switch/enable", "1" },
 		{ "events/sched/sched_switch/trigger", "stacktrace:unlimited if prev_state & 3" },
@@ -243,6 +252,7 @@ static void sets_what_it_needs(const char *prefix)
 	snprintf(name, sizeof(name), "%sevents/kmem/kmalloc/trigger", prefix);
 	assert_string_equal(fake_get(name), "");
 	assert_true(session_has_probe(session));
+	assert_true(session_has_waits(session));
 	assert_int_equal(session_on(session, &failure), 0);
 	has_histograms(prefix);
 	reads_histograms(prefix);
@@ -854,10 +864,12 @@ static void test_left_names_go(void **state)
 {
 	assert_int_equal(restore(), 0);
 	for (int i = 0; i < 2; i++) {
-		fake_put_probe(fake.dir);
+		for (size_t k = 0; k < COUNT(fake_probes); k++)
+			fake_put_probe(fake.dir, fake_probes[k]);
 		assert_int_equal(mkdir(strdupa(fake_path(FAKE_INSTANCE)), 0700), 0);
 		/* busy until the instance goes */
 		fake_put(FAKE_INSTANCE "/" FAKE_PROBE "/enable", "1\n");
+		fake_put(FAKE_INSTANCE "/" FAKE_PROBES "/memory_wait_end/enable", "1\n");
 		fake_put("events/kmem/mm_page_alloc/trigger", FAKE_HISTOGRAM
 			 "hist:name=allocfilt_mm_page_alloc:keys=common_pid,order"
 			 ":vals=hitcount:sort=hitcount:size=128 if order > 1 [active]\n");
@@ -869,7 +881,7 @@ static void test_left_names_go(void **state)
 /* What was noted, for a probe that the kernel refuses, is put back already. */
 static void test_refused_start_leaves_no_undo_file(void **state)
 {
-	fake.refuse_probe = true;
+	fake.refuse_probe = "shrinker";
 	fake_put("current_tracer", "function\n");
 	fake_remember();
 	assert_int_equal(session_start(&session, &request, &failure), -EBUSY);
@@ -880,9 +892,120 @@ static void test_refused_start_leaves_no_undo_file(void **state)
 /* A kernel that refuses the definition: a run without names. */
 static void test_refused_probe(void **state)
 {
-	fake.refuse_probe = true;
+	fake.refuse_probe = "shrinker";
 	start();
 	assert_false(session_has_probe(session));
+	end_as_found();
+}
+
+static const char *undo_text(void)
+{
+	static char text[65536];
+	char path[PATH_MAX];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/undo", fake.run_dir);
+	file = fopen(path, "r");
+	assert_non_null(file);
+	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+	fclose(file);
+	return text;
+}
+
+/* Noted and made before the instance, in which they are busy; and gone after it. */
+static void test_probes_of_waits(void **state)
+{
+	char expected[512];
+	const char *instance;
+
+	start();
+	snprintf(expected, sizeof(expected), "p:others/probe do_unlinkat\n%s\n%s\n%s\n",
+		 probe.definition, probe_wait_definition(EVENT_WAIT_BEGIN),
+		 probe_wait_definition(EVENT_WAIT_END));
+	assert_string_equal(fake_get("dynamic_events"), expected);
+	assert_value("events/allocfilt/memory_wait_begin/enable", "0");
+	assert_value(FAKE_INSTANCE "/events/allocfilt/memory_wait_begin/enable", "1");
+	instance = strstr(undo_text(), FAKE_INSTANCE);
+	assert_non_null(instance);
+	assert_true(strstr(undo_text(), FAKE_PROBES "/memory_wait_begin") < instance);
+	assert_true(strstr(undo_text(), FAKE_PROBES "/memory_wait_end") < instance);
+	end_as_found();
+}
+
+/* Lockdown, or a kernel without psi_memstall_enter(): said once, and all else goes on. */
+static void test_refused_waits(void **state)
+{
+	static const struct {
+		const char *name;
+		int error;
+		const char *text;
+	} cases[] = {
+		{ "memory_wait", EPERM, "memory_wait_begin: Operation not permitted" },
+		{ "memory_wait", EINVAL, "memory_wait_begin: Invalid argument" },
+		{ "memory_wait_end", ENOENT, "memory_wait_end: No such file or directory" },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const char *said;
+
+		fake.refuse_probe = cases[i].name;
+		fake.refuse_error = cases[i].error;
+		log_set_level(LOG_LEVEL_NOTICE);
+		capture_stderr();
+		start();
+		said = captured();
+		log_set_level(LOG_LEVEL_ERROR);
+		assert_false(session_has_waits(session));
+		assert_true(session_has_probe(session));
+		text_has(said, "memory waits are not told: cannot make events/allocfilt/");
+		text_has(said, cases[i].text);
+		assert_int_equal(count_in(said, "\n"), 1);
+		assert_false(fake_has(FAKE_INSTANCE "/" FAKE_PROBES "/memory_wait_end/enable"));
+		if (fake_has(FAKE_INSTANCE "/" FAKE_PROBES "/memory_wait_begin/enable"))
+			assert_value(FAKE_INSTANCE "/" FAKE_PROBES "/memory_wait_begin/enable",
+				     "0");
+		assert_value(FAKE_INSTANCE "/" FAKE_PROBE "/enable", "1");
+		assert_value(FAKE_INSTANCE "/events/vmscan/mm_shrink_slab_end/enable", "1");
+		assert_int_equal(session_on(session, &failure), 0);
+		end_as_found();
+	}
+}
+
+/* The plan has none: no probe is made. */
+static void test_no_waits(void **state)
+{
+	plan_drop_waits(plan);
+	start();
+	assert_false(session_has_waits(session));
+	assert_null(strstr(fake_get("dynamic_events"), "memory_wait"));
+	end();
+	for (int i = 0; i < plan->nr_events; i++)
+		if (plan_is_wait(&plan->events[i]))
+			plan->events[i].rule = RULE_PAIR;
+	assert_as_found();
+}
+
+/* As `trace-cmd reset` does: a warning for each that is told no longer, and the run goes on. */
+static void test_removed_probes(void **state)
+{
+	const char *said;
+	char what[256];
+
+	start();
+	assert_int_equal(session_on(session, &failure), 0);
+	fake_remove_tree(fake_path(FAKE_PROBES));
+	fake_remove_tree(fake_path(FAKE_INSTANCE "/" FAKE_PROBES));
+	fake_put("dynamic_events", "p:others/probe do_unlinkat\n");
+	log_set_level(LOG_LEVEL_NOTICE);
+	capture_stderr();
+	for (int look = 0; look < 100; look++)
+		if (session_taken(session, what, sizeof(what)))
+			print_error("%s\n", what);
+	said = captured();
+	log_set_level(LOG_LEVEL_ERROR);
+	text_has(said, "memory waits are not told from now on: events/allocfilt/memory_wait_");
+	text_has(said, "superblocks have no names from now on: events/allocfilt/shrinker");
+	assert_int_equal(count_in(said, "\n"), 2);
 	end_as_found();
 }
 
@@ -940,11 +1063,11 @@ static void test_tried_probe(void **state)
 {
 	assert_int_equal(try_probe(), 0);
 	assert_as_found();
-	fake.refuse_probe = true;
+	fake.refuse_probe = "shrinker";
 	assert_int_equal(try_probe(), -EINVAL);
 	assert_non_null(strstr(failure.text, "cannot make events/allocfilt/shrinker"));
 	assert_as_found();
-	fake.refuse_probe = false;
+	fake.refuse_probe = NULL;
 	/* That of a running allocfilt is not touched. */
 	start();
 	assert_int_equal(try_probe(), -EBUSY);
@@ -952,7 +1075,7 @@ static void test_tried_probe(void **state)
 	assert_true(fake_has(FAKE_PROBE "/enable"));
 	end();
 	/* Nor is that of a killed one, whose probe was accepted. */
-	fake_put_probe(fake.dir);
+	fake_put_probe(fake.dir, "shrinker");
 	assert_int_equal(try_probe(), 0);
 	assert_true(fake_has(FAKE_PROBE "/enable"));
 }
@@ -1303,6 +1426,10 @@ int main(void)
 		AT_TOP(test_refused_probe),
 		AT_TOP(test_refused_start_leaves_no_undo_file),
 		IN_INSTANCE(test_refused_probe),
+		IN_INSTANCE(test_probes_of_waits),
+		IN_INSTANCE(test_refused_waits),
+		AT_TOP(test_no_waits),
+		IN_INSTANCE(test_removed_probes),
 		AT_TOP(test_unmounted),
 		IN_INSTANCE(test_unmounted),
 		IN_INSTANCE(test_restore_elsewhere),
