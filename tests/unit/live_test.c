@@ -24,6 +24,7 @@
 #include "command_line.h"
 #include "run/live.h"
 #include "run/manager.h"
+#include "written_text.h"
 
 #define FIXTURE		 "fixtures/6.1"
 #define FIXTURE_OF_CPU_1 "$OLDPWD/fixtures/6.1/per_cpu/cpu1/trace_pipe_raw "
@@ -897,6 +898,43 @@ RUN(test_formats_that_cannot_be_read)
 	assert_as_found();
 	assert_non_null(strstr(errors, said));
 	assert_non_null(strstr(strstr(errors, said) + 1, said));
+}
+
+static void run_without_waits(const char *said)
+{
+	size_t length;
+	char *text;
+
+	fake_remember();
+	log_set_level(LOG_LEVEL_NOTICE);
+	assert_int_equal(run("-t134 -d1ms -fjson"), 0);
+	log_set_level(LOG_LEVEL_ERROR);
+	assert_as_found();
+	text_has(errors, said);
+	assert_int_equal(count_in(errors, "memory waits are not told"), 1);
+	assert_int_equal(file_read(fake.root, "output", &text, &length), 0);
+	text_has(text, "{\"type\":\"summary\",");
+	assert_null(strstr(text, "memory_waits"));
+	free(text);
+}
+
+/* Where there are none, or the kernel refuses them, that is said once, and all else goes on. */
+RUN(test_memory_waits)
+{
+	run_without_waits("memory waits are not told: this kernel has no kprobe events");
+	fake_put("kprobe_events", "");
+	fake.refuse_probe = "memory_wait";
+	fake.refuse_error = EPERM;
+	run_without_waits("memory waits are not told: cannot make events/allocfilt/"
+			  "memory_wait_begin: Operation not permitted");
+	fake.refuse_probe = "memory_wait_end";
+	fake.refuse_error = EINVAL;
+	run_without_waits("memory waits are not told: cannot make events/allocfilt/"
+			  "memory_wait_end: Invalid argument");
+	fake.refuse_probe = NULL;
+	assert_int_equal(run("-t134 -d1ms -fjson"), 0);
+	assert_as_found();
+	assert_in_file("output", ",\"memory_waits\":{\"count\":0,");
 }
 
 /* Pages that header_page does not fit, and records with fewer bytes than their format. */
