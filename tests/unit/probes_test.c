@@ -48,6 +48,20 @@ UNIT_TEST(test_kprobe)
 		strncmp(probe.definition, "p:allocfilt/shrinker super_cache_scan shr=", 42), 0);
 }
 
+/* At the entry of a function its return address is on top of the stack, or in a register. */
+UNIT_TEST(test_probes_of_waits)
+{
+	assert_string_equal(probe_wait_definition(EVENT_WAIT_END),
+			    "p:allocfilt/memory_wait_end psi_memstall_leave");
+#if defined(__x86_64__)
+	assert_string_equal(probe_wait_definition(EVENT_WAIT_BEGIN),
+			    "p:allocfilt/memory_wait_begin psi_memstall_enter caller=$stack0:x64");
+#elif defined(__aarch64__)
+	assert_string_equal(probe_wait_definition(EVENT_WAIT_BEGIN),
+			    "p:allocfilt/memory_wait_begin psi_memstall_enter caller=%lr:x64");
+#endif
+}
+
 /* What the kernel's own README says; kernel/trace/trace.c: readme_msg. */
 UNIT_TEST_WITH(test_kernels, make_test_directory, remove_test_directory)
 {

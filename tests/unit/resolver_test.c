@@ -100,6 +100,18 @@ UNIT_TEST_WITH(test_roles, make_test_directory, tear_down)
 	}
 }
 
+/* A call at the very end of a function returns to the first address of the next one. */
+UNIT_TEST_WITH(test_reasons_of_waits, make_test_directory, tear_down)
+{
+	open_resolver(kernel);
+	assert_int_equal(resolver_wait_role(resolver, WAIT_BIT), ROLE_REFAULT);
+	assert_int_equal(resolver_wait_role(resolver, 0xffffffff81000400), ROLE_REFAULT);
+	assert_int_equal(resolver_wait_role(resolver, 0xffffffff81000300), ROLE_WAIT);
+	assert_int_equal(resolver_wait_role(resolver, DRAIN), ROLE_WAIT);
+	assert_int_equal(resolver_wait_role(resolver, 0), ROLE_WAIT);
+	assert_int_equal(resolver_wait_role(resolver, 5), ROLE_WAIT);
+}
+
 /* Without the section's ends nothing is known, and nothing is made up. */
 UNIT_TEST_WITH(test_without_section, make_test_directory, tear_down)
 {
