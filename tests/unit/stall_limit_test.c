@@ -576,8 +576,7 @@ UNIT_TEST(test_random_logs)
 		for (size_t i = 0; i < logs.nr_waits[1]; i++) {
 			const struct memory_wait *wait = &logs.waits[1][i];
 
-			if (!has_wait(wait, 0) &&
-			    !in_lost_wait(wait->tid, wait->start, wait->end))
+			if (!has_wait(wait, 0) && !in_lost_wait(wait->tid, wait->start, wait->end))
 				fail_msg("seed %d: %d:%d-%d=%s is none", (int)seed, wait->tid,
 					 (int)wait->start, (int)wait->end, role_names[wait->role]);
 		}
