@@ -391,7 +391,8 @@ static void json_waiters(struct json *json, const char *key, const struct summar
 		json_string(json, kind == SUMMARY_CGROUPS ? "cgroup" : "name", waiter->ranked.name);
 		json_latency(json, &waiter->latency);
 		json_number(json, "error_ns", waiter->ranked.error);
-		json_waits(json, view, &waiter->waits);
+		if (kind != SUMMARY_KERNEL_THREADS)
+			json_waits(json, view, &waiter->waits);
 		if (view_pressure(view, kind, i, &pressure))
 			json_number(json, "pressure_some_ns", pressure);
 		json_close(json, '}');

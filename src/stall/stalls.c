@@ -207,7 +207,7 @@ static bool fold_oldest(struct stalls *stalls, struct log_task *task)
 	struct log_cursor cursor, last = { NULL, NULL };
 	struct log_sum *sum = stalls->folded;
 	unsigned int chunk_of_cursor = task->nr_chunks;
-	const struct log_entry *open = task->nr_open ? task->open[0] : NULL;
+	const struct log_entry *open = NULL;
 	const struct log_chunk *chunk = NULL;
 	uint64_t around = UINT64_MAX;
 	int depth = -1;
@@ -215,6 +215,10 @@ static bool fold_oldest(struct stalls *stalls, struct log_task *task)
 
 	if (task_key_in_interrupt(task->key))
 		return false;
+	/* A memory wait may last as long as kswapd works. Its task has what is needed of its begin. */
+	for (unsigned int i = 0; i < task->nr_open && !open; i++)
+		if (!plan_is_wait(&stalls->walk.plan->events[task->open[i]->event]))
+			open = task->open[i];
 	for (bool any = log_cursor_end(&cursor, task); any; any = log_cursor_back(&cursor)) {
 		struct log_entry *entry = cursor.entry;
 		uint64_t start = log_start(entry), end = log_end(entry);
@@ -670,12 +674,16 @@ static int end_wait(struct stalls *stalls, struct log_task *task, const struct r
 			task->waited_until > stalls->began ? task->waited_until : stalls->began;
 	task->waited_until = wait.end;
 	stalls->waited(stalls->context, &wait);
-	/* Slow windows in a wait are stalls, if they have ended, or if nobody knows when it began. */
-	if (wait.end - wait.start >= stalls->walk.plan->threshold && task->ended_at <= wait.start &&
-	    (has_begun || !task->nr_slow))
+	/* Slow windows in a wait are stalls, if they have ended, or if its begin is not in the log. */
+	if (wait.end - wait.start < stalls->walk.plan->threshold || task->ended_at > wait.start) {
+		if (begin && begin == task_log_newest(task))
+			task_log_drop_newest(&stalls->log, task);
+	} else if (begin || !task->nr_slow) {
 		ret = keep_wait(stalls, task, end, &wait, begin);
-	else if (begin && begin == task_log_newest(task))
-		task_log_drop_newest(&stalls->log, task);
+	} else if (has_begun) {
+		stalls->limited++;
+		task->dropped_at = end->ts;
+	}
 	return ret ? ret : end_outermost_pair(stalls, task);
 }
 

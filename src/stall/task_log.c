@@ -189,6 +189,16 @@ void task_log_truncate(struct task_log *log, struct log_task *task)
 		release_chunk(log, task, first);
 }
 
+static void forget_open(struct log_task *task, const struct log_entry *begin)
+{
+	unsigned int nr_open = 0;
+
+	for (unsigned int i = 0; i < task->nr_open; i++)
+		if (task->open[i] != begin)
+			task->open[nr_open++] = task->open[i];
+	task->nr_open = nr_open;
+}
+
 struct log_entry *task_log_fold(struct task_log *log, struct log_task *task, struct log_cursor last,
 				size_t payload)
 {
@@ -198,6 +208,8 @@ struct log_entry *task_log_fold(struct task_log *log, struct log_task *task, str
 	do {
 		if (last.entry == task->off_cpu)
 			task->off_cpu = NULL;
+		if (last.entry->kind == LOG_BEGIN)
+			forget_open(task, last.entry);
 		task->nr_slow -= last.entry->slow;
 		last.entry->slow = false;
 		last.entry->kind = LOG_FOLDED;

@@ -213,9 +213,11 @@ void summary_wait(struct summary *summary, const struct named_stall *named,
 
 	waits_add(&summary->stalls[named->background ? STALLS_BACKGROUND : STALLS_WAITING].waits,
 		  wait, is_long);
-	count_wait_of(summary, named->background ? SUMMARY_KERNEL_THREADS : SUMMARY_TASKS,
-		      (uint64_t)wait->tid, named->name, wait, is_long);
-	if (*cgroup && !named->background)
+	/* Short waits make no run of kswapd. */
+	if (named->background)
+		return;
+	count_wait_of(summary, SUMMARY_TASKS, (uint64_t)wait->tid, named->name, wait, is_long);
+	if (*cgroup)
 		count_wait_of(summary, SUMMARY_CGROUPS, hash_text(cgroup), cgroup, wait, is_long);
 }
 

@@ -281,6 +281,7 @@ UNIT_TEST(test_an_hour_of_kswapd)
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		start_with(1024 * KIB, cases[i].shown);
 		play(cases[i].first_switch);
+		play("wait+ 1 by=node");
 		counting = true;
 		allocations = 0;
 		for (uint64_t round = 0; round < 100000; round++)
@@ -290,6 +291,10 @@ UNIT_TEST(test_an_hour_of_kswapd)
 		assert_int_equal(allocations, 0);
 		assert_string_equal(notes.text, cases[i].expected);
 		assert_int_equal(stalls_limited(run.stalls), 0);
+		/* kswapd waits for memory, by the kernel's count, while it works. */
+		clear_notes();
+		playf("wait- %" PRIu64, 3600 * SECOND + 1);
+		assert_string_equal(notes.text, "w7:1-3600000000001=node");
 	}
 }
 

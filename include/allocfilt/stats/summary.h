@@ -32,7 +32,7 @@ struct summary_total {
 	uint64_t function;    /* address; 0: the pairs of a role, or no function */
 	int role;	      /* of a function: enum role, or ROLE_NONE */
 	struct latency latency;
-	struct waits waits; /* of a task, cgroup or kernel thread */
+	struct waits waits; /* of a task or cgroup */
 };
 
 /* Stalls of tasks that waited, and those of kswapd and kcompactd, for which no task waits. */
