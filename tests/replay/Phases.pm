@@ -15,13 +15,14 @@ our @EXPORT = qw(@phases @parts @states %title off_cpu state_ns is_only_rest ms 
 
 # In the order of the reports.
 our @phases = qw(direct_reclaim memcg_reclaim node_reclaim other_reclaim compaction memory_high
-	oom_killer drain rest);
+	oom_killer drain swap_in refault rest);
 our @parts = qw(soft_limit throttle short_runs active_list inactive_list slab shrinkers own);
 our @states = qw(ran cpu_wait blocked slept off_cpu);
 our %title = (
 	direct_reclaim => 'direct reclaim', memcg_reclaim => 'memcg reclaim',
 	node_reclaim => 'node reclaim', other_reclaim => 'reclaim', compaction => 'compaction',
 	memory_high => 'memory.high', oom_killer => 'OOM killer', drain => 'draining per-CPU lists',
+	swap_in => 'swap-in', refault => 'refault',
 	rest => 'rest', mixed => 'nothing is half of it',
 
 	soft_limit => 'soft limit', throttle => 'throttling sleep',

@@ -5,8 +5,8 @@
 #
 # Holds the summaries of intervals in TEXT against the stalls of the form json: each stall counts in
 # the interval in which it ended, the intervals follow each other from the kernel's first line in
-# TRACE.TXT on, and together they are the summary at the end. A stall that nothing contained may be
-# shown later than it ended, so where there are such, only sums are compared.
+# TRACE.TXT on, and together they are the summary at the end. A stall that nothing contained, or that is a
+# memory wait, may be shown later than it ended, so where there are such, only sums are compared.
 #
 # Prints what is wrong, a line each, and exits 1; prints counts and exits 0.
 
@@ -21,7 +21,7 @@ my ($json_file, $text_file, $trace_file, $length) = @ARGV;
 die "usage: intervals.pl JSON TEXT TRACE.TXT MILLISECONDS\n" unless defined $length;
 
 my @stalls = grep { $_->{type} eq 'stall' && !$_->{task}{background} } json_lines($json_file);
-my $late = grep { $_->{depth} } @stalls;
+my $late = grep { $_->{depth} || $_->{function} eq ($_->{role} // '') } @stalls;
 my ($first) = map { /^\s*(\d+)\.(\d{6}) \|/ ? $1 * 1000 + $2 / 1000 : () } lines_of($trace_file);
 
 my %seconds = (us => 1e-6, ms => 1e-3, s => 1);

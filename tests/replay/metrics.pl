@@ -134,6 +134,7 @@ my %role_key = (
 	'compaction of a zone' => 'zone_compaction',
 	'draining per-CPU lists' => 'drain',
 	'OOM killer' => 'oom_killer',
+	'swap-in' => 'swap_in',
 );
 
 sub role_key
@@ -218,6 +219,27 @@ for my $unit (keys %ended) {
 	expect_max('allocfilt_stall_recent_max_seconds', "unit=$unit",
 		   int($_->[0] / $minute) >= int($summary->{ts_ns} / $minute) - 2 ? $_->[1] : 0)
 		for @{$ended{$unit}};
+}
+
+# Memory waits by unit: those of tasks of no cgroup are the others.
+sub expect_waits
+{
+	my ($unit, $waits, $sign) = @_;
+
+	for my $reason (@{$waits->{reasons}}) {
+		my $labels = "reason=$reason->{reason},unit=$unit";
+
+		expect('allocfilt_memory_waits_total', $labels, $sign * $reason->{count});
+		expect('allocfilt_memory_wait_seconds_total', $labels, $sign * $reason->{total_ns}, 1);
+	}
+}
+expect_waits('none', $summary->{stalls}{memory_waits}, 1);
+for my $cgroup (@{$summary->{cgroups}}) {
+	expect_waits('none', $cgroup->{memory_waits}, -1);
+	expect_waits(unit_of($cgroup), $cgroup->{memory_waits}, 1);
+}
+for my $values (map { $expected{$_} // () } qw(allocfilt_memory_waits_total allocfilt_memory_wait_seconds_total)) {
+	delete @$values{grep { !$values->{$_} } keys %$values};
 }
 
 # Without any stall these are all zero.

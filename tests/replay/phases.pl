@@ -14,6 +14,7 @@
 #   the cause is what the phases say, and what the text says, and none under half is named
 #   with sched_switch and sched_wakeup in the text: what the task did in each part agrees as well
 #   its facts are those of all events between its begin and its end, of fast calls too
+#   memory waits of the text, the short ones too, add up to those of the summary, by task and reason
 #
 # Prints what is wrong, a line each, and exits 1; prints counts and exits 0.
 
@@ -26,6 +27,7 @@ use Checker;
 use Json;
 use Phases;
 use TraceText;
+use Waits;
 
 my ($text_file, $threshold, $output_file) = @ARGV;
 die "usage: phases.pl TRACE.TXT THRESHOLD_US OUTPUT.JSON\n" unless defined $output_file;
@@ -43,7 +45,12 @@ my %group_of = (
 	node_reclaim => 'node_reclaim', compact_zone => 'compaction',
 	compact_zone_order => 'compaction', try_to_compact_pages => 'compaction',
 	mem_cgroup_handle_over_high => 'memory_high', __mem_cgroup_handle_over_high => 'memory_high',
-	out_of_memory => 'oom_killer', drain_all_pages => 'drain',
+	out_of_memory => 'oom_killer', drain_all_pages => 'drain', do_swap_page => 'swap_in',
+);
+# Of memory waits, by reason: those that are not named the same.
+my %group_of_wait = (
+	direct_compaction => 'compaction', zone_compaction => 'compaction', node_lists => 'other_reclaim',
+	memory_wait => 'other_reclaim',
 );
 my %part_of = (
 	shrink_slab => 'slab', shrink_active_list => 'active_list',
@@ -71,6 +78,13 @@ my %ran;	# task => when it is known to have run, but for its functions, in us
 my $first_switch;
 my @roots;
 
+my @records = trace_text($text_file);
+my @waits = memory_waits($text_file, @records);
+my (%begins_at, %ends_at);	# index of a record => waits
+my %inside;	# task => where in %pending the wait began that it is in
+my %ended;	# task => ns: end of the last function of depth 0 that is a stall
+$begins_at{$_->{first} // 0}{$_->{task}} = $ends_at{$_->{last} // @records}{$_->{task}} = $_ for @waits;
+
 # Takes what came since the node began: deeper functions, and pairs whose middle lies in it. Its record
 # may be later than its return, and so its start by the text; but it began before the functions inside.
 sub adopt {
@@ -96,9 +110,13 @@ sub take_function {
 	};
 
 	adopt($node);
-	if ($depth == 0) {
+	my $slow = $duration + $node->{error} > $threshold * 1000;
+
+	if ($depth == 0 && ($slow || !defined $inside{$task})) {
 		push @roots, @{$pending{$task}}, $node;
 		$pending{$task} = [];
+		$inside{$task} = 0 if defined $inside{$task};
+		$ended{$task} = $us * 1000 if $slow;
 	} else {
 		push @{$pending{$task}}, $node;
 	}
@@ -130,6 +148,25 @@ sub take_slab {
 	}
 }
 
+# A slow one is a node unless functions of depth 0 in it are stalls already. Of one whose begin the text
+# does not have nobody knows whether what is slow was in it.
+sub take_wait {
+	my ($wait) = @_;
+	my $task = $wait->{task};
+	my $at = delete $inside{$task} // 0;
+	my $list = $pending{$task} //= [];
+
+	return if $wait->{ns} < $threshold * 1000 || ($ended{$task} // 0) > $wait->{start};
+	return if !defined $wait->{first} && grep { $_->{ns} + $_->{error} > $threshold * 1000 } @$list;
+	my @children = splice @$list, min($at, scalar @$list);
+
+	push @$list, {
+		task => $task, us => $wait->{end} / 1000, ns => $wait->{ns}, error => 1,
+		middle => ($wait->{start} + $wait->{end}) / 2000, name => 'wait', pair => 'wait',
+		wait => $wait, children => \@children,
+	};
+}
+
 sub take_switch {
 	my ($us, $fields) = @_;
 	my ($task, $state, $next) =
@@ -151,15 +188,19 @@ sub take_switch {
 		if $task && $state !~ /[XZ]/;
 }
 
-for (trace_text($text_file)) {
-	my ($us, $task, $event, $fields) = @$_{qw(us task event fields)};
+for my $index (0 .. $#records) {
+	my $record = $records[$index];
+	my ($us, $task, $event, $fields) = @$record{qw(us task event fields)};
 
-	push @{$ran{$task}}, $us if ($event // '') !~ /^sched_/ && !defined $_->{function};
+	$inside{$_} = @{$pending{$_} // []} for keys %{$begins_at{$index} // {}};
+	take_wait($_) for values %{$ends_at{$index} // {}};
+
+	push @{$ran{$task}}, $us if ($event // '') !~ /^sched_/ && !defined $record->{function};
 
 	if (!$event) {
-		take_function($task, $us, @$_{qw(ns digits depth function)});
+		take_function($task, $us, @$record{qw(ns digits depth function)});
 	} elsif ($event =~ /^mm_shrink_slab_/) {
-		take_slab($task, $us, $event, $_->{pointer}, $fields);
+		take_slab($task, $us, $event, $record->{pointer}, $fields);
 	} elsif ($event eq 'sched_switch') {
 		take_switch($us, $fields);
 	} elsif ($event eq 'sched_wakeup' && $fields =~ /pid=(\d+) prio=\d+ target_cpu=\d+$/s) {
@@ -168,6 +209,7 @@ for (trace_text($text_file)) {
 		push @{$events{$task}}, { us => $us, name => $event, fields => $fields };
 	}
 }
+take_wait($_) for values %{$ends_at{scalar @records} // {}};
 push @roots, @{$pending{$_}} for keys %pending;
 push @{$alone{$_}}, [$left{$_}{us}, 0] for keys %left;
 # What is fast is no stall. The text may cut what is just slow enough.
@@ -179,6 +221,14 @@ sub place_in {
 	my ($node, $group, $part) = @_;
 	my $name = $node->{name} =~ s/\..*//r;
 
+	if ($node->{wait}) {
+		my $reason = $group_of_wait{$node->{wait}{reason}} // $node->{wait}{reason};
+
+		# Who needs the page says more.
+		return ($group, $part) if $reason eq 'refault' && $group ne 'rest' ||
+					  $reason eq 'other_reclaim' && $has_parts{$group};
+		return ($reason, 'own');
+	}
 	return ($has_parts{$group} ? $group : 'other_reclaim', 'shrinkers') if $node->{pair};
 
 	return ($group_of{$name}, 'own') if $group_of{$name};
@@ -192,7 +242,7 @@ sub spread {
 	my $own = $node->{ns};
 
 	($group, $part) = place_in($node, $group, $part);
-	$within = $node->{pair} if $node->{pair};
+	$within = $node->{pair} if $node->{pair} && !$node->{wait};
 	$sum->{error} += $node->{error};
 	for my $child (@{$node->{children}}) {
 		$own -= $child->{ns};
@@ -572,6 +622,9 @@ sub compare {
 	my ($differing, $sum, $shrinkers, $error) = differences($root, $stall, $spans);
 	check_cause($sum, $shrinkers, $stall, $error, $what);
 	check_sums($stall, $said, $what);
+	wrong("$what: in progress: ", $stall->{incomplete_reason} // 'no')
+		if ($root->{wait} && $root->{wait}{part} ? 1 : 0) !=
+		   (($stall->{incomplete_reason} // '') eq 'in_progress');
 	check_facts($root, $stall, $what);
 	wrong("$what: $_->[0] is $_->[1] ns, by the text $_->[2] (+-$_->[3])") for @$differing;
 	$apart += grep { $said->{$_} && $_ ne 'rest/own' } keys %$said;
@@ -583,6 +636,8 @@ sub same {
 	my ($root, $stall) = @_;
 
 	return 0 if abs($root->{ns} - $stall->{duration_ns}) > $root->{error} + 1;
+	return $stall->{ts_ns} == $root->{wait}{start} && $stall->{duration_ns} == $root->{ns} &&
+		$stall->{role} eq wait_reason_title($root->{wait}{reason}) if $root->{wait};
 	return 1 if $root->{pair};
 	# Between its return and its record another task may run for a while.
 	my $late = $root->{us} - ($stall->{ts_ns} + $stall->{duration_ns}) / 1000;
@@ -612,6 +667,66 @@ sub fold {
 	}
 }
 
+# Which of the objects of the summary count the waits of a task.
+my %cgroup_of = -e $text_file =~ s/trace\.txt$/tasks/r ?
+	map { (split ' ')[0, 4] } lines_of($text_file =~ s/trace\.txt$/tasks/r) : ();
+my %of_background = map { $_->{tid} => 1 } @{$summary->{kernel_threads}};
+
+sub places_of {
+	my ($task) = @_;
+	my $tid = $task =~ s/^idle.*/0/r;
+
+	return ('background', "kernel_threads $tid") if $of_background{$tid};
+	return ('stalls', "tasks $tid", defined $cgroup_of{$tid} ? "cgroups $cgroup_of{$tid}" : ());
+}
+
+sub check_waits {
+	my %own;
+
+	for my $wait (@waits) {
+		my $long = $wait->{ns} >= $threshold * 1000;
+
+		for my $place (places_of($wait->{task})) {
+			my $sums = $own{$place} //= {};
+
+			for my $sum ($sums, $sums->{reasons}{$wait->{reason}} //= {}) {
+				$sum->{count}++;
+				$sum->{total_ns} += $wait->{ns};
+				$sum->{long_count} += $long;
+				$sum->{long_ns} += $long ? $wait->{ns} : 0;
+			}
+			$sums->{in_progress} += $wait->{part};
+		}
+	}
+	for my $object (@$summary{qw(stalls background)}, map { @{$summary->{$_}} } qw(tasks cgroups kernel_threads)) {
+		my ($place) = grep { ref $summary->{$_} eq 'HASH' && $summary->{$_} == $object } qw(stalls background);
+
+		$place //= defined $object->{cgroup} ? "cgroups $object->{cgroup}" :
+			$of_background{$object->{tid}} ? "kernel_threads $object->{tid}" : "tasks $object->{tid}";
+		my $own = delete $own{$place} // {};
+		my $said = $object->{memory_waits} // {};
+		my %said = map { $_->{reason} => $_ } @{$said->{reasons}};
+		my @reasons = sort { $own->{reasons}{$b}{total_ns} <=> $own->{reasons}{$a}{total_ns} }
+			keys %{$own->{reasons}};
+
+		wrong("$place: memory waits ", $object->{memory_waits} ? '' : 'not ', 'told')
+			if !@waits != !$object->{memory_waits};
+		wrong("$place: reasons: ", join ' ', map { $_->{reason} } @{$said->{reasons}})
+			if "@reasons" ne join ' ', map { $_->{reason} } @{$said->{reasons}};
+		for my $reason ('', @reasons) {
+			my ($program, $text) = $reason ? ($said{$reason}, $own->{reasons}{$reason}) : ($said, $own);
+
+			for my $key (qw(count total_ns long_count long_ns), $reason ? () : 'in_progress') {
+				wrong("$place: $reason $key of memory waits: ", $program->{$key} // 0,
+				      ', by the text ', $text->{$key} // 0)
+					if ($program->{$key} // 0) != ($text->{$key} // 0);
+			}
+		}
+	}
+	wrong("the summary has no memory waits of $_") for sort keys %own;
+}
+
+check_waits();
 my %roots;
 push @{$roots{$_->{task} =~ s/^idle.*/0/r}}, $_ for @roots;
 for my $task (sort keys %roots) {
@@ -636,6 +751,7 @@ for my $left (map { @$_ } values %stalls) {
 }
 
 finish("$compared stalls, $apart times in phases other than the rest, $causes causes, $named with a detail, agree, ",
+	@waits ? @waits . ' memory waits, ' : '',
 	$split ? "$split times off the CPU, " : '',
 	$moved ? "$moved records late, " : '',
 	"facts: ", join(', ', map { "$_ of $known{$_}" } sort keys %known));

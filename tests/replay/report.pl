@@ -54,6 +54,19 @@ sub trace_lines {
 	return @lines;
 }
 
+# Is it a memory wait that nothing is around? Then its own end is the last of it.
+sub is_wait { $_[0]{function} eq ($_[0]{role} // '') }
+
+sub ends_wait {
+	my ($text, $stall) = @_;
+	my ($us, $side) = $text =~ /^\s*(\d+\.\d{6}) .*\bmemory_wait_(begin|end): / or return 0;
+	my ($start, $end) = map { sprintf '%d.%06d', $_ / 1e9, $_ / 1e3 % 1e6 }
+		$stall->{ts_ns}, $stall->{ts_ns} + $stall->{duration_ns};
+
+	return $side eq 'end' ? $us eq $end :
+		$us eq $start && ($stall->{incomplete_reason} // '') eq 'in_progress';
+}
+
 sub check_trace {
 	my (%of_task, @expected);
 
@@ -61,10 +74,10 @@ sub check_trace {
 	for my $stall (@stalls) {
 		my $lines = $of_task{$stall->{task}{tid}} // [];
 
-		for (my $windows = 0; $windows < $stall->{windows};) {
+		for (my $left = is_wait($stall) || $stall->{windows}; $left;) {
 			my $text = shift @$lines // die "a stall without its lines: $stall->{line}";
 
-			$windows++ if $text =~ / us +\|  *\}/;
+			$left-- if is_wait($stall) ? ends_wait($text, $stall) : $text =~ / us +\|  *\}/;
 			push @expected, $text if $stall->{shown};
 		}
 	}
@@ -97,10 +110,13 @@ sub check_perfetto {
 			push @$waiting, $event;
 			next;
 		}
-		for (my $windows = 0; $windows < $event->{args}{windows};) {
+		for (my $left = is_wait($_) || $_->{windows}; $left;) {
 			my $inside = shift @$waiting // die "a stall without its windows\n";
 
-			$windows++ if $inside->{cat} eq 'function';
+			$left-- if is_wait($_) ? $inside->{cat} eq 'pair' &&
+						 abs($inside->{ts} + $inside->{dur} - $event->{ts}) < 0.001 &&
+						 abs($inside->{dur} * 1000 - $_->{duration_ns}) < 1 :
+						 $inside->{cat} eq 'function';
 			push @expected, $inside if $wanted->();
 		}
 		push @expected, $event if $wanted->();

@@ -14,6 +14,8 @@
 #
 #   every printed line is one of the kernel's lines, and is printed once
 #   every line that the rules select is printed, and no other
+#   of memory waits that reach the threshold the begin and the end are, but for those around functions
+#   of depth 0 that are shown
 #   windows of a task come in the order in which they end; what a window owns stands right before it
 #   lines of a stall stand together; stalls whose function nothing is around come in the order of their ends
 #   the shrinkers' totals and maxima agree (the text has microseconds: 1 us for each pair)
@@ -27,6 +29,7 @@ use FindBin;
 use lib $FindBin::Bin;
 use Checker;
 use TraceText;
+use Waits;
 
 my ($text_file, $filter_file, $threshold, $output_file, @more) = @ARGV;
 die "usage: rules.pl TRACE.TXT SET_FTRACE_FILTER THRESHOLD_US OUTPUT [live | FUNCTION:EVENT...]\n"
@@ -186,6 +189,8 @@ for my $index (0 .. $#records) {
 		next unless slow($record->{ns});
 		$must{$index} = 1;
 		take_window($index);
+	} elsif ($record->{event} =~ /^memory_wait_/) {
+		next;
 	} elsif ($record->{event} =~ /^mm_shrink_slab_/ || $pair_without_owner{$record->{event}}) {
 		if ($record->{event} =~ /_(start|begin)$/) {
 			push @{$open{$record->{task}}}, $index;
@@ -195,6 +200,20 @@ for my $index (0 .. $#records) {
 	} else {
 		push @{$waiting{$record->{task}}}, $index;
 	}
+}
+
+my %in_progress;	# indices of begins whose ends the text does not have
+my $exact = -d $text_file =~ s,[^/]*$,per_cpu,r;	# times are of the pages
+for my $wait (memory_waits($text_file, @records)) {
+	my ($first, $last) = @$wait{qw(first last)};
+	my $sure = ($exact || abs($wait->{ns} - $threshold * 1000) > 1000) && !($live && $wait->{part});
+
+	next if $sure ? !slow($wait->{ns}) : $wait->{ns} + 1000 < $threshold * 1000;
+	next if grep { $_->{task} eq $wait->{task} && defined $_->{depth} && slow($_->{ns}) &&
+		       (!$_->{depth} || !defined $first) } @records[$first // 0 .. $last // $#records];
+	($sure ? \%must : \%may)->{$_} = 1 for grep { defined } $first, $last;
+	$group_of{$first} = $last if defined $first && defined $last;
+	$in_progress{$first} = 1 if !defined $last;
 }
 
 # --- what was printed ---
@@ -262,8 +281,9 @@ for my $line (@output) {
 	$index = shift @$indices;
 	$printed{$index} = 1;
 	wrong("not selected: $line") unless $must{$index} || $may{$index};
+	next if $in_progress{$index};
 	if ($records[$index]{function} || $records[$index]{event} =~ /_end$/ &&
-	    ($records[$index]{event} =~ /slab/ || $pair_without_owner{$records[$index]{event}})) {
+	    ($records[$index]{event} =~ /slab|memory_wait/ || $pair_without_owner{$records[$index]{event}})) {
 		my $task = $records[$index]{task};
 		my $left = $ends_of{$task} //= [];
 
@@ -328,6 +348,7 @@ sub take_superblock {
 }
 
 my $last_total;
+wrong("the summary lacks that no shrinker ran") if !$live && !%shrinkers && !grep { $_ eq 'no shrinker ran' } @summary;
 for my $line (@summary) {
 	next if $line eq 'no shrinker ran' && !%shrinkers;
 	next if take_superblock($line);

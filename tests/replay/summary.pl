@@ -18,11 +18,12 @@ use List::Util qw(max min sum0);
 use Checker;
 use Json;
 use Phases;
+use Waits;
 
 my ($json_file, $text_file, $trace_file) = @ARGV;
 die "usage: summary.pl JSON TEXT [TRACE.TXT]\n" unless defined $text_file;
 
-use constant { MOST_LINES => 40, MOST_COLUMNS => 100, ROWS => 5 };
+use constant { MOST_LINES => 40, MOST_COLUMNS => 100, ROWS => 5, REASONS => 4 };
 
 # Is the text a number of ms that stands for ns, with two digits that count from 0.1 ms on?
 sub is_ms {
@@ -88,6 +89,15 @@ for my $stall (@stalls) {
 }
 push @{$of_thread{$_->{task}{name}}}, $_->{duration_ns} for @background;
 
+# Memory waits, which phases.pl holds against the kernel's text.
+my $waits = $end->{stalls}{memory_waits};
+my %waits_of = ((map { $_->{cgroup} => $_->{memory_waits} } @{$end->{cgroups}}),
+		map { ("$_->{name}-$_->{tid}" => $_->{memory_waits}) } @{$end->{tasks}});
+$of_task{"$_->{name}-$_->{tid}"} //= [] for @{$end->{tasks}};
+$of_cgroup{$_->{cgroup}} //= [] for @{$end->{cgroups}};
+
+sub short_ns { $_[0] ? $_[0]{total_ns} - $_[0]{long_ns} : 0 }
+
 # --- by the summary ---
 
 my @lines = lines_of($text_file);
@@ -97,7 +107,7 @@ splice @lines, 0, $head;
 my $beside = grep { !/ : total time = |^  \(up to .* more\)$/ } @lines;
 wrong("$beside lines beside the shrinkers'") if $beside > MOST_LINES;
 wrong("longer than a line of a terminal: $_")
-	for grep { length > 80 && !/ : total time = |^worst: |^background: |^memory pressure|^  .*\d +\d+   \D/ } @lines[3 .. $#lines];
+	for grep { length > 80 && !/ : total time = |^worst: |^background: |^memory (?:pressure|waits: )|^  .*\d +\d+   \D/ } @lines[3 .. $#lines];
 
 shift @lines;
 my $first = shift @lines;
@@ -139,22 +149,48 @@ wrong("'nothing lost': $losses") if ($losses =~ /^nothing lost, /) != !$lost;
 wrong("$incomplete incomplete: $losses")
 	unless $losses =~ ($incomplete ? qr/\b$incomplete stalls? (?:is|are) incomplete\b/ : qr/, 0 incomplete/);
 
-if (@lines && $lines[0] =~ /^memory pressure/) {
-	my $line = shift @lines;
-	my $pressure = $end->{pressure};
-	my $some = ($pressure->{after}{some_total_ns} // 0) - ($pressure->{before}{some_total_ns} // 0);
+# Does the text stand for ns, to its last digit?
+sub duration_is {
+	my ($what, $text, $ns) = @_;
+	my %factor = (ns => 1, us => 1e3, ms => 1e6, s => 1e9);
+	my ($number, $unit) = $text =~ /^([\d.]+)(?: (ns|us|ms|s))?$/ or return wrong("$what: $text");
+	my $digit = ($number =~ /\.(\d+)$/ ? 10 ** -length $1 : 1) * $factor{$unit // 's'};
 
-	wrong("JSON has no pressure: $line") unless $pressure;
-	if ($line =~ /^memory pressure by the kernel's own count \(PSI\): ([\d.]+) (ms|s) of ([\d.]+) s, (\d+) %/) {
-		my %factor = (ms => 1e6, s => 1e9);
+	wrong("$what: $text, not $ns ns") if abs($number * $factor{$unit // 's'} - $ns) > $digit / 2 + 1;
+}
 
-		wrong("$line, by JSON $some ns") if abs($1 * $factor{$2} - $some) > $factor{$2} / 10;
-		# The time has one digit after the point.
-		wrong("$line: not its part") if abs($some / 1e7 - $3 * $4) > 0.05 * $4 + 0.51 * $3;
-	} else {
-		wrong("not the kernel's own count: $line");
+my $pressure = $end->{pressure};
+if (@lines && $lines[0] =~ /^memory (?:pressure|waits: )/) {
+	my $line = my $whole = shift @lines;
+
+	if ($pressure) {
+		my $some = $pressure->{after}{some_total_ns} - $pressure->{before}{some_total_ns};
+
+		if ($line =~ s/^memory pressure by the kernel's own count \(PSI\): (\S+(?: \w+)?) of (\S+ s), (\d+) %(?:; |$)//) {
+			my ($time, $looked, $percent) = ($1, $2, $3);
+
+			duration_is('PSI', $time, $some);
+			wrong("not the time of the head: $whole") if $first !~ / in \Q$looked\E(?:;|$)/;
+			wrong("$percent %: $whole")
+				if abs($percent - $some / 1e7 / ($looked =~ s/ s//r)) > 0.6;
+		} else {
+			wrong("no memory pressure: $whole");
+		}
 	}
-} elsif ($end->{pressure}) {
+	if ($waits) {
+		my $number = $waits->{count} - $waits->{long_count};
+		my $parts = $waits->{in_progress} ? "; of $waits->{in_progress} only a part is in the run" : '';
+
+		if ($line =~ /^(?:memory waits: )?(\S+(?: \w+)?) in (\d+) memory waits? of \Q$threshold\E or more, (\S+(?: \w+)?) in (\d+) shorter ones?\Q$parts\E$/) {
+			duration_is('long waits', $1, $waits->{long_ns});
+			wrong("$2 waits, not $waits->{long_count}: $whole") if $2 != $waits->{long_count};
+			duration_is('shorter waits', $3, short_ns($waits));
+			wrong("$4 waits, not $number: $whole") if $4 != $number;
+		} else {
+			wrong("no memory waits: $whole");
+		}
+	}
+} elsif ($pressure || $waits) {
 	wrong('no line of memory pressure');
 }
 
@@ -211,37 +247,68 @@ if (@stalls) {
 	}
 	wrong("where it went lacks $_") for grep { $went{$_} } keys %went;
 	wrong("where it went: $percents %") unless $percents == 100;
+}
 
-	@rows = block();
+if ($waits && $waits->{count}) {
+	my @rows = block();
+	my $header = shift @rows;
+	my @reasons = sort { $b->{total_ns} <=> $a->{total_ns} } @{$waits->{reasons}};
+
+	wrong("not the header of memory waits: $header")
+		unless $header =~ /^memory waits +ms +number +short \(ms\) +number$/;
+	splice @reasons, REASONS if @reasons > REASONS;
+	for my $reason (@reasons) {
+		my $name = wait_reason_title($reason->{reason});
+		my $row = shift @rows // '';
+
+		if ($row !~ /^  \Q$name\E +(\S+) +(\d+) +(\S+) +(\d+)$/) {
+			wrong("not the row of $name: $row");
+			next;
+		}
+		ms_is("waits: $name", $1, $reason->{total_ns});
+		ms_is("short waits: $name", $3, short_ns($reason));
+		wrong("$name: $2 and $4 waits: $row") if $2 != $reason->{count} ||
+			$4 != $reason->{count} - $reason->{long_count};
+	}
+	wrong("rows too many: $_") for @rows;
+}
+
+if (%of_task || %of_cgroup) {
+	my @rows = block();
 	for (['cgroup', \%of_cgroup], ['task', \%of_task]) {
 		my ($title, $of) = @$_;
-		my @names = sort { sum0(@{$of->{$b}}) <=> sum0(@{$of->{$a}}) } keys %$of;
+		my %cost = map { $_ => sum0(@{$of->{$_}}) + short_ns($waits_of{$_}) } keys %$of;
+		my @names = sort { $cost{$b} <=> $cost{$a} } keys %$of;
 		my $all = @names;
 
 		splice @names, ROWS if @names > ROWS;
 		next unless @names;
 		$title .= ' (' . ROWS . " of $all)" if $all > ROWS;
-		$header = shift @rows;
+		my $header = shift @rows;
+		my $more = $waits ? qr/ +waits/ : '';
 		wrong("not the header of $title: $header")
-			unless $header =~ /^\Q$title\E +stalls +total +p99 +max   \(ms\)$/;
+			unless $header =~ /^\Q$title\E +stalls +total +p99 +max$more   \(ms\)$/;
 		for my $name (@names) {
 			my @their = @{$of->{$name}};
 			my $row = shift @rows // '';
 			my $shown = $title =~ /^cgroup/ ? $name =~ s/.*\/(?=.)//r : $name;
 
-			if ($row !~ /^  \Q$shown\E +(\d+) +(\S+) +(\S+) +(\S+)$/) {
+			if ($row !~ /^  \Q$shown\E +(\d+) +(\S+) +(\S+) +(\S+?)(?: +(\S+))?$/ || !$waits != !defined $5) {
 				wrong("not the row of $name: $row");
 				next;
 			}
 			wrong("$name: $1 stalls, not ", scalar @their) unless $1 == @their;
+			ms_is("$name: waits", $5, $waits_of{$name}{total_ns}) if $waits;
 			ms_is("$name: total", $2, sum0(@their));
-			percentile_is("$name: p99", $3, 99, @their);
-			ms_is("$name: max", $4, max(@their));
+			percentile_is("$name: p99", $3, 99, @their) if @their;
+			ms_is("$name: max", $4, max(@their) // 0);
 		}
 	}
 	wrong("rows too many: $_") for @rows;
+}
 
-	@rows = block();
+if (@stalls) {
+	my @rows = block();
 	my ($worst) = sort { $b->{duration_ns} <=> $a->{duration_ns} } @stalls;
 	my $task = $worst->{task};
 	my $when = defined $worst->{time} ? $worst->{time} =~ s/\.(\d{3})\d{6}Z$/.$1Z/r :

@@ -34,6 +34,7 @@ sub head_of {
 	my %why = (
 		switch => 'a switch of the task was not recorded', dropped => 'older records were dropped',
 		lost => 'records were lost',
+		in_progress => 'a memory wait was in progress when the run began or ended',
 	);
 	my $text = $stall->{time} // sprintf '%d.%06d', $stall->{ts_ns} / 1e9, $stall->{ts_ns} / 1e3 % 1e6;
 

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Memory waits of a capture, from psi_memstall_enter() to psi_memstall_leave(), by the kernel's own
+# text, with the times of the raw pages. The text has them in the same order, CPU by CPU.
+
+package Waits;
+
+use strict;
+use warnings;
+use Exporter 'import';
+use List::Util qw(max min);
+use Checker;
+
+our @EXPORT = qw(memory_waits wait_reason_title);
+
+# Which functions call psi_memstall_enter(): mm/, block/ and kernel/ of Linux 4.20 to 7.3.
+my %reason_of = (
+	mem_cgroup_handle_over_high => 'memory_high', __mem_cgroup_handle_over_high => 'memory_high',
+	reclaim_high => 'memory_high',
+	try_charge => 'memcg_reclaim', try_charge_memcg => 'memcg_reclaim',
+	try_to_free_mem_cgroup_pages => 'memcg_reclaim',
+	__perform_reclaim => 'direct_reclaim', __alloc_pages_direct_reclaim => 'direct_reclaim',
+	__alloc_pages_slowpath => 'direct_reclaim',
+	__alloc_pages_direct_compact => 'direct_compaction',
+	node_reclaim => 'node_reclaim', __node_reclaim => 'node_reclaim',
+	balance_pgdat => 'node_lists', kcompactd => 'zone_compaction',
+	swap_readpage => 'swap_in', swap_read_page => 'swap_in', swap_read_folio => 'swap_in',
+	read_pages => 'file', filemap_read_folio => 'file', submit_bio => 'file',
+	add_ra_bio_pages => 'file',
+	wait_on_page_bit_common => 'page', folio_wait_bit_common => 'page',
+	migration_entry_wait_on_locked => 'page',
+);
+
+my %title_of = (
+	memory_high => 'memory.high', memcg_reclaim => 'memcg reclaim', direct_reclaim => 'direct reclaim',
+	direct_compaction => 'direct compaction', node_reclaim => 'node reclaim',
+	node_lists => "one node's lists", zone_compaction => 'compaction of a zone',
+	swap_in => 'swap-in', refault => 'refault', memory_wait => 'memory wait',
+);
+
+sub wait_reason_title { $title_of{$_[0]} }
+
+# Times in ns of the records of a little-endian page.
+sub times_of_page
+{
+	my ($page) = @_;
+	my ($time, $commit) = unpack 'Q<Q<', $page;
+	my ($at, $end) = (16, 16 + ($commit & 0xfffff));
+	my @times;
+
+	while ($at < $end) {
+		my ($head, $next) = unpack 'VV', substr $page, $at, 8;
+		my ($type, $delta) = ($head & 31, $head >> 5);
+
+		if ($type == 31) {	# an absolute time
+			$time = ($next << 27) + $delta;
+			$at += 8;
+		} elsif ($type == 30) {	# of an interval that does not fit
+			$time += ($next << 27) + $delta;
+			$at += 8;
+		} elsif ($type == 29) {	# nothing, up to the end or for so many bytes
+			last if !$delta;
+			$time += $delta;
+			$at += 4 + $next;
+		} else {
+			$time += $delta;
+			push @times, $time;
+			$at += 4 + ($type ? 4 * $type : $next + 3 & ~3);
+		}
+	}
+	return @times;
+}
+
+# Gives each record of the text its time in ns. A run has no pages: to 1 us.
+sub set_times
+{
+	my ($dir, @records) = @_;
+
+	$_->{at} = $_->{us} * 1000 for @records;
+	for my $cpu (map { m,cpu(\d+)/, } glob "$dir/per_cpu/cpu*/trace_pipe_raw") {
+		my @times = map { times_of_page($_) }
+			unpack '(a4096)*', bytes_of("$dir/per_cpu/cpu$cpu/trace_pipe_raw");
+
+		for my $record (grep { $_->{cpu} == $cpu } @records) {
+			$record->{at} = shift @times;
+			wrong("not the order of the pages: $record->{line}")
+				if int($record->{at} / 1000) != $record->{us};
+		}
+	}
+}
+
+# Returns the name of the function around an address, without a compiler's suffix.
+sub caller_names
+{
+	my ($dir) = @_;
+	my @lines = -e "$dir/kallsyms" ? lines_of("$dir/kallsyms") : ();
+	my @symbols = sort { $a->[0] cmp $b->[0] } map { [(split ' ')[0, 2]] } @lines;
+
+	return sub {
+		my $address = sprintf '%016s', $_[0];
+		my ($name) = map { $_->[1] } grep { $_->[0] lt $address } reverse @symbols;
+
+		return ($name // '') =~ s/\..*//r;
+	};
+}
+
+# Returns the waits of all tasks, the outermost ones: { task, reason, start and end in ns, ns, first
+# and last (indices of their records), part (in progress when the text begins or ends) }.
+sub memory_waits
+{
+	my ($text_file, @records) = @_;
+	my $dir = $text_file =~ s,/[^/]*$,,r;
+	my (%open, %reads, %until, @waits);
+
+	return if !grep { ($_->{event} // '') =~ /^memory_wait_/ } @records;
+	set_times($dir, @records);
+	my $name_of = caller_names($dir);
+	my ($from, $to) = (min(map { $_->{at} } @records), max(map { $_->{at} } @records));
+	my $close = sub {
+		my ($task, $last, $end, $part) = @_;
+		my $wait = delete $open{$task} // { start => max($until{$task} // 0, $from), reason => 'memory_wait' };
+
+		# A task waits for the page that it began to read.
+		$reads{$task} = $wait->{reason} if $wait->{reason} =~ /^(?:file|swap_in)$/;
+		$wait->{reason} = ($reads{$task} // '') eq 'swap_in' ? 'swap_in' : 'refault'
+			if $wait->{reason} =~ /^(?:file|page)$/;
+		@$wait{qw(task end ns last part)} = ($task, $end, $end - $wait->{start}, $last, $part);
+		$until{$task} = $end;
+		push @waits, $wait;
+	};
+
+	for my $index (0 .. $#records) {
+		my ($task, $event, $fields, $at) = @{$records[$index]}{qw(task event fields at)};
+
+		next if ($event // '') !~ /^memory_wait_/;
+		if ($event eq 'memory_wait_begin') {
+			my ($caller) = $fields =~ /\bcaller=0x([0-9a-f]+)/;
+			my $reason = $reason_of{$name_of->($caller)} // 'memory_wait';
+
+			$open{$task} //= { first => $index, start => $at, reason => $reason, depth => 0 };
+			$open{$task}{depth}++;
+		} elsif (!$open{$task}) {
+			$close->($task, $index, $at, 1);
+		} elsif (!--$open{$task}{depth}) {
+			$close->($task, $index, $at, 0);
+		}
+	}
+	$close->($_, undef, $to, 1) for sort keys %open;
+	return @waits;
+}
+
+1;
