@@ -101,7 +101,7 @@ UNIT_TEST(test_count)
 	static const char *const captures[] = {
 		"fixtures/5.10",   "fixtures/6.1",	 "fixtures/6.12",    "fixtures/7.3",
 		"fixtures/i386",   "fixtures/s390x",	 "fixtures/kept",    "fixtures/off-cpu",
-		"fixtures/faults", "fixtures/arm64-16k", "fixtures/ppc64el",
+		"fixtures/faults", "fixtures/arm64-16k", "fixtures/ppc64el", "fixtures/waits-7.3",
 	};
 	static const struct options runs[] = {
 		{ .format = "trace", OPTIONS },
