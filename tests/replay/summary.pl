@@ -107,7 +107,7 @@ splice @lines, 0, $head;
 my $beside = grep { !/ : total time = |^  \(up to .* more\)$/ } @lines;
 wrong("$beside lines beside the shrinkers'") if $beside > MOST_LINES;
 wrong("longer than a line of a terminal: $_")
-	for grep { length > 80 && !/ : total time = |^worst: |^background: |^memory (?:pressure|waits: )|^  .*\d +\d+   \D/ } @lines[3 .. $#lines];
+	for grep { length > 80 && !/ : total time = |^worst: |^background: |^memory pressure|\bmemory waits? |^  .*\d +\d+   \D/ } @lines[3 .. $#lines];
 
 shift @lines;
 my $first = shift @lines;
@@ -160,7 +160,7 @@ sub duration_is {
 }
 
 my $pressure = $end->{pressure};
-if (@lines && $lines[0] =~ /^memory (?:pressure|waits: )/) {
+if (@lines && $lines[0] =~ /^memory pressure|\bmemory wait(?:s? of|$)/) {
 	my $line = my $whole = shift @lines;
 
 	if ($pressure) {
@@ -177,11 +177,13 @@ if (@lines && $lines[0] =~ /^memory (?:pressure|waits: )/) {
 			wrong("no memory pressure: $whole");
 		}
 	}
-	if ($waits) {
+	if ($waits && !$waits->{count}) {
+		wrong("there is none: $whole") if $line ne 'no memory wait';
+	} elsif ($waits) {
 		my $number = $waits->{count} - $waits->{long_count};
 		my $parts = $waits->{in_progress} ? "; of $waits->{in_progress} only a part is in the run" : '';
 
-		if ($line =~ /^(?:memory waits: )?(\S+(?: \w+)?) in (\d+) memory waits? of \Q$threshold\E or more, (\S+(?: \w+)?) in (\d+) shorter ones?\Q$parts\E$/) {
+		if ($line =~ /^(\S+(?: \w+)?) in (\d+) memory waits? of \Q$threshold\E or more, (\S+(?: \w+)?) in (\d+) shorter ones?\Q$parts\E$/) {
 			duration_is('long waits', $1, $waits->{long_ns});
 			wrong("$2 waits, not $waits->{long_count}: $whole") if $2 != $waits->{long_count};
 			duration_is('shorter waits', $3, short_ns($waits));
