@@ -547,6 +547,28 @@ TEST(test_victims_of_log)
 	assert_string_equal(cgroup_of(70, 30 * SECOND), "/a");
 }
 
+/* The log is read only when the kernel has counted another victim, which may be behind its first page. */
+TEST(test_count_of_victims)
+{
+	static char text[6000];
+	size_t used;
+
+	memset(text, 'x', 5000);
+	used = 5000 + sprintf(text + 5000, " 1\noom_kill 3\n");
+	put_text("vmstat", text);
+	open_live();
+	kernel_log =
+		VICTIM("    5.000000", "/a", "x", "60") VICTIM("    5.000001", "/b", "x", "61");
+	task_cache_see(cache, 60, SECOND);
+	assert_string_equal(cgroup_of(60, SECOND), "");
+	text[used - 2] = '5';
+	put_text("vmstat", text);
+	task_cache_see(cache, 61, 2 * SECOND);
+	assert_string_equal(cgroup_of(61, 2 * SECOND), "/b");
+	assert_string_equal(cgroup_of(60, 2 * SECOND), "/a");
+	shell("rm '%s/vmstat'", test_directory);
+}
+
 /* A cgroup that is supposed is said to be, and gives way to the task's own. */
 TEST(test_supposed_cgroup)
 {
