@@ -580,11 +580,39 @@ static int end_pair(struct stalls *stalls, struct log_task *task, const struct r
 
 /* ---- memory waits ---- */
 
+/* Where direct compaction is inlined (7.3), its waits have the caller of direct reclaim's. */
+static bool compacts(const struct stalls *stalls, const struct log_task *task)
+{
+	struct log_cursor cursor;
+
+	for (bool any = log_cursor_end(&cursor, task); any; any = log_cursor_back(&cursor)) {
+		const struct log_entry *entry = cursor.entry;
+
+		if (entry->ts < task->wait_start)
+			break;
+		if (entry->kind > LOG_END || entry->kind == LOG_WINDOW)
+			continue;
+		switch (stalls->walk.plan->events[entry->event].id) {
+		case EVENT_DIRECT_RECLAIM_BEGIN:
+		case EVENT_DIRECT_RECLAIM_END:
+			return false;
+		case EVENT_TRY_TO_COMPACT:
+		case EVENT_COMPACTION_BEGIN:
+			return true;
+		default:
+			break;
+		}
+	}
+	return false;
+}
+
 /* A task that waits for a page has begun to read it before, from a file or from swap. */
 static int reason_of(struct stalls *stalls, struct log_task *task, uint64_t caller)
 {
 	int role = resolver_wait_role(stalls->walk.resolver, caller);
 
+	if (role == ROLE_DIRECT_RECLAIM && compacts(stalls, task))
+		return ROLE_DIRECT_COMPACTION;
 	if (role == ROLE_SWAP_IN || role == ROLE_REFAULT_READ)
 		task->reads_swap = role == ROLE_SWAP_IN;
 	if (role == ROLE_REFAULT || role == ROLE_REFAULT_READ)

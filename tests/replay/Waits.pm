@@ -120,6 +120,9 @@ sub memory_waits
 		my ($task, $last, $end, $part) = @_;
 		my $wait = delete $open{$task} // { start => max($until{$task} // 0, $from), reason => 'memory_wait' };
 
+		# Where direct compaction is inlined, the caller is that of direct reclaim.
+		$wait->{reason} = 'direct_compaction'
+			if $wait->{reason} eq 'direct_reclaim' && $wait->{compacts} && !$wait->{reclaims};
 		# A task waits for the page that it began to read.
 		$reads{$task} = $wait->{reason} if $wait->{reason} =~ /^(?:file|swap_in)$/;
 		$wait->{reason} = ($reads{$task} // '') eq 'swap_in' ? 'swap_in' : 'refault'
@@ -132,6 +135,11 @@ sub memory_waits
 	for my $index (0 .. $#records) {
 		my ($task, $event, $fields, $at) = @{$records[$index]}{qw(task event fields at)};
 
+		if ($open{$task}) {
+			$open{$task}{compacts} = 1
+				if ($event // '') =~ /^mm_compaction_(?:begin|try_to_compact_pages)$/;
+			$open{$task}{reclaims} = 1 if ($event // '') eq 'mm_vmscan_direct_reclaim_begin';
+		}
 		next if ($event // '') !~ /^memory_wait_/;
 		if ($event eq 'memory_wait_begin') {
 			my ($caller) = $fields =~ /\bcaller=0x([0-9a-f]+)/;

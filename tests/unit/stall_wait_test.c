@@ -96,6 +96,22 @@ UNIT_TEST(test_reads)
 		"w7:100-110=swap, w8:120-130=refault, w7:140-150=memcg, w7:160-170=swap" });
 }
 
+/* The caller is the same where the compiler has inlined one of them. */
+UNIT_TEST(test_compaction)
+{
+	CHECK(start_at_50, PHASES,
+	      { "reclaim",
+		"try 90 order=9, wait+ 100 by=direct, direct+ 105, direct- 140, wait- 150",
+		"w7:100-150=direct" },
+	      { "compaction",
+		"direct- 90, wait+ 100 by=direct, try 105 order=9, compact- 140, wait- 150",
+		"w7:100-150=compact" },
+	      { "a slow one",
+		"wait+ 100 by=direct, try 105 order=9, zone 110-240@2, compact 102-245@1, wait- 250, "
+		"alloc 60-300",
+		"w7:100-250=compact | 7:60-300 compaction=150 rest=90" });
+}
+
 UNIT_TEST(test_parts)
 {
 	CHECK(start_at_50, PHASES,
@@ -139,6 +155,10 @@ UNIT_TEST(test_without_functions)
 	CHECK(start_without_functions, PHASES,
 	      { "one is a stall at once", "wait 100-300 by=refault",
 		"w7:100-300=refault | 7:100-300 refault=200" },
+	      { "compaction",
+		"wait+ 100 by=direct, compact+ 110, compact- 150, wait- 190, "
+		"wait+ 200 by=direct, direct+ 205, direct- 240, wait- 250",
+		"w7:100-190=compact, w7:200-250=direct" },
 	      { "pairs in it are parts of it",
 		"wait+ 100 by=memcg, slab+ 110 shr=5, slab- 230 shr=5, wait- 300",
 		"w7:100-300=memcg | 7:100-300 memcg=80 memcg.shrinkers=120 {5=120*1}" },
