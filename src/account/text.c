@@ -37,28 +37,18 @@ static void add_name(struct line *line, const struct writer *writer, const char 
 
 static void put_more(struct writer *writer, size_t count, size_t shown, const char *what)
 {
-	struct line line;
-
-	if (count <= shown)
-		return;
-	line_clear(&line);
-	line_add(&line, "  %zu more %s (--top)", count - shown, what);
-	line_put(&line, writer);
+	if (count > shown)
+		line_write(writer, "  %zu more %s (--top)", count - shown, what);
 }
 
 /* Says how much a full table of the kernel left out. */
 static void put_dropped(struct writer *writer, uint64_t dropped, uint64_t counted, const char *what)
 {
-	struct line line;
-
-	if (!dropped)
-		return;
-	line_clear(&line);
-	line_add(&line,
-		 "incomplete: a table of the kernel was full, and no row has another %" PRIu64
-		 " %s (%.1f %% of all)",
-		 dropped, what, percentage(dropped, counted + dropped));
-	line_put(&line, writer);
+	if (dropped)
+		line_write(writer,
+			   "incomplete: a table of the kernel was full, and no row has another "
+			   "%" PRIu64 " %s (%.1f %% of all)",
+			   dropped, what, percentage(dropped, counted + dropped));
 }
 
 static void put_sites(struct writer *writer, const struct account_view *view)
@@ -82,10 +72,8 @@ static void put_sites(struct writer *writer, const struct account_view *view)
 	put_dropped(writer, tables->dropped.sites, all->count, "allocations");
 	if (!tables->nr_sites)
 		return;
-	line_clear(&line);
-	line_add(&line, "%-*s %-*s %9s %10s %11s %11s %5s", NAME_COLUMNS, "call site",
-		 CACHE_COLUMNS, "cache", "count", "asked KiB", "alloc. KiB", "wasted KiB", "%");
-	line_put(&line, writer);
+	line_write(writer, "%-*s %-*s %9s %10s %11s %11s %5s", NAME_COLUMNS, "call site",
+		   CACHE_COLUMNS, "cache", "count", "asked KiB", "alloc. KiB", "wasted KiB", "%");
 	for (; rows < tables->nr_sites && rows < view->top; rows++) {
 		const struct account_site *site = &tables->sites[rows];
 
@@ -172,20 +160,16 @@ static void put_processes(struct writer *writer, const struct account_view *view
 		    all->count + all->fallbacks + all->refilled + all->drained,
 		    "allocations, fallbacks, refills or drains");
 	put_dropped(writer, tables->dropped.processes, all->stalls, "stalls");
-	if (tables->dropped.tasks) {
-		line_clear(&line);
-		line_add(&line,
-			 "incomplete: %" PRIu64 " forks and exits were not counted, so some rows "
-			 "lack a name, or are of a thread",
-			 tables->dropped.tasks);
-		line_put(&line, writer);
-	}
+	if (tables->dropped.tasks)
+		line_write(writer,
+			   "incomplete: %" PRIu64 " forks and exits were not counted, so some rows "
+			   "lack a name, or are of a thread",
+			   tables->dropped.tasks);
 	if (!tables->nr_processes)
 		return;
-	line_clear(&line);
-	line_add(&line, "%-*s %10s %9s %9s %9s %9s %7s %11s  %s", TASK_COLUMNS, "process", "pages",
-		 "MiB", "fallbacks", "refilled", "drained", "stalls", "waited ms", "by order");
-	line_put(&line, writer);
+	line_write(writer, "%-*s %10s %9s %9s %9s %9s %7s %11s  %s", TASK_COLUMNS, "process",
+		   "pages", "MiB", "fallbacks", "refilled", "drained", "stalls", "waited ms",
+		   "by order");
 	for (size_t i = 0; i < tables->nr_processes; i++) {
 		const struct account_process *process = &tables->processes[i];
 
@@ -199,21 +183,14 @@ static void put_processes(struct writer *writer, const struct account_view *view
 
 void account_text(struct writer *writer, const struct account_view *view)
 {
-	struct line line;
-
 	writer_put(writer, "\n", 1);
 	put_sites(writer, view);
 	writer_put(writer, "\n", 1);
 	put_processes(writer, view);
-	if (view->lost || view->is_loss_unknown) {
-		line_clear(&line);
-		line_add(&line, "incomplete: records were lost, and so may be stalls");
-		line_put(&line, writer);
-	}
-	if (view->tables->unreadable) {
-		line_clear(&line);
-		line_add(&line, "incomplete: %" PRIu64 " rows of the kernel's text cannot be read",
-			 view->tables->unreadable);
-		line_put(&line, writer);
-	}
+	if (view->lost || view->is_loss_unknown)
+		line_write(writer, "incomplete: records were lost, and so may be stalls");
+	if (view->tables->unreadable)
+		line_write(writer,
+			   "incomplete: %" PRIu64 " rows of the kernel's text cannot be read",
+			   view->tables->unreadable);
 }

@@ -300,17 +300,22 @@ void line_clear(struct line *line)
 	line->text[0] = '\0';
 }
 
-void line_add(struct line *line, const char *format, ...)
+static void add_arguments(struct line *line, const char *format, va_list arguments)
 {
-	va_list arguments;
-	int length;
+	int length = vsnprintf(line->text + line->used, line_room(line), format, arguments);
 
-	va_start(arguments, format);
-	length = vsnprintf(line->text + line->used, line_room(line), format, arguments);
-	va_end(arguments);
 	if (length > 0)
 		line->used +=
 			(size_t)length < line_room(line) ? (size_t)length : line_room(line) - 1;
+}
+
+void line_add(struct line *line, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	add_arguments(line, format, arguments);
+	va_end(arguments);
 }
 
 void line_add_text(struct line *line, const char *text)
@@ -338,4 +343,16 @@ int line_put(struct line *line, struct writer *writer)
 {
 	line->text[line->used] = '\n';
 	return writer_put(writer, line->text, line->used + 1);
+}
+
+int line_write(struct writer *writer, const char *format, ...)
+{
+	va_list arguments;
+	struct line line;
+
+	line_clear(&line);
+	va_start(arguments, format);
+	add_arguments(&line, format, arguments);
+	va_end(arguments);
+	return line_put(&line, writer);
 }

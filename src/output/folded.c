@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "allocfilt/base/line.h"
 #include "allocfilt/base/log.h"
 #include "allocfilt/output/form.h"
 #include "allocfilt/stats/chains.h"
@@ -52,7 +52,6 @@ static void folded_frames(struct writer *writer, const struct frame *frame)
 static void folded_steps(struct writer *writer, const struct frame *above)
 {
 	uint64_t ns = above->step->ns;
-	char number[32];
 
 	for (const struct chain_step *step = above->step->below; step; step = step->next) {
 		folded_steps(writer, &(struct frame){ above, step });
@@ -61,8 +60,7 @@ static void folded_steps(struct writer *writer, const struct frame *above)
 	if (!ns)
 		return;
 	folded_frames(writer, above);
-	snprintf(number, sizeof(number), " %" PRIu64 "\n", ns);
-	writer_put(writer, number, strlen(number));
+	line_write(writer, " %" PRIu64, ns);
 }
 
 static void folded_release(struct output *output)

@@ -33,11 +33,7 @@ struct metric_text {
 static struct metric metrics_begin(struct writer *writer, const char *name, const char *type,
 				   const char *help)
 {
-	struct line line;
-
-	line_clear(&line);
-	line_add(&line, "# HELP %s %s\n# TYPE %s %s", name, help, name, type);
-	line_put(&line, writer);
+	line_write(writer, "# HELP %s %s\n# TYPE %s %s", name, help, name, type);
 	return (struct metric){ writer, name };
 }
 

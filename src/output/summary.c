@@ -137,13 +137,10 @@ static void put_histogram(struct writer *writer, const struct latency *latency)
 	for (unsigned int power = first; power <= last; power++) {
 		uint64_t count = latency_power(latency, power);
 		int stars = (int)(count * STARS / most);
-		struct line line;
 
-		line_clear(&line);
-		line_add(&line, "%10" PRIu64 " -> %-10" PRIu64 " : %-8" PRIu64 " |%.*s%*s|",
-			 power ? (uint64_t)1 << power : 0, ((uint64_t)2 << power) - 1, count, stars,
-			 "****************************************", STARS - stars, "");
-		line_put(&line, writer);
+		line_write(writer, "%10" PRIu64 " -> %-10" PRIu64 " : %-8" PRIu64 " |%.*s%*s|",
+			   power ? (uint64_t)1 << power : 0, ((uint64_t)2 << power) - 1, count,
+			   stars, "****************************************", STARS - stars, "");
 	}
 }
 
@@ -514,9 +511,7 @@ static void put_where(struct writer *writer, const struct summary_view *view)
 		return;
 	sort_shares(groups, count);
 	set_percentages(groups, count, phases_total(phases));
-	line_clear(&line);
-	line_add(&line, "\n%-*s%9s%5s", columns + 2, "where it went", "ms", "%");
-	line_put(&line, writer);
+	line_write(writer, "\n%-*s%9s%5s", columns + 2, "where it went", "ms", "%");
 	for (size_t i = 0; i < count; i++) {
 		line_clear(&line);
 		line_add(&line, "  %-*s", columns, groups[i].title);

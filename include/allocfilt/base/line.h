@@ -37,4 +37,8 @@ void line_add_escaped(struct line *line, const char *text, enum text_rule rule);
 /** line_put - write it with a newline; returns as writer_put() */
 int line_put(struct line *line, struct writer *writer);
 
+/** line_write - write a line of formatted text; returns as writer_put() */
+int line_write(struct writer *writer, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
 #endif
