@@ -119,19 +119,6 @@ static void metrics_histogram(const struct metric *metric, const struct line *la
 	line_put(&line, metric->writer);
 }
 
-/*
- * Functions of one name share a series: functions without a symbol, or of two modules or files. Is
- * this the first one of its name?
- */
-static bool is_first(const uint64_t *names, size_t which)
-{
-	size_t i = 0;
-
-	while (names[i] != names[which])
-		i++;
-	return i == which;
-}
-
 /* Roles of the same work share a key; each series is there from its first stall on. */
 static void metrics_roles(const struct metric *metric, const struct latency roles[ROLE_COUNT + 1])
 {
@@ -354,31 +341,34 @@ static void metrics_shrinkers(struct writer *writer, const struct summary_view *
 		{ "allocfilt_shrinker_max_seconds", "gauge",
 		  "The longest run of a shrinker since the start." },
 	};
+	struct shrinker_total sums[SHRINKERS_MAX];
 	uint64_t names[SHRINKERS_MAX]; /* hash_text() */
 	const struct shrinker_total *total;
 	char name[STALL_FUNCTION_MAX];
+	size_t count = 0;
 
-	for (size_t i = 0; (total = shrinkers_at(view->shrinkers, i)); i++) {
+	/* Functions of one name share a series: those without a symbol, or of two modules or files. */
+	for (size_t i = 0, at; (total = shrinkers_at(view->shrinkers, i)); i++) {
 		shrinker_name(view, total, name);
-		names[i] = hash_text(name);
+		names[count] = hash_text(name);
+		for (at = 0; names[at] != names[count]; at++)
+			;
+		if (at == count)
+			sums[count++] = *total;
+		else
+			add_total(&sums[at], total);
 	}
 	for (int which = 0; which < TOTALS; which++) {
 		struct metric metric = metrics_begin(writer, families[which].name,
 						     families[which].type, families[which].help);
 
-		for (size_t i = 0; (total = shrinkers_at(view->shrinkers, i)); i++) {
-			struct shrinker_total sum = { .count = 0 };
+		for (size_t i = 0; i < count; i++) {
 			struct line labels;
 
-			if (!is_first(names, i))
-				continue;
-			for (size_t j = i; shrinkers_at(view->shrinkers, j); j++)
-				if (names[j] == names[i])
-					add_total(&sum, shrinkers_at(view->shrinkers, j));
-			shrinker_name(view, total, name);
+			shrinker_name(view, &sums[i], name);
 			line_clear(&labels);
 			add_label(&labels, "shrinker", name);
-			metrics_total(&metric, &labels, &sum, which);
+			metrics_total(&metric, &labels, &sums[i], which);
 		}
 	}
 }
