@@ -182,46 +182,16 @@ enum unit_family {
 
 /*
  * Prometheus sees the increase between two samples. A counter that begins with its first stall
- * would hide it, so it is 0 for a minute: by then every scraper has a sample.
+ * would hide it, so it is 0 for a minute: by then every scraper has a sample. @since: ns, end of
+ * the first stall; @ts: ns; 0: the text is not written again
  */
-static void metrics_causes(const struct metric *metric, struct line *labels,
-			   const struct unit_series *unit, enum unit_family which, uint64_t ts)
+static void metrics_counter(const struct metric *metric, const struct line *unit, const char *label,
+			    const char *key, uint64_t value, uint64_t since, uint64_t ts)
 {
-	size_t used = labels->used;
+	struct line labels = *unit;
 
-	for (int cause = 0; cause < CAUSES; cause++) {
-		const struct cause_sum *sum = &unit->causes[cause];
-		bool is_new = ts && ts < unit->since[cause] + FIRST_SAMPLES;
-
-		if (!sum->count)
-			continue;
-		labels->used = used;
-		add_label(labels, "cause", cause_name(cause)->key);
-		metrics_sample(metric, labels,
-			       is_new		    ? 0 :
-			       which == UNIT_STALLS ? sum->count :
-						      sum->total);
-	}
-}
-
-static void metrics_waits(const struct metric *metric, struct line *labels,
-			  const struct waits *waits, enum unit_family which, uint64_t ts)
-{
-	size_t used = labels->used;
-
-	for (int role = 0; role < ROLE_COUNT; role++) {
-		const struct wait_sum *sum = &waits->of[role];
-		bool is_new = ts && ts < sum->since + FIRST_SAMPLES;
-
-		if (!sum->count)
-			continue;
-		labels->used = used;
-		add_label(labels, "reason", catalog_role_key(role));
-		metrics_sample(metric, labels,
-			       is_new		   ? 0 :
-			       which == UNIT_WAITS ? sum->count :
-						     sum->total);
-	}
+	add_label(&labels, label, key);
+	metrics_sample(metric, &labels, ts && ts < since + FIRST_SAMPLES ? 0 : value);
 }
 
 static bool has_stalls(const struct unit_series *unit)
@@ -231,6 +201,27 @@ static bool has_stalls(const struct unit_series *unit)
 	while (cause < CAUSES && !unit->causes[cause].count)
 		cause++;
 	return cause < CAUSES;
+}
+
+static void metrics_unit(const struct metric *metric, const struct line *labels,
+			 const struct unit_series *unit, enum unit_family which, uint64_t ts)
+{
+	for (int cause = 0; which < UNIT_RECENT_MAX && cause < CAUSES; cause++) {
+		const struct cause_sum *sum = &unit->causes[cause];
+
+		if (sum->count)
+			metrics_counter(metric, labels, "cause", cause_name(cause)->key,
+					which == UNIT_STALLS ? sum->count : sum->total,
+					unit->since[cause], ts);
+	}
+	for (int role = 0; which > UNIT_RECENT_MAX && role < ROLE_COUNT; role++) {
+		const struct wait_sum *sum = &unit->waits.of[role];
+
+		if (sum->count)
+			metrics_counter(metric, labels, "reason", catalog_role_key(role),
+					which == UNIT_WAITS ? sum->count : sum->total, sum->since,
+					ts);
+	}
 }
 
 /* Series of all units together have no label for units. @goes_on: the text is written again */
@@ -249,7 +240,6 @@ static void metrics_units(struct writer *writer, const struct summary_view *view
 		{ "allocfilt_memory_wait_seconds_total", "counter",
 		  "Time of memory waits, by unit and by reason." },
 	};
-	uint64_t ts = goes_on ? view->ts : 0;
 	bool labelled = units_have_places(view->units);
 
 	for (int which = 0; which < UNIT_FAMILIES; which++) {
@@ -263,11 +253,8 @@ static void metrics_units(struct writer *writer, const struct summary_view *view
 			line_clear(&labels);
 			if (labelled)
 				add_label(&labels, "unit", unit->name);
-			if (which >= UNIT_WAITS)
-				metrics_waits(&metric, &labels, &unit->waits, which, ts);
-			else if (which != UNIT_RECENT_MAX)
-				metrics_causes(&metric, &labels, unit, which, ts);
-			else if (has_stalls(unit))
+			metrics_unit(&metric, &labels, unit, which, goes_on ? view->ts : 0);
+			if (which == UNIT_RECENT_MAX && has_stalls(unit))
 				metrics_sample(&metric, &labels, units_recent_max(unit, view->ts));
 		}
 	}
