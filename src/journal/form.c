@@ -217,20 +217,6 @@ static void send_held_back(struct journal *journal)
 
 /* ---- units ---- */
 
-/* Returns the cause with most time, other than @except; CAUSES: there is none. */
-static int largest_cause(const struct unit_total *unit, int except)
-{
-	int largest = CAUSES;
-	uint64_t most = 0;
-
-	for (int cause = 0; cause < CAUSES; cause++)
-		if (cause != except && unit->cause_totals[cause] > most) {
-			most = unit->cause_totals[cause];
-			largest = cause;
-		}
-	return largest;
-}
-
 static unsigned int percent_of(const struct unit_total *unit, int cause)
 {
 	return (unsigned int)((double)unit->cause_totals[cause] * 100 / (double)unit->total + 0.5);
@@ -249,7 +235,8 @@ static void add_unit(struct line *line, const char *name)
 static void send_unit(struct journal *journal, const struct unit_total *unit, uint64_t period)
 {
 	struct journal_entry *entry = begin_journal_entry(journal, JOURNAL_ID_UNIT, LOG_INFO);
-	int cause = largest_cause(unit, CAUSES), second = largest_cause(unit, cause);
+	int cause = ranking_next(unit->cause_totals, 1, CAUSES, -1);
+	int second = ranking_next(unit->cause_totals, 1, CAUSES, cause);
 	uint64_t seconds = (period + NS_PER_SECOND - 1) / NS_PER_SECOND;
 	bool minutes = seconds >= 120;
 	char total[TEXT_DURATION_MAX], max[TEXT_DURATION_MAX];
@@ -265,10 +252,10 @@ static void send_unit(struct journal *journal, const struct unit_total *unit, ui
 		 minutes ? (seconds + 30) / 60 : seconds, minutes ? "min" : "s");
 	if (unit->count)
 		line_add(&line, ", worst %s", text_duration(max, unit->max));
-	if (cause < CAUSES) {
+	if (unit->cause_totals[cause]) {
 		line_add(&line, "; cause: %s %u %%", cause_name(cause)->title,
 			 percent_of(unit, cause));
-		if (second < CAUSES)
+		if (unit->cause_totals[second])
 			line_add(&line, ", %s %u %%", cause_name(second)->title,
 				 percent_of(unit, second));
 		journal_entry_text(entry, "ALLOCFILT_CAUSE", cause_name(cause)->key);

@@ -420,8 +420,8 @@ static void html_steps(struct writer *writer, const struct chain_step *step, uin
 /* The stalls of each cause, most time first. */
 static void html_causes(struct writer *writer, const struct summary_stalls *stalls)
 {
-	bool done[CAUSES] = { false };
-	int most;
+	const size_t stride = sizeof(stalls->causes[0]) / sizeof(uint64_t);
+	int cause = -1;
 
 	html_raw(writer,
 		 "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
@@ -430,19 +430,15 @@ static void html_causes(struct writer *writer, const struct summary_stalls *stal
 		 "<th scope=\"col\">cause</th><th scope=\"col\">stalls</th>"
 		 "<th scope=\"col\">ms in all</th><th scope=\"col\">of all</th></tr></thead>"
 		 "<tbody>\n");
-	for (;;) {
-		most = -1;
-		for (int cause = 0; cause < CAUSES; cause++)
-			if (!done[cause] && stalls->causes[cause].count &&
-			    (most < 0 || stalls->causes[cause].total > stalls->causes[most].total))
-				most = cause;
-		if (most < 0)
-			break;
-		done[most] = true;
+	while ((cause = ranking_next(&stalls->causes[0].total, stride, CAUSES, cause)) >= 0) {
+		const struct cause_sum *sum = &stalls->causes[cause];
+
+		if (!sum->count)
+			continue;
 		html_put(writer, "<tr><th scope=\"row\">%s</th><td>%" PRIu64 "</td><td>" MS "</td>",
-			 most == CAUSE_MIXED ? "nothing is half of it" : cause_name(most)->title,
-			 stalls->causes[most].count, MS_OF(stalls->causes[most].total));
-		html_bar(writer, stalls->causes[most].total, stalls->latency.total);
+			 cause == CAUSE_MIXED ? "nothing is half of it" : cause_name(cause)->title,
+			 sum->count, MS_OF(sum->total));
+		html_bar(writer, sum->total, stalls->latency.total);
 		html_raw(writer, "</tr>\n");
 	}
 	html_raw(writer, "</tbody></table></div>\n");

@@ -8,6 +8,7 @@
 
 #include "allocfilt/output/facts.h"
 #include "allocfilt/output/form.h"
+#include "allocfilt/stats/ranking.h"
 #include "output/tree.h"
 
 /* The form `tree`: a block for each stall, for people; then the summary. */
@@ -133,22 +134,14 @@ static void tree_add_states(struct tree_rows *rows, int level, enum phase_group 
 {
 	const uint64_t *ns = rows->phases->ns[group][part];
 	uint64_t whole = phases_part(rows->phases, group, part);
-	bool shown[PHASE_STATES] = { false };
+	int state = -1;
 
 	if (!rows->stall || !rows->stall->off_cpu ||
 	    (ns[STATE_RAN] == whole && part != PART_OWN && part != PART_SLAB))
 		return;
-	for (;;) {
-		int most = -1;
-
-		for (int state = 0; state < PHASE_STATES; state++)
-			if (!shown[state] && ns[state] && (most < 0 || ns[state] > ns[most]))
-				most = state;
-		if (most < 0)
-			break;
-		shown[most] = true;
-		tree_add_row(rows, level, ns[most], "%s", phase_state_names[most].title);
-		tree_add_sleeps(rows, level + 1, group, part, most);
+	while ((state = ranking_next(ns, 1, PHASE_STATES, state)) >= 0 && ns[state]) {
+		tree_add_row(rows, level, ns[state], "%s", phase_state_names[state].title);
+		tree_add_sleeps(rows, level + 1, group, part, state);
 	}
 }
 

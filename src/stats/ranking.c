@@ -161,3 +161,19 @@ uint64_t ranking_evicted(const struct ranking *ranking)
 {
 	return ranking->evicted;
 }
+
+int ranking_next(const uint64_t *first, size_t stride, int count, int index)
+{
+	uint64_t limit = index < 0 ? UINT64_MAX : first[index * stride];
+	int next = -1;
+
+	for (int i = 0; i < count; i++) {
+		uint64_t ns = first[i * stride];
+
+		if (ns > limit || (ns == limit && i <= index))
+			continue;
+		if (next < 0 || ns > first[next * stride])
+			next = i;
+	}
+	return next;
+}

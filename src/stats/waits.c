@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "allocfilt/stats/waits.h"
 #include "allocfilt/base/base.h"
+#include "allocfilt/stats/ranking.h"
 
 void waits_add(struct waits *waits, const struct memory_wait *wait, bool is_long)
 {
@@ -33,16 +34,9 @@ struct wait_sum waits_all(const struct waits *waits)
 
 int waits_next(const struct waits *waits, int role)
 {
-	uint64_t limit = role < 0 ? UINT64_MAX : waits->of[role].total;
-	int next = -1;
-
-	for (int i = 0; i < ROLE_COUNT; i++) {
-		uint64_t ns = waits->of[i].total;
-
-		if (!waits->of[i].count || ns > limit || (ns == limit && i <= role))
-			continue;
-		if (next < 0 || ns > waits->of[next].total)
-			next = i;
-	}
-	return next;
+	do {
+		role = ranking_next(&waits->of[0].total, sizeof(waits->of[0]) / sizeof(uint64_t),
+				    ROLE_COUNT, role);
+	} while (role >= 0 && !waits->of[role].count);
+	return role;
 }

@@ -62,4 +62,13 @@ size_t ranking_count(const struct ranking *ranking);
 /** ranking_evicted - number of evicted entries */
 uint64_t ranking_evicted(const struct ranking *ranking);
 
+/**
+ * ranking_next - of an array of times, the index of the largest after that at @index, equal ones in order
+ * @first: the first time; each of the @count times is the first of @stride words
+ * @index: -1: the largest of all is wanted
+ *
+ * Returns -1 after the last.
+ */
+int ranking_next(const uint64_t *first, size_t stride, int count, int index);
+
 #endif
