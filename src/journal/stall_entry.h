@@ -2,8 +2,6 @@
 #ifndef ALLOCFILT_JOURNAL_STALL_ENTRY_H
 #define ALLOCFILT_JOURNAL_STALL_ENTRY_H
 
-#include <stdint.h>
-
 #include "allocfilt/base/line.h"
 #include "allocfilt/stall/stall.h"
 #include "journal/socket.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "allocfilt/base/line.h"

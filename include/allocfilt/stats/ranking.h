@@ -2,7 +2,6 @@
 #ifndef ALLOCFILT_STATS_RANKING_H
 #define ALLOCFILT_STATS_RANKING_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
