@@ -250,7 +250,8 @@ static void json_superblocks(struct json *json, const struct summary_view *view,
 	const struct shrinker_total *total;
 
 	json_open(json, "superblocks", '[');
-	for (size_t i = 0; (total = shrinkers_superblock(view->shrinkers, i)); i++) {
+	for (size_t i = 0; (total = summary_shrinker_at(view->summary, SUMMARY_SUPERBLOCKS, i));
+	     i++) {
 		char label[SHRINKER_LABEL_MAX];
 
 		if (total->callback != callback ||
@@ -270,7 +271,8 @@ static void json_shrinkers(struct json *json, const struct summary_view *view)
 	const struct shrinker_total *total;
 
 	json_open(json, "shrinkers", '[');
-	for (size_t i = 0; (total = shrinkers_at(view->shrinkers, i)); i++) {
+	for (size_t i = 0; (total = summary_shrinker_at(view->summary, SUMMARY_SHRINKERS, i));
+	     i++) {
 		char name[STALL_FUNCTION_MAX];
 
 		json_open(json, NULL, '{');

@@ -335,7 +335,8 @@ static void metrics_shrinkers(struct writer *writer, const struct summary_view *
 	size_t count = 0;
 
 	/* Functions of one name share a series: those without a symbol, or of two modules or files. */
-	for (size_t i = 0, at; (total = shrinkers_at(view->shrinkers, i)); i++) {
+	for (size_t i = 0, at; (total = summary_shrinker_at(view->summary, SUMMARY_SHRINKERS, i));
+	     i++) {
 		shrinker_name(view, total, name);
 		names[count] = hash_text(name);
 		for (at = 0; names[at] != names[count]; at++)
@@ -376,7 +377,8 @@ static void metrics_superblocks(struct writer *writer, const struct summary_view
 		struct metric metric = metrics_begin(writer, families[which].name,
 						     families[which].type, families[which].help);
 
-		for (size_t i = 0; (total = shrinkers_superblock(view->shrinkers, i)); i++) {
+		for (size_t i = 0;
+		     (total = summary_shrinker_at(view->summary, SUMMARY_SUPERBLOCKS, i)); i++) {
 			struct superblock_name name;
 			struct line labels;
 			char device[24];

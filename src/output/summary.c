@@ -61,7 +61,8 @@ static void put_superblocks(struct writer *writer, const struct summary_view *vi
 	size_t count = 0;
 	uint64_t unknown = all->count, max = 0; /* runs that are in no superblock's total */
 
-	for (size_t i = 0; (total = shrinkers_superblock(view->shrinkers, i)); i++) {
+	for (size_t i = 0; (total = summary_shrinker_at(view->summary, SUMMARY_SUPERBLOCKS, i));
+	     i++) {
 		bool listed = count < SUPERBLOCKS_MAX;
 
 		if (total->callback != all->callback ||
@@ -100,12 +101,14 @@ static bool is_choice(const struct options *options)
 
 static void put_shrinkers(struct writer *writer, const struct summary_view *view)
 {
-	const struct shrinker_total *total = shrinkers_at(view->shrinkers, 0);
+	const struct shrinker_total *total =
+		summary_shrinker_at(view->summary, SUMMARY_SHRINKERS, 0);
 
 	put_text(writer, total ? "\n" : "\nno shrinker ran\n");
 	if (total && is_choice(view->options))
 		put_text(writer, "shrinkers, for all tasks:\n");
-	for (size_t i = 0; (total = shrinkers_at(view->shrinkers, i)); i++) {
+	for (size_t i = 0; (total = summary_shrinker_at(view->summary, SUMMARY_SHRINKERS, i));
+	     i++) {
 		char name[SHRINKER_LABEL_MAX];
 
 		resolver_symbol(view->resolver, total->callback, 's', name, sizeof(name));
@@ -591,7 +594,7 @@ static size_t name_columns(const struct writer *writer, const struct summary_vie
 {
 	size_t columns = NAME_COLUMNS;
 
-	for (int kind = SUMMARY_CGROUPS; kind < SUMMARY_TABLES; kind++) {
+	for (int kind = SUMMARY_CGROUPS; kind <= SUMMARY_KERNEL_THREADS; kind++) {
 		const struct summary_total *waiter;
 
 		for (size_t i = 0;

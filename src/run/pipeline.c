@@ -23,8 +23,7 @@
  * the same text each time, and when the loop says so on a running kernel, which may be silent.
  */
 struct interval {
-	struct summary *summary; /* NULL: there are no intervals */
-	struct shrinkers *shrinkers;
+	struct summary *summary;    /* NULL: there are no intervals */
 	bool begun;		    /* a record has the very time at which it began */
 	bool had_events_off;	    /* in it */
 	struct summary_view before; /* when it began; its time is that of the trace clock */
@@ -45,7 +44,6 @@ struct pipeline {
 	struct decode *decode;
 	struct merge *merge;
 	struct stalls *stalls;
-	struct shrinkers *shrinkers;
 	struct summary *summary;
 	struct units *units; /* NULL: neither metrics nor the journal ask for them */
 	struct interval interval;
@@ -137,9 +135,9 @@ static void count_slab_pair(struct pipeline *pipeline, const struct record *end,
 	struct shrinker_names *names = resolver_superblocks(pipeline->resolver);
 	int superblock = shrinker_names_superblock(names, end);
 
-	shrinkers_pair(pipeline->shrinkers, end->fields.callback, superblock, ns);
-	if (pipeline->interval.shrinkers)
-		shrinkers_pair(pipeline->interval.shrinkers, end->fields.callback, superblock, ns);
+	summary_shrinker(pipeline->summary, end->fields.callback, superblock, ns);
+	if (pipeline->interval.summary)
+		summary_shrinker(pipeline->interval.summary, end->fields.callback, superblock, ns);
 }
 
 /* ---- totals ---- */
@@ -164,7 +162,7 @@ static void count_overflows(struct pipeline *pipeline, struct summary_view *view
 		{ "units", "stalls or memory waits count for the unit \"other\" (metrics-cgroups)",
 		  pipeline->units ? units_refused(pipeline->units) : 0 },
 		{ "summary", "times the summary left out what took least time",
-		  summary_overflow(view->summary) + shrinkers_overflow(view->shrinkers) +
+		  summary_overflow(view->summary) +
 			  (pipeline->units ? units_overflow(pipeline->units) : 0) },
 	};
 
@@ -182,7 +180,6 @@ void pipeline_view(struct pipeline *pipeline, struct summary_view *view)
 		.resolver = pipeline->resolver,
 		.summary = pipeline->summary,
 		.units = pipeline->units,
-		.shrinkers = pipeline->shrinkers,
 		.shrinker_names = resolver_superblocks(pipeline->resolver),
 		.losses = pipeline->losses,
 		.cpus = pipeline->source->cpus,
@@ -215,12 +212,11 @@ void pipeline_view(struct pipeline *pipeline, struct summary_view *view)
 
 /* ---- intervals ---- */
 
-/* The run's view so far, but with the interval's own tables. */
+/* The run's view so far, but with the interval's own summary. */
 static void view_interval(struct pipeline *pipeline, struct summary_view *view)
 {
 	pipeline_view(pipeline, view);
 	view->summary = pipeline->interval.summary;
-	view->shrinkers = pipeline->interval.shrinkers;
 	count_overflows(pipeline, view);
 }
 
@@ -230,7 +226,6 @@ static void begin_interval(struct pipeline *pipeline, uint64_t ts)
 
 	interval->begun = false;
 	summary_reset(interval->summary);
-	shrinkers_reset(interval->shrinkers);
 	view_interval(pipeline, &interval->before);
 	interval->before.ts = ts;
 	interval->had_events_off = pipeline->events_off;
@@ -613,9 +608,8 @@ static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer,
 	pipeline->stalls =
 		stalls_new(pipeline->plan, pipeline->source, options->limit_memory,
 			   pipeline->decode, pipeline->resolver, show_stall, count_wait, pipeline);
-	pipeline->shrinkers = shrinkers_new();
 	pipeline->summary = summary_new();
-	if (!pipeline->stalls || !pipeline->shrinkers || !pipeline->summary || !pipeline->output)
+	if (!pipeline->stalls || !pipeline->summary || !pipeline->output)
 		return false;
 	if (options->metrics || options->journal)
 		pipeline->units = units_new(options->metrics_cgroups);
@@ -624,8 +618,7 @@ static bool make_stall_stages(struct pipeline *pipeline, struct writer *writer,
 	if (!output_has_intervals(pipeline->output))
 		return true;
 	pipeline->interval.summary = summary_new();
-	pipeline->interval.shrinkers = shrinkers_new();
-	return pipeline->interval.summary && pipeline->interval.shrinkers;
+	return pipeline->interval.summary;
 }
 
 int pipeline_new(struct pipeline **ret_pipeline, const struct options *options,
@@ -668,9 +661,7 @@ void pipeline_free(struct pipeline *pipeline)
 	output_free(pipeline->output);
 	summary_free(pipeline->summary);
 	units_free(pipeline->units);
-	shrinkers_free(pipeline->shrinkers);
 	summary_free(pipeline->interval.summary);
-	shrinkers_free(pipeline->interval.shrinkers);
 	stalls_free(pipeline->stalls);
 	merge_free(pipeline->merge);
 	decode_free(pipeline->decode);

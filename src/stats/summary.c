@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "allocfilt/base/hash.h"
+#include "allocfilt/names/shrinkers.h"
 #include "allocfilt/stats/summary.h"
 
 /* A copy of a stall with everything it points to. */
@@ -22,22 +23,26 @@ struct kept_stall {
 };
 
 static const struct {
-	size_t entries, name_bytes;
+	size_t entries, size, name_bytes;
 } table_sizes[SUMMARY_TABLES] = {
-	[SUMMARY_FUNCTIONS] = { SUMMARY_FUNCTIONS_MAX, 1 },
-	[SUMMARY_CGROUPS] = { SUMMARY_CGROUPS_MAX, TASK_CGROUP_MAX },
-	[SUMMARY_TASKS] = { SUMMARY_TASKS_MAX, TASK_COMM_MAX },
-	[SUMMARY_KERNEL_THREADS] = { SUMMARY_KERNEL_MAX, TASK_COMM_MAX },
+	[SUMMARY_FUNCTIONS] = { SUMMARY_FUNCTIONS_MAX, sizeof(struct summary_total), 1 },
+	[SUMMARY_CGROUPS] = { SUMMARY_CGROUPS_MAX, sizeof(struct summary_total), TASK_CGROUP_MAX },
+	[SUMMARY_TASKS] = { SUMMARY_TASKS_MAX, sizeof(struct summary_total), TASK_COMM_MAX },
+	[SUMMARY_KERNEL_THREADS] = { SUMMARY_KERNEL_MAX, sizeof(struct summary_total),
+				     TASK_COMM_MAX },
+	[SUMMARY_SHRINKERS] = { SHRINKERS_MAX, sizeof(struct shrinker_total), 1 },
+	[SUMMARY_SUPERBLOCKS] = { SHRINKER_NAMES_MAX, sizeof(struct shrinker_total), 1 },
 };
 
 struct summary {
-	struct ranking *tables[SUMMARY_TABLES]; /* of struct summary_total */
+	struct ranking *tables[SUMMARY_TABLES];
 	struct summary_stalls stalls[STALL_SIDES];
 	struct kept_stall long_stalls[SUMMARY_LONGEST_MAX];
 	struct kept_stall *longest[SUMMARY_LONGEST_MAX]; /* the longest first */
 	struct kept_stall most_explained;
-	uint64_t explained;		  /* ns of most_explained */
-	uint64_t incomplete[STALL_LACKS]; /* LACKS_NOTHING: all of them */
+	uint64_t explained;					/* ns of most_explained */
+	uint64_t incomplete[STALL_LACKS];			/* LACKS_NOTHING: all of them */
+	struct shrinker_total *superblocks[SHRINKER_NAMES_MAX]; /* by number, modulo that */
 };
 
 struct summary *summary_new(void)
@@ -48,7 +53,7 @@ struct summary *summary_new(void)
 		return NULL;
 	for (int which = 0; which < SUMMARY_TABLES; which++) {
 		summary->tables[which] =
-			ranking_new(table_sizes[which].entries, sizeof(struct summary_total),
+			ranking_new(table_sizes[which].entries, table_sizes[which].size,
 				    table_sizes[which].name_bytes);
 		if (!summary->tables[which]) {
 			summary_free(summary);
@@ -95,12 +100,39 @@ void summary_window(struct summary *summary, const struct stall_window *window)
 	uint64_t id = window->is_pair ? (uint64_t)window->role : window->exit.window.function;
 	struct summary_total *total;
 
-	/* shrinkers_pair() counts all pairs of shrinkers, the fast ones too. */
+	/* summary_shrinker() counts all pairs of shrinkers, the fast ones too. */
 	if (window->is_pair && (window->role == ROLE_NONE || window->role == ROLE_SHRINKER))
 		return;
 	total = count_total(summary, SUMMARY_FUNCTIONS, id, "", window->end - window->start);
 	total->function = window->is_pair ? 0 : id;
 	total->role = window->role;
+}
+
+static void count_run(struct ranking *table, struct shrinker_total *total, uint64_t callback,
+		      uint64_t ns)
+{
+	total->callback = callback;
+	total->count++;
+	if (ns > total->max)
+		total->max = ns;
+	ranking_spend(table, total, ns);
+}
+
+void summary_shrinker(struct summary *summary, uint64_t callback, int superblock, uint64_t ns)
+{
+	struct ranking *shrinkers = summary->tables[SUMMARY_SHRINKERS];
+	struct ranking *superblocks = summary->tables[SUMMARY_SUPERBLOCKS];
+	struct shrinker_total **of;
+
+	count_run(shrinkers, ranking_enter(shrinkers, callback, ""), callback, ns);
+	if (superblock < 0)
+		return;
+	of = &summary->superblocks[superblock % SHRINKER_NAMES_MAX];
+	if (!*of)
+		*of = ranking_enter(superblocks, (uint64_t)superblock, "");
+	else if ((*of)->ranked.id != (uint64_t)superblock)
+		ranking_replace(superblocks, *of, (uint64_t)superblock, "");
+	count_run(superblocks, *of, callback, ns);
 }
 
 static void keep_slices(struct stall_slice kept[STALL_SLICES_MAX],
@@ -227,6 +259,12 @@ const struct summary_total *summary_at(const struct summary *summary, enum summa
 	return ranking_at(summary->tables[which], rank);
 }
 
+const struct shrinker_total *summary_shrinker_at(const struct summary *summary,
+						 enum summary_table which, size_t rank)
+{
+	return ranking_at(summary->tables[which], rank);
+}
+
 size_t summary_count(const struct summary *summary, enum summary_table which)
 {
 	return ranking_count(summary->tables[which]);
@@ -258,7 +296,7 @@ uint64_t summary_overflow(const struct summary *summary)
 {
 	uint64_t evicted = 0;
 
-	for (int which = 0; which < SUMMARY_TABLES; which++)
+	for (int which = 0; which < SUMMARY_SUPERBLOCKS; which++)
 		evicted += ranking_evicted(summary->tables[which]);
 	return evicted;
 }

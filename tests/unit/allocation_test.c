@@ -228,7 +228,6 @@ UNIT_TEST(test_reports_of_many)
 		.plan = plan,
 		.summary = summary_new(),
 		.units = units_new(20),
-		.shrinkers = shrinkers_new(),
 		.losses = losses,
 		.cpus = cpus,
 		.top = 100,
@@ -239,7 +238,7 @@ UNIT_TEST(test_reports_of_many)
 
 	assert_int_equal(resolver_new(&view.resolver, plan, &source, &options, &failure), 0);
 	for (uint64_t i = 0; i < SHRINKERS_MAX; i++) {
-		shrinkers_pair(view.shrinkers, i, -1, i);
+		summary_shrinker(view.summary, i, -1, i);
 		stall_of_many(view.summary, (int)i);
 	}
 	allocations = 0;
@@ -250,7 +249,6 @@ UNIT_TEST(test_reports_of_many)
 	assert_int_equal(allocations, 0);
 	writer_free(writer);
 	close(fd);
-	shrinkers_free(view.shrinkers);
 	summary_free(view.summary);
 	units_free(view.units);
 	losses_free(losses);

@@ -22,7 +22,6 @@ static inline void make_view(const struct plan *plan, struct resolver *resolver,
 		.resolver = resolver,
 		.summary = summary_new(),
 		.units = units_new(20),
-		.shrinkers = shrinkers_new(),
 		.losses = losses,
 		.cpus = cpus,
 		.top = 10,
@@ -40,7 +39,6 @@ static inline void free_view(void)
 {
 	summary_free(view.summary);
 	units_free(view.units);
-	shrinkers_free(view.shrinkers);
 	shrinker_names_free(view.shrinker_names);
 	losses_free(losses);
 }

@@ -126,8 +126,8 @@ static void slab(uint64_t callback, uint64_t shrinker, uint64_t ns)
 {
 	struct record record = { .fields = { .shrinker = shrinker, .callback = callback } };
 
-	shrinkers_pair(view.shrinkers, callback,
-		       shrinker_names_superblock(view.shrinker_names, &record), ns);
+	summary_shrinker(view.summary, callback,
+			 shrinker_names_superblock(view.shrinker_names, &record), ns);
 }
 
 /*
@@ -422,7 +422,7 @@ TEST(test_many_shrinkers)
 	text_has(text, "_runs_total{shrinker=\"ext4_es_scan [ext4]\"} 1\n");
 	text_has(text, "_runs_total{shrinker=\"unknown\"} 255\n");
 	assert_null(strstr(text, "_runs_total{shrinker=\"super_cache_scan\"}"));
-	assert_int_equal(shrinkers_overflow(view.shrinkers), 1);
+	assert_int_equal(summary_overflow(view.summary), 1);
 }
 
 TEST(test_writer_fails)

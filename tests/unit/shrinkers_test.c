@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "allocfilt/names/shrinkers.h"
-#include "allocfilt/stats/shrinkers.h"
+#include "allocfilt/stats/summary.h"
 #include "unit_test.h"
 
 #define DAY (86400ull * 1000000000) /* ns */
 
 static int set_up(void **state)
 {
-	*state = shrinkers_new();
+	*state = summary_new();
 	return !*state;
 }
 
@@ -17,14 +17,14 @@ static int set_up_used(void **state)
 	if (set_up(state))
 		return -1;
 	for (int i = 0; i <= SHRINKERS_MAX + 1; i++)
-		shrinkers_pair(*state, 0x100 * i, i % SHRINKER_NAMES_MAX, 10);
-	shrinkers_reset(*state);
+		summary_shrinker(*state, 0x100 * i, i % SHRINKER_NAMES_MAX, 10);
+	summary_reset(*state);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
-	shrinkers_free(*state);
+	summary_free(*state);
 	return 0;
 }
 
@@ -40,71 +40,73 @@ static void check(const struct shrinker_total *total, uint64_t callback, uint64_
 
 static void test_totals(void **state)
 {
-	struct shrinkers *shrinkers = *state;
+	struct summary *summary = *state;
 
-	assert_null(shrinkers_at(shrinkers, 0));
-	shrinkers_pair(shrinkers, 0xffffffff80000300, -1, 5);
-	shrinkers_pair(shrinkers, 0x100, -1, 7);
-	shrinkers_pair(shrinkers, 0x200, -1, 4);
-	check(shrinkers_at(shrinkers, 0), 0x100, 7, 7, 1);
-	shrinkers_pair(shrinkers, 0x100, -1, 100 * DAY);
-	shrinkers_pair(shrinkers, 0x200, -1, 1);
-	shrinkers_pair(shrinkers, 0x100, -1, 8);
-	check(shrinkers_at(shrinkers, 0), 0x100, 100 * DAY + 15, 100 * DAY, 3);
+	assert_null(summary_shrinker_at(summary, SUMMARY_SHRINKERS, 0));
+	summary_shrinker(summary, 0xffffffff80000300, -1, 5);
+	summary_shrinker(summary, 0x100, -1, 7);
+	summary_shrinker(summary, 0x200, -1, 4);
+	check(summary_shrinker_at(summary, SUMMARY_SHRINKERS, 0), 0x100, 7, 7, 1);
+	summary_shrinker(summary, 0x100, -1, 100 * DAY);
+	summary_shrinker(summary, 0x200, -1, 1);
+	summary_shrinker(summary, 0x100, -1, 8);
+	check(summary_shrinker_at(summary, SUMMARY_SHRINKERS, 0), 0x100, 100 * DAY + 15, 100 * DAY,
+	      3);
 	/* equal times by address */
-	check(shrinkers_at(shrinkers, 1), 0x200, 5, 4, 2);
-	check(shrinkers_at(shrinkers, 2), 0xffffffff80000300, 5, 5, 1);
-	assert_null(shrinkers_at(shrinkers, 3));
+	check(summary_shrinker_at(summary, SUMMARY_SHRINKERS, 1), 0x200, 5, 4, 2);
+	check(summary_shrinker_at(summary, SUMMARY_SHRINKERS, 2), 0xffffffff80000300, 5, 5, 1);
+	assert_null(summary_shrinker_at(summary, SUMMARY_SHRINKERS, 3));
 }
 
 /* Modules come and go: the newest callback has a total, and what took most keeps its own. */
 static void test_churn(void **state)
 {
-	struct shrinkers *shrinkers = *state;
+	struct summary *summary = *state;
 
-	shrinkers_pair(shrinkers, 1, -1, 1000);
+	summary_shrinker(summary, 1, -1, 1000);
 	for (int i = 2; i < 100 * SHRINKERS_MAX; i++) {
 		const struct shrinker_total *total;
 		size_t place = 0;
 
-		shrinkers_pair(shrinkers, i, -1, 1);
+		summary_shrinker(summary, i, -1, 1);
 		do {
-			total = shrinkers_at(shrinkers, place++);
+			total = summary_shrinker_at(summary, SUMMARY_SHRINKERS, place++);
 			assert_non_null(total);
 		} while (total->callback != (uint64_t)i);
 		check(total, i, 1, 1, 1);
 		assert_int_equal(total->ranked.error, (i - 2) / (SHRINKERS_MAX - 1));
 	}
-	check(shrinkers_at(shrinkers, 0), 1, 1000, 1000, 1);
-	assert_null(shrinkers_at(shrinkers, SHRINKERS_MAX));
-	assert_int_equal(shrinkers_overflow(shrinkers), 99 * SHRINKERS_MAX - 1);
+	check(summary_shrinker_at(summary, SUMMARY_SHRINKERS, 0), 1, 1000, 1000, 1);
+	assert_null(summary_shrinker_at(summary, SUMMARY_SHRINKERS, SHRINKERS_MAX));
+	assert_int_equal(summary_overflow(summary), 99 * SHRINKERS_MAX - 1);
 }
 
 static void test_superblocks(void **state)
 {
 	/* equal times by number */
 	static const uint64_t expected[] = { SHRINKER_NAMES_MAX - 1, 2, 5, 7 };
-	struct shrinkers *shrinkers = *state;
+	struct summary *summary = *state;
 	const struct shrinker_total *total;
 
-	shrinkers_pair(shrinkers, 0x100, 7, 30);
-	shrinkers_pair(shrinkers, 0x100, 7, 50);
-	shrinkers_pair(shrinkers, 0x100, SHRINKER_NAMES_MAX - 1, 90);
-	shrinkers_pair(shrinkers, 0x100, 5, 80);
-	shrinkers_pair(shrinkers, 0x200, 2, 85);
+	summary_shrinker(summary, 0x100, 7, 30);
+	summary_shrinker(summary, 0x100, 7, 50);
+	summary_shrinker(summary, 0x100, SHRINKER_NAMES_MAX - 1, 90);
+	summary_shrinker(summary, 0x100, 5, 80);
+	summary_shrinker(summary, 0x200, 2, 85);
 	for (size_t i = 0; i < COUNT(expected); i++)
-		assert_int_equal(shrinkers_superblock(shrinkers, i)->ranked.id, expected[i]);
-	check(shrinkers_superblock(shrinkers, 1), 0x200, 85, 85, 1);
-	check(shrinkers_superblock(shrinkers, 3), 0x100, 80, 50, 2);
-	assert_null(shrinkers_superblock(shrinkers, 4));
+		assert_int_equal(summary_shrinker_at(summary, SUMMARY_SUPERBLOCKS, i)->ranked.id,
+				 expected[i]);
+	check(summary_shrinker_at(summary, SUMMARY_SUPERBLOCKS, 1), 0x200, 85, 85, 1);
+	check(summary_shrinker_at(summary, SUMMARY_SUPERBLOCKS, 3), 0x100, 80, 50, 2);
+	assert_null(summary_shrinker_at(summary, SUMMARY_SUPERBLOCKS, 4));
 	/* The next one in the place of 7 inherits nothing; the callback keeps the time of both. */
-	shrinkers_pair(shrinkers, 0x100, 7 + SHRINKER_NAMES_MAX, 3);
-	total = shrinkers_superblock(shrinkers, 3);
+	summary_shrinker(summary, 0x100, 7 + SHRINKER_NAMES_MAX, 3);
+	total = summary_shrinker_at(summary, SUMMARY_SUPERBLOCKS, 3);
 	assert_int_equal(total->ranked.id, 7 + SHRINKER_NAMES_MAX);
 	check(total, 0x100, 3, 3, 1);
-	check(shrinkers_at(shrinkers, 0), 0x100, 253, 90, 5);
-	assert_non_null(shrinkers_superblock(shrinkers, 3));
-	assert_null(shrinkers_superblock(shrinkers, 4));
+	check(summary_shrinker_at(summary, SUMMARY_SHRINKERS, 0), 0x100, 253, 90, 5);
+	assert_non_null(summary_shrinker_at(summary, SUMMARY_SUPERBLOCKS, 3));
+	assert_null(summary_shrinker_at(summary, SUMMARY_SUPERBLOCKS, 4));
 }
 
 #define TEST(name)                                                                                 \

@@ -92,7 +92,7 @@ static void window(uint64_t function, uint64_t ns)
 
 static void slab(uint64_t callback, uint64_t ns)
 {
-	shrinkers_pair(view.shrinkers, callback, -1, ns);
+	summary_shrinker(view.summary, callback, -1, ns);
 }
 
 static void print(bool json)
@@ -161,8 +161,8 @@ static void shrink_superblock(int number, uint64_t ns)
 	record.superblock.device = number;
 	record.superblock.name_length = (uint16_t)strlen(name);
 	shrinker_names_see(view.shrinker_names, &record);
-	shrinkers_pair(view.shrinkers, SCAN,
-		       shrinker_names_superblock(view.shrinker_names, &record), ns);
+	summary_shrinker(view.summary, SCAN,
+			 shrinker_names_superblock(view.shrinker_names, &record), ns);
 }
 
 /* The two of 22 with least time share a line with their own maximum. Another callback has none. */
@@ -223,8 +223,8 @@ UNIT_TEST_WITH(test_superblock_of_two_callbacks, set_up, tear_down)
 	shrinker_names_see(view.shrinker_names, &name);
 	superblock = shrinker_names_superblock(view.shrinker_names, &record);
 	assert_true(superblock >= 0);
-	shrinkers_pair(view.shrinkers, 0x10000, superblock, 10 * MS);
-	shrinkers_pair(view.shrinkers, SCAN, superblock, 10 * MS);
+	summary_shrinker(view.summary, 0x10000, superblock, 10 * MS);
+	summary_shrinker(view.summary, SCAN, superblock, 10 * MS);
 	print(false);
 	text_has(
 		text,

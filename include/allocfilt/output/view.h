@@ -11,7 +11,6 @@
 #include "allocfilt/base/writer.h"
 #include "allocfilt/record/losses.h"
 #include "allocfilt/stall/stalls.h"
-#include "allocfilt/stats/shrinkers.h"
 #include "allocfilt/stats/summary.h"
 #include "allocfilt/stats/units.h"
 
@@ -45,8 +44,7 @@ struct summary_view {
 	const struct plan *plan;
 	struct resolver *resolver;
 	struct summary *summary;
-	struct units *units; /* NULL: not counted, as nobody asks */
-	struct shrinkers *shrinkers;
+	struct units *units;		       /* NULL: not counted, as nobody asks */
 	struct shrinker_names *shrinker_names; /* of superblocks */
 	const struct losses *losses;	       /* of each CPU, in the whole run */
 	struct cpu_list cpus;
@@ -77,7 +75,7 @@ struct summary_view {
  * summary_view_since - take away what was counted before an interval
  * @before: the view when it began
  *
- * summary and shrinkers are the interval's own.
+ * The summary is the interval's own.
  */
 void summary_view_since(struct summary_view *view, const struct summary_view *before);
 

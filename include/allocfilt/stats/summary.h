@@ -9,13 +9,14 @@
 
 /*
  * The statistics of a run: how long functions took, where the time of stalls went, which tasks
- * waited, and copies of the longest stalls.
+ * waited, the shrinkers, and copies of the longest stalls.
  */
 
 #define SUMMARY_FUNCTIONS_MAX 64
 #define SUMMARY_TASKS_MAX     128
 #define SUMMARY_CGROUPS_MAX   64
 #define SUMMARY_KERNEL_MAX    32
+#define SHRINKERS_MAX	      256 /* callbacks: several times as many as a kernel has */
 #define SUMMARY_LONGEST_MAX   10
 
 /* Each has a table of its own. */
@@ -24,6 +25,9 @@ enum summary_table {
 	SUMMARY_CGROUPS,
 	SUMMARY_TASKS,
 	SUMMARY_KERNEL_THREADS,
+	/* of struct shrinker_total: all slab pairs, slow or not */
+	SUMMARY_SHRINKERS,
+	SUMMARY_SUPERBLOCKS, /* of the callback that all of them share */
 	SUMMARY_TABLES
 };
 
@@ -33,6 +37,14 @@ struct summary_total {
 	int role;	      /* of a function: enum role, or ROLE_NONE */
 	struct latency latency;
 	struct waits waits; /* of a task or cgroup */
+};
+
+/* The total of a superblock goes when another one has its place, and is in its callback's alone. */
+struct shrinker_total {
+	struct ranked ranked; /* id: the address of the callback, or the number of the superblock */
+	uint64_t callback;    /* address of its scan function */
+	uint64_t max;	      /* ns */
+	uint64_t count;
 };
 
 /* Stalls of tasks that waited, and those of kswapd and kcompactd, for which no task waits. */
@@ -56,8 +68,14 @@ void summary_free(struct summary *summary);
 /** summary_reset - begin again with nothing counted; allocates nothing */
 void summary_reset(struct summary *summary);
 
-/** summary_window - count a slow window, or a slow pair for its role; shrinkers are counted by shrinkers_pair() */
+/** summary_window - count a slow window, or a slow pair for its role; shrinkers are counted by summary_shrinker() */
 void summary_window(struct summary *summary, const struct stall_window *window);
+
+/**
+ * summary_shrinker - count a slab pair
+ * @superblock: its number, of shrinker_names_superblock(); -1: none
+ */
+void summary_shrinker(struct summary *summary, uint64_t callback, int superblock, uint64_t ns);
 
 /** summary_stall - count a stall, and copy it if it is one of the longest so far */
 void summary_stall(struct summary *summary, const struct named_stall *named);
@@ -73,6 +91,10 @@ void summary_wait(struct summary *summary, const struct named_stall *named,
 /** summary_at - the entries of a table, most time in stalls and short waits first; NULL after the last */
 const struct summary_total *summary_at(const struct summary *summary, enum summary_table which,
 				       size_t rank);
+
+/** summary_shrinker_at - the same for shrinkers or superblocks; equal times by address or number */
+const struct shrinker_total *summary_shrinker_at(const struct summary *summary,
+						 enum summary_table which, size_t rank);
 
 /** summary_count - entries of a table */
 size_t summary_count(const struct summary *summary, enum summary_table which);
@@ -98,7 +120,7 @@ const struct named_stall *summary_most_explained(const struct summary *summary);
 /** summary_incomplete - stalls of both sides that are incomplete for a reason; LACKS_NOTHING: for any */
 uint64_t summary_incomplete(const struct summary *summary, enum stall_lack lack);
 
-/** summary_overflow - functions, tasks and cgroups that full tables evicted */
+/** summary_overflow - entries that full tables evicted; superblocks make room, and are not counted */
 uint64_t summary_overflow(const struct summary *summary);
 
 #endif
