@@ -11,9 +11,7 @@
 #include "names/line_reader.h"
 
 #define SUPERBLOCK_CALLBACK "super_cache_scan"
-#define SUPERBLOCK_NAME_MAX 36	/* s_id has 32 */
-#define MOUNT_POINT_MAX	    128 /* with the NUL; a longer one is cut */
-#define CALLBACK_BITS	    8	/* of the callbacks with a cached result of is_superblocks(): 256 */
+#define CALLBACK_BITS	    8 /* of the callbacks with a cached result of is_superblocks(): 256 */
 #define DEVICE_MINOR_BITS   20
 #define MOUNT_LINES_MAX	    (4 << 20) /* of mountinfo, read for all superblocks of a day; a second */
 
@@ -21,12 +19,9 @@ struct superblock {
 	struct hash_link link; /* by its shrinker's address; by GONE where another one has that */
 	uint64_t shrinker;     /* its first address */
 	int number;
-	uint32_t major;
-	uint32_t minor;
+	struct superblock_name is;
 	bool named;
 	bool shared; /* another superblock has or had the same name */
-	char name[SUPERBLOCK_NAME_MAX];
-	char mount[MOUNT_POINT_MAX];
 };
 
 /* No shrinker lies there. */
@@ -146,7 +141,7 @@ static void copy_printable(char *to, size_t size, const char *from, size_t lengt
  * Finds the first mount point of the whole file system, else of a part of it. Lines are
  * "36 35 98:0 /root /mount/point options … - type source options": proc(5).
  */
-static void find_mount(struct shrinker_names *names, struct superblock *superblock)
+static void find_mount(struct shrinker_names *names, struct superblock_name *superblock)
 {
 	struct line_reader reader;
 	bool is_whole = false;
@@ -170,7 +165,7 @@ static void find_mount(struct shrinker_names *names, struct superblock *superblo
 	}
 }
 
-static bool is_same(const struct superblock *a, const struct superblock *b)
+static bool is_same(const struct superblock_name *a, const struct superblock_name *b)
 {
 	return a->major == b->major && a->minor == b->minor && !strcmp(a->name, b->name);
 }
@@ -181,29 +176,29 @@ void shrinker_names_see(struct shrinker_names *names, const struct record *recor
 	const struct record_superblock *seen = &record->superblock;
 	struct superblock *superblock = superblock_at(names, seen->shrinker), *same = NULL;
 	struct superblock now = {
-		.major = seen->device >> DEVICE_MINOR_BITS,
-		.minor = seen->device & ((1u << DEVICE_MINOR_BITS) - 1),
+		.is.major = seen->device >> DEVICE_MINOR_BITS,
+		.is.minor = seen->device & ((1u << DEVICE_MINOR_BITS) - 1),
 	};
 	struct hash_link *link;
 
 	if (!seen->name_length || (seen->callback && !is_superblocks(names, seen->callback)))
 		return;
-	copy_printable(now.name, sizeof(now.name), (const char *)record->raw + seen->name,
+	copy_printable(now.is.name, sizeof(now.is.name), (const char *)record->raw + seen->name,
 		       seen->name_length);
-	if (superblock && is_same(superblock, &now))
+	if (superblock && is_same(&superblock->is, &now.is))
 		return;
 	if (record->ts / NS_PER_DAY != names->day) {
 		names->day = record->ts / NS_PER_DAY;
 		names->mount_lines = 0;
 	}
-	find_mount(names, &now);
+	find_mount(names, &now.is);
 	/* From now on, all labels of this name include the device. */
 	TAILQ_FOREACH(link, &names->hash.used, use) {
 		struct superblock *other = container_of(link, struct superblock, link);
 
-		if (is_same(other, &now) && !strcmp(other->mount, now.mount))
+		if (is_same(&other->is, &now.is) && !strcmp(other->is.mount, now.is.mount))
 			same = other;
-		else if (other->named && !strcmp(other->name, now.name))
+		else if (other->named && !strcmp(other->is.name, now.is.name))
 			other->shared = now.shared = true;
 	}
 	if (superblock && (superblock->named || same)) {
@@ -236,28 +231,22 @@ int shrinker_names_superblock(struct shrinker_names *names, const struct record 
 
 static int print_name(const struct superblock *superblock, char *text, size_t size)
 {
+	const struct superblock_name *is = &superblock->is;
+
 	if (!superblock->named)
 		return snprintf(text, size, "0x%" PRIx64, superblock->shrinker);
 	if (!superblock->shared)
-		return snprintf(text, size, "%s", superblock->name);
-	return snprintf(text, size, "%s %u:%u%s%s", superblock->name, superblock->major,
-			superblock->minor, *superblock->mount ? " " : "", superblock->mount);
+		return snprintf(text, size, "%s", is->name);
+	return snprintf(text, size, "%s %u:%u%s%s", is->name, is->major, is->minor,
+			*is->mount ? " " : "", is->mount);
 }
 
-bool shrinker_names_parts(const struct shrinker_names *names, int superblock,
-			  struct superblock_name *ret_parts)
+const struct superblock_name *shrinker_names_parts(const struct shrinker_names *names,
+						   int superblock)
 {
 	const struct superblock *from = superblock_of(names, superblock);
 
-	if (!from || !from->named)
-		return false;
-	*ret_parts = (struct superblock_name){
-		.name = from->name,
-		.major = from->major,
-		.minor = from->minor,
-		.mount = from->mount,
-	};
-	return true;
+	return from && from->named ? &from->is : NULL;
 }
 
 const char *shrinker_names_of(struct shrinker_names *names, uint64_t shrinker)

@@ -379,18 +379,18 @@ static void metrics_superblocks(struct writer *writer, const struct summary_view
 
 		for (size_t i = 0;
 		     (total = summary_shrinker_at(view->summary, SUMMARY_SUPERBLOCKS, i)); i++) {
-			struct superblock_name name;
+			const struct superblock_name *is =
+				shrinker_names_parts(view->shrinker_names, (int)total->ranked.id);
 			struct line labels;
 			char device[24];
 
-			if (!shrinker_names_parts(view->shrinker_names, (int)total->ranked.id,
-						  &name))
+			if (!is)
 				continue;
-			snprintf(device, sizeof(device), "%u:%u", name.major, name.minor);
+			snprintf(device, sizeof(device), "%u:%u", is->major, is->minor);
 			line_clear(&labels);
-			add_label(&labels, "superblock", name.name);
+			add_label(&labels, "superblock", is->name);
 			add_label(&labels, "device", device);
-			add_label(&labels, "mountpoint", name.mount);
+			add_label(&labels, "mountpoint", is->mount);
 			metrics_total(&metric, &labels, total, which);
 		}
 	}

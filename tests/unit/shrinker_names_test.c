@@ -231,7 +231,7 @@ TEST(test_mounts_of_every_day)
 {
 	struct record record = { .kind = RECORD_SUPERBLOCK, .raw = "tmpfs" };
 	char *text = malloc(1 << 20), *end = text;
-	struct superblock_name parts;
+	const struct superblock_name *parts;
 
 	for (int i = 0; i < 1 << 15; i++)
 		end += sprintf(end, "1 1 9:9 / /m rw - a b c\n");
@@ -252,8 +252,9 @@ TEST(test_mounts_of_every_day)
 	for (int day = 0; day < 2; day++) {
 		record.ts = day * 24ull * 3600 * 1000000000;
 		shrinker_names_see(names, &record);
-		assert_true(shrinker_names_parts(names, superblock(0x10), &parts));
-		assert_string_equal(parts.mount, day ? "/last" : "");
+		parts = shrinker_names_parts(names, superblock(0x10));
+		assert_non_null(parts);
+		assert_string_equal(parts->mount, day ? "/last" : "");
 		record.superblock.shrinker = 0x10;
 		see(0x10, "other", 1, 1);
 	}
@@ -276,34 +277,37 @@ TEST(test_cut)
 /* The same before and after another one has the name, which changes the label. */
 TEST(test_parts)
 {
-	struct superblock_name parts;
+	const struct superblock_name *parts;
 	int first, unnamed;
 
 	see(0x100, "tmpfs", 0, 23);
 	first = superblock(0x100);
 	unnamed = superblock(0x200);
 	for (int i = 0; i < 2; i++) {
-		assert_true(shrinker_names_parts(names, first, &parts));
-		assert_string_equal(parts.name, "tmpfs");
-		assert_int_equal(parts.major, 0);
-		assert_int_equal(parts.minor, 23);
-		assert_string_equal(parts.mount, "/with\\040space");
+		parts = shrinker_names_parts(names, first);
+		assert_non_null(parts);
+		assert_string_equal(parts->name, "tmpfs");
+		assert_int_equal(parts->major, 0);
+		assert_int_equal(parts->minor, 23);
+		assert_string_equal(parts->mount, "/with\\040space");
 		see(0x300, "tmpfs", 0, 22);
 	}
 	see(0x400, "vda", 254, 17);
-	assert_true(shrinker_names_parts(names, superblock(0x400), &parts));
-	assert_int_equal(parts.major, 254);
-	assert_int_equal(parts.minor, 17);
-	assert_string_equal(parts.mount, "");
-	assert_false(shrinker_names_parts(names, unnamed, &parts));
-	assert_false(shrinker_names_parts(names, -1, &parts));
-	assert_false(shrinker_names_parts(names, 0, &parts));
-	assert_false(shrinker_names_parts(names, first + SHRINKER_NAMES_MAX, &parts));
+	parts = shrinker_names_parts(names, superblock(0x400));
+	assert_non_null(parts);
+	assert_int_equal(parts->major, 254);
+	assert_int_equal(parts->minor, 17);
+	assert_string_equal(parts->mount, "");
+	assert_null(shrinker_names_parts(names, unnamed));
+	assert_null(shrinker_names_parts(names, -1));
+	assert_null(shrinker_names_parts(names, 0));
+	assert_null(shrinker_names_parts(names, first + SHRINKER_NAMES_MAX));
 	shrinker_names_free(names);
 	names = shrinker_names_new(-ENOENT, &resolver);
 	see(0x100, "tmpfs", 0, 23);
-	assert_true(shrinker_names_parts(names, superblock(0x100), &parts));
-	assert_string_equal(parts.mount, "");
+	parts = shrinker_names_parts(names, superblock(0x100));
+	assert_non_null(parts);
+	assert_string_equal(parts->mount, "");
 }
 
 UNIT_TEST_MAIN(make_test_directory, remove_test_directory)

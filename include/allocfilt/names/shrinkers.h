@@ -49,21 +49,24 @@ int shrinker_names_superblock(struct shrinker_names *names, const struct record 
  */
 size_t shrinker_names_label(struct shrinker_names *names, int superblock, char *text, size_t size);
 
+#define SUPERBLOCK_NAME_MAX 36	/* s_id has 32 */
+#define MOUNT_POINT_MAX	    128 /* with the NUL; a longer one is cut */
+
 struct superblock_name {
-	const char *name; /* "vda", "tmpfs" */
+	char name[SUPERBLOCK_NAME_MAX]; /* "vda", "tmpfs" */
 	uint32_t major;
 	uint32_t minor;
-	const char *mount; /* mount point when first seen; "": unknown */
+	char mount[MOUNT_POINT_MAX]; /* mount point when first seen; "": unknown */
 };
 
 /**
- * shrinker_names_parts - name, device and mount point of a superblock; false if unknown
+ * shrinker_names_parts - name, device and mount point of a superblock; NULL if unknown
  *
- * They do not change, and no two superblocks have the same. The strings are valid until the next
+ * They do not change, and no two superblocks have the same. Valid until the next
  * shrinker_names_see().
  */
-bool shrinker_names_parts(const struct shrinker_names *names, int superblock,
-			  struct superblock_name *ret_parts);
+const struct superblock_name *shrinker_names_parts(const struct shrinker_names *names,
+						   int superblock);
 
 /**
  * shrinker_names_of - the part of a label in brackets, "vda", "tmpfs 0:25 /run"
