@@ -82,7 +82,7 @@ static bool is_task_wanted(const struct account *account, int tid, uint64_t ts)
 	return *pids;
 }
 
-static int read_site_row(const struct account *account, struct snapshot *snapshot,
+static int read_site_row(const struct account *account, struct account_tables *tables,
 			 enum histogram_id id, struct histogram_row *row, uint64_t ts)
 {
 	bool is_cache = id == HISTOGRAM_CACHE || id == HISTOGRAM_CACHE_NODE;
@@ -105,10 +105,10 @@ static int read_site_row(const struct account *account, struct snapshot *snapsho
 	site.name = histogram_symbol(row->keys, "call_site", &site.address);
 	if (!site.name)
 		return 0;
-	return rows_append(&snapshot->sites, &snapshot->nr_sites, &site, sizeof(site));
+	return rows_append(&tables->sites, &tables->nr_sites, &site, sizeof(site));
 }
 
-static int read_process_row(const struct account *account, struct snapshot *snapshot,
+static int read_process_row(const struct account *account, struct account_tables *tables,
 			    enum histogram_id id, struct histogram_row *row, uint64_t ts)
 {
 	struct account_process process = { .pid = 0 };
@@ -133,11 +133,10 @@ static int read_process_row(const struct account *account, struct snapshot *snap
 	} else {
 		process.drained = row->count;
 	}
-	return rows_append(&snapshot->processes, &snapshot->nr_processes, &process,
-			   sizeof(process));
+	return rows_append(&tables->processes, &tables->nr_processes, &process, sizeof(process));
 }
 
-static int add_waiters(struct account *account, struct snapshot *snapshot, uint64_t ts)
+static int add_waiters(struct account *account, struct account_tables *tables, uint64_t ts)
 {
 	struct hash_link *link;
 
@@ -149,7 +148,7 @@ static int add_waiters(struct account *account, struct snapshot *snapshot, uint6
 			.waited = waiter->waited,
 		};
 
-		if (rows_append(&snapshot->processes, &snapshot->nr_processes, &process,
+		if (rows_append(&tables->processes, &tables->nr_processes, &process,
 				sizeof(process)) < 0)
 			return -ENOMEM;
 	}
@@ -159,7 +158,7 @@ static int add_waiters(struct account *account, struct snapshot *snapshot, uint6
 /* ---- reading ---- */
 
 /* Returns 1, 0 for a row that cannot be read, or -ENOMEM. */
-static int read_row(struct account *account, struct snapshot *snapshot, enum histogram_id id,
+static int read_row(struct account *account, struct account_tables *tables, enum histogram_id id,
 		    struct histogram_row *row, uint64_t ts)
 {
 	if (id == HISTOGRAM_FORKS)
@@ -167,13 +166,14 @@ static int read_row(struct account *account, struct snapshot *snapshot, enum his
 	if (id == HISTOGRAM_EXITS)
 		return family_read_exit(&account->family, row);
 	if (HISTOGRAM_SITES & HISTOGRAM_BIT(id))
-		return read_site_row(account, snapshot, id, row, ts);
-	return read_process_row(account, snapshot, id, row, ts);
+		return read_site_row(account, tables, id, row, ts);
+	return read_process_row(account, tables, id, row, ts);
 }
 
 static int read_histogram(struct account *account, struct snapshot *snapshot, enum histogram_id id,
 			  uint64_t ts)
 {
+	struct account_tables *tables = &snapshot->tables;
 	struct histogram_text histogram;
 	struct histogram_row row;
 	char name[64];
@@ -184,8 +184,8 @@ static int read_histogram(struct account *account, struct snapshot *snapshot, en
 	if (!histogram_begin(&histogram, snapshot->texts[id], name))
 		return -ESTALE;
 	while (ret >= 0 && histogram_next(&histogram, &row)) {
-		ret = read_row(account, snapshot, id, &row, ts);
-		snapshot->unreadable += !ret;
+		ret = read_row(account, tables, id, &row, ts);
+		tables->unreadable += !ret;
 		has_rows = true;
 	}
 	/*
@@ -193,13 +193,13 @@ static int read_histogram(struct account *account, struct snapshot *snapshot, en
 	 */
 	if (ret >= 0 && histogram.hits && !has_rows && !histogram.unreadable)
 		return -EAGAIN;
-	snapshot->unreadable += histogram.unreadable;
+	tables->unreadable += histogram.unreadable;
 	if (id == HISTOGRAM_FORKS || id == HISTOGRAM_EXITS)
-		snapshot->dropped.tasks += histogram.dropped;
+		tables->dropped.tasks += histogram.dropped;
 	else if (HISTOGRAM_SITES & HISTOGRAM_BIT(id))
-		snapshot->dropped.sites += histogram.dropped;
+		tables->dropped.sites += histogram.dropped;
 	else
-		snapshot->dropped.pages += histogram.dropped;
+		tables->dropped.pages += histogram.dropped;
 	return ret < 0 ? ret : 0;
 }
 
@@ -214,26 +214,26 @@ static int read_histograms(struct account *account, struct snapshot *snapshot, u
 		if (id == HISTOGRAM_EXITS)
 			family_settle(&account->family, ts);
 	}
-	return ret ? ret : add_waiters(account, snapshot, ts);
+	return ret ? ret : add_waiters(account, &snapshot->tables, ts);
 }
 
 int account_read(struct account *account, char *texts[HISTOGRAM_COUNT], uint64_t ts)
 {
-	struct snapshot snapshot = { .nr_sites = 0 };
+	struct snapshot snapshot = { .texts = { NULL } };
 	int ret;
 
 	memcpy(snapshot.texts, texts, sizeof(snapshot.texts));
 	ret = read_histograms(account, &snapshot, ts);
 	/* A call site has a row for each task with -p, and for each of two events before 6.1. */
 	snapshot_merge(&snapshot);
-	for (size_t i = 0; i < snapshot.nr_processes; i++) {
-		struct account_process *process = &snapshot.processes[i];
+	for (size_t i = 0; i < snapshot.tables.nr_processes; i++) {
+		struct account_process *process = &snapshot.tables.processes[i];
 
 		snprintf(process->name, sizeof(process->name), "%s",
 			 family_name(&account->family, process->pid, ts));
 	}
 	family_forget(&account->family);
-	snapshot.dropped.processes = account->dropped_stalls;
+	snapshot.tables.dropped.processes = account->dropped_stalls;
 	if (ret) {
 		snapshot_free(&snapshot);
 		return ret;

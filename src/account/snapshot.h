@@ -19,12 +19,7 @@ struct waiter {
 /* The rows that were read at one time, sorted by their keys. */
 struct snapshot {
 	char *texts[HISTOGRAM_COUNT]; /* which names are in */
-	struct account_site *sites;
-	size_t nr_sites;
-	struct account_process *processes;
-	size_t nr_processes;
-	struct account_dropped dropped;
-	uint64_t unreadable;
+	struct account_tables tables; /* without the sums, but in shown */
 };
 
 struct account {

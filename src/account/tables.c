@@ -84,16 +84,18 @@ void snapshot_free(struct snapshot *snapshot)
 {
 	for (int id = 0; id < HISTOGRAM_COUNT; id++)
 		free(snapshot->texts[id]);
-	free(snapshot->sites);
-	free(snapshot->processes);
-	*snapshot = (struct snapshot){ .nr_sites = 0 };
+	free(snapshot->tables.sites);
+	free(snapshot->tables.processes);
+	*snapshot = (struct snapshot){ .texts = { NULL } };
 }
 
 void snapshot_merge(struct snapshot *snapshot)
 {
-	rows_merge(snapshot->sites, &snapshot->nr_sites, sizeof(*snapshot->sites), compare_sites,
+	struct account_tables *tables = &snapshot->tables;
+
+	rows_merge(tables->sites, &tables->nr_sites, sizeof(*tables->sites), compare_sites,
 		   add_site);
-	rows_merge(snapshot->processes, &snapshot->nr_processes, sizeof(*snapshot->processes),
+	rows_merge(tables->processes, &tables->nr_processes, sizeof(*tables->processes),
 		   compare_processes, add_process);
 }
 
@@ -125,8 +127,8 @@ static bool is_empty_row(const struct account_process *process)
 	       !process->stalls;
 }
 
-static void show_sites(struct snapshot *shown, const struct snapshot *now,
-		       const struct snapshot *before)
+static void show_sites(struct account_tables *shown, const struct account_tables *now,
+		       const struct account_tables *before)
 {
 	for (size_t i = 0; i < now->nr_sites; i++) {
 		struct account_site site = now->sites[i];
@@ -140,8 +142,8 @@ static void show_sites(struct snapshot *shown, const struct snapshot *now,
 	}
 }
 
-static void show_processes(struct snapshot *shown, const struct snapshot *now,
-			   const struct snapshot *before)
+static void show_processes(struct account_tables *shown, const struct account_tables *now,
+			   const struct account_tables *before)
 {
 	for (size_t i = 0; i < now->nr_processes; i++) {
 		struct account_process process = now->processes[i];
@@ -159,14 +161,14 @@ static void show_processes(struct snapshot *shown, const struct snapshot *now,
 int account_tables(struct account *account, bool interval, enum account_sort sort,
 		   struct account_tables *ret_tables)
 {
-	static const struct snapshot none;
-	const struct snapshot *now = &account->now;
-	const struct snapshot *before = !interval		 ? &none :
-					account->begins_interval ? now :
-								   &account->before;
-	struct snapshot *shown = &account->shown;
+	static const struct account_tables none;
+	const struct account_tables *now = &account->now.tables;
+	const struct account_tables *before = !interval		       ? &none :
+					      account->begins_interval ? now :
+									 &account->before.tables;
+	struct account_tables *shown = &account->shown.tables;
 
-	snapshot_free(shown);
+	snapshot_free(&account->shown);
 	shown->sites = calloc(now->nr_sites + 1, sizeof(*shown->sites));
 	shown->processes = calloc(now->nr_processes + 1, sizeof(*shown->processes));
 	if (!shown->sites || !shown->processes)
@@ -175,21 +177,16 @@ int account_tables(struct account *account, bool interval, enum account_sort sor
 	show_processes(shown, now, before);
 	qsort_r(shown->sites, shown->nr_sites, sizeof(*shown->sites), by_number, &sort);
 	qsort(shown->processes, shown->nr_processes, sizeof(*shown->processes), by_pages);
-	*ret_tables = (struct account_tables){
-		.sites = shown->sites,
-		.nr_sites = shown->nr_sites,
-		.processes = shown->processes,
-		.nr_processes = shown->nr_processes,
-		.dropped = now->dropped,
-		.unreadable = now->unreadable,
-	};
-	subtract(&ret_tables->dropped.sites, before->dropped.sites);
-	subtract(&ret_tables->dropped.pages, before->dropped.pages);
-	subtract(&ret_tables->dropped.tasks, before->dropped.tasks);
-	subtract(&ret_tables->dropped.processes, before->dropped.processes);
+	shown->dropped = now->dropped;
+	subtract(&shown->dropped.sites, before->dropped.sites);
+	subtract(&shown->dropped.pages, before->dropped.pages);
+	subtract(&shown->dropped.tasks, before->dropped.tasks);
+	subtract(&shown->dropped.processes, before->dropped.processes);
+	shown->unreadable = now->unreadable;
 	for (size_t i = 0; i < shown->nr_sites; i++)
-		add_site(&ret_tables->all_sites, &shown->sites[i]);
+		add_site(&shown->all_sites, &shown->sites[i]);
 	for (size_t i = 0; i < shown->nr_processes; i++)
-		add_process(&ret_tables->all_processes, &shown->processes[i]);
+		add_process(&shown->all_processes, &shown->processes[i]);
+	*ret_tables = *shown;
 	return 0;
 }

@@ -8,13 +8,13 @@
 static struct account_tables made;
 static struct account_view view;
 
-static const struct account_site sites[] = {
+static struct account_site sites[] = {
 	{ 0xffffffff81000010, "alloc_pipe_info+0x5c", NULL, 10, 1000, 2048 },
 	{ 0xffffffff81000020, "f+0x1 [a\"b;c]", "odd;\n\"cache", 2, 300, 400 },
 	{ 0xffffffff81000030, "g+0x1", "", 1, 64, 64 },
 };
 
-static const struct account_process processes[] = {
+static struct account_process processes[] = {
 	{ .pid = 7, .name = "a\n\"b\x1b[m", .count = 3, .pages = 12, .orders = { 0, 2, 1 } },
 	{ .pid = 8, .name = "quiet", .count = 5, .pages = 5, .orders = { 5 }, .fallbacks = 1 },
 	{ .pid = 9, .name = "waits", .count = 1, .pages = 1, .stalls = 2, .waited = 9 * MS },

@@ -55,9 +55,9 @@ struct account_dropped {
 };
 
 struct account_tables {
-	const struct account_site *sites; /* in the order asked of account_tables() */
+	struct account_site *sites; /* in the order asked of account_tables() */
 	size_t nr_sites;
-	const struct account_process *processes; /* most pages first */
+	struct account_process *processes; /* most pages first */
 	size_t nr_processes;
 	struct account_site all_sites;	      /* the sum of all rows, without a name */
 	struct account_process all_processes; /* without stalls of dropped ones */
