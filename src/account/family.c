@@ -54,17 +54,15 @@ static int order_tasks(const void *one, const void *other)
 }
 
 /* The kernel reuses numbers, so two tasks may have one: order_tasks() decides which one stays. */
+static void keep_task(void *to, const void *of)
+{
+	if (order_tasks(of, to) < 0)
+		memcpy(to, of, sizeof(struct family_task));
+}
+
 static void sort_tasks(struct family_tasks *tasks)
 {
-	size_t kept = 0;
-
-	if (!tasks->count)
-		return;
-	qsort(tasks->task, tasks->count, sizeof(*tasks->task), order_tasks);
-	for (size_t i = 1; i < tasks->count; i++)
-		if (tasks->task[i].tid != tasks->task[kept].tid)
-			tasks->task[++kept] = tasks->task[i];
-	tasks->count = kept + 1;
+	rows_merge(tasks->task, &tasks->count, sizeof(*tasks->task), compare_tasks, keep_task);
 }
 
 static int add_running(struct family *family, const char *path)
