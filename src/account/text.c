@@ -7,11 +7,11 @@
 #include "account/forms.h"
 #include "allocfilt/base/base.h"
 #include "allocfilt/base/line.h"
+#include "allocfilt/stats/ranking.h"
 
 #define NAME_COLUMNS  34 /* of a call site */
 #define CACHE_COLUMNS 17
 #define TASK_COLUMNS  20
-#define TOP_MAX	      128 /* of --top */
 
 static double percentage(uint64_t part, uint64_t whole)
 {
@@ -97,24 +97,15 @@ static void put_sites(struct writer *writer, const struct account_view *view)
 /* The least of the @top longest times waited; UINT64_MAX: nobody waited. */
 static uint64_t long_wait(const struct account_tables *tables, size_t top)
 {
-	uint64_t longest[TOP_MAX] = { 0 };
+	const struct account_process *processes = tables->processes;
+	uint64_t least = UINT64_MAX;
+	int i = -1;
 
-	for (size_t i = 0; i < tables->nr_processes; i++) {
-		uint64_t waited = tables->processes[i].waited;
-
-		for (size_t j = 0; j < top && j < TOP_MAX; j++) {
-			uint64_t other = longest[j];
-
-			if (waited <= other)
-				continue;
-			longest[j] = waited;
-			waited = other;
-		}
-	}
-	for (size_t j = top < TOP_MAX ? top : TOP_MAX; j > 0; j--)
-		if (longest[j - 1])
-			return longest[j - 1];
-	return UINT64_MAX;
+	while (top-- && (i = ranking_next(&processes->waited, sizeof(*processes),
+					  (int)tables->nr_processes, i)) >= 0)
+		if (processes[i].waited)
+			least = processes[i].waited;
+	return least;
 }
 
 static void put_process_row(struct writer *writer, const struct account_process *process)
@@ -141,7 +132,7 @@ static void put_processes(struct writer *writer, const struct account_view *view
 {
 	const struct account_tables *tables = view->tables;
 	const struct account_process *all = &tables->all_processes;
-	uint64_t wait = long_wait(tables, view->top);
+	uint64_t wait;
 	char time[TEXT_DURATION_MAX];
 	struct line line;
 	size_t rows = 0;
@@ -167,6 +158,7 @@ static void put_processes(struct writer *writer, const struct account_view *view
 			   tables->dropped.tasks);
 	if (!tables->nr_processes)
 		return;
+	wait = long_wait(tables, view->top);
 	line_write(writer, "%-*s %10s %9s %9s %9s %9s %7s %11s  %s", TASK_COLUMNS, "process",
 		   "pages", "MiB", "fallbacks", "refilled", "drained", "stalls", "waited ms",
 		   "by order");

@@ -235,8 +235,8 @@ static void add_unit(struct line *line, const char *name)
 static void send_unit(struct journal *journal, const struct unit_total *unit, uint64_t period)
 {
 	struct journal_entry *entry = begin_journal_entry(journal, JOURNAL_ID_UNIT, LOG_INFO);
-	int cause = ranking_next(unit->cause_totals, 1, CAUSES, -1);
-	int second = ranking_next(unit->cause_totals, 1, CAUSES, cause);
+	int cause = ranking_next(unit->cause_totals, sizeof(unit->total), CAUSES, -1);
+	int second = ranking_next(unit->cause_totals, sizeof(unit->total), CAUSES, cause);
 	uint64_t seconds = (period + NS_PER_SECOND - 1) / NS_PER_SECOND;
 	bool minutes = seconds >= 120;
 	char total[TEXT_DURATION_MAX], max[TEXT_DURATION_MAX];

@@ -420,7 +420,7 @@ static void html_steps(struct writer *writer, const struct chain_step *step, uin
 /* The stalls of each cause, most time first. */
 static void html_causes(struct writer *writer, const struct summary_stalls *stalls)
 {
-	const size_t stride = sizeof(stalls->causes[0]) / sizeof(uint64_t);
+	const struct cause_sum *sum = stalls->causes;
 	int cause = -1;
 
 	html_raw(writer,
@@ -430,9 +430,8 @@ static void html_causes(struct writer *writer, const struct summary_stalls *stal
 		 "<th scope=\"col\">cause</th><th scope=\"col\">stalls</th>"
 		 "<th scope=\"col\">ms in all</th><th scope=\"col\">of all</th></tr></thead>"
 		 "<tbody>\n");
-	while ((cause = ranking_next(&stalls->causes[0].total, stride, CAUSES, cause)) >= 0) {
-		const struct cause_sum *sum = &stalls->causes[cause];
-
+	while ((cause = ranking_next(&stalls->causes[0].total, sizeof(*sum), CAUSES, cause)) >= 0) {
+		sum = &stalls->causes[cause];
 		if (!sum->count)
 			continue;
 		html_put(writer, "<tr><th scope=\"row\">%s</th><td>%" PRIu64 "</td><td>" MS "</td>",

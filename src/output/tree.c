@@ -139,7 +139,7 @@ static void tree_add_states(struct tree_rows *rows, int level, enum phase_group 
 	if (!rows->stall || !rows->stall->off_cpu ||
 	    (ns[STATE_RAN] == whole && part != PART_OWN && part != PART_SLAB))
 		return;
-	while ((state = ranking_next(ns, 1, PHASE_STATES, state)) >= 0 && ns[state]) {
+	while ((state = ranking_next(ns, sizeof(*ns), PHASE_STATES, state)) >= 0 && ns[state]) {
 		tree_add_row(rows, level, ns[state], "%s", phase_state_names[state].title);
 		tree_add_sleeps(rows, level + 1, group, part, state);
 	}

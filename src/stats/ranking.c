@@ -162,17 +162,22 @@ uint64_t ranking_evicted(const struct ranking *ranking)
 	return ranking->evicted;
 }
 
+static uint64_t time_at(const uint64_t *first, size_t stride, int index)
+{
+	return *(const uint64_t *)((const char *)first + (size_t)index * stride);
+}
+
 int ranking_next(const uint64_t *first, size_t stride, int count, int index)
 {
-	uint64_t limit = index < 0 ? UINT64_MAX : first[index * stride];
+	uint64_t limit = index < 0 ? UINT64_MAX : time_at(first, stride, index);
 	int next = -1;
 
 	for (int i = 0; i < count; i++) {
-		uint64_t ns = first[i * stride];
+		uint64_t ns = time_at(first, stride, i);
 
 		if (ns > limit || (ns == limit && i <= index))
 			continue;
-		if (next < 0 || ns > first[next * stride])
+		if (next < 0 || ns > time_at(first, stride, next))
 			next = i;
 	}
 	return next;

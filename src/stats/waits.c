@@ -35,8 +35,7 @@ struct wait_sum waits_all(const struct waits *waits)
 int waits_next(const struct waits *waits, int role)
 {
 	do {
-		role = ranking_next(&waits->of[0].total, sizeof(waits->of[0]) / sizeof(uint64_t),
-				    ROLE_COUNT, role);
+		role = ranking_next(&waits->of[0].total, sizeof(waits->of[0]), ROLE_COUNT, role);
 	} while (role >= 0 && !waits->of[role].count);
 	return role;
 }

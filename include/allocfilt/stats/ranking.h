@@ -63,7 +63,7 @@ uint64_t ranking_evicted(const struct ranking *ranking);
 
 /**
  * ranking_next - of an array of times, the index of the largest after that at @index, equal ones in order
- * @first: the first time; each of the @count times is the first of @stride words
+ * @first: the first of the @count times, which are @stride bytes apart
  * @index: -1: the largest of all is wanted
  *
  * Returns -1 after the last.
