@@ -28,12 +28,10 @@ void journal_stall_message(char message[JOURNAL_MESSAGE_MAX], const struct named
 	const struct stall *stall = named->stall;
 	const char *role = catalog_role_title(stall->role);
 	char time[TEXT_DURATION_MAX], text[STALL_CAUSE_MAX], function[STALL_FUNCTION_MAX];
-	struct stall_cause cause;
 	struct line line;
 	size_t used;
 
-	stall_cause(stall, &cause);
-	cause_text(resolver, &cause, text);
+	cause_text(resolver, stall, text);
 	line_clear(&line);
 	journal_stall_task(&line, named);
 	line_add(&line, ": %s stalled %s: %s", role ? role : stall_function(named, function),

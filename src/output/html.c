@@ -625,7 +625,6 @@ static void html_longest(struct writer *writer, const struct summary_view *view)
 		 "<section id=\"longest\" class=\"ten\"><h2>The longest stalls</h2>\n<div>");
 	for (unsigned int i = 0; i < SUMMARY_LONGEST_MAX; i++) {
 		char text[STALL_CAUSE_MAX], time[CLOCK_TEXT_MAX];
-		struct stall_cause cause;
 
 		named = summary_longest(view->summary, i);
 		if (!named)
@@ -635,8 +634,7 @@ static void html_longest(struct writer *writer, const struct summary_view *view)
 			 html_time(time, view->resolver, named->stall->start));
 		html_stall_task(writer, named);
 		html_raw(writer, "</summary>\n");
-		stall_cause(named->stall, &cause);
-		cause_text(view->resolver, &cause, text);
+		cause_text(view->resolver, named->stall, text);
 		html_raw(writer, "<p>");
 		html_text(writer, text);
 		html_raw(writer, "</p>\n");

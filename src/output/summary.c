@@ -691,7 +691,6 @@ static void put_worst(struct writer *writer, const struct summary_view *view)
 	const struct named_stall *named = summary_longest(view->summary, 0);
 	const struct stall *stall;
 	char text[STALL_CAUSE_MAX];
-	struct stall_cause cause;
 	struct line line;
 
 	if (!named)
@@ -708,8 +707,7 @@ static void put_worst(struct writer *writer, const struct summary_view *view)
 	if (stall->order >= 0)
 		line_add(&line, ", order %d", stall->order);
 	line_put(&line, writer);
-	stall_cause(stall, &cause);
-	cause_text(view->resolver, &cause, text);
+	cause_text(view->resolver, stall, text);
 	line_clear(&line);
 	line_add(&line, "  ");
 	line_add_name(&line, writer, text);

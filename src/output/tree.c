@@ -290,11 +290,9 @@ static void tree_put_cause(struct writer *writer, const struct terminal *termina
 			   struct resolver *resolver, const struct stall *stall)
 {
 	char text[STALL_CAUSE_MAX];
-	struct stall_cause cause;
 	struct line line;
 
-	stall_cause(stall, &cause);
-	cause_text(resolver, &cause, text);
+	cause_text(resolver, stall, text);
 	line_clear(&line);
 	line_add(&line, "   cause: ");
 	line_add_escaped(&line, text, terminal->names);

@@ -208,17 +208,18 @@ void cause_detail(struct resolver *resolver, const struct stall_cause *cause,
 	add_steps(resolver, cause, cause->which == CAUSE_MIXED ? 0 : 1, text);
 }
 
-void cause_text(struct resolver *resolver, const struct stall_cause *cause,
-		char text[STALL_CAUSE_MAX])
+void cause_text(struct resolver *resolver, const struct stall *stall, char text[STALL_CAUSE_MAX])
 {
+	struct stall_cause cause;
 	size_t used;
 
-	add_steps(resolver, cause, 0, text);
+	stall_cause(stall, &cause);
+	add_steps(resolver, &cause, 0, text);
 	used = strlen(text);
-	if (cause->which == CAUSE_MIXED)
+	if (cause.which == CAUSE_MIXED)
 		snprintf(text + used, STALL_CAUSE_MAX - used, "%snothing is half of it",
 			 used ? "; " : "");
-	else if (cause->which == PHASE_REST)
+	else if (cause.which == PHASE_REST)
 		snprintf(text + used, STALL_CAUSE_MAX - used,
 			 ", which no slow run of a traced function explains");
 }

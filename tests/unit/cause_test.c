@@ -39,7 +39,7 @@ static void cause_is(const char *key, unsigned int share, const char *text, cons
 	stall_cause(&stall, &cause);
 	assert_string_equal(cause_name(cause.which)->key, key);
 	assert_int_equal(cause_share(&cause), share);
-	cause_text(&resolver, &cause, printed);
+	cause_text(&resolver, &stall, printed);
 	assert_string_equal(printed, text);
 	cause_detail(&resolver, &cause, printed);
 	assert_string_equal(printed, detail);

@@ -62,11 +62,10 @@ unsigned int cause_percent(const struct stall_cause *cause);
 
 #define STALL_CAUSE_MAX 512
 
-/** cause_text - print the chain: "direct reclaim 100 %: inactive list 95 %"; any bytes */
-void cause_text(struct resolver *resolver, const struct stall_cause *cause,
-		char text[STALL_CAUSE_MAX]);
+/** cause_text - print the chain of a stall: "direct reclaim 100 %: inactive list 95 %"; any bytes */
+void cause_text(struct resolver *resolver, const struct stall *stall, char text[STALL_CAUSE_MAX]);
 
-/** cause_detail - as cause_text(), after what cause_name() says; "": no more is known */
+/** cause_detail - print it as cause_text(), after what cause_name() says; "": no more is known */
 void cause_detail(struct resolver *resolver, const struct stall_cause *cause,
 		  char text[STALL_CAUSE_MAX]);
 
