@@ -21,6 +21,15 @@ static void json_time(struct json *json, struct resolver *resolver, uint64_t ts)
 	json_number(json, "ts_ns", ts);
 }
 
+static void json_symbol(struct json *json, const char *key, struct resolver *resolver,
+			uint64_t address)
+{
+	char name[STALL_FUNCTION_MAX];
+
+	resolver_symbol(resolver, address, 's', name, sizeof(name));
+	json_string(json, key, name);
+}
+
 static void json_some_ns(struct json *json, const char *key, uint64_t ns)
 {
 	char name[JSON_KEY_MAX];
@@ -81,13 +90,11 @@ static void json_sleeps(struct json *json, const struct stall *stall, struct res
 	json_open(json, "sleeps", '[');
 	for (size_t i = 0; i < stall->nr_sleeps; i++) {
 		const struct stall_slice *sleep = &stall->sleeps[i];
-		char name[STALL_FUNCTION_MAX];
 
-		resolver_symbol(resolver, sleep->function, 's', name, sizeof(name));
 		json_open(json, NULL, '{');
 		json_place(json, sleep->group, sleep->part);
 		json_string(json, "state", phase_state_names[sleep->state].key);
-		json_string(json, "function", name);
+		json_symbol(json, "function", resolver, sleep->function);
 		json_number(json, "total_ns", sleep->ns);
 		json_close(json, '}');
 	}
@@ -174,12 +181,8 @@ static void json_stack(struct json *json, const struct stall *stall, struct reso
 	if (!nr_frames)
 		return;
 	json_open(json, "stack", '[');
-	for (size_t i = 0; i < nr_frames; i++) {
-		char name[STALL_FUNCTION_MAX];
-
-		resolver_symbol(resolver, frames[i], 's', name, sizeof(name));
-		json_string(json, NULL, name);
-	}
+	for (size_t i = 0; i < nr_frames; i++)
+		json_symbol(json, NULL, resolver, frames[i]);
 	json_close(json, ']');
 }
 
@@ -273,11 +276,8 @@ static void json_shrinkers(struct json *json, const struct summary_view *view)
 	json_open(json, "shrinkers", '[');
 	for (size_t i = 0; (total = summary_shrinker_at(view->summary, SUMMARY_SHRINKERS, i));
 	     i++) {
-		char name[STALL_FUNCTION_MAX];
-
 		json_open(json, NULL, '{');
-		resolver_symbol(view->resolver, total->callback, 's', name, sizeof(name));
-		json_string(json, "name", name);
+		json_symbol(json, "name", view->resolver, total->callback);
 		json_address(json, "callback", total->callback);
 		json_total(json, total);
 		json_superblocks(json, view, total->callback);
@@ -309,13 +309,9 @@ static void json_functions(struct json *json, const struct summary_view *view)
 
 	json_open(json, "functions", '[');
 	for (size_t i = 0; (total = summary_at(view->summary, SUMMARY_FUNCTIONS, i)); i++) {
-		char name[STALL_FUNCTION_MAX];
-
 		json_open(json, NULL, '{');
-		if (total->function) {
-			resolver_symbol(view->resolver, total->function, 's', name, sizeof(name));
-			json_string(json, "function", name);
-		}
+		if (total->function)
+			json_symbol(json, "function", view->resolver, total->function);
 		json_string(json, "role", catalog_role_title(total->role));
 		json_latency(json, &total->latency);
 		json_number(json, "error_ns", total->ranked.error);
