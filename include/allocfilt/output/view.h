@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "allocfilt/base/overflow.h"
 #include "allocfilt/base/writer.h"
 #include "allocfilt/record/losses.h"
 #include "allocfilt/stall/stalls.h"
@@ -34,6 +33,13 @@ struct own_cost {
 	uint64_t records;	 /* records read from the kernel's ring buffers */
 	unsigned int events_off; /* events are off now, because of max-cpu */
 	bool had_events_off;	 /* events were off at some time in this run */
+};
+
+/* Counts how often a table was full. */
+struct overflow {
+	const char *key;  /* for programs */
+	const char *text; /* for people: "waiting events were dropped" */
+	uint64_t count;
 };
 
 #define SUMMARY_OVERFLOWS 7
