@@ -170,7 +170,7 @@ void journal_stall_fields(struct journal_entry *entry, const struct named_stall 
 {
 	const struct task_info *task = named->task_info;
 	const struct stall *stall = named->stall;
-	char time[CLOCK_TEXT_MAX], function[STALL_FUNCTION_MAX];
+	char time[TEXT_TIME_MAX], function[STALL_FUNCTION_MAX];
 	char detail[STALL_CAUSE_MAX];
 	struct stall_cause cause;
 

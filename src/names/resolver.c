@@ -353,7 +353,7 @@ uint64_t resolver_realtime(const struct resolver *resolver, uint64_t ts)
 	return mark->realtime + (ts - mark->ts);
 }
 
-bool resolver_time(const struct resolver *resolver, uint64_t ts, char text[CLOCK_TEXT_MAX])
+bool resolver_time(const struct resolver *resolver, uint64_t ts, char text[TEXT_TIME_MAX])
 {
 	if (text_time(text, resolver_realtime(resolver, ts)))
 		return true;

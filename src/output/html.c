@@ -136,8 +136,7 @@ static void html_name(struct writer *writer, const char *name)
 }
 
 /* "2026-11-22T01:02:32.689Z", or seconds of the trace clock, "7.882 s"; returns @time */
-static const char *html_time(char time[CLOCK_TEXT_MAX], const struct resolver *resolver,
-			     uint64_t ts)
+static const char *html_time(char time[TEXT_TIME_MAX], const struct resolver *resolver, uint64_t ts)
 {
 	if (resolver_time(resolver, ts, time))
 		strcpy(time + strlen("2026-11-22T01:02:32.689"), "Z");
@@ -197,7 +196,7 @@ static void html_cells(struct writer *writer, const struct resolver *resolver,
 
 		for (unsigned int row = lowest; column->count && row <= highest; row++) {
 			uint64_t count = latency_below(column, row);
-			char time[CLOCK_TEXT_MAX];
+			char time[TEXT_TIME_MAX];
 
 			if (!count)
 				continue;
@@ -230,7 +229,7 @@ static void html_ticks(struct writer *writer, const struct resolver *resolver,
 	uint64_t from = map->first * map->width;
 	uint64_t span = (map->last - map->first + 1) * map->width;
 	unsigned int hours, minutes, seconds, ns, decimals = 0;
-	char text[CLOCK_TEXT_MAX];
+	char text[TEXT_TIME_MAX];
 	uint64_t of_day = from, step = span;
 
 	for (size_t i = ARRAY_SIZE(steps); i-- && span / steps[i] <= TICKS_MAX;)
@@ -277,7 +276,7 @@ static void html_heat_table(struct writer *writer, const struct resolver *resolv
 			 "</thead><tbody>\n");
 	for (uint64_t n = map->first; n <= map->last; n++) {
 		const struct latency *column = &map->columns[n - map->first];
-		char time[CLOCK_TEXT_MAX];
+		char time[TEXT_TIME_MAX];
 
 		if (!column->count)
 			continue;
@@ -318,7 +317,7 @@ static void html_when(struct writer *writer, const struct summary_view *view, st
 {
 	unsigned int lowest, highest, rows;
 	uint64_t most = 0;
-	char text[CLOCK_TEXT_MAX];
+	char text[TEXT_TIME_MAX];
 
 	if (!heat_map_range(map, &lowest, &highest))
 		return;
@@ -624,7 +623,7 @@ static void html_longest(struct writer *writer, const struct summary_view *view)
 	html_raw(writer,
 		 "<section id=\"longest\" class=\"ten\"><h2>The longest stalls</h2>\n<div>");
 	for (unsigned int i = 0; i < SUMMARY_LONGEST_MAX; i++) {
-		char text[STALL_CAUSE_MAX], time[CLOCK_TEXT_MAX];
+		char text[STALL_CAUSE_MAX], time[TEXT_TIME_MAX];
 
 		named = summary_longest(view->summary, i);
 		if (!named)
@@ -768,7 +767,7 @@ static int html_summary(struct output *output, const struct summary_view *view)
 	struct writer *writer = output->setup.writer;
 	struct html *html = output->form;
 	bool any = summary_stalls(view->summary, STALLS_WAITING)->latency.count;
-	char since[CLOCK_TEXT_MAX], until[CLOCK_TEXT_MAX];
+	char since[TEXT_TIME_MAX], until[TEXT_TIME_MAX];
 
 	html_raw(writer,
 		 "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>\n"

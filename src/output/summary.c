@@ -262,7 +262,7 @@ static void add_ms(struct line *line, int width, uint64_t ns)
 /* Wall-clock time to the millisecond where it is known, else that of the trace clock. */
 static void add_time(struct line *line, const struct resolver *resolver, uint64_t ts)
 {
-	char time[CLOCK_TEXT_MAX];
+	char time[TEXT_TIME_MAX];
 	bool known = resolver_time(resolver, ts, time);
 
 	line_add(line, known ? "%.23sZ" : "%s", time);

@@ -263,7 +263,7 @@ static void tree_put_head(struct writer *writer, const struct terminal *terminal
 	const struct task_style plain = { terminal->names, false, "", "", " ", "" };
 	const struct task_style coloured = { terminal->names, false, BOLD, PLAIN, " " DIM, PLAIN };
 	struct stall_fact facts[STALL_FACTS];
-	char time[CLOCK_TEXT_MAX], function[STALL_FUNCTION_MAX];
+	char time[TEXT_TIME_MAX], function[STALL_FUNCTION_MAX];
 	struct line line;
 
 	line_clear(&line);

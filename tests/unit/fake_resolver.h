@@ -97,9 +97,9 @@ uint64_t resolver_realtime(const struct resolver *resolver, uint64_t ts)
 	return resolver->realtime ? resolver->realtime + ts : 0;
 }
 
-bool resolver_time(const struct resolver *resolver, uint64_t ts, char text[CLOCK_TEXT_MAX])
+bool resolver_time(const struct resolver *resolver, uint64_t ts, char text[TEXT_TIME_MAX])
 {
-	snprintf(text, CLOCK_TEXT_MAX, "%.6f", (double)ts / 1e9);
+	snprintf(text, TEXT_TIME_MAX, "%.6f", (double)ts / 1e9);
 	return resolver->time && resolver->time(resolver->context, ts, text);
 }
 

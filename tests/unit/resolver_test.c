@@ -142,7 +142,7 @@ UNIT_TEST_WITH(test_victim, make_test_directory, tear_down)
 /* Seconds and ns of a time; the clocks drift apart by 1 ms in each minute. */
 UNIT_TEST_WITH(test_time, make_test_directory, tear_down)
 {
-	char text[CLOCK_TEXT_MAX];
+	char text[TEXT_TIME_MAX];
 
 	open_resolver(kernel);
 	assert_false(resolver_time(resolver, 5, text));

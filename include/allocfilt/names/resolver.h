@@ -18,8 +18,6 @@
  * stages use it. A returned pointer is valid until the next call, and never NULL unless documented.
  */
 
-#define CLOCK_TEXT_MAX TEXT_TIME_MAX /* of resolver_time() */
-
 struct shrinker_names;
 struct resolver;
 
@@ -142,7 +140,7 @@ uint64_t resolver_realtime(const struct resolver *resolver, uint64_t ts);
  * Returns false before the first resolver_mark_clock(): the text is seconds of the trace clock then,
  * "7.882123".
  */
-bool resolver_time(const struct resolver *resolver, uint64_t ts, char text[CLOCK_TEXT_MAX]);
+bool resolver_time(const struct resolver *resolver, uint64_t ts, char text[TEXT_TIME_MAX]);
 
 /** resolver_migrate_column - does the kernel's text have a column for disabled migration (5.15)? */
 bool resolver_migrate_column(const struct resolver *resolver);
