@@ -14,8 +14,7 @@ struct text_of_event {
 };
 
 struct event_texts {
-	int long_size;
-	bool big_endian;
+	struct page_layout layout;
 	struct symbols *symbols;
 	int count;
 	struct text_of_event events[]; /* by index in the plan */
@@ -29,8 +28,7 @@ struct event_texts *event_texts_new(int count, const struct page_layout *layout,
 
 	if (!texts)
 		return NULL;
-	texts->long_size = layout->long_size;
-	texts->big_endian = layout->big_endian;
+	texts->layout = *layout;
 	texts->symbols = symbols;
 	texts->count = count;
 	return texts;
@@ -58,7 +56,7 @@ int event_texts_add(struct event_texts *texts, int event, const char *text, size
 	free(added->name);
 	print_program_free(&added->program);
 	added->name = NULL;
-	ret = print_compile(&added->program, &format, texts->long_size);
+	ret = print_compile(&added->program, &format, texts->layout.long_size);
 	if (!ret && !(added->name = strdup(format.event->name)))
 		ret = -ENOMEM;
 	event_format_free(&format);
@@ -71,7 +69,7 @@ size_t event_text(const struct event_texts *texts, const struct record *record, 
 	const struct print_source source = {
 		.data = record->raw,
 		.size = record->raw_size,
-		.big_endian = texts->big_endian,
+		.big_endian = texts->layout.big_endian,
 		.symbols = texts->symbols,
 	};
 	const struct text_of_event *event;
