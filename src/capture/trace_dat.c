@@ -2,7 +2,6 @@
 #include "capture/trace_dat.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,6 @@
 #ifndef ALLOCFILT_CONFIG_VALUES_H
 #define ALLOCFILT_CONFIG_VALUES_H
 
-#include <stdbool.h>
-
 #include "config/keys.h"
 
 /* Values of settings, from their text to the fields of struct options. */

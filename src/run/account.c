@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "allocfilt/account/account.h"
-#include "allocfilt/base/log.h"
 #include "allocfilt/run/kernel_plan.h"
 #include "allocfilt/run/signals.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 #define ALLOCFILT_RUN_PIPELINE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "allocfilt/base/line.h"

@@ -4,7 +4,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "allocfilt/record/source.h"
 #include "allocfilt/run/run.h"

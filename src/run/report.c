@@ -2,7 +2,6 @@
 #include "run/report.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

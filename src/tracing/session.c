@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <tracefs.h>
-#include <unistd.h>
 
 #include "allocfilt/base/base.h"
 #include "allocfilt/base/log.h"

@@ -14,7 +14,6 @@
 #include "allocfilt/base/file.h"
 #include "allocfilt/base/text.h"
 #include "allocfilt/tracing/kernel.h"
-#include "tracing/kernel_look.h"
 #include "tracing/undo.h"
 
 #define UNDO_MAGIC   "allocfilt-undo"
