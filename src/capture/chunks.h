@@ -44,8 +44,6 @@ struct chunk_limits {
  */
 int chunks_open(struct chunks **chunks, const struct codec *codec, bool big_endian, int fd,
 		off_t offset, off_t length, struct chunk_limits *limits, off_t *ret_size);
-
-/** chunks_free - NULL is allowed */
 void chunks_free(struct chunks *chunks);
 
 /** chunks_rewind - read from the beginning again */

@@ -60,8 +60,6 @@ struct trace_dat {
  * cannot be read, or its header is damaged).
  */
 int trace_dat_open(struct trace_dat **dat, const char *path, struct failure *failure);
-
-/** trace_dat_free - NULL is allowed */
 void trace_dat_free(struct trace_dat *dat);
 
 #endif

@@ -39,7 +39,7 @@ struct writer *writer_beside(const struct writer *other, int fd);
 /** writer_stop - limit all further waits as after a stop, because the run has ended */
 void writer_stop(struct writer *writer);
 
-/** writer_free - discard queued bytes; NULL is allowed */
+/** writer_free - discard queued bytes */
 void writer_free(struct writer *writer);
 
 /** writer_fd - the descriptor that it writes to */

@@ -30,8 +30,6 @@ struct capture;
  * capture, not readable). Damaged files that are not essential are counted in capture_info.
  */
 int capture_open(struct capture **capture, const char *path, struct failure *failure);
-
-/** capture_close - NULL is allowed */
 void capture_close(struct capture *capture);
 
 /** capture_is_file - is it a trace.dat that is the same file as that descriptor's? */

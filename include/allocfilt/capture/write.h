@@ -25,12 +25,10 @@ struct capture_writer;
  * symbolic link, cannot be created; 1 for errors not caused by the path, such as a full disk).
  */
 int capture_create(struct capture_writer **writer, const char *dir, struct failure *failure);
+void capture_writer_free(struct capture_writer *writer);
 
 /** capture_set_page_size - bytes of a page, before data is moved; 0 or -ENOMEM */
 int capture_set_page_size(struct capture_writer *writer, size_t page_size);
-
-/** capture_writer_free - closes the files; NULL is allowed */
-void capture_writer_free(struct capture_writer *writer);
 
 /** capture_abandon - remove the directory if it is still empty */
 void capture_abandon(struct capture_writer *writer);

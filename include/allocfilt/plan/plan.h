@@ -92,8 +92,6 @@ struct plan_request {
  */
 int plan_make(struct plan **plan, const struct plan_request *request,
 	      const struct plan_offer *offer, struct failure *failure);
-
-/** plan_free - NULL is allowed */
 void plan_free(struct plan *plan);
 
 /** plan_names - does the request name this function, beyond the catalog? */

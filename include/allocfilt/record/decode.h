@@ -28,8 +28,6 @@ struct decode;
  * formats are read, whose records are dropped and not counted. Returns NULL with errno ENOMEM.
  */
 struct decode *decode_new(const struct data_source *source);
-
-/** decode_free - NULL is allowed */
 void decode_free(struct decode *decode);
 
 /**

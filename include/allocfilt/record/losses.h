@@ -13,8 +13,6 @@ struct losses;
 
 /** losses_new - the list is copied, its numbers are not; NULL with errno ENOMEM */
 struct losses *losses_new(const struct cpu_list *cpus);
-
-/** losses_free - NULL is allowed */
 void losses_free(struct losses *losses);
 
 /** losses_add - @count may be RECORD_LOST_UNKNOWN; a CPU that is not in the list is ignored */

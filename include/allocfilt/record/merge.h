@@ -77,8 +77,6 @@ struct merge {
  */
 struct merge *merge_new(const struct cpu_list *cpus, const struct page_layout *layout,
 			const struct page_source *source);
-
-/** merge_free - NULL is allowed */
 void merge_free(struct merge *merge);
 
 /** merge_reset - drop what was read: the pages of the source are no longer there */

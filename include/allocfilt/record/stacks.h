@@ -19,8 +19,6 @@ struct stacks;
 
 /** stacks_new - NULL with errno ENOMEM */
 struct stacks *stacks_new(void);
-
-/** stacks_free - NULL is allowed */
 void stacks_free(struct stacks *stacks);
 
 /**

@@ -21,7 +21,7 @@
  */
 int command_new(struct command **command, char *const *argv, struct failure *failure);
 
-/** command_free - a child that was not started is ended; NULL is allowed */
+/** command_free - a child that was not started is ended */
 void command_free(struct command *command);
 
 pid_t command_pid(const struct command *command);

@@ -38,8 +38,6 @@ void cpu_buffers_allow_files(const char *dir, unsigned int each);
  */
 int cpu_buffers_open(struct cpu_buffers **buffers, const char *dir, const struct cpu_list *cpus,
 		     size_t page_size, struct failure *failure);
-
-/** cpu_buffers_close - NULL is allowed */
 void cpu_buffers_close(struct cpu_buffers *buffers);
 
 /**

@@ -65,6 +65,7 @@ int kernel_source_kind(const char *dir, enum source_kind *ret_kind, struct failu
  */
 int kernel_open(struct kernel **kernel, const char *dir, const struct plan_request *request,
 		bool whole, struct failure *failure);
+void kernel_close(struct kernel *kernel);
 
 /**
  * kernel_read_rest - read the rest of the list of functions, where that was left
@@ -73,9 +74,6 @@ int kernel_open(struct kernel **kernel, const char *dir, const struct plan_reque
  * @failure as kernel_open().
  */
 int kernel_read_rest(struct kernel *kernel, struct failure *failure);
-
-/** kernel_close - NULL is allowed */
-void kernel_close(struct kernel *kernel);
 
 /** kernel_offer - for plan_make(); valid as long as the kernel is open */
 void kernel_offer(struct kernel *kernel, struct plan_offer *offer);

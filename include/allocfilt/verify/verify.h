@@ -82,8 +82,6 @@ struct verify;
  * Returns NULL with errno ENOMEM.
  */
 struct verify *verify_new(const struct data_source *source, const struct plan_offer *offer);
-
-/** verify_free - NULL is allowed */
 void verify_free(struct verify *verify);
 
 /**
