@@ -34,28 +34,26 @@ static int run_source(const struct run_context *run, struct failure *failure)
 {
 	const struct options *options = run->options;
 	const char *source = options->read ? options->read : options->source;
-	enum source_kind kind = SOURCE_TRACEFS;
 	struct guardian guardian;
-	int ret;
+	int live = !options->read, ret;
 
 	if (options->verify)
 		return verify_run(run, failure);
-	if (options->read)
-		kind = SOURCE_CAPTURE;
-	else if (options->source && (ret = kernel_source_kind(options->source, &kind, failure)))
-		return ret;
+	if (live && options->source)
+		live = kernel_is_source(options->source, failure);
+	if (live < 0)
+		return live;
 	if (options->task != TASK_ACCOUNT && options_on_command_line(options, "interval") &&
 	    options_on_command_line(options, "format") && !output_form_is_text(options->format))
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
 				   "--interval prints text: not with -f %s", options->format);
-	if (kind == SOURCE_CAPTURE) {
+	if (!live) {
 		ret = options_check_capture(options, source, failure);
 		return ret ? ret : replay_run(run, failure);
 	}
 	ret = config_check_threshold(options, failure);
-	if (ret)
-		return ret;
-	ret = kernel_check_pid_namespace(failure);
+	if (!ret)
+		ret = kernel_check_pid_namespace(failure);
 	if (ret)
 		return ret;
 	guardian_start(&guardian, run->run_dir);

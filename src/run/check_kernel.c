@@ -158,19 +158,16 @@ static void print_events(const struct plan *plan)
 
 int kernel_check_run(const struct options *options, struct failure *failure)
 {
-	enum source_kind kind = SOURCE_TRACEFS;
 	struct kernel *kernel = NULL;
 	struct plan *plan = NULL;
-	int ret = 0;
+	int ret = options->source ? kernel_is_source(options->source, failure) : 1;
 
-	if (options->source)
-		ret = kernel_source_kind(options->source, &kind, failure);
-	if (!ret && kind == SOURCE_CAPTURE)
+	if (!ret)
 		ret = failure_set(
 			failure, EXIT_STATUS_USAGE, EINVAL,
 			"--probe: %s is a capture, and --probe looks at the running kernel: leave out -s",
 			options->source);
-	if (!ret)
+	if (ret > 0)
 		ret = kernel_plan(&kernel, &plan, options, true, failure);
 	if (!ret) {
 		ret = print_kernel(kernel, plan, failure);

@@ -94,7 +94,7 @@ int kernel_check_pid_namespace(struct failure *failure)
 			   "container with --pid=host");
 }
 
-int kernel_source_kind(const char *dir, enum source_kind *ret_kind, struct failure *failure)
+int kernel_is_source(const char *dir, struct failure *failure)
 {
 	struct stat st;
 
@@ -110,17 +110,14 @@ int kernel_source_kind(const char *dir, enum source_kind *ret_kind, struct failu
 		return failure_set(failure, EXIT_STATUS_USAGE, errno, "-s %s: %s", dir,
 				   strerror(errno));
 	}
-	if (!kernel_on_tracefs(dir)) {
-		*ret_kind = SOURCE_CAPTURE;
+	if (!kernel_on_tracefs(dir))
 		return 0;
-	}
 	if (!has_file(dir, "instances") || !has_file(dir, "events"))
 		return failure_set(failure, EXIT_STATUS_USAGE, EINVAL,
 				   "-s %s: not the top of the tracing directory (an instance has "
 				   "no function list of its own)",
 				   dir);
-	*ret_kind = SOURCE_TRACEFS;
-	return 0;
+	return 1;
 }
 
 /*

@@ -39,19 +39,14 @@ bool kernel_on_tracefs(const char *dir);
  */
 int kernel_check_pid_namespace(struct failure *failure);
 
-/* The kind of a directory given with -s. */
-enum source_kind {
-	SOURCE_TRACEFS, /* the top-level tracing directory of a running kernel */
-	SOURCE_CAPTURE, /* a directory that is not on tracefs */
-};
-
 /**
- * kernel_source_kind - look at a directory (statfs)
+ * kernel_is_source - is the directory of -s that of a running kernel's tracing, or a capture?
  *
- * Returns 0, or -errno with @failure (status 2): it does not exist, is no directory, is on tracefs
- * but not the top level (an instance), is not readable (3 where it is on tracefs).
+ * Returns 1, 0 for a capture: it is not on tracefs (statfs), or -errno with @failure (status 2): it does
+ * not exist, is no directory, is on tracefs but not the top level (an instance), is not readable (3
+ * where it is on tracefs).
  */
-int kernel_source_kind(const char *dir, enum source_kind *ret_kind, struct failure *failure);
+int kernel_is_source(const char *dir, struct failure *failure);
 
 /**
  * kernel_open - read what a tracing directory offers
