@@ -205,7 +205,6 @@ static int prepare_account(struct counting *counting)
 {
 	const struct run_context *run = counting->tracing.run;
 	const struct output_form form = { &account_output, counting };
-	struct summary_view view;
 	int ret = tracing_plan(&counting->tracing, true, 1);
 
 	if (ret)
@@ -215,8 +214,8 @@ static int prepare_account(struct counting *counting)
 			   counting->tracing.failure);
 	if (ret)
 		return ret;
-	pipeline_view(counting->tracing.pipeline, &view);
-	counting->account = account_new(counting->tracing.plan, run->options->pids, view.resolver);
+	counting->account = account_new(counting->tracing.plan, run->options->pids,
+					pipeline_resolver(counting->tracing.pipeline));
 	return counting->account ? 0 : failure_no_memory(counting->tracing.failure);
 }
 
@@ -241,11 +240,9 @@ static int count_and_trace(struct counting *counting)
 	if (ret)
 		return ret;
 	session_mark_clock(counting->tracing.session);
-	pipeline_read_symbols(counting->tracing.pipeline);
+	resolver_read_symbols(pipeline_resolver(counting->tracing.pipeline));
 	ret = account_see_tasks(counting->account, counting->tracing.source.proc);
-	return ret ? failure_set(counting->tracing.failure, EXIT_STATUS_RUN_TIME, -ret,
-				 "out of memory") :
-		     0;
+	return ret ? failure_no_memory(counting->tracing.failure) : 0;
 }
 
 static int begin_account(struct counting *counting)

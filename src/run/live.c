@@ -200,7 +200,7 @@ static void read_pressure_after(struct live *live)
 {
 	memory_pressure_read(live->pressure, &live->tracing.source.pressure_after);
 	if (live->tracing.pipeline)
-		pipeline_read_pressure(live->tracing.pipeline, false);
+		resolver_read_pressure(pipeline_resolver(live->tracing.pipeline), false);
 }
 
 /* ---- signals and descriptors ---- */
@@ -252,32 +252,30 @@ static int make_live_loop(struct live *live)
  */
 static int plan_run(struct live *live, bool whole)
 {
-	const struct options *options = live->tracing.run->options;
 	struct tracing *tracing = &live->tracing;
+	const struct options *options = tracing->run->options;
 	struct failure failure = { 0 };
 	int ret = tracing_plan(tracing, whole, options->max_size ? 3 : options->write ? 2 : 1);
 
 	if (ret)
 		return ret;
 	/* Before the tables are allocated: the names in BTF take memory for a moment. */
-	if (plan_event_of(live->tracing.plan, EVENT_SLAB_START) >= 0)
-		live->has_probe = !probe_find(&live->probe, live->tracing.kernel, &failure);
+	if (plan_event_of(tracing->plan, EVENT_SLAB_START) >= 0)
+		live->has_probe = !probe_find(&live->probe, tracing->kernel, &failure);
 	if (options->write)
-		ret = recorder_new(&live->recorder, options, live->tracing.kernel,
-				   live->tracing.plan, &live->tracing.source, &live->probe,
-				   live->tracing.failure);
+		ret = recorder_new(&live->recorder, options, tracing->kernel, tracing->plan,
+				   &tracing->source, &live->probe, tracing->failure);
 	else
-		ret = pipeline_new(&live->tracing.pipeline, options, live->tracing.plan,
-				   &live->tracing.source, live->tracing.run->output, NULL,
-				   live->tracing.failure);
+		ret = pipeline_new(&tracing->pipeline, options, tracing->plan, &tracing->source,
+				   tracing->run->output, NULL, tracing->failure);
 	if (ret)
 		return ret;
 	/* The run goes on without these names. */
 	if (!live->has_probe && *failure.text)
 		log_notice("superblocks have no names: %s", failure.text);
 	/* The configuration file may set metrics, but with -w nothing is filtered. */
-	if (live->tracing.pipeline && options->metrics)
-		ret = metrics_start(&live->metrics, options->metrics, live->tracing.failure);
+	if (tracing->pipeline && options->metrics)
+		ret = metrics_start(&live->metrics, options->metrics, tracing->failure);
 	return ret;
 }
 
@@ -349,17 +347,19 @@ static int set_up_tracing(struct live *live)
 /* The kernel takes long to print these. The buffers hold the records that arrive meanwhile. */
 static int read_slow_files(struct live *live)
 {
+	struct pipeline *pipeline = live->tracing.pipeline;
+	struct resolver *resolver = pipeline ? pipeline_resolver(pipeline) : NULL;
 	uint64_t callback = 0;
 	int ret = kernel_read_rest(live->tracing.kernel, live->tracing.failure);
 
 	live->incomplete = ret > 0;
 	if (ret)
 		return ret < 0 ? ret : -EAGAIN;
-	if (live->tracing.pipeline && !live->has_traced)
-		pipeline_read_symbols(live->tracing.pipeline);
+	if (resolver && !live->has_traced)
+		resolver_read_symbols(resolver);
 	if (session_has_probe(live->tracing.session) && live->probe.on_event)
-		callback = live->tracing.pipeline ?
-				   pipeline_address(live->tracing.pipeline, PROBE_CALLBACK) :
+		callback = resolver ?
+				   resolver_address(resolver, PROBE_CALLBACK) :
 				   kallsyms_address(source_open(&live->tracing.source, "kallsyms"),
 						    PROBE_CALLBACK);
 	if (callback)
@@ -393,7 +393,7 @@ static int turn_on(struct live *live)
 	if (live->recorder)
 		recorder_begin_pressure(live->recorder);
 	else
-		pipeline_read_pressure(live->tracing.pipeline, true);
+		resolver_read_pressure(pipeline_resolver(live->tracing.pipeline), true);
 	return 0;
 }
 

@@ -571,11 +571,6 @@ void pipeline_read_probes(struct pipeline *pipeline)
 	}
 }
 
-void pipeline_read_symbols(struct pipeline *pipeline)
-{
-	resolver_read_symbols(pipeline->resolver);
-}
-
 static bool make_record_stages(struct pipeline *pipeline)
 {
 	const struct data_source *source = pipeline->source;
@@ -671,14 +666,9 @@ void pipeline_free(struct pipeline *pipeline)
 	free(pipeline);
 }
 
-void pipeline_read_pressure(struct pipeline *pipeline, bool begins)
+struct resolver *pipeline_resolver(struct pipeline *pipeline)
 {
-	resolver_read_pressure(pipeline->resolver, begins);
-}
-
-uint64_t pipeline_address(const struct pipeline *pipeline, const char *function)
-{
-	return resolver_address(pipeline->resolver, function);
+	return pipeline->resolver;
 }
 
 void pipeline_count_unread(struct pipeline *pipeline, unsigned int cpus)

@@ -31,11 +31,8 @@ int pipeline_new(struct pipeline **pipeline, const struct options *options, cons
 		 const struct output_form *form, struct failure *failure);
 void pipeline_free(struct pipeline *pipeline);
 
-/** pipeline_read_symbols - see resolver_read_symbols() */
-void pipeline_read_symbols(struct pipeline *pipeline);
-
-/** pipeline_address - address of a function among the symbols that were read; 0: none */
-uint64_t pipeline_address(const struct pipeline *pipeline, const char *function);
+/** pipeline_resolver - to read symbols and the pressure of cgroups when it is time */
+struct resolver *pipeline_resolver(struct pipeline *pipeline);
 
 /** pipeline_read_probes - read the formats of our probes, installed after pipeline_new() */
 void pipeline_read_probes(struct pipeline *pipeline);
@@ -85,9 +82,6 @@ void pipeline_switch_events(struct pipeline *pipeline, const bool *off);
 
 /** pipeline_losses - lost records, to add those that pages do not report, and for messages */
 struct losses *pipeline_losses(struct pipeline *pipeline);
-
-/** pipeline_read_pressure - see resolver_read_pressure() */
-void pipeline_read_pressure(struct pipeline *pipeline, bool begins);
 
 /** pipeline_output - the output, for its ticks */
 struct output *pipeline_output(struct pipeline *pipeline);

@@ -450,7 +450,7 @@ int recorder_describe(struct recorder *recorder, const char *dir, struct cpu_buf
 	if (!ret && recorder->pipeline) {
 		capture_hold_pages(recorder->writer, &recorder->source->layout);
 		pipeline_read_buffers(recorder->pipeline, buffers, recorder->writer);
-		pipeline_read_symbols(recorder->pipeline);
+		resolver_read_symbols(pipeline_resolver(recorder->pipeline));
 	}
 	if (!ret && recorder->options->max_size) {
 		ret = recorder_begin_segment(recorder, dir, buffers);

@@ -136,8 +136,8 @@ static void make_live_pipeline(struct flood *flood)
 			 0);
 	make_buffers(flood);
 	pipeline_read_buffers(flood->pipeline, flood->buffers, NULL);
-	pipeline_read_symbols(flood->pipeline);
-	flood->function = pipeline_address(flood->pipeline, "try_to_free_pages");
+	resolver_read_symbols(pipeline_resolver(flood->pipeline));
+	flood->function = resolver_address(pipeline_resolver(flood->pipeline), "try_to_free_pages");
 	assert_true(flood->function);
 }
 
